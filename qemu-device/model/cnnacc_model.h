@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * The accelerator in software: the model's only public header.
+ *
+ * The model knows no QEMU, no threads and no clock; its host gives it those
+ * through struct cnn_host_ops.  Two kinds of call exist:
+ *
+ * - "locked" calls are serialised by the host with one lock per device (QEMU's
+ *   big lock plus a device mutex, or a mutex of the in-process back end);
+ * - cnn_device_run() is called without that lock, by one thread per core at a
+ *   time, and may run beside locked calls and beside other cores' runs.
+ *
+ * A host's worker for a core does, as long as there is work:
+ *
+ *	lock; more = cnn_device_begin(dev, core); unlock;
+ *	if (more) { cnn_device_run(dev, core, budget_ns);
+ *		    lock; cnn_device_end(dev, core); unlock; }
+ *
+ * A register write that makes work calls ops->kick(core); a worker that found
+ * none sleeps until then.  Nothing is allocated after cnn_device_create().
+ */
+#ifndef CNNACC_MODEL_H
+#define CNNACC_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CNN_MODEL_MAX_CORES	8
+#define CNN_MODEL_ERR_LEN	160
+
+/** struct cnn_host_ops - what the model needs from its host. */
+struct cnn_host_ops {
+	/*
+	 * Read or write @len bytes at bus address @addr, RAM only.  0, or -1 if
+	 * any byte is not RAM (the model reports BUS_ERROR).  From any thread.
+	 */
+	int (*dma_read)(void *opaque, uint64_t addr, void *buf, size_t len);
+	int (*dma_write)(void *opaque, uint64_t addr, const void *buf, size_t len);
+	/*
+	 * Map up to *@len bytes at @addr for direct access; shortens *@len to what
+	 * is contiguous; NULL if it cannot.  Always undone by dma_unmap before the
+	 * cnn_device_run() that mapped returns.
+	 */
+	void *(*dma_map)(void *opaque, uint64_t addr, size_t *len, bool write);
+	void (*dma_unmap)(void *opaque, void *ptr, size_t len, bool write);
+	/* Message on MSI-X @vector; level wire: @level changed.  Locked calls only. */
+	void (*irq_message)(void *opaque, unsigned int vector);
+	void (*irq_level)(void *opaque, bool level);
+	/* Device time in ns, monotonic.  Locked calls only. */
+	uint64_t (*now)(void *opaque);
+	/* @core may have work: wake its worker.  Locked calls only. */
+	void (*kick)(void *opaque, unsigned int core);
+	/* Something a driver developer should know, one line.  Any thread. */
+	void (*log)(void *opaque, const char *text);
+};
+
+/** struct cnn_core_config - build parameters of one core; 0 = default. */
+struct cnn_core_config {
+	uint32_t type;		/* enum cnnacc_core_type */
+	uint64_t job_cycles_max;
+	uint32_t data_bank;	/* ccp: bytes, multiple of 64, 4 KiB..64 MiB */
+	uint32_t weight_bank;	/* ccp: bytes, multiple of 64, 1 KiB..1 MiB */
+	uint32_t icache;	/* ccp: bytes, multiple of 64, 256..8 KiB */
+	uint32_t lob;		/* ccp: vectors, 1..1024 */
+};
+
+/** struct cnn_config - build parameters of a device. */
+struct cnn_config {
+	uint32_t clock_hz;		/* 0 = 100 MHz */
+	unsigned int core_count;	/* 0 = one ccp with defaults */
+	struct cnn_core_config core[CNN_MODEL_MAX_CORES];
+};
+
+/**
+ * cnn_config_set() - set one property from text.
+ * @key: "cores" or "clock-hz"
+ * @value: for cores a '+'-separated list of cores, each NAME[:PARAM=N]...,
+ *	e.g. "ccp" or "ccp:data-bank=65536:lob=64+ccp"; parameters: job-cycles-max,
+ *	data-bank, weight-bank, icache, lob
+ * @err: receives a message naming key, value and limit
+ *
+ * Return: 0, or -1 with @err filled.
+ */
+int cnn_config_set(struct cnn_config *config, const char *key, const char *value,
+		   char err[CNN_MODEL_ERR_LEN]);
+
+struct cnn_device;
+
+/**
+ * cnn_device_create() - build a device, in its reset state.
+ * @config: copied; defaults resolved
+ * @ops, @opaque: the host; @ops must outlive the device
+ *
+ * Return: the device, or NULL with @err filled (bad configuration, no memory).
+ */
+struct cnn_device *cnn_device_create(const struct cnn_config *config,
+				     const struct cnn_host_ops *ops, void *opaque,
+				     char err[CNN_MODEL_ERR_LEN]);
+/* No cnn_device_run() may be in progress in any of the calls down to load. */
+void cnn_device_destroy(struct cnn_device *dev);
+/** cnn_device_reset() - whole-device reset, as power on (locked). */
+void cnn_device_reset(struct cnn_device *dev);
+/** cnn_device_state_size() - bytes that save writes and load wants. */
+size_t cnn_device_state_size(const struct cnn_device *dev);
+/** cnn_device_save() - complete state, also in the middle of an instruction (locked). */
+void cnn_device_save(const struct cnn_device *dev, void *buf);
+/**
+ * cnn_device_load() - take over a saved state (locked).
+ *
+ * The state is untrusted: build parameters must match and every index is checked.
+ * Return: 0; or -1 with @err filled and the device reset.
+ */
+int cnn_device_load(struct cnn_device *dev, const void *buf, size_t len,
+		    char err[CNN_MODEL_ERR_LEN]);
+/** cnn_device_kick_all() - wake the workers that have work, e.g. after load (locked). */
+void cnn_device_kick_all(struct cnn_device *dev);
+
+unsigned int cnn_device_core_count(const struct cnn_device *dev);
+/** cnn_device_vectors() - MSI-X vectors: one per core and one for errors. */
+unsigned int cnn_device_vectors(const struct cnn_device *dev);
+
+/** cnn_device_read() - 32-bit register read at BAR offset @offset (locked). */
+uint32_t cnn_device_read(struct cnn_device *dev, uint32_t offset);
+/**
+ * cnn_device_write() - 32-bit register write (locked).
+ *
+ * Returns at once; a reset or abort of a core that is in cnn_device_run() takes
+ * effect at the next cnn_device_end(), and reads as in progress until then.
+ */
+void cnn_device_write(struct cnn_device *dev, uint32_t offset, uint32_t value);
+
+/** cnn_device_begin() - is there work for @core?  Takes the next packet if idle (locked). */
+bool cnn_device_begin(struct cnn_device *dev, unsigned int core);
+/** cnn_device_run() - work on the packet for about @budget_ns at most 5 ms (unlocked). */
+void cnn_device_run(struct cnn_device *dev, unsigned int core, uint32_t budget_ns);
+/** cnn_device_end() - publish what the run did: records, interrupts, resets (locked). */
+void cnn_device_end(struct cnn_device *dev, unsigned int core);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CNNACC_MODEL_H */
