@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: MIT
+#
+# Parts that boot a guest with the emulated device; sourced by bash scripts.
+# Functions and variables that start with vm_ are the interface.
+
+vm_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+vm_build=$(realpath -m "${CNNACC_BUILD:-$vm_top/build}")
+vm_cache=${XDG_CACHE_HOME:-$HOME/.cache}/cnnacc
+
+# Modules that a guest may need, besides what cnnacc.ko depends on.
+vm_base_modules="9p 9pnet_virtio virtio_iommu drm_shmem_helper gpu-sched drm_exec"
+
+# Raise this when the layout of the cached part of the initramfs changes.
+vm_base_layout=1
+
+vm_die()
+{
+	echo "$(basename "$0"): $*" >&2
+	exit 125
+}
+
+vm_path()
+{
+	PATH=$PATH:/usr/sbin:/sbin "$@"
+}
+
+# vm_find_kernel [DIR]: sets vm_kernel, vm_kver and vm_modroot.  DIR holds
+# vmlinuz (or bzImage) and lib/modules/VERSION; without it, the newest stock
+# 6.12 kernel that is installed serves.
+vm_find_kernel()
+{
+	local dir=${1:-}
+
+	if [ -z "$dir" ]; then
+		vm_modroot=/
+		vm_kernel=$(ls -v /boot/vmlinuz-6.12*-amd64 2>/dev/null | tail -n 1)
+		[ -n "$vm_kernel" ] || vm_die "no 6.12 kernel in /boot:" \
+			"scripts/install-packages vm installs one"
+		vm_kver=${vm_kernel#/boot/vmlinuz-}
+		[ -e "/lib/modules/$vm_kver/modules.dep" ] ||
+			vm_die "/lib/modules/$vm_kver/modules.dep is missing"
+		return
+	fi
+
+	vm_modroot=$(realpath -e "$dir") || vm_die "no directory $dir"
+	for vm_kernel in "$vm_modroot"/{vmlinuz,bzImage} ''; do
+		[ ! -f "$vm_kernel" ] || break
+	done
+	[ -n "$vm_kernel" ] || vm_die "neither vmlinuz nor bzImage in $dir"
+	vm_kver=$(ls -v "$vm_modroot/lib/modules" 2>/dev/null | tail -n 1)
+	[ -n "$vm_kver" ] || vm_die "no lib/modules/VERSION in $dir"
+}
+
+# vm_module_files NAME...: the files to load for these modules, in order.
+vm_module_files()
+{
+	local name
+
+	for name; do
+		vm_path modprobe -d "$vm_modroot" -S "$vm_kver" \
+			--show-depends "$name" ||
+			vm_die "kernel $vm_kver has no module $name"
+	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }'
+}
+
+# Prints where a module file of the host's tree lies in the guest.
+vm_guest_module()
+{
+	local name=${1##*/}
+
+	name=${name%.xz}
+	name=${name%.zst}
+	echo "/lib/modules/$vm_kver/kernel/$name"
+}
+
+vm_unpack_module()
+{
+	case $1 in
+	*.xz) xz -dc "$1" ;;
+	*.zst) zstd -dqc "$1" ;;
+	*.gz) gzip -dc "$1" ;;
+	*) cat "$1" ;;
+	esac >"$2" || vm_die "cannot unpack $1"
+}
+
+vm_pack()
+{
+	(cd "$1" && find . -print0 | LC_ALL=C sort -z |
+		cpio --quiet -0 -o -H newc -R 0:0)
+}
+
+vm_write_base()
+{
+	local root=$1 applet file
+
+	mkdir -p "$root"/{bin,sbin,dev,proc,sys,tmp,run,mnt,root,etc,lib64} \
+		"$root"/usr/{bin,sbin,local/bin} "$root/lib/x86_64-linux-gnu" \
+		"$root/lib/modules/$vm_kver/kernel"
+	cp "$vm_busybox" "$root/bin/busybox"
+	for applet in $("$vm_busybox" --list); do
+		[ "$applet" = busybox ] ||
+			ln -s busybox "$root/bin/$applet"
+	done
+	ln -s /bin/env "$root/usr/bin/env"
+	printf 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n' \
+		>"$root/etc/passwd"
+	printf 'root:x:0:\nnogroup:x:65534:\n' >"$root/etc/group"
+	install -m 755 "$vm_top/tests/vm/init" "$root/init"
+	for file in $(vm_module_files $vm_base_modules); do
+		vm_unpack_module "$file" "$root$(vm_guest_module "$file")"
+	done
+	cp "$vm_modroot/lib/modules/$vm_kver"/modules.{builtin,order}* \
+		"$root/lib/modules/$vm_kver" 2>/dev/null || true
+}
+
+# vm_base: sets vm_base_dir to the cached, unpacked part of the guest that
+# depends on the kernel and on nothing of this project but init; base.cpio in it is
+# the packed form.
+vm_base()
+{
+	local key tmp
+
+	vm_busybox=$(command -v busybox) || vm_die "busybox is not installed:" \
+		"scripts/install-packages vm installs it"
+	key=$({ echo "$vm_base_layout $vm_base_modules"
+		stat -L -c '%n %s %Y' "$vm_kernel" "$vm_busybox" \
+			"$vm_modroot/lib/modules/$vm_kver"
+		cat "$vm_top/tests/vm/init"; } | sha256sum | cut -c 1-16)
+	vm_base_dir=$vm_cache/guest-$vm_kver-$key
+	mkdir -p "$vm_cache"
+	exec {vm_lock}>"$vm_cache/guest.lock"
+	flock "$vm_lock"
+	if [ ! -e "$vm_base_dir/base.cpio" ]; then
+		tmp=$(mktemp -d "$vm_cache/tmp.XXXXXX")
+		vm_write_base "$tmp/root"
+		vm_pack "$tmp/root" >"$tmp/base.cpio" ||
+			vm_die "cannot pack the initramfs"
+		rm -rf "$vm_base_dir"
+		mv "$tmp" "$vm_base_dir"
+	fi
+	exec {vm_lock}>&-
+}
+
+# vm_add_program ROOT FILE...: programs and their shared libraries.
+vm_add_program()
+{
+	local root=$1 lib
+
+	shift
+	mkdir -p "$root/usr/local/bin" "$root/lib/x86_64-linux-gnu" "$root/lib64"
+	cp -L "$@" "$root/usr/local/bin/" || vm_die "cannot copy the programs"
+	for lib in $(ldd "$@" 2>/dev/null |
+		     awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u); do
+		cp -L "$lib" "$root/lib/x86_64-linux-gnu/"
+	done
+	cp -L /lib64/ld-linux-x86-64.so.2 "$root/lib64/"
+}
+
+# The programs that meson built and that are of use in a guest.
+vm_programs()
+{
+	local dir
+
+	for dir in runtime/tools runtime/examples tests/kmd tests/vm tests/bench; do
+		[ ! -d "$vm_build/$dir" ] ||
+			find "$vm_build/$dir" -maxdepth 1 -type f -perm -100 \
+				! -name '*.so*'
+		[ ! -d "$vm_top/$dir" ] || [ "$dir" != tests/kmd ] ||
+			find "$vm_top/$dir" -maxdepth 1 -type f -perm -100
+	done
+}
+
+# vm_find_module: sets vm_module to cnnacc.ko or to nothing.
+vm_find_module()
+{
+	for vm_module in "$vm_modroot/cnnacc.ko" "$vm_build/driver/cnnacc.ko" \
+			 "$vm_build/cnnacc.ko" "$vm_top/cnnacc.ko" ''; do
+		[ ! -f "$vm_module" ] || break
+	done
+}
+
+# vm_add_modules ROOT LOAD SHARE PARAMS: cnnacc.ko, an index that modprobe and libkmod
+# can read, and the list of modules to load.
+vm_add_modules()
+{
+	local root=$1 load=$2 share=$3 params=$4 dir file names=
+
+	dir=$root/lib/modules/$vm_kver
+	mkdir -p "$dir/kernel" "$root/cnnacc"
+	ln -s "$vm_base_dir/root/lib/modules/$vm_kver"/kernel/* "$dir/kernel/"
+	cp "$vm_base_dir/root/lib/modules/$vm_kver"/modules.* "$dir/"
+	[ -z "$share" ] || names="9p 9pnet_virtio"
+	if [ -n "$vm_module" ]; then
+		vm_path strip -g -o "$dir/kernel/cnnacc.ko" "$vm_module"
+		[ -z "$load" ] || names="$names $(vm_path modinfo -F depends \
+			"$vm_module" | tr , ' ')"
+	fi
+	for file in $(vm_module_files $names); do
+		file=$(vm_guest_module "$file")
+		[ -e "$root$file" ] ||
+			vm_die "module $file is not among vm_base_modules"
+		echo "$file"
+	done >"$root/cnnacc/order" || exit
+	[ -z "$load" ] || echo "/lib/modules/$vm_kver/kernel/cnnacc.ko $params" \
+		>>"$root/cnnacc/order"
+	vm_path depmod -b "$root" "$vm_kver"
+	find "$dir" -type l -delete
+}
+
+# vm_initramfs OUT ROOT: the cached base and then ROOT, which may add files.
+vm_initramfs()
+{
+	cp "$vm_base_dir/base.cpio" "$1"
+	vm_pack "$2" >>"$1" || vm_die "cannot pack the initramfs"
+}
+
+# vm_device_so: sets vm_so to the device for the distribution's QEMU, built
+# now if it is not up to date.
+vm_device_so()
+{
+	local log
+
+	vm_so=${CNNACC_QEMU_SO:-$vm_build/cnnacc-qemu.so}
+	[ -z "${CNNACC_QEMU_SO:-}" ] || return 0
+	mkdir -p "$vm_build"
+	log=$("$vm_top/scripts/build-qemu-device" "$vm_so" 2>&1) ||
+		vm_die "cannot build the device for QEMU: $log"
+}
