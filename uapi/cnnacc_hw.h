@@ -53,7 +53,8 @@ extern "C" {
 #define CNNACC_REG_IRQ_STATUS		0x0020	/* R pending CNNACC_IRQ_*, W1C */
 #define CNNACC_REG_IRQ_ENABLE		0x0024	/* RW CNNACC_IRQ_* */
 #define CNNACC_REG_IRQ_RAISE		0x0028	/* W sets those status bits; for self-tests */
-#define CNNACC_REG_ERR_CODE		0x0030	/* RO enum cnnacc_shell_error, first since CNNACC_IRQ_ERROR was cleared */
+/* RO enum cnnacc_shell_error, first since CNNACC_IRQ_ERROR was cleared */
+#define CNNACC_REG_ERR_CODE		0x0030
 #define CNNACC_REG_ERR_CORE		0x0034	/* RO core index of that error */
 #define CNNACC_REG_ERR_ADDR_LO		0x0038	/* RO bus address or value of that error */
 #define CNNACC_REG_ERR_ADDR_HI		0x003c
@@ -67,13 +68,13 @@ extern "C" {
 #define CNNACC_HW_VERSION		0x00010000	/* 1.0 */
 
 /* FEATURES */
-#define CNNACC_FEATURE_COHERENT		(1u << 0)	/* device DMA snoops CPU caches */
-#define CNNACC_FEATURE_MODELLED_TIME	(1u << 1)	/* completions appear at the modelled time */
+#define CNNACC_FEATURE_COHERENT		0x1u	/* device DMA snoops CPU caches */
+#define CNNACC_FEATURE_MODELLED_TIME	0x2u	/* completions appear at the modelled time */
 
 /* IRQ_STATUS, IRQ_ENABLE, IRQ_RAISE */
 #define CNNACC_IRQ_CORE(n)		(1u << (n))		/* core n: completion written */
 #define CNNACC_IRQ_EVENT(n)		(1u << (8 + (n)))	/* core n: EVENT_COUNT went up */
-#define CNNACC_IRQ_ERROR		(1u << 31)		/* shell error, see ERR_CODE */
+#define CNNACC_IRQ_ERROR		0x80000000u		/* shell error, see ERR_CODE */
 /*
  * MSI-X vector n serves core n (both its bits), vector CORE_COUNT serves
  * CNNACC_IRQ_ERROR.  A message is sent when (STATUS & ENABLE) of a vector goes
@@ -107,7 +108,8 @@ enum cnnacc_shell_error {
 #define CNNACC_QREG_RING_BASE_LO	0x00	/* RW bus address, 4 KiB aligned */
 #define CNNACC_QREG_RING_BASE_HI	0x04
 #define CNNACC_QREG_RING_SIZE		0x08	/* RW packets, power of two 2..4096 */
-#define CNNACC_QREG_RING_TAIL		0x0c	/* RW doorbell: index after the last packet, 0..size-1 */
+/* RW doorbell: index after the last packet, 0..size-1 */
+#define CNNACC_QREG_RING_TAIL		0x0c
 #define CNNACC_QREG_RING_HEAD		0x10	/* RO index of the oldest packet not finished */
 #define CNNACC_QREG_COMPL_BASE_LO	0x14	/* RW bus address, 4 KiB aligned */
 #define CNNACC_QREG_COMPL_BASE_HI	0x18
@@ -117,15 +119,18 @@ enum cnnacc_shell_error {
 #define CNNACC_QREG_CTRL		0x28	/* RW CNNACC_QCTRL_* */
 #define CNNACC_QREG_STATE		0x2c	/* RO enum cnnacc_queue_state */
 #define CNNACC_QREG_RESET		0x30	/* W 1: core reset; R bit 0: in progress */
-#define CNNACC_QREG_PROGRESS		0x34	/* RO changes while the running job gets anywhere, wraps */
+/* RO changes while the running job gets anywhere, wraps */
+#define CNNACC_QREG_PROGRESS		0x34
 #define CNNACC_QREG_STATUS		0x38	/* RO last failed job: 31:16 class, 15:0 code */
 #define CNNACC_QREG_STATUS_PC		0x3c	/* RO its program counter */
 #define CNNACC_QREG_STATUS_VA_LO	0x40	/* RO its fault VA */
 #define CNNACC_QREG_STATUS_VA_HI	0x44
-#define CNNACC_QREG_CONTEXT		0x48	/* RO context whose residue the core holds, CNNACC_NO_CONTEXT if clean */
+/* RO context whose residue the core holds, CNNACC_NO_CONTEXT if clean */
+#define CNNACC_QREG_CONTEXT		0x48
 #define CNNACC_QREG_EVENT_COUNT		0x4c	/* RO events raised by programs, wraps */
 #define CNNACC_QREG_EVENT_ACK		0x50	/* W 1: resume a program suspended by an event */
-#define CNNACC_QREG_STATS		0x80	/* RO struct cnnacc_stats summed over all jobs, as lo/hi pairs */
+/* RO struct cnnacc_stats summed over all jobs, as lo/hi pairs */
+#define CNNACC_QREG_STATS		0x80
 #define CNNACC_QREG_BLOCK_SIZE		0x100
 
 #define CNNACC_NO_CONTEXT		0xffffffffu
@@ -133,8 +138,10 @@ enum cnnacc_shell_error {
 #define CNNACC_RING_SIZE_MAX		4096
 
 /* CTRL */
-#define CNNACC_QCTRL_ENABLE		(1u << 0)	/* run packets; bases and sizes are sampled on 0 -> 1 */
-#define CNNACC_QCTRL_ABORT		(1u << 1)	/* W 1: end the running job ABORTED; reads as zero */
+/* run packets; bases and sizes are sampled on 0 -> 1 */
+#define CNNACC_QCTRL_ENABLE		0x1u
+/* W 1: end the running job ABORTED; reads as zero */
+#define CNNACC_QCTRL_ABORT		0x2u
 
 /**
  * enum cnnacc_queue_state - what a queue does (QREG_STATE).
@@ -164,10 +171,10 @@ struct cnnacc_reg_info {
 	__u32 flags;
 };
 
-#define CNNACC_REG_F_WRITE		(1u << 0)	/* writable */
-#define CNNACC_REG_F_BUILD		(1u << 1)	/* reset value depends on the build */
-#define CNNACC_REG_F_LIVE		(1u << 2)	/* changes by itself */
-#define CNNACC_REG_F_ACTION		(1u << 3)	/* a write does something; does not read back */
+#define CNNACC_REG_F_WRITE		0x1u	/* writable */
+#define CNNACC_REG_F_BUILD		0x2u	/* reset value depends on the build */
+#define CNNACC_REG_F_LIVE		0x4u	/* changes by itself */
+#define CNNACC_REG_F_ACTION		0x8u	/* a write does something; does not read back */
 
 /* Initialisers of arrays of struct cnnacc_reg_info: the reset value table. */
 #define CNNACC_GLOBAL_REGS { \
@@ -272,10 +279,10 @@ struct cnnacc_core_entry {
  * entries use VALID and the address only; their permission bits must be zero.
  * An entry that is not VALID, or sets a reserved combination, faults.
  */
-#define CNNACC_PTE_VALID		(1u << 0)
-#define CNNACC_PTE_READ			(1u << 1)
-#define CNNACC_PTE_WRITE		(1u << 2)
-#define CNNACC_PTE_EXEC			(1u << 3)
+#define CNNACC_PTE_VALID		0x1u
+#define CNNACC_PTE_READ			0x2u
+#define CNNACC_PTE_WRITE		0x4u
+#define CNNACC_PTE_EXEC			0x8u
 #define CNNACC_PTE_FLAGS		0x0000000fu
 #define CNNACC_PTE_ADDR(bus)		((__u32)(((__u64)(bus) >> 12) << 4))
 #define CNNACC_PTE_BUS(pte)		(((__u64)(pte) >> 4) << 12)
@@ -340,9 +347,9 @@ struct cnnacc_packet {
 	__u32 reserved[5];
 };
 
-#define CNNACC_PACKET_STATS		(1u << 0)	/* write the statistics record to stats_va */
-#define CNNACC_PACKET_IRQ		(1u << 1)	/* set CNNACC_IRQ_CORE also on success */
-#define CNNACC_PACKET_EVENT_WAIT	(1u << 2)	/* an event suspends the program until EVENT_ACK */
+#define CNNACC_PACKET_STATS		0x1u	/* write the statistics record to stats_va */
+#define CNNACC_PACKET_IRQ		0x2u	/* set CNNACC_IRQ_CORE also on success */
+#define CNNACC_PACKET_EVENT_WAIT	0x4u	/* an event suspends the program until EVENT_ACK */
 #define CNNACC_PACKET_FLAGS		0x00000007u
 
 /**
@@ -535,8 +542,8 @@ enum cnnacc_seq_op {
 	CNNACC_SEQ_LOOP = 7,
 };
 
-#define CNNACC_SEQ_TO_MEMORY		(1u << 8)	/* COPY2D: local -> VA instead of VA -> local */
-#define CNNACC_SEQ_RESULT		(1u << 9)	/* EXEC: store the 32-bit result */
+#define CNNACC_SEQ_TO_MEMORY		0x100u	/* COPY2D: local -> VA instead of VA -> local */
+#define CNNACC_SEQ_RESULT		0x200u	/* EXEC: store the 32-bit result */
 
 /* -------------------------------------------------------------------- ccp */
 
@@ -643,15 +650,17 @@ enum cnnacc_ccp_op {
 /* Encoders: r* are register numbers 0..7. */
 #define CNNACC_CCP_INSN_NOP		0u
 #define CNNACC_CCP_INSN_LDI(rd, imm) \
-	((1u << 28) | ((__u32)(rd) << 25) | ((__u32)(imm) & 0xffffu))
+	(0x10000000u | ((__u32)(rd) << 25) | ((__u32)(imm) & 0xffffu))
 #define CNNACC_CCP_INSN_LDIH(rd, imm) \
 	((2u << 28) | ((__u32)(rd) << 25) | ((__u32)(imm) & 0xffffu))
 #define CNNACC_CCP_INSN_ADDI(rd, rs, imm) \
 	((3u << 28) | ((__u32)(rd) << 25) | ((__u32)(rs) << 22) | ((__u32)(imm) & 0xffffu))
 #define CNNACC_CCP_INSN_LOAD(ra, rl, rt, tgt) \
-	((4u << 28) | ((__u32)(ra) << 25) | ((__u32)(rl) << 22) | ((__u32)(rt) << 19) | ((__u32)(tgt) << 16))
+	((4u << 28) | ((__u32)(ra) << 25) | ((__u32)(rl) << 22) | \
+	 ((__u32)(rt) << 19) | ((__u32)(tgt) << 16))
 #define CNNACC_CCP_INSN_STORE(ra, rl, rt, tgt) \
-	((5u << 28) | ((__u32)(ra) << 25) | ((__u32)(rl) << 22) | ((__u32)(rt) << 19) | ((__u32)(tgt) << 16))
+	((5u << 28) | ((__u32)(ra) << 25) | ((__u32)(rl) << 22) | \
+	 ((__u32)(rt) << 19) | ((__u32)(tgt) << 16))
 #define CNNACC_CCP_INSN_CFG(unit, group) \
 	((6u << 28) | ((__u32)(unit) << 26) | ((__u32)(group) << 24))
 #define CNNACC_CCP_INSN_EXEC(unit)	((7u << 28) | ((__u32)(unit) << 26))
@@ -744,9 +753,9 @@ enum cnnacc_ccp_unit {
  */
 
 /* conv R0, pool R0 */
-#define CNNACC_CCP_R0_RELU		(1u << 0)	/* conv, fc */
-#define CNNACC_CCP_R0_AVERAGE		(1u << 0)	/* pool */
-#define CNNACC_CCP_R0_BIAS		(1u << 1)	/* conv, fc */
+#define CNNACC_CCP_R0_RELU		0x1u	/* conv, fc */
+#define CNNACC_CCP_R0_AVERAGE		0x1u	/* pool */
+#define CNNACC_CCP_R0_BIAS		0x2u	/* conv, fc */
 #define CNNACC_CCP_R0_STRIDE_SHIFT	8
 #define CNNACC_CCP_R0_KERNEL_SHIFT	16
 #define CNNACC_CCP_R0_STRIDE_X_SHIFT	24
@@ -824,24 +833,19 @@ enum cnnacc_ccp_field {
 
 /* ---------------------------------------------------------- layout checks */
 
-#if defined(__cplusplus) && __cplusplus >= 201103L
-#define CNNACC_LAYOUT(cond)	static_assert(cond, #cond)
-#elif defined(__STDC_VERSION__) && __STDC_VERSION__ >= 201112L
-#define CNNACC_LAYOUT(cond)	_Static_assert(cond, #cond)
-#endif
+#define CNNACC_LAYOUT(name, cond) \
+	enum { cnnacc_layout_##name = sizeof(char[(cond) ? 1 : -1]) }
 
-#ifdef CNNACC_LAYOUT
-CNNACC_LAYOUT(sizeof(struct cnnacc_core_entry) == CNNACC_CORE_ENTRY_SIZE);
-CNNACC_LAYOUT(sizeof(struct cnnacc_packet) == 64);
-CNNACC_LAYOUT(sizeof(struct cnnacc_completion) == 64);
-CNNACC_LAYOUT(sizeof(struct cnnacc_stats) == 128);
-CNNACC_LAYOUT(sizeof(struct cnnacc_seq_command) == 32);
-CNNACC_LAYOUT(__builtin_offsetof(struct cnnacc_packet, program_va) == 32);
-CNNACC_LAYOUT(__builtin_offsetof(struct cnnacc_packet, reserved) == 44);
-CNNACC_LAYOUT(__builtin_offsetof(struct cnnacc_completion, fault_va) == 32);
-CNNACC_LAYOUT(__builtin_offsetof(struct cnnacc_completion, end_ns) == 56);
-CNNACC_LAYOUT(__builtin_offsetof(struct cnnacc_core_entry, param) == 32);
-#endif
+CNNACC_LAYOUT(core_entry, sizeof(struct cnnacc_core_entry) == CNNACC_CORE_ENTRY_SIZE);
+CNNACC_LAYOUT(packet, sizeof(struct cnnacc_packet) == 64);
+CNNACC_LAYOUT(completion, sizeof(struct cnnacc_completion) == 64);
+CNNACC_LAYOUT(stats, sizeof(struct cnnacc_stats) == 128);
+CNNACC_LAYOUT(seq_command, sizeof(struct cnnacc_seq_command) == 32);
+CNNACC_LAYOUT(program_va, __builtin_offsetof(struct cnnacc_packet, program_va) == 32);
+CNNACC_LAYOUT(reserved, __builtin_offsetof(struct cnnacc_packet, reserved) == 44);
+CNNACC_LAYOUT(fault_va, __builtin_offsetof(struct cnnacc_completion, fault_va) == 32);
+CNNACC_LAYOUT(end_ns, __builtin_offsetof(struct cnnacc_completion, end_ns) == 56);
+CNNACC_LAYOUT(param, __builtin_offsetof(struct cnnacc_core_entry, param) == 32);
 
 #if defined(__cplusplus)
 }

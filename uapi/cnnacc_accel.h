@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: ((GPL-2.0-only WITH Linux-syscall-note) OR MIT) */
+/*
+ * cnnacc ioctl interface: applications (libcnnrt) <-> cnnacc.ko.
+ *
+ * Rules:
+ *
+ * - Structures only grow at the end; a field or flag added later comes with a
+ *   new driver minor version.  Numbers and flags are never reused.
+ * - Padding, reserved fields and unknown flags must be zero, else -EINVAL.
+ * - Arrays go through struct drm_cnnacc_obj_array, which carries the element size
+ *   user space was built with: bytes the kernel does not know must be zero
+ *   (-E2BIG), bytes user space does not know are taken as zero.  Counts above the
+ *   limit in struct drm_cnnacc_dev_info are -EINVAL.
+ * - Ids are per file.  An unknown id or handle is -ENOENT.
+ * - Timeouts are absolute CLOCK_MONOTONIC nanoseconds; 0 or the past polls.
+ * - After the device is gone every ioctl returns -ENODEV.
+ * - Device addresses (VA) belong to user space; VA 0 is an ordinary address.
+ *
+ * Fence errors: 0 done; -EFAULT MMU fault or bus error; -EINVAL bad program or
+ * bad configuration; -ETIMEDOUT cycle limit or hang; -ECANCELED because an earlier
+ * task, job or dependency failed, the context went away, or a device reset hit an
+ * innocent job; -ENODEV device gone.  DRM_CNNACC_CTX_QUERY tells the rest.
+ */
+#ifndef CNNACC_ACCEL_H
+#define CNNACC_ACCEL_H
+
+#ifdef __KERNEL__
+#include <drm/drm.h>
+#else
+#include <drm.h>
+#endif
+
+#if defined(__cplusplus)
+extern "C" {
+#endif
+
+#define DRM_CNNACC_VERSION_MAJOR	1
+#define DRM_CNNACC_VERSION_MINOR	0
+
+/**
+ * enum drm_cnnacc_ioctl_id - ioctl numbers.
+ * @DRM_CNNACC_DEV_QUERY: what the device and the driver can do
+ * @DRM_CNNACC_CTX_CREATE: new context: an address space and a queue per core
+ * @DRM_CNNACC_CTX_DESTROY: cancel its queued jobs and free it
+ * @DRM_CNNACC_CTX_QUERY: state and last failure of a context
+ * @DRM_CNNACC_BO_CREATE: new buffer object
+ * @DRM_CNNACC_BO_INFO: size, use and mmap offset of a buffer object
+ * @DRM_CNNACC_BO_SYNC: cache maintenance of ranges
+ * @DRM_CNNACC_BO_WAIT: wait until the device is done with a buffer object
+ * @DRM_CNNACC_VM_BIND: map and unmap buffer objects in a context
+ * @DRM_CNNACC_SUBMIT: queue jobs
+ * @DRM_CNNACC_EVENTFD: have a core's events counted in an eventfd
+ * @DRM_CNNACC_REG_RW: read or write a device register (CAP_SYS_ADMIN)
+ */
+enum drm_cnnacc_ioctl_id {
+	DRM_CNNACC_DEV_QUERY = 0,
+	DRM_CNNACC_CTX_CREATE,
+	DRM_CNNACC_CTX_DESTROY,
+	DRM_CNNACC_CTX_QUERY,
+	DRM_CNNACC_BO_CREATE,
+	DRM_CNNACC_BO_INFO,
+	DRM_CNNACC_BO_SYNC,
+	DRM_CNNACC_BO_WAIT,
+	DRM_CNNACC_VM_BIND,
+	DRM_CNNACC_SUBMIT,
+	DRM_CNNACC_EVENTFD,
+	DRM_CNNACC_REG_RW,
+};
+
+/**
+ * struct drm_cnnacc_obj_array - array in user memory.
+ * @stride: size of one element as user space knows it, bytes
+ * @count: number of elements; 0 = no array
+ * @array: user pointer to the first element
+ */
+struct drm_cnnacc_obj_array {
+	__u32 stride;
+	__u32 count;
+	__u64 array;
+};
+
+/* Initialiser: DRM_CNNACC_OBJ_ARRAY(2, ops) */
+#define DRM_CNNACC_OBJ_ARRAY(cnt, ptr) \
+	{ .stride = sizeof((ptr)[0]), .count = (cnt), .array = (__u64)(__UINTPTR_TYPE__)(ptr) }
+
+/**
+ * enum drm_cnnacc_dev_query_type - what DRM_CNNACC_DEV_QUERY returns.
+ * @DRM_CNNACC_DEV_QUERY_DEV_INFO: struct drm_cnnacc_dev_info
+ * @DRM_CNNACC_DEV_QUERY_CORE_INFO: array of struct drm_cnnacc_core_info, one per core
+ */
+enum drm_cnnacc_dev_query_type {
+	DRM_CNNACC_DEV_QUERY_DEV_INFO = 0,
+	DRM_CNNACC_DEV_QUERY_CORE_INFO = 1,
+};
+
+/**
+ * struct drm_cnnacc_dev_query - argument of DRM_CNNACC_DEV_QUERY.
+ * @type: enum drm_cnnacc_dev_query_type
+ * @size: in: bytes at @pointer; out: bytes the kernel has
+ * @pointer: user pointer, 0 to learn @size only.  At most @size bytes are
+ *	written, truncated at the end; what the kernel does not have is zeroed.
+ */
+struct drm_cnnacc_dev_query {
+	__u32 type;
+	__u32 size;
+	__u64 pointer;
+};
+
+/**
+ * struct drm_cnnacc_dev_info - device and limits.
+ * @hw_version: register HW_VERSION
+ * @features: CNNACC_FEATURE_* of register FEATURES
+ * @core_count: cores, 1..8
+ * @clock_hz: core clock, Hz
+ * @va_bits: width of a device address: VAs are 0..2^va_bits - 1
+ * @page_size: granularity of VM_BIND, bytes
+ * @max_contexts: contexts per file
+ * @max_bind_ops: operations per VM_BIND
+ * @max_sync_ops: ranges per BO_SYNC
+ * @max_jobs: jobs per SUBMIT
+ * @max_tasks: tasks per job
+ * @max_syncs: synchronisation operations per job
+ * @max_bos: shared buffers per job
+ * @pad: zero
+ * @max_bo_size: bytes of one buffer object
+ * @reset_count: device resets since the driver was loaded
+ * @timestamp_ns: device time now, ns
+ */
+struct drm_cnnacc_dev_info {
+	__u32 hw_version;
+	__u32 features;
+	__u32 core_count;
+	__u32 clock_hz;
+	__u32 va_bits;
+	__u32 page_size;
+	__u32 max_contexts;
+	__u32 max_bind_ops;
+	__u32 max_sync_ops;
+	__u32 max_jobs;
+	__u32 max_tasks;
+	__u32 max_syncs;
+	__u32 max_bos;
+	__u32 pad;
+	__u64 max_bo_size;
+	__u64 reset_count;
+	__u64 timestamp_ns;
+};
+
+/**
+ * struct drm_cnnacc_core_info - one core, from the discovery table.
+ * @type: enum cnnacc_core_type
+ * @version: 31:16 major, 15:0 minor
+ * @window_offset: BAR offset of the core's registers (REG_RW)
+ * @window_size: their size, bytes
+ * @queue_offset: BAR offset of its queue block (REG_RW)
+ * @program_max: largest program, bytes
+ * @job_cycles_max: largest cycle limit of a task
+ * @param: build parameters, per core type
+ */
+struct drm_cnnacc_core_info {
+	__u32 type;
+	__u32 version;
+	__u32 window_offset;
+	__u32 window_size;
+	__u32 queue_offset;
+	__u32 program_max;
+	__u64 job_cycles_max;
+	__u32 param[8];
+};
+
+/**
+ * enum drm_cnnacc_priority - scheduling priority of a context.
+ * @DRM_CNNACC_PRIORITY_LOW: after the others
+ * @DRM_CNNACC_PRIORITY_NORMAL: default
+ * @DRM_CNNACC_PRIORITY_HIGH: before the others; needs CAP_SYS_NICE
+ */
+enum drm_cnnacc_priority {
+	DRM_CNNACC_PRIORITY_LOW = 0,
+	DRM_CNNACC_PRIORITY_NORMAL = 1,
+	DRM_CNNACC_PRIORITY_HIGH = 2,
+};
+
+/**
+ * struct drm_cnnacc_ctx_create - argument of DRM_CNNACC_CTX_CREATE.
+ * @flags: zero
+ * @priority: enum drm_cnnacc_priority
+ * @ctx_id: out: id, never 0
+ * @pad: zero
+ *
+ * -ENOSPC: max_contexts reached, or the device is out of context ids.
+ */
+struct drm_cnnacc_ctx_create {
+	__u32 flags;
+	__u32 priority;
+	__u32 ctx_id;
+	__u32 pad;
+};
+
+/**
+ * struct drm_cnnacc_ctx_destroy - argument of DRM_CNNACC_CTX_DESTROY.
+ * @ctx_id: context
+ * @pad: zero
+ *
+ * Jobs not yet started end -ECANCELED; a running one is let finish.
+ */
+struct drm_cnnacc_ctx_destroy {
+	__u32 ctx_id;
+	__u32 pad;
+};
+
+/* drm_cnnacc_ctx_query.state */
+#define DRM_CNNACC_CTX_FAULT		0x1u	/* a job had an MMU fault or bus error */
+#define DRM_CNNACC_CTX_BAD_PROGRAM	0x2u	/* a job ended BAD_PROGRAM, CONFIG or DEADLOCK */
+#define DRM_CNNACC_CTX_TIME_LIMIT	0x4u	/* a job hit its cycle limit */
+#define DRM_CNNACC_CTX_HANG		0x8u	/* a job stopped making progress */
+#define DRM_CNNACC_CTX_INNOCENT_RESET	0x10u	/* a job was lost to a reset it did not cause */
+
+/**
+ * struct drm_cnnacc_ctx_query - argument of DRM_CNNACC_CTX_QUERY.
+ * @ctx_id: context
+ * @state: out: DRM_CNNACC_CTX_* since creation
+ * @failed_jobs: out: jobs that failed by their own doing
+ * @reset_jobs: out: jobs lost to a reset they did not cause
+ * @seqno: out: SUBMIT sequence number of the last failed job, 0 if none;
+ *	the fields below describe it
+ * @core: out: core index
+ * @task: out: index of the failed task in the job
+ * @status_class: out: enum cnnacc_status_class; 0 if the job hung
+ * @status_code: out: enum cnnacc_status_code or core code
+ * @detail: out: struct cnnacc_completion.detail
+ * @pc: out: program counter
+ * @access: out: enum cnnacc_access
+ * @pad: zero
+ * @fault_va: out: fault address
+ */
+struct drm_cnnacc_ctx_query {
+	__u32 ctx_id;
+	__u32 state;
+	__u32 failed_jobs;
+	__u32 reset_jobs;
+	__u64 seqno;
+	__u32 core;
+	__u32 task;
+	__u16 status_class;
+	__u16 status_code;
+	__u32 detail;
+	__u32 pc;
+	__u32 access;
+	__u32 pad[2];
+	__u64 fault_va;
+};
+
+/**
+ * enum drm_cnnacc_bo_use - what a buffer object is for; bounds its mappings.
+ * @DRM_CNNACC_BO_DATA: activations, scratch, statistics: read and write, never execute
+ * @DRM_CNNACC_BO_WEIGHT: weights: the device may only read
+ * @DRM_CNNACC_BO_PROGRAM: programs: the device may only execute
+ */
+enum drm_cnnacc_bo_use {
+	DRM_CNNACC_BO_DATA = 0,
+	DRM_CNNACC_BO_WEIGHT = 1,
+	DRM_CNNACC_BO_PROGRAM = 2,
+};
+
+/* drm_cnnacc_bo_create.flags */
+/* CPU mapping cached; needs BO_SYNC if the device is not coherent */
+#define DRM_CNNACC_BO_CACHED		0x1u
+/* bound to ctx_id: cheaper to submit, cannot be exported */
+#define DRM_CNNACC_BO_PRIVATE		0x2u
+
+/**
+ * struct drm_cnnacc_bo_create - argument of DRM_CNNACC_BO_CREATE.
+ * @size: in: bytes, 1..max_bo_size; out: rounded up to pages
+ * @use: enum drm_cnnacc_bo_use
+ * @flags: DRM_CNNACC_BO_*
+ * @ctx_id: context if DRM_CNNACC_BO_PRIVATE, else zero
+ * @handle: out: GEM handle
+ *
+ * The memory reads as zero.  Close with DRM_IOCTL_GEM_CLOSE.
+ */
+struct drm_cnnacc_bo_create {
+	__u64 size;
+	__u32 use;
+	__u32 flags;
+	__u32 ctx_id;
+	__u32 handle;
+};
+
+/* drm_cnnacc_bo_info.flags, besides DRM_CNNACC_BO_* */
+#define DRM_CNNACC_BO_IMPORTED		0x10000u	/* memory of another driver */
+
+/**
+ * struct drm_cnnacc_bo_info - argument of DRM_CNNACC_BO_INFO.
+ * @handle: GEM handle
+ * @flags: out: DRM_CNNACC_BO_*
+ * @size: out: bytes
+ * @mmap_offset: out: offset for mmap() on the device node; 0 if imported
+ *	(map the dma-buf instead)
+ * @use: out: enum drm_cnnacc_bo_use
+ * @pad: zero
+ */
+struct drm_cnnacc_bo_info {
+	__u32 handle;
+	__u32 flags;
+	__u64 size;
+	__u64 mmap_offset;
+	__u32 use;
+	__u32 pad;
+};
+
+/* drm_cnnacc_bo_sync_op.flags */
+#define DRM_CNNACC_BO_SYNC_FOR_DEVICE	0x1u	/* CPU wrote, device will read */
+#define DRM_CNNACC_BO_SYNC_FOR_CPU	0x2u	/* device wrote, CPU will read */
+
+/**
+ * struct drm_cnnacc_bo_sync_op - one range.
+ * @handle: GEM handle
+ * @flags: exactly one DRM_CNNACC_BO_SYNC_FOR_*
+ * @offset: first byte
+ * @size: bytes
+ */
+struct drm_cnnacc_bo_sync_op {
+	__u32 handle;
+	__u32 flags;
+	__u64 offset;
+	__u64 size;
+};
+
+/**
+ * struct drm_cnnacc_bo_sync - argument of DRM_CNNACC_BO_SYNC.
+ * @ops: struct drm_cnnacc_bo_sync_op, at most max_sync_ops
+ *
+ * Does nothing where CNNACC_FEATURE_COHERENT is set.
+ */
+struct drm_cnnacc_bo_sync {
+	struct drm_cnnacc_obj_array ops;
+};
+
+/* drm_cnnacc_bo_wait.flags */
+#define DRM_CNNACC_BO_WAIT_WRITE	0x1u	/* wait for writers only: enough to read the data */
+
+/**
+ * struct drm_cnnacc_bo_wait - argument of DRM_CNNACC_BO_WAIT.
+ * @handle: GEM handle
+ * @flags: DRM_CNNACC_BO_WAIT_*
+ * @timeout_ns: absolute; <= 0 polls
+ *
+ * -ETIMEDOUT, or -EBUSY when polling, if the device still uses the buffer.
+ */
+struct drm_cnnacc_bo_wait {
+	__u32 handle;
+	__u32 flags;
+	__s64 timeout_ns;
+};
+
+/**
+ * enum drm_cnnacc_bind_op_type - VM_BIND operations.
+ * @DRM_CNNACC_BIND_MAP: map a range of a buffer at a free VA range
+ * @DRM_CNNACC_BIND_UNMAP: remove one mapping, named by its exact VA and size
+ */
+enum drm_cnnacc_bind_op_type {
+	DRM_CNNACC_BIND_MAP = 0,
+	DRM_CNNACC_BIND_UNMAP = 1,
+};
+
+/* drm_cnnacc_bind_op.flags of a MAP; at least one, allowed by the buffer's use */
+#define DRM_CNNACC_BIND_READ		0x1u
+#define DRM_CNNACC_BIND_WRITE		0x2u
+#define DRM_CNNACC_BIND_EXEC		0x4u
+
+/**
+ * struct drm_cnnacc_bind_op - one operation; VA, offset and size in whole pages.
+ * @op: enum drm_cnnacc_bind_op_type
+ * @flags: DRM_CNNACC_BIND_*; zero for UNMAP
+ * @handle: GEM handle; zero for UNMAP
+ * @pad: zero
+ * @va: first device address
+ * @bo_offset: first byte in the buffer; zero for UNMAP
+ * @size: bytes
+ */
+struct drm_cnnacc_bind_op {
+	__u32 op;
+	__u32 flags;
+	__u32 handle;
+	__u32 pad;
+	__u64 va;
+	__u64 bo_offset;
+	__u64 size;
+};
+
+/**
+ * struct drm_cnnacc_vm_bind - argument of DRM_CNNACC_VM_BIND.
+ * @ctx_id: context
+ * @flags: zero
+ * @ops: struct drm_cnnacc_bind_op, at most max_bind_ops, done in order
+ * @done: out: operations done; on error the index of the one that failed
+ * @pad: zero
+ *
+ * Synchronous.  An UNMAP waits, bounded and killable, for the context's running
+ * jobs.  -EEXIST: MAP into a range that is not free; -ENOENT: no such mapping.
+ */
+struct drm_cnnacc_vm_bind {
+	__u32 ctx_id;
+	__u32 flags;
+	struct drm_cnnacc_obj_array ops;
+	__u32 done;
+	__u32 pad;
+};
+
+/* drm_cnnacc_sync.flags: exactly one of WAIT and SIGNAL */
+#define DRM_CNNACC_SYNC_WAIT		0x1u
+#define DRM_CNNACC_SYNC_SIGNAL		0x2u
+#define DRM_CNNACC_SYNC_TIMELINE	0x4u	/* @point is a timeline point */
+
+/**
+ * struct drm_cnnacc_sync - synchronisation with a syncobj.
+ * @flags: DRM_CNNACC_SYNC_*
+ * @handle: syncobj handle
+ * @point: timeline point, >= 1; zero for a binary syncobj
+ */
+struct drm_cnnacc_sync {
+	__u32 flags;
+	__u32 handle;
+	__u64 point;
+};
+
+/* drm_cnnacc_bo_ref.flags: at least one */
+#define DRM_CNNACC_BO_REF_READ		0x1u
+#define DRM_CNNACC_BO_REF_WRITE		0x2u
+
+/**
+ * struct drm_cnnacc_bo_ref - shared buffer of a job, for implicit fencing.
+ * @handle: GEM handle; private buffers need no entry
+ * @flags: DRM_CNNACC_BO_REF_*
+ */
+struct drm_cnnacc_bo_ref {
+	__u32 handle;
+	__u32 flags;
+};
+
+/* drm_cnnacc_task.flags */
+#define DRM_CNNACC_TASK_STATS		0x1u	/* write struct cnnacc_stats to stats_va */
+
+/**
+ * struct drm_cnnacc_task - one program run; becomes one packet.
+ * @flags: DRM_CNNACC_TASK_*
+ * @program_va: see struct cnnacc_packet
+ * @program_len: bytes
+ * @stats_va: VA of the record, zero without DRM_CNNACC_TASK_STATS
+ * @cycle_limit: 1..job_cycles_max; 0 = job_cycles_max
+ */
+struct drm_cnnacc_task {
+	__u32 flags;
+	__u32 program_va;
+	__u32 program_len;
+	__u32 stats_va;
+	__u64 cycle_limit;
+};
+
+/* drm_cnnacc_job.flags */
+/* writes nothing that it reads: may be run again after a reset */
+#define DRM_CNNACC_JOB_RESTARTABLE	0x1u
+/* an event suspends the program until acknowledged */
+#define DRM_CNNACC_JOB_EVENT_WAIT	0x2u
+
+/**
+ * struct drm_cnnacc_job - tasks run one after the other on one core, one fence.
+ * @core: core index
+ * @flags: DRM_CNNACC_JOB_*
+ * @tasks: struct drm_cnnacc_task, 1..max_tasks; a failed task cancels the rest
+ * @syncs: struct drm_cnnacc_sync, at most max_syncs
+ * @bos: struct drm_cnnacc_bo_ref, at most max_bos
+ * @seqno: out: sequence number of the job in its context, from 1
+ */
+struct drm_cnnacc_job {
+	__u32 core;
+	__u32 flags;
+	struct drm_cnnacc_obj_array tasks;
+	struct drm_cnnacc_obj_array syncs;
+	struct drm_cnnacc_obj_array bos;
+	__u64 seqno;
+};
+
+/**
+ * struct drm_cnnacc_submit - argument of DRM_CNNACC_SUBMIT.
+ * @ctx_id: context
+ * @flags: zero
+ * @jobs: struct drm_cnnacc_job, 1..max_jobs
+ *
+ * All or nothing: everything is checked before the first job is queued; on error
+ * nothing runs and no syncobj changes.  Jobs of one context run in order per
+ * core; across cores only as syncobjs say, which may be signalled and waited for
+ * within one SUBMIT (signal first).
+ */
+struct drm_cnnacc_submit {
+	__u32 ctx_id;
+	__u32 flags;
+	struct drm_cnnacc_obj_array jobs;
+};
+
+/* drm_cnnacc_eventfd.flags */
+#define DRM_CNNACC_EVENTFD_REMOVE	0x1u	/* forget the eventfd; @fd is ignored */
+
+/**
+ * struct drm_cnnacc_eventfd - argument of DRM_CNNACC_EVENTFD.
+ * @ctx_id: context whose jobs' events count
+ * @core: core index
+ * @fd: eventfd to add each event to; replaces an earlier one
+ * @flags: DRM_CNNACC_EVENTFD_*
+ */
+struct drm_cnnacc_eventfd {
+	__u32 ctx_id;
+	__u32 core;
+	__s32 fd;
+	__u32 flags;
+};
+
+/* drm_cnnacc_reg_rw.flags */
+#define DRM_CNNACC_REG_WRITE		0x1u	/* write @value; else read into it */
+
+/**
+ * struct drm_cnnacc_reg_rw - argument of DRM_CNNACC_REG_RW.
+ * @offset: BAR offset, multiple of 4, below CNNACC_REGS_SIZE
+ * @flags: DRM_CNNACC_REG_*
+ * @value: in or out
+ * @pad: zero
+ */
+struct drm_cnnacc_reg_rw {
+	__u32 offset;
+	__u32 flags;
+	__u32 value;
+	__u32 pad;
+};
+
+#define DRM_IOCTL_CNNACC(nr, type) \
+	DRM_IOWR(DRM_COMMAND_BASE + DRM_CNNACC_##nr, struct drm_cnnacc_##type)
+
+#define DRM_IOCTL_CNNACC_DEV_QUERY	DRM_IOCTL_CNNACC(DEV_QUERY, dev_query)
+#define DRM_IOCTL_CNNACC_CTX_CREATE	DRM_IOCTL_CNNACC(CTX_CREATE, ctx_create)
+#define DRM_IOCTL_CNNACC_CTX_DESTROY	DRM_IOCTL_CNNACC(CTX_DESTROY, ctx_destroy)
+#define DRM_IOCTL_CNNACC_CTX_QUERY	DRM_IOCTL_CNNACC(CTX_QUERY, ctx_query)
+#define DRM_IOCTL_CNNACC_BO_CREATE	DRM_IOCTL_CNNACC(BO_CREATE, bo_create)
+#define DRM_IOCTL_CNNACC_BO_INFO	DRM_IOCTL_CNNACC(BO_INFO, bo_info)
+#define DRM_IOCTL_CNNACC_BO_SYNC	DRM_IOCTL_CNNACC(BO_SYNC, bo_sync)
+#define DRM_IOCTL_CNNACC_BO_WAIT	DRM_IOCTL_CNNACC(BO_WAIT, bo_wait)
+#define DRM_IOCTL_CNNACC_VM_BIND	DRM_IOCTL_CNNACC(VM_BIND, vm_bind)
+#define DRM_IOCTL_CNNACC_SUBMIT		DRM_IOCTL_CNNACC(SUBMIT, submit)
+#define DRM_IOCTL_CNNACC_EVENTFD	DRM_IOCTL_CNNACC(EVENTFD, eventfd)
+#define DRM_IOCTL_CNNACC_REG_RW		DRM_IOCTL_CNNACC(REG_RW, reg_rw)
+
+/* The layout is the same in 32 and 64 bit, without holes. */
+#define DRM_CNNACC_LAYOUT(name, size) \
+	enum { drm_cnnacc_layout_##name = \
+	       sizeof(char[sizeof(struct drm_cnnacc_##name) == (size) ? 1 : -1]) }
+
+DRM_CNNACC_LAYOUT(obj_array, 16);
+DRM_CNNACC_LAYOUT(dev_query, 16);
+DRM_CNNACC_LAYOUT(dev_info, 80);
+DRM_CNNACC_LAYOUT(core_info, 64);
+DRM_CNNACC_LAYOUT(ctx_create, 16);
+DRM_CNNACC_LAYOUT(ctx_destroy, 8);
+DRM_CNNACC_LAYOUT(ctx_query, 64);
+DRM_CNNACC_LAYOUT(bo_create, 24);
+DRM_CNNACC_LAYOUT(bo_info, 32);
+DRM_CNNACC_LAYOUT(bo_sync_op, 24);
+DRM_CNNACC_LAYOUT(bo_sync, 16);
+DRM_CNNACC_LAYOUT(bo_wait, 16);
+DRM_CNNACC_LAYOUT(bind_op, 40);
+DRM_CNNACC_LAYOUT(vm_bind, 32);
+DRM_CNNACC_LAYOUT(sync, 16);
+DRM_CNNACC_LAYOUT(bo_ref, 8);
+DRM_CNNACC_LAYOUT(task, 24);
+DRM_CNNACC_LAYOUT(job, 64);
+DRM_CNNACC_LAYOUT(submit, 24);
+DRM_CNNACC_LAYOUT(eventfd, 16);
+DRM_CNNACC_LAYOUT(reg_rw, 16);
+
+#if defined(__cplusplus)
+}
+#endif
+
+#endif /* CNNACC_ACCEL_H */
