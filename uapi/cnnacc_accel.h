@@ -548,32 +548,32 @@ struct drm_cnnacc_reg_rw {
 #define DRM_IOCTL_CNNACC_EVENTFD	DRM_IOCTL_CNNACC(EVENTFD, eventfd)
 #define DRM_IOCTL_CNNACC_REG_RW		DRM_IOCTL_CNNACC(REG_RW, reg_rw)
 
-/* The layout is the same in 32 and 64 bit, without holes. */
-#define DRM_CNNACC_LAYOUT(name, size) \
-	enum { drm_cnnacc_layout_##name = \
-	       sizeof(char[sizeof(struct drm_cnnacc_##name) == (size) ? 1 : -1]) }
+/* The layout is the same in 32 and 64 bit, without holes: else an array size is negative. */
+#define DRM_CNNACC_LAYOUT(type, size)	sizeof(char[sizeof(struct type) == (size) ? 1 : -1])
 
-DRM_CNNACC_LAYOUT(obj_array, 16);
-DRM_CNNACC_LAYOUT(dev_query, 16);
-DRM_CNNACC_LAYOUT(dev_info, 80);
-DRM_CNNACC_LAYOUT(core_info, 64);
-DRM_CNNACC_LAYOUT(ctx_create, 16);
-DRM_CNNACC_LAYOUT(ctx_destroy, 8);
-DRM_CNNACC_LAYOUT(ctx_query, 64);
-DRM_CNNACC_LAYOUT(bo_create, 24);
-DRM_CNNACC_LAYOUT(bo_info, 32);
-DRM_CNNACC_LAYOUT(bo_sync_op, 24);
-DRM_CNNACC_LAYOUT(bo_sync, 16);
-DRM_CNNACC_LAYOUT(bo_wait, 16);
-DRM_CNNACC_LAYOUT(bind_op, 40);
-DRM_CNNACC_LAYOUT(vm_bind, 32);
-DRM_CNNACC_LAYOUT(sync, 16);
-DRM_CNNACC_LAYOUT(bo_ref, 8);
-DRM_CNNACC_LAYOUT(task, 24);
-DRM_CNNACC_LAYOUT(job, 64);
-DRM_CNNACC_LAYOUT(submit, 24);
-DRM_CNNACC_LAYOUT(eventfd, 16);
-DRM_CNNACC_LAYOUT(reg_rw, 16);
+enum drm_cnnacc_layout {
+	DRM_CNNACC_LAYOUT_OBJ_ARRAY = DRM_CNNACC_LAYOUT(drm_cnnacc_obj_array, 16),
+	DRM_CNNACC_LAYOUT_DEV_QUERY = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_query, 16),
+	DRM_CNNACC_LAYOUT_DEV_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_info, 80),
+	DRM_CNNACC_LAYOUT_CORE_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_core_info, 64),
+	DRM_CNNACC_LAYOUT_CTX_CREATE = DRM_CNNACC_LAYOUT(drm_cnnacc_ctx_create, 16),
+	DRM_CNNACC_LAYOUT_CTX_DESTROY = DRM_CNNACC_LAYOUT(drm_cnnacc_ctx_destroy, 8),
+	DRM_CNNACC_LAYOUT_CTX_QUERY = DRM_CNNACC_LAYOUT(drm_cnnacc_ctx_query, 64),
+	DRM_CNNACC_LAYOUT_BO_CREATE = DRM_CNNACC_LAYOUT(drm_cnnacc_bo_create, 24),
+	DRM_CNNACC_LAYOUT_BO_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_bo_info, 32),
+	DRM_CNNACC_LAYOUT_BO_SYNC_OP = DRM_CNNACC_LAYOUT(drm_cnnacc_bo_sync_op, 24),
+	DRM_CNNACC_LAYOUT_BO_SYNC = DRM_CNNACC_LAYOUT(drm_cnnacc_bo_sync, 16),
+	DRM_CNNACC_LAYOUT_BO_WAIT = DRM_CNNACC_LAYOUT(drm_cnnacc_bo_wait, 16),
+	DRM_CNNACC_LAYOUT_BIND_OP = DRM_CNNACC_LAYOUT(drm_cnnacc_bind_op, 40),
+	DRM_CNNACC_LAYOUT_VM_BIND = DRM_CNNACC_LAYOUT(drm_cnnacc_vm_bind, 32),
+	DRM_CNNACC_LAYOUT_SYNC = DRM_CNNACC_LAYOUT(drm_cnnacc_sync, 16),
+	DRM_CNNACC_LAYOUT_BO_REF = DRM_CNNACC_LAYOUT(drm_cnnacc_bo_ref, 8),
+	DRM_CNNACC_LAYOUT_TASK = DRM_CNNACC_LAYOUT(drm_cnnacc_task, 24),
+	DRM_CNNACC_LAYOUT_JOB = DRM_CNNACC_LAYOUT(drm_cnnacc_job, 64),
+	DRM_CNNACC_LAYOUT_SUBMIT = DRM_CNNACC_LAYOUT(drm_cnnacc_submit, 24),
+	DRM_CNNACC_LAYOUT_EVENTFD = DRM_CNNACC_LAYOUT(drm_cnnacc_eventfd, 16),
+	DRM_CNNACC_LAYOUT_REG_RW = DRM_CNNACC_LAYOUT(drm_cnnacc_reg_rw, 16),
+};
 
 #if defined(__cplusplus)
 }

@@ -256,7 +256,8 @@ enum cnnacc_core_type {
  * @window_size: their size
  * @queue_offset: BAR 0 offset of its queue block
  * @program_max: largest program a packet may name
- * @job_cycles_max: largest cycle limit a packet may carry, 1..2^63-1
+ * @job_cycles_max_lo: largest cycle limit a packet may carry, 1..2^63-1, bits 31:0
+ * @job_cycles_max_hi: its bits 63:32
  * @param: build parameters; meaning per core type (CNNACC_CCP_PARAM_*)
  */
 struct cnnacc_core_entry {
@@ -833,19 +834,21 @@ enum cnnacc_ccp_field {
 
 /* ---------------------------------------------------------- layout checks */
 
-#define CNNACC_LAYOUT(name, cond) \
-	enum { cnnacc_layout_##name = sizeof(char[(cond) ? 1 : -1]) }
+/* A wrong layout makes an array size negative. */
+#define CNNACC_LAYOUT(cond)	sizeof(char[(cond) ? 1 : -1])
 
-CNNACC_LAYOUT(core_entry, sizeof(struct cnnacc_core_entry) == CNNACC_CORE_ENTRY_SIZE);
-CNNACC_LAYOUT(packet, sizeof(struct cnnacc_packet) == 64);
-CNNACC_LAYOUT(completion, sizeof(struct cnnacc_completion) == 64);
-CNNACC_LAYOUT(stats, sizeof(struct cnnacc_stats) == 128);
-CNNACC_LAYOUT(seq_command, sizeof(struct cnnacc_seq_command) == 32);
-CNNACC_LAYOUT(program_va, __builtin_offsetof(struct cnnacc_packet, program_va) == 32);
-CNNACC_LAYOUT(reserved, __builtin_offsetof(struct cnnacc_packet, reserved) == 44);
-CNNACC_LAYOUT(fault_va, __builtin_offsetof(struct cnnacc_completion, fault_va) == 32);
-CNNACC_LAYOUT(end_ns, __builtin_offsetof(struct cnnacc_completion, end_ns) == 56);
-CNNACC_LAYOUT(param, __builtin_offsetof(struct cnnacc_core_entry, param) == 32);
+enum cnnacc_hw_layout {
+	CNNACC_LAYOUT_CORE_ENTRY = CNNACC_LAYOUT(sizeof(struct cnnacc_core_entry) == CNNACC_CORE_ENTRY_SIZE),
+	CNNACC_LAYOUT_PACKET = CNNACC_LAYOUT(sizeof(struct cnnacc_packet) == 64),
+	CNNACC_LAYOUT_COMPLETION = CNNACC_LAYOUT(sizeof(struct cnnacc_completion) == 64),
+	CNNACC_LAYOUT_STATS = CNNACC_LAYOUT(sizeof(struct cnnacc_stats) == 128),
+	CNNACC_LAYOUT_SEQ_COMMAND = CNNACC_LAYOUT(sizeof(struct cnnacc_seq_command) == 32),
+	CNNACC_LAYOUT_PROGRAM_VA = CNNACC_LAYOUT(__builtin_offsetof(struct cnnacc_packet, program_va) == 32),
+	CNNACC_LAYOUT_RESERVED = CNNACC_LAYOUT(__builtin_offsetof(struct cnnacc_packet, reserved) == 44),
+	CNNACC_LAYOUT_FAULT_VA = CNNACC_LAYOUT(__builtin_offsetof(struct cnnacc_completion, fault_va) == 32),
+	CNNACC_LAYOUT_END_NS = CNNACC_LAYOUT(__builtin_offsetof(struct cnnacc_completion, end_ns) == 56),
+	CNNACC_LAYOUT_PARAM = CNNACC_LAYOUT(__builtin_offsetof(struct cnnacc_core_entry, param) == 32),
+};
 
 #if defined(__cplusplus)
 }
