@@ -836,6 +836,7 @@ enum cnnacc_ccp_field {
 
 /* A wrong layout makes an array size negative. */
 #define CNNACC_LAYOUT(cond)	sizeof(char[(cond) ? 1 : -1])
+#define CNNACC_AT(type, field)	__builtin_offsetof(struct cnnacc_##type, field)
 
 enum cnnacc_hw_layout {
 	CNNACC_LAYOUT_CORE_ENTRY = CNNACC_LAYOUT(sizeof(struct cnnacc_core_entry) == CNNACC_CORE_ENTRY_SIZE),
@@ -843,11 +844,11 @@ enum cnnacc_hw_layout {
 	CNNACC_LAYOUT_COMPLETION = CNNACC_LAYOUT(sizeof(struct cnnacc_completion) == 64),
 	CNNACC_LAYOUT_STATS = CNNACC_LAYOUT(sizeof(struct cnnacc_stats) == 128),
 	CNNACC_LAYOUT_SEQ_COMMAND = CNNACC_LAYOUT(sizeof(struct cnnacc_seq_command) == 32),
-	CNNACC_LAYOUT_PROGRAM_VA = CNNACC_LAYOUT(__builtin_offsetof(struct cnnacc_packet, program_va) == 32),
-	CNNACC_LAYOUT_RESERVED = CNNACC_LAYOUT(__builtin_offsetof(struct cnnacc_packet, reserved) == 44),
-	CNNACC_LAYOUT_FAULT_VA = CNNACC_LAYOUT(__builtin_offsetof(struct cnnacc_completion, fault_va) == 32),
-	CNNACC_LAYOUT_END_NS = CNNACC_LAYOUT(__builtin_offsetof(struct cnnacc_completion, end_ns) == 56),
-	CNNACC_LAYOUT_PARAM = CNNACC_LAYOUT(__builtin_offsetof(struct cnnacc_core_entry, param) == 32),
+	CNNACC_LAYOUT_PROGRAM_VA = CNNACC_LAYOUT(CNNACC_AT(packet, program_va) == 32),
+	CNNACC_LAYOUT_RESERVED = CNNACC_LAYOUT(CNNACC_AT(packet, reserved) == 44),
+	CNNACC_LAYOUT_FAULT_VA = CNNACC_LAYOUT(CNNACC_AT(completion, fault_va) == 32),
+	CNNACC_LAYOUT_END_NS = CNNACC_LAYOUT(CNNACC_AT(completion, end_ns) == 56),
+	CNNACC_LAYOUT_PARAM = CNNACC_LAYOUT(CNNACC_AT(core_entry, param) == 32),
 };
 
 #if defined(__cplusplus)
