@@ -839,7 +839,7 @@ enum cnnacc_ccp_field {
 #define CNNACC_AT(type, field)	__builtin_offsetof(struct cnnacc_##type, field)
 
 enum cnnacc_hw_layout {
-	CNNACC_LAYOUT_CORE_ENTRY = CNNACC_LAYOUT(sizeof(struct cnnacc_core_entry) == CNNACC_CORE_ENTRY_SIZE),
+	CNNACC_LAYOUT_CORE_ENTRY = CNNACC_LAYOUT(sizeof(struct cnnacc_core_entry) == 64),
 	CNNACC_LAYOUT_PACKET = CNNACC_LAYOUT(sizeof(struct cnnacc_packet) == 64),
 	CNNACC_LAYOUT_COMPLETION = CNNACC_LAYOUT(sizeof(struct cnnacc_completion) == 64),
 	CNNACC_LAYOUT_STATS = CNNACC_LAYOUT(sizeof(struct cnnacc_stats) == 128),
