@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: MIT
+#
+# make          builds everything into build/
+# make demo     a real CNN through the real driver in a VM (README.md)
+# make check    every test; make check-GROUP for one group
+#
+# Debian packages that are missing are installed by the targets that need them.
+
+BUILD ?= build
+KVER ?= $(shell ls -v /lib/modules 2>/dev/null | grep '^6\.12.*-amd64$$' | tail -n 1)
+KDIR ?= /lib/modules/$(KVER)/build
+
+GROUPS := unit golden conformance network kmd vm fuzz lint docs
+
+# Python and meson of the distribution, whatever else comes first on PATH.
+export PATH := /usr/sbin:/usr/bin:/sbin:/bin:$(PATH)
+export CNNACC_BUILD := $(abspath $(BUILD))
+
+all: user module device
+
+packages:
+	scripts/install-packages build vm
+
+packages-check:
+	scripts/install-packages build vm check kernel-source docs
+
+user: packages
+	[ -e $(BUILD)/build.ninja ] || meson setup $(BUILD) >$(BUILD).log 2>&1 || \
+		{ cat $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+	ninja -C $(BUILD)
+
+# The module is built in a copy, so that the tree stays clean and one tree
+# serves several kernels.
+module: packages
+	mkdir -p $(BUILD)/driver
+	cp -ru Kbuild Kconfig driver uapi $(BUILD)/driver/
+	$(MAKE) -C $(KDIR) M=$(abspath $(BUILD)/driver) modules
+
+device: packages
+	mkdir -p $(BUILD)
+	scripts/build-qemu-device $(BUILD)/cnnacc-qemu.so
+
+demo: all
+	scripts/demo
+
+check: packages-check all
+	tests/check $(GROUPS)
+
+$(GROUPS:%=check-%): check-%: packages-check all
+	tests/check $*
+
+install: all
+	ninja -C $(BUILD) install
+	$(MAKE) -C $(KDIR) M=$(abspath $(BUILD)/driver) modules_install
+	install -D -m 644 packaging/60-cnnacc.rules $(DESTDIR)/lib/udev/rules.d/60-cnnacc.rules
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-asan
+
+.PHONY: all packages packages-check user module device demo check install clean \
+	$(GROUPS:%=check-%)
