@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What differs between QEMU 7.2 (Debian 12) and 10.0 (Debian 13)
+ */
+#ifndef HW_CNNACC_COMPAT_H
+#define HW_CNNACC_COMPAT_H
+
+#define CNNACC_QEMU_VERSION (QEMU_VERSION_MAJOR * 100 + QEMU_VERSION_MINOR)
+
+#if CNNACC_QEMU_VERSION >= 1000
+#include "exec/memory.h"
+#include "system/runstate.h"
+#else
+#include "sysemu/runstate.h"
+#endif
+#if CNNACC_QEMU_VERSION >= 800
+#include "hw/pci/pci_device.h"
+#endif
+
+/* Tables of a VMStateDescription are const since 9.0 */
+#if CNNACC_QEMU_VERSION >= 900
+#define CNNACC_VMSTATE_CONST const
+#else
+#define CNNACC_VMSTATE_CONST
+#endif
+
+/* Property tables are const, and counted, since 10.0 */
+#if CNNACC_QEMU_VERSION >= 1000
+#define CNNACC_PROP_CONST const
+#define CNNACC_PROP_END
+#else
+#define CNNACC_PROP_CONST
+#define CNNACC_PROP_END DEFINE_PROP_END_OF_LIST(),
+#endif
+
+/* class_init's data is const since 10.1 */
+#if CNNACC_QEMU_VERSION >= 1001
+typedef const void *CnnaccClassData;
+#else
+typedef void *CnnaccClassData;
+#endif
+
+#if CNNACC_QEMU_VERSION >= 902
+#define cnnacc_set_reset(dc, fn) device_class_set_legacy_reset(dc, fn)
+#else
+#define cnnacc_set_reset(dc, fn) ((dc)->reset = (fn))
+#endif
+
+/* The iothread lock is called BQL since 9.0 */
+#if CNNACC_QEMU_VERSION < 900
+#define bql_lock() qemu_mutex_lock_iothread()
+#define bql_unlock() qemu_mutex_unlock_iothread()
+#define qemu_cond_wait_bql(cond) qemu_cond_wait_iothread(cond)
+#endif
+
+#endif

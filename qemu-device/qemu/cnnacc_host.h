@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What every cnnacc front end shares: the model, its worker threads and its
+ * migration.
+ *
+ * All functions are called with the big QEMU lock held.  One thread per core
+ * computes without it and takes it only to begin and to end a step, so
+ * the lock also is the one that the model's locked calls need.
+ */
+#ifndef HW_CNNACC_HOST_H
+#define HW_CNNACC_HOST_H
+
+#include "exec/memory.h"
+#include "qemu/thread.h"
+#include "hw/qdev-core.h"
+#include "cnnacc_model.h"
+
+typedef struct CnnaccHost CnnaccHost;
+
+typedef struct CnnaccWorker {
+    CnnaccHost *host;
+    unsigned int core;
+    QemuThread thread;
+    QemuCond wake;
+    bool busy;
+} CnnaccWorker;
+
+struct CnnaccHost {
+    DeviceState *owner;
+    AddressSpace *as;
+    MemTxAttrs attrs;
+    void (*irq_message)(CnnaccHost *host, unsigned int vector);
+    void (*irq_level)(CnnaccHost *host, bool level);
+
+    /* properties */
+    char *cores;
+    char *clock_hz;
+
+    /* private */
+    struct cnn_device *model;
+    MemoryRegion mmio;
+    VMChangeStateEntry *vm_state;
+    QemuCond idle;
+    CnnaccWorker worker[CNN_MODEL_MAX_CORES];
+    unsigned int workers;
+    unsigned int stopping;
+    bool vm_running;
+    bool quit;
+    bool delivering;
+    uint32_t messages;
+};
+
+#define DEFINE_CNNACC_PROPERTIES(_state, _field)                        \
+    DEFINE_PROP_STRING("cores", _state, _field.cores),                  \
+    DEFINE_PROP_STRING("clock-hz", _state, _field.clock_hz)
+
+bool cnnacc_host_realize(CnnaccHost *host, Error **errp);
+void cnnacc_host_unrealize(CnnaccHost *host);
+void cnnacc_host_reset(CnnaccHost *host);
+void cnnacc_describe_properties(ObjectClass *klass);
+
+extern const VMStateDescription vmstate_cnnacc_host;
+
+#endif
