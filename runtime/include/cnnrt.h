@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * libcnnrt: run convolutional networks on a cnnacc accelerator.
+ *
+ *	device -> context -> buffers, jobs        model -> program -> jobs
+ *
+ * Errors: a function that can fail returns CNNRT_OK or a negative enum cnnrt_code and fills
+ * the struct cnnrt_error it was given (NULL: not wanted) with the same code and one line of
+ * text that names the operator, parameter or device and the limit.  On failure nothing is
+ * created and no out parameter is written.
+ *
+ * Ownership: who creates frees.  A device must outlive its contexts, a context its buffers
+ * and jobs, a program its jobs, a model only the cnnrt_compile() call.  *_free(NULL),
+ * *_close(NULL) and *_destroy(NULL) do nothing.
+ *
+ * Threads: there is no global state.  Devices, contexts and programs may be used by many
+ * threads at once; a model, a buffer or a job by one thread at a time.  Closing, destroying
+ * and freeing need the object to be unused by every other thread.
+ *
+ * Fences are file descriptors that poll() readable (POLLIN) when the job has ended, well or
+ * badly: a sync_file on a kernel device (usable with every other DRM driver), an eventfd on
+ * the in-process device and where the CPU does the last step.  Never read() them.
+ */
+#ifndef CNNRT_H
+#define CNNRT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/** enum cnnrt_code - what a function returns. */
+enum cnnrt_code {
+	CNNRT_OK = 0,
+	CNNRT_EINVAL = -1,	/* a wrong argument, or a file that is not what it should be */
+	CNNRT_EUNSUPPORTED = -2,	/* valid, but an operator, attribute or type we lack */
+	CNNRT_ELIMIT = -3,	/* beyond a size or work limit */
+	CNNRT_ENOMEM = -4,
+	CNNRT_EFILE = -5,	/* a file cannot be read */
+	CNNRT_ENODEV = -6,	/* there is no such accelerator */
+	CNNRT_ENODRIVER = -7,	/* it is there, but cnnacc.ko is not loaded or not bound */
+	CNNRT_EACCES = -8,	/* it is there, but this user may not do that */
+	CNNRT_EGONE = -9,	/* the device went away */
+	CNNRT_ETIMEDOUT = -10,	/* the wait ended; the job goes on */
+	CNNRT_EJOB = -11,	/* the job failed: cnnrt_job_status() says where */
+	CNNRT_ECANCELED = -12,	/* the job never ran to its end through no fault of its own */
+	CNNRT_EBUSY = -13,	/* the job is still running */
+	CNNRT_ESYSTEM = -14,	/* a system call failed; the text says which */
+};
+
+#define CNNRT_ERROR_TEXT	320
+
+/** struct cnnrt_error - why a call failed; owned by the caller. */
+struct cnnrt_error {
+	int code;
+	char text[CNNRT_ERROR_TEXT];
+};
+
+/* ---- library --------------------------------------------------------------------------- */
+
+/** cnnrt_version() - "major.minor.patch" of the library; static. */
+const char *cnnrt_version(void);
+
+/** cnnrt_strerror() - a short text for a code; static, never NULL. */
+const char *cnnrt_strerror(int code);
+
+/* ---- devices --------------------------------------------------------------------------- */
+
+#define CNNRT_MAX_CORES	8
+
+/** struct cnnrt_core_info - one core of a device. */
+struct cnnrt_core_info {
+	uint32_t type;		/* enum cnnacc_core_type of cnnacc_hw.h */
+	uint32_t version;	/* 31:16 major, 15:0 minor */
+	const char *name;	/* "ccp", "gcu", "hwpe", "enpu", "imc" or "unknown"; static */
+	uint32_t window_offset, window_size, queue_offset;	/* for cnnrt_device_reg_read() */
+	uint32_t program_max;	/* bytes of the largest program */
+	uint64_t job_cycles_max;	/* largest cycle limit of one program */
+	uint32_t param[8];	/* build parameters, CNNACC_*_PARAM_* of cnnacc_hw.h */
+};
+
+/** struct cnnrt_device_info - a device. */
+struct cnnrt_device_info {
+	char path[128];		/* "/dev/accel/accel0", "sim" */
+	char driver[32];	/* "cnnacc", "in-process" */
+	char bus[64];		/* "0000:00:04.0", "" if unknown */
+	uint32_t hw_version;	/* 31:16 major, 15:0 minor */
+	uint32_t features;	/* CNNACC_FEATURE_* */
+	uint32_t clock_hz;
+	uint32_t core_count;
+	uint64_t reset_count;
+	uint64_t max_buffer;	/* bytes of one buffer */
+};
+
+/** struct cnnrt_found - what cnnrt_device_enumerate() reports; valid during the callback. */
+struct cnnrt_found {
+	const char *path;	/* node to open; "" if there is none */
+	const char *bus;	/* bus address */
+	int state;		/* CNNRT_OK usable, CNNRT_ENODRIVER or CNNRT_EACCES */
+	const char *remedy;	/* what to do about it; "" if usable */
+};
+
+/**
+ * cnnrt_device_enumerate() - list the accelerators of this machine, usable or not.
+ * @found: called once for each; a return value other than 0 ends the walk
+ *
+ * Return: number of accelerators reported, or an error.  None is not an error.
+ */
+int cnnrt_device_enumerate(int (*found)(const struct cnnrt_found *f, void *opaque),
+			   void *opaque, struct cnnrt_error *err);
+
+#define CNNRT_OPEN_LOAD_MODULE	0x1u	/* load cnnacc.ko if needed and allowed */
+
+struct cnnrt_device;
+
+/**
+ * cnnrt_device_open() - open an accelerator.
+ * @name: path of a device node; "sim" or "sim:PROPS" for a device inside this process, with
+ *	PROPS like the QEMU device's ("sim:cores=ccp:lob=64,clock-hz=200000000"); NULL for
+ *	$CNNRT_DEVICE, or without it the first usable accelerator of the machine
+ * @flags: CNNRT_OPEN_*; $CNNRT_LOAD_MODULE=1 is the same as CNNRT_OPEN_LOAD_MODULE
+ *
+ * Return: CNNRT_OK; CNNRT_ENODEV, CNNRT_ENODRIVER or CNNRT_EACCES with the remedy in the
+ * text; CNNRT_EINVAL for bad PROPS.
+ */
+int cnnrt_device_open(const char *name, unsigned int flags, struct cnnrt_device **dev,
+		      struct cnnrt_error *err);
+void cnnrt_device_close(struct cnnrt_device *dev);
+
+/** cnnrt_device_info() - what was found at open; reset_count is fresh. */
+int cnnrt_device_info(struct cnnrt_device *dev, struct cnnrt_device_info *info,
+		      struct cnnrt_error *err);
+
+/** cnnrt_device_core() - core @index, 0..core_count-1. */
+int cnnrt_device_core(const struct cnnrt_device *dev, unsigned int index,
+		      struct cnnrt_core_info *info, struct cnnrt_error *err);
+
+/** cnnrt_device_fd() - the DRM file descriptor, owned by the device; -1 on the in-process one. */
+int cnnrt_device_fd(const struct cnnrt_device *dev);
+
+/**
+ * cnnrt_device_reg_read() - read a register at an offset in the register BAR.
+ *
+ * Administrator only on a kernel device: CNNRT_EACCES otherwise.
+ */
+int cnnrt_device_reg_read(struct cnnrt_device *dev, uint32_t offset, uint32_t *value,
+			  struct cnnrt_error *err);
+/** cnnrt_device_reg_write() - write one; the same rule.  Can upset running jobs. */
+int cnnrt_device_reg_write(struct cnnrt_device *dev, uint32_t offset, uint32_t value,
+			   struct cnnrt_error *err);
+
+/**
+ * cnnrt_device_selftest() - run small programs with known answers on every core.
+ * @report: called for each test with "" or what went wrong
+ *
+ * Return: number of failed tests, or an error that kept them from running.
+ */
+int cnnrt_device_selftest(struct cnnrt_device *dev,
+			  void (*report)(const char *test, const char *failure, void *opaque),
+			  void *opaque, struct cnnrt_error *err);
+
+/* ---- models ---------------------------------------------------------------------------- */
+
+#define CNNRT_MAX_RANK	8
+
+/** enum cnnrt_type - element types; the numbers of ONNX TensorProto.DataType. */
+enum cnnrt_type {
+	CNNRT_UNDEFINED = 0,
+	CNNRT_FLOAT32 = 1,
+	CNNRT_UINT8 = 2,
+	CNNRT_INT8 = 3,
+	CNNRT_UINT16 = 4,
+	CNNRT_INT16 = 5,
+	CNNRT_INT32 = 6,
+	CNNRT_INT64 = 7,
+	CNNRT_BOOL = 9,
+	CNNRT_FLOAT16 = 10,
+	CNNRT_FLOAT64 = 11,
+	CNNRT_UINT32 = 12,
+	CNNRT_UINT64 = 13,
+	CNNRT_BFLOAT16 = 16,
+};
+
+enum cnnrt_direction {
+	CNNRT_INPUT = 0,
+	CNNRT_OUTPUT = 1,
+};
+
+/** struct cnnrt_tensor_info - an input or output; dense, row-major. */
+struct cnnrt_tensor_info {
+	const char *name;	/* owned by the object that was asked */
+	enum cnnrt_type type;
+	int rank;		/* -1: only known when a job has run */
+	int64_t dims[CNNRT_MAX_RANK];	/* -1: free, see cnnrt_model_set_input_shape() */
+	size_t size;		/* bytes; 0 while the shape is not known */
+};
+
+struct cnnrt_model;
+
+/** cnnrt_model_load() - read a network from an ONNX file. */
+int cnnrt_model_load(const char *path, struct cnnrt_model **model, struct cnnrt_error *err);
+/** cnnrt_model_load_buffer() - the same from memory, which may be freed afterwards. */
+int cnnrt_model_load_buffer(const void *data, size_t size, struct cnnrt_model **model,
+			    struct cnnrt_error *err);
+void cnnrt_model_free(struct cnnrt_model *model);
+
+/** cnnrt_model_io_count() - number of inputs or outputs. */
+unsigned int cnnrt_model_io_count(const struct cnnrt_model *model, enum cnnrt_direction dir);
+/** cnnrt_model_io() - input or output @index; the name lives as long as the model. */
+int cnnrt_model_io(const struct cnnrt_model *model, enum cnnrt_direction dir,
+		   unsigned int index, struct cnnrt_tensor_info *info, struct cnnrt_error *err);
+
+/**
+ * cnnrt_model_set_input_shape() - give an input's free dimensions a size.
+ * @dims: all @rank dimensions; those that the file fixes must be repeated
+ *
+ * Dimensions still free at cnnrt_compile() become 1.
+ */
+int cnnrt_model_set_input_shape(struct cnnrt_model *model, unsigned int index, int rank,
+				const int64_t *dims, struct cnnrt_error *err);
+/**
+ * cnnrt_model_set_input_data() - make an input a constant, such as the shape of a Reshape.
+ * @data: of the input's type, copied
+ */
+int cnnrt_model_set_input_data(struct cnnrt_model *model, unsigned int index, int rank,
+			       const int64_t *dims, const void *data, size_t size,
+			       struct cnnrt_error *err);
+
+/* ---- programs -------------------------------------------------------------------------- */
+
+/** struct cnnrt_compile_options - all zero is the default. */
+struct cnnrt_compile_options {
+	const char *core;	/* every operator this core can run must run there; NULL: best */
+	bool cpu_only;		/* nothing on the device: for comparison */
+	bool no_fuse;		/* keep operators apart */
+};
+
+struct cnnrt_program;
+
+/**
+ * cnnrt_compile() - place a network's operators on a device's cores and the CPU and
+ * translate them.
+ * @model: not changed, not needed afterwards
+ * @options: NULL for the default
+ *
+ * The program belongs to devices with the same cores as @dev; it holds no reference to @dev.
+ */
+int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *dev,
+		  const struct cnnrt_compile_options *options, struct cnnrt_program **program,
+		  struct cnnrt_error *err);
+void cnnrt_program_free(struct cnnrt_program *program);
+
+/** cnnrt_program_io_count() - number of inputs or outputs; the same as the model's. */
+unsigned int cnnrt_program_io_count(const struct cnnrt_program *program,
+				    enum cnnrt_direction dir);
+/** cnnrt_program_io() - with all free dimensions settled; the name lives with the program. */
+int cnnrt_program_io(const struct cnnrt_program *program, enum cnnrt_direction dir,
+		     unsigned int index, struct cnnrt_tensor_info *info,
+		     struct cnnrt_error *err);
+
+/** struct cnnrt_op_report - where one operator runs; valid during the callback. */
+struct cnnrt_op_report {
+	unsigned int index;
+	const char *op;		/* "Conv" */
+	const char *name;	/* as in the file */
+	const char *fused;	/* operators that were merged into it, "" if none */
+	const char *place;	/* core name or "cpu" */
+	const char *reason;	/* why there */
+	int core;		/* core index, -1 on the CPU */
+	uint64_t macs;		/* multiply-accumulates, 0 if the shape is not known */
+};
+
+/** cnnrt_program_explain() - report every operator in the order of execution. */
+void cnnrt_program_explain(const struct cnnrt_program *program,
+			   void (*report)(const struct cnnrt_op_report *op, void *opaque),
+			   void *opaque);
+
+/** struct cnnrt_estimate - what one run takes. */
+struct cnnrt_estimate {
+	uint64_t macs_total;	/* multiply-accumulates of all operators */
+	uint64_t macs_device;	/* of those that run on a core */
+	uint64_t macs_core[CNNRT_MAX_CORES];
+	uint32_t ops_total, ops_device;
+	uint32_t tasks;		/* programs that the device runs */
+	uint64_t weight_bytes;	/* device memory written once */
+	uint64_t program_bytes;
+	uint64_t activation_bytes;	/* device memory per context */
+};
+
+/** cnnrt_program_estimate() - totals and per core. */
+void cnnrt_program_estimate(const struct cnnrt_program *program, struct cnnrt_estimate *est);
+
+/* ---- contexts -------------------------------------------------------------------------- */
+
+enum cnnrt_priority {
+	CNNRT_PRIORITY_LOW = 0,
+	CNNRT_PRIORITY_NORMAL = 1,
+	CNNRT_PRIORITY_HIGH = 2,	/* CAP_SYS_NICE */
+};
+
+struct cnnrt_context;
+
+/** cnnrt_context_create() - a device address space with a queue per core. */
+int cnnrt_context_create(struct cnnrt_device *dev, enum cnnrt_priority priority,
+			 struct cnnrt_context **ctx, struct cnnrt_error *err);
+/** cnnrt_context_destroy() - cancels what is queued, waits for what runs. */
+void cnnrt_context_destroy(struct cnnrt_context *ctx);
+
+/* ---- buffers --------------------------------------------------------------------------- */
+
+struct cnnrt_buffer;
+
+/** cnnrt_buffer_create() - zeroed memory that device and CPU can reach. */
+int cnnrt_buffer_create(struct cnnrt_context *ctx, size_t size, struct cnnrt_buffer **buf,
+			struct cnnrt_error *err);
+/**
+ * cnnrt_buffer_import() - use another driver's memory.
+ * @fd: dma-buf; on the in-process device any descriptor that can be mapped shared, such as a
+ *	memfd.  Still the caller's, who may close it at once.
+ */
+int cnnrt_buffer_import(struct cnnrt_context *ctx, int fd, struct cnnrt_buffer **buf,
+			struct cnnrt_error *err);
+/** cnnrt_buffer_export() - a dma-buf (in process: memfd) that the caller closes. */
+int cnnrt_buffer_export(struct cnnrt_buffer *buf, int *fd, struct cnnrt_error *err);
+/** cnnrt_buffer_map() - the CPU's view, the same pointer every time, valid until the free. */
+int cnnrt_buffer_map(struct cnnrt_buffer *buf, void **ptr, struct cnnrt_error *err);
+/** cnnrt_buffer_size() - usable bytes. */
+size_t cnnrt_buffer_size(const struct cnnrt_buffer *buf);
+
+enum cnnrt_sync {
+	CNNRT_SYNC_FOR_DEVICE = 1,	/* after writing through the map, before a submit */
+	CNNRT_SYNC_FOR_CPU = 2,		/* after a job, before reading through the map */
+};
+
+/** cnnrt_buffer_sync() - cache maintenance; does nothing where caches are coherent. */
+int cnnrt_buffer_sync(struct cnnrt_buffer *buf, enum cnnrt_sync what, struct cnnrt_error *err);
+/** cnnrt_buffer_free() - no job that uses it may be running. */
+void cnnrt_buffer_free(struct cnnrt_buffer *buf);
+
+/* ---- jobs ------------------------------------------------------------------------------ */
+
+struct cnnrt_job;
+
+/**
+ * cnnrt_job_create() - one instance of a program that can run again and again.
+ *
+ * Its memory is allocated and weights and programs are uploaded here.
+ */
+int cnnrt_job_create(struct cnnrt_context *ctx, const struct cnnrt_program *program,
+		     struct cnnrt_job **job, struct cnnrt_error *err);
+/** cnnrt_job_free() - waits for a running job first (bounded by its cycle limits). */
+void cnnrt_job_free(struct cnnrt_job *job);
+
+/**
+ * cnnrt_job_bind() - have an input read from, or an output written to, the caller's buffer.
+ * @offset: first byte in the buffer, multiple of 64
+ *
+ * The buffer must outlive the job or the next bind.  Not while the job runs.
+ */
+int cnnrt_job_bind(struct cnnrt_job *job, enum cnnrt_direction dir, unsigned int index,
+		   struct cnnrt_buffer *buf, size_t offset, struct cnnrt_error *err);
+/**
+ * cnnrt_job_map() - where an input is to be written, or an output can be read.
+ * @info: NULL, or receives the shape; after a run an output's is always known
+ * @ptr: NULL, or receives a pointer that is valid until the job is submitted again, bound or
+ *	freed
+ */
+int cnnrt_job_map(struct cnnrt_job *job, enum cnnrt_direction dir, unsigned int index,
+		  struct cnnrt_tensor_info *info, void **ptr, struct cnnrt_error *err);
+
+/**
+ * cnnrt_job_submit() - start the job and return.
+ * @in_fence: fence to wait for first, -1 for none; still the caller's
+ * @out_fence: NULL, or receives a fence that the caller closes
+ *
+ * CNNRT_EBUSY if the job still runs.
+ */
+int cnnrt_job_submit(struct cnnrt_job *job, int in_fence, int *out_fence,
+		     struct cnnrt_error *err);
+/**
+ * cnnrt_job_wait() - wait for the end of the job.
+ * @timeout_ns: at most that long; negative: as long as the job's cycle limits last
+ *
+ * Return: CNNRT_OK; CNNRT_ETIMEDOUT (the job goes on); CNNRT_EJOB, CNNRT_ECANCELED or
+ * CNNRT_EGONE.
+ */
+int cnnrt_job_wait(struct cnnrt_job *job, int64_t timeout_ns, struct cnnrt_error *err);
+
+/** enum cnnrt_job_state - what a job is doing. */
+enum cnnrt_job_state {
+	CNNRT_JOB_IDLE = 0,	/* never submitted */
+	CNNRT_JOB_RUNNING = 1,
+	CNNRT_JOB_DONE = 2,
+	CNNRT_JOB_FAILED = 3,
+};
+
+/** struct cnnrt_job_status - how a job or a raw program ended. */
+struct cnnrt_job_status {
+	enum cnnrt_job_state state;
+	int code;		/* enum cnnrt_code */
+	int core;		/* core index of the failure, -1: not on a core */
+	uint32_t task;		/* which program of the job */
+	uint16_t status_class;	/* enum cnnacc_status_class */
+	uint16_t status_code;	/* enum cnnacc_status_code or the core's own */
+	uint32_t detail;	/* struct cnnacc_completion.detail */
+	uint32_t pc;		/* program counter */
+	uint32_t access;	/* enum cnnacc_access */
+	uint64_t va;		/* fault address */
+	char text[CNNRT_ERROR_TEXT];	/* all that as a sentence, with the operator's name */
+};
+
+/** cnnrt_job_status() - never waits. */
+int cnnrt_job_status(struct cnnrt_job *job, struct cnnrt_job_status *status,
+		     struct cnnrt_error *err);
+
+/** struct cnnrt_step - one step of the last run; valid during the callback. */
+struct cnnrt_step {
+	const char *name;	/* operator, or the first of a run of operators */
+	const char *place;	/* core name or "cpu" */
+	uint64_t start_ns, end_ns;	/* since the submit */
+	uint64_t cycles;	/* device cycles, 0 on the CPU */
+	uint64_t macs;
+};
+
+/** cnnrt_job_profile() - report the steps of a finished run in order. */
+int cnnrt_job_profile(struct cnnrt_job *job,
+		      void (*report)(const struct cnnrt_step *step, void *opaque), void *opaque,
+		      struct cnnrt_error *err);
+
+/**
+ * cnnrt_run() - compile once, run once: a network on host memory.
+ * @inputs, @outputs: an array per direction, as many as the program has, with memory of the
+ *	size that cnnrt_program_io() gives
+ */
+int cnnrt_run(struct cnnrt_context *ctx, const struct cnnrt_program *program,
+	      const void *const *inputs, void *const *outputs, struct cnnrt_error *err);
+
+/* ---- raw programs ---------------------------------------------------------------------- */
+
+#define CNNRT_MAP_READ	0x1u
+#define CNNRT_MAP_WRITE	0x2u
+#define CNNRT_MAP_EXEC	0x4u
+
+/** struct cnnrt_range - a piece of the device address space for a raw program. */
+struct cnnrt_range {
+	uint64_t va;		/* any byte; what else its pages hold is zero */
+	uint64_t size;
+	unsigned int flags;	/* CNNRT_MAP_*; of one page the same in every range */
+	const void *in;		/* bytes before the run, NULL: zero */
+	void *out;		/* receives the bytes after the run, NULL: not wanted */
+};
+
+/** struct cnnrt_exec - one raw program. */
+struct cnnrt_exec {
+	unsigned int core;	/* core index */
+	uint64_t program_va;	/* multiple of 64, in an executable range */
+	uint64_t program_size;	/* bytes */
+	uint64_t cycle_limit;	/* 0: the core's largest */
+	int64_t timeout_ns;	/* negative: as long as the cycle limit lasts */
+	struct cnnrt_range *ranges;
+	unsigned int range_count;
+};
+
+/**
+ * cnnrt_exec() - run one raw program in a fresh context and wait for it.
+ * @status: how it ended
+ * @stats: NULL, or memory for struct cnnacc_stats of cnnacc_hw.h; zero if none was written
+ *
+ * Return: CNNRT_OK whenever the device ran it, however it ended; else an error.
+ */
+int cnnrt_exec(struct cnnrt_device *dev, const struct cnnrt_exec *exec,
+	       struct cnnrt_job_status *status, void *stats, struct cnnrt_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* CNNRT_H */
