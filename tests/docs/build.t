@@ -1,0 +1,12 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT
+# The documentation builds without a warning and has every page.
+. "$(dirname "$0")/../tap.sh"
+
+tap_run "Sphinx builds with warnings as errors" "$top/scripts/build-docs" "$build/docs"
+for page in index overview driver runtime hardware/shell hardware/ccp uapi/accel uapi/hw; do
+	tap_run "page $page" test -s "$build/docs/html/$page.html"
+done
+tap_run "uapi pages describe the structures" \
+	grep -q 'program_va' "$build/docs/html/uapi/hw.html"
+tap_done
