@@ -1,0 +1,79 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# tests/vm/run keeps what it promises about output, status and limits.
+set -u
+
+here=$(dirname "$0")
+. "$here/tap.sh"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+export TMPDIR=$work
+
+guest()
+{
+	"$here/run" --device none --no-module "$@" \
+		>"$work/out" 2>"$work/err" </dev/null
+	status=$?
+	sed 's/^/# /' "$work/err"
+}
+
+all_bytes()
+{
+	python3 -c 'import sys; sys.stdout.buffer.write(bytes(range(256)) * 4096)'
+}
+
+# One boot for everything about a command that ends well.
+mkdir "$work/share"
+all_bytes >"$work/share/bytes"
+cat >"$work/share/cmd" <<'EOF'
+cat /mnt/bytes
+echo "some error" >&2
+echo "via dev" >/dev/stderr
+printf '%s\n' "$@" >/mnt/args
+id -u >/mnt/uid
+EOF
+guest --share "$work/share" -- sh /mnt/cmd 'a  b' "c'd" '' $'e\tf$g'
+is "status of a command that ends well" $status 0
+ok "stdout is not changed by a byte" cmp "$work/out" "$work/share/bytes"
+is "stderr is apart" "$(cat "$work/err")" "some error
+via dev"
+is "arguments arrive unchanged" "$(cat "$work/share/args")" \
+	"$(printf '%s\n' 'a  b' "c'd" '' $'e\tf$g')"
+is "the command runs as root" "$(cat "$work/share/uid")" 0
+
+guest -- sh -c 'printf partial; exit 37'
+is "status of a command that fails" $status 37
+is "output without a last newline" "$(cat "$work/out"; echo .)" "partial."
+log=$(sed -n "s/^run: the kernel's log is in //p" "$work/err")
+ok "the kernel's log is kept" grep -q 'Linux version' "$log"
+
+guest -- no-such-command
+is "status of a command that is not there" $status 127
+
+start=$SECONDS
+guest --timeout 8 -- sleep 1000
+is "status after the time limit" $status 124
+ok "the time limit holds" [ $((SECONDS - start)) -lt 30 ]
+
+guest -- sh -c 'echo "<4>WARNING: CPU: 0 PID: 1 at made/up.c:1" >/dev/kmsg; echo end'
+is "status after a kernel warning" $status 123
+is "output before a kernel warning" "$(cat "$work/out")" end
+
+guest -- sh -c 'echo c >/proc/sysrq-trigger; sleep 100'
+is "status after a kernel panic" $status 123
+
+guest -- poweroff -f
+is "status of a guest that dies" $status 125
+
+guest --kernel "$work/none" -- true
+is "status without a kernel" $status 125
+
+start=$SECONDS
+"$here/run" --device none --no-module -- yes 2>/dev/null | head -c 3 >"$work/out"
+is "output up to where the reader stops" "$(cat "$work/out")" "y
+y"
+ok "a reader that stops stops the guest" [ $((SECONDS - start)) -lt 60 ]
+
+tap_end
