@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From a graph to native programs. The executor goes
+ *
+ *	cnn_graph_fuse(g, cnn_lower_fuse_mask(...)) -> cnn_lower -> run segments in order
+ *	-> cnn_lowered_free
+ *
+ * and may keep the result as long as it likes: it holds no pointer into the graph. The same
+ * graph, cores and options always give the same bytes.
+ *
+ * Running a result. Three buffers are bound in a context at the fixed addresses below: program
+ * image (read and execute), weight image (read only) and activation arena (read and write, any
+ * content). For each segment in order: a CPU segment runs its nodes one by one; before a device
+ * segment each value of its in list is put into the arena, if a CPU node or the caller made it;
+ * then the segment's tasks are submitted as one job (more jobs if there are more tasks than a job
+ * takes), in order. A value that device nodes made stays good in the arena until the last node
+ * that reads it has run, a graph output until the end.
+ */
+#ifndef CNN_LOWER_H
+#define CNN_LOWER_H
+
+#include "../graph/graph.h"
+
+/* Device addresses of the three buffers; the sizes are in struct cnn_lowered. */
+#define CNN_VA_ARENA		0x10000000u
+#define CNN_VA_WEIGHTS		0x80000000u
+#define CNN_VA_PROGRAM		0xf0000000u
+/* What each may grow to. Below CNN_VA_ARENA is free for others, such as statistics. */
+#define CNN_ARENA_MAX		((int64_t)CNN_VA_WEIGHTS - CNN_VA_ARENA)
+#define CNN_WEIGHTS_MAX		((int64_t)CNN_VA_PROGRAM - CNN_VA_WEIGHTS)
+#define CNN_PROGRAM_MAX		((int64_t)0x100000000 - CNN_VA_PROGRAM)
+
+#define CNN_REASON_LEN		160
+
+/* A core as the discovery table describes it. */
+struct cnn_core {
+	uint32_t type;		/* enum cnnacc_core_type */
+	uint32_t program_max;	/* bytes */
+	uint64_t job_cycles_max;
+	uint32_t param[8];	/* CNNACC_*_PARAM_* */
+};
+
+struct cnn_lower_options {
+	uint32_t force_core;	/* use cores of this type only; 0: any */
+	bool cpu_only;		/* place nothing on a core */
+};
+
+/*
+ * Where the elements of a value are in the arena: the value as n images of c planes of
+ * contiguous floats; element i of plane p of image m is at float
+ * m * image_pitch + p * plane_pitch + i. What lies between planes is not defined.
+ * For maps a plane is the map, row after row.
+ */
+struct cnn_layout {
+	int64_t n, c, plane;
+	int64_t plane_pitch, image_pitch;
+};
+
+/* Is it just the tensor's own n * c * plane floats? */
+static inline bool cnn_layout_dense(const struct cnn_layout *l)
+{
+	return (l->c == 1 || l->plane_pitch == l->plane) &&
+	       (l->n == 1 || l->image_pitch == l->c * l->plane);
+}
+
+/* A value in the arena; index = value index of the graph. */
+struct cnn_slot {
+	bool used;		/* false: no device node reads or writes it */
+	int64_t offset;		/* bytes from CNN_VA_ARENA, multiple of 64 */
+	int64_t bytes;		/* multiple of 64 */
+	struct cnn_layout layout;
+};
+
+#define CNN_ON_CPU	(-1)
+
+/* Where a node runs; index = node index of the graph. */
+struct cnn_placement {
+	int core;		/* index in the cores given to cnn_lower, or CNN_ON_CPU */
+	int segment;
+	/*
+	 * Why: names the operator, the parameter and the limit. For a device node what it became
+	 * ("convolution, 3 slabs of 16 rows").
+	 */
+	char reason[CNN_REASON_LEN];
+	int64_t macs;		/* useful multiply-adds, as cnn_node_macs */
+	uint64_t cycles;	/* of the node's share of its programs, by the cycle model */
+	uint64_t mac_slots;	/* multiply-add slots of the units in that time */
+};
+
+/* One program: becomes one task of the job. */
+struct cnn_task {
+	int64_t offset;		/* in the program image: its VA is CNN_VA_PROGRAM + offset */
+	uint32_t length;	/* bytes */
+	uint64_t cycles;	/* by the core's cycle model, without DMA contention or scrubbing */
+	uint64_t cycle_limit;	/* for the packet: cycles with a margin, at most job_cycles_max */
+	bool restartable;	/* writes nothing that it reads from an earlier task */
+	int first_node, last_node;	/* whose work it does, graph indices */
+};
+
+/* Consecutive nodes of the graph that run in one place. */
+struct cnn_segment {
+	int core;		/* index of the core, or CNN_ON_CPU */
+	int first_node, n_nodes;
+	int first_task, n_tasks;	/* none if its nodes only rename values */
+	/*
+	 * Device only: value indices, ascending. in: read here and made elsewhere (constants that
+	 * a device node reads from the arena included). out: made here and read elsewhere, or a
+	 * graph output.
+	 */
+	int *in, *out;
+	int n_in, n_out;
+	bool restartable;	/* the whole job: writes nothing that its nodes read from outside */
+};
+
+struct cnn_lowered {
+	struct cnn_placement *nodes;	/* n_nodes */
+	struct cnn_slot *slots;		/* n_values */
+	struct cnn_segment *segments;
+	struct cnn_task *tasks;
+	int n_nodes, n_values, n_segments, n_tasks;
+	uint8_t *program;
+	int64_t program_bytes;
+	uint8_t *weights;
+	int64_t weight_bytes;
+	int64_t arena_bytes;
+	int64_t macs, device_macs;	/* of all nodes, and of those on cores */
+};
+
+/* What cnn_graph_fuse may put into a node so that these cores still take it. */
+unsigned int cnn_lower_fuse_mask(const struct cnn_core *cores, int n_cores,
+				 const struct cnn_lower_options *opt);
+
+/*
+ * Places and lowers every node of g (inferred, and fused if the caller likes). opt may be NULL.
+ * That no core takes a node is not an error; no memory and images beyond their address range are.
+ */
+int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cores,
+	      const struct cnn_lower_options *opt, struct cnn_lowered **out, struct cnn_err *err);
+void cnn_lowered_free(struct cnn_lowered *l);
+
+/*
+ * A tensor's dense data to and from the arena (arena points at CNN_VA_ARENA). A dense layout is
+ * one copy; a caller who wants none uses arena + slot->offset itself.
+ */
+void cnn_slot_write(const struct cnn_slot *slot, void *arena, const float *dense);
+void cnn_slot_read(const struct cnn_slot *slot, const void *arena, float *dense);
+
+#endif
