@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* Writing and reading ccp programs. */
+#ifndef GOLDEN_PROGRAM_H
+#define GOLDEN_PROGRAM_H
+
+#include <stdio.h>
+
+#include "cnnacc_hw.h"
+
+#define PROGRAM_WORDS	(CNNACC_CCP_ICACHE_DEFAULT / 4)
+
+struct program {
+	__u32 word[PROGRAM_WORDS];
+	unsigned int length;
+};
+
+/* Ends the process if the program would not fit the instruction cache. */
+void program_emit(struct program *program, __u32 insn);
+/* Rn = value in one or two instructions. */
+void program_set(struct program *program, unsigned int reg, __u32 value);
+/* R0..R7 = values. */
+void program_set_all(struct program *program, const __u32 values[CNNACC_CCP_GPRS]);
+/* Move lines; uses R0..R2. */
+void program_dma(struct program *program, int load, __u64 va, __u32 lines, __u32 local_line,
+		 unsigned int target);
+/* Words in little-endian bytes, as the device reads them. */
+void program_bytes(const struct program *program, void *bytes);
+
+void disassemble(__u32 insn, char text[64]);
+void program_print(FILE *out, const __u32 *words, unsigned int length);
+
+#endif /* GOLDEN_PROGRAM_H */

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Golden model of the shell: packet, context, MMU, statistics record. */
+#ifndef GOLDEN_SHELL_H
+#define GOLDEN_SHELL_H
+
+#include <stddef.h>
+
+#include "core.h"
+
+/** struct golden_bus - system memory by bus address; false if it is not RAM. */
+struct golden_bus {
+	void *opaque;
+	bool (*read)(void *opaque, uint64_t address, void *buffer, size_t length);
+	bool (*write)(void *opaque, uint64_t address, const void *buffer, size_t length);
+};
+
+/** struct golden_shell - one core with its queue; zero but for core and bus at first. */
+struct golden_shell {
+	struct golden_core core;
+	struct golden_bus bus;
+	bool residue;		/* of @ctx_id, whose directory is at @root */
+	uint32_t ctx_id;
+	uint64_t root;
+};
+
+/** struct golden_result - what a packet leaves behind besides memory. */
+struct golden_result {
+	struct golden_status status;
+	uint64_t cycles;
+	struct cnnacc_stats stats;
+	bool ran;	/* the packet was good, so @stats count */
+};
+
+/* Run one packet to its end. */
+void golden_shell_run(struct golden_shell *shell, const struct cnnacc_packet *packet,
+		      struct golden_result *result);
+/* Core reset. */
+void golden_shell_reset(struct golden_shell *shell);
+
+#endif /* GOLDEN_SHELL_H */
