@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/* Build parameters from text, defaults and limits. */
+#include <ctype.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device.h"
+
+#define CLOCK_HZ_DEFAULT	100000000u
+#define JOB_CYCLES_DEFAULT	((uint64_t)1 << 28)
+#define NAME_LEN		24	/* longest core or parameter name, and its NUL */
+#define NUMBER_LEN		24
+
+static const struct core_ops *const core_types[] = { &cnn_ccp_ops };
+
+#define CORE_TYPES	(sizeof(core_types) / sizeof(core_types[0]))
+
+static int fail(char *err, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static int fail(char *err, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(err, CNN_MODEL_ERR_LEN, format, args);
+	va_end(args);
+	return -1;
+}
+
+const struct core_ops *cnn_core_type(uint32_t type)
+{
+	for (size_t i = 0; i < CORE_TYPES; i++)
+		if (core_types[i]->type == type)
+			return core_types[i];
+	return NULL;
+}
+
+static const struct core_ops *type_by_name(const char *name)
+{
+	for (size_t i = 0; i < CORE_TYPES; i++)
+		if (!strcmp(core_types[i]->name, name))
+			return core_types[i];
+	return NULL;
+}
+
+/* Copies [text, text + len) as a string; -1 if it does not fit. */
+static int cut(char *out, size_t size, const char *text, size_t len)
+{
+	if (len >= size)
+		return -1;
+	memcpy(out, text, len);
+	out[len] = 0;
+	return 0;
+}
+
+static int parse_number(const char *key, const char *text, size_t len, uint64_t min,
+			uint64_t max, uint64_t *value, char *err)
+{
+	char number[NUMBER_LEN], *end;
+
+	if (cut(number, sizeof(number), text, len) || !isdigit((unsigned char)number[0]))
+		return fail(err, "%s: '%.*s' is not a number", key, (int)(len < 40 ? len : 40),
+			    text);
+	errno = 0;
+	*value = strtoull(number, &end, 0);
+	if (*end)
+		return fail(err, "%s: '%s' is not a number", key, number);
+	if (errno || *value < min || *value > max)
+		return fail(err, "%s: %s is not in %llu..%llu", key, number,
+			    (unsigned long long)min, (unsigned long long)max);
+	return 0;
+}
+
+static uint32_t *param_field(struct cnn_core_config *config, const struct core_param *param)
+{
+	return (uint32_t *)((char *)config + param->offset);
+}
+
+static int check_param(const struct core_param *param, uint32_t value, char *err)
+{
+	if (value >= param->min && value <= param->max && value % param->multiple == 0)
+		return 0;
+	return fail(err, "%s: %u is not a multiple of %u in %u..%u", param->name, value,
+		    param->multiple, param->min, param->max);
+}
+
+static int set_param(struct cnn_core_config *config, const char *name, const char *text,
+		     size_t len, char *err)
+{
+	const struct core_ops *ops = cnn_core_type(config->type);
+	uint64_t value;
+
+	if (!strcmp(name, "job-cycles-max"))
+		return parse_number(name, text, len, 1, INT64_MAX, &config->job_cycles_max, err);
+	for (size_t i = 0; i < ops->param_count; i++) {
+		const struct core_param *param = &ops->params[i];
+
+		if (strcmp(param->name, name))
+			continue;
+		if (parse_number(name, text, len, param->min, param->max, &value, err) ||
+		    check_param(param, (uint32_t)value, err))
+			return -1;
+		*param_field(config, param) = (uint32_t)value;
+		return 0;
+	}
+	return fail(err, "cores: core %s has no parameter '%s'", ops->name, name);
+}
+
+/* One ":NAME=N" of a core; @text is after the colon. */
+static int parse_param(struct cnn_core_config *config, const char *text, size_t len, char *err)
+{
+	const char *equal = memchr(text, '=', len);
+	char name[NAME_LEN];
+	size_t name_len;
+
+	if (!equal)
+		return fail(err, "cores: '%.*s' is not PARAM=N", (int)(len < 40 ? len : 40), text);
+	name_len = (size_t)(equal - text);
+	if (cut(name, sizeof(name), text, name_len))
+		return fail(err, "cores: parameter name '%.40s' is too long", text);
+	return set_param(config, name, equal + 1, len - name_len - 1, err);
+}
+
+/* One core; @text is up to '+' or the end. */
+static int parse_core(struct cnn_core_config *config, const char *text, size_t len, char *err)
+{
+	const struct core_ops *ops = NULL;
+	size_t part = strcspn(text, ":+");
+	char name[NAME_LEN];
+
+	if (!cut(name, sizeof(name), text, part))
+		ops = type_by_name(name);
+	if (!ops)
+		return fail(err, "cores: no core type '%.*s' (there is: ccp)",
+			    (int)(part < 40 ? part : 40), text);
+	*config = (struct cnn_core_config){ .type = ops->type };
+	while (part < len) {
+		text += part + 1;
+		len -= part + 1;
+		part = strcspn(text, ":+");
+		if (parse_param(config, text, part, err))
+			return -1;
+	}
+	return 0;
+}
+
+static int parse_cores(struct cnn_config *config, const char *text, char *err)
+{
+	struct cnn_config parsed = *config;
+
+	memset(parsed.core, 0, sizeof(parsed.core));
+	parsed.core_count = 0;
+	for (;;) {
+		size_t len = strcspn(text, "+");
+
+		if (parsed.core_count == CNN_MODEL_MAX_CORES)
+			return fail(err, "cores: more than %d cores", CNN_MODEL_MAX_CORES);
+		if (parse_core(&parsed.core[parsed.core_count], text, len, err))
+			return -1;
+		parsed.core_count++;
+		if (!text[len])
+			break;
+		text += len + 1;
+	}
+	*config = parsed;
+	return 0;
+}
+
+int cnn_config_set(struct cnn_config *config, const char *key, const char *value,
+		   char err[CNN_MODEL_ERR_LEN])
+{
+	uint64_t number;
+
+	if (!strcmp(key, "cores"))
+		return parse_cores(config, value, err);
+	if (strcmp(key, "clock-hz"))
+		return fail(err, "no property '%.40s' (there are: cores, clock-hz)", key);
+	if (parse_number(key, value, strlen(value), 1, UINT32_MAX, &number, err))
+		return -1;
+	config->clock_hz = (uint32_t)number;
+	return 0;
+}
+
+static int resolve_core(struct cnn_core_config *config, unsigned int index, char *err)
+{
+	const struct core_ops *ops = cnn_core_type(config->type);
+
+	if (!ops)
+		return fail(err, "cores: core %u has no known type (%u)", index, config->type);
+	if (!config->job_cycles_max)
+		config->job_cycles_max = JOB_CYCLES_DEFAULT;
+	if (config->job_cycles_max > INT64_MAX)
+		return fail(err, "job-cycles-max: %llu is above %llu",
+			    (unsigned long long)config->job_cycles_max,
+			    (unsigned long long)INT64_MAX);
+	for (size_t i = 0; i < ops->param_count; i++) {
+		uint32_t *value = param_field(config, &ops->params[i]);
+
+		if (!*value)
+			*value = ops->params[i].def;
+		if (check_param(&ops->params[i], *value, err))
+			return -1;
+	}
+	return 0;
+}
+
+int cnn_config_resolve(struct cnn_config *config, char err[CNN_MODEL_ERR_LEN])
+{
+	if (!config->clock_hz)
+		config->clock_hz = CLOCK_HZ_DEFAULT;
+	if (!config->core_count) {
+		config->core_count = 1;
+		config->core[0] = (struct cnn_core_config){ .type = CNNACC_CORE_CCP };
+	}
+	if (config->core_count > CNN_MODEL_MAX_CORES)
+		return fail(err, "cores: %u is more than %d cores", config->core_count,
+			    CNN_MODEL_MAX_CORES);
+	for (unsigned int i = 0; i < config->core_count; i++)
+		if (resolve_core(&config->core[i], i, err))
+			return -1;
+	return 0;
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * The seam between the shell and a core.
+ *
+ * A core is an object made by create() whose whole state is one flat block of
+ * memory without pointers, in which all zero means "reset".  The shell clears,
+ * saves and loads that block without knowing what is in it.
+ */
+#ifndef CNN_CORE_H
+#define CNN_CORE_H
+
+#include "cnnacc_hw.h"
+#include "cnnacc_model.h"
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "registers, caches and saved state are used in place");
+
+/** struct core_fault - why and where a job ended; a class of 0 is success. */
+struct core_fault {
+	uint32_t status_class;
+	uint32_t code;
+	uint32_t pc;
+	uint32_t detail;
+	uint32_t access;
+	uint32_t reserved;
+	uint64_t va;
+};
+
+/** struct core_job - what a core needs of a packet. */
+struct core_job {
+	uint64_t cycle_limit;
+	uint32_t program_va;
+	uint32_t program_len;
+};
+
+enum core_step {
+	CORE_RUNNING,	/* budget used up, call again */
+	CORE_DONE,
+	CORE_FAULT,	/* the result says why */
+};
+
+struct cnn_port;
+
+/** struct core_param - a build parameter of struct cnn_core_config. */
+struct core_param {
+	const char *name;
+	size_t offset;		/* of a uint32_t in struct cnn_core_config */
+	uint32_t min, max, multiple, def;
+};
+
+/** struct core_ops - one type of core. */
+struct core_ops {
+	uint32_t type;
+	const char *name;
+	uint32_t version;
+	uint32_t window_size;
+	uint32_t window_words;		/* words of it that exist */
+	const struct core_param *params;
+	size_t param_count;
+
+	/* Fills program_max and param[] of the discovery entry. */
+	void (*describe)(const struct cnn_core_config *config, struct cnnacc_core_entry *entry);
+	void *(*create)(const struct cnn_core_config *config);
+	void (*destroy)(void *core);
+	void *(*state)(void *core, size_t *size);
+	/* Cycles to clear the state at a change of context. */
+	uint64_t (*scrub_cycles)(const void *core);
+	/* The state has been zeroed or written: forget what was derived from it. */
+	void (*forget)(void *core);
+	/* Checks a written state; -1 with a message if it cannot have been saved. */
+	int (*check)(void *core, char err[CNN_MODEL_ERR_LEN]);
+
+	void (*start)(void *core, const struct core_job *job);
+	/* Works for about @budget_ns; @fault is filled also on success (pc). */
+	enum core_step (*step)(void *core, struct cnn_port *port, uint32_t budget_ns,
+			       struct core_fault *fault);
+	/* The job's counters so far, without scrubbing and jobs. */
+	void (*stats)(const void *core, struct cnnacc_stats *stats);
+	uint32_t (*pc)(const void *core);
+	/* Register window as software may read it from now on. */
+	void (*publish)(const void *core, uint32_t *window);
+};
+
+extern const struct core_ops cnn_ccp_ops;
+
+#endif

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/* Inside of core ccp: Documentation/hardware/ccp.rst in C. */
+#ifndef CNN_CCP_H
+#define CNN_CCP_H
+
+#include "core.h"
+#include "mmu.h"
+
+#define CCP_BANKS	(CNNACC_CCP_DATA_BANKS + CNNACC_CCP_WEIGHT_BANKS)
+#define CCP_LINE_FLOATS	(CNNACC_LINE_SIZE / 4)
+#define CCP_TILE	(CNNACC_CCP_ROWS * CNNACC_CCP_LANES)	/* floats of one channel in the LOBs */
+#define CCP_TAPS_MAX	(CNNACC_CCP_KERNEL_MAX * CNNACC_CCP_KERNEL_MAX)
+#define CCP_PASS	(CNNACC_CCP_GROUPS * CNNACC_CCP_BEATS)	/* output channels of a piece of work */
+
+/* Largest input tile: rows, and floats of a row split into stride phases. */
+#define CCP_TILE_ROWS	((CNNACC_CCP_ROWS - 1) * CNNACC_CCP_STRIDE_MAX + CNNACC_CCP_KERNEL_MAX)
+#define CCP_TILE_COLS	(CNNACC_CCP_STRIDE_MAX * (CNNACC_CCP_LANES - 1 + 2))
+
+enum ccp_phase {
+	CCP_IDLE,
+	CCP_BOOT,
+	CCP_FETCH,
+	CCP_DMA,
+	CCP_UNIT,
+	CCP_PHASES
+};
+
+enum ccp_group {
+	CCP_CONV0,
+	CCP_CONV1,
+	CCP_POOL0,
+	CCP_PAD0,
+	CCP_FC0,
+	CCP_GROUPS
+};
+
+/** struct ccp_chain - partial sums that wait in the LOBs for more channels. */
+struct ccp_chain {
+	uint32_t valid;
+	uint32_t next_ci;
+	uint32_t row_start, col_start, vec_active;
+	uint32_t co_start, co_cnt;
+	uint32_t oh, ow;
+	uint32_t reserved;
+};
+
+/** struct ccp_state - head of the flat state; the memories follow it. */
+struct ccp_state {
+	uint64_t t;			/* controller's time */
+	uint64_t d;			/* when the DMA engine is free */
+	uint64_t bank_write[CCP_BANKS];	/* last write ends: data 0, 1, weight 0..3 */
+	uint64_t bank_read[CCP_BANKS];
+	struct cnnacc_stats n;		/* cycles_serial and what else grows by instruction */
+	uint64_t cycle_limit;
+	uint64_t pos[2];		/* progress inside an instruction */
+	uint32_t program_va;
+	uint32_t program_len;
+	uint32_t gpr[CNNACC_CCP_GPRS];
+	uint32_t group[CCP_GROUPS][CNNACC_CCP_GPRS];
+	struct ccp_chain chain;
+	uint32_t pc;
+	uint32_t insn;			/* at pc, while it is being executed */
+	uint32_t sel;			/* read bank */
+	uint32_t phase;			/* enum ccp_phase */
+};
+
+/** struct ccp_work - what an EXEC costs and counts. */
+struct ccp_work {
+	uint64_t cycles;
+	uint64_t mac_slots;
+	uint64_t mac_useful;
+	uint64_t local_read;		/* bytes */
+	uint64_t stored;		/* outputs */
+	uint32_t reads;			/* mask of banks */
+};
+
+/** struct ccp_maps - input and output maps of conv, pool and pad. */
+struct ccp_maps {
+	uint32_t ih, iw, oh, ow;
+	int64_t in_base, out_base;
+	uint64_t in_pitch, out_pitch;
+};
+
+struct ccp_conv {
+	struct ccp_maps m;
+	uint32_t kh, kw, sy, sx;
+	uint32_t pt, pb, pl, pr;
+	uint32_t ci_num, co_num, ci_start, ci_end;
+	uint32_t row_start, col_start, vec_active, groups;
+	uint32_t co_start, co_cnt;
+	int64_t weight_base, bias_base;
+	uint64_t weight_pitch;
+	bool relu, bias, last;		/* last: reaches the last input channel */
+	uint32_t rows, cols;		/* of the tile that are inside the map */
+	/* Input tile: each row holds sx phases of tile_width floats. */
+	uint32_t tile_width, tile_row;
+	uint32_t tap[CCP_TAPS_MAX];	/* offsets of the taps in the tile */
+};
+
+struct ccp_pool {
+	struct ccp_maps m;
+	uint32_t kh, kw, sy, sx;
+	uint32_t pt, pb, pl, pr;
+	uint32_t channels;
+	bool average;
+	float reciprocal;
+};
+
+struct ccp_pad {
+	struct ccp_maps m;
+	uint32_t layers, channels;
+};
+
+struct ccp_fc {
+	uint32_t in, out;
+	uint64_t in16;
+	int64_t in_base, out_base, weight_base, bias_base;
+	bool relu, bias;
+};
+
+struct ccp;
+
+/** struct ccp_unit - one of the four units. */
+struct ccp_unit {
+	/* Resolves the parameters into c->plan and c->work; first bad field or 0. */
+	uint32_t (*check)(struct ccp *c);
+	/* Is the saved progress one that run() leaves? */
+	bool (*check_pos)(const struct ccp *c);
+	/* Works until done (true) or *budget ns are used up. */
+	bool (*run)(struct ccp *c, int64_t *budget);
+};
+
+extern const struct ccp_unit ccp_conv_unit, ccp_pool_unit, ccp_pad_unit, ccp_fc_unit;
+
+typedef void (*ccp_conv_fn)(float *lob, const float *tile, const struct ccp_conv *p,
+			    const float *weights, const float *bias, bool first);
+
+struct ccp {
+	struct ccp_state *s;
+	size_t size;
+	uint32_t bank_floats, weight_floats, icache_words, lob_vectors;
+	float *data[CNNACC_CCP_DATA_BANKS];
+	float *weight;			/* four banks, one after the other */
+	uint32_t *icache;
+	float *lob;			/* [output channel][row][lane] */
+
+	/* Derived from the state, never saved. */
+	union {
+		struct ccp_conv conv;
+		struct ccp_pool pool;
+		struct ccp_pad pad;
+		struct ccp_fc fc;
+	} plan;
+	struct ccp_work work;
+	uint64_t tile_channel;		/* input channel in tile + 1, 0 = none */
+	ccp_conv_fn conv_fn;
+	float tile[CCP_TILE_ROWS * CCP_TILE_COLS] __attribute__((aligned(64)));
+};
+
+/* controller.c */
+enum core_step ccp_step(void *core, struct cnn_port *port, uint32_t budget_ns,
+			struct core_fault *fault);
+const struct ccp_unit *ccp_unit(const struct ccp *c);
+
+/* dma.c: @fault is filled on -1 */
+int ccp_boot(struct ccp *c, struct cnn_port *port, struct core_fault *fault);
+uint32_t ccp_dma_check(const struct ccp *c, uint32_t *field);
+uint64_t ccp_dma_lines(const struct ccp *c);
+int ccp_dma_run(struct ccp *c, struct cnn_port *port, int64_t *budget, struct core_fault *fault);
+
+/* timing.c */
+void ccp_time_simple(struct ccp *c, unsigned int cycles);
+void ccp_time_boot(struct ccp *c);
+void ccp_time_dma(struct ccp *c);
+void ccp_time_exec(struct ccp *c);
+uint64_t ccp_elapsed(const struct ccp *c);
+void ccp_work_conv(struct ccp *c);
+void ccp_work_pool(struct ccp *c);
+void ccp_work_pad(struct ccp *c);
+void ccp_work_fc(struct ccp *c);
+
+/* conv_kernel.c */
+ccp_conv_fn ccp_conv_select(void);
+
+/* maps.c */
+bool ccp_out_of(int64_t base, uint64_t pitch, uint64_t first, uint64_t last, uint64_t plane,
+		uint64_t floats);
+uint32_t ccp_check_pitches(struct ccp_maps *m, uint32_t in_pitch, uint32_t out_pitch);
+uint32_t ccp_check_planes(const struct ccp *c, const struct ccp_maps *m, uint32_t channels);
+float *ccp_in_plane(const struct ccp *c, const struct ccp_maps *m, uint64_t channel);
+float *ccp_out_plane(const struct ccp *c, const struct ccp_maps *m, uint64_t channel);
+
+static inline uint32_t ccp_bits(uint32_t word, unsigned int hi, unsigned int lo)
+{
+	return (word >> lo) & (uint32_t)(((uint64_t)1 << (hi - lo + 1)) - 1);
+}
+
+/* Value of a field that stands for @def when zero. */
+static inline uint32_t ccp_or(uint32_t field, uint32_t def)
+{
+	return field ? field : def;
+}
+
+static inline uint64_t ccp_div_up(uint64_t a, uint64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+/* What a unit stores: every NaN is the same one. */
+static inline float ccp_canonical(float x)
+{
+	return x != x ? __builtin_nanf("") : x;
+}
+
+static inline float ccp_relu(float x)
+{
+	return x > 0.0f ? x : 0.0f;
+}
+
+#endif

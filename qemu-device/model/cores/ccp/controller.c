@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/* Global controller: fetch, decode, and what an instruction ends with. */
+#include <string.h>
+
+#include "ccp.h"
+
+#define INSN_NS		8	/* host time of a simple instruction, about */
+#define BOOT_NS		2000
+
+enum outcome {
+	GO_ON,
+	ENDED,		/* by NOP */
+	FAILED,		/* fault filled */
+};
+
+static enum outcome fail(struct core_fault *fault, uint32_t status_class, uint32_t code,
+			 uint32_t field)
+{
+	*fault = (struct core_fault){
+		.status_class = status_class, .code = code, .detail = field,
+	};
+	return FAILED;
+}
+
+/* The instruction is complete: count it, look at the limit, go to @next. */
+static enum outcome retire(struct ccp *c, uint32_t next, struct core_fault *fault)
+{
+	c->s->n.instructions++;
+	if (ccp_elapsed(c) > c->s->cycle_limit)
+		return fail(fault, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0);
+	c->s->pc = next;
+	c->s->phase = CCP_FETCH;
+	return GO_ON;
+}
+
+static enum outcome boot(struct ccp *c, struct cnn_port *port, struct core_fault *fault)
+{
+	if (ccp_boot(c, port, fault))
+		return FAILED;
+	ccp_time_boot(c);
+	if (ccp_elapsed(c) > c->s->cycle_limit)
+		return fail(fault, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0);
+	c->s->phase = CCP_FETCH;
+	return GO_ON;
+}
+
+const struct ccp_unit *ccp_unit(const struct ccp *c)
+{
+	static const struct ccp_unit *const units[] = {
+		[CNNACC_CCP_CONV] = &ccp_conv_unit,
+		[CNNACC_CCP_POOL] = &ccp_pool_unit,
+		[CNNACC_CCP_PAD] = &ccp_pad_unit,
+		[CNNACC_CCP_FC] = &ccp_fc_unit,
+	};
+
+	return units[ccp_bits(c->s->insn, 27, 26)];
+}
+
+static enum outcome configure(struct ccp *c, struct core_fault *fault)
+{
+	static const uint32_t first[] = {
+		[CNNACC_CCP_CONV] = CCP_CONV0,
+		[CNNACC_CCP_POOL] = CCP_POOL0,
+		[CNNACC_CCP_PAD] = CCP_PAD0,
+		[CNNACC_CCP_FC] = CCP_FC0,
+	};
+	uint32_t unit = ccp_bits(c->s->insn, 27, 26), group = ccp_bits(c->s->insn, 25, 24);
+
+	if (group > (unit == CNNACC_CCP_CONV ? 1 : 0))
+		return fail(fault, CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, 0);
+	memcpy(c->s->group[first[unit] + group], c->s->gpr, sizeof(c->s->gpr));
+	ccp_time_simple(c, 8);
+	return retire(c, c->s->pc + 1, fault);
+}
+
+static enum outcome begin_exec(struct ccp *c, struct core_fault *fault)
+{
+	uint32_t field = ccp_unit(c)->check(c);
+
+	if (field >= CNNACC_CCP_RANGE_INPUT)
+		return fail(fault, CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_RANGE, field);
+	if (field)
+		return fail(fault, CNNACC_STATUS_CONFIG, CNNACC_CCP_E_CFG, field);
+	c->s->pos[0] = 0;
+	c->s->pos[1] = 0;
+	c->s->phase = CCP_UNIT;
+	return GO_ON;
+}
+
+static enum outcome begin_dma(struct ccp *c, struct core_fault *fault)
+{
+	uint32_t field, code = ccp_dma_check(c, &field);
+
+	if (code)
+		return fail(fault, CNNACC_STATUS_BAD_PROGRAM, code, field);
+	c->s->pos[0] = 0;
+	c->s->phase = CCP_DMA;
+	return GO_ON;
+}
+
+static enum outcome branch(struct ccp *c, struct core_fault *fault)
+{
+	bool taken = c->s->gpr[ccp_bits(c->s->insn, 27, 25)];
+
+	ccp_time_simple(c, taken ? 2 : 1);
+	return retire(c, taken ? c->s->insn & CNNACC_CCP_TARGET_MASK : c->s->pc + 1, fault);
+}
+
+/* LDI, LDIH, ADDI and SWAP. */
+static enum outcome simple(struct ccp *c, struct core_fault *fault)
+{
+	struct ccp_state *s = c->s;
+	uint32_t *rd = &s->gpr[ccp_bits(s->insn, 27, 25)];
+	uint32_t imm = s->insn & CNNACC_CCP_IMM_MASK;
+
+	switch (s->insn >> CNNACC_CCP_OP_SHIFT) {
+	case CNNACC_CCP_LDI:
+		*rd = imm;
+		break;
+	case CNNACC_CCP_LDIH:
+		*rd = imm << 16 | (*rd & 0xffff);
+		break;
+	case CNNACC_CCP_ADDI:
+		*rd = s->gpr[ccp_bits(s->insn, 24, 22)] + (uint32_t)(int32_t)(int16_t)imm;
+		break;
+	default:
+		s->sel = !s->sel;
+	}
+	ccp_time_simple(c, 1);
+	return retire(c, s->pc + 1, fault);
+}
+
+static enum outcome end(struct ccp *c, struct core_fault *fault)
+{
+	ccp_time_simple(c, 1);
+	return retire(c, c->s->pc, fault) == FAILED ? FAILED : ENDED;
+}
+
+static enum outcome fetch(struct ccp *c, struct core_fault *fault)
+{
+	if (c->s->pc >= c->icache_words)
+		return fail(fault, CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_PC, 0);
+	c->s->insn = c->icache[c->s->pc];
+	switch (c->s->insn >> CNNACC_CCP_OP_SHIFT) {
+	case CNNACC_CCP_NOP:
+		return end(c, fault);
+	case CNNACC_CCP_LDI:
+	case CNNACC_CCP_LDIH:
+	case CNNACC_CCP_ADDI:
+	case CNNACC_CCP_SWAP:
+		return simple(c, fault);
+	case CNNACC_CCP_LOAD:
+	case CNNACC_CCP_STORE:
+		return begin_dma(c, fault);
+	case CNNACC_CCP_CFG:
+		return configure(c, fault);
+	case CNNACC_CCP_EXEC_UNIT:
+		return begin_exec(c, fault);
+	case CNNACC_CCP_BNZ:
+		return branch(c, fault);
+	}
+	return fail(fault, CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, 0);
+}
+
+static enum outcome advance(struct ccp *c, struct cnn_port *port, int64_t *budget,
+			    struct core_fault *fault)
+{
+	int moved;
+
+	switch (c->s->phase) {
+	case CCP_BOOT:
+		*budget -= BOOT_NS;
+		return boot(c, port, fault);
+	case CCP_DMA:
+		moved = ccp_dma_run(c, port, budget, fault);
+		if (moved <= 0)
+			return moved ? FAILED : GO_ON;
+		ccp_time_dma(c);
+		return retire(c, c->s->pc + 1, fault);
+	case CCP_UNIT:
+		if (!ccp_unit(c)->run(c, budget))
+			return GO_ON;
+		ccp_time_exec(c);
+		return retire(c, c->s->pc + 1, fault);
+	}
+	*budget -= INSN_NS;
+	return fetch(c, fault);
+}
+
+enum core_step ccp_step(void *core, struct cnn_port *port, uint32_t budget_ns,
+			struct core_fault *fault)
+{
+	struct ccp *c = core;
+	int64_t budget = budget_ns ? budget_ns : 1;
+	enum outcome outcome = GO_ON;
+
+	memset(fault, 0, sizeof(*fault));
+	while (outcome == GO_ON && budget > 0)
+		outcome = advance(c, port, &budget, fault);
+	if (outcome == GO_ON)
+		return CORE_RUNNING;
+	c->s->phase = CCP_IDLE;
+	/* A translation that worked has left its address there. */
+	if (outcome == ENDED)
+		memset(fault, 0, sizeof(*fault));
+	fault->pc = c->s->pc;
+	return outcome == ENDED ? CORE_DONE : CORE_FAULT;
+}

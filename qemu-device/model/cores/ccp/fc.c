@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/* Fully connected unit: sixteen products a step through an adder tree. */
+#include <string.h>
+
+#include "ccp.h"
+
+#define LANES	CNNACC_CCP_FC_LANES
+
+static void resolve(struct ccp *c)
+{
+	const uint32_t *g = c->s->group[CCP_FC0];
+	struct ccp_fc *p = &c->plan.fc;
+
+	memset(p, 0, sizeof(*p));
+	p->relu = g[0] & CNNACC_CCP_R0_RELU;
+	p->bias = g[0] & CNNACC_CCP_R0_BIAS;
+	p->in = g[1];
+	p->out = g[2];
+	p->in16 = ccp_div_up(p->in, LANES) * LANES;
+	p->in_base = (int32_t)g[3];
+	p->out_base = (int32_t)g[4];
+	p->weight_base = (int32_t)g[5];
+	p->bias_base = (int32_t)g[6];
+}
+
+static bool outside(int64_t base, uint64_t len, uint64_t floats)
+{
+	return base < 0 || len > floats || (uint64_t)base > floats - len;
+}
+
+static uint32_t check(struct ccp *c)
+{
+	struct ccp_fc *p = &c->plan.fc;
+	uint64_t weights = (uint64_t)c->weight_floats * CNNACC_CCP_WEIGHT_BANKS;
+
+	resolve(c);
+	if (ccp_bits(c->s->group[CCP_FC0][0], 31, 2))
+		return CNNACC_CCP_BAD_RESERVED;
+	if (!p->in || !p->out)
+		return CNNACC_CCP_BAD_LENGTH;
+	if (outside(p->in_base, p->in, c->bank_floats))
+		return CNNACC_CCP_RANGE_INPUT;
+	if (outside(p->out_base, p->out, c->bank_floats))
+		return CNNACC_CCP_RANGE_OUTPUT;
+	if (outside(p->weight_base, p->out * p->in16, weights))
+		return CNNACC_CCP_RANGE_WEIGHT;
+	if (p->bias && outside(p->bias_base, p->out, weights))
+		return CNNACC_CCP_RANGE_BIAS;
+	ccp_work_fc(c);
+	return 0;
+}
+
+/* Sum of sixteen products, neighbours pairwise. */
+static inline float tree(const float p[LANES])
+{
+	float a[LANES / 2], b[LANES / 4];
+
+	for (unsigned int i = 0; i < LANES / 2; i++)
+		a[i] = p[2 * i] + p[2 * i + 1];
+	for (unsigned int i = 0; i < LANES / 4; i++)
+		b[i] = a[2 * i] + a[2 * i + 1];
+	return (b[0] + b[1]) + (b[2] + b[3]);
+}
+
+static float inner_product(const float *x, const float *w, uint32_t len)
+{
+	float acc = 0.0f, p[LANES];
+	uint32_t i;
+
+	for (i = 0; len - i >= LANES; i += LANES) {
+		for (unsigned int j = 0; j < LANES; j++)
+			p[j] = x[i + j] * w[i + j];
+		acc += tree(p);
+	}
+	if (i < len) {
+		for (unsigned int j = 0; j < LANES; j++)
+			p[j] = i + j < len ? x[i + j] * w[i + j] : 0.0f;
+		acc += tree(p);
+	}
+	return acc;
+}
+
+/* pos[0] counts outputs. */
+static bool check_pos(const struct ccp *c)
+{
+	return c->s->pos[0] < c->plan.fc.out;
+}
+
+static bool run(struct ccp *c, int64_t *budget)
+{
+	const struct ccp_fc *p = &c->plan.fc;
+	const float *x = c->data[c->s->sel] + p->in_base;
+	float *y = c->data[!c->s->sel] + p->out_base;
+	uint64_t *o = &c->s->pos[0];
+
+	for (; *o < p->out; ++*o) {
+		float acc;
+
+		if (*budget <= 0)
+			return false;
+		acc = inner_product(x, c->weight + p->weight_base + *o * p->in16, p->in);
+		if (p->bias)
+			acc += c->weight[p->bias_base + (int64_t)*o];
+		y[*o] = p->relu ? ccp_relu(acc) : ccp_canonical(acc);
+		*budget -= (int64_t)p->in16 / 2 + 10;
+	}
+	return true;
+}
+
+const struct ccp_unit ccp_fc_unit = { check, check_pos, run };

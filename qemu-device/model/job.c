@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * The life of a packet between begin and end: scrub, run, statistics.  Runs
+ * without the host's lock and touches nothing but the core's own job, port
+ * and state.
+ */
+#include <string.h>
+
+#include "device.h"
+
+#define SCRUB_CHUNK	((size_t)4 << 20)	/* bytes cleared in one step */
+
+static bool foreign_residue(const struct job_state *job)
+{
+	return job->residue_ctx != CNNACC_NO_CONTEXT &&
+	       (job->residue_ctx != job->packet.ctx_id ||
+		job->residue_root != job->packet.root);
+}
+
+static void scrub(struct cnn_core *core)
+{
+	struct job_state *job = &core->job;
+	size_t left = core->state_size - job->scrub_pos;
+
+	if (!foreign_residue(job)) {
+		job->phase = JOB_START;
+		return;
+	}
+	if (left > SCRUB_CHUNK)
+		left = SCRUB_CHUNK;
+	memset((char *)core->state + job->scrub_pos, 0, left);
+	core->ops->forget(core->core);
+	job->scrub_pos += left;
+	if (job->scrub_pos < core->state_size)
+		return;
+	job->scrub_cycles = core->ops->scrub_cycles(core->core);
+	job->phase = JOB_START;
+}
+
+static void start(struct cnn_core *core)
+{
+	struct job_state *job = &core->job;
+	struct core_job start = {
+		.cycle_limit = job->packet.cycle_limit,
+		.program_va = job->packet.program_va,
+		.program_len = job->packet.program_len,
+	};
+
+	job->residue_ctx = job->packet.ctx_id;
+	job->residue_root = job->packet.root;
+	core->ops->start(core->core, &start);
+	job->phase = JOB_RUN;
+}
+
+static void finish(struct cnn_core *core)
+{
+	struct job_state *job = &core->job;
+
+	core->ops->stats(core->core, &job->stats);
+	job->stats.cycles += job->scrub_cycles;
+	job->stats.cycles_serial += job->scrub_cycles;
+	job->stats.scrub_cycles = job->scrub_cycles;
+	job->stats.jobs = 1;
+	job->phase = job->packet.flags & CNNACC_PACKET_STATS ? JOB_STATS : JOB_DONE;
+}
+
+static void stop(struct cnn_core *core)
+{
+	struct job_state *job = &core->job;
+
+	/* A job that has not started has no program counter and no cycles. */
+	if (job->phase != JOB_RUN) {
+		memset(&job->stats, 0, sizeof(job->stats));
+		core->ops->start(core->core, &(struct core_job){ .cycle_limit = 1 });
+	}
+	job->result = (struct core_fault){
+		.status_class = CNNACC_STATUS_ABORTED,
+		.code = CNNACC_CODE_ABORT,
+		.pc = core->ops->pc(core->core),
+	};
+	finish(core);
+}
+
+/* Both lines are translated before either is written. */
+static int write_stats(struct cnn_core *core, struct core_fault *fault)
+{
+	const struct job_state *job = &core->job;
+	struct cnnacc_stats stats = job->stats;
+	uint64_t va = job->packet.stats_va, bus;
+
+	for (size_t pos = 0; pos < sizeof(stats); pos += CNNACC_LINE_SIZE)
+		if (cnn_port_translate(&core->port, va + pos, CNNACC_ACCESS_WRITE, &bus, fault))
+			return -1;
+	return cnn_port_lines(&core->port, va, &stats, sizeof(stats) / CNNACC_LINE_SIZE,
+			      CNNACC_ACCESS_WRITE, fault);
+}
+
+static void stats(struct cnn_core *core)
+{
+	struct job_state *job = &core->job;
+	struct core_fault fault = { .pc = job->result.pc };
+
+	job->phase = JOB_DONE;
+	if (!write_stats(core, &fault) || job->result.status_class != CNNACC_STATUS_OK)
+		return;
+	fault.code = CNNACC_CODE_STATS;
+	fault.va = job->packet.stats_va;
+	job->result = fault;
+}
+
+void cnn_job_run(struct cnn_core *core, uint32_t budget_ns)
+{
+	struct job_state *job = &core->job;
+
+	job->progress++;
+	cnn_port_select(&core->port, job->packet.ctx_id, job->packet.root);
+	if (job->abort && job->phase < JOB_STATS)
+		stop(core);
+	if (job->phase == JOB_SCRUB)
+		scrub(core);
+	if (job->phase == JOB_START)
+		start(core);
+	if (job->phase == JOB_RUN &&
+	    core->ops->step(core->core, &core->port, budget_ns, &job->result) != CORE_RUNNING)
+		finish(core);
+	if (job->phase == JOB_STATS)
+		stats(core);
+}

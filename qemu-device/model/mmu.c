@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/* Two-level table walk and line transfers. */
+#include <string.h>
+
+#include "mmu.h"
+
+#define VA_LIMIT	((uint64_t)1 << CNNACC_VA_BITS)
+
+void cnn_port_flush(struct cnn_port *port)
+{
+	port->dir_tag = 0;
+	memset(port->tlb, 0, sizeof(port->tlb));
+}
+
+void cnn_port_select(struct cnn_port *port, uint32_t ctx_id, uint64_t root)
+{
+	if (port->ctx_id == ctx_id && port->root == root)
+		return;
+	cnn_port_flush(port);
+	port->ctx_id = ctx_id;
+	port->root = root;
+}
+
+static int refuse(struct core_fault *fault, uint32_t status_class, uint32_t level)
+{
+	fault->status_class = status_class;
+	fault->detail = level;
+	return -1;
+}
+
+static int read_entry(struct cnn_port *port, uint64_t table, uint32_t index, uint32_t *entry)
+{
+	return port->ops->dma_read(port->opaque, table + 4 * index, entry, sizeof(*entry));
+}
+
+static int walk_dir(struct cnn_port *port, uint32_t va, struct core_fault *fault)
+{
+	uint32_t index = CNNACC_PT_DIR_INDEX(va), pte;
+
+	if (port->dir_tag == index + 1)
+		return 0;
+	if (read_entry(port, port->root, index, &pte))
+		return refuse(fault, CNNACC_STATUS_BUS_ERROR, CNNACC_FAULT_DIR);
+	if ((pte & CNNACC_PTE_FLAGS) != CNNACC_PTE_VALID)
+		return refuse(fault, CNNACC_STATUS_MMU_FAULT, CNNACC_FAULT_DIR);
+	port->dir_tag = index + 1;
+	port->dir_pte = pte;
+	return 0;
+}
+
+static int walk(struct cnn_port *port, uint32_t va, uint32_t *pte, struct core_fault *fault)
+{
+	uint32_t page = va >> CNNACC_PAGE_SHIFT;
+	struct cnn_tlb_entry *entry = &port->tlb[page % CNN_TLB_ENTRIES];
+
+	if (entry->tag == page + 1) {
+		*pte = entry->pte;
+		return 0;
+	}
+	if (walk_dir(port, va, fault))
+		return -1;
+	if (read_entry(port, CNNACC_PTE_BUS(port->dir_pte), CNNACC_PT_PAGE_INDEX(va), pte))
+		return refuse(fault, CNNACC_STATUS_BUS_ERROR, CNNACC_FAULT_PAGE);
+	if (!(*pte & CNNACC_PTE_VALID))
+		return refuse(fault, CNNACC_STATUS_MMU_FAULT, CNNACC_FAULT_PAGE);
+	entry->tag = page + 1;
+	entry->pte = *pte;
+	return 0;
+}
+
+int cnn_port_translate(struct cnn_port *port, uint64_t va, enum cnnacc_access access,
+		       uint64_t *bus, struct core_fault *fault)
+{
+	static const uint32_t needs[] = {
+		[CNNACC_ACCESS_READ] = CNNACC_PTE_READ,
+		[CNNACC_ACCESS_WRITE] = CNNACC_PTE_WRITE,
+		[CNNACC_ACCESS_EXEC] = CNNACC_PTE_EXEC,
+	};
+	uint32_t pte;
+
+	fault->access = access;
+	fault->va = va;
+	if (va >= VA_LIMIT)
+		return refuse(fault, CNNACC_STATUS_MMU_FAULT, CNNACC_FAULT_BEYOND);
+	if (walk(port, (uint32_t)va, &pte, fault))
+		return -1;
+	if (!(pte & needs[access]))
+		return refuse(fault, CNNACC_STATUS_MMU_FAULT, CNNACC_FAULT_PERM);
+	*bus = CNNACC_PTE_BUS(pte) | (va & (CNNACC_PAGE_SIZE - 1));
+	return 0;
+}
+
+/* Bytes from @va on that are contiguous on the bus, from 1 line to @max bytes. */
+static size_t contiguous(struct cnn_port *port, uint64_t va, uint64_t bus, size_t max,
+			 enum cnnacc_access access)
+{
+	size_t len = CNNACC_PAGE_SIZE - (va & (CNNACC_PAGE_SIZE - 1));
+	struct core_fault ignored;
+	uint64_t next;
+
+	while (len < max) {
+		if (cnn_port_translate(port, va + len, access, &next, &ignored) ||
+		    next != bus + len)
+			break;
+		len += CNNACC_PAGE_SIZE;
+	}
+	return len < max ? len : max;
+}
+
+/* Moves what can be mapped at once; 0 if nothing can. */
+static size_t move_mapped(struct cnn_port *port, uint64_t bus, uint8_t *buf, size_t len,
+			  bool write)
+{
+	size_t mapped = len, moved = 0;
+	void *ptr = port->ops->dma_map(port->opaque, bus, &mapped, write);
+
+	if (!ptr)
+		return 0;
+	if (mapped >= CNNACC_LINE_SIZE) {
+		moved = (mapped < len ? mapped : len) & ~(size_t)(CNNACC_LINE_SIZE - 1);
+		if (write)
+			memcpy(ptr, buf, moved);
+		else
+			memcpy(buf, ptr, moved);
+	}
+	port->ops->dma_unmap(port->opaque, ptr, mapped, write);
+	return moved;
+}
+
+/* One line through the host, which refuses it as a whole or moves it. */
+static size_t move_line(struct cnn_port *port, uint64_t bus, uint8_t *buf, bool write)
+{
+	int ret;
+
+	if (write)
+		ret = port->ops->dma_write(port->opaque, bus, buf, CNNACC_LINE_SIZE);
+	else
+		ret = port->ops->dma_read(port->opaque, bus, buf, CNNACC_LINE_SIZE);
+	return ret ? 0 : CNNACC_LINE_SIZE;
+}
+
+int cnn_port_lines(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines,
+		   enum cnnacc_access access, struct core_fault *fault)
+{
+	bool write = access == CNNACC_ACCESS_WRITE;
+	size_t left = lines * CNNACC_LINE_SIZE;
+	uint8_t *local = buf;
+
+	while (left) {
+		uint64_t bus;
+		size_t len;
+
+		if (cnn_port_translate(port, va, access, &bus, fault))
+			return -1;
+		len = contiguous(port, va, bus, left, access);
+		len = move_mapped(port, bus, local, len, write);
+		if (!len)
+			len = move_line(port, bus, local, write);
+		if (!len)
+			return refuse(fault, CNNACC_STATUS_BUS_ERROR, CNNACC_FAULT_NONE);
+		va += len;
+		local += len;
+		left -= len;
+	}
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/* A core's way to memory: address translation and line transfers. */
+#ifndef CNN_MMU_H
+#define CNN_MMU_H
+
+#include "core.h"
+
+#define CNN_TLB_ENTRIES	256
+
+struct cnn_tlb_entry {
+	uint32_t tag;		/* page number + 1, 0 = empty */
+	uint32_t pte;
+};
+
+/** struct cnn_port - translation state of one core; holds nothing that is saved. */
+struct cnn_port {
+	const struct cnn_host_ops *ops;
+	void *opaque;
+	uint32_t ctx_id;
+	uint64_t root;
+	uint32_t dir_tag;	/* directory index + 1 of dir_pte, 0 = empty */
+	uint32_t dir_pte;
+	struct cnn_tlb_entry tlb[CNN_TLB_ENTRIES];
+};
+
+void cnn_port_flush(struct cnn_port *port);
+/* Uses another context's table from now on. */
+void cnn_port_select(struct cnn_port *port, uint32_t ctx_id, uint64_t root);
+
+/**
+ * cnn_port_translate() - bus address of a byte.
+ *
+ * Return: 0, or -1 with class, detail, access and va of @fault filled.
+ */
+int cnn_port_translate(struct cnn_port *port, uint64_t va, enum cnnacc_access access,
+		       uint64_t *bus, struct core_fault *fault);
+
+/**
+ * cnn_port_lines() - move 64-byte lines in ascending order.
+ * @va: of the first line, 64-byte aligned
+ * @buf: local memory; written for CNNACC_ACCESS_READ and EXEC, read for WRITE
+ *
+ * Return: 0, or -1 with @fault naming the first line refused; those before it
+ * have moved.
+ */
+int cnn_port_lines(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines,
+		   enum cnnacc_access access, struct core_fault *fault);
+
+#endif

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/* Packet and completion rings. */
+#include <string.h>
+
+#include "device.h"
+
+#define BUS_LIMIT	((uint64_t)1 << CNNACC_BUS_ADDR_BITS)
+
+uint32_t cnn_queue_state(const struct cnn_core *core)
+{
+	if (core->q.halted)
+		return CNNACC_QSTATE_HALTED;
+	if (core->job.phase != JOB_NONE)
+		return CNNACC_QSTATE_RUNNING;
+	if (!core->q.enable || core->q.refused)
+		return CNNACC_QSTATE_DISABLED;
+	return CNNACC_QSTATE_IDLE;
+}
+
+static uint32_t next(uint32_t index, uint32_t size)
+{
+	return (index + 1) & (size - 1);
+}
+
+/* May a packet be started, no other running? */
+static bool startable(const struct cnn_core *core)
+{
+	const struct queue_state *q = &core->q;
+
+	return q->enable && !q->refused && !q->halted && q->head != q->tail &&
+	       next(q->compl_tail, q->active.compl_size) != q->compl_head;
+}
+
+bool cnn_queue_has_work(const struct cnn_core *core)
+{
+	if (core->reset_pending || core->dev->reset_pending)
+		return false;
+	return core->job.phase != JOB_NONE || startable(core);
+}
+
+static bool bad_size(uint32_t size)
+{
+	return size < CNNACC_RING_SIZE_MIN || size > CNNACC_RING_SIZE_MAX ||
+	       (size & (size - 1));
+}
+
+static bool bad_base(uint64_t base, uint32_t size)
+{
+	return base % CNNACC_PAGE_SIZE || base >= BUS_LIMIT ||
+	       base + (uint64_t)size * sizeof(struct cnnacc_packet) > BUS_LIMIT;
+}
+
+/* Is there something wrong with the rings?  *value is what. */
+bool cnn_rings_bad(const struct ring_state *r, uint64_t *value)
+{
+	if (bad_size(r->ring_size)) {
+		*value = r->ring_size;
+		return true;
+	}
+	if (bad_size(r->compl_size)) {
+		*value = r->compl_size;
+		return true;
+	}
+	*value = r->ring_base;
+	if (bad_base(r->ring_base, r->ring_size))
+		return true;
+	*value = r->compl_base;
+	return bad_base(r->compl_base, r->compl_size);
+}
+
+static void enable(struct cnn_core *core)
+{
+	struct queue_state *q = &core->q;
+	uint64_t value;
+
+	if (q->halted || core->job.phase != JOB_NONE)
+		return;
+	q->enable = 1;
+	if (cnn_rings_bad(&q->written, &value)) {
+		q->refused = 1;
+		cnn_shell_error(core, CNNACC_SHELL_RING, value);
+		return;
+	}
+	q->active = q->written;
+	q->head = 0;
+	q->tail = 0;
+	q->compl_head = 0;
+	q->compl_tail = 0;
+	q->seq = 0;
+}
+
+void cnn_queue_write_ctrl(struct cnn_core *core, uint32_t value)
+{
+	struct queue_state *q = &core->q;
+
+	if (!(value & CNNACC_QCTRL_ENABLE)) {
+		q->enable = 0;
+		q->refused = 0;
+	} else if (!q->enable) {
+		enable(core);
+	}
+	if ((value & CNNACC_QCTRL_ABORT) && core->job.phase != JOB_NONE)
+		q->abort = 1;
+}
+
+void cnn_queue_write_tail(struct cnn_core *core, uint32_t value)
+{
+	if (value >= core->q.active.ring_size)
+		cnn_shell_error(core, CNNACC_SHELL_DOORBELL, value);
+	else
+		core->q.tail = value;
+}
+
+void cnn_queue_write_compl_head(struct cnn_core *core, uint32_t value)
+{
+	if (value >= core->q.active.compl_size)
+		cnn_shell_error(core, CNNACC_SHELL_DOORBELL, value);
+	else
+		core->q.compl_head = value;
+}
+
+uint32_t cnn_packet_check(const struct cnn_core *core, const struct cnnacc_packet *p)
+{
+	uint64_t max = (uint64_t)core->entry.job_cycles_max_hi << 32 |
+		       core->entry.job_cycles_max_lo;
+
+	if (p->flags & ~CNNACC_PACKET_FLAGS)
+		return CNNACC_PACKET_BAD_FLAGS;
+	if (p->ctx_id > 0xffff)
+		return CNNACC_PACKET_BAD_CTX;
+	if (p->root % CNNACC_PAGE_SIZE || p->root >= BUS_LIMIT)
+		return CNNACC_PACKET_BAD_ROOT;
+	if (!p->cycle_limit || p->cycle_limit > max)
+		return CNNACC_PACKET_BAD_LIMIT;
+	if (p->program_va % CNNACC_LINE_SIZE)
+		return CNNACC_PACKET_BAD_PROGRAM_VA;
+	if (!p->program_len || p->program_len % 4 || p->program_len > core->entry.program_max)
+		return CNNACC_PACKET_BAD_PROGRAM_LEN;
+	if ((p->flags & CNNACC_PACKET_STATS) && p->stats_va % CNNACC_LINE_SIZE)
+		return CNNACC_PACKET_BAD_STATS_VA;
+	for (size_t i = 0; i < sizeof(p->reserved) / sizeof(p->reserved[0]); i++)
+		if (p->reserved[i])
+			return CNNACC_PACKET_BAD_RESERVED;
+	return 0;
+}
+
+/* Keeps of the last job only whose residue the core holds. */
+static void begin_job(struct cnn_core *core)
+{
+	struct job_state *job = &core->job;
+	uint32_t bad = cnn_packet_check(core, &job->packet);
+
+	memset(&job->result, 0, sizeof(job->result));
+	memset(&job->stats, 0, sizeof(job->stats));
+	job->start_ns = core->dev->ops->now(core->dev->opaque);
+	job->scrub_pos = 0;
+	job->scrub_cycles = 0;
+	job->abort = 0;
+	job->refused = bad != 0;
+	job->phase = JOB_SCRUB;
+	if (bad) {
+		job->result.status_class = CNNACC_STATUS_CONFIG;
+		job->result.code = CNNACC_CODE_PACKET;
+		job->result.detail = bad;
+		job->phase = JOB_DONE;
+	}
+}
+
+bool cnn_queue_take(struct cnn_core *core)
+{
+	struct queue_state *q = &core->q;
+	uint64_t addr = q->active.ring_base + (uint64_t)q->head * sizeof(struct cnnacc_packet);
+	struct cnn_device *dev = core->dev;
+
+	if (!startable(core))
+		return false;
+	if (dev->ops->dma_read(dev->opaque, addr, &core->job.packet,
+			       sizeof(core->job.packet))) {
+		q->halted = 1;
+		cnn_shell_error(core, CNNACC_SHELL_PACKET_READ, addr);
+		return false;
+	}
+	q->abort = 0;
+	begin_job(core);
+	return true;
+}
+
+static bool write_record(struct cnn_core *core)
+{
+	const struct job_state *job = &core->job;
+	struct queue_state *q = &core->q;
+	struct cnn_device *dev = core->dev;
+	uint64_t addr = q->active.compl_base +
+			(uint64_t)q->compl_tail * sizeof(struct cnnacc_completion);
+	struct cnnacc_completion record = {
+		.fence = job->packet.fence,
+		.seq = q->seq + 1,
+		.ctx_id = job->packet.ctx_id,
+		.status_class = (uint16_t)job->result.status_class,
+		.status_code = (uint16_t)job->result.code,
+		.pc = job->result.pc,
+		.detail = job->result.detail,
+		.access = job->result.access,
+		.fault_va = job->result.va,
+		.cycles = job->stats.cycles,
+		.start_ns = job->start_ns,
+		.end_ns = dev->ops->now(dev->opaque),
+	};
+
+	if (dev->ops->dma_write(dev->opaque, addr, &record, sizeof(record))) {
+		cnn_shell_error(core, CNNACC_SHELL_COMPL_WRITE, addr);
+		return false;
+	}
+	q->seq++;
+	q->compl_tail = next(q->compl_tail, q->active.compl_size);
+	return true;
+}
+
+static void record_failure(struct cnn_core *core)
+{
+	const struct core_fault *f = &core->job.result;
+	struct queue_state *q = &core->q;
+
+	q->status = f->status_class << 16 | f->code;
+	q->status_pc = f->pc;
+	q->status_va = f->va;
+	cnn_log(core->dev,
+		"core %u: context %u: class %u code %u detail %u pc %u access %u va 0x%llx",
+		core->index, core->job.packet.ctx_id, f->status_class, f->code, f->detail,
+		f->pc, f->access, (unsigned long long)f->va);
+}
+
+void cnn_queue_complete(struct cnn_core *core)
+{
+	struct job_state *job = &core->job;
+	struct queue_state *q = &core->q;
+	bool failed = job->result.status_class != CNNACC_STATUS_OK;
+	bool written = write_record(core);
+
+	cnn_stats_add(&q->counters, &job->stats);
+	job->phase = JOB_NONE;
+	q->abort = 0;
+	if (failed)
+		record_failure(core);
+	if (failed || !written)
+		q->halted = 1;
+	else
+		q->head = next(q->head, q->active.ring_size);
+	if (written && (failed || (job->packet.flags & CNNACC_PACKET_IRQ)))
+		cnn_irq_set(core->dev, CNNACC_IRQ_CORE(core->index));
+}
