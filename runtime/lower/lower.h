@@ -68,6 +68,11 @@ struct cnn_slot {
 	bool used;		/* false: no device node reads or writes it */
 	int64_t offset;		/* bytes from CNN_VA_ARENA, multiple of 64 */
 	int64_t bytes;		/* multiple of 64 */
+	/*
+	 * Nothing else is ever in its pages, and offset is a multiple of 4096: the executor may bind
+	 * the application's own buffer there. Wanted for graph inputs and outputs with a dense layout.
+	 */
+	bool own_pages;
 	struct cnn_layout layout;
 };
 
