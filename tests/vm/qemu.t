@@ -1,0 +1,77 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# The device in the distribution's own QEMU: what loads, and what is refused.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/lib.sh"
+. "$here/tap.sh"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+vm_device_so
+version=$(qemu-system-x86_64 --version | sed -n 's/.*version \([0-9.]*\).*/\1/p')
+device=${vm_so%.so}-$version.so
+
+# preloaded SO ARG...: QEMU's output and status; a machine that does not run.
+preloaded()
+{
+	local so=$1
+
+	shift
+	timeout 5 env LD_PRELOAD="$so" qemu-system-x86_64 -nodefaults \
+		-no-user-config -display none -S "$@" </dev/null \
+		>"$work/out" 2>&1
+	status=$?
+	grep cnnacc "$work/out" | sed 's/^/# /'
+}
+
+# refused NAME PATTERN: the last run ended with status 1 and such a message.
+refused()
+{
+	is "$1: status" $status 1
+	ok "$1: message" grep -q "$2" "$work/out"
+}
+
+preloaded "$vm_so" -device help
+ok "QEMU lists the device" grep -q '"cnnacc", bus PCI' "$work/out"
+
+preloaded "$vm_so" -M q35 -device cnnacc,cores=toaster
+refused "unknown core" toaster
+preloaded "$vm_so" -M q35 -device cnnacc,cores=ccp:lob=100000
+refused "core parameter out of range" lob
+preloaded "$vm_so" -M q35 -device cnnacc,clock-hz=fast
+refused "bad clock" clock-hz
+preloaded "$vm_so" -M q35 -device cnnacc,toast=1
+refused "unknown property" toast
+
+mkdir "$work/other"
+cp "$vm_so" "$work/other/cnnacc-qemu.so"
+cp "$device" "$work/other/cnnacc-qemu-99.1.0.so"
+preloaded "$work/other/cnnacc-qemu.so" -M q35
+refused "device for another version only" "QEMU $version"
+
+# What a build for a QEMU 7.2 before 7.2.6 would be: a smaller DeviceState.
+headers=$("$vm_top/scripts/fetch-qemu-headers")
+cp -rs "$headers" "$work/headers"
+for file in cflags version src/include/hw/qdev-core.h; do
+	rm "$work/headers/$file"
+	cp "$headers/$file" "$work/headers/$file"
+done
+sed -i '/mem_reentrancy_guard;/d' "$work/headers/src/include/hw/qdev-core.h"
+mkdir "$work/small"
+ok "device for other structures: built" env CNNACC_QEMU_HEADERS="$work/headers" \
+	"$vm_top/scripts/build-qemu-device" "$work/small/cnnacc-qemu.so"
+preloaded "$work/small/cnnacc-qemu.so" -M q35 -device cnnacc
+refused "device for other structures" "built for QEMU"
+
+is "another program is left alone" \
+	"$(LD_PRELOAD=$vm_so sh -c 'echo fine; env | grep LD_PRELOAD')" fine
+preloaded "$vm_so" -M q35 -device cnnacc -incoming "exec:env >$work/env"
+ok "a child of QEMU is started" grep -q PATH= "$work/env"
+ok "a child of QEMU does not inherit the library" \
+	sh -c "! grep -q LD_PRELOAD $work/env"
+
+tap_end
