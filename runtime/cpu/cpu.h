@@ -27,15 +27,21 @@ struct cnn_op_desc {
 	/* Fills the outputs, whose shapes infer has set and whose data exists. */
 	int (*compute)(struct cnn_call *c);
 	int min_in, max_in, max_out;
+	bool math;		/* computes floats: NaNs of the result are made 0x7fc00000 */
+	const char *attrs;	/* see graph/ops.def */
 };
 
 /* NULL if the operator is unknown; domain "" or "ai.onnx". */
 const struct cnn_op_desc *cnn_op_find(const char *domain, const char *op_type, enum cnn_op *op);
 const struct cnn_op_desc *cnn_op_desc(enum cnn_op op);
 
+/* Is the operator known, with the right number of inputs and outputs and legal attributes? */
+int cnn_cpu_check(const struct cnn_node *node, const struct cnn_tensor *const *in,
+		  struct cnn_tensor *const *out, struct cnn_err *err);
+
 /*
- * Shapes of the outputs from real inputs. 0, CNN_NEED_DATA or an error. An output's data
- * pointer is left alone.
+ * Shapes of the outputs from inputs whose shapes are known; data only where they have it. 0, CNN_NEED_DATA
+ * or an error. An output's data pointer is left alone.
  */
 int cnn_cpu_infer(const struct cnn_node *node, const struct cnn_tensor *const *in,
 		  struct cnn_tensor **out, struct cnn_err *err);

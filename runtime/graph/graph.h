@@ -53,7 +53,7 @@ enum cnn_dtype {
 	CNN_INT16 = 5,
 	CNN_INT32 = 6,
 	CNN_INT64 = 7,
-	CNN_STRING = 8,		/* named in messages only; never held */
+	CNN_STRING = 8,		/* named in messages only, like CNN_BFLOAT16 */
 	CNN_BOOL = 9,
 	CNN_FLOAT16 = 10,
 	CNN_FLOAT64 = 11,
@@ -97,7 +97,7 @@ int cnn_tensor_to_pb(const struct cnn_tensor *t, const char *name, void **buf, s
 
 enum cnn_op {
 	CNN_OP_UNKNOWN = 0,
-#define OP(sym, name, infer, compute, min_in, max_in, max_out) CNN_OP_##sym,
+#define OP(sym, ...) CNN_OP_##sym,
 #include "ops.def"
 #undef OP
 	CNN_OP_COUNT
@@ -152,12 +152,14 @@ struct cnn_node {
 struct cnn_limits {
 	int64_t tensor_bytes;	/* one tensor */
 	int64_t total_bytes;	/* all constants, and all tensors alive in a CPU run */
-	int64_t work;		/* multiply-adds or element steps: folding, and one CPU run */
+	int64_t work;		/* multiply-adds or element steps of one CPU run */
+	int64_t fold_work;	/* the same for folding constants in cnn_graph_infer */
 };
 
 #define CNN_MAX_TENSOR_BYTES	((int64_t)1 << 31)
 #define CNN_DEFAULT_TOTAL_BYTES	((int64_t)1 << 33)
-#define CNN_DEFAULT_WORK	((int64_t)1 << 44)
+#define CNN_DEFAULT_WORK	((int64_t)1 << 42)
+#define CNN_DEFAULT_FOLD_WORK	((int64_t)1 << 34)
 
 struct cnn_graph {
 	char *name;

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: MIT
+/* Cast between every pair of number types, through blocks of double or 64-bit integers. */
+#include <math.h>
+#include <string.h>
+
+#include "ops.h"
+
+#define BLOCK	256
+
+enum class { CLASS_FLOAT, CLASS_SIGNED, CLASS_UNSIGNED };
+
+static enum class class_of(enum cnn_dtype t)
+{
+	switch (t) {
+	case CNN_FLOAT16:
+	case CNN_FLOAT32:
+	case CNN_FLOAT64:
+		return CLASS_FLOAT;
+	case CNN_INT8:
+	case CNN_INT16:
+	case CNN_INT32:
+	case CNN_INT64:
+		return CLASS_SIGNED;
+	default:
+		return CLASS_UNSIGNED;
+	}
+}
+
+/* A block of elements: doubles, or 64-bit integers with the sign the source type has. */
+struct block {
+	enum class class;
+	double f[BLOCK];
+	uint64_t i[BLOCK];
+};
+
+static double from_half(uint16_t h)
+{
+	int exp = h >> 10 & 31, frac = h & 1023;
+	double v;
+
+	if (exp == 31)
+		v = frac ? NAN : INFINITY;
+	else if (exp)
+		v = (1024 + frac) * 0x1p-24 * (double)(1 << (exp - 1));
+	else
+		v = frac * 0x1p-24;
+	return h & 0x8000 ? -v : v;
+}
+
+/* To the nearest integer, ties to even; 0 <= v < 2^32. */
+static uint32_t round_even(double v)
+{
+	return (uint32_t)((v + 0x1p52) - 0x1p52);
+}
+
+static uint16_t to_half(double v)
+{
+	uint16_t sign = signbit(v) ? 0x8000 : 0;
+	uint64_t bits;
+	uint32_t frac;
+	int exp;
+
+	v = fabs(v);
+	if (v != v)
+		return 0x7e00;
+	if (v >= 65520)
+		return sign | 0x7c00;
+	if (v < 0x1p-14)
+		return sign | round_even(v * 0x1p24);
+	memcpy(&bits, &v, sizeof(bits));
+	exp = (int)(bits >> 52) - 1023;
+	bits = (bits & 0xfffffffffffff) | 0x3ff0000000000000;
+	memcpy(&v, &bits, sizeof(v));
+	frac = round_even(v * 1024);		/* 1024..2048: a carry moves into the exponent */
+	return sign | (uint16_t)(((exp + 14) << 10) + frac);
+}
+
+#define LOAD(member, type)						\
+	do {								\
+		for (int j = 0; j < n; j++)				\
+			b->member[j] = ((const type *)src)[j];		\
+	} while (0)
+
+static void load(struct block *b, enum cnn_dtype t, const void *src, int n)
+{
+	switch (t) {
+	case CNN_FLOAT16:
+		for (int j = 0; j < n; j++)
+			b->f[j] = from_half(((const uint16_t *)src)[j]);
+		break;
+	case CNN_FLOAT32:
+		LOAD(f, float);
+		break;
+	case CNN_FLOAT64:
+		LOAD(f, double);
+		break;
+	case CNN_INT8:
+		LOAD(i, int8_t);
+		break;
+	case CNN_INT16:
+		LOAD(i, int16_t);
+		break;
+	case CNN_INT32:
+		LOAD(i, int32_t);
+		break;
+	case CNN_INT64:
+		LOAD(i, int64_t);
+		break;
+	case CNN_UINT16:
+		LOAD(i, uint16_t);
+		break;
+	case CNN_UINT32:
+		LOAD(i, uint32_t);
+		break;
+	case CNN_UINT64:
+		LOAD(i, uint64_t);
+		break;
+	default:
+		LOAD(i, uint8_t);
+		break;
+	}
+}
+
+/* Out of range saturates, NaN is 0: C leaves both undefined. */
+static int64_t to_signed(double v)
+{
+	if (v != v)
+		return 0;
+	return v >= 0x1p63 ? INT64_MAX : v < -0x1p63 ? INT64_MIN : (int64_t)v;
+}
+
+static uint64_t to_unsigned(double v)
+{
+	return v >= 0x1p64 ? UINT64_MAX : v > 0 ? (uint64_t)v : 0;
+}
+
+/* Brings a block into the class of the target type. */
+static void convert(struct block *b, enum cnn_dtype to, int n)
+{
+	enum class target = class_of(to);
+
+	for (int j = 0; j < n; j++) {
+		if (to == CNN_BOOL)
+			b->i[j] = b->class == CLASS_FLOAT ? b->f[j] != 0 : b->i[j] != 0;
+		else if (target == CLASS_FLOAT && b->class == CLASS_SIGNED)
+			b->f[j] = (double)(int64_t)b->i[j];
+		else if (target == CLASS_FLOAT && b->class == CLASS_UNSIGNED)
+			b->f[j] = (double)b->i[j];
+		else if (target == CLASS_SIGNED && b->class == CLASS_FLOAT)
+			b->i[j] = to_signed(b->f[j]);
+		else if (target == CLASS_UNSIGNED && b->class == CLASS_FLOAT)
+			b->i[j] = b->f[j] < 0 ? (uint64_t)to_signed(b->f[j]) : to_unsigned(b->f[j]);
+	}
+}
+
+#define STORE(member, type)						\
+	do {								\
+		for (int j = 0; j < n; j++)				\
+			((type *)dst)[j] = (type)b->member[j];		\
+	} while (0)
+
+static void store(const struct block *b, enum cnn_dtype t, void *dst, int n)
+{
+	switch (t) {
+	case CNN_FLOAT16:
+		for (int j = 0; j < n; j++)
+			((uint16_t *)dst)[j] = to_half(b->f[j]);
+		break;
+	case CNN_FLOAT32:
+		STORE(f, float);
+		break;
+	case CNN_FLOAT64:
+		STORE(f, double);
+		break;
+	case CNN_INT8:
+		STORE(i, int8_t);
+		break;
+	case CNN_INT16:
+		STORE(i, int16_t);
+		break;
+	case CNN_INT32:
+		STORE(i, int32_t);
+		break;
+	case CNN_INT64:
+		STORE(i, int64_t);
+		break;
+	case CNN_UINT16:
+		STORE(i, uint16_t);
+		break;
+	case CNN_UINT32:
+		STORE(i, uint32_t);
+		break;
+	case CNN_UINT64:
+		STORE(i, uint64_t);
+		break;
+	default:
+		STORE(i, uint8_t);
+		break;
+	}
+}
+
+int cnn_infer_cast(struct cnn_call *c)
+{
+	int64_t to = cnn_node_int(c->node, "to", 0);
+	int ret = cnn_infer_like(c, c->in[0]);
+
+	if (to <= 0 || to > CNN_BFLOAT16 || !cnn_dtype_size(to))
+		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute to: type %s (%lld)",
+				   to > 0 && to <= CNN_BFLOAT16 ? cnn_dtype_name(to) : "unknown",
+				   (long long)to);
+	c->out[0]->dtype = to;
+	return ret;
+}
+
+int cnn_compute_cast(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0], *y = c->out[0];
+	size_t from = cnn_dtype_size(x->dtype), to = cnn_dtype_size(y->dtype);
+	int64_t count = cnn_tensor_count(x);
+	struct block b;
+
+	if (x->dtype == y->dtype)
+		return cnn_compute_copy(c);
+	for (int64_t at = 0; at < count; at += BLOCK) {
+		int n = count - at < BLOCK ? count - at : BLOCK;
+
+		b.class = class_of(x->dtype);
+		load(&b, x->dtype, (char *)x->data + at * from, n);
+		convert(&b, y->dtype, n);
+		store(&b, y->dtype, (char *)y->data + at * to, n);
+	}
+	return CNN_OK;
+}

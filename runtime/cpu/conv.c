@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: MIT
+/* Conv in one, two or three dimensions: depthwise directly, the rest as matrix products. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops.h"
+
+int cnn_infer_conv(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0], *w = c->in[1], *b = cnn_in(c, 2);
+	struct cnn_tensor *y = c->out[0];
+	struct cnn_window win;
+	int ret = CNN_WANT(c, x, CNN_FLOAT32);
+
+	if (ret)
+		return ret;
+	if (w->dtype != x->dtype || (b && b->dtype != x->dtype))
+		return cnn_op_fail(c, CNN_EINVAL, "inputs of different types");
+	ret = cnn_window_resolve(c->node, x, w, &win, c->err);
+	if (ret)
+		return ret;
+	if (b && (b->rank != 1 || b->dims[0] != win.out_ch))
+		return cnn_op_fail(c, CNN_EINVAL, "the bias is not one number for each of %lld "
+				   "output channels", (long long)win.out_ch);
+	y->dtype = x->dtype;
+	y->rank = x->rank;
+	y->dims[0] = win.batch;
+	y->dims[1] = win.out_ch;
+	for (int i = 0; i < win.spatial; i++)
+		y->dims[i + 2] = win.out[i];
+	return CNN_OK;
+}
+
+/* The window with three spatial axes, missing ones in front. */
+struct geom {
+	int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3];
+	int64_t in_plane, out_plane;
+};
+
+static void make_geom(const struct cnn_window *w, struct geom *g)
+{
+	for (int i = 0; i < 3; i++) {
+		int s = i - (3 - w->spatial);
+
+		g->in[i] = s < 0 ? 1 : w->in[s];
+		g->out[i] = s < 0 ? 1 : w->out[s];
+		g->kernel[i] = s < 0 ? 1 : w->kernel[s];
+		g->stride[i] = s < 0 ? 1 : w->stride[s];
+		g->dilation[i] = s < 0 ? 1 : w->dilation[s];
+		g->pad[i] = s < 0 ? 0 : w->pad_begin[s];
+	}
+	g->in_plane = g->in[0] * g->in[1] * g->in[2];
+	g->out_plane = g->out[0] * g->out[1] * g->out[2];
+	/* A pointwise convolution sees a plane as one long row. */
+	if (g->kernel[0] * g->kernel[1] * g->kernel[2] == 1 && g->in_plane == g->out_plane &&
+	    !g->pad[0] && !g->pad[1] && !g->pad[2]) {
+		g->in[2] = g->in_plane;
+		g->out[2] = g->out_plane;
+		g->in[0] = g->in[1] = g->out[0] = g->out[1] = 1;
+	}
+}
+
+/* The outputs [*lo, *hi) of a row whose tap at offset (dilation * k - pad) lies in the input. */
+static void valid_range(int64_t in, int64_t stride, int64_t offset, int64_t *lo, int64_t *hi)
+{
+	int64_t first = offset < 0 ? (-offset + stride - 1) / stride : 0;
+	int64_t end = in > offset ? (in - offset - 1) / stride + 1 : 0;
+
+	if (*lo < first)
+		*lo = first;
+	if (*hi > end)
+		*hi = end;
+}
+
+/* The input row that tap (kd, kh) of output row (od, oh) reads; NULL in the padding. */
+static const float *input_row(const struct geom *g, const float *plane, int64_t od, int64_t oh,
+			      int64_t kd, int64_t kh)
+{
+	int64_t d = od * g->stride[0] + kd * g->dilation[0] - g->pad[0];
+	int64_t h = oh * g->stride[1] + kh * g->dilation[1] - g->pad[1];
+
+	if (d < 0 || d >= g->in[0] || h < 0 || h >= g->in[1])
+		return NULL;
+	return plane + (d * g->in[1] + h) * g->in[2];
+}
+
+CNN_CLONES
+static void add_scaled(float *y, const float *x, int64_t n, int64_t stride, float w)
+{
+	if (stride == 1)
+		for (int64_t i = 0; i < n; i++)
+			y[i] += w * x[i];
+	else
+		for (int64_t i = 0; i < n; i++)
+			y[i] += w * x[i * stride];
+}
+
+static void depthwise_row(const struct geom *g, const float *plane, const float *w, int64_t od,
+			  int64_t oh, float *y)
+{
+	for (int64_t kd = 0; kd < g->kernel[0]; kd++) {
+		for (int64_t kh = 0; kh < g->kernel[1]; kh++, w += g->kernel[2]) {
+			const float *x = input_row(g, plane, od, oh, kd, kh);
+
+			for (int64_t kw = 0; x && kw < g->kernel[2]; kw++) {
+				int64_t offset = kw * g->dilation[2] - g->pad[2];
+				int64_t lo = 0, hi = g->out[2];
+
+				valid_range(g->in[2], g->stride[2], offset, &lo, &hi);
+				if (lo < hi)
+					add_scaled(y + lo, x + lo * g->stride[2] + offset, hi - lo,
+						   g->stride[2], w[kw]);
+			}
+		}
+	}
+}
+
+static void depthwise_plane(const struct geom *g, const float *plane, const float *w, float bias,
+			    float *y)
+{
+	memset(y, 0, g->out_plane * sizeof(*y));
+	for (int64_t od = 0; od < g->out[0]; od++)
+		for (int64_t oh = 0; oh < g->out[1]; oh++)
+			depthwise_row(g, plane, w, od, oh,
+				      y + (od * g->out[1] + oh) * g->out[2]);
+	for (int64_t i = 0; bias != 0 && i < g->out_plane; i++)
+		y[i] += bias;
+}
+
+static void depthwise(const struct cnn_call *c, const struct cnn_window *w, const struct geom *g)
+{
+	const float *x = c->in[0]->data, *weights = c->in[1]->data;
+	const float *bias = cnn_in(c, 2) ? c->in[2]->data : NULL;
+	int64_t taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
+	int64_t per_group = w->out_ch / w->group;
+	float *y = c->out[0]->data;
+
+	for (int64_t n = 0; n < w->batch; n++)
+		for (int64_t oc = 0; oc < w->out_ch; oc++, y += g->out_plane)
+			depthwise_plane(g, x + (n * w->in_ch + oc / per_group) * g->in_plane,
+					weights + oc * taps, bias ? bias[oc] : 0, y);
+}
+
+/* A run of output pixels of one row, part of a panel. */
+struct run {
+	int64_t od, oh, ow;
+	int n, at;		/* pixels, first column of the panel */
+};
+
+static int make_runs(const struct geom *g, int64_t pixel, int n, struct run *runs)
+{
+	int count = 0;
+
+	for (int at = 0; at < n; count++) {
+		struct run *r = &runs[count];
+		int64_t left;
+
+		r->ow = (pixel + at) % g->out[2];
+		r->oh = (pixel + at) / g->out[2] % g->out[1];
+		r->od = (pixel + at) / g->out[2] / g->out[1];
+		r->at = at;
+		left = g->out[2] - r->ow;
+		r->n = left < n - at ? left : n - at;
+		at += r->n;
+	}
+	return count;
+}
+
+static void pack_run(const struct geom *g, const float *x, const struct run *r, int64_t offset,
+		     float *col)
+{
+	int64_t lo = r->ow, hi = r->ow + r->n;
+
+	valid_range(g->in[2], g->stride[2], offset, &lo, &hi);
+	if (g->stride[2] == 1 && hi - lo == CNN_PANEL) {
+		memcpy(col, x + lo + offset, CNN_PANEL * sizeof(*col));
+		return;
+	}
+	for (int64_t i = lo; i < hi; i++)
+		col[i - r->ow] = x[i * g->stride[2] + offset];
+}
+
+/* panel[k][j]: what tap k (channel, kd, kh, kw) of pixel j reads; 0 in the padding. */
+static void pack_panel(const struct geom *g, const float *x, int64_t channels,
+		       const struct run *runs, int n_runs, float *panel)
+{
+	int64_t taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
+
+	memset(panel, 0, channels * taps * CNN_PANEL * sizeof(*panel));
+	for (int64_t ch = 0; ch < channels; ch++, x += g->in_plane)
+		for (int64_t kd = 0; kd < g->kernel[0]; kd++)
+			for (int64_t kh = 0; kh < g->kernel[1]; kh++)
+				for (int i = 0; i < n_runs; i++) {
+					const struct run *r = &runs[i];
+					const float *row = input_row(g, x, r->od, r->oh, kd, kh);
+
+					for (int64_t kw = 0; row && kw < g->kernel[2]; kw++)
+						pack_run(g, row, r, kw * g->dilation[2] - g->pad[2],
+							 panel + (((ch * g->kernel[0] + kd) *
+								   g->kernel[1] + kh) *
+								  g->kernel[2] + kw) * CNN_PANEL +
+							 r->at);
+				}
+}
+
+/* One group of one image. */
+static void conv_group(const struct geom *g, const float *x, int64_t channels, const float *w,
+		       const float *bias, int64_t m, float *y, float *scratch)
+{
+	int64_t k = channels * g->kernel[0] * g->kernel[1] * g->kernel[2];
+	float *acc = scratch, *panel = scratch + m * CNN_PANEL;
+	struct run runs[CNN_PANEL];
+
+	for (int64_t p = 0; p < g->out_plane; p += CNN_PANEL) {
+		int n = g->out_plane - p < CNN_PANEL ? g->out_plane - p : CNN_PANEL;
+
+		pack_panel(g, x, channels, runs, make_runs(g, p, n, runs), panel);
+		cnn_gemm_panel(m, k, w, k, 1, panel, acc);
+		for (int64_t i = 0; i < m; i++)
+			for (int j = 0; j < n; j++)
+				y[i * g->out_plane + p + j] = acc[i * CNN_PANEL + j] +
+							      (bias ? bias[i] : 0);
+	}
+}
+
+static int conv(const struct cnn_call *c, const struct cnn_window *w, const struct geom *g)
+{
+	const float *x = c->in[0]->data, *weights = c->in[1]->data;
+	const float *bias = cnn_in(c, 2) ? c->in[2]->data : NULL;
+	int64_t channels = w->in_ch / w->group, m = w->out_ch / w->group;
+	int64_t k = channels * g->kernel[0] * g->kernel[1] * g->kernel[2];
+	float *scratch = cnn_gemm_scratch(m, k), *y = c->out[0]->data;
+
+	if (!scratch)
+		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
+	for (int64_t n = 0; n < w->batch; n++)
+		for (int64_t i = 0; i < w->group; i++) {
+			conv_group(g, x, channels, weights + i * m * k, bias ? bias + i * m : NULL,
+				   m, y, scratch);
+			x += channels * g->in_plane;
+			y += m * g->out_plane;
+		}
+	free(scratch);
+	return CNN_OK;
+}
+
+int cnn_compute_conv(struct cnn_call *c)
+{
+	struct cnn_window w;
+	struct geom g;
+	int ret = cnn_window_resolve(c->node, c->in[0], c->in[1], &w, c->err);
+
+	if (ret || !cnn_tensor_count(c->out[0]))
+		return ret;
+	make_geom(&w, &g);
+	if (w.in_ch == w.group && w.group > 1) {
+		depthwise(c, &w, &g);
+		return CNN_OK;
+	}
+	return conv(c, &w, &g);
+}

@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: MIT
+/* Operators that only move elements: Concat, Gather, Pad, Slice, Transpose. Any type. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops.h"
+
+static int64_t product(const int64_t *dims, int from, int to)
+{
+	int64_t n = 1;
+
+	for (int i = from; i < to; i++)
+		n *= dims[i];
+	return n;
+}
+
+/* A row of n elements whose sources are stride elements apart. */
+static void copy_row(char *dst, const char *src, int64_t n, int64_t stride, size_t size)
+{
+	if (stride == 1) {
+		memcpy(dst, src, n * size);
+	} else if (size == 4) {
+		for (int64_t i = 0; i < n; i++)
+			memcpy(dst + i * 4, src + i * stride * 4, 4);
+	} else if (size == 8) {
+		for (int64_t i = 0; i < n; i++)
+			memcpy(dst + i * 8, src + i * stride * 8, 8);
+	} else {
+		for (int64_t i = 0; i < n; i++)
+			memcpy(dst + i * (int64_t)size, src + i * stride * (int64_t)size, size);
+	}
+}
+
+/* Fills y in its order from src, walking by strides (elements, any sign) along y's axes. */
+static void copy_strided(const struct cnn_tensor *y, const char *src, const int64_t *strides)
+{
+	int64_t at[CNN_MAX_RANK] = { 0 }, left = cnn_tensor_count(y);
+	int64_t size = cnn_dtype_size(y->dtype);
+	int inner = y->rank - 1;
+	int64_t n = inner < 0 ? 1 : y->dims[inner];
+	char *dst = y->data;
+
+	for (; left > 0; left -= n, dst += n * size) {
+		copy_row(dst, src, n, inner < 0 ? 1 : strides[inner], size);
+		for (int i = inner - 1; i >= 0; i--) {
+			src += strides[i] * size;
+			if (++at[i] < y->dims[i])
+				break;
+			at[i] = 0;
+			src -= strides[i] * y->dims[i] * size;
+		}
+	}
+}
+
+/* ---- Transpose -------------------------------------------------------------------------- */
+
+static int permutation(struct cnn_call *c, int *perm)
+{
+	int rank = c->in[0]->rank, n;
+	const int64_t *p = cnn_node_ints(c->node, "perm", &n);
+	unsigned int seen = 0;
+
+	for (int i = 0; i < rank && !p; i++)
+		perm[i] = rank - 1 - i;
+	if (!p)
+		return CNN_OK;
+	for (int i = 0; i < n && n == rank; i++) {
+		if (p[i] < 0 || p[i] >= rank)
+			break;
+		perm[i] = p[i];
+		seen |= 1u << p[i];
+	}
+	if (n != rank || seen != (1u << rank) - 1)
+		return cnn_op_fail(c, CNN_EINVAL, "perm is not an order of %d axes", rank);
+	return CNN_OK;
+}
+
+int cnn_infer_transpose(struct cnn_call *c)
+{
+	struct cnn_tensor *y = c->out[0];
+	int perm[CNN_MAX_RANK], ret = permutation(c, perm);
+
+	if (ret)
+		return ret;
+	y->dtype = c->in[0]->dtype;
+	y->rank = c->in[0]->rank;
+	for (int i = 0; i < y->rank; i++)
+		y->dims[i] = c->in[0]->dims[perm[i]];
+	return CNN_OK;
+}
+
+int cnn_compute_transpose(struct cnn_call *c)
+{
+	int64_t strides[CNN_MAX_RANK], by_axis[CNN_MAX_RANK];
+	int perm[CNN_MAX_RANK], ret = permutation(c, perm);
+
+	if (ret)
+		return ret;
+	cnn_strides(c->in[0], strides);
+	for (int i = 0; i < c->in[0]->rank; i++)
+		by_axis[i] = strides[perm[i]];
+	copy_strided(c->out[0], c->in[0]->data, by_axis);
+	return CNN_OK;
+}
+
+/* ---- Concat ----------------------------------------------------------------------------- */
+
+static int concat_axis(struct cnn_call *c, int64_t *axis)
+{
+	*axis = cnn_node_int(c->node, "axis", 1);
+	if (c->node->opset >= 4 && !cnn_node_has(c->node, "axis"))
+		return cnn_op_fail(c, CNN_EINVAL, "attribute axis is missing");
+	return cnn_op_axis(c, axis, c->in[0]->rank);
+}
+
+int cnn_infer_concat(struct cnn_call *c)
+{
+	const struct cnn_tensor *first = c->in[0];
+	struct cnn_tensor *y = c->out[0];
+	int64_t axis, sum = 0;
+	int ret = concat_axis(c, &axis);
+
+	if (ret)
+		return ret;
+	for (int i = 0; i < c->n_in; i++) {
+		struct cnn_tensor t;
+
+		if (!c->in[i] || c->in[i]->dtype != first->dtype)
+			return cnn_op_fail(c, CNN_EINVAL, "input %d is missing or of another type", i);
+		t = *c->in[i];
+		if (t.rank == first->rank) {
+			if (__builtin_add_overflow(sum, t.dims[axis], &sum))
+				return cnn_op_fail(c, CNN_ELIMIT, "the output is too large");
+			t.dims[axis] = first->dims[axis];
+		}
+		if (!cnn_tensor_same_shape(&t, first))
+			return cnn_op_fail(c, CNN_EINVAL, "input %d does not fit the others", i);
+	}
+	cnn_infer_like(c, first);
+	y->dims[axis] = sum;
+	return CNN_OK;
+}
+
+int cnn_compute_concat(struct cnn_call *c)
+{
+	const struct cnn_tensor *y = c->out[0];
+	int64_t axis, outer, pitch, size = cnn_dtype_size(y->dtype);
+	char *dst = y->data;
+	int ret = concat_axis(c, &axis);
+
+	if (ret || !cnn_tensor_count(y))
+		return ret;
+	outer = product(y->dims, 0, axis);
+	pitch = product(y->dims, axis, y->rank) * size;
+	for (int i = 0; i < c->n_in; i++) {
+		int64_t run = product(c->in[i]->dims, axis, y->rank) * size;
+
+		for (int64_t o = 0; o < outer; o++)
+			memcpy(dst + o * pitch, (char *)c->in[i]->data + o * run, run);
+		dst += run;
+	}
+	return CNN_OK;
+}
+
+/* ---- Gather ----------------------------------------------------------------------------- */
+
+int cnn_infer_gather(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0], *idx = c->in[1];
+	int64_t axis = cnn_node_int(c->node, "axis", 0);
+	struct cnn_tensor *y = c->out[0];
+	int ret = CNN_WANT(c, idx, CNN_INT64, CNN_INT32);
+
+	if (!ret)
+		ret = cnn_op_axis(c, &axis, x->rank);
+	if (ret)
+		return ret;
+	if (x->rank + idx->rank - 1 > CNN_MAX_RANK)
+		return cnn_op_fail(c, CNN_ELIMIT, "%d dimensions, limit %d",
+				   x->rank + idx->rank - 1, CNN_MAX_RANK);
+	y->dtype = x->dtype;
+	y->rank = 0;
+	for (int i = 0; i < axis; i++)
+		y->dims[y->rank++] = x->dims[i];
+	for (int i = 0; i < idx->rank; i++)
+		y->dims[y->rank++] = idx->dims[i];
+	for (int i = axis + 1; i < x->rank; i++)
+		y->dims[y->rank++] = x->dims[i];
+	return CNN_OK;
+}
+
+int cnn_compute_gather(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0], *idx = c->in[1];
+	int64_t axis = cnn_node_int(c->node, "axis", 0), n = cnn_tensor_count(idx), outer, run, dim;
+	char *dst = c->out[0]->data;
+	int ret = cnn_op_axis(c, &axis, x->rank);
+
+	if (ret || !cnn_tensor_count(c->out[0]))
+		return ret;
+	dim = x->dims[axis];
+	outer = product(x->dims, 0, axis);
+	run = product(x->dims, axis + 1, x->rank) * cnn_dtype_size(x->dtype);
+	for (int64_t o = 0; o < outer; o++)
+		for (int64_t i = 0; i < n; i++, dst += run) {
+			int64_t at = cnn_int_at(idx, i);
+
+			if (at < -dim || at >= dim)
+				return cnn_op_fail(c, CNN_EINVAL, "index %lld, limits %lld to %lld",
+						   (long long)at, (long long)-dim,
+						   (long long)dim - 1);
+			memcpy(dst, (char *)x->data + (o * dim + (at < 0 ? at + dim : at)) * run,
+			       run);
+		}
+	return CNN_OK;
+}
+
+/* ---- Slice ------------------------------------------------------------------------------ */
+
+struct slice {
+	int64_t start[CNN_MAX_RANK], step[CNN_MAX_RANK], count[CNN_MAX_RANK];
+};
+
+static int64_t clamp(int64_t v, int64_t lo, int64_t hi)
+{
+	return v < lo ? lo : v > hi ? hi : v;
+}
+
+static void slice_axis(struct slice *s, int axis, int64_t dim, int64_t start, int64_t end,
+		       int64_t step)
+{
+	int64_t span;
+
+	step = clamp(step, -CNN_MAX_TENSOR_BYTES, CNN_MAX_TENSOR_BYTES);
+	start += start < 0 ? dim : 0;
+	end += end < 0 ? dim : 0;
+	if (step > 0) {
+		start = clamp(start, 0, dim);
+		span = clamp(end, 0, dim) - start;
+	} else {
+		start = clamp(start, 0, dim - 1);
+		span = start - clamp(end, -1, dim - 1);
+	}
+	s->start[axis] = start;
+	s->step[axis] = step;
+	s->count[axis] = dim && span > 0 ? (span - 1) / (step < 0 ? -step : step) + 1 : 0;
+}
+
+static int resolve_slice(struct cnn_call *c, struct slice *s)
+{
+	int64_t starts[CNN_MAX_RANK], ends[CNN_MAX_RANK], axes[CNN_MAX_RANK], steps[CNN_MAX_RANK];
+	int n = 0, n_ends = 0, n_axes = 0, n_steps = 0, rank = c->in[0]->rank, ret;
+
+	ret = cnn_op_ints(c, "starts", 1, starts, CNN_MAX_RANK, &n);
+	ret = ret ? ret : cnn_op_ints(c, "ends", 2, ends, CNN_MAX_RANK, &n_ends);
+	ret = ret ? ret : cnn_op_ints(c, "axes", 3, axes, CNN_MAX_RANK, &n_axes);
+	ret = ret ? ret : cnn_op_ints(c, "steps", 4, steps, CNN_MAX_RANK, &n_steps);
+	if (ret)
+		return ret;
+	if (n < 0 || n != n_ends || (n_axes >= 0 && n_axes != n) ||
+	    (n_steps >= 0 && n_steps != n) || n > rank)
+		return cnn_op_fail(c, CNN_EINVAL, "starts, ends, axes and steps differ in length");
+	for (int i = 0; i < rank; i++)
+		slice_axis(s, i, c->in[0]->dims[i], 0, INT64_MAX, 1);
+	for (int i = 0; i < n; i++) {
+		int64_t axis = n_axes >= 0 ? axes[i] : i, step = n_steps >= 0 ? steps[i] : 1;
+
+		ret = cnn_op_axis(c, &axis, rank);
+		if (ret)
+			return ret;
+		if (!step)
+			return cnn_op_fail(c, CNN_EINVAL, "a step is 0");
+		slice_axis(s, axis, c->in[0]->dims[axis], starts[i], ends[i], step);
+	}
+	return CNN_OK;
+}
+
+int cnn_infer_slice(struct cnn_call *c)
+{
+	struct slice s;
+	int ret = resolve_slice(c, &s);
+
+	if (ret)
+		return ret;
+	cnn_infer_like(c, c->in[0]);
+	memcpy(c->out[0]->dims, s.count, sizeof(s.count[0]) * c->out[0]->rank);
+	return CNN_OK;
+}
+
+int cnn_compute_slice(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0];
+	int64_t strides[CNN_MAX_RANK], offset = 0;
+	struct slice s;
+	int ret = resolve_slice(c, &s);
+
+	if (ret || !cnn_tensor_count(c->out[0]))
+		return ret;
+	cnn_strides(x, strides);
+	for (int i = 0; i < x->rank; i++) {
+		offset += s.start[i] * strides[i];
+		/* An axis of one element takes no step: its stride could overflow. */
+		strides[i] *= s.count[i] > 1 ? s.step[i] : 0;
+	}
+	copy_strided(c->out[0], (char *)x->data + offset * (int64_t)cnn_dtype_size(x->dtype),
+		     strides);
+	return CNN_OK;
+}
+
+/* ---- Pad -------------------------------------------------------------------------------- */
+
+enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE };
+
+struct pad {
+	enum pad_mode mode;
+	int64_t begin[CNN_MAX_RANK], end[CNN_MAX_RANK];
+};
+
+static int pad_mode(struct cnn_call *c, struct pad *p)
+{
+	const char *mode = cnn_node_str(c->node, "mode", "constant");
+
+	if (!strcmp(mode, "constant"))
+		p->mode = PAD_CONSTANT;
+	else if (!strcmp(mode, "reflect"))
+		p->mode = PAD_REFLECT;
+	else if (!strcmp(mode, "edge"))
+		p->mode = PAD_EDGE;
+	else
+		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute mode %.20s", mode);
+	return CNN_OK;
+}
+
+static int resolve_pad(struct cnn_call *c, struct pad *p)
+{
+	const char *attr = cnn_node_has(c->node, "paddings") ? "paddings" : "pads";
+	int64_t pads[2 * CNN_MAX_RANK];
+	int n = 0, rank = c->in[0]->rank, ret = pad_mode(c, p);
+
+	if (!ret)
+		ret = cnn_op_ints(c, attr, 1, pads, 2 * CNN_MAX_RANK, &n);
+	if (ret)
+		return ret;
+	if (n != 2 * rank)
+		return cnn_op_fail(c, CNN_EINVAL, "pads has %d entries, %d expected", n, 2 * rank);
+	for (int i = 0; i < rank; i++) {
+		int64_t dim = c->in[0]->dims[i];
+
+		p->begin[i] = pads[i];
+		p->end[i] = pads[i + rank];
+		for (int j = i; j < 2 * rank; j += rank)
+			if (pads[j] > CNN_MAX_TENSOR_BYTES || pads[j] < -dim)
+				return cnn_op_fail(c, CNN_ELIMIT, "pads is %lld, limits %lld to %lld",
+						   (long long)pads[j], (long long)-dim,
+						   (long long)CNN_MAX_TENSOR_BYTES);
+		if (p->mode != PAD_CONSTANT && !dim && (pads[i] > 0 || pads[i + rank] > 0))
+			return cnn_op_fail(c, CNN_EINVAL, "an empty axis has nothing to repeat");
+	}
+	return CNN_OK;
+}
+
+int cnn_infer_pad(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0], *value = cnn_in(c, 2);
+	struct pad p;
+	int ret = resolve_pad(c, &p);
+
+	if (ret)
+		return ret;
+	if (value && (value->dtype != x->dtype || cnn_tensor_count(value) != 1))
+		return cnn_op_fail(c, CNN_EINVAL, "the constant is not one %s",
+				   cnn_dtype_name(x->dtype));
+	if (x->dtype != CNN_FLOAT32 && cnn_node_has(c->node, "value"))
+		return cnn_op_fail(c, CNN_EUNSUPPORTED, "type %s", cnn_dtype_name(x->dtype));
+	cnn_infer_like(c, x);
+	for (int i = 0; i < x->rank; i++) {
+		c->out[0]->dims[i] += p.begin[i] + p.end[i];
+		if (c->out[0]->dims[i] < 0)
+			return cnn_op_fail(c, CNN_EINVAL, "pads remove more than there is");
+	}
+	return CNN_OK;
+}
+
+/* Which element of an axis is repeated at position i of the output; -1: the constant. */
+static int64_t pad_source(enum pad_mode mode, int64_t i, int64_t dim)
+{
+	if (i >= 0 && i < dim)
+		return i;
+	if (mode == PAD_CONSTANT)
+		return -1;
+	if (mode == PAD_EDGE || dim == 1)
+		return i < 0 ? 0 : dim - 1;
+	i %= 2 * (dim - 1);		/* reflections repeat with this period */
+	if (i < 0)
+		i += 2 * (dim - 1);
+	return i < dim ? i : 2 * (dim - 1) - i;
+}
+
+struct pad_walk {
+	const struct cnn_tensor *x, *y;
+	const char *fill;
+	const struct pad *pad;
+	int64_t strides[CNN_MAX_RANK];
+	int64_t *inner;			/* sources along the innermost axis */
+	size_t size;
+};
+
+static char *pad_row(const struct pad_walk *w, const char *src, char *dst)
+{
+	int64_t n = w->y->dims[w->y->rank - 1];
+
+	for (int64_t i = 0; i < n; i++, dst += w->size)
+		memcpy(dst, src && w->inner[i] >= 0 ? src + w->inner[i] * w->size : w->fill,
+		       w->size);
+	return dst;
+}
+
+/* Fills axes axis.. of the output; src is NULL where an outer axis is in constant padding. */
+static char *pad_axes(const struct pad_walk *w, int axis, const char *src, char *dst)
+{
+	if (axis == w->y->rank - 1)
+		return pad_row(w, src, dst);
+	for (int64_t i = 0; i < w->y->dims[axis]; i++) {
+		int64_t s = pad_source(w->pad->mode, i - w->pad->begin[axis], w->x->dims[axis]);
+
+		dst = pad_axes(w, axis + 1, src && s >= 0 ?
+			       src + s * w->strides[axis] * (int64_t)w->size : NULL, dst);
+	}
+	return dst;
+}
+
+int cnn_compute_pad(struct cnn_call *c)
+{
+	float value = cnn_node_float(c->node, "value", 0);
+	struct pad_walk w = { .x = c->in[0], .y = c->out[0] };
+	static const int64_t zero[2];
+	struct pad p;
+	int64_t n;
+	int ret = resolve_pad(c, &p), inner = w.y->rank - 1;
+
+	if (ret || !cnn_tensor_count(w.y))
+		return ret;
+	w.size = cnn_dtype_size(w.x->dtype);
+	if (inner < 0) {
+		memcpy(w.y->data, w.x->data, w.size);
+		return CNN_OK;
+	}
+	w.pad = &p;
+	w.fill = cnn_in(c, 2) ? c->in[2]->data : cnn_node_has(c->node, "value") ?
+		 (const void *)&value : (const void *)zero;
+	cnn_strides(w.x, w.strides);
+	n = w.y->dims[inner];
+	w.inner = malloc(n * sizeof(*w.inner));
+	if (!w.inner)
+		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
+	for (int64_t i = 0; i < n; i++)
+		w.inner[i] = pad_source(p.mode, i - p.begin[inner], w.x->dims[inner]);
+	pad_axes(&w, 0, w.x->data, w.y->data);
+	free(w.inner);
+	return CNN_OK;
+}

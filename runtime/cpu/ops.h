@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/* What the operators share. */
+#ifndef CNN_CPU_OPS_H
+#define CNN_CPU_OPS_H
+
+#include "../graph/graph_internal.h"
+#include "cpu.h"
+
+/* The same infer or compute may serve many operators: repeated declarations are harmless. */
+#define OP(sym, name, infer, compute, ...)		\
+	int cnn_infer_##infer(struct cnn_call *c);	\
+	int cnn_compute_##compute(struct cnn_call *c);
+#include "../graph/ops.def"
+#undef OP
+
+/* Inner loops compiled once for plain x86-64 and once for AVX2; without FMA the bits are equal. */
+#if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && \
+	!defined(__SANITIZE_ADDRESS__)
+#define CNN_CLONES __attribute__((target_clones("avx2", "default")))
+#else
+#define CNN_CLONES
+#endif
+
+/* "OPERATOR (NAME): " + message */
+int cnn_op_fail(const struct cnn_call *c, enum cnn_status code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Fails with the operator and the type unless t is one of the n types. */
+int cnn_op_want(const struct cnn_call *c, const struct cnn_tensor *t, const enum cnn_dtype *types,
+		int n);
+#define CNN_WANT(c, t, ...)							\
+	cnn_op_want(c, t, (const enum cnn_dtype[]){ __VA_ARGS__ },		\
+		    sizeof((const enum cnn_dtype[]){ __VA_ARGS__ }) / sizeof(enum cnn_dtype))
+
+/* Input i, NULL if omitted or beyond the last one. */
+static inline const struct cnn_tensor *cnn_in(const struct cnn_call *c, int i)
+{
+	return i < c->n_in ? c->in[i] : NULL;
+}
+
+static inline struct cnn_tensor *cnn_out(const struct cnn_call *c, int i)
+{
+	return i < c->n_out ? c->out[i] : NULL;
+}
+
+/* Output 0 gets the type and shape of t. */
+int cnn_infer_like(struct cnn_call *c, const struct cnn_tensor *t);
+/* A negative axis counts from the end; fails unless 0 <= *axis < limit afterwards. */
+int cnn_op_axis(const struct cnn_call *c, int64_t *axis, int limit);
+/*
+ * A list of integers that old opsets have as an attribute and new ones as input i (int64 or
+ * int32): *n is -1 when neither is there. CNN_NEED_DATA if the input has no data yet.
+ */
+int cnn_op_ints(const struct cnn_call *c, const char *attr, int i, int64_t *v, int max, int *n);
+/* Element i of an int64 or int32 tensor. */
+int64_t cnn_int_at(const struct cnn_tensor *t, int64_t i);
+
+/* Row-major strides in elements. */
+void cnn_strides(const struct cnn_tensor *t, int64_t *strides);
+
+/*
+ * c[m][n] = alpha * sum over k, in order, of a[m][k] * b[k][n] + beta * c0[m][n].
+ * Row and column strides give transposition; c0 may be NULL or have strides of 0.
+ */
+struct cnn_gemm {
+	int64_t m, n, k;
+	const float *a, *b, *c0;
+	float *c;
+	int64_t a_row, a_col, b_row, b_col, c0_row, c0_col, c_row;
+	float alpha, beta;
+};
+
+/* Scratch for cnn_gemm_f32 with these m and k, to be freed; NULL if it cannot be had. */
+float *cnn_gemm_scratch(int64_t m, int64_t k);
+void cnn_gemm_f32(const struct cnn_gemm *g, float *scratch);
+
+/* acc[m][CNN_PANEL] = a[m][k] * panel[k][CNN_PANEL], every sum in the order of k. */
+#define CNN_PANEL	16
+void cnn_gemm_panel(int64_t m, int64_t k, const float *a, int64_t a_row, int64_t a_col,
+		    const float *panel, float *acc);
+
+#endif

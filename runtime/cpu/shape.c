@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+/* Operators about shapes and constants. */
+#include <string.h>
+
+#include "ops.h"
+
+int cnn_compute_copy(struct cnn_call *c)
+{
+	int64_t bytes = cnn_tensor_bytes(c->out[0]);
+
+	if (bytes)
+		memcpy(c->out[0]->data, c->in[0]->data, bytes);
+	return CNN_OK;
+}
+
+int cnn_infer_identity(struct cnn_call *c)
+{
+	return cnn_infer_like(c, c->in[0]);
+}
+
+/* ---- Dropout (inference) ---------------------------------------------------------------- */
+
+int cnn_infer_dropout(struct cnn_call *c)
+{
+	const struct cnn_tensor *mode = cnn_in(c, 2);
+	struct cnn_tensor *mask = cnn_out(c, 1);
+
+	if (mode && (mode->dtype != CNN_BOOL || cnn_tensor_count(mode) != 1))
+		return cnn_op_fail(c, CNN_EINVAL, "training_mode is not one bool");
+	if (mode && !mode->data)
+		return CNN_NEED_DATA;
+	if ((mode && *(uint8_t *)mode->data) ||
+	    (c->node->opset < 7 && !cnn_node_int(c->node, "is_test", 0)))
+		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute training_mode");
+	cnn_infer_like(c, c->in[0]);
+	if (mask) {
+		mask->dtype = c->node->opset < 10 ? c->in[0]->dtype : CNN_BOOL;
+		mask->rank = c->in[0]->rank;
+		memcpy(mask->dims, c->in[0]->dims, sizeof(mask->dims));
+		if (mask->dtype != CNN_BOOL && mask->dtype != CNN_FLOAT32)
+			return cnn_op_fail(c, CNN_EUNSUPPORTED, "type %s of output mask",
+					   cnn_dtype_name(mask->dtype));
+	}
+	return CNN_OK;
+}
+
+int cnn_compute_dropout(struct cnn_call *c)
+{
+	struct cnn_tensor *mask = cnn_out(c, 1);
+	int64_t n = mask ? cnn_tensor_count(mask) : 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		if (mask->dtype == CNN_BOOL)
+			((uint8_t *)mask->data)[i] = 1;
+		else
+			((float *)mask->data)[i] = 1;
+	}
+	return cnn_compute_copy(c);
+}
+
+/* ---- Reshape, Flatten, Squeeze, Unsqueeze ----------------------------------------------- */
+
+int cnn_infer_reshape(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0];
+	bool allow_zero = cnn_node_int(c->node, "allowzero", 0);
+	int64_t shape[CNN_MAX_RANK], known = 1, count = cnn_tensor_count(x);
+	struct cnn_tensor *y = c->out[0];
+	int n = 0, free_axis = -1, ret = cnn_op_ints(c, "shape", 1, shape, CNN_MAX_RANK, &n);
+
+	if (ret)
+		return ret;
+	if (n < 0)
+		return cnn_op_fail(c, CNN_EINVAL, "there is no shape");
+	for (int i = 0; i < n; i++) {
+		if (!shape[i] && !allow_zero) {
+			if (i >= x->rank)
+				return cnn_op_fail(c, CNN_EINVAL, "shape keeps axis %d of %d", i,
+						   x->rank);
+			shape[i] = x->dims[i];
+		} else if (shape[i] == -1 && free_axis < 0) {
+			free_axis = i;
+			continue;
+		}
+		if (shape[i] < 0 || __builtin_mul_overflow(known, shape[i], &known))
+			return cnn_op_fail(c, CNN_EINVAL, "shape[%d] is %lld", i,
+					   (long long)shape[i]);
+	}
+	if (free_axis >= 0)
+		shape[free_axis] = known ? count / known : 0;
+	if (free_axis >= 0 ? known && count % known : known != count)
+		return cnn_op_fail(c, CNN_EINVAL, "%lld elements do not fit the shape",
+				   (long long)count);
+	y->dtype = x->dtype;
+	y->rank = n;
+	memcpy(y->dims, shape, sizeof(shape[0]) * n);
+	return CNN_OK;
+}
+
+int cnn_infer_flatten(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0];
+	int64_t axis = cnn_node_int(c->node, "axis", 1);
+	struct cnn_tensor *y = c->out[0];
+
+	if (axis < -x->rank || axis > x->rank)
+		return cnn_op_fail(c, CNN_EINVAL, "axis %lld, limits %d to %d", (long long)axis,
+				   -x->rank, x->rank);
+	axis += axis < 0 ? x->rank : 0;
+	y->dtype = x->dtype;
+	y->rank = 2;
+	y->dims[0] = 1;
+	y->dims[1] = 1;
+	for (int i = 0; i < x->rank; i++)
+		y->dims[i >= axis] *= x->dims[i];
+	return CNN_OK;
+}
+
+/* The axes attribute or input as a set of axes of a rank; *n is -1 if it is not there. */
+static int axis_set(struct cnn_call *c, int i, int rank, unsigned int *set, int *n)
+{
+	int64_t axes[CNN_MAX_RANK];
+	int ret = cnn_op_ints(c, "axes", i, axes, CNN_MAX_RANK, n);
+
+	*set = 0;
+	for (int j = 0; !ret && j < *n; j++) {
+		ret = cnn_op_axis(c, &axes[j], rank);
+		if (!ret && (*set & 1u << axes[j]))
+			ret = cnn_op_fail(c, CNN_EINVAL, "axis %lld is named twice",
+					  (long long)axes[j]);
+		if (!ret)
+			*set |= 1u << axes[j];
+	}
+	return ret;
+}
+
+int cnn_infer_squeeze(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0];
+	struct cnn_tensor *y = c->out[0];
+	unsigned int set;
+	int n = 0, ret = axis_set(c, 1, x->rank, &set, &n);
+
+	if (ret)
+		return ret;
+	y->dtype = x->dtype;
+	y->rank = 0;
+	for (int i = 0; i < x->rank; i++) {
+		if (n >= 0 && (set & 1u << i) && x->dims[i] != 1)
+			return cnn_op_fail(c, CNN_EINVAL, "axis %d has %lld elements, not 1", i,
+					   (long long)x->dims[i]);
+		if (n < 0 ? x->dims[i] != 1 : !(set & 1u << i))
+			y->dims[y->rank++] = x->dims[i];
+	}
+	return CNN_OK;
+}
+
+int cnn_infer_unsqueeze(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0];
+	struct cnn_tensor *y = c->out[0];
+	int64_t axes[CNN_MAX_RANK];
+	unsigned int set;
+	int n = 0, from = 0, ret = cnn_op_ints(c, "axes", 1, axes, CNN_MAX_RANK, &n);
+
+	if (ret)
+		return ret;
+	if (n < 0 || x->rank + n > CNN_MAX_RANK)
+		return cnn_op_fail(c, CNN_ELIMIT, "axes is missing or makes over %d dimensions",
+				   CNN_MAX_RANK);
+	ret = axis_set(c, 1, x->rank + n, &set, &n);
+	if (ret)
+		return ret;
+	y->dtype = x->dtype;
+	y->rank = x->rank + n;
+	for (int i = 0; i < y->rank; i++)
+		y->dims[i] = set & 1u << i ? 1 : x->dims[from++];
+	return CNN_OK;
+}
+
+/* ---- Shape ------------------------------------------------------------------------------ */
+
+static int64_t shape_bound(const struct cnn_call *c, const char *attr, int64_t def)
+{
+	int rank = c->in[0]->rank;
+	int64_t v = cnn_node_int(c->node, attr, def);
+
+	v += v < 0 ? rank : 0;
+	return v < 0 ? 0 : v > rank ? rank : v;
+}
+
+int cnn_infer_shape(struct cnn_call *c)
+{
+	int64_t n = shape_bound(c, "end", c->in[0]->rank) - shape_bound(c, "start", 0);
+
+	c->out[0]->dtype = CNN_INT64;
+	c->out[0]->rank = 1;
+	c->out[0]->dims[0] = n > 0 ? n : 0;
+	return CNN_OK;
+}
+
+int cnn_compute_shape(struct cnn_call *c)
+{
+	int64_t start = shape_bound(c, "start", 0), *y = c->out[0]->data;
+
+	for (int64_t i = 0; i < c->out[0]->dims[0]; i++)
+		y[i] = c->in[0]->dims[start + i];
+	return CNN_OK;
+}
+
+/* ---- Constant, ConstantOfShape ---------------------------------------------------------- */
+
+static const struct cnn_attr *constant_attr(const struct cnn_call *c)
+{
+	return c->node->n_attrs == 1 ? &c->node->attrs[0] : NULL;
+}
+
+int cnn_infer_constant(struct cnn_call *c)
+{
+	const struct cnn_attr *a = constant_attr(c);
+	struct cnn_tensor *y = c->out[0];
+
+	if (!a)
+		return cnn_op_fail(c, CNN_EINVAL, "not exactly one attribute");
+	if (a->type == 't')
+		return cnn_infer_like(c, &a->t);
+	y->dtype = a->type == 'f' || a->type == 'F' ? CNN_FLOAT32 : CNN_INT64;
+	y->rank = a->type == 'F' || a->type == 'I';
+	y->dims[0] = a->count;
+	return CNN_OK;
+}
+
+int cnn_compute_constant(struct cnn_call *c)
+{
+	const struct cnn_attr *a = constant_attr(c);
+	const void *src = a->type == 't' ? a->t.data : a->type == 'f' ? (const void *)&a->f :
+			  a->type == 'i' ? (const void *)&a->i : a->type == 'F' ?
+			  (const void *)a->floats : (const void *)a->ints;
+	int64_t bytes = cnn_tensor_bytes(c->out[0]);
+
+	if (bytes)
+		memcpy(c->out[0]->data, src, bytes);
+	return CNN_OK;
+}
+
+int cnn_infer_constant_of_shape(struct cnn_call *c)
+{
+	const struct cnn_tensor *value = cnn_node_tensor(c->node, "value");
+	struct cnn_tensor *y = c->out[0];
+	int n = 0, ret = cnn_op_ints(c, "input", 0, y->dims, CNN_MAX_RANK, &n);
+
+	if (ret)
+		return ret;
+	if (value && cnn_tensor_count(value) != 1)
+		return cnn_op_fail(c, CNN_EINVAL, "attribute value is not one element");
+	y->dtype = value ? value->dtype : CNN_FLOAT32;
+	y->rank = n;
+	if (cnn_tensor_bytes(y) < 0)
+		return cnn_op_fail(c, CNN_ELIMIT, "a dimension is negative or the tensor too large");
+	return CNN_OK;
+}
+
+int cnn_compute_constant_of_shape(struct cnn_call *c)
+{
+	const struct cnn_tensor *value = cnn_node_tensor(c->node, "value");
+	size_t size = cnn_dtype_size(c->out[0]->dtype);
+	int64_t n = cnn_tensor_count(c->out[0]);
+	static const int64_t zero;
+
+	for (int64_t i = 0; i < n; i++)
+		memcpy((char *)c->out[0]->data + i * size, value ? value->data : &zero, size);
+	return CNN_OK;
+}

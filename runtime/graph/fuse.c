@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: MIT
+/* Merging nodes into the node before them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph_internal.h"
+
+struct fuse {
+	struct cnn_graph *g;
+	unsigned int what;
+	struct cnn_err *err;
+};
+
+static bool is_const(const struct cnn_tensor *t)
+{
+	return t && t->data && t->dtype == CNN_FLOAT32;
+}
+
+static int nomem(struct cnn_err *err)
+{
+	return cnn_fail(err, CNN_ENOMEM, "no memory to fuse nodes");
+}
+
+/* Does node n do nothing but hand on input 0? */
+static bool is_nop(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	if (n->op == CNN_OP_DROPOUT)
+		return n->n_out < 2 || n->out[1] < 0 ||
+		       (!g->values[n->out[1]].n_consumers && !g->values[n->out[1]].is_output);
+	return n->op == CNN_OP_IDENTITY;
+}
+
+/* Readers of a no-op's output read its input instead. */
+static int drop_nops(struct cnn_graph *g, struct cnn_err *err)
+{
+	int *source = malloc(sizeof(*source) * (g->n_values + 1));
+
+	if (!source)
+		return nomem(err);
+	for (int i = 0; i < g->n_values; i++)
+		source[i] = i;
+	for (int i = 0; i < g->n_nodes; i++) {
+		struct cnn_node *n = &g->nodes[i];
+
+		for (int j = 0; j < n->n_in; j++)
+			if (n->in[j] >= 0)
+				n->in[j] = source[n->in[j]];
+		if (!is_nop(g, n) || g->values[n->out[0]].is_output)
+			continue;
+		source[n->out[0]] = n->in[0];
+		cnn_node_free(n);
+	}
+	free(source);
+	return cnn_graph_compact(g, err);
+}
+
+/* The only reader of output 0 of node n, which no one else sees; NULL if there is none. */
+static struct cnn_node *only_reader(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	const struct cnn_value *v = &g->values[n->out[0]];
+
+	if (v->is_output || v->n_consumers != 1)
+		return NULL;
+	return &g->nodes[v->consumers[0]];
+}
+
+static int note(struct cnn_node *a, const struct cnn_node *b, struct cnn_err *err)
+{
+	size_t old = a->fused ? strlen(a->fused) : 0;
+	size_t len = old + strlen(b->op_type) + strlen(b->name) + 4;
+	char *text = realloc(a->fused, len);
+
+	if (!text)
+		return nomem(err);
+	snprintf(text + old, len - old, "%s%s %s", old ? ", " : "", b->op_type, b->name);
+	a->fused = text;
+	return CNN_OK;
+}
+
+/* b, the only reader of a's output, disappears: a gives b's output. */
+static int merge(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+{
+	struct cnn_value *mid = &f->g->values[a->out[0]], *end = &f->g->values[b->out[0]];
+	int ret = note(a, b, f->err);
+
+	if (ret)
+		return ret;
+	end->producer = mid->producer;
+	mid->producer = -1;
+	mid->n_consumers = 0;
+	a->out[0] = b->out[0];
+	cnn_node_free(b);
+	return 1;
+}
+
+/* A new constant of n floats as input i of node a, in place of what was there. */
+static int set_const(struct fuse *f, struct cnn_node *a, int i, int64_t n, const char *suffix,
+		     float **data)
+{
+	struct cnn_tensor t = { .dtype = CNN_FLOAT32, .rank = 1, .dims = { n } };
+	char name[128];
+	int ret = cnn_tensor_alloc(&t, f->g->limits.tensor_bytes, f->err);
+
+	if (ret)
+		return ret;
+	*data = t.data;
+	if (i >= a->n_in) {
+		int *in = realloc(a->in, sizeof(*in) * (i + 1));
+
+		if (!in) {
+			cnn_tensor_release(&t);
+			return nomem(f->err);
+		}
+		while (a->n_in <= i)
+			in[a->n_in++] = -1;
+		a->in = in;
+	}
+	snprintf(name, sizeof(name), "%.100s%s", a->name, suffix);
+	ret = cnn_graph_add_const(f->g, name, &t, f->err);
+	if (ret < 0) {
+		cnn_tensor_release(&t);
+		return ret;
+	}
+	a->in[i] = ret;
+	return CNN_OK;
+}
+
+/* Weights of a that may be changed: its own if no one else reads them, else a copy. */
+static int own_weights(struct fuse *f, struct cnn_node *a, float **data)
+{
+	struct cnn_value *v = &f->g->values[a->in[1]];
+	struct cnn_tensor shape = v->t;
+	const float *old = v->t.data;
+	int64_t n = cnn_tensor_count(&v->t);
+	int ret;
+
+	if (v->n_consumers == 1 && !v->is_output && !v->is_input && v->t.owned) {
+		*data = v->t.data;
+		return CNN_OK;
+	}
+	ret = set_const(f, a, 1, n, "_weights", data);
+	if (ret)
+		return ret;
+	v = &f->g->values[a->in[1]];
+	v->t.rank = shape.rank;
+	memcpy(v->t.dims, shape.dims, sizeof(shape.dims));
+	memcpy(*data, old, n * sizeof(float));
+	return CNN_OK;
+}
+
+/* The old bias (or zeros) as a fresh constant that may be changed. */
+static int own_bias(struct fuse *f, struct cnn_node *a, int64_t n, float **data)
+{
+	const struct cnn_tensor *old = cnn_node_in(f->g, a, 2);
+	const float *from = old ? old->data : NULL;
+	int ret = set_const(f, a, 2, n, "_bias", data);
+
+	if (!ret && from)
+		memcpy(*data, from, n * sizeof(float));
+	return ret;
+}
+
+static bool conv_is_open(const struct cnn_graph *g, const struct cnn_node *a)
+{
+	const struct cnn_tensor *bias = cnn_node_in(g, a, 2);
+
+	return a->op == CNN_OP_CONV && a->act.kind == CNN_ACT_NONE &&
+	       is_const(cnn_node_in(g, a, 1)) && (!bias || is_const(bias));
+}
+
+/* Conv + BatchNormalization: each output channel's weights are scaled. */
+static int fuse_bn(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+{
+	const struct cnn_tensor *p[5];
+	float *w, *bias, epsilon = cnn_node_float(b, "epsilon", 1e-5f);
+	int64_t channels, per;
+	int ret;
+
+	if (b->op != CNN_OP_BATCH_NORM || !conv_is_open(f->g, a))
+		return 0;
+	for (int i = 1; i < 5; i++) {
+		p[i] = cnn_node_in(f->g, b, i);
+		if (!is_const(p[i]))
+			return 0;
+	}
+	channels = p[1]->dims[0];
+	per = channels ? cnn_tensor_count(cnn_node_in(f->g, a, 1)) / channels : 0;
+	ret = own_weights(f, a, &w);
+	if (!ret)
+		ret = own_bias(f, a, channels, &bias);
+	if (ret)
+		return ret;
+	for (int i = 1; i < 5; i++)	/* adding constants may have moved the values */
+		p[i] = cnn_node_in(f->g, b, i);
+	for (int64_t c = 0; c < channels; c++) {
+		float factor = ((float *)p[1]->data)[c] / sqrtf(((float *)p[4]->data)[c] + epsilon);
+
+		for (int64_t i = 0; i < per; i++)
+			w[c * per + i] *= factor;
+		bias[c] = (bias[c] - ((float *)p[3]->data)[c]) * factor + ((float *)p[2]->data)[c];
+	}
+	return merge(f, a, b);
+}
+
+/* The constant that Add node b adds to the output y of a; NULL if that is not what it does. */
+static const struct cnn_tensor *addend(const struct cnn_graph *g, const struct cnn_node *a,
+				       const struct cnn_node *b)
+{
+	const struct cnn_tensor *y = cnn_node_out(g, a, 0), *t;
+
+	if (b->op != CNN_OP_ADD || (b->opset < 7 && cnn_node_has(b, "axis")))
+		return NULL;
+	t = cnn_node_in(g, b, b->in[0] == a->out[0]);
+	if (!is_const(t) || y->rank < 0 || !cnn_tensor_same_shape(y, cnn_node_out(g, b, 0)))
+		return NULL;
+	return t;
+}
+
+/* Does t broadcast to y as one number per channel (axis 1), or one for all? */
+static bool per_channel(const struct cnn_tensor *t, const struct cnn_tensor *y)
+{
+	for (int i = 0; i < t->rank; i++) {
+		int axis = y->rank - t->rank + i;
+
+		if (t->dims[i] != 1 && !(axis == 1 && t->dims[i] == y->dims[1]))
+			return false;
+	}
+	return t->rank <= y->rank;
+}
+
+static int fuse_conv_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+{
+	const struct cnn_tensor *t = addend(f->g, a, b), *y = cnn_node_out(f->g, a, 0);
+	int64_t channels, n;
+	const float *add;
+	float *bias;
+	int ret;
+
+	if (!t || !conv_is_open(f->g, a) || !per_channel(t, y))
+		return 0;
+	channels = y->dims[1];
+	n = cnn_tensor_count(t);
+	add = t->data;
+	ret = own_bias(f, a, channels, &bias);
+	if (ret)
+		return ret;
+	for (int64_t i = 0; i < channels; i++)
+		bias[i] += add[n == 1 ? 0 : i];
+	return merge(f, a, b);
+}
+
+/* MatMul + Add becomes Gemm; Gemm without C takes the addend as C. */
+static int fuse_gemm_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+{
+	const struct cnn_tensor *t = addend(f->g, a, b);
+	const struct cnn_tensor *x = cnn_node_in(f->g, a, 0), *w = cnn_node_in(f->g, a, 1);
+	int *in, c;
+
+	if (!t || t->rank > 2 || a->act.kind != CNN_ACT_NONE || x->rank != 2 || w->rank != 2)
+		return 0;
+	if (a->op == CNN_OP_GEMM && (cnn_node_in(f->g, a, 2) || cnn_node_has(a, "beta")))
+		return 0;
+	c = b->in[b->in[0] == a->out[0]];
+	in = realloc(a->in, 3 * sizeof(*in));
+	if (!in)
+		return nomem(f->err);
+	a->in = in;
+	in[2] = c;
+	a->n_in = 3;
+	if (a->op == CNN_OP_MATMUL) {
+		char *type = strdup("Gemm");
+
+		if (!type)
+			return nomem(f->err);
+		free(a->op_type);
+		a->op_type = type;
+		a->op = CNN_OP_GEMM;
+	}
+	return merge(f, a, b);
+}
+
+static int fuse_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+{
+	if (a->op == CNN_OP_CONV)
+		return fuse_conv_bias(f, a, b);
+	if (a->op == CNN_OP_MATMUL || a->op == CNN_OP_GEMM)
+		return fuse_gemm_bias(f, a, b);
+	return 0;
+}
+
+/* Bound i (1: min, 2: max) of a Clip; false if it is not known. */
+static bool clip_bound(const struct cnn_graph *g, const struct cnn_node *b, int i, float *v)
+{
+	const struct cnn_tensor *t = cnn_node_in(g, b, i);
+
+	*v = cnn_node_float(b, i == 1 ? "min" : "max", i == 1 ? -INFINITY : INFINITY);
+	if (t && is_const(t))
+		*v = *(float *)t->data;
+	return !t || is_const(t);
+}
+
+static bool clip_activation(const struct cnn_graph *g, const struct cnn_node *b,
+			    struct cnn_act *act)
+{
+	if (!clip_bound(g, b, 1, &act->a) || !clip_bound(g, b, 2, &act->b) || act->a > act->b)
+		return false;
+	act->kind = act->a == 0 && act->b == INFINITY ? CNN_ACT_RELU : CNN_ACT_CLIP;
+	return true;
+}
+
+static bool activation(struct fuse *f, const struct cnn_node *b, struct cnn_act *act)
+{
+	switch (b->op) {
+	case CNN_OP_RELU:
+		act->kind = CNN_ACT_RELU;
+		return f->what & CNN_FUSE_RELU;
+	case CNN_OP_CLIP:
+		return clip_activation(f->g, b, act) &&
+		       (f->what & (act->kind == CNN_ACT_RELU ? CNN_FUSE_RELU : CNN_FUSE_CLIP));
+	case CNN_OP_SIGMOID:
+		act->kind = CNN_ACT_SIGMOID;
+		return f->what & CNN_FUSE_SIGMOID;
+	case CNN_OP_HARD_SIGMOID:
+		act->kind = CNN_ACT_HARD_SIGMOID;
+		act->a = cnn_node_float(b, "alpha", 0.2f);
+		act->b = cnn_node_float(b, "beta", 0.5f);
+		return f->what & CNN_FUSE_HARD;
+	case CNN_OP_HARD_SWISH:
+		act->kind = CNN_ACT_HARD_SWISH;
+		return f->what & CNN_FUSE_HARD;
+	default:
+		return false;
+	}
+}
+
+static bool takes_activation(const struct cnn_graph *g, const struct cnn_node *a)
+{
+	const struct cnn_tensor *y = cnn_node_out(g, a, 0);
+
+	if (a->act.kind != CNN_ACT_NONE || y->dtype != CNN_FLOAT32 || y->rank < 0)
+		return false;
+	switch (a->op) {
+	case CNN_OP_CONV:
+	case CNN_OP_GEMM:
+	case CNN_OP_MATMUL:
+	case CNN_OP_ADD:
+	case CNN_OP_BATCH_NORM:
+	case CNN_OP_MAX_POOL:
+	case CNN_OP_AVERAGE_POOL:
+	case CNN_OP_GLOBAL_AVERAGE_POOL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* 1 if b was merged into a, 0 if not, or an error. */
+static int fuse_pair(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+{
+	struct cnn_act act = { 0 };
+	int ret = 0;
+
+	if (!b->out || b->out[0] < 0 || b->in[0] < 0)
+		return 0;
+	if ((f->what & CNN_FUSE_NOP) && is_nop(f->g, b))
+		return merge(f, a, b);
+	if ((f->what & CNN_FUSE_BN) && b->in[0] == a->out[0])
+		ret = fuse_bn(f, a, b);
+	if (!ret && (f->what & CNN_FUSE_BIAS))
+		ret = fuse_bias(f, a, b);
+	if (!ret && b->in[0] == a->out[0] && takes_activation(f->g, a) && activation(f, b, &act)) {
+		a->act = act;
+		ret = merge(f, a, b);
+	}
+	return ret;
+}
+
+static int fuse_node(struct fuse *f, struct cnn_node *a)
+{
+	struct cnn_node *b;
+	int ret = 1;
+
+	while (ret > 0) {
+		b = a->op_type ? only_reader(f->g, a) : NULL;
+		ret = b ? fuse_pair(f, a, b) : 0;
+	}
+	return ret;
+}
+
+int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
+{
+	struct fuse f = { g, what, err };
+	int ret = 0;
+
+	if (!g->inferred)
+		return cnn_fail(err, CNN_EINVAL, "shapes are inferred before nodes are fused");
+	if (what & CNN_FUSE_NOP)
+		ret = drop_nops(g, err);
+	for (int i = 0; !ret && i < g->n_nodes; i++)
+		ret = fuse_node(&f, &g->nodes[i]);
+	if (!ret)
+		ret = cnn_graph_compact(g, err);
+	if (!ret)
+		cnn_graph_drop_constants(g);
+	return ret;
+}

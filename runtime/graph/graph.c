@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: MIT
+/* The graph's structure: links, order, removal, inputs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "graph_internal.h"
+
+void cnn_graph_free(struct cnn_graph *g)
+{
+	if (!g)
+		return;
+	for (int i = 0; i < g->n_nodes; i++)
+		cnn_node_free(&g->nodes[i]);
+	for (int i = 0; i < g->n_values; i++) {
+		free(g->values[i].name);
+		free(g->values[i].consumers);
+		cnn_tensor_release(&g->values[i].t);
+	}
+	free(g->nodes);
+	free(g->values);
+	free(g->inputs);
+	free(g->outputs);
+	free(g->name);
+	free(g);
+}
+
+int cnn_graph_find_value(const struct cnn_graph *g, const char *name)
+{
+	for (int i = 0; i < g->n_values; i++)
+		if (!strcmp(g->values[i].name, name))
+			return i;
+	return -1;
+}
+
+static int link_outputs(struct cnn_graph *g, struct cnn_err *err)
+{
+	for (int i = 0; i < g->n_nodes; i++) {
+		const struct cnn_node *n = &g->nodes[i];
+
+		for (int j = 0; j < n->n_out; j++) {
+			struct cnn_value *v;
+
+			if (n->out[j] < 0)
+				continue;
+			v = &g->values[n->out[j]];
+			if (v->producer >= 0 || v->is_input || v->t.data)
+				return cnn_fail(err, CNN_EINVAL,
+						"%s (%.60s): its output %.80s is given elsewhere too",
+						n->op_type, n->name, v->name);
+			v->producer = i;
+		}
+	}
+	return CNN_OK;
+}
+
+/* Calls for each node and each value it reads, once per pair; count only when !fill. */
+static void each_consumer(struct cnn_graph *g, int *last, bool fill)
+{
+	for (int i = 0; i < g->n_values; i++)
+		last[i] = -1;
+	for (int i = 0; i < g->n_nodes; i++) {
+		const struct cnn_node *n = &g->nodes[i];
+
+		for (int j = 0; j < n->n_in; j++) {
+			struct cnn_value *v;
+
+			if (n->in[j] < 0 || last[n->in[j]] == i)
+				continue;
+			last[n->in[j]] = i;
+			v = &g->values[n->in[j]];
+			if (fill)
+				v->consumers[v->n_consumers] = i;
+			v->n_consumers++;
+		}
+	}
+}
+
+static int link_inputs(struct cnn_graph *g, struct cnn_err *err)
+{
+	int *last = malloc(sizeof(*last) * (g->n_values ? g->n_values : 1));
+
+	if (!last)
+		return cnn_fail(err, CNN_ENOMEM, "no memory for the graph");
+	each_consumer(g, last, false);
+	for (int i = 0; i < g->n_values; i++) {
+		struct cnn_value *v = &g->values[i];
+
+		if (!v->n_consumers)
+			continue;
+		v->consumers = malloc(sizeof(int) * v->n_consumers);
+		if (!v->consumers) {
+			free(last);
+			return cnn_fail(err, CNN_ENOMEM, "no memory for the graph");
+		}
+		v->n_consumers = 0;
+	}
+	each_consumer(g, last, true);
+	free(last);
+	return CNN_OK;
+}
+
+static int link(struct cnn_graph *g, struct cnn_err *err)
+{
+	int ret;
+
+	for (int i = 0; i < g->n_values; i++) {
+		g->values[i].producer = -1;
+		free(g->values[i].consumers);
+		g->values[i].consumers = NULL;
+		g->values[i].n_consumers = 0;
+	}
+	ret = link_outputs(g, err);
+	return ret ? ret : link_inputs(g, err);
+}
+
+static int check_sources(const struct cnn_graph *g, struct cnn_err *err)
+{
+	for (int i = 0; i < g->n_nodes; i++) {
+		const struct cnn_node *n = &g->nodes[i];
+
+		for (int j = 0; j < n->n_in; j++) {
+			const struct cnn_value *v = n->in[j] < 0 ? NULL : &g->values[n->in[j]];
+
+			if (v && v->producer < 0 && !v->is_input && !v->t.data)
+				return cnn_fail(err, CNN_EINVAL,
+						"%s (%.60s): nothing gives its input %.80s",
+						n->op_type, n->name, v->name);
+		}
+	}
+	return CNN_OK;
+}
+
+static bool sorted(const struct cnn_graph *g)
+{
+	for (int i = 0; i < g->n_nodes; i++)
+		for (int j = 0; j < g->nodes[i].n_in; j++)
+			if (g->nodes[i].in[j] >= 0 &&
+			    g->values[g->nodes[i].in[j]].producer >= i)
+				return false;
+	return true;
+}
+
+/* How many distinct produced values node i waits for. */
+static void count_pending(const struct cnn_graph *g, int *pending)
+{
+	memset(pending, 0, sizeof(*pending) * g->n_nodes);
+	for (int i = 0; i < g->n_values; i++)
+		if (g->values[i].producer >= 0)
+			for (int j = 0; j < g->values[i].n_consumers; j++)
+				pending[g->values[i].consumers[j]]++;
+}
+
+/* Kahn: order[] receives node indices; returns how many could be placed. */
+static int kahn(const struct cnn_graph *g, int *pending, int *order)
+{
+	int tail = 0;
+
+	count_pending(g, pending);
+	for (int i = 0; i < g->n_nodes; i++)
+		if (!pending[i])
+			order[tail++] = i;
+	for (int head = 0; head < tail; head++) {
+		const struct cnn_node *n = &g->nodes[order[head]];
+
+		for (int j = 0; j < n->n_out; j++) {
+			const struct cnn_value *v = n->out[j] < 0 ? NULL : &g->values[n->out[j]];
+
+			for (int k = 0; v && k < v->n_consumers; k++)
+				if (!--pending[v->consumers[k]])
+					order[tail++] = v->consumers[k];
+		}
+	}
+	return tail;
+}
+
+static int sort(struct cnn_graph *g, struct cnn_err *err)
+{
+	int *pending = malloc(sizeof(int) * 2 * g->n_nodes);
+	struct cnn_node *nodes = malloc(sizeof(*nodes) * g->n_nodes);
+	int *order = pending ? pending + g->n_nodes : NULL;
+	int ret;
+
+	if (!pending || !nodes) {
+		ret = cnn_fail(err, CNN_ENOMEM, "no memory for the graph");
+	} else if (kahn(g, pending, order) < g->n_nodes) {
+		ret = cnn_fail(err, CNN_EINVAL, "the nodes form a cycle");
+	} else {
+		for (int i = 0; i < g->n_nodes; i++)
+			nodes[i] = g->nodes[order[i]];
+		memcpy(g->nodes, nodes, sizeof(*nodes) * g->n_nodes);
+		ret = link(g, err);
+	}
+	free(pending);
+	free(nodes);
+	return ret;
+}
+
+int cnn_graph_link(struct cnn_graph *g, struct cnn_err *err)
+{
+	int ret = link(g, err);
+
+	if (!ret)
+		ret = check_sources(g, err);
+	if (!ret && !sorted(g))
+		ret = sort(g, err);
+	return ret;
+}
+
+int cnn_graph_compact(struct cnn_graph *g, struct cnn_err *err)
+{
+	int n = 0;
+
+	for (int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i].op_type)
+			g->nodes[n++] = g->nodes[i];
+	g->n_nodes = n;
+	return cnn_graph_link(g, err);
+}
+
+static bool needed(const struct cnn_graph *g, const struct cnn_node *n, const bool *live)
+{
+	for (int j = 0; j < n->n_out; j++)
+		if (n->out[j] >= 0 && (g->values[n->out[j]].is_output || live[n->out[j]]))
+			return true;
+	return false;
+}
+
+int cnn_graph_prune(struct cnn_graph *g, struct cnn_err *err)
+{
+	bool *live = calloc(g->n_values ? g->n_values : 1, sizeof(*live));
+
+	if (!live)
+		return cnn_fail(err, CNN_ENOMEM, "no memory for the graph");
+	for (int i = g->n_nodes - 1; i >= 0; i--) {
+		struct cnn_node *n = &g->nodes[i];
+
+		if (!needed(g, n, live)) {
+			cnn_node_free(n);
+			continue;
+		}
+		for (int j = 0; j < n->n_in; j++)
+			if (n->in[j] >= 0)
+				live[n->in[j]] = true;
+	}
+	free(live);
+	return cnn_graph_compact(g, err);
+}
+
+int cnn_graph_add_const(struct cnn_graph *g, const char *name, struct cnn_tensor *t,
+			struct cnn_err *err)
+{
+	struct cnn_value *values, *v;
+
+	if (g->n_values >= CNN_MAX_VALUES)
+		return cnn_fail(err, CNN_ELIMIT, "more than %d values", CNN_MAX_VALUES);
+	values = realloc(g->values, sizeof(*values) * (g->n_values + 1));
+	if (!values)
+		return cnn_fail(err, CNN_ENOMEM, "no memory for the graph");
+	g->values = values;
+	v = &values[g->n_values];
+	memset(v, 0, sizeof(*v));
+	v->name = strdup(name);
+	if (!v->name)
+		return cnn_fail(err, CNN_ENOMEM, "no memory for the graph");
+	v->producer = -1;
+	v->t = *t;
+	g->const_bytes += t->capacity;
+	memset(t, 0, sizeof(*t));
+	return g->n_values++;
+}
+
+static int input_value(const struct cnn_graph *g, int i, struct cnn_value **v, struct cnn_err *err)
+{
+	*v = NULL;
+	if (i < 0 || i >= g->n_inputs)
+		return cnn_fail(err, CNN_EINVAL, "input %d: the network has %d", i, g->n_inputs);
+	if (g->inferred)
+		return cnn_fail(err, CNN_EINVAL, "inputs are fixed once shapes are inferred");
+	*v = &g->values[g->inputs[i]];
+	return CNN_OK;
+}
+
+static int check_shape(const struct cnn_value *v, const struct cnn_tensor *t, struct cnn_err *err)
+{
+	char have[128], want[128];
+	bool ok = v->t.rank < 0 || v->t.rank == t->rank;
+
+	for (int i = 0; ok && i < v->t.rank; i++)
+		ok = v->t.dims[i] < 0 || v->t.dims[i] == t->dims[i];
+	if (!ok || cnn_tensor_bytes(t) < 0)
+		return cnn_fail(err, CNN_EINVAL, "input %.60s is %s in the network, %s was given",
+				v->name, cnn_tensor_describe(&v->t, want, sizeof(want)),
+				cnn_tensor_describe(t, have, sizeof(have)));
+	return CNN_OK;
+}
+
+int cnn_graph_set_input_shape(struct cnn_graph *g, int i, int rank, const int64_t *dims,
+			      struct cnn_err *err)
+{
+	struct cnn_tensor t = { .rank = rank };
+	struct cnn_value *v;
+	int ret = input_value(g, i, &v, err);
+
+	if (ret)
+		return ret;
+	if (rank < 0 || rank > CNN_MAX_RANK)
+		return cnn_fail(err, CNN_ELIMIT, "input %.60s: %d dimensions, limit %d", v->name,
+				rank, CNN_MAX_RANK);
+	t.dtype = v->t.dtype;
+	if (rank)
+		memcpy(t.dims, dims, sizeof(*dims) * rank);
+	ret = check_shape(v, &t, err);
+	if (ret)
+		return ret;
+	v->t.rank = rank;
+	memcpy(v->t.dims, t.dims, sizeof(t.dims));
+	return CNN_OK;
+}
+
+int cnn_graph_set_input_data(struct cnn_graph *g, int i, const struct cnn_tensor *t,
+			     struct cnn_err *err)
+{
+	struct cnn_tensor copy;
+	struct cnn_value *v;
+	int ret = input_value(g, i, &v, err);
+
+	if (ret)
+		return ret;
+	if (t->dtype != v->t.dtype || !t->data)
+		return cnn_fail(err, CNN_EINVAL, "input %.60s is %s in the network, not %s",
+				v->name, cnn_dtype_name(v->t.dtype), cnn_dtype_name(t->dtype));
+	ret = check_shape(v, t, err);
+	if (!ret)
+		ret = cnn_tensor_copy(&copy, t, err);
+	if (ret)
+		return ret;
+	cnn_tensor_release(&v->t);
+	v->t = copy;
+	g->const_bytes += copy.capacity;
+	return CNN_OK;
+}

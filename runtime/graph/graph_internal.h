@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of runtime/graph/ and runtime/cpu/ share and no one else sees. */
+#ifndef CNN_GRAPH_INTERNAL_H
+#define CNN_GRAPH_INTERNAL_H
+
+#include "graph.h"
+#include "onnx.pb-c.h"
+
+#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
+#error "ONNX raw_data is little-endian and is used in place"
+#endif
+
+struct cnn_attr {
+	char *name;
+	char type;		/* as in ops.def; 'T' 'g' 'G' and '?' for the rest */
+	int64_t i;
+	float f;
+	char *s;
+	int64_t *ints;
+	float *floats;
+	int count;		/* of ints or floats */
+	struct cnn_tensor t;
+};
+
+/* A protobuf-c allocator that refuses to give more than a budget in total. */
+struct cnn_pb_arena {
+	ProtobufCAllocator base;
+	size_t left;
+	bool exhausted;
+};
+
+void cnn_pb_arena_init(struct cnn_pb_arena *a, size_t file_len);
+/* Refuses messages too deep or malformed for protobuf-c, which has no limits of its own. */
+int cnn_pb_check(const ProtobufCMessageDescriptor *desc, const uint8_t *buf, size_t len,
+		 struct cnn_err *err);
+/* raw_data that fits is taken over from tp, not copied. */
+int cnn_tensor_from_proto(Onnx__TensorProto *tp, struct cnn_tensor *t, struct cnn_err *err);
+
+const struct cnn_attr *cnn_node_attr(const struct cnn_node *n, const char *name);
+/* Every attribute must be one that spec (see ops.def) allows. */
+int cnn_node_check_attrs(const struct cnn_node *n, const char *spec, struct cnn_err *err);
+void cnn_node_free(struct cnn_node *n);
+
+/* Recomputes producers and consumers, sorts nodes if needed; fails on a cycle. */
+int cnn_graph_link(struct cnn_graph *g, struct cnn_err *err);
+/* Drops nodes whose op_type was cleared by cnn_node_free, then links. */
+int cnn_graph_compact(struct cnn_graph *g, struct cnn_err *err);
+/* Drops nodes that no graph output needs. */
+int cnn_graph_prune(struct cnn_graph *g, struct cnn_err *err);
+/* Frees constants that no one reads any more. */
+void cnn_graph_drop_constants(struct cnn_graph *g);
+/* Index of a new constant that takes over t's data, or an error. */
+int cnn_graph_add_const(struct cnn_graph *g, const char *name, struct cnn_tensor *t,
+			struct cnn_err *err);
+
+/* a * b for non-negative a and b, INT64_MAX where it does not fit. */
+static inline int64_t cnn_mul_sat(int64_t a, int64_t b)
+{
+	int64_t r;
+
+	return __builtin_mul_overflow(a, b, &r) ? INT64_MAX : r;
+}
+
+static inline int64_t cnn_add_sat(int64_t a, int64_t b)
+{
+	int64_t r;
+
+	return __builtin_add_overflow(a, b, &r) ? INT64_MAX : r;
+}
+
+#endif

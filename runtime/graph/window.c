@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: MIT
+/* Geometry of convolutions, pools and matrix products. */
+#include <string.h>
+
+#include "graph_internal.h"
+
+/* Bounds each parameter so that no sum or product of two of them leaves 64 bits. */
+#define MAX_PARAM	((int64_t)1 << 30)
+
+static int axis_attr(const struct cnn_node *n, const char *name, int count, int64_t least,
+		     int64_t *v, int64_t def, struct cnn_err *err)
+{
+	const int64_t *ints;
+	int have;
+
+	for (int i = 0; i < count; i++)
+		v[i] = def;
+	ints = cnn_node_ints(n, name, &have);
+	if (!ints || !have)
+		return CNN_OK;
+	if (have != count)
+		return cnn_fail(err, CNN_EINVAL, "%s (%.60s): %s has %d entries, %d expected",
+				n->op_type, n->name, name, have, count);
+	for (int i = 0; i < count; i++) {
+		if (ints[i] < least || ints[i] > MAX_PARAM)
+			return cnn_fail(err, CNN_ELIMIT,
+					"%s (%.60s): %s is %lld, limits %lld to %lld", n->op_type,
+					n->name, name, (long long)ints[i], (long long)least,
+					(long long)MAX_PARAM);
+		v[i] = ints[i];
+	}
+	return CNN_OK;
+}
+
+static bool is_global(const struct cnn_node *n)
+{
+	return n->op == CNN_OP_GLOBAL_AVERAGE_POOL;
+}
+
+static int window_channels(const struct cnn_node *n, const struct cnn_tensor *x,
+			   const struct cnn_tensor *w, struct cnn_window *win, struct cnn_err *err)
+{
+	win->batch = x->dims[0];
+	win->in_ch = x->dims[1];
+	win->group = 1;
+	if (!w) {
+		win->out_ch = win->in_ch;
+		win->group = win->in_ch ? win->in_ch : 1;
+		return CNN_OK;
+	}
+	if (w->rank != x->rank)
+		return cnn_fail(err, CNN_EINVAL, "%s (%.60s): weights have %d dimensions, input %d",
+				n->op_type, n->name, w->rank, x->rank);
+	win->out_ch = w->dims[0];
+	win->group = cnn_node_int(n, "group", 1);
+	if (win->group < 1 || win->in_ch % win->group || win->out_ch % win->group ||
+	    w->dims[1] != win->in_ch / win->group)
+		return cnn_fail(err, CNN_EINVAL,
+				"%s (%.60s): group %lld does not fit %lld input channels, %lld "
+				"output channels and weights for %lld", n->op_type, n->name,
+				(long long)win->group, (long long)win->in_ch,
+				(long long)win->out_ch, (long long)w->dims[1]);
+	return CNN_OK;
+}
+
+static int window_kernel(const struct cnn_node *n, const struct cnn_tensor *x,
+			 const struct cnn_tensor *w, struct cnn_window *win, struct cnn_err *err)
+{
+	int ret;
+
+	if (is_global(n)) {
+		memcpy(win->kernel, &x->dims[2], sizeof(win->kernel[0]) * win->spatial);
+		return CNN_OK;
+	}
+	ret = axis_attr(n, "kernel_shape", win->spatial, 1, win->kernel, 0, err);
+	for (int i = 0; !ret && i < win->spatial; i++) {
+		if (w && !win->kernel[i])
+			win->kernel[i] = w->dims[i + 2];
+		if (win->kernel[i] < 1 || win->kernel[i] > MAX_PARAM ||
+		    (w && win->kernel[i] != w->dims[i + 2]))
+			return cnn_fail(err, CNN_EINVAL,
+					"%s (%.60s): kernel_shape %lld is missing, out of range or "
+					"not that of the weights", n->op_type, n->name,
+					(long long)win->kernel[i]);
+	}
+	return ret;
+}
+
+/* Last tap's distance from the first. */
+static int64_t reach(const struct cnn_window *w, int i)
+{
+	return w->dilation[i] * (w->kernel[i] - 1);
+}
+
+static int auto_pads(const struct cnn_node *n, const char *mode, struct cnn_window *w,
+		     struct cnn_err *err)
+{
+	bool upper = !strcmp(mode, "SAME_UPPER");
+
+	if (!strcmp(mode, "VALID"))
+		return CNN_OK;
+	if (!upper && strcmp(mode, "SAME_LOWER"))
+		return cnn_fail(err, CNN_EUNSUPPORTED, "%s (%.60s): attribute auto_pad %.20s",
+				n->op_type, n->name, mode);
+	for (int i = 0; i < w->spatial; i++) {
+		int64_t out = (w->in[i] - 1) / w->stride[i] + 1;
+		int64_t pad = (out - 1) * w->stride[i] + reach(w, i) + 1 - w->in[i];
+
+		if (pad < 0)
+			pad = 0;
+		w->pad_begin[i] = upper ? pad / 2 : pad - pad / 2;
+		w->pad_end[i] = pad - w->pad_begin[i];
+	}
+	return CNN_OK;
+}
+
+static int window_pads(const struct cnn_node *n, struct cnn_window *w, struct cnn_err *err)
+{
+	const char *mode = cnn_node_str(n, "auto_pad", "NOTSET");
+	int64_t pads[2 * CNN_MAX_SPATIAL];
+	int ret;
+
+	if (strcmp(mode, "NOTSET") && *mode)
+		return auto_pads(n, mode, w, err);
+	ret = axis_attr(n, "pads", 2 * w->spatial, 0, pads, 0, err);
+	for (int i = 0; !ret && i < w->spatial; i++) {
+		w->pad_begin[i] = pads[i];
+		w->pad_end[i] = pads[i + w->spatial];
+	}
+	return ret;
+}
+
+static int window_outputs(const struct cnn_node *n, struct cnn_window *w, struct cnn_err *err)
+{
+	for (int i = 0; i < w->spatial; i++) {
+		int64_t room = w->in[i] + w->pad_begin[i] + w->pad_end[i] - reach(w, i) - 1;
+
+		if (w->in[i] < 1 || room < 0)
+			return cnn_fail(err, CNN_EINVAL,
+					"%s (%.60s): the kernel is larger than the padded input on "
+					"spatial axis %d", n->op_type, n->name, i);
+		w->out[i] = room / w->stride[i] + 1;
+		if (w->ceil_mode && room % w->stride[i] &&
+		    w->out[i] * w->stride[i] < w->in[i] + w->pad_begin[i])
+			w->out[i]++;
+	}
+	return CNN_OK;
+}
+
+int cnn_window_resolve(const struct cnn_node *n, const struct cnn_tensor *x,
+		       const struct cnn_tensor *w, struct cnn_window *win, struct cnn_err *err)
+{
+	int ret;
+
+	memset(win, 0, sizeof(*win));
+	win->spatial = x->rank - 2;
+	if (win->spatial < 1 || win->spatial > CNN_MAX_SPATIAL)
+		return cnn_fail(err, CNN_EUNSUPPORTED, "%s (%.60s): %d spatial axes, limits 1 to %d",
+				n->op_type, n->name, win->spatial, CNN_MAX_SPATIAL);
+	for (int i = 0; i < win->spatial; i++) {
+		win->in[i] = x->dims[i + 2];
+		if (win->in[i] > (int64_t)1 << 40)
+			return cnn_fail(err, CNN_ELIMIT, "%s (%.60s): input dimension %lld",
+					n->op_type, n->name, (long long)win->in[i]);
+	}
+	win->ceil_mode = cnn_node_int(n, "ceil_mode", 0);
+	win->count_include_pad = cnn_node_int(n, "count_include_pad", 0);
+	ret = window_channels(n, x, w, win, err);
+	if (!ret)
+		ret = window_kernel(n, x, w, win, err);
+	if (!ret)
+		ret = axis_attr(n, "strides", win->spatial, 1, win->stride, 1, err);
+	if (!ret)
+		ret = axis_attr(n, "dilations", win->spatial, 1, win->dilation, 1, err);
+	if (!ret)
+		ret = window_pads(n, win, err);
+	return ret ? ret : window_outputs(n, win, err);
+}
+
+static int known(const struct cnn_node *n, const struct cnn_tensor *t, struct cnn_err *err)
+{
+	if (t && cnn_tensor_count(t) >= 0)
+		return CNN_OK;
+	return cnn_fail(err, CNN_EINVAL, "%s (%.60s): the shape of an input is not known",
+			n->op_type, n->name);
+}
+
+int cnn_node_window(const struct cnn_graph *g, const struct cnn_node *n, struct cnn_window *win,
+		    struct cnn_err *err)
+{
+	const struct cnn_tensor *x = cnn_node_in(g, n, 0);
+	const struct cnn_tensor *w = n->op == CNN_OP_CONV ? cnn_node_in(g, n, 1) : NULL;
+	int ret = known(n, x, err);
+
+	if (!ret && n->op == CNN_OP_CONV)
+		ret = known(n, w, err);
+	return ret ? ret : cnn_window_resolve(n, x, w, win, err);
+}
+
+/* numpy.matmul: the matrices are the last two axes, a vector is a matrix of one row or column. */
+static void matmul_dims(const struct cnn_tensor *a, const struct cnn_tensor *b,
+			const struct cnn_tensor *y, struct cnn_matmul *mm)
+{
+	int64_t mn;
+
+	mm->k = a->rank ? a->dims[a->rank - 1] : 1;
+	mm->m = a->rank > 1 ? a->dims[a->rank - 2] : 1;
+	mm->n = b->rank > 1 ? b->dims[b->rank - 1] : 1;
+	mn = mm->m * mm->n;
+	mm->batch = mn ? cnn_tensor_count(y) / mn : 0;
+}
+
+int cnn_node_matmul(const struct cnn_graph *g, const struct cnn_node *n, struct cnn_matmul *mm,
+		    struct cnn_err *err)
+{
+	const struct cnn_tensor *a = cnn_node_in(g, n, 0), *b = cnn_node_in(g, n, 1);
+	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
+	int ret = known(n, a, err);
+
+	memset(mm, 0, sizeof(*mm));
+	if (!ret)
+		ret = known(n, b, err);
+	if (!ret)
+		ret = known(n, y, err);
+	if (ret)
+		return ret;
+	mm->alpha = 1;
+	mm->b_const = b->data;
+	if (n->op == CNN_OP_MATMUL) {
+		matmul_dims(a, b, y, mm);
+		return CNN_OK;
+	}
+	if (n->op != CNN_OP_GEMM || a->rank != 2 || b->rank != 2)
+		return cnn_fail(err, CNN_EINVAL, "%s (%.60s) is not a matrix product", n->op_type,
+				n->name);
+	mm->trans_a = cnn_node_int(n, "transA", 0);
+	mm->trans_b = cnn_node_int(n, "transB", 0);
+	mm->alpha = cnn_node_float(n, "alpha", 1);
+	mm->beta = cnn_node_float(n, "beta", 1);
+	mm->has_c = cnn_node_in(g, n, 2);
+	mm->batch = 1;
+	mm->m = a->dims[mm->trans_a];
+	mm->k = a->dims[!mm->trans_a];
+	mm->n = b->dims[!mm->trans_b];
+	return CNN_OK;
+}
+
+int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
+	int64_t count = y ? cnn_tensor_count(y) : -1;
+	struct cnn_matmul mm;
+	struct cnn_window w;
+
+	if (count < 0)
+		return 0;
+	switch (n->op) {
+	case CNN_OP_GEMM:
+	case CNN_OP_MATMUL:
+		return cnn_node_matmul(g, n, &mm, NULL) ? 0 : cnn_mul_sat(count, mm.k);
+	case CNN_OP_CONV:
+	case CNN_OP_MAX_POOL:
+	case CNN_OP_AVERAGE_POOL:
+	case CNN_OP_GLOBAL_AVERAGE_POOL:
+		if (cnn_node_window(g, n, &w, NULL))
+			return 0;
+		for (int i = 0; i < w.spatial; i++)
+			count = cnn_mul_sat(count, w.kernel[i]);
+		return n->op == CNN_OP_CONV ? cnn_mul_sat(count, w.in_ch / w.group) : count;
+	default:
+		return 0;
+	}
+}
