@@ -76,7 +76,8 @@ struct core_ops {
 			       struct core_fault *fault);
 	/* The job's counters so far, without scrubbing and jobs. */
 	void (*stats)(const void *core, struct cnnacc_stats *stats);
-	uint32_t (*pc)(const void *core);
+	/* Gives the job up; returns its program counter. */
+	uint32_t (*stop)(void *core);
 	/* Register window as software may read it from now on. */
 	void (*publish)(const void *core, uint32_t *window);
 };

@@ -56,7 +56,6 @@ static void finish(struct cnn_core *core)
 {
 	struct job_state *job = &core->job;
 
-	core->ops->stats(core->core, &job->stats);
 	job->stats.cycles += job->scrub_cycles;
 	job->stats.cycles_serial += job->scrub_cycles;
 	job->stats.scrub_cycles = job->scrub_cycles;
@@ -64,35 +63,38 @@ static void finish(struct cnn_core *core)
 	job->phase = job->packet.flags & CNNACC_PACKET_STATS ? JOB_STATS : JOB_DONE;
 }
 
+static void run(struct cnn_core *core, uint32_t budget_ns)
+{
+	struct job_state *job = &core->job;
+
+	if (core->ops->step(core->core, &core->port, budget_ns, &job->result) == CORE_RUNNING)
+		return;
+	core->ops->stats(core->core, &job->stats);
+	finish(core);
+}
+
 static void stop(struct cnn_core *core)
 {
 	struct job_state *job = &core->job;
 
-	/* A job that has not started has no program counter and no cycles. */
-	if (job->phase != JOB_RUN) {
-		memset(&job->stats, 0, sizeof(job->stats));
-		core->ops->start(core->core, &(struct core_job){ .cycle_limit = 1 });
-	}
 	job->result = (struct core_fault){
 		.status_class = CNNACC_STATUS_ABORTED,
 		.code = CNNACC_CODE_ABORT,
-		.pc = core->ops->pc(core->core),
 	};
+	if (job->phase == JOB_RUN) {
+		core->ops->stats(core->core, &job->stats);
+		job->result.pc = core->ops->stop(core->core);
+	}
 	finish(core);
 }
 
-/* Both lines are translated before either is written. */
 static int write_stats(struct cnn_core *core, struct core_fault *fault)
 {
 	const struct job_state *job = &core->job;
 	struct cnnacc_stats stats = job->stats;
-	uint64_t va = job->packet.stats_va, bus;
 
-	for (size_t pos = 0; pos < sizeof(stats); pos += CNNACC_LINE_SIZE)
-		if (cnn_port_translate(&core->port, va + pos, CNNACC_ACCESS_WRITE, &bus, fault))
-			return -1;
-	return cnn_port_lines(&core->port, va, &stats, sizeof(stats) / CNNACC_LINE_SIZE,
-			      CNNACC_ACCESS_WRITE, fault);
+	return cnn_port_lines(&core->port, job->packet.stats_va, &stats,
+			      sizeof(stats) / CNNACC_LINE_SIZE, CNNACC_ACCESS_WRITE, fault);
 }
 
 static void stats(struct cnn_core *core)
@@ -120,9 +122,8 @@ void cnn_job_run(struct cnn_core *core, uint32_t budget_ns)
 		scrub(core);
 	if (job->phase == JOB_START)
 		start(core);
-	if (job->phase == JOB_RUN &&
-	    core->ops->step(core->core, &core->port, budget_ns, &job->result) != CORE_RUNNING)
-		finish(core);
+	if (job->phase == JOB_RUN)
+		run(core, budget_ns);
 	if (job->phase == JOB_STATS)
 		stats(core);
 }

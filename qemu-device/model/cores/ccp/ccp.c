@@ -96,21 +96,17 @@ static void *state(void *core, size_t *size)
 	return c->s;
 }
 
-/* Memories are cleared side by side, a line per cycle. */
+/* The caches are cleared side by side, a line per cycle. */
 static uint64_t scrub_cycles(const void *core)
 {
 	const struct ccp *c = core;
-	uint64_t bytes = (uint64_t)c->bank_floats * 4;
-	uint64_t others[] = {
-		(uint64_t)c->weight_floats * 4,
-		(uint64_t)c->icache_words * 4,
-		(uint64_t)c->lob_vectors * CNNACC_CCP_LANES * 4,
-	};
+	uint32_t words = c->bank_floats;
 
-	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
-		if (others[i] > bytes)
-			bytes = others[i];
-	return ccp_div_up(bytes, CNNACC_LINE_SIZE);
+	if (c->weight_floats > words)
+		words = c->weight_floats;
+	if (c->icache_words > words)
+		words = c->icache_words;
+	return words / CCP_LINE_FLOATS;
 }
 
 static void forget(void *core)
@@ -145,10 +141,11 @@ static void stats(const void *core, struct cnnacc_stats *stats)
 	stats->stall_cycles += stats->cycles - c->s->t;
 }
 
-static uint32_t pc(const void *core)
+static uint32_t stop(void *core)
 {
-	const struct ccp *c = core;
+	struct ccp *c = core;
 
+	c->s->phase = CCP_IDLE;
 	return c->s->pc;
 }
 
@@ -247,6 +244,6 @@ const struct core_ops cnn_ccp_ops = {
 	.start = start,
 	.step = ccp_step,
 	.stats = stats,
-	.pc = pc,
+	.stop = stop,
 	.publish = publish,
 };

@@ -40,7 +40,6 @@ struct ccp_chain {
 	uint32_t next_ci;
 	uint32_t row_start, col_start, vec_active;
 	uint32_t co_start, co_cnt;
-	uint32_t oh, ow;
 	uint32_t reserved;
 };
 

@@ -74,7 +74,7 @@ static bool continues(const struct ccp_chain *chain, const struct ccp_conv *p)
 	return chain->valid && chain->next_ci == p->ci_start &&
 	       chain->row_start == p->row_start && chain->col_start == p->col_start &&
 	       chain->vec_active == p->vec_active && chain->co_start == p->co_start &&
-	       chain->co_cnt == p->co_cnt && chain->oh == p->m.oh && chain->ow == p->m.ow;
+	       chain->co_cnt == p->co_cnt;
 }
 
 static uint32_t check_weights(const struct ccp *c, const struct ccp_conv *p)
@@ -257,8 +257,6 @@ static void finish(struct ccp *c)
 		.vec_active = p->vec_active,
 		.co_start = p->co_start,
 		.co_cnt = p->co_cnt,
-		.oh = p->m.oh,
-		.ow = p->m.ow,
 	};
 }
 

@@ -16,7 +16,7 @@ typedef float vec __attribute__((vector_size(4 * LANES)));
 /* The same in memory: floats at any element. */
 typedef float vec_mem __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 
-/* Scales or copies are exact, so 1.0 * bias is bias. */
+/* 1.0 * bias is bias.  Lanes outside the map keep what the LOB held. */
 static inline __attribute__((always_inline))
 void rows(float *lob, const float *tile, const struct ccp_conv *p, const float *weights,
 	  const float *bias, bool first, const uint32_t n)
@@ -35,15 +35,18 @@ void rows(float *lob, const float *tile, const struct ccp_conv *p, const float *
 			sum[i] += *(const vec_mem *)(x + i * step) * weight;
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		vec_mem *out = (vec_mem *)(lob + i * LANES);
+		float *out = lob + i * LANES;
 
 		if (bias && !MUTANT(BIAS))
 			sum[i] += *bias;
 		if (!first)
-			sum[i] = *out + sum[i];
+			sum[i] = *(const vec_mem *)out + sum[i];
 		if (bias && MUTANT(BIAS))
 			sum[i] += *bias;
-		*out = sum[i];
+		if (p->cols == LANES)
+			*(vec_mem *)out = sum[i];
+		else
+			memcpy(out, &sum[i], p->cols * sizeof(*out));
 	}
 }
 
