@@ -74,4 +74,4 @@ ok "a child of QEMU is started" grep -q PATH= "$work/env"
 ok "a child of QEMU does not inherit the library" \
 	sh -c "! grep -q LD_PRELOAD $work/env"
 
-tap_end
+tap_done

@@ -76,4 +76,4 @@ is "output up to where the reader stops" "$(cat "$work/out")" "y
 y"
 ok "a reader that stops stops the guest" [ $((SECONDS - start)) -lt 60 ]
 
-tap_end
+tap_done

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+/*
+ * rawjob ITERATIONS [nomaster]: runs one long chain of convolutions on the
+ * device without its driver, so that the emulated function can be tested alone.
+ *
+ * Every iteration rotates pairs of channels, so that each result depends on all
+ * bits of the one before.  Prints "started", then the completion and a hash of
+ * the last result.  With "nomaster" bus mastering stays off.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cnnacc_hw.h"
+
+#define CHANNELS	64
+#define ROWS		16
+#define COLS		8
+#define TAPS		9
+#define BANK_FLOATS	(CHANNELS / 4 * CHANNELS * TAPS)
+#define PLANES_BYTES	(CHANNELS * ROWS * COLS * 4)
+
+/* Everything the device reaches lies in one huge page: VA = offset in it. */
+#define HUGE		(2u << 20)
+#define OFF_DIR		0x1000
+#define OFF_TABLE	0x2000
+#define OFF_RING	0x3000
+#define OFF_COMPL	0x4000
+#define OFF_PROGRAM	0x5000
+#define OFF_INPUT	0x10000
+#define OFF_OUTPUT	0x20000
+#define OFF_WEIGHTS	0x40000
+
+#define RING_SIZE	8
+#define CTX_ID		5
+#define FENCE		0x123456789abcdefull
+
+static volatile uint32_t *regs;
+static uint8_t *mem;
+static uint64_t bus;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "rawjob: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+static int read_hex(const char *dir, const char *file)
+{
+	char path[300];
+	FILE *f;
+	int value = -1;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	f = fopen(path, "r");
+	if (f) {
+		if (fscanf(f, "%i", &value) != 1)
+			value = -1;
+		fclose(f);
+	}
+	return value;
+}
+
+static void find_device(char dir[300])
+{
+	static const char pci[] = "/sys/bus/pci/devices";
+	struct dirent *e;
+	DIR *d = opendir(pci);
+
+	while (d && (e = readdir(d))) {
+		snprintf(dir, 300, "%s/%.200s", pci, e->d_name);
+		if (read_hex(dir, "vendor") == CNNACC_PCI_VENDOR_ID &&
+		    read_hex(dir, "device") == CNNACC_PCI_DEVICE_ID) {
+			closedir(d);
+			return;
+		}
+	}
+	errno = ENODEV;
+	die(pci);
+}
+
+static int open_in(const char *dir, const char *file, int flags)
+{
+	char path[320];
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	fd = open(path, flags);
+	if (fd < 0)
+		die(path);
+	return fd;
+}
+
+static void map_device(const char *dir, int master)
+{
+	uint16_t command = master ? 6 : 2;	/* memory, bus master */
+	int fd;
+
+	fd = open_in(dir, "enable", O_WRONLY);
+	if (write(fd, "1", 1) != 1)
+		die("enable");
+	close(fd);
+	fd = open_in(dir, "config", O_RDWR);
+	if (pwrite(fd, &command, 2, 4) != 2)
+		die("config");
+	close(fd);
+	fd = open_in(dir, "resource0", O_RDWR);
+	regs = mmap(NULL, CNNACC_REGS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (regs == MAP_FAILED)
+		die("resource0");
+	close(fd);
+}
+
+static void alloc_memory(void)
+{
+	uint64_t entry;
+	int fd = open_in("/proc/sys/vm", "nr_hugepages", O_WRONLY);
+
+	if (write(fd, "1", 1) != 1)
+		die("nr_hugepages");
+	close(fd);
+	mem = mmap(NULL, HUGE, PROT_READ | PROT_WRITE,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_POPULATE, -1, 0);
+	if (mem == MAP_FAILED)
+		die("huge page");
+	fd = open_in("/proc/self", "pagemap", O_RDONLY);
+	if (pread(fd, &entry, 8, (uintptr_t)mem / 4096 * 8) != 8)
+		die("pagemap");
+	close(fd);
+	bus = (entry & ((1ull << 55) - 1)) * 4096;
+}
+
+static void write_tables(void)
+{
+	uint32_t *dir = (uint32_t *)(mem + OFF_DIR), *table = (uint32_t *)(mem + OFF_TABLE);
+
+	dir[0] = CNNACC_PTE_ADDR(bus + OFF_TABLE) | CNNACC_PTE_VALID;
+	for (uint32_t i = 0; i < HUGE / CNNACC_PAGE_SIZE; i++)
+		table[i] = CNNACC_PTE_ADDR(bus + i * CNNACC_PAGE_SIZE) | CNNACC_PTE_VALID |
+			   CNNACC_PTE_READ | CNNACC_PTE_WRITE | CNNACC_PTE_EXEC;
+}
+
+/* Channel o of a pair (o, o ^ 1) becomes the pair turned by a small angle. */
+static void write_data(void)
+{
+	float *in = (float *)(mem + OFF_INPUT), *w = (float *)(mem + OFF_WEIGHTS);
+	uint32_t seed = 1;
+
+	for (uint32_t i = 0; i < PLANES_BYTES / 4; i++) {
+		seed = seed * 1664525 + 1013904223;
+		in[i] = (float)(int32_t)seed / 0x1p31f;
+	}
+	for (uint32_t o = 0; o < CHANNELS; o++) {
+		float *bank = w + (o % 4) * BANK_FLOATS + o / 4 * CHANNELS * TAPS;
+
+		bank[o * TAPS + TAPS / 2] = 0.8f;
+		bank[(o ^ 1) * TAPS + TAPS / 2] = o & 1 ? 0.6f : -0.6f;
+	}
+}
+
+static uint32_t *load32(uint32_t *p, uint32_t reg, uint32_t value)
+{
+	*p++ = CNNACC_CCP_INSN_LDI(reg, value);
+	*p++ = CNNACC_CCP_INSN_LDIH(reg, value >> 16);
+	return p;
+}
+
+static uint32_t *load_lines(uint32_t *p, uint32_t va, uint32_t bytes, uint32_t target)
+{
+	p = load32(p, 0, va / CNNACC_LINE_SIZE);
+	p = load32(p, 1, bytes / CNNACC_LINE_SIZE);
+	p = load32(p, 2, 0);
+	*p++ = CNNACC_CCP_INSN_LOAD(0, 1, 2, target);
+	return p;
+}
+
+static uint32_t *configure(uint32_t *p)
+{
+	const uint32_t conv[2][8] = {
+		{ 1 << CNNACC_CCP_R0_STRIDE_SHIFT | 3 << CNNACC_CCP_R0_KERNEL_SHIFT,
+		  COLS << 16 | COLS, CHANNELS << 16 | CHANNELS, (CHANNELS - 1) << 16, 0,
+		  3 << CNNACC_CCP_R5_GROUPS_SHIFT | ROWS,
+		  1 << CNNACC_CCP_PAD_TOP_SHIFT | 1 << CNNACC_CCP_PAD_BOTTOM_SHIFT |
+		  1 << CNNACC_CCP_PAD_LEFT_SHIFT | 1u << CNNACC_CCP_PAD_RIGHT_SHIFT, 0 },
+		{ 0, 0, 0, 0, ROWS << 16 | ROWS, 0, 0, 0 },
+	};
+
+	for (uint32_t group = 0; group < 2; group++) {
+		for (uint32_t r = 0; r < 8; r++)
+			p = load32(p, r, conv[group][r]);
+		*p++ = CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, group);
+	}
+	return p;
+}
+
+static uint32_t write_program(uint32_t iterations)
+{
+	uint32_t *start = (uint32_t *)(mem + OFF_PROGRAM), *p = start, loop;
+
+	p = load_lines(p, OFF_INPUT, PLANES_BYTES, CNNACC_CCP_TGT_READ_BANK);
+	for (uint32_t b = 0; b < 4; b++)
+		p = load_lines(p, OFF_WEIGHTS + b * BANK_FLOATS * 4, BANK_FLOATS * 4,
+			       CNNACC_CCP_TGT_WEIGHT0 + b);
+	p = configure(p);
+	p = load32(p, 7, iterations);
+	loop = p - start;
+	*p++ = CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV);
+	*p++ = CNNACC_CCP_INSN_SWAP;
+	*p++ = CNNACC_CCP_INSN_ADDI(7, 7, -1);
+	*p++ = CNNACC_CCP_INSN_BNZ(7, loop);
+	p = load32(p, 0, OFF_OUTPUT / CNNACC_LINE_SIZE);
+	p = load32(p, 1, PLANES_BYTES / CNNACC_LINE_SIZE);
+	p = load32(p, 2, 0);
+	*p++ = CNNACC_CCP_INSN_STORE(0, 1, 2, CNNACC_CCP_TGT_READ_BANK);
+	*p++ = CNNACC_CCP_INSN_NOP;
+	return (p - start) * 4;
+}
+
+static void submit(uint32_t program_len)
+{
+	volatile uint32_t *entry = regs + CNNACC_CORE_TABLE_OFFSET / 4;
+	volatile uint32_t *q = regs + entry[4] / 4;
+	struct cnnacc_packet *packet = (struct cnnacc_packet *)(mem + OFF_RING);
+	uint64_t limit = (uint64_t)entry[7] << 32 | entry[6];
+
+	*packet = (struct cnnacc_packet){
+		.ctx_id = CTX_ID,
+		.root = bus + OFF_DIR,
+		.fence = FENCE,
+		.cycle_limit = limit,
+		.program_va = OFF_PROGRAM,
+		.program_len = program_len,
+	};
+	regs[CNNACC_REG_RESET / 4] = 1;
+	while (regs[CNNACC_REG_RESET / 4])
+		;
+	q[CNNACC_QREG_RING_BASE_LO / 4] = (uint32_t)(bus + OFF_RING);
+	q[CNNACC_QREG_RING_BASE_HI / 4] = (bus + OFF_RING) >> 32;
+	q[CNNACC_QREG_RING_SIZE / 4] = RING_SIZE;
+	q[CNNACC_QREG_COMPL_BASE_LO / 4] = (uint32_t)(bus + OFF_COMPL);
+	q[CNNACC_QREG_COMPL_BASE_HI / 4] = (bus + OFF_COMPL) >> 32;
+	q[CNNACC_QREG_COMPL_SIZE / 4] = RING_SIZE;
+	q[CNNACC_QREG_CTRL / 4] = CNNACC_QCTRL_ENABLE;
+	__sync_synchronize();
+	q[CNNACC_QREG_RING_TAIL / 4] = 1;
+	printf("started\n");
+	fflush(stdout);
+}
+
+/* Waits for the completion or for the queue to halt. */
+static void wait_end(void)
+{
+	volatile uint32_t *q = regs + regs[CNNACC_CORE_TABLE_OFFSET / 4 + 4] / 4;
+	const struct timespec ms = { .tv_nsec = 1000000 };
+
+	while (q[CNNACC_QREG_COMPL_TAIL / 4] == 0 &&
+	       q[CNNACC_QREG_STATE / 4] != CNNACC_QSTATE_HALTED)
+		nanosleep(&ms, NULL);
+	__sync_synchronize();
+}
+
+static uint64_t hash(const uint8_t *p, size_t len)
+{
+	uint64_t h = 14695981039346656037ull;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ p[i]) * 1099511628211ull;
+	return h;
+}
+
+int main(int argc, char **argv)
+{
+	uint32_t iterations = argc > 1 ? strtoul(argv[1], NULL, 0) : 0;
+	int master = argc < 3 || strcmp(argv[2], "nomaster");
+	struct cnnacc_completion *c;
+	char dir[300];
+
+	if (!iterations) {
+		fprintf(stderr, "usage: rawjob ITERATIONS [nomaster]\n");
+		return 2;
+	}
+	find_device(dir);
+	map_device(dir, master);
+	if (regs[CNNACC_REG_MAGIC / 4] != CNNACC_MAGIC) {
+		fprintf(stderr, "rawjob: no magic number\n");
+		return 1;
+	}
+	alloc_memory();
+	write_tables();
+	write_data();
+	submit(write_program(iterations));
+	wait_end();
+
+	c = (struct cnnacc_completion *)(mem + OFF_COMPL);
+	printf("shell error %u\n", regs[CNNACC_REG_ERR_CODE / 4]);
+	printf("fence %#llx class %u code %u pc %u detail %u va %#llx cycles %llu\n",
+	       (unsigned long long)c->fence, c->status_class, c->status_code, c->pc,
+	       c->detail, (unsigned long long)c->fault_va, (unsigned long long)c->cycles);
+	printf("hash %016llx\n", (unsigned long long)hash(mem + OFF_OUTPUT, PLANES_BYTES));
+	fprintf(stderr, "device time %llu us\n",
+		(unsigned long long)(c->end_ns - c->start_ns) / 1000);
+	return 0;
+}
