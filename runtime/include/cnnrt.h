@@ -306,7 +306,7 @@ struct cnnrt_context;
 /** cnnrt_context_create() - a device address space with a queue per core. */
 int cnnrt_context_create(struct cnnrt_device *dev, enum cnnrt_priority priority,
 			 struct cnnrt_context **ctx, struct cnnrt_error *err);
-/** cnnrt_context_destroy() - cancels what is queued, waits for what runs. */
+/** cnnrt_context_destroy() - all its jobs and buffers must be freed. */
 void cnnrt_context_destroy(struct cnnrt_context *ctx);
 
 /* ---- buffers --------------------------------------------------------------------------- */
@@ -318,8 +318,8 @@ int cnnrt_buffer_create(struct cnnrt_context *ctx, size_t size, struct cnnrt_buf
 			struct cnnrt_error *err);
 /**
  * cnnrt_buffer_import() - use another driver's memory.
- * @fd: dma-buf; on the in-process device any descriptor that can be mapped shared, such as a
- *	memfd.  Still the caller's, who may close it at once.
+ * @fd: dma-buf; on the in-process device also a memfd of whole pages that is sealed against
+ *	shrinking.  Still the caller's, who may close it at once.
  */
 int cnnrt_buffer_import(struct cnnrt_context *ctx, int fd, struct cnnrt_buffer **buf,
 			struct cnnrt_error *err);
@@ -356,7 +356,7 @@ void cnnrt_job_free(struct cnnrt_job *job);
 
 /**
  * cnnrt_job_bind() - have an input read from, or an output written to, the caller's buffer.
- * @offset: first byte in the buffer, multiple of 64
+ * @offset: first byte in the buffer, multiple of 4096
  *
  * The buffer must outlive the job or the next bind.  Not while the job runs.
  */
@@ -403,8 +403,9 @@ struct cnnrt_job_status {
 	int code;		/* enum cnnrt_code */
 	int core;		/* core index of the failure, -1: not on a core */
 	uint32_t task;		/* which program of the job */
-	uint16_t status_class;	/* enum cnnacc_status_class */
+	uint16_t status_class;	/* enum cnnacc_status_class; OK if the core hung */
 	uint16_t status_code;	/* enum cnnacc_status_code or the core's own */
+	const char *class_name, *code_name;	/* "MMU_FAULT", "HANG"; "E_DMA"; static */
 	uint32_t detail;	/* struct cnnacc_completion.detail */
 	uint32_t pc;		/* program counter */
 	uint32_t access;	/* enum cnnacc_access */

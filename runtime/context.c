@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+#include "context.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cnnrt_context_create(struct cnnrt_device *dev, enum cnnrt_priority priority,
+			 struct cnnrt_context **out, struct cnnrt_error *err)
+{
+	struct cnnrt_context *ctx;
+
+	if ((unsigned int)priority > CNNRT_PRIORITY_HIGH)
+		return rt_fail(err, CNNRT_EINVAL, "context: priority %d: 0..2 wanted",
+			       (int)priority);
+	ctx = calloc(1, sizeof(*ctx));
+	if (!ctx)
+		return rt_fail(err, CNNRT_ENOMEM, "context: out of memory");
+	ctx->dev = dev;
+	ctx->priority = priority;
+	pthread_mutex_init(&ctx->lock, NULL);
+	*out = ctx;
+	return CNNRT_OK;
+}
+
+void cnnrt_context_destroy(struct cnnrt_context *ctx)
+{
+	if (!ctx)
+		return;
+	pthread_mutex_destroy(&ctx->lock);
+	free(ctx);
+}
+
+/* ---- buffers --------------------------------------------------------------------------- */
+
+int rt_bo_new(struct cnnrt_device *dev, uint64_t size, uint32_t use, uint32_t ctx_id,
+	      struct rt_bo *bo, struct cnnrt_error *err)
+{
+	uint32_t flags = DRM_CNNACC_BO_CACHED | (ctx_id ? DRM_CNNACC_BO_PRIVATE : 0);
+	int ret = dev->ops->bo_create(dev, size, use, flags, ctx_id, bo);
+
+	if (ret)
+		return rt_fail_errno(err, ret, "device memory of %llu bytes (at most %llu)",
+				     (unsigned long long)size,
+				     (unsigned long long)dev->info.max_buffer);
+	ret = dev->ops->bo_map(dev, bo);
+	if (!ret)
+		return CNNRT_OK;
+	dev->ops->bo_close(dev, bo);
+	return rt_fail_errno(err, ret, "mapping %llu bytes of device memory",
+			     (unsigned long long)size);
+}
+
+int rt_bind(struct cnnrt_device *dev, uint32_t ctx_id, const struct rt_bo *bo, uint64_t bo_offset,
+	    uint64_t va, uint64_t size, uint32_t flags, struct cnnrt_error *err)
+{
+	struct drm_cnnacc_bind_op op = {
+		.op = DRM_CNNACC_BIND_MAP, .flags = flags, .handle = bo->handle,
+		.va = va, .bo_offset = bo_offset, .size = size,
+	};
+	int ret = dev->ops->bind(dev, ctx_id, &op, 1);
+
+	if (ret)
+		return rt_fail_errno(err, ret, "mapping %llu bytes at VA 0x%llx",
+				     (unsigned long long)size, (unsigned long long)va);
+	return CNNRT_OK;
+}
+
+int rt_unbind(struct cnnrt_device *dev, uint32_t ctx_id, uint64_t va, uint64_t size,
+	      struct cnnrt_error *err)
+{
+	struct drm_cnnacc_bind_op op = {
+		.op = DRM_CNNACC_BIND_UNMAP, .va = va, .size = size,
+	};
+	int ret = dev->ops->bind(dev, ctx_id, &op, 1);
+
+	if (ret)
+		return rt_fail_errno(err, ret, "unmapping VA 0x%llx", (unsigned long long)va);
+	return CNNRT_OK;
+}
+
+static int new_buffer(struct cnnrt_context *ctx, struct cnnrt_buffer **out,
+		      struct cnnrt_error *err)
+{
+	*out = calloc(1, sizeof(**out));
+	if (!*out)
+		return rt_fail(err, CNNRT_ENOMEM, "buffer: out of memory");
+	(*out)->dev = ctx->dev;
+	return CNNRT_OK;
+}
+
+int cnnrt_buffer_create(struct cnnrt_context *ctx, size_t size, struct cnnrt_buffer **out,
+			struct cnnrt_error *err)
+{
+	struct cnnrt_buffer *buf;
+	int ret = new_buffer(ctx, &buf, err);
+
+	if (ret)
+		return ret;
+	ret = rt_bo_new(ctx->dev, size, DRM_CNNACC_BO_DATA, 0, &buf->bo, err);
+	if (ret)
+		free(buf);
+	else
+		*out = buf;
+	return ret;
+}
+
+int cnnrt_buffer_import(struct cnnrt_context *ctx, int fd, struct cnnrt_buffer **out,
+			struct cnnrt_error *err)
+{
+	struct cnnrt_buffer *buf;
+	int ret = new_buffer(ctx, &buf, err);
+
+	if (ret)
+		return ret;
+	ret = ctx->dev->ops->bo_import(ctx->dev, fd, &buf->bo);
+	if (ret) {
+		free(buf);
+		return rt_fail_errno(err, ret, "buffer: importing descriptor %d", fd);
+	}
+	*out = buf;
+	return CNNRT_OK;
+}
+
+int cnnrt_buffer_export(struct cnnrt_buffer *buf, int *fd, struct cnnrt_error *err)
+{
+	int ret = buf->dev->ops->bo_export(buf->dev, &buf->bo, fd);
+
+	if (ret)
+		return rt_fail_errno(err, ret, "buffer: export");
+	return CNNRT_OK;
+}
+
+int cnnrt_buffer_map(struct cnnrt_buffer *buf, void **ptr, struct cnnrt_error *err)
+{
+	int ret = buf->bo.map ? 0 : buf->dev->ops->bo_map(buf->dev, &buf->bo);
+
+	if (ret)
+		return rt_fail_errno(err, ret, "buffer: map");
+	*ptr = buf->bo.map;
+	return CNNRT_OK;
+}
+
+size_t cnnrt_buffer_size(const struct cnnrt_buffer *buf)
+{
+	return buf->bo.size;
+}
+
+int cnnrt_buffer_sync(struct cnnrt_buffer *buf, enum cnnrt_sync what, struct cnnrt_error *err)
+{
+	int ret;
+
+	if (what != CNNRT_SYNC_FOR_DEVICE && what != CNNRT_SYNC_FOR_CPU)
+		return rt_fail(err, CNNRT_EINVAL, "buffer: sync %d: 1 or 2 wanted", (int)what);
+	ret = buf->dev->ops->bo_sync(buf->dev, &buf->bo,
+				     what == CNNRT_SYNC_FOR_DEVICE ?
+				     DRM_CNNACC_BO_SYNC_FOR_DEVICE : DRM_CNNACC_BO_SYNC_FOR_CPU);
+	if (ret)
+		return rt_fail_errno(err, ret, "buffer: sync");
+	return CNNRT_OK;
+}
+
+void cnnrt_buffer_free(struct cnnrt_buffer *buf)
+{
+	if (!buf)
+		return;
+	buf->dev->ops->bo_close(buf->dev, &buf->bo);
+	free(buf);
+}
+
+/* ---- how jobs end -------------------------------------------------------------------------- */
+
+static int code_of_fence(int fence_errno)
+{
+	switch (fence_errno) {
+	case 0:
+		return CNNRT_OK;
+	case -ECANCELED:
+		return CNNRT_ECANCELED;
+	case -ENODEV:
+		return CNNRT_EGONE;
+	}
+	return CNNRT_EJOB;
+}
+
+void rt_job_done(struct cnnrt_job_status *status)
+{
+	*status = (struct cnnrt_job_status){
+		.state = CNNRT_JOB_DONE, .core = -1,
+		.class_name = rt_class_name(CNNACC_STATUS_OK),
+		.code_name = rt_code_name(CNNACC_CORE_NONE, CNNACC_CODE_NONE),
+	};
+}
+
+void rt_job_failure(struct cnnrt_device *dev, uint32_t ctx_id, uint64_t seqno, int fence_errno,
+		    struct cnnrt_job_status *status)
+{
+	struct drm_cnnacc_ctx_query q = { .ctx_id = ctx_id };
+	char text[CNNRT_ERROR_TEXT / 2];
+
+	status->state = CNNRT_JOB_FAILED;
+	status->code = code_of_fence(fence_errno);
+	status->core = -1;
+	status->class_name = status->code == CNNRT_EGONE ? "GONE" : "CANCELED";
+	status->code_name = "NONE";
+	if (dev->ops->ctx_query(dev, &q) || q.seqno != seqno || q.core >= dev->info.core_count) {
+		snprintf(status->text, sizeof(status->text), "%s",
+			 cnnrt_strerror(status->code));
+		return;
+	}
+	status->core = (int)q.core;
+	status->task = q.task;
+	status->status_class = q.status_class;
+	status->status_code = q.status_code;
+	status->detail = q.detail;
+	status->pc = q.pc;
+	status->access = q.access;
+	status->va = q.fault_va;
+	status->class_name = q.status_class ? rt_class_name(q.status_class) : "HANG";
+	status->code_name = rt_code_name(dev->core[q.core].type, q.status_code);
+	rt_status_text(dev->core[q.core].type, &q, text, sizeof(text));
+	snprintf(status->text, sizeof(status->text), "core %u (%s): %s", q.core,
+		 dev->core[q.core].name, text);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT */
+#include "device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
+		       const struct drm_cnnacc_core_info *cores)
+{
+	if (!info->core_count || info->core_count > CNNRT_MAX_CORES ||
+	    info->va_bits != CNNACC_VA_BITS || info->page_size != CNNACC_PAGE_SIZE ||
+	    !info->clock_hz)
+		return -EINVAL;
+	dev->info.hw_version = info->hw_version;
+	dev->info.features = info->features;
+	dev->info.clock_hz = info->clock_hz;
+	dev->info.core_count = info->core_count;
+	dev->info.reset_count = info->reset_count;
+	dev->info.max_buffer = info->max_bo_size;
+	dev->max_tasks = info->max_tasks;
+	dev->max_bind_ops = info->max_bind_ops;
+	for (uint32_t i = 0; i < info->core_count; i++) {
+		const struct drm_cnnacc_core_info *c = &cores[i];
+
+		dev->core[i] = (struct cnnrt_core_info){
+			.type = c->type, .version = c->version,
+			.name = rt_core_name(c->type),
+			.window_offset = c->window_offset, .window_size = c->window_size,
+			.queue_offset = c->queue_offset, .program_max = c->program_max,
+			.job_cycles_max = c->job_cycles_max,
+		};
+		memcpy(dev->core[i].param, c->param, sizeof(c->param));
+	}
+	return dev->max_tasks && dev->max_bind_ops ? 0 : -EINVAL;
+}
+
+/* What a walk over the machine's accelerators ended with. */
+struct choice {
+	const char *wanted;	/* a node's path, NULL: any */
+	char path[128];
+	int state;
+	char text[CNNRT_ERROR_TEXT];
+};
+
+static int choose(const struct cnnrt_found *f, void *opaque)
+{
+	struct choice *c = opaque;
+
+	if (c->wanted && *f->path && strcmp(c->wanted, f->path))
+		return 0;
+	c->state = f->state;
+	snprintf(c->path, sizeof(c->path), "%.127s", f->path);
+	snprintf(c->text, sizeof(c->text), "accelerator %.40s %.100s: %.160s", f->bus, f->path,
+		 f->remedy);
+	return f->state == CNNRT_OK;
+}
+
+static int look(const char *wanted, struct choice *c, struct cnnrt_error *err)
+{
+	int ret;
+
+	memset(c, 0, sizeof(*c));
+	c->wanted = wanted;
+	c->state = CNNRT_ENODEV;
+	snprintf(c->text, sizeof(c->text), "%.100s: there is no such accelerator in this "
+		 "machine; device \"sim\" runs one inside the process",
+		 wanted ? wanted : "cnnacc");
+	ret = cnnrt_device_enumerate(choose, c, err);
+	return ret < 0 ? ret : CNNRT_OK;
+}
+
+static int open_found(const char *wanted, unsigned int flags, struct cnnrt_device **dev,
+		      struct cnnrt_error *err)
+{
+	const char *load = getenv("CNNRT_LOAD_MODULE");
+	struct choice c;
+	int ret = look(wanted, &c, err);
+
+	if (ret)
+		return ret;
+	if (c.state == CNNRT_ENODRIVER &&
+	    (flags & CNNRT_OPEN_LOAD_MODULE || (load && !strcmp(load, "1")))) {
+		ret = rt_load_module(err);
+		if (!ret)
+			ret = look(wanted, &c, err);
+		if (ret)
+			return ret;
+	}
+	if (c.state != CNNRT_OK)
+		return rt_fail(err, c.state, "%s", c.text);
+	return rt_kernel_open(c.path, dev, err);
+}
+
+int cnnrt_device_open(const char *name, unsigned int flags, struct cnnrt_device **dev,
+		      struct cnnrt_error *err)
+{
+	struct stat st;
+
+	if (!dev || flags & ~CNNRT_OPEN_LOAD_MODULE)
+		return rt_fail(err, CNNRT_EINVAL, "device: unknown flags 0x%x or no result",
+			       flags);
+	if (!name)
+		name = getenv("CNNRT_DEVICE");
+	if (name && !*name)
+		name = NULL;
+	if (name && (!strcmp(name, "sim") || !strncmp(name, "sim:", 4)))
+		return rt_sim_open(name[3] ? name + 4 : "", dev, err);
+	if (!name)
+		return open_found(NULL, flags, dev, err);
+	if (!stat(name, &st) && !S_ISCHR(st.st_mode))
+		return rt_fail(err, CNNRT_ENODEV, "%.200s: not a device node", name);
+	if (!stat(name, &st) && !access(name, R_OK | W_OK))
+		return rt_kernel_open(name, dev, err);
+	return open_found(name, flags, dev, err);
+}
+
+void cnnrt_device_close(struct cnnrt_device *dev)
+{
+	if (dev)
+		dev->ops->close(dev);
+}
+
+int cnnrt_device_info(struct cnnrt_device *dev, struct cnnrt_device_info *info,
+		      struct cnnrt_error *err)
+{
+	uint64_t resets;
+	int ret = dev->ops->reset_count(dev, &resets);
+
+	if (ret)
+		return rt_fail_errno(err, ret, "%s: query", dev->info.path);
+	*info = dev->info;
+	info->reset_count = resets;
+	return CNNRT_OK;
+}
+
+int cnnrt_device_core(const struct cnnrt_device *dev, unsigned int index,
+		      struct cnnrt_core_info *info, struct cnnrt_error *err)
+{
+	if (index >= dev->info.core_count)
+		return rt_fail(err, CNNRT_EINVAL, "core %u: %s has cores 0..%u", index,
+			       dev->info.path, dev->info.core_count - 1);
+	*info = dev->core[index];
+	return CNNRT_OK;
+}
+
+int cnnrt_device_fd(const struct cnnrt_device *dev)
+{
+	return dev->fd;
+}
+
+static int reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw,
+		  struct cnnrt_error *err)
+{
+	int ret = dev->ops->reg_rw(dev, rw);
+
+	if (ret == -EPERM || ret == -EACCES)
+		return rt_fail(err, CNNRT_EACCES, "register 0x%x: only the administrator "
+			       "(CAP_SYS_ADMIN) may access registers", rw->offset);
+	if (ret)
+		return rt_fail_errno(err, ret, "register 0x%x: multiple of 4 below 0x%x wanted",
+				     rw->offset, CNNACC_REGS_SIZE);
+	return CNNRT_OK;
+}
+
+int cnnrt_device_reg_read(struct cnnrt_device *dev, uint32_t offset, uint32_t *value,
+			  struct cnnrt_error *err)
+{
+	struct drm_cnnacc_reg_rw rw = { .offset = offset };
+	int ret = reg_rw(dev, &rw, err);
+
+	if (!ret)
+		*value = rw.value;
+	return ret;
+}
+
+int cnnrt_device_reg_write(struct cnnrt_device *dev, uint32_t offset, uint32_t value,
+			   struct cnnrt_error *err)
+{
+	struct drm_cnnacc_reg_rw rw = {
+		.offset = offset, .flags = DRM_CNNACC_REG_WRITE, .value = value,
+	};
+
+	return reg_rw(dev, &rw, err);
+}

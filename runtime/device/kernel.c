@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* The device behind cnnacc.ko. */
+#include "device.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <linux/dma-buf.h>
+#include <linux/sync_file.h>
+#include <xf86drm.h>
+
+static int kernel_ioctl(struct cnnrt_device *dev, unsigned long request, void *arg)
+{
+	return drmIoctl(dev->fd, request, arg) ? -errno : 0;
+}
+
+static void kernel_close(struct cnnrt_device *dev)
+{
+	if (dev->fd >= 0)
+		close(dev->fd);
+	free(dev);
+}
+
+static int kernel_query(struct cnnrt_device *dev, uint32_t type, void *buf, uint32_t size)
+{
+	struct drm_cnnacc_dev_query query = {
+		.type = type, .size = size, .pointer = (uintptr_t)buf,
+	};
+
+	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_DEV_QUERY, &query);
+}
+
+static int kernel_reset_count(struct cnnrt_device *dev, uint64_t *count)
+{
+	struct drm_cnnacc_dev_info info = { 0 };
+	int ret = kernel_query(dev, DRM_CNNACC_DEV_QUERY_DEV_INFO, &info, sizeof(info));
+
+	*count = info.reset_count;
+	return ret;
+}
+
+static int kernel_ctx_create(struct cnnrt_device *dev, uint32_t priority, uint32_t *id)
+{
+	struct drm_cnnacc_ctx_create create = { .priority = priority };
+	int ret = kernel_ioctl(dev, DRM_IOCTL_CNNACC_CTX_CREATE, &create);
+
+	*id = create.ctx_id;
+	return ret;
+}
+
+static int kernel_ctx_destroy(struct cnnrt_device *dev, uint32_t id)
+{
+	struct drm_cnnacc_ctx_destroy destroy = { .ctx_id = id };
+
+	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_CTX_DESTROY, &destroy);
+}
+
+static int kernel_ctx_query(struct cnnrt_device *dev, struct drm_cnnacc_ctx_query *query)
+{
+	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_CTX_QUERY, query);
+}
+
+static int kernel_bo_create(struct cnnrt_device *dev, uint64_t size, uint32_t use,
+			    uint32_t flags, uint32_t ctx_id, struct rt_bo *bo)
+{
+	struct drm_cnnacc_bo_create create = {
+		.size = size, .use = use, .flags = flags, .ctx_id = ctx_id,
+	};
+	int ret = kernel_ioctl(dev, DRM_IOCTL_CNNACC_BO_CREATE, &create);
+
+	if (!ret)
+		*bo = (struct rt_bo){ .handle = create.handle, .size = create.size };
+	return ret;
+}
+
+static void kernel_bo_close(struct cnnrt_device *dev, struct rt_bo *bo)
+{
+	if (bo->map)
+		munmap(bo->map, bo->size);
+	drmCloseBufferHandle(dev->fd, bo->handle);
+	memset(bo, 0, sizeof(*bo));
+}
+
+static int kernel_bo_info(struct cnnrt_device *dev, uint32_t handle,
+			  struct drm_cnnacc_bo_info *info)
+{
+	*info = (struct drm_cnnacc_bo_info){ .handle = handle };
+	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_BO_INFO, info);
+}
+
+static int kernel_bo_import(struct cnnrt_device *dev, int fd, struct rt_bo *bo)
+{
+	struct drm_cnnacc_bo_info info;
+	uint32_t handle;
+	int ret;
+
+	if (drmPrimeFDToHandle(dev->fd, fd, &handle))
+		return -errno;
+	ret = kernel_bo_info(dev, handle, &info);
+	*bo = (struct rt_bo){ .handle = handle, .size = info.size };
+	if (ret)
+		kernel_bo_close(dev, bo);
+	return ret;
+}
+
+static int kernel_bo_export(struct cnnrt_device *dev, const struct rt_bo *bo, int *fd)
+{
+	return drmPrimeHandleToFD(dev->fd, bo->handle, DRM_CLOEXEC | DRM_RDWR, fd) ? -errno : 0;
+}
+
+/* Memory of another driver is mapped through its own dma-buf. */
+static int kernel_bo_map(struct cnnrt_device *dev, struct rt_bo *bo)
+{
+	struct drm_cnnacc_bo_info info;
+	int ret = kernel_bo_info(dev, bo->handle, &info);
+	int fd = dev->fd;
+	void *map;
+
+	if (!ret && info.flags & DRM_CNNACC_BO_IMPORTED)
+		ret = kernel_bo_export(dev, bo, &fd);
+	if (ret)
+		return ret;
+	map = mmap(NULL, bo->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+		   fd == dev->fd ? (off_t)info.mmap_offset : 0);
+	ret = map == MAP_FAILED ? -errno : 0;
+	if (fd != dev->fd)
+		close(fd);
+	if (!ret)
+		bo->map = map;
+	return ret;
+}
+
+static int kernel_bo_sync(struct cnnrt_device *dev, const struct rt_bo *bo, uint32_t flags)
+{
+	struct drm_cnnacc_bo_sync_op op = {
+		.handle = bo->handle, .flags = flags, .size = bo->size,
+	};
+	struct drm_cnnacc_bo_sync sync = { .ops = DRM_CNNACC_OBJ_ARRAY(1, &op) };
+
+	if (dev->info.features & CNNACC_FEATURE_COHERENT)
+		return 0;
+	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_BO_SYNC, &sync);
+}
+
+static int kernel_bind(struct cnnrt_device *dev, uint32_t ctx_id,
+		       const struct drm_cnnacc_bind_op *ops, uint32_t count)
+{
+	struct drm_cnnacc_vm_bind bind = {
+		.ctx_id = ctx_id, .ops = DRM_CNNACC_OBJ_ARRAY(count, ops),
+	};
+
+	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_VM_BIND, &bind);
+}
+
+/* A syncobj that holds the fence of a sync_file, or none yet. */
+static int make_syncobj(int fd, int sync_file, uint32_t *handle)
+{
+	int ret;
+
+	if (drmSyncobjCreate(fd, 0, handle))
+		return -errno;
+	if (sync_file < 0 || !drmSyncobjImportSyncFile(fd, *handle, sync_file))
+		return 0;
+	ret = -errno;
+	drmSyncobjDestroy(fd, *handle);
+	return ret;
+}
+
+static int submit_synced(struct cnnrt_device *dev, struct rt_submit *s, uint32_t wait,
+			 uint32_t signal)
+{
+	struct drm_cnnacc_sync syncs[2] = {
+		{ .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = signal },
+		{ .flags = DRM_CNNACC_SYNC_WAIT, .handle = wait },
+	};
+	struct drm_cnnacc_job job = {
+		.core = s->core,
+		.tasks = DRM_CNNACC_OBJ_ARRAY(s->task_count, s->tasks),
+		.syncs = DRM_CNNACC_OBJ_ARRAY(wait ? 2 : 1, syncs),
+		.bos = DRM_CNNACC_OBJ_ARRAY(s->bo_count, s->bos),
+	};
+	struct drm_cnnacc_submit submit = {
+		.ctx_id = s->ctx_id, .jobs = DRM_CNNACC_OBJ_ARRAY(1, &job),
+	};
+	int ret = kernel_ioctl(dev, DRM_IOCTL_CNNACC_SUBMIT, &submit);
+
+	s->seqno = job.seqno;
+	if (!ret && drmSyncobjExportSyncFile(dev->fd, signal, &s->out_fence))
+		ret = -errno;
+	return ret;
+}
+
+static int kernel_submit(struct cnnrt_device *dev, struct rt_submit *s)
+{
+	uint32_t wait = 0, signal;
+	int ret = make_syncobj(dev->fd, -1, &signal);
+
+	if (ret)
+		return ret;
+	if (s->in_fence >= 0)
+		ret = make_syncobj(dev->fd, s->in_fence, &wait);
+	if (!ret) {
+		ret = submit_synced(dev, s, wait, signal);
+		if (wait)
+			drmSyncobjDestroy(dev->fd, wait);
+	}
+	drmSyncobjDestroy(dev->fd, signal);
+	return ret;
+}
+
+static bool kernel_takes_fence(struct cnnrt_device *dev, int fd)
+{
+	struct sync_file_info info = { 0 };
+
+	(void)dev;
+	return !ioctl(fd, SYNC_IOC_FILE_INFO, &info);
+}
+
+static int kernel_reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw)
+{
+	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_REG_RW, rw);
+}
+
+static const struct rt_device_ops kernel_ops = {
+	.close = kernel_close,
+	.reset_count = kernel_reset_count,
+	.ctx_create = kernel_ctx_create,
+	.ctx_destroy = kernel_ctx_destroy,
+	.ctx_query = kernel_ctx_query,
+	.bo_create = kernel_bo_create,
+	.bo_import = kernel_bo_import,
+	.bo_export = kernel_bo_export,
+	.bo_map = kernel_bo_map,
+	.bo_sync = kernel_bo_sync,
+	.bo_close = kernel_bo_close,
+	.bind = kernel_bind,
+	.submit = kernel_submit,
+	.takes_fence = kernel_takes_fence,
+	.reg_rw = kernel_reg_rw,
+};
+
+static int check_driver(struct cnnrt_device *dev, const char *path, struct cnnrt_error *err)
+{
+	drmVersionPtr v = drmGetVersion(dev->fd);
+	int ret = CNNRT_OK;
+
+	if (!v || strcmp(v->name, "cnnacc"))
+		ret = rt_fail(err, CNNRT_ENODEV, "%s: not a cnnacc accelerator", path);
+	else if (v->version_major != DRM_CNNACC_VERSION_MAJOR)
+		ret = rt_fail(err, CNNRT_EUNSUPPORTED,
+			      "%s: driver interface %d.%d, this library knows %d.x", path,
+			      v->version_major, v->version_minor, DRM_CNNACC_VERSION_MAJOR);
+	drmFreeVersion(v);
+	return ret;
+}
+
+static void read_bus(struct cnnrt_device *dev)
+{
+	drmDevicePtr d;
+
+	if (drmGetDevice2(dev->fd, 0, &d))
+		return;
+	if (d->bustype == DRM_BUS_PCI)
+		snprintf(dev->info.bus, sizeof(dev->info.bus), "%04x:%02x:%02x.%u",
+			 d->businfo.pci->domain, d->businfo.pci->bus, d->businfo.pci->dev,
+			 d->businfo.pci->func);
+	else if (d->bustype == DRM_BUS_PLATFORM)
+		snprintf(dev->info.bus, sizeof(dev->info.bus), "%.60s",
+			 d->businfo.platform->fullname);
+	drmFreeDevice(&d);
+}
+
+static int read_info(struct cnnrt_device *dev, const char *path, struct cnnrt_error *err)
+{
+	struct drm_cnnacc_core_info cores[CNNRT_MAX_CORES] = { 0 };
+	struct drm_cnnacc_dev_info info = { 0 };
+	int ret;
+
+	ret = kernel_query(dev, DRM_CNNACC_DEV_QUERY_DEV_INFO, &info, sizeof(info));
+	if (!ret)
+		ret = kernel_query(dev, DRM_CNNACC_DEV_QUERY_CORE_INFO, cores, sizeof(cores));
+	if (!ret)
+		ret = rt_device_set_info(dev, &info, cores);
+	if (ret)
+		return rt_fail_errno(err, ret, "%s: query", path);
+	snprintf(dev->info.path, sizeof(dev->info.path), "%.127s", path);
+	strcpy(dev->info.driver, "cnnacc");
+	read_bus(dev);
+	return CNNRT_OK;
+}
+
+int rt_kernel_open(const char *path, struct cnnrt_device **out, struct cnnrt_error *err)
+{
+	struct cnnrt_device *dev = calloc(1, sizeof(*dev));
+	int ret;
+
+	if (!dev)
+		return rt_fail(err, CNNRT_ENOMEM, "%s: out of memory", path);
+	dev->ops = &kernel_ops;
+	dev->fd = open(path, O_RDWR | O_CLOEXEC);
+	if (dev->fd < 0)
+		ret = rt_fail_errno(err, errno, "%s", path);
+	else
+		ret = check_driver(dev, path, err);
+	if (!ret)
+		ret = read_info(dev, path, err);
+	if (ret)
+		kernel_close(dev);
+	else
+		*out = dev;
+	return ret;
+}

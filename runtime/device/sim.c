@@ -1,0 +1,787 @@
+/* SPDX-License-Identifier: MIT */
+/* The in-process device: opening, contexts, buffers, mappings. */
+#include "sim.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define SIM_MAX_CONTEXTS	1024
+#define SIM_MAX_BO_SIZE		((uint64_t)1 << 31)
+#define SIM_MAX_TASKS		256
+#define SIM_MAX_BIND_OPS	256
+
+static struct sim *to_sim(struct cnnrt_device *dev)
+{
+	return (struct sim *)dev;
+}
+
+/* ---- the model's host ------------------------------------------------------------------ */
+
+static int host_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	struct sim *sim = opaque;
+
+	if (!sim_mem_is_ram(&sim->mem, addr, len))
+		return -1;
+	memcpy(buf, sim_mem_ptr(&sim->mem, addr), len);
+	return 0;
+}
+
+static int host_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+{
+	struct sim *sim = opaque;
+
+	if (!sim_mem_is_ram(&sim->mem, addr, len))
+		return -1;
+	memcpy(sim_mem_ptr(&sim->mem, addr), buf, len);
+	return 0;
+}
+
+static void *host_dma_map(void *opaque, uint64_t addr, size_t *len, bool write)
+{
+	struct sim *sim = opaque;
+
+	(void)write;
+	return sim_mem_is_ram(&sim->mem, addr, *len) ? sim_mem_ptr(&sim->mem, addr) : NULL;
+}
+
+static void host_dma_unmap(void *opaque, void *ptr, size_t len, bool write)
+{
+	(void)opaque;
+	(void)ptr;
+	(void)len;
+	(void)write;
+}
+
+static void host_irq_message(void *opaque, unsigned int vector)
+{
+	struct sim *sim = opaque;
+
+	if (vector >= sim->base.info.core_count)
+		return;
+	sim->core[vector].irq = true;
+	pthread_cond_signal(&sim->core[vector].wake);
+}
+
+static void host_irq_level(void *opaque, bool level)
+{
+	(void)opaque;
+	(void)level;
+}
+
+static uint64_t host_now(void *opaque)
+{
+	(void)opaque;
+	return rt_now();
+}
+
+static void host_kick(void *opaque, unsigned int core)
+{
+	struct sim *sim = opaque;
+
+	if (core < CNNRT_MAX_CORES)
+		pthread_cond_signal(&sim->core[core].wake);
+}
+
+static void host_log(void *opaque, const char *text)
+{
+	struct sim *sim = opaque;
+
+	if (sim->verbose)
+		fprintf(stderr, "cnnacc model: %s\n", text);
+}
+
+static const struct cnn_host_ops host_ops = {
+	.dma_read = host_dma_read,
+	.dma_write = host_dma_write,
+	.dma_map = host_dma_map,
+	.dma_unmap = host_dma_unmap,
+	.irq_message = host_irq_message,
+	.irq_level = host_irq_level,
+	.now = host_now,
+	.kick = host_kick,
+	.log = host_log,
+};
+
+/* ---- contexts -------------------------------------------------------------------------- */
+
+static struct sim_ctx *find_ctx(const struct sim *sim, uint32_t id)
+{
+	struct sim_ctx *ctx = sim->ctxs;
+
+	while (ctx && ctx->id != id)
+		ctx = ctx->next;
+	return ctx;
+}
+
+static int ctx_create_locked(struct sim *sim, uint32_t *id)
+{
+	struct sim_ctx *ctx;
+	int ret;
+
+	if (sim->ctx_count == SIM_MAX_CONTEXTS)
+		return -ENOSPC;
+	ctx = calloc(1, sizeof(*ctx));
+	if (!ctx)
+		return -ENOMEM;
+	ret = sim_mem_alloc(&sim->mem, CNNACC_PAGE_SIZE, -1, &ctx->root);
+	if (ret) {
+		free(ctx);
+		return ret;
+	}
+	do {
+		sim->last_ctx_id = sim->last_ctx_id % 65535 + 1;
+	} while (find_ctx(sim, sim->last_ctx_id));
+	ctx->id = sim->last_ctx_id;
+	ctx->last.ctx_id = ctx->id;
+	ctx->next = sim->ctxs;
+	sim->ctxs = ctx;
+	sim->ctx_count++;
+	*id = ctx->id;
+	return 0;
+}
+
+static int sim_ctx_create(struct cnnrt_device *dev, uint32_t priority, uint32_t *id)
+{
+	struct sim *sim = to_sim(dev);
+	int ret;
+
+	if (priority > DRM_CNNACC_PRIORITY_HIGH)
+		return -EINVAL;
+	pthread_mutex_lock(&sim->lock);
+	ret = ctx_create_locked(sim, id);
+	pthread_mutex_unlock(&sim->lock);
+	return ret;
+}
+
+static void put_bo(struct sim *sim, struct sim_bo *bo)
+{
+	if (--bo->refs)
+		return;
+	sim_mem_free(&sim->mem, bo->bus);
+	if (bo->fd >= 0)
+		close(bo->fd);
+	free(bo);
+}
+
+static void free_ctx(struct sim *sim, struct sim_ctx *ctx)
+{
+	struct sim_ctx **link = &sim->ctxs;
+
+	while (*link != ctx)
+		link = &(*link)->next;
+	*link = ctx->next;
+	sim->ctx_count--;
+	while (ctx->mappings) {
+		struct sim_mapping *m = ctx->mappings;
+
+		ctx->mappings = m->next;
+		put_bo(sim, m->bo);
+		free(m);
+	}
+	for (unsigned int i = 0; i < CNNACC_PT_ENTRIES; i++)
+		if (ctx->table[i])
+			sim_mem_free(&sim->mem, ctx->table[i]);
+	sim_mem_free(&sim->mem, ctx->root);
+	free(ctx);
+}
+
+static int sim_ctx_destroy(struct cnnrt_device *dev, uint32_t id)
+{
+	struct sim *sim = to_sim(dev);
+	struct sim_ctx *ctx;
+
+	pthread_mutex_lock(&sim->lock);
+	ctx = find_ctx(sim, id);
+	if (ctx) {
+		/* There is nobody left who could want the result. */
+		sim_queue_cancel(sim, ctx, true);
+		sim_queue_idle(sim, ctx);
+		sim_invalidate(sim, id);
+		free_ctx(sim, ctx);
+	}
+	pthread_mutex_unlock(&sim->lock);
+	return ctx ? 0 : -ENOENT;
+}
+
+static int sim_ctx_query(struct cnnrt_device *dev, struct drm_cnnacc_ctx_query *query)
+{
+	struct sim *sim = to_sim(dev);
+	struct sim_ctx *ctx;
+
+	pthread_mutex_lock(&sim->lock);
+	ctx = find_ctx(sim, query->ctx_id);
+	if (ctx)
+		*query = ctx->last;
+	pthread_mutex_unlock(&sim->lock);
+	return ctx ? 0 : -ENOENT;
+}
+
+/* ---- buffers --------------------------------------------------------------------------- */
+
+static struct sim_bo *find_bo(const struct sim *sim, uint32_t handle)
+{
+	return handle && handle <= sim->bo_slots ? sim->bos[handle - 1] : NULL;
+}
+
+static int new_handle(struct sim *sim, uint32_t *handle)
+{
+	uint32_t slots = sim->bo_slots;
+	struct sim_bo **bos;
+
+	for (uint32_t i = 0; i < slots; i++) {
+		if (!sim->bos[i]) {
+			*handle = i + 1;
+			return 0;
+		}
+	}
+	bos = realloc(sim->bos, (slots + 64) * sizeof(*bos));
+	if (!bos)
+		return -ENOMEM;
+	memset(bos + slots, 0, 64 * sizeof(*bos));
+	sim->bos = bos;
+	sim->bo_slots = slots + 64;
+	*handle = slots + 1;
+	return 0;
+}
+
+/* Takes fd over on success. */
+static int add_bo(struct sim *sim, uint64_t size, uint32_t use, uint32_t ctx_id, int fd,
+		  struct rt_bo *out)
+{
+	struct sim_bo *bo = calloc(1, sizeof(*bo));
+	uint32_t handle;
+	int ret;
+
+	if (!bo)
+		return -ENOMEM;
+	*bo = (struct sim_bo){ .size = size, .use = use, .ctx_id = ctx_id, .fd = fd, .refs = 1 };
+	pthread_mutex_lock(&sim->lock);
+	ret = ctx_id && !find_ctx(sim, ctx_id) ? -ENOENT : new_handle(sim, &handle);
+	if (!ret)
+		ret = sim_mem_alloc(&sim->mem, size, fd, &bo->bus);
+	if (!ret) {
+		sim->bos[handle - 1] = bo;
+		*out = (struct rt_bo){ .handle = handle, .size = size };
+	}
+	pthread_mutex_unlock(&sim->lock);
+	if (ret)
+		free(bo);
+	return ret;
+}
+
+static int make_memfd(uint64_t size)
+{
+	int fd = memfd_create("cnnacc-buffer", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd < 0)
+		return -errno;
+	if (!ftruncate(fd, (off_t)size) &&
+	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
+		return fd;
+	close(fd);
+	return -ENOMEM;
+}
+
+static int sim_bo_create(struct cnnrt_device *dev, uint64_t size, uint32_t use, uint32_t flags,
+			 uint32_t ctx_id, struct rt_bo *bo)
+{
+	bool is_private = flags & DRM_CNNACC_BO_PRIVATE;
+	int fd = -1, ret;
+
+	if (!size || size > SIM_MAX_BO_SIZE || use > DRM_CNNACC_BO_PROGRAM ||
+	    is_private != !!ctx_id)
+		return -EINVAL;
+	size = (size + CNNACC_PAGE_SIZE - 1) & ~(uint64_t)(CNNACC_PAGE_SIZE - 1);
+	if (!is_private)
+		fd = make_memfd(size);
+	if (!is_private && fd < 0)
+		return fd;
+	ret = add_bo(to_sim(dev), size, use, ctx_id, fd, bo);
+	if (ret && fd >= 0)
+		close(fd);
+	return ret;
+}
+
+/* A file that can shrink would take the pages away under the model. */
+static int sim_bo_import(struct cnnrt_device *dev, int fd, struct rt_bo *bo)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	off_t size = lseek(fd, 0, SEEK_END);
+	int ret;
+
+	if (size <= 0 || size % CNNACC_PAGE_SIZE || (uint64_t)size > SIM_MAX_BO_SIZE ||
+	    (seals >= 0 && !(seals & F_SEAL_SHRINK)))
+		return -EINVAL;
+	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (fd < 0)
+		return -errno;
+	ret = add_bo(to_sim(dev), (uint64_t)size, DRM_CNNACC_BO_DATA, 0, fd, bo);
+	if (ret)
+		close(fd);
+	return ret;
+}
+
+static int sim_bo_export(struct cnnrt_device *dev, const struct rt_bo *bo, int *fd)
+{
+	struct sim *sim = to_sim(dev);
+	struct sim_bo *b;
+	int ret = -ENOENT;
+
+	pthread_mutex_lock(&sim->lock);
+	b = find_bo(sim, bo->handle);
+	if (b && b->fd < 0)
+		ret = -EINVAL;
+	else if (b)
+		ret = fcntl(b->fd, F_DUPFD_CLOEXEC, 0);
+	if (ret < 0 && b && b->fd >= 0)
+		ret = -errno;
+	pthread_mutex_unlock(&sim->lock);
+	if (ret < 0)
+		return ret;
+	*fd = ret;
+	return 0;
+}
+
+static int sim_bo_map(struct cnnrt_device *dev, struct rt_bo *bo)
+{
+	struct sim *sim = to_sim(dev);
+	struct sim_bo *b;
+
+	pthread_mutex_lock(&sim->lock);
+	b = find_bo(sim, bo->handle);
+	if (b)
+		bo->map = sim_mem_ptr(&sim->mem, b->bus);
+	pthread_mutex_unlock(&sim->lock);
+	return b ? 0 : -ENOENT;
+}
+
+/* Memory is coherent; the lock orders the caller after what the workers did. */
+static int sim_bo_sync(struct cnnrt_device *dev, const struct rt_bo *bo, uint32_t flags)
+{
+	struct sim *sim = to_sim(dev);
+
+	(void)bo;
+	(void)flags;
+	pthread_mutex_lock(&sim->lock);
+	pthread_mutex_unlock(&sim->lock);
+	return 0;
+}
+
+static void sim_bo_close(struct cnnrt_device *dev, struct rt_bo *bo)
+{
+	struct sim *sim = to_sim(dev);
+	struct sim_bo *b;
+
+	pthread_mutex_lock(&sim->lock);
+	b = find_bo(sim, bo->handle);
+	if (b) {
+		sim->bos[bo->handle - 1] = NULL;
+		put_bo(sim, b);
+	}
+	pthread_mutex_unlock(&sim->lock);
+	memset(bo, 0, sizeof(*bo));
+}
+
+/* ---- mappings -------------------------------------------------------------------------- */
+
+static int set_pages(struct sim *sim, struct sim_ctx *ctx, uint64_t va, uint64_t size,
+		     uint64_t bus, uint32_t bits)
+{
+	uint32_t *dir = sim_mem_ptr(&sim->mem, ctx->root);
+
+	for (uint64_t end = va + size; va < end; va += CNNACC_PAGE_SIZE) {
+		uint32_t d = CNNACC_PT_DIR_INDEX(va);
+		uint32_t pte = bits ? CNNACC_PTE_ADDR(bus) | bits : 0;
+		uint32_t *table;
+
+		if (!ctx->table[d] && !bits)
+			continue;
+		if (!ctx->table[d]) {
+			int ret = sim_mem_alloc(&sim->mem, CNNACC_PAGE_SIZE, -1,
+						&ctx->table[d]);
+
+			if (ret)
+				return ret;
+			__atomic_store_n(&dir[d], CNNACC_PTE_ADDR(ctx->table[d]) |
+					 CNNACC_PTE_VALID, __ATOMIC_RELEASE);
+		}
+		table = sim_mem_ptr(&sim->mem, ctx->table[d]);
+		__atomic_store_n(&table[CNNACC_PT_PAGE_INDEX(va)], pte, __ATOMIC_RELEASE);
+		bus += CNNACC_PAGE_SIZE;
+	}
+	return 0;
+}
+
+static uint32_t pte_bits(uint32_t flags)
+{
+	return CNNACC_PTE_VALID | (flags & DRM_CNNACC_BIND_READ ? CNNACC_PTE_READ : 0) |
+	       (flags & DRM_CNNACC_BIND_WRITE ? CNNACC_PTE_WRITE : 0) |
+	       (flags & DRM_CNNACC_BIND_EXEC ? CNNACC_PTE_EXEC : 0);
+}
+
+static uint32_t flags_of_use(uint32_t use)
+{
+	switch (use) {
+	case DRM_CNNACC_BO_WEIGHT:
+		return DRM_CNNACC_BIND_READ;
+	case DRM_CNNACC_BO_PROGRAM:
+		return DRM_CNNACC_BIND_EXEC;
+	}
+	return DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE;
+}
+
+static int check_map(const struct sim *sim, const struct sim_ctx *ctx,
+		     const struct drm_cnnacc_bind_op *op)
+{
+	const struct sim_bo *bo = find_bo(sim, op->handle);
+
+	if (!bo)
+		return -ENOENT;
+	if (!op->flags || op->flags & ~flags_of_use(bo->use) ||
+	    (bo->ctx_id && bo->ctx_id != ctx->id) ||
+	    op->bo_offset > bo->size || op->size > bo->size - op->bo_offset)
+		return -EINVAL;
+	for (const struct sim_mapping *m = ctx->mappings; m; m = m->next)
+		if (op->va < m->va + m->size && m->va < op->va + op->size)
+			return -EEXIST;
+	return 0;
+}
+
+static int bind_map(struct sim *sim, struct sim_ctx *ctx, const struct drm_cnnacc_bind_op *op)
+{
+	int ret = check_map(sim, ctx, op);
+	struct sim_mapping *m;
+	struct sim_bo *bo;
+
+	if (ret)
+		return ret;
+	m = malloc(sizeof(*m));
+	if (!m)
+		return -ENOMEM;
+	bo = find_bo(sim, op->handle);
+	ret = set_pages(sim, ctx, op->va, op->size, bo->bus + op->bo_offset,
+			pte_bits(op->flags));
+	if (ret) {
+		set_pages(sim, ctx, op->va, op->size, 0, 0);
+		free(m);
+		return ret;
+	}
+	bo->refs++;
+	*m = (struct sim_mapping){
+		.va = op->va, .size = op->size, .bo = bo, .next = ctx->mappings,
+	};
+	ctx->mappings = m;
+	return 0;
+}
+
+static int bind_unmap(struct sim *sim, struct sim_ctx *ctx, const struct drm_cnnacc_bind_op *op)
+{
+	struct sim_mapping **link = &ctx->mappings, *m;
+
+	sim_queue_idle(sim, ctx);
+	while (*link && ((*link)->va != op->va || (*link)->size != op->size))
+		link = &(*link)->next;
+	m = *link;
+	if (!m)
+		return -ENOENT;
+	*link = m->next;
+	set_pages(sim, ctx, m->va, m->size, 0, 0);
+	sim_invalidate(sim, ctx->id);
+	put_bo(sim, m->bo);
+	free(m);
+	return 0;
+}
+
+static int bind_one(struct sim *sim, struct sim_ctx *ctx, const struct drm_cnnacc_bind_op *op)
+{
+	if (!op->size || (op->va | op->size | op->bo_offset) % CNNACC_PAGE_SIZE ||
+	    op->va >> CNNACC_VA_BITS || op->size > (1ull << CNNACC_VA_BITS) - op->va)
+		return -EINVAL;
+	return op->op == DRM_CNNACC_BIND_MAP ? bind_map(sim, ctx, op) : bind_unmap(sim, ctx, op);
+}
+
+static int sim_bind(struct cnnrt_device *dev, uint32_t ctx_id,
+		    const struct drm_cnnacc_bind_op *ops, uint32_t count)
+{
+	struct sim *sim = to_sim(dev);
+	struct sim_ctx *ctx;
+	int ret = 0;
+
+	pthread_mutex_lock(&sim->lock);
+	ctx = find_ctx(sim, ctx_id);
+	if (!ctx)
+		ret = -ENOENT;
+	for (uint32_t i = 0; i < count && !ret; i++)
+		ret = bind_one(sim, ctx, &ops[i]);
+	pthread_mutex_unlock(&sim->lock);
+	return ret;
+}
+
+/* ---- jobs ------------------------------------------------------------------------------ */
+
+static int new_job(const struct rt_submit *s, struct sim_job **out)
+{
+	struct sim_job *job = calloc(1, sizeof(*job));
+
+	if (!job)
+		return -ENOMEM;
+	job->tasks = malloc(s->task_count * sizeof(*job->tasks));
+	job->fence = job->tasks ? rt_fence_create() : -ENOMEM;
+	if (job->fence < 0) {
+		int ret = job->fence;
+
+		free(job->tasks);
+		free(job);
+		return ret;
+	}
+	memcpy(job->tasks, s->tasks, s->task_count * sizeof(*job->tasks));
+	job->task_count = s->task_count;
+	*out = job;
+	return 0;
+}
+
+static void drop_job(struct sim_job *job)
+{
+	close(job->fence);
+	free(job->tasks);
+	free(job);
+}
+
+static int check_tasks(const struct cnnrt_device *dev, const struct rt_submit *s)
+{
+	if (s->core >= dev->info.core_count || !s->task_count || s->task_count > SIM_MAX_TASKS)
+		return -EINVAL;
+	for (uint32_t i = 0; i < s->task_count; i++)
+		if (s->tasks[i].cycle_limit > dev->core[s->core].job_cycles_max)
+			return -EINVAL;
+	return 0;
+}
+
+static int sim_submit(struct cnnrt_device *dev, struct rt_submit *s)
+{
+	struct sim *sim = to_sim(dev);
+	struct sim_job *job;
+	int ret = check_tasks(dev, s);
+
+	if (!ret)
+		ret = new_job(s, &job);
+	if (ret)
+		return ret;
+	s->out_fence = fcntl(job->fence, F_DUPFD_CLOEXEC, 0);
+	if (s->out_fence < 0) {
+		ret = -errno;
+		drop_job(job);
+		return ret;
+	}
+	pthread_mutex_lock(&sim->lock);
+	job->ctx = find_ctx(sim, s->ctx_id);
+	if (job->ctx) {
+		job->seqno = s->seqno = ++job->ctx->seqno;
+		sim_queue_push(&sim->core[s->core], job);
+	}
+	pthread_mutex_unlock(&sim->lock);
+	if (job->ctx)
+		return 0;
+	close(s->out_fence);
+	drop_job(job);
+	return -ENOENT;
+}
+
+static bool sim_takes_fence(struct cnnrt_device *dev, int fd)
+{
+	(void)dev;
+	(void)fd;
+	return false;
+}
+
+static int sim_reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw)
+{
+	struct sim *sim = to_sim(dev);
+
+	if (rw->offset % 4 || rw->offset >= CNNACC_REGS_SIZE)
+		return -EINVAL;
+	pthread_mutex_lock(&sim->lock);
+	if (rw->flags & DRM_CNNACC_REG_WRITE)
+		cnn_device_write(sim->model, rw->offset, rw->value);
+	else
+		rw->value = cnn_device_read(sim->model, rw->offset);
+	pthread_mutex_unlock(&sim->lock);
+	return 0;
+}
+
+static int sim_reset_count(struct cnnrt_device *dev, uint64_t *count)
+{
+	(void)dev;
+	*count = 0;
+	return 0;
+}
+
+/* ---- open and close -------------------------------------------------------------------- */
+
+static void sim_close(struct cnnrt_device *dev)
+{
+	struct sim *sim = to_sim(dev);
+
+	while (sim->ctxs)
+		sim_ctx_destroy(dev, sim->ctxs->id);
+	sim_queue_stop(sim);
+	for (uint32_t i = 0; i < sim->bo_slots; i++)
+		if (sim->bos[i])
+			put_bo(sim, sim->bos[i]);
+	free(sim->bos);
+	if (sim->model)
+		cnn_device_destroy(sim->model);
+	sim_mem_fini(&sim->mem);
+	for (unsigned int i = 0; i < CNNRT_MAX_CORES; i++)
+		pthread_cond_destroy(&sim->core[i].wake);
+	pthread_cond_destroy(&sim->changed);
+	pthread_mutex_destroy(&sim->lock);
+	free(sim);
+}
+
+static const struct rt_device_ops sim_ops = {
+	.close = sim_close,
+	.reset_count = sim_reset_count,
+	.ctx_create = sim_ctx_create,
+	.ctx_destroy = sim_ctx_destroy,
+	.ctx_query = sim_ctx_query,
+	.bo_create = sim_bo_create,
+	.bo_import = sim_bo_import,
+	.bo_export = sim_bo_export,
+	.bo_map = sim_bo_map,
+	.bo_sync = sim_bo_sync,
+	.bo_close = sim_bo_close,
+	.bind = sim_bind,
+	.submit = sim_submit,
+	.takes_fence = sim_takes_fence,
+	.reg_rw = sim_reg_rw,
+};
+
+/* "cores=ccp:lob=64,clock-hz=200000000" */
+static int parse_props(const char *props, struct cnn_config *config, struct cnnrt_error *err)
+{
+	char text[CNN_MODEL_ERR_LEN], *copy = strdup(props), *save, *item;
+	int ret = copy ? CNNRT_OK : rt_fail(err, CNNRT_ENOMEM, "sim: out of memory");
+
+	for (item = copy ? strtok_r(copy, ",", &save) : NULL; item && !ret;
+	     item = strtok_r(NULL, ",", &save)) {
+		char *value = strchr(item, '=');
+
+		if (!value) {
+			ret = rt_fail(err, CNNRT_EINVAL, "sim: property \"%.100s\" has no value",
+				      item);
+			break;
+		}
+		*value++ = '\0';
+		if (cnn_config_set(config, item, value, text))
+			ret = rt_fail(err, CNNRT_EINVAL, "sim: %s", text);
+	}
+	free(copy);
+	return ret;
+}
+
+static uint32_t reg(struct sim *sim, uint32_t offset)
+{
+	return cnn_device_read(sim->model, offset);
+}
+
+/* Reads the discovery table as the kernel's driver does. */
+static int probe(struct sim *sim)
+{
+	struct drm_cnnacc_core_info cores[CNNRT_MAX_CORES] = { 0 };
+	struct drm_cnnacc_dev_info info = {
+		.hw_version = reg(sim, CNNACC_REG_HW_VERSION),
+		.features = reg(sim, CNNACC_REG_FEATURES),
+		.core_count = reg(sim, CNNACC_REG_CORE_COUNT),
+		.clock_hz = reg(sim, CNNACC_REG_CLOCK_HZ),
+		.va_bits = CNNACC_VA_BITS,
+		.page_size = CNNACC_PAGE_SIZE,
+		.max_bind_ops = SIM_MAX_BIND_OPS,
+		.max_tasks = SIM_MAX_TASKS,
+		.max_bo_size = SIM_MAX_BO_SIZE,
+	};
+	uint32_t table = reg(sim, CNNACC_REG_CORE_TABLE);
+
+	if (reg(sim, CNNACC_REG_MAGIC) != CNNACC_MAGIC || info.core_count > CNNRT_MAX_CORES)
+		return -EINVAL;
+	for (uint32_t i = 0; i < info.core_count; i++) {
+		struct cnnacc_core_entry e;
+		uint32_t *word = (uint32_t *)&e;
+
+		for (uint32_t w = 0; w < sizeof(e) / 4; w++)
+			word[w] = reg(sim, table + i * CNNACC_CORE_ENTRY_SIZE + 4 * w);
+		cores[i] = (struct drm_cnnacc_core_info){
+			.type = e.type, .version = e.version,
+			.window_offset = e.window_offset, .window_size = e.window_size,
+			.queue_offset = e.queue_offset, .program_max = e.program_max,
+			.job_cycles_max = (uint64_t)e.job_cycles_max_hi << 32 |
+					  e.job_cycles_max_lo,
+		};
+		memcpy(cores[i].param, e.param, sizeof(e.param));
+	}
+	return rt_device_set_info(&sim->base, &info, cores);
+}
+
+static int start(struct sim *sim)
+{
+	uint32_t enable = CNNACC_IRQ_ERROR;
+	int ret;
+
+	pthread_mutex_lock(&sim->lock);
+	ret = probe(sim);
+	for (uint32_t i = 0; i < sim->base.info.core_count && !ret; i++) {
+		enable |= CNNACC_IRQ_CORE(i) | CNNACC_IRQ_EVENT(i);
+		ret = sim_queue_start(&sim->core[i]);
+	}
+	cnn_device_write(sim->model, CNNACC_REG_IRQ_ENABLE, enable);
+	pthread_mutex_unlock(&sim->lock);
+	return ret;
+}
+
+int rt_sim_open(const char *props, struct cnnrt_device **dev, struct cnnrt_error *err)
+{
+	struct cnn_config config = { 0 };
+	char text[CNN_MODEL_ERR_LEN] = "";
+	struct sim *sim;
+	int ret = parse_props(props, &config, err);
+
+	if (ret)
+		return ret;
+	sim = calloc(1, sizeof(*sim));
+	if (!sim)
+		return rt_fail(err, CNNRT_ENOMEM, "sim: out of memory");
+	sim->base.ops = &sim_ops;
+	sim->base.fd = -1;
+	sim->verbose = getenv("CNNRT_SIM_LOG");
+	pthread_mutex_init(&sim->lock, NULL);
+	pthread_cond_init(&sim->changed, NULL);
+	for (unsigned int i = 0; i < CNNRT_MAX_CORES; i++) {
+		sim->core[i].sim = sim;
+		sim->core[i].index = i;
+		pthread_cond_init(&sim->core[i].wake, NULL);
+	}
+	snprintf(sim->base.info.path, sizeof(sim->base.info.path), "sim%s%.100s",
+		 *props ? ":" : "", props);
+	strcpy(sim->base.info.driver, "in-process");
+	ret = sim_mem_init(&sim->mem);
+	if (ret) {
+		ret = rt_fail_errno(err, ret, "sim: address space for the bus");
+	} else {
+		sim->model = cnn_device_create(&config, &host_ops, sim, text);
+		if (!sim->model)
+			ret = rt_fail(err, CNNRT_EINVAL, "sim: %s", text);
+		else if ((ret = start(sim)))
+			ret = rt_fail_errno(err, ret, "sim: starting the device");
+	}
+	if (ret)
+		sim_close(&sim->base);
+	else
+		*dev = &sim->base;
+	return ret;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The device inside this process: a small driver that does with the model's registers, tables
+ * and rings what cnnacc.ko does with the device's.
+ */
+#ifndef CNNRT_SIM_H
+#define CNNRT_SIM_H
+
+#include "device.h"
+
+#include <pthread.h>
+
+#include <cnnacc_model.h>
+
+/* ---- the bus: a stretch of reserved address space in which RAM appears ----------------- */
+
+struct sim_extent {
+	uint64_t bus, size;
+	struct sim_extent *next;
+};
+
+struct sim_mem {
+	uint8_t *base;		/* host address of bus address 0 */
+	uint64_t size;
+	uint64_t *ram;		/* a bit per page: is there RAM? */
+	struct sim_extent *used;	/* ascending */
+};
+
+int sim_mem_init(struct sim_mem *mem);
+void sim_mem_fini(struct sim_mem *mem);
+/* RAM of whole pages, zeroed; fd >= 0: that file's pages.  0 or a negative errno. */
+int sim_mem_alloc(struct sim_mem *mem, uint64_t size, int fd, uint64_t *bus);
+void sim_mem_free(struct sim_mem *mem, uint64_t bus);
+/* Is it all RAM?  From any thread. */
+bool sim_mem_is_ram(const struct sim_mem *mem, uint64_t bus, uint64_t len);
+
+static inline void *sim_mem_ptr(const struct sim_mem *mem, uint64_t bus)
+{
+	return mem->base + bus;
+}
+
+/* ---- objects --------------------------------------------------------------------------- */
+
+struct sim_bo {
+	uint64_t bus, size;
+	uint32_t use, ctx_id;	/* ctx_id: private to it, 0: shared */
+	int fd;			/* memfd or imported file, -1: private memory */
+	int refs;		/* the handle and every mapping */
+};
+
+struct sim_mapping {
+	uint64_t va, size;
+	struct sim_bo *bo;
+	struct sim_mapping *next;
+};
+
+struct sim_ctx {
+	uint32_t id;
+	uint64_t root;
+	uint64_t table[CNNACC_PT_ENTRIES];	/* bus address of each page table, 0: none */
+	struct sim_mapping *mappings;
+	uint64_t seqno;
+	struct drm_cnnacc_ctx_query last;
+	struct sim_ctx *next;
+};
+
+struct sim_job {
+	struct sim_ctx *ctx;
+	struct drm_cnnacc_task *tasks;
+	uint32_t task_count, task;	/* task: the one that runs next */
+	uint64_t seqno;
+	int fence;
+	struct sim_job *next;
+};
+
+#define SIM_RING	16	/* packets, and completion records */
+
+struct sim_core {
+	struct sim *sim;
+	unsigned int index;
+	pthread_t thread;
+	pthread_cond_t wake;
+	bool started;
+	bool irq;
+	uint64_t ring, compl;	/* bus addresses */
+	uint32_t tail, compl_head;
+	struct sim_job *queue, **queue_end;
+	struct sim_job *running;	/* its packet is in the ring */
+	uint64_t fence;
+};
+
+struct sim {
+	struct cnnrt_device base;
+	struct cnn_device *model;
+	pthread_mutex_t lock;	/* everything below, and the model's locked calls */
+	pthread_cond_t changed;	/* a run ended, a job ended */
+	struct sim_mem mem;
+	struct sim_core core[CNNRT_MAX_CORES];
+	struct sim_ctx *ctxs;
+	uint32_t last_ctx_id, ctx_count;
+	struct sim_bo **bos;	/* by handle - 1 */
+	uint32_t bo_slots;
+	bool stop, verbose;
+};
+
+/* ---- queues (sim_queue.c); all with the lock held -------------------------------------- */
+
+int sim_queue_start(struct sim_core *core);
+void sim_queue_push(struct sim_core *core, struct sim_job *job);
+/* Ends a context's waiting jobs; abort: also the running ones. */
+void sim_queue_cancel(struct sim *sim, const struct sim_ctx *ctx, bool abort);
+/* Waits until no job of the context is on a core. */
+void sim_queue_idle(struct sim *sim, const struct sim_ctx *ctx);
+/* Forgets a context's translations, in every access in flight too. */
+void sim_invalidate(struct sim *sim, uint32_t ctx_id);
+/* Without the lock: ends the workers. */
+void sim_queue_stop(struct sim *sim);
+
+#endif

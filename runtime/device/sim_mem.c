@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/* RAM of the in-process device's bus. */
+#include "sim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#define SIM_BUS_BITS	(sizeof(void *) > 4 ? 36 : 29)
+#define SIM_BUS_FIRST	0x10000u	/* so that bus address 0 is nothing */
+
+int sim_mem_init(struct sim_mem *mem)
+{
+	void *base;
+
+	memset(mem, 0, sizeof(*mem));
+	mem->size = 1ull << SIM_BUS_BITS;
+	base = mmap(NULL, mem->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+		    -1, 0);
+	if (base == MAP_FAILED)
+		return -ENOMEM;
+	mem->base = base;
+	mem->ram = calloc(mem->size / CNNACC_PAGE_SIZE / 64, sizeof(*mem->ram));
+	if (mem->ram)
+		return 0;
+	sim_mem_fini(mem);
+	return -ENOMEM;
+}
+
+void sim_mem_fini(struct sim_mem *mem)
+{
+	while (mem->used) {
+		struct sim_extent *e = mem->used;
+
+		mem->used = e->next;
+		free(e);
+	}
+	free(mem->ram);
+	if (mem->base)
+		munmap(mem->base, mem->size);
+	memset(mem, 0, sizeof(*mem));
+}
+
+static void mark(struct sim_mem *mem, uint64_t bus, uint64_t size, bool ram)
+{
+	for (uint64_t page = bus / CNNACC_PAGE_SIZE; size; page++, size -= CNNACC_PAGE_SIZE) {
+		uint64_t bit = 1ull << (page % 64);
+
+		if (ram)
+			__atomic_fetch_or(&mem->ram[page / 64], bit, __ATOMIC_RELEASE);
+		else
+			__atomic_fetch_and(&mem->ram[page / 64], ~bit, __ATOMIC_RELEASE);
+	}
+}
+
+bool sim_mem_is_ram(const struct sim_mem *mem, uint64_t bus, uint64_t len)
+{
+	uint64_t page, last;
+
+	if (!len)
+		return true;
+	if (bus >= mem->size || len > mem->size - bus)
+		return false;
+	last = (bus + len - 1) / CNNACC_PAGE_SIZE;
+	for (page = bus / CNNACC_PAGE_SIZE; page <= last; page++)
+		if (!(__atomic_load_n(&mem->ram[page / 64], __ATOMIC_ACQUIRE) &
+		      1ull << (page % 64)))
+			return false;
+	return true;
+}
+
+/* First fit; returns the link behind which the new extent goes. */
+static struct sim_extent **find_gap(struct sim_mem *mem, uint64_t size, uint64_t *bus)
+{
+	struct sim_extent **link;
+	uint64_t start = SIM_BUS_FIRST;
+
+	for (link = &mem->used; *link; link = &(*link)->next) {
+		if ((*link)->bus - start >= size)
+			break;
+		start = (*link)->bus + (*link)->size;
+	}
+	*bus = start;
+	return mem->size - start >= size ? link : NULL;
+}
+
+int sim_mem_alloc(struct sim_mem *mem, uint64_t size, int fd, uint64_t *bus)
+{
+	int flags = MAP_FIXED | (fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
+	struct sim_extent *e, **link = find_gap(mem, size, bus);
+
+	if (!link)
+		return -ENOMEM;
+	e = malloc(sizeof(*e));
+	if (!e)
+		return -ENOMEM;
+	if (mmap(mem->base + *bus, size, PROT_READ | PROT_WRITE, flags | MAP_NORESERVE, fd, 0) ==
+	    MAP_FAILED) {
+		free(e);
+		return -errno;
+	}
+	*e = (struct sim_extent){ .bus = *bus, .size = size, .next = *link };
+	*link = e;
+	mark(mem, *bus, size, true);
+	return 0;
+}
+
+void sim_mem_free(struct sim_mem *mem, uint64_t bus)
+{
+	struct sim_extent **link = &mem->used, *e;
+
+	while (*link && (*link)->bus != bus)
+		link = &(*link)->next;
+	e = *link;
+	if (!e)
+		return;
+	mark(mem, e->bus, e->size, false);
+	/* Reserve the addresses again; if that fails, nothing of ours lands there anyway. */
+	mmap(mem->base + e->bus, e->size, PROT_NONE,
+	     MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	*link = e->next;
+	free(e);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Jobs of the in-process device: a worker thread per core plays the part of the core and of the
+ * driver's scheduler.  One packet of a core is in the ring at a time, so a failed one never has
+ * others behind it.
+ */
+#include "sim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define SIM_BUDGET_NS	2000000u
+
+static uint32_t queue_read(struct sim_core *core, uint32_t reg)
+{
+	return cnn_device_read(core->sim->model,
+			       core->sim->base.core[core->index].queue_offset + reg);
+}
+
+static void queue_write(struct sim_core *core, uint32_t reg, uint32_t value)
+{
+	cnn_device_write(core->sim->model,
+			 core->sim->base.core[core->index].queue_offset + reg, value);
+}
+
+/* ---- end of jobs ----------------------------------------------------------------------- */
+
+static int errno_of_class(uint32_t status_class)
+{
+	switch (status_class) {
+	case CNNACC_STATUS_OK:
+		return 0;
+	case CNNACC_STATUS_MMU_FAULT:
+	case CNNACC_STATUS_BUS_ERROR:
+		return -EFAULT;
+	case CNNACC_STATUS_TIME_LIMIT:
+		return -ETIMEDOUT;
+	case CNNACC_STATUS_ABORTED:
+		return -ECANCELED;
+	}
+	return -EINVAL;
+}
+
+static uint32_t state_of_class(uint32_t status_class)
+{
+	switch (status_class) {
+	case CNNACC_STATUS_MMU_FAULT:
+	case CNNACC_STATUS_BUS_ERROR:
+		return DRM_CNNACC_CTX_FAULT;
+	case CNNACC_STATUS_TIME_LIMIT:
+		return DRM_CNNACC_CTX_TIME_LIMIT;
+	case CNNACC_STATUS_ABORTED:
+		return 0;
+	}
+	return DRM_CNNACC_CTX_BAD_PROGRAM;
+}
+
+static void end_job(struct sim *sim, struct sim_job *job, int status)
+{
+	rt_fence_signal(job->fence, status);
+	close(job->fence);
+	free(job->tasks);
+	free(job);
+	pthread_cond_broadcast(&sim->changed);
+}
+
+static void note_failure(struct sim_core *core, const struct cnnacc_completion *c)
+{
+	struct sim_job *job = core->running;
+	struct drm_cnnacc_ctx_query *q = &job->ctx->last;
+
+	*q = (struct drm_cnnacc_ctx_query){
+		.ctx_id = job->ctx->id,
+		.state = q->state | state_of_class(c->status_class),
+		.failed_jobs = q->failed_jobs + 1,
+		.seqno = job->seqno,
+		.core = core->index,
+		.task = job->task,
+		.status_class = c->status_class,
+		.status_code = c->status_code,
+		.detail = c->detail,
+		.pc = c->pc,
+		.access = c->access,
+		.fault_va = c->fault_va,
+	};
+}
+
+/* ---- the core's rings ------------------------------------------------------------------ */
+
+static int enable(struct sim_core *core)
+{
+	core->tail = 0;
+	core->compl_head = 0;
+	queue_write(core, CNNACC_QREG_RING_BASE_LO, (uint32_t)core->ring);
+	queue_write(core, CNNACC_QREG_RING_BASE_HI, (uint32_t)(core->ring >> 32));
+	queue_write(core, CNNACC_QREG_RING_SIZE, SIM_RING);
+	queue_write(core, CNNACC_QREG_COMPL_BASE_LO, (uint32_t)core->compl);
+	queue_write(core, CNNACC_QREG_COMPL_BASE_HI, (uint32_t)(core->compl >> 32));
+	queue_write(core, CNNACC_QREG_COMPL_SIZE, SIM_RING);
+	queue_write(core, CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE);
+	return queue_read(core, CNNACC_QREG_STATE) == CNNACC_QSTATE_IDLE ? 0 : -EIO;
+}
+
+/* The worker itself resets, so the core is not in a run and the reset is done at once. */
+static void recover(struct sim_core *core)
+{
+	queue_write(core, CNNACC_QREG_RESET, 1);
+	enable(core);
+}
+
+static void put_packet(struct sim_core *core)
+{
+	struct sim *sim = core->sim;
+	struct sim_job *job = core->running;
+	const struct drm_cnnacc_task *task = &job->tasks[job->task];
+	struct cnnacc_packet *ring = sim_mem_ptr(&sim->mem, core->ring);
+	uint64_t limit = sim->base.core[core->index].job_cycles_max;
+
+	ring[core->tail] = (struct cnnacc_packet){
+		.flags = CNNACC_PACKET_IRQ |
+			 (task->flags & DRM_CNNACC_TASK_STATS ? CNNACC_PACKET_STATS : 0),
+		.ctx_id = job->ctx->id,
+		.root = job->ctx->root,
+		.fence = ++core->fence,
+		.cycle_limit = task->cycle_limit ? task->cycle_limit : limit,
+		.program_va = task->program_va,
+		.program_len = task->program_len,
+		.stats_va = task->stats_va,
+	};
+	core->tail = (core->tail + 1) % SIM_RING;
+	queue_write(core, CNNACC_QREG_RING_TAIL, core->tail);
+}
+
+static void start_next(struct sim_core *core)
+{
+	struct sim_job *job = core->queue;
+
+	if (core->running || !job)
+		return;
+	core->queue = job->next;
+	if (!core->queue)
+		core->queue_end = &core->queue;
+	core->running = job;
+	put_packet(core);
+}
+
+static void complete(struct sim_core *core, const struct cnnacc_completion *c)
+{
+	struct sim_job *job = core->running;
+	int status = errno_of_class(c->status_class);
+
+	if (!job || c->fence != core->fence)
+		return;
+	if (status) {
+		note_failure(core, c);
+		recover(core);
+	} else if (++job->task < job->task_count) {
+		put_packet(core);
+		return;
+	}
+	core->running = NULL;
+	end_job(core->sim, job, status);
+}
+
+static void handle_irq(struct sim_core *core)
+{
+	struct sim *sim = core->sim;
+	const struct cnnacc_completion *ring = sim_mem_ptr(&sim->mem, core->compl);
+
+	core->irq = false;
+	cnn_device_write(sim->model, CNNACC_REG_IRQ_STATUS,
+			 CNNACC_IRQ_CORE(core->index) | CNNACC_IRQ_EVENT(core->index));
+	while (core->compl_head != queue_read(core, CNNACC_QREG_COMPL_TAIL)) {
+		struct cnnacc_completion c = ring[core->compl_head];
+
+		core->compl_head = (core->compl_head + 1) % SIM_RING;
+		queue_write(core, CNNACC_QREG_COMPL_HEAD, core->compl_head);
+		complete(core, &c);
+	}
+}
+
+static void *worker(void *arg)
+{
+	struct sim_core *core = arg;
+	struct sim *sim = core->sim;
+
+	pthread_mutex_lock(&sim->lock);
+	while (!sim->stop) {
+		start_next(core);
+		if (cnn_device_begin(sim->model, core->index)) {
+			pthread_mutex_unlock(&sim->lock);
+			cnn_device_run(sim->model, core->index, SIM_BUDGET_NS);
+			pthread_mutex_lock(&sim->lock);
+			cnn_device_end(sim->model, core->index);
+			pthread_cond_broadcast(&sim->changed);
+		} else if (!core->irq) {
+			pthread_cond_wait(&core->wake, &sim->lock);
+		}
+		if (core->irq)
+			handle_irq(core);
+	}
+	pthread_mutex_unlock(&sim->lock);
+	return NULL;
+}
+
+/* ---- interface ------------------------------------------------------------------------- */
+
+int sim_queue_start(struct sim_core *core)
+{
+	struct sim_mem *mem = &core->sim->mem;
+	int ret;
+
+	core->queue_end = &core->queue;
+	ret = sim_mem_alloc(mem, CNNACC_PAGE_SIZE, -1, &core->ring);
+	if (!ret)
+		ret = sim_mem_alloc(mem, CNNACC_PAGE_SIZE, -1, &core->compl);
+	if (!ret)
+		ret = enable(core);
+	if (!ret)
+		ret = -pthread_create(&core->thread, NULL, worker, core);
+	core->started = !ret;
+	return ret;
+}
+
+void sim_queue_push(struct sim_core *core, struct sim_job *job)
+{
+	*core->queue_end = job;
+	core->queue_end = &job->next;
+	pthread_cond_signal(&core->wake);
+}
+
+static void cancel_waiting(struct sim_core *core, const struct sim_ctx *ctx)
+{
+	struct sim_job **link = &core->queue, *job;
+
+	while ((job = *link)) {
+		if (job->ctx != ctx) {
+			link = &job->next;
+			continue;
+		}
+		*link = job->next;
+		end_job(core->sim, job, -ECANCELED);
+	}
+	core->queue_end = link;
+}
+
+void sim_queue_cancel(struct sim *sim, const struct sim_ctx *ctx, bool abort)
+{
+	for (unsigned int i = 0; i < sim->base.info.core_count; i++) {
+		struct sim_core *core = &sim->core[i];
+
+		cancel_waiting(core, ctx);
+		if (!abort || !core->running || core->running->ctx != ctx)
+			continue;
+		/* No task of it may follow the aborted one. */
+		core->running->task_count = core->running->task + 1;
+		queue_write(core, CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE | CNNACC_QCTRL_ABORT);
+		pthread_cond_signal(&core->wake);
+	}
+}
+
+static bool is_running(const struct sim *sim, const struct sim_ctx *ctx)
+{
+	for (unsigned int i = 0; i < sim->base.info.core_count; i++)
+		if (sim->core[i].running && sim->core[i].running->ctx == ctx)
+			return true;
+	return false;
+}
+
+void sim_queue_idle(struct sim *sim, const struct sim_ctx *ctx)
+{
+	while (is_running(sim, ctx))
+		pthread_cond_wait(&sim->changed, &sim->lock);
+}
+
+void sim_invalidate(struct sim *sim, uint32_t ctx_id)
+{
+	uint32_t seq;
+
+	cnn_device_write(sim->model, CNNACC_REG_INVALIDATE, ctx_id);
+	seq = cnn_device_read(sim->model, CNNACC_REG_INV_SEQ);
+	while ((int32_t)(cnn_device_read(sim->model, CNNACC_REG_INV_DONE) - seq) < 0)
+		pthread_cond_wait(&sim->changed, &sim->lock);
+}
+
+void sim_queue_stop(struct sim *sim)
+{
+	pthread_mutex_lock(&sim->lock);
+	sim->stop = true;
+	for (unsigned int i = 0; i < CNNRT_MAX_CORES; i++)
+		if (sim->core[i].started)
+			pthread_cond_signal(&sim->core[i].wake);
+	pthread_mutex_unlock(&sim->lock);
+	for (unsigned int i = 0; i < CNNRT_MAX_CORES; i++)
+		if (sim->core[i].started)
+			pthread_join(sim->core[i].thread, NULL);
+}

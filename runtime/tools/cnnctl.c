@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/* cnnctl: look at an accelerator, test it, run a raw program on it. */
+#include "cnnctl.h"
+
+#include <string.h>
+
+static const char usage_text[] =
+"usage: cnnctl info|regs|stats|selftest [--device D] [--json]\n"
+"       cnnctl reset [--core NAME] [--device D]\n"
+"       cnnctl exec --core NAME --program [VA=]FILE [--load VA=FILE]...\n"
+"              [--load-ro VA=FILE]... [--zero VA:LEN]... [--dump VA:LEN=FILE]...\n"
+"              [--cycles N] [--timeout MS] [--device D]\n"
+"\n"
+"  info      what the device is, or why it cannot be used\n"
+"  regs      its registers by name (administrator)\n"
+"  stats     its statistics counters (administrator)\n"
+"  selftest  small programs with known answers on every core\n"
+"  reset     resets one core, or the device (administrator)\n"
+"  exec      runs one raw program; prints how it ended and its statistics as JSON\n"
+"\n"
+"D is a node such as /dev/accel/accel0, or sim[:PROPS] for a device inside the\n"
+"process; default: $CNNRT_DEVICE, or the first accelerator.\n"
+"Exit status: 0 done, 1 failed, 2 usage, 3 no device.\n";
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{ "info", cmd_info }, { "regs", cmd_regs }, { "stats", cmd_stats },
+	{ "reset", cmd_reset }, { "selftest", cmd_selftest }, { "exec", cmd_exec },
+};
+
+int parse_common(int argc, char **argv, const char *command, struct common *c)
+{
+	memset(c, 0, sizeof(*c));
+	for (int i = 0; i < argc; i++) {
+		if (!strcmp(argv[i], "--json"))
+			c->json = true;
+		else if (!strcmp(argv[i], "--device") && i + 1 < argc)
+			c->device = argv[++i];
+		else if (!strcmp(argv[i], "--core") && i + 1 < argc)
+			c->core = argv[++i];
+		else
+			return complain(EXIT_USAGE, "%s: unknown option or missing value: %s",
+					command, argv[i]);
+	}
+	return EXIT_DONE;
+}
+
+int open_device(const char *name, struct cnnrt_device **dev)
+{
+	struct cnnrt_error err;
+
+	if (!cnnrt_device_open(name, 0, dev, &err))
+		return EXIT_DONE;
+	complain_error(&err);
+	switch (err.code) {
+	case CNNRT_ENODEV:
+	case CNNRT_ENODRIVER:
+	case CNNRT_EACCES:
+	case CNNRT_EGONE:
+		return EXIT_NO_DEVICE;
+	case CNNRT_EINVAL:
+		return EXIT_USAGE;
+	}
+	return EXIT_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		fputs(usage_text, stdout);
+		return EXIT_DONE;
+	}
+	if (argc > 1 && !strcmp(argv[1], "--version")) {
+		printf("cnnctl %s\n", cnnrt_version());
+		return EXIT_DONE;
+	}
+	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(commands); i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 2, argv + 2);
+	fputs(usage_text, stderr);
+	return EXIT_USAGE;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CNNCTL_H
+#define CNNCTL_H
+
+#include "util.h"
+
+/* Each takes what follows its name and returns an exit status. */
+int cmd_info(int argc, char **argv);
+int cmd_regs(int argc, char **argv);
+int cmd_stats(int argc, char **argv);
+int cmd_reset(int argc, char **argv);
+int cmd_selftest(int argc, char **argv);
+int cmd_exec(int argc, char **argv);
+
+/* Options that every command takes. */
+struct common {
+	const char *device;
+	const char *core;
+	bool json;
+};
+
+/*
+ * Reads --device, --core and --json; anything else is a usage error.
+ * Returns EXIT_DONE or EXIT_USAGE.
+ */
+int parse_common(int argc, char **argv, const char *command, struct common *c);
+/* Opens or complains: EXIT_DONE, EXIT_NO_DEVICE, EXIT_FAILED, or EXIT_USAGE for bad PROPS. */
+int open_device(const char *name, struct cnnrt_device **dev);
+
+#endif

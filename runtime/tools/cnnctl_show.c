@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT */
+/* cnnctl info, regs, stats, reset, selftest. */
+#include "cnnctl.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include <cnnacc_hw.h>
+
+/* ---- info ------------------------------------------------------------------------------ */
+
+static void show_info(const struct cnnrt_device_info *info)
+{
+	printf("%s: cnnacc %u.%u, driver %s%s%s, %u core%s at %u MHz%s\n", info->path,
+	       info->hw_version >> 16, info->hw_version & 0xffff, info->driver,
+	       *info->bus ? ", bus " : "", info->bus, info->core_count,
+	       info->core_count == 1 ? "" : "s", info->clock_hz / 1000000,
+	       info->features & CNNACC_FEATURE_COHERENT ? ", coherent" : "");
+	printf("  resets %" PRIu64 ", largest buffer %" PRIu64 " MiB\n", info->reset_count,
+	       info->max_buffer >> 20);
+}
+
+static void show_core(unsigned int i, const struct cnnrt_core_info *c)
+{
+	printf("  core %u: %s %u.%u, programs up to %u bytes and %" PRIu64 " cycles\n", i,
+	       c->name, c->version >> 16, c->version & 0xffff, c->program_max,
+	       c->job_cycles_max);
+	if (c->type != CNNACC_CORE_CCP)
+		return;
+	printf("    data banks 2 x %u KiB, weight banks 4 x %u KiB, %u output vectors, "
+	       "%u x %u x %u MAC units\n", c->param[CNNACC_CCP_PARAM_DATA_BANK] >> 10,
+	       c->param[CNNACC_CCP_PARAM_WEIGHT_BANK] >> 10, c->param[CNNACC_CCP_PARAM_LOB],
+	       c->param[CNNACC_CCP_PARAM_GEOMETRY] >> 16 & 0xff,
+	       c->param[CNNACC_CCP_PARAM_GEOMETRY] & 0xff,
+	       c->param[CNNACC_CCP_PARAM_GEOMETRY] >> 8 & 0xff);
+}
+
+static void json_core(struct json *j, const struct cnnrt_core_info *c)
+{
+	json_open(j, NULL, '{');
+	json_string(j, "name", c->name);
+	json_u64(j, "type", c->type);
+	json_u64(j, "version", c->version);
+	json_u64(j, "program_max", c->program_max);
+	json_u64(j, "job_cycles_max", c->job_cycles_max);
+	json_open(j, "param", '[');
+	for (unsigned int i = 0; i < ARRAY_SIZE(c->param); i++)
+		json_u64(j, NULL, c->param[i]);
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+static void json_info(struct json *j, const struct cnnrt_device_info *info)
+{
+	json_string(j, "path", info->path);
+	json_string(j, "driver", info->driver);
+	json_string(j, "bus", info->bus);
+	json_hex(j, "hw_version", info->hw_version);
+	json_hex(j, "features", info->features);
+	json_u64(j, "clock_hz", info->clock_hz);
+	json_u64(j, "reset_count", info->reset_count);
+	json_u64(j, "max_buffer", info->max_buffer);
+}
+
+static int info_of(const char *name, struct json *j)
+{
+	struct cnnrt_device_info info;
+	struct cnnrt_core_info core;
+	struct cnnrt_device *dev;
+	struct cnnrt_error err;
+	int ret = open_device(name, &dev);
+
+	if (ret)
+		return ret;
+	if (cnnrt_device_info(dev, &info, &err)) {
+		cnnrt_device_close(dev);
+		return complain_error(&err);
+	}
+	if (j->out) {
+		json_open(j, NULL, '{');
+		json_info(j, &info);
+		json_open(j, "cores", '[');
+	} else {
+		show_info(&info);
+	}
+	for (unsigned int i = 0; !cnnrt_device_core(dev, i, &core, &err); i++) {
+		if (j->out)
+			json_core(j, &core);
+		else
+			show_core(i, &core);
+	}
+	if (j->out) {
+		json_close(j, ']');
+		json_close(j, '}');
+	}
+	cnnrt_device_close(dev);
+	return EXIT_DONE;
+}
+
+struct listing {
+	struct json *j;
+	unsigned int usable;
+};
+
+static int list_one(const struct cnnrt_found *f, void *opaque)
+{
+	struct listing *l = opaque;
+
+	if (f->state == CNNRT_OK) {
+		l->usable += info_of(f->path, l->j) == EXIT_DONE;
+		return 0;
+	}
+	if (l->j->out) {
+		json_open(l->j, NULL, '{');
+		json_string(l->j, "path", f->path);
+		json_string(l->j, "bus", f->bus);
+		json_string(l->j, "problem", f->remedy);
+		json_close(l->j, '}');
+	} else {
+		printf("%s %s: cannot be used: %s\n", f->bus, f->path, f->remedy);
+	}
+	return 0;
+}
+
+int cmd_info(int argc, char **argv)
+{
+	struct json j = { 0 };
+	struct listing l = { .j = &j };
+	struct cnnrt_error err;
+	struct common c;
+	int ret = parse_common(argc, argv, "info", &c);
+
+	if (ret)
+		return ret;
+	if (c.json) {
+		j.out = stdout;
+		json_open(&j, NULL, '[');
+	}
+	if (c.device)
+		ret = info_of(c.device, &j);
+	else if (cnnrt_device_enumerate(list_one, &l, &err) < 0)
+		ret = complain_error(&err);
+	else
+		ret = l.usable ? EXIT_DONE : EXIT_NO_DEVICE;
+	if (c.json)
+		json_close(&j, ']');
+	if (ret == EXIT_NO_DEVICE && !c.device)
+		complain(0, "no usable accelerator; --device sim runs one inside the process");
+	return ret;
+}
+
+/* ---- registers ------------------------------------------------------------------------- */
+
+static const struct cnnacc_reg_info global_regs[] = CNNACC_GLOBAL_REGS;
+static const struct cnnacc_reg_info queue_regs[] = CNNACC_QUEUE_REGS;
+static const char *const stats_names[] = CNNACC_STATS_NAMES;
+
+struct dump {
+	struct cnnrt_device *dev;
+	struct json j;
+	struct cnnrt_error err;
+	bool failed;
+};
+
+static void dump_reg(struct dump *d, const char *name, uint32_t offset)
+{
+	uint32_t value;
+
+	if (d->failed)
+		return;
+	if (cnnrt_device_reg_read(d->dev, offset, &value, &d->err))
+		d->failed = true;
+	else if (d->j.out)
+		json_hex(&d->j, name, value);
+	else
+		printf("%-24s 0x%04x  0x%08x\n", name, offset, value);
+}
+
+static void dump_table(struct dump *d, const struct cnnacc_reg_info *regs, size_t count,
+		       uint32_t base)
+{
+	for (size_t i = 0; i < count; i++)
+		dump_reg(d, regs[i].name, base + regs[i].offset);
+}
+
+static void dump_ccp(struct dump *d, uint32_t base)
+{
+	static const struct {
+		const char *name;
+		uint32_t offset;
+	} groups[] = {
+		{ "GPR", CNNACC_CCP_REG_GPR(0) }, { "CONV0", CNNACC_CCP_REG_CONV0(0) },
+		{ "CONV1", CNNACC_CCP_REG_CONV1(0) }, { "POOL0", CNNACC_CCP_REG_POOL0(0) },
+		{ "PAD0", CNNACC_CCP_REG_PAD0(0) }, { "FC0", CNNACC_CCP_REG_FC0(0) },
+	};
+	char name[32];
+
+	dump_reg(d, "ID", base + CNNACC_CCP_REG_ID);
+	dump_reg(d, "PC", base + CNNACC_CCP_REG_PC);
+	dump_reg(d, "STATE", base + CNNACC_CCP_REG_STATE);
+	dump_reg(d, "BANK_SEL", base + CNNACC_CCP_REG_BANK_SEL);
+	for (size_t g = 0; g < ARRAY_SIZE(groups); g++) {
+		for (unsigned int i = 0; i < CNNACC_CCP_GPRS; i++) {
+			snprintf(name, sizeof(name), "%s_%u", groups[g].name, i);
+			dump_reg(d, name, base + groups[g].offset + 4 * i);
+		}
+	}
+}
+
+static void section(struct dump *d, const char *name)
+{
+	if (d->j.out)
+		json_open(&d->j, name, '{');
+	else
+		printf("[%s]\n", name);
+}
+
+static void end_section(struct dump *d)
+{
+	if (d->j.out)
+		json_close(&d->j, '}');
+}
+
+static void dump_regs(struct dump *d)
+{
+	struct cnnrt_core_info core;
+	struct cnnrt_error err;
+	char name[48];
+
+	section(d, "shell");
+	dump_table(d, global_regs, ARRAY_SIZE(global_regs), 0);
+	end_section(d);
+	for (unsigned int i = 0; !cnnrt_device_core(d->dev, i, &core, &err); i++) {
+		snprintf(name, sizeof(name), "core%u.queue", i);
+		section(d, name);
+		dump_table(d, queue_regs, ARRAY_SIZE(queue_regs), core.queue_offset);
+		end_section(d);
+		if (core.type != CNNACC_CORE_CCP)
+			continue;
+		snprintf(name, sizeof(name), "core%u.%s", i, core.name);
+		section(d, name);
+		dump_ccp(d, core.window_offset);
+		end_section(d);
+	}
+}
+
+static void dump_stats(struct dump *d)
+{
+	struct cnnrt_core_info core;
+	char name[48];
+
+	for (unsigned int i = 0; !cnnrt_device_core(d->dev, i, &core, &d->err); i++) {
+		snprintf(name, sizeof(name), "core%u.%s", i, core.name);
+		section(d, name);
+		for (size_t s = 0; s < ARRAY_SIZE(stats_names) - 1; s++) {
+			uint32_t reg = core.queue_offset + CNNACC_QREG_STATS + 8 * (uint32_t)s;
+			uint32_t lo, hi;
+
+			if (d->failed || cnnrt_device_reg_read(d->dev, reg, &lo, &d->err) ||
+			    cnnrt_device_reg_read(d->dev, reg + 4, &hi, &d->err)) {
+				d->failed = true;
+				return;
+			}
+			if (d->j.out)
+				json_u64(&d->j, stats_names[s], (uint64_t)hi << 32 | lo);
+			else
+				printf("%-24s %" PRIu64 "\n", stats_names[s],
+				       (uint64_t)hi << 32 | lo);
+		}
+		end_section(d);
+	}
+}
+
+static int dump(int argc, char **argv, const char *command, void (*show)(struct dump *d))
+{
+	struct dump d = { 0 };
+	struct common c;
+	int ret = parse_common(argc, argv, command, &c);
+
+	if (!ret)
+		ret = open_device(c.device, &d.dev);
+	if (ret)
+		return ret;
+	if (c.json) {
+		d.j.out = stdout;
+		json_open(&d.j, NULL, '{');
+	}
+	show(&d);
+	if (c.json)
+		while (d.j.depth)
+			json_close(&d.j, '}');
+	cnnrt_device_close(d.dev);
+	return d.failed ? complain(EXIT_FAILED, "%s", d.err.text) : EXIT_DONE;
+}
+
+int cmd_regs(int argc, char **argv)
+{
+	return dump(argc, argv, "regs", dump_regs);
+}
+
+int cmd_stats(int argc, char **argv)
+{
+	return dump(argc, argv, "stats", dump_stats);
+}
+
+/* ---- reset, selftest ------------------------------------------------------------------- */
+
+int cmd_reset(int argc, char **argv)
+{
+	uint32_t offset = CNNACC_REG_RESET;
+	struct cnnrt_core_info core;
+	struct cnnrt_device *dev;
+	struct cnnrt_error err;
+	struct common c;
+	int index, ret = parse_common(argc, argv, "reset", &c);
+
+	if (!ret)
+		ret = open_device(c.device, &dev);
+	if (ret)
+		return ret;
+	if (c.core) {
+		index = find_core(dev, c.core);
+		if (index < 0) {
+			cnnrt_device_close(dev);
+			return EXIT_USAGE;
+		}
+		cnnrt_device_core(dev, (unsigned int)index, &core, &err);
+		offset = core.queue_offset + CNNACC_QREG_RESET;
+	}
+	if (cnnrt_device_reg_write(dev, offset, 1, &err))
+		ret = complain(EXIT_FAILED, "%s", err.text);
+	cnnrt_device_close(dev);
+	return ret;
+}
+
+static void report(const char *test, const char *failure, void *opaque)
+{
+	struct json *j = opaque;
+
+	if (j->out) {
+		json_open(j, NULL, '{');
+		json_string(j, "test", test);
+		json_string(j, "failure", failure);
+		json_close(j, '}');
+	} else {
+		printf("%s %s%s%s\n", *failure ? "FAIL" : "ok  ", test, *failure ? ": " : "",
+		       failure);
+	}
+}
+
+int cmd_selftest(int argc, char **argv)
+{
+	struct json j = { 0 };
+	struct cnnrt_device *dev;
+	struct cnnrt_error err;
+	struct common c;
+	int failed, ret = parse_common(argc, argv, "selftest", &c);
+
+	if (!ret)
+		ret = open_device(c.device, &dev);
+	if (ret)
+		return ret;
+	if (c.json) {
+		j.out = stdout;
+		json_open(&j, NULL, '[');
+	}
+	failed = cnnrt_device_selftest(dev, report, &j, &err);
+	if (c.json)
+		json_close(&j, ']');
+	cnnrt_device_close(dev);
+	if (failed < 0)
+		return complain(EXIT_FAILED, "%s", err.text);
+	return failed ? EXIT_FAILED : EXIT_DONE;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "util.h"
+
+#include <inttypes.h>
+
+static void quoted(struct json *j, const char *text)
+{
+	fputc('"', j->out);
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '"' || c == '\\')
+			fprintf(j->out, "\\%c", c);
+		else if (c < 0x20 || c == 0x7f)
+			fprintf(j->out, "\\u%04x", c);
+		else
+			fputc(c, j->out);
+	}
+	fputc('"', j->out);
+}
+
+static void start(struct json *j, const char *key)
+{
+	if (j->comma)
+		fputc(',', j->out);
+	if (j->depth)
+		fprintf(j->out, "\n%*s", (int)(2 * j->depth), "");
+	if (key) {
+		quoted(j, key);
+		fputs(": ", j->out);
+	}
+	j->comma = true;
+}
+
+void json_open(struct json *j, const char *key, char bracket)
+{
+	start(j, key);
+	fputc(bracket, j->out);
+	j->depth++;
+	j->comma = false;
+}
+
+void json_close(struct json *j, char bracket)
+{
+	j->depth--;
+	if (j->comma)
+		fprintf(j->out, "\n%*s", (int)(2 * j->depth), "");
+	fputc(bracket, j->out);
+	j->comma = true;
+	if (!j->depth) {
+		fputc('\n', j->out);
+		j->comma = false;
+	}
+}
+
+void json_string(struct json *j, const char *key, const char *value)
+{
+	start(j, key);
+	quoted(j, value);
+}
+
+void json_u64(struct json *j, const char *key, uint64_t value)
+{
+	start(j, key);
+	fprintf(j->out, "%" PRIu64, value);
+}
+
+void json_i64(struct json *j, const char *key, int64_t value)
+{
+	start(j, key);
+	fprintf(j->out, "%" PRId64, value);
+}
+
+void json_hex(struct json *j, const char *key, uint64_t value)
+{
+	start(j, key);
+	fprintf(j->out, "\"0x%" PRIx64 "\"", value);
+}
+
+void json_double(struct json *j, const char *key, double value)
+{
+	start(j, key);
+	fprintf(j->out, "%.9g", value);
+}
+
+void json_null(struct json *j, const char *key)
+{
+	start(j, key);
+	fputs("null", j->out);
+}
