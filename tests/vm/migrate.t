@@ -1,0 +1,252 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Saves the guest in the middle of a convolution and goes on in a new process."""
+import os
+import random
+import struct
+import sys
+import tempfile
+import time
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from qmp import Failure, Qemu, Tap, prepare, until
+
+ITERATIONS = 20000      # seconds of convolutions
+RUNNING = 2             # CNNACC_QSTATE_RUNNING
+MUTATIONS = 60
+MEMORY = '256'
+
+# The model's state: magic, version, size, checksum, then what is summed.
+STATE_MAGIC = b'CNNS'
+STATE_SUMMED = 24
+STATE_HEAD = 32 + 8 * 64
+
+tap = Tap()
+work = tempfile.TemporaryDirectory(prefix='cnnacc-migrate.')
+
+
+def directory(name):
+    path = os.path.join(work.name, name)
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+def output(path):
+    try:
+        with open(os.path.join(path, 'out')) as f:
+            return f.read()
+    except FileNotFoundError:
+        return ''
+
+
+def guest(path):
+    return prepare(path, '--no-module', '--memory', MEMORY, '--', 'rawjob', str(ITERATIONS))
+
+
+def start_job(path, extra=()):
+    """Boots a guest and returns when its job has run for a moment."""
+    qemu = Qemu([*guest(path), *extra], path)
+    until('start of the job', lambda: 'started' in output(path))
+    time.sleep(0.5)
+    return qemu
+
+
+def finish(qemu, path):
+    """Lets a guest run to its end; returns what its command printed."""
+    if qemu.wait():
+        raise Failure('QEMU failed: ' + qemu.messages())
+    with open(os.path.join(path, 'status')) as f:
+        return f.read().strip() + '\n' + output(path)
+
+
+def check_migration(reference):
+    """To a file and from it; returns the file."""
+    path = directory('migrate')
+    state = os.path.join(path, 'state')
+    qemu = start_job(path)
+    qemu.save_to(state)
+    tap.equal(qemu.queue_state(), RUNNING, 'the job runs when the guest is saved')
+    qemu.quit()
+
+    qemu = Qemu([*guest(path), '-incoming', f'exec:cat {state}'], path)
+    until('incoming state', lambda: qemu.migration() == 'completed')
+    tap.equal(qemu.queue_state(), RUNNING, 'the job runs when the guest is loaded')
+    qemu.command('cont')
+    tap.equal(finish(qemu, path), reference, 'same result after migration to a new process')
+    return state
+
+
+def add_disk(qemu, path):
+    """A disk that no guest sees, to keep snapshots in."""
+    if not os.path.exists(path):
+        qemu.job('blockdev-create', options={'driver': 'file', 'filename': path, 'size': 0})
+        qemu.command('blockdev-add', driver='file', **{'node-name': 'raw', 'filename': path})
+        qemu.job('blockdev-create', options={'driver': 'qcow2', 'file': 'raw', 'size': 1 << 20})
+    else:
+        qemu.command('blockdev-add', driver='file', **{'node-name': 'raw', 'filename': path})
+    qemu.command('blockdev-add', driver='qcow2', file='raw', **{'node-name': 'disk'})
+
+
+def check_snapshot(reference):
+    """savevm, then loadvm in a new process."""
+    path = directory('snapshot')
+    disk = os.path.join(path, 'disk')
+    qemu = start_job(path)
+    add_disk(qemu, disk)
+    qemu.job('snapshot-save', tag='middle', vmstate='disk', devices=['disk'])
+    tap.equal(qemu.queue_state(), RUNNING, 'the job runs after savevm')
+    tap.equal(finish(qemu, path), reference, 'same result after savevm in the same process')
+
+    for name in ('out', 'status'):
+        os.unlink(os.path.join(path, name))
+    qemu = Qemu([*guest(path), '-S'], path)
+    add_disk(qemu, disk)
+    qemu.job('snapshot-load', tag='middle', vmstate='disk', devices=['disk'])
+    tap.equal(qemu.queue_state(), RUNNING, 'the job runs after loadvm')
+    qemu.command('cont')
+    # What was printed before savevm went to the first process.
+    tap.equal(finish(qemu, path), reference.replace('started\n', ''),
+              'same result after loadvm in a new process')
+
+
+def checksum(data):
+    """FNV-1a by words, as the model has it."""
+    total = 0xcbf29ce484222325
+    words = len(data) // 8
+    for word in struct.unpack_from(f'<{words}Q', data):
+        total = (total ^ word) * 0x100000001b3 & 0xffffffffffffffff
+        total ^= total >> 32
+    for byte in data[words * 8:]:
+        total = (total ^ byte) * 0x100000001b3 & 0xffffffffffffffff
+    return total
+
+
+def find_state(stream):
+    """Offset and length of the model's state in a migration stream."""
+    start = stream.index(STATE_MAGIC)
+    while True:
+        length = struct.unpack_from('>Q', stream, start - 8)[0]
+        if length == struct.unpack_from('<Q', stream, start + 8)[0]:
+            return start, length
+        start = stream.index(STATE_MAGIC, start + 1)
+
+
+def mutations(state):
+    """Damaged states: (name, bytes, whether it has to be refused)."""
+    rng = random.Random(1)
+
+    def damaged(offset, value):
+        data = bytearray(state)
+        data[offset:offset + len(value)] = value
+        return data
+
+    yield 'magic', damaged(0, b'X'), True
+    yield 'version', damaged(4, b'\xff'), True
+    yield 'size', damaged(8, b'\xff'), True
+    yield 'build parameter', damaged(40 + 32, b'\xff\xff'), True
+    yield 'one bit of the data', damaged(len(state) // 2, bytes([state[len(state) // 2] ^ 1])), True
+    # With a good checksum every field has to be checked for itself; what is
+    # not refused runs.
+    for n in range(MUTATIONS):
+        data = bytearray(state)
+        for _ in range(rng.choice((1, 1, 2, 8))):
+            span = rng.choice((600, 1200, len(state) - STATE_HEAD))
+            at = STATE_HEAD + rng.randrange(min(span, len(state) - STATE_HEAD - 8))
+            data[at:at + 4] = rng.choice((b'\xff' * 4, rng.randbytes(4), b'\0\0\0\x80',
+                                          bytes([data[at] ^ 1 << rng.randrange(8)])
+                                          + bytes(data[at + 1:at + 4])))
+        struct.pack_into('<Q', data, 16, checksum(bytes(data[STATE_SUMMED:])))
+        yield f'random {n}', data, False
+
+
+def load(argv, stream, path):
+    """Loads a stream; returns (accepted, message) or raises Failure on a crash."""
+    with open(os.path.join(path, 'stream'), 'wb') as f:
+        f.write(stream)
+    qemu = Qemu([*argv, '-incoming', f'exec:cat {path}/stream'], path)
+    try:
+        accepted = False
+        if qemu.stream:
+            try:
+                until('state', lambda: qemu.migration() == 'completed')
+                accepted = True
+                qemu.command('cont')
+                time.sleep(0.1)
+                status = qemu.quit()
+            except (Failure, OSError):
+                status = qemu.wait()
+        else:
+            status = qemu.wait()
+        if status < 0 or (accepted and status):
+            raise Failure(f'QEMU ended with {status}: {qemu.messages()}')
+        return accepted, qemu.messages()
+    finally:
+        qemu.kill()
+
+
+def check_mutations(state_file):
+    """Damaged states in a small machine that never booted."""
+    path = directory('mutate')
+    with open(state_file, 'rb') as f:
+        stream = f.read()
+    start, length = find_state(stream)
+    state = stream[start:start + length]
+
+    # The same emulator and device, and little else.
+    argv = [*guest(path)[:3], '-nodefaults', '-no-user-config', '-display', 'none', '-M', 'q35',
+            '-m', '16', '-S', '-device', 'cnnacc']
+    qemu = Qemu(argv, path)
+    qemu.save_to(os.path.join(path, 'empty'))
+    qemu.quit()
+    with open(os.path.join(path, 'empty'), 'rb') as f:
+        empty = f.read()
+    at, size = find_state(empty)
+    tap.equal(size, length, 'the state has the same size in both machines')
+
+    def with_state(data):
+        return empty[:at] + bytes(data) + empty[at + size:]
+
+    accepted, message = load(argv, with_state(state), path)
+    tap.ok(accepted, 'an undamaged state is accepted')
+    accepted, message = load(argv, empty[:at - 8] + b'\xff' * 8 + empty[at:], path)
+    tap.ok(not accepted and 'bytes, but' in message, 'a wrong length is refused with a message')
+    accepted, message = load(argv, empty[:at + size // 2], path)
+    tap.ok(not accepted and 'cut short' in message, 'a short state is refused with a message')
+
+    crashes, refused, silent = [], 0, []
+    for name, data, must_refuse in mutations(state):
+        try:
+            accepted, message = load(argv, with_state(data), path)
+        except Failure as failure:
+            crashes.append(f'{name}: {failure}')
+            continue
+        refused += not accepted
+        if must_refuse:
+            tap.ok(not accepted, f'refused: {name}')
+        if not accepted and 'saved state' not in message:
+            silent.append(f'{name}: {message}')
+    for line in crashes + silent:
+        print('# ' + line.replace('\n', '\n# '))
+    tap.equal(len(crashes), 0, f'no damaged state ends QEMU by a signal ({MUTATIONS} random)')
+    tap.equal(len(silent), 0, f'every refusal has a message ({refused} refusals)')
+
+
+def main():
+    path = directory('reference')
+    reference = finish(Qemu(guest(path), path), path)
+    tap.ok(reference.startswith('0\nstarted\nshell error 0\n') and ' class 0 ' in reference,
+           'a job that nobody disturbs')
+    state = check_migration(reference)
+    check_snapshot(reference)
+    check_mutations(state)
+    return tap.done()
+
+
+if __name__ == '__main__':
+    try:
+        sys.exit(main())
+    finally:
+        for emulator in Qemu.started:
+            emulator.kill()
+        work.cleanup()

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""Starts the QEMU that tests/vm/run prepared and talks to its monitor."""
+import json
+import os
+import socket
+import subprocess
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LIMIT = 120  # seconds any one step may take
+
+
+class Failure(Exception):
+    """Something did not happen as it must."""
+
+
+def prepare(directory, *args):
+    """Lets tests/vm/run prepare a guest; returns QEMU's argument list."""
+    subprocess.run([os.path.join(HERE, 'run'), '--prepare', directory, *args], check=True)
+    with open(os.path.join(directory, 'command'), 'rb') as f:
+        return [arg.decode() for arg in f.read().split(b'\0')[:-1]]
+
+
+def until(what, condition, limit=LIMIT):
+    """Waits for a condition to hold and returns its value."""
+    end = time.monotonic() + limit
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.02)
+    raise Failure(f'{what}: not within {limit} s')
+
+
+class Qemu:
+    """A running emulator."""
+
+    started = []
+
+    def __init__(self, argv, directory):
+        path = os.path.join(directory, 'qmp')
+        self.errors = os.path.join(directory, 'qemu.log')
+        listener = socket.socket(socket.AF_UNIX)
+        if os.path.exists(path):
+            os.unlink(path)
+        listener.bind(path)
+        listener.listen(1)
+        listener.settimeout(0.1)
+        with open(self.errors, 'w') as log:
+            self.process = subprocess.Popen([*argv, '-qmp', f'unix:{path}'], stdout=log,
+                                            stderr=log, stdin=subprocess.DEVNULL)
+        Qemu.started.append(self)
+        self.stream = None
+        until('monitor', lambda: self.accept(listener))
+        listener.close()
+        if self.stream:
+            self.receive()
+            self.command('qmp_capabilities')
+
+    def accept(self, listener):
+        """Takes the monitor's connection, or notes that there will be none."""
+        try:
+            connection = listener.accept()[0]
+        except TimeoutError:
+            return self.process.poll() is not None
+        connection.settimeout(LIMIT)
+        self.stream = connection.makefile('rw')
+        return True
+
+    def receive(self):
+        """The next message that is not an event."""
+        while True:
+            line = self.stream.readline()
+            if not line:
+                raise Failure('QEMU closed its monitor: ' + self.messages())
+            message = json.loads(line)
+            if 'event' not in message:
+                return message
+
+    def command(self, execute, **arguments):
+        """Runs a monitor command and returns its answer."""
+        self.stream.write(json.dumps({'execute': execute, 'arguments': arguments}) + '\n')
+        self.stream.flush()
+        answer = self.receive()
+        if 'error' in answer:
+            raise Failure(f'{execute}: {answer["error"]["desc"]}')
+        return answer['return']
+
+    def human(self, line):
+        return self.command('human-monitor-command', **{'command-line': line})
+
+    def job(self, execute, **arguments):
+        """Runs a monitor command that is a job, to its end."""
+        self.command(execute, **{'job-id': 'job', **arguments})
+        until(execute, lambda: self.job_state()['status'] == 'concluded')
+        error = self.job_state().get('error')
+        self.command('job-dismiss', id='job')
+        if error:
+            raise Failure(f'{execute}: {error}')
+
+    def job_state(self):
+        return self.command('query-jobs')[0]
+
+    def register(self, offset):
+        """A 32-bit register of the first cnnacc device."""
+        for bus in self.command('query-pci'):
+            for dev in bus['devices']:
+                if (dev['id']['vendor'], dev['id']['device']) == (0x1234, 0xcacc):
+                    address = dev['regions'][0]['address'] + offset
+                    return int(self.human(f'xp /1xw {address:#x}').split()[1], 0)
+        raise Failure('QEMU shows no cnnacc device')
+
+    def queue_state(self):
+        return self.register(self.register(0x1010) + 0x2c)
+
+    def save_to(self, path):
+        """Stops the guest and writes its state to a file."""
+        self.command('stop')
+        self.command('migrate', uri=f'exec:cat >{path}')
+        until('migration', lambda: self.migration() == 'completed')
+
+    def migration(self):
+        status = self.command('query-migrate').get('status')
+        if status == 'failed':
+            raise Failure('migration failed: ' + self.messages())
+        return status
+
+    def messages(self):
+        with open(self.errors, errors='replace') as f:
+            return f.read().strip()
+
+    def wait(self, limit=LIMIT):
+        """Waits for QEMU's end; returns its status, negative for a signal."""
+        return self.process.wait(limit)
+
+    def quit(self):
+        """Ends QEMU; returns its status."""
+        try:
+            self.stream.write('{"execute": "quit"}\n')
+            self.stream.flush()
+        except OSError:
+            pass
+        return self.wait()
+
+    def kill(self):
+        if self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+
+
+class Tap:
+    """Counts results and prints them as TAP."""
+
+    def __init__(self):
+        self.count = self.failed = 0
+
+    def ok(self, good, name):
+        self.count += 1
+        self.failed += not good
+        print(f'{"" if good else "not "}ok {self.count} - {name}', flush=True)
+
+    def equal(self, got, wanted, name):
+        if got != wanted:
+            print(f'# {name}: got {got!r}, wanted {wanted!r}')
+        self.ok(got == wanted, name)
+
+    def done(self):
+        print(f'1..{self.count}')
+        return 1 if self.failed else 0
