@@ -20,7 +20,7 @@ struct global_state {
 	uint32_t err_core;
 	uint32_t inv_seq;
 	uint64_t err_addr;
-	uint32_t latch_offset;	/* hi register that reads latch_value next, 0 = none */
+	uint32_t latch_offset;	/* hi register that reads latch_value, 0 = none */
 	uint32_t latch_value;
 };
 

@@ -4,13 +4,10 @@
 
 #include "device.h"
 
-/* hi half of a pair: what the last read of its lo half latched, else @live. */
-static uint32_t read_hi(struct cnn_device *dev, uint32_t offset, uint32_t live)
+/* hi half of a pair: latched if its lo half was the last one read, else @live. */
+static uint32_t read_hi(const struct cnn_device *dev, uint32_t offset, uint32_t live)
 {
-	if (dev->g.latch_offset != offset)
-		return live;
-	dev->g.latch_offset = 0;
-	return dev->g.latch_value;
+	return dev->g.latch_offset == offset ? dev->g.latch_value : live;
 }
 
 static uint32_t read_lo(struct cnn_device *dev, uint32_t offset, uint64_t value)
