@@ -1,0 +1,385 @@
+// SPDX-License-Identifier: MIT
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx_build.h"
+
+struct onnx_build {
+	Onnx__ModelProto *model;
+};
+
+static void *need(void *p)
+{
+	if (!p)
+		abort();
+	return p;
+}
+
+static char *copy(const char *s)
+{
+	return need(strdup(s));
+}
+
+/* Everything is malloc'ed, so that protobuf-c's free_unpacked frees it. */
+
+/* Grows a repeated field by one entry. */
+#define PUSH(array, n, entry)						\
+	do {								\
+		(array) = need(realloc((array), ((n) + 1) * sizeof(*(array))));	\
+		(array)[(n)++] = (entry);				\
+	} while (0)
+
+uint32_t ob_rand(uint32_t *state)
+{
+	*state ^= *state << 13;
+	*state ^= *state >> 17;
+	*state ^= *state << 5;
+	return *state;
+}
+
+struct onnx_build *ob_new(int opset)
+{
+	struct onnx_build *b = need(calloc(1, sizeof(*b)));
+	Onnx__OperatorSetIdProto *os = need(malloc(sizeof(*os)));
+
+	b->model = need(malloc(sizeof(*b->model)));
+	onnx__model_proto__init(b->model);
+	b->model->has_ir_version = 1;
+	b->model->ir_version = 8;
+	onnx__operator_set_id_proto__init(os);
+	os->has_version = 1;
+	os->version = opset;
+	PUSH(b->model->opset_import, b->model->n_opset_import, os);
+	b->model->graph = need(malloc(sizeof(*b->model->graph)));
+	onnx__graph_proto__init(b->model->graph);
+	b->model->graph->name = copy("g");
+	return b;
+}
+
+void ob_free(struct onnx_build *b)
+{
+	onnx__model_proto__free_unpacked(b->model, NULL);
+	free(b);
+}
+
+Onnx__ModelProto *ob_model(struct onnx_build *b)
+{
+	return b->model;
+}
+
+static Onnx__TensorShapeProto *shape(int rank, const int64_t *dims)
+{
+	Onnx__TensorShapeProto *sp = need(malloc(sizeof(*sp)));
+
+	onnx__tensor_shape_proto__init(sp);
+	for (int i = 0; i < rank; i++) {
+		Onnx__TensorShapeProto__Dimension *d = need(malloc(sizeof(*d)));
+
+		onnx__tensor_shape_proto__dimension__init(d);
+		if (dims[i] < 0) {
+			d->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+			d->dim_param = copy("N");
+		} else {
+			d->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+			d->dim_value = dims[i];
+		}
+		PUSH(sp->dim, sp->n_dim, d);
+	}
+	return sp;
+}
+
+void ob_input(struct onnx_build *b, const char *name, int dtype, int rank, const int64_t *dims)
+{
+	Onnx__ValueInfoProto *vi = need(malloc(sizeof(*vi)));
+	Onnx__TypeProto *type = need(malloc(sizeof(*type)));
+	Onnx__TypeProto__Tensor *tt = need(malloc(sizeof(*tt)));
+
+	onnx__value_info_proto__init(vi);
+	onnx__type_proto__init(type);
+	onnx__type_proto__tensor__init(tt);
+	tt->has_elem_type = 1;
+	tt->elem_type = dtype;
+	tt->shape = shape(rank, dims);
+	type->value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+	type->tensor_type = tt;
+	vi->name = copy(name);
+	vi->type = type;
+	PUSH(b->model->graph->input, b->model->graph->n_input, vi);
+}
+
+void ob_output(struct onnx_build *b, const char *name)
+{
+	Onnx__ValueInfoProto *vi = need(malloc(sizeof(*vi)));
+
+	onnx__value_info_proto__init(vi);
+	vi->name = copy(name);
+	PUSH(b->model->graph->output, b->model->graph->n_output, vi);
+}
+
+static Onnx__TensorProto *tensor(struct onnx_build *b, const char *name, int dtype, int rank,
+				 const int64_t *dims)
+{
+	Onnx__TensorProto *tp = need(malloc(sizeof(*tp)));
+
+	onnx__tensor_proto__init(tp);
+	tp->name = copy(name);
+	tp->has_data_type = 1;
+	tp->data_type = dtype;
+	for (int i = 0; i < rank; i++)
+		PUSH(tp->dims, tp->n_dims, dims[i]);
+	PUSH(b->model->graph->initializer, b->model->graph->n_initializer, tp);
+	return tp;
+}
+
+static int64_t count(int rank, const int64_t *dims)
+{
+	int64_t n = 1;
+
+	for (int i = 0; i < rank; i++)
+		n *= dims[i];
+	return n;
+}
+
+void ob_floats(struct onnx_build *b, const char *name, int rank, const int64_t *dims,
+	       const float *v)
+{
+	Onnx__TensorProto *tp = tensor(b, name, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, rank, dims);
+
+	tp->has_raw_data = 1;
+	tp->raw_data.len = count(rank, dims) * sizeof(float);
+	tp->raw_data.data = need(malloc(tp->raw_data.len + 1));
+	memcpy(tp->raw_data.data, v, tp->raw_data.len);
+}
+
+void ob_random(struct onnx_build *b, const char *name, unsigned int seed, int rank,
+	       const int64_t *dims)
+{
+	int64_t n = count(rank, dims);
+	float *v = need(malloc(n * sizeof(*v) + 1));
+	uint32_t state = seed * 2654435761u + 1;
+
+	for (int64_t i = 0; i < n; i++)
+		v[i] = (float)(ob_rand(&state) % 2001) / 1000 - 1;
+	ob_floats(b, name, rank, dims, v);
+	free(v);
+}
+
+void ob_int64s(struct onnx_build *b, const char *name, int n, const int64_t *v)
+{
+	Onnx__TensorProto *tp = tensor(b, name, ONNX__TENSOR_PROTO__DATA_TYPE__INT64,
+				       1, &(const int64_t){ n });
+
+	for (int i = 0; i < n; i++)
+		PUSH(tp->int64_data, tp->n_int64_data, v[i]);
+}
+
+static void split(const char *names, char ***array, size_t *n)
+{
+	while (*names) {
+		size_t len = strcspn(names, " ");
+		char *name = len == 1 && *names == '-' ? copy("") : need(strndup(names, len));
+
+		PUSH(*array, *n, name);
+		names += len;
+		names += strspn(names, " ");
+	}
+}
+
+Onnx__NodeProto *ob_node(struct onnx_build *b, const char *op, const char *inputs,
+			 const char *outputs)
+{
+	Onnx__NodeProto *n = need(malloc(sizeof(*n)));
+
+	onnx__node_proto__init(n);
+	n->op_type = copy(op);
+	split(inputs, &n->input, &n->n_input);
+	split(outputs, &n->output, &n->n_output);
+	PUSH(b->model->graph->node, b->model->graph->n_node, n);
+	return n;
+}
+
+Onnx__AttributeProto *ob_attr(Onnx__NodeProto *n, const char *name, int type)
+{
+	Onnx__AttributeProto *a = need(malloc(sizeof(*a)));
+
+	onnx__attribute_proto__init(a);
+	a->name = copy(name);
+	a->has_type = 1;
+	a->type = type;
+	PUSH(n->attribute, n->n_attribute, a);
+	return a;
+}
+
+void ob_attr_int(Onnx__NodeProto *n, const char *name, int64_t v)
+{
+	Onnx__AttributeProto *a = ob_attr(n, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT);
+
+	a->has_i = 1;
+	a->i = v;
+}
+
+void ob_attr_float(Onnx__NodeProto *n, const char *name, float v)
+{
+	Onnx__AttributeProto *a = ob_attr(n, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT);
+
+	a->has_f = 1;
+	a->f = v;
+}
+
+void ob_attr_str(Onnx__NodeProto *n, const char *name, const char *v)
+{
+	Onnx__AttributeProto *a = ob_attr(n, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
+
+	a->has_s = 1;
+	a->s.len = strlen(v);
+	a->s.data = (uint8_t *)copy(v);
+}
+
+void ob_attr_ints(Onnx__NodeProto *n, const char *name, int number, const int64_t *v)
+{
+	Onnx__AttributeProto *a = ob_attr(n, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
+
+	for (int i = 0; i < number; i++)
+		PUSH(a->ints, a->n_ints, v[i]);
+}
+
+void *ob_pack(struct onnx_build *b, size_t *len)
+{
+	void *buf;
+
+	*len = onnx__model_proto__get_packed_size(b->model);
+	buf = need(malloc(*len + 1));
+	onnx__model_proto__pack(b->model, buf);
+	return buf;
+}
+
+/* ---- networks --------------------------------------------------------------------------- */
+
+/* A classifier as exporters write it, with the flattening computed from Shape. */
+static struct onnx_build *classifier(void)
+{
+	struct onnx_build *b = ob_new(13);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(1, 2, 6, 7));
+	ob_random(b, "w1", 1, OB_DIMS(4, 2, 3, 3));
+	ob_random(b, "scale", 2, OB_DIMS(4));
+	ob_random(b, "shift", 3, OB_DIMS(4));
+	ob_random(b, "mean", 4, OB_DIMS(4));
+	ob_floats(b, "var", OB_DIMS(4), (const float[]){ 0.5f, 1, 2, 0.25f });
+	ob_random(b, "w2", 5, OB_DIMS(4, 1, 3, 1));
+	ob_random(b, "b2", 6, OB_DIMS(4));
+	ob_int64s(b, "zero", 1, (const int64_t[]){ 0 });
+	ob_int64s(b, "rest", 1, (const int64_t[]){ -1 });
+	ob_random(b, "fc", 7, OB_DIMS(48, 5));
+	ob_random(b, "fcb", 8, OB_DIMS(5));
+	n = ob_node(b, "Conv", "x w1", "c1");
+	ob_attr_ints(n, "pads", 4, (const int64_t[]){ 1, 1, 1, 1 });
+	ob_node(b, "BatchNormalization", "c1 scale shift mean var", "n1");
+	ob_node(b, "Relu", "n1", "r1");
+	n = ob_node(b, "MaxPool", "r1", "p1");
+	ob_attr_ints(n, "kernel_shape", 2, (const int64_t[]){ 2, 2 });
+	ob_attr_ints(n, "strides", 2, (const int64_t[]){ 2, 2 });
+	ob_attr_int(n, "ceil_mode", 1);
+	n = ob_node(b, "Conv", "p1 w2 b2", "c2");
+	ob_attr_int(n, "group", 4);
+	ob_attr_str(n, "auto_pad", "SAME_UPPER");
+	ob_node(b, "HardSigmoid", "c2", "h2");
+	ob_node(b, "Mul", "h2 p1", "m2");
+	ob_node(b, "Shape", "m2", "s");
+	ob_node(b, "Gather", "s zero", "s0");
+	n = ob_node(b, "Concat", "s0 rest", "flat");
+	ob_attr_int(n, "axis", 0);
+	ob_node(b, "Reshape", "m2 flat", "f");
+	n = ob_node(b, "Gemm", "f fc fcb", "g");
+	ob_attr_float(n, "alpha", 0.5f);
+	ob_node(b, "Softmax", "g", "y");
+	ob_output(b, "y");
+	return b;
+}
+
+/* Movement of elements. */
+static struct onnx_build *movement(void)
+{
+	struct onnx_build *b = ob_new(13);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(2, 3, 4));
+	ob_int64s(b, "pads", 6, (const int64_t[]){ 0, 1, 2, 1, 0, 1 });
+	ob_int64s(b, "starts", 2, (const int64_t[]){ -1, 0 });
+	ob_int64s(b, "ends", 2, (const int64_t[]){ INT64_MIN, 5 });
+	ob_int64s(b, "axes", 2, (const int64_t[]){ 2, 1 });
+	ob_int64s(b, "steps", 2, (const int64_t[]){ -2, 1 });
+	ob_int64s(b, "one", 1, (const int64_t[]){ 1 });
+	ob_int64s(b, "index", 3, (const int64_t[]){ 2, -1, 0 });
+	ob_int64s(b, "size", 2, (const int64_t[]){ 3, 4 });
+	n = ob_node(b, "Pad", "x pads", "p");
+	ob_attr_str(n, "mode", "reflect");
+	ob_node(b, "Slice", "p starts ends axes steps", "s");
+	n = ob_node(b, "Transpose", "s", "t");
+	ob_attr_ints(n, "perm", 3, (const int64_t[]){ 2, 0, 1 });
+	ob_node(b, "Unsqueeze", "t one", "u");
+	ob_node(b, "Squeeze", "u one", "q");
+	n = ob_node(b, "Gather", "q index", "g");
+	ob_attr_int(n, "axis", 1);
+	n = ob_node(b, "Concat", "g g q", "c");
+	ob_attr_int(n, "axis", 1);
+	ob_node(b, "Identity", "c", "i");
+	ob_node(b, "Dropout", "i", "d");
+	n = ob_node(b, "Flatten", "d", "f");
+	ob_attr_int(n, "axis", 2);
+	n = ob_node(b, "ReduceMean", "f", "r");
+	ob_attr_ints(n, "axes", 1, (const int64_t[]){ 1 });
+	ob_node(b, "ConstantOfShape", "size", "z");
+	n = ob_node(b, "Cast", "z", "zi");
+	ob_attr_int(n, "to", 7);
+	ob_output(b, "r");
+	ob_output(b, "zi");
+	ob_output(b, "f");
+	return b;
+}
+
+/* Arithmetic and the remaining operators. */
+static struct onnx_build *arithmetic(void)
+{
+	struct onnx_build *b = ob_new(14);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(2, 3, 8));
+	ob_input(b, "k", 7, OB_DIMS(3));
+	ob_random(b, "w", 1, OB_DIMS(8, 5));
+	ob_random(b, "v", 2, OB_DIMS(3, 1));
+	ob_floats(b, "lo", 0, NULL, (const float[]){ -0.5f });
+	ob_floats(b, "hi", 0, NULL, (const float[]){ 2 });
+	ob_int64s(b, "three", 1, (const int64_t[]){ 3 });
+	ob_random(b, "cw", 3, OB_DIMS(2, 3, 3));
+	ob_random(b, "cb", 4, OB_DIMS(2, 1));
+	ob_node(b, "MatMul", "x w", "m");
+	ob_node(b, "Add", "m v", "a");
+	ob_node(b, "Sub", "a m", "s");
+	ob_node(b, "Div", "a v", "d");
+	ob_node(b, "Mul", "s d", "u");
+	ob_node(b, "Clip", "u lo hi", "c");
+	ob_node(b, "HardSwish", "c", "h");
+	ob_node(b, "Sigmoid", "h", "g");
+	n = ob_node(b, "AveragePool", "g", "p");
+	ob_attr_ints(n, "kernel_shape", 1, (const int64_t[]){ 3 });
+	ob_attr_ints(n, "pads", 2, (const int64_t[]){ 1, 1 });
+	ob_attr_int(n, "count_include_pad", 1);
+	n = ob_node(b, "Conv", "p cw", "v1");
+	ob_attr_ints(n, "dilations", 1, (const int64_t[]){ 2 });
+	ob_node(b, "Add", "v1 cb", "v2");
+	ob_node(b, "GlobalAveragePool", "v2", "y");
+	n = ob_node(b, "Constant", "", "seven");
+	ob_attr_ints(n, "value_ints", 1, (const int64_t[]){ 7 });
+	ob_node(b, "Div", "k three", "k3");
+	ob_node(b, "Add", "k3 seven", "k7");
+	ob_output(b, "y");
+	ob_output(b, "k7");
+	return b;
+}
+
+struct onnx_build *ob_network(int i)
+{
+	return i == 0 ? classifier() : i == 1 ? movement() : arithmetic();
+}

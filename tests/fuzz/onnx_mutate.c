@@ -1,0 +1,368 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Damages small ONNX files and runs what is left: a message or an answer, the same twice, within
+ * the limits. Built with the address and undefined-behaviour sanitizers, which end the
+ * program at the first fault; leaks fail it at the end. Given file names, it damages those
+ * instead.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cpu.h"
+#include "onnx_build.h"
+
+#define CASE_SECONDS	10
+#define RANDOM_CASES	10000	/* per network, of bytes and of fields */
+#define FILE_CASES	500	/* per file of the command line */
+#define MAX_PUTS	64
+
+const char *__asan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+	return "hard_rss_limit_mb=2048:allocator_may_return_null=1:detect_leaks=1";
+}
+
+static char where[64];		/* for the alarm handler */
+
+static void too_slow(int sig)
+{
+	static const char text[] = "not ok - hangs: ";
+
+	(void)sig;
+	if (write(1, text, sizeof(text) - 1) < 0 || write(1, where, strlen(where)) < 0)
+		_exit(3);
+	_exit(2);
+}
+
+static void *copy_of(const void *p, size_t len)
+{
+	void *c = malloc(len + 1);
+
+	if (!c)
+		abort();
+	memcpy(c, p, len);
+	return c;
+}
+
+struct tally {
+	long answers, messages;
+};
+
+/* Every input gets its shape, 2 where a dimension is dynamic, and numbers. */
+static int feed(struct cnn_graph *g, struct cnn_tensor *in, struct cnn_err *err)
+{
+	for (int i = 0; i < g->n_inputs; i++) {
+		struct cnn_tensor *t = &in[i];
+		int64_t bytes;
+		int ret;
+
+		*t = g->values[g->inputs[i]].t;
+		t->rank = t->rank < 0 ? 1 : t->rank;
+		for (int j = 0; j < t->rank; j++)
+			t->dims[j] = t->dims[j] < 0 ? 2 : t->dims[j];
+		ret = cnn_graph_set_input_shape(g, i, t->rank, t->dims, err);
+		if (!ret)
+			ret = cnn_tensor_alloc(t, g->limits.tensor_bytes, err);
+		if (ret)
+			return ret;
+		bytes = cnn_tensor_bytes(t);
+		for (int64_t j = 0; j < bytes; j++)
+			((uint8_t *)t->data)[j] = t->dtype == CNN_FLOAT32 ? j % 4 == 3 ? 0x3e : j : j % 2;
+	}
+	return CNN_OK;
+}
+
+static uint64_t digest(uint64_t h, const struct cnn_tensor *t)
+{
+	int64_t bytes = cnn_tensor_bytes(t);
+
+	for (int64_t i = 0; i < bytes; i++)
+		h = (h ^ ((uint8_t *)t->data)[i]) * 0x100000001b3;
+	return h;
+}
+
+/* Import to answer. */
+static int run(const void *buf, size_t len, bool fuse, uint64_t *h, struct cnn_err *err)
+{
+	struct cnn_tensor in[MAX_PUTS] = { 0 }, out[MAX_PUTS] = { 0 };
+	struct cnn_graph *g;
+	int ret = cnn_graph_import_onnx(buf, len, &g, err);
+
+	if (ret)
+		return ret;
+	g->limits = (struct cnn_limits){ 1 << 24, 1 << 26, 1 << 24, 1 << 22 };
+	if (g->n_inputs > MAX_PUTS || g->n_outputs > MAX_PUTS)
+		ret = cnn_fail(err, CNN_ELIMIT, "more than %d inputs or outputs", MAX_PUTS);
+	if (!ret)
+		ret = feed(g, in, err);
+	if (!ret)
+		ret = cnn_graph_infer(g, err);
+	if (!ret && fuse)
+		ret = cnn_graph_fuse(g, CNN_FUSE_ALL, err);
+	if (!ret)
+		ret = cnn_graph_run_cpu(g, in, out, err);
+	for (int i = 0; i < MAX_PUTS; i++) {
+		if (!ret && i < g->n_outputs)
+			*h = digest(*h, &out[i]);
+		cnn_tensor_release(&out[i]);
+		cnn_tensor_release(&in[i]);
+	}
+	cnn_graph_free(g);
+	return ret;
+}
+
+/* A buffer of exactly len bytes, so that a read beyond it is seen. */
+static bool try_one(const void *bytes, size_t len, struct tally *tally)
+{
+	void *buf = malloc(len ? len : 1);
+	uint64_t h[3] = { 0 };
+	struct cnn_err err[3];
+	int ret[3];
+
+	if (!buf)
+		abort();
+	memcpy(buf, bytes, len);
+	alarm(CASE_SECONDS);
+	for (int i = 0; i < 3; i++) {
+		err[i].text[0] = 0;
+		ret[i] = run(buf, len, i == 2, &h[i], &err[i]);
+	}
+	alarm(0);
+	free(buf);
+	if (ret[0] ? ret[1] != ret[0] || !err[0].text[0] : ret[1] || ret[2] || h[0] != h[1]) {
+		printf("not ok - %s: %d %s, then %d %s, fused %d %s\n", where, ret[0], err[0].text,
+		       ret[1], err[1].text, ret[2], err[2].text);
+		return false;
+	}
+	if (ret[0])
+		tally->messages++;
+	else
+		tally->answers++;
+	return true;
+}
+
+static bool report(const char *what, int network, const struct tally *t, bool ok)
+{
+	if (ok)
+		printf("ok - network %d, %s: %ld answers, %ld messages\n", network, what,
+		       t->answers, t->messages);
+	return ok;
+}
+
+static bool every_byte(int network, const uint8_t *file, size_t len)
+{
+	struct tally tally = { 0 };
+	uint32_t state = 12345;
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < len; i++) {
+		uint8_t *bad = copy_of(file, len);
+
+		bad[i] ^= 1 + ob_rand(&state) % 255;
+		snprintf(where, sizeof(where), "network %d, byte %zu\n", network, i);
+		ok = try_one(bad, len, &tally);
+		free(bad);
+	}
+	return report("every byte", network, &tally, ok);
+}
+
+static bool random_bytes(int network, const uint8_t *file, size_t len, int cases)
+{
+	struct tally tally = { 0 };
+	bool ok = true;
+
+	for (int i = 0; ok && i < cases; i++) {
+		uint8_t *bad = copy_of(file, len);
+		uint32_t state = 77777 + i;
+		size_t keep = ob_rand(&state) % 4 ? len : ob_rand(&state) % (len + 1);
+
+		for (uint32_t n = ob_rand(&state) % 8; n && keep; n--) {
+			static const uint8_t nasty[] = { 0, 1, 0x7f, 0x80, 0xff };
+			uint32_t r = ob_rand(&state);
+
+			bad[ob_rand(&state) % keep] = r & 1 ? nasty[r / 2 % 5] : r >> 8;
+		}
+		snprintf(where, sizeof(where), "network %d, random %d\n", network, i);
+		ok = try_one(bad, keep, &tally);
+		free(bad);
+	}
+	return report("random bytes", network, &tally, ok);
+}
+
+/* Pointers to the integers of a model that a reader acts on. */
+struct fields {
+	int64_t *i64[4096];
+	int n;
+};
+
+static void add_ints(struct fields *f, int64_t *v, size_t n)
+{
+	for (size_t i = 0; i < n && f->n < 4096; i++)
+		f->i64[f->n++] = &v[i];
+}
+
+static void collect(struct fields *f, Onnx__GraphProto *g)
+{
+	for (size_t i = 0; i < g->n_initializer; i++) {
+		add_ints(f, g->initializer[i]->dims, g->initializer[i]->n_dims);
+		add_ints(f, g->initializer[i]->int64_data, g->initializer[i]->n_int64_data);
+	}
+	for (size_t i = 0; i < g->n_node; i++)
+		for (size_t j = 0; j < g->node[i]->n_attribute; j++) {
+			Onnx__AttributeProto *a = g->node[i]->attribute[j];
+
+			add_ints(f, a->ints, a->n_ints);
+			if (a->has_i)
+				add_ints(f, &a->i, 1);
+		}
+	for (size_t i = 0; i < g->n_input; i++) {
+		Onnx__TensorShapeProto *s = g->input[i]->type->tensor_type->shape;
+
+		for (size_t j = 0; j < s->n_dim; j++)
+			add_ints(f, &s->dim[j]->dim_value, 1);
+	}
+}
+
+static int64_t nasty_int(uint32_t *state)
+{
+	static const int64_t nasty[] = {
+		0, 1, 2, 3, 5, 7, 16, 255, 1000, 65536, -1, -2, -3, -7, INT64_MAX, INT64_MIN,
+		INT64_MAX - 1, INT64_MIN + 1, INT32_MAX, INT32_MIN, (int64_t)1 << 30,
+		((int64_t)1 << 30) + 1, (int64_t)1 << 31, (int64_t)1 << 32, (int64_t)1 << 40,
+		(int64_t)1 << 61, (int64_t)1 << 62, -((int64_t)1 << 62),
+	};
+
+	return nasty[ob_rand(state) % (sizeof(nasty) / sizeof(nasty[0]))];
+}
+
+/* Swaps, renames or re-attaches something of the graph. */
+static void rewire(Onnx__GraphProto *g, uint32_t *state)
+{
+	Onnx__NodeProto *a = g->node[ob_rand(state) % g->n_node];
+	Onnx__NodeProto *b = g->node[ob_rand(state) % g->n_node];
+	char **p = a->n_input ? &a->input[ob_rand(state) % a->n_input] : &a->output[0];
+	char **q = b->n_input && ob_rand(state) % 4 ? &b->input[ob_rand(state) % b->n_input] :
+						      &b->output[0];
+	char *t = *p;
+
+	*p = *q;
+	*q = t;
+	if (!(ob_rand(state) % 4)) {
+		t = a->op_type;
+		a->op_type = b->op_type;
+		b->op_type = t;
+	}
+}
+
+static bool random_fields(int network)
+{
+	struct tally tally = { 0 };
+	bool ok = true;
+
+	for (int i = 0; ok && i < RANDOM_CASES; i++) {
+		struct onnx_build *b = ob_network(network);
+		struct fields f = { .n = 0 };
+		uint32_t state = 424242 + i;
+		size_t len;
+		void *bad;
+
+		collect(&f, ob_model(b)->graph);
+		for (uint32_t n = 1 + ob_rand(&state) % 3; n; n--)
+			*f.i64[ob_rand(&state) % f.n] = nasty_int(&state);
+		if (!(ob_rand(&state) % 4))
+			rewire(ob_model(b)->graph, &state);
+		bad = ob_pack(b, &len);
+		ob_free(b);
+		snprintf(where, sizeof(where), "network %d, fields %d\n", network, i);
+		ok = try_one(bad, len, &tally);
+		free(bad);
+	}
+	return report("random fields", network, &tally, ok);
+}
+
+/* Tensor files, as test data sets have them. */
+static bool tensors(void)
+{
+	float v[24] = { 1, 2, 3 };
+	struct cnn_tensor t = { .dtype = CNN_FLOAT32, .rank = 3, .dims = { 2, 3, 4 }, .data = v };
+	struct cnn_err err;
+	size_t len;
+	void *file;
+
+	if (cnn_tensor_to_pb(&t, "name", &file, &len, &err))
+		return false;
+	for (int i = 0; i < RANDOM_CASES; i++) {
+		uint32_t state = 999 + i;
+		size_t keep = ob_rand(&state) % 3 ? len : ob_rand(&state) % (len + 1);
+		uint8_t *bad = copy_of(file, keep);
+		struct cnn_tensor got;
+		char *name;
+
+		if (keep)
+			bad[ob_rand(&state) % keep] = ob_rand(&state);
+		err.text[0] = 0;
+		if (!cnn_tensor_from_pb(bad, keep, &got, &name, &err)) {
+			free(name);
+			cnn_tensor_release(&got);
+		} else if (!err.text[0]) {
+			printf("not ok - tensor %d: no message\n", i);
+		}
+		free(bad);
+	}
+	free(file);
+	printf("ok - %d damaged tensor files\n", RANDOM_CASES);
+	return true;
+}
+
+static bool damage_file(int i, const char *path)
+{
+	uint8_t *buf = malloc(1 << 20);
+	FILE *f = fopen(path, "rb");
+	size_t len = f && buf ? fread(buf, 1, 1 << 20, f) : 0;
+	bool ok = len && random_bytes(i, buf, len, FILE_CASES);
+
+	if (!ok)
+		printf("not ok - %s\n", path);
+	if (f)
+		fclose(f);
+	free(buf);
+	return ok;
+}
+
+static bool damage_network(int i)
+{
+	struct onnx_build *b = ob_network(i);
+	struct tally tally = { 0 };
+	size_t len;
+	uint8_t *file = ob_pack(b, &len);
+	bool ok;
+
+	ob_free(b);
+	snprintf(where, sizeof(where), "network %d, as it is\n", i);
+	ok = try_one(file, len, &tally) && tally.answers == 1;
+	printf("%sok - network %d of %zu bytes runs\n", ok ? "" : "not ", i, len);
+	ok = ok && every_byte(i, file, len) && random_bytes(i, file, len, RANDOM_CASES) &&
+	     random_fields(i);
+	free(file);
+	return ok;
+}
+
+int main(int argc, char **argv)
+{
+	bool ok = true;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	signal(SIGALRM, too_slow);
+	printf("1..%d\n", argc > 1 ? argc - 1 : 4 * OB_NETWORKS + 1);
+	for (int i = 1; ok && i < argc; i++)
+		ok = damage_file(i, argv[i]);
+	for (int i = 0; ok && argc == 1 && i < OB_NETWORKS; i++)
+		ok = damage_network(i);
+	if (ok && argc == 1)
+		ok = tensors();
+	return !ok;
+}

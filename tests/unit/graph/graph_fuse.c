@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+/* Fusing: what merges, what must not, and that results stay. */
+#include "util.h"
+
+static int count_op(const struct cnn_graph *g, enum cnn_op op)
+{
+	int n = 0;
+
+	for (int i = 0; i < g->n_nodes; i++)
+		n += g->nodes[i].op == op;
+	return n;
+}
+
+/* Runs two copies of a network, one fused, on the same input; gives the fused graph. */
+static struct cnn_graph *compare(struct onnx_build *(*make)(void), unsigned int what, double rtol)
+{
+	struct cnn_graph *plain = inferred(make()), *fused = inferred(make());
+	struct cnn_tensor in[2], a[4], b[4];
+	struct cnn_err err;
+
+	assert_int_equal(cnn_graph_fuse(fused, what, &err), 0);
+	for (int i = 0; i < plain->n_inputs; i++) {
+		const struct cnn_tensor *t = &plain->values[plain->inputs[i]].t;
+
+		in[i] = random_tensor(i + 50, t->rank, t->dims);
+	}
+	run_graph(plain, in, a);
+	run_graph(fused, in, b);
+	for (int i = 0; i < plain->n_outputs; i++) {
+		assert_close(&b[i], &a[i], rtol, rtol);
+		cnn_tensor_release(&a[i]);
+		cnn_tensor_release(&b[i]);
+	}
+	for (int i = 0; i < plain->n_inputs; i++)
+		cnn_tensor_release(&in[i]);
+	cnn_graph_free(plain);
+	return fused;
+}
+
+static struct onnx_build *conv_chain(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(2, 2, 6, 5));
+	ob_random(b, "w", 1, OB_DIMS(3, 2, 3, 3));
+	ob_random(b, "c", 9, OB_DIMS(1, 3, 1, 1));
+	ob_random(b, "scale", 2, OB_DIMS(3));
+	ob_random(b, "shift", 3, OB_DIMS(3));
+	ob_random(b, "mean", 4, OB_DIMS(3));
+	ob_floats(b, "var", OB_DIMS(3), (const float[]){ 0.5f, 1, 2 });
+	ob_node(b, "Identity", "x", "i");
+	ob_node(b, "Conv", "i w", "c1");
+	ob_node(b, "BatchNormalization", "c1 scale shift mean var", "n");
+	ob_node(b, "Add", "c n", "a");
+	ob_node(b, "Dropout", "a", "d");
+	ob_node(b, "Relu", "d", "y");
+	ob_output(b, "y");
+	return b;
+}
+
+static void test_conv_chain(void **state)
+{
+	struct cnn_graph *g = compare(conv_chain, CNN_FUSE_ALL, 1e-5);
+
+	(void)state;
+	assert_int_equal(g->n_nodes, 1);
+	assert_int_equal(g->nodes[0].op, CNN_OP_CONV);
+	assert_int_equal(g->nodes[0].act.kind, CNN_ACT_RELU);
+	assert_int_equal(g->nodes[0].n_in, 3);
+	assert_non_null(strstr(g->nodes[0].fused, "BatchNormalization"));
+	assert_int_equal(g->values[g->outputs[0]].producer, 0);
+	cnn_graph_free(g);
+	g = compare(conv_chain, 0, 0);
+	assert_int_equal(g->n_nodes, 6);
+	cnn_graph_free(g);
+	g = compare(conv_chain, CNN_FUSE_NOP | CNN_FUSE_RELU, 0);
+	assert_int_equal(g->n_nodes, 3);
+	assert_int_equal(g->nodes[2].act.kind, CNN_ACT_RELU);
+	cnn_graph_free(g);
+}
+
+/* Two convolutions share weights, and the value between conv and norm is an output. */
+static struct onnx_build *shared(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(1, 2, 4, 4));
+	ob_random(b, "w", 1, OB_DIMS(2, 2, 1, 1));
+	ob_random(b, "scale", 2, OB_DIMS(2));
+	ob_random(b, "shift", 3, OB_DIMS(2));
+	ob_random(b, "mean", 4, OB_DIMS(2));
+	ob_floats(b, "var", OB_DIMS(2), (const float[]){ 0.5f, 3 });
+	ob_node(b, "Conv", "x w", "c1");
+	ob_node(b, "BatchNormalization", "c1 scale shift mean var", "n1");
+	ob_node(b, "Conv", "n1 w", "c2");
+	ob_node(b, "BatchNormalization", "c2 scale shift mean var", "n2");
+	ob_node(b, "Relu", "n2", "r2");
+	ob_node(b, "Add", "n1 r2", "y");
+	ob_output(b, "c2");
+	ob_output(b, "y");
+	return b;
+}
+
+static void test_shared(void **state)
+{
+	struct cnn_graph *g = compare(shared, CNN_FUSE_ALL, 1e-5);
+
+	(void)state;
+	assert_int_equal(count_op(g, CNN_OP_CONV), 2);
+	assert_int_equal(count_op(g, CNN_OP_BATCH_NORM), 1);	/* c2 is an output */
+	assert_int_equal(count_op(g, CNN_OP_RELU), 0);		/* into the norm that stayed */
+	cnn_graph_free(g);
+}
+
+static struct onnx_build *dense(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(3, 6));
+	ob_random(b, "w", 1, OB_DIMS(6, 4));
+	ob_random(b, "c", 2, OB_DIMS(4));
+	ob_random(b, "d", 3, OB_DIMS(3, 1));
+	ob_floats(b, "lo", 0, NULL, (const float[]){ -0.25f });
+	ob_floats(b, "hi", 0, NULL, (const float[]){ 0.25f });
+	ob_floats(b, "zero", 0, NULL, (const float[]){ 0 });
+	ob_node(b, "MatMul", "x w", "m");
+	ob_node(b, "Add", "m c", "a");
+	ob_node(b, "Clip", "a lo hi", "k");
+	ob_node(b, "MatMul", "x w", "m2");
+	ob_node(b, "Add", "d m2", "a2");
+	ob_node(b, "Clip", "a2 zero", "k2");
+	ob_node(b, "MatMul", "x w", "m3");
+	ob_node(b, "Sigmoid", "m3", "k3");
+	ob_node(b, "MatMul", "x w", "m4");
+	ob_node(b, "HardSwish", "m4", "k4");
+	ob_output(b, "k");
+	ob_output(b, "k2");
+	ob_output(b, "k3");
+	ob_output(b, "k4");
+	return b;
+}
+
+static void test_dense(void **state)
+{
+	struct cnn_graph *g = compare(dense, CNN_FUSE_ALL, 0);
+
+	(void)state;
+	assert_int_equal(g->n_nodes, 4);
+	assert_int_equal(count_op(g, CNN_OP_GEMM), 2);
+	assert_int_equal(g->nodes[0].act.kind, CNN_ACT_CLIP);
+	assert_int_equal(g->nodes[1].act.kind, CNN_ACT_RELU);
+	assert_int_equal(g->nodes[2].act.kind, CNN_ACT_SIGMOID);
+	assert_int_equal(g->nodes[3].act.kind, CNN_ACT_HARD_SWISH);
+	cnn_graph_free(g);
+	g = compare(dense, CNN_FUSE_BIAS | CNN_FUSE_RELU, 0);
+	assert_int_equal(g->n_nodes, 7);
+	cnn_graph_free(g);
+}
+
+/* Nothing here may merge: other readers, operands that are not constants, shapes that grow. */
+static struct onnx_build *open_ends(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(1, 2, 3, 3));
+	ob_input(b, "v", 1, OB_DIMS(1, 1, 1, 1));
+	ob_random(b, "w", 1, OB_DIMS(1, 2, 3, 3));
+	ob_random(b, "big", 2, OB_DIMS(1, 4, 1, 1));
+	ob_random(b, "row", 3, OB_DIMS(1, 1, 1, 3));
+	ob_node(b, "Conv", "x w", "c1");
+	ob_node(b, "Add", "c1 v", "a1");
+	ob_node(b, "Conv", "x w", "c2");
+	ob_node(b, "Add", "c2 big", "a2");
+	ob_node(b, "Conv", "x w", "c3");
+	ob_node(b, "Sigmoid", "c3", "s3");
+	ob_node(b, "Mul", "c3 s3", "m3");
+	ob_node(b, "Add", "x row", "a4");
+	ob_output(b, "a1");
+	ob_output(b, "a2");
+	ob_output(b, "m3");
+	ob_output(b, "a4");
+	return b;
+}
+
+static void test_open_ends(void **state)
+{
+	struct cnn_graph *g = compare(open_ends, CNN_FUSE_ALL, 0);
+
+	(void)state;
+	assert_int_equal(g->n_nodes, 8);
+	cnn_graph_free(g);
+}
+
+static void test_networks(void **state)
+{
+	(void)state;
+	for (int i = 0; i < OB_NETWORKS; i++) {
+		struct cnn_graph *g = inferred(ob_network(i));
+		struct cnn_err err;
+		int n = g->n_nodes;
+
+		assert_int_equal(cnn_graph_fuse(g, CNN_FUSE_ALL, &err), 0);
+		assert_true(g->n_nodes < n);
+		cnn_graph_free(g);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_conv_chain),
+		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_dense),
+		cmocka_unit_test(test_open_ends),
+		cmocka_unit_test(test_networks),
+	};
+
+	return cmocka_run_group_tests_name("graph fuse", tests, NULL, NULL);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* What the tests of graph and CPU operators share. */
+#ifndef GRAPH_TEST_UTIL_H
+#define GRAPH_TEST_UTIL_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cpu.h"
+#include "onnx_build.h"
+
+/* Packs, frees the builder and imports; the status must be want. */
+struct cnn_graph *import_as(struct onnx_build *b, int want, struct cnn_err *err);
+/* Import that must succeed; then inference that must. */
+struct cnn_graph *import(struct onnx_build *b);
+struct cnn_graph *inferred(struct onnx_build *b);
+
+#define assert_says(err, part)	assert_non_null(strstr((err).text, part))
+
+/* A float tensor of numbers from -1 to 1 that follow from seed; owned. */
+struct cnn_tensor random_tensor(uint32_t seed, int rank, const int64_t *dims);
+/* A tensor over the caller's data. */
+struct cnn_tensor view(int dtype, int rank, const int64_t *dims, void *data);
+
+/* Runs the only node of b's graph on the CPU: out is owned. */
+void run_graph(struct cnn_graph *g, const struct cnn_tensor *in, struct cnn_tensor *out);
+
+void assert_close(const struct cnn_tensor *a, const struct cnn_tensor *b, double rtol,
+		  double atol);
+void assert_dims(const struct cnn_tensor *t, int rank, const int64_t *dims);
+
+#endif
