@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/capability.h>
+#include <linux/eventfd.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+
+#include "cnnacc_ctx.h"
+#include "cnnacc_device.h"
+#include "cnnacc_gem.h"
+
+/**
+ * DOC: context
+ *
+ * A context dies in two steps.  cnnacc_ctx_kill() stops it from taking jobs and opens the
+ * gates of those it has, so that they pass through the scheduler at once and are
+ * cancelled; nobody waits.  A work item then waits for the running job, takes the
+ * address space down, and only then gives the hardware id back.
+ */
+
+/**
+ * cnnacc_file_create() - Make what belongs to a new open file
+ *
+ * Return: the file or NULL
+ */
+struct cnnacc_file *cnnacc_file_create(void)
+{
+	struct cnnacc_file *file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+
+	if (!file)
+		return NULL;
+	kref_init(&file->ref);
+	xa_init_flags(&file->contexts, XA_FLAGS_ALLOC1);
+	return file;
+}
+
+static void cnnacc_file_release(struct kref *ref)
+{
+	kfree(container_of(ref, struct cnnacc_file, ref));
+}
+
+static void cnnacc_ctx_release(struct kref *ref)
+{
+	struct cnnacc_ctx *ctx = container_of(ref, struct cnnacc_ctx, ref);
+	unsigned int i;
+
+	for (i = 0; i < CNNACC_MAX_CORES; i++)
+		if (ctx->events[i])
+			eventfd_ctx_put(ctx->events[i]);
+	drm_gem_object_put(ctx->resv);
+	kref_put(&ctx->file->ref, cnnacc_file_release);
+	mutex_destroy(&ctx->submit_lock);
+	kvfree(ctx);
+}
+
+/**
+ * cnnacc_ctx_put() - Drop a reference
+ * @ctx: context
+ */
+void cnnacc_ctx_put(struct cnnacc_ctx *ctx)
+{
+	kref_put(&ctx->ref, cnnacc_ctx_release);
+}
+
+/**
+ * cnnacc_ctx_get() - Look a context up
+ * @file: DRM file
+ * @id: its id in that file
+ *
+ * Return: the context, referenced, or NULL
+ */
+struct cnnacc_ctx *cnnacc_ctx_get(struct drm_file *file, u32 id)
+{
+	struct cnnacc_file *cfile = file->driver_priv;
+	struct cnnacc_ctx *ctx;
+
+	xa_lock(&cfile->contexts);
+	ctx = xa_load(&cfile->contexts, id);
+	if (ctx)
+		kref_get(&ctx->ref);
+	xa_unlock(&cfile->contexts);
+	return ctx;
+}
+
+/**
+ * cnnacc_ctx_add_job() - Note a job that the context must outlive
+ * @ctx: context
+ * @job: job
+ */
+void cnnacc_ctx_add_job(struct cnnacc_ctx *ctx, struct cnnacc_job *job)
+{
+	atomic_inc(&ctx->cdev->job_count);
+	spin_lock(&ctx->job_lock);
+	list_add_tail(&job->link, &ctx->jobs);
+	spin_unlock(&ctx->job_lock);
+}
+
+/**
+ * cnnacc_ctx_remove_job() - Forget a job that is about to be freed
+ * @ctx: context, not to be touched afterwards
+ * @job: job
+ */
+void cnnacc_ctx_remove_job(struct cnnacc_ctx *ctx, struct cnnacc_job *job)
+{
+	struct cnnacc_device *cdev = ctx->cdev;
+
+	spin_lock(&ctx->job_lock);
+	list_del(&job->link);
+	if (list_empty(&ctx->jobs))
+		wake_up(&ctx->idle);
+	spin_unlock(&ctx->job_lock);
+	if (atomic_dec_and_test(&cdev->job_count))
+		wake_up(&cdev->idle);
+}
+
+static bool cnnacc_ctx_idle(struct cnnacc_ctx *ctx)
+{
+	bool idle;
+
+	spin_lock(&ctx->job_lock);
+	idle = list_empty(&ctx->jobs);
+	spin_unlock(&ctx->job_lock);
+	return idle;
+}
+
+/* All jobs can run to their end by now, so these waits are as long as one job. */
+static void cnnacc_ctx_destroy_work(struct work_struct *work)
+{
+	struct cnnacc_ctx *ctx = container_of(work, struct cnnacc_ctx, destroy_work);
+	struct cnnacc_device *cdev = ctx->cdev;
+	unsigned int i;
+
+	for (i = 0; i < cdev->core_count; i++)
+		drm_sched_entity_destroy(&ctx->entities[i]);
+	wait_event(ctx->idle, cnnacc_ctx_idle(ctx));
+	cnnacc_vm_fini(ctx);
+	ida_free(&cdev->ctx_ids, ctx->hw_id);
+
+	mutex_lock(&cdev->ctx_lock);
+	list_del(&ctx->link);
+	mutex_unlock(&cdev->ctx_lock);
+	cnnacc_ctx_put(ctx);
+}
+
+static void cnnacc_ctx_kill(struct cnnacc_ctx *ctx)
+{
+	struct cnnacc_job *job;
+	bool dead;
+
+	mutex_lock(&ctx->submit_lock);
+	dead = ctx->dead;
+	WRITE_ONCE(ctx->dead, true);
+	mutex_unlock(&ctx->submit_lock);
+	if (dead)
+		return;
+
+	spin_lock(&ctx->job_lock);
+	list_for_each_entry(job, &ctx->jobs, link)
+		if (job->gate)
+			cnnacc_gate_open(job->gate);
+	spin_unlock(&ctx->job_lock);
+	kref_get(&ctx->ref);
+	queue_work(ctx->cdev->ctx_wq, &ctx->destroy_work);
+}
+
+/**
+ * cnnacc_ctx_kill_all() - Kill the contexts of a device that is going away
+ * @cdev: device, unplugged
+ */
+void cnnacc_ctx_kill_all(struct cnnacc_device *cdev)
+{
+	struct cnnacc_ctx *ctx;
+
+	mutex_lock(&cdev->ctx_lock);
+	list_for_each_entry(ctx, &cdev->contexts, link)
+		cnnacc_ctx_kill(ctx);
+	mutex_unlock(&cdev->ctx_lock);
+}
+
+/**
+ * cnnacc_file_close() - Let go of what belongs to a file
+ * @file: file
+ */
+void cnnacc_file_close(struct cnnacc_file *file)
+{
+	struct cnnacc_ctx *ctx;
+	unsigned long id;
+
+	xa_for_each(&file->contexts, id, ctx) {
+		cnnacc_ctx_kill(ctx);
+		cnnacc_ctx_put(ctx);
+	}
+	xa_destroy(&file->contexts);
+	kref_put(&file->ref, cnnacc_file_release);
+}
+
+/**
+ * cnnacc_ctx_job_failed() - Note a job that failed by its own doing
+ * @ctx: context
+ * @job: the job
+ * @state: DRM_CNNACC_CTX_*
+ * @record: completion record, or NULL
+ */
+void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 state,
+			   const struct cnnacc_completion *record)
+{
+	static const struct cnnacc_completion none;
+	struct drm_cnnacc_ctx_query *status = &ctx->status;
+	bool hang = state == DRM_CNNACC_CTX_HANG;
+
+	if (!record)
+		record = &none;
+	spin_lock(&ctx->status_lock);
+	status->state |= state;
+	status->failed_jobs++;
+	status->seqno = job->seqno;
+	status->core = job->core->index;
+	/* A record counts the task it is about as done. */
+	status->task = job->done - (record != &none);
+	status->status_class = hang ? 0 : record->status_class;
+	status->status_code = hang ? 0 : record->status_code;
+	status->detail = record->detail;
+	status->pc = record->pc;
+	status->access = record->access;
+	status->fault_va = record->fault_va;
+	spin_unlock(&ctx->status_lock);
+}
+
+/**
+ * cnnacc_ctx_job_lost() - Note a job lost to a reset that it did not cause
+ * @ctx: context
+ */
+void cnnacc_ctx_job_lost(struct cnnacc_ctx *ctx)
+{
+	spin_lock(&ctx->status_lock);
+	ctx->status.state |= DRM_CNNACC_CTX_INNOCENT_RESET;
+	ctx->status.reset_jobs++;
+	spin_unlock(&ctx->status_lock);
+}
+
+/**
+ * cnnacc_ctx_signal_events() - Add events to the eventfd that asks for them
+ * @ctx: context whose job raised them
+ * @core: core index
+ * @count: how many
+ */
+void cnnacc_ctx_signal_events(struct cnnacc_ctx *ctx, unsigned int core, u32 count)
+{
+	spin_lock(&ctx->event_lock);
+	if (ctx->events[core])
+		while (count--)
+			eventfd_signal(ctx->events[core]);
+	spin_unlock(&ctx->event_lock);
+}
+
+static const enum drm_sched_priority cnnacc_priorities[] = {
+	[DRM_CNNACC_PRIORITY_LOW] = DRM_SCHED_PRIORITY_LOW,
+	[DRM_CNNACC_PRIORITY_NORMAL] = DRM_SCHED_PRIORITY_NORMAL,
+	[DRM_CNNACC_PRIORITY_HIGH] = DRM_SCHED_PRIORITY_HIGH,
+};
+
+static int cnnacc_ctx_init_entities(struct cnnacc_ctx *ctx, u32 priority)
+{
+	struct drm_gpu_scheduler *sched;
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < ctx->cdev->core_count && !ret; i++) {
+		sched = &ctx->cdev->cores[i]->sched;
+		ret = drm_sched_entity_init(&ctx->entities[i], cnnacc_priorities[priority],
+					    &sched, 1, NULL);
+	}
+	return ret;
+}
+
+static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_device *cdev, struct cnnacc_file *file)
+{
+	struct cnnacc_ctx *ctx = kvzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+
+	if (!ctx)
+		return NULL;
+	ctx->resv = cnnacc_gem_create_resv(&cdev->drm);
+	if (!ctx->resv) {
+		kvfree(ctx);
+		return NULL;
+	}
+	kref_init(&ctx->ref);
+	ctx->cdev = cdev;
+	kref_get(&file->ref);
+	ctx->file = file;
+	mutex_init(&ctx->submit_lock);
+	spin_lock_init(&ctx->job_lock);
+	spin_lock_init(&ctx->status_lock);
+	spin_lock_init(&ctx->event_lock);
+	INIT_LIST_HEAD(&ctx->jobs);
+	init_waitqueue_head(&ctx->idle);
+	INIT_WORK(&ctx->destroy_work, cnnacc_ctx_destroy_work);
+	return ctx;
+}
+
+/* In a drm_dev_enter() section, so that no context escapes cnnacc_ctx_kill_all(). */
+static struct cnnacc_ctx *cnnacc_ctx_create(struct cnnacc_device *cdev,
+					    struct cnnacc_file *file, u32 priority)
+{
+	struct cnnacc_ctx *ctx;
+	int ret;
+
+	ctx = cnnacc_ctx_alloc(cdev, file);
+	if (!ctx)
+		return ERR_PTR(-ENOMEM);
+	ret = ida_alloc_max(&cdev->ctx_ids, CNNACC_CTX_IDS - 1, GFP_KERNEL);
+	if (ret < 0)
+		goto err;
+	ctx->hw_id = ret;
+	ret = cnnacc_vm_init(ctx);
+	if (ret)
+		goto err_id;
+	ret = cnnacc_ctx_init_entities(ctx, priority);
+	if (ret)
+		goto err_vm;
+	mutex_lock(&cdev->ctx_lock);
+	list_add_tail(&ctx->link, &cdev->contexts);
+	mutex_unlock(&cdev->ctx_lock);
+	return ctx;
+err_vm:
+	cnnacc_vm_fini(ctx);
+err_id:
+	ida_free(&cdev->ctx_ids, ctx->hw_id);
+err:
+	cnnacc_ctx_put(ctx);
+	return ERR_PTR(ret);
+}
+
+/**
+ * cnnacc_ctx_create_ioctl() - DRM_IOCTL_CNNACC_CTX_CREATE
+ * @drm: DRM device
+ * @data: struct drm_cnnacc_ctx_create
+ * @file: DRM file
+ *
+ * Return: 0 or a negative error code
+ */
+int cnnacc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct cnnacc_file *cfile = file->driver_priv;
+	struct drm_cnnacc_ctx_create *args = data;
+	struct cnnacc_ctx *ctx;
+	int ret, idx;
+
+	if (args->flags || args->pad ||
+	    args->priority >= ARRAY_SIZE(cnnacc_priorities))
+		return -EINVAL;
+	if (args->priority == DRM_CNNACC_PRIORITY_HIGH && !capable(CAP_SYS_NICE))
+		return -EACCES;
+
+	/* The id limit is the context limit; a context in the making has a free slot. */
+	ret = xa_alloc(&cfile->contexts, &args->ctx_id, NULL,
+		       XA_LIMIT(1, CNNACC_MAX_CONTEXTS), GFP_KERNEL_ACCOUNT);
+	if (ret)
+		return ret == -EBUSY ? -ENOSPC : ret;
+
+	if (!drm_dev_enter(drm, &idx)) {
+		xa_erase(&cfile->contexts, args->ctx_id);
+		return -ENODEV;
+	}
+	ctx = cnnacc_ctx_create(to_cnnacc_device(drm), cfile, args->priority);
+	drm_dev_exit(idx);
+	if (IS_ERR(ctx)) {
+		xa_erase(&cfile->contexts, args->ctx_id);
+		return PTR_ERR(ctx);
+	}
+	xa_store(&cfile->contexts, args->ctx_id, ctx, GFP_KERNEL_ACCOUNT);
+	return 0;
+}
+
+/**
+ * cnnacc_ctx_destroy_ioctl() - DRM_IOCTL_CNNACC_CTX_DESTROY
+ * @drm: DRM device
+ * @data: struct drm_cnnacc_ctx_destroy
+ * @file: DRM file
+ *
+ * Return: 0 or a negative error code
+ */
+int cnnacc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct cnnacc_file *cfile = file->driver_priv;
+	struct drm_cnnacc_ctx_destroy *args = data;
+	struct cnnacc_ctx *ctx;
+
+	if (args->pad)
+		return -EINVAL;
+	xa_lock(&cfile->contexts);
+	/* A reserved slot loads as NULL and must stay reserved. */
+	ctx = xa_load(&cfile->contexts, args->ctx_id);
+	if (ctx)
+		__xa_erase(&cfile->contexts, args->ctx_id);
+	xa_unlock(&cfile->contexts);
+	if (!ctx)
+		return -ENOENT;
+	cnnacc_ctx_kill(ctx);
+	cnnacc_ctx_put(ctx);
+	return 0;
+}
+
+/**
+ * cnnacc_ctx_query_ioctl() - DRM_IOCTL_CNNACC_CTX_QUERY
+ * @drm: DRM device
+ * @data: struct drm_cnnacc_ctx_query
+ * @file: DRM file
+ *
+ * Return: 0 or a negative error code
+ */
+int cnnacc_ctx_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_cnnacc_ctx_query *args = data;
+	u32 id = args->ctx_id;
+	struct cnnacc_ctx *ctx;
+
+	if (args->pad[0] || args->pad[1])
+		return -EINVAL;
+	ctx = cnnacc_ctx_get(file, id);
+	if (!ctx)
+		return -ENOENT;
+	spin_lock(&ctx->status_lock);
+	*args = ctx->status;
+	spin_unlock(&ctx->status_lock);
+	args->ctx_id = id;
+	cnnacc_ctx_put(ctx);
+	return 0;
+}
+
+/**
+ * cnnacc_eventfd_ioctl() - DRM_IOCTL_CNNACC_EVENTFD
+ * @drm: DRM device
+ * @data: struct drm_cnnacc_eventfd
+ * @file: DRM file
+ *
+ * Return: 0 or a negative error code
+ */
+int cnnacc_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_cnnacc_eventfd *args = data;
+	struct eventfd_ctx *event = NULL;
+	struct cnnacc_ctx *ctx;
+
+	if (args->flags & ~DRM_CNNACC_EVENTFD_REMOVE ||
+	    args->core >= to_cnnacc_device(drm)->core_count)
+		return -EINVAL;
+	if (!(args->flags & DRM_CNNACC_EVENTFD_REMOVE)) {
+		event = eventfd_ctx_fdget(args->fd);
+		if (IS_ERR(event))
+			return PTR_ERR(event);
+	}
+	ctx = cnnacc_ctx_get(file, args->ctx_id);
+	if (ctx) {
+		spin_lock(&ctx->event_lock);
+		swap(ctx->events[args->core], event);
+		spin_unlock(&ctx->event_lock);
+		cnnacc_ctx_put(ctx);
+	}
+	if (event)
+		eventfd_ctx_put(event);
+	return ctx ? 0 : -ENOENT;
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef CNNACC_CTX_H
+#define CNNACC_CTX_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include <drm/gpu_scheduler.h>
+
+#include <cnnacc_accel.h>
+#include <cnnacc_hw.h>
+
+#include "cnnacc_vm.h"
+
+struct cnnacc_device;
+struct cnnacc_job;
+struct drm_device;
+struct drm_file;
+struct drm_gem_object;
+struct eventfd_ctx;
+
+/**
+ * struct cnnacc_file - what belongs to an open file; its contexts hold it.
+ * @ref: reference count
+ * @contexts: its contexts by id
+ * @tables: page table pages of its contexts
+ * @engine_ns: time its jobs ran on each core
+ */
+struct cnnacc_file {
+	struct kref ref;
+	struct xarray contexts;
+	atomic_t tables;
+	atomic64_t engine_ns[CNNACC_MAX_CORES];
+};
+
+/**
+ * struct cnnacc_ctx - context: an address space and an entity per core.
+ * @ref: held by the file, by ioctls at work and by @destroy_work
+ * @cdev: device
+ * @file: file
+ * @link: in &cnnacc_device.contexts
+ * @hw_id: its id for the hardware
+ * @vm: address space
+ * @resv: GEM object whose reservation the private buffers share
+ * @entities: queues, by core
+ * @submit_lock: makes a SUBMIT whole; protects @dead and @seqno
+ * @dead: takes no more jobs
+ * @seqno: number of the last job
+ * @job_lock: protects @jobs
+ * @jobs: jobs not yet freed
+ * @idle: woken when @jobs becomes empty
+ * @destroy_work: tears it down once its jobs are gone
+ * @status_lock: protects @status
+ * @status: what CTX_QUERY returns
+ * @event_lock: protects @events
+ * @events: eventfds, by core
+ */
+struct cnnacc_ctx {
+	struct kref ref;
+	struct cnnacc_device *cdev;
+	struct cnnacc_file *file;
+	struct list_head link;
+	u32 hw_id;
+	struct cnnacc_vm vm;
+	struct drm_gem_object *resv;
+	struct drm_sched_entity entities[CNNACC_MAX_CORES];
+	struct mutex submit_lock;
+	bool dead;
+	u64 seqno;
+	spinlock_t job_lock;
+	struct list_head jobs;
+	wait_queue_head_t idle;
+	struct work_struct destroy_work;
+	spinlock_t status_lock;
+	struct drm_cnnacc_ctx_query status;
+	spinlock_t event_lock;
+	struct eventfd_ctx *events[CNNACC_MAX_CORES];
+};
+
+struct cnnacc_file *cnnacc_file_create(void);
+void cnnacc_file_close(struct cnnacc_file *file);
+
+struct cnnacc_ctx *cnnacc_ctx_get(struct drm_file *file, u32 id);
+void cnnacc_ctx_put(struct cnnacc_ctx *ctx);
+void cnnacc_ctx_kill_all(struct cnnacc_device *cdev);
+void cnnacc_ctx_add_job(struct cnnacc_ctx *ctx, struct cnnacc_job *job);
+void cnnacc_ctx_remove_job(struct cnnacc_ctx *ctx, struct cnnacc_job *job);
+void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 state,
+			   const struct cnnacc_completion *record);
+void cnnacc_ctx_job_lost(struct cnnacc_ctx *ctx);
+void cnnacc_ctx_signal_events(struct cnnacc_ctx *ctx, unsigned int core, u32 count);
+
+int cnnacc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int cnnacc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int cnnacc_ctx_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int cnnacc_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+#endif

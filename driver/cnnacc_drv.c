@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/module.h>
+#include <linux/slab.h>
+
+#include <drm/drm_accel.h>
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_gem_shmem_helper.h>
+#include <drm/drm_ioctl.h>
+#include <drm/drm_print.h>
+
+#include "cnnacc_ctx.h"
+#include "cnnacc_device.h"
+#include "cnnacc_gem.h"
+#include "cnnacc_pci.h"
+#include "cnnacc_uobj.h"
+
+/**
+ * DOC: driver
+ *
+ * What the DRM core calls: files, ioctls, and queries about the device.  Where to find
+ * the rest:
+ *
+ * ==================== =======================================================
+ * cnnacc_pci.c         probe of a PCI function
+ * cnnacc_device.c      bring-up, teardown, device reset; the lock order
+ * cnnacc_core.c        a core's hardware queue: packets, completions, recovery
+ * cnnacc_irq.c         interrupts
+ * cnnacc_gem.c         BO_CREATE, BO_INFO, BO_SYNC, BO_WAIT, PRIME
+ * cnnacc_vm.c          VM_BIND, page tables
+ * cnnacc_ctx.c         CTX_CREATE, CTX_DESTROY, CTX_QUERY, EVENTFD
+ * cnnacc_submit.c      SUBMIT
+ * cnnacc_job.c         checks of tasks, end of a job, fence errors
+ * cnnacc_gate.c        what a job waits for
+ * cnnacc_sched.c       scheduler callbacks, hardware fences, watchdog
+ * cnnacc_debugfs.c     debugfs
+ * compat/              differences between kernels
+ * ==================== =======================================================
+ *
+ * Versions: 1.0 is the first.
+ */
+
+static int cnnacc_open(struct drm_device *drm, struct drm_file *file)
+{
+	file->driver_priv = cnnacc_file_create();
+	return file->driver_priv ? 0 : -ENOMEM;
+}
+
+static void cnnacc_postclose(struct drm_device *drm, struct drm_file *file)
+{
+	cnnacc_file_close(file->driver_priv);
+}
+
+static void cnnacc_show_fdinfo(struct drm_printer *p, struct drm_file *file)
+{
+	struct cnnacc_device *cdev = to_cnnacc_device(file->minor->dev);
+	struct cnnacc_file *cfile = file->driver_priv;
+	unsigned int i;
+
+	/* Cores are gone with the device. */
+	if (drm_dev_is_unplugged(&cdev->drm))
+		return;
+	for (i = 0; i < cdev->core_count; i++)
+		drm_printf(p, "drm-engine-%s:\t%lld ns\n", cdev->cores[i]->name,
+			   atomic64_read(&cfile->engine_ns[i]));
+	drm_show_memory_stats(p, file);
+}
+
+static int cnnacc_query_device(struct cnnacc_device *cdev, struct drm_cnnacc_dev_query *args)
+{
+	struct drm_cnnacc_dev_info info = {
+		.hw_version = cdev->hw_version,
+		.features = cdev->features,
+		.core_count = cdev->core_count,
+		.clock_hz = cdev->clock_hz,
+		.va_bits = CNNACC_VA_BITS,
+		.page_size = max_t(u32, PAGE_SIZE, CNNACC_PAGE_SIZE),
+		.max_contexts = CNNACC_MAX_CONTEXTS,
+		.max_bind_ops = CNNACC_MAX_BIND_OPS,
+		.max_sync_ops = CNNACC_MAX_SYNC_OPS,
+		.max_jobs = CNNACC_MAX_JOBS,
+		.max_tasks = CNNACC_MAX_TASKS,
+		.max_syncs = CNNACC_MAX_SYNCS,
+		.max_bos = CNNACC_MAX_BOS,
+		.max_bo_size = CNNACC_MAX_BO_SIZE,
+		.reset_count = atomic64_read(&cdev->reset_count),
+		.timestamp_ns = cnnacc_device_read_pair(cdev, CNNACC_REG_TIME_LO),
+	};
+
+	return cnnacc_uobj_put(args->pointer, &args->size, &info, sizeof(info));
+}
+
+static int cnnacc_query_cores(struct cnnacc_device *cdev, struct drm_cnnacc_dev_query *args)
+{
+	struct drm_cnnacc_core_info info[CNNACC_MAX_CORES];
+	unsigned int i;
+
+	for (i = 0; i < cdev->core_count; i++)
+		info[i] = cdev->cores[i]->info;
+	return cnnacc_uobj_put(args->pointer, &args->size, info,
+			       cdev->core_count * sizeof(info[0]));
+}
+
+static int cnnacc_dev_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct cnnacc_device *cdev = to_cnnacc_device(drm);
+	struct drm_cnnacc_dev_query *args = data;
+	int ret = -EINVAL, idx;
+
+	if (!drm_dev_enter(drm, &idx))
+		return -ENODEV;
+	if (args->type == DRM_CNNACC_DEV_QUERY_DEV_INFO)
+		ret = cnnacc_query_device(cdev, args);
+	else if (args->type == DRM_CNNACC_DEV_QUERY_CORE_INFO)
+		ret = cnnacc_query_cores(cdev, args);
+	drm_dev_exit(idx);
+	return ret;
+}
+
+static int cnnacc_reg_rw_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct cnnacc_device *cdev = to_cnnacc_device(drm);
+	struct drm_cnnacc_reg_rw *args = data;
+	int idx;
+
+	if (args->flags & ~DRM_CNNACC_REG_WRITE || args->pad ||
+	    args->offset % 4 || args->offset >= CNNACC_REGS_SIZE)
+		return -EINVAL;
+	if (!drm_dev_enter(drm, &idx))
+		return -ENODEV;
+	if (args->flags & DRM_CNNACC_REG_WRITE)
+		cnnacc_write(cdev, args->offset, args->value);
+	else
+		args->value = cnnacc_read(cdev, args->offset);
+	drm_dev_exit(idx);
+	return 0;
+}
+
+static const struct drm_ioctl_desc cnnacc_ioctls[] = {
+#define CNNACC_IOCTL(id, func, flags) \
+	DRM_IOCTL_DEF_DRV(CNNACC_##id, cnnacc_##func##_ioctl, DRM_RENDER_ALLOW | (flags))
+	CNNACC_IOCTL(DEV_QUERY, dev_query, 0),
+	CNNACC_IOCTL(CTX_CREATE, ctx_create, 0),
+	CNNACC_IOCTL(CTX_DESTROY, ctx_destroy, 0),
+	CNNACC_IOCTL(CTX_QUERY, ctx_query, 0),
+	CNNACC_IOCTL(BO_CREATE, bo_create, 0),
+	CNNACC_IOCTL(BO_INFO, bo_info, 0),
+	CNNACC_IOCTL(BO_SYNC, bo_sync, 0),
+	CNNACC_IOCTL(BO_WAIT, bo_wait, 0),
+	CNNACC_IOCTL(VM_BIND, vm_bind, 0),
+	CNNACC_IOCTL(SUBMIT, submit, 0),
+	CNNACC_IOCTL(EVENTFD, eventfd, 0),
+	CNNACC_IOCTL(REG_RW, reg_rw, DRM_ROOT_ONLY),
+};
+
+static const struct file_operations cnnacc_fops = {
+	.owner = THIS_MODULE,
+#if IS_ENABLED(CONFIG_DRM_ACCEL)
+	DRM_ACCEL_FOPS,
+#else
+	DRM_GEM_FOPS,
+	.fop_flags = FOP_UNSIGNED_OFFSET,
+#endif
+	.show_fdinfo = drm_show_fdinfo,
+};
+
+/* Kernels without accel nodes get a render node. */
+#define CNNACC_NODE (IS_ENABLED(CONFIG_DRM_ACCEL) ? DRIVER_COMPUTE_ACCEL : DRIVER_RENDER)
+
+const struct drm_driver cnnacc_drm_driver = {
+	.driver_features = CNNACC_NODE | DRIVER_GEM | DRIVER_SYNCOBJ | DRIVER_SYNCOBJ_TIMELINE,
+	.open = cnnacc_open,
+	.postclose = cnnacc_postclose,
+	.show_fdinfo = cnnacc_show_fdinfo,
+	.gem_create_object = cnnacc_gem_create_object,
+	.gem_prime_import_sg_table = drm_gem_shmem_prime_import_sg_table,
+	.ioctls = cnnacc_ioctls,
+	.num_ioctls = ARRAY_SIZE(cnnacc_ioctls),
+	.fops = &cnnacc_fops,
+	.name = "cnnacc",
+	.desc = "CNN accelerator",
+	.major = DRM_CNNACC_VERSION_MAJOR,
+	.minor = DRM_CNNACC_VERSION_MINOR,
+};
+
+static int __init cnnacc_init(void)
+{
+	return cnnacc_pci_register();
+}
+module_init(cnnacc_init);
+
+static void __exit cnnacc_exit(void)
+{
+	cnnacc_pci_unregister();
+}
+module_exit(cnnacc_exit);
+
+MODULE_DESCRIPTION("CNN accelerator");
+MODULE_AUTHOR("The cnnacc authors");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/dma-buf.h>
+#include <linux/dma-mapping.h>
+#include <linux/dma-resv.h>
+#include <linux/slab.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_file.h>
+#include <drm/drm_gem.h>
+#include <drm/drm_utils.h>
+
+#include "cnnacc_ctx.h"
+#include "cnnacc_device.h"
+#include "cnnacc_gem.h"
+#include "cnnacc_uobj.h"
+
+/**
+ * DOC: buffers
+ *
+ * Buffers are shmem GEM objects, so their memory is the owner's (memcg).  A private
+ * buffer shares the reservation object of its context: a job adds its fence once
+ * for all of them.  A buffer's pages stay where they are once it is mapped.
+ */
+
+static void cnnacc_gem_free(struct drm_gem_object *obj)
+{
+	struct drm_gem_object *resv = to_cnnacc_bo(obj)->resv;
+
+	drm_gem_shmem_object_free(obj);
+	if (resv)
+		drm_gem_object_put(resv);
+}
+
+static struct dma_buf *cnnacc_gem_export(struct drm_gem_object *obj, int flags)
+{
+	if (to_cnnacc_bo(obj)->resv)
+		return ERR_PTR(-EINVAL);
+	return drm_gem_prime_export(obj, flags);
+}
+
+static enum drm_gem_object_status cnnacc_gem_status(struct drm_gem_object *obj)
+{
+	return drm_gem_is_imported(obj) || to_cnnacc_bo(obj)->base.pages ?
+		DRM_GEM_OBJECT_RESIDENT : 0;
+}
+
+static const struct drm_gem_object_funcs cnnacc_gem_funcs = {
+	.free = cnnacc_gem_free,
+	.print_info = drm_gem_shmem_object_print_info,
+	.export = cnnacc_gem_export,
+	.pin = drm_gem_shmem_object_pin,
+	.unpin = drm_gem_shmem_object_unpin,
+	.get_sg_table = drm_gem_shmem_object_get_sg_table,
+	.vmap = drm_gem_shmem_object_vmap,
+	.vunmap = drm_gem_shmem_object_vunmap,
+	.mmap = drm_gem_shmem_object_mmap,
+	.status = cnnacc_gem_status,
+	.vm_ops = &drm_gem_shmem_vm_ops,
+};
+
+static void cnnacc_gem_free_resv(struct drm_gem_object *obj)
+{
+	drm_gem_object_release(obj);
+	kfree(obj);
+}
+
+static const struct drm_gem_object_funcs cnnacc_gem_resv_funcs = {
+	.free = cnnacc_gem_free_resv,
+};
+
+/**
+ * cnnacc_gem_create_object() - &drm_driver.gem_create_object
+ * @drm: DRM device
+ * @size: bytes
+ *
+ * Return: the object or an error pointer
+ */
+struct drm_gem_object *cnnacc_gem_create_object(struct drm_device *drm, size_t size)
+{
+	struct cnnacc_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
+
+	if (!bo)
+		return ERR_PTR(-ENOMEM);
+	bo->base.base.funcs = &cnnacc_gem_funcs;
+	return &bo->base.base;
+}
+
+/**
+ * cnnacc_gem_create_resv() - Make an object for its reservation only
+ * @drm: DRM device
+ *
+ * Return: the object or NULL
+ */
+struct drm_gem_object *cnnacc_gem_create_resv(struct drm_device *drm)
+{
+	struct drm_gem_object *obj = kzalloc(sizeof(*obj), GFP_KERNEL_ACCOUNT);
+
+	if (!obj)
+		return NULL;
+	obj->funcs = &cnnacc_gem_resv_funcs;
+	drm_gem_private_object_init(drm, obj, PAGE_SIZE);
+	return obj;
+}
+
+/**
+ * cnnacc_gem_usable() - May a context use a buffer?
+ * @obj: buffer
+ * @ctx: context
+ *
+ * Return: true unless it is private to another context
+ */
+bool cnnacc_gem_usable(struct drm_gem_object *obj, struct cnnacc_ctx *ctx)
+{
+	struct cnnacc_bo *bo = to_cnnacc_bo(obj);
+
+	return !bo->resv || bo->resv == ctx->resv;
+}
+
+static int cnnacc_bo_create(struct drm_file *file, struct drm_gem_object *resv,
+			    struct drm_cnnacc_bo_create *args)
+{
+	struct cnnacc_device *cdev = to_cnnacc_device(file->minor->dev);
+	struct drm_gem_shmem_object *shmem;
+	struct sg_table *sgt;
+	struct cnnacc_bo *bo;
+	int ret = 0;
+
+	shmem = drm_gem_shmem_create(&cdev->drm, args->size);
+	if (IS_ERR(shmem))
+		return PTR_ERR(shmem);
+	bo = to_cnnacc_bo(&shmem->base);
+	bo->use = args->use;
+	bo->flags = args->flags;
+	shmem->map_wc = !(args->flags & DRM_CNNACC_BO_CACHED) &&
+			!(cdev->features & CNNACC_FEATURE_COHERENT);
+	if (resv) {
+		drm_gem_object_get(resv);
+		bo->resv = resv;
+		shmem->base.resv = resv->resv;
+	}
+	/* Mapping for DMA writes the zeroes back that a cache may hold. */
+	if (shmem->map_wc) {
+		sgt = drm_gem_shmem_get_pages_sgt(shmem);
+		ret = PTR_ERR_OR_ZERO(sgt);
+	}
+	args->size = shmem->base.size;
+	if (!ret)
+		ret = drm_gem_handle_create(file, &shmem->base, &args->handle);
+	drm_gem_object_put(&shmem->base);
+	return ret;
+}
+
+/**
+ * cnnacc_bo_create_ioctl() - DRM_IOCTL_CNNACC_BO_CREATE
+ * @drm: DRM device
+ * @data: struct drm_cnnacc_bo_create
+ * @file: DRM file
+ *
+ * Return: 0 or a negative error code
+ */
+int cnnacc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_cnnacc_bo_create *args = data;
+	struct cnnacc_ctx *ctx = NULL;
+	int ret, idx;
+
+	if (args->flags & ~(DRM_CNNACC_BO_CACHED | DRM_CNNACC_BO_PRIVATE) ||
+	    args->use > DRM_CNNACC_BO_PROGRAM ||
+	    !args->size || args->size > CNNACC_MAX_BO_SIZE ||
+	    (args->ctx_id && !(args->flags & DRM_CNNACC_BO_PRIVATE)))
+		return -EINVAL;
+	if (args->flags & DRM_CNNACC_BO_PRIVATE) {
+		ctx = cnnacc_ctx_get(file, args->ctx_id);
+		if (!ctx)
+			return -ENOENT;
+	}
+	ret = -ENODEV;
+	if (drm_dev_enter(drm, &idx)) {
+		ret = cnnacc_bo_create(file, ctx ? ctx->resv : NULL, args);
+		drm_dev_exit(idx);
+	}
+	if (ctx)
+		cnnacc_ctx_put(ctx);
+	return ret;
+}
+
+/**
+ * cnnacc_bo_info_ioctl() - DRM_IOCTL_CNNACC_BO_INFO
+ * @drm: DRM device
+ * @data: struct drm_cnnacc_bo_info
+ * @file: DRM file
+ *
+ * Return: 0 or a negative error code
+ */
+int cnnacc_bo_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_cnnacc_bo_info *args = data;
+	struct drm_gem_object *obj;
+	struct cnnacc_bo *bo;
+
+	if (args->pad)
+		return -EINVAL;
+	obj = drm_gem_object_lookup(file, args->handle);
+	if (!obj)
+		return -ENOENT;
+	bo = to_cnnacc_bo(obj);
+	args->flags = bo->flags;
+	args->use = bo->use;
+	args->size = obj->size;
+	args->mmap_offset = drm_vma_node_offset_addr(&obj->vma_node);
+	if (drm_gem_is_imported(obj)) {
+		args->flags |= DRM_CNNACC_BO_IMPORTED;
+		args->mmap_offset = 0;
+	}
+	drm_gem_object_put(obj);
+	return 0;
+}
+
+static void cnnacc_bo_sync_range(struct device *dev, struct sg_table *sgt,
+				 const struct drm_cnnacc_bo_sync_op *op)
+{
+	u64 end = op->offset + op->size, at = 0, from, to;
+	struct scatterlist *sg;
+	int i;
+
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		from = max(op->offset, at);
+		to = min(end, at + sg_dma_len(sg));
+		if (from < to && op->flags & DRM_CNNACC_BO_SYNC_FOR_DEVICE)
+			dma_sync_single_for_device(dev, sg_dma_address(sg) + (from - at),
+						   to - from, DMA_BIDIRECTIONAL);
+		else if (from < to)
+			dma_sync_single_for_cpu(dev, sg_dma_address(sg) + (from - at),
+						to - from, DMA_BIDIRECTIONAL);
+		at += sg_dma_len(sg);
+	}
+}
+
+static int cnnacc_bo_sync(struct cnnacc_device *cdev, struct drm_file *file,
+			  const struct drm_cnnacc_bo_sync_op *op)
+{
+	struct drm_gem_object *obj;
+	struct sg_table *sgt;
+	int ret = 0;
+
+	if (op->flags != DRM_CNNACC_BO_SYNC_FOR_DEVICE &&
+	    op->flags != DRM_CNNACC_BO_SYNC_FOR_CPU)
+		return -EINVAL;
+	obj = drm_gem_object_lookup(file, op->handle);
+	if (!obj)
+		return -ENOENT;
+	if (op->offset > obj->size || op->size > obj->size - op->offset)
+		ret = -EINVAL;
+	/* The exporter keeps an imported buffer coherent (DMA_BUF_IOCTL_SYNC). */
+	if (ret || drm_gem_is_imported(obj) || cdev->features & CNNACC_FEATURE_COHERENT)
+		goto out;
+	sgt = drm_gem_shmem_get_pages_sgt(&to_cnnacc_bo(obj)->base);
+	ret = PTR_ERR_OR_ZERO(sgt);
+	if (!ret)
+		cnnacc_bo_sync_range(cdev->drm.dev, sgt, op);
+out:
+	drm_gem_object_put(obj);
+	return ret;
+}
+
+/**
+ * cnnacc_bo_sync_ioctl() - DRM_IOCTL_CNNACC_BO_SYNC
+ * @drm: DRM device
+ * @data: struct drm_cnnacc_bo_sync
+ * @file: DRM file
+ *
+ * Return: 0 or a negative error code
+ */
+int cnnacc_bo_sync_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_cnnacc_bo_sync *args = data;
+	struct drm_cnnacc_bo_sync_op *ops;
+	int ret = 0, idx;
+	u32 i;
+
+	ops = cnnacc_uobj_get_array(&args->ops, CNNACC_MAX_SYNC_OPS, sizeof(*ops));
+	if (IS_ERR_OR_NULL(ops))
+		return PTR_ERR_OR_ZERO(ops);
+	if (drm_dev_enter(drm, &idx)) {
+		for (i = 0; i < args->ops.count && !ret; i++)
+			ret = cnnacc_bo_sync(to_cnnacc_device(drm), file, &ops[i]);
+		drm_dev_exit(idx);
+	} else {
+		ret = -ENODEV;
+	}
+	kvfree(ops);
+	return ret;
+}
+
+/**
+ * cnnacc_bo_wait_ioctl() - DRM_IOCTL_CNNACC_BO_WAIT
+ * @drm: DRM device
+ * @data: struct drm_cnnacc_bo_wait
+ * @file: DRM file
+ *
+ * Return: 0 or a negative error code
+ */
+int cnnacc_bo_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_cnnacc_bo_wait *args = data;
+	struct drm_gem_object *obj;
+	enum dma_resv_usage usage;
+	unsigned long timeout;
+	long ret;
+
+	if (args->flags & ~DRM_CNNACC_BO_WAIT_WRITE)
+		return -EINVAL;
+	obj = drm_gem_object_lookup(file, args->handle);
+	if (!obj)
+		return -ENOENT;
+
+	usage = dma_resv_usage_rw(!(args->flags & DRM_CNNACC_BO_WAIT_WRITE));
+	/* Any job of its context may write a private buffer. */
+	if (to_cnnacc_bo(obj)->resv)
+		usage = DMA_RESV_USAGE_BOOKKEEP;
+	timeout = args->timeout_ns > 0 ? drm_timeout_abs_to_jiffies(args->timeout_ns) : 0;
+	ret = dma_resv_wait_timeout(obj->resv, usage, true, timeout);
+	if (!ret)
+		ret = timeout ? -ETIMEDOUT : -EBUSY;
+	drm_gem_object_put(obj);
+	return ret < 0 ? ret : 0;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef CNNACC_GEM_H
+#define CNNACC_GEM_H
+
+#include <drm/drm_gem_shmem_helper.h>
+
+struct cnnacc_ctx;
+struct drm_device;
+struct drm_file;
+
+/**
+ * struct cnnacc_bo - buffer object.
+ * @base: shmem object
+ * @use: enum drm_cnnacc_bo_use
+ * @flags: DRM_CNNACC_BO_*
+ * @resv: object that lends its reservation to a private buffer; held, else NULL
+ */
+struct cnnacc_bo {
+	struct drm_gem_shmem_object base;
+	u32 use;
+	u32 flags;
+	struct drm_gem_object *resv;
+};
+
+static inline struct cnnacc_bo *to_cnnacc_bo(struct drm_gem_object *obj)
+{
+	return container_of(to_drm_gem_shmem_obj(obj), struct cnnacc_bo, base);
+}
+
+struct drm_gem_object *cnnacc_gem_create_object(struct drm_device *drm, size_t size);
+struct drm_gem_object *cnnacc_gem_create_resv(struct drm_device *drm);
+bool cnnacc_gem_usable(struct drm_gem_object *obj, struct cnnacc_ctx *ctx);
+
+int cnnacc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int cnnacc_bo_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int cnnacc_bo_sync_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int cnnacc_bo_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+
+#endif

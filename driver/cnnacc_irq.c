@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/interrupt.h>
+
+#include <drm/drm_print.h>
+
+#include "cnnacc_device.h"
+
+/**
+ * DOC: interrupts
+ *
+ * The hard handler acknowledges; the threaded one looks at what the device wrote, counts
+ * events and signals fences.  A vector knows which status bits are its own, so one
+ * wire for all is served by a single vector with all bits.
+ */
+
+/* Clearing the status bit clears the report, so it is read first. */
+static void cnnacc_irq_save_error(struct cnnacc_device *cdev)
+{
+	cdev->shell_error.code = cnnacc_read(cdev, CNNACC_REG_ERR_CODE);
+	cdev->shell_error.core = cnnacc_read(cdev, CNNACC_REG_ERR_CORE);
+	cdev->shell_error.addr = cnnacc_device_read_pair(cdev, CNNACC_REG_ERR_ADDR_LO);
+}
+
+static irqreturn_t cnnacc_irq_hard(int irq, void *arg)
+{
+	struct cnnacc_vector *vector = arg;
+	struct cnnacc_device *cdev = vector->cdev;
+	u32 status = cnnacc_read(cdev, CNNACC_REG_IRQ_STATUS);
+
+	if (status == ~0u)	/* gone from the bus */
+		return IRQ_NONE;
+	status &= vector->mask;
+	if (!status)
+		return IRQ_NONE;
+
+	if (status & CNNACC_IRQ_ERROR)
+		cnnacc_irq_save_error(cdev);
+	cnnacc_write(cdev, CNNACC_REG_IRQ_STATUS, status);
+	atomic_or(status, &vector->pending);
+	return IRQ_WAKE_THREAD;
+}
+
+static void cnnacc_irq_error(struct cnnacc_device *cdev)
+{
+	struct cnnacc_shell_report *report = &cdev->shell_error;
+
+	drm_err_ratelimited(&cdev->drm, "shell error %u, core %u, address %#llx\n",
+			    report->code, report->core, report->addr);
+	switch (report->code) {
+	case CNNACC_SHELL_PACKET_READ:
+	case CNNACC_SHELL_COMPL_WRITE:
+		if (report->core < cdev->core_count)
+			cnnacc_core_break(cdev->cores[report->core]);
+		break;
+	default:
+		break;
+	}
+}
+
+static irqreturn_t cnnacc_irq_thread(int irq, void *arg)
+{
+	struct cnnacc_vector *vector = arg;
+	struct cnnacc_device *cdev = vector->cdev;
+	u32 pending = atomic_xchg(&vector->pending, 0);
+	unsigned int i;
+
+	for (i = 0; i < cdev->core_count; i++)
+		if (pending & (CNNACC_IRQ_CORE(i) | CNNACC_IRQ_EVENT(i)))
+			cnnacc_core_process(cdev->cores[i]);
+	if (pending & CNNACC_IRQ_ERROR)
+		cnnacc_irq_error(cdev);
+	return IRQ_HANDLED;
+}
+
+/**
+ * cnnacc_irq_enable() - Have the device raise interrupts
+ * @cdev: device
+ */
+void cnnacc_irq_enable(struct cnnacc_device *cdev)
+{
+	u32 mask = CNNACC_IRQ_ERROR;
+	unsigned int i;
+
+	for (i = 0; i < cdev->core_count; i++)
+		mask |= CNNACC_IRQ_CORE(i) | CNNACC_IRQ_EVENT(i);
+	cnnacc_write(cdev, CNNACC_REG_IRQ_ENABLE, mask);
+}
+
+/**
+ * cnnacc_irq_init() - Request a device's interrupts
+ * @cdev: device
+ *
+ * Return: 0 or a negative error code
+ */
+int cnnacc_irq_init(struct cnnacc_device *cdev)
+{
+	struct cnnacc_vector *vector;
+	unsigned int i;
+	int ret;
+
+	for (i = 0; i <= cdev->core_count; i++) {
+		vector = &cdev->vectors[i];
+		vector->cdev = cdev;
+		vector->mask = i < cdev->core_count ?
+			CNNACC_IRQ_CORE(i) | CNNACC_IRQ_EVENT(i) : CNNACC_IRQ_ERROR;
+		ret = cdev->bus->irq(cdev->drm.dev, i);
+		if (ret < 0)
+			goto err;
+		vector->irq = ret;
+		ret = request_threaded_irq(vector->irq, cnnacc_irq_hard, cnnacc_irq_thread,
+					   0, dev_name(cdev->drm.dev), vector);
+		if (ret)
+			goto err;
+		cdev->vector_count++;
+	}
+	return 0;
+err:
+	cnnacc_irq_fini(cdev);
+	return ret;
+}
+
+/**
+ * cnnacc_irq_fini() - Free a device's interrupts
+ * @cdev: device
+ *
+ * When this returns no handler runs any more.
+ */
+void cnnacc_irq_fini(struct cnnacc_device *cdev)
+{
+	unsigned int i;
+
+	cnnacc_write(cdev, CNNACC_REG_IRQ_ENABLE, 0);
+	for (i = 0; i < cdev->vector_count; i++)
+		free_irq(cdev->vectors[i].irq, &cdev->vectors[i]);
+	cdev->vector_count = 0;
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/module.h>
+#include <linux/pci.h>
+
+#include "cnnacc_device.h"
+#include "cnnacc_pci.h"
+
+/**
+ * DOC: PCI glue
+ *
+ * All that is known about PCI: BAR, vectors and bus mastering.
+ */
+
+static int cnnacc_pci_irq(struct device *dev, unsigned int vector)
+{
+	return pci_irq_vector(to_pci_dev(dev), vector);
+}
+
+static void cnnacc_pci_stop_dma(struct device *dev)
+{
+	pci_clear_master(to_pci_dev(dev));
+}
+
+static const struct cnnacc_bus cnnacc_pci_bus = {
+	.irq = cnnacc_pci_irq,
+	.stop_dma = cnnacc_pci_stop_dma,
+};
+
+static void cnnacc_pci_free_vectors(void *data)
+{
+	pci_free_irq_vectors(data);
+}
+
+static int cnnacc_pci_alloc_vectors(struct pci_dev *pdev, unsigned int count)
+{
+	int ret;
+
+	ret = pci_alloc_irq_vectors(pdev, count, count, PCI_IRQ_MSIX);
+	if (ret < 0)
+		return dev_err_probe(&pdev->dev, ret, "no %u MSI-X vectors\n", count);
+	return devm_add_action_or_reset(&pdev->dev, cnnacc_pci_free_vectors, pdev);
+}
+
+static int cnnacc_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
+{
+	struct cnnacc_device *cdev;
+	void __iomem *regs;
+	int ret;
+
+	ret = pcim_enable_device(pdev);
+	if (ret)
+		return dev_err_probe(&pdev->dev, ret, "cannot enable the device\n");
+	if (pci_resource_len(pdev, CNNACC_PCI_BAR_REGS) < CNNACC_REGS_SIZE)
+		return dev_err_probe(&pdev->dev, -ENODEV, "BAR %u is too small\n",
+				     CNNACC_PCI_BAR_REGS);
+	regs = pcim_iomap_region(pdev, CNNACC_PCI_BAR_REGS, "cnnacc");
+	if (IS_ERR(regs))
+		return dev_err_probe(&pdev->dev, PTR_ERR(regs), "cannot map BAR %u\n",
+				     CNNACC_PCI_BAR_REGS);
+
+	cdev = cnnacc_device_create(&pdev->dev, regs, &cnnacc_pci_bus);
+	if (IS_ERR(cdev))
+		return PTR_ERR(cdev);
+	ret = cnnacc_pci_alloc_vectors(pdev, cdev->core_count + 1);
+	if (ret)
+		return ret;
+	pci_set_drvdata(pdev, cdev);
+	pci_set_master(pdev);
+	ret = cnnacc_device_start(cdev);
+	if (ret)
+		pci_clear_master(pdev);
+	return ret;
+}
+
+static void cnnacc_pci_remove(struct pci_dev *pdev)
+{
+	cnnacc_device_stop(pci_get_drvdata(pdev));
+	pci_clear_master(pdev);
+}
+
+static const struct pci_device_id cnnacc_pci_ids[] = {
+	{ PCI_DEVICE(CNNACC_PCI_VENDOR_ID, CNNACC_PCI_DEVICE_ID) },
+	{ }
+};
+MODULE_DEVICE_TABLE(pci, cnnacc_pci_ids);
+
+static struct pci_driver cnnacc_pci_driver = {
+	.name = "cnnacc",
+	.id_table = cnnacc_pci_ids,
+	.probe = cnnacc_pci_probe,
+	.remove = cnnacc_pci_remove,
+	.shutdown = cnnacc_pci_remove,
+};
+
+/**
+ * cnnacc_pci_register() - Start to serve PCI functions
+ *
+ * Return: 0 or a negative error code
+ */
+int cnnacc_pci_register(void)
+{
+	return pci_register_driver(&cnnacc_pci_driver);
+}
+
+/**
+ * cnnacc_pci_unregister() - Let go of all PCI functions
+ */
+void cnnacc_pci_unregister(void)
+{
+	pci_unregister_driver(&cnnacc_pci_driver);
+}

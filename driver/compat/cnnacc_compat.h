@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The few kernel interfaces that differ between the kernels we build on, behind
+ * thin inlines; compat/probe.sh finds out which form a kernel has.
+ */
+#ifndef CNNACC_COMPAT_H
+#define CNNACC_COMPAT_H
+
+#include <linux/spinlock.h>
+
+#include <drm/drm_file.h>
+#include <drm/gpu_scheduler.h>
+
+#ifdef CNNACC_NO_HEADERS
+#error "the kernel headers were not found"
+#endif
+
+/* One run queue per priority, one job in flight. */
+static inline int cnnacc_compat_sched_init(struct drm_gpu_scheduler *sched,
+					   const struct drm_sched_backend_ops *ops,
+					   struct workqueue_struct *timeout_wq,
+					   long timeout, const char *name,
+					   struct device *dev)
+{
+#ifdef HAVE_SCHED_INIT_ARGS
+	const struct drm_sched_init_args args = {
+		.ops = ops,
+		.timeout_wq = timeout_wq,
+#ifdef HAVE_SCHED_NUM_RQS
+		.num_rqs = DRM_SCHED_PRIORITY_COUNT,
+#endif
+		.credit_limit = 1,
+		.timeout = timeout,
+		.name = name,
+		.dev = dev,
+	};
+
+	return drm_sched_init(sched, &args);
+#else
+	return drm_sched_init(sched, ops, NULL, DRM_SCHED_PRIORITY_COUNT, 1, 0,
+			      timeout, timeout_wq, NULL, name, dev);
+#endif
+}
+
+static inline int cnnacc_compat_sched_job_init(struct drm_sched_job *job,
+					       struct drm_sched_entity *entity,
+					       void *owner, struct drm_file *file)
+{
+#ifdef HAVE_SCHED_JOB_CLIENT_ID
+	return drm_sched_job_init(job, entity, 1, owner, file->client_id);
+#else
+	return drm_sched_job_init(job, entity, 1, owner);
+#endif
+}
+
+/*
+ * Ends a timedout_job callback that dealt with the job itself, or found it alive:
+ * the job goes back to the scheduler, which frees it once its fence is signalled.
+ */
+static inline enum drm_gpu_sched_stat
+cnnacc_compat_sched_give_back(struct drm_sched_job *job)
+{
+#ifdef HAVE_SCHED_STAT_NO_HANG
+	return DRM_GPU_SCHED_STAT_NO_HANG;
+#else
+	struct drm_gpu_scheduler *sched = job->sched;
+
+	spin_lock(&sched->job_list_lock);
+	list_add(&job->list, &sched->pending_list);
+	spin_unlock(&sched->job_list_lock);
+	/* The scheduler is not stopped: this only has it look for finished jobs. */
+	drm_sched_wqueue_start(sched);
+	return DRM_GPU_SCHED_STAT_NOMINAL;
+#endif
+}
+
+#endif
