@@ -774,8 +774,10 @@ static bool do_exec(struct golden_ccp *ccp, uint32_t insn)
 	struct work work = { 0 };
 	int field = units[unit](ccp, &work);
 
-	if (field)
+	if (field) {
+		ccp->coverage.field[unit][field]++;
 		return fail_field(ccp, field);
+	}
 	ccp->coverage.unit[unit]++;
 	account_exec(ccp, &work);
 	return true;
@@ -884,8 +886,10 @@ static bool do_dma(struct golden_ccp *ccp, uint32_t insn, bool load)
 		spend(ccp, 1);
 		return true;
 	}
-	if (first + length > lines)
+	if (first + length > lines) {
+		ccp->coverage.range_dma++;
 		return fail_field(ccp, CNNACC_CCP_RANGE_DMA);
+	}
 	if (load)
 		access = target == CNNACC_CCP_TGT_ICACHE ? CNNACC_ACCESS_EXEC : CNNACC_ACCESS_READ;
 	if (!move_lines(ccp, load, va, local + first * LINE, length, access))
@@ -988,7 +992,10 @@ static bool boot(struct golden_ccp *ccp)
 	ccp->stats->dma_cycles = cost;
 	ccp->stats->mem_read_bytes = lines * LINE;
 	ccp->stats->local_write_bytes = lines * LINE;
-	return within_limit(ccp);
+	if (within_limit(ccp))
+		return true;
+	ccp->coverage.limit_boot++;
+	return false;
 }
 
 /* One instruction with the checks around it; false at the end of the job. */
@@ -1002,8 +1009,10 @@ static bool step(struct golden_ccp *ccp)
 	if (!execute(ccp, insn, &next))
 		return false;
 	ccp->stats->instructions++;
-	if (!within_limit(ccp))
+	if (!within_limit(ccp)) {
+		ccp->coverage.limit[bits(insn, 31, 28)]++;
 		return false;
+	}
 	if (bits(insn, 31, 28) == CNNACC_CCP_NOP)
 		return false;
 	ccp->regs.pc = next;
@@ -1018,10 +1027,7 @@ static void finish(struct golden_ccp *ccp)
 	stats->stall_cycles += stats->cycles - ccp->clock.t;
 	stats->jobs = 1;
 	ccp->status->pc = ccp->regs.pc;
-	ccp->coverage.code[ccp->status->status_code % 32]++;
-	if (ccp->status->status_code == CNNACC_CCP_E_CFG ||
-	    ccp->status->status_code == CNNACC_CCP_E_RANGE)
-		ccp->coverage.field[ccp->status->detail % 32]++;
+	ccp->coverage.code[ccp->status->status_code]++;
 }
 
 static void ccp_run(void *priv, const struct golden_job *job, const struct golden_memory *memory,

@@ -34,15 +34,18 @@ void golden_ccp_destroy(struct golden_ccp *ccp);
 void golden_ccp_core(struct golden_ccp *ccp, struct golden_core *core);
 const struct golden_ccp_regs *golden_ccp_regs(const struct golden_ccp *ccp);
 
-/** enum golden_ccp_event - what coverage counts besides codes and fields. */
+/** struct golden_ccp_coverage - how often each thing was seen. */
 struct golden_ccp_coverage {
 	uint64_t op[16];
-	uint64_t unit[4];
-	uint64_t field[32];	/* enum cnnacc_ccp_field */
-	uint64_t code[32];	/* status codes */
+	uint64_t unit[4];		/* EXECs that ran */
+	uint64_t field[4][20];		/* per unit, enum cnnacc_ccp_field */
+	uint64_t range_dma;
+	uint64_t code[21];		/* of finished jobs */
+	uint64_t limit[16];		/* opcode that exceeded the cycle limit */
+	uint64_t limit_boot;
 	uint64_t conv_continued;
 	uint64_t conv_partial;
-	uint64_t conv_overrun;	/* tile past the map's edge */
+	uint64_t conv_overrun;		/* tile past the map's edge */
 	uint64_t bnz_taken;
 	uint64_t stalled;
 };

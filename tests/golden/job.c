@@ -3,11 +3,13 @@
 
 #include <string.h>
 
-void job_begin(struct job *job, uint8_t *image, struct prng *prng)
+void job_begin(struct job *job, struct image *image, struct prng *prng)
 {
+	image->hole_length = 0;
 	job->space.image = image;
 	space_reset(&job->space, prng);
 	job->program.length = 0;
+	job->segments = 0;
 	job->regions = 0;
 	memset(&job->packet, 0, sizeof(job->packet));
 	job->packet.root = job->space.root;
@@ -31,22 +33,24 @@ static uint64_t lines_of(uint64_t bytes)
 	return (bytes + CNNACC_LINE_SIZE - 1) / CNNACC_LINE_SIZE;
 }
 
-void job_finish_short(struct job *job, uint32_t program_va, uint32_t stats_va, unsigned int words)
+static void write_code(struct job *job, uint32_t va, const struct program *code)
 {
 	uint8_t bytes[4 * PROGRAM_WORDS];
 
-	program_bytes(&job->program, bytes);
-	job_region(job, program_va, lines_of(4 * words), CNNACC_PTE_EXEC);
-	space_write(&job->space, program_va, bytes, 4 * words);
-	job_region(job, stats_va, lines_of(sizeof(struct cnnacc_stats)), CNNACC_PTE_WRITE);
-	job->packet.program_va = program_va;
-	job->packet.program_len = 4 * words;
-	job->packet.stats_va = stats_va;
+	program_bytes(code, bytes);
+	job_region(job, va, lines_of(4 * code->length), CNNACC_PTE_EXEC);
+	space_write(&job->space, va, bytes, 4 * code->length);
 }
 
 void job_finish(struct job *job, uint32_t program_va, uint32_t stats_va)
 {
-	job_finish_short(job, program_va, stats_va, job->program.length);
+	for (unsigned int i = 0; i < job->segments; i++)
+		write_code(job, job->segment[i].va, &job->segment[i].code);
+	write_code(job, program_va, &job->program);
+	job_region(job, stats_va, lines_of(sizeof(struct cnnacc_stats)), CNNACC_PTE_WRITE);
+	job->packet.program_va = program_va;
+	job->packet.program_len = 4 * job->program.length;
+	job->packet.stats_va = stats_va;
 }
 
 void job_print(FILE *out, const struct job *job)
@@ -64,5 +68,9 @@ void job_print(FILE *out, const struct job *job)
 			r->permissions & CNNACC_PTE_WRITE ? "w" : "-",
 			r->permissions & CNNACC_PTE_EXEC ? "x" : "-");
 	}
-	program_print(out, job->program.word, job->program.length);
+	program_print(out, &job->program, 0);
+	for (unsigned int i = 0; i < job->segments; i++) {
+		fprintf(out, "code at %x for word %u\n", job->segment[i].va, job->segment[i].base);
+		program_print(out, &job->segment[i].code, job->segment[i].base);
+	}
 }

@@ -96,12 +96,12 @@ void disassemble(__u32 insn, char text[64])
 	}
 }
 
-void program_print(FILE *out, const __u32 *words, unsigned int length)
+void program_print(FILE *out, const struct program *program, unsigned int base)
 {
 	char text[64];
 
-	for (unsigned int i = 0; i < length; i++) {
-		disassemble(words[i], text);
-		fprintf(out, "%5u: %08x  %s\n", i, words[i], text);
+	for (unsigned int i = 0; i < program->length; i++) {
+		disassemble(program->word[i], text);
+		fprintf(out, "%5u: %08x  %s\n", base + i, program->word[i], text);
 	}
 }

@@ -27,6 +27,7 @@ void program_dma(struct program *program, int load, __u64 va, __u32 lines, __u32
 void program_bytes(const struct program *program, void *bytes);
 
 void disassemble(__u32 insn, char text[64]);
-void program_print(FILE *out, const __u32 *words, unsigned int length);
+/* @base: instruction index of the first word. */
+void program_print(FILE *out, const struct program *program, unsigned int base);
 
 #endif /* GOLDEN_PROGRAM_H */

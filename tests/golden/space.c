@@ -7,12 +7,15 @@
 
 #include "fp32.h"
 
-uint8_t *image_at(uint8_t *image, uint64_t address, size_t length)
+uint8_t *image_at(const struct image *image, uint64_t address, size_t length)
 {
 	if (address < IMAGE_BASE || address - IMAGE_BASE > IMAGE_BYTES ||
 	    length > IMAGE_BYTES - (address - IMAGE_BASE))
 		return NULL;
-	return image + (address - IMAGE_BASE);
+	if (image->hole_length && address < image->hole + image->hole_length &&
+	    image->hole < address + length)
+		return NULL;
+	return image->bytes + (address - IMAGE_BASE);
 }
 
 static bool bus_read(void *opaque, uint64_t address, void *buffer, size_t length)
@@ -33,7 +36,7 @@ static bool bus_write(void *opaque, uint64_t address, const void *buffer, size_t
 	return to;
 }
 
-struct golden_bus image_bus(uint8_t *image)
+struct golden_bus image_bus(struct image *image)
 {
 	return (struct golden_bus){ image, bus_read, bus_write };
 }
@@ -47,7 +50,7 @@ static uint64_t page_alloc(struct space *space)
 		exit(2);
 	}
 	offset = (uint64_t)space->order[space->used++] * CNNACC_PAGE_SIZE;
-	memset(space->image + offset, 0, CNNACC_PAGE_SIZE);
+	memset(space->image->bytes + offset, 0, CNNACC_PAGE_SIZE);
 	return IMAGE_BASE + offset;
 }
 
@@ -62,6 +65,16 @@ static void shuffle(struct space *space, struct prng *prng)
 	}
 }
 
+static void reuse_root(struct space *space)
+{
+	unsigned int at = 0;
+
+	while (space->order[at] != 0)
+		at++;
+	space->order[at] = space->order[0];
+	space->order[0] = 0;
+}
+
 void space_reset(struct space *space, struct prng *prng)
 {
 	unsigned int start = prng_range(prng, 0, IMAGE_PAGES - 1);
@@ -70,6 +83,9 @@ void space_reset(struct space *space, struct prng *prng)
 		space->order[i] = (start + i) % IMAGE_PAGES;
 	if (prng_chance(prng, 70))
 		shuffle(space, prng);
+	/* Often the same directory, so that jobs follow each other in one context. */
+	if (prng_chance(prng, 60))
+		reuse_root(space);
 	space->used = 0;
 	space->root = page_alloc(space);
 }

@@ -15,10 +15,17 @@
 /* Nothing answers here. */
 #define IMAGE_HOLE	0x2200000000ull
 
+/** struct image - the RAM of one device, with a hole in it if @hole_length is not zero. */
+struct image {
+	uint8_t *bytes;
+	uint64_t hole;
+	uint64_t hole_length;
+};
+
 /* The bytes at bus address @address, or NULL where [address, +length) is not RAM. */
-uint8_t *image_at(uint8_t *image, uint64_t address, size_t length);
+uint8_t *image_at(const struct image *image, uint64_t address, size_t length);
 /* The bus of an image, for the golden shell. */
-struct golden_bus image_bus(uint8_t *image);
+struct golden_bus image_bus(struct image *image);
 
 /**
  * struct space - an address space under construction.
@@ -28,7 +35,7 @@ struct golden_bus image_bus(uint8_t *image);
  * @root: bus address of the directory
  */
 struct space {
-	uint8_t *image;
+	struct image *image;
 	uint32_t order[IMAGE_PAGES];
 	unsigned int used;
 	uint64_t root;

@@ -71,12 +71,12 @@ int main(void)
 	struct golden_shell shell = { .core.job_cycles_max = INT64_MAX };
 	struct golden_ccp *ccp = golden_ccp_create(&params);
 	struct job *job = malloc(sizeof(*job));
-	uint8_t *image = calloc(1, IMAGE_BYTES);
+	struct image image = { .bytes = calloc(1, IMAGE_BYTES) };
 
-	if (!ccp || !job || !image)
+	if (!ccp || !job || !image.bytes)
 		return 2;
 	golden_ccp_core(ccp, &shell.core);
-	shell.bus = image_bus(image);
+	shell.bus = image_bus(&image);
 	printf("1..%u\n", (unsigned int)ENCODINGS + vector_count());
 	for (unsigned int i = 0; i < ENCODINGS; i++)
 		test_encoding(i);
@@ -84,6 +84,6 @@ int main(void)
 		test_vector(i, &shell, job);
 	golden_ccp_destroy(ccp);
 	free(job);
-	free(image);
+	free(image.bytes);
 	return failures ? 1 : 0;
 }

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: MIT
+#include "host.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cnnacc_model.h"
+#include "fp32.h"
+
+#define RINGS_BASE	0xa100000000ull
+#define RINGS_BYTES	(2 * CNNACC_PAGE_SIZE * CNNACC_MAX_CORES)
+#define RING_SIZE	4
+#define PATIENCE	2000000		/* pieces of work in one job */
+
+static uint8_t *host_at(struct host *host, uint64_t address, size_t length)
+{
+	if (address >= RINGS_BASE && address - RINGS_BASE + length <= RINGS_BYTES)
+		return host->rings + (address - RINGS_BASE);
+	return image_at(&host->image, address, length);
+}
+
+static int dma_read(void *opaque, uint64_t address, void *buffer, size_t length)
+{
+	const uint8_t *from = host_at(opaque, address, length);
+
+	if (!from)
+		return -1;
+	memcpy(buffer, from, length);
+	return 0;
+}
+
+static int dma_write(void *opaque, uint64_t address, const void *buffer, size_t length)
+{
+	uint8_t *to = host_at(opaque, address, length);
+
+	if (!to)
+		return -1;
+	memcpy(to, buffer, length);
+	return 0;
+}
+
+/* Maps as a capricious host would: not at all, in part, or all that was asked. */
+static void *dma_map(void *opaque, uint64_t address, size_t *length, bool write)
+{
+	struct host *host = opaque;
+	unsigned int mood = prng_range(&host->prng, 0, 9);
+	uint8_t *at;
+
+	(void)write;
+	if (mood == 0)
+		return NULL;
+	if (mood == 1 && *length > 1)
+		*length = prng_range(&host->prng, 1, *length);
+	at = host_at(host, address, *length);
+	while (!at && *length > CNNACC_LINE_SIZE) {
+		*length /= 2;
+		at = host_at(host, address, *length);
+	}
+	host->mapped += at != NULL;
+	return at;
+}
+
+static void dma_unmap(void *opaque, void *ptr, size_t length, bool write)
+{
+	struct host *host = opaque;
+
+	(void)ptr;
+	(void)length;
+	(void)write;
+	host->mapped--;
+}
+
+static void irq_message(void *opaque, unsigned int vector)
+{
+	(void)opaque;
+	(void)vector;
+}
+
+static void irq_level(void *opaque, bool level)
+{
+	(void)opaque;
+	(void)level;
+}
+
+static uint64_t now(void *opaque)
+{
+	struct host *host = opaque;
+
+	return host->time += 17;
+}
+
+static void kick(void *opaque, unsigned int core)
+{
+	(void)opaque;
+	(void)core;
+}
+
+static void quiet_log(void *opaque, const char *text)
+{
+	(void)opaque;
+	(void)text;
+}
+
+static const struct cnn_host_ops host_ops = {
+	.dma_read = dma_read, .dma_write = dma_write,
+	.dma_map = dma_map, .dma_unmap = dma_unmap,
+	.irq_message = irq_message, .irq_level = irq_level,
+	.now = now, .kick = kick, .log = quiet_log,
+};
+
+uint32_t host_read(struct host *host, uint32_t offset)
+{
+	return cnn_device_read(host->dev, offset);
+}
+
+uint64_t host_read64(struct host *host, uint32_t offset)
+{
+	uint64_t low = host_read(host, offset);
+
+	return low | (uint64_t)host_read(host, offset + 4) << 32;
+}
+
+static void write64(struct host *host, uint32_t offset, uint64_t value)
+{
+	cnn_device_write(host->dev, offset, value);
+	cnn_device_write(host->dev, offset + 4, value >> 32);
+}
+
+static uint64_t ring_base(unsigned int core)
+{
+	return RINGS_BASE + 2ull * core * CNNACC_PAGE_SIZE;
+}
+
+static void enable_queue(struct host *host, unsigned int core)
+{
+	struct host_queue *q = &host->queue[core];
+
+	write64(host, q->block + CNNACC_QREG_RING_BASE_LO, ring_base(core));
+	write64(host, q->block + CNNACC_QREG_COMPL_BASE_LO, ring_base(core) + CNNACC_PAGE_SIZE);
+	cnn_device_write(host->dev, q->block + CNNACC_QREG_RING_SIZE, RING_SIZE);
+	cnn_device_write(host->dev, q->block + CNNACC_QREG_COMPL_SIZE, RING_SIZE);
+	cnn_device_write(host->dev, q->block + CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE);
+	q->tail = 0;
+	q->head = 0;
+	q->seq = 0;
+}
+
+static uint32_t entry_read(struct host *host, unsigned int core, size_t field)
+{
+	return host_read(host, host_read(host, CNNACC_REG_CORE_TABLE) +
+			 core * CNNACC_CORE_ENTRY_SIZE + field);
+}
+
+#define ENTRY(host, core, member) \
+	entry_read(host, core, offsetof(struct cnnacc_core_entry, member))
+
+static void discover_core(struct host *host, unsigned int core)
+{
+	struct host_queue *q = &host->queue[core];
+
+	if (ENTRY(host, core, type) != CNNACC_CORE_CCP) {
+		fprintf(stderr, "golden: core %u is no ccp\n", core);
+		exit(2);
+	}
+	q->window = ENTRY(host, core, window_offset);
+	q->block = ENTRY(host, core, queue_offset);
+	q->job_cycles_max = ENTRY(host, core, job_cycles_max_lo) |
+			    (uint64_t)ENTRY(host, core, job_cycles_max_hi) << 32;
+	q->params.icache = ENTRY(host, core, program_max);
+	q->params.data_bank = ENTRY(host, core, param[CNNACC_CCP_PARAM_DATA_BANK]);
+	q->params.weight_bank = ENTRY(host, core, param[CNNACC_CCP_PARAM_WEIGHT_BANK]);
+	q->params.lob = ENTRY(host, core, param[CNNACC_CCP_PARAM_LOB]);
+	enable_queue(host, core);
+}
+
+void host_open(struct host *host, const char *cores)
+{
+	char error[CNN_MODEL_ERR_LEN] = "no memory";
+	struct cnn_config config = { 0 };
+
+	memset(host, 0, sizeof(*host));
+	host->image.bytes = calloc(1, IMAGE_BYTES);
+	host->rings = calloc(1, RINGS_BYTES);
+	if (host->image.bytes && host->rings && !cnn_config_set(&config, "cores", cores, error))
+		host->dev = cnn_device_create(&config, &host_ops, host, error);
+	if (!host->dev) {
+		fprintf(stderr, "golden: %s: %s\n", cores, error);
+		exit(2);
+	}
+	host->cores = host_read(host, CNNACC_REG_CORE_COUNT);
+	for (unsigned int core = 0; core < host->cores; core++)
+		discover_core(host, core);
+}
+
+void host_close(struct host *host)
+{
+	cnn_device_destroy(host->dev);
+	free(host->image.bytes);
+	free(host->rings);
+}
+
+/* One turn of a core's worker; false if it had nothing to do. */
+static bool turn(struct host *host, unsigned int core)
+{
+	static const uint32_t budgets[] = { 1, 1000, 50000, 1000000, 5000000 };
+
+	if (!cnn_device_begin(host->dev, core))
+		return false;
+	cnn_device_run(host->dev, core, budgets[prng_range(&host->prng, 0, 4)]);
+	cnn_device_end(host->dev, core);
+	return true;
+}
+
+bool host_invalidate(struct host *host, uint32_t ctx_id)
+{
+	cnn_device_write(host->dev, CNNACC_REG_INVALIDATE, ctx_id);
+	for (unsigned int i = 0; i < PATIENCE; i++) {
+		if (host_read(host, CNNACC_REG_INV_DONE) == host_read(host, CNNACC_REG_INV_SEQ))
+			return true;
+		for (unsigned int core = 0; core < host->cores; core++)
+			turn(host, core);
+	}
+	return false;
+}
+
+static void put_packet(uint8_t *slot, const struct cnnacc_packet *p)
+{
+	memset(slot, 0, sizeof(*p));
+	word_put(slot, 0, p->flags);
+	word_put(slot, 1, p->ctx_id);
+	word_put(slot, 2, p->root);
+	word_put(slot, 3, p->root >> 32);
+	word_put(slot, 4, p->fence);
+	word_put(slot, 5, p->fence >> 32);
+	word_put(slot, 6, p->cycle_limit);
+	word_put(slot, 7, p->cycle_limit >> 32);
+	word_put(slot, 8, p->program_va);
+	word_put(slot, 9, p->program_len);
+	word_put(slot, 10, p->stats_va);
+	for (int i = 0; i < 5; i++)
+		word_put(slot, 11 + i, p->reserved[i]);
+}
+
+static uint64_t word_pair(const uint8_t *record, int index)
+{
+	return word_get(record, index) | (uint64_t)word_get(record, index + 1) << 32;
+}
+
+static void get_completion(const uint8_t *slot, struct cnnacc_completion *c)
+{
+	c->fence = word_pair(slot, 0);
+	c->seq = word_get(slot, 2);
+	c->ctx_id = word_get(slot, 3);
+	c->status_class = word_get(slot, 4) & 0xffff;
+	c->status_code = word_get(slot, 4) >> 16;
+	c->pc = word_get(slot, 5);
+	c->detail = word_get(slot, 6);
+	c->access = word_get(slot, 7);
+	c->fault_va = word_pair(slot, 8);
+	c->cycles = word_pair(slot, 10);
+	c->start_ns = word_pair(slot, 12);
+	c->end_ns = word_pair(slot, 14);
+}
+
+/* What must hold of the queue once the record is there. */
+static const char *check_queue(struct host *host, struct host_queue *q,
+			       const struct cnnacc_completion *c)
+{
+	bool failed = c->status_class != CNNACC_STATUS_OK;
+	uint32_t packet = (q->tail + RING_SIZE - 1) % RING_SIZE;
+
+	if (host->mapped)
+		return "memory is still mapped";
+	if (c->fence != q->fence)
+		return "the record has another fence";
+	if (c->seq != ++q->seq)
+		return "the record number is wrong";
+	if (c->start_ns > c->end_ns)
+		return "the job ended before it began";
+	if (host_read(host, q->block + CNNACC_QREG_RING_HEAD) != (failed ? packet : q->tail))
+		return "RING_HEAD is wrong";
+	if (host_read(host, q->block + CNNACC_QREG_COMPL_TAIL) != (q->head + 1) % RING_SIZE)
+		return "COMPL_TAIL is wrong";
+	if (host_read(host, q->block + CNNACC_QREG_STATE) !=
+	    (failed ? CNNACC_QSTATE_HALTED : CNNACC_QSTATE_IDLE))
+		return "STATE is wrong";
+	return NULL;
+}
+
+const char *host_run(struct host *host, unsigned int core, struct cnnacc_packet *packet,
+		     struct cnnacc_completion *completion)
+{
+	struct host_queue *q = &host->queue[core];
+	uint8_t *rings = host->rings + 2ul * core * CNNACC_PAGE_SIZE;
+	const char *wrong;
+
+	packet->fence = ++q->fence + 0x100000000ull * core;
+	q->fence = packet->fence;
+	put_packet(rings + q->tail * sizeof(*packet), packet);
+	q->tail = (q->tail + 1) % RING_SIZE;
+	cnn_device_write(host->dev, q->block + CNNACC_QREG_RING_TAIL, q->tail);
+	for (unsigned int i = 0; i < PATIENCE && turn(host, core); i++)
+		;
+	if (host_read(host, q->block + CNNACC_QREG_COMPL_TAIL) == q->head)
+		return "the job does not end";
+	get_completion(rings + CNNACC_PAGE_SIZE + q->head * sizeof(*completion), completion);
+	wrong = check_queue(host, q, completion);
+	q->head = (q->head + 1) % RING_SIZE;
+	cnn_device_write(host->dev, q->block + CNNACC_QREG_COMPL_HEAD, q->head);
+	return wrong;
+}
+
+bool host_reset_core(struct host *host, unsigned int core)
+{
+	uint32_t reset = host->queue[core].block + CNNACC_QREG_RESET;
+
+	cnn_device_write(host->dev, reset, 1);
+	for (unsigned int i = 0; host_read(host, reset); i++) {
+		if (i == PATIENCE)
+			return false;
+		turn(host, core);
+	}
+	enable_queue(host, core);
+	return true;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/* The device model behind its registers, driven as a driver would. */
+#ifndef GOLDEN_HOST_H
+#define GOLDEN_HOST_H
+
+#include "ccp.h"
+#include "space.h"
+
+struct cnn_device;
+
+/* One core's queue as its driver sees it. */
+struct host_queue {
+	uint32_t window;	/* register offsets */
+	uint32_t block;
+	uint32_t tail;		/* next packet */
+	uint32_t head;		/* next completion record */
+	uint32_t seq;
+	uint64_t fence;
+	uint64_t job_cycles_max;
+	struct golden_ccp_params params;
+};
+
+struct host {
+	struct cnn_device *dev;
+	struct image image;
+	uint8_t *rings;		/* RAM of the driver, not of the jobs */
+	struct prng prng;
+	uint64_t time;
+	int64_t mapped;		/* maps not undone */
+	unsigned int cores;
+	struct host_queue queue[CNNACC_MAX_CORES];
+};
+
+/* A device of @cores, queues enabled; ends the process if there is none. */
+void host_open(struct host *host, const char *cores);
+void host_close(struct host *host);
+uint32_t host_read(struct host *host, uint32_t offset);
+uint64_t host_read64(struct host *host, uint32_t offset);
+/* Forget the translations of a context; false if that does not complete. */
+bool host_invalidate(struct host *host, uint32_t ctx_id);
+/*
+ * Run one packet (its fence is filled in) to its completion record.  NULL, or
+ * what is wrong with how the queue behaved.
+ */
+const char *host_run(struct host *host, unsigned int core, struct cnnacc_packet *packet,
+		     struct cnnacc_completion *completion);
+/* Core reset, and the queue enabled again; false if the reset does not end. */
+bool host_reset_core(struct host *host, unsigned int core);
+
+#endif /* GOLDEN_HOST_H */
