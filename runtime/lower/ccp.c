@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: MIT
+/* Core ccp, the programmable CNN coprocessor: from nodes to tasks. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ccp.h"
+
+struct ccp_core {
+	struct lw_core base;
+	struct ccp_hw hw;
+	struct ccp_node *nodes;	/* by graph index */
+	int64_t words, weights;	/* of all nodes planned so far */
+};
+
+static const struct {
+	const char *text;
+	bool (*plan)(const struct ccp_hw *hw, struct ccp_node *n, int attempt);
+	int (*emit)(struct ccp_code *c, struct ccp_node *n);
+} kinds[] = {
+	[CCP_CONV] = { "convolution", ccp_conv_plan, ccp_conv_emit },
+	[CCP_FC] = { "fully connected unit", ccp_fc_plan, ccp_fc_emit },
+	[CCP_MEAN] = { "fully connected unit, a row of equal weights", ccp_mean_plan,
+		       ccp_mean_emit },
+	[CCP_POOL] = { "pooling unit", ccp_pool_plan, ccp_pool_emit },
+	[CCP_PAD] = { "padding unit", ccp_pad_plan, ccp_pad_emit },
+};
+
+/* The sizes of the discovery table; a core with other arithmetic than ours gets no nodes. */
+static void read_hw(struct ccp_hw *hw, const struct cnn_core *info)
+{
+	uint32_t geometry = info->param[CNNACC_CCP_PARAM_GEOMETRY];
+	uint32_t limits = info->param[CNNACC_CCP_PARAM_LIMITS];
+
+	hw->bank = info->param[CNNACC_CCP_PARAM_DATA_BANK] / CNNACC_LINE_SIZE * LINE_FLOATS;
+	hw->wbank = info->param[CNNACC_CCP_PARAM_WEIGHT_BANK] / CNNACC_LINE_SIZE * LINE_FLOATS;
+	hw->groups = geometry >> 16 & 0xff;
+	hw->lob = (int64_t)info->param[CNNACC_CCP_PARAM_LOB] * hw->groups;
+	hw->insns = (uint32_t)lw_min(info->program_max / 4, CNNACC_CCP_TARGET_MASK + 1);
+	hw->cycles_max = (uint64_t)lw_min(INT64_MAX, (int64_t)(info->job_cycles_max & INT64_MAX));
+	if ((geometry & 0xff) != CNNACC_CCP_ROWS || (geometry >> 8 & 0xff) != CNNACC_CCP_LANES ||
+	    !hw->groups || hw->groups > CNNACC_CCP_GROUPS)
+		snprintf(hw->bad, sizeof(hw->bad), "core of geometry 0x%x, known is 0x%x", geometry,
+			 CNNACC_CCP_ROWS | CNNACC_CCP_LANES << 8 | CNNACC_CCP_GROUPS << 16);
+	else if ((limits & 0xff) < CNNACC_CCP_KERNEL_MAX ||
+		 (limits >> 8 & 0xff) < CNNACC_CCP_STRIDE_MAX ||
+		 (limits >> 16 & 0xff) < CNNACC_CCP_PAD_MAX)
+		snprintf(hw->bad, sizeof(hw->bad), "core with limits 0x%x on kernel, stride and "
+			 "padding", limits);
+	else if (hw->bank < 1024 || hw->wbank < 256 || hw->insns < 64 || hw->lob < 1)
+		snprintf(hw->bad, sizeof(hw->bad), "core with memories of %lld, %lld and %u words",
+			 (long long)hw->bank, (long long)hw->wbank, hw->insns);
+}
+
+static struct lw_core *ccp_open(struct lw *lw, const struct cnn_core *info)
+{
+	struct ccp_core *core = calloc(1, sizeof(*core));
+
+	if (!core)
+		return NULL;
+	core->base = (struct lw_core){ .ops = &lw_ccp, .lw = lw, .info = info };
+	core->nodes = calloc((size_t)lw->g->n_nodes + 1, sizeof(*core->nodes));
+	if (!core->nodes) {
+		free(core);
+		return NULL;
+	}
+	read_hw(&core->hw, info);
+	return &core->base;
+}
+
+static void ccp_close(struct lw_core *base)
+{
+	struct ccp_core *core = (struct ccp_core *)base;
+
+	free(core->nodes);
+	free(core);
+}
+
+static bool ccp_match_node(struct lw_core *base, int node, struct lw_fit *fit, char *reason)
+{
+	struct ccp_core *core = (struct ccp_core *)base;
+	struct ccp_node *n = &core->nodes[node];
+
+	if (!ccp_match(&core->hw, base->lw->g, node, n, reason))
+		return false;
+	fit->in[0] = (struct lw_io){ n->in, n->in_l };
+	fit->n_in = 1;
+	fit->out = (struct lw_io){ n->out, n->out_l };
+	return true;
+}
+
+/* ---- rewriting ------------------------------------------------------------------------- */
+
+/* A convolution that sees its whole input at once is a matrix product, if planes touch. */
+static bool conv_as_fc(const struct ccp_node *from, struct ccp_node *n)
+{
+	const struct ccp_conv *v = &from->conv;
+
+	*n = *from;
+	if (v->groups > 1 || v->oh > 1 || v->ow > 1 || v->kh != v->ih || v->kw != v->iw ||
+	    v->pt || v->pb || v->pl || v->pr)
+		return false;
+	if (!lw_view(&from->in_l, v->n, v->ci * v->ih * v->iw, 1, &n->in_l) ||
+	    n->in_l.plane_pitch != 1)
+		return false;
+	n->kind = CCP_FC;
+	n->fc = (struct ccp_fc){
+		.rows = v->n, .in = v->ci * v->ih * v->iw, .out = v->co, .relu = v->relu, .w = v->w,
+	};
+	n->fc.w.sc = 1;
+	return true;
+}
+
+/* A product with rows too long for the fully connected unit: its sums can go through the LOBs. */
+static bool fc_as_conv(const struct ccp_node *from, struct ccp_node *n)
+{
+	const struct ccp_fc *v = &from->fc;
+
+	*n = *from;
+	if (v->in > UINT16_MAX || v->out > UINT16_MAX)
+		return false;
+	n->kind = CCP_CONV;
+	n->conv = (struct ccp_conv){
+		.n = v->rows, .groups = 1, .ci = v->in, .co = v->out, .ih = 1, .iw = 1, .oh = 1,
+		.ow = 1, .kh = 1, .kw = 1, .sy = 1, .sx = 1, .relu = v->relu, .w = v->w,
+	};
+	return true;
+}
+
+/*
+ * A 1 x 1 convolution does not care where rows end: eight columns fill every lane. What it
+ * computes of the gap behind a plane is never read.
+ */
+static bool conv_as_strip(const struct ccp_node *from, struct ccp_node *n)
+{
+	const struct ccp_conv *v = &from->conv;
+	int64_t plane = v->ih * v->iw, rows = lw_div_up(plane, CNNACC_CCP_LANES);
+
+	*n = *from;
+	if (v->kh > 1 || v->kw > 1 || v->sy > 1 || v->sx > 1 || v->pt || v->pb || v->pl || v->pr)
+		return false;
+	if (plane < LINE_FLOATS || rows > UINT16_MAX ||
+	    (from->in_l.c > 1 && from->in_l.plane_pitch < rows * CNNACC_CCP_LANES) ||
+	    (from->out_l.c > 1 && from->out_l.plane_pitch < rows * CNNACC_CCP_LANES))
+		return false;
+	n->conv.ih = n->conv.oh = rows;
+	n->conv.iw = n->conv.ow = CNNACC_CCP_LANES;
+	return true;
+}
+
+/* ---- planning -------------------------------------------------------------------------- */
+
+enum fit { FITS, NO_MEMORY, NO_TASK, NO_ROOM };
+
+/* Makes n's code without keeping it, in smaller and smaller units until every one fits a task. */
+static enum fit try_plan(struct ccp_core *core, struct ccp_node *n)
+{
+	struct ccp_code c;
+	int ret = 1;
+
+	n->in_line = 0;
+	n->out_line = 0x40000000;
+	if (ccp_code_init(&c, &core->hw, NULL))
+		return NO_MEMORY;
+	for (int attempt = 0; ret; attempt++) {
+		if (!kinds[n->kind].plan(&core->hw, n, attempt)) {
+			ccp_code_free(&c);
+			return attempt ? NO_TASK : NO_MEMORY;
+		}
+		ccp_code_flush(&c);
+		c.trial_words = c.trial_weights = 0;
+		ret = kinds[n->kind].emit(&c, n);
+	}
+	ccp_code_flush(&c);
+	ccp_code_free(&c);
+	if ((core->words + c.trial_words) * 4 > CNN_PROGRAM_MAX / 2 ||
+	    (core->weights + c.trial_weights) * 4 > CNN_WEIGHTS_MAX / 2)
+		return NO_ROOM;
+	core->words += c.trial_words;
+	core->weights += c.trial_weights;
+	return FITS;
+}
+
+static enum fit plan_node(struct ccp_core *core, const struct ccp_node *from, struct ccp_node *n)
+{
+	enum fit fit;
+
+	if (from->kind == CCP_CONV && conv_as_fc(from, n) && try_plan(core, n) == FITS)
+		return FITS;
+	if (from->kind == CCP_CONV && conv_as_strip(from, n) && try_plan(core, n) == FITS)
+		return FITS;
+	*n = *from;
+	fit = try_plan(core, n);
+	if (fit != FITS && from->kind == CCP_FC && fc_as_conv(from, n))
+		fit = try_plan(core, n);
+	return fit;
+}
+
+static bool explain(const struct ccp_core *core, const char *op, enum fit fit, char *reason)
+{
+	const struct ccp_hw *hw = &core->hw;
+
+	if (fit == NO_TASK)
+		return lw_no(reason, "%s: its smallest piece exceeds a task's %u instructions or "
+			     "%llu cycles", op, hw->insns, (unsigned long long)hw->cycles_max);
+	if (fit == NO_ROOM)
+		return lw_no(reason, "%s: programs above %lld or weights above %lld bytes", op,
+			     (long long)(CNN_PROGRAM_MAX / 2), (long long)(CNN_WEIGHTS_MAX / 2));
+	return lw_no(reason, "%s: its smallest piece exceeds data banks of %lld or weight banks of "
+		     "%lld bytes", op, (long long)hw->bank * 4, (long long)hw->wbank * 4);
+}
+
+static void describe(const struct ccp_node *n, const char *op, char *reason)
+{
+	int len = snprintf(reason, CNN_REASON_LEN, "%s: %s", op, kinds[n->kind].text);
+
+	if (n->kind == CCP_CONV && n->conv.block)
+		snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
+			 ", %lld of %lld rows, %lld of %lld groups at a time",
+			 (long long)n->conv.rows, (long long)n->conv.oh, (long long)n->conv.block,
+			 (long long)n->conv.groups);
+	else if (n->kind == CCP_CONV)
+		snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
+			 ", %lld of %lld rows, %lld of %lld channels at a time%s",
+			 (long long)n->conv.rows, (long long)n->conv.oh, (long long)n->conv.out_co,
+			 (long long)n->conv.co, n->conv.slice ? ", input channels in slices" : "");
+}
+
+/* Images have to start at a line, or a store would touch two of them. */
+static bool check_pitch(const char *op, const struct cnn_layout *l, char *reason)
+{
+	if (l->n == 1 || l->image_pitch % LINE_FLOATS == 0)
+		return true;
+	return lw_no(reason, "%s: %lld floats from image to image, not a multiple of %d", op,
+		     (long long)l->image_pitch, LINE_FLOATS);
+}
+
+static bool ccp_plan(struct lw_core *base, int node, const struct lw_fit *fit, char *reason)
+{
+	struct ccp_core *core = (struct ccp_core *)base;
+	const char *op = base->lw->g->nodes[node].op_type;
+	struct ccp_node from = core->nodes[node], *n = &core->nodes[node];
+	enum fit result;
+
+	from.in_l = fit->in[0].layout;
+	from.out_l = fit->out.layout;
+	n->kind = CCP_NONE;
+	if (!check_pitch(op, &from.in_l, reason) || !check_pitch(op, &from.out_l, reason))
+		return false;
+	if (from.kind == CCP_FC && from.in_l.plane_pitch != 1)
+		return lw_no(reason, "%s: rows of the input are not contiguous", op);
+	result = plan_node(core, &from, n);
+	if (result != FITS) {
+		n->kind = CCP_NONE;
+		return explain(core, op, result, reason);
+	}
+	describe(n, op, reason);
+	return true;
+}
+
+/* ---- lowering -------------------------------------------------------------------------- */
+
+static int64_t value_line(const struct lw *lw, int value)
+{
+	return (CNN_VA_ARENA + lw->out->slots[value].offset) / CNNACC_LINE_SIZE;
+}
+
+static int ccp_lower_node(struct ccp_core *core, struct ccp_code *c, int index)
+{
+	struct ccp_node *n = &core->nodes[index];
+	int ret;
+
+	if (n->kind == CCP_NONE)
+		return CNN_OK;
+	c->node = index;
+	n->in_line = value_line(c->lw, n->in);
+	n->out_line = value_line(c->lw, n->out);
+	ret = kinds[n->kind].emit(c, n);
+	if (ret > 0)
+		return cnn_fail(c->lw->err, CNN_ELIMIT, "%s: a piece grew past a task of %u instructions",
+				c->lw->g->nodes[index].op_type, core->hw.insns);
+	return ret;
+}
+
+static int ccp_lower(struct lw_core *base, struct cnn_segment *seg)
+{
+	struct ccp_core *core = (struct ccp_core *)base;
+	struct ccp_code c;
+	int ret = ccp_code_init(&c, &core->hw, base->lw);
+
+	if (ret)
+		return cnn_fail(base->lw->err, CNN_ENOMEM, "no memory for a program");
+	for (int i = 0; i < seg->n_nodes && !ret; i++)
+		ret = ccp_lower_node(core, &c, seg->first_node + i);
+	if (!ret)
+		ret = ccp_code_flush(&c);
+	ccp_code_free(&c);
+	return ret;
+}
+
+const struct lw_core_ops lw_ccp = {
+	.type = CNNACC_CORE_CCP,
+	.name = "ccp",
+	.fuse = CNN_FUSE_NOP | CNN_FUSE_BN | CNN_FUSE_BIAS | CNN_FUSE_RELU,
+	.open = ccp_open,
+	.close = ccp_close,
+	.match = ccp_match_node,
+	.plan = ccp_plan,
+	.lower = ccp_lower,
+};

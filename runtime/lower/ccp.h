@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT */
+/* Core ccp's compiler, shared by ccp*.c. All sizes are in floats unless a name says lines. */
+#ifndef CNN_LOWER_CCP_H
+#define CNN_LOWER_CCP_H
+
+#include "internal.h"
+
+#define LINE_FLOATS	(CNNACC_LINE_SIZE / 4)
+#define WEIGHT_TGT(b)	(CNNACC_CCP_TGT_WEIGHT0 + (b))
+
+struct ccp_hw {
+	int64_t bank;		/* one data bank */
+	int64_t wbank;		/* one weight bank */
+	int64_t lob;		/* output channels of one EXEC */
+	uint32_t groups;	/* core groups, 1..4 */
+	uint32_t insns;		/* of a program */
+	uint64_t cycles_max;
+	char bad[CNN_REASON_LEN];	/* why no node fits this core; "" if it is fine */
+};
+
+/* ---- clock: the cycle model of Documentation/hardware/ccp.rst ----------------------------- */
+
+/* Memories that a transfer or a unit keeps busy: data banks 0, 1 and weight banks 0..3. */
+#define CCP_BANKS	6
+
+struct ccp_clock {
+	uint32_t reg[CNNACC_CCP_GPRS];
+	uint32_t conv0[CNNACC_CCP_GPRS], conv1[CNNACC_CCP_GPRS];
+	uint32_t pool[CNNACC_CCP_GPRS], pad[CNNACC_CCP_GPRS], fc[CNNACC_CCP_GPRS];
+	unsigned int sel;	/* data bank that is the read bank */
+	uint64_t t, d;		/* controller; DMA engine free */
+	uint64_t written[CCP_BANKS], read[CCP_BANKS];
+	uint64_t mac_slots;
+	int64_t wbank_lines;	/* of the device */
+};
+
+void ccp_clock_boot(struct ccp_clock *c, const struct ccp_hw *hw, uint32_t insns);
+/* Runs words[from..to), which must not jump out of that range. */
+void ccp_clock_run(struct ccp_clock *c, const uint32_t *words, uint32_t from, uint32_t to);
+
+static inline uint64_t ccp_clock_cycles(const struct ccp_clock *c)
+{
+	return c->t > c->d ? c->t : c->d;
+}
+
+/* T of one conv EXEC without its end (bias, save, fill), and of the end. */
+int64_t ccp_conv_body(const struct ccp_hw *hw, int64_t ci, int64_t co, int64_t vec, int64_t kh,
+		      int64_t kw, int64_t sy, int64_t sx);
+
+/* ---- code ------------------------------------------------------------------------------ */
+
+/* Where part of a value is in memory, and where it goes in a data bank (from line 0 on). */
+struct ccp_region {
+	int64_t line, lines;	/* first piece: memory line (VA / 64), length */
+	int64_t pieces, step;	/* further pieces, that many memory lines apart */
+	int64_t base;		/* float in the bank of its first element */
+	int64_t pitch;		/* between planes in the bank */
+	int64_t lo, hi;		/* first and behind last float in memory */
+};
+
+#define CCP_SPANS	32
+
+/* Memory lines from..to-1. */
+struct ccp_span {
+	int64_t from, to;
+};
+
+struct ccp_code {
+	const struct ccp_hw *hw;
+	struct lw *lw;		/* NULL: trial, nothing is kept */
+	int node;		/* whose code is being made */
+	uint32_t *words;
+	uint32_t n, limit;	/* instructions so far, and where a task ends */
+	bool overflow;
+	uint32_t reg[CNNACC_CCP_GPRS];	/* what each register holds */
+	struct ccp_clock clock;
+	uint32_t timed;		/* instructions the clock has run */
+	/* What the banks hold; lines 0: nothing known. */
+	struct ccp_region in_bank, out_bank;
+	int64_t weight_line;	/* memory line of the weights in the weight banks; -1 */
+	/* Memory the task has read before it wrote it, and written. */
+	struct ccp_span reads[CCP_SPANS], writes[CCP_SPANS];
+	int n_reads, n_writes;
+	int first_node, last_node;	/* of the task; first -1: none yet */
+	bool restartable;
+	/* What a trial would have made. */
+	int64_t trial_words, trial_weights;
+};
+
+int ccp_code_init(struct ccp_code *c, const struct ccp_hw *hw, struct lw *lw);
+void ccp_code_free(struct ccp_code *c);
+/* Ends the task if there is one. */
+int ccp_code_flush(struct ccp_code *c);
+
+/*
+ * A unit is a stretch of code that loads what it needs and leaves its results in memory, so
+ * that a task may end before and after it. emit makes the code of one; if the task gets too
+ * long or too slow, it is made again as the first of a new task. 1: no task can hold it.
+ */
+int ccp_unit(struct ccp_code *c, void (*emit)(struct ccp_code *c, const void *arg),
+	     const void *arg);
+
+void ccp_op(struct ccp_code *c, uint32_t insn);
+/* Makes rd hold value. */
+void ccp_set(struct ccp_code *c, unsigned int rd, int64_t value);
+/* The same for a memory line, with the code size independent of where values lie in a trial. */
+void ccp_set_line(struct ccp_code *c, unsigned int rd, int64_t line);
+/* Adds at run time, inside a loop. */
+void ccp_add(struct ccp_code *c, unsigned int rd, int64_t delta);
+/* The loop from top on runs R7 times; R7 is zero after it. */
+uint32_t ccp_loop(struct ccp_code *c, int64_t count);
+void ccp_loop_end(struct ccp_code *c, uint32_t top);
+/* Tells that rd gained delta in the loop that has just ended. */
+void ccp_gained(struct ccp_code *c, unsigned int rd, int64_t delta);
+
+/* Planes c0..c1-1 of an image, floats f0..f1-1 of each; line0 is where the value starts. */
+struct ccp_region ccp_region(int64_t line0, const struct cnn_layout *l, int64_t image, int64_t c0,
+			     int64_t c1, int64_t f0, int64_t f1);
+/* Can such a region be made at all (else planes must be taken whole)? */
+bool ccp_splits_planes(const struct cnn_layout *l);
+/* Floats it takes in a bank. */
+static inline int64_t ccp_region_floats(const struct ccp_region *r)
+{
+	return r->lines * r->pieces * LINE_FLOATS;
+}
+
+/* Brings a region into the read bank, by exchanging the banks if it has just been computed. */
+void ccp_load(struct ccp_code *c, const struct ccp_region *r);
+/*
+ * Prepares the write bank for a region that will be stored. Lines are the unit of a STORE: where
+ * the region starts inside a line, what an earlier store left in front of it is fetched first;
+ * what lies behind its end must be stored later than this. whole: fetch all of it.
+ */
+void ccp_open_out(struct ccp_code *c, const struct ccp_region *r, bool whole);
+void ccp_store(struct ccp_code *c, const struct ccp_region *r);
+/* The same lines to the first banks weight banks, one after the other in memory. */
+void ccp_load_weights(struct ccp_code *c, int64_t line, int64_t lines, int banks);
+/* Lines to a linear place in the weight banks. */
+void ccp_load_linear(struct ccp_code *c, int64_t line, int64_t lines, int64_t target);
+
+/* ---- nodes ----------------------------------------------------------------------------- */
+
+/* w(o, c, k) = scale * data[o * so + c * sc + k], or scale without data; bias likewise. */
+struct ccp_weights {
+	const float *data;
+	int64_t so, sc;
+	float scale;
+	const float *bias;	/* NULL: none */
+	int64_t bias_step;	/* 0: one for all */
+	float bias_scale;
+};
+
+struct ccp_conv {
+	int64_t n, groups, ci, co;	/* ci, co: of one group */
+	int64_t ih, iw, oh, ow, kh, kw, sy, sx, pt, pb, pl, pr;
+	bool relu;
+	struct ccp_weights w;
+	/* Plan: rows of a slab, output channels in the write bank and in the weight banks. */
+	int64_t rows, out_co, weight_co;
+	int64_t block;		/* groups done together; 0: one by one */
+	int64_t slice;		/* input channels per EXEC; 0: all */
+	bool slice_input;	/* the read bank holds a slice only */
+	int64_t columns;	/* tiles of 8 columns per unit */
+	bool out_first;		/* weights stay while slabs change */
+};
+
+struct ccp_fc {
+	int64_t rows, in, out;
+	bool relu;
+	struct ccp_weights w;
+	/* Plan: rows of x in the bank, outputs per slice, slices per unit, slots for slices. */
+	int64_t block, slice, unit, slots;
+};
+
+struct ccp_mean {
+	int64_t n, c, plane;
+	bool relu;
+	int64_t block;		/* channels per unit */
+};
+
+struct ccp_pool {
+	int64_t n, c, ih, iw, oh, ow, kh, kw, sy, sx, pt, pl;
+	bool average;
+	int64_t rows, block;	/* per unit */
+};
+
+struct ccp_pad {
+	int64_t n, c, ih, iw, layers;
+	int64_t block;
+};
+
+enum ccp_kind { CCP_NONE, CCP_CONV, CCP_FC, CCP_MEAN, CCP_POOL, CCP_PAD };
+
+struct ccp_node {
+	enum ccp_kind kind;
+	union {
+		struct ccp_conv conv;
+		struct ccp_fc fc;
+		struct ccp_mean mean;
+		struct ccp_pool pool;
+		struct ccp_pad pad;
+	};
+	int in, out;		/* values */
+	struct cnn_layout in_l, out_l;
+	int64_t in_line, out_line;	/* where they start in memory */
+	int64_t weight_line;	/* where its weight image starts */
+};
+
+/*
+ * Of each kind: pick the sizes of its units, smaller at each further attempt (from 0 on; false:
+ * there is no smaller one), and make its code (1: a unit does not fit a task).
+ */
+bool ccp_conv_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt);
+int ccp_conv_emit(struct ccp_code *c, struct ccp_node *n);
+bool ccp_fc_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt);
+int ccp_fc_emit(struct ccp_code *c, struct ccp_node *n);
+bool ccp_mean_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt);
+int ccp_mean_emit(struct ccp_code *c, struct ccp_node *n);
+bool ccp_pool_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt);
+int ccp_pool_emit(struct ccp_code *c, struct ccp_node *n);
+bool ccp_pad_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt);
+int ccp_pad_emit(struct ccp_code *c, struct ccp_node *n);
+
+/*
+ * Room for a node's weights: sets *line to its memory line and *data to its floats (NULL in a
+ * trial).
+ */
+int ccp_weight_room(struct ccp_code *c, int64_t floats, int64_t *line, float **data);
+float ccp_weight(const struct ccp_weights *w, int64_t o, int64_t c, int64_t k);
+float ccp_bias(const struct ccp_weights *w, int64_t o);
+
+/* From a graph node to its kind; false with the reason. */
+bool ccp_match(const struct ccp_hw *hw, const struct cnn_graph *g, int node, struct ccp_node *n,
+	       char *reason);
+
+#endif

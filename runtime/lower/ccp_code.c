@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: MIT
+/* Code of core ccp: registers, loops, transfers, units and tasks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ccp.h"
+
+#define MEM	0	/* registers of a transfer: memory line, length, bank line */
+#define LEN	1
+#define BANK	2
+#define COUNT	7
+
+/* ---- tasks ----------------------------------------------------------------------------- */
+
+static void begin_task(struct ccp_code *c)
+{
+	c->n = c->timed = 0;
+	c->overflow = false;
+	memset(c->reg, 0, sizeof(c->reg));
+	ccp_clock_boot(&c->clock, c->hw, c->hw->insns);
+	c->in_bank.lines = c->out_bank.lines = 0;
+	c->weight_line = -1;
+	c->n_reads = c->n_writes = 0;
+	c->first_node = -1;
+	c->restartable = true;
+}
+
+int ccp_code_init(struct ccp_code *c, const struct ccp_hw *hw, struct lw *lw)
+{
+	memset(c, 0, sizeof(*c));
+	c->hw = hw;
+	c->lw = lw;
+	/* The code of a trial must not be shorter than the real one. */
+	c->limit = lw ? hw->insns : hw->insns - hw->insns / 32 - 2;
+	c->words = calloc(hw->insns, sizeof(*c->words));
+	if (!c->words)
+		return CNN_ENOMEM;
+	begin_task(c);
+	return CNN_OK;
+}
+
+void ccp_code_free(struct ccp_code *c)
+{
+	free(c->words);
+	c->words = NULL;
+}
+
+static int end_task(struct ccp_code *c)
+{
+	struct ccp_clock clock;
+	struct cnn_task *task;
+
+	c->words[c->n++] = CNNACC_CCP_INSN_NOP;
+	task = lw_add_task(c->lw, c->words, c->n * (uint32_t)sizeof(*c->words));
+	if (!task)
+		return c->lw->err ? c->lw->err->code : CNN_ENOMEM;
+	ccp_clock_boot(&clock, c->hw, c->n);
+	ccp_clock_run(&clock, c->words, 0, c->n);
+	task->cycles = ccp_clock_cycles(&clock);
+	task->cycle_limit = (uint64_t)lw_min((int64_t)(task->cycles + task->cycles / 4 + 1024),
+					     (int64_t)c->hw->cycles_max);
+	task->restartable = c->restartable;
+	task->first_node = c->first_node;
+	task->last_node = c->last_node;
+	return CNN_OK;
+}
+
+int ccp_code_flush(struct ccp_code *c)
+{
+	int ret = CNN_OK;
+
+	c->trial_words += lw_round_up(c->n + 1, LINE_FLOATS);
+	if (c->n && c->lw)
+		ret = end_task(c);
+	begin_task(c);
+	return ret;
+}
+
+/* ---- units ----------------------------------------------------------------------------- */
+
+/* Room is kept for the NOP that ends the task. */
+static bool make_unit(struct ccp_code *c, void (*emit)(struct ccp_code *c, const void *arg),
+		      const void *arg)
+{
+	emit(c, arg);
+	if (c->overflow || c->n + 1 > c->limit)
+		return false;
+	ccp_clock_run(&c->clock, c->words, c->timed, c->n);
+	c->timed = c->n;
+	return ccp_clock_cycles(&c->clock) < c->hw->cycles_max;
+}
+
+static void account_unit(struct ccp_code *c, uint64_t cycles, uint64_t slots)
+{
+	if (c->first_node < 0)
+		c->first_node = c->node;
+	c->last_node = c->node;
+	if (!c->lw)
+		return;
+	c->lw->out->nodes[c->node].cycles += ccp_clock_cycles(&c->clock) - cycles;
+	c->lw->out->nodes[c->node].mac_slots += c->clock.mac_slots - slots;
+}
+
+int ccp_unit(struct ccp_code *c, void (*emit)(struct ccp_code *c, const void *arg),
+	     const void *arg)
+{
+	struct ccp_code before = *c;
+	int ret;
+
+	if (make_unit(c, emit, arg)) {
+		account_unit(c, before.n ? ccp_clock_cycles(&before.clock) : 0,
+			     before.clock.mac_slots);
+		return 0;
+	}
+	*c = before;
+	if (!c->n)
+		return 1;
+	ret = ccp_code_flush(c);
+	if (ret)
+		return ret;
+	if (!make_unit(c, emit, arg))
+		return 1;
+	account_unit(c, 0, 0);
+	return 0;
+}
+
+/* ---- instructions ---------------------------------------------------------------------- */
+
+void ccp_op(struct ccp_code *c, uint32_t insn)
+{
+	if (c->n >= c->limit)
+		c->overflow = true;
+	else
+		c->words[c->n++] = insn;
+}
+
+void ccp_set(struct ccp_code *c, unsigned int rd, int64_t value)
+{
+	uint32_t want = (uint32_t)value, have = c->reg[rd];
+	int32_t delta = (int32_t)(want - have);
+
+	if (want == have)
+		return;
+	if (want < 0x10000) {
+		ccp_op(c, CNNACC_CCP_INSN_LDI(rd, want));
+	} else if (delta >= INT16_MIN && delta <= INT16_MAX) {
+		ccp_op(c, CNNACC_CCP_INSN_ADDI(rd, rd, delta));
+	} else {
+		if ((want & 0xffff) != (have & 0xffff))
+			ccp_op(c, CNNACC_CCP_INSN_LDI(rd, want));
+		ccp_op(c, CNNACC_CCP_INSN_LDIH(rd, want >> 16));
+	}
+	c->reg[rd] = want;
+}
+
+void ccp_set_line(struct ccp_code *c, unsigned int rd, int64_t line)
+{
+	if (c->lw || c->reg[rd] == (uint32_t)line) {
+		ccp_set(c, rd, line);
+		return;
+	}
+	ccp_op(c, CNNACC_CCP_INSN_LDI(rd, line));
+	ccp_op(c, CNNACC_CCP_INSN_LDIH(rd, (uint32_t)line >> 16));
+	c->reg[rd] = (uint32_t)line;
+}
+
+void ccp_add(struct ccp_code *c, unsigned int rd, int64_t delta)
+{
+	while (delta) {
+		int64_t part = lw_max(INT16_MIN, lw_min(INT16_MAX, delta));
+
+		ccp_op(c, CNNACC_CCP_INSN_ADDI(rd, rd, part));
+		delta -= part;
+		if (c->overflow)
+			return;
+	}
+}
+
+uint32_t ccp_loop(struct ccp_code *c, int64_t count)
+{
+	ccp_set(c, COUNT, count);
+	return c->n;
+}
+
+void ccp_loop_end(struct ccp_code *c, uint32_t top)
+{
+	ccp_op(c, CNNACC_CCP_INSN_ADDI(COUNT, COUNT, -1));
+	ccp_op(c, CNNACC_CCP_INSN_BNZ(COUNT, top));
+	c->reg[COUNT] = 0;
+}
+
+void ccp_gained(struct ccp_code *c, unsigned int rd, int64_t delta)
+{
+	c->reg[rd] += (uint32_t)delta;
+}
+
+/* ---- regions --------------------------------------------------------------------------- */
+
+bool ccp_splits_planes(const struct cnn_layout *l)
+{
+	return l->plane_pitch % LINE_FLOATS == 0 || l->c == 1;
+}
+
+struct ccp_region ccp_region(int64_t line0, const struct cnn_layout *l, int64_t image, int64_t c0,
+			     int64_t c1, int64_t f0, int64_t f1)
+{
+	int64_t start = image * l->image_pitch + c0 * l->plane_pitch;
+	struct ccp_region r = {
+		.pieces = 1, .pitch = l->plane_pitch,
+		.lo = start + f0, .hi = start + (c1 - c0 - 1) * l->plane_pitch + f1,
+	};
+	int64_t first = r.lo / LINE_FLOATS;
+
+	r.line = line0 + first;
+	r.base = r.lo % LINE_FLOATS;
+	if (c1 - c0 == 1) {
+		r.pitch = f1 - f0;
+	} else if (f0 || f1 < l->plane) {
+		r.pieces = c1 - c0;
+		r.step = l->plane_pitch / LINE_FLOATS;
+		r.lines = lw_div_up(start + f1, LINE_FLOATS) - first;
+		r.pitch = r.lines * LINE_FLOATS;
+		return r;
+	}
+	r.lines = lw_div_up(r.hi, LINE_FLOATS) - first;
+	return r;
+}
+
+static bool same_region(const struct ccp_region *a, const struct ccp_region *b)
+{
+	return a->line == b->line && a->lines == b->lines && a->pieces == b->pieces &&
+	       a->step == b->step && a->lo == b->lo && a->hi == b->hi;
+}
+
+static struct ccp_span span_of(const struct ccp_region *r)
+{
+	return (struct ccp_span){ r->line, r->line + (r->pieces - 1) * r->step + r->lines };
+}
+
+static bool is_covered(const struct ccp_span *list, int n, struct ccp_span s)
+{
+	for (int i = 0; i < n; i++)
+		if (list[i].from <= s.from && s.to <= list[i].to)
+			return true;
+	return false;
+}
+
+/* Adds s, to the last span if they touch; false if there is no room. */
+static bool add_span(struct ccp_span *list, int *n, struct ccp_span s)
+{
+	struct ccp_span *last = *n ? &list[*n - 1] : NULL;
+
+	if (last && s.from <= last->to && last->from <= s.to) {
+		last->from = lw_min(last->from, s.from);
+		last->to = lw_max(last->to, s.to);
+		return true;
+	}
+	if (*n == CCP_SPANS)
+		return false;
+	list[(*n)++] = s;
+	return true;
+}
+
+/* A task may be run again if it never writes what it has read from outside. */
+static void note_read(struct ccp_code *c, const struct ccp_region *r)
+{
+	struct ccp_span s = span_of(r);
+
+	if (is_covered(c->writes, c->n_writes, s) || is_covered(c->reads, c->n_reads, s))
+		return;
+	c->restartable &= add_span(c->reads, &c->n_reads, s);
+}
+
+static void note_write(struct ccp_code *c, const struct ccp_region *r)
+{
+	struct ccp_span s = span_of(r);
+
+	for (int i = 0; i < c->n_reads; i++)
+		if (s.from < c->reads[i].to && c->reads[i].from < s.to)
+			c->restartable = false;
+	/* Only whole stretches count as written; forgetting one merely costs the flag. */
+	if (r->pieces == 1)
+		add_span(c->writes, &c->n_writes, s);
+}
+
+/* ---- transfers ------------------------------------------------------------------------- */
+
+/* Moves r's pieces, only the first lines of each. */
+static void transfer(struct ccp_code *c, const struct ccp_region *r, int64_t lines, uint32_t insn)
+{
+	int64_t unroll = r->pieces <= 3 ? r->pieces : 1;
+	uint32_t top = c->n;
+
+	if (unroll != r->pieces)
+		top = ccp_loop(c, r->pieces);
+	for (int64_t i = 0; i < unroll; i++) {
+		ccp_set_line(c, MEM, r->line + i * r->step);
+		ccp_set(c, LEN, lines);
+		ccp_set(c, BANK, i * r->lines);
+		if (unroll != r->pieces)
+			top = c->n;
+		ccp_op(c, insn);
+	}
+	if (unroll == r->pieces)
+		return;
+	ccp_add(c, MEM, r->step);
+	ccp_add(c, BANK, r->lines);
+	ccp_loop_end(c, top);
+	ccp_gained(c, MEM, r->pieces * r->step);
+	ccp_gained(c, BANK, r->pieces * r->lines);
+}
+
+static uint32_t load_insn(unsigned int tgt)
+{
+	return CNNACC_CCP_INSN_LOAD(MEM, LEN, BANK, tgt);
+}
+
+void ccp_load(struct ccp_code *c, const struct ccp_region *r)
+{
+	if (c->in_bank.lines && same_region(&c->in_bank, r))
+		return;
+	if (c->out_bank.lines && same_region(&c->out_bank, r)) {
+		ccp_op(c, CNNACC_CCP_INSN_SWAP);
+		c->out_bank.lines = 0;
+	} else {
+		note_read(c, r);
+		transfer(c, r, r->lines, load_insn(CNNACC_CCP_TGT_READ_BANK));
+	}
+	c->in_bank = *r;
+}
+
+void ccp_open_out(struct ccp_code *c, const struct ccp_region *r, bool whole)
+{
+	c->out_bank.lines = 0;
+	if (!whole && !r->base)
+		return;
+	c->restartable = false;
+	transfer(c, r, whole ? r->lines : 1, load_insn(CNNACC_CCP_TGT_WRITE_BANK));
+}
+
+void ccp_store(struct ccp_code *c, const struct ccp_region *r)
+{
+	transfer(c, r, r->lines,
+		 CNNACC_CCP_INSN_STORE(MEM, LEN, BANK, CNNACC_CCP_TGT_WRITE_BANK));
+	note_write(c, r);
+	c->out_bank = *r;
+}
+
+void ccp_load_weights(struct ccp_code *c, int64_t line, int64_t lines, int banks)
+{
+	if (c->weight_line == line)
+		return;
+	for (int b = 0; b < banks; b++) {
+		ccp_set_line(c, MEM, line + b * lines);
+		ccp_set(c, LEN, lines);
+		ccp_set(c, BANK, 0);
+		ccp_op(c, load_insn(WEIGHT_TGT(b)));
+	}
+	c->weight_line = line;
+}
+
+void ccp_load_linear(struct ccp_code *c, int64_t line, int64_t lines, int64_t target)
+{
+	int64_t bank_lines = c->hw->wbank / LINE_FLOATS;
+
+	while (lines > 0) {
+		int64_t bank = target / bank_lines;
+		int64_t part = lw_min(lines, (bank + 1) * bank_lines - target);
+
+		ccp_set_line(c, MEM, line);
+		ccp_set(c, LEN, part);
+		ccp_set(c, BANK, target % bank_lines);
+		ccp_op(c, load_insn((unsigned int)WEIGHT_TGT(bank)));
+		line += part;
+		target += part;
+		lines -= part;
+	}
+	c->weight_line = -1;
+}
+
+/* ---- weights --------------------------------------------------------------------------- */
+
+/* Where weights seem to lie in a trial: far from every value. */
+#define TRIAL_WEIGHTS	0x80000000u
+
+int ccp_weight_room(struct ccp_code *c, int64_t floats, int64_t *line, float **data)
+{
+	int64_t at;
+
+	*line = TRIAL_WEIGHTS;
+	*data = NULL;
+	c->trial_weights += floats;
+	if (!c->lw)
+		return CNN_OK;
+	at = lw_buf_add(c->lw, &c->lw->weights, floats * 4, CNNACC_LINE_SIZE);
+	if (at < 0)
+		return (int)at;
+	*line = (CNN_VA_WEIGHTS + at) / CNNACC_LINE_SIZE;
+	*data = (float *)(c->lw->weights.data + at);
+	return CNN_OK;
+}
+
+float ccp_weight(const struct ccp_weights *w, int64_t o, int64_t c, int64_t k)
+{
+	float scale = w->scale;
+
+	return w->data ? scale * w->data[o * w->so + c * w->sc + k] : scale;
+}
+
+float ccp_bias(const struct ccp_weights *w, int64_t o)
+{
+	return w->bias_scale * w->bias[o * w->bias_step];
+}

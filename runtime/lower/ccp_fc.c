@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The fully connected unit of core ccp: matrix products, and means as products with a row of
+ * equal weights.
+ *
+ * Weights stream in slices of outputs through two or four slots of the weight banks, so that one
+ * slice is loaded while another is used.
+ */
+#include "ccp.h"
+
+struct unit {
+	const struct ccp_node *n;
+	int64_t r0, r1;		/* rows, or channels */
+	int64_t s0, s1;		/* slices, or the image and the one after it */
+};
+
+/* ---- matrix products ------------------------------------------------------------------- */
+
+/* Floats of a slice in memory and in its slot: weights, then biases. */
+static int64_t slice_floats(const struct ccp_fc *v, int64_t outputs)
+{
+	return lw_round_up(lw_round_up(v->in, CNNACC_CCP_FC_LANES) * outputs +
+			   (v->w.bias ? outputs : 0), LINE_FLOATS);
+}
+
+/* Most outputs of which slots slices fit the weight banks. */
+static int64_t slice_outputs(const struct ccp_hw *hw, const struct ccp_fc *v, int64_t slots)
+{
+	int64_t room = CNNACC_CCP_WEIGHT_BANKS * hw->wbank / slots;
+	int64_t one = lw_round_up(v->in, CNNACC_CCP_FC_LANES) + (v->w.bias ? 1 : 0);
+
+	return room / LINE_FLOATS * LINE_FLOATS / one;
+}
+
+static void pick_slots(const struct ccp_hw *hw, struct ccp_fc *v)
+{
+	v->slots = 1;
+	v->slice = slice_outputs(hw, v, 1);
+	if (v->slice >= v->out)
+		return;
+	for (int64_t slots = 4; slots > 1; slots /= 2) {
+		if (slice_outputs(hw, v, slots) < 8)
+			continue;
+		v->slots = slots;
+		v->slice = slice_outputs(hw, v, slots);
+		return;
+	}
+}
+
+static int64_t row_floats(const struct cnn_layout *l, int64_t rows, int64_t width)
+{
+	return lw_round_up((rows - 1) * l->image_pitch + width, LINE_FLOATS) + LINE_FLOATS;
+}
+
+/* A smaller unit: fewer rows, then slices, then outputs. */
+static bool shrink(struct ccp_fc *v)
+{
+	int64_t *what = v->block > 1 ? &v->block : v->unit > 1 ? &v->unit : &v->slice;
+
+	if (*what <= 1)
+		return false;
+	*what = lw_div_up(*what, 2);
+	return true;
+}
+
+bool ccp_fc_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt)
+{
+	struct ccp_fc *v = &n->fc;
+	int64_t room = hw->bank - 2 * LINE_FLOATS;
+
+	pick_slots(hw, v);
+	if (v->slice < 1 || row_floats(&n->in_l, 1, v->in) > hw->bank)
+		return false;
+	v->slice = lw_min(v->slice, room);
+	if (v->slice < v->out && v->slice > LINE_FLOATS)
+		v->slice = v->slice / LINE_FLOATS * LINE_FLOATS;
+	v->slice = lw_min(v->slice, v->out);
+	v->unit = lw_min(lw_div_up(v->out, v->slice), room / v->slice);
+	v->block = 1;
+	/* A unit of several rows stores whole rows. */
+	if (v->rows > 1 && v->unit * v->slice >= v->out) {
+		v->block = lw_min((hw->bank - row_floats(&n->in_l, 1, v->in)) / n->in_l.image_pitch,
+				  (hw->bank - row_floats(&n->out_l, 1, v->out)) /
+				  n->out_l.image_pitch) + 1;
+		v->block = lw_max(1, lw_min(v->block, v->rows));
+	}
+	for (; attempt > 0; attempt--)
+		if (!shrink(v))
+			return false;
+	return true;
+}
+
+static struct ccp_region row_region(int64_t line0, const struct cnn_layout *l, int64_t r0,
+				    int64_t r1, int64_t first, int64_t width)
+{
+	const struct cnn_layout rows = {
+		.n = 1, .c = l->n, .plane = width, .plane_pitch = l->image_pitch,
+	};
+	struct ccp_region r = ccp_region(line0, &rows, 0, r0, r1, first, first + width);
+
+	r.pitch = l->image_pitch;
+	return r;
+}
+
+/* The EXECs of one slice: outputs o0..o1-1 of every row. */
+static void exec_rows(struct ccp_code *c, const struct unit *u, const struct ccp_region *x,
+		      const struct ccp_region *y, int64_t o0, int64_t o1, int64_t weights)
+{
+	const struct ccp_fc *v = &u->n->fc;
+	int64_t rows = u->r1 - u->r0, start = u->s0 * v->slice;
+	bool loop = rows > 2;
+	uint32_t top;
+
+	ccp_set(c, 0, (v->relu ? CNNACC_CCP_R0_RELU : 0) |
+		      (v->w.bias ? CNNACC_CCP_R0_BIAS : 0));
+	ccp_set(c, 1, v->in);
+	ccp_set(c, 2, o1 - o0);
+	ccp_set(c, 3, x->base);
+	ccp_set(c, 4, y->base + o0 - start);
+	ccp_set(c, 5, weights);
+	ccp_set(c, 6, weights + lw_round_up(v->in, CNNACC_CCP_FC_LANES) * (o1 - o0));
+	top = loop ? ccp_loop(c, rows) : 0;
+	for (int64_t r = 0; r < (loop ? 1 : rows); r++) {
+		ccp_set(c, 3, x->base + r * x->pitch);
+		ccp_set(c, 4, y->base + o0 - start + r * y->pitch);
+		ccp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_FC, 0));
+		ccp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_FC));
+	}
+	if (!loop)
+		return;
+	ccp_add(c, 3, x->pitch);
+	ccp_add(c, 4, y->pitch);
+	ccp_loop_end(c, top);
+	ccp_gained(c, 3, rows * x->pitch);
+	ccp_gained(c, 4, rows * y->pitch);
+}
+
+static void load_slice(struct ccp_code *c, const struct ccp_node *n, int64_t s)
+{
+	const struct ccp_fc *v = &n->fc;
+	int64_t lines = slice_floats(v, v->slice) / LINE_FLOATS;
+	int64_t count = lw_min(v->slice, v->out - s * v->slice);
+	int64_t slot = CNNACC_CCP_WEIGHT_BANKS * c->hw->wbank / LINE_FLOATS / v->slots;
+	int64_t line = n->weight_line + s * lines;
+
+	if (v->slice >= v->out && c->weight_line == line)
+		return;
+	ccp_load_linear(c, line, slice_floats(v, count) / LINE_FLOATS, s % v->slots * slot);
+	if (v->slice >= v->out)
+		c->weight_line = line;
+}
+
+static void emit_fc(struct ccp_code *c, const void *arg)
+{
+	const struct unit *u = arg;
+	const struct ccp_node *n = u->n;
+	const struct ccp_fc *v = &n->fc;
+	int64_t o0 = u->s0 * v->slice, o1 = lw_min(u->s1 * v->slice, v->out);
+	int64_t slot = CNNACC_CCP_WEIGHT_BANKS * c->hw->wbank / LINE_FLOATS * LINE_FLOATS / v->slots;
+	struct ccp_region x = row_region(n->in_line, &n->in_l, u->r0, u->r1, 0, v->in);
+	struct ccp_region y = row_region(n->out_line, &n->out_l, u->r0, u->r1, o0, o1 - o0);
+
+	ccp_load(c, &x);
+	ccp_open_out(c, &y, false);
+	load_slice(c, n, u->s0);
+	for (int64_t s = u->s0; s < u->s1; s++) {
+		int64_t a = s * v->slice;
+
+		if (s + 1 < u->s1 && v->slots > 1)
+			load_slice(c, n, s + 1);
+		else if (s > u->s0 && v->slots == 1)
+			load_slice(c, n, s);
+		exec_rows(c, u, &x, &y, a, lw_min(a + v->slice, v->out), s % v->slots * slot);
+	}
+	ccp_store(c, &y);
+}
+
+static void pack(const struct ccp_fc *v, float *data)
+{
+	int64_t in16 = lw_round_up(v->in, CNNACC_CCP_FC_LANES);
+	int64_t step = slice_floats(v, v->slice);
+
+	for (int64_t o = 0; o < v->out; o++) {
+		int64_t first = o / v->slice * v->slice;
+		int64_t count = lw_min(v->slice, v->out - first);
+		float *slice = data + o / v->slice * step;
+
+		for (int64_t k = 0; k < v->in; k++)
+			slice[(o - first) * in16 + k] = ccp_weight(&v->w, o, k, 0);
+		if (v->w.bias)
+			slice[count * in16 + o - first] = ccp_bias(&v->w, o);
+	}
+}
+
+int ccp_fc_emit(struct ccp_code *c, struct ccp_node *n)
+{
+	const struct ccp_fc *v = &n->fc;
+	int64_t slices = lw_div_up(v->out, v->slice);
+	float *data;
+	int ret = ccp_weight_room(c, slices * slice_floats(v, v->slice), &n->weight_line, &data);
+
+	if (ret)
+		return ret;
+	if (data)
+		pack(v, data);
+	for (int64_t r = 0; r < v->rows; r += v->block) {
+		for (int64_t s = 0; s < slices; s += v->unit) {
+			const struct unit u = {
+				.n = n, .r0 = r, .r1 = lw_min(r + v->block, v->rows),
+				.s0 = s, .s1 = lw_min(s + v->unit, slices),
+			};
+
+			ret = ccp_unit(c, emit_fc, &u);
+			if (ret)
+				return ret;
+		}
+	}
+	return CNN_OK;
+}
+
+/* ---- means ----------------------------------------------------------------------------- */
+
+bool ccp_mean_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt)
+{
+	struct ccp_mean *v = &n->mean;
+	int64_t one = lw_round_up(v->plane, LINE_FLOATS) + LINE_FLOATS;
+
+	if (one > hw->bank || lw_round_up(v->plane, LINE_FLOATS) > CNNACC_CCP_WEIGHT_BANKS * hw->wbank)
+		return false;
+	v->block = v->c == 1 ? 1 : (hw->bank - one) / n->in_l.plane_pitch + 1;
+	v->block = lw_min(lw_min(v->block, hw->bank - LINE_FLOATS), lw_min(v->c, UINT16_MAX));
+	v->block >>= lw_min(attempt, 62);
+	if (v->block >= 16 && v->block < v->c)
+		v->block = v->block / 16 * 16;
+	return v->block > 0;
+}
+
+static void emit_mean(struct ccp_code *c, const void *arg)
+{
+	const struct unit *u = arg;
+	const struct ccp_node *n = u->n;
+	const struct ccp_mean *v = &n->mean;
+	struct ccp_region x = ccp_region(n->in_line, &n->in_l, u->s0, u->r0, u->r1, 0, v->plane);
+	struct ccp_region y = ccp_region(n->out_line, &n->out_l, u->s0, u->r0, u->r1, 0, 1);
+	uint32_t top;
+
+	ccp_load(c, &x);
+	ccp_open_out(c, &y, false);
+	if (c->weight_line != n->weight_line) {
+		ccp_load_linear(c, n->weight_line, lw_div_up(v->plane, LINE_FLOATS), 0);
+		c->weight_line = n->weight_line;
+	}
+	ccp_set(c, 0, v->relu ? CNNACC_CCP_R0_RELU : 0);
+	ccp_set(c, 1, v->plane);
+	ccp_set(c, 2, 1);
+	ccp_set(c, 3, x.base);
+	ccp_set(c, 4, y.base);
+	ccp_set(c, 5, 0);
+	ccp_set(c, 6, 0);
+	top = ccp_loop(c, u->r1 - u->r0);
+	ccp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_FC, 0));
+	ccp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_FC));
+	ccp_add(c, 3, x.pitch);
+	ccp_add(c, 4, 1);
+	ccp_loop_end(c, top);
+	ccp_gained(c, 3, (u->r1 - u->r0) * x.pitch);
+	ccp_gained(c, 4, u->r1 - u->r0);
+	ccp_store(c, &y);
+}
+
+int ccp_mean_emit(struct ccp_code *c, struct ccp_node *n)
+{
+	const struct ccp_mean *v = &n->mean;
+	float *data;
+	int ret = ccp_weight_room(c, lw_round_up(v->plane, LINE_FLOATS), &n->weight_line, &data);
+
+	if (ret)
+		return ret;
+	for (int64_t i = 0; i < v->plane && data; i++)
+		data[i] = (float)(1.0 / (double)v->plane);
+	for (int64_t image = 0; image < v->n; image++) {
+		for (int64_t ch = 0; ch < v->c; ch += v->block) {
+			const struct unit u = {
+				.n = n, .r0 = ch, .r1 = lw_min(ch + v->block, v->c), .s0 = image,
+			};
+
+			ret = ccp_unit(c, emit_mean, &u);
+			if (ret)
+				return ret;
+		}
+	}
+	return CNN_OK;
+}

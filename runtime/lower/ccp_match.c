@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: MIT
+/* Which graph nodes core ccp can run, and as what. */
+#include <string.h>
+
+#include "ccp.h"
+
+#define MAX_SIZE	65535	/* sizes and channel counts are 16-bit fields */
+
+/* The layout this core likes: planes start at a line, or touch if they are tiny. */
+static struct cnn_layout layout(int64_t n, int64_t c, int64_t plane)
+{
+	int64_t pitch = plane < LINE_FLOATS ? plane : lw_round_up(plane, LINE_FLOATS);
+
+	return (struct cnn_layout){
+		.n = n, .c = c, .plane = plane, .plane_pitch = pitch,
+		.image_pitch = n > 1 ? lw_round_up(c * pitch, LINE_FLOATS) : c * pitch,
+	};
+}
+
+static bool check_act(const struct cnn_node *n, bool relu, char *reason)
+{
+	if (n->act.kind == CNN_ACT_NONE || (relu && n->act.kind == CNN_ACT_RELU))
+		return true;
+	return lw_no(reason, "%s: fused activation %s", n->op_type, n->fused ? n->fused : "");
+}
+
+static bool check_value(const struct cnn_node *n, const struct cnn_tensor *t, char *reason)
+{
+	if (!t || cnn_tensor_count(t) < 1)
+		return lw_no(reason, "%s: a shape is unknown or empty", n->op_type);
+	if (t->dtype != CNN_FLOAT32)
+		return lw_no(reason, "%s: type %s, ccp has float32", n->op_type,
+			     cnn_dtype_name(t->dtype));
+	return true;
+}
+
+static bool check_limit(const struct cnn_node *n, const char *what, int64_t value, int64_t limit,
+			char *reason)
+{
+	if (value <= limit)
+		return true;
+	return lw_no(reason, "%s: %s %lld, limit of ccp %lld", n->op_type, what, (long long)value,
+		     (long long)limit);
+}
+
+/* A constant float tensor. */
+static bool check_constant(const struct cnn_node *n, const struct cnn_tensor *t, const char *what,
+			   char *reason)
+{
+	if (!check_value(n, t, reason))
+		return false;
+	return t->data || lw_no(reason, "%s: %s is not constant", n->op_type, what);
+}
+
+/* ---- windows --------------------------------------------------------------------------- */
+
+/* One axis of a window: 0 rows, 1 columns; a 1-D map is one row. */
+struct axis {
+	int64_t in, out, kernel, stride, dilation, begin, end;
+};
+
+static struct axis window_axis(const struct cnn_window *w, int axis)
+{
+	int i = axis - (2 - w->spatial);
+
+	if (i < 0)
+		return (struct axis){ 1, 1, 1, 1, 1, 0, 0 };
+	return (struct axis){ w->in[i], w->out[i], w->kernel[i], w->stride[i], w->dilation[i],
+			      w->pad_begin[i], w->pad_end[i] };
+}
+
+static bool check_axis(const struct cnn_node *n, const struct axis *a, int64_t kernel, char *reason)
+{
+	if (a->dilation > 1 && a->kernel > 1)
+		return lw_no(reason, "%s: dilation %lld, limit of ccp 1", n->op_type,
+			     (long long)a->dilation);
+	return check_limit(n, "kernel", a->kernel, kernel, reason) &&
+	       check_limit(n, "stride", a->stride, CNNACC_CCP_STRIDE_MAX, reason) &&
+	       check_limit(n, "padding", lw_max(a->begin, a->end), CNNACC_CCP_PAD_MAX, reason) &&
+	       check_limit(n, "map size", lw_max(a->in, a->out), MAX_SIZE, reason);
+}
+
+static bool get_window(const struct cnn_graph *g, const struct cnn_node *n, struct cnn_window *w,
+		       char *reason)
+{
+	struct cnn_err err;
+
+	if (!check_value(n, cnn_node_in(g, n, 0), reason) ||
+	    !check_value(n, cnn_node_out(g, n, 0), reason))
+		return false;
+	if (cnn_node_window(g, n, w, &err))
+		return lw_no(reason, "%s", err.text);
+	return true;
+}
+
+static void set_io(struct ccp_node *node, const struct cnn_node *n, int in)
+{
+	node->in = n->in[in];
+	node->out = n->out[0];
+}
+
+static void fill_conv(struct ccp_node *node, const struct cnn_window *w, const struct axis *y,
+		      const struct axis *x)
+{
+	node->kind = CCP_CONV;
+	node->conv = (struct ccp_conv){
+		.n = w->batch, .groups = w->group, .ci = w->in_ch / w->group,
+		.co = w->out_ch / w->group, .ih = y->in, .iw = x->in, .oh = y->out, .ow = x->out,
+		.kh = y->kernel, .kw = x->kernel, .sy = y->stride, .sx = x->stride,
+		.pt = y->begin, .pb = y->end, .pl = x->begin, .pr = x->end,
+	};
+	node->in_l = layout(w->batch, w->in_ch, y->in * x->in);
+	node->out_l = layout(w->batch, w->out_ch, y->out * x->out);
+}
+
+static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, struct ccp_node *node,
+		       char *reason)
+{
+	const struct cnn_tensor *weight = cnn_node_in(g, n, 1), *bias = cnn_node_in(g, n, 2);
+	struct cnn_window w;
+	struct axis y, x;
+
+	if (!get_window(g, n, &w, reason) || !check_act(n, true, reason) ||
+	    !check_constant(n, weight, "weight", reason) ||
+	    (bias && !check_constant(n, bias, "bias", reason)))
+		return false;
+	if (w.spatial > 2)
+		return lw_no(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type, w.spatial);
+	y = window_axis(&w, 0);
+	x = window_axis(&w, 1);
+	if (!check_axis(n, &y, CNNACC_CCP_KERNEL_MAX, reason) ||
+	    !check_axis(n, &x, CNNACC_CCP_KERNEL_MAX, reason) ||
+	    !check_limit(n, "channels", lw_max(w.in_ch, w.out_ch), MAX_SIZE, reason))
+		return false;
+	set_io(node, n, 0);
+	fill_conv(node, &w, &y, &x);
+	node->conv.relu = n->act.kind == CNN_ACT_RELU;
+	node->conv.w = (struct ccp_weights){
+		.data = weight->data, .so = node->conv.ci * y.kernel * x.kernel,
+		.sc = y.kernel * x.kernel, .scale = 1,
+		.bias = bias ? bias->data : NULL, .bias_step = 1, .bias_scale = 1,
+	};
+	return true;
+}
+
+/* A convolution of each channel with equal weights. */
+static bool match_pool_conv(const struct cnn_node *n, const struct cnn_window *w,
+			    const struct axis *y, const struct axis *x, struct ccp_node *node,
+			    char *reason)
+{
+	struct axis ay = *y, ax = *x;
+
+	/* What the last window reaches of the padding is all that is needed. */
+	ay.end = lw_max(0, (y->out - 1) * y->stride + y->kernel - y->in - y->begin);
+	ax.end = lw_max(0, (x->out - 1) * x->stride + x->kernel - x->in - x->begin);
+	if (!check_axis(n, &ay, CNNACC_CCP_KERNEL_MAX, reason) ||
+	    !check_axis(n, &ax, CNNACC_CCP_KERNEL_MAX, reason) ||
+	    !check_limit(n, "channels", w->in_ch, MAX_SIZE, reason))
+		return false;
+	if ((ay.in + ay.begin + ay.end - ay.kernel) / ay.stride + 1 != ay.out ||
+	    (ax.in + ax.begin + ax.end - ax.kernel) / ax.stride + 1 != ax.out)
+		return lw_no(reason, "%s: output size that a convolution would not give", n->op_type);
+	fill_conv(node, w, &ay, &ax);
+	node->conv.relu = n->act.kind == CNN_ACT_RELU;
+	node->conv.w.scale = (float)(1.0 / (double)(y->kernel * x->kernel));
+	return true;
+}
+
+static bool match_pool_unit(const struct cnn_node *n, const struct cnn_window *w,
+			    const struct axis *y, const struct axis *x, struct ccp_node *node,
+			    char *reason)
+{
+	if (!check_axis(n, y, 3, reason) || !check_axis(n, x, 3, reason))
+		return false;
+	node->kind = CCP_POOL;
+	node->pool = (struct ccp_pool){
+		.n = w->batch, .c = w->in_ch, .ih = y->in, .iw = x->in, .oh = y->out, .ow = x->out,
+		.kh = y->kernel, .kw = x->kernel, .sy = y->stride, .sx = x->stride,
+		.pt = y->begin, .pl = x->begin, .average = n->op == CNN_OP_AVERAGE_POOL,
+	};
+	node->in_l = layout(w->batch, w->in_ch, y->in * x->in);
+	node->out_l = layout(w->batch, w->in_ch, y->out * x->out);
+	return true;
+}
+
+/* How far the last window reaches past the input and its padding at the beginning. */
+static int64_t overhang(const struct axis *a)
+{
+	return (a->out - 1) * a->stride + a->kernel - a->in - a->begin;
+}
+
+static bool match_max_pool(const struct cnn_graph *g, const struct cnn_node *n,
+			   struct ccp_node *node, char *reason)
+{
+	struct cnn_window w;
+	struct axis y, x;
+
+	if (!get_window(g, n, &w, reason) || !check_act(n, false, reason))
+		return false;
+	if (n->n_out > 1 && n->out[1] >= 0)
+		return lw_no(reason, "%s: output Indices", n->op_type);
+	if (w.spatial > 2)
+		return lw_no(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type, w.spatial);
+	y = window_axis(&w, 0);
+	x = window_axis(&w, 1);
+	set_io(node, n, 0);
+	if (y.kernel == 1 && x.kernel == 1 && !y.begin && !x.begin)
+		return match_pool_conv(n, &w, &y, &x, node, reason);
+	if (y.begin >= y.kernel || x.begin >= x.kernel || overhang(&y) >= y.kernel ||
+	    overhang(&x) >= x.kernel)
+		return lw_no(reason, "%s: a window lies wholly in the padding", n->op_type);
+	return match_pool_unit(n, &w, &y, &x, node, reason);
+}
+
+/* Does every window count kernel elements, as the core assumes? */
+static bool counts_all(const struct cnn_window *w, const struct axis *a)
+{
+	int64_t over = overhang(a);
+
+	if (w->count_include_pad)
+		return over <= a->end;
+	return !a->begin && over <= 0;
+}
+
+static bool match_mean(const struct cnn_node *n, int64_t batch, int64_t channels, int64_t plane,
+		       struct ccp_node *node)
+{
+	node->kind = CCP_MEAN;
+	node->mean = (struct ccp_mean){
+		.n = batch, .c = channels, .plane = plane, .relu = n->act.kind == CNN_ACT_RELU,
+	};
+	node->in_l = layout(batch, channels, plane);
+	node->out_l = layout(batch, channels, 1);
+	return true;
+}
+
+static bool match_average_pool(const struct cnn_graph *g, const struct cnn_node *n,
+			       struct ccp_node *node, char *reason)
+{
+	int64_t plane = 1;
+	bool global = true;
+	struct cnn_window w;
+	struct axis y, x;
+
+	if (!get_window(g, n, &w, reason) || !check_act(n, true, reason))
+		return false;
+	set_io(node, n, 0);
+	for (int i = 0; i < w.spatial; i++) {
+		plane *= w.in[i];
+		global &= w.kernel[i] == w.in[i] && w.out[i] == 1 && !w.pad_begin[i];
+	}
+	if (global)
+		return match_mean(n, w.batch, w.in_ch, plane, node);
+	if (w.spatial > 2)
+		return lw_no(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type, w.spatial);
+	y = window_axis(&w, 0);
+	x = window_axis(&w, 1);
+	if (!counts_all(&w, &y) || !counts_all(&w, &x))
+		return lw_no(reason, "%s: count_include_pad=%d with windows that reach over the "
+			     "border: the divisor changes", n->op_type, w.count_include_pad);
+	if (y.kernel > 3 || x.kernel > 3 || y.kernel * x.kernel == 1 ||
+	    n->act.kind != CNN_ACT_NONE)
+		return match_pool_conv(n, &w, &y, &x, node, reason);
+	return match_pool_unit(n, &w, &y, &x, node, reason);
+}
+
+/* ---- means over the map ---------------------------------------------------------------- */
+
+static bool match_reduce_mean(const struct cnn_graph *g, const struct cnn_node *n,
+			      struct ccp_node *node, char *reason)
+{
+	const struct cnn_tensor *x = cnn_node_in(g, n, 0), *list = cnn_node_in(g, n, 1);
+	const int64_t *axes;
+	int64_t plane = 1;
+	int count = 0, seen = 0;
+
+	if (!check_value(n, x, reason) || !check_value(n, cnn_node_out(g, n, 0), reason) ||
+	    !check_act(n, false, reason))
+		return false;
+	axes = cnn_node_ints(n, "axes", &count);
+	if (list) {
+		axes = list->data;
+		count = axes ? (int)cnn_tensor_count(list) : 0;
+	}
+	for (int i = 0; i < count; i++) {
+		int64_t a = axes[i] < 0 ? axes[i] + x->rank : axes[i];
+
+		seen |= a >= 0 && a < x->rank ? 1 << a : 0;
+	}
+	if (x->rank < 3 || seen != (1 << x->rank) - 4)
+		return lw_no(reason, "%s: axes other than the map's", n->op_type);
+	for (int i = 2; i < x->rank; i++)
+		plane *= x->dims[i];
+	set_io(node, n, 0);
+	return match_mean(n, x->dims[0], x->dims[1], plane, node);
+}
+
+/* ---- padding --------------------------------------------------------------------------- */
+
+static const int64_t *pad_amounts(const struct cnn_graph *g, const struct cnn_node *n, int *count)
+{
+	const struct cnn_tensor *pads = cnn_node_in(g, n, 1);
+	const int64_t *list;
+
+	if (pads) {
+		*count = pads->data && pads->dtype == CNN_INT64 ? (int)cnn_tensor_count(pads) : 0;
+		return pads->data;
+	}
+	list = cnn_node_ints(n, "pads", count);
+	return list ? list : cnn_node_ints(n, "paddings", count);
+}
+
+static bool match_pad(const struct cnn_graph *g, const struct cnn_node *n, struct ccp_node *node,
+		      char *reason)
+{
+	const struct cnn_tensor *x = cnn_node_in(g, n, 0), *value = cnn_node_in(g, n, 2);
+	const int64_t *pads;
+	int count = 0;
+
+	if (!check_value(n, x, reason) || !check_value(n, cnn_node_out(g, n, 0), reason) ||
+	    !check_act(n, false, reason))
+		return false;
+	pads = pad_amounts(g, n, &count);
+	if (strcmp(cnn_node_str(n, "mode", "constant"), "constant") ||
+	    cnn_node_float(n, "value", 0) != 0 ||
+	    (value && (!value->data || value->dtype != CNN_FLOAT32 || *(float *)value->data != 0)))
+		return lw_no(reason, "%s: mode or value, ccp pads with the constant 0", n->op_type);
+	if (x->rank != 4 || count != 8)
+		return lw_no(reason, "%s: %d axes, ccp has 4", n->op_type, x->rank);
+	if (pads[0] || pads[1] || pads[4] || pads[5] || pads[2] < 1 || pads[2] > 2 ||
+	    pads[3] != pads[2] || pads[6] != pads[2] || pads[7] != pads[2])
+		return lw_no(reason, "%s: pads, ccp has 1 or 2 on every side of the map", n->op_type);
+	if (!check_limit(n, "map size", lw_max(x->dims[2], x->dims[3]), MAX_SIZE - 4, reason))
+		return false;
+	set_io(node, n, 0);
+	node->kind = CCP_PAD;
+	node->pad = (struct ccp_pad){
+		.n = x->dims[0], .c = x->dims[1], .ih = x->dims[2], .iw = x->dims[3],
+		.layers = pads[2],
+	};
+	node->in_l = layout(x->dims[0], x->dims[1], x->dims[2] * x->dims[3]);
+	node->out_l = layout(x->dims[0], x->dims[1],
+			     (x->dims[2] + 2 * pads[2]) * (x->dims[3] + 2 * pads[2]));
+	return true;
+}
+
+/* ---- matrix products ------------------------------------------------------------------- */
+
+/* Gemm's C as one bias per column. */
+static bool match_bias(const struct cnn_node *n, const struct cnn_tensor *c,
+		       const struct cnn_matmul *mm, struct ccp_weights *w, char *reason)
+{
+	int64_t count;
+
+	if (!c || mm->beta == 0)
+		return true;
+	if (!check_constant(n, c, "C", reason))
+		return false;
+	count = cnn_tensor_count(c);
+	if (count != 1 && (count != mm->n || c->dims[c->rank - 1] != mm->n))
+		return lw_no(reason, "%s: C is not one value per column", n->op_type);
+	w->bias = c->data;
+	w->bias_step = count > 1;
+	w->bias_scale = mm->beta;
+	return true;
+}
+
+static bool match_product(const struct cnn_node *n, const struct cnn_matmul *mm,
+			  const struct cnn_tensor *b, struct ccp_node *node, char *reason)
+{
+	struct ccp_fc *v = &node->fc;
+	int64_t rows = mm->batch * mm->m;
+
+	if (cnn_tensor_count(b) != mm->k * mm->n)
+		return lw_no(reason, "%s: B is a batch of matrices", n->op_type);
+	if (mm->trans_a && mm->m > 1 && mm->k > 1)
+		return lw_no(reason, "%s: transA of a matrix that is not constant", n->op_type);
+	set_io(node, n, 0);
+	node->kind = CCP_FC;
+	*v = (struct ccp_fc){
+		.rows = rows, .in = mm->k, .out = mm->n, .relu = n->act.kind == CNN_ACT_RELU,
+		.w = {
+			.data = b->data, .so = mm->trans_b ? mm->k : 1,
+			.sc = mm->trans_b ? 1 : mm->n, .scale = mm->alpha,
+		},
+	};
+	node->in_l = layout(rows, mm->k, 1);
+	node->out_l = layout(rows, mm->n, 1);
+	return true;
+}
+
+/* Constant matrix times maps: a 1 x 1 convolution of the rows of B. */
+static bool match_const_a(const struct cnn_node *n, const struct cnn_matmul *mm,
+			  const struct cnn_tensor *a, const struct cnn_tensor *b,
+			  struct ccp_node *node, char *reason)
+{
+	struct ccp_conv *v = &node->conv;
+
+	if (cnn_tensor_count(a) != mm->m * mm->k || b->rank < 2)
+		return lw_no(reason, "%s: A is a batch of matrices", n->op_type);
+	if (!check_limit(n, "matrix size", lw_max(lw_max(mm->m, mm->k), mm->n), MAX_SIZE, reason))
+		return false;
+	set_io(node, n, 1);
+	node->kind = CCP_CONV;
+	*v = (struct ccp_conv){
+		.n = mm->batch, .groups = 1, .ci = mm->k, .co = mm->m, .ih = 1, .iw = mm->n,
+		.oh = 1, .ow = mm->n, .kh = 1, .kw = 1, .sy = 1, .sx = 1,
+		.relu = n->act.kind == CNN_ACT_RELU,
+		.w = { .data = a->data, .so = mm->k, .sc = 1, .scale = 1 },
+	};
+	node->in_l = layout(mm->batch, mm->k, mm->n);
+	node->out_l = layout(mm->batch, mm->m, mm->n);
+	return true;
+}
+
+static bool match_matmul(const struct cnn_graph *g, const struct cnn_node *n,
+			 struct ccp_node *node, char *reason)
+{
+	const struct cnn_tensor *a = cnn_node_in(g, n, 0), *b = cnn_node_in(g, n, 1);
+	struct cnn_matmul mm;
+	struct cnn_err err;
+
+	if (!check_value(n, a, reason) || !check_value(n, b, reason) ||
+	    !check_value(n, cnn_node_out(g, n, 0), reason) || !check_act(n, true, reason))
+		return false;
+	if (cnn_node_matmul(g, n, &mm, &err))
+		return lw_no(reason, "%s", err.text);
+	if (a->data && !b->data && n->op == CNN_OP_MATMUL)
+		return match_const_a(n, &mm, a, b, node, reason);
+	if (!check_constant(n, b, "B", reason))
+		return false;
+	if (a->data)
+		return lw_no(reason, "%s: A is constant", n->op_type);
+	return match_product(n, &mm, b, node, reason) &&
+	       match_bias(n, cnn_node_in(g, n, 2), &mm, &node->fc.w, reason);
+}
+
+bool ccp_match(const struct ccp_hw *hw, const struct cnn_graph *g, int index,
+	       struct ccp_node *node, char *reason)
+{
+	const struct cnn_node *n = &g->nodes[index];
+
+	memset(node, 0, sizeof(*node));
+	if (*hw->bad)
+		return lw_no(reason, "%s: %s", n->op_type, hw->bad);
+	switch (n->op) {
+	case CNN_OP_CONV:
+		return match_conv(g, n, node, reason);
+	case CNN_OP_MAX_POOL:
+		return match_max_pool(g, n, node, reason);
+	case CNN_OP_AVERAGE_POOL:
+	case CNN_OP_GLOBAL_AVERAGE_POOL:
+		return match_average_pool(g, n, node, reason);
+	case CNN_OP_REDUCE_MEAN:
+		return match_reduce_mean(g, n, node, reason);
+	case CNN_OP_PAD:
+		return match_pad(g, n, node, reason);
+	case CNN_OP_GEMM:
+	case CNN_OP_MATMUL:
+		return match_matmul(g, n, node, reason);
+	default:
+		return lw_no(reason, "%s: ccp has no such operator", n->op_type);
+	}
+}

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/* What lower.c and the cores' files share. A new core is a struct lw_core_ops and a line in cores.def. */
+#ifndef CNN_LOWER_INTERNAL_H
+#define CNN_LOWER_INTERNAL_H
+
+#include <cnnacc_hw.h>
+
+#include "lower.h"
+
+#define LW_MAX_IO	2
+
+/* Bytes that grow. */
+struct lw_buf {
+	uint8_t *data;
+	int64_t len, cap, max;
+	const char *what;	/* for the message when it would pass max */
+};
+
+/* One run of cnn_lower. */
+struct lw {
+	const struct cnn_graph *g;
+	struct cnn_lowered *out;
+	struct lw_buf program, weights;
+	int task_cap;
+	struct cnn_err *err;
+};
+
+/* A value that a node reads or writes in the arena, and the layout it is to have. */
+struct lw_io {
+	int value;
+	struct cnn_layout layout;
+};
+
+struct lw_fit {
+	struct lw_io in[LW_MAX_IO], out;
+	int n_in;
+};
+
+/* One core of the device in one run; the core's own state follows it. */
+struct lw_core {
+	const struct lw_core_ops *ops;
+	struct lw *lw;
+	const struct cnn_core *info;
+};
+
+struct lw_core_ops {
+	uint32_t type;
+	const char *name;
+	unsigned int fuse;	/* CNN_FUSE_* it can take */
+	/* A new core state; NULL if there is no memory. */
+	struct lw_core *(*open)(struct lw *lw, const struct cnn_core *info);
+	void (*close)(struct lw_core *core);
+	/* Could it run the node if memory were boundless? Fills fit with the layouts it likes. */
+	bool (*match)(struct lw_core *core, int node, struct lw_fit *fit, char *reason);
+	/*
+	 * Can it with these layouts and the sizes of this core? Keeps what it needs to lower it
+	 * and says in reason what it does, or why not.
+	 */
+	bool (*plan)(struct lw_core *core, int node, const struct lw_fit *fit, char *reason);
+	/* Adds tasks, programs and weights of the nodes of a segment that it has planned. */
+	int (*lower)(struct lw_core *core, struct cnn_segment *seg);
+};
+
+#define CORE(name) extern const struct lw_core_ops lw_##name;
+#include "cores.def"
+#undef CORE
+
+/* Prints into a reason of CNN_REASON_LEN and returns false. */
+bool lw_no(char *reason, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Appends len zero bytes at a multiple of align; the offset, or a negative enum cnn_status. */
+int64_t lw_buf_add(struct lw *lw, struct lw_buf *b, int64_t len, int64_t align);
+/* Appends a task, zeroed but for offset and length; NULL after cnn_fail. */
+struct cnn_task *lw_add_task(struct lw *lw, const void *program, uint32_t length);
+
+/* l seen as n x c x plane; false if its pitches do not allow that. */
+bool lw_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t plane,
+	     struct cnn_layout *out);
+/* Floats from the first to behind the last element. */
+int64_t lw_layout_floats(const struct cnn_layout *l);
+
+static inline int64_t lw_div_up(int64_t a, int64_t b)
+{
+	return (a + b - 1) / b;
+}
+
+static inline int64_t lw_round_up(int64_t a, int64_t b)
+{
+	return lw_div_up(a, b) * b;
+}
+
+static inline int64_t lw_min(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+static inline int64_t lw_max(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+#endif
