@@ -254,6 +254,11 @@ static void spoil_dma(struct gen *gen, bool load, struct dma *dma)
 		break;
 	case 4:		/* beyond 4 GiB from the start */
 		dma->line = gen_pick(gen, 1ull << 26, 0xffffffff);
+		if (load && gen_chance(gen, 30)) {
+			dma->target = CNNACC_CCP_TGT_ICACHE;
+			dma->lines = 1;
+			dma->local_line = 0;
+		}
 		break;
 	default:	/* runs into the end of the address space */
 		dma->line = (VA_END - LINE) / LINE;
