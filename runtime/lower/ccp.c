@@ -6,28 +6,28 @@
 
 #include "ccp.h"
 
-struct ccp_core {
+struct lcp_core {
 	struct lw_core base;
-	struct ccp_hw hw;
-	struct ccp_node *nodes;	/* by graph index */
+	struct lcp_hw hw;
+	struct lcp_node *nodes;	/* by graph index */
 	int64_t words, weights;	/* of all nodes planned so far */
 };
 
 static const struct {
 	const char *text;
-	bool (*plan)(const struct ccp_hw *hw, struct ccp_node *n, int attempt);
-	int (*emit)(struct ccp_code *c, struct ccp_node *n);
+	bool (*plan)(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
+	int (*emit)(struct lcp_code *c, struct lcp_node *n);
 } kinds[] = {
-	[CCP_CONV] = { "convolution", ccp_conv_plan, ccp_conv_emit },
-	[CCP_FC] = { "fully connected unit", ccp_fc_plan, ccp_fc_emit },
-	[CCP_MEAN] = { "fully connected unit, a row of equal weights", ccp_mean_plan,
-		       ccp_mean_emit },
-	[CCP_POOL] = { "pooling unit", ccp_pool_plan, ccp_pool_emit },
-	[CCP_PAD] = { "padding unit", ccp_pad_plan, ccp_pad_emit },
+	[CCP_CONV] = { "convolution", lcp_conv_plan, lcp_conv_emit },
+	[CCP_FC] = { "fully connected unit", lcp_fc_plan, lcp_fc_emit },
+	[CCP_MEAN] = { "fully connected unit, a row of equal weights", lcp_mean_plan,
+		       lcp_mean_emit },
+	[CCP_POOL] = { "pooling unit", lcp_pool_plan, lcp_pool_emit },
+	[CCP_PAD] = { "padding unit", lcp_pad_plan, lcp_pad_emit },
 };
 
 /* The sizes of the discovery table; a core with other arithmetic than ours gets no nodes. */
-static void read_hw(struct ccp_hw *hw, const struct cnn_core *info)
+static void read_hw(struct lcp_hw *hw, const struct cnn_core *info)
 {
 	uint32_t geometry = info->param[CNNACC_CCP_PARAM_GEOMETRY];
 	uint32_t limits = info->param[CNNACC_CCP_PARAM_LIMITS];
@@ -52,9 +52,9 @@ static void read_hw(struct ccp_hw *hw, const struct cnn_core *info)
 			 (long long)hw->bank, (long long)hw->wbank, hw->insns);
 }
 
-static struct lw_core *ccp_open(struct lw *lw, const struct cnn_core *info)
+static struct lw_core *lcp_open(struct lw *lw, const struct cnn_core *info)
 {
-	struct ccp_core *core = calloc(1, sizeof(*core));
+	struct lcp_core *core = calloc(1, sizeof(*core));
 
 	if (!core)
 		return NULL;
@@ -68,20 +68,20 @@ static struct lw_core *ccp_open(struct lw *lw, const struct cnn_core *info)
 	return &core->base;
 }
 
-static void ccp_close(struct lw_core *base)
+static void lcp_close(struct lw_core *base)
 {
-	struct ccp_core *core = (struct ccp_core *)base;
+	struct lcp_core *core = (struct lcp_core *)base;
 
 	free(core->nodes);
 	free(core);
 }
 
-static bool ccp_match_node(struct lw_core *base, int node, struct lw_fit *fit, char *reason)
+static bool lcp_match_node(struct lw_core *base, int node, struct lw_fit *fit, char *reason)
 {
-	struct ccp_core *core = (struct ccp_core *)base;
-	struct ccp_node *n = &core->nodes[node];
+	struct lcp_core *core = (struct lcp_core *)base;
+	struct lcp_node *n = &core->nodes[node];
 
-	if (!ccp_match(&core->hw, base->lw->g, node, n, reason))
+	if (!lcp_match(&core->hw, base->lw->g, node, n, reason))
 		return false;
 	fit->in[0] = (struct lw_io){ n->in, n->in_l };
 	fit->n_in = 1;
@@ -92,9 +92,9 @@ static bool ccp_match_node(struct lw_core *base, int node, struct lw_fit *fit, c
 /* ---- rewriting ------------------------------------------------------------------------- */
 
 /* A convolution that sees its whole input at once is a matrix product, if planes touch. */
-static bool conv_as_fc(const struct ccp_node *from, struct ccp_node *n)
+static bool conv_as_fc(const struct lcp_node *from, struct lcp_node *n)
 {
-	const struct ccp_conv *v = &from->conv;
+	const struct lcp_conv *v = &from->conv;
 
 	*n = *from;
 	if (v->groups > 1 || v->oh > 1 || v->ow > 1 || v->kh != v->ih || v->kw != v->iw ||
@@ -104,7 +104,7 @@ static bool conv_as_fc(const struct ccp_node *from, struct ccp_node *n)
 	    n->in_l.plane_pitch != 1)
 		return false;
 	n->kind = CCP_FC;
-	n->fc = (struct ccp_fc){
+	n->fc = (struct lcp_fc){
 		.rows = v->n, .in = v->ci * v->ih * v->iw, .out = v->co, .relu = v->relu, .w = v->w,
 	};
 	n->fc.w.sc = 1;
@@ -112,15 +112,15 @@ static bool conv_as_fc(const struct ccp_node *from, struct ccp_node *n)
 }
 
 /* A product with rows too long for the fully connected unit: its sums can go through the LOBs. */
-static bool fc_as_conv(const struct ccp_node *from, struct ccp_node *n)
+static bool fc_as_conv(const struct lcp_node *from, struct lcp_node *n)
 {
-	const struct ccp_fc *v = &from->fc;
+	const struct lcp_fc *v = &from->fc;
 
 	*n = *from;
 	if (v->in > UINT16_MAX || v->out > UINT16_MAX)
 		return false;
 	n->kind = CCP_CONV;
-	n->conv = (struct ccp_conv){
+	n->conv = (struct lcp_conv){
 		.n = v->rows, .groups = 1, .ci = v->in, .co = v->out, .ih = 1, .iw = 1, .oh = 1,
 		.ow = 1, .kh = 1, .kw = 1, .sy = 1, .sx = 1, .relu = v->relu, .w = v->w,
 	};
@@ -131,9 +131,9 @@ static bool fc_as_conv(const struct ccp_node *from, struct ccp_node *n)
  * A 1 x 1 convolution does not care where rows end: eight columns fill every lane. What it
  * computes of the gap behind a plane is never read.
  */
-static bool conv_as_strip(const struct ccp_node *from, struct ccp_node *n)
+static bool conv_as_strip(const struct lcp_node *from, struct lcp_node *n)
 {
-	const struct ccp_conv *v = &from->conv;
+	const struct lcp_conv *v = &from->conv;
 	int64_t plane = v->ih * v->iw, rows = lw_div_up(plane, CNNACC_CCP_LANES);
 
 	*n = *from;
@@ -153,26 +153,26 @@ static bool conv_as_strip(const struct ccp_node *from, struct ccp_node *n)
 enum fit { FITS, NO_MEMORY, NO_TASK, NO_ROOM };
 
 /* Makes n's code without keeping it, in smaller and smaller units until every one fits a task. */
-static enum fit try_plan(struct ccp_core *core, struct ccp_node *n)
+static enum fit try_plan(struct lcp_core *core, struct lcp_node *n)
 {
-	struct ccp_code c;
+	struct lcp_code c;
 	int ret = 1;
 
 	n->in_line = 0;
 	n->out_line = 0x40000000;
-	if (ccp_code_init(&c, &core->hw, NULL))
+	if (lcp_code_init(&c, &core->hw, NULL))
 		return NO_MEMORY;
 	for (int attempt = 0; ret; attempt++) {
 		if (!kinds[n->kind].plan(&core->hw, n, attempt)) {
-			ccp_code_free(&c);
+			lcp_code_free(&c);
 			return attempt ? NO_TASK : NO_MEMORY;
 		}
-		ccp_code_flush(&c);
+		lcp_code_flush(&c);
 		c.trial_words = c.trial_weights = 0;
 		ret = kinds[n->kind].emit(&c, n);
 	}
-	ccp_code_flush(&c);
-	ccp_code_free(&c);
+	lcp_code_flush(&c);
+	lcp_code_free(&c);
 	if ((core->words + c.trial_words) * 4 > CNN_PROGRAM_MAX / 2 ||
 	    (core->weights + c.trial_weights) * 4 > CNN_WEIGHTS_MAX / 2)
 		return NO_ROOM;
@@ -181,7 +181,7 @@ static enum fit try_plan(struct ccp_core *core, struct ccp_node *n)
 	return FITS;
 }
 
-static enum fit plan_node(struct ccp_core *core, const struct ccp_node *from, struct ccp_node *n)
+static enum fit plan_node(struct lcp_core *core, const struct lcp_node *from, struct lcp_node *n)
 {
 	enum fit fit;
 
@@ -196,9 +196,9 @@ static enum fit plan_node(struct ccp_core *core, const struct ccp_node *from, st
 	return fit;
 }
 
-static bool explain(const struct ccp_core *core, const char *op, enum fit fit, char *reason)
+static bool explain(const struct lcp_core *core, const char *op, enum fit fit, char *reason)
 {
-	const struct ccp_hw *hw = &core->hw;
+	const struct lcp_hw *hw = &core->hw;
 
 	if (fit == NO_TASK)
 		return lw_no(reason, "%s: its smallest piece exceeds a task's %u instructions or "
@@ -210,7 +210,7 @@ static bool explain(const struct ccp_core *core, const char *op, enum fit fit, c
 		     "%lld bytes", op, (long long)hw->bank * 4, (long long)hw->wbank * 4);
 }
 
-static void describe(const struct ccp_node *n, const char *op, char *reason)
+static void describe(const struct lcp_node *n, const char *op, char *reason)
 {
 	int len = snprintf(reason, CNN_REASON_LEN, "%s: %s", op, kinds[n->kind].text);
 
@@ -235,11 +235,11 @@ static bool check_pitch(const char *op, const struct cnn_layout *l, char *reason
 		     (long long)l->image_pitch, LINE_FLOATS);
 }
 
-static bool ccp_plan(struct lw_core *base, int node, const struct lw_fit *fit, char *reason)
+static bool lcp_plan(struct lw_core *base, int node, const struct lw_fit *fit, char *reason)
 {
-	struct ccp_core *core = (struct ccp_core *)base;
+	struct lcp_core *core = (struct lcp_core *)base;
 	const char *op = base->lw->g->nodes[node].op_type;
-	struct ccp_node from = core->nodes[node], *n = &core->nodes[node];
+	struct lcp_node from = core->nodes[node], *n = &core->nodes[node];
 	enum fit result;
 
 	from.in_l = fit->in[0].layout;
@@ -265,9 +265,9 @@ static int64_t value_line(const struct lw *lw, int value)
 	return (CNN_VA_ARENA + lw->out->slots[value].offset) / CNNACC_LINE_SIZE;
 }
 
-static int ccp_lower_node(struct ccp_core *core, struct ccp_code *c, int index)
+static int lcp_lower_node(struct lcp_core *core, struct lcp_code *c, int index)
 {
-	struct ccp_node *n = &core->nodes[index];
+	struct lcp_node *n = &core->nodes[index];
 	int ret;
 
 	if (n->kind == CCP_NONE)
@@ -282,19 +282,19 @@ static int ccp_lower_node(struct ccp_core *core, struct ccp_code *c, int index)
 	return ret;
 }
 
-static int ccp_lower(struct lw_core *base, struct cnn_segment *seg)
+static int lcp_lower(struct lw_core *base, struct cnn_segment *seg)
 {
-	struct ccp_core *core = (struct ccp_core *)base;
-	struct ccp_code c;
-	int ret = ccp_code_init(&c, &core->hw, base->lw);
+	struct lcp_core *core = (struct lcp_core *)base;
+	struct lcp_code c;
+	int ret = lcp_code_init(&c, &core->hw, base->lw);
 
 	if (ret)
 		return cnn_fail(base->lw->err, CNN_ENOMEM, "no memory for a program");
 	for (int i = 0; i < seg->n_nodes && !ret; i++)
-		ret = ccp_lower_node(core, &c, seg->first_node + i);
+		ret = lcp_lower_node(core, &c, seg->first_node + i);
 	if (!ret)
-		ret = ccp_code_flush(&c);
-	ccp_code_free(&c);
+		ret = lcp_code_flush(&c);
+	lcp_code_free(&c);
 	return ret;
 }
 
@@ -302,9 +302,9 @@ const struct lw_core_ops lw_ccp = {
 	.type = CNNACC_CORE_CCP,
 	.name = "ccp",
 	.fuse = CNN_FUSE_NOP | CNN_FUSE_BN | CNN_FUSE_BIAS | CNN_FUSE_RELU,
-	.open = ccp_open,
-	.close = ccp_close,
-	.match = ccp_match_node,
-	.plan = ccp_plan,
-	.lower = ccp_lower,
+	.open = lcp_open,
+	.close = lcp_close,
+	.match = lcp_match_node,
+	.plan = lcp_plan,
+	.lower = lcp_lower,
 };

@@ -8,7 +8,7 @@
 #define LINE_FLOATS	(CNNACC_LINE_SIZE / 4)
 #define WEIGHT_TGT(b)	(CNNACC_CCP_TGT_WEIGHT0 + (b))
 
-struct ccp_hw {
+struct lcp_hw {
 	int64_t bank;		/* one data bank */
 	int64_t wbank;		/* one weight bank */
 	int64_t lob;		/* output channels of one EXEC */
@@ -23,7 +23,7 @@ struct ccp_hw {
 /* Memories that a transfer or a unit keeps busy: data banks 0, 1 and weight banks 0..3. */
 #define CCP_BANKS	6
 
-struct ccp_clock {
+struct lcp_clock {
 	uint32_t reg[CNNACC_CCP_GPRS];
 	uint32_t conv0[CNNACC_CCP_GPRS], conv1[CNNACC_CCP_GPRS];
 	uint32_t pool[CNNACC_CCP_GPRS], pad[CNNACC_CCP_GPRS], fc[CNNACC_CCP_GPRS];
@@ -34,23 +34,23 @@ struct ccp_clock {
 	int64_t wbank_lines;	/* of the device */
 };
 
-void ccp_clock_boot(struct ccp_clock *c, const struct ccp_hw *hw, uint32_t insns);
+void lcp_clock_boot(struct lcp_clock *c, const struct lcp_hw *hw, uint32_t insns);
 /* Runs words[from..to), which must not jump out of that range. */
-void ccp_clock_run(struct ccp_clock *c, const uint32_t *words, uint32_t from, uint32_t to);
+void lcp_clock_run(struct lcp_clock *c, const uint32_t *words, uint32_t from, uint32_t to);
 
-static inline uint64_t ccp_clock_cycles(const struct ccp_clock *c)
+static inline uint64_t lcp_clock_cycles(const struct lcp_clock *c)
 {
 	return c->t > c->d ? c->t : c->d;
 }
 
 /* T of one conv EXEC without its end (bias, save, fill), and of the end. */
-int64_t ccp_conv_body(const struct ccp_hw *hw, int64_t ci, int64_t co, int64_t vec, int64_t kh,
+int64_t lcp_conv_body(const struct lcp_hw *hw, int64_t ci, int64_t co, int64_t vec, int64_t kh,
 		      int64_t kw, int64_t sy, int64_t sx);
 
 /* ---- code ------------------------------------------------------------------------------ */
 
 /* Where part of a value is in memory, and where it goes in a data bank (from line 0 on). */
-struct ccp_region {
+struct lcp_region {
 	int64_t line, lines;	/* first piece: memory line (VA / 64), length */
 	int64_t pieces, step;	/* further pieces, that many memory lines apart */
 	int64_t base;		/* float in the bank of its first element */
@@ -61,25 +61,25 @@ struct ccp_region {
 #define CCP_SPANS	32
 
 /* Memory lines from..to-1. */
-struct ccp_span {
+struct lcp_span {
 	int64_t from, to;
 };
 
-struct ccp_code {
-	const struct ccp_hw *hw;
+struct lcp_code {
+	const struct lcp_hw *hw;
 	struct lw *lw;		/* NULL: trial, nothing is kept */
 	int node;		/* whose code is being made */
 	uint32_t *words;
 	uint32_t n, limit;	/* instructions so far, and where a task ends */
 	bool overflow;
 	uint32_t reg[CNNACC_CCP_GPRS];	/* what each register holds */
-	struct ccp_clock clock;
+	struct lcp_clock clock;
 	uint32_t timed;		/* instructions the clock has run */
 	/* What the banks hold; lines 0: nothing known. */
-	struct ccp_region in_bank, out_bank;
+	struct lcp_region in_bank, out_bank;
 	int64_t weight_line;	/* memory line of the weights in the weight banks; -1 */
 	/* Memory the task has read before it wrote it, and written. */
-	struct ccp_span reads[CCP_SPANS], writes[CCP_SPANS];
+	struct lcp_span reads[CCP_SPANS], writes[CCP_SPANS];
 	int n_reads, n_writes;
 	int first_node, last_node;	/* of the task; first -1: none yet */
 	bool restartable;
@@ -87,61 +87,61 @@ struct ccp_code {
 	int64_t trial_words, trial_weights;
 };
 
-int ccp_code_init(struct ccp_code *c, const struct ccp_hw *hw, struct lw *lw);
-void ccp_code_free(struct ccp_code *c);
+int lcp_code_init(struct lcp_code *c, const struct lcp_hw *hw, struct lw *lw);
+void lcp_code_free(struct lcp_code *c);
 /* Ends the task if there is one. */
-int ccp_code_flush(struct ccp_code *c);
+int lcp_code_flush(struct lcp_code *c);
 
 /*
  * A unit is a stretch of code that loads what it needs and leaves its results in memory, so
  * that a task may end before and after it. emit makes the code of one; if the task gets too
  * long or too slow, it is made again as the first of a new task. 1: no task can hold it.
  */
-int ccp_unit(struct ccp_code *c, void (*emit)(struct ccp_code *c, const void *arg),
+int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *arg),
 	     const void *arg);
 
-void ccp_op(struct ccp_code *c, uint32_t insn);
+void lcp_op(struct lcp_code *c, uint32_t insn);
 /* Makes rd hold value. */
-void ccp_set(struct ccp_code *c, unsigned int rd, int64_t value);
+void lcp_set(struct lcp_code *c, unsigned int rd, int64_t value);
 /* The same for a memory line, with the code size independent of where values lie in a trial. */
-void ccp_set_line(struct ccp_code *c, unsigned int rd, int64_t line);
+void lcp_set_line(struct lcp_code *c, unsigned int rd, int64_t line);
 /* Adds at run time, inside a loop. */
-void ccp_add(struct ccp_code *c, unsigned int rd, int64_t delta);
+void lcp_add(struct lcp_code *c, unsigned int rd, int64_t delta);
 /* The loop from top on runs R7 times; R7 is zero after it. */
-uint32_t ccp_loop(struct ccp_code *c, int64_t count);
-void ccp_loop_end(struct ccp_code *c, uint32_t top);
+uint32_t lcp_loop(struct lcp_code *c, int64_t count);
+void lcp_loop_end(struct lcp_code *c, uint32_t top);
 /* Tells that rd gained delta in the loop that has just ended. */
-void ccp_gained(struct ccp_code *c, unsigned int rd, int64_t delta);
+void lcp_gained(struct lcp_code *c, unsigned int rd, int64_t delta);
 
 /* Planes c0..c1-1 of an image, floats f0..f1-1 of each; line0 is where the value starts. */
-struct ccp_region ccp_region(int64_t line0, const struct cnn_layout *l, int64_t image, int64_t c0,
+struct lcp_region lcp_region(int64_t line0, const struct cnn_layout *l, int64_t image, int64_t c0,
 			     int64_t c1, int64_t f0, int64_t f1);
 /* Can such a region be made at all (else planes must be taken whole)? */
-bool ccp_splits_planes(const struct cnn_layout *l);
+bool lcp_splits_planes(const struct cnn_layout *l);
 /* Floats it takes in a bank. */
-static inline int64_t ccp_region_floats(const struct ccp_region *r)
+static inline int64_t lcp_region_floats(const struct lcp_region *r)
 {
 	return r->lines * r->pieces * LINE_FLOATS;
 }
 
 /* Brings a region into the read bank, by exchanging the banks if it has just been computed. */
-void ccp_load(struct ccp_code *c, const struct ccp_region *r);
+void lcp_load(struct lcp_code *c, const struct lcp_region *r);
 /*
  * Prepares the write bank for a region that will be stored. Lines are the unit of a STORE: where
  * the region starts inside a line, what an earlier store left in front of it is fetched first;
  * what lies behind its end must be stored later than this. whole: fetch all of it.
  */
-void ccp_open_out(struct ccp_code *c, const struct ccp_region *r, bool whole);
-void ccp_store(struct ccp_code *c, const struct ccp_region *r);
+void lcp_open_out(struct lcp_code *c, const struct lcp_region *r, bool whole);
+void lcp_store(struct lcp_code *c, const struct lcp_region *r);
 /* The same lines to the first banks weight banks, one after the other in memory. */
-void ccp_load_weights(struct ccp_code *c, int64_t line, int64_t lines, int banks);
+void lcp_load_weights(struct lcp_code *c, int64_t line, int64_t lines, int banks);
 /* Lines to a linear place in the weight banks. */
-void ccp_load_linear(struct ccp_code *c, int64_t line, int64_t lines, int64_t target);
+void lcp_load_linear(struct lcp_code *c, int64_t line, int64_t lines, int64_t target);
 
 /* ---- nodes ----------------------------------------------------------------------------- */
 
 /* w(o, c, k) = scale * data[o * so + c * sc + k], or scale without data; bias likewise. */
-struct ccp_weights {
+struct lcp_weights {
 	const float *data;
 	int64_t so, sc;
 	float scale;
@@ -150,11 +150,11 @@ struct ccp_weights {
 	float bias_scale;
 };
 
-struct ccp_conv {
+struct lcp_conv {
 	int64_t n, groups, ci, co;	/* ci, co: of one group */
 	int64_t ih, iw, oh, ow, kh, kw, sy, sx, pt, pb, pl, pr;
 	bool relu;
-	struct ccp_weights w;
+	struct lcp_weights w;
 	/* Plan: rows of a slab, output channels in the write bank and in the weight banks. */
 	int64_t rows, out_co, weight_co;
 	int64_t block;		/* groups done together; 0: one by one */
@@ -164,41 +164,41 @@ struct ccp_conv {
 	bool out_first;		/* weights stay while slabs change */
 };
 
-struct ccp_fc {
+struct lcp_fc {
 	int64_t rows, in, out;
 	bool relu;
-	struct ccp_weights w;
+	struct lcp_weights w;
 	/* Plan: rows of x in the bank, outputs per slice, slices per unit, slots for slices. */
 	int64_t block, slice, unit, slots;
 };
 
-struct ccp_mean {
+struct lcp_mean {
 	int64_t n, c, plane;
 	bool relu;
 	int64_t block;		/* channels per unit */
 };
 
-struct ccp_pool {
+struct lcp_pool {
 	int64_t n, c, ih, iw, oh, ow, kh, kw, sy, sx, pt, pl;
 	bool average;
 	int64_t rows, block;	/* per unit */
 };
 
-struct ccp_pad {
+struct lcp_pad {
 	int64_t n, c, ih, iw, layers;
 	int64_t block;
 };
 
-enum ccp_kind { CCP_NONE, CCP_CONV, CCP_FC, CCP_MEAN, CCP_POOL, CCP_PAD };
+enum lcp_kind { CCP_NONE, CCP_CONV, CCP_FC, CCP_MEAN, CCP_POOL, CCP_PAD };
 
-struct ccp_node {
-	enum ccp_kind kind;
+struct lcp_node {
+	enum lcp_kind kind;
 	union {
-		struct ccp_conv conv;
-		struct ccp_fc fc;
-		struct ccp_mean mean;
-		struct ccp_pool pool;
-		struct ccp_pad pad;
+		struct lcp_conv conv;
+		struct lcp_fc fc;
+		struct lcp_mean mean;
+		struct lcp_pool pool;
+		struct lcp_pad pad;
 	};
 	int in, out;		/* values */
 	struct cnn_layout in_l, out_l;
@@ -210,27 +210,27 @@ struct ccp_node {
  * Of each kind: pick the sizes of its units, smaller at each further attempt (from 0 on; false:
  * there is no smaller one), and make its code (1: a unit does not fit a task).
  */
-bool ccp_conv_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt);
-int ccp_conv_emit(struct ccp_code *c, struct ccp_node *n);
-bool ccp_fc_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt);
-int ccp_fc_emit(struct ccp_code *c, struct ccp_node *n);
-bool ccp_mean_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt);
-int ccp_mean_emit(struct ccp_code *c, struct ccp_node *n);
-bool ccp_pool_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt);
-int ccp_pool_emit(struct ccp_code *c, struct ccp_node *n);
-bool ccp_pad_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt);
-int ccp_pad_emit(struct ccp_code *c, struct ccp_node *n);
+bool lcp_conv_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
+int lcp_conv_emit(struct lcp_code *c, struct lcp_node *n);
+bool lcp_fc_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
+int lcp_fc_emit(struct lcp_code *c, struct lcp_node *n);
+bool lcp_mean_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
+int lcp_mean_emit(struct lcp_code *c, struct lcp_node *n);
+bool lcp_pool_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
+int lcp_pool_emit(struct lcp_code *c, struct lcp_node *n);
+bool lcp_pad_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
+int lcp_pad_emit(struct lcp_code *c, struct lcp_node *n);
 
 /*
  * Room for a node's weights: sets *line to its memory line and *data to its floats (NULL in a
  * trial).
  */
-int ccp_weight_room(struct ccp_code *c, int64_t floats, int64_t *line, float **data);
-float ccp_weight(const struct ccp_weights *w, int64_t o, int64_t c, int64_t k);
-float ccp_bias(const struct ccp_weights *w, int64_t o);
+int lcp_weight_room(struct lcp_code *c, int64_t floats, int64_t *line, float **data);
+float lcp_weight(const struct lcp_weights *w, int64_t o, int64_t c, int64_t k);
+float lcp_bias(const struct lcp_weights *w, int64_t o);
 
 /* From a graph node to its kind; false with the reason. */
-bool ccp_match(const struct ccp_hw *hw, const struct cnn_graph *g, int node, struct ccp_node *n,
+bool lcp_match(const struct lcp_hw *hw, const struct cnn_graph *g, int node, struct lcp_node *n,
 	       char *reason);
 
 #endif

@@ -11,14 +11,14 @@ static uint64_t max64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-void ccp_clock_boot(struct ccp_clock *c, const struct ccp_hw *hw, uint32_t insns)
+void lcp_clock_boot(struct lcp_clock *c, const struct lcp_hw *hw, uint32_t insns)
 {
 	memset(c, 0, sizeof(*c));
 	c->t = c->d = DMA_SETUP + (uint64_t)lw_div_up(insns, LINE_FLOATS);
 	c->wbank_lines = hw->wbank / LINE_FLOATS;
 }
 
-int64_t ccp_conv_body(const struct ccp_hw *hw, int64_t ci, int64_t co, int64_t vec, int64_t kh,
+int64_t lcp_conv_body(const struct lcp_hw *hw, int64_t ci, int64_t co, int64_t vec, int64_t kh,
 		      int64_t kw, int64_t sy, int64_t sx)
 {
 	int64_t rows = (vec - 1) * sy + kh;
@@ -39,17 +39,17 @@ static uint32_t or_default(uint32_t value, uint32_t def)
 }
 
 /* T, and the banks it reads as a mask of weight banks. */
-static uint64_t conv_time(const struct ccp_clock *c, unsigned int *banks)
+static uint64_t conv_time(const struct lcp_clock *c, unsigned int *banks)
 {
 	const uint32_t *r = c->conv0;
 	uint32_t kh = bits(r[0], 16, 8), kw = or_default(bits(r[0], 28, 4), kh);
 	uint32_t sy = bits(r[0], 8, 8), sx = or_default(bits(r[0], 24, 4), sy);
 	uint32_t ci_num = bits(r[2], 0, 16), ci_start = bits(r[3], 0, 16), ci_end = r[3] >> 16;
 	uint32_t vec = bits(r[5], 0, 5), co_start = r[5] >> 16;
-	struct ccp_hw hw = { .groups = bits(r[5], 8, 2) + 1 };
+	struct lcp_hw hw = { .groups = bits(r[5], 8, 2) + 1 };
 	uint32_t co = or_default(bits(r[6], 0, 16), (r[2] >> 16) - co_start);
 	bool last = ci_end + 1 == ci_num;
-	uint64_t t = 6 + (uint64_t)ccp_conv_body(&hw, ci_end - ci_start + 1, co, vec, kh, kw, sy, sx);
+	uint64_t t = 6 + (uint64_t)lcp_conv_body(&hw, ci_end - ci_start + 1, co, vec, kh, kw, sy, sx);
 
 	if (last && (r[0] & CNNACC_CCP_R0_BIAS))
 		t += 4 * (uint64_t)lw_div_up(co, CNNACC_CCP_BEATS * hw.groups);
@@ -66,7 +66,7 @@ static uint32_t pool_size(uint32_t in, uint32_t pad, uint32_t kernel, uint32_t s
 	return (uint32_t)lw_div_up((int64_t)in + pad - kernel, stride) + 1;
 }
 
-static uint64_t pool_time(const struct ccp_clock *c)
+static uint64_t pool_time(const struct lcp_clock *c)
 {
 	const uint32_t *r = c->pool;
 	uint32_t kh = bits(r[0], 16, 8), kw = or_default(bits(r[0], 28, 4), kh);
@@ -80,7 +80,7 @@ static uint64_t pool_time(const struct ccp_clock *c)
 	return (uint64_t)bits(r[2], 0, 16) * oh * ow + 5;
 }
 
-static uint64_t pad_time(const struct ccp_clock *c)
+static uint64_t pad_time(const struct lcp_clock *c)
 {
 	const uint32_t *r = c->pad;
 	uint64_t iw = bits(r[1], 0, 16), ih = or_default(r[1] >> 16, (uint32_t)iw);
@@ -89,7 +89,7 @@ static uint64_t pad_time(const struct ccp_clock *c)
 }
 
 /* Weight banks that floats first..first+count-1 of the linear view touch. */
-static unsigned int linear_banks(const struct ccp_clock *c, uint64_t first, uint64_t count)
+static unsigned int linear_banks(const struct lcp_clock *c, uint64_t first, uint64_t count)
 {
 	uint64_t bank = (uint64_t)c->wbank_lines * LINE_FLOATS;
 	unsigned int mask = 0;
@@ -99,7 +99,7 @@ static unsigned int linear_banks(const struct ccp_clock *c, uint64_t first, uint
 	return mask;
 }
 
-static uint64_t fc_time(const struct ccp_clock *c, unsigned int *banks)
+static uint64_t fc_time(const struct lcp_clock *c, unsigned int *banks)
 {
 	const uint32_t *r = c->fc;
 	uint64_t in16 = ((uint64_t)r[1] + 15) / 16, out = r[2];
@@ -111,7 +111,7 @@ static uint64_t fc_time(const struct ccp_clock *c, unsigned int *banks)
 	return 4 * ((out + 3) / 4) * (in16 + bias) + 6;
 }
 
-static void run_unit(struct ccp_clock *c, unsigned int unit)
+static void run_unit(struct lcp_clock *c, unsigned int unit)
 {
 	unsigned int weights = 0, in = c->sel, out = !c->sel;
 	uint64_t start = max64(max64(c->t, c->written[in]), max64(c->written[out], c->read[out]));
@@ -140,7 +140,7 @@ static void run_unit(struct ccp_clock *c, unsigned int unit)
 		c->mac_slots += 16 * t;
 }
 
-static void run_dma(struct ccp_clock *c, uint32_t insn, bool load)
+static void run_dma(struct lcp_clock *c, uint32_t insn, bool load)
 {
 	uint64_t lines = c->reg[bits(insn, CNNACC_CCP_RL_SHIFT, 3)];
 	unsigned int tgt = bits(insn, CNNACC_CCP_TGT_SHIFT, 3);
@@ -159,7 +159,7 @@ static void run_dma(struct ccp_clock *c, uint32_t insn, bool load)
 		c->read[bank] = c->d;
 }
 
-static void run_cfg(struct ccp_clock *c, uint32_t insn)
+static void run_cfg(struct lcp_clock *c, uint32_t insn)
 {
 	uint32_t *const group[4] = { c->conv0, c->pool, c->pad, c->fc };
 	unsigned int unit = bits(insn, CNNACC_CCP_UNIT_SHIFT, 2);
@@ -169,7 +169,7 @@ static void run_cfg(struct ccp_clock *c, uint32_t insn)
 	c->t += 8;
 }
 
-void ccp_clock_run(struct ccp_clock *c, const uint32_t *words, uint32_t from, uint32_t to)
+void lcp_clock_run(struct lcp_clock *c, const uint32_t *words, uint32_t from, uint32_t to)
 {
 	for (uint32_t pc = from; pc < to; pc++) {
 		uint32_t insn = words[pc], rd = bits(insn, CNNACC_CCP_RD_SHIFT, 3);

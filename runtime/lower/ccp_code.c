@@ -12,12 +12,12 @@
 
 /* ---- tasks ----------------------------------------------------------------------------- */
 
-static void begin_task(struct ccp_code *c)
+static void begin_task(struct lcp_code *c)
 {
 	c->n = c->timed = 0;
 	c->overflow = false;
 	memset(c->reg, 0, sizeof(c->reg));
-	ccp_clock_boot(&c->clock, c->hw, c->hw->insns);
+	lcp_clock_boot(&c->clock, c->hw, c->hw->insns);
 	c->in_bank.lines = c->out_bank.lines = 0;
 	c->weight_line = -1;
 	c->n_reads = c->n_writes = 0;
@@ -25,7 +25,7 @@ static void begin_task(struct ccp_code *c)
 	c->restartable = true;
 }
 
-int ccp_code_init(struct ccp_code *c, const struct ccp_hw *hw, struct lw *lw)
+int lcp_code_init(struct lcp_code *c, const struct lcp_hw *hw, struct lw *lw)
 {
 	memset(c, 0, sizeof(*c));
 	c->hw = hw;
@@ -39,24 +39,24 @@ int ccp_code_init(struct ccp_code *c, const struct ccp_hw *hw, struct lw *lw)
 	return CNN_OK;
 }
 
-void ccp_code_free(struct ccp_code *c)
+void lcp_code_free(struct lcp_code *c)
 {
 	free(c->words);
 	c->words = NULL;
 }
 
-static int end_task(struct ccp_code *c)
+static int end_task(struct lcp_code *c)
 {
-	struct ccp_clock clock;
+	struct lcp_clock clock;
 	struct cnn_task *task;
 
 	c->words[c->n++] = CNNACC_CCP_INSN_NOP;
 	task = lw_add_task(c->lw, c->words, c->n * (uint32_t)sizeof(*c->words));
 	if (!task)
 		return c->lw->err ? c->lw->err->code : CNN_ENOMEM;
-	ccp_clock_boot(&clock, c->hw, c->n);
-	ccp_clock_run(&clock, c->words, 0, c->n);
-	task->cycles = ccp_clock_cycles(&clock);
+	lcp_clock_boot(&clock, c->hw, c->n);
+	lcp_clock_run(&clock, c->words, 0, c->n);
+	task->cycles = lcp_clock_cycles(&clock);
 	task->cycle_limit = (uint64_t)lw_min((int64_t)(task->cycles + task->cycles / 4 + 1024),
 					     (int64_t)c->hw->cycles_max);
 	task->restartable = c->restartable;
@@ -65,7 +65,7 @@ static int end_task(struct ccp_code *c)
 	return CNN_OK;
 }
 
-int ccp_code_flush(struct ccp_code *c)
+int lcp_code_flush(struct lcp_code *c)
 {
 	int ret = CNN_OK;
 
@@ -79,43 +79,43 @@ int ccp_code_flush(struct ccp_code *c)
 /* ---- units ----------------------------------------------------------------------------- */
 
 /* Room is kept for the NOP that ends the task. */
-static bool make_unit(struct ccp_code *c, void (*emit)(struct ccp_code *c, const void *arg),
+static bool make_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *arg),
 		      const void *arg)
 {
 	emit(c, arg);
 	if (c->overflow || c->n + 1 > c->limit)
 		return false;
-	ccp_clock_run(&c->clock, c->words, c->timed, c->n);
+	lcp_clock_run(&c->clock, c->words, c->timed, c->n);
 	c->timed = c->n;
-	return ccp_clock_cycles(&c->clock) < c->hw->cycles_max;
+	return lcp_clock_cycles(&c->clock) < c->hw->cycles_max;
 }
 
-static void account_unit(struct ccp_code *c, uint64_t cycles, uint64_t slots)
+static void account_unit(struct lcp_code *c, uint64_t cycles, uint64_t slots)
 {
 	if (c->first_node < 0)
 		c->first_node = c->node;
 	c->last_node = c->node;
 	if (!c->lw)
 		return;
-	c->lw->out->nodes[c->node].cycles += ccp_clock_cycles(&c->clock) - cycles;
+	c->lw->out->nodes[c->node].cycles += lcp_clock_cycles(&c->clock) - cycles;
 	c->lw->out->nodes[c->node].mac_slots += c->clock.mac_slots - slots;
 }
 
-int ccp_unit(struct ccp_code *c, void (*emit)(struct ccp_code *c, const void *arg),
+int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *arg),
 	     const void *arg)
 {
-	struct ccp_code before = *c;
+	struct lcp_code before = *c;
 	int ret;
 
 	if (make_unit(c, emit, arg)) {
-		account_unit(c, before.n ? ccp_clock_cycles(&before.clock) : 0,
+		account_unit(c, before.n ? lcp_clock_cycles(&before.clock) : 0,
 			     before.clock.mac_slots);
 		return 0;
 	}
 	*c = before;
 	if (!c->n)
 		return 1;
-	ret = ccp_code_flush(c);
+	ret = lcp_code_flush(c);
 	if (ret)
 		return ret;
 	if (!make_unit(c, emit, arg))
@@ -126,7 +126,7 @@ int ccp_unit(struct ccp_code *c, void (*emit)(struct ccp_code *c, const void *ar
 
 /* ---- instructions ---------------------------------------------------------------------- */
 
-void ccp_op(struct ccp_code *c, uint32_t insn)
+void lcp_op(struct lcp_code *c, uint32_t insn)
 {
 	if (c->n >= c->limit)
 		c->overflow = true;
@@ -134,7 +134,7 @@ void ccp_op(struct ccp_code *c, uint32_t insn)
 		c->words[c->n++] = insn;
 }
 
-void ccp_set(struct ccp_code *c, unsigned int rd, int64_t value)
+void lcp_set(struct lcp_code *c, unsigned int rd, int64_t value)
 {
 	uint32_t want = (uint32_t)value, have = c->reg[rd];
 	int32_t delta = (int32_t)(want - have);
@@ -142,70 +142,70 @@ void ccp_set(struct ccp_code *c, unsigned int rd, int64_t value)
 	if (want == have)
 		return;
 	if (want < 0x10000) {
-		ccp_op(c, CNNACC_CCP_INSN_LDI(rd, want));
+		lcp_op(c, CNNACC_CCP_INSN_LDI(rd, want));
 	} else if (delta >= INT16_MIN && delta <= INT16_MAX) {
-		ccp_op(c, CNNACC_CCP_INSN_ADDI(rd, rd, delta));
+		lcp_op(c, CNNACC_CCP_INSN_ADDI(rd, rd, delta));
 	} else {
 		if ((want & 0xffff) != (have & 0xffff))
-			ccp_op(c, CNNACC_CCP_INSN_LDI(rd, want));
-		ccp_op(c, CNNACC_CCP_INSN_LDIH(rd, want >> 16));
+			lcp_op(c, CNNACC_CCP_INSN_LDI(rd, want));
+		lcp_op(c, CNNACC_CCP_INSN_LDIH(rd, want >> 16));
 	}
 	c->reg[rd] = want;
 }
 
-void ccp_set_line(struct ccp_code *c, unsigned int rd, int64_t line)
+void lcp_set_line(struct lcp_code *c, unsigned int rd, int64_t line)
 {
 	if (c->lw || c->reg[rd] == (uint32_t)line) {
-		ccp_set(c, rd, line);
+		lcp_set(c, rd, line);
 		return;
 	}
-	ccp_op(c, CNNACC_CCP_INSN_LDI(rd, line));
-	ccp_op(c, CNNACC_CCP_INSN_LDIH(rd, (uint32_t)line >> 16));
+	lcp_op(c, CNNACC_CCP_INSN_LDI(rd, line));
+	lcp_op(c, CNNACC_CCP_INSN_LDIH(rd, (uint32_t)line >> 16));
 	c->reg[rd] = (uint32_t)line;
 }
 
-void ccp_add(struct ccp_code *c, unsigned int rd, int64_t delta)
+void lcp_add(struct lcp_code *c, unsigned int rd, int64_t delta)
 {
 	while (delta) {
 		int64_t part = lw_max(INT16_MIN, lw_min(INT16_MAX, delta));
 
-		ccp_op(c, CNNACC_CCP_INSN_ADDI(rd, rd, part));
+		lcp_op(c, CNNACC_CCP_INSN_ADDI(rd, rd, part));
 		delta -= part;
 		if (c->overflow)
 			return;
 	}
 }
 
-uint32_t ccp_loop(struct ccp_code *c, int64_t count)
+uint32_t lcp_loop(struct lcp_code *c, int64_t count)
 {
-	ccp_set(c, COUNT, count);
+	lcp_set(c, COUNT, count);
 	return c->n;
 }
 
-void ccp_loop_end(struct ccp_code *c, uint32_t top)
+void lcp_loop_end(struct lcp_code *c, uint32_t top)
 {
-	ccp_op(c, CNNACC_CCP_INSN_ADDI(COUNT, COUNT, -1));
-	ccp_op(c, CNNACC_CCP_INSN_BNZ(COUNT, top));
+	lcp_op(c, CNNACC_CCP_INSN_ADDI(COUNT, COUNT, -1));
+	lcp_op(c, CNNACC_CCP_INSN_BNZ(COUNT, top));
 	c->reg[COUNT] = 0;
 }
 
-void ccp_gained(struct ccp_code *c, unsigned int rd, int64_t delta)
+void lcp_gained(struct lcp_code *c, unsigned int rd, int64_t delta)
 {
 	c->reg[rd] += (uint32_t)delta;
 }
 
 /* ---- regions --------------------------------------------------------------------------- */
 
-bool ccp_splits_planes(const struct cnn_layout *l)
+bool lcp_splits_planes(const struct cnn_layout *l)
 {
 	return l->plane_pitch % LINE_FLOATS == 0 || l->c == 1;
 }
 
-struct ccp_region ccp_region(int64_t line0, const struct cnn_layout *l, int64_t image, int64_t c0,
+struct lcp_region lcp_region(int64_t line0, const struct cnn_layout *l, int64_t image, int64_t c0,
 			     int64_t c1, int64_t f0, int64_t f1)
 {
 	int64_t start = image * l->image_pitch + c0 * l->plane_pitch;
-	struct ccp_region r = {
+	struct lcp_region r = {
 		.pieces = 1, .pitch = l->plane_pitch,
 		.lo = start + f0, .hi = start + (c1 - c0 - 1) * l->plane_pitch + f1,
 	};
@@ -226,18 +226,18 @@ struct ccp_region ccp_region(int64_t line0, const struct cnn_layout *l, int64_t 
 	return r;
 }
 
-static bool same_region(const struct ccp_region *a, const struct ccp_region *b)
+static bool same_region(const struct lcp_region *a, const struct lcp_region *b)
 {
 	return a->line == b->line && a->lines == b->lines && a->pieces == b->pieces &&
 	       a->step == b->step && a->lo == b->lo && a->hi == b->hi;
 }
 
-static struct ccp_span span_of(const struct ccp_region *r)
+static struct lcp_span span_of(const struct lcp_region *r)
 {
-	return (struct ccp_span){ r->line, r->line + (r->pieces - 1) * r->step + r->lines };
+	return (struct lcp_span){ r->line, r->line + (r->pieces - 1) * r->step + r->lines };
 }
 
-static bool is_covered(const struct ccp_span *list, int n, struct ccp_span s)
+static bool is_covered(const struct lcp_span *list, int n, struct lcp_span s)
 {
 	for (int i = 0; i < n; i++)
 		if (list[i].from <= s.from && s.to <= list[i].to)
@@ -246,9 +246,9 @@ static bool is_covered(const struct ccp_span *list, int n, struct ccp_span s)
 }
 
 /* Adds s, to the last span if they touch; false if there is no room. */
-static bool add_span(struct ccp_span *list, int *n, struct ccp_span s)
+static bool add_span(struct lcp_span *list, int *n, struct lcp_span s)
 {
-	struct ccp_span *last = *n ? &list[*n - 1] : NULL;
+	struct lcp_span *last = *n ? &list[*n - 1] : NULL;
 
 	if (last && s.from <= last->to && last->from <= s.to) {
 		last->from = lw_min(last->from, s.from);
@@ -262,18 +262,18 @@ static bool add_span(struct ccp_span *list, int *n, struct ccp_span s)
 }
 
 /* A task may be run again if it never writes what it has read from outside. */
-static void note_read(struct ccp_code *c, const struct ccp_region *r)
+static void note_read(struct lcp_code *c, const struct lcp_region *r)
 {
-	struct ccp_span s = span_of(r);
+	struct lcp_span s = span_of(r);
 
 	if (is_covered(c->writes, c->n_writes, s) || is_covered(c->reads, c->n_reads, s))
 		return;
 	c->restartable &= add_span(c->reads, &c->n_reads, s);
 }
 
-static void note_write(struct ccp_code *c, const struct ccp_region *r)
+static void note_write(struct lcp_code *c, const struct lcp_region *r)
 {
-	struct ccp_span s = span_of(r);
+	struct lcp_span s = span_of(r);
 
 	for (int i = 0; i < c->n_reads; i++)
 		if (s.from < c->reads[i].to && c->reads[i].from < s.to)
@@ -286,28 +286,28 @@ static void note_write(struct ccp_code *c, const struct ccp_region *r)
 /* ---- transfers ------------------------------------------------------------------------- */
 
 /* Moves r's pieces, only the first lines of each. */
-static void transfer(struct ccp_code *c, const struct ccp_region *r, int64_t lines, uint32_t insn)
+static void transfer(struct lcp_code *c, const struct lcp_region *r, int64_t lines, uint32_t insn)
 {
 	int64_t unroll = r->pieces <= 3 ? r->pieces : 1;
 	uint32_t top = c->n;
 
 	if (unroll != r->pieces)
-		top = ccp_loop(c, r->pieces);
+		top = lcp_loop(c, r->pieces);
 	for (int64_t i = 0; i < unroll; i++) {
-		ccp_set_line(c, MEM, r->line + i * r->step);
-		ccp_set(c, LEN, lines);
-		ccp_set(c, BANK, i * r->lines);
+		lcp_set_line(c, MEM, r->line + i * r->step);
+		lcp_set(c, LEN, lines);
+		lcp_set(c, BANK, i * r->lines);
 		if (unroll != r->pieces)
 			top = c->n;
-		ccp_op(c, insn);
+		lcp_op(c, insn);
 	}
 	if (unroll == r->pieces)
 		return;
-	ccp_add(c, MEM, r->step);
-	ccp_add(c, BANK, r->lines);
-	ccp_loop_end(c, top);
-	ccp_gained(c, MEM, r->pieces * r->step);
-	ccp_gained(c, BANK, r->pieces * r->lines);
+	lcp_add(c, MEM, r->step);
+	lcp_add(c, BANK, r->lines);
+	lcp_loop_end(c, top);
+	lcp_gained(c, MEM, r->pieces * r->step);
+	lcp_gained(c, BANK, r->pieces * r->lines);
 }
 
 static uint32_t load_insn(unsigned int tgt)
@@ -315,12 +315,12 @@ static uint32_t load_insn(unsigned int tgt)
 	return CNNACC_CCP_INSN_LOAD(MEM, LEN, BANK, tgt);
 }
 
-void ccp_load(struct ccp_code *c, const struct ccp_region *r)
+void lcp_load(struct lcp_code *c, const struct lcp_region *r)
 {
 	if (c->in_bank.lines && same_region(&c->in_bank, r))
 		return;
 	if (c->out_bank.lines && same_region(&c->out_bank, r)) {
-		ccp_op(c, CNNACC_CCP_INSN_SWAP);
+		lcp_op(c, CNNACC_CCP_INSN_SWAP);
 		c->out_bank.lines = 0;
 	} else {
 		note_read(c, r);
@@ -329,7 +329,7 @@ void ccp_load(struct ccp_code *c, const struct ccp_region *r)
 	c->in_bank = *r;
 }
 
-void ccp_open_out(struct ccp_code *c, const struct ccp_region *r, bool whole)
+void lcp_open_out(struct lcp_code *c, const struct lcp_region *r, bool whole)
 {
 	c->out_bank.lines = 0;
 	if (!whole && !r->base)
@@ -338,7 +338,7 @@ void ccp_open_out(struct ccp_code *c, const struct ccp_region *r, bool whole)
 	transfer(c, r, whole ? r->lines : 1, load_insn(CNNACC_CCP_TGT_WRITE_BANK));
 }
 
-void ccp_store(struct ccp_code *c, const struct ccp_region *r)
+void lcp_store(struct lcp_code *c, const struct lcp_region *r)
 {
 	transfer(c, r, r->lines,
 		 CNNACC_CCP_INSN_STORE(MEM, LEN, BANK, CNNACC_CCP_TGT_WRITE_BANK));
@@ -346,20 +346,20 @@ void ccp_store(struct ccp_code *c, const struct ccp_region *r)
 	c->out_bank = *r;
 }
 
-void ccp_load_weights(struct ccp_code *c, int64_t line, int64_t lines, int banks)
+void lcp_load_weights(struct lcp_code *c, int64_t line, int64_t lines, int banks)
 {
 	if (c->weight_line == line)
 		return;
 	for (int b = 0; b < banks; b++) {
-		ccp_set_line(c, MEM, line + b * lines);
-		ccp_set(c, LEN, lines);
-		ccp_set(c, BANK, 0);
-		ccp_op(c, load_insn(WEIGHT_TGT(b)));
+		lcp_set_line(c, MEM, line + b * lines);
+		lcp_set(c, LEN, lines);
+		lcp_set(c, BANK, 0);
+		lcp_op(c, load_insn(WEIGHT_TGT(b)));
 	}
 	c->weight_line = line;
 }
 
-void ccp_load_linear(struct ccp_code *c, int64_t line, int64_t lines, int64_t target)
+void lcp_load_linear(struct lcp_code *c, int64_t line, int64_t lines, int64_t target)
 {
 	int64_t bank_lines = c->hw->wbank / LINE_FLOATS;
 
@@ -367,10 +367,10 @@ void ccp_load_linear(struct ccp_code *c, int64_t line, int64_t lines, int64_t ta
 		int64_t bank = target / bank_lines;
 		int64_t part = lw_min(lines, (bank + 1) * bank_lines - target);
 
-		ccp_set_line(c, MEM, line);
-		ccp_set(c, LEN, part);
-		ccp_set(c, BANK, target % bank_lines);
-		ccp_op(c, load_insn((unsigned int)WEIGHT_TGT(bank)));
+		lcp_set_line(c, MEM, line);
+		lcp_set(c, LEN, part);
+		lcp_set(c, BANK, target % bank_lines);
+		lcp_op(c, load_insn((unsigned int)WEIGHT_TGT(bank)));
 		line += part;
 		target += part;
 		lines -= part;
@@ -383,7 +383,7 @@ void ccp_load_linear(struct ccp_code *c, int64_t line, int64_t lines, int64_t ta
 /* Where weights seem to lie in a trial: far from every value. */
 #define TRIAL_WEIGHTS	0x80000000u
 
-int ccp_weight_room(struct ccp_code *c, int64_t floats, int64_t *line, float **data)
+int lcp_weight_room(struct lcp_code *c, int64_t floats, int64_t *line, float **data)
 {
 	int64_t at;
 
@@ -400,14 +400,14 @@ int ccp_weight_room(struct ccp_code *c, int64_t floats, int64_t *line, float **d
 	return CNN_OK;
 }
 
-float ccp_weight(const struct ccp_weights *w, int64_t o, int64_t c, int64_t k)
+float lcp_weight(const struct lcp_weights *w, int64_t o, int64_t c, int64_t k)
 {
 	float scale = w->scale;
 
 	return w->data ? scale * w->data[o * w->so + c * w->sc + k] : scale;
 }
 
-float ccp_bias(const struct ccp_weights *w, int64_t o)
+float lcp_bias(const struct lcp_weights *w, int64_t o)
 {
 	return w->bias_scale * w->bias[o * w->bias_step];
 }

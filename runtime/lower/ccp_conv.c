@@ -21,7 +21,7 @@ struct slab {
 };
 
 struct unit {
-	const struct ccp_node *n;
+	const struct lcp_node *n;
 	int64_t image;
 	int64_t g0, g1;		/* groups */
 	int64_t o0, o1;		/* output channels of the group, if it is one */
@@ -29,7 +29,7 @@ struct unit {
 	int64_t x0, x1;		/* tiles of columns */
 };
 
-static struct slab slab_at(const struct ccp_conv *v, int64_t y0, int64_t y1)
+static struct slab slab_at(const struct lcp_conv *v, int64_t y0, int64_t y1)
 {
 	struct slab s = { .y0 = y0, .y1 = lw_min(y1, v->oh) };
 	int64_t end = (s.y1 - 1) * v->sy + v->kh - v->pt;
@@ -45,40 +45,40 @@ static struct slab slab_at(const struct ccp_conv *v, int64_t y0, int64_t y1)
 	return s;
 }
 
-static struct ccp_region in_region(const struct ccp_node *n, int64_t image, int64_t c0, int64_t c1,
+static struct lcp_region in_region(const struct lcp_node *n, int64_t image, int64_t c0, int64_t c1,
 				   const struct slab *s)
 {
 	int64_t iw = n->conv.iw;
 
-	return ccp_region(n->in_line, &n->in_l, image, c0, c1, s->first * iw,
+	return lcp_region(n->in_line, &n->in_l, image, c0, c1, s->first * iw,
 			  (s->first + s->rows) * iw);
 }
 
-static struct ccp_region out_region(const struct ccp_node *n, int64_t image, int64_t c0,
+static struct lcp_region out_region(const struct lcp_node *n, int64_t image, int64_t c0,
 				    int64_t c1, const struct slab *s)
 {
 	int64_t ow = n->conv.ow;
 
-	return ccp_region(n->out_line, &n->out_l, image, c0, c1, s->y0 * ow, s->y1 * ow);
+	return lcp_region(n->out_line, &n->out_l, image, c0, c1, s->y0 * ow, s->y1 * ow);
 }
 
 /* Most floats that channels of a slab take in a bank, and whether every slab has input rows. */
-static bool slab_floats(const struct ccp_node *n, int64_t rows, int64_t in_ch, int64_t out_ch,
+static bool slab_floats(const struct lcp_node *n, int64_t rows, int64_t in_ch, int64_t out_ch,
 			int64_t *in, int64_t *out)
 {
-	const struct ccp_conv *v = &n->conv;
+	const struct lcp_conv *v = &n->conv;
 
 	*in = *out = 0;
 	for (int64_t y = 0; y < v->oh; y += rows) {
 		struct slab s = slab_at(v, y, y + rows);
-		struct ccp_region ri, ro;
+		struct lcp_region ri, ro;
 
 		if (s.rows < 1 || s.pt > CNNACC_CCP_PAD_MAX || s.pb > CNNACC_CCP_PAD_MAX)
 			return false;
 		ri = in_region(n, 0, 0, in_ch, &s);
 		ro = out_region(n, 0, 0, out_ch, &s);
-		*in = lw_max(*in, ccp_region_floats(&ri));
-		*out = lw_max(*out, ccp_region_floats(&ro));
+		*in = lw_max(*in, lcp_region_floats(&ri));
+		*out = lw_max(*out, lcp_region_floats(&ro));
 	}
 	/* Compact planes may start anywhere in a line. */
 	if (n->in_l.plane_pitch % LINE_FLOATS)
@@ -89,7 +89,7 @@ static bool slab_floats(const struct ccp_node *n, int64_t rows, int64_t in_ch, i
 }
 
 /* Rows of a slab to try: the whole map, then multiples of a tile, then less than a tile. */
-static int64_t next_rows(const struct ccp_conv *v, int64_t rows, int64_t limit)
+static int64_t next_rows(const struct lcp_conv *v, int64_t rows, int64_t limit)
 {
 	if (!rows)
 		return lw_min(v->oh, limit);
@@ -100,9 +100,9 @@ static int64_t next_rows(const struct ccp_conv *v, int64_t rows, int64_t limit)
 	return rows > 8 ? 8 : rows / 2;
 }
 
-static bool can_split(const struct ccp_node *n, int64_t rows)
+static bool can_split(const struct lcp_node *n, int64_t rows)
 {
-	return rows >= n->conv.oh || (ccp_splits_planes(&n->in_l) && ccp_splits_planes(&n->out_l));
+	return rows >= n->conv.oh || (lcp_splits_planes(&n->in_l) && lcp_splits_planes(&n->out_l));
 }
 
 /* A round number that is not above value. */
@@ -115,29 +115,29 @@ static int64_t round_channels(int64_t value, int64_t all)
 
 /* ---- cost ------------------------------------------------------------------------------ */
 
-static int64_t exec_cost(const struct ccp_hw *hw, const struct ccp_conv *v, int64_t rows,
+static int64_t exec_cost(const struct lcp_hw *hw, const struct lcp_conv *v, int64_t rows,
 			 int64_t co)
 {
 	int64_t vec = lw_div_up(rows, lw_div_up(rows, TILE_ROWS));
 
-	return ccp_conv_body(hw, v->ci, co, vec, v->kh, v->kw, v->sy, v->sx) + vec * co + 24;
+	return lcp_conv_body(hw, v->ci, co, vec, v->kh, v->kw, v->sy, v->sx) + vec * co + 24;
 }
 
-static int64_t tile_count(const struct ccp_conv *v, int64_t rows)
+static int64_t tile_count(const struct lcp_conv *v, int64_t rows)
 {
 	return lw_div_up(rows, TILE_ROWS) * lw_div_up(v->ow, TILE_COLUMNS);
 }
 
 /* Cycles of one image and group if slabs have rows rows; v holds the rest of the plan. */
-static int64_t dense_cost(const struct ccp_hw *hw, const struct ccp_node *n, int64_t rows)
+static int64_t dense_cost(const struct lcp_hw *hw, const struct lcp_node *n, int64_t rows)
 {
-	const struct ccp_conv *v = &n->conv;
+	const struct lcp_conv *v = &n->conv;
 	int64_t slabs = lw_div_up(v->oh, rows), batches = lw_div_up(v->co, v->out_co);
 	int64_t chunks = lw_div_up(v->co, v->weight_co);
 	int64_t part = lw_min(v->out_co, v->weight_co), parts = lw_div_up(v->co, part);
 	struct slab s = slab_at(v, slabs > 1 ? rows : 0, slabs > 1 ? 2 * rows : rows);
-	struct ccp_region in = in_region(n, 0, 0, v->ci, &s);
-	struct ccp_region out = out_region(n, 0, 0, v->co, &s);
+	struct lcp_region in = in_region(n, 0, 0, v->ci, &s);
+	struct lcp_region out = out_region(n, 0, 0, v->co, &s);
 	int64_t in_dma = in.pieces * (in.lines + 22), out_dma = out.pieces * (out.lines + 22);
 	int64_t weight_dma = v->co * (v->ci * v->kh * v->kw + 1) / LINE_FLOATS;
 	int64_t cost = slabs * (parts * tile_count(v, rows) * exec_cost(hw, v, rows, part) + out_dma);
@@ -155,7 +155,7 @@ struct limits {
 };
 
 /* Smaller units at each attempt: fewer rows, then columns, then channels. */
-static bool limits_at(const struct ccp_conv *v, int attempt, struct limits *l)
+static bool limits_at(const struct lcp_conv *v, int attempt, struct limits *l)
 {
 	int64_t columns = lw_div_up(v->ow, TILE_COLUMNS);
 	int steps = 0;
@@ -173,9 +173,9 @@ static bool limits_at(const struct ccp_conv *v, int attempt, struct limits *l)
 	return attempt <= 3;
 }
 
-static bool plan_dense(const struct ccp_hw *hw, struct ccp_node *n, const struct limits *l)
+static bool plan_dense(const struct lcp_hw *hw, struct lcp_node *n, const struct limits *l)
 {
-	struct ccp_conv *v = &n->conv, best = { 0 };
+	struct lcp_conv *v = &n->conv, best = { 0 };
 	int64_t taps = v->kh * v->kw, least = INT64_MAX;
 	int64_t weight_co = lw_min(lw_min(4 * (hw->wbank / (v->ci * taps + 1)), hw->lob), v->co);
 
@@ -212,15 +212,15 @@ static bool plan_dense(const struct ccp_hw *hw, struct ccp_node *n, const struct
 }
 
 /* Channels in a slice if each of the weight banks holds quads output channels. */
-static int64_t weight_slice(const struct ccp_hw *hw, const struct ccp_conv *v, int64_t quads)
+static int64_t weight_slice(const struct lcp_hw *hw, const struct lcp_conv *v, int64_t quads)
 {
 	return (hw->wbank / quads - 1) / (v->kh * v->kw);
 }
 
 /* Slices of input channels: a tile is finished before the next one begins. */
-static bool plan_slices(const struct ccp_hw *hw, struct ccp_node *n, const struct limits *l)
+static bool plan_slices(const struct lcp_hw *hw, struct lcp_node *n, const struct limits *l)
 {
-	struct ccp_conv *v = &n->conv;
+	struct lcp_conv *v = &n->conv;
 
 	v->out_co = lw_min(lw_min(v->co, 16), l->co);
 	if (weight_slice(hw, v, lw_div_up(v->out_co, 4)) < 4)
@@ -250,10 +250,10 @@ static bool plan_slices(const struct ccp_hw *hw, struct ccp_node *n, const struc
 }
 
 /* Groups in a block if slabs have rows rows; 0: not even one. */
-static int64_t block_size(const struct ccp_hw *hw, const struct ccp_node *n, int64_t rows,
+static int64_t block_size(const struct lcp_hw *hw, const struct lcp_node *n, int64_t rows,
 			  const struct limits *l)
 {
-	const struct ccp_conv *v = &n->conv;
+	const struct lcp_conv *v = &n->conv;
 	int64_t in, out, fit;
 
 	if (!can_split(n, rows) || !slab_floats(n, rows, v->ci, v->co, &in, &out))
@@ -270,13 +270,13 @@ static int64_t block_size(const struct ccp_hw *hw, const struct ccp_node *n, int
 	return round_channels(fit, v->groups);
 }
 
-static int64_t block_cost(const struct ccp_hw *hw, const struct ccp_node *n, int64_t rows,
+static int64_t block_cost(const struct lcp_hw *hw, const struct lcp_node *n, int64_t rows,
 			  int64_t block)
 {
-	const struct ccp_conv *v = &n->conv;
+	const struct lcp_conv *v = &n->conv;
 	struct slab s = slab_at(v, rows < v->oh ? rows : 0, rows < v->oh ? 2 * rows : rows);
-	struct ccp_region in = in_region(n, 0, 0, v->ci * block, &s);
-	struct ccp_region out = out_region(n, 0, 0, v->co * block, &s);
+	struct lcp_region in = in_region(n, 0, 0, v->ci * block, &s);
+	struct lcp_region out = out_region(n, 0, 0, v->co * block, &s);
 	int64_t tile = block * exec_cost(hw, v, rows, v->co) + 40;
 
 	return lw_div_up(v->oh, rows) * lw_div_up(v->groups, block) *
@@ -284,9 +284,9 @@ static int64_t block_cost(const struct ccp_hw *hw, const struct ccp_node *n, int
 		out.pieces * (out.lines + 22) + 80);
 }
 
-static bool plan_blocks(const struct ccp_hw *hw, struct ccp_node *n, const struct limits *l)
+static bool plan_blocks(const struct lcp_hw *hw, struct lcp_node *n, const struct limits *l)
 {
-	struct ccp_conv *v = &n->conv;
+	struct lcp_conv *v = &n->conv;
 	int64_t least = INT64_MAX, best_rows = 0;
 
 	if (v->groups == 1 || v->co > hw->lob)
@@ -307,9 +307,9 @@ static bool plan_blocks(const struct ccp_hw *hw, struct ccp_node *n, const struc
 	return best_rows > 0;
 }
 
-bool ccp_conv_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt)
+bool lcp_conv_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 {
-	struct ccp_conv *v = &n->conv;
+	struct lcp_conv *v = &n->conv;
 	struct limits l;
 
 	v->block = v->slice = 0;
@@ -331,7 +331,7 @@ struct chunk {
 	int64_t channels;	/* input channels in it */
 };
 
-static struct chunk chunk_shape(const struct ccp_conv *v)
+static struct chunk chunk_shape(const struct lcp_conv *v)
 {
 	int64_t co = v->block ? v->co : v->weight_co;
 	struct chunk k = {
@@ -352,7 +352,7 @@ static int64_t chunk_lines(const struct chunk *k)
 }
 
 /* Output channels o0..o1-1 of group g (input channels c0..c1-1) as number nth of a chunk. */
-static void pack(const struct ccp_conv *v, const struct chunk *k, float *data, int64_t nth,
+static void pack(const struct lcp_conv *v, const struct chunk *k, float *data, int64_t nth,
 		 int64_t g, int64_t o0, int64_t o1, int64_t c0, int64_t c1)
 {
 	int64_t taps = v->kh * v->kw;
@@ -364,18 +364,18 @@ static void pack(const struct ccp_conv *v, const struct chunk *k, float *data, i
 
 		for (int64_t c = c0; c < c1; c++)
 			for (int64_t t = 0; t < taps; t++)
-				*w++ = ccp_weight(&v->w, g * v->co + o, c, t);
+				*w++ = lcp_weight(&v->w, g * v->co + o, c, t);
 		if (v->w.bias)
-			bank[k->bias + nth * k->quads + quad] = ccp_bias(&v->w, g * v->co + o);
+			bank[k->bias + nth * k->quads + quad] = lcp_bias(&v->w, g * v->co + o);
 	}
 }
 
-static int64_t slice_count(const struct ccp_conv *v)
+static int64_t slice_count(const struct lcp_conv *v)
 {
 	return v->slice ? lw_div_up(v->ci, v->slice) : 1;
 }
 
-static int64_t chunk_count(const struct ccp_conv *v)
+static int64_t chunk_count(const struct lcp_conv *v)
 {
 	if (v->block)
 		return lw_div_up(v->groups, v->block);
@@ -383,12 +383,12 @@ static int64_t chunk_count(const struct ccp_conv *v)
 }
 
 /* Number of the chunk that holds output channel o of a group in a slice. */
-static int64_t chunk_index(const struct ccp_conv *v, int64_t g, int64_t o, int64_t slice)
+static int64_t chunk_index(const struct lcp_conv *v, int64_t g, int64_t o, int64_t slice)
 {
 	return (g * lw_div_up(v->co, v->weight_co) + o / v->weight_co) * slice_count(v) + slice;
 }
 
-static void pack_all(const struct ccp_conv *v, const struct chunk *k, float *data)
+static void pack_all(const struct lcp_conv *v, const struct chunk *k, float *data)
 {
 	int64_t step = chunk_lines(k) * LINE_FLOATS;
 
@@ -414,82 +414,82 @@ struct span {
 	int64_t in, out, weight, bias;	/* bases */
 };
 
-static void set_geometry(struct ccp_code *c, const struct ccp_conv *v, const struct slab *s,
+static void set_geometry(struct lcp_code *c, const struct lcp_conv *v, const struct slab *s,
 			 const struct span *p)
 {
 	int64_t h = s->y1 - s->y0, vec = lw_div_up(h, lw_div_up(h, TILE_ROWS));
 
-	ccp_set(c, 0, (v->relu ? CNNACC_CCP_R0_RELU : 0) | (v->w.bias ? CNNACC_CCP_R0_BIAS : 0) |
+	lcp_set(c, 0, (v->relu ? CNNACC_CCP_R0_RELU : 0) | (v->w.bias ? CNNACC_CCP_R0_BIAS : 0) |
 		      v->sy << CNNACC_CCP_R0_STRIDE_SHIFT | v->kh << CNNACC_CCP_R0_KERNEL_SHIFT |
 		      v->sx << CNNACC_CCP_R0_STRIDE_X_SHIFT |
 		      v->kw << CNNACC_CCP_R0_KERNEL_X_SHIFT);
-	ccp_set(c, 1, v->iw | v->ow << 16);
-	ccp_set(c, 2, v->ci | p->co_num << 16);
-	ccp_set(c, 3, p->ci0 | p->ci1 << 16);
-	ccp_set(c, 5, vec | (int64_t)(c->hw->groups - 1) << CNNACC_CCP_R5_GROUPS_SHIFT |
+	lcp_set(c, 1, v->iw | v->ow << 16);
+	lcp_set(c, 2, v->ci | p->co_num << 16);
+	lcp_set(c, 3, p->ci0 | p->ci1 << 16);
+	lcp_set(c, 5, vec | (int64_t)(c->hw->groups - 1) << CNNACC_CCP_R5_GROUPS_SHIFT |
 		      p->co_start << CNNACC_CCP_R5_CO_START_SHIFT);
-	ccp_set(c, 6, p->co_cnt | s->pt << CNNACC_CCP_PAD_TOP_SHIFT |
+	lcp_set(c, 6, p->co_cnt | s->pt << CNNACC_CCP_PAD_TOP_SHIFT |
 		      s->pb << CNNACC_CCP_PAD_BOTTOM_SHIFT | v->pl << CNNACC_CCP_PAD_LEFT_SHIFT |
 		      v->pr << CNNACC_CCP_PAD_RIGHT_SHIFT);
 }
 
-static void set_bases(struct ccp_code *c, const struct slab *s, const struct span *p,
-		      const struct ccp_region *in, const struct ccp_region *out)
+static void set_bases(struct lcp_code *c, const struct slab *s, const struct span *p,
+		      const struct lcp_region *in, const struct lcp_region *out)
 {
-	ccp_set(c, 0, p->in);
-	ccp_set(c, 1, p->out);
-	ccp_set(c, 2, p->weight);
-	ccp_set(c, 3, p->bias);
-	ccp_set(c, 4, s->rows | (s->y1 - s->y0) << 16);
-	ccp_set(c, 5, in->pitch);
-	ccp_set(c, 6, out->pitch);
+	lcp_set(c, 0, p->in);
+	lcp_set(c, 1, p->out);
+	lcp_set(c, 2, p->weight);
+	lcp_set(c, 3, p->bias);
+	lcp_set(c, 4, s->rows | (s->y1 - s->y0) << 16);
+	lcp_set(c, 5, in->pitch);
+	lcp_set(c, 6, out->pitch);
 }
 
-static void exec_tile(struct ccp_code *c)
+static void exec_tile(struct lcp_code *c)
 {
-	ccp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
-	ccp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
+	lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
+	lcp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
 }
 
 /* All tiles of the slab between two tile columns; R4 walks down a column. */
-static void exec_tiles(struct ccp_code *c, const struct unit *u, const struct slab *s)
+static void exec_tiles(struct lcp_code *c, const struct unit *u, const struct slab *s)
 {
 	int64_t h = s->y1 - s->y0, tiles = lw_div_up(h, TILE_ROWS), vec = lw_div_up(h, tiles);
 
 	for (int64_t x = u->x0; x < u->x1; x++) {
 		uint32_t top;
 
-		ccp_set(c, 4, x * TILE_COLUMNS << 16);
+		lcp_set(c, 4, x * TILE_COLUMNS << 16);
 		if (tiles < 4) {
 			exec_tile(c);
 			for (int64_t t = 1; t < tiles; t++) {
-				ccp_set(c, 4, x * TILE_COLUMNS << 16 | t * vec);
+				lcp_set(c, 4, x * TILE_COLUMNS << 16 | t * vec);
 				exec_tile(c);
 			}
 			continue;
 		}
-		top = ccp_loop(c, tiles);
+		top = lcp_loop(c, tiles);
 		exec_tile(c);
-		ccp_add(c, 4, vec);
-		ccp_loop_end(c, top);
-		ccp_gained(c, 4, tiles * vec);
+		lcp_add(c, 4, vec);
+		lcp_loop_end(c, top);
+		lcp_gained(c, 4, tiles * vec);
 	}
 }
 
 /* One unit of one group: every chunk of weights that its output channels touch. */
-static void emit_dense(struct ccp_code *c, const void *arg)
+static void emit_dense(struct lcp_code *c, const void *arg)
 {
 	const struct unit *u = arg;
-	const struct ccp_node *n = u->n;
-	const struct ccp_conv *v = &n->conv;
+	const struct lcp_node *n = u->n;
+	const struct lcp_conv *v = &n->conv;
 	struct slab s = slab_at(v, u->y0, u->y1);
 	struct chunk k = chunk_shape(v);
 	int64_t c0 = u->g0 * v->ci, o0 = u->g0 * v->co;
-	struct ccp_region in = in_region(n, u->image, c0, c0 + v->ci, &s);
-	struct ccp_region out = out_region(n, u->image, o0 + u->o0, o0 + u->o1, &s);
+	struct lcp_region in = in_region(n, u->image, c0, c0 + v->ci, &s);
+	struct lcp_region out = out_region(n, u->image, o0 + u->o0, o0 + u->o1, &s);
 
-	ccp_load(c, &in);
-	ccp_open_out(c, &out, u->x0 > 0);
+	lcp_load(c, &in);
+	lcp_open_out(c, &out, u->x0 > 0);
 	for (int64_t o = u->o0; o < u->o1;) {
 		int64_t first = o / v->weight_co * v->weight_co;
 		int64_t last = lw_min(first + v->weight_co, v->co), end = lw_min(last, u->o1);
@@ -499,88 +499,88 @@ static void emit_dense(struct ccp_code *c, const void *arg)
 			.out = out.base + (first - u->o0) * out.pitch, .bias = k.bias,
 		};
 
-		ccp_load_weights(c, n->weight_line + chunk_index(v, u->g0, o, 0) * chunk_lines(&k),
+		lcp_load_weights(c, n->weight_line + chunk_index(v, u->g0, o, 0) * chunk_lines(&k),
 				 k.lines, k.banks);
 		set_bases(c, &s, &p, &in, &out);
-		ccp_set(c, 7, 0);
-		ccp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
+		lcp_set(c, 7, 0);
+		lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
 		set_geometry(c, v, &s, &p);
 		exec_tiles(c, u, &s);
 		o = end;
 	}
-	ccp_store(c, &out);
+	lcp_store(c, &out);
 }
 
 /* Slice after slice of the input channels of one tile. */
-static void emit_slices(struct ccp_code *c, const void *arg)
+static void emit_slices(struct lcp_code *c, const void *arg)
 {
 	const struct unit *u = arg;
-	const struct ccp_node *n = u->n;
-	const struct ccp_conv *v = &n->conv;
+	const struct lcp_node *n = u->n;
+	const struct lcp_conv *v = &n->conv;
 	struct slab s = slab_at(v, u->y0, u->y1);
 	struct chunk k = chunk_shape(v);
 	int64_t c0 = u->g0 * v->ci, o0 = u->g0 * v->co;
-	struct ccp_region out = out_region(n, u->image, o0 + u->o0, o0 + u->o1, &s);
+	struct lcp_region out = out_region(n, u->image, o0 + u->o0, o0 + u->o1, &s);
 
-	ccp_open_out(c, &out, u->x0 > 0);
+	lcp_open_out(c, &out, u->x0 > 0);
 	for (int64_t i = u->x0 * slice_count(v); i < u->x1 * slice_count(v); i++) {
 		int64_t slice = i % slice_count(v), x = i / slice_count(v);
 		int64_t s0 = slice * v->slice, s1 = lw_min(s0 + v->slice, v->ci);
 		int64_t r0 = v->slice_input ? s0 : 0, r1 = v->slice_input ? s1 : v->ci;
-		struct ccp_region in = in_region(n, u->image, c0 + r0, c0 + r1, &s);
+		struct lcp_region in = in_region(n, u->image, c0 + r0, c0 + r1, &s);
 		struct span p = {
 			.ci0 = s0, .ci1 = s1 - 1, .co_num = u->o1 - u->o0, .co_cnt = u->o1 - u->o0,
 			.in = in.base - r0 * in.pitch, .out = out.base,
 			.weight = -s0 * v->kh * v->kw, .bias = k.bias,
 		};
 
-		ccp_load(c, &in);
-		ccp_load_weights(c, n->weight_line + chunk_index(v, u->g0, u->o0, slice) *
+		lcp_load(c, &in);
+		lcp_load_weights(c, n->weight_line + chunk_index(v, u->g0, u->o0, slice) *
 				 chunk_lines(&k), k.lines, k.banks);
 		set_bases(c, &s, &p, &in, &out);
-		ccp_set(c, 7, s1 - s0);
-		ccp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
+		lcp_set(c, 7, s1 - s0);
+		lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
 		set_geometry(c, v, &s, &p);
-		ccp_set(c, 4, x * TILE_COLUMNS << 16);
+		lcp_set(c, 4, x * TILE_COLUMNS << 16);
 		exec_tile(c);
 	}
-	ccp_store(c, &out);
+	lcp_store(c, &out);
 }
 
 /* The groups of a block for one tile; a loop where the weight pitch in R7 does not matter. */
-static void exec_groups(struct ccp_code *c, const struct chunk *k, int64_t groups,
+static void exec_groups(struct lcp_code *c, const struct chunk *k, int64_t groups,
 			const int64_t step[4])
 {
 	bool loop = k->quads == 1 && groups > 2;
 	int64_t unroll = loop ? 1 : groups;
-	uint32_t top = loop ? ccp_loop(c, groups) : 0;
+	uint32_t top = loop ? lcp_loop(c, groups) : 0;
 
 	if (!loop)
-		ccp_set(c, 7, 0);
+		lcp_set(c, 7, 0);
 	for (int64_t g = 0; g < unroll; g++) {
 		for (unsigned int r = 0; r < 4 && g; r++)
-			ccp_set(c, r, (int32_t)c->reg[r] + step[r]);
-		ccp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
-		ccp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
+			lcp_set(c, r, (int32_t)c->reg[r] + step[r]);
+		lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
+		lcp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
 	}
 	if (!loop)
 		return;
 	for (unsigned int r = 0; r < 4; r++)
-		ccp_add(c, r, step[r]);
-	ccp_loop_end(c, top);
+		lcp_add(c, r, step[r]);
+	lcp_loop_end(c, top);
 	for (unsigned int r = 0; r < 4; r++)
-		ccp_gained(c, r, groups * step[r]);
+		lcp_gained(c, r, groups * step[r]);
 }
 
-static void emit_block(struct ccp_code *c, const void *arg)
+static void emit_block(struct lcp_code *c, const void *arg)
 {
 	const struct unit *u = arg;
-	const struct ccp_node *n = u->n;
-	const struct ccp_conv *v = &n->conv;
+	const struct lcp_node *n = u->n;
+	const struct lcp_conv *v = &n->conv;
 	struct slab s = slab_at(v, u->y0, u->y1);
 	struct chunk k = chunk_shape(v);
-	struct ccp_region in = in_region(n, u->image, u->g0 * v->ci, u->g1 * v->ci, &s);
-	struct ccp_region out = out_region(n, u->image, u->g0 * v->co, u->g1 * v->co, &s);
+	struct lcp_region in = in_region(n, u->image, u->g0 * v->ci, u->g1 * v->ci, &s);
+	struct lcp_region out = out_region(n, u->image, u->g0 * v->co, u->g1 * v->co, &s);
 	struct span p = {
 		.ci1 = v->ci - 1, .co_num = v->co, .co_cnt = v->co,
 		.in = in.base, .out = out.base, .bias = k.bias,
@@ -589,41 +589,41 @@ static void emit_block(struct ccp_code *c, const void *arg)
 				  k.quads * v->ci * v->kh * v->kw, k.quads };
 	int64_t h = s.y1 - s.y0, tiles = lw_div_up(h, TILE_ROWS), vec = lw_div_up(h, tiles);
 
-	ccp_load(c, &in);
-	ccp_load_weights(c, n->weight_line + u->g0 / v->block * chunk_lines(&k), k.lines, k.banks);
-	ccp_open_out(c, &out, u->x0 > 0);
+	lcp_load(c, &in);
+	lcp_load_weights(c, n->weight_line + u->g0 / v->block * chunk_lines(&k), k.lines, k.banks);
+	lcp_open_out(c, &out, u->x0 > 0);
 	for (int64_t i = u->x0 * tiles; i < u->x1 * tiles; i++) {
 		set_geometry(c, v, &s, &p);
-		ccp_set(c, 4, (i / tiles) * TILE_COLUMNS << 16 | i % tiles * vec);
-		ccp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
+		lcp_set(c, 4, (i / tiles) * TILE_COLUMNS << 16 | i % tiles * vec);
+		lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
 		set_bases(c, &s, &p, &in, &out);
 		exec_groups(c, &k, u->g1 - u->g0, step);
 	}
-	ccp_store(c, &out);
+	lcp_store(c, &out);
 }
 
 /* ---- all units ------------------------------------------------------------------------- */
 
 /* The units of a slab, or of a batch of output channels: columns. */
-static int emit_columns(struct ccp_code *c, struct unit *u)
+static int emit_columns(struct lcp_code *c, struct unit *u)
 {
-	const struct ccp_conv *v = &u->n->conv;
+	const struct lcp_conv *v = &u->n->conv;
 	int64_t columns = lw_div_up(v->ow, TILE_COLUMNS);
 
 	for (u->x0 = 0; u->x0 < columns; u->x0 = u->x1) {
 		int ret;
 
 		u->x1 = lw_min(u->x0 + v->columns, columns);
-		ret = ccp_unit(c, v->block ? emit_block : v->slice ? emit_slices : emit_dense, u);
+		ret = lcp_unit(c, v->block ? emit_block : v->slice ? emit_slices : emit_dense, u);
 		if (ret)
 			return ret;
 	}
 	return 0;
 }
 
-static int emit_group(struct ccp_code *c, struct unit *u)
+static int emit_group(struct lcp_code *c, struct unit *u)
 {
-	const struct ccp_conv *v = &u->n->conv;
+	const struct lcp_conv *v = &u->n->conv;
 	int64_t slabs = lw_div_up(v->oh, v->rows);
 	int64_t batches = v->block ? 1 : lw_div_up(v->co, v->out_co);
 
@@ -643,13 +643,13 @@ static int emit_group(struct ccp_code *c, struct unit *u)
 	return 0;
 }
 
-int ccp_conv_emit(struct ccp_code *c, struct ccp_node *n)
+int lcp_conv_emit(struct lcp_code *c, struct lcp_node *n)
 {
-	const struct ccp_conv *v = &n->conv;
+	const struct lcp_conv *v = &n->conv;
 	struct chunk k = chunk_shape(v);
 	int64_t step = v->block ? v->block : 1;
 	float *data;
-	int ret = ccp_weight_room(c, chunk_count(v) * chunk_lines(&k) * LINE_FLOATS,
+	int ret = lcp_weight_room(c, chunk_count(v) * chunk_lines(&k) * LINE_FLOATS,
 				  &n->weight_line, &data);
 
 	if (ret)

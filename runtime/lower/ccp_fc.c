@@ -9,7 +9,7 @@
 #include "ccp.h"
 
 struct unit {
-	const struct ccp_node *n;
+	const struct lcp_node *n;
 	int64_t r0, r1;		/* rows, or channels */
 	int64_t s0, s1;		/* slices, or the image and the one after it */
 };
@@ -17,14 +17,14 @@ struct unit {
 /* ---- matrix products ------------------------------------------------------------------- */
 
 /* Floats of a slice in memory and in its slot: weights, then biases. */
-static int64_t slice_floats(const struct ccp_fc *v, int64_t outputs)
+static int64_t slice_floats(const struct lcp_fc *v, int64_t outputs)
 {
 	return lw_round_up(lw_round_up(v->in, CNNACC_CCP_FC_LANES) * outputs +
 			   (v->w.bias ? outputs : 0), LINE_FLOATS);
 }
 
 /* Most outputs of which slots slices fit the weight banks. */
-static int64_t slice_outputs(const struct ccp_hw *hw, const struct ccp_fc *v, int64_t slots)
+static int64_t slice_outputs(const struct lcp_hw *hw, const struct lcp_fc *v, int64_t slots)
 {
 	int64_t room = CNNACC_CCP_WEIGHT_BANKS * hw->wbank / slots;
 	int64_t one = lw_round_up(v->in, CNNACC_CCP_FC_LANES) + (v->w.bias ? 1 : 0);
@@ -32,7 +32,7 @@ static int64_t slice_outputs(const struct ccp_hw *hw, const struct ccp_fc *v, in
 	return room / LINE_FLOATS * LINE_FLOATS / one;
 }
 
-static void pick_slots(const struct ccp_hw *hw, struct ccp_fc *v)
+static void pick_slots(const struct lcp_hw *hw, struct lcp_fc *v)
 {
 	v->slots = 1;
 	v->slice = slice_outputs(hw, v, 1);
@@ -53,7 +53,7 @@ static int64_t row_floats(const struct cnn_layout *l, int64_t rows, int64_t widt
 }
 
 /* A smaller unit: fewer rows, then slices, then outputs. */
-static bool shrink(struct ccp_fc *v)
+static bool shrink(struct lcp_fc *v)
 {
 	int64_t *what = v->block > 1 ? &v->block : v->unit > 1 ? &v->unit : &v->slice;
 
@@ -63,9 +63,9 @@ static bool shrink(struct ccp_fc *v)
 	return true;
 }
 
-bool ccp_fc_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt)
+bool lcp_fc_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 {
-	struct ccp_fc *v = &n->fc;
+	struct lcp_fc *v = &n->fc;
 	int64_t room = hw->bank - 2 * LINE_FLOATS;
 
 	pick_slots(hw, v);
@@ -90,54 +90,54 @@ bool ccp_fc_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt)
 	return true;
 }
 
-static struct ccp_region row_region(int64_t line0, const struct cnn_layout *l, int64_t r0,
+static struct lcp_region row_region(int64_t line0, const struct cnn_layout *l, int64_t r0,
 				    int64_t r1, int64_t first, int64_t width)
 {
 	const struct cnn_layout rows = {
 		.n = 1, .c = l->n, .plane = width, .plane_pitch = l->image_pitch,
 	};
-	struct ccp_region r = ccp_region(line0, &rows, 0, r0, r1, first, first + width);
+	struct lcp_region r = lcp_region(line0, &rows, 0, r0, r1, first, first + width);
 
 	r.pitch = l->image_pitch;
 	return r;
 }
 
 /* The EXECs of one slice: outputs o0..o1-1 of every row. */
-static void exec_rows(struct ccp_code *c, const struct unit *u, const struct ccp_region *x,
-		      const struct ccp_region *y, int64_t o0, int64_t o1, int64_t weights)
+static void exec_rows(struct lcp_code *c, const struct unit *u, const struct lcp_region *x,
+		      const struct lcp_region *y, int64_t o0, int64_t o1, int64_t weights)
 {
-	const struct ccp_fc *v = &u->n->fc;
+	const struct lcp_fc *v = &u->n->fc;
 	int64_t rows = u->r1 - u->r0, start = u->s0 * v->slice;
 	bool loop = rows > 2;
 	uint32_t top;
 
-	ccp_set(c, 0, (v->relu ? CNNACC_CCP_R0_RELU : 0) |
+	lcp_set(c, 0, (v->relu ? CNNACC_CCP_R0_RELU : 0) |
 		      (v->w.bias ? CNNACC_CCP_R0_BIAS : 0));
-	ccp_set(c, 1, v->in);
-	ccp_set(c, 2, o1 - o0);
-	ccp_set(c, 3, x->base);
-	ccp_set(c, 4, y->base + o0 - start);
-	ccp_set(c, 5, weights);
-	ccp_set(c, 6, weights + lw_round_up(v->in, CNNACC_CCP_FC_LANES) * (o1 - o0));
-	top = loop ? ccp_loop(c, rows) : 0;
+	lcp_set(c, 1, v->in);
+	lcp_set(c, 2, o1 - o0);
+	lcp_set(c, 3, x->base);
+	lcp_set(c, 4, y->base + o0 - start);
+	lcp_set(c, 5, weights);
+	lcp_set(c, 6, weights + lw_round_up(v->in, CNNACC_CCP_FC_LANES) * (o1 - o0));
+	top = loop ? lcp_loop(c, rows) : 0;
 	for (int64_t r = 0; r < (loop ? 1 : rows); r++) {
-		ccp_set(c, 3, x->base + r * x->pitch);
-		ccp_set(c, 4, y->base + o0 - start + r * y->pitch);
-		ccp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_FC, 0));
-		ccp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_FC));
+		lcp_set(c, 3, x->base + r * x->pitch);
+		lcp_set(c, 4, y->base + o0 - start + r * y->pitch);
+		lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_FC, 0));
+		lcp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_FC));
 	}
 	if (!loop)
 		return;
-	ccp_add(c, 3, x->pitch);
-	ccp_add(c, 4, y->pitch);
-	ccp_loop_end(c, top);
-	ccp_gained(c, 3, rows * x->pitch);
-	ccp_gained(c, 4, rows * y->pitch);
+	lcp_add(c, 3, x->pitch);
+	lcp_add(c, 4, y->pitch);
+	lcp_loop_end(c, top);
+	lcp_gained(c, 3, rows * x->pitch);
+	lcp_gained(c, 4, rows * y->pitch);
 }
 
-static void load_slice(struct ccp_code *c, const struct ccp_node *n, int64_t s)
+static void load_slice(struct lcp_code *c, const struct lcp_node *n, int64_t s)
 {
-	const struct ccp_fc *v = &n->fc;
+	const struct lcp_fc *v = &n->fc;
 	int64_t lines = slice_floats(v, v->slice) / LINE_FLOATS;
 	int64_t count = lw_min(v->slice, v->out - s * v->slice);
 	int64_t slot = CNNACC_CCP_WEIGHT_BANKS * c->hw->wbank / LINE_FLOATS / v->slots;
@@ -145,23 +145,23 @@ static void load_slice(struct ccp_code *c, const struct ccp_node *n, int64_t s)
 
 	if (v->slice >= v->out && c->weight_line == line)
 		return;
-	ccp_load_linear(c, line, slice_floats(v, count) / LINE_FLOATS, s % v->slots * slot);
+	lcp_load_linear(c, line, slice_floats(v, count) / LINE_FLOATS, s % v->slots * slot);
 	if (v->slice >= v->out)
 		c->weight_line = line;
 }
 
-static void emit_fc(struct ccp_code *c, const void *arg)
+static void emit_fc(struct lcp_code *c, const void *arg)
 {
 	const struct unit *u = arg;
-	const struct ccp_node *n = u->n;
-	const struct ccp_fc *v = &n->fc;
+	const struct lcp_node *n = u->n;
+	const struct lcp_fc *v = &n->fc;
 	int64_t o0 = u->s0 * v->slice, o1 = lw_min(u->s1 * v->slice, v->out);
 	int64_t slot = CNNACC_CCP_WEIGHT_BANKS * c->hw->wbank / LINE_FLOATS * LINE_FLOATS / v->slots;
-	struct ccp_region x = row_region(n->in_line, &n->in_l, u->r0, u->r1, 0, v->in);
-	struct ccp_region y = row_region(n->out_line, &n->out_l, u->r0, u->r1, o0, o1 - o0);
+	struct lcp_region x = row_region(n->in_line, &n->in_l, u->r0, u->r1, 0, v->in);
+	struct lcp_region y = row_region(n->out_line, &n->out_l, u->r0, u->r1, o0, o1 - o0);
 
-	ccp_load(c, &x);
-	ccp_open_out(c, &y, false);
+	lcp_load(c, &x);
+	lcp_open_out(c, &y, false);
 	load_slice(c, n, u->s0);
 	for (int64_t s = u->s0; s < u->s1; s++) {
 		int64_t a = s * v->slice;
@@ -172,10 +172,10 @@ static void emit_fc(struct ccp_code *c, const void *arg)
 			load_slice(c, n, s);
 		exec_rows(c, u, &x, &y, a, lw_min(a + v->slice, v->out), s % v->slots * slot);
 	}
-	ccp_store(c, &y);
+	lcp_store(c, &y);
 }
 
-static void pack(const struct ccp_fc *v, float *data)
+static void pack(const struct lcp_fc *v, float *data)
 {
 	int64_t in16 = lw_round_up(v->in, CNNACC_CCP_FC_LANES);
 	int64_t step = slice_floats(v, v->slice);
@@ -186,18 +186,18 @@ static void pack(const struct ccp_fc *v, float *data)
 		float *slice = data + o / v->slice * step;
 
 		for (int64_t k = 0; k < v->in; k++)
-			slice[(o - first) * in16 + k] = ccp_weight(&v->w, o, k, 0);
+			slice[(o - first) * in16 + k] = lcp_weight(&v->w, o, k, 0);
 		if (v->w.bias)
-			slice[count * in16 + o - first] = ccp_bias(&v->w, o);
+			slice[count * in16 + o - first] = lcp_bias(&v->w, o);
 	}
 }
 
-int ccp_fc_emit(struct ccp_code *c, struct ccp_node *n)
+int lcp_fc_emit(struct lcp_code *c, struct lcp_node *n)
 {
-	const struct ccp_fc *v = &n->fc;
+	const struct lcp_fc *v = &n->fc;
 	int64_t slices = lw_div_up(v->out, v->slice);
 	float *data;
-	int ret = ccp_weight_room(c, slices * slice_floats(v, v->slice), &n->weight_line, &data);
+	int ret = lcp_weight_room(c, slices * slice_floats(v, v->slice), &n->weight_line, &data);
 
 	if (ret)
 		return ret;
@@ -210,7 +210,7 @@ int ccp_fc_emit(struct ccp_code *c, struct ccp_node *n)
 				.s0 = s, .s1 = lw_min(s + v->unit, slices),
 			};
 
-			ret = ccp_unit(c, emit_fc, &u);
+			ret = lcp_unit(c, emit_fc, &u);
 			if (ret)
 				return ret;
 		}
@@ -220,9 +220,9 @@ int ccp_fc_emit(struct ccp_code *c, struct ccp_node *n)
 
 /* ---- means ----------------------------------------------------------------------------- */
 
-bool ccp_mean_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt)
+bool lcp_mean_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 {
-	struct ccp_mean *v = &n->mean;
+	struct lcp_mean *v = &n->mean;
 	int64_t one = lw_round_up(v->plane, LINE_FLOATS) + LINE_FLOATS;
 
 	if (one > hw->bank || lw_round_up(v->plane, LINE_FLOATS) > CNNACC_CCP_WEIGHT_BANKS * hw->wbank)
@@ -235,44 +235,44 @@ bool ccp_mean_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt)
 	return v->block > 0;
 }
 
-static void emit_mean(struct ccp_code *c, const void *arg)
+static void emit_mean(struct lcp_code *c, const void *arg)
 {
 	const struct unit *u = arg;
-	const struct ccp_node *n = u->n;
-	const struct ccp_mean *v = &n->mean;
-	struct ccp_region x = ccp_region(n->in_line, &n->in_l, u->s0, u->r0, u->r1, 0, v->plane);
-	struct ccp_region y = ccp_region(n->out_line, &n->out_l, u->s0, u->r0, u->r1, 0, 1);
+	const struct lcp_node *n = u->n;
+	const struct lcp_mean *v = &n->mean;
+	struct lcp_region x = lcp_region(n->in_line, &n->in_l, u->s0, u->r0, u->r1, 0, v->plane);
+	struct lcp_region y = lcp_region(n->out_line, &n->out_l, u->s0, u->r0, u->r1, 0, 1);
 	uint32_t top;
 
-	ccp_load(c, &x);
-	ccp_open_out(c, &y, false);
+	lcp_load(c, &x);
+	lcp_open_out(c, &y, false);
 	if (c->weight_line != n->weight_line) {
-		ccp_load_linear(c, n->weight_line, lw_div_up(v->plane, LINE_FLOATS), 0);
+		lcp_load_linear(c, n->weight_line, lw_div_up(v->plane, LINE_FLOATS), 0);
 		c->weight_line = n->weight_line;
 	}
-	ccp_set(c, 0, v->relu ? CNNACC_CCP_R0_RELU : 0);
-	ccp_set(c, 1, v->plane);
-	ccp_set(c, 2, 1);
-	ccp_set(c, 3, x.base);
-	ccp_set(c, 4, y.base);
-	ccp_set(c, 5, 0);
-	ccp_set(c, 6, 0);
-	top = ccp_loop(c, u->r1 - u->r0);
-	ccp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_FC, 0));
-	ccp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_FC));
-	ccp_add(c, 3, x.pitch);
-	ccp_add(c, 4, 1);
-	ccp_loop_end(c, top);
-	ccp_gained(c, 3, (u->r1 - u->r0) * x.pitch);
-	ccp_gained(c, 4, u->r1 - u->r0);
-	ccp_store(c, &y);
+	lcp_set(c, 0, v->relu ? CNNACC_CCP_R0_RELU : 0);
+	lcp_set(c, 1, v->plane);
+	lcp_set(c, 2, 1);
+	lcp_set(c, 3, x.base);
+	lcp_set(c, 4, y.base);
+	lcp_set(c, 5, 0);
+	lcp_set(c, 6, 0);
+	top = lcp_loop(c, u->r1 - u->r0);
+	lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_FC, 0));
+	lcp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_FC));
+	lcp_add(c, 3, x.pitch);
+	lcp_add(c, 4, 1);
+	lcp_loop_end(c, top);
+	lcp_gained(c, 3, (u->r1 - u->r0) * x.pitch);
+	lcp_gained(c, 4, u->r1 - u->r0);
+	lcp_store(c, &y);
 }
 
-int ccp_mean_emit(struct ccp_code *c, struct ccp_node *n)
+int lcp_mean_emit(struct lcp_code *c, struct lcp_node *n)
 {
-	const struct ccp_mean *v = &n->mean;
+	const struct lcp_mean *v = &n->mean;
 	float *data;
-	int ret = ccp_weight_room(c, lw_round_up(v->plane, LINE_FLOATS), &n->weight_line, &data);
+	int ret = lcp_weight_room(c, lw_round_up(v->plane, LINE_FLOATS), &n->weight_line, &data);
 
 	if (ret)
 		return ret;
@@ -284,7 +284,7 @@ int ccp_mean_emit(struct ccp_code *c, struct ccp_node *n)
 				.n = n, .r0 = ch, .r1 = lw_min(ch + v->block, v->c), .s0 = image,
 			};
 
-			ret = ccp_unit(c, emit_mean, &u);
+			ret = lcp_unit(c, emit_mean, &u);
 			if (ret)
 				return ret;
 		}

@@ -93,17 +93,17 @@ static bool get_window(const struct cnn_graph *g, const struct cnn_node *n, stru
 	return true;
 }
 
-static void set_io(struct ccp_node *node, const struct cnn_node *n, int in)
+static void set_io(struct lcp_node *node, const struct cnn_node *n, int in)
 {
 	node->in = n->in[in];
 	node->out = n->out[0];
 }
 
-static void fill_conv(struct ccp_node *node, const struct cnn_window *w, const struct axis *y,
+static void fill_conv(struct lcp_node *node, const struct cnn_window *w, const struct axis *y,
 		      const struct axis *x)
 {
 	node->kind = CCP_CONV;
-	node->conv = (struct ccp_conv){
+	node->conv = (struct lcp_conv){
 		.n = w->batch, .groups = w->group, .ci = w->in_ch / w->group,
 		.co = w->out_ch / w->group, .ih = y->in, .iw = x->in, .oh = y->out, .ow = x->out,
 		.kh = y->kernel, .kw = x->kernel, .sy = y->stride, .sx = x->stride,
@@ -113,7 +113,7 @@ static void fill_conv(struct ccp_node *node, const struct cnn_window *w, const s
 	node->out_l = layout(w->batch, w->out_ch, y->out * x->out);
 }
 
-static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, struct ccp_node *node,
+static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, struct lcp_node *node,
 		       char *reason)
 {
 	const struct cnn_tensor *weight = cnn_node_in(g, n, 1), *bias = cnn_node_in(g, n, 2);
@@ -135,7 +135,7 @@ static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, stru
 	set_io(node, n, 0);
 	fill_conv(node, &w, &y, &x);
 	node->conv.relu = n->act.kind == CNN_ACT_RELU;
-	node->conv.w = (struct ccp_weights){
+	node->conv.w = (struct lcp_weights){
 		.data = weight->data, .so = node->conv.ci * y.kernel * x.kernel,
 		.sc = y.kernel * x.kernel, .scale = 1,
 		.bias = bias ? bias->data : NULL, .bias_step = 1, .bias_scale = 1,
@@ -145,7 +145,7 @@ static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, stru
 
 /* A convolution of each channel with equal weights. */
 static bool match_pool_conv(const struct cnn_node *n, const struct cnn_window *w,
-			    const struct axis *y, const struct axis *x, struct ccp_node *node,
+			    const struct axis *y, const struct axis *x, struct lcp_node *node,
 			    char *reason)
 {
 	struct axis ay = *y, ax = *x;
@@ -167,13 +167,13 @@ static bool match_pool_conv(const struct cnn_node *n, const struct cnn_window *w
 }
 
 static bool match_pool_unit(const struct cnn_node *n, const struct cnn_window *w,
-			    const struct axis *y, const struct axis *x, struct ccp_node *node,
+			    const struct axis *y, const struct axis *x, struct lcp_node *node,
 			    char *reason)
 {
 	if (!check_axis(n, y, 3, reason) || !check_axis(n, x, 3, reason))
 		return false;
 	node->kind = CCP_POOL;
-	node->pool = (struct ccp_pool){
+	node->pool = (struct lcp_pool){
 		.n = w->batch, .c = w->in_ch, .ih = y->in, .iw = x->in, .oh = y->out, .ow = x->out,
 		.kh = y->kernel, .kw = x->kernel, .sy = y->stride, .sx = x->stride,
 		.pt = y->begin, .pl = x->begin, .average = n->op == CNN_OP_AVERAGE_POOL,
@@ -190,7 +190,7 @@ static int64_t overhang(const struct axis *a)
 }
 
 static bool match_max_pool(const struct cnn_graph *g, const struct cnn_node *n,
-			   struct ccp_node *node, char *reason)
+			   struct lcp_node *node, char *reason)
 {
 	struct cnn_window w;
 	struct axis y, x;
@@ -223,10 +223,10 @@ static bool counts_all(const struct cnn_window *w, const struct axis *a)
 }
 
 static bool match_mean(const struct cnn_node *n, int64_t batch, int64_t channels, int64_t plane,
-		       struct ccp_node *node)
+		       struct lcp_node *node)
 {
 	node->kind = CCP_MEAN;
-	node->mean = (struct ccp_mean){
+	node->mean = (struct lcp_mean){
 		.n = batch, .c = channels, .plane = plane, .relu = n->act.kind == CNN_ACT_RELU,
 	};
 	node->in_l = layout(batch, channels, plane);
@@ -235,7 +235,7 @@ static bool match_mean(const struct cnn_node *n, int64_t batch, int64_t channels
 }
 
 static bool match_average_pool(const struct cnn_graph *g, const struct cnn_node *n,
-			       struct ccp_node *node, char *reason)
+			       struct lcp_node *node, char *reason)
 {
 	int64_t plane = 1;
 	bool global = true;
@@ -267,7 +267,7 @@ static bool match_average_pool(const struct cnn_graph *g, const struct cnn_node 
 /* ---- means over the map ---------------------------------------------------------------- */
 
 static bool match_reduce_mean(const struct cnn_graph *g, const struct cnn_node *n,
-			      struct ccp_node *node, char *reason)
+			      struct lcp_node *node, char *reason)
 {
 	const struct cnn_tensor *x = cnn_node_in(g, n, 0), *list = cnn_node_in(g, n, 1);
 	const int64_t *axes;
@@ -310,7 +310,7 @@ static const int64_t *pad_amounts(const struct cnn_graph *g, const struct cnn_no
 	return list ? list : cnn_node_ints(n, "paddings", count);
 }
 
-static bool match_pad(const struct cnn_graph *g, const struct cnn_node *n, struct ccp_node *node,
+static bool match_pad(const struct cnn_graph *g, const struct cnn_node *n, struct lcp_node *node,
 		      char *reason)
 {
 	const struct cnn_tensor *x = cnn_node_in(g, n, 0), *value = cnn_node_in(g, n, 2);
@@ -334,7 +334,7 @@ static bool match_pad(const struct cnn_graph *g, const struct cnn_node *n, struc
 		return false;
 	set_io(node, n, 0);
 	node->kind = CCP_PAD;
-	node->pad = (struct ccp_pad){
+	node->pad = (struct lcp_pad){
 		.n = x->dims[0], .c = x->dims[1], .ih = x->dims[2], .iw = x->dims[3],
 		.layers = pads[2],
 	};
@@ -348,7 +348,7 @@ static bool match_pad(const struct cnn_graph *g, const struct cnn_node *n, struc
 
 /* Gemm's C as one bias per column. */
 static bool match_bias(const struct cnn_node *n, const struct cnn_tensor *c,
-		       const struct cnn_matmul *mm, struct ccp_weights *w, char *reason)
+		       const struct cnn_matmul *mm, struct lcp_weights *w, char *reason)
 {
 	int64_t count;
 
@@ -366,9 +366,9 @@ static bool match_bias(const struct cnn_node *n, const struct cnn_tensor *c,
 }
 
 static bool match_product(const struct cnn_node *n, const struct cnn_matmul *mm,
-			  const struct cnn_tensor *b, struct ccp_node *node, char *reason)
+			  const struct cnn_tensor *b, struct lcp_node *node, char *reason)
 {
-	struct ccp_fc *v = &node->fc;
+	struct lcp_fc *v = &node->fc;
 	int64_t rows = mm->batch * mm->m;
 
 	if (cnn_tensor_count(b) != mm->k * mm->n)
@@ -377,7 +377,7 @@ static bool match_product(const struct cnn_node *n, const struct cnn_matmul *mm,
 		return lw_no(reason, "%s: transA of a matrix that is not constant", n->op_type);
 	set_io(node, n, 0);
 	node->kind = CCP_FC;
-	*v = (struct ccp_fc){
+	*v = (struct lcp_fc){
 		.rows = rows, .in = mm->k, .out = mm->n, .relu = n->act.kind == CNN_ACT_RELU,
 		.w = {
 			.data = b->data, .so = mm->trans_b ? mm->k : 1,
@@ -392,9 +392,9 @@ static bool match_product(const struct cnn_node *n, const struct cnn_matmul *mm,
 /* Constant matrix times maps: a 1 x 1 convolution of the rows of B. */
 static bool match_const_a(const struct cnn_node *n, const struct cnn_matmul *mm,
 			  const struct cnn_tensor *a, const struct cnn_tensor *b,
-			  struct ccp_node *node, char *reason)
+			  struct lcp_node *node, char *reason)
 {
-	struct ccp_conv *v = &node->conv;
+	struct lcp_conv *v = &node->conv;
 
 	if (cnn_tensor_count(a) != mm->m * mm->k || b->rank < 2)
 		return lw_no(reason, "%s: A is a batch of matrices", n->op_type);
@@ -402,7 +402,7 @@ static bool match_const_a(const struct cnn_node *n, const struct cnn_matmul *mm,
 		return false;
 	set_io(node, n, 1);
 	node->kind = CCP_CONV;
-	*v = (struct ccp_conv){
+	*v = (struct lcp_conv){
 		.n = mm->batch, .groups = 1, .ci = mm->k, .co = mm->m, .ih = 1, .iw = mm->n,
 		.oh = 1, .ow = mm->n, .kh = 1, .kw = 1, .sy = 1, .sx = 1,
 		.relu = n->act.kind == CNN_ACT_RELU,
@@ -414,7 +414,7 @@ static bool match_const_a(const struct cnn_node *n, const struct cnn_matmul *mm,
 }
 
 static bool match_matmul(const struct cnn_graph *g, const struct cnn_node *n,
-			 struct ccp_node *node, char *reason)
+			 struct lcp_node *node, char *reason)
 {
 	const struct cnn_tensor *a = cnn_node_in(g, n, 0), *b = cnn_node_in(g, n, 1);
 	struct cnn_matmul mm;
@@ -435,8 +435,8 @@ static bool match_matmul(const struct cnn_graph *g, const struct cnn_node *n,
 	       match_bias(n, cnn_node_in(g, n, 2), &mm, &node->fc.w, reason);
 }
 
-bool ccp_match(const struct ccp_hw *hw, const struct cnn_graph *g, int index,
-	       struct ccp_node *node, char *reason)
+bool lcp_match(const struct lcp_hw *hw, const struct cnn_graph *g, int index,
+	       struct lcp_node *node, char *reason)
 {
 	const struct cnn_node *n = &g->nodes[index];
 

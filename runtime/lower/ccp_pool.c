@@ -3,7 +3,7 @@
 #include "ccp.h"
 
 struct unit {
-	const struct ccp_node *n;
+	const struct lcp_node *n;
 	int64_t image, c0, c1, y0, y1;
 };
 
@@ -13,7 +13,7 @@ struct slab {
 	int64_t first, rows, pt, pb;
 };
 
-static struct slab slab_at(const struct ccp_pool *v, int64_t y0, int64_t y1)
+static struct slab slab_at(const struct lcp_pool *v, int64_t y0, int64_t y1)
 {
 	int64_t end = (y1 - 1) * v->sy + v->kh - v->pt;
 	struct slab s = { .rows = v->ih };
@@ -27,40 +27,40 @@ static struct slab slab_at(const struct ccp_pool *v, int64_t y0, int64_t y1)
 	return s;
 }
 
-static struct ccp_region in_region(const struct unit *u, const struct slab *s)
+static struct lcp_region in_region(const struct unit *u, const struct slab *s)
 {
-	const struct ccp_node *n = u->n;
+	const struct lcp_node *n = u->n;
 
-	return ccp_region(n->in_line, &n->in_l, u->image, u->c0, u->c1, s->first * n->pool.iw,
+	return lcp_region(n->in_line, &n->in_l, u->image, u->c0, u->c1, s->first * n->pool.iw,
 			  (s->first + s->rows) * n->pool.iw);
 }
 
-static struct ccp_region out_region(const struct unit *u)
+static struct lcp_region out_region(const struct unit *u)
 {
-	const struct ccp_node *n = u->n;
+	const struct lcp_node *n = u->n;
 
-	return ccp_region(n->out_line, &n->out_l, u->image, u->c0, u->c1, u->y0 * n->pool.ow,
+	return lcp_region(n->out_line, &n->out_l, u->image, u->c0, u->c1, u->y0 * n->pool.ow,
 			  u->y1 * n->pool.ow);
 }
 
 /* Channels that fit if slabs have rows rows; 0: not even one. */
-static int64_t block_of(const struct ccp_hw *hw, const struct ccp_node *n, int64_t rows)
+static int64_t block_of(const struct lcp_hw *hw, const struct lcp_node *n, int64_t rows)
 {
-	const struct ccp_pool *v = &n->pool;
+	const struct lcp_pool *v = &n->pool;
 	int64_t most = 0;
 
-	if (rows < v->oh && (!ccp_splits_planes(&n->in_l) || !ccp_splits_planes(&n->out_l)))
+	if (rows < v->oh && (!lcp_splits_planes(&n->in_l) || !lcp_splits_planes(&n->out_l)))
 		return 0;
 	for (int64_t y = 0; y < v->oh; y += rows) {
 		struct unit u = { .n = n, .c1 = 1, .y0 = y, .y1 = lw_min(y + rows, v->oh) };
 		struct slab s = slab_at(v, u.y0, u.y1);
-		struct ccp_region in, out;
+		struct lcp_region in, out;
 
 		if (s.rows < 1)
 			return 0;
 		in = in_region(&u, &s);
 		out = out_region(&u);
-		most = lw_max(most, lw_max(ccp_region_floats(&in), ccp_region_floats(&out)));
+		most = lw_max(most, lw_max(lcp_region_floats(&in), lcp_region_floats(&out)));
 	}
 	if (rows < v->oh)
 		return hw->bank / most;
@@ -71,9 +71,9 @@ static int64_t block_of(const struct ccp_hw *hw, const struct ccp_node *n, int64
 							       n->out_l.plane_pitch);
 }
 
-bool ccp_pool_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt)
+bool lcp_pool_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 {
-	struct ccp_pool *v = &n->pool;
+	struct lcp_pool *v = &n->pool;
 
 	for (int64_t rows = v->oh; rows > 0; rows = rows > 16 ? lw_round_up(rows / 2, 16) : rows / 2) {
 		v->block = lw_min(lw_min(block_of(hw, n, rows), v->c), UINT16_MAX);
@@ -87,37 +87,37 @@ bool ccp_pool_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt)
 	return false;
 }
 
-static void emit_pool(struct ccp_code *c, const void *arg)
+static void emit_pool(struct lcp_code *c, const void *arg)
 {
 	const struct unit *u = arg;
-	const struct ccp_pool *v = &u->n->pool;
+	const struct lcp_pool *v = &u->n->pool;
 	struct slab s = slab_at(v, u->y0, u->y1);
-	struct ccp_region in = in_region(u, &s), out = out_region(u);
+	struct lcp_region in = in_region(u, &s), out = out_region(u);
 
-	ccp_load(c, &in);
-	ccp_open_out(c, &out, false);
-	ccp_set(c, 0, (v->average ? CNNACC_CCP_R0_AVERAGE : 0) |
+	lcp_load(c, &in);
+	lcp_open_out(c, &out, false);
+	lcp_set(c, 0, (v->average ? CNNACC_CCP_R0_AVERAGE : 0) |
 		      v->sy << CNNACC_CCP_R0_STRIDE_SHIFT | v->kh << CNNACC_CCP_R0_KERNEL_SHIFT |
 		      v->sx << CNNACC_CCP_R0_STRIDE_X_SHIFT |
 		      v->kw << CNNACC_CCP_R0_KERNEL_X_SHIFT);
-	ccp_set(c, 1, v->iw | s.rows << 16);
-	ccp_set(c, 2, (u->c1 - u->c0) | s.pt << CNNACC_CCP_PAD_TOP_SHIFT |
+	lcp_set(c, 1, v->iw | s.rows << 16);
+	lcp_set(c, 2, (u->c1 - u->c0) | s.pt << CNNACC_CCP_PAD_TOP_SHIFT |
 		      s.pb << CNNACC_CCP_PAD_BOTTOM_SHIFT | v->pl << CNNACC_CCP_PAD_LEFT_SHIFT |
 		      lw_max(0, (v->ow - 1) * v->sx + v->kw - v->pl - v->iw) <<
 		      CNNACC_CCP_PAD_RIGHT_SHIFT);
-	ccp_set(c, 3, in.base);
-	ccp_set(c, 4, out.base);
-	ccp_set(c, 5, v->ow | (u->y1 - u->y0) << 16);
-	ccp_set(c, 6, in.pitch);
-	ccp_set(c, 7, out.pitch);
-	ccp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_POOL, 0));
-	ccp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_POOL));
-	ccp_store(c, &out);
+	lcp_set(c, 3, in.base);
+	lcp_set(c, 4, out.base);
+	lcp_set(c, 5, v->ow | (u->y1 - u->y0) << 16);
+	lcp_set(c, 6, in.pitch);
+	lcp_set(c, 7, out.pitch);
+	lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_POOL, 0));
+	lcp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_POOL));
+	lcp_store(c, &out);
 }
 
-int ccp_pool_emit(struct ccp_code *c, struct ccp_node *n)
+int lcp_pool_emit(struct lcp_code *c, struct lcp_node *n)
 {
-	const struct ccp_pool *v = &n->pool;
+	const struct lcp_pool *v = &n->pool;
 
 	for (int64_t image = 0; image < v->n; image++) {
 		for (int64_t ch = 0; ch < v->c; ch += v->block) {
@@ -127,7 +127,7 @@ int ccp_pool_emit(struct ccp_code *c, struct ccp_node *n)
 					.c0 = ch, .c1 = lw_min(ch + v->block, v->c),
 					.y0 = y, .y1 = lw_min(y + v->rows, v->oh),
 				};
-				int ret = ccp_unit(c, emit_pool, &u);
+				int ret = lcp_unit(c, emit_pool, &u);
 
 				if (ret)
 					return ret;
@@ -139,9 +139,9 @@ int ccp_pool_emit(struct ccp_code *c, struct ccp_node *n)
 
 /* ---- padding --------------------------------------------------------------------------- */
 
-bool ccp_pad_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt)
+bool lcp_pad_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 {
-	struct ccp_pad *v = &n->pad;
+	struct lcp_pad *v = &n->pad;
 	int64_t plane = (v->ih + 2 * v->layers) * (v->iw + 2 * v->layers);
 	int64_t one = lw_round_up(plane, LINE_FLOATS) + LINE_FLOATS;
 
@@ -154,40 +154,40 @@ bool ccp_pad_plan(const struct ccp_hw *hw, struct ccp_node *n, int attempt)
 	return v->block > 0;
 }
 
-static void emit_pad(struct ccp_code *c, const void *arg)
+static void emit_pad(struct lcp_code *c, const void *arg)
 {
 	const struct unit *u = arg;
-	const struct ccp_node *n = u->n;
-	const struct ccp_pad *v = &n->pad;
-	struct ccp_region in = ccp_region(n->in_line, &n->in_l, u->image, u->c0, u->c1, 0,
+	const struct lcp_node *n = u->n;
+	const struct lcp_pad *v = &n->pad;
+	struct lcp_region in = lcp_region(n->in_line, &n->in_l, u->image, u->c0, u->c1, 0,
 					  n->in_l.plane);
-	struct ccp_region out = ccp_region(n->out_line, &n->out_l, u->image, u->c0, u->c1, 0,
+	struct lcp_region out = lcp_region(n->out_line, &n->out_l, u->image, u->c0, u->c1, 0,
 					   n->out_l.plane);
 
-	ccp_load(c, &in);
-	ccp_open_out(c, &out, false);
-	ccp_set(c, 0, v->layers);
-	ccp_set(c, 1, v->iw | v->ih << 16);
-	ccp_set(c, 2, u->c1 - u->c0);
-	ccp_set(c, 3, in.base);
-	ccp_set(c, 4, out.base);
-	ccp_set(c, 5, in.pitch);
-	ccp_set(c, 6, out.pitch);
-	ccp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_PAD, 0));
-	ccp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_PAD));
-	ccp_store(c, &out);
+	lcp_load(c, &in);
+	lcp_open_out(c, &out, false);
+	lcp_set(c, 0, v->layers);
+	lcp_set(c, 1, v->iw | v->ih << 16);
+	lcp_set(c, 2, u->c1 - u->c0);
+	lcp_set(c, 3, in.base);
+	lcp_set(c, 4, out.base);
+	lcp_set(c, 5, in.pitch);
+	lcp_set(c, 6, out.pitch);
+	lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_PAD, 0));
+	lcp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_PAD));
+	lcp_store(c, &out);
 }
 
-int ccp_pad_emit(struct ccp_code *c, struct ccp_node *n)
+int lcp_pad_emit(struct lcp_code *c, struct lcp_node *n)
 {
-	const struct ccp_pad *v = &n->pad;
+	const struct lcp_pad *v = &n->pad;
 
 	for (int64_t image = 0; image < v->n; image++) {
 		for (int64_t ch = 0; ch < v->c; ch += v->block) {
 			const struct unit u = {
 				.n = n, .image = image, .c0 = ch, .c1 = lw_min(ch + v->block, v->c),
 			};
-			int ret = ccp_unit(c, emit_pad, &u);
+			int ret = lcp_unit(c, emit_pad, &u);
 
 			if (ret)
 				return ret;
