@@ -22,6 +22,7 @@ struct rt_bo {
 struct rt_submit {
 	uint32_t ctx_id;
 	uint32_t core;
+	uint32_t flags;		/* DRM_CNNACC_JOB_* */
 	const struct drm_cnnacc_task *tasks;
 	uint32_t task_count;
 	const struct drm_cnnacc_bo_ref *bos;	/* shared buffers */

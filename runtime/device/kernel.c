@@ -180,7 +180,7 @@ static int submit_synced(struct cnnrt_device *dev, struct rt_submit *s, uint32_t
 		{ .flags = DRM_CNNACC_SYNC_WAIT, .handle = wait },
 	};
 	struct drm_cnnacc_job job = {
-		.core = s->core,
+		.core = s->core, .flags = s->flags,
 		.tasks = DRM_CNNACC_OBJ_ARRAY(s->task_count, s->tasks),
 		.syncs = DRM_CNNACC_OBJ_ARRAY(wait ? 2 : 1, syncs),
 		.bos = DRM_CNNACC_OBJ_ARRAY(s->bo_count, s->bos),

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* A job's memory: what lives in the arena, what in host memory, and who shares it. */
+#include "job.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ALIGNMENT	64
+
+/* ---- where each value lives ------------------------------------------------------------ */
+
+static bool made_on_device(const struct cnnrt_job *job, int v)
+{
+	int node = job->program->graph->values[v].producer;
+
+	return node >= 0 && job->program->low->nodes[node].core >= 0;
+}
+
+static bool needed_on_host(const struct cnnrt_job *job, int v)
+{
+	const struct cnn_value *val = &job->program->graph->values[v];
+
+	if (val->is_output)
+		return true;
+	for (int i = 0; i < val->n_consumers; i++)
+		if (job->program->low->nodes[val->consumers[i]].core < 0)
+			return true;
+	return false;
+}
+
+static enum rt_home choose_home(const struct cnnrt_job *job, int v)
+{
+	const struct cnn_value *val = &job->program->graph->values[v];
+	const struct cnn_slot *slot = &job->program->low->slots[v];
+
+	if (val->t.data)
+		return RT_HOME_CONST;
+	if (made_on_device(job, v)) {
+		if (!needed_on_host(job, v))
+			return RT_HOME_NONE;
+		return rt_slot_is_dense(job, v) ? RT_HOME_ARENA : RT_HOME_HOST;
+	}
+	if (!val->is_input && val->producer < 0)
+		return RT_HOME_NONE;
+	if (val->t.rank < 0 || cnn_tensor_bytes(&val->t) < 0)
+		return RT_HOME_RUN;
+	return slot->own_pages && rt_slot_is_dense(job, v) ? RT_HOME_ARENA : RT_HOME_HOST;
+}
+
+/* ---- host memory ----------------------------------------------------------------------- */
+
+/* The smallest free block that is large enough, or a new one; -1 without memory. */
+static int take_block(struct cnnrt_job *job, size_t size)
+{
+	int best = -1;
+
+	for (int i = 0; i < job->block_count; i++)
+		if (!job->blocks[i].used && job->blocks[i].size >= size &&
+		    (best < 0 || job->blocks[i].size < job->blocks[best].size))
+			best = i;
+	if (best < 0) {
+		best = job->block_count;
+		size = (size + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
+		job->blocks[best].mem = aligned_alloc(ALIGNMENT, size);
+		if (!job->blocks[best].mem)
+			return -1;
+		memset(job->blocks[best].mem, 0, size);
+		job->blocks[best].size = size;
+		job->block_count++;
+	}
+	job->blocks[best].used = true;
+	return best;
+}
+
+static int host_value(struct cnnrt_job *job, int v, int *block_of, struct cnnrt_error *err)
+{
+	struct rt_value *val = &job->values[v];
+	int block = take_block(job, (size_t)cnn_tensor_bytes(&val->t));
+
+	if (block < 0)
+		return rt_fail(err, CNNRT_ENOMEM, "value %.80s: no memory for %lld bytes",
+			       job->program->graph->values[v].name,
+			       (long long)cnn_tensor_bytes(&val->t));
+	block_of[v] = block;
+	val->t.data = job->blocks[block].mem;
+	val->t.capacity = job->blocks[block].size;
+	return CNNRT_OK;
+}
+
+/* Gives back the blocks of values that node i was the last to read. */
+static void release_dead(struct cnnrt_job *job, int i, const int *block_of)
+{
+	const struct cnn_graph *g = job->program->graph;
+	const struct cnn_node *n = &g->nodes[i];
+
+	for (int j = 0; j < n->n_in + n->n_out; j++) {
+		int v = j < n->n_in ? n->in[j] : n->out[j - n->n_in];
+		const struct cnn_value *val = v < 0 ? NULL : &g->values[v];
+
+		if (val && block_of[v] >= 0 && !val->is_output && !val->is_input &&
+		    (!val->n_consumers || val->consumers[val->n_consumers - 1] == i))
+			job->blocks[block_of[v]].used = false;
+	}
+}
+
+static int place_value(struct cnnrt_job *job, int v, int *block_of, struct cnnrt_error *err)
+{
+	struct rt_value *val = &job->values[v];
+
+	if (val->home == RT_HOME_ARENA) {
+		val->t.data = (uint8_t *)job->arena.map + job->program->low->slots[v].offset;
+		val->t.capacity = (size_t)job->program->low->slots[v].bytes;
+	} else if (val->home == RT_HOME_HOST && block_of[v] < 0) {
+		return host_value(job, v, block_of, err);
+	}
+	return CNNRT_OK;
+}
+
+/* A device segment's results are moved out when it has ended, so they are live from there. */
+static int place_all(struct cnnrt_job *job, int *block_of, struct cnnrt_error *err)
+{
+	const struct cnn_graph *g = job->program->graph;
+	int ret = CNNRT_OK;
+
+	for (int i = 0; i < g->n_inputs && !ret; i++)
+		ret = place_value(job, g->inputs[i], block_of, err);
+	for (int i = 0; i < g->n_nodes && !ret; i++) {
+		for (int j = 0; j < g->nodes[i].n_out && !ret; j++)
+			if (g->nodes[i].out[j] >= 0)
+				ret = place_value(job, g->nodes[i].out[j], block_of, err);
+		release_dead(job, i, block_of);
+	}
+	return ret;
+}
+
+static int plan_values(struct cnnrt_job *job, struct cnnrt_error *err)
+{
+	const struct cnn_graph *g = job->program->graph;
+	size_t n = (size_t)g->n_values + 1;
+	int *block_of = malloc(n * sizeof(*block_of));
+	int ret;
+
+	job->values = calloc(n, sizeof(*job->values));
+	job->blocks = calloc(n, sizeof(*job->blocks));
+	if (!block_of || !job->values || !job->blocks) {
+		free(block_of);
+		return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
+	}
+	for (int v = 0; v < g->n_values; v++) {
+		block_of[v] = -1;
+		job->values[v].t = g->values[v].t;
+		job->values[v].t.owned = false;
+		job->values[v].home = choose_home(job, v);
+	}
+	ret = place_all(job, block_of, err);
+	for (int v = 0; v < g->n_values; v++) {
+		job->values[v].first_home = job->values[v].home;
+		job->values[v].first_data = job->values[v].t.data;
+	}
+	free(block_of);
+	return ret;
+}
+
+/* ---- device memory --------------------------------------------------------------------- */
+
+static int compare_slots(const void *a, const void *b)
+{
+	const struct cnn_slot *const *x = a, *const *y = b;
+
+	return (*x)->offset < (*y)->offset ? -1 : (*x)->offset > (*y)->offset;
+}
+
+/* Slots that a caller's buffer may replace get a mapping each, the rest what lies between. */
+static int map_arena(struct cnnrt_job *job, const struct cnn_slot **slots, size_t count,
+		     struct cnnrt_error *err)
+{
+	uint32_t rw = DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE;
+	uint64_t at = 0;
+	int ret = CNNRT_OK;
+
+	qsort(slots, count, sizeof(*slots), compare_slots);
+	for (size_t i = 0; i <= count && !ret; i++) {
+		uint64_t next = i < count ? (uint64_t)slots[i]->offset : job->arena.size;
+		uint64_t size = i < count ? rt_pages((uint64_t)slots[i]->bytes) : 0;
+
+		if (next > at)
+			ret = rt_bind(job->dev, job->ctx_id, &job->arena, at, CNN_VA_ARENA + at,
+				      next - at, rw, err);
+		if (size && !ret)
+			ret = rt_bind(job->dev, job->ctx_id, &job->arena, next,
+				      CNN_VA_ARENA + next, size, rw, err);
+		at = next + size;
+	}
+	return ret;
+}
+
+static int arena(struct cnnrt_job *job, struct cnnrt_error *err)
+{
+	const struct cnn_graph *g = job->program->graph;
+	const struct cnn_lowered *low = job->program->low;
+	const struct cnn_slot **slots;
+	size_t count = 0;
+	int ret;
+
+	if (!low->arena_bytes)
+		return CNNRT_OK;
+	slots = malloc((size_t)(g->n_values + 1) * sizeof(*slots));
+	if (!slots)
+		return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
+	for (int v = 0; v < g->n_values; v++)
+		if (low->slots[v].used && low->slots[v].own_pages &&
+		    (g->values[v].is_input || g->values[v].is_output))
+			slots[count++] = &low->slots[v];
+	ret = rt_bo_new(job->dev, (uint64_t)low->arena_bytes, DRM_CNNACC_BO_DATA, job->ctx_id,
+			&job->arena, err);
+	if (!ret)
+		ret = map_arena(job, slots, count, err);
+	free(slots);
+	return ret;
+}
+
+static int image(struct cnnrt_job *job, const struct rt_bo *bo, uint64_t va, uint32_t flags,
+		 struct cnnrt_error *err)
+{
+	return bo->handle ? rt_bind(job->dev, job->ctx_id, bo, 0, va, bo->size, flags, err) :
+			    CNNRT_OK;
+}
+
+static int device_memory(struct cnnrt_job *job, struct cnnrt_error *err)
+{
+	const struct cnn_lowered *low = job->program->low;
+	int ret = job->dev->ops->ctx_create(job->dev, job->ctx->priority, &job->ctx_id);
+
+	if (ret)
+		return rt_fail_errno(err, ret, "job: creating an address space");
+	ret = rt_images_get(job->ctx, job->program, &job->images, err);
+	if (!ret)
+		ret = image(job, &job->images->weights, CNN_VA_WEIGHTS, DRM_CNNACC_BIND_READ, err);
+	if (!ret)
+		ret = image(job, &job->images->code, CNN_VA_PROGRAM, DRM_CNNACC_BIND_EXEC, err);
+	if (!ret)
+		ret = arena(job, err);
+	if (!ret)
+		ret = rt_bo_new(job->dev, (uint64_t)low->n_tasks * sizeof(struct cnnacc_stats),
+				DRM_CNNACC_BO_DATA, job->ctx_id, &job->stats, err);
+	if (!ret)
+		ret = rt_bind(job->dev, job->ctx_id, &job->stats, 0, RT_VA_STATS, job->stats.size,
+			      DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE, err);
+	return ret;
+}
+
+static int make_tasks(struct cnnrt_job *job, struct cnnrt_error *err)
+{
+	const struct cnn_lowered *low = job->program->low;
+
+	job->tasks = calloc((size_t)low->n_tasks + 1, sizeof(*job->tasks));
+	if (!job->tasks)
+		return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
+	for (int i = 0; i < low->n_tasks; i++)
+		job->tasks[i] = (struct drm_cnnacc_task){
+			.flags = DRM_CNNACC_TASK_STATS,
+			.program_va = CNN_VA_PROGRAM + (uint32_t)low->tasks[i].offset,
+			.program_len = low->tasks[i].length,
+			.stats_va = RT_VA_STATS + (uint32_t)i * sizeof(struct cnnacc_stats),
+			.cycle_limit = low->tasks[i].cycle_limit,
+		};
+	return CNNRT_OK;
+}
+
+int rt_job_memory(struct cnnrt_job *job, struct cnnrt_error *err)
+{
+	const struct cnnrt_program *p = job->program;
+	int ret = CNNRT_OK;
+
+	for (int d = 0; d < 2; d++) {
+		job->bind[d] = calloc(cnnrt_program_io_count(p, d) + 1, sizeof(*job->bind[d]));
+		if (!job->bind[d])
+			return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
+	}
+	job->in = calloc(CNN_MAX_INPUTS, sizeof(*job->in));
+	job->out = calloc(CNN_MAX_INPUTS, sizeof(*job->out));
+	job->refs = calloc((size_t)p->graph->n_inputs + (size_t)p->graph->n_outputs + 1,
+			   sizeof(*job->refs));
+	job->steps = calloc((size_t)p->graph->n_nodes + (size_t)p->low->n_tasks + 1,
+			    sizeof(*job->steps));
+	if (!job->in || !job->out || !job->refs || !job->steps)
+		return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
+	if (p->low->n_tasks)
+		ret = device_memory(job, err);
+	if (!ret)
+		ret = make_tasks(job, err);
+	return ret ? ret : plan_values(job, err);
+}
+
+void rt_job_memory_free(struct cnnrt_job *job)
+{
+	struct cnnrt_device *dev = job->dev;
+
+	if (job->ctx_id)
+		dev->ops->ctx_destroy(dev, job->ctx_id);
+	if (job->arena.handle)
+		dev->ops->bo_close(dev, &job->arena);
+	if (job->stats.handle)
+		dev->ops->bo_close(dev, &job->stats);
+	rt_images_put(job->ctx, job->images);
+	for (int v = 0; job->values && v < job->program->graph->n_values; v++)
+		cnn_tensor_release(&job->values[v].t);
+	for (int i = 0; i < job->block_count; i++)
+		free(job->blocks[i].mem);
+	free(job->values);
+	free(job->blocks);
+	free(job->in);
+	free(job->out);
+	free(job->refs);
+	free(job->steps);
+	free(job->tasks);
+	free(job->bind[0]);
+	free(job->bind[1]);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT */
+#include "model.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int rt_graph_error(struct cnnrt_error *err, const struct cnn_err *from)
+{
+	return rt_fail(err, from->code, "%s", from->text);
+}
+
+void rt_tensor_info(const char *name, const struct cnn_tensor *t, struct cnnrt_tensor_info *info)
+{
+	int64_t bytes = t->rank < 0 ? -1 : cnn_tensor_bytes(t);
+
+	*info = (struct cnnrt_tensor_info){
+		.name = name, .type = (enum cnnrt_type)t->dtype, .rank = t->rank,
+		.size = bytes < 0 ? 0 : (size_t)bytes,
+	};
+	for (int i = 0; i < t->rank; i++)
+		info->dims[i] = t->dims[i];
+}
+
+int rt_check_index(unsigned int index, enum cnnrt_direction dir, unsigned int count,
+		   struct cnnrt_error *err)
+{
+	if (index < count)
+		return CNNRT_OK;
+	return rt_fail(err, CNNRT_EINVAL, "%s %u: the network has %u",
+		       dir == CNNRT_INPUT ? "input" : "output", index, count);
+}
+
+/* ---- loading --------------------------------------------------------------------------- */
+
+/* Takes bytes over, also on failure. */
+static int load(void *bytes, size_t size, struct cnnrt_model **out, struct cnnrt_error *err)
+{
+	struct cnnrt_model *m = calloc(1, sizeof(*m));
+	struct cnn_err e = { 0 };
+
+	if (!m) {
+		free(bytes);
+		return rt_fail(err, CNNRT_ENOMEM, "model: out of memory");
+	}
+	m->bytes = bytes;
+	m->size = size;
+	if (cnn_graph_import_onnx(bytes, size, &m->graph, &e)) {
+		cnnrt_model_free(m);
+		return rt_graph_error(err, &e);
+	}
+	m->inputs = calloc((size_t)m->graph->n_inputs + 1, sizeof(*m->inputs));
+	if (!m->inputs) {
+		cnnrt_model_free(m);
+		return rt_fail(err, CNNRT_ENOMEM, "model: out of memory");
+	}
+	*out = m;
+	return CNNRT_OK;
+}
+
+static int read_whole(const char *path, void **bytes, size_t *size, struct cnnrt_error *err)
+{
+	FILE *f = fopen(path, "rbe");
+	struct stat st;
+	int ret = CNNRT_OK;
+
+	if (!f)
+		return rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno));
+	*bytes = NULL;
+	if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode)) {
+		ret = rt_fail(err, CNNRT_EFILE, "%.200s: not a regular file", path);
+	} else {
+		*size = (size_t)st.st_size;
+		*bytes = malloc(*size + 1);
+		if (!*bytes)
+			ret = rt_fail(err, CNNRT_ENOMEM, "%.200s: no memory for %zu bytes", path,
+				      *size);
+		else if (fread(*bytes, 1, *size, f) != *size)
+			ret = rt_fail(err, CNNRT_EFILE, "%.200s: read error", path);
+	}
+	fclose(f);
+	if (ret)
+		free(*bytes);
+	return ret;
+}
+
+int cnnrt_model_load(const char *path, struct cnnrt_model **model, struct cnnrt_error *err)
+{
+	size_t size = 0;
+	void *bytes = NULL;
+	int ret = read_whole(path, &bytes, &size, err);
+
+	return ret ? ret : load(bytes, size, model, err);
+}
+
+int cnnrt_model_load_buffer(const void *data, size_t size, struct cnnrt_model **model,
+			    struct cnnrt_error *err)
+{
+	void *bytes = malloc(size + 1);
+
+	if (!bytes)
+		return rt_fail(err, CNNRT_ENOMEM, "model: no memory for %zu bytes", size);
+	if (size)
+		memcpy(bytes, data, size);
+	return load(bytes, size, model, err);
+}
+
+void cnnrt_model_free(struct cnnrt_model *m)
+{
+	if (!m)
+		return;
+	for (int i = 0; m->inputs && i < m->graph->n_inputs; i++)
+		cnn_tensor_release(&m->inputs[i].data);
+	free(m->inputs);
+	cnn_graph_free(m->graph);
+	free(m->bytes);
+	free(m);
+}
+
+/* ---- inputs and outputs ---------------------------------------------------------------- */
+
+unsigned int cnnrt_model_io_count(const struct cnnrt_model *m, enum cnnrt_direction dir)
+{
+	return (unsigned int)(dir == CNNRT_INPUT ? m->graph->n_inputs : m->graph->n_outputs);
+}
+
+int cnnrt_model_io(const struct cnnrt_model *m, enum cnnrt_direction dir, unsigned int index,
+		   struct cnnrt_tensor_info *info, struct cnnrt_error *err)
+{
+	const struct cnn_value *v;
+	struct cnn_tensor t;
+	int ret = rt_check_index(index, dir, cnnrt_model_io_count(m, dir), err);
+
+	if (ret)
+		return ret;
+	v = &m->graph->values[dir == CNNRT_INPUT ? m->graph->inputs[index] :
+			      m->graph->outputs[index]];
+	t = v->t;
+	if (dir == CNNRT_INPUT && m->inputs[index].has_shape) {
+		t.rank = m->inputs[index].rank;
+		memcpy(t.dims, m->inputs[index].dims, sizeof(t.dims));
+	}
+	rt_tensor_info(v->name, &t, info);
+	return CNNRT_OK;
+}
+
+static int check_shape(const struct cnnrt_model *m, unsigned int index, int rank,
+		       const int64_t *dims, struct cnnrt_error *err)
+{
+	const struct cnn_value *v;
+	int ret = rt_check_index(index, CNNRT_INPUT, (unsigned int)m->graph->n_inputs, err);
+
+	if (ret)
+		return ret;
+	v = &m->graph->values[m->graph->inputs[index]];
+	if (rank < 0 || rank > CNNRT_MAX_RANK || (v->t.rank >= 0 && v->t.rank != rank))
+		return rt_fail(err, CNNRT_EINVAL, "input %.80s: rank %d given, %d wanted", v->name,
+			       rank, v->t.rank);
+	for (int i = 0; i < rank; i++) {
+		int64_t fixed = v->t.rank < 0 ? -1 : v->t.dims[i];
+
+		if (dims[i] < 0 || (fixed >= 0 && dims[i] != fixed))
+			return rt_fail(err, CNNRT_EINVAL,
+				       "input %.80s: dimension %d is %lld, %lld given", v->name, i,
+				       (long long)fixed, (long long)dims[i]);
+	}
+	return CNNRT_OK;
+}
+
+int cnnrt_model_set_input_shape(struct cnnrt_model *m, unsigned int index, int rank,
+				const int64_t *dims, struct cnnrt_error *err)
+{
+	int ret = check_shape(m, index, rank, dims, err);
+
+	if (ret)
+		return ret;
+	m->inputs[index].has_shape = true;
+	m->inputs[index].rank = rank;
+	memset(m->inputs[index].dims, 0, sizeof(m->inputs[index].dims));
+	for (int i = 0; i < rank; i++)
+		m->inputs[index].dims[i] = dims[i];
+	return CNNRT_OK;
+}
+
+int cnnrt_model_set_input_data(struct cnnrt_model *m, unsigned int index, int rank,
+			       const int64_t *dims, const void *data, size_t size,
+			       struct cnnrt_error *err)
+{
+	struct cnn_tensor t = { .rank = rank };
+	struct cnn_err e = { 0 };
+	int ret = cnnrt_model_set_input_shape(m, index, rank, dims, err);
+
+	if (ret)
+		return ret;
+	t.dtype = m->graph->values[m->graph->inputs[index]].t.dtype;
+	for (int i = 0; i < rank; i++)
+		t.dims[i] = dims[i];
+	if (cnn_tensor_bytes(&t) < 0 || (uint64_t)cnn_tensor_bytes(&t) != size)
+		return rt_fail(err, CNNRT_EINVAL, "input %u: %zu bytes given, %lld wanted", index,
+			       size, (long long)cnn_tensor_bytes(&t));
+	if (cnn_tensor_alloc(&t, 0, &e))
+		return rt_graph_error(err, &e);
+	if (size)
+		memcpy(t.data, data, size);
+	cnn_tensor_release(&m->inputs[index].data);
+	m->inputs[index].data = t;
+	return CNNRT_OK;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Models and programs: the graph side of the library. */
+#ifndef CNNRT_MODEL_H
+#define CNNRT_MODEL_H
+
+#include "internal.h"
+
+#include "cpu/cpu.h"
+#include "lower/lower.h"
+
+/* What the application said about an input. */
+struct rt_input {
+	bool has_shape;
+	int rank;
+	int64_t dims[CNNRT_MAX_RANK];
+	struct cnn_tensor data;		/* data NULL: not a constant */
+};
+
+struct cnnrt_model {
+	void *bytes;			/* the file: each compile imports it anew */
+	size_t size;
+	struct cnn_graph *graph;	/* as imported, for questions about inputs and outputs */
+	struct rt_input *inputs;
+};
+
+struct cnnrt_program {
+	struct cnn_graph *graph;
+	struct cnn_lowered *low;
+	struct cnnrt_core_info core[CNNRT_MAX_CORES];
+	unsigned int core_count;
+};
+
+/* The graph's codes are the library's; copies the text. */
+int rt_graph_error(struct cnnrt_error *err, const struct cnn_err *from);
+void rt_tensor_info(const char *name, const struct cnn_tensor *t,
+		    struct cnnrt_tensor_info *info);
+int rt_check_index(unsigned int index, enum cnnrt_direction dir, unsigned int count,
+		   struct cnnrt_error *err);
+
+#endif

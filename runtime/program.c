@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT */
+#include "model.h"
+#include "device/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static int apply_input(const struct cnnrt_model *m, struct cnn_graph *g, int i,
+		       struct cnn_err *e)
+{
+	const struct rt_input *in = &m->inputs[i];
+	struct cnn_tensor *t = &g->values[g->inputs[i]].t;
+	int64_t dims[CNNRT_MAX_RANK];
+	bool dynamic = false;
+
+	if (in->data.data)
+		return cnn_graph_set_input_data(g, i, &in->data, e);
+	if (in->has_shape)
+		return cnn_graph_set_input_shape(g, i, in->rank, in->dims, e);
+	if (t->rank < 0)
+		return cnn_fail(e, CNN_EINVAL, "input %.80s: the file gives no shape: set one",
+				g->values[g->inputs[i]].name);
+	for (int d = 0; d < t->rank; d++) {
+		dynamic |= t->dims[d] < 0;
+		dims[d] = t->dims[d] < 0 ? 1 : t->dims[d];
+	}
+	return dynamic ? cnn_graph_set_input_shape(g, i, t->rank, dims, e) : CNN_OK;
+}
+
+static int find_type(const struct cnnrt_device *dev, const char *name, uint32_t *type,
+		     struct cnnrt_error *err)
+{
+	for (uint32_t i = 0; i < dev->info.core_count; i++) {
+		if (!strcmp(dev->core[i].name, name)) {
+			*type = dev->core[i].type;
+			return CNNRT_OK;
+		}
+	}
+	return rt_fail(err, CNNRT_EINVAL, "core %.40s: %s has none", name, dev->info.path);
+}
+
+static int build(struct cnnrt_program *p, const struct cnnrt_model *m,
+		 const struct cnn_lower_options *opt, bool no_fuse, struct cnn_err *e)
+{
+	struct cnn_core cores[CNNRT_MAX_CORES] = { 0 };
+	unsigned int fuse = CNN_FUSE_NOP;
+	int ret;
+
+	for (unsigned int i = 0; i < p->core_count; i++) {
+		cores[i].type = p->core[i].type;
+		cores[i].program_max = p->core[i].program_max;
+		cores[i].job_cycles_max = p->core[i].job_cycles_max;
+		memcpy(cores[i].param, p->core[i].param, sizeof(cores[i].param));
+	}
+	ret = cnn_graph_import_onnx(m->bytes, m->size, &p->graph, e);
+	for (int i = 0; !ret && i < p->graph->n_inputs; i++)
+		ret = apply_input(m, p->graph, i, e);
+	if (!ret)
+		ret = cnn_graph_infer(p->graph, e);
+	if (!no_fuse)
+		fuse |= cnn_lower_fuse_mask(cores, (int)p->core_count, opt);
+	if (!ret)
+		ret = cnn_graph_fuse(p->graph, fuse, e);
+	if (!ret)
+		ret = cnn_lower(p->graph, cores, (int)p->core_count, opt, &p->low, e);
+	return ret;
+}
+
+int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *dev,
+		  const struct cnnrt_compile_options *options, struct cnnrt_program **out,
+		  struct cnnrt_error *err)
+{
+	static const struct cnnrt_compile_options none;
+	struct cnn_lower_options opt = { 0 };
+	struct cnn_err e = { 0 };
+	struct cnnrt_program *p;
+	int ret = CNNRT_OK;
+
+	if (!options)
+		options = &none;
+	opt.cpu_only = options->cpu_only;
+	if (options->core && options->cpu_only)
+		return rt_fail(err, CNNRT_EINVAL, "compile: a core and the CPU only");
+	if (options->core)
+		ret = find_type(dev, options->core, &opt.force_core, err);
+	if (ret)
+		return ret;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return rt_fail(err, CNNRT_ENOMEM, "compile: out of memory");
+	p->core_count = dev->info.core_count;
+	memcpy(p->core, dev->core, sizeof(p->core));
+	if (build(p, model, &opt, options->no_fuse, &e)) {
+		cnnrt_program_free(p);
+		return rt_graph_error(err, &e);
+	}
+	*out = p;
+	return CNNRT_OK;
+}
+
+void cnnrt_program_free(struct cnnrt_program *p)
+{
+	if (!p)
+		return;
+	cnn_lowered_free(p->low);
+	cnn_graph_free(p->graph);
+	free(p);
+}
+
+unsigned int cnnrt_program_io_count(const struct cnnrt_program *p, enum cnnrt_direction dir)
+{
+	return (unsigned int)(dir == CNNRT_INPUT ? p->graph->n_inputs : p->graph->n_outputs);
+}
+
+int cnnrt_program_io(const struct cnnrt_program *p, enum cnnrt_direction dir, unsigned int index,
+		     struct cnnrt_tensor_info *info, struct cnnrt_error *err)
+{
+	const struct cnn_value *v;
+	int ret = rt_check_index(index, dir, cnnrt_program_io_count(p, dir), err);
+
+	if (ret)
+		return ret;
+	v = &p->graph->values[dir == CNNRT_INPUT ? p->graph->inputs[index] :
+			      p->graph->outputs[index]];
+	rt_tensor_info(v->name, &v->t, info);
+	return CNNRT_OK;
+}
+
+void cnnrt_program_explain(const struct cnnrt_program *p,
+			   void (*report)(const struct cnnrt_op_report *op, void *opaque),
+			   void *opaque)
+{
+	for (int i = 0; i < p->graph->n_nodes; i++) {
+		const struct cnn_node *n = &p->graph->nodes[i];
+		const struct cnn_placement *at = &p->low->nodes[i];
+		struct cnnrt_op_report r = {
+			.index = (unsigned int)i, .op = n->op_type, .name = n->name,
+			.fused = n->fused ? n->fused : "",
+			.place = at->core < 0 ? "cpu" : p->core[at->core].name,
+			.reason = at->reason, .core = at->core,
+			.macs = (uint64_t)at->macs,
+		};
+
+		report(&r, opaque);
+	}
+}
+
+void cnnrt_program_estimate(const struct cnnrt_program *p, struct cnnrt_estimate *est)
+{
+	*est = (struct cnnrt_estimate){
+		.macs_total = (uint64_t)p->low->macs,
+		.macs_device = (uint64_t)p->low->device_macs,
+		.ops_total = (uint32_t)p->graph->n_nodes,
+		.tasks = (uint32_t)p->low->n_tasks,
+		.weight_bytes = (uint64_t)p->low->weight_bytes,
+		.program_bytes = (uint64_t)p->low->program_bytes,
+		.activation_bytes = (uint64_t)p->low->arena_bytes,
+	};
+	for (int i = 0; i < p->graph->n_nodes; i++) {
+		const struct cnn_placement *at = &p->low->nodes[i];
+
+		if (at->core < 0)
+			continue;
+		est->ops_device++;
+		est->macs_core[at->core] += (uint64_t)at->macs;
+	}
+}

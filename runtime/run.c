@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT */
+/* One run of a job: its segments in order, on cores and on the CPU. */
+#include "job.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- failures -------------------------------------------------------------------------- */
+
+static int fail(struct cnnrt_job *job, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+static int fail(struct cnnrt_job *job, int code, const char *fmt, ...)
+{
+	struct cnnrt_job_status *s = &job->status;
+	va_list ap;
+
+	*s = (struct cnnrt_job_status){
+		.state = CNNRT_JOB_FAILED, .code = code, .core = -1,
+		.class_name = "CPU", .code_name = "NONE",
+	};
+	va_start(ap, fmt);
+	vsnprintf(s->text, sizeof(s->text), fmt, ap);
+	va_end(ap);
+	return code;
+}
+
+/* Adds to a core's failure what the program was doing. */
+static void name_failure(struct cnnrt_job *job, int first_task)
+{
+	const struct cnn_graph *g = job->program->graph;
+	struct cnnrt_job_status *s = &job->status;
+	char what[CNNRT_ERROR_TEXT];
+	const struct cnn_task *t;
+
+	if (s->core < 0 || (uint32_t)first_task + s->task >= (uint32_t)job->program->low->n_tasks)
+		return;
+	s->task += (uint32_t)first_task;
+	t = &job->program->low->tasks[s->task];
+	snprintf(what, sizeof(what), "%.40s %.60s: %.200s", g->nodes[t->first_node].op_type,
+		 g->nodes[t->first_node].name, s->text);
+	memcpy(s->text, what, sizeof(what));
+}
+
+/* ---- segments on a core ---------------------------------------------------------------- */
+
+static bool made_on_device(const struct cnnrt_job *job, int v)
+{
+	int node = job->program->graph->values[v].producer;
+
+	return node >= 0 && job->program->low->nodes[node].core >= 0;
+}
+
+static bool is_mapped(const struct cnnrt_job *job, int v)
+{
+	const struct cnnrt_program *p = job->program;
+
+	for (int d = 0; d < 2; d++)
+		for (unsigned int i = 0; i < cnnrt_program_io_count(p, d); i++)
+			if (job->bind[d][i].mapped && rt_io_value(p, d, i) == v)
+				return true;
+	return false;
+}
+
+/* Is the value's data where the core reads or writes it? */
+static bool in_place(const struct cnnrt_job *job, int v)
+{
+	enum rt_home home = job->values[v].home;
+
+	return home == RT_HOME_NONE || home == RT_HOME_ARENA ||
+	       (home == RT_HOME_USER && is_mapped(job, v));
+}
+
+static void put_inputs(struct cnnrt_job *job, const struct cnn_segment *seg)
+{
+	for (int i = 0; i < seg->n_in; i++) {
+		int v = seg->in[i];
+
+		if (!made_on_device(job, v) && !in_place(job, v))
+			cnn_slot_write(&job->program->low->slots[v], job->arena.map,
+				       job->values[v].t.data);
+	}
+}
+
+static void take_outputs(struct cnnrt_job *job, const struct cnn_segment *seg)
+{
+	for (int i = 0; i < seg->n_out; i++) {
+		int v = seg->out[i];
+
+		if (!in_place(job, v))
+			cnn_slot_read(&job->program->low->slots[v], job->arena.map,
+				      job->values[v].t.data);
+	}
+}
+
+static uint32_t buffer_refs(struct cnnrt_job *job)
+{
+	uint32_t count = 0;
+
+	for (int d = 0; d < 2; d++) {
+		for (unsigned int i = 0; i < cnnrt_program_io_count(job->program, d); i++) {
+			const struct rt_binding *b = &job->bind[d][i];
+
+			if (b->mapped)
+				job->refs[count++] = (struct drm_cnnacc_bo_ref){
+					.handle = b->buf->bo.handle,
+					.flags = d == CNNRT_INPUT ? DRM_CNNACC_BO_REF_READ :
+								    DRM_CNNACC_BO_REF_WRITE,
+				};
+		}
+	}
+	return count;
+}
+
+static int submit_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, int first, int count,
+			int in_fence, struct rt_submit *s)
+{
+	*s = (struct rt_submit){
+		.ctx_id = job->ctx_id, .core = (uint32_t)seg->core,
+		.flags = seg->restartable && count == seg->n_tasks ?
+			 DRM_CNNACC_JOB_RESTARTABLE : 0,
+		.tasks = &job->tasks[first], .task_count = (uint32_t)count,
+		.bos = job->refs, .bo_count = buffer_refs(job),
+		.in_fence = in_fence,
+	};
+	return job->dev->ops->submit(job->dev, s);
+}
+
+static int run_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, int first, int count)
+{
+	struct rt_submit s;
+	int ret = submit_tasks(job, seg, first, count, -1, &s);
+
+	if (ret)
+		return fail(job, CNNRT_ESYSTEM, "submitting %d programs to core %d: %s", count,
+			    seg->core, strerrordesc_np(-ret));
+	ret = rt_fence_wait(s.out_fence, -1);
+	if (!ret)
+		ret = rt_fence_status(s.out_fence);
+	close(s.out_fence);
+	if (!ret)
+		return CNNRT_OK;
+	rt_job_failure(job->dev, job->ctx_id, s.seqno, ret, &job->status);
+	name_failure(job, first);
+	return job->status.code;
+}
+
+/* The device says how many cycles each program took; its share of the time follows from that. */
+static void note_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, uint64_t start,
+		       uint64_t end)
+{
+	const struct cnn_lowered *low = job->program->low;
+	const struct cnnacc_stats *stats = job->stats.map;
+	uint64_t total = 0, done = 0;
+
+	for (int i = seg->first_task; i < seg->first_task + seg->n_tasks; i++)
+		total += stats[i].cycles;
+	for (int i = seg->first_task; i < seg->first_task + seg->n_tasks; i++) {
+		struct rt_step *step = &job->steps[job->step_count++];
+		double span = total ? (double)(end - start) / (double)total : 0;
+
+		step->name = job->program->graph->nodes[low->tasks[i].first_node].name;
+		step->core = seg->core;
+		step->cycles = stats[i].cycles;
+		step->macs = stats[i].mac_useful;
+		step->start_ns = start + (uint64_t)((double)done * span);
+		done += stats[i].cycles;
+		step->end_ns = start + (uint64_t)((double)done * span);
+	}
+}
+
+static int sync_arena(struct cnnrt_job *job, uint32_t flags)
+{
+	int ret = 0;
+
+	if (job->arena.handle)
+		ret = job->dev->ops->bo_sync(job->dev, &job->arena, flags);
+	if (!ret)
+		ret = job->dev->ops->bo_sync(job->dev, &job->stats, flags);
+	return ret ? fail(job, CNNRT_ESYSTEM, "cache maintenance: %s", strerrordesc_np(-ret)) :
+		     CNNRT_OK;
+}
+
+static int run_device(struct cnnrt_job *job, const struct cnn_segment *seg)
+{
+	int max = (int)job->dev->max_tasks, end = seg->first_task + seg->n_tasks;
+	uint64_t start = rt_now() - job->start_ns;
+	int ret;
+
+	put_inputs(job, seg);
+	ret = sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_DEVICE);
+	for (int i = seg->first_task; i < end && !ret; i += max)
+		ret = run_tasks(job, seg, i, end - i < max ? end - i : max);
+	if (!ret)
+		ret = sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_CPU);
+	if (ret)
+		return ret;
+	take_outputs(job, seg);
+	note_tasks(job, seg, start, rt_now() - job->start_ns);
+	return CNNRT_OK;
+}
+
+/* ---- segments on the CPU --------------------------------------------------------------- */
+
+static bool is_dynamic(const struct cnnrt_job *job, const struct cnn_node *n)
+{
+	for (int i = 0; i < n->n_out; i++)
+		if (n->out[i] >= 0 && job->values[n->out[i]].home == RT_HOME_RUN)
+			return true;
+	return false;
+}
+
+/* What inference did for the other nodes, now that the inputs are known. */
+static int settle_shapes(struct cnnrt_job *job, const struct cnn_node *n, struct cnn_err *e)
+{
+	const struct cnn_limits *lim = &job->program->graph->limits;
+	int ret;
+
+	for (int i = 0; i < n->n_out; i++)
+		if (job->out[i] && job->values[n->out[i]].home == RT_HOME_RUN)
+			cnn_tensor_release(job->out[i]);
+	ret = cnn_cpu_check(n, job->in, job->out, e);
+	if (!ret)
+		ret = cnn_cpu_infer(n, job->in, job->out, e);
+	if (ret > 0)
+		return cnn_fail(e, CNN_EINVAL, "%s (%.60s): the output's shape cannot be found",
+				n->op_type, n->name);
+	for (int i = 0; i < n->n_out && !ret; i++) {
+		int64_t bytes = job->out[i] ? cnn_tensor_bytes(job->out[i]) : 0;
+
+		if (bytes < 0 || bytes > lim->tensor_bytes ||
+		    bytes > lim->total_bytes - job->run_bytes)
+			ret = cnn_fail(e, CNN_ELIMIT, "%s (%.60s): output %d goes over the "
+				       "limit of %lld bytes", n->op_type, n->name, i,
+				       (long long)lim->tensor_bytes);
+		job->run_bytes += bytes;
+	}
+	return ret;
+}
+
+static int run_node(struct cnnrt_job *job, const struct cnn_node *n)
+{
+	const struct cnn_limits *lim = &job->program->graph->limits;
+	struct cnn_err e = { 0 };
+	int64_t work;
+	int ret = 0;
+
+	for (int i = 0; i < n->n_in; i++)
+		job->in[i] = n->in[i] < 0 ? NULL : &job->values[n->in[i]].t;
+	for (int i = 0; i < n->n_out; i++)
+		job->out[i] = n->out[i] < 0 ? NULL : &job->values[n->out[i]].t;
+	if (is_dynamic(job, n))
+		ret = settle_shapes(job, n, &e);
+	if (!ret) {
+		work = cnn_cpu_work(n, job->in, job->out);
+		if (work > lim->work - job->run_work)
+			ret = cnn_fail(&e, CNN_ELIMIT, "%s (%.60s): more than %lld steps",
+				       n->op_type, n->name, (long long)lim->work);
+		else
+			job->run_work += work;
+	}
+	if (!ret)
+		ret = cnn_cpu_run(n, job->in, job->out, &e);
+	return ret ? fail(job, e.code, "%s", e.text) : CNNRT_OK;
+}
+
+static int run_cpu(struct cnnrt_job *job, const struct cnn_segment *seg)
+{
+	for (int i = seg->first_node; i < seg->first_node + seg->n_nodes; i++) {
+		const struct cnn_node *n = &job->program->graph->nodes[i];
+		struct rt_step *step = &job->steps[job->step_count++];
+		int64_t macs = job->program->low->nodes[i].macs;
+		int ret;
+
+		*step = (struct rt_step){ .name = n->name, .core = -1 };
+		step->start_ns = rt_now() - job->start_ns;
+		ret = run_node(job, n);
+		if (ret)
+			return ret;
+		step->end_ns = rt_now() - job->start_ns;
+		step->macs = macs > 0 ? (uint64_t)macs : 0;
+	}
+	return CNNRT_OK;
+}
+
+/* ---- a whole run ----------------------------------------------------------------------- */
+
+/* Outputs that could not be made where the caller wants them. */
+static int copy_outputs(struct cnnrt_job *job)
+{
+	const struct cnnrt_program *p = job->program;
+
+	for (unsigned int i = 0; i < cnnrt_program_io_count(p, CNNRT_OUTPUT); i++) {
+		const struct rt_binding *b = &job->bind[CNNRT_OUTPUT][i];
+		const struct rt_value *val = &job->values[rt_io_value(p, CNNRT_OUTPUT, i)];
+		uint8_t *to = b->buf ? (uint8_t *)b->buf->bo.map + b->offset : NULL;
+		int64_t size = cnn_tensor_bytes(&val->t);
+
+		if (!to || val->t.data == to || b->mapped)
+			continue;
+		if (size < 0 || (uint64_t)size > b->buf->bo.size - b->offset)
+			return fail(job, CNNRT_EINVAL, "output %u: %lld bytes do not fit the "
+				    "bound buffer", i, (long long)size);
+		memcpy(to, val->t.data, (size_t)size);
+	}
+	return CNNRT_OK;
+}
+
+static void start_run(struct cnnrt_job *job)
+{
+	job->start_ns = rt_now();
+	job->step_count = 0;
+	job->run_bytes = 0;
+	job->run_work = 0;
+}
+
+void rt_job_run(struct cnnrt_job *job)
+{
+	const struct cnn_lowered *low = job->program->low;
+	int ret = CNNRT_OK;
+
+	start_run(job);
+	for (int i = 0; i < low->n_segments && !ret; i++) {
+		const struct cnn_segment *seg = &low->segments[i];
+
+		ret = seg->core >= 0 ? run_device(job, seg) : run_cpu(job, seg);
+	}
+	if (!ret)
+		ret = copy_outputs(job);
+	if (!ret)
+		rt_job_done(&job->status);
+}
+
+/* ---- runs that are one device job ------------------------------------------------------ */
+
+static const struct cnn_segment *only_segment(const struct cnnrt_job *job)
+{
+	const struct cnn_lowered *low = job->program->low;
+	const struct cnn_segment *seg = low->segments;
+
+	return low->n_segments == 1 && seg->core >= 0 && seg->n_tasks > 0 &&
+	       (uint32_t)seg->n_tasks <= job->dev->max_tasks ? seg : NULL;
+}
+
+static bool is_direct(const struct cnnrt_job *job, const struct cnn_segment *seg)
+{
+	const struct cnn_graph *g = job->program->graph;
+
+	for (int i = 0; i < seg->n_in; i++)
+		if (!in_place(job, seg->in[i]))
+			return false;
+	for (int i = 0; i < g->n_outputs; i++)
+		if (!in_place(job, g->outputs[i]))
+			return false;
+	return true;
+}
+
+int rt_job_submit_direct(struct cnnrt_job *job, int in_fence, struct cnnrt_error *err)
+{
+	const struct cnn_segment *seg = only_segment(job);
+	struct rt_submit s;
+	int ret;
+
+	if (!seg || !is_direct(job, seg) ||
+	    (in_fence >= 0 && !job->dev->ops->takes_fence(job->dev, in_fence)))
+		return CNNRT_EUNSUPPORTED;
+	start_run(job);
+	if (sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_DEVICE))
+		return rt_fail(err, job->status.code, "%s", job->status.text);
+	ret = submit_tasks(job, seg, seg->first_task, seg->n_tasks, in_fence, &s);
+	if (ret)
+		return rt_fail_errno(err, ret, "submitting %d programs to core %d", seg->n_tasks,
+				     seg->core);
+	job->fence = s.out_fence;
+	job->seqno = s.seqno;
+	return CNNRT_OK;
+}
+
+void rt_job_finish_direct(struct cnnrt_job *job)
+{
+	const struct cnn_segment *seg = only_segment(job);
+	int ret = rt_fence_status(job->fence);
+
+	if (ret) {
+		rt_job_failure(job->dev, job->ctx_id, job->seqno, ret, &job->status);
+		name_failure(job, seg->first_task);
+		return;
+	}
+	if (sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_CPU))
+		return;
+	note_tasks(job, seg, 0, rt_now() - job->start_ns);
+	rt_job_done(&job->status);
+}
