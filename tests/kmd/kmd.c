@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: MIT
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <linux/sync_file.h>
+#include <xf86drm.h>
+
+#include "kmd.h"
+
+static int count, failures;
+
+static void print_line(bool condition, const char *format, va_list args)
+{
+	printf("%sok %d - %s: ", condition ? "" : "not ", ++count, program_invocation_short_name);
+	vprintf(format, args);
+	putchar('\n');
+	fflush(stdout);
+	failures += !condition;
+}
+
+bool ok(bool condition, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_line(condition, format, args);
+	va_end(args);
+	return condition;
+}
+
+bool ok_ret(int got, int wanted, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_line(got == wanted, format, args);
+	va_end(args);
+	if (got != wanted)
+		note("got %d (%s), wanted %d", got, strerror(got < 0 ? -got : 0), wanted);
+	return got == wanted;
+}
+
+void skip(const char *name, const char *reason)
+{
+	printf("ok %d - %s: %s # SKIP %s\n", ++count, program_invocation_short_name, name, reason);
+	fflush(stdout);
+}
+
+void note(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	printf("# ");
+	vprintf(format, args);
+	putchar('\n');
+	fflush(stdout);
+	va_end(args);
+}
+
+void bail(const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	printf("not ok %d - %s: ", ++count, program_invocation_short_name);
+	vprintf(format, args);
+	printf(": %s\n1..%d\n", strerror(errno), count);
+	va_end(args);
+	exit(1);
+}
+
+int done_testing(void)
+{
+	printf("1..%d\n", count);
+	return failures ? 1 : 0;
+}
+
+int kmd_ioctl(int fd, unsigned long request, void *arg)
+{
+	return drmIoctl(fd, request, arg) ? -errno : 0;
+}
+
+int kmd_open(void)
+{
+	const char *path = getenv("CNNACC_DEVICE");
+	int fd = open(path ? path : "/dev/accel/accel0", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		bail("open the device");
+	return fd;
+}
+
+void kmd_dev_info(int fd, struct drm_cnnacc_dev_info *info)
+{
+	struct drm_cnnacc_dev_query query = {
+		.type = DRM_CNNACC_DEV_QUERY_DEV_INFO,
+		.size = sizeof(*info),
+		.pointer = (uintptr_t)info,
+	};
+
+	if (kmd_ioctl(fd, DRM_IOCTL_CNNACC_DEV_QUERY, &query))
+		bail("DEV_QUERY DEV_INFO");
+}
+
+void kmd_core_info(int fd, uint32_t core, struct drm_cnnacc_core_info *info)
+{
+	struct drm_cnnacc_core_info all[CNNACC_MAX_CORES];
+	struct drm_cnnacc_dev_query query = {
+		.type = DRM_CNNACC_DEV_QUERY_CORE_INFO,
+		.size = sizeof(all),
+		.pointer = (uintptr_t)all,
+	};
+
+	if (kmd_ioctl(fd, DRM_IOCTL_CNNACC_DEV_QUERY, &query))
+		bail("DEV_QUERY CORE_INFO");
+	*info = all[core];
+}
+
+uint32_t kmd_find_core(int fd, uint32_t type)
+{
+	struct drm_cnnacc_core_info core;
+	struct drm_cnnacc_dev_info info;
+	uint32_t i;
+
+	kmd_dev_info(fd, &info);
+	for (i = 0; i < info.core_count; i++) {
+		kmd_core_info(fd, i, &core);
+		if (core.type == type)
+			return i;
+	}
+	errno = ENODEV;
+	bail("no core of type %u", type);
+}
+
+uint32_t kmd_ctx(int fd)
+{
+	struct drm_cnnacc_ctx_create create = { .priority = DRM_CNNACC_PRIORITY_NORMAL };
+
+	if (kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_CREATE, &create))
+		bail("CTX_CREATE");
+	return create.ctx_id;
+}
+
+int kmd_ctx_destroy(int fd, uint32_t ctx)
+{
+	struct drm_cnnacc_ctx_destroy destroy = { .ctx_id = ctx };
+
+	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_DESTROY, &destroy);
+}
+
+struct drm_cnnacc_ctx_query kmd_ctx_query(int fd, uint32_t ctx)
+{
+	struct drm_cnnacc_ctx_query query = { .ctx_id = ctx };
+
+	if (kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_QUERY, &query))
+		bail("CTX_QUERY");
+	return query;
+}
+
+void *kmd_mmap(int fd, uint32_t handle, uint64_t size)
+{
+	struct drm_cnnacc_bo_info info = { .handle = handle };
+	void *map;
+
+	if (kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_INFO, &info))
+		bail("BO_INFO");
+	map = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, info.mmap_offset);
+	if (map == MAP_FAILED)
+		bail("mmap");
+	return map;
+}
+
+struct kmd_bo kmd_bo(int fd, uint32_t use, uint64_t size)
+{
+	struct drm_cnnacc_bo_create create = { .size = size, .use = use };
+
+	if (kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_CREATE, &create))
+		bail("BO_CREATE");
+	return (struct kmd_bo){
+		.handle = create.handle,
+		.size = create.size,
+		.map = kmd_mmap(fd, create.handle, create.size),
+	};
+}
+
+void kmd_bo_free(int fd, struct kmd_bo *bo)
+{
+	munmap(bo->map, bo->size);
+	drmCloseBufferHandle(fd, bo->handle);
+}
+
+static int bind_one(int fd, uint32_t ctx, struct drm_cnnacc_bind_op *op)
+{
+	struct drm_cnnacc_vm_bind bind = { .ctx_id = ctx, .ops = DRM_CNNACC_OBJ_ARRAY(1, op) };
+
+	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_VM_BIND, &bind);
+}
+
+int kmd_map(int fd, uint32_t ctx, uint32_t handle, uint32_t flags, uint64_t va, uint64_t size)
+{
+	struct drm_cnnacc_bind_op op = {
+		.op = DRM_CNNACC_BIND_MAP, .flags = flags, .handle = handle,
+		.va = va, .size = size,
+	};
+
+	return bind_one(fd, ctx, &op);
+}
+
+int kmd_unmap(int fd, uint32_t ctx, uint64_t va, uint64_t size)
+{
+	struct drm_cnnacc_bind_op op = { .op = DRM_CNNACC_BIND_UNMAP, .va = va, .size = size };
+
+	return bind_one(fd, ctx, &op);
+}
+
+struct kmd_env kmd_env(int fd)
+{
+	struct kmd_env env = {
+		.fd = fd,
+		.ctx = kmd_ctx(fd),
+		.core = kmd_find_core(fd, CNNACC_CORE_CCP),
+		.program = kmd_bo(fd, DRM_CNNACC_BO_PROGRAM, CNNACC_PAGE_SIZE),
+		.data = kmd_bo(fd, DRM_CNNACC_BO_DATA, 16 * CNNACC_PAGE_SIZE),
+	};
+
+	if (kmd_map(fd, env.ctx, env.program.handle, DRM_CNNACC_BIND_EXEC, KMD_PROGRAM_VA,
+		    env.program.size) ||
+	    kmd_map(fd, env.ctx, env.data.handle, DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE,
+		    KMD_DATA_VA, env.data.size))
+		bail("VM_BIND");
+	return env;
+}
+
+void kmd_env_free(struct kmd_env *env)
+{
+	kmd_bo_free(env->fd, &env->program);
+	kmd_bo_free(env->fd, &env->data);
+	kmd_ctx_destroy(env->fd, env->ctx);
+}
+
+static uint32_t put_program(struct kmd_env *env, const uint32_t *words, size_t size)
+{
+	memcpy(env->program.map, words, size);
+	return size;
+}
+
+uint32_t kmd_program_nop(struct kmd_env *env)
+{
+	const uint32_t words[] = { CNNACC_CCP_INSN_NOP };
+
+	return put_program(env, words, sizeof(words));
+}
+
+uint32_t kmd_program_copy(struct kmd_env *env, uint32_t from, uint32_t to, uint32_t lines)
+{
+	const uint32_t words[] = {
+		CNNACC_CCP_INSN_LDI(0, from / 64), CNNACC_CCP_INSN_LDIH(0, from / 64 >> 16),
+		CNNACC_CCP_INSN_LDI(1, lines),
+		CNNACC_CCP_INSN_LDI(2, 0),
+		CNNACC_CCP_INSN_LDI(3, to / 64), CNNACC_CCP_INSN_LDIH(3, to / 64 >> 16),
+		CNNACC_CCP_INSN_LOAD(0, 1, 2, CNNACC_CCP_TGT_READ_BANK),
+		CNNACC_CCP_INSN_STORE(3, 1, 2, CNNACC_CCP_TGT_READ_BANK),
+		CNNACC_CCP_INSN_NOP,
+	};
+
+	return put_program(env, words, sizeof(words));
+}
+
+uint32_t kmd_program_load(struct kmd_env *env, uint32_t line, uint32_t lines)
+{
+	const uint32_t words[] = {
+		CNNACC_CCP_INSN_LDI(0, line), CNNACC_CCP_INSN_LDIH(0, line >> 16),
+		CNNACC_CCP_INSN_LDI(1, lines),
+		CNNACC_CCP_INSN_LOAD(0, 1, 2, CNNACC_CCP_TGT_READ_BANK),
+		CNNACC_CCP_INSN_NOP,
+	};
+
+	return put_program(env, words, sizeof(words));
+}
+
+uint32_t kmd_program_store(struct kmd_env *env, uint32_t line, uint32_t lines)
+{
+	const uint32_t words[] = {
+		CNNACC_CCP_INSN_LDI(0, line), CNNACC_CCP_INSN_LDIH(0, line >> 16),
+		CNNACC_CCP_INSN_LDI(1, lines),
+		CNNACC_CCP_INSN_STORE(0, 1, 2, CNNACC_CCP_TGT_READ_BANK),
+		CNNACC_CCP_INSN_NOP,
+	};
+
+	return put_program(env, words, sizeof(words));
+}
+
+uint32_t kmd_program_endless(struct kmd_env *env)
+{
+	const uint32_t words[] = { CNNACC_CCP_INSN_LDI(0, 1), CNNACC_CCP_INSN_BNZ(0, 1) };
+
+	return put_program(env, words, sizeof(words));
+}
+
+uint32_t kmd_program_delay(struct kmd_env *env, uint32_t loops)
+{
+	const uint32_t words[] = {
+		CNNACC_CCP_INSN_LDI(0, loops), CNNACC_CCP_INSN_LDIH(0, loops >> 16),
+		CNNACC_CCP_INSN_ADDI(0, 0, 0xffff),
+		CNNACC_CCP_INSN_BNZ(0, 2),
+		CNNACC_CCP_INSN_NOP,
+	};
+
+	return put_program(env, words, sizeof(words));
+}
+
+uint32_t kmd_program_illegal(struct kmd_env *env)
+{
+	const uint32_t words[] = {
+		CNNACC_CCP_INSN_LDI(0, 1), CNNACC_CCP_INSN_LDI(1, 1), 0xf0000000u,
+	};
+
+	return put_program(env, words, sizeof(words));
+}
+
+struct drm_cnnacc_task kmd_task(uint32_t length)
+{
+	return (struct drm_cnnacc_task){
+		.program_va = KMD_PROGRAM_VA,
+		.program_len = length,
+	};
+}
+
+int kmd_submit_jobs(int fd, uint32_t ctx, struct drm_cnnacc_job *jobs, uint32_t jobs_count)
+{
+	struct drm_cnnacc_submit submit = {
+		.ctx_id = ctx,
+		.jobs = DRM_CNNACC_OBJ_ARRAY(jobs_count, jobs),
+	};
+
+	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_SUBMIT, &submit);
+}
+
+int kmd_submit(struct kmd_env *env, uint32_t length, uint64_t cycle_limit, uint32_t out)
+{
+	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out };
+	struct drm_cnnacc_task task = kmd_task(length);
+	struct drm_cnnacc_job job = {
+		.core = env->core,
+		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
+		.syncs = DRM_CNNACC_OBJ_ARRAY(out ? 1 : 0, &sync),
+	};
+
+	task.cycle_limit = cycle_limit;
+	return kmd_submit_jobs(env->fd, env->ctx, &job, 1);
+}
+
+uint32_t kmd_syncobj(int fd)
+{
+	uint32_t handle;
+
+	if (drmSyncobjCreate(fd, 0, &handle))
+		bail("drmSyncobjCreate");
+	return handle;
+}
+
+int64_t kmd_deadline(int64_t ms)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000ll + now.tv_nsec + ms * 1000000;
+}
+
+double kmd_seconds(void)
+{
+	return kmd_deadline(0) / 1e9;
+}
+
+int kmd_fence_status(int fd, uint32_t syncobj)
+{
+	struct sync_file_info info = { };
+	int file, ret;
+
+	if (drmSyncobjExportSyncFile(fd, syncobj, &file))
+		return -errno;
+	ret = ioctl(file, SYNC_IOC_FILE_INFO, &info) ? -errno : info.status;
+	close(file);
+	/* 1: done, 0: not yet */
+	return ret == 1 ? 0 : ret ? ret : -EBUSY;
+}
+
+int kmd_wait(int fd, uint32_t syncobj)
+{
+	int ret = drmSyncobjWait(fd, &syncobj, 1, kmd_deadline(30000), 0, NULL);
+
+	return ret ? -ETIME : kmd_fence_status(fd, syncobj);
+}
+
+int kmd_run_limited(struct kmd_env *env, uint32_t length, uint64_t cycle_limit)
+{
+	uint32_t syncobj = kmd_syncobj(env->fd);
+	int ret = kmd_submit(env, length, cycle_limit, syncobj);
+
+	if (!ret)
+		ret = kmd_wait(env->fd, syncobj);
+	drmSyncobjDestroy(env->fd, syncobj);
+	return ret;
+}
+
+int kmd_run(struct kmd_env *env, uint32_t length)
+{
+	return kmd_run_limited(env, length, 0);
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* What the ioctl-level tests share: TAP, a device, and tiny ccp programs. */
+#ifndef KMD_H
+#define KMD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cnnacc_accel.h>
+#include <cnnacc_hw.h>
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* VAs that the helpers use. */
+#define KMD_PROGRAM_VA	0xf0000000u
+#define KMD_DATA_VA	0x10000000u
+
+/* TAP.  ok() returns its condition; a failed one prints the format as a diagnostic. */
+bool ok(bool condition, const char *format, ...) __attribute__((format(printf, 2, 3)));
+bool ok_ret(int got, int wanted, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void skip(const char *name, const char *reason);
+void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
+_Noreturn void bail(const char *format, ...) __attribute__((format(printf, 1, 2)));
+int done_testing(void);
+
+/* An ioctl: 0 or -errno. */
+int kmd_ioctl(int fd, unsigned long request, void *arg);
+
+int kmd_open(void);
+void kmd_dev_info(int fd, struct drm_cnnacc_dev_info *info);
+void kmd_core_info(int fd, uint32_t core, struct drm_cnnacc_core_info *info);
+uint32_t kmd_find_core(int fd, uint32_t type);
+
+uint32_t kmd_ctx(int fd);
+int kmd_ctx_destroy(int fd, uint32_t ctx);
+struct drm_cnnacc_ctx_query kmd_ctx_query(int fd, uint32_t ctx);
+
+/* A buffer object, mapped into the process. */
+struct kmd_bo {
+	uint32_t handle;
+	uint64_t size;
+	void *map;
+};
+
+struct kmd_bo kmd_bo(int fd, uint32_t use, uint64_t size);
+void kmd_bo_free(int fd, struct kmd_bo *bo);
+void *kmd_mmap(int fd, uint32_t handle, uint64_t size);
+
+int kmd_map(int fd, uint32_t ctx, uint32_t handle, uint32_t flags, uint64_t va, uint64_t size);
+int kmd_unmap(int fd, uint32_t ctx, uint64_t va, uint64_t size);
+
+/* A context with a page of program and some pages of data, at the VAs above. */
+struct kmd_env {
+	int fd;
+	uint32_t ctx, core;
+	struct kmd_bo program, data;
+};
+
+struct kmd_env kmd_env(int fd);
+void kmd_env_free(struct kmd_env *env);
+
+/* Programs: each returns its length in bytes. */
+uint32_t kmd_program_nop(struct kmd_env *env);
+uint32_t kmd_program_copy(struct kmd_env *env, uint32_t from, uint32_t to, uint32_t lines);
+uint32_t kmd_program_load(struct kmd_env *env, uint32_t line, uint32_t lines);
+uint32_t kmd_program_store(struct kmd_env *env, uint32_t line, uint32_t lines);
+uint32_t kmd_program_endless(struct kmd_env *env);
+uint32_t kmd_program_delay(struct kmd_env *env, uint32_t loops);
+uint32_t kmd_program_illegal(struct kmd_env *env);
+
+struct drm_cnnacc_task kmd_task(uint32_t length);
+
+/* One job of one task, out to a binary syncobj (0: none): 0 or -errno. */
+int kmd_submit(struct kmd_env *env, uint32_t length, uint64_t cycle_limit, uint32_t out);
+int kmd_submit_jobs(int fd, uint32_t ctx, struct drm_cnnacc_job *jobs, uint32_t count);
+
+uint32_t kmd_syncobj(int fd);
+/* Absolute CLOCK_MONOTONIC time ms milliseconds from now. */
+int64_t kmd_deadline(int64_t ms);
+/* Waits for a syncobj and returns its fence's error, 0, or -ETIME after 30 s. */
+int kmd_wait(int fd, uint32_t syncobj);
+int kmd_fence_status(int fd, uint32_t syncobj);
+/* Submits and waits: the fence's error. */
+int kmd_run(struct kmd_env *env, uint32_t length);
+int kmd_run_limited(struct kmd_env *env, uint32_t length, uint64_t cycle_limit);
+
+double kmd_seconds(void);
+
+#endif
