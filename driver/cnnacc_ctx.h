@@ -68,16 +68,16 @@ struct cnnacc_ctx {
 	struct cnnacc_vm vm;
 	struct drm_gem_object *resv;
 	struct drm_sched_entity entities[CNNACC_MAX_CORES];
-	struct mutex submit_lock;
+	struct mutex submit_lock;	/* makes a SUBMIT whole */
 	bool dead;
 	u64 seqno;
-	spinlock_t job_lock;
+	spinlock_t job_lock;		/* protects @jobs */
 	struct list_head jobs;
 	wait_queue_head_t idle;
 	struct work_struct destroy_work;
-	spinlock_t status_lock;
+	spinlock_t status_lock;		/* protects @status */
 	struct drm_cnnacc_ctx_query status;
-	spinlock_t event_lock;
+	spinlock_t event_lock;		/* protects @events */
 	struct eventfd_ctx *events[CNNACC_MAX_CORES];
 };
 

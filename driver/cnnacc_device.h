@@ -2,6 +2,7 @@
 #ifndef CNNACC_DEVICE_H
 #define CNNACC_DEVICE_H
 
+#include <linux/bits.h>
 #include <linux/idr.h>
 #include <linux/io.h>
 #include <linux/kref.h>
@@ -28,7 +29,7 @@ struct cnnacc_device;
 #define CNNACC_MAX_TASKS	64
 #define CNNACC_MAX_SYNCS	32
 #define CNNACC_MAX_BOS		128
-#define CNNACC_MAX_BO_SIZE	(1ull << 30)
+#define CNNACC_MAX_BO_SIZE	BIT_ULL(30)
 #define CNNACC_MAX_MAPPINGS	65536	/* per context */
 #define CNNACC_MAX_TABLES	4096	/* page table pages per file */
 
@@ -111,14 +112,14 @@ struct cnnacc_core {
 	struct drm_cnnacc_core_info info;
 	struct drm_gpu_scheduler sched;
 	u64 fence_context;
-	spinlock_t fence_lock;
+	spinlock_t fence_lock;		/* of the hardware fences */
 	struct cnnacc_packet *ring;
 	dma_addr_t ring_dma;
 	struct cnnacc_completion *records;
 	dma_addr_t records_dma;
 	struct work_struct reset_work;
 
-	spinlock_t lock;
+	spinlock_t lock;		/* protects what follows */
 	bool enabled;
 	bool ready;
 	bool broken;
@@ -172,8 +173,8 @@ struct cnnacc_device {
 	unsigned int vector_count;
 	struct cnnacc_vector vectors[CNNACC_MAX_CORES + 1];
 	struct cnnacc_shell_report shell_error;
-	spinlock_t pair_lock;
-	spinlock_t inv_lock;
+	spinlock_t pair_lock;		/* makes reads of lo/hi pairs whole */
+	spinlock_t inv_lock;		/* joins INVALIDATE and its number */
 	atomic_t reset_gen;
 	atomic64_t reset_count;
 	bool wedged;
@@ -181,7 +182,7 @@ struct cnnacc_device {
 	struct work_struct reset_work;
 	struct workqueue_struct *ctx_wq;
 	struct ida ctx_ids;
-	struct mutex ctx_lock;
+	struct mutex ctx_lock;		/* protects @contexts */
 	struct list_head contexts;
 	atomic_t job_count;
 	wait_queue_head_t idle;

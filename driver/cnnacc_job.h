@@ -66,7 +66,7 @@ struct cnnacc_dep {
  */
 struct cnnacc_gate {
 	struct dma_fence base;
-	spinlock_t lock;
+	spinlock_t lock;	/* fence lock */
 	atomic_t pending;
 	unsigned int count;
 	unsigned int max;

@@ -353,8 +353,10 @@ static void cnnacc_submit_order_jobs(struct cnnacc_submit *submit)
 
 	for (i = 0; i < submit->ref_count; i++) {
 		ref = &submit->refs[i];
-		if (!i || ref[-1].obj != ref->obj)
-			readers = writers = 0;
+		if (!i || ref[-1].obj != ref->obj) {
+			readers = 0;
+			writers = 0;
+		}
 		submit->follows[ref->job] |= writers;
 		if (ref->write) {
 			submit->follows[ref->job] |= readers;

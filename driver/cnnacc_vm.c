@@ -277,6 +277,7 @@ static void cnnacc_vm_wait_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
 /* Waits for the context's jobs submitted so far. */
 static int cnnacc_vm_wait_idle(struct cnnacc_ctx *ctx)
 {
+	const unsigned long timeout = msecs_to_jiffies(CNNACC_VM_IDLE_TIMEOUT_MS);
 	struct cnnacc_vm_waiter waiter;
 	struct dma_fence *fence;
 	long left = 1;
@@ -288,8 +289,7 @@ static int cnnacc_vm_wait_idle(struct cnnacc_ctx *ctx)
 
 	init_completion(&waiter.done);
 	if (!dma_fence_add_callback(fence, &waiter.cb, cnnacc_vm_wait_cb)) {
-		left = wait_for_completion_killable_timeout(&waiter.done,
-				msecs_to_jiffies(CNNACC_VM_IDLE_TIMEOUT_MS));
+		left = wait_for_completion_killable_timeout(&waiter.done, timeout);
 		/* If it is too late to remove, the callback has run or is about to end. */
 		if (!dma_fence_remove_callback(fence, &waiter.cb))
 			left = 1;

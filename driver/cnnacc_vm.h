@@ -25,7 +25,7 @@ struct drm_file;
  * @tables: page tables, NULL where there is none yet
  */
 struct cnnacc_vm {
-	struct mutex lock;
+	struct mutex lock;	/* protects what follows, and the tables */
 	struct drm_mm mm;
 	u32 mappings;
 	struct list_head unmapped;
