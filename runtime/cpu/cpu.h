@@ -40,8 +40,8 @@ int cnn_cpu_check(const struct cnn_node *node, const struct cnn_tensor *const *i
 		  struct cnn_tensor *const *out, struct cnn_err *err);
 
 /*
- * Shapes of the outputs from inputs whose shapes are known; data only where they have it. 0, CNN_NEED_DATA
- * or an error. An output's data pointer is left alone.
+ * Shapes of the outputs from inputs whose shapes are known; data only where they have it.
+ * 0, CNN_NEED_DATA or an error. An output's data pointer is left alone.
  */
 int cnn_cpu_infer(const struct cnn_node *node, const struct cnn_tensor *const *in,
 		  struct cnn_tensor **out, struct cnn_err *err);

@@ -126,7 +126,8 @@ int cnn_infer_binary(struct cnn_call *c)
 		int64_t da = ia < 0 ? 1 : a->dims[ia], db = ib < 0 ? 1 : b.dims[ib];
 
 		if (da != db && da != 1 && db != 1)
-			return cnn_op_fail(c, CNN_EINVAL, "dimensions %lld and %lld do not broadcast",
+			return cnn_op_fail(c, CNN_EINVAL,
+					   "dimensions %lld and %lld do not broadcast",
 					   (long long)da, (long long)db);
 		y->dims[i] = da == 1 ? db : da;
 	}
@@ -269,7 +270,8 @@ int cnn_infer_clip(struct cnn_call *c)
 		const struct cnn_tensor *t = cnn_in(c, i);
 
 		if (t && (t->dtype != x->dtype || cnn_tensor_count(t) != 1))
-			return cnn_op_fail(c, CNN_EINVAL, "%s is not one %s", i == 1 ? "min" : "max",
+			return cnn_op_fail(c, CNN_EINVAL,
+					   "%s is not one %s", i == 1 ? "min" : "max",
 					   cnn_dtype_name(x->dtype));
 	}
 	if (x->dtype != CNN_FLOAT32 &&

@@ -115,7 +115,8 @@ int cnn_infer_gemm(struct cnn_call *c)
 	if (b->dtype != a->dtype || (c0 && c0->dtype != a->dtype))
 		return cnn_op_fail(c, CNN_EINVAL, "inputs of different types");
 	if (a->rank != 2 || b->rank != 2 || a->dims[!ta] != b->dims[tb])
-		return cnn_op_fail(c, CNN_EINVAL, "A and B are not matrices that can be multiplied");
+		return cnn_op_fail(c, CNN_EINVAL,
+				   "A and B are not matrices that can be multiplied");
 	y->dtype = a->dtype;
 	y->rank = 2;
 	y->dims[0] = a->dims[ta];

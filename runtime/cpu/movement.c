@@ -126,7 +126,8 @@ int cnn_infer_concat(struct cnn_call *c)
 		struct cnn_tensor t;
 
 		if (!c->in[i] || c->in[i]->dtype != first->dtype)
-			return cnn_op_fail(c, CNN_EINVAL, "input %d is missing or of another type", i);
+			return cnn_op_fail(c, CNN_EINVAL,
+					   "input %d is missing or of another type", i);
 		t = *c->in[i];
 		if (t.rank == first->rank) {
 			if (__builtin_add_overflow(sum, t.dims[axis], &sum))
@@ -350,7 +351,8 @@ static int resolve_pad(struct cnn_call *c, struct pad *p)
 		p->end[i] = pads[i + rank];
 		for (int j = i; j < 2 * rank; j += rank)
 			if (pads[j] > CNN_MAX_TENSOR_BYTES || pads[j] < -dim)
-				return cnn_op_fail(c, CNN_ELIMIT, "pads is %lld, limits %lld to %lld",
+				return cnn_op_fail(c, CNN_ELIMIT,
+						   "pads is %lld, limits %lld to %lld",
 						   (long long)pads[j], (long long)-dim,
 						   (long long)CNN_MAX_TENSOR_BYTES);
 		if (p->mode != PAD_CONSTANT && !dim && (pads[i] > 0 || pads[i + rank] > 0))

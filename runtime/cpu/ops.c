@@ -224,7 +224,8 @@ static int provide(const struct cnn_node *node, struct cnn_tensor *t, struct cnn
 	if (!t->data)
 		return cnn_tensor_alloc(t, 0, err);
 	if (cnn_tensor_bytes(t) < 0 || (uint64_t)cnn_tensor_bytes(t) > t->capacity)
-		return cnn_fail(err, CNN_ELIMIT, "%s (%.60s): output needs %lld bytes, %zu are there",
+		return cnn_fail(err, CNN_ELIMIT,
+				"%s (%.60s): output needs %lld bytes, %zu are there",
 				node->op_type, node->name, (long long)cnn_tensor_bytes(t),
 				t->capacity);
 	return CNN_OK;

@@ -256,7 +256,8 @@ int cnn_infer_constant_of_shape(struct cnn_call *c)
 	y->dtype = value ? value->dtype : CNN_FLOAT32;
 	y->rank = n;
 	if (cnn_tensor_bytes(y) < 0)
-		return cnn_op_fail(c, CNN_ELIMIT, "a dimension is negative or the tensor too large");
+		return cnn_op_fail(c, CNN_ELIMIT,
+				   "a dimension is negative or the tensor too large");
 	return CNN_OK;
 }
 

@@ -26,6 +26,8 @@ static int nomem(struct cnn_err *err)
 /* Does node n do nothing but hand on input 0? */
 static bool is_nop(const struct cnn_graph *g, const struct cnn_node *n)
 {
+	if (cnn_node_out(g, n, 0)->rank < 0)	/* Dropout's mode may come at run time */
+		return false;
 	if (n->op == CNN_OP_DROPOUT)
 		return n->n_out < 2 || n->out[1] < 0 ||
 		       (!g->values[n->out[1]].n_consumers && !g->values[n->out[1]].is_output);
@@ -364,7 +366,7 @@ static int fuse_pair(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 
 	if (!b->out || b->out[0] < 0 || b->in[0] < 0)
 		return 0;
-	if ((f->what & CNN_FUSE_NOP) && is_nop(f->g, b))
+	if ((f->what & CNN_FUSE_NOP) && b->in[0] == a->out[0] && is_nop(f->g, b))
 		return merge(f, a, b);
 	if ((f->what & CNN_FUSE_BN) && b->in[0] == a->out[0])
 		ret = fuse_bn(f, a, b);

@@ -45,7 +45,7 @@ static int link_outputs(struct cnn_graph *g, struct cnn_err *err)
 			v = &g->values[n->out[j]];
 			if (v->producer >= 0 || v->is_input || v->t.data)
 				return cnn_fail(err, CNN_EINVAL,
-						"%s (%.60s): its output %.80s is given elsewhere too",
+						"%s (%.60s): output %.80s is given elsewhere too",
 						n->op_type, n->name, v->name);
 			v->producer = i;
 		}

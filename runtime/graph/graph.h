@@ -198,13 +198,13 @@ int cnn_graph_set_input_data(struct cnn_graph *g, int i, const struct cnn_tensor
  * outputs nobody needs. All input dimensions must be known. A shape that depends on the data of
  * a non-constant input stays unknown (t.rank == -1), as does everything after it: the CPU
  * executor finds it at run time. Fails with CNN_EUNSUPPORTED at the first node that no CPU
- * operator takes, and names it.
+ * operator takes, and names it. Once per graph; after an error it can only be freed.
  */
 int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
 
 #define CNN_FUSE_NOP		(1u << 0)	/* drop Identity and inference Dropout */
-#define CNN_FUSE_BN		(1u << 1)	/* BatchNormalization into Conv's weights and bias */
-#define CNN_FUSE_BIAS		(1u << 2)	/* Add of a per-channel constant into Conv; MatMul+Add to Gemm */
+#define CNN_FUSE_BN		(1u << 1)	/* BatchNormalization into Conv's constants */
+#define CNN_FUSE_BIAS		(1u << 2)	/* Add of a constant into Conv; MatMul+Add to Gemm */
 #define CNN_FUSE_RELU		(1u << 3)	/* into Conv, Gemm, MatMul, Add, pools */
 #define CNN_FUSE_CLIP		(1u << 4)
 #define CNN_FUSE_SIGMOID	(1u << 5)

@@ -139,7 +139,8 @@ static int import_input(struct import *im, const Onnx__ValueInfoProto *vi)
 	if (v->t.data)
 		return CNN_OK;
 	if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-		return cnn_fail(im->err, CNN_EUNSUPPORTED, "input %.80s: type is not a dense tensor",
+		return cnn_fail(im->err, CNN_EUNSUPPORTED,
+				"input %.80s: type is not a dense tensor",
 				vi->name);
 	if (!cnn_dtype_size(type->tensor_type->elem_type))
 		return cnn_fail(im->err, CNN_EUNSUPPORTED, "input %.80s: type %s", vi->name,
@@ -373,7 +374,8 @@ static int import_model(const Onnx__ModelProto *model, struct cnn_graph *g, stru
 		return cnn_fail(err, CNN_EINVAL, "the file holds no graph");
 	im.opset = opset_of(model, "");
 	if (im.opset < 1 || im.opset > MAX_OPSET)
-		return cnn_fail(err, CNN_EUNSUPPORTED, "operator set version %d, limit %d", im.opset,
+		return cnn_fail(err, CNN_EUNSUPPORTED,
+				"operator set version %d, limit %d", im.opset,
 				MAX_OPSET);
 	ret = import_graph(&im, model->graph);
 	tdestroy(im.names, keep);

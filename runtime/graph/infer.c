@@ -23,8 +23,8 @@ static int check_inputs(const struct cnn_graph *g, struct cnn_err *err)
 
 		if (cnn_tensor_count(&v->t) < 0)
 			return cnn_fail(err, CNN_EINVAL,
-					"input %.60s: a dimension of %s is dynamic or out of range: "
-					"its shape must be given", v->name,
+					"input %.60s: a dimension of %s is dynamic or out of "
+					"range: its shape must be given", v->name,
 					cnn_tensor_describe(&v->t, shape, sizeof(shape)));
 	}
 	return CNN_OK;

@@ -211,7 +211,8 @@ int cnn_tensor_from_proto(Onnx__TensorProto *tp, struct cnn_tensor *t, struct cn
 	}
 	td = typed_data(tp);
 	if (td.n != (size_t)cnn_tensor_count(t))
-		return cnn_fail(err, CNN_EINVAL, "tensor %.80s: %zu elements of data, %lld expected",
+		return cnn_fail(err, CNN_EINVAL,
+				"tensor %.80s: %zu elements of data, %lld expected",
 				TNAME(tp), td.n, (long long)cnn_tensor_count(t));
 	ret = cnn_tensor_alloc(t, 0, err);
 	if (!ret && td.n)

@@ -155,7 +155,8 @@ int cnn_window_resolve(const struct cnn_node *n, const struct cnn_tensor *x,
 	memset(win, 0, sizeof(*win));
 	win->spatial = x->rank - 2;
 	if (win->spatial < 1 || win->spatial > CNN_MAX_SPATIAL)
-		return cnn_fail(err, CNN_EUNSUPPORTED, "%s (%.60s): %d spatial axes, limits 1 to %d",
+		return cnn_fail(err, CNN_EUNSUPPORTED,
+				"%s (%.60s): %d spatial axes, limits 1 to %d",
 				n->op_type, n->name, win->spatial, CNN_MAX_SPATIAL);
 	for (int i = 0; i < win->spatial; i++) {
 		win->in[i] = x->dims[i + 2];

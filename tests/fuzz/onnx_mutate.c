@@ -71,7 +71,8 @@ static int feed(struct cnn_graph *g, struct cnn_tensor *in, struct cnn_err *err)
 			return ret;
 		bytes = cnn_tensor_bytes(t);
 		for (int64_t j = 0; j < bytes; j++)
-			((uint8_t *)t->data)[j] = t->dtype == CNN_FLOAT32 ? j % 4 == 3 ? 0x3e : j : j % 2;
+			((uint8_t *)t->data)[j] = t->dtype != CNN_FLOAT32 ? j % 2 :
+						  j % 4 == 3 ? 0x3e : j;
 	}
 	return CNN_OK;
 }

@@ -30,7 +30,8 @@ static struct layer random_layer(uint32_t *state)
 		l.kernel[i] = l.w[i + 2] = pick(state, 1, 4);
 		l.stride[i] = pick(state, 1, 3);
 		l.dilation[i] = pick(state, 1, 3);
-		l.x[i + 2] = l.dilation[i] * (l.kernel[i] - 1) + pick(state, 1, l.rank > 2 ? 4 : 20);
+		l.x[i + 2] = l.dilation[i] * (l.kernel[i] - 1) +
+			     pick(state, 1, l.rank > 2 ? 4 : 20);
 		l.pads[i] = pick(state, 0, l.kernel[i] - 1);
 		l.pads[i + l.rank] = pick(state, 0, l.kernel[i] - 1);
 	}
@@ -184,7 +185,8 @@ static void test_pools(void **state)
 			double want;
 
 			unravel(j, y.rank, y.dims, at);
-			plane = (float *)x.data + (at[0] * l.x[1] + at[1]) * volume(l.rank, l.x + 2);
+			plane = (float *)x.data +
+				(at[0] * l.x[1] + at[1]) * volume(l.rank, l.x + 2);
 			want = pool_at(&l, plane, at + 2, max, include);
 			if (fabs(((float *)y.data)[j] - want) > 1e-6)
 				fail_msg("pool %d, element %lld: %g, %g expected", i, (long long)j,
@@ -335,7 +337,8 @@ static void test_int_division(void **state)
 {
 	int64_t a[4] = { INT64_MIN, 7, -7, 7 }, b[4] = { -1, 0, 2, -2 };
 	static const int64_t want[4] = { INT64_MIN, 0, -3, -3 };
-	struct cnn_tensor in[2] = { view(CNN_INT64, OB_DIMS(4), a), view(CNN_INT64, OB_DIMS(4), b) };
+	struct cnn_tensor in[2] = { view(CNN_INT64, OB_DIMS(4), a),
+				    view(CNN_INT64, OB_DIMS(4), b) };
 	struct cnn_graph *g = binary_graph("Div", 7, OB_DIMS(4), OB_DIMS(4));
 	struct cnn_tensor y;
 

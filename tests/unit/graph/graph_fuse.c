@@ -191,6 +191,29 @@ static void test_open_ends(void **state)
 	cnn_graph_free(g);
 }
 
+/* A Dropout that may turn out to train, and one that reads the value before it as its ratio. */
+static void test_dropout(void **state)
+{
+	struct onnx_build *b = ob_new(13);
+	struct cnn_graph *g;
+	struct cnn_err err;
+
+	(void)state;
+	ob_input(b, "x", 1, OB_DIMS(4));
+	ob_input(b, "ratio", 1, 0, NULL);
+	ob_input(b, "train", 9, 0, NULL);
+	ob_node(b, "Dropout", "x ratio train", "d");
+	ob_node(b, "Relu", "d", "y");
+	ob_node(b, "Relu", "ratio", "r");
+	ob_node(b, "Dropout", "x r", "z");
+	ob_output(b, "y");
+	ob_output(b, "z");
+	g = inferred(b);
+	assert_int_equal(cnn_graph_fuse(g, CNN_FUSE_ALL, &err), 0);
+	assert_int_equal(g->n_nodes, 4);
+	cnn_graph_free(g);
+}
+
 static void test_networks(void **state)
 {
 	(void)state;
@@ -212,6 +235,7 @@ int main(void)
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_dense),
 		cmocka_unit_test(test_open_ends),
+		cmocka_unit_test(test_dropout),
 		cmocka_unit_test(test_networks),
 	};
 

@@ -104,10 +104,10 @@ static void test_structure(void **state)
 
 	(void)state;
 	ob_node(b, "Relu", "x", "y");
-	refused(b, CNN_EINVAL, "its output y is given elsewhere");
+	refused(b, CNN_EINVAL, "output y is given elsewhere");
 	b = small();
 	ob_node(b, "Relu", "x", "x");
-	refused(b, CNN_EINVAL, "its output x is given elsewhere");
+	refused(b, CNN_EINVAL, "output x is given elsewhere");
 	b = small();
 	ob_node(b, "Relu", "nowhere", "z");
 	refused(b, CNN_EINVAL, "nothing gives its input nowhere");

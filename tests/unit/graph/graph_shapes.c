@@ -216,7 +216,8 @@ static void window_of(struct onnx_build *b, struct cnn_window *w)
 
 	assert_int_equal(cnn_node_window(g, &g->nodes[0], w, &err), 0);
 	assert_int_equal(cnn_node_macs(g, &g->nodes[0]),
-			 w->batch * w->out_ch * w->out[0] * w->out[1] * w->kernel[0] * w->kernel[1] *
+			 w->batch * w->out_ch * w->out[0] * w->out[1] * w->kernel[0] *
+			 w->kernel[1] *
 			 (g->nodes[0].op == CNN_OP_CONV ? w->in_ch / w->group : 1));
 	cnn_graph_free(g);
 }
