@@ -57,6 +57,8 @@ static void make_geom(const struct cnn_window *w, struct geom *g)
 		g->in[2] = g->in_plane;
 		g->out[2] = g->out_plane;
 		g->in[0] = g->in[1] = g->out[0] = g->out[1] = 1;
+		/* Equal planes: a stride above 1 stood on an axis of one element. */
+		g->stride[0] = g->stride[1] = g->stride[2] = 1;
 	}
 }
 
