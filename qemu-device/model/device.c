@@ -155,7 +155,7 @@ bool cnn_device_begin(struct cnn_device *dev, unsigned int index)
 
 	if (index >= dev->core_count || core->in_run || !cnn_queue_has_work(core))
 		return false;
-	if (core->job.phase == JOB_NONE && !cnn_queue_take(core))
+	if (!core->q.running && !cnn_queue_take(core))
 		return false;
 	core->job.abort |= core->q.abort;
 	core->q.abort = 0;

@@ -47,7 +47,7 @@ struct queue_state {
 	uint32_t status_pc;
 	uint32_t progress;
 	uint32_t context;
-	uint32_t reserved;
+	uint32_t running;		/* a packet has been taken */
 	uint64_t status_va;
 	struct cnnacc_stats counters;
 };

@@ -10,7 +10,7 @@ uint32_t cnn_queue_state(const struct cnn_core *core)
 {
 	if (core->q.halted)
 		return CNNACC_QSTATE_HALTED;
-	if (core->job.phase != JOB_NONE)
+	if (core->q.running)
 		return CNNACC_QSTATE_RUNNING;
 	if (!core->q.enable || core->q.refused)
 		return CNNACC_QSTATE_DISABLED;
@@ -35,7 +35,7 @@ bool cnn_queue_has_work(const struct cnn_core *core)
 {
 	if (core->reset_pending || core->dev->reset_pending)
 		return false;
-	return core->job.phase != JOB_NONE || startable(core);
+	return core->q.running || startable(core);
 }
 
 static bool bad_size(uint32_t size)
@@ -73,7 +73,7 @@ static void enable(struct cnn_core *core)
 	struct queue_state *q = &core->q;
 	uint64_t value;
 
-	if (q->halted || core->job.phase != JOB_NONE)
+	if (q->halted || q->running)
 		return;
 	q->enable = 1;
 	if (cnn_rings_bad(&q->written, &value)) {
@@ -99,7 +99,7 @@ void cnn_queue_write_ctrl(struct cnn_core *core, uint32_t value)
 	} else if (!q->enable) {
 		enable(core);
 	}
-	if ((value & CNNACC_QCTRL_ABORT) && core->job.phase != JOB_NONE)
+	if ((value & CNNACC_QCTRL_ABORT) && q->running)
 		q->abort = 1;
 }
 
@@ -181,6 +181,7 @@ bool cnn_queue_take(struct cnn_core *core)
 		return false;
 	}
 	q->abort = 0;
+	q->running = 1;
 	begin_job(core);
 	return true;
 }
@@ -239,6 +240,7 @@ void cnn_queue_complete(struct cnn_core *core)
 
 	cnn_stats_add(&q->counters, &job->stats);
 	job->phase = JOB_NONE;
+	q->running = 0;
 	q->abort = 0;
 	if (failed)
 		record_failure(core);

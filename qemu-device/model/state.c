@@ -168,7 +168,9 @@ static int check_queue(const struct cnn_core *core, char *err)
 
 	if (enabled && cnn_rings_bad(&q->active, &value))
 		return refuse(err, "ring", value);
-	if (!enabled && ((q->enable && !q->refused) || core->job.phase != JOB_NONE))
+	if (q->running != (core->job.phase != JOB_NONE))
+		return refuse(err, "STATE", q->running);
+	if (!enabled && ((q->enable && !q->refused) || q->running))
 		return refuse(err, "CTRL", q->enable);
 	if (outside(q->head, q->active.ring_size))
 		return refuse(err, "RING_HEAD", q->head);
@@ -180,8 +182,8 @@ static int check_queue(const struct cnn_core *core, char *err)
 		return refuse(err, "COMPL_TAIL", q->compl_tail);
 	if (q->enable > 1 || q->refused > 1 || q->halted > 1 || q->abort > 1)
 		return refuse(err, "CTRL", q->enable);
-	if (q->halted && core->job.phase != JOB_NONE)
-		return refuse(err, "STATE", core->job.phase);
+	if (q->halted && q->running)
+		return refuse(err, "STATE", q->running);
 	return 0;
 }
 

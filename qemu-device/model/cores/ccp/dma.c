@@ -4,7 +4,7 @@
 
 #include "ccp.h"
 
-#define CHUNK_LINES	8192	/* lines of one piece of work, 512 KiB */
+#define CHUNK_LINES	4096	/* lines of one piece of work */
 #define LINE_NS		12
 
 struct transfer {

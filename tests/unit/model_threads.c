@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Workers and register accesses side by side, as hosts run them; built with the
+ * thread sanitizer, which finds what cnn_device_run() shares with locked calls.
+ */
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "model_asm.h"
+#include "cnnacc_model.h"
+
+#define CORES		2
+#define RAM_SIZE	(1u << 20)
+#define PAGE		CNNACC_PAGE_SIZE
+#define RING		64
+#define JOBS		400
+/* Bus addresses: what the cores share, then four pages per core. */
+#define ROOT		0u
+#define TABLE		PAGE
+#define CODE		(2 * PAGE)
+#define RINGS		(4 * PAGE)
+#define PACKETS(core)	(RINGS + (core) * 2 * PAGE)
+#define RECORDS(core)	(PACKETS(core) + PAGE)
+#define DATA		(RINGS + 2 * CORES * PAGE)
+
+struct machine {
+	struct cnn_device *dev;
+	uint8_t *ram;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	uint64_t now;
+	bool quit;
+	unsigned int messages;
+};
+
+static int dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
+{
+	struct machine *m = opaque;
+
+	if (addr + len > RAM_SIZE)
+		return -1;
+	memcpy(buf, m->ram + addr, len);
+	return 0;
+}
+
+static int dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
+{
+	struct machine *m = opaque;
+
+	if (addr + len > RAM_SIZE)
+		return -1;
+	memcpy(m->ram + addr, buf, len);
+	return 0;
+}
+
+static void *dma_map(void *opaque, uint64_t addr, size_t *len, bool write)
+{
+	struct machine *m = opaque;
+
+	(void)write;
+	return addr + *len <= RAM_SIZE ? m->ram + addr : NULL;
+}
+
+static void dma_unmap(void *opaque, void *ptr, size_t len, bool write)
+{
+	(void)opaque;
+	(void)ptr;
+	(void)len;
+	(void)write;
+}
+
+static void irq_message(void *opaque, unsigned int vector)
+{
+	struct machine *m = opaque;
+
+	(void)vector;
+	m->messages++;
+}
+
+static void irq_level(void *opaque, bool level)
+{
+	(void)opaque;
+	(void)level;
+}
+
+static uint64_t now(void *opaque)
+{
+	struct machine *m = opaque;
+
+	return ++m->now;
+}
+
+static void kick(void *opaque, unsigned int core)
+{
+	struct machine *m = opaque;
+
+	(void)core;
+	pthread_cond_broadcast(&m->wake);
+}
+
+static void log_line(void *opaque, const char *text)
+{
+	(void)opaque;
+	(void)text;
+}
+
+static const struct cnn_host_ops ops = {
+	dma_read, dma_write, dma_map, dma_unmap, irq_message, irq_level, now, kick, log_line,
+};
+
+struct worker {
+	struct machine *m;
+	unsigned int core;
+	pthread_t thread;
+};
+
+static void *work(void *arg)
+{
+	struct worker *w = arg;
+	struct machine *m = w->m;
+
+	pthread_mutex_lock(&m->lock);
+	while (!m->quit) {
+		if (!cnn_device_begin(m->dev, w->core)) {
+			pthread_cond_wait(&m->wake, &m->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&m->lock);
+		cnn_device_run(m->dev, w->core, 20000);
+		pthread_mutex_lock(&m->lock);
+		cnn_device_end(m->dev, w->core);
+	}
+	pthread_mutex_unlock(&m->lock);
+	return NULL;
+}
+
+static void put32(struct machine *m, uint32_t addr, uint32_t value)
+{
+	memcpy(m->ram + addr, &value, sizeof(value));
+}
+
+static void write_program(struct machine *m)
+{
+	static const uint32_t conv0[8] = {
+		3 | 1 << 8 | 3 << 16, 18 | 16 << 16, 4 | 16 << 16, 3 << 16, 0, 16 | 3 << 8,
+	};
+	static const uint32_t conv1[8] = { 0, 0, 0, 400 };
+	struct masm a = { .n = 0 };
+
+	ma_dma(&a, 0, DATA, 8, 0, CNNACC_CCP_TGT_READ_BANK);
+	ma_dma(&a, 0, DATA, 8, 0, CNNACC_CCP_TGT_WEIGHT0);
+	ma_cfg(&a, CNNACC_CCP_CONV, 1, conv1);
+	ma_cfg(&a, CNNACC_CCP_CONV, 0, conv0);
+	ma_exec(&a, CNNACC_CCP_CONV);
+	ma_end(&a);
+	memcpy(m->ram + CODE, a.word, a.n * 4);
+	put32(m, ROOT, CNNACC_PTE_ADDR(TABLE) | CNNACC_PTE_VALID);
+	for (uint32_t page = 0; page < RAM_SIZE / PAGE; page++)
+		put32(m, TABLE + 4 * page, CNNACC_PTE_ADDR(page * PAGE) | CNNACC_PTE_FLAGS);
+	for (unsigned int core = 0; core < CORES; core++)
+		for (unsigned int i = 0; i < RING; i++) {
+			struct cnnacc_packet p = {
+				.flags = CNNACC_PACKET_IRQ, .ctx_id = i % 3, .root = ROOT,
+				.cycle_limit = 1 << 20, .program_va = CODE,
+				.program_len = (uint32_t)a.n * 4,
+			};
+
+			memcpy(m->ram + PACKETS(core) + i * 64, &p, sizeof(p));
+		}
+}
+
+static void reg_write(struct machine *m, unsigned int core, uint32_t reg, uint32_t value)
+{
+	pthread_mutex_lock(&m->lock);
+	cnn_device_write(m->dev, 0x2000 + core * 0x100 + reg, value);
+	pthread_mutex_unlock(&m->lock);
+}
+
+static uint32_t reg_read(struct machine *m, unsigned int core, uint32_t reg)
+{
+	uint32_t value;
+
+	pthread_mutex_lock(&m->lock);
+	value = cnn_device_read(m->dev, 0x2000 + core * 0x100 + reg);
+	pthread_mutex_unlock(&m->lock);
+	return value;
+}
+
+static void start_queue(struct machine *m, unsigned int core)
+{
+	reg_write(m, core, CNNACC_QREG_RESET, 1);
+	while (reg_read(m, core, CNNACC_QREG_RESET))
+		;
+	reg_write(m, core, CNNACC_QREG_RING_BASE_LO, PACKETS(core));
+	reg_write(m, core, CNNACC_QREG_RING_SIZE, RING);
+	reg_write(m, core, CNNACC_QREG_COMPL_BASE_LO, RECORDS(core));
+	reg_write(m, core, CNNACC_QREG_COMPL_SIZE, RING);
+	reg_write(m, core, CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE);
+}
+
+/* Reads everything, invalidates, and now and then aborts or resets. */
+static void disturb(struct machine *m, unsigned int core, unsigned int i)
+{
+	pthread_mutex_lock(&m->lock);
+	for (uint32_t reg = 0; reg < CNNACC_QREG_BLOCK_SIZE; reg += 4)
+		cnn_device_read(m->dev, 0x2000 + core * 0x100 + reg);
+	for (uint32_t reg = 0; reg < 0x100; reg += 4)
+		cnn_device_read(m->dev, 0x4000 + core * 0x1000 + reg);
+	cnn_device_write(m->dev, CNNACC_REG_INVALIDATE, i % 3);
+	cnn_device_write(m->dev, CNNACC_REG_IRQ_STATUS, 0xffffffff);
+	if (i % 41 == 0)
+		cnn_device_write(m->dev, 0x2000 + core * 0x100 + CNNACC_QREG_CTRL,
+				 CNNACC_QCTRL_ENABLE | CNNACC_QCTRL_ABORT);
+	pthread_mutex_unlock(&m->lock);
+	if (i % 37 == 0 ||
+	    reg_read(m, core, CNNACC_QREG_STATE) == CNNACC_QSTATE_HALTED)
+		start_queue(m, core);
+}
+
+static void submit_one(struct machine *m, unsigned int core)
+{
+	uint32_t tail = (reg_read(m, core, CNNACC_QREG_RING_TAIL) + 1) % RING;
+
+	reg_write(m, core, CNNACC_QREG_COMPL_HEAD,
+		  reg_read(m, core, CNNACC_QREG_COMPL_TAIL));
+	if (tail != reg_read(m, core, CNNACC_QREG_RING_HEAD))
+		reg_write(m, core, CNNACC_QREG_RING_TAIL, tail);
+}
+
+static void test_threads(void **state)
+{
+	struct cnn_config config = { 0 };
+	char err[CNN_MODEL_ERR_LEN];
+	struct machine m = {
+		.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER,
+	};
+	struct worker worker[CORES];
+
+	(void)state;
+	assert_int_equal(cnn_config_set(&config, "cores", "ccp+ccp", err), 0);
+	m.ram = calloc(1, RAM_SIZE);
+	m.dev = cnn_device_create(&config, &ops, &m, err);
+	assert_non_null(m.dev);
+	write_program(&m);
+	for (unsigned int i = 0; i < CORES; i++) {
+		worker[i] = (struct worker){ .m = &m, .core = i };
+		pthread_create(&worker[i].thread, NULL, work, &worker[i]);
+		start_queue(&m, i);
+	}
+	pthread_mutex_lock(&m.lock);
+	cnn_device_write(m.dev, CNNACC_REG_IRQ_ENABLE, 0xffffffff);
+	pthread_mutex_unlock(&m.lock);
+	for (unsigned int i = 1; i < JOBS; i++)
+		for (unsigned int core = 0; core < CORES; core++) {
+			submit_one(&m, core);
+			disturb(&m, core, i);
+		}
+	for (unsigned int i = 0; i < CORES; i++)
+		while (reg_read(&m, i, CNNACC_QREG_STATE) == CNNACC_QSTATE_RUNNING)
+			;
+	pthread_mutex_lock(&m.lock);
+	m.quit = true;
+	pthread_cond_broadcast(&m.wake);
+	pthread_mutex_unlock(&m.lock);
+	for (unsigned int i = 0; i < CORES; i++)
+		pthread_join(worker[i].thread, NULL);
+	assert_true(m.messages > 0);
+	cnn_device_destroy(m.dev);
+	free(m.ram);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = { cmocka_unit_test(test_threads) };
+
+	return cmocka_run_group_tests_name("model_threads", tests, NULL, NULL);
+}
