@@ -388,7 +388,7 @@ void gen_job(struct gen *gen, enum gen_kind kind, uint64_t seed,
 	gen->job = job;
 	gen->kind = kind;
 	gen->spoilt = false;
-	gen->macs = gen_chance(gen, 3) ? 1000000 : 60000;
+	gen->macs = gen_chance(gen, 1) ? 20000000 : gen_chance(gen, 4) ? 1000000 : 60000;
 	gen->places = 0;
 	for (int i = 0; i < 3; i++)
 		gen->near[i] = gen_pick(gen, 0, 1021) << 22;

@@ -157,7 +157,7 @@ static int64_t pick_stride(struct gen *gen)
 
 static bool pick_conv_map(struct gen *gen, struct conv_plan *p)
 {
-	int64_t most = gen_chance(gen, 10) ? 45 : 14;
+	int64_t most = gen_chance(gen, 10) ? 80 : 20;
 	int64_t kernel = pick_kernel(gen), stride = pick_stride(gen), in = gen_pick(gen, 1, most);
 	struct conv_layer *l = &p->layer;
 
@@ -191,8 +191,8 @@ static void pick_conv_channels(struct gen *gen, struct conv_plan *p)
 
 	l->groups = gen_pick(gen, 1, CNNACC_CCP_GROUPS);
 	lob = gen->params.lob * l->groups;
-	l->ci_num = pick_small(gen, 1, gen_chance(gen, 10) ? 24 : 6);
-	l->co_num = pick_small(gen, 1, gen_chance(gen, 15) ? 40 : 10);
+	l->ci_num = pick_small(gen, 1, gen_chance(gen, 10) ? 64 : 8);
+	l->co_num = pick_small(gen, 1, gen_chance(gen, 15) ? 100 : 14);
 	l->co_start = gen_chance(gen, 60) ? 0 : gen_pick(gen, 0, l->co_num - 1);
 	p->co_cnt = gen_chance(gen, 70) ? l->co_num - l->co_start :
 					  gen_pick(gen, 1, l->co_num - l->co_start);
@@ -392,7 +392,7 @@ static void pick_pool_kernel(struct gen *gen, struct pool_layer *l)
 
 static bool pool_map(struct gen *gen, struct pool_layer *l, struct axis *y, struct axis *x)
 {
-	int64_t in = gen_pick(gen, 1, gen_chance(gen, 10) ? 60 : 14);
+	int64_t in = gen_pick(gen, 1, gen_chance(gen, 10) ? 100 : 16);
 
 	pick_pool_kernel(gen, l);
 	l->stride = pick_stride(gen);

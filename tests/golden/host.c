@@ -12,6 +12,7 @@
 #define RINGS_BYTES	(2 * CNNACC_PAGE_SIZE * CNNACC_MAX_CORES)
 #define RING_SIZE	4
 #define PATIENCE	2000000		/* pieces of work in one job */
+#define STATE_MAX	(512 << 10)	/* larger states would make moves slow */
 
 static uint8_t *host_at(struct host *host, uint64_t address, size_t length)
 {
@@ -174,30 +175,68 @@ static void discover_core(struct host *host, unsigned int core)
 	enable_queue(host, core);
 }
 
-void host_open(struct host *host, const char *cores)
+static struct cnn_device *new_device(struct host *host)
 {
-	char error[CNN_MODEL_ERR_LEN] = "no memory";
+	char error[CNN_MODEL_ERR_LEN] = "";
 	struct cnn_config config = { 0 };
+	struct cnn_device *dev = NULL;
 
-	memset(host, 0, sizeof(*host));
-	host->image.bytes = calloc(1, IMAGE_BYTES);
-	host->rings = calloc(1, RINGS_BYTES);
-	if (host->image.bytes && host->rings && !cnn_config_set(&config, "cores", cores, error))
-		host->dev = cnn_device_create(&config, &host_ops, host, error);
-	if (!host->dev) {
-		fprintf(stderr, "golden: %s: %s\n", cores, error);
+	if (!cnn_config_set(&config, "cores", host->cores, error))
+		dev = cnn_device_create(&config, &host_ops, host, error);
+	if (dev)
+		return dev;
+	fprintf(stderr, "golden: %s: %s\n", host->cores, error);
+	exit(2);
+}
+
+/* What a migration does: the state goes to a device made for it. */
+static void move_device(struct host *host)
+{
+	size_t size = cnn_device_state_size(host->dev);
+	char error[CNN_MODEL_ERR_LEN];
+
+	cnn_device_save(host->dev, host->state);
+	cnn_device_destroy(host->dev);
+	host->dev = new_device(host);
+	if (cnn_device_load(host->dev, host->state, size, error)) {
+		fprintf(stderr, "golden: a saved state is refused: %s\n", error);
 		exit(2);
 	}
-	host->cores = host_read(host, CNNACC_REG_CORE_COUNT);
-	for (unsigned int core = 0; core < host->cores; core++)
+	cnn_device_kick_all(host->dev);
+	host->moves++;
+}
+
+void host_open(struct host *host, const char *cores)
+{
+	size_t state_size;
+
+	memset(host, 0, sizeof(*host));
+	host->cores = cores;
+	host->image.bytes = calloc(1, IMAGE_BYTES);
+	host->rings = calloc(1, RINGS_BYTES);
+	if (!host->image.bytes || !host->rings)
+		exit(2);
+	host->dev = new_device(host);
+	state_size = cnn_device_state_size(host->dev);
+	if (state_size <= STATE_MAX)
+		host->state = malloc(state_size);
+	host->core_count = host_read(host, CNNACC_REG_CORE_COUNT);
+	for (unsigned int core = 0; core < host->core_count; core++)
 		discover_core(host, core);
 }
 
 void host_close(struct host *host)
 {
 	cnn_device_destroy(host->dev);
+	free(host->state);
 	free(host->image.bytes);
 	free(host->rings);
+}
+
+static bool running(struct host *host, unsigned int core)
+{
+	return host_read(host, host->queue[core].block + CNNACC_QREG_STATE) ==
+	       CNNACC_QSTATE_RUNNING;
 }
 
 /* One turn of a core's worker; false if it had nothing to do. */
@@ -209,6 +248,8 @@ static bool turn(struct host *host, unsigned int core)
 		return false;
 	cnn_device_run(host->dev, core, budgets[prng_range(&host->prng, 0, 4)]);
 	cnn_device_end(host->dev, core);
+	if (host->state && running(host, core) && prng_chance(&host->prng, 20))
+		move_device(host);
 	return true;
 }
 
@@ -218,7 +259,7 @@ bool host_invalidate(struct host *host, uint32_t ctx_id)
 	for (unsigned int i = 0; i < PATIENCE; i++) {
 		if (host_read(host, CNNACC_REG_INV_DONE) == host_read(host, CNNACC_REG_INV_SEQ))
 			return true;
-		for (unsigned int core = 0; core < host->cores; core++)
+		for (unsigned int core = 0; core < host->core_count; core++)
 			turn(host, core);
 	}
 	return false;

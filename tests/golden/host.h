@@ -27,7 +27,10 @@ struct host {
 	struct prng prng;
 	uint64_t time;
 	int64_t mapped;		/* maps not undone */
-	unsigned int cores;
+	const char *cores;
+	void *state;		/* for moving to another device in mid-job, NULL: never */
+	uint64_t moves;
+	unsigned int core_count;
 	struct host_queue queue[CNNACC_MAX_CORES];
 };
 
