@@ -222,7 +222,7 @@ static bool plan_slices(const struct lcp_hw *hw, struct lcp_node *n, const struc
 {
 	struct lcp_conv *v = &n->conv;
 
-	v->out_co = lw_min(lw_min(v->co, 16), l->co);
+	v->out_co = lw_min(lw_min(v->co, 16), lw_min(l->co, hw->lob));
 	if (weight_slice(hw, v, lw_div_up(v->out_co, 4)) < 4)
 		v->out_co = lw_min(v->out_co, 4);
 	for (int input = 0; input < 2; input++) {

@@ -20,6 +20,7 @@ struct lowering {
 	int n_cores;
 	int *root;		/* value whose memory a value shares; itself if none */
 	int *first, *last;	/* life of a root's memory, in node indices */
+	bool *shared;		/* a root whose memory the caller may provide */
 };
 
 bool lw_no(char *reason, const char *fmt, ...)
@@ -219,16 +220,6 @@ static bool in_segment(const struct cnn_segment *seg, int node)
 	return node >= seg->first_node && node < seg->first_node + seg->n_nodes;
 }
 
-static bool reads_value(const struct cnn_graph *g, const struct cnn_segment *seg, int v)
-{
-	const struct cnn_value *val = &g->values[v];
-
-	for (int i = 0; i < val->n_consumers; i++)
-		if (in_segment(seg, val->consumers[i]))
-			return true;
-	return false;
-}
-
 static bool is_read_outside(const struct cnn_graph *g, const struct cnn_segment *seg, int v)
 {
 	const struct cnn_value *val = &g->values[v];
@@ -399,6 +390,47 @@ static int place_blocks(struct lowering *x, const int *order, int count, struct 
 	return CNN_OK;
 }
 
+/* May value v have pages of its own? Not if two of the caller's buffers would have to be there. */
+static bool is_callers(const struct lowering *x, int v)
+{
+	const struct cnn_value *val = &x->lw.g->values[v];
+	const struct cnn_slot *slot = &x->lw.out->slots[v];
+
+	return slot->used && (val->is_input || val->is_output) && cnn_layout_dense(&slot->layout);
+}
+
+static void find_callers(struct lowering *x, int *callers)
+{
+	int values = x->lw.out->n_values;
+
+	memset(callers, 0, (size_t)values * sizeof(*callers));
+	for (int v = 0; v < values; v++)
+		if (is_callers(x, v))
+			callers[x->root[v]]++;
+	for (int v = 0; v < values; v++)
+		x->lw.out->slots[v].own_pages = is_callers(x, v) && callers[x->root[v]] == 1;
+}
+
+/* Behind everything else, each at a page: the values whose memory the caller may provide. */
+static int place_callers(struct lowering *x)
+{
+	struct cnn_lowered *out = x->lw.out;
+
+	for (int v = 0; v < out->n_values; v++) {
+		struct cnn_slot *slot = &out->slots[x->root[v]];
+
+		if (!out->slots[v].own_pages)
+			continue;
+		slot->offset = lw_round_up(out->arena_bytes, CNNACC_PAGE_SIZE);
+		out->arena_bytes = slot->offset + lw_round_up(slot->bytes, CNNACC_PAGE_SIZE);
+		if (out->arena_bytes > CNN_ARENA_MAX)
+			return cnn_fail(x->lw.err, CNN_ELIMIT,
+					"activations would exceed %lld bytes at %s",
+					(long long)CNN_ARENA_MAX, x->lw.g->values[v].name);
+	}
+	return CNN_OK;
+}
+
 static int plan_arena(struct lowering *x)
 {
 	struct cnn_lowered *out = x->lw.out;
@@ -411,11 +443,16 @@ static int plan_arena(struct lowering *x)
 		free(blocks);
 		return cnn_fail(x->lw.err, CNN_ENOMEM, "no memory for the arena's plan");
 	}
+	find_callers(x, order);
 	for (int v = 0; v < out->n_values; v++)
-		if (out->slots[v].used && x->root[v] == v)
+		x->shared[x->root[v]] |= out->slots[v].own_pages;
+	for (int v = 0; v < out->n_values; v++)
+		if (out->slots[v].used && x->root[v] == v && !x->shared[v])
 			order[count++] = v;
 	qsort_r(order, (size_t)count, sizeof(*order), first_of, x);
 	ret = place_blocks(x, order, count, blocks);
+	if (!ret)
+		ret = place_callers(x);
 	for (int v = 0; v < out->n_values; v++)
 		out->slots[v].offset = out->slots[x->root[v]].offset;
 	free(order);
@@ -480,7 +517,8 @@ static int alloc_results(struct lowering *x)
 	x->root = calloc(values, sizeof(int));
 	x->first = calloc(values, sizeof(int));
 	x->last = calloc(values, sizeof(int));
-	if (!out->nodes || !out->slots || !x->root || !x->first || !x->last)
+	x->shared = calloc(values, sizeof(bool));
+	if (!out->nodes || !out->slots || !x->root || !x->first || !x->last || !x->shared)
 		return cnn_fail(x->lw.err, CNN_ENOMEM, "no memory for %d nodes", out->n_nodes);
 	for (int v = 0; v < out->n_values; v++) {
 		x->root[v] = v;
@@ -543,6 +581,7 @@ static void close_lowering(struct lowering *x)
 	free(x->root);
 	free(x->first);
 	free(x->last);
+	free(x->shared);
 	out->program = x->lw.program.data;
 	out->program_bytes = x->lw.program.len;
 	out->weights = x->lw.weights.data;

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs a lowered graph: device segments on the golden model of ccp, the rest on the CPU. */
+#ifndef LOWER_RUN_H
+#define LOWER_RUN_H
+
+#include "../../runtime/lower/lower.h"
+
+/* A ccp core with these memories, in bytes (lob: vectors); 0: default. */
+struct cnn_core lower_core(uint32_t data_bank, uint32_t weight_bank, uint32_t icache,
+			   uint32_t lob);
+
+struct lower_result {
+	uint64_t cycles, mac_slots, mac_useful, mem_bytes;
+	int tasks;
+};
+
+/* Graph, core and compiled form, ready to run. */
+struct lower_case {
+	struct cnn_graph *graph;	/* as lowered: fused */
+	struct cnn_core core;
+	struct cnn_lowered *lowered;
+};
+
+/* Imports (the buffer stays the caller's), infers, fuses, lowers. 0 or the status with err. */
+int lower_open(struct lower_case *c, const void *onnx, size_t len, const struct cnn_core *core,
+	       struct cnn_err *err);
+void lower_close(struct lower_case *c);
+
+/*
+ * in has graph->n_inputs tensors, out gets graph->n_outputs owned ones. Each task must take the
+ * cycles it was said to; what is restartable is run twice. NULL, or what went wrong.
+ */
+const char *lower_run(const struct lower_case *c, const struct cnn_tensor *in,
+		      struct cnn_tensor *out, struct lower_result *result);
+
+/* NULL, or a text about the first element beyond atol + rtol * |b|. */
+const char *lower_compare(const struct cnn_tensor *a, const struct cnn_tensor *b, double rtol,
+			  double atol);
+
+#endif
