@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT */
+/* cnnrun: run a network on an accelerator. */
+#include "cnnrun.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static const char usage_text[] =
+"usage: cnnrun MODEL [OPTION...]\n"
+"       cnnrun --node-test DIR... [--device D] [--core NAME]\n"
+"\n"
+"  --input NAME=FILE   input by name or index; FILE is .npy, ONNX .pb, PNG, JPEG or\n"
+"                      PNM; inputs that are not given are zero\n"
+"  --output NAME=FILE  where to write an output: .pb, else as .npy\n"
+"  --shape NAME=N,N,.. size of an input's free dimensions, without it they are those of\n"
+"                      the file, or 1\n"
+"  --device D          /dev/accel/accelN, or sim[:PROPS] for a device in the process;\n"
+"                      default: $CNNRT_DEVICE, or the first accelerator\n"
+"  --load-module       load cnnacc.ko if needed\n"
+"  --core NAME         everything this core can run must run there; \"cpu\": nothing on\n"
+"                      the device\n"
+"  --explain           where each operator runs, and why\n"
+"  --profile FILE      a timeline as JSON (trace events: Perfetto shows it)\n"
+"  --repeat N          run N times, print the times, and check that the answers agree\n"
+"  --labels FILE       a name per line for each class\n"
+"\n"
+"Pictures: resized bilinearly to the input's height and width, RGB or grey as it has\n"
+"channels; value = (pixel * scale - mean) / std.\n"
+"  --fit stretch|crop|pad   ignore the aspect (default), cut the middle out, or keep it all\n"
+"                           in the upper left corner with zeros behind\n"
+"  --scale S                of a pixel 0..255; default 1/255\n"
+"  --mean M[,M,M] --std S[,S,S]   default 0 and 1; in the order of the channels\n"
+"  --bgr                    blue first\n"
+"\n"
+"--node-test runs ONNX test cases (model.onnx, test_data_set_N/{input,output}_M.pb).\n"
+"Exit status: 0 done, 1 failed, 2 usage, 3 no device.\n";
+
+/* ---- options --------------------------------------------------------------------------- */
+
+static bool named(struct named_file *files, unsigned int *count, char *value)
+{
+	char *mark = strchr(value, '=');
+
+	if (!mark || mark == value || *count == MAX_FILES)
+		return false;
+	*mark = '\0';
+	files[(*count)++] = (struct named_file){ value, mark + 1 };
+	return true;
+}
+
+static bool set_fit(struct run_options *o, const char *value)
+{
+	static const char *const names[] = { "stretch", "crop", "pad" };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(value, names[i])) {
+			o->picture.fit = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool set_repeat(struct run_options *o, const char *value)
+{
+	uint64_t n;
+
+	if (!parse_u64(value, &n) || !n || n > 1000000)
+		return false;
+	o->repeat = (unsigned int)n;
+	return true;
+}
+
+static bool set_scale(struct run_options *o, const char *value)
+{
+	float v[3];
+
+	if (!parse_floats(value, v))
+		return false;
+	o->picture.scale = v[0];
+	return true;
+}
+
+static bool set_std(struct run_options *o, const char *value)
+{
+	return parse_floats(value, o->picture.std) && o->picture.std[0] != 0 &&
+	       o->picture.std[1] != 0 && o->picture.std[2] != 0;
+}
+
+/* 1: took the value too; 0: a flag; -1: bad value; -2: unknown. */
+static int option(struct run_options *o, const char *name, char *value)
+{
+	static const char *const flags[] = { "--explain", "--bgr", "--load-module", "--node-test" };
+	bool *const set[] = { &o->explain, &o->picture.bgr, &o->load_module, &o->node_test };
+	const struct {
+		const char *name, **text;
+	} texts[] = {
+		{ "--device", &o->device }, { "--core", &o->core },
+		{ "--profile", &o->profile }, { "--labels", &o->labels },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		if (!strcmp(name, flags[i])) {
+			*set[i] = true;
+			return 0;
+		}
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (!strcmp(name, texts[i].name)) {
+			*texts[i].text = value;
+			return value ? 1 : -1;
+		}
+	}
+	if (strncmp(name, "--", 2))
+		return -2;
+	if (!value)
+		return -1;
+	if (!strcmp(name, "--input"))
+		return named(o->input, &o->inputs, value) ? 1 : -1;
+	if (!strcmp(name, "--output"))
+		return named(o->output, &o->outputs, value) ? 1 : -1;
+	if (!strcmp(name, "--shape"))
+		return named(o->shape, &o->shapes, value) ? 1 : -1;
+	if (!strcmp(name, "--repeat"))
+		return set_repeat(o, value) ? 1 : -1;
+	if (!strcmp(name, "--fit"))
+		return set_fit(o, value) ? 1 : -1;
+	if (!strcmp(name, "--scale"))
+		return set_scale(o, value) ? 1 : -1;
+	if (!strcmp(name, "--mean"))
+		return parse_floats(value, o->picture.mean) ? 1 : -1;
+	if (!strcmp(name, "--std"))
+		return set_std(o, value) ? 1 : -1;
+	return -2;
+}
+
+static int parse(int argc, char **argv, struct run_options *o)
+{
+	for (int i = 1; i < argc; i++) {
+		int took = option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+
+		if (took >= 0) {
+			i += took;
+			continue;
+		}
+		if (took == -1)
+			return complain(EXIT_USAGE, "%s: missing or bad value", argv[i]);
+		if (!strncmp(argv[i], "--", 2))
+			return complain(EXIT_USAGE, "unknown option %s", argv[i]);
+		o->dirs[o->dir_count++] = argv[i];
+	}
+	if (!o->dir_count || (!o->node_test && o->dir_count != 1)) {
+		fputs(usage_text, stderr);
+		return EXIT_USAGE;
+	}
+	o->model = o->dirs[0];
+	return EXIT_DONE;
+}
+
+/* ---- one network ----------------------------------------------------------------------- */
+
+struct network {
+	struct session *s;
+	struct cnnrt_model *model;
+	struct cnnrt_program *program;
+	struct cnnrt_job *job;
+	struct cnn_tensor input[MAX_FILES];	/* as s->opt->input */
+	void *first[MAX_FILES];			/* outputs of the first run */
+};
+
+static int find_io(const struct cnnrt_model *m, enum cnnrt_direction dir, const char *name)
+{
+	unsigned int count = cnnrt_model_io_count(m, dir);
+	struct cnnrt_tensor_info info;
+	uint64_t index;
+
+	for (unsigned int i = 0; i < count; i++)
+		if (!cnnrt_model_io(m, dir, i, &info, NULL) && !strcmp(info.name, name))
+			return (int)i;
+	if (parse_u64(name, &index) && index < count)
+		return (int)index;
+	complain(0, "the network has no %s \"%s\"; it has:", dir ? "output" : "input", name);
+	for (unsigned int i = 0; i < count; i++)
+		if (!cnnrt_model_io(m, dir, i, &info, NULL))
+			complain(0, "  %u: %s", i, info.name);
+	return -1;
+}
+
+static int set_shapes(struct network *n)
+{
+	const struct run_options *o = n->s->opt;
+	struct cnnrt_error err;
+
+	for (unsigned int i = 0; i < o->shapes; i++) {
+		int index = find_io(n->model, CNNRT_INPUT, o->shape[i].name), rank = 0;
+		const char *p = o->shape[i].file;
+		int64_t dims[CNNRT_MAX_RANK];
+
+		if (index < 0)
+			return EXIT_USAGE;
+		for (; *p && rank < CNNRT_MAX_RANK; p += *p == ',') {
+			char *end;
+
+			dims[rank++] = strtoll(p, &end, 10);
+			if (end == p || (*end && *end != ','))
+				return complain(EXIT_USAGE, "--shape %s: \"%s\"",
+						o->shape[i].name, o->shape[i].file);
+			p = end;
+		}
+		if (cnnrt_model_set_input_shape(n->model, (unsigned int)index, rank, dims, &err))
+			return complain_error(&err);
+	}
+	return EXIT_DONE;
+}
+
+static int read_inputs(struct network *n)
+{
+	const struct run_options *o = n->s->opt;
+	struct cnnrt_tensor_info info;
+	struct cnnrt_error err;
+
+	for (unsigned int i = 0; i < o->inputs; i++) {
+		struct cnn_tensor *t = &n->input[i];
+		int index = find_io(n->model, CNNRT_INPUT, o->input[i].name), ret;
+
+		if (index < 0)
+			return EXIT_USAGE;
+		if (cnnrt_model_io(n->model, CNNRT_INPUT, (unsigned int)index, &info, &err))
+			return complain_error(&err);
+		ret = tensor_read(o->input[i].file, &info, &o->picture, t);
+		if (ret)
+			return ret;
+		if (cnnrt_model_set_input_shape(n->model, (unsigned int)index, t->rank, t->dims,
+						&err))
+			return complain_error(&err);
+	}
+	return EXIT_DONE;
+}
+
+static int fill_inputs(struct network *n)
+{
+	const struct run_options *o = n->s->opt;
+	unsigned int given = 0, count = cnnrt_model_io_count(n->model, CNNRT_INPUT);
+	struct cnnrt_tensor_info info;
+	struct cnnrt_error err;
+	void *mem;
+
+	for (unsigned int i = 0; i < o->inputs; i++) {
+		int index = find_io(n->model, CNNRT_INPUT, o->input[i].name);
+
+		if (cnnrt_job_map(n->job, CNNRT_INPUT, (unsigned int)index, &info, &mem, &err))
+			return complain_error(&err);
+		if (info.type != (enum cnnrt_type)n->input[i].dtype ||
+		    info.size != (size_t)cnn_tensor_bytes(&n->input[i]))
+			return complain(EXIT_FAILED, "input %s: %s wanted, the file has %s",
+					info.name, cnn_dtype_name((enum cnn_dtype)info.type),
+					cnn_dtype_name(n->input[i].dtype));
+		memcpy(mem, n->input[i].data, info.size);
+		given |= 1u << index;
+	}
+	for (unsigned int i = 0; i < count && i < 32; i++)
+		if (!(given & 1u << i) && !cnnrt_model_io(n->model, CNNRT_INPUT, i, &info, &err))
+			complain(0, "input %s is not given: zeros", info.name);
+	return EXIT_DONE;
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Every run must give the same bytes. */
+static int check_run(struct network *n, unsigned int run)
+{
+	unsigned int count = cnnrt_model_io_count(n->model, CNNRT_OUTPUT);
+	struct cnnrt_tensor_info info;
+	struct cnnrt_error err;
+	void *mem;
+
+	for (unsigned int i = 0; i < count && i < MAX_FILES; i++) {
+		if (cnnrt_job_map(n->job, CNNRT_OUTPUT, i, &info, &mem, &err))
+			return complain_error(&err);
+		if (!run) {
+			n->first[i] = malloc(info.size + 1);
+			if (!n->first[i])
+				return complain(EXIT_FAILED, "out of memory");
+			memcpy(n->first[i], mem, info.size);
+		} else if (memcmp(n->first[i], mem, info.size)) {
+			return complain(EXIT_FAILED, "output %s: run %u differs from the first",
+					info.name, run);
+		}
+	}
+	return EXIT_DONE;
+}
+
+static int run_all(struct network *n)
+{
+	unsigned int repeat = n->s->opt->repeat;
+	uint64_t *times = calloc(repeat, sizeof(*times));
+	struct cnnrt_error err;
+	int ret = times ? EXIT_DONE : complain(EXIT_FAILED, "out of memory");
+
+	for (unsigned int i = 0; i < repeat && !ret; i++) {
+		struct timespec a, b;
+
+		clock_gettime(CLOCK_MONOTONIC, &a);
+		if (cnnrt_job_submit(n->job, -1, NULL, &err) || cnnrt_job_wait(n->job, -1, &err))
+			ret = complain_error(&err);
+		clock_gettime(CLOCK_MONOTONIC, &b);
+		times[i] = (uint64_t)((b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec);
+		if (!ret && repeat > 1)
+			ret = check_run(n, i);
+	}
+	if (!ret) {
+		qsort(times, repeat, sizeof(*times), compare_u64);
+		printf("time: %.3f ms", (double)times[repeat / 2] / 1e6);
+		if (repeat > 1)
+			printf(" median of %u, %.3f .. %.3f ms", repeat, (double)times[0] / 1e6,
+			       (double)times[repeat - 1] / 1e6);
+		putchar('\n');
+	}
+	free(times);
+	return ret;
+}
+
+/* One name per line; *text holds them. */
+static char **read_labels(const char *path, char **text, size_t *count)
+{
+	size_t size, n = 0;
+	void *data;
+	char **lines;
+
+	if (!read_file(path, &data, &size)) {
+		complain(0, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	*text = data;
+	(*text)[size] = '\0';
+	lines = calloc(size + 1, sizeof(*lines));
+	for (char *save, *line = lines ? strtok_r(*text, "\r\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\r\n", &save))
+		lines[n++] = line;
+	*count = n;
+	return lines;
+}
+
+static int write_outputs(struct network *n)
+{
+	const struct run_options *o = n->s->opt;
+	struct cnnrt_tensor_info info;
+	struct cnnrt_error err;
+	int ret = EXIT_DONE;
+	void *mem;
+
+	for (unsigned int i = 0; i < o->outputs && !ret; i++) {
+		int index = find_io(n->model, CNNRT_OUTPUT, o->output[i].name);
+		struct cnn_tensor t = { 0 };
+
+		if (index < 0)
+			return EXIT_USAGE;
+		if (cnnrt_job_map(n->job, CNNRT_OUTPUT, (unsigned int)index, &info, &mem, &err))
+			return complain_error(&err);
+		t.dtype = (enum cnn_dtype)info.type;
+		t.rank = info.rank;
+		memcpy(t.dims, info.dims, sizeof(t.dims));
+		t.data = mem;
+		ret = tensor_write(o->output[i].file, info.name, &t);
+	}
+	return ret;
+}
+
+static int print_outputs(struct network *n)
+{
+	unsigned int count = cnnrt_model_io_count(n->model, CNNRT_OUTPUT);
+	char **labels = NULL, *text = NULL;
+	struct cnnrt_tensor_info info;
+	size_t label_count = 0;
+	struct cnnrt_error err;
+	int ret = EXIT_DONE;
+	void *mem;
+
+	if (n->s->opt->labels) {
+		labels = read_labels(n->s->opt->labels, &text, &label_count);
+		if (!labels)
+			ret = EXIT_FAILED;
+	}
+	for (unsigned int i = 0; i < count && !ret; i++) {
+		if (cnnrt_job_map(n->job, CNNRT_OUTPUT, i, &info, &mem, &err))
+			ret = complain_error(&err);
+		else
+			print_output(&info, mem, labels, label_count);
+	}
+	free(labels);
+	free(text);
+	return ret;
+}
+
+static int prepare(struct network *n)
+{
+	struct session *s = n->s;
+	struct cnnrt_error err;
+	int ret;
+
+	if (cnnrt_model_load(s->opt->model, &n->model, &err))
+		return complain_error(&err);
+	ret = set_shapes(n);
+	if (!ret)
+		ret = read_inputs(n);
+	if (ret)
+		return ret;
+	if (cnnrt_compile(n->model, s->dev, &s->compile, &n->program, &err))
+		return complain_error(&err);
+	if (s->opt->explain)
+		print_explain(n->program, NULL);
+	else if (s->compile.core)
+		print_explain(n->program, s->compile.core);
+	print_macs(n->program, s->dev);
+	if (cnnrt_job_create(s->ctx, n->program, &n->job, &err))
+		return complain_error(&err);
+	return fill_inputs(n);
+}
+
+static int run_network(struct session *s)
+{
+	struct network n = { .s = s };
+	int ret = prepare(&n);
+
+	if (!ret)
+		ret = run_all(&n);
+	if (!ret)
+		ret = print_outputs(&n);
+	if (!ret)
+		ret = write_outputs(&n);
+	if (!ret && s->opt->profile)
+		ret = write_profile(s->opt->profile, n.job);
+	cnnrt_job_free(n.job);
+	cnnrt_program_free(n.program);
+	cnnrt_model_free(n.model);
+	for (unsigned int i = 0; i < MAX_FILES; i++) {
+		cnn_tensor_release(&n.input[i]);
+		free(n.first[i]);
+	}
+	return ret;
+}
+
+/* ---- main ------------------------------------------------------------------------------ */
+
+static int run_session(const struct run_options *o)
+{
+	struct session s = { .opt = o };
+	struct cnnrt_error err;
+	int ret = EXIT_DONE;
+
+	if (o->core && !strcmp(o->core, "cpu"))
+		s.compile.cpu_only = true;
+	else
+		s.compile.core = o->core;
+	if (cnnrt_device_open(o->device, o->load_module ? CNNRT_OPEN_LOAD_MODULE : 0, &s.dev, &err))
+		return complain_error(&err);
+	if (s.compile.core && find_core(s.dev, s.compile.core) < 0)
+		ret = EXIT_USAGE;
+	else if (cnnrt_context_create(s.dev, CNNRT_PRIORITY_NORMAL, &s.ctx, &err))
+		ret = complain_error(&err);
+	if (!ret)
+		ret = o->node_test ? node_test(&s) : run_network(&s);
+	cnnrt_context_destroy(s.ctx);
+	cnnrt_device_close(s.dev);
+	return ret;
+}
+
+int main(int argc, char **argv)
+{
+	struct run_options o = {
+		.repeat = 1,
+		.picture = { .scale = 1.0f / 255, .std = { 1, 1, 1 } },
+	};
+	int ret;
+
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		fputs(usage_text, stdout);
+		return EXIT_DONE;
+	}
+	if (argc > 1 && !strcmp(argv[1], "--version")) {
+		printf("cnnrun %s\n", cnnrt_version());
+		return EXIT_DONE;
+	}
+	o.dirs = calloc((size_t)argc + 1, sizeof(*o.dirs));
+	if (!o.dirs)
+		return complain(EXIT_FAILED, "out of memory");
+	ret = parse(argc, argv, &o);
+	if (!ret)
+		ret = run_session(&o);
+	free(o.dirs);
+	return ret;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef CNNRUN_H
+#define CNNRUN_H
+
+#include "tensor.h"
+
+#define MAX_FILES	64
+
+/* "NAME=FILE" */
+struct named_file {
+	const char *name, *file;
+};
+
+struct run_options {
+	const char *model, *device, *core, *profile, *labels;
+	struct named_file input[MAX_FILES], output[MAX_FILES], shape[MAX_FILES];
+	unsigned int inputs, outputs, shapes;
+	const char **dirs;		/* --node-test */
+	unsigned int dir_count;
+	unsigned int repeat;
+	bool node_test, explain, load_module;
+	struct picture_options picture;
+};
+
+/* An open device, and what every compile is given. */
+struct session {
+	const struct run_options *opt;
+	struct cnnrt_device *dev;
+	struct cnnrt_context *ctx;
+	struct cnnrt_compile_options compile;
+};
+
+int node_test(struct session *s);
+
+void print_explain(const struct cnnrt_program *program, const char *core);
+void print_macs(const struct cnnrt_program *program, const struct cnnrt_device *dev);
+int write_profile(const char *path, struct cnnrt_job *job);
+void print_output(const struct cnnrt_tensor_info *info, const void *data, char *const *labels,
+		  size_t label_count);
+
+#endif

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT */
+/* What cnnrun tells about a run. */
+#include "cnnrun.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- placement ------------------------------------------------------------------------- */
+
+static void print_op(const struct cnnrt_op_report *op, void *opaque)
+{
+	const char *core = opaque;
+
+	if (core && op->core >= 0)
+		return;
+	printf("%4u %-16s %-28.60s %-4s %13" PRIu64 " MACs  %s%s%s%s\n", op->index, op->op,
+	       op->name, op->place, op->macs, op->reason, *op->fused ? " [with " : "", op->fused,
+	       *op->fused ? "]" : "");
+}
+
+void print_explain(const struct cnnrt_program *program, const char *core)
+{
+	cnnrt_program_explain(program, print_op, (void *)core);
+}
+
+void print_macs(const struct cnnrt_program *program, const struct cnnrt_device *dev)
+{
+	struct cnnrt_estimate est;
+	struct cnnrt_core_info core;
+	struct cnnrt_error err;
+
+	cnnrt_program_estimate(program, &est);
+	printf("MACs on device: %" PRIu64 " of %" PRIu64 " (%.2f %%)", est.macs_device,
+	       est.macs_total,
+	       est.macs_total ? 100.0 * (double)est.macs_device / (double)est.macs_total : 0.0);
+	for (unsigned int i = 0; !cnnrt_device_core(dev, i, &core, &err); i++)
+		printf(", core %u (%s) %" PRIu64, i, core.name, est.macs_core[i]);
+	printf("; operators: %u of %u, %u programs\n", est.ops_device, est.ops_total, est.tasks);
+}
+
+/* ---- time ------------------------------------------------------------------------------ */
+
+static void trace_step(const struct cnnrt_step *step, void *opaque)
+{
+	struct json *j = opaque;
+
+	json_open(j, NULL, '{');
+	json_string(j, "name", step->name);
+	json_string(j, "ph", "X");
+	json_u64(j, "pid", 0);
+	json_string(j, "tid", step->place);
+	json_double(j, "ts", (double)step->start_ns / 1000);
+	json_double(j, "dur", (double)(step->end_ns - step->start_ns) / 1000);
+	json_open(j, "args", '{');
+	json_u64(j, "cycles", step->cycles);
+	json_u64(j, "macs", step->macs);
+	json_close(j, '}');
+	json_close(j, '}');
+}
+
+/* In the trace event format that browsers and Perfetto show; times in microseconds. */
+int write_profile(const char *path, struct cnnrt_job *job)
+{
+	struct json j = { .out = fopen(path, "we") };
+	struct cnnrt_error err;
+	int ret;
+
+	if (!j.out)
+		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
+	json_open(&j, NULL, '{');
+	json_open(&j, "traceEvents", '[');
+	ret = cnnrt_job_profile(job, trace_step, &j, &err);
+	json_close(&j, ']');
+	json_string(&j, "displayTimeUnit", "ms");
+	json_close(&j, '}');
+	if (fclose(j.out))
+		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
+	return ret ? complain_error(&err) : EXIT_DONE;
+}
+
+/* ---- answers --------------------------------------------------------------------------- */
+
+#define TOP	5
+
+static void print_top(const struct cnn_tensor *t, int64_t count, char *const *labels,
+		      size_t label_count)
+{
+	int64_t top[TOP];
+	int n = 0;
+
+	for (int64_t i = 0; i < count; i++) {
+		double value = tensor_element(t, i);
+		int at = n;
+
+		if (isnan(value))
+			continue;
+		while (at > 0 && tensor_element(t, top[at - 1]) < value)
+			at--;
+		if (at == TOP)
+			continue;
+		n = n < TOP ? n + 1 : n;
+		memmove(&top[at + 1], &top[at], (size_t)(n - at - 1) * sizeof(*top));
+		top[at] = i;
+	}
+	for (int i = 0; i < n; i++)
+		printf("  %6" PRId64 "  %-12.6g %s\n", top[i], tensor_element(t, top[i]),
+		       (uint64_t)top[i] < label_count ? labels[top[i]] : "");
+}
+
+static void print_range(const struct cnn_tensor *t, int64_t count)
+{
+	double low = INFINITY, high = -INFINITY;
+
+	for (int64_t i = 0; i < count; i++) {
+		double v = tensor_element(t, i);
+
+		low = v < low ? v : low;
+		high = v > high ? v : high;
+	}
+	if (count)
+		printf("  %.6g .. %.6g, first", low, high);
+	for (int64_t i = 0; i < count && i < 8; i++)
+		printf(" %.6g", tensor_element(t, i));
+	if (count)
+		putchar('\n');
+}
+
+/* Is it a list of scores, one for each class? */
+static bool is_scores(const struct cnn_tensor *t, int64_t count)
+{
+	return t->dtype == CNN_FLOAT32 && t->rank > 0 && count > 1 && count <= 100000 &&
+	       t->dims[t->rank - 1] == count;
+}
+
+void print_output(const struct cnnrt_tensor_info *info, const void *data, char *const *labels,
+		  size_t label_count)
+{
+	struct cnn_tensor t = {
+		.dtype = (enum cnn_dtype)info->type, .rank = info->rank, .data = (void *)data,
+	};
+	int64_t count;
+	char text[128];
+
+	memcpy(t.dims, info->dims, sizeof(t.dims));
+	count = cnn_tensor_count(&t);
+	printf("%s: %s\n", info->name, cnn_tensor_describe(&t, text, sizeof(text)));
+	if (is_scores(&t, count))
+		print_top(&t, count, labels, label_count);
+	else
+		print_range(&t, count);
+}

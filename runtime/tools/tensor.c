@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: MIT */
+#include "tensor.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool parse_floats(const char *text, float values[3])
+{
+	int n;
+
+	for (n = 0; n < 3; n++) {
+		char *end;
+
+		values[n] = strtof(text, &end);
+		if (end == text || !isfinite(values[n]))
+			return false;
+		if (!*end)
+			break;
+		if (*end != ',')
+			return false;
+		text = end + 1;
+	}
+	if (n == 0)
+		values[1] = values[2] = values[0];
+	return n == 0 || n == 2;
+}
+
+static int read_pb(const char *path, const void *data, size_t size, struct cnn_tensor *t)
+{
+	struct cnn_err err;
+
+	memset(t, 0, sizeof(*t));
+	if (cnn_tensor_from_pb(data, size, t, NULL, &err))
+		return complain(EXIT_FAILED, "%s: %s", path, err.text);
+	return EXIT_DONE;
+}
+
+static int read_picture(const char *path, const void *data, size_t size,
+			const struct cnnrt_tensor_info *want, const struct picture_options *opt,
+			struct cnn_tensor *t)
+{
+	struct picture p;
+	const char *why;
+	int ret;
+
+	if (!picture_decode(data, size, &p, &why))
+		return complain(EXIT_FAILED, "%s: %s", path, why);
+	ret = picture_to_tensor(&p, want, opt, t);
+	free(p.pixels);
+	return ret;
+}
+
+int tensor_read(const char *path, const struct cnnrt_tensor_info *want,
+		const struct picture_options *opt, struct cnn_tensor *t)
+{
+	const char *why;
+	size_t size;
+	void *data;
+	int ret = EXIT_DONE;
+
+	if (!read_file(path, &data, &size))
+		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
+	if (picture_is(data, size))
+		ret = read_picture(path, data, size, want, opt, t);
+	else if (size > 6 && !memcmp(data, "\x93NUMPY", 6)) {
+		if (!npy_parse(data, size, t, &why))
+			ret = complain(EXIT_FAILED, "%s: %s", path, why);
+	} else {
+		ret = read_pb(path, data, size, t);
+	}
+	free(data);
+	return ret;
+}
+
+int tensor_write(const char *path, const char *name, const struct cnn_tensor *t)
+{
+	const char *dot = strrchr(path, '.');
+	struct cnn_err err;
+	size_t size;
+	void *data;
+	int ret = EXIT_DONE;
+
+	if (!dot || strcmp(dot, ".pb"))
+		return npy_write(path, t);
+	if (cnn_tensor_to_pb(t, name, &data, &size, &err))
+		return complain(EXIT_FAILED, "%s: %s", path, err.text);
+	if (!write_file(path, data, size))
+		ret = complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
+	free(data);
+	return ret;
+}
+
+/* ---- comparing ------------------------------------------------------------------------- */
+
+static double half(uint16_t h)
+{
+	int exponent = h >> 10 & 31, mantissa = h & 1023;
+	double sign = h & 0x8000 ? -1 : 1;
+
+	if (exponent == 31)
+		return mantissa ? NAN : sign * INFINITY;
+	return sign * (exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24));
+}
+
+double tensor_element(const struct cnn_tensor *t, int64_t i)
+{
+	switch (t->dtype) {
+	case CNN_FLOAT32:
+		return ((const float *)t->data)[i];
+	case CNN_FLOAT64:
+		return ((const double *)t->data)[i];
+	case CNN_FLOAT16:
+		return half(((const uint16_t *)t->data)[i]);
+	case CNN_INT8:
+		return ((const int8_t *)t->data)[i];
+	case CNN_UINT8:
+	case CNN_BOOL:
+		return ((const uint8_t *)t->data)[i];
+	case CNN_INT16:
+		return ((const int16_t *)t->data)[i];
+	case CNN_UINT16:
+		return ((const uint16_t *)t->data)[i];
+	case CNN_INT32:
+		return ((const int32_t *)t->data)[i];
+	case CNN_UINT32:
+		return ((const uint32_t *)t->data)[i];
+	case CNN_INT64:
+		return (double)((const int64_t *)t->data)[i];
+	case CNN_UINT64:
+		return (double)((const uint64_t *)t->data)[i];
+	default:
+		return 0;
+	}
+}
+
+static bool is_float(enum cnn_dtype t)
+{
+	return t == CNN_FLOAT32 || t == CNN_FLOAT64 || t == CNN_FLOAT16;
+}
+
+static bool close_enough(double got, double want, double rtol, double atol)
+{
+	if (isnan(got) || isnan(want))
+		return isnan(got) && isnan(want);
+	if (isinf(got) || isinf(want))
+		return got == want;
+	return fabs(got - want) <= atol + rtol * fabs(want);
+}
+
+bool tensor_differs(const struct cnn_tensor *got, const struct cnn_tensor *want, double rtol,
+		    double atol, char *text, size_t len)
+{
+	size_t size = cnn_dtype_size(want->dtype);
+	char a[128], b[128];
+
+	if (got->dtype != want->dtype || !cnn_tensor_same_shape(got, want)) {
+		snprintf(text, len, "%s, %s expected", cnn_tensor_describe(got, a, sizeof(a)),
+			 cnn_tensor_describe(want, b, sizeof(b)));
+		return true;
+	}
+	for (int64_t i = 0; i < cnn_tensor_count(want); i++) {
+		const uint8_t *x = (const uint8_t *)got->data + (size_t)i * size;
+		const uint8_t *y = (const uint8_t *)want->data + (size_t)i * size;
+
+		if (!memcmp(x, y, size))
+			continue;
+		if (is_float(want->dtype) && close_enough(tensor_element(got, i),
+							  tensor_element(want, i), rtol, atol))
+			continue;
+		snprintf(text, len, "element %lld is %.9g, %.9g expected", (long long)i,
+			 tensor_element(got, i), tensor_element(want, i));
+		return true;
+	}
+	return false;
+}
