@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: MIT
+/* Contexts: creation, limits, priorities, destruction with jobs under way. */
+#include <errno.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <xf86drm.h>
+
+#include "kmd.h"
+
+static int create(int fd, struct drm_cnnacc_ctx_create args)
+{
+	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_CREATE, &args);
+}
+
+static void test_arguments(int fd)
+{
+	struct drm_cnnacc_ctx_destroy destroy = { .ctx_id = 1, .pad = 1 };
+	struct drm_cnnacc_ctx_query query = { .ctx_id = 77 };
+
+	ok_ret(create(fd, (struct drm_cnnacc_ctx_create){ .flags = 1 }), -EINVAL, "unknown flag");
+	ok_ret(create(fd, (struct drm_cnnacc_ctx_create){ .pad = 1 }), -EINVAL, "pad set");
+	ok_ret(create(fd, (struct drm_cnnacc_ctx_create){ .priority = 3 }), -EINVAL,
+	       "unknown priority");
+	ok_ret(kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_DESTROY, &destroy), -EINVAL,
+	       "destroy with pad set");
+	ok_ret(kmd_ctx_destroy(fd, 77), -ENOENT, "destroy of an unknown id");
+	ok_ret(kmd_ctx_destroy(fd, 0), -ENOENT, "destroy of id 0");
+	ok_ret(kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_QUERY, &query), -ENOENT,
+	       "query of an unknown id");
+	query.pad[1] = 1;
+	ok_ret(kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_QUERY, &query), -EINVAL, "query with pad set");
+}
+
+static void test_priority(int fd)
+{
+	struct drm_cnnacc_ctx_create args = { .priority = DRM_CNNACC_PRIORITY_HIGH };
+	int status;
+	pid_t pid;
+
+	ok_ret(create(fd, args), 0, "root may have a high priority");
+	pid = fork();
+	if (!pid) {
+		if (setuid(65534))
+			_exit(2);
+		_exit(create(fd, args) == -EACCES ? 0 : 1);
+	}
+	ok(waitpid(pid, &status, 0) == pid && !status, "another user may not");
+}
+
+static void test_limit(void)
+{
+	struct drm_cnnacc_dev_info info;
+	uint32_t ids[1024], i;
+	int fd = kmd_open();
+
+	kmd_dev_info(fd, &info);
+	for (i = 0; i < info.max_contexts; i++)
+		ids[i] = kmd_ctx(fd);
+	ok(ids[0] != 0 && ids[0] != ids[1], "ids differ and are not 0");
+	ok_ret(create(fd, (struct drm_cnnacc_ctx_create){ }), -ENOSPC, "one above the limit");
+	ok_ret(kmd_ctx_destroy(fd, ids[3]), 0, "destroy");
+	ok_ret(kmd_ctx_destroy(fd, ids[3]), -ENOENT, "destroy twice");
+	ok_ret(create(fd, (struct drm_cnnacc_ctx_create){ }), 0, "its place is free again");
+	close(fd);
+}
+
+static void test_ids_are_per_file(int fd)
+{
+	struct drm_cnnacc_ctx_query query = { .ctx_id = kmd_ctx(fd) };
+	int other = kmd_open();
+
+	ok_ret(kmd_ioctl(other, DRM_IOCTL_CNNACC_CTX_QUERY, &query), -ENOENT,
+	       "another file does not see a context");
+	close(other);
+}
+
+/* More contexts than the hardware has ids, one after the other. */
+static void test_churn(int fd)
+{
+	uint32_t i, ctx;
+	int ret = 0;
+
+	for (i = 0; i < 2000 && !ret; i++) {
+		ctx = kmd_ctx(fd);
+		ret = kmd_ctx_destroy(fd, ctx);
+	}
+	ok_ret(ret, 0, "2000 contexts one after the other");
+}
+
+static void test_destroy_with_jobs(int fd)
+{
+	struct kmd_env env = kmd_env(fd);
+	uint32_t first = kmd_syncobj(fd), last = kmd_syncobj(fd), length, i;
+	double start;
+	int ret = 0;
+
+	length = kmd_program_delay(&env, 3000000);
+	ret = kmd_submit(&env, length, 0, first);
+	for (i = 0; i < 20 && !ret; i++)
+		ret = kmd_submit(&env, length, 0, last);
+	ok_ret(ret, 0, "a queue of jobs");
+	/* The first is running by the time its predecessors in the ring are done. */
+	usleep(200000);
+	start = kmd_seconds();
+	ok_ret(kmd_ctx_destroy(fd, env.ctx), 0, "destroy the context");
+	ok(kmd_seconds() - start < 1, "without waiting for its jobs");
+	ok_ret(kmd_wait(fd, last), -ECANCELED, "the last job is cancelled");
+	ok_ret(kmd_wait(fd, first), 0, "the running one was let finish");
+	drmSyncobjDestroy(fd, first);
+	drmSyncobjDestroy(fd, last);
+	kmd_bo_free(fd, &env.program);
+	kmd_bo_free(fd, &env.data);
+}
+
+int main(void)
+{
+	int fd = kmd_open();
+
+	test_arguments(fd);
+	test_priority(fd);
+	test_limit();
+	test_ids_are_per_file(fd);
+	test_churn(fd);
+	test_destroy_with_jobs(fd);
+	return done_testing();
+}
