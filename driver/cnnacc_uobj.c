@@ -14,6 +14,8 @@
  * both sides name, so that either side may know more fields than the other.
  */
 
+#define CNNACC_UOBJ_MAX		65536	/* bytes of room that make sense */
+
 /**
  * cnnacc_uobj_get_array() - Copy an array from user space
  * @array: what user space says about it
@@ -58,7 +60,7 @@ void *cnnacc_uobj_get_array(const struct drm_cnnacc_obj_array *array, u32 max, s
  * @object: the object
  * @object_size: its size
  *
- * Return: 0 or -EFAULT
+ * Return: 0 or a negative error code
  */
 int cnnacc_uobj_put(u64 pointer, u32 *size, const void *object, size_t object_size)
 {
@@ -69,6 +71,8 @@ int cnnacc_uobj_put(u64 pointer, u32 *size, const void *object, size_t object_si
 	*size = object_size;
 	if (!pointer)
 		return 0;
+	if (room > CNNACC_UOBJ_MAX)
+		return -EINVAL;
 	if (copy_to_user(to, object, bytes) || clear_user(to + bytes, room - bytes))
 		return -EFAULT;
 	return 0;
