@@ -128,6 +128,7 @@ static const VMStateDescription vmstate_cnnacc_pci = {
     }
 };
 
+#ifdef CNNACC_PRELOADED
 /*
  * Loaded into a QEMU that was built elsewhere, the headers may describe other
  * structures than the emulator has.
@@ -153,6 +154,11 @@ static void cnnacc_pci_check_abi(void)
         }
     }
 }
+#else
+static void cnnacc_pci_check_abi(void)
+{
+}
+#endif
 
 static void cnnacc_pci_class_init(ObjectClass *klass, CnnaccClassData data)
 {

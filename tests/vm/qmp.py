@@ -70,7 +70,10 @@ class Qemu:
     def receive(self):
         """The next message that is not an event."""
         while True:
-            line = self.stream.readline()
+            try:
+                line = self.stream.readline()
+            except ConnectionError:
+                line = ''
             if not line:
                 raise Failure('QEMU closed its monitor: ' + self.messages())
             message = json.loads(line)

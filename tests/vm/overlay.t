@@ -1,0 +1,24 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# The same device inside a QEMU that is built from source.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/tap.sh"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+qemu=$("$here/overlay-build" 2>"$work/log")
+status=$?
+sed 's/^/# /' "$work/log"
+is "QEMU with the device builds" $status 0
+
+"$here/run" --no-module -- rawjob 200 >"$work/packaged" 2>/dev/null
+is "a job on the distribution's QEMU" $? 0
+"$here/run" --no-module --qemu "$qemu" -- rawjob 200 >"$work/built" 2>/dev/null
+is "a job on the QEMU that was built" $? 0
+ok "both give the same" cmp "$work/packaged" "$work/built"
+
+tap_done
