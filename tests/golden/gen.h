@@ -46,7 +46,7 @@ struct gen {
 
 	unsigned int places;
 	struct gen_window place[GEN_PLACES];	/* VA ranges in use */
-	uint32_t near[3];	/* regions of 4 MiB that jobs prefer */
+	uint32_t near[6];	/* regions of 4 MiB that jobs prefer */
 
 	struct gen_window data, weight;
 	uint32_t data_source[2], weight_source[4], data_sink[2];	/* VA */

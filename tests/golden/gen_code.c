@@ -30,7 +30,7 @@ static bool place_free(const struct gen *gen, int64_t low, int64_t high)
 
 static uint64_t propose_va(struct gen *gen, uint64_t bytes)
 {
-	uint64_t near = gen->near[gen_pick(gen, 0, 2)];
+	uint64_t near = gen->near[gen_pick(gen, 0, gen->kind == GEN_FAULT ? 5 : 2)];
 
 	switch (gen_pick(gen, 0, 15)) {
 	case 0:

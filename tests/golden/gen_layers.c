@@ -270,23 +270,61 @@ static int64_t tile_macs(const struct conv_plan *p)
 	return p->taps * p->layer.ci_num * p->co_cnt * rows * min64(CNNACC_CCP_LANES, p->x.out);
 }
 
+/* The next slice comes from another map: only tile and channels must stay. */
+static bool change_map(struct gen *gen, struct conv_plan *p)
+{
+	struct conv_plan other = *p;
+
+	if (!pick_conv_map(gen, &other))
+		return false;
+	other.in_pitch = pick_pitch(gen, other.in_plane);
+	other.out_pitch = pick_pitch(gen, other.out_plane);
+	other.layer.in_pitch = other.in_pitch;
+	other.layer.out_pitch = other.out_pitch;
+	other.wander = true;
+	if (!pick_bases(gen, &other) || tile_macs(&other) > gen->macs)
+		return false;
+	*p = other;
+	return true;
+}
+
+/* A slice after the last channel of a finished layer continues nothing. */
+static void spoil_finished(struct gen *gen, const struct conv_plan *p)
+{
+	struct conv_layer l = p->layer;
+
+	if (gen->kind != GEN_FIELD || gen->spoilt || l.ci_end != l.ci_num - 1 || gen_chance(gen, 80))
+		return;
+	gen->spoilt = true;
+	l.ci_start = l.ci_num;
+	l.ci_end = l.ci_num;
+	l.ci_num += 1 + gen_chance(gen, 50);
+	gen_conv_exec(gen, &l, false);
+}
+
 static void conv_slices(struct gen *gen, struct conv_plan *p, bool bases)
 {
+	struct conv_plan first = *p;
 	struct conv_layer *l = &p->layer;
 
 	for (int64_t i = 0; i < p->slices; i++) {
 		l->ci_start = i ? p->slice_end[i - 1] + 1 : 0;
 		l->ci_end = p->slice_end[i];
-		if (p->wander)
-			bases = pick_bases(gen, p);
 		if (i && gen_full(gen))
-			return;
+			break;
+		if (i && gen_chance(gen, 8) && change_map(gen, p))
+			bases = true;
+		else if (p->wander && !pick_bases(gen, p))
+			break;
+		bases = bases || p->wander;
 		if (i && gen_chance(gen, 30))
 			gen_noise(gen);
 		gen_conv_exec(gen, l, bases || gen_chance(gen, 20));
 		bases = false;
 	}
 	gen->macs -= tile_macs(p);
+	spoil_finished(gen, p);
+	*p = first;
 }
 
 /* Tiles down a column of tiles, with R7 as the counter and R4 as the tile. */
@@ -329,7 +367,7 @@ static void conv_all_tiles(struct gen *gen, struct conv_plan *p)
 				return;
 			p->layer.row_start = y;
 			p->layer.col_start = x;
-			conv_slices(gen, p, first || p->wander);
+			conv_slices(gen, p, first || p->slices > 1 || p->wander);
 			first = false;
 		}
 	}

@@ -155,7 +155,7 @@ static void conv_channels(struct gen *gen, uint32_t g0[8])
 	uint32_t ci_num = get_bits(g0[2], 15, 0), co_num = get_bits(g0[2], 31, 16);
 	uint32_t groups = get_bits(g0[5], 9, 8) + 1;
 
-	switch (gen_pick(gen, 0, 6)) {
+	switch (gen_pick(gen, 0, 7)) {
 	case 0:
 		set_bits(&g0[2], 15, 0, 0);
 		break;
@@ -173,6 +173,9 @@ static void conv_channels(struct gen *gen, uint32_t g0[8])
 		break;
 	case 5:
 		set_bits(&g0[6], 15, 0, co_num - get_bits(g0[5], 31, 16) + 1);
+		break;
+	case 6:
+		g0[gen_chance(gen, 50) ? 3 : 6] |= 0x8000;
 		break;
 	default:	/* one more than the local output buffers hold */
 		set_bits(&g0[2], 31, 16, 65535);
@@ -261,33 +264,47 @@ static void conv_field(struct gen *gen, uint32_t g0[8], uint32_t g1[8])
 
 	switch (gen_pick(gen, 1, 14)) {
 	case 1:
-		return conv_reserved(gen, g0, g1);
+		conv_reserved(gen, g0, g1);
+		break;
 	case 2:
-		return conv_kernel(gen, g0);
+		conv_kernel(gen, g0);
+		break;
 	case 3:
-		return spoil_stride(gen, &g0[0]);
+		spoil_stride(gen, &g0[0]);
+		break;
 	case 4:
-		return conv_in_size(gen, g0, g1);
+		conv_in_size(gen, g0, g1);
+		break;
 	case 5:
-		return conv_out_size(gen, g0, g1);
+		conv_out_size(gen, g0, g1);
+		break;
 	case 6:
-		return conv_channels(gen, g0);
+		conv_channels(gen, g0);
+		break;
 	case 7:
-		return set_bits(&g0[5], 4, 0, gen_chance(gen, 50) ? 0 : gen_pick(gen, 17, 31));
+		set_bits(&g0[5], 4, 0, gen_chance(gen, 50) ? 0 : gen_pick(gen, 17, 31));
+		break;
 	case 8:
-		return conv_continue(gen, g0);
+		conv_continue(gen, g0);
+		break;
 	case 9:
-		return spoil_pitch(gen, &in);
+		spoil_pitch(gen, &in);
+		break;
 	case 10:
-		return spoil_pitch(gen, &out);
+		spoil_pitch(gen, &out);
+		break;
 	case 11:
-		return spoil_range(gen, &in);
+		spoil_range(gen, &in);
+		break;
 	case 12:
-		return spoil_range(gen, &out);
+		spoil_range(gen, &out);
+		break;
 	case 13:
-		return conv_weight_range(gen, g0, g1);
+		conv_weight_range(gen, g0, g1);
+		break;
 	default:
-		return conv_bias_range(gen, g0, g1);
+		conv_bias_range(gen, g0, g1);
+		break;
 	}
 }
 
@@ -359,27 +376,38 @@ static void pool_field(struct gen *gen, uint32_t g[8])
 		    or_default(get_bits(g[5], 15, 0), ow);
 	switch (gen_pick(gen, 1, 10)) {
 	case 1:
-		return set_any_bit(gen, &g[0], 7, 1);
+		set_any_bit(gen, &g[0], 7, 1);
+		break;
 	case 2:
-		return pool_kernel(gen, g);
+		pool_kernel(gen, g);
+		break;
 	case 3:
-		return spoil_stride(gen, &g[0]);
+		spoil_stride(gen, &g[0]);
+		break;
 	case 4:
-		return pool_in_size(gen, g);
+		pool_in_size(gen, g);
+		break;
 	case 5:
 		if (gen_chance(gen, 50))
-			return set_bits(&g[5], 15, 0, ow + 1);
-		return set_bits(&g[5], 31, 16, oh + 1);
+			set_bits(&g[5], 15, 0, ow + 1);
+		else
+			set_bits(&g[5], 31, 16, oh + 1);
+		break;
 	case 6:
-		return set_bits(&g[2], 15, 0, 0);
+		set_bits(&g[2], 15, 0, 0);
+		break;
 	case 7:
-		return spoil_pitch(gen, &in);
+		spoil_pitch(gen, &in);
+		break;
 	case 8:
-		return spoil_pitch(gen, &out);
+		spoil_pitch(gen, &out);
+		break;
 	case 9:
-		return spoil_range(gen, &in);
+		spoil_range(gen, &in);
+		break;
 	default:
-		return spoil_range(gen, &out);
+		spoil_range(gen, &out);
+		break;
 	}
 }
 
@@ -393,22 +421,29 @@ static void pad_field(struct gen *gen, uint32_t g[8])
 
 	switch (gen_pick(gen, 1, 8)) {
 	case 1:
-		return set_any_bit(gen, &g[2], 31, 16);
+		set_any_bit(gen, &g[2], 31, 16);
+		break;
 	case 2:
 		g[0] = bad_layers[gen_pick(gen, 0, 5)];
-		return;
+		break;
 	case 3:
-		return set_bits(&g[1], 15, 0, 0);
+		set_bits(&g[1], 15, 0, 0);
+		break;
 	case 4:
-		return set_bits(&g[2], 15, 0, 0);
+		set_bits(&g[2], 15, 0, 0);
+		break;
 	case 5:
-		return spoil_pitch(gen, &in);
+		spoil_pitch(gen, &in);
+		break;
 	case 6:
-		return spoil_pitch(gen, &out);
+		spoil_pitch(gen, &out);
+		break;
 	case 7:
-		return spoil_range(gen, &in);
+		spoil_range(gen, &in);
+		break;
 	default:
-		return spoil_range(gen, &out);
+		spoil_range(gen, &out);
+		break;
 	}
 }
 
@@ -435,22 +470,27 @@ static void fc_field(struct gen *gen, uint32_t g[8])
 
 	switch (gen_pick(gen, 1, 7)) {
 	case 1:
-		return set_any_bit(gen, &g[0], 31, 2);
+		set_any_bit(gen, &g[0], 31, 2);
+		break;
 	case 2:
 		g[gen_pick(gen, 1, 2)] = 0;
-		return;
+		break;
 	case 3:
-		return spoil_span(gen, &g[3], g[1], data);
+		spoil_span(gen, &g[3], g[1], data);
+		break;
 	case 4:
-		return spoil_span(gen, &g[4], g[2], data);
+		spoil_span(gen, &g[4], g[2], data);
+		break;
 	case 5:
-		return spoil_span(gen, &g[5], g[2] * in16, weight);
+		spoil_span(gen, &g[5], g[2] * in16, weight);
+		break;
 	case 6:
 		g[gen_pick(gen, 1, 2)] = gen_chance(gen, 50) ? 0xffffffff : data + 1;
-		return;
+		break;
 	default:
 		g[0] |= CNNACC_CCP_R0_BIAS;
-		return spoil_span(gen, &g[6], g[2], weight);
+		spoil_span(gen, &g[6], g[2], weight);
+		break;
 	}
 }
 
@@ -522,7 +562,7 @@ static void spoil_dir(struct gen *gen, uint64_t va)
 	uint8_t *entry = space_dir_entry(&gen->job->space, va);
 	uint32_t dir = word_get(entry, 0);
 
-	switch (gen_pick(gen, 0, 3)) {
+	switch (gen_pick(gen, 0, 4)) {
 	case 0:
 		word_put(entry, 0, dir & ~CNNACC_PTE_VALID);
 		break;
@@ -538,14 +578,22 @@ static void spoil_dir(struct gen *gen, uint64_t va)
 	}
 }
 
-/* The statistics record is the region that job_finish() maps last. */
+/* Any, but each kind of access as often: the record is last, code is before it. */
 static const struct job_region *pick_region(struct gen *gen)
 {
+	static const uint32_t kinds[] = { CNNACC_PTE_READ, CNNACC_PTE_WRITE, CNNACC_PTE_EXEC };
 	const struct job *job = gen->job;
+	uint32_t kind = kinds[gen_pick(gen, 0, 2)];
 
 	if (gen_chance(gen, 15))
 		return &job->region[job->regions - 1];
-	return &job->region[gen_pick(gen, 0, job->regions - 1)];
+	for (;;) {
+		const struct job_region *region =
+			&job->region[gen_pick(gen, 0, job->regions - 1)];
+
+		if (region->permissions & kind)
+			return region;
+	}
 }
 
 void gen_spoil_memory(struct gen *gen)
