@@ -28,10 +28,14 @@ done
 
 make_module()
 {
+	local status
+
 	rm -rf "$work/module" && mkdir "$work/module" &&
-		cp -r "$top"/{Kbuild,Kconfig,driver,uapi} "$work/module/" &&
-		make -s -C "$kdir" M="$work/module" "$@" modules 2>&1 |
-		grep -v 'Skipping BTF generation'
+		cp -r "$top"/{Kbuild,Kconfig,driver,uapi} "$work/module/" || return
+	make -s -C "$kdir" M="$work/module" "$@" modules >"$work/log" 2>&1
+	status=$?
+	grep -v 'Skipping BTF generation' "$work/log"
+	return $status
 }
 tap_silent "gcc W=1" make_module W=1
 tap_silent "sparse with endian checks" make_module C=2 CF="-D__CHECK_ENDIAN__"

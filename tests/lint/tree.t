@@ -49,7 +49,7 @@ includes()
 	grep -rnE '#include "(\.\./)*(driver|qemu-device|tests)/' runtime
 	grep -rn '#include ".*cnnacc_model\.h"' runtime | grep -v '^runtime/device/'
 	grep -rnE '#include "' tests/golden |
-		grep -vE '"(cnnacc_(hw|accel|model)\.h|[a-z0-9_]+\.h)"'
+		grep -vE '"(cnnacc_(hw|accel|model)\.h|[a-z0-9_]+\.(h|inc))"'
 	true
 }
 tap_silent "no includes across rooms" includes
