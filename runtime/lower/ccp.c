@@ -11,6 +11,7 @@ struct lcp_core {
 	struct lcp_hw hw;
 	struct lcp_node *nodes;	/* by graph index */
 	int64_t words, weights;	/* of all nodes planned so far */
+	uint64_t steps;		/* of all trials so far */
 };
 
 static const struct {
@@ -105,7 +106,7 @@ static bool conv_as_fc(const struct lcp_node *from, struct lcp_node *n)
 		return false;
 	n->kind = CCP_FC;
 	n->fc = (struct lcp_fc){
-		.rows = v->n, .in = v->ci * v->ih * v->iw, .out = v->co, .relu = v->relu, .w = v->w,
+		.rows = v->n, .in = v->ci * v->ih * v->iw, .out = v->co, .w = v->w,
 	};
 	n->fc.w.sc = 1;
 	return true;
@@ -122,7 +123,7 @@ static bool fc_as_conv(const struct lcp_node *from, struct lcp_node *n)
 	n->kind = CCP_CONV;
 	n->conv = (struct lcp_conv){
 		.n = v->rows, .groups = 1, .ci = v->in, .co = v->out, .ih = 1, .iw = 1, .oh = 1,
-		.ow = 1, .kh = 1, .kw = 1, .sy = 1, .sx = 1, .relu = v->relu, .w = v->w,
+		.ow = 1, .kh = 1, .kw = 1, .sy = 1, .sx = 1, .w = v->w,
 	};
 	return true;
 }
@@ -148,6 +149,21 @@ static bool conv_as_strip(const struct lcp_node *from, struct lcp_node *n)
 	return true;
 }
 
+/*
+ * Relu after a maximum is the maximum after Relu: a pool, whose unit has none, hands it to the
+ * node before if nobody else sees what that makes.
+ */
+static struct lcp_node *relu_taker(struct lcp_core *core, int value)
+{
+	const struct cnn_value *v = &core->base.lw->g->values[value];
+	struct lcp_node *n = v->producer >= 0 ? &core->nodes[v->producer] : NULL;
+
+	if (!n || core->base.lw->out->nodes[v->producer].core < 0 || v->is_output ||
+	    v->n_consumers != 1)
+		return NULL;
+	return n->kind == CCP_CONV || n->kind == CCP_FC || n->kind == CCP_MEAN ? n : NULL;
+}
+
 /* ---- planning -------------------------------------------------------------------------- */
 
 enum fit { FITS, NO_MEMORY, NO_TASK, NO_ROOM };
@@ -156,24 +172,26 @@ enum fit { FITS, NO_MEMORY, NO_TASK, NO_ROOM };
 static enum fit try_plan(struct lcp_core *core, struct lcp_node *n)
 {
 	struct lcp_code c;
-	int ret = 1;
+	int ret = LCP_TOO_BIG;
 
 	n->in_line = 0;
 	n->out_line = 0x40000000;
 	if (lcp_code_init(&c, &core->hw, NULL))
 		return NO_MEMORY;
-	for (int attempt = 0; ret; attempt++) {
+	for (int attempt = 0; ret == LCP_TOO_BIG && core->steps < LCP_ALL_STEPS_MAX; attempt++) {
 		if (!kinds[n->kind].plan(&core->hw, n, attempt)) {
 			lcp_code_free(&c);
 			return attempt ? NO_TASK : NO_MEMORY;
 		}
 		lcp_code_flush(&c);
 		c.trial_words = c.trial_weights = 0;
+		c.trial_steps = 0;
 		ret = kinds[n->kind].emit(&c, n);
+		core->steps += c.trial_steps;
 	}
 	lcp_code_flush(&c);
 	lcp_code_free(&c);
-	if ((core->words + c.trial_words) * 4 > CNN_PROGRAM_MAX / 2 ||
+	if (ret || (core->words + c.trial_words) * 4 > CNN_PROGRAM_MAX / 2 ||
 	    (core->weights + c.trial_weights) * 4 > CNN_WEIGHTS_MAX / 2)
 		return NO_ROOM;
 	core->words += c.trial_words;
@@ -204,8 +222,9 @@ static bool explain(const struct lcp_core *core, const char *op, enum fit fit, c
 		return lw_no(reason, "%s: its smallest piece exceeds a task's %u instructions or "
 			     "%llu cycles", op, hw->insns, (unsigned long long)hw->cycles_max);
 	if (fit == NO_ROOM)
-		return lw_no(reason, "%s: programs above %lld or weights above %lld bytes", op,
-			     (long long)(CNN_PROGRAM_MAX / 2), (long long)(CNN_WEIGHTS_MAX / 2));
+		return lw_no(reason, "%s: program above %lld words or %u steps, or all weights above "
+			     "%lld bytes", op, (long long)LCP_WORDS_MAX, LCP_STEPS_MAX,
+			     (long long)(CNN_WEIGHTS_MAX / 2));
 	return lw_no(reason, "%s: its smallest piece exceeds data banks of %lld or weight banks of "
 		     "%lld bytes", op, (long long)hw->bank * 4, (long long)hw->wbank * 4);
 }
@@ -247,6 +266,8 @@ static bool lcp_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 	n->kind = CCP_NONE;
 	if (!check_pitch(op, &from.in_l, reason) || !check_pitch(op, &from.out_l, reason))
 		return false;
+	if (from.kind == CCP_POOL && from.relu && !relu_taker(core, from.in))
+		return lw_no(reason, "%s: fused Relu, and no node before it takes it", op);
 	if (from.kind == CCP_FC && from.in_l.plane_pitch != 1)
 		return lw_no(reason, "%s: rows of the input are not contiguous", op);
 	result = plan_node(core, &from, n);
@@ -254,6 +275,8 @@ static bool lcp_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 		n->kind = CCP_NONE;
 		return explain(core, op, result, reason);
 	}
+	if (n->kind == CCP_POOL && n->relu)
+		relu_taker(core, n->in)->relu = true;
 	describe(n, op, reason);
 	return true;
 }

@@ -31,6 +31,7 @@ struct lcp_clock {
 	uint64_t t, d;		/* controller; DMA engine free */
 	uint64_t written[CCP_BANKS], read[CCP_BANKS];
 	uint64_t mac_slots;
+	uint64_t steps;		/* instructions run */
 	int64_t wbank_lines;	/* of the device */
 };
 
@@ -83,9 +84,16 @@ struct lcp_code {
 	int n_reads, n_writes;
 	int first_node, last_node;	/* of the task; first -1: none yet */
 	bool restartable;
-	/* What a trial would have made. */
+	/* What has been made since the trial of a node began. */
 	int64_t trial_words, trial_weights;
+	uint64_t trial_steps;	/* instructions that the clock has run */
 };
+
+/* Beyond these a node is not worth a program: words, and instructions run in it. */
+#define LCP_WORDS_MAX	(CNN_PROGRAM_MAX / 4 / 16)
+#define LCP_STEPS_MAX	20000000u
+/* The same for all trials of one compilation, so that its time is bounded. */
+#define LCP_ALL_STEPS_MAX	2000000000u
 
 int lcp_code_init(struct lcp_code *c, const struct lcp_hw *hw, struct lw *lw);
 void lcp_code_free(struct lcp_code *c);
@@ -95,8 +103,11 @@ int lcp_code_flush(struct lcp_code *c);
 /*
  * A unit is a stretch of code that loads what it needs and leaves its results in memory, so
  * that a task may end before and after it. emit makes the code of one; if the task gets too
- * long or too slow, it is made again as the first of a new task. 1: no task can hold it.
+ * long or too slow, it is made again as the first of a new task. LCP_TOO_BIG: no task can hold
+ * it. LCP_TOO_MUCH: a trial has gone beyond what a node may take.
  */
+enum { LCP_TOO_BIG = 1, LCP_TOO_MUCH = 2 };
+
 int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *arg),
 	     const void *arg);
 
@@ -153,7 +164,6 @@ struct lcp_weights {
 struct lcp_conv {
 	int64_t n, groups, ci, co;	/* ci, co: of one group */
 	int64_t ih, iw, oh, ow, kh, kw, sy, sx, pt, pb, pl, pr;
-	bool relu;
 	struct lcp_weights w;
 	/* Plan: rows of a slab, output channels in the write bank and in the weight banks. */
 	int64_t rows, out_co, weight_co;
@@ -166,7 +176,6 @@ struct lcp_conv {
 
 struct lcp_fc {
 	int64_t rows, in, out;
-	bool relu;
 	struct lcp_weights w;
 	/* Plan: rows of x in the bank, outputs per slice, slices per unit, slots for slices. */
 	int64_t block, slice, unit, slots;
@@ -174,7 +183,6 @@ struct lcp_fc {
 
 struct lcp_mean {
 	int64_t n, c, plane;
-	bool relu;
 	int64_t block;		/* channels per unit */
 };
 
@@ -200,6 +208,7 @@ struct lcp_node {
 		struct lcp_pool pool;
 		struct lcp_pad pad;
 	};
+	bool relu;
 	int in, out;		/* values */
 	struct cnn_layout in_l, out_l;
 	int64_t in_line, out_line;	/* where they start in memory */
@@ -208,7 +217,7 @@ struct lcp_node {
 
 /*
  * Of each kind: pick the sizes of its units, smaller at each further attempt (from 0 on; false:
- * there is no smaller one), and make its code (1: a unit does not fit a task).
+ * there is no smaller one), and make its code (positive: what lcp_unit says).
  */
 bool lcp_conv_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
 int lcp_conv_emit(struct lcp_code *c, struct lcp_node *n);

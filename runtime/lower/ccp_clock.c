@@ -175,6 +175,7 @@ void lcp_clock_run(struct lcp_clock *c, const uint32_t *words, uint32_t from, ui
 		uint32_t insn = words[pc], rd = bits(insn, CNNACC_CCP_RD_SHIFT, 3);
 		enum cnnacc_ccp_op op = insn >> CNNACC_CCP_OP_SHIFT;
 
+		c->steps++;
 		if (op == CNNACC_CCP_LOAD || op == CNNACC_CCP_STORE) {
 			run_dma(c, insn, op == CNNACC_CCP_LOAD);
 		} else if (op == CNNACC_CCP_CFG) {

@@ -82,11 +82,14 @@ int lcp_code_flush(struct lcp_code *c)
 static bool make_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *arg),
 		      const void *arg)
 {
+	uint64_t steps = c->clock.steps;
+
 	emit(c, arg);
 	if (c->overflow || c->n + 1 > c->limit)
 		return false;
 	lcp_clock_run(&c->clock, c->words, c->timed, c->n);
 	c->timed = c->n;
+	c->trial_steps += c->clock.steps - steps;
 	return lcp_clock_cycles(&c->clock) < c->hw->cycles_max;
 }
 
@@ -107,6 +110,8 @@ int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *ar
 	struct lcp_code before = *c;
 	int ret;
 
+	if (!c->lw && (c->trial_words > LCP_WORDS_MAX || c->trial_steps > LCP_STEPS_MAX))
+		return LCP_TOO_MUCH;
 	if (make_unit(c, emit, arg)) {
 		account_unit(c, before.n ? lcp_clock_cycles(&before.clock) : 0,
 			     before.clock.mac_slots);
@@ -114,12 +119,12 @@ int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *ar
 	}
 	*c = before;
 	if (!c->n)
-		return 1;
+		return LCP_TOO_BIG;
 	ret = lcp_code_flush(c);
 	if (ret)
 		return ret;
 	if (!make_unit(c, emit, arg))
-		return 1;
+		return LCP_TOO_BIG;
 	account_unit(c, 0, 0);
 	return 0;
 }

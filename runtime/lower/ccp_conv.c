@@ -414,12 +414,13 @@ struct span {
 	int64_t in, out, weight, bias;	/* bases */
 };
 
-static void set_geometry(struct lcp_code *c, const struct lcp_conv *v, const struct slab *s,
+static void set_geometry(struct lcp_code *c, const struct lcp_node *n, const struct slab *s,
 			 const struct span *p)
 {
+	const struct lcp_conv *v = &n->conv;
 	int64_t h = s->y1 - s->y0, vec = lw_div_up(h, lw_div_up(h, TILE_ROWS));
 
-	lcp_set(c, 0, (v->relu ? CNNACC_CCP_R0_RELU : 0) | (v->w.bias ? CNNACC_CCP_R0_BIAS : 0) |
+	lcp_set(c, 0, (n->relu ? CNNACC_CCP_R0_RELU : 0) | (v->w.bias ? CNNACC_CCP_R0_BIAS : 0) |
 		      v->sy << CNNACC_CCP_R0_STRIDE_SHIFT | v->kh << CNNACC_CCP_R0_KERNEL_SHIFT |
 		      v->sx << CNNACC_CCP_R0_STRIDE_X_SHIFT |
 		      v->kw << CNNACC_CCP_R0_KERNEL_X_SHIFT);
@@ -504,7 +505,7 @@ static void emit_dense(struct lcp_code *c, const void *arg)
 		set_bases(c, &s, &p, &in, &out);
 		lcp_set(c, 7, 0);
 		lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
-		set_geometry(c, v, &s, &p);
+		set_geometry(c, n, &s, &p);
 		exec_tiles(c, u, &s);
 		o = end;
 	}
@@ -540,7 +541,7 @@ static void emit_slices(struct lcp_code *c, const void *arg)
 		set_bases(c, &s, &p, &in, &out);
 		lcp_set(c, 7, s1 - s0);
 		lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
-		set_geometry(c, v, &s, &p);
+		set_geometry(c, n, &s, &p);
 		lcp_set(c, 4, x * TILE_COLUMNS << 16);
 		exec_tile(c);
 	}
@@ -593,7 +594,7 @@ static void emit_block(struct lcp_code *c, const void *arg)
 	lcp_load_weights(c, n->weight_line + u->g0 / v->block * chunk_lines(&k), k.lines, k.banks);
 	lcp_open_out(c, &out, u->x0 > 0);
 	for (int64_t i = u->x0 * tiles; i < u->x1 * tiles; i++) {
-		set_geometry(c, v, &s, &p);
+		set_geometry(c, n, &s, &p);
 		lcp_set(c, 4, (i / tiles) * TILE_COLUMNS << 16 | i % tiles * vec);
 		lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
 		set_bases(c, &s, &p, &in, &out);

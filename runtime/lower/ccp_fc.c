@@ -111,7 +111,7 @@ static void exec_rows(struct lcp_code *c, const struct unit *u, const struct lcp
 	bool loop = rows > 2;
 	uint32_t top;
 
-	lcp_set(c, 0, (v->relu ? CNNACC_CCP_R0_RELU : 0) |
+	lcp_set(c, 0, (u->n->relu ? CNNACC_CCP_R0_RELU : 0) |
 		      (v->w.bias ? CNNACC_CCP_R0_BIAS : 0));
 	lcp_set(c, 1, v->in);
 	lcp_set(c, 2, o1 - o0);
@@ -250,7 +250,7 @@ static void emit_mean(struct lcp_code *c, const void *arg)
 		lcp_load_linear(c, n->weight_line, lw_div_up(v->plane, LINE_FLOATS), 0);
 		c->weight_line = n->weight_line;
 	}
-	lcp_set(c, 0, v->relu ? CNNACC_CCP_R0_RELU : 0);
+	lcp_set(c, 0, n->relu ? CNNACC_CCP_R0_RELU : 0);
 	lcp_set(c, 1, v->plane);
 	lcp_set(c, 2, 1);
 	lcp_set(c, 3, x.base);

@@ -95,6 +95,7 @@ static bool get_window(const struct cnn_graph *g, const struct cnn_node *n, stru
 
 static void set_io(struct lcp_node *node, const struct cnn_node *n, int in)
 {
+	node->relu = n->act.kind == CNN_ACT_RELU;
 	node->in = n->in[in];
 	node->out = n->out[0];
 }
@@ -134,7 +135,6 @@ static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, stru
 		return false;
 	set_io(node, n, 0);
 	fill_conv(node, &w, &y, &x);
-	node->conv.relu = n->act.kind == CNN_ACT_RELU;
 	node->conv.w = (struct lcp_weights){
 		.data = weight->data, .so = node->conv.ci * y.kernel * x.kernel,
 		.sc = y.kernel * x.kernel, .scale = 1,
@@ -161,7 +161,6 @@ static bool match_pool_conv(const struct cnn_node *n, const struct cnn_window *w
 	    (ax.in + ax.begin + ax.end - ax.kernel) / ax.stride + 1 != ax.out)
 		return lw_no(reason, "%s: output size that a convolution would not give", n->op_type);
 	fill_conv(node, w, &ay, &ax);
-	node->conv.relu = n->act.kind == CNN_ACT_RELU;
 	node->conv.w.scale = (float)(1.0 / (double)(y->kernel * x->kernel));
 	return true;
 }
@@ -195,7 +194,7 @@ static bool match_max_pool(const struct cnn_graph *g, const struct cnn_node *n,
 	struct cnn_window w;
 	struct axis y, x;
 
-	if (!get_window(g, n, &w, reason) || !check_act(n, false, reason))
+	if (!get_window(g, n, &w, reason) || !check_act(n, true, reason))
 		return false;
 	if (n->n_out > 1 && n->out[1] >= 0)
 		return lw_no(reason, "%s: output Indices", n->op_type);
@@ -222,12 +221,11 @@ static bool counts_all(const struct cnn_window *w, const struct axis *a)
 	return !a->begin && over <= 0;
 }
 
-static bool match_mean(const struct cnn_node *n, int64_t batch, int64_t channels, int64_t plane,
-		       struct lcp_node *node)
+static bool match_mean(int64_t batch, int64_t channels, int64_t plane, struct lcp_node *node)
 {
 	node->kind = CCP_MEAN;
 	node->mean = (struct lcp_mean){
-		.n = batch, .c = channels, .plane = plane, .relu = n->act.kind == CNN_ACT_RELU,
+		.n = batch, .c = channels, .plane = plane,
 	};
 	node->in_l = layout(batch, channels, plane);
 	node->out_l = layout(batch, channels, 1);
@@ -250,7 +248,7 @@ static bool match_average_pool(const struct cnn_graph *g, const struct cnn_node 
 		global &= w.kernel[i] == w.in[i] && w.out[i] == 1 && !w.pad_begin[i];
 	}
 	if (global)
-		return match_mean(n, w.batch, w.in_ch, plane, node);
+		return match_mean(w.batch, w.in_ch, plane, node);
 	if (w.spatial > 2)
 		return lw_no(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type, w.spatial);
 	y = window_axis(&w, 0);
@@ -292,7 +290,7 @@ static bool match_reduce_mean(const struct cnn_graph *g, const struct cnn_node *
 	for (int i = 2; i < x->rank; i++)
 		plane *= x->dims[i];
 	set_io(node, n, 0);
-	return match_mean(n, x->dims[0], x->dims[1], plane, node);
+	return match_mean(x->dims[0], x->dims[1], plane, node);
 }
 
 /* ---- padding --------------------------------------------------------------------------- */
@@ -378,7 +376,7 @@ static bool match_product(const struct cnn_node *n, const struct cnn_matmul *mm,
 	set_io(node, n, 0);
 	node->kind = CCP_FC;
 	*v = (struct lcp_fc){
-		.rows = rows, .in = mm->k, .out = mm->n, .relu = n->act.kind == CNN_ACT_RELU,
+		.rows = rows, .in = mm->k, .out = mm->n,
 		.w = {
 			.data = b->data, .so = mm->trans_b ? mm->k : 1,
 			.sc = mm->trans_b ? 1 : mm->n, .scale = mm->alpha,
@@ -405,7 +403,6 @@ static bool match_const_a(const struct cnn_node *n, const struct cnn_matmul *mm,
 	*v = (struct lcp_conv){
 		.n = mm->batch, .groups = 1, .ci = mm->k, .co = mm->m, .ih = 1, .iw = mm->n,
 		.oh = 1, .ow = mm->n, .kh = 1, .kw = 1, .sy = 1, .sx = 1,
-		.relu = n->act.kind == CNN_ACT_RELU,
 		.w = { .data = a->data, .so = mm->k, .sc = 1, .scale = 1 },
 	};
 	node->in_l = layout(mm->batch, mm->k, mm->n);

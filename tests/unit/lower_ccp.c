@@ -231,6 +231,64 @@ static void fill(struct cnn_tensor *t)
 		x[i] = (float)(int32_t)ob_rand(&state) / 2147483648.0f;
 }
 
+/*
+ * The convolution unit's own order: a sum per input channel, the bias in the last, sums added
+ * channel after channel. No tiling may change it.
+ */
+static float conv_element(const struct cnn_graph *g, const struct cnn_window *w, const float *x,
+			  int64_t o, int64_t y, int64_t z)
+{
+	const struct cnn_node *n = &g->nodes[0];
+	const struct cnn_tensor *bias = cnn_node_in(g, n, 2);
+	const float *k = cnn_node_in(g, n, 1)->data;
+	int64_t ci = w->in_ch / w->group, two = w->spatial - 1, taps;
+	int64_t ih = two ? w->in[0] : 1, iw = w->in[two], kh = two ? w->kernel[0] : 1;
+	float lob = 0;
+
+	taps = kh * w->kernel[two];
+	k += o * ci * taps;
+	x += o / (w->out_ch / w->group) * ci * ih * iw;
+	for (int64_t c = 0; c < ci; c++, x += ih * iw) {
+		float sum = 0;
+
+		for (int64_t t = 0; t < taps; t++) {
+			int64_t r = t / w->kernel[two], s = t % w->kernel[two];
+			int64_t iy = two ? y * w->stride[0] + r - w->pad_begin[0] : 0;
+			int64_t ix = z * w->stride[two] + s - w->pad_begin[two];
+			bool inside = iy >= 0 && iy < ih && ix >= 0 && ix < iw;
+
+			sum += (inside ? x[iy * iw + ix] : 0.0f) * *k++;
+		}
+		if (c == ci - 1 && bias)
+			sum += ((const float *)bias->data)[o];
+		lob = c ? lob + sum : sum;
+	}
+	return lob;
+}
+
+static const char *check_order(const struct lower_case *c, const struct cnn_tensor *in,
+			       const struct cnn_tensor *got)
+{
+	const struct cnn_graph *g = c->graph;
+	const float *x = in->data, *y = got->data;
+	int64_t ow, oh, index = 0;
+	struct cnn_window w;
+
+	if (g->nodes[0].op != CNN_OP_CONV ||
+	    !strstr(c->lowered->nodes[0].reason, "Conv: convolution"))
+		return NULL;
+	if (cnn_node_window(g, &g->nodes[0], &w, NULL))
+		return "no window";
+	oh = w.spatial > 1 ? w.out[0] : 1;
+	ow = w.out[w.spatial - 1];
+	for (int64_t n = 0; n < w.batch; n++, x += cnn_tensor_count(in) / w.batch)
+		for (int64_t o = 0; o < w.out_ch; o++)
+			for (int64_t i = 0; i < oh * ow; i++, index++)
+				if (conv_element(g, &w, x, o, i / ow, i % ow) != y[index])
+					return "sums are not in the order of the unit";
+	return NULL;
+}
+
 static const char *compare_runs(const struct lower_case *c, const void *onnx, size_t len,
 				struct tally *tally)
 {
@@ -252,6 +310,8 @@ static const char *compare_runs(const struct lower_case *c, const void *onnx, si
 		wrong = lower_run(c, &in, &got, &result);
 	if (!wrong)
 		wrong = lower_compare(&got, &want, 1e-4, 2e-5);
+	if (!wrong)
+		wrong = check_order(c, &in, &got);
 	if (!wrong)
 		tally->tasks += result.tasks;
 	cnn_tensor_release(&in);
