@@ -8,6 +8,7 @@
 
 #include "device.h"
 
+#define BUDGET_NS_MAX	5000000u	/* what the seam promises */
 #define SCRUB_CHUNK	((size_t)4 << 20)	/* bytes cleared in one step */
 
 static bool foreign_residue(const struct job_state *job)
@@ -114,6 +115,8 @@ void cnn_job_run(struct cnn_core *core, uint32_t budget_ns)
 {
 	struct job_state *job = &core->job;
 
+	if (budget_ns > BUDGET_NS_MAX)
+		budget_ns = BUDGET_NS_MAX;
 	job->progress++;
 	cnn_port_select(&core->port, job->packet.ctx_id, job->packet.root);
 	if (job->abort && job->phase < JOB_STATS)

@@ -10,7 +10,9 @@
 #define CCP_LINE_FLOATS	(CNNACC_LINE_SIZE / 4)
 #define CCP_TILE	(CNNACC_CCP_ROWS * CNNACC_CCP_LANES)	/* floats of one channel in the LOBs */
 #define CCP_TAPS_MAX	(CNNACC_CCP_KERNEL_MAX * CNNACC_CCP_KERNEL_MAX)
-#define CCP_PASS	(CNNACC_CCP_GROUPS * CNNACC_CCP_BEATS)	/* output channels of a piece of work */
+/* A piece of work: output channels, and at most so many input channels. */
+#define CCP_PASS	(CNNACC_CCP_GROUPS * CNNACC_CCP_BEATS)
+#define CCP_DEPTH	8
 
 /* Largest input tile: rows, and floats of a row split into stride phases. */
 #define CCP_TILE_ROWS	((CNNACC_CCP_ROWS - 1) * CNNACC_CCP_STRIDE_MAX + CNNACC_CCP_KERNEL_MAX)
@@ -91,8 +93,9 @@ struct ccp_conv {
 	uint64_t weight_pitch;
 	bool relu, bias, last;		/* last: reaches the last input channel */
 	uint32_t rows, cols;		/* of the tile that are inside the map */
-	/* Input tile: each row holds sx phases of tile_width floats. */
-	uint32_t tile_width, tile_row;
+	/* Input tile of a channel: each row holds sx phases of tile_width floats. */
+	uint32_t tile_width, tile_row, tile_size;
+	uint32_t depth;			/* channels whose tiles fit the buffer */
 	uint32_t tap[CCP_TAPS_MAX];	/* offsets of the taps in the tile */
 };
 
@@ -131,8 +134,12 @@ struct ccp_unit {
 
 extern const struct ccp_unit ccp_conv_unit, ccp_pool_unit, ccp_pad_unit, ccp_fc_unit;
 
+/*
+ * Adds @depth input channels, whose tiles lie one after the other, to the LOBs
+ * of one output channel; @first: lob starts with them; @bias: after the last.
+ */
 typedef void (*ccp_conv_fn)(float *lob, const float *tile, const struct ccp_conv *p,
-			    const float *weights, const float *bias, bool first);
+			    const float *weights, uint32_t depth, const float *bias, bool first);
 
 struct ccp {
 	struct ccp_state *s;
@@ -151,7 +158,7 @@ struct ccp {
 		struct ccp_fc fc;
 	} plan;
 	struct ccp_work work;
-	uint64_t tile_channel;		/* input channel in tile + 1, 0 = none */
+	uint64_t tile_channel;		/* first input channel in tile + 1, 0 = none */
 	ccp_conv_fn conv_fn;
 	float tile[CCP_TILE_ROWS * CCP_TILE_COLS] __attribute__((aligned(64)));
 };

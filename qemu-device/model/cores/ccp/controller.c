@@ -4,7 +4,7 @@
 
 #include "ccp.h"
 
-#define INSN_NS		8	/* host time of a simple instruction, about */
+#define INSN_NS		12	/* host time of a simple instruction, about */
 #define BOOT_NS		2000
 
 enum outcome {

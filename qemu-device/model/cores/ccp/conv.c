@@ -6,6 +6,7 @@
 #include "mutant.h"
 
 #define SETUP_NS	40	/* per output channel and input channel, beside the taps */
+#define TILE_NS		1000	/* per input channel */
 #define SAVE_NS		200	/* per output channel */
 
 static void resolve(struct ccp *c)
@@ -122,6 +123,10 @@ static void lay_out(struct ccp_conv *p)
 		p->cols--;
 	p->tile_width = CNNACC_CCP_LANES - 1 + (p->kw + p->sx - 1) / p->sx;
 	p->tile_row = p->sx * p->tile_width;
+	p->tile_size = p->rows ? ((p->rows - 1) * p->sy + p->kh) * p->tile_row : 1;
+	p->depth = CCP_TILE_ROWS * CCP_TILE_COLS / p->tile_size;
+	if (p->depth > CCP_DEPTH)
+		p->depth = CCP_DEPTH;
 	for (uint32_t r = 0; r < p->kh; r++)
 		for (uint32_t s = 0; s < p->kw; s++)
 			p->tap[r * p->kw + s] = r * p->tile_row +
@@ -178,22 +183,26 @@ static void fill_row(const struct ccp_conv *p, float *out, const float *in)
 		}
 }
 
-static void fill_tile(struct ccp *c, uint64_t channel)
+static void fill_tile(const struct ccp_conv *p, float *tile, const float *plane)
+{
+	int64_t y = (int64_t)p->row_start * p->sy - p->pt;
+	float *end = tile + p->tile_size;
+
+	for (; tile < end; tile += p->tile_row, y++) {
+		if (y >= 0 && y < p->m.ih)
+			fill_row(p, tile, plane + y * p->m.iw);
+		else
+			memset(tile, 0, p->tile_row * sizeof(*tile));
+	}
+}
+
+static void fill_tiles(struct ccp *c, uint64_t channel, uint32_t depth)
 {
 	const struct ccp_conv *p = &c->plan.conv;
-	const float *plane = ccp_in_plane(c, &p->m, channel);
-	int64_t first = (int64_t)p->row_start * p->sy - p->pt;
-	uint32_t rows = (p->rows - 1) * p->sy + p->kh;
 
-	for (uint32_t i = 0; i < rows; i++) {
-		float *out = c->tile + (size_t)i * p->tile_row;
-		int64_t y = first + i;
-
-		if (y >= 0 && y < p->m.ih)
-			fill_row(p, out, plane + y * p->m.iw);
-		else
-			memset(out, 0, p->tile_row * sizeof(*out));
-	}
+	for (uint32_t i = 0; i < depth; i++)
+		fill_tile(p, c->tile + (size_t)i * p->tile_size,
+			  ccp_in_plane(c, &p->m, channel + i));
 	c->tile_channel = channel + 1;
 }
 
@@ -204,8 +213,8 @@ static const float *bank_of(const struct ccp *c, const struct ccp_conv *p, uint3
 	return c->weight + (size_t)bank * c->weight_floats;
 }
 
-/* Adds one input channel to one output channel's partial sums. */
-static void accumulate(struct ccp *c, uint64_t channel, uint32_t o)
+/* Adds input channels to one output channel's partial sums. */
+static void accumulate(struct ccp *c, uint64_t channel, uint32_t depth, uint32_t o)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 	const float *bank = bank_of(c, p, o), *bias = NULL;
@@ -213,22 +222,22 @@ static void accumulate(struct ccp *c, uint64_t channel, uint32_t o)
 			 (int64_t)((o / 4 * p->weight_pitch + channel) * p->kh * p->kw);
 	float *lob = c->lob + (size_t)(o - p->co_start) * CCP_TILE;
 
-	if (p->bias && channel + 1 == p->ci_num)
+	if (p->bias && channel + depth == p->ci_num)
 		bias = bank + p->bias_base + o / 4;
-	c->conv_fn(lob, c->tile, p, bank + offset, bias, channel == 0);
+	c->conv_fn(lob, c->tile, p, bank + offset, depth, bias, channel == 0);
 }
 
-/* One piece of work: up to CCP_PASS output channels of one input channel. */
-static void pass(struct ccp *c, uint64_t channel, uint32_t first, uint32_t count)
+/* One piece of work: some output channels of some input channels. */
+static void pass(struct ccp *c, uint64_t channel, uint32_t depth, uint32_t first, uint32_t count)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 
 	if (!p->rows || !p->cols)
 		return;
 	if (c->tile_channel != channel + 1)
-		fill_tile(c, channel);
+		fill_tiles(c, channel, depth);
 	for (uint32_t i = 0; i < count; i++)
-		accumulate(c, channel, p->co_start + first + i);
+		accumulate(c, channel, depth, p->co_start + first + i);
 }
 
 static void save_channel(struct ccp *c, uint32_t o)
@@ -274,13 +283,37 @@ static bool check_pos(const struct ccp *c)
 	return pos[0] < stages(p) && pos[1] < p->co_cnt && pos[1] % CCP_PASS == 0;
 }
 
+/* Input channels of the piece of work at hand, 0 for the save. */
+static uint32_t depth_at(const struct ccp_conv *p, uint64_t pos)
+{
+	uint64_t left = p->ci_end - p->ci_start + 1 - pos;
+
+	return left < p->depth ? (uint32_t)left : p->depth;
+}
+
+/* One piece of work; returns about what it cost. */
+static int64_t piece(struct ccp *c, uint32_t depth, uint32_t first, uint32_t count)
+{
+	const struct ccp_conv *p = &c->plan.conv;
+	int64_t macs = (int64_t)p->rows * CNNACC_CCP_LANES * p->kh * p->kw;
+
+	if (depth) {
+		pass(c, p->ci_start + c->s->pos[0], depth, first, count);
+		return (int64_t)count * depth * (macs / 4 + SETUP_NS) + depth * TILE_NS;
+	}
+	for (uint32_t i = 0; i < count; i++)
+		save_channel(c, p->co_start + first + i);
+	return (int64_t)count * SAVE_NS;
+}
+
 static bool run(struct ccp *c, int64_t *budget)
 {
 	const struct ccp_conv *p = &c->plan.conv;
-	uint64_t *pos = c->s->pos, channels = p->ci_end - p->ci_start + 1;
-	int64_t macs = (int64_t)p->rows * CNNACC_CCP_LANES * p->kh * p->kw;
+	uint64_t *pos = c->s->pos;
 
-	for (; pos[0] < stages(p); pos[0]++, pos[1] = 0)
+	while (pos[0] < stages(p)) {
+		uint32_t depth = depth_at(p, pos[0]);
+
 		while (pos[1] < p->co_cnt) {
 			uint32_t first = (uint32_t)pos[1], count = p->co_cnt - first;
 
@@ -288,16 +321,12 @@ static bool run(struct ccp *c, int64_t *budget)
 				return false;
 			if (count > CCP_PASS)
 				count = CCP_PASS;
-			if (pos[0] < channels) {
-				pass(c, p->ci_start + pos[0], first, count);
-				*budget -= count * (macs / 4 + SETUP_NS);
-			} else {
-				for (uint32_t i = 0; i < count; i++)
-					save_channel(c, p->co_start + first + i);
-				*budget -= count * SAVE_NS;
-			}
+			*budget -= piece(c, depth, first, count);
 			pos[1] += count;
 		}
+		pos[0] += depth ? depth : 1;
+		pos[1] = 0;
+	}
 	finish(c);
 	return true;
 }

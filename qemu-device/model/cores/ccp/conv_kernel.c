@@ -19,64 +19,71 @@ typedef float vec_mem __attribute__((vector_size(4 * LANES), aligned(4), may_ali
 /* 1.0 * bias is bias.  Lanes outside the map keep what the LOB held. */
 static inline __attribute__((always_inline))
 void rows(float *lob, const float *tile, const struct ccp_conv *p, const float *weights,
-	  const float *bias, bool first, const uint32_t n)
+	  uint32_t depth, const float *bias, bool first, const uint32_t n)
 {
 	size_t step = (size_t)p->sy * p->tile_row;
 	uint32_t taps = p->kh * p->kw;
-	vec sum[BLOCK];
+	vec total[BLOCK];
 
 	for (uint32_t i = 0; i < n; i++)
-		sum[i] = (vec){ 0 };
-	for (uint32_t t = 0; t < taps; t++) {
-		float weight = weights[MUTANT(TAPS) ? taps - 1 - t : t];
-		const float *x = tile + p->tap[t];
+		total[i] = *(const vec_mem *)(lob + i * LANES);
+	for (uint32_t c = 0; c < depth; c++, tile += p->tile_size, weights += taps) {
+		vec sum[BLOCK];
 
 		for (uint32_t i = 0; i < n; i++)
-			sum[i] += *(const vec_mem *)(x + i * step) * weight;
+			sum[i] = (vec){ 0 };
+		for (uint32_t t = 0; t < taps; t++) {
+			float weight = weights[MUTANT(TAPS) ? taps - 1 - t : t];
+			const float *x = tile + p->tap[t];
+
+			for (uint32_t i = 0; i < n; i++)
+				sum[i] += *(const vec_mem *)(x + i * step) * weight;
+		}
+		if (bias && c + 1 == depth && !MUTANT(BIAS))
+			for (uint32_t i = 0; i < n; i++)
+				sum[i] += *bias;
+		for (uint32_t i = 0; i < n; i++)
+			total[i] = first && !c ? sum[i] : total[i] + sum[i];
 	}
 	for (uint32_t i = 0; i < n; i++) {
-		float *out = lob + i * LANES;
-
-		if (bias && !MUTANT(BIAS))
-			sum[i] += *bias;
-		if (!first)
-			sum[i] = *(const vec_mem *)out + sum[i];
 		if (bias && MUTANT(BIAS))
-			sum[i] += *bias;
+			total[i] += *bias;
 		if (p->cols == LANES)
-			*(vec_mem *)out = sum[i];
+			*(vec_mem *)(lob + i * LANES) = total[i];
 		else
-			memcpy(out, &sum[i], p->cols * sizeof(*out));
+			memcpy(lob + i * LANES, &total[i], p->cols * sizeof(*lob));
 	}
 }
 
+/* Sums and totals of four rows fit the registers; taps earn more from eight. */
 static inline __attribute__((always_inline))
 void channel(float *lob, const float *tile, const struct ccp_conv *p, const float *weights,
-	     const float *bias, bool first)
+	     uint32_t depth, const float *bias, bool first)
 {
 	size_t step = (size_t)p->sy * p->tile_row;
 	uint32_t left = p->rows;
 
-	for (; left >= BLOCK; left -= BLOCK, lob += BLOCK * LANES, tile += BLOCK * step)
-		rows(lob, tile, p, weights, bias, first, BLOCK);
+	if (p->kh * p->kw > 1)
+		for (; left >= BLOCK; left -= BLOCK, lob += BLOCK * LANES, tile += BLOCK * step)
+			rows(lob, tile, p, weights, depth, bias, first, BLOCK);
 	for (; left >= 4; left -= 4, lob += 4 * LANES, tile += 4 * step)
-		rows(lob, tile, p, weights, bias, first, 4);
+		rows(lob, tile, p, weights, depth, bias, first, 4);
 	for (; left; left--, lob += LANES, tile += step)
-		rows(lob, tile, p, weights, bias, first, 1);
+		rows(lob, tile, p, weights, depth, bias, first, 1);
 }
 
 static void channel_any(float *lob, const float *tile, const struct ccp_conv *p,
-			const float *weights, const float *bias, bool first)
+			const float *weights, uint32_t depth, const float *bias, bool first)
 {
-	channel(lob, tile, p, weights, bias, first);
+	channel(lob, tile, p, weights, depth, bias, first);
 }
 
 #if defined(__x86_64__)
 __attribute__((target("avx2")))
 static void channel_avx2(float *lob, const float *tile, const struct ccp_conv *p,
-			 const float *weights, const float *bias, bool first)
+			 const float *weights, uint32_t depth, const float *bias, bool first)
 {
-	channel(lob, tile, p, weights, bias, first);
+	channel(lob, tile, p, weights, depth, bias, first);
 }
 #endif
 

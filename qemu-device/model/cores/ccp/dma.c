@@ -5,7 +5,7 @@
 #include "ccp.h"
 
 #define CHUNK_LINES	4096	/* lines of one piece of work */
-#define LINE_NS		12
+#define LINE_NS		24
 
 struct transfer {
 	uint64_t va;

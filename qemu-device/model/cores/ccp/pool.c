@@ -7,7 +7,7 @@
 
 #define BLOCK		64	/* outputs computed side by side */
 #define INPUTS		9
-#define OUTPUT_NS	4
+#define OUTPUT_NS	10
 
 static void resolve(struct ccp *c)
 {
