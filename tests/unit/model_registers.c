@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: MIT
+/* Registers, discovery, interrupts and build parameters of the model. */
+#include "model_fixture.h"
+
+static void test_reset_values(void **state)
+{
+	struct model_host *h = mh_new("ccp+ccp+ccp", 1 << 20);
+
+	(void)state;
+	check_reset_values(h, true);
+	assert_int_equal(mh_read(h, CNNACC_REG_CORE_COUNT), 3);
+	assert_int_equal(mh_read(h, CNNACC_REG_CLOCK_HZ), 100000000);
+	assert_int_equal(mh_read(h, CNNACC_REG_FEATURES), CNNACC_FEATURE_COHERENT);
+	mh_free(h);
+}
+
+static void test_written_then_reset(void **state)
+{
+	struct fixture *f = *state;
+	struct cnnacc_packet p = packet_of(f, loop, 2);
+
+	p.cycle_limit = 100;
+	mh_submit(f->h, 0, &p);
+	mh_work(f->h, 0);
+	for (uint32_t offset = 0; offset < CNNACC_REGS_SIZE; offset += 4)
+		if (offset != CNNACC_REG_RESET)
+			mh_write(f->h, offset, 0x1fff);
+	mh_write(f->h, CNNACC_REG_IRQ_RAISE, CNNACC_IRQ_ERROR);
+	mh_write(f->h, CNNACC_REG_RESET, 2);
+	assert_int_not_equal(mh_read(f->h, CNNACC_REG_SCRATCH), 0);
+	mh_write(f->h, CNNACC_REG_RESET, 1);
+	check_reset_values(f->h, true);
+	assert_false(f->h->level);
+}
+
+static void test_table_flags(void **state)
+{
+	struct fixture *f = *state;
+
+	mh_write(f->h, CNNACC_REG_RESET, 1);
+	for (size_t i = 0; i < ELEMENTS(queue_regs); i++) {
+		uint32_t old = qreg(f, queue_regs[i].offset);
+
+		if (queue_regs[i].flags & CNNACC_REG_F_ACTION)
+			continue;
+		mh_qwrite(f->h, 0, queue_regs[i].offset, 0xa5a5a5a5);
+		assert_int_equal(qreg(f, queue_regs[i].offset),
+				 queue_regs[i].flags & CNNACC_REG_F_WRITE ? 0xa5a5a5a5 : old);
+	}
+	for (size_t i = 0; i < ELEMENTS(global_regs); i++) {
+		if (global_regs[i].flags & (CNNACC_REG_F_ACTION | CNNACC_REG_F_WRITE |
+					    CNNACC_REG_F_LIVE | CNNACC_REG_F_BUILD))
+			continue;
+		mh_write(f->h, global_regs[i].offset, 0xa5a5a5a5);
+		assert_int_equal(mh_read(f->h, global_regs[i].offset), global_regs[i].reset);
+	}
+	mh_write(f->h, CNNACC_REG_SCRATCH, 0xa5a5a5a5);
+	assert_int_equal(mh_read(f->h, CNNACC_REG_SCRATCH), 0xa5a5a5a5);
+}
+
+static struct cnnacc_core_entry entry_of(struct model_host *h, unsigned int index)
+{
+	struct cnnacc_core_entry entry;
+	uint32_t word[16];
+
+	for (unsigned int i = 0; i < 16; i++)
+		word[i] = mh_read(h, mh_read(h, CNNACC_REG_CORE_TABLE) + index * 64 + i * 4);
+	memcpy(&entry, word, sizeof(entry));
+	return entry;
+}
+
+static void test_discovery(void **state)
+{
+	struct model_host *h = mh_new("ccp+ccp:data-bank=8192:weight-bank=0x1000:icache=512:"
+				      "lob=3:job-cycles-max=0x123456789", 1 << 20);
+	struct cnnacc_core_entry e = entry_of(h, 1), none = { 0 };
+
+	(void)state;
+	assert_int_equal(e.type, CNNACC_CORE_CCP);
+	assert_int_equal(e.program_max, 512);
+	assert_int_equal(e.param[CNNACC_CCP_PARAM_DATA_BANK], 8192);
+	assert_int_equal(e.param[CNNACC_CCP_PARAM_WEIGHT_BANK], 4096);
+	assert_int_equal(e.param[CNNACC_CCP_PARAM_LOB], 3);
+	assert_int_equal(e.job_cycles_max_lo, 0x23456789);
+	assert_int_equal(e.job_cycles_max_hi, 1);
+	assert_int_equal(mh_read(h, e.window_offset + CNNACC_CCP_REG_ID), CNNACC_CCP_ID);
+	assert_true(e.window_offset + e.window_size <= CNNACC_REGS_SIZE);
+	e = entry_of(h, 0);
+	assert_int_equal(e.program_max, CNNACC_CCP_ICACHE_DEFAULT);
+	assert_int_equal(e.param[CNNACC_CCP_PARAM_DATA_BANK], CNNACC_CCP_DATA_BANK_DEFAULT);
+	assert_int_equal(e.param[CNNACC_CCP_PARAM_GEOMETRY], 16 | 8 << 8 | 4 << 16);
+	assert_int_equal(e.param[CNNACC_CCP_PARAM_LIMITS], 11 | 8 << 8 | 15 << 16);
+	for (unsigned int i = 2; i < 9; i++) {
+		e = entry_of(h, i);
+		assert_memory_equal(&e, &none, sizeof(e));
+	}
+	mh_free(h);
+}
+
+static void test_odd_accesses(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(mh_read(f->h, 1), 0);
+	assert_int_equal(mh_read(f->h, 0x100), 0);
+	assert_int_equal(mh_read(f->h, 0xfffffffc), 0);
+	assert_int_equal(mh_read(f->h, CNNACC_REGS_SIZE), 0);
+	mh_write(f->h, CNNACC_REG_SCRATCH + 2, 5);
+	assert_int_equal(mh_read(f->h, CNNACC_REG_SCRATCH), 0);
+	mh_write(f->h, 0xfffffffc, 5);
+	mh_write(f->h, 0xffffffff, 5);
+}
+
+static void test_time_latch(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t lo;
+
+	f->h->now = 0x1ffff0000ull - 10;
+	lo = mh_read(f->h, CNNACC_REG_TIME_LO);
+	assert_int_equal(lo, 0xffff0000);
+	f->h->now += 0x100000000ull;
+	assert_int_equal(mh_read(f->h, CNNACC_REG_TIME_HI), 1);
+	mh_read(f->h, CNNACC_REG_ERR_ADDR_LO);
+	assert_int_equal(mh_read(f->h, CNNACC_REG_TIME_HI), 2);
+}
+
+/* ----------------------------------------------------------- interrupts */
+
+static void test_irq_status(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t all = 0x303 | CNNACC_IRQ_ERROR;
+
+	mh_write(f->h, CNNACC_REG_IRQ_RAISE, 0xffffffff);
+	assert_int_equal(mh_read(f->h, CNNACC_REG_IRQ_STATUS), all);
+	mh_write(f->h, CNNACC_REG_IRQ_ENABLE, 0x0000ffff);
+	assert_int_equal(mh_read(f->h, CNNACC_REG_IRQ_ENABLE), 0x303);
+	assert_true(f->h->level);
+	mh_write(f->h, CNNACC_REG_IRQ_STATUS, 0x301);
+	assert_int_equal(mh_read(f->h, CNNACC_REG_IRQ_STATUS), 2 | CNNACC_IRQ_ERROR);
+	assert_true(f->h->level);
+	mh_write(f->h, CNNACC_REG_IRQ_STATUS, 2);
+	assert_false(f->h->level);
+}
+
+static void expect_messages(struct fixture *f, unsigned int v0, unsigned int v1, unsigned int v2)
+{
+	assert_int_equal(f->h->messages[0], v0);
+	assert_int_equal(f->h->messages[1], v1);
+	assert_int_equal(f->h->messages[2], v2);
+}
+
+static void test_irq_messages(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(cnn_device_vectors(f->h->dev), 3);
+	mh_write(f->h, CNNACC_REG_IRQ_RAISE, CNNACC_IRQ_CORE(0));
+	expect_messages(f, 0, 0, 0);
+	mh_write(f->h, CNNACC_REG_IRQ_ENABLE, 0xffffffff);
+	expect_messages(f, 1, 0, 0);
+	mh_write(f->h, CNNACC_REG_IRQ_RAISE, CNNACC_IRQ_CORE(0));
+	expect_messages(f, 1, 0, 0);
+	mh_write(f->h, CNNACC_REG_IRQ_RAISE, CNNACC_IRQ_EVENT(0));
+	expect_messages(f, 2, 0, 0);
+	mh_write(f->h, CNNACC_REG_IRQ_RAISE, CNNACC_IRQ_CORE(1));
+	mh_write(f->h, CNNACC_REG_IRQ_RAISE, CNNACC_IRQ_ERROR);
+	expect_messages(f, 2, 1, 1);
+	mh_write(f->h, CNNACC_REG_IRQ_STATUS, CNNACC_IRQ_CORE(0));
+	mh_write(f->h, CNNACC_REG_IRQ_RAISE, CNNACC_IRQ_CORE(0));
+	expect_messages(f, 3, 1, 1);
+	mh_write(f->h, CNNACC_REG_IRQ_ENABLE, 0);
+	assert_false(f->h->level);
+	mh_write(f->h, CNNACC_REG_IRQ_ENABLE, CNNACC_IRQ_CORE(1));
+	expect_messages(f, 3, 2, 1);
+}
+
+/* --------------------------------------------------------------- config */
+
+static void test_config(void **state)
+{
+	static const struct { const char *key, *value, *says; } bad[] = {
+		{ "cores", "", "no core type" },
+		{ "cores", "ccp+", "no core type" },
+		{ "cores", "npu", "'npu'" },
+		{ "cores", "ccp:lob", "PARAM=N" },
+		{ "cores", "ccp:lob=", "lob" },
+		{ "cores", "ccp:lob=-1", "lob" },
+		{ "cores", "ccp:lob=0", "1..1024" },
+		{ "cores", "ccp:lob=1025", "1..1024" },
+		{ "cores", "ccp:lob=12x", "12x" },
+		{ "cores", "ccp:data-bank=4097", "multiple of 64" },
+		{ "cores", "ccp:data-bank=99999999999999999999999", "data-bank" },
+		{ "cores", "ccp:icache=8256", "icache" },
+		{ "cores", "ccp:job-cycles-max=9223372036854775808", "job-cycles-max" },
+		{ "cores", "ccp:colour=1", "'colour'" },
+		{ "cores", "ccp:averyveryverylongparametername=1", "too long" },
+		{ "cores", "ccp+ccp+ccp+ccp+ccp+ccp+ccp+ccp+ccp", "more than 8" },
+		{ "clock-hz", "0", "clock-hz" },
+		{ "clock-hz", "4294967296", "clock-hz" },
+		{ "clock", "1", "'clock'" },
+	};
+	struct cnn_config config = { 0 };
+	char err[CNN_MODEL_ERR_LEN];
+
+	(void)state;
+	for (size_t i = 0; i < ELEMENTS(bad); i++) {
+		err[0] = 0;
+		assert_int_equal(cnn_config_set(&config, bad[i].key, bad[i].value, err), -1);
+		assert_non_null(strstr(err, bad[i].says));
+		assert_int_equal(config.core_count, 0);
+	}
+	assert_int_equal(cnn_config_set(&config, "cores", "ccp+ccp:lob=7:icache=0x100", err), 0);
+	assert_int_equal(cnn_config_set(&config, "clock-hz", "200000000", err), 0);
+	assert_int_equal(config.core_count, 2);
+	assert_int_equal(config.core[1].lob, 7);
+	assert_int_equal(config.core[1].icache, 256);
+	assert_int_equal(config.clock_hz, 200000000);
+}
+
+static void test_config_struct(void **state)
+{
+	struct cnn_config config = { .core_count = 9 };
+	struct cnn_host_ops none = { 0 };
+	char err[CNN_MODEL_ERR_LEN];
+
+	(void)state;
+	assert_null(cnn_device_create(&config, &none, NULL, err));
+	config.core_count = 1;
+	assert_null(cnn_device_create(&config, &none, NULL, err));
+	config.core[0].type = CNNACC_CORE_CCP;
+	config.core[0].data_bank = 100;
+	assert_null(cnn_device_create(&config, &none, NULL, err));
+	assert_non_null(strstr(err, "data-bank"));
+	config.core[0].data_bank = 0;
+	config.core[0].job_cycles_max = ~0ull;
+	assert_null(cnn_device_create(&config, &none, NULL, err));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reset_values),
+		T(test_written_then_reset),
+		T(test_table_flags),
+		cmocka_unit_test(test_discovery),
+		T(test_odd_accesses),
+		T(test_time_latch),
+		TWO(test_irq_status),
+		TWO(test_irq_messages),
+		cmocka_unit_test(test_config),
+		cmocka_unit_test(test_config_struct),
+	};
+
+	return cmocka_run_group_tests_name("model_registers", tests, NULL, NULL);
+}
