@@ -153,6 +153,9 @@ static uint32_t entry_read(struct host *host, unsigned int core, size_t field)
 			 core * CNNACC_CORE_ENTRY_SIZE + field);
 }
 
+#define GEOMETRY	(CNNACC_CCP_ROWS | CNNACC_CCP_LANES << 8 | CNNACC_CCP_GROUPS << 16)
+#define LIMITS		(CNNACC_CCP_KERNEL_MAX | CNNACC_CCP_STRIDE_MAX << 8 | \
+			 CNNACC_CCP_PAD_MAX << 16)
 #define ENTRY(host, core, member) \
 	entry_read(host, core, offsetof(struct cnnacc_core_entry, member))
 
@@ -160,8 +163,10 @@ static void discover_core(struct host *host, unsigned int core)
 {
 	struct host_queue *q = &host->queue[core];
 
-	if (ENTRY(host, core, type) != CNNACC_CORE_CCP) {
-		fprintf(stderr, "golden: core %u is no ccp\n", core);
+	if (ENTRY(host, core, type) != CNNACC_CORE_CCP ||
+	    ENTRY(host, core, param[CNNACC_CCP_PARAM_GEOMETRY]) != GEOMETRY ||
+	    ENTRY(host, core, param[CNNACC_CCP_PARAM_LIMITS]) != LIMITS) {
+		fprintf(stderr, "golden: core %u is no ccp that this model knows\n", core);
 		exit(2);
 	}
 	q->window = ENTRY(host, core, window_offset);

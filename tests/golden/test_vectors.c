@@ -62,6 +62,79 @@ static void test_vector(unsigned int i, struct golden_shell *shell, struct job *
 		       result.status.status_code, result.status.pc, result.status.detail);
 }
 
+static bool ended(const struct golden_result *r, const struct golden_status *want)
+{
+	return r->status.status_class == want->status_class &&
+	       r->status.status_code == want->status_code && r->status.pc == want->pc &&
+	       r->status.detail == want->detail && r->status.access == want->access &&
+	       r->status.fault_va == want->fault_va;
+}
+
+/* 17 words, the last a NOP: two lines from the end of a page. */
+#define TWO_LINES_VA	0x00400fc0u
+#define RECORD_VA	0xffffffc0u
+
+static void two_lines_of_code(struct golden_shell *shell, struct job *job)
+{
+	struct prng prng = { 1 };
+
+	golden_shell_reset(shell);
+	job_begin(job, shell->bus.opaque, &prng);
+	for (unsigned int i = 0; i < 16; i++)
+		program_emit(&job->program, CNNACC_CCP_INSN_LDI(1, i));
+	program_emit(&job->program, CNNACC_CCP_INSN_NOP);
+}
+
+/* A boot whose second line is refused counts nothing. */
+static void test_fetch_fault(struct golden_shell *shell, struct job *job)
+{
+	static const struct golden_status want = {
+		CNNACC_STATUS_MMU_FAULT, CNNACC_CODE_FETCH, 0, CNNACC_FAULT_PAGE,
+		CNNACC_ACCESS_EXEC, TWO_LINES_VA + CNNACC_LINE_SIZE,
+	};
+	struct golden_result result;
+
+	two_lines_of_code(shell, job);
+	job_finish(job, TWO_LINES_VA, 0);
+	memset(space_page_entry(&job->space, TWO_LINES_VA + CNNACC_LINE_SIZE), 0, 4);
+	golden_shell_run(shell, &job->packet, &result);
+	report(ended(&result, &want) && !result.cycles && !result.stats.mem_read_bytes &&
+	       result.stats.jobs == 1, "a boot that faults in its second line");
+}
+
+/* The record's second line is beyond 4 GiB, not at VA 0. */
+static void test_record_fault(struct golden_shell *shell, struct job *job)
+{
+	static const struct golden_status want = {
+		CNNACC_STATUS_MMU_FAULT, CNNACC_CODE_STATS, 16, CNNACC_FAULT_BEYOND,
+		CNNACC_ACCESS_WRITE, RECORD_VA,
+	};
+	struct golden_result result;
+
+	two_lines_of_code(shell, job);
+	job_finish(job, TWO_LINES_VA, RECORD_VA);
+	golden_shell_run(shell, &job->packet, &result);
+	report(ended(&result, &want) && result.cycles == 18 + 17 &&
+	       *space_at(&job->space, RECORD_VA) == 18 + 17, "a record that does not fit");
+}
+
+/* The instruction that exceeds the limit is the one named, and it counts. */
+static void test_limit(struct golden_shell *shell, struct job *job)
+{
+	static const struct golden_status want = {
+		.status_class = CNNACC_STATUS_TIME_LIMIT, .status_code = CNNACC_CODE_TIME_LIMIT,
+		.pc = 10,
+	};
+	struct golden_result result;
+
+	two_lines_of_code(shell, job);
+	job_finish(job, TWO_LINES_VA, 0);
+	job->packet.cycle_limit = 18 + 10;
+	golden_shell_run(shell, &job->packet, &result);
+	report(ended(&result, &want) && result.cycles == 18 + 11 &&
+	       result.stats.instructions == 11, "a cycle limit");
+}
+
 int main(void)
 {
 	static const struct golden_ccp_params params = {
@@ -77,11 +150,14 @@ int main(void)
 		return 2;
 	golden_ccp_core(ccp, &shell.core);
 	shell.bus = image_bus(&image);
-	printf("1..%u\n", (unsigned int)ENCODINGS + vector_count());
+	printf("1..%u\n", (unsigned int)ENCODINGS + vector_count() + 3);
 	for (unsigned int i = 0; i < ENCODINGS; i++)
 		test_encoding(i);
 	for (unsigned int i = 0; i < vector_count(); i++)
 		test_vector(i, &shell, job);
+	test_fetch_fault(&shell, job);
+	test_record_fault(&shell, job);
+	test_limit(&shell, job);
 	golden_ccp_destroy(ccp);
 	free(job);
 	free(image.bytes);
