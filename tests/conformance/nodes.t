@@ -1,0 +1,50 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""ONNX's test cases on the in-process device: each passes or is on the list, none is both."""
+import os
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import nodes
+
+number = 0
+
+
+def check(name, wrong):
+    """One TAP line; wrong: what went wrong."""
+    global number
+    number += 1
+    print(f'{"not " if wrong else ""}ok {number} - {name}')
+    for line in wrong[:40]:
+        print(f'# {line}')
+
+
+def main():
+    if not os.path.isdir(nodes.DATA):
+        print('1..0 # SKIP libonnx-testdata is not installed')
+        return 0
+    names = list(nodes.cases())
+    result, status = nodes.run(names, '--device', 'sim')
+    listed = nodes.read_list()
+    passed = sum(v == 'PASS' for v, _ in result.values())
+    print(f'# {passed} of {len(names)} cases pass, {len(listed)} are listed as unsupported')
+    check('every case got a verdict', [n for n in names if n not in result] +
+          ([] if status in (0, 1) else [f'cnnrun ended with {status}']))
+    for suite in nodes.SUITES:
+        check(f'{suite}: no case fails', [f'{n}: {d}' for n, (v, d) in result.items()
+                                          if v == 'FAIL' and n.startswith(suite + '/')])
+    unsupported = {n: d for n, (v, d) in result.items() if v == 'UNSUPPORTED'}
+    check('every unsupported case is listed', [f'{n}: {d}' for n, d in unsupported.items()
+                                               if n not in listed])
+    check('every listed case is unsupported', [n for n in listed if n not in unsupported])
+    check('the list says what is missing', [
+        f'{n}: {listed[n][0]}, cnnrun says {d}' for n, d in unsupported.items()
+        if n in listed and nodes.missing(d) != listed[n]])
+    check('the list holds nothing that must be supported', [
+        f'{n}: {what}' for n, (what, _) in listed.items() if nodes.only_ours(what)])
+    print(f'1..{number}')
+    return 0
+
+
+sys.exit(main())
