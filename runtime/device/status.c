@@ -149,8 +149,12 @@ void rt_status_text(uint32_t core_type, const struct drm_cnnacc_ctx_query *q, ch
 		snprintf(buf, len, "the core stopped making progress and was reset");
 		return;
 	}
-	n = snprintf(buf, len, "%s (%s) at instruction %u", rt_class_name(q->status_class),
-		     rt_code_name(core_type, q->status_code), q->pc);
+	if (q->status_code == CNNACC_CODE_TIME_LIMIT)
+		n = snprintf(buf, len, "TIME_LIMIT at instruction %u", q->pc);
+	else
+		n = snprintf(buf, len, "%s (%s) at instruction %u",
+			     rt_class_name(q->status_class),
+			     rt_code_name(core_type, q->status_code), q->pc);
 	if (n < 0 || (size_t)n >= len)
 		return;
 	buf += n;
