@@ -27,7 +27,7 @@ static const char *cnnacc_id(CnnaccHost *host)
     return host->owner->id ? host->owner->id : "cnnacc";
 }
 
-/* ------------------------------------------------------ the model's callbacks */
+/* the model's callbacks */
 
 static int cnnacc_dma(CnnaccHost *host, uint64_t addr, void *buf, size_t len,
                       bool is_write)
@@ -158,7 +158,7 @@ static void cnnacc_deliver(CnnaccHost *host)
     host->delivering = false;
 }
 
-/* ----------------------------------------------------------------- registers */
+/* registers */
 
 static bool cnnacc_access_ok(CnnaccHost *host, hwaddr addr, unsigned size)
 {
@@ -206,7 +206,7 @@ static const MemoryRegionOps cnnacc_mmio_ops = {
     .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
 };
 
-/* ------------------------------------------------------------------- workers */
+/* workers */
 
 static bool cnnacc_may_run(CnnaccHost *host)
 {
@@ -329,7 +329,7 @@ static void cnnacc_vm_state(void *opaque, bool running, RunState state)
     cnnacc_resume(host);
 }
 
-/* ------------------------------------------------------------ life of a device */
+/* life of a device */
 
 static bool cnnacc_configure(CnnaccHost *host, struct cnn_config *config,
                              Error **errp)
@@ -404,7 +404,7 @@ void cnnacc_describe_properties(ObjectClass *klass)
         "Clock of the cores, reported to the guest (default 100000000)");
 }
 
-/* ----------------------------------------------------------------- migration */
+/* migration */
 
 static int cnnacc_put_state(QEMUFile *f, void *pv, size_t size,
                             const VMStateField *field, JSONWriter *vmdesc)

@@ -17,6 +17,15 @@ RUNNING = 2             # CNNACC_QSTATE_RUNNING
 MUTATIONS = 60
 MEMORY = '256'
 
+DRIVER_JOB = f'''
+rawjob {ITERATIONS} write /tmp
+echo started
+cnnctl exec --core ccp --program 0x5000=/tmp/program --load-ro 0x10000=/tmp/input \\
+	--load-ro 0x40000=/tmp/weights --zero 0x20000:0x8000 --dump 0x20000:0x8000=/tmp/output
+echo status $?
+md5sum /tmp/output
+'''
+
 # The model's state: magic, version, size, checksum, then what is summed.
 STATE_MAGIC = b'CNNS'
 STATE_SUMMED = 24
@@ -40,15 +49,26 @@ def output(path):
         return ''
 
 
-def guest(path):
+def raw(path):
+    """A guest whose job knows no driver."""
     return prepare(path, '--no-module', '--memory', MEMORY, '--', 'rawjob', str(ITERATIONS))
 
 
-def start_job(path, extra=()):
-    """Boots a guest and returns when its job has run for a moment."""
-    qemu = Qemu([*guest(path), *extra], path)
+def driver(path):
+    """A guest that sends the same job through cnnacc.ko."""
+    script = os.path.join(path, 'job')
+    with open(script, 'w') as f:
+        f.write(DRIVER_JOB)
+    return prepare(path, '--memory', MEMORY, '--program', script, '--',
+                   'sh', '/usr/local/bin/job')
+
+
+def start_job(guest, path):
+    """Boots a guest and returns in the middle of its job."""
+    qemu = Qemu(guest(path), path)
     until('start of the job', lambda: 'started' in output(path))
-    time.sleep(0.5)
+    until('running queue', lambda: qemu.queue_state() == RUNNING)
+    time.sleep(0.3)
     return qemu
 
 
@@ -60,20 +80,21 @@ def finish(qemu, path):
         return f.read().strip() + '\n' + output(path)
 
 
-def check_migration(reference):
+def check_migration(guest, reference):
     """To a file and from it; returns the file."""
-    path = directory('migrate')
+    name = guest.__name__
+    path = directory(f'migrate-{name}')
     state = os.path.join(path, 'state')
-    qemu = start_job(path)
+    qemu = start_job(guest, path)
     qemu.save_to(state)
-    tap.equal(qemu.queue_state(), RUNNING, 'the job runs when the guest is saved')
+    tap.equal(qemu.queue_state(), RUNNING, f'{name}: the job runs when the guest is saved')
     qemu.quit()
 
     qemu = Qemu([*guest(path), '-incoming', f'exec:cat {state}'], path)
     until('incoming state', lambda: qemu.migration() == 'completed')
-    tap.equal(qemu.queue_state(), RUNNING, 'the job runs when the guest is loaded')
+    tap.equal(qemu.queue_state(), RUNNING, f'{name}: the job runs when the guest is loaded')
     qemu.command('cont')
-    tap.equal(finish(qemu, path), reference, 'same result after migration to a new process')
+    tap.equal(finish(qemu, path), reference, f"{name}: same result after migration to a new process")
     return state
 
 
@@ -88,26 +109,27 @@ def add_disk(qemu, path):
     qemu.command('blockdev-add', driver='qcow2', file='raw', **{'node-name': 'disk'})
 
 
-def check_snapshot(reference):
+def check_snapshot(guest, reference):
     """savevm, then loadvm in a new process."""
-    path = directory('snapshot')
+    name = guest.__name__
+    path = directory(f'snapshot-{name}')
     disk = os.path.join(path, 'disk')
-    qemu = start_job(path)
+    qemu = start_job(guest, path)
     add_disk(qemu, disk)
     qemu.job('snapshot-save', tag='middle', vmstate='disk', devices=['disk'])
-    tap.equal(qemu.queue_state(), RUNNING, 'the job runs after savevm')
-    tap.equal(finish(qemu, path), reference, 'same result after savevm in the same process')
+    tap.equal(qemu.queue_state(), RUNNING, f'{name}: the job runs after savevm')
+    tap.equal(finish(qemu, path), reference, f'{name}: same result after savevm in the same process')
 
-    for name in ('out', 'status'):
-        os.unlink(os.path.join(path, name))
+    for stream in ('out', 'status'):
+        os.unlink(os.path.join(path, stream))
     qemu = Qemu([*guest(path), '-S'], path)
     add_disk(qemu, disk)
     qemu.job('snapshot-load', tag='middle', vmstate='disk', devices=['disk'])
-    tap.equal(qemu.queue_state(), RUNNING, 'the job runs after loadvm')
+    tap.equal(qemu.queue_state(), RUNNING, f'{name}: the job runs after loadvm')
     qemu.command('cont')
     # What was printed before savevm went to the first process.
     tap.equal(finish(qemu, path), reference.replace('started\n', ''),
-              'same result after loadvm in a new process')
+              f'{name}: same result after loadvm in a new process')
 
 
 def checksum(data):
@@ -194,7 +216,7 @@ def check_mutations(state_file):
     state = stream[start:start + length]
 
     # The same emulator and device, and little else.
-    argv = [*guest(path)[:3], '-nodefaults', '-no-user-config', '-display', 'none', '-M', 'q35',
+    argv = [*raw(path)[:3], '-nodefaults', '-no-user-config', '-display', 'none', '-M', 'q35',
             '-m', '16', '-S', '-device', 'cnnacc']
     qemu = Qemu(argv, path)
     qemu.save_to(os.path.join(path, 'empty'))
@@ -233,12 +255,13 @@ def check_mutations(state_file):
 
 
 def main():
-    path = directory('reference')
-    reference = finish(Qemu(guest(path), path), path)
-    tap.ok(reference.startswith('0\nstarted\nshell error 0\n') and ' class 0 ' in reference,
-           'a job that nobody disturbs')
-    state = check_migration(reference)
-    check_snapshot(reference)
+    for guest, good in ((raw, ' class 0 code 0 '), (driver, 'status 0')):
+        path = directory(f'reference-{guest.__name__}')
+        reference = finish(Qemu(guest(path), path), path)
+        tap.ok(reference.startswith('0\n') and good in reference,
+               f'{guest.__name__}: a job that nobody disturbs')
+        state = check_migration(guest, reference)
+        check_snapshot(guest, reference)
     check_mutations(state)
     return tap.done()
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * rawjob ITERATIONS [nomaster]: runs one long chain of convolutions on the
- * device without its driver, so that the emulated function can be tested alone.
+ * rawjob ITERATIONS [nomaster | write DIR]: runs one long chain of convolutions
+ * on the device without its driver, so that the emulated function can be tested
+ * alone.
  *
  * Every iteration rotates pairs of channels, so that each result depends on all
  * bits of the one before.  Prints "started", then the completion and a hash of
- * the last result.  With "nomaster" bus mastering stays off.
+ * the last result.  With "nomaster" bus mastering stays off.  With "write" it only
+ * writes the files DIR/{program,input,weights} for cnnctl exec.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -223,6 +225,30 @@ static uint32_t write_program(uint32_t iterations)
 	return (p - start) * 4;
 }
 
+static void write_file(const char *dir, const char *name, uint32_t offset, uint32_t len)
+{
+	char path[320];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "w");
+	if (!f || fwrite(mem + offset, 1, len, f) != len || fclose(f))
+		die(path);
+}
+
+static int write_files(const char *dir, uint32_t iterations)
+{
+	mem = calloc(1, HUGE);
+	if (!mem)
+		die("memory");
+	write_data();
+	write_file(dir, "program", OFF_PROGRAM, write_program(iterations));
+	write_file(dir, "input", OFF_INPUT, PLANES_BYTES);
+	write_file(dir, "weights", OFF_WEIGHTS, 4 * BANK_FLOATS * 4);
+	free(mem);
+	return 0;
+}
+
 static void submit(uint32_t program_len)
 {
 	volatile uint32_t *entry = regs + CNNACC_CORE_TABLE_OFFSET / 4;
@@ -275,17 +301,32 @@ static uint64_t hash(const uint8_t *p, size_t len)
 	return h;
 }
 
+/* Prints the completion; what depends on the host's speed goes to stderr. */
+static void report(void)
+{
+	const struct cnnacc_completion *c = (struct cnnacc_completion *)(mem + OFF_COMPL);
+
+	printf("shell error %u\n", regs[CNNACC_REG_ERR_CODE / 4]);
+	printf("fence %#llx class %u code %u pc %u detail %u va %#llx cycles %llu\n",
+	       (unsigned long long)c->fence, c->status_class, c->status_code, c->pc,
+	       c->detail, (unsigned long long)c->fault_va, (unsigned long long)c->cycles);
+	printf("hash %016llx\n", (unsigned long long)hash(mem + OFF_OUTPUT, PLANES_BYTES));
+	fprintf(stderr, "device time %llu us\n",
+		(unsigned long long)(c->end_ns - c->start_ns) / 1000);
+}
+
 int main(int argc, char **argv)
 {
 	uint32_t iterations = argc > 1 ? strtoul(argv[1], NULL, 0) : 0;
 	int master = argc < 3 || strcmp(argv[2], "nomaster");
-	struct cnnacc_completion *c;
 	char dir[300];
 
 	if (!iterations) {
-		fprintf(stderr, "usage: rawjob ITERATIONS [nomaster]\n");
+		fprintf(stderr, "usage: rawjob ITERATIONS [nomaster | write DIR]\n");
 		return 2;
 	}
+	if (argc == 4 && !strcmp(argv[2], "write"))
+		return write_files(argv[3], iterations);
 	find_device(dir);
 	map_device(dir, master);
 	if (regs[CNNACC_REG_MAGIC / 4] != CNNACC_MAGIC) {
@@ -297,14 +338,6 @@ int main(int argc, char **argv)
 	write_data();
 	submit(write_program(iterations));
 	wait_end();
-
-	c = (struct cnnacc_completion *)(mem + OFF_COMPL);
-	printf("shell error %u\n", regs[CNNACC_REG_ERR_CODE / 4]);
-	printf("fence %#llx class %u code %u pc %u detail %u va %#llx cycles %llu\n",
-	       (unsigned long long)c->fence, c->status_class, c->status_code, c->pc,
-	       c->detail, (unsigned long long)c->fault_va, (unsigned long long)c->cycles);
-	printf("hash %016llx\n", (unsigned long long)hash(mem + OFF_OUTPUT, PLANES_BYTES));
-	fprintf(stderr, "device time %llu us\n",
-		(unsigned long long)(c->end_ns - c->start_ns) / 1000);
+	report();
 	return 0;
 }
