@@ -44,15 +44,16 @@ static int dma_write(void *opaque, uint64_t address, const void *buffer, size_t 
 /* Maps as a capricious host would: not at all, in part, or all that was asked. */
 static void *dma_map(void *opaque, uint64_t address, size_t *length, bool write)
 {
+	static _Thread_local struct prng prng;
 	struct host *host = opaque;
-	unsigned int mood = prng_range(&host->prng, 0, 9);
+	unsigned int mood = prng_range(&prng, 0, 9);
 	uint8_t *at;
 
 	(void)write;
 	if (mood == 0)
 		return NULL;
 	if (mood == 1 && *length > 1)
-		*length = prng_range(&host->prng, 1, *length);
+		*length = prng_range(&prng, 1, *length);
 	at = host_at(host, address, *length);
 	while (!at && *length > CNNACC_LINE_SIZE) {
 		*length /= 2;
@@ -216,6 +217,7 @@ void host_open(struct host *host, const char *cores)
 	size_t state_size;
 
 	memset(host, 0, sizeof(*host));
+	pthread_mutex_init(&host->lock, NULL);
 	host->cores = cores;
 	host->image.bytes = calloc(1, IMAGE_BYTES);
 	host->rings = calloc(1, RINGS_BYTES);
@@ -244,14 +246,19 @@ static bool running(struct host *host, unsigned int core)
 	       CNNACC_QSTATE_RUNNING;
 }
 
-/* One turn of a core's worker; false if it had nothing to do. */
-static bool turn(struct host *host, unsigned int core)
+static uint32_t pick_budget(struct host *host)
 {
 	static const uint32_t budgets[] = { 1, 1000, 50000, 1000000, 5000000 };
 
+	return budgets[prng_range(&host->prng, 0, 4)];
+}
+
+/* One turn of a core's worker; false if it had nothing to do. */
+static bool turn(struct host *host, unsigned int core)
+{
 	if (!cnn_device_begin(host->dev, core))
 		return false;
-	cnn_device_run(host->dev, core, budgets[prng_range(&host->prng, 0, 4)]);
+	cnn_device_run(host->dev, core, pick_budget(host));
 	cnn_device_end(host->dev, core);
 	if (host->state && running(host, core) && prng_chance(&host->prng, 20))
 		move_device(host);
@@ -334,27 +341,95 @@ static const char *check_queue(struct host *host, struct host_queue *q,
 	return NULL;
 }
 
-const char *host_run(struct host *host, unsigned int core, struct cnnacc_packet *packet,
-		     struct cnnacc_completion *completion)
+static uint8_t *core_rings(struct host *host, unsigned int core)
 {
-	struct host_queue *q = &host->queue[core];
-	uint8_t *rings = host->rings + 2ul * core * CNNACC_PAGE_SIZE;
-	const char *wrong;
+	return host->rings + 2ul * core * CNNACC_PAGE_SIZE;
+}
 
-	packet->fence = ++q->fence + 0x100000000ull * core;
-	q->fence = packet->fence;
-	put_packet(rings + q->tail * sizeof(*packet), packet);
+static void submit(struct host *host, const struct host_job *job)
+{
+	struct host_queue *q = &host->queue[job->core];
+
+	q->fence += 1ull << 32 | (job->core + 1);
+	job->packet->fence = q->fence;
+	put_packet(core_rings(host, job->core) + q->tail * sizeof(*job->packet), job->packet);
 	q->tail = (q->tail + 1) % RING_SIZE;
 	cnn_device_write(host->dev, q->block + CNNACC_QREG_RING_TAIL, q->tail);
-	for (unsigned int i = 0; i < PATIENCE && turn(host, core); i++)
-		;
+}
+
+static const char *collect(struct host *host, const struct host_job *job)
+{
+	struct host_queue *q = &host->queue[job->core];
+	const uint8_t *records = core_rings(host, job->core) + CNNACC_PAGE_SIZE;
+	const char *wrong;
+
 	if (host_read(host, q->block + CNNACC_QREG_COMPL_TAIL) == q->head)
 		return "the job does not end";
-	get_completion(rings + CNNACC_PAGE_SIZE + q->head * sizeof(*completion), completion);
-	wrong = check_queue(host, q, completion);
+	get_completion(records + q->head * sizeof(*job->completion), job->completion);
+	wrong = check_queue(host, q, job->completion);
 	q->head = (q->head + 1) % RING_SIZE;
 	cnn_device_write(host->dev, q->block + CNNACC_QREG_COMPL_HEAD, q->head);
 	return wrong;
+}
+
+const char *host_run(struct host *host, const struct host_job *job)
+{
+	submit(host, job);
+	for (unsigned int i = 0; i < PATIENCE && turn(host, job->core); i++)
+		;
+	return collect(host, job);
+}
+
+struct worker {
+	struct host *host;
+	unsigned int core;
+	pthread_t thread;
+};
+
+static void *work(void *arg)
+{
+	struct worker *worker = arg;
+	struct host *host = worker->host;
+	uint32_t budget;
+	bool more;
+
+	for (unsigned int i = 0; i < PATIENCE; i++) {
+		pthread_mutex_lock(&host->lock);
+		budget = pick_budget(host);
+		more = cnn_device_begin(host->dev, worker->core);
+		pthread_mutex_unlock(&host->lock);
+		if (!more)
+			break;
+		cnn_device_run(host->dev, worker->core, budget);
+		pthread_mutex_lock(&host->lock);
+		cnn_device_end(host->dev, worker->core);
+		pthread_mutex_unlock(&host->lock);
+	}
+	return NULL;
+}
+
+const char *host_run_together(struct host *host, const struct host_job *jobs, unsigned int count)
+{
+	struct worker workers[CNNACC_MAX_CORES];
+	const char *wrong = NULL, *first = NULL;
+
+	for (unsigned int i = 0; i < count; i++)
+		submit(host, &jobs[i]);
+	for (unsigned int i = 0; i < count; i++) {
+		workers[i].host = host;
+		workers[i].core = jobs[i].core;
+		if (pthread_create(&workers[i].thread, NULL, work, &workers[i])) {
+			fprintf(stderr, "golden: no thread\n");
+			exit(2);
+		}
+	}
+	for (unsigned int i = 0; i < count; i++)
+		pthread_join(workers[i].thread, NULL);
+	for (unsigned int i = 0; i < count; i++) {
+		wrong = collect(host, &jobs[i]);
+		first = first ? first : wrong;
+	}
+	return first;
 }
 
 bool host_reset_core(struct host *host, unsigned int core)

@@ -3,6 +3,9 @@
 #ifndef GOLDEN_HOST_H
 #define GOLDEN_HOST_H
 
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "ccp.h"
 #include "space.h"
 
@@ -20,13 +23,21 @@ struct host_queue {
 	struct golden_ccp_params params;
 };
 
+/** struct host_job - a packet, whose fence the host fills in, and its record. */
+struct host_job {
+	unsigned int core;
+	struct cnnacc_packet *packet;
+	struct cnnacc_completion *completion;
+};
+
 struct host {
+	pthread_mutex_t lock;	/* of the model's locked calls, while jobs run together */
 	struct cnn_device *dev;
 	struct image image;
 	uint8_t *rings;		/* RAM of the driver, not of the jobs */
 	struct prng prng;
 	uint64_t time;
-	int64_t mapped;		/* maps not undone */
+	atomic_int mapped;	/* maps not undone */
 	const char *cores;
 	void *state;		/* for moving to another device in mid-job, NULL: never */
 	uint64_t moves;
@@ -42,11 +53,11 @@ uint64_t host_read64(struct host *host, uint32_t offset);
 /* Forget the translations of a context; false if that does not complete. */
 bool host_invalidate(struct host *host, uint32_t ctx_id);
 /*
- * Run one packet (its fence is filled in) to its completion record.  NULL, or
- * what is wrong with how the queue behaved.
+ * Run a job to its completion record, or jobs on several cores at once, each
+ * core by its own thread.  NULL, or what is wrong with how a queue behaved.
  */
-const char *host_run(struct host *host, unsigned int core, struct cnnacc_packet *packet,
-		     struct cnnacc_completion *completion);
+const char *host_run(struct host *host, const struct host_job *job);
+const char *host_run_together(struct host *host, const struct host_job *jobs, unsigned int count);
 /* Core reset, and the queue enabled again; false if the reset does not end. */
 bool host_reset_core(struct host *host, unsigned int core);
 

@@ -41,12 +41,17 @@ struct golden_bus image_bus(struct image *image)
 	return (struct golden_bus){ image, bus_read, bus_write };
 }
 
+static uint32_t page_limit(const struct space *space)
+{
+	return space->pages ? space->pages : IMAGE_PAGES;
+}
+
 static uint64_t page_alloc(struct space *space)
 {
 	uint64_t offset;
 
-	if (space->used == IMAGE_PAGES) {
-		fprintf(stderr, "golden: a job needs more than %d pages\n", IMAGE_PAGES);
+	if (space->used == page_limit(space)) {
+		fprintf(stderr, "golden: a job needs more than %u pages\n", page_limit(space));
 		exit(2);
 	}
 	offset = (uint64_t)space->order[space->used++] * CNNACC_PAGE_SIZE;
@@ -54,33 +59,36 @@ static uint64_t page_alloc(struct space *space)
 	return IMAGE_BASE + offset;
 }
 
+static void exchange(struct space *space, unsigned int a, unsigned int b)
+{
+	uint32_t page = space->order[a];
+
+	space->order[a] = space->order[b];
+	space->order[b] = page;
+}
+
 static void shuffle(struct space *space, struct prng *prng)
 {
-	for (unsigned int i = 0; i < 512; i++) {
-		unsigned int a = prng_range(prng, 0, 1023), b = prng_range(prng, 0, IMAGE_PAGES - 1);
-		uint32_t page = space->order[a];
-
-		space->order[a] = space->order[b];
-		space->order[b] = page;
-	}
+	for (unsigned int i = 0; i < 512; i++)
+		exchange(space, prng_range(prng, 0, 1023),
+			 prng_range(prng, 0, page_limit(space) - 1));
 }
 
 static void reuse_root(struct space *space)
 {
 	unsigned int at = 0;
 
-	while (space->order[at] != 0)
+	while (space->order[at] != space->first)
 		at++;
-	space->order[at] = space->order[0];
-	space->order[0] = 0;
+	exchange(space, 0, at);
 }
 
 void space_reset(struct space *space, struct prng *prng)
 {
-	unsigned int start = prng_range(prng, 0, IMAGE_PAGES - 1);
+	uint32_t pages = page_limit(space), start = prng_range(prng, 0, pages - 1);
 
-	for (unsigned int i = 0; i < IMAGE_PAGES; i++)
-		space->order[i] = (start + i) % IMAGE_PAGES;
+	for (uint32_t i = 0; i < pages; i++)
+		space->order[i] = space->first + (start + i) % pages;
 	if (prng_chance(prng, 70))
 		shuffle(space, prng);
 	/* Often the same directory, so that jobs follow each other in one context. */

@@ -30,12 +30,14 @@ struct golden_bus image_bus(struct image *image);
 /**
  * struct space - an address space under construction.
  * @image: where its pages and tables are
+ * @first, @pages: image pages it may use, all if @pages is 0
  * @order: image pages in the order in which they are handed out
  * @used: how many of them are
  * @root: bus address of the directory
  */
 struct space {
 	struct image *image;
+	uint32_t first, pages;
 	uint32_t order[IMAGE_PAGES];
 	unsigned int used;
 	uint64_t root;
