@@ -68,7 +68,6 @@ static void cnnacc_pci_realize(PCIDevice *d, Error **errp)
 
     s->host.owner = DEVICE(d);
     s->host.as = pci_get_address_space(d);
-    s->host.attrs.requester_id = pci_requester_id(d);
     s->host.irq_message = cnnacc_pci_message;
     if (!cnnacc_host_realize(&s->host, errp)) {
         return;

@@ -94,7 +94,8 @@ def check_migration(guest, reference):
     until('incoming state', lambda: qemu.migration() == 'completed')
     tap.equal(qemu.queue_state(), RUNNING, f'{name}: the job runs when the guest is loaded')
     qemu.command('cont')
-    tap.equal(finish(qemu, path), reference, f"{name}: same result after migration to a new process")
+    tap.equal(finish(qemu, path), reference,
+              f'{name}: same result after migration to a new process')
     return state
 
 

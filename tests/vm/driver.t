@@ -1,0 +1,47 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# The driver and the device together, on machines that differ.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/tap.sh"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# guest NAME OPTION... -- CMD...: passes if CMD does and the kernel is content.
+guest()
+{
+	local name=$1
+
+	shift
+	"$here/run" --log "$work/log" "$@" >"$work/out" 2>"$work/err" </dev/null
+	is "$name" $? 0
+	sed 's/^/# /' "$work/out" "$work/err"
+}
+
+iommu=(--qemu-arg -device --qemu-arg "intel-iommu,intremap=on"
+	--append "intel_iommu=on iommu.strict=1")
+
+guest "behind an IOMMU" "${iommu[@]}" -- cnnctl selftest
+ok "the IOMMU is on" grep -q 'DMAR: IOMMU enabled' "$work/log"
+ok "no access that the IOMMU refuses" sh -c "! grep -q 'DMAR: \[DMA' $work/log"
+guest "with bounce buffers" --memory 256 --append swiotlb=force -- cnnctl selftest
+guest "one processor" --smp 1 -- cnnctl selftest
+guest "three cores" --device cores=ccp+ccp:data-bank=65536:lob=64+ccp -- cnnctl selftest
+is "cores tested" "$(grep -c 'core [0-9].*endless loop' "$work/out")" 3
+guest "two devices" --device '' --device cores=ccp+ccp -- sh -c \
+	'cnnctl selftest --device /dev/accel/accel0 &&
+	 cnnctl selftest --device /dev/accel/accel1'
+guest "no device" --device none -- sh -c '! cnnctl info'
+guest "a processor with everything" --cpu max -- cnnctl selftest
+
+# A kernel from a directory, and parameters for QEMU from outside.
+kernel=$(ls -v /boot/vmlinuz-6.12*-amd64 | tail -n 1)
+mkdir -p "$work/kernel/lib/modules"
+ln -s "$kernel" "$work/kernel/vmlinuz"
+ln -s "/lib/modules/${kernel#*vmlinuz-}" "$work/kernel/lib/modules/"
+guest "a kernel from a directory" --kernel "$work/kernel" -- cnnctl selftest
+
+tap_done
