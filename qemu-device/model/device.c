@@ -37,6 +37,7 @@ static void reset_state(struct cnn_core *core)
 	core->job.residue_ctx = CNNACC_NO_CONTEXT;
 	core->reset_pending = false;
 	core->inv_behind = 0;
+	core->inv_retired = false;
 	cnn_port_flush(&core->port);
 	cnn_core_publish(core);
 }
@@ -151,9 +152,12 @@ unsigned int cnn_device_vectors(const struct cnn_device *dev)
 
 bool cnn_device_begin(struct cnn_device *dev, unsigned int index)
 {
-	struct cnn_core *core = &dev->core[index];
+	struct cnn_core *core;
 
-	if (index >= dev->core_count || core->in_run || !cnn_queue_has_work(core))
+	if (index >= dev->core_count)
+		return false;
+	core = &dev->core[index];
+	if (core->in_run || !cnn_queue_has_work(core))
 		return false;
 	if (!core->q.running && !cnn_queue_take(core))
 		return false;
@@ -179,15 +183,18 @@ static bool any_in_run(const struct cnn_device *dev)
 
 void cnn_device_end(struct cnn_device *dev, unsigned int index)
 {
-	struct cnn_core *core = &dev->core[index];
+	struct cnn_core *core;
 
-	if (index >= dev->core_count || !core->in_run)
+	if (index >= dev->core_count || !dev->core[index].in_run)
 		return;
+	core = &dev->core[index];
 	core->in_run = false;
-	if (core->inv_behind) {
+	if (core->inv_behind)
 		cnn_port_flush(&core->port);
-		core->inv_behind = 0;
-	}
+	if (core->inv_retired)
+		core->job.residue_root = CNN_NO_ROOT;
+	core->inv_behind = 0;
+	core->inv_retired = false;
 	if (dev->reset_pending) {
 		if (!any_in_run(dev))
 			cnn_device_reset(dev);

@@ -9,6 +9,7 @@
 #define CNN_QUEUE_OFFSET	0x2000	/* queue blocks, CNNACC_QREG_BLOCK_SIZE apart */
 #define CNN_WINDOW_OFFSET	0x4000	/* core windows, CNN_WINDOW_STRIDE apart */
 #define CNN_WINDOW_STRIDE	0x1000
+#define CNN_NO_ROOT		(~(uint64_t)0)
 #define CNN_WINDOW_WORDS	64	/* most that any core publishes */
 
 /** struct global_state - registers that belong to no core. */
@@ -69,7 +70,7 @@ struct job_state {
 	uint64_t start_ns;
 	uint64_t scrub_pos;		/* bytes cleared */
 	uint64_t scrub_cycles;
-	uint64_t residue_root;
+	uint64_t residue_root;		/* CNN_NO_ROOT: another's, whoever comes next */
 	uint32_t residue_ctx;		/* CNNACC_NO_CONTEXT: clean */
 	uint32_t phase;
 	uint32_t progress;
@@ -88,6 +89,7 @@ struct cnn_core {
 	bool in_run;			/* between begin and end */
 	bool reset_pending;
 	uint32_t inv_behind;		/* INVALIDATEs that came during this run */
+	bool inv_retired;		/* one of them retired the residue's context */
 	uint32_t window[CNN_WINDOW_WORDS];
 
 	struct job_state job;

@@ -141,17 +141,31 @@ static void set_half(uint64_t *value, bool hi, uint32_t half)
 		*value = (*value & ~(uint64_t)0xffffffff) | half;
 }
 
-static void invalidate(struct cnn_device *dev, uint32_t id)
+static bool holds_residue(const struct cnn_core *core, uint32_t id)
 {
-	if (id > 0xffff)
+	return core->q.context == id || (core->q.running && core->job.packet.ctx_id == id);
+}
+
+static void invalidate_core(struct cnn_core *core, uint32_t id, bool retire)
+{
+	retire = retire && holds_residue(core, id);
+	if (core->in_run) {
+		core->inv_behind++;
+		core->inv_retired |= retire;
+		return;
+	}
+	cnn_port_flush(&core->port);
+	if (retire)
+		core->job.residue_root = CNN_NO_ROOT;
+}
+
+static void invalidate(struct cnn_device *dev, uint32_t value)
+{
+	if (value & ~(CNNACC_INVALIDATE_RETIRE | 0xffff))
 		return;
 	dev->g.inv_seq++;
-	for (unsigned int i = 0; i < dev->core_count; i++) {
-		if (dev->core[i].in_run)
-			dev->core[i].inv_behind++;
-		else
-			cnn_port_flush(&dev->core[i].port);
-	}
+	for (unsigned int i = 0; i < dev->core_count; i++)
+		invalidate_core(&dev->core[i], value & 0xffff, value & CNNACC_INVALIDATE_RETIRE);
 }
 
 static void write_reset(struct cnn_device *dev)

@@ -7,7 +7,8 @@ static void test_invalidate(void **state)
 	struct fixture *f = *state;
 	struct cnnacc_packet p = packet_of(f, loop, 2);
 
-	mh_write(f->h, CNNACC_REG_INVALIDATE, 0x10000);
+	mh_write(f->h, CNNACC_REG_INVALIDATE, 0x20007);
+	mh_write(f->h, CNNACC_REG_INVALIDATE, 0x80000007);
 	assert_int_equal(mh_read(f->h, CNNACC_REG_INV_SEQ), 0);
 	mh_write(f->h, CNNACC_REG_INVALIDATE, 7);
 	assert_int_equal(mh_read(f->h, CNNACC_REG_INV_SEQ), 1);
@@ -370,6 +371,54 @@ static void test_residue_same_id(void **state)
 	check_other_sees_zero(f, &other, CNNACC_CCP_DATA_BANK_DEFAULT / 64);
 }
 
+/* A retired id may come again with the root of its predecessor. */
+static void test_residue_retired(void **state)
+{
+	struct fixture *f = *state;
+	struct masm a = dump_program();
+	struct cnnacc_stats stats;
+
+	fill_core(f);
+	mh_write(f->h, CNNACC_REG_INVALIDATE,
+		 f->space.ctx_id | CNNACC_INVALIDATE_RETIRE);
+	memset(f->data, 0xee, 2 * PAGE);
+	mh_exec(f->h, &f->space, a.word, a.n, &stats);
+	assert_int_equal(stats.scrub_cycles, CNNACC_CCP_DATA_BANK_DEFAULT / 64);
+	for (unsigned int i = 0; i < 16 * 64; i++)
+		assert_int_equal(f->data[i] | f->data[PAGE + i], 0);
+	mh_exec(f->h, &f->space, a.word, a.n, &stats);
+	assert_int_equal(stats.scrub_cycles, 0);
+	mh_write(f->h, CNNACC_REG_INVALIDATE, f->space.ctx_id);
+	mh_write(f->h, CNNACC_REG_INVALIDATE,
+		 (f->space.ctx_id + 1) | CNNACC_INVALIDATE_RETIRE);
+	mh_exec(f->h, &f->space, a.word, a.n, &stats);
+	assert_int_equal(stats.scrub_cycles, 0);
+}
+
+/* The same while a job runs: it keeps its memories, the next one does not. */
+static void test_residue_retired_in_run(void **state)
+{
+	struct fixture *f = *state;
+	struct masm a = dump_program();
+	struct cnnacc_packet p = packet_of(f, a.word, a.n);
+	struct cnnacc_completion done;
+	struct cnnacc_stats stats;
+
+	fill_core(f);
+	mh_submit(f->h, 0, &p);
+	assert_true(cnn_device_begin(f->h->dev, 0));
+	mh_write(f->h, CNNACC_REG_INVALIDATE,
+		 f->space.ctx_id | CNNACC_INVALIDATE_RETIRE);
+	run_between(f, 0);
+	cnn_device_end(f->h->dev, 0);
+	mh_work(f->h, 0);
+	assert_true(mh_completion(f->h, 0, &done));
+	assert_int_equal(f->data[0], 0x3f);
+	mh_exec(f->h, &f->space, a.word, a.n, &stats);
+	assert_int_equal(stats.scrub_cycles, CNNACC_CCP_DATA_BANK_DEFAULT / 64);
+	assert_int_equal(f->data[0], 0);
+}
+
 static void test_no_scrub_within_context(void **state)
 {
 	struct fixture *f = *state;
@@ -426,6 +475,8 @@ int main(void)
 		T(test_bus_error_line),
 		T(test_residue),
 		T(test_residue_same_id),
+		T(test_residue_retired),
+		T(test_residue_retired_in_run),
 		T(test_no_scrub_within_context),
 		cmocka_unit_test(test_scrub_in_pieces),
 	};
