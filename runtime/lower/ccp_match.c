@@ -165,12 +165,23 @@ static bool match_pool_conv(const struct cnn_node *n, const struct cnn_window *w
 	return true;
 }
 
+/* How far the last window reaches past the input and its padding at the beginning. */
+static int64_t overhang(const struct axis *a)
+{
+	return (a->out - 1) * a->stride + a->kernel - a->in - a->begin;
+}
+
 static bool match_pool_unit(const struct cnn_node *n, const struct cnn_window *w,
 			    const struct axis *y, const struct axis *x, struct lcp_node *node,
 			    char *reason)
 {
-	if (!check_axis(n, y, 3, reason) || !check_axis(n, x, 3, reason))
+	if (!check_axis(n, y, 2 * CNNACC_CCP_PAD_MAX, reason) ||
+	    !check_axis(n, x, 2 * CNNACC_CCP_PAD_MAX, reason))
 		return false;
+	if (lw_max(overhang(y), overhang(x)) > CNNACC_CCP_PAD_MAX)
+		return lw_no(reason, "%s: the last window reaches %lld past the map, limit of ccp %d",
+			     n->op_type, (long long)lw_max(overhang(y), overhang(x)),
+			     CNNACC_CCP_PAD_MAX);
 	node->kind = CCP_POOL;
 	node->pool = (struct lcp_pool){
 		.n = w->batch, .c = w->in_ch, .ih = y->in, .iw = x->in, .oh = y->out, .ow = x->out,
@@ -180,12 +191,6 @@ static bool match_pool_unit(const struct cnn_node *n, const struct cnn_window *w
 	node->in_l = layout(w->batch, w->in_ch, y->in * x->in);
 	node->out_l = layout(w->batch, w->in_ch, y->out * x->out);
 	return true;
-}
-
-/* How far the last window reaches past the input and its padding at the beginning. */
-static int64_t overhang(const struct axis *a)
-{
-	return (a->out - 1) * a->stride + a->kernel - a->in - a->begin;
 }
 
 static bool match_max_pool(const struct cnn_graph *g, const struct cnn_node *n,

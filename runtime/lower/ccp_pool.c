@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* The pooling and padding units of core ccp: one EXEC per block of channels and slab of rows. */
+/*
+ * The pooling and padding units of core ccp: one EXEC per block of channels and slab of rows. A
+ * maximum over more than three rows or columns is a maximum of maxima: stages of at most 3 x 3 that
+ * pass the map from bank to bank, the first with the padding, the last with the strides.
+ */
 #include "ccp.h"
 
 struct unit {
@@ -43,6 +47,18 @@ static struct lcp_region out_region(const struct unit *u)
 			  u->y1 * n->pool.ow);
 }
 
+#define STAGE	3	/* rows and columns that the unit takes at once */
+
+static int64_t stage_count(const struct lcp_pool *v)
+{
+	return lw_max(1, lw_div_up(lw_max(v->kh, v->kw) - 1, STAGE - 1));
+}
+
+static int64_t pad_right(const struct lcp_pool *v)
+{
+	return lw_max(0, (v->ow - 1) * v->sx + v->kw - v->pl - v->iw);
+}
+
 /* Channels that fit if slabs have rows rows; 0: not even one. */
 static int64_t block_of(const struct lcp_hw *hw, const struct lcp_node *n, int64_t rows)
 {
@@ -61,14 +77,17 @@ static int64_t block_of(const struct lcp_hw *hw, const struct lcp_node *n, int64
 		in = in_region(&u, &s);
 		out = out_region(&u);
 		most = lw_max(most, lw_max(lcp_region_floats(&in), lcp_region_floats(&out)));
+		if (stage_count(v) > 1)
+			most = lw_max(most, (s.pt + s.rows + s.pb) * (v->pl + v->iw + pad_right(v)));
 	}
 	if (rows < v->oh)
 		return hw->bank / most;
 	most += LINE_FLOATS;	/* compact planes may start inside a line */
 	if (most > hw->bank)
 		return 0;
-	return v->c == 1 ? 1 : 1 + (hw->bank - most) / lw_max(n->in_l.plane_pitch,
-							       n->out_l.plane_pitch);
+	if (v->c == 1 || stage_count(v) > 1)
+		return hw->bank / lw_max(most, lw_max(n->in_l.plane_pitch, n->out_l.plane_pitch));
+	return 1 + (hw->bank - most) / lw_max(n->in_l.plane_pitch, n->out_l.plane_pitch);
 }
 
 bool lcp_pool_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
@@ -87,31 +106,80 @@ bool lcp_pool_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 	return false;
 }
 
+/* One EXEC as the fields of its parameter group. */
+struct stage {
+	int64_t kh, kw, sy, sx, ih, iw, oh, ow, pt, pb, pl, pr;
+	int64_t in, in_pitch, out, out_pitch;
+};
+
+static void exec_stage(struct lcp_code *c, const struct lcp_pool *v, int64_t channels,
+		       const struct stage *p)
+{
+	lcp_set(c, 0, (v->average ? CNNACC_CCP_R0_AVERAGE : 0) |
+		      p->sy << CNNACC_CCP_R0_STRIDE_SHIFT | p->kh << CNNACC_CCP_R0_KERNEL_SHIFT |
+		      p->sx << CNNACC_CCP_R0_STRIDE_X_SHIFT |
+		      p->kw << CNNACC_CCP_R0_KERNEL_X_SHIFT);
+	lcp_set(c, 1, p->iw | p->ih << 16);
+	lcp_set(c, 2, channels | p->pt << CNNACC_CCP_PAD_TOP_SHIFT |
+		      p->pb << CNNACC_CCP_PAD_BOTTOM_SHIFT | p->pl << CNNACC_CCP_PAD_LEFT_SHIFT |
+		      p->pr << CNNACC_CCP_PAD_RIGHT_SHIFT);
+	lcp_set(c, 3, p->in);
+	lcp_set(c, 4, p->out);
+	lcp_set(c, 5, p->ow | p->oh << 16);
+	lcp_set(c, 6, p->in_pitch);
+	lcp_set(c, 7, p->out_pitch);
+	lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_POOL, 0));
+	lcp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_POOL));
+}
+
+/* All stages but the last; p becomes the last. */
+static void exec_early_stages(struct lcp_code *c, const struct lcp_pool *v, int64_t channels,
+			      struct stage *p)
+{
+	int64_t kh = v->kh, kw = v->kw;
+	struct stage last = *p;
+
+	for (int64_t left = stage_count(v); left > 1; left--) {
+		p->kh = lw_min(kh, STAGE);
+		p->kw = lw_min(kw, STAGE);
+		p->sy = p->sx = 1;
+		p->oh = p->ih + p->pt + p->pb - p->kh + 1;
+		p->ow = p->iw + p->pl + p->pr - p->kw + 1;
+		p->out = p->out_pitch = 0;
+		exec_stage(c, v, channels, p);
+		lcp_op(c, CNNACC_CCP_INSN_SWAP);
+		kh -= p->kh - 1;
+		kw -= p->kw - 1;
+		*p = (struct stage){ .ih = p->oh, .iw = p->ow };
+	}
+	last.in = last.in_pitch = last.pt = last.pb = last.pl = last.pr = 0;
+	last.kh = kh;
+	last.kw = kw;
+	last.ih = p->ih;
+	last.iw = p->iw;
+	*p = last;
+	c->in_bank.lines = 0;
+}
+
 static void emit_pool(struct lcp_code *c, const void *arg)
 {
 	const struct unit *u = arg;
 	const struct lcp_pool *v = &u->n->pool;
 	struct slab s = slab_at(v, u->y0, u->y1);
 	struct lcp_region in = in_region(u, &s), out = out_region(u);
+	struct stage p = {
+		.kh = v->kh, .kw = v->kw, .sy = v->sy, .sx = v->sx, .ih = s.rows, .iw = v->iw,
+		.oh = u->y1 - u->y0, .ow = v->ow, .pt = s.pt, .pb = s.pb, .pl = v->pl,
+		.pr = pad_right(v), .in = in.base, .in_pitch = in.pitch, .out = out.base,
+		.out_pitch = out.pitch,
+	};
 
 	lcp_load(c, &in);
+	c->out_bank.lines = 0;
+	if (stage_count(v) > 1)
+		exec_early_stages(c, v, u->c1 - u->c0, &p);
 	lcp_open_out(c, &out, false);
-	lcp_set(c, 0, (v->average ? CNNACC_CCP_R0_AVERAGE : 0) |
-		      v->sy << CNNACC_CCP_R0_STRIDE_SHIFT | v->kh << CNNACC_CCP_R0_KERNEL_SHIFT |
-		      v->sx << CNNACC_CCP_R0_STRIDE_X_SHIFT |
-		      v->kw << CNNACC_CCP_R0_KERNEL_X_SHIFT);
-	lcp_set(c, 1, v->iw | s.rows << 16);
-	lcp_set(c, 2, (u->c1 - u->c0) | s.pt << CNNACC_CCP_PAD_TOP_SHIFT |
-		      s.pb << CNNACC_CCP_PAD_BOTTOM_SHIFT | v->pl << CNNACC_CCP_PAD_LEFT_SHIFT |
-		      lw_max(0, (v->ow - 1) * v->sx + v->kw - v->pl - v->iw) <<
-		      CNNACC_CCP_PAD_RIGHT_SHIFT);
-	lcp_set(c, 3, in.base);
-	lcp_set(c, 4, out.base);
-	lcp_set(c, 5, v->ow | (u->y1 - u->y0) << 16);
-	lcp_set(c, 6, in.pitch);
-	lcp_set(c, 7, out.pitch);
-	lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_POOL, 0));
-	lcp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_POOL));
+	exec_stage(c, v, u->c1 - u->c0, &p);
 	lcp_store(c, &out);
 }
 
