@@ -78,7 +78,7 @@ static void channel_any(float *lob, const float *tile, const struct ccp_conv *p,
 	channel(lob, tile, p, weights, depth, bias, first);
 }
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(CNN_PORTABLE)
 __attribute__((target("avx2")))
 static void channel_avx2(float *lob, const float *tile, const struct ccp_conv *p,
 			 const float *weights, uint32_t depth, const float *bias, bool first)
@@ -89,7 +89,7 @@ static void channel_avx2(float *lob, const float *tile, const struct ccp_conv *p
 
 ccp_conv_fn ccp_conv_select(void)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(CNN_PORTABLE)
 	if (__builtin_cpu_supports("avx2"))
 		return channel_avx2;
 #endif
