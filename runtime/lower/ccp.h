@@ -165,6 +165,12 @@ struct lcp_conv {
 	int64_t n, groups, ci, co;	/* ci, co: of one group */
 	int64_t ih, iw, oh, ow, kh, kw, sy, sx, pt, pb, pl, pr;
 	struct lcp_weights w;
+	/*
+	 * An average whose divisor is the number of elements under the window: those of the map and
+	 * of this much of its padding. Weights are then one kernel for each such number.
+	 */
+	bool average;
+	int64_t top, bottom, left, right;
 	/* Plan: rows of a slab, output channels in the write bank and in the weight banks. */
 	int64_t rows, out_co, weight_co;
 	int64_t block;		/* groups done together; 0: one by one */

@@ -7,6 +7,9 @@
  * channels. Where not even four of those fit the weight banks, or one output row of all input
  * channels the read bank, each tile is computed in slices of input channels whose sums stay in
  * the LOBs. Groups are done in blocks if they are small: tile by tile, a loop over the groups.
+ *
+ * An average with borders is a convolution of each channel whose tiles have different weights. A
+ * tile writes eight columns even where fewer have its divisor; the next one sets the rest right.
  */
 #include <string.h>
 
@@ -249,6 +252,12 @@ static bool plan_slices(const struct lcp_hw *hw, struct lcp_node *n, const struc
 	return false;
 }
 
+/* A kernel for every number of rows and columns that a window may cover. */
+static int64_t average_weights(const struct lcp_conv *v)
+{
+	return v->kh * v->kw * v->kh * v->kw;
+}
+
 /* Groups in a block if slabs have rows rows; 0: not even one. */
 static int64_t block_size(const struct lcp_hw *hw, const struct lcp_node *n, int64_t rows,
 			  const struct limits *l)
@@ -265,7 +274,9 @@ static int64_t block_size(const struct lcp_hw *hw, const struct lcp_node *n, int
 	else
 		fit = 1 + lw_min((hw->bank - in) / (v->ci * n->in_l.plane_pitch),
 				 (hw->bank - out) / (v->co * n->out_l.plane_pitch));
-	fit = lw_min(fit, hw->wbank / (lw_div_up(v->co, 4) * (v->ci * v->kh * v->kw + 1)));
+	if (!v->average)
+		fit = lw_min(fit, hw->wbank /
+			     (lw_div_up(v->co, 4) * (v->ci * v->kh * v->kw + 1)));
 	fit = lw_min(lw_min(fit, l->co), lw_min(v->groups, UINT16_MAX));
 	return round_channels(fit, v->groups);
 }
@@ -289,7 +300,8 @@ static bool plan_blocks(const struct lcp_hw *hw, struct lcp_node *n, const struc
 	struct lcp_conv *v = &n->conv;
 	int64_t least = INT64_MAX, best_rows = 0;
 
-	if (v->groups == 1 || v->co > hw->lob)
+	if ((v->groups == 1 && !v->average) || v->co > hw->lob ||
+	    (v->average && average_weights(v) > hw->wbank))
 		return false;
 	for (int64_t rows = 0; (rows = next_rows(v, rows, l->rows)) > 0;) {
 		int64_t block = block_size(hw, n, rows, l), cost;
@@ -316,7 +328,9 @@ bool lcp_conv_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 	v->slice_input = v->out_first = false;
 	if (!limits_at(v, attempt, &l))
 		return false;
-	v->columns = l.columns;
+	v->columns = v->average ? lw_div_up(v->ow, TILE_COLUMNS) : l.columns;
+	if (v->average)
+		return plan_blocks(hw, n, &l);
 	return plan_blocks(hw, n, &l) || plan_dense(hw, n, &l) || plan_slices(hw, n, &l);
 }
 
@@ -341,6 +355,10 @@ static struct chunk chunk_shape(const struct lcp_conv *v)
 	};
 	int64_t groups = v->block ? v->block : 1;
 
+	if (v->average) {
+		k.lines = lw_div_up(average_weights(v), LINE_FLOATS);
+		return k;
+	}
 	k.bias = groups * k.quads * k.channels * v->kh * v->kw;
 	k.lines = lw_div_up(k.bias + groups * k.quads, LINE_FLOATS);
 	return k;
@@ -377,6 +395,8 @@ static int64_t slice_count(const struct lcp_conv *v)
 
 static int64_t chunk_count(const struct lcp_conv *v)
 {
+	if (v->average)
+		return 1;
 	if (v->block)
 		return lw_div_up(v->groups, v->block);
 	return v->groups * lw_div_up(v->co, v->weight_co) * slice_count(v);
@@ -388,9 +408,24 @@ static int64_t chunk_index(const struct lcp_conv *v, int64_t g, int64_t o, int64
 	return (g * lw_div_up(v->co, v->weight_co) + o / v->weight_co) * slice_count(v) + slice;
 }
 
+static void pack_average(const struct lcp_conv *v, float *data)
+{
+	int64_t taps = v->kh * v->kw;
+
+	for (int64_t rows = 1; rows <= v->kh; rows++)
+		for (int64_t columns = 1; columns <= v->kw; columns++)
+			for (int64_t t = 0; t < taps; t++)
+				*data++ = (float)(1.0 / (double)(rows * columns));
+}
+
 static void pack_all(const struct lcp_conv *v, const struct chunk *k, float *data)
 {
 	int64_t step = chunk_lines(k) * LINE_FLOATS;
+
+	if (v->average) {
+		pack_average(v, data);
+		return;
+	}
 
 	for (int64_t g = 0; g < v->groups; g++) {
 		if (v->block) {
@@ -411,14 +446,22 @@ static void pack_all(const struct lcp_conv *v, const struct chunk *k, float *dat
 struct span {
 	int64_t ci0, ci1;	/* input channels of the EXEC, ci1 inclusive */
 	int64_t co_num, co_start, co_cnt;
+	int64_t vec;
 	int64_t in, out, weight, bias;	/* bases */
 };
+
+/* Rows of each tile of a slab: as equal as they can be. */
+static int64_t tile_rows(const struct slab *s)
+{
+	int64_t h = s->y1 - s->y0;
+
+	return lw_div_up(h, lw_div_up(h, TILE_ROWS));
+}
 
 static void set_geometry(struct lcp_code *c, const struct lcp_node *n, const struct slab *s,
 			 const struct span *p)
 {
 	const struct lcp_conv *v = &n->conv;
-	int64_t h = s->y1 - s->y0, vec = lw_div_up(h, lw_div_up(h, TILE_ROWS));
 
 	lcp_set(c, 0, (n->relu ? CNNACC_CCP_R0_RELU : 0) | (v->w.bias ? CNNACC_CCP_R0_BIAS : 0) |
 		      v->sy << CNNACC_CCP_R0_STRIDE_SHIFT | v->kh << CNNACC_CCP_R0_KERNEL_SHIFT |
@@ -427,7 +470,7 @@ static void set_geometry(struct lcp_code *c, const struct lcp_node *n, const str
 	lcp_set(c, 1, v->iw | v->ow << 16);
 	lcp_set(c, 2, v->ci | p->co_num << 16);
 	lcp_set(c, 3, p->ci0 | p->ci1 << 16);
-	lcp_set(c, 5, vec | (int64_t)(c->hw->groups - 1) << CNNACC_CCP_R5_GROUPS_SHIFT |
+	lcp_set(c, 5, p->vec | (int64_t)(c->hw->groups - 1) << CNNACC_CCP_R5_GROUPS_SHIFT |
 		      p->co_start << CNNACC_CCP_R5_CO_START_SHIFT);
 	lcp_set(c, 6, p->co_cnt | s->pt << CNNACC_CCP_PAD_TOP_SHIFT |
 		      s->pb << CNNACC_CCP_PAD_BOTTOM_SHIFT | v->pl << CNNACC_CCP_PAD_LEFT_SHIFT |
@@ -455,7 +498,7 @@ static void exec_tile(struct lcp_code *c)
 /* All tiles of the slab between two tile columns; R4 walks down a column. */
 static void exec_tiles(struct lcp_code *c, const struct unit *u, const struct slab *s)
 {
-	int64_t h = s->y1 - s->y0, tiles = lw_div_up(h, TILE_ROWS), vec = lw_div_up(h, tiles);
+	int64_t tiles = lw_div_up(s->y1 - s->y0, TILE_ROWS), vec = tile_rows(s);
 
 	for (int64_t x = u->x0; x < u->x1; x++) {
 		uint32_t top;
@@ -496,7 +539,7 @@ static void emit_dense(struct lcp_code *c, const void *arg)
 		int64_t last = lw_min(first + v->weight_co, v->co), end = lw_min(last, u->o1);
 		struct span p = {
 			.ci1 = v->ci - 1, .co_num = last - first, .co_start = o - first,
-			.co_cnt = end - o, .in = in.base,
+			.co_cnt = end - o, .vec = tile_rows(&s), .in = in.base,
 			.out = out.base + (first - u->o0) * out.pitch, .bias = k.bias,
 		};
 
@@ -531,7 +574,7 @@ static void emit_slices(struct lcp_code *c, const void *arg)
 		struct lcp_region in = in_region(n, u->image, c0 + r0, c0 + r1, &s);
 		struct span p = {
 			.ci0 = s0, .ci1 = s1 - 1, .co_num = u->o1 - u->o0, .co_cnt = u->o1 - u->o0,
-			.in = in.base - r0 * in.pitch, .out = out.base,
+			.vec = tile_rows(&s), .in = in.base - r0 * in.pitch, .out = out.base,
 			.weight = -s0 * v->kh * v->kw, .bias = k.bias,
 		};
 
@@ -573,34 +616,104 @@ static void exec_groups(struct lcp_code *c, const struct chunk *k, int64_t group
 		lcp_gained(c, r, groups * step[r]);
 }
 
+/* What is the same for all tiles of a block. */
+struct block {
+	const struct lcp_node *n;
+	struct slab s;
+	struct chunk k;
+	struct lcp_region in, out;
+	struct span p;
+	int64_t groups;
+};
+
+static void exec_block(struct lcp_code *c, struct block *b, int64_t row, int64_t column)
+{
+	const struct lcp_conv *v = &b->n->conv;
+	const int64_t step[4] = {
+		v->ci * b->in.pitch, v->co * b->out.pitch,
+		v->average ? 0 : b->k.quads * v->ci * v->kh * v->kw, v->average ? 0 : b->k.quads,
+	};
+
+	set_geometry(c, b->n, &b->s, &b->p);
+	lcp_set(c, 4, column << 16 | row);
+	lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
+	set_bases(c, &b->s, &b->p, &b->in, &b->out);
+	exec_groups(c, &b->k, b->groups, step);
+}
+
+/* How many of the kernel's taps from position first on lie in lo..hi-1. */
+static int64_t taps_inside(int64_t first, int64_t kernel, int64_t lo, int64_t hi)
+{
+	return lw_min(first + kernel, hi) - lw_max(first, lo);
+}
+
+static int64_t rows_inside(const struct lcp_conv *v, int64_t y)
+{
+	return taps_inside(y * v->sy - v->pt, v->kh, -v->top, v->ih + v->bottom);
+}
+
+static int64_t columns_inside(const struct lcp_conv *v, int64_t x)
+{
+	return taps_inside(x * v->sx - v->pl, v->kw, -v->left, v->iw + v->right);
+}
+
+/* Rows y..end-1, which have the same number of taps inside. */
+static void exec_average_rows(struct lcp_code *c, struct block *b, int64_t y, int64_t end)
+{
+	const struct lcp_conv *v = &b->n->conv;
+
+	b->p.vec = end - y;
+	for (int64_t x = 0; x < v->ow; x++) {
+		int64_t start = x, inside = columns_inside(v, x);
+
+		while (x + 1 < v->ow && x + 1 < start + TILE_COLUMNS &&
+		       columns_inside(v, x + 1) == inside)
+			x++;
+		b->p.weight = ((rows_inside(v, y) - 1) * v->kw + inside - 1) * v->kh * v->kw;
+		exec_block(c, b, y - b->s.y0, start);
+	}
+}
+
+static void exec_average(struct lcp_code *c, struct block *b)
+{
+	const struct lcp_conv *v = &b->n->conv;
+
+	for (int64_t y = b->s.y0; y < b->s.y1;) {
+		int64_t end = y + 1;
+
+		while (end < b->s.y1 && end < y + TILE_ROWS &&
+		       rows_inside(v, end) == rows_inside(v, y))
+			end++;
+		exec_average_rows(c, b, y, end);
+		y = end;
+	}
+}
+
 static void emit_block(struct lcp_code *c, const void *arg)
 {
 	const struct unit *u = arg;
 	const struct lcp_node *n = u->n;
 	const struct lcp_conv *v = &n->conv;
-	struct slab s = slab_at(v, u->y0, u->y1);
-	struct chunk k = chunk_shape(v);
-	struct lcp_region in = in_region(n, u->image, u->g0 * v->ci, u->g1 * v->ci, &s);
-	struct lcp_region out = out_region(n, u->image, u->g0 * v->co, u->g1 * v->co, &s);
-	struct span p = {
-		.ci1 = v->ci - 1, .co_num = v->co, .co_cnt = v->co,
-		.in = in.base, .out = out.base, .bias = k.bias,
+	struct block b = {
+		.n = n, .s = slab_at(v, u->y0, u->y1), .k = chunk_shape(v), .groups = u->g1 - u->g0,
 	};
-	const int64_t step[4] = { v->ci * in.pitch, v->co * out.pitch,
-				  k.quads * v->ci * v->kh * v->kw, k.quads };
-	int64_t h = s.y1 - s.y0, tiles = lw_div_up(h, TILE_ROWS), vec = lw_div_up(h, tiles);
+	int64_t tiles = lw_div_up(b.s.y1 - b.s.y0, TILE_ROWS), nth = u->g0 / v->block;
 
-	lcp_load(c, &in);
-	lcp_load_weights(c, n->weight_line + u->g0 / v->block * chunk_lines(&k), k.lines, k.banks);
-	lcp_open_out(c, &out, u->x0 > 0);
-	for (int64_t i = u->x0 * tiles; i < u->x1 * tiles; i++) {
-		set_geometry(c, n, &s, &p);
-		lcp_set(c, 4, (i / tiles) * TILE_COLUMNS << 16 | i % tiles * vec);
-		lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
-		set_bases(c, &s, &p, &in, &out);
-		exec_groups(c, &k, u->g1 - u->g0, step);
-	}
-	lcp_store(c, &out);
+	b.in = in_region(n, u->image, u->g0 * v->ci, u->g1 * v->ci, &b.s);
+	b.out = out_region(n, u->image, u->g0 * v->co, u->g1 * v->co, &b.s);
+	b.p = (struct span){
+		.ci1 = v->ci - 1, .co_num = v->co, .co_cnt = v->co, .vec = tile_rows(&b.s),
+		.in = b.in.base, .out = b.out.base, .bias = b.k.bias,
+	};
+	lcp_load(c, &b.in);
+	lcp_load_weights(c, n->weight_line + (v->average ? 0 : nth * chunk_lines(&b.k)), b.k.lines,
+			 b.k.banks);
+	lcp_open_out(c, &b.out, u->x0 > 0);
+	if (v->average)
+		exec_average(c, &b);
+	for (int64_t i = u->x0 * tiles; i < u->x1 * tiles && !v->average; i++)
+		exec_block(c, &b, i % tiles * b.p.vec, (i / tiles) * TILE_COLUMNS);
+	lcp_store(c, &b.out);
 }
 
 /* ---- all units ------------------------------------------------------------------------- */

@@ -143,6 +143,12 @@ static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, stru
 	return true;
 }
 
+/* How far the last window reaches past the input and its padding at the beginning. */
+static int64_t overhang(const struct axis *a)
+{
+	return (a->out - 1) * a->stride + a->kernel - a->in - a->begin;
+}
+
 /* A convolution of each channel with equal weights. */
 static bool match_pool_conv(const struct cnn_node *n, const struct cnn_window *w,
 			    const struct axis *y, const struct axis *x, struct lcp_node *node,
@@ -165,10 +171,24 @@ static bool match_pool_conv(const struct cnn_node *n, const struct cnn_window *w
 	return true;
 }
 
-/* How far the last window reaches past the input and its padding at the beginning. */
-static int64_t overhang(const struct axis *a)
+/* The same with a divisor that counts what is under the window. */
+static bool match_border_average(const struct cnn_node *n, const struct cnn_window *w,
+				 const struct axis *y, const struct axis *x,
+				 struct lcp_node *node, char *reason)
 {
-	return (a->out - 1) * a->stride + a->kernel - a->in - a->begin;
+	bool pads = w->count_include_pad;
+
+	if (y->begin >= y->kernel || x->begin >= x->kernel || overhang(y) >= y->kernel ||
+	    overhang(x) >= x->kernel)
+		return lw_no(reason, "%s: a window lies wholly in the padding", n->op_type);
+	if (!match_pool_conv(n, w, y, x, node, reason))
+		return false;
+	node->conv.average = true;
+	node->conv.top = pads ? y->begin : 0;
+	node->conv.bottom = pads ? y->end : 0;
+	node->conv.left = pads ? x->begin : 0;
+	node->conv.right = pads ? x->end : 0;
+	return true;
 }
 
 static bool match_pool_unit(const struct cnn_node *n, const struct cnn_window *w,
@@ -259,8 +279,7 @@ static bool match_average_pool(const struct cnn_graph *g, const struct cnn_node 
 	y = window_axis(&w, 0);
 	x = window_axis(&w, 1);
 	if (!counts_all(&w, &y) || !counts_all(&w, &x))
-		return lw_no(reason, "%s: count_include_pad=%d with windows that reach over the "
-			     "border: the divisor changes", n->op_type, w.count_include_pad);
+		return match_border_average(n, &w, &y, &x, node, reason);
 	if (y.kernel > 3 || x.kernel > 3 || y.kernel * x.kernel == 1 ||
 	    n->act.kind != CNN_ACT_NONE)
 		return match_pool_conv(n, &w, &y, &x, node, reason);
