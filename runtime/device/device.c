@@ -54,8 +54,8 @@ static int choose(const struct cnnrt_found *f, void *opaque)
 		return 0;
 	c->state = f->state;
 	snprintf(c->path, sizeof(c->path), "%.127s", f->path);
-	snprintf(c->text, sizeof(c->text), "accelerator %.40s %.100s: %.160s", f->bus, f->path,
-		 f->remedy);
+	snprintf(c->text, sizeof(c->text), "accelerator %.40s%s%.100s: %.160s", f->bus,
+		 *f->path ? " " : "", f->path, f->remedy);
 	return f->state == CNNRT_OK;
 }
 

@@ -202,7 +202,7 @@ static int sim_ctx_destroy(struct cnnrt_device *dev, uint32_t id)
 		/* There is nobody left who could want the result. */
 		sim_queue_cancel(sim, ctx, true);
 		sim_queue_idle(sim, ctx);
-		sim_invalidate(sim, id);
+		sim_invalidate(sim, id | CNNACC_INVALIDATE_RETIRE);
 		free_ctx(sim, ctx);
 	}
 	pthread_mutex_unlock(&sim->lock);

@@ -111,8 +111,8 @@ void sim_queue_push(struct sim_core *core, struct sim_job *job);
 void sim_queue_cancel(struct sim *sim, const struct sim_ctx *ctx, bool abort);
 /* Waits until no job of the context is on a core. */
 void sim_queue_idle(struct sim *sim, const struct sim_ctx *ctx);
-/* Forgets a context's translations, in every access in flight too. */
-void sim_invalidate(struct sim *sim, uint32_t ctx_id);
+/* Forgets translations, in every access in flight too; value as for CNNACC_REG_INVALIDATE. */
+void sim_invalidate(struct sim *sim, uint32_t value);
 /* Without the lock: ends the workers. */
 void sim_queue_stop(struct sim *sim);
 

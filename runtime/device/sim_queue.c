@@ -275,11 +275,11 @@ void sim_queue_idle(struct sim *sim, const struct sim_ctx *ctx)
 		pthread_cond_wait(&sim->changed, &sim->lock);
 }
 
-void sim_invalidate(struct sim *sim, uint32_t ctx_id)
+void sim_invalidate(struct sim *sim, uint32_t value)
 {
 	uint32_t seq;
 
-	cnn_device_write(sim->model, CNNACC_REG_INVALIDATE, ctx_id);
+	cnn_device_write(sim->model, CNNACC_REG_INVALIDATE, value);
 	seq = cnn_device_read(sim->model, CNNACC_REG_INV_SEQ);
 	while ((int32_t)(cnn_device_read(sim->model, CNNACC_REG_INV_DONE) - seq) < 0)
 		pthread_cond_wait(&sim->changed, &sim->lock);

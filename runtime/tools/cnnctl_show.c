@@ -117,7 +117,8 @@ static int list_one(const struct cnnrt_found *f, void *opaque)
 		json_string(l->j, "problem", f->remedy);
 		json_close(l->j, '}');
 	} else {
-		printf("%s %s: cannot be used: %s\n", f->bus, f->path, f->remedy);
+		printf("%s%s%s: cannot be used: %s\n", f->bus, *f->path ? " " : "", f->path,
+		       f->remedy);
 	}
 	return 0;
 }

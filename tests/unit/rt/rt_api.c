@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* Devices, models, programs, buffers: what works and what is refused, with which words. */
+#include "rt.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static void test_words(void **state)
+{
+	(void)state;
+	assert_string_equal(cnnrt_strerror(CNNRT_OK), "success");
+	for (int c = CNNRT_OK; c >= CNNRT_ESYSTEM; c--)
+		assert_string_not_equal(cnnrt_strerror(c), cnnrt_strerror(1));
+	assert_string_equal(cnnrt_strerror(-1000), cnnrt_strerror(1));
+	assert_non_null(strchr(cnnrt_version(), '.'));
+}
+
+static void test_free_null(void **state)
+{
+	(void)state;
+	cnnrt_device_close(NULL);
+	cnnrt_model_free(NULL);
+	cnnrt_program_free(NULL);
+	cnnrt_context_destroy(NULL);
+	cnnrt_buffer_free(NULL);
+	cnnrt_job_free(NULL);
+}
+
+static void test_open_errors(void **state)
+{
+	struct cnnrt_device *dev = NULL;
+
+	(void)state;
+	FAILS(CNNRT_EINVAL, "no-such", cnnrt_device_open("sim:no-such=1", 0, &dev, &rt_err));
+	FAILS(CNNRT_EINVAL, "has no value", cnnrt_device_open("sim:cores", 0, &dev, &rt_err));
+	FAILS(CNNRT_EINVAL, "lob", cnnrt_device_open("sim:cores=ccp:lob=0", 0, &dev, &rt_err));
+	FAILS(CNNRT_EINVAL, "flags", cnnrt_device_open("sim", 0x80, &dev, &rt_err));
+	FAILS(CNNRT_ENODEV, "/dev/null", cnnrt_device_open("/dev/null", 0, &dev, &rt_err));
+	FAILS(CNNRT_ENODEV, "not a device node", cnnrt_device_open("/", 0, &dev, &rt_err));
+	FAILS(CNNRT_ENODEV, "/dev/accel/accel77",
+	      cnnrt_device_open("/dev/accel/accel77", 0, &dev, &rt_err));
+	assert_null(dev);
+	/* Nobody need want the words. */
+	assert_int_equal(cnnrt_device_open("/", 0, &dev, NULL), CNNRT_ENODEV);
+}
+
+static void test_device(void **state)
+{
+	struct cnnrt_device_info info;
+	struct cnnrt_core_info core;
+	struct cnnrt_device *dev;
+	uint32_t value;
+
+	(void)state;
+	OK(cnnrt_device_open("sim:cores=ccp:lob=64+ccp,clock-hz=50000000", 0, &dev, &rt_err));
+	OK(cnnrt_device_info(dev, &info, &rt_err));
+	assert_int_equal(info.core_count, 2);
+	assert_int_equal(info.clock_hz, 50000000);
+	assert_string_equal(info.driver, "in-process");
+	OK(cnnrt_device_core(dev, 0, &core, &rt_err));
+	assert_string_equal(core.name, "ccp");
+	assert_int_equal(core.param[CNNACC_CCP_PARAM_LOB], 64);
+	OK(cnnrt_device_core(dev, 1, &core, &rt_err));
+	assert_int_equal(core.param[CNNACC_CCP_PARAM_LOB], CNNACC_CCP_LOB_DEFAULT);
+	FAILS(CNNRT_EINVAL, "cores 0..1", cnnrt_device_core(dev, 2, &core, &rt_err));
+	assert_int_equal(cnnrt_device_fd(dev), -1);
+	OK(cnnrt_device_reg_read(dev, CNNACC_REG_MAGIC, &value, &rt_err));
+	assert_int_equal(value, CNNACC_MAGIC);
+	OK(cnnrt_device_reg_write(dev, CNNACC_REG_SCRATCH, 0x12345678, &rt_err));
+	OK(cnnrt_device_reg_read(dev, CNNACC_REG_SCRATCH, &value, &rt_err));
+	assert_int_equal(value, 0x12345678);
+	FAILS(CNNRT_EINVAL, "0x2", cnnrt_device_reg_read(dev, 2, &value, &rt_err));
+	FAILS(CNNRT_EINVAL, "0x10000", cnnrt_device_reg_write(dev, CNNACC_REGS_SIZE, 0, &rt_err));
+	cnnrt_device_close(dev);
+}
+
+static void count_report(const char *test, const char *failure, void *opaque)
+{
+	assert_true(strlen(test) > 0);
+	assert_string_equal(failure, "");
+	++*(int *)opaque;
+}
+
+static void test_selftest(void **state)
+{
+	struct cnnrt_device *dev;
+	int count = 0;
+
+	(void)state;
+	OK(cnnrt_device_open("sim:cores=ccp+ccp", 0, &dev, &rt_err));
+	assert_int_equal(cnnrt_device_selftest(dev, count_report, &count, &rt_err), 0);
+	assert_int_equal(count, 11);
+	cnnrt_device_close(dev);
+}
+
+static void test_model_errors(void **state)
+{
+	struct cnnrt_model *model = NULL;
+	struct cnnrt_tensor_info info;
+	int64_t dims[4] = { 1, 1, 28, 28 };
+	float data[4] = { 0 };
+
+	(void)state;
+	FAILS(CNNRT_EFILE, "/nowhere", cnnrt_model_load("/nowhere", &model, &rt_err));
+	FAILS(CNNRT_EFILE, "regular", cnnrt_model_load("/", &model, &rt_err));
+	assert_int_not_equal(cnnrt_model_load_buffer("rubbish", 7, &model, &rt_err), 0);
+	assert_int_not_equal(cnnrt_model_load_buffer(NULL, 0, &model, &rt_err), 0);
+	assert_null(model);
+
+	OK(cnnrt_model_load(rt_model_path("RT_DIGITS"), &model, &rt_err));
+	assert_int_equal(cnnrt_model_io_count(model, CNNRT_INPUT), 1);
+	assert_int_equal(cnnrt_model_io_count(model, CNNRT_OUTPUT), 1);
+	OK(cnnrt_model_io(model, CNNRT_INPUT, 0, &info, &rt_err));
+	assert_int_equal(info.type, CNNRT_FLOAT32);
+	assert_int_equal(info.rank, 4);
+	assert_int_equal(info.size, 28 * 28 * 4);
+	FAILS(CNNRT_EINVAL, "output 1", cnnrt_model_io(model, CNNRT_OUTPUT, 1, &info, &rt_err));
+	OK(cnnrt_model_set_input_shape(model, 0, 4, dims, &rt_err));
+	dims[2] = 27;
+	FAILS(CNNRT_EINVAL, "dimension 2",
+	      cnnrt_model_set_input_shape(model, 0, 4, dims, &rt_err));
+	FAILS(CNNRT_EINVAL, "rank", cnnrt_model_set_input_shape(model, 0, 3, dims, &rt_err));
+	FAILS(CNNRT_EINVAL, "rank", cnnrt_model_set_input_shape(model, 0, -1, dims, &rt_err));
+	FAILS(CNNRT_EINVAL, "input 1", cnnrt_model_set_input_shape(model, 1, 4, dims, &rt_err));
+	dims[2] = 28;
+	FAILS(CNNRT_EINVAL, "bytes",
+	      cnnrt_model_set_input_data(model, 0, 4, dims, data, sizeof(data), &rt_err));
+	cnnrt_model_free(model);
+}
+
+static void note_op(const struct cnnrt_op_report *op, void *opaque)
+{
+	uint64_t *macs = opaque;
+
+	assert_true(strlen(op->op) > 0 && strlen(op->reason) > 0);
+	assert_string_equal(op->place, op->core < 0 ? "cpu" : "ccp");
+	if (op->core >= 0)
+		*macs += op->macs;
+}
+
+static void test_compile(void **state)
+{
+	struct cnnrt_compile_options opt = { .core = "gcu" };
+	struct cnnrt_program *cpu;
+	struct cnnrt_estimate est;
+	struct rt_net n;
+	uint64_t macs = 0;
+
+	(void)state;
+	rt_open(&n, "sim", "RT_MIXED");
+	cnnrt_program_explain(n.program, note_op, &macs);
+	cnnrt_program_estimate(n.program, &est);
+	assert_true(est.macs_device > 0);
+	assert_int_equal(est.macs_device, macs);
+	assert_int_equal(est.macs_core[0], macs);
+	assert_true(est.ops_device > 0 && est.ops_device < est.ops_total);
+	FAILS(CNNRT_EINVAL, "gcu", cnnrt_compile(n.model, n.dev, &opt, &cpu, &rt_err));
+	opt.core = "ccp";
+	opt.cpu_only = true;
+	FAILS(CNNRT_EINVAL, "CPU", cnnrt_compile(n.model, n.dev, &opt, &cpu, &rt_err));
+	opt.core = NULL;
+	OK(cnnrt_compile(n.model, n.dev, &opt, &cpu, &rt_err));
+	cnnrt_program_estimate(cpu, &est);
+	assert_int_equal(est.macs_device, 0);
+	assert_int_equal(est.tasks, 0);
+	cnnrt_program_free(cpu);
+	rt_close(&n);
+}
+
+static void test_constant_input(void **state)
+{
+	int64_t dims[4] = { 1, 1, 28, 28 };
+	static float x[28 * 28], y[10];
+	struct cnnrt_program *frozen;
+	struct cnnrt_job *job;
+	struct rt_net n;
+	size_t size;
+	float *want;
+	void *mem;
+
+	(void)state;
+	rt_open(&n, "sim", "RT_DIGITS");
+	want = rt_answer(&n, 3, &size);
+	rt_fill(x, sizeof(x), 3);
+	OK(cnnrt_model_set_input_data(n.model, 0, 4, dims, x, sizeof(x), &rt_err));
+	OK(cnnrt_compile(n.model, n.dev, NULL, &frozen, &rt_err));
+	OK(cnnrt_run(n.ctx, frozen, (const void *[]){ NULL }, (void *[]){ y }, &rt_err));
+	for (int i = 0; i < 10; i++)
+		assert_true(y[i] - want[i] < 1e-3f && want[i] - y[i] < 1e-3f);
+	OK(cnnrt_job_create(n.ctx, frozen, &job, &rt_err));
+	FAILS(CNNRT_EINVAL, "constant",
+	      cnnrt_job_map(job, CNNRT_INPUT, 0, NULL, &mem, &rt_err));
+	cnnrt_job_free(job);
+	free(want);
+	cnnrt_program_free(frozen);
+	rt_close(&n);
+}
+
+static void test_other_device(void **state)
+{
+	struct cnnrt_context *ctx;
+	struct cnnrt_device *dev;
+	struct cnnrt_job *job;
+	struct rt_net n;
+
+	(void)state;
+	rt_open(&n, "sim", "RT_DIGITS");
+	OK(cnnrt_device_open("sim:cores=ccp:lob=64", 0, &dev, &rt_err));
+	OK(cnnrt_context_create(dev, CNNRT_PRIORITY_LOW, &ctx, &rt_err));
+	FAILS(CNNRT_EINVAL, "other cores", cnnrt_job_create(ctx, n.program, &job, &rt_err));
+	cnnrt_context_destroy(ctx);
+	FAILS(CNNRT_EINVAL, "priority", cnnrt_context_create(dev, 3, &ctx, &rt_err));
+	cnnrt_device_close(dev);
+	rt_close(&n);
+}
+
+static int make_memfd(off_t size, bool seal)
+{
+	int fd = memfd_create("test", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, size), 0);
+	if (seal)
+		assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	return fd;
+}
+
+static void test_buffers(void **state)
+{
+	struct cnnrt_buffer *buf, *twin;
+	struct rt_net n;
+	uint8_t *a, *b;
+	void *p, *q;
+	int fd;
+
+	(void)state;
+	rt_open(&n, "sim", "RT_DIGITS");
+	assert_int_not_equal(cnnrt_buffer_create(n.ctx, 0, &buf, &rt_err), 0);
+	assert_int_not_equal(cnnrt_buffer_create(n.ctx, (size_t)1 << 40, &buf, &rt_err), 0);
+	OK(cnnrt_buffer_create(n.ctx, 5000, &buf, &rt_err));
+	assert_int_equal(cnnrt_buffer_size(buf), 8192);
+	OK(cnnrt_buffer_map(buf, &p, &rt_err));
+	a = p;
+	for (int i = 0; i < 8192; i++)
+		assert_int_equal(a[i], 0);
+	OK(cnnrt_buffer_map(buf, &q, &rt_err));
+	assert_ptr_equal(p, q);
+	OK(cnnrt_buffer_export(buf, &fd, &rt_err));
+	OK(cnnrt_buffer_import(n.ctx, fd, &twin, &rt_err));
+	close(fd);
+	OK(cnnrt_buffer_map(twin, &q, &rt_err));
+	b = q;
+	a[100] = 77;
+	assert_int_equal(b[100], 77);
+	OK(cnnrt_buffer_sync(buf, CNNRT_SYNC_FOR_DEVICE, &rt_err));
+	FAILS(CNNRT_EINVAL, "sync", cnnrt_buffer_sync(buf, 0, &rt_err));
+	cnnrt_buffer_free(buf);
+	assert_int_equal(b[100], 77);
+	cnnrt_buffer_free(twin);
+
+	fd = make_memfd(4096, false);
+	FAILS(CNNRT_EINVAL, "import", cnnrt_buffer_import(n.ctx, fd, &buf, &rt_err));
+	close(fd);
+	fd = make_memfd(4095, true);
+	FAILS(CNNRT_EINVAL, "import", cnnrt_buffer_import(n.ctx, fd, &buf, &rt_err));
+	close(fd);
+	assert_int_not_equal(cnnrt_buffer_import(n.ctx, -1, &buf, &rt_err), 0);
+	rt_close(&n);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_free_null),
+		cmocka_unit_test(test_open_errors),
+		cmocka_unit_test(test_device),
+		cmocka_unit_test(test_selftest),
+		cmocka_unit_test(test_model_errors),
+		cmocka_unit_test(test_compile),
+		cmocka_unit_test(test_constant_input),
+		cmocka_unit_test(test_other_device),
+		cmocka_unit_test(test_buffers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

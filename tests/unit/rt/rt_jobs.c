@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/* Jobs: repeated, bound, chained by fences, canceled, and many at once. */
+#include "rt.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static bool is_ready(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, 0) == 1 && p.revents & POLLIN;
+}
+
+static void repeat(const char *model)
+{
+	struct cnnrt_job_status status;
+	struct cnnrt_job *job;
+	struct rt_net n;
+	size_t size;
+
+	rt_open(&n, "sim", model);
+	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
+	OK(cnnrt_job_status(job, &status, &rt_err));
+	assert_int_equal(status.state, CNNRT_JOB_IDLE);
+	FAILS(CNNRT_EINVAL, "never submitted", cnnrt_job_wait(job, -1, &rt_err));
+	for (unsigned int seed = 0; seed < 5; seed++) {
+		float *want = rt_answer(&n, seed, &size);
+
+		rt_set_input(job, seed);
+		OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
+		OK(cnnrt_job_wait(job, -1, &rt_err));
+		OK(cnnrt_job_wait(job, 0, &rt_err));
+		rt_check_output(job, want, size);
+		OK(cnnrt_job_status(job, &status, &rt_err));
+		assert_int_equal(status.state, CNNRT_JOB_DONE);
+		free(want);
+	}
+	cnnrt_job_free(job);
+	rt_close(&n);
+}
+
+static void test_repeat(void **state)
+{
+	(void)state;
+	repeat("RT_DIGITS");
+	repeat("RT_MIXED");
+}
+
+/* The CPU alone gives nearly the same, so the device did compute. */
+static void test_against_cpu(void **state)
+{
+	struct cnnrt_compile_options opt = { .cpu_only = true };
+	float *device, *cpu;
+	struct rt_net n;
+	size_t size;
+
+	(void)state;
+	rt_open(&n, "sim", "RT_MIXED");
+	device = rt_answer(&n, 7, &size);
+	cnnrt_program_free(n.program);
+	OK(cnnrt_compile(n.model, n.dev, &opt, &n.program, &rt_err));
+	cpu = rt_answer(&n, 7, &size);
+	for (size_t i = 0; i < size / sizeof(float); i++)
+		assert_true(device[i] - cpu[i] < 1e-4f && cpu[i] - device[i] < 1e-4f);
+	free(device);
+	free(cpu);
+	rt_close(&n);
+}
+
+static void bind_both(struct rt_net *n, struct cnnrt_job *job, struct cnnrt_buffer *buf[2],
+		      size_t offset)
+{
+	for (int d = 0; d < 2; d++) {
+		struct cnnrt_tensor_info info;
+
+		OK(cnnrt_program_io(n->program, d, 0, &info, &rt_err));
+		OK(cnnrt_buffer_create(n->ctx, info.size + offset, &buf[d], &rt_err));
+		OK(cnnrt_job_bind(job, d, 0, buf[d], offset, &rt_err));
+	}
+}
+
+static void bound(const char *model)
+{
+	struct cnnrt_buffer *first[2], *second[2], **now = first;
+	struct cnnrt_job *job;
+	struct rt_net n;
+	size_t size;
+	void *mem;
+
+	rt_open(&n, "sim", model);
+	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
+	bind_both(&n, job, first, 0);
+	for (unsigned int seed = 0; seed < 4; seed++) {
+		float *want = rt_answer(&n, seed, &size);
+		size_t offset = seed < 2 ? 0 : 8192;
+
+		if (seed == 2) {
+			bind_both(&n, job, second, offset);
+			now = second;
+		}
+		rt_set_input(job, seed);
+		OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
+		OK(cnnrt_job_wait(job, -1, &rt_err));
+		OK(cnnrt_buffer_map(now[CNNRT_OUTPUT], &mem, &rt_err));
+		assert_memory_equal((uint8_t *)mem + offset, want, size);
+		free(want);
+	}
+	FAILS(CNNRT_EINVAL, "multiple of 4096",
+	      cnnrt_job_bind(job, CNNRT_INPUT, 0, first[0], 64, &rt_err));
+	FAILS(CNNRT_EINVAL, "bytes",
+	      cnnrt_job_bind(job, CNNRT_INPUT, 0, first[0], 1 << 20, &rt_err));
+	FAILS(CNNRT_EINVAL, "input 1",
+	      cnnrt_job_bind(job, CNNRT_INPUT, 1, first[0], 0, &rt_err));
+	cnnrt_job_free(job);
+	for (int d = 0; d < 2; d++) {
+		cnnrt_buffer_free(first[d]);
+		cnnrt_buffer_free(second[d]);
+	}
+	rt_close(&n);
+}
+
+static void test_bound(void **state)
+{
+	(void)state;
+	bound("RT_DIGITS");
+	bound("RT_MIXED");
+}
+
+static void chain(const char *model)
+{
+	struct cnnrt_job *job[3];
+	int fence[3], start = eventfd(0, EFD_CLOEXEC);
+	struct rt_net n;
+	size_t size;
+	float *want;
+
+	rt_open(&n, "sim", model);
+	want = rt_answer(&n, 1, &size);
+	for (int j = 0; j < 3; j++) {
+		OK(cnnrt_job_create(n.ctx, n.program, &job[j], &rt_err));
+		rt_set_input(job[j], 1);
+		OK(cnnrt_job_submit(job[j], j ? fence[j - 1] : start, &fence[j], &rt_err));
+	}
+	for (int j = 0; j < 3; j++) {
+		assert_false(is_ready(fence[j]));
+		FAILS(CNNRT_EBUSY, "runs", cnnrt_job_submit(job[j], -1, NULL, &rt_err));
+		FAILS(CNNRT_ETIMEDOUT, "runs", cnnrt_job_wait(job[j], 1000, &rt_err));
+	}
+	eventfd_write(start, 1);
+	for (int j = 2; j >= 0; j--) {
+		OK(cnnrt_job_wait(job[j], -1, &rt_err));
+		assert_true(is_ready(fence[j]));
+		rt_check_output(job[j], want, size);
+	}
+	for (int j = 0; j < 3; j++) {
+		close(fence[j]);
+		cnnrt_job_free(job[j]);
+	}
+	close(start);
+	free(want);
+	rt_close(&n);
+}
+
+static void test_chain(void **state)
+{
+	(void)state;
+	chain("RT_DIGITS");
+	chain("RT_MIXED");
+}
+
+/* A fence that fails takes those with it who wait for it; one that never comes holds nobody. */
+static void test_cancel(void **state)
+{
+	int never = eventfd(0, EFD_CLOEXEC), failed = eventfd(0, EFD_CLOEXEC), fence;
+	struct cnnrt_job_status status;
+	struct cnnrt_job *a, *b, *c;
+	struct rt_net n;
+
+	(void)state;
+	rt_open(&n, "sim", "RT_DIGITS");
+	OK(cnnrt_job_create(n.ctx, n.program, &a, &rt_err));
+	OK(cnnrt_job_create(n.ctx, n.program, &b, &rt_err));
+	OK(cnnrt_job_create(n.ctx, n.program, &c, &rt_err));
+	eventfd_write(failed, 1 + EFAULT);
+	OK(cnnrt_job_submit(a, failed, &fence, &rt_err));
+	OK(cnnrt_job_submit(b, fence, NULL, &rt_err));
+	FAILS(CNNRT_ECANCELED, "waited for", cnnrt_job_wait(b, -1, &rt_err));
+	FAILS(CNNRT_ECANCELED, "waited for", cnnrt_job_wait(a, -1, &rt_err));
+	OK(cnnrt_job_status(a, &status, &rt_err));
+	assert_int_equal(status.state, CNNRT_JOB_FAILED);
+	assert_string_equal(status.class_name, "CANCELED");
+	OK(cnnrt_job_submit(c, never, NULL, &rt_err));
+	cnnrt_job_free(c);
+	/* And it can run again. */
+	rt_set_input(a, 0);
+	OK(cnnrt_job_submit(a, -1, NULL, &rt_err));
+	OK(cnnrt_job_wait(a, -1, &rt_err));
+	close(fence);
+	close(never);
+	close(failed);
+	cnnrt_job_free(a);
+	cnnrt_job_free(b);
+	rt_close(&n);
+}
+
+static void note_step(const struct cnnrt_step *step, void *opaque)
+{
+	uint64_t *sum = opaque;
+
+	assert_true(strlen(step->name) > 0);
+	assert_true(step->end_ns >= step->start_ns);
+	if (!strcmp(step->place, "ccp"))
+		sum[0] += step->cycles;
+	sum[1]++;
+}
+
+static void test_profile(void **state)
+{
+	uint64_t sum[2] = { 0 };
+	struct cnnrt_job *job;
+	struct rt_net n;
+
+	(void)state;
+	rt_open(&n, "sim", "RT_MIXED");
+	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
+	rt_set_input(job, 0);
+	OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
+	OK(cnnrt_job_wait(job, -1, &rt_err));
+	OK(cnnrt_job_profile(job, note_step, sum, &rt_err));
+	assert_true(sum[0] > 1000);
+	assert_true(sum[1] > 2);
+	cnnrt_job_free(job);
+	rt_close(&n);
+}
+
+/* ---- many at once ---------------------------------------------------------------------- */
+
+#define THREADS	4
+#define RUNS	12
+
+struct crowd {
+	struct rt_net *net[2];
+	float *want[2][RUNS];
+	size_t size[2];
+	unsigned int index;
+	int bad;
+};
+
+static void *member(void *arg)
+{
+	struct crowd *c = arg;
+	struct rt_net *n = c->net[c->index % 2];
+	struct cnnrt_error err;
+	struct cnnrt_context *ctx;
+	struct cnnrt_tensor_info info;
+	struct cnnrt_job *job;
+	void *mem;
+
+	c->bad += !!cnnrt_context_create(n->dev, CNNRT_PRIORITY_NORMAL, &ctx, &err);
+	c->bad += !!cnnrt_job_create(ctx, n->program, &job, &err);
+	for (unsigned int seed = 0; seed < RUNS && !c->bad; seed++) {
+		c->bad += !!cnnrt_job_map(job, CNNRT_INPUT, 0, &info, &mem, &err);
+		rt_fill(mem, info.size, seed);
+		c->bad += !!cnnrt_job_submit(job, -1, NULL, &err);
+		c->bad += !!cnnrt_job_wait(job, -1, &err);
+		c->bad += !!cnnrt_job_map(job, CNNRT_OUTPUT, 0, &info, &mem, &err);
+		c->bad += !!memcmp(mem, c->want[c->index % 2][seed], info.size);
+	}
+	cnnrt_job_free(job);
+	cnnrt_context_destroy(ctx);
+	return NULL;
+}
+
+/* Programs that fail, beside the others. */
+static void *vandal(void *arg)
+{
+	static const uint32_t code[] = {
+		CNNACC_CCP_INSN_LDI(1, 9), CNNACC_CCP_INSN_LDI(2, 1),
+		CNNACC_CCP_INSN_LOAD(1, 2, 0, CNNACC_CCP_TGT_READ_BANK),
+	};
+	struct crowd *c = arg;
+	struct cnnrt_range r = {
+		.va = 0xf0000000u, .size = sizeof(code), .flags = CNNRT_MAP_EXEC, .in = code,
+	};
+	struct cnnrt_exec e = {
+		.program_va = 0xf0000000u, .program_size = sizeof(code), .ranges = &r,
+		.range_count = 1, .timeout_ns = -1,
+	};
+	struct cnnrt_job_status s;
+	struct cnnrt_error err;
+
+	for (int i = 0; i < RUNS; i++) {
+		c->bad += !!cnnrt_exec(c->net[0]->dev, &e, &s, NULL, &err);
+		c->bad += s.status_class != CNNACC_STATUS_MMU_FAULT || s.va != 9 * 64;
+	}
+	return NULL;
+}
+
+static void test_crowd(void **state)
+{
+	struct rt_net digits, mixed;
+	struct crowd c[THREADS + 1] = { { .net = { &digits, &mixed } } };
+	pthread_t thread[THREADS + 1];
+
+	(void)state;
+	rt_open(&digits, "sim:cores=ccp", "RT_DIGITS");
+	mixed = digits;
+	OK(cnnrt_model_load(rt_model_path("RT_MIXED"), &mixed.model, &rt_err));
+	OK(cnnrt_compile(mixed.model, mixed.dev, NULL, &mixed.program, &rt_err));
+	for (unsigned int seed = 0; seed < RUNS; seed++)
+		for (int k = 0; k < 2; k++)
+			c[0].want[k][seed] = rt_answer(c[0].net[k], seed, &c[0].size[k]);
+	for (unsigned int i = 0; i <= THREADS; i++) {
+		c[i] = c[0];
+		c[i].index = i;
+		assert_int_equal(pthread_create(&thread[i], NULL, i < THREADS ? member : vandal,
+						&c[i]), 0);
+	}
+	for (unsigned int i = 0; i <= THREADS; i++) {
+		pthread_join(thread[i], NULL);
+		assert_int_equal(c[i].bad, 0);
+	}
+	for (unsigned int seed = 0; seed < RUNS; seed++)
+		for (int k = 0; k < 2; k++)
+			free(c[0].want[k][seed]);
+	cnnrt_program_free(mixed.program);
+	cnnrt_model_free(mixed.model);
+	rt_close(&digits);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_repeat),
+		cmocka_unit_test(test_against_cpu),
+		cmocka_unit_test(test_bound),
+		cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_profile),
+		cmocka_unit_test(test_crowd),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
