@@ -335,10 +335,13 @@ static void cnnacc_core_recover(struct cnnacc_core *core)
 		cnnacc_job_end(job, CNNACC_END_HANG, NULL);
 	if (core->cdev->wedged)
 		return;
-	if (cnnacc_core_hw_reset(core) || cnnacc_core_enable(core))
+	if (cnnacc_core_hw_reset(core) || cnnacc_core_enable(core)) {
 		cnnacc_device_reset(core->cdev);
-	else
+	} else {
+		/* They may be what was lost. */
+		cnnacc_irq_enable(core->cdev);
 		cnnacc_core_resume(core);
+	}
 }
 
 static void cnnacc_core_reset_work(struct work_struct *work)

@@ -155,6 +155,16 @@ static void cnnacc_device_reset_work(struct work_struct *work)
 	drm_dev_exit(idx);
 }
 
+/**
+ * cnnacc_device_request_reset() - Reset the device and wait until that is done
+ * @cdev: device
+ */
+void cnnacc_device_request_reset(struct cnnacc_device *cdev)
+{
+	queue_work(cdev->reset_wq, &cdev->reset_work);
+	flush_work(&cdev->reset_work);
+}
+
 static bool cnnacc_device_invalidated(struct cnnacc_device *cdev, u32 seq, int gen)
 {
 	return (s32)(cnnacc_read(cdev, CNNACC_REG_INV_DONE) - seq) >= 0 ||
@@ -189,8 +199,7 @@ void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id)
 	if (read_poll_timeout(cnnacc_device_invalidated, done, done, 50,
 			      CNNACC_INVALIDATE_TIMEOUT_US, false, cdev, seq, gen)) {
 		drm_err(&cdev->drm, "translations of context %u stay in use\n", hw_id);
-		queue_work(cdev->reset_wq, &cdev->reset_work);
-		flush_work(&cdev->reset_work);
+		cnnacc_device_request_reset(cdev);
 	}
 out:
 	drm_dev_exit(idx);

@@ -221,6 +221,7 @@ void cnnacc_device_stop(struct cnnacc_device *cdev);
 u64 cnnacc_device_read_pair(struct cnnacc_device *cdev, u32 offset);
 bool cnnacc_device_lost(struct cnnacc_device *cdev);
 void cnnacc_device_reset(struct cnnacc_device *cdev);
+void cnnacc_device_request_reset(struct cnnacc_device *cdev);
 void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id);
 
 /* cnnacc_core.c */

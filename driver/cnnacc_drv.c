@@ -129,7 +129,10 @@ static int cnnacc_reg_rw_ioctl(struct drm_device *drm, void *data, struct drm_fi
 		return -EINVAL;
 	if (!drm_dev_enter(drm, &idx))
 		return -ENODEV;
-	if (args->flags & DRM_CNNACC_REG_WRITE)
+	/* A reset behind the driver's back would cost every context its jobs. */
+	if (args->flags & DRM_CNNACC_REG_WRITE && args->offset == CNNACC_REG_RESET)
+		cnnacc_device_request_reset(cdev);
+	else if (args->flags & DRM_CNNACC_REG_WRITE)
 		cnnacc_write(cdev, args->offset, args->value);
 	else
 		args->value = cnnacc_read(cdev, args->offset);

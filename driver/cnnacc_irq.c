@@ -44,6 +44,8 @@ static void cnnacc_irq_error(struct cnnacc_device *cdev)
 {
 	struct cnnacc_shell_report *report = &cdev->shell_error;
 
+	if (report->code == CNNACC_SHELL_OK)	/* raised by hand */
+		return;
 	drm_err_ratelimited(&cdev->drm, "shell error %u, core %u, address %#llx\n",
 			    report->code, report->core, report->addr);
 	switch (report->code) {

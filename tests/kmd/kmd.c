@@ -396,7 +396,7 @@ int kmd_fence_status(int fd, uint32_t syncobj)
 
 int kmd_wait(int fd, uint32_t syncobj)
 {
-	int ret = drmSyncobjWait(fd, &syncobj, 1, kmd_deadline(30000), 0, NULL);
+	int ret = drmSyncobjWait(fd, &syncobj, 1, kmd_deadline(120000), 0, NULL);
 
 	return ret ? -ETIME : kmd_fence_status(fd, syncobj);
 }

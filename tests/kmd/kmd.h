@@ -78,7 +78,7 @@ int kmd_submit_jobs(int fd, uint32_t ctx, struct drm_cnnacc_job *jobs, uint32_t 
 uint32_t kmd_syncobj(int fd);
 /* Absolute CLOCK_MONOTONIC time ms milliseconds from now. */
 int64_t kmd_deadline(int64_t ms);
-/* Waits for a syncobj and returns its fence's error, 0, or -ETIME after 30 s. */
+/* Waits for a syncobj and returns its fence's error, 0, or -ETIME after 120 s. */
 int kmd_wait(int fd, uint32_t syncobj);
 int kmd_fence_status(int fd, uint32_t syncobj);
 /* Submits and waits: the fence's error. */

@@ -1,0 +1,5 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# The ioctl-level tests in a guest: all of them in one boot.
+exec "$(dirname "$0")/../vm/run" --timeout 900 -- kmd_all

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+/* PRIME: export, import by another file, memory of other drivers, private buffers. */
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <linux/dma-heap.h>
+#include <linux/udmabuf.h>
+#include <xf86drm.h>
+
+#include "kmd.h"
+
+#define RW (DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE)
+#define VA 0x50000000u
+#define SIZE 16384
+
+static void test_export(int fd)
+{
+	struct kmd_bo bo = kmd_bo(fd, DRM_CNNACC_BO_WEIGHT, SIZE);
+	struct drm_cnnacc_bo_info info = { };
+	int buf, other = kmd_open(), ret;
+	uint32_t handle, again;
+	uint32_t *map;
+
+	*(uint32_t *)bo.map = 0xbeef;
+	ret = drmPrimeHandleToFD(fd, bo.handle, DRM_CLOEXEC | DRM_RDWR, &buf);
+	if (!ok(!ret, "export"))
+		return;
+	map = mmap(NULL, SIZE, PROT_READ, MAP_SHARED, buf, 0);
+	ok(map != MAP_FAILED && *map == 0xbeef, "the dma-buf shows the memory");
+	ok(!drmPrimeFDToHandle(fd, buf, &again) && again == bo.handle,
+	   "import into the same file gives the same handle");
+	ok(!drmPrimeFDToHandle(other, buf, &handle), "import into another file");
+	info.handle = handle;
+	ok(!kmd_ioctl(other, DRM_IOCTL_CNNACC_BO_INFO, &info) && info.size == SIZE &&
+	   info.use == DRM_CNNACC_BO_WEIGHT && !(info.flags & DRM_CNNACC_BO_IMPORTED),
+	   "it is the same buffer there");
+	ok_ret(kmd_map(other, kmd_ctx(other), handle, RW, VA, SIZE), -EINVAL,
+	       "and stays as restricted as it was");
+	kmd_bo_free(fd, &bo);
+	ok(*map == 0xbeef, "the dma-buf outlives the handle");
+	munmap(map, SIZE);
+	close(buf);
+	close(other);
+}
+
+static void test_private(int fd)
+{
+	struct drm_cnnacc_bo_create create = {
+		.size = SIZE, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = kmd_ctx(fd),
+	};
+	int buf;
+
+	kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
+	ok(drmPrimeHandleToFD(fd, create.handle, DRM_CLOEXEC, &buf) && errno == EINVAL,
+	   "a private buffer cannot be exported");
+	kmd_ctx_destroy(fd, create.ctx_id);
+}
+
+/* The device reads and writes a buffer of another driver. */
+static void test_import(int fd, const char *name, int buf)
+{
+	struct kmd_env env = kmd_env(fd);
+	struct drm_cnnacc_bo_info info = { };
+	uint32_t *map, *data = env.data.map;
+	struct drm_cnnacc_bo_ref ref = { .flags = DRM_CNNACC_BO_REF_WRITE };
+	struct drm_cnnacc_task task;
+	struct drm_cnnacc_job job = {
+		.core = env.core,
+		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
+		.bos = DRM_CNNACC_OBJ_ARRAY(1, &ref),
+	};
+	struct drm_cnnacc_bo_wait wait = { .timeout_ns = kmd_deadline(30000) };
+
+	map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, buf, 0);
+	ok(map != MAP_FAILED && !drmPrimeFDToHandle(fd, buf, &info.handle), "%s: import", name);
+	ok(!kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_INFO, &info) && info.size == SIZE &&
+	   info.flags & DRM_CNNACC_BO_IMPORTED && !info.mmap_offset, "%s: is known as such", name);
+	ok_ret(kmd_map(fd, env.ctx, info.handle, RW, VA, SIZE), 0, "%s: map", name);
+	map[1024] = 4242;
+	data[0] = 2424;
+	ok_ret(kmd_run(&env, kmd_program_copy(&env, VA + 4096, KMD_DATA_VA + 64, 1)), 0,
+	       "%s: the device reads it", name);
+	ok(data[16] == 4242, "%s: right", name);
+	task = kmd_task(kmd_program_copy(&env, KMD_DATA_VA, VA + 8192, 1));
+	ref.handle = wait.handle = info.handle;
+	ok_ret(kmd_submit_jobs(fd, env.ctx, &job, 1), 0, "%s: the device writes it", name);
+	ok_ret(kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_WAIT, &wait), 0, "%s: wait", name);
+	ok(map[2048] == 2424, "%s: right", name);
+	drmCloseBufferHandle(fd, info.handle);
+	munmap(map, SIZE);
+	close(buf);
+	ok_ret(kmd_run(&env, kmd_program_copy(&env, VA + 4096, KMD_DATA_VA, 1)), 0,
+	       "%s: the mapping outlives handle and dma-buf", name);
+	kmd_env_free(&env);
+}
+
+static void test_udmabuf(int fd)
+{
+	struct udmabuf_create create = { .size = SIZE };
+	int dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), memfd, buf;
+
+	if (dev < 0) {
+		skip("udmabuf", "the kernel has none");
+		return;
+	}
+	memfd = memfd_create("kmd", MFD_ALLOW_SEALING);
+	if (memfd < 0 || ftruncate(memfd, SIZE) || fcntl(memfd, F_ADD_SEALS, F_SEAL_SHRINK))
+		bail("memfd");
+	create.memfd = memfd;
+	buf = ioctl(dev, UDMABUF_CREATE, &create);
+	if (buf < 0)
+		bail("UDMABUF_CREATE");
+	test_import(fd, "udmabuf", buf);
+	close(memfd);
+	close(dev);
+}
+
+static void test_heap(int fd)
+{
+	struct dma_heap_allocation_data data = { .len = SIZE, .fd_flags = O_RDWR | O_CLOEXEC };
+	int heap = open("/dev/dma_heap/system", O_RDWR | O_CLOEXEC);
+
+	if (heap < 0) {
+		skip("dma-buf heap", "the kernel has none");
+		return;
+	}
+	if (ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &data))
+		bail("DMA_HEAP_IOCTL_ALLOC");
+	test_import(fd, "dma-buf heap", data.fd);
+	close(heap);
+}
+
+int main(void)
+{
+	int fd = kmd_open();
+
+	test_export(fd);
+	test_private(fd);
+	test_udmabuf(fd);
+	test_heap(fd);
+	return done_testing();
+}
