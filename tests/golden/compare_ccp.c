@@ -38,16 +38,17 @@ static const char *const kind_name[GEN_KINDS] = {
 	"noise", "limit",
 };
 
-/* Three jobs in four are legal. */
+/* Two jobs in three are legal. */
 static enum gen_kind kind_of(uint64_t index)
 {
 	static const enum gen_kind other[] = {
-		GEN_FIELD, GEN_FIELD, GEN_FIELD, GEN_FLIP, GEN_FLIP, GEN_DMA, GEN_FAULT, GEN_FAULT,
-		GEN_FAULT, GEN_FAULT, GEN_LIMIT, GEN_LIMIT, GEN_PACKET, GEN_ILLEGAL, GEN_NOISE, GEN_PC,
+		GEN_FIELD, GEN_FIELD, GEN_FIELD, GEN_FIELD, GEN_FIELD, GEN_FLIP, GEN_FLIP, GEN_DMA,
+		GEN_FAULT, GEN_FAULT, GEN_FAULT, GEN_FAULT, GEN_LIMIT, GEN_LIMIT, GEN_PACKET,
+		GEN_ILLEGAL, GEN_NOISE, GEN_PC,
 	};
 
-	if (index % 4 == 3)
-		return other[index / 4 % (sizeof(other) / sizeof(other[0]))];
+	if (index % 3 == 2)
+		return other[index / 3 % (sizeof(other) / sizeof(other[0]))];
 	if (index % 61 == 0)
 		return GEN_SHORT;
 	return index % 97 == 0 ? GEN_EXTREME : GEN_LEGAL;
@@ -219,7 +220,7 @@ static void parse(int argc, char **argv, struct options *o)
 
 static enum outcome run_all(const struct options *o)
 {
-	uint64_t count = (o->legal * 4 + 2) / 3;
+	uint64_t count = (o->legal * 3 + 1) / 2;
 
 	if (o->one)
 		return run_index(o->seed, o->only);

@@ -48,8 +48,9 @@ static void pick_memory(struct gen *gen)
 	for (int bank = 0; bank < 2; bank++) {
 		gen->data_source[bank] = source(gen, &gen->data);
 		gen->data_sink[bank] = gen_va(gen, window_lines(&gen->data));
+		gen->sink_readable[bank] = gen_chance(gen, 50);
 		job_region(gen->job, gen->data_sink[bank], window_lines(&gen->data),
-			   CNNACC_PTE_WRITE | (gen_chance(gen, 50) ? CNNACC_PTE_READ : 0));
+			   CNNACC_PTE_WRITE | (gen->sink_readable[bank] ? READABLE : 0));
 	}
 	for (int bank = 0; bank < 4; bank++)
 		gen->weight_source[bank] = source(gen, &gen->weight);

@@ -50,6 +50,7 @@ struct gen {
 
 	struct gen_window data, weight;
 	uint32_t data_source[2], weight_source[4], data_sink[2];	/* VA */
+	bool sink_readable[2];
 };
 
 /* Fill @job, whose image is @image; all of it follows from @seed. */

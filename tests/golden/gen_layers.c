@@ -541,13 +541,15 @@ static void noise_dma(struct gen *gen)
 	int64_t low = gen->data.low / 16, high = gen->data.high / 16;
 	int64_t first = gen_pick(gen, low, high - 1), lines = pick_small(gen, 0, high - first);
 	unsigned int bank = gen_pick(gen, 0, 1);
-	uint32_t offset = (first - low) * CNNACC_LINE_SIZE;
+	uint32_t offset = (first - low) * CNNACC_LINE_SIZE, from = gen->data_source[bank];
 
-	if (gen_chance(gen, 40))
+	/* What was stored may come back. */
+	if (gen->sink_readable[bank] && gen_chance(gen, 50))
+		from = gen->data_sink[bank];
+	if (gen_chance(gen, 50))
 		gen_dma(gen, false, gen->data_sink[bank] + offset, lines, first, bank);
 	else
-		gen_dma(gen, true, gen->data_source[bank] + offset, lines, first,
-			gen_pick(gen, 0, 1));
+		gen_dma(gen, true, from + offset, lines, first, gen_pick(gen, 0, 1));
 }
 
 static void noise_weights(struct gen *gen)
@@ -631,6 +633,9 @@ bool gen_layer(struct gen *gen)
 {
 	unsigned int unit = gen_pick(gen, 0, 9);
 
+	/* Parameters of every unit are as likely to be bad. */
+	if (gen->kind == GEN_FIELD && gen_chance(gen, 60))
+		unit = gen_pick(gen, 6, 9);
 	for (int i = 0; i < TRIES; i++) {
 		if (unit < 6 ? conv_layer(gen) : unit < 8 ? pool_layer(gen) :
 		    unit < 9 ? pad_layer(gen) : fc_layer(gen))
