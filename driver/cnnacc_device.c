@@ -175,11 +175,12 @@ static bool cnnacc_device_invalidated(struct cnnacc_device *cdev, u32 seq, int g
  * cnnacc_device_invalidate() - Have the device forget a context's translations
  * @cdev: device
  * @hw_id: the context's hardware id
+ * @flags: CNNACC_INVALIDATE_RETIRE if the context goes away, else 0
  *
  * When this returns the device uses none of the entries that the context's tables
  * held before, even if that took a reset of the device.
  */
-void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id)
+void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id, u32 flags)
 {
 	int gen = atomic_read(&cdev->reset_gen);
 	bool done;
@@ -192,7 +193,7 @@ void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id)
 		goto out;
 
 	spin_lock(&cdev->inv_lock);
-	cnnacc_write(cdev, CNNACC_REG_INVALIDATE, hw_id);
+	cnnacc_write(cdev, CNNACC_REG_INVALIDATE, hw_id | flags);
 	seq = cnnacc_read(cdev, CNNACC_REG_INV_SEQ);
 	spin_unlock(&cdev->inv_lock);
 

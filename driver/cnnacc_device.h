@@ -222,7 +222,7 @@ u64 cnnacc_device_read_pair(struct cnnacc_device *cdev, u32 offset);
 bool cnnacc_device_lost(struct cnnacc_device *cdev);
 void cnnacc_device_reset(struct cnnacc_device *cdev);
 void cnnacc_device_request_reset(struct cnnacc_device *cdev);
-void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id);
+void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id, u32 flags);
 
 /* cnnacc_core.c */
 struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int index);

@@ -325,7 +325,7 @@ static void cnnacc_vm_flush(struct cnnacc_ctx *ctx)
 
 	if (list_empty(&ctx->vm.unmapped))
 		return;
-	cnnacc_device_invalidate(ctx->cdev, ctx->hw_id);
+	cnnacc_device_invalidate(ctx->cdev, ctx->hw_id, 0);
 	list_for_each_entry_safe(mapping, next, &ctx->vm.unmapped, link) {
 		list_del(&mapping->link);
 		drm_gem_object_put(mapping->obj);
@@ -491,7 +491,8 @@ void cnnacc_vm_fini(struct cnnacc_ctx *ctx)
 	mutex_lock(&vm->lock);
 	drm_mm_for_each_node_safe(node, next, &vm->mm)
 		cnnacc_vm_remove(vm, container_of(node, struct cnnacc_mapping, node));
-	cnnacc_device_invalidate(ctx->cdev, ctx->hw_id);
+	/* The id and even the root page may be the next context's, which must find no residue. */
+	cnnacc_device_invalidate(ctx->cdev, ctx->hw_id, CNNACC_INVALIDATE_RETIRE);
 	cnnacc_vm_flush(ctx);
 
 	for (dir = 0; dir < CNNACC_PT_ENTRIES; dir++) {

@@ -60,7 +60,7 @@ extern "C" {
 #define CNNACC_REG_ERR_ADDR_HI		0x003c
 #define CNNACC_REG_TIME_LO		0x0040	/* RO device time, ns */
 #define CNNACC_REG_TIME_HI		0x0044
-#define CNNACC_REG_INVALIDATE		0x0050	/* W 15:0 context id: forget its translations; CNNACC_INVALIDATE_* */
+#define CNNACC_REG_INVALIDATE		0x0050	/* W 15:0 context id: forget its translations */
 #define CNNACC_REG_INV_SEQ		0x0054	/* RO number of INVALIDATE writes taken, wraps */
 #define CNNACC_REG_INV_DONE		0x0058	/* RO number of them complete, wraps */
 
@@ -68,7 +68,7 @@ extern "C" {
 #define CNNACC_HW_VERSION		0x00010000	/* 1.0 */
 
 /* INVALIDATE */
-#define CNNACC_INVALIDATE_RETIRE	(1u << 16)	/* the id's next job is another context's */
+#define CNNACC_INVALIDATE_RETIRE	0x10000u	/* the id's next job is another context's */
 
 /* FEATURES */
 #define CNNACC_FEATURE_COHERENT		0x1u	/* device DMA snoops CPU caches */
