@@ -138,7 +138,8 @@ static bool conv_as_strip(const struct lcp_node *from, struct lcp_node *n)
 	int64_t plane = v->ih * v->iw, rows = lw_div_up(plane, CNNACC_CCP_LANES);
 
 	*n = *from;
-	if (v->average || v->kh > 1 || v->kw > 1 || v->sy > 1 || v->sx > 1 || v->pt || v->pb || v->pl || v->pr)
+	if (v->average || v->kh > 1 || v->kw > 1 || v->sy > 1 || v->sx > 1 || v->pt || v->pb ||
+	    v->pl || v->pr)
 		return false;
 	if (plane < LINE_FLOATS || rows > UINT16_MAX ||
 	    (from->in_l.c > 1 && from->in_l.plane_pitch < rows * CNNACC_CCP_LANES) ||

@@ -91,7 +91,7 @@ struct lcp_code {
 
 /* Beyond these a node is not worth a program: words, and instructions run in it. */
 #define LCP_WORDS_MAX	(CNN_PROGRAM_MAX / 4 / 16)
-#define LCP_STEPS_MAX	20000000u
+#define LCP_STEPS_MAX	100000000u
 /* The same for all trials of one compilation, so that its time is bounded. */
 #define LCP_ALL_STEPS_MAX	2000000000u
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What lower.c and the cores' files share. A new core is a struct lw_core_ops and a line in cores.def. */
+/*
+ * What lower.c and the cores' files share. A new core is a struct lw_core_ops in a file of its name
+ * and a line in cores.def.
+ */
 #ifndef CNN_LOWER_INTERNAL_H
 #define CNN_LOWER_INTERNAL_H
 
