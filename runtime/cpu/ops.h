@@ -15,7 +15,7 @@
 
 /* Inner loops compiled once for plain x86-64 and once for AVX2; without FMA the bits are equal. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && \
-	!defined(__SANITIZE_ADDRESS__)
+	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 #define CNN_CLONES __attribute__((target_clones("avx2", "default")))
 #else
 #define CNN_CLONES
