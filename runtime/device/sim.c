@@ -566,6 +566,7 @@ static int check_tasks(const struct cnnrt_device *dev, const struct rt_submit *s
 static int sim_submit(struct cnnrt_device *dev, struct rt_submit *s)
 {
 	struct sim *sim = to_sim(dev);
+	struct sim_ctx *ctx;
 	struct sim_job *job;
 	int ret = check_tasks(dev, s);
 
@@ -580,13 +581,14 @@ static int sim_submit(struct cnnrt_device *dev, struct rt_submit *s)
 		return ret;
 	}
 	pthread_mutex_lock(&sim->lock);
-	job->ctx = find_ctx(sim, s->ctx_id);
-	if (job->ctx) {
-		job->seqno = s->seqno = ++job->ctx->seqno;
+	ctx = find_ctx(sim, s->ctx_id);
+	if (ctx) {
+		job->ctx = ctx;
+		job->seqno = s->seqno = ++ctx->seqno;
 		sim_queue_push(&sim->core[s->core], job);
 	}
 	pthread_mutex_unlock(&sim->lock);
-	if (job->ctx)
+	if (ctx)
 		return 0;
 	close(s->out_fence);
 	drop_job(job);
