@@ -14,7 +14,8 @@
  * segment each value of its in list is put into the arena, if a CPU node or the caller made it;
  * then the segment's tasks are submitted as one job (more jobs if there are more tasks than a job
  * takes), in order. A value that device nodes made stays good in the arena until the last node
- * that reads it has run, a graph output until the end.
+ * that reads it has run, a graph output until the end. Values that are only renamed share their
+ * slot's memory. Programs fit every core of the same type and parameters, not just the one named.
  */
 #ifndef CNN_LOWER_H
 #define CNN_LOWER_H
