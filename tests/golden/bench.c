@@ -223,16 +223,21 @@ static bool compare_job(struct bench *bench, struct bench_run *run,
 	return !bad;
 }
 
-/* The golden model's turn, after the device has been given the same memory. */
-static bool prepare(struct bench *bench, struct bench_run *run)
+/* Memory and translations of a job that is about to run. */
+static bool prepare(struct bench *bench, const struct bench_run *run)
 {
+	uint32_t ctx_id = run->job->packet.ctx_id;
+
 	copy_job(bench, run->job);
-	if (!host_invalidate(&bench->host, run->job->packet.ctx_id)) {
-		printf("mismatch: INVALIDATE does not complete\n");
-		return false;
-	}
-	golden_shell_run(&bench->shell[run->core], &run->job->packet, &run->golden);
-	return true;
+	/* A bad packet may carry an id that is none. */
+	if (ctx_id > 65535)
+		return true;
+	for (unsigned int core = 0; run->retire && core < bench->host.core_count; core++)
+		golden_shell_retire(&bench->shell[core], ctx_id);
+	if (host_invalidate(&bench->host, ctx_id | (run->retire ? CNNACC_INVALIDATE_RETIRE : 0)))
+		return true;
+	printf("mismatch: INVALIDATE does not complete\n");
+	return false;
 }
 
 bool bench_run(struct bench *bench, struct bench_run *runs, unsigned int count, bool all_memory)
@@ -248,6 +253,9 @@ bool bench_run(struct bench *bench, struct bench_run *runs, unsigned int count, 
 		host_jobs[i] = (struct host_job){ runs[i].core, &runs[i].job->packet,
 						  &completion[i] };
 	}
+	for (unsigned int i = 0; i < count; i++)
+		golden_shell_run(&bench->shell[runs[i].core], &runs[i].job->packet,
+				 &runs[i].golden);
 	wrong = count == 1 ? host_run(&bench->host, &host_jobs[0]) :
 			     host_run_together(&bench->host, host_jobs, count);
 	if (wrong) {

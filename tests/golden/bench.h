@@ -19,6 +19,7 @@ struct bench {
 /** struct bench_run - a job for one core, built in the bench's image, and its result. */
 struct bench_run {
 	unsigned int core;
+	bool retire;	/* the context id begins anew */
 	struct job *job;
 	struct golden_result golden;
 };

@@ -113,6 +113,7 @@ static unsigned int build_jobs(struct bench *bench, struct bench_run runs[BENCH_
 
 	for (unsigned int i = 0; i < count; i++) {
 		runs[i].job = &jobs[i];
+		runs[i].retire = prng_chance(prng, 10);
 		runs[i].core = together ? i : prng_range(prng, 0, bench->host.core_count - 1);
 		jobs[i].space.first = i * IMAGE_PAGES / BENCH_RUNS;
 		jobs[i].space.pages = IMAGE_PAGES / BENCH_RUNS;

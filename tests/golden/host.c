@@ -265,9 +265,9 @@ static bool turn(struct host *host, unsigned int core)
 	return true;
 }
 
-bool host_invalidate(struct host *host, uint32_t ctx_id)
+bool host_invalidate(struct host *host, uint32_t value)
 {
-	cnn_device_write(host->dev, CNNACC_REG_INVALIDATE, ctx_id);
+	cnn_device_write(host->dev, CNNACC_REG_INVALIDATE, value);
 	for (unsigned int i = 0; i < PATIENCE; i++) {
 		if (host_read(host, CNNACC_REG_INV_DONE) == host_read(host, CNNACC_REG_INV_SEQ))
 			return true;

@@ -50,8 +50,8 @@ void host_open(struct host *host, const char *cores);
 void host_close(struct host *host);
 uint32_t host_read(struct host *host, uint32_t offset);
 uint64_t host_read64(struct host *host, uint32_t offset);
-/* Forget the translations of a context; false if that does not complete. */
-bool host_invalidate(struct host *host, uint32_t ctx_id);
+/* Write INVALIDATE and wait for it; false if it does not complete. */
+bool host_invalidate(struct host *host, uint32_t value);
 /*
  * Run a job to its completion record, or jobs on several cores at once, each
  * core by its own thread.  NULL, or what is wrong with how a queue behaved.

@@ -124,11 +124,13 @@ static uint64_t enter_context(struct golden_shell *shell, const struct cnnacc_pa
 {
 	uint64_t cycles = 0;
 
-	if (shell->residue && (shell->ctx_id != packet->ctx_id || shell->root != packet->root)) {
+	if (shell->residue && (shell->retired || shell->ctx_id != packet->ctx_id ||
+			       shell->root != packet->root)) {
 		shell->core.clear(shell->core.priv);
 		cycles = shell->core.scrub_cycles;
 	}
 	shell->residue = true;
+	shell->retired = false;
 	shell->ctx_id = packet->ctx_id;
 	shell->root = packet->root;
 	return cycles;
@@ -159,8 +161,15 @@ void golden_shell_run(struct golden_shell *shell, const struct cnnacc_packet *pa
 		write_stats(shell, packet->stats_va, result);
 }
 
+void golden_shell_retire(struct golden_shell *shell, uint32_t ctx_id)
+{
+	if (shell->ctx_id == ctx_id)
+		shell->retired = true;
+}
+
 void golden_shell_reset(struct golden_shell *shell)
 {
 	shell->core.clear(shell->core.priv);
 	shell->residue = false;
+	shell->retired = false;
 }

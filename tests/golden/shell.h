@@ -19,6 +19,7 @@ struct golden_shell {
 	struct golden_core core;
 	struct golden_bus bus;
 	bool residue;		/* of @ctx_id, whose directory is at @root */
+	bool retired;		/* that context has ended */
 	uint32_t ctx_id;
 	uint64_t root;
 };
@@ -34,6 +35,8 @@ struct golden_result {
 /* Run one packet to its end. */
 void golden_shell_run(struct golden_shell *shell, const struct cnnacc_packet *packet,
 		      struct golden_result *result);
+/* An id is retired: its next job is another context's. */
+void golden_shell_retire(struct golden_shell *shell, uint32_t ctx_id);
 /* Core reset. */
 void golden_shell_reset(struct golden_shell *shell);
 

@@ -143,7 +143,7 @@ int main(void)
 	};
 	struct golden_shell shell = { .core.job_cycles_max = INT64_MAX };
 	struct golden_ccp *ccp = golden_ccp_create(&params);
-	struct job *job = malloc(sizeof(*job));
+	struct job *job = calloc(1, sizeof(*job));
 	struct image image = { .bytes = calloc(1, IMAGE_BYTES) };
 
 	if (!ccp || !job || !image.bytes)
