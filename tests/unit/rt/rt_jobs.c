@@ -317,9 +317,10 @@ static void test_crowd(void **state)
 	for (unsigned int i = 0; i <= THREADS; i++) {
 		c[i] = c[0];
 		c[i].index = i;
+	}
+	for (unsigned int i = 0; i <= THREADS; i++)
 		assert_int_equal(pthread_create(&thread[i], NULL, i < THREADS ? member : vandal,
 						&c[i]), 0);
-	}
 	for (unsigned int i = 0; i <= THREADS; i++) {
 		pthread_join(thread[i], NULL);
 		assert_int_equal(c[i].bad, 0);
