@@ -157,18 +157,3 @@ void space_write(struct space *space, uint64_t va, const void *data, size_t leng
 		length -= chunk;
 	}
 }
-
-void space_read(struct space *space, uint64_t va, void *data, size_t length)
-{
-	uint8_t *to = data;
-
-	while (length) {
-		size_t chunk = CNNACC_PAGE_SIZE - va % CNNACC_PAGE_SIZE;
-
-		chunk = chunk < length ? chunk : length;
-		memcpy(to, space_at(space, va), chunk);
-		va += chunk;
-		to += chunk;
-		length -= chunk;
-	}
-}

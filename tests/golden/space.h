@@ -50,7 +50,6 @@ void space_map(struct space *space, uint64_t va, uint64_t length, uint32_t permi
 /* Where the CPU finds mapped @va. */
 uint8_t *space_at(struct space *space, uint64_t va);
 void space_write(struct space *space, uint64_t va, const void *data, size_t length);
-void space_read(struct space *space, uint64_t va, void *data, size_t length);
 /* The entries that translate @va, NULL without a page table; for damage. */
 uint8_t *space_dir_entry(struct space *space, uint64_t va);
 uint8_t *space_page_entry(struct space *space, uint64_t va);
