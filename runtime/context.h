@@ -31,9 +31,9 @@ struct cnnrt_buffer {
 };
 
 /* Rounds up to whole pages. */
-static inline uint64_t rt_pages(uint64_t size)
+static inline uint64_t rt_pages(const struct cnnrt_device *dev, uint64_t size)
 {
-	return (size + CNNACC_PAGE_SIZE - 1) & ~(uint64_t)(CNNACC_PAGE_SIZE - 1);
+	return (size + dev->page_size - 1) & ~(uint64_t)(dev->page_size - 1);
 }
 
 /* Creates and maps a buffer object; ctx_id 0: may be shared by contexts. */

@@ -85,8 +85,8 @@ static int make_spans(struct run *run, struct cnnrt_error *err)
 
 		if (ret)
 			return ret;
-		run->spans[i].va = r->va & ~(uint64_t)(CNNACC_PAGE_SIZE - 1);
-		run->spans[i].end = rt_pages(r->va + r->size);
+		run->spans[i].va = r->va & ~(uint64_t)(run->dev->page_size - 1);
+		run->spans[i].end = rt_pages(run->dev, r->va + r->size);
 		run->spans[i].flags = r->flags;
 	}
 	run->span_count = exec->range_count;
@@ -96,11 +96,11 @@ static int make_spans(struct run *run, struct cnnrt_error *err)
 /* The statistics record goes to the highest free page, whatever the caller maps. */
 static void place_stats(struct run *run)
 {
-	run->stats_va = VA_END - CNNACC_PAGE_SIZE;
+	run->stats_va = VA_END - run->dev->page_size;
 	for (unsigned int i = run->span_count; i-- > 0;) {
 		if (run->spans[i].end <= run->stats_va)
 			break;
-		run->stats_va = run->spans[i].va - CNNACC_PAGE_SIZE;
+		run->stats_va = run->spans[i].va - run->dev->page_size;
 	}
 }
 
@@ -126,11 +126,11 @@ static int map_spans(struct run *run, struct cnnrt_error *err)
 				      s->flags, err);
 	}
 	if (!ret)
-		ret = rt_bo_new(run->dev, CNNACC_PAGE_SIZE, DRM_CNNACC_BO_DATA, run->ctx_id,
+		ret = rt_bo_new(run->dev, run->dev->page_size, DRM_CNNACC_BO_DATA, run->ctx_id,
 				&run->stats, err);
 	if (!ret)
 		ret = rt_bind(run->dev, run->ctx_id, &run->stats, 0, run->stats_va,
-			      CNNACC_PAGE_SIZE, rw, err);
+			      run->dev->page_size, rw, err);
 	return ret;
 }
 

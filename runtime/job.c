@@ -372,7 +372,7 @@ static int swap_pages(struct cnnrt_job *job, int v, const struct rt_bo *bo, uint
 {
 	const struct cnn_slot *slot = &job->program->low->slots[v];
 	uint64_t va = CNN_VA_ARENA + (uint64_t)slot->offset;
-	uint64_t size = rt_pages((uint64_t)slot->bytes);
+	uint64_t size = rt_pages(job->dev, (uint64_t)slot->bytes);
 	int ret = rt_unbind(job->dev, job->ctx_id, va, size, err);
 
 	return ret ? ret : rt_bind(job->dev, job->ctx_id, bo, offset, va, size,
@@ -394,14 +394,23 @@ static int unbind(struct cnnrt_job *job, int v, struct rt_binding *b, struct cnn
 	return CNNRT_OK;
 }
 
-/* A value that is input and output at once, or an output twice, has one place: copies serve. */
+/*
+ * A value that is input and output at once, or an output twice, or two that share a slot have
+ * one place: copies serve.
+ */
 static bool is_shared(const struct cnnrt_job *job, int v)
 {
+	const struct cnn_slot *slots = job->program->low->slots;
 	int uses = 0;
 
-	for (int d = 0; d < 2; d++)
-		for (unsigned int i = 0; i < cnnrt_program_io_count(job->program, d); i++)
-			uses += rt_io_value(job->program, d, i) == v;
+	for (int d = 0; d < 2; d++) {
+		for (unsigned int i = 0; i < cnnrt_program_io_count(job->program, d); i++) {
+			int o = rt_io_value(job->program, d, i);
+
+			uses += o == v || (slots[o].used && slots[v].used &&
+					   slots[o].offset == slots[v].offset);
+		}
+	}
 	return uses > 1;
 }
 
@@ -417,8 +426,8 @@ static int bind_buffer(struct cnnrt_job *job, enum cnnrt_direction dir, int v,
 
 	if (ret)
 		return ret;
-	if (val->home == RT_HOME_ARENA && slot->own_pages && !shared &&
-	    rt_pages((uint64_t)slot->bytes) <= buf->bo.size - offset) {
+	if (val->home == RT_HOME_ARENA && rt_own_pages(job, v) && !shared &&
+	    rt_pages(job->dev, (uint64_t)slot->bytes) <= buf->bo.size - offset) {
 		ret = swap_pages(job, v, &buf->bo, offset, err);
 		if (ret)
 			return ret;
@@ -446,12 +455,12 @@ int cnnrt_job_bind(struct cnnrt_job *job, enum cnnrt_direction dir, unsigned int
 	size = cnn_tensor_bytes(&job->values[v].t);
 	if (dir == CNNRT_INPUT && job->values[v].home == RT_HOME_CONST)
 		return rt_fail(err, CNNRT_EINVAL, "input %u: it was made a constant", index);
-	if (buf->dev != job->dev || offset % CNNACC_PAGE_SIZE || offset > buf->bo.size ||
+	if (buf->dev != job->dev || offset % job->dev->page_size || offset > buf->bo.size ||
 	    (size > 0 && (uint64_t)size > buf->bo.size - offset))
 		return rt_fail(err, CNNRT_EINVAL, "%s %u: a buffer of this device with %lld bytes "
-			       "from an offset that is a multiple of %d wanted; it has %llu, "
+			       "from an offset that is a multiple of %u wanted; it has %llu, "
 			       "offset %zu", dir == CNNRT_INPUT ? "input" : "output", index,
-			       (long long)size, CNNACC_PAGE_SIZE,
+			       (long long)size, job->dev->page_size,
 			       (unsigned long long)buf->bo.size, offset);
 	b = &job->bind[dir][index];
 	if (b->buf)

@@ -106,6 +106,13 @@ static inline bool rt_slot_is_dense(const struct cnnrt_job *job, int value)
 	return slot->used && cnn_layout_dense(&slot->layout);
 }
 
+/* May another buffer's pages take the place of the value's slot? */
+static inline bool rt_own_pages(const struct cnnrt_job *job, int value)
+{
+	return job->program->low->slots[value].own_pages &&
+	       job->dev->page_size == CNNACC_PAGE_SIZE;
+}
+
 static inline int rt_io_value(const struct cnnrt_program *p, enum cnnrt_direction dir,
 			      unsigned int index)
 {

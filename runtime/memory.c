@@ -31,7 +31,6 @@ static bool needed_on_host(const struct cnnrt_job *job, int v)
 static enum rt_home choose_home(const struct cnnrt_job *job, int v)
 {
 	const struct cnn_value *val = &job->program->graph->values[v];
-	const struct cnn_slot *slot = &job->program->low->slots[v];
 
 	if (val->t.data)
 		return RT_HOME_CONST;
@@ -44,7 +43,7 @@ static enum rt_home choose_home(const struct cnnrt_job *job, int v)
 		return RT_HOME_NONE;
 	if (val->t.rank < 0 || cnn_tensor_bytes(&val->t) < 0)
 		return RT_HOME_RUN;
-	return slot->own_pages && rt_slot_is_dense(job, v) ? RT_HOME_ARENA : RT_HOME_HOST;
+	return rt_own_pages(job, v) && rt_slot_is_dense(job, v) ? RT_HOME_ARENA : RT_HOME_HOST;
 }
 
 /* ---- host memory ----------------------------------------------------------------------- */
@@ -170,7 +169,10 @@ static int compare_slots(const void *a, const void *b)
 	return (*x)->offset < (*y)->offset ? -1 : (*x)->offset > (*y)->offset;
 }
 
-/* Slots that a caller's buffer may replace get a mapping each, the rest what lies between. */
+/*
+ * Slots that a caller's buffer may replace get a mapping each, the rest what lies between.  Two
+ * values that share a slot share the mapping.
+ */
 static int map_arena(struct cnnrt_job *job, const struct cnn_slot **slots, size_t count,
 		     struct cnnrt_error *err)
 {
@@ -181,8 +183,10 @@ static int map_arena(struct cnnrt_job *job, const struct cnn_slot **slots, size_
 	qsort(slots, count, sizeof(*slots), compare_slots);
 	for (size_t i = 0; i <= count && !ret; i++) {
 		uint64_t next = i < count ? (uint64_t)slots[i]->offset : job->arena.size;
-		uint64_t size = i < count ? rt_pages((uint64_t)slots[i]->bytes) : 0;
+		uint64_t size = i < count ? rt_pages(job->dev, (uint64_t)slots[i]->bytes) : 0;
 
+		if (next < at)
+			continue;
 		if (next > at)
 			ret = rt_bind(job->dev, job->ctx_id, &job->arena, at, CNN_VA_ARENA + at,
 				      next - at, rw, err);
@@ -208,7 +212,7 @@ static int arena(struct cnnrt_job *job, struct cnnrt_error *err)
 	if (!slots)
 		return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
 	for (int v = 0; v < g->n_values; v++)
-		if (low->slots[v].used && low->slots[v].own_pages &&
+		if (low->slots[v].used && rt_own_pages(job, v) &&
 		    (g->values[v].is_input || g->values[v].is_output))
 			slots[count++] = &low->slots[v];
 	ret = rt_bo_new(job->dev, (uint64_t)low->arena_bytes, DRM_CNNACC_BO_DATA, job->ctx_id,
@@ -232,7 +236,8 @@ static int device_memory(struct cnnrt_job *job, struct cnnrt_error *err)
 	int ret = job->dev->ops->ctx_create(job->dev, job->ctx->priority, &job->ctx_id);
 
 	if (ret)
-		return rt_fail_errno(err, ret, "job: creating an address space");
+		return rt_fail_errno(err, ret, "job: creating an address space (an open device "
+				     "takes %u at once)", job->dev->max_contexts);
 	ret = rt_images_get(job->ctx, job->program, &job->images, err);
 	if (!ret)
 		ret = image(job, &job->images->weights, CNN_VA_WEIGHTS, DRM_CNNACC_BIND_READ, err);
@@ -241,7 +246,7 @@ static int device_memory(struct cnnrt_job *job, struct cnnrt_error *err)
 	if (!ret)
 		ret = arena(job, err);
 	if (!ret)
-		ret = rt_bo_new(job->dev, (uint64_t)low->n_tasks * sizeof(struct cnnacc_stats),
+		ret = rt_bo_new(job->dev, ((uint64_t)low->n_tasks + 1) * sizeof(struct cnnacc_stats),
 				DRM_CNNACC_BO_DATA, job->ctx_id, &job->stats, err);
 	if (!ret)
 		ret = rt_bind(job->dev, job->ctx_id, &job->stats, 0, RT_VA_STATS, job->stats.size,
@@ -285,7 +290,7 @@ int rt_job_memory(struct cnnrt_job *job, struct cnnrt_error *err)
 			    sizeof(*job->steps));
 	if (!job->in || !job->out || !job->refs || !job->steps)
 		return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
-	if (p->low->n_tasks)
+	if (p->low->n_tasks || p->low->arena_bytes)
 		ret = device_memory(job, err);
 	if (!ret)
 		ret = make_tasks(job, err);

@@ -177,7 +177,7 @@ static int sync_arena(struct cnnrt_job *job, uint32_t flags)
 
 	if (job->arena.handle)
 		ret = job->dev->ops->bo_sync(job->dev, &job->arena, flags);
-	if (!ret)
+	if (!ret && job->stats.handle)
 		ret = job->dev->ops->bo_sync(job->dev, &job->stats, flags);
 	return ret ? fail(job, CNNRT_ESYSTEM, "cache maintenance: %s", strerrordesc_np(-ret)) :
 		     CNNRT_OK;
@@ -352,7 +352,8 @@ static bool is_direct(const struct cnnrt_job *job, const struct cnn_segment *seg
 		if (!in_place(job, seg->in[i]))
 			return false;
 	for (int i = 0; i < g->n_outputs; i++)
-		if (!in_place(job, g->outputs[i]))
+		if (!in_place(job, g->outputs[i]) ||
+		    (job->bind[CNNRT_OUTPUT][i].buf && !job->bind[CNNRT_OUTPUT][i].mapped))
 			return false;
 	return true;
 }

@@ -8,12 +8,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Kernels have pages of up to 64 KiB; what libcnnrt maps starts at multiples of more. */
+#define MAX_PAGE_SIZE	0x10000u
+
 int rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
 		       const struct drm_cnnacc_core_info *cores)
 {
 	if (!info->core_count || info->core_count > CNNRT_MAX_CORES ||
-	    info->va_bits != CNNACC_VA_BITS || info->page_size != CNNACC_PAGE_SIZE ||
-	    !info->clock_hz)
+	    info->va_bits != CNNACC_VA_BITS || !info->clock_hz ||
+	    info->page_size < CNNACC_PAGE_SIZE || info->page_size > MAX_PAGE_SIZE ||
+	    info->page_size & (info->page_size - 1))
 		return -EINVAL;
 	dev->info.hw_version = info->hw_version;
 	dev->info.features = info->features;
@@ -21,8 +25,9 @@ int rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_inf
 	dev->info.core_count = info->core_count;
 	dev->info.reset_count = info->reset_count;
 	dev->info.max_buffer = info->max_bo_size;
+	dev->page_size = info->page_size;
+	dev->max_contexts = info->max_contexts;
 	dev->max_tasks = info->max_tasks;
-	dev->max_bind_ops = info->max_bind_ops;
 	for (uint32_t i = 0; i < info->core_count; i++) {
 		const struct drm_cnnacc_core_info *c = &cores[i];
 
@@ -35,7 +40,7 @@ int rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_inf
 		};
 		memcpy(dev->core[i].param, c->param, sizeof(c->param));
 	}
-	return dev->max_tasks && dev->max_bind_ops ? 0 : -EINVAL;
+	return dev->max_tasks ? 0 : -EINVAL;
 }
 
 /* What a walk over the machine's accelerators ended with. */

@@ -61,8 +61,9 @@ struct cnnrt_device {
 	int fd;			/* -1: none */
 	struct cnnrt_device_info info;
 	struct cnnrt_core_info core[CNNRT_MAX_CORES];
+	uint32_t page_size;	/* what bind counts in */
+	uint32_t max_contexts;
 	uint32_t max_tasks;	/* per job */
-	uint32_t max_bind_ops;	/* per bind */
 };
 
 /* Fills dev->info and dev->core from what a back end read; -EINVAL if it makes no sense. */

@@ -10,10 +10,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define SIM_MAX_CONTEXTS	1024
-#define SIM_MAX_BO_SIZE		((uint64_t)1 << 31)
-#define SIM_MAX_TASKS		256
-#define SIM_MAX_BIND_OPS	256
+/* As cnnacc.ko has them, so that the same is refused. */
+#define SIM_MAX_CONTEXTS	32
+#define SIM_MAX_BO_SIZE		((uint64_t)1 << 30)
+#define SIM_MAX_TASKS		64
 
 static struct sim *to_sim(struct cnnrt_device *dev)
 {
@@ -295,8 +295,10 @@ static int sim_bo_create(struct cnnrt_device *dev, uint64_t size, uint32_t use, 
 	int fd = -1, ret;
 
 	if (!size || size > SIM_MAX_BO_SIZE || use > DRM_CNNACC_BO_PROGRAM ||
-	    is_private != !!ctx_id)
+	    flags & ~(DRM_CNNACC_BO_CACHED | DRM_CNNACC_BO_PRIVATE) || (ctx_id && !is_private))
 		return -EINVAL;
+	if (is_private && !ctx_id)
+		return -ENOENT;
 	size = (size + CNNACC_PAGE_SIZE - 1) & ~(uint64_t)(CNNACC_PAGE_SIZE - 1);
 	if (!is_private)
 		fd = make_memfd(size);
@@ -503,7 +505,14 @@ static int bind_one(struct sim *sim, struct sim_ctx *ctx, const struct drm_cnnac
 	if (!op->size || (op->va | op->size | op->bo_offset) % CNNACC_PAGE_SIZE ||
 	    op->va >> CNNACC_VA_BITS || op->size > (1ull << CNNACC_VA_BITS) - op->va)
 		return -EINVAL;
-	return op->op == DRM_CNNACC_BIND_MAP ? bind_map(sim, ctx, op) : bind_unmap(sim, ctx, op);
+	switch (op->op) {
+	case DRM_CNNACC_BIND_MAP:
+		return bind_map(sim, ctx, op);
+	case DRM_CNNACC_BIND_UNMAP:
+		return op->flags || op->handle || op->bo_offset ? -EINVAL :
+								  bind_unmap(sim, ctx, op);
+	}
+	return -EINVAL;
 }
 
 static int sim_bind(struct cnnrt_device *dev, uint32_t ctx_id,
@@ -613,6 +622,9 @@ static int sim_reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw)
 		cnn_device_write(sim->model, rw->offset, rw->value);
 	else
 		rw->value = cnn_device_read(sim->model, rw->offset);
+	/* That may have been a reset: the workers look after their queues. */
+	for (uint32_t i = 0; i < dev->info.core_count; i++)
+		pthread_cond_signal(&sim->core[i].wake);
 	pthread_mutex_unlock(&sim->lock);
 	return 0;
 }
@@ -704,7 +716,7 @@ static int probe(struct sim *sim)
 		.clock_hz = reg(sim, CNNACC_REG_CLOCK_HZ),
 		.va_bits = CNNACC_VA_BITS,
 		.page_size = CNNACC_PAGE_SIZE,
-		.max_bind_ops = SIM_MAX_BIND_OPS,
+		.max_contexts = SIM_MAX_CONTEXTS,
 		.max_tasks = SIM_MAX_TASKS,
 		.max_bo_size = SIM_MAX_BO_SIZE,
 	};
@@ -732,16 +744,12 @@ static int probe(struct sim *sim)
 
 static int start(struct sim *sim)
 {
-	uint32_t enable = CNNACC_IRQ_ERROR;
 	int ret;
 
 	pthread_mutex_lock(&sim->lock);
 	ret = probe(sim);
-	for (uint32_t i = 0; i < sim->base.info.core_count && !ret; i++) {
-		enable |= CNNACC_IRQ_CORE(i) | CNNACC_IRQ_EVENT(i);
+	for (uint32_t i = 0; i < sim->base.info.core_count && !ret; i++)
 		ret = sim_queue_start(&sim->core[i]);
-	}
-	cnn_device_write(sim->model, CNNACC_REG_IRQ_ENABLE, enable);
 	pthread_mutex_unlock(&sim->lock);
 	return ret;
 }

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SIM_BUDGET_NS	2000000u
@@ -91,6 +92,10 @@ static void note_failure(struct sim_core *core, const struct cnnacc_completion *
 
 static int enable(struct sim_core *core)
 {
+	uint32_t irqs = CNNACC_IRQ_CORE(core->index) | CNNACC_IRQ_EVENT(core->index);
+
+	cnn_device_write(core->sim->model, CNNACC_REG_IRQ_ENABLE, irqs |
+			 cnn_device_read(core->sim->model, CNNACC_REG_IRQ_ENABLE));
 	core->tail = 0;
 	core->compl_head = 0;
 	queue_write(core, CNNACC_QREG_RING_BASE_LO, (uint32_t)core->ring);
@@ -133,11 +138,17 @@ static void put_packet(struct sim_core *core)
 	queue_write(core, CNNACC_QREG_RING_TAIL, core->tail);
 }
 
+/* Somebody with register access reset the core: what it ran is lost. */
+static bool was_reset(struct sim_core *core)
+{
+	return queue_read(core, CNNACC_QREG_STATE) == CNNACC_QSTATE_DISABLED;
+}
+
 static void start_next(struct sim_core *core)
 {
 	struct sim_job *job = core->queue;
 
-	if (core->running || !job)
+	if (core->running || !job || (was_reset(core) && enable(core)))
 		return;
 	core->queue = job->next;
 	if (!core->queue)
@@ -181,6 +192,24 @@ static void handle_irq(struct sim_core *core)
 	}
 }
 
+/* Sleeps until there is something to do; a reset may take a while to be over. */
+static void rest(struct sim_core *core)
+{
+	struct sim_job *lost = core->running;
+	struct timespec ts;
+
+	if (!lost && !core->queue) {
+		pthread_cond_wait(&core->wake, &core->sim->lock);
+	} else if (lost && was_reset(core)) {
+		core->running = NULL;
+		end_job(core->sim, lost, -ECANCELED);
+	} else {
+		clock_gettime(CLOCK_REALTIME, &ts);
+		ts.tv_sec++;
+		pthread_cond_timedwait(&core->wake, &core->sim->lock, &ts);
+	}
+}
+
 static void *worker(void *arg)
 {
 	struct sim_core *core = arg;
@@ -196,7 +225,7 @@ static void *worker(void *arg)
 			cnn_device_end(sim->model, core->index);
 			pthread_cond_broadcast(&sim->changed);
 		} else if (!core->irq) {
-			pthread_cond_wait(&core->wake, &sim->lock);
+			rest(core);
 		}
 		if (core->irq)
 			handle_irq(core);

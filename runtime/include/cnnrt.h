@@ -347,7 +347,8 @@ struct cnnrt_job;
 /**
  * cnnrt_job_create() - one instance of a program that can run again and again.
  *
- * Its memory is allocated and weights and programs are uploaded here.
+ * Its memory is allocated and weights and programs are uploaded here.  Each job has an
+ * address space of its own; an open device takes at least 32 of them at once.
  */
 int cnnrt_job_create(struct cnnrt_context *ctx, const struct cnnrt_program *program,
 		     struct cnnrt_job **job, struct cnnrt_error *err);
@@ -356,7 +357,8 @@ void cnnrt_job_free(struct cnnrt_job *job);
 
 /**
  * cnnrt_job_bind() - have an input read from, or an output written to, the caller's buffer.
- * @offset: first byte in the buffer, multiple of 4096
+ * @offset: first byte in the buffer, multiple of the device's page size (4096, or that of
+ *	the kernel)
  *
  * The buffer must outlive the job or the next bind.  Not while the job runs.
  */

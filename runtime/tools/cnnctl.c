@@ -6,7 +6,7 @@
 
 static const char usage_text[] =
 "usage: cnnctl info|regs|stats|selftest [--device D] [--json]\n"
-"       cnnctl reset [--core NAME] [--device D]\n"
+"       cnnctl reset [--device D]\n"
 "       cnnctl exec --core NAME --program [VA=]FILE [--load VA=FILE]...\n"
 "              [--load-ro VA=FILE]... [--zero VA:LEN]... [--dump VA:LEN=FILE]...\n"
 "              [--cycles N] [--timeout MS] [--device D]\n"
@@ -15,7 +15,7 @@ static const char usage_text[] =
 "  regs      its registers by name (administrator)\n"
 "  stats     its statistics counters (administrator)\n"
 "  selftest  small programs with known answers on every core\n"
-"  reset     resets one core, or the device (administrator)\n"
+"  reset     has the driver reset the device (administrator)\n"
 "  exec      runs one raw program; prints how it ended and its statistics as JSON\n"
 "\n"
 "D is a node such as /dev/accel/accel0, or sim[:PROPS] for a device inside the\n"
@@ -38,8 +38,6 @@ int parse_common(int argc, char **argv, const char *command, struct common *c)
 			c->json = true;
 		else if (!strcmp(argv[i], "--device") && i + 1 < argc)
 			c->device = argv[++i];
-		else if (!strcmp(argv[i], "--core") && i + 1 < argc)
-			c->core = argv[++i];
 		else
 			return complain(EXIT_USAGE, "%s: unknown option or missing value: %s",
 					command, argv[i]);

@@ -15,12 +15,11 @@ int cmd_exec(int argc, char **argv);
 /* Options that every command takes. */
 struct common {
 	const char *device;
-	const char *core;
 	bool json;
 };
 
 /*
- * Reads --device, --core and --json; anything else is a usage error.
+ * Reads --device and --json; anything else is a usage error.
  * Returns EXIT_DONE or EXIT_USAGE.
  */
 int parse_common(int argc, char **argv, const char *command, struct common *c);

@@ -306,29 +306,19 @@ int cmd_stats(int argc, char **argv)
 
 /* ---- reset, selftest ------------------------------------------------------------------- */
 
+/* The driver takes the write as a request and looks after its jobs. */
 int cmd_reset(int argc, char **argv)
 {
-	uint32_t offset = CNNACC_REG_RESET;
-	struct cnnrt_core_info core;
 	struct cnnrt_device *dev;
 	struct cnnrt_error err;
 	struct common c;
-	int index, ret = parse_common(argc, argv, "reset", &c);
+	int ret = parse_common(argc, argv, "reset", &c);
 
 	if (!ret)
 		ret = open_device(c.device, &dev);
 	if (ret)
 		return ret;
-	if (c.core) {
-		index = find_core(dev, c.core);
-		if (index < 0) {
-			cnnrt_device_close(dev);
-			return EXIT_USAGE;
-		}
-		cnnrt_device_core(dev, (unsigned int)index, &core, &err);
-		offset = core.queue_offset + CNNACC_QREG_RESET;
-	}
-	if (cnnrt_device_reg_write(dev, offset, 1, &err))
+	if (cnnrt_device_reg_write(dev, CNNACC_REG_RESET, 1, &err))
 		ret = complain(EXIT_FAILED, "%s", err.text);
 	cnnrt_device_close(dev);
 	return ret;

@@ -237,6 +237,74 @@ static void test_profile(void **state)
 	rt_close(&n);
 }
 
+static uint32_t queue_reg(struct rt_net *n, uint32_t reg)
+{
+	struct cnnrt_core_info core;
+
+	OK(cnnrt_device_core(n->dev, 0, &core, &rt_err));
+	return core.queue_offset + reg;
+}
+
+/* A reset by hand costs what runs and nothing that comes after. */
+static void reset_by(bool whole)
+{
+	struct cnnrt_job *job;
+	struct rt_net n;
+	uint32_t reg;
+	size_t size;
+	float *want;
+
+	rt_open(&n, "sim", "RT_DIGITS");
+	reg = whole ? CNNACC_REG_RESET : queue_reg(&n, CNNACC_QREG_RESET);
+	want = rt_answer(&n, 2, &size);
+	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
+	rt_set_input(job, 2);
+	for (int i = 0; i < 20; i++) {
+		int ret;
+
+		OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
+		if (i % 2)
+			usleep((unsigned int)i * 10);
+		OK(cnnrt_device_reg_write(n.dev, reg, 1, &rt_err));
+		ret = cnnrt_job_wait(job, -1, &rt_err);
+		assert_true(ret == CNNRT_OK || ret == CNNRT_ECANCELED);
+		OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
+		OK(cnnrt_job_wait(job, -1, &rt_err));
+		rt_check_output(job, want, size);
+	}
+	cnnrt_job_free(job);
+	free(want);
+	rt_close(&n);
+}
+
+static void test_reset(void **state)
+{
+	(void)state;
+	reset_by(true);
+	reset_by(false);
+}
+
+/* An open device takes so many jobs; one that is freed makes room. */
+static void test_many_jobs(void **state)
+{
+	struct cnnrt_job *job[100];
+	unsigned int count = 0;
+	struct rt_net n;
+
+	(void)state;
+	rt_open(&n, "sim", "RT_DIGITS");
+	while (count < 100 && !cnnrt_job_create(n.ctx, n.program, &job[count], &rt_err))
+		count++;
+	assert_true(count >= 32 && count < 100);
+	assert_int_equal(rt_err.code, CNNRT_ELIMIT);
+	assert_non_null(strstr(rt_err.text, "at once"));
+	cnnrt_job_free(job[--count]);
+	OK(cnnrt_job_create(n.ctx, n.program, &job[count++], &rt_err));
+	while (count)
+		cnnrt_job_free(job[--count]);
+	rt_close(&n);
+}
+
 /* ---- many at once ---------------------------------------------------------------------- */
 
 #define THREADS	4
@@ -342,6 +410,8 @@ int main(void)
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_profile),
+		cmocka_unit_test(test_reset),
+		cmocka_unit_test(test_many_jobs),
 		cmocka_unit_test(test_crowd),
 	};
 
