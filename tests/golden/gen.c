@@ -384,16 +384,24 @@ static void write_program(struct gen *gen)
 static void finish(struct gen *gen)
 {
 	struct cnnacc_packet *packet = &gen->job->packet;
-	uint32_t program_va = gen_va(gen, (gen->job->program.length + 15) / 16);
-	uint32_t stats_va = gen_va(gen, 2);
+	uint32_t length = 4 * gen->job->program.length;
+	uint32_t program_va, stats_va;
 
 	gen_code_end(gen);
+	/* The program may be followed by words that happen to be zero. */
+	if (gen_chance(gen, 3))
+		length = gen_chance(gen, 50) ? gen->params.icache :
+			 4 * gen_pick(gen, length / 4, gen->params.icache / 4);
+	program_va = gen_va(gen, (length + 63) / 64);
+	stats_va = gen_va(gen, 2);
 	/* The rest of the program or record is mapped where it would wrap to. */
 	if (gen->kind == GEN_FAULT && gen_chance(gen, 6))
 		program_va = LAST_LINE;
 	if (gen->kind == GEN_FAULT && gen_chance(gen, 6))
 		stats_va = LAST_LINE;
 	job_finish(gen->job, program_va, stats_va);
+	space_map(&gen->job->space, program_va, length, CNNACC_PTE_EXEC);
+	packet->program_len = length;
 	packet->flags = (gen_chance(gen, 95) ? CNNACC_PACKET_STATS : 0) |
 			(gen_chance(gen, 30) ? CNNACC_PACKET_IRQ : 0);
 	if (!packet->flags)

@@ -620,8 +620,11 @@ void gen_spoil_packet(struct gen *gen)
 		p->ctx_id = gen_chance(gen, 50) ? 65536 : gen_pick(gen, 65536, 0xffffffff);
 		break;
 	case CNNACC_PACKET_BAD_ROOT:
-		p->root |= gen_chance(gen, 50) ? 1ull << gen_pick(gen, 0, 11) :
-						 1ull << gen_pick(gen, 40, 63);
+		if (gen_chance(gen, 20))
+			p->root = 1ull << CNNACC_BUS_ADDR_BITS;
+		else
+			p->root |= 1ull << (gen_chance(gen, 50) ? gen_pick(gen, 0, 11) :
+								  gen_pick(gen, 40, 63));
 		break;
 	case CNNACC_PACKET_BAD_LIMIT:
 		p->cycle_limit = gen_chance(gen, 50) ? 0 : gen->job_cycles_max + 1;
