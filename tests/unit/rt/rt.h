@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of libcnnrt share: a device in this process and two networks. */
+/*
+ * What the tests of libcnnrt share: a device, in this process unless $RT_DEVICE names another,
+ * and two networks.
+ */
 #ifndef RT_TEST_H
 #define RT_TEST_H
 
@@ -24,6 +27,13 @@ static inline const char *rt_model_path(const char *name)
 	if (!path)
 		fail_msg("%s is not set", name);
 	return path;
+}
+
+static inline const char *rt_device(void)
+{
+	const char *name = getenv("RT_DEVICE");
+
+	return name ? name : "sim";
 }
 
 struct rt_net {
@@ -54,10 +64,10 @@ static inline void rt_ok(int code, const char *call, const char *file, int line)
 		fail_msg("\"%s\" does not say \"%s\"", rt_err.text, word); \
 } while (0)
 
-static inline void rt_open(struct rt_net *n, const char *device, const char *model)
+static inline void rt_open(struct rt_net *n, const char *model)
 {
 	memset(n, 0, sizeof(*n));
-	OK(cnnrt_device_open(device, 0, &n->dev, &rt_err));
+	OK(cnnrt_device_open(rt_device(), 0, &n->dev, &rt_err));
 	OK(cnnrt_model_load(rt_model_path(model), &n->model, &rt_err));
 	OK(cnnrt_compile(n->model, n->dev, NULL, &n->program, &rt_err));
 	OK(cnnrt_context_create(n->dev, CNNRT_PRIORITY_NORMAL, &n->ctx, &rt_err));

@@ -148,7 +148,7 @@ static void test_compile(void **state)
 	uint64_t macs = 0;
 
 	(void)state;
-	rt_open(&n, "sim", "RT_MIXED");
+	rt_open(&n, "RT_MIXED");
 	cnnrt_program_explain(n.program, note_op, &macs);
 	cnnrt_program_estimate(n.program, &est);
 	assert_true(est.macs_device > 0);
@@ -180,7 +180,7 @@ static void test_constant_input(void **state)
 	void *mem;
 
 	(void)state;
-	rt_open(&n, "sim", "RT_DIGITS");
+	rt_open(&n, "RT_DIGITS");
 	want = rt_answer(&n, 3, &size);
 	rt_fill(x, sizeof(x), 3);
 	OK(cnnrt_model_set_input_data(n.model, 0, 4, dims, x, sizeof(x), &rt_err));
@@ -205,7 +205,7 @@ static void test_other_device(void **state)
 	struct rt_net n;
 
 	(void)state;
-	rt_open(&n, "sim", "RT_DIGITS");
+	rt_open(&n, "RT_DIGITS");
 	OK(cnnrt_device_open("sim:cores=ccp:lob=64", 0, &dev, &rt_err));
 	OK(cnnrt_context_create(dev, CNNRT_PRIORITY_LOW, &ctx, &rt_err));
 	FAILS(CNNRT_EINVAL, "other cores", cnnrt_job_create(ctx, n.program, &job, &rt_err));
@@ -235,7 +235,7 @@ static void test_buffers(void **state)
 	int fd;
 
 	(void)state;
-	rt_open(&n, "sim", "RT_DIGITS");
+	rt_open(&n, "RT_DIGITS");
 	assert_int_not_equal(cnnrt_buffer_create(n.ctx, 0, &buf, &rt_err), 0);
 	assert_int_not_equal(cnnrt_buffer_create(n.ctx, (size_t)1 << 40, &buf, &rt_err), 0);
 	OK(cnnrt_buffer_create(n.ctx, 5000, &buf, &rt_err));

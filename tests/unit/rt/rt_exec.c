@@ -13,7 +13,7 @@ static struct cnnrt_device *dev;
 static int open_device(void **state)
 {
 	(void)state;
-	return cnnrt_device_open("sim", 0, &dev, &rt_err);
+	return cnnrt_device_open(rt_device(), 0, &dev, &rt_err);
 }
 
 static int close_device(void **state)

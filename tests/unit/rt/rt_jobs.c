@@ -22,7 +22,7 @@ static void repeat(const char *model)
 	struct rt_net n;
 	size_t size;
 
-	rt_open(&n, "sim", model);
+	rt_open(&n, model);
 	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
 	OK(cnnrt_job_status(job, &status, &rt_err));
 	assert_int_equal(status.state, CNNRT_JOB_IDLE);
@@ -59,7 +59,7 @@ static void test_against_cpu(void **state)
 	size_t size;
 
 	(void)state;
-	rt_open(&n, "sim", "RT_MIXED");
+	rt_open(&n, "RT_MIXED");
 	device = rt_answer(&n, 7, &size);
 	cnnrt_program_free(n.program);
 	OK(cnnrt_compile(n.model, n.dev, &opt, &n.program, &rt_err));
@@ -91,7 +91,7 @@ static void bound(const char *model)
 	size_t size;
 	void *mem;
 
-	rt_open(&n, "sim", model);
+	rt_open(&n, model);
 	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
 	bind_both(&n, job, first, 0);
 	for (unsigned int seed = 0; seed < 4; seed++) {
@@ -138,7 +138,7 @@ static void chain(const char *model)
 	size_t size;
 	float *want;
 
-	rt_open(&n, "sim", model);
+	rt_open(&n, model);
 	want = rt_answer(&n, 1, &size);
 	for (int j = 0; j < 3; j++) {
 		OK(cnnrt_job_create(n.ctx, n.program, &job[j], &rt_err));
@@ -181,7 +181,7 @@ static void test_cancel(void **state)
 	struct rt_net n;
 
 	(void)state;
-	rt_open(&n, "sim", "RT_DIGITS");
+	rt_open(&n, "RT_DIGITS");
 	OK(cnnrt_job_create(n.ctx, n.program, &a, &rt_err));
 	OK(cnnrt_job_create(n.ctx, n.program, &b, &rt_err));
 	OK(cnnrt_job_create(n.ctx, n.program, &c, &rt_err));
@@ -225,7 +225,7 @@ static void test_profile(void **state)
 	struct rt_net n;
 
 	(void)state;
-	rt_open(&n, "sim", "RT_MIXED");
+	rt_open(&n, "RT_MIXED");
 	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
 	rt_set_input(job, 0);
 	OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
@@ -254,7 +254,7 @@ static void reset_by(bool whole)
 	size_t size;
 	float *want;
 
-	rt_open(&n, "sim", "RT_DIGITS");
+	rt_open(&n, "RT_DIGITS");
 	reg = whole ? CNNACC_REG_RESET : queue_reg(&n, CNNACC_QREG_RESET);
 	want = rt_answer(&n, 2, &size);
 	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
@@ -281,7 +281,9 @@ static void test_reset(void **state)
 {
 	(void)state;
 	reset_by(true);
-	reset_by(false);
+	/* Behind the back of a kernel driver that would be somebody's mistake. */
+	if (!strncmp(rt_device(), "sim", 3))
+		reset_by(false);
 }
 
 /* An open device takes so many jobs; one that is freed makes room. */
@@ -292,7 +294,7 @@ static void test_many_jobs(void **state)
 	struct rt_net n;
 
 	(void)state;
-	rt_open(&n, "sim", "RT_DIGITS");
+	rt_open(&n, "RT_DIGITS");
 	while (count < 100 && !cnnrt_job_create(n.ctx, n.program, &job[count], &rt_err))
 		count++;
 	assert_true(count >= 32 && count < 100);
@@ -375,7 +377,7 @@ static void test_crowd(void **state)
 	pthread_t thread[THREADS + 1];
 
 	(void)state;
-	rt_open(&digits, "sim:cores=ccp", "RT_DIGITS");
+	rt_open(&digits, "RT_DIGITS");
 	mixed = digits;
 	OK(cnnrt_model_load(rt_model_path("RT_MIXED"), &mixed.model, &rt_err));
 	OK(cnnrt_compile(mixed.model, mixed.dev, NULL, &mixed.program, &rt_err));

@@ -1,0 +1,74 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# libcnnrt on the kernel driver: its own tests, the examples, and what a user is told when the
+# module is not loaded or the device may not be opened.
+. "$(dirname "$0")/../tap.sh"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cp "$top/tests/conformance/mnist_8/model.onnx" "$build/tests/unit/rt/mixed.onnx" "$work/"
+cat >"$work/guest" <<'END'
+export RT_DEVICE=/dev/accel/accel0 RT_DIGITS=/mnt/model.onnx RT_MIXED=/mnt/mixed.onnx
+cd /mnt
+run()
+{
+	name=$1
+	shift
+	"$@" >"$name.out" 2>&1
+	echo $? >"$name.rc"
+}
+run rt_exec rt_exec
+run rt_jobs rt_jobs
+for e in simple async dmabuf; do
+	run $e example-$e model.onnx
+done
+run selftest cnnctl selftest
+nobody()
+{
+	su -s /bin/sh nobody -c "$1"
+}
+run unreadable nobody "cnnctl selftest"
+chmod 666 /dev/accel/accel0
+run user nobody "cnnctl selftest"
+run registers nobody "cnnctl regs"
+rmmod cnnacc
+run unloaded cnnctl selftest
+run info cnnctl info
+run refused nobody "CNNRT_LOAD_MODULE=1 cnnctl selftest"
+export CNNRT_LOAD_MODULE=1
+run loads cnnctl selftest
+END
+"$top/tests/vm/run" --share "$work" --program "$build/tests/unit/rt/rt_exec" \
+	--program "$build/tests/unit/rt/rt_jobs" -- sh /mnt/guest >"$work/log" 2>&1
+tap_ok "the guest ran and the kernel did not complain"
+[ $tap_failed -eq 0 ] || sed 's/^/# /' "$work/log"
+
+# ended NAME STATUS [TEXT]: the command ended like that and said that.
+ended()
+{
+	[ "$(cat "$work/$1.rc")" = "$2" ] && grep -qF -- "${3:-}" "$work/$1.out" && return
+	echo "exit status $(cat "$work/$1.rc"), $2 wanted; said:"
+	cat "$work/$1.out"
+	return 1
+}
+
+same_answer()
+{
+	ended "$1" 0 "$("$build/runtime/examples/example-simple" "$work/model.onnx" sim)"
+}
+
+tap_run "raw programs" ended rt_exec 0
+tap_run "jobs, fences, bound buffers, resets" ended rt_jobs 0
+for example in simple async dmabuf; do
+	tap_run "example $example gives the answer of the in-process device" same_answer $example
+done
+tap_run "selftest as root tests the registers too" ended selftest 0 "registers keep their values"
+tap_run "a user without access is told what to do" ended unreadable 3 "may not open it"
+tap_run "a user with access needs no privilege" ended user 0
+tap_run "registers are for the administrator" ended registers 1 "only the administrator"
+tap_run "without the module a user is told so" ended unloaded 3 "modprobe cnnacc"
+tap_run "cnnctl info says so too" ended info 3 "the module is not loaded"
+tap_run "a user cannot load it" ended refused 3
+tap_run "root can, when asked" ended loads 0
+tap_done
