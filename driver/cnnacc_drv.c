@@ -57,19 +57,26 @@ static void cnnacc_show_fdinfo(struct drm_printer *p, struct drm_file *file)
 	struct cnnacc_device *cdev = to_cnnacc_device(file->minor->dev);
 	struct cnnacc_file *cfile = file->driver_priv;
 	unsigned int i;
+	int idx;
 
-	/* Cores are gone with the device. */
-	if (drm_dev_is_unplugged(&cdev->drm))
+	if (!drm_dev_enter(&cdev->drm, &idx))
 		return;
 	for (i = 0; i < cdev->core_count; i++)
 		drm_printf(p, "drm-engine-%s:\t%lld ns\n", cdev->cores[i]->name,
 			   atomic64_read(&cfile->engine_ns[i]));
+	drm_dev_exit(idx);
 	drm_show_memory_stats(p, file);
 }
 
-static int cnnacc_query_device(struct cnnacc_device *cdev, struct drm_cnnacc_dev_query *args)
+/* The answer to a query. */
+union cnnacc_answer {
+	struct drm_cnnacc_dev_info device;
+	struct drm_cnnacc_core_info cores[CNNACC_MAX_CORES];
+};
+
+static size_t cnnacc_query_device(struct cnnacc_device *cdev, struct drm_cnnacc_dev_info *info)
 {
-	struct drm_cnnacc_dev_info info = {
+	*info = (struct drm_cnnacc_dev_info) {
 		.hw_version = cdev->hw_version,
 		.features = cdev->features,
 		.core_count = cdev->core_count,
@@ -87,35 +94,36 @@ static int cnnacc_query_device(struct cnnacc_device *cdev, struct drm_cnnacc_dev
 		.reset_count = atomic64_read(&cdev->reset_count),
 		.timestamp_ns = cnnacc_device_read_pair(cdev, CNNACC_REG_TIME_LO),
 	};
-
-	return cnnacc_uobj_put(args->pointer, &args->size, &info, sizeof(info));
+	return sizeof(*info);
 }
 
-static int cnnacc_query_cores(struct cnnacc_device *cdev, struct drm_cnnacc_dev_query *args)
+static size_t cnnacc_query_cores(struct cnnacc_device *cdev, struct drm_cnnacc_core_info *info)
 {
-	struct drm_cnnacc_core_info info[CNNACC_MAX_CORES];
 	unsigned int i;
 
 	for (i = 0; i < cdev->core_count; i++)
 		info[i] = cdev->cores[i]->info;
-	return cnnacc_uobj_put(args->pointer, &args->size, info,
-			       cdev->core_count * sizeof(info[0]));
+	return cdev->core_count * sizeof(*info);
 }
 
 static int cnnacc_dev_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct cnnacc_device *cdev = to_cnnacc_device(drm);
 	struct drm_cnnacc_dev_query *args = data;
-	int ret = -EINVAL, idx;
+	union cnnacc_answer answer;
+	size_t size = 0;
+	int idx;
 
 	if (!drm_dev_enter(drm, &idx))
 		return -ENODEV;
 	if (args->type == DRM_CNNACC_DEV_QUERY_DEV_INFO)
-		ret = cnnacc_query_device(cdev, args);
+		size = cnnacc_query_device(cdev, &answer.device);
 	else if (args->type == DRM_CNNACC_DEV_QUERY_CORE_INFO)
-		ret = cnnacc_query_cores(cdev, args);
+		size = cnnacc_query_cores(cdev, answer.cores);
 	drm_dev_exit(idx);
-	return ret;
+
+	/* User memory may take its time, which must not hold up an unplug. */
+	return size ? cnnacc_uobj_put(args->pointer, &args->size, &answer, size) : -EINVAL;
 }
 
 static int cnnacc_reg_rw_ioctl(struct drm_device *drm, void *data, struct drm_file *file)

@@ -50,7 +50,7 @@ struct cnnacc_gate *cnnacc_gate_create(unsigned int max)
 {
 	struct cnnacc_gate *gate;
 
-	gate = kzalloc(struct_size(gate, deps, max), GFP_KERNEL);
+	gate = kzalloc(struct_size(gate, deps, max), GFP_KERNEL_ACCOUNT);
 	if (!gate)
 		return NULL;
 	gate->max = max;

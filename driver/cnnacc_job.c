@@ -6,7 +6,6 @@
 #include "cnnacc_device.h"
 #include "cnnacc_job.h"
 #include "cnnacc_trace.h"
-#include "cnnacc_uobj.h"
 
 /**
  * DOC: job
@@ -35,33 +34,25 @@ static int cnnacc_job_check_task(const struct cnnacc_core *core, struct drm_cnna
 	return 0;
 }
 
-static struct cnnacc_job *cnnacc_job_alloc(struct cnnacc_core *core,
-					   const struct drm_cnnacc_job *args)
+static struct cnnacc_job *cnnacc_job_alloc(struct cnnacc_core *core, u32 task_count,
+					   const struct drm_cnnacc_task *tasks)
 {
-	struct drm_cnnacc_task *tasks;
 	struct cnnacc_job *job;
 	u32 i;
-	int ret = 0;
+	int ret;
 
-	tasks = cnnacc_uobj_get_array(&args->tasks, CNNACC_MAX_TASKS, sizeof(*tasks));
-	if (IS_ERR_OR_NULL(tasks))
-		return tasks ? ERR_CAST(tasks) : ERR_PTR(-EINVAL);
-	for (i = 0; i < args->tasks.count && !ret; i++)
-		ret = cnnacc_job_check_task(core, &tasks[i]);
-	if (ret) {
-		job = ERR_PTR(ret);
-		goto out;
+	job = kzalloc(struct_size(job, tasks, task_count), GFP_KERNEL_ACCOUNT);
+	if (!job)
+		return ERR_PTR(-ENOMEM);
+	job->task_count = task_count;
+	for (i = 0; i < task_count; i++) {
+		job->tasks[i] = tasks[i];
+		ret = cnnacc_job_check_task(core, &job->tasks[i]);
+		if (ret) {
+			kfree(job);
+			return ERR_PTR(ret);
+		}
 	}
-
-	job = kzalloc(struct_size(job, tasks, args->tasks.count), GFP_KERNEL_ACCOUNT);
-	if (!job) {
-		job = ERR_PTR(-ENOMEM);
-		goto out;
-	}
-	job->task_count = args->tasks.count;
-	memcpy(job->tasks, tasks, flex_array_size(job, tasks, job->task_count));
-out:
-	kvfree(tasks);
 	return job;
 }
 
@@ -70,23 +61,25 @@ out:
  * @ctx: context, which the caller keeps from being torn down
  * @file: file that submits it
  * @args: the user's description
+ * @tasks: its tasks
  *
  * Return: the job, to be freed with cnnacc_job_free() until it is pushed, or an error
  * pointer
  */
 struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, struct drm_file *file,
-				     const struct drm_cnnacc_job *args)
+				     const struct drm_cnnacc_job *args,
+				     const struct drm_cnnacc_task *tasks)
 {
 	struct cnnacc_core *core;
 	struct cnnacc_job *job;
 	int ret = -ENOMEM;
 
-	if (args->core >= ctx->cdev->core_count ||
+	if (args->core >= ctx->cdev->core_count || !args->tasks.count ||
 	    args->flags & ~(DRM_CNNACC_JOB_RESTARTABLE | DRM_CNNACC_JOB_EVENT_WAIT))
 		return ERR_PTR(-EINVAL);
 	core = ctx->cdev->cores[args->core];
 
-	job = cnnacc_job_alloc(core, args);
+	job = cnnacc_job_alloc(core, args->tasks.count, tasks);
 	if (IS_ERR(job))
 		return job;
 	job->core = core;

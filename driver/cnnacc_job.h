@@ -125,7 +125,8 @@ bool cnnacc_gate_failed(struct cnnacc_gate *gate);
 
 /* cnnacc_job.c */
 struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, struct drm_file *file,
-				     const struct drm_cnnacc_job *args);
+				     const struct drm_cnnacc_job *args,
+				     const struct drm_cnnacc_task *tasks);
 void cnnacc_job_free(struct cnnacc_job *job);
 void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 		    const struct cnnacc_completion *record);

@@ -27,6 +27,9 @@
  * it may fail anywhere.  The second, cnnacc_submit_push(), arms and pushes the
  * jobs in order and cannot fail.
  *
+ * User memory is read before the submit lock is taken and written after it is released:
+ * a page fault may last as long as a user likes.
+ *
  * Jobs of one SUBMIT depend on one another by job index, kept in bit masks, since their
  * fences do not exist before the second half.
  */
@@ -70,11 +73,24 @@ struct cnnacc_ref {
 };
 
 /**
+ * struct cnnacc_parts - arrays of a job, copied from user space.
+ * @tasks: tasks
+ * @syncs: syncs, NULL if none
+ * @bos: shared buffers, NULL if none
+ */
+struct cnnacc_parts {
+	struct drm_cnnacc_task *tasks;
+	struct drm_cnnacc_sync *syncs;
+	struct drm_cnnacc_bo_ref *bos;
+};
+
+/**
  * struct cnnacc_submit - a SUBMIT being made.
  * @ctx: context, held
  * @file: DRM file
  * @count: jobs
  * @args: what the user said about each
+ * @parts: its arrays
  * @jobs: the jobs; those before the second half are ours to free
  * @needs: jobs each job depends on, as explicit syncs say
  * @follows: jobs each job depends on, as shared buffers say
@@ -91,6 +107,7 @@ struct cnnacc_submit {
 	struct drm_file *file;
 	u32 count;
 	struct drm_cnnacc_job *args;
+	struct cnnacc_parts parts[CNNACC_MAX_JOBS];
 	struct cnnacc_job *jobs[CNNACC_MAX_JOBS];
 	u64 needs[CNNACC_MAX_JOBS];
 	u64 follows[CNNACC_MAX_JOBS];
@@ -103,13 +120,25 @@ struct cnnacc_submit {
 	u32 ref_count;
 };
 
-static void cnnacc_submit_free(struct cnnacc_submit *submit)
+/* Jobs that were not pushed keep their context busy, so they go before the lock does. */
+static void cnnacc_submit_drop_jobs(struct cnnacc_submit *submit)
 {
 	u32 i;
 
 	for (i = 0; i < submit->count; i++)
 		if (submit->jobs[i])
 			cnnacc_job_free(submit->jobs[i]);
+}
+
+static void cnnacc_submit_free(struct cnnacc_submit *submit)
+{
+	u32 i;
+
+	for (i = 0; i < submit->count; i++) {
+		kvfree(submit->parts[i].tasks);
+		kvfree(submit->parts[i].syncs);
+		kvfree(submit->parts[i].bos);
+	}
 	for (i = 0; i < submit->signal_count; i++) {
 		dma_fence_chain_free(submit->signals[i].chain);
 		drm_syncobj_put(submit->signals[i].syncobj);
@@ -131,9 +160,6 @@ static int cnnacc_submit_alloc_arrays(struct cnnacc_submit *submit)
 	u32 syncs = 0, bos = 0, i;
 
 	for (i = 0; i < submit->count; i++) {
-		if (submit->args[i].syncs.count > CNNACC_MAX_SYNCS ||
-		    submit->args[i].bos.count > CNNACC_MAX_BOS)
-			return -EINVAL;
 		syncs += submit->args[i].syncs.count;
 		bos += submit->args[i].bos.count;
 	}
@@ -264,22 +290,6 @@ static int cnnacc_submit_add_sync(struct cnnacc_submit *submit, u32 job,
 	return ret;
 }
 
-static int cnnacc_submit_add_syncs(struct cnnacc_submit *submit, u32 job)
-{
-	const struct drm_cnnacc_obj_array *array = &submit->args[job].syncs;
-	struct drm_cnnacc_sync *syncs;
-	int ret = 0;
-	u32 i;
-
-	syncs = cnnacc_uobj_get_array(array, CNNACC_MAX_SYNCS, sizeof(*syncs));
-	if (IS_ERR_OR_NULL(syncs))
-		return PTR_ERR_OR_ZERO(syncs);
-	for (i = 0; i < array->count && !ret; i++)
-		ret = cnnacc_submit_add_sync(submit, job, &syncs[i]);
-	kvfree(syncs);
-	return ret;
-}
-
 static int cnnacc_submit_add_bo(struct cnnacc_submit *submit, u32 job,
 				const struct drm_cnnacc_bo_ref *bo)
 {
@@ -306,33 +316,23 @@ static int cnnacc_submit_add_bo(struct cnnacc_submit *submit, u32 job,
 	return ret;
 }
 
-static int cnnacc_submit_add_bos(struct cnnacc_submit *submit, u32 job)
+static int cnnacc_submit_add_job(struct cnnacc_submit *submit, u32 index)
 {
-	const struct drm_cnnacc_obj_array *array = &submit->args[job].bos;
-	struct drm_cnnacc_bo_ref *bos;
+	const struct drm_cnnacc_job *args = &submit->args[index];
+	const struct cnnacc_parts *parts = &submit->parts[index];
+	struct cnnacc_job *job;
 	int ret = 0;
 	u32 i;
 
-	bos = cnnacc_uobj_get_array(array, CNNACC_MAX_BOS, sizeof(*bos));
-	if (IS_ERR_OR_NULL(bos))
-		return PTR_ERR_OR_ZERO(bos);
-	for (i = 0; i < array->count && !ret; i++)
-		ret = cnnacc_submit_add_bo(submit, job, &bos[i]);
-	kvfree(bos);
-	return ret;
-}
-
-static int cnnacc_submit_add_job(struct cnnacc_submit *submit, u32 index)
-{
-	struct cnnacc_job *job;
-	int ret;
-
-	job = cnnacc_job_create(submit->ctx, submit->file, &submit->args[index]);
+	job = cnnacc_job_create(submit->ctx, submit->file, args, parts->tasks);
 	if (IS_ERR(job))
 		return PTR_ERR(job);
 	submit->jobs[index] = job;
-	ret = cnnacc_submit_add_syncs(submit, index);
-	return ret ? ret : cnnacc_submit_add_bos(submit, index);
+	for (i = 0; i < args->syncs.count && !ret; i++)
+		ret = cnnacc_submit_add_sync(submit, index, &parts->syncs[i]);
+	for (i = 0; i < args->bos.count && !ret; i++)
+		ret = cnnacc_submit_add_bo(submit, index, &parts->bos[i]);
+	return ret;
 }
 
 static int cnnacc_submit_compare_refs(const void *left, const void *right)
@@ -511,23 +511,6 @@ static void cnnacc_submit_push(struct cnnacc_submit *submit)
 		dma_fence_put(fences[i]);
 }
 
-/* Before anything is locked that a page fault may need. */
-static int cnnacc_submit_tell_seqnos(struct cnnacc_submit *submit,
-				     const struct drm_cnnacc_obj_array *array)
-{
-	u64 seqno, at;
-	u32 i;
-
-	for (i = 0; i < submit->count; i++) {
-		seqno = submit->ctx->seqno + i + 1;
-		at = array->array + (u64)i * array->stride +
-		     offsetof(struct drm_cnnacc_job, seqno);
-		if (copy_to_user(u64_to_user_ptr(at), &seqno, sizeof(seqno)))
-			return -EFAULT;
-	}
-	return 0;
-}
-
 static int cnnacc_submit_commit(struct cnnacc_submit *submit)
 {
 	struct drm_exec exec;
@@ -566,8 +549,7 @@ static int cnnacc_submit_build(struct cnnacc_submit *submit)
 }
 
 /* A job that is being made keeps its context from being torn down, if it is not dead yet. */
-static int cnnacc_submit_locked(struct cnnacc_submit *submit,
-				const struct drm_cnnacc_obj_array *array)
+static int cnnacc_submit_locked(struct cnnacc_submit *submit)
 {
 	struct cnnacc_ctx *ctx = submit->ctx;
 	int ret;
@@ -576,10 +558,54 @@ static int cnnacc_submit_locked(struct cnnacc_submit *submit,
 		return drm_dev_is_unplugged(&ctx->cdev->drm) ? -ENODEV : -ENOENT;
 	ret = cnnacc_submit_build(submit);
 	if (!ret)
-		ret = cnnacc_submit_tell_seqnos(submit, array);
-	if (!ret)
 		ret = cnnacc_submit_commit(submit);
+	cnnacc_submit_drop_jobs(submit);
 	return ret;
+}
+
+static int cnnacc_submit_copy_parts(struct cnnacc_submit *submit)
+{
+	const struct drm_cnnacc_job *args;
+	struct cnnacc_parts *parts;
+	void *copy;
+	u32 i;
+
+	for (i = 0; i < submit->count; i++) {
+		args = &submit->args[i];
+		parts = &submit->parts[i];
+		copy = cnnacc_uobj_get_array(&args->tasks, CNNACC_MAX_TASKS,
+					     sizeof(*parts->tasks));
+		if (IS_ERR(copy))
+			return PTR_ERR(copy);
+		parts->tasks = copy;
+		copy = cnnacc_uobj_get_array(&args->syncs, CNNACC_MAX_SYNCS,
+					     sizeof(*parts->syncs));
+		if (IS_ERR(copy))
+			return PTR_ERR(copy);
+		parts->syncs = copy;
+		copy = cnnacc_uobj_get_array(&args->bos, CNNACC_MAX_BOS, sizeof(*parts->bos));
+		if (IS_ERR(copy))
+			return PTR_ERR(copy);
+		parts->bos = copy;
+	}
+	return 0;
+}
+
+/* Writes the jobs' numbers, which follow @last, to the user's array. */
+static int cnnacc_submit_tell_seqnos(struct cnnacc_submit *submit,
+				     const struct drm_cnnacc_obj_array *array, u64 last)
+{
+	u64 seqno, at;
+	u32 i;
+
+	for (i = 0; i < submit->count; i++) {
+		seqno = last + i + 1;
+		at = array->array + (u64)i * array->stride +
+		     offsetof(struct drm_cnnacc_job, seqno);
+		if (copy_to_user(u64_to_user_ptr(at), &seqno, sizeof(seqno)))
+			return -EFAULT;
+	}
+	return 0;
 }
 
 static struct cnnacc_submit *cnnacc_submit_create(struct cnnacc_ctx *ctx, struct drm_file *file,
@@ -616,6 +642,7 @@ int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	struct drm_cnnacc_submit *args = data;
 	struct cnnacc_submit *submit;
 	struct cnnacc_ctx *ctx;
+	u64 last;
 	int ret;
 
 	if (args->flags)
@@ -629,10 +656,18 @@ int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 		goto out;
 	}
 
-	ret = mutex_lock_interruptible(&ctx->submit_lock);
+	ret = cnnacc_submit_copy_parts(submit);
+	/* Find out now whether the numbers can be written. */
+	if (!ret)
+		ret = cnnacc_submit_tell_seqnos(submit, &args->jobs, 0);
+	if (!ret)
+		ret = mutex_lock_interruptible(&ctx->submit_lock);
 	if (!ret) {
-		ret = cnnacc_submit_locked(submit, &args->jobs);
+		last = ctx->seqno;
+		ret = cnnacc_submit_locked(submit);
 		mutex_unlock(&ctx->submit_lock);
+		if (!ret)
+			cnnacc_submit_tell_seqnos(submit, &args->jobs, last);
 	}
 	cnnacc_submit_free(submit);
 out:
