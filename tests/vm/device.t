@@ -99,6 +99,14 @@ def check_dma_rules():
     tap.ok(status == 0 and 'shell error 3' in out, 'no DMA to what an IOMMU does not map')
 
 
+def check_nonsense():
+    """Whatever a guest writes, the emulator lives and the function recovers."""
+    status, out = run('--device', 'cores=ccp+ccp', '--', 'sh', '-c',
+                      'for seed in 1 2 3 4; do rawfuzz $seed 100000 || exit; done; rawjob 100')
+    tap.equal((status, out.count('magic 0x434e4e41')), (0, 4), 'nonsense in every register')
+    tap.ok(' class 0 code 0 ' in out, 'the function works after nonsense')
+
+
 def start(name, *args):
     """A guest with a monitor that runs a job; returns it and its directory."""
     path = directory(name)
@@ -177,6 +185,7 @@ def present(qemu):
 def main():
     check_function()
     check_dma_rules()
+    check_nonsense()
     check_stop()
     check_system_reset()
     check_unplug()

@@ -9,18 +9,14 @@
  * the last result.  With "nomaster" bus mastering stays off.  With "write" it only
  * writes the files DIR/{program,input,weights} for cnnctl exec.
  */
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "cnnacc_hw.h"
+#include "raw.h"
 
 #define CHANNELS	64
 #define ROWS		16
@@ -30,7 +26,6 @@
 #define PLANES_BYTES	(CHANNELS * ROWS * COLS * 4)
 
 /* Everything the device reaches lies in one huge page: VA = offset in it. */
-#define HUGE		(2u << 20)
 #define OFF_DIR		0x1000
 #define OFF_TABLE	0x2000
 #define OFF_RING	0x3000
@@ -43,101 +38,6 @@
 #define RING_SIZE	8
 #define CTX_ID		5
 #define FENCE		0x123456789abcdefull
-
-static volatile uint32_t *regs;
-static uint8_t *mem;
-static uint64_t bus;
-
-static void die(const char *what)
-{
-	fprintf(stderr, "rawjob: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static int read_hex(const char *dir, const char *file)
-{
-	char path[300];
-	FILE *f;
-	int value = -1;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	f = fopen(path, "r");
-	if (f) {
-		if (fscanf(f, "%i", &value) != 1)
-			value = -1;
-		fclose(f);
-	}
-	return value;
-}
-
-static void find_device(char dir[300])
-{
-	static const char pci[] = "/sys/bus/pci/devices";
-	struct dirent *e;
-	DIR *d = opendir(pci);
-
-	while (d && (e = readdir(d))) {
-		snprintf(dir, 300, "%s/%.200s", pci, e->d_name);
-		if (read_hex(dir, "vendor") == CNNACC_PCI_VENDOR_ID &&
-		    read_hex(dir, "device") == CNNACC_PCI_DEVICE_ID) {
-			closedir(d);
-			return;
-		}
-	}
-	errno = ENODEV;
-	die(pci);
-}
-
-static int open_in(const char *dir, const char *file, int flags)
-{
-	char path[320];
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", dir, file);
-	fd = open(path, flags);
-	if (fd < 0)
-		die(path);
-	return fd;
-}
-
-static void map_device(const char *dir, int master)
-{
-	uint16_t command = master ? 6 : 2;	/* memory, bus master */
-	int fd;
-
-	fd = open_in(dir, "enable", O_WRONLY);
-	if (write(fd, "1", 1) != 1)
-		die("enable");
-	close(fd);
-	fd = open_in(dir, "config", O_RDWR);
-	if (pwrite(fd, &command, 2, 4) != 2)
-		die("config");
-	close(fd);
-	fd = open_in(dir, "resource0", O_RDWR);
-	regs = mmap(NULL, CNNACC_REGS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (regs == MAP_FAILED)
-		die("resource0");
-	close(fd);
-}
-
-static void alloc_memory(void)
-{
-	uint64_t entry;
-	int fd = open_in("/proc/sys/vm", "nr_hugepages", O_WRONLY);
-
-	if (write(fd, "1", 1) != 1)
-		die("nr_hugepages");
-	close(fd);
-	mem = mmap(NULL, HUGE, PROT_READ | PROT_WRITE,
-		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | MAP_POPULATE, -1, 0);
-	if (mem == MAP_FAILED)
-		die("huge page");
-	fd = open_in("/proc/self", "pagemap", O_RDONLY);
-	if (pread(fd, &entry, 8, (uintptr_t)mem / 4096 * 8) != 8)
-		die("pagemap");
-	close(fd);
-	bus = (entry & ((1ull << 55) - 1)) * 4096;
-}
 
 static void write_tables(void)
 {
