@@ -51,7 +51,7 @@ static enum gen_kind kind_of(uint64_t index)
 		return other[index / 3 % (sizeof(other) / sizeof(other[0]))];
 	if (index % 61 == 0)
 		return GEN_SHORT;
-	return index % 97 == 0 ? GEN_EXTREME : GEN_LEGAL;
+	return index % 67 == 0 ? GEN_EXTREME : GEN_LEGAL;
 }
 
 static struct bench *bench_of(uint64_t random, enum gen_kind kind)
@@ -61,7 +61,7 @@ static struct bench *bench_of(uint64_t random, enum gen_kind kind)
 	/* An 8 KiB instruction cache has no branch target past its end. */
 	if (kind == GEN_PC && random % 2)
 		return &benches[2];
-	if (kind == GEN_EXTREME && random % 2)
+	if (kind == GEN_EXTREME && random % 3)
 		return &benches[0];
 	return &benches[share[random % (sizeof(share) / sizeof(share[0]))]];
 }

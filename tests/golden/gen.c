@@ -309,13 +309,20 @@ static void wide_pool(struct gen *gen)
 	gen_unit(gen, CNNACC_CCP_POOL, g);
 }
 
-static void many_pads(struct gen *gen)
+/* Planes of one element by the thousand, or one row of very many columns. */
+static void large_pad(struct gen *gen)
 {
+	int64_t words = gen->params.data_bank / 4;
 	struct pad_layer l = {
-		.layers = 1, .in_cols = 1, .channels = min64(65535, gen->params.data_bank / 4 / 9),
+		.layers = 1, .in_cols = 1, .channels = min64(65535, words / 9),
 	};
 	uint32_t g[8];
 
+	if (gen_chance(gen, 50)) {
+		l.in_cols = min64(65535, words / 3 - 2);
+		l.in_rows = 1;
+		l.channels = 1;
+	}
 	pad_pack(&l, g);
 	gen_unit(gen, CNNACC_CCP_PAD, g);
 }
@@ -340,7 +347,7 @@ static void large_fc(struct gen *gen)
 static void extreme(struct gen *gen)
 {
 	static void (*const layers[])(struct gen *gen) = {
-		wide_conv, tall_conv, deep_conv, broad_conv, large_kernel, wide_pool, many_pads, large_fc,
+		wide_conv, tall_conv, deep_conv, broad_conv, large_kernel, wide_pool, large_pad, large_fc,
 	};
 	int64_t count = sizeof(layers) / sizeof(layers[0]);
 

@@ -77,6 +77,8 @@ static void spoil_stride(struct gen *gen, uint32_t *r0)
 		set_bits(r0, 15, 8, 0);
 		break;
 	case 1:
+		if (gen_chance(gen, 50))
+			set_bits(r0, 27, 24, gen_pick(gen, 1, 8));
 		set_bits(r0, 15, 8, gen_chance(gen, 50) ? 9 : gen_pick(gen, 9, 255));
 		break;
 	default:
