@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <linux/sync_file.h>
@@ -243,6 +244,53 @@ static void test_unbind_in_use(void)
 	check_works("after that");
 }
 
+/* Runs until the device is gone; the helpers' complaints about that are unheard. */
+static void load_the_device(void)
+{
+	if (!freopen("/dev/null", "w", stdout))
+		_exit(1);
+	for (;;) {
+		struct kmd_env env = kmd_env(kmd_open());
+		uint32_t i;
+
+		for (i = 0; i < 20; i++) {
+			kmd_submit(&env, kmd_program_delay(&env, 10000 * i), 0, 0);
+			if (kmd_unmap(env.fd, env.ctx, KMD_DATA_VA, env.data.size) == -ENODEV)
+				_exit(0);
+			kmd_map(env.fd, env.ctx, env.data.handle, DRM_CNNACC_BIND_READ,
+				KMD_DATA_VA, env.data.size);
+		}
+		kmd_env_free(&env);
+		close(env.fd);
+	}
+}
+
+static void test_unbind_under_load(void)
+{
+	int i, round, status, ret = 0;
+	bool died = false;
+
+	for (round = 0; round < 5 && !ret; round++) {
+		pid_t pid[4];
+
+		for (i = 0; i < 4; i++) {
+			pid[i] = fork();
+			if (!pid[i])
+				load_the_device();
+		}
+		usleep(200000 + round * 37000);
+		ret = driver_file("unbind");
+		for (i = 0; i < 4; i++)
+			died |= waitpid(pid[i], &status, 0) != pid[i] || WIFSIGNALED(status);
+		if (!ret)
+			ret = driver_file("bind");
+		find_node();
+	}
+	ok_ret(ret, 0, "unbind and bind under load");
+	ok(!died, "everybody ends by himself");
+	check_works("after that");
+}
+
 int main(void)
 {
 	find_function();
@@ -250,5 +298,6 @@ int main(void)
 	test_fence_file();
 	test_rebind();
 	test_unbind_in_use();
+	test_unbind_under_load();
 	return done_testing();
 }
