@@ -66,6 +66,7 @@ static void stop_thread(struct cnnrt_job *job)
 	if (!job->has_thread)
 		return;
 	(void)!eventfd_write(job->cancel, 1);
+	atomic_store(&job->stop, true);
 	pthread_mutex_lock(&job->lock);
 	job->quit = true;
 	pthread_cond_broadcast(&job->changed);

@@ -6,6 +6,8 @@
 #include "context.h"
 #include "model.h"
 
+#include <stdatomic.h>
+
 /* Statistics records of all tasks; below what lowering uses. */
 #define RT_VA_STATS	0x08000000u
 
@@ -58,6 +60,7 @@ struct cnnrt_job {
 	struct rt_value *values;
 	struct rt_block *blocks;
 	int block_count;
+	uint64_t host_bytes;		/* of all blocks */
 	const struct cnn_tensor **in;	/* of the node being run */
 	struct cnn_tensor **out;
 	struct drm_cnnacc_task *tasks;	/* one for each of low->tasks */
@@ -76,6 +79,7 @@ struct cnnrt_job {
 	pthread_cond_t changed;
 	pthread_t thread;
 	bool has_thread, quit;
+	atomic_bool stop;		/* end the run after this step */
 	bool running;
 	bool direct;			/* the fence below ends the run, no thread does */
 	int fence;			/* direct: of the device; else ours; -1: none */

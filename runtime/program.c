@@ -39,8 +39,40 @@ static int find_type(const struct cnnrt_device *dev, const char *name, uint32_t 
 	return rt_fail(err, CNNRT_EINVAL, "core %.40s: %s has none", name, dev->info.path);
 }
 
+static void set_limits(struct cnn_graph *g, const struct cnnrt_compile_options *o)
+{
+	const uint64_t max = (uint64_t)1 << 62;
+
+	if (o->max_memory) {
+		g->limits.total_bytes = (int64_t)(o->max_memory < max ? o->max_memory : max);
+		if (g->limits.tensor_bytes > g->limits.total_bytes)
+			g->limits.tensor_bytes = g->limits.total_bytes;
+	}
+	if (o->max_work) {
+		g->limits.work = (int64_t)(o->max_work < max ? o->max_work : max);
+		if (g->limits.fold_work > g->limits.work)
+			g->limits.fold_work = g->limits.work;
+	}
+}
+
+static int check_limits(const struct cnnrt_program *p, struct cnn_err *e)
+{
+	const struct cnn_limits *lim = &p->graph->limits;
+	const struct cnn_lowered *low = p->low;
+
+	if (low->macs > lim->work)
+		return cnn_fail(e, CNN_ELIMIT, "the network takes %lld multiply-adds, the limit "
+				"is %lld", (long long)low->macs, (long long)lim->work);
+	if (low->arena_bytes > lim->total_bytes || low->weight_bytes > lim->total_bytes)
+		return cnn_fail(e, CNN_ELIMIT, "the network takes %lld bytes of device memory, "
+				"the limit is %lld", (long long)(low->arena_bytes +
+				low->weight_bytes), (long long)lim->total_bytes);
+	return CNN_OK;
+}
+
 static int build(struct cnnrt_program *p, const struct cnnrt_model *m,
-		 const struct cnn_lower_options *opt, bool no_fuse, struct cnn_err *e)
+		 const struct cnn_lower_options *opt, const struct cnnrt_compile_options *o,
+		 struct cnn_err *e)
 {
 	struct cnn_core cores[CNNRT_MAX_CORES] = { 0 };
 	unsigned int fuse = CNN_FUSE_NOP;
@@ -53,17 +85,19 @@ static int build(struct cnnrt_program *p, const struct cnnrt_model *m,
 		memcpy(cores[i].param, p->core[i].param, sizeof(cores[i].param));
 	}
 	ret = cnn_graph_import_onnx(m->bytes, m->size, &p->graph, e);
+	if (!ret)
+		set_limits(p->graph, o);
 	for (int i = 0; !ret && i < p->graph->n_inputs; i++)
 		ret = apply_input(m, p->graph, i, e);
 	if (!ret)
 		ret = cnn_graph_infer(p->graph, e);
-	if (!no_fuse)
+	if (!o->no_fuse)
 		fuse |= cnn_lower_fuse_mask(cores, (int)p->core_count, opt);
 	if (!ret)
 		ret = cnn_graph_fuse(p->graph, fuse, e);
 	if (!ret)
 		ret = cnn_lower(p->graph, cores, (int)p->core_count, opt, &p->low, e);
-	return ret;
+	return ret ? ret : check_limits(p, e);
 }
 
 int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *dev,
@@ -90,7 +124,7 @@ int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *de
 		return rt_fail(err, CNNRT_ENOMEM, "compile: out of memory");
 	p->core_count = dev->info.core_count;
 	memcpy(p->core, dev->core, sizeof(p->core));
-	if (build(p, model, &opt, options->no_fuse, &e)) {
+	if (build(p, model, &opt, options, &e)) {
 		cnnrt_program_free(p);
 		return rt_graph_error(err, &e);
 	}

@@ -44,6 +44,11 @@ static void name_failure(struct cnnrt_job *job, int first_task)
 	memcpy(s->text, what, sizeof(what));
 }
 
+static int check_stop(struct cnnrt_job *job)
+{
+	return atomic_load(&job->stop) ? fail(job, CNNRT_ECANCELED, "the job was freed") : CNNRT_OK;
+}
+
 /* ---- segments on a core ---------------------------------------------------------------- */
 
 static bool made_on_device(const struct cnnrt_job *job, int v)
@@ -191,8 +196,11 @@ static int run_device(struct cnnrt_job *job, const struct cnn_segment *seg)
 
 	put_inputs(job, seg);
 	ret = sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_DEVICE);
-	for (int i = seg->first_task; i < end && !ret; i += max)
+	for (int i = seg->first_task; i < end && !ret; i += max) {
 		ret = run_tasks(job, seg, i, end - i < max ? end - i : max);
+		if (!ret)
+			ret = check_stop(job);
+	}
 	if (!ret)
 		ret = sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_CPU);
 	if (ret)
@@ -272,8 +280,10 @@ static int run_cpu(struct cnnrt_job *job, const struct cnn_segment *seg)
 		const struct cnn_node *n = &job->program->graph->nodes[i];
 		struct rt_step *step = &job->steps[job->step_count++];
 		int64_t macs = job->program->low->nodes[i].macs;
-		int ret;
+		int ret = check_stop(job);
 
+		if (ret)
+			return ret;
 		*step = (struct rt_step){ .name = n->name, .core = -1 };
 		step->start_ns = rt_now() - job->start_ns;
 		ret = run_node(job, n);

@@ -236,6 +236,9 @@ struct cnnrt_compile_options {
 	const char *core;	/* every operator this core can run must run there; NULL: best */
 	bool cpu_only;		/* nothing on the device: for comparison */
 	bool no_fuse;		/* keep operators apart */
+	/* For networks of doubtful origin; more is CNNRT_ELIMIT.  0: 8 GiB and 2^42. */
+	uint64_t max_memory;	/* bytes of constants, and of the values of one job */
+	uint64_t max_work;	/* multiply-adds or element steps of one run */
 };
 
 struct cnnrt_program;
@@ -352,7 +355,7 @@ struct cnnrt_job;
  */
 int cnnrt_job_create(struct cnnrt_context *ctx, const struct cnnrt_program *program,
 		     struct cnnrt_job **job, struct cnnrt_error *err);
-/** cnnrt_job_free() - waits for a running job first (bounded by its cycle limits). */
+/** cnnrt_job_free() - ends a running job after the step that it is in, and waits for that. */
 void cnnrt_job_free(struct cnnrt_job *job);
 
 /**
