@@ -11,7 +11,7 @@ files()
 
 spdx()
 {
-	files | grep -vE '^LICENSES/|\.(png|npy|pb|txt|json|bin)$' | while read -r f; do
+	files | grep -vE '^LICENSES/|\.(png|npy|pb|onnx|txt|json|bin)$' | while read -r f; do
 		head -n 3 "$f" | grep -q SPDX-License-Identifier || echo "$f: no SPDX line"
 	done
 }
