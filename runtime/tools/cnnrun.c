@@ -243,7 +243,8 @@ static int read_inputs(struct network *n)
 static int fill_inputs(struct network *n)
 {
 	const struct run_options *o = n->s->opt;
-	unsigned int given = 0, count = cnnrt_model_io_count(n->model, CNNRT_INPUT);
+	unsigned int count = cnnrt_model_io_count(n->model, CNNRT_INPUT);
+	uint64_t given = 0;
 	struct cnnrt_tensor_info info;
 	struct cnnrt_error err;
 	void *mem;
@@ -259,10 +260,10 @@ static int fill_inputs(struct network *n)
 					info.name, cnn_dtype_name((enum cnn_dtype)info.type),
 					cnn_dtype_name(n->input[i].dtype));
 		memcpy(mem, n->input[i].data, info.size);
-		given |= 1u << index;
+		given |= index < 64 ? 1ull << index : 0;
 	}
-	for (unsigned int i = 0; i < count && i < 32; i++)
-		if (!(given & 1u << i) && !cnnrt_model_io(n->model, CNNRT_INPUT, i, &info, &err))
+	for (unsigned int i = 0; i < count && i < 64; i++)
+		if (!(given & 1ull << i) && !cnnrt_model_io(n->model, CNNRT_INPUT, i, &info, &err))
 			complain(0, "input %s is not given: zeros", info.name);
 	return EXIT_DONE;
 }
