@@ -134,8 +134,9 @@ static int option(struct request *r, const char *name, char *value)
 		if (!parse_u64(value, &r->cycles) || !r->cycles)
 			return complain(EXIT_USAGE, "exec: --cycles %s: 1 or more wanted", value);
 	} else if (!strcmp(name, "--timeout")) {
-		if (!parse_u64(value, &r->timeout_ms) || r->timeout_ms > 86400000)
-			return complain(EXIT_USAGE, "exec: --timeout %s: 0..86400000 ms wanted",
+		if (!parse_u64(value, &r->timeout_ms) || !r->timeout_ms ||
+		    r->timeout_ms > 86400000)
+			return complain(EXIT_USAGE, "exec: --timeout %s: 1..86400000 ms wanted",
 					value);
 	} else {
 		return complain(EXIT_USAGE, "exec: unknown option %s", name);

@@ -300,11 +300,12 @@ int node_test(struct session *s)
 			.s = s, .dir = s->opt->dirs[i], .hash = 0xcbf29ce484222325u,
 		};
 		enum verdict v = test_case(&t);
+		char text[sizeof(t.text)];
 
 		count[v]++;
 		printf("%s %s: ", names[v], t.dir);
 		if (v)
-			printf("%s\n", t.text);
+			printf("%s\n", clean(t.text, text, sizeof(text)));
 		else
 			printf("%u data set%s, MACs on device %" PRIu64 " of %" PRIu64
 			       ", outputs %016" PRIx64 "\n", t.sets, t.sets == 1 ? "" : "s",

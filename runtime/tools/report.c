@@ -12,12 +12,14 @@
 static void print_op(const struct cnnrt_op_report *op, void *opaque)
 {
 	const char *core = opaque;
+	char type[64], name[61], reason[512], fused[512];
 
 	if (core && op->core >= 0)
 		return;
-	printf("%4u %-16s %-28.60s %-4s %13" PRIu64 " MACs  %s%s%s%s\n", op->index, op->op,
-	       op->name, op->place, op->macs, op->reason, *op->fused ? " [with " : "", op->fused,
-	       *op->fused ? "]" : "");
+	printf("%4u %-16s %-28s %-4s %13" PRIu64 " MACs  %s%s%s%s\n", op->index,
+	       clean(op->op, type, sizeof(type)), clean(op->name, name, sizeof(name)), op->place,
+	       op->macs, clean(op->reason, reason, sizeof(reason)), *op->fused ? " [with " : "",
+	       clean(op->fused, fused, sizeof(fused)), *op->fused ? "]" : "");
 }
 
 void print_explain(const struct cnnrt_program *program, const char *core)
@@ -45,9 +47,10 @@ void print_macs(const struct cnnrt_program *program, const struct cnnrt_device *
 static void trace_step(const struct cnnrt_step *step, void *opaque)
 {
 	struct json *j = opaque;
+	char name[256];
 
 	json_open(j, NULL, '{');
-	json_string(j, "name", step->name);
+	json_string(j, "name", clean(step->name, name, sizeof(name)));
 	json_string(j, "ph", "X");
 	json_u64(j, "pid", 0);
 	json_string(j, "tid", step->place);
@@ -140,12 +143,12 @@ void print_output(const struct cnnrt_tensor_info *info, const void *data, char *
 	struct cnn_tensor t = {
 		.dtype = (enum cnn_dtype)info->type, .rank = info->rank, .data = (void *)data,
 	};
+	char text[128], name[256];
 	int64_t count;
-	char text[128];
 
 	memcpy(t.dims, info->dims, sizeof(t.dims));
 	count = cnn_tensor_count(&t);
-	printf("%s: %s\n", info->name, cnn_tensor_describe(&t, text, sizeof(text)));
+	printf("%s: %s\n", clean(info->name, name, sizeof(name)), cnn_tensor_describe(&t, text, sizeof(text)));
 	if (is_scores(&t, count))
 		print_top(&t, count, labels, label_count);
 	else

@@ -6,15 +6,51 @@
 #include <string.h>
 #include <sys/stat.h>
 
+/* Bytes of the UTF-8 sequence that starts here, 0 if it is not one. */
+static size_t utf8_length(const unsigned char *s)
+{
+	size_t n = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+const char *clean(const char *text, char *buf, size_t len)
+{
+	const unsigned char *s = (const unsigned char *)text;
+	size_t at = 0;
+
+	while (*s) {
+		size_t n = *s < 0x80 ? 1 : utf8_length(s);
+
+		if (at + (n ? n : 1) >= len)
+			break;
+		if (!n || *s < 0x20 || *s == 0x7f)
+			buf[at] = '?';
+		else
+			memcpy(buf + at, s, n);
+		at += n ? n : 1;
+		s += n ? n : 1;
+	}
+	buf[at] = '\0';
+	return buf;
+}
+
 int complain(int status, const char *fmt, ...)
 {
+	char text[1024], shown[1024];
 	va_list ap;
 
-	fprintf(stderr, "%s: ", program_invocation_short_name);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	fputc('\n', stderr);
+	fprintf(stderr, "%s: %s\n", program_invocation_short_name,
+		clean(text, shown, sizeof(shown)));
 	return status;
 }
 
@@ -52,7 +88,7 @@ bool read_file(const char *path, void **data, size_t *size)
 			*data = malloc(*size + 1);
 			ok = *data && fread(*data, 1, *size, f) == *size;
 		} else {
-			errno = EISDIR;
+			errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
 		}
 	}
 	if (!ok) {

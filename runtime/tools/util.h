@@ -25,6 +25,12 @@ int complain(int status, const char *fmt, ...) __attribute__((format(printf, 2, 
 /* The exit status for an error of the library, which is printed. */
 int complain_error(const struct cnnrt_error *err);
 
+/*
+ * Names come from files that nobody vouches for: control characters and what is not UTF-8 become
+ * question marks, and what does not fit is cut off.  Returns buf.
+ */
+const char *clean(const char *text, char *buf, size_t len);
+
 /* A number in C notation, the whole text. */
 bool parse_u64(const char *text, uint64_t *value);
 
