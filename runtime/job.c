@@ -74,12 +74,22 @@ static void stop_thread(struct cnnrt_job *job)
 	pthread_join(job->thread, NULL);
 }
 
+/* What the device runs uses our memory. */
+static void end_direct(struct cnnrt_job *job)
+{
+	pthread_mutex_lock(&job->lock);
+	if (job->running && job->direct) {
+		rt_fence_wait(job->fence, -1);
+		job->running = false;
+	}
+	pthread_mutex_unlock(&job->lock);
+}
+
 void cnnrt_job_free(struct cnnrt_job *job)
 {
 	if (!job)
 		return;
-	if (job->running && job->direct)
-		rt_fence_wait(job->fence, -1);
+	end_direct(job);
 	stop_thread(job);
 	if (job->fence >= 0)
 		close(job->fence);

@@ -239,6 +239,30 @@ static void test_profile(void **state)
 	rt_close(&n);
 }
 
+/* Freed while it runs, by its thread or directly on the device, also after the other kind. */
+static void test_free_running(void **state)
+{
+	int ready = eventfd(1, EFD_CLOEXEC);
+	struct cnnrt_job *job;
+	struct rt_net n;
+
+	(void)state;
+	for (int model = 0; model < 2; model++) {
+		rt_open(&n, model ? "RT_MIXED" : "RT_DIGITS");
+		for (int i = 0; i < 20; i++) {
+			OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
+			if (i % 4 > 1) {
+				OK(cnnrt_job_submit(job, ready, NULL, &rt_err));
+				OK(cnnrt_job_wait(job, -1, &rt_err));
+			}
+			OK(cnnrt_job_submit(job, i % 2 ? ready : -1, NULL, &rt_err));
+			cnnrt_job_free(job);
+		}
+		rt_close(&n);
+	}
+	close(ready);
+}
+
 static uint32_t queue_reg(struct rt_net *n, uint32_t reg)
 {
 	struct cnnrt_core_info core;
@@ -414,6 +438,7 @@ int main(void)
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_profile),
+		cmocka_unit_test(test_free_running),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_many_jobs),
 		cmocka_unit_test(test_crowd),
