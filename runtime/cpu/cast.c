@@ -212,22 +212,27 @@ int cnn_infer_cast(struct cnn_call *c)
 	return ret;
 }
 
+void cnn_cast(enum cnn_dtype from, const void *src, enum cnn_dtype to, void *dst, int64_t n)
+{
+	size_t from_size = cnn_dtype_size(from), to_size = cnn_dtype_size(to);
+	struct block b;
+
+	for (int64_t at = 0; at < n; at += BLOCK) {
+		int m = n - at < BLOCK ? n - at : BLOCK;
+
+		b.class = class_of(from);
+		load(&b, from, (const char *)src + at * from_size, m);
+		convert(&b, to, m);
+		store(&b, to, (char *)dst + at * to_size, m);
+	}
+}
+
 int cnn_compute_cast(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0], *y = c->out[0];
-	size_t from = cnn_dtype_size(x->dtype), to = cnn_dtype_size(y->dtype);
-	int64_t count = cnn_tensor_count(x);
-	struct block b;
 
 	if (x->dtype == y->dtype)
 		return cnn_compute_copy(c);
-	for (int64_t at = 0; at < count; at += BLOCK) {
-		int n = count - at < BLOCK ? count - at : BLOCK;
-
-		b.class = class_of(x->dtype);
-		load(&b, x->dtype, (char *)x->data + at * from, n);
-		convert(&b, y->dtype, n);
-		store(&b, y->dtype, (char *)y->data + at * to, n);
-	}
+	cnn_cast(x->dtype, x->data, y->dtype, y->data, cnn_tensor_count(x));
 	return CNN_OK;
 }

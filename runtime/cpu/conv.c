@@ -37,6 +37,16 @@ struct geom {
 	int64_t in_plane, out_plane;
 };
 
+/* One tap at every place of the map, no padding read. */
+static bool is_pointwise(const struct geom *g)
+{
+	for (int i = 0; i < 3; i++)
+		if (g->kernel[i] != 1 || g->in[i] != g->out[i] || g->pad[i] ||
+		    (g->stride[i] != 1 && g->out[i] != 1))
+			return false;
+	return true;
+}
+
 static void make_geom(const struct cnn_window *w, struct geom *g)
 {
 	for (int i = 0; i < 3; i++) {
@@ -52,12 +62,10 @@ static void make_geom(const struct cnn_window *w, struct geom *g)
 	g->in_plane = g->in[0] * g->in[1] * g->in[2];
 	g->out_plane = g->out[0] * g->out[1] * g->out[2];
 	/* A pointwise convolution sees a plane as one long row. */
-	if (g->kernel[0] * g->kernel[1] * g->kernel[2] == 1 && g->in_plane == g->out_plane &&
-	    !g->pad[0] && !g->pad[1] && !g->pad[2]) {
+	if (is_pointwise(g)) {
 		g->in[2] = g->in_plane;
 		g->out[2] = g->out_plane;
 		g->in[0] = g->in[1] = g->out[0] = g->out[1] = 1;
-		/* Equal planes: a stride above 1 stood on an axis of one element. */
 		g->stride[0] = g->stride[1] = g->stride[2] = 1;
 	}
 }

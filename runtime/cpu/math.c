@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: MIT
-/* Activations from our own exponential: the same bits on every machine. */
+/* Functions of one number from our own exponential and logarithm: the same bits everywhere. */
+#include <math.h>
 #include <string.h>
 
 #include "ops.h"
 
 /*
- * exp(x) = 2^n * exp(r), |r| <= ln2/2, in double: the polynomial's error is far below half an
- * ulp of the float result, and no operation depends on the machine.
+ * exp(x) = 2^n * exp(r), |r| <= ln2/2, for -700 < x < 700: the polynomial's error is far below
+ * half an ulp of a float, and no operation depends on the machine.
  */
-static inline float exp_scaled(float xf)
+static inline double exp_double(double x)
 {
 	const double round = 0x1.8p52;
-	double x = xf, n, r, p;
+	double n, r, p;
 	uint64_t bits;
 	double scale;
 
-	x = x < -110.0 ? -110.0 : x;
-	x = x > 90.0 ? 90.0 : x;
 	n = x * 0x1.71547652b82fep0 + round;
 	memcpy(&bits, &n, sizeof(bits));
 	n -= round;
@@ -32,7 +31,86 @@ static inline float exp_scaled(float xf)
 	p = p * r + 1.0;
 	bits = (bits + 1023) << 52;	/* the low bits of n + round are n */
 	memcpy(&scale, &bits, sizeof(scale));
-	return (float)(p * scale);
+	return p * scale;
+}
+
+/* The range in which the exponential as a float is neither 0 nor infinite. */
+static inline double exp_range(double x)
+{
+	x = x < -110.0 ? -110.0 : x;
+	return x > 90.0 ? 90.0 : x;
+}
+
+static inline float exp_scaled(float x)
+{
+	return (float)exp_double(exp_range(x));
+}
+
+/* ln(2^e * m) = e ln2 + 2 atanh((m - 1) / (m + 1)), sqrt(1/2) <= m < sqrt(2), for normal x. */
+static inline double log_normal(double x)
+{
+	uint64_t bits;
+	int64_t e;
+	double m, s, q, p;
+
+	memcpy(&bits, &x, sizeof(bits));
+	e = (int64_t)((bits + (0x3ff0000000000000 - 0x3fe6a09e667f3bcd)) >> 52) - 1023;
+	bits -= (uint64_t)e << 52;
+	memcpy(&m, &bits, sizeof(m));
+	s = (m - 1) / (m + 1);
+	q = s * s;
+	p = 1.0 / 19;
+	p = p * q + 1.0 / 17;
+	p = p * q + 1.0 / 15;
+	p = p * q + 1.0 / 13;
+	p = p * q + 1.0 / 11;
+	p = p * q + 1.0 / 9;
+	p = p * q + 1.0 / 7;
+	p = p * q + 1.0 / 5;
+	p = p * q + 1.0 / 3;
+	p = p * q + 1.0;
+	return (double)(int32_t)e * 0x1.62e42fefa39efp-1 + 2 * s * p;
+}
+
+double cnn_ln(double x)
+{
+	if (x < 0x1p-1022)
+		return x < 0 ? NAN : -INFINITY;
+	return x < INFINITY ? log_normal(x) : x;
+}
+
+/* x to an integer power by squaring: exact as long as the result fits a double. */
+static double power_of(double x, double y)
+{
+	double r = 1, n = fabs(y);
+
+	for (uint64_t i = (uint64_t)n; i; i >>= 1, x *= x)
+		r *= i & 1 ? x : 1;
+	return y < 0 ? 1 / r : r;
+}
+
+double cnn_pow(double x, double y)
+{
+	double a = fabs(x), r;
+	bool whole, odd;
+
+	if (y == 0 || x == 1)
+		return 1;
+	if (x != x || y != y)
+		return NAN;
+	whole = fabs(y) >= 0x1p53 || y == (double)(int64_t)y;
+	odd = whole && fabs(y) < 0x1p53 && ((int64_t)y & 1);
+	if (x < 0 && !whole && x > -INFINITY)
+		return NAN;
+	if (whole && fabs(y) <= 64)
+		return power_of(x, y);
+	if (a == 1)
+		return odd ? x : 1;
+	if (a == 0 || a == INFINITY || fabs(y) == INFINITY)
+		r = (a > 1) == (y > 0) ? INFINITY : 0;
+	else
+		r = exp_double(fmin(fmax(y * cnn_ln(a), -690), 690));
+	return x < 0 && odd ? -r : r;
 }
 
 float cnn_expf(float x)
@@ -40,76 +118,189 @@ float cnn_expf(float x)
 	return x != x ? x : exp_scaled(x);
 }
 
-CNN_CLONES
-static void sigmoid(const float *x, float *y, int64_t n)
-{
-	for (int64_t i = 0; i < n; i++) {
-		float s = 1.0f / (1.0f + exp_scaled(-x[i]));
-
-		y[i] = x[i] != x[i] ? x[i] : s;
-	}
+/* y[i] = expr of v = x[i] and two parameters. */
+#define UNARY(name, expr)								\
+CNN_CLONES										\
+static void name(const float *x, float *y, int64_t n, float a, float b)			\
+{											\
+	(void)a;									\
+	(void)b;									\
+	for (int64_t i = 0; i < n; i++) {						\
+		float v = x[i];								\
+											\
+		y[i] = expr;								\
+	}										\
 }
 
-CNN_CLONES
-static void clip(const float *x, float *y, int64_t n, float lo, float hi)
+/* min(max(v, lo), hi); NaN stays. */
+static inline float between(float v, float lo, float hi)
 {
-	for (int64_t i = 0; i < n; i++) {
-		float v = x[i] < lo ? lo : x[i];
-
-		y[i] = v > hi ? hi : v;
-	}
+	v = v < lo ? lo : v;
+	return v > hi ? hi : v;
 }
 
-CNN_CLONES
-static void relu(const float *x, float *y, int64_t n)
+static inline float sigmoid1(float v)
 {
-	for (int64_t i = 0; i < n; i++)
-		y[i] = x[i] < 0 ? 0 : x[i];
+	float s = 1.0f / (1.0f + exp_scaled(-v));
+
+	return v != v ? v : s;
 }
 
-static inline float hard_sigmoid1(float x, float alpha, float beta)
+/* Near 0 the odd series, which keeps the relative error. */
+static inline float tanh1(float v)
 {
-	float v = alpha * x + beta;
+	double x = v, a = x < 0 ? -x : x, q = x * x, e = 1 - 2 / (exp_double(exp_range(2 * a)) + 1);
+	double p = -1382.0 / 155925;
 
-	v = v < 0 ? 0 : v;
-	return v > 1 ? 1 : v;
+	p = p * q + 62.0 / 2835;
+	p = p * q - 17.0 / 315;
+	p = p * q + 2.0 / 15;
+	p = p * q - 1.0 / 3;
+	p = x + x * q * p;
+	e = x < 0 ? -e : e;
+	e = a < 0.25 ? p : e;
+	return v != v ? v : (float)e;
 }
 
-CNN_CLONES
-static void hard_sigmoid(const float *x, float *y, int64_t n, float alpha, float beta)
+/* Near 0 the series; beyond, a Chebyshev fit of erfc with a relative error of 1.2e-7. */
+static inline float erf1(float v)
 {
-	for (int64_t i = 0; i < n; i++)
-		y[i] = hard_sigmoid1(x[i], alpha, beta);
+	double x = v, a = x < 0 ? -x : x, q = x * x, t = 1 / (1 + 0.5 * a), c, p;
+
+	c = 0.17087277;
+	c = c * t - 0.82215223;
+	c = c * t + 1.48851587;
+	c = c * t - 1.13520398;
+	c = c * t + 0.27886807;
+	c = c * t - 0.18628806;
+	c = c * t + 0.09678418;
+	c = c * t + 0.37409196;
+	c = c * t + 1.00002368;
+	c = 1 - t * exp_double(exp_range(c * t - 1.26551223 - q));
+	c = x < 0 ? -c : c;
+	p = 1.0 / 9360;
+	p = p * q - 1.0 / 1320;
+	p = p * q + 1.0 / 216;
+	p = p * q - 1.0 / 42;
+	p = p * q + 1.0 / 10;
+	p = p * q - 1.0 / 3;
+	p = (x + x * q * p) * 0x1.20dd750429b6dp0;
+	c = a < 0.5 ? p : c;
+	return v != v ? v : (float)c;
 }
 
-CNN_CLONES
-static void hard_swish(const float *x, float *y, int64_t n)
+static inline float log1(float v)
 {
-	for (int64_t i = 0; i < n; i++)
-		y[i] = x[i] * hard_sigmoid1(x[i], 1.0f / 6, 0.5f);
+	float r = (float)log_normal(v > 0 && v < INFINITY ? (double)v : 1.0);
+
+	r = v == 0 ? -INFINITY : r;
+	r = v == INFINITY ? v : r;
+	return v >= 0 ? r : NAN;
 }
+
+/* ln(1 + exp(v)) */
+static inline float softplus1(float v)
+{
+	double e = exp_double(exp_range(v < 0 ? v : -v)), l = e < 1e-8 ? e : log_normal(1 + e);
+
+	return v != v ? v : (float)((v > 0 ? v : 0) + l);
+}
+
+static inline float elu1(float v, float alpha)
+{
+	double e = exp_double(exp_range(v)) - 1;
+
+	return v < 0 ? (float)(alpha * e) : v;
+}
+
+static inline float exp1(float v)
+{
+	float e = exp_scaled(v);
+
+	return v != v ? v : e;
+}
+
+UNARY(relu, v < 0 ? 0 : v)
+UNARY(clip, between(v, a, b))
+UNARY(leaky_relu, v < 0 ? a * v : v)
+UNARY(sigmoid, sigmoid1(v))
+UNARY(hard_sigmoid, between(a * v + b, 0, 1))
+/* As networks write it that have no HardSwish; exact where it is the identity. */
+UNARY(hard_swish, v * (between(v + 3, 0, 6) * (1.0f / 6)))
+UNARY(swish, v * sigmoid1(a * v))
+UNARY(exponential, exp1(v))
+UNARY(logarithm, log1(v))
+UNARY(square_root, sqrtf(v))
+UNARY(reciprocal, 1 / v)
+UNARY(hyperbolic_tangent, tanh1(v))
+UNARY(error_function, erf1(v))
+UNARY(softplus, softplus1(v))
+UNARY(elu, elu1(v, a))
+
+static void none(const float *x, float *y, int64_t n, float a, float b)
+{
+	(void)a;
+	(void)b;
+	if (x != y && n)
+		memmove(y, x, n * sizeof(*y));
+}
+
+typedef void unary_fn(const float *x, float *y, int64_t n, float a, float b);
 
 void cnn_act_apply(const struct cnn_act *act, const float *x, float *y, int64_t n)
 {
-	switch (act->kind) {
-	case CNN_ACT_RELU:
-		relu(x, y, n);
-		break;
-	case CNN_ACT_CLIP:
-		clip(x, y, n, act->a, act->b);
-		break;
-	case CNN_ACT_SIGMOID:
-		sigmoid(x, y, n);
-		break;
-	case CNN_ACT_HARD_SIGMOID:
-		hard_sigmoid(x, y, n, act->a, act->b);
-		break;
-	case CNN_ACT_HARD_SWISH:
-		hard_swish(x, y, n);
-		break;
-	case CNN_ACT_NONE:
-		if (x != y && n)
-			memmove(y, x, n * sizeof(*y));
-		break;
-	}
+	static unary_fn *const fn[] = {
+		[CNN_ACT_NONE] = none,
+		[CNN_ACT_RELU] = relu,
+		[CNN_ACT_CLIP] = clip,
+		[CNN_ACT_SIGMOID] = sigmoid,
+		[CNN_ACT_HARD_SIGMOID] = hard_sigmoid,
+		[CNN_ACT_HARD_SWISH] = hard_swish,
+		[CNN_ACT_LEAKY_RELU] = leaky_relu,
+		[CNN_ACT_SWISH] = swish,
+	};
+
+	fn[act->kind](x, y, n, act->a, act->b);
+}
+
+/* ---- operators of one float32 tensor and at most two attributes ---------------------------- */
+
+struct unary {
+	unary_fn *fn;
+	const char *a, *b;	/* attributes */
+	float a_default, b_default;
+};
+
+static const struct unary table[CNN_OP_COUNT] = {
+	[CNN_OP_ELU] = { elu, "alpha", NULL, 1, 0 },
+	[CNN_OP_ERF] = { error_function },
+	[CNN_OP_EXP] = { exponential },
+	[CNN_OP_HARD_SIGMOID] = { hard_sigmoid, "alpha", "beta", 0.2f, 0.5f },
+	[CNN_OP_HARD_SWISH] = { hard_swish },
+	[CNN_OP_LEAKY_RELU] = { leaky_relu, "alpha", NULL, 0.01f, 0 },
+	[CNN_OP_LOG] = { logarithm },
+	[CNN_OP_RECIPROCAL] = { reciprocal },
+	[CNN_OP_SIGMOID] = { sigmoid },
+	[CNN_OP_SOFTPLUS] = { softplus },
+	[CNN_OP_SQRT] = { square_root },
+	[CNN_OP_SWISH] = { swish, "alpha", NULL, 1, 0 },
+	[CNN_OP_TANH] = { hyperbolic_tangent },
+};
+
+int cnn_infer_unary_float(struct cnn_call *c)
+{
+	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32);
+
+	return ret ? ret : cnn_infer_like(c, c->in[0]);
+}
+
+int cnn_compute_unary_float(struct cnn_call *c)
+{
+	const struct unary *u = &table[c->node->op];
+	const struct cnn_tensor *x = c->in[0];
+	float a = u->a ? cnn_node_float(c->node, u->a, u->a_default) : 0;
+	float b = u->b ? cnn_node_float(c->node, u->b, u->b_default) : 0;
+
+	u->fn(x->data, c->out[0]->data, cnn_tensor_count(x), a, b);
+	return CNN_OK;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Operators that only move elements: Concat, Gather, Pad, Slice, Transpose. Any type. */
+/* Operators that only move elements: Concat, Expand, Gather, Pad, Slice, Split, Transpose. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,6 +160,117 @@ int cnn_compute_concat(struct cnn_call *c)
 			memcpy(dst + o * pitch, (char *)c->in[i]->data + o * run, run);
 		dst += run;
 	}
+	return CNN_OK;
+}
+
+/* ---- Split ------------------------------------------------------------------------------ */
+
+/* Sizes of the parts: given, or as equal as can be (the last may be smaller from opset 18). */
+static int split_sizes(struct cnn_call *c, int64_t *axis, int64_t *size)
+{
+	int64_t dim, sum = 0, parts = cnn_node_int(c->node, "num_outputs", c->n_out);
+	int n = 0, ret = cnn_op_ints(c, "split", 1, size, CNN_MAX_INPUTS, &n);
+
+	*axis = cnn_node_int(c->node, "axis", 0);
+	if (!ret)
+		ret = cnn_op_axis(c, axis, c->in[0]->rank);
+	if (ret)
+		return ret;
+	dim = c->in[0]->dims[*axis];
+	if (parts != c->n_out || (n >= 0 && n != c->n_out))
+		return cnn_op_fail(c, CNN_EINVAL, "%d outputs, %lld parts", c->n_out,
+				   (long long)(n >= 0 ? n : parts));
+	if (n < 0 && dim % parts && !cnn_node_has(c->node, "num_outputs"))
+		return cnn_op_fail(c, CNN_EINVAL, "%lld elements in %lld equal parts",
+				   (long long)dim, (long long)parts);
+	for (int i = 0; i < c->n_out; i++) {
+		int64_t left = dim - sum;
+
+		if (n < 0) {
+			size[i] = dim / parts + !!(dim % parts);
+			size[i] = size[i] < left ? size[i] : left;
+		}
+		if (size[i] < 0 || size[i] > left)
+			return cnn_op_fail(c, CNN_EINVAL, "split[%d] is %lld, limits 0 to %lld", i,
+					   (long long)size[i], (long long)left);
+		sum += size[i];
+	}
+	if (sum != dim)
+		return cnn_op_fail(c, CNN_EINVAL, "split adds up to %lld, not %lld",
+				   (long long)sum, (long long)dim);
+	return CNN_OK;
+}
+
+int cnn_infer_split(struct cnn_call *c)
+{
+	int64_t axis, size[CNN_MAX_INPUTS];
+	int ret = split_sizes(c, &axis, size);
+
+	for (int i = 0; !ret && i < c->n_out; i++) {
+		struct cnn_tensor *y = c->out[i];
+
+		if (!y)
+			continue;
+		y->dtype = c->in[0]->dtype;
+		y->rank = c->in[0]->rank;
+		memcpy(y->dims, c->in[0]->dims, sizeof(y->dims));
+		y->dims[axis] = size[i];
+	}
+	return ret;
+}
+
+int cnn_compute_split(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0];
+	int64_t axis, outer, pitch, inner, size[CNN_MAX_INPUTS];
+	const char *src = x->data;
+	int ret = split_sizes(c, &axis, size);
+
+	if (ret || !cnn_tensor_count(x))
+		return ret;
+	outer = product(x->dims, 0, axis);
+	inner = product(x->dims, axis + 1, x->rank) * cnn_dtype_size(x->dtype);
+	pitch = x->dims[axis] * inner;
+	for (int i = 0; i < c->n_out; i++) {
+		int64_t run = size[i] * inner;
+
+		for (int64_t o = 0; c->out[i] && run && o < outer; o++)
+			memcpy((char *)c->out[i]->data + o * run, src + o * pitch, run);
+		src += run;
+	}
+	return CNN_OK;
+}
+
+/* ---- Expand ----------------------------------------------------------------------------- */
+
+int cnn_infer_expand(struct cnn_call *c)
+{
+	struct cnn_tensor shape = { .rank = -1 };
+	int n = 0, ret = cnn_op_ints(c, "shape", 1, shape.dims, CNN_MAX_RANK, &n);
+
+	if (ret)
+		return ret;
+	shape.rank = n;
+	for (int i = 0; i < n; i++)
+		if (shape.dims[i] < 0)
+			return cnn_op_fail(c, CNN_EINVAL, "shape[%d] is %lld", i,
+					   (long long)shape.dims[i]);
+	cnn_infer_like(c, c->in[0]);
+	return cnn_broadcast(c, c->out[0], &shape);
+}
+
+int cnn_compute_expand(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0], *y = c->out[0];
+	int64_t from[CNN_MAX_RANK], strides[CNN_MAX_RANK];
+	int skip = y->rank - x->rank;
+
+	if (!cnn_tensor_count(y))
+		return CNN_OK;
+	cnn_strides(x, from);
+	for (int i = 0; i < y->rank; i++)
+		strides[i] = i < skip || x->dims[i - skip] == 1 ? 0 : from[i - skip];
+	copy_strided(y, x->data, strides);
 	return CNN_OK;
 }
 

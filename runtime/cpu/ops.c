@@ -9,6 +9,7 @@
 
 #define MOVE	false
 #define MATH	true
+#define FINISH	4096	/* elements */
 
 static const struct cnn_op_desc table[] = {
 #define OP(sym, op_name, inf, comp, least, most, outs, is_math, spec)	\
@@ -182,6 +183,21 @@ int cnn_cpu_infer(const struct cnn_node *node, const struct cnn_tensor *const *i
 	return d ? d->infer(&c) : CNN_EUNSUPPORTED;
 }
 
+/* Multiply-adds of a ConvTranspose: each input meets each tap of each output channel. */
+static int64_t transpose_work(const struct cnn_node *node, const struct cnn_tensor *const *in,
+			      const struct cnn_tensor *y)
+{
+	int64_t work = cnn_tensor_count(in[0]);
+	struct cnn_window w;
+
+	if (cnn_window_resolve(node, in[0], in[1], &w, NULL))
+		return 1;
+	work = cnn_mul_sat(work, w.out_ch / w.group);
+	for (int i = 0; i < w.spatial; i++)
+		work = cnn_mul_sat(work, w.kernel[i]);
+	return cnn_add_sat(work, cnn_tensor_count(y));
+}
+
 int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const *in,
 		     struct cnn_tensor *const *out)
 {
@@ -193,6 +209,7 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 	case CNN_OP_MAX_POOL:
 	case CNN_OP_AVERAGE_POOL:
 	case CNN_OP_GLOBAL_AVERAGE_POOL:
+	case CNN_OP_GLOBAL_MAX_POOL:
 		if (cnn_window_resolve(node, in[0], node->op == CNN_OP_CONV ? in[1] : NULL, &w,
 				       NULL))
 			break;
@@ -200,6 +217,13 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 			per_output = cnn_mul_sat(per_output, w.kernel[i]);
 		if (node->op == CNN_OP_CONV)
 			per_output = cnn_mul_sat(per_output, w.in_ch / w.group);
+		break;
+	case CNN_OP_CONV_TRANSPOSE:
+		return transpose_work(node, in, out[0]);
+	case CNN_OP_MAX:
+	case CNN_OP_MIN:
+	case CNN_OP_SUM:
+		per_output = node->n_in;
 		break;
 	case CNN_OP_GEMM:
 		per_output = in[0]->dims[!cnn_node_int(node, "transA", 0)];
@@ -232,27 +256,30 @@ static int provide(const struct cnn_node *node, struct cnn_tensor *t, struct cnn
 }
 
 /* Processors differ in the sign and payload of the NaNs they make. */
-static void canonical_nans(struct cnn_tensor *t)
+static void canonical_nans(uint32_t *p, int64_t n)
 {
-	int64_t n = cnn_tensor_count(t);
-	uint32_t *p = t->data;
-
-	if (t->dtype != CNN_FLOAT32)
-		return;
 	for (int64_t i = 0; i < n; i++)
 		p[i] = (p[i] & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : p[i];
 }
 
+/* The activation and the NaNs, a block that stays in the cache at a time. */
 static int finish(const struct cnn_node *node, struct cnn_tensor *y, struct cnn_err *err)
 {
-	if (node->act.kind != CNN_ACT_NONE) {
-		if (y->dtype != CNN_FLOAT32)
-			return cnn_fail(err, CNN_EINVAL, "%s (%.60s): activation on %s",
-					node->op_type, node->name, cnn_dtype_name(y->dtype));
-		cnn_act_apply(&node->act, y->data, y->data, cnn_tensor_count(y));
+	bool act = node->act.kind != CNN_ACT_NONE, math = table[node->op].math;
+	int64_t n = cnn_tensor_count(y);
+	float *p = y->data;
+
+	if (act && y->dtype != CNN_FLOAT32)
+		return cnn_fail(err, CNN_EINVAL, "%s (%.60s): activation on %s", node->op_type,
+				node->name, cnn_dtype_name(y->dtype));
+	for (int64_t at = 0; (act || math) && y->dtype == CNN_FLOAT32 && at < n; at += FINISH) {
+		int64_t m = n - at < FINISH ? n - at : FINISH;
+
+		if (act)
+			cnn_act_apply(&node->act, p + at, p + at, m);
+		if (math)
+			canonical_nans((uint32_t *)y->data + at, m);
 	}
-	if (table[node->op].math)
-		canonical_nans(y);
 	return CNN_OK;
 }
 

@@ -57,6 +57,34 @@ int64_t cnn_int_at(const struct cnn_tensor *t, int64_t i);
 /* Row-major strides in elements. */
 void cnn_strides(const struct cnn_tensor *t, int64_t *strides);
 
+/* Broadcasts the shape of y, which holds that of the operands before, with t's. */
+int cnn_broadcast(const struct cnn_call *c, struct cnn_tensor *y, const struct cnn_tensor *t);
+
+/*
+ * A walk through operands that broadcast to one shape, in rows along which each operand moves
+ * by one element or stays. Neighbouring axes are one where every operand allows it.
+ */
+#define CNN_WALK_MAX	3
+struct cnn_walk {
+	int n, rank;
+	int64_t row;				/* elements of a row */
+	bool moves[CNN_WALK_MAX];		/* along a row */
+	const char *p[CNN_WALK_MAX];		/* where each operand is */
+	int64_t dims[CNN_MAX_RANK], at[CNN_MAX_RANK];
+	int64_t step[CNN_WALK_MAX][CNN_MAX_RANK];	/* bytes */
+};
+
+void cnn_walk_start(struct cnn_walk *w, const struct cnn_tensor *y, int n,
+		    const struct cnn_tensor *const *t);
+void cnn_walk_next(struct cnn_walk *w);
+
+/* Elements of one type to another, as Cast does. */
+void cnn_cast(enum cnn_dtype from, const void *src, enum cnn_dtype to, void *dst, int64_t n);
+
+/* Deterministic mathematics for one number: within a few 2^-32 of the result, or better. */
+double cnn_ln(double x);
+double cnn_pow(double x, double y);
+
 /*
  * c[m][n] = alpha * sum over k, in order, of a[m][k] * b[k][n] + beta * c0[m][n].
  * Row and column strides give transposition; c0 may be NULL or have strides of 0.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* AveragePool, GlobalAveragePool and MaxPool in one, two or three dimensions. */
+/* AveragePool, MaxPool and their global forms in one, two or three dimensions. */
 #include <float.h>
 #include <string.h>
 
@@ -165,16 +165,16 @@ static void max_##suffix(const struct pool *p, const void *px, int64_t plane,		\
 	int64_t at = -1;								\
 											\
 	for (int64_t d = t->first[0]; d < t->first[0] + t->n[0] * t->step[0]; d += t->step[0])	\
-		for (int64_t j = 0; j < t->n[1] * t->n[2]; j++) {			\
-			int64_t h = t->first[1] + j / t->n[2] * t->step[1];		\
-			int64_t i = t->first[2] + j % t->n[2] * t->step[2];		\
-			type v = x[(d * p->in[1] + h) * p->in[2] + i];			\
+		for (int64_t h = t->first[1]; h < t->first[1] + t->n[1] * t->step[1]; h += t->step[1])	\
+			for (int64_t j = 0; j < t->n[2]; j++) {				\
+				int64_t i = t->first[2] + j * t->step[2];		\
+				type v = x[(d * p->in[1] + h) * p->in[2] + i];		\
 											\
-			if (at < 0 || v > best || (v != v && best == best)) {		\
-				best = v;						\
-				at = tap_index(p, plane, d, h, i);			\
+				if (at < 0 || v > best || (v != v && best == best)) {	\
+					best = v;					\
+					at = tap_index(p, plane, d, h, i);		\
+				}							\
 			}								\
-		}									\
 	*(type *)py = best;								\
 	*index = at;									\
 }

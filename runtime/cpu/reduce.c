@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* ReduceMean, Softmax and BatchNormalization. */
+/* ReduceMean and its like, ArgMax, ArgMin, Softmax, LogSoftmax and BatchNormalization. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ops.h"
 
-/* ---- ReduceMean ------------------------------------------------------------------------- */
+/* ---- Reduce* ---------------------------------------------------------------------------- */
 
 /* Which axes go: the set bits. */
 static int reduced_axes(struct cnn_call *c, unsigned int *set)
@@ -26,18 +26,89 @@ static int reduced_axes(struct cnn_call *c, unsigned int *set)
 	return ret;
 }
 
+typedef void reduce_fn(void *acc, const void *x, int64_t n, bool along);
+
+/*
+ * Takes a row of x into accumulators (double or 64-bit integers): along the row if its axis
+ * stays, else all into one. expr makes the new accumulator from a and the element v.
+ */
+#define REDUCE(name, type, wide, expr)						\
+static void name(void *pacc, const void *px, int64_t n, bool along)		\
+{										\
+	const type *x = px;							\
+	wide *acc = pacc, a = acc[0];						\
+										\
+	for (int64_t i = 0; along && i < n; i++) {				\
+		wide v = (wide)x[i];						\
+										\
+		a = acc[i];							\
+		acc[i] = (expr);						\
+	}									\
+	for (int64_t i = 0; !along && i < n; i++) {				\
+		wide v = (wide)x[i];						\
+										\
+		a = (expr);							\
+	}									\
+	if (!along)								\
+		acc[0] = a;							\
+}
+
+#define REDUCE_ARITHMETIC(suffix, type, wide)		\
+	REDUCE(sum_##suffix, type, wide, a + v)		\
+	REDUCE(product_##suffix, type, wide, a * v)	\
+	REDUCE(squares_##suffix, type, wide, a + v * v)
+#define REDUCE_ORDER(suffix, type, wide)			\
+	REDUCE(max_##suffix, type, wide, v > a || v != v ? v : a)	\
+	REDUCE(min_##suffix, type, wide, v < a || v != v ? v : a)
+
+REDUCE_ARITHMETIC(f32, float, double)
+REDUCE_ARITHMETIC(f64, double, double)
+REDUCE_ARITHMETIC(i32, int32_t, uint64_t)
+REDUCE_ARITHMETIC(i64, int64_t, uint64_t)
+REDUCE_ORDER(f32, float, double)
+REDUCE_ORDER(f64, double, double)
+REDUCE_ORDER(i32, int32_t, int64_t)
+REDUCE_ORDER(i64, int64_t, int64_t)
+REDUCE_ORDER(i8, int8_t, int64_t)
+REDUCE_ORDER(u8, uint8_t, int64_t)
+REDUCE(absolute_f32, float, double, a + fabs(v))
+REDUCE(absolute_f64, double, double, a + fabs(v))
+
+static reduce_fn *reduce_of(enum cnn_op op, enum cnn_dtype t)
+{
+	static reduce_fn *const fn[CNN_OP_COUNT][CNN_UINT64 + 1] = {
+#define BY_TYPE(name)							\
+	{ [CNN_FLOAT32] = name##_f32, [CNN_FLOAT64] = name##_f64,	\
+	  [CNN_INT32] = name##_i32, [CNN_INT64] = name##_i64 }
+		[CNN_OP_REDUCE_L2] = BY_TYPE(squares),
+		[CNN_OP_REDUCE_MEAN] = BY_TYPE(sum),
+		[CNN_OP_REDUCE_PROD] = BY_TYPE(product),
+		[CNN_OP_REDUCE_SUM] = BY_TYPE(sum),
+		[CNN_OP_REDUCE_SUM_SQUARE] = BY_TYPE(squares),
+		[CNN_OP_REDUCE_MAX] = BY_TYPE(max),
+		[CNN_OP_REDUCE_MIN] = BY_TYPE(min),
+#undef BY_TYPE
+		[CNN_OP_REDUCE_MAX][CNN_INT8] = max_i8, [CNN_OP_REDUCE_MAX][CNN_UINT8] = max_u8,
+		[CNN_OP_REDUCE_MIN][CNN_INT8] = min_i8, [CNN_OP_REDUCE_MIN][CNN_UINT8] = min_u8,
+		[CNN_OP_REDUCE_L1] = { [CNN_FLOAT32] = absolute_f32,
+				       [CNN_FLOAT64] = absolute_f64 },
+	};
+
+	return t <= CNN_UINT64 ? fn[op][t] : NULL;
+}
+
 int cnn_infer_reduce(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
 	bool keep = cnn_node_int(c->node, "keepdims", 1);
 	struct cnn_tensor *y = c->out[0];
 	unsigned int set;
-	int ret = CNN_WANT(c, x, CNN_FLOAT32, CNN_FLOAT64, CNN_INT32, CNN_INT64);
+	int ret = reduced_axes(c, &set);
 
-	if (!ret)
-		ret = reduced_axes(c, &set);
 	if (ret)
 		return ret;
+	if (!reduce_of(c->node->op, x->dtype))
+		return cnn_op_fail(c, CNN_EUNSUPPORTED, "type %s", cnn_dtype_name(x->dtype));
 	y->dtype = x->dtype;
 	y->rank = 0;
 	for (int i = 0; i < x->rank; i++) {
@@ -60,94 +131,199 @@ static void reduce_strides(const struct cnn_tensor *x, unsigned int set, int64_t
 	}
 }
 
-#define SUM(suffix, type, wide)								\
-static void sum_##suffix(const struct cnn_tensor *x, const int64_t *strides, wide *acc)	\
-{											\
-	int64_t at[CNN_MAX_RANK] = { 0 }, count = cnn_tensor_count(x), o = 0;		\
-	const type *p = x->data;							\
-											\
-	for (int64_t i = 0; i < count; i++) {						\
-		acc[o] += (wide)p[i];							\
-		for (int a = x->rank - 1; a >= 0; a--) {				\
-			o += strides[a];						\
-			if (++at[a] < x->dims[a])					\
-				break;							\
-			o -= strides[a] * x->dims[a];					\
-			at[a] = 0;							\
-		}									\
-	}										\
-}
-
-SUM(f32, float, double)
-SUM(f64, double, double)
-SUM(i32, int32_t, uint64_t)
-SUM(i64, int64_t, uint64_t)
-
-/* acc holds doubles or, for integer types, 64-bit sums that wrap. */
-static void sum(const struct cnn_tensor *x, const int64_t *strides, void *acc)
+/* Runs of input axes that all go or all stay become one axis; ones vanish. */
+static int merge_axes(const struct cnn_tensor *x, const int64_t *strides, int64_t *dims,
+		      int64_t *merged)
 {
-	switch (x->dtype) {
-	case CNN_FLOAT32:
-		sum_f32(x, strides, acc);
-		break;
-	case CNN_FLOAT64:
-		sum_f64(x, strides, acc);
-		break;
-	case CNN_INT32:
-		sum_i32(x, strides, acc);
-		break;
-	default:
-		sum_i64(x, strides, acc);
-		break;
+	int rank = 0;
+
+	for (int i = 0; i < x->rank; i++) {
+		if (x->dims[i] == 1)
+			continue;
+		if (rank && !merged[rank - 1] == !strides[i])
+			dims[rank - 1] *= x->dims[i];
+		else
+			dims[rank++] = x->dims[i];
+		merged[rank - 1] = strides[i];
 	}
+	if (!rank) {
+		dims[rank] = 1;
+		merged[rank++] = 0;
+	}
+	return rank;
 }
 
-static void store_mean(const struct cnn_tensor *y, const void *acc, int64_t count, int64_t per)
+static void reduce_rows(reduce_fn *fn, const struct cnn_tensor *x, unsigned int set, int64_t *acc)
 {
-	for (int64_t i = 0; i < count; i++) {
-		double mean = ((const double *)acc)[i] / (double)per;
-		int64_t whole = per ? ((const int64_t *)acc)[i] / per : 0;
+	int64_t strides[CNN_MAX_RANK], dims[CNN_MAX_RANK], merged[CNN_MAX_RANK];
+	int64_t at[CNN_MAX_RANK] = { 0 }, left = cnn_tensor_count(x), row;
+	const char *p = x->data;
+	int inner;
 
-		switch (y->dtype) {
-		case CNN_FLOAT32:
-			((float *)y->data)[i] = (float)mean;
-			break;
-		case CNN_FLOAT64:
-			((double *)y->data)[i] = mean;
-			break;
-		case CNN_INT32:
-			((int32_t *)y->data)[i] = (int32_t)whole;
-			break;
-		default:
-			((int64_t *)y->data)[i] = whole;
-			break;
+	reduce_strides(x, set, strides);
+	inner = merge_axes(x, strides, dims, merged) - 1;
+	row = dims[inner];
+	for (; left > 0; left -= row) {
+		fn(acc, p, row, merged[inner]);
+		p += row * (int64_t)cnn_dtype_size(x->dtype);
+		for (int a = inner - 1; a >= 0; a--) {
+			acc += merged[a];
+			if (++at[a] < dims[a])
+				break;
+			acc -= merged[a] * dims[a];
+			at[a] = 0;
 		}
 	}
 }
 
-int cnn_compute_reduce_mean(struct cnn_call *c)
+/* What an accumulator holds before the first element. */
+static void reduce_start(enum cnn_op op, enum cnn_dtype t, int64_t *acc, int64_t n)
+{
+	bool real = t == CNN_FLOAT32 || t == CNN_FLOAT64;
+	double first = op == CNN_OP_REDUCE_PROD ? 1 : op == CNN_OP_REDUCE_MAX ? -INFINITY :
+		       op == CNN_OP_REDUCE_MIN ? INFINITY : 0;
+	int64_t whole = op == CNN_OP_REDUCE_PROD ? 1 : op == CNN_OP_REDUCE_MAX ? INT64_MIN :
+			op == CNN_OP_REDUCE_MIN ? INT64_MAX : 0;
+
+	if (real)
+		memcpy(&whole, &first, sizeof(whole));
+	for (int64_t i = 0; i < n; i++)
+		memcpy(&acc[i], &whole, sizeof(whole));
+}
+
+/* Means and roots of the accumulators; per elements went into each. */
+static void reduce_end(enum cnn_op op, enum cnn_dtype t, int64_t *acc, int64_t n, int64_t per)
+{
+	bool real = t == CNN_FLOAT32 || t == CNN_FLOAT64;
+
+	if (op != CNN_OP_REDUCE_MEAN && op != CNN_OP_REDUCE_L2)
+		return;
+	for (int64_t i = 0; i < n; i++) {
+		int64_t whole;
+		double v;
+
+		memcpy(&v, &acc[i], sizeof(v));
+		memcpy(&whole, &acc[i], sizeof(whole));
+		if (!real && op == CNN_OP_REDUCE_MEAN) {
+			whole = per ? whole / per : 0;
+		} else {
+			v = op == CNN_OP_REDUCE_MEAN ? v / (double)per : sqrt(real ? v : (double)whole);
+			cnn_cast(CNN_FLOAT64, &v, real ? CNN_FLOAT64 : CNN_INT64, &whole, 1);
+		}
+		memcpy(&acc[i], &whole, sizeof(whole));
+	}
+}
+
+int cnn_compute_reduce(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0], *y = c->out[0];
-	int64_t strides[CNN_MAX_RANK], count = cnn_tensor_count(y), per = 1;
+	bool real = x->dtype == CNN_FLOAT32 || x->dtype == CNN_FLOAT64;
+	int64_t count = cnn_tensor_count(y), per = 1, *acc;
+	enum cnn_op op = c->node->op;
 	unsigned int set;
-	void *acc;
 	int ret = reduced_axes(c, &set);
 
 	if (ret || !count)
 		return ret;
-	acc = calloc(count, sizeof(double));
-	if (!acc)
-		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
 	for (int i = 0; i < x->rank; i++)
 		per *= set & 1u << i ? x->dims[i] : 1;
-	reduce_strides(x, set, strides);
-	sum(x, strides, acc);
-	store_mean(y, acc, count, per);
+	if (!per && !real && (op == CNN_OP_REDUCE_MAX || op == CNN_OP_REDUCE_MIN))
+		return cnn_op_fail(c, CNN_EINVAL, "no elements to choose from");
+	acc = malloc(count * sizeof(*acc));
+	if (!acc)
+		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
+	reduce_start(op, x->dtype, acc, count);
+	reduce_rows(reduce_of(op, x->dtype), x, set, acc);
+	reduce_end(op, x->dtype, acc, count, per);
+	cnn_cast(real ? CNN_FLOAT64 : CNN_INT64, acc, y->dtype, y->data, count);
 	free(acc);
 	return CNN_OK;
 }
 
-/* ---- Softmax ---------------------------------------------------------------------------- */
+/* ---- ArgMax, ArgMin --------------------------------------------------------------------- */
+
+/* Along n elements, step apart; the first NaN wins. later: of equal ones, the last. */
+#define ARG(suffix, type)								\
+static int64_t arg_##suffix(const void *px, int64_t n, int64_t step, bool min, bool later)	\
+{											\
+	const type *x = px;								\
+	int64_t best = 0;								\
+											\
+	for (int64_t i = 1; i < n; i++) {						\
+		type v = x[i * step], b = x[best * step];				\
+											\
+		if ((min ? v < b : v > b) || (later && v == b) || (v != v && b == b))	\
+			best = i;							\
+	}										\
+	return best;									\
+}
+
+ARG(f32, float)
+ARG(f64, double)
+ARG(i32, int32_t)
+ARG(i64, int64_t)
+ARG(i8, int8_t)
+ARG(u8, uint8_t)
+
+typedef int64_t arg_fn(const void *x, int64_t n, int64_t step, bool min, bool later);
+
+static arg_fn *arg_of(enum cnn_dtype t)
+{
+	static arg_fn *const fn[] = {
+		[CNN_FLOAT32] = arg_f32, [CNN_FLOAT64] = arg_f64, [CNN_INT32] = arg_i32,
+		[CNN_INT64] = arg_i64, [CNN_INT8] = arg_i8, [CNN_UINT8] = arg_u8,
+	};
+
+	return t < sizeof(fn) / sizeof(fn[0]) ? fn[t] : NULL;
+}
+
+int cnn_infer_arg(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0];
+	int64_t axis = cnn_node_int(c->node, "axis", 0);
+	struct cnn_tensor *y = c->out[0];
+	int ret = cnn_op_axis(c, &axis, x->rank);
+
+	if (ret)
+		return ret;
+	if (!arg_of(x->dtype))
+		return cnn_op_fail(c, CNN_EUNSUPPORTED, "type %s", cnn_dtype_name(x->dtype));
+	y->dtype = CNN_INT64;
+	y->rank = 0;
+	for (int i = 0; i < x->rank; i++) {
+		if (i != axis)
+			y->dims[y->rank++] = x->dims[i];
+		else if (cnn_node_int(c->node, "keepdims", 1))
+			y->dims[y->rank++] = 1;
+	}
+	return CNN_OK;
+}
+
+int cnn_compute_arg(struct cnn_call *c)
+{
+	bool min = c->node->op == CNN_OP_ARG_MIN;
+	bool later = cnn_node_int(c->node, "select_last_index", 0);
+	int64_t axis = cnn_node_int(c->node, "axis", 0), inner = 1, n;
+	const struct cnn_tensor *x = c->in[0];
+	int64_t count = cnn_tensor_count(c->out[0]), *y = c->out[0]->data;
+	size_t size = cnn_dtype_size(x->dtype);
+	int ret = cnn_op_axis(c, &axis, x->rank);
+
+	if (ret || !count)
+		return ret;
+	n = x->dims[axis];
+	if (!n)
+		return cnn_op_fail(c, CNN_EINVAL, "no elements to choose from");
+	for (int i = axis + 1; i < x->rank; i++)
+		inner *= x->dims[i];
+	for (int64_t i = 0; i < count; i++)
+		y[i] = arg_of(x->dtype)((char *)x->data +
+					(i / inner * n * inner + i % inner) * size, n, inner, min,
+					later);
+	return CNN_OK;
+}
+
+/* ---- Softmax, LogSoftmax ---------------------------------------------------------------- */
 
 int cnn_infer_softmax(struct cnn_call *c)
 {
@@ -160,10 +336,10 @@ int cnn_infer_softmax(struct cnn_call *c)
 	return ret ? ret : cnn_infer_like(c, c->in[0]);
 }
 
-/* n elements, step apart. */
-static void softmax_row(const float *x, float *y, int64_t n, int64_t step)
+/* n elements, step apart; logs: the logarithms of the results. */
+static void softmax_row(const float *x, float *y, int64_t n, int64_t step, bool logs)
 {
-	float max = -INFINITY;
+	float max = -INFINITY, ln;
 	double sum = 0;
 
 	for (int64_t i = 0; i < n; i++)
@@ -173,8 +349,9 @@ static void softmax_row(const float *x, float *y, int64_t n, int64_t step)
 		y[i * step] = cnn_expf(x[i * step] - max);
 		sum += y[i * step];
 	}
+	ln = (float)cnn_ln(sum);
 	for (int64_t i = 0; i < n; i++)
-		y[i * step] = (float)(y[i * step] / sum);
+		y[i * step] = logs ? x[i * step] - max - ln : (float)(y[i * step] / sum);
 }
 
 int cnn_compute_softmax(struct cnn_call *c)
@@ -198,7 +375,7 @@ int cnn_compute_softmax(struct cnn_call *c)
 	for (int64_t o = 0; o < outer; o++)
 		for (int64_t i = 0; i < inner; i++)
 			softmax_row((float *)x->data + o * n * inner + i, y + o * n * inner + i, n,
-				    inner);
+				    inner, c->node->op == CNN_OP_LOG_SOFTMAX);
 	return CNN_OK;
 }
 

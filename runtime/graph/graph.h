@@ -120,7 +120,9 @@ enum cnn_act_kind {
 	CNN_ACT_CLIP,		/* min(max(x, a), b) */
 	CNN_ACT_SIGMOID,
 	CNN_ACT_HARD_SIGMOID,	/* max(0, min(1, a * x + b)) */
-	CNN_ACT_HARD_SWISH,	/* x * max(0, min(1, x / 6 + 0.5)) */
+	CNN_ACT_HARD_SWISH,	/* x * max(0, min(6, x + 3)) / 6 */
+	CNN_ACT_LEAKY_RELU,	/* x < 0 ? a * x : x */
+	CNN_ACT_SWISH,		/* x * sigmoid(a * x) */
 };
 
 struct cnn_act {
@@ -209,7 +211,13 @@ int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
 #define CNN_FUSE_CLIP		(1u << 4)
 #define CNN_FUSE_SIGMOID	(1u << 5)
 #define CNN_FUSE_HARD		(1u << 6)	/* HardSigmoid, HardSwish */
-#define CNN_FUSE_ALL		0x7fu
+#define CNN_FUSE_OTHER		(1u << 7)	/* LeakyRelu, Swish */
+/*
+ * A chain that spells out one operator becomes that operator: Add, Clip, Mul, Div to HardSwish,
+ * Mul and HardSigmoid to HardSwish, Mul and Sigmoid to Swish. Results differ by a few ulp.
+ */
+#define CNN_FUSE_CHAIN		(1u << 8)
+#define CNN_FUSE_ALL		0x1ffu
 
 /*
  * After cnn_graph_infer. A value that is a graph output, or has other readers, is never fused
@@ -231,10 +239,13 @@ bool cnn_node_has(const struct cnn_node *n, const char *attr);
 /* ---- resolved geometry ----------------------------------------------------------------- */
 
 /*
- * A Conv, MaxPool, AveragePool or GlobalAveragePool after inference: auto_pad is resolved, the
- * default kernel, strides and dilations are filled in. Axis 0 is the outermost spatial axis: for
- * 2-D maps kernel[0] is the height and kernel[1] the width. GlobalAveragePool is a window of
- * the whole map.
+ * A Conv, ConvTranspose, MaxPool, AveragePool, GlobalAveragePool or GlobalMaxPool after
+ * inference: auto_pad is resolved, the default kernel, strides and dilations are filled in.
+ * Axis 0 is the outermost spatial axis: for 2-D maps kernel[0] is the height and kernel[1] the
+ * width. The global pools are a window of the whole map.
+ *
+ * ConvTranspose adds w[c][oc][k] * x[c][i] to y[oc][i * stride + k * dilation - pad_begin], where
+ * that lies in y; out holds what output_shape or output_padding asked for.
  */
 struct cnn_window {
 	int spatial;			/* spatial axes: 1..3 */
@@ -272,8 +283,8 @@ int cnn_node_matmul(const struct cnn_graph *g, const struct cnn_node *n, struct 
 		    struct cnn_err *err);
 
 /*
- * Multiply-adds of one execution of a node with known shapes: Conv, Gemm, MatMul count theirs
- * (padding taps included), pooling counts its window elements, everything else is 0.
+ * Multiply-adds of one execution of a node with known shapes: Conv, ConvTranspose, Gemm, MatMul
+ * count theirs (padding taps included), pooling counts its window elements, everything else is 0.
  */
 int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n);
 

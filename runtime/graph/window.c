@@ -34,12 +34,14 @@ static int axis_attr(const struct cnn_node *n, const char *name, int count, int6
 
 static bool is_global(const struct cnn_node *n)
 {
-	return n->op == CNN_OP_GLOBAL_AVERAGE_POOL;
+	return n->op == CNN_OP_GLOBAL_AVERAGE_POOL || n->op == CNN_OP_GLOBAL_MAX_POOL;
 }
 
 static int window_channels(const struct cnn_node *n, const struct cnn_tensor *x,
 			   const struct cnn_tensor *w, struct cnn_window *win, struct cnn_err *err)
 {
+	bool fits;
+
 	win->batch = x->dims[0];
 	win->in_ch = x->dims[1];
 	win->group = 1;
@@ -51,10 +53,16 @@ static int window_channels(const struct cnn_node *n, const struct cnn_tensor *x,
 	if (w->rank != x->rank)
 		return cnn_fail(err, CNN_EINVAL, "%s (%.60s): weights have %d dimensions, input %d",
 				n->op_type, n->name, w->rank, x->rank);
-	win->out_ch = w->dims[0];
 	win->group = cnn_node_int(n, "group", 1);
-	if (win->group < 1 || win->in_ch % win->group || win->out_ch % win->group ||
-	    w->dims[1] != win->in_ch / win->group)
+	if (n->op == CNN_OP_CONV_TRANSPOSE) {
+		fits = win->in_ch > 0 && win->group >= 1 && w->dims[0] == win->in_ch && !(win->in_ch % win->group) &&
+		       !__builtin_mul_overflow(w->dims[1], win->group, &win->out_ch);
+	} else {
+		win->out_ch = w->dims[0];
+		fits = win->in_ch > 0 && win->group >= 1 && !(win->in_ch % win->group) &&
+		       !(win->out_ch % win->group) && w->dims[1] == win->in_ch / win->group;
+	}
+	if (!fits)
 		return cnn_fail(err, CNN_EINVAL,
 				"%s (%.60s): group %lld does not fit %lld input channels, %lld "
 				"output channels and weights for %lld", n->op_type, n->name,
@@ -147,6 +155,61 @@ static int window_outputs(const struct cnn_node *n, struct cnn_window *w, struct
 	return CNN_OK;
 }
 
+/*
+ * What is cut from an axis of a ConvTranspose so that out elements are left. The odd element's
+ * side changed in opset 11. Nothing is cut if out is more than there is: zeros follow.
+ */
+static void split_cut(const struct cnn_node *n, const char *mode, int64_t cut, int64_t *begin,
+		      int64_t *end)
+{
+	bool upper = !strcmp(mode, "SAME_UPPER");
+	int64_t small;
+
+	cut = cut < 0 ? 0 : cut;
+	small = cut / 2;
+	*begin = upper == (n->opset >= 11) ? small : cut - small;
+	*end = cut - *begin;
+}
+
+/* ConvTranspose: the sizes of the output, and what padding cuts from the full one. */
+static int transpose_outputs(const struct cnn_node *n, struct cnn_window *w, struct cnn_err *err)
+{
+	const char *mode = cnn_node_str(n, "auto_pad", "NOTSET");
+	bool same = !strncmp(mode, "SAME_", 5), given = cnn_node_has(n, "output_shape");
+	int64_t extra[CNN_MAX_SPATIAL], want[CNN_MAX_SPATIAL];
+	int ret = axis_attr(n, "output_padding", w->spatial, 0, extra, 0, err);
+
+	if (!ret)
+		ret = axis_attr(n, "output_shape", w->spatial, 1, want, 0, err);
+	if (!ret && !same && !given)
+		ret = window_pads(n, w, err);
+	if (!ret && strcmp(mode, "NOTSET") && strcmp(mode, "VALID") && *mode &&
+	    strcmp(mode, "SAME_UPPER") && strcmp(mode, "SAME_LOWER"))
+		return cnn_fail(err, CNN_EUNSUPPORTED, "%s (%.60s): attribute auto_pad %.20s",
+				n->op_type, n->name, mode);
+	for (int i = 0; !ret && i < w->spatial; i++) {
+		int64_t full, span;
+
+		if (w->in[i] < 1 || __builtin_mul_overflow(w->in[i] - 1, w->stride[i], &span) ||
+		    __builtin_add_overflow(span, extra[i] + reach(w, i) + 1, &full) ||
+		    full > (int64_t)1 << 61)
+			return cnn_fail(err, CNN_ELIMIT,
+					"%s (%.60s): spatial axis %d is empty or too large",
+					n->op_type, n->name, i);
+		if (same || given) {
+			w->out[i] = given ? want[i] : w->in[i] * w->stride[i];
+			split_cut(n, mode, full - w->out[i], &w->pad_begin[i], &w->pad_end[i]);
+		} else {
+			w->out[i] = full - w->pad_begin[i] - w->pad_end[i];
+		}
+		if (w->out[i] < 1)
+			return cnn_fail(err, CNN_EINVAL,
+					"%s (%.60s): padding leaves nothing of spatial axis %d",
+					n->op_type, n->name, i);
+	}
+	return ret;
+}
+
 int cnn_window_resolve(const struct cnn_node *n, const struct cnn_tensor *x,
 		       const struct cnn_tensor *w, struct cnn_window *win, struct cnn_err *err)
 {
@@ -173,6 +236,8 @@ int cnn_window_resolve(const struct cnn_node *n, const struct cnn_tensor *x,
 		ret = axis_attr(n, "strides", win->spatial, 1, win->stride, 1, err);
 	if (!ret)
 		ret = axis_attr(n, "dilations", win->spatial, 1, win->dilation, 1, err);
+	if (!ret && n->op == CNN_OP_CONV_TRANSPOSE)
+		return transpose_outputs(n, win, err);
 	if (!ret)
 		ret = window_pads(n, win, err);
 	return ret ? ret : window_outputs(n, win, err);
@@ -190,10 +255,11 @@ int cnn_node_window(const struct cnn_graph *g, const struct cnn_node *n, struct 
 		    struct cnn_err *err)
 {
 	const struct cnn_tensor *x = cnn_node_in(g, n, 0);
-	const struct cnn_tensor *w = n->op == CNN_OP_CONV ? cnn_node_in(g, n, 1) : NULL;
+	bool weighted = n->op == CNN_OP_CONV || n->op == CNN_OP_CONV_TRANSPOSE;
+	const struct cnn_tensor *w = weighted ? cnn_node_in(g, n, 1) : NULL;
 	int ret = known(n, x, err);
 
-	if (!ret && n->op == CNN_OP_CONV)
+	if (!ret && weighted)
 		ret = known(n, w, err);
 	return ret ? ret : cnn_window_resolve(n, x, w, win, err);
 }
@@ -263,11 +329,19 @@ int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n)
 	case CNN_OP_MAX_POOL:
 	case CNN_OP_AVERAGE_POOL:
 	case CNN_OP_GLOBAL_AVERAGE_POOL:
+	case CNN_OP_GLOBAL_MAX_POOL:
 		if (cnn_node_window(g, n, &w, NULL))
 			return 0;
 		for (int i = 0; i < w.spatial; i++)
 			count = cnn_mul_sat(count, w.kernel[i]);
 		return n->op == CNN_OP_CONV ? cnn_mul_sat(count, w.in_ch / w.group) : count;
+	case CNN_OP_CONV_TRANSPOSE:
+		if (cnn_node_window(g, n, &w, NULL))
+			return 0;
+		count = cnn_mul_sat(cnn_tensor_count(cnn_node_in(g, n, 0)), w.out_ch / w.group);
+		for (int i = 0; i < w.spatial; i++)
+			count = cnn_mul_sat(count, w.kernel[i]);
+		return count;
 	default:
 		return 0;
 	}

@@ -1,0 +1,431 @@
+// SPDX-License-Identifier: MIT
+/* Operators of two tensors, element by element, with broadcasting; and Max, Min, Sum, Where. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops.h"
+
+typedef void binary_fn(const void *a, const void *b, void *y, int64_t n, bool sa, bool sb);
+
+/* sa and sb tell whether an operand moves or is one value for all. */
+#define BINARY(attr, name, type, ytype, expr)						\
+attr											\
+static void name(const void *pa, const void *pb, void *py, int64_t n, bool sa, bool sb)	\
+{											\
+	const type *a = pa, *b = pb;							\
+	ytype *y = py;									\
+	type u, v;									\
+											\
+	if (sa && sb) {									\
+		for (int64_t i = 0; i < n; i++) {					\
+			u = a[i];							\
+			v = b[i];							\
+			y[i] = (ytype)(expr);						\
+		}									\
+	} else if (sa) {								\
+		v = b[0];								\
+		for (int64_t i = 0; i < n; i++) {					\
+			u = a[i];							\
+			y[i] = (ytype)(expr);						\
+		}									\
+	} else {									\
+		u = a[0];								\
+		for (int64_t i = 0; i < n; i++) {					\
+			v = b[sb ? i : 0];						\
+			y[i] = (ytype)(expr);						\
+		}									\
+	}										\
+}
+
+/* NaN is both the largest and the smallest. */
+#define BINARY_ORDER(attr, suffix, type)				\
+	BINARY(attr, max_##suffix, type, type, u > v || u != u ? u : v)	\
+	BINARY(attr, min_##suffix, type, type, u < v || u != u ? u : v)
+
+#define BINARY_FLOAT(attr, suffix, type)			\
+	BINARY_ORDER(attr, suffix, type)			\
+	BINARY(attr, add_##suffix, type, type, u + v)		\
+	BINARY(attr, sub_##suffix, type, type, u - v)		\
+	BINARY(attr, mul_##suffix, type, type, u * v)		\
+	BINARY(attr, div_##suffix, type, type, u / v)
+
+/* Integers wrap; a quotient by 0 is 0, and the one that overflows wraps. */
+#define BINARY_INT(suffix, type, quotient)					\
+	BINARY_ORDER(, suffix, type)						\
+	BINARY(, add_##suffix, type, type, (uint64_t)u + (uint64_t)v)		\
+	BINARY(, sub_##suffix, type, type, (uint64_t)u - (uint64_t)v)		\
+	BINARY(, mul_##suffix, type, type, (uint64_t)u * (uint64_t)v)		\
+	BINARY(, div_##suffix, type, type, quotient)
+
+#define BINARY_SIGNED(suffix, type)	\
+	BINARY_INT(suffix, type, !v ? 0 : v == -1 ? (type)(0 - (uint64_t)u) : u / v)
+#define BINARY_UNSIGNED(suffix, type)	\
+	BINARY_INT(suffix, type, !v ? 0 : u / v)
+
+BINARY_FLOAT(CNN_CLONES, f32, float)
+BINARY_FLOAT(, f64, double)
+BINARY_SIGNED(i8, int8_t)
+BINARY_UNSIGNED(u8, uint8_t)
+BINARY_SIGNED(i16, int16_t)
+BINARY_UNSIGNED(u16, uint16_t)
+BINARY_SIGNED(i32, int32_t)
+BINARY_UNSIGNED(u32, uint32_t)
+BINARY_SIGNED(i64, int64_t)
+BINARY_UNSIGNED(u64, uint64_t)
+
+/* Halves as integers in their order; the NaNs at the ends do not compare. */
+static inline int half_order(uint16_t h)
+{
+	return h & 0x8000 ? -(h & 0x7fff) : h;
+}
+
+static inline bool half_nan(uint16_t h)
+{
+	return (h & 0x7fff) > 0x7c00;
+}
+
+BINARY(, max_f16, uint16_t, uint16_t,
+       !half_nan(v) && (half_nan(u) || half_order(u) > half_order(v)) ? u : v)
+BINARY(, min_f16, uint16_t, uint16_t,
+       !half_nan(v) && (half_nan(u) || half_order(u) < half_order(v)) ? u : v)
+
+#define COMPARE(suffix, type)						\
+	BINARY(, equal_##suffix, type, uint8_t, u == v)			\
+	BINARY(, greater_##suffix, type, uint8_t, u > v)		\
+	BINARY(, less_##suffix, type, uint8_t, u < v)			\
+	BINARY(, greater_equal_##suffix, type, uint8_t, u >= v)		\
+	BINARY(, less_equal_##suffix, type, uint8_t, u <= v)
+
+COMPARE(f32, float)
+COMPARE(f64, double)
+COMPARE(i32, int32_t)
+COMPARE(i64, int64_t)
+BINARY(, equal_bool, uint8_t, uint8_t, !u == !v)
+BINARY(, and_bool, uint8_t, uint8_t, u && v)
+BINARY(, or_bool, uint8_t, uint8_t, u || v)
+BINARY(, xor_bool, uint8_t, uint8_t, !u != !v)
+
+BINARY(CNN_CLONES, prelu_f32, float, float, u < 0 ? u * v : u)
+
+#define ORDER(type, suffix)							\
+	[CNN_OP_MAX][type] = max_##suffix, [CNN_OP_MIN][type] = min_##suffix
+#define ARITHMETIC(type, suffix)						\
+	ORDER(type, suffix),							\
+	[CNN_OP_ADD][type] = add_##suffix, [CNN_OP_SUB][type] = sub_##suffix,	\
+	[CNN_OP_MUL][type] = mul_##suffix, [CNN_OP_DIV][type] = div_##suffix
+#define COMPARISON(type, suffix)						\
+	[CNN_OP_EQUAL][type] = equal_##suffix,					\
+	[CNN_OP_GREATER][type] = greater_##suffix,				\
+	[CNN_OP_LESS][type] = less_##suffix,					\
+	[CNN_OP_GREATER_OR_EQUAL][type] = greater_equal_##suffix,		\
+	[CNN_OP_LESS_OR_EQUAL][type] = less_equal_##suffix
+
+static binary_fn *binary_of(enum cnn_op op, enum cnn_dtype t)
+{
+	static binary_fn *const fn[CNN_OP_COUNT][CNN_UINT64 + 1] = {
+		ARITHMETIC(CNN_FLOAT32, f32), ARITHMETIC(CNN_FLOAT64, f64),
+		ARITHMETIC(CNN_INT8, i8), ARITHMETIC(CNN_UINT8, u8),
+		ARITHMETIC(CNN_INT16, i16), ARITHMETIC(CNN_UINT16, u16),
+		ARITHMETIC(CNN_INT32, i32), ARITHMETIC(CNN_UINT32, u32),
+		ARITHMETIC(CNN_INT64, i64), ARITHMETIC(CNN_UINT64, u64),
+		ORDER(CNN_FLOAT16, f16),
+		COMPARISON(CNN_FLOAT32, f32), COMPARISON(CNN_FLOAT64, f64),
+		COMPARISON(CNN_INT32, i32), COMPARISON(CNN_INT64, i64),
+		[CNN_OP_EQUAL][CNN_BOOL] = equal_bool,
+		[CNN_OP_AND][CNN_BOOL] = and_bool,
+		[CNN_OP_OR][CNN_BOOL] = or_bool,
+		[CNN_OP_XOR][CNN_BOOL] = xor_bool,
+		[CNN_OP_PRELU][CNN_FLOAT32] = prelu_f32,
+		[CNN_OP_SUM][CNN_FLOAT32] = add_f32,
+		[CNN_OP_SUM][CNN_FLOAT64] = add_f64,
+	};
+
+	return t <= CNN_UINT64 ? fn[op][t] : NULL;
+}
+
+/* y = a op b */
+static void run_binary(binary_fn *fn, const struct cnn_tensor *a, const struct cnn_tensor *b,
+		       const struct cnn_tensor *y)
+{
+	const struct cnn_tensor *const t[2] = { a, b };
+	int64_t left = cnn_tensor_count(y);
+	char *py = y->data;
+	struct cnn_walk w;
+
+	for (cnn_walk_start(&w, y, 2, t); left > 0; left -= w.row, cnn_walk_next(&w)) {
+		fn(w.p[0], w.p[1], py, w.row, w.moves[0], w.moves[1]);
+		py += w.row * (int64_t)cnn_dtype_size(y->dtype);
+	}
+}
+
+/*
+ * b as the broadcasting sees it. Before opset 7 it had to be asked for, and "axis" told where
+ * b's axes lie in a.
+ */
+static int legacy_shape(struct cnn_call *c, struct cnn_tensor *b)
+{
+	const struct cnn_tensor *a = c->in[0];
+	int64_t axis = cnn_node_int(c->node, "axis", a->rank - b->rank);
+	int rank = b->rank;
+
+	if (c->node->opset >= 7)
+		return CNN_OK;
+	if (!cnn_node_int(c->node, "broadcast", 0)) {
+		if (!cnn_tensor_same_shape(a, b))
+			return cnn_op_fail(c, CNN_EINVAL, "shapes differ without broadcast");
+		return CNN_OK;
+	}
+	if (axis < 0)
+		axis += a->rank;
+	if (axis < 0 || axis + rank > a->rank)
+		return cnn_op_fail(c, CNN_EINVAL, "axis %lld, limits 0 to %d", (long long)axis,
+				   a->rank - rank);
+	while (axis + b->rank < a->rank)
+		b->dims[b->rank++] = 1;
+	return CNN_OK;
+}
+
+static int same_types(struct cnn_call *c)
+{
+	const struct cnn_tensor *a = c->in[0];
+
+	if (!binary_of(c->node->op, a->dtype))
+		return cnn_op_fail(c, CNN_EUNSUPPORTED, "type %s", cnn_dtype_name(a->dtype));
+	for (int i = 1; i < c->n_in; i++)
+		if (!c->in[i] || a->dtype != c->in[i]->dtype)
+			return cnn_op_fail(c, CNN_EINVAL, "types %s and %s",
+					   cnn_dtype_name(a->dtype),
+					   c->in[i] ? cnn_dtype_name(c->in[i]->dtype) : "none");
+	return CNN_OK;
+}
+
+int cnn_infer_binary(struct cnn_call *c)
+{
+	struct cnn_tensor b = *c->in[1];
+	int ret = legacy_shape(c, &b);
+
+	if (!ret)
+		ret = same_types(c);
+	if (!ret)
+		ret = cnn_infer_like(c, c->in[0]);
+	return ret ? ret : cnn_broadcast(c, c->out[0], &b);
+}
+
+int cnn_compute_binary(struct cnn_call *c)
+{
+	struct cnn_tensor b = *c->in[1];
+	int ret = legacy_shape(c, &b);
+
+	if (!ret)
+		run_binary(binary_of(c->node->op, b.dtype), c->in[0], &b, c->out[0]);
+	return ret;
+}
+
+int cnn_infer_compare(struct cnn_call *c)
+{
+	int ret = cnn_infer_binary(c);
+
+	c->out[0]->dtype = CNN_BOOL;
+	return ret;
+}
+
+/* ---- Max, Min, Sum ---------------------------------------------------------------------- */
+
+int cnn_infer_variadic(struct cnn_call *c)
+{
+	int ret = same_types(c);
+
+	if (!ret)
+		ret = cnn_infer_like(c, c->in[0]);
+	for (int i = 1; !ret && i < c->n_in; i++)
+		ret = cnn_broadcast(c, c->out[0], c->in[i]);
+	return ret;
+}
+
+int cnn_compute_variadic(struct cnn_call *c)
+{
+	binary_fn *fn = binary_of(c->node->op, c->in[0]->dtype);
+
+	if (c->n_in == 1)
+		return cnn_compute_copy(c);
+	run_binary(fn, c->in[0], c->in[1], c->out[0]);
+	for (int i = 2; i < c->n_in; i++)
+		run_binary(fn, c->out[0], c->in[i], c->out[0]);
+	return CNN_OK;
+}
+
+/* ---- PRelu ------------------------------------------------------------------------------ */
+
+/* Before opset 7 a list of slopes is one per channel. */
+static void slope_shape(struct cnn_call *c, struct cnn_tensor *slope)
+{
+	*slope = *c->in[1];
+	if (c->node->opset < 7 && slope->rank == 1 && slope->dims[0] != 1)
+		while (slope->rank < c->in[0]->rank - 1)
+			slope->dims[slope->rank++] = 1;
+}
+
+int cnn_infer_prelu(struct cnn_call *c)
+{
+	struct cnn_tensor *y = c->out[0], slope;
+	int ret = same_types(c);
+
+	slope_shape(c, &slope);
+	if (!ret)
+		ret = cnn_infer_like(c, c->in[0]);
+	if (!ret)
+		ret = cnn_broadcast(c, y, &slope);
+	if (!ret && !cnn_tensor_same_shape(y, c->in[0]))
+		return cnn_op_fail(c, CNN_EINVAL, "the slope does not broadcast to the input");
+	return ret;
+}
+
+int cnn_compute_prelu(struct cnn_call *c)
+{
+	struct cnn_tensor slope;
+
+	slope_shape(c, &slope);
+	run_binary(prelu_f32, c->in[0], &slope, c->out[0]);
+	return CNN_OK;
+}
+
+/* ---- Pow -------------------------------------------------------------------------------- */
+
+/* Integers wrap; what is not whole or too large is cut off as Cast does. */
+static int64_t power_int(int64_t u, double v)
+{
+	uint64_t r = 1, x = (uint64_t)u;
+	int64_t cut;
+	double d;
+
+	if (v >= 0 && v < 0x1p53 && v == (double)(int64_t)v) {
+		for (uint64_t i = (uint64_t)v; i; i >>= 1, x *= x)
+			r *= i & 1 ? x : 1;
+		return (int64_t)r;
+	}
+	d = cnn_pow((double)u, v);
+	d = fabs(d) < 0x1p24 ? (double)(float)d : d;	/* roots of squares are whole */
+	cnn_cast(CNN_FLOAT64, &d, CNN_INT64, &cut, 1);
+	return cut;
+}
+
+CNN_CLONES
+static void square(const float *x, float *y, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		y[i] = x[i] * x[i];
+}
+
+static void power_row(enum cnn_dtype t, const struct cnn_walk *w, void *y)
+{
+	const void *a = w->p[0];
+	const double *b = (const double *)w->p[1];
+
+	if (t == CNN_FLOAT32 && w->moves[0] && !w->moves[1] && *b == 2) {
+		square(a, y, w->row);
+		return;
+	}
+	for (int64_t i = 0; i < w->row; i++) {
+		int64_t at = w->moves[0] ? i : 0;
+		double v = b[w->moves[1] ? i : 0];
+
+		if (t == CNN_FLOAT32)
+			((float *)y)[i] = (float)cnn_pow(((const float *)a)[at], v);
+		else if (t == CNN_INT32)
+			((int32_t *)y)[i] = (int32_t)power_int(((const int32_t *)a)[at], v);
+		else
+			((int64_t *)y)[i] = power_int(((const int64_t *)a)[at], v);
+	}
+}
+
+int cnn_infer_pow(struct cnn_call *c)
+{
+	struct cnn_tensor b = *c->in[1];
+	int ret = legacy_shape(c, &b);
+
+	if (!ret)
+		ret = CNN_WANT(c, c->in[0], CNN_FLOAT32, CNN_INT32, CNN_INT64);
+	if (!ret && b.dtype == CNN_BOOL)
+		ret = cnn_op_fail(c, CNN_EINVAL, "type bool");
+	if (!ret)
+		ret = cnn_infer_like(c, c->in[0]);
+	return ret ? ret : cnn_broadcast(c, c->out[0], &b);
+}
+
+int cnn_compute_pow(struct cnn_call *c)
+{
+	struct cnn_tensor b = *c->in[1], *y = c->out[0];
+	const struct cnn_tensor *const t[2] = { c->in[0], &b };
+	int64_t left = cnn_tensor_count(y), n = cnn_tensor_count(&b);
+	char *py = y->data;
+	struct cnn_walk w;
+	int ret = legacy_shape(c, &b);
+
+	if (ret || !left)
+		return ret;
+	b.data = malloc(n * sizeof(double));
+	if (!b.data)
+		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
+	cnn_cast(b.dtype, c->in[1]->data, CNN_FLOAT64, b.data, n);
+	b.dtype = CNN_FLOAT64;
+	for (cnn_walk_start(&w, y, 2, t); left > 0; left -= w.row, cnn_walk_next(&w)) {
+		power_row(y->dtype, &w, py);
+		py += w.row * (int64_t)cnn_dtype_size(y->dtype);
+	}
+	free(b.data);
+	return CNN_OK;
+}
+
+/* ---- Where ------------------------------------------------------------------------------ */
+
+int cnn_infer_where(struct cnn_call *c)
+{
+	int ret = CNN_WANT(c, c->in[0], CNN_BOOL);
+
+	if (!ret && c->in[1]->dtype != c->in[2]->dtype)
+		ret = cnn_op_fail(c, CNN_EINVAL, "types %s and %s",
+				  cnn_dtype_name(c->in[1]->dtype), cnn_dtype_name(c->in[2]->dtype));
+	if (!ret)
+		ret = cnn_infer_like(c, c->in[1]);
+	if (!ret)
+		ret = cnn_broadcast(c, c->out[0], c->in[2]);
+	return ret ? ret : cnn_broadcast(c, c->out[0], c->in[0]);
+}
+
+#define WHERE(type)								\
+static void where_##type(const struct cnn_walk *w, void *py)			\
+{										\
+	const type *a = (const type *)w->p[1], *b = (const type *)w->p[2];	\
+	type *y = py;								\
+										\
+	for (int64_t i = 0; i < w->row; i++)					\
+		y[i] = w->p[0][w->moves[0] ? i : 0] ? a[w->moves[1] ? i : 0] :	\
+						      b[w->moves[2] ? i : 0];	\
+}
+
+WHERE(uint8_t)
+WHERE(uint16_t)
+WHERE(uint32_t)
+WHERE(uint64_t)
+
+int cnn_compute_where(struct cnn_call *c)
+{
+	const struct cnn_tensor *y = c->out[0];
+	int64_t left = cnn_tensor_count(y), size = cnn_dtype_size(y->dtype);
+	char *py = y->data;
+	struct cnn_walk w;
+
+	for (cnn_walk_start(&w, y, 3, c->in); left > 0; left -= w.row, cnn_walk_next(&w)) {
+		if (size == 1)
+			where_uint8_t(&w, py);
+		else if (size == 2)
+			where_uint16_t(&w, py);
+		else if (size == 4)
+			where_uint32_t(&w, py);
+		else
+			where_uint64_t(&w, py);
+		py += w.row * size;
+	}
+	return CNN_OK;
+}
