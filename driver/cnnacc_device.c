@@ -24,6 +24,7 @@
  * - reservation objects
  * - &cnnacc_ctx.job_lock
  * - &cnnacc_core.lock
+ * - &cnnacc_ctx.status_lock, &cnnacc_ctx.event_lock
  * - fence locks
  *
  * A fence is never signalled under &cnnacc_core.lock.  Whatever resets a core or

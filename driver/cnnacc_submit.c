@@ -344,6 +344,25 @@ static int cnnacc_submit_compare_refs(const void *left, const void *right)
 	return a->job < b->job ? -1 : a->job > b->job;
 }
 
+/* One entry per buffer and job: a job's fence takes one slot in a reservation. */
+static void cnnacc_submit_merge_refs(struct cnnacc_submit *submit)
+{
+	struct cnnacc_ref *last = NULL, *ref;
+	u32 i, count = 0;
+
+	for (i = 0; i < submit->ref_count; i++) {
+		ref = &submit->refs[i];
+		if (last && last->obj == ref->obj && last->job == ref->job) {
+			last->write |= ref->write;
+			drm_gem_object_put(ref->obj);
+		} else {
+			last = &submit->refs[count++];
+			*last = *ref;
+		}
+	}
+	submit->ref_count = count;
+}
+
 /* Orders the jobs that use one buffer: readers after the writer, a writer after all. */
 static void cnnacc_submit_order_jobs(struct cnnacc_submit *submit)
 {
@@ -364,7 +383,6 @@ static void cnnacc_submit_order_jobs(struct cnnacc_submit *submit)
 		} else {
 			readers |= BIT_ULL(ref->job);
 		}
-		submit->follows[ref->job] &= ~BIT_ULL(ref->job);
 	}
 }
 
@@ -544,6 +562,7 @@ static int cnnacc_submit_build(struct cnnacc_submit *submit)
 		return ret;
 	sort(submit->refs, submit->ref_count, sizeof(*submit->refs),
 	     cnnacc_submit_compare_refs, NULL);
+	cnnacc_submit_merge_refs(submit);
 	cnnacc_submit_order_jobs(submit);
 	return 0;
 }

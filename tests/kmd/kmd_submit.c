@@ -328,6 +328,39 @@ static void test_implicit(void)
 	kmd_env_free(&other);
 }
 
+/* A buffer named several times, with different uses, by every job. */
+static void test_repeated_buffers(void)
+{
+	struct drm_cnnacc_task task = kmd_task(kmd_program_nop(&env));
+	struct kmd_env other[4];
+	struct drm_cnnacc_bo_ref refs[6];
+	struct drm_cnnacc_job jobs[8];
+	uint32_t i, n;
+	int ret = 0;
+
+	for (i = 0; i < ARRAY_LEN(refs); i++) {
+		refs[i].handle = i < 4 ? env.data.handle : env.program.handle;
+		refs[i].flags = i % 2 ? DRM_CNNACC_BO_REF_READ : DRM_CNNACC_BO_REF_WRITE;
+	}
+	for (i = 0; i < ARRAY_LEN(jobs); i++)
+		jobs[i] = (struct drm_cnnacc_job){
+			.core = env.core,
+			.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
+			.bos = DRM_CNNACC_OBJ_ARRAY(ARRAY_LEN(refs), refs),
+		};
+	for (i = 0; i < ARRAY_LEN(other); i++) {
+		other[i] = kmd_env(env.fd);
+		kmd_program_nop(&other[i]);
+	}
+	for (n = 1; n <= ARRAY_LEN(jobs) && !ret; n++)
+		for (i = 0; i < ARRAY_LEN(other) && !ret; i++)
+			ret = kmd_submit_jobs(env.fd, other[i].ctx, jobs, n);
+	ok_ret(ret, 0, "buffers named again and again");
+	ok_ret(kmd_run(&env, kmd_program_nop(&env)), 0, "are sorted out");
+	for (i = 0; i < ARRAY_LEN(other); i++)
+		kmd_env_free(&other[i]);
+}
+
 /* The most that one SUBMIT may hold. */
 static void test_large(void)
 {
@@ -371,6 +404,7 @@ int main(void)
 	test_failed_dependency();
 	test_timeline();
 	test_implicit();
+	test_repeated_buffers();
 	test_large();
 	return done_testing();
 }
