@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: MIT
+/* The convolution unit: IDLE, LOAD, SHIFT, SWITCH, BIAS, ACC, SAVE. */
+#include <string.h>
+
+#include "cnnacc_hw.h"
+#include "micro.h"
+
+#define WORD_FLOATS	16	/* of the 512-bit bus */
+
+static unsigned int field(uint32_t word, unsigned int low, unsigned int bits)
+{
+	return word >> low & ((1u << bits) - 1);
+}
+
+static unsigned int either(unsigned int value, unsigned int otherwise)
+{
+	return value ? value : otherwise;
+}
+
+static unsigned int at_most(unsigned int value, unsigned int limit)
+{
+	return value < limit ? value : limit;
+}
+
+static void start_load(struct micro_unit *u)
+{
+	u->state = MICRO_LOAD;
+	u->bus_row = 0;
+	u->bus_word = 0;
+	memset(u->port, 0, sizeof(u->port));
+	memset(u->lib_rows, 0, sizeof(u->lib_rows));
+}
+
+static void start_pass(struct micro_unit *u)
+{
+	u->state = MICRO_SHIFT;
+	u->row = 0;
+	u->tap = 0;
+	u->beat = 0;
+	u->shifter_full = false;
+}
+
+void micro_conv_start(struct micro_unit *u)
+{
+	const uint32_t *g = u->group[0], *g1 = u->group[1];
+	unsigned int oh = either(g1[4] >> 16, g[1] >> 16), ow = g[1] >> 16;
+	unsigned int row_start = g[4] & 0xffff, col_start = g[4] >> 16;
+
+	u->sy = field(g[0], 8, 8);
+	u->kh = field(g[0], 16, 8);
+	u->sx = either(field(g[0], 24, 4), u->sy);
+	u->kw = either(field(g[0], 28, 4), u->kh);
+	u->vec = field(g[5], 0, 5);
+	u->groups = field(g[5], 8, 2) + 1;
+	u->co_cnt = either(g[6] & 0xffff, (g[2] >> 16) - (g[5] >> 16));
+	u->channel = g[3] & 0xffff;
+	u->channel_end = g[3] >> 16;
+	u->channel_num = g[2] & 0xffff;
+	u->lanes_useful = (oh > row_start ? at_most(oh - row_start, u->vec) : 0) *
+			  (ow > col_start ? at_most(ow - col_start, CNNACC_CCP_LANES) : 0);
+	u->pass = 0;
+	u->left = (uint64_t)u->vec * u->co_cnt;
+	start_load(u);
+}
+
+/* Bus words of row @i of the region that the LIBs hold together. */
+static unsigned int row_words(const struct micro_unit *u, unsigned int i)
+{
+	const uint32_t *g = u->group[0], *g1 = u->group[1];
+	int width = g[1] & 0xffff, height = (int)either(g1[4] & 0xffff, width);
+	int row = (int)((g[4] & 0xffff) * u->sy + i) - (int)field(g[6], 16, 4);
+	int first = (int)((g[4] >> 16) * u->sx) - (int)field(g[6], 24, 4);
+	int end = first + (int)((CNNACC_CCP_LANES - 1) * u->sx + u->kw);
+	unsigned int skew = 0;
+
+	if (u->flags & MICRO_CLIP_EDGES) {
+		first = first < 0 ? 0 : first;
+		end = end > width ? width : end;
+		if (row < 0 || row >= height || first >= end)
+			return 0;
+	}
+	if (u->flags & MICRO_ALIGNED_PORT)
+		skew = (g1[0] + u->channel * either(g1[5], (uint32_t)(width * height)) +
+			(uint32_t)(row * width + first)) % WORD_FLOATS;
+	return (skew + (unsigned int)(end - first) + WORD_FLOATS - 1) / WORD_FLOATS;
+}
+
+/* Row @i is on the bus: every LIB whose range it is in takes it. */
+static void match_libs(struct micro_unit *u, unsigned int i)
+{
+	for (unsigned int lib = 0; lib < u->vec; lib++)
+		if (i >= lib * u->sy && i < lib * u->sy + u->kh)
+			u->lib_rows[lib]++;
+}
+
+static bool libs_filled(const struct micro_unit *u)
+{
+	for (unsigned int lib = 0; lib < u->vec; lib++)
+		if (u->lib_rows[lib] < u->kh)
+			return false;
+	return true;
+}
+
+/* The address of the next bus word; a row's number + 1 with its last word, else 0. */
+static unsigned int next_word(struct micro_unit *u)
+{
+	unsigned int rows = (u->vec - 1) * u->sy + u->kh;
+
+	while (u->bus_row < rows && !row_words(u, u->bus_row))
+		match_libs(u, u->bus_row++);
+	if (u->bus_row == rows)
+		return 0;
+	u->bus = true;
+	if (++u->bus_word < row_words(u, u->bus_row))
+		return 0;
+	u->bus_word = 0;
+	return ++u->bus_row;
+}
+
+static void step_load(struct micro_unit *u)
+{
+	unsigned int arrived = u->port[MICRO_PORT_STAGES - 1];
+
+	for (unsigned int i = MICRO_PORT_STAGES - 1; i; i--)
+		u->port[i] = u->port[i - 1];
+	u->port[0] = next_word(u);
+	if (arrived)
+		match_libs(u, arrived - 1);
+	if (libs_filled(u)) {
+		u->pass = 0;
+		start_pass(u);
+	}
+}
+
+static unsigned int beat_channels(const struct micro_unit *u)
+{
+	unsigned int first = (u->pass * CNNACC_CCP_BEATS + u->beat) * u->groups;
+
+	return first < u->co_cnt ? at_most(u->co_cnt - first, u->groups) : 0;
+}
+
+static void row_done(struct micro_unit *u)
+{
+	bool bias = u->group[0][0] & CNNACC_CCP_R0_BIAS || u->flags & MICRO_BIAS_ALWAYS;
+
+	u->tap = 0;
+	if (++u->row < u->kh)
+		u->state = MICRO_SWITCH;
+	else if (u->channel == u->channel_num - 1 && bias)
+		u->state = MICRO_BIAS;
+	else
+		u->state = MICRO_ACC;
+}
+
+static void step_shift(struct micro_unit *u)
+{
+	if (!u->shifter_full) {
+		u->shifter_full = true;
+		return;
+	}
+	if (!micro_issue(u, u->beat))
+		return;
+	u->count->mac_useful += (uint64_t)beat_channels(u) * u->lanes_useful;
+	u->beat = (u->beat + 1) % CNNACC_CCP_BEATS;
+	if (!u->beat && ++u->tap == u->kw)
+		row_done(u);
+}
+
+static void after_acc(struct micro_unit *u)
+{
+	unsigned int channels = CNNACC_CCP_BEATS * u->groups;
+	bool save = u->channel_end == u->channel_num - 1;
+
+	if (++u->pass * channels < u->co_cnt)
+		start_pass(u);
+	else if (u->channel++ < u->channel_end)
+		start_load(u);
+	else
+		u->state = save && u->flags & MICRO_EARLY_SAVE ? MICRO_SAVE : MICRO_DRAIN;
+}
+
+static void step_beats(struct micro_unit *u)
+{
+	if (!micro_issue(u, u->beat))
+		return;
+	u->beat = (u->beat + 1) % CNNACC_CCP_BEATS;
+	if (u->beat)
+		return;
+	if (u->state == MICRO_BIAS)
+		u->state = MICRO_ACC;
+	else
+		after_acc(u);
+}
+
+bool micro_conv_step(struct micro_unit *u)
+{
+	bool flowing = micro_advance(u, MICRO_CONV_STAGES);
+
+	u->count->state[u->state]++;
+	switch (u->state) {
+	case MICRO_LOAD:
+		step_load(u);
+		return false;
+	case MICRO_SHIFT:
+		step_shift(u);
+		return false;
+	case MICRO_SWITCH:
+		u->state = MICRO_SHIFT;
+		return false;
+	case MICRO_BIAS:
+	case MICRO_ACC:
+		step_beats(u);
+		return false;
+	case MICRO_DRAIN:
+		if (flowing)
+			return false;
+		u->state = MICRO_SAVE;
+		return u->channel_end != u->channel_num - 1;
+	default:
+		u->bus = true;
+		return !--u->left;
+	}
+}

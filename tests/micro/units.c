@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: MIT
+/* The pool, pad and fully connected units, and the pipelines of all units. */
+#include "cnnacc_hw.h"
+#include "micro.h"
+
+bool micro_issue(struct micro_unit *u, unsigned int beat)
+{
+	if (u->clock < u->beat_clock[beat]) {
+		u->count->hazards++;
+		return false;
+	}
+	u->beat_clock[beat] = u->clock + MICRO_ADD_STAGES + MICRO_SUM_STAGES;
+	u->pipe |= 1;
+	return true;
+}
+
+bool micro_advance(struct micro_unit *u, unsigned int stages)
+{
+	u->clock++;
+	u->bus = false;
+	u->pipe = u->pipe << 1 & ((2u << stages) - 1);
+	return u->pipe & ((1u << stages) - 1);
+}
+
+static unsigned int either(unsigned int value, unsigned int otherwise)
+{
+	return value ? value : otherwise;
+}
+
+/* Windows until the padded input is covered, the last one may reach over. */
+static unsigned int windows(unsigned int size, unsigned int kernel, unsigned int stride)
+{
+	unsigned int n = 1;
+
+	for (unsigned int end = kernel; end < size; end += stride)
+		n++;
+	return n;
+}
+
+void micro_pool_start(struct micro_unit *u)
+{
+	const uint32_t *g = u->group[0];
+	unsigned int sy = g[0] >> 8 & 0xff, sx = either(g[0] >> 24 & 0xf, sy);
+	unsigned int kh = g[0] >> 16 & 0xff, kw = either(g[0] >> 28, kh);
+	unsigned int iw = g[1] & 0xffff, ih = either(g[1] >> 16, iw);
+	unsigned int oh, ow;
+
+	ih += (g[2] >> 16 & 0xf) + (g[2] >> 20 & 0xf);
+	iw += (g[2] >> 24 & 0xf) + (g[2] >> 28);
+	oh = either(g[5] >> 16, windows(ih, kh, sy));
+	ow = either(g[5] & 0xffff, windows(iw, kw, sx));
+	u->left = (uint64_t)(g[2] & 0xffff) * oh * ow;
+}
+
+/* A window enters the tree each clock; the last result leaves it at the end. */
+bool micro_pool_step(struct micro_unit *u)
+{
+	bool flowing = micro_advance(u, MICRO_POOL_STAGES);
+
+	u->count->state[MICRO_POOL]++;
+	u->bus = true;
+	if (u->left) {
+		u->left--;
+		u->pipe |= 1;
+		return false;
+	}
+	return !flowing;
+}
+
+void micro_pad_start(struct micro_unit *u)
+{
+	const uint32_t *g = u->group[0];
+	unsigned int layers = g[0], iw = g[1] & 0xffff, ih = either(g[1] >> 16, iw);
+
+	u->kh = ih + 2 * layers;
+	u->kw = iw + 2 * layers;
+	u->left = g[2] & 0xffff;
+	u->row = 0;
+	u->tap = 0;
+}
+
+/* Sixteen floats of the stream zeros, zero, row, zero, ..., zeros of each channel. */
+bool micro_pad_step(struct micro_unit *u)
+{
+	u->count->state[MICRO_PAD]++;
+	u->bus = true;
+	for (unsigned int i = 0; i < 16 && u->left; i++) {
+		if (++u->tap < u->kw)
+			continue;
+		u->tap = 0;
+		if (++u->row < u->kh)
+			continue;
+		u->row = 0;
+		u->left--;
+	}
+	return !u->left;
+}
+
+void micro_fc_start(struct micro_unit *u)
+{
+	const uint32_t *g = u->group[0];
+
+	u->blocks = (g[1] + CNNACC_CCP_FC_LANES - 1) / CNNACC_CCP_FC_LANES;
+	u->blocks += g[0] & CNNACC_CCP_R0_BIAS ? 1 : 0;
+	u->outputs = g[2];
+	u->block = 0;
+	u->beat = 0;
+}
+
+/* A line of weights each clock: a block for each of four outputs, then the next. */
+bool micro_fc_step(struct micro_unit *u)
+{
+	bool flowing = micro_advance(u, MICRO_FC_STAGES);
+
+	u->count->state[MICRO_FC]++;
+	u->bus = true;
+	if (!u->outputs)
+		return !flowing;
+	if (!micro_issue(u, u->beat))
+		return false;
+	u->beat = (u->beat + 1) % CNNACC_CCP_BEATS;
+	if (u->beat || ++u->block < u->blocks)
+		return false;
+	u->block = 0;
+	u->outputs -= u->outputs < CNNACC_CCP_BEATS ? u->outputs : CNNACC_CCP_BEATS;
+	return false;
+}
