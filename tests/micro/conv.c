@@ -26,7 +26,7 @@ static void start_load(struct micro_unit *u)
 {
 	u->state = MICRO_LOAD;
 	u->bus_row = 0;
-	u->bus_word = 0;
+	u->bus_row_open = false;
 	memset(u->port, 0, sizeof(u->port));
 	memset(u->lib_rows, 0, sizeof(u->lib_rows));
 }
@@ -59,30 +59,38 @@ void micro_conv_start(struct micro_unit *u)
 	u->lanes_useful = (oh > row_start ? at_most(oh - row_start, u->vec) : 0) *
 			  (ow > col_start ? at_most(ow - col_start, CNNACC_CCP_LANES) : 0);
 	u->pass = 0;
-	u->left = (uint64_t)u->vec * u->co_cnt;
+	u->walk = (struct micro_walk){ .cols = u->vec, .rows = u->co_cnt, .planes = 1 };
 	start_load(u);
 }
 
-/* Bus words of row @i of the region that the LIBs hold together. */
-static unsigned int row_words(const struct micro_unit *u, unsigned int i)
+/* Columns *@first..*@end - 1 of row @i of the region that the LIBs hold together. */
+static int row_span(const struct micro_unit *u, unsigned int i, int *first, int *end)
 {
 	const uint32_t *g = u->group[0], *g1 = u->group[1];
-	int width = g[1] & 0xffff, height = (int)either(g1[4] & 0xffff, width);
+	int width = g[1] & 0xffff, height = (int)either(g1[4] & 0xffff, g[1] & 0xffff);
 	int row = (int)((g[4] & 0xffff) * u->sy + i) - (int)field(g[6], 16, 4);
-	int first = (int)((g[4] >> 16) * u->sx) - (int)field(g[6], 24, 4);
-	int end = first + (int)((CNNACC_CCP_LANES - 1) * u->sx + u->kw);
-	unsigned int skew = 0;
 
+	*first = (int)((g[4] >> 16) * u->sx) - (int)field(g[6], 24, 4);
+	*end = *first + (int)((CNNACC_CCP_LANES - 1) * u->sx + u->kw);
 	if (u->flags & MICRO_CLIP_EDGES) {
-		first = first < 0 ? 0 : first;
-		end = end > width ? width : end;
-		if (row < 0 || row >= height || first >= end)
-			return 0;
+		*first = *first < 0 ? 0 : *first;
+		*end = *end > width ? width : *end;
+		if (row < 0 || row >= height)
+			*end = *first;
 	}
-	if (u->flags & MICRO_ALIGNED_PORT)
-		skew = (g1[0] + u->channel * either(g1[5], (uint32_t)(width * height)) +
-			(uint32_t)(row * width + first)) % WORD_FLOATS;
-	return (skew + (unsigned int)(end - first) + WORD_FLOATS - 1) / WORD_FLOATS;
+	return row;
+}
+
+/* Floats that the bus word which starts with column @col of @row can hold. */
+static int word_room(const struct micro_unit *u, int row, int col)
+{
+	const uint32_t *g = u->group[0], *g1 = u->group[1];
+	uint32_t width = g[1] & 0xffff, plane = either(g1[4] & 0xffff, width) * width;
+	uint32_t address = g1[0] + u->channel * either(g1[5], plane) + (uint32_t)row * width +
+			   (uint32_t)col;
+
+	return u->flags & MICRO_ALIGNED_PORT ? WORD_FLOATS - (int)(address % WORD_FLOATS) :
+					       WORD_FLOATS;
 }
 
 /* Row @i is on the bus: every LIB whose range it is in takes it. */
@@ -101,20 +109,25 @@ static bool libs_filled(const struct micro_unit *u)
 	return true;
 }
 
-/* The address of the next bus word; a row's number + 1 with its last word, else 0. */
+/* Asks for the next bus word; a row's number + 1 with its last word, else 0. */
 static unsigned int next_word(struct micro_unit *u)
 {
 	unsigned int rows = (u->vec - 1) * u->sy + u->kh;
+	int first = 0, end = 0, row = 0;
 
-	while (u->bus_row < rows && !row_words(u, u->bus_row))
-		match_libs(u, u->bus_row++);
+	for (; u->bus_row < rows; match_libs(u, u->bus_row++)) {
+		row = row_span(u, u->bus_row, &first, &end);
+		if (first < end)
+			break;
+	}
 	if (u->bus_row == rows)
 		return 0;
+	if (!u->bus_row_open)
+		u->bus_col = first;
 	u->bus = true;
-	if (++u->bus_word < row_words(u, u->bus_row))
-		return 0;
-	u->bus_word = 0;
-	return ++u->bus_row;
+	u->bus_col += word_room(u, row, u->bus_col);
+	u->bus_row_open = u->bus_col < end;
+	return u->bus_row_open ? 0 : ++u->bus_row;
 }
 
 static void step_load(struct micro_unit *u)
@@ -218,6 +231,6 @@ bool micro_conv_step(struct micro_unit *u)
 		return u->channel_end != u->channel_num - 1;
 	default:
 		u->bus = true;
-		return !--u->left;
+		return !micro_walk_next(&u->walk);
 	}
 }

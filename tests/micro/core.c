@@ -28,6 +28,7 @@ struct core {
 
 	struct transfer queue[QUEUE];
 	unsigned int head, tail, setup;
+	bool requested;		/* in this clock, of the idle engine */
 	unsigned int loads[BANKS + 1], stores[BANKS + 1];	/* not finished, by bank */
 
 	bool unit_busy;
@@ -50,8 +51,10 @@ static void request(struct core *c, unsigned int bank, uint32_t lines, bool stor
 static void engine_step(struct core *c)
 {
 	struct transfer *t = &c->queue[c->head];
+	bool late = c->requested && c->flags & MICRO_LATE_ENGINE;
 
-	if (!engine_busy(c))
+	c->requested = false;
+	if (!engine_busy(c) || late)
 		return;
 	if (c->setup < MICRO_DMA_SETUP) {
 		c->setup++;
@@ -166,8 +169,10 @@ static void transfer(struct core *c, uint32_t word, bool store)
 		target ^= c->select;
 	else
 		target -= CNNACC_CCP_TGT_WEIGHT0 - CNNACC_CCP_DATA_BANKS;
-	if (lines)
-		request(c, target, lines, store);
+	if (!lines)
+		return;
+	c->requested = !engine_busy(c);
+	request(c, target, lines, store);
 }
 
 /* Any instruction but EXEC. */

@@ -111,7 +111,8 @@ struct conv_layer case_conv_layer(struct micro_case *c)
 	l.in_gap = one_in(c, 4) ? between(c, 1, 30) : 0;
 	l.out_gap = one_in(c, 4) ? between(c, 1, 30) : 0;
 	l.relu = one_in(c, 2);
-	snprintf(c->text, sizeof(c->text), "%ux%u stride %u,%u in %ux%u pad %u,%u,%u,%u ci %u co %u groups %u rows %u%s",
+	snprintf(c->text, sizeof(c->text),
+		 "%ux%u stride %u,%u in %ux%u pad %u,%u,%u,%u ci %u co %u groups %u rows %u%s",
 		 l.kh, l.kw, l.sy, l.sx, l.ih, l.iw, l.top, l.bottom, l.left, l.right, l.ci, l.co,
 		 l.groups, l.vec, l.bias ? " bias" : "");
 	return l;

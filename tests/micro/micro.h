@@ -21,7 +21,6 @@
 #define MICRO_CONV_STAGES \
 	(MICRO_MUL_STAGES + MICRO_ADD_STAGES + MICRO_SUM_STAGES + MICRO_WRITE_STAGES)
 #define MICRO_POOL_STAGES	(MICRO_TREE_STAGES + MICRO_MUL_STAGES)
-#define MICRO_FC_STAGES		(MICRO_CONV_STAGES + MICRO_TREE_STAGES)
 #define MICRO_DMA_SETUP		16
 #define MICRO_CFG_CLOCKS	8
 
@@ -33,7 +32,10 @@
 #define MICRO_SHARED_BUS	0x10u	/* units and the DMA engine share one bus */
 #define MICRO_EXEC_DECODE	0x20u	/* EXEC takes a clock before its unit starts */
 #define MICRO_EARLY_SAVE	0x40u	/* SAVE need not wait for the pipeline to drain */
-#define MICRO_READINGS		7
+#define MICRO_PLANE_WORDS	0x80u	/* pad: a bus word holds floats of one plane only */
+#define MICRO_FLAT_TREE		0x100u	/* fc: the adder tree takes no clock of its own */
+#define MICRO_LATE_ENGINE	0x200u	/* an idle DMA engine starts a clock after the request */
+#define MICRO_READINGS		10
 
 /* Where a clock went: the units' states, the controller's, the DMA engine's. */
 enum micro_state {
@@ -72,6 +74,12 @@ struct micro_count {
 	uint64_t hazards;	/* clocks an operand had to wait for a sum */
 };
 
+/** struct micro_walk - columns, then rows, then planes. */
+struct micro_walk {
+	unsigned int cols, rows, planes;
+	unsigned int col, row, plane;
+};
+
 /** struct micro_unit - one run of a unit; step it until it is done. */
 struct micro_unit {
 	const uint32_t *group[2];
@@ -88,10 +96,12 @@ struct micro_unit {
 	unsigned int channel, channel_end, channel_num;
 	unsigned int pass, row, tap, beat;
 	bool shifter_full;
-	unsigned int bus_row, bus_word;
+	unsigned int bus_row;
+	int bus_col;
+	bool bus_row_open;	/* bus_col is inside bus_row */
 	unsigned int port[MICRO_PORT_STAGES];
 	unsigned int lib_rows[16];
-	uint64_t left;		/* vectors, windows, floats or products still to go */
+	struct micro_walk walk;	/* vectors to save, windows, floats to write */
 	unsigned int block, blocks, outputs;
 };
 
@@ -107,6 +117,8 @@ bool micro_pool_step(struct micro_unit *unit);
 bool micro_pad_step(struct micro_unit *unit);
 bool micro_fc_step(struct micro_unit *unit);
 
+/* One item further; false after the last. */
+bool micro_walk_next(struct micro_walk *walk);
 /* An operand of @beat enters a pipeline; false if its beat's sum is not ready. */
 bool micro_issue(struct micro_unit *unit, unsigned int beat);
 /* The pipelines move by one stage of @stages; false if they are empty. */

@@ -22,6 +22,17 @@ bool micro_advance(struct micro_unit *u, unsigned int stages)
 	return u->pipe & ((1u << stages) - 1);
 }
 
+bool micro_walk_next(struct micro_walk *w)
+{
+	if (++w->col < w->cols)
+		return true;
+	w->col = 0;
+	if (++w->row < w->rows)
+		return true;
+	w->row = 0;
+	return ++w->plane < w->planes;
+}
+
 static unsigned int either(unsigned int value, unsigned int otherwise)
 {
 	return value ? value : otherwise;
@@ -49,7 +60,7 @@ void micro_pool_start(struct micro_unit *u)
 	iw += (g[2] >> 24 & 0xf) + (g[2] >> 28);
 	oh = either(g[5] >> 16, windows(ih, kh, sy));
 	ow = either(g[5] & 0xffff, windows(iw, kw, sx));
-	u->left = (uint64_t)(g[2] & 0xffff) * oh * ow;
+	u->walk = (struct micro_walk){ .cols = ow, .rows = oh, .planes = g[2] & 0xffff };
 }
 
 /* A window enters the tree each clock; the last result leaves it at the end. */
@@ -59,12 +70,11 @@ bool micro_pool_step(struct micro_unit *u)
 
 	u->count->state[MICRO_POOL]++;
 	u->bus = true;
-	if (u->left) {
-		u->left--;
-		u->pipe |= 1;
-		return false;
-	}
-	return !flowing;
+	if (u->walk.plane == u->walk.planes)
+		return !flowing;
+	micro_walk_next(&u->walk);
+	u->pipe |= 1;
+	return false;
 }
 
 void micro_pad_start(struct micro_unit *u)
@@ -72,28 +82,25 @@ void micro_pad_start(struct micro_unit *u)
 	const uint32_t *g = u->group[0];
 	unsigned int layers = g[0], iw = g[1] & 0xffff, ih = either(g[1] >> 16, iw);
 
-	u->kh = ih + 2 * layers;
-	u->kw = iw + 2 * layers;
-	u->left = g[2] & 0xffff;
-	u->row = 0;
-	u->tap = 0;
+	u->walk = (struct micro_walk){
+		.cols = iw + 2 * layers, .rows = ih + 2 * layers, .planes = g[2] & 0xffff,
+	};
 }
 
 /* Sixteen floats of the stream zeros, zero, row, zero, ..., zeros of each channel. */
 bool micro_pad_step(struct micro_unit *u)
 {
+	unsigned int plane = u->walk.plane;
+
 	u->count->state[MICRO_PAD]++;
 	u->bus = true;
-	for (unsigned int i = 0; i < 16 && u->left; i++) {
-		if (++u->tap < u->kw)
-			continue;
-		u->tap = 0;
-		if (++u->row < u->kh)
-			continue;
-		u->row = 0;
-		u->left--;
+	for (unsigned int i = 0; i < 16; i++) {
+		if (!micro_walk_next(&u->walk))
+			return true;
+		if (u->flags & MICRO_PLANE_WORDS && u->walk.plane != plane)
+			break;
 	}
-	return !u->left;
+	return false;
 }
 
 void micro_fc_start(struct micro_unit *u)
@@ -110,7 +117,8 @@ void micro_fc_start(struct micro_unit *u)
 /* A line of weights each clock: a block for each of four outputs, then the next. */
 bool micro_fc_step(struct micro_unit *u)
 {
-	bool flowing = micro_advance(u, MICRO_FC_STAGES);
+	unsigned int tree = u->flags & MICRO_FLAT_TREE ? 0 : MICRO_TREE_STAGES;
+	bool flowing = micro_advance(u, MICRO_CONV_STAGES + tree);
 
 	u->count->state[MICRO_FC]++;
 	u->bus = true;
