@@ -223,9 +223,17 @@ static int check_exec(const struct cnnrt_device *dev, const struct cnnrt_exec *e
 	core = &dev->core[exec->core];
 	if (!exec->range_count || !exec->ranges)
 		return rt_fail(err, CNNRT_EINVAL, "exec: no ranges");
-	if (exec->program_va >= VA_END || exec->program_size >= VA_END)
-		return rt_fail(err, CNNRT_EINVAL, "program at VA 0x%" PRIx64 " of %" PRIu64
-			       " bytes: beyond 4 GiB", exec->program_va, exec->program_size);
+	if (exec->program_va >= VA_END)
+		return rt_fail(err, CNNRT_EINVAL, "program at VA 0x%" PRIx64 ": beyond 4 GiB",
+			       exec->program_va);
+	if (exec->program_va % CNNACC_LINE_SIZE)
+		return rt_fail(err, CNNRT_EINVAL, "program at VA 0x%" PRIx64 ": multiple of %d "
+			       "wanted", exec->program_va, CNNACC_LINE_SIZE);
+	if (!exec->program_size || exec->program_size % 4 ||
+	    exec->program_size > core->program_max)
+		return rt_fail(err, CNNRT_EINVAL, "program of %" PRIu64 " bytes: core %s takes a "
+			       "multiple of 4 up to %u", exec->program_size, core->name,
+			       core->program_max);
 	if (exec->cycle_limit > core->job_cycles_max)
 		return rt_fail(err, CNNRT_EINVAL, "cycle limit %" PRIu64 ": core %s takes at "
 			       "most %" PRIu64, exec->cycle_limit, core->name,

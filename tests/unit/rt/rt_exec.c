@@ -55,6 +55,15 @@ static void test_arguments(void **state)
 	e = exec_of(r, 2);
 	e.program_va = 1ull << 32;
 	FAILS(CNNRT_EINVAL, "beyond", cnnrt_exec(dev, &e, &s, NULL, &rt_err));
+	e.program_va = CODE_VA + 4;
+	FAILS(CNNRT_EINVAL, "multiple of 64", cnnrt_exec(dev, &e, &s, NULL, &rt_err));
+	e = exec_of(r, 2);
+	e.program_size = 3;
+	FAILS(CNNRT_EINVAL, "program of 3", cnnrt_exec(dev, &e, &s, NULL, &rt_err));
+	e.program_size = 0x2004;
+	FAILS(CNNRT_EINVAL, "up to 8192", cnnrt_exec(dev, &e, &s, NULL, &rt_err));
+	e.program_size = (1ull << 32) + 4;
+	FAILS(CNNRT_EINVAL, "up to 8192", cnnrt_exec(dev, &e, &s, NULL, &rt_err));
 	e = exec_of(r, 2);
 	r[1].size = 0;
 	FAILS(CNNRT_EINVAL, "empty", cnnrt_exec(dev, &e, &s, NULL, &rt_err));
