@@ -27,6 +27,8 @@ void rt_tensor_info(const char *name, const struct cnn_tensor *t, struct cnnrt_t
 int rt_check_index(unsigned int index, enum cnnrt_direction dir, unsigned int count,
 		   struct cnnrt_error *err)
 {
+	if (dir != CNNRT_INPUT && dir != CNNRT_OUTPUT)
+		return rt_fail(err, CNNRT_EINVAL, "direction %d: 0 or 1 wanted", (int)dir);
 	if (index < count)
 		return CNNRT_OK;
 	return rt_fail(err, CNNRT_EINVAL, "%s %u: the network has %u",

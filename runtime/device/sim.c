@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* As cnnacc.ko has them, so that the same is refused. */
@@ -310,15 +311,24 @@ static int sim_bo_create(struct cnnrt_device *dev, uint64_t size, uint32_t use, 
 	return ret;
 }
 
-/* A file that can shrink would take the pages away under the model. */
-static int sim_bo_import(struct cnnrt_device *dev, int fd, struct rt_bo *bo)
+/* A file that can shrink would take the pages away under the model; a dma-buf cannot. */
+static bool can_shrink(int fd)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	if (seals >= 0)
+		return !(seals & F_SEAL_SHRINK);
+	return fstat(fd, &st) || S_ISREG(st.st_mode) || S_ISBLK(st.st_mode);
+}
+
+static int sim_bo_import(struct cnnrt_device *dev, int fd, struct rt_bo *bo)
+{
 	off_t size = lseek(fd, 0, SEEK_END);
 	int ret;
 
 	if (size <= 0 || size % CNNACC_PAGE_SIZE || (uint64_t)size > SIM_MAX_BO_SIZE ||
-	    (seals >= 0 && !(seals & F_SEAL_SHRINK)))
+	    can_shrink(fd))
 		return -EINVAL;
 	fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)

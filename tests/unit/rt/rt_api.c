@@ -116,6 +116,8 @@ static void test_model_errors(void **state)
 	assert_int_equal(info.rank, 4);
 	assert_int_equal(info.size, 28 * 28 * 4);
 	FAILS(CNNRT_EINVAL, "output 1", cnnrt_model_io(model, CNNRT_OUTPUT, 1, &info, &rt_err));
+	FAILS(CNNRT_EINVAL, "direction 7",
+	      cnnrt_model_io(model, (enum cnnrt_direction)7, 0, &info, &rt_err));
 	OK(cnnrt_model_set_input_shape(model, 0, 4, dims, &rt_err));
 	dims[2] = 27;
 	FAILS(CNNRT_EINVAL, "dimension 2",
@@ -230,6 +232,7 @@ static void test_buffers(void **state)
 {
 	struct cnnrt_buffer *buf, *twin;
 	struct rt_net n;
+	FILE *file;
 	uint8_t *a, *b;
 	void *p, *q;
 	int fd;
@@ -266,6 +269,12 @@ static void test_buffers(void **state)
 	FAILS(CNNRT_EINVAL, "import", cnnrt_buffer_import(n.ctx, fd, &buf, &rt_err));
 	close(fd);
 	assert_int_not_equal(cnnrt_buffer_import(n.ctx, -1, &buf, &rt_err), 0);
+	/* Whole pages, but anybody may cut them off. */
+	file = tmpfile();
+	assert_non_null(file);
+	assert_int_equal(ftruncate(fileno(file), 4096), 0);
+	FAILS(CNNRT_EINVAL, "import", cnnrt_buffer_import(n.ctx, fileno(file), &buf, &rt_err));
+	fclose(file);
 	rt_close(&n);
 }
 
