@@ -61,8 +61,9 @@ static int eventfd_status(int fd)
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	f = fopen(path, "re");
+	/* Without /proc or a free descriptor nobody knows; that is no success. */
 	if (!f)
-		return 0;
+		return -errno;
 	while (fgets(line, sizeof(line), f))
 		if (sscanf(line, "eventfd-count: %llx", &count) == 1)
 			break;
