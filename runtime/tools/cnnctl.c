@@ -45,30 +45,13 @@ int parse_common(int argc, char **argv, const char *command, struct common *c)
 	return EXIT_DONE;
 }
 
-int open_device(const char *name, struct cnnrt_device **dev)
-{
-	struct cnnrt_error err;
-
-	if (!cnnrt_device_open(name, 0, dev, &err))
-		return EXIT_DONE;
-	complain_error(&err);
-	switch (err.code) {
-	case CNNRT_ENODEV:
-	case CNNRT_ENODRIVER:
-	case CNNRT_EACCES:
-	case CNNRT_EGONE:
-		return EXIT_NO_DEVICE;
-	case CNNRT_EINVAL:
-		return EXIT_USAGE;
-	}
-	return EXIT_FAILED;
-}
-
 int main(int argc, char **argv)
 {
-	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		fputs(usage_text, stdout);
-		return EXIT_DONE;
+	for (int i = 1; i < argc && i < 3; i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			fputs(usage_text, stdout);
+			return EXIT_DONE;
+		}
 	}
 	if (argc > 1 && !strcmp(argv[1], "--version")) {
 		printf("cnnctl %s\n", cnnrt_version());

@@ -23,7 +23,5 @@ struct common {
  * Returns EXIT_DONE or EXIT_USAGE.
  */
 int parse_common(int argc, char **argv, const char *command, struct common *c);
-/* Opens or complains: EXIT_DONE, EXIT_NO_DEVICE, EXIT_FAILED, or EXIT_USAGE for bad PROPS. */
-int open_device(const char *name, struct cnnrt_device **dev);
 
 #endif

@@ -12,12 +12,18 @@
 #define DEFAULT_TIMEOUT_MS	60000u
 #define MAX_RANGES		1024
 
+struct dump {
+	uint64_t va, size;
+	const char *path;
+	uint8_t *out;
+};
+
 struct request {
 	const char *core, *device, *program;
 	uint64_t program_va, program_size, cycles, timeout_ms;
 	struct cnnrt_range ranges[MAX_RANGES];
-	const char *dump[MAX_RANGES];	/* file for what the range holds afterwards */
-	unsigned int count;
+	struct dump dumps[MAX_RANGES];
+	unsigned int count, dump_count;
 };
 
 /* "VA=FILE" or "VA:LEN=FILE"; cuts text into pieces. */
@@ -30,13 +36,22 @@ static bool split(char *text, char mark, char **rest)
 	return true;
 }
 
-static int add_range(struct request *r, uint64_t va, uint64_t size, unsigned int flags, void *in)
+static int check_range(unsigned int count, uint64_t va, uint64_t size)
 {
-	if (r->count == MAX_RANGES)
+	if (count == MAX_RANGES)
 		return complain(EXIT_USAGE, "exec: more than %d ranges", MAX_RANGES);
 	if (!size || va >> 32 || size > (1ull << 32) - va)
 		return complain(EXIT_USAGE, "exec: range 0x%llx:0x%llx is empty or goes beyond "
 				"4 GiB", (unsigned long long)va, (unsigned long long)size);
+	return EXIT_DONE;
+}
+
+static int add_range(struct request *r, uint64_t va, uint64_t size, unsigned int flags, void *in)
+{
+	int ret = check_range(r->count, va, size);
+
+	if (ret)
+		return ret;
 	r->ranges[r->count++] = (struct cnnrt_range){
 		.va = va, .size = size, .flags = flags, .in = in,
 	};
@@ -91,27 +106,34 @@ static int option_program(struct request *r, char *value)
 	return ret;
 }
 
-static int option_range(struct request *r, char *value, bool dump)
+static int add_dump(struct request *r, uint64_t va, uint64_t size, const char *path)
 {
-	char *len, *path = NULL;
-	uint64_t va, size;
-	void *out = NULL;
-	int ret;
+	int ret = check_range(r->dump_count, va, size);
+	uint8_t *out;
 
-	if ((dump && !split(value, '=', &path)) || !split(value, ':', &len) ||
-	    !parse_u64(value, &va) || !parse_u64(len, &size))
-		return complain(EXIT_USAGE, "exec: \"%s\": VA:LEN%s wanted", value,
-				dump ? "=FILE" : "");
-	ret = add_range(r, va, size, dump ? 0 : CNNRT_MAP_READ | CNNRT_MAP_WRITE, NULL);
-	if (ret || !dump)
+	if (ret)
 		return ret;
 	out = malloc(size);
 	if (!out)
 		return complain(EXIT_FAILED, "exec: no memory for a dump of %llu bytes",
 				(unsigned long long)size);
-	r->ranges[r->count - 1].out = out;
-	r->dump[r->count - 1] = path;
+	r->dumps[r->dump_count++] = (struct dump){
+		.va = va, .size = size, .path = path, .out = out,
+	};
 	return EXIT_DONE;
+}
+
+static int option_range(struct request *r, char *value, bool dump)
+{
+	char *len, *path = NULL;
+	uint64_t va, size;
+
+	if ((dump && !split(value, '=', &path)) || !split(value, ':', &len) ||
+	    !parse_u64(value, &va) || !parse_u64(len, &size))
+		return complain(EXIT_USAGE, "exec: \"%s\": VA:LEN%s wanted", value,
+				dump ? "=FILE" : "");
+	return dump ? add_dump(r, va, size, path) :
+		      add_range(r, va, size, CNNRT_MAP_READ | CNNRT_MAP_WRITE, NULL);
 }
 
 static int option(struct request *r, const char *name, char *value)
@@ -144,25 +166,57 @@ static int option(struct request *r, const char *name, char *value)
 	return EXIT_DONE;
 }
 
-/* A dump has the permissions of what is mapped there; else its pages are data. */
-static void settle_dumps(struct request *r)
+/* What is mapped at a page, 0 for nothing, and where that ends or another range starts. */
+static unsigned int flags_at(const struct request *r, unsigned int count, uint64_t page,
+			     uint64_t *end)
 {
-	const uint64_t page = CNNACC_PAGE_SIZE;
+	unsigned int flags = 0;
 
-	for (unsigned int i = 0; i < r->count; i++) {
-		struct cnnrt_range *d = &r->ranges[i];
-		uint64_t first = d->va / page, last = (d->va + d->size - 1) / page;
+	for (unsigned int i = 0; i < count; i++) {
+		const struct cnnrt_range *o = &r->ranges[i];
+		uint64_t first = o->va / CNNACC_PAGE_SIZE;
+		uint64_t after = (o->va + o->size - 1) / CNNACC_PAGE_SIZE + 1;
 
-		for (unsigned int k = 0; k < r->count && !d->flags; k++) {
-			const struct cnnrt_range *o = &r->ranges[k];
-
-			if (!r->dump[k] && o->va / page <= last &&
-			    (o->va + o->size - 1) / page >= first)
-				d->flags = o->flags;
-		}
-		if (!d->flags)
-			d->flags = CNNRT_MAP_READ | CNNRT_MAP_WRITE;
+		if (page >= first && page < after)
+			flags = o->flags;
+		if (first > page && first < *end)
+			*end = first;
+		if (after > page && after < *end)
+			*end = after;
 	}
+	return flags;
+}
+
+/* A dump takes pages as they are mapped, whatever their permissions; else they are data. */
+static int settle_dump(struct request *r, unsigned int mapped, const struct dump *d)
+{
+	uint64_t stop = d->va + d->size, after = (stop - 1) / CNNACC_PAGE_SIZE + 1, end;
+
+	for (uint64_t va = d->va; va < stop; va = end * CNNACC_PAGE_SIZE) {
+		unsigned int flags;
+		uint64_t size;
+		int ret;
+
+		end = after;
+		flags = flags_at(r, mapped, va / CNNACC_PAGE_SIZE, &end);
+		size = end * CNNACC_PAGE_SIZE < stop ? end * CNNACC_PAGE_SIZE - va : stop - va;
+		ret = add_range(r, va, size, flags ? flags : CNNRT_MAP_READ | CNNRT_MAP_WRITE,
+				NULL);
+		if (ret)
+			return ret;
+		r->ranges[r->count - 1].out = d->out + (va - d->va);
+	}
+	return EXIT_DONE;
+}
+
+static int settle_dumps(struct request *r)
+{
+	unsigned int mapped = r->count;
+	int ret = EXIT_DONE;
+
+	for (unsigned int i = 0; i < r->dump_count && !ret; i++)
+		ret = settle_dump(r, mapped, &r->dumps[i]);
+	return ret;
 }
 
 static void print_result(const char *core, const struct cnnrt_job_status *s,
@@ -195,10 +249,12 @@ static void print_result(const char *core, const struct cnnrt_job_status *s,
 
 static int write_dumps(const struct request *r)
 {
-	for (unsigned int i = 0; i < r->count; i++)
-		if (r->dump[i] && !write_file(r->dump[i], r->ranges[i].out, r->ranges[i].size))
-			return complain(EXIT_FAILED, "exec: %s: %s", r->dump[i],
-					strerror(errno));
+	for (unsigned int i = 0; i < r->dump_count; i++) {
+		const struct dump *d = &r->dumps[i];
+
+		if (!write_file(d->path, d->out, d->size))
+			return complain(EXIT_FAILED, "exec: %s: %s", d->path, strerror(errno));
+	}
 	return EXIT_DONE;
 }
 
@@ -230,10 +286,10 @@ static int run(struct request *r, struct cnnrt_device *dev)
 
 static void free_request(struct request *r)
 {
-	for (unsigned int i = 0; i < r->count; i++) {
+	for (unsigned int i = 0; i < r->count; i++)
 		free((void *)r->ranges[i].in);
-		free(r->ranges[i].out);
-	}
+	for (unsigned int i = 0; i < r->dump_count; i++)
+		free(r->dumps[i].out);
 	free(r);
 }
 
@@ -251,10 +307,10 @@ int cmd_exec(int argc, char **argv)
 	}
 	if (!ret && (!r->core || !r->program))
 		ret = complain(EXIT_USAGE, "exec: --core and --program are needed");
-	if (!ret) {
-		settle_dumps(r);
-		ret = open_device(r->device, &dev);
-	}
+	if (!ret)
+		ret = settle_dumps(r);
+	if (!ret)
+		ret = open_device(r->device, 0, &dev);
 	if (!ret) {
 		if (!r->timeout_ms)
 			r->timeout_ms = DEFAULT_TIMEOUT_MS;

@@ -3,6 +3,7 @@
 #include "cnnctl.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cnnacc_hw.h>
@@ -68,7 +69,7 @@ static int info_of(const char *name, struct json *j)
 	struct cnnrt_core_info core;
 	struct cnnrt_device *dev;
 	struct cnnrt_error err;
-	int ret = open_device(name, &dev);
+	int ret = open_device(name, 0, &dev);
 
 	if (ret)
 		return ret;
@@ -133,6 +134,10 @@ int cmd_info(int argc, char **argv)
 
 	if (ret)
 		return ret;
+	if (!c.device)
+		c.device = getenv("CNNRT_DEVICE");
+	if (c.device && !*c.device)
+		c.device = NULL;
 	if (c.json) {
 		j.out = stdout;
 		json_open(&j, NULL, '[');
@@ -210,6 +215,8 @@ static void dump_ccp(struct dump *d, uint32_t base)
 
 static void section(struct dump *d, const char *name)
 {
+	if (d->failed)
+		return;
 	if (d->j.out)
 		json_open(&d->j, name, '{');
 	else
@@ -218,7 +225,7 @@ static void section(struct dump *d, const char *name)
 
 static void end_section(struct dump *d)
 {
-	if (d->j.out)
+	if (d->j.out && !d->failed)
 		json_close(&d->j, '}');
 }
 
@@ -279,7 +286,7 @@ static int dump(int argc, char **argv, const char *command, void (*show)(struct 
 	int ret = parse_common(argc, argv, command, &c);
 
 	if (!ret)
-		ret = open_device(c.device, &d.dev);
+		ret = open_device(c.device, 0, &d.dev);
 	if (ret)
 		return ret;
 	if (c.json) {
@@ -315,7 +322,7 @@ int cmd_reset(int argc, char **argv)
 	int ret = parse_common(argc, argv, "reset", &c);
 
 	if (!ret)
-		ret = open_device(c.device, &dev);
+		ret = open_device(c.device, 0, &dev);
 	if (ret)
 		return ret;
 	if (cnnrt_device_reg_write(dev, CNNACC_REG_RESET, 1, &err))
@@ -348,7 +355,7 @@ int cmd_selftest(int argc, char **argv)
 	int failed, ret = parse_common(argc, argv, "selftest", &c);
 
 	if (!ret)
-		ret = open_device(c.device, &dev);
+		ret = open_device(c.device, 0, &dev);
 	if (ret)
 		return ret;
 	if (c.json) {

@@ -78,7 +78,7 @@ static bool set_scale(struct run_options *o, const char *value)
 {
 	float v[3];
 
-	if (!parse_floats(value, v))
+	if (strchr(value, ',') || !parse_floats(value, v))
 		return false;
 	o->picture.scale = v[0];
 	return true;
@@ -114,26 +114,22 @@ static int option(struct run_options *o, const char *name, char *value)
 			return value ? 1 : -1;
 		}
 	}
-	if (strncmp(name, "--", 2))
-		return -2;
-	if (!value)
-		return -1;
 	if (!strcmp(name, "--input"))
-		return named(o->input, &o->inputs, value) ? 1 : -1;
+		return value && named(o->input, &o->inputs, value) ? 1 : -1;
 	if (!strcmp(name, "--output"))
-		return named(o->output, &o->outputs, value) ? 1 : -1;
+		return value && named(o->output, &o->outputs, value) ? 1 : -1;
 	if (!strcmp(name, "--shape"))
-		return named(o->shape, &o->shapes, value) ? 1 : -1;
+		return value && named(o->shape, &o->shapes, value) ? 1 : -1;
 	if (!strcmp(name, "--repeat"))
-		return set_repeat(o, value) ? 1 : -1;
+		return value && set_repeat(o, value) ? 1 : -1;
 	if (!strcmp(name, "--fit"))
-		return set_fit(o, value) ? 1 : -1;
+		return value && set_fit(o, value) ? 1 : -1;
 	if (!strcmp(name, "--scale"))
-		return set_scale(o, value) ? 1 : -1;
+		return value && set_scale(o, value) ? 1 : -1;
 	if (!strcmp(name, "--mean"))
-		return parse_floats(value, o->picture.mean) ? 1 : -1;
+		return value && parse_floats(value, o->picture.mean) ? 1 : -1;
 	if (!strcmp(name, "--std"))
-		return set_std(o, value) ? 1 : -1;
+		return value && set_std(o, value) ? 1 : -1;
 	return -2;
 }
 
@@ -237,6 +233,17 @@ static int read_inputs(struct network *n)
 						&err))
 			return complain_error(&err);
 	}
+	return EXIT_DONE;
+}
+
+/* Before the run: what it takes must not be lost to a slip in a name. */
+static int check_outputs(struct network *n)
+{
+	const struct run_options *o = n->s->opt;
+
+	for (unsigned int i = 0; i < o->outputs; i++)
+		if (find_io(n->model, CNNRT_OUTPUT, o->output[i].name) < 0)
+			return EXIT_USAGE;
 	return EXIT_DONE;
 }
 
@@ -362,8 +369,6 @@ static int write_outputs(struct network *n)
 		int index = find_io(n->model, CNNRT_OUTPUT, o->output[i].name);
 		struct cnn_tensor t = { 0 };
 
-		if (index < 0)
-			return EXIT_USAGE;
 		if (cnnrt_job_map(n->job, CNNRT_OUTPUT, (unsigned int)index, &info, &mem, &err))
 			return complain_error(&err);
 		t.dtype = (enum cnn_dtype)info.type;
@@ -408,8 +413,11 @@ static int prepare(struct network *n)
 	int ret;
 
 	if (cnnrt_model_load(s->opt->model, &n->model, &err))
-		return complain_error(&err);
+		return err.code == CNNRT_EFILE ? complain_error(&err) :
+			complain(EXIT_FAILED, "%s: %s", s->opt->model, err.text);
 	ret = set_shapes(n);
+	if (!ret)
+		ret = check_outputs(n);
 	if (!ret)
 		ret = read_inputs(n);
 	if (ret)
@@ -454,18 +462,21 @@ static int run_network(struct session *s)
 static int run_session(const struct run_options *o)
 {
 	struct session s = { .opt = o };
+	struct cnnrt_core_info core;
 	struct cnnrt_error err;
-	int ret = EXIT_DONE;
+	int ret, index = -1;
 
-	if (o->core && !strcmp(o->core, "cpu"))
-		s.compile.cpu_only = true;
-	else
-		s.compile.core = o->core;
-	if (cnnrt_device_open(o->device, o->load_module ? CNNRT_OPEN_LOAD_MODULE : 0, &s.dev, &err))
-		return complain_error(&err);
-	if (s.compile.core && find_core(s.dev, s.compile.core) < 0)
+	ret = open_device(o->device, o->load_module ? CNNRT_OPEN_LOAD_MODULE : 0, &s.dev);
+	if (ret)
+		return ret;
+	s.compile.cpu_only = o->core && !strcmp(o->core, "cpu");
+	if (o->core && !s.compile.cpu_only)
+		index = find_core(s.dev, o->core);
+	if (index >= 0 && !cnnrt_device_core(s.dev, (unsigned int)index, &core, &err))
+		s.compile.core = core.name;
+	else if (o->core && !s.compile.cpu_only)
 		ret = EXIT_USAGE;
-	else if (cnnrt_context_create(s.dev, CNNRT_PRIORITY_NORMAL, &s.ctx, &err))
+	if (!ret && cnnrt_context_create(s.dev, CNNRT_PRIORITY_NORMAL, &s.ctx, &err))
 		ret = complain_error(&err);
 	if (!ret)
 		ret = o->node_test ? node_test(&s) : run_network(&s);

@@ -62,6 +62,18 @@ int complain_error(const struct cnnrt_error *err)
 	return complain(no_device ? EXIT_NO_DEVICE : EXIT_FAILED, "%s", err->text);
 }
 
+int open_device(const char *name, unsigned int flags, struct cnnrt_device **dev)
+{
+	struct cnnrt_error err;
+	int ret;
+
+	if (!cnnrt_device_open(name, flags, dev, &err))
+		return EXIT_DONE;
+	ret = complain_error(&err);
+	return err.code == CNNRT_EGONE ? EXIT_NO_DEVICE :
+	       err.code == CNNRT_EINVAL ? EXIT_USAGE : ret;
+}
+
 bool parse_u64(const char *text, uint64_t *value)
 {
 	char *end;

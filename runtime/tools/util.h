@@ -25,6 +25,9 @@ int complain(int status, const char *fmt, ...) __attribute__((format(printf, 2, 
 /* The exit status for an error of the library, which is printed. */
 int complain_error(const struct cnnrt_error *err);
 
+/* Opens a device; else the exit status, after a message. */
+int open_device(const char *name, unsigned int flags, struct cnnrt_device **dev);
+
 /*
  * Names come from files that nobody vouches for: control characters and what is not UTF-8 become
  * question marks, and what does not fit is cut off.  Returns buf.

@@ -1,0 +1,125 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""What cnnctl and cnnrun make of odd arguments, on the in-process device."""
+import os
+import struct
+import subprocess
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build'))
+MODEL = os.path.join(HERE, 'mnist_8', 'model.onnx')
+DONE, FAILED, USAGE, NO_DEVICE = range(4)
+number = failed = 0
+
+NOP = [0]
+# One line from VA 0x1000 to VA 0x2000.
+COPY = [0x10000040, 0x12000001, 0x14000000, 0x40500000, 0x10000080, 0x50500000, 0]
+LINE = bytes(range(64))
+
+
+def report(good, name):
+    """One TAP line."""
+    global number, failed
+    number += 1
+    failed += not good
+    print(f'{"" if good else "not "}ok {number} - {name}')
+
+
+def expect(status, words, command, env=None):
+    """Runs a tool: its exit status, and what its output must say."""
+    tool = os.path.join(BUILD, 'runtime', 'tools', command[0])
+    run = subprocess.run([tool, *command[1:]], capture_output=True, text=True, timeout=120,
+                         env={**os.environ, **(env or {})}, check=False)
+    good = run.returncode == status and words in run.stderr + run.stdout
+    report(good, ' '.join([command[0], *(os.path.basename(a) for a in command[1:])]))
+    if not good:
+        print(f'# status {run.returncode}, {status} and "{words}" wanted')
+        print('\n'.join('# ' + line for line in (run.stdout + run.stderr).splitlines()[-20:]))
+
+
+def execute(status, words, *args):
+    expect(status, words, ['cnnctl', 'exec', '--device', 'sim', '--core', 'ccp', *args])
+
+
+def network(status, words, *args):
+    expect(status, words, ['cnnrun', MODEL, '--device', 'sim', *args])
+
+
+def programs():
+    for name, code in (('nop', NOP), ('copy', COPY), ('long', NOP * 2049)):
+        with open(name, 'wb') as f:
+            f.write(struct.pack(f'<{len(code)}I', *code))
+    for name, data in (('line', LINE), ('odd', bytes(3)), ('empty', b'')):
+        with open(name, 'wb') as f:
+            f.write(data)
+
+
+def check_exec():
+    execute(USAGE, 'multiple of 64', '--program', '0x1001=nop')
+    execute(USAGE, 'program of 3 bytes', '--program', 'odd')
+    execute(USAGE, 'up to 8192', '--program', 'long')
+    execute(USAGE, 'empty', '--program', 'empty')
+    execute(USAGE, '4 GiB', '--program', 'nop', '--zero', '0xfffff000:0x1001')
+    execute(USAGE, 'VA:LEN=FILE', '--program', 'nop', '--dump', '0:64')
+    execute(USAGE, 'cycle', '--program', 'nop', '--cycles', '0')
+    execute(USAGE, 'takes at most', '--program', 'nop', '--cycles', '0xffffffffffffffff')
+    execute(USAGE, '--load', '--program', 'nop', '--load')
+    execute(USAGE, 'Is a directory', '--program', '.')
+    execute(USAGE, 'Invalid argument', '--program', '/dev/null')
+    execute(FAILED, '/nowhere/x', '--program', 'nop', '--dump', '0:64=/nowhere/x')
+
+
+def check_dumps():
+    """A dump over pages of every kind, and beyond them."""
+    args = ['--program', 'copy', '--load-ro', '0x1000=line']
+    execute(DONE, '"OK"', *args, '--dump', '0x1000:0x2000=across')
+    execute(DONE, '"OK"', *args, '--zero', '0x2000:64', '--dump', '0x1000:0x2000=across2')
+    execute(DONE, '"OK"', '--program', '0x3000=copy', '--load-ro', '0x1000=line',
+            '--dump', '0xfff:0x2100=across3', '--dump', '0x2001:3=part')
+    want = LINE + bytes(0xfc0)
+    for name, content in (('across', want + want), ('across2', want + want),
+                          ('across3', (b'\0' + want + want +
+                                       struct.pack(f'<{len(COPY)}I', *COPY) + bytes(256))[:0x2100]),
+                          ('part', LINE[1:4])):
+        with open(name, 'rb') as f:
+            report(f.read() == content, f'dump {name} holds what it should')
+
+
+def check_devices():
+    expect(DONE, 'in-process', ['cnnctl', 'info'], {'CNNRT_DEVICE': 'sim'})
+    expect(DONE, 'usage', ['cnnctl', 'exec', '--help'])
+    expect(NO_DEVICE, 'no such accelerator', ['cnnctl', 'info', '--device', '/nowhere'])
+    expect(NO_DEVICE, 'not a cnnacc', ['cnnctl', 'info', '--device', '/dev/null'])
+    for tool in (['cnnctl', 'selftest'], ['cnnrun', MODEL]):
+        expect(USAGE, 'no property', [*tool, '--device', 'sim:nonsense=1'])
+        expect(USAGE, 'no core type', [*tool, '--device', 'sim:cores=nonsense'])
+
+
+def check_cnnrun():
+    network(DONE, '795136 of 795136', '--core', '0')
+    network(USAGE, 'no core', '--core', '1')
+    network(USAGE, 'unknown option', '--nonsense')
+    network(USAGE, '--output', '--output')
+    network(USAGE, '--scale', '--scale', '1,2,3')
+    network(USAGE, 'no output "nonsense"', '--output', 'nonsense=x.npy')
+    network(USAGE, 'no input "nonsense"', '--input', 'nonsense=x.npy')
+    network(FAILED, '/nowhere/x', '--output', '0=/nowhere/x')
+    expect(FAILED, 'line: not an ONNX file', ['cnnrun', 'line', '--device', 'sim'])
+    expect(FAILED, 'empty: the file is empty', ['cnnrun', 'empty', '--device', 'sim'])
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        os.chdir(work)
+        programs()
+        check_exec()
+        check_dumps()
+        check_devices()
+        check_cnnrun()
+        os.chdir('/')
+    print(f'1..{number}')
+    raise SystemExit(bool(failed))
+
+
+main()
