@@ -228,6 +228,7 @@ UNARY(hard_sigmoid, between(a * v + b, 0, 1))
 /* As networks write it that have no HardSwish; exact where it is the identity. */
 UNARY(hard_swish, v * (between(v + 3, 0, 6) * (1.0f / 6)))
 UNARY(swish, v * sigmoid1(a * v))
+UNARY(affine, v * a + b)
 UNARY(exponential, exp1(v))
 UNARY(logarithm, log1(v))
 UNARY(square_root, sqrtf(v))
@@ -258,6 +259,7 @@ void cnn_act_apply(const struct cnn_act *act, const float *x, float *y, int64_t 
 		[CNN_ACT_HARD_SWISH] = hard_swish,
 		[CNN_ACT_LEAKY_RELU] = leaky_relu,
 		[CNN_ACT_SWISH] = swish,
+		[CNN_ACT_AFFINE] = affine,
 	};
 
 	fn[act->kind](x, y, n, act->a, act->b);

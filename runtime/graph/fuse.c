@@ -68,7 +68,7 @@ static struct cnn_node *only_reader(const struct cnn_graph *g, const struct cnn_
 	return &g->nodes[v->consumers[0]];
 }
 
-static int note(struct cnn_node *a, const struct cnn_node *b, struct cnn_err *err)
+int cnn_fuse_note(struct cnn_node *a, const struct cnn_node *b, struct cnn_err *err)
 {
 	size_t old = a->fused ? strlen(a->fused) : 0;
 	size_t len = old + strlen(b->op_type) + strlen(b->name) + 4;
@@ -85,7 +85,7 @@ static int note(struct cnn_node *a, const struct cnn_node *b, struct cnn_err *er
 static int merge(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 {
 	struct cnn_value *mid = &f->g->values[a->out[0]], *end = &f->g->values[b->out[0]];
-	int ret = note(a, b, f->err);
+	int ret = cnn_fuse_note(a, b, f->err);
 
 	if (ret)
 		return ret;
@@ -168,8 +168,31 @@ static bool conv_is_open(const struct cnn_graph *g, const struct cnn_node *a)
 {
 	const struct cnn_tensor *bias = cnn_node_in(g, a, 2);
 
-	return a->op == CNN_OP_CONV && a->act.kind == CNN_ACT_NONE &&
-	       is_const(cnn_node_in(g, a, 1)) && (!bias || is_const(bias));
+	return (a->op == CNN_OP_CONV || a->op == CNN_OP_CONV_TRANSPOSE) &&
+	       a->act.kind == CNN_ACT_NONE && is_const(cnn_node_in(g, a, 1)) && (!bias || is_const(bias));
+}
+
+/* Multiplies the weights of output channel c of a by factor. */
+static void scale_channel(const struct fuse *f, const struct cnn_node *a, float *w, int64_t c,
+			  float factor)
+{
+	const struct cnn_tensor *t = cnn_node_in(f->g, a, 1);
+	int64_t from = c, step = 1, n = 1, taps = 1;
+
+	for (int i = 2; i < t->rank; i++)
+		taps *= t->dims[i];
+	if (a->op == CNN_OP_CONV) {
+		taps *= t->dims[1];
+	} else {	/* ConvTranspose: in its group, one slice of each input channel */
+		int64_t group = cnn_node_int(a, "group", 1);
+
+		step = t->dims[1];
+		n = t->dims[0] / group;
+		from = c / step * n * step + c % step;
+	}
+	for (int64_t i = 0; i < n; i++)
+		for (int64_t j = 0; j < taps; j++)
+			w[(from + i * step) * taps + j] *= factor;
 }
 
 /* Conv + BatchNormalization: each output channel's weights are scaled. */
@@ -177,7 +200,7 @@ static int fuse_bn(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 {
 	const struct cnn_tensor *p[5];
 	float *w, *bias, epsilon = cnn_node_float(b, "epsilon", 1e-5f);
-	int64_t channels, per;
+	int64_t channels;
 	int ret;
 
 	if (b->op != CNN_OP_BATCH_NORM || !conv_is_open(f->g, a))
@@ -188,7 +211,6 @@ static int fuse_bn(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 			return 0;
 	}
 	channels = p[1]->dims[0];
-	per = channels ? cnn_tensor_count(cnn_node_in(f->g, a, 1)) / channels : 0;
 	ret = own_weights(f, a, &w);
 	if (!ret)
 		ret = own_bias(f, a, channels, &bias);
@@ -199,20 +221,22 @@ static int fuse_bn(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 	for (int64_t c = 0; c < channels; c++) {
 		float factor = ((float *)p[1]->data)[c] / sqrtf(((float *)p[4]->data)[c] + epsilon);
 
-		for (int64_t i = 0; i < per; i++)
-			w[c * per + i] *= factor;
+		scale_channel(f, a, w, c, factor);
 		bias[c] = (bias[c] - ((float *)p[3]->data)[c]) * factor + ((float *)p[2]->data)[c];
 	}
 	return merge(f, a, b);
 }
 
-/* The constant that Add node b adds to the output y of a; NULL if that is not what it does. */
-static const struct cnn_tensor *addend(const struct cnn_graph *g, const struct cnn_node *a,
-				       const struct cnn_node *b)
+/*
+ * The constant that node b, an Add or Mul as op says, takes with the output y of a; NULL if that
+ * is not what it does.
+ */
+static const struct cnn_tensor *operand(const struct cnn_graph *g, const struct cnn_node *a,
+					const struct cnn_node *b, enum cnn_op op)
 {
 	const struct cnn_tensor *y = cnn_node_out(g, a, 0), *t;
 
-	if (b->op != CNN_OP_ADD || (b->opset < 7 && cnn_node_has(b, "axis")))
+	if (b->op != op || (b->opset < 7 && cnn_node_has(b, "axis")))
 		return NULL;
 	t = cnn_node_in(g, b, b->in[0] == a->out[0]);
 	if (!is_const(t) || y->rank < 0 || !cnn_tensor_same_shape(y, cnn_node_out(g, b, 0)))
@@ -234,7 +258,7 @@ static bool per_channel(const struct cnn_tensor *t, const struct cnn_tensor *y)
 
 static int fuse_conv_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 {
-	const struct cnn_tensor *t = addend(f->g, a, b), *y = cnn_node_out(f->g, a, 0);
+	const struct cnn_tensor *t = operand(f->g, a, b, CNN_OP_ADD), *y = cnn_node_out(f->g, a, 0);
 	int64_t channels, n;
 	const float *add;
 	float *bias;
@@ -253,10 +277,36 @@ static int fuse_conv_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b
 	return merge(f, a, b);
 }
 
+/* Conv + Mul by a constant of each channel. */
+static int fuse_conv_scale(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+{
+	const struct cnn_tensor *t = operand(f->g, a, b, CNN_OP_MUL), *y = cnn_node_out(f->g, a, 0);
+	int64_t channels, n;
+	const float *factor;
+	float *w, *bias;
+	int ret;
+
+	if (!t || !conv_is_open(f->g, a) || !per_channel(t, y))
+		return 0;
+	channels = y->dims[1];
+	n = cnn_tensor_count(t);
+	factor = t->data;
+	ret = own_weights(f, a, &w);
+	if (!ret)
+		ret = own_bias(f, a, channels, &bias);
+	if (ret)
+		return ret;
+	for (int64_t i = 0; i < channels; i++) {
+		scale_channel(f, a, w, i, factor[n == 1 ? 0 : i]);
+		bias[i] *= factor[n == 1 ? 0 : i];
+	}
+	return merge(f, a, b);
+}
+
 /* MatMul + Add becomes Gemm; Gemm without C takes the addend as C. */
 static int fuse_gemm_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 {
-	const struct cnn_tensor *t = addend(f->g, a, b);
+	const struct cnn_tensor *t = operand(f->g, a, b, CNN_OP_ADD);
 	const struct cnn_tensor *x = cnn_node_in(f->g, a, 0), *w = cnn_node_in(f->g, a, 1);
 	int *in, c;
 
@@ -285,7 +335,7 @@ static int fuse_gemm_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b
 
 static int fuse_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 {
-	if (a->op == CNN_OP_CONV)
+	if (a->op == CNN_OP_CONV || a->op == CNN_OP_CONV_TRANSPOSE)
 		return fuse_conv_bias(f, a, b);
 	if (a->op == CNN_OP_MATMUL || a->op == CNN_OP_GEMM)
 		return fuse_gemm_bias(f, a, b);
@@ -312,39 +362,69 @@ static bool clip_activation(const struct cnn_graph *g, const struct cnn_node *b,
 	return true;
 }
 
-static bool activation(struct fuse *f, const struct cnn_node *b, struct cnn_act *act)
+/* Multiplying by one constant, or adding one, to the output of a. */
+static unsigned int affine(const struct cnn_graph *g, const struct cnn_node *a,
+			   const struct cnn_node *b, struct cnn_act *act)
+{
+	const struct cnn_tensor *t = operand(g, a, b, b->op);
+
+	if (!t || cnn_tensor_count(t) != 1)
+		return 0;
+	act->kind = CNN_ACT_AFFINE;
+	act->a = b->op == CNN_OP_MUL ? *(float *)t->data : 1;
+	act->b = b->op == CNN_OP_MUL ? 0 : *(float *)t->data;
+	return CNN_FUSE_OTHER;
+}
+
+/* The flag that lets b become an activation of a; 0 if it is none. */
+static unsigned int activation(const struct cnn_graph *g, const struct cnn_node *a,
+			       const struct cnn_node *b, struct cnn_act *act)
 {
 	switch (b->op) {
 	case CNN_OP_RELU:
 		act->kind = CNN_ACT_RELU;
-		return f->what & CNN_FUSE_RELU;
+		return CNN_FUSE_RELU;
 	case CNN_OP_CLIP:
-		return clip_activation(f->g, b, act) &&
-		       (f->what & (act->kind == CNN_ACT_RELU ? CNN_FUSE_RELU : CNN_FUSE_CLIP));
+		if (!clip_activation(g, b, act))
+			return 0;
+		return act->kind == CNN_ACT_RELU ? CNN_FUSE_RELU : CNN_FUSE_CLIP;
 	case CNN_OP_SIGMOID:
 		act->kind = CNN_ACT_SIGMOID;
-		return f->what & CNN_FUSE_SIGMOID;
+		return CNN_FUSE_SIGMOID;
 	case CNN_OP_HARD_SIGMOID:
 		act->kind = CNN_ACT_HARD_SIGMOID;
 		act->a = cnn_node_float(b, "alpha", 0.2f);
 		act->b = cnn_node_float(b, "beta", 0.5f);
-		return f->what & CNN_FUSE_HARD;
+		return CNN_FUSE_HARD;
 	case CNN_OP_HARD_SWISH:
 		act->kind = CNN_ACT_HARD_SWISH;
-		return f->what & CNN_FUSE_HARD;
+		return CNN_FUSE_HARD;
+	case CNN_OP_LEAKY_RELU:
+		act->kind = CNN_ACT_LEAKY_RELU;
+		act->a = cnn_node_float(b, "alpha", 0.01f);
+		return CNN_FUSE_OTHER;
+	case CNN_OP_SWISH:
+		act->kind = CNN_ACT_SWISH;
+		act->a = cnn_node_float(b, "alpha", 1);
+		return CNN_FUSE_OTHER;
+	case CNN_OP_MUL:
+	case CNN_OP_ADD:
+		return affine(g, a, b, act);
 	default:
-		return false;
+		return 0;
 	}
 }
 
-static bool takes_activation(const struct cnn_graph *g, const struct cnn_node *a)
+/* The flags by which a takes activations: for what no core runs, CNN_FUSE_CHAIN lets it. */
+static unsigned int takes(const struct fuse *f, const struct cnn_node *a)
 {
-	const struct cnn_tensor *y = cnn_node_out(g, a, 0);
+	const struct cnn_tensor *y = cnn_node_out(f->g, a, 0);
 
-	if (a->act.kind != CNN_ACT_NONE || y->dtype != CNN_FLOAT32 || y->rank < 0)
-		return false;
+	if (y->dtype != CNN_FLOAT32 || y->rank < 0)
+		return 0;
 	switch (a->op) {
 	case CNN_OP_CONV:
+	case CNN_OP_CONV_TRANSPOSE:
 	case CNN_OP_GEMM:
 	case CNN_OP_MATMUL:
 	case CNN_OP_ADD:
@@ -352,30 +432,53 @@ static bool takes_activation(const struct cnn_graph *g, const struct cnn_node *a
 	case CNN_OP_MAX_POOL:
 	case CNN_OP_AVERAGE_POOL:
 	case CNN_OP_GLOBAL_AVERAGE_POOL:
-		return true;
+	case CNN_OP_GLOBAL_MAX_POOL:
+		return f->what;
+	case CNN_OP_SUB:
+	case CNN_OP_MUL:
+	case CNN_OP_DIV:
+	case CNN_OP_LEAKY_RELU:
+	case CNN_OP_HARD_SWISH:
+	case CNN_OP_SWISH:
+		return f->what & CNN_FUSE_CHAIN ? CNN_FUSE_ALL : 0;
 	default:
-		return false;
+		return 0;
 	}
+}
+
+static int fuse_activation(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+{
+	bool scaled = a->act.kind == CNN_ACT_AFFINE && a->act.b == 0;
+	unsigned int flags = takes(f, a);
+	struct cnn_act act = { 0 };
+
+	if (!flags || !(flags & activation(f->g, a, b, &act)))
+		return 0;
+	if (scaled && act.kind == CNN_ACT_AFFINE && act.a == 1)
+		act.a = a->act.a;
+	else if (a->act.kind != CNN_ACT_NONE)
+		return 0;
+	a->act = act;
+	return merge(f, a, b);
 }
 
 /* 1 if b was merged into a, 0 if not, or an error. */
 static int fuse_pair(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 {
-	struct cnn_act act = { 0 };
 	int ret = 0;
 
 	if (!b->out || b->out[0] < 0 || b->in[0] < 0)
 		return 0;
 	if ((f->what & CNN_FUSE_NOP) && b->in[0] == a->out[0] && is_nop(f->g, b))
 		return merge(f, a, b);
-	if ((f->what & CNN_FUSE_BN) && b->in[0] == a->out[0])
-		ret = fuse_bn(f, a, b);
+	if (f->what & CNN_FUSE_BN)
+		ret = b->in[0] == a->out[0] ? fuse_bn(f, a, b) : 0;
+	if (!ret && (f->what & CNN_FUSE_BN))
+		ret = fuse_conv_scale(f, a, b);
 	if (!ret && (f->what & CNN_FUSE_BIAS))
 		ret = fuse_bias(f, a, b);
-	if (!ret && b->in[0] == a->out[0] && takes_activation(f->g, a) && activation(f, b, &act)) {
-		a->act = act;
-		ret = merge(f, a, b);
-	}
+	if (!ret && (b->in[0] == a->out[0] || b->op == CNN_OP_MUL || b->op == CNN_OP_ADD))
+		ret = fuse_activation(f, a, b);
 	return ret;
 }
 
@@ -400,6 +503,8 @@ int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 		return cnn_fail(err, CNN_EINVAL, "shapes are inferred before nodes are fused");
 	if (what & CNN_FUSE_NOP)
 		ret = drop_nops(g, err);
+	if (!ret && (what & CNN_FUSE_CHAIN))
+		ret = cnn_fuse_chains(g, err);
 	for (int i = 0; !ret && i < g->n_nodes; i++)
 		ret = fuse_node(&f, &g->nodes[i]);
 	if (!ret)

@@ -123,6 +123,7 @@ enum cnn_act_kind {
 	CNN_ACT_HARD_SWISH,	/* x * max(0, min(6, x + 3)) / 6 */
 	CNN_ACT_LEAKY_RELU,	/* x < 0 ? a * x : x */
 	CNN_ACT_SWISH,		/* x * sigmoid(a * x) */
+	CNN_ACT_AFFINE,		/* a * x + b */
 };
 
 struct cnn_act {
@@ -205,16 +206,18 @@ int cnn_graph_set_input_data(struct cnn_graph *g, int i, const struct cnn_tensor
 int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
 
 #define CNN_FUSE_NOP		(1u << 0)	/* drop Identity and inference Dropout */
-#define CNN_FUSE_BN		(1u << 1)	/* BatchNormalization into Conv's constants */
+#define CNN_FUSE_BN		(1u << 1)	/* BatchNormalization, Mul into Conv's constants */
 #define CNN_FUSE_BIAS		(1u << 2)	/* Add of a constant into Conv; MatMul+Add to Gemm */
 #define CNN_FUSE_RELU		(1u << 3)	/* into Conv, Gemm, MatMul, Add, pools */
 #define CNN_FUSE_CLIP		(1u << 4)
 #define CNN_FUSE_SIGMOID	(1u << 5)
 #define CNN_FUSE_HARD		(1u << 6)	/* HardSigmoid, HardSwish */
-#define CNN_FUSE_OTHER		(1u << 7)	/* LeakyRelu, Swish */
+#define CNN_FUSE_OTHER		(1u << 7)	/* LeakyRelu, Swish; Mul, Add of one constant */
 /*
- * A chain that spells out one operator becomes that operator: Add, Clip, Mul, Div to HardSwish,
- * Mul and HardSigmoid to HardSwish, Mul and Sigmoid to Swish. Results differ by a few ulp.
+ * What no core runs is put together for the CPU: a chain that spells out one operator becomes
+ * that operator (Add, Clip, Mul, Div to HardSwish; Mul and HardSigmoid to HardSwish; Mul and
+ * Sigmoid to Swish), and Sub, Mul, Div, LeakyRelu, HardSwish and Swish take every activation.
+ * Results differ from those of the chain by a few ulp.
  */
 #define CNN_FUSE_CHAIN		(1u << 8)
 #define CNN_FUSE_ALL		0x1ffu

@@ -53,6 +53,11 @@ void cnn_graph_drop_constants(struct cnn_graph *g);
 int cnn_graph_add_const(struct cnn_graph *g, const char *name, struct cnn_tensor *t,
 			struct cnn_err *err);
 
+/* Adds b to the report of what is fused into a. */
+int cnn_fuse_note(struct cnn_node *a, const struct cnn_node *b, struct cnn_err *err);
+/* Replaces chains of nodes that spell out one operator. */
+int cnn_fuse_chains(struct cnn_graph *g, struct cnn_err *err);
+
 /* a * b for non-negative a and b, INT64_MAX where it does not fit. */
 static inline int64_t cnn_mul_sat(int64_t a, int64_t b)
 {

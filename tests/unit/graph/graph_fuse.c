@@ -172,7 +172,7 @@ static struct onnx_build *open_ends(void)
 	ob_node(b, "Conv", "x w", "c2");
 	ob_node(b, "Add", "c2 big", "a2");
 	ob_node(b, "Conv", "x w", "c3");
-	ob_node(b, "Sigmoid", "c3", "s3");
+	ob_node(b, "HardSigmoid", "c3", "s3");
 	ob_node(b, "Mul", "c3 s3", "m3");
 	ob_node(b, "Add", "x row", "a4");
 	ob_output(b, "a1");
@@ -188,6 +188,127 @@ static void test_open_ends(void **state)
 
 	(void)state;
 	assert_int_equal(g->n_nodes, 8);
+	cnn_graph_free(g);
+}
+
+/* HardSwish and Swish as networks spell them, in every order of operands. */
+static struct onnx_build *chains(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(1, 2, 3, 3));
+	ob_floats(b, "zero", 0, NULL, (const float[]){ 0 });
+	ob_floats(b, "three", OB_DIMS(1), (const float[]){ 3 });
+	ob_floats(b, "six", OB_DIMS(1), (const float[]){ 6 });
+	ob_floats(b, "sixf", 0, NULL, (const float[]){ 6 });
+	ob_floats(b, "sixth", 0, NULL, (const float[]){ 0.16666667f });
+	ob_node(b, "Add", "x three", "a1");
+	ob_node(b, "Clip", "a1 zero sixf", "c1");
+	ob_node(b, "Mul", "x c1", "m1");
+	ob_node(b, "Div", "m1 six", "y1");
+	ob_node(b, "Add", "three y1", "a2");
+	ob_node(b, "Clip", "a2 zero sixf", "c2");
+	ob_node(b, "Mul", "c2 y1", "m2");
+	ob_node(b, "Mul", "sixth m2", "y2");
+	ob_node(b, "Add", "y2 three", "a3");
+	ob_node(b, "Clip", "a3 zero sixf", "c3");
+	ob_node(b, "Div", "c3 six", "d3");
+	ob_node(b, "Mul", "d3 y2", "y3");
+	ob_attr_float(ob_node(b, "HardSigmoid", "y3", "h4"), "alpha", 0.1666667f);
+	ob_node(b, "Mul", "y3 h4", "y4");
+	ob_node(b, "Sigmoid", "y4", "s5");
+	ob_node(b, "Mul", "s5 y4", "y5");
+	ob_node(b, "Mul", "y5 sixth", "y6");
+	ob_node(b, "Add", "three y6", "y7");
+	ob_output(b, "y7");
+	return b;
+}
+
+static void test_chains(void **state)
+{
+	struct cnn_graph *g = compare(chains, CNN_FUSE_ALL, 1e-6);
+
+	(void)state;
+	assert_int_equal(g->n_nodes, 3);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(g->nodes[i].op, CNN_OP_HARD_SWISH);
+		assert_int_equal(g->nodes[i].act.kind, CNN_ACT_HARD_SWISH);
+	}
+	assert_int_equal(g->nodes[2].op, CNN_OP_SWISH);
+	assert_int_equal(g->nodes[2].act.kind, CNN_ACT_AFFINE);
+	cnn_graph_free(g);
+}
+
+/* Nearly the same: a constant, a bound or an operand is not that of HardSwish, or is an output. */
+static struct onnx_build *no_chains(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(4));
+	ob_floats(b, "zero", 0, NULL, (const float[]){ 0 });
+	ob_floats(b, "three", 0, NULL, (const float[]){ 3 });
+	ob_floats(b, "four", 0, NULL, (const float[]){ 4 });
+	ob_floats(b, "six", 0, NULL, (const float[]){ 6 });
+	ob_node(b, "Add", "x four", "a1");
+	ob_node(b, "Clip", "a1 zero six", "c1");
+	ob_node(b, "Mul", "x c1", "m1");
+	ob_node(b, "Div", "m1 six", "y1");
+	ob_node(b, "Add", "x three", "a2");
+	ob_node(b, "Clip", "a2 zero four", "c2");
+	ob_node(b, "Mul", "x c2", "m2");
+	ob_node(b, "Div", "m2 six", "y2");
+	ob_node(b, "Add", "x three", "a3");
+	ob_node(b, "Clip", "a3 zero six", "c3");
+	ob_node(b, "Mul", "y1 c3", "m3");
+	ob_node(b, "Div", "m3 six", "y3");
+	ob_node(b, "Sigmoid", "x", "s4");
+	ob_node(b, "Mul", "s4 x", "y4");
+	for (int i = 1; i < 4; i++)
+		ob_output(b, i == 1 ? "y2" : i == 2 ? "y3" : "y4");
+	ob_output(b, "s4");
+	return b;
+}
+
+static void test_no_chains(void **state)
+{
+	struct cnn_graph *g = compare(no_chains, CNN_FUSE_CHAIN, 0);
+
+	(void)state;
+	assert_int_equal(g->n_nodes, 14);
+	cnn_graph_free(g);
+}
+
+/* What is around a grouped ConvTranspose moves into its constants. */
+static struct onnx_build *transposed(void)
+{
+	struct onnx_build *b = ob_new(13);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(1, 4, 3, 2));
+	ob_random(b, "w", 1, OB_DIMS(4, 3, 2, 2));
+	ob_random(b, "c", 9, OB_DIMS(6, 1, 1));
+	ob_random(b, "f", 8, OB_DIMS(1, 6, 1, 1));
+	ob_random(b, "scale", 2, OB_DIMS(6));
+	ob_random(b, "shift", 3, OB_DIMS(6));
+	ob_random(b, "mean", 4, OB_DIMS(6));
+	ob_floats(b, "var", OB_DIMS(6), (const float[]){ 0.5f, 1, 2, 3, 4, 5 });
+	n = ob_node(b, "ConvTranspose", "x w", "t");
+	ob_attr_int(n, "group", 2);
+	ob_node(b, "Add", "t c", "a");
+	ob_node(b, "BatchNormalization", "a scale shift mean var", "n");
+	ob_node(b, "Mul", "f n", "m");
+	ob_attr_float(ob_node(b, "LeakyRelu", "m", "y"), "alpha", 0.25f);
+	ob_output(b, "y");
+	return b;
+}
+
+static void test_transposed(void **state)
+{
+	struct cnn_graph *g = compare(transposed, CNN_FUSE_ALL, 1e-5);
+
+	(void)state;
+	assert_int_equal(g->n_nodes, 1);
+	assert_int_equal(g->nodes[0].act.kind, CNN_ACT_LEAKY_RELU);
 	cnn_graph_free(g);
 }
 
@@ -235,6 +356,9 @@ int main(void)
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_dense),
 		cmocka_unit_test(test_open_ends),
+		cmocka_unit_test(test_chains),
+		cmocka_unit_test(test_no_chains),
+		cmocka_unit_test(test_transposed),
 		cmocka_unit_test(test_dropout),
 		cmocka_unit_test(test_networks),
 	};
