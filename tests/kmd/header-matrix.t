@@ -97,7 +97,7 @@ headers()
 		# shellcheck disable=SC2086
 		fetch "$work/lib" $(printf '%s/trixie ' $libraries) || return 1
 		touch "$work/lib/done"
-		rm -rf "$cache/lib"
+		rm -rf "${cache:?}/lib"
 		mv "$work/lib" "$cache/lib"
 	fi
 	mv "$tmp" "$cache/$version"
