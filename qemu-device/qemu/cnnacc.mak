@@ -2,6 +2,7 @@
 # Just what tests/vm/run needs: configure --with-devices-x86_64=cnnacc
 CONFIG_Q35=y
 CONFIG_VTD=y
+CONFIG_PCIE_PORT=y
 CONFIG_VIRTIO_PCI=y
 CONFIG_VIRTIO_SERIAL=y
 CONFIG_VIRTIO_9P=y

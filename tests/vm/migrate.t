@@ -21,7 +21,8 @@ DRIVER_JOB = f'''
 rawjob {ITERATIONS} write /tmp
 echo started
 cnnctl exec --core ccp --program 0x5000=/tmp/program --load-ro 0x10000=/tmp/input \\
-	--load-ro 0x40000=/tmp/weights --zero 0x20000:0x8000 --dump 0x20000:0x8000=/tmp/output
+	--load-ro 0x40000=/tmp/weights --zero 0x20000:0x8000 --dump 0x20000:0x8000=/tmp/output \\
+	--timeout 600000
 echo status $?
 md5sum /tmp/output
 '''
@@ -217,7 +218,8 @@ def check_mutations(state_file):
     state = stream[start:start + length]
 
     # The same emulator and device, and little else.
-    argv = [*raw(path)[:3], '-nodefaults', '-no-user-config', '-display', 'none', '-M', 'q35',
+    argv = raw(path)
+    argv = [*argv[:argv.index('-nodefaults')], '-nodefaults', '-no-user-config', '-display', 'none', '-M', 'q35',
             '-m', '16', '-S', '-device', 'cnnacc']
     qemu = Qemu(argv, path)
     qemu.save_to(os.path.join(path, 'empty'))
