@@ -108,7 +108,7 @@ static uint64_t fc_time(const struct lcp_clock *c, unsigned int *banks)
 	*banks = linear_banks(c, r[5], out * in16 * 16);
 	if (bias)
 		*banks |= linear_banks(c, r[6], out);
-	return 4 * ((out + 3) / 4) * (in16 + bias) + 6;
+	return 4 * ((out + 3) / 4) * (in16 + bias) + 10;
 }
 
 static void run_unit(struct lcp_clock *c, unsigned int unit)

@@ -714,7 +714,7 @@ static int fc_exec(struct golden_ccp *ccp, struct work *work)
 		return field;
 	for (int64_t o = 0; o < f.out; o++)
 		float_put(write_bank(ccp), f.out_base + o, fc_output(ccp, &f, o));
-	work->cycles = 4 * ceil_div(f.out, 4) * (f.in16 / 16 + (f.bias ? 1 : 0)) + 6;
+	work->cycles = 4 * ceil_div(f.out, 4) * (f.in16 / 16 + (f.bias ? 1 : 0)) + 10;
 	work->mac_slots = 16 * work->cycles;
 	work->mac_useful = f.in * f.out;
 	work->floats_read = f.in + f.out * f.in16 + (f.bias ? f.out : 0);

@@ -5,7 +5,7 @@
 #define DMA_SETUP	16
 #define CONV_FILL	6
 #define POOL_FILL	5
-#define FC_FILL		6
+#define FC_FILL		10
 #define CONV_SLOTS	(CNNACC_CCP_ROWS * CNNACC_CCP_LANES * CNNACC_CCP_GROUPS)
 #define BEATS		((uint64_t)CNNACC_CCP_BEATS)
 
