@@ -8,7 +8,7 @@ import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build'))
-MODEL = os.path.join(HERE, 'mnist_8', 'model.onnx')
+MODEL = os.path.join(BUILD, 'tests', 'unit', 'rt', 'digits.onnx')
 DONE, FAILED, USAGE, NO_DEVICE = range(4)
 number = failed = 0
 

@@ -7,7 +7,8 @@
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-cp "$top/tests/conformance/mnist_8/model.onnx" "$build/tests/unit/rt/mixed.onnx" "$work/"
+cp "$build/tests/unit/rt/digits.onnx" "$work/model.onnx"
+cp "$build/tests/unit/rt/mixed.onnx" "$work/"
 cat >"$work/guest" <<'END'
 export RT_DEVICE=/dev/accel/accel0 RT_DIGITS=/mnt/model.onnx RT_MIXED=/mnt/mixed.onnx
 cd /mnt
