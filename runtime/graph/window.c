@@ -55,7 +55,8 @@ static int window_channels(const struct cnn_node *n, const struct cnn_tensor *x,
 				n->op_type, n->name, w->rank, x->rank);
 	win->group = cnn_node_int(n, "group", 1);
 	if (n->op == CNN_OP_CONV_TRANSPOSE) {
-		fits = win->in_ch > 0 && win->group >= 1 && w->dims[0] == win->in_ch && !(win->in_ch % win->group) &&
+		fits = win->in_ch > 0 && win->group >= 1 && w->dims[0] == win->in_ch &&
+		       !(win->in_ch % win->group) &&
 		       !__builtin_mul_overflow(w->dims[1], win->group, &win->out_ch);
 	} else {
 		win->out_ch = w->dims[0];

@@ -379,7 +379,90 @@ static struct onnx_build *arithmetic(void)
 	return b;
 }
 
+/* Maps that grow: ConvTranspose, Resize in its modes, Split. */
+static void growing_maps(struct onnx_build *b)
+{
+	Onnx__NodeProto *n;
+
+	ob_random(b, "tw", 1, OB_DIMS(2, 3, 2, 3));
+	ob_random(b, "tb", 2, OB_DIMS(6));
+	ob_random(b, "slope", 3, OB_DIMS(6, 1, 1));
+	ob_floats(b, "roi", OB_DIMS(8), (const float[]){ 0, 0, 0.2f, 0, 1, 1, 0.9f, 1.25f });
+	ob_floats(b, "scales", OB_DIMS(4), (const float[]){ 1, 1, 2, 0.6f });
+	ob_int64s(b, "sizes", 4, (const int64_t[]){ 1, 6, 5, 9 });
+	ob_int64s(b, "parts", 3, (const int64_t[]){ 2, 1, 3 });
+	n = ob_node(b, "ConvTranspose", "x tw tb", "t");
+	ob_attr_int(n, "group", 2);
+	ob_attr_ints(n, "strides", 2, (const int64_t[]){ 2, 1 });
+	ob_attr_ints(n, "dilations", 2, (const int64_t[]){ 1, 2 });
+	ob_attr_ints(n, "pads", 4, (const int64_t[]){ 1, 0, 0, 2 });
+	ob_attr_ints(n, "output_padding", 2, (const int64_t[]){ 1, 0 });
+	ob_node(b, "PRelu", "t slope", "p");
+	n = ob_node(b, "Resize", "p - scales", "r1");
+	ob_attr_str(n, "nearest_mode", "ceil");
+	n = ob_node(b, "Resize", "r1 roi - sizes", "r2");
+	ob_attr_str(n, "mode", "linear");
+	ob_attr_str(n, "coordinate_transformation_mode", "tf_crop_and_resize");
+	n = ob_node(b, "Resize", "r2 - - sizes", "r3");
+	ob_attr_str(n, "mode", "cubic");
+	ob_attr_int(n, "exclude_outside", 1);
+	n = ob_node(b, "Split", "r3 parts", "s1 s2 s3");
+	ob_attr_int(n, "axis", 1);
+	ob_node(b, "Sum", "s1 s2", "s");
+	ob_node(b, "GlobalMaxPool", "s3", "g");
+}
+
+/* Functions, selections and reductions on those maps. */
+static struct onnx_build *selection(void)
+{
+	struct onnx_build *b = ob_new(13);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(1, 2, 3, 4));
+	growing_maps(b);
+	ob_floats(b, "two", 0, NULL, (const float[]){ 2 });
+	ob_floats(b, "three", 0, NULL, (const float[]){ 3 });
+	ob_floats(b, "six", 0, NULL, (const float[]){ 6 });
+	ob_floats(b, "zero", 0, NULL, (const float[]){ 0 });
+	ob_int64s(b, "axes", 2, (const int64_t[]){ 2, -1 });
+	ob_int64s(b, "shape", 4, (const int64_t[]){ 1, 2, 5, 9 });
+	ob_node(b, "Add", "s three", "h1");
+	ob_node(b, "Clip", "h1 zero six", "h2");
+	ob_node(b, "Mul", "s h2", "h3");
+	ob_node(b, "Div", "h3 six", "h");
+	ob_node(b, "Tanh", "h", "t1");
+	ob_attr_float(ob_node(b, "LeakyRelu", "t1", "t2"), "alpha", 0.1f);
+	ob_node(b, "Exp", "t2", "e");
+	ob_node(b, "Log", "e", "l");
+	ob_node(b, "Pow", "l two", "w");
+	ob_node(b, "Sqrt", "w", "q");
+	ob_node(b, "Greater", "q t2", "gt");
+	ob_node(b, "Not", "gt", "le");
+	ob_node(b, "Or", "gt le", "or");
+	ob_node(b, "Where", "gt q l", "v");
+	ob_node(b, "Max", "v two e", "m1");
+	ob_node(b, "Min", "m1 e", "m");
+	ob_node(b, "ReduceSum", "m axes", "rs");
+	n = ob_node(b, "ReduceMax", "m", "rm");
+	ob_attr_ints(n, "axes", 2, (const int64_t[]){ 0, 3 });
+	ob_node(b, "ReduceL2", "rm", "l2");
+	n = ob_node(b, "ArgMax", "m", "arg");
+	ob_attr_int(n, "axis", 3);
+	ob_node(b, "Expand", "rs shape", "ex");
+	ob_node(b, "Erf", "ex", "er");
+	ob_node(b, "Softplus", "er", "sp");
+	ob_node(b, "Neg", "sp", "ng");
+	n = ob_node(b, "LogSoftmax", "ng", "ls");
+	ob_attr_int(n, "axis", 1);
+	ob_output(b, "ls");
+	ob_output(b, "arg");
+	ob_output(b, "or");
+	ob_output(b, "l2");
+	ob_output(b, "g");
+	return b;
+}
+
 struct onnx_build *ob_network(int i)
 {
-	return i == 0 ? classifier() : i == 1 ? movement() : arithmetic();
+	return i == 0 ? classifier() : i == 1 ? movement() : i == 2 ? arithmetic() : selection();
 }

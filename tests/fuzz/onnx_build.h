@@ -41,8 +41,8 @@ uint32_t ob_rand(uint32_t *state);
 #define OB_DIMS(...)	(int)(sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)),	\
 			(const int64_t[]){ __VA_ARGS__ }
 
-/* Networks that together use every operator. */
-#define OB_NETWORKS	3
+/* Networks that together use every kind of operator. */
+#define OB_NETWORKS	4
 struct onnx_build *ob_network(int i);
 
 #endif
