@@ -88,7 +88,11 @@ int main(int argc, char **argv)
 	struct app a = { .fence = { -1, -1 } };
 	int ret = 1;
 
-	if (argc > 1 && !setup(&a, argv[1], argc > 2 ? argv[2] : NULL))
+	if (argc < 2) {
+		fprintf(stderr, "usage: %s MODEL [DEVICE]\n", argv[0]);
+		return 2;
+	}
+	if (!setup(&a, argv[1], argc > 2 ? argv[2] : NULL))
 		ret = run(&a);
 	if (a.err.code)
 		fprintf(stderr, "%s\n", a.err.text);

@@ -141,8 +141,13 @@ static int run(struct app *a, const char *model, const char *device)
 int main(int argc, char **argv)
 {
 	struct app a = { 0 };
-	int ret = argc > 1 ? run(&a, argv[1], argc > 2 ? argv[2] : NULL) : 1;
+	int ret;
 
+	if (argc < 2) {
+		fprintf(stderr, "usage: %s MODEL [DEVICE]\n", argv[0]);
+		return 2;
+	}
+	ret = run(&a, argv[1], argc > 2 ? argv[2] : NULL);
 	if (a.err.code)
 		fprintf(stderr, "%s\n", a.err.text);
 	cnnrt_job_free(a.job);
