@@ -57,6 +57,9 @@ guest --timeout 8 -- sleep 1000
 is "status after the time limit" $status 124
 ok "the time limit holds" [ $((SECONDS - start)) -lt 30 ]
 
+guest --timeout 0 -- true
+is "no time limit at all is refused" $status 125
+
 guest -- sh -c 'echo "<4>WARNING: CPU: 0 PID: 1 at made/up.c:1" >/dev/kmsg; echo end'
 is "status after a kernel warning" $status 123
 is "output before a kernel warning" "$(cat "$work/out")" end
