@@ -113,11 +113,6 @@ double cnn_pow(double x, double y)
 	return x < 0 && odd ? -r : r;
 }
 
-float cnn_expf(float x)
-{
-	return x != x ? x : exp_scaled(x);
-}
-
 /* y[i] = expr of v = x[i] and two parameters. */
 #define UNARY(name, expr)								\
 CNN_CLONES										\
@@ -220,6 +215,11 @@ static inline float exp1(float v)
 	return v != v ? v : e;
 }
 
+float cnn_expf(float x)
+{
+	return exp1(x);
+}
+
 UNARY(relu, v < 0 ? 0 : v)
 UNARY(clip, between(v, a, b))
 UNARY(leaky_relu, v < 0 ? a * v : v)
@@ -237,6 +237,13 @@ UNARY(hyperbolic_tangent, tanh1(v))
 UNARY(error_function, erf1(v))
 UNARY(softplus, softplus1(v))
 UNARY(elu, elu1(v, a))
+
+CNN_CLONES
+void cnn_exp_shifted(const float *x, float shift, float *y, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		y[i] = exp1(x[i] - shift);
+}
 
 static void none(const float *x, float *y, int64_t n, float a, float b)
 {

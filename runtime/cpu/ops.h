@@ -84,6 +84,8 @@ void cnn_cast(enum cnn_dtype from, const void *src, enum cnn_dtype to, void *dst
 /* Deterministic mathematics for one number: within a few 2^-32 of the result, or better. */
 double cnn_ln(double x);
 double cnn_pow(double x, double y);
+/* y[i] = exp(x[i] - shift) */
+void cnn_exp_shifted(const float *x, float shift, float *y, int64_t n);
 
 /*
  * c[m][n] = alpha * sum over k, in order, of a[m][k] * b[k][n] + beta * c0[m][n].

@@ -345,8 +345,11 @@ static void softmax_row(const float *x, float *y, int64_t n, int64_t step, bool 
 	for (int64_t i = 0; i < n; i++)
 		if (x[i * step] > max)
 			max = x[i * step];
+	if (step == 1)
+		cnn_exp_shifted(x, max, y, n);
 	for (int64_t i = 0; i < n; i++) {
-		y[i * step] = cnn_expf(x[i * step] - max);
+		if (step != 1)
+			y[i * step] = cnn_expf(x[i * step] - max);
 		sum += y[i * step];
 	}
 	ln = (float)cnn_ln(sum);
