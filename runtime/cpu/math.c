@@ -282,18 +282,18 @@ struct unary {
 
 static const struct unary table[CNN_OP_COUNT] = {
 	[CNN_OP_ELU] = { elu, "alpha", NULL, 1, 0 },
-	[CNN_OP_ERF] = { error_function },
-	[CNN_OP_EXP] = { exponential },
+	[CNN_OP_ERF] = { .fn = error_function },
+	[CNN_OP_EXP] = { .fn = exponential },
 	[CNN_OP_HARD_SIGMOID] = { hard_sigmoid, "alpha", "beta", 0.2f, 0.5f },
-	[CNN_OP_HARD_SWISH] = { hard_swish },
+	[CNN_OP_HARD_SWISH] = { .fn = hard_swish },
 	[CNN_OP_LEAKY_RELU] = { leaky_relu, "alpha", NULL, 0.01f, 0 },
-	[CNN_OP_LOG] = { logarithm },
-	[CNN_OP_RECIPROCAL] = { reciprocal },
-	[CNN_OP_SIGMOID] = { sigmoid },
-	[CNN_OP_SOFTPLUS] = { softplus },
-	[CNN_OP_SQRT] = { square_root },
+	[CNN_OP_LOG] = { .fn = logarithm },
+	[CNN_OP_RECIPROCAL] = { .fn = reciprocal },
+	[CNN_OP_SIGMOID] = { .fn = sigmoid },
+	[CNN_OP_SOFTPLUS] = { .fn = softplus },
+	[CNN_OP_SQRT] = { .fn = square_root },
 	[CNN_OP_SWISH] = { swish, "alpha", NULL, 1, 0 },
-	[CNN_OP_TANH] = { hyperbolic_tangent },
+	[CNN_OP_TANH] = { .fn = hyperbolic_tangent },
 };
 
 int cnn_infer_unary_float(struct cnn_call *c)
