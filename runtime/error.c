@@ -61,7 +61,7 @@ int rt_fail(struct cnnrt_error *err, int code, const char *fmt, ...)
 	return code;
 }
 
-static int code_of_errno(int e)
+int rt_code_of_errno(int e)
 {
 	switch (e) {
 	case EINVAL:
@@ -100,7 +100,7 @@ int rt_fail_errno(struct cnnrt_error *err, int neg_errno, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(what, sizeof(what), fmt, ap);
 	va_end(ap);
-	return rt_fail(err, code_of_errno(e), "%.200s: %s", what,
+	return rt_fail(err, rt_code_of_errno(e), "%.200s: %s", what,
 		       strerror_r(e, why, sizeof(why)));
 }
 

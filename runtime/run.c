@@ -139,8 +139,8 @@ static int run_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, int f
 	int ret = submit_tasks(job, seg, first, count, -1, &s);
 
 	if (ret)
-		return fail(job, CNNRT_ESYSTEM, "submitting %d programs to core %d: %s", count,
-			    seg->core, strerrordesc_np(-ret));
+		return fail(job, rt_code_of_errno(-ret), "submitting %d programs to core %d: %s",
+			    count, seg->core, strerrordesc_np(-ret));
 	ret = rt_fence_wait(s.out_fence, -1);
 	if (!ret)
 		ret = rt_fence_status(s.out_fence);
@@ -184,8 +184,8 @@ static int sync_arena(struct cnnrt_job *job, uint32_t flags)
 		ret = job->dev->ops->bo_sync(job->dev, &job->arena, flags);
 	if (!ret && job->stats.handle)
 		ret = job->dev->ops->bo_sync(job->dev, &job->stats, flags);
-	return ret ? fail(job, CNNRT_ESYSTEM, "cache maintenance: %s", strerrordesc_np(-ret)) :
-		     CNNRT_OK;
+	return ret ? fail(job, rt_code_of_errno(-ret), "cache maintenance: %s",
+			  strerrordesc_np(-ret)) : CNNRT_OK;
 }
 
 static int run_device(struct cnnrt_job *job, const struct cnn_segment *seg)

@@ -191,8 +191,11 @@ static int submit_synced(struct cnnrt_device *dev, struct rt_submit *s, uint32_t
 	int ret = kernel_ioctl(dev, DRM_IOCTL_CNNACC_SUBMIT, &submit);
 
 	s->seqno = job.seqno;
-	if (!ret && drmSyncobjExportSyncFile(dev->fd, signal, &s->out_fence))
+	if (!ret && drmSyncobjExportSyncFile(dev->fd, signal, &s->out_fence)) {
 		ret = -errno;
+		/* The caller takes it for never started and will touch its memory. */
+		drmSyncobjWait(dev->fd, &signal, 1, INT64_MAX, 0, NULL);
+	}
 	return ret;
 }
 
