@@ -493,7 +493,9 @@ static int run_once(struct cnnrt_job *job, const void *const *inputs, void *cons
 		if (job->values[rt_io_value(p, CNNRT_INPUT, i)].home == RT_HOME_CONST)
 			continue;
 		ret = cnnrt_job_map(job, CNNRT_INPUT, i, &info, &mem, err);
-		if (!ret)
+		if (!ret && info.size && !inputs[i])
+			ret = rt_fail(err, CNNRT_EINVAL, "input %u: no memory was given", i);
+		if (!ret && info.size)
 			memcpy(mem, inputs[i], info.size);
 	}
 	if (!ret)
@@ -509,7 +511,9 @@ static int run_once(struct cnnrt_job *job, const void *const *inputs, void *cons
 		if (!ret && info.size != want.size)
 			ret = rt_fail(err, CNNRT_EUNSUPPORTED, "output %u: its shape is only known "
 				      "after a run: use a job", i);
-		if (!ret)
+		if (!ret && info.size && !outputs[i])
+			ret = rt_fail(err, CNNRT_EINVAL, "output %u: no memory was given", i);
+		if (!ret && info.size)
 			memcpy(outputs[i], mem, info.size);
 	}
 	return ret;

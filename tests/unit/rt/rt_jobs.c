@@ -172,6 +172,21 @@ static void test_chain(void **state)
 	chain("RT_MIXED");
 }
 
+static void test_no_memory_given(void **state)
+{
+	const void *inputs[1] = { NULL };
+	void *outputs[1] = { NULL };
+	static float x[28 * 28];
+	struct rt_net n;
+
+	(void)state;
+	rt_open(&n, "RT_DIGITS");
+	FAILS(CNNRT_EINVAL, "input 0", cnnrt_run(n.ctx, n.program, inputs, outputs, &rt_err));
+	inputs[0] = x;
+	FAILS(CNNRT_EINVAL, "output 0", cnnrt_run(n.ctx, n.program, inputs, outputs, &rt_err));
+	rt_close(&n);
+}
+
 /* A fence that fails takes those with it who wait for it; one that never comes holds nobody. */
 static void test_cancel(void **state)
 {
@@ -436,6 +451,7 @@ int main(void)
 		cmocka_unit_test(test_against_cpu),
 		cmocka_unit_test(test_bound),
 		cmocka_unit_test(test_chain),
+		cmocka_unit_test(test_no_memory_given),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_profile),
 		cmocka_unit_test(test_free_running),
