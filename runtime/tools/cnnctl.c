@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; argc > 1 && i < ARRAY_SIZE(commands); i++)
 		if (!strcmp(argv[1], commands[i].name))
-			return commands[i].run(argc - 2, argv + 2);
+			return end_output(commands[i].run(argc - 2, argv + 2));
 	fputs(usage_text, stderr);
 	return EXIT_USAGE;
 }

@@ -508,5 +508,5 @@ int main(int argc, char **argv)
 	if (!ret)
 		ret = run_session(&o);
 	free(o.dirs);
-	return ret;
+	return end_output(ret);
 }

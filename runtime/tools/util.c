@@ -54,6 +54,13 @@ int complain(int status, const char *fmt, ...)
 	return status;
 }
 
+int end_output(int status)
+{
+	if (!fflush(stdout) && !ferror(stdout))
+		return status;
+	return complain(status ? status : EXIT_FAILED, "standard output: %s", strerror(errno));
+}
+
 int complain_error(const struct cnnrt_error *err)
 {
 	bool no_device = err->code == CNNRT_ENODEV || err->code == CNNRT_ENODRIVER ||

@@ -22,6 +22,8 @@ enum exit_status {
 
 /* Prints "PROGRAM: text" and returns status. */
 int complain(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* status, or EXIT_FAILED and a message if not all that was printed could be written. */
+int end_output(int status);
 /* The exit status for an error of the library, which is printed. */
 int complain_error(const struct cnnrt_error *err);
 

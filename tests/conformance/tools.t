@@ -96,6 +96,17 @@ def check_devices():
         expect(USAGE, 'no core type', [*tool, '--device', 'sim:cores=nonsense'])
 
 
+def check_output():
+    """What cannot be printed is not done."""
+    for command in (['cnnctl', 'info'], ['cnnrun', MODEL]):
+        tool = os.path.join(BUILD, 'runtime', 'tools', command[0])
+        with open('/dev/full', 'w', encoding='ascii') as full:
+            run = subprocess.run([tool, *command[1:], '--device', 'sim'], stdout=full,
+                                 stderr=subprocess.PIPE, text=True, timeout=120, check=False)
+        report(run.returncode == FAILED and 'standard output' in run.stderr,
+               f'{command[0]} notices that its output is lost')
+
+
 def check_cnnrun():
     network(DONE, '795136 of 795136', '--core', '0')
     network(USAGE, 'no core', '--core', '1')
@@ -117,6 +128,7 @@ def main():
         check_dumps()
         check_devices()
         check_cnnrun()
+        check_output()
         os.chdir('/')
     print(f'1..{number}')
     raise SystemExit(bool(failed))
