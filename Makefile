@@ -24,11 +24,17 @@ packages:
 packages-check:
 	scripts/install-packages build vm check kernel-source docs
 
-user: packages
+# What the product is made of; the tests' own programs come with check.
+user: configure
+	meson compile -C $(BUILD) cnnrt:shared_library cnnrun cnnctl
+
+tests: configure
+	ninja -C $(BUILD)
+
+configure: packages
 	[ -e $(BUILD)/build.ninja ] || meson setup $(BUILD) >$(BUILD).log 2>&1 || \
 		{ cat $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
-	ninja -C $(BUILD)
 
 # The module is built in a copy, so that the tree stays clean and one tree
 # serves several kernels.
@@ -44,10 +50,10 @@ device: packages
 demo: all
 	scripts/demo
 
-check: packages-check all
+check: packages-check all tests
 	tests/check $(GROUPS)
 
-$(GROUPS:%=check-%): check-%: packages-check all
+$(GROUPS:%=check-%): check-%: packages-check all tests
 	tests/check $*
 
 install: all
@@ -58,5 +64,5 @@ install: all
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan
 
-.PHONY: all packages packages-check user module device demo check install clean \
+.PHONY: all packages packages-check configure user tests module device demo check install clean \
 	$(GROUPS:%=check-%)

@@ -22,6 +22,12 @@ links()
 }
 tap_silent "its links lead somewhere" links
 
+gaps()
+{
+	! grep -nE '@[A-Z]+@' "$top/README.md"
+}
+tap_silent "it has no gaps" gaps
+
 groups()
 {
 	sed -n 's/^GROUPS := //p' "$top/Makefile" | tr ' ' '\n' | while read -r group; do

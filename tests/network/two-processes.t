@@ -19,15 +19,18 @@ echo 16384 >$trace/buffer_size_kb
 echo 1 >$trace/events/cnnacc/enable
 one()
 {
-	cat /tmp/go
+	echo >/tmp/ready
+	read go </tmp/go
 	cnnrun $1.onnx --input 0=text.png --output 0=$1.vm.npy --repeat 50 >$1.vm 2>&1
 	echo $? >$1.status
 }
-mkfifo /tmp/go
+mkfifo /tmp/go /tmp/ready
+exec 3<>/tmp/go 4<>/tmp/ready
 one deep &
 one mobile &
-sleep 1
-: >/tmp/go
+read first <&4
+read second <&4
+printf '\n\n' >&3
 wait
 echo 0 >$trace/events/cnnacc/enable
 cat $trace/trace >trace
