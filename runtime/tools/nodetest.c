@@ -31,6 +31,7 @@ struct test_case {
 	uint64_t macs_device, macs_total;
 	uint64_t hash;		/* of all output bytes: two devices can be compared by it */
 	unsigned int sets;
+	char cpu[120];		/* operators that did not run on a core */
 };
 
 static enum verdict because(struct test_case *t, int code, const char *text)
@@ -190,10 +191,22 @@ static enum verdict run_program(struct test_case *t, const struct cnnrt_program 
 	return v;
 }
 
+/* As many as there is room for; a case has few. */
+static void note_cpu(const struct cnnrt_op_report *op, void *opaque)
+{
+	struct test_case *t = opaque;
+	size_t used = strlen(t->cpu);
+
+	if (op->core < 0)
+		snprintf(t->cpu + used, sizeof(t->cpu) - used, " %s", op->op);
+}
+
 static void note_macs(struct test_case *t, const struct cnnrt_program *program)
 {
 	struct cnnrt_estimate est;
 
+	t->cpu[0] = '\0';
+	cnnrt_program_explain(program, note_cpu, t);
 	cnnrt_program_estimate(program, &est);
 	if (est.macs_device >= t->macs_device) {
 		t->macs_device = est.macs_device;
@@ -308,8 +321,9 @@ int node_test(struct session *s)
 			printf("%s\n", clean(t.text, text, sizeof(text)));
 		else
 			printf("%u data set%s, MACs on device %" PRIu64 " of %" PRIu64
-			       ", outputs %016" PRIx64 "\n", t.sets, t.sets == 1 ? "" : "s",
-			       t.macs_device, t.macs_total, t.hash);
+			       ", outputs %016" PRIx64 "%s%s\n", t.sets,
+			       t.sets == 1 ? "" : "s", t.macs_device, t.macs_total, t.hash,
+			       *t.cpu ? ", on the CPU:" : "", t.cpu);
 		fflush(stdout);
 	}
 	printf("%u passed, %u failed, %u unsupported\n", count[VERDICT_PASS],
