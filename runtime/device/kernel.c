@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,18 @@
 #include <linux/sync_file.h>
 #include <xf86drm.h>
 
+struct kernel {
+	struct cnnrt_device dev;
+	pthread_mutex_t lock;		/* what follows, and who closes handles */
+	uint32_t *refs;			/* buffers that share the GEM handle, by handle */
+	uint32_t slots;
+};
+
+static struct kernel *to_kernel(struct cnnrt_device *dev)
+{
+	return (struct kernel *)dev;
+}
+
 static int kernel_ioctl(struct cnnrt_device *dev, unsigned long request, void *arg)
 {
 	return drmIoctl(dev->fd, request, arg) ? -errno : 0;
@@ -22,9 +35,13 @@ static int kernel_ioctl(struct cnnrt_device *dev, unsigned long request, void *a
 
 static void kernel_close(struct cnnrt_device *dev)
 {
+	struct kernel *k = to_kernel(dev);
+
 	if (dev->fd >= 0)
 		close(dev->fd);
-	free(dev);
+	pthread_mutex_destroy(&k->lock);
+	free(k->refs);
+	free(k);
 }
 
 static int kernel_query(struct cnnrt_device *dev, uint32_t type, void *buf, uint32_t size)
@@ -66,14 +83,77 @@ static int kernel_ctx_query(struct cnnrt_device *dev, struct drm_cnnacc_ctx_quer
 	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_CTX_QUERY, query);
 }
 
+/* ---- handles --------------------------------------------------------------------------- */
+
+/* Small numbers, given out from 1 on, so that an array serves. */
+static int grow_refs(struct kernel *k, uint32_t handle)
+{
+	size_t slots = ((size_t)handle | 63) + 1;
+	uint32_t *refs;
+
+	if (handle < k->slots)
+		return 0;
+	if (slots > UINT32_MAX)
+		return -ENOMEM;
+	refs = reallocarray(k->refs, slots, sizeof(*refs));
+	if (!refs)
+		return -ENOMEM;
+	memset(refs + k->slots, 0, (slots - k->slots) * sizeof(*refs));
+	k->refs = refs;
+	k->slots = (uint32_t)slots;
+	return 0;
+}
+
+/* Takes over a handle that an ioctl gave; an unused one is closed on failure. */
+static int get_handle(struct kernel *k, uint32_t handle)
+{
+	int ret = grow_refs(k, handle);
+
+	if (ret)
+		drmCloseBufferHandle(k->dev.fd, handle);
+	else
+		k->refs[handle]++;
+	return ret;
+}
+
+static void put_handle(struct kernel *k, uint32_t handle)
+{
+	pthread_mutex_lock(&k->lock);
+	if (!--k->refs[handle])
+		drmCloseBufferHandle(k->dev.fd, handle);
+	pthread_mutex_unlock(&k->lock);
+}
+
+/*
+ * PRIME has one handle for each buffer of an open device, however often it is imported, also for
+ * one that was created here.
+ */
+static int import_handle(struct kernel *k, int fd, uint32_t *handle)
+{
+	int ret;
+
+	pthread_mutex_lock(&k->lock);
+	ret = drmPrimeFDToHandle(k->dev.fd, fd, handle) ? -errno : get_handle(k, *handle);
+	pthread_mutex_unlock(&k->lock);
+	return ret;
+}
+
+/* ---- buffers --------------------------------------------------------------------------- */
+
 static int kernel_bo_create(struct cnnrt_device *dev, uint64_t size, uint32_t use,
 			    uint32_t flags, uint32_t ctx_id, struct rt_bo *bo)
 {
 	struct drm_cnnacc_bo_create create = {
 		.size = size, .use = use, .flags = flags, .ctx_id = ctx_id,
 	};
+	struct kernel *k = to_kernel(dev);
 	int ret = kernel_ioctl(dev, DRM_IOCTL_CNNACC_BO_CREATE, &create);
 
+	if (ret)
+		return ret;
+	pthread_mutex_lock(&k->lock);
+	ret = get_handle(k, create.handle);
+	pthread_mutex_unlock(&k->lock);
 	if (!ret)
 		*bo = (struct rt_bo){ .handle = create.handle, .size = create.size };
 	return ret;
@@ -83,7 +163,7 @@ static void kernel_bo_close(struct cnnrt_device *dev, struct rt_bo *bo)
 {
 	if (bo->map)
 		munmap(bo->map, bo->size);
-	drmCloseBufferHandle(dev->fd, bo->handle);
+	put_handle(to_kernel(dev), bo->handle);
 	memset(bo, 0, sizeof(*bo));
 }
 
@@ -98,10 +178,10 @@ static int kernel_bo_import(struct cnnrt_device *dev, int fd, struct rt_bo *bo)
 {
 	struct drm_cnnacc_bo_info info;
 	uint32_t handle;
-	int ret;
+	int ret = import_handle(to_kernel(dev), fd, &handle);
 
-	if (drmPrimeFDToHandle(dev->fd, fd, &handle))
-		return -errno;
+	if (ret)
+		return ret;
 	ret = kernel_bo_info(dev, handle, &info);
 	*bo = (struct rt_bo){ .handle = handle, .size = info.size };
 	if (ret)
@@ -300,11 +380,14 @@ static int read_info(struct cnnrt_device *dev, const char *path, struct cnnrt_er
 
 int rt_kernel_open(const char *path, struct cnnrt_device **out, struct cnnrt_error *err)
 {
-	struct cnnrt_device *dev = calloc(1, sizeof(*dev));
+	struct kernel *k = calloc(1, sizeof(*k));
+	struct cnnrt_device *dev;
 	int ret;
 
-	if (!dev)
+	if (!k)
 		return rt_fail(err, CNNRT_ENOMEM, "%s: out of memory", path);
+	pthread_mutex_init(&k->lock, NULL);
+	dev = &k->dev;
 	dev->ops = &kernel_ops;
 	dev->fd = open(path, O_RDWR | O_CLOEXEC);
 	if (dev->fd < 0)

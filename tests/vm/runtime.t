@@ -19,6 +19,7 @@ run()
 	"$@" >"$name.out" 2>&1
 	echo $? >"$name.rc"
 }
+run rt_api rt_api
 run rt_exec rt_exec
 run rt_jobs rt_jobs
 for e in simple async dmabuf; do
@@ -40,8 +41,8 @@ run refused nobody "CNNRT_LOAD_MODULE=1 cnnctl selftest"
 export CNNRT_LOAD_MODULE=1
 run loads cnnctl selftest
 END
-"$top/tests/vm/run" --share "$work" --program "$build/tests/unit/rt/rt_exec" \
-	--program "$build/tests/unit/rt/rt_jobs" -- sh /mnt/guest >"$work/log" 2>&1
+"$top/tests/vm/run" --share "$work" --program "$build/tests/unit/rt/rt_api" \
+	--program "$build/tests/unit/rt/rt_exec" --program "$build/tests/unit/rt/rt_jobs" -- sh /mnt/guest >"$work/log" 2>&1
 tap_ok "the guest ran and the kernel did not complain"
 [ $tap_failed -eq 0 ] || sed 's/^/# /' "$work/log"
 
@@ -59,6 +60,7 @@ same_answer()
 	ended "$1" 0 "$("$build/runtime/examples/example-simple" "$work/model.onnx" sim)"
 }
 
+tap_run "devices, models, buffers" ended rt_api 0
 tap_run "raw programs" ended rt_exec 0
 tap_run "jobs, fences, bound buffers, resets" ended rt_jobs 0
 for example in simple async dmabuf; do

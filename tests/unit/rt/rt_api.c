@@ -228,6 +228,32 @@ static int make_memfd(off_t size, bool seal)
 	return fd;
 }
 
+/* It does not depend on the buffer that it was imported from. */
+static void use_twin(struct rt_net *n, struct cnnrt_buffer *twin)
+{
+	size_t size;
+	float *want = rt_answer(n, 5, &size);
+	struct cnnrt_buffer *again;
+	struct cnnrt_job *job;
+	void *mem;
+	int fd;
+
+	OK(cnnrt_buffer_export(twin, &fd, &rt_err));
+	OK(cnnrt_buffer_import(n->ctx, fd, &again, &rt_err));
+	close(fd);
+	OK(cnnrt_buffer_map(again, &mem, &rt_err));
+	rt_fill(mem, 28 * 28 * sizeof(float), 5);
+	OK(cnnrt_job_create(n->ctx, n->program, &job, &rt_err));
+	OK(cnnrt_job_bind(job, CNNRT_INPUT, 0, twin, 0, &rt_err));
+	OK(cnnrt_buffer_sync(twin, CNNRT_SYNC_FOR_DEVICE, &rt_err));
+	cnnrt_buffer_free(again);
+	OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
+	OK(cnnrt_job_wait(job, -1, &rt_err));
+	rt_check_output(job, want, size);
+	cnnrt_job_free(job);
+	free(want);
+}
+
 static void test_buffers(void **state)
 {
 	struct cnnrt_buffer *buf, *twin;
@@ -260,6 +286,7 @@ static void test_buffers(void **state)
 	FAILS(CNNRT_EINVAL, "sync", cnnrt_buffer_sync(buf, 0, &rt_err));
 	cnnrt_buffer_free(buf);
 	assert_int_equal(b[100], 77);
+	use_twin(&n, twin);
 	cnnrt_buffer_free(twin);
 
 	fd = make_memfd(4096, false);
