@@ -6,6 +6,7 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <xf86drm.h>
 
@@ -152,6 +153,36 @@ static void test_residue(void)
 	drmClose(other.fd);
 }
 
+/* Also if the other context is gone, and its id and tables have come to somebody new. */
+static void test_old_residue(void)
+{
+	int fd = kmd_open(), round, ret = 0;
+	bool clean = true;
+
+	for (round = 0; round < 30 && !ret; round++) {
+		struct kmd_env one = kmd_env(fd);
+		uint8_t *data;
+		size_t i;
+
+		memset(one.data.map, 0xa5, 8192);
+		ret = kmd_run(&one, kmd_program_load(&one, KMD_DATA_VA / 64, 128));
+		kmd_env_free(&one);
+		usleep(5000);
+		one = kmd_env(fd);
+		data = one.data.map;
+		memset(data, 0xff, 8192);
+		if (!ret)
+			ret = kmd_run(&one, kmd_program_store(&one, KMD_DATA_VA / 64, 128));
+		for (i = 0; i < 8192; i++)
+			clean &= !data[i];
+		kmd_env_free(&one);
+		usleep(5000);
+	}
+	ok_ret(ret, 0, "residue: contexts that follow one another");
+	ok(clean, "residue: find nothing of the one before");
+	drmClose(fd);
+}
+
 int main(void)
 {
 	env = kmd_env(kmd_open());
@@ -165,6 +196,7 @@ int main(void)
 		-ETIMEDOUT, DRM_CNNACC_CTX_TIME_LIMIT, CNNACC_STATUS_TIME_LIMIT,
 		CNNACC_CODE_TIME_LIMIT, 0, 1, 0, 0 });
 	test_residue();
+	test_old_residue();
 	ok_ret(kmd_run(&env, kmd_program_nop(&env)), 0, "the context that failed goes on");
 	kmd_env_free(&env);
 	return done_testing();
