@@ -48,7 +48,7 @@ static enum rt_home choose_home(const struct cnnrt_job *job, int v)
 
 /* ---- host memory ----------------------------------------------------------------------- */
 
-/* The smallest free block that is large enough, or a new one; -1 without memory or over the limit. */
+/* The smallest free block that is large enough, or a new one; or a negative enum cnnrt_code. */
 static int take_block(struct cnnrt_job *job, size_t size)
 {
 	int best = -1;
@@ -61,10 +61,10 @@ static int take_block(struct cnnrt_job *job, size_t size)
 		best = job->block_count;
 		size = (size + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
 		if (size > (uint64_t)job->program->graph->limits.total_bytes - job->host_bytes)
-			return -1;
+			return CNNRT_ELIMIT;
 		job->blocks[best].mem = aligned_alloc(ALIGNMENT, size);
 		if (!job->blocks[best].mem)
-			return -1;
+			return CNNRT_ENOMEM;
 		memset(job->blocks[best].mem, 0, size);
 		job->blocks[best].size = size;
 		job->host_bytes += size;
@@ -79,11 +79,15 @@ static int host_value(struct cnnrt_job *job, int v, int *block_of, struct cnnrt_
 	struct rt_value *val = &job->values[v];
 	int block = take_block(job, (size_t)cnn_tensor_bytes(&val->t));
 
-	if (block < 0)
-		return rt_fail(err, CNNRT_ENOMEM, "value %.80s: no memory for %lld bytes, or over "
-			       "the limit of %lld", job->program->graph->values[v].name,
+	if (block == CNNRT_ELIMIT)
+		return rt_fail(err, block, "value %.80s: with its %lld bytes the job's values go "
+			       "over the limit of %lld", job->program->graph->values[v].name,
 			       (long long)cnn_tensor_bytes(&val->t),
 			       (long long)job->program->graph->limits.total_bytes);
+	if (block < 0)
+		return rt_fail(err, block, "value %.80s: no memory for %lld bytes",
+			       job->program->graph->values[v].name,
+			       (long long)cnn_tensor_bytes(&val->t));
 	block_of[v] = block;
 	val->t.data = job->blocks[block].mem;
 	val->t.capacity = job->blocks[block].size;

@@ -170,6 +170,23 @@ static void test_compile(void **state)
 	rt_close(&n);
 }
 
+/* Enough for every value, but not for all of one job's. */
+static void test_memory_limit(void **state)
+{
+	struct cnnrt_compile_options opt = { .cpu_only = true, .max_memory = 30000 };
+	struct cnnrt_program *cpu;
+	struct cnnrt_job *job;
+	struct rt_net n;
+
+	(void)state;
+	rt_open(&n, "RT_DIGITS");
+	OK(cnnrt_compile(n.model, n.dev, &opt, &cpu, &rt_err));
+	FAILS(CNNRT_ELIMIT, "over the limit of 30000",
+	      cnnrt_job_create(n.ctx, cpu, &job, &rt_err));
+	cnnrt_program_free(cpu);
+	rt_close(&n);
+}
+
 static void test_constant_input(void **state)
 {
 	int64_t dims[4] = { 1, 1, 28, 28 };
@@ -315,6 +332,7 @@ int main(void)
 		cmocka_unit_test(test_selftest),
 		cmocka_unit_test(test_model_errors),
 		cmocka_unit_test(test_compile),
+		cmocka_unit_test(test_memory_limit),
 		cmocka_unit_test(test_constant_input),
 		cmocka_unit_test(test_other_device),
 		cmocka_unit_test(test_buffers),
