@@ -377,26 +377,42 @@ int cnnrt_job_map(struct cnnrt_job *job, enum cnnrt_direction dir, unsigned int 
 	return CNNRT_OK;
 }
 
-/* Puts a buffer's pages where those of the value's slot were, or those back. */
-static int swap_pages(struct cnnrt_job *job, int v, const struct rt_bo *bo, uint64_t offset,
+/* What one mapping shows. */
+struct pages {
+	const struct rt_bo *bo;
+	uint64_t offset;
+};
+
+static struct pages arena_pages(const struct cnnrt_job *job, int v)
+{
+	return (struct pages){ &job->arena, (uint64_t)job->program->low->slots[v].offset };
+}
+
+/* Maps other pages at the value's slot; on failure the old ones again. */
+static int swap_pages(struct cnnrt_job *job, int v, struct pages from, struct pages to,
 		      struct cnnrt_error *err)
 {
+	uint32_t rw = DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE;
 	const struct cnn_slot *slot = &job->program->low->slots[v];
 	uint64_t va = CNN_VA_ARENA + (uint64_t)slot->offset;
 	uint64_t size = rt_pages(job->dev, (uint64_t)slot->bytes);
 	int ret = rt_unbind(job->dev, job->ctx_id, va, size, err);
 
-	return ret ? ret : rt_bind(job->dev, job->ctx_id, bo, offset, va, size,
-				   DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE, err);
+	if (ret)
+		return ret;
+	ret = rt_bind(job->dev, job->ctx_id, to.bo, to.offset, va, size, rw, err);
+	if (ret)
+		rt_bind(job->dev, job->ctx_id, from.bo, from.offset, va, size, rw, NULL);
+	return ret;
 }
 
 static int unbind(struct cnnrt_job *job, int v, struct rt_binding *b, struct cnnrt_error *err)
 {
-	const struct cnn_slot *slot = &job->program->low->slots[v];
 	int ret = CNNRT_OK;
 
 	if (b->mapped)
-		ret = swap_pages(job, v, &job->arena, (uint64_t)slot->offset, err);
+		ret = swap_pages(job, v, (struct pages){ &b->buf->bo, b->offset },
+				 arena_pages(job, v), err);
 	if (ret)
 		return ret;
 	job->values[v].home = job->values[v].first_home;
@@ -439,7 +455,8 @@ static int bind_buffer(struct cnnrt_job *job, enum cnnrt_direction dir, int v,
 		return ret;
 	if (val->home == RT_HOME_ARENA && rt_own_pages(job, v) && !shared &&
 	    rt_pages(job->dev, (uint64_t)slot->bytes) <= buf->bo.size - offset) {
-		ret = swap_pages(job, v, &buf->bo, offset, err);
+		ret = swap_pages(job, v, arena_pages(job, v), (struct pages){ &buf->bo, offset },
+				 err);
 		if (ret)
 			return ret;
 		b->mapped = true;
