@@ -13,9 +13,11 @@
 int rt_fail(struct cnnrt_error *err, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 /* The same for a system call's negative errno: the text gets ": " and the system's words. */
-int rt_code_of_errno(int e);
 int rt_fail_errno(struct cnnrt_error *err, int neg_errno, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+
+/* The code for a positive errno. */
+int rt_code_of_errno(int e);
 
 /* CLOCK_MONOTONIC, ns. */
 uint64_t rt_now(void);

@@ -390,7 +390,7 @@ int cnnrt_job_submit(struct cnnrt_job *job, int in_fence, int *out_fence,
  * @timeout_ns: at most that long; negative: as long as the job's cycle limits last
  *
  * Return: CNNRT_OK; CNNRT_ETIMEDOUT (the job goes on); CNNRT_EJOB, CNNRT_ECANCELED or
- * CNNRT_EGONE.
+ * CNNRT_EGONE; of an operator on the CPU CNNRT_EINVAL, CNNRT_ELIMIT or CNNRT_ENOMEM.
  */
 int cnnrt_job_wait(struct cnnrt_job *job, int64_t timeout_ns, struct cnnrt_error *err);
 
