@@ -212,33 +212,71 @@ int cnn_compute_shape(struct cnn_call *c)
 
 static const struct cnn_attr *constant_attr(const struct cnn_call *c)
 {
-	return c->node->n_attrs == 1 ? &c->node->attrs[0] : NULL;
+	const struct cnn_attr *found = NULL;
+
+	for (int i = 0; i < c->node->n_attrs; i++) {
+		const struct cnn_attr *a = &c->node->attrs[i];
+
+		if (strncmp(a->name, "value", 5))
+			continue;
+		if (found)
+			return NULL;
+		found = a;
+	}
+	return found;
+}
+
+/* An empty list in a file without types has none: its name tells. */
+static char constant_type(const struct cnn_attr *a)
+{
+	if (a->type != '0')
+		return a->type;
+	return !strcmp(a->name, "value_floats") ? 'F' : !strcmp(a->name, "value_ints") ? 'I' : '?';
 }
 
 int cnn_infer_constant(struct cnn_call *c)
 {
 	const struct cnn_attr *a = constant_attr(c);
 	struct cnn_tensor *y = c->out[0];
+	char type = a ? constant_type(a) : '?';
 
 	if (!a)
-		return cnn_op_fail(c, CNN_EINVAL, "not exactly one attribute");
-	if (a->type == 't')
+		return cnn_op_fail(c, CNN_EINVAL, "not exactly one attribute with the value");
+	if (!strchr("tfiFI", type))
+		return cnn_op_fail(c, CNN_EINVAL, "attribute %.60s has the wrong type", a->name);
+	if (type == 't')
 		return cnn_infer_like(c, &a->t);
-	y->dtype = a->type == 'f' || a->type == 'F' ? CNN_FLOAT32 : CNN_INT64;
-	y->rank = a->type == 'F' || a->type == 'I';
+	y->dtype = type == 'f' || type == 'F' ? CNN_FLOAT32 : CNN_INT64;
+	y->rank = type == 'F' || type == 'I';
 	y->dims[0] = a->count;
 	return CNN_OK;
+}
+
+static const void *constant_data(const struct cnn_attr *a)
+{
+	switch (constant_type(a)) {
+	case 't':
+		return a->t.data;
+	case 'f':
+		return &a->f;
+	case 'i':
+		return &a->i;
+	case 'F':
+		return a->floats;
+	default:
+		return a->ints;
+	}
 }
 
 int cnn_compute_constant(struct cnn_call *c)
 {
 	const struct cnn_attr *a = constant_attr(c);
-	const void *src = a->type == 't' ? a->t.data : a->type == 'f' ? (const void *)&a->f :
-			  a->type == 'i' ? (const void *)&a->i : a->type == 'F' ?
-			  (const void *)a->floats : (const void *)a->ints;
 	int64_t bytes = cnn_tensor_bytes(c->out[0]);
+	const void *src = constant_data(a);
 
-	if (bytes)
+	if (bytes > 0 && !src)
+		return cnn_op_fail(c, CNN_EINVAL, "attribute %.60s holds no data", a->name);
+	if (bytes > 0)
 		memcpy(c->out[0]->data, src, bytes);
 	return CNN_OK;
 }

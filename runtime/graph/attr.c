@@ -82,7 +82,7 @@ int cnn_node_check_attrs(const struct cnn_node *n, const char *spec, struct cnn_
 		char want = spec_type(spec, a->name);
 
 		if (!strcmp(a->name, "consumed_inputs"))	/* a hint of opsets below 6 */
-			continue;
+			want = 'I';
 		if (!want || want == '-')
 			return cnn_fail(err, CNN_EUNSUPPORTED, "%s (%.60s): attribute %.60s",
 					n->op_type, n->name, a->name);

@@ -171,6 +171,45 @@ static void test_messages(void **state)
 	cannot_infer(b, CNN_EUNSUPPORTED, "type string");
 }
 
+static struct onnx_build *constant(const char *attr, Onnx__AttributeProto **a)
+{
+	struct onnx_build *b = ob_new(5);
+
+	*a = ob_attr(ob_node(b, "Constant", "", "y"), attr, 0);
+	ob_output(b, "y");
+	return b;
+}
+
+/* Lists without elements or type, and what is no value. */
+static void test_empty_constants(void **state)
+{
+	static const char *const names[] = { "value_floats", "value_ints" };
+	Onnx__AttributeProto *a;
+	struct onnx_build *b;
+
+	(void)state;
+	for (int typed = 0; typed < 2; typed++)
+		for (int i = 0; i < 2; i++) {
+			struct cnn_tensor out;
+			struct cnn_graph *g;
+
+			b = constant(names[i], &a);
+			a->type = !typed ? 0 : i ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS :
+				  ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS;
+			g = inferred(b);
+			run_graph(g, NULL, &out);
+			assert_dims(&out, OB_DIMS(0));
+			assert_int_equal(out.dtype, i ? CNN_INT64 : CNN_FLOAT32);
+			cnn_tensor_release(&out);
+			cnn_graph_free(g);
+		}
+	cannot_infer(constant("value", &a), CNN_EINVAL, "attribute value has the wrong type");
+	cannot_infer(constant("consumed_inputs", &a), CNN_EINVAL, "not exactly one attribute");
+	b = constant("consumed_inputs", &a);
+	a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING;
+	cannot_infer(b, CNN_EINVAL, "attribute consumed_inputs has the wrong type");
+}
+
 static void test_limits(void **state)
 {
 	struct onnx_build *b = ob_new(13);
@@ -303,6 +342,7 @@ int main(void)
 		cmocka_unit_test(test_runtime_shape),
 		cmocka_unit_test(test_input_data),
 		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_empty_constants),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_matmul_view),
