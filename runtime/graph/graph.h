@@ -41,6 +41,24 @@ struct cnn_err {
 int cnn_fail(struct cnn_err *err, enum cnn_status code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* ---- arithmetic ------------------------------------------------------------------------ */
+
+/* a * b for non-negative a and b, INT64_MAX where it does not fit. */
+static inline int64_t cnn_mul_sat(int64_t a, int64_t b)
+{
+	int64_t r;
+
+	return __builtin_mul_overflow(a, b, &r) ? INT64_MAX : r;
+}
+
+/* a + b for non-negative a and b, likewise. */
+static inline int64_t cnn_add_sat(int64_t a, int64_t b)
+{
+	int64_t r;
+
+	return __builtin_add_overflow(a, b, &r) ? INT64_MAX : r;
+}
+
 /* ---- tensors --------------------------------------------------------------------------- */
 
 /* The numbers of TensorProto.DataType. */
@@ -220,7 +238,12 @@ int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
  * Results differ from those of the chain by a few ulp.
  */
 #define CNN_FUSE_CHAIN		(1u << 8)
-#define CNN_FUSE_ALL		0x1ffu
+/*
+ * Also what a core would no longer run: a product with any C, any activation of a MaxPool. Without
+ * it a MaxPool hands its Relu to the node before.
+ */
+#define CNN_FUSE_CPU		(1u << 9)
+#define CNN_FUSE_ALL		0x3ffu
 
 /*
  * After cnn_graph_infer. A value that is a graph output, or has other readers, is never fused

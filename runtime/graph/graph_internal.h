@@ -58,19 +58,4 @@ int cnn_fuse_note(struct cnn_node *a, const struct cnn_node *b, struct cnn_err *
 /* Replaces chains of nodes that spell out one operator. */
 int cnn_fuse_chains(struct cnn_graph *g, struct cnn_err *err);
 
-/* a * b for non-negative a and b, INT64_MAX where it does not fit. */
-static inline int64_t cnn_mul_sat(int64_t a, int64_t b)
-{
-	int64_t r;
-
-	return __builtin_mul_overflow(a, b, &r) ? INT64_MAX : r;
-}
-
-static inline int64_t cnn_add_sat(int64_t a, int64_t b)
-{
-	int64_t r;
-
-	return __builtin_add_overflow(a, b, &r) ? INT64_MAX : r;
-}
-
 #endif

@@ -563,9 +563,9 @@ static int lower_graph(struct lowering *x)
 		return ret;
 	ret = lower_segments(x);
 	for (int i = 0; i < out->n_nodes; i++) {
-		out->macs += out->nodes[i].macs;
+		out->macs = cnn_add_sat(out->macs, out->nodes[i].macs);
 		if (out->nodes[i].core >= 0)
-			out->device_macs += out->nodes[i].macs;
+			out->device_macs = cnn_add_sat(out->device_macs, out->nodes[i].macs);
 	}
 	return ret;
 }
