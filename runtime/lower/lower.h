@@ -9,7 +9,7 @@
  * graph, cores and options always give the same bytes.
  *
  * Running a result. Three buffers are bound in a context at the fixed addresses below: program
- * image (read and execute), weight image (read only) and activation arena (read and write, any
+ * image (execute only), weight image (read only) and activation arena (read and write, any
  * content). For each segment in order: a CPU segment runs its nodes one by one; before a device
  * segment each value of its in list is put into the arena, if a CPU node or the caller made it;
  * then the segment's tasks are submitted as one job (more jobs if there are more tasks than a job
