@@ -81,11 +81,11 @@ int cnn_fuse_note(struct cnn_node *a, const struct cnn_node *b, struct cnn_err *
 	return CNN_OK;
 }
 
-/* b, the only reader of a's output, disappears: a gives b's output. */
-static int merge(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+/* b, the only reader of a's output, disappears: a gives b's output, and note says so of a node. */
+static int merge_as(struct fuse *f, struct cnn_node *a, struct cnn_node *b, struct cnn_node *note)
 {
 	struct cnn_value *mid = &f->g->values[a->out[0]], *end = &f->g->values[b->out[0]];
-	int ret = cnn_fuse_note(a, b, f->err);
+	int ret = cnn_fuse_note(note, b, f->err);
 
 	if (ret)
 		return ret;
@@ -95,6 +95,11 @@ static int merge(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 	a->out[0] = b->out[0];
 	cnn_node_free(b);
 	return 1;
+}
+
+static int merge(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+{
+	return merge_as(f, a, b, a);
 }
 
 /* A new constant of n floats as input i of node a, in place of what was there. */
@@ -303,6 +308,18 @@ static int fuse_conv_scale(struct fuse *f, struct cnn_node *a, struct cnn_node *
 	return merge(f, a, b);
 }
 
+/* Would a core that runs product a still run it with t as C, one value per column? */
+static bool takes_c(const struct fuse *f, const struct cnn_node *a, const struct cnn_tensor *t)
+{
+	const struct cnn_tensor *y = cnn_node_out(f->g, a, 0);
+	int64_t count = cnn_tensor_count(t);
+
+	if (f->what & CNN_FUSE_CPU)
+		return true;
+	return !cnn_node_in(f->g, a, 0)->data && is_const(cnn_node_in(f->g, a, 1)) &&
+	       (count == 1 || (count == y->dims[1] && t->dims[t->rank - 1] == count));
+}
+
 /* MatMul + Add becomes Gemm; Gemm without C takes the addend as C. */
 static int fuse_gemm_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 {
@@ -313,6 +330,8 @@ static int fuse_gemm_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b
 	if (!t || t->rank > 2 || a->act.kind != CNN_ACT_NONE || x->rank != 2 || w->rank != 2)
 		return 0;
 	if (a->op == CNN_OP_GEMM && (cnn_node_in(f->g, a, 2) || cnn_node_has(a, "beta")))
+		return 0;
+	if (!takes_c(f, a, t))
 		return 0;
 	c = b->in[b->in[0] == a->out[0]];
 	in = realloc(a->in, 3 * sizeof(*in));
@@ -429,11 +448,12 @@ static unsigned int takes(const struct fuse *f, const struct cnn_node *a)
 	case CNN_OP_MATMUL:
 	case CNN_OP_ADD:
 	case CNN_OP_BATCH_NORM:
-	case CNN_OP_MAX_POOL:
 	case CNN_OP_AVERAGE_POOL:
 	case CNN_OP_GLOBAL_AVERAGE_POOL:
 	case CNN_OP_GLOBAL_MAX_POOL:
 		return f->what;
+	case CNN_OP_MAX_POOL:
+		return f->what & CNN_FUSE_CPU ? f->what : 0;
 	case CNN_OP_SUB:
 	case CNN_OP_MUL:
 	case CNN_OP_DIV:
@@ -444,6 +464,46 @@ static unsigned int takes(const struct fuse *f, const struct cnn_node *a)
 	default:
 		return 0;
 	}
+}
+
+/* Does every window of pool a hold an element of the map, not padding alone? */
+static bool windows_hold_data(const struct cnn_graph *g, const struct cnn_node *a)
+{
+	struct cnn_window w;
+
+	if (cnn_node_out(g, a, 0)->rank < 0 || cnn_node_window(g, a, &w, NULL))
+		return false;
+	for (int i = 0; i < w.spatial; i++) {
+		int64_t past = (w.out[i] - 1) * w.stride[i] - w.pad_begin[i];
+
+		if (w.dilation[i] != 1 || w.pad_begin[i] >= w.kernel[i] || past >= w.in[i])
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Relu after a maximum is the maximum after Relu: a pool, whose unit has none, hands it to the
+ * product before it if nobody else sees what that makes.
+ */
+static int fuse_pool_relu(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+{
+	const struct cnn_value *v = &f->g->values[a->in[0]];
+	struct cnn_node *p = v->producer >= 0 ? &f->g->nodes[v->producer] : NULL;
+	struct cnn_act act = { 0 };
+	int ret;
+
+	if (!(f->what & CNN_FUSE_RELU) || activation(f->g, a, b, &act) != CNN_FUSE_RELU)
+		return 0;
+	if (!p || only_reader(f->g, p) != a || p->act.kind != CNN_ACT_NONE ||
+	    (a->n_out > 1 && a->out[1] >= 0) || !windows_hold_data(f->g, a))
+		return 0;
+	if (p->op != CNN_OP_CONV && p->op != CNN_OP_GEMM && p->op != CNN_OP_MATMUL)
+		return 0;
+	ret = merge_as(f, a, b, p);
+	if (ret > 0)
+		p->act = act;
+	return ret;
 }
 
 static int fuse_activation(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
@@ -477,6 +537,8 @@ static int fuse_pair(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 		ret = fuse_conv_scale(f, a, b);
 	if (!ret && (f->what & CNN_FUSE_BIAS))
 		ret = fuse_bias(f, a, b);
+	if (!ret && a->op == CNN_OP_MAX_POOL && !(f->what & CNN_FUSE_CPU))
+		return fuse_pool_relu(f, a, b);
 	if (!ret && (b->in[0] == a->out[0] || b->op == CNN_OP_MUL || b->op == CNN_OP_ADD))
 		ret = fuse_activation(f, a, b);
 	return ret;

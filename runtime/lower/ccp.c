@@ -150,21 +150,6 @@ static bool conv_as_strip(const struct lcp_node *from, struct lcp_node *n)
 	return true;
 }
 
-/*
- * Relu after a maximum is the maximum after Relu: a pool, whose unit has none, hands it to the
- * node before if nobody else sees what that makes.
- */
-static struct lcp_node *relu_taker(struct lcp_core *core, int value)
-{
-	const struct cnn_value *v = &core->base.lw->g->values[value];
-	struct lcp_node *n = v->producer >= 0 ? &core->nodes[v->producer] : NULL;
-
-	if (!n || core->base.lw->out->nodes[v->producer].core < 0 || v->is_output ||
-	    v->n_consumers != 1)
-		return NULL;
-	return n->kind == CCP_CONV || n->kind == CCP_FC || n->kind == CCP_MEAN ? n : NULL;
-}
-
 /* ---- planning -------------------------------------------------------------------------- */
 
 enum fit { FITS, NO_MEMORY, NO_TASK, NO_ROOM };
@@ -267,8 +252,6 @@ static bool lcp_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 	n->kind = CCP_NONE;
 	if (!check_pitch(op, &from.in_l, reason) || !check_pitch(op, &from.out_l, reason))
 		return false;
-	if (from.kind == CCP_POOL && from.relu && !relu_taker(core, from.in))
-		return lw_no(reason, "%s: fused Relu, and no node before it takes it", op);
 	if (from.kind == CCP_FC && from.in_l.plane_pitch != 1)
 		return lw_no(reason, "%s: rows of the input are not contiguous", op);
 	result = plan_node(core, &from, n);
@@ -276,8 +259,6 @@ static bool lcp_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 		n->kind = CCP_NONE;
 		return explain(core, op, result, reason);
 	}
-	if (n->kind == CCP_POOL && n->relu)
-		relu_taker(core, n->in)->relu = true;
 	describe(n, op, reason);
 	return true;
 }

@@ -230,6 +230,8 @@ static bool match_max_pool(const struct cnn_graph *g, const struct cnn_node *n,
 	set_io(node, n, 0);
 	if (y.kernel == 1 && x.kernel == 1 && !y.begin && !x.begin)
 		return match_pool_conv(n, &w, &y, &x, node, reason);
+	if (!check_act(n, false, reason))
+		return false;
 	if (y.begin >= y.kernel || x.begin >= x.kernel || overhang(&y) >= y.kernel ||
 	    overhang(&x) >= x.kernel)
 		return lw_no(reason, "%s: a window lies wholly in the padding", n->op_type);

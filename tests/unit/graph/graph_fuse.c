@@ -152,8 +152,12 @@ static void test_dense(void **state)
 	assert_int_equal(g->nodes[2].act.kind, CNN_ACT_SIGMOID);
 	assert_int_equal(g->nodes[3].act.kind, CNN_ACT_HARD_SWISH);
 	cnn_graph_free(g);
-	g = compare(dense, CNN_FUSE_BIAS | CNN_FUSE_RELU, 0);
+	g = compare(dense, CNN_FUSE_BIAS | CNN_FUSE_RELU | CNN_FUSE_CPU, 0);
 	assert_int_equal(g->n_nodes, 7);
+	cnn_graph_free(g);
+	g = compare(dense, CNN_FUSE_BIAS | CNN_FUSE_RELU, 0);
+	assert_int_equal(g->n_nodes, 8);
+	assert_int_equal(count_op(g, CNN_OP_GEMM), 1);	/* d is not one value per column */
 	cnn_graph_free(g);
 }
 
@@ -312,6 +316,79 @@ static void test_transposed(void **state)
 	cnn_graph_free(g);
 }
 
+/* Merged, these would be nothing a core runs: each stays as it is. */
+static struct onnx_build *core_products(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(3, 6));
+	ob_random(b, "w", 1, OB_DIMS(6, 4));
+	ob_random(b, "full", 2, OB_DIMS(3, 4));
+	ob_random(b, "rows", 3, OB_DIMS(3, 1));
+	ob_random(b, "a", 4, OB_DIMS(5, 3));
+	ob_random(b, "c", 5, OB_DIMS(6));
+	ob_node(b, "MatMul", "x w", "m1");
+	ob_node(b, "Add", "m1 full", "y1");
+	ob_node(b, "MatMul", "x w", "m2");
+	ob_node(b, "Add", "m2 rows", "y2");
+	ob_node(b, "MatMul", "a x", "m3");
+	ob_node(b, "Add", "m3 c", "y3");
+	ob_output(b, "y1");
+	ob_output(b, "y2");
+	ob_output(b, "y3");
+	return b;
+}
+
+static void pool(struct onnx_build *b, const char *in, const char *out)
+{
+	ob_attr_ints(ob_node(b, "MaxPool", in, out), "kernel_shape", 2, (const int64_t[]){ 2, 2 });
+}
+
+/* Relu after a pool of an input, of a value with two readers, and of one the pool alone reads. */
+static struct onnx_build *core_pools(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(1, 2, 6, 5));
+	ob_random(b, "w", 1, OB_DIMS(3, 2, 3, 3));
+	pool(b, "x", "p1");
+	ob_node(b, "Relu", "p1", "y1");
+	ob_node(b, "Conv", "x w", "c2");
+	pool(b, "c2", "p2");
+	ob_node(b, "Relu", "p2", "y2");
+	ob_node(b, "Sigmoid", "c2", "s2");
+	ob_node(b, "Conv", "x w", "c3");
+	pool(b, "c3", "p3");
+	ob_node(b, "Relu", "p3", "y3");
+	ob_output(b, "y1");
+	ob_output(b, "y2");
+	ob_output(b, "s2");
+	ob_output(b, "y3");
+	return b;
+}
+
+static void test_stays_on_core(void **state)
+{
+	const unsigned int what = CNN_FUSE_ALL & ~CNN_FUSE_CPU;
+	struct cnn_graph *g = compare(core_products, what, 0);
+
+	(void)state;
+	assert_int_equal(g->n_nodes, 6);
+	assert_int_equal(count_op(g, CNN_OP_GEMM), 0);
+	cnn_graph_free(g);
+	g = compare(core_pools, what, 0);
+	assert_int_equal(g->n_nodes, 8);
+	assert_int_equal(count_op(g, CNN_OP_RELU), 2);
+	for (int i = 0; i < g->n_nodes; i++)
+		assert_true(g->nodes[i].op != CNN_OP_MAX_POOL || !g->nodes[i].act.kind);
+	assert_int_equal(g->nodes[g->values[cnn_graph_find_value(g, "c3")].producer].act.kind,
+			 CNN_ACT_RELU);
+	cnn_graph_free(g);
+	g = compare(core_pools, CNN_FUSE_ALL, 0);
+	assert_int_equal(count_op(g, CNN_OP_RELU), 0);
+	cnn_graph_free(g);
+}
+
 /* A Dropout that may turn out to train, and one that reads the value before it as its ratio. */
 static void test_dropout(void **state)
 {
@@ -359,6 +436,7 @@ int main(void)
 		cmocka_unit_test(test_chains),
 		cmocka_unit_test(test_no_chains),
 		cmocka_unit_test(test_transposed),
+		cmocka_unit_test(test_stays_on_core),
 		cmocka_unit_test(test_dropout),
 		cmocka_unit_test(test_networks),
 	};
