@@ -17,6 +17,8 @@ struct rt_bo {
 	uint32_t handle;	/* 0: none */
 	uint64_t size;		/* whole pages */
 	void *map;		/* NULL until mapped */
+	bool imported;		/* memory of another driver: */
+	int dmabuf;
 };
 
 struct rt_submit {

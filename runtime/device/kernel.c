@@ -163,6 +163,8 @@ static void kernel_bo_close(struct cnnrt_device *dev, struct rt_bo *bo)
 {
 	if (bo->map)
 		munmap(bo->map, bo->size);
+	if (bo->imported)
+		close(bo->dmabuf);
 	put_handle(to_kernel(dev), bo->handle);
 	memset(bo, 0, sizeof(*bo));
 }
@@ -184,6 +186,11 @@ static int kernel_bo_import(struct cnnrt_device *dev, int fd, struct rt_bo *bo)
 		return ret;
 	ret = kernel_bo_info(dev, handle, &info);
 	*bo = (struct rt_bo){ .handle = handle, .size = info.size };
+	if (!ret && info.flags & DRM_CNNACC_BO_IMPORTED) {
+		bo->dmabuf = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		bo->imported = bo->dmabuf >= 0;
+		ret = bo->imported ? 0 : -errno;
+	}
 	if (ret)
 		kernel_bo_close(dev, bo);
 	return ret;
@@ -194,26 +201,44 @@ static int kernel_bo_export(struct cnnrt_device *dev, const struct rt_bo *bo, in
 	return drmPrimeHandleToFD(dev->fd, bo->handle, DRM_CLOEXEC | DRM_RDWR, fd) ? -errno : 0;
 }
 
-/* Memory of another driver is mapped through its own dma-buf. */
+/* Its exporter knows the caches of another driver's memory. */
+static int dmabuf_sync(const struct rt_bo *bo, uint64_t flags)
+{
+	struct dma_buf_sync sync = { .flags = DMA_BUF_SYNC_RW | flags };
+
+	return drmIoctl(bo->dmabuf, DMA_BUF_IOCTL_SYNC, &sync) ? -errno : 0;
+}
+
+/* Memory of another driver is mapped through its own dma-buf; the CPU has it from then on. */
+static int dmabuf_map(struct rt_bo *bo)
+{
+	void *map = mmap(NULL, bo->size, PROT_READ | PROT_WRITE, MAP_SHARED, bo->dmabuf, 0);
+	int ret = map == MAP_FAILED ? -errno : dmabuf_sync(bo, DMA_BUF_SYNC_START);
+
+	if (!ret)
+		bo->map = map;
+	else if (map != MAP_FAILED)
+		munmap(map, bo->size);
+	return ret;
+}
+
 static int kernel_bo_map(struct cnnrt_device *dev, struct rt_bo *bo)
 {
 	struct drm_cnnacc_bo_info info;
-	int ret = kernel_bo_info(dev, bo->handle, &info);
-	int fd = dev->fd;
 	void *map;
+	int ret;
 
-	if (!ret && info.flags & DRM_CNNACC_BO_IMPORTED)
-		ret = kernel_bo_export(dev, bo, &fd);
+	if (bo->imported)
+		return dmabuf_map(bo);
+	ret = kernel_bo_info(dev, bo->handle, &info);
 	if (ret)
 		return ret;
-	map = mmap(NULL, bo->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
-		   fd == dev->fd ? (off_t)info.mmap_offset : 0);
-	ret = map == MAP_FAILED ? -errno : 0;
-	if (fd != dev->fd)
-		close(fd);
-	if (!ret)
-		bo->map = map;
-	return ret;
+	map = mmap(NULL, bo->size, PROT_READ | PROT_WRITE, MAP_SHARED, dev->fd,
+		   (off_t)info.mmap_offset);
+	if (map == MAP_FAILED)
+		return -errno;
+	bo->map = map;
+	return 0;
 }
 
 static int kernel_bo_sync(struct cnnrt_device *dev, const struct rt_bo *bo, uint32_t flags)
@@ -223,6 +248,11 @@ static int kernel_bo_sync(struct cnnrt_device *dev, const struct rt_bo *bo, uint
 	};
 	struct drm_cnnacc_bo_sync sync = { .ops = DRM_CNNACC_OBJ_ARRAY(1, &op) };
 
+	if (bo->imported && !bo->map)
+		return 0;
+	if (bo->imported)
+		return dmabuf_sync(bo, flags == DRM_CNNACC_BO_SYNC_FOR_CPU ? DMA_BUF_SYNC_START :
+								DMA_BUF_SYNC_END);
 	if (dev->info.features & CNNACC_FEATURE_COHERENT)
 		return 0;
 	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_BO_SYNC, &sync);

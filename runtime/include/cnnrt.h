@@ -338,7 +338,10 @@ enum cnnrt_sync {
 	CNNRT_SYNC_FOR_CPU = 2,		/* after a job, before reading through the map */
 };
 
-/** cnnrt_buffer_sync() - cache maintenance; does nothing where caches are coherent. */
+/**
+ * cnnrt_buffer_sync() - cache maintenance; does nothing where caches are coherent, except that
+ * the driver that imported memory comes from is always told.
+ */
 int cnnrt_buffer_sync(struct cnnrt_buffer *buf, enum cnnrt_sync what, struct cnnrt_error *err);
 /** cnnrt_buffer_free() - no job that uses it may be running. */
 void cnnrt_buffer_free(struct cnnrt_buffer *buf);
