@@ -389,6 +389,17 @@ int rt_job_submit_direct(struct cnnrt_job *job, int in_fence, struct cnnrt_error
 	return CNNRT_OK;
 }
 
+/* Not when the application comes to ask. */
+static uint64_t direct_end(const struct cnnrt_job *job)
+{
+	uint64_t end;
+
+	if (job->dev->ops->end_time(job->dev, job->ctx_id, job->fence, &end) ||
+	    end < job->start_ns)
+		end = rt_now();
+	return end - job->start_ns;
+}
+
 void rt_job_finish_direct(struct cnnrt_job *job)
 {
 	const struct cnn_segment *seg = only_segment(job);
@@ -401,6 +412,6 @@ void rt_job_finish_direct(struct cnnrt_job *job)
 	}
 	if (sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_CPU))
 		return;
-	note_tasks(job, seg, 0, rt_now() - job->start_ns);
+	note_tasks(job, seg, 0, direct_end(job));
 	rt_job_done(&job->status);
 }

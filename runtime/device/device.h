@@ -54,6 +54,8 @@ struct rt_device_ops {
 	int (*submit)(struct cnnrt_device *dev, struct rt_submit *submit);
 	/* Can submit wait for this descriptor by itself? */
 	bool (*takes_fence)(struct cnnrt_device *dev, int fd);
+	/* CLOCK_MONOTONIC, ns: when the context's latest job ended, whose fence that is. */
+	int (*end_time)(struct cnnrt_device *dev, uint32_t ctx_id, int fence, uint64_t *ns);
 	int (*reg_rw)(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw);
 };
 

@@ -335,6 +335,19 @@ static bool kernel_takes_fence(struct cnnrt_device *dev, int fd)
 	return !ioctl(fd, SYNC_IOC_FILE_INFO, &info);
 }
 
+static int kernel_end_time(struct cnnrt_device *dev, uint32_t ctx_id, int fence, uint64_t *ns)
+{
+	struct sync_fence_info ended = { 0 };
+	struct sync_file_info info = { .num_fences = 1, .sync_fence_info = (uintptr_t)&ended };
+
+	(void)dev;
+	(void)ctx_id;
+	if (ioctl(fence, SYNC_IOC_FILE_INFO, &info))
+		return -errno;
+	*ns = ended.timestamp_ns;
+	return 0;
+}
+
 static int kernel_reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw)
 {
 	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_REG_RW, rw);
@@ -355,6 +368,7 @@ static const struct rt_device_ops kernel_ops = {
 	.bind = kernel_bind,
 	.submit = kernel_submit,
 	.takes_fence = kernel_takes_fence,
+	.end_time = kernel_end_time,
 	.reg_rw = kernel_reg_rw,
 };
 

@@ -223,6 +223,20 @@ static int sim_ctx_query(struct cnnrt_device *dev, struct drm_cnnacc_ctx_query *
 	return ctx ? 0 : -ENOENT;
 }
 
+static int sim_end_time(struct cnnrt_device *dev, uint32_t ctx_id, int fence, uint64_t *ns)
+{
+	struct sim *sim = to_sim(dev);
+	struct sim_ctx *ctx;
+
+	(void)fence;
+	pthread_mutex_lock(&sim->lock);
+	ctx = find_ctx(sim, ctx_id);
+	if (ctx)
+		*ns = ctx->ended_ns;
+	pthread_mutex_unlock(&sim->lock);
+	return ctx ? 0 : -ENOENT;
+}
+
 /* ---- buffers --------------------------------------------------------------------------- */
 
 static struct sim_bo *find_bo(const struct sim *sim, uint32_t handle)
@@ -684,6 +698,7 @@ static const struct rt_device_ops sim_ops = {
 	.bind = sim_bind,
 	.submit = sim_submit,
 	.takes_fence = sim_takes_fence,
+	.end_time = sim_end_time,
 	.reg_rw = sim_reg_rw,
 };
 

@@ -61,6 +61,7 @@ struct sim_ctx {
 	struct sim_mapping *mappings;
 	uint64_t seqno;
 	struct drm_cnnacc_ctx_query last;
+	uint64_t ended_ns;	/* the job that ended last */
 	struct sim_ctx *next;
 };
 

@@ -60,6 +60,7 @@ static uint32_t state_of_class(uint32_t status_class)
 
 static void end_job(struct sim *sim, struct sim_job *job, int status)
 {
+	job->ctx->ended_ns = rt_now();
 	rt_fence_signal(job->fence, status);
 	close(job->fence);
 	free(job->tasks);

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 static bool is_ready(int fd)
@@ -254,6 +255,44 @@ static void test_profile(void **state)
 	rt_close(&n);
 }
 
+static void note_end(const struct cnnrt_step *step, void *opaque)
+{
+	*(uint64_t *)opaque = step->end_ns;
+}
+
+static uint64_t now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+/* A run ends when the device is done, not when somebody asks. */
+static void test_profile_late(void **state)
+{
+	struct pollfd p = { .events = POLLIN };
+	uint64_t start, took, end = 0;
+	struct cnnrt_job *job;
+	struct rt_net n;
+
+	(void)state;
+	rt_open(&n, "RT_DIGITS");
+	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
+	rt_set_input(job, 0);
+	start = now();
+	OK(cnnrt_job_submit(job, -1, &p.fd, &rt_err));
+	assert_int_equal(poll(&p, 1, -1), 1);
+	took = now() - start;
+	usleep(50000);
+	OK(cnnrt_job_wait(job, -1, &rt_err));
+	OK(cnnrt_job_profile(job, note_end, &end, &rt_err));
+	assert_in_range(end, 1, took);
+	close(p.fd);
+	cnnrt_job_free(job);
+	rt_close(&n);
+}
+
 /* Freed while it runs, by its thread or directly on the device, also after the other kind. */
 static void test_free_running(void **state)
 {
@@ -454,6 +493,7 @@ int main(void)
 		cmocka_unit_test(test_no_memory_given),
 		cmocka_unit_test(test_cancel),
 		cmocka_unit_test(test_profile),
+		cmocka_unit_test(test_profile_late),
 		cmocka_unit_test(test_free_running),
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_many_jobs),
