@@ -32,7 +32,8 @@ static bool parse_type(const char *header, struct cnn_tensor *t)
 	const char *p = find_key(header, "'descr'");
 
 	for (size_t i = 0; p && i < ARRAY_SIZE(descriptors); i++) {
-		if ((*p == '\'' || *p == '"') && !strncmp(p + 1, descriptors[i].name, 3)) {
+		if ((*p == '\'' || *p == '"') && !strncmp(p + 1, descriptors[i].name, 3) &&
+		    p[4] == *p) {
 			t->dtype = descriptors[i].type;
 			return true;
 		}
@@ -88,7 +89,7 @@ bool npy_parse(const void *data, size_t size, struct cnn_tensor *t, const char *
 	bool ok;
 
 	*why = "not a .npy file";
-	if (size < 12 || memcmp(p, MAGIC, 6))
+	if (size < 12 || memcmp(p, MAGIC, 6) || p[6] < 1 || p[6] > 3)
 		return false;
 	start = p[6] == 1 ? 10 : 12;
 	header = p[8] | (size_t)p[9] << 8;

@@ -18,6 +18,27 @@ COPY = [0x10000040, 0x12000001, 0x14000000, 0x40500000, 0x10000080, 0x50500000, 
 LINE = bytes(range(64))
 
 
+def array(version=1, descr="'<f4'", shape='1, 1, 28, 28', order='False', size=28 * 28 * 4):
+    """A .npy file."""
+    header = f"{{'descr': {descr}, 'fortran_order': {order}, 'shape': ({shape}), }}\n".encode()
+    return (b'\x93NUMPY' + bytes([version, 0]) +
+            struct.pack('<H' if version == 1 else '<I', len(header)) + header + bytes(size))
+
+
+ARRAYS = {
+    'good': (DONE, array()),
+    'version2': (DONE, array(version=2)),
+    'version9': (FAILED, array(version=9)),
+    'type': (FAILED, array(descr="'>f4'")),
+    'longer-type': (FAILED, array(descr="'<f4x'")),
+    'order': (FAILED, array(order='True')),
+    'overflow': (FAILED, array(shape='4611686018427387905, 4')),
+    'negative': (FAILED, array(shape='-1, 1, 28, 28')),
+    'short': (FAILED, array(size=100)),
+    'header': (FAILED, array()[:8] + b'\xff\xff' + array()[10:]),
+}
+
+
 def report(good, name):
     """One TAP line."""
     global number, failed
@@ -112,6 +133,11 @@ def check_cnnrun():
     network(USAGE, 'no core', '--core', '1')
     network(USAGE, 'unknown option', '--nonsense')
     network(USAGE, '--output', '--output')
+    for name, (status, content) in ARRAYS.items():
+        with open(name + '.npy', 'wb') as f:
+            f.write(content)
+        network(status, '' if status == DONE else f'{name}.npy: ', '--input', f'0={name}.npy')
+    network(FAILED, '0 or more', '--shape', '0=-1,1,28,28')
     network(USAGE, '--scale', '--scale', '1,2,3')
     network(USAGE, 'no output "nonsense"', '--output', 'nonsense=x.npy')
     network(USAGE, 'no input "nonsense"', '--input', 'nonsense=x.npy')
