@@ -259,6 +259,21 @@ static void rewire(Onnx__GraphProto *g, uint32_t *state)
 	}
 }
 
+/* Another type for an attribute, or none, perhaps with its list empty. */
+static void retype(Onnx__GraphProto *g, uint32_t *state)
+{
+	Onnx__NodeProto *n = g->node[ob_rand(state) % g->n_node];
+	Onnx__AttributeProto *a;
+
+	if (!n->n_attribute)
+		return;
+	a = n->attribute[ob_rand(state) % n->n_attribute];
+	if (ob_rand(state) % 2)
+		a->n_ints = a->n_floats = 0;
+	if (ob_rand(state) % 4)
+		a->type = ob_rand(state) % 9;
+}
+
 static bool random_fields(int network)
 {
 	struct tally tally = { 0 };
@@ -276,6 +291,8 @@ static bool random_fields(int network)
 			*f.i64[ob_rand(&state) % f.n] = nasty_int(&state);
 		if (!(ob_rand(&state) % 4))
 			rewire(ob_model(b)->graph, &state);
+		if (!(ob_rand(&state) % 4))
+			retype(ob_model(b)->graph, &state);
 		bad = ob_pack(b, &len);
 		ob_free(b);
 		snprintf(where, sizeof(where), "network %d, fields %d\n", network, i);
