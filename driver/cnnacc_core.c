@@ -169,8 +169,10 @@ static void cnnacc_core_kick_locked(struct cnnacc_core *core)
 void cnnacc_core_resume(struct cnnacc_core *core)
 {
 	spin_lock(&core->lock);
-	core->ready = true;
-	cnnacc_core_kick_locked(core);
+	if (core->enabled) {
+		core->ready = true;
+		cnnacc_core_kick_locked(core);
+	}
 	spin_unlock(&core->lock);
 }
 
@@ -245,13 +247,12 @@ static bool cnnacc_core_record_fits(struct cnnacc_core *core,
 }
 
 /*
- * Takes in completion records up to the end of a job, which becomes the caller's.
+ * Takes in completion records before @tail up to the end of a job, which becomes the caller's.
  * Returns that job, or NULL if there is none.
  */
-static struct cnnacc_job *cnnacc_core_take_done(struct cnnacc_core *core,
+static struct cnnacc_job *cnnacc_core_take_done(struct cnnacc_core *core, u32 tail,
 						struct cnnacc_completion *record)
 {
-	u32 tail = cnnacc_queue_read(core, CNNACC_QREG_COMPL_TAIL);
 	struct cnnacc_job *job = NULL;
 
 	if (tail >= CNNACC_RING_ENTRIES)
@@ -291,11 +292,14 @@ void cnnacc_core_process(struct cnnacc_core *core)
 	struct cnnacc_job *job = NULL;
 	struct cnnacc_completion record;
 	bool halted = false;
+	u32 tail;
 
 	spin_lock(&core->lock);
 	if (core->enabled) {
+		/* In this order no event of a job is counted after its end. */
+		tail = cnnacc_queue_read(core, CNNACC_QREG_COMPL_TAIL);
 		cnnacc_core_count_events(core);
-		job = cnnacc_core_take_done(core, &record);
+		job = cnnacc_core_take_done(core, tail, &record);
 		if (job && record.status_class != CNNACC_STATUS_OK) {
 			halted = true;
 			end = CNNACC_END_FAILED;
@@ -318,6 +322,7 @@ void cnnacc_core_process(struct cnnacc_core *core)
 static void cnnacc_core_recover(struct cnnacc_core *core)
 {
 	struct cnnacc_job *job = NULL;
+	bool back = false;
 
 	spin_lock(&core->lock);
 	if (core->ready) {
@@ -331,13 +336,15 @@ static void cnnacc_core_recover(struct cnnacc_core *core)
 	}
 	spin_unlock(&core->lock);
 
+	if (!READ_ONCE(core->cdev->wedged)) {
+		back = !cnnacc_core_hw_reset(core) && !cnnacc_core_enable(core);
+		if (!back)
+			cnnacc_device_reset(core->cdev);
+	}
+	/* Its memory is others' from here on: the core had to let go of it first. */
 	if (job)
 		cnnacc_job_end(job, CNNACC_END_HANG, NULL);
-	if (core->cdev->wedged)
-		return;
-	if (cnnacc_core_hw_reset(core) || cnnacc_core_enable(core)) {
-		cnnacc_device_reset(core->cdev);
-	} else {
+	if (back) {
 		/* They may be what was lost. */
 		cnnacc_irq_enable(core->cdev);
 		cnnacc_core_resume(core);

@@ -147,22 +147,20 @@ static void cnnacc_ctx_destroy_work(struct work_struct *work)
 static void cnnacc_ctx_kill(struct cnnacc_ctx *ctx)
 {
 	struct cnnacc_job *job;
-	bool dead;
 
+	/* Who finds the context dead may rely on its work being queued. */
 	mutex_lock(&ctx->submit_lock);
-	dead = ctx->dead;
-	WRITE_ONCE(ctx->dead, true);
+	if (!ctx->dead) {
+		WRITE_ONCE(ctx->dead, true);
+		spin_lock(&ctx->job_lock);
+		list_for_each_entry(job, &ctx->jobs, link)
+			if (job->gate)
+				cnnacc_gate_open(job->gate);
+		spin_unlock(&ctx->job_lock);
+		kref_get(&ctx->ref);
+		queue_work(ctx->cdev->ctx_wq, &ctx->destroy_work);
+	}
 	mutex_unlock(&ctx->submit_lock);
-	if (dead)
-		return;
-
-	spin_lock(&ctx->job_lock);
-	list_for_each_entry(job, &ctx->jobs, link)
-		if (job->gate)
-			cnnacc_gate_open(job->gate);
-	spin_unlock(&ctx->job_lock);
-	kref_get(&ctx->ref);
-	queue_work(ctx->cdev->ctx_wq, &ctx->destroy_work);
 }
 
 /**

@@ -9,6 +9,7 @@
 
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
+#include "cnnacc_gem.h"
 
 /**
  * DOC: device
@@ -21,6 +22,7 @@
  * - &cnnacc_device.ctx_lock
  * - &cnnacc_ctx.submit_lock
  * - &cnnacc_vm.lock
+ * - &cnnacc_device.bo_lock
  * - reservation objects
  * - &cnnacc_ctx.job_lock
  * - &cnnacc_core.lock
@@ -83,8 +85,8 @@ static int cnnacc_device_hw_reset(struct cnnacc_device *cdev)
 /* Nothing starts any more, and the device cannot reach memory. */
 static void cnnacc_device_wedge(struct cnnacc_device *cdev)
 {
-	WRITE_ONCE(cdev->wedged, true);
 	cdev->bus->stop_dma(cdev->drm.dev);
+	WRITE_ONCE(cdev->wedged, true);
 }
 
 static bool cnnacc_device_busy(struct cnnacc_device *cdev)
@@ -168,6 +170,9 @@ void cnnacc_device_request_reset(struct cnnacc_device *cdev)
 
 static bool cnnacc_device_invalidated(struct cnnacc_device *cdev, u32 seq, int gen)
 {
+	/* An INVALIDATE written during a reset was not taken: the reset does its work. */
+	if (cnnacc_read(cdev, CNNACC_REG_RESET) & 1)
+		return false;
 	return (s32)(cnnacc_read(cdev, CNNACC_REG_INV_DONE) - seq) >= 0 ||
 	       atomic_read(&cdev->reset_gen) != gen;
 }
@@ -188,9 +193,13 @@ void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id, u32 flags)
 	int idx;
 	u32 seq;
 
-	if (!drm_dev_enter(&cdev->drm, &idx))
+	if (!drm_dev_enter(&cdev->drm, &idx)) {
+		/* cnnacc_device_stop() is at work and gets there in bounded time. */
+		wait_for_completion_timeout(&cdev->silent,
+					    msecs_to_jiffies(CNNACC_FREE_TIMEOUT_MS));
 		return;
-	if (cdev->wedged)
+	}
+	if (READ_ONCE(cdev->wedged))
 		goto out;
 
 	spin_lock(&cdev->inv_lock);
@@ -241,7 +250,7 @@ static int cnnacc_device_check_coherence(struct cnnacc_device *cdev)
 		free_page((unsigned long)page);
 		return dev_err_probe(dev, -EIO, "memory cannot be mapped for the device\n");
 	}
-	if (dma_need_sync(dev, dma))
+	if (dma_need_sync(dev, dma) || dma_addressing_limited(dev))
 		cdev->features &= ~CNNACC_FEATURE_COHERENT;
 	dma_unmap_single(dev, dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
 	free_page((unsigned long)page);
@@ -261,13 +270,17 @@ static int cnnacc_device_init_software(struct cnnacc_device *cdev)
 	spin_lock_init(&cdev->inv_lock);
 	ida_init(&cdev->ctx_ids);
 	INIT_LIST_HEAD(&cdev->contexts);
+	INIT_LIST_HEAD(&cdev->bos);
 	init_waitqueue_head(&cdev->idle);
+	init_completion(&cdev->silent);
 	INIT_WORK(&cdev->reset_work, cnnacc_device_reset_work);
 	ret = drmm_mutex_init(&cdev->drm, &cdev->ctx_lock);
+	if (!ret)
+		ret = drmm_mutex_init(&cdev->drm, &cdev->bo_lock);
 	if (ret)
 		return ret;
 
-	cdev->reset_wq = alloc_ordered_workqueue("cnnacc-reset", 0);
+	cdev->reset_wq = alloc_ordered_workqueue("cnnacc-reset", WQ_MEM_RECLAIM);
 	if (!cdev->reset_wq)
 		return -ENOMEM;
 	ret = drmm_add_action_or_reset(&cdev->drm, cnnacc_device_destroy_wq, cdev->reset_wq);
@@ -404,6 +417,7 @@ void cnnacc_device_stop(struct cnnacc_device *cdev)
 	if (cnnacc_device_hw_reset(cdev))
 		cnnacc_device_wedge(cdev);
 	WRITE_ONCE(cdev->wedged, true);
+	complete_all(&cdev->silent);
 	for (i = 0; i < cdev->core_count; i++) {
 		cnnacc_core_cancel(cdev->cores[i], CNNACC_END_GONE);
 		cancel_work_sync(&cdev->cores[i]->reset_work);
@@ -414,6 +428,7 @@ void cnnacc_device_stop(struct cnnacc_device *cdev)
 	if (!wait_event_timeout(cdev->idle, !atomic_read(&cdev->job_count),
 				msecs_to_jiffies(CNNACC_FREE_TIMEOUT_MS)))
 		drm_err(&cdev->drm, "%d jobs are left\n", atomic_read(&cdev->job_count));
+	cnnacc_gem_unmap_all(cdev);
 	cnnacc_device_free_cores(cdev);
 	ida_destroy(&cdev->ctx_ids);
 }

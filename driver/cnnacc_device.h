@@ -158,8 +158,11 @@ struct cnnacc_core {
  * @ctx_ids: context ids of the hardware
  * @ctx_lock: protects @contexts
  * @contexts: all contexts not yet torn down
+ * @bo_lock: protects @bos
+ * @bos: buffers that are not imported
  * @job_count: jobs not yet freed
  * @idle: woken when @job_count is zero
+ * @silent: done when a device that goes away does no DMA any more
  */
 struct cnnacc_device {
 	struct drm_device drm;
@@ -184,8 +187,11 @@ struct cnnacc_device {
 	struct ida ctx_ids;
 	struct mutex ctx_lock;		/* protects @contexts */
 	struct list_head contexts;
+	struct mutex bo_lock;		/* protects @bos */
+	struct list_head bos;
 	atomic_t job_count;
 	wait_queue_head_t idle;
+	struct completion silent;
 };
 
 #define to_cnnacc_device(dev) container_of(dev, struct cnnacc_device, drm)

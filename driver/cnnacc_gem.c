@@ -24,8 +24,12 @@
 
 static void cnnacc_gem_free(struct drm_gem_object *obj)
 {
+	struct cnnacc_device *cdev = to_cnnacc_device(obj->dev);
 	struct drm_gem_object *resv = to_cnnacc_bo(obj)->resv;
 
+	mutex_lock(&cdev->bo_lock);
+	list_del(&to_cnnacc_bo(obj)->link);
+	mutex_unlock(&cdev->bo_lock);
 	drm_gem_shmem_object_free(obj);
 	if (resv)
 		drm_gem_object_put(resv);
@@ -81,6 +85,7 @@ struct drm_gem_object *cnnacc_gem_create_object(struct drm_device *drm, size_t s
 
 	if (!bo)
 		return ERR_PTR(-ENOMEM);
+	INIT_LIST_HEAD(&bo->link);
 	bo->base.base.funcs = &cnnacc_gem_funcs;
 	return &bo->base.base;
 }
@@ -100,6 +105,36 @@ struct drm_gem_object *cnnacc_gem_create_resv(struct drm_device *drm)
 	obj->funcs = &cnnacc_gem_resv_funcs;
 	drm_gem_private_object_init(drm, obj, PAGE_SIZE);
 	return obj;
+}
+
+static void cnnacc_gem_unmap(struct cnnacc_bo *bo)
+{
+	struct drm_gem_shmem_object *shmem = &bo->base;
+
+	dma_resv_lock(shmem->base.resv, NULL);
+	if (shmem->sgt) {
+		dma_unmap_sgtable(shmem->base.dev->dev, shmem->sgt, DMA_BIDIRECTIONAL, 0);
+		sg_free_table(shmem->sgt);
+		kfree(shmem->sgt);
+		shmem->sgt = NULL;
+	}
+	dma_resv_unlock(shmem->base.resv);
+}
+
+/**
+ * cnnacc_gem_unmap_all() - Take all memory of buffers away from a device that is gone
+ * @cdev: device, stopped
+ *
+ * The buffers live on with their files and CPU mappings.
+ */
+void cnnacc_gem_unmap_all(struct cnnacc_device *cdev)
+{
+	struct cnnacc_bo *bo;
+
+	mutex_lock(&cdev->bo_lock);
+	list_for_each_entry(bo, &cdev->bos, link)
+		cnnacc_gem_unmap(bo);
+	mutex_unlock(&cdev->bo_lock);
 }
 
 /**
@@ -138,6 +173,9 @@ static int cnnacc_bo_create(struct drm_file *file, struct drm_gem_object *resv,
 		bo->resv = resv;
 		shmem->base.resv = resv->resv;
 	}
+	mutex_lock(&cdev->bo_lock);
+	list_add_tail(&bo->link, &cdev->bos);
+	mutex_unlock(&cdev->bo_lock);
 	/* Mapping for DMA writes the zeroes back that a cache may hold. */
 	if (shmem->map_wc) {
 		sgt = drm_gem_shmem_get_pages_sgt(shmem);

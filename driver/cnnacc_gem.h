@@ -5,6 +5,7 @@
 #include <drm/drm_gem_shmem_helper.h>
 
 struct cnnacc_ctx;
+struct cnnacc_device;
 struct drm_device;
 struct drm_file;
 
@@ -13,12 +14,14 @@ struct drm_file;
  * @base: shmem object
  * @use: enum drm_cnnacc_bo_use
  * @flags: DRM_CNNACC_BO_*
+ * @link: in &cnnacc_device.bos, unless imported
  * @resv: object that lends its reservation to a private buffer; held, else NULL
  */
 struct cnnacc_bo {
 	struct drm_gem_shmem_object base;
 	u32 use;
 	u32 flags;
+	struct list_head link;
 	struct drm_gem_object *resv;
 };
 
@@ -29,6 +32,7 @@ static inline struct cnnacc_bo *to_cnnacc_bo(struct drm_gem_object *obj)
 
 struct drm_gem_object *cnnacc_gem_create_object(struct drm_device *drm, size_t size);
 struct drm_gem_object *cnnacc_gem_create_resv(struct drm_device *drm);
+void cnnacc_gem_unmap_all(struct cnnacc_device *cdev);
 bool cnnacc_gem_usable(struct drm_gem_object *obj, struct cnnacc_ctx *ctx);
 
 int cnnacc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

@@ -42,17 +42,18 @@ static irqreturn_t cnnacc_irq_hard(int irq, void *arg)
 
 static void cnnacc_irq_error(struct cnnacc_device *cdev)
 {
-	struct cnnacc_shell_report *report = &cdev->shell_error;
+	const struct cnnacc_shell_report *report = &cdev->shell_error;
+	u32 core = READ_ONCE(report->core);	/* the next interrupt may write it */
 
 	if (report->code == CNNACC_SHELL_OK)	/* raised by hand */
 		return;
 	drm_err_ratelimited(&cdev->drm, "shell error %u, core %u, address %#llx\n",
-			    report->code, report->core, report->addr);
+			    report->code, core, report->addr);
 	switch (report->code) {
 	case CNNACC_SHELL_PACKET_READ:
 	case CNNACC_SHELL_COMPL_WRITE:
-		if (report->core < cdev->core_count)
-			cnnacc_core_break(cdev->cores[report->core]);
+		if (core < cdev->core_count)
+			cnnacc_core_break(cdev->cores[core]);
 		break;
 	default:
 		break;

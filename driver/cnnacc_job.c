@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/module.h>
 #include <linux/slab.h>
 
 #include "compat/cnnacc_compat.h"
@@ -56,6 +57,16 @@ static struct cnnacc_job *cnnacc_job_alloc(struct cnnacc_core *core, u32 task_co
 	return job;
 }
 
+static void cnnacc_job_free_fence(struct cnnacc_job *job)
+{
+	if (job->fence_live) {
+		dma_fence_put(&job->fence->base);
+		return;
+	}
+	kfree(job->fence);
+	module_put(THIS_MODULE);
+}
+
 /**
  * cnnacc_job_create() - Make a job from what the user says
  * @ctx: context, which the caller keeps from being torn down
@@ -86,16 +97,19 @@ struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, struct drm_file *fi
 	job->flags = args->flags;
 	job->fence = kzalloc(sizeof(*job->fence), GFP_KERNEL_ACCOUNT);
 	if (!job->fence)
-		goto err;
+		goto err_job;
+	/* For the fence: the file that is open now keeps the module from going. */
+	__module_get(THIS_MODULE);
 	ret = cnnacc_compat_sched_job_init(&job->base, &ctx->entities[args->core], ctx, file);
 	if (ret)
-		goto err;
+		goto err_fence;
 
 	job->ctx = ctx;
 	cnnacc_ctx_add_job(ctx, job);
 	return job;
-err:
-	kfree(job->fence);
+err_fence:
+	cnnacc_job_free_fence(job);
+err_job:
 	kfree(job);
 	return ERR_PTR(ret);
 }
@@ -107,13 +121,11 @@ err:
 void cnnacc_job_free(struct cnnacc_job *job)
 {
 	drm_sched_job_cleanup(&job->base);
-	if (job->fence_live)
-		dma_fence_put(&job->fence->base);
-	else
-		kfree(job->fence);
+	/* Until then the context may open the gate. */
+	cnnacc_ctx_remove_job(job->ctx, job);
 	if (job->gate)
 		dma_fence_put(&job->gate->base);
-	cnnacc_ctx_remove_job(job->ctx, job);
+	cnnacc_job_free_fence(job);
 	kfree(job);
 }
 

@@ -52,7 +52,6 @@ static void cnnacc_sched_init_fence(struct cnnacc_job *job)
 {
 	struct cnnacc_core *core = job->core;
 
-	__module_get(THIS_MODULE);
 	kref_get(&core->ref);
 	job->fence->core = core;
 	dma_fence_init(&job->fence->base, &cnnacc_fence_ops, &core->fence_lock,

@@ -18,7 +18,7 @@
  *
  * Fence errors: 0 done; -EFAULT MMU fault or bus error; -EINVAL bad program or
  * bad configuration; -ETIMEDOUT cycle limit or hang; -ECANCELED because an earlier
- * task, job or dependency failed, the context went away, or a device reset hit an
+ * task of the job or a dependency failed, the context went away, or a device reset hit an
  * innocent job; -ENODEV device gone.  DRM_CNNACC_CTX_QUERY tells the rest.
  */
 #ifndef CNNACC_ACCEL_H
