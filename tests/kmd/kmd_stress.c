@@ -26,10 +26,10 @@ static uint32_t pick(uint32_t below)
 	return (seed >> 8) % below;
 }
 
-/* A copy of random lines; false if it is wrong. */
+/* A copy of random lines to others; false if it is wrong. */
 static bool do_copy(struct kmd_env *env)
 {
-	uint32_t from = pick(128), to = 128 + pick(100), lines = 1 + pick(20), i;
+	uint32_t from = pick(128), to = 148 + pick(80), lines = 1 + pick(20), i;
 	uint32_t *words = env->data.map;
 	int ret;
 
