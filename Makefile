@@ -58,7 +58,8 @@ $(GROUPS:%=check-%): check-%: packages-check all tests
 
 install: all
 	ninja -C $(BUILD) install
-	$(MAKE) -C $(KDIR) M=$(abspath $(BUILD)/driver) modules_install
+	$(MAKE) -C $(KDIR) M=$(abspath $(BUILD)/driver) \
+		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
 	install -D -m 644 packaging/60-cnnacc.rules $(DESTDIR)/lib/udev/rules.d/60-cnnacc.rules
 
 clean:
