@@ -111,7 +111,7 @@ def start(name, *args):
     """A guest with a monitor that runs a job; returns it and its directory."""
     path = directory(name)
     qemu = Qemu(prepare(path, '--no-module', '--memory', '256', *args), path)
-    until('start of the job', lambda: 'started' in output(path))
+    qemu.until('start of the job', lambda: 'started' in output(path))
     time.sleep(0.3)
     return qemu, path
 
@@ -139,7 +139,7 @@ def check_system_reset():
     qemu.command('set-action', reboot='reset')
     for n in range(2, 4):
         qemu.command('system_reset')
-        until('job after reset', lambda: output(path).count('started') == n)
+        qemu.until('job after reset', lambda: output(path).count('started') == n)
     tap.equal(qemu.quit(), 0, 'the machine is reset twice, then leaves, with a job running')
 
 
@@ -166,14 +166,14 @@ def check_unplug():
                        '--qemu-arg', 'pcie-root-port,id=rp,chassis=1,hotplug=on',
                        '--', 'sh', '-c', PLUG)
     for n in range(1, 4):
-        until('job', lambda: output(path).count('started') == n)
-        until('removal', lambda: output(path).count('removed') == n)
+        qemu.until('job', lambda: output(path).count('started') == n)
+        qemu.until('removal', lambda: output(path).count('removed') == n)
         qemu.command('device_del', id='acc')
         until('unplug', lambda: not present(qemu))
         qemu.command('device_add', driver='cnnacc', id='acc', bus='rp',
                      cores='ccp+ccp:lob=64')
         tap.ok(present(qemu), 'unplugged and plugged again')
-    until('last job', lambda: output(path).count('started') == 4)
+    qemu.until('last job', lambda: output(path).count('started') == 4)
     tap.equal(qemu.quit(), 0, 'QEMU leaves after unplugging')
 
 

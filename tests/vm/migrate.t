@@ -67,8 +67,8 @@ def driver(path):
 def start_job(guest, path):
     """Boots a guest and returns in the middle of its job."""
     qemu = Qemu(guest(path), path)
-    until('start of the job', lambda: 'started' in output(path))
-    until('running queue', lambda: qemu.queue_state() == RUNNING)
+    qemu.until('start of the job', lambda: 'started' in output(path))
+    qemu.until('running queue', lambda: qemu.queue_state() == RUNNING)
     time.sleep(0.3)
     return qemu
 

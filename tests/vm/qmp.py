@@ -80,6 +80,14 @@ class Qemu:
             if 'event' not in message:
                 return message
 
+    def until(self, what, condition):
+        """Waits for a condition to hold while QEMU lives."""
+        def condition_or_end():
+            if self.process.poll() is not None:
+                raise Failure(f'{what}: QEMU has ended: {self.messages()}')
+            return condition()
+        return until(what, condition_or_end)
+
     def command(self, execute, **arguments):
         """Runs a monitor command and returns its answer."""
         self.stream.write(json.dumps({'execute': execute, 'arguments': arguments}) + '\n')
