@@ -108,20 +108,21 @@ static bool do_context(struct kmd_env *env)
 	return !kmd_ctx_destroy(env->fd, id);
 }
 
-static bool do_something(struct kmd_env *env)
+static void do_something(struct kmd_env *env)
 {
-	switch (pick(8)) {
-	case 0:
-		return do_fail(env);
-	case 1:
-	case 2:
-		return do_bind(env);
-	case 3:
-		return do_leave(env);
-	case 4:
-		return do_context(env);
-	default:
-		return do_copy(env);
+	static const struct {
+		const char *name;
+		bool (*run)(struct kmd_env *env);
+	} steps[] = {
+		{ "fail", do_fail }, { "bind", do_bind }, { "bind", do_bind },
+		{ "leave", do_leave }, { "context", do_context },
+		{ "copy", do_copy }, { "copy", do_copy }, { "copy", do_copy },
+	};
+	uint32_t step = pick(ARRAY_LEN(steps));
+
+	if (!steps[step].run(env)) {
+		note("%s went wrong", steps[step].name);
+		_exit(1);
 	}
 }
 
@@ -133,8 +134,7 @@ static void worker(uint32_t number, double end)
 		uint32_t steps = 1 + pick(100);
 
 		while (steps-- && kmd_seconds() < end)
-			if (!do_something(&env))
-				_exit(1);
+			do_something(&env);
 		if (pick(2))
 			kmd_ctx_destroy(env.fd, env.ctx);
 		munmap(env.program.map, env.program.size);
