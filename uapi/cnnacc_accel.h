@@ -263,7 +263,7 @@ enum drm_cnnacc_bo_use {
 };
 
 /* drm_cnnacc_bo_create.flags */
-/* CPU mapping cached; needs BO_SYNC if the device is not coherent */
+/* CPU mapping cached instead of write-combined */
 #define DRM_CNNACC_BO_CACHED		0x1u
 /* bound to ctx_id: cheaper to submit, cannot be exported */
 #define DRM_CNNACC_BO_PRIVATE		0x2u
@@ -330,7 +330,8 @@ struct drm_cnnacc_bo_sync_op {
  * struct drm_cnnacc_bo_sync - argument of DRM_CNNACC_BO_SYNC.
  * @ops: struct drm_cnnacc_bo_sync_op, at most max_sync_ops
  *
- * Does nothing where CNNACC_FEATURE_COHERENT is set.
+ * Every buffer needs it where CNNACC_FEATURE_COHERENT is clear, as behind bounce buffers; it
+ * does nothing where that is set.
  */
 struct drm_cnnacc_bo_sync {
 	struct drm_cnnacc_obj_array ops;
