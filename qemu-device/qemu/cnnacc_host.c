@@ -34,6 +34,9 @@ static int cnnacc_dma(CnnaccHost *host, uint64_t addr, void *buf, size_t len,
 {
     MemTxResult res;
 
+    if (qatomic_read(&host->revoked)) {
+        return -1;
+    }
     res = address_space_rw(host->as, addr, host->attrs, buf, len, is_write);
     if (res != MEMTX_OK) {
         trace_cnnacc_dma_refused(cnnacc_id(host), addr, len, is_write);
@@ -65,6 +68,9 @@ static void *cnnacc_dma_map(void *opaque, uint64_t addr, size_t *len,
     hwaddr l = *len, xlat;
     MemoryRegion *mr;
 
+    if (qatomic_read(&host->revoked)) {
+        return NULL;
+    }
     RCU_READ_LOCK_GUARD();
     mr = address_space_translate(host->as, addr, &xlat, &l, is_write,
                                  host->attrs);
@@ -213,6 +219,16 @@ static bool cnnacc_may_run(CnnaccHost *host)
     return host->vm_running && !host->stopping && !host->quit;
 }
 
+static bool cnnacc_busy(CnnaccHost *host)
+{
+    for (unsigned int i = 0; i < host->workers; i++) {
+        if (host->worker[i].busy) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void cnnacc_step(CnnaccWorker *w)
 {
     CnnaccHost *host = w->host;
@@ -225,6 +241,7 @@ static void cnnacc_step(CnnaccWorker *w)
     cnn_device_end(host->model, w->core);
     trace_cnnacc_end(cnnacc_id(host), w->core);
     w->busy = false;
+    qatomic_set(&host->revoked, host->revoked && cnnacc_busy(host));
     cnnacc_deliver(host);
     qemu_cond_broadcast(&host->idle);
 }
@@ -247,16 +264,6 @@ static void *cnnacc_worker(void *opaque)
     bql_unlock();
     rcu_unregister_thread();
     return NULL;
-}
-
-static bool cnnacc_busy(CnnaccHost *host)
-{
-    for (unsigned int i = 0; i < host->workers; i++) {
-        if (host->worker[i].busy) {
-            return true;
-        }
-    }
-    return false;
 }
 
 /*
@@ -385,15 +392,20 @@ void cnnacc_host_unrealize(CnnaccHost *host)
     host->model = NULL;
 }
 
+/*
+ * Called in the middle of a bus reset or of a write to configuration space,
+ * where the lock must not be dropped to wait for the workers: the reset ends
+ * with their steps, which reach no memory any more.
+ */
 void cnnacc_host_reset(CnnaccHost *host)
 {
     trace_cnnacc_reset(cnnacc_id(host));
-    cnnacc_stop(host);
-    if (host->model) {
-        cnn_device_reset(host->model);
+    if (!host->model) {
+        return;
     }
+    cnn_device_write(host->model, CNNACC_REG_RESET, 1);
+    qatomic_set(&host->revoked, cnnacc_busy(host));
     host->messages = 0;
-    cnnacc_resume(host);
 }
 
 void cnnacc_describe_properties(ObjectClass *klass)

@@ -46,6 +46,7 @@ struct CnnaccHost {
     unsigned int stopping;
     bool vm_running;
     bool quit;
+    bool revoked;   /* by a reset that waits for steps to end */
     bool delivering;
     uint32_t messages;
 };
