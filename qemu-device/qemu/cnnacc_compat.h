@@ -49,6 +49,7 @@ typedef void *CnnaccClassData;
 /* The iothread lock is called BQL since 9.0 */
 #if CNNACC_QEMU_VERSION < 900
 #define bql_lock() qemu_mutex_lock_iothread()
+#define bql_locked() qemu_mutex_iothread_locked()
 #define bql_unlock() qemu_mutex_unlock_iothread()
 #define qemu_cond_wait_bql(cond) qemu_cond_wait_iothread(cond)
 #endif

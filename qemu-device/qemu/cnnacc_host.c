@@ -29,15 +29,37 @@ static const char *cnnacc_id(CnnaccHost *host)
 
 /* the model's callbacks */
 
+/*
+ * An IOMMU that refuses an access raises an interrupt, for which it needs the
+ * big lock.  Taken before RCU's; a locked call of the model has it already.
+ */
+static bool cnnacc_lock_iommu(CnnaccHost *host)
+{
+    bool lock = qatomic_read(&host->translated) && !bql_locked();
+
+    if (lock) {
+        bql_lock();
+    }
+    return lock;
+}
+
+static void cnnacc_unlock_iommu(bool locked)
+{
+    if (locked) {
+        bql_unlock();
+    }
+}
+
 static int cnnacc_dma(CnnaccHost *host, uint64_t addr, void *buf, size_t len,
                       bool is_write)
 {
-    MemTxResult res;
+    MemTxResult res = MEMTX_ACCESS_ERROR;
+    bool locked = cnnacc_lock_iommu(host);
 
-    if (qatomic_read(&host->revoked)) {
-        return -1;
+    if (!qatomic_read(&host->revoked)) {
+        res = address_space_rw(host->as, addr, host->attrs, buf, len, is_write);
     }
-    res = address_space_rw(host->as, addr, host->attrs, buf, len, is_write);
+    cnnacc_unlock_iommu(locked);
     if (res != MEMTX_OK) {
         trace_cnnacc_dma_refused(cnnacc_id(host), addr, len, is_write);
         return -1;
@@ -61,10 +83,9 @@ static int cnnacc_dma_write(void *opaque, uint64_t addr, const void *buf,
  * here only RAM is mapped, and the reference that address_space_unmap() drops
  * is taken by hand.
  */
-static void *cnnacc_dma_map(void *opaque, uint64_t addr, size_t *len,
+static void *cnnacc_map_ram(CnnaccHost *host, uint64_t addr, size_t *len,
                             bool is_write)
 {
-    CnnaccHost *host = opaque;
     hwaddr l = *len, xlat;
     MemoryRegion *mr;
 
@@ -81,6 +102,17 @@ static void *cnnacc_dma_map(void *opaque, uint64_t addr, size_t *len,
     memory_region_ref(mr);
     *len = l;
     return (uint8_t *)memory_region_get_ram_ptr(mr) + xlat;
+}
+
+static void *cnnacc_dma_map(void *opaque, uint64_t addr, size_t *len,
+                            bool is_write)
+{
+    CnnaccHost *host = opaque;
+    bool locked = cnnacc_lock_iommu(host);
+    void *ptr = cnnacc_map_ram(host, addr, len, is_write);
+
+    cnnacc_unlock_iommu(locked);
+    return ptr;
 }
 
 static void cnnacc_dma_unmap(void *opaque, void *ptr, size_t len, bool is_write)
@@ -234,6 +266,7 @@ static void cnnacc_step(CnnaccWorker *w)
     CnnaccHost *host = w->host;
 
     w->busy = true;
+    qatomic_set(&host->translated, host->behind_iommu(host));
     trace_cnnacc_begin(cnnacc_id(host), w->core);
     bql_unlock();
     cnn_device_run(host->model, w->core, CNNACC_STEP_NS);

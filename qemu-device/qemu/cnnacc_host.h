@@ -31,6 +31,7 @@ struct CnnaccHost {
     MemTxAttrs attrs;
     void (*irq_message)(CnnaccHost *host, unsigned int vector);
     void (*irq_level)(CnnaccHost *host, bool level);
+    bool (*behind_iommu)(CnnaccHost *host);
 
     /* properties */
     char *cores;
@@ -46,6 +47,7 @@ struct CnnaccHost {
     unsigned int stopping;
     bool vm_running;
     bool quit;
+    bool translated; /* DMA is, by an IOMMU */
     bool revoked;   /* by a reset that waits for steps to end */
     bool delivering;
     uint32_t messages;

@@ -6,6 +6,7 @@
 #include "qapi/error.h"
 #include "qemu/error-report.h"
 #include "qemu/module.h"
+#include "exec/address-spaces.h"
 #include "hw/pci/pci.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
@@ -34,6 +35,12 @@ static void cnnacc_pci_message(CnnaccHost *host, unsigned int vector)
     if (msix_enabled(d)) {
         msix_notify(d, vector);
     }
+}
+
+static bool cnnacc_pci_behind_iommu(CnnaccHost *host)
+{
+    return pci_device_iommu_address_space(PCI_DEVICE(host->owner)) !=
+           &address_space_memory;
 }
 
 static bool cnnacc_pci_init_msix(CnnaccPCI *s, Error **errp)
@@ -69,6 +76,7 @@ static void cnnacc_pci_realize(PCIDevice *d, Error **errp)
     s->host.owner = DEVICE(d);
     s->host.as = pci_get_address_space(d);
     s->host.irq_message = cnnacc_pci_message;
+    s->host.behind_iommu = cnnacc_pci_behind_iommu;
     if (!cnnacc_host_realize(&s->host, errp)) {
         return;
     }
