@@ -5,6 +5,7 @@
 
 #include "ops.h"
 
+/* Also ConvTranspose: the window knows which way it goes. */
 int cnn_infer_conv(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0], *w = c->in[1], *b = cnn_in(c, 2);

@@ -5,32 +5,6 @@
 
 #include "ops.h"
 
-int cnn_infer_conv_transpose(struct cnn_call *c)
-{
-	const struct cnn_tensor *x = c->in[0], *w = c->in[1], *b = cnn_in(c, 2);
-	struct cnn_tensor *y = c->out[0];
-	struct cnn_window win;
-	int ret = CNN_WANT(c, x, CNN_FLOAT32);
-
-	if (ret)
-		return ret;
-	if (w->dtype != x->dtype || (b && b->dtype != x->dtype))
-		return cnn_op_fail(c, CNN_EINVAL, "inputs of different types");
-	ret = cnn_window_resolve(c->node, x, w, &win, c->err);
-	if (ret)
-		return ret;
-	if (b && (b->rank != 1 || b->dims[0] != win.out_ch))
-		return cnn_op_fail(c, CNN_EINVAL, "the bias is not one number for each of %lld "
-				   "output channels", (long long)win.out_ch);
-	y->dtype = x->dtype;
-	y->rank = x->rank;
-	y->dims[0] = win.batch;
-	y->dims[1] = win.out_ch;
-	for (int i = 0; i < win.spatial; i++)
-		y->dims[i + 2] = win.out[i];
-	return CNN_OK;
-}
-
 /* The window with three spatial axes, missing ones in front. */
 struct geom {
 	int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3];

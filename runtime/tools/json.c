@@ -65,12 +65,6 @@ void json_u64(struct json *j, const char *key, uint64_t value)
 	fprintf(j->out, "%" PRIu64, value);
 }
 
-void json_i64(struct json *j, const char *key, int64_t value)
-{
-	start(j, key);
-	fprintf(j->out, "%" PRId64, value);
-}
-
 void json_hex(struct json *j, const char *key, uint64_t value)
 {
 	start(j, key);
@@ -81,10 +75,4 @@ void json_double(struct json *j, const char *key, double value)
 {
 	start(j, key);
 	fprintf(j->out, "%.9g", value);
-}
-
-void json_null(struct json *j, const char *key)
-{
-	start(j, key);
-	fputs("null", j->out);
 }

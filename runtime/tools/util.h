@@ -59,9 +59,7 @@ void json_open(struct json *j, const char *key, char bracket);	/* '{' or '[' */
 void json_close(struct json *j, char bracket);			/* '}' or ']' */
 void json_string(struct json *j, const char *key, const char *value);
 void json_u64(struct json *j, const char *key, uint64_t value);
-void json_i64(struct json *j, const char *key, int64_t value);
 void json_hex(struct json *j, const char *key, uint64_t value);	/* as a string, "0x10" */
 void json_double(struct json *j, const char *key, double value);
-void json_null(struct json *j, const char *key);
 
 #endif
