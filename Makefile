@@ -3,6 +3,7 @@
 # make          builds everything into build/
 # make demo     a real CNN through the real driver in a VM (README.md)
 # make check    every test; make check-GROUP for one group
+# make bench    every benchmark (Documentation/benchmarks.rst); BENCH="PART..." for some
 #
 # Debian packages that are missing are installed by the targets that need them.
 
@@ -23,6 +24,9 @@ packages:
 
 packages-check:
 	scripts/install-packages build vm check kernel-source docs
+
+packages-bench:
+	scripts/install-packages build vm bench
 
 # What the product is made of; the tests' own programs come with check.
 user: configure
@@ -56,6 +60,9 @@ check: packages-check all tests
 $(GROUPS:%=check-%): check-%: packages-check all tests
 	tests/check $*
 
+bench: packages-bench all tests
+	tests/bench/run $(BENCH)
+
 install: all
 	ninja -C $(BUILD) install
 	$(MAKE) -C $(KDIR) M=$(abspath $(BUILD)/driver) \
@@ -65,5 +72,5 @@ install: all
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan
 
-.PHONY: all packages packages-check configure user tests module device demo check install clean \
-	$(GROUPS:%=check-%)
+.PHONY: all packages packages-check packages-bench configure user tests module device demo check \
+	bench install clean $(GROUPS:%=check-%)
