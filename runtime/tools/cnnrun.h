@@ -30,6 +30,11 @@ struct session {
 	struct cnnrt_compile_options compile;
 };
 
+/* EXIT_DONE, or EXIT_USAGE after a message; o holds the defaults and dirs for argc entries. */
+int parse_options(int argc, char **argv, struct run_options *o);
+extern const char run_usage[];
+
+int run_network(struct session *s);
 int node_test(struct session *s);
 
 void print_explain(const struct cnnrt_program *program, const char *core);

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT */
+/* One network: compile, fill its inputs, run, show and write its outputs. */
+#include "cnnrun.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct network {
+	struct session *s;
+	struct cnnrt_model *model;
+	struct cnnrt_program *program;
+	struct cnnrt_job *job;
+	struct cnn_tensor input[MAX_FILES];	/* as s->opt->input */
+	void *first[MAX_FILES];			/* outputs of the first run */
+};
+
+static int find_io(const struct cnnrt_model *m, enum cnnrt_direction dir, const char *name)
+{
+	unsigned int count = cnnrt_model_io_count(m, dir);
+	struct cnnrt_tensor_info info;
+	uint64_t index;
+
+	for (unsigned int i = 0; i < count; i++)
+		if (!cnnrt_model_io(m, dir, i, &info, NULL) && !strcmp(info.name, name))
+			return (int)i;
+	if (parse_u64(name, &index) && index < count)
+		return (int)index;
+	complain(0, "the network has no %s \"%s\"; it has:", dir ? "output" : "input", name);
+	for (unsigned int i = 0; i < count; i++)
+		if (!cnnrt_model_io(m, dir, i, &info, NULL))
+			complain(0, "  %u: %s", i, info.name);
+	return -1;
+}
+
+static int set_shapes(struct network *n)
+{
+	const struct run_options *o = n->s->opt;
+	struct cnnrt_error err;
+
+	for (unsigned int i = 0; i < o->shapes; i++) {
+		int index = find_io(n->model, CNNRT_INPUT, o->shape[i].name), rank = 0;
+		const char *p = o->shape[i].file;
+		int64_t dims[CNNRT_MAX_RANK];
+
+		if (index < 0)
+			return EXIT_USAGE;
+		for (; *p && rank < CNNRT_MAX_RANK; p += *p == ',') {
+			char *end;
+
+			dims[rank++] = strtoll(p, &end, 10);
+			if (end == p || (*end && *end != ','))
+				return complain(EXIT_USAGE, "--shape %s: \"%s\"",
+						o->shape[i].name, o->shape[i].file);
+			p = end;
+		}
+		if (cnnrt_model_set_input_shape(n->model, (unsigned int)index, rank, dims, &err))
+			return complain_error(&err);
+	}
+	return EXIT_DONE;
+}
+
+static int read_inputs(struct network *n)
+{
+	const struct run_options *o = n->s->opt;
+	struct cnnrt_tensor_info info;
+	struct cnnrt_error err;
+
+	for (unsigned int i = 0; i < o->inputs; i++) {
+		struct cnn_tensor *t = &n->input[i];
+		int index = find_io(n->model, CNNRT_INPUT, o->input[i].name), ret;
+
+		if (index < 0)
+			return EXIT_USAGE;
+		if (cnnrt_model_io(n->model, CNNRT_INPUT, (unsigned int)index, &info, &err))
+			return complain_error(&err);
+		ret = tensor_read(o->input[i].file, &info, &o->picture, t);
+		if (ret)
+			return ret;
+		if (cnnrt_model_set_input_shape(n->model, (unsigned int)index, t->rank, t->dims,
+						&err))
+			return complain_error(&err);
+	}
+	return EXIT_DONE;
+}
+
+/* Before the run: what it takes must not be lost to a slip in a name. */
+static int check_outputs(struct network *n)
+{
+	const struct run_options *o = n->s->opt;
+
+	for (unsigned int i = 0; i < o->outputs; i++)
+		if (find_io(n->model, CNNRT_OUTPUT, o->output[i].name) < 0)
+			return EXIT_USAGE;
+	return EXIT_DONE;
+}
+
+static int fill_inputs(struct network *n)
+{
+	const struct run_options *o = n->s->opt;
+	unsigned int count = cnnrt_model_io_count(n->model, CNNRT_INPUT);
+	uint64_t given = 0;
+	struct cnnrt_tensor_info info;
+	struct cnnrt_error err;
+	void *mem;
+
+	for (unsigned int i = 0; i < o->inputs; i++) {
+		int index = find_io(n->model, CNNRT_INPUT, o->input[i].name);
+
+		if (cnnrt_job_map(n->job, CNNRT_INPUT, (unsigned int)index, &info, &mem, &err))
+			return complain_error(&err);
+		if (info.type != (enum cnnrt_type)n->input[i].dtype ||
+		    info.size != (size_t)cnn_tensor_bytes(&n->input[i]))
+			return complain(EXIT_FAILED, "input %s: %s wanted, the file has %s",
+					info.name, cnn_dtype_name((enum cnn_dtype)info.type),
+					cnn_dtype_name(n->input[i].dtype));
+		memcpy(mem, n->input[i].data, info.size);
+		given |= index < 64 ? 1ull << index : 0;
+	}
+	for (unsigned int i = 0; i < count && i < 64; i++)
+		if (!(given & 1ull << i) && !cnnrt_model_io(n->model, CNNRT_INPUT, i, &info, &err))
+			complain(0, "input %s is not given: zeros", info.name);
+	return EXIT_DONE;
+}
+
+static int compare_u64(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Every run must give the same bytes. */
+static int check_run(struct network *n, unsigned int run)
+{
+	unsigned int count = cnnrt_model_io_count(n->model, CNNRT_OUTPUT);
+	struct cnnrt_tensor_info info;
+	struct cnnrt_error err;
+	void *mem;
+
+	for (unsigned int i = 0; i < count && i < MAX_FILES; i++) {
+		if (cnnrt_job_map(n->job, CNNRT_OUTPUT, i, &info, &mem, &err))
+			return complain_error(&err);
+		if (!run) {
+			n->first[i] = malloc(info.size + 1);
+			if (!n->first[i])
+				return complain(EXIT_FAILED, "out of memory");
+			memcpy(n->first[i], mem, info.size);
+		} else if (memcmp(n->first[i], mem, info.size)) {
+			return complain(EXIT_FAILED, "output %s: run %u differs from the first",
+					info.name, run);
+		}
+	}
+	return EXIT_DONE;
+}
+
+static int run_all(struct network *n)
+{
+	unsigned int repeat = n->s->opt->repeat;
+	uint64_t *times = calloc(repeat, sizeof(*times));
+	struct cnnrt_error err;
+	int ret = times ? EXIT_DONE : complain(EXIT_FAILED, "out of memory");
+
+	for (unsigned int i = 0; i < repeat && !ret; i++) {
+		struct timespec a, b;
+
+		clock_gettime(CLOCK_MONOTONIC, &a);
+		if (cnnrt_job_submit(n->job, -1, NULL, &err) || cnnrt_job_wait(n->job, -1, &err))
+			ret = complain_error(&err);
+		clock_gettime(CLOCK_MONOTONIC, &b);
+		times[i] = (uint64_t)((b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec);
+		if (!ret && repeat > 1)
+			ret = check_run(n, i);
+	}
+	if (!ret) {
+		qsort(times, repeat, sizeof(*times), compare_u64);
+		printf("time: %.3f ms", (double)times[repeat / 2] / 1e6);
+		if (repeat > 1)
+			printf(" median of %u, %.3f .. %.3f ms", repeat, (double)times[0] / 1e6,
+			       (double)times[repeat - 1] / 1e6);
+		putchar('\n');
+	}
+	free(times);
+	return ret;
+}
+
+/* One name per line; *text holds them. */
+static char **read_labels(const char *path, char **text, size_t *count)
+{
+	size_t size, n = 0;
+	void *data;
+	char **lines;
+
+	if (!read_file(path, &data, &size)) {
+		complain(0, "%s: %s", path, strerror(errno));
+		return NULL;
+	}
+	*text = data;
+	(*text)[size] = '\0';
+	lines = calloc(size + 1, sizeof(*lines));
+	for (char *save, *line = lines ? strtok_r(*text, "\r\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\r\n", &save))
+		lines[n++] = line;
+	*count = n;
+	return lines;
+}
+
+static int write_outputs(struct network *n)
+{
+	const struct run_options *o = n->s->opt;
+	struct cnnrt_tensor_info info;
+	struct cnnrt_error err;
+	int ret = EXIT_DONE;
+	void *mem;
+
+	for (unsigned int i = 0; i < o->outputs && !ret; i++) {
+		int index = find_io(n->model, CNNRT_OUTPUT, o->output[i].name);
+		struct cnn_tensor t = { 0 };
+
+		if (cnnrt_job_map(n->job, CNNRT_OUTPUT, (unsigned int)index, &info, &mem, &err))
+			return complain_error(&err);
+		t.dtype = (enum cnn_dtype)info.type;
+		t.rank = info.rank;
+		memcpy(t.dims, info.dims, sizeof(t.dims));
+		t.data = mem;
+		ret = tensor_write(o->output[i].file, info.name, &t);
+	}
+	return ret;
+}
+
+static int print_outputs(struct network *n)
+{
+	unsigned int count = cnnrt_model_io_count(n->model, CNNRT_OUTPUT);
+	char **labels = NULL, *text = NULL;
+	struct cnnrt_tensor_info info;
+	size_t label_count = 0;
+	struct cnnrt_error err;
+	int ret = EXIT_DONE;
+	void *mem;
+
+	if (n->s->opt->labels) {
+		labels = read_labels(n->s->opt->labels, &text, &label_count);
+		if (!labels)
+			ret = EXIT_FAILED;
+	}
+	for (unsigned int i = 0; i < count && !ret; i++) {
+		if (cnnrt_job_map(n->job, CNNRT_OUTPUT, i, &info, &mem, &err))
+			ret = complain_error(&err);
+		else
+			print_output(&info, mem, labels, label_count);
+	}
+	free(labels);
+	free(text);
+	return ret;
+}
+
+static int prepare(struct network *n)
+{
+	struct session *s = n->s;
+	struct cnnrt_error err;
+	int ret;
+
+	if (cnnrt_model_load(s->opt->model, &n->model, &err))
+		return err.code == CNNRT_EFILE ? complain_error(&err) :
+			complain(EXIT_FAILED, "%s: %s", s->opt->model, err.text);
+	ret = set_shapes(n);
+	if (!ret)
+		ret = check_outputs(n);
+	if (!ret)
+		ret = read_inputs(n);
+	if (ret)
+		return ret;
+	if (cnnrt_compile(n->model, s->dev, &s->compile, &n->program, &err))
+		return complain_error(&err);
+	if (s->opt->explain)
+		print_explain(n->program, NULL);
+	else if (s->compile.core)
+		print_explain(n->program, s->compile.core);
+	print_macs(n->program, s->dev);
+	if (cnnrt_job_create(s->ctx, n->program, &n->job, &err))
+		return complain_error(&err);
+	return fill_inputs(n);
+}
+
+int run_network(struct session *s)
+{
+	struct network n = { .s = s };
+	int ret = prepare(&n);
+
+	if (!ret)
+		ret = run_all(&n);
+	if (!ret)
+		ret = print_outputs(&n);
+	if (!ret)
+		ret = write_outputs(&n);
+	if (!ret && s->opt->profile)
+		ret = write_profile(s->opt->profile, n.job);
+	cnnrt_job_free(n.job);
+	cnnrt_program_free(n.program);
+	cnnrt_model_free(n.model);
+	for (unsigned int i = 0; i < MAX_FILES; i++) {
+		cnn_tensor_release(&n.input[i]);
+		free(n.first[i]);
+	}
+	return ret;
+}

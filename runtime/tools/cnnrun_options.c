@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+/* What cnnrun is asked to do. */
+#include "cnnrun.h"
+
+#include <string.h>
+
+const char run_usage[] =
+"usage: cnnrun MODEL [OPTION...]\n"
+"       cnnrun --node-test DIR... [--device D] [--core NAME]\n"
+"\n"
+"  --input NAME=FILE   input by name or index; FILE is .npy, ONNX .pb, PNG, JPEG or\n"
+"                      PNM; inputs that are not given are zero\n"
+"  --output NAME=FILE  where to write an output: .pb, else as .npy\n"
+"  --shape NAME=N,N,.. size of an input's free dimensions, without it they are those of\n"
+"                      the file, or 1\n"
+"  --device D          /dev/accel/accelN, or sim[:PROPS] for a device in the process;\n"
+"                      default: $CNNRT_DEVICE, or the first accelerator\n"
+"  --load-module       load cnnacc.ko if needed\n"
+"  --core NAME         everything this core can run must run there; \"cpu\": nothing on\n"
+"                      the device\n"
+"  --explain           where each operator runs, and why\n"
+"  --profile FILE      a timeline as JSON (trace events: Perfetto shows it)\n"
+"  --repeat N          run N times, print the times, and check that the answers agree\n"
+"  --labels FILE       a name per line for each class\n"
+"\n"
+"Pictures: resized bilinearly to the input's height and width, RGB or grey as it has\n"
+"channels; value = (pixel * scale - mean) / std.\n"
+"  --fit stretch|crop|pad   ignore the aspect (default), cut the middle out, or keep it all\n"
+"                           in the upper left corner with zeros behind\n"
+"  --scale S                of a pixel 0..255; default 1/255\n"
+"  --mean M[,M,M] --std S[,S,S]   default 0 and 1; in the order of the channels\n"
+"  --bgr                    blue first\n"
+"\n"
+"--node-test runs ONNX test cases (model.onnx, test_data_set_N/{input,output}_M.pb).\n"
+"Exit status: 0 done, 1 failed, 2 usage, 3 no device.\n";
+
+static bool named(struct named_file *files, unsigned int *count, char *value)
+{
+	char *mark = strchr(value, '=');
+
+	if (!mark || mark == value || *count == MAX_FILES)
+		return false;
+	*mark = '\0';
+	files[(*count)++] = (struct named_file){ value, mark + 1 };
+	return true;
+}
+
+static bool set_fit(struct run_options *o, const char *value)
+{
+	static const char *const names[] = { "stretch", "crop", "pad" };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++) {
+		if (!strcmp(value, names[i])) {
+			o->picture.fit = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool set_repeat(struct run_options *o, const char *value)
+{
+	uint64_t n;
+
+	if (!parse_u64(value, &n) || !n || n > 1000000)
+		return false;
+	o->repeat = (unsigned int)n;
+	return true;
+}
+
+static bool set_scale(struct run_options *o, const char *value)
+{
+	float v[3];
+
+	if (strchr(value, ',') || !parse_floats(value, v))
+		return false;
+	o->picture.scale = v[0];
+	return true;
+}
+
+static bool set_std(struct run_options *o, const char *value)
+{
+	return parse_floats(value, o->picture.std) && o->picture.std[0] != 0 &&
+	       o->picture.std[1] != 0 && o->picture.std[2] != 0;
+}
+
+/* 1: took the value too; 0: a flag; -1: bad value; -2: unknown. */
+static int option(struct run_options *o, const char *name, char *value)
+{
+	static const char *const flags[] = { "--explain", "--bgr", "--load-module", "--node-test" };
+	bool *const set[] = { &o->explain, &o->picture.bgr, &o->load_module, &o->node_test };
+	const struct {
+		const char *name, **text;
+	} texts[] = {
+		{ "--device", &o->device }, { "--core", &o->core },
+		{ "--profile", &o->profile }, { "--labels", &o->labels },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+		if (!strcmp(name, flags[i])) {
+			*set[i] = true;
+			return 0;
+		}
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+		if (!strcmp(name, texts[i].name)) {
+			*texts[i].text = value;
+			return value ? 1 : -1;
+		}
+	}
+	if (!strcmp(name, "--input"))
+		return value && named(o->input, &o->inputs, value) ? 1 : -1;
+	if (!strcmp(name, "--output"))
+		return value && named(o->output, &o->outputs, value) ? 1 : -1;
+	if (!strcmp(name, "--shape"))
+		return value && named(o->shape, &o->shapes, value) ? 1 : -1;
+	if (!strcmp(name, "--repeat"))
+		return value && set_repeat(o, value) ? 1 : -1;
+	if (!strcmp(name, "--fit"))
+		return value && set_fit(o, value) ? 1 : -1;
+	if (!strcmp(name, "--scale"))
+		return value && set_scale(o, value) ? 1 : -1;
+	if (!strcmp(name, "--mean"))
+		return value && parse_floats(value, o->picture.mean) ? 1 : -1;
+	if (!strcmp(name, "--std"))
+		return value && set_std(o, value) ? 1 : -1;
+	return -2;
+}
+
+int parse_options(int argc, char **argv, struct run_options *o)
+{
+	for (int i = 1; i < argc; i++) {
+		int took = option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+
+		if (took >= 0) {
+			i += took;
+			continue;
+		}
+		if (took == -1)
+			return complain(EXIT_USAGE, "%s: missing or bad value", argv[i]);
+		if (!strncmp(argv[i], "--", 2))
+			return complain(EXIT_USAGE, "unknown option %s", argv[i]);
+		o->dirs[o->dir_count++] = argv[i];
+	}
+	if (!o->dir_count || (!o->node_test && o->dir_count != 1)) {
+		fputs(run_usage, stderr);
+		return EXIT_USAGE;
+	}
+	o->model = o->dirs[0];
+	return EXIT_DONE;
+}
