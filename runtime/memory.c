@@ -94,6 +94,17 @@ static int host_value(struct cnnrt_job *job, int v, int *block_of, struct cnnrt_
 	return CNNRT_OK;
 }
 
+/* Has every node that reads the value run when node has? */
+static bool is_last_reader(const struct cnnrt_job *job, const struct cnn_value *val, int node)
+{
+	const struct cnn_placement *nodes = job->program->low->nodes;
+
+	for (int i = 0; i < val->n_consumers; i++)
+		if (nodes[val->consumers[i]].turn > nodes[node].turn)
+			return false;
+	return true;
+}
+
 /* Gives back the blocks of values that node i was the last to read. */
 static void release_dead(struct cnnrt_job *job, int i, const int *block_of)
 {
@@ -105,7 +116,7 @@ static void release_dead(struct cnnrt_job *job, int i, const int *block_of)
 		const struct cnn_value *val = v < 0 ? NULL : &g->values[v];
 
 		if (val && block_of[v] >= 0 && !val->is_output && !val->is_input &&
-		    (!val->n_consumers || val->consumers[val->n_consumers - 1] == i))
+		    is_last_reader(job, val, i))
 			job->blocks[block_of[v]].used = false;
 	}
 }
@@ -123,20 +134,30 @@ static int place_value(struct cnnrt_job *job, int v, int *block_of, struct cnnrt
 	return CNNRT_OK;
 }
 
+static int place_node(struct cnnrt_job *job, int i, int *block_of, struct cnnrt_error *err)
+{
+	const struct cnn_node *n = &job->program->graph->nodes[i];
+	int ret = CNNRT_OK;
+
+	for (int j = 0; j < n->n_out && !ret; j++)
+		if (n->out[j] >= 0)
+			ret = place_value(job, n->out[j], block_of, err);
+	release_dead(job, i, block_of);
+	return ret;
+}
+
 /* A device segment's results are moved out when it has ended, so they are live from there. */
 static int place_all(struct cnnrt_job *job, int *block_of, struct cnnrt_error *err)
 {
 	const struct cnn_graph *g = job->program->graph;
+	const struct cnn_lowered *low = job->program->low;
 	int ret = CNNRT_OK;
 
 	for (int i = 0; i < g->n_inputs && !ret; i++)
 		ret = place_value(job, g->inputs[i], block_of, err);
-	for (int i = 0; i < g->n_nodes && !ret; i++) {
-		for (int j = 0; j < g->nodes[i].n_out && !ret; j++)
-			if (g->nodes[i].out[j] >= 0)
-				ret = place_value(job, g->nodes[i].out[j], block_of, err);
-		release_dead(job, i, block_of);
-	}
+	for (int s = 0; s < low->n_segments; s++)
+		for (int i = 0; i < low->segments[s].n_nodes && !ret; i++)
+			ret = place_node(job, low->segments[s].nodes[i], block_of, err);
 	return ret;
 }
 

@@ -276,10 +276,10 @@ static int run_node(struct cnnrt_job *job, const struct cnn_node *n)
 
 static int run_cpu(struct cnnrt_job *job, const struct cnn_segment *seg)
 {
-	for (int i = seg->first_node; i < seg->first_node + seg->n_nodes; i++) {
-		const struct cnn_node *n = &job->program->graph->nodes[i];
+	for (int i = 0; i < seg->n_nodes; i++) {
+		const struct cnn_node *n = &job->program->graph->nodes[seg->nodes[i]];
 		struct rt_step *step = &job->steps[job->step_count++];
-		int64_t macs = job->program->low->nodes[i].macs;
+		int64_t macs = job->program->low->nodes[seg->nodes[i]].macs;
 		int ret = check_stop(job);
 
 		if (ret)

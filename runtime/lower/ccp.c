@@ -296,7 +296,7 @@ static int lcp_lower(struct lw_core *base, struct cnn_segment *seg)
 	if (ret)
 		return cnn_fail(base->lw->err, CNN_ENOMEM, "no memory for a program");
 	for (int i = 0; i < seg->n_nodes && !ret; i++)
-		ret = lcp_lower_node(core, &c, seg->first_node + i);
+		ret = lcp_lower_node(core, &c, seg->nodes[i]);
 	if (!ret)
 		ret = lcp_code_flush(&c);
 	lcp_code_free(&c);

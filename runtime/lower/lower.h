@@ -10,12 +10,13 @@
  *
  * Running a result. Three buffers are bound in a context at the fixed addresses below: program
  * image (execute only), weight image (read only) and activation arena (read and write, any
- * content). For each segment in order: a CPU segment runs its nodes one by one; before a device
- * segment each value of its in list is put into the arena, if a CPU node or the caller made it;
- * then the segment's tasks are submitted as one job (more jobs if there are more tasks than a job
- * takes), in order. A value that device nodes made stays good in the arena until the last node
- * that reads it has run, a graph output until the end. Values that are only renamed share their
- * slot's memory. Programs fit every core of the same type and parameters, not just the one named.
+ * content). For each segment in order, which is not the graph's order of nodes: a CPU segment runs
+ * its nodes one by one; before a device segment each value of its in list is put into the arena,
+ * if a CPU node or the caller made it; then the segment's tasks are submitted as one job (more jobs
+ * if there are more tasks than a job takes), in order. A value that device nodes made stays good in
+ * the arena until the last node that reads it has run, a graph output until the end. Values that
+ * are only renamed share their slot's memory. Programs fit every core of the same type and
+ * parameters, not just the one named.
  */
 #ifndef CNN_LOWER_H
 #define CNN_LOWER_H
@@ -83,6 +84,7 @@ struct cnn_slot {
 struct cnn_placement {
 	int core;		/* index in the cores given to cnn_lower, or CNN_ON_CPU */
 	int segment;
+	int turn;		/* how many nodes run before it */
 	/*
 	 * Why: names the operator, the parameter and the limit. For a device node what it became
 	 * ("convolution, 3 slabs of 16 rows").
@@ -103,10 +105,10 @@ struct cnn_task {
 	int first_node, last_node;	/* whose work it does, graph indices */
 };
 
-/* Consecutive nodes of the graph that run in one place. */
+/* Nodes that run in one place, one after the other. */
 struct cnn_segment {
 	int core;		/* index of the core, or CNN_ON_CPU */
-	int first_node, n_nodes;
+	int *nodes, n_nodes;	/* graph indices, in the order they run: ascending */
 	int first_task, n_tasks;	/* none if its nodes only rename values */
 	/*
 	 * Device only: value indices, ascending. in: read here and made elsewhere (constants that

@@ -253,7 +253,7 @@ static const char *run_segment(struct run *x, const struct cnn_segment *seg,
 	const char *wrong = NULL;
 
 	for (int i = 0; seg->core < 0 && i < seg->n_nodes && !wrong; i++)
-		wrong = run_cpu_node(x, &g->nodes[seg->first_node + i]);
+		wrong = run_cpu_node(x, &g->nodes[seg->nodes[i]]);
 	if (seg->core < 0)
 		return wrong;
 	for (int i = 0; i < seg->n_in; i++) {

@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: MIT
+/* Which core takes a node, and the layout of its values in the arena. */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "lowering.h"
+
+bool lw_no(char *reason, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(reason, CNN_REASON_LEN, fmt, ap);
+	va_end(ap);
+	return false;
+}
+
+static void value_text(const struct cnn_graph *g, int v, char *buf, size_t len)
+{
+	char shape[80];
+
+	snprintf(buf, len, "%.40s %s", g->values[v].name,
+		 cnn_tensor_describe(&g->values[v].t, shape, sizeof(shape)));
+}
+
+/* Gives an input the layout that its value already has in the arena. */
+static bool fit_layout(const struct lowering *x, struct lw_io *io, char *reason)
+{
+	const struct cnn_slot *slot = &x->lw.out->slots[io->value];
+	const struct cnn_layout want = io->layout;
+	char text[120];
+
+	if (!slot->used)
+		return true;
+	if (lw_view(&slot->layout, want.n, want.c, want.plane, &io->layout))
+		return true;
+	value_text(x->lw.g, io->value, text, sizeof(text));
+	return lw_no(reason, "input %s lies in the arena with gaps between its planes", text);
+}
+
+static void use_slot(struct lowering *x, const struct lw_io *io)
+{
+	struct cnn_slot *slot = &x->lw.out->slots[io->value];
+
+	if (slot->used)
+		return;
+	slot->used = true;
+	slot->layout = io->layout;
+	slot->bytes = lw_round_up(lw_layout_floats(&io->layout) * (int64_t)sizeof(float),
+				  CNNACC_LINE_SIZE);
+}
+
+static bool place_on(struct lowering *x, int core, int node, char *reason)
+{
+	struct lw_core *c = x->cores[core];
+	struct lw_fit fit = { 0 };
+
+	if (!c->ops->match(c, node, &fit, reason))
+		return false;
+	for (int i = 0; i < fit.n_in; i++)
+		if (!fit_layout(x, &fit.in[i], reason))
+			return false;
+	if (!c->ops->plan(c, node, &fit, reason))
+		return false;
+	for (int i = 0; i < fit.n_in; i++)
+		use_slot(x, &fit.in[i]);
+	use_slot(x, &fit.out);
+	return true;
+}
+
+static bool is_renaming(enum cnn_op op)
+{
+	return op == CNN_OP_RESHAPE || op == CNN_OP_FLATTEN || op == CNN_OP_SQUEEZE ||
+	       op == CNN_OP_UNSQUEEZE || op == CNN_OP_IDENTITY || op == CNN_OP_DROPOUT;
+}
+
+/* An operator that only renames a value which a core made costs nothing if no gap is in the way. */
+static bool place_renaming(struct lowering *x, int node, int *core)
+{
+	const struct cnn_graph *g = x->lw.g;
+	const struct cnn_node *n = &g->nodes[node];
+	const struct cnn_tensor *to = cnn_node_out(g, n, 0);
+	int from = n->in[0], producer = from >= 0 ? g->values[from].producer : -1;
+	struct lw_io io = { .value = n->out[0] };
+	int64_t plane = 1;
+
+	if (producer < 0 || x->lw.out->nodes[producer].core < 0 || n->act.kind != CNN_ACT_NONE)
+		return false;
+	if (!x->lw.out->slots[from].used || !to || to->rank < 0 || (n->n_out > 1 && n->out[1] >= 0))
+		return false;
+	for (int i = 2; i < to->rank; i++)
+		plane *= to->dims[i];
+	if (!lw_view(&x->lw.out->slots[from].layout, to->rank > 1 ? to->dims[0] : 1,
+		     to->rank > 1 ? to->dims[1] : to->rank ? to->dims[0] : 1, plane, &io.layout))
+		return false;
+	use_slot(x, &io);
+	x->root[io.value] = x->root[from];
+	*core = x->lw.out->nodes[producer].core;
+	return true;
+}
+
+void lw_place_node(struct lowering *x, int node)
+{
+	const struct cnn_node *n = &x->lw.g->nodes[node];
+	struct cnn_placement *p = &x->lw.out->nodes[node];
+
+	p->core = CNN_ON_CPU;
+	p->macs = cnn_node_macs(x->lw.g, n);
+	lw_no(p->reason, "%s: no core was asked for", n->op_type);
+	if (is_renaming(n->op) && place_renaming(x, node, &p->core)) {
+		lw_no(p->reason, "%s: renames a value in the arena", n->op_type);
+		return;
+	}
+	for (int i = 0; i < x->n_cores; i++) {
+		if (!x->cores[i])
+			continue;
+		if (place_on(x, i, node, p->reason)) {
+			p->core = i;
+			return;
+		}
+	}
+}
