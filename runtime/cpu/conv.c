@@ -5,6 +5,18 @@
 
 #include "ops.h"
 
+/* Only fusing makes input 3. */
+static int check_addend(const struct cnn_call *c, const struct cnn_tensor *y)
+{
+	const struct cnn_tensor *t = cnn_in(c, 3);
+
+	if (c->n_in > 3 && !c->node->fused)
+		return cnn_op_fail(c, CNN_EUNSUPPORTED, "%d inputs, limit 3", c->n_in);
+	if (t && (t->dtype != y->dtype || !cnn_tensor_same_shape(t, y)))
+		return cnn_op_fail(c, CNN_EINVAL, "what is added has another type or shape");
+	return CNN_OK;
+}
+
 /* Also ConvTranspose: the window knows which way it goes. */
 int cnn_infer_conv(struct cnn_call *c)
 {
@@ -29,7 +41,7 @@ int cnn_infer_conv(struct cnn_call *c)
 	y->dims[1] = win.out_ch;
 	for (int i = 0; i < win.spatial; i++)
 		y->dims[i + 2] = win.out[i];
-	return CNN_OK;
+	return check_addend(c, y);
 }
 
 /* The window with three spatial axes, missing ones in front. */
@@ -127,7 +139,7 @@ static void depthwise_row(const struct geom *g, const float *plane, const float 
 }
 
 static void depthwise_plane(const struct geom *g, const float *plane, const float *w, float bias,
-			    float *y)
+			    const float *add, float *y)
 {
 	memset(y, 0, g->out_plane * sizeof(*y));
 	for (int64_t od = 0; od < g->out[0]; od++)
@@ -136,20 +148,25 @@ static void depthwise_plane(const struct geom *g, const float *plane, const floa
 				      y + (od * g->out[1] + oh) * g->out[2]);
 	for (int64_t i = 0; bias != 0 && i < g->out_plane; i++)
 		y[i] += bias;
+	for (int64_t i = 0; add && i < g->out_plane; i++)
+		y[i] += add[i];
 }
 
 static void depthwise(const struct cnn_call *c, const struct cnn_window *w, const struct geom *g)
 {
 	const float *x = c->in[0]->data, *weights = c->in[1]->data;
 	const float *bias = cnn_in(c, 2) ? c->in[2]->data : NULL;
+	const float *add = cnn_in(c, 3) ? c->in[3]->data : NULL;
 	int64_t taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
 	int64_t per_group = w->out_ch / w->group;
 	float *y = c->out[0]->data;
 
 	for (int64_t n = 0; n < w->batch; n++)
-		for (int64_t oc = 0; oc < w->out_ch; oc++, y += g->out_plane)
+		for (int64_t oc = 0; oc < w->out_ch; oc++, y += g->out_plane) {
 			depthwise_plane(g, x + (n * w->in_ch + oc / per_group) * g->in_plane,
-					weights + oc * taps, bias ? bias[oc] : 0, y);
+					weights + oc * taps, bias ? bias[oc] : 0, add, y);
+			add = add ? add + g->out_plane : NULL;
+		}
 }
 
 /* A run of output pixels of one row, part of a panel. */
@@ -214,9 +231,35 @@ static void pack_panel(const struct geom *g, const float *x, int64_t channels,
 				}
 }
 
-/* One group of one image. */
-static void conv_group(const struct geom *g, const float *x, int64_t channels, const float *w,
-		       const float *bias, int64_t m, float *y, float *scratch)
+/* One group of one image; bias and add (what is added at each place) may be NULL. */
+struct part {
+	const float *x, *w, *bias, *add;
+	float *y;
+};
+
+CNN_CLONES
+static void add_row(float *y, const float *add, int n)
+{
+	for (int i = 0; i < n; i++)
+		y[i] += add[i];
+}
+
+/* The first n pixels of a panel of sums, m channels, as pixels p and up. */
+static void store_panel(const struct geom *g, const struct part *part, int64_t m, int64_t p, int n,
+			const float *acc)
+{
+	for (int64_t i = 0; i < m; i++, acc += CNN_PANEL) {
+		float *y = part->y + i * g->out_plane + p, bias = part->bias ? part->bias[i] : 0;
+
+		for (int j = 0; j < n; j++)
+			y[j] = acc[j] + bias;
+		if (part->add)
+			add_row(y, part->add + i * g->out_plane + p, n);
+	}
+}
+
+static void conv_group(const struct geom *g, const struct part *part, int64_t channels, int64_t m,
+		       float *scratch)
 {
 	int64_t k = channels * g->kernel[0] * g->kernel[1] * g->kernel[2];
 	float *acc = scratch, *panel = scratch + m * CNN_PANEL;
@@ -225,12 +268,9 @@ static void conv_group(const struct geom *g, const float *x, int64_t channels, c
 	for (int64_t p = 0; p < g->out_plane; p += CNN_PANEL) {
 		int n = g->out_plane - p < CNN_PANEL ? g->out_plane - p : CNN_PANEL;
 
-		pack_panel(g, x, channels, runs, make_runs(g, p, n, runs), panel);
-		cnn_gemm_panel(m, k, w, k, 1, panel, acc);
-		for (int64_t i = 0; i < m; i++)
-			for (int j = 0; j < n; j++)
-				y[i * g->out_plane + p + j] = acc[i * CNN_PANEL + j] +
-							      (bias ? bias[i] : 0);
+		pack_panel(g, part->x, channels, runs, make_runs(g, p, n, runs), panel);
+		cnn_gemm_panel(m, k, part->w, k, 1, panel, acc);
+		store_panel(g, part, m, p, n, acc);
 	}
 }
 
@@ -238,19 +278,23 @@ static int conv(const struct cnn_call *c, const struct cnn_window *w, const stru
 {
 	const float *x = c->in[0]->data, *weights = c->in[1]->data;
 	const float *bias = cnn_in(c, 2) ? c->in[2]->data : NULL;
+	const float *add = cnn_in(c, 3) ? c->in[3]->data : NULL;
 	int64_t channels = w->in_ch / w->group, m = w->out_ch / w->group;
 	int64_t k = channels * g->kernel[0] * g->kernel[1] * g->kernel[2];
 	float *scratch = cnn_gemm_scratch(m, k), *y = c->out[0]->data;
 
 	if (!scratch)
 		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
-	for (int64_t n = 0; n < w->batch; n++)
-		for (int64_t i = 0; i < w->group; i++) {
-			conv_group(g, x, channels, weights + i * m * k, bias ? bias + i * m : NULL,
-				   m, y, scratch);
-			x += channels * g->in_plane;
-			y += m * g->out_plane;
-		}
+	for (int64_t i = 0; i < w->batch * w->group; i++) {
+		int64_t group = i % w->group, at = i * m * g->out_plane;
+		struct part part = {
+			.x = x + i * channels * g->in_plane, .w = weights + group * m * k,
+			.bias = bias ? bias + group * m : NULL, .add = add ? add + at : NULL,
+			.y = y + at,
+		};
+
+		conv_group(g, &part, channels, m, scratch);
+	}
 	free(scratch);
 	return CNN_OK;
 }

@@ -58,8 +58,7 @@ static int drop_nops(struct cnn_graph *g, struct cnn_err *err)
 	return cnn_graph_compact(g, err);
 }
 
-/* The only reader of output 0 of node n, which no one else sees; NULL if there is none. */
-static struct cnn_node *only_reader(const struct cnn_graph *g, const struct cnn_node *n)
+struct cnn_node *cnn_fuse_only_reader(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	const struct cnn_value *v = &g->values[n->out[0]];
 
@@ -71,12 +70,13 @@ static struct cnn_node *only_reader(const struct cnn_graph *g, const struct cnn_
 int cnn_fuse_note(struct cnn_node *a, const struct cnn_node *b, struct cnn_err *err)
 {
 	size_t old = a->fused ? strlen(a->fused) : 0;
-	size_t len = old + strlen(b->op_type) + strlen(b->name) + 4;
+	size_t len = old + strlen(b->op_type) + strlen(b->name) + (b->fused ? strlen(b->fused) : 0) + 6;
 	char *text = realloc(a->fused, len);
 
 	if (!text)
 		return nomem(err);
-	snprintf(text + old, len - old, "%s%s %s", old ? ", " : "", b->op_type, b->name);
+	snprintf(text + old, len - old, "%s%s %s%s%s", old ? ", " : "", b->op_type, b->name,
+		 b->fused ? ", " : "", b->fused ? b->fused : "");
 	a->fused = text;
 	return CNN_OK;
 }
@@ -102,6 +102,21 @@ static int merge(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 	return merge_as(f, a, b, a);
 }
 
+int cnn_fuse_set_input(struct cnn_node *a, int i, int b, struct cnn_err *err)
+{
+	if (i >= a->n_in) {
+		int *in = realloc(a->in, sizeof(*in) * (i + 1));
+
+		if (!in)
+			return nomem(err);
+		while (a->n_in <= i)
+			in[a->n_in++] = -1;
+		a->in = in;
+	}
+	a->in[i] = b;
+	return CNN_OK;
+}
+
 /* A new constant of n floats as input i of node a, in place of what was there. */
 static int set_const(struct fuse *f, struct cnn_node *a, int i, int64_t n, const char *suffix,
 		     float **data)
@@ -113,25 +128,13 @@ static int set_const(struct fuse *f, struct cnn_node *a, int i, int64_t n, const
 	if (ret)
 		return ret;
 	*data = t.data;
-	if (i >= a->n_in) {
-		int *in = realloc(a->in, sizeof(*in) * (i + 1));
-
-		if (!in) {
-			cnn_tensor_release(&t);
-			return nomem(f->err);
-		}
-		while (a->n_in <= i)
-			in[a->n_in++] = -1;
-		a->in = in;
-	}
 	snprintf(name, sizeof(name), "%.100s%s", a->name, suffix);
 	ret = cnn_graph_add_const(f->g, name, &t, f->err);
 	if (ret < 0) {
 		cnn_tensor_release(&t);
 		return ret;
 	}
-	a->in[i] = ret;
-	return CNN_OK;
+	return cnn_fuse_set_input(a, i, ret, f->err);
 }
 
 /* Weights of a that may be changed: its own if no one else reads them, else a copy. */
@@ -495,7 +498,7 @@ static int fuse_pool_relu(struct fuse *f, struct cnn_node *a, struct cnn_node *b
 
 	if (!(f->what & CNN_FUSE_RELU) || activation(f->g, a, b, &act) != CNN_FUSE_RELU)
 		return 0;
-	if (!p || only_reader(f->g, p) != a || p->act.kind != CNN_ACT_NONE ||
+	if (!p || cnn_fuse_only_reader(f->g, p) != a || p->act.kind != CNN_ACT_NONE ||
 	    (a->n_out > 1 && a->out[1] >= 0) || !windows_hold_data(f->g, a))
 		return 0;
 	if (p->op != CNN_OP_CONV && p->op != CNN_OP_GEMM && p->op != CNN_OP_MATMUL)
@@ -550,7 +553,7 @@ static int fuse_node(struct fuse *f, struct cnn_node *a)
 	int ret = 1;
 
 	while (ret > 0) {
-		b = a->op_type ? only_reader(f->g, a) : NULL;
+		b = a->op_type ? cnn_fuse_only_reader(f->g, a) : NULL;
 		ret = b ? fuse_pair(f, a, b) : 0;
 	}
 	return ret;
@@ -571,6 +574,8 @@ int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 		ret = fuse_node(&f, &g->nodes[i]);
 	if (!ret)
 		ret = cnn_graph_compact(g, err);
+	if (!ret && (what & CNN_FUSE_ADD))
+		ret = cnn_fuse_additions(g, what, err);
 	if (!ret)
 		cnn_graph_drop_constants(g);
 	return ret;

@@ -243,7 +243,13 @@ int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
  * it a MaxPool hands its Relu to the node before.
  */
 #define CNN_FUSE_CPU		(1u << 9)
-#define CNN_FUSE_ALL		0x3ffu
+/*
+ * An Add or Sum of two values of one shape into the Conv that makes one of them: its input 3 is
+ * then the other, added after the bias and before the activation. Such a Conv is in the Add's
+ * place; without CNN_FUSE_CPU only one of a single group takes part.
+ */
+#define CNN_FUSE_ADD		(1u << 10)
+#define CNN_FUSE_ALL		0x7ffu
 
 /*
  * After cnn_graph_infer. A value that is a graph output, or has other readers, is never fused

@@ -53,8 +53,14 @@ void cnn_graph_drop_constants(struct cnn_graph *g);
 int cnn_graph_add_const(struct cnn_graph *g, const char *name, struct cnn_tensor *t,
 			struct cnn_err *err);
 
-/* Adds b to the report of what is fused into a. */
+/* Adds b, and what is fused into it, to the report of what is fused into a. */
 int cnn_fuse_note(struct cnn_node *a, const struct cnn_node *b, struct cnn_err *err);
+/* The only reader of output 0 of node n, which no one else sees; NULL if there is none. */
+struct cnn_node *cnn_fuse_only_reader(const struct cnn_graph *g, const struct cnn_node *n);
+/* Makes b an input, number i, of node a; those left out before it become -1. */
+int cnn_fuse_set_input(struct cnn_node *a, int i, int b, struct cnn_err *err);
+/* Additions into the convolutions that make one of their operands. */
+int cnn_fuse_additions(struct cnn_graph *g, unsigned int what, struct cnn_err *err);
 /* Replaces chains of nodes that spell out one operator. */
 int cnn_fuse_chains(struct cnn_graph *g, struct cnn_err *err);
 

@@ -86,6 +86,8 @@ static bool lcp_match_node(struct lw_core *base, int node, struct lw_fit *fit, c
 		return false;
 	fit->in[0] = (struct lw_io){ n->in, n->in_l };
 	fit->n_in = 1;
+	if (n->add >= 0)
+		fit->in[fit->n_in++] = (struct lw_io){ n->add, n->add_l };
 	fit->out = (struct lw_io){ n->out, n->out_l };
 	return true;
 }
@@ -249,9 +251,13 @@ static bool lcp_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 
 	from.in_l = fit->in[0].layout;
 	from.out_l = fit->out.layout;
+	if (from.add >= 0)
+		from.add_l = fit->in[1].layout;
 	n->kind = CCP_NONE;
 	if (!check_pitch(op, &from.in_l, reason) || !check_pitch(op, &from.out_l, reason))
 		return false;
+	if (from.add >= 0)
+		return lw_no(reason, "%s: adds a value, which ccp does not yet", op);
 	if (from.kind == CCP_FC && from.in_l.plane_pitch != 1)
 		return lw_no(reason, "%s: rows of the input are not contiguous", op);
 	result = plan_node(core, &from, n);
@@ -280,6 +286,8 @@ static int lcp_lower_node(struct lcp_core *core, struct lcp_code *c, int index)
 	c->node = index;
 	n->in_line = value_line(c->lw, n->in);
 	n->out_line = value_line(c->lw, n->out);
+	if (n->add >= 0)
+		n->add_line = value_line(c->lw, n->add);
 	ret = kinds[n->kind].emit(c, n);
 	if (ret > 0)
 		return cnn_fail(c->lw->err, CNN_ELIMIT, "%s: a piece grew past a task of %u instructions",

@@ -216,8 +216,10 @@ struct lcp_node {
 	};
 	bool relu;
 	int in, out;		/* values */
-	struct cnn_layout in_l, out_l;
-	int64_t in_line, out_line;	/* where they start in memory */
+	/* What a convolution adds to each output, after the bias and before ReLU; -1: nothing. */
+	int add;
+	struct cnn_layout in_l, out_l, add_l;
+	int64_t in_line, out_line, add_line;	/* where they start in memory */
 	int64_t weight_line;	/* where its weight image starts */
 };
 

@@ -135,6 +135,13 @@ static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, stru
 		return false;
 	set_io(node, n, 0);
 	fill_conv(node, &w, &y, &x);
+	if (cnn_node_in(g, n, 3)) {
+		if (w.group > 1)
+			return lw_no(reason, "%s: adds a value and has %lld groups, limit of ccp 1",
+				     n->op_type, (long long)w.group);
+		node->add = n->in[3];
+		node->add_l = node->out_l;
+	}
 	node->conv.w = (struct lcp_weights){
 		.data = weight->data, .so = node->conv.ci * y.kernel * x.kernel,
 		.sc = y.kernel * x.kernel, .scale = 1,
@@ -464,6 +471,7 @@ bool lcp_match(const struct lcp_hw *hw, const struct cnn_graph *g, int index,
 	const struct cnn_node *n = &g->nodes[index];
 
 	memset(node, 0, sizeof(*node));
+	node->add = -1;
 	if (*hw->bad)
 		return lw_no(reason, "%s: %s", n->op_type, hw->bad);
 	switch (n->op) {

@@ -86,3 +86,37 @@ void assert_close(const struct cnn_tensor *a, const struct cnn_tensor *b, double
 			fail_msg("element %lld: %.9g, %.9g expected", (long long)i, x, y);
 	}
 }
+
+int count_op(const struct cnn_graph *g, enum cnn_op op)
+{
+	int n = 0;
+
+	for (int i = 0; i < g->n_nodes; i++)
+		n += g->nodes[i].op == op;
+	return n;
+}
+
+struct cnn_graph *compare_fused(struct onnx_build *(*make)(void), unsigned int what, double rtol)
+{
+	struct cnn_graph *plain = inferred(make()), *fused = inferred(make());
+	struct cnn_tensor in[2], a[4], b[4];
+	struct cnn_err err;
+
+	assert_int_equal(cnn_graph_fuse(fused, what, &err), 0);
+	for (int i = 0; i < plain->n_inputs; i++) {
+		const struct cnn_tensor *t = &plain->values[plain->inputs[i]].t;
+
+		in[i] = random_tensor(i + 50, t->rank, t->dims);
+	}
+	run_graph(plain, in, a);
+	run_graph(fused, in, b);
+	for (int i = 0; i < plain->n_outputs; i++) {
+		assert_close(&b[i], &a[i], rtol, rtol);
+		cnn_tensor_release(&a[i]);
+		cnn_tensor_release(&b[i]);
+	}
+	for (int i = 0; i < plain->n_inputs; i++)
+		cnn_tensor_release(&in[i]);
+	cnn_graph_free(plain);
+	return fused;
+}

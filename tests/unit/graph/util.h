@@ -31,6 +31,13 @@ struct cnn_tensor view(int dtype, int rank, const int64_t *dims, void *data);
 /* Runs the only node of b's graph on the CPU: out is owned. */
 void run_graph(struct cnn_graph *g, const struct cnn_tensor *in, struct cnn_tensor *out);
 
+int count_op(const struct cnn_graph *g, enum cnn_op op);
+/*
+ * Runs two copies of a network, one fused, on the same input (at most 2 inputs and 4 outputs);
+ * gives the fused graph.
+ */
+struct cnn_graph *compare_fused(struct onnx_build *(*make)(void), unsigned int what, double rtol);
+
 void assert_close(const struct cnn_tensor *a, const struct cnn_tensor *b, double rtol,
 		  double atol);
 void assert_dims(const struct cnn_tensor *t, int rank, const int64_t *dims);

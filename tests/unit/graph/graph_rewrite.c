@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: MIT
+/* Nodes that become others so that a core can run them: what is rewritten and that results stay. */
+#include "util.h"
+
+static struct cnn_node *maker(struct cnn_graph *g, const char *value)
+{
+	int producer = g->values[cnn_graph_find_value(g, value)].producer;
+
+	assert_true(producer >= 0);
+	return &g->nodes[producer];
+}
+
+/* ---- additions into convolutions ------------------------------------------------------- */
+
+/* A block whose shortcut is its input, and one whose shortcut is a convolution that comes later. */
+static struct onnx_build *residual(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(2, 3, 5, 4));
+	ob_random(b, "w", 1, OB_DIMS(3, 3, 1, 1));
+	ob_random(b, "bias", 2, OB_DIMS(3));
+	ob_node(b, "Conv", "x w bias", "c1");
+	ob_node(b, "Add", "x c1", "a1");
+	ob_node(b, "Relu", "a1", "r1");
+	ob_node(b, "Conv", "r1 w", "c2");
+	ob_node(b, "Conv", "r1 w bias", "c3");
+	ob_node(b, "Sum", "c3 c2", "a2");
+	ob_node(b, "Conv", "a2 w", "c4");
+	ob_attr_ints(ob_node(b, "MaxPool", "r1", "p"), "kernel_shape", 2, (const int64_t[]){ 1, 1 });
+	ob_node(b, "Add", "c4 p", "y");
+	ob_output(b, "y");
+	return b;
+}
+
+static void test_residual(void **state)
+{
+	struct cnn_graph *g = compare_fused(residual, CNN_FUSE_ALL & ~CNN_FUSE_CPU, 0);
+	const struct cnn_node *n = maker(g, "r1");
+
+	(void)state;
+	assert_int_equal(g->n_nodes, 5);
+	assert_int_equal(count_op(g, CNN_OP_CONV), 4);
+	assert_int_equal(n->in[3], g->inputs[0]);
+	assert_int_equal(n->act.kind, CNN_ACT_RELU);
+	assert_non_null(strstr(n->fused, "Add"));
+	assert_non_null(strstr(n->fused, "Relu"));
+	n = maker(g, "a2");			/* the later of two */
+	assert_int_equal(n->in[3], cnn_graph_find_value(g, "c2"));
+	assert_int_equal(n->n_in, 4);
+	n = maker(g, "y");			/* behind the pool */
+	assert_int_equal(n->in[2], -1);
+	assert_int_equal(n->in[3], cnn_graph_find_value(g, "p"));
+	assert_ptr_equal(n, &g->nodes[4]);
+	cnn_graph_free(g);
+}
+
+/* Depthwise: only the CPU adds. */
+static struct onnx_build *depthwise(void)
+{
+	struct onnx_build *b = ob_new(13);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(2, 3, 5, 5));
+	ob_random(b, "w", 1, OB_DIMS(3, 1, 3, 3));
+	ob_random(b, "bias", 2, OB_DIMS(3));
+	n = ob_node(b, "Conv", "x w bias", "c");
+	ob_attr_ints(n, "pads", 4, (const int64_t[]){ 1, 1, 1, 1 });
+	ob_attr_int(n, "group", 3);
+	ob_node(b, "Add", "c x", "a");
+	ob_node(b, "HardSwish", "a", "y");
+	ob_output(b, "y");
+	return b;
+}
+
+static void test_depthwise(void **state)
+{
+	struct cnn_graph *g = compare_fused(depthwise, CNN_FUSE_ALL, 0);
+
+	(void)state;
+	assert_int_equal(g->n_nodes, 1);
+	assert_int_equal(g->nodes[0].act.kind, CNN_ACT_HARD_SWISH);
+	cnn_graph_free(g);
+	g = compare_fused(depthwise, CNN_FUSE_ALL & ~CNN_FUSE_CPU, 0);
+	assert_int_equal(g->n_nodes, 2);
+	cnn_graph_free(g);
+}
+
+/*
+ * Nothing here may merge: an activation before the Add, other readers, shapes that broadcast, a
+ * value and itself, a graph output.
+ */
+static struct onnx_build *no_residual(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(1, 2, 3, 3));
+	ob_input(b, "v", 1, OB_DIMS(1, 2, 3, 1));
+	ob_random(b, "w", 1, OB_DIMS(2, 2, 1, 1));
+	ob_node(b, "Conv", "x w", "c1");
+	ob_node(b, "Relu", "c1", "r1");
+	ob_node(b, "Add", "r1 x", "a1");
+	ob_node(b, "Conv", "a1 w", "c2");
+	ob_node(b, "Add", "c2 v", "a2");
+	ob_node(b, "Conv", "a2 w", "c3");
+	ob_node(b, "Add", "c3 c3", "a3");
+	ob_node(b, "Conv", "a3 w", "c4");
+	ob_node(b, "Add", "c4 a3", "a4");
+	ob_node(b, "Conv", "a4 w", "c5");
+	ob_node(b, "Add", "c5 a4", "a5");
+	ob_node(b, "Mul", "c5 a5", "m5");
+	ob_output(b, "c4");
+	ob_output(b, "m5");
+	return b;
+}
+
+static void test_no_residual(void **state)
+{
+	struct cnn_graph *g = compare_fused(no_residual, CNN_FUSE_ALL & ~CNN_FUSE_CHAIN, 0);
+
+	(void)state;
+	assert_int_equal(count_op(g, CNN_OP_ADD), 5);
+	for (int i = 0; i < g->n_nodes; i++)
+		assert_true(g->nodes[i].op != CNN_OP_CONV || g->nodes[i].n_in < 4);
+	cnn_graph_free(g);
+}
+
+/* A file cannot say it. */
+static void test_four_inputs(void **state)
+{
+	struct onnx_build *b = ob_new(13);
+	struct cnn_graph *g;
+	struct cnn_err err;
+
+	(void)state;
+	ob_input(b, "x", 1, OB_DIMS(1, 2, 3, 3));
+	ob_random(b, "w", 1, OB_DIMS(2, 2, 1, 1));
+	ob_node(b, "Conv", "x w - x", "y");
+	ob_output(b, "y");
+	g = import(b);
+	assert_int_equal(cnn_graph_infer(g, &err), CNN_EUNSUPPORTED);
+	assert_says(err, "4 inputs, limit 3");
+	cnn_graph_free(g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_residual),
+		cmocka_unit_test(test_depthwise),
+		cmocka_unit_test(test_no_residual),
+		cmocka_unit_test(test_four_inputs),
+	};
+
+	return cmocka_run_group_tests_name("graph rewrite", tests, NULL, NULL);
+}
