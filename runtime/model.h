@@ -28,6 +28,7 @@ struct cnnrt_program {
 	struct cnn_lowered *low;
 	struct cnnrt_core_info core[CNNRT_MAX_CORES];
 	unsigned int core_count;
+	uint64_t compile_ns;
 };
 
 /* The graph's codes are the library's; copies the text. */

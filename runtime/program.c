@@ -109,6 +109,7 @@ int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *de
 	struct cnn_err e = { 0 };
 	struct cnnrt_program *p;
 	int ret = CNNRT_OK;
+	uint64_t start;
 
 	if (!options)
 		options = &none;
@@ -122,12 +123,14 @@ int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *de
 	p = calloc(1, sizeof(*p));
 	if (!p)
 		return rt_fail(err, CNNRT_ENOMEM, "compile: out of memory");
+	start = rt_now();
 	p->core_count = dev->info.core_count;
 	memcpy(p->core, dev->core, sizeof(p->core));
 	if (build(p, model, &opt, options, &e)) {
 		cnnrt_program_free(p);
 		return rt_graph_error(err, &e);
 	}
+	p->compile_ns = rt_now() - start;
 	*out = p;
 	return CNNRT_OK;
 }
@@ -172,11 +175,19 @@ void cnnrt_program_explain(const struct cnnrt_program *p,
 			.fused = n->fused ? n->fused : "",
 			.place = at->core < 0 ? "cpu" : p->core[at->core].name,
 			.reason = at->reason, .core = at->core,
-			.macs = (uint64_t)at->macs,
+			.macs = (uint64_t)at->macs, .cost = at->cost,
 		};
 
 		report(&r, opaque);
 	}
+}
+
+void cnnrt_program_spans(const struct cnnrt_program *p,
+			 void (*report)(const struct cnnrt_span *span, void *opaque),
+			 void *opaque)
+{
+	for (int i = 0; i < p->low->n_spans; i++)
+		report(&p->low->spans[i], opaque);
 }
 
 void cnnrt_program_estimate(const struct cnnrt_program *p, struct cnnrt_estimate *est)
@@ -186,6 +197,8 @@ void cnnrt_program_estimate(const struct cnnrt_program *p, struct cnnrt_estimate
 		.macs_device = (uint64_t)p->low->device_macs,
 		.ops_total = (uint32_t)p->graph->n_nodes,
 		.tasks = (uint32_t)p->low->n_tasks,
+		.segments = (uint32_t)p->low->n_segments,
+		.compile_ns = p->compile_ns,
 		.weight_bytes = (uint64_t)p->low->weight_bytes,
 		.program_bytes = (uint64_t)p->low->program_bytes,
 		.activation_bytes = (uint64_t)p->low->arena_bytes,
@@ -197,5 +210,6 @@ void cnnrt_program_estimate(const struct cnnrt_program *p, struct cnnrt_estimate
 			continue;
 		est->ops_device++;
 		est->macs_core[at->core] += (uint64_t)at->macs;
+		est->cycles += at->cost.cycles;
 	}
 }

@@ -264,6 +264,33 @@ int cnnrt_program_io(const struct cnnrt_program *program, enum cnnrt_direction d
 		     unsigned int index, struct cnnrt_tensor_info *info,
 		     struct cnnrt_error *err);
 
+/**
+ * struct cnnrt_cost - what an operator takes in one run, by its core's cycle model (section
+ * Timing of the core's page).
+ *
+ * Where the code of several operators makes one program, each has its part: over all operators
+ * of a core these are, to the cycle and byte, the sums of the statistics records of the
+ * program's tasks.  On the CPU there are no cycles, and the bytes are its tensors', once each.
+ */
+struct cnnrt_cost {
+	/* in cycles */
+	uint64_t cycles;	/* compute + stall + control */
+	uint64_t compute;	/* a unit of the core works */
+	uint64_t stall;		/* it waits for the DMA engine */
+	uint64_t control;	/* boot, and instructions that start no unit */
+	uint64_t dma_program, dma_weights, dma_data;	/* the DMA engine works, beside all that */
+	/* multiply-accumulates */
+	uint64_t mac_slots;	/* that the busy units could do */
+	uint64_t mac_useful;	/* that they did for an output, the rewriting's zeros included */
+	/* bytes from and to memory */
+	uint64_t read_program, read_weights, read_data, written;
+	/*
+	 * The least bytes: constants once, each other tensor once.  A tensor that fits a data bank
+	 * could have stayed there and counts only if the application brings or takes it.
+	 */
+	uint64_t min_weights, min_input, min_output;
+};
+
 /** struct cnnrt_op_report - where one operator runs; valid during the callback. */
 struct cnnrt_op_report {
 	unsigned int index;
@@ -274,12 +301,45 @@ struct cnnrt_op_report {
 	const char *reason;	/* why there */
 	int core;		/* core index, -1 on the CPU */
 	uint64_t macs;		/* multiply-accumulates, 0 if the shape is not known */
+	struct cnnrt_cost cost;
 };
 
 /** cnnrt_program_explain() - report every operator in the order of execution. */
 void cnnrt_program_explain(const struct cnnrt_program *program,
 			   void (*report)(const struct cnnrt_op_report *op, void *opaque),
 			   void *opaque);
+
+/** enum cnnrt_activity - what a core and its DMA engine do. */
+enum cnnrt_activity {
+	CNNRT_CONTROL = 0,	/* core: boot, and instructions that start no unit */
+	CNNRT_STALL = 1,	/* core: waits for the DMA engine */
+	CNNRT_COMPUTE = 2,	/* core: a unit works */
+	CNNRT_DMA_PROGRAM = 3,	/* DMA engine: loads instructions, */
+	CNNRT_DMA_WEIGHTS = 4,	/* weights, */
+	CNNRT_DMA_LOAD = 5,	/* activations; */
+	CNNRT_DMA_STORE = 6,	/* stores activations */
+};
+
+/** struct cnnrt_span - a stretch of the modelled time line of a task. */
+struct cnnrt_span {
+	unsigned int op;	/* index of the operator that it is for */
+	unsigned int task;	/* index of the task in the program */
+	int core;
+	enum cnnrt_activity what;
+	uint64_t start, end;	/* cycles since the task's start */
+};
+
+/**
+ * cnnrt_program_spans() - report the time line of every task.
+ *
+ * Those of one task and row (core or DMA engine) come in order and do not overlap; those of the
+ * core leave no gap.  What a row does for one operator in one go is cut into at most 32 pieces
+ * of equal length; spans inside a piece are added up per activity and lie at its start, in the
+ * order of enum cnnrt_activity.  No more than 2^20 spans are kept.
+ */
+void cnnrt_program_spans(const struct cnnrt_program *program,
+			 void (*report)(const struct cnnrt_span *span, void *opaque),
+			 void *opaque);
 
 /** struct cnnrt_estimate - what one run takes. */
 struct cnnrt_estimate {
@@ -288,6 +348,9 @@ struct cnnrt_estimate {
 	uint64_t macs_core[CNNRT_MAX_CORES];
 	uint32_t ops_total, ops_device;
 	uint32_t tasks;		/* programs that the device runs */
+	uint32_t segments;	/* stretches of operators in one place */
+	uint64_t cycles;	/* of all tasks, by the cycle model */
+	uint64_t compile_ns;	/* wall time of cnnrt_compile() */
 	uint64_t weight_bytes;	/* device memory written once */
 	uint64_t program_bytes;
 	uint64_t activation_bytes;	/* device memory per context */

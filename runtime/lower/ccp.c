@@ -66,6 +66,7 @@ static struct lw_core *lcp_open(struct lw *lw, const struct cnn_core *info)
 		return NULL;
 	}
 	read_hw(&core->hw, info);
+	core->base.on_chip = core->hw.bank * (int64_t)sizeof(float);
 	return &core->base;
 }
 

@@ -30,12 +30,15 @@ struct lcp_clock {
 	unsigned int sel;	/* data bank that is the read bank */
 	uint64_t t, d;		/* controller; DMA engine free */
 	uint64_t written[CCP_BANKS], read[CCP_BANKS];
-	uint64_t mac_slots;
+	struct cnnrt_cost count;	/* so far; cycles, control and the minimum are not filled */
+	struct lcp_trace *trace;	/* told of every span; NULL: nobody */
 	uint64_t steps;		/* instructions run */
 	int64_t wbank_lines;	/* of the device */
 };
 
 void lcp_clock_boot(struct lcp_clock *c, const struct lcp_hw *hw, uint32_t insns);
+/* Runs one instruction; returns where the next one is. */
+uint32_t lcp_clock_step(struct lcp_clock *c, const uint32_t *words, uint32_t pc);
 /* Runs words[from..to), which must not jump out of that range. */
 void lcp_clock_run(struct lcp_clock *c, const uint32_t *words, uint32_t from, uint32_t to);
 
@@ -43,6 +46,15 @@ static inline uint64_t lcp_clock_cycles(const struct lcp_clock *c)
 {
 	return c->t > c->d ? c->t : c->d;
 }
+
+/* ---- accounts -------------------------------------------------------------------------- */
+
+struct lcp_code;
+
+/* Runs the code of a whole task and books what it takes to the nodes that its words belong to. */
+int lcp_account(struct lcp_code *c, struct cnn_task *task);
+/* The clock has spent from..to-1 on something. */
+void lcp_trace_add(struct lcp_trace *t, enum cnnrt_activity what, uint64_t from, uint64_t to);
 
 /* T of one conv EXEC without its end (bias, save, fill), and of the end. */
 int64_t lcp_conv_body(const struct lcp_hw *hw, int64_t ci, int64_t co, int64_t vec, int64_t kh,
@@ -71,6 +83,7 @@ struct lcp_code {
 	struct lw *lw;		/* NULL: trial, nothing is kept */
 	int node;		/* whose code is being made */
 	uint32_t *words;
+	int *owner;		/* of each word: the node that it works for */
 	uint32_t n, limit;	/* instructions so far, and where a task ends */
 	bool overflow;
 	uint32_t reg[CNNACC_CCP_GPRS];	/* what each register holds */

@@ -11,10 +11,20 @@ static uint64_t max64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
+static void trace(struct lcp_clock *c, enum cnnrt_activity what, uint64_t from, uint64_t to)
+{
+	if (c->trace && to > from)
+		lcp_trace_add(c->trace, what, from, to);
+}
+
 void lcp_clock_boot(struct lcp_clock *c, const struct lcp_hw *hw, uint32_t insns)
 {
+	uint64_t lines = (uint64_t)lw_div_up(insns, LINE_FLOATS);
+
 	memset(c, 0, sizeof(*c));
-	c->t = c->d = DMA_SETUP + (uint64_t)lw_div_up(insns, LINE_FLOATS);
+	c->t = c->d = DMA_SETUP + lines;
+	c->count.dma_program = c->d;
+	c->count.read_program = lines * CNNACC_LINE_SIZE;
 	c->wbank_lines = hw->wbank / LINE_FLOATS;
 }
 
@@ -38,8 +48,21 @@ static uint32_t or_default(uint32_t value, uint32_t def)
 	return value ? value : def;
 }
 
+/* Outputs of one channel of a tile that lie inside the map. */
+static uint64_t conv_outputs(const struct lcp_clock *c)
+{
+	uint32_t ow = c->conv0[1] >> 16, oh = or_default(c->conv1[4] >> 16, ow);
+	uint32_t y = bits(c->conv0[4], 0, 16), x = c->conv0[4] >> 16;
+	uint32_t rows = bits(c->conv0[5], 0, 5);
+
+	if (y >= oh || x >= ow)
+		return 0;
+	return (uint64_t)(oh - y < rows ? oh - y : rows) *
+	       (ow - x < CNNACC_CCP_LANES ? ow - x : CNNACC_CCP_LANES);
+}
+
 /* T, and the banks it reads as a mask of weight banks. */
-static uint64_t conv_time(const struct lcp_clock *c, unsigned int *banks)
+static uint64_t conv_time(struct lcp_clock *c, unsigned int *banks)
 {
 	const uint32_t *r = c->conv0;
 	uint32_t kh = bits(r[0], 16, 8), kw = or_default(bits(r[0], 28, 4), kh);
@@ -58,6 +81,8 @@ static uint64_t conv_time(const struct lcp_clock *c, unsigned int *banks)
 	*banks = 0;
 	for (uint32_t i = 0; i < co && i < CNNACC_CCP_WEIGHT_BANKS; i++)
 		*banks |= 1u << (co_start + i) % CNNACC_CCP_WEIGHT_BANKS;
+	c->count.mac_slots += 512 * t;
+	c->count.mac_useful += (uint64_t)(ci_end - ci_start + 1) * kh * kw * co * conv_outputs(c);
 	return t;
 }
 
@@ -99,16 +124,19 @@ static unsigned int linear_banks(const struct lcp_clock *c, uint64_t first, uint
 	return mask;
 }
 
-static uint64_t fc_time(const struct lcp_clock *c, unsigned int *banks)
+static uint64_t fc_time(struct lcp_clock *c, unsigned int *banks)
 {
 	const uint32_t *r = c->fc;
 	uint64_t in16 = ((uint64_t)r[1] + 15) / 16, out = r[2];
 	bool bias = r[0] & CNNACC_CCP_R0_BIAS;
+	uint64_t t = 4 * ((out + 3) / 4) * (in16 + bias) + 10;
 
 	*banks = linear_banks(c, r[5], out * in16 * 16);
 	if (bias)
 		*banks |= linear_banks(c, r[6], out);
-	return 4 * ((out + 3) / 4) * (in16 + bias) + 10;
+	c->count.mac_slots += 16 * t;
+	c->count.mac_useful += (uint64_t)r[1] * out;
+	return t;
 }
 
 static void run_unit(struct lcp_clock *c, unsigned int unit)
@@ -128,16 +156,29 @@ static void run_unit(struct lcp_clock *c, unsigned int unit)
 	for (int b = 0; b < CNNACC_CCP_WEIGHT_BANKS; b++)
 		if (weights & 1u << b)
 			start = max64(start, c->written[2 + b]);
+	trace(c, CNNRT_STALL, c->t, start);
+	trace(c, CNNRT_COMPUTE, start, start + t);
+	c->count.stall += start - c->t;
+	c->count.compute += t;
 	c->t = start + t;
 	c->written[out] = c->t;
 	c->read[in] = max64(c->read[in], c->t);
 	for (int b = 0; b < CNNACC_CCP_WEIGHT_BANKS; b++)
 		if (weights & 1u << b)
 			c->read[2 + b] = max64(c->read[2 + b], c->t);
-	if (unit == CNNACC_CCP_CONV)
-		c->mac_slots += 512 * t;
-	else if (unit == CNNACC_CCP_FC)
-		c->mac_slots += 16 * t;
+}
+
+/* Where they come from or go to tells what they are. */
+static void count_dma(struct lcp_clock *c, uint64_t line, uint64_t lines, bool load)
+{
+	uint64_t bytes = lines * CNNACC_LINE_SIZE, cycles = DMA_SETUP + lines;
+	bool weights = load && line >= CNN_VA_WEIGHTS / CNNACC_LINE_SIZE;
+
+	trace(c, !load ? CNNRT_DMA_STORE : weights ? CNNRT_DMA_WEIGHTS : CNNRT_DMA_LOAD,
+	      c->d - cycles, c->d);
+	*(weights ? &c->count.dma_weights : &c->count.dma_data) += cycles;
+	*(!load ? &c->count.written : weights ? &c->count.read_weights : &c->count.read_data) +=
+		bytes;
 }
 
 static void run_dma(struct lcp_clock *c, uint32_t insn, bool load)
@@ -153,6 +194,7 @@ static void run_dma(struct lcp_clock *c, uint32_t insn, bool load)
 	if (load)
 		c->d = max64(c->d, c->read[bank]);
 	c->d += DMA_SETUP + lines;
+	count_dma(c, c->reg[bits(insn, CNNACC_CCP_RA_SHIFT, 3)], lines, load);
 	if (load)
 		c->written[bank] = c->d;
 	else
@@ -169,34 +211,46 @@ static void run_cfg(struct lcp_clock *c, uint32_t insn)
 	c->t += 8;
 }
 
+/* LDI, LDIH, ADDI, SWAP, NOP and BNZ; returns where the next instruction is. */
+static uint32_t run_simple(struct lcp_clock *c, uint32_t insn, uint32_t pc)
+{
+	uint32_t *rd = &c->reg[bits(insn, CNNACC_CCP_RD_SHIFT, 3)];
+	enum cnnacc_ccp_op op = insn >> CNNACC_CCP_OP_SHIFT;
+
+	c->t++;
+	if (op == CNNACC_CCP_LDI)
+		*rd = insn & 0xffff;
+	else if (op == CNNACC_CCP_LDIH)
+		*rd = insn << 16 | (*rd & 0xffff);
+	else if (op == CNNACC_CCP_ADDI)
+		*rd = c->reg[bits(insn, CNNACC_CCP_RS_SHIFT, 3)] + (uint32_t)(int16_t)insn;
+	else if (op == CNNACC_CCP_SWAP)
+		c->sel ^= 1;
+	if (op != CNNACC_CCP_BNZ || !*rd)
+		return pc + 1;
+	c->t++;
+	return insn & CNNACC_CCP_TARGET_MASK;
+}
+
+uint32_t lcp_clock_step(struct lcp_clock *c, const uint32_t *words, uint32_t pc)
+{
+	uint32_t insn = words[pc];
+	enum cnnacc_ccp_op op = insn >> CNNACC_CCP_OP_SHIFT;
+
+	c->steps++;
+	if (op == CNNACC_CCP_LOAD || op == CNNACC_CCP_STORE)
+		run_dma(c, insn, op == CNNACC_CCP_LOAD);
+	else if (op == CNNACC_CCP_CFG)
+		run_cfg(c, insn);
+	else if (op == CNNACC_CCP_EXEC_UNIT)
+		run_unit(c, bits(insn, CNNACC_CCP_UNIT_SHIFT, 2));
+	else
+		return run_simple(c, insn, pc);
+	return pc + 1;
+}
+
 void lcp_clock_run(struct lcp_clock *c, const uint32_t *words, uint32_t from, uint32_t to)
 {
-	for (uint32_t pc = from; pc < to; pc++) {
-		uint32_t insn = words[pc], rd = bits(insn, CNNACC_CCP_RD_SHIFT, 3);
-		enum cnnacc_ccp_op op = insn >> CNNACC_CCP_OP_SHIFT;
-
-		c->steps++;
-		if (op == CNNACC_CCP_LOAD || op == CNNACC_CCP_STORE) {
-			run_dma(c, insn, op == CNNACC_CCP_LOAD);
-		} else if (op == CNNACC_CCP_CFG) {
-			run_cfg(c, insn);
-		} else if (op == CNNACC_CCP_EXEC_UNIT) {
-			run_unit(c, bits(insn, CNNACC_CCP_UNIT_SHIFT, 2));
-		} else {
-			c->t++;
-			if (op == CNNACC_CCP_LDI)
-				c->reg[rd] = insn & 0xffff;
-			else if (op == CNNACC_CCP_LDIH)
-				c->reg[rd] = insn << 16 | (c->reg[rd] & 0xffff);
-			else if (op == CNNACC_CCP_ADDI)
-				c->reg[rd] = c->reg[bits(insn, CNNACC_CCP_RS_SHIFT, 3)] +
-					     (uint32_t)(int16_t)insn;
-			else if (op == CNNACC_CCP_SWAP)
-				c->sel ^= 1;
-			else if (op == CNNACC_CCP_BNZ && c->reg[rd]) {
-				c->t++;
-				pc = (insn & CNNACC_CCP_TARGET_MASK) - 1;
-			}
-		}
-	}
+	for (uint32_t pc = from; pc < to;)
+		pc = lcp_clock_step(c, words, pc);
 }

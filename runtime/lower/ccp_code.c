@@ -33,8 +33,11 @@ int lcp_code_init(struct lcp_code *c, const struct lcp_hw *hw, struct lw *lw)
 	/* The code of a trial must not be shorter than the real one. */
 	c->limit = lw ? hw->insns : hw->insns - hw->insns / 32 - 2;
 	c->words = calloc(hw->insns, sizeof(*c->words));
-	if (!c->words)
+	c->owner = calloc(hw->insns, sizeof(*c->owner));
+	if (!c->words || !c->owner) {
+		lcp_code_free(c);
 		return CNN_ENOMEM;
+	}
 	begin_task(c);
 	return CNN_OK;
 }
@@ -42,21 +45,24 @@ int lcp_code_init(struct lcp_code *c, const struct lcp_hw *hw, struct lw *lw)
 void lcp_code_free(struct lcp_code *c)
 {
 	free(c->words);
+	free(c->owner);
 	c->words = NULL;
+	c->owner = NULL;
 }
 
 static int end_task(struct lcp_code *c)
 {
-	struct lcp_clock clock;
 	struct cnn_task *task;
+	int ret;
 
+	c->owner[c->n] = c->last_node;
 	c->words[c->n++] = CNNACC_CCP_INSN_NOP;
 	task = lw_add_task(c->lw, c->words, c->n * (uint32_t)sizeof(*c->words));
 	if (!task)
 		return c->lw->err ? c->lw->err->code : CNN_ENOMEM;
-	lcp_clock_boot(&clock, c->hw, c->n);
-	lcp_clock_run(&clock, c->words, 0, c->n);
-	task->cycles = lcp_clock_cycles(&clock);
+	ret = lcp_account(c, task);
+	if (ret)
+		return ret;
 	task->cycle_limit = (uint64_t)lw_min((int64_t)(task->cycles + task->cycles / 4 + 1024),
 					     (int64_t)c->hw->cycles_max);
 	task->restartable = c->restartable;
@@ -93,15 +99,11 @@ static bool make_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const
 	return lcp_clock_cycles(&c->clock) < c->hw->cycles_max;
 }
 
-static void account_unit(struct lcp_code *c, uint64_t cycles, uint64_t slots)
+static void note_node(struct lcp_code *c)
 {
 	if (c->first_node < 0)
 		c->first_node = c->node;
 	c->last_node = c->node;
-	if (!c->lw)
-		return;
-	c->lw->out->nodes[c->node].cycles += lcp_clock_cycles(&c->clock) - cycles;
-	c->lw->out->nodes[c->node].mac_slots += c->clock.mac_slots - slots;
 }
 
 int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *arg),
@@ -113,8 +115,7 @@ int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *ar
 	if (!c->lw && (c->trial_words > LCP_WORDS_MAX || c->trial_steps > LCP_STEPS_MAX))
 		return LCP_TOO_MUCH;
 	if (make_unit(c, emit, arg)) {
-		account_unit(c, before.n ? lcp_clock_cycles(&before.clock) : 0,
-			     before.clock.mac_slots);
+		note_node(c);
 		return 0;
 	}
 	*c = before;
@@ -125,7 +126,7 @@ int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *ar
 		return ret;
 	if (!make_unit(c, emit, arg))
 		return LCP_TOO_BIG;
-	account_unit(c, 0, 0);
+	note_node(c);
 	return 0;
 }
 
@@ -133,10 +134,12 @@ int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *ar
 
 void lcp_op(struct lcp_code *c, uint32_t insn)
 {
-	if (c->n >= c->limit)
+	if (c->n >= c->limit) {
 		c->overflow = true;
-	else
-		c->words[c->n++] = insn;
+		return;
+	}
+	c->owner[c->n] = c->node;
+	c->words[c->n++] = insn;
 }
 
 void lcp_set(struct lcp_code *c, unsigned int rd, int64_t value)

@@ -24,7 +24,7 @@ struct lw {
 	const struct cnn_graph *g;
 	struct cnn_lowered *out;
 	struct lw_buf program, weights;
-	int task_cap;
+	int task_cap, span_cap;
 	struct cnn_err *err;
 };
 
@@ -44,6 +44,7 @@ struct lw_core {
 	const struct lw_core_ops *ops;
 	struct lw *lw;
 	const struct cnn_core *info;
+	int64_t on_chip;	/* bytes of the largest tensor that can stay in it */
 };
 
 struct lw_core_ops {
@@ -75,6 +76,14 @@ bool lw_no(char *reason, const char *fmt, ...) __attribute__((format(printf, 2, 
 int64_t lw_buf_add(struct lw *lw, struct lw_buf *b, int64_t len, int64_t align);
 /* Appends a task, zeroed but for offset and length; NULL after cnn_fail. */
 struct cnn_task *lw_add_task(struct lw *lw, const void *program, uint32_t length);
+
+/* Appends a span, not filled in; NULL after cnn_fail. At most CNN_SPANS_MAX are to be added. */
+struct cnnrt_span *lw_add_span(struct lw *lw);
+/*
+ * Fills the compulsory bytes of a placed node, and what it moves if that is on the CPU. Tensors of
+ * up to on_chip bytes need not be moved.
+ */
+void lw_minimum(const struct cnn_graph *g, int node, int64_t on_chip, struct cnn_placement *p);
 
 /* l seen as n x c x plane; false if its pitches do not allow that. */
 bool lw_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t plane,

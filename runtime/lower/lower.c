@@ -63,6 +63,24 @@ struct cnn_task *lw_add_task(struct lw *lw, const void *program, uint32_t length
 	return &out->tasks[out->n_tasks++];
 }
 
+struct cnnrt_span *lw_add_span(struct lw *lw)
+{
+	struct cnn_lowered *out = lw->out;
+
+	if (out->n_spans == lw->span_cap) {
+		int cap = lw->span_cap ? 2 * lw->span_cap : 1024;
+		struct cnnrt_span *spans = realloc(out->spans, (size_t)cap * sizeof(*spans));
+
+		if (!spans) {
+			cnn_fail(lw->err, CNN_ENOMEM, "no memory for %d spans", cap);
+			return NULL;
+		}
+		out->spans = spans;
+		lw->span_cap = cap;
+	}
+	return &out->spans[out->n_spans++];
+}
+
 /* ---- the whole ------------------------------------------------------------------------- */
 
 static const struct lw_core_ops *find_ops(uint32_t type)
@@ -150,6 +168,22 @@ static int lower_segments(struct lowering *x)
 	return CNN_OK;
 }
 
+static void add_up(struct lowering *x)
+{
+	struct cnn_lowered *out = x->lw.out;
+	int64_t on_chip = 0;
+
+	for (int i = 0; i < x->n_cores; i++)
+		if (x->cores[i])
+			on_chip = lw_max(on_chip, x->cores[i]->on_chip);
+	for (int i = 0; i < out->n_nodes; i++) {
+		lw_minimum(x->lw.g, i, on_chip, &out->nodes[i]);
+		out->macs = cnn_add_sat(out->macs, out->nodes[i].macs);
+		if (out->nodes[i].core >= 0)
+			out->device_macs = cnn_add_sat(out->device_macs, out->nodes[i].macs);
+	}
+}
+
 static int lower_graph(struct lowering *x)
 {
 	struct cnn_lowered *out = x->lw.out;
@@ -159,11 +193,7 @@ static int lower_graph(struct lowering *x)
 		ret = lw_plan_arena(x);
 	if (!ret)
 		ret = lower_segments(x);
-	for (int i = 0; i < out->n_nodes; i++) {
-		out->macs = cnn_add_sat(out->macs, out->nodes[i].macs);
-		if (out->nodes[i].core >= 0)
-			out->device_macs = cnn_add_sat(out->device_macs, out->nodes[i].macs);
-	}
+	add_up(x);
 	return ret;
 }
 
@@ -229,6 +259,7 @@ void cnn_lowered_free(struct cnn_lowered *l)
 	free(l->nodes);
 	free(l->slots);
 	free(l->tasks);
+	free(l->spans);
 	free(l->program);
 	free(l->weights);
 	free(l);

@@ -22,6 +22,7 @@
 #define CNN_LOWER_H
 
 #include "../graph/graph.h"
+#include "../include/cnnrt.h"
 
 /* Device addresses of the three buffers; the sizes are in struct cnn_lowered. */
 #define CNN_VA_ARENA		0x10000000u
@@ -33,6 +34,7 @@
 #define CNN_PROGRAM_MAX		((int64_t)0x100000000 - CNN_VA_PROGRAM)
 
 #define CNN_REASON_LEN		160
+#define CNN_SPANS_MAX		(1 << 20)
 
 /* A core as the discovery table describes it. */
 struct cnn_core {
@@ -91,8 +93,7 @@ struct cnn_placement {
 	 */
 	char reason[CNN_REASON_LEN];
 	int64_t macs;		/* useful multiply-adds, as cnn_node_macs */
-	uint64_t cycles;	/* of the node's share of its programs, by the cycle model */
-	uint64_t mac_slots;	/* multiply-add slots of the units in that time */
+	struct cnnrt_cost cost;
 };
 
 /* One program: becomes one task of the job. */
@@ -126,6 +127,8 @@ struct cnn_lowered {
 	struct cnn_segment *segments;
 	struct cnn_task *tasks;
 	int n_nodes, n_values, n_segments, n_tasks;
+	struct cnnrt_span *spans;	/* at most CNN_SPANS_MAX; see cnnrt_program_spans */
+	int n_spans;
 	uint8_t *program;
 	int64_t program_bytes;
 	uint8_t *weights;

@@ -8,6 +8,7 @@
 
 #include "../golden/ccp.h"
 #include "cpu.h"
+#include "lower_costs.h"
 
 static char message[512];
 
@@ -172,10 +173,14 @@ static const char *run_task(struct device *d, const struct cnn_task *t, struct l
 			 (unsigned long long)t->cycles);
 		return message;
 	}
-	r->cycles += stats.cycles;
-	r->mac_slots += stats.mac_slots;
-	r->mac_useful += stats.mac_useful;
-	r->mem_bytes += stats.mem_read_bytes + stats.mem_write_bytes;
+	r->stats.cycles += stats.cycles;
+	r->stats.compute_cycles += stats.compute_cycles;
+	r->stats.stall_cycles += stats.stall_cycles;
+	r->stats.dma_cycles += stats.dma_cycles;
+	r->stats.mac_slots += stats.mac_slots;
+	r->stats.mac_useful += stats.mac_useful;
+	r->stats.mem_read_bytes += stats.mem_read_bytes;
+	r->stats.mem_write_bytes += stats.mem_write_bytes;
 	r->tasks++;
 	return NULL;
 }
@@ -301,6 +306,10 @@ const char *lower_run(const struct lower_case *c, const struct cnn_tensor *in,
 	if (!x.values)
 		return "no memory for values";
 	wrong = run_all(&x, in, out, result);
+	if (!wrong)
+		wrong = lower_check_costs(c->lowered, &result->stats);
+	if (!wrong)
+		wrong = lower_check_spans(c->lowered);
 	if (wrong && wrong != message) {
 		snprintf(message, sizeof(message), "%s", wrong);
 		wrong = message;

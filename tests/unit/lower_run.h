@@ -3,6 +3,8 @@
 #ifndef LOWER_RUN_H
 #define LOWER_RUN_H
 
+#include <cnnacc_hw.h>
+
 #include "../../runtime/lower/lower.h"
 
 /* A ccp core with these memories, in bytes (lob: vectors); 0: default. */
@@ -10,7 +12,7 @@ struct cnn_core lower_core(uint32_t data_bank, uint32_t weight_bank, uint32_t ic
 			   uint32_t lob);
 
 struct lower_result {
-	uint64_t cycles, mac_slots, mac_useful, mem_bytes;
+	struct cnnacc_stats stats;	/* of all tasks, each once */
 	int tasks;
 };
 
@@ -28,7 +30,8 @@ void lower_close(struct lower_case *c);
 
 /*
  * in has graph->n_inputs tensors, out gets graph->n_outputs owned ones. Each task must take the
- * cycles it was said to; what is restartable is run twice. NULL, or what went wrong.
+ * cycles it was said to, and all of them together what the nodes' costs add up to; what is
+ * restartable is run twice. NULL, or what went wrong.
  */
 const char *lower_run(const struct lower_case *c, const struct cnn_tensor *in,
 		      struct cnn_tensor *out, struct lower_result *result);
