@@ -186,7 +186,6 @@ static void add_up(struct lowering *x)
 
 static int lower_graph(struct lowering *x)
 {
-	struct cnn_lowered *out = x->lw.out;
 	int ret = lw_make_segments(x);
 
 	if (!ret)
