@@ -333,17 +333,8 @@ int cnnrt_job_profile(struct cnnrt_job *job,
 
 	if (ret)
 		return ret;
-	for (int i = 0; i < job->step_count; i++) {
-		const struct rt_step *s = &job->steps[i];
-		struct cnnrt_step step = {
-			.name = s->name,
-			.place = s->core < 0 ? "cpu" : job->dev->core[s->core].name,
-			.start_ns = s->start_ns, .end_ns = s->end_ns,
-			.cycles = s->cycles, .macs = s->macs,
-		};
-
-		report(&step, opaque);
-	}
+	for (int i = 0; i < job->step_count; i++)
+		report(&job->steps[i], opaque);
 	return CNNRT_OK;
 }
 

@@ -40,12 +40,6 @@ struct rt_block {
 	bool used;			/* while memory is planned */
 };
 
-struct rt_step {
-	const char *name;
-	int core;			/* -1: CPU */
-	uint64_t start_ns, end_ns, cycles, macs;
-};
-
 struct cnnrt_job {
 	struct cnnrt_context *ctx;
 	struct cnnrt_device *dev;
@@ -68,7 +62,7 @@ struct cnnrt_job {
 	struct drm_cnnacc_bo_ref *refs;	/* of one submit */
 
 	/* one run */
-	struct rt_step *steps;
+	struct cnnrt_step *steps;
 	int step_count;
 	uint64_t start_ns;
 	int64_t run_bytes, run_work;	/* of values whose shape was not known */

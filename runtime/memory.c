@@ -315,8 +315,9 @@ int rt_job_memory(struct cnnrt_job *job, struct cnnrt_error *err)
 	job->out = calloc(CNN_MAX_INPUTS, sizeof(*job->out));
 	job->refs = calloc((size_t)p->graph->n_inputs + (size_t)p->graph->n_outputs + 1,
 			   sizeof(*job->refs));
-	job->steps = calloc((size_t)p->graph->n_nodes + (size_t)p->low->n_tasks + 1,
-			    sizeof(*job->steps));
+	/* A segment on a core is copies, at most a submission per task, and copies. */
+	job->steps = calloc((size_t)p->graph->n_nodes + (size_t)p->low->n_tasks +
+			    2 * (size_t)p->low->n_segments + 1, sizeof(*job->steps));
 	if (!job->in || !job->out || !job->refs || !job->steps)
 		return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
 	if (p->low->n_tasks || p->low->arena_bytes)

@@ -49,6 +49,47 @@ static int check_stop(struct cnnrt_job *job)
 	return atomic_load(&job->stop) ? fail(job, CNNRT_ECANCELED, "the job was freed") : CNNRT_OK;
 }
 
+/* ---- steps ----------------------------------------------------------------------------- */
+
+static uint64_t elapsed(const struct cnnrt_job *job)
+{
+	return rt_now() - job->start_ns;
+}
+
+/* A step that begins now; end_step ends it. */
+static struct cnnrt_step *begin_step(struct cnnrt_job *job, enum cnnrt_step_kind kind, int core,
+				     int node)
+{
+	struct cnnrt_step *step = &job->steps[job->step_count++];
+
+	*step = (struct cnnrt_step){
+		.kind = kind, .name = job->program->graph->nodes[node].name, .core = core,
+		.place = core < 0 ? "cpu" : job->dev->core[core].name, .op = (unsigned int)node,
+		.start_ns = elapsed(job),
+	};
+	step->submitted_ns = step->end_ns = step->start_ns;
+	return step;
+}
+
+static void begin_tasks(struct cnnrt_job *job, int core, int first, int count)
+{
+	struct cnnrt_step *step = begin_step(job, CNNRT_STEP_TASKS, core,
+					     job->program->low->tasks[first].first_node);
+
+	step->first_task = (unsigned int)first;
+	step->task_count = (unsigned int)count;
+}
+
+static struct cnnrt_step *last_step(const struct cnnrt_job *job)
+{
+	return &job->steps[job->step_count - 1];
+}
+
+static void end_step(struct cnnrt_job *job)
+{
+	last_step(job)->end_ns = elapsed(job);
+}
+
 /* ---- segments on a core ---------------------------------------------------------------- */
 
 static bool made_on_device(const struct cnnrt_job *job, int v)
@@ -136,15 +177,19 @@ static int submit_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, in
 static int run_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, int first, int count)
 {
 	struct rt_submit s;
-	int ret = submit_tasks(job, seg, first, count, -1, &s);
+	int ret;
 
+	begin_tasks(job, seg->core, first, count);
+	ret = submit_tasks(job, seg, first, count, -1, &s);
 	if (ret)
 		return fail(job, rt_code_of_errno(-ret), "submitting %d programs to core %d: %s",
 			    count, seg->core, strerrordesc_np(-ret));
+	last_step(job)->submitted_ns = elapsed(job);
 	ret = rt_fence_wait(s.out_fence, -1);
 	if (!ret)
 		ret = rt_fence_status(s.out_fence);
 	close(s.out_fence);
+	end_step(job);
 	if (!ret)
 		return CNNRT_OK;
 	rt_job_failure(job->dev, job->ctx_id, s.seqno, ret, &job->status);
@@ -152,27 +197,14 @@ static int run_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, int f
 	return job->status.code;
 }
 
-/* The device says how many cycles each program took; its share of the time follows from that. */
-static void note_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, uint64_t start,
-		       uint64_t end)
+/* What the device counted; the records must have been synced. */
+static void count_tasks(struct cnnrt_job *job, struct cnnrt_step *step)
 {
-	const struct cnn_lowered *low = job->program->low;
 	const struct cnnacc_stats *stats = job->stats.map;
-	uint64_t total = 0, done = 0;
 
-	for (int i = seg->first_task; i < seg->first_task + seg->n_tasks; i++)
-		total += stats[i].cycles;
-	for (int i = seg->first_task; i < seg->first_task + seg->n_tasks; i++) {
-		struct rt_step *step = &job->steps[job->step_count++];
-		double span = total ? (double)(end - start) / (double)total : 0;
-
-		step->name = job->program->graph->nodes[low->tasks[i].first_node].name;
-		step->core = seg->core;
-		step->cycles = stats[i].cycles;
-		step->macs = stats[i].mac_useful;
-		step->start_ns = start + (uint64_t)((double)done * span);
-		done += stats[i].cycles;
-		step->end_ns = start + (uint64_t)((double)done * span);
+	for (unsigned int i = 0; i < step->task_count; i++) {
+		step->cycles += stats[step->first_task + i].cycles;
+		step->macs += stats[step->first_task + i].mac_useful;
 	}
 }
 
@@ -191,22 +223,28 @@ static int sync_arena(struct cnnrt_job *job, uint32_t flags)
 static int run_device(struct cnnrt_job *job, const struct cnn_segment *seg)
 {
 	int max = (int)job->dev->max_tasks, end = seg->first_task + seg->n_tasks;
-	uint64_t start = rt_now() - job->start_ns;
-	int ret;
+	int first_step, ret;
 
+	begin_step(job, CNNRT_STEP_COPY, -1, seg->nodes[0]);
 	put_inputs(job, seg);
 	ret = sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_DEVICE);
+	end_step(job);
+	first_step = job->step_count;
 	for (int i = seg->first_task; i < end && !ret; i += max) {
 		ret = run_tasks(job, seg, i, end - i < max ? end - i : max);
 		if (!ret)
 			ret = check_stop(job);
 	}
-	if (!ret)
-		ret = sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_CPU);
+	if (ret)
+		return ret;
+	begin_step(job, CNNRT_STEP_COPY, -1, seg->nodes[seg->n_nodes - 1]);
+	ret = sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_CPU);
 	if (ret)
 		return ret;
 	take_outputs(job, seg);
-	note_tasks(job, seg, start, rt_now() - job->start_ns);
+	end_step(job);
+	for (int i = first_step; i < job->step_count; i++)
+		count_tasks(job, &job->steps[i]);
 	return CNNRT_OK;
 }
 
@@ -278,19 +316,17 @@ static int run_cpu(struct cnnrt_job *job, const struct cnn_segment *seg)
 {
 	for (int i = 0; i < seg->n_nodes; i++) {
 		const struct cnn_node *n = &job->program->graph->nodes[seg->nodes[i]];
-		struct rt_step *step = &job->steps[job->step_count++];
 		int64_t macs = job->program->low->nodes[seg->nodes[i]].macs;
 		int ret = check_stop(job);
 
 		if (ret)
 			return ret;
-		*step = (struct rt_step){ .name = n->name, .core = -1 };
-		step->start_ns = rt_now() - job->start_ns;
+		begin_step(job, CNNRT_STEP_OP, -1, seg->nodes[i])->macs =
+			macs > 0 ? (uint64_t)macs : 0;
 		ret = run_node(job, n);
 		if (ret)
 			return ret;
-		step->end_ns = rt_now() - job->start_ns;
-		step->macs = macs > 0 ? (uint64_t)macs : 0;
+		end_step(job);
 	}
 	return CNNRT_OK;
 }
@@ -378,12 +414,14 @@ int rt_job_submit_direct(struct cnnrt_job *job, int in_fence, struct cnnrt_error
 	    (in_fence >= 0 && !job->dev->ops->takes_fence(job->dev, in_fence)))
 		return CNNRT_EUNSUPPORTED;
 	start_run(job);
+	begin_tasks(job, seg->core, seg->first_task, seg->n_tasks);
 	if (sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_DEVICE))
 		return rt_fail(err, job->status.code, "%s", job->status.text);
 	ret = submit_tasks(job, seg, seg->first_task, seg->n_tasks, in_fence, &s);
 	if (ret)
 		return rt_fail_errno(err, ret, "submitting %d programs to core %d", seg->n_tasks,
 				     seg->core);
+	last_step(job)->submitted_ns = elapsed(job);
 	job->fence = s.out_fence;
 	job->seqno = s.seqno;
 	return CNNRT_OK;
@@ -404,6 +442,7 @@ void rt_job_finish_direct(struct cnnrt_job *job)
 {
 	const struct cnn_segment *seg = only_segment(job);
 	int ret = rt_fence_status(job->fence);
+	struct cnnrt_step *step;
 
 	if (ret) {
 		rt_job_failure(job->dev, job->ctx_id, job->seqno, ret, &job->status);
@@ -412,6 +451,10 @@ void rt_job_finish_direct(struct cnnrt_job *job)
 	}
 	if (sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_CPU))
 		return;
-	note_tasks(job, seg, 0, direct_end(job));
+	step = last_step(job);
+	step->end_ns = direct_end(job);
+	if (step->submitted_ns > step->end_ns)
+		step->submitted_ns = step->end_ns;
+	count_tasks(job, step);
 	rt_job_done(&job->status);
 }

@@ -488,16 +488,28 @@ struct cnnrt_job_status {
 int cnnrt_job_status(struct cnnrt_job *job, struct cnnrt_job_status *status,
 		     struct cnnrt_error *err);
 
-/** struct cnnrt_step - one step of the last run; valid during the callback. */
-struct cnnrt_step {
-	const char *name;	/* operator, or the first of a run of operators */
-	const char *place;	/* core name or "cpu" */
-	uint64_t start_ns, end_ns;	/* since the submit */
-	uint64_t cycles;	/* device cycles, 0 on the CPU */
-	uint64_t macs;
+/** enum cnnrt_step_kind - what the host does in a step. */
+enum cnnrt_step_kind {
+	CNNRT_STEP_OP = 0,	/* runs an operator on the CPU */
+	CNNRT_STEP_TASKS = 1,	/* has a core run programs: one submission, and the wait for it */
+	CNNRT_STEP_COPY = 2,	/* puts values where a core wants them, or takes them from there */
 };
 
-/** cnnrt_job_profile() - report the steps of a finished run in order. */
+/** struct cnnrt_step - one step of the last run; valid during the callback. */
+struct cnnrt_step {
+	enum cnnrt_step_kind kind;
+	const char *name;	/* the operator, or the first of those that the programs do */
+	const char *place;	/* core name or "cpu" */
+	int core;		/* core index, -1 on the CPU */
+	unsigned int op;	/* index of the operator called name */
+	unsigned int first_task, task_count;	/* programs, by index; 0 and 0 if there are none */
+	uint64_t start_ns, end_ns;	/* measured, since the submit of the job */
+	uint64_t submitted_ns;	/* of TASKS: when the wait began; else start_ns */
+	uint64_t cycles;	/* that the device counted, 0 on the CPU */
+	uint64_t macs;		/* of TASKS: that the device counted; else the operator's */
+};
+
+/** cnnrt_job_profile() - report the steps of a finished run in the order of their start. */
 int cnnrt_job_profile(struct cnnrt_job *job,
 		      void (*report)(const struct cnnrt_step *step, void *opaque), void *opaque,
 		      struct cnnrt_error *err);

@@ -225,34 +225,84 @@ static void test_cancel(void **state)
 	rt_close(&n);
 }
 
+struct seen {
+	uint64_t cycles, macs, end_ns;
+	unsigned int tasks, ops, copies;
+	/* by the compiler */
+	uint64_t op_cycles, op_macs;
+	unsigned int cpu_ops;
+};
+
 static void note_step(const struct cnnrt_step *step, void *opaque)
 {
-	uint64_t *sum = opaque;
+	struct seen *seen = opaque;
 
 	assert_true(strlen(step->name) > 0);
-	assert_true(step->end_ns >= step->start_ns);
-	if (!strcmp(step->place, "ccp"))
-		sum[0] += step->cycles;
-	sum[1]++;
+	assert_true(step->start_ns >= seen->end_ns);
+	assert_true(step->submitted_ns >= step->start_ns);
+	assert_true(step->end_ns >= step->submitted_ns);
+	seen->end_ns = step->end_ns;
+	assert_int_equal(step->kind == CNNRT_STEP_TASKS, !strcmp(step->place, "ccp"));
+	if (step->kind == CNNRT_STEP_TASKS) {
+		assert_int_equal(step->first_task, seen->tasks);
+		assert_true(step->cycles > 0);
+		seen->tasks += step->task_count;
+		seen->cycles += step->cycles;
+		seen->macs += step->macs;
+	} else {
+		assert_int_equal(step->cycles, 0);
+		*(step->kind == CNNRT_STEP_OP ? &seen->ops : &seen->copies) += 1;
+	}
 }
 
-static void test_profile(void **state)
+static void note_cost(const struct cnnrt_op_report *op, void *opaque)
 {
-	uint64_t sum[2] = { 0 };
+	struct seen *seen = opaque;
+
+	assert_int_equal(op->cost.cycles,
+			 op->cost.compute + op->cost.stall + op->cost.control);
+	if (op->core < 0) {
+		assert_int_equal(op->cost.cycles, 0);
+		seen->cpu_ops++;
+	}
+	seen->op_cycles += op->cost.cycles;
+	seen->op_macs += op->cost.mac_useful;
+}
+
+/* The device counts what the compiler said. */
+static void profile(const char *model)
+{
+	struct seen seen = { 0 };
+	struct cnnrt_estimate est;
 	struct cnnrt_job *job;
 	struct rt_net n;
 
-	(void)state;
-	rt_open(&n, "RT_MIXED");
+	rt_open(&n, model);
 	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
 	rt_set_input(job, 0);
 	OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
 	OK(cnnrt_job_wait(job, -1, &rt_err));
-	OK(cnnrt_job_profile(job, note_step, sum, &rt_err));
-	assert_true(sum[0] > 1000);
-	assert_true(sum[1] > 2);
+	OK(cnnrt_job_profile(job, note_step, &seen, &rt_err));
+	cnnrt_program_explain(n.program, note_cost, &seen);
+	cnnrt_program_estimate(n.program, &est);
+	assert_true(seen.cycles > 1000);
+	assert_int_equal(seen.tasks, est.tasks);
+	assert_int_equal(seen.ops, seen.cpu_ops);
+	assert_int_equal(seen.op_cycles, est.cycles);
+	assert_int_equal(seen.op_macs, seen.macs);
+	/* A device that more than one context uses also clears what another left. */
+	if (!getenv("RT_DEVICE"))
+		assert_int_equal(seen.cycles, est.cycles);
+	assert_true(est.compile_ns > 0);
 	cnnrt_job_free(job);
 	rt_close(&n);
+}
+
+static void test_profile(void **state)
+{
+	(void)state;
+	profile("RT_DIGITS");
+	profile("RT_MIXED");
 }
 
 static void note_end(const struct cnnrt_step *step, void *opaque)
