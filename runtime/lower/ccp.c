@@ -254,6 +254,7 @@ static bool lcp_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 	from.out_l = fit->out.layout;
 	if (from.add >= 0)
 		from.add_l = fit->in[1].layout;
+	from.in_home = from.out_home = (struct lcp_home){ .room = core->hw.bank };
 	n->kind = CCP_NONE;
 	if (!check_pitch(op, &from.in_l, reason) || !check_pitch(op, &from.out_l, reason))
 		return false;

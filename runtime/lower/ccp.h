@@ -42,6 +42,9 @@ uint32_t lcp_clock_step(struct lcp_clock *c, const uint32_t *words, uint32_t pc)
 /* Runs words[from..to), which must not jump out of that range. */
 void lcp_clock_run(struct lcp_clock *c, const uint32_t *words, uint32_t from, uint32_t to);
 
+/* A page of so many lines replaces the code: a jump, its LOAD, a jump. */
+void lcp_clock_turn(struct lcp_clock *c, int64_t lines);
+
 static inline uint64_t lcp_clock_cycles(const struct lcp_clock *c)
 {
 	return c->t > c->d ? c->t : c->d;
@@ -62,16 +65,33 @@ int64_t lcp_conv_body(const struct lcp_hw *hw, int64_t ci, int64_t co, int64_t v
 
 /* ---- code ------------------------------------------------------------------------------ */
 
-/* Where part of a value is in memory, and where it goes in a data bank (from line 0 on). */
+/* Where a node has a value in a data bank. */
+struct lcp_home {
+	bool kept;		/* all of it from line at on, as it lies in memory; nothing is moved */
+	int64_t at;
+	int64_t spare, room;	/* bank line and floats for parts of it, if it is not kept */
+};
+
+#define LCP_BOUNDLESS	((int64_t)1 << 48)
+
+/* Floats that regions of the value may take. */
+static inline int64_t lcp_room(const struct lcp_home *home)
+{
+	return home->kept ? LCP_BOUNDLESS : home->room;
+}
+
+/* Where part of a value is in memory, and where in a data bank. */
 struct lcp_region {
+	bool kept;		/* in the bank as in memory: pieces and lines do not count */
 	int64_t line, lines;	/* first piece: memory line (VA / 64), length */
+	int64_t at;		/* line of the bank where the pieces go, one after the other */
 	int64_t pieces, step;	/* further pieces, that many memory lines apart */
 	int64_t base;		/* float in the bank of its first element */
 	int64_t pitch;		/* between planes in the bank */
 	int64_t lo, hi;		/* first and behind last float in memory */
 };
 
-#define CCP_SPANS	32
+#define CCP_SPANS	64
 
 /* Memory lines from..to-1. */
 struct lcp_span {
@@ -82,15 +102,20 @@ struct lcp_code {
 	const struct lcp_hw *hw;
 	struct lw *lw;		/* NULL: trial, nothing is kept */
 	int node;		/* whose code is being made */
-	uint32_t *words;
+	uint32_t *words;	/* of the task */
 	int *owner;		/* of each word: the node that it works for */
-	uint32_t n, limit;	/* instructions so far, and where a task ends */
+	int64_t words_cap;
+	uint32_t n;		/* so far */
+	uint32_t *pages;		/* where those begin that have been ended */
+	int n_pages, page_units;
+	uint32_t page, page_end, limit;	/* the page at hand; words that a page may have */
 	bool overflow;
+	unsigned int sel;	/* data bank that is the read bank */
+	bool pinned;		/* a bank holds what must not be lost */
 	uint32_t reg[CNNACC_CCP_GPRS];	/* what each register holds */
 	struct lcp_clock clock;
 	uint32_t timed;		/* instructions the clock has run */
-	/* What the banks hold; lines 0: nothing known. */
-	struct lcp_region in_bank, out_bank;
+	struct lcp_region in_bank;	/* what the read bank holds; lines 0: nothing known */
 	int64_t weight_line;	/* memory line of the weights in the weight banks; -1 */
 	/* Memory the task has read before it wrote it, and written. */
 	struct lcp_span reads[CCP_SPANS], writes[CCP_SPANS];
@@ -100,6 +125,8 @@ struct lcp_code {
 	/* What has been made since the trial of a node began. */
 	int64_t trial_words, trial_weights;
 	uint64_t trial_steps;	/* instructions that the clock has run */
+	uint64_t trial_cycles, trial_bytes;
+	int tasks;		/* ended */
 };
 
 /* Beyond these a node is not worth a program: words, and instructions run in it. */
@@ -117,12 +144,28 @@ int lcp_code_flush(struct lcp_code *c);
  * A unit is a stretch of code that loads what it needs and leaves its results in memory, so
  * that a task may end before and after it. emit makes the code of one; if the task gets too
  * long or too slow, it is made again as the first of a new task. LCP_TOO_BIG: no task can hold
- * it. LCP_TOO_MUCH: a trial has gone beyond what a node may take.
+ * it. LCP_TOO_MUCH: a trial has gone beyond what a node may take. LCP_PINNED: the task gets too
+ * slow, and cannot end here.
  */
-enum { LCP_TOO_BIG = 1, LCP_TOO_MUCH = 2 };
+enum { LCP_TOO_BIG = 1, LCP_TOO_MUCH = 2, LCP_PINNED = 3 };
+
+/* Page i of the task, 0..n_pages: the index of its first word, and its length. */
+uint32_t lcp_page(const struct lcp_code *c, int i, uint32_t *n);
+/* Words that every page begins with. */
+#define LCP_HEAD	2
 
 int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *arg),
 	     const void *arg);
+
+/* A task may be run again if it never writes what it has read from outside. */
+void lcp_note_read(struct lcp_code *c, const struct lcp_region *r);
+void lcp_note_write(struct lcp_code *c, const struct lcp_region *r);
+
+/* Registers of a transfer: memory line, length, bank line; and of a loop. */
+#define LCP_MEM		0
+#define LCP_LEN		1
+#define LCP_BANK	2
+#define LCP_COUNT	7
 
 void lcp_op(struct lcp_code *c, uint32_t insn);
 /* Makes rd hold value. */
@@ -138,17 +181,26 @@ void lcp_loop_end(struct lcp_code *c, uint32_t top);
 void lcp_gained(struct lcp_code *c, unsigned int rd, int64_t delta);
 
 /* Planes c0..c1-1 of an image, floats f0..f1-1 of each; line0 is where the value starts. */
-struct lcp_region lcp_region(int64_t line0, const struct cnn_layout *l, int64_t image, int64_t c0,
-			     int64_t c1, int64_t f0, int64_t f1);
+struct lcp_region lcp_region(int64_t line0, const struct lcp_home *home,
+			     const struct cnn_layout *l, int64_t image, int64_t c0, int64_t c1,
+			     int64_t f0, int64_t f1);
 /* Can such a region be made at all (else planes must be taken whole)? */
 bool lcp_splits_planes(const struct cnn_layout *l);
-/* Floats it takes in a bank. */
+/* Floats of the room that it takes. */
 static inline int64_t lcp_region_floats(const struct lcp_region *r)
 {
 	return r->lines * r->pieces * LINE_FLOATS;
 }
 
-/* Brings a region into the read bank, by exchanging the banks if it has just been computed. */
+/* Cycles that moving it takes, about. */
+static inline int64_t lcp_region_cycles(const struct lcp_region *r)
+{
+	return r->kept ? 0 : r->pieces * (r->lines + 22);
+}
+
+/* Exchanges the banks. */
+void lcp_swap(struct lcp_code *c);
+/* Brings a region into the read bank. */
 void lcp_load(struct lcp_code *c, const struct lcp_region *r);
 /*
  * Prepares the write bank for a region that will be stored. Lines are the unit of a STORE: where
@@ -233,6 +285,7 @@ struct lcp_node {
 	int add;
 	struct cnn_layout in_l, out_l, add_l;
 	int64_t in_line, out_line, add_line;	/* where they start in memory */
+	struct lcp_home in_home, out_home, add_home;	/* in the read, write and read bank */
 	int64_t weight_line;	/* where its weight image starts */
 };
 
@@ -246,6 +299,8 @@ bool lcp_fc_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
 int lcp_fc_emit(struct lcp_code *c, struct lcp_node *n);
 bool lcp_mean_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
 int lcp_mean_emit(struct lcp_code *c, struct lcp_node *n);
+/* Does it compute in the room of its input and output? Neither can be kept then. */
+bool lcp_pool_passes(const struct lcp_node *n);
 bool lcp_pool_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
 int lcp_pool_emit(struct lcp_code *c, struct lcp_node *n);
 bool lcp_pad_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);

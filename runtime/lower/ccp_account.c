@@ -139,6 +139,23 @@ static void book(struct lcp_trace *t, const struct lcp_clock *now, struct lcp_cl
 	*from = *now;
 }
 
+/* The jump that ends a page is timed with the one that it loads. */
+static void run_page(const struct lcp_code *c, int i, struct lcp_trace *t, struct lcp_clock *clock,
+		     struct lcp_clock *from)
+{
+	uint32_t n, page = lcp_page(c, i, &n), end = i < c->n_pages ? n - 1 : n;
+
+	if (i)
+		lcp_clock_turn(clock, lw_div_up(n, LINE_FLOATS));
+	for (uint32_t pc = i ? LCP_HEAD : 0; pc < end;) {
+		if (c->owner[page + pc] != t->node) {
+			book(t, clock, from);
+			t->node = c->owner[page + pc];
+		}
+		pc = lcp_clock_step(clock, c->words + page, pc);
+	}
+}
+
 int lcp_account(struct lcp_code *c, struct cnn_task *task)
 {
 	struct lcp_trace t = {
@@ -146,17 +163,14 @@ int lcp_account(struct lcp_code *c, struct cnn_task *task)
 	};
 	struct lcp_clock clock, from = { .t = 0 };
 	uint64_t waits;
+	uint32_t n;
 
-	lcp_clock_boot(&clock, c->hw, c->n);
+	lcp_page(c, 0, &n);
+	lcp_clock_boot(&clock, c->hw, n);
 	clock.trace = &t;
 	lcp_trace_add(&t, CNNRT_DMA_PROGRAM, 0, clock.d);
-	for (uint32_t pc = 0; pc < c->n;) {
-		if (c->owner[pc] != t.node) {
-			book(&t, &clock, &from);
-			t.node = c->owner[pc];
-		}
-		pc = lcp_clock_step(&clock, c->words, pc);
-	}
+	for (int i = 0; i <= c->n_pages; i++)
+		run_page(c, i, &t, &clock, &from);
 	/* The end waits for the DMA engine. */
 	waits = lcp_clock_cycles(&clock) - clock.t;
 	if (waits)

@@ -201,6 +201,17 @@ static void run_dma(struct lcp_clock *c, uint32_t insn, bool load)
 		c->read[bank] = c->d;
 }
 
+void lcp_clock_turn(struct lcp_clock *c, int64_t lines)
+{
+	c->t += 2 + 1;
+	c->d = max64(c->t, c->d) + DMA_SETUP + (uint64_t)lines;
+	trace(c, CNNRT_DMA_PROGRAM, c->d - DMA_SETUP - (uint64_t)lines, c->d);
+	c->count.dma_program += DMA_SETUP + (uint64_t)lines;
+	c->count.read_program += (uint64_t)lines * CNNACC_LINE_SIZE;
+	c->t = c->d + 2;
+	c->steps += 3;
+}
+
 static void run_cfg(struct lcp_clock *c, uint32_t insn)
 {
 	uint32_t *const group[4] = { c->conv0, c->pool, c->pad, c->fc };

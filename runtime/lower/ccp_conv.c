@@ -53,7 +53,7 @@ static struct lcp_region in_region(const struct lcp_node *n, int64_t image, int6
 {
 	int64_t iw = n->conv.iw;
 
-	return lcp_region(n->in_line, &n->in_l, image, c0, c1, s->first * iw,
+	return lcp_region(n->in_line, &n->in_home, &n->in_l, image, c0, c1, s->first * iw,
 			  (s->first + s->rows) * iw);
 }
 
@@ -62,7 +62,7 @@ static struct lcp_region out_region(const struct lcp_node *n, int64_t image, int
 {
 	int64_t ow = n->conv.ow;
 
-	return lcp_region(n->out_line, &n->out_l, image, c0, c1, s->y0 * ow, s->y1 * ow);
+	return lcp_region(n->out_line, &n->out_home, &n->out_l, image, c0, c1, s->y0 * ow, s->y1 * ow);
 }
 
 /* Most floats that channels of a slab take in a bank, and whether every slab has input rows. */
@@ -84,9 +84,9 @@ static bool slab_floats(const struct lcp_node *n, int64_t rows, int64_t in_ch, i
 		*out = lw_max(*out, lcp_region_floats(&ro));
 	}
 	/* Compact planes may start anywhere in a line. */
-	if (n->in_l.plane_pitch % LINE_FLOATS)
+	if (!n->in_home.kept && n->in_l.plane_pitch % LINE_FLOATS)
 		*in += LINE_FLOATS;
-	if (n->out_l.plane_pitch % LINE_FLOATS)
+	if (!n->out_home.kept && n->out_l.plane_pitch % LINE_FLOATS)
 		*out += LINE_FLOATS;
 	return true;
 }
@@ -105,7 +105,9 @@ static int64_t next_rows(const struct lcp_conv *v, int64_t rows, int64_t limit)
 
 static bool can_split(const struct lcp_node *n, int64_t rows)
 {
-	return rows >= n->conv.oh || (lcp_splits_planes(&n->in_l) && lcp_splits_planes(&n->out_l));
+	return rows >= n->conv.oh ||
+	       ((n->in_home.kept || lcp_splits_planes(&n->in_l)) &&
+		(n->out_home.kept || lcp_splits_planes(&n->out_l)));
 }
 
 /* A round number that is not above value. */
@@ -141,7 +143,7 @@ static int64_t dense_cost(const struct lcp_hw *hw, const struct lcp_node *n, int
 	struct slab s = slab_at(v, slabs > 1 ? rows : 0, slabs > 1 ? 2 * rows : rows);
 	struct lcp_region in = in_region(n, 0, 0, v->ci, &s);
 	struct lcp_region out = out_region(n, 0, 0, v->co, &s);
-	int64_t in_dma = in.pieces * (in.lines + 22), out_dma = out.pieces * (out.lines + 22);
+	int64_t in_dma = lcp_region_cycles(&in), out_dma = lcp_region_cycles(&out);
 	int64_t weight_dma = v->co * (v->ci * v->kh * v->kw + 1) / LINE_FLOATS;
 	int64_t cost = slabs * (parts * tile_count(v, rows) * exec_cost(hw, v, rows, part) + out_dma);
 
@@ -181,6 +183,7 @@ static bool plan_dense(const struct lcp_hw *hw, struct lcp_node *n, const struct
 	struct lcp_conv *v = &n->conv, best = { 0 };
 	int64_t taps = v->kh * v->kw, least = INT64_MAX;
 	int64_t weight_co = lw_min(lw_min(4 * (hw->wbank / (v->ci * taps + 1)), hw->lob), v->co);
+	int64_t room = lcp_room(&n->out_home);
 
 	if (weight_co < lw_min(4, v->co))
 		return false;
@@ -190,10 +193,9 @@ static bool plan_dense(const struct lcp_hw *hw, struct lcp_node *n, const struct
 
 		if (!can_split(n, rows) || !slab_floats(n, rows, v->ci, 1, &in, &out))
 			continue;
-		if (in > hw->bank || out > hw->bank)
+		if (in > lcp_room(&n->in_home) || out > room)
 			continue;
-		fit = rows < v->oh ? hw->bank / out :
-				     (hw->bank - out) / n->out_l.plane_pitch + 1;
+		fit = rows < v->oh ? room / lw_max(out, 1) : (room - out) / n->out_l.plane_pitch + 1;
 		for (int order = 0; order < 2; order++) {
 			int64_t cost;
 
@@ -224,6 +226,7 @@ static int64_t weight_slice(const struct lcp_hw *hw, const struct lcp_conv *v, i
 static bool plan_slices(const struct lcp_hw *hw, struct lcp_node *n, const struct limits *l)
 {
 	struct lcp_conv *v = &n->conv;
+	int64_t room = lcp_room(&n->in_home);
 
 	v->out_co = lw_min(lw_min(v->co, 16), lw_min(l->co, hw->lob));
 	if (weight_slice(hw, v, lw_div_up(v->out_co, 4)) < 4)
@@ -235,11 +238,11 @@ static bool plan_slices(const struct lcp_hw *hw, struct lcp_node *n, const struc
 			if (!can_split(n, rows) || !slab_floats(n, rows, 1, v->out_co, &in, &out))
 				continue;
 			if (input)
-				fit = rows < v->oh ? hw->bank / in :
-				      lw_max(0, hw->bank - in) / n->in_l.plane_pitch + (in <= hw->bank);
-			else if (!slab_floats(n, rows, v->ci, v->out_co, &in, &out) || in > hw->bank)
+				fit = rows < v->oh ? room / lw_max(in, 1) :
+				      lw_max(0, room - in) / n->in_l.plane_pitch + (in <= room);
+			else if (!slab_floats(n, rows, v->ci, v->out_co, &in, &out) || in > room)
 				continue;
-			if (out > hw->bank || fit < 1)
+			if (out > lcp_room(&n->out_home) || fit < 1)
 				continue;
 			v->slice = lw_min(weight_slice(hw, v, lw_div_up(v->out_co, 4)), v->ci);
 			v->slice = lw_min(v->slice, fit);
@@ -263,17 +266,17 @@ static int64_t block_size(const struct lcp_hw *hw, const struct lcp_node *n, int
 			  const struct limits *l)
 {
 	const struct lcp_conv *v = &n->conv;
-	int64_t in, out, fit;
+	int64_t in, out, fit, in_room = lcp_room(&n->in_home), out_room = lcp_room(&n->out_home);
 
 	if (!can_split(n, rows) || !slab_floats(n, rows, v->ci, v->co, &in, &out))
 		return 0;
-	if (in > hw->bank || out > hw->bank)
+	if (in > in_room || out > out_room)
 		return 0;
 	if (rows < v->oh)
-		fit = lw_min(hw->bank / in, hw->bank / out);
+		fit = lw_min(in_room / lw_max(in, 1), out_room / lw_max(out, 1));
 	else
-		fit = 1 + lw_min((hw->bank - in) / (v->ci * n->in_l.plane_pitch),
-				 (hw->bank - out) / (v->co * n->out_l.plane_pitch));
+		fit = 1 + lw_min((in_room - in) / (v->ci * n->in_l.plane_pitch),
+				 (out_room - out) / (v->co * n->out_l.plane_pitch));
 	if (!v->average)
 		fit = lw_min(fit, hw->wbank /
 			     (lw_div_up(v->co, 4) * (v->ci * v->kh * v->kw + 1)));
@@ -291,8 +294,7 @@ static int64_t block_cost(const struct lcp_hw *hw, const struct lcp_node *n, int
 	int64_t tile = block * exec_cost(hw, v, rows, v->co) + 40;
 
 	return lw_div_up(v->oh, rows) * lw_div_up(v->groups, block) *
-	       (tile_count(v, rows) * tile + in.pieces * (in.lines + 22) +
-		out.pieces * (out.lines + 22) + 80);
+	       (tile_count(v, rows) * tile + lcp_region_cycles(&in) + lcp_region_cycles(&out) + 80);
 }
 
 static bool plan_blocks(const struct lcp_hw *hw, struct lcp_node *n, const struct limits *l)

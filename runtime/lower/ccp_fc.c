@@ -66,10 +66,11 @@ static bool shrink(struct lcp_fc *v)
 bool lcp_fc_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 {
 	struct lcp_fc *v = &n->fc;
-	int64_t room = hw->bank - 2 * LINE_FLOATS;
+	int64_t in = lcp_room(&n->in_home), out = lcp_room(&n->out_home);
+	int64_t room = out - 2 * LINE_FLOATS;
 
 	pick_slots(hw, v);
-	if (v->slice < 1 || row_floats(&n->in_l, 1, v->in) > hw->bank)
+	if (v->slice < 1 || room < 1 || row_floats(&n->in_l, 1, v->in) > in)
 		return false;
 	v->slice = lw_min(v->slice, room);
 	if (v->slice < v->out && v->slice > LINE_FLOATS)
@@ -79,8 +80,8 @@ bool lcp_fc_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 	v->block = 1;
 	/* A unit of several rows stores whole rows. */
 	if (v->rows > 1 && v->unit * v->slice >= v->out) {
-		v->block = lw_min((hw->bank - row_floats(&n->in_l, 1, v->in)) / n->in_l.image_pitch,
-				  (hw->bank - row_floats(&n->out_l, 1, v->out)) /
+		v->block = lw_min((in - row_floats(&n->in_l, 1, v->in)) / n->in_l.image_pitch,
+				  (out - row_floats(&n->out_l, 1, v->out)) /
 				  n->out_l.image_pitch) + 1;
 		v->block = lw_max(1, lw_min(v->block, v->rows));
 	}
@@ -90,13 +91,14 @@ bool lcp_fc_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 	return true;
 }
 
-static struct lcp_region row_region(int64_t line0, const struct cnn_layout *l, int64_t r0,
-				    int64_t r1, int64_t first, int64_t width)
+static struct lcp_region row_region(int64_t line0, const struct lcp_home *home,
+				    const struct cnn_layout *l, int64_t r0, int64_t r1,
+				    int64_t first, int64_t width)
 {
 	const struct cnn_layout rows = {
 		.n = 1, .c = l->n, .plane = width, .plane_pitch = l->image_pitch,
 	};
-	struct lcp_region r = lcp_region(line0, &rows, 0, r0, r1, first, first + width);
+	struct lcp_region r = lcp_region(line0, home, &rows, 0, r0, r1, first, first + width);
 
 	r.pitch = l->image_pitch;
 	return r;
@@ -157,8 +159,10 @@ static void emit_fc(struct lcp_code *c, const void *arg)
 	const struct lcp_fc *v = &n->fc;
 	int64_t o0 = u->s0 * v->slice, o1 = lw_min(u->s1 * v->slice, v->out);
 	int64_t slot = CNNACC_CCP_WEIGHT_BANKS * c->hw->wbank / LINE_FLOATS * LINE_FLOATS / v->slots;
-	struct lcp_region x = row_region(n->in_line, &n->in_l, u->r0, u->r1, 0, v->in);
-	struct lcp_region y = row_region(n->out_line, &n->out_l, u->r0, u->r1, o0, o1 - o0);
+	struct lcp_region x = row_region(n->in_line, &n->in_home, &n->in_l, u->r0, u->r1, 0,
+					 v->in);
+	struct lcp_region y = row_region(n->out_line, &n->out_home, &n->out_l, u->r0, u->r1, o0,
+					 o1 - o0);
 
 	lcp_load(c, &x);
 	lcp_open_out(c, &y, false);
@@ -224,11 +228,12 @@ bool lcp_mean_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 {
 	struct lcp_mean *v = &n->mean;
 	int64_t one = lw_round_up(v->plane, LINE_FLOATS) + LINE_FLOATS;
+	int64_t in = lcp_room(&n->in_home), out = lcp_room(&n->out_home);
 
-	if (one > hw->bank || lw_round_up(v->plane, LINE_FLOATS) > CNNACC_CCP_WEIGHT_BANKS * hw->wbank)
+	if (one > in || lw_round_up(v->plane, LINE_FLOATS) > CNNACC_CCP_WEIGHT_BANKS * hw->wbank)
 		return false;
-	v->block = v->c == 1 ? 1 : (hw->bank - one) / n->in_l.plane_pitch + 1;
-	v->block = lw_min(lw_min(v->block, hw->bank - LINE_FLOATS), lw_min(v->c, UINT16_MAX));
+	v->block = v->c == 1 ? 1 : (in - one) / n->in_l.plane_pitch + 1;
+	v->block = lw_min(lw_min(v->block, out - LINE_FLOATS), lw_min(v->c, UINT16_MAX));
 	v->block >>= lw_min(attempt, 62);
 	if (v->block >= 16 && v->block < v->c)
 		v->block = v->block / 16 * 16;
@@ -240,8 +245,8 @@ static void emit_mean(struct lcp_code *c, const void *arg)
 	const struct unit *u = arg;
 	const struct lcp_node *n = u->n;
 	const struct lcp_mean *v = &n->mean;
-	struct lcp_region x = lcp_region(n->in_line, &n->in_l, u->s0, u->r0, u->r1, 0, v->plane);
-	struct lcp_region y = lcp_region(n->out_line, &n->out_l, u->s0, u->r0, u->r1, 0, 1);
+	struct lcp_region x = lcp_region(n->in_line, &n->in_home, &n->in_l, u->s0, u->r0, u->r1, 0, v->plane);
+	struct lcp_region y = lcp_region(n->out_line, &n->out_home, &n->out_l, u->s0, u->r0, u->r1, 0, 1);
 	uint32_t top;
 
 	lcp_load(c, &x);

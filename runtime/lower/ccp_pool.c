@@ -35,16 +35,8 @@ static struct lcp_region in_region(const struct unit *u, const struct slab *s)
 {
 	const struct lcp_node *n = u->n;
 
-	return lcp_region(n->in_line, &n->in_l, u->image, u->c0, u->c1, s->first * n->pool.iw,
-			  (s->first + s->rows) * n->pool.iw);
-}
-
-static struct lcp_region out_region(const struct unit *u)
-{
-	const struct lcp_node *n = u->n;
-
-	return lcp_region(n->out_line, &n->out_l, u->image, u->c0, u->c1, u->y0 * n->pool.ow,
-			  u->y1 * n->pool.ow);
+	return lcp_region(n->in_line, &n->in_home, &n->in_l, u->image, u->c0, u->c1,
+			  s->first * n->pool.iw, (s->first + s->rows) * n->pool.iw);
 }
 
 #define STAGE	3	/* rows and columns that the unit takes at once */
@@ -54,48 +46,89 @@ static int64_t stage_count(const struct lcp_pool *v)
 	return lw_max(1, lw_div_up(lw_max(v->kh, v->kw) - 1, STAGE - 1));
 }
 
+/* The banks are exchanged after every stage but the last. */
+static struct lcp_region out_region(const struct unit *u)
+{
+	const struct lcp_node *n = u->n;
+	const struct lcp_home *home = stage_count(&n->pool) % 2 ? &n->out_home : &n->in_home;
+
+	return lcp_region(n->out_line, home, &n->out_l, u->image, u->c0, u->c1,
+			  u->y0 * n->pool.ow, u->y1 * n->pool.ow);
+}
+
+bool lcp_pool_passes(const struct lcp_node *n)
+{
+	return stage_count(&n->pool) > 1;
+}
+
 static int64_t pad_right(const struct lcp_pool *v)
 {
 	return lw_max(0, (v->ow - 1) * v->sx + v->kw - v->pl - v->iw);
 }
 
-/* Channels that fit if slabs have rows rows; 0: not even one. */
-static int64_t block_of(const struct lcp_hw *hw, const struct lcp_node *n, int64_t rows)
+/* Planes of most floats, pitch floats apart, that fit a room; pitch 0: each in lines of its own. */
+static int64_t planes_in(int64_t room, int64_t most, int64_t pitch)
+{
+	if (!pitch)
+		return room / lw_max(most, 1);
+	return most > room ? 0 : 1 + (room - most) / pitch;
+}
+
+/* The most floats that a channel of a slab takes in each bank; false if a slab has no input. */
+static bool slab_floats(const struct lcp_node *n, int64_t rows, int64_t *in, int64_t *out)
 {
 	const struct lcp_pool *v = &n->pool;
-	int64_t most = 0;
 
-	if (rows < v->oh && (!lcp_splits_planes(&n->in_l) || !lcp_splits_planes(&n->out_l)))
-		return 0;
+	*in = *out = 0;
 	for (int64_t y = 0; y < v->oh; y += rows) {
 		struct unit u = { .n = n, .c1 = 1, .y0 = y, .y1 = lw_min(y + rows, v->oh) };
 		struct slab s = slab_at(v, u.y0, u.y1);
-		struct lcp_region in, out;
+		struct lcp_region ri, ro;
+		int64_t stage = (s.pt + s.rows + s.pb) * (v->pl + v->iw + pad_right(v));
 
 		if (s.rows < 1)
-			return 0;
-		in = in_region(&u, &s);
-		out = out_region(&u);
-		most = lw_max(most, lw_max(lcp_region_floats(&in), lcp_region_floats(&out)));
+			return false;
+		ri = in_region(&u, &s);
+		ro = out_region(&u);
+		*in = lw_max(*in, lcp_region_floats(&ri));
+		*out = lw_max(*out, lcp_region_floats(&ro));
 		if (stage_count(v) > 1)
-			most = lw_max(most, (s.pt + s.rows + s.pb) * (v->pl + v->iw + pad_right(v)));
+			*in = *out = lw_max(stage, lw_max(*in, *out));
 	}
-	if (rows < v->oh)
-		return hw->bank / most;
-	most += LINE_FLOATS;	/* compact planes may start inside a line */
-	if (most > hw->bank)
+	return true;
+}
+
+/* Channels that fit if slabs have rows rows; 0: not even one. */
+static int64_t block_of(const struct lcp_node *n, int64_t rows)
+{
+	const struct lcp_pool *v = &n->pool;
+	int64_t in_room = lcp_room(&n->in_home), out_room = lcp_room(&n->out_home);
+	int64_t in_pitch = n->in_l.plane_pitch, out_pitch = n->out_l.plane_pitch, in, out;
+
+	if (rows < v->oh && ((!n->in_home.kept && !lcp_splits_planes(&n->in_l)) ||
+			     (!n->out_home.kept && !lcp_splits_planes(&n->out_l))))
 		return 0;
+	if (!slab_floats(n, rows, &in, &out))
+		return 0;
+	if (rows < v->oh)
+		return lw_min(planes_in(in_room, in, 0), planes_in(out_room, out, 0));
+	in += LINE_FLOATS;	/* compact planes may start inside a line */
+	out += LINE_FLOATS;
+	if (stage_count(v) > 1)
+		in_pitch = out_pitch = lw_max(in_pitch, out_pitch);
 	if (v->c == 1 || stage_count(v) > 1)
-		return hw->bank / lw_max(most, lw_max(n->in_l.plane_pitch, n->out_l.plane_pitch));
-	return 1 + (hw->bank - most) / lw_max(n->in_l.plane_pitch, n->out_l.plane_pitch);
+		return lw_min(planes_in(in_room, lw_max(in, in_pitch), 0),
+			      planes_in(out_room, lw_max(out, out_pitch), 0));
+	return lw_min(planes_in(in_room, in, in_pitch), planes_in(out_room, out, out_pitch));
 }
 
 bool lcp_pool_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 {
 	struct lcp_pool *v = &n->pool;
 
+	(void)hw;		/* the homes say what there is of it */
 	for (int64_t rows = v->oh; rows > 0; rows = rows > 16 ? lw_round_up(rows / 2, 16) : rows / 2) {
-		v->block = lw_min(lw_min(block_of(hw, n, rows), v->c), UINT16_MAX);
+		v->block = lw_min(lw_min(block_of(n, rows), v->c), UINT16_MAX);
 		v->block >>= lw_min(attempt, 62);
 		if (v->block >= 16 && v->block < v->c)
 			v->block = v->block / 16 * 16;
@@ -132,11 +165,12 @@ static void exec_stage(struct lcp_code *c, const struct lcp_pool *v, int64_t cha
 	lcp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_POOL));
 }
 
-/* All stages but the last; p becomes the last. */
-static void exec_early_stages(struct lcp_code *c, const struct lcp_pool *v, int64_t channels,
+/* All stages but the last; p becomes the last. They use the room of both values. */
+static void exec_early_stages(struct lcp_code *c, const struct lcp_node *n, int64_t channels,
 			      struct stage *p)
 {
-	int64_t kh = v->kh, kw = v->kw;
+	const struct lcp_pool *v = &n->pool;
+	int64_t kh = v->kh, kw = v->kw, here = n->in_home.spare, there = n->out_home.spare;
 	struct stage last = *p;
 
 	for (int64_t left = stage_count(v); left > 1; left--) {
@@ -145,20 +179,23 @@ static void exec_early_stages(struct lcp_code *c, const struct lcp_pool *v, int6
 		p->sy = p->sx = 1;
 		p->oh = p->ih + p->pt + p->pb - p->kh + 1;
 		p->ow = p->iw + p->pl + p->pr - p->kw + 1;
-		p->out = p->out_pitch = 0;
+		p->out = there * LINE_FLOATS;
+		p->out_pitch = 0;
 		exec_stage(c, v, channels, p);
-		lcp_op(c, CNNACC_CCP_INSN_SWAP);
+		lcp_swap(c);
 		kh -= p->kh - 1;
 		kw -= p->kw - 1;
-		*p = (struct stage){ .ih = p->oh, .iw = p->ow };
+		*p = (struct stage){ .ih = p->oh, .iw = p->ow, .in = p->out };
+		there = here;
+		here = p->in / LINE_FLOATS;
 	}
-	last.in = last.in_pitch = last.pt = last.pb = last.pl = last.pr = 0;
+	last.in = p->in;
+	last.in_pitch = last.pt = last.pb = last.pl = last.pr = 0;
 	last.kh = kh;
 	last.kw = kw;
 	last.ih = p->ih;
 	last.iw = p->iw;
 	*p = last;
-	c->in_bank.lines = 0;
 }
 
 static void emit_pool(struct lcp_code *c, const void *arg)
@@ -175,9 +212,8 @@ static void emit_pool(struct lcp_code *c, const void *arg)
 	};
 
 	lcp_load(c, &in);
-	c->out_bank.lines = 0;
 	if (stage_count(v) > 1)
-		exec_early_stages(c, v, u->c1 - u->c0, &p);
+		exec_early_stages(c, u->n, u->c1 - u->c0, &p);
 	lcp_open_out(c, &out, false);
 	exec_stage(c, v, u->c1 - u->c0, &p);
 	lcp_store(c, &out);
@@ -212,10 +248,13 @@ bool lcp_pad_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 	struct lcp_pad *v = &n->pad;
 	int64_t plane = (v->ih + 2 * v->layers) * (v->iw + 2 * v->layers);
 	int64_t one = lw_round_up(plane, LINE_FLOATS) + LINE_FLOATS;
+	int64_t in = lcp_room(&n->in_home), out = lcp_room(&n->out_home);
 
-	if (one > hw->bank)
+	(void)hw;
+	if (one > in || one > out)
 		return false;
-	v->block = v->c == 1 ? 1 : 1 + (hw->bank - one) / n->out_l.plane_pitch;
+	v->block = v->c == 1 ? 1 : 1 + lw_min((in - one) / n->in_l.plane_pitch,
+					      (out - one) / n->out_l.plane_pitch);
 	v->block = lw_min(v->block, lw_min(v->c, UINT16_MAX)) >> lw_min(attempt, 62);
 	if (v->block >= 16 && v->block < v->c)
 		v->block = v->block / 16 * 16;
@@ -227,9 +266,9 @@ static void emit_pad(struct lcp_code *c, const void *arg)
 	const struct unit *u = arg;
 	const struct lcp_node *n = u->n;
 	const struct lcp_pad *v = &n->pad;
-	struct lcp_region in = lcp_region(n->in_line, &n->in_l, u->image, u->c0, u->c1, 0,
+	struct lcp_region in = lcp_region(n->in_line, &n->in_home, &n->in_l, u->image, u->c0, u->c1, 0,
 					  n->in_l.plane);
-	struct lcp_region out = lcp_region(n->out_line, &n->out_l, u->image, u->c0, u->c1, 0,
+	struct lcp_region out = lcp_region(n->out_line, &n->out_home, &n->out_l, u->image, u->c0, u->c1, 0,
 					   n->out_l.plane);
 
 	lcp_load(c, &in);

@@ -75,7 +75,7 @@ bool lw_no(char *reason, const char *fmt, ...) __attribute__((format(printf, 2, 
 /* Appends len zero bytes at a multiple of align; the offset, or a negative enum cnn_status. */
 int64_t lw_buf_add(struct lw *lw, struct lw_buf *b, int64_t len, int64_t align);
 /* Appends a task, zeroed but for offset and length; NULL after cnn_fail. */
-struct cnn_task *lw_add_task(struct lw *lw, const void *program, uint32_t length);
+struct cnn_task *lw_add_task(struct lw *lw, int64_t program, uint32_t length);
 
 /* Appends a span, not filled in; NULL after cnn_fail. At most CNN_SPANS_MAX are to be added. */
 struct cnnrt_span *lw_add_span(struct lw *lw);

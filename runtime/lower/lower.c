@@ -40,14 +40,10 @@ int64_t lw_buf_add(struct lw *lw, struct lw_buf *b, int64_t len, int64_t align)
 	return at;
 }
 
-struct cnn_task *lw_add_task(struct lw *lw, const void *program, uint32_t length)
+struct cnn_task *lw_add_task(struct lw *lw, int64_t program, uint32_t length)
 {
 	struct cnn_lowered *out = lw->out;
-	int64_t at = lw_buf_add(lw, &lw->program, length, CNNACC_LINE_SIZE);
 
-	if (at < 0)
-		return NULL;
-	memcpy(lw->program.data + at, program, length);
 	if (out->n_tasks == lw->task_cap) {
 		int cap = lw->task_cap ? 2 * lw->task_cap : 64;
 		struct cnn_task *tasks = realloc(out->tasks, (size_t)cap * sizeof(*tasks));
@@ -59,7 +55,7 @@ struct cnn_task *lw_add_task(struct lw *lw, const void *program, uint32_t length
 		out->tasks = tasks;
 		lw->task_cap = cap;
 	}
-	out->tasks[out->n_tasks] = (struct cnn_task){ .offset = at, .length = length };
+	out->tasks[out->n_tasks] = (struct cnn_task){ .offset = program, .length = length };
 	return &out->tasks[out->n_tasks++];
 }
 
