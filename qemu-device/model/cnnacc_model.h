@@ -51,7 +51,7 @@ struct cnn_host_ops {
 	/* Message on MSI-X @vector; level wire: @level changed.  Locked calls only. */
 	void (*irq_message)(void *opaque, unsigned int vector);
 	void (*irq_level)(void *opaque, bool level);
-	/* Device time in ns, monotonic.  Locked calls only. */
+	/* Device time in ns, monotonic; virtual time where there is one.  Locked calls only. */
 	uint64_t (*now)(void *opaque);
 	/* @core may have work: wake its worker.  Locked calls only. */
 	void (*kick)(void *opaque, unsigned int core);
@@ -72,16 +72,17 @@ struct cnn_core_config {
 /** struct cnn_config - build parameters of a device. */
 struct cnn_config {
 	uint32_t clock_hz;		/* 0 = 100 MHz */
+	bool modelled;			/* jobs take the time that the cycle model gives */
 	unsigned int core_count;	/* 0 = one ccp with defaults */
 	struct cnn_core_config core[CNN_MODEL_MAX_CORES];
 };
 
 /**
  * cnn_config_set() - set one property from text.
- * @key: "cores" or "clock-hz"
+ * @key: "cores", "clock-hz" or "timing"
  * @value: for cores a '+'-separated list of cores, each NAME[:PARAM=N]...,
  *	e.g. "ccp" or "ccp:data-bank=65536:lob=64+ccp"; parameters: job-cycles-max,
- *	data-bank, weight-bank, icache, lob
+ *	data-bank, weight-bank, icache, lob; for timing "instant" or "modelled"
  * @err: receives a message naming key, value and limit
  *
  * Return: 0, or -1 with @err filled.
@@ -134,12 +135,20 @@ uint32_t cnn_device_read(struct cnn_device *dev, uint32_t offset);
  */
 void cnn_device_write(struct cnn_device *dev, uint32_t offset, uint32_t value);
 
-/** cnn_device_begin() - is there work for @core?  Takes the next packet if idle (locked). */
+/**
+ * cnn_device_begin() - is there work for @core now?  Takes the next packet if idle (locked).
+ *
+ * With timing=modelled a packet also waits for ops->now() to reach the time at which the
+ * hardware would access memory or end: then there is none before cnn_device_wake().
+ */
 bool cnn_device_begin(struct cnn_device *dev, unsigned int core);
 /** cnn_device_run() - work on the packet for about @budget_ns at most 5 ms (unlocked). */
 void cnn_device_run(struct cnn_device *dev, unsigned int core, uint32_t budget_ns);
 /** cnn_device_end() - publish what the run did: records, interrupts, resets (locked). */
 void cnn_device_end(struct cnn_device *dev, unsigned int core);
+
+/** cnn_device_wake() - device time at which the waiting packet of @core goes on, 0: none (locked). */
+uint64_t cnn_device_wake(const struct cnn_device *dev, unsigned int core);
 
 #ifdef __cplusplus
 }

@@ -170,6 +170,14 @@ static int parse_cores(struct cnn_config *config, const char *text, char *err)
 	return 0;
 }
 
+static int parse_timing(struct cnn_config *config, const char *value, char *err)
+{
+	if (strcmp(value, "instant") && strcmp(value, "modelled"))
+		return fail(err, "timing: '%.40s' is neither instant nor modelled", value);
+	config->modelled = !strcmp(value, "modelled");
+	return 0;
+}
+
 int cnn_config_set(struct cnn_config *config, const char *key, const char *value,
 		   char err[CNN_MODEL_ERR_LEN])
 {
@@ -177,8 +185,10 @@ int cnn_config_set(struct cnn_config *config, const char *key, const char *value
 
 	if (!strcmp(key, "cores"))
 		return parse_cores(config, value, err);
+	if (!strcmp(key, "timing"))
+		return parse_timing(config, value, err);
 	if (strcmp(key, "clock-hz"))
-		return fail(err, "no property '%.40s' (there are: cores, clock-hz)", key);
+		return fail(err, "no property '%.40s' (there are: cores, clock-hz, timing)", key);
 	if (parse_number(key, value, strlen(value), 1, UINT32_MAX, &number, err))
 		return -1;
 	config->clock_hz = (uint32_t)number;

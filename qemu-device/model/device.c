@@ -38,6 +38,7 @@ static void reset_state(struct cnn_core *core)
 	core->reset_pending = false;
 	core->inv_behind = 0;
 	core->inv_retired = false;
+	core->wait = 0;
 	cnn_port_flush(&core->port);
 	cnn_core_publish(core);
 }
@@ -150,6 +151,14 @@ unsigned int cnn_device_vectors(const struct cnn_device *dev)
 	return dev->core_count + 1;
 }
 
+/* Does the packet in hand wait for its time?  An abort ends that, except behind its end. */
+static bool waits(const struct cnn_core *core)
+{
+	bool abort = (core->q.abort || core->job.abort) && core->job.phase < JOB_STATS;
+
+	return core->wait && !abort && core->horizon < core->wait;
+}
+
 bool cnn_device_begin(struct cnn_device *dev, unsigned int index)
 {
 	struct cnn_core *core;
@@ -161,6 +170,10 @@ bool cnn_device_begin(struct cnn_device *dev, unsigned int index)
 		return false;
 	if (!core->q.running && !cnn_queue_take(core))
 		return false;
+	core->horizon = cnn_clock_horizon(core);
+	if (waits(core))
+		return false;
+	core->wait = 0;
 	core->job.abort |= core->q.abort;
 	core->q.abort = 0;
 	core->in_run = true;
@@ -171,6 +184,15 @@ void cnn_device_run(struct cnn_device *dev, unsigned int index, uint32_t budget_
 {
 	if (index < dev->core_count && dev->core[index].in_run)
 		cnn_job_run(&dev->core[index], budget_ns);
+}
+
+uint64_t cnn_device_wake(const struct cnn_device *dev, unsigned int index)
+{
+	const struct cnn_core *core = &dev->core[index < dev->core_count ? index : 0];
+
+	if (!core->q.running || core->in_run || !waits(core))
+		return 0;
+	return cnn_clock_time(core, core->wait);
 }
 
 static bool any_in_run(const struct cnn_device *dev)

@@ -58,7 +58,7 @@ enum job_phase {
 	JOB_SCRUB,	/* clearing another context's residue */
 	JOB_START,
 	JOB_RUN,
-	JOB_STATS,	/* ended, statistics record to be written */
+	JOB_STATS,	/* ended; the statistics record is written when its time has come */
 	JOB_DONE,	/* to be completed by cnn_device_end() */
 };
 
@@ -90,6 +90,8 @@ struct cnn_core {
 	bool reset_pending;
 	uint32_t inv_behind;		/* INVALIDATEs that came during this run */
 	bool inv_retired;		/* one of them retired the residue's context */
+	uint64_t horizon;		/* cycles of the packet that may have passed; in run */
+	uint64_t wait;			/* cycle of it that is waited for, 0: none */
 	uint32_t window[CNN_WINDOW_WORDS];
 
 	struct job_state job;
@@ -141,6 +143,10 @@ uint32_t cnn_packet_check(const struct cnn_core *core, const struct cnnacc_packe
 
 /* job.c */
 void cnn_job_run(struct cnn_core *core, uint32_t budget_ns);
+
+/* clock.c */
+uint64_t cnn_clock_horizon(const struct cnn_core *core);
+uint64_t cnn_clock_time(const struct cnn_core *core, uint64_t cycle);
 
 /* counters.c */
 void cnn_stats_add(struct cnnacc_stats *sum, const struct cnnacc_stats *add);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * The life of a packet between begin and end: scrub, run, statistics.  Runs
+ * The life of a packet between begin and end: scrub, run, statistics.  Memory
+ * is accessed when the horizon has reached the cycle of the access.  Runs
  * without the host's lock and touches nothing but the core's own job, port
  * and state.
  */
@@ -61,15 +62,21 @@ static void finish(struct cnn_core *core)
 	job->stats.cycles_serial += job->scrub_cycles;
 	job->stats.scrub_cycles = job->scrub_cycles;
 	job->stats.jobs = 1;
-	job->phase = job->packet.flags & CNNACC_PACKET_STATS ? JOB_STATS : JOB_DONE;
+	job->phase = JOB_STATS;
 }
 
 static void run(struct cnn_core *core, uint32_t budget_ns)
 {
 	struct job_state *job = &core->job;
+	struct cnn_port *port = &core->port;
+	uint64_t scrub = job->scrub_cycles;
 
-	if (core->ops->step(core->core, &core->port, budget_ns, &job->result) == CORE_RUNNING)
+	port->horizon = core->horizon > scrub ? core->horizon - scrub : 0;
+	port->wait = 0;
+	if (core->ops->step(core->core, port, budget_ns, &job->result) == CORE_RUNNING) {
+		core->wait = port->wait ? port->wait + scrub : 0;
 		return;
+	}
 	core->ops->stats(core->core, &job->stats);
 	finish(core);
 }
@@ -103,8 +110,13 @@ static void stats(struct cnn_core *core)
 	struct job_state *job = &core->job;
 	struct core_fault fault = { .pc = job->result.pc };
 
+	if (core->horizon < job->stats.cycles) {
+		core->wait = job->stats.cycles;
+		return;
+	}
 	job->phase = JOB_DONE;
-	if (!write_stats(core, &fault) || job->result.status_class != CNNACC_STATUS_OK)
+	if (!(job->packet.flags & CNNACC_PACKET_STATS) || !write_stats(core, &fault) ||
+	    job->result.status_class != CNNACC_STATUS_OK)
 		return;
 	fault.code = CNNACC_CODE_STATS;
 	fault.va = job->packet.stats_va;

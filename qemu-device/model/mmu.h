@@ -18,6 +18,8 @@ struct cnn_port {
 	void *opaque;
 	uint32_t ctx_id;
 	uint64_t root;
+	uint64_t horizon;	/* cycles of the job that may have passed by now */
+	uint64_t wait;		/* cycle that the core waits for, 0: none */
 	uint32_t dir_tag;	/* directory index + 1 of dir_pte, 0 = empty */
 	uint32_t dir_pte;
 	struct cnn_tlb_entry tlb[CNN_TLB_ENTRIES];
@@ -45,5 +47,14 @@ int cnn_port_translate(struct cnn_port *port, uint64_t va, enum cnnacc_access ac
  */
 int cnn_port_lines(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines,
 		   enum cnnacc_access access, struct core_fault *fault);
+
+/* Has a core to wait before it does what the hardware does at @cycle of the job? */
+static inline bool cnn_port_waits(struct cnn_port *port, uint64_t cycle)
+{
+	if (cycle <= port->horizon)
+		return false;
+	port->wait = cycle;
+	return true;
+}
 
 #endif

@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#define NS_PER_S	1000000000
 #define SIM_BUDGET_NS	2000000u
 
 static uint32_t queue_read(struct sim_core *core, uint32_t reg)
@@ -193,6 +194,18 @@ static void handle_irq(struct sim_core *core)
 	}
 }
 
+/* When to look again, at the latest: a packet may wait for the time that the model gives it. */
+static void in_at_most_a_second(struct sim_core *core, struct timespec *ts)
+{
+	uint64_t at = cnn_device_wake(core->sim->model, core->index), now = rt_now();
+	long ns = at && at < now + NS_PER_S ? (long)(at > now ? at - now : 0) : NS_PER_S;
+
+	clock_gettime(CLOCK_REALTIME, ts);
+	ns += ts->tv_nsec;
+	ts->tv_sec += ns / NS_PER_S;
+	ts->tv_nsec = ns % NS_PER_S;
+}
+
 /* Sleeps until there is something to do; a reset may take a while to be over. */
 static void rest(struct sim_core *core)
 {
@@ -205,8 +218,7 @@ static void rest(struct sim_core *core)
 		core->running = NULL;
 		end_job(core->sim, lost, -ECANCELED);
 	} else {
-		clock_gettime(CLOCK_REALTIME, &ts);
-		ts.tv_sec++;
+		in_at_most_a_second(core, &ts);
 		pthread_cond_timedwait(&core->wake, &core->sim->lock, &ts);
 	}
 }

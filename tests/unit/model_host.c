@@ -87,7 +87,9 @@ static uint64_t host_now(void *opaque)
 	struct model_host *h = opaque;
 
 	check(!h->running, "time asked for in a run");
-	return h->now += 10;
+	if (!h->clock_stands)
+		h->now += 10;
+	return h->now;
 }
 
 static void kick(void *opaque, unsigned int core)
@@ -118,20 +120,26 @@ static const struct cnn_host_ops ops = {
 	.log = host_log,
 };
 
-static struct cnn_device *create(struct model_host *h, const char *cores)
+static struct cnn_device *create(struct model_host *h, const struct cnn_config *config)
 {
-	struct cnn_config config = { 0 };
 	char err[CNN_MODEL_ERR_LEN] = "";
-	struct cnn_device *dev;
+	struct cnn_device *dev = cnn_device_create(config, &ops, h, err);
 
-	if (cores)
-		check(!cnn_config_set(&config, "cores", cores, err), err);
-	dev = cnn_device_create(&config, &ops, h, err);
 	check(dev, err);
 	return dev;
 }
 
-struct model_host *mh_new(const char *cores, size_t ram_size)
+static struct cnn_config config_of(const char *cores)
+{
+	struct cnn_config config = { 0 };
+	char err[CNN_MODEL_ERR_LEN] = "";
+
+	if (cores)
+		check(!cnn_config_set(&config, "cores", cores, err), err);
+	return config;
+}
+
+struct model_host *mh_new_config(const struct cnn_config *config, size_t ram_size)
 {
 	struct model_host *h = calloc(1, sizeof(*h));
 
@@ -140,15 +148,24 @@ struct model_host *mh_new(const char *cores, size_t ram_size)
 	h->ram = calloc(1, ram_size);
 	check(h->ram, "no memory");
 	h->budget_ns = MH_BUDGET_NS;
-	h->dev = create(h, cores);
+	h->dev = create(h, config);
 	return h;
+}
+
+struct model_host *mh_new(const char *cores, size_t ram_size)
+{
+	const struct cnn_config config = config_of(cores);
+
+	return mh_new_config(&config, ram_size);
 }
 
 void mh_replace_device(struct model_host *h, const char *cores)
 {
+	const struct cnn_config config = config_of(cores);
+
 	cnn_device_destroy(h->dev);
 	h->level = false;
-	h->dev = create(h, cores);
+	h->dev = create(h, &config);
 }
 
 void mh_free(struct model_host *h)

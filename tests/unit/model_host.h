@@ -30,6 +30,7 @@ struct model_host {
 	uint8_t *ram;
 	size_t ram_size, ram_used;
 	uint64_t now;
+	bool clock_stands;		/* else each look at it takes 10 ns */
 	bool no_map;			/* refuse dma_map: everything goes by line */
 	uint64_t hole, hole_size;	/* bus range that is not RAM */
 	bool running;			/* inside cnn_device_run() */
@@ -50,6 +51,8 @@ struct mh_space {
 
 /* @cores as in cnn_config_set(), NULL for the default; aborts on an error. */
 struct model_host *mh_new(const char *cores, size_t ram_size);
+/* With a device of any configuration. */
+struct model_host *mh_new_config(const struct cnn_config *config, size_t ram_size);
 /* A second device of the same build on the same RAM, in its reset state. */
 void mh_replace_device(struct model_host *h, const char *cores);
 void mh_free(struct model_host *h);

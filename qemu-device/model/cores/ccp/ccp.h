@@ -175,6 +175,8 @@ uint64_t ccp_dma_lines(const struct ccp *c);
 int ccp_dma_run(struct ccp *c, struct cnn_port *port, int64_t *budget, struct core_fault *fault);
 
 /* timing.c */
+uint64_t ccp_boot_end(const struct ccp *c);
+uint64_t ccp_dma_end(const struct ccp *c);
 void ccp_time_simple(struct ccp *c, unsigned int cycles);
 void ccp_time_boot(struct ccp *c);
 void ccp_time_dma(struct ccp *c);

@@ -6,9 +6,12 @@
 
 #define INSN_NS		12	/* host time of a simple instruction, about */
 #define BOOT_NS		2000
+/* How far instructions that access no memory run ahead of the horizon. */
+#define AHEAD_CYCLES	100000u
 
 enum outcome {
 	GO_ON,
+	WAIT,		/* for the horizon */
 	ENDED,		/* by NOP */
 	FAILED,		/* fault filled */
 };
@@ -162,11 +165,25 @@ static enum outcome fetch(struct ccp *c, struct core_fault *fault)
 	return fail(fault, CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, 0);
 }
 
+/* The cycle of the job at which what comes next takes effect. */
+static uint64_t acts_at(const struct ccp *c)
+{
+	uint64_t elapsed = ccp_elapsed(c);
+
+	if (c->s->phase == CCP_BOOT)
+		return ccp_boot_end(c);
+	if (c->s->phase == CCP_DMA)
+		return ccp_dma_end(c);
+	return elapsed > AHEAD_CYCLES ? elapsed - AHEAD_CYCLES : 0;
+}
+
 static enum outcome advance(struct ccp *c, struct cnn_port *port, int64_t *budget,
 			    struct core_fault *fault)
 {
 	int moved;
 
+	if (cnn_port_waits(port, acts_at(c)))
+		return WAIT;
 	switch (c->s->phase) {
 	case CCP_BOOT:
 		*budget -= BOOT_NS;
@@ -197,7 +214,7 @@ enum core_step ccp_step(void *core, struct cnn_port *port, uint32_t budget_ns,
 	memset(fault, 0, sizeof(*fault));
 	while (outcome == GO_ON && budget > 0)
 		outcome = advance(c, port, &budget, fault);
-	if (outcome == GO_ON)
+	if (outcome == GO_ON || outcome == WAIT)
 		return CORE_RUNNING;
 	c->s->phase = CCP_IDLE;
 	/* A translation that worked has left its address there. */

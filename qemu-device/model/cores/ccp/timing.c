@@ -41,12 +41,17 @@ static void count_write(struct ccp *c, uint64_t lines)
 	c->s->n.cycles_serial += DMA_SETUP + lines;
 }
 
+uint64_t ccp_boot_end(const struct ccp *c)
+{
+	return DMA_SETUP + ccp_div_up(c->s->program_len, CNNACC_LINE_SIZE);
+}
+
 void ccp_time_boot(struct ccp *c)
 {
 	uint64_t lines = ccp_div_up(c->s->program_len, CNNACC_LINE_SIZE);
 
-	c->s->t = DMA_SETUP + lines;
-	c->s->d = DMA_SETUP + lines;
+	c->s->t = ccp_boot_end(c);
+	c->s->d = c->s->t;
 	count_read(c, lines);
 }
 
@@ -58,46 +63,55 @@ static unsigned int target_bank(const struct ccp *c, uint32_t target)
 	return CNNACC_CCP_DATA_BANKS + target - CNNACC_CCP_TGT_WEIGHT0;
 }
 
-static void time_load(struct ccp *c, uint32_t target, uint64_t lines)
+static uint32_t dma_target(const struct ccp *c)
 {
-	struct ccp_state *s = c->s;
-	unsigned int bank;
-
-	count_read(c, lines);
-	if (target == CNNACC_CCP_TGT_ICACHE) {
-		s->d = later(s->t, s->d) + DMA_SETUP + lines;
-		s->t = s->d;
-		return;
-	}
-	bank = target_bank(c, target);
-	s->d = later(later(s->t, s->d), later(s->bank_write[bank], s->bank_read[bank])) +
-	       DMA_SETUP + lines;
-	s->bank_write[bank] = s->d;
+	return ccp_bits(c->s->insn, 18, 16);
 }
 
-static void time_store(struct ccp *c, uint32_t target, uint64_t lines)
+static bool is_store(const struct ccp *c)
 {
-	struct ccp_state *s = c->s;
-	unsigned int bank = target_bank(c, target);
+	return c->s->insn >> CNNACC_CCP_OP_SHIFT == CNNACC_CCP_STORE;
+}
 
-	count_write(c, lines);
-	s->d = later(later(s->t, s->d), s->bank_write[bank]) + DMA_SETUP + lines;
-	s->bank_read[bank] = s->d;
+/* When the LOAD or STORE at hand will have ended. */
+uint64_t ccp_dma_end(const struct ccp *c)
+{
+	const struct ccp_state *s = c->s;
+	uint64_t lines = ccp_dma_lines(c), start = later(s->t + 1, s->d);
+	unsigned int bank;
+
+	if (!lines)
+		return s->t + 1;
+	if (dma_target(c) != CNNACC_CCP_TGT_ICACHE) {
+		bank = target_bank(c, dma_target(c));
+		start = later(start, s->bank_write[bank]);
+		if (!is_store(c))
+			start = later(start, s->bank_read[bank]);
+	}
+	return start + DMA_SETUP + lines;
 }
 
 void ccp_time_dma(struct ccp *c)
 {
 	struct ccp_state *s = c->s;
-	uint64_t lines = ccp_dma_lines(c);
-	uint32_t target = ccp_bits(s->insn, 18, 16);
+	uint64_t lines = ccp_dma_lines(c), end = ccp_dma_end(c);
 
 	s->t += 1;
-	if (!lines)
+	if (!lines) {
 		s->n.cycles_serial += 1;
-	else if (s->insn >> CNNACC_CCP_OP_SHIFT == CNNACC_CCP_STORE)
-		time_store(c, target, lines);
+		return;
+	}
+	s->d = end;
+	if (is_store(c)) {
+		count_write(c, lines);
+		s->bank_read[target_bank(c, dma_target(c))] = end;
+		return;
+	}
+	count_read(c, lines);
+	if (dma_target(c) == CNNACC_CCP_TGT_ICACHE)
+		s->t = end;
 	else
-		time_load(c, target, lines);
+		s->bank_write[target_bank(c, dma_target(c))] = end;
 }
 
 void ccp_time_exec(struct ccp *c)
