@@ -8,9 +8,11 @@
 #define CNNACC_QEMU_VERSION (QEMU_VERSION_MAJOR * 100 + QEMU_VERSION_MINOR)
 
 #if CNNACC_QEMU_VERSION >= 1000
+#include "exec/icount.h"
 #include "exec/memory.h"
 #include "system/runstate.h"
 #else
+#include "sysemu/cpu-timers.h"
 #include "sysemu/runstate.h"
 #endif
 #if CNNACC_QEMU_VERSION >= 800

@@ -6,12 +6,17 @@
  * All functions are called with the big QEMU lock held.  One thread per core
  * computes without it and takes it only to begin and to end a step, so
  * the lock also is the one that the model's locked calls need.
+ *
+ * With timing=modelled a timer of the virtual clock wakes the thread when a
+ * packet's time has come.  Where instructions are the clock (-icount), that
+ * timer itself does the work instead, and so holds the clock meanwhile.
  */
 #ifndef HW_CNNACC_HOST_H
 #define HW_CNNACC_HOST_H
 
 #include "exec/memory.h"
 #include "qemu/thread.h"
+#include "qemu/timer.h"
 #include "hw/qdev-core.h"
 #include "cnnacc_model.h"
 
@@ -22,6 +27,7 @@ typedef struct CnnaccWorker {
     unsigned int core;
     QemuThread thread;
     QemuCond wake;
+    QEMUTimer *timer; /* timing=modelled only */
     bool busy;
 } CnnaccWorker;
 
@@ -36,6 +42,7 @@ struct CnnaccHost {
     /* properties */
     char *cores;
     char *clock_hz;
+    char *timing;
 
     /* private */
     struct cnn_device *model;
@@ -43,10 +50,11 @@ struct CnnaccHost {
     VMChangeStateEntry *vm_state;
     QemuCond idle;
     CnnaccWorker worker[CNN_MODEL_MAX_CORES];
-    unsigned int workers;
+    unsigned int workers; /* that have not left */
     unsigned int stopping;
     bool vm_running;
     bool quit;
+    bool lockstep;  /* timers do the work, not the threads */
     bool translated; /* DMA is, by an IOMMU */
     bool revoked;   /* by a reset that waits for steps to end */
     bool delivering;
@@ -55,7 +63,8 @@ struct CnnaccHost {
 
 #define DEFINE_CNNACC_PROPERTIES(_state, _field)                        \
     DEFINE_PROP_STRING("cores", _state, _field.cores),                  \
-    DEFINE_PROP_STRING("clock-hz", _state, _field.clock_hz)
+    DEFINE_PROP_STRING("clock-hz", _state, _field.clock_hz),            \
+    DEFINE_PROP_STRING("timing", _state, _field.timing)
 
 bool cnnacc_host_realize(CnnaccHost *host, Error **errp);
 void cnnacc_host_unrealize(CnnaccHost *host);

@@ -211,8 +211,8 @@ static void report(void)
 	       (unsigned long long)c->fence, c->status_class, c->status_code, c->pc,
 	       c->detail, (unsigned long long)c->fault_va, (unsigned long long)c->cycles);
 	printf("hash %016llx\n", (unsigned long long)hash(mem + OFF_OUTPUT, PLANES_BYTES));
-	fprintf(stderr, "device time %llu us\n",
-		(unsigned long long)(c->end_ns - c->start_ns) / 1000);
+	fprintf(stderr, "device time %llu to %llu ns\n", (unsigned long long)c->start_ns,
+		(unsigned long long)c->end_ns);
 }
 
 int main(int argc, char **argv)
