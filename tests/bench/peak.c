@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * bench-peak ISA THREADS: the GFLOP/s of a loop of separate multiplications and additions whose
+ * operands are all in registers: what a program can reach at most that may not contract them.
+ * ISA: avx512, avx2, sse2 or neon.  Prints "ready", then a figure for every line on stdin.
+ */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define ROUNDS	2000000
+#define SUMS	8	/* more than an addition takes cycles, few enough for 16 registers */
+#define MAX_THREADS	256
+
+/* The barrier on x keeps each product from being computed once for all. */
+#define PEAK(name, bytes, constraint, attributes)						\
+typedef float v_##name __attribute__((vector_size(bytes)));					\
+attributes static float peak_##name(void)							\
+{												\
+	v_##name sum[SUMS] = { 0 }, x = { 0 }, w = { 0 };					\
+	float total = 0;									\
+												\
+	for (int n = 0; n < ROUNDS; n++) {							\
+		_Pragma("GCC unroll 8") for (int i = 0; i < SUMS; i++) {			\
+			__asm__ volatile("" : "+" constraint(x));				\
+			sum[i] += x * w;							\
+		}										\
+	}											\
+	for (int i = 0; i < SUMS; i++)								\
+		total += sum[i][0];								\
+	return total;										\
+}												\
+static const int lanes_##name = bytes / (int)sizeof(float)
+
+#ifdef __x86_64__
+PEAK(avx512, 64, "v", __attribute__((target("avx512f"))));
+PEAK(avx2, 32, "x", __attribute__((target("avx2"))));
+PEAK(sse2, 16, "x", );
+#else
+PEAK(neon, 16, "w", );
+#endif
+
+struct loop {
+	const char *name;
+	float (*run)(void);
+	int lanes;
+};
+
+static const struct loop loops[] = {
+#ifdef __x86_64__
+	{ "avx512", peak_avx512, lanes_avx512 },
+	{ "avx2", peak_avx2, lanes_avx2 },
+	{ "sse2", peak_sse2, lanes_sse2 },
+#else
+	{ "neon", peak_neon, lanes_neon },
+#endif
+};
+
+struct worker {
+	pthread_t thread;
+	const struct loop *loop;
+	float result;
+};
+
+static void *work(void *opaque)
+{
+	struct worker *w = opaque;
+
+	w->result = w->loop->run();
+	return NULL;
+}
+
+static double now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (double)ts.tv_sec + (double)ts.tv_nsec / 1e9;
+}
+
+/* GFLOP/s of all threads together, or 0 if one cannot be started. */
+static double measure(const struct loop *loop, int threads)
+{
+	struct worker workers[MAX_THREADS];
+	double start = now();
+	int n;
+
+	for (n = 0; n < threads; n++) {
+		workers[n].loop = loop;
+		if (pthread_create(&workers[n].thread, NULL, work, &workers[n]))
+			break;
+	}
+	for (int i = 0; i < n; i++)
+		pthread_join(workers[i].thread, NULL);
+	return n < threads ? 0 :
+	       2.0 * ROUNDS * SUMS * loop->lanes * threads / (now() - start) / 1e9;
+}
+
+int main(int argc, char **argv)
+{
+	const struct loop *loop = NULL;
+	int threads = argc == 3 ? atoi(argv[2]) : 0;
+	char line[16];
+
+	for (size_t i = 0; argc == 3 && i < sizeof(loops) / sizeof(*loops); i++)
+		if (!strcmp(argv[1], loops[i].name))
+			loop = &loops[i];
+	if (!loop || threads < 1 || threads > MAX_THREADS) {
+		fprintf(stderr, "usage: %s ISA THREADS\n", argv[0]);
+		return 2;
+	}
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	measure(loop, threads);
+	puts("ready");
+	while (fgets(line, sizeof(line), stdin))
+		printf("%.3f\n", measure(loop, threads));
+	return 0;
+}

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: MIT
+"""The programs that parts measure with: each prints "ready" and then answers a line per run."""
+import math
+import os
+import statistics
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.environ.get('CNNACC_BUILD', os.path.join(TOP, 'build'))
+ROUNDS = 5
+
+
+class Program:
+    """A running program; use it in a with statement.
+
+    It warms up by one run.  run() returns the first number of the answer; what follows as
+    NAME=VALUE is then in the dictionary `last`.
+    """
+
+    def __init__(self, argv, **env):
+        self.child = subprocess.Popen([str(a) for a in argv], stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, text=True, bufsize=1,
+                                      env=dict(os.environ, **env))
+        self.argv, self.last = argv, {}
+        if self.child.stdout.readline() != 'ready\n':
+            self.child.stdin.close()
+            raise RuntimeError(f'{argv[0]}: exit status {self.child.wait()}')
+        self.run()
+
+    def run(self):
+        self.child.stdin.write('\n')
+        self.child.stdin.flush()
+        answer = self.child.stdout.readline().split()
+        if not answer:
+            raise RuntimeError(f'{self.argv[0]}: exit status {self.child.wait()}')
+        self.last = {k: float(v) for k, v in (a.split('=') for a in answer[1:])}
+        return float(answer[0])
+
+    def median(self, runs, key=None):
+        """Of several runs, one after the other: of the time, or of one of the other values."""
+        return self.medians(runs, key)[0]
+
+    def medians(self, runs, *keys):
+        """Medians of several runs: of the values of these keys, None being the time."""
+        rows = []
+        for _ in range(runs):
+            ms = self.run()
+            rows.append([self.last[key] if key else ms for key in keys])
+        return [statistics.median(column) for column in zip(*rows)]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.child.stdin.close()
+        self.child.stdout.read()
+        self.child.wait()
+
+
+def built(name):
+    """Path of a program of this directory."""
+    return os.path.join(BUILD, 'tests', 'bench', name)
+
+
+def network(model, device, shape, data, output=os.devnull):
+    """A network in libcnnrt on a device."""
+    return Program([built('bench-network'), model, device, ','.join(map(str, shape)), data, output])
+
+
+def fetch_onnxruntime():
+    """Directory of ONNX Runtime's packages.  Raises CalledProcessError if there is none."""
+    return subprocess.run([os.path.join(TOP, 'scripts', 'fetch-onnxruntime')], check=True,
+                          stdout=subprocess.PIPE, text=True).stdout.strip()
+
+
+def onnxruntime(model, threads, shape, data, output=os.devnull):
+    """A network in ONNX Runtime."""
+    return Program(['node', os.path.join(HERE, 'onnxruntime.js'), fetch_onnxruntime(), model,
+                    threads, ','.join(map(str, shape)), data, output])
+
+
+def threads_to_measure():
+    """1 and 2, as far as the machine has that many CPUs."""
+    return [n for n in (1, 2) if n <= len(os.sched_getaffinity(0))]
+
+
+def sim(threads):
+    """Name of the in-process device with that many worker threads."""
+    return 'sim'
+
+
+def isa():
+    """The widest vectors that the model uses on this machine, as bench-peak calls them."""
+    flags = next((line.split() for line in open('/proc/cpuinfo') if line.startswith('flags')), [])
+    if not flags:
+        return 'neon'
+    return 'avx512' if 'avx512f' in flags else 'avx2' if 'avx2' in flags else 'sse2'
+
+
+def geomean(values):
+    return math.exp(statistics.mean(map(math.log, values)))
+
+
+def figure(name, value):
+    print(f'{name} {value:.6g}', flush=True)
+
+
+def note(text):
+    print(f'# {text}', flush=True)
+
+
+def skip(text):
+    print(f'skip {text}', flush=True)
+    sys.exit(0)
