@@ -21,8 +21,11 @@ DEFAULT = Core(262144, 16384, 256, 4)
 ROWS, COLUMNS = 16, 8
 NEVER = np.int64(1) << 60
 
-Conv = namedtuple('Conv', 'ci co ih iw oh ow kh kw sy sx pads bias')
-Conv.__doc__ = 'A convolution of one group; pads is whether any side has padding.'
+Conv = namedtuple('Conv', 'ci co ih iw oh ow kh kw sy sx pads bias add', defaults=[False])
+Conv.__doc__ = '''A convolution of one group; pads is whether any side has padding.
+
+add: another map is added to its output, as one more input channel per output channel of the
+tile, with a 1x1 kernel that is one or zero (iterations of a tile may differ in their kernel).'''
 
 
 def ceil_div(a, b):
@@ -33,8 +36,9 @@ def exec_cycles(conv, core, rows, channels, slices):
     """Sum of T over the EXECs of one tile.  rows and channels may be arrays."""
     height, width = (rows - 1) * conv.sy + conv.kh, (COLUMNS - 1) * conv.sx + conv.kw
     passes = ceil_div(channels, 4 * core.groups)
+    shortcut = channels * (rows + 2 + passes * 9) if conv.add else 0
     per_input = height * ceil_div(width, 16) + 2 + passes * (conv.kh * (4 * conv.kw + 1) + 4)
-    return conv.ci * per_input + (4 * passes if conv.bias else 0) + rows * channels + 6 * slices
+    return conv.ci * per_input + shortcut + (4 * passes if conv.bias else 0) + rows * channels + 6 * slices
 
 
 def slice_counts(conv, core, rows, channels, offset):
