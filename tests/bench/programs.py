@@ -88,7 +88,7 @@ def threads_to_measure():
 
 def sim(threads):
     """Name of the in-process device with that many worker threads."""
-    return 'sim'
+    return f'sim:threads={threads}'
 
 
 def isa():
