@@ -4,8 +4,9 @@
  * of float32.  INPUT and OUTPUT are raw files; SHAPE is 1,3,224,224.
  *
  * Prints "ready", then for every line on stdin runs once and prints the milliseconds from
- * submit to result, those of them in CPU operators and on the device, and what the device
- * counted: "MS cpu_ms=MS device_ms=MS cycles=N ...".  At the end of stdin writes the output.
+ * submit to result, those of them in operators on the CPU, in waiting for the device and in
+ * copies between the two, and what the device counted: "MS cpu_ms=MS device_ms=MS copy_ms=MS
+ * cycles=N ...".  At the end of stdin writes the output.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -29,7 +30,7 @@ struct bench {
 	struct cnnrt_job *job;
 	struct cnnrt_tensor_info in, out;
 	void *input;
-	uint64_t cpu_ns, device_ns;	/* of the last run */
+	uint64_t step_ns[CNNRT_STEP_COPY + 1];	/* of the last run, by kind of step */
 };
 
 /* What went wrong in the library, if anything did. */
@@ -125,7 +126,7 @@ static void add_step(const struct cnnrt_step *step, void *opaque)
 {
 	struct bench *b = opaque;
 
-	*(strcmp(step->place, "cpu") ? &b->device_ns : &b->cpu_ns) += step->end_ns - step->start_ns;
+	b->step_ns[step->kind] += step->end_ns - step->start_ns;
 }
 
 static double now_ms(void)
@@ -149,11 +150,12 @@ static int run(struct bench *b)
 	if (cnnrt_job_submit(b->job, -1, NULL, &err) || cnnrt_job_wait(b->job, -1, &err))
 		return -1;
 	ms = now_ms() - start;
-	b->cpu_ns = b->device_ns = 0;
+	memset(b->step_ns, 0, sizeof(b->step_ns));
 	if (cnnrt_job_profile(b->job, add_step, b, &err) || read_stats(b, after))
 		return -1;
-	printf("%.4f cpu_ms=%.4f device_ms=%.4f", ms, (double)b->cpu_ns / 1e6,
-	       (double)b->device_ns / 1e6);
+	printf("%.4f cpu_ms=%.4f device_ms=%.4f copy_ms=%.4f", ms,
+	       (double)b->step_ns[CNNRT_STEP_OP] / 1e6, (double)b->step_ns[CNNRT_STEP_TASKS] / 1e6,
+	       (double)b->step_ns[CNNRT_STEP_COPY] / 1e6);
 	for (size_t s = 0; s < STATS; s++)
 		if (after[s] != before[s])
 			printf(" %s=%" PRIu64, stats_names[s], after[s] - before[s]);
