@@ -62,8 +62,7 @@ $(GROUPS:%=check-%): check-%: packages-check all tests
 
 # A build directory that was configured before oneDNN came has to look again.
 bench: packages-bench all
-	[ -e $(BUILD)/tests/bench/bench-onednn ] || \
-		{ meson configure --clearcache $(BUILD) && meson setup --reconfigure $(BUILD); } >/dev/null
+	[ -e $(BUILD)/tests/bench/bench-onednn ] || meson setup --reconfigure $(BUILD) >/dev/null
 	ninja -C $(BUILD)
 	tests/bench/run $(BENCH)
 

@@ -15,7 +15,7 @@ ROUNDS = 5
 class Program:
     """A running program; use it in a with statement.
 
-    It warms up by one run.  run() returns the first number of the answer; what follows as
+    It warms up by one run; `head` are the lines before "ready".  run() returns the first number of the answer; what follows as
     NAME=VALUE is then in the dictionary `last`.
     """
 
@@ -23,9 +23,12 @@ class Program:
         self.child = subprocess.Popen([str(a) for a in argv], stdin=subprocess.PIPE,
                                       stdout=subprocess.PIPE, text=True, bufsize=1,
                                       env=dict(os.environ, **env))
-        self.argv, self.last = argv, {}
-        if self.child.stdout.readline() != 'ready\n':
-            self.child.stdin.close()
+        self.argv, self.last, self.head = argv, {}, []
+        for line in self.child.stdout:
+            if line == 'ready\n':
+                break
+            self.head.append(line.rstrip('\n'))
+        else:
             raise RuntimeError(f'{argv[0]}: exit status {self.child.wait()}')
         self.run()
 
