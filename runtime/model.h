@@ -38,4 +38,7 @@ void rt_tensor_info(const char *name, const struct cnn_tensor *t,
 int rt_check_index(unsigned int index, enum cnnrt_direction dir, unsigned int count,
 		   struct cnnrt_error *err);
 
+/* Is there room for what the program takes, by its graph's limits? */
+int rt_check_limits(const struct cnnrt_program *p, struct cnn_err *e);
+
 #endif

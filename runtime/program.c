@@ -1,61 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/* What a program says about itself. */
 #include "model.h"
-#include "device/device.h"
 
 #include <stdlib.h>
-#include <string.h>
 
-static int apply_input(const struct cnnrt_model *m, struct cnn_graph *g, int i,
-		       struct cnn_err *e)
-{
-	const struct rt_input *in = &m->inputs[i];
-	struct cnn_tensor *t = &g->values[g->inputs[i]].t;
-	int64_t dims[CNNRT_MAX_RANK];
-	bool dynamic = false;
-
-	if (in->data.data)
-		return cnn_graph_set_input_data(g, i, &in->data, e);
-	if (in->has_shape)
-		return cnn_graph_set_input_shape(g, i, in->rank, in->dims, e);
-	if (t->rank < 0)
-		return cnn_fail(e, CNN_EINVAL, "input %.80s: the file gives no shape: set one",
-				g->values[g->inputs[i]].name);
-	for (int d = 0; d < t->rank; d++) {
-		dynamic |= t->dims[d] < 0;
-		dims[d] = t->dims[d] < 0 ? 1 : t->dims[d];
-	}
-	return dynamic ? cnn_graph_set_input_shape(g, i, t->rank, dims, e) : CNN_OK;
-}
-
-static int find_type(const struct cnnrt_device *dev, const char *name, uint32_t *type,
-		     struct cnnrt_error *err)
-{
-	for (uint32_t i = 0; i < dev->info.core_count; i++) {
-		if (!strcmp(dev->core[i].name, name)) {
-			*type = dev->core[i].type;
-			return CNNRT_OK;
-		}
-	}
-	return rt_fail(err, CNNRT_EINVAL, "core %.40s: %s has none", name, dev->info.path);
-}
-
-static void set_limits(struct cnn_graph *g, const struct cnnrt_compile_options *o)
-{
-	const uint64_t max = (uint64_t)1 << 62;
-
-	if (o->max_memory) {
-		g->limits.total_bytes = (int64_t)(o->max_memory < max ? o->max_memory : max);
-		if (g->limits.tensor_bytes > g->limits.total_bytes)
-			g->limits.tensor_bytes = g->limits.total_bytes;
-	}
-	if (o->max_work) {
-		g->limits.work = (int64_t)(o->max_work < max ? o->max_work : max);
-		if (g->limits.fold_work > g->limits.work)
-			g->limits.fold_work = g->limits.work;
-	}
-}
-
-static int check_limits(const struct cnnrt_program *p, struct cnn_err *e)
+int rt_check_limits(const struct cnnrt_program *p, struct cnn_err *e)
 {
 	const struct cnn_limits *lim = &p->graph->limits;
 	const struct cnn_lowered *low = p->low;
@@ -68,71 +17,6 @@ static int check_limits(const struct cnnrt_program *p, struct cnn_err *e)
 				"the limit is %lld", (long long)(low->arena_bytes +
 				low->weight_bytes), (long long)lim->total_bytes);
 	return CNN_OK;
-}
-
-static int build(struct cnnrt_program *p, const struct cnnrt_model *m,
-		 const struct cnn_lower_options *opt, const struct cnnrt_compile_options *o,
-		 struct cnn_err *e)
-{
-	struct cnn_core cores[CNNRT_MAX_CORES] = { 0 };
-	unsigned int fuse = CNN_FUSE_NOP;
-	int ret;
-
-	for (unsigned int i = 0; i < p->core_count; i++) {
-		cores[i].type = p->core[i].type;
-		cores[i].program_max = p->core[i].program_max;
-		cores[i].job_cycles_max = p->core[i].job_cycles_max;
-		memcpy(cores[i].param, p->core[i].param, sizeof(cores[i].param));
-	}
-	ret = cnn_graph_import_onnx(m->bytes, m->size, &p->graph, e);
-	if (!ret)
-		set_limits(p->graph, o);
-	for (int i = 0; !ret && i < p->graph->n_inputs; i++)
-		ret = apply_input(m, p->graph, i, e);
-	if (!ret)
-		ret = cnn_graph_infer(p->graph, e);
-	if (!o->no_fuse)
-		fuse |= cnn_lower_fuse_mask(cores, (int)p->core_count, opt);
-	if (!ret)
-		ret = cnn_graph_fuse(p->graph, fuse, e);
-	if (!ret)
-		ret = cnn_lower(p->graph, cores, (int)p->core_count, opt, &p->low, e);
-	return ret ? ret : check_limits(p, e);
-}
-
-int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *dev,
-		  const struct cnnrt_compile_options *options, struct cnnrt_program **out,
-		  struct cnnrt_error *err)
-{
-	static const struct cnnrt_compile_options none;
-	struct cnn_lower_options opt = { 0 };
-	struct cnn_err e = { 0 };
-	struct cnnrt_program *p;
-	int ret = CNNRT_OK;
-	uint64_t start;
-
-	if (!options)
-		options = &none;
-	opt.cpu_only = options->cpu_only;
-	if (options->core && options->cpu_only)
-		return rt_fail(err, CNNRT_EINVAL, "compile: a core and the CPU only");
-	if (options->core)
-		ret = find_type(dev, options->core, &opt.force_core, err);
-	if (ret)
-		return ret;
-	p = calloc(1, sizeof(*p));
-	if (!p)
-		return rt_fail(err, CNNRT_ENOMEM, "compile: out of memory");
-	start = rt_now();
-	p->core_count = dev->info.core_count;
-	memcpy(p->core, dev->core, sizeof(p->core));
-	if (build(p, model, &opt, options, &e)) {
-		cnnrt_program_free(p);
-		return rt_graph_error(err, &e);
-	}
-	p->compile_ns = rt_now() - start;
-	*out = p;
-	return CNNRT_OK;
 }
 
 void cnnrt_program_free(struct cnnrt_program *p)

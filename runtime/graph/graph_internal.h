@@ -4,7 +4,6 @@
 #define CNN_GRAPH_INTERNAL_H
 
 #include "graph.h"
-#include "onnx.pb-c.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "ONNX raw_data is little-endian and is used in place"
@@ -21,20 +20,6 @@ struct cnn_attr {
 	int count;		/* of ints or floats */
 	struct cnn_tensor t;
 };
-
-/* A protobuf-c allocator that refuses to give more than a budget in total. */
-struct cnn_pb_arena {
-	ProtobufCAllocator base;
-	size_t left;
-	bool exhausted;
-};
-
-void cnn_pb_arena_init(struct cnn_pb_arena *a, size_t file_len);
-/* Refuses messages too deep or malformed for protobuf-c, which has no limits of its own. */
-int cnn_pb_check(const ProtobufCMessageDescriptor *desc, const uint8_t *buf, size_t len,
-		 struct cnn_err *err);
-/* raw_data that fits is taken over from tp, not copied. */
-int cnn_tensor_from_proto(Onnx__TensorProto *tp, struct cnn_tensor *t, struct cnn_err *err);
 
 const struct cnn_attr *cnn_node_attr(const struct cnn_node *n, const char *name);
 /* Every attribute must be one that spec (see ops.def) allows. */

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "../cpu/cpu.h"
-#include "graph_internal.h"
+#include "pb.h"
 
 /* Newer operator sets may give old names new meanings. */
 #define MAX_OPSET	22

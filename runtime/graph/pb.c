@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph_internal.h"
+#include "pb.h"
 
 #define MAX_DEPTH	64
 

@@ -240,22 +240,3 @@ int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cor
 		*out = x.lw.out;
 	return ret;
 }
-
-void cnn_lowered_free(struct cnn_lowered *l)
-{
-	if (!l)
-		return;
-	for (int i = 0; l->segments && i < l->n_nodes; i++) {
-		free(l->segments[i].nodes);
-		free(l->segments[i].in);
-		free(l->segments[i].out);
-	}
-	free(l->segments);
-	free(l->nodes);
-	free(l->slots);
-	free(l->tasks);
-	free(l->spans);
-	free(l->program);
-	free(l->weights);
-	free(l);
-}

@@ -133,6 +133,7 @@ struct cnn_lowered {
 	int64_t program_bytes;
 	uint8_t *weights;
 	int64_t weight_bytes;
+	bool borrowed;		/* program and weights are someone else's memory */
 	int64_t arena_bytes;
 	int64_t macs, device_macs;	/* of all nodes, and of those on cores */
 };
