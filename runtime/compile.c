@@ -40,22 +40,6 @@ static int find_type(const struct cnnrt_device *dev, const char *name, uint32_t 
 	return rt_fail(err, CNNRT_EINVAL, "core %.40s: %s has none", name, dev->info.path);
 }
 
-static void set_limits(struct cnn_graph *g, const struct cnnrt_compile_options *o)
-{
-	const uint64_t max = (uint64_t)1 << 62;
-
-	if (o->max_memory) {
-		g->limits.total_bytes = (int64_t)(o->max_memory < max ? o->max_memory : max);
-		if (g->limits.tensor_bytes > g->limits.total_bytes)
-			g->limits.tensor_bytes = g->limits.total_bytes;
-	}
-	if (o->max_work) {
-		g->limits.work = (int64_t)(o->max_work < max ? o->max_work : max);
-		if (g->limits.fold_work > g->limits.work)
-			g->limits.fold_work = g->limits.work;
-	}
-}
-
 static int build(struct cnnrt_program *p, const struct cnnrt_model *m,
 		 const struct cnn_lower_options *opt, const struct cnnrt_compile_options *o,
 		 struct cnn_err *e)
@@ -72,7 +56,7 @@ static int build(struct cnnrt_program *p, const struct cnnrt_model *m,
 	}
 	ret = cnn_graph_import_onnx(m->bytes, m->size, &p->graph, e);
 	if (!ret)
-		set_limits(p->graph, o);
+		rt_set_limits(p->graph, o->max_memory, o->max_work);
 	for (int i = 0; !ret && i < p->graph->n_inputs; i++)
 		ret = apply_input(m, p->graph, i, e);
 	if (!ret)
@@ -112,11 +96,13 @@ int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *de
 	start = rt_now();
 	p->core_count = dev->info.core_count;
 	memcpy(p->core, dev->core, sizeof(p->core));
+	p->hw_version = dev->info.hw_version;
 	if (build(p, model, &opt, options, &e)) {
 		cnnrt_program_free(p);
 		return rt_graph_error(err, &e);
 	}
 	p->compile_ns = rt_now() - start;
+	rt_mark_elsewhere(p);
 	*out = p;
 	return CNNRT_OK;
 }

@@ -14,6 +14,9 @@ int cnnrt_context_create(struct cnnrt_device *dev, enum cnnrt_priority priority,
 	if ((unsigned int)priority > CNNRT_PRIORITY_HIGH)
 		return rt_fail(err, CNNRT_EINVAL, "context: priority %d: 0..2 wanted",
 			       (int)priority);
+	if (rt_is_caps(dev))
+		return rt_fail(err, CNNRT_ENODEV, "%s: this describes a device; programs can be "
+			       "compiled for it, not run", dev->info.path);
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return rt_fail(err, CNNRT_ENOMEM, "context: out of memory");

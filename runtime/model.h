@@ -23,12 +23,22 @@ struct cnnrt_model {
 	struct rt_input *inputs;
 };
 
+/* A file in memory. */
+struct rt_mapping {
+	void *data;
+	size_t size;
+	bool mapped;			/* else malloc'ed */
+};
+
 struct cnnrt_program {
 	struct cnn_graph *graph;
 	struct cnn_lowered *low;
 	struct cnnrt_core_info core[CNNRT_MAX_CORES];
 	unsigned int core_count;
 	uint64_t compile_ns;
+	uint32_t hw_version;		/* of the device that it was compiled for */
+	bool observe;			/* every value stays in memory: see cnnrt_compare() */
+	struct rt_mapping file;		/* what graph and low point into, if it was loaded */
 };
 
 /* The graph's codes are the library's; copies the text. */
@@ -38,6 +48,10 @@ void rt_tensor_info(const char *name, const struct cnn_tensor *t,
 int rt_check_index(unsigned int index, enum cnnrt_direction dir, unsigned int count,
 		   struct cnnrt_error *err);
 
+void rt_unmap(struct rt_mapping *m);
+/* Finds the constants that only cores read. */
+void rt_mark_elsewhere(struct cnnrt_program *p);
+void rt_set_limits(struct cnn_graph *g, uint64_t max_memory, uint64_t max_work);
 /* Is there room for what the program takes, by its graph's limits? */
 int rt_check_limits(const struct cnnrt_program *p, struct cnn_err *e);
 

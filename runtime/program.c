@@ -3,6 +3,23 @@
 #include "model.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
+
+void rt_set_limits(struct cnn_graph *g, uint64_t max_memory, uint64_t max_work)
+{
+	const uint64_t max = (uint64_t)1 << 62;
+
+	if (max_memory) {
+		g->limits.total_bytes = (int64_t)(max_memory < max ? max_memory : max);
+		if (g->limits.tensor_bytes > g->limits.total_bytes)
+			g->limits.tensor_bytes = g->limits.total_bytes;
+	}
+	if (max_work) {
+		g->limits.work = (int64_t)(max_work < max ? max_work : max);
+		if (g->limits.fold_work > g->limits.work)
+			g->limits.fold_work = g->limits.work;
+	}
+}
 
 int rt_check_limits(const struct cnnrt_program *p, struct cnn_err *e)
 {
@@ -19,12 +36,38 @@ int rt_check_limits(const struct cnnrt_program *p, struct cnn_err *e)
 	return CNN_OK;
 }
 
+static bool only_cores_read(const struct cnnrt_program *p, int v)
+{
+	const struct cnn_value *val = &p->graph->values[v];
+
+	for (int i = 0; i < val->n_consumers; i++)
+		if (p->low->nodes[val->consumers[i]].core < 0)
+			return false;
+	return val->n_consumers && !val->is_input && !val->is_output && !p->low->slots[v].used;
+}
+
+void rt_mark_elsewhere(struct cnnrt_program *p)
+{
+	for (int v = 0; v < p->graph->n_values; v++)
+		if (p->graph->values[v].t.data)
+			p->graph->values[v].elsewhere = only_cores_read(p, v);
+}
+
+void rt_unmap(struct rt_mapping *m)
+{
+	if (m->mapped)
+		munmap(m->data, m->size);
+	else
+		free(m->data);
+}
+
 void cnnrt_program_free(struct cnnrt_program *p)
 {
 	if (!p)
 		return;
 	cnn_lowered_free(p->low);
 	cnn_graph_free(p->graph);
+	rt_unmap(&p->file);
 	free(p);
 }
 

@@ -114,6 +114,8 @@ int cnnrt_device_open(const char *name, unsigned int flags, struct cnnrt_device 
 		name = NULL;
 	if (name && (!strcmp(name, "sim") || !strncmp(name, "sim:", 4)))
 		return rt_sim_open(name[3] ? name + 4 : "", dev, err);
+	if (name && !strncmp(name, "caps:", 5))
+		return rt_caps_open(name + 5, dev, err);
 	if (!name)
 		return open_found(NULL, flags, dev, err);
 	if (!stat(name, &st) && !S_ISCHR(st.st_mode))

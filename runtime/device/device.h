@@ -75,6 +75,9 @@ int rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_inf
 		       const struct drm_cnnacc_core_info *cores);
 
 int rt_kernel_open(const char *path, struct cnnrt_device **dev, struct cnnrt_error *err);
+int rt_caps_open(const char *path, struct cnnrt_device **dev, struct cnnrt_error *err);
+/* Is it nothing but a description? */
+bool rt_is_caps(const struct cnnrt_device *dev);
 int rt_sim_open(const char *props, struct cnnrt_device **dev, struct cnnrt_error *err);
 
 /* Loads cnnacc.ko and waits until a node is there. */

@@ -24,6 +24,16 @@ void cnn_graph_free(struct cnn_graph *g)
 	free(g);
 }
 
+void cnn_graph_default_limits(struct cnn_graph *g)
+{
+	g->limits = (struct cnn_limits){
+		.tensor_bytes = CNN_MAX_TENSOR_BYTES,
+		.total_bytes = CNN_DEFAULT_TOTAL_BYTES,
+		.work = CNN_DEFAULT_WORK,
+		.fold_work = CNN_DEFAULT_FOLD_WORK,
+	};
+}
+
 int cnn_graph_find_value(const struct cnn_graph *g, const char *name)
 {
 	for (int i = 0; i < g->n_values; i++)
@@ -121,7 +131,7 @@ static int check_sources(const struct cnn_graph *g, struct cnn_err *err)
 		for (int j = 0; j < n->n_in; j++) {
 			const struct cnn_value *v = n->in[j] < 0 ? NULL : &g->values[n->in[j]];
 
-			if (v && v->producer < 0 && !v->is_input && !v->t.data)
+			if (v && v->producer < 0 && !v->is_input && !v->t.data && !v->elsewhere)
 				return cnn_fail(err, CNN_EINVAL,
 						"%s (%.60s): nothing gives its input %.80s",
 						n->op_type, n->name, v->name);

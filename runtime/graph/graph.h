@@ -129,6 +129,8 @@ struct cnn_value {
 	int n_consumers;
 	bool is_input;		/* listed in graph->inputs */
 	bool is_output;		/* listed in graph->outputs */
+	/* A constant that only cores read, from their images: t.data may be missing. */
+	bool elsewhere;
 };
 
 /* An activation that a producer applies to each element of its output 0, after its bias. */
@@ -142,6 +144,7 @@ enum cnn_act_kind {
 	CNN_ACT_LEAKY_RELU,	/* x < 0 ? a * x : x */
 	CNN_ACT_SWISH,		/* x * sigmoid(a * x) */
 	CNN_ACT_AFFINE,		/* a * x + b */
+	CNN_ACT_LAST = CNN_ACT_AFFINE
 };
 
 struct cnn_act {
@@ -197,6 +200,7 @@ struct cnn_graph {
 	bool inferred;
 };
 
+void cnn_graph_default_limits(struct cnn_graph *g);
 int cnn_graph_import_onnx(const void *buf, size_t len, struct cnn_graph **graph,
 			  struct cnn_err *err);
 void cnn_graph_free(struct cnn_graph *g);

@@ -402,12 +402,7 @@ int cnn_graph_import_onnx(const void *buf, size_t len, struct cnn_graph **graph,
 						  "not an ONNX file");
 	g = calloc(1, sizeof(*g));
 	if (g) {
-		g->limits = (struct cnn_limits){
-			.tensor_bytes = CNN_MAX_TENSOR_BYTES,
-			.total_bytes = CNN_DEFAULT_TOTAL_BYTES,
-			.work = CNN_DEFAULT_WORK,
-			.fold_work = CNN_DEFAULT_FOLD_WORK,
-		};
+		cnn_graph_default_limits(g);
 		ret = import_model(model, g, err);
 	} else {
 		ret = nomem(err);

@@ -119,7 +119,8 @@ struct cnnrt_device;
 /**
  * cnnrt_device_open() - open an accelerator.
  * @name: path of a device node; "sim" or "sim:PROPS" for a device inside this process, with
- *	PROPS like the QEMU device's ("sim:cores=ccp:lob=64,clock-hz=200000000"); NULL for
+ *	PROPS like the QEMU device's ("sim:cores=ccp:lob=64,clock-hz=200000000"); "caps:FILE"
+ *	for a device that cnnrt_device_save_caps() described, to compile for only; NULL for
  *	$CNNRT_DEVICE, or without it the first usable accelerator of the machine
  * @flags: CNNRT_OPEN_*; $CNNRT_LOAD_MODULE=1 is the same as CNNRT_OPEN_LOAD_MODULE
  *
@@ -137,6 +138,10 @@ int cnnrt_device_info(struct cnnrt_device *dev, struct cnnrt_device_info *info,
 /** cnnrt_device_core() - core @index, 0..core_count-1. */
 int cnnrt_device_core(const struct cnnrt_device *dev, unsigned int index,
 		      struct cnnrt_core_info *info, struct cnnrt_error *err);
+
+/** cnnrt_device_save_caps() - write what compiling needs to know of the device to a text file. */
+int cnnrt_device_save_caps(const struct cnnrt_device *dev, const char *path,
+			   struct cnnrt_error *err);
 
 /** cnnrt_device_fd() - the DRM file descriptor, owned by the device; -1 on the in-process one. */
 int cnnrt_device_fd(const struct cnnrt_device *dev);
@@ -256,6 +261,42 @@ int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *de
 		  struct cnnrt_error *err);
 void cnnrt_program_free(struct cnnrt_program *program);
 
+/**
+ * cnnrt_program_save() - write a program to a file, for cnnrt_program_load().
+ * @path: replaced as a whole or not at all
+ *
+ * The same network, options and device give the same bytes.
+ */
+int cnnrt_program_save(const struct cnnrt_program *program, const char *path,
+		       struct cnnrt_error *err);
+
+/** struct cnnrt_load_options - for files of doubtful origin; all zero is the default. */
+struct cnnrt_load_options {
+	uint64_t max_memory;	/* as in struct cnnrt_compile_options */
+	uint64_t max_work;
+};
+
+/**
+ * cnnrt_program_load() - read a program that cnnrt_program_save() wrote; needs no ONNX file.
+ * @dev: what it is to run on
+ * @options: NULL for the default
+ *
+ * Everything in the file is checked, whoever wrote it.  It stays mapped, and must not be written
+ * to, until the program is freed.
+ *
+ * Return: CNNRT_OK; CNNRT_EINVAL for a damaged file; CNNRT_EUNSUPPORTED for another format, or if
+ * @dev lacks what the program needs.
+ */
+int cnnrt_program_load(const char *path, const struct cnnrt_device *dev,
+		       const struct cnnrt_load_options *options, struct cnnrt_program **program,
+		       struct cnnrt_error *err);
+/** cnnrt_program_load_buffer() - the same from memory, which may be freed afterwards. */
+int cnnrt_program_load_buffer(const void *data, size_t size, const struct cnnrt_device *dev,
+			      const struct cnnrt_load_options *options,
+			      struct cnnrt_program **program, struct cnnrt_error *err);
+/** cnnrt_program_is() - do these first bytes of a file (8 or more) look like a program? */
+bool cnnrt_program_is(const void *data, size_t size);
+
 /** cnnrt_program_io_count() - number of inputs or outputs; the same as the model's. */
 unsigned int cnnrt_program_io_count(const struct cnnrt_program *program,
 				    enum cnnrt_direction dir);
@@ -350,7 +391,7 @@ struct cnnrt_estimate {
 	uint32_t tasks;		/* programs that the device runs */
 	uint32_t segments;	/* stretches of operators in one place */
 	uint64_t cycles;	/* of all tasks, by the cycle model */
-	uint64_t compile_ns;	/* wall time of cnnrt_compile() */
+	uint64_t compile_ns;	/* wall time of cnnrt_compile(); 0: loaded */
 	uint64_t weight_bytes;	/* device memory written once */
 	uint64_t program_bytes;
 	uint64_t activation_bytes;	/* device memory per context */

@@ -6,12 +6,14 @@
 
 static const char usage_text[] =
 "usage: cnnctl info|regs|stats|selftest [--device D] [--json]\n"
+"       cnnctl info --caps FILE [--device D]\n"
 "       cnnctl reset [--device D]\n"
 "       cnnctl exec --core NAME --program [VA=]FILE [--load VA=FILE]...\n"
 "              [--load-ro VA=FILE]... [--zero VA:LEN]... [--dump VA:LEN=FILE]...\n"
 "              [--cycles N] [--timeout MS] [--device D]\n"
 "\n"
-"  info      what the device is, or why it cannot be used\n"
+"  info      what the device is, or why it cannot be used; --caps: for cnnrun --compile\n"
+"            --device-caps FILE, where the device is not\n"
 "  regs      its registers by name (administrator)\n"
 "  stats     its statistics counters (administrator)\n"
 "  selftest  small programs with known answers on every core\n"
@@ -38,6 +40,8 @@ int parse_common(int argc, char **argv, const char *command, struct common *c)
 			c->json = true;
 		else if (!strcmp(argv[i], "--device") && i + 1 < argc)
 			c->device = argv[++i];
+		else if (!strcmp(argv[i], "--caps") && !strcmp(command, "info") && i + 1 < argc)
+			c->caps = argv[++i];
 		else
 			return complain(EXIT_USAGE, "%s: unknown option or missing value: %s",
 					command, argv[i]);

@@ -15,11 +15,12 @@ int cmd_exec(int argc, char **argv);
 /* Options that every command takes. */
 struct common {
 	const char *device;
+	const char *caps;	/* info: where to write what compiling needs to know */
 	bool json;
 };
 
 /*
- * Reads --device and --json; anything else is a usage error.
+ * Reads --device and --json, for info --caps; anything else is a usage error.
  * Returns EXIT_DONE or EXIT_USAGE.
  */
 int parse_common(int argc, char **argv, const char *command, struct common *c);

@@ -63,6 +63,20 @@ static void json_info(struct json *j, const struct cnnrt_device_info *info)
 	json_u64(j, "max_buffer", info->max_buffer);
 }
 
+static int save_caps(const char *device, const char *path)
+{
+	struct cnnrt_device *dev;
+	struct cnnrt_error err;
+	int ret = open_device(device, 0, &dev);
+
+	if (ret)
+		return ret;
+	if (cnnrt_device_save_caps(dev, path, &err))
+		ret = complain_error(&err);
+	cnnrt_device_close(dev);
+	return ret;
+}
+
 static int info_of(const char *name, struct json *j)
 {
 	struct cnnrt_device_info info;
@@ -134,6 +148,8 @@ int cmd_info(int argc, char **argv)
 
 	if (ret)
 		return ret;
+	if (c.caps)
+		return save_caps(c.device, c.caps);
 	if (!c.device)
 		c.device = getenv("CNNRT_DEVICE");
 	if (c.device && !*c.device)

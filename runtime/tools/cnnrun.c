@@ -2,8 +2,23 @@
 /* cnnrun: run a network on an accelerator. */
 #include "cnnrun.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+static int open_session_device(const struct run_options *o, struct cnnrt_device **dev)
+{
+	char *name = NULL;
+	int ret;
+
+	if (!o->caps)
+		return open_device(o->device, o->load_module ? CNNRT_OPEN_LOAD_MODULE : 0, dev);
+	if (asprintf(&name, "caps:%s", o->caps) < 0)
+		return complain(EXIT_FAILED, "out of memory");
+	ret = open_device(name, 0, dev);
+	free(name);
+	return ret;
+}
 
 static int run_session(const struct run_options *o)
 {
@@ -12,7 +27,7 @@ static int run_session(const struct run_options *o)
 	struct cnnrt_error err;
 	int ret, index = -1;
 
-	ret = open_device(o->device, o->load_module ? CNNRT_OPEN_LOAD_MODULE : 0, &s.dev);
+	ret = open_session_device(o, &s.dev);
 	if (ret)
 		return ret;
 	s.compile.cpu_only = o->core && !strcmp(o->core, "cpu");
@@ -22,10 +37,12 @@ static int run_session(const struct run_options *o)
 		s.compile.core = core.name;
 	else if (o->core && !s.compile.cpu_only)
 		ret = EXIT_USAGE;
-	if (!ret && cnnrt_context_create(s.dev, CNNRT_PRIORITY_NORMAL, &s.ctx, &err))
+	if (!ret && !o->compile &&
+	    cnnrt_context_create(s.dev, CNNRT_PRIORITY_NORMAL, &s.ctx, &err))
 		ret = complain_error(&err);
 	if (!ret)
-		ret = o->node_test ? node_test(&s) : run_network(&s);
+		ret = o->compile ? compile_network(&s) : o->node_test ? node_test(&s) :
+			run_network(&s);
 	cnnrt_context_destroy(s.ctx);
 	cnnrt_device_close(s.dev);
 	return ret;

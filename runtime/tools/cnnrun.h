@@ -13,12 +13,13 @@ struct named_file {
 
 struct run_options {
 	const char *model, *device, *core, *profile, *labels;
+	const char *out, *caps;		/* --compile */
 	struct named_file input[MAX_FILES], output[MAX_FILES], shape[MAX_FILES];
 	unsigned int inputs, outputs, shapes;
 	const char **dirs;		/* --node-test */
 	unsigned int dir_count;
 	unsigned int repeat;
-	bool node_test, explain, load_module;
+	bool node_test, explain, load_module, compile;
 	struct picture_options picture;
 };
 
@@ -35,6 +36,8 @@ int parse_options(int argc, char **argv, struct run_options *o);
 extern const char run_usage[];
 
 int run_network(struct session *s);
+/* --compile: to a file, for the session's device; its context is not used. */
+int compile_network(struct session *s);
 int node_test(struct session *s);
 
 void print_explain(const struct cnnrt_program *program, const char *core);

@@ -10,27 +10,40 @@
 
 struct network {
 	struct session *s;
-	struct cnnrt_model *model;
+	struct cnnrt_model *model;		/* NULL: it comes compiled */
 	struct cnnrt_program *program;
 	struct cnnrt_job *job;
 	struct cnn_tensor input[MAX_FILES];	/* as s->opt->input */
 	void *first[MAX_FILES];			/* outputs of the first run */
 };
 
-static int find_io(const struct cnnrt_model *m, enum cnnrt_direction dir, const char *name)
+static unsigned int io_count(const struct network *n, enum cnnrt_direction dir)
 {
-	unsigned int count = cnnrt_model_io_count(m, dir);
+	return n->model ? cnnrt_model_io_count(n->model, dir) :
+			  cnnrt_program_io_count(n->program, dir);
+}
+
+static int get_io(const struct network *n, enum cnnrt_direction dir, unsigned int index,
+		  struct cnnrt_tensor_info *info, struct cnnrt_error *err)
+{
+	return n->model ? cnnrt_model_io(n->model, dir, index, info, err) :
+			  cnnrt_program_io(n->program, dir, index, info, err);
+}
+
+static int find_io(const struct network *n, enum cnnrt_direction dir, const char *name)
+{
+	unsigned int count = io_count(n, dir);
 	struct cnnrt_tensor_info info;
 	uint64_t index;
 
 	for (unsigned int i = 0; i < count; i++)
-		if (!cnnrt_model_io(m, dir, i, &info, NULL) && !strcmp(info.name, name))
+		if (!get_io(n, dir, i, &info, NULL) && !strcmp(info.name, name))
 			return (int)i;
 	if (parse_u64(name, &index) && index < count)
 		return (int)index;
 	complain(0, "the network has no %s \"%s\"; it has:", dir ? "output" : "input", name);
 	for (unsigned int i = 0; i < count; i++)
-		if (!cnnrt_model_io(m, dir, i, &info, NULL))
+		if (!get_io(n, dir, i, &info, NULL))
 			complain(0, "  %u: %s", i, info.name);
 	return -1;
 }
@@ -41,7 +54,7 @@ static int set_shapes(struct network *n)
 	struct cnnrt_error err;
 
 	for (unsigned int i = 0; i < o->shapes; i++) {
-		int index = find_io(n->model, CNNRT_INPUT, o->shape[i].name), rank = 0;
+		int index = find_io(n, CNNRT_INPUT, o->shape[i].name), rank = 0;
 		const char *p = o->shape[i].file;
 		int64_t dims[CNNRT_MAX_RANK];
 
@@ -70,17 +83,17 @@ static int read_inputs(struct network *n)
 
 	for (unsigned int i = 0; i < o->inputs; i++) {
 		struct cnn_tensor *t = &n->input[i];
-		int index = find_io(n->model, CNNRT_INPUT, o->input[i].name), ret;
+		int index = find_io(n, CNNRT_INPUT, o->input[i].name), ret;
 
 		if (index < 0)
 			return EXIT_USAGE;
-		if (cnnrt_model_io(n->model, CNNRT_INPUT, (unsigned int)index, &info, &err))
+		if (get_io(n, CNNRT_INPUT, (unsigned int)index, &info, &err))
 			return complain_error(&err);
 		ret = tensor_read(o->input[i].file, &info, &o->picture, t);
 		if (ret)
 			return ret;
-		if (cnnrt_model_set_input_shape(n->model, (unsigned int)index, t->rank, t->dims,
-						&err))
+		if (n->model && cnnrt_model_set_input_shape(n->model, (unsigned int)index, t->rank,
+							    t->dims, &err))
 			return complain_error(&err);
 	}
 	return EXIT_DONE;
@@ -92,7 +105,7 @@ static int check_outputs(struct network *n)
 	const struct run_options *o = n->s->opt;
 
 	for (unsigned int i = 0; i < o->outputs; i++)
-		if (find_io(n->model, CNNRT_OUTPUT, o->output[i].name) < 0)
+		if (find_io(n, CNNRT_OUTPUT, o->output[i].name) < 0)
 			return EXIT_USAGE;
 	return EXIT_DONE;
 }
@@ -100,14 +113,14 @@ static int check_outputs(struct network *n)
 static int fill_inputs(struct network *n)
 {
 	const struct run_options *o = n->s->opt;
-	unsigned int count = cnnrt_model_io_count(n->model, CNNRT_INPUT);
+	unsigned int count = io_count(n, CNNRT_INPUT);
 	uint64_t given = 0;
 	struct cnnrt_tensor_info info;
 	struct cnnrt_error err;
 	void *mem;
 
 	for (unsigned int i = 0; i < o->inputs; i++) {
-		int index = find_io(n->model, CNNRT_INPUT, o->input[i].name);
+		int index = find_io(n, CNNRT_INPUT, o->input[i].name);
 
 		if (cnnrt_job_map(n->job, CNNRT_INPUT, (unsigned int)index, &info, &mem, &err))
 			return complain_error(&err);
@@ -120,7 +133,7 @@ static int fill_inputs(struct network *n)
 		given |= index < 64 ? 1ull << index : 0;
 	}
 	for (unsigned int i = 0; i < count && i < 64; i++)
-		if (!(given & 1ull << i) && !cnnrt_model_io(n->model, CNNRT_INPUT, i, &info, &err))
+		if (!(given & 1ull << i) && !get_io(n, CNNRT_INPUT, i, &info, &err))
 			complain(0, "input %s is not given: zeros", info.name);
 	return EXIT_DONE;
 }
@@ -135,7 +148,7 @@ static int compare_u64(const void *a, const void *b)
 /* Every run must give the same bytes. */
 static int check_run(struct network *n, unsigned int run)
 {
-	unsigned int count = cnnrt_model_io_count(n->model, CNNRT_OUTPUT);
+	unsigned int count = io_count(n, CNNRT_OUTPUT);
 	struct cnnrt_tensor_info info;
 	struct cnnrt_error err;
 	void *mem;
@@ -216,7 +229,7 @@ static int write_outputs(struct network *n)
 	void *mem;
 
 	for (unsigned int i = 0; i < o->outputs && !ret; i++) {
-		int index = find_io(n->model, CNNRT_OUTPUT, o->output[i].name);
+		int index = find_io(n, CNNRT_OUTPUT, o->output[i].name);
 		struct cnn_tensor t = { 0 };
 
 		if (cnnrt_job_map(n->job, CNNRT_OUTPUT, (unsigned int)index, &info, &mem, &err))
@@ -232,7 +245,7 @@ static int write_outputs(struct network *n)
 
 static int print_outputs(struct network *n)
 {
-	unsigned int count = cnnrt_model_io_count(n->model, CNNRT_OUTPUT);
+	unsigned int count = io_count(n, CNNRT_OUTPUT);
 	char **labels = NULL, *text = NULL;
 	struct cnnrt_tensor_info info;
 	size_t label_count = 0;
@@ -256,7 +269,8 @@ static int print_outputs(struct network *n)
 	return ret;
 }
 
-static int prepare(struct network *n)
+/* The name or index of each --output must be right before the run takes its time. */
+static int load_network(struct network *n)
 {
 	struct session *s = n->s;
 	struct cnnrt_error err;
@@ -270,18 +284,82 @@ static int prepare(struct network *n)
 		ret = check_outputs(n);
 	if (!ret)
 		ret = read_inputs(n);
+	if (!ret && cnnrt_compile(n->model, s->dev, &s->compile, &n->program, &err))
+		ret = complain_error(&err);
+	return ret;
+}
+
+/* The same for a network that was compiled before. */
+static int load_program(struct network *n)
+{
+	struct session *s = n->s;
+	struct cnnrt_error err;
+	int ret;
+
+	if (s->opt->shapes || s->opt->core)
+		return complain(EXIT_USAGE, "%s is compiled: --shape and --core come too late",
+				s->opt->model);
+	if (cnnrt_program_load(s->opt->model, s->dev, NULL, &n->program, &err))
+		return err.code == CNNRT_EFILE ? complain_error(&err) :
+			complain(EXIT_FAILED, "%s: %s", s->opt->model, err.text);
+	ret = check_outputs(n);
+	return ret ? ret : read_inputs(n);
+}
+
+static bool is_program(const char *path)
+{
+	FILE *f = fopen(path, "rbe");
+	char start[16];
+	size_t size;
+
+	if (!f)
+		return false;
+	size = fread(start, 1, sizeof(start), f);
+	fclose(f);
+	return cnnrt_program_is(start, size);
+}
+
+static int prepare(struct network *n)
+{
+	struct session *s = n->s;
+	struct cnnrt_error err;
+	int ret = is_program(s->opt->model) ? load_program(n) : load_network(n);
+
 	if (ret)
 		return ret;
-	if (cnnrt_compile(n->model, s->dev, &s->compile, &n->program, &err))
-		return complain_error(&err);
 	if (s->opt->explain)
 		print_explain(n->program, NULL);
 	else if (s->compile.core)
 		print_explain(n->program, s->compile.core);
 	print_macs(n->program, s->dev);
+	if (s->opt->compile)
+		return EXIT_DONE;
 	if (cnnrt_job_create(s->ctx, n->program, &n->job, &err))
 		return complain_error(&err);
 	return fill_inputs(n);
+}
+
+static void free_network(struct network *n)
+{
+	cnnrt_job_free(n->job);
+	cnnrt_program_free(n->program);
+	cnnrt_model_free(n->model);
+	for (unsigned int i = 0; i < MAX_FILES; i++) {
+		cnn_tensor_release(&n->input[i]);
+		free(n->first[i]);
+	}
+}
+
+int compile_network(struct session *s)
+{
+	struct network n = { .s = s };
+	struct cnnrt_error err;
+	int ret = prepare(&n);
+
+	if (!ret && cnnrt_program_save(n.program, s->opt->out, &err))
+		ret = complain_error(&err);
+	free_network(&n);
+	return ret;
 }
 
 int run_network(struct session *s)
@@ -297,12 +375,6 @@ int run_network(struct session *s)
 		ret = write_outputs(&n);
 	if (!ret && s->opt->profile)
 		ret = write_profile(s->opt->profile, n.job);
-	cnnrt_job_free(n.job);
-	cnnrt_program_free(n.program);
-	cnnrt_model_free(n.model);
-	for (unsigned int i = 0; i < MAX_FILES; i++) {
-		cnn_tensor_release(&n.input[i]);
-		free(n.first[i]);
-	}
+	free_network(&n);
 	return ret;
 }

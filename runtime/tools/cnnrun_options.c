@@ -6,8 +6,10 @@
 
 const char run_usage[] =
 "usage: cnnrun MODEL [OPTION...]\n"
+"       cnnrun --compile MODEL -o FILE.cnn [--device-caps FILE] [OPTION...]\n"
 "       cnnrun --node-test DIR... [--device D] [--core NAME]\n"
 "\n"
+"MODEL is an ONNX file, or what --compile made of one.\n"
 "  --input NAME=FILE   input by name or index; FILE is .npy, ONNX .pb, PNG, JPEG or\n"
 "                      PNM; inputs that are not given are zero\n"
 "  --output NAME=FILE  where to write an output: .pb, else as .npy\n"
@@ -21,6 +23,8 @@ const char run_usage[] =
 "  --explain           where each operator runs, and why\n"
 "  --profile FILE      a timeline as JSON (trace events: Perfetto shows it)\n"
 "  --repeat N          run N times, print the times, and check that the answers agree\n"
+"  -o FILE             what --compile writes\n"
+"  --device-caps FILE  compile for the device that cnnctl info --caps wrote down\n"
 "  --labels FILE       a name per line for each class\n"
 "\n"
 "Pictures: resized bilinearly to the input's height and width, RGB or grey as it has\n"
@@ -87,13 +91,18 @@ static bool set_std(struct run_options *o, const char *value)
 /* 1: took the value too; 0: a flag; -1: bad value; -2: unknown. */
 static int option(struct run_options *o, const char *name, char *value)
 {
-	static const char *const flags[] = { "--explain", "--bgr", "--load-module", "--node-test" };
-	bool *const set[] = { &o->explain, &o->picture.bgr, &o->load_module, &o->node_test };
+	static const char *const flags[] = {
+		"--explain", "--bgr", "--load-module", "--node-test", "--compile",
+	};
+	bool *const set[] = {
+		&o->explain, &o->picture.bgr, &o->load_module, &o->node_test, &o->compile,
+	};
 	const struct {
 		const char *name, **text;
 	} texts[] = {
 		{ "--device", &o->device }, { "--core", &o->core },
 		{ "--profile", &o->profile }, { "--labels", &o->labels },
+		{ "-o", &o->out }, { "--device-caps", &o->caps },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
@@ -127,6 +136,17 @@ static int option(struct run_options *o, const char *name, char *value)
 	return -2;
 }
 
+static int check_options(const struct run_options *o)
+{
+	if (o->compile != (o->out != NULL))
+		return complain(EXIT_USAGE, "--compile and -o FILE go together");
+	if (o->compile && o->node_test)
+		return complain(EXIT_USAGE, "--compile or --node-test");
+	if (o->caps && (!o->compile || o->device))
+		return complain(EXIT_USAGE, "--device-caps is for --compile, in place of --device");
+	return EXIT_DONE;
+}
+
 int parse_options(int argc, char **argv, struct run_options *o)
 {
 	for (int i = 1; i < argc; i++) {
@@ -138,7 +158,7 @@ int parse_options(int argc, char **argv, struct run_options *o)
 		}
 		if (took == -1)
 			return complain(EXIT_USAGE, "%s: missing or bad value", argv[i]);
-		if (!strncmp(argv[i], "--", 2))
+		if (argv[i][0] == '-' && argv[i][1])
 			return complain(EXIT_USAGE, "unknown option %s", argv[i]);
 		o->dirs[o->dir_count++] = argv[i];
 	}
@@ -147,5 +167,5 @@ int parse_options(int argc, char **argv, struct run_options *o)
 		return EXIT_USAGE;
 	}
 	o->model = o->dirs[0];
-	return EXIT_DONE;
+	return check_options(o);
 }

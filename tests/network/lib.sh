@@ -17,10 +17,16 @@ network()
 	fi
 }
 
-# Options of cnnrun that fit a network.
+# Options of cnnrun that fit a network's pictures, and all of them.
+picture_options()
+{
+	[ "$1" != text-direction ] || echo --fit pad --bgr --mean 0.5 --std 0.5
+}
+
 network_options()
 {
-	[ "$1" != text-direction ] || echo --shape 0=1,3,48,192 --fit pad --bgr --mean 0.5 --std 0.5
+	[ "$1" != text-direction ] || echo --shape 0=1,3,48,192
+	picture_options "$1"
 }
 
 # run_network NAME PICTURE OUT ARG...: on this machine; prints what cnnrun prints.

@@ -33,12 +33,23 @@ floor_holds()
 	[ -n "$share" ] && [ "$share" -ge "$2" ]
 }
 
+# The network in a file of its own gives the answer of the ONNX file.
+same_compiled()
+{
+	"$cnnrun" --compile "$work/$1.onnx" -o "$work/$1.cnn" --input "0=$work/text.png" \
+		$(network_options "$1") --device sim &&
+	"$cnnrun" "$work/$1.cnn" --input "0=$work/text.png" $(picture_options "$1") \
+		--output "0=$work/$1.cnn.npy" --device sim &&
+	cmp "$work/$1.cnn.npy" "$work/$1.sim.npy"
+}
+
 guest="cd /mnt"
 ready=
 while read -r name floor; do
 	case $name in ''|'#'*) continue ;; esac
 	if ! network "$name"; then
-		for what in 'device against CPU' 'share on the device' 'VM against sim' \
+		for what in 'device against CPU' 'share on the device' \
+			'compiled ahead, the same bytes' 'VM against sim' \
 			'share on the device in the VM'; do
 			tap_skip "$name: $what" "the npm registry does not answer"
 		done
@@ -50,6 +61,7 @@ while read -r name floor; do
 		>"$work/$name.cpu"
 	tap_run "$name: device against CPU" close "$work/$name.sim.npy" "$work/$name.cpu.npy"
 	tap_run "$name: share on the device" floor_holds "$work/$name.sim" "$floor"
+	tap_run "$name: compiled ahead, the same bytes" same_compiled "$name"
 	guest="$guest; cnnrun $name.onnx $(network_options "$name") --input 0=text.png"
 	guest="$guest --output 0=$name.vm.npy >$name.vm"
 	ready="$ready $name:$floor"

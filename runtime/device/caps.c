@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/* A device as a text of "key=value" lines: enough to compile for it where it is not. */
+#include "device.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct caps {
+	struct drm_cnnacc_dev_info info;
+	struct drm_cnnacc_core_info core[CNNRT_MAX_CORES];
+};
+
+struct field {
+	const char *key;
+	size_t offset, size;
+};
+
+#define FIELD(s, key, member)	{ key, offsetof(struct s, member), sizeof(((struct s *)0)->member) }
+
+static const struct field info_fields[] = {
+	FIELD(drm_cnnacc_dev_info, "hw_version", hw_version),
+	FIELD(drm_cnnacc_dev_info, "features", features),
+	FIELD(drm_cnnacc_dev_info, "clock_hz", clock_hz),
+	FIELD(drm_cnnacc_dev_info, "va_bits", va_bits),
+	FIELD(drm_cnnacc_dev_info, "page_size", page_size),
+	FIELD(drm_cnnacc_dev_info, "max_contexts", max_contexts),
+	FIELD(drm_cnnacc_dev_info, "max_tasks", max_tasks),
+	FIELD(drm_cnnacc_dev_info, "max_bo_size", max_bo_size),
+	FIELD(drm_cnnacc_dev_info, "core_count", core_count),
+};
+
+static const struct field core_fields[] = {
+	FIELD(drm_cnnacc_core_info, "type", type),
+	FIELD(drm_cnnacc_core_info, "version", version),
+	FIELD(drm_cnnacc_core_info, "window_offset", window_offset),
+	FIELD(drm_cnnacc_core_info, "window_size", window_size),
+	FIELD(drm_cnnacc_core_info, "queue_offset", queue_offset),
+	FIELD(drm_cnnacc_core_info, "program_max", program_max),
+	FIELD(drm_cnnacc_core_info, "job_cycles_max", job_cycles_max),
+	FIELD(drm_cnnacc_core_info, "param0", param[0]),
+	FIELD(drm_cnnacc_core_info, "param1", param[1]),
+	FIELD(drm_cnnacc_core_info, "param2", param[2]),
+	FIELD(drm_cnnacc_core_info, "param3", param[3]),
+	FIELD(drm_cnnacc_core_info, "param4", param[4]),
+	FIELD(drm_cnnacc_core_info, "param5", param[5]),
+	FIELD(drm_cnnacc_core_info, "param6", param[6]),
+	FIELD(drm_cnnacc_core_info, "param7", param[7]),
+};
+
+/* ---- write ------------------------------------------------------------------------------- */
+
+static void print_fields(FILE *f, const char *prefix, const struct field *fields, size_t n,
+			 const void *data)
+{
+	for (size_t i = 0; i < n; i++) {
+		uint64_t v = 0;
+
+		memcpy(&v, (const uint8_t *)data + fields[i].offset, fields[i].size);
+		fprintf(f, "%s%s=0x%llx\n", prefix, fields[i].key, (unsigned long long)v);
+	}
+}
+
+static void describe(const struct cnnrt_device *dev, struct caps *c)
+{
+	*c = (struct caps){
+		.info = {
+			.hw_version = dev->info.hw_version, .features = dev->info.features,
+			.clock_hz = dev->info.clock_hz, .va_bits = CNNACC_VA_BITS,
+			.page_size = dev->page_size, .max_contexts = dev->max_contexts,
+			.max_tasks = dev->max_tasks, .max_bo_size = dev->info.max_buffer,
+			.core_count = dev->info.core_count,
+		},
+	};
+	for (uint32_t i = 0; i < dev->info.core_count; i++) {
+		const struct cnnrt_core_info *from = &dev->core[i];
+
+		c->core[i] = (struct drm_cnnacc_core_info){
+			.type = from->type, .version = from->version,
+			.window_offset = from->window_offset, .window_size = from->window_size,
+			.queue_offset = from->queue_offset, .program_max = from->program_max,
+			.job_cycles_max = from->job_cycles_max,
+		};
+		memcpy(c->core[i].param, from->param, sizeof(from->param));
+	}
+}
+
+int cnnrt_device_save_caps(const struct cnnrt_device *dev, const char *path,
+			   struct cnnrt_error *err)
+{
+	FILE *f = fopen(path, "we");
+	struct caps c;
+	bool bad;
+
+	if (!f)
+		return rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno));
+	describe(dev, &c);
+	fprintf(f, "# cnnacc device: %s\n", dev->info.driver);
+	print_fields(f, "", info_fields, RT_ARRAY_SIZE(info_fields), &c.info);
+	for (uint32_t i = 0; i < c.info.core_count; i++) {
+		char prefix[24];
+
+		snprintf(prefix, sizeof(prefix), "core%u.", i);
+		print_fields(f, prefix, core_fields, RT_ARRAY_SIZE(core_fields), &c.core[i]);
+	}
+	bad = ferror(f);
+	bad = fclose(f) || bad;
+	return bad ? rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno)) : CNNRT_OK;
+}
+
+/* ---- read -------------------------------------------------------------------------------- */
+
+/* Where key is among fields, -1 if it is not. */
+static int find(const char *key, const struct field *fields, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(key, fields[i].key))
+			return (int)i;
+	return -1;
+}
+
+static bool put(const struct field *f, void *data, const char *text)
+{
+	char *end;
+	uint64_t v;
+
+	errno = 0;
+	v = strtoull(text, &end, 0);
+	if (errno || end == text || *end || *text == '-' || (f->size == 4 && v > UINT32_MAX))
+		return false;
+	memcpy((uint8_t *)data + f->offset, &v, f->size);
+	return true;
+}
+
+/* Which fields were there: a bit for each; the device's in seen[CNNRT_MAX_CORES]. */
+static const char *read_line(struct caps *c, char *line, uint32_t *seen)
+{
+	char *value = strchr(line, '=');
+	unsigned int core = CNNRT_MAX_CORES;
+	const struct field *fields = info_fields;
+	void *data = &c->info;
+	int skip = 0, i;
+
+	if (!value)
+		return "no \"=\"";
+	*value++ = '\0';
+	if (sscanf(line, "core%u.%n", &core, &skip) == 1 && skip) {
+		if (core >= CNNRT_MAX_CORES)
+			return "a core beyond the last one";
+		fields = core_fields;
+		data = &c->core[core];
+	}
+	i = find(line + skip, fields, skip ? RT_ARRAY_SIZE(core_fields) :
+					     RT_ARRAY_SIZE(info_fields));
+	if (i < 0)
+		return "an unknown key";
+	if (seen[core] & 1u << i)
+		return "a key twice";
+	seen[core] |= 1u << i;
+	return put(&fields[i], data, value) ? NULL : "no number, or too large";
+}
+
+static int check_seen(const struct caps *c, const uint32_t *seen, const char *path,
+		      struct cnnrt_error *err)
+{
+	uint32_t all = (1u << RT_ARRAY_SIZE(info_fields)) - 1, lacks = all & ~seen[CNNRT_MAX_CORES];
+
+	if (lacks)
+		return rt_fail(err, CNNRT_EINVAL, "%.200s: %s is missing", path,
+			       info_fields[__builtin_ctz(lacks)].key);
+	for (uint32_t i = 0; i < CNNRT_MAX_CORES && i < c->info.core_count; i++) {
+		lacks = ((1u << RT_ARRAY_SIZE(core_fields)) - 1) & ~seen[i];
+		if (lacks)
+			return rt_fail(err, CNNRT_EINVAL, "%.200s: core%u.%s is missing", path, i,
+				       core_fields[__builtin_ctz(lacks)].key);
+	}
+	return CNNRT_OK;
+}
+
+static int read_caps(const char *path, struct caps *c, struct cnnrt_error *err)
+{
+	uint32_t seen[CNNRT_MAX_CORES + 1] = { 0 };
+	FILE *f = fopen(path, "re");
+	char line[256];
+	int ret = CNNRT_OK;
+
+	if (!f)
+		return rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno));
+	for (int n = 1; !ret && fgets(line, sizeof(line), f); n++) {
+		const char *why = NULL;
+
+		line[strcspn(line, "\r\n")] = '\0';
+		if (*line && *line != '#')
+			why = read_line(c, line, seen);
+		if (why)
+			ret = rt_fail(err, CNNRT_EINVAL, "%.200s: line %d: %s", path, n, why);
+	}
+	if (!ret && ferror(f))
+		ret = rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno));
+	fclose(f);
+	return ret ? ret : check_seen(c, seen, path, err);
+}
+
+/* ---- a device that can only be compiled for --------------------------------------------------- */
+
+static void caps_close(struct cnnrt_device *dev)
+{
+	free(dev);
+}
+
+static int caps_reset_count(struct cnnrt_device *dev, uint64_t *count)
+{
+	(void)dev;
+	*count = 0;
+	return 0;
+}
+
+static int caps_ctx_create(struct cnnrt_device *dev, uint32_t priority, uint32_t *id)
+{
+	(void)dev;
+	(void)priority;
+	(void)id;
+	return -ENODEV;
+}
+
+static int caps_reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw)
+{
+	(void)dev;
+	(void)rw;
+	return -ENODEV;
+}
+
+/* Nothing else can be called without a context. */
+static const struct rt_device_ops caps_ops = {
+	.close = caps_close,
+	.reset_count = caps_reset_count,
+	.ctx_create = caps_ctx_create,
+	.reg_rw = caps_reg_rw,
+};
+
+bool rt_is_caps(const struct cnnrt_device *dev)
+{
+	return dev->ops == &caps_ops;
+}
+
+int rt_caps_open(const char *path, struct cnnrt_device **out, struct cnnrt_error *err)
+{
+	struct caps c = { 0 };
+	struct cnnrt_device *dev;
+	int ret = read_caps(path, &c, err);
+
+	if (ret)
+		return ret;
+	dev = calloc(1, sizeof(*dev));
+	if (!dev)
+		return rt_fail(err, CNNRT_ENOMEM, "%.200s: out of memory", path);
+	dev->ops = &caps_ops;
+	dev->fd = -1;
+	snprintf(dev->info.path, sizeof(dev->info.path), "caps:%.120s", path);
+	strcpy(dev->info.driver, "none");
+	if (rt_device_set_info(dev, &c.info, c.core)) {
+		free(dev);
+		return rt_fail(err, CNNRT_EINVAL, "%.200s: these values are not a device's", path);
+	}
+	*out = dev;
+	return CNNRT_OK;
+}

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program_mutate MODEL...: compiles networks, damages the program files and loads and runs what is
+ * left. A file whose checksum is wrong must be refused; one whose checksum was made to fit gives
+ * a message or an answer. Built with the address and undefined-behaviour sanitizers, which
+ * end the program at the first fault; leaks fail it at the end.
+ */
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <zlib.h>
+
+#include <cnnrt.h>
+
+#define CASE_SECONDS	20
+#define RANDOM_CASES	10000	/* per network, half of them with a good checksum */
+#define MAX_MEMORY	(64u << 20)
+#define MAX_WORK	(1u << 24)
+/* So that a damaged program of the core ends soon. */
+#define DEVICE		"sim:cores=ccp:job-cycles-max=4194304"
+
+/* As Documentation/runtime.rst has the header. */
+#define AT_SIZE		16
+#define AT_CRC		24
+#define AT_DESCRIPTION	32
+#define HEADER		64
+
+const char *__asan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1:detect_leaks=1:hard_rss_limit_mb=4096";
+}
+
+static char where[128];		/* for the alarm handler */
+
+static void too_slow(int sig)
+{
+	static const char text[] = "not ok - hangs: ";
+
+	(void)sig;
+	if (write(1, text, sizeof(text) - 1) < 0 || write(1, where, strlen(where)) < 0)
+		_exit(3);
+	_exit(2);
+}
+
+static uint64_t seed = 88172645463325252u;
+
+static uint32_t number(uint32_t below)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (uint32_t)(seed >> 32) % below;
+}
+
+struct world {
+	struct cnnrt_device *dev;
+	struct cnnrt_context *ctx;
+	uint8_t *bytes, *copy;
+	size_t size, description;	/* of the file, of that section */
+	long answers, messages, mute, accepted;
+};
+
+static int fill_and_run(struct cnnrt_job *job, const struct cnnrt_program *p,
+			struct cnnrt_error *err)
+{
+	struct cnnrt_tensor_info info;
+	void *mem;
+	int ret = CNNRT_OK;
+
+	for (unsigned int i = 0; i < cnnrt_program_io_count(p, CNNRT_INPUT) && !ret; i++) {
+		ret = cnnrt_job_map(job, CNNRT_INPUT, i, &info, &mem, err);
+		for (size_t b = 0; !ret && b < info.size; b++)
+			((uint8_t *)mem)[b] = (uint8_t)(b * 5) & 0x3f;
+	}
+	if (!ret)
+		ret = cnnrt_job_submit(job, -1, NULL, err);
+	return ret ? ret : cnnrt_job_wait(job, -1, err);
+}
+
+static void count_op(const struct cnnrt_op_report *op, void *opaque)
+{
+	*(size_t *)opaque += strlen(op->op) + strlen(op->name) + strlen(op->fused) +
+			     strlen(op->reason);
+}
+
+static int run(struct world *w, size_t size, struct cnnrt_error *err)
+{
+	struct cnnrt_load_options opt = { .max_memory = MAX_MEMORY, .max_work = MAX_WORK };
+	struct cnnrt_program *program = NULL;
+	struct cnnrt_job *job = NULL;
+	struct cnnrt_estimate est;
+	size_t text = 0;
+	int ret = cnnrt_program_load_buffer(w->copy, size, w->dev, &opt, &program, err);
+
+	if (!ret) {
+		cnnrt_program_explain(program, count_op, &text);
+		cnnrt_program_estimate(program, &est);
+		ret = cnnrt_job_create(w->ctx, program, &job, err);
+	}
+	if (!ret)
+		ret = fill_and_run(job, program, err);
+	cnnrt_job_free(job);
+	cnnrt_program_free(program);
+	return ret;
+}
+
+static void set_crc(uint8_t *file, size_t size)
+{
+	uint32_t crc;
+
+	if (size < HEADER)
+		return;
+	memset(file + AT_CRC, 0, 4);
+	crc = (uint32_t)crc32_z(0, file, size);
+	memcpy(file + AT_CRC, &crc, 4);
+}
+
+static void try_case(struct world *w, size_t size, bool good_crc)
+{
+	struct cnnrt_error err = { 0 };
+	uint64_t bytes = size;
+
+	if (good_crc && size >= HEADER && number(2))
+		memcpy(w->copy + AT_SIZE, &bytes, 8);
+	if (good_crc)
+		set_crc(w->copy, size);
+	alarm(CASE_SECONDS);
+	if (!run(w, size, &err)) {
+		w->answers++;
+		/* Nothing may be accepted that is not what was written. */
+		w->accepted += !good_crc && (size != w->size || memcmp(w->copy, w->bytes, size));
+	} else if (err.code < 0 && *err.text) {
+		w->messages++;
+	} else {
+		w->mute++;
+	}
+	memcpy(w->copy, w->bytes, w->size);
+}
+
+static void each_byte(struct world *w, const char *path)
+{
+	for (size_t i = 0; i < w->size; i++) {
+		snprintf(where, sizeof(where), "%.80s byte %zu\n", path, i);
+		w->copy[i] ^= (uint8_t)(1 + number(255));
+		try_case(w, w->size, false);
+	}
+	for (size_t i = 0; i < HEADER + w->description; i++) {
+		snprintf(where, sizeof(where), "%.80s byte %zu, good checksum\n", path, i);
+		w->copy[i] ^= (uint8_t)(1 + number(255));
+		try_case(w, w->size, true);
+	}
+}
+
+/* Mostly numbers of the description, mostly ones that are nearly right. */
+static void change(struct world *w, size_t size)
+{
+	static const int64_t odd[] = { 0, 1, -1, -2, 2, 64, 4096, INT32_MAX, INT32_MIN, INT64_MAX };
+	size_t span = number(8) ? HEADER + w->description : size, at;
+	size_t width = number(2) ? 4 : number(2) ? 8 : 1;
+	uint64_t v = 0;
+
+	if (span > size)
+		span = size;
+	if (span < width)
+		return;
+	at = number((uint32_t)(span - width + 1));
+	memcpy(&v, w->copy + at, width);
+	if (number(2))
+		v += number(5) - (uint64_t)2;
+	else if (number(2))
+		v = (uint64_t)odd[number(sizeof(odd) / sizeof(odd[0]))];
+	else
+		v = (uint64_t)number(UINT32_MAX) << 32 | number(UINT32_MAX);
+	memcpy(w->copy + at, &v, width);
+}
+
+static void at_random(struct world *w, const char *path)
+{
+	for (int n = 0; n < RANDOM_CASES; n++) {
+		size_t size = number(8) ? w->size : number((uint32_t)w->size + 1);
+		unsigned int changes = 1 + number(4);
+
+		snprintf(where, sizeof(where), "%.80s random %d\n", path, n);
+		while (changes-- && size)
+			change(w, size);
+		try_case(w, size, n % 2);
+	}
+}
+
+static bool read_file(struct world *w, const char *path)
+{
+	FILE *f = fopen(path, "rb");
+	long size = f && !fseek(f, 0, SEEK_END) ? ftell(f) : -1;
+	bool ok = false;
+
+	if (size > 0) {
+		rewind(f);
+		w->size = (size_t)size;
+		w->bytes = malloc(w->size);
+		w->copy = malloc(w->size);
+		ok = w->bytes && w->copy && fread(w->bytes, 1, w->size, f) == w->size;
+		if (ok)
+			memcpy(w->copy, w->bytes, w->size);
+	}
+	if (f)
+		fclose(f);
+	return ok;
+}
+
+static bool compile(struct world *w, const char *path, struct cnnrt_error *err)
+{
+	char file[] = "/tmp/program_mutateXXXXXX";
+	struct cnnrt_model *model = NULL;
+	struct cnnrt_program *program = NULL;
+	int fd = mkstemp(file);
+	bool ok = fd >= 0 && !cnnrt_model_load(path, &model, err) &&
+		  !cnnrt_compile(model, w->dev, NULL, &program, err) &&
+		  !cnnrt_program_save(program, file, err) && read_file(w, file);
+
+	if (fd >= 0) {
+		close(fd);
+		unlink(file);
+	}
+	cnnrt_program_free(program);
+	cnnrt_model_free(model);
+	if (ok)
+		memcpy(&w->description, w->bytes + AT_DESCRIPTION, 8);
+	return ok && w->description < w->size;
+}
+
+int main(int argc, char **argv)
+{
+	struct cnnrt_error err = { 0 };
+	bool all = true;
+
+	signal(SIGALRM, too_slow);
+	printf("1..%d\n", argc - 1);
+	for (int i = 1; i < argc; i++) {
+		struct world w = { 0 };
+		bool ok = !cnnrt_device_open(DEVICE, 0, &w.dev, &err) &&
+			  !cnnrt_context_create(w.dev, CNNRT_PRIORITY_NORMAL, &w.ctx, &err) &&
+			  compile(&w, argv[i], &err) && !run(&w, w.size, &err);
+
+		if (ok) {
+			each_byte(&w, argv[i]);
+			at_random(&w, argv[i]);
+		}
+		ok = ok && w.answers && w.messages && !w.mute && !w.accepted;
+		printf("%sok %d - %s: %ld answers, %ld messages, %ld damaged files accepted%s%s\n",
+		       ok ? "" : "not ", i, argv[i], w.answers, w.messages, w.accepted,
+		       err.code ? ", " : "", err.text);
+		all = all && ok;
+		cnnrt_context_destroy(w.ctx);
+		cnnrt_device_close(w.dev);
+		free(w.bytes);
+		free(w.copy);
+	}
+	return !all;
+}

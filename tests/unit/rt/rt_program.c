@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: MIT */
+/* rt_program: programs in files. */
+#include "rt.h"
+
+#include <unistd.h>
+
+/* A file that is gone when the test ends. */
+static char *temporary(char path[32])
+{
+	int fd;
+
+	strcpy(path, "/tmp/rt_programXXXXXX");
+	fd = mkstemp(path);
+	assert_true(fd >= 0);
+	close(fd);
+	return path;
+}
+
+static void *read_back(const char *path, size_t *size)
+{
+	FILE *f = fopen(path, "rb");
+	void *data;
+
+	assert_non_null(f);
+	assert_int_equal(fseek(f, 0, SEEK_END), 0);
+	*size = (size_t)ftell(f);
+	rewind(f);
+	data = malloc(*size);
+	assert_non_null(data);
+	assert_int_equal(fread(data, 1, *size, f), *size);
+	fclose(f);
+	return data;
+}
+
+static void check_same_file(const char *a, const char *b)
+{
+	size_t sa, sb;
+	void *x = read_back(a, &sa), *y = read_back(b, &sb);
+
+	assert_int_equal(sa, sb);
+	assert_memory_equal(x, y, sa);
+	free(x);
+	free(y);
+}
+
+static void write_bytes(const char *path, const void *data, size_t size)
+{
+	FILE *f = fopen(path, "wb");
+
+	assert_non_null(f);
+	assert_int_equal(fwrite(data, 1, size, f), size);
+	fclose(f);
+}
+
+struct sums {
+	unsigned int ops;
+	uint64_t text, macs;
+};
+
+static void add_op(const struct cnnrt_op_report *op, void *opaque)
+{
+	struct sums *s = opaque;
+
+	s->ops++;
+	s->macs += op->macs * (op->index + 1);
+	for (const char *c = op->reason; *c; c++)
+		s->text = s->text * 31 + (uint8_t)*c;
+	for (const char *c = op->fused; *c; c++)
+		s->text = s->text * 31 + (uint8_t)*c;
+}
+
+/* Loaded, a program is what it was: answers, reports, and the file it writes itself. */
+static void check_round_trip(const char *model)
+{
+	char first[32], again[32];
+	struct cnnrt_estimate a, b;
+	struct sums x = { 0 }, y = { 0 };
+	struct rt_net n;
+	size_t size, size2;
+	float *want, *got;
+
+	rt_open(&n, model);
+	want = rt_answer(&n, 3, &size);
+	OK(cnnrt_program_save(n.program, temporary(first), &rt_err));
+	cnnrt_program_estimate(n.program, &a);
+	cnnrt_program_explain(n.program, add_op, &x);
+	cnnrt_program_free(n.program);
+	OK(cnnrt_program_load(first, n.dev, NULL, &n.program, &rt_err));
+	cnnrt_program_estimate(n.program, &b);
+	cnnrt_program_explain(n.program, add_op, &y);
+	assert_int_equal(b.compile_ns, 0);
+	a.compile_ns = 0;
+	assert_memory_equal(&a, &b, sizeof(a));
+	assert_memory_equal(&x, &y, sizeof(x));
+	OK(cnnrt_program_save(n.program, temporary(again), &rt_err));
+	check_same_file(first, again);
+	/* It runs from the file that is replaced here. */
+	OK(cnnrt_program_save(n.program, first, &rt_err));
+	got = rt_answer(&n, 3, &size2);
+	assert_int_equal(size, size2);
+	assert_memory_equal(want, got, size);
+	free(want);
+	free(got);
+	unlink(first);
+	unlink(again);
+	rt_close(&n);
+}
+
+static void test_round_trip(void **state)
+{
+	(void)state;
+	check_round_trip("RT_DIGITS");
+	check_round_trip("RT_MIXED");
+}
+
+/* Compiled twice, by two devices' worth of state: the same bytes. */
+static void test_same_bytes(void **state)
+{
+	char a[32], b[32];
+	struct rt_net n;
+
+	(void)state;
+	rt_open(&n, "RT_MIXED");
+	OK(cnnrt_program_save(n.program, temporary(a), &rt_err));
+	rt_close(&n);
+	rt_open(&n, "RT_MIXED");
+	OK(cnnrt_program_save(n.program, temporary(b), &rt_err));
+	rt_close(&n);
+	check_same_file(a, b);
+	unlink(a);
+	unlink(b);
+}
+
+/* A cut, longer or changed file, another format, another byte order. */
+static void test_damage(void **state)
+{
+	struct cnnrt_program *p = NULL;
+	char path[32];
+	struct rt_net n;
+	uint8_t *data;
+	size_t size;
+
+	(void)state;
+	rt_open(&n, "RT_DIGITS");
+	OK(cnnrt_program_save(n.program, temporary(path), &rt_err));
+	data = read_back(path, &size);
+	assert_true(cnnrt_program_is(data, size));
+	assert_false(cnnrt_program_is(data, 7));
+	OK(cnnrt_program_load_buffer(data, size, n.dev, NULL, &p, &rt_err));
+	cnnrt_program_free(p);
+	FAILS(CNNRT_EINVAL, "not a program", cnnrt_program_load_buffer(data, 63, n.dev, NULL, &p,
+								       &rt_err));
+	FAILS(CNNRT_EINVAL, "it should have", cnnrt_program_load_buffer(data, size - 1, n.dev, NULL,
+									&p, &rt_err));
+	data[size / 2] ^= 4;
+	FAILS(CNNRT_EINVAL, "checksum", cnnrt_program_load_buffer(data, size, n.dev, NULL, &p,
+								  &rt_err));
+	write_bytes(path, data, size);
+	FAILS(CNNRT_EINVAL, "checksum", cnnrt_program_load(path, n.dev, NULL, &p, &rt_err));
+	data[12]++;
+	FAILS(CNNRT_EUNSUPPORTED, "format 2", cnnrt_program_load_buffer(data, size, n.dev, NULL, &p,
+									&rt_err));
+	memcpy(data + 8, (uint8_t[]){ 1, 2, 3, 4 }, 4);
+	FAILS(CNNRT_EUNSUPPORTED, "byte order", cnnrt_program_load_buffer(data, size, n.dev, NULL,
+									  &p, &rt_err));
+	data[0] = 0;
+	FAILS(CNNRT_EINVAL, "not a program", cnnrt_program_load_buffer(data, size, n.dev, NULL, &p,
+								       &rt_err));
+	write_bytes(path, data, 0);
+	FAILS(CNNRT_EINVAL, "not a program", cnnrt_program_load(path, n.dev, NULL, &p, &rt_err));
+	FAILS(CNNRT_EFILE, "/nowhere/x", cnnrt_program_load("/nowhere/x", n.dev, NULL, &p, &rt_err));
+	FAILS(CNNRT_EFILE, "regular", cnnrt_program_load("/", n.dev, NULL, &p, &rt_err));
+	FAILS(CNNRT_EFILE, "/nowhere/x", cnnrt_program_save(n.program, "/nowhere/x", &rt_err));
+	FAILS(CNNRT_EFILE, "regular", cnnrt_program_save(n.program, "/dev/null", &rt_err));
+	free(data);
+	unlink(path);
+	rt_close(&n);
+}
+
+static void refuse(const char *path, const char *device, const char *why)
+{
+	struct cnnrt_program *p = NULL;
+	struct cnnrt_device *dev;
+
+	OK(cnnrt_device_open(device, 0, &dev, &rt_err));
+	FAILS(CNNRT_EUNSUPPORTED, why, cnnrt_program_load(path, dev, NULL, &p, &rt_err));
+	cnnrt_device_close(dev);
+}
+
+/* Each requirement by its name, the value that is needed and the one that is there. */
+static void test_other_devices(void **state)
+{
+	struct cnnrt_program *p = NULL;
+	struct cnnrt_load_options small = { .max_memory = 4096 };
+	char path[32];
+	struct rt_net n;
+
+	(void)state;
+	if (strcmp(rt_device(), "sim"))
+		skip();
+	rt_open(&n, "RT_DIGITS");
+	OK(cnnrt_program_save(n.program, temporary(path), &rt_err));
+	FAILS(CNNRT_ELIMIT, "limit", cnnrt_program_load(path, n.dev, &small, &p, &rt_err));
+	refuse(path, "sim:cores=ccp:lob=16", "parameter 3 (lob) 0x100, core 0 of the device has 0x10");
+	refuse(path, "sim:cores=ccp:data-bank=32768", "parameter 0 (data-bank)");
+	refuse(path, "sim:cores=ccp:icache=256", "takes up to 256");
+	refuse(path, "sim:cores=ccp:job-cycles-max=4096", "takes up to 4096");
+	unlink(path);
+	rt_close(&n);
+}
+
+/* A core with another index serves as well. */
+static void test_other_core(void **state)
+{
+	struct cnnrt_program *p = NULL;
+	struct cnnrt_estimate est;
+	struct cnnrt_device *dev;
+	char path[32];
+	struct rt_net n;
+	size_t size, size2;
+	float *want, *got;
+
+	(void)state;
+	if (strcmp(rt_device(), "sim"))
+		skip();
+	rt_open(&n, "RT_DIGITS");
+	want = rt_answer(&n, 1, &size);
+	OK(cnnrt_program_save(n.program, temporary(path), &rt_err));
+	rt_close(&n);
+	memset(&n, 0, sizeof(n));
+	OK(cnnrt_device_open("sim:cores=ccp:lob=16+ccp", 0, &dev, &rt_err));
+	OK(cnnrt_program_load(path, dev, NULL, &p, &rt_err));
+	cnnrt_program_estimate(p, &est);
+	assert_int_equal(est.macs_core[0], 0);
+	assert_true(est.macs_core[1] > 0);
+	n.dev = dev;
+	n.program = p;
+	OK(cnnrt_context_create(dev, CNNRT_PRIORITY_NORMAL, &n.ctx, &rt_err));
+	got = rt_answer(&n, 1, &size2);
+	assert_int_equal(size, size2);
+	assert_memory_equal(want, got, size);
+	free(want);
+	free(got);
+	unlink(path);
+	rt_close(&n);
+}
+
+/* Compiled for a description, a program is that of the device. */
+static void test_caps(void **state)
+{
+	char caps[32], name[64], a[32], b[32];
+	struct cnnrt_context *ctx;
+	struct cnnrt_program *p;
+	struct cnnrt_device *dev;
+	struct rt_net n;
+
+	(void)state;
+	rt_open(&n, "RT_DIGITS");
+	OK(cnnrt_device_save_caps(n.dev, temporary(caps), &rt_err));
+	snprintf(name, sizeof(name), "caps:%s", caps);
+	OK(cnnrt_device_open(name, 0, &dev, &rt_err));
+	OK(cnnrt_compile(n.model, dev, NULL, &p, &rt_err));
+	OK(cnnrt_program_save(n.program, temporary(a), &rt_err));
+	OK(cnnrt_program_save(p, temporary(b), &rt_err));
+	check_same_file(a, b);
+	FAILS(CNNRT_ENODEV, "not run", cnnrt_context_create(dev, CNNRT_PRIORITY_NORMAL, &ctx,
+							    &rt_err));
+	cnnrt_program_free(p);
+	cnnrt_device_close(dev);
+	unlink(a);
+	unlink(b);
+	unlink(caps);
+	rt_close(&n);
+}
+
+static void refuse_caps(const char *path, const char *text, const char *why)
+{
+	struct cnnrt_device *dev;
+	char name[64];
+
+	write_bytes(path, text, strlen(text));
+	snprintf(name, sizeof(name), "caps:%s", path);
+	FAILS(CNNRT_EINVAL, why, cnnrt_device_open(name, 0, &dev, &rt_err));
+}
+
+static void test_bad_caps(void **state)
+{
+	struct cnnrt_device *dev;
+	char path[32];
+
+	(void)state;
+	temporary(path);
+	FAILS(CNNRT_EFILE, "/nowhere/x", cnnrt_device_open("caps:/nowhere/x", 0, &dev, &rt_err));
+	refuse_caps(path, "", "hw_version is missing");
+	refuse_caps(path, "# x\nhw_version", "line 2: no \"=\"");
+	refuse_caps(path, "hw_version=1\nhw_version=1", "line 2: a key twice");
+	refuse_caps(path, "hw_version=-1", "no number");
+	refuse_caps(path, "hw_version=0x100000000", "too large");
+	refuse_caps(path, "core8.type=1", "beyond the last");
+	refuse_caps(path, "core0.nonsense=1", "unknown key");
+	refuse_caps(path, "hw_version=1\nfeatures=0\nclock_hz=1\nva_bits=32\npage_size=4096\n"
+		    "max_contexts=1\nmax_tasks=1\nmax_bo_size=1\ncore_count=1\n",
+		    "core0.type is missing");
+	refuse_caps(path, "hw_version=1\nfeatures=0\nclock_hz=1\nva_bits=32\npage_size=4096\n"
+		    "max_contexts=1\nmax_tasks=1\nmax_bo_size=1\ncore_count=0\n", "not a device's");
+	unlink(path);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_round_trip),
+		cmocka_unit_test(test_same_bytes),
+		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_other_devices),
+		cmocka_unit_test(test_other_core),
+		cmocka_unit_test(test_caps),
+		cmocka_unit_test(test_bad_caps),
+	};
+
+	return cmocka_run_group_tests_name("rt_program", tests, NULL, NULL);
+}
