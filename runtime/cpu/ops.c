@@ -265,7 +265,7 @@ static void canonical_nans(uint32_t *p, int64_t n)
 /* The activation and the NaNs, a block that stays in the cache at a time. */
 static int finish(const struct cnn_node *node, struct cnn_tensor *y, struct cnn_err *err)
 {
-	bool act = node->act.kind != CNN_ACT_NONE, math = table[node->op].math;
+	bool act = node->act.kind != CNN_ACT_NONE, math = act || table[node->op].math;
 	int64_t n = cnn_tensor_count(y);
 	float *p = y->data;
 

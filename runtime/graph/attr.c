@@ -103,11 +103,33 @@ static void attr_free(struct cnn_attr *a)
 	cnn_tensor_release(&a->t);
 }
 
-void cnn_node_free(struct cnn_node *n)
+void cnn_node_drop_attrs(struct cnn_node *n)
 {
 	for (int i = 0; i < n->n_attrs; i++)
 		attr_free(&n->attrs[i]);
 	free(n->attrs);
+	n->attrs = NULL;
+	n->n_attrs = 0;
+}
+
+int cnn_node_add_int(struct cnn_node *n, const char *name, int64_t v, struct cnn_err *err)
+{
+	struct cnn_attr *attrs = realloc(n->attrs, sizeof(*attrs) * (n->n_attrs + 1));
+	char *copy = strdup(name);
+
+	if (attrs)
+		n->attrs = attrs;
+	if (!attrs || !copy) {
+		free(copy);
+		return cnn_fail(err, CNN_ENOMEM, "no memory for an attribute");
+	}
+	attrs[n->n_attrs++] = (struct cnn_attr){ .name = copy, .type = 'i', .i = v };
+	return CNN_OK;
+}
+
+void cnn_node_free(struct cnn_node *n)
+{
+	cnn_node_drop_attrs(n);
 	free(n->op_type);
 	free(n->domain);
 	free(n->name);

@@ -117,24 +117,26 @@ int cnn_fuse_set_input(struct cnn_node *a, int i, int b, struct cnn_err *err)
 	return CNN_OK;
 }
 
-/* A new constant of n floats as input i of node a, in place of what was there. */
-static int set_const(struct fuse *f, struct cnn_node *a, int i, int64_t n, const char *suffix,
-		     float **data)
+int cnn_fuse_set_const(struct cnn_graph *g, struct cnn_node *a, int i,
+		       const struct cnn_tensor *shape, const char *suffix, float **data,
+		       struct cnn_err *err)
 {
-	struct cnn_tensor t = { .dtype = CNN_FLOAT32, .rank = 1, .dims = { n } };
+	struct cnn_tensor t = { .dtype = CNN_FLOAT32, .rank = shape->rank };
 	char name[128];
-	int ret = cnn_tensor_alloc(&t, f->g->limits.tensor_bytes, f->err);
+	int ret;
 
+	memcpy(t.dims, shape->dims, sizeof(t.dims));
+	ret = cnn_tensor_alloc(&t, g->limits.tensor_bytes, err);
 	if (ret)
 		return ret;
 	*data = t.data;
 	snprintf(name, sizeof(name), "%.100s%s", a->name, suffix);
-	ret = cnn_graph_add_const(f->g, name, &t, f->err);
+	ret = cnn_graph_add_value(g, name, &t, err);
 	if (ret < 0) {
 		cnn_tensor_release(&t);
 		return ret;
 	}
-	return cnn_fuse_set_input(a, i, ret, f->err);
+	return cnn_fuse_set_input(a, i, ret, err);
 }
 
 /* Weights of a that may be changed: its own if no one else reads them, else a copy. */
@@ -142,22 +144,16 @@ static int own_weights(struct fuse *f, struct cnn_node *a, float **data)
 {
 	struct cnn_value *v = &f->g->values[a->in[1]];
 	struct cnn_tensor shape = v->t;
-	const float *old = v->t.data;
-	int64_t n = cnn_tensor_count(&v->t);
 	int ret;
 
 	if (v->n_consumers == 1 && !v->is_output && !v->is_input && v->t.owned) {
 		*data = v->t.data;
 		return CNN_OK;
 	}
-	ret = set_const(f, a, 1, n, "_weights", data);
-	if (ret)
-		return ret;
-	v = &f->g->values[a->in[1]];
-	v->t.rank = shape.rank;
-	memcpy(v->t.dims, shape.dims, sizeof(shape.dims));
-	memcpy(*data, old, n * sizeof(float));
-	return CNN_OK;
+	ret = cnn_fuse_set_const(f->g, a, 1, &shape, "_weights", data, f->err);
+	if (!ret)
+		memcpy(*data, shape.data, cnn_tensor_bytes(&shape));
+	return ret;
 }
 
 /* The old bias (or zeros) as a fresh constant that may be changed. */
@@ -165,7 +161,8 @@ static int own_bias(struct fuse *f, struct cnn_node *a, int64_t n, float **data)
 {
 	const struct cnn_tensor *old = cnn_node_in(f->g, a, 2);
 	const float *from = old ? old->data : NULL;
-	int ret = set_const(f, a, 2, n, "_bias", data);
+	const struct cnn_tensor shape = { .rank = 1, .dims = { n } };
+	int ret = cnn_fuse_set_const(f->g, a, 2, &shape, "_bias", data, f->err);
 
 	if (!ret && from)
 		memcpy(*data, from, n * sizeof(float));
@@ -460,6 +457,7 @@ static unsigned int takes(const struct fuse *f, const struct cnn_node *a)
 	case CNN_OP_SUB:
 	case CNN_OP_MUL:
 	case CNN_OP_DIV:
+	case CNN_OP_DEPTH_TO_SPACE:
 	case CNN_OP_LEAKY_RELU:
 	case CNN_OP_HARD_SWISH:
 	case CNN_OP_SWISH:
@@ -559,6 +557,15 @@ static int fuse_node(struct fuse *f, struct cnn_node *a)
 	return ret;
 }
 
+static int fuse_all(struct fuse *f)
+{
+	int ret = CNN_OK;
+
+	for (int i = 0; !ret && i < f->g->n_nodes; i++)
+		ret = fuse_node(f, &f->g->nodes[i]);
+	return ret ? ret : cnn_graph_compact(f->g, f->err);
+}
+
 int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 {
 	struct fuse f = { g, what, err };
@@ -570,10 +577,12 @@ int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 		ret = drop_nops(g, err);
 	if (!ret && (what & CNN_FUSE_CHAIN))
 		ret = cnn_fuse_chains(g, err);
-	for (int i = 0; !ret && i < g->n_nodes; i++)
-		ret = fuse_node(&f, &g->nodes[i]);
 	if (!ret)
-		ret = cnn_graph_compact(g, err);
+		ret = fuse_all(&f);
+	if (!ret && (what & CNN_FUSE_SHUFFLE) && !(what & CNN_FUSE_CPU)) {
+		ret = cnn_fuse_shuffles(g, err);
+		ret = ret ? ret : fuse_all(&f);		/* what follows the last shuffle */
+	}
 	if (!ret && (what & CNN_FUSE_ADD))
 		ret = cnn_fuse_additions(g, what, err);
 	if (!ret)

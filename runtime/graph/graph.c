@@ -256,7 +256,7 @@ int cnn_graph_prune(struct cnn_graph *g, struct cnn_err *err)
 	return cnn_graph_compact(g, err);
 }
 
-int cnn_graph_add_const(struct cnn_graph *g, const char *name, struct cnn_tensor *t,
+int cnn_graph_add_value(struct cnn_graph *g, const char *name, struct cnn_tensor *t,
 			struct cnn_err *err)
 {
 	struct cnn_value *values, *v;

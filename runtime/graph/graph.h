@@ -253,7 +253,12 @@ int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
  * place; without CNN_FUSE_CPU only one of a single group takes part.
  */
 #define CNN_FUSE_ADD		(1u << 10)
-#define CNN_FUSE_ALL		0x7ffu
+/*
+ * A ConvTranspose whose taps do not overlap (kernel as the stride) becomes a 1 x 1 Conv and a
+ * DepthToSpace, which then moves behind any 1 x 1 Conv that reads it. Not with CNN_FUSE_CPU.
+ */
+#define CNN_FUSE_SHUFFLE	(1u << 11)
+#define CNN_FUSE_ALL		0xfffu
 
 /*
  * After cnn_graph_infer. A value that is a graph output, or has other readers, is never fused

@@ -25,6 +25,9 @@ const struct cnn_attr *cnn_node_attr(const struct cnn_node *n, const char *name)
 /* Every attribute must be one that spec (see ops.def) allows. */
 int cnn_node_check_attrs(const struct cnn_node *n, const char *spec, struct cnn_err *err);
 void cnn_node_free(struct cnn_node *n);
+void cnn_node_drop_attrs(struct cnn_node *n);
+/* Adds an integer attribute that the node does not have yet. */
+int cnn_node_add_int(struct cnn_node *n, const char *name, int64_t v, struct cnn_err *err);
 
 /* Recomputes producers and consumers, sorts nodes if needed; fails on a cycle. */
 int cnn_graph_link(struct cnn_graph *g, struct cnn_err *err);
@@ -34,8 +37,8 @@ int cnn_graph_compact(struct cnn_graph *g, struct cnn_err *err);
 int cnn_graph_prune(struct cnn_graph *g, struct cnn_err *err);
 /* Frees constants that no one reads any more. */
 void cnn_graph_drop_constants(struct cnn_graph *g);
-/* Index of a new constant that takes over t's data, or an error. */
-int cnn_graph_add_const(struct cnn_graph *g, const char *name, struct cnn_tensor *t,
+/* Index of a new value that takes over t, with data a constant, or an error. */
+int cnn_graph_add_value(struct cnn_graph *g, const char *name, struct cnn_tensor *t,
 			struct cnn_err *err);
 
 /* Adds b, and what is fused into it, to the report of what is fused into a. */
@@ -44,6 +47,12 @@ int cnn_fuse_note(struct cnn_node *a, const struct cnn_node *b, struct cnn_err *
 struct cnn_node *cnn_fuse_only_reader(const struct cnn_graph *g, const struct cnn_node *n);
 /* Makes b an input, number i, of node a; those left out before it become -1. */
 int cnn_fuse_set_input(struct cnn_node *a, int i, int b, struct cnn_err *err);
+/* A new constant of that shape as input i of node a, in place of what was there. */
+int cnn_fuse_set_const(struct cnn_graph *g, struct cnn_node *a, int i,
+		       const struct cnn_tensor *shape, const char *suffix, float **data,
+		       struct cnn_err *err);
+/* ConvTranspose without overlaps as 1 x 1 convolutions and DepthToSpace. */
+int cnn_fuse_shuffles(struct cnn_graph *g, struct cnn_err *err);
 /* Additions into the convolutions that make one of their operands. */
 int cnn_fuse_additions(struct cnn_graph *g, unsigned int what, struct cnn_err *err);
 /* Replaces chains of nodes that spell out one operator. */

@@ -143,6 +143,127 @@ static void test_four_inputs(void **state)
 	cnn_graph_free(g);
 }
 
+/* ---- ConvTranspose --------------------------------------------------------------------- */
+
+static void transpose(struct onnx_build *b, const char *in, const char *out, int64_t k)
+{
+	ob_attr_ints(ob_node(b, "ConvTranspose", in, out), "strides", 2, (const int64_t[]){ k, k });
+}
+
+/* Two in a row with all that may be around them, and one of three by three. */
+static struct onnx_build *shuffles(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(2, 3, 4, 5));
+	ob_random(b, "w1", 1, OB_DIMS(3, 4, 2, 2));
+	ob_random(b, "b1", 2, OB_DIMS(4));
+	ob_random(b, "w2", 3, OB_DIMS(4, 1, 2, 2));
+	ob_random(b, "c2", 4, OB_DIMS(1, 1, 1, 1));
+	ob_random(b, "w3", 5, OB_DIMS(3, 2, 3, 3));
+	transpose(b, "x w1 b1", "t1", 2);
+	ob_node(b, "Relu", "t1", "r1");
+	transpose(b, "r1 w2", "t2", 2);
+	ob_node(b, "Add", "t2 c2", "a2");
+	ob_node(b, "Sigmoid", "a2", "y2");
+	transpose(b, "x w3", "y3", 3);
+	ob_output(b, "y2");
+	ob_output(b, "y3");
+	return b;
+}
+
+static void test_shuffles(void **state)
+{
+	const unsigned int what = CNN_FUSE_ALL & ~(CNN_FUSE_CPU | CNN_FUSE_SIGMOID);
+	struct cnn_graph *g = compare_fused(shuffles, what, 0);
+	const struct cnn_node *last = maker(g, "y2"), *n = maker(g, "y3");
+
+	(void)state;
+	assert_int_equal(count_op(g, CNN_OP_CONV_TRANSPOSE), 0);
+	assert_int_equal(count_op(g, CNN_OP_CONV), 3);
+	assert_int_equal(count_op(g, CNN_OP_DEPTH_TO_SPACE), 3);
+	assert_int_equal(g->n_nodes, 6);
+	assert_int_equal(last->op, CNN_OP_DEPTH_TO_SPACE);
+	assert_int_equal(last->act.kind, CNN_ACT_SIGMOID);
+	last = &g->nodes[g->values[last->in[0]].producer];
+	assert_int_equal(last->op, CNN_OP_DEPTH_TO_SPACE);
+	last = &g->nodes[g->values[last->in[0]].producer];
+	assert_int_equal(last->op, CNN_OP_CONV);
+	assert_int_equal(cnn_node_int(last, "group", 1), 4);
+	assert_int_equal(cnn_node_macs(g, last), 2 * 4 * 4 * 4 * 20);
+	assert_int_equal(n->op, CNN_OP_DEPTH_TO_SPACE);
+	assert_int_equal(cnn_node_macs(g, &g->nodes[g->values[n->in[0]].producer]), 2 * 3 * 18 * 20);
+	cnn_graph_free(g);
+	g = compare_fused(shuffles, CNN_FUSE_ALL, 0);	/* nothing for the CPU alone */
+	assert_int_equal(count_op(g, CNN_OP_CONV_TRANSPOSE), 3);
+	cnn_graph_free(g);
+}
+
+/* Each of these overlaps, leaves gaps, or has no block: they stay. */
+static struct onnx_build *no_shuffles(void)
+{
+	struct onnx_build *b = ob_new(13);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(1, 4, 3, 3));
+	ob_random(b, "w", 1, OB_DIMS(4, 2, 2, 2));
+	ob_random(b, "w3", 2, OB_DIMS(4, 2, 3, 3));
+	transpose(b, "x w3", "y1", 2);
+	transpose(b, "x w", "y2", 3);
+	n = ob_node(b, "ConvTranspose", "x w", "y3");
+	ob_attr_ints(n, "strides", 2, (const int64_t[]){ 2, 2 });
+	ob_attr_int(n, "group", 2);
+	n = ob_node(b, "ConvTranspose", "x w", "y4");
+	ob_attr_ints(n, "strides", 2, (const int64_t[]){ 2, 2 });
+	ob_attr_ints(n, "pads", 4, (const int64_t[]){ 1, 0, 0, 1 });
+	for (int i = 0; i < 4; i++)
+		ob_output(b, (const char *[]){ "y1", "y2", "y3", "y4" }[i]);
+	return b;
+}
+
+static void test_no_shuffles(void **state)
+{
+	struct cnn_graph *g = compare_fused(no_shuffles, CNN_FUSE_SHUFFLE, 0);
+
+	(void)state;
+	assert_int_equal(count_op(g, CNN_OP_CONV_TRANSPOSE), 4);
+	cnn_graph_free(g);
+}
+
+/* A DepthToSpace of the file: one whose channels lie as a grouped convolution wants them. */
+static struct onnx_build *file_shuffles(void)
+{
+	struct onnx_build *b = ob_new(13);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(1, 8, 3, 2));
+	ob_random(b, "w", 1, OB_DIMS(3, 2, 1, 1));
+	ob_random(b, "w3", 2, OB_DIMS(3, 3, 3, 3));
+	ob_random(b, "bias", 3, OB_DIMS(3));
+	n = ob_node(b, "DepthToSpace", "x", "d1");
+	ob_attr_int(n, "blocksize", 2);
+	ob_node(b, "Conv", "d1 w bias", "c1");
+	ob_node(b, "Conv", "c1 w3 bias", "y1");
+	n = ob_node(b, "DepthToSpace", "x", "d2");
+	ob_attr_int(n, "blocksize", 2);
+	ob_attr_str(n, "mode", "CRD");
+	ob_node(b, "Conv", "d2 w", "y2");
+	ob_output(b, "y1");
+	ob_output(b, "y2");
+	return b;
+}
+
+static void test_file_shuffles(void **state)
+{
+	struct cnn_graph *g = compare_fused(file_shuffles, CNN_FUSE_SHUFFLE, 0);
+
+	(void)state;
+	assert_int_equal(maker(g, "c1")->op, CNN_OP_DEPTH_TO_SPACE);
+	assert_int_equal(cnn_node_int(maker(g, "d1"), "group", 1), 4);
+	assert_int_equal(maker(g, "d2")->op, CNN_OP_DEPTH_TO_SPACE);
+	cnn_graph_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -150,6 +271,9 @@ int main(void)
 		cmocka_unit_test(test_depthwise),
 		cmocka_unit_test(test_no_residual),
 		cmocka_unit_test(test_four_inputs),
+		cmocka_unit_test(test_shuffles),
+		cmocka_unit_test(test_no_shuffles),
+		cmocka_unit_test(test_file_shuffles),
 	};
 
 	return cmocka_run_group_tests_name("graph rewrite", tests, NULL, NULL);
