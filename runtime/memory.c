@@ -43,7 +43,10 @@ static enum rt_home choose_home(const struct cnnrt_job *job, int v)
 		return RT_HOME_NONE;
 	if (val->t.rank < 0 || cnn_tensor_bytes(&val->t) < 0)
 		return RT_HOME_RUN;
-	return rt_own_pages(job, v) && rt_slot_is_dense(job, v) ? RT_HOME_ARENA : RT_HOME_HOST;
+	/* What the caller sees must outlive the run; anything else is where the core reads it. */
+	if ((val->is_input || val->is_output) && !rt_own_pages(job, v))
+		return RT_HOME_HOST;
+	return rt_slot_is_dense(job, v) ? RT_HOME_ARENA : RT_HOME_HOST;
 }
 
 /* ---- host memory ----------------------------------------------------------------------- */
