@@ -144,11 +144,11 @@ def conv_of(net, node):
 
 
 def transposed_of(net, node):
-    """A ConvTranspose whose kernel is its stride, as one 1x1 convolution per tap."""
+    """A ConvTranspose whose kernel is its stride, as a 1x1 convolution with the taps as outputs."""
     _, ci, ih, iw = net.shapes[node.input[0]]
     co, (kh, kw) = net.shapes[node.output[0]][1], net.shapes[node.input[1]][2:]
     assert attributes(node)['strides'] == [kh, kw]
-    return tilings.Conv(ci, co, ih, iw, ih, iw, 1, 1, 1, 1, False, True), kh * kw
+    return tilings.Conv(ci, co * kh * kw, ih, iw, ih, iw, 1, 1, 1, 1, False, True)
 
 
 def best_cycles(net, layer, add=False, core=tilings.DEFAULT):
@@ -163,8 +163,7 @@ def best_cycles(net, layer, add=False, core=tilings.DEFAULT):
         best = times * tilings.conv_cycles(conv._replace(add=add), core)
         return min(best, tilings.dense_cycles(conv, times, core)) if times > 1 and not add else best
     if op == 'ConvTranspose':
-        conv, times = transposed_of(net, node)
-        return times * tilings.conv_cycles(conv, core)
+        return tilings.conv_cycles(transposed_of(net, node), core)
     if op == 'Gemm':
         inputs = math.prod(net.shapes[node.input[0]][1:])
         return shape[0] * tilings.fc_cycles(inputs, shape[1], len(node.input) > 2, core)

@@ -3,8 +3,8 @@
  * bench-network MODEL DEVICE SHAPE INPUT OUTPUT: runs a network with one input and one output
  * of float32.  INPUT and OUTPUT are raw files; SHAPE is 1,3,224,224.
  *
- * Prints a line for every operator: "op", its place, cycles by the cost model, multiply-adds, its
- * name, and the operators merged into it, with tabs between.  Then prints "ready", and for every
+ * Prints a line for every operator: "op", its place, cycles by the cost model, multiply-adds,
+ * bytes, its name, and the operators merged into it, with tabs between.  Then prints "ready", and for every
  * line on stdin runs once and prints the milliseconds from submit to result, those of them in
  * operators on the CPU, in waiting for the device and in copies between the two, and what the
  * device counted: "MS cpu_ms=MS device_ms=MS copy_ms=MS cycles=N ...".  At the end of stdin writes
@@ -127,8 +127,9 @@ static int read_stats(struct bench *b, uint64_t stats[STATS])
 static void print_op(const struct cnnrt_op_report *op, void *opaque)
 {
 	(void)opaque;
-	printf("op\t%s\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\n", op->place, op->cost.cycles, op->macs,
-	       op->name, op->fused);
+	printf("op\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\n", op->place,
+	       op->cost.cycles, op->macs,
+	       op->cost.read_weights + op->cost.read_data + op->cost.written, op->name, op->fused);
 }
 
 static void add_step(const struct cnnrt_step *step, void *opaque)
