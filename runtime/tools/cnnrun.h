@@ -14,12 +14,13 @@ struct named_file {
 struct run_options {
 	const char *model, *device, *core, *profile, *labels;
 	const char *out, *caps;		/* --compile */
+	const char *report;		/* file; NULL: print it, if print_report */
 	struct named_file input[MAX_FILES], output[MAX_FILES], shape[MAX_FILES];
 	unsigned int inputs, outputs, shapes;
 	const char **dirs;		/* --node-test */
 	unsigned int dir_count;
 	unsigned int repeat;
-	bool node_test, explain, load_module, compile;
+	bool node_test, explain, load_module, compile, print_report;
 	struct picture_options picture;
 };
 
@@ -42,7 +43,6 @@ int node_test(struct session *s);
 
 void print_explain(const struct cnnrt_program *program, const char *core);
 void print_macs(const struct cnnrt_program *program, const struct cnnrt_device *dev);
-int write_profile(const char *path, struct cnnrt_job *job);
 void print_output(const struct cnnrt_tensor_info *info, const void *data, char *const *labels,
 		  size_t label_count);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* One network: compile, fill its inputs, run, show and write its outputs. */
 #include "cnnrun.h"
+#include "report.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -362,6 +363,22 @@ int compile_network(struct session *s)
 	return ret;
 }
 
+static int report_run(struct network *n)
+{
+	const struct run_options *o = n->s->opt;
+	struct report r;
+	int ret = report_open(&r, o->model, n->program, n->s->dev, n->job);
+
+	if (!ret && o->print_report)
+		report_print(&r);
+	if (!ret && o->report)
+		ret = report_write(&r, o->report);
+	if (!ret && o->profile)
+		ret = profile_write(&r, o->profile);
+	report_close(&r);
+	return ret;
+}
+
 int run_network(struct session *s)
 {
 	struct network n = { .s = s };
@@ -373,8 +390,8 @@ int run_network(struct session *s)
 		ret = print_outputs(&n);
 	if (!ret)
 		ret = write_outputs(&n);
-	if (!ret && s->opt->profile)
-		ret = write_profile(s->opt->profile, n.job);
+	if (!ret && (s->opt->profile || s->opt->report || s->opt->print_report))
+		ret = report_run(&n);
 	free_network(&n);
 	return ret;
 }

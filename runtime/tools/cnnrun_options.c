@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What cnnrun is asked to do. */
 #include "cnnrun.h"
+#include "report.h"
 
 #include <string.h>
 
@@ -21,7 +22,10 @@ const char run_usage[] =
 "  --core NAME         everything this core can run must run there; \"cpu\": nothing on\n"
 "                      the device\n"
 "  --explain           where each operator runs, and why\n"
-"  --profile FILE      a timeline as JSON (trace events: Perfetto shows it)\n"
+"  --report [FILE]     what each layer takes: cycles, use of the MAC units, bytes, and\n"
+"                      what bounds it; FILE.html: a page with roofline and time line,\n"
+"                      FILE.svg: these alone, FILE.json: for programs\n"
+"  --profile FILE      the time line as JSON (trace events: Perfetto shows it)\n"
 "  --repeat N          run N times, print the times, and check that the answers agree\n"
 "  -o FILE             what --compile writes\n"
 "  --device-caps FILE  compile for the device that cnnctl info --caps wrote down\n"
@@ -88,6 +92,17 @@ static bool set_std(struct run_options *o, const char *value)
 	       o->picture.std[1] != 0 && o->picture.std[2] != 0;
 }
 
+/* The file is optional, so that only a name of its kind is one. */
+static int set_report(struct run_options *o, const char *value)
+{
+	if (!value || !report_is_file(value)) {
+		o->print_report = true;
+		return 0;
+	}
+	o->report = value;
+	return 1;
+}
+
 /* 1: took the value too; 0: a flag; -1: bad value; -2: unknown. */
 static int option(struct run_options *o, const char *name, char *value)
 {
@@ -117,6 +132,8 @@ static int option(struct run_options *o, const char *name, char *value)
 			return value ? 1 : -1;
 		}
 	}
+	if (!strcmp(name, "--report"))
+		return set_report(o, value);
 	if (!strcmp(name, "--input"))
 		return value && named(o->input, &o->inputs, value) ? 1 : -1;
 	if (!strcmp(name, "--output"))
@@ -142,6 +159,8 @@ static int check_options(const struct run_options *o)
 		return complain(EXIT_USAGE, "--compile and -o FILE go together");
 	if (o->compile && o->node_test)
 		return complain(EXIT_USAGE, "--compile or --node-test");
+	if (o->compile && (o->report || o->print_report || o->profile))
+		return complain(EXIT_USAGE, "--report and --profile are of a run: not with --compile");
 	if (o->caps && (!o->compile || o->device))
 		return complain(EXIT_USAGE, "--device-caps is for --compile, in place of --device");
 	return EXIT_DONE;

@@ -71,6 +71,12 @@ void json_hex(struct json *j, const char *key, uint64_t value)
 	fprintf(j->out, "\"0x%" PRIx64 "\"", value);
 }
 
+void json_micros(struct json *j, const char *key, uint64_t ns)
+{
+	start(j, key);
+	fprintf(j->out, "%" PRIu64 ".%03" PRIu64, ns / 1000, ns % 1000);
+}
+
 void json_double(struct json *j, const char *key, double value)
 {
 	start(j, key);

@@ -1,156 +1,262 @@
 /* SPDX-License-Identifier: MIT */
-/* What cnnrun tells about a run. */
-#include "cnnrun.h"
+/* Collects what --report and --profile show. */
+#include "report.h"
 
+#include <cnnacc_hw.h>
 #include <errno.h>
-#include <inttypes.h>
-#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* ---- placement ------------------------------------------------------------------------- */
+/* ---- collecting ------------------------------------------------------------------------ */
 
-static void print_op(const struct cnnrt_op_report *op, void *opaque)
+/* Room for one more in a list; false if there is none. */
+static bool grow(void *list, size_t *cap, size_t count, size_t size)
 {
-	const char *core = opaque;
-	char type[64], name[61], reason[512], fused[512];
+	void **data = list;
+	size_t want = *cap ? 2 * *cap : 64;
+	void *more;
 
-	if (core && op->core >= 0)
+	if (count < *cap)
+		return true;
+	more = reallocarray(*data, want, size);
+	if (!more)
+		return false;
+	*data = more;
+	*cap = want;
+	return true;
+}
+
+static char *cleaned(const char *text)
+{
+	size_t len = strlen(text) + 1;
+	char *copy = malloc(len);
+
+	if (copy)
+		clean(text, copy, len);
+	return copy;
+}
+
+static void add_layer(const struct cnnrt_op_report *op, void *opaque)
+{
+	struct report *r = opaque;
+	size_t cap = r->layer_cap;
+	struct report_layer *l;
+
+	if (r->failed || !grow(&r->layers, &cap, r->layer_count, sizeof(*r->layers))) {
+		r->failed = true;
 		return;
-	printf("%4u %-16s %-28s %-4s %13" PRIu64 " MACs  %s%s%s%s\n", op->index,
-	       clean(op->op, type, sizeof(type)), clean(op->name, name, sizeof(name)), op->place,
-	       op->macs, clean(op->reason, reason, sizeof(reason)), *op->fused ? " [with " : "",
-	       clean(op->fused, fused, sizeof(fused)), *op->fused ? "]" : "");
-}
-
-void print_explain(const struct cnnrt_program *program, const char *core)
-{
-	cnnrt_program_explain(program, print_op, (void *)core);
-}
-
-void print_macs(const struct cnnrt_program *program, const struct cnnrt_device *dev)
-{
-	struct cnnrt_estimate est;
-	struct cnnrt_core_info core;
-	struct cnnrt_error err;
-
-	cnnrt_program_estimate(program, &est);
-	printf("MACs on device: %" PRIu64 " of %" PRIu64 " (%.2f %%)", est.macs_device,
-	       est.macs_total,
-	       est.macs_total ? 100.0 * (double)est.macs_device / (double)est.macs_total : 0.0);
-	for (unsigned int i = 0; !cnnrt_device_core(dev, i, &core, &err); i++)
-		printf(", core %u (%s) %" PRIu64, i, core.name, est.macs_core[i]);
-	printf("; operators: %u of %u, %u programs\n", est.ops_device, est.ops_total, est.tasks);
-}
-
-/* ---- time ------------------------------------------------------------------------------ */
-
-static void trace_step(const struct cnnrt_step *step, void *opaque)
-{
-	struct json *j = opaque;
-	char name[256];
-
-	json_open(j, NULL, '{');
-	json_string(j, "name", clean(step->name, name, sizeof(name)));
-	json_string(j, "ph", "X");
-	json_u64(j, "pid", 0);
-	json_string(j, "tid", step->place);
-	json_double(j, "ts", (double)step->start_ns / 1000);
-	json_double(j, "dur", (double)(step->end_ns - step->start_ns) / 1000);
-	json_open(j, "args", '{');
-	json_u64(j, "cycles", step->cycles);
-	json_u64(j, "macs", step->macs);
-	json_close(j, '}');
-	json_close(j, '}');
-}
-
-/* In the trace event format that browsers and Perfetto show; times in microseconds. */
-int write_profile(const char *path, struct cnnrt_job *job)
-{
-	struct json j = { .out = fopen(path, "we") };
-	struct cnnrt_error err;
-	int ret;
-
-	if (!j.out)
-		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
-	json_open(&j, NULL, '{');
-	json_open(&j, "traceEvents", '[');
-	ret = cnnrt_job_profile(job, trace_step, &j, &err);
-	json_close(&j, ']');
-	json_string(&j, "displayTimeUnit", "ms");
-	json_close(&j, '}');
-	if (fclose(j.out))
-		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
-	return ret ? complain_error(&err) : EXIT_DONE;
-}
-
-/* ---- answers --------------------------------------------------------------------------- */
-
-#define TOP	5
-
-static void print_top(const struct cnn_tensor *t, int64_t count, char *const *labels,
-		      size_t label_count)
-{
-	int64_t top[TOP];
-	int n = 0;
-
-	for (int64_t i = 0; i < count; i++) {
-		double value = tensor_element(t, i);
-		int at = n;
-
-		if (isnan(value))
-			continue;
-		while (at > 0 && tensor_element(t, top[at - 1]) < value)
-			at--;
-		if (at == TOP)
-			continue;
-		n = n < TOP ? n + 1 : n;
-		memmove(&top[at + 1], &top[at], (size_t)(n - at - 1) * sizeof(*top));
-		top[at] = i;
 	}
-	for (int i = 0; i < n; i++)
-		printf("  %6" PRId64 "  %-12.6g %s\n", top[i], tensor_element(t, top[i]),
-		       (uint64_t)top[i] < label_count ? labels[top[i]] : "");
-}
-
-static void print_range(const struct cnn_tensor *t, int64_t count)
-{
-	double low = INFINITY, high = -INFINITY;
-
-	for (int64_t i = 0; i < count; i++) {
-		double v = tensor_element(t, i);
-
-		low = v < low ? v : low;
-		high = v > high ? v : high;
-	}
-	if (count)
-		printf("  %.6g .. %.6g, first", low, high);
-	for (int64_t i = 0; i < count && i < 8; i++)
-		printf(" %.6g", tensor_element(t, i));
-	if (count)
-		putchar('\n');
-}
-
-/* Is it a list of scores, one for each class? */
-static bool is_scores(const struct cnn_tensor *t, int64_t count)
-{
-	return t->dtype == CNN_FLOAT32 && t->rank > 0 && count > 1 && count <= 100000 &&
-	       t->dims[t->rank - 1] == count;
-}
-
-void print_output(const struct cnnrt_tensor_info *info, const void *data, char *const *labels,
-		  size_t label_count)
-{
-	struct cnn_tensor t = {
-		.dtype = (enum cnn_dtype)info->type, .rank = info->rank, .data = (void *)data,
+	r->layer_cap = (unsigned int)cap;
+	l = &r->layers[r->layer_count++];
+	*l = (struct report_layer){
+		.index = op->index, .op = cleaned(op->op), .name = cleaned(op->name),
+		.place = cleaned(op->place), .core = op->core, .macs = op->macs, .cost = op->cost,
 	};
-	char text[128], name[256];
-	int64_t count;
+	r->failed = !l->op || !l->name || !l->place;
+}
 
-	memcpy(t.dims, info->dims, sizeof(t.dims));
-	count = cnn_tensor_count(&t);
-	printf("%s: %s\n", clean(info->name, name, sizeof(name)), cnn_tensor_describe(&t, text, sizeof(text)));
-	if (is_scores(&t, count))
-		print_top(&t, count, labels, label_count);
-	else
-		print_range(&t, count);
+static void add_span(const struct cnnrt_span *span, void *opaque)
+{
+	struct report *r = opaque;
+
+	if (r->failed || !grow(&r->spans, &r->span_cap, r->span_count, sizeof(*r->spans))) {
+		r->failed = true;
+		return;
+	}
+	r->spans[r->span_count++] = *span;
+	/* The core's row has no gaps: the last span ends the task. */
+	r->tasks[span->task].core = span->core;
+	if (span->end > r->tasks[span->task].cycles)
+		r->tasks[span->task].cycles = span->end;
+}
+
+static void add_step(const struct cnnrt_step *step, void *opaque)
+{
+	struct report *r = opaque;
+	struct report_layer *l;
+
+	if (r->failed || !grow(&r->steps, &r->step_cap, r->step_count, sizeof(*r->steps))) {
+		r->failed = true;
+		return;
+	}
+	l = &r->layers[r->by_op[step->op]];
+	r->steps[r->step_count] = *step;
+	r->steps[r->step_count].name = l->name;
+	r->steps[r->step_count].place = l->place;
+	r->step_count++;
+	r->run_ns = step->end_ns;
+	if (step->kind != CNNRT_STEP_OP)
+		return;
+	l->host_ns += step->end_ns - step->start_ns;
+	r->cpu_ns += step->end_ns - step->start_ns;
+	r->cpu_ops++;
+}
+
+static void add_up(struct report *r)
+{
+	uint64_t end[CNNRT_MAX_CORES] = { 0 };
+
+	for (unsigned int i = 0; i < r->layer_count; i++) {
+		const struct cnnrt_cost *c = &r->layers[i].cost;
+
+		if (r->layers[i].core < 0)
+			continue;
+		r->total_macs += r->layers[i].macs;
+		r->total.cycles += c->cycles;
+		r->total.compute += c->compute;
+		r->total.stall += c->stall;
+		r->total.control += c->control;
+		r->total.dma_program += c->dma_program;
+		r->total.dma_weights += c->dma_weights;
+		r->total.dma_data += c->dma_data;
+		r->total.mac_slots += c->mac_slots;
+		r->total.mac_useful += c->mac_useful;
+		r->total.read_program += c->read_program;
+		r->total.read_weights += c->read_weights;
+		r->total.read_data += c->read_data;
+		r->total.written += c->written;
+		r->total.min_weights += c->min_weights;
+		r->total.min_input += c->min_input;
+		r->total.min_output += c->min_output;
+	}
+	for (unsigned int i = 0; i < r->est.tasks; i++) {
+		r->tasks[i].start = end[r->tasks[i].core];
+		end[r->tasks[i].core] += r->tasks[i].cycles;
+	}
+}
+
+static bool index_layers(struct report *r)
+{
+	r->by_op = calloc(r->layer_count + 1, sizeof(*r->by_op));
+	for (unsigned int i = 0; r->by_op && i < r->layer_count; i++)
+		r->by_op[r->layers[i].index] = i;
+	return r->by_op;
+}
+
+int report_open(struct report *r, const char *model, const struct cnnrt_program *program,
+		struct cnnrt_device *dev, struct cnnrt_job *job)
+{
+	struct cnnrt_error err;
+
+	*r = (struct report){ .model = model };
+	if (cnnrt_device_info(dev, &r->dev, &err))
+		return complain_error(&err);
+	for (unsigned int i = 0; i < r->dev.core_count; i++)
+		if (cnnrt_device_core(dev, i, &r->core[i], &err))
+			return complain_error(&err);
+	cnnrt_program_estimate(program, &r->est);
+	r->tasks = calloc(r->est.tasks + 1, sizeof(*r->tasks));
+	r->failed = !r->tasks;
+	cnnrt_program_explain(program, add_layer, r);
+	if (r->failed || !index_layers(r))
+		return complain(EXIT_FAILED, "out of memory");
+	cnnrt_program_spans(program, add_span, r);
+	if (cnnrt_job_profile(job, add_step, r, &err))
+		return complain_error(&err);
+	if (r->failed)
+		return complain(EXIT_FAILED, "out of memory");
+	add_up(r);
+	return EXIT_DONE;
+}
+
+void report_close(struct report *r)
+{
+	for (unsigned int i = 0; i < r->layer_count; i++) {
+		free(r->layers[i].op);
+		free(r->layers[i].name);
+		free(r->layers[i].place);
+	}
+	free(r->layers);
+	free(r->by_op);
+	free(r->spans);
+	free(r->steps);
+	free(r->tasks);
+}
+
+/* ---- figures --------------------------------------------------------------------------- */
+
+uint64_t report_moved(const struct cnnrt_cost *c)
+{
+	return c->read_program + c->read_weights + c->read_data + c->written;
+}
+
+uint64_t report_minimum(const struct cnnrt_cost *c)
+{
+	return c->min_weights + c->min_input + c->min_output;
+}
+
+unsigned int report_peak(const struct report *r, int core)
+{
+	uint32_t geometry;
+
+	if (core < 0 || r->core[core].type != CNNACC_CORE_CCP)
+		return 1;
+	geometry = r->core[core].param[CNNACC_CCP_PARAM_GEOMETRY];
+	return (geometry & 0xff) * (geometry >> 8 & 0xff) * (geometry >> 16 & 0xff);
+}
+
+double report_utilisation(const struct report *r, int core, uint64_t macs, uint64_t cycles)
+{
+	return cycles ? (double)macs / ((double)cycles * report_peak(r, core)) : 0;
+}
+
+const char *report_bound(const struct cnnrt_cost *c)
+{
+	uint64_t dma = c->dma_weights + c->dma_data;
+
+	if (c->compute >= dma && c->compute >= c->control)
+		return "compute";
+	if (c->control > dma)
+		return "control";
+	return c->dma_weights > c->dma_data ? "weight load" : "data load";
+}
+
+bool report_works(const struct report_layer *l)
+{
+	return l->core < 0 || l->cost.cycles;
+}
+
+double report_ms(const struct report *r, uint64_t cycles)
+{
+	return r->dev.clock_hz ? (double)cycles * 1e3 / r->dev.clock_hz : 0;
+}
+
+/* ---- files ----------------------------------------------------------------------------- */
+
+static const struct {
+	const char *ending;
+	void (*write)(const struct report *r, FILE *out);
+} kinds[] = {
+	{ ".html", report_html },
+	{ ".json", report_json },
+	{ ".svg", report_svg },
+};
+
+static int kind_of(const char *path)
+{
+	const char *ending = strrchr(path, '.');
+
+	for (unsigned int i = 0; ending && i < ARRAY_SIZE(kinds); i++)
+		if (!strcmp(ending, kinds[i].ending))
+			return (int)i;
+	return -1;
+}
+
+bool report_is_file(const char *path)
+{
+	return kind_of(path) >= 0;
+}
+
+int report_write(const struct report *r, const char *path)
+{
+	FILE *out = fopen(path, "we");
+	bool bad;
+
+	if (!out)
+		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
+	kinds[kind_of(path)].write(r, out);
+	bad = ferror(out);
+	if (fclose(out) || bad)
+		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
+	return EXIT_DONE;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Bytes of the UTF-8 sequence that starts here, 0 if it is not one. */
+/* Bytes of the UTF-8 sequence that starts here, 0 if it is not one or no character of XML. */
 static size_t utf8_length(const unsigned char *s)
 {
 	size_t n = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
@@ -15,7 +15,8 @@ static size_t utf8_length(const unsigned char *s)
 		if ((s[i] & 0xc0) != 0x80)
 			return 0;
 	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f) ||
+	    (s[0] == 0xef && s[1] == 0xbf && s[2] > 0xbd))
 		return 0;
 	return n;
 }

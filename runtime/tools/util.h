@@ -60,6 +60,7 @@ void json_close(struct json *j, char bracket);			/* '}' or ']' */
 void json_string(struct json *j, const char *key, const char *value);
 void json_u64(struct json *j, const char *key, uint64_t value);
 void json_hex(struct json *j, const char *key, uint64_t value);	/* as a string, "0x10" */
+void json_micros(struct json *j, const char *key, uint64_t ns);	/* as microseconds */
 void json_double(struct json *j, const char *key, double value);
 
 #endif

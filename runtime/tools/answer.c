@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/* What cnnrun tells of placement and answers. */
+#include "cnnrun.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- placement ------------------------------------------------------------------------- */
+
+static void print_op(const struct cnnrt_op_report *op, void *opaque)
+{
+	const char *core = opaque;
+	char type[64], name[61], reason[512], fused[512];
+
+	if (core && op->core >= 0)
+		return;
+	printf("%4u %-16s %-28s %-4s %13" PRIu64 " MACs  %s%s%s%s\n", op->index,
+	       clean(op->op, type, sizeof(type)), clean(op->name, name, sizeof(name)), op->place,
+	       op->macs, clean(op->reason, reason, sizeof(reason)), *op->fused ? " [with " : "",
+	       clean(op->fused, fused, sizeof(fused)), *op->fused ? "]" : "");
+}
+
+void print_explain(const struct cnnrt_program *program, const char *core)
+{
+	cnnrt_program_explain(program, print_op, (void *)core);
+}
+
+void print_macs(const struct cnnrt_program *program, const struct cnnrt_device *dev)
+{
+	struct cnnrt_estimate est;
+	struct cnnrt_core_info core;
+	struct cnnrt_error err;
+
+	cnnrt_program_estimate(program, &est);
+	printf("MACs on device: %" PRIu64 " of %" PRIu64 " (%.2f %%)", est.macs_device,
+	       est.macs_total,
+	       est.macs_total ? 100.0 * (double)est.macs_device / (double)est.macs_total : 0.0);
+	for (unsigned int i = 0; !cnnrt_device_core(dev, i, &core, &err); i++)
+		printf(", core %u (%s) %" PRIu64, i, core.name, est.macs_core[i]);
+	printf("; operators: %u of %u, %u programs\n", est.ops_device, est.ops_total, est.tasks);
+}
+
+/* ---- answers --------------------------------------------------------------------------- */
+
+#define TOP	5
+
+static void print_top(const struct cnn_tensor *t, int64_t count, char *const *labels,
+		      size_t label_count)
+{
+	int64_t top[TOP];
+	int n = 0;
+
+	for (int64_t i = 0; i < count; i++) {
+		double value = tensor_element(t, i);
+		int at = n;
+
+		if (isnan(value))
+			continue;
+		while (at > 0 && tensor_element(t, top[at - 1]) < value)
+			at--;
+		if (at == TOP)
+			continue;
+		n = n < TOP ? n + 1 : n;
+		memmove(&top[at + 1], &top[at], (size_t)(n - at - 1) * sizeof(*top));
+		top[at] = i;
+	}
+	for (int i = 0; i < n; i++)
+		printf("  %6" PRId64 "  %-12.6g %s\n", top[i], tensor_element(t, top[i]),
+		       (uint64_t)top[i] < label_count ? labels[top[i]] : "");
+}
+
+static void print_range(const struct cnn_tensor *t, int64_t count)
+{
+	double low = INFINITY, high = -INFINITY;
+
+	for (int64_t i = 0; i < count; i++) {
+		double v = tensor_element(t, i);
+
+		low = v < low ? v : low;
+		high = v > high ? v : high;
+	}
+	if (count)
+		printf("  %.6g .. %.6g, first", low, high);
+	for (int64_t i = 0; i < count && i < 8; i++)
+		printf(" %.6g", tensor_element(t, i));
+	if (count)
+		putchar('\n');
+}
+
+/* Is it a list of scores, one for each class? */
+static bool is_scores(const struct cnn_tensor *t, int64_t count)
+{
+	return t->dtype == CNN_FLOAT32 && t->rank > 0 && count > 1 && count <= 100000 &&
+	       t->dims[t->rank - 1] == count;
+}
+
+void print_output(const struct cnnrt_tensor_info *info, const void *data, char *const *labels,
+		  size_t label_count)
+{
+	struct cnn_tensor t = {
+		.dtype = (enum cnn_dtype)info->type, .rank = info->rank, .data = (void *)data,
+	};
+	char text[128], name[256];
+	int64_t count;
+
+	memcpy(t.dims, info->dims, sizeof(t.dims));
+	count = cnn_tensor_count(&t);
+	printf("%s: %s\n", clean(info->name, name, sizeof(name)), cnn_tensor_describe(&t, text, sizeof(text)));
+	if (is_scores(&t, count))
+		print_top(&t, count, labels, label_count);
+	else
+		print_range(&t, count);
+}

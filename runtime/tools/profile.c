@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * --profile: a run as trace events, for Perfetto and browsers. The host's rows are measured. A
+ * core's rows are the cycle model's at the device's clock: the programs of a submission begin
+ * where the host made it, or after those of the submission before if these would still run.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { PID_HOST = 1, PID_DEVICE = 2 };
+
+/* Rows of the device; the host has one. */
+#define TID_CORE(core)	(2 * (unsigned int)(core) + 1)
+#define TID_DMA(core)	(TID_CORE(core) + 1)
+
+static const char *const name_of[] = {
+	[CNNRT_CONTROL] = "control", [CNNRT_STALL] = "stall", [CNNRT_COMPUTE] = "compute",
+	[CNNRT_DMA_PROGRAM] = "load program", [CNNRT_DMA_WEIGHTS] = "load weights",
+	[CNNRT_DMA_LOAD] = "load data", [CNNRT_DMA_STORE] = "store data",
+};
+
+struct trace {
+	struct json j;
+	const struct report *r;
+	uint64_t base_ns;	/* of the device's clock: where the current task begins */
+};
+
+static uint64_t to_ns(const struct trace *t, uint64_t cycles)
+{
+	uint64_t hz = t->r->dev.clock_hz ? t->r->dev.clock_hz : 1;
+
+	/* In two parts, so that nothing overflows. */
+	return cycles / hz * 1000000000 + cycles % hz * 1000000000 / hz;
+}
+
+/* Opens a slice up to its args. */
+static void open_slice(struct trace *t, const char *name, const char *category, int pid,
+		       unsigned int tid, uint64_t start_ns, uint64_t end_ns)
+{
+	json_open(&t->j, NULL, '{');
+	json_string(&t->j, "name", name);
+	json_string(&t->j, "cat", category);
+	json_string(&t->j, "ph", "X");
+	json_u64(&t->j, "pid", (uint64_t)pid);
+	json_u64(&t->j, "tid", tid);
+	json_micros(&t->j, "ts", start_ns);
+	json_micros(&t->j, "dur", end_ns - start_ns);
+	json_open(&t->j, "args", '{');
+}
+
+static void close_slice(struct trace *t)
+{
+	json_close(&t->j, '}');
+	json_close(&t->j, '}');
+}
+
+static void name_row(struct trace *t, const char *what, int pid, unsigned int tid,
+		     const char *name)
+{
+	json_open(&t->j, NULL, '{');
+	json_string(&t->j, "name", what);
+	json_string(&t->j, "ph", "M");
+	json_u64(&t->j, "pid", (uint64_t)pid);
+	json_u64(&t->j, "tid", tid);
+	json_open(&t->j, "args", '{');
+	json_string(&t->j, "name", name);
+	close_slice(t);
+}
+
+static void name_rows(struct trace *t)
+{
+	const struct report *r = t->r;
+	char text[256];
+
+	name_row(t, "process_name", PID_HOST, 0, "host, measured");
+	name_row(t, "thread_name", PID_HOST, 1, "operators, copies, submissions");
+	snprintf(text, sizeof(text), "%.128s, modelled at %.6g MHz", r->dev.path,
+		 r->dev.clock_hz / 1e6);
+	name_row(t, "process_name", PID_DEVICE, 0, text);
+	for (unsigned int i = 0; i < r->dev.core_count; i++) {
+		snprintf(text, sizeof(text), "core %u, %s", i, r->core[i].name);
+		name_row(t, "thread_name", PID_DEVICE, TID_CORE(i), text);
+		snprintf(text, sizeof(text), "core %u, DMA", i);
+		name_row(t, "thread_name", PID_DEVICE, TID_DMA(i), text);
+	}
+}
+
+/* ---- the device ------------------------------------------------------------------------ */
+
+static void put_activity(struct trace *t, const struct cnnrt_span *s, unsigned int tid)
+{
+	open_slice(t, name_of[s->what], name_of[s->what], PID_DEVICE, tid,
+		   t->base_ns + to_ns(t, s->start), t->base_ns + to_ns(t, s->end));
+	json_u64(&t->j, "cycles", s->end - s->start);
+	if (tid == TID_DMA(s->core))
+		json_string(&t->j, "for", t->r->layers[t->r->by_op[s->op]].name);
+	close_slice(t);
+}
+
+/* One layer's stretch of a core's time: spans first..last-1, those of the DMA engine among them. */
+static void put_layer(struct trace *t, size_t first, size_t last, uint64_t end)
+{
+	const struct cnnrt_span *s = &t->r->spans[first];
+	const struct report_layer *l = &t->r->layers[t->r->by_op[s->op]];
+
+	open_slice(t, l->name, "layer", PID_DEVICE, TID_CORE(s->core),
+		   t->base_ns + to_ns(t, s->start), t->base_ns + to_ns(t, end));
+	json_string(&t->j, "op", l->op);
+	json_u64(&t->j, "index", l->index);
+	json_u64(&t->j, "cycles", end - s->start);
+	json_u64(&t->j, "cycles of the layer", l->cost.cycles);
+	json_u64(&t->j, "MACs of the layer", l->macs);
+	json_double(&t->j, "MACs, % of the peak",
+		    100 * report_utilisation(t->r, l->core, l->macs, l->cost.cycles));
+	json_u64(&t->j, "bytes of the layer", report_moved(&l->cost));
+	json_u64(&t->j, "least bytes of the layer", report_minimum(&l->cost));
+	json_string(&t->j, "bound", report_bound(&l->cost));
+	close_slice(t);
+	for (size_t i = first; i < last; i++)
+		if (t->r->spans[i].what < CNNRT_DMA_PROGRAM)
+			put_activity(t, &t->r->spans[i], TID_CORE(s->core));
+}
+
+/* A task's spans, from *at on. */
+static void put_task(struct trace *t, unsigned int task, size_t *at)
+{
+	const struct cnnrt_span *s = t->r->spans;
+	size_t count = t->r->span_count, first = *at, last = *at;
+	uint64_t end = 0;
+
+	for (; *at < count && s[*at].task == task; ++*at) {
+		if (s[*at].what >= CNNRT_DMA_PROGRAM) {
+			put_activity(t, &s[*at], TID_DMA(s[*at].core));
+			continue;
+		}
+		if (end && s[*at].op != s[first].op) {
+			put_layer(t, first, last, end);
+			end = 0;
+		}
+		if (!end)
+			first = *at;
+		end = s[*at].end;
+		last = *at + 1;
+	}
+	if (end)
+		put_layer(t, first, last, end);
+}
+
+static void put_device(struct trace *t)
+{
+	uint64_t free_ns[CNNRT_MAX_CORES] = { 0 };
+	size_t at = 0;
+
+	for (size_t i = 0; i < t->r->step_count; i++) {
+		const struct cnnrt_step *s = &t->r->steps[i];
+
+		if (s->kind != CNNRT_STEP_TASKS)
+			continue;
+		t->base_ns = s->start_ns > free_ns[s->core] ? s->start_ns : free_ns[s->core];
+		for (unsigned int k = 0; k < s->task_count; k++) {
+			put_task(t, s->first_task + k, &at);
+			t->base_ns += to_ns(t, t->r->tasks[s->first_task + k].cycles);
+		}
+		free_ns[s->core] = t->base_ns;
+	}
+}
+
+/* ---- the host -------------------------------------------------------------------------- */
+
+static void put_tasks(struct trace *t, const struct cnnrt_step *s)
+{
+	char wait[64];
+
+	open_slice(t, "submit", "submit", PID_HOST, 1, s->start_ns, s->submitted_ns);
+	json_u64(&t->j, "programs", s->task_count);
+	json_string(&t->j, "from", s->name);
+	close_slice(t);
+	snprintf(wait, sizeof(wait), "wait for core %d, %.32s", s->core, s->place);
+	open_slice(t, wait, "wait", PID_HOST, 1, s->submitted_ns, s->end_ns);
+	json_u64(&t->j, "programs", s->task_count);
+	json_u64(&t->j, "cycles counted by the device", s->cycles);
+	close_slice(t);
+}
+
+static void put_step(struct trace *t, const struct cnnrt_step *s)
+{
+	const struct report_layer *l = &t->r->layers[t->r->by_op[s->op]];
+
+	if (s->kind == CNNRT_STEP_TASKS) {
+		put_tasks(t, s);
+	} else if (s->kind == CNNRT_STEP_COPY) {
+		open_slice(t, "copies", "copy", PID_HOST, 1, s->start_ns, s->end_ns);
+		json_string(&t->j, "at", l->name);
+		close_slice(t);
+	} else {
+		open_slice(t, l->name, "operator", PID_HOST, 1, s->start_ns, s->end_ns);
+		json_string(&t->j, "op", l->op);
+		json_u64(&t->j, "index", l->index);
+		json_u64(&t->j, "MACs", l->macs);
+		close_slice(t);
+	}
+}
+
+int profile_write(const struct report *r, const char *path)
+{
+	struct trace t = { .j.out = fopen(path, "we"), .r = r };
+	bool bad;
+
+	if (!t.j.out)
+		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
+	json_open(&t.j, NULL, '{');
+	json_string(&t.j, "displayTimeUnit", "ns");
+	json_open(&t.j, "traceEvents", '[');
+	name_rows(&t);
+	for (size_t i = 0; i < r->step_count; i++)
+		put_step(&t, &r->steps[i]);
+	put_device(&t);
+	json_close(&t.j, ']');
+	json_close(&t.j, '}');
+	bad = ferror(t.j.out);
+	if (fclose(t.j.out) || bad)
+		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
+	return EXIT_DONE;
+}

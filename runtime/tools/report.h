@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a network took, layer by layer: the modelled cycles and bytes of the program, and the
+ * measured times of the job's last run. --report and --profile are views of this.
+ */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "util.h"
+
+#define BYTES_PER_CYCLE	64	/* of the DMA engine, its setup left out: a line */
+
+struct report_layer {
+	unsigned int index;
+	char *op, *name, *place;	/* clean, malloc'ed */
+	int core;			/* -1: CPU */
+	uint64_t macs;			/* of the operator in the network */
+	struct cnnrt_cost cost;
+	uint64_t host_ns;		/* measured, of an operator on the CPU */
+};
+
+/* A task's modelled start, in cycles: tasks of a core follow each other without a gap. */
+struct report_task {
+	int core;
+	uint64_t start, cycles;
+};
+
+struct report {
+	const char *model;
+	struct cnnrt_device_info dev;
+	struct cnnrt_core_info core[CNNRT_MAX_CORES];
+	struct cnnrt_estimate est;
+	struct report_layer *layers;	/* as cnnrt_program_explain reports them */
+	unsigned int layer_count, layer_cap;
+	unsigned int *by_op;		/* operator index -> layer */
+	struct cnnrt_span *spans;
+	size_t span_count, span_cap;
+	struct cnnrt_step *steps;	/* name and place are those of the layer */
+	size_t step_count, step_cap;
+	struct report_task *tasks;	/* est.tasks */
+	struct cnnrt_cost total;	/* of all operators on cores */
+	uint64_t total_macs;		/* of those, in the network */
+	uint64_t run_ns, cpu_ns;	/* the last run; of it in CPU operators */
+	unsigned int cpu_ops;
+	bool failed;			/* out of memory */
+};
+
+/* Collects; EXIT_DONE, or EXIT_FAILED after a message. report_close is for both. */
+int report_open(struct report *r, const char *model, const struct cnnrt_program *program,
+		struct cnnrt_device *dev, struct cnnrt_job *job);
+void report_close(struct report *r);
+
+/* Bytes that a cost moves, and the least it could. */
+uint64_t report_moved(const struct cnnrt_cost *c);
+uint64_t report_minimum(const struct cnnrt_cost *c);
+/* Multiply-accumulates that the core could do in a cycle; 1 at least. */
+unsigned int report_peak(const struct report *r, int core);
+/* MACs per slot of all cycles, 0..1: what is useful to the network. */
+double report_utilisation(const struct report *r, int core, uint64_t macs, uint64_t cycles);
+/* "compute", "weight load", "data load", "control": what is busy the longest. */
+const char *report_bound(const struct cnnrt_cost *c);
+/* Does it take anything? Operators that only rename a value do not. */
+bool report_works(const struct report_layer *l);
+/* Milliseconds of the device's clock. */
+double report_ms(const struct report *r, uint64_t cycles);
+
+/* The views; EXIT_DONE, or EXIT_FAILED after a message. */
+void report_print(const struct report *r);
+int report_write(const struct report *r, const char *path);	/* as its ending says */
+void report_json(const struct report *r, FILE *out);
+void report_html(const struct report *r, FILE *out);
+void report_svg(const struct report *r, FILE *out);
+int profile_write(const struct report *r, const char *path);
+
+/* Is it a file name that report_write takes? */
+bool report_is_file(const char *path);
+
+/* ---- pieces of the page ---------------------------------------------------------------- */
+
+extern const char report_style[];	/* CSS of the page and its pictures */
+
+/* Text of XML and HTML, also inside quotes. */
+void put_escaped(FILE *out, const char *text);
+/* The class that gives a bound its colour. */
+const char *bound_class(const struct cnnrt_cost *c);
+/* What a pointer over the layer shows: plain text, several lines. */
+void put_tooltip(FILE *out, const struct report *r, const struct report_layer *l);
+/* Both are <svg> elements of this width. */
+#define PICTURE_WIDTH	1100
+#define ROOFLINE_HEIGHT	450
+
+void draw_roofline(FILE *out, const struct report *r);
+void draw_timeline(FILE *out, const struct report *r);
+int timeline_height(const struct report *r);
+
+#endif

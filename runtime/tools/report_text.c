@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT */
+/* --report: the table. */
+#include "report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+static size_t characters(const char *text)
+{
+	size_t n = 0;
+
+	for (; *text; text++)
+		n += (*text & 0xc0) != 0x80;
+	return n;
+}
+
+/* In a column of so many characters; of a long name the end tells more than the start. */
+static void put_name(const char *text, size_t width)
+{
+	size_t n = characters(text), skip = n > width ? n - width + 2 : 0;
+
+	if (skip)
+		fputs("..", stdout);
+	for (size_t i = skip; i; text++)
+		i -= (text[1] & 0xc0) != 0x80;
+	fputs(text, stdout);
+	for (; n < width; n++)
+		putchar(' ');
+}
+
+static void put_bytes(const struct cnnrt_cost *c)
+{
+	uint64_t moved = report_moved(c), least = report_minimum(c);
+
+	printf("%11.1f", (double)moved / 1024);
+	if (least)
+		printf(" %7.2f", (double)moved / (double)least);
+	else
+		printf(" %7s", "-");
+}
+
+static void put_cycles(const struct report *r, int core, uint64_t macs, const struct cnnrt_cost *c)
+{
+	double all = r->total.cycles ? (double)r->total.cycles : 1;
+
+	printf("%12" PRIu64 " %6.1f", c->cycles, 100 * (double)c->cycles / all);
+	if (macs)
+		printf(" %6.1f", 100 * report_utilisation(r, core, macs, c->cycles));
+	else
+		printf(" %6s", "-");
+	printf(" %6.1f", c->cycles ? 100 * (double)c->stall / (double)c->cycles : 0);
+}
+
+static void put_layer(const struct report *r, const struct report_layer *l)
+{
+	char ms[32];
+
+	printf("%4u ", l->index);
+	put_name(l->op, 16);
+	putchar(' ');
+	put_name(l->name, 27);
+	if (l->core >= 0) {
+		put_cycles(r, l->core, l->macs, &l->cost);
+		put_bytes(&l->cost);
+		printf("  %s\n", report_bound(&l->cost));
+		return;
+	}
+	snprintf(ms, sizeof(ms), "%.3f ms", (double)l->host_ns / 1e6);
+	printf("%12s %6s %6s %6s", ms, "", "", "");
+	put_bytes(&l->cost);
+	printf("  CPU\n");
+}
+
+static void put_totals(const struct report *r)
+{
+	unsigned int first = 0;
+
+	while (first + 1 < r->dev.core_count && !r->est.macs_core[first])
+		first++;
+	printf("%4s %-16s %-27s", "", "all on cores", "");
+	put_cycles(r, (int)first, r->total_macs, &r->total);
+	put_bytes(&r->total);
+	printf("  %s\n", report_bound(&r->total));
+}
+
+void report_print(const struct report *r)
+{
+	unsigned int renaming = 0;
+
+	printf("\nBy the cycle model at %.6g MHz; operators on the CPU as measured in the last run\n",
+	       r->dev.clock_hz / 1e6);
+	printf("%4s %-16s %-27s%12s %6s %6s %6s%11s %7s  %s\n", "", "", "", "cycles", "of all",
+	       "MACs", "stall", "moved", "of", "bound by");
+	printf("%4s %-16s %-27s%12s %6s %6s %6s%11s %7s\n", "", "operator", "name", "or time", "%",
+	       "%peak", "%", "KiB", "minimum");
+	for (unsigned int i = 0; i < r->layer_count; i++) {
+		if (report_works(&r->layers[i]))
+			put_layer(r, &r->layers[i]);
+		else
+			renaming++;
+	}
+	put_totals(r);
+	printf("%.3f ms on cores by the model; run %.3f ms, of it %u operators on the CPU %.3f ms "
+	       "(%.1f %%)\n", report_ms(r, r->total.cycles), (double)r->run_ns / 1e6, r->cpu_ops,
+	       (double)r->cpu_ns / 1e6, r->run_ns ? 100 * (double)r->cpu_ns / (double)r->run_ns : 0);
+	printf("%u operators only rename a value; %u segments, %u programs; ", renaming,
+	       r->est.segments, r->est.tasks);
+	if (r->est.compile_ns)
+		printf("compiled in %.3f s\n\n", (double)r->est.compile_ns / 1e9);
+	else
+		printf("compiled before\n\n");
+}

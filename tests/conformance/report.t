@@ -1,0 +1,309 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""What cnnrun --report and --profile write: figures that agree, files that others can read."""
+import collections
+import html.parser
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ET
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build'))
+CNNRUN = os.path.join(BUILD, 'runtime', 'tools', 'cnnrun')
+MODELS = os.path.join(BUILD, 'tests', 'unit', 'rt')
+SMALL = 'sim:cores=ccp:data-bank=32768:weight-bank=4096:lob=16:icache=1024'
+CORE = ('compute', 'stall', 'control')
+DMA = {'load program': 'dma_program_cycles', 'load weights': 'dma_weights_cycles',
+       'load data': 'dma_data_cycles', 'store data': 'dma_data_cycles'}
+BOUNDS = {'compute', 'weight load', 'data load', 'control'}
+# Names of the same length as those that the generator gives.
+HOSTILE = {b'globalaveragepool': b'</title><script>"', b'conv': b'&\'\\<',
+           b'hardswish': b'\xff\x01"\xef\xbf\xbe<&\x7f',
+           b'batchnorm': b'\xf0\x9f\x90\x8e\n\\\xc3\xbc>'}
+number = failed = 0
+
+
+def report(good, name, why=''):
+    """One TAP line."""
+    global number, failed
+    number += 1
+    failed += not good
+    print(f'{"" if good else "not "}ok {number} - {name}')
+    if not good and why:
+        print('\n'.join('# ' + line for line in str(why).splitlines()[-20:]))
+
+
+def check(name, test, *args):
+    """A TAP line for a function that asserts."""
+    try:
+        test(*args)
+        report(True, name)
+    except (AssertionError, ValueError, KeyError, ET.ParseError) as error:
+        report(False, name, repr(error))
+
+
+def cnnrun(*args):
+    """Runs cnnrun on the in-process device unless args name another."""
+    device = [] if '--device' in args else ['--device', 'sim']
+    return subprocess.run([CNNRUN, *args, *device], capture_output=True, text=True, timeout=120,
+                          check=False)
+
+
+def equal(got, want, what):
+    assert got == want, f'{what}: {got}, not {want}'
+
+
+# ---- the report as JSON -------------------------------------------------------------------
+
+def check_sums(data):
+    layers = [layer for layer in data['layers'] if layer['place'] != 'cpu']
+    assert layers and data['total']['cycles'] > 0
+    for key, total in data['total'].items():
+        equal(sum(layer[key] for layer in layers), total, key)
+    for layer in data['layers']:
+        equal(layer['cycles'], sum(layer[part + '_cycles'] for part in CORE), layer['name'])
+        if layer['place'] == 'cpu':
+            equal(layer['cycles'], 0, layer['name'])
+            continue
+        assert layer['bound'] in BOUNDS and 0 <= layer['utilisation'] <= 1, layer
+        assert layer['mac_useful'] <= layer['mac_slots'], layer
+    equal(sum(layer['host_ns'] for layer in data['layers']), data['cpu_ns'], 'cpu_ns')
+    assert 0 <= data['cpu_ns'] <= data['run_ns'] and data['compile_ns'] > 0
+
+
+# ---- the trace ----------------------------------------------------------------------------
+
+def nanoseconds(microseconds):
+    return round(microseconds * 1000)
+
+
+def check_nesting(slices):
+    """On one row a slice lies in the one that is open, or behind it; returns the outer ones."""
+    outer, stack = [], []
+    for start, end, event in sorted(slices, key=lambda s: (s[0], -s[1])):
+        while stack and stack[-1] <= start:
+            stack.pop()
+        assert not stack or end <= stack[-1], f'{event} ends in another slice'
+        if not stack:
+            outer.append(event)
+        stack.append(end)
+    return outer
+
+
+def check_trace(trace, data):
+    rows, names = collections.defaultdict(list), {}
+    for event in trace['traceEvents']:
+        if event['ph'] == 'M':
+            names[event['name'], event['pid'], event['tid']] = event['args']['name']
+            continue
+        equal(event['ph'], 'X', 'phase')
+        start = nanoseconds(event['ts'])
+        assert start >= 0 and event['dur'] >= 0, event
+        rows[event['pid'], event['tid']].append(
+            (start, start + nanoseconds(event['dur']), event))
+    for pid, tid in rows:
+        assert ('process_name', pid, 0) in names and ('thread_name', pid, tid) in names
+    check_host(rows.pop((1, 1)), data)
+    layers, times = collections.Counter(), collections.Counter()
+    for (pid, tid), slices in rows.items():
+        outer = check_nesting(slices)
+        if not names['thread_name', pid, tid].endswith('DMA'):
+            check_core(slices, outer, layers)
+        for _, _, event in slices:
+            times[event['cat']] += event['args']['cycles']
+    total = data['total']
+    for layer in data['layers']:
+        equal(layers[layer['index']], layer['cycles'], layer['name'])
+    for part in CORE:
+        equal(times[part], total[part + '_cycles'], part)
+    for key in set(DMA.values()):
+        equal(sum(times[part] for part in DMA if DMA[part] == key), total[key], key)
+
+
+def check_core(slices, outer, layers):
+    """Layers on the outside, what the core does inside them; time and cycles agree."""
+    inner = [event for _, _, event in slices if event['cat'] != 'layer']
+    equal({event['cat'] for event in outer}, {'layer'}, 'outer slices')
+    equal(len(outer) + len(inner), len(slices), 'slices')
+    for event in outer:
+        layers[event['args']['index']] += event['args']['cycles']
+        # 100 MHz: 10 ns a cycle.
+        equal(nanoseconds(event['dur']), 10 * event['args']['cycles'], event['name'])
+    equal(sum(event['args']['cycles'] for event in inner), sum(event['args']['cycles']
+                                                               for event in outer), 'inside')
+
+
+def check_host(slices, data):
+    check_nesting(slices)
+    events = [event for _, _, event in slices]
+    cats = collections.Counter(event['cat'] for event in events)
+    operators = [layer for layer in data['layers'] if layer['place'] == 'cpu']
+    equal(cats['operator'], len(operators), 'operators on the host')
+    equal(cats['submit'], cats['wait'], 'submits and waits')
+    equal(sum(nanoseconds(event['dur']) for event in events if event['cat'] == 'operator'),
+          data['cpu_ns'], 'time of operators')
+    counted = [event['args']['cycles counted by the device'] for event in events
+               if event['cat'] == 'wait']
+    equal(sum(counted), data['total']['cycles'], 'cycles that the device counted')
+    equal(sum(event['args']['programs'] for event in events if event['cat'] == 'wait'),
+          data['tasks'], 'programs')
+
+
+# ---- the page and its pictures ------------------------------------------------------------
+
+class Page(html.parser.HTMLParser):
+    """Tags must close, and nothing may come from elsewhere or run."""
+    void = {'meta', 'link', 'br'}
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.count, self.text = [], collections.Counter(), []
+
+    def handle_starttag(self, tag, attrs):
+        self.count[tag] += 1
+        assert tag not in ('script', 'link', 'img', 'iframe', 'object'), tag
+        for key, value in attrs:
+            assert not key.startswith('on') and key not in ('src', 'href', 'xlink:href'), key
+            assert key == 'title' or 'url(' not in (value or ''), value
+        if tag not in self.void:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        self.handle_endtag(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, f'</{tag}>'
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def dots(data):
+    return sum(1 for layer in data['layers'] if layer['place'] != 'cpu' and layer['cycles'] and
+               layer['macs'])
+
+
+def check_page(text, data):
+    page = Page()
+    page.feed(text)
+    page.close()
+    equal(page.open, [], 'open tags')
+    equal(page.count['svg'], 2, 'pictures')
+    works = [layer for layer in data['layers'] if layer['place'] == 'cpu' or layer['cycles']]
+    equal(page.count['tr'], len(works) + 2, 'rows of the table')
+    # Four are the legend.
+    equal(page.count['circle'], dots(data) + 4, 'dots')
+    shown = ''.join(page.text)
+    for layer in works:
+        assert layer['name'] in shown, layer['name']
+    assert 'prefers-color-scheme' in text and '@import' not in text
+
+
+def check_svg(path, data):
+    root = ET.parse(path).getroot()
+    space = '{http://www.w3.org/2000/svg}'
+    equal(root.tag, space + 'svg', 'root')
+    equal(len(root.findall(f'.//{space}circle')), dots(data) + 4, 'dots')
+    for child in root.iter():
+        assert child.tag.startswith(space), child.tag
+
+
+def check_text(text, data):
+    lines = [line for line in text.splitlines() if line]
+    assert all(len(line) <= 120 for line in lines), max(lines, key=len)
+    first = next(i for i, line in enumerate(lines) if line.startswith('By the cycle model'))
+    last = next(i for i, line in enumerate(lines) if line.lstrip().startswith('all on cores'))
+    assert str(data['total']['cycles']) in lines[last].split()
+    works = [layer for layer in data['layers'] if layer['place'] == 'cpu' or layer['cycles']]
+    equal(last - first - 3, len(works), 'rows')
+    # The last figure of every row ends in one column.
+    ends = {len(line[:line.rindex('  ')].rstrip()) for line in lines[first + 3:last + 1]}
+    equal(len(ends), 1, 'columns')
+
+
+# ---- all of it ----------------------------------------------------------------------------
+
+def hostile(work):
+    """A network whose names are markup, quotes and bytes that are no text."""
+    with open(os.path.join(MODELS, 'mixed.onnx'), 'rb') as model:
+        data = model.read()
+    for name, other in HOSTILE.items():
+        assert len(name) == len(other) and name in data
+        data = data.replace(name, other)
+    path = os.path.join(work, 'a&b <i>.onnx')
+    with open(path, 'wb') as model:
+        model.write(data)
+    return path
+
+
+def check_model(work, name, model, *options):
+    files = {kind: os.path.join(work, 'out.' + kind) for kind in ('json', 'html', 'svg', 'trace')}
+    run = cnnrun(model, '--report', '--report', files['json'], '--profile', files['trace'],
+                 *options)
+    report(run.returncode == 0, f'{name}: report and profile', run.stderr)
+    if run.returncode:
+        return
+    with open(files['json'], encoding='utf-8') as out:
+        data = json.load(out)
+    check(f'{name}: figures add up', check_sums, data)
+    check(f'{name}: the table', check_text, run.stdout, data)
+    with open(files['trace'], encoding='utf-8') as out:
+        check(f'{name}: the trace is the report', check_trace, json.load(out), data)
+    for kind in ('html', 'svg'):
+        run = cnnrun(model, '--report', files[kind], *options)
+        report(run.returncode == 0, f'{name}: {kind}', run.stderr)
+    with open(files['html'], encoding='utf-8') as out:
+        check(f'{name}: the page', check_page, out.read(), data)
+    check(f'{name}: the picture', check_svg, files['svg'], data)
+
+
+def check_compiled(work):
+    """A network compiled before tells the same figures."""
+    model = os.path.join(MODELS, 'mixed.onnx')
+    program, first, second = (os.path.join(work, name) for name in ('p.cnn', '1.json', '2.json'))
+    for args in ((model, '--compile', '-o', program), (model, '--report', first),
+                 (program, '--report', second)):
+        run = cnnrun(*args)
+        assert run.returncode == 0, run.stderr
+    data = []
+    for path in (first, second):
+        with open(path, encoding='utf-8') as out:
+            data.append(json.load(out))
+    equal(data[1]['compile_ns'], 0, 'compile_ns')
+    equal(data[0]['total'], data[1]['total'], 'total')
+    for a, b in zip(data[0]['layers'], data[1]['layers']):
+        equal({**a, 'host_ns': 0}, {**b, 'host_ns': 0}, a['name'])
+
+
+def check_usage(work):
+    digits = os.path.join(MODELS, 'digits.onnx')
+    for status, args in ((2, ('--report', os.path.join(work, 'out.pdf'))),
+                         (2, ('--profile',)),
+                         (2, ('--compile', '-o', os.path.join(work, 'p.cnn'), '--report')),
+                         (1, ('--report', os.path.join(work, 'none', 'out.html'))),
+                         (1, ('--profile', os.path.join(work, 'none', 'out.json'))),
+                         (1, ('--profile', '/dev/full'))):
+        run = subprocess.run([CNNRUN, '--device', 'sim', digits, *args], capture_output=True,
+                             text=True, timeout=120, check=False)
+        report(run.returncode == status and run.stderr, ' '.join(
+            os.path.basename(arg) for arg in args) + f': status {status}', run.stderr)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        digits, mixed = (os.path.join(MODELS, name + '.onnx') for name in ('digits', 'mixed'))
+        check_model(work, 'device only', digits)
+        check_model(work, 'device and CPU', mixed)
+        check_model(work, 'small memories', mixed, '--device', SMALL)
+        check_model(work, 'names that are markup', hostile(work))
+        check('compiled before', check_compiled, work)
+        check_usage(work)
+    print(f'1..{number}')
+    sys.exit(failed > 0)
+
+
+main()
