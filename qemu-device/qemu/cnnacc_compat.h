@@ -8,8 +8,8 @@
 #define CNNACC_QEMU_VERSION (QEMU_VERSION_MAJOR * 100 + QEMU_VERSION_MINOR)
 
 #if CNNACC_QEMU_VERSION >= 1000
-#include "exec/icount.h"
 #include "exec/memory.h"
+#include "system/cpu-timers.h"
 #include "system/runstate.h"
 #else
 #include "sysemu/cpu-timers.h"
