@@ -101,7 +101,7 @@ static bool conv_as_fc(const struct lcp_node *from, struct lcp_node *n)
 	const struct lcp_conv *v = &from->conv;
 
 	*n = *from;
-	if (v->groups > 1 || v->oh > 1 || v->ow > 1 || v->kh != v->ih || v->kw != v->iw ||
+	if (v->adds || v->groups > 1 || v->oh > 1 || v->ow > 1 || v->kh != v->ih || v->kw != v->iw ||
 	    v->pt || v->pb || v->pl || v->pr)
 		return false;
 	if (!lw_view(&from->in_l, v->n, v->ci * v->ih * v->iw, 1, &n->in_l) ||
@@ -165,6 +165,7 @@ static enum fit try_plan(struct lcp_core *core, struct lcp_node *n)
 
 	n->in_line = 0;
 	n->out_line = 0x40000000;
+	n->add_line = 0x20000000;
 	if (lcp_code_init(&c, &core->hw, NULL))
 		return NO_MEMORY;
 	for (int attempt = 0; ret == LCP_TOO_BIG && core->steps < LCP_ALL_STEPS_MAX; attempt++) {
@@ -243,6 +244,15 @@ static bool check_pitch(const char *op, const struct cnn_layout *l, char *reason
 		     (long long)l->image_pitch, LINE_FLOATS);
 }
 
+/* Whole lines are added, so planes have to lie alike. */
+static bool check_addend(const char *op, const struct lcp_node *n, char *reason)
+{
+	if (n->out_l.c == 1 || n->add_l.plane_pitch == n->out_l.plane_pitch)
+		return true;
+	return lw_no(reason, "%s: what is added has planes %lld floats apart, the output %lld", op,
+		     (long long)n->add_l.plane_pitch, (long long)n->out_l.plane_pitch);
+}
+
 static bool lcp_plan(struct lw_core *base, int node, const struct lw_fit *fit, char *reason)
 {
 	struct lcp_core *core = (struct lcp_core *)base;
@@ -258,8 +268,9 @@ static bool lcp_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 	n->kind = CCP_NONE;
 	if (!check_pitch(op, &from.in_l, reason) || !check_pitch(op, &from.out_l, reason))
 		return false;
-	if (from.add >= 0)
-		return lw_no(reason, "%s: adds a value, which ccp does not yet", op);
+	if (from.add >= 0 && (!check_pitch(op, &from.add_l, reason) ||
+			      !check_addend(op, &from, reason)))
+		return false;
 	if (from.kind == CCP_FC && from.in_l.plane_pitch != 1)
 		return lw_no(reason, "%s: rows of the input are not contiguous", op);
 	result = plan_node(core, &from, n);
@@ -317,7 +328,7 @@ const struct lw_core_ops lw_ccp = {
 	.type = CNNACC_CORE_CCP,
 	.name = "ccp",
 	.fuse = CNN_FUSE_NOP | CNN_FUSE_BN | CNN_FUSE_BIAS | CNN_FUSE_RELU | CNN_FUSE_CHAIN |
-		CNN_FUSE_SHUFFLE,
+		CNN_FUSE_ADD | CNN_FUSE_SHUFFLE,
 	.open = lcp_open,
 	.close = lcp_close,
 	.match = lcp_match_node,

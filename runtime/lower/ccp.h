@@ -116,6 +116,10 @@ struct lcp_code {
 	struct lcp_clock clock;
 	uint32_t timed;		/* instructions the clock has run */
 	struct lcp_region in_bank;	/* what the read bank holds; lines 0: nothing known */
+	/* Steps: computed but not yet stored, in the write bank, and an input that is still there. */
+	struct lcp_region pending, beside;
+	bool turn;		/* the banks change places before the next step computes */
+	bool odd;		/* they have done so an odd number of times in this unit */
 	int64_t weight_line;	/* memory line of the weights in the weight banks; -1 */
 	/* Memory the task has read before it wrote it, and written. */
 	struct lcp_span reads[CCP_SPANS], writes[CCP_SPANS];
@@ -198,10 +202,16 @@ static inline int64_t lcp_region_cycles(const struct lcp_region *r)
 	return r->kept ? 0 : r->pieces * (r->lines + 22);
 }
 
+bool lcp_same_region(const struct lcp_region *a, const struct lcp_region *b);
+/* Puts one that is not kept at a line of a bank. */
+void lcp_place(struct lcp_region *r, int64_t at);
+
 /* Exchanges the banks. */
 void lcp_swap(struct lcp_code *c);
 /* Brings a region into the read bank. */
 void lcp_load(struct lcp_code *c, const struct lcp_region *r);
+/* The same for either bank, whatever it holds. */
+void lcp_load_to(struct lcp_code *c, const struct lcp_region *r, enum cnnacc_ccp_target bank);
 /*
  * Prepares the write bank for a region that will be stored. Lines are the unit of a STORE: where
  * the region starts inside a line, what an earlier store left in front of it is fetched first;
@@ -236,13 +246,15 @@ struct lcp_conv {
 	 */
 	bool average;
 	int64_t top, bottom, left, right;
-	/* Plan: rows of a slab, output channels in the write bank and in the weight banks. */
+	bool adds;		/* the node's add is added */
+	/* Plan: rows of a slab, output channels of a step, and of a chunk of weights. */
 	int64_t rows, out_co, weight_co;
-	int64_t block;		/* groups done together; 0: one by one */
+	int64_t block;		/* groups of a step; 0: one by one */
 	int64_t slice;		/* input channels per EXEC; 0: all */
 	bool slice_input;	/* the read bank holds a slice only */
-	int64_t columns;	/* tiles of 8 columns per unit */
 	bool out_first;		/* weights stay while slabs change */
+	int64_t columns;	/* tiles of 8 columns per unit */
+	int64_t steps;		/* per unit */
 };
 
 struct lcp_fc {
@@ -288,6 +300,35 @@ struct lcp_node {
 	struct lcp_home in_home, out_home, add_home;	/* in the read, write and read bank */
 	int64_t weight_line;	/* where its weight image starts */
 };
+
+/* ---- steps of a unit ------------------------------------------------------------------- */
+
+/*
+ * In turn for each step: load its input (NULL: the caller does) and what is to be added (NULL:
+ * nothing), which says where these and the output are in the banks; load weights; start; compute;
+ * done, or add, which calls it. At the end of the unit the last output is stored, and the banks are
+ * again where they were.
+ */
+void lcp_step_load(struct lcp_code *c, const struct lcp_node *n, struct lcp_region *in,
+		   struct lcp_region *add, struct lcp_region *out);
+void lcp_step_start(struct lcp_code *c);
+void lcp_step_done(struct lcp_code *c, const struct lcp_region *out);
+void lcp_step_end(struct lcp_code *c);
+/* The line of the read bank where a step's input goes if the caller loads it. */
+int64_t lcp_step_read(const struct lcp_code *c, const struct lcp_node *n);
+/*
+ * Adds add to what is computed as out, and ReLU; the result is in the other bank, behind in, which
+ * stays there (NULL: in its place). ones: float of weight bank 0 where two weights of 1 are.
+ */
+void lcp_step_add(struct lcp_code *c, const struct lcp_node *n, const struct lcp_region *in,
+		  const struct lcp_region *add, struct lcp_region *out, int64_t ones);
+/* May steps of the node exchange the banks? */
+bool lcp_can_turn(const struct lcp_node *n);
+/* Floats of a bank that both what is stored and what is loaded may take then. */
+int64_t lcp_turn_room(const struct lcp_node *n);
+/* How long an addition takes for lines of output, and the most floats of it. */
+int64_t lcp_add_cycles(int64_t lines);
+#define LCP_ADD_MAX	((int64_t)UINT16_MAX * CNNACC_CCP_LANES)
 
 /*
  * Of each kind: pick the sizes of its units, smaller at each further attempt (from 0 on; false:

@@ -110,7 +110,15 @@ struct lcp_region lcp_region(int64_t line0, const struct lcp_home *home,
 	return r;
 }
 
-static bool same_region(const struct lcp_region *a, const struct lcp_region *b)
+void lcp_place(struct lcp_region *r, int64_t at)
+{
+	if (r->kept)
+		return;
+	r->base += (at - r->at) * LINE_FLOATS;
+	r->at = at;
+}
+
+bool lcp_same_region(const struct lcp_region *a, const struct lcp_region *b)
 {
 	return a->line == b->line && a->lines == b->lines && a->pieces == b->pieces &&
 	       a->step == b->step && a->lo == b->lo && a->hi == b->hi;
@@ -148,12 +156,19 @@ static uint32_t load_insn(unsigned int tgt)
 	return CNNACC_CCP_INSN_LOAD(LCP_MEM, LCP_LEN, LCP_BANK, tgt);
 }
 
+void lcp_load_to(struct lcp_code *c, const struct lcp_region *r, enum cnnacc_ccp_target bank)
+{
+	if (bank == CNNACC_CCP_TGT_READ_BANK)
+		c->in_bank.lines = 0;
+	lcp_note_read(c, r);
+	transfer(c, r, r->lines, load_insn(bank));
+}
+
 void lcp_load(struct lcp_code *c, const struct lcp_region *r)
 {
-	if (r->kept || (c->in_bank.lines && same_region(&c->in_bank, r)))
+	if (r->kept || (c->in_bank.lines && lcp_same_region(&c->in_bank, r)))
 		return;
-	lcp_note_read(c, r);
-	transfer(c, r, r->lines, load_insn(CNNACC_CCP_TGT_READ_BANK));
+	lcp_load_to(c, r, CNNACC_CCP_TGT_READ_BANK);
 	c->in_bank = *r;
 }
 

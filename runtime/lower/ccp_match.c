@@ -141,6 +141,7 @@ static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, stru
 				     n->op_type, (long long)w.group);
 		node->add = n->in[3];
 		node->add_l = node->out_l;
+		node->conv.adds = true;
 	}
 	node->conv.w = (struct lcp_weights){
 		.data = weight->data, .so = node->conv.ci * y.kernel * x.kernel,

@@ -87,7 +87,8 @@ static int begin_task(struct lcp_code *c)
 	c->sel = 0;
 	memset(c->reg, 0, sizeof(c->reg));
 	lcp_clock_boot(&c->clock, c->hw, c->hw->insns);
-	c->in_bank.lines = 0;
+	c->in_bank.lines = c->pending.lines = c->beside.lines = 0;
+	c->turn = c->odd = false;
 	c->weight_line = -1;
 	c->n_reads = c->n_writes = 0;
 	c->first_node = -1;

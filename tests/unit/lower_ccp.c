@@ -95,6 +95,32 @@ static int make_conv(struct onnx_build *b, struct shape *s)
 	return 0;
 }
 
+/* Two convolutions of the same input, added: the later one takes the addition in. */
+static int make_sum(struct onnx_build *b, struct shape *s)
+{
+	int64_t ci = pick_small(1, 60), co = pick_small(1, 80), k = ONE_OF(1, 1, 3), step = pick(1, 2);
+	const int64_t kernel[] = { k, k }, stride[] = { step, step }, pads[] = { k / 2, k / 2, k / 2, k / 2 };
+
+	*s = (struct shape){ 4, { pick(0, 4) ? 1 : 2, ci, pick_small(1, 60), pick_small(1, 60) } };
+	if (2 * ci * co * k * k * s->dims[2] * s->dims[3] / step / step > MAX_WORK)
+		return -1;
+	ob_random(b, "v", ob_rand(&state), OB_DIMS(co, ci, k, k));
+	ob_random(b, "w", ob_rand(&state), OB_DIMS(co, ci, k, k));
+	ob_random(b, "b", ob_rand(&state), OB_DIMS(co));
+	add_window(ob_node(b, "Conv", "x v", "p"), 2, kernel, stride, pads);
+	add_window(ob_node(b, "Conv", pick(0, 1) ? "x w b" : "x w", "q"), 2, kernel, stride, pads);
+	if (pick(0, 1)) {
+		ob_node(b, "Add", pick(0, 1) ? "p q" : "q p", "y");
+	} else {
+		ob_node(b, "Add", "p q", "r");
+		ob_node(b, "Relu", "r", "y");
+	}
+	snprintf(text, sizeof(text), "Conv + Conv %lldx%lldx%lldx%lld -> %lld kernel %lld stride %lld",
+		 (long long)s->dims[0], (long long)ci, (long long)s->dims[2], (long long)s->dims[3],
+		 (long long)co, (long long)k, (long long)step);
+	return 0;
+}
+
 static int make_pool(struct onnx_build *b, struct shape *s)
 {
 	int64_t kernel[2], stride[2], pads[4], work = 1;
@@ -208,7 +234,7 @@ static const struct {
 	const char *name;
 	int (*make)(struct onnx_build *b, struct shape *s);
 } kinds[] = {
-	{ "Conv", make_conv }, { "pooling", make_pool }, { "Gemm", make_gemm },
+	{ "Conv", make_conv }, { "Conv and Add", make_sum }, { "pooling", make_pool }, { "Gemm", make_gemm },
 	{ "MatMul", make_matmul }, { "mean", make_mean }, { "Pad", make_pad },
 };
 
@@ -235,10 +261,9 @@ static void fill(struct cnn_tensor *t)
  * The convolution unit's own order: a sum per input channel, the bias in the last, sums added
  * channel after channel. No tiling may change it.
  */
-static float conv_element(const struct cnn_graph *g, const struct cnn_window *w, const float *x,
-			  int64_t o, int64_t y, int64_t z)
+static float conv_element(const struct cnn_graph *g, const struct cnn_node *n,
+			  const struct cnn_window *w, const float *x, int64_t o, int64_t y, int64_t z)
 {
-	const struct cnn_node *n = &g->nodes[0];
 	const struct cnn_tensor *bias = cnn_node_in(g, n, 2);
 	const float *k = cnn_node_in(g, n, 1)->data;
 	int64_t ci = w->in_ch / w->group, two = w->spatial - 1, taps;
@@ -263,28 +288,33 @@ static float conv_element(const struct cnn_graph *g, const struct cnn_window *w,
 			sum += ((const float *)bias->data)[o];
 		lob = c ? lob + sum : sum;
 	}
-	return lob;
+	/* What is added comes from a convolution of the same input. */
+	if (cnn_node_in(g, n, 3))
+		lob += conv_element(g, &g->nodes[0], w, x - ci * ih * iw, o, y, z);
+	return n->act.kind == CNN_ACT_RELU && !(lob > 0) ? 0 : lob;
 }
 
 static const char *check_order(const struct lower_case *c, const struct cnn_tensor *in,
 			       const struct cnn_tensor *got)
 {
 	const struct cnn_graph *g = c->graph;
+	const struct cnn_node *last = &g->nodes[g->n_nodes - 1];
 	const float *x = in->data, *y = got->data;
 	int64_t ow, oh, index = 0;
 	struct cnn_window w;
 
-	if (g->nodes[0].op != CNN_OP_CONV ||
-	    !strstr(c->lowered->nodes[0].reason, "Conv: convolution"))
-		return NULL;
-	if (cnn_node_window(g, &g->nodes[0], &w, NULL))
+	for (int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i].op != CNN_OP_CONV ||
+		    !strstr(c->lowered->nodes[i].reason, "Conv: convolution"))
+			return NULL;
+	if (cnn_node_window(g, last, &w, NULL))
 		return "no window";
 	oh = w.spatial > 1 ? w.out[0] : 1;
 	ow = w.out[w.spatial - 1];
 	for (int64_t n = 0; n < w.batch; n++, x += cnn_tensor_count(in) / w.batch)
 		for (int64_t o = 0; o < w.out_ch; o++)
 			for (int64_t i = 0; i < oh * ow; i++, index++)
-				if (conv_element(g, &w, x, o, i / ow, i % ow) != y[index])
+				if (conv_element(g, last, &w, x, o, i / ow, i % ow) != y[index])
 					return "sums are not in the order of the unit";
 	return NULL;
 }
@@ -336,6 +366,7 @@ static const char *trial(const struct cnn_core *core, struct onnx_build *b, stru
 	struct lower_case c;
 	struct cnn_err err;
 	const char *wrong = NULL;
+	bool on_device = true;
 	size_t len;
 	void *onnx = ob_pack(b, &len);
 
@@ -345,10 +376,12 @@ static const char *trial(const struct cnn_core *core, struct onnx_build *b, stru
 		return "cannot lower";
 	}
 	tally->cases++;
-	tally->on_device += c.lowered->nodes[0].core >= 0;
+	for (int i = 0; i < c.lowered->n_nodes; i++)
+		on_device &= c.lowered->nodes[i].core >= 0;
+	tally->on_device += on_device;
 	if (tally->verbose)
-		printf("# %s: %s\n", text, c.lowered->nodes[0].reason);
-	if (c.lowered->nodes[0].core >= 0)
+		printf("# %s: %s\n", text, c.lowered->nodes[c.lowered->n_nodes - 1].reason);
+	if (on_device)
 		wrong = compare_runs(&c, onnx, len, tally);
 	lower_close(&c);
 	free(onnx);

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Steps of a unit of core ccp, one after the other: load, compute, store. While a unit computes,
+ * only a store from the bank that it reads can move lines. So the input of a step goes beside what
+ * the step before has computed; then that is stored, and the banks change places.
+ */
+#include "ccp.h"
+
+static int64_t region_lines(const struct lcp_region *r)
+{
+	return r->lines * r->pieces;
+}
+
+bool lcp_can_turn(const struct lcp_node *n)
+{
+	return !n->in_home.kept && !n->out_home.kept;
+}
+
+int64_t lcp_turn_room(const struct lcp_node *n)
+{
+	return lw_min(n->in_home.room, n->out_home.room);
+}
+
+int64_t lcp_step_read(const struct lcp_code *c, const struct lcp_node *n)
+{
+	return c->odd ? n->out_home.spare : n->in_home.spare;
+}
+
+static int64_t write_start(const struct lcp_code *c, const struct lcp_node *n)
+{
+	return c->odd ? n->in_home.spare : n->out_home.spare;
+}
+
+/* Does the input fit behind what has not yet been stored? */
+static bool fits_behind(const struct lcp_code *c, const struct lcp_node *n,
+			const struct lcp_region *in)
+{
+	int64_t lines = c->pending.at - write_start(c, n) + region_lines(&c->pending) +
+			region_lines(in);
+
+	return lcp_can_turn(n) && lines <= lcp_turn_room(n) / LINE_FLOATS;
+}
+
+static void store_pending(struct lcp_code *c)
+{
+	if (c->pending.lines)
+		lcp_store(c, &c->pending);
+	c->pending.lines = 0;
+}
+
+void lcp_step_load(struct lcp_code *c, const struct lcp_node *n, struct lcp_region *in,
+		   struct lcp_region *add, struct lcp_region *out)
+{
+	bool old = c->pending.lines && in, held = in && lcp_same_region(&c->in_bank, in);
+	bool beside = old && lcp_same_region(&c->beside, in);
+	int64_t write;
+
+	c->turn = beside || (old && !held && fits_behind(c, n, in));
+	write = c->turn ? lcp_step_read(c, n) : write_start(c, n);
+	lcp_place(out, write);
+	if (add)
+		lcp_place(add, write + region_lines(out));
+	if (beside) {
+		*in = c->beside;
+	} else if (c->turn) {
+		lcp_place(in, c->pending.at + region_lines(&c->pending));
+		lcp_load_to(c, in, CNNACC_CCP_TGT_WRITE_BANK);
+	} else {
+		store_pending(c);
+		if (held)
+			*in = c->in_bank;
+		else if (in)
+			lcp_place(in, lcp_step_read(c, n));
+		if (in)
+			lcp_load(c, in);
+	}
+	if (add)
+		lcp_load_to(c, add, c->turn ? CNNACC_CCP_TGT_READ_BANK : CNNACC_CCP_TGT_WRITE_BANK);
+	if (c->turn)
+		c->beside = *in;
+}
+
+void lcp_step_start(struct lcp_code *c)
+{
+	if (!c->turn)
+		return;
+	c->turn = false;
+	store_pending(c);
+	lcp_swap(c);
+	c->odd = !c->odd;
+	c->in_bank = c->beside;
+}
+
+void lcp_step_done(struct lcp_code *c, const struct lcp_region *out)
+{
+	c->pending = *out;
+	c->beside.lines = 0;
+}
+
+void lcp_step_end(struct lcp_code *c)
+{
+	store_pending(c);
+	c->beside.lines = 0;
+	if (c->odd)
+		lcp_swap(c);
+	c->odd = false;
+}
+
+/* ---- additions ------------------------------------------------------------------------- */
+
+#define ADD_ROWS	CNNACC_CCP_ROWS
+#define ADD_COLUMNS	CNNACC_CCP_LANES
+#define ADD_UNROLL	4
+/* Cycles of CFG, EXEC of two channels, and the controller's part. */
+#define ADD_CYCLES	(2 * (ADD_ROWS + 2 + 9) + ADD_ROWS + 6 + 10)
+
+int64_t lcp_add_cycles(int64_t lines)
+{
+	return lw_div_up(lines * LINE_FLOATS / ADD_COLUMNS, ADD_ROWS) * ADD_CYCLES;
+}
+
+static void exec_add(struct lcp_code *c)
+{
+	lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
+	lcp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
+}
+
+static void exec_adds(struct lcp_code *c, int64_t tiles)
+{
+	int64_t first = tiles % ADD_UNROLL, loops = tiles / ADD_UNROLL;
+	uint32_t top;
+
+	for (int64_t i = 0; i < first; i++) {
+		exec_add(c);
+		lcp_set(c, 4, (i + 1) * ADD_ROWS);
+	}
+	if (!loops)
+		return;
+	top = lcp_loop(c, loops);
+	for (int i = 0; i < ADD_UNROLL; i++) {
+		exec_add(c);
+		lcp_add(c, 4, ADD_ROWS);
+	}
+	lcp_loop_end(c, top);
+	lcp_gained(c, 4, loops * ADD_UNROLL * ADD_ROWS);
+}
+
+/* Group 1: the two operands as channels, the result as one. */
+static void set_add_bases(struct lcp_code *c, int64_t from, int64_t distance, int64_t to,
+			  int64_t rows, int64_t ones)
+{
+	lcp_set(c, 0, from * LINE_FLOATS);
+	lcp_set(c, 1, to * LINE_FLOATS);
+	lcp_set(c, 2, ones);
+	lcp_set(c, 3, 0);
+	lcp_set(c, 4, rows | rows << 16);
+	lcp_set(c, 5, distance * LINE_FLOATS);
+	lcp_set(c, 6, 0);
+	lcp_set(c, 7, 0);
+	lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
+}
+
+/*
+ * A convolution 1 x 1 of two channels with weights of 1, what was computed and what is added: whole
+ * lines as rows of eight, whatever planes they belong to.
+ */
+void lcp_step_add(struct lcp_code *c, const struct lcp_node *n, const struct lcp_region *in,
+		  const struct lcp_region *add, struct lcp_region *out, int64_t ones)
+{
+	int64_t rows = region_lines(out) * LINE_FLOATS / ADD_COLUMNS, from = out->at;
+	int64_t to = in ? in->at + region_lines(in) : lcp_step_read(c, n);
+
+	lcp_swap(c);
+	c->odd = !c->odd;
+	lcp_place(out, to);
+	set_add_bases(c, from, add->at - from, to, rows, ones);
+	lcp_set(c, 0, (n->relu ? CNNACC_CCP_R0_RELU : 0) | 1 << CNNACC_CCP_R0_STRIDE_SHIFT |
+		      1 << CNNACC_CCP_R0_KERNEL_SHIFT);
+	lcp_set(c, 1, ADD_COLUMNS | ADD_COLUMNS << 16);
+	lcp_set(c, 2, 2 | 1 << 16);
+	lcp_set(c, 3, 1 << 16);
+	lcp_set(c, 4, 0);
+	lcp_set(c, 5, ADD_ROWS | (int64_t)(c->hw->groups - 1) << CNNACC_CCP_R5_GROUPS_SHIFT);
+	lcp_set(c, 6, 1);
+	exec_adds(c, lw_div_up(rows, ADD_ROWS));
+	lcp_step_done(c, out);
+	if (in)
+		c->beside = *in;
+}
