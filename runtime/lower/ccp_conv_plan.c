@@ -49,12 +49,20 @@ static bool fits_program(const struct search *x)
 	       x->hw->insns;
 }
 
+/* What is added starts at a line, and so must every batch of that many channels. */
+static bool can_batch(const struct search *x, int64_t co)
+{
+	const struct lcp_conv *v = &x->n->conv;
+
+	return !v->adds || co >= v->co || co * x->n->out_l.plane_pitch % LINE_FLOATS == 0;
+}
+
 static void weigh(struct search *x)
 {
 	struct lcp_conv *v = &x->n->conv;
 	int64_t cost;
 
-	if (!fits_program(x))
+	if (!fits_program(x) || !can_batch(x, v->out_co))
 		return;
 	cost = lcp_dense_cost(x->hw, x->n, x->least);
 	if (cost >= x->least)
@@ -149,7 +157,8 @@ static void weigh_slices(struct search *x, bool input)
 
 		co = lcp_round_channels(co, v->co);
 		v->slice = slice_channels(x, co);
-		v->weight_co = v->out_co = co;
+		v->weight_co = co;
+		v->out_co = can_batch(x, co) ? co : x->batch;
 		v->slice_input = false;
 		if (!v->slice || co == last)
 			continue;
@@ -182,8 +191,7 @@ static void weigh_rows(struct search *x, const struct conv_limits *l, int64_t ro
 		return;
 	v->rows = rows;
 	x->batch = lw_min(lw_min(batch_channels(x, rows, out), v->co), l->co);
-	/* What is added starts at a line. */
-	if (v->adds && x->batch < v->co && x->n->out_l.plane_pitch % LINE_FLOATS)
+	if (!can_batch(x, x->batch))
 		x->batch = x->batch / LINE_FLOATS * LINE_FLOATS;
 	if (x->batch < 1)
 		return;
