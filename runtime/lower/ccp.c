@@ -163,7 +163,7 @@ static enum fit try_plan(struct lcp_core *core, struct lcp_node *n)
 	struct lcp_code c;
 	int ret = LCP_TOO_BIG;
 
-	n->in_line = 0;
+	n->in_line = 0x10000000;
 	n->out_line = 0x40000000;
 	n->add_line = 0x20000000;
 	if (lcp_code_init(&c, &core->hw, NULL))

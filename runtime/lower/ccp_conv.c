@@ -191,8 +191,8 @@ static int emit_steps(struct lcp_code *c, struct lcp_node *n, struct conv_unit *
 
 		u->i1 = lw_min(u->i0 + n->conv.steps, steps);
 		ret = emit_columns(c, u, emit);
-		if (ret == LCP_TOO_BIG && n->conv.steps > 1) {
-			n->conv.steps = lw_min(n->conv.steps, u->i1 - u->i0) / 2;
+		if (ret == LCP_TOO_BIG && u->i1 - u->i0 > 1) {
+			n->conv.steps = (u->i1 - u->i0) / 2;
 			continue;
 		}
 		if (ret)

@@ -61,18 +61,16 @@ void lcp_step_load(struct lcp_code *c, const struct lcp_node *n, struct lcp_regi
 	if (add)
 		lcp_place(add, write + region_lines(out));
 	if (beside) {
-		*in = c->beside;
+		lcp_place(in, c->beside.at);
 	} else if (c->turn) {
 		lcp_place(in, c->pending.at + region_lines(&c->pending));
 		lcp_load_to(c, in, CNNACC_CCP_TGT_WRITE_BANK);
 	} else {
 		store_pending(c);
-		if (held)
-			*in = c->in_bank;
-		else if (in)
-			lcp_place(in, lcp_step_read(c, n));
-		if (in)
+		if (in) {
+			lcp_place(in, held ? c->in_bank.at : lcp_step_read(c, n));
 			lcp_load(c, in);
+		}
 	}
 	if (add)
 		lcp_load_to(c, add, c->turn ? CNNACC_CCP_TGT_READ_BANK : CNNACC_CCP_TGT_WRITE_BANK);

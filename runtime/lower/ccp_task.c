@@ -211,6 +211,14 @@ static void note_unit(struct lcp_code *c)
 	c->page_units++;
 }
 
+/* Is there time left in the task for another page? */
+static bool time_to_turn(const struct lcp_code *c)
+{
+	uint64_t turn = 64 + c->hw->insns / LINE_FLOATS;
+
+	return lcp_clock_cycles(&c->clock) + turn < c->hw->cycles_max;
+}
+
 int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *arg),
 	     const void *arg)
 {
@@ -230,6 +238,8 @@ int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *ar
 		*c = before;
 		if (fit == TOO_LONG ? !c->page_units : fresh)
 			return LCP_TOO_BIG;
+		if (fit == TOO_LONG && !time_to_turn(c))
+			fit = TOO_SLOW;
 		if (fit == TOO_SLOW && c->pinned)
 			return LCP_PINNED;
 		ret = fit == TOO_LONG ? turn_page(c) : lcp_code_flush(c);

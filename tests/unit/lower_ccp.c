@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Random layers, lowered to ccp cores of several sizes and run on the golden model, against the
- * CPU operators. Usage: lower_ccp [--count N] [--seed N] [--verbose]; TAP.
+ * CPU operators. Usage: lower_ccp [--count N] [--seed N] [--kind N] [--verbose]; TAP.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -418,7 +418,7 @@ static bool run_kind(int kind, int count, struct tally *tally)
 
 int main(int argc, char **argv)
 {
-	int kind_count = (int)(sizeof(kinds) / sizeof(kinds[0])), count = 300, failed = 0;
+	int kind_count = (int)(sizeof(kinds) / sizeof(kinds[0])), count = 300, failed = 0, only = 0;
 	struct tally tally = { 0 };
 
 	for (int i = 1; i < argc; i++) {
@@ -426,13 +426,15 @@ int main(int argc, char **argv)
 			count = atoi(argv[++i]);
 		else if (!strcmp(argv[i], "--seed") && i + 1 < argc)
 			state = (uint32_t)strtoul(argv[++i], NULL, 0);
+		else if (!strcmp(argv[i], "--kind") && i + 1 < argc)
+			only = atoi(argv[++i]);
 		else if (!strcmp(argv[i], "--verbose"))
 			tally.verbose = true;
 	}
 	printf("1..%d\n", kind_count);
 	for (int k = 0; k < kind_count; k++) {
 		struct tally t = { .verbose = tally.verbose };
-		bool good = run_kind(k, count, &t);
+		bool good = (only && only != k + 1) || run_kind(k, count, &t);
 
 		failed += !good;
 		printf("%sok %d - %s: %d layers, %d on ccp in %d tasks\n", good ? "" : "not ", k + 1,
