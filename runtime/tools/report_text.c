@@ -89,10 +89,10 @@ void report_print(const struct report *r)
 
 	printf("\nBy the cycle model at %.6g MHz; operators on the CPU as measured in the last run\n",
 	       r->dev.clock_hz / 1e6);
-	printf("%4s %-16s %-27s%12s %6s %6s %6s%11s %7s  %s\n", "", "", "", "cycles", "of all",
-	       "MACs", "stall", "moved", "of", "bound by");
-	printf("%4s %-16s %-27s%12s %6s %6s %6s%11s %7s\n", "", "operator", "name", "or time", "%",
-	       "%peak", "%", "KiB", "minimum");
+	printf("%4s %-16s %-27s%12s %6s %6s %6s%11s %7s\n", "", "", "", "cycles", "% of", "MACs,",
+	       "stall,", "moved,", "of");
+	printf("%4s %-16s %-27s%12s %6s %6s %6s%11s %7s  %s\n", "#", "operator", "name", "or time",
+	       "all", "% peak", "%", "KiB", "minimum", "bound by");
 	for (unsigned int i = 0; i < r->layer_count; i++) {
 		if (report_works(&r->layers[i]))
 			put_layer(r, &r->layers[i]);
