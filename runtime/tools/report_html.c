@@ -133,7 +133,7 @@ static void put_tiles(FILE *out, const struct report *r)
 	fprintf(out, "<div class=\"tile\"><b>%.3g ms</b><span>of a run of %.4g ms in %u "
 		"operators on the CPU</span></div>\n", (double)r->cpu_ns / 1e6,
 		(double)r->run_ns / 1e6, r->cpu_ops);
-	fprintf(out, "<div class=\"tile\"><b>%.3g s</b><span>to compile: %u segments, %u programs"
+	fprintf(out, "<div class=\"tile\"><b>%.3g s</b><span>to compile; segments: %u, programs: %u"
 		"</span></div>\n</div>\n", (double)r->est.compile_ns / 1e9, r->est.segments,
 		r->est.tasks);
 }

@@ -100,10 +100,11 @@ void report_print(const struct report *r)
 			renaming++;
 	}
 	put_totals(r);
-	printf("%.3f ms on cores by the model; run %.3f ms, of it %u operators on the CPU %.3f ms "
-	       "(%.1f %%)\n", report_ms(r, r->total.cycles), (double)r->run_ns / 1e6, r->cpu_ops,
-	       (double)r->cpu_ns / 1e6, r->run_ns ? 100 * (double)r->cpu_ns / (double)r->run_ns : 0);
-	printf("%u operators only rename a value; %u segments, %u programs; ", renaming,
+	printf("%.3f ms on cores by the model; run %.3f ms, of it %.3f ms (%.1f %%) in operators "
+	       "on the CPU: %u\n", report_ms(r, r->total.cycles), (double)r->run_ns / 1e6,
+	       (double)r->cpu_ns / 1e6, r->run_ns ? 100 * (double)r->cpu_ns / (double)r->run_ns : 0,
+	       r->cpu_ops);
+	printf("Operators that only rename a value: %u; segments: %u; programs: %u; ", renaming,
 	       r->est.segments, r->est.tasks);
 	if (r->est.compile_ns)
 		printf("compiled in %.3f s\n\n", (double)r->est.compile_ns / 1e9);

@@ -144,7 +144,7 @@ static void draw_run(FILE *out, const struct report *r, const struct columns *c,
 {
 	double x = LEFT + (double)run->start / (double)c->total * ROOM;
 	double width = (double)(run->end - run->start) / (double)c->total * ROOM;
-	int fits = (int)(width / 6.4), len = (int)strlen(run->layer->name);
+	int fits = (int)(fmin(width, ROOM) / 6.4), len = (int)strlen(run->layer->name);
 
 	fprintf(out, "<rect class=\"%s\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\"/>",
 		odd ? "band" : "band2", x, y, width, STRIP);
