@@ -89,17 +89,16 @@ def threads_to_measure():
     return [n for n in (1, 2) if n <= len(os.sched_getaffinity(0))]
 
 
-def sim(threads):
-    """Name of the in-process device with that many worker threads."""
-    return f'sim:threads={threads}'
+def sim(threads, simd='widest'):
+    """Name of the in-process device with that many worker threads and those vectors."""
+    return f'sim:threads={threads},simd={simd}'
 
 
-def isa():
-    """The widest vectors that the model uses on this machine, as bench-peak calls them."""
+def isas():
+    """The vectors that the model can use on this machine, widest first."""
     flags = next((line.split() for line in open('/proc/cpuinfo') if line.startswith('flags')), [])
-    if not flags:
-        return 'neon'
-    return 'avx512' if 'avx512f' in flags else 'avx2' if 'avx2' in flags else 'sse2'
+    return [name for name in ('avx512', 'avx2') if name.replace('512', '512f') in flags] + \
+        ['baseline']
 
 
 def geomean(values):
