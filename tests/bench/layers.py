@@ -160,10 +160,17 @@ def best_cycles(net, layer, add=False, core=tilings.DEFAULT):
     shape = net.shapes[node.output[0]]
     if op == 'Conv':
         conv, times = conv_of(net, node)
-        best = times * tilings.conv_cycles(conv._replace(add=add), core)
-        return min(best, tilings.dense_cycles(conv, times, core)) if times > 1 and not add else best
+        best = times * tilings.conv_cycles(conv, core)
+        if times > 1:
+            best = min(best, tilings.dense_cycles(conv, times, core))
+        if add:
+            best = min(best + tilings.add_cycles(math.prod(shape)),
+                       times * tilings.conv_cycles(conv._replace(add=True), core))
+        return best
     if op == 'ConvTranspose':
         return tilings.conv_cycles(transposed_of(net, node), core)
+    if op == 'Add':
+        return tilings.add_cycles(math.prod(shape))
     if op == 'Gemm':
         inputs = math.prod(net.shapes[node.input[0]][1:])
         return shape[0] * tilings.fc_cycles(inputs, shape[1], len(node.input) > 2, core)

@@ -115,6 +115,20 @@ def fc_cycles(inputs, outputs, bias, core=DEFAULT):
     return int(best[outputs])
 
 
+def add_cycles(elements):
+    """The fewest cycles to add two maps of so many elements, as convolutions with 1 as weight.
+
+    The maps are 1..16 channels, whatever they were, in rows of 8 elements: every output channel
+    has two input channels.  Cycles grow evenly with the rows, so the fewest tiles are the best.
+    """
+    def cycles(channels):
+        rows = ceil_div(elements, channels * COLUMNS)
+        tiles = ceil_div(rows, ROWS)
+        return 2 * channels * (rows + tiles * (2 + 9)) + rows * channels + 6 * tiles
+
+    return min(map(cycles, range(1, 17)))
+
+
 def pool_cycles(channels, oh, ow):
     """Pooling has no tiles to choose: one EXEC over as many planes as a bank holds."""
     return channels * oh * ow + 5

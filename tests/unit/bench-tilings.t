@@ -97,6 +97,10 @@ def main():
     n += 1
     fc = tilings.fc_cycles(2048, 1000, True)
     print(f'{"ok" if fc == 129360 else "not ok"} {n} - fully connected: {fc} cycles, by hand 129360')
+    # 64 tiles of 16 channels: 32 * (16 + 2 + 9) + 16 * 16 + 6
+    n += 1
+    add = tilings.add_cycles(131072)
+    print(f'{"ok" if add == 64 * 1126 else "not ok"} {n} - Add: {add} cycles, by hand {64 * 1126}')
     print(f'1..{n}')
 
 
