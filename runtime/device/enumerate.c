@@ -26,6 +26,7 @@ struct walk {
 	void *opaque;
 	int count;
 	int stop;
+	int failed;		/* negative errno: sysfs could not be read */
 };
 
 static const char *no_driver_remedy(bool bound)
@@ -123,11 +124,17 @@ static void report_matches(struct walk *w, struct udev_enumerate *e)
 {
 	struct udev_list_entry *entry;
 
-	udev_enumerate_scan_devices(e);
+	int ret = udev_enumerate_scan_devices(e);
+
+	if (ret < 0)
+		w->failed = ret;
 	udev_list_entry_foreach(entry, udev_enumerate_get_list_entry(e)) {
 		struct udev_device *hw =
 			udev_device_new_from_syspath(w->udev, udev_list_entry_get_name(entry));
 
+		/* One that went away meanwhile is none. */
+		if (!hw && errno != ENOENT && errno != ENODEV)
+			w->failed = -errno;
 		if (hw && !w->stop)
 			report_hardware(w, hw);
 		udev_device_unref(hw);
@@ -172,6 +179,8 @@ int cnnrt_device_enumerate(int (*found)(const struct cnnrt_found *f, void *opaqu
 	if (!w.stop)
 		walk_platform(&w);
 	udev_unref(w.udev);
+	if (w.failed && !w.stop)
+		return rt_fail_errno(err, w.failed, "looking for accelerators");
 	return w.count;
 }
 
