@@ -28,16 +28,19 @@ static int apply_input(const struct cnnrt_model *m, struct cnn_graph *g, int i,
 	return dynamic ? cnn_graph_set_input_shape(g, i, t->rank, dims, e) : CNN_OK;
 }
 
-static int find_type(const struct cnnrt_device *dev, const char *name, uint32_t *type,
-		     struct cnnrt_error *err)
+/* Cores by name, or one by index. */
+static int find_cores(const struct cnnrt_device *dev, const char *name, uint32_t *cores,
+		      struct cnnrt_error *err)
 {
-	for (uint32_t i = 0; i < dev->info.core_count; i++) {
-		if (!strcmp(dev->core[i].name, name)) {
-			*type = dev->core[i].type;
-			return CNNRT_OK;
-		}
-	}
-	return rt_fail(err, CNNRT_EINVAL, "core %.40s: %s has none", name, dev->info.path);
+	char *end;
+	unsigned long index = strtoul(name, &end, 0);
+
+	*cores = 0;
+	for (uint32_t i = 0; i < dev->info.core_count; i++)
+		if (!strcmp(dev->core[i].name, name) || (end != name && !*end && index == i))
+			*cores |= 1u << i;
+	return *cores ? CNNRT_OK : rt_fail(err, CNNRT_EINVAL, "core %.40s: %s has none", name,
+					   dev->info.path);
 }
 
 static int build(struct cnnrt_program *p, const struct cnnrt_model *m,
@@ -84,10 +87,11 @@ int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *de
 	if (!options)
 		options = &none;
 	opt.cpu_only = options->cpu_only;
+	opt.observe = options->observe;
 	if (options->core && options->cpu_only)
 		return rt_fail(err, CNNRT_EINVAL, "compile: a core and the CPU only");
 	if (options->core)
-		ret = find_type(dev, options->core, &opt.force_core, err);
+		ret = find_cores(dev, options->core, &opt.cores, err);
 	if (ret)
 		return ret;
 	p = calloc(1, sizeof(*p));
@@ -97,6 +101,7 @@ int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *de
 	p->core_count = dev->info.core_count;
 	memcpy(p->core, dev->core, sizeof(p->core));
 	p->hw_version = dev->info.hw_version;
+	p->observe = options->observe;
 	if (build(p, model, &opt, options, &e)) {
 		cnnrt_program_free(p);
 		return rt_graph_error(err, &e);

@@ -315,7 +315,7 @@ int cnnrt_job_status(struct cnnrt_job *job, struct cnnrt_job_status *status,
 	return CNNRT_OK;
 }
 
-static int check_idle(struct cnnrt_job *job, struct cnnrt_error *err)
+int rt_job_idle(struct cnnrt_job *job, struct cnnrt_error *err)
 {
 	bool idle;
 
@@ -329,7 +329,7 @@ int cnnrt_job_profile(struct cnnrt_job *job,
 		      void (*report)(const struct cnnrt_step *step, void *opaque), void *opaque,
 		      struct cnnrt_error *err)
 {
-	int ret = check_idle(job, err);
+	int ret = rt_job_idle(job, err);
 
 	if (ret)
 		return ret;
@@ -345,7 +345,7 @@ static int check_io(struct cnnrt_job *job, enum cnnrt_direction dir, unsigned in
 {
 	int ret = rt_check_index(index, dir, cnnrt_program_io_count(job->program, dir), err);
 
-	return ret ? ret : check_idle(job, err);
+	return ret ? ret : rt_job_idle(job, err);
 }
 
 int cnnrt_job_map(struct cnnrt_job *job, enum cnnrt_direction dir, unsigned int index,

@@ -82,6 +82,9 @@ struct cnnrt_job {
 	int cancel;			/* eventfd: stop waiting for in_fence */
 };
 
+/* CNNRT_EBUSY while it runs. */
+int rt_job_idle(struct cnnrt_job *job, struct cnnrt_error *err);
+
 /* memory.c: plans and allocates; free takes a half-made job too. */
 int rt_job_memory(struct cnnrt_job *job, struct cnnrt_error *err);
 void rt_job_memory_free(struct cnnrt_job *job);

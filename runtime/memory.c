@@ -114,6 +114,8 @@ static void release_dead(struct cnnrt_job *job, int i, const int *block_of)
 	const struct cnn_graph *g = job->program->graph;
 	const struct cnn_node *n = &g->nodes[i];
 
+	if (job->program->observe)
+		return;
 	for (int j = 0; j < n->n_in + n->n_out; j++) {
 		int v = j < n->n_in ? n->in[j] : n->out[j - n->n_in];
 		const struct cnn_value *val = v < 0 ? NULL : &g->values[v];

@@ -191,6 +191,30 @@ static int check_slot(const struct check *c, int i)
 	return CNN_OK;
 }
 
+static bool overlap(const struct check *c, int v, int w)
+{
+	const struct cnn_slot *a = &c->low->slots[v], *b = &c->low->slots[w];
+
+	return a->used && b->used && a->offset < b->offset + b->bytes &&
+	       b->offset < a->offset + a->bytes;
+}
+
+/* An operator on the CPU may work in the arena: not where it reads, and on each output apart. */
+static int check_apart(const struct check *c, int i)
+{
+	const struct cnn_node *n = &c->g->nodes[i];
+
+	for (int k = 0; k < n->n_out; k++) {
+		for (int j = 0; j < n->n_in && n->out[k] >= 0; j++)
+			if (n->in[j] >= 0 && overlap(c, n->out[k], n->in[j]))
+				return wrong(c, "operator", i, "it writes where it reads");
+		for (int j = 0; j < k && n->out[k] >= 0; j++)
+			if (n->out[j] >= 0 && overlap(c, n->out[k], n->out[j]))
+				return wrong(c, "operator", i, "two outputs in one place");
+	}
+	return CNN_OK;
+}
+
 /* What the host reads of a core's work must be in memory, a core's constants are the core's own. */
 static int check_crossing(const struct check *c, int i)
 {
@@ -342,5 +366,8 @@ int rt_program_check(struct cnnrt_program *p, struct cnn_err *e)
 		ret = check_slot(&c, i);
 	for (int i = 0; i < c.g->n_values && !ret; i++)
 		ret = check_crossing(&c, i);
+	for (int i = 0; i < c.g->n_nodes && !ret; i++)
+		if (c.low->nodes[i].core < 0)
+			ret = check_apart(&c, i);
 	return ret ? ret : check_segments(&c);
 }

@@ -238,9 +238,11 @@ int cnnrt_model_set_input_data(struct cnnrt_model *model, unsigned int index, in
 
 /** struct cnnrt_compile_options - all zero is the default. */
 struct cnnrt_compile_options {
-	const char *core;	/* every operator this core can run must run there; NULL: best */
+	/* Every operator that this core can run runs there: a name, or an index.  NULL: best. */
+	const char *core;
 	bool cpu_only;		/* nothing on the device: for comparison */
 	bool no_fuse;		/* keep operators apart */
+	bool observe;		/* every value stays in memory: for cnnrt_compare() */
 	/* For networks of doubtful origin; more is CNNRT_ELIMIT.  0: 8 GiB and 2^42. */
 	uint64_t max_memory;	/* bytes of constants, and of the values of one job */
 	uint64_t max_work;	/* multiply-adds or element steps of one run */
@@ -554,6 +556,46 @@ struct cnnrt_step {
 int cnnrt_job_profile(struct cnnrt_job *job,
 		      void (*report)(const struct cnnrt_step *step, void *opaque), void *opaque,
 		      struct cnnrt_error *err);
+
+/** struct cnnrt_compare_options - all zero is the default. */
+struct cnnrt_compare_options {
+	/*
+	 * An element may differ by rtol * |reference| + atol * largest |reference| of the tensor,
+	 * at least 1.  0: 1e-5 and 1e-4.  Integers may not differ.
+	 */
+	double atol, rtol;
+};
+
+/** struct cnnrt_layer - one output of one operator, compared; valid during the callback. */
+struct cnnrt_layer {
+	unsigned int index;	/* of the operator, as cnnrt_program_explain() counts */
+	const char *op, *name;
+	const char *place;	/* core name or "cpu" */
+	struct cnnrt_tensor_info value;
+	uint64_t count;		/* elements */
+	uint64_t unwritten;	/* of them never written: they hold 0x7fa0cccc */
+	uint64_t beyond;	/* of them beyond the bound, or never written */
+	uint64_t first;		/* the first of those, row-major */
+	double got, want;	/* its value, and the reference */
+	double error;		/* the largest difference of all written elements */
+	double bound;		/* what atol allows all of them */
+};
+
+/**
+ * cnnrt_compare() - run a job and hold every operator's output against the CPU's.
+ * @job: of a program that was compiled with observe, its inputs filled, no output bound
+ * @options: NULL for the default
+ * @report: called for each output of each operator, in the order of execution
+ *
+ * The reference of an operator is computed by the CPU operators from the inputs that the device
+ * had, so errors do not add up from layer to layer and each layer is judged by itself.  Before the
+ * run every value is filled with a NaN that no operator makes.
+ *
+ * Return: number of outputs with an element beyond the bound, or an error.
+ */
+int cnnrt_compare(struct cnnrt_job *job, const struct cnnrt_compare_options *options,
+		  void (*report)(const struct cnnrt_layer *layer, void *opaque), void *opaque,
+		  struct cnnrt_error *err);
 
 /**
  * cnnrt_run() - compile once, run once: a network on host memory.

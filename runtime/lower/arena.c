@@ -32,7 +32,7 @@ static void find_lives(struct lowering *x)
 		live(x, v, val->producer < 0 ? -1 : out->nodes[val->producer].turn);
 		for (int i = 0; i < val->n_consumers; i++)
 			live(x, v, out->nodes[val->consumers[i]].turn);
-		if (val->is_output)
+		if (val->is_output || x->observe)
 			live(x, v, out->n_nodes);
 	}
 	for (int i = 0; i < out->n_segments; i++) {

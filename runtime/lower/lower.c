@@ -87,11 +87,11 @@ static const struct lw_core_ops *find_ops(uint32_t type)
 	return NULL;
 }
 
-static bool is_wanted(const struct cnn_core *core, const struct cnn_lower_options *opt)
+static bool is_wanted(const struct cnn_core *cores, int i, const struct cnn_lower_options *opt)
 {
-	if (opt && (opt->cpu_only || (opt->force_core && opt->force_core != core->type)))
+	if (opt && (opt->cpu_only || (opt->cores && !(opt->cores >> i & 1))))
 		return false;
-	return find_ops(core->type) != NULL;
+	return find_ops(cores[i].type) != NULL;
 }
 
 unsigned int cnn_lower_fuse_mask(const struct cnn_core *cores, int n_cores,
@@ -100,7 +100,7 @@ unsigned int cnn_lower_fuse_mask(const struct cnn_core *cores, int n_cores,
 	unsigned int mask = CNN_FUSE_ALL;
 
 	for (int i = 0; i < n_cores; i++)
-		if (is_wanted(&cores[i], opt))
+		if (is_wanted(cores, i, opt))
 			mask &= find_ops(cores[i].type)->fuse;
 	return mask;
 }
@@ -113,7 +113,7 @@ static int open_cores(struct lowering *x, const struct cnn_core *cores, int n_co
 		return cnn_fail(x->lw.err, CNN_ENOMEM, "no memory for cores");
 	x->n_cores = n_cores;
 	for (int i = 0; i < n_cores; i++) {
-		if (!is_wanted(&cores[i], opt))
+		if (!is_wanted(cores, i, opt))
 			continue;
 		x->cores[i] = find_ops(cores[i].type)->open(&x->lw, &cores[i]);
 		if (!x->cores[i])
@@ -214,6 +214,7 @@ int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cor
 	      const struct cnn_lower_options *opt, struct cnn_lowered **out, struct cnn_err *err)
 {
 	struct lowering x = {
+		.observe = opt && opt->observe,
 		.lw = {
 			.g = g, .err = err,
 			.program = { .max = CNN_PROGRAM_MAX, .what = "programs" },

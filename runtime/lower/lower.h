@@ -45,8 +45,9 @@ struct cnn_core {
 };
 
 struct cnn_lower_options {
-	uint32_t force_core;	/* use cores of this type only; 0: any */
+	uint32_t cores;		/* bit i: core i may be used; 0: all may */
 	bool cpu_only;		/* place nothing on a core */
+	bool observe;		/* each value has its own place in the arena, to the end of the run */
 };
 
 /*

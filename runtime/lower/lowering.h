@@ -13,6 +13,7 @@ struct lowering {
 	int *root;		/* value whose memory a value shares; itself if none */
 	int *first, *last;	/* life of a root's memory, in turns */
 	bool *shared;		/* a root whose memory the caller may provide */
+	bool observe;
 };
 
 /* In this order. */

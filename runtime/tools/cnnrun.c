@@ -23,20 +23,18 @@ static int open_session_device(const struct run_options *o, struct cnnrt_device 
 static int run_session(const struct run_options *o)
 {
 	struct session s = { .opt = o };
-	struct cnnrt_core_info core;
 	struct cnnrt_error err;
-	int ret, index = -1;
+	int ret;
 
 	ret = open_session_device(o, &s.dev);
 	if (ret)
 		return ret;
+	s.compile.observe = o->compare;
 	s.compile.cpu_only = o->core && !strcmp(o->core, "cpu");
-	if (o->core && !s.compile.cpu_only)
-		index = find_core(s.dev, o->core);
-	if (index >= 0 && !cnnrt_device_core(s.dev, (unsigned int)index, &core, &err))
-		s.compile.core = core.name;
-	else if (o->core && !s.compile.cpu_only)
-		ret = EXIT_USAGE;
+	if (o->core && !s.compile.cpu_only) {
+		s.compile.core = o->core;
+		ret = find_core(s.dev, o->core) < 0 ? EXIT_USAGE : EXIT_DONE;
+	}
 	if (!ret && !o->compile &&
 	    cnnrt_context_create(s.dev, CNNRT_PRIORITY_NORMAL, &s.ctx, &err))
 		ret = complain_error(&err);
@@ -51,7 +49,7 @@ static int run_session(const struct run_options *o)
 int main(int argc, char **argv)
 {
 	struct run_options o = {
-		.repeat = 1,
+		.repeat = 1, .atol = 1e-5, .rtol = 1e-4,
 		.picture = { .scale = 1.0f / 255, .std = { 1, 1, 1 } },
 	};
 	int ret;

@@ -20,7 +20,8 @@ struct run_options {
 	const char **dirs;		/* --node-test */
 	unsigned int dir_count;
 	unsigned int repeat;
-	bool node_test, explain, load_module, compile, print_report;
+	double atol, rtol;		/* --compare */
+	bool node_test, explain, load_module, compile, compare, print_report;
 	struct picture_options picture;
 };
 
@@ -40,6 +41,11 @@ int run_network(struct session *s);
 /* --compile: to a file, for the session's device; its context is not used. */
 int compile_network(struct session *s);
 int node_test(struct session *s);
+
+/* compare.c: every layer of a filled job, and the outputs of two finished ones. */
+int compare_layers(struct cnnrt_job *job, const struct run_options *o);
+int compare_outputs(struct cnnrt_job *observed, struct cnnrt_job *plain, unsigned int count,
+		    const struct run_options *o);
 
 void print_explain(const struct cnnrt_program *program, const char *core);
 void print_macs(const struct cnnrt_program *program, const struct cnnrt_device *dev);

@@ -111,6 +111,17 @@ static int check_outputs(struct network *n)
 	return EXIT_DONE;
 }
 
+static int complain_shape(const struct cnnrt_tensor_info *info, const struct cnn_tensor *have)
+{
+	struct cnn_tensor want = { .dtype = (enum cnn_dtype)info->type, .rank = info->rank };
+	char a[128], b[128];
+
+	memcpy(want.dims, info->dims, sizeof(want.dims));
+	return complain(EXIT_FAILED, "input %s: %s wanted, the file has %s", info->name,
+			cnn_tensor_describe(&want, a, sizeof(a)),
+			cnn_tensor_describe(have, b, sizeof(b)));
+}
+
 static int fill_inputs(struct network *n)
 {
 	const struct run_options *o = n->s->opt;
@@ -127,9 +138,7 @@ static int fill_inputs(struct network *n)
 			return complain_error(&err);
 		if (info.type != (enum cnnrt_type)n->input[i].dtype ||
 		    info.size != (size_t)cnn_tensor_bytes(&n->input[i]))
-			return complain(EXIT_FAILED, "input %s: %s wanted, the file has %s",
-					info.name, cnn_dtype_name((enum cnn_dtype)info.type),
-					cnn_dtype_name(n->input[i].dtype));
+			return complain_shape(&info, &n->input[i]);
 		memcpy(mem, n->input[i].data, info.size);
 		given |= index < 64 ? 1ull << index : 0;
 	}
@@ -379,11 +388,49 @@ static int report_run(struct network *n)
 	return ret;
 }
 
+/* The network as it is compiled without being observed: memory used again, values kept on chip. */
+static int compare_plain(struct network *n)
+{
+	struct cnnrt_compile_options opt = n->s->compile;
+	struct network plain = *n;
+	struct cnnrt_error err;
+	int ret = EXIT_DONE;
+
+	opt.observe = false;
+	plain.program = NULL;
+	plain.job = NULL;
+	if (cnnrt_compile(n->model, n->s->dev, &opt, &plain.program, &err) ||
+	    cnnrt_job_create(n->s->ctx, plain.program, &plain.job, &err))
+		ret = complain_error(&err);
+	if (!ret)
+		ret = fill_inputs(&plain);
+	if (!ret && (cnnrt_job_submit(plain.job, -1, NULL, &err) ||
+		     cnnrt_job_wait(plain.job, -1, &err)))
+		ret = complain_error(&err);
+	if (!ret)
+		ret = compare_outputs(n->job, plain.job, io_count(n, CNNRT_OUTPUT), n->s->opt);
+	cnnrt_job_free(plain.job);
+	cnnrt_program_free(plain.program);
+	return ret;
+}
+
+static int compare_network(struct network *n)
+{
+	int ret = compare_layers(n->job, n->s->opt);
+
+	return ret || !n->model ? ret : compare_plain(n);
+}
+
 int run_network(struct session *s)
 {
 	struct network n = { .s = s };
 	int ret = prepare(&n);
 
+	if (!ret && s->opt->compare) {
+		ret = compare_network(&n);
+		free_network(&n);
+		return ret;
+	}
 	if (!ret)
 		ret = run_all(&n);
 	if (!ret)

@@ -29,6 +29,10 @@ const char run_usage[] =
 "  --repeat N          run N times, print the times, and check that the answers agree\n"
 "  -o FILE             what --compile writes\n"
 "  --device-caps FILE  compile for the device that cnnctl info --caps wrote down\n"
+"  --compare           run every layer on the device and on the CPU and name the first\n"
+"                      element that differs by more than --rtol R (default 1e-4) times\n"
+"                      its value plus --atol A (1e-5) times the layer's largest value,\n"
+"                      at least 1; with --compile: make a file that can be compared\n"
 "  --labels FILE       a name per line for each class\n"
 "\n"
 "Pictures: resized bilinearly to the input's height and width, RGB or grey as it has\n"
@@ -76,6 +80,16 @@ static bool set_repeat(struct run_options *o, const char *value)
 	return true;
 }
 
+static bool set_bound(double *bound, const char *value)
+{
+	float v[3];
+
+	if (strchr(value, ',') || !parse_floats(value, v) || !(v[0] > 0))
+		return false;
+	*bound = (double)v[0];
+	return true;
+}
+
 static bool set_scale(struct run_options *o, const char *value)
 {
 	float v[3];
@@ -107,10 +121,11 @@ static int set_report(struct run_options *o, const char *value)
 static int option(struct run_options *o, const char *name, char *value)
 {
 	static const char *const flags[] = {
-		"--explain", "--bgr", "--load-module", "--node-test", "--compile",
+		"--explain", "--bgr", "--load-module", "--node-test", "--compile", "--compare",
 	};
 	bool *const set[] = {
 		&o->explain, &o->picture.bgr, &o->load_module, &o->node_test, &o->compile,
+		&o->compare,
 	};
 	const struct {
 		const char *name, **text;
@@ -142,6 +157,10 @@ static int option(struct run_options *o, const char *name, char *value)
 		return value && named(o->shape, &o->shapes, value) ? 1 : -1;
 	if (!strcmp(name, "--repeat"))
 		return value && set_repeat(o, value) ? 1 : -1;
+	if (!strcmp(name, "--atol"))
+		return value && set_bound(&o->atol, value) ? 1 : -1;
+	if (!strcmp(name, "--rtol"))
+		return value && set_bound(&o->rtol, value) ? 1 : -1;
 	if (!strcmp(name, "--fit"))
 		return value && set_fit(o, value) ? 1 : -1;
 	if (!strcmp(name, "--scale"))
@@ -161,6 +180,9 @@ static int check_options(const struct run_options *o)
 		return complain(EXIT_USAGE, "--compile or --node-test");
 	if (o->compile && (o->report || o->print_report || o->profile))
 		return complain(EXIT_USAGE, "--report and --profile are of a run: not with --compile");
+	if (o->compare && (o->node_test || o->report || o->print_report || o->profile))
+		return complain(EXIT_USAGE, "--compare goes with neither --node-test nor --report "
+				"nor --profile");
 	if (o->caps && (!o->compile || o->device))
 		return complain(EXIT_USAGE, "--device-caps is for --compile, in place of --device");
 	return EXIT_DONE;

@@ -117,6 +117,16 @@ def check_devices():
         expect(USAGE, 'no core type', [*tool, '--device', 'sim:cores=nonsense'])
 
 
+def check_descriptors():
+    """No accelerator is not the same as no descriptors to look for one."""
+    tool = os.path.join(BUILD, 'runtime', 'tools', 'cnnctl')
+    env = {k: v for k, v in os.environ.items() if k != 'CNNRT_DEVICE'}
+    run = subprocess.run(['sh', '-c', 'ulimit -n 5; exec "$@"', 'sh', tool, 'info'], env=env,
+                         capture_output=True, text=True, timeout=120, check=False)
+    report(run.returncode == FAILED and 'Too many open files' in run.stderr,
+           'cnnctl tells missing descriptors from a missing device')
+
+
 def check_output():
     """What cannot be printed is not done."""
     for command in (['cnnctl', 'info'], ['cnnrun', MODEL]):
@@ -131,6 +141,8 @@ def check_output():
 def check_cnnrun():
     network(DONE, '795136 of 795136', '--core', '0')
     network(USAGE, 'no core', '--core', '1')
+    expect(DONE, 'core 0 (ccp) 0, core 1 (ccp) 795136',
+           ['cnnrun', MODEL, '--device', 'sim:cores=ccp+ccp', '--core', '1'])
     network(USAGE, 'unknown option', '--nonsense')
     network(USAGE, '--output', '--output')
     for name, (status, content) in ARRAYS.items():
@@ -155,6 +167,7 @@ def main():
         check_devices()
         check_cnnrun()
         check_output()
+        check_descriptors()
         os.chdir('/')
     print(f'1..{number}')
     raise SystemExit(bool(failed))

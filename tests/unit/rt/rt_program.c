@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* rt_program: programs in files. */
+/* rt_program: programs in files, and programs that are compared layer by layer. */
 #include "rt.h"
 
 #include <unistd.h>
@@ -273,6 +273,45 @@ static void test_caps(void **state)
 	rt_close(&n);
 }
 
+static void count_layer(const struct cnnrt_layer *l, void *opaque)
+{
+	*(uint64_t *)opaque += l->count;
+	assert_int_equal(l->beyond, 0);
+	assert_int_equal(l->unwritten, 0);
+}
+
+/* Every layer agrees, twice; only an observed program's job can be compared. */
+static void check_compare(const char *model)
+{
+	struct cnnrt_compile_options opt = { .observe = true };
+	struct cnnrt_program *observed;
+	struct cnnrt_job *job;
+	uint64_t elements = 0;
+	struct rt_net n;
+
+	rt_open(&n, model);
+	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
+	FAILS(CNNRT_EINVAL, "not compiled to be observed",
+	      cnnrt_compare(job, NULL, count_layer, &elements, &rt_err));
+	cnnrt_job_free(job);
+	OK(cnnrt_compile(n.model, n.dev, &opt, &observed, &rt_err));
+	OK(cnnrt_job_create(n.ctx, observed, &job, &rt_err));
+	rt_set_input(job, 2);
+	OK(cnnrt_compare(job, NULL, count_layer, &elements, &rt_err));
+	assert_true(elements > 1000);
+	OK(cnnrt_compare(job, NULL, count_layer, &elements, &rt_err));
+	cnnrt_job_free(job);
+	cnnrt_program_free(observed);
+	rt_close(&n);
+}
+
+static void test_compare(void **state)
+{
+	(void)state;
+	check_compare("RT_DIGITS");
+	check_compare("RT_MIXED");
+}
+
 static void refuse_caps(const char *path, const char *text, const char *why)
 {
 	struct cnnrt_device *dev;
@@ -316,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_other_core),
 		cmocka_unit_test(test_caps),
 		cmocka_unit_test(test_bad_caps),
+		cmocka_unit_test(test_compare),
 	};
 
 	return cmocka_run_group_tests_name("rt_program", tests, NULL, NULL);

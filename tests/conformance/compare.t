@@ -1,0 +1,185 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""cnnrun --compare on a healthy device and on networks with a planted fault.
+
+A fault is a damaged weight, or a missing program, in a compiled network whose checksum is made
+to fit: its constants, from which the CPU computes, stay as they were.
+"""
+import os
+import re
+import struct
+import subprocess
+import tempfile
+import zlib
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD = os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build'))
+CNNRUN = os.path.join(BUILD, 'runtime', 'tools', 'cnnrun')
+MODELS = os.path.join(BUILD, 'tests', 'unit', 'rt')
+SHAPES = {'digits': (1, 1, 28, 28), 'mixed': (1, 3, 48, 64)}
+POSITIONS = 24
+number = failed = 0
+
+
+def report(good, name, text=''):
+    """One TAP line."""
+    global number, failed
+    number += 1
+    failed += not good
+    print(f'{"" if good else "not "}ok {number} - {name}')
+    if not good:
+        print('\n'.join('# ' + line for line in text.splitlines()[-30:]))
+
+
+def cnnrun(*args):
+    run = subprocess.run([CNNRUN, *args, '--device', 'sim'], capture_output=True, text=True,
+                         timeout=120, check=False)
+    return run.returncode, run.stdout + run.stderr
+
+
+def read(path):
+    with open(path, 'rb') as f:
+        return f.read()
+
+
+def write(path, data):
+    with open(path, 'wb') as f:
+        f.write(data)
+
+
+def floats(path):
+    data = read(path)
+    start = 10 + struct.unpack('<H', data[8:10])[0]
+    return struct.unpack(f'<{(len(data) - start) // 4}f', data[start:])
+
+
+def write_input(path, shape):
+    """A tensor without zeros, so that every weight counts."""
+    count = 1
+    for n in shape:
+        count *= n
+    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    data = struct.pack(f'<{count}f', *(0.25 + (i * 7 % 61) / 61 for i in range(count)))
+    write(path, b'\x93NUMPY\x01\x00' + struct.pack('<H', len(header)) + header + data)
+
+
+def sections(data):
+    """Offset and size of description, constants, weights, programs."""
+    at, out = 64, []
+    for size in struct.unpack('<4Q', data[32:64]):
+        out.append((at, size))
+        at += (size + 63) // 64 * 64
+    return out
+
+
+def sealed(data):
+    """With the checksum of what it has become."""
+    data[24:28] = bytes(4)
+    data[24:28] = struct.pack('<I', zlib.crc32(data))
+    return bytes(data)
+
+
+def layers(text):
+    return re.findall(r'^ *(\d+) (\w+) .* elements, largest error .*$', text, re.M)
+
+
+def check_healthy(name):
+    code, text = cnnrun(os.path.join(MODELS, f'{name}.onnx'), '--compare', '--input', '0=in.npy')
+    explained = cnnrun(os.path.join(MODELS, f'{name}.onnx'), '--explain')[1]
+    ops = len(re.findall(r' MACs  ', explained))
+    report(code == 0 and len(layers(text)) == ops and f'{ops} layers' in text and
+           'none beyond' in text and 'the outputs agree' in text,
+           f'{name}: every layer of a healthy device agrees', text)
+    code, text = cnnrun(os.path.join(MODELS, f'{name}.onnx'), '--compare', '--input', '0=in.npy',
+                        '--atol', '1e-12', '--rtol', '1e-12')
+    report(code == 1 and 'first divergence: operator' in text,
+           f'{name}: a bound that rounding exceeds', text)
+    code, text = cnnrun('--compile', '--compare', os.path.join(MODELS, f'{name}.onnx'), '-o',
+                        'net.cnn')
+    report(code == 0, f'{name}: compiled for comparing', text)
+    code, text = cnnrun('net.cnn', '--compare', '--input', '0=in.npy', '--output', '0=x.npy')
+    report(code == 0 and 'none beyond' in text, f'{name}: the compiled network agrees', text)
+
+
+def damage(name, word):
+    """The exponent of a weight; what the whole network answers, and what --compare says."""
+    data = bytearray(read('net.cnn'))
+    at = sections(data)[2][0] + 4 * word
+    data[at + 3] ^= 0x06
+    write('bad.cnn', sealed(data))
+    cnnrun('bad.cnn', '--input', '0=in.npy', '--output', f'0={name}.npy')
+    return floats(f'{name}.npy'), *cnnrun('bad.cnn', '--compare', '--input', '0=in.npy')
+
+
+def check_weights(name, ops):
+    """A damaged weight is one layer's: that one is named and no other."""
+    cnnrun('net.cnn', '--input', '0=in.npy', '--output', '0=good.npy')
+    good = floats('good.npy')
+    words = sections(read('net.cnn'))[2][1] // 4
+    seen = set()
+    last = None
+    for i in range(POSITIONS):
+        word = words * i // POSITIONS
+        bad, code, text = damage('damaged', word)
+        if max(abs(a - b) for a, b in zip(good, bad)) < 1e-3:
+            continue		# padding, or a weight that hardly counts
+        found = re.search(r'^first divergence: operator (\d+), (\w+) ', text, re.M)
+        one = code == 1 and '1 beyond the bound' in text and found
+        if not one:
+            report(False, f'{name}: weight {word} is found', text)
+            continue
+        seen.add(int(found[1]))
+        last = (bad, text) if int(found[1]) == ops - 1 else last
+    report(len(seen) > 1, f'{name}: damaged weights of operators {sorted(seen)} are found')
+    return good, last
+
+
+def check_element(good, last):
+    """The last layer's values are the network's answer: the element and both values."""
+    if not last:
+        report(False, 'a weight of the last layer was damaged')
+        return
+    bad, text = last
+    found = re.search(r'element (\d+) \[0,(\d+)\] of \S+ is (\S+), (\S+) by the CPU; (\d+) of', text)
+    wrong = [i for i, (a, b) in enumerate(zip(good, bad)) if abs(a - b) > 1e-5 + 1e-4 * abs(a)]
+    report(bool(found) and wrong and int(found[1]) == int(found[2]) == wrong[0] and
+           int(found[5]) == len(wrong) and abs(float(found[3]) - bad[wrong[0]]) < 1e-6 and
+           abs(float(found[4]) - good[wrong[0]]) < 1e-5, 'the element and both values', text)
+
+
+def check_unwritten(name):
+    """Without its programs a core writes nothing."""
+    data = bytearray(read('net.cnn'))
+    at, size = sections(data)[3]
+    data[at:at + size] = bytes(size)
+    write('empty.cnn', sealed(data))
+    code, text = cnnrun('empty.cnn', '--compare', '--input', '0=in.npy')
+    found = re.search(r'^first divergence: operator 0, Conv .* (\d+) of (\d+) elements were never '
+                      r'written$', text, re.M)
+    report(code == 1 and found and found[1] == found[2] and 'NEVER WRITTEN' in text,
+           f'{name}: what was never written is called so', text)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        os.chdir(work)
+        for name, shape in SHAPES.items():
+            write_input('in.npy', shape)
+            check_healthy(name)
+            ops = len(layers(cnnrun('net.cnn', '--compare', '--input', '0=in.npy')[1]))
+            good, last = check_weights(name, ops)
+            if name == 'digits':
+                check_element(good, last)
+            check_unwritten(name)
+        code, text = cnnrun('--compile', os.path.join(MODELS, 'digits.onnx'), '-o', 'plain.cnn')
+        code, text = cnnrun('plain.cnn', '--compare')
+        report(code == 1 and 'not compiled to be observed' in text, 'a file without constants',
+               text)
+        code, text = cnnrun('plain.cnn', '--compare', '--atol', '0')
+        report(code == 2 and '--atol' in text, 'a bound of 0', text)
+        os.chdir('/')
+    print(f'1..{number}')
+    raise SystemExit(bool(failed))
+
+
+main()
