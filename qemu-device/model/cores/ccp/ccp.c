@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ccp.h"
+#include "simd.h"
 
 #define ALIGN	((size_t)64)
 #define WORD(offset)	((offset) / 4)
@@ -69,7 +70,7 @@ static void *create(const struct cnn_core_config *config)
 	c->weight_floats = config->weight_bank / 4;
 	c->icache_words = config->icache / 4;
 	c->lob_vectors = config->lob;
-	c->conv_fn = ccp_conv_select();
+	c->simd = ccp_simd_find(getenv("SIMD") ? getenv("SIMD") : "");
 	place(c);
 	c->s = aligned_alloc(ALIGN, (c->size + ALIGN - 1) & ~(ALIGN - 1));
 	if (!c->s) {

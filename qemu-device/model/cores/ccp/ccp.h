@@ -10,13 +10,16 @@
 #define CCP_LINE_FLOATS	(CNNACC_LINE_SIZE / 4)
 #define CCP_TILE	(CNNACC_CCP_ROWS * CNNACC_CCP_LANES)	/* floats of one channel in the LOBs */
 #define CCP_TAPS_MAX	(CNNACC_CCP_KERNEL_MAX * CNNACC_CCP_KERNEL_MAX)
-/* A piece of work: output channels, and at most so many input channels. */
-#define CCP_PASS	(CNNACC_CCP_GROUPS * CNNACC_CCP_BEATS)
-#define CCP_DEPTH	8
+#define CCP_PASS	16	/* output channels whose LOBs the host's first cache holds */
 
-/* Largest input tile: rows, and floats of a row split into stride phases. */
-#define CCP_TILE_ROWS	((CNNACC_CCP_ROWS - 1) * CNNACC_CCP_STRIDE_MAX + CNNACC_CCP_KERNEL_MAX)
-#define CCP_TILE_COLS	(CNNACC_CCP_STRIDE_MAX * (CNNACC_CCP_LANES - 1 + 2))
+/* Floats of a channel's input tile, at most, whatever the width of the host's vectors. */
+#define CCP_TILE_FLOATS(rows, kh, kw, sy) \
+	((kw) * (((rows) - 1) * (sy) + 2 * (kh)) * CNNACC_CCP_LANES)
+#define CCP_TILE_MAX \
+	CCP_TILE_FLOATS(CNNACC_CCP_ROWS, CNNACC_CCP_KERNEL_MAX, CNNACC_CCP_KERNEL_MAX, \
+			CNNACC_CCP_STRIDE_MAX)
+/* What the host's first cache holds of tiles, beside weights and LOBs. */
+#define CCP_TILE_CACHE	8192
 
 enum ccp_phase {
 	CCP_IDLE,
@@ -93,10 +96,21 @@ struct ccp_conv {
 	uint64_t weight_pitch;
 	bool relu, bias, last;		/* last: reaches the last input channel */
 	uint32_t rows, cols;		/* of the tile that are inside the map */
-	/* Input tile of a channel: each row holds sx phases of tile_width floats. */
-	uint32_t tile_width, tile_row, tile_size;
-	uint32_t depth;			/* channels whose tiles fit the buffer */
+	/*
+	 * The input tile of a channel holds, per tap column, tile_rows places:
+	 * place q the lanes of input row q, q + height * sy, .., as many as fill
+	 * a vector.  So vectors of output rows i, i + height, .. find the inputs
+	 * of a tap in one aligned piece.
+	 */
+	uint32_t lanes;			/* 8, or 4 if there are no more columns */
+	uint32_t place;			/* floats of a place */
+	uint32_t height, tile_rows, tile_size;
+	uint32_t span;			/* floats of an input row that lanes and taps read */
+	uint32_t depth;			/* channels of a slice, the same on every host */
 	uint32_t tap[CCP_TAPS_MAX];	/* offsets of the taps in the tile */
+	/* All ones: lanes inside the map; lanes whose input column exists, by tap column. */
+	int32_t valid[CNNACC_CCP_LANES] __attribute__((aligned(32)));
+	int32_t column[CNNACC_CCP_KERNEL_MAX][CNNACC_CCP_LANES] __attribute__((aligned(32)));
 };
 
 struct ccp_pool {
@@ -134,12 +148,7 @@ struct ccp_unit {
 
 extern const struct ccp_unit ccp_conv_unit, ccp_pool_unit, ccp_pad_unit, ccp_fc_unit;
 
-/*
- * Adds @depth input channels, whose tiles lie one after the other, to the LOBs
- * of one output channel; @first: lob starts with them; @bias: after the last.
- */
-typedef void (*ccp_conv_fn)(float *lob, const float *tile, const struct ccp_conv *p,
-			    const float *weights, uint32_t depth, const float *bias, bool first);
+struct ccp_simd;
 
 struct ccp {
 	struct ccp_state *s;
@@ -159,8 +168,8 @@ struct ccp {
 	} plan;
 	struct ccp_work work;
 	uint64_t tile_channel;		/* first input channel in tile + 1, 0 = none */
-	ccp_conv_fn conv_fn;
-	float tile[CCP_TILE_ROWS * CCP_TILE_COLS] __attribute__((aligned(64)));
+	const struct ccp_simd *simd;
+	float tile[CCP_TILE_MAX] __attribute__((aligned(64)));
 };
 
 /* controller.c */
@@ -187,8 +196,9 @@ void ccp_work_pool(struct ccp *c);
 void ccp_work_pad(struct ccp *c);
 void ccp_work_fc(struct ccp *c);
 
-/* conv_kernel.c */
-ccp_conv_fn ccp_conv_select(void);
+/* conv_run.c */
+bool ccp_conv_check_pos(const struct ccp *c);
+bool ccp_conv_run(struct ccp *c, int64_t *budget);
 
 /* maps.c */
 bool ccp_out_of(int64_t base, uint64_t pitch, uint64_t first, uint64_t last, uint64_t plane,
@@ -213,6 +223,8 @@ static inline uint64_t ccp_div_up(uint64_t a, uint64_t b)
 {
 	return (a + b - 1) / b;
 }
+
+#define CCP_NAN	0x7fc00000
 
 /* What a unit stores: every NaN is the same one. */
 static inline float ccp_canonical(float x)

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Convolution unit: parameters, input tiles and the walk over channels. */
+/* Convolution unit: parameters and what follows from them. */
 #include <string.h>
 
 #include "ccp.h"
 #include "mutant.h"
-
-#define SETUP_NS	40	/* per output channel and input channel, beside the taps */
-#define TILE_NS		1000	/* per input channel */
-#define SAVE_NS		200	/* per output channel */
+#include "simd.h"
 
 static void resolve(struct ccp *c)
 {
@@ -112,32 +109,58 @@ static uint32_t clip(uint32_t start, uint32_t count, uint32_t size)
 	return size - start < count ? size - start : count;
 }
 
-/* Where the tile lies in the map and how the taps find their inputs. */
-static void lay_out(struct ccp_conv *p)
+static void reverse(uint32_t *tap, uint32_t n)
 {
-	uint32_t n = p->kh * p->kw;
+	for (uint32_t i = 0; i < n / 2; i++) {
+		uint32_t last = tap[n - 1 - i];
+
+		tap[n - 1 - i] = tap[i];
+		tap[i] = last;
+	}
+}
+
+/* Which lanes are inside the map, and which find an input under a tap column. */
+static void mask_lanes(struct ccp_conv *p)
+{
+	int64_t first = (int64_t)p->col_start * p->sx - p->pl;
+
+	for (uint32_t i = 0; i < CNNACC_CCP_LANES; i++)
+		p->valid[i] = -(i < p->cols);
+	for (uint32_t s = 0; s < p->kw; s++)
+		for (uint32_t i = 0; i < CNNACC_CCP_LANES; i++) {
+			int64_t x = first + s + (int64_t)i * p->sx;
+
+			p->column[s][i] = -(x >= 0 && x < p->m.iw);
+		}
+}
+
+/* Where the tile lies in the map and how the taps find their inputs. */
+static void lay_out(const struct ccp *c, struct ccp_conv *p)
+{
+	uint32_t width = c->simd->width, group;
 
 	p->rows = clip(p->row_start, p->vec_active, p->m.oh);
 	p->cols = clip(p->col_start, CNNACC_CCP_LANES, p->m.ow);
 	if (MUTANT(CLIP) && p->cols && p->cols < CNNACC_CCP_LANES)
 		p->cols--;
-	p->tile_width = CNNACC_CCP_LANES - 1 + (p->kw + p->sx - 1) / p->sx;
-	p->tile_row = p->sx * p->tile_width;
-	p->tile_size = p->rows ? ((p->rows - 1) * p->sy + p->kh) * p->tile_row : 1;
-	p->depth = CCP_TILE_ROWS * CCP_TILE_COLS / p->tile_size;
-	if (p->depth > CCP_DEPTH)
-		p->depth = CCP_DEPTH;
+	if (!p->rows || !p->cols)
+		return;
+	p->lanes = p->cols > CNNACC_CCP_LANES / 2 ? CNNACC_CCP_LANES : CNNACC_CCP_LANES / 2;
+	p->place = width > p->lanes ? width : p->lanes;
+	group = p->place / p->lanes;
+	p->height = (p->rows + group - 1) / group;
+	p->tile_rows = (p->height - 1) * p->sy + p->kh;
+	p->tile_size = p->kw * p->tile_rows * p->place;
+	p->span = p->kw - 1 + p->lanes * p->sx;
+	p->depth = CCP_TILE_CACHE / CCP_TILE_FLOATS(p->rows, p->kh, p->kw, p->sy);
+	if (!p->depth)
+		p->depth = 1;
 	for (uint32_t r = 0; r < p->kh; r++)
 		for (uint32_t s = 0; s < p->kw; s++)
-			p->tap[r * p->kw + s] = r * p->tile_row +
-						s % p->sx * p->tile_width + s / p->sx;
+			p->tap[r * p->kw + s] = (s * p->tile_rows + r) * p->place;
 	if (MUTANT(TAPS))
-		for (uint32_t i = 0; i < n / 2; i++) {
-			uint32_t tap = p->tap[i];
-
-			p->tap[i] = p->tap[n - 1 - i];
-			p->tap[n - 1 - i] = tap;
-		}
+		reverse(p->tap, p->kh * p->kw);
+	mask_lanes(p);
 }
 
 static uint32_t check(struct ccp *c)
@@ -165,170 +188,9 @@ static uint32_t check(struct ccp *c)
 		bad = check_ranges(c, p);
 	if (bad)
 		return bad;
-	lay_out(p);
+	lay_out(c, p);
 	ccp_work_conv(c);
 	return 0;
 }
 
-/* One row of the tile: columns first.. of @in, split into stride phases. */
-static void fill_row(const struct ccp_conv *p, float *out, const float *in)
-{
-	int64_t first = (int64_t)p->col_start * p->sx - p->pl;
-
-	for (uint32_t phase = 0; phase < p->sx; phase++, out += p->tile_width)
-		for (uint32_t i = 0; i < p->tile_width; i++) {
-			int64_t x = first + phase + (int64_t)i * p->sx;
-
-			out[i] = x >= 0 && x < p->m.iw ? in[x] : 0.0f;
-		}
-}
-
-static void fill_tile(const struct ccp_conv *p, float *tile, const float *plane)
-{
-	int64_t y = (int64_t)p->row_start * p->sy - p->pt;
-	float *end = tile + p->tile_size;
-
-	for (; tile < end; tile += p->tile_row, y++) {
-		if (y >= 0 && y < p->m.ih)
-			fill_row(p, tile, plane + y * p->m.iw);
-		else
-			memset(tile, 0, p->tile_row * sizeof(*tile));
-	}
-}
-
-static void fill_tiles(struct ccp *c, uint64_t channel, uint32_t depth)
-{
-	const struct ccp_conv *p = &c->plan.conv;
-
-	for (uint32_t i = 0; i < depth; i++)
-		fill_tile(p, c->tile + (size_t)i * p->tile_size,
-			  ccp_in_plane(c, &p->m, channel + i));
-	c->tile_channel = channel + 1;
-}
-
-static const float *bank_of(const struct ccp *c, const struct ccp_conv *p, uint32_t o)
-{
-	uint32_t bank = MUTANT(BANK) ? (o - p->co_start) % 4 : o % 4;
-
-	return c->weight + (size_t)bank * c->weight_floats;
-}
-
-/* Adds input channels to one output channel's partial sums. */
-static void accumulate(struct ccp *c, uint64_t channel, uint32_t depth, uint32_t o)
-{
-	const struct ccp_conv *p = &c->plan.conv;
-	const float *bank = bank_of(c, p, o), *bias = NULL;
-	int64_t offset = p->weight_base +
-			 (int64_t)((o / 4 * p->weight_pitch + channel) * p->kh * p->kw);
-	float *lob = c->lob + (size_t)(o - p->co_start) * CCP_TILE;
-
-	if (p->bias && channel + depth == p->ci_num)
-		bias = bank + p->bias_base + o / 4;
-	c->conv_fn(lob, c->tile, p, bank + offset, depth, bias, channel == 0);
-}
-
-/* One piece of work: some output channels of some input channels. */
-static void pass(struct ccp *c, uint64_t channel, uint32_t depth, uint32_t first, uint32_t count)
-{
-	const struct ccp_conv *p = &c->plan.conv;
-
-	if (!p->rows || !p->cols)
-		return;
-	if (c->tile_channel != channel + 1)
-		fill_tiles(c, channel, depth);
-	for (uint32_t i = 0; i < count; i++)
-		accumulate(c, channel, depth, p->co_start + first + i);
-}
-
-static void save_channel(struct ccp *c, uint32_t o)
-{
-	const struct ccp_conv *p = &c->plan.conv;
-	const float *lob = c->lob + (size_t)(o - p->co_start) * CCP_TILE;
-
-	for (uint32_t y = 0; y < p->rows; y++, lob += CNNACC_CCP_LANES) {
-		float *out = ccp_out_plane(c, &p->m, o) +
-			     (uint64_t)(p->row_start + y) * p->m.ow + p->col_start;
-
-		for (uint32_t x = 0; x < p->cols; x++)
-			out[x] = p->relu ? ccp_relu(lob[x]) : ccp_canonical(lob[x]);
-	}
-}
-
-static void finish(struct ccp *c)
-{
-	const struct ccp_conv *p = &c->plan.conv;
-
-	c->s->chain = (struct ccp_chain){
-		.valid = !p->last,
-		.next_ci = p->ci_end + 1,
-		.row_start = p->row_start,
-		.col_start = p->col_start,
-		.vec_active = p->vec_active,
-		.co_start = p->co_start,
-		.co_cnt = p->co_cnt,
-	};
-}
-
-/* pos[0] counts input channels and then the save, pos[1] output channels. */
-static uint64_t stages(const struct ccp_conv *p)
-{
-	return p->ci_end - p->ci_start + 1 + p->last;
-}
-
-static bool check_pos(const struct ccp *c)
-{
-	const struct ccp_conv *p = &c->plan.conv;
-	const uint64_t *pos = c->s->pos;
-
-	return pos[0] < stages(p) && pos[1] < p->co_cnt && pos[1] % CCP_PASS == 0;
-}
-
-/* Input channels of the piece of work at hand, 0 for the save. */
-static uint32_t depth_at(const struct ccp_conv *p, uint64_t pos)
-{
-	uint64_t left = p->ci_end - p->ci_start + 1 - pos;
-
-	return left < p->depth ? (uint32_t)left : p->depth;
-}
-
-/* One piece of work; returns about what it cost. */
-static int64_t piece(struct ccp *c, uint32_t depth, uint32_t first, uint32_t count)
-{
-	const struct ccp_conv *p = &c->plan.conv;
-	int64_t macs = (int64_t)p->rows * CNNACC_CCP_LANES * p->kh * p->kw;
-
-	if (depth) {
-		pass(c, p->ci_start + c->s->pos[0], depth, first, count);
-		return (int64_t)count * depth * (macs / 4 + SETUP_NS) + depth * TILE_NS;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		save_channel(c, p->co_start + first + i);
-	return (int64_t)count * SAVE_NS;
-}
-
-static bool run(struct ccp *c, int64_t *budget)
-{
-	const struct ccp_conv *p = &c->plan.conv;
-	uint64_t *pos = c->s->pos;
-
-	while (pos[0] < stages(p)) {
-		uint32_t depth = depth_at(p, pos[0]);
-
-		while (pos[1] < p->co_cnt) {
-			uint32_t first = (uint32_t)pos[1], count = p->co_cnt - first;
-
-			if (*budget <= 0)
-				return false;
-			if (count > CCP_PASS)
-				count = CCP_PASS;
-			*budget -= piece(c, depth, first, count);
-			pos[1] += count;
-		}
-		pos[0] += depth ? depth : 1;
-		pos[1] = 0;
-	}
-	finish(c);
-	return true;
-}
-
-const struct ccp_unit ccp_conv_unit = { check, check_pos, run };
+const struct ccp_unit ccp_conv_unit = { check, ccp_conv_check_pos, ccp_conv_run };

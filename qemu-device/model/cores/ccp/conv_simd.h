@@ -1,0 +1,369 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Inner loops of the convolution; simd.c includes this once per vector width:
+ *
+ *	SIMD(name)	name, made different for each width
+ *	SIMD_WIDTH	floats of a vector: 4, 8 or 16
+ *	SIMD_BLOCK	vectors whose sums and totals fit the host's registers
+ *	SIMD_TARGET	attribute that lets the compiler use the vectors
+ *
+ * Vectors run across outputs, so that every output adds its taps in the order
+ * of the specification.  What each tap adds to is chosen so that no sum starts
+ * with +0: the sums then differ in the sign of zeros at most, and a LOB, that
+ * does start with +0, is the same after adding either.
+ */
+
+typedef float SIMD(vec) __attribute__((vector_size(4 * SIMD_WIDTH)));
+
+#define INLINE	static inline __attribute__((always_inline)) SIMD_TARGET
+
+/* ---- the input tile ---- */
+
+/* Lanes of one input row under tap column @s, whose first is at @in; sx is 1 or 2. */
+INLINE void SIMD(row8)(const struct ccp_conv *p, row8 *v, const float *in, uint32_t s)
+{
+	*v = *(const row8_mem *)(in + s);
+	if (p->sx == 2)
+		*v = __builtin_shufflevector(*v, *(const row8_mem *)(in + s + 8),
+					     0, 2, 4, 6, 8, 10, 12, 14);
+	*v = (row8)((bits8)*v & *(const bits8 *)p->column[s]);
+}
+
+INLINE void SIMD(row4)(const struct ccp_conv *p, row4 *v, const float *in, uint32_t s)
+{
+	*v = *(const row4_mem *)(in + s);
+	if (p->sx == 2)
+		*v = __builtin_shufflevector(*v, *(const row4_mem *)(in + s + 4), 0, 2, 4, 6);
+	*v = (row4)((bits4)*v & *(const bits4 *)p->column[s]);
+}
+
+/* A place of the tile from the input rows at @in. */
+INLINE void SIMD(place8)(const struct ccp_conv *p, float *out, const float *const *in, uint32_t s)
+{
+	row8 a;
+#if SIMD_WIDTH == 16
+	row8 b;
+
+	SIMD(row8)(p, &b, in[1], s);
+#endif
+	SIMD(row8)(p, &a, in[0], s);
+#if SIMD_WIDTH == 16
+	*(SIMD(vec) *)out = JOIN8(a, b);
+#else
+	*(row8 *)out = a;
+#endif
+}
+
+/* All tap columns of a place, @step floats apart. */
+INLINE void SIMD(places)(const struct ccp_conv *p, float *out, const float *const *in, size_t step)
+{
+	if (p->lanes == 8) {
+		for (uint32_t s = 0; s < p->kw; s++, out += step)
+			SIMD(place8)(p, out, in, s);
+		return;
+	}
+	for (uint32_t s = 0; s < p->kw; s++, out += step)
+		for (uint32_t j = 0; j < p->place / 4; j++) {
+			row4 v;
+
+			SIMD(row4)(p, &v, in[j], s);
+			*(row4 *)(out + 4 * j) = v;
+		}
+}
+
+/* The same where a row of eight could leave the bank, and for wide strides. */
+static void SIMD(places_slow)(const struct ccp_conv *p, float *out, const float *const *in,
+			      size_t step)
+{
+	int64_t first = (int64_t)p->col_start * p->sx - p->pl;
+
+	for (uint32_t s = 0; s < p->kw; s++, out += step)
+		for (uint32_t i = 0; i < p->place; i++) {
+			uint32_t lane = i % p->lanes, x = s + lane * p->sx;
+
+			out[i] = first + x >= 0 && first + x < p->m.iw ? in[i / p->lanes][x] : 0.0f;
+		}
+}
+
+/* Columns of the rows that the tile reads, from @x on, do they lie in the bank? */
+INLINE bool SIMD(inside)(const struct ccp *c, const float *plane, int64_t first, int64_t x)
+{
+	const struct ccp_conv *p = &c->plan.conv;
+	int64_t base = plane - c->data[c->s->sel] + x, low = first > 0 ? first : 0;
+	int64_t high = first + (int64_t)(p->place / p->lanes * p->height - 1) * p->sy + p->kh - 1;
+
+	if (high > (int64_t)p->m.ih - 1)
+		high = (int64_t)p->m.ih - 1;
+	return base + low * p->m.iw >= 0 && base + high * p->m.iw + p->span <= c->bank_floats;
+}
+
+SIMD_TARGET static void SIMD(fill)(const struct ccp *c, float *tile, uint64_t channel)
+{
+	static const float zeros[CNNACC_CCP_KERNEL_MAX +
+				 CNNACC_CCP_LANES * CNNACC_CCP_STRIDE_MAX];
+	const struct ccp_conv *p = &c->plan.conv;
+	const float *plane = ccp_in_plane(c, &p->m, channel), *in[4];
+	int64_t first = (int64_t)p->row_start * p->sy - p->pt;
+	int64_t x = (int64_t)p->col_start * p->sx - p->pl;
+	size_t step = (size_t)p->tile_rows * p->place;
+	bool slow = p->sx > 2 || !SIMD(inside)(c, plane, first, x);
+
+	for (uint32_t q = 0; q < p->tile_rows; q++, tile += p->place) {
+		int64_t y = first + q;
+
+		for (uint32_t j = 0; j < p->place / p->lanes; j++, y += p->height * p->sy)
+			in[j] = y >= 0 && y < p->m.ih ? plane + y * p->m.iw + x : zeros;
+		if (slow)
+			SIMD(places_slow)(p, tile, in, step);
+		else
+			SIMD(places)(p, tile, in, step);
+	}
+}
+
+/* ---- the LOBs ---- */
+
+/* Rows i, i + height, .. of the LOBs as a vector. */
+INLINE void SIMD(load)(const struct ccp_conv *p, SIMD(vec) *v, const float *lob, uint32_t i)
+{
+	const float *at = lob + i * CNNACC_CCP_LANES;
+	size_t far = (size_t)p->height * CNNACC_CCP_LANES;
+
+#if SIMD_WIDTH == 4
+	(void)far;
+	*v = *(const row4 *)at;
+#elif SIMD_WIDTH == 8
+	if (p->lanes == 8)
+		*v = *(const row8 *)at;
+	else
+		*v = JOIN4(*(const row4 *)at, *(const row4 *)(at + far));
+#else
+	if (p->lanes == 8)
+		*v = JOIN8(*(const row8 *)at, *(const row8 *)(at + far));
+	else
+		*v = JOIN8(JOIN4(*(const row4 *)at, *(const row4 *)(at + far)),
+			   JOIN4(*(const row4 *)(at + 2 * far), *(const row4 *)(at + 3 * far)));
+#endif
+}
+
+#define KEEP(type, new, old, mask)	((type)(((new) & (mask)) | ((old) & ~(mask))))
+
+/* Lanes and rows outside the map keep what the LOB held. */
+INLINE void SIMD(store4)(const struct ccp_conv *p, float *lob, uint32_t y, uint32_t x, row4 v)
+{
+	row4 *at = (row4 *)(lob + y * CNNACC_CCP_LANES + x);
+
+	if (y < p->rows)
+		*at = KEEP(row4, (bits4)v, (bits4)*at, *(const bits4 *)(p->valid + x));
+}
+
+#if SIMD_WIDTH > 4
+INLINE void SIMD(store8)(const struct ccp_conv *p, float *lob, uint32_t y, row8 v)
+{
+	row8 *at = (row8 *)(lob + y * CNNACC_CCP_LANES);
+
+	if (y < p->rows && p->cols == 8)
+		*at = v;
+	else if (y < p->rows)
+		*at = KEEP(row8, (bits8)v, (bits8)*at, *(const bits8 *)p->valid);
+}
+#endif
+
+INLINE void SIMD(store)(const struct ccp_conv *p, const SIMD(vec) *v, float *lob, uint32_t i,
+			uint32_t x)
+{
+	uint32_t h = p->height;
+
+#if SIMD_WIDTH == 4
+	(void)h;
+	SIMD(store4)(p, lob, i, x, *v);
+#elif SIMD_WIDTH == 8
+	if (p->lanes == 8) {
+		SIMD(store8)(p, lob, i, *v);
+	} else {
+		SIMD(store4)(p, lob, i, x, HALF4(*v, 0));
+		SIMD(store4)(p, lob, i + h, x, HALF4(*v, 4));
+	}
+#else
+	row8 low = HALF8(*v, 0), high = HALF8(*v, 8);
+
+	if (p->lanes == 8) {
+		SIMD(store8)(p, lob, i, low);
+		SIMD(store8)(p, lob, i + h, high);
+	} else {
+		SIMD(store4)(p, lob, i, x, HALF4(low, 0));
+		SIMD(store4)(p, lob, i + h, x, HALF4(low, 4));
+		SIMD(store4)(p, lob, i + 2 * h, x, HALF4(high, 0));
+		SIMD(store4)(p, lob, i + 3 * h, x, HALF4(high, 4));
+	}
+#endif
+}
+
+/* ---- multiply and add ---- */
+
+/* Products of one input channel; one tap needs no sum. */
+INLINE void SIMD(channel)(const struct ccp_conv *p, SIMD(vec) *total, const float *x,
+			  const float *const *weights, const float *const *bias,
+			  const uint32_t n, const uint32_t channels, const bool one)
+{
+	size_t step = (size_t)p->sy * p->place;
+	uint32_t taps = one ? 1 : p->kh * p->kw;
+	SIMD(vec) sum[SIMD_BLOCK];
+
+	for (uint32_t o = 0; o < channels; o++) {
+		float weight = weights[o][MUTANT(TAPS) ? taps - 1 : 0];
+
+		for (uint32_t i = 0; i < n; i++)
+			sum[o * n + i] = *(const SIMD(vec) *)(x + p->tap[0] + i * step) * weight;
+	}
+	for (uint32_t t = 1; t < taps; t++) {
+		const float *at = x + p->tap[t];
+
+		for (uint32_t o = 0; o < channels; o++) {
+			float weight = weights[o][MUTANT(TAPS) ? taps - 1 - t : t];
+
+			for (uint32_t i = 0; i < n; i++)
+				sum[o * n + i] += *(const SIMD(vec) *)(at + i * step) * weight;
+		}
+	}
+	for (uint32_t o = 0; o < channels; o++)
+		for (uint32_t i = 0; i < n; i++) {
+			if (bias && !MUTANT(BIAS))
+				sum[o * n + i] += *bias[o];
+			total[o * n + i] += sum[o * n + i];
+			if (bias && MUTANT(BIAS))
+				total[o * n + i] += *bias[o];
+		}
+}
+
+/*
+ * Vectors i.. of @channels output channels from @first on; with @n and
+ * @channels constant, the loops over them unroll into registers.
+ */
+INLINE void SIMD(block)(const struct ccp *c, const struct ccp_slice *s, uint32_t first,
+			uint32_t i, uint32_t column, const uint32_t n, const uint32_t channels,
+			const bool one)
+{
+	const struct ccp_conv *p = &c->plan.conv;
+	const float *x = s->tile + (size_t)i * p->sy * p->place + column;
+	float *lob = s->lob + (size_t)first * CCP_TILE + column;
+	uint32_t depth = s->depth - s->bias;
+	const float *weights[4], *bias[4];
+	SIMD(vec) total[SIMD_BLOCK];
+
+	for (uint32_t o = 0; o < channels; o++) {
+		weights[o] = ccp_conv_weights(c, s->channel, first + o, &bias[o]);
+		for (uint32_t k = 0; k < n; k++)
+			if (s->channel)
+				SIMD(load)(p, &total[o * n + k], lob + o * CCP_TILE, i + k);
+			else
+				total[o * n + k] = (SIMD(vec)){ 0 };
+	}
+	for (uint32_t d = 0; d < depth; d++, x += p->tile_size) {
+		SIMD(channel)(p, total, x, weights, NULL, n, channels, one);
+		for (uint32_t o = 0; o < channels; o++)
+			weights[o] += one ? 1 : p->kh * p->kw;
+	}
+	if (s->bias)
+		SIMD(channel)(p, total, x, weights, bias, n, channels, one);
+	for (uint32_t o = 0; o < channels; o++)
+		for (uint32_t k = 0; k < n; k++)
+			SIMD(store)(p, &total[o * n + k], lob + o * CCP_TILE - column, i + k,
+				    column);
+}
+
+/* Few vectors do not keep the adders busy: those of more channels then. */
+INLINE void SIMD(channels)(const struct ccp *c, const struct ccp_slice *s, uint32_t first,
+			   uint32_t end, uint32_t i, uint32_t column, const uint32_t n,
+			   const bool one)
+{
+	const uint32_t side = SIMD_BLOCK / n < 4 ? SIMD_BLOCK / n : 4;
+
+	for (; end - first >= side; first += side)
+		SIMD(block)(c, s, first, i, column, n, side, one);
+	for (; first < end; first++)
+		SIMD(block)(c, s, first, i, column, n, 1, one);
+}
+
+#define CHANNELS(n) \
+SIMD_TARGET static void SIMD(taps##n)(const struct ccp *c, const struct ccp_slice *s, \
+				      uint32_t first, uint32_t end, uint32_t i, uint32_t column) \
+{ \
+	SIMD(channels)(c, s, first, end, i, column, n, false); \
+} \
+SIMD_TARGET static void SIMD(one##n)(const struct ccp *c, const struct ccp_slice *s, \
+				     uint32_t first, uint32_t end, uint32_t i, uint32_t column) \
+{ \
+	SIMD(channels)(c, s, first, end, i, column, n, true); \
+}
+
+CHANNELS(1)
+CHANNELS(2)
+CHANNELS(3)
+CHANNELS(4)
+CHANNELS(5)
+CHANNELS(6)
+#if SIMD_BLOCK >= 8
+CHANNELS(7)
+CHANNELS(8)
+#endif
+
+static void SIMD(add)(const struct ccp *c, const struct ccp_slice *s, uint32_t first,
+		      uint32_t count)
+{
+	static void (*const taps[][2])(const struct ccp *c, const struct ccp_slice *s,
+				       uint32_t first, uint32_t end, uint32_t i,
+				       uint32_t column) = {
+		{ SIMD(taps1), SIMD(one1) }, { SIMD(taps2), SIMD(one2) },
+		{ SIMD(taps3), SIMD(one3) }, { SIMD(taps4), SIMD(one4) },
+		{ SIMD(taps5), SIMD(one5) }, { SIMD(taps6), SIMD(one6) },
+#if SIMD_BLOCK >= 8
+		{ SIMD(taps7), SIMD(one7) }, { SIMD(taps8), SIMD(one8) },
+#endif
+	};
+	const struct ccp_conv *p = &c->plan.conv;
+	uint32_t blocks = (p->height + SIMD_BLOCK - 1) / SIMD_BLOCK;
+	bool one = p->kh * p->kw == 1;
+
+	for (uint32_t column = 0; column < p->lanes; column += SIMD_WIDTH)
+		for (uint32_t b = 0, i = 0; b < blocks; b++) {
+			uint32_t n = (p->height - i + blocks - b - 1) / (blocks - b);
+
+			taps[n - 1][one](c, s, first, first + count, i, column);
+			i += n;
+		}
+}
+
+/* ---- the output map ---- */
+
+INLINE void SIMD(save_row)(const struct ccp_conv *p, float *out, const float *lob)
+{
+	row8 v = *(const row8 *)lob, result;
+
+	if (p->relu)
+		result = (row8)((bits8)v & (v > 0.0f));
+	else
+		result = KEEP(row8, (bits8)v, (bits8){ 0 } + CCP_NAN, v == v);
+	if (p->cols == 8)
+		*(row8_mem *)out = result;
+	else
+		for (uint32_t x = 0; x < p->cols; x++)
+			out[x] = result[x];
+}
+
+SIMD_TARGET static void SIMD(save)(const struct ccp *c, uint32_t first, uint32_t count)
+{
+	const struct ccp_conv *p = &c->plan.conv;
+
+	for (uint32_t o = first; o < first + count; o++) {
+		const float *lob = c->lob + (size_t)o * CCP_TILE;
+		float *out = ccp_out_plane(c, &p->m, p->co_start + o) +
+			     (uint64_t)p->row_start * p->m.ow + p->col_start;
+
+		for (uint32_t y = 0; y < p->rows; y++, lob += CNNACC_CCP_LANES, out += p->m.ow)
+			SIMD(save_row)(p, out, lob);
+	}
+}
+
+#undef CHANNELS
+#undef INLINE
+#undef KEEP

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/* The widths of vectors that this host may have, and the choice of one. */
+#include <string.h>
+
+#include "mutant.h"
+#include "simd.h"
+
+/* Floats of a map's row and what selects their bits; _mem: at any element. */
+typedef float row4 __attribute__((vector_size(16), may_alias));
+typedef float row8 __attribute__((vector_size(32), may_alias));
+typedef float row4_mem __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float row8_mem __attribute__((vector_size(32), aligned(4), may_alias));
+typedef int32_t bits4 __attribute__((vector_size(16), may_alias));
+typedef int32_t bits8 __attribute__((vector_size(32), may_alias));
+
+#define JOIN4(a, b)	__builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
+#define JOIN8(a, b)	__builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, \
+						8, 9, 10, 11, 12, 13, 14, 15)
+#define HALF4(v, n)	__builtin_shufflevector(v, v, n, (n) + 1, (n) + 2, (n) + 3)
+#define HALF8(v, n)	__builtin_shufflevector(v, v, n, (n) + 1, (n) + 2, (n) + 3, \
+						(n) + 4, (n) + 5, (n) + 6, (n) + 7)
+
+#if defined(__x86_64__) && !defined(CNN_PORTABLE)
+#define SIMD(name)	name##_avx512
+#define SIMD_WIDTH	16
+#define SIMD_BLOCK	8
+#define SIMD_TARGET	__attribute__((target("avx512f,avx512vl,avx512dq,avx512bw")))
+#include "conv_simd.h"
+#undef SIMD
+#undef SIMD_WIDTH
+#undef SIMD_BLOCK
+#undef SIMD_TARGET
+
+#define SIMD(name)	name##_avx2
+#define SIMD_WIDTH	8
+#define SIMD_BLOCK	6
+#define SIMD_TARGET	__attribute__((target("avx2")))
+#include "conv_simd.h"
+#undef SIMD
+#undef SIMD_WIDTH
+#undef SIMD_BLOCK
+#undef SIMD_TARGET
+#endif
+
+/* SSE2, NEON, or what the compiler makes of vectors elsewhere. */
+#define SIMD(name)	name##_any
+#define SIMD_WIDTH	4
+#ifdef __aarch64__
+#define SIMD_BLOCK	8
+#else
+#define SIMD_BLOCK	6
+#endif
+#define SIMD_TARGET
+#include "conv_simd.h"
+
+#define PATH(id, text, width, speed) { text, width, speed, fill_##id, add_##id, save_##id }
+
+static const struct ccp_simd paths[] = {
+#if defined(__x86_64__) && !defined(CNN_PORTABLE)
+	PATH(avx512, "avx512", 16, 16000),
+	PATH(avx2, "avx2", 8, 10000),
+#endif
+	PATH(any, "any", 4, 2000),
+};
+
+#define PATHS	(sizeof(paths) / sizeof(paths[0]))
+
+static bool has(const char *name)
+{
+#if defined(__x86_64__) && !defined(CNN_PORTABLE)
+	if (!strcmp(name, "avx512"))
+		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+		       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+	if (!strcmp(name, "avx2"))
+		return __builtin_cpu_supports("avx2");
+#endif
+	return true;
+}
+
+const struct ccp_simd *ccp_simd_find(const char *name)
+{
+	for (size_t i = 0; i < PATHS; i++)
+		if ((!*name || !strcmp(paths[i].name, name)) && has(paths[i].name))
+			return &paths[i];
+	return NULL;
+}

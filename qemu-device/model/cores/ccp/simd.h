@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/* The inner loops of core ccp, compiled once for each width of vectors. */
+#ifndef CNN_CCP_SIMD_H
+#define CNN_CCP_SIMD_H
+
+#include "ccp.h"
+#include "mutant.h"
+
+/**
+ * struct ccp_slice - what the inner loop of the convolution works on.
+ * @tile: input tiles of the slice's channels, see struct ccp_conv
+ * @lob: partial sums of output channel co_start
+ * @channel: first input channel
+ * @depth: input channels
+ * @bias: the slice ends with the last channel, and biases are enabled
+ */
+struct ccp_slice {
+	const float *tile;
+	float *lob;
+	uint32_t channel, depth;
+	bool bias;
+};
+
+/** struct ccp_simd - one width; all give the same results bit by bit. */
+struct ccp_simd {
+	const char *name;
+	uint32_t width;			/* floats of a vector */
+	uint32_t macs_per_us;		/* about what one thread does */
+	/* Lays out the input tile of one channel. */
+	void (*fill)(const struct ccp *c, float *tile, uint64_t channel);
+	/* Adds a slice to the LOBs of output channels @first.. of the EXEC. */
+	void (*add)(const struct ccp *c, const struct ccp_slice *s, uint32_t first,
+		    uint32_t count);
+	/* Writes those channels from the LOBs to the map. */
+	void (*save)(const struct ccp *c, uint32_t first, uint32_t count);
+};
+
+/*
+ * Weights of channel @o of the EXEC from input channel @channel on; *@bias is
+ * where its bias would be.
+ */
+static inline const float *ccp_conv_weights(const struct ccp *c, uint64_t channel, uint32_t o,
+					    const float **bias)
+{
+	const struct ccp_conv *p = &c->plan.conv;
+	uint32_t n = p->co_start + o;
+	const float *bank = c->weight + (size_t)(MUTANT(BANK) ? o % 4 : n % 4) * c->weight_floats;
+
+	*bias = bank + p->bias_base + n / 4;
+	return bank + p->weight_base +
+	       (int64_t)((n / 4 * p->weight_pitch + channel) * p->kh * p->kw);
+}
+
+/* The widest that the host has and @name allows; NULL: the host has not what is named. */
+const struct ccp_simd *ccp_simd_find(const char *name);
+
+#endif
