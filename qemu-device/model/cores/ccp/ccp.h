@@ -105,7 +105,9 @@ struct ccp_conv {
 	uint32_t lanes;			/* 8, or 4 if there are no more columns */
 	uint32_t place;			/* floats of a place */
 	uint32_t height, tile_rows, tile_size;
-	uint32_t span;			/* floats of an input row that lanes and taps read */
+	int64_t first_row, first_column;	/* of the input, may be outside */
+	int64_t low, high;		/* floats of a plane that vectors may read, from first_column */
+	bool whole;			/* all of the tile's rows and columns exist, sx is 1 */
 	uint32_t depth;			/* channels of a slice, the same on every host */
 	uint32_t tap[CCP_TAPS_MAX];	/* offsets of the taps in the tile */
 	/* All ones: lanes inside the map; lanes whose input column exists, by tap column. */
@@ -205,8 +207,18 @@ bool ccp_out_of(int64_t base, uint64_t pitch, uint64_t first, uint64_t last, uin
 		uint64_t floats);
 uint32_t ccp_check_pitches(struct ccp_maps *m, uint32_t in_pitch, uint32_t out_pitch);
 uint32_t ccp_check_planes(const struct ccp *c, const struct ccp_maps *m, uint32_t channels);
-float *ccp_in_plane(const struct ccp *c, const struct ccp_maps *m, uint64_t channel);
-float *ccp_out_plane(const struct ccp *c, const struct ccp_maps *m, uint64_t channel);
+
+static inline float *ccp_in_plane(const struct ccp *c, const struct ccp_maps *m,
+				  uint64_t channel)
+{
+	return c->data[c->s->sel] + m->in_base + (int64_t)(channel * m->in_pitch);
+}
+
+static inline float *ccp_out_plane(const struct ccp *c, const struct ccp_maps *m,
+				   uint64_t channel)
+{
+	return c->data[!c->s->sel] + m->out_base + (int64_t)(channel * m->out_pitch);
+}
 
 static inline uint32_t ccp_bits(uint32_t word, unsigned int hi, unsigned int lo)
 {

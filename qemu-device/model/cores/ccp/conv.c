@@ -122,16 +122,32 @@ static void reverse(uint32_t *tap, uint32_t n)
 /* Which lanes are inside the map, and which find an input under a tap column. */
 static void mask_lanes(struct ccp_conv *p)
 {
-	int64_t first = (int64_t)p->col_start * p->sx - p->pl;
-
 	for (uint32_t i = 0; i < CNNACC_CCP_LANES; i++)
 		p->valid[i] = -(i < p->cols);
 	for (uint32_t s = 0; s < p->kw; s++)
 		for (uint32_t i = 0; i < CNNACC_CCP_LANES; i++) {
-			int64_t x = first + s + (int64_t)i * p->sx;
+			int64_t x = p->first_column + s + (int64_t)i * p->sx;
 
 			p->column[s][i] = -(x >= 0 && x < p->m.iw);
 		}
+}
+
+/* What of the input the tile reads. */
+static void find_input(struct ccp_conv *p)
+{
+	int64_t first = (int64_t)p->row_start * p->sy - p->pt;
+	int64_t rows = (int64_t)(p->height * (p->place / p->lanes) - 1) * p->sy + p->kh;
+	int64_t columns = p->kw - 1 + p->lanes * p->sx;
+	int64_t low = first > 0 ? first : 0;
+	int64_t end = first + rows < p->m.ih ? first + rows : p->m.ih;
+
+	p->first_row = first;
+	p->first_column = (int64_t)p->col_start * p->sx - p->pl;
+	p->low = low * p->m.iw;
+	p->high = (end - 1) * p->m.iw + columns;
+	p->whole = p->sx == 1 && p->lanes == CNNACC_CCP_LANES && first >= 0 &&
+		   first + rows <= p->m.ih && p->first_column >= 0 &&
+		   p->first_column + columns <= p->m.iw;
 }
 
 /* Where the tile lies in the map and how the taps find their inputs. */
@@ -151,7 +167,6 @@ static void lay_out(const struct ccp *c, struct ccp_conv *p)
 	p->height = (p->rows + group - 1) / group;
 	p->tile_rows = (p->height - 1) * p->sy + p->kh;
 	p->tile_size = p->kw * p->tile_rows * p->place;
-	p->span = p->kw - 1 + p->lanes * p->sx;
 	p->depth = CCP_TILE_CACHE / CCP_TILE_FLOATS(p->rows, p->kh, p->kw, p->sy);
 	if (!p->depth)
 		p->depth = 1;
@@ -160,6 +175,7 @@ static void lay_out(const struct ccp *c, struct ccp_conv *p)
 			p->tap[r * p->kw + s] = (s * p->tile_rows + r) * p->place;
 	if (MUTANT(TAPS))
 		reverse(p->tap, p->kh * p->kw);
+	find_input(p);
 	mask_lanes(p);
 }
 

@@ -71,53 +71,57 @@ INLINE void SIMD(places)(const struct ccp_conv *p, float *out, const float *cons
 		}
 }
 
-/* The same where a row of eight could leave the bank, and for wide strides. */
-static void SIMD(places_slow)(const struct ccp_conv *p, float *out, const float *const *in,
-			      size_t step)
+/* Rows @in + q * iw where the map has all that the tile wants. */
+INLINE void SIMD(fill_whole)(const struct ccp_conv *p, float *out, const float *in)
 {
-	int64_t first = (int64_t)p->col_start * p->sx - p->pl;
+	const float *far = in + (size_t)p->height * p->sy * p->m.iw;
+	uint32_t iw = p->m.iw;
 
-	for (uint32_t s = 0; s < p->kw; s++, out += step)
-		for (uint32_t i = 0; i < p->place; i++) {
-			uint32_t lane = i % p->lanes, x = s + lane * p->sx;
+	for (uint32_t s = 0; s < p->kw; s++, in++, far++)
+		for (uint32_t q = 0; q < p->tile_rows; q++, out += p->place) {
+			row8 a = *(const row8_mem *)(in + (size_t)q * iw);
+#if SIMD_WIDTH == 16
+			row8 b = *(const row8_mem *)(far + (size_t)q * iw);
 
-			out[i] = first + x >= 0 && first + x < p->m.iw ? in[i / p->lanes][x] : 0.0f;
+			*(SIMD(vec) *)out = JOIN8(a, b);
+#else
+			*(row8 *)out = a;
+#endif
 		}
 }
 
-/* Columns of the rows that the tile reads, from @x on, do they lie in the bank? */
-INLINE bool SIMD(inside)(const struct ccp *c, const float *plane, int64_t first, int64_t x)
+/* Rows of the map, or of zeros outside it. */
+INLINE void SIMD(fill_edge)(const struct ccp_conv *p, float *tile, const float *plane, bool slow)
 {
-	const struct ccp_conv *p = &c->plan.conv;
-	int64_t base = plane - c->data[c->s->sel] + x, low = first > 0 ? first : 0;
-	int64_t high = first + (int64_t)(p->place / p->lanes * p->height - 1) * p->sy + p->kh - 1;
+	static const float zeros[CNNACC_CCP_KERNEL_MAX +
+				 CNNACC_CCP_LANES * CNNACC_CCP_STRIDE_MAX];
+	size_t step = (size_t)p->tile_rows * p->place;
+	const float *in[4];
 
-	if (high > (int64_t)p->m.ih - 1)
-		high = (int64_t)p->m.ih - 1;
-	return base + low * p->m.iw >= 0 && base + high * p->m.iw + p->span <= c->bank_floats;
+	for (uint32_t q = 0; q < p->tile_rows; q++, tile += p->place) {
+		int64_t y = p->first_row + q;
+
+		for (uint32_t j = 0; j < p->place / p->lanes; j++, y += p->height * p->sy)
+			in[j] = y >= 0 && y < p->m.ih ? plane + y * p->m.iw + p->first_column :
+							zeros;
+		if (slow)
+			ccp_conv_places(p, tile, in, step);
+		else
+			SIMD(places)(p, tile, in, step);
+	}
 }
 
 SIMD_TARGET static void SIMD(fill)(const struct ccp *c, float *tile, uint64_t channel)
 {
-	static const float zeros[CNNACC_CCP_KERNEL_MAX +
-				 CNNACC_CCP_LANES * CNNACC_CCP_STRIDE_MAX];
 	const struct ccp_conv *p = &c->plan.conv;
-	const float *plane = ccp_in_plane(c, &p->m, channel), *in[4];
-	int64_t first = (int64_t)p->row_start * p->sy - p->pt;
-	int64_t x = (int64_t)p->col_start * p->sx - p->pl;
-	size_t step = (size_t)p->tile_rows * p->place;
-	bool slow = p->sx > 2 || !SIMD(inside)(c, plane, first, x);
+	const float *plane = ccp_in_plane(c, &p->m, channel);
+	int64_t at = plane - c->data[c->s->sel] + p->first_column;
+	bool safe = at + p->low >= 0 && at + p->high <= c->bank_floats;
 
-	for (uint32_t q = 0; q < p->tile_rows; q++, tile += p->place) {
-		int64_t y = first + q;
-
-		for (uint32_t j = 0; j < p->place / p->lanes; j++, y += p->height * p->sy)
-			in[j] = y >= 0 && y < p->m.ih ? plane + y * p->m.iw + x : zeros;
-		if (slow)
-			SIMD(places_slow)(p, tile, in, step);
-		else
-			SIMD(places)(p, tile, in, step);
-	}
+	if (p->whole && safe)
+		SIMD(fill_whole)(p, tile, plane + p->first_row * p->m.iw + p->first_column);
+	else
+		SIMD(fill_edge)(p, tile, plane, p->sx > 2 || !safe);
 }
 
 /* ---- the LOBs ---- */

@@ -39,13 +39,3 @@ uint32_t ccp_check_planes(const struct ccp *c, const struct ccp_maps *m, uint32_
 		return CNNACC_CCP_RANGE_OUTPUT;
 	return 0;
 }
-
-float *ccp_in_plane(const struct ccp *c, const struct ccp_maps *m, uint64_t channel)
-{
-	return c->data[c->s->sel] + m->in_base + (int64_t)(channel * m->in_pitch);
-}
-
-float *ccp_out_plane(const struct ccp *c, const struct ccp_maps *m, uint64_t channel)
-{
-	return c->data[!c->s->sel] + m->out_base + (int64_t)(channel * m->out_pitch);
-}

@@ -20,6 +20,19 @@ typedef int32_t bits8 __attribute__((vector_size(32), may_alias));
 #define HALF8(v, n)	__builtin_shufflevector(v, v, n, (n) + 1, (n) + 2, (n) + 3, \
 						(n) + 4, (n) + 5, (n) + 6, (n) + 7)
 
+/* All tap columns of a place where a row of eight could leave the bank, or strides are wide. */
+static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *const *in,
+			    size_t step)
+{
+	for (uint32_t s = 0; s < p->kw; s++, out += step)
+		for (uint32_t i = 0; i < p->place; i++) {
+			int64_t x = s + i % p->lanes * p->sx;
+			bool exists = p->first_column + x >= 0 && p->first_column + x < p->m.iw;
+
+			out[i] = exists ? in[i / p->lanes][x] : 0.0f;
+		}
+}
+
 #if defined(__x86_64__) && !defined(CNN_PORTABLE)
 #define SIMD(name)	name##_avx512
 #define SIMD_WIDTH	16
