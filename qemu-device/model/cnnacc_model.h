@@ -2,8 +2,8 @@
 /*
  * The accelerator in software: the model's only public header.
  *
- * The model knows no QEMU, no threads and no clock; its host gives it those
- * through struct cnn_host_ops.  Two kinds of call exist:
+ * The model knows no QEMU and no clock; its host gives it those through struct
+ * cnn_host_ops.  Two kinds of call exist:
  *
  * - "locked" calls are serialised by the host with one lock per device (QEMU's
  *   big lock plus a device mutex, or a mutex of the in-process back end);
@@ -15,6 +15,9 @@
  *	lock; more = cnn_device_begin(dev, core); unlock;
  *	if (more) { cnn_device_run(dev, core, budget_ns);
  *		    lock; cnn_device_end(dev, core); unlock; }
+ *
+ * Threads of the model's own help cnn_device_run() compute.  They block all
+ * signals, call no host_ops and sleep when there is no run.
  *
  * A register write that makes work calls ops->kick(core); a worker that found
  * none sleeps until then.  Nothing is allocated after cnn_device_create().
@@ -31,6 +34,7 @@ extern "C" {
 #endif
 
 #define CNN_MODEL_MAX_CORES	8
+#define CNN_MODEL_MAX_THREADS	64
 #define CNN_MODEL_ERR_LEN	160
 
 /** struct cnn_host_ops - what the model needs from its host. */
@@ -69,20 +73,31 @@ struct cnn_core_config {
 	uint32_t lob;		/* ccp: vectors, 1..1024 */
 };
 
+/** enum cnn_simd - the host's vectors that the model computes with; results are the same. */
+enum cnn_simd {
+	CNN_SIMD_WIDEST,		/* that the host has */
+	CNN_SIMD_BASELINE,		/* every host's: SSE2, NEON, or plain C */
+	CNN_SIMD_AVX2,
+	CNN_SIMD_AVX512,
+};
+
 /** struct cnn_config - build parameters of a device. */
 struct cnn_config {
 	uint32_t clock_hz;		/* 0 = 100 MHz */
 	bool modelled;			/* jobs take the time that the cycle model gives */
+	uint32_t threads;		/* that compute, 1..64, 0 = the CPUs of this process */
+	uint32_t simd;			/* enum cnn_simd */
 	unsigned int core_count;	/* 0 = one ccp with defaults */
 	struct cnn_core_config core[CNN_MODEL_MAX_CORES];
 };
 
 /**
  * cnn_config_set() - set one property from text.
- * @key: "cores", "clock-hz" or "timing"
+ * @key: "cores", "clock-hz", "timing", "threads" or "simd"
  * @value: for cores a '+'-separated list of cores, each NAME[:PARAM=N]...,
  *	e.g. "ccp" or "ccp:data-bank=65536:lob=64+ccp"; parameters: job-cycles-max,
- *	data-bank, weight-bank, icache, lob; for timing "instant" or "modelled"
+ *	data-bank, weight-bank, icache, lob; for timing "instant" or "modelled"; for simd
+ *	"widest", "baseline", "avx2" or "avx512"
  * @err: receives a message naming key, value and limit
  *
  * Return: 0, or -1 with @err filled.

@@ -2,6 +2,7 @@
 /* Build parameters from text, defaults and limits. */
 #include <ctype.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +15,17 @@
 #define NAME_LEN		24	/* longest core or parameter name, and its NUL */
 #define NUMBER_LEN		24
 
+static const char *const simd_names[] = {
+	[CNN_SIMD_WIDEST] = "widest",
+	[CNN_SIMD_BASELINE] = "baseline",
+	[CNN_SIMD_AVX2] = "avx2",
+	[CNN_SIMD_AVX512] = "avx512",
+};
+
 static const struct core_ops *const core_types[] = { &cnn_ccp_ops };
 
 #define CORE_TYPES	(sizeof(core_types) / sizeof(core_types[0]))
+#define SIMD_NAMES	(sizeof(simd_names) / sizeof(simd_names[0]))
 
 static int fail(char *err, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -178,21 +187,41 @@ static int parse_timing(struct cnn_config *config, const char *value, char *err)
 	return 0;
 }
 
-int cnn_config_set(struct cnn_config *config, const char *key, const char *value,
-		   char err[CNN_MODEL_ERR_LEN])
+static int parse_u32(const char *key, const char *text, uint32_t max, uint32_t *value, char *err)
 {
 	uint64_t number;
 
+	if (parse_number(key, text, strlen(text), 1, max, &number, err))
+		return -1;
+	*value = (uint32_t)number;
+	return 0;
+}
+
+static int parse_simd(struct cnn_config *config, const char *text, char *err)
+{
+	for (uint32_t i = 0; i < SIMD_NAMES; i++)
+		if (!strcmp(text, simd_names[i])) {
+			config->simd = i;
+			return 0;
+		}
+	return fail(err, "simd: '%.40s' is none of widest, baseline, avx2, avx512", text);
+}
+
+int cnn_config_set(struct cnn_config *config, const char *key, const char *value,
+		   char err[CNN_MODEL_ERR_LEN])
+{
 	if (!strcmp(key, "cores"))
 		return parse_cores(config, value, err);
+	if (!strcmp(key, "clock-hz"))
+		return parse_u32(key, value, UINT32_MAX, &config->clock_hz, err);
 	if (!strcmp(key, "timing"))
 		return parse_timing(config, value, err);
-	if (strcmp(key, "clock-hz"))
-		return fail(err, "no property '%.40s' (there are: cores, clock-hz, timing)", key);
-	if (parse_number(key, value, strlen(value), 1, UINT32_MAX, &number, err))
-		return -1;
-	config->clock_hz = (uint32_t)number;
-	return 0;
+	if (!strcmp(key, "threads"))
+		return parse_u32(key, value, CNN_MODEL_MAX_THREADS, &config->threads, err);
+	if (!strcmp(key, "simd"))
+		return parse_simd(config, value, err);
+	return fail(err, "no property '%.40s' (there are: cores, clock-hz, timing, threads, "
+		    "simd)", key);
 }
 
 static int resolve_core(struct cnn_core_config *config, unsigned int index, char *err)
@@ -218,8 +247,48 @@ static int resolve_core(struct cnn_core_config *config, unsigned int index, char
 	return 0;
 }
 
+/* CPUs that the process may use. */
+static uint32_t host_cpus(void)
+{
+	cpu_set_t set;
+	int count = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+
+	return count < CNN_MODEL_MAX_THREADS ? (uint32_t)count : CNN_MODEL_MAX_THREADS;
+}
+
+static bool host_has(uint32_t simd)
+{
+#if defined(__x86_64__) && !defined(CNN_PORTABLE)
+	if (simd == CNN_SIMD_AVX512)
+		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+		       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
+	if (simd == CNN_SIMD_AVX2)
+		return __builtin_cpu_supports("avx2");
+#endif
+	return simd == CNN_SIMD_BASELINE;
+}
+
+static int resolve_host(struct cnn_config *config, char *err)
+{
+	if (!config->threads)
+		config->threads = host_cpus();
+	if (config->threads > CNN_MODEL_MAX_THREADS)
+		return fail(err, "threads: %u is above %d", config->threads,
+			    CNN_MODEL_MAX_THREADS);
+	if (config->simd >= SIMD_NAMES)
+		return fail(err, "simd: %u is none", config->simd);
+	if (!config->simd)
+		for (config->simd = SIMD_NAMES - 1; !host_has(config->simd);)
+			config->simd--;
+	if (!host_has(config->simd))
+		return fail(err, "simd: this host has no %s", simd_names[config->simd]);
+	return 0;
+}
+
 int cnn_config_resolve(struct cnn_config *config, char err[CNN_MODEL_ERR_LEN])
 {
+	if (resolve_host(config, err))
+		return -1;
 	if (!config->clock_hz)
 		config->clock_hz = CLOCK_HZ_DEFAULT;
 	if (!config->core_count) {

@@ -40,6 +40,14 @@ enum core_step {
 };
 
 struct cnn_port;
+struct cnn_workers;
+
+/** struct core_means - what of the host a core computes with. */
+struct core_means {
+	struct cnn_workers *workers;
+	uint32_t threads;	/* seats of a run of the workers */
+	uint32_t simd;		/* enum cnn_simd, resolved */
+};
 
 /** struct core_param - a build parameter of struct cnn_core_config. */
 struct core_param {
@@ -60,7 +68,7 @@ struct core_ops {
 
 	/* Fills program_max and param[] of the discovery entry. */
 	void (*describe)(const struct cnn_core_config *config, struct cnnacc_core_entry *entry);
-	void *(*create)(const struct cnn_core_config *config);
+	void *(*create)(const struct cnn_core_config *config, const struct core_means *means);
 	void (*destroy)(void *core);
 	void *(*state)(void *core, size_t *size);
 	/* Cycles to clear the state at a change of context. */

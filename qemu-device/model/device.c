@@ -81,13 +81,18 @@ static int create_core(struct cnn_device *dev, unsigned int index)
 {
 	struct cnn_core *core = &dev->core[index];
 	const struct cnn_core_config *config = &dev->config.core[index];
+	const struct core_means means = {
+		.workers = dev->workers,
+		.threads = dev->config.threads,
+		.simd = dev->config.simd,
+	};
 
 	core->dev = dev;
 	core->index = index;
 	core->ops = cnn_core_type(config->type);
 	core->port.ops = dev->ops;
 	core->port.opaque = dev->opaque;
-	core->core = core->ops->create(config);
+	core->core = core->ops->create(config, &means);
 	if (!core->core)
 		return -1;
 	core->state = core->ops->state(core->core, &core->state_size);
@@ -110,6 +115,9 @@ struct cnn_device *cnn_device_create(const struct cnn_config *config,
 	dev->config = resolved;
 	dev->ops = ops;
 	dev->opaque = opaque;
+	dev->workers = cnn_workers_create(resolved.threads);
+	if (!dev->workers)
+		goto no_memory;
 	for (unsigned int i = 0; i < resolved.core_count; i++) {
 		dev->core_count = i + 1;
 		if (create_core(dev, i))
@@ -131,6 +139,7 @@ void cnn_device_destroy(struct cnn_device *dev)
 	for (unsigned int i = 0; i < dev->core_count; i++)
 		if (dev->core[i].core)
 			dev->core[i].ops->destroy(dev->core[i].core);
+	cnn_workers_destroy(dev->workers);
 	free(dev);
 }
 

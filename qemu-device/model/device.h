@@ -5,6 +5,7 @@
 
 #include "core.h"
 #include "mmu.h"
+#include "workers.h"
 
 #define CNN_QUEUE_OFFSET	0x2000	/* queue blocks, CNNACC_QREG_BLOCK_SIZE apart */
 #define CNN_WINDOW_OFFSET	0x4000	/* core windows, CNN_WINDOW_STRIDE apart */
@@ -105,6 +106,7 @@ struct cnn_device {
 	struct cnn_config config;
 	const struct cnn_host_ops *ops;
 	void *opaque;
+	struct cnn_workers *workers;
 	unsigned int core_count;
 	bool reset_pending;
 	bool level;			/* of the wire, as the host knows it */

@@ -158,9 +158,9 @@ static void add_stats(struct cnnacc_stats *total, const struct cnnacc_stats *sta
 	memcpy(total, a, sizeof(a));
 }
 
-void bench_open(struct bench *bench, const char *cores)
+void bench_open(struct bench *bench, const char *cores, const char *simd)
 {
-	host_open(&bench->host, cores);
+	host_open(&bench->host, cores, simd);
 	bench->image.bytes = calloc(1, IMAGE_BYTES);
 	if (!bench->image.bytes)
 		exit(2);

@@ -24,7 +24,7 @@ struct bench_run {
 	struct golden_result golden;
 };
 
-void bench_open(struct bench *bench, const char *cores);
+void bench_open(struct bench *bench, const char *cores, const char *simd);
 void bench_close(struct bench *bench);
 /*
  * Run jobs on cores of their own, together if there are two, on the device and

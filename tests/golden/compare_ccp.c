@@ -24,6 +24,7 @@ static const char *const device_cores[] = {
 	 "ccp:data-bank=8256:weight-bank=2048:icache=512:lob=4:job-cycles-max=5000000"),
 };
 
+#define SKIPPED		77	/* exit status, for meson */
 #define DEVICES		(sizeof(device_cores) / sizeof(device_cores[0]))
 
 /* BROKEN: the comparison itself did not do what it should. */
@@ -177,6 +178,7 @@ static bool check_totals(void)
 
 struct options {
 	uint64_t seed, legal, only;
+	const char *simd;
 	bool one, no_vectors, expect_mismatch;
 };
 
@@ -187,6 +189,7 @@ static void parse(int argc, char **argv, struct options *o)
 		{ "seed", required_argument, NULL, 's' },
 		{ "count", required_argument, NULL, 'c' },
 		{ "only", required_argument, NULL, 'o' },
+		{ "simd", required_argument, NULL, 'd' },
 		{ "no-vectors", no_argument, NULL, 'v' },
 		{ "expect-mismatch", no_argument, NULL, 'x' },
 		{ NULL, 0, NULL, 0 },
@@ -205,6 +208,9 @@ static void parse(int argc, char **argv, struct options *o)
 			o->only = strtoull(optarg, NULL, 0);
 			o->one = true;
 			break;
+		case 'd':
+			o->simd = optarg;
+			break;
 		case 'v':
 			o->no_vectors = true;
 			break;
@@ -213,7 +219,7 @@ static void parse(int argc, char **argv, struct options *o)
 			break;
 		default:
 			fprintf(stderr, "usage: %s [--seed N] [--count LEGAL-JOBS] [--only INDEX] "
-				"[--no-vectors] [--expect-mismatch]\n", argv[0]);
+				"[--simd NAME] [--no-vectors] [--expect-mismatch]\n", argv[0]);
 			exit(2);
 		}
 	}
@@ -248,8 +254,12 @@ int main(int argc, char **argv)
 	enum outcome outcome;
 
 	parse(argc, argv, &options);
+	if (options.simd && !host_has_simd(options.simd)) {
+		printf("this machine has no %s\n", options.simd);
+		return SKIPPED;
+	}
 	for (unsigned int i = 0; i < DEVICES; i++)
-		bench_open(&benches[i], device_cores[i]);
+		bench_open(&benches[i], device_cores[i], options.simd);
 	outcome = run_all(&options);
 	for (unsigned int i = 0; i < DEVICES; i++)
 		bench_close(&benches[i]);

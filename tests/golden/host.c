@@ -181,14 +181,53 @@ static void discover_core(struct host *host, unsigned int core)
 	enable_queue(host, core);
 }
 
+/* A device must not care how many threads compute, nor with which vectors. */
+static const char *pick_threads(struct host *host)
+{
+	static const char *const threads[] = { "1", "2", "3", "8" };
+
+	return threads[prng_range(&host->prng, 0, 3)];
+}
+
+static const char *pick_simd(struct host *host)
+{
+	static const char *const simd[] = { "baseline", "avx2", "avx512" };
+	unsigned int count = 1;
+
+	if (host->simd)
+		return host->simd;
+	while (count < 3 && host_has_simd(simd[count]))
+		count++;
+	return simd[prng_range(&host->prng, 0, count - 1)];
+}
+
+static struct cnn_device *make_device(struct host *host, const char *cores, const char *threads,
+				      const char *simd, char error[CNN_MODEL_ERR_LEN])
+{
+	struct cnn_config config = { 0 };
+
+	if (cnn_config_set(&config, "cores", cores, error) ||
+	    cnn_config_set(&config, "threads", threads, error) ||
+	    cnn_config_set(&config, "simd", simd, error))
+		return NULL;
+	return cnn_device_create(&config, &host_ops, host, error);
+}
+
+bool host_has_simd(const char *simd)
+{
+	char error[CNN_MODEL_ERR_LEN];
+	struct cnn_device *dev = make_device(NULL, "ccp", "1", simd, error);
+
+	cnn_device_destroy(dev);
+	return dev;
+}
+
 static struct cnn_device *new_device(struct host *host)
 {
 	char error[CNN_MODEL_ERR_LEN] = "";
-	struct cnn_config config = { 0 };
-	struct cnn_device *dev = NULL;
+	struct cnn_device *dev = make_device(host, host->cores, pick_threads(host),
+					     pick_simd(host), error);
 
-	if (!cnn_config_set(&config, "cores", host->cores, error))
-		dev = cnn_device_create(&config, &host_ops, host, error);
 	if (dev)
 		return dev;
 	fprintf(stderr, "golden: %s: %s\n", host->cores, error);
@@ -212,13 +251,14 @@ static void move_device(struct host *host)
 	host->moves++;
 }
 
-void host_open(struct host *host, const char *cores)
+void host_open(struct host *host, const char *cores, const char *simd)
 {
 	size_t state_size;
 
 	memset(host, 0, sizeof(*host));
 	pthread_mutex_init(&host->lock, NULL);
 	host->cores = cores;
+	host->simd = simd;
 	host->image.bytes = calloc(1, IMAGE_BYTES);
 	host->rings = calloc(1, RINGS_BYTES);
 	if (!host->image.bytes || !host->rings)

@@ -39,6 +39,7 @@ struct host {
 	uint64_t time;
 	atomic_int mapped;	/* maps not undone */
 	const char *cores;
+	const char *simd;	/* NULL: any that this machine has */
 	void *state;		/* for moving to another device in mid-job, NULL: never */
 	uint64_t moves;
 	unsigned int core_count;
@@ -46,7 +47,8 @@ struct host {
 };
 
 /* A device of @cores, queues enabled; ends the process if there is none. */
-void host_open(struct host *host, const char *cores);
+void host_open(struct host *host, const char *cores, const char *simd);
+bool host_has_simd(const char *simd);
 void host_close(struct host *host);
 uint32_t host_read(struct host *host, uint32_t offset);
 uint64_t host_read64(struct host *host, uint32_t offset);

@@ -199,6 +199,9 @@ static void test_config(void **state)
 		{ "cores", "ccp+ccp+ccp+ccp+ccp+ccp+ccp+ccp+ccp", "more than 8" },
 		{ "clock-hz", "0", "clock-hz" },
 		{ "clock-hz", "4294967296", "clock-hz" },
+		{ "threads", "0", "threads" },
+		{ "threads", "65", "1..64" },
+		{ "simd", "avx3", "'avx3'" },
 		{ "clock", "1", "'clock'" },
 	};
 	struct cnn_config config = { 0 };
@@ -213,6 +216,10 @@ static void test_config(void **state)
 	}
 	assert_int_equal(cnn_config_set(&config, "cores", "ccp+ccp:lob=7:icache=0x100", err), 0);
 	assert_int_equal(cnn_config_set(&config, "clock-hz", "200000000", err), 0);
+	assert_int_equal(cnn_config_set(&config, "threads", "64", err), 0);
+	assert_int_equal(cnn_config_set(&config, "simd", "baseline", err), 0);
+	assert_int_equal(config.threads, 64);
+	assert_int_equal(config.simd, CNN_SIMD_BASELINE);
 	assert_int_equal(config.core_count, 2);
 	assert_int_equal(config.core[1].lob, 7);
 	assert_int_equal(config.core[1].icache, 256);

@@ -59,34 +59,48 @@ static void place(struct ccp *c)
 	c->size = pos + lob_bytes(c);
 }
 
-static void *create(const struct cnn_core_config *config)
-{
-	struct ccp *c = aligned_alloc(ALIGN, (sizeof(*c) + ALIGN - 1) & ~(ALIGN - 1));
-
-	if (!c)
-		return NULL;
-	memset(c, 0, sizeof(*c));
-	c->bank_floats = config->data_bank / 4;
-	c->weight_floats = config->weight_bank / 4;
-	c->icache_words = config->icache / 4;
-	c->lob_vectors = config->lob;
-	c->simd = ccp_simd_find(getenv("SIMD") ? getenv("SIMD") : "");
-	place(c);
-	c->s = aligned_alloc(ALIGN, (c->size + ALIGN - 1) & ~(ALIGN - 1));
-	if (!c->s) {
-		free(c);
-		return NULL;
-	}
-	place(c);
-	return c;
-}
-
 static void destroy(void *core)
 {
 	struct ccp *c = core;
 
+	free(c->scratch);
 	free(c->s);
 	free(c);
+}
+
+/* @size bytes, zeroed, that a vector may be anywhere in. */
+static void *allocate(size_t size)
+{
+	void *memory;
+
+	size = (size + ALIGN - 1) & ~(ALIGN - 1);
+	memory = aligned_alloc(ALIGN, size);
+	if (memory)
+		memset(memory, 0, size);
+	return memory;
+}
+
+static void *create(const struct cnn_core_config *config, const struct core_means *means)
+{
+	struct ccp *c = allocate(sizeof(*c));
+
+	if (!c)
+		return NULL;
+	c->bank_floats = config->data_bank / 4;
+	c->weight_floats = config->weight_bank / 4;
+	c->icache_words = config->icache / 4;
+	c->lob_vectors = config->lob;
+	c->means = *means;
+	c->simd = ccp_simd(means->simd);
+	place(c);
+	c->s = allocate(c->size);
+	c->scratch = allocate(means->threads * sizeof(*c->scratch));
+	if (!c->s || !c->scratch) {
+		destroy(c);
+		return NULL;
+	}
+	place(c);
+	return c;
 }
 
 static void *state(void *core, size_t *size)
@@ -116,8 +130,7 @@ static void forget(void *core)
 
 	memset(&c->plan, 0, sizeof(c->plan));
 	memset(&c->work, 0, sizeof(c->work));
-	memset(c->tile, 0, sizeof(c->tile));
-	c->tile_channel = 0;
+	c->execs++;
 }
 
 /* The caches keep what they hold; everything else starts from zero. */

@@ -152,6 +152,12 @@ extern const struct ccp_unit ccp_conv_unit, ccp_pool_unit, ccp_pad_unit, ccp_fc_
 
 struct ccp_simd;
 
+/** struct ccp_scratch - what a thread that computes has to itself. */
+struct ccp_scratch {
+	uint64_t slice;		/* whose tiles it holds: EXEC and first channel, 0 = none */
+	float tile[CCP_TILE_MAX] __attribute__((aligned(64)));
+};
+
 struct ccp {
 	struct ccp_state *s;
 	size_t size;
@@ -169,9 +175,10 @@ struct ccp {
 		struct ccp_fc fc;
 	} plan;
 	struct ccp_work work;
-	uint64_t tile_channel;		/* first input channel in tile + 1, 0 = none */
+	uint64_t execs;			/* a number for each */
+	struct core_means means;
 	const struct ccp_simd *simd;
-	float tile[CCP_TILE_MAX] __attribute__((aligned(64)));
+	struct ccp_scratch *scratch;	/* by seat */
 };
 
 /* controller.c */

@@ -186,7 +186,7 @@ static uint32_t check(struct ccp *c)
 	uint32_t bad;
 
 	resolve(c);
-	c->tile_channel = 0;
+	c->execs++;
 	if (ccp_bits(g0[0], 7, 2) || ccp_bits(g0[5], 7, 5) || ccp_bits(g0[5], 15, 10) ||
 	    ccp_bits(g1[7], 31, 16))
 		return CNNACC_CCP_BAD_RESERVED;

@@ -1,27 +1,65 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /* Convolution unit: the walk over slices of input channels. */
 #include "ccp.h"
-#include "mutant.h"
 #include "simd.h"
+#include "workers.h"
 
 #define SETUP_NS	20	/* per output channel, beside its taps */
 #define TILE_NS		50	/* per input channel */
+#define PIECE_NS	500000	/* what a step may overrun its budget by */
+#define SHARE		4	/* output channels that are computed together */
 
-/* A slice's share of the work: output channels @first.. of the EXEC. */
-static void add(struct ccp *c, const struct ccp_slice *slice, uint32_t first, uint32_t count)
+/** struct piece - slices of input channels for some output channels. */
+struct piece {
+	struct ccp *c;
+	uint32_t channel, depth;	/* of all slices */
+	uint32_t first, count;		/* of the output channels */
+	unsigned int parts;
+};
+
+static void fill(struct ccp *c, struct ccp_scratch *scratch, const struct ccp_slice *slice)
 {
 	const struct ccp_conv *p = &c->plan.conv;
-	bool last = slice->channel + slice->depth == p->ci_num;
+	uint64_t tag = c->execs << 16 | slice->channel;
 
-	if (c->tile_channel != (uint64_t)slice->channel + 1)
-		for (uint32_t i = 0; i < slice->depth; i++)
-			c->simd->fill(c, c->tile + (size_t)i * p->tile_size, slice->channel + i);
-	c->tile_channel = (uint64_t)slice->channel + 1;
+	if (scratch->slice == tag)
+		return;
+	for (uint32_t i = 0; i < slice->depth; i++)
+		c->simd->fill(c, scratch->tile + (size_t)i * p->tile_size, slice->channel + i);
+	scratch->slice = tag;
+}
+
+static void add(struct ccp *c, const struct ccp_slice *slice, uint32_t first, uint32_t count)
+{
+	bool last = slice->channel + slice->depth == c->plan.conv.ci_num;
+
 	for (uint32_t n; count; first += n, count -= n) {
 		n = count < CCP_PASS ? count : CCP_PASS;
 		c->simd->add(c, slice, first, n);
 		if (last)
 			c->simd->save(c, first, n);
+	}
+}
+
+/* A thread's share: some of the output channels, with all slices. */
+static void share(void *opaque, unsigned int part, unsigned int seat)
+{
+	const struct piece *piece = opaque;
+	struct ccp *c = piece->c;
+	const struct ccp_conv *p = &c->plan.conv;
+	uint32_t groups = (piece->count + SHARE - 1) / SHARE;
+	uint32_t first = groups * part / piece->parts * SHARE;
+	uint32_t end = groups * (part + 1) / piece->parts * SHARE;
+	struct ccp_slice slice = { .tile = c->scratch[seat].tile, .lob = c->lob };
+
+	if (end > piece->count)
+		end = piece->count;
+	for (uint32_t done = 0; done < piece->depth; done += slice.depth) {
+		slice.channel = piece->channel + done;
+		slice.depth = piece->depth - done < p->depth ? piece->depth - done : p->depth;
+		slice.bias = p->bias && slice.channel + slice.depth == p->ci_num;
+		fill(c, &c->scratch[seat], &slice);
+		add(c, &slice, piece->first + first, end - first);
 	}
 }
 
@@ -50,43 +88,66 @@ bool ccp_conv_check_pos(const struct ccp *c)
 	       pos[1] % CCP_PASS == 0;
 }
 
-/* One piece of work; returns about what it cost. */
-static int64_t piece(struct ccp *c, uint32_t depth, uint32_t first, uint32_t count)
+/* About what a piece takes one thread. */
+static int64_t cost(const struct ccp *c, uint32_t depth, uint32_t count)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 	int64_t macs = (int64_t)p->rows * p->lanes * p->kh * p->kw * depth * count;
-	struct ccp_slice slice = {
-		.tile = c->tile,
-		.lob = c->lob,
-		.channel = p->ci_start + (uint32_t)c->s->pos[0],
-		.depth = depth,
+
+	return macs * 1000 / c->simd->macs_per_us + count * SETUP_NS + depth * TILE_NS;
+}
+
+/* From where s->pos stands: one slice, or several if they are short. */
+static struct piece next_piece(struct ccp *c)
+{
+	const struct ccp_conv *p = &c->plan.conv;
+	const uint64_t *pos = c->s->pos;
+	uint32_t left = p->ci_end - p->ci_start + 1 - (uint32_t)pos[0];
+	struct piece piece = {
+		.c = c,
+		.channel = p->ci_start + (uint32_t)pos[0],
+		.depth = left < p->depth ? left : p->depth,
+		.first = (uint32_t)pos[1],
+		.count = p->co_cnt - (uint32_t)pos[1],
 	};
 
-	slice.bias = p->bias && slice.channel + depth == p->ci_num;
-	add(c, &slice, first, count);
-	return macs * 1000 / c->simd->macs_per_us + count * SETUP_NS + depth * TILE_NS;
+	while (piece.count > CCP_PASS && cost(c, piece.depth, piece.count) > PIECE_NS)
+		piece.count = (piece.count / 2 + CCP_PASS - 1) / CCP_PASS * CCP_PASS;
+	while (piece.count == p->co_cnt && piece.depth < left &&
+	       cost(c, piece.depth + p->depth, piece.count) < PIECE_NS)
+		piece.depth = left - piece.depth < p->depth ? left : piece.depth + p->depth;
+	return piece;
+}
+
+static int64_t run_piece(struct ccp *c, struct piece *piece)
+{
+	int64_t ns = cost(c, piece->depth, piece->count), parts = ns / CNN_SHARE_NS;
+
+	if (parts > (piece->count + SHARE - 1) / SHARE)
+		parts = (piece->count + SHARE - 1) / SHARE;
+	if (parts > c->means.threads)
+		parts = c->means.threads;
+	piece->parts = parts > 1 ? (unsigned int)parts : 1;
+	cnn_workers_run(c->means.workers, share, piece, piece->parts);
+	return ns / piece->parts;
 }
 
 bool ccp_conv_run(struct ccp *c, int64_t *budget)
 {
 	const struct ccp_conv *p = &c->plan.conv;
-	uint64_t *pos = c->s->pos, end = p->ci_end - p->ci_start + 1;
+	uint64_t *pos = c->s->pos;
 
-	while (p->rows && p->cols && pos[0] < end) {
-		uint32_t depth = end - pos[0] < p->depth ? (uint32_t)(end - pos[0]) : p->depth;
+	while (p->rows && p->cols && pos[0] <= p->ci_end - p->ci_start) {
+		struct piece piece = next_piece(c);
 
-		while (pos[1] < p->co_cnt) {
-			uint32_t first = (uint32_t)pos[1], count = p->co_cnt - first;
-
-			if (*budget <= 0)
-				return false;
-			if (count > CCP_PASS)
-				count = CCP_PASS;
-			*budget -= piece(c, depth, first, count);
-			pos[1] += count;
+		if (*budget <= 0)
+			return false;
+		*budget -= run_piece(c, &piece);
+		pos[1] += piece.count;
+		if (pos[1] == p->co_cnt) {
+			pos[0] += piece.depth;
+			pos[1] = 0;
 		}
-		pos[0] += depth;
-		pos[1] = 0;
 	}
 	finish(c);
 	return true;

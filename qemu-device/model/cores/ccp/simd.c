@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /* The widths of vectors that this host may have, and the choice of one. */
-#include <string.h>
-
 #include "mutant.h"
 #include "simd.h"
 
@@ -66,34 +64,17 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 #define SIMD_TARGET
 #include "conv_simd.h"
 
-#define PATH(id, text, width, speed) { text, width, speed, fill_##id, add_##id, save_##id }
+#define PATH(id, width, speed) { width, speed, fill_##id, add_##id, save_##id }
 
-static const struct ccp_simd paths[] = {
-#if defined(__x86_64__) && !defined(CNN_PORTABLE)
-	PATH(avx512, "avx512", 16, 16000),
-	PATH(avx2, "avx2", 8, 10000),
-#endif
-	PATH(any, "any", 4, 2000),
-};
-
-#define PATHS	(sizeof(paths) / sizeof(paths[0]))
-
-static bool has(const char *name)
+const struct ccp_simd *ccp_simd(uint32_t simd)
 {
+	static const struct ccp_simd paths[] = {
+		[CNN_SIMD_BASELINE] = PATH(any, 4, 2000),
 #if defined(__x86_64__) && !defined(CNN_PORTABLE)
-	if (!strcmp(name, "avx512"))
-		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-		       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-	if (!strcmp(name, "avx2"))
-		return __builtin_cpu_supports("avx2");
+		[CNN_SIMD_AVX2] = PATH(avx2, 8, 10000),
+		[CNN_SIMD_AVX512] = PATH(avx512, 16, 20000),
 #endif
-	return true;
-}
+	};
 
-const struct ccp_simd *ccp_simd_find(const char *name)
-{
-	for (size_t i = 0; i < PATHS; i++)
-		if ((!*name || !strcmp(paths[i].name, name)) && has(paths[i].name))
-			return &paths[i];
-	return NULL;
+	return &paths[simd];
 }

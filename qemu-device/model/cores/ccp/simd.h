@@ -23,7 +23,6 @@ struct ccp_slice {
 
 /** struct ccp_simd - one width; all give the same results bit by bit. */
 struct ccp_simd {
-	const char *name;
 	uint32_t width;			/* floats of a vector */
 	uint32_t macs_per_us;		/* about what one thread does */
 	/* Lays out the input tile of one channel. */
@@ -51,7 +50,7 @@ static inline const float *ccp_conv_weights(const struct ccp *c, uint64_t channe
 	       (int64_t)((n / 4 * p->weight_pitch + channel) * p->kh * p->kw);
 }
 
-/* The widest that the host has and @name allows; NULL: the host has not what is named. */
-const struct ccp_simd *ccp_simd_find(const char *name);
+/* By enum cnn_simd, one that the host has. */
+const struct ccp_simd *ccp_simd(uint32_t simd);
 
 #endif

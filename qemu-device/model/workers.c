@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * A run is published in one word: its number and how many parts nobody has
+ * claimed.  Whoever counts that down by one does the part, the caller too, so a
+ * thread that the host does not schedule costs nothing but its help.
+ */
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "workers.h"
+
+#define SPINS		400	/* some 20 us, the time between two runs of a job */
+#define RUN_SHIFT	32
+
+struct seat {
+	struct cnn_workers *workers;
+	unsigned int index;
+	pthread_t thread;
+};
+
+struct cnn_workers {
+	atomic_uint_fast64_t work;	/* run << RUN_SHIFT | parts not claimed */
+	atomic_uint done;		/* parts of the run */
+	atomic_uint sleepers;
+	atomic_bool waiting;		/* the caller, for done */
+	bool quit;
+
+	/* Of the run, unchanged while any part of it is claimed and not done. */
+	void (*fn)(void *opaque, unsigned int part, unsigned int seat);
+	void *opaque;
+	unsigned int parts;
+
+	pthread_mutex_t caller;		/* held by the core whose run it is */
+	pthread_mutex_t lock;		/* quit, and to sleep */
+	pthread_cond_t wake, finished;
+	unsigned int count;
+	struct seat seat[];
+};
+
+static void relax(void)
+{
+#if defined(__x86_64__)
+	__builtin_ia32_pause();
+#elif defined(__aarch64__)
+	__asm__ volatile("yield");
+#endif
+}
+
+static bool claim(struct cnn_workers *w, unsigned int *part)
+{
+	uint_fast64_t work = atomic_load(&w->work);
+
+	while ((uint32_t)work)
+		if (atomic_compare_exchange_weak(&w->work, &work, work - 1)) {
+			*part = (uint32_t)work - 1;
+			return true;
+		}
+	return false;
+}
+
+static void finish(struct cnn_workers *w)
+{
+	unsigned int parts = w->parts;
+
+	if (atomic_fetch_add(&w->done, 1) + 1 < parts || !atomic_load(&w->waiting))
+		return;
+	pthread_mutex_lock(&w->lock);
+	pthread_cond_signal(&w->finished);
+	pthread_mutex_unlock(&w->lock);
+}
+
+static bool work_there(struct cnn_workers *w)
+{
+	return (uint32_t)atomic_load(&w->work) != 0;
+}
+
+/* False: there will be no more work. */
+static bool wait_for_work(struct cnn_workers *w)
+{
+	bool quit;
+
+	for (unsigned int i = 0; i < SPINS; i++) {
+		if (work_there(w))
+			return true;
+		relax();
+	}
+	pthread_mutex_lock(&w->lock);
+	atomic_fetch_add(&w->sleepers, 1);
+	while (!w->quit && !work_there(w))
+		pthread_cond_wait(&w->wake, &w->lock);
+	atomic_fetch_sub(&w->sleepers, 1);
+	quit = w->quit;
+	pthread_mutex_unlock(&w->lock);
+	return !quit;
+}
+
+static void *help(void *opaque)
+{
+	struct seat *seat = opaque;
+	struct cnn_workers *w = seat->workers;
+	unsigned int part;
+
+	while (wait_for_work(w))
+		while (claim(w, &part)) {
+			w->fn(w->opaque, part, seat->index);
+			finish(w);
+		}
+	return NULL;
+}
+
+/* Nobody else's signals are for these threads. */
+static int start(struct seat *seat)
+{
+	sigset_t all, old;
+	int ret;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	ret = pthread_create(&seat->thread, NULL, help, seat);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return ret;
+}
+
+struct cnn_workers *cnn_workers_create(unsigned int threads)
+{
+	unsigned int helpers = threads - 1;
+	struct cnn_workers *w = calloc(1, sizeof(*w) + helpers * sizeof(w->seat[0]));
+
+	if (!w)
+		return NULL;
+	pthread_mutex_init(&w->caller, NULL);
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->wake, NULL);
+	pthread_cond_init(&w->finished, NULL);
+	for (unsigned int i = 0; i < helpers; i++) {
+		w->seat[i] = (struct seat){ .workers = w, .index = i + 1 };
+		if (start(&w->seat[i]))
+			break;
+		w->count++;
+	}
+	return w;
+}
+
+void cnn_workers_destroy(struct cnn_workers *w)
+{
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->lock);
+	w->quit = true;
+	pthread_cond_broadcast(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+	for (unsigned int i = 0; i < w->count; i++)
+		pthread_join(w->seat[i].thread, NULL);
+	pthread_cond_destroy(&w->finished);
+	pthread_cond_destroy(&w->wake);
+	pthread_mutex_destroy(&w->lock);
+	pthread_mutex_destroy(&w->caller);
+	free(w);
+}
+
+static void publish(struct cnn_workers *w, unsigned int parts)
+{
+	uint64_t run = (atomic_load(&w->work) >> RUN_SHIFT) + 1;
+
+	w->parts = parts;
+	atomic_store(&w->done, 0);
+	atomic_store(&w->work, run << RUN_SHIFT | parts);
+	if (!atomic_load(&w->sleepers))
+		return;
+	pthread_mutex_lock(&w->lock);
+	pthread_cond_broadcast(&w->wake);
+	pthread_mutex_unlock(&w->lock);
+}
+
+static void wait_for_parts(struct cnn_workers *w, unsigned int parts)
+{
+	for (unsigned int i = 0; i < SPINS; i++) {
+		if (atomic_load(&w->done) == parts)
+			return;
+		relax();
+	}
+	pthread_mutex_lock(&w->lock);
+	atomic_store(&w->waiting, true);
+	while (atomic_load(&w->done) < parts)
+		pthread_cond_wait(&w->finished, &w->lock);
+	atomic_store(&w->waiting, false);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void cnn_workers_run(struct cnn_workers *w,
+		     void (*fn)(void *opaque, unsigned int part, unsigned int seat),
+		     void *opaque, unsigned int parts)
+{
+	unsigned int part;
+
+	if (!w || !w->count || parts < 2 || pthread_mutex_trylock(&w->caller)) {
+		for (part = 0; part < parts; part++)
+			fn(opaque, part, 0);
+		return;
+	}
+	w->fn = fn;
+	w->opaque = opaque;
+	publish(w, parts);
+	while (claim(w, &part)) {
+		fn(opaque, part, 0);
+		atomic_fetch_add(&w->done, 1);
+	}
+	wait_for_parts(w, parts);
+	pthread_mutex_unlock(&w->caller);
+}
