@@ -160,6 +160,8 @@ static bool cnnacc_configure(CnnaccHost *host, struct cnn_config *config,
         { "cores", host->cores },
         { "clock-hz", host->clock_hz },
         { "timing", host->timing },
+        { "threads", host->threads },
+        { "simd", host->simd },
     };
     char err[CNN_MODEL_ERR_LEN] = "";
 
@@ -240,4 +242,8 @@ void cnnacc_describe_properties(ObjectClass *klass)
     object_class_property_set_description(klass, "timing",
         "instant: a job takes what the host takes (default); modelled: its "
         "modelled cycles at clock-hz in virtual time");
+    object_class_property_set_description(klass, "threads",
+        "Host threads that compute, 1..64 (default the CPUs of the process)");
+    object_class_property_set_description(klass, "simd",
+        "Host vectors to compute with: widest (default), baseline, avx2, avx512");
 }

@@ -43,6 +43,8 @@ struct CnnaccHost {
     char *cores;
     char *clock_hz;
     char *timing;
+    char *threads;
+    char *simd;
 
     /* private */
     struct cnn_device *model;
@@ -64,7 +66,9 @@ struct CnnaccHost {
 #define DEFINE_CNNACC_PROPERTIES(_state, _field)                        \
     DEFINE_PROP_STRING("cores", _state, _field.cores),                  \
     DEFINE_PROP_STRING("clock-hz", _state, _field.clock_hz),            \
-    DEFINE_PROP_STRING("timing", _state, _field.timing)
+    DEFINE_PROP_STRING("timing", _state, _field.timing),                \
+    DEFINE_PROP_STRING("threads", _state, _field.threads),              \
+    DEFINE_PROP_STRING("simd", _state, _field.simd)
 
 bool cnnacc_host_realize(CnnaccHost *host, Error **errp);
 void cnnacc_host_unrealize(CnnaccHost *host);

@@ -44,6 +44,8 @@ preloaded "$vm_so" -M q35 -device cnnacc,cores=ccp:lob=100000
 refused "core parameter out of range" lob
 preloaded "$vm_so" -M q35 -device cnnacc,clock-hz=fast
 refused "bad clock" clock-hz
+preloaded "$vm_so" -M q35 -device cnnacc,threads=65
+refused "too many threads" threads
 preloaded "$vm_so" -M q35 -device cnnacc,toast=1
 refused "unknown property" toast
 
