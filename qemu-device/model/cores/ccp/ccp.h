@@ -10,8 +10,11 @@
 #define CCP_LINE_FLOATS	(CNNACC_LINE_SIZE / 4)
 #define CCP_TILE	(CNNACC_CCP_ROWS * CNNACC_CCP_LANES)	/* floats of one channel in the LOBs */
 #define CCP_TAPS_MAX	(CNNACC_CCP_KERNEL_MAX * CNNACC_CCP_KERNEL_MAX)
+/* EXECs of so few output channels are computed without a tile. */
+#define CCP_THIN	2
 #define CCP_PASS	16	/* output channels whose LOBs the host's first cache holds */
 
+#define CCP_TILE_ROWS	((CNNACC_CCP_ROWS - 1) * CNNACC_CCP_STRIDE_MAX + CNNACC_CCP_KERNEL_MAX)
 /* Floats of a channel's input tile, at most, whatever the width of the host's vectors. */
 #define CCP_TILE_FLOATS(rows, kh, kw, sy) \
 	((kw) * (((rows) - 1) * (sy) + 2 * (kh)) * CNNACC_CCP_LANES)
@@ -107,6 +110,7 @@ struct ccp_conv {
 	uint32_t height, tile_rows, tile_size;
 	int64_t first_row, first_column;	/* of the input, may be outside */
 	int64_t low, high;		/* floats of a plane that vectors may read, from first_column */
+	bool thin;			/* computed from the input's rows, no tile */
 	bool whole;			/* all of the tile's rows and columns exist, sx is 1 */
 	uint32_t depth;			/* channels of a slice, the same on every host */
 	uint32_t tap[CCP_TAPS_MAX];	/* offsets of the taps in the tile */

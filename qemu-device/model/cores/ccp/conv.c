@@ -150,6 +150,15 @@ static void find_input(struct ccp_conv *p)
 		   p->first_column + columns <= p->m.iw;
 }
 
+/* May vectors read rows of all input channels where they are? */
+static bool reads_inside(const struct ccp *c, const struct ccp_conv *p)
+{
+	int64_t first = p->m.in_base + (int64_t)(p->ci_start * p->m.in_pitch) + p->first_column;
+	int64_t last = p->m.in_base + (int64_t)(p->ci_end * p->m.in_pitch) + p->first_column;
+
+	return first + p->low >= 0 && last + p->high <= c->bank_floats;
+}
+
 /* Where the tile lies in the map and how the taps find their inputs. */
 static void lay_out(const struct ccp *c, struct ccp_conv *p)
 {
@@ -161,7 +170,8 @@ static void lay_out(const struct ccp *c, struct ccp_conv *p)
 		p->cols--;
 	if (!p->rows || !p->cols)
 		return;
-	p->lanes = p->cols > CNNACC_CCP_LANES / 2 ? CNNACC_CCP_LANES : CNNACC_CCP_LANES / 2;
+	p->thin = p->co_cnt <= CCP_THIN && p->sx <= 2;
+	p->lanes = p->thin || p->cols > CNNACC_CCP_LANES / 2 ? CNNACC_CCP_LANES : CNNACC_CCP_LANES / 2;
 	p->place = width > p->lanes ? width : p->lanes;
 	group = p->place / p->lanes;
 	p->height = (p->rows + group - 1) / group;
@@ -176,6 +186,7 @@ static void lay_out(const struct ccp *c, struct ccp_conv *p)
 	if (MUTANT(TAPS))
 		reverse(p->tap, p->kh * p->kw);
 	find_input(p);
+	p->thin = p->thin && reads_inside(c, p);
 	mask_lanes(p);
 }
 

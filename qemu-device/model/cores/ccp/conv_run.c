@@ -52,6 +52,11 @@ static void share(void *opaque, unsigned int part, unsigned int seat)
 	uint32_t end = groups * (part + 1) / piece->parts * SHARE;
 	struct ccp_slice slice = { .tile = c->scratch[seat].tile, .lob = c->lob };
 
+	if (p->thin) {
+		for (uint32_t i = 0; i < piece->depth; i++)
+			c->simd->thin(c, piece->channel + i);
+		return;
+	}
 	if (end > piece->count)
 		end = piece->count;
 	for (uint32_t done = 0; done < piece->depth; done += slice.depth) {

@@ -93,8 +93,6 @@ INLINE void SIMD(fill_whole)(const struct ccp_conv *p, float *out, const float *
 /* Rows of the map, or of zeros outside it. */
 INLINE void SIMD(fill_edge)(const struct ccp_conv *p, float *tile, const float *plane, bool slow)
 {
-	static const float zeros[CNNACC_CCP_KERNEL_MAX +
-				 CNNACC_CCP_LANES * CNNACC_CCP_STRIDE_MAX];
 	size_t step = (size_t)p->tile_rows * p->place;
 	const float *in[4];
 
@@ -339,19 +337,46 @@ static void SIMD(add)(const struct ccp *c, const struct ccp_slice *s, uint32_t f
 
 /* ---- the output map ---- */
 
-INLINE void SIMD(save_row)(const struct ccp_conv *p, float *out, const float *lob)
+INLINE void SIMD(result)(const struct ccp_conv *p, row8 *v)
 {
-	row8 v = *(const row8 *)lob, result;
-
 	if (p->relu)
-		result = (row8)((bits8)v & (v > 0.0f));
+		*v = (row8)((bits8)*v & (*v > 0.0f));
 	else
-		result = KEEP(row8, (bits8)v, (bits8){ 0 } + CCP_NAN, v == v);
-	if (p->cols == 8)
-		*(row8_mem *)out = result;
-	else
-		for (uint32_t x = 0; x < p->cols; x++)
-			out[x] = result[x];
+		*v = KEEP(row8, (bits8)*v, (bits8){ 0 } + CCP_NAN, *v == *v);
+}
+
+/* Columns that the map has. */
+INLINE void SIMD(save_row)(const struct ccp_conv *p, float *out, const row8 *v)
+{
+	row4 half = HALF4(*v, 0);
+	row2 pair;
+	uint32_t x = 0;
+
+	if (p->cols == 8) {
+		*(row8_mem *)out = *v;
+		return;
+	}
+	if (p->cols & 4) {
+		*(row4_mem *)out = half;
+		half = HALF4(*v, 4);
+		x = 4;
+	}
+	pair = __builtin_shufflevector(half, half, 0, 1);
+	if (p->cols & 2) {
+		*(row2_mem *)(out + x) = pair;
+		pair = __builtin_shufflevector(half, half, 2, 3);
+		x += 2;
+	}
+	if (p->cols & 1)
+		out[x] = pair[0];
+}
+
+INLINE float *SIMD(output)(const struct ccp *c, uint32_t o)
+{
+	const struct ccp_conv *p = &c->plan.conv;
+
+	return ccp_out_plane(c, &p->m, p->co_start + o) + (uint64_t)p->row_start * p->m.ow +
+	       p->col_start;
 }
 
 SIMD_TARGET static void SIMD(save)(const struct ccp *c, uint32_t first, uint32_t count)
@@ -360,12 +385,119 @@ SIMD_TARGET static void SIMD(save)(const struct ccp *c, uint32_t first, uint32_t
 
 	for (uint32_t o = first; o < first + count; o++) {
 		const float *lob = c->lob + (size_t)o * CCP_TILE;
-		float *out = ccp_out_plane(c, &p->m, p->co_start + o) +
-			     (uint64_t)p->row_start * p->m.ow + p->col_start;
+		float *out = SIMD(output)(c, o);
 
-		for (uint32_t y = 0; y < p->rows; y++, lob += CNNACC_CCP_LANES, out += p->m.ow)
-			SIMD(save_row)(p, out, lob);
+		for (uint32_t y = 0; y < p->rows; y++, lob += CNNACC_CCP_LANES, out += p->m.ow) {
+			row8 v = *(const row8 *)lob;
+
+			SIMD(result)(p, &v);
+			SIMD(save_row)(p, out, &v);
+		}
 	}
+}
+
+/* ---- few output channels: without a tile ---- */
+
+#if SIMD_WIDTH == 16
+typedef SIMD(vec) SIMD(wide);
+#else
+typedef row8 SIMD(wide);
+#endif
+
+/* Inputs of tap column @s for the rows of a vector, whose first is @in[0]. */
+INLINE void SIMD(inputs)(const struct ccp_conv *p, SIMD(wide) *v, const float *const *in,
+			 uint32_t s)
+{
+#if SIMD_WIDTH == 16
+	row8 a, b;
+
+	SIMD(row8)(p, &a, in[0], s);
+	SIMD(row8)(p, &b, in[p->height * p->sy], s);
+	*v = JOIN8(a, b);
+#else
+	SIMD(row8)(p, v, in[0], s);
+#endif
+}
+
+/* Row @i of the LOBs and, in a vector of two rows, row @i + height. */
+INLINE void SIMD(load_rows)(const struct ccp_conv *p, SIMD(wide) *v, const float *lob, uint32_t i)
+{
+	const float *at = lob + i * CNNACC_CCP_LANES;
+
+#if SIMD_WIDTH == 16
+	*v = JOIN8(*(const row8 *)at, *(const row8 *)(at + p->height * CNNACC_CCP_LANES));
+#else
+	(void)p;
+	*v = *(const row8 *)at;
+#endif
+}
+
+/* The same to the LOBs and, with @out, to the map. */
+INLINE void SIMD(store_rows)(const struct ccp_conv *p, const SIMD(wide) *v, float *lob,
+			     float *out, uint32_t i)
+{
+	for (uint32_t j = 0; j < sizeof(*v) / sizeof(row8) && i < p->rows; j++, i += p->height) {
+		row8 *at = (row8 *)(lob + i * CNNACC_CCP_LANES), row;
+
+#if SIMD_WIDTH == 16
+		row = j ? HALF8(*v, 8) : HALF8(*v, 0);
+#else
+		row = *v;
+#endif
+		*at = KEEP(row8, (bits8)row, (bits8)*at, *(const bits8 *)p->valid);
+		if (!out)
+			continue;
+		SIMD(result)(p, &row);
+		SIMD(save_row)(p, out + (size_t)i * p->m.ow, &row);
+	}
+}
+
+/* One input channel, whose rows are @in, for one output channel. */
+INLINE void SIMD(thin_channel)(const struct ccp *c, uint32_t channel, uint32_t o,
+			       const float *const *in, const uint32_t kh, const uint32_t kw)
+{
+	const struct ccp_conv *p = &c->plan.conv;
+	bool last = channel + 1 == p->ci_num;
+	float *lob = c->lob + (size_t)o * CCP_TILE, *out = last ? SIMD(output)(c, o) : NULL;
+	const float *bias, *weights = ccp_conv_weights(c, channel, o, &bias);
+
+	for (uint32_t i = 0; i < p->height; i++, in += p->sy) {
+		SIMD(wide) total = { 0 }, sum = { 0 };
+
+		for (uint32_t r = 0; r < kh; r++)
+			for (uint32_t s = 0; s < kw; s++) {
+				uint32_t t = MUTANT(TAPS) ? kh * kw - 1 - r * kw - s : r * kw + s;
+				uint32_t at = MUTANT(TAPS) ? t : r * kw + s;
+				SIMD(wide) v;
+
+				SIMD(inputs)(p, &v, in + at / kw, at % kw);
+				sum += v * weights[t];
+			}
+		if (channel)
+			SIMD(load_rows)(p, &total, lob, i);
+		if (last && p->bias && !MUTANT(BIAS))
+			sum += *bias;
+		total += sum;
+		if (last && p->bias && MUTANT(BIAS))
+			total += *bias;
+		SIMD(store_rows)(p, &total, lob, out, i);
+	}
+}
+
+SIMD_TARGET static void SIMD(thin)(const struct ccp *c, uint32_t channel)
+{
+	const struct ccp_conv *p = &c->plan.conv;
+	uint32_t rows = (p->height * (p->place / p->lanes) - 1) * p->sy + p->kh;
+	const float *in[CCP_TILE_ROWS], *row = ccp_in_plane(c, &p->m, channel) +
+					       p->first_row * p->m.iw + p->first_column;
+
+	for (uint32_t y = 0; y < rows; y++, row += p->m.iw)
+		in[y] = p->first_row + y >= 0 && p->first_row + y < p->m.ih ? row : zeros;
+	for (uint32_t o = 0; o < p->co_cnt; o++)
+		if (p->kh == 3 && p->kw == 3)
+			SIMD(thin_channel)(c, channel, o, in, 3, 3);
+		else
+			SIMD(thin_channel)(c, channel, o, in, p->kh, p->kw);
 }
 
 #undef CHANNELS

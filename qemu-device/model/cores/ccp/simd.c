@@ -4,8 +4,10 @@
 #include "simd.h"
 
 /* Floats of a map's row and what selects their bits; _mem: at any element. */
+typedef float row2 __attribute__((vector_size(8), may_alias));
 typedef float row4 __attribute__((vector_size(16), may_alias));
 typedef float row8 __attribute__((vector_size(32), may_alias));
+typedef float row2_mem __attribute__((vector_size(8), aligned(4), may_alias));
 typedef float row4_mem __attribute__((vector_size(16), aligned(4), may_alias));
 typedef float row8_mem __attribute__((vector_size(32), aligned(4), may_alias));
 typedef int32_t bits4 __attribute__((vector_size(16), may_alias));
@@ -17,6 +19,9 @@ typedef int32_t bits8 __attribute__((vector_size(32), may_alias));
 #define HALF4(v, n)	__builtin_shufflevector(v, v, n, (n) + 1, (n) + 2, (n) + 3)
 #define HALF8(v, n)	__builtin_shufflevector(v, v, n, (n) + 1, (n) + 2, (n) + 3, \
 						(n) + 4, (n) + 5, (n) + 6, (n) + 7)
+
+/* A row outside the map. */
+static const float zeros[CNNACC_CCP_KERNEL_MAX + CNNACC_CCP_LANES * CNNACC_CCP_STRIDE_MAX];
 
 /* All tap columns of a place where a row of eight could leave the bank, or strides are wide. */
 static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *const *in,
@@ -64,7 +69,8 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 #define SIMD_TARGET
 #include "conv_simd.h"
 
-#define PATH(id, width, speed) { width, speed, fill_##id, add_##id, save_##id }
+#define PATH(id, width, speed) { width, speed, \
+	fill_##id, add_##id, save_##id, thin_##id }
 
 const struct ccp_simd *ccp_simd(uint32_t simd)
 {

@@ -32,6 +32,8 @@ struct ccp_simd {
 		    uint32_t count);
 	/* Writes those channels from the LOBs to the map. */
 	void (*save)(const struct ccp *c, uint32_t first, uint32_t count);
+	/* All of that for one input channel of an EXEC that is thin. */
+	void (*thin)(const struct ccp *c, uint32_t channel);
 };
 
 /*
