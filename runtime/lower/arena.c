@@ -7,7 +7,7 @@
 
 static void live(struct lowering *x, int value, int turn)
 {
-	int r = x->root[value];
+	int r = x->lw.root[value];
 
 	if (turn < x->first[r])
 		x->first[r] = turn;
@@ -121,9 +121,9 @@ static void find_callers(struct lowering *x, int *callers)
 	memset(callers, 0, (size_t)values * sizeof(*callers));
 	for (int v = 0; v < values; v++)
 		if (is_callers(x, v))
-			callers[x->root[v]]++;
+			callers[x->lw.root[v]]++;
 	for (int v = 0; v < values; v++)
-		x->lw.out->slots[v].own_pages = is_callers(x, v) && callers[x->root[v]] == 1;
+		x->lw.out->slots[v].own_pages = is_callers(x, v) && callers[x->lw.root[v]] == 1;
 }
 
 /* Behind everything else, each at a page: the values whose memory the caller may provide. */
@@ -132,7 +132,7 @@ static int place_callers(struct lowering *x)
 	struct cnn_lowered *out = x->lw.out;
 
 	for (int v = 0; v < out->n_values; v++) {
-		struct cnn_slot *slot = &out->slots[x->root[v]];
+		struct cnn_slot *slot = &out->slots[x->lw.root[v]];
 
 		if (!out->slots[v].own_pages)
 			continue;
@@ -161,16 +161,16 @@ int lw_plan_arena(struct lowering *x)
 	find_lives(x);
 	find_callers(x, order);
 	for (int v = 0; v < out->n_values; v++)
-		x->shared[x->root[v]] |= out->slots[v].own_pages;
+		x->shared[x->lw.root[v]] |= out->slots[v].own_pages;
 	for (int v = 0; v < out->n_values; v++)
-		if (out->slots[v].used && x->root[v] == v && !x->shared[v])
+		if (out->slots[v].used && x->lw.root[v] == v && !x->shared[v])
 			order[count++] = v;
 	qsort_r(order, (size_t)count, sizeof(*order), first_of, x);
 	ret = place_blocks(x, order, count, blocks);
 	if (!ret)
 		ret = place_callers(x);
 	for (int v = 0; v < out->n_values; v++)
-		out->slots[v].offset = out->slots[x->root[v]].offset;
+		out->slots[v].offset = out->slots[x->lw.root[v]].offset;
 	free(order);
 	free(blocks);
 	return ret;

@@ -6,14 +6,6 @@
 
 #include "ccp.h"
 
-struct lcp_core {
-	struct lw_core base;
-	struct lcp_hw hw;
-	struct lcp_node *nodes;	/* by graph index */
-	int64_t words, weights;	/* of all nodes planned so far */
-	uint64_t steps;		/* of all trials so far */
-};
-
 static const struct {
 	const char *text;
 	bool (*plan)(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
@@ -61,10 +53,15 @@ static struct lw_core *lcp_open(struct lw *lw, const struct cnn_core *info)
 		return NULL;
 	core->base = (struct lw_core){ .ops = &lw_ccp, .lw = lw, .info = info };
 	core->nodes = calloc((size_t)lw->g->n_nodes + 1, sizeof(*core->nodes));
-	if (!core->nodes) {
+	core->index = malloc(((size_t)lw->g->n_values + 1) * sizeof(*core->index));
+	if (!core->nodes || !core->index) {
+		free(core->nodes);
+		free(core->index);
 		free(core);
 		return NULL;
 	}
+	for (int v = 0; v < lw->g->n_values; v++)
+		core->index[v] = -1;
 	read_hw(&core->hw, info);
 	core->base.on_chip = core->hw.bank * (int64_t)sizeof(float);
 	return &core->base;
@@ -75,6 +72,7 @@ static void lcp_close(struct lw_core *base)
 	struct lcp_core *core = (struct lcp_core *)base;
 
 	free(core->nodes);
+	free(core->index);
 	free(core);
 }
 
@@ -158,34 +156,60 @@ static bool conv_as_strip(const struct lcp_node *from, struct lcp_node *n)
 enum fit { FITS, NO_MEMORY, NO_TASK, NO_ROOM };
 
 /* Makes n's code without keeping it, in smaller and smaller units until every one fits a task. */
-static enum fit try_plan(struct lcp_core *core, struct lcp_node *n)
+static enum fit try_units(struct lcp_core *core, struct lcp_node *n, struct lcp_code *c)
 {
-	struct lcp_code c;
 	int ret = LCP_TOO_BIG;
 
 	n->in_line = 0x10000000;
 	n->out_line = 0x40000000;
 	n->add_line = 0x20000000;
+	for (int attempt = 0; ret == LCP_TOO_BIG && core->steps < LCP_ALL_STEPS_MAX; attempt++) {
+		if (!kinds[n->kind].plan(&core->hw, n, attempt))
+			return attempt ? NO_TASK : NO_MEMORY;
+		if (lcp_code_flush(c))
+			return NO_MEMORY;
+		c->trial = (struct lcp_trial){ .words = 0 };
+		ret = kinds[n->kind].emit(c, n);
+		core->steps += c->trial.steps;
+	}
+	return ret || lcp_code_flush(c) ? NO_ROOM : FITS;
+}
+
+static enum fit try_node(struct lcp_core *core, struct lcp_node *n, struct lcp_trial *t)
+{
+	struct lcp_code c;
+	enum fit fit;
+
 	if (lcp_code_init(&c, &core->hw, NULL))
 		return NO_MEMORY;
-	for (int attempt = 0; ret == LCP_TOO_BIG && core->steps < LCP_ALL_STEPS_MAX; attempt++) {
-		if (!kinds[n->kind].plan(&core->hw, n, attempt)) {
-			lcp_code_free(&c);
-			return attempt ? NO_TASK : NO_MEMORY;
-		}
-		lcp_code_flush(&c);
-		c.trial_words = c.trial_weights = 0;
-		c.trial_steps = 0;
-		ret = kinds[n->kind].emit(&c, n);
-		core->steps += c.trial_steps;
-	}
-	lcp_code_flush(&c);
+	fit = try_units(core, n, &c);
+	*t = c.trial;
 	lcp_code_free(&c);
-	if (ret || (core->words + c.trial_words) * 4 > CNN_PROGRAM_MAX / 2 ||
-	    (core->weights + c.trial_weights) * 4 > CNN_WEIGHTS_MAX / 2)
+	return fit;
+}
+
+bool lcp_try(struct lcp_core *core, struct lcp_node *n, struct lcp_trial *t)
+{
+	return try_node(core, n, t) == FITS;
+}
+
+int lcp_emit(struct lcp_code *c, struct lcp_node *n)
+{
+	return kinds[n->kind].emit(c, n);
+}
+
+static enum fit try_plan(struct lcp_core *core, struct lcp_node *n)
+{
+	struct lcp_trial t;
+	enum fit fit = try_node(core, n, &t);
+
+	if (fit != FITS)
+		return fit;
+	if ((core->words + t.words) * 4 > CNN_PROGRAM_MAX / 2 ||
+	    (core->weights + t.weights) * 4 > CNN_WEIGHTS_MAX / 2)
 		return NO_ROOM;
-	core->words += c.trial_words;
-	core->weights += c.trial_weights;
+	core->words += t.words;
+	core->weights += t.weights;
 	return FITS;
 }
 
@@ -280,48 +304,6 @@ static bool lcp_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 	}
 	describe(n, op, reason);
 	return true;
-}
-
-/* ---- lowering -------------------------------------------------------------------------- */
-
-static int64_t value_line(const struct lw *lw, int value)
-{
-	return (CNN_VA_ARENA + lw->out->slots[value].offset) / CNNACC_LINE_SIZE;
-}
-
-static int lcp_lower_node(struct lcp_core *core, struct lcp_code *c, int index)
-{
-	struct lcp_node *n = &core->nodes[index];
-	int ret;
-
-	if (n->kind == CCP_NONE)
-		return CNN_OK;
-	c->node = index;
-	n->in_line = value_line(c->lw, n->in);
-	n->out_line = value_line(c->lw, n->out);
-	if (n->add >= 0)
-		n->add_line = value_line(c->lw, n->add);
-	ret = kinds[n->kind].emit(c, n);
-	if (ret > 0)
-		return cnn_fail(c->lw->err, CNN_ELIMIT, "%s: a piece grew past a task of %u instructions",
-				c->lw->g->nodes[index].op_type, core->hw.insns);
-	return ret;
-}
-
-static int lcp_lower(struct lw_core *base, struct cnn_segment *seg)
-{
-	struct lcp_core *core = (struct lcp_core *)base;
-	struct lcp_code c;
-	int ret = lcp_code_init(&c, &core->hw, base->lw);
-
-	if (ret)
-		return cnn_fail(base->lw->err, CNN_ENOMEM, "no memory for a program");
-	for (int i = 0; i < seg->n_nodes && !ret; i++)
-		ret = lcp_lower_node(core, &c, seg->nodes[i]);
-	if (!ret)
-		ret = lcp_code_flush(&c);
-	lcp_code_free(&c);
-	return ret;
 }
 
 const struct lw_core_ops lw_ccp = {

@@ -98,6 +98,13 @@ struct lcp_span {
 	int64_t from, to;
 };
 
+/* What a node takes. */
+struct lcp_trial {
+	int64_t words, weights;
+	uint64_t steps;		/* instructions that the clock has run */
+	uint64_t cycles, bytes;	/* of the tasks that have ended; moved by LOAD and STORE */
+};
+
 struct lcp_code {
 	const struct lcp_hw *hw;
 	struct lw *lw;		/* NULL: trial, nothing is kept */
@@ -126,11 +133,7 @@ struct lcp_code {
 	int n_reads, n_writes;
 	int first_node, last_node;	/* of the task; first -1: none yet */
 	bool restartable;
-	/* What has been made since the trial of a node began. */
-	int64_t trial_words, trial_weights;
-	uint64_t trial_steps;	/* instructions that the clock has run */
-	uint64_t trial_cycles, trial_bytes;
-	int tasks;		/* ended */
+	struct lcp_trial trial;	/* since the trial of a node began */
 };
 
 /* Beyond these a node is not worth a program: words, and instructions run in it. */
@@ -221,6 +224,14 @@ void lcp_open_out(struct lcp_code *c, const struct lcp_region *r, bool whole);
 void lcp_store(struct lcp_code *c, const struct lcp_region *r);
 /* The same lines to the first banks weight banks, one after the other in memory. */
 void lcp_load_weights(struct lcp_code *c, int64_t line, int64_t lines, int banks);
+/* Lines from line on to line at of a data bank, or from there. */
+struct lcp_move {
+	bool load;
+	unsigned int bank;
+	int64_t at, line, lines;
+};
+
+void lcp_move(struct lcp_code *c, const struct lcp_move *m);
 /* Lines to a linear place in the weight banks. */
 void lcp_load_linear(struct lcp_code *c, int64_t line, int64_t lines, int64_t target);
 
@@ -354,6 +365,48 @@ int lcp_pad_emit(struct lcp_code *c, struct lcp_node *n);
 int lcp_weight_room(struct lcp_code *c, int64_t floats, int64_t *line, float **data);
 float lcp_weight(const struct lcp_weights *w, int64_t o, int64_t c, int64_t k);
 float lcp_bias(const struct lcp_weights *w, int64_t o);
+
+/* ---- segments -------------------------------------------------------------------------- */
+
+struct lcp_core {
+	struct lw_core base;
+	struct lcp_hw hw;
+	struct lcp_node *nodes;	/* by graph index */
+	int *index;		/* scratch by value, -1 */
+	int64_t words, weights;	/* of all nodes planned so far */
+	uint64_t steps;		/* of all trials so far */
+	uint64_t keep_steps;	/* of those to find out what to keep on chip */
+};
+
+static inline int64_t lcp_value_line(const struct lcp_core *core, int value)
+{
+	return (CNN_VA_ARENA + core->base.lw->out->slots[value].offset) / CNNACC_LINE_SIZE;
+}
+
+/* Picks the sizes of n's units for its homes, and tells what it takes; false: it cannot. */
+bool lcp_try(struct lcp_core *core, struct lcp_node *n, struct lcp_trial *t);
+int lcp_emit(struct lcp_code *c, struct lcp_node *n);
+
+#define LCP_KEPT	8	/* values that the banks hold at most */
+#define LCP_MOVES	(LCP_KEPT + 2)
+
+/* What is done around a node of a segment. */
+struct lcp_step {
+	struct lcp_move moves[LCP_MOVES];	/* before it */
+	int n_moves, cut_at;
+	bool cut;		/* a new task begins before move cut_at */
+	unsigned int bank;	/* to read */
+	struct lcp_home in, out, add;
+	bool pinned;		/* the task must not end inside the node */
+	bool store;		/* the output, after it */
+};
+
+/*
+ * Finds a step for each node of a segment that has code, and sets the homes and sizes of these
+ * nodes. False if there is no memory or no way.
+ */
+bool lcp_keep(struct lcp_core *core, const struct cnn_segment *seg, struct lcp_step *steps);
+int lcp_lower(struct lw_core *base, struct cnn_segment *seg);
 
 /* From a graph node to its kind; false with the reason. */
 bool lcp_match(const struct lcp_hw *hw, const struct cnn_graph *g, int node, struct lcp_node *n,

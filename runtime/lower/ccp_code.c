@@ -189,6 +189,19 @@ void lcp_store(struct lcp_code *c, const struct lcp_region *r)
 	lcp_note_write(c, r);
 }
 
+void lcp_move(struct lcp_code *c, const struct lcp_move *m)
+{
+	const struct lcp_region r = { .line = m->line, .lines = m->lines, .pieces = 1, .at = m->at };
+	unsigned int tgt = m->bank == c->sel ? CNNACC_CCP_TGT_READ_BANK : CNNACC_CCP_TGT_WRITE_BANK;
+
+	transfer(c, &r, r.lines, m->load ? load_insn(tgt) :
+		 CNNACC_CCP_INSN_STORE(LCP_MEM, LCP_LEN, LCP_BANK, tgt));
+	if (m->load)
+		lcp_note_read(c, &r);
+	else
+		lcp_note_write(c, &r);
+}
+
 void lcp_swap(struct lcp_code *c)
 {
 	lcp_op(c, CNNACC_CCP_INSN_SWAP);
@@ -239,7 +252,7 @@ int lcp_weight_room(struct lcp_code *c, int64_t floats, int64_t *line, float **d
 
 	*line = TRIAL_WEIGHTS;
 	*data = NULL;
-	c->trial_weights += floats;
+	c->trial.weights += floats;
 	if (!c->lw)
 		return CNN_OK;
 	at = lw_buf_add(c->lw, &c->lw->weights, floats * 4, CNNACC_LINE_SIZE);

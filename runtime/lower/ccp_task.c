@@ -172,11 +172,10 @@ int lcp_code_flush(struct lcp_code *c)
 {
 	int ret = CNN_OK;
 
-	c->trial_words += c->n;
-	c->trial_cycles += lcp_clock_cycles(&c->clock);
-	c->trial_bytes += c->clock.count.read_weights + c->clock.count.read_data +
+	c->trial.words += c->n;
+	c->trial.cycles += lcp_clock_cycles(&c->clock);
+	c->trial.bytes += c->clock.count.read_weights + c->clock.count.read_data +
 			  c->clock.count.written;
-	c->tasks++;
 	if (c->first_node >= 0 && c->lw)
 		ret = end_task(c);
 	return ret ? ret : begin_task(c);
@@ -196,7 +195,7 @@ static enum fit make_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, c
 		return TOO_LONG;
 	lcp_clock_run(&c->clock, c->words + c->page, c->timed - c->page, c->n - c->page);
 	c->timed = c->n;
-	c->trial_steps += c->clock.steps - steps;
+	c->trial.steps += c->clock.steps - steps;
 	return lcp_clock_cycles(&c->clock) < c->hw->cycles_max ? FITS : TOO_SLOW;
 }
 
@@ -222,7 +221,7 @@ static bool time_to_turn(const struct lcp_code *c)
 int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *arg),
 	     const void *arg)
 {
-	if (!c->lw && (c->trial_words + c->n > LCP_WORDS_MAX || c->trial_steps > LCP_STEPS_MAX))
+	if (!c->lw && (c->trial.words + c->n > LCP_WORDS_MAX || c->trial.steps > LCP_STEPS_MAX))
 		return LCP_TOO_MUCH;
 	for (;;) {
 		struct lcp_code before = *c;
@@ -234,7 +233,7 @@ int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *ar
 			note_unit(c);
 			return CNN_OK;
 		}
-		before.trial_steps = c->trial_steps;
+		before.trial.steps = c->trial.steps;
 		*c = before;
 		if (fit == TOO_LONG ? !c->page_units : fresh)
 			return LCP_TOO_BIG;

@@ -25,6 +25,8 @@ struct lw {
 	struct cnn_lowered *out;
 	struct lw_buf program, weights;
 	int task_cap, span_cap;
+	int *root;		/* value whose memory a value shares; itself if none */
+	bool no_keep;
 	struct cnn_err *err;
 };
 

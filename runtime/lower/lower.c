@@ -131,14 +131,14 @@ static int alloc_results(struct lowering *x)
 	out->n_values = x->lw.g->n_values;
 	out->nodes = calloc((size_t)out->n_nodes + 1, sizeof(*out->nodes));
 	out->slots = calloc(values, sizeof(*out->slots));
-	x->root = calloc(values, sizeof(int));
+	x->lw.root = calloc(values, sizeof(int));
 	x->first = calloc(values, sizeof(int));
 	x->last = calloc(values, sizeof(int));
 	x->shared = calloc(values, sizeof(bool));
-	if (!out->nodes || !out->slots || !x->root || !x->first || !x->last || !x->shared)
+	if (!out->nodes || !out->slots || !x->lw.root || !x->first || !x->last || !x->shared)
 		return cnn_fail(x->lw.err, CNN_ENOMEM, "no memory for %d nodes", out->n_nodes);
 	for (int v = 0; v < out->n_values; v++) {
-		x->root[v] = v;
+		x->lw.root[v] = v;
 		x->first[v] = out->n_nodes;
 		x->last[v] = -1;
 	}
@@ -200,7 +200,7 @@ static void close_lowering(struct lowering *x)
 		if (x->cores[i])
 			x->cores[i]->ops->close(x->cores[i]);
 	free(x->cores);
-	free(x->root);
+	free(x->lw.root);
 	free(x->first);
 	free(x->last);
 	free(x->shared);
@@ -216,7 +216,7 @@ int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cor
 	struct lowering x = {
 		.observe = opt && opt->observe,
 		.lw = {
-			.g = g, .err = err,
+			.g = g, .err = err, .no_keep = opt && (opt->no_keep || opt->observe),
 			.program = { .max = CNN_PROGRAM_MAX, .what = "programs" },
 			.weights = { .max = CNN_WEIGHTS_MAX, .what = "weights" },
 		},

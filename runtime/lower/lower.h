@@ -48,6 +48,7 @@ struct cnn_lower_options {
 	uint32_t cores;		/* bit i: core i may be used; 0: all may */
 	bool cpu_only;		/* place nothing on a core */
 	bool observe;		/* each value has its own place in the arena, to the end of the run */
+	bool no_keep;		/* each value that a core makes goes there, as with observe */
 };
 
 /*

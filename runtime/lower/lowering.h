@@ -10,7 +10,6 @@ struct lowering {
 	struct lw lw;
 	struct lw_core **cores;	/* NULL where no compiler or not wanted */
 	int n_cores;
-	int *root;		/* value whose memory a value shares; itself if none */
 	int *first, *last;	/* life of a root's memory, in turns */
 	bool *shared;		/* a root whose memory the caller may provide */
 	bool observe;

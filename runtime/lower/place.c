@@ -94,7 +94,7 @@ static bool place_renaming(struct lowering *x, int node, int *core)
 		     to->rank > 1 ? to->dims[1] : to->rank ? to->dims[0] : 1, plane, &io.layout))
 		return false;
 	use_slot(x, &io);
-	x->root[io.value] = x->root[from];
+	x->lw.root[io.value] = x->lw.root[from];
 	*core = x->lw.out->nodes[producer].core;
 	return true;
 }

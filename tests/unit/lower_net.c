@@ -247,6 +247,7 @@ static struct onnx_build *random_net(void)
 
 struct tally {
 	int nets, nodes, on_device, segments, tasks;
+	uint64_t bytes, plain_bytes;	/* moved with values kept on chip, and without */
 	bool verbose;
 };
 
@@ -256,7 +257,12 @@ static struct cnn_core random_core(void)
 	static const uint32_t weights[] = { 0, 0x400, 0x2000 };
 	static const uint32_t icache[] = { 0, 0, 0x400 };
 
-	return lower_core(data[pick(0, 3)], weights[pick(0, 2)], icache[pick(0, 2)], 0);
+	static const uint64_t cycles[] = { 1ull << 40, 1ull << 40, 100000, 20000 };
+	struct cnn_core core = lower_core(data[pick(0, 3)], weights[pick(0, 2)],
+					  icache[pick(0, 2)], 0);
+
+	core.job_cycles_max = cycles[pick(0, 3)];
+	return core;
 }
 
 static bool same_bytes(const struct cnn_lowered *a, const struct cnn_lowered *b)
@@ -280,7 +286,36 @@ static const char *check_again(const struct lower_case *c)
 	return wrong;
 }
 
-static const char *check_outputs(const struct lower_case *c, struct cnn_graph *plain)
+static uint64_t bytes_moved(const struct lower_result *r)
+{
+	return r->stats.mem_read_bytes + r->stats.mem_write_bytes;
+}
+
+/* With every value in the arena the outputs must be the same bits. */
+static const char *check_kept(const struct lower_case *c, const struct cnn_tensor *in,
+			      const struct cnn_tensor *want, struct tally *tally)
+{
+	const struct cnn_lower_options no_keep = { .no_keep = true };
+	struct cnn_tensor got[MAX_OUTPUTS + 1] = { 0 };
+	struct lower_case plain = *c;
+	struct lower_result result;
+	const char *wrong;
+
+	if (cnn_lower(c->graph, &c->core, 1, &no_keep, &plain.lowered, NULL))
+		return "cannot lower without keeping values";
+	wrong = lower_run(&plain, in, got, &result);
+	tally->plain_bytes += bytes_moved(&result);
+	for (int i = 0; i < c->graph->n_outputs; i++) {
+		if (!wrong && memcmp(got[i].data, want[i].data, (size_t)cnn_tensor_bytes(&got[i])))
+			wrong = "keeping values changes the outputs";
+		cnn_tensor_release(&got[i]);
+	}
+	cnn_lowered_free(plain.lowered);
+	return wrong;
+}
+
+static const char *check_outputs(const struct lower_case *c, struct cnn_graph *plain,
+				 struct tally *tally)
 {
 	struct cnn_tensor in = plain->values[plain->inputs[0]].t;
 	struct cnn_tensor want[MAX_OUTPUTS + 1], got[MAX_OUTPUTS + 1];
@@ -298,6 +333,9 @@ static const char *check_outputs(const struct lower_case *c, struct cnn_graph *p
 		return "the reference fails";
 	}
 	wrong = lower_run(c, &in, got, &result);
+	tally->bytes += bytes_moved(&result);
+	if (!wrong)
+		wrong = check_kept(c, &in, got, tally);
 	for (int i = 0; i < plain->n_outputs; i++) {
 		const float *y = want[i].data;
 		double most = 0;
@@ -340,7 +378,7 @@ static const char *trial(struct onnx_build *b, struct tally *tally)
 		wrong = check_again(&c);
 	}
 	if (!wrong)
-		wrong = check_outputs(&c, plain);
+		wrong = check_outputs(&c, plain, tally);
 	lower_close(&c);
 	cnn_graph_free(plain);
 	free(onnx);
@@ -351,7 +389,7 @@ int main(int argc, char **argv)
 {
 	struct tally tally = { 0 };
 	int count = 200;
-	bool good = true;
+	bool good = true, less;
 
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--count") && i + 1 < argc)
@@ -371,8 +409,11 @@ int main(int argc, char **argv)
 		if (wrong)
 			printf("# seed %u: %s\n", seed, wrong);
 	}
-	printf("1..1\n%sok 1 - %d networks of %d nodes, %d on ccp, %d segments, %d tasks\n",
+	printf("1..2\n%sok 1 - %d networks of %d nodes, %d on ccp, %d segments, %d tasks\n",
 	       good ? "" : "not ", tally.nets, tally.nodes, tally.on_device, tally.segments,
 	       tally.tasks);
-	return !good;
+	less = tally.bytes < tally.plain_bytes;
+	printf("%sok 2 - values stay on chip: %llu bytes moved, not %llu\n", less ? "" : "not ",
+	       (unsigned long long)tally.bytes, (unsigned long long)tally.plain_bytes);
+	return !good || !less;
 }

@@ -70,7 +70,13 @@ struct device {
 	struct golden_ccp *ccp;
 	struct golden_core core;
 	struct golden_memory memory;
+	uint8_t *poison;		/* NaNs enough for a bank */
+	uint32_t spoil[12];		/* a program that fills all banks with them */
 };
+
+#define POISON_VA	0x04000000u
+#define SPOIL_VA	0x0f000000u
+#define POISON_MAX	0x400000
 
 static uint8_t *line_at(struct device *d, uint64_t va, enum cnnacc_access access)
 {
@@ -83,6 +89,8 @@ static uint8_t *line_at(struct device *d, uint64_t va, enum cnnacc_access access
 		{ CNN_VA_PROGRAM, d->l->program, d->l->program_bytes, access == CNNACC_ACCESS_EXEC },
 		{ CNN_VA_WEIGHTS, d->l->weights, d->l->weight_bytes, access == CNNACC_ACCESS_READ },
 		{ CNN_VA_ARENA, d->arena, d->l->arena_bytes, access != CNNACC_ACCESS_EXEC },
+		{ SPOIL_VA, (uint8_t *)d->spoil, sizeof(d->spoil), access == CNNACC_ACCESS_EXEC },
+		{ POISON_VA, d->poison, POISON_MAX, access == CNNACC_ACCESS_READ },
 	};
 
 	for (size_t i = 0; i < sizeof(areas) / sizeof(areas[0]); i++)
@@ -93,6 +101,8 @@ static uint8_t *line_at(struct device *d, uint64_t va, enum cnnacc_access access
 
 static size_t line_bytes(const struct device *d, uint64_t va)
 {
+	if (va == SPOIL_VA)
+		return sizeof(d->spoil);
 	/* The program image ends where the last program does. */
 	if (va >= CNN_VA_PROGRAM && d->l->program_bytes - (int64_t)(va - CNN_VA_PROGRAM) < 64)
 		return (size_t)(d->l->program_bytes - (int64_t)(va - CNN_VA_PROGRAM));
@@ -122,6 +132,20 @@ static bool write_line(void *opaque, uint64_t va, const uint8_t line[CNNACC_LINE
 	return to;
 }
 
+static void make_spoil(struct device *d, const struct golden_ccp_params *p)
+{
+	uint32_t *w = d->spoil;
+
+	*w++ = CNNACC_CCP_INSN_LDIH(0, POISON_VA / CNNACC_LINE_SIZE >> 16);
+	*w++ = CNNACC_CCP_INSN_LDI(1, p->data_bank / CNNACC_LINE_SIZE);
+	*w++ = CNNACC_CCP_INSN_LOAD(0, 1, 2, CNNACC_CCP_TGT_READ_BANK);
+	*w++ = CNNACC_CCP_INSN_LOAD(0, 1, 2, CNNACC_CCP_TGT_WRITE_BANK);
+	*w++ = CNNACC_CCP_INSN_LDI(1, p->weight_bank / CNNACC_LINE_SIZE);
+	for (unsigned int b = 0; b < CNNACC_CCP_WEIGHT_BANKS; b++)
+		*w++ = CNNACC_CCP_INSN_LOAD(0, 1, 2, CNNACC_CCP_TGT_WEIGHT0 + b);
+	*w = CNNACC_CCP_INSN_NOP;
+}
+
 static const char *device_open(struct device *d, const struct lower_case *c)
 {
 	const struct golden_ccp_params params = {
@@ -135,8 +159,11 @@ static const char *device_open(struct device *d, const struct lower_case *c)
 	d->arena = malloc((size_t)c->lowered->arena_bytes + 1);
 	d->ccp = golden_ccp_create(&params);
 	d->memory = (struct golden_memory){ .opaque = d, .read = read_line, .write = write_line };
-	if (!d->arena || !d->ccp)
+	d->poison = malloc(POISON_MAX);
+	if (!d->arena || !d->ccp || !d->poison)
 		return "no memory for a device";
+	memset(d->poison, 0xff, POISON_MAX);
+	make_spoil(d, &params);
 	/* Whatever is read before it is written is a NaN. */
 	memset(d->arena, 0xff, (size_t)c->lowered->arena_bytes);
 	golden_ccp_core(d->ccp, &d->core);
@@ -148,6 +175,20 @@ static void device_close(struct device *d)
 	if (d->ccp)
 		golden_ccp_destroy(d->ccp);
 	free(d->arena);
+	free(d->poison);
+}
+
+/* A task must not rely on what the caches hold. */
+static const char *spoil_banks(struct device *d)
+{
+	const struct golden_job job = {
+		.program_va = SPOIL_VA, .program_len = sizeof(d->spoil), .cycle_limit = INT64_MAX,
+	};
+	struct golden_status status = { 0 };
+	struct cnnacc_stats stats = { 0 };
+
+	d->core.run(d->core.priv, &job, &d->memory, &status, &stats);
+	return status.status_class ? "the banks cannot be filled" : NULL;
 }
 
 static const char *run_task(struct device *d, const struct cnn_task *t, struct lower_result *r)
@@ -158,7 +199,10 @@ static const char *run_task(struct device *d, const struct cnn_task *t, struct l
 	};
 	struct golden_status status = { 0 };
 	struct cnnacc_stats stats = { 0 };
+	const char *wrong = spoil_banks(d);
 
+	if (wrong)
+		return wrong;
 	d->core.run(d->core.priv, &job, &d->memory, &status, &stats);
 	if (status.status_class) {
 		snprintf(message, sizeof(message), "task of node %d: class %u code %u pc %u "

@@ -31,7 +31,7 @@ void lower_close(struct lower_case *c);
 /*
  * in has graph->n_inputs tensors, out gets graph->n_outputs owned ones. Each task must take the
  * cycles it was said to, and all of them together what the nodes' costs add up to; what is
- * restartable is run twice. NULL, or what went wrong.
+ * restartable is run twice, and the banks are full of NaNs before each. NULL, or what went wrong.
  */
 const char *lower_run(const struct lower_case *c, const struct cnn_tensor *in,
 		      struct cnn_tensor *out, struct lower_result *result);

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: MIT
+/* Segments of core ccp: the code of their nodes, and what is moved between them. */
+#include <stdlib.h>
+
+#include "ccp.h"
+
+static void emit_move(struct lcp_code *c, const void *arg)
+{
+	lcp_move(c, arg);
+}
+
+static void emit_swap(struct lcp_code *c, const void *arg)
+{
+	(void)arg;
+	lcp_swap(c);
+}
+
+static int lower_moves(struct lcp_code *c, const struct lcp_step *step)
+{
+	int ret = CNN_OK;
+
+	for (int i = 0; i <= step->n_moves && !ret; i++) {
+		if (step->cut && i == step->cut_at) {
+			c->pinned = false;
+			ret = lcp_code_flush(c);
+		}
+		if (i == step->n_moves || ret)
+			continue;
+		ret = lcp_unit(c, emit_move, &step->moves[i]);
+		c->pinned |= step->moves[i].load;
+	}
+	return ret;
+}
+
+static int lower_store(const struct lcp_core *core, struct lcp_code *c, const struct lcp_node *n)
+{
+	const struct lcp_move m = {
+		.bank = !c->sel, .at = n->out_home.at, .line = n->out_line,
+		.lines = core->base.lw->out->slots[n->out].bytes / CNNACC_LINE_SIZE,
+	};
+
+	return lcp_unit(c, emit_move, &m);
+}
+
+static int lower_node(struct lcp_core *core, struct lcp_code *c, int index,
+		      const struct lcp_step *step)
+{
+	struct lcp_node *n = &core->nodes[index];
+	int ret;
+
+	c->node = index;
+	n->in_line = lcp_value_line(core, n->in);
+	n->out_line = lcp_value_line(core, n->out);
+	if (n->add >= 0)
+		n->add_line = lcp_value_line(core, n->add);
+	ret = lower_moves(c, step);
+	c->pinned = step->pinned;
+	c->in_bank.lines = 0;
+	if (!ret && c->sel != step->bank)
+		ret = lcp_unit(c, emit_swap, NULL);
+	if (!ret)
+		ret = lcp_emit(c, n);
+	if (!ret && step->store)
+		ret = lower_store(core, c, n);
+	return ret;
+}
+
+/* The nodes of a segment, with the steps or in the plainest way. */
+static int lower_nodes(struct lcp_core *core, const struct cnn_segment *seg,
+		       const struct lcp_step *steps)
+{
+	static const struct lcp_step plain;
+	struct lcp_code c;
+	int ret, pos = 0;
+
+	if (lcp_code_init(&c, &core->hw, core->base.lw))
+		return CNN_ENOMEM;
+	ret = CNN_OK;
+	for (int i = 0; i < seg->n_nodes && !ret; i++)
+		if (core->nodes[seg->nodes[i]].kind != CCP_NONE)
+			ret = lower_node(core, &c, seg->nodes[i], steps ? &steps[pos++] : &plain);
+	if (!ret)
+		ret = lcp_code_flush(&c);
+	lcp_code_free(&c);
+	return ret;
+}
+
+/* What lowering a segment adds to, as it was. */
+struct mark {
+	int64_t program, weights;
+	int n_tasks, n_spans;
+};
+
+static struct mark take_mark(const struct lw *lw)
+{
+	return (struct mark){
+		lw->program.len, lw->weights.len, lw->out->n_tasks, lw->out->n_spans,
+	};
+}
+
+static void go_back(struct lw *lw, const struct cnn_segment *seg, const struct mark *m)
+{
+	lw->program.len = m->program;
+	lw->weights.len = m->weights;
+	lw->out->n_tasks = m->n_tasks;
+	lw->out->n_spans = m->n_spans;
+	for (int i = 0; i < seg->n_nodes; i++)
+		lw->out->nodes[seg->nodes[i]].cost = (struct cnnrt_cost){ .cycles = 0 };
+}
+
+/* Positive: it did not work out, and nothing is changed. */
+static int lower_kept(struct lcp_core *core, const struct cnn_segment *seg)
+{
+	struct lcp_step *steps = calloc((size_t)seg->n_nodes, sizeof(*steps));
+	struct lcp_node *plain = calloc((size_t)seg->n_nodes, sizeof(*plain));
+	struct mark mark = take_mark(core->base.lw);
+	int ret = 1;
+
+	for (int i = 0; plain && i < seg->n_nodes; i++)
+		plain[i] = core->nodes[seg->nodes[i]];
+	if (steps && plain && lcp_keep(core, seg, steps))
+		ret = lower_nodes(core, seg, steps);
+	if (ret > 0) {
+		go_back(core->base.lw, seg, &mark);
+		for (int i = 0; plain && i < seg->n_nodes; i++)
+			core->nodes[seg->nodes[i]] = plain[i];
+	}
+	free(steps);
+	free(plain);
+	return ret;
+}
+
+int lcp_lower(struct lw_core *base, struct cnn_segment *seg)
+{
+	struct lcp_core *core = (struct lcp_core *)base;
+	int ret = 1;
+
+	if (!base->lw->no_keep)
+		ret = lower_kept(core, seg);
+	if (ret > 0)
+		ret = lower_nodes(core, seg, NULL);
+	if (ret > 0)
+		ret = cnn_fail(base->lw->err, CNN_ELIMIT, "a piece of %s grew past a task of %u "
+			       "instructions", base->lw->g->nodes[seg->nodes[0]].op_type,
+			       core->hw.insns);
+	return ret;
+}
