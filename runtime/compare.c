@@ -26,7 +26,7 @@ struct compare {
 	int bad;
 };
 
-/* ---- poison ------------------------------------------------------------------------------ */
+/* ---- poison ------------------------------------------------------------------------- */
 
 static void fill(void *p, size_t bytes)
 {
@@ -59,7 +59,7 @@ static void poison(struct cnnrt_job *job)
 	}
 }
 
-/* ---- what was made ------------------------------------------------------------------------- */
+/* ---- what was made ------------------------------------------------------------------ */
 
 static bool is_dense_in_arena(const struct cnnrt_job *job, int v)
 {
@@ -95,7 +95,7 @@ static int see(struct cnnrt_job *job, int v, struct cnn_tensor *t, struct cnn_er
 	return ret;
 }
 
-/* ---- one value ------------------------------------------------------------------------------ */
+/* ---- one value ---------------------------------------------------------------------- */
 
 static bool is_float(enum cnn_dtype t)
 {
@@ -166,7 +166,7 @@ static void compare_value(const struct compare *c, const struct cnn_tensor *got,
 	}
 }
 
-/* ---- one operator ----------------------------------------------------------------------------- */
+/* ---- one operator ------------------------------------------------------------------- */
 
 static int compare_output(struct compare *c, int node, int k, struct cnn_err *e)
 {
@@ -222,7 +222,7 @@ static int compare_node(struct compare *c, int node, struct cnn_err *e)
 	return ret;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole ---------------------------------------------------------------------- */
 
 static int compare_all(struct compare *c, struct cnn_err *e)
 {

@@ -49,7 +49,7 @@ struct rt_archive {
 	struct cnnrt_error *err;
 };
 
-/* ---- program_file_archive.c: elements ---------------------------------------------------- */
+/* ---- program_file_archive.c: elements ----------------------------------------------- */
 
 void rt_ar_fail(struct rt_archive *a, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -78,7 +78,7 @@ static inline void rt_ar_u64(struct rt_archive *a, uint64_t *v)
 	rt_ar_bytes(a, v, sizeof(*v));
 }
 
-/* ---- program_file_graph.c, program_file_lowered.c, program_file_device.c ------------------ */
+/* ---- program_file_graph.c, program_file_lowered.c, program_file_device.c ------------ */
 
 void rt_ar_graph(struct rt_archive *a, struct cnn_graph *g);
 /* The images are not part of it. */
@@ -86,7 +86,7 @@ void rt_ar_lowered(struct rt_archive *a, struct cnn_lowered *l);
 /* What the program needs of a device; reading: finds the cores of p->core that serve. */
 void rt_ar_needs(struct rt_archive *a, struct cnnrt_program *p, uint32_t hw_version);
 
-/* ---- program_file_check.c ----------------------------------------------------------------- */
+/* ---- program_file_check.c ----------------------------------------------------------- */
 
 /*
  * Can the host run p without harm, whoever wrote it? Fills in what follows from the rest: links,

@@ -49,7 +49,7 @@ void rt_ar_bytes(struct rt_archive *a, void *p, size_t n)
 	if (a->writing)
 		return;
 	if (!a->code && n > a->size - a->at)
-		rt_ar_fail(a, CNNRT_EINVAL, "program file: the description ends %zu bytes too early",
+		rt_ar_fail(a, CNNRT_EINVAL, "program file: the description ends %zu bytes early",
 			   n - (a->size - a->at));
 	if (!n)
 		return;

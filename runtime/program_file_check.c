@@ -21,7 +21,7 @@ static int wrong(const struct check *c, const char *what, int i, const char *why
 	return cnn_fail(c->e, CNN_EINVAL, "program file: %s %d: %s", what, i, why);
 }
 
-/* ---- values and links ---------------------------------------------------------------------- */
+/* ---- values and links --------------------------------------------------------------- */
 
 static int check_value(const struct check *c, int i)
 {
@@ -99,7 +99,7 @@ static int check_graph(const struct check *c)
 	return ret ? ret : cnn_graph_link(c->g, c->e);
 }
 
-/* ---- operators on the CPU -------------------------------------------------------------------- */
+/* ---- operators on the CPU ----------------------------------------------------------- */
 
 static bool same_type(const struct cnn_tensor *a, const struct cnn_tensor *b)
 {
@@ -154,7 +154,7 @@ static int check_cpu(const struct check *c)
 	return ret;
 }
 
-/* ---- the arena ------------------------------------------------------------------------------- */
+/* ---- the arena ---------------------------------------------------------------------- */
 
 static bool made_on_device(const struct check *c, int v)
 {
@@ -226,11 +226,11 @@ static int check_crossing(const struct check *c, int i)
 	if (host && v->elsewhere)
 		return wrong(c, "value", i, "the host reads it, it is not in the file");
 	if (host && made_on_device(c, i) && !c->low->slots[i].used)
-		return wrong(c, "value", i, "a core makes it and the host reads it: it has no slot");
+		return wrong(c, "value", i, "the host reads what a core makes: it has no slot");
 	return CNN_OK;
 }
 
-/* ---- segments and tasks ---------------------------------------------------------------------- */
+/* ---- segments and tasks ------------------------------------------------------------- */
 
 static bool has_data(const struct check *c, int v)
 {
@@ -267,7 +267,7 @@ static int take_node(const struct check *c, int segment, int node, int turn)
 		int from = n->in[k] < 0 ? -1 : c->g->values[n->in[k]].producer;
 
 		if (from >= 0 && c->low->nodes[from].segment < 0)
-			return wrong(c, "operator", node, "it runs before one whose value it reads");
+			return wrong(c, "operator", node, "it runs before one that it reads from");
 	}
 	p->segment = segment;
 	p->turn = turn;
@@ -333,7 +333,7 @@ static int check_segments(const struct check *c)
 	return ret;
 }
 
-/* ---- the whole ------------------------------------------------------------------------------- */
+/* ---- the whole ---------------------------------------------------------------------- */
 
 static void sum_up(struct cnn_lowered *low)
 {
@@ -350,7 +350,8 @@ int rt_program_check(struct cnnrt_program *p, struct cnn_err *e)
 	int ret;
 
 	if (c.low->n_nodes != c.g->n_nodes || c.low->n_values != c.g->n_values)
-		return wrong(&c, "placement", c.low->n_nodes, "not as many as operators and values");
+		return wrong(&c, "placement", c.low->n_nodes,
+			     "not as many as operators and values");
 	if (c.low->weight_bytes > CNN_WEIGHTS_MAX || c.low->program_bytes > CNN_PROGRAM_MAX)
 		return cnn_fail(e, CNN_ELIMIT, "program file: %lld bytes of weights, %lld of "
 				"programs: limits %lld and %lld", (long long)c.low->weight_bytes,

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-/* ---- what this program needs ------------------------------------------------------------- */
+/* ---- what this program needs -------------------------------------------------------- */
 
 static struct rt_need *need_of(struct rt_archive *a, const struct cnnrt_program *p, int core)
 {
@@ -43,20 +43,7 @@ static void collect_needs(struct rt_archive *a, const struct cnnrt_program *p)
 	}
 }
 
-/* ---- does a device have it? ----------------------------------------------------------------- */
-
-static const char *param_name(uint32_t type, int i)
-{
-	static const char *const ccp[8] = {
-		[CNNACC_CCP_PARAM_DATA_BANK] = " (data-bank)",
-		[CNNACC_CCP_PARAM_WEIGHT_BANK] = " (weight-bank)",
-		[CNNACC_CCP_PARAM_GEOMETRY] = " (geometry)",
-		[CNNACC_CCP_PARAM_LOB] = " (lob)",
-		[CNNACC_CCP_PARAM_LIMITS] = " (limits)",
-	};
-
-	return type == CNNACC_CORE_CCP && ccp[i] ? ccp[i] : "";
-}
+/* ---- does a device have it? --------------------------------------------------------- */
 
 /* Major versions must be the same, the device's minor one may be newer. */
 static bool version_fits(uint32_t have, uint32_t want)
@@ -79,8 +66,8 @@ static bool serves(const struct cnnrt_core_info *c, int index, const struct rt_n
 	for (int i = 0; i < 8; i++)
 		if (c->param[i] != need->param[i])
 			return !rt_fail(why, CNNRT_EUNSUPPORTED, "the program needs %s parameter "
-					"%d%s 0x%x, core %d of the device has 0x%x", c->name, i,
-					param_name(c->type, i), need->param[i], index,
+					"%d (%s) 0x%x, core %d of the device has 0x%x", c->name, i,
+					rt_param_name(c->type, (uint32_t)i), need->param[i], index,
 					c->param[i]);
 	if (need->program_max > c->program_max)
 		return !rt_fail(why, CNNRT_EUNSUPPORTED, "the program needs programs of %u bytes, "
@@ -123,15 +110,15 @@ static void find_cores(struct rt_archive *a, const struct cnnrt_program *p)
 	for (int i = 0; i < a->need_count && !a->code; i++) {
 		struct cnnrt_error why = { 0 };
 
-		rt_fail(&why, CNNRT_EUNSUPPORTED, "the program needs a core %s, the device has none",
-			rt_core_name(a->need[i].type));
+		rt_fail(&why, CNNRT_EUNSUPPORTED, "the program needs a core %s, the device has "
+			"none", rt_core_name(a->need[i].type));
 		if (!find_core(p, &a->need[i], taken, &why))
 			rt_ar_fail(a, why.code, "%s", why.text);
 		taken |= 1u << a->need[i].core;
 	}
 }
 
-/* ---- in the file ---------------------------------------------------------------------------- */
+/* ---- in the file -------------------------------------------------------------------- */
 
 static void walk_need(struct rt_archive *a, struct rt_need *need)
 {

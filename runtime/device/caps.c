@@ -49,7 +49,7 @@ static const struct field core_fields[] = {
 	FIELD(drm_cnnacc_core_info, "param7", param[7]),
 };
 
-/* ---- write ------------------------------------------------------------------------------- */
+/* ---- write -------------------------------------------------------------------------- */
 
 static void print_fields(FILE *f, const char *prefix, const struct field *fields, size_t n,
 			 const void *data)
@@ -109,7 +109,7 @@ int cnnrt_device_save_caps(const struct cnnrt_device *dev, const char *path,
 	return bad ? rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno)) : CNNRT_OK;
 }
 
-/* ---- read -------------------------------------------------------------------------------- */
+/* ---- read --------------------------------------------------------------------------- */
 
 /* Where key is among fields, -1 if it is not. */
 static int find(const char *key, const struct field *fields, size_t n)
@@ -202,7 +202,7 @@ static int read_caps(const char *path, struct caps *c, struct cnnrt_error *err)
 	return ret ? ret : check_seen(c, seen, path, err);
 }
 
-/* ---- a device that can only be compiled for --------------------------------------------------- */
+/* ---- a device that can only be compiled for ----------------------------------------- */
 
 static void caps_close(struct cnnrt_device *dev)
 {

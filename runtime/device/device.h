@@ -99,6 +99,8 @@ int rt_fence_status(int fd);
 const char *rt_core_name(uint32_t type);
 const char *rt_class_name(uint32_t status_class);
 const char *rt_code_name(uint32_t core_type, uint32_t code);
+/* Of a build parameter, CNNACC_*_PARAM_*. */
+const char *rt_param_name(uint32_t core_type, uint32_t index);
 /* "MMU_FAULT (E_DMA) at instruction 4: read of VA 0x1000: no page" */
 void rt_status_text(uint32_t core_type, const struct drm_cnnacc_ctx_query *q, char *buf,
 		    size_t len);

@@ -64,6 +64,18 @@ const char *rt_code_name(uint32_t core_type, uint32_t code)
 	return core_type == CNNACC_CORE_CCP ? FIND(ccp, code) : "unknown";
 }
 
+const char *rt_param_name(uint32_t core_type, uint32_t index)
+{
+	static const struct word ccp[] = {
+		{ CNNACC_CCP_PARAM_DATA_BANK, "data-bank" },
+		{ CNNACC_CCP_PARAM_WEIGHT_BANK, "weight-bank" },
+		{ CNNACC_CCP_PARAM_GEOMETRY, "geometry" },
+		{ CNNACC_CCP_PARAM_LOB, "lob" }, { CNNACC_CCP_PARAM_LIMITS, "limits" },
+	};
+
+	return core_type == CNNACC_CORE_CCP ? FIND(ccp, index) : "unknown";
+}
+
 static const char *access_name(uint32_t access)
 {
 	static const struct word names[] = {

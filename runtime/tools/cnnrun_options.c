@@ -179,7 +179,8 @@ static int check_options(const struct run_options *o)
 	if (o->compile && o->node_test)
 		return complain(EXIT_USAGE, "--compile or --node-test");
 	if (o->compile && (o->report || o->print_report || o->profile))
-		return complain(EXIT_USAGE, "--report and --profile are of a run: not with --compile");
+		return complain(EXIT_USAGE, "--report and --profile are of a run: not with "
+				"--compile");
 	if (o->compare && (o->node_test || o->report || o->print_report || o->profile))
 		return complain(EXIT_USAGE, "--compare goes with neither --node-test nor --report "
 				"nor --profile");

@@ -32,21 +32,16 @@ static void print_index(const struct cnnrt_tensor_info *info, uint64_t i, char *
 
 static void describe(const struct cnnrt_layer *l, char *buf, size_t len)
 {
-	char name[61], value[61], index[128];
+	char type[64], name[61], value[61], index[128];
 
 	print_index(&l->value, l->first, index, sizeof(index));
 	clean(l->name, name, sizeof(name));
 	clean(l->value.name, value, sizeof(value));
-	if (l->unwritten)
-		snprintf(buf, len, "operator %u, %s %s on %s: element %" PRIu64 " %s of %s is %.9g, "
-			 "%.9g by the CPU; %" PRIu64 " of %" PRIu64 " elements were never written",
-			 l->index, l->op, name, l->place, l->first, index, value, l->got, l->want,
-			 l->unwritten, l->count);
-	else
-		snprintf(buf, len, "operator %u, %s %s on %s: element %" PRIu64 " %s of %s is %.9g, "
-			 "%.9g by the CPU; %" PRIu64 " of %" PRIu64 " elements are beyond the bound",
-			 l->index, l->op, name, l->place, l->first, index, value, l->got, l->want,
-			 l->beyond, l->count);
+	snprintf(buf, len, "operator %u, %s %s on %s: element %" PRIu64 " %s of %s is %.9g, %.9g by "
+		 "the CPU; %" PRIu64 " of %" PRIu64 " elements %s", l->index,
+		 clean(l->op, type, sizeof(type)), name, l->place, l->first, index, value, l->got,
+		 l->want, l->unwritten ? l->unwritten : l->beyond, l->count,
+		 l->unwritten ? "were never written" : "are beyond the bound");
 }
 
 static void take_layer(const struct cnnrt_layer *l, void *opaque)
@@ -55,8 +50,9 @@ static void take_layer(const struct cnnrt_layer *l, void *opaque)
 	char type[64], name[61];
 
 	clean(l->name, name, sizeof(name));
-	printf("%4u %-16s %-28s %-4s %10" PRIu64 " elements, largest error %.3g of %.3g%s\n", l->index,
-	       clean(l->op, type, sizeof(type)), name, l->place, l->count, l->error, l->bound,
+	printf("%4u %-16s %-28s %-4s %10" PRIu64 " elements, largest error %.3g of %.3g%s\n",
+	       l->index, clean(l->op, type, sizeof(type)), name, l->place, l->count, l->error,
+	       l->bound,
 	       l->unwritten ? " NEVER WRITTEN" : l->beyond ? " BEYOND" : "");
 	f->values++;
 	f->elements += l->count;

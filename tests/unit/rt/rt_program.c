@@ -168,7 +168,8 @@ static void test_damage(void **state)
 								       &rt_err));
 	write_bytes(path, data, 0);
 	FAILS(CNNRT_EINVAL, "not a program", cnnrt_program_load(path, n.dev, NULL, &p, &rt_err));
-	FAILS(CNNRT_EFILE, "/nowhere/x", cnnrt_program_load("/nowhere/x", n.dev, NULL, &p, &rt_err));
+	FAILS(CNNRT_EFILE, "/nowhere/x",
+	      cnnrt_program_load("/nowhere/x", n.dev, NULL, &p, &rt_err));
 	FAILS(CNNRT_EFILE, "regular", cnnrt_program_load("/", n.dev, NULL, &p, &rt_err));
 	FAILS(CNNRT_EFILE, "/nowhere/x", cnnrt_program_save(n.program, "/nowhere/x", &rt_err));
 	FAILS(CNNRT_EFILE, "regular", cnnrt_program_save(n.program, "/dev/null", &rt_err));
@@ -201,7 +202,7 @@ static void test_other_devices(void **state)
 	rt_open(&n, "RT_DIGITS");
 	OK(cnnrt_program_save(n.program, temporary(path), &rt_err));
 	FAILS(CNNRT_ELIMIT, "limit", cnnrt_program_load(path, n.dev, &small, &p, &rt_err));
-	refuse(path, "sim:cores=ccp:lob=16", "parameter 3 (lob) 0x100, core 0 of the device has 0x10");
+	refuse(path, "sim:cores=ccp:lob=16", "(lob) 0x100, core 0 of the device has 0x10");
 	refuse(path, "sim:cores=ccp:data-bank=32768", "parameter 0 (data-bank)");
 	refuse(path, "sim:cores=ccp:icache=256", "takes up to 256");
 	refuse(path, "sim:cores=ccp:job-cycles-max=4096", "takes up to 4096");
