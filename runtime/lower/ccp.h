@@ -126,7 +126,7 @@ struct lcp_code {
 	/* Steps: computed but not yet stored, in the write bank, and an input that is still there. */
 	struct lcp_region pending, beside;
 	bool turn;		/* the banks change places before the next step computes */
-	bool odd;		/* they have done so an odd number of times in this unit */
+	bool odd;		/* they have done so an odd number of times in this node */
 	int64_t weight_line;	/* memory line of the weights in the weight banks; -1 */
 	/* Memory the task has read before it wrote it, and written. */
 	struct lcp_span reads[CCP_SPANS], writes[CCP_SPANS];
@@ -265,7 +265,6 @@ struct lcp_conv {
 	bool slice_input;	/* the read bank holds a slice only */
 	bool out_first;		/* weights stay while slabs change */
 	int64_t columns;	/* tiles of 8 columns per unit */
-	int64_t steps;		/* per unit */
 };
 
 struct lcp_fc {
@@ -312,19 +311,21 @@ struct lcp_node {
 	int64_t weight_line;	/* where its weight image starts */
 };
 
-/* ---- steps of a unit ------------------------------------------------------------------- */
+/* ---- steps of a node ------------------------------------------------------------------- */
 
 /*
  * In turn for each step: load its input (NULL: the caller does) and what is to be added (NULL:
  * nothing), which says where these and the output are in the banks; load weights; start; compute;
- * done, or add, which calls it. At the end of the unit the last output is stored, and the banks are
- * again where they were.
+ * done, or add, which calls it. What is done is stored with the next step, or at the end of the
+ * node or task, when the banks are again where they were.
  */
 void lcp_step_load(struct lcp_code *c, const struct lcp_node *n, struct lcp_region *in,
 		   struct lcp_region *add, struct lcp_region *out);
 void lcp_step_start(struct lcp_code *c);
 void lcp_step_done(struct lcp_code *c, const struct lcp_region *out);
 void lcp_step_end(struct lcp_code *c);
+/* Cycles that it may take to end them now. */
+uint64_t lcp_step_left(const struct lcp_code *c);
 /* The line of the read bank where a step's input goes if the caller loads it. */
 int64_t lcp_step_read(const struct lcp_code *c, const struct lcp_node *n);
 /*

@@ -162,49 +162,34 @@ void lcp_conv_bases(struct lcp_code *c, const struct slab *s, const struct conv_
 
 /* ---- all units ------------------------------------------------------------------------- */
 
-/* One step in pieces of columns. */
-static int emit_columns(struct lcp_code *c, struct conv_unit *u,
-			void (*emit)(struct lcp_code *c, const void *unit))
+/* A unit is a step, or some columns of one. */
+static int emit_steps(struct lcp_code *c, struct conv_unit *u)
 {
 	const struct lcp_conv *v = &u->n->conv;
+	int64_t columns = conv_columns(v);
 
-	for (u->x0 = 0; u->x0 < conv_columns(v); u->x0 = u->x1) {
-		int ret;
+	for (u->i = 0; u->i < lcp_step_count(v); u->i++) {
+		for (u->x0 = 0; u->x0 < columns; u->x0 = u->x1) {
+			int ret;
 
-		u->x1 = lw_min(u->x0 + v->columns, conv_columns(v));
-		ret = lcp_unit(c, emit, u);
-		if (ret)
-			return ret;
+			u->x1 = lw_min(u->x0 + v->columns, columns);
+			ret = lcp_unit(c, v->block ? lcp_emit_block : lcp_emit_dense, u);
+			if (ret)
+				return ret;
+		}
 	}
 	return 0;
 }
 
-/* As many steps in a unit as a task holds. */
-static int emit_steps(struct lcp_code *c, struct lcp_node *n, struct conv_unit *u)
+static void emit_end(struct lcp_code *c, const void *arg)
 {
-	void (*emit)(struct lcp_code *c, const void *unit) =
-		n->conv.block ? lcp_emit_blocks : lcp_emit_dense;
-	int64_t steps = lcp_step_count(&n->conv);
-
-	for (u->i0 = 0; u->i0 < steps;) {
-		int ret;
-
-		u->i1 = lw_min(u->i0 + n->conv.steps, steps);
-		ret = emit_columns(c, u, emit);
-		if (ret == LCP_TOO_BIG && u->i1 - u->i0 > 1) {
-			n->conv.steps = (u->i1 - u->i0) / 2;
-			continue;
-		}
-		if (ret)
-			return ret;
-		u->i0 = u->i1;
-	}
-	return 0;
+	(void)arg;
+	lcp_step_end(c);
 }
 
 int lcp_conv_emit(struct lcp_code *c, struct lcp_node *n)
 {
-	struct lcp_conv *v = &n->conv;
+	const struct lcp_conv *v = &n->conv;
 	struct chunk k = lcp_chunk(v);
 	float *data;
 	int ret = lcp_weight_room(c, lcp_chunk_count(v) * chunk_lines(&k) * LINE_FLOATS,
@@ -218,10 +203,10 @@ int lcp_conv_emit(struct lcp_code *c, struct lcp_node *n)
 		for (int64_t g = 0; g < (v->block ? 1 : v->groups); g++) {
 			struct conv_unit u = { .n = n, .image = image, .group = g };
 
-			ret = emit_steps(c, n, &u);
+			ret = emit_steps(c, &u);
 			if (ret)
 				return ret;
 		}
 	}
-	return CNN_OK;
+	return lcp_unit(c, emit_end, NULL);
 }

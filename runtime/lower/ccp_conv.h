@@ -60,16 +60,16 @@ struct step {
 int64_t lcp_step_count(const struct lcp_conv *v);
 struct step lcp_step_at(const struct lcp_conv *v, int64_t i);
 
-/* A piece of code that stands alone: some steps, or some columns of one. */
+/* A step, or some columns of it. */
 struct conv_unit {
 	const struct lcp_node *n;
 	int64_t image, group;
-	int64_t i0, i1;		/* steps */
+	int64_t i;		/* step */
 	int64_t x0, x1;		/* tiles of columns */
 };
 
 void lcp_emit_dense(struct lcp_code *c, const void *unit);
-void lcp_emit_blocks(struct lcp_code *c, const void *unit);
+void lcp_emit_block(struct lcp_code *c, const void *unit);
 
 /* The part of the parameters that changes inside a step. */
 struct conv_span {

@@ -227,15 +227,17 @@ static void exec_average(struct lcp_code *c, struct block *b)
 	}
 }
 
-static void emit_step(struct lcp_code *c, const struct conv_unit *u, const struct step *t)
+void lcp_emit_block(struct lcp_code *c, const void *unit)
 {
+	const struct conv_unit *u = unit;
 	const struct lcp_node *n = u->n;
 	const struct lcp_conv *v = &n->conv;
-	struct block b = { .n = n, .s = t->s, .k = lcp_chunk(v), .groups = t->g1 - t->g0 };
-	int64_t nth = v->average ? 0 : t->g0 / v->block;
+	const struct step t = lcp_step_at(v, u->i);
+	struct block b = { .n = n, .s = t.s, .k = lcp_chunk(v), .groups = t.g1 - t.g0 };
+	int64_t nth = v->average ? 0 : t.g0 / v->block;
 
-	b.in = lcp_slab_in(n, u->image, t->g0 * v->ci, t->g1 * v->ci, &b.s);
-	b.out = lcp_slab_out(n, u->image, t->g0 * v->co, t->g1 * v->co, &b.s);
+	b.in = lcp_slab_in(n, u->image, t.g0 * v->ci, t.g1 * v->ci, &b.s);
+	b.out = lcp_slab_out(n, u->image, t.g0 * v->co, t.g1 * v->co, &b.s);
 	lcp_step_load(c, n, &b.in, NULL, &b.out);
 	lcp_load_weights(c, n->weight_line + nth * chunk_lines(&b.k), b.k.lines, b.k.banks);
 	lcp_step_start(c);
@@ -249,16 +251,4 @@ static void emit_step(struct lcp_code *c, const struct conv_unit *u, const struc
 	else
 		exec_tiles(c, u, &b);
 	lcp_step_done(c, &b.out);
-}
-
-void lcp_emit_blocks(struct lcp_code *c, const void *unit)
-{
-	const struct conv_unit *u = unit;
-
-	for (int64_t i = u->i0; i < u->i1 && !c->overflow; i++) {
-		const struct step t = lcp_step_at(&u->n->conv, i);
-
-		emit_step(c, u, &t);
-	}
-	lcp_step_end(c);
 }

@@ -107,22 +107,24 @@ static void exec_slices(struct lcp_code *c, struct dense *d, int64_t o, int64_t 
 				exec_slice(c, d, o, end, slice, x, row);
 }
 
-/* Will the next step of the unit read the same input, and does the result fit behind it? */
-static bool keeps_input(const struct lcp_code *c, const struct dense *d, int64_t i)
+/* Will the next step read the same input, and does the result fit behind it? */
+static bool keeps_input(const struct lcp_code *c, const struct dense *d)
 {
 	const struct lcp_conv *v = &d->u->n->conv;
 	int64_t before = (d->in.at - lcp_step_read(c, d->u->n)) * LINE_FLOATS;
 
-	return i + 1 < d->u->i1 && lcp_step_at(v, i + 1).s.y0 == d->t.s.y0 && !v->slice_input &&
+	return d->u->i + 1 < lcp_step_count(v) && !v->slice_input &&
+	       lcp_step_at(v, d->u->i + 1).s.y0 == d->t.s.y0 &&
 	       before + lcp_region_floats(&d->in) + lcp_region_floats(&d->out) <=
 	       lcp_turn_room(d->u->n);
 }
 
-static void emit_step(struct lcp_code *c, const struct conv_unit *u, int64_t i)
+void lcp_emit_dense(struct lcp_code *c, const void *unit)
 {
+	const struct conv_unit *u = unit;
 	const struct lcp_node *n = u->n;
 	const struct lcp_conv *v = &n->conv;
-	struct dense d = { .u = u, .t = lcp_step_at(v, i), .k = lcp_chunk(v) };
+	struct dense d = { .u = u, .t = lcp_step_at(v, u->i), .k = lcp_chunk(v) };
 	int64_t c0 = u->group * v->ci, o0 = u->group * v->co;
 
 	d.in = lcp_slab_in(n, u->image, c0, c0 + v->ci, &d.t.s);
@@ -142,16 +144,7 @@ static void emit_step(struct lcp_code *c, const struct conv_unit *u, int64_t i)
 			exec_chunk(c, &d, o, end);
 	}
 	if (v->adds)
-		lcp_step_add(c, n, keeps_input(c, &d, i) ? &d.in : NULL, &d.add, &d.out, d.k.ones);
+		lcp_step_add(c, n, keeps_input(c, &d) ? &d.in : NULL, &d.add, &d.out, d.k.ones);
 	else
 		lcp_step_done(c, &d.out);
-}
-
-void lcp_emit_dense(struct lcp_code *c, const void *unit)
-{
-	const struct conv_unit *u = unit;
-
-	for (int64_t i = u->i0; i < u->i1 && !c->overflow; i++)
-		emit_step(c, u, i);
-	lcp_step_end(c);
 }

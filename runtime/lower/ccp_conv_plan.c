@@ -46,7 +46,7 @@ static bool fits_program(const struct search *x)
 	if (!v->slice)
 		return true;
 	return tiles * slice_count(v) * lw_div_up(v->out_co, v->weight_co) * SLICE_WORDS + STEP_WORDS <=
-	       x->hw->insns;
+	       x->hw->insns - x->hw->insns / 32;
 }
 
 /* What is added starts at a line, and so must every batch of that many channels. */
@@ -248,8 +248,5 @@ bool lcp_conv_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 	v->slice_input = v->out_first = false;
 	if (!limits_at(v, attempt, &l))
 		return false;
-	if (!lcp_plan_blocks(hw, n, &l) && (v->average || !lcp_plan_dense(hw, n, &l)))
-		return false;
-	v->steps = v->columns < conv_columns(v) ? 1 : lcp_step_count(v);
-	return true;
+	return lcp_plan_blocks(hw, n, &l) || (!v->average && lcp_plan_dense(hw, n, &l));
 }

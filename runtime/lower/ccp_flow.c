@@ -95,6 +95,12 @@ void lcp_step_done(struct lcp_code *c, const struct lcp_region *out)
 	c->beside.lines = 0;
 }
 
+/* Loop and registers of a store take no longer than its first lines. */
+uint64_t lcp_step_left(const struct lcp_code *c)
+{
+	return c->pending.lines ? (uint64_t)lcp_region_cycles(&c->pending) + 64 : 0;
+}
+
 void lcp_step_end(struct lcp_code *c)
 {
 	store_pending(c);

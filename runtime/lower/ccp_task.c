@@ -10,6 +10,7 @@
 #include "ccp.h"
 
 #define TURN	5	/* words that end a page which is not the last */
+#define LAST	16	/* words that may store what a step has left in a bank */
 
 /* ---- pages ----------------------------------------------------------------------------- */
 
@@ -172,6 +173,14 @@ int lcp_code_flush(struct lcp_code *c)
 {
 	int ret = CNN_OK;
 
+	if (c->pending.lines) {
+		if (c->n + LAST > c->page_end)
+			ret = turn_page(c);
+		if (ret)
+			return ret;
+		lcp_step_end(c);
+		lcp_clock_run(&c->clock, c->words + c->page, c->timed - c->page, c->n - c->page);
+	}
 	c->trial.words += c->n;
 	c->trial.cycles += lcp_clock_cycles(&c->clock);
 	c->trial.bytes += c->clock.count.read_weights + c->clock.count.read_data +
@@ -185,6 +194,16 @@ int lcp_code_flush(struct lcp_code *c)
 
 enum fit { FITS, TOO_LONG, TOO_SLOW };
 
+/* Is there time left in the task for pages more, and for what has yet to be stored? */
+static bool is_in_time(const struct lcp_code *c, uint64_t pages)
+{
+	uint64_t left = lcp_step_left(c);
+
+	pages += left > 0;
+	left += pages * (64 + c->hw->insns / LINE_FLOATS);
+	return lcp_clock_cycles(&c->clock) + left < c->hw->cycles_max;
+}
+
 static enum fit make_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *arg),
 			  const void *arg)
 {
@@ -196,7 +215,7 @@ static enum fit make_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, c
 	lcp_clock_run(&c->clock, c->words + c->page, c->timed - c->page, c->n - c->page);
 	c->timed = c->n;
 	c->trial.steps += c->clock.steps - steps;
-	return lcp_clock_cycles(&c->clock) < c->hw->cycles_max ? FITS : TOO_SLOW;
+	return is_in_time(c, 0) ? FITS : TOO_SLOW;
 }
 
 static void note_unit(struct lcp_code *c)
@@ -208,14 +227,6 @@ static void note_unit(struct lcp_code *c)
 	}
 	c->last_node = c->node;
 	c->page_units++;
-}
-
-/* Is there time left in the task for another page? */
-static bool time_to_turn(const struct lcp_code *c)
-{
-	uint64_t turn = 64 + c->hw->insns / LINE_FLOATS;
-
-	return lcp_clock_cycles(&c->clock) + turn < c->hw->cycles_max;
 }
 
 int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *arg),
@@ -237,7 +248,7 @@ int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *ar
 		*c = before;
 		if (fit == TOO_LONG ? !c->page_units : fresh)
 			return LCP_TOO_BIG;
-		if (fit == TOO_LONG && !time_to_turn(c))
+		if (fit == TOO_LONG && !is_in_time(c, 1))
 			fit = TOO_SLOW;
 		if (fit == TOO_SLOW && c->pinned)
 			return LCP_PINNED;
