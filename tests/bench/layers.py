@@ -120,7 +120,7 @@ class Network:
         total = self.weight_bytes()
         ends = set(self.inputs) | {self.alias.get(o, o) for o in self.outputs}
         for layer in self.layers:
-            for name in layer.inputs + layer.outputs:
+            for name in sorted(set(layer.inputs)) + layer.outputs:
                 if self.bytes(name) > bank or name in ends:
                     total += self.bytes(name)
         return total
