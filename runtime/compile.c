@@ -88,6 +88,8 @@ int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *de
 		options = &none;
 	opt.cpu_only = options->cpu_only;
 	opt.observe = options->observe;
+	opt.progress = options->progress;
+	opt.opaque = options->opaque;
 	if (options->core && options->cpu_only)
 		return rt_fail(err, CNNRT_EINVAL, "compile: a core and the CPU only");
 	if (options->core)

@@ -246,6 +246,9 @@ struct cnnrt_compile_options {
 	/* For networks of doubtful origin; more is CNNRT_ELIMIT.  0: 8 GiB and 2^42. */
 	uint64_t max_memory;	/* bytes of constants, and of the values of one job */
 	uint64_t max_work;	/* multiply-adds or element steps of one run */
+	/* Called now and then from inside cnnrt_compile(), last with done == total; NULL: not. */
+	void (*progress)(unsigned int done, unsigned int total, void *opaque);
+	void *opaque;
 };
 
 struct cnnrt_program;

@@ -76,9 +76,11 @@ static int lower_nodes(struct lcp_core *core, const struct cnn_segment *seg,
 	if (lcp_code_init(&c, &core->hw, core->base.lw))
 		return CNN_ENOMEM;
 	ret = CNN_OK;
-	for (int i = 0; i < seg->n_nodes && !ret; i++)
+	for (int i = 0; i < seg->n_nodes && !ret; i++) {
 		if (core->nodes[seg->nodes[i]].kind != CCP_NONE)
 			ret = lower_node(core, &c, seg->nodes[i], steps ? &steps[pos++] : &plain);
+		lw_progress(core->base.lw, i + 1);
+	}
 	if (!ret)
 		ret = lcp_code_flush(&c);
 	lcp_code_free(&c);

@@ -27,6 +27,8 @@ struct lw {
 	int task_cap, span_cap;
 	int *root;		/* value whose memory a value shares; itself if none */
 	bool no_keep;
+	const struct cnn_lower_options *opt;	/* may be NULL */
+	unsigned int done, before;	/* nodes placed and lowered; those before this segment */
 	struct cnn_err *err;
 };
 
@@ -79,6 +81,8 @@ int64_t lw_buf_add(struct lw *lw, struct lw_buf *b, int64_t len, int64_t align);
 /* Appends a task, zeroed but for offset and length; NULL after cnn_fail. */
 struct cnn_task *lw_add_task(struct lw *lw, int64_t program, uint32_t length);
 
+/* So many nodes of this segment have been lowered; a second time is not told. */
+void lw_progress(struct lw *lw, int nodes);
 /* Appends a span, not filled in; NULL after cnn_fail. At most CNN_SPANS_MAX are to be added. */
 struct cnnrt_span *lw_add_span(struct lw *lw);
 /*

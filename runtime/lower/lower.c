@@ -59,6 +59,17 @@ struct cnn_task *lw_add_task(struct lw *lw, int64_t program, uint32_t length)
 	return &out->tasks[out->n_tasks++];
 }
 
+void lw_progress(struct lw *lw, int nodes)
+{
+	unsigned int done = lw->before + (unsigned int)nodes;
+
+	if (done <= lw->done)
+		return;
+	lw->done = done;
+	if (lw->opt && lw->opt->progress)
+		lw->opt->progress(lw->done, 2 * (unsigned int)lw->out->n_nodes, lw->opt->opaque);
+}
+
 struct cnnrt_span *lw_add_span(struct lw *lw)
 {
 	struct cnn_lowered *out = lw->out;
@@ -151,15 +162,17 @@ static int lower_segments(struct lowering *x)
 
 	for (int i = 0; i < out->n_segments; i++) {
 		struct cnn_segment *seg = &out->segments[i];
-		int ret;
+		int ret = CNN_OK;
 
-		if (seg->core < 0)
-			continue;
-		seg->first_task = out->n_tasks;
-		ret = x->cores[seg->core]->ops->lower(x->cores[seg->core], seg);
+		if (seg->core >= 0) {
+			seg->first_task = out->n_tasks;
+			ret = x->cores[seg->core]->ops->lower(x->cores[seg->core], seg);
+			seg->n_tasks = out->n_tasks - seg->first_task;
+		}
 		if (ret)
 			return ret;
-		seg->n_tasks = out->n_tasks - seg->first_task;
+		lw_progress(&x->lw, seg->n_nodes);
+		x->lw.before = x->lw.done;
 	}
 	return CNN_OK;
 }
@@ -216,7 +229,8 @@ int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cor
 	struct lowering x = {
 		.observe = opt && opt->observe,
 		.lw = {
-			.g = g, .err = err, .no_keep = opt && (opt->no_keep || opt->observe),
+			.g = g, .err = err, .opt = opt,
+			.no_keep = opt && (opt->no_keep || opt->observe),
 			.program = { .max = CNN_PROGRAM_MAX, .what = "programs" },
 			.weights = { .max = CNN_WEIGHTS_MAX, .what = "weights" },
 		},
@@ -230,8 +244,11 @@ int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cor
 	ret = alloc_results(&x);
 	if (!ret)
 		ret = open_cores(&x, cores, n_cores, opt);
-	for (int i = 0; i < g->n_nodes && !ret; i++)
+	for (int i = 0; i < g->n_nodes && !ret; i++) {
 		lw_place_node(&x, i);
+		lw_progress(&x.lw, i + 1);
+	}
+	x.lw.before = x.lw.done;
 	if (!ret)
 		ret = lower_graph(&x);
 	close_lowering(&x);

@@ -49,6 +49,9 @@ struct cnn_lower_options {
 	bool cpu_only;		/* place nothing on a core */
 	bool observe;		/* each value has its own place in the arena, to the end of the run */
 	bool no_keep;		/* each value that a core makes goes there, as with observe */
+	/* Told of each node placed and of each lowered; NULL: nobody. done ends at total. */
+	void (*progress)(unsigned int done, unsigned int total, void *opaque);
+	void *opaque;
 };
 
 /*

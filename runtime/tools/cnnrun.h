@@ -37,6 +37,16 @@ struct session {
 int parse_options(int argc, char **argv, struct run_options *o);
 extern const char run_usage[];
 
+/* A line on standard error; progress_show is for struct cnnrt_compile_options. */
+struct progress {
+	int64_t next_ms;
+	bool tty, shown;
+};
+
+void progress_begin(struct progress *p);
+void progress_show(unsigned int done, unsigned int total, void *opaque);
+void progress_end(const struct progress *p);
+
 int run_network(struct session *s);
 /* --compile: to a file, for the session's device; its context is not used. */
 int compile_network(struct session *s);

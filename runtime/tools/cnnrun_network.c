@@ -283,6 +283,8 @@ static int print_outputs(struct network *n)
 static int load_network(struct network *n)
 {
 	struct session *s = n->s;
+	struct cnnrt_compile_options opt = s->compile;
+	struct progress progress;
 	struct cnnrt_error err;
 	int ret;
 
@@ -294,8 +296,14 @@ static int load_network(struct network *n)
 		ret = check_outputs(n);
 	if (!ret)
 		ret = read_inputs(n);
-	if (!ret && cnnrt_compile(n->model, s->dev, &s->compile, &n->program, &err))
-		ret = complain_error(&err);
+	progress_begin(&progress);
+	opt.progress = progress_show;
+	opt.opaque = &progress;
+	if (!ret) {
+		ret = cnnrt_compile(n->model, s->dev, &opt, &n->program, &err);
+		progress_end(&progress);
+		ret = ret ? complain_error(&err) : EXIT_DONE;
+	}
 	return ret;
 }
 

@@ -170,6 +170,36 @@ static void test_compile(void **state)
 	rt_close(&n);
 }
 
+static void note_progress(unsigned int done, unsigned int total, void *opaque)
+{
+	unsigned int *last = opaque;
+
+	assert_true(done >= last[0] && done <= total);
+	last[0] = done;
+	last[1] = total;
+	last[2]++;
+}
+
+static void test_progress(void **state)
+{
+	unsigned int last[3] = { 0 };
+	struct cnnrt_compile_options opt = { .progress = note_progress, .opaque = last };
+	struct cnnrt_program *p;
+	struct cnnrt_estimate est;
+	struct rt_net n;
+
+	(void)state;
+	rt_open(&n, "RT_MIXED");
+	OK(cnnrt_compile(n.model, n.dev, &opt, &p, &rt_err));
+	cnnrt_program_estimate(p, &est);
+	assert_true(last[1] > 0);
+	assert_int_equal(last[0], last[1]);
+	/* Often enough for a line that moves. */
+	assert_true(last[2] >= est.ops_total);
+	cnnrt_program_free(p);
+	rt_close(&n);
+}
+
 /* Enough for every value, but not for all of one job's. */
 static void test_memory_limit(void **state)
 {
@@ -332,6 +362,7 @@ int main(void)
 		cmocka_unit_test(test_selftest),
 		cmocka_unit_test(test_model_errors),
 		cmocka_unit_test(test_compile),
+		cmocka_unit_test(test_progress),
 		cmocka_unit_test(test_memory_limit),
 		cmocka_unit_test(test_constant_input),
 		cmocka_unit_test(test_other_device),
