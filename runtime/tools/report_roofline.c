@@ -20,7 +20,9 @@ struct plane {
 
 static double at_x(const struct plane *p, double intensity)
 {
-	return LEFT + (log10(intensity) - p->x0) / (p->x1 - p->x0) * (WIDTH - LEFT - RIGHT);
+	double place = (fmin(log10(intensity), p->x1) - p->x0) / (p->x1 - p->x0);
+
+	return LEFT + place * (WIDTH - LEFT - RIGHT);
 }
 
 static double at_y(const struct plane *p, double speed)
@@ -28,12 +30,15 @@ static double at_y(const struct plane *p, double speed)
 	return HEIGHT - BOTTOM - (log10(speed) - p->y0) / (p->y1 - p->y0) * (HEIGHT - TOP - BOTTOM);
 }
 
-/* MACs per byte and per cycle; false if the layer has no place on the plane. */
+/*
+ * MACs per byte and per cycle; false if the layer has no place on the plane. One that moves nothing
+ * is infinitely far to the right: at the edge.
+ */
 static bool locate(uint64_t macs, const struct cnnrt_cost *c, double *intensity, double *speed)
 {
-	if (!macs || !c->cycles || !report_moved(c))
+	if (!macs || !c->cycles)
 		return false;
-	*intensity = (double)macs / (double)report_moved(c);
+	*intensity = report_moved(c) ? (double)macs / (double)report_moved(c) : INFINITY;
 	*speed = (double)macs / (double)c->cycles;
 	return true;
 }
@@ -49,7 +54,7 @@ static void fit(struct plane *p, const struct report *r, double peak)
 		if (l->core < 0 || !locate(l->macs, &l->cost, &x, &y))
 			continue;
 		p->x0 = fmin(p->x0, log10(x));
-		p->x1 = fmax(p->x1, log10(x));
+		p->x1 = isinf(x) ? p->x1 : fmax(p->x1, log10(x));
 		p->y0 = fmin(p->y0, log10(y));
 	}
 	p->x0 = floor(p->x0 * 2 - 0.2) / 2;
