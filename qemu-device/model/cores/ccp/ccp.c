@@ -130,6 +130,7 @@ static void forget(void *core)
 
 	memset(&c->plan, 0, sizeof(c->plan));
 	memset(&c->work, 0, sizeof(c->work));
+	c->conv_of.valid = false;
 	c->execs++;
 }
 

@@ -111,6 +111,7 @@ struct ccp_conv {
 	int64_t first_row, first_column;	/* of the input, may be outside */
 	int64_t low, high;		/* floats of a plane that vectors may read, from first_column */
 	bool thin;			/* computed from the input's rows, no tile */
+	bool columns;			/* no lane is outside the map or its input */
 	bool whole;			/* all of the tile's rows and columns exist, sx is 1 */
 	uint32_t depth;			/* channels of a slice, the same on every host */
 	uint32_t tap[CCP_TAPS_MAX];	/* offsets of the taps in the tile */
@@ -172,12 +173,19 @@ struct ccp {
 	float *lob;			/* [output channel][row][lane] */
 
 	/* Derived from the state, never saved. */
-	union {
+	struct {
 		struct ccp_conv conv;
 		struct ccp_pool pool;
 		struct ccp_pad pad;
 		struct ccp_fc fc;
 	} plan;
+	/* What plan.conv but its bases was made of, and its work. */
+	struct {
+		bool valid;
+		uint32_t sel;
+		uint32_t g0[CNNACC_CCP_GPRS], g1[CNNACC_CCP_GPRS];
+		struct ccp_work work;
+	} conv_of;
 	struct ccp_work work;
 	uint64_t execs;			/* a number for each */
 	struct core_means means;
@@ -199,11 +207,9 @@ int ccp_dma_run(struct ccp *c, struct cnn_port *port, int64_t *budget, struct co
 /* timing.c */
 uint64_t ccp_boot_end(const struct ccp *c);
 uint64_t ccp_dma_end(const struct ccp *c);
-void ccp_time_simple(struct ccp *c, unsigned int cycles);
 void ccp_time_boot(struct ccp *c);
 void ccp_time_dma(struct ccp *c);
 void ccp_time_exec(struct ccp *c);
-uint64_t ccp_elapsed(const struct ccp *c);
 void ccp_work_conv(struct ccp *c);
 void ccp_work_pool(struct ccp *c);
 void ccp_work_pad(struct ccp *c);
@@ -229,6 +235,17 @@ static inline float *ccp_out_plane(const struct ccp *c, const struct ccp_maps *m
 				   uint64_t channel)
 {
 	return c->data[!c->s->sel] + m->out_base + (int64_t)(channel * m->out_pitch);
+}
+
+static inline uint64_t ccp_elapsed(const struct ccp *c)
+{
+	return c->s->t > c->s->d ? c->s->t : c->s->d;
+}
+
+static inline void ccp_time_simple(struct ccp *c, unsigned int cycles)
+{
+	c->s->t += cycles;
+	c->s->n.cycles_serial += cycles;
 }
 
 static inline uint32_t ccp_bits(uint32_t word, unsigned int hi, unsigned int lo)

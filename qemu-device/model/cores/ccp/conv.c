@@ -34,14 +34,21 @@ static void resolve(struct ccp *c)
 	p->pb = ccp_bits(g0[6], 23, 20);
 	p->pl = ccp_bits(g0[6], 27, 24);
 	p->pr = ccp_bits(g0[6], 31, 28);
-	p->m.in_base = (int32_t)g1[0];
-	p->m.out_base = (int32_t)g1[1];
-	p->weight_base = (int32_t)g1[2];
-	p->bias_base = (int32_t)g1[3];
 	p->m.ih = ccp_or(ccp_bits(g1[4], 15, 0), p->m.iw);
 	p->m.oh = ccp_or(ccp_bits(g1[4], 31, 16), p->m.ow);
 	p->weight_pitch = ccp_or(ccp_bits(g1[7], 15, 0), p->ci_num);
 	p->last = p->ci_end + 1 == p->ci_num;
+}
+
+static void resolve_bases(struct ccp *c)
+{
+	const uint32_t *g1 = c->s->group[CCP_CONV1];
+	struct ccp_conv *p = &c->plan.conv;
+
+	p->m.in_base = (int32_t)g1[0];
+	p->m.out_base = (int32_t)g1[1];
+	p->weight_base = (int32_t)g1[2];
+	p->bias_base = (int32_t)g1[3];
 }
 
 static uint32_t check_sizes(const struct ccp_conv *p)
@@ -145,9 +152,9 @@ static void find_input(struct ccp_conv *p)
 	p->first_column = (int64_t)p->col_start * p->sx - p->pl;
 	p->low = low * p->m.iw;
 	p->high = (end - 1) * p->m.iw + columns;
-	p->whole = p->sx == 1 && p->lanes == CNNACC_CCP_LANES && first >= 0 &&
-		   first + rows <= p->m.ih && p->first_column >= 0 &&
-		   p->first_column + columns <= p->m.iw;
+	p->columns = p->cols == CNNACC_CCP_LANES && p->first_column >= 0 &&
+		     p->first_column + p->kw - 1 + (CNNACC_CCP_LANES - 1) * p->sx < p->m.iw;
+	p->whole = p->sx == 1 && p->columns && first >= 0 && first + rows <= p->m.ih;
 }
 
 /* May vectors read rows of all input channels where they are? */
@@ -159,24 +166,39 @@ static bool reads_inside(const struct ccp *c, const struct ccp_conv *p)
 	return first + p->low >= 0 && last + p->high <= c->bank_floats;
 }
 
+/* Vectors of rows in a tile, or of single rows without one. */
+static void lay_out_rows(struct ccp_conv *p, uint32_t width, bool thin)
+{
+	uint32_t group;
+
+	p->thin = thin;
+	p->lanes = thin || p->cols > CNNACC_CCP_LANES / 2 ? CNNACC_CCP_LANES :
+							    CNNACC_CCP_LANES / 2;
+	p->place = !thin && width > p->lanes ? width : p->lanes;
+	group = p->place / p->lanes;
+	p->height = (p->rows + group - 1) / group;
+	p->tile_rows = (p->height - 1) * p->sy + p->kh;
+	p->tile_size = p->kw * p->tile_rows * p->place;
+	find_input(p);
+}
+
+static bool may_be_thin(const struct ccp_conv *p)
+{
+	return p->co_cnt <= CCP_THIN && p->sx <= 2;
+}
+
 /* Where the tile lies in the map and how the taps find their inputs. */
 static void lay_out(const struct ccp *c, struct ccp_conv *p)
 {
-	uint32_t width = c->simd->width, group;
-
 	p->rows = clip(p->row_start, p->vec_active, p->m.oh);
 	p->cols = clip(p->col_start, CNNACC_CCP_LANES, p->m.ow);
 	if (MUTANT(CLIP) && p->cols && p->cols < CNNACC_CCP_LANES)
 		p->cols--;
 	if (!p->rows || !p->cols)
 		return;
-	p->thin = p->co_cnt <= CCP_THIN && p->sx <= 2;
-	p->lanes = p->thin || p->cols > CNNACC_CCP_LANES / 2 ? CNNACC_CCP_LANES : CNNACC_CCP_LANES / 2;
-	p->place = width > p->lanes ? width : p->lanes;
-	group = p->place / p->lanes;
-	p->height = (p->rows + group - 1) / group;
-	p->tile_rows = (p->height - 1) * p->sy + p->kh;
-	p->tile_size = p->kw * p->tile_rows * p->place;
+	lay_out_rows(p, c->simd->width, may_be_thin(p));
+	if (p->thin && !reads_inside(c, p))
+		lay_out_rows(p, c->simd->width, false);
 	p->depth = CCP_TILE_CACHE / CCP_TILE_FLOATS(p->rows, p->kh, p->kw, p->sy);
 	if (!p->depth)
 		p->depth = 1;
@@ -185,19 +207,17 @@ static void lay_out(const struct ccp *c, struct ccp_conv *p)
 			p->tap[r * p->kw + s] = (s * p->tile_rows + r) * p->place;
 	if (MUTANT(TAPS))
 		reverse(p->tap, p->kh * p->kw);
-	find_input(p);
-	p->thin = p->thin && reads_inside(c, p);
 	mask_lanes(p);
 }
 
-static uint32_t check(struct ccp *c)
+/* Checks of what no base has a part in, but for the pitches, which come later. */
+static uint32_t check_shape(struct ccp *c)
 {
 	const uint32_t *g0 = c->s->group[CCP_CONV0], *g1 = c->s->group[CCP_CONV1];
 	struct ccp_conv *p = &c->plan.conv;
 	uint32_t bad;
 
 	resolve(c);
-	c->execs++;
 	if (ccp_bits(g0[0], 7, 2) || ccp_bits(g0[5], 7, 5) || ccp_bits(g0[5], 15, 10) ||
 	    ccp_bits(g1[7], 31, 16))
 		return CNNACC_CCP_BAD_RESERVED;
@@ -208,15 +228,55 @@ static uint32_t check(struct ccp *c)
 		return CNNACC_CCP_BAD_CHANNELS;
 	if (!p->vec_active || p->vec_active > CNNACC_CCP_ROWS)
 		return CNNACC_CCP_BAD_VEC_ACTIVE;
-	if (p->ci_start && !continues(&c->s->chain, p))
-		return CNNACC_CCP_BAD_CONTINUE;
-	bad = ccp_check_pitches(&p->m, g1[5], g1[6]);
+	return 0;
+}
+
+/* Is the plan that of the EXEC before, but for its bases? */
+static bool known(const struct ccp *c)
+{
+	const uint32_t *g0 = c->s->group[CCP_CONV0], *g1 = c->s->group[CCP_CONV1];
+
+	return c->conv_of.valid && c->conv_of.sel == c->s->sel &&
+	       !memcmp(g0, c->conv_of.g0, sizeof(c->conv_of.g0)) &&
+	       !memcmp(g1 + 4, c->conv_of.g1 + 4, 4 * sizeof(*g1));
+}
+
+static void remember(struct ccp *c)
+{
+	memcpy(c->conv_of.g0, c->s->group[CCP_CONV0], sizeof(c->conv_of.g0));
+	memcpy(c->conv_of.g1, c->s->group[CCP_CONV1], sizeof(c->conv_of.g1));
+	c->conv_of.sel = c->s->sel;
+	c->conv_of.work = c->work;
+	c->conv_of.valid = true;
+}
+
+static uint32_t check(struct ccp *c)
+{
+	const uint32_t *g1 = c->s->group[CCP_CONV1];
+	struct ccp_conv *p = &c->plan.conv;
+	bool again = known(c);
+	uint32_t bad = 0;
+
+	c->execs++;
+	c->conv_of.valid = false;
+	if (!again)
+		bad = check_shape(c);
+	resolve_bases(c);
+	if (!bad && p->ci_start && !continues(&c->s->chain, p))
+		bad = CNNACC_CCP_BAD_CONTINUE;
+	if (!bad && !again)
+		bad = ccp_check_pitches(&p->m, g1[5], g1[6]);
 	if (!bad)
 		bad = check_ranges(c, p);
 	if (bad)
 		return bad;
-	lay_out(c, p);
-	ccp_work_conv(c);
+	if (!again || (may_be_thin(p) && p->rows && p->cols && !(p->thin && reads_inside(c, p))))
+		lay_out(c, p);
+	if (again)
+		c->work = c->conv_of.work;
+	else
+		ccp_work_conv(c);
+	remember(c);
 	return 0;
 }
 

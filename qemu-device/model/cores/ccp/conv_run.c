@@ -52,11 +52,6 @@ static void share(void *opaque, unsigned int part, unsigned int seat)
 	uint32_t end = groups * (part + 1) / piece->parts * SHARE;
 	struct ccp_slice slice = { .tile = c->scratch[seat].tile, .lob = c->lob };
 
-	if (p->thin) {
-		for (uint32_t i = 0; i < piece->depth; i++)
-			c->simd->thin(c, piece->channel + i);
-		return;
-	}
 	if (end > piece->count)
 		end = piece->count;
 	for (uint32_t done = 0; done < piece->depth; done += slice.depth) {
@@ -137,11 +132,30 @@ static int64_t run_piece(struct ccp *c, struct piece *piece)
 	return ns / piece->parts;
 }
 
+/* Input channel by input channel; every host may go on from any of them. */
+static bool run_thin(struct ccp *c, int64_t *budget)
+{
+	const struct ccp_conv *p = &c->plan.conv;
+	uint64_t *pos = c->s->pos;
+	int64_t ns = cost(c, 1, p->co_cnt);
+
+	for (; pos[0] <= p->ci_end - p->ci_start; pos[0]++) {
+		if (*budget <= 0)
+			return false;
+		c->simd->thin(c, p->ci_start + (uint32_t)pos[0]);
+		*budget -= ns;
+	}
+	finish(c);
+	return true;
+}
+
 bool ccp_conv_run(struct ccp *c, int64_t *budget)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 	uint64_t *pos = c->s->pos;
 
+	if (p->rows && p->cols && p->thin)
+		return run_thin(c, budget);
 	while (p->rows && p->cols && pos[0] <= p->ci_end - p->ci_start) {
 		struct piece piece = next_piece(c);
 

@@ -398,107 +398,81 @@ SIMD_TARGET static void SIMD(save)(const struct ccp *c, uint32_t first, uint32_t
 
 /* ---- few output channels: without a tile ---- */
 
-#if SIMD_WIDTH == 16
-typedef SIMD(vec) SIMD(wide);
-#else
-typedef row8 SIMD(wide);
-#endif
-
-/* Inputs of tap column @s for the rows of a vector, whose first is @in[0]. */
-INLINE void SIMD(inputs)(const struct ccp_conv *p, SIMD(wide) *v, const float *const *in,
-			 uint32_t s)
+#if SIMD_WIDTH <= 8
+/* Row @i of the LOBs of channel @o and, after the last input channel, of the map. */
+INLINE void SIMD(thin_store)(const struct ccp *c, row8 *v, float *lob, float *out, uint32_t i,
+			     const bool whole)
 {
-#if SIMD_WIDTH == 16
-	row8 a, b;
+	const struct ccp_conv *p = &c->plan.conv;
+	row8 *at = (row8 *)(lob + i * CNNACC_CCP_LANES);
 
-	SIMD(row8)(p, &a, in[0], s);
-	SIMD(row8)(p, &b, in[p->height * p->sy], s);
-	*v = JOIN8(a, b);
-#else
-	SIMD(row8)(p, v, in[0], s);
-#endif
+	*at = whole ? *v : KEEP(row8, (bits8)*v, (bits8)*at, *(const bits8 *)p->valid);
+	if (!out)
+		return;
+	out += (size_t)i * p->m.ow;
+	SIMD(result)(p, v);
+	if (whole)
+		*(row8_mem *)out = *v;
+	else
+		SIMD(save_row)(p, out, v);
 }
 
-/* Row @i of the LOBs and, in a vector of two rows, row @i + height. */
-INLINE void SIMD(load_rows)(const struct ccp_conv *p, SIMD(wide) *v, const float *lob, uint32_t i)
-{
-	const float *at = lob + i * CNNACC_CCP_LANES;
-
-#if SIMD_WIDTH == 16
-	*v = JOIN8(*(const row8 *)at, *(const row8 *)(at + p->height * CNNACC_CCP_LANES));
-#else
-	(void)p;
-	*v = *(const row8 *)at;
-#endif
-}
-
-/* The same to the LOBs and, with @out, to the map. */
-INLINE void SIMD(store_rows)(const struct ccp_conv *p, const SIMD(wide) *v, float *lob,
-			     float *out, uint32_t i)
-{
-	for (uint32_t j = 0; j < sizeof(*v) / sizeof(row8) && i < p->rows; j++, i += p->height) {
-		row8 *at = (row8 *)(lob + i * CNNACC_CCP_LANES), row;
-
-#if SIMD_WIDTH == 16
-		row = j ? HALF8(*v, 8) : HALF8(*v, 0);
-#else
-		row = *v;
-#endif
-		*at = KEEP(row8, (bits8)row, (bits8)*at, *(const bits8 *)p->valid);
-		if (!out)
-			continue;
-		SIMD(result)(p, &row);
-		SIMD(save_row)(p, out + (size_t)i * p->m.ow, &row);
-	}
-}
-
-/* One input channel, whose rows are @in, for one output channel. */
+/* Output channel @o from one input channel, whose rows are @in; @whole: no lane is masked. */
 INLINE void SIMD(thin_channel)(const struct ccp *c, uint32_t channel, uint32_t o,
-			       const float *const *in, const uint32_t kh, const uint32_t kw)
+			       const float *const *in, const uint32_t kh, const uint32_t kw,
+			       const uint32_t sx, const bool whole)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 	bool last = channel + 1 == p->ci_num;
 	float *lob = c->lob + (size_t)o * CCP_TILE, *out = last ? SIMD(output)(c, o) : NULL;
 	const float *bias, *weights = ccp_conv_weights(c, channel, o, &bias);
 
-	for (uint32_t i = 0; i < p->height; i++, in += p->sy) {
-		SIMD(wide) total = { 0 }, sum = { 0 };
+	for (uint32_t i = 0; i < p->rows; i++, in += p->sy) {
+		row8 total = { 0 }, sum = { 0 };
 
-		for (uint32_t r = 0; r < kh; r++)
-			for (uint32_t s = 0; s < kw; s++) {
-				uint32_t t = MUTANT(TAPS) ? kh * kw - 1 - r * kw - s : r * kw + s;
-				uint32_t at = MUTANT(TAPS) ? t : r * kw + s;
-				SIMD(wide) v;
+		for (uint32_t n = 0; n < kh * kw; n++) {
+			uint32_t t = MUTANT(TAPS) ? kh * kw - 1 - n : n, s = t % kw;
+			const float *at = in[t / kw] + s;
+			row8 v = *(const row8_mem *)at;
 
-				SIMD(inputs)(p, &v, in + at / kw, at % kw);
-				sum += v * weights[t];
-			}
+			if (sx == 2)
+				v = __builtin_shufflevector(v, *(const row8_mem *)(at + 8),
+							    0, 2, 4, 6, 8, 10, 12, 14);
+			if (!whole)
+				v = (row8)((bits8)v & *(const bits8 *)p->column[s]);
+			sum = n ? sum + v * weights[t] : v * weights[t];
+		}
 		if (channel)
-			SIMD(load_rows)(p, &total, lob, i);
+			total = *(const row8 *)(lob + i * CNNACC_CCP_LANES);
 		if (last && p->bias && !MUTANT(BIAS))
 			sum += *bias;
 		total += sum;
 		if (last && p->bias && MUTANT(BIAS))
 			total += *bias;
-		SIMD(store_rows)(p, &total, lob, out, i);
+		SIMD(thin_store)(c, &total, lob, out, i, whole);
 	}
 }
 
 SIMD_TARGET static void SIMD(thin)(const struct ccp *c, uint32_t channel)
 {
 	const struct ccp_conv *p = &c->plan.conv;
-	uint32_t rows = (p->height * (p->place / p->lanes) - 1) * p->sy + p->kh;
 	const float *in[CCP_TILE_ROWS], *row = ccp_in_plane(c, &p->m, channel) +
 					       p->first_row * p->m.iw + p->first_column;
+	bool small = p->kh == 3 && p->kw == 3;
 
-	for (uint32_t y = 0; y < rows; y++, row += p->m.iw)
+	for (uint32_t y = 0; y < p->tile_rows; y++, row += p->m.iw)
 		in[y] = p->first_row + y >= 0 && p->first_row + y < p->m.ih ? row : zeros;
 	for (uint32_t o = 0; o < p->co_cnt; o++)
-		if (p->kh == 3 && p->kw == 3)
-			SIMD(thin_channel)(c, channel, o, in, 3, 3);
+		if (small && p->sx == 1 && p->columns)
+			SIMD(thin_channel)(c, channel, o, in, 3, 3, 1, true);
+		else if (small && p->sx == 1)
+			SIMD(thin_channel)(c, channel, o, in, 3, 3, 1, false);
+		else if (small && p->columns)
+			SIMD(thin_channel)(c, channel, o, in, 3, 3, 2, true);
 		else
-			SIMD(thin_channel)(c, channel, o, in, p->kh, p->kw);
+			SIMD(thin_channel)(c, channel, o, in, p->kh, p->kw, p->sx, false);
 }
+#endif
 
 #undef CHANNELS
 #undef INLINE

@@ -69,16 +69,15 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 #define SIMD_TARGET
 #include "conv_simd.h"
 
-#define PATH(id, width, speed) { width, speed, \
-	fill_##id, add_##id, save_##id, thin_##id }
+#define PATH(id, thin, width, speed) { width, speed, fill_##id, add_##id, save_##id, thin_##thin }
 
 const struct ccp_simd *ccp_simd(uint32_t simd)
 {
 	static const struct ccp_simd paths[] = {
-		[CNN_SIMD_BASELINE] = PATH(any, 4, 2000),
+		[CNN_SIMD_BASELINE] = PATH(any, any, 4, 2000),
 #if defined(__x86_64__) && !defined(CNN_PORTABLE)
-		[CNN_SIMD_AVX2] = PATH(avx2, 8, 10000),
-		[CNN_SIMD_AVX512] = PATH(avx512, 16, 20000),
+		[CNN_SIMD_AVX2] = PATH(avx2, avx2, 8, 10000),
+		[CNN_SIMD_AVX512] = PATH(avx512, avx2, 16, 20000),
 #endif
 	};
 

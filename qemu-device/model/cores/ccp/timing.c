@@ -14,17 +14,6 @@ static uint64_t later(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-uint64_t ccp_elapsed(const struct ccp *c)
-{
-	return later(c->s->t, c->s->d);
-}
-
-void ccp_time_simple(struct ccp *c, unsigned int cycles)
-{
-	c->s->t += cycles;
-	c->s->n.cycles_serial += cycles;
-}
-
 static void count_read(struct ccp *c, uint64_t lines)
 {
 	c->s->n.dma_cycles += DMA_SETUP + lines;
