@@ -5,6 +5,7 @@
 #include "mmu.h"
 
 #define VA_LIMIT	((uint64_t)1 << CNNACC_VA_BITS)
+#define LINE_ENTRIES	((uint32_t)CNNACC_LINE_SIZE / 4)
 
 void cnn_port_flush(struct cnn_port *port)
 {
@@ -48,10 +49,39 @@ static int walk_dir(struct cnn_port *port, uint32_t va, struct core_fault *fault
 	return 0;
 }
 
+static void remember(struct cnn_port *port, uint32_t page, uint32_t pte)
+{
+	struct cnn_tlb_entry *entry = &port->tlb[page % CNN_TLB_ENTRIES];
+
+	if (!(pte & CNNACC_PTE_VALID))
+		return;
+	entry->tag = page + 1;
+	entry->pte = pte;
+}
+
+/* Reads the entry of a page and, where all of it is memory, the line that it is in. */
+static int read_page(struct cnn_port *port, uint32_t va, uint32_t *pte)
+{
+	uint64_t table = CNNACC_PTE_BUS(port->dir_pte);
+	uint32_t index = CNNACC_PT_PAGE_INDEX(va), first = index & ~(LINE_ENTRIES - 1);
+	uint32_t page = (va >> CNNACC_PAGE_SHIFT) - index + first, line[LINE_ENTRIES];
+
+	if (port->ops->dma_read(port->opaque, table + 4 * first, line, sizeof(line))) {
+		if (read_entry(port, table, index, pte))
+			return -1;
+		remember(port, va >> CNNACC_PAGE_SHIFT, *pte);
+		return 0;
+	}
+	for (uint32_t i = 0; i < LINE_ENTRIES; i++)
+		remember(port, page + i, line[i]);
+	*pte = line[index - first];
+	return 0;
+}
+
 static int walk(struct cnn_port *port, uint32_t va, uint32_t *pte, struct core_fault *fault)
 {
 	uint32_t page = va >> CNNACC_PAGE_SHIFT;
-	struct cnn_tlb_entry *entry = &port->tlb[page % CNN_TLB_ENTRIES];
+	const struct cnn_tlb_entry *entry = &port->tlb[page % CNN_TLB_ENTRIES];
 
 	if (entry->tag == page + 1) {
 		*pte = entry->pte;
@@ -59,12 +89,10 @@ static int walk(struct cnn_port *port, uint32_t va, uint32_t *pte, struct core_f
 	}
 	if (walk_dir(port, va, fault))
 		return -1;
-	if (read_entry(port, CNNACC_PTE_BUS(port->dir_pte), CNNACC_PT_PAGE_INDEX(va), pte))
+	if (read_page(port, va, pte))
 		return refuse(fault, CNNACC_STATUS_BUS_ERROR, CNNACC_FAULT_PAGE);
 	if (!(*pte & CNNACC_PTE_VALID))
 		return refuse(fault, CNNACC_STATUS_MMU_FAULT, CNNACC_FAULT_PAGE);
-	entry->tag = page + 1;
-	entry->pte = *pte;
 	return 0;
 }
 

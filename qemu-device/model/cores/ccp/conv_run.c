@@ -31,13 +31,9 @@ static void fill(struct ccp *c, struct ccp_scratch *scratch, const struct ccp_sl
 
 static void add(struct ccp *c, const struct ccp_slice *slice, uint32_t first, uint32_t count)
 {
-	bool last = slice->channel + slice->depth == c->plan.conv.ci_num;
-
 	for (uint32_t n; count; first += n, count -= n) {
 		n = count < CCP_PASS ? count : CCP_PASS;
 		c->simd->add(c, slice, first, n);
-		if (last)
-			c->simd->save(c, first, n);
 	}
 }
 
@@ -57,7 +53,8 @@ static void share(void *opaque, unsigned int part, unsigned int seat)
 	for (uint32_t done = 0; done < piece->depth; done += slice.depth) {
 		slice.channel = piece->channel + done;
 		slice.depth = piece->depth - done < p->depth ? piece->depth - done : p->depth;
-		slice.bias = p->bias && slice.channel + slice.depth == p->ci_num;
+		slice.last = slice.channel + slice.depth == p->ci_num;
+		slice.bias = slice.last && p->bias;
 		fill(c, &c->scratch[seat], &slice);
 		add(c, &slice, piece->first + first, end - first);
 	}

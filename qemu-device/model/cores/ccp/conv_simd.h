@@ -200,6 +200,75 @@ INLINE void SIMD(store)(const struct ccp_conv *p, const SIMD(vec) *v, float *lob
 #endif
 }
 
+/* ---- the output map ---- */
+
+INLINE void SIMD(result)(const struct ccp_conv *p, row8 *v)
+{
+	if (p->relu)
+		*v = (row8)((bits8)*v & (*v > 0.0f));
+	else
+		*v = KEEP(row8, (bits8)*v, (bits8){ 0 } + CCP_NAN, *v == *v);
+}
+
+/* Columns that the map has. */
+INLINE void SIMD(save_row)(const struct ccp_conv *p, float *out, const row8 *v)
+{
+	row4 half = HALF4(*v, 0);
+	row2 pair;
+	uint32_t x = 0;
+
+	if (p->cols == 8) {
+		*(row8_mem *)out = *v;
+		return;
+	}
+	if (p->cols & 4) {
+		*(row4_mem *)out = half;
+		half = HALF4(*v, 4);
+		x = 4;
+	}
+	pair = __builtin_shufflevector(half, half, 0, 1);
+	if (p->cols & 2) {
+		*(row2_mem *)(out + x) = pair;
+		pair = __builtin_shufflevector(half, half, 2, 3);
+		x += 2;
+	}
+	if (p->cols & 1)
+		out[x] = pair[0];
+}
+
+INLINE float *SIMD(output)(const struct ccp *c, uint32_t o)
+{
+	const struct ccp_conv *p = &c->plan.conv;
+
+	return ccp_out_plane(c, &p->m, p->co_start + o) + (uint64_t)p->row_start * p->m.ow +
+	       p->col_start;
+}
+
+#if SIMD_WIDTH >= 8
+/* A vector of whole rows of channel @o, from row @i on. */
+INLINE void SIMD(save_rows)(const struct ccp_conv *p, const SIMD(vec) *total, float *out,
+			    uint32_t i)
+{
+	typedef int32_t bits __attribute__((vector_size(4 * SIMD_WIDTH)));
+	SIMD(vec) v;
+	row8 row;
+
+	if (p->relu)
+		v = (SIMD(vec))((bits)*total & (*total > 0.0f));
+	else
+		v = KEEP(SIMD(vec), (bits)*total, (bits){ 0 } + CCP_NAN, *total == *total);
+#if SIMD_WIDTH == 8
+	row = v;
+#else
+	row = HALF8(v, 8);
+	if (i + p->height < p->rows)
+		SIMD(save_row)(p, out + (size_t)(i + p->height) * p->m.ow, &row);
+	row = HALF8(v, 0);
+#endif
+	SIMD(save_row)(p, out + (size_t)i * p->m.ow, &row);
+}
+#endif
+
 /* ---- multiply and add ---- */
 
 /* Products of one input channel; one tap needs no sum. */
@@ -271,6 +340,11 @@ INLINE void SIMD(block)(const struct ccp *c, const struct ccp_slice *s, uint32_t
 		for (uint32_t k = 0; k < n; k++)
 			SIMD(store)(p, &total[o * n + k], lob + o * CCP_TILE - column, i + k,
 				    column);
+#if SIMD_WIDTH >= 8
+	for (uint32_t o = 0; s->last && p->lanes == 8 && o < channels; o++)
+		for (uint32_t k = 0; k < n; k++)
+			SIMD(save_rows)(p, &total[o * n + k], SIMD(output)(c, first + o), i + k);
+#endif
 }
 
 /* Few vectors do not keep the adders busy: those of more channels then. */
@@ -309,6 +383,24 @@ CHANNELS(7)
 CHANNELS(8)
 #endif
 
+/* Output channels whose lanes are not whole rows in vectors. */
+SIMD_TARGET static void SIMD(save)(const struct ccp *c, uint32_t first, uint32_t count)
+{
+	const struct ccp_conv *p = &c->plan.conv;
+
+	for (uint32_t o = first; o < first + count; o++) {
+		const float *lob = c->lob + (size_t)o * CCP_TILE;
+		float *out = SIMD(output)(c, o);
+
+		for (uint32_t y = 0; y < p->rows; y++, lob += CNNACC_CCP_LANES, out += p->m.ow) {
+			row8 v = *(const row8 *)lob;
+
+			SIMD(result)(p, &v);
+			SIMD(save_row)(p, out, &v);
+		}
+	}
+}
+
 static void SIMD(add)(const struct ccp *c, const struct ccp_slice *s, uint32_t first,
 		      uint32_t count)
 {
@@ -333,67 +425,8 @@ static void SIMD(add)(const struct ccp *c, const struct ccp_slice *s, uint32_t f
 			taps[n - 1][one](c, s, first, first + count, i, column);
 			i += n;
 		}
-}
-
-/* ---- the output map ---- */
-
-INLINE void SIMD(result)(const struct ccp_conv *p, row8 *v)
-{
-	if (p->relu)
-		*v = (row8)((bits8)*v & (*v > 0.0f));
-	else
-		*v = KEEP(row8, (bits8)*v, (bits8){ 0 } + CCP_NAN, *v == *v);
-}
-
-/* Columns that the map has. */
-INLINE void SIMD(save_row)(const struct ccp_conv *p, float *out, const row8 *v)
-{
-	row4 half = HALF4(*v, 0);
-	row2 pair;
-	uint32_t x = 0;
-
-	if (p->cols == 8) {
-		*(row8_mem *)out = *v;
-		return;
-	}
-	if (p->cols & 4) {
-		*(row4_mem *)out = half;
-		half = HALF4(*v, 4);
-		x = 4;
-	}
-	pair = __builtin_shufflevector(half, half, 0, 1);
-	if (p->cols & 2) {
-		*(row2_mem *)(out + x) = pair;
-		pair = __builtin_shufflevector(half, half, 2, 3);
-		x += 2;
-	}
-	if (p->cols & 1)
-		out[x] = pair[0];
-}
-
-INLINE float *SIMD(output)(const struct ccp *c, uint32_t o)
-{
-	const struct ccp_conv *p = &c->plan.conv;
-
-	return ccp_out_plane(c, &p->m, p->co_start + o) + (uint64_t)p->row_start * p->m.ow +
-	       p->col_start;
-}
-
-SIMD_TARGET static void SIMD(save)(const struct ccp *c, uint32_t first, uint32_t count)
-{
-	const struct ccp_conv *p = &c->plan.conv;
-
-	for (uint32_t o = first; o < first + count; o++) {
-		const float *lob = c->lob + (size_t)o * CCP_TILE;
-		float *out = SIMD(output)(c, o);
-
-		for (uint32_t y = 0; y < p->rows; y++, lob += CNNACC_CCP_LANES, out += p->m.ow) {
-			row8 v = *(const row8 *)lob;
-
-			SIMD(result)(p, &v);
-			SIMD(save_row)(p, out, &v);
-		}
-	}
+	if (s->last && (SIMD_WIDTH < 8 || p->lanes < 8))
+		SIMD(save)(c, first, count);
 }
 
 /* ---- few output channels: without a tile ---- */
@@ -410,6 +443,7 @@ INLINE void SIMD(thin_store)(const struct ccp *c, row8 *v, float *lob, float *ou
 	if (!out)
 		return;
 	out += (size_t)i * p->m.ow;
+	__builtin_prefetch(out + p->m.out_pitch, 1);
 	SIMD(result)(p, v);
 	if (whole)
 		*(row8_mem *)out = *v;
@@ -460,8 +494,11 @@ SIMD_TARGET static void SIMD(thin)(const struct ccp *c, uint32_t channel)
 					       p->first_row * p->m.iw + p->first_column;
 	bool small = p->kh == 3 && p->kw == 3;
 
-	for (uint32_t y = 0; y < p->tile_rows; y++, row += p->m.iw)
+	for (uint32_t y = 0; y < p->tile_rows; y++, row += p->m.iw) {
 		in[y] = p->first_row + y >= 0 && p->first_row + y < p->m.ih ? row : zeros;
+		/* The next channel will be wanted. */
+		__builtin_prefetch(row + p->m.in_pitch);
+	}
 	for (uint32_t o = 0; o < p->co_cnt; o++)
 		if (small && p->sx == 1 && p->columns)
 			SIMD(thin_channel)(c, channel, o, in, 3, 3, 1, true);

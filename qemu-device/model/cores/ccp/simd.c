@@ -69,7 +69,7 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 #define SIMD_TARGET
 #include "conv_simd.h"
 
-#define PATH(id, thin, width, speed) { width, speed, fill_##id, add_##id, save_##id, thin_##thin }
+#define PATH(id, thin, width, speed) { width, speed, fill_##id, add_##id, thin_##thin }
 
 const struct ccp_simd *ccp_simd(uint32_t simd)
 {

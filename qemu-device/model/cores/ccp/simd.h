@@ -12,13 +12,14 @@
  * @lob: partial sums of output channel co_start
  * @channel: first input channel
  * @depth: input channels
- * @bias: the slice ends with the last channel, and biases are enabled
+ * @last: the slice ends with the last channel
+ * @bias: and biases are enabled
  */
 struct ccp_slice {
 	const float *tile;
 	float *lob;
 	uint32_t channel, depth;
-	bool bias;
+	bool last, bias;
 };
 
 /** struct ccp_simd - one width; all give the same results bit by bit. */
@@ -27,12 +28,10 @@ struct ccp_simd {
 	uint32_t macs_per_us;		/* about what one thread does */
 	/* Lays out the input tile of one channel. */
 	void (*fill)(const struct ccp *c, float *tile, uint64_t channel);
-	/* Adds a slice to the LOBs of output channels @first.. of the EXEC. */
+	/* Adds a slice to output channels @first.. of the EXEC; the last one writes them. */
 	void (*add)(const struct ccp *c, const struct ccp_slice *s, uint32_t first,
 		    uint32_t count);
-	/* Writes those channels from the LOBs to the map. */
-	void (*save)(const struct ccp *c, uint32_t first, uint32_t count);
-	/* All of that for one input channel of an EXEC that is thin. */
+	/* The same for one input channel of an EXEC that is thin. */
 	void (*thin)(const struct ccp *c, uint32_t channel);
 };
 
