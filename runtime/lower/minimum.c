@@ -47,6 +47,9 @@ void lw_minimum(const struct cnn_graph *g, int node, int64_t on_chip, struct cnn
 	const struct cnn_node *n = &g->nodes[node];
 	struct cnnrt_cost moved = { 0 };
 
+	/* On a core what takes no cycle renames a value: it is no layer. */
+	if (p->core >= 0 && !p->cost.cycles)
+		return;
 	add_inputs(g, n, on_chip, &p->cost, &moved);
 	for (int i = 0; i < n->n_out; i++) {
 		const struct cnn_value *v = n->out[i] < 0 ? NULL : &g->values[n->out[i]];

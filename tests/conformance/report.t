@@ -279,6 +279,25 @@ def check_compiled(work):
         equal({**a, 'host_ns': 0}, {**b, 'host_ns': 0}, a['name'])
 
 
+def check_minimum(work):
+    """The least bytes of the digits network, by hand: weights, input, output of each layer."""
+    maps = 4 * 8 * 28 * 28, 4 * 16 * 14 * 14
+    weights = 4 * (8 * 25 + 8), 0, 4 * (16 * 8 * 25 + 16), 0, 0, 4 * (10 * 256 + 10)
+    ends = {0: 4 * 28 * 28}, {5: 4 * 10}
+    # The pooled maps of 6,272 and 1,024 bytes fit a bank of 8,192, the others do not.
+    small = {0: ends[0][0], 1: maps[0], 3: maps[1]}, {0: maps[0], 2: maps[1], 5: ends[1][5]}
+    for device, (inputs, outputs) in (('sim', ends), ('sim:cores=ccp:data-bank=8192', small)):
+        path = os.path.join(work, 'least.json')
+        run = cnnrun(os.path.join(MODELS, 'digits.onnx'), '--report', path, '--device', device)
+        assert run.returncode == 0, run.stderr
+        with open(path, encoding='utf-8') as out:
+            layers = json.load(out)['layers']
+        equal(len(layers), 6, 'layers')
+        for i, layer in enumerate(layers):
+            equal([layer[f'min_{what}_bytes'] for what in ('weights', 'input', 'output')],
+                  [weights[i], inputs.get(i, 0), outputs.get(i, 0)], layer['name'])
+
+
 def check_usage(work):
     digits = os.path.join(MODELS, 'digits.onnx')
     for status, args in ((2, ('--report', os.path.join(work, 'out.pdf'))),
@@ -300,6 +319,7 @@ def main():
         check_model(work, 'device and CPU', mixed)
         check_model(work, 'small memories', mixed, '--device', SMALL)
         check_model(work, 'names that are markup', hostile(work))
+        check('the least bytes', check_minimum, work)
         check('compiled before', check_compiled, work)
         check_usage(work)
     print(f'1..{number}')
