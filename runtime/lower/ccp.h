@@ -334,8 +334,9 @@ int64_t lcp_step_read(const struct lcp_code *c, const struct lcp_node *n);
  */
 void lcp_step_add(struct lcp_code *c, const struct lcp_node *n, const struct lcp_region *in,
 		  const struct lcp_region *add, struct lcp_region *out, int64_t ones);
-/* May steps of the node exchange the banks? */
+/* May steps of the node exchange the banks, and additions? */
 bool lcp_can_turn(const struct lcp_node *n);
+bool lcp_can_add(const struct lcp_node *n);
 /* Floats of a bank that both what is stored and what is loaded may take then. */
 int64_t lcp_turn_room(const struct lcp_node *n);
 /* How long an addition takes for lines of output, and the most floats of it. */

@@ -59,7 +59,7 @@ static int64_t block_cost(const struct lcp_hw *hw, const struct lcp_node *n, int
 	if (rows * v->ow % LINE_FLOATS && rows < v->oh && !out.kept)
 		store += out.pieces * 17;
 	return cost + weights + steps * (load + 80) + (turn ? 1 : steps) * store +
-	       steps * (in.pieces * in.lines + out.pieces * out.lines) * 3 / 8;
+	       steps * (in.pieces * in.lines + out.pieces * out.lines);
 }
 
 static void weigh_blocks(const struct lcp_hw *hw, struct lcp_node *n, int64_t rows, int64_t most,

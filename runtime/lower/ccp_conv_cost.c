@@ -9,8 +9,8 @@
 /* Controller: an EXEC with its CFG and tile; both parameter groups set. */
 #define TILE_SETUP	11
 #define CHUNK_SETUP	30
-/* A line moved is worth 3/8 cycle beyond the time that it takes. */
-#define LINE_WORTH(lines)	((lines) * 3 / 8)
+/* A line moved is worth a cycle beyond the time that it takes, as where values are kept. */
+#define LINE_WORTH	1
 
 struct walk {
 	const struct lcp_hw *hw;
@@ -102,8 +102,8 @@ static bool load_step(struct walk *w, const struct step *t, bool new_slab,
 	const struct lcp_conv *v = &w->n->conv;
 	int64_t bank = lcp_can_turn(w->n) ? lcp_turn_room(w->n) / LINE_FLOATS : 0;
 	struct lcp_region in = lcp_slab_in(w->n, 0, 0, v->ci, &t->s);
-	bool beside = w->pending && !new_slab && v->adds &&
-		      w->in_lines + w->pending <= bank;
+	bool beside = w->pending && v->adds &&
+		      (in.kept || (!new_slab && w->in_lines + w->pending <= bank));
 	bool load = !v->slice_input && (new_slab || (v->adds && !beside));
 	bool turn = beside || (w->pending && load && w->pending + in.lines * in.pieces <= bank);
 
@@ -154,5 +154,5 @@ int64_t lcp_dense_cost(const struct lcp_hw *hw, const struct lcp_node *n, int64_
 		walk_step(&w, &t, t.s.y0 != y0);
 		y0 = t.s.y0;
 	}
-	return w.cycles + w.store + LINE_WORTH(w.lines);
+	return w.cycles + w.store + w.lines * LINE_WORTH;
 }

@@ -113,7 +113,7 @@ static bool keeps_input(const struct lcp_code *c, const struct dense *d)
 	const struct lcp_conv *v = &d->u->n->conv;
 	int64_t before = (d->in.at - lcp_step_read(c, d->u->n)) * LINE_FLOATS;
 
-	return d->u->i + 1 < lcp_step_count(v) && !v->slice_input &&
+	return d->u->i + 1 < lcp_step_count(v) && !v->slice_input && !d->in.kept &&
 	       lcp_step_at(v, d->u->i + 1).s.y0 == d->t.s.y0 &&
 	       before + lcp_region_floats(&d->in) + lcp_region_floats(&d->out) <=
 	       lcp_turn_room(d->u->n);

@@ -207,8 +207,7 @@ bool lcp_plan_dense(const struct lcp_hw *hw, struct lcp_node *n, const struct co
 {
 	struct search x = { .hw = hw, .n = n, .least = INT64_MAX };
 
-	/* The addition exchanges the banks. */
-	if (n->conv.adds && !lcp_can_turn(n))
+	if (n->conv.adds && !lcp_can_add(n))
 		return false;
 	for (int64_t rows = 0; (rows = lcp_next_rows(&n->conv, rows, l->rows)) > 0;)
 		weigh_rows(&x, l, rows);

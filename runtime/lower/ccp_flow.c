@@ -16,6 +16,11 @@ bool lcp_can_turn(const struct lcp_node *n)
 	return !n->in_home.kept && !n->out_home.kept;
 }
 
+bool lcp_can_add(const struct lcp_node *n)
+{
+	return !n->add_home.kept && !n->out_home.kept;
+}
+
 int64_t lcp_turn_room(const struct lcp_node *n)
 {
 	return lw_min(n->in_home.room, n->out_home.room);
@@ -52,7 +57,7 @@ void lcp_step_load(struct lcp_code *c, const struct lcp_node *n, struct lcp_regi
 		   struct lcp_region *add, struct lcp_region *out)
 {
 	bool old = c->pending.lines && in, held = in && lcp_same_region(&c->in_bank, in);
-	bool beside = old && lcp_same_region(&c->beside, in);
+	bool beside = old && (in->kept ? c->odd : lcp_same_region(&c->beside, in));
 	int64_t write;
 
 	c->turn = beside || (old && !held && fits_behind(c, n, in));
