@@ -43,6 +43,24 @@ static int find_cores(const struct cnnrt_device *dev, const char *name, uint32_t
 					   dev->info.path);
 }
 
+/* The graph with the application's inputs, shapes, and its constants computed. */
+static int infer(struct cnnrt_program *p, const struct cnnrt_model *m,
+		 const struct cnnrt_compile_options *o, struct cnn_err *e)
+{
+	int ret = cnn_graph_import_onnx(m->bytes, m->size, &p->graph, e);
+
+	if (ret)
+		return ret;
+	rt_set_limits(p->graph, o->max_memory, o->max_work);
+	for (int i = 0; !ret && i < p->graph->n_inputs; i++)
+		ret = apply_input(m, p->graph, i, e);
+	if (!ret)
+		ret = rt_removed_start(p, e);
+	if (!ret)
+		ret = cnn_graph_infer(p->graph, e);
+	return ret ? ret : rt_removed_folded(p, e);
+}
+
 static int build(struct cnnrt_program *p, const struct cnnrt_model *m,
 		 const struct cnn_lower_options *opt, const struct cnnrt_compile_options *o,
 		 struct cnn_err *e)
@@ -57,17 +75,13 @@ static int build(struct cnnrt_program *p, const struct cnnrt_model *m,
 		cores[i].job_cycles_max = p->core[i].job_cycles_max;
 		memcpy(cores[i].param, p->core[i].param, sizeof(cores[i].param));
 	}
-	ret = cnn_graph_import_onnx(m->bytes, m->size, &p->graph, e);
-	if (!ret)
-		rt_set_limits(p->graph, o->max_memory, o->max_work);
-	for (int i = 0; !ret && i < p->graph->n_inputs; i++)
-		ret = apply_input(m, p->graph, i, e);
-	if (!ret)
-		ret = cnn_graph_infer(p->graph, e);
+	ret = infer(p, m, o, e);
 	if (!o->no_fuse)
 		fuse |= cnn_lower_fuse_mask(cores, (int)p->core_count, opt);
 	if (!ret)
 		ret = cnn_graph_fuse(p->graph, fuse, e);
+	if (!ret)
+		ret = rt_removed_fused(p, e);
 	if (!ret)
 		ret = cnn_lower(p->graph, cores, (int)p->core_count, opt, &p->low, e);
 	return ret ? ret : rt_check_limits(p, e);

@@ -30,6 +30,12 @@ struct rt_mapping {
 	bool mapped;			/* else malloc'ed */
 };
 
+/* An operator of the file that is not in the graph any more. */
+struct rt_removed {
+	char *op, *name, *why;		/* why may be NULL */
+	const char *was;		/* while compiling: the node's name in the graph */
+};
+
 struct cnnrt_program {
 	struct cnn_graph *graph;
 	struct cnn_lowered *low;
@@ -38,6 +44,8 @@ struct cnnrt_program {
 	uint64_t compile_ns;
 	uint32_t hw_version;		/* of the device that it was compiled for */
 	bool observe;			/* every value stays in memory: see cnnrt_compare() */
+	struct rt_removed *removed;
+	int n_removed;
 	struct rt_mapping file;		/* what graph and low point into, if it was loaded */
 };
 
@@ -48,6 +56,11 @@ void rt_tensor_info(const char *name, const struct cnn_tensor *t,
 int rt_check_index(unsigned int index, enum cnnrt_direction dir, unsigned int count,
 		   struct cnnrt_error *err);
 
+/* After import, after inference, and after fusing. */
+int rt_removed_start(struct cnnrt_program *p, struct cnn_err *e);
+int rt_removed_folded(struct cnnrt_program *p, struct cnn_err *e);
+int rt_removed_fused(struct cnnrt_program *p, struct cnn_err *e);
+void rt_removed_free(struct cnnrt_program *p);
 void rt_unmap(struct rt_mapping *m);
 /* Finds the constants that only cores read. */
 void rt_mark_elsewhere(struct cnnrt_program *p);

@@ -147,6 +147,7 @@ int cnnrt_program_save(const struct cnnrt_program *program, const char *path,
 	rt_ar_needs(&a, (struct cnnrt_program *)program, program->hw_version);
 	rt_ar_graph(&a, program->graph);
 	rt_ar_lowered(&a, program->low);
+	rt_ar_removed(&a, (struct cnnrt_program *)program);
 	ret = a.code;
 	if (!ret) {
 		fill_header(&h, &a, program->low, program->observe);
@@ -260,6 +261,7 @@ static int parse(struct cnnrt_program *p, const struct cnnrt_device *dev,
 	rt_ar_needs(&a, p, dev->info.hw_version);
 	rt_ar_graph(&a, p->graph);
 	rt_ar_lowered(&a, p->low);
+	rt_ar_removed(&a, p);
 	ret = check_end(&a);
 	if (ret)
 		return ret;

@@ -81,6 +81,7 @@ static inline void rt_ar_u64(struct rt_archive *a, uint64_t *v)
 /* ---- program_file_graph.c, program_file_lowered.c, program_file_device.c ------------ */
 
 void rt_ar_graph(struct rt_archive *a, struct cnn_graph *g);
+void rt_ar_removed(struct rt_archive *a, struct cnnrt_program *p);
 /* The images are not part of it. */
 void rt_ar_lowered(struct rt_archive *a, struct cnn_lowered *l);
 /* What the program needs of a device; reading: finds the cores of p->core that serve. */

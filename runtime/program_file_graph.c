@@ -136,6 +136,17 @@ static void walk_node(struct rt_archive *a, struct cnn_node *n, int values)
 		cnn_op_find(n->domain, n->op_type, &n->op);
 }
 
+void rt_ar_removed(struct rt_archive *a, struct cnnrt_program *p)
+{
+	rt_ar_list(a, &p->n_removed, CNN_MAX_NODES, (void **)&p->removed, sizeof(*p->removed),
+		   "removed operators");
+	for (int i = 0; i < p->n_removed; i++) {
+		rt_ar_string(a, &p->removed[i].op, false, "operator");
+		rt_ar_string(a, &p->removed[i].name, false, "name of an operator");
+		rt_ar_string(a, &p->removed[i].why, true, "reason");
+	}
+}
+
 void rt_ar_graph(struct rt_archive *a, struct cnn_graph *g)
 {
 	rt_ar_string(a, &g->name, false, "name of the network");

@@ -355,6 +355,14 @@ void cnnrt_program_explain(const struct cnnrt_program *program,
 			   void (*report)(const struct cnnrt_op_report *op, void *opaque),
 			   void *opaque);
 
+/**
+ * cnnrt_program_removed() - report every operator of the file that the program does not run, and
+ * what became of it; the texts are valid during the callback.
+ */
+void cnnrt_program_removed(const struct cnnrt_program *program,
+			   void (*report)(const char *op, const char *name, const char *why,
+					  void *opaque), void *opaque);
+
 /** enum cnnrt_activity - what a core and its DMA engine do. */
 enum cnnrt_activity {
 	CNNRT_CONTROL = 0,	/* core: boot, and instructions that start no unit */

@@ -21,9 +21,20 @@ static void print_op(const struct cnnrt_op_report *op, void *opaque)
 	       clean(op->fused, fused, sizeof(fused)), *op->fused ? "]" : "");
 }
 
+static void print_removed(const char *op, const char *name, const char *why, void *opaque)
+{
+	char type[64], label[61], reason[512];
+
+	(void)opaque;
+	printf("   - %-16s %-28s -    %s\n", clean(op, type, sizeof(type)),
+	       clean(name, label, sizeof(label)), clean(why, reason, sizeof(reason)));
+}
+
 void print_explain(const struct cnnrt_program *program, const char *core)
 {
 	cnnrt_program_explain(program, print_op, (void *)core);
+	if (!core)
+		cnnrt_program_removed(program, print_removed, NULL);
 }
 
 void print_macs(const struct cnnrt_program *program, const struct cnnrt_device *dev)

@@ -21,7 +21,7 @@ const char run_usage[] =
 "  --load-module       load cnnacc.ko if needed\n"
 "  --core NAME         everything this core can run must run there; \"cpu\": nothing on\n"
 "                      the device\n"
-"  --explain           where each operator runs, and why\n"
+"  --explain           where each operator runs, and why, and what became of the others\n"
 "  --report [FILE]     what each layer takes: cycles, use of the MAC units, bytes, and\n"
 "                      what bounds it; FILE.html: a page with roofline and time line,\n"
 "                      FILE.svg: these alone, FILE.json: for programs\n"

@@ -55,7 +55,7 @@ def check_network(name):
     expect(DONE, 'time:', 'cnnrun', net, '--device', 'sim', '--output', '0=got.npy')
     report(content('want.npy') == content('got.npy'), f'{name}: the same answer')
     explained = [[line for line in tool('cnnrun', f, '--device', 'sim', '--explain')[1].splitlines()
-                  if ' MACs  ' in line] for f in (model, net)]
+                  if ' MACs  ' in line or line.startswith('   - ')] for f in (model, net)]
     report(explained[0] and explained[0] == explained[1], f'{name}: the same explanation')
 
 

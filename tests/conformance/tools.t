@@ -143,6 +143,7 @@ def check_cnnrun():
     network(USAGE, 'no core', '--core', '1')
     expect(DONE, 'core 0 (ccp) 0, core 1 (ccp) 795136',
            ['cnnrun', MODEL, '--device', 'sim:cores=ccp+ccp', '--core', '1'])
+    network(DONE, 'fused into Conv conv3', '--explain')
     network(USAGE, 'unknown option', '--nonsense')
     network(USAGE, '--output', '--output')
     for name, (status, content) in ARRAYS.items():
