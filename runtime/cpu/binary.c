@@ -144,17 +144,37 @@ static binary_fn *binary_of(enum cnn_op op, enum cnn_dtype t)
 	return t <= CNN_UINT64 ? fn[op][t] : NULL;
 }
 
-/* y = a op b */
-static void run_binary(binary_fn *fn, const struct cnn_tensor *a, const struct cnn_tensor *b,
-		       const struct cnn_tensor *y)
+/* Shorter rows are finished when the whole output is there. */
+#define FINISH_ROW	64
+
+static void binary_row(const struct cnn_call *c, binary_fn *fn, const struct cnn_walk *w, char *y)
 {
-	const struct cnn_tensor *const t[2] = { a, b };
+	int64_t y_size = cnn_dtype_size(c->out[0]->dtype), size = cnn_dtype_size(c->in[0]->dtype);
+	int64_t step[2] = { w->moves[0] ? size : 0, w->moves[1] ? size : 0 };
+
+	for (int64_t at = 0; at < w->row; at += CNN_BLOCK) {
+		int64_t n = w->row - at < CNN_BLOCK ? w->row - at : CNN_BLOCK;
+
+		fn(w->p[0] + at * step[0], w->p[1] + at * step[1], y + at * y_size, n, w->moves[0],
+		   w->moves[1]);
+		if (c->finished)
+			cnn_op_finish(c, (float *)y + at, n);
+	}
+}
+
+/* y = a op b; last: nothing else follows but activation and NaNs. */
+static void run_binary(struct cnn_call *c, binary_fn *fn, const struct cnn_tensor *a,
+		       const struct cnn_tensor *b, bool last)
+{
+	const struct cnn_tensor *const t[2] = { a, b }, *y = c->out[0];
 	int64_t left = cnn_tensor_count(y);
 	char *py = y->data;
 	struct cnn_walk w;
 
-	for (cnn_walk_start(&w, y, 2, t); left > 0; left -= w.row, cnn_walk_next(&w)) {
-		fn(w.p[0], w.p[1], py, w.row, w.moves[0], w.moves[1]);
+	cnn_walk_start(&w, y, 2, t);
+	c->finished = last && y->dtype == CNN_FLOAT32 && w.row >= FINISH_ROW;
+	for (; left > 0; left -= w.row, cnn_walk_next(&w)) {
+		binary_row(c, fn, &w, py);
 		py += w.row * (int64_t)cnn_dtype_size(y->dtype);
 	}
 }
@@ -218,7 +238,7 @@ int cnn_compute_binary(struct cnn_call *c)
 	int ret = legacy_shape(c, &b);
 
 	if (!ret)
-		run_binary(binary_of(c->node->op, b.dtype), c->in[0], &b, c->out[0]);
+		run_binary(c, binary_of(c->node->op, b.dtype), c->in[0], &b, true);
 	return ret;
 }
 
@@ -249,9 +269,9 @@ int cnn_compute_variadic(struct cnn_call *c)
 
 	if (c->n_in == 1)
 		return cnn_compute_copy(c);
-	run_binary(fn, c->in[0], c->in[1], c->out[0]);
+	run_binary(c, fn, c->in[0], c->in[1], c->n_in == 2);
 	for (int i = 2; i < c->n_in; i++)
-		run_binary(fn, c->out[0], c->in[i], c->out[0]);
+		run_binary(c, fn, c->out[0], c->in[i], i == c->n_in - 1);
 	return CNN_OK;
 }
 
@@ -286,7 +306,7 @@ int cnn_compute_prelu(struct cnn_call *c)
 	struct cnn_tensor slope;
 
 	slope_shape(c, &slope);
-	run_binary(prelu_f32, c->in[0], &slope, c->out[0]);
+	run_binary(c, prelu_f32, c->in[0], &slope, true);
 	return CNN_OK;
 }
 

@@ -15,6 +15,7 @@ struct cnn_call {
 	const struct cnn_tensor *const *in;
 	struct cnn_tensor **out;	/* out[i] NULL: output i is not wanted */
 	struct cnn_err *err;
+	bool finished;			/* compute has called cnn_op_finish for all of output 0 */
 };
 
 /* infer's answer when it needs the data of an input that has none yet. */

@@ -134,6 +134,22 @@ static inline float between(float v, float lo, float hi)
 	return v > hi ? hi : v;
 }
 
+/*
+ * min(max(v, 0), 6) for all but NaN, which the caller's product sees. Comparing the bits is as
+ * fast as comparing floats, and much faster where instructions are translated.
+ */
+static inline float clip6(float v)
+{
+	const int32_t six = 0x40c00000;
+	int32_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	bits &= ~(bits >> 31);
+	bits = bits > six ? six : bits;
+	memcpy(&v, &bits, sizeof(v));
+	return v;
+}
+
 static inline float sigmoid1(float v)
 {
 	float s = 1.0f / (1.0f + exp_scaled(-v));
@@ -226,7 +242,7 @@ UNARY(leaky_relu, v < 0 ? a * v : v)
 UNARY(sigmoid, sigmoid1(v))
 UNARY(hard_sigmoid, between(a * v + b, 0, 1))
 /* As networks write it that have no HardSwish; exact where it is the identity. */
-UNARY(hard_swish, v * (between(v + 3, 0, 6) * (1.0f / 6)))
+UNARY(hard_swish, v * (clip6(v + 3) * (1.0f / 6)))
 UNARY(swish, v * sigmoid1(a * v))
 UNARY(affine, v * a + b)
 UNARY(exponential, exp1(v))
@@ -307,9 +323,18 @@ int cnn_compute_unary_float(struct cnn_call *c)
 {
 	const struct unary *u = &table[c->node->op];
 	const struct cnn_tensor *x = c->in[0];
+	const float *px = x->data;
+	float *py = c->out[0]->data;
+	int64_t n = cnn_tensor_count(x);
 	float a = u->a ? cnn_node_float(c->node, u->a, u->a_default) : 0;
 	float b = u->b ? cnn_node_float(c->node, u->b, u->b_default) : 0;
 
-	u->fn(x->data, c->out[0]->data, cnn_tensor_count(x), a, b);
+	for (int64_t at = 0; at < n; at += CNN_BLOCK) {
+		int64_t m = n - at < CNN_BLOCK ? n - at : CNN_BLOCK;
+
+		u->fn(px + at, py + at, m, a, b);
+		cnn_op_finish(c, py + at, m);
+	}
+	c->finished = true;
 	return CNN_OK;
 }

@@ -9,7 +9,6 @@
 
 #define MOVE	false
 #define MATH	true
-#define FINISH	4096	/* elements */
 
 static const struct cnn_op_desc table[] = {
 #define OP(sym, op_name, inf, comp, least, most, outs, is_math, spec)	\
@@ -256,30 +255,36 @@ static int provide(const struct cnn_node *node, struct cnn_tensor *t, struct cnn
 }
 
 /* Processors differ in the sign and payload of the NaNs they make. */
+CNN_CLONES
 static void canonical_nans(uint32_t *p, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++)
 		p[i] = (p[i] & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : p[i];
 }
 
-/* The activation and the NaNs, a block that stays in the cache at a time. */
-static int finish(const struct cnn_node *node, struct cnn_tensor *y, struct cnn_err *err)
+void cnn_op_finish(const struct cnn_call *c, float *y, int64_t n)
 {
-	bool act = node->act.kind != CNN_ACT_NONE, math = act || table[node->op].math;
+	const struct cnn_act *act = &c->node->act;
+
+	if (act->kind != CNN_ACT_NONE)
+		cnn_act_apply(act, y, y, n);
+	canonical_nans((uint32_t *)y, n);
+}
+
+/* What compute has not finished itself, a block that stays in the cache at a time. */
+static int finish(const struct cnn_call *c)
+{
+	bool act = c->node->act.kind != CNN_ACT_NONE, math = act || table[c->node->op].math;
+	const struct cnn_tensor *y = c->out[0];
 	int64_t n = cnn_tensor_count(y);
 	float *p = y->data;
 
 	if (act && y->dtype != CNN_FLOAT32)
-		return cnn_fail(err, CNN_EINVAL, "%s (%.60s): activation on %s", node->op_type,
-				node->name, cnn_dtype_name(y->dtype));
-	for (int64_t at = 0; (act || math) && y->dtype == CNN_FLOAT32 && at < n; at += FINISH) {
-		int64_t m = n - at < FINISH ? n - at : FINISH;
-
-		if (act)
-			cnn_act_apply(&node->act, p + at, p + at, m);
-		if (math)
-			canonical_nans((uint32_t *)y->data + at, m);
-	}
+		return cnn_op_fail(c, CNN_EINVAL, "activation on %s", cnn_dtype_name(y->dtype));
+	if (c->finished || !math || y->dtype != CNN_FLOAT32)
+		return CNN_OK;
+	for (int64_t at = 0; at < n; at += CNN_BLOCK)
+		cnn_op_finish(c, p + at, n - at < CNN_BLOCK ? n - at : CNN_BLOCK);
 	return CNN_OK;
 }
 
@@ -303,5 +308,5 @@ int cnn_cpu_run(const struct cnn_node *node, const struct cnn_tensor *const *in,
 			ret = provide(node, out[i], err);
 	if (!ret)
 		ret = table[node->op].compute(&c);
-	return ret ? ret : finish(node, out[0], err);
+	return ret ? ret : finish(&c);
 }

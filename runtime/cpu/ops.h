@@ -31,6 +31,14 @@ int cnn_op_want(const struct cnn_call *c, const struct cnn_tensor *t, const enum
 	cnn_op_want(c, t, (const enum cnn_dtype[]){ __VA_ARGS__ },		\
 		    sizeof((const enum cnn_dtype[]){ __VA_ARGS__ }) / sizeof(enum cnn_dtype))
 
+/* Elements of a block that stays in the cache while several loops go over it. */
+#define CNN_BLOCK	4096
+/*
+ * What follows the arithmetic of an operator, on n floats of output 0: its activation, and one
+ * NaN for all. An operator that does so itself for every element sets c->finished.
+ */
+void cnn_op_finish(const struct cnn_call *c, float *y, int64_t n);
+
 /* Input i, NULL if omitted or beyond the last one. */
 static inline const struct cnn_tensor *cnn_in(const struct cnn_call *c, int i)
 {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Chains of nodes that spell out one operator: HardSwish and Swish. */
+/* Chains of nodes that spell out one operator: HardSwish, Swish, a scale with a shortcut. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,6 +174,53 @@ static int replace(struct chain *c, struct cnn_node *n, struct cnn_err *err)
 	return CNN_OK;
 }
 
+/* Does n have the shape of x, and s far fewer elements? */
+static bool is_scale(const struct cnn_graph *g, const struct cnn_node *n, int s, int x)
+{
+	const struct cnn_tensor *y = cnn_node_out(g, n, 0), *t = &g->values[x].t;
+
+	return y->dtype == CNN_FLOAT32 && y->rank >= 0 && cnn_tensor_same_shape(t, y) &&
+	       cnn_tensor_count(&g->values[s].t) < cnn_tensor_count(y) / 4;
+}
+
+/*
+ * x + x * s with few factors s, as at the end of a squeeze-and-excite block with a shortcut, is
+ * x * (s + 1): what makes s adds the one. The Mul of such an Add n, and what makes its s.
+ */
+static struct cnn_node *shortcut(const struct cnn_graph *g, const struct cnn_node *n,
+				 struct cnn_node **scale)
+{
+	for (int i = 0; n->op == CNN_OP_ADD && i < 4; i++) {
+		struct cnn_node *mul = maker(g, n->in[i & 1], CNN_OP_MUL);
+		int x = n->in[!(i & 1)], s = mul ? mul->in[i >> 1] : -1;
+
+		if (!mul || mul->act.kind != CNN_ACT_NONE || mul->in[!(i >> 1)] != x)
+			continue;
+		*scale = maker(g, s, CNN_OP_HARD_SIGMOID);
+		if (!*scale)
+			*scale = maker(g, s, CNN_OP_SIGMOID);
+		if (*scale && is_scale(g, n, s, x))
+			return mul;
+	}
+	return NULL;
+}
+
+static int replace_shortcut(struct cnn_graph *g, struct cnn_node *n, struct cnn_err *err)
+{
+	struct cnn_node *scale, *mul = shortcut(g, n, &scale);
+	int ret;
+
+	if (!mul)
+		return CNN_OK;
+	ret = cnn_fuse_note(mul, n, err);
+	if (ret)
+		return ret;
+	scale->act = (struct cnn_act){ CNN_ACT_AFFINE, 1, 1 };
+	mul->out[0] = n->out[0];
+	cnn_node_free(n);
+	return CNN_OK;
+}
+
 int cnn_fuse_chains(struct cnn_graph *g, struct cnn_err *err)
 {
 	int ret = CNN_OK;
@@ -183,6 +230,8 @@ int cnn_fuse_chains(struct cnn_graph *g, struct cnn_err *err)
 
 		if (match(&c, &g->nodes[i]))
 			ret = replace(&c, &g->nodes[i], err);
+		else
+			ret = replace_shortcut(g, &g->nodes[i], err);
 	}
 	return ret ? ret : cnn_graph_compact(g, err);
 }

@@ -247,6 +247,43 @@ static void test_no_chains(void **state)
 	cnn_graph_free(g);
 }
 
+/* Squeeze and excite with a shortcut; and with factors that others read, or as many as elements. */
+static struct onnx_build *shortcuts(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(1, 3, 4, 4));
+	ob_node(b, "GlobalAveragePool", "x", "g1");
+	ob_node(b, "HardSigmoid", "g1", "s1");
+	ob_node(b, "Mul", "s1 x", "m1");
+	ob_node(b, "Add", "x m1", "y1");
+	ob_node(b, "Sigmoid", "g1", "s2");
+	ob_node(b, "Mul", "x s2", "m2");
+	ob_node(b, "Add", "m2 x", "y2");
+	ob_node(b, "HardSigmoid", "g1", "s3");
+	ob_node(b, "Mul", "x s3", "m3");
+	ob_node(b, "Add", "m3 x", "y3");
+	ob_node(b, "Sigmoid", "y1", "s4");
+	ob_node(b, "Mul", "x s4", "m4");
+	ob_node(b, "Add", "m4 x", "a4");
+	ob_node(b, "Add", "a4 y2", "y4");
+	for (int i = 0; i < 3; i++)
+		ob_output(b, (const char *[]){ "y3", "s3", "y4" }[i]);
+	return b;
+}
+
+static void test_shortcuts(void **state)
+{
+	struct cnn_graph *g = compare_fused(shortcuts, CNN_FUSE_CHAIN, 5e-7);
+
+	(void)state;
+	assert_int_equal(g->n_nodes, 11);	/* the second Sigmoid is in the first Mul */
+	assert_int_equal(count_op(g, CNN_OP_ADD), 3);
+	assert_int_equal(g->nodes[g->values[cnn_graph_find_value(g, "s4")].producer].op, CNN_OP_MUL);
+	assert_int_equal(g->nodes[g->values[cnn_graph_find_value(g, "y2")].producer].op, CNN_OP_MUL);
+	cnn_graph_free(g);
+}
+
 /* What is around a grouped ConvTranspose moves into its constants. */
 static struct onnx_build *transposed(void)
 {
@@ -400,6 +437,7 @@ int main(void)
 		cmocka_unit_test(test_open_ends),
 		cmocka_unit_test(test_chains),
 		cmocka_unit_test(test_no_chains),
+		cmocka_unit_test(test_shortcuts),
 		cmocka_unit_test(test_transposed),
 		cmocka_unit_test(test_stays_on_core),
 		cmocka_unit_test(test_dropout),
