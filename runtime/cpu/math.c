@@ -243,6 +243,8 @@ UNARY(sigmoid, sigmoid1(v))
 UNARY(hard_sigmoid, between(a * v + b, 0, 1))
 /* As networks write it that have no HardSwish; exact where it is the identity. */
 UNARY(hard_swish, v * (clip6(v + 3) * (1.0f / 6)))
+/* Then a * y + b, with a / 6 in one. */
+UNARY(hard_swish_affine, v * (clip6(v + 3) * a) + b)
 UNARY(swish, v * sigmoid1(a * v))
 UNARY(affine, v * a + b)
 UNARY(exponential, exp1(v))
@@ -322,6 +324,8 @@ int cnn_infer_unary_float(struct cnn_call *c)
 int cnn_compute_unary_float(struct cnn_call *c)
 {
 	const struct unary *u = &table[c->node->op];
+	const struct cnn_act *act = &c->node->act;
+	bool scaled = u->fn == hard_swish && act->kind == CNN_ACT_AFFINE;
 	const struct cnn_tensor *x = c->in[0];
 	const float *px = x->data;
 	float *py = c->out[0]->data;
@@ -332,8 +336,13 @@ int cnn_compute_unary_float(struct cnn_call *c)
 	for (int64_t at = 0; at < n; at += CNN_BLOCK) {
 		int64_t m = n - at < CNN_BLOCK ? n - at : CNN_BLOCK;
 
-		u->fn(px + at, py + at, m, a, b);
-		cnn_op_finish(c, py + at, m);
+		if (scaled) {
+			hard_swish_affine(px + at, py + at, m, act->a * (1.0f / 6), act->b);
+			cnn_canonical_nans(py + at, m);
+		} else {
+			u->fn(px + at, py + at, m, a, b);
+			cnn_op_finish(c, py + at, m);
+		}
 	}
 	c->finished = true;
 	return CNN_OK;

@@ -256,8 +256,10 @@ static int provide(const struct cnn_node *node, struct cnn_tensor *t, struct cnn
 
 /* Processors differ in the sign and payload of the NaNs they make. */
 CNN_CLONES
-static void canonical_nans(uint32_t *p, int64_t n)
+void cnn_canonical_nans(float *x, int64_t n)
 {
+	uint32_t __attribute__((may_alias)) *p = (void *)x;
+
 	for (int64_t i = 0; i < n; i++)
 		p[i] = (p[i] & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : p[i];
 }
@@ -268,7 +270,7 @@ void cnn_op_finish(const struct cnn_call *c, float *y, int64_t n)
 
 	if (act->kind != CNN_ACT_NONE)
 		cnn_act_apply(act, y, y, n);
-	canonical_nans((uint32_t *)y, n);
+	cnn_canonical_nans(y, n);
 }
 
 /* What compute has not finished itself, a block that stays in the cache at a time. */

@@ -38,6 +38,8 @@ int cnn_op_want(const struct cnn_call *c, const struct cnn_tensor *t, const enum
  * NaN for all. An operator that does so itself for every element sets c->finished.
  */
 void cnn_op_finish(const struct cnn_call *c, float *y, int64_t n);
+/* The NaNs alone. */
+void cnn_canonical_nans(float *x, int64_t n);
 
 /* Input i, NULL if omitted or beyond the last one. */
 static inline const struct cnn_tensor *cnn_in(const struct cnn_call *c, int i)

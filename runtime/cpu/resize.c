@@ -1,20 +1,10 @@
 // SPDX-License-Identifier: MIT
-/*
- * Resize and Upsample, one axis after the other: the axes that shrink most come first, so that
- * nothing in between is larger than both input and output.
- */
+/* Resize and Upsample: attributes, inputs and shapes. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "ops.h"
+#include "resize.h"
 
-enum mode { NEAREST, LINEAR, CUBIC };
-enum coordinates {
-	HALF_PIXEL, HALF_PIXEL_SYMMETRIC, PYTORCH_HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC,
-	TF_CROP_AND_RESIZE, TF_HALF_PIXEL_FOR_NN,
-};
-enum rounding { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, FLOOR, CEIL };
 enum policy { STRETCH, NOT_LARGER, NOT_SMALLER };
 
 static const char *const mode_names[] = { "nearest", "linear", "cubic", NULL };
@@ -26,19 +16,6 @@ static const char *const rounding_names[] = {
 	"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL,
 };
 static const char *const policy_names[] = { "stretch", "not_larger", "not_smaller", NULL };
-
-struct resize {
-	enum mode mode;
-	enum coordinates coordinates;
-	enum rounding rounding;
-	float cubic_a, extrapolation;
-	bool exclude_outside;
-	bool by_size;
-	int rank;
-	int64_t in[CNN_MAX_RANK], out[CNN_MAX_RANK];
-	float scale[CNN_MAX_RANK];
-	float roi[2][CNN_MAX_RANK];	/* start, end */
-};
 
 static int pick(struct cnn_call *c, const char *attr, const char *const *names, int def)
 {
@@ -187,7 +164,7 @@ static int read_shape(struct cnn_call *c, struct resize *r)
 	return ret;
 }
 
-static int resolve(struct cnn_call *c, struct resize *r)
+int cnn_resize_resolve(struct cnn_call *c, struct resize *r)
 {
 	const struct cnn_tensor *x = c->in[0];
 	int ret;
@@ -209,7 +186,7 @@ int cnn_infer_resize(struct cnn_call *c)
 {
 	struct cnn_tensor *y = c->out[0];
 	struct resize r;
-	int ret = resolve(c, &r);
+	int ret = cnn_resize_resolve(c, &r);
 
 	if (ret)
 		return ret;
@@ -219,315 +196,4 @@ int cnn_infer_resize(struct cnn_call *c)
 	if (cnn_tensor_count(y) > 0 && !cnn_tensor_count(c->in[0]))
 		return cnn_op_fail(c, CNN_EINVAL, "the input is empty");
 	return CNN_OK;
-}
-
-/* ---- the taps of an axis ----------------------------------------------------------------- */
-
-#define MAX_TAPS	4
-
-struct tap {
-	int64_t at[MAX_TAPS];
-	float weight[MAX_TAPS];
-	bool outside;		/* of the region of interest: the extrapolation value */
-};
-
-/*
- * Position o of the output in the input. Scales are applied in float, as the numbers in the
- * file mean it; sizes give exact fractions.
- */
-static double source(const struct resize *r, int axis, int64_t o)
-{
-	double in = (double)r->in[axis], x = (double)o, scale = r->scale[axis];
-	double width = r->by_size ? (double)r->out[axis] : scale * in, first, span;
-
-	switch (r->coordinates) {
-	case ALIGN_CORNERS:
-		return width == 1 ? 0 : x * (in - 1) / (width - 1);
-	case TF_CROP_AND_RESIZE:
-		first = r->roi[0][axis];
-		span = r->roi[1][axis] - first;
-		return first * (in - 1) +
-		       (width == 1 ? span * (in - 1) / 2 : x * span * (in - 1) / (width - 1));
-	case ASYMMETRIC:
-		return r->by_size ? x * in / width : (double)((float)x / r->scale[axis]);
-	case TF_HALF_PIXEL_FOR_NN:
-		return r->by_size ? (x + 0.5) * in / width :
-				    (double)(((float)x + 0.5f) / r->scale[axis]);
-	case PYTORCH_HALF_PIXEL:
-		if (width == 1)
-			return -0.5;
-		break;
-	default:
-		break;
-	}
-	x = r->by_size ? (x + 0.5) * in / width - 0.5 :
-			 (double)(((float)x + 0.5f) / r->scale[axis] - 0.5f);
-	if (r->coordinates == HALF_PIXEL_SYMMETRIC)
-		x += in / 2 * (1 - (double)r->out[axis] / width);
-	return x;
-}
-
-static bool rounds_up(enum rounding mode, double part)
-{
-	switch (mode) {
-	case ROUND_PREFER_FLOOR:
-		return part > 0.5;
-	case ROUND_PREFER_CEIL:
-		return part >= 0.5;
-	case CEIL:
-		return part > 0;
-	default:
-		return false;
-	}
-}
-
-static void cubic_weights(double a, double t, double *w)
-{
-	double u = 1 - t;
-
-	w[0] = ((a * (t + 1) - 5 * a) * (t + 1) + 8 * a) * (t + 1) - 4 * a;
-	w[1] = ((a + 2) * t - (a + 3)) * t * t + 1;
-	w[2] = ((a + 2) * u - (a + 3)) * u * u + 1;
-	w[3] = ((a * (u + 1) - 5 * a) * (u + 1) + 8 * a) * (u + 1) - 4 * a;
-}
-
-static int64_t inside(int64_t i, int64_t n)
-{
-	return i < 0 ? 0 : i >= n ? n - 1 : i;
-}
-
-static int taps_of(enum mode mode)
-{
-	return mode == NEAREST ? 1 : mode == LINEAR ? 2 : MAX_TAPS;
-}
-
-static void make_tap(const struct resize *r, int axis, int64_t o, struct tap *t)
-{
-	double x = source(r, axis, o), last = (double)(r->in[axis] - 1), part, w[MAX_TAPS], sum = 0;
-	int n = taps_of(r->mode);
-	int64_t base;
-
-	t->outside = r->coordinates == TF_CROP_AND_RESIZE && !(x >= 0 && x <= last);
-	x = x >= -4 ? x : -4;		/* what is beyond the edge repeats it; no NaN remains */
-	x = x <= last + 4 ? x : last + 4;
-	base = (int64_t)floor(x);
-	part = x - (double)base;
-	if (r->mode == NEAREST) {
-		base += rounds_up(r->rounding, part);
-		w[0] = 1;
-	} else if (r->mode == LINEAR) {
-		w[0] = 1 - part;
-		w[1] = part;
-	} else {
-		base--;
-		cubic_weights(r->cubic_a, part, w);
-	}
-	for (int i = 0; i < n; i++) {
-		t->at[i] = inside(base + i, r->in[axis]);
-		if (r->exclude_outside && t->at[i] != base + i)
-			w[i] = 0;
-		sum += w[i];
-	}
-	for (int i = 0; i < n; i++)
-		t->weight[i] = (float)(r->exclude_outside && sum != 0 ? w[i] / sum : w[i]);
-}
-
-static bool changes(const struct resize *r, int axis, const struct tap *taps)
-{
-	if (r->in[axis] != r->out[axis])
-		return true;
-	for (int64_t i = 0; i < r->out[axis]; i++)
-		if (taps[i].outside || taps[i].at[0] != i || taps[i].weight[0] != 1)
-			return true;
-	return false;
-}
-
-/* ---- one axis ---------------------------------------------------------------------------- */
-
-/* x seen as outer * in * inner elements becomes outer * out * inner. */
-struct pass {
-	const struct resize *r;
-	const struct tap *taps;
-	int64_t outer, in, inner, out;
-	size_t size;
-	const char *x;
-	char *y;
-};
-
-#define MOVE_ONE(type)									\
-	do {										\
-		for (int64_t i = 0; i < p->out; i++)					\
-			((type *)y)[i] = ((const type *)x)[p->taps[i].at[0]];		\
-	} while (0)
-
-/* A row of single elements. */
-static void single_row(const struct pass *p, const char *x, char *y)
-{
-	const struct tap *t = p->taps;
-	const float *f = (const float *)x;
-
-	if (p->r->mode == LINEAR) {
-		for (int64_t i = 0; i < p->out; i++)
-			((float *)y)[i] = f[t[i].at[0]] * t[i].weight[0] +
-					  f[t[i].at[1]] * t[i].weight[1];
-		return;
-	}
-	switch (p->size) {
-	case 1:
-		MOVE_ONE(uint8_t);
-		break;
-	case 2:
-		MOVE_ONE(uint16_t);
-		break;
-	case 4:
-		MOVE_ONE(uint32_t);
-		break;
-	default:
-		MOVE_ONE(uint64_t);
-		break;
-	}
-}
-
-static void fill(float *y, int64_t n, float v)
-{
-	for (int64_t i = 0; i < n; i++)
-		y[i] = v;
-}
-
-CNN_CLONES
-static void mix2(const float *a, const float *b, float wa, float wb, float *y, int64_t n)
-{
-	for (int64_t i = 0; i < n; i++)
-		y[i] = a[i] * wa + b[i] * wb;
-}
-
-static void mix(const float *x, const struct tap *t, int taps, float *y, int64_t n)
-{
-	const float *p[MAX_TAPS];
-
-	for (int i = 0; i < taps; i++)
-		p[i] = x + t->at[i] * n;
-	mix2(p[0], p[1], t->weight[0], t->weight[1], y, n);
-	for (int64_t i = 0; taps == MAX_TAPS && i < n; i++)
-		y[i] += p[2][i] * t->weight[2] + p[3][i] * t->weight[3];
-}
-
-static void one_line(const struct pass *p, const char *x, char *y)
-{
-	int64_t run = p->inner * (int64_t)p->size;
-
-	for (int64_t i = 0; i < p->out; i++, y += run) {
-		if (p->taps[i].outside)
-			fill((float *)y, p->inner, p->r->extrapolation);
-		else if (p->r->mode == NEAREST)
-			memcpy(y, x + p->taps[i].at[0] * run, run);
-		else
-			mix((const float *)x, &p->taps[i], taps_of(p->r->mode), (float *)y, p->inner);
-	}
-}
-
-static void run_pass(const struct pass *p)
-{
-	bool single = p->inner == 1 && p->r->mode != CUBIC &&
-		      p->r->coordinates != TF_CROP_AND_RESIZE;
-	int64_t x_step = p->in * p->inner * p->size, y_step = p->out * p->inner * p->size;
-
-	for (int64_t o = 0; o < p->outer; o++) {
-		if (single)
-			single_row(p, p->x + o * x_step, p->y + o * y_step);
-		else
-			one_line(p, p->x + o * x_step, p->y + o * y_step);
-	}
-}
-
-/* ---- all axes ---------------------------------------------------------------------------- */
-
-/* The axes, those that shrink most first, then the innermost. */
-static void order_axes(const struct resize *r, int *order)
-{
-	for (int i = 0; i < r->rank; i++) {
-		int axis = r->rank - 1 - i, at = i;
-		double ratio = (double)r->out[axis] / (double)r->in[axis];
-
-		for (; at > 0; at--) {
-			int before = order[at - 1];
-
-			if ((double)r->out[before] / (double)r->in[before] <= ratio)
-				break;
-			order[at] = before;
-		}
-		order[at] = axis;
-	}
-}
-
-static struct tap *make_taps(const struct resize *r, int axis)
-{
-	struct tap *taps = malloc(sizeof(*taps) * r->out[axis]);
-
-	for (int64_t i = 0; taps && i < r->out[axis]; i++)
-		make_tap(r, axis, i, &taps[i]);
-	return taps;
-}
-
-/* Passes read what the last one wrote, the first one the input. */
-struct buffers {
-	const char *from;
-	char *to[2];		/* written in turn */
-	int next;
-};
-
-/* Resizes one axis of what has the dimensions dims, which it updates. */
-static int resize_axis(struct cnn_call *c, const struct resize *r, int axis, int64_t *dims,
-		       struct buffers *b, size_t bytes)
-{
-	struct pass p = { .r = r, .outer = 1, .inner = 1, .in = r->in[axis], .out = r->out[axis] };
-	struct tap *taps = make_taps(r, axis);
-
-	if (!taps)
-		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
-	if (changes(r, axis, taps)) {
-		for (int i = 0; i < r->rank; i++)
-			*(i < axis ? &p.outer : &p.inner) *= i == axis ? 1 : dims[i];
-		if (!b->to[b->next])
-			b->to[b->next] = malloc(bytes);
-		p.taps = taps;
-		p.size = cnn_dtype_size(c->in[0]->dtype);
-		p.x = b->from;
-		p.y = b->to[b->next];
-		if (p.y)
-			run_pass(&p);
-		b->from = p.y;
-		b->next = !b->next;
-		dims[axis] = r->out[axis];
-	}
-	free(taps);
-	return b->from ? CNN_OK : cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
-}
-
-int cnn_compute_resize(struct cnn_call *c)
-{
-	const struct cnn_tensor *x = c->in[0], *y = c->out[0];
-	int64_t dims[CNN_MAX_RANK], in_bytes = cnn_tensor_bytes(x), out_bytes = cnn_tensor_bytes(y);
-	int order[CNN_MAX_RANK], ret, passes = 0;
-	struct buffers b = { .from = x->data };
-	struct resize r;
-
-	ret = resolve(c, &r);
-	if (ret || !out_bytes)
-		return ret;
-	memcpy(dims, x->dims, sizeof(dims));
-	order_axes(&r, order);
-	for (int i = 0; i < r.rank; i++)
-		passes += r.in[i] != r.out[i];
-	/* The last pass writes the output itself where that is large enough for all. */
-	b.to[0] = out_bytes >= in_bytes ? y->data : NULL;
-	b.next = !(passes & 1);
-	for (int i = 0; !ret && i < r.rank; i++)
-		ret = resize_axis(c, &r, order[i], dims, &b,
-				  in_bytes > out_bytes ? in_bytes : out_bytes);
-	if (!ret && b.from != y->data)
-		memcpy(y->data, b.from, out_bytes);
-	free(b.to[0] == y->data ? NULL : b.to[0]);
-	free(b.to[1]);
-	return ret;
 }
