@@ -123,7 +123,8 @@ static void find_callers(struct lowering *x, int *callers)
 		if (is_callers(x, v))
 			callers[x->lw.root[v]]++;
 	for (int v = 0; v < values; v++)
-		x->lw.out->slots[v].own_pages = is_callers(x, v) && callers[x->lw.root[v]] == 1;
+		x->lw.out->slots[v].own_pages = is_callers(x, v) && callers[x->lw.root[v]] == 1 &&
+					      !x->joined[x->lw.root[v]];
 }
 
 /* Behind everything else, each at a page: the values whose memory the caller may provide. */
@@ -170,7 +171,8 @@ int lw_plan_arena(struct lowering *x)
 	if (!ret)
 		ret = place_callers(x);
 	for (int v = 0; v < out->n_values; v++)
-		out->slots[v].offset = out->slots[x->lw.root[v]].offset;
+		if (x->lw.root[v] != v)
+			out->slots[v].offset += out->slots[x->lw.root[v]].offset;
 	free(order);
 	free(blocks);
 	return ret;

@@ -146,7 +146,9 @@ static int alloc_results(struct lowering *x)
 	x->first = calloc(values, sizeof(int));
 	x->last = calloc(values, sizeof(int));
 	x->shared = calloc(values, sizeof(bool));
-	if (!out->nodes || !out->slots || !x->lw.root || !x->first || !x->last || !x->shared)
+	x->joined = calloc(values, sizeof(bool));
+	if (!out->nodes || !out->slots || !x->lw.root || !x->first || !x->last || !x->shared ||
+	    !x->joined)
 		return cnn_fail(x->lw.err, CNN_ENOMEM, "no memory for %d nodes", out->n_nodes);
 	for (int v = 0; v < out->n_values; v++) {
 		x->lw.root[v] = v;
@@ -195,7 +197,10 @@ static void add_up(struct lowering *x)
 
 static int lower_graph(struct lowering *x)
 {
-	int ret = lw_make_segments(x);
+	int ret;
+
+	lw_settle_roots(x);
+	ret = lw_make_segments(x);
 
 	if (!ret)
 		ret = lw_plan_arena(x);
@@ -217,6 +222,7 @@ static void close_lowering(struct lowering *x)
 	free(x->first);
 	free(x->last);
 	free(x->shared);
+	free(x->joined);
 	out->program = x->lw.program.data;
 	out->program_bytes = x->lw.program.len;
 	out->weights = x->lw.weights.data;

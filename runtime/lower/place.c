@@ -38,7 +38,7 @@ static bool fit_layout(const struct lowering *x, struct lw_io *io, char *reason)
 	return lw_no(reason, "input %s lies in the arena with gaps between its planes", text);
 }
 
-static void use_slot(struct lowering *x, const struct lw_io *io)
+void lw_use_slot(struct lowering *x, const struct lw_io *io)
 {
 	struct cnn_slot *slot = &x->lw.out->slots[io->value];
 
@@ -63,8 +63,8 @@ static bool place_on(struct lowering *x, int core, int node, char *reason)
 	if (!c->ops->plan(c, node, &fit, reason))
 		return false;
 	for (int i = 0; i < fit.n_in; i++)
-		use_slot(x, &fit.in[i]);
-	use_slot(x, &fit.out);
+		lw_use_slot(x, &fit.in[i]);
+	lw_use_slot(x, &fit.out);
 	return true;
 }
 
@@ -93,8 +93,11 @@ static bool place_renaming(struct lowering *x, int node, int *core)
 	if (!lw_view(&x->lw.out->slots[from].layout, to->rank > 1 ? to->dims[0] : 1,
 		     to->rank > 1 ? to->dims[1] : to->rank ? to->dims[0] : 1, plane, &io.layout))
 		return false;
-	use_slot(x, &io);
+	lw_use_slot(x, &io);
 	x->lw.root[io.value] = x->lw.root[from];
+	/* Relative to the root, which is at no offset yet. */
+	if (x->lw.root[from] != from)
+		x->lw.out->slots[io.value].offset = x->lw.out->slots[from].offset;
 	*core = x->lw.out->nodes[producer].core;
 	return true;
 }
@@ -111,6 +114,11 @@ void lw_place_node(struct lowering *x, int node)
 		lw_no(p->reason, "%s: renames a value in the arena", n->op_type);
 		return;
 	}
+	if (lw_place_parts(x, node, &p->core)) {
+		lw_no(p->reason, "%s: its parts lie side by side in the arena", n->op_type);
+		return;
+	}
+	p->core = CNN_ON_CPU;
 	for (int i = 0; i < x->n_cores; i++) {
 		if (!x->cores[i])
 			continue;

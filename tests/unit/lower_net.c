@@ -196,9 +196,56 @@ static bool add_mean(struct net *x)
 	return true;
 }
 
+/* Of two or three values along the channels; it may be the same one twice. */
+static bool add_concat(struct net *x)
+{
+	const struct value *first = any(x, 4);
+	int64_t dims[4], count = pick(2, 3);
+	char inputs[64];
+
+	if (!first)
+		return false;
+	memcpy(dims, first->dims, sizeof(dims));
+	snprintf(inputs, sizeof(inputs), "%s", first->name);
+	for (int tries = 0; tries < 60 && count > 1; tries++) {
+		const struct value *v = &x->values[pick(0, x->n - 1)];
+		size_t used = strlen(inputs);
+
+		if (v->rank != 4 || v->dims[0] != dims[0] || v->dims[2] != dims[2] ||
+		    v->dims[3] != dims[3])
+			continue;
+		snprintf(inputs + used, sizeof(inputs) - used, " %s", v->name);
+		dims[1] += v->dims[1];
+		count--;
+	}
+	if (dims[1] == first->dims[1])
+		return false;
+	ob_attr_int(ob_node(x->b, "Concat", inputs, add_value(x, 4, dims)->name), "axis",
+		    pick(0, 1) ? 1 : -3);
+	return true;
+}
+
+/* Two halves of the channels. */
+static bool add_split(struct net *x)
+{
+	const struct value *in = any(x, 4);
+	char outputs[40];
+	int64_t dims[4];
+
+	if (!in || in->dims[1] % 2 || x->n + 2 > MAX_VALUES)
+		return false;
+	memcpy(dims, in->dims, sizeof(dims));
+	dims[1] /= 2;
+	snprintf(outputs, sizeof(outputs), "v%d v%d", x->n, x->n + 1);
+	ob_attr_int(ob_node(x->b, "Split", in->name, outputs), "axis", 1);
+	add_value(x, 4, dims);
+	add_value(x, 4, dims);
+	return true;
+}
+
 static bool add_one(struct net *x)
 {
-	switch (pick(0, 12)) {
+	switch (pick(0, 15)) {
 	case 0:
 	case 1:
 	case 2:
@@ -220,6 +267,11 @@ static bool add_one(struct net *x)
 		return add_reshape(x);
 	case 11:
 		return add_gemm(x);
+	case 12:
+	case 13:
+		return add_concat(x);
+	case 14:
+		return add_split(x);
 	default:
 		return add_mean(x);
 	}
