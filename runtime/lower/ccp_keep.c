@@ -78,7 +78,7 @@ struct way {
 	int pos;
 	unsigned int bank;		/* to read */
 	enum { EVICT_NONE, EVICT_OUT, EVICT_BOTH, EVICT_CUT } evict;
-	bool load_in, load_add;
+	bool load;		/* the input, all of it */
 	enum { OUT_PASSES, OUT_LOW, OUT_HIGH } out;
 };
 
@@ -255,6 +255,14 @@ static bool take_input(const struct keep *k, struct state *s, const struct way *
 	return fresh.at >= 0 && hold(s, fresh) && add_move(k, s, &fresh, true);
 }
 
+/* What is added passes through a bank, wherever it is held. */
+static bool take_addend(const struct keep *k, struct state *s, int object)
+{
+	struct held *h = object < 0 ? NULL : find_held(s, object);
+
+	return !h || save(k, s, h);
+}
+
 static bool take_output(const struct keep *k, struct state *s, const struct way *w)
 {
 	const struct place *p = &k->places[w->pos];
@@ -349,7 +357,7 @@ static int find_plan(struct keep *k, int pos, const struct lcp_step *step)
  */
 static void normalize(struct lcp_step *step, bool has_add)
 {
-	bool passes = !step->in.kept || (has_add && !step->add.kept);
+	bool passes = !step->in.kept || has_add;
 	int64_t both = lw_min(step->in.room, step->out.room);
 
 	if (!passes)
@@ -373,10 +381,12 @@ static void drop_dead(const struct keep *k, struct state *s, int pos)
 	}
 }
 
-/* Does it compute in the room of its values, so that none of them can be kept? */
-static bool passes_only(const struct lcp_node *n)
+/* Can the node have its values where step has them? */
+static bool can_keep(const struct lcp_node *n, const struct lcp_step *step)
 {
-	return n->add >= 0 || (n->kind == CCP_POOL && lcp_pool_passes(n));
+	if (n->kind == CCP_POOL && lcp_pool_passes(n))
+		return !step->in.kept && !step->out.kept;
+	return n->add < 0 || !step->out.kept;
 }
 
 /* The state after going w from *from; false if that cannot be. */
@@ -390,17 +400,15 @@ static bool go(struct keep *k, const struct state *from, const struct way *w, st
 	*s = *from;
 	memset(&s->step, 0, sizeof(s->step));
 	s->step.bank = w->bank;
-	if (!evict(k, s, w) || !take_input(k, s, w, p->in, w->load_in) ||
-	    (p->add >= 0 && !take_input(k, s, w, p->add, w->load_add)) || !take_output(k, s, w))
+	if (!evict(k, s, w) || !take_input(k, s, w, p->in, w->load) ||
+	    !take_addend(k, s, p->add) || !take_output(k, s, w))
 		return false;
 	s->step.pinned = s->n_held > 0;
 	set_home(k, s, p->in, w->bank, lcp_value_line(k->core, n->in), &s->step.in);
-	if (p->add >= 0)
-		set_home(k, s, p->add, w->bank, lcp_value_line(k->core, n->add), &s->step.add);
 	set_home(k, s, p->out, !w->bank, lcp_value_line(k->core, n->out), &s->step.out);
-	if (passes_only(n) && (s->step.in.kept || s->step.out.kept || s->step.add.kept))
+	if (!can_keep(n, &s->step))
 		return false;
-	normalize(&s->step, p->add >= 0);
+	normalize(&s->step, n->add >= 0);
 	s->plan = find_plan(k, w->pos, &s->step);
 	if (s->plan < 0)
 		return false;
@@ -460,12 +468,10 @@ static void offer(struct state *list, int *count, const struct state *s)
 static void go_from(struct keep *k, const struct state *from, struct way *w, int parent,
 		    struct state *list, int *count)
 {
-	bool add = k->places[w->pos].add >= 0;
 	struct state s;
 
-	for (int i = 0; i < (add ? 12 : 6); i++) {
-		w->load_in = i / 3 % 2;
-		w->load_add = i / 6;
+	for (int i = 0; i < 6; i++) {
+		w->load = i / 3;
 		w->out = i % 3;
 		if (!go(k, from, w, &s))
 			continue;
