@@ -12,66 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ccp.h"
+#include "ccp_keep.h"
 
-#define BEAM		12
-#define WINDOW		64	/* nodes after which the best way so far is the way */
-#define ROOM_STEPS	16	/* room for parts comes in so many sizes */
 /* Instructions that trials of one compilation may run; beyond it nothing new is tried. */
 #define STEPS_MAX	200000000u
-
-/* The memory of a value and of those that share it. */
-struct object {
-	int root;
-	int64_t line, lines;
-	int first, written, last;	/* positions: first and last write, last read here; -1: none */
-	bool wanted;			/* in memory: read elsewhere */
-	bool outside;			/* part of it comes from elsewhere */
-};
-
-/* An object that a bank holds: all of it that has been written. */
-struct held {
-	int object;
-	unsigned int bank;
-	int64_t at;
-	bool dirty;			/* memory does not have it */
-};
-
-struct state {
-	struct held held[LCP_KEPT];
-	int n_held;			/* ascending objects */
-	uint64_t cost, cycles;		/* cycles: since the task began, at most */
-	int parent;			/* state of the position before */
-	struct lcp_step step;		/* how it came from there */
-	int plan;			/* of the position */
-};
-
-/* What a node takes in a situation. */
-struct plan {
-	bool kept[3];
-	int64_t room[2];
-	bool fits;
-	uint64_t cost, cycles;
-	struct lcp_node node;
-};
-
-/* A node of the segment that has code. */
-struct place {
-	int node;
-	int in, add, out;		/* objects; add -1: none */
-	struct plan *plans;
-	int n_plans;
-};
-
-struct keep {
-	struct lcp_core *core;
-	struct object *objects;
-	struct place *places;
-	struct state (*states)[BEAM];	/* of the window */
-	int counts[WINDOW + 1];
-	int n_objects, n_places;
-	bool failed;			/* no memory */
-};
 
 /* One way to take the next node. */
 struct way {
@@ -88,125 +32,7 @@ static uint64_t cycle_limit(const struct keep *k)
 	return k->core->hw.cycles_max - k->core->hw.cycles_max / 8;
 }
 
-/* ---- banks ----------------------------------------------------------------------------- */
-
-static struct held *find_held(struct state *s, int object)
-{
-	for (int i = 0; i < s->n_held; i++)
-		if (s->held[i].object == object)
-			return &s->held[i];
-	return NULL;
-}
-
-static void drop(struct state *s, struct held *h)
-{
-	s->n_held--;
-	memmove(h, h + 1, (size_t)(&s->held[s->n_held] - h) * sizeof(*h));
-}
-
-static bool hold(struct state *s, struct held h)
-{
-	int i = s->n_held;
-
-	if (i == LCP_KEPT)
-		return false;
-	for (; i > 0 && s->held[i - 1].object > h.object; i--)
-		s->held[i] = s->held[i - 1];
-	s->held[i] = h;
-	s->n_held++;
-	return true;
-}
-
-/* The free stretch of a bank that begins at or behind from; its length, 0 at the end. */
-static int64_t next_gap(const struct keep *k, const struct state *s, unsigned int bank, int64_t from,
-			int64_t *at)
-{
-	int64_t end = k->core->hw.bank / LINE_FLOATS;
-	bool moved = true;
-
-	while (moved) {
-		moved = false;
-		for (int i = 0; i < s->n_held; i++) {
-			const struct held *h = &s->held[i];
-			int64_t last = h->at + k->objects[h->object].lines;
-
-			if (h->bank == bank && h->at <= from && from < last) {
-				from = last;
-				moved = true;
-			}
-		}
-	}
-	for (int i = 0; i < s->n_held; i++)
-		if (s->held[i].bank == bank && s->held[i].at > from && s->held[i].at < end)
-			end = s->held[i].at;
-	*at = from;
-	return end - from;
-}
-
-/* Room for lines lines: the lowest, or the end of the highest; -1: none. */
-static int64_t find_room(const struct keep *k, const struct state *s, unsigned int bank,
-			 int64_t lines, bool high)
-{
-	int64_t bank_lines = k->core->hw.bank / LINE_FLOATS, found = -1, at = 0, gap = 0;
-
-	for (int64_t from = 0; from < bank_lines; from = at + lw_max(1, gap)) {
-		gap = next_gap(k, s, bank, from, &at);
-		if (gap < lines)
-			continue;
-		found = high ? at + gap - lines : at;
-		if (!high)
-			return found;
-	}
-	return found;
-}
-
-/* The largest free stretch, in one of a few sizes. */
-static void set_spare(const struct keep *k, const struct state *s, unsigned int bank,
-		      struct lcp_home *home)
-{
-	int64_t lines = k->core->hw.bank / LINE_FLOATS, step = lw_max(1, lines / ROOM_STEPS);
-	int64_t most = 0, at = 0, gap = 0;
-
-	home->spare = 0;
-	for (int64_t from = 0; from < lines; from = at + lw_max(1, gap)) {
-		gap = next_gap(k, s, bank, from, &at);
-		if (gap > most) {
-			most = gap;
-			home->spare = at;
-		}
-	}
-	home->room = (most == lines ? lines : most / step * step) * LINE_FLOATS;
-}
-
-/* ---- moves ----------------------------------------------------------------------------- */
-
-static void add_cost(struct state *s, int64_t lines)
-{
-	s->cost += 2 * (uint64_t)lines + 16;
-	s->cycles += (uint64_t)lines + 32;
-}
-
-static bool add_move(const struct keep *k, struct state *s, const struct held *h, bool load)
-{
-	const struct object *o = &k->objects[h->object];
-
-	if (s->step.n_moves == LCP_MOVES)
-		return false;
-	s->step.moves[s->step.n_moves++] = (struct lcp_move){
-		.load = load, .bank = h->bank, .at = h->at, .line = o->line, .lines = o->lines,
-	};
-	add_cost(s, o->lines);
-	return true;
-}
-
-/* Makes sure that memory has it. */
-static bool save(const struct keep *k, struct state *s, struct held *h)
-{
-	if (h->dirty && !add_move(k, s, h, false))
-		return false;
-	h->dirty = false;
-	return true;
-}
+/* ---- what a node finds ---------------------------------------------------------------- */
 
 static bool is_used(const struct place *p, int object)
 {
@@ -224,9 +50,9 @@ static bool evict(const struct keep *k, struct state *s, const struct way *w)
 			continue;
 		if (w->evict != EVICT_CUT && is_used(p, h->object))
 			continue;
-		if (!save(k, s, h))
+		if (!lcp_save(k, s, h))
 			return false;
-		drop(s, h);
+		lcp_drop(s, h);
 	}
 	s->step.cut = w->evict == EVICT_CUT;
 	s->step.cut_at = s->step.n_moves;
@@ -239,35 +65,35 @@ static bool evict(const struct keep *k, struct state *s, const struct way *w)
 static bool take_input(const struct keep *k, struct state *s, const struct way *w, int object,
 		       bool load)
 {
-	struct held *h = find_held(s, object), fresh = { .object = object, .bank = w->bank };
+	struct held *h = lcp_find_held(s, object), fresh = { .object = object, .bank = w->bank };
 
 	if (h && h->bank == w->bank)
 		return !load;
-	if (h && !save(k, s, h))
+	if (h && !lcp_save(k, s, h))
 		return false;
 	if (!load)
 		return true;
 	if (k->objects[object].written >= w->pos)
 		return false;
 	if (h)
-		drop(s, h);
-	fresh.at = find_room(k, s, w->bank, k->objects[object].lines, false);
-	return fresh.at >= 0 && hold(s, fresh) && add_move(k, s, &fresh, true);
+		lcp_drop(s, h);
+	fresh.at = lcp_find_room(k, s, w->bank, k->objects[object].lines, false);
+	return fresh.at >= 0 && lcp_hold(s, fresh) && lcp_add_move(k, s, &fresh, true);
 }
 
 /* What is added passes through a bank, wherever it is held. */
 static bool take_addend(const struct keep *k, struct state *s, int object)
 {
-	struct held *h = object < 0 ? NULL : find_held(s, object);
+	struct held *h = object < 0 ? NULL : lcp_find_held(s, object);
 
-	return !h || save(k, s, h);
+	return !h || lcp_save(k, s, h);
 }
 
 static bool take_output(const struct keep *k, struct state *s, const struct way *w)
 {
 	const struct place *p = &k->places[w->pos];
 	const struct object *o = &k->objects[p->out];
-	struct held *h = find_held(s, p->out);
+	struct held *h = lcp_find_held(s, p->out);
 	struct held fresh = { .object = p->out, .bank = !w->bank, .dirty = !o->wanted };
 
 	if (h && h->bank != w->bank) {
@@ -275,26 +101,26 @@ static bool take_output(const struct keep *k, struct state *s, const struct way 
 		return w->out == OUT_PASSES;
 	}
 	if (h) {
-		if (!save(k, s, h))
+		if (!lcp_save(k, s, h))
 			return false;
-		drop(s, h);
+		lcp_drop(s, h);
 	}
 	if (w->out == OUT_PASSES)
 		return true;
 	if (o->outside || o->first < w->pos || o->last <= w->pos)
 		return false;
-	fresh.at = find_room(k, s, fresh.bank, o->lines, w->out == OUT_HIGH);
-	return fresh.at >= 0 && hold(s, fresh);
+	fresh.at = lcp_find_room(k, s, fresh.bank, o->lines, w->out == OUT_HIGH);
+	return fresh.at >= 0 && lcp_hold(s, fresh);
 }
 
 static void set_home(const struct keep *k, struct state *s, int object, unsigned int bank,
 		     int64_t line, struct lcp_home *home)
 {
-	const struct held *h = find_held(s, object);
+	const struct held *h = lcp_find_held(s, object);
 
 	home->kept = h && h->bank == bank;
 	home->at = home->kept ? h->at + line - k->objects[object].line : 0;
-	set_spare(k, s, bank, home);
+	lcp_set_spare(k, s, bank, home);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------- */
@@ -377,7 +203,7 @@ static void drop_dead(const struct keep *k, struct state *s, int pos)
 		const struct object *o = &k->objects[s->held[i].object];
 
 		if (o->last <= pos && o->written <= pos)
-			drop(s, &s->held[i]);
+			lcp_drop(s, &s->held[i]);
 	}
 }
 
@@ -421,7 +247,7 @@ static bool go(struct keep *k, const struct state *from, const struct way *w, st
 		s->cycles = limit;
 	if (s->step.out.kept && k->objects[p->out].wanted) {
 		s->step.store = true;
-		add_cost(s, k->core->base.lw->out->slots[n->out].bytes / CNNACC_LINE_SIZE);
+		lcp_add_cost(s, k->core->base.lw->out->slots[n->out].bytes / CNNACC_LINE_SIZE);
 	}
 	drop_dead(k, s, w->pos);
 	return true;

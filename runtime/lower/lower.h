@@ -13,9 +13,10 @@
  * content). For each segment in order, which is not the graph's order of nodes: a CPU segment runs
  * its nodes one by one; before a device segment each value of its in list is put into the arena,
  * if a CPU node or the caller made it; then the segment's tasks are submitted as one job (more jobs
- * if there are more tasks than a job takes), in order. A value that device nodes made stays good in
- * the arena until the last node that reads it has run, a graph output until the end. Values that
- * are only renamed share their slot's memory. Programs fit every core of the same type and
+ * if there are more tasks than a job takes), in order. What a device segment has in its out list is
+ * then in the arena until the last node that reads it has run, a graph output until the end; its
+ * other values may never have left the core. Values that are only renamed, and the parts of a
+ * Concat or Split, share their slot's memory. Programs fit every core of the same type and
  * parameters, not just the one named.
  */
 #ifndef CNN_LOWER_H
