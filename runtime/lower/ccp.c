@@ -99,8 +99,8 @@ static bool conv_as_fc(const struct lcp_node *from, struct lcp_node *n)
 	const struct lcp_conv *v = &from->conv;
 
 	*n = *from;
-	if (v->adds || v->groups > 1 || v->oh > 1 || v->ow > 1 || v->kh != v->ih || v->kw != v->iw ||
-	    v->pt || v->pb || v->pl || v->pr)
+	if (v->adds || v->groups > 1 || v->oh > 1 || v->ow > 1 || v->kh != v->ih ||
+	    v->kw != v->iw || v->pt || v->pb || v->pl || v->pr)
 		return false;
 	if (!lw_view(&from->in_l, v->n, v->ci * v->ih * v->iw, 1, &n->in_l) ||
 	    n->in_l.plane_pitch != 1)

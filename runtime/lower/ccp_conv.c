@@ -47,7 +47,8 @@ struct lcp_region lcp_slab_out(const struct lcp_node *n, int64_t image, int64_t 
 {
 	int64_t ow = n->conv.ow;
 
-	return lcp_region(n->out_line, &n->out_home, &n->out_l, image, c0, c1, s->y0 * ow, s->y1 * ow);
+	return lcp_region(n->out_line, &n->out_home, &n->out_l, image, c0, c1, s->y0 * ow,
+			  s->y1 * ow);
 }
 
 struct lcp_region lcp_slab_add(const struct lcp_node *n, int64_t image, int64_t c0, int64_t c1,
@@ -55,7 +56,8 @@ struct lcp_region lcp_slab_add(const struct lcp_node *n, int64_t image, int64_t 
 {
 	int64_t ow = n->conv.ow;
 
-	return lcp_region(n->add_line, &n->add_home, &n->add_l, image, c0, c1, s->y0 * ow, s->y1 * ow);
+	return lcp_region(n->add_line, &n->add_home, &n->add_l, image, c0, c1, s->y0 * ow,
+			  s->y1 * ow);
 }
 
 bool lcp_slab_floats(const struct lcp_node *n, int64_t rows, int64_t in_ch, int64_t out_ch,

@@ -41,12 +41,10 @@ struct search {
 static bool fits_program(const struct search *x)
 {
 	const struct lcp_conv *v = &x->n->conv;
-	int64_t tiles = lw_div_up(v->rows, TILE_ROWS) * conv_columns(v);
+	int64_t slices = lw_div_up(v->rows, TILE_ROWS) * conv_columns(v) * slice_count(v) *
+			 lw_div_up(v->out_co, v->weight_co);
 
-	if (!v->slice)
-		return true;
-	return tiles * slice_count(v) * lw_div_up(v->out_co, v->weight_co) * SLICE_WORDS + STEP_WORDS <=
-	       x->hw->insns - x->hw->insns / 32;
+	return !v->slice || slices * SLICE_WORDS + STEP_WORDS <= x->hw->insns - x->hw->insns / 32;
 }
 
 /* What is added starts at a line, and so must every batch of that many channels. */
@@ -151,8 +149,9 @@ static void weigh_slices(struct search *x, bool input)
 {
 	struct lcp_conv *v = &x->n->conv;
 	int64_t most = lw_min(lw_min(x->batch, x->hw->lob), v->co), last = 0;
+	int64_t chunks = lw_div_up(v->co, most);
 
-	for (int64_t chunks = lw_div_up(v->co, lw_max(most, 1)), i = 0; most && i < PLANS_OF_SLICES; i++) {
+	for (int64_t i = 0; i < PLANS_OF_SLICES; i++) {
 		int64_t co = lw_min(lw_round_up(lw_div_up(v->co, chunks + i), 16), most);
 
 		co = lcp_round_channels(co, v->co);

@@ -98,8 +98,10 @@ static int make_conv(struct onnx_build *b, struct shape *s)
 /* Two convolutions of the same input, added: the later one takes the addition in. */
 static int make_sum(struct onnx_build *b, struct shape *s)
 {
-	int64_t ci = pick_small(1, 60), co = pick_small(1, 80), k = ONE_OF(1, 1, 3), step = pick(1, 2);
-	const int64_t kernel[] = { k, k }, stride[] = { step, step }, pads[] = { k / 2, k / 2, k / 2, k / 2 };
+	int64_t ci = pick_small(1, 60), co = pick_small(1, 80);
+	int64_t k = ONE_OF(1, 1, 3), step = pick(1, 2);
+	const int64_t kernel[] = { k, k }, stride[] = { step, step };
+	const int64_t pads[] = { k / 2, k / 2, k / 2, k / 2 };
 
 	*s = (struct shape){ 4, { pick(0, 4) ? 1 : 2, ci, pick_small(1, 60), pick_small(1, 60) } };
 	if (2 * ci * co * k * k * s->dims[2] * s->dims[3] / step / step > MAX_WORK)
@@ -115,9 +117,10 @@ static int make_sum(struct onnx_build *b, struct shape *s)
 		ob_node(b, "Add", "p q", "r");
 		ob_node(b, "Relu", "r", "y");
 	}
-	snprintf(text, sizeof(text), "Conv + Conv %lldx%lldx%lldx%lld -> %lld kernel %lld stride %lld",
-		 (long long)s->dims[0], (long long)ci, (long long)s->dims[2], (long long)s->dims[3],
-		 (long long)co, (long long)k, (long long)step);
+	snprintf(text, sizeof(text),
+		 "Conv + Conv %lldx%lldx%lldx%lld -> %lld kernel %lld stride %lld",
+		 (long long)s->dims[0], (long long)ci, (long long)s->dims[2],
+		 (long long)s->dims[3], (long long)co, (long long)k, (long long)step);
 	return 0;
 }
 
@@ -234,7 +237,8 @@ static const struct {
 	const char *name;
 	int (*make)(struct onnx_build *b, struct shape *s);
 } kinds[] = {
-	{ "Conv", make_conv }, { "Conv and Add", make_sum }, { "pooling", make_pool }, { "Gemm", make_gemm },
+	{ "Conv", make_conv }, { "Conv and Add", make_sum }, { "pooling", make_pool },
+	{ "Gemm", make_gemm },
 	{ "MatMul", make_matmul }, { "mean", make_mean }, { "Pad", make_pad },
 };
 
