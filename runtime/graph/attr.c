@@ -112,19 +112,36 @@ void cnn_node_drop_attrs(struct cnn_node *n)
 	n->n_attrs = 0;
 }
 
-int cnn_node_add_int(struct cnn_node *n, const char *name, int64_t v, struct cnn_err *err)
+static int add_attr(struct cnn_node *n, const char *name, struct cnn_attr attr,
+		    struct cnn_err *err)
 {
 	struct cnn_attr *attrs = realloc(n->attrs, sizeof(*attrs) * (n->n_attrs + 1));
-	char *copy = strdup(name);
 
+	attr.name = strdup(name);
 	if (attrs)
 		n->attrs = attrs;
-	if (!attrs || !copy) {
-		free(copy);
+	if (!attrs || !attr.name) {
+		attr_free(&attr);
 		return cnn_fail(err, CNN_ENOMEM, "no memory for an attribute");
 	}
-	attrs[n->n_attrs++] = (struct cnn_attr){ .name = copy, .type = 'i', .i = v };
+	attrs[n->n_attrs++] = attr;
 	return CNN_OK;
+}
+
+int cnn_node_add_int(struct cnn_node *n, const char *name, int64_t v, struct cnn_err *err)
+{
+	return add_attr(n, name, (struct cnn_attr){ .type = 'i', .i = v }, err);
+}
+
+int cnn_node_add_ints(struct cnn_node *n, const char *name, int count, const int64_t *v,
+		      struct cnn_err *err)
+{
+	int64_t *ints = malloc(sizeof(*ints) * count);
+
+	if (!ints)
+		return cnn_fail(err, CNN_ENOMEM, "no memory for an attribute");
+	memcpy(ints, v, sizeof(*ints) * count);
+	return add_attr(n, name, (struct cnn_attr){ .type = 'I', .ints = ints, .count = count }, err);
 }
 
 void cnn_node_free(struct cnn_node *n)

@@ -583,6 +583,8 @@ int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 		ret = cnn_fuse_shuffles(g, err);
 		ret = ret ? ret : fuse_all(&f);		/* what follows the last shuffle */
 	}
+	if (!ret && (what & CNN_FUSE_STRIDE) && !(what & CNN_FUSE_CPU))
+		ret = cnn_fuse_strides(g, err);
 	if (!ret && (what & CNN_FUSE_ADD))
 		ret = cnn_fuse_additions(g, what, err);
 	if (!ret)

@@ -107,24 +107,22 @@ static int rename_op(struct cnn_node *n, enum cnn_op op, const char *type, struc
 	return CNN_OK;
 }
 
-/* A DepthToSpace from value in to value out, as node number at. */
-static int insert_shuffle(struct cnn_graph *g, int at, int64_t block, int in, int out,
-			  struct cnn_err *err)
+int cnn_fuse_insert(struct cnn_graph *g, int at, enum cnn_op op, const char *type, int in, int out,
+		    struct cnn_err *err)
 {
-	struct cnn_node n = { .op = CNN_OP_DEPTH_TO_SPACE, .opset = 13, .n_in = 1, .n_out = 1 };
+	struct cnn_node n = { .op = op, .opset = 13, .n_in = 1, .n_out = 1 };
 	struct cnn_node *nodes = realloc(g->nodes, sizeof(*nodes) * (g->n_nodes + 1));
 	char name[128];
 
 	if (nodes)
 		g->nodes = nodes;
-	snprintf(name, sizeof(name), "%.100s_shuffle", g->values[out].name);
-	n.op_type = strdup("DepthToSpace");
+	snprintf(name, sizeof(name), "%.100s_%s", g->values[out].name, type);
+	n.op_type = strdup(type);
 	n.domain = strdup("");
 	n.name = strdup(name);
 	n.in = malloc(sizeof(*n.in));
 	n.out = malloc(sizeof(*n.out));
-	if (!nodes || !n.op_type || !n.domain || !n.name || !n.in || !n.out ||
-	    cnn_node_add_int(&n, "blocksize", block, err)) {
+	if (!nodes || !n.op_type || !n.domain || !n.name || !n.in || !n.out) {
 		cnn_node_free(&n);
 		return cnn_fail(err, CNN_ENOMEM, "no memory to fuse nodes");
 	}
@@ -157,7 +155,8 @@ static int split(struct cnn_graph *g, int i, int64_t block, struct cnn_err *err)
 		return ret;
 	cnn_node_drop_attrs(n);
 	n->out[0] = mid;
-	return insert_shuffle(g, i + 1, block, mid, out, err);
+	ret = cnn_fuse_insert(g, i + 1, CNN_OP_DEPTH_TO_SPACE, "DepthToSpace", mid, out, err);
+	return ret ? ret : cnn_node_add_int(&g->nodes[i + 1], "blocksize", block, err);
 }
 
 /* The order that split makes: the channels of each place of the block together. */

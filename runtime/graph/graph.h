@@ -258,7 +258,12 @@ int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
  * DepthToSpace, which then moves behind any 1 x 1 Conv that reads it. Not with CNN_FUSE_CPU.
  */
 #define CNN_FUSE_SHUFFLE	(1u << 11)
-#define CNN_FUSE_ALL		0xfffu
+/*
+ * An AveragePool of single pixels before a 1 x 1 Conv with strides, which then has none. Not with
+ * CNN_FUSE_CPU.
+ */
+#define CNN_FUSE_STRIDE		(1u << 12)
+#define CNN_FUSE_ALL		0x1fffu
 
 /*
  * After cnn_graph_infer. A value that is a graph output, or has other readers, is never fused

@@ -28,6 +28,8 @@ void cnn_node_free(struct cnn_node *n);
 void cnn_node_drop_attrs(struct cnn_node *n);
 /* Adds an integer attribute that the node does not have yet. */
 int cnn_node_add_int(struct cnn_node *n, const char *name, int64_t v, struct cnn_err *err);
+int cnn_node_add_ints(struct cnn_node *n, const char *name, int count, const int64_t *v,
+		      struct cnn_err *err);
 
 /* Recomputes producers and consumers, sorts nodes if needed; fails on a cycle. */
 int cnn_graph_link(struct cnn_graph *g, struct cnn_err *err);
@@ -51,6 +53,11 @@ int cnn_fuse_set_input(struct cnn_node *a, int i, int b, struct cnn_err *err);
 int cnn_fuse_set_const(struct cnn_graph *g, struct cnn_node *a, int i,
 		       const struct cnn_tensor *shape, const char *suffix, float **data,
 		       struct cnn_err *err);
+/* A node without attributes from value in to value out, as node number at. */
+int cnn_fuse_insert(struct cnn_graph *g, int at, enum cnn_op op, const char *type, int in, int out,
+		    struct cnn_err *err);
+/* The pixels that 1 x 1 convolutions with strides read, picked out first. */
+int cnn_fuse_strides(struct cnn_graph *g, struct cnn_err *err);
 /* ConvTranspose without overlaps as 1 x 1 convolutions and DepthToSpace. */
 int cnn_fuse_shuffles(struct cnn_graph *g, struct cnn_err *err);
 /* Additions into the convolutions that make one of their operands. */

@@ -264,6 +264,82 @@ static void test_file_shuffles(void **state)
 	cnn_graph_free(g);
 }
 
+/* ---- strides of 1 x 1 convolutions ----------------------------------------------------- */
+
+static void strided(struct onnx_build *b, const char *inputs, const char *out, int64_t stride_x)
+{
+	ob_attr_ints(ob_node(b, "Conv", inputs, out), "strides", 2, (const int64_t[]){ 2, stride_x });
+}
+
+/* Two, of which the second has an activation; one whose map is small and one with one stride. */
+static struct onnx_build *strides(void)
+{
+	struct onnx_build *b = ob_new(13);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(2, 4, 23, 24));
+	ob_random(b, "w", 1, OB_DIMS(5, 4, 1, 1));
+	ob_random(b, "bias", 4, OB_DIMS(5));
+	strided(b, "x w bias", "y1", 2);
+	strided(b, "x w", "c", 2);
+	ob_node(b, "Relu", "c", "y2");
+	n = ob_node(b, "MaxPool", "x", "s");
+	ob_attr_ints(n, "kernel_shape", 2, (const int64_t[]){ 3, 3 });
+	ob_attr_ints(n, "strides", 2, (const int64_t[]){ 2, 2 });
+	strided(b, "s w", "y3", 2);
+	strided(b, "x w", "y4", 1);
+	for (int i = 1; i <= 4; i++)
+		ob_output(b, (const char[]){ 'y', (char)('0' + i), 0 });
+	return b;
+}
+
+static void test_strides(void **state)
+{
+	struct cnn_graph *g = compare_fused(strides, CNN_FUSE_ALL & ~CNN_FUSE_CPU, 0);
+
+	(void)state;
+	assert_int_equal(count_op(g, CNN_OP_AVERAGE_POOL), 2);
+	for (int i = 1; i <= 4; i++) {
+		const struct cnn_node *n = maker(g, (const char[]){ 'y', (char)('0' + i), 0 });
+		int from = g->values[n->in[0]].producer;
+		struct cnn_window w;
+
+		assert_int_equal(n->op, CNN_OP_CONV);
+		assert_int_equal(cnn_node_window(g, n, &w, NULL), CNN_OK);
+		assert_int_equal(w.stride[0], i <= 2 ? 1 : 2);
+		if (i <= 2)
+			assert_int_equal(g->nodes[from].op, CNN_OP_AVERAGE_POOL);
+	}
+	cnn_graph_free(g);
+}
+
+/* Neither 3 x 3 nor in groups. */
+static struct onnx_build *no_strides(void)
+{
+	struct onnx_build *b = ob_new(13);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(1, 4, 27, 28));
+	ob_random(b, "w", 1, OB_DIMS(5, 4, 3, 3));
+	ob_random(b, "v", 2, OB_DIMS(4, 2, 1, 1));
+	strided(b, "x w", "y1", 2);
+	n = ob_node(b, "Conv", "x v", "y2");
+	ob_attr_int(n, "group", 2);
+	ob_attr_ints(n, "strides", 2, (const int64_t[]){ 2, 2 });
+	ob_output(b, "y1");
+	ob_output(b, "y2");
+	return b;
+}
+
+static void test_no_strides(void **state)
+{
+	struct cnn_graph *g = compare_fused(no_strides, CNN_FUSE_ALL & ~CNN_FUSE_CPU, 0);
+
+	(void)state;
+	assert_int_equal(count_op(g, CNN_OP_AVERAGE_POOL), 0);
+	cnn_graph_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -274,6 +350,8 @@ int main(void)
 		cmocka_unit_test(test_shuffles),
 		cmocka_unit_test(test_no_shuffles),
 		cmocka_unit_test(test_file_shuffles),
+		cmocka_unit_test(test_strides),
+		cmocka_unit_test(test_no_strides),
 	};
 
 	return cmocka_run_group_tests_name("graph rewrite", tests, NULL, NULL);
