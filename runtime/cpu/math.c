@@ -134,6 +134,22 @@ static inline float between(float v, float lo, float hi)
 	return v > hi ? hi : v;
 }
 
+static inline float as_float(uint32_t bits)
+{
+	float v;
+
+	memcpy(&v, &bits, sizeof(v));
+	return v;
+}
+
+static inline uint32_t as_bits(float v)
+{
+	uint32_t bits;
+
+	memcpy(&bits, &v, sizeof(bits));
+	return bits;
+}
+
 /*
  * min(max(v, 0), 6) for all but NaN, which the caller's product sees. Comparing the bits is as
  * fast as comparing floats, and much faster where instructions are translated.
@@ -141,20 +157,45 @@ static inline float between(float v, float lo, float hi)
 static inline float clip6(float v)
 {
 	const int32_t six = 0x40c00000;
-	int32_t bits;
+	int32_t bits = (int32_t)as_bits(v);
 
-	memcpy(&bits, &v, sizeof(bits));
 	bits &= ~(bits >> 31);
-	bits = bits > six ? six : bits;
-	memcpy(&v, &bits, sizeof(v));
-	return v;
+	return as_float((uint32_t)(bits > six ? six : bits));
 }
 
+/* exp(-v) for 0 <= v <= 105 in floats, to the smallest subnormals: within 2.5 ulp. */
+static inline float exp_down(float v)
+{
+	const float round = 0x1.8p23f;
+	float n = v * -0x1.715476p0f + round, r, p;
+	int32_t k = (int32_t)(as_bits(n) - 0x4b400000), half = k >> 1;
+
+	n -= round;
+	r = -v - n * 0x1.63p-1f - n * -0x1.bd0106p-13f;	/* ln 2: the first product is exact */
+	p = 0x1.a0d2cep-13f;
+	p = p * r + 0x1.6e879cp-10f;
+	p = p * r + 0x1.1112dp-7f;
+	p = p * r + 0x1.55542p-5f;
+	p = p * r + 0x1.555554p-3f;
+	p = p * r + 0x1p-1f;
+	p = p * r * r + r + 1;
+	return p * as_float((uint32_t)(half + 127) << 23) *
+	       as_float((uint32_t)(k - half + 127) << 23);
+}
+
+/*
+ * 1 / (1 + exp(-v)), below 0 exp(v) / (1 + exp(v)). Choices are made of bits: a compiler makes
+ * branches of others, and no vectors.
+ */
 static inline float sigmoid1(float v)
 {
-	float s = 1.0f / (1.0f + exp_scaled(-v));
+	const uint32_t one = 0x3f800000, most = 0x42d20000, inf = 0x7f800000;	/* 1, 105 */
+	uint32_t bits = as_bits(v), size = bits & 0x7fffffff, below = -(bits >> 31);
+	uint32_t nan = -(uint32_t)(size > inf);
+	float e = exp_down(as_float(size < most ? size : most));
+	float s = as_float((as_bits(e) & below) | (one & ~below)) / (1 + e);
 
-	return v != v ? v : s;
+	return as_float((bits & nan) | (as_bits(s) & ~nan));
 }
 
 /* Near 0 the odd series, which keeps the relative error. */
