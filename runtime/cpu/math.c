@@ -41,11 +41,6 @@ static inline double exp_range(double x)
 	return x > 90.0 ? 90.0 : x;
 }
 
-static inline float exp_scaled(float x)
-{
-	return (float)exp_double(exp_range(x));
-}
-
 /* ln(2^e * m) = e ln2 + 2 atanh((m - 1) / (m + 1)), sqrt(1/2) <= m < sqrt(2), for normal x. */
 static inline double log_normal(double x)
 {
@@ -265,11 +260,15 @@ static inline float elu1(float v, float alpha)
 	return v < 0 ? (float)(alpha * e) : v;
 }
 
+/* Within exp_range, which choosing bits gives without a branch. */
 static inline float exp1(float v)
 {
-	float e = exp_scaled(v);
+	const uint32_t least = 0x42dc0000, most = 0x42b40000, inf = 0x7f800000;	/* 110, 90 */
+	uint32_t bits = as_bits(v), size = bits & 0x7fffffff, below = -(bits >> 31);
+	uint32_t limit = (least & below) | (most & ~below), nan = -(uint32_t)(size > inf);
+	float e = (float)exp_double(as_float((size < limit ? size : limit) | (below << 31)));
 
-	return v != v ? v : e;
+	return as_float((bits & nan) | (as_bits(e) & ~nan));
 }
 
 float cnn_expf(float x)
