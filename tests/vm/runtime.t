@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# libcnnrt on the kernel driver: its own tests, the examples, and what a user is told when the
+# libcnnrt on the kernel driver: its own tests, the examples, compiled networks, and what a user is told when the
 # module is not loaded or the device may not be opened.
 . "$(dirname "$0")/../tap.sh"
 
@@ -9,6 +9,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$build/tests/unit/rt/digits.onnx" "$work/model.onnx"
 cp "$build/tests/unit/rt/mixed.onnx" "$work/"
+cnnrun=$build/runtime/tools/cnnrun
+"$cnnrun" --compile "$work/mixed.onnx" -o "$work/mixed.cnn" --device sim >/dev/null
+"$cnnrun" "$work/mixed.cnn" --device sim --output "0=$work/sim.npy" >/dev/null 2>&1
 cat >"$work/guest" <<'END'
 export RT_DEVICE=/dev/accel/accel0 RT_DIGITS=/mnt/model.onnx RT_MIXED=/mnt/mixed.onnx
 cd /mnt
@@ -22,6 +25,10 @@ run()
 run rt_api rt_api
 run rt_exec rt_exec
 run rt_jobs rt_jobs
+run rt_program rt_program
+run compiled cnnrun mixed.cnn --output 0=vm.npy
+run compare cnnrun mixed.onnx --compare
+run caps cnnctl info --caps guest.caps
 for e in simple async dmabuf; do
 	run $e example-$e model.onnx
 done
@@ -42,7 +49,8 @@ export CNNRT_LOAD_MODULE=1
 run loads cnnctl selftest
 END
 "$top/tests/vm/run" --share "$work" --program "$build/tests/unit/rt/rt_api" \
-	--program "$build/tests/unit/rt/rt_exec" --program "$build/tests/unit/rt/rt_jobs" -- sh /mnt/guest >"$work/log" 2>&1
+	--program "$build/tests/unit/rt/rt_exec" --program "$build/tests/unit/rt/rt_jobs" \
+	--program "$build/tests/unit/rt/rt_program" -- sh /mnt/guest >"$work/log" 2>&1
 tap_ok "the guest ran and the kernel did not complain"
 [ $tap_failed -eq 0 ] || sed 's/^/# /' "$work/log"
 
@@ -66,6 +74,14 @@ tap_run "jobs, fences, bound buffers, resets" ended rt_jobs 0
 for example in simple async dmabuf; do
 	tap_run "example $example gives the answer of the in-process device" same_answer $example
 done
+tap_run "programs in files, layers compared" ended rt_program 0
+tap_run "a network compiled here runs there" ended compiled 0
+tap_run "and gives the same bytes" cmp "$work/vm.npy" "$work/sim.npy"
+tap_run "every layer agrees" ended compare 0 "none beyond the bound"
+tap_run "what compiling needs to know of the device" test -s "$work/guest.caps"
+tap_run "compiling for it where it is not" "$cnnrun" --compile "$work/mixed.onnx" \
+	-o "$work/caps.cnn" --device-caps "$work/guest.caps"
+tap_run "gives the same bytes too" cmp "$work/caps.cnn" "$work/mixed.cnn"
 tap_run "selftest as root tests the registers too" ended selftest 0 "registers keep their values"
 tap_run "a user without access is told what to do" ended unreadable 3 "may not open it"
 tap_run "a user with access needs no privilege" ended user 0
