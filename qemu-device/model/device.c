@@ -92,6 +92,8 @@ static int create_core(struct cnn_device *dev, unsigned int index)
 	core->ops = cnn_core_type(config->type);
 	core->port.ops = dev->ops;
 	core->port.opaque = dev->opaque;
+	core->port.workers = dev->workers;
+	core->port.threads = dev->config.threads;
 	core->core = core->ops->create(config, &means);
 	if (!core->core)
 		return -1;

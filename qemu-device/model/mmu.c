@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "mmu.h"
+#include "workers.h"
 
 #define VA_LIMIT	((uint64_t)1 << CNNACC_VA_BITS)
+#define COPY_SHARE	((size_t)64 << 10)	/* bytes that are worth a thread */
 #define LINE_ENTRIES	((uint32_t)CNNACC_LINE_SIZE / 4)
 
 void cnn_port_flush(struct cnn_port *port)
@@ -135,6 +137,37 @@ static size_t contiguous(struct cnn_port *port, uint64_t va, uint64_t bus, size_
 	return len < max ? len : max;
 }
 
+struct copy {
+	uint8_t *to;
+	const uint8_t *from;
+	size_t len;
+	unsigned int parts;
+};
+
+static void copy_part(void *opaque, unsigned int part, unsigned int seat)
+{
+	const struct copy *copy = opaque;
+	size_t step = copy->len / copy->parts & ~(size_t)(CNNACC_PAGE_SIZE - 1);
+	size_t first = part * step;
+	size_t len = part + 1 < copy->parts ? step : copy->len - first;
+
+	(void)seat;
+	memcpy(copy->to + first, copy->from + first, len);
+}
+
+/* One core cannot move what a memory gives. */
+static void copy(struct cnn_port *port, void *to, const void *from, size_t len)
+{
+	struct copy copy = { .to = to, .from = from, .len = len };
+	size_t parts = len / COPY_SHARE;
+
+	copy.parts = parts < port->threads ? (unsigned int)parts : port->threads;
+	if (copy.parts < 2)
+		memcpy(to, from, len);
+	else
+		cnn_workers_run(port->workers, copy_part, &copy, copy.parts);
+}
+
 /* Moves what can be mapped at once; 0 if nothing can. */
 static size_t move_mapped(struct cnn_port *port, uint64_t bus, uint8_t *buf, size_t len,
 			  bool write)
@@ -147,9 +180,9 @@ static size_t move_mapped(struct cnn_port *port, uint64_t bus, uint8_t *buf, siz
 	if (mapped >= CNNACC_LINE_SIZE) {
 		moved = (mapped < len ? mapped : len) & ~(size_t)(CNNACC_LINE_SIZE - 1);
 		if (write)
-			memcpy(ptr, buf, moved);
+			copy(port, ptr, buf, moved);
 		else
-			memcpy(buf, ptr, moved);
+			copy(port, buf, ptr, moved);
 	}
 	port->ops->dma_unmap(port->opaque, ptr, mapped, write);
 	return moved;

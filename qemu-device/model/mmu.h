@@ -16,6 +16,8 @@ struct cnn_tlb_entry {
 struct cnn_port {
 	const struct cnn_host_ops *ops;
 	void *opaque;
+	struct cnn_workers *workers;	/* @threads of them copy */
+	unsigned int threads;
 	uint32_t ctx_id;
 	uint64_t root;
 	uint64_t horizon;	/* cycles of the job that may have passed by now */

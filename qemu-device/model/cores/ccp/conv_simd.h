@@ -14,6 +14,7 @@
  */
 
 typedef float SIMD(vec) __attribute__((vector_size(4 * SIMD_WIDTH)));
+typedef float SIMD(vec_mem) __attribute__((vector_size(4 * SIMD_WIDTH), aligned(4), may_alias));
 
 #define INLINE	static inline __attribute__((always_inline)) SIMD_TARGET
 

@@ -3,8 +3,13 @@
 #include <string.h>
 
 #include "ccp.h"
+#include "simd.h"
+#include "workers.h"
 
-#define LANES	CNNACC_CCP_FC_LANES
+#define LANES		CNNACC_CCP_FC_LANES
+#define OUTPUT_NS	10	/* beside its products */
+#define PIECE_NS	500000	/* what a step may overrun its budget by */
+#define SHARE		16	/* outputs, whole vectors of every width */
 
 static void resolve(struct ccp *c)
 {
@@ -80,6 +85,63 @@ static float inner_product(const float *x, const float *w, uint32_t len)
 	return acc;
 }
 
+static void output(const struct ccp *c, uint32_t o)
+{
+	const struct ccp_fc *p = &c->plan.fc;
+	const float *x = c->data[c->s->sel] + p->in_base;
+	float acc = inner_product(x, c->weight + p->weight_base + o * p->in16, p->in);
+
+	if (p->bias)
+		acc += c->weight[p->bias_base + (int64_t)o];
+	c->data[!c->s->sel][p->out_base + o] = p->relu ? ccp_relu(acc) : ccp_canonical(acc);
+}
+
+/** struct piece - outputs that threads share. */
+struct piece {
+	const struct ccp *c;
+	uint32_t first, count;
+	unsigned int parts;
+};
+
+static void share(void *opaque, unsigned int part, unsigned int seat)
+{
+	const struct piece *piece = opaque;
+	uint32_t groups = (piece->count + SHARE - 1) / SHARE;
+	uint32_t first = groups * part / piece->parts * SHARE;
+	uint32_t end = groups * (part + 1) / piece->parts * SHARE;
+
+	(void)seat;
+	if (end > piece->count)
+		end = piece->count;
+	first += piece->first;
+	end += piece->first;
+	first += piece->c->simd->fc(piece->c, first, end - first);
+	for (; first < end; first++)
+		output(piece->c, first);
+}
+
+static int64_t cost(const struct ccp *c, uint32_t count)
+{
+	return (int64_t)(c->plan.fc.in16 * count * 2000 / c->simd->macs_per_us) + count * OUTPUT_NS;
+}
+
+static struct piece next_piece(const struct ccp *c)
+{
+	uint32_t first = (uint32_t)c->s->pos[0];
+	struct piece piece = { .c = c, .first = first, .count = c->plan.fc.out - first };
+	int64_t parts;
+
+	while (piece.count > SHARE && cost(c, piece.count) > PIECE_NS)
+		piece.count = (piece.count / 2 + SHARE - 1) / SHARE * SHARE;
+	parts = cost(c, piece.count) / CNN_SHARE_NS;
+	if (parts > (piece.count + SHARE - 1) / SHARE)
+		parts = (piece.count + SHARE - 1) / SHARE;
+	if (parts > c->means.threads)
+		parts = c->means.threads;
+	piece.parts = parts > 1 ? (unsigned int)parts : 1;
+	return piece;
+}
+
 /* pos[0] counts outputs. */
 static bool check_pos(const struct ccp *c)
 {
@@ -88,21 +150,14 @@ static bool check_pos(const struct ccp *c)
 
 static bool run(struct ccp *c, int64_t *budget)
 {
-	const struct ccp_fc *p = &c->plan.fc;
-	const float *x = c->data[c->s->sel] + p->in_base;
-	float *y = c->data[!c->s->sel] + p->out_base;
-	uint64_t *o = &c->s->pos[0];
-
-	for (; *o < p->out; ++*o) {
-		float acc;
+	while (c->s->pos[0] < c->plan.fc.out) {
+		struct piece piece = next_piece(c);
 
 		if (*budget <= 0)
 			return false;
-		acc = inner_product(x, c->weight + p->weight_base + *o * p->in16, p->in);
-		if (p->bias)
-			acc += c->weight[p->bias_base + (int64_t)*o];
-		y[*o] = p->relu ? ccp_relu(acc) : ccp_canonical(acc);
-		*budget -= (int64_t)p->in16 / 2 + 10;
+		cnn_workers_run(c->means.workers, share, &piece, piece.parts);
+		c->s->pos[0] += piece.count;
+		*budget -= cost(c, piece.count) / piece.parts;
 	}
 	return true;
 }

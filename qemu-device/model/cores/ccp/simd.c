@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /* The widths of vectors that this host may have, and the choice of one. */
+#include <string.h>
+
 #include "mutant.h"
 #include "simd.h"
 
@@ -42,6 +44,7 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 #define SIMD_BLOCK	8
 #define SIMD_TARGET	__attribute__((target("avx512f,avx512vl,avx512dq,avx512bw")))
 #include "conv_simd.h"
+#include "fc_simd.h"
 #undef SIMD
 #undef SIMD_WIDTH
 #undef SIMD_BLOCK
@@ -52,6 +55,7 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 #define SIMD_BLOCK	6
 #define SIMD_TARGET	__attribute__((target("avx2")))
 #include "conv_simd.h"
+#include "fc_simd.h"
 #undef SIMD
 #undef SIMD_WIDTH
 #undef SIMD_BLOCK
@@ -68,8 +72,9 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 #endif
 #define SIMD_TARGET
 #include "conv_simd.h"
+#include "fc_simd.h"
 
-#define PATH(id, thin, width, speed) { width, speed, fill_##id, add_##id, thin_##thin }
+#define PATH(id, thin, width, speed) { width, speed, fill_##id, add_##id, thin_##thin, fc_##id }
 
 const struct ccp_simd *ccp_simd(uint32_t simd)
 {

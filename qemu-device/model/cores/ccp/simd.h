@@ -33,6 +33,8 @@ struct ccp_simd {
 		    uint32_t count);
 	/* The same for one input channel of an EXEC that is thin. */
 	void (*thin)(const struct ccp *c, uint32_t channel);
+	/* Fully connected: outputs @first.., in whole vectors; returns how many. */
+	uint32_t (*fc)(const struct ccp *c, uint32_t first, uint32_t count);
 };
 
 /*
