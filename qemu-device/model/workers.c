@@ -190,24 +190,38 @@ static void wait_for_parts(struct cnn_workers *w, unsigned int parts)
 	pthread_mutex_unlock(&w->lock);
 }
 
+bool cnn_workers_start(struct cnn_workers *w,
+		       void (*fn)(void *opaque, unsigned int part, unsigned int seat),
+		       void *opaque, unsigned int parts)
+{
+	if (!w || !w->count || pthread_mutex_trylock(&w->caller))
+		return false;
+	w->fn = fn;
+	w->opaque = opaque;
+	publish(w, parts);
+	return true;
+}
+
+void cnn_workers_finish(struct cnn_workers *w)
+{
+	unsigned int part;
+
+	while (claim(w, &part)) {
+		w->fn(w->opaque, part, 0);
+		atomic_fetch_add(&w->done, 1);
+	}
+	wait_for_parts(w, w->parts);
+	pthread_mutex_unlock(&w->caller);
+}
+
 void cnn_workers_run(struct cnn_workers *w,
 		     void (*fn)(void *opaque, unsigned int part, unsigned int seat),
 		     void *opaque, unsigned int parts)
 {
-	unsigned int part;
-
-	if (!w || !w->count || parts < 2 || pthread_mutex_trylock(&w->caller)) {
-		for (part = 0; part < parts; part++)
-			fn(opaque, part, 0);
+	if (parts > 1 && cnn_workers_start(w, fn, opaque, parts)) {
+		cnn_workers_finish(w);
 		return;
 	}
-	w->fn = fn;
-	w->opaque = opaque;
-	publish(w, parts);
-	while (claim(w, &part)) {
+	for (unsigned int part = 0; part < parts; part++)
 		fn(opaque, part, 0);
-		atomic_fetch_add(&w->done, 1);
-	}
-	wait_for_parts(w, parts);
-	pthread_mutex_unlock(&w->caller);
 }

@@ -34,4 +34,15 @@ void cnn_workers_run(struct cnn_workers *workers,
 		     void (*fn)(void *opaque, unsigned int part, unsigned int seat),
 		     void *opaque, unsigned int parts);
 
+/**
+ * cnn_workers_start() - a run that goes on while the caller does something else.
+ *
+ * Return: false if there are no threads for it, or they are busy: nothing has been done.
+ */
+bool cnn_workers_start(struct cnn_workers *workers,
+		       void (*fn)(void *opaque, unsigned int part, unsigned int seat),
+		       void *opaque, unsigned int parts);
+/** cnn_workers_finish() - helps with the run that this thread started, and waits for it. */
+void cnn_workers_finish(struct cnn_workers *workers);
+
 #endif

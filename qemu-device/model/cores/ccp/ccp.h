@@ -88,15 +88,20 @@ struct ccp_maps {
 	uint64_t in_pitch, out_pitch;
 };
 
+/** struct ccp_bases - where the maps and weights of a convolution are, in floats. */
+struct ccp_bases {
+	int64_t in, out, weight, bias;
+	uint64_t weight_pitch;
+};
+
 struct ccp_conv {
-	struct ccp_maps m;
+	struct ccp_maps m;		/* bases in base too */
+	struct ccp_bases base;
 	uint32_t kh, kw, sy, sx;
 	uint32_t pt, pb, pl, pr;
 	uint32_t ci_num, co_num, ci_start, ci_end;
 	uint32_t row_start, col_start, vec_active, groups;
 	uint32_t co_start, co_cnt;
-	int64_t weight_base, bias_base;
-	uint64_t weight_pitch;
 	bool relu, bias, last;		/* last: reaches the last input channel */
 	uint32_t rows, cols;		/* of the tile that are inside the map */
 	/*
@@ -163,6 +168,18 @@ struct ccp_scratch {
 	float tile[CCP_TILE_MAX] __attribute__((aligned(64)));
 };
 
+#define CCP_BATCH	64
+
+/** struct ccp_batch - EXECs of plan.conv that are over but for what they write. */
+struct ccp_batch {
+	bool open;			/* there are some */
+	bool started;			/* workers do those of the other side */
+	uint32_t side, count;		/* where they are collected */
+	uint32_t busy;			/* of the other side */
+	struct ccp_bases last;
+	struct ccp_bases execs[2][CCP_BATCH];
+};
+
 struct ccp {
 	struct ccp_state *s;
 	size_t size;
@@ -191,6 +208,7 @@ struct ccp {
 	struct core_means means;
 	const struct ccp_simd *simd;
 	struct ccp_scratch *scratch;	/* by seat */
+	struct ccp_batch batch;		/* closed between steps */
 };
 
 /* controller.c */
@@ -214,6 +232,10 @@ void ccp_work_conv(struct ccp *c);
 void ccp_work_pool(struct ccp *c);
 void ccp_work_pad(struct ccp *c);
 void ccp_work_fc(struct ccp *c);
+
+/* conv_batch.c: after finish all memories are as the program has made them */
+void ccp_batch_add(struct ccp *c);
+void ccp_batch_finish(struct ccp *c);
 
 /* conv_run.c */
 bool ccp_conv_check_pos(const struct ccp *c);

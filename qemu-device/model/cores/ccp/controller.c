@@ -78,8 +78,11 @@ static enum outcome configure(struct ccp *c, struct core_fault *fault)
 
 static enum outcome begin_exec(struct ccp *c, struct core_fault *fault)
 {
-	uint32_t field = ccp_unit(c)->check(c);
+	uint32_t field;
 
+	if (ccp_unit(c) != &ccp_conv_unit)
+		ccp_batch_finish(c);
+	field = ccp_unit(c)->check(c);
 	if (field >= CNNACC_CCP_RANGE_INPUT)
 		return fail(fault, CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_RANGE, field);
 	if (field)
@@ -96,6 +99,7 @@ static enum outcome begin_dma(struct ccp *c, struct core_fault *fault)
 
 	if (code)
 		return fail(fault, CNNACC_STATUS_BAD_PROGRAM, code, field);
+	ccp_batch_finish(c);
 	c->s->pos[0] = 0;
 	c->s->phase = CCP_DMA;
 	return GO_ON;
@@ -127,6 +131,7 @@ static enum outcome simple(struct ccp *c, struct core_fault *fault)
 		*rd = s->gpr[ccp_bits(s->insn, 24, 22)] + (uint32_t)(int32_t)(int16_t)imm;
 		break;
 	default:
+		ccp_batch_finish(c);
 		s->sel = !s->sel;
 	}
 	ccp_time_simple(c, 1);
@@ -214,6 +219,7 @@ enum core_step ccp_step(void *core, struct cnn_port *port, uint32_t budget_ns,
 	memset(fault, 0, sizeof(*fault));
 	while (outcome == GO_ON && budget > 0)
 		outcome = advance(c, port, &budget, fault);
+	ccp_batch_finish(c);
 	if (outcome == GO_ON || outcome == WAIT)
 		return CORE_RUNNING;
 	c->s->phase = CCP_IDLE;

@@ -36,10 +36,10 @@ static void resolve(struct ccp *c)
 	p->pr = ccp_bits(g0[6], 31, 28);
 	p->m.ih = ccp_or(ccp_bits(g1[4], 15, 0), p->m.iw);
 	p->m.oh = ccp_or(ccp_bits(g1[4], 31, 16), p->m.ow);
-	p->weight_pitch = ccp_or(ccp_bits(g1[7], 15, 0), p->ci_num);
 	p->last = p->ci_end + 1 == p->ci_num;
 }
 
+/* What may differ from EXEC to EXEC of one plan. */
 static void resolve_bases(struct ccp *c)
 {
 	const uint32_t *g1 = c->s->group[CCP_CONV1];
@@ -47,8 +47,11 @@ static void resolve_bases(struct ccp *c)
 
 	p->m.in_base = (int32_t)g1[0];
 	p->m.out_base = (int32_t)g1[1];
-	p->weight_base = (int32_t)g1[2];
-	p->bias_base = (int32_t)g1[3];
+	p->base = (struct ccp_bases){
+		.in = p->m.in_base, .out = p->m.out_base,
+		.weight = (int32_t)g1[2], .bias = (int32_t)g1[3],
+		.weight_pitch = ccp_or(ccp_bits(g1[7], 15, 0), p->ci_num),
+	};
 }
 
 static uint32_t check_sizes(const struct ccp_conv *p)
@@ -84,14 +87,14 @@ static bool continues(const struct ccp_chain *chain, const struct ccp_conv *p)
 
 static uint32_t check_weights(const struct ccp *c, const struct ccp_conv *p)
 {
-	int64_t taps = (int64_t)p->kh * p->kw, wp = (int64_t)p->weight_pitch;
+	int64_t taps = (int64_t)p->kh * p->kw, wp = (int64_t)p->base.weight_pitch;
 	int64_t first = p->co_start / 4, last = (p->co_start + p->co_cnt - 1) / 4;
 
-	if (p->weight_base + (first * wp + p->ci_start) * taps < 0 ||
-	    p->weight_base + (last * wp + p->ci_end + 1) * taps > (int64_t)c->weight_floats)
+	if (p->base.weight + (first * wp + p->ci_start) * taps < 0 ||
+	    p->base.weight + (last * wp + p->ci_end + 1) * taps > (int64_t)c->weight_floats)
 		return CNNACC_CCP_RANGE_WEIGHT;
-	if (p->bias && (p->bias_base + first < 0 ||
-			p->bias_base + last >= (int64_t)c->weight_floats))
+	if (p->bias && (p->base.bias + first < 0 ||
+			p->base.bias + last >= (int64_t)c->weight_floats))
 		return CNNACC_CCP_RANGE_BIAS;
 	return 0;
 }
@@ -213,13 +216,12 @@ static void lay_out(const struct ccp *c, struct ccp_conv *p)
 /* Checks of what no base has a part in, but for the pitches, which come later. */
 static uint32_t check_shape(struct ccp *c)
 {
-	const uint32_t *g0 = c->s->group[CCP_CONV0], *g1 = c->s->group[CCP_CONV1];
+	const uint32_t *g0 = c->s->group[CCP_CONV0];
 	struct ccp_conv *p = &c->plan.conv;
 	uint32_t bad;
 
 	resolve(c);
-	if (ccp_bits(g0[0], 7, 2) || ccp_bits(g0[5], 7, 5) || ccp_bits(g0[5], 15, 10) ||
-	    ccp_bits(g1[7], 31, 16))
+	if (ccp_bits(g0[0], 7, 2) || ccp_bits(g0[5], 7, 5) || ccp_bits(g0[5], 15, 10))
 		return CNNACC_CCP_BAD_RESERVED;
 	bad = check_sizes(p);
 	if (bad)
@@ -231,14 +233,14 @@ static uint32_t check_shape(struct ccp *c)
 	return 0;
 }
 
-/* Is the plan that of the EXEC before, but for its bases? */
+/* Is the plan that of the EXEC before, but for its bases and the weight pitch? */
 static bool known(const struct ccp *c)
 {
 	const uint32_t *g0 = c->s->group[CCP_CONV0], *g1 = c->s->group[CCP_CONV1];
 
 	return c->conv_of.valid && c->conv_of.sel == c->s->sel &&
 	       !memcmp(g0, c->conv_of.g0, sizeof(c->conv_of.g0)) &&
-	       !memcmp(g1 + 4, c->conv_of.g1 + 4, 4 * sizeof(*g1));
+	       !memcmp(g1 + 4, c->conv_of.g1 + 4, 3 * sizeof(*g1));
 }
 
 static void remember(struct ccp *c)
@@ -259,8 +261,12 @@ static uint32_t check(struct ccp *c)
 
 	c->execs++;
 	c->conv_of.valid = false;
-	if (!again)
+	if (ccp_bits(g1[7], 31, 16))
+		return CNNACC_CCP_BAD_RESERVED;
+	if (!again) {
+		ccp_batch_finish(c);
 		bad = check_shape(c);
+	}
 	resolve_bases(c);
 	if (!bad && p->ci_start && !continues(&c->s->chain, p))
 		bad = CNNACC_CCP_BAD_CONTINUE;
@@ -270,8 +276,10 @@ static uint32_t check(struct ccp *c)
 		bad = check_ranges(c, p);
 	if (bad)
 		return bad;
-	if (!again || (may_be_thin(p) && p->rows && p->cols && !(p->thin && reads_inside(c, p))))
+	if (!again || (may_be_thin(p) && p->rows && p->cols && !(p->thin && reads_inside(c, p)))) {
+		ccp_batch_finish(c);
 		lay_out(c, p);
+	}
 	if (again)
 		c->work = c->conv_of.work;
 	else

@@ -136,10 +136,16 @@ static bool run_thin(struct ccp *c, int64_t *budget)
 	uint64_t *pos = c->s->pos;
 	int64_t ns = cost(c, 1, p->co_cnt);
 
+	if (p->ci_num == 1) {
+		ccp_batch_add(c);
+		finish(c);
+		*budget -= ns;
+		return true;
+	}
 	for (; pos[0] <= p->ci_end - p->ci_start; pos[0]++) {
 		if (*budget <= 0)
 			return false;
-		c->simd->thin(c, p->ci_start + (uint32_t)pos[0]);
+		c->simd->thin(c, &p->base, p->ci_start + (uint32_t)pos[0], true);
 		*budget -= ns;
 	}
 	finish(c);

@@ -237,12 +237,12 @@ INLINE void SIMD(save_row)(const struct ccp_conv *p, float *out, const row8 *v)
 		out[x] = pair[0];
 }
 
-INLINE float *SIMD(output)(const struct ccp *c, uint32_t o)
+INLINE float *SIMD(output)(const struct ccp *c, const struct ccp_bases *base, uint32_t o)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 
-	return ccp_out_plane(c, &p->m, p->co_start + o) + (uint64_t)p->row_start * p->m.ow +
-	       p->col_start;
+	return c->data[!c->s->sel] + base->out + (int64_t)((p->co_start + o) * p->m.out_pitch) +
+	       (int64_t)p->row_start * p->m.ow + p->col_start;
 }
 
 #if SIMD_WIDTH >= 8
@@ -323,7 +323,7 @@ INLINE void SIMD(block)(const struct ccp *c, const struct ccp_slice *s, uint32_t
 	SIMD(vec) total[SIMD_BLOCK];
 
 	for (uint32_t o = 0; o < channels; o++) {
-		weights[o] = ccp_conv_weights(c, s->channel, first + o, &bias[o]);
+		weights[o] = ccp_conv_weights(c, &p->base, s->channel, first + o, &bias[o]);
 		for (uint32_t k = 0; k < n; k++)
 			if (s->channel)
 				SIMD(load)(p, &total[o * n + k], lob + o * CCP_TILE, i + k);
@@ -344,7 +344,8 @@ INLINE void SIMD(block)(const struct ccp *c, const struct ccp_slice *s, uint32_t
 #if SIMD_WIDTH >= 8
 	for (uint32_t o = 0; s->last && p->lanes == 8 && o < channels; o++)
 		for (uint32_t k = 0; k < n; k++)
-			SIMD(save_rows)(p, &total[o * n + k], SIMD(output)(c, first + o), i + k);
+			SIMD(save_rows)(p, &total[o * n + k], SIMD(output)(c, &p->base, first + o),
+					i + k);
 #endif
 }
 
@@ -391,7 +392,7 @@ SIMD_TARGET static void SIMD(save)(const struct ccp *c, uint32_t first, uint32_t
 
 	for (uint32_t o = first; o < first + count; o++) {
 		const float *lob = c->lob + (size_t)o * CCP_TILE;
-		float *out = SIMD(output)(c, o);
+		float *out = SIMD(output)(c, &p->base, o);
 
 		for (uint32_t y = 0; y < p->rows; y++, lob += CNNACC_CCP_LANES, out += p->m.ow) {
 			row8 v = *(const row8 *)lob;
@@ -438,9 +439,12 @@ INLINE void SIMD(thin_store)(const struct ccp *c, row8 *v, float *lob, float *ou
 			     const bool whole)
 {
 	const struct ccp_conv *p = &c->plan.conv;
-	row8 *at = (row8 *)(lob + i * CNNACC_CCP_LANES);
+	row8 *at = lob ? (row8 *)(lob + i * CNNACC_CCP_LANES) : NULL;
 
-	*at = whole ? *v : KEEP(row8, (bits8)*v, (bits8)*at, *(const bits8 *)p->valid);
+	if (whole && lob)
+		*at = *v;
+	else if (lob)
+		*at = KEEP(row8, (bits8)*v, (bits8)*at, *(const bits8 *)p->valid);
 	if (!out)
 		return;
 	out += (size_t)i * p->m.ow;
@@ -453,14 +457,16 @@ INLINE void SIMD(thin_store)(const struct ccp *c, row8 *v, float *lob, float *ou
 }
 
 /* Output channel @o from one input channel, whose rows are @in; @whole: no lane is masked. */
-INLINE void SIMD(thin_channel)(const struct ccp *c, uint32_t channel, uint32_t o,
-			       const float *const *in, const uint32_t kh, const uint32_t kw,
-			       const uint32_t sx, const bool whole)
+INLINE void SIMD(thin_channel)(const struct ccp *c, const struct ccp_bases *base,
+			       uint32_t channel, bool keep, uint32_t o, const float *const *in,
+			       const uint32_t kh, const uint32_t kw, const uint32_t sx,
+			       const bool whole)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 	bool last = channel + 1 == p->ci_num;
-	float *lob = c->lob + (size_t)o * CCP_TILE, *out = last ? SIMD(output)(c, o) : NULL;
-	const float *bias, *weights = ccp_conv_weights(c, channel, o, &bias);
+	float *lob = c->lob + (size_t)o * CCP_TILE;
+	float *out = last ? SIMD(output)(c, base, o) : NULL;
+	const float *bias, *weights = ccp_conv_weights(c, base, channel, o, &bias);
 
 	for (uint32_t i = 0; i < p->rows; i++, in += p->sy) {
 		row8 total = { 0 }, sum = { 0 };
@@ -484,14 +490,16 @@ INLINE void SIMD(thin_channel)(const struct ccp *c, uint32_t channel, uint32_t o
 		total += sum;
 		if (last && p->bias && MUTANT(BIAS))
 			total += *bias;
-		SIMD(thin_store)(c, &total, lob, out, i, whole);
+		SIMD(thin_store)(c, &total, keep ? lob : NULL, out, i, whole);
 	}
 }
 
-SIMD_TARGET static void SIMD(thin)(const struct ccp *c, uint32_t channel)
+SIMD_TARGET static void SIMD(thin)(const struct ccp *c, const struct ccp_bases *base,
+				   uint32_t channel, bool lob)
 {
 	const struct ccp_conv *p = &c->plan.conv;
-	const float *in[CCP_TILE_ROWS], *row = ccp_in_plane(c, &p->m, channel) +
+	const float *in[CCP_TILE_ROWS], *row = c->data[c->s->sel] + base->in +
+					       (int64_t)(channel * p->m.in_pitch) +
 					       p->first_row * p->m.iw + p->first_column;
 	bool small = p->kh == 3 && p->kw == 3;
 
@@ -502,13 +510,13 @@ SIMD_TARGET static void SIMD(thin)(const struct ccp *c, uint32_t channel)
 	}
 	for (uint32_t o = 0; o < p->co_cnt; o++)
 		if (small && p->sx == 1 && p->columns)
-			SIMD(thin_channel)(c, channel, o, in, 3, 3, 1, true);
+			SIMD(thin_channel)(c, base, channel, lob, o, in, 3, 3, 1, true);
 		else if (small && p->sx == 1)
-			SIMD(thin_channel)(c, channel, o, in, 3, 3, 1, false);
+			SIMD(thin_channel)(c, base, channel, lob, o, in, 3, 3, 1, false);
 		else if (small && p->columns)
-			SIMD(thin_channel)(c, channel, o, in, 3, 3, 2, true);
+			SIMD(thin_channel)(c, base, channel, lob, o, in, 3, 3, 2, true);
 		else
-			SIMD(thin_channel)(c, channel, o, in, p->kh, p->kw, p->sx, false);
+			SIMD(thin_channel)(c, base, channel, lob, o, in, p->kh, p->kw, p->sx, false);
 }
 #endif
 

@@ -35,18 +35,16 @@ INLINE void SIMD(fc_block)(SIMD(vec) *acc, const float *x, const float *w, size_
 			   uint32_t len)
 {
 	SIMD(vec) v[CNNACC_CCP_FC_LANES];
-	SIMD(bits) valid[PARTS] = { 0 };
 
-	for (uint32_t j = 0; j < PARTS; j++)
-		for (uint32_t i = 0; i < SIMD_WIDTH; i++)
-			valid[j][i] = -(j * SIMD_WIDTH + i < len);
 	for (uint32_t o = 0; o < SIMD_WIDTH; o++, w += pitch)
 		for (uint32_t j = 0; j < PARTS; j++) {
 			SIMD(vec) p = *(const SIMD(vec_mem) *)(x + j * SIMD_WIDTH) *
 				      *(const SIMD(vec_mem) *)(w + j * SIMD_WIDTH);
 
 			if (len < CNNACC_CCP_FC_LANES)
-				p = (SIMD(vec))((SIMD(bits))p & valid[j]);
+				p = (SIMD(vec))((SIMD(bits))p &
+						(*(const SIMD(bits) *)(fc_input + j * SIMD_WIDTH) <
+						 (int32_t)len));
 			v[o * PARTS + j] = p;
 		}
 	SIMD(tree)(v);

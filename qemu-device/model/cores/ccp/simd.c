@@ -25,6 +25,11 @@ typedef int32_t bits8 __attribute__((vector_size(32), may_alias));
 /* A row outside the map. */
 static const float zeros[CNNACC_CCP_KERNEL_MAX + CNNACC_CCP_LANES * CNNACC_CCP_STRIDE_MAX];
 
+/* Numbers of the inputs that a step of the fully connected unit takes. */
+static const int32_t fc_input[CNNACC_CCP_FC_LANES] __attribute__((aligned(64))) = {
+	0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
+};
+
 /* All tap columns of a place where a row of eight could leave the bank, or strides are wide. */
 static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *const *in,
 			    size_t step)

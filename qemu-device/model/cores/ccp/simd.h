@@ -31,8 +31,11 @@ struct ccp_simd {
 	/* Adds a slice to output channels @first.. of the EXEC; the last one writes them. */
 	void (*add)(const struct ccp *c, const struct ccp_slice *s, uint32_t first,
 		    uint32_t count);
-	/* The same for one input channel of an EXEC that is thin. */
-	void (*thin)(const struct ccp *c, uint32_t channel);
+	/*
+	 * The same for one input channel of an EXEC that is thin.  @base instead
+	 * of what the plan has; not @lob: the LOBs are left, it is the only channel.
+	 */
+	void (*thin)(const struct ccp *c, const struct ccp_bases *base, uint32_t channel, bool lob);
 	/* Fully connected: outputs @first.., in whole vectors; returns how many. */
 	uint32_t (*fc)(const struct ccp *c, uint32_t first, uint32_t count);
 };
@@ -41,16 +44,16 @@ struct ccp_simd {
  * Weights of channel @o of the EXEC from input channel @channel on; *@bias is
  * where its bias would be.
  */
-static inline const float *ccp_conv_weights(const struct ccp *c, uint64_t channel, uint32_t o,
-					    const float **bias)
+static inline const float *ccp_conv_weights(const struct ccp *c, const struct ccp_bases *base,
+					    uint64_t channel, uint32_t o, const float **bias)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 	uint32_t n = p->co_start + o;
 	const float *bank = c->weight + (size_t)(MUTANT(BANK) ? o % 4 : n % 4) * c->weight_floats;
 
-	*bias = bank + p->bias_base + n / 4;
-	return bank + p->weight_base +
-	       (int64_t)((n / 4 * p->weight_pitch + channel) * p->kh * p->kw);
+	*bias = bank + base->bias + n / 4;
+	return bank + base->weight +
+	       (int64_t)((n / 4 * base->weight_pitch + channel) * p->kh * p->kw);
 }
 
 /* By enum cnn_simd, one that the host has. */
