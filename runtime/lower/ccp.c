@@ -243,9 +243,13 @@ static bool explain(const struct lcp_core *core, const char *op, enum fit fit, c
 		     "%lld bytes", op, (long long)hw->bank * 4, (long long)hw->wbank * 4);
 }
 
-static void describe(const struct lcp_node *n, const char *op, char *reason)
+void lcp_describe(const struct lcp_node *n, const char *op, char *reason)
 {
-	int len = snprintf(reason, CNN_REASON_LEN, "%s: %s", op, kinds[n->kind].text);
+	static const char *const kept[] = {
+		"", ", input on chip", ", output stays on chip", ", input and output on chip",
+	};
+	int len = snprintf(reason, CNN_REASON_LEN, "%s: %s%s", op, kinds[n->kind].text,
+			   kept[n->in_home.kept + 2 * n->out_home.kept]);
 
 	if (n->kind == CCP_CONV && n->conv.block)
 		snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
@@ -302,7 +306,7 @@ static bool lcp_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 		n->kind = CCP_NONE;
 		return explain(core, op, result, reason);
 	}
-	describe(n, op, reason);
+	lcp_describe(n, op, reason);
 	return true;
 }
 

@@ -388,6 +388,8 @@ static inline int64_t lcp_value_line(const struct lcp_core *core, int value)
 /* Picks the sizes of n's units for its homes, and tells what it takes; false: it cannot. */
 bool lcp_try(struct lcp_core *core, struct lcp_node *n, struct lcp_trial *t);
 int lcp_emit(struct lcp_code *c, struct lcp_node *n);
+/* Says in a reason what the node has become: its unit, what stays on chip, its tiles. */
+void lcp_describe(const struct lcp_node *n, const char *op, char *reason);
 
 #define LCP_KEPT	8	/* values that the banks hold at most */
 #define LCP_MOVES	(LCP_KEPT + 2)

@@ -53,6 +53,8 @@ static int lower_node(struct lcp_core *core, struct lcp_code *c, int index,
 	n->out_line = lcp_value_line(core, n->out);
 	if (n->add >= 0)
 		n->add_line = lcp_value_line(core, n->add);
+	lcp_describe(n, core->base.lw->g->nodes[index].op_type,
+		     core->base.lw->out->nodes[index].reason);
 	ret = lower_moves(c, step);
 	c->pinned = step->pinned;
 	c->in_bank.lines = 0;
