@@ -85,33 +85,33 @@ struct cnnacc_ctx *cnnacc_ctx_get(struct drm_file *file, u32 id)
 }
 
 /**
- * cnnacc_ctx_add_job() - Note a job that the context must outlive
+ * cnnacc_ctx_add_batch() - Note jobs that the context must outlive
  * @ctx: context
- * @job: job
+ * @batch: the jobs
  */
-void cnnacc_ctx_add_job(struct cnnacc_ctx *ctx, struct cnnacc_job *job)
+void cnnacc_ctx_add_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch)
 {
-	atomic_inc(&ctx->cdev->job_count);
+	atomic_inc(&ctx->cdev->batch_count);
 	spin_lock(&ctx->job_lock);
-	list_add_tail(&job->link, &ctx->jobs);
+	list_add_tail(&batch->link, &ctx->batches);
 	spin_unlock(&ctx->job_lock);
 }
 
 /**
- * cnnacc_ctx_remove_job() - Forget a job that is about to be freed
+ * cnnacc_ctx_remove_batch() - Forget jobs that are about to be freed
  * @ctx: context, not to be touched afterwards
- * @job: job
+ * @batch: the jobs
  */
-void cnnacc_ctx_remove_job(struct cnnacc_ctx *ctx, struct cnnacc_job *job)
+void cnnacc_ctx_remove_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch)
 {
 	struct cnnacc_device *cdev = ctx->cdev;
 
 	spin_lock(&ctx->job_lock);
-	list_del(&job->link);
-	if (list_empty(&ctx->jobs))
+	list_del(&batch->link);
+	if (list_empty(&ctx->batches))
 		wake_up(&ctx->idle);
 	spin_unlock(&ctx->job_lock);
-	if (atomic_dec_and_test(&cdev->job_count))
+	if (atomic_dec_and_test(&cdev->batch_count))
 		wake_up(&cdev->idle);
 }
 
@@ -120,7 +120,7 @@ static bool cnnacc_ctx_idle(struct cnnacc_ctx *ctx)
 	bool idle;
 
 	spin_lock(&ctx->job_lock);
-	idle = list_empty(&ctx->jobs);
+	idle = list_empty(&ctx->batches);
 	spin_unlock(&ctx->job_lock);
 	return idle;
 }
@@ -146,16 +146,16 @@ static void cnnacc_ctx_destroy_work(struct work_struct *work)
 
 static void cnnacc_ctx_kill(struct cnnacc_ctx *ctx)
 {
-	struct cnnacc_job *job;
+	struct cnnacc_batch *batch;
 
 	/* Who finds the context dead may rely on its work being queued. */
 	mutex_lock(&ctx->submit_lock);
 	if (!ctx->dead) {
 		WRITE_ONCE(ctx->dead, true);
 		spin_lock(&ctx->job_lock);
-		list_for_each_entry(job, &ctx->jobs, link)
-			if (job->gate)
-				cnnacc_gate_open(job->gate);
+		list_for_each_entry(batch, &ctx->batches, link)
+			if (batch->gate)
+				cnnacc_gate_open(batch->gate);
 		spin_unlock(&ctx->job_lock);
 		kref_get(&ctx->ref);
 		queue_work(ctx->cdev->ctx_wq, &ctx->destroy_work);
@@ -207,10 +207,11 @@ void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 s
 	static const struct cnnacc_completion none;
 	struct drm_cnnacc_ctx_query *status = &ctx->status;
 	bool hang = state == DRM_CNNACC_CTX_HANG;
+	unsigned long flags;
 
 	if (!record)
 		record = &none;
-	spin_lock(&ctx->status_lock);
+	spin_lock_irqsave(&ctx->status_lock, flags);
 	status->state |= state;
 	status->failed_jobs++;
 	status->seqno = job->seqno;
@@ -223,7 +224,7 @@ void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 s
 	status->pc = record->pc;
 	status->access = record->access;
 	status->fault_va = record->fault_va;
-	spin_unlock(&ctx->status_lock);
+	spin_unlock_irqrestore(&ctx->status_lock, flags);
 }
 
 /**
@@ -232,10 +233,12 @@ void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 s
  */
 void cnnacc_ctx_job_lost(struct cnnacc_ctx *ctx)
 {
-	spin_lock(&ctx->status_lock);
+	unsigned long flags;
+
+	spin_lock_irqsave(&ctx->status_lock, flags);
 	ctx->status.state |= DRM_CNNACC_CTX_INNOCENT_RESET;
 	ctx->status.reset_jobs++;
-	spin_unlock(&ctx->status_lock);
+	spin_unlock_irqrestore(&ctx->status_lock, flags);
 }
 
 /**
@@ -246,11 +249,13 @@ void cnnacc_ctx_job_lost(struct cnnacc_ctx *ctx)
  */
 void cnnacc_ctx_signal_events(struct cnnacc_ctx *ctx, unsigned int core, u32 count)
 {
-	spin_lock(&ctx->event_lock);
+	unsigned long flags;
+
+	spin_lock_irqsave(&ctx->event_lock, flags);
 	if (ctx->events[core])
 		while (count--)
 			eventfd_signal(ctx->events[core]);
-	spin_unlock(&ctx->event_lock);
+	spin_unlock_irqrestore(&ctx->event_lock, flags);
 }
 
 static const enum drm_sched_priority cnnacc_priorities[] = {
@@ -292,7 +297,8 @@ static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_device *cdev, struct cn
 	spin_lock_init(&ctx->job_lock);
 	spin_lock_init(&ctx->status_lock);
 	spin_lock_init(&ctx->event_lock);
-	INIT_LIST_HEAD(&ctx->jobs);
+	INIT_LIST_HEAD(&ctx->batches);
+	ctx->fence_context = dma_fence_context_alloc(CNNACC_MAX_CORES);
 	init_waitqueue_head(&ctx->idle);
 	INIT_WORK(&ctx->destroy_work, cnnacc_ctx_destroy_work);
 	return ctx;
@@ -420,9 +426,9 @@ int cnnacc_ctx_query_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	ctx = cnnacc_ctx_get(file, id);
 	if (!ctx)
 		return -ENOENT;
-	spin_lock(&ctx->status_lock);
+	spin_lock_irq(&ctx->status_lock);
 	*args = ctx->status;
-	spin_unlock(&ctx->status_lock);
+	spin_unlock_irq(&ctx->status_lock);
 	args->ctx_id = id;
 	cnnacc_ctx_put(ctx);
 	return 0;
@@ -452,9 +458,9 @@ int cnnacc_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	}
 	ctx = cnnacc_ctx_get(file, args->ctx_id);
 	if (ctx) {
-		spin_lock(&ctx->event_lock);
+		spin_lock_irq(&ctx->event_lock);
 		swap(ctx->events[args->core], event);
-		spin_unlock(&ctx->event_lock);
+		spin_unlock_irq(&ctx->event_lock);
 		cnnacc_ctx_put(ctx);
 	}
 	if (event)

@@ -16,6 +16,7 @@
 
 #include "cnnacc_vm.h"
 
+struct cnnacc_batch;
 struct cnnacc_device;
 struct cnnacc_job;
 struct drm_device;
@@ -47,12 +48,15 @@ struct cnnacc_file {
  * @vm: address space
  * @resv: GEM object whose reservation the private buffers share
  * @entities: queues, by core
- * @submit_lock: makes a SUBMIT whole; protects @dead and @seqno
+ * @submit_lock: makes a SUBMIT whole; protects @dead, @seqno and
+ *	@fence_seqno
  * @dead: takes no more jobs
  * @seqno: number of the last job
- * @job_lock: protects @jobs
- * @jobs: jobs not yet freed
- * @idle: woken when @jobs becomes empty
+ * @fence_context: of the hardware fences, one more per core
+ * @fence_seqno: of the last hardware fence, by core
+ * @job_lock: protects @batches
+ * @batches: jobs not yet freed
+ * @idle: woken when @batches becomes empty
  * @destroy_work: tears it down once its jobs are gone
  * @status_lock: protects @status
  * @status: what CTX_QUERY returns
@@ -71,8 +75,10 @@ struct cnnacc_ctx {
 	struct mutex submit_lock;	/* makes a SUBMIT whole */
 	bool dead;
 	u64 seqno;
-	spinlock_t job_lock;		/* protects @jobs */
-	struct list_head jobs;
+	u64 fence_context;
+	u64 fence_seqno[CNNACC_MAX_CORES];
+	spinlock_t job_lock;		/* protects @batches */
+	struct list_head batches;
 	wait_queue_head_t idle;
 	struct work_struct destroy_work;
 	spinlock_t status_lock;		/* protects @status */
@@ -87,8 +93,8 @@ void cnnacc_file_close(struct cnnacc_file *file);
 struct cnnacc_ctx *cnnacc_ctx_get(struct drm_file *file, u32 id);
 void cnnacc_ctx_put(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_kill_all(struct cnnacc_device *cdev);
-void cnnacc_ctx_add_job(struct cnnacc_ctx *ctx, struct cnnacc_job *job);
-void cnnacc_ctx_remove_job(struct cnnacc_ctx *ctx, struct cnnacc_job *job);
+void cnnacc_ctx_add_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch);
+void cnnacc_ctx_remove_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch);
 void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 state,
 			   const struct cnnacc_completion *record);
 void cnnacc_ctx_job_lost(struct cnnacc_ctx *ctx);

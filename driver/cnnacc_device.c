@@ -280,6 +280,13 @@ static int cnnacc_device_init_software(struct cnnacc_device *cdev)
 	if (ret)
 		return ret;
 
+	/* Not unbound: the submitter goes to sleep, so its CPU is the nearest that is free. */
+	cdev->sched_wq = alloc_workqueue("cnnacc-sched", WQ_MEM_RECLAIM, 0);
+	if (!cdev->sched_wq)
+		return -ENOMEM;
+	ret = drmm_add_action_or_reset(&cdev->drm, cnnacc_device_destroy_wq, cdev->sched_wq);
+	if (ret)
+		return ret;
 	cdev->reset_wq = alloc_ordered_workqueue("cnnacc-reset", WQ_MEM_RECLAIM);
 	if (!cdev->reset_wq)
 		return -ENOMEM;
@@ -414,6 +421,8 @@ void cnnacc_device_stop(struct cnnacc_device *cdev)
 
 	for (i = 0; i < cdev->core_count; i++)
 		cnnacc_core_disable(cdev->cores[i]);
+	/* What the interrupts had other CPUs do. */
+	synchronize_rcu();
 	if (cnnacc_device_hw_reset(cdev))
 		cnnacc_device_wedge(cdev);
 	WRITE_ONCE(cdev->wedged, true);
@@ -425,9 +434,10 @@ void cnnacc_device_stop(struct cnnacc_device *cdev)
 
 	cnnacc_ctx_kill_all(cdev);
 	drain_workqueue(cdev->ctx_wq);
-	if (!wait_event_timeout(cdev->idle, !atomic_read(&cdev->job_count),
+	if (!wait_event_timeout(cdev->idle, !atomic_read(&cdev->batch_count),
 				msecs_to_jiffies(CNNACC_FREE_TIMEOUT_MS)))
-		drm_err(&cdev->drm, "%d jobs are left\n", atomic_read(&cdev->job_count));
+		drm_err(&cdev->drm, "%d batches of jobs are left\n",
+			atomic_read(&cdev->batch_count));
 	cnnacc_gem_unmap_all(cdev);
 	cnnacc_device_free_cores(cdev);
 	ida_destroy(&cdev->ctx_ids);

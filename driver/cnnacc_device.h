@@ -7,6 +7,7 @@
 #include <linux/io.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -50,7 +51,7 @@ struct cnnacc_bus {
  * struct cnnacc_vector - one interrupt of the device.
  * @cdev: device
  * @mask: CNNACC_IRQ_* bits it serves
- * @pending: bits acknowledged and not yet looked at
+ * @pending: bits left to the interrupt thread
  * @irq: Linux interrupt number
  */
 struct cnnacc_vector {
@@ -72,6 +73,9 @@ struct cnnacc_shell_report {
 	u64 addr;
 };
 
+/* Bits of &cnnacc_core.flags */
+#define CNNACC_CORE_FORWARDED	0	/* the csd is on its way */
+
 /**
  * struct cnnacc_core - a core and its hardware queue.
  *
@@ -82,27 +86,32 @@ struct cnnacc_shell_report {
  * @index: core index
  * @name: "TYPE.index"
  * @info: its discovery entry
- * @sched: its scheduler, which lets one job at a time through
- * @fence_context: of the hardware fences
+ * @sched: its scheduler, which lets one batch at a time through
  * @fence_lock: their lock
  * @ring: packets
  * @ring_dma: their bus address
  * @records: completion records
  * @records_dma: their bus address
  * @reset_work: brings the core back after a failure
+ * @flags: CNNACC_CORE_*
+ * @cpu: CPU that submitted the jobs in the ring
+ * @csd: ends jobs on that CPU
  * @lock: protects what follows
  * @enabled: the hardware queue runs
- * @ready: a job may be put into the ring
+ * @ready: packets may be put into the ring
  * @broken: the running job is lost, not failed by the device
  * @aborting: the running job is being aborted by the watchdog
- * @job: job that the scheduler has handed over, or NULL
+ * @ending: somebody ends jobs that are done; only one does, so they end in order
+ * @again: that one has to look at the queue once more
+ * @batch: jobs that the scheduler has handed over, or NULL
  * @tail: ring index after the last packet
  * @head: index of the next completion record
+ * @head_told: that index as the device knows it
  * @seq: number of the last completion record
- * @fence_seqno: of the last hardware fence
  * @next_fence: fence value of the next packet
  * @events: EVENT_COUNT as last seen
- * @progress: PROGRESS as the watchdog last saw it
+ * @watched: fence value of the packet that the watchdog last found at the head
+ * @progress: PROGRESS at that time
  */
 struct cnnacc_core {
 	struct kref ref;
@@ -111,26 +120,31 @@ struct cnnacc_core {
 	char name[16];
 	struct drm_cnnacc_core_info info;
 	struct drm_gpu_scheduler sched;
-	u64 fence_context;
 	spinlock_t fence_lock;		/* of the hardware fences */
 	struct cnnacc_packet *ring;
 	dma_addr_t ring_dma;
 	struct cnnacc_completion *records;
 	dma_addr_t records_dma;
 	struct work_struct reset_work;
+	unsigned long flags;
+	unsigned int cpu;
+	call_single_data_t csd;
 
 	spinlock_t lock;		/* protects what follows */
 	bool enabled;
 	bool ready;
 	bool broken;
 	bool aborting;
-	struct cnnacc_job *job;
+	bool ending;
+	bool again;
+	struct cnnacc_batch *batch;
 	u32 tail;
 	u32 head;
+	u32 head_told;
 	u32 seq;
-	u64 fence_seqno;
 	u64 next_fence;
 	u32 events;
+	u64 watched;
 	u32 progress;
 };
 
@@ -152,6 +166,7 @@ struct cnnacc_core {
  * @reset_gen: goes up when a device reset forgot all translations
  * @reset_count: device resets
  * @wedged: given up: nothing is started any more
+ * @sched_wq: of the schedulers; a job starts on the CPU that submits it
  * @reset_wq: ordered; whatever resets a core or the device runs here
  * @reset_work: resets the device
  * @ctx_wq: tears contexts down
@@ -160,8 +175,8 @@ struct cnnacc_core {
  * @contexts: all contexts not yet torn down
  * @bo_lock: protects @bos
  * @bos: buffers that are not imported
- * @job_count: jobs not yet freed
- * @idle: woken when @job_count is zero
+ * @batch_count: batches of jobs not yet freed
+ * @idle: woken when @batch_count is zero
  * @silent: done when a device that goes away does no DMA any more
  */
 struct cnnacc_device {
@@ -181,6 +196,7 @@ struct cnnacc_device {
 	atomic_t reset_gen;
 	atomic64_t reset_count;
 	bool wedged;
+	struct workqueue_struct *sched_wq;
 	struct workqueue_struct *reset_wq;
 	struct work_struct reset_work;
 	struct workqueue_struct *ctx_wq;
@@ -189,7 +205,7 @@ struct cnnacc_device {
 	struct list_head contexts;
 	struct mutex bo_lock;		/* protects @bos */
 	struct list_head bos;
-	atomic_t job_count;
+	atomic_t batch_count;
 	wait_queue_head_t idle;
 	struct completion silent;
 };
@@ -239,17 +255,19 @@ void cnnacc_core_disable(struct cnnacc_core *core);
 void cnnacc_core_hold(struct cnnacc_core *core);
 bool cnnacc_core_busy(struct cnnacc_core *core);
 void cnnacc_core_resume(struct cnnacc_core *core);
-void cnnacc_core_start(struct cnnacc_core *core, struct cnnacc_job *job);
-void cnnacc_core_process(struct cnnacc_core *core);
+void cnnacc_core_start(struct cnnacc_core *core, struct cnnacc_batch *batch);
+bool cnnacc_core_forward(struct cnnacc_core *core);
+bool cnnacc_core_process(struct cnnacc_core *core, bool hard);
 void cnnacc_core_break(struct cnnacc_core *core);
-bool cnnacc_core_hung(struct cnnacc_core *core, struct cnnacc_job *job);
-void cnnacc_core_kill(struct cnnacc_core *core, struct cnnacc_job *job);
+bool cnnacc_core_hung(struct cnnacc_core *core);
+void cnnacc_core_kill(struct cnnacc_core *core);
 void cnnacc_core_cancel(struct cnnacc_core *core, enum cnnacc_end end);
 
 /* cnnacc_irq.c */
 int cnnacc_irq_init(struct cnnacc_device *cdev);
 void cnnacc_irq_fini(struct cnnacc_device *cdev);
 void cnnacc_irq_enable(struct cnnacc_device *cdev);
+void cnnacc_irq_defer(struct cnnacc_core *core);
 
 /* cnnacc_debugfs.c */
 void cnnacc_debugfs_init(struct cnnacc_device *cdev);

@@ -8,9 +8,10 @@
 /**
  * DOC: interrupts
  *
- * The hard handler acknowledges; the threaded one looks at what the device wrote, counts
- * events and signals fences.  A vector knows which status bits are its own, so one
- * wire for all is served by a single vector with all bits.
+ * The hard handler acknowledges, looks at what the device wrote and signals fences, on the
+ * CPU that submitted the jobs; what takes longer, events and errors, is left to the threaded
+ * one.  A vector knows which status bits are its own, so one wire for all is served by a
+ * single vector with all bits.
  */
 
 /* Clearing the status bit clears the report, so it is read first. */
@@ -21,23 +22,57 @@ static void cnnacc_irq_save_error(struct cnnacc_device *cdev)
 	cdev->shell_error.addr = cnnacc_device_read_pair(cdev, CNNACC_REG_ERR_ADDR_LO);
 }
 
+/* What is left to the thread. */
+static u32 cnnacc_irq_cores(struct cnnacc_device *cdev, u32 status)
+{
+	unsigned int i;
+	u32 bits;
+
+	for (i = 0; i < cdev->core_count; i++) {
+		bits = status & (CNNACC_IRQ_CORE(i) | CNNACC_IRQ_EVENT(i));
+		if (bits && (cnnacc_core_forward(cdev->cores[i]) ||
+			     cnnacc_core_process(cdev->cores[i], true)))
+			status &= ~bits;
+	}
+	return status;
+}
+
 static irqreturn_t cnnacc_irq_hard(int irq, void *arg)
 {
 	struct cnnacc_vector *vector = arg;
 	struct cnnacc_device *cdev = vector->cdev;
-	u32 status = cnnacc_read(cdev, CNNACC_REG_IRQ_STATUS);
+	u32 status = vector->mask;
 
-	if (status == ~0u)	/* gone from the bus */
-		return IRQ_NONE;
-	status &= vector->mask;
+	/* A message of a core can only be about that core, and its registers tell the rest. */
+	if (status & CNNACC_IRQ_ERROR) {
+		status = cnnacc_read(cdev, CNNACC_REG_IRQ_STATUS);
+		if (status == ~0u)	/* gone from the bus */
+			return IRQ_NONE;
+		status &= vector->mask;
+	}
 	if (!status)
 		return IRQ_NONE;
 
 	if (status & CNNACC_IRQ_ERROR)
 		cnnacc_irq_save_error(cdev);
 	cnnacc_write(cdev, CNNACC_REG_IRQ_STATUS, status);
+	status = cnnacc_irq_cores(cdev, status);
+	if (!status)
+		return IRQ_HANDLED;
 	atomic_or(status, &vector->pending);
 	return IRQ_WAKE_THREAD;
+}
+
+/**
+ * cnnacc_irq_defer() - Have the interrupt thread look at a core
+ * @core: core
+ */
+void cnnacc_irq_defer(struct cnnacc_core *core)
+{
+	struct cnnacc_vector *vector = &core->cdev->vectors[core->index];
+
+	atomic_or(CNNACC_IRQ_CORE(core->index), &vector->pending);
+	irq_wake_thread(vector->irq, vector);
 }
 
 static void cnnacc_irq_error(struct cnnacc_device *cdev)
@@ -69,7 +104,7 @@ static irqreturn_t cnnacc_irq_thread(int irq, void *arg)
 
 	for (i = 0; i < cdev->core_count; i++)
 		if (pending & (CNNACC_IRQ_CORE(i) | CNNACC_IRQ_EVENT(i)))
-			cnnacc_core_process(cdev->cores[i]);
+			cnnacc_core_process(cdev->cores[i], false);
 	if (pending & CNNACC_IRQ_ERROR)
 		cnnacc_irq_error(cdev);
 	return IRQ_HANDLED;

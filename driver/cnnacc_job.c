@@ -2,7 +2,6 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 
-#include "compat/cnnacc_compat.h"
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_job.h"
@@ -57,33 +56,45 @@ static struct cnnacc_job *cnnacc_job_alloc(struct cnnacc_core *core, u32 task_co
 	return job;
 }
 
-static void cnnacc_job_free_fence(struct cnnacc_job *job)
+static const char *cnnacc_fence_driver_name(struct dma_fence *fence)
 {
-	if (job->fence_live) {
-		dma_fence_put(&job->fence->base);
-		return;
-	}
-	kfree(job->fence);
+	return "cnnacc";
+}
+
+static const char *cnnacc_fence_timeline_name(struct dma_fence *fence)
+{
+	return container_of(fence, struct cnnacc_fence, base)->core->name;
+}
+
+static void cnnacc_fence_release(struct dma_fence *fence)
+{
+	struct cnnacc_core *core = container_of(fence, struct cnnacc_fence, base)->core;
+
+	dma_fence_free(fence);
+	kref_put(&core->ref, cnnacc_core_release);
 	module_put(THIS_MODULE);
 }
+
+static const struct dma_fence_ops cnnacc_fence_ops = {
+	.get_driver_name = cnnacc_fence_driver_name,
+	.get_timeline_name = cnnacc_fence_timeline_name,
+	.release = cnnacc_fence_release,
+};
 
 /**
  * cnnacc_job_create() - Make a job from what the user says
  * @ctx: context, which the caller keeps from being torn down
- * @file: file that submits it
  * @args: the user's description
  * @tasks: its tasks
  *
- * Return: the job, to be freed with cnnacc_job_free() until it is pushed, or an error
- * pointer
+ * Return: the job, to be freed with cnnacc_job_free() or, once it is in a batch that was
+ * pushed, ended with cnnacc_job_end(); or an error pointer
  */
-struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, struct drm_file *file,
-				     const struct drm_cnnacc_job *args,
+struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cnnacc_job *args,
 				     const struct drm_cnnacc_task *tasks)
 {
 	struct cnnacc_core *core;
 	struct cnnacc_job *job;
-	int ret = -ENOMEM;
 
 	if (args->core >= ctx->cdev->core_count || !args->tasks.count ||
 	    args->flags & ~(DRM_CNNACC_JOB_RESTARTABLE | DRM_CNNACC_JOB_EVENT_WAIT))
@@ -93,39 +104,51 @@ struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, struct drm_file *fi
 	job = cnnacc_job_alloc(core, args->tasks.count, tasks);
 	if (IS_ERR(job))
 		return job;
+	job->ctx = ctx;
 	job->core = core;
 	job->flags = args->flags;
 	job->fence = kzalloc(sizeof(*job->fence), GFP_KERNEL_ACCOUNT);
-	if (!job->fence)
-		goto err_job;
-	/* For the fence: the file that is open now keeps the module from going. */
-	__module_get(THIS_MODULE);
-	ret = cnnacc_compat_sched_job_init(&job->base, &ctx->entities[args->core], ctx, file);
-	if (ret)
-		goto err_fence;
-
-	job->ctx = ctx;
-	cnnacc_ctx_add_job(ctx, job);
+	if (!job->fence) {
+		kfree(job);
+		return ERR_PTR(-ENOMEM);
+	}
 	return job;
-err_fence:
-	cnnacc_job_free_fence(job);
-err_job:
-	kfree(job);
-	return ERR_PTR(ret);
 }
 
 /**
- * cnnacc_job_free() - Free a job that is done or was never pushed
+ * cnnacc_job_arm() - Number a job and give its fence to the world
+ * @job: job, which will end
+ *
+ * The order of the calls in a context is the order in which its jobs run on a core.
+ *
+ * Return: its fence, referenced
+ */
+struct dma_fence *cnnacc_job_arm(struct cnnacc_job *job)
+{
+	struct cnnacc_core *core = job->core;
+	struct cnnacc_ctx *ctx = job->ctx;
+
+	job->seqno = ++ctx->seqno;
+	kref_get(&core->ref);
+	/* The file that is open now keeps the module from going. */
+	__module_get(THIS_MODULE);
+	job->fence->core = core;
+	dma_fence_init(&job->fence->base, &cnnacc_fence_ops, &core->fence_lock,
+		       ctx->fence_context + core->index, ++ctx->fence_seqno[core->index]);
+	job->fence_live = true;
+	return dma_fence_get(&job->fence->base);
+}
+
+/**
+ * cnnacc_job_free() - Free a job that has ended or was never pushed
  * @job: job
  */
 void cnnacc_job_free(struct cnnacc_job *job)
 {
-	drm_sched_job_cleanup(&job->base);
-	/* Until then the context may open the gate. */
-	cnnacc_ctx_remove_job(job->ctx, job);
-	if (job->gate)
-		dma_fence_put(&job->gate->base);
-	cnnacc_job_free_fence(job);
+	if (job->fence_live)
+		dma_fence_put(&job->fence->base);
+	else
+		kfree(job->fence);
 	kfree(job);
 }
 
@@ -165,21 +188,26 @@ static int cnnacc_job_report(struct cnnacc_job *job, enum cnnacc_end end,
 	case CNNACC_END_LOST:
 		cnnacc_ctx_job_lost(job->ctx);
 		return -ECANCELED;
+	case CNNACC_END_CANCELED:
+		return -ECANCELED;
 	default:
 		return -ENODEV;
 	}
 }
 
 /**
- * cnnacc_job_end() - Signal the fence of a job that its core is done with
- * @job: job, not to be touched afterwards
+ * cnnacc_job_end() - Signal the fence of a job that its core is done with, and free the job
+ * @job: job, in no batch any more
  * @end: why it ended
  * @record: last completion record, or NULL
+ *
+ * The batch that it was the last job of is the scheduler's to free afterwards.
  */
 void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 		    const struct cnnacc_completion *record)
 {
-	struct dma_fence *fence = dma_fence_get(&job->fence->base);
+	struct dma_fence *fence = &job->fence->base;
+	struct cnnacc_batch *batch = job->last_of;
 	bool cookie = dma_fence_begin_signalling();
 	int error;
 
@@ -189,6 +217,9 @@ void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 	if (error)
 		dma_fence_set_error(fence, error);
 	dma_fence_signal(fence);
+	/* Second, so that who waits for the job is woken up before the scheduler is. */
+	if (batch)
+		dma_fence_signal(&batch->done);
 	dma_fence_end_signalling(cookie);
-	dma_fence_put(fence);
+	cnnacc_job_free(job);
 }

@@ -21,6 +21,7 @@ struct drm_file;
  * @CNNACC_END_FAILED: a task failed, the completion record says how
  * @CNNACC_END_HANG: no progress, or the device lost it
  * @CNNACC_END_LOST: taken by a reset that it did not cause
+ * @CNNACC_END_CANCELED: never started, as what it waited for failed or its context is gone
  * @CNNACC_END_GONE: the device is gone
  */
 enum cnnacc_end {
@@ -28,6 +29,7 @@ enum cnnacc_end {
 	CNNACC_END_FAILED,
 	CNNACC_END_HANG,
 	CNNACC_END_LOST,
+	CNNACC_END_CANCELED,
 	CNNACC_END_GONE,
 };
 
@@ -74,17 +76,45 @@ struct cnnacc_gate {
 };
 
 /**
- * struct cnnacc_job - job.
+ * struct cnnacc_batch - jobs that the scheduler hands to a core together.
+ * @done: signalled when the last of them has ended; counts who uses the batch
+ * @lock: its lock
  * @base: what the scheduler sees
+ * @ctx: their context, which outlives it
+ * @core: their core
+ * @link: in &cnnacc_ctx.batches
+ * @gate: opens when the dependencies of the first job are done; NULL if it has none
+ * @jobs: jobs that have not ended, in order
+ * @task_count: tasks of all jobs
+ * @cycles: their cycle limits
+ * @cpu: CPU that submits them
+ * @kicked: the packets of @jobs are in the ring
+ */
+struct cnnacc_batch {
+	struct dma_fence done;
+	spinlock_t lock;	/* fence lock */
+	struct drm_sched_job base;
+	struct cnnacc_ctx *ctx;
+	struct cnnacc_core *core;
+	struct list_head link;
+	struct cnnacc_gate *gate;
+	struct list_head jobs;
+	u32 task_count;
+	u64 cycles;
+	unsigned int cpu;
+	bool kicked;
+};
+
+/**
+ * struct cnnacc_job - job; freed at its end.
+ * @link: in &cnnacc_batch.jobs
  * @ctx: its context, which outlives it
  * @core: its core
- * @link: in &cnnacc_ctx.jobs
  * @flags: DRM_CNNACC_JOB_*
  * @seqno: number in its context
- * @gate: opens when its dependencies are done; NULL if it has none
- * @fence: hardware fence, allocated with the job
+ * @fence: hardware fence, held
  * @fence_live: @fence is initialised and counted
- * @kicked: its packets are in the ring
+ * @last_of: the batch that it is the last job of, else NULL
  * @first_fence: fence value of the first packet
  * @done: tasks done since it was kicked
  * @runtime_ns: device time of its tasks
@@ -93,16 +123,14 @@ struct cnnacc_gate {
  * @tasks: tasks
  */
 struct cnnacc_job {
-	struct drm_sched_job base;
+	struct list_head link;
 	struct cnnacc_ctx *ctx;
 	struct cnnacc_core *core;
-	struct list_head link;
 	u32 flags;
 	u64 seqno;
-	struct cnnacc_gate *gate;
 	struct cnnacc_fence *fence;
 	bool fence_live;
-	bool kicked;
+	struct cnnacc_batch *last_of;
 	u64 first_fence;
 	u32 done;
 	u64 runtime_ns;
@@ -111,9 +139,9 @@ struct cnnacc_job {
 	struct drm_cnnacc_task tasks[] __counted_by(task_count);
 };
 
-static inline struct cnnacc_job *to_cnnacc_job(struct drm_sched_job *base)
+static inline struct cnnacc_batch *to_cnnacc_batch(struct drm_sched_job *base)
 {
-	return container_of(base, struct cnnacc_job, base);
+	return container_of(base, struct cnnacc_batch, base);
 }
 
 /* cnnacc_gate.c */
@@ -124,12 +152,21 @@ void cnnacc_gate_open(struct cnnacc_gate *gate);
 bool cnnacc_gate_failed(struct cnnacc_gate *gate);
 
 /* cnnacc_job.c */
-struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, struct drm_file *file,
-				     const struct drm_cnnacc_job *args,
+struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cnnacc_job *args,
 				     const struct drm_cnnacc_task *tasks);
+struct dma_fence *cnnacc_job_arm(struct cnnacc_job *job);
 void cnnacc_job_free(struct cnnacc_job *job);
 void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 		    const struct cnnacc_completion *record);
+
+/* cnnacc_batch.c */
+struct cnnacc_batch *cnnacc_batch_create(struct cnnacc_job *first, struct drm_file *file);
+bool cnnacc_batch_add(struct cnnacc_batch *batch, struct cnnacc_job *job);
+void cnnacc_batch_arm(struct cnnacc_batch *batch);
+struct cnnacc_job *cnnacc_batch_pop(struct cnnacc_batch *batch);
+void cnnacc_batch_end_jobs(struct list_head *jobs, enum cnnacc_end end);
+void cnnacc_batch_end(struct cnnacc_batch *batch, enum cnnacc_end end);
+void cnnacc_batch_free(struct cnnacc_batch *batch);
 
 /* cnnacc_sched.c */
 int cnnacc_sched_init(struct cnnacc_core *core);

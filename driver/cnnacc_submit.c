@@ -24,8 +24,8 @@
  *
  * A SUBMIT is all or nothing, so it has two halves.  The first builds jobs, finds the
  * fences they wait for, allocates whatever signalling needs and locks the reservations;
- * it may fail anywhere.  The second, cnnacc_submit_push(), arms and pushes the
- * jobs in order and cannot fail.
+ * it may fail anywhere.  The second, cnnacc_submit_push(), arms the jobs and pushes
+ * their batches in order and cannot fail.
  *
  * User memory is read before the submit lock is taken and written after it is released:
  * a page fault may last as long as a user likes.
@@ -92,6 +92,8 @@ struct cnnacc_parts {
  * @args: what the user said about each
  * @parts: its arrays
  * @jobs: the jobs; those before the second half are ours to free
+ * @batches: the batches that begin with the job of that index, else NULL; ours to free
+ *	before the second half
  * @needs: jobs each job depends on, as explicit syncs say
  * @follows: jobs each job depends on, as shared buffers say
  * @signals: syncobjs to signal
@@ -109,6 +111,7 @@ struct cnnacc_submit {
 	struct drm_cnnacc_job *args;
 	struct cnnacc_parts parts[CNNACC_MAX_JOBS];
 	struct cnnacc_job *jobs[CNNACC_MAX_JOBS];
+	struct cnnacc_batch *batches[CNNACC_MAX_JOBS];
 	u64 needs[CNNACC_MAX_JOBS];
 	u64 follows[CNNACC_MAX_JOBS];
 	struct cnnacc_signal *signals;
@@ -120,14 +123,17 @@ struct cnnacc_submit {
 	u32 ref_count;
 };
 
-/* Jobs that were not pushed keep their context busy, so they go before the lock does. */
+/* Batches that were not pushed keep their context busy, so they go before the lock does. */
 static void cnnacc_submit_drop_jobs(struct cnnacc_submit *submit)
 {
 	u32 i;
 
-	for (i = 0; i < submit->count; i++)
+	for (i = 0; i < submit->count; i++) {
+		if (submit->batches[i])
+			cnnacc_batch_free(submit->batches[i]);
 		if (submit->jobs[i])
 			cnnacc_job_free(submit->jobs[i]);
+	}
 }
 
 static void cnnacc_submit_free(struct cnnacc_submit *submit)
@@ -324,7 +330,7 @@ static int cnnacc_submit_add_job(struct cnnacc_submit *submit, u32 index)
 	int ret = 0;
 	u32 i;
 
-	job = cnnacc_job_create(submit->ctx, submit->file, args, parts->tasks);
+	job = cnnacc_job_create(submit->ctx, args, parts->tasks);
 	if (IS_ERR(job))
 		return PTR_ERR(job);
 	submit->jobs[index] = job;
@@ -439,57 +445,75 @@ static int cnnacc_submit_add_implicit(struct cnnacc_submit *submit)
 	return 0;
 }
 
-/* Gives each job that waits a gate, with the fences that exist already. */
-static int cnnacc_submit_add_gates(struct cnnacc_submit *submit)
+/*
+ * Gives each job that waits a gate, with the fences that exist already, in a batch that
+ * begins with it; the others go into the batch before them on their core if they fit.
+ */
+static int cnnacc_submit_make_batches(struct cnnacc_submit *submit)
 {
+	struct cnnacc_batch *open[CNNACC_MAX_CORES] = { };
 	u32 waits[CNNACC_MAX_JOBS] = { };
+	struct cnnacc_batch *batch;
 	struct cnnacc_job *job;
 	u32 i, max;
-	int ret;
 
 	for (i = 0; i < submit->wait_count; i++)
 		waits[submit->waits[i].job]++;
 	for (i = 0; i < submit->count; i++) {
+		job = submit->jobs[i];
 		max = waits[i] + hweight64(submit->needs[i]) +
 		      hweight64(submit->follows[i] & ~submit->needs[i]);
-		if (!max)
+		batch = open[job->core->index];
+		if (!max && batch && cnnacc_batch_add(batch, job))
 			continue;
-		job = submit->jobs[i];
-		job->gate = cnnacc_gate_create(max);
-		if (!job->gate)
+		batch = cnnacc_batch_create(job, submit->file);
+		if (IS_ERR(batch))
+			return PTR_ERR(batch);
+		submit->batches[i] = batch;
+		open[job->core->index] = batch;
+		if (max)
+			batch->gate = cnnacc_gate_create(max);
+		if (max && !batch->gate)
 			return -ENOMEM;
-		ret = drm_sched_job_add_dependency(&job->base, dma_fence_get(&job->gate->base));
-		if (ret)
-			return ret;
-	}
-	for (i = 0; i < submit->wait_count; i++) {
-		job = submit->jobs[submit->waits[i].job];
-		cnnacc_gate_add(job->gate, dma_fence_get(submit->waits[i].fence),
-				submit->waits[i].fatal);
 	}
 	return 0;
 }
 
-static void cnnacc_submit_push_job(struct cnnacc_submit *submit, struct dma_fence **fences,
-				   u32 index)
+static int cnnacc_submit_add_gates(struct cnnacc_submit *submit)
 {
-	struct cnnacc_job *job = submit->jobs[index];
+	struct cnnacc_batch *batch;
+	struct cnnacc_wait *wait;
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < submit->count && !ret; i++) {
+		batch = submit->batches[i];
+		if (batch && batch->gate)
+			ret = drm_sched_job_add_dependency(&batch->base,
+							   dma_fence_get(&batch->gate->base));
+	}
+	for (i = 0; i < submit->wait_count && !ret; i++) {
+		wait = &submit->waits[i];
+		cnnacc_gate_add(submit->batches[wait->job]->gate, dma_fence_get(wait->fence),
+				wait->fatal);
+	}
+	return ret;
+}
+
+static void cnnacc_submit_push_batch(struct cnnacc_submit *submit, struct dma_fence **fences,
+				     u32 index)
+{
+	struct cnnacc_batch *batch = submit->batches[index];
 	u64 mask = submit->needs[index] | submit->follows[index];
 	u32 i;
 
 	for (i = 0; i < index; i++)
 		if (mask & BIT_ULL(i))
-			cnnacc_gate_add(job->gate, dma_fence_get(fences[i]),
+			cnnacc_gate_add(batch->gate, dma_fence_get(fences[i]),
 					submit->needs[index] & BIT_ULL(i));
-	if (job->gate)
-		cnnacc_gate_arm(job->gate);
-	job->seqno = ++submit->ctx->seqno;
-
-	drm_sched_job_arm(&job->base);
-	fences[index] = dma_fence_get(&job->base.s_fence->finished);
-	trace_cnnacc_job_queue(job);
-	submit->jobs[index] = NULL;
-	drm_sched_entity_push_job(&job->base);
+	cnnacc_batch_arm(batch);
+	submit->batches[index] = NULL;
+	drm_sched_entity_push_job(&batch->base);
 }
 
 static void cnnacc_submit_publish(struct cnnacc_submit *submit, struct dma_fence **fences)
@@ -522,8 +546,14 @@ static void cnnacc_submit_push(struct cnnacc_submit *submit)
 	struct dma_fence *fences[CNNACC_MAX_JOBS];
 	u32 i;
 
+	for (i = 0; i < submit->count; i++) {
+		fences[i] = cnnacc_job_arm(submit->jobs[i]);
+		trace_cnnacc_job_queue(submit->jobs[i]);
+		submit->jobs[i] = NULL;
+	}
 	for (i = 0; i < submit->count; i++)
-		cnnacc_submit_push_job(submit, fences, i);
+		if (submit->batches[i])
+			cnnacc_submit_push_batch(submit, fences, i);
 	cnnacc_submit_publish(submit, fences);
 	for (i = 0; i < submit->count; i++)
 		dma_fence_put(fences[i]);
@@ -538,6 +568,8 @@ static int cnnacc_submit_commit(struct cnnacc_submit *submit)
 	ret = cnnacc_submit_lock(submit, &exec);
 	if (!ret)
 		ret = cnnacc_submit_add_implicit(submit);
+	if (!ret)
+		ret = cnnacc_submit_make_batches(submit);
 	if (!ret)
 		ret = cnnacc_submit_add_gates(submit);
 	if (!ret)

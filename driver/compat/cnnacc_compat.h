@@ -15,9 +15,10 @@
 #error "the kernel headers were not found"
 #endif
 
-/* One run queue per priority, one job in flight. */
+/* One run queue per priority, one batch in flight. */
 static inline int cnnacc_compat_sched_init(struct drm_gpu_scheduler *sched,
 					   const struct drm_sched_backend_ops *ops,
+					   struct workqueue_struct *submit_wq,
 					   struct workqueue_struct *timeout_wq,
 					   long timeout, const char *name,
 					   struct device *dev)
@@ -25,6 +26,7 @@ static inline int cnnacc_compat_sched_init(struct drm_gpu_scheduler *sched,
 #ifdef HAVE_SCHED_INIT_ARGS
 	const struct drm_sched_init_args args = {
 		.ops = ops,
+		.submit_wq = submit_wq,
 		.timeout_wq = timeout_wq,
 #ifdef HAVE_SCHED_NUM_RQS
 		.num_rqs = DRM_SCHED_PRIORITY_COUNT,
@@ -37,7 +39,7 @@ static inline int cnnacc_compat_sched_init(struct drm_gpu_scheduler *sched,
 
 	return drm_sched_init(sched, &args);
 #else
-	return drm_sched_init(sched, ops, NULL, DRM_SCHED_PRIORITY_COUNT, 1, 0,
+	return drm_sched_init(sched, ops, submit_wq, DRM_SCHED_PRIORITY_COUNT, 1, 0,
 			      timeout, timeout_wq, NULL, name, dev);
 #endif
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Between the files that handle a core's queue. */
+#ifndef CNNACC_QUEUE_H
+#define CNNACC_QUEUE_H
+
+#include "cnnacc_device.h"
+#include "cnnacc_job.h"
+
+/* cnnacc_queue.c */
+void cnnacc_core_stop_locked(struct cnnacc_core *core);
+struct cnnacc_job *cnnacc_core_first_job(struct cnnacc_core *core);
+struct cnnacc_job *cnnacc_core_pop_job(struct cnnacc_core *core);
+struct cnnacc_job *cnnacc_core_take_done(struct cnnacc_core *core, u32 tail,
+					 struct cnnacc_completion *record);
+enum cnnacc_end cnnacc_core_how_ended(struct cnnacc_core *core,
+				      const struct cnnacc_completion *record);
+void cnnacc_core_forwarded(void *arg);
+
+/* cnnacc_recovery.c */
+void cnnacc_core_reset_work(struct work_struct *work);
+
+#endif

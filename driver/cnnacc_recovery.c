@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/iopoll.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
+
+#include "cnnacc_ctx.h"
+#include "cnnacc_device.h"
+#include "cnnacc_queue.h"
+
+/**
+ * DOC: recovery
+ *
+ * What happens to the jobs of a core whose queue stands, be it that a job failed or that the
+ * core hangs: the job that ran ends, or is run again if it may be and was not to blame; those
+ * behind it in the ring had not started and are kicked again.
+ */
+
+#define CNNACC_CORE_RESET_TIMEOUT_US	1000000
+#define CNNACC_ABORT_TIMEOUT_US		100000
+
+static int cnnacc_core_hw_reset(struct cnnacc_core *core)
+{
+	u32 value;
+
+	cnnacc_queue_write(core, CNNACC_QREG_RESET, 1);
+	return read_poll_timeout(cnnacc_queue_read, value, !(value & 1), 100,
+				 CNNACC_CORE_RESET_TIMEOUT_US, false, core, CNNACC_QREG_RESET);
+}
+
+static bool cnnacc_core_has_record(struct cnnacc_core *core)
+{
+	const struct cnnacc_completion *next = &core->records[core->head];
+	struct cnnacc_job *job = cnnacc_core_first_job(core);
+
+	return job && !core->broken &&
+	       le32_to_cpu((__force __le32)next->seq) == core->seq + 1 &&
+	       le64_to_cpu((__force __le64)next->fence) == job->first_fence + job->done;
+}
+
+/*
+ * Ends the jobs that finished before their core was reset, which the device cannot tell
+ * any more, so that the one left first is the one that ran.
+ */
+static void cnnacc_core_end_finished(struct cnnacc_core *core)
+{
+	struct cnnacc_completion record;
+	struct cnnacc_job *job;
+
+	spin_lock_irq(&core->lock);
+	while (cnnacc_core_has_record(core)) {
+		job = cnnacc_core_take_done(core, (core->head + 1) % CNNACC_RING_ENTRIES, &record);
+		if (!job)
+			continue;
+		if (core->batch && record.status_class != CNNACC_STATUS_OK)
+			core->batch->kicked = false;
+		spin_unlock_irq(&core->lock);
+		cnnacc_job_end(job, cnnacc_core_how_ended(core, &record), &record);
+		spin_lock_irq(&core->lock);
+	}
+	spin_unlock_irq(&core->lock);
+}
+
+/*
+ * Takes the job that ran out of the batch, if there is one.  Those behind it have not
+ * started; but a core that cannot be trusted may have started them as well.
+ */
+static struct cnnacc_job *cnnacc_core_take_hung(struct cnnacc_core *core, bool trusted,
+						struct list_head *lost)
+{
+	struct cnnacc_job *job;
+
+	spin_lock_irq(&core->lock);
+	job = cnnacc_core_first_job(core);
+	if (job)
+		cnnacc_core_pop_job(core);
+	if (job && core->batch) {
+		core->batch->kicked = false;
+		if (!trusted && !(job->flags & DRM_CNNACC_JOB_RESTARTABLE)) {
+			list_splice_init(&core->batch->jobs, lost);
+			core->batch = NULL;
+		}
+	}
+	spin_unlock_irq(&core->lock);
+	return job;
+}
+
+/* Runs on the reset workqueue, as all that touches a queue which is not ready. */
+static void cnnacc_core_recover(struct cnnacc_core *core)
+{
+	bool ready, reset = false, back = false;
+	struct cnnacc_job *job;
+	LIST_HEAD(lost);
+
+	spin_lock_irq(&core->lock);
+	ready = core->ready;
+	spin_unlock_irq(&core->lock);
+	if (ready)
+		return;
+
+	cnnacc_core_disable(core);
+	if (!READ_ONCE(core->cdev->wedged))
+		reset = !cnnacc_core_hw_reset(core);
+	if (reset)
+		cnnacc_core_end_finished(core);
+	job = cnnacc_core_take_hung(core, reset && !core->broken, &lost);
+	if (!READ_ONCE(core->cdev->wedged)) {
+		back = reset && !cnnacc_core_enable(core);
+		if (!back)
+			cnnacc_device_reset(core->cdev);
+	}
+	/* Its memory is others' from here on: the core had to let go of it first. */
+	if (job)
+		cnnacc_job_end(job, CNNACC_END_HANG, NULL);
+	cnnacc_batch_end_jobs(&lost, CNNACC_END_LOST);
+	if (back) {
+		/* They may be what was lost. */
+		cnnacc_irq_enable(core->cdev);
+		cnnacc_core_resume(core);
+	}
+}
+
+/**
+ * cnnacc_core_reset_work() - Bring a core back whose queue stands
+ * @work: &cnnacc_core.reset_work
+ */
+void cnnacc_core_reset_work(struct work_struct *work)
+{
+	struct cnnacc_core *core = container_of(work, struct cnnacc_core, reset_work);
+	int idx;
+
+	if (!drm_dev_enter(&core->cdev->drm, &idx))
+		return;
+	cnnacc_core_recover(core);
+	drm_dev_exit(idx);
+}
+
+/**
+ * cnnacc_core_break() - Give up the running job and reset the core
+ * @core: core
+ */
+void cnnacc_core_break(struct cnnacc_core *core)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&core->lock, flags);
+	core->broken = true;
+	cnnacc_core_stop_locked(core);
+	spin_unlock_irqrestore(&core->lock, flags);
+	queue_work(core->cdev->reset_wq, &core->reset_work);
+}
+
+/**
+ * cnnacc_core_hung() - Does the core stand still?
+ * @core: core
+ *
+ * Return: true if nothing moved since this was last asked
+ */
+bool cnnacc_core_hung(struct cnnacc_core *core)
+{
+	struct cnnacc_job *job;
+	bool hung = false;
+	u32 progress;
+	u64 fence;
+
+	/* A lost interrupt is no hang. */
+	cnnacc_core_process(core, false);
+
+	spin_lock_irq(&core->lock);
+	job = cnnacc_core_first_job(core);
+	if (job) {
+		progress = cnnacc_queue_read(core, CNNACC_QREG_PROGRESS);
+		fence = job->first_fence + job->done;
+		hung = fence == core->watched && progress == core->progress;
+		core->watched = fence;
+		core->progress = progress;
+	}
+	spin_unlock_irq(&core->lock);
+	return hung;
+}
+
+static bool cnnacc_core_abort(struct cnnacc_core *core, u64 first_fence)
+{
+	struct cnnacc_job *job;
+	bool ended;
+
+	cnnacc_core_process(core, false);
+	spin_lock_irq(&core->lock);
+	job = cnnacc_core_first_job(core);
+	ended = !job || job->first_fence != first_fence;
+	spin_unlock_irq(&core->lock);
+	return ended;
+}
+
+/**
+ * cnnacc_core_kill() - End the job that hangs
+ * @core: core
+ *
+ * Aborts it, which tells where it stood, and resets the core.  Runs on
+ * &cnnacc_device.reset_wq only.
+ */
+void cnnacc_core_kill(struct cnnacc_core *core)
+{
+	struct cnnacc_job *job;
+	u64 first_fence, seqno;
+	u32 hw_id;
+	bool ended;
+
+	spin_lock_irq(&core->lock);
+	job = cnnacc_core_first_job(core);
+	if (!job) {
+		spin_unlock_irq(&core->lock);
+		return;
+	}
+	first_fence = job->first_fence;
+	seqno = job->seqno;
+	hw_id = job->ctx->hw_id;
+	core->aborting = true;
+	core->ready = false;
+	/* A queue that is not enabled stays so: enabling it would lose its place. */
+	cnnacc_queue_write(core, CNNACC_QREG_CTRL,
+			   cnnacc_queue_read(core, CNNACC_QREG_CTRL) | CNNACC_QCTRL_ABORT);
+	spin_unlock_irq(&core->lock);
+
+	drm_warn(&core->cdev->drm, "%s: job %llu of context %u hangs\n", core->name, seqno,
+		 hw_id);
+	read_poll_timeout(cnnacc_core_abort, ended, ended, 1000, CNNACC_ABORT_TIMEOUT_US,
+			  false, core, first_fence);
+	cnnacc_core_recover(core);
+}
+
+/**
+ * cnnacc_core_cancel() - End jobs of a core that a device reset has stopped
+ * @core: core, disabled
+ * @end: CNNACC_END_LOST, or CNNACC_END_GONE if no job will run again
+ *
+ * Jobs that had not started will be kicked again, unless the device is gone; so will the
+ * one that ran if it is restartable.
+ */
+void cnnacc_core_cancel(struct cnnacc_core *core, enum cnnacc_end end)
+{
+	struct cnnacc_job *job;
+	LIST_HEAD(jobs);
+
+	if (end == CNNACC_END_LOST)
+		cnnacc_core_end_finished(core);
+	spin_lock_irq(&core->lock);
+	if (core->batch && end != CNNACC_END_LOST) {
+		list_splice_init(&core->batch->jobs, &jobs);
+		core->batch = NULL;
+	} else if (core->batch) {
+		job = cnnacc_core_first_job(core);
+		core->batch->kicked = false;
+		if (job && !(job->flags & DRM_CNNACC_JOB_RESTARTABLE))
+			list_add(&cnnacc_core_pop_job(core)->link, &jobs);
+	}
+	spin_unlock_irq(&core->lock);
+	cnnacc_batch_end_jobs(&jobs, end);
+}
