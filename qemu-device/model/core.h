@@ -73,8 +73,12 @@ struct core_ops {
 	void *(*state)(void *core, size_t *size);
 	/* Cycles to clear the state at a change of context. */
 	uint64_t (*scrub_cycles)(const void *core);
-	/* The state has been zeroed or written: forget what was derived from it. */
+	/* The state has been written: forget what was derived from it. */
 	void (*forget)(void *core);
+	/* The same; the state is all zero. */
+	void (*zeroed)(void *core);
+	/* Zeroes the state if that is little work, as no job has filled the memories. */
+	bool (*zero_little)(void *core);
 	/* Checks a written state; -1 with a message if it cannot have been saved. */
 	int (*check)(void *core, char err[CNN_MODEL_ERR_LEN]);
 

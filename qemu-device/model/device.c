@@ -30,7 +30,7 @@ static void reset_state(struct cnn_core *core)
 	struct cnnacc_stats counters = core->q.counters;
 
 	memset(core->state, 0, core->state_size);
-	core->ops->forget(core->core);
+	core->ops->zeroed(core->core);
 	memset(&core->q, 0, sizeof(core->q));
 	memset(&core->job, 0, sizeof(core->job));
 	core->q.counters = counters;

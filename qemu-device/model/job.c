@@ -10,7 +10,7 @@
 #include "device.h"
 
 #define BUDGET_NS_MAX	5000000u	/* what the seam promises */
-#define SCRUB_CHUNK	((size_t)4 << 20)	/* bytes cleared in one step */
+#define SCRUB_PER_NS	4			/* bytes cleared, about */
 
 static bool foreign_residue(const struct job_state *job)
 {
@@ -19,8 +19,9 @@ static bool foreign_residue(const struct job_state *job)
 		job->residue_root != job->packet.root);
 }
 
-static void scrub(struct cnn_core *core)
+static void scrub(struct cnn_core *core, uint32_t budget_ns)
 {
+	size_t chunk = (size_t)(budget_ns ? budget_ns : 1) * SCRUB_PER_NS;
 	struct job_state *job = &core->job;
 	size_t left = core->state_size - job->scrub_pos;
 
@@ -28,13 +29,19 @@ static void scrub(struct cnn_core *core)
 		job->phase = JOB_START;
 		return;
 	}
-	if (left > SCRUB_CHUNK)
-		left = SCRUB_CHUNK;
+	if (!job->scrub_pos && core->ops->zero_little(core->core)) {
+		job->scrub_cycles = core->ops->scrub_cycles(core->core);
+		job->phase = JOB_START;
+		return;
+	}
+	if (left > chunk)
+		left = chunk;
 	memset((char *)core->state + job->scrub_pos, 0, left);
 	core->ops->forget(core->core);
 	job->scrub_pos += left;
 	if (job->scrub_pos < core->state_size)
 		return;
+	core->ops->zeroed(core->core);
 	job->scrub_cycles = core->ops->scrub_cycles(core->core);
 	job->phase = JOB_START;
 }
@@ -134,7 +141,7 @@ void cnn_job_run(struct cnn_core *core, uint32_t budget_ns)
 	if (job->abort && job->phase < JOB_STATS)
 		stop(core);
 	if (job->phase == JOB_SCRUB)
-		scrub(core);
+		scrub(core, budget_ns);
 	if (job->phase == JOB_START)
 		start(core);
 	if (job->phase == JOB_RUN)

@@ -432,12 +432,12 @@ static void test_no_scrub_within_context(void **state)
 	assert_int_equal(f->data[0], 0x3f);
 }
 
-/* A state of 64 MiB banks is cleared in pieces, which an abort may interrupt. */
-static void test_scrub_in_pieces(void **state)
+/* Memories that no job has filled need no clearing, but the cycles are charged. */
+static void test_scrub_of_nothing(void **state)
 {
 	struct model_host *h = mh_new("ccp:data-bank=0x4000000", 1 << 20);
 	struct mh_space one = mh_space_new(h, 1), two = mh_space_new(h, 2);
-	struct cnnacc_completion done;
+	struct cnnacc_stats stats;
 	struct cnnacc_packet p;
 
 	(void)state;
@@ -445,6 +445,32 @@ static void test_scrub_in_pieces(void **state)
 	mh_map_job(h, &two);
 	mh_queue_init(h, 0, 8, 8);
 	mh_exec(h, &one, nop, 1, NULL);
+	p = mh_packet(h, &two, nop, 1);
+	mh_submit(h, 0, &p);
+	assert_true(mh_work_once(h, 0, 1000000));
+	assert_int_equal(mh_qread(h, 0, CNNACC_QREG_STATE), CNNACC_QSTATE_IDLE);
+	mh_exec(h, &one, nop, 1, &stats);
+	assert_int_equal(stats.scrub_cycles, (64 << 20) / 64);
+	mh_free(h);
+}
+
+/* A state of 64 MiB banks is cleared in pieces, which an abort may interrupt. */
+static void test_scrub_in_pieces(void **state)
+{
+	struct model_host *h = mh_new("ccp:data-bank=0x4000000", 1 << 20);
+	struct mh_space one = mh_space_new(h, 1), two = mh_space_new(h, 2);
+	struct cnnacc_completion done;
+	struct masm fill = { .n = 0 };
+	struct cnnacc_packet p;
+
+	(void)state;
+	mh_map_job(h, &one);
+	mh_map_job(h, &two);
+	mh_map_new(h, &one, DATA_VA, PAGE, RW);
+	mh_queue_init(h, 0, 8, 8);
+	ma_dma(&fill, 0, DATA_VA, 1, 0, CNNACC_CCP_TGT_READ_BANK);
+	ma_end(&fill);
+	mh_exec(h, &one, fill.word, fill.n, NULL);
 	p = mh_packet(h, &two, nop, 1);
 	mh_submit(h, 0, &p);
 	for (unsigned int i = 0; i < 5; i++)
@@ -478,6 +504,7 @@ int main(void)
 		T(test_residue_retired),
 		T(test_residue_retired_in_run),
 		T(test_no_scrub_within_context),
+		cmocka_unit_test(test_scrub_of_nothing),
 		cmocka_unit_test(test_scrub_in_pieces),
 	};
 

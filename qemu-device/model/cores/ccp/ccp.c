@@ -134,6 +134,26 @@ static void forget(void *core)
 	c->execs++;
 }
 
+static void zeroed(void *core)
+{
+	struct ccp *c = core;
+
+	forget(c);
+	c->filled = false;
+}
+
+static bool zero_little(void *core)
+{
+	struct ccp *c = core;
+
+	if (c->filled)
+		return false;
+	memset(c->s, 0, sizeof(*c->s));
+	memset(c->icache, 0, (size_t)c->icache_words * 4);
+	zeroed(c);
+	return true;
+}
+
 /* The caches keep what they hold; everything else starts from zero. */
 static void start(void *core, const struct core_job *job)
 {
@@ -226,6 +246,7 @@ static int check(void *core, char err[CNN_MODEL_ERR_LEN])
 	struct ccp *c = core;
 	const struct ccp_state *s = c->s;
 
+	c->filled = true;
 	if (s->phase >= CCP_PHASES)
 		return refuse(err, "phase", s->phase);
 	if (s->sel >= CNNACC_CCP_DATA_BANKS)
@@ -255,6 +276,8 @@ const struct core_ops cnn_ccp_ops = {
 	.state = state,
 	.scrub_cycles = scrub_cycles,
 	.forget = forget,
+	.zeroed = zeroed,
+	.zero_little = zero_little,
 	.check = check,
 	.start = start,
 	.step = ccp_step,

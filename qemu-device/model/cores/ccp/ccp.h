@@ -204,6 +204,7 @@ struct ccp {
 		struct ccp_work work;
 	} conv_of;
 	struct ccp_work work;
+	bool filled;			/* memories but the icache may hold something */
 	uint64_t execs;			/* a number for each */
 	struct core_means means;
 	const struct ccp_simd *simd;

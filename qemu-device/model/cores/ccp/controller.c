@@ -89,6 +89,7 @@ static enum outcome begin_exec(struct ccp *c, struct core_fault *fault)
 		return fail(fault, CNNACC_STATUS_CONFIG, CNNACC_CCP_E_CFG, field);
 	c->s->pos[0] = 0;
 	c->s->pos[1] = 0;
+	c->filled = true;
 	c->s->phase = CCP_UNIT;
 	return GO_ON;
 }
@@ -101,6 +102,7 @@ static enum outcome begin_dma(struct ccp *c, struct core_fault *fault)
 		return fail(fault, CNNACC_STATUS_BAD_PROGRAM, code, field);
 	ccp_batch_finish(c);
 	c->s->pos[0] = 0;
+	c->filled = true;
 	c->s->phase = CCP_DMA;
 	return GO_ON;
 }
