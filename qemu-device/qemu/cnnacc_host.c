@@ -45,7 +45,11 @@ static void cnnacc_kick(void *opaque, unsigned int core)
     CnnaccHost *host = opaque;
 
     trace_cnnacc_kick(cnnacc_id(host), core);
-    cnnacc_wake(&host->worker[core]);
+    if (host->writing) {
+        host->kicked |= 1u << core;
+    } else {
+        cnnacc_wake(&host->worker[core]);
+    }
 }
 
 static void cnnacc_log(void *opaque, const char *text)
@@ -125,9 +129,18 @@ static void cnnacc_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
     CnnaccHost *host = opaque;
 
     trace_cnnacc_write(cnnacc_id(host), addr, size, val);
-    if (cnnacc_access_ok(host, addr, size)) {
-        cnn_device_write(host->model, addr, val);
-        cnnacc_deliver(host);
+    if (!cnnacc_access_ok(host, addr, size)) {
+        return;
+    }
+    host->writing = true;
+    cnn_device_write(host->model, addr, val);
+    host->writing = false;
+    cnnacc_deliver(host);
+    while (host->kicked) {
+        unsigned int core = ctz32(host->kicked);
+
+        host->kicked &= ~(1u << core);
+        cnnacc_work_at_once(&host->worker[core]);
     }
 }
 

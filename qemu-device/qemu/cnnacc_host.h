@@ -5,7 +5,9 @@
  *
  * All functions are called with the big QEMU lock held.  One thread per core
  * computes without it and takes it only to begin and to end a step, so
- * the lock also is the one that the model's locked calls need.
+ * the lock also is the one that the model's locked calls need.  What a doorbell
+ * starts is worked on at once for some microseconds, which is all that small
+ * jobs take, before the thread is woken up.
  *
  * With timing=modelled a timer of the virtual clock wakes the thread when a
  * packet's time has come.  Where instructions are the clock (-icount), that
@@ -60,6 +62,8 @@ struct CnnaccHost {
     bool translated; /* DMA is, by an IOMMU */
     bool revoked;   /* by a reset that waits for steps to end */
     bool delivering;
+    bool writing;   /* a register */
+    uint32_t kicked; /* cores that this write gave work */
     uint32_t messages;
 };
 

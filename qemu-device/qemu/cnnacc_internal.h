@@ -21,6 +21,7 @@ void cnnacc_dma_unmap(void *opaque, void *ptr, size_t len, bool is_write);
 /* cnnacc_worker.c */
 bool cnnacc_busy(CnnaccHost *host);
 void cnnacc_wake(CnnaccWorker *w);
+void cnnacc_work_at_once(CnnaccWorker *w);
 /* Waits until every worker stands at a step boundary */
 void cnnacc_stop(CnnaccHost *host);
 void cnnacc_resume(CnnaccHost *host);

@@ -12,6 +12,8 @@
 
 /* A step is short enough for reset and migration not to be felt */
 #define CNNACC_STEP_NS (2 * SCALE_MS)
+/* What a processor of the guest may be held up by a doorbell, about */
+#define CNNACC_AT_ONCE_NS (20 * SCALE_US)
 
 static bool cnnacc_may_run(CnnaccHost *host)
 {
@@ -113,6 +115,29 @@ void cnnacc_wake(CnnaccWorker *w)
         timer_mod(w->timer, cnnacc_now(w->host));
     } else {
         qemu_cond_signal(&w->wake);
+    }
+}
+
+/*
+ * In the middle of a register access: to wake the thread up and to wait for it
+ * takes longer than a small job does.
+ */
+void cnnacc_work_at_once(CnnaccWorker *w)
+{
+    CnnaccHost *host = w->host;
+    int64_t end = get_clock() + CNNACC_AT_ONCE_NS;
+
+    if (w->timer) {
+        cnnacc_wake(w);
+        return;
+    }
+    while (cnnacc_begin(w)) {
+        cnn_device_run(host->model, w->core, CNNACC_AT_ONCE_NS);
+        cnnacc_end(w);
+        if (get_clock() >= end) {
+            cnnacc_wake(w);
+            return;
+        }
     }
 }
 
