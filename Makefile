@@ -60,9 +60,10 @@ check: packages-check all tests
 $(GROUPS:%=check-%): check-%: packages-check all tests
 	tests/check $*
 
-# A build directory that was configured before oneDNN came has to look again.
+# A build directory that was configured before a peer came has to look again.
 bench: packages-bench all
-	[ -e $(BUILD)/tests/bench/bench-onednn ] || meson setup --reconfigure $(BUILD) >/dev/null
+	[ -e $(BUILD)/tests/bench/bench-onednn -a -e $(BUILD)/tests/bench/guest/bench-jobs ] || \
+		meson setup --reconfigure $(BUILD) >/dev/null
 	ninja -C $(BUILD)
 	tests/bench/run $(BENCH)
 

@@ -8,7 +8,7 @@ vm_build=$(realpath -m "${CNNACC_BUILD:-$vm_top/build}")
 vm_cache=${XDG_CACHE_HOME:-$HOME/.cache}/cnnacc
 
 # Modules that a guest may need, besides what cnnacc.ko depends on.
-vm_base_modules="9p 9pnet_virtio virtio_iommu drm_shmem_helper gpu-sched drm_exec"
+vm_base_modules="9p 9pnet_virtio virtio_iommu drm_shmem_helper gpu-sched drm_exec nvme"
 
 # Raise this when the layout of the cached part of the initramfs changes.
 vm_base_layout=1
@@ -161,7 +161,7 @@ vm_programs()
 {
 	local dir
 
-	for dir in runtime/tools runtime/examples tests/kmd tests/vm tests/bench; do
+	for dir in runtime/tools runtime/examples tests/kmd tests/vm; do
 		[ ! -d "$vm_build/$dir" ] ||
 			find "$vm_build/$dir" -maxdepth 1 -type f -perm -100 \
 				! -name '*.so*'
