@@ -141,7 +141,8 @@ int cnn_node_add_ints(struct cnn_node *n, const char *name, int count, const int
 	if (!ints)
 		return cnn_fail(err, CNN_ENOMEM, "no memory for an attribute");
 	memcpy(ints, v, sizeof(*ints) * count);
-	return add_attr(n, name, (struct cnn_attr){ .type = 'I', .ints = ints, .count = count }, err);
+	return add_attr(n, name, (struct cnn_attr){ .type = 'I', .ints = ints, .count = count },
+			err);
 }
 
 void cnn_node_free(struct cnn_node *n)

@@ -44,8 +44,8 @@ static void pack(const struct lcp_conv *v, const struct chunk *k, float *data, i
 		if (v->w.bias)
 			bank[k->bias + nth * k->quads + quad] = lcp_bias(&v->w, g * v->co + o);
 	}
-	if (v->adds)
-		data[k->ones] = data[k->ones + 1] = 1;
+	for (int i = 0; i < 2 && v->adds; i++)
+		data[k->ones + i] = 1;
 }
 
 int64_t lcp_chunk_count(const struct lcp_conv *v)

@@ -242,8 +242,10 @@ bool lcp_conv_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 	struct lcp_conv *v = &n->conv;
 	struct conv_limits l;
 
-	v->block = v->slice = 0;
-	v->slice_input = v->out_first = false;
+	v->block = 0;
+	v->slice = 0;
+	v->slice_input = false;
+	v->out_first = false;
 	if (!limits_at(v, attempt, &l))
 		return false;
 	return lcp_plan_blocks(hw, n, &l) || (!v->average && lcp_plan_dense(hw, n, &l));
