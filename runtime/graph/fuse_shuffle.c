@@ -81,16 +81,18 @@ static int repeat_constants(struct cnn_graph *g, struct cnn_node *n, int64_t gro
 
 	for (int i = 1; !ret && i < 3; i++) {
 		const struct cnn_tensor *t = cnn_node_in(g, n, i);
-		struct cnn_tensor shape = t ? *t : (struct cnn_tensor){ 0 };
-		int64_t count = t ? cnn_tensor_count(t) : 0;
+		struct cnn_tensor old, shape;
+		int64_t count;
 		float *to;
 
 		if (!t)
 			continue;
+		old = shape = *t;	/* a new constant may move the values */
+		count = cnn_tensor_count(&old);
 		shape.dims[0] *= groups;
 		ret = cnn_fuse_set_const(g, n, i, &shape, "_groups", &to, err);
 		for (int64_t k = 0; !ret && k < groups; k++)
-			memcpy(to + k * count, t->data, count * sizeof(*to));
+			memcpy(to + k * count, old.data, count * sizeof(*to));
 	}
 	return ret;
 }

@@ -462,7 +462,38 @@ static struct onnx_build *selection(void)
 	return b;
 }
 
+/* What is rewritten for cores: a residual block, a scale with a shortcut, ConvTranspose chains. */
+static struct onnx_build *rewritten(void)
+{
+	struct onnx_build *b = ob_new(13);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(1, 3, 4, 5));
+	ob_random(b, "w", 1, OB_DIMS(3, 3, 1, 1));
+	ob_random(b, "w1", 2, OB_DIMS(3, 2, 2, 2));
+	ob_random(b, "b1", 3, OB_DIMS(2));
+	ob_random(b, "w2", 4, OB_DIMS(2, 1, 2, 2));
+	ob_node(b, "Conv", "x w", "c1");
+	ob_node(b, "Conv", "c1 w", "c2");
+	ob_node(b, "Conv", "c1 w", "c3");
+	ob_node(b, "Add", "c2 c3", "a1");
+	ob_node(b, "Relu", "a1", "r1");
+	ob_node(b, "GlobalAveragePool", "r1", "g");
+	ob_node(b, "HardSigmoid", "g", "s");
+	ob_node(b, "Mul", "r1 s", "m");
+	ob_node(b, "Add", "r1 m", "a2");
+	n = ob_node(b, "ConvTranspose", "a2 w1 b1", "t1");
+	ob_attr_ints(n, "strides", 2, (const int64_t[]){ 2, 2 });
+	ob_node(b, "Relu", "t1", "r2");
+	n = ob_node(b, "ConvTranspose", "r2 w2", "t2");
+	ob_attr_ints(n, "strides", 2, (const int64_t[]){ 2, 2 });
+	ob_node(b, "Sigmoid", "t2", "y");
+	ob_output(b, "y");
+	return b;
+}
+
 struct onnx_build *ob_network(int i)
 {
-	return i == 0 ? classifier() : i == 1 ? movement() : i == 2 ? arithmetic() : selection();
+	return i == 0 ? classifier() : i == 1 ? movement() : i == 2 ? arithmetic() :
+	       i == 3 ? selection() : rewritten();
 }
