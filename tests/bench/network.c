@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * bench-network MODEL DEVICE SHAPE INPUT OUTPUT: runs a network with one input and one output
- * of float32.  INPUT and OUTPUT are raw files; SHAPE is 1,3,224,224.
+ * of float32.  INPUT and OUTPUT are raw files; SHAPE is 1,3,224,224, or - if MODEL, FILE.cnn, was
+ * compiled before.
  *
  * Prints a line for every operator: "op", its place, cycles by the cost model, multiply-adds,
  * bytes, its name, and the operators merged into it, with tabs between.  Then prints "ready", and for every
@@ -68,19 +69,26 @@ static void *read_input(const char *path, size_t size)
 	return data;
 }
 
-static int open_bench(struct bench *b, char **argv)
+static int compile(struct bench *b, const char *path, const char *shape)
 {
 	int64_t dims[CNNRT_MAX_RANK];
-	int rank = parse_shape(argv[3], dims);
+	int rank;
 
+	if (!strcmp(shape, "-"))
+		return cnnrt_program_load(path, b->dev, NULL, &b->program, &err);
+	rank = parse_shape(shape, dims);
 	if (!rank) {
-		fprintf(stderr, "%s: not a shape\n", argv[3]);
+		fprintf(stderr, "%s: not a shape\n", shape);
 		return -1;
 	}
-	if (cnnrt_device_open(argv[2], 0, &b->dev, &err) ||
-	    cnnrt_model_load(argv[1], &b->model, &err) ||
-	    cnnrt_model_set_input_shape(b->model, 0, rank, dims, &err) ||
-	    cnnrt_compile(b->model, b->dev, NULL, &b->program, &err) ||
+	return cnnrt_model_load(path, &b->model, &err) ||
+	       cnnrt_model_set_input_shape(b->model, 0, rank, dims, &err) ||
+	       cnnrt_compile(b->model, b->dev, NULL, &b->program, &err);
+}
+
+static int open_bench(struct bench *b, char **argv)
+{
+	if (cnnrt_device_open(argv[2], 0, &b->dev, &err) || compile(b, argv[1], argv[3]) ||
 	    cnnrt_program_io(b->program, CNNRT_INPUT, 0, &b->in, &err) ||
 	    cnnrt_context_create(b->dev, CNNRT_PRIORITY_NORMAL, &b->ctx, &err) ||
 	    cnnrt_job_create(b->ctx, b->program, &b->job, &err))

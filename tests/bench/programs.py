@@ -31,9 +31,12 @@ class Program:
             raise RuntimeError(f'{argv[0]}: exit status {self.child.wait()}')
         self.run()
 
-    def run(self):
+    def go(self):
         self.child.stdin.write('\n')
         self.child.stdin.flush()
+
+    def run(self):
+        self.go()
         answer = self.child.stdout.readline().split()
         if not answer:
             raise RuntimeError(f'{self.argv[0]}: exit status {self.child.wait()}')
@@ -70,6 +73,38 @@ def built(name):
 def network(model, device, shape, data, output=os.devnull):
     """A network in libcnnrt on a device."""
     return Program([built('bench-network'), model, device, ','.join(map(str, shape)), data, output])
+
+
+def compiled(model, shape, path):
+    """Compiles a network for the device as it comes, into a file."""
+    subprocess.run([os.path.join(BUILD, 'runtime', 'tools', 'cnnrun'), '--compile', model,
+                    '--shape', '0=' + ','.join(map(str, shape)), '--device', 'sim', '-o', path],
+                   check=True, stdout=subprocess.DEVNULL)
+
+
+class Guest(Program):
+    """bench-network in the VM, on the driver's device; the files are in a directory."""
+
+    # A line for the program when the host has made a file.
+    FEED = """i=0; until [ -e /mnt/end ]; do
+            [ -e /mnt/run$i ] && { i=$((i + 1)); echo; } || usleep 20000; done"""
+
+    def __init__(self, share, memory, model, data, output):
+        self.share, self.runs = share, 0
+        with open(os.path.join(share, 'guest.sh'), 'w') as script:
+            script.write(f'cd /mnt && {{ {self.FEED}; }} | '
+                         f'bench-network {model} /dev/accel/accel0 - {data} {output}\n')
+        super().__init__([os.path.join(TOP, 'tests', 'vm', 'run'), '--share', share, '--memory',
+                          memory, '--timeout', 900, '--program', built('bench-network'), '--',
+                          'sh', '/mnt/guest.sh'])
+
+    def go(self):
+        open(os.path.join(self.share, f'run{self.runs}'), 'w').close()
+        self.runs += 1
+
+    def __exit__(self, *_):
+        open(os.path.join(self.share, 'end'), 'w').close()
+        super().__exit__()
 
 
 def fetch_onnxruntime():
