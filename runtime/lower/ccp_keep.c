@@ -2,8 +2,8 @@
 /*
  * What stays in the data banks between the nodes of a segment.
  *
- * A node reads one bank and writes the other. Values that fit stay where they have been computed, as
- * they lie in memory, until the last node has read them from there; a value that is wanted in the
+ * A node reads one bank and writes the other. Values that fit stay where they have been computed,
+ * as they lie in memory, until the last node has read them from there; a value that is wanted in the
  * other bank, or has to make room, goes through memory. The search goes from node to node with the
  * cheapest BEAM ways to have got there; what a node costs in a situation, its tiles chosen for that
  * situation, the cycle model says. Cost is cycles and lines moved, one for one: what does not

@@ -12,7 +12,7 @@
 struct object {
 	int root;
 	int64_t line, lines;
-	int first, written, last;	/* positions: first and last write, last read here; -1: none */
+	int first, written, last;	/* positions: writes, the last read; -1: none */
 	bool wanted;			/* in memory: read elsewhere */
 	bool outside;			/* part of it comes from elsewhere */
 };

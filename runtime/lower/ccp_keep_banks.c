@@ -36,8 +36,8 @@ bool lcp_hold(struct state *s, struct held h)
 }
 
 /* The free stretch of a bank that begins at or behind from; its length, 0 at the end. */
-static int64_t next_gap(const struct keep *k, const struct state *s, unsigned int bank, int64_t from,
-			int64_t *at)
+static int64_t next_gap(const struct keep *k, const struct state *s, unsigned int bank,
+			int64_t from, int64_t *at)
 {
 	int64_t end = k->core->hw.bank / LINE_FLOATS;
 	bool moved = true;

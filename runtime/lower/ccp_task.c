@@ -33,7 +33,8 @@ static int begin_page(struct lcp_code *c)
 		c->words = words ? words : c->words;
 		c->owner = owner ? owner : c->owner;
 		if (!words || !owner)
-			return cnn_fail(c->lw ? c->lw->err : NULL, CNN_ENOMEM, "no memory for a program");
+			return cnn_fail(c->lw ? c->lw->err : NULL, CNN_ENOMEM,
+					"no memory for a program");
 		c->words_cap = cap;
 	}
 	c->page = c->n;

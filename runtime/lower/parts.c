@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Values that are channels of another one. A Concat of what a core makes costs nothing if its inputs
- * are made where they belong in its output, nor does a Split. While nodes are placed, the offset of a
- * slot whose memory is another's is relative to that one.
+ * Values that are channels of another one. A Concat of what a core makes costs nothing if its
+ * inputs are made where they belong in its output, nor does a Split. While nodes are placed, the
+ * offset of a slot whose memory is another's is relative to that one.
  */
 #include "lowering.h"
 
@@ -75,7 +75,7 @@ static int64_t common_pitch(const struct lowering *x, const struct cnn_node *n, 
 static bool parts_touch(const struct cnn_graph *g, const int *parts, int n, int64_t pitch)
 {
 	for (int i = 0; i < n; i++)
-		if (g->values[parts[i]].t.dims[1] * pitch * (int64_t)sizeof(float) % CNNACC_LINE_SIZE &&
+		if (g->values[parts[i]].t.dims[1] * pitch % (CNNACC_LINE_SIZE / 4) &&
 		    i + 1 < n)
 			return false;
 	return true;
