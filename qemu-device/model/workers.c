@@ -12,7 +12,7 @@
 
 #include "workers.h"
 
-#define SPINS		400	/* some 20 us, the time between two runs of a job */
+#define SPINS		4000	/* some 200 us, more than a job does between two runs */
 #define RUN_SHIFT	32
 
 struct seat {
