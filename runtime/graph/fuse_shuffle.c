@@ -8,14 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "graph_internal.h"
+#include "fuse.h"
 
 #define BLOCK_MAX	4
-
-static bool is_const(const struct cnn_tensor *t)
-{
-	return t && t->data && t->dtype == CNN_FLOAT32;
-}
 
 static bool has_constants(const struct cnn_graph *g, const struct cnn_node *n)
 {
@@ -53,7 +48,8 @@ static bool is_pointwise(const struct cnn_graph *g, const struct cnn_node *n)
 }
 
 /* The weights of a ConvTranspose, [in][out][taps], as [taps][out][in]; tap by tap the bias. */
-static int turn_constants(struct cnn_graph *g, struct cnn_node *n, int64_t taps, struct cnn_err *err)
+static int turn_constants(struct cnn_graph *g, struct cnn_node *n, int64_t taps,
+			  struct cnn_err *err)
 {
 	const struct cnn_tensor old = *cnn_node_in(g, n, 1), *bias = cnn_node_in(g, n, 2);
 	int64_t in = old.dims[0], out = old.dims[1];

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files that merge a node b into the node a before it share. */
+#ifndef CNN_GRAPH_FUSE_H
+#define CNN_GRAPH_FUSE_H
+
+#include "graph_internal.h"
+
+struct fuse {
+	struct cnn_graph *g;
+	unsigned int what;
+	struct cnn_err *err;
+};
+
+static inline bool is_const(const struct cnn_tensor *t)
+{
+	return t && t->data && t->dtype == CNN_FLOAT32;
+}
+
+static inline int nomem(struct cnn_err *err)
+{
+	return cnn_fail(err, CNN_ENOMEM, "no memory to fuse nodes");
+}
+
+/* b, the only reader of a's output, disappears: a gives b's output. 1, or an error. */
+int cnn_fuse_merge(struct fuse *f, struct cnn_node *a, struct cnn_node *b);
+/*
+ * The constant that node b, an Add or Mul as op says, takes with the output y of a; NULL if that
+ * is not what it does.
+ */
+const struct cnn_tensor *cnn_fuse_operand(const struct cnn_graph *g, const struct cnn_node *a,
+					  const struct cnn_node *b, enum cnn_op op);
+/* Into the constants of a; each gives 1 if b was merged, 0 if not, or an error. */
+int cnn_fuse_bn(struct fuse *f, struct cnn_node *a, struct cnn_node *b);
+int cnn_fuse_conv_scale(struct fuse *f, struct cnn_node *a, struct cnn_node *b);
+int cnn_fuse_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b);
+
+#endif
