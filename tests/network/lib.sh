@@ -25,8 +25,7 @@ picture_options()
 
 network_options()
 {
-	[ "$1" != text-direction ] || echo --shape 0=1,3,48,192
-	picture_options "$1"
+	[ "$1" != text-direction ] || echo --shape 0=1,3,48,192 "$(picture_options "$1")"
 }
 
 # run_network NAME PICTURE OUT ARG...: on this machine; prints what cnnrun prints.
