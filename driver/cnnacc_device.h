@@ -103,6 +103,7 @@ struct cnnacc_shell_report {
  * @aborting: the running job is being aborted by the watchdog
  * @ending: somebody ends jobs that are done; only one does, so they end in order
  * @again: that one has to look at the queue once more
+ * @hung: job that a device reset has to end; on &cnnacc_device.reset_wq only
  * @batch: jobs that the scheduler has handed over, or NULL
  * @tail: ring index after the last packet
  * @head: index of the next completion record
@@ -137,6 +138,7 @@ struct cnnacc_core {
 	bool aborting;
 	bool ending;
 	bool again;
+	struct cnnacc_job *hung;
 	struct cnnacc_batch *batch;
 	u32 tail;
 	u32 head;

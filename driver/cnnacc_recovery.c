@@ -106,8 +106,12 @@ static void cnnacc_core_recover(struct cnnacc_core *core)
 	job = cnnacc_core_take_hung(core, reset && !core->broken, &lost);
 	if (!READ_ONCE(core->cdev->wedged)) {
 		back = reset && !cnnacc_core_enable(core);
-		if (!back)
+		if (!back) {
+			core->hung = job;
 			cnnacc_device_reset(core->cdev);
+			job = core->hung;
+			core->hung = NULL;
+		}
 	}
 	/* Its memory is others' from here on: the core had to let go of it first. */
 	if (job)
@@ -208,7 +212,9 @@ void cnnacc_core_kill(struct cnnacc_core *core)
 
 	spin_lock_irq(&core->lock);
 	job = cnnacc_core_first_job(core);
-	if (!job) {
+	/* It may have gone on, or ended, since it was looked at. */
+	if (!job || job->first_fence + job->done != core->watched ||
+	    cnnacc_queue_read(core, CNNACC_QREG_PROGRESS) != core->progress) {
 		spin_unlock_irq(&core->lock);
 		return;
 	}
@@ -244,6 +250,11 @@ void cnnacc_core_cancel(struct cnnacc_core *core, enum cnnacc_end end)
 
 	if (end == CNNACC_END_LOST)
 		cnnacc_core_end_finished(core);
+	/* Before those behind it, which may run again at once. */
+	job = core->hung;
+	core->hung = NULL;
+	if (job)
+		cnnacc_job_end(job, CNNACC_END_HANG, NULL);
 	spin_lock_irq(&core->lock);
 	if (core->batch && end != CNNACC_END_LOST) {
 		list_splice_init(&core->batch->jobs, &jobs);

@@ -296,6 +296,8 @@ static int take_segments(const struct check *c)
 	for (int i = 0; i < c->low->n_segments && !ret; i++) {
 		const struct cnn_segment *s = &c->low->segments[i];
 
+		if (!s->n_nodes)
+			ret = wrong(c, "segment", i, "it has no operators");
 		for (int k = 0; k < s->n_nodes && !ret; k++)
 			ret = take_node(c, i, s->nodes[k], turn++);
 		if (!ret)

@@ -53,8 +53,8 @@ static void cnnacc_end(CnnaccWorker *w)
     if (!host->quit) {
         qatomic_set(&host->revoked, host->revoked && cnnacc_busy(host));
     }
-    cnnacc_deliver(host);
     qemu_cond_broadcast(&host->idle);
+    cnnacc_deliver(host);
 }
 
 static void cnnacc_step(CnnaccWorker *w)
@@ -68,11 +68,12 @@ static void cnnacc_step(CnnaccWorker *w)
 /* Sets the timer for the packet that waits for its time, if there is one */
 static void cnnacc_set_timer(CnnaccWorker *w)
 {
-    uint64_t at = cnn_device_wake(w->host->model, w->core);
+    uint64_t at;
 
     if (!w->timer) {
         return;
     }
+    at = cnn_device_wake(w->host->model, w->core);
     if (at && cnnacc_may_run(w->host)) {
         trace_cnnacc_wait(cnnacc_id(w->host), w->core, at);
         timer_mod(w->timer, at);
@@ -94,6 +95,8 @@ static void cnnacc_work_in_lockstep(CnnaccWorker *w)
         cnn_device_run(host->model, w->core, CNNACC_STEP_NS);
         cnnacc_end(w);
     }
+    /* What begin had to say of a packet that it did not take */
+    cnnacc_deliver(host);
     cnnacc_set_timer(w);
     object_unref(OBJECT(host->owner));
 }
@@ -139,6 +142,7 @@ void cnnacc_work_at_once(CnnaccWorker *w)
             return;
         }
     }
+    cnnacc_deliver(host);
 }
 
 /* The last worker out frees what all of them use */

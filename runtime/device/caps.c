@@ -2,6 +2,7 @@
 /* A device as a text of "key=value" lines: enough to compile for it where it is not. */
 #include "device.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -125,9 +126,11 @@ static bool put(const struct field *f, void *data, const char *text)
 	char *end;
 	uint64_t v;
 
+	if (!isdigit((unsigned char)*text))
+		return false;
 	errno = 0;
 	v = strtoull(text, &end, 0);
-	if (errno || end == text || *end || *text == '-' || (f->size == 4 && v > UINT32_MAX))
+	if (errno || *end || (f->size == 4 && v > UINT32_MAX))
 		return false;
 	memcpy((uint8_t *)data + f->offset, &v, f->size);
 	return true;

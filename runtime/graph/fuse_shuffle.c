@@ -161,6 +161,7 @@ static int split(struct cnn_graph *g, int i, int64_t block, struct cnn_err *err)
 static bool is_shuffle(const struct cnn_node *n)
 {
 	return n->op == CNN_OP_DEPTH_TO_SPACE && n->act.kind == CNN_ACT_NONE &&
+	       cnn_node_int(n, "blocksize", 1) <= BLOCK_MAX &&
 	       !strcmp(cnn_node_str(n, "mode", "DCR"), "DCR");
 }
 

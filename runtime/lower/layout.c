@@ -68,6 +68,8 @@ void cnn_slot_write(const struct cnn_slot *slot, void *arena, const float *dense
 	const struct cnn_layout *l = &slot->layout;
 	float *base = (float *)((uint8_t *)arena + slot->offset);
 
+	if (!l->plane)
+		return;
 	if (cnn_layout_dense(l)) {
 		memcpy(base, dense, (size_t)(l->n * l->c * l->plane) * sizeof(float));
 		return;
@@ -83,6 +85,8 @@ void cnn_slot_read(const struct cnn_slot *slot, const void *arena, float *dense)
 	const struct cnn_layout *l = &slot->layout;
 	const float *base = (const float *)((const uint8_t *)arena + slot->offset);
 
+	if (!l->plane)
+		return;
 	if (cnn_layout_dense(l)) {
 		memcpy(dense, base, (size_t)(l->n * l->c * l->plane) * sizeof(float));
 		return;
