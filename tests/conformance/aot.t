@@ -3,22 +3,19 @@
 """cnnrun --compile, and what it writes: run, explained, refused."""
 import os
 import subprocess
+import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(HERE, '..'))
+from tap import Tap
+
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build'))
 TOOLS = os.path.join(BUILD, 'runtime', 'tools')
 MODELS = os.path.join(BUILD, 'tests', 'unit', 'rt')
 DONE, FAILED, USAGE, NO_DEVICE = range(4)
-number = failed = 0
-
-
-def report(good, name):
-    """One TAP line."""
-    global number, failed
-    number += 1
-    failed += not good
-    print(f'{"" if good else "not "}ok {number} - {name}')
+tap = Tap()
 
 
 def tool(*command):
@@ -32,7 +29,7 @@ def expect(status, words, *command):
     """Runs a tool: its exit status, and what it must say."""
     code, text = tool(*command)
     good = code == status and words in text
-    report(good, ' '.join([command[0], *(os.path.basename(a) for a in command[1:])]))
+    tap.ok(good, ' '.join([command[0], *(os.path.basename(a) for a in command[1:])]))
     if not good:
         print(f'# status {code}, {status} and "{words}" wanted')
         print('\n'.join('# ' + line for line in text.splitlines()[-20:]))
@@ -48,15 +45,15 @@ def check_network(name):
     model, net = os.path.join(MODELS, f'{name}.onnx'), f'{name}.cnn'
     expect(DONE, 'MACs on device', 'cnnrun', '--compile', model, '-o', net, '--device', 'sim')
     expect(DONE, '', 'cnnrun', '--compile', model, '-o', 'again.cnn', '--device', 'sim')
-    report(content(net) == content('again.cnn'), f'{name}: compiled twice, the same bytes')
+    tap.ok(content(net) == content('again.cnn'), f'{name}: compiled twice, the same bytes')
     expect(DONE, '', 'cnnrun', '--compile', model, '-o', 'caps.cnn', '--device-caps', 'sim.caps')
-    report(content(net) == content('caps.cnn'), f'{name}: the same bytes for a device not there')
+    tap.ok(content(net) == content('caps.cnn'), f'{name}: the same bytes for a device not there')
     expect(DONE, 'time:', 'cnnrun', model, '--device', 'sim', '--output', '0=want.npy')
     expect(DONE, 'time:', 'cnnrun', net, '--device', 'sim', '--output', '0=got.npy')
-    report(content('want.npy') == content('got.npy'), f'{name}: the same answer')
+    tap.ok(content('want.npy') == content('got.npy'), f'{name}: the same answer')
     explained = [[line for line in tool('cnnrun', f, '--device', 'sim', '--explain')[1].splitlines()
                   if ' MACs  ' in line or line.startswith('   - ')] for f in (model, net)]
-    report(explained[0] and explained[0] == explained[1], f'{name}: the same explanation')
+    tap.ok(explained[0] and explained[0] == explained[1], f'{name}: the same explanation')
 
 
 def check_refusals():
@@ -92,8 +89,7 @@ def main():
             check_network(name)
         check_refusals()
         os.chdir('/')
-    print(f'1..{number}')
-    raise SystemExit(bool(failed))
+    raise SystemExit(tap.done())
 
 
 main()

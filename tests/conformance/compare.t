@@ -9,26 +9,21 @@ import os
 import re
 import struct
 import subprocess
+import sys
 import tempfile
 import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(HERE, '..'))
+from tap import Tap
+
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build'))
 CNNRUN = os.path.join(BUILD, 'runtime', 'tools', 'cnnrun')
 MODELS = os.path.join(BUILD, 'tests', 'unit', 'rt')
 SHAPES = {'digits': (1, 1, 28, 28), 'mixed': (1, 3, 48, 64)}
 POSITIONS = 24
-number = failed = 0
-
-
-def report(good, name, text=''):
-    """One TAP line."""
-    global number, failed
-    number += 1
-    failed += not good
-    print(f'{"" if good else "not "}ok {number} - {name}')
-    if not good:
-        print('\n'.join('# ' + line for line in text.splitlines()[-30:]))
+tap = Tap()
 
 
 def cnnrun(*args):
@@ -87,18 +82,18 @@ def check_healthy(name):
     code, text = cnnrun(os.path.join(MODELS, f'{name}.onnx'), '--compare', '--input', '0=in.npy')
     explained = cnnrun(os.path.join(MODELS, f'{name}.onnx'), '--explain')[1]
     ops = len(re.findall(r' MACs  ', explained))
-    report(code == 0 and len(layers(text)) == ops and f'{ops} layers' in text and
+    tap.ok(code == 0 and len(layers(text)) == ops and f'{ops} layers' in text and
            'none beyond' in text and 'the outputs agree' in text,
            f'{name}: every layer of a healthy device agrees', text)
     code, text = cnnrun(os.path.join(MODELS, f'{name}.onnx'), '--compare', '--input', '0=in.npy',
                         '--atol', '1e-12', '--rtol', '1e-12')
-    report(code == 1 and 'first divergence: operator' in text,
+    tap.ok(code == 1 and 'first divergence: operator' in text,
            f'{name}: a bound that rounding exceeds', text)
     code, text = cnnrun('--compile', '--compare', os.path.join(MODELS, f'{name}.onnx'), '-o',
                         'net.cnn')
-    report(code == 0, f'{name}: compiled for comparing', text)
+    tap.ok(code == 0, f'{name}: compiled for comparing', text)
     code, text = cnnrun('net.cnn', '--compare', '--input', '0=in.npy', '--output', '0=x.npy')
-    report(code == 0 and 'none beyond' in text, f'{name}: the compiled network agrees', text)
+    tap.ok(code == 0 and 'none beyond' in text, f'{name}: the compiled network agrees', text)
 
 
 def damage(name, word):
@@ -126,23 +121,24 @@ def check_weights(name, ops):
         found = re.search(r'^first divergence: operator (\d+), (\w+) ', text, re.M)
         one = code == 1 and '1 beyond the bound' in text and found
         if not one:
-            report(False, f'{name}: weight {word} is found', text)
+            tap.ok(False, f'{name}: weight {word} is found', text)
             continue
         seen.add(int(found[1]))
         last = (bad, text) if int(found[1]) == ops - 1 else last
-    report(len(seen) > 1, f'{name}: damaged weights of operators {sorted(seen)} are found')
+    tap.ok(len(seen) > 1, f'{name}: damaged weights of operators {sorted(seen)} are found')
     return good, last
 
 
 def check_element(good, last):
     """The last layer's values are the network's answer: the element and both values."""
     if not last:
-        report(False, 'a weight of the last layer was damaged')
+        tap.ok(False, 'a weight of the last layer was damaged')
         return
     bad, text = last
-    found = re.search(r'element (\d+) \[0,(\d+)\] of \S+ is (\S+), (\S+) by the CPU; (\d+) of', text)
+    found = re.search(r'element (\d+) \[0,(\d+)\] of \S+ is (\S+), (\S+) by the CPU; (\d+) of',
+                      text)
     wrong = [i for i, (a, b) in enumerate(zip(good, bad)) if abs(a - b) > 1e-5 + 1e-4 * abs(a)]
-    report(bool(found) and wrong and int(found[1]) == int(found[2]) == wrong[0] and
+    tap.ok(bool(found) and wrong and int(found[1]) == int(found[2]) == wrong[0] and
            int(found[5]) == len(wrong) and abs(float(found[3]) - bad[wrong[0]]) < 1e-6 and
            abs(float(found[4]) - good[wrong[0]]) < 1e-5, 'the element and both values', text)
 
@@ -156,7 +152,7 @@ def check_unwritten(name):
     code, text = cnnrun('empty.cnn', '--compare', '--input', '0=in.npy')
     found = re.search(r'^first divergence: operator 0, Conv .* (\d+) of (\d+) elements were never '
                       r'written$', text, re.M)
-    report(code == 1 and found and found[1] == found[2] and 'NEVER WRITTEN' in text,
+    tap.ok(code == 1 and found and found[1] == found[2] and 'NEVER WRITTEN' in text,
            f'{name}: what was never written is called so', text)
 
 
@@ -173,13 +169,12 @@ def main():
             check_unwritten(name)
         code, text = cnnrun('--compile', os.path.join(MODELS, 'digits.onnx'), '-o', 'plain.cnn')
         code, text = cnnrun('plain.cnn', '--compare')
-        report(code == 1 and 'not compiled to be observed' in text, 'a file without constants',
+        tap.ok(code == 1 and 'not compiled to be observed' in text, 'a file without constants',
                text)
         code, text = cnnrun('plain.cnn', '--compare', '--atol', '0')
-        report(code == 2 and '--atol' in text, 'a bound of 0', text)
+        tap.ok(code == 2 and '--atol' in text, 'a bound of 0', text)
         os.chdir('/')
-    print(f'1..{number}')
-    raise SystemExit(bool(failed))
+    raise SystemExit(tap.done())
 
 
 main()

@@ -11,6 +11,10 @@ import tempfile
 import xml.etree.ElementTree as ET
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(HERE, '..'))
+from tap import Tap
+
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build'))
 CNNRUN = os.path.join(BUILD, 'runtime', 'tools', 'cnnrun')
 MODELS = os.path.join(BUILD, 'tests', 'unit', 'rt')
@@ -23,26 +27,16 @@ BOUNDS = {'compute', 'weight load', 'data load', 'control'}
 HOSTILE = {b'globalaveragepool': b'</title><script>"', b'conv': b'&\'\\<',
            b'hardswish': b'\xff\x01"\xef\xbf\xbe<&\x7f',
            b'batchnorm': b'\xf0\x9f\x90\x8e\n\\\xc3\xbc>'}
-number = failed = 0
-
-
-def report(good, name, why=''):
-    """One TAP line."""
-    global number, failed
-    number += 1
-    failed += not good
-    print(f'{"" if good else "not "}ok {number} - {name}')
-    if not good and why:
-        print('\n'.join('# ' + line for line in str(why).splitlines()[-20:]))
+tap = Tap()
 
 
 def check(name, test, *args):
     """A TAP line for a function that asserts."""
     try:
         test(*args)
-        report(True, name)
+        tap.ok(True, name)
     except (AssertionError, ValueError, KeyError, ET.ParseError) as error:
-        report(False, name, repr(error))
+        tap.ok(False, name, repr(error))
 
 
 def cnnrun(*args):
@@ -244,7 +238,7 @@ def check_model(work, name, model, *options):
     files = {kind: os.path.join(work, 'out.' + kind) for kind in ('json', 'html', 'svg', 'trace')}
     run = cnnrun(model, '--report', '--report', files['json'], '--profile', files['trace'],
                  *options)
-    report(run.returncode == 0, f'{name}: report and profile', run.stderr)
+    tap.ok(run.returncode == 0, f'{name}: report and profile', run.stderr)
     if run.returncode:
         return
     with open(files['json'], encoding='utf-8') as out:
@@ -255,7 +249,7 @@ def check_model(work, name, model, *options):
         check(f'{name}: the trace is the report', check_trace, json.load(out), data)
     for kind in ('html', 'svg'):
         run = cnnrun(model, '--report', files[kind], *options)
-        report(run.returncode == 0, f'{name}: {kind}', run.stderr)
+        tap.ok(run.returncode == 0, f'{name}: {kind}', run.stderr)
     with open(files['html'], encoding='utf-8') as out:
         check(f'{name}: the page', check_page, out.read(), data)
     check(f'{name}: the picture', check_svg, files['svg'], data)
@@ -308,7 +302,7 @@ def check_usage(work):
                          (1, ('--profile', '/dev/full'))):
         run = subprocess.run([CNNRUN, '--device', 'sim', digits, *args], capture_output=True,
                              text=True, timeout=120, check=False)
-        report(run.returncode == status and run.stderr, ' '.join(
+        tap.ok(run.returncode == status and run.stderr, ' '.join(
             os.path.basename(arg) for arg in args) + f': status {status}', run.stderr)
 
 
@@ -322,8 +316,7 @@ def main():
         check('the least bytes', check_minimum, work)
         check('compiled before', check_compiled, work)
         check_usage(work)
-    print(f'1..{number}')
-    sys.exit(failed > 0)
+    sys.exit(tap.done())
 
 
 main()

@@ -9,7 +9,9 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from qmp import HERE, Qemu, Tap, prepare, until
+from qmp import HERE, Qemu, prepare, until
+sys.path.insert(0, os.path.join(HERE, '..'))
+from tap import Tap
 
 tap = Tap()
 work = tempfile.TemporaryDirectory(prefix='cnnacc-device.')

@@ -10,7 +10,9 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from qmp import Failure, Qemu, Tap, prepare, until
+from qmp import HERE, Failure, Qemu, prepare, until
+sys.path.insert(0, os.path.join(HERE, '..'))
+from tap import Tap
 
 ITERATIONS = 20000      # seconds of convolutions
 RUNNING = 2             # CNNACC_QSTATE_RUNNING

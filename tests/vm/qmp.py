@@ -157,24 +157,3 @@ class Qemu:
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
-
-
-class Tap:
-    """Counts results and prints them as TAP."""
-
-    def __init__(self):
-        self.count = self.failed = 0
-
-    def ok(self, good, name):
-        self.count += 1
-        self.failed += not good
-        print(f'{"" if good else "not "}ok {self.count} - {name}', flush=True)
-
-    def equal(self, got, wanted, name):
-        if got != wanted:
-            print(f'# {name}: got {got!r}, wanted {wanted!r}')
-        self.ok(got == wanted, name)
-
-    def done(self):
-        print(f'1..{self.count}')
-        return 1 if self.failed else 0
