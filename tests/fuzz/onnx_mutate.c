@@ -5,13 +5,13 @@
  * program at the first fault; leaks fail it at the end. Given file names, it damages those
  * instead.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cpu.h"
+#include "hang.h"
 #include "onnx_build.h"
 
 #define CASE_SECONDS	10
@@ -24,18 +24,6 @@ const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
 	return "hard_rss_limit_mb=2048:allocator_may_return_null=1:detect_leaks=1";
-}
-
-static char where[64];		/* for the alarm handler */
-
-static void too_slow(int sig)
-{
-	static const char text[] = "not ok - hangs: ";
-
-	(void)sig;
-	if (write(1, text, sizeof(text) - 1) < 0 || write(1, where, strlen(where)) < 0)
-		_exit(3);
-	_exit(2);
 }
 
 static void *copy_of(const void *p, size_t len)
@@ -137,7 +125,7 @@ static bool try_one(const void *bytes, size_t len, struct tally *tally)
 	free(buf);
 	if (ret[0] ? ret[1] != ret[0] || !err[0].text[0] :
 		     ret[1] || ret[2] || ret[3] || h[0] != h[1]) {
-		printf("not ok - %s: %d %s, then %d %s, fused %d %s, for a core %d %s\n", where,
+		printf("not ok - %s: %d %s, then %d %s, fused %d %s, for a core %d %s\n", fuzz_where,
 		       ret[0], err[0].text, ret[1], err[1].text, ret[2], err[2].text, ret[3],
 		       err[3].text);
 		return false;
@@ -167,7 +155,7 @@ static bool every_byte(int network, const uint8_t *file, size_t len)
 		uint8_t *bad = copy_of(file, len);
 
 		bad[i] ^= 1 + ob_rand(&state) % 255;
-		snprintf(where, sizeof(where), "network %d, byte %zu\n", network, i);
+		snprintf(fuzz_where, sizeof(fuzz_where), "network %d, byte %zu\n", network, i);
 		ok = try_one(bad, len, &tally);
 		free(bad);
 	}
@@ -190,7 +178,7 @@ static bool random_bytes(int network, const uint8_t *file, size_t len, int cases
 
 			bad[ob_rand(&state) % keep] = r & 1 ? nasty[r / 2 % 5] : r >> 8;
 		}
-		snprintf(where, sizeof(where), "network %d, random %d\n", network, i);
+		snprintf(fuzz_where, sizeof(fuzz_where), "network %d, random %d\n", network, i);
 		ok = try_one(bad, keep, &tally);
 		free(bad);
 	}
@@ -298,7 +286,7 @@ static bool random_fields(int network)
 			retype(ob_model(b)->graph, &state);
 		bad = ob_pack(b, &len);
 		ob_free(b);
-		snprintf(where, sizeof(where), "network %d, fields %d\n", network, i);
+		snprintf(fuzz_where, sizeof(fuzz_where), "network %d, fields %d\n", network, i);
 		ok = try_one(bad, len, &tally);
 		free(bad);
 	}
@@ -363,7 +351,7 @@ static bool damage_network(int i)
 	bool ok;
 
 	ob_free(b);
-	snprintf(where, sizeof(where), "network %d, as it is\n", i);
+	snprintf(fuzz_where, sizeof(fuzz_where), "network %d, as it is\n", i);
 	ok = try_one(file, len, &tally) && tally.answers == 1;
 	printf("%sok - network %d of %zu bytes runs\n", ok ? "" : "not ", i, len);
 	ok = ok && every_byte(i, file, len) && random_bytes(i, file, len, RANDOM_CASES) &&
@@ -377,7 +365,7 @@ int main(int argc, char **argv)
 	bool ok = true;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	signal(SIGALRM, too_slow);
+	fuzz_name_hangs();
 	printf("1..%d\n", argc > 1 ? argc - 1 : 4 * OB_NETWORKS + 1);
 	for (int i = 1; ok && i < argc; i++)
 		ok = damage_file(i, argv[i]);

@@ -5,7 +5,6 @@
  * a message or an answer. Built with the address and undefined-behaviour sanitizers, which
  * end the program at the first fault; leaks fail it at the end.
  */
-#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -16,6 +15,9 @@
 #include <zlib.h>
 
 #include <cnnrt.h>
+
+#include "hang.h"
+#include "runtime_case.h"
 
 #define CASE_SECONDS	20
 #define RANDOM_CASES	10000	/* per network, half of them with a good checksum */
@@ -30,35 +32,6 @@
 #define AT_DESCRIPTION	32
 #define HEADER		64
 
-const char *__asan_default_options(void);
-
-const char *__asan_default_options(void)
-{
-	return "allocator_may_return_null=1:detect_leaks=1:hard_rss_limit_mb=4096";
-}
-
-static char where[128];		/* for the alarm handler */
-
-static void too_slow(int sig)
-{
-	static const char text[] = "not ok - hangs: ";
-
-	(void)sig;
-	if (write(1, text, sizeof(text) - 1) < 0 || write(1, where, strlen(where)) < 0)
-		_exit(3);
-	_exit(2);
-}
-
-static uint64_t seed = 88172645463325252u;
-
-static uint32_t number(uint32_t below)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (uint32_t)(seed >> 32) % below;
-}
-
 struct world {
 	struct cnnrt_device *dev;
 	struct cnnrt_context *ctx;
@@ -66,23 +39,6 @@ struct world {
 	size_t size, description;	/* of the file, of that section */
 	long answers, messages, mute, accepted;
 };
-
-static int fill_and_run(struct cnnrt_job *job, const struct cnnrt_program *p,
-			struct cnnrt_error *err)
-{
-	struct cnnrt_tensor_info info;
-	void *mem;
-	int ret = CNNRT_OK;
-
-	for (unsigned int i = 0; i < cnnrt_program_io_count(p, CNNRT_INPUT) && !ret; i++) {
-		ret = cnnrt_job_map(job, CNNRT_INPUT, i, &info, &mem, err);
-		for (size_t b = 0; !ret && b < info.size; b++)
-			((uint8_t *)mem)[b] = (uint8_t)(b * 5) & 0x3f;
-	}
-	if (!ret)
-		ret = cnnrt_job_submit(job, -1, NULL, err);
-	return ret ? ret : cnnrt_job_wait(job, -1, err);
-}
 
 static void count_op(const struct cnnrt_op_report *op, void *opaque)
 {
@@ -105,7 +61,7 @@ static int run(struct world *w, size_t size, struct cnnrt_error *err)
 		ret = cnnrt_job_create(w->ctx, program, &job, err);
 	}
 	if (!ret)
-		ret = fill_and_run(job, program, err);
+		ret = fuzz_fill_and_run(job, program, err);
 	cnnrt_job_free(job);
 	cnnrt_program_free(program);
 	return ret;
@@ -127,7 +83,7 @@ static void try_case(struct world *w, size_t size, bool good_crc)
 	struct cnnrt_error err = { 0 };
 	uint64_t bytes = size;
 
-	if (good_crc && size >= HEADER && number(2))
+	if (good_crc && size >= HEADER && fuzz_number(2))
 		memcpy(w->copy + AT_SIZE, &bytes, 8);
 	if (good_crc)
 		set_crc(w->copy, size);
@@ -147,13 +103,13 @@ static void try_case(struct world *w, size_t size, bool good_crc)
 static void each_byte(struct world *w, const char *path)
 {
 	for (size_t i = 0; i < w->size; i++) {
-		snprintf(where, sizeof(where), "%.80s byte %zu\n", path, i);
-		w->copy[i] ^= (uint8_t)(1 + number(255));
+		snprintf(fuzz_where, sizeof(fuzz_where), "%.80s byte %zu\n", path, i);
+		w->copy[i] ^= (uint8_t)(1 + fuzz_number(255));
 		try_case(w, w->size, false);
 	}
 	for (size_t i = 0; i < HEADER + w->description; i++) {
-		snprintf(where, sizeof(where), "%.80s byte %zu, good checksum\n", path, i);
-		w->copy[i] ^= (uint8_t)(1 + number(255));
+		snprintf(fuzz_where, sizeof(fuzz_where), "%.80s byte %zu, good checksum\n", path, i);
+		w->copy[i] ^= (uint8_t)(1 + fuzz_number(255));
 		try_case(w, w->size, true);
 	}
 }
@@ -162,56 +118,36 @@ static void each_byte(struct world *w, const char *path)
 static void change(struct world *w, size_t size)
 {
 	static const int64_t odd[] = { 0, 1, -1, -2, 2, 64, 4096, INT32_MAX, INT32_MIN, INT64_MAX };
-	size_t span = number(8) ? HEADER + w->description : size, at;
-	size_t width = number(2) ? 4 : number(2) ? 8 : 1;
+	size_t span = fuzz_number(8) ? HEADER + w->description : size, at;
+	size_t width = fuzz_number(2) ? 4 : fuzz_number(2) ? 8 : 1;
 	uint64_t v = 0;
 
 	if (span > size)
 		span = size;
 	if (span < width)
 		return;
-	at = number((uint32_t)(span - width + 1));
+	at = fuzz_number((uint32_t)(span - width + 1));
 	memcpy(&v, w->copy + at, width);
-	if (number(2))
-		v += number(5) - (uint64_t)2;
-	else if (number(2))
-		v = (uint64_t)odd[number(sizeof(odd) / sizeof(odd[0]))];
+	if (fuzz_number(2))
+		v += fuzz_number(5) - (uint64_t)2;
+	else if (fuzz_number(2))
+		v = (uint64_t)odd[fuzz_number(sizeof(odd) / sizeof(odd[0]))];
 	else
-		v = (uint64_t)number(UINT32_MAX) << 32 | number(UINT32_MAX);
+		v = (uint64_t)fuzz_number(UINT32_MAX) << 32 | fuzz_number(UINT32_MAX);
 	memcpy(w->copy + at, &v, width);
 }
 
 static void at_random(struct world *w, const char *path)
 {
 	for (int n = 0; n < RANDOM_CASES; n++) {
-		size_t size = number(8) ? w->size : number((uint32_t)w->size + 1);
-		unsigned int changes = 1 + number(4);
+		size_t size = fuzz_number(8) ? w->size : fuzz_number((uint32_t)w->size + 1);
+		unsigned int changes = 1 + fuzz_number(4);
 
-		snprintf(where, sizeof(where), "%.80s random %d\n", path, n);
+		snprintf(fuzz_where, sizeof(fuzz_where), "%.80s random %d\n", path, n);
 		while (changes-- && size)
 			change(w, size);
 		try_case(w, size, n % 2);
 	}
-}
-
-static bool read_file(struct world *w, const char *path)
-{
-	FILE *f = fopen(path, "rb");
-	long size = f && !fseek(f, 0, SEEK_END) ? ftell(f) : -1;
-	bool ok = false;
-
-	if (size > 0) {
-		rewind(f);
-		w->size = (size_t)size;
-		w->bytes = malloc(w->size);
-		w->copy = malloc(w->size);
-		ok = w->bytes && w->copy && fread(w->bytes, 1, w->size, f) == w->size;
-		if (ok)
-			memcpy(w->copy, w->bytes, w->size);
-	}
-	if (f)
-		fclose(f);
-	return ok;
 }
 
 static bool compile(struct world *w, const char *path, struct cnnrt_error *err)
@@ -222,7 +158,7 @@ static bool compile(struct world *w, const char *path, struct cnnrt_error *err)
 	int fd = mkstemp(file);
 	bool ok = fd >= 0 && !cnnrt_model_load(path, &model, err) &&
 		  !cnnrt_compile(model, w->dev, NULL, &program, err) &&
-		  !cnnrt_program_save(program, file, err) && read_file(w, file);
+		  !cnnrt_program_save(program, file, err) && fuzz_read(file, &w->bytes, &w->copy, &w->size);
 
 	if (fd >= 0) {
 		close(fd);
@@ -240,7 +176,7 @@ int main(int argc, char **argv)
 	struct cnnrt_error err = { 0 };
 	bool all = true;
 
-	signal(SIGALRM, too_slow);
+	fuzz_name_hangs();
 	printf("1..%d\n", argc - 1);
 	for (int i = 1; i < argc; i++) {
 		struct world w = { 0 };
