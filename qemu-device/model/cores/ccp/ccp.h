@@ -23,6 +23,9 @@
 			CNNACC_CCP_STRIDE_MAX)
 /* What the host's first cache holds of tiles, beside weights and LOBs. */
 #define CCP_TILE_CACHE	8192
+/* Host time of a piece of an EXEC: a step may overrun its budget by the shortest. */
+#define CCP_PIECE_NS_MIN	20000
+#define CCP_PIECE_NS_MAX	500000
 
 enum ccp_phase {
 	CCP_IDLE,
@@ -280,6 +283,14 @@ static inline uint32_t ccp_bits(uint32_t word, unsigned int hi, unsigned int lo)
 static inline uint32_t ccp_or(uint32_t field, uint32_t def)
 {
 	return field ? field : def;
+}
+
+/* What a piece of an EXEC may cost: a step ends in time, but for the shortest piece. */
+static inline int64_t ccp_piece_ns(int64_t budget)
+{
+	if (budget < CCP_PIECE_NS_MIN)
+		return CCP_PIECE_NS_MIN;
+	return budget < CCP_PIECE_NS_MAX ? budget : CCP_PIECE_NS_MAX;
 }
 
 static inline uint64_t ccp_div_up(uint64_t a, uint64_t b)

@@ -6,8 +6,6 @@
 
 #define SETUP_NS	20	/* per output channel, beside its taps */
 #define TILE_NS		50	/* per input channel */
-#define PIECE_NS	500000	/* of one piece, at most, */
-#define OVERRUN_NS	20000	/* and if less than that is left of the budget */
 #define SHARE		4	/* output channels that are computed together */
 
 /** struct piece - slices of input channels for some output channels. */
@@ -95,14 +93,6 @@ static int64_t cost(const struct ccp *c, uint32_t depth, uint32_t count)
 	return macs * 1000 / c->simd->macs_per_us + count * SETUP_NS + depth * TILE_NS;
 }
 
-/* What a piece may cost: a step ends in time, but for the shortest piece. */
-static int64_t limit(int64_t budget)
-{
-	if (budget < OVERRUN_NS)
-		return OVERRUN_NS;
-	return budget < PIECE_NS ? budget : PIECE_NS;
-}
-
 /* From where s->pos stands: one slice, or several if they are short. */
 static struct piece next_piece(struct ccp *c, int64_t most_ns)
 {
@@ -169,7 +159,7 @@ bool ccp_conv_run(struct ccp *c, int64_t *budget)
 	if (p->rows && p->cols && p->thin)
 		return run_thin(c, budget);
 	while (p->rows && p->cols && pos[0] <= p->ci_end - p->ci_start) {
-		struct piece piece = next_piece(c, limit(*budget));
+		struct piece piece = next_piece(c, ccp_piece_ns(*budget));
 
 		if (*budget <= 0)
 			return false;

@@ -8,7 +8,6 @@
 
 #define LANES		CNNACC_CCP_FC_LANES
 #define OUTPUT_NS	10	/* beside its products */
-#define PIECE_NS	500000	/* what a step may overrun its budget by */
 #define SHARE		16	/* outputs, whole vectors of every width */
 
 static void resolve(struct ccp *c)
@@ -125,13 +124,13 @@ static int64_t cost(const struct ccp *c, uint32_t count)
 	return (int64_t)(c->plan.fc.in16 * count * 2000 / c->simd->macs_per_us) + count * OUTPUT_NS;
 }
 
-static struct piece next_piece(const struct ccp *c)
+static struct piece next_piece(const struct ccp *c, int64_t most_ns)
 {
 	uint32_t first = (uint32_t)c->s->pos[0];
 	struct piece piece = { .c = c, .first = first, .count = c->plan.fc.out - first };
 	int64_t parts;
 
-	while (piece.count > SHARE && cost(c, piece.count) > PIECE_NS)
+	while (piece.count > SHARE && cost(c, piece.count) > most_ns)
 		piece.count = (piece.count / 2 + SHARE - 1) / SHARE * SHARE;
 	parts = cost(c, piece.count) / CNN_SHARE_NS;
 	if (parts > (piece.count + SHARE - 1) / SHARE)
@@ -151,7 +150,7 @@ static bool check_pos(const struct ccp *c)
 static bool run(struct ccp *c, int64_t *budget)
 {
 	while (c->s->pos[0] < c->plan.fc.out) {
-		struct piece piece = next_piece(c);
+		struct piece piece = next_piece(c, ccp_piece_ns(*budget));
 
 		if (*budget <= 0)
 			return false;
