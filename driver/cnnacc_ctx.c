@@ -10,6 +10,7 @@
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_gem.h"
+#include "cnnacc_trace.h"
 
 /**
  * DOC: context
@@ -135,6 +136,8 @@ static void cnnacc_ctx_destroy_work(struct work_struct *work)
 	for (i = 0; i < cdev->core_count; i++)
 		drm_sched_entity_destroy(&ctx->entities[i]);
 	wait_event(ctx->idle, cnnacc_ctx_idle(ctx));
+	for (i = 0; i < cdev->core_count; i++)
+		cnnacc_stats_forget(cdev->cores[i], ctx);
 	cnnacc_vm_fini(ctx);
 	ida_free(&cdev->ctx_ids, ctx->hw_id);
 
@@ -224,6 +227,7 @@ void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 s
 	status->pc = record->pc;
 	status->access = record->access;
 	status->fault_va = record->fault_va;
+	trace_cnnacc_fault(job, status);
 	spin_unlock_irqrestore(&ctx->status_lock, flags);
 }
 
@@ -299,6 +303,8 @@ static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_device *cdev, struct cn
 	spin_lock_init(&ctx->event_lock);
 	INIT_LIST_HEAD(&ctx->batches);
 	ctx->fence_context = dma_fence_context_alloc(CNNACC_MAX_CORES);
+	ctx->pid = task_tgid_nr(current);
+	get_task_comm(ctx->comm, current);
 	init_waitqueue_head(&ctx->idle);
 	INIT_WORK(&ctx->destroy_work, cnnacc_ctx_destroy_work);
 	return ctx;

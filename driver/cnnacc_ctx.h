@@ -5,6 +5,7 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/sched.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -14,6 +15,7 @@
 #include <cnnacc_accel.h>
 #include <cnnacc_hw.h>
 
+#include "cnnacc_stats.h"
 #include "cnnacc_vm.h"
 
 struct cnnacc_batch;
@@ -29,13 +31,13 @@ struct eventfd_ctx;
  * @ref: reference count
  * @contexts: its contexts by id
  * @tables: page table pages of its contexts
- * @engine_ns: time its jobs ran on each core
+ * @usage: of each core
  */
 struct cnnacc_file {
 	struct kref ref;
 	struct xarray contexts;
 	atomic_t tables;
-	atomic64_t engine_ns[CNNACC_MAX_CORES];
+	struct cnnacc_usage usage[CNNACC_MAX_CORES];
 };
 
 /**
@@ -62,6 +64,9 @@ struct cnnacc_file {
  * @status: what CTX_QUERY returns
  * @event_lock: protects @events
  * @events: eventfds, by core
+ * @usage: of each core
+ * @pid: process that made it
+ * @comm: its name
  */
 struct cnnacc_ctx {
 	struct kref ref;
@@ -85,6 +90,9 @@ struct cnnacc_ctx {
 	struct drm_cnnacc_ctx_query status;
 	spinlock_t event_lock;		/* protects @events */
 	struct eventfd_ctx *events[CNNACC_MAX_CORES];
+	struct cnnacc_usage usage[CNNACC_MAX_CORES];
+	pid_t pid;
+	char comm[TASK_COMM_LEN];
 };
 
 struct cnnacc_file *cnnacc_file_create(void);

@@ -1,16 +1,34 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/debugfs.h>
 #include <linux/seq_file.h>
+#include <linux/uaccess.h>
 
 #include <drm/drm_debugfs.h>
 #include <drm/drm_drv.h>
 
+#include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
+#include "cnnacc_gem.h"
+#include "cnnacc_queue.h"
 
 /**
  * DOC: debugfs
  *
- * "regs": every register by name, global and per core; "cores": the discovery table.
+ * ============ ================================================================
+ * regs         every register by name, global and per core
+ * cores        the discovery table
+ * contexts     every context: who made it, its jobs and failures, its use of cores
+ * queues       every core: its state and what is in its ring
+ * mm           what each context maps where, and the memory of all buffers
+ * resets       how often the device and each core were reset
+ * force_reset  write "device" or the name of a core, as "ccp.0", to have it reset
+ * ============ ================================================================
+ *
+ * Lines are "key=value" pairs behind the name of what they are about.  Nobody waits long for
+ * these files: what is locked for long is shown as busy, and lists are cut off.
  */
+
+#define CNNACC_DEBUGFS_RANGES	256	/* shown of a context */
 
 static const struct cnnacc_reg_info cnnacc_global_regs[] = CNNACC_GLOBAL_REGS;
 static const struct cnnacc_reg_info cnnacc_queue_regs[] = CNNACC_QUEUE_REGS;
@@ -44,15 +62,11 @@ static void cnnacc_debugfs_show_stats(struct seq_file *m, struct cnnacc_core *co
 			   cnnacc_device_read_pair(core->cdev, at + i * 8));
 }
 
-static int cnnacc_debugfs_regs(struct seq_file *m, void *data)
+static void cnnacc_debugfs_regs(struct seq_file *m, struct cnnacc_device *cdev)
 {
-	struct cnnacc_device *cdev = cnnacc_debugfs_device(m);
 	char prefix[24];
 	unsigned int i;
-	int idx;
 
-	if (!drm_dev_enter(&cdev->drm, &idx))
-		return -ENODEV;
 	cnnacc_debugfs_show_table(m, "", 0, cnnacc_global_regs, ARRAY_SIZE(cnnacc_global_regs));
 	for (i = 0; i < cdev->core_count; i++) {
 		snprintf(prefix, sizeof(prefix), "%s ", cdev->cores[i]->name);
@@ -60,19 +74,13 @@ static int cnnacc_debugfs_regs(struct seq_file *m, void *data)
 					  cnnacc_queue_regs, ARRAY_SIZE(cnnacc_queue_regs));
 		cnnacc_debugfs_show_stats(m, cdev->cores[i]);
 	}
-	drm_dev_exit(idx);
-	return 0;
 }
 
-static int cnnacc_debugfs_cores(struct seq_file *m, void *data)
+static void cnnacc_debugfs_cores(struct seq_file *m, struct cnnacc_device *cdev)
 {
-	struct cnnacc_device *cdev = cnnacc_debugfs_device(m);
 	const struct drm_cnnacc_core_info *info;
 	unsigned int i, j;
-	int idx;
 
-	if (!drm_dev_enter(&cdev->drm, &idx))
-		return -ENODEV;
 	for (i = 0; i < cdev->core_count; i++) {
 		info = &cdev->cores[i]->info;
 		seq_printf(m, "%s version %u.%u window %x+%x queue %x program_max %u job_cycles_max %llu param",
@@ -83,20 +91,219 @@ static int cnnacc_debugfs_cores(struct seq_file *m, void *data)
 			seq_printf(m, " %x", info->param[j]);
 		seq_puts(m, "\n");
 	}
+}
+
+static void cnnacc_debugfs_show_usage(struct seq_file *m, const struct cnnacc_usage *usage)
+{
+	seq_printf(m, " jobs=%llu busy_ns=%llu cycles=%llu macs=%llu read=%llu written=%llu\n",
+		   usage->jobs, usage->busy_ns, usage->cycles, usage->macs, usage->read_bytes,
+		   usage->write_bytes);
+}
+
+/* The name of a process may hold anything; it comes last on its line. */
+static void cnnacc_debugfs_context(struct seq_file *m, struct cnnacc_ctx *ctx)
+{
+	struct cnnacc_device *cdev = ctx->cdev;
+	struct drm_cnnacc_ctx_query status;
+	struct cnnacc_usage usage;
+	unsigned int i;
+	bool busy;
+
+	spin_lock_irq(&ctx->status_lock);
+	status = ctx->status;
+	spin_unlock_irq(&ctx->status_lock);
+	spin_lock(&ctx->job_lock);
+	busy = !list_empty(&ctx->batches);
+	spin_unlock(&ctx->job_lock);
+
+	seq_printf(m, "ctx %u pid=%d state=%#x dead=%d submitted=%llu failed=%u reset=%u busy=%d comm=",
+		   ctx->hw_id, ctx->pid, status.state, READ_ONCE(ctx->dead),
+		   READ_ONCE(ctx->seqno), status.failed_jobs, status.reset_jobs, busy);
+	seq_escape(m, ctx->comm, " \t\n\\");
+	seq_puts(m, "\n");
+	for (i = 0; i < cdev->core_count; i++) {
+		cnnacc_stats_get(cdev->cores[i], &ctx->usage[i], &usage);
+		seq_printf(m, "ctx %u core %s", ctx->hw_id, cdev->cores[i]->name);
+		cnnacc_debugfs_show_usage(m, &usage);
+	}
+}
+
+static void cnnacc_debugfs_contexts(struct seq_file *m, struct cnnacc_device *cdev)
+{
+	struct cnnacc_ctx *ctx;
+
+	mutex_lock(&cdev->ctx_lock);
+	list_for_each_entry(ctx, &cdev->contexts, link)
+		cnnacc_debugfs_context(m, ctx);
+	mutex_unlock(&cdev->ctx_lock);
+}
+
+static void cnnacc_debugfs_queue(struct seq_file *m, struct cnnacc_core *core)
+{
+	const char *name = core->name;
+	struct cnnacc_usage usage;
+	struct cnnacc_job *job, *first;
+	unsigned int jobs = 0, tasks = 0;
+
+	spin_lock_irq(&core->lock);
+	first = cnnacc_core_first_job(core);
+	if (first)
+		list_for_each_entry(job, &core->batch->jobs, link) {
+			jobs++;
+			tasks += job->task_count - job->done;
+		}
+	seq_printf(m, "%s enabled=%d ready=%d broken=%d head=%u tail=%u record=%u resets=%llu jobs=%u tasks=%u waiting=%d\n",
+		   name, core->enabled, core->ready, core->broken,
+		   cnnacc_queue_read(core, CNNACC_QREG_RING_HEAD), core->tail, core->head,
+		   core->resets, jobs, tasks, core->batch && !first);
+	if (first)
+		seq_printf(m, "%s oldest ctx=%u seqno=%llu fence=%llu:%llu task=%u/%u age_ms=%u\n",
+			   name, first->ctx->hw_id, first->seqno, first->fence->base.context,
+			   (u64)first->fence->base.seqno, first->done, first->task_count,
+			   jiffies_to_msecs(jiffies - core->since));
+	spin_unlock_irq(&core->lock);
+	cnnacc_stats_get(core, &core->meter.total, &usage);
+	seq_printf(m, "%s total", name);
+	cnnacc_debugfs_show_usage(m, &usage);
+}
+
+static void cnnacc_debugfs_queues(struct seq_file *m, struct cnnacc_device *cdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < cdev->core_count; i++)
+		cnnacc_debugfs_queue(m, cdev->cores[i]);
+}
+
+static void cnnacc_debugfs_vm(struct seq_file *m, struct cnnacc_ctx *ctx)
+{
+	struct cnnacc_vm *vm = &ctx->vm;
+	const struct drm_mm_node *node;
+	unsigned int shown = 0;
+
+	/* An UNMAP holds it while it waits for jobs. */
+	if (!mutex_trylock(&vm->lock)) {
+		seq_printf(m, "ctx %u busy\n", ctx->hw_id);
+		return;
+	}
+	seq_printf(m, "ctx %u mappings=%u\n", ctx->hw_id, vm->mappings);
+	if (vm->root)
+		drm_mm_for_each_node(node, &vm->mm) {
+			if (shown++ == CNNACC_DEBUGFS_RANGES) {
+				seq_printf(m, "ctx %u and more\n", ctx->hw_id);
+				break;
+			}
+			seq_printf(m, "ctx %u %08llx-%08llx\n", ctx->hw_id,
+				   node->start << CNNACC_PAGE_SHIFT,
+				   ((node->start + node->size) << CNNACC_PAGE_SHIFT) - 1);
+		}
+	mutex_unlock(&vm->lock);
+}
+
+static void cnnacc_debugfs_mm(struct seq_file *m, struct cnnacc_device *cdev)
+{
+	u64 size = 0, resident = 0;
+	unsigned int count = 0;
+	struct cnnacc_ctx *ctx;
+	struct cnnacc_bo *bo;
+
+	mutex_lock(&cdev->ctx_lock);
+	list_for_each_entry(ctx, &cdev->contexts, link)
+		cnnacc_debugfs_vm(m, ctx);
+	mutex_unlock(&cdev->ctx_lock);
+
+	mutex_lock(&cdev->bo_lock);
+	list_for_each_entry(bo, &cdev->bos, link) {
+		count++;
+		size += bo->base.base.size;
+		if (READ_ONCE(bo->base.pages))
+			resident += bo->base.base.size;
+	}
+	mutex_unlock(&cdev->bo_lock);
+	seq_printf(m, "buffers count=%u bytes=%llu resident=%llu\n", count, size, resident);
+}
+
+static void cnnacc_debugfs_resets(struct seq_file *m, struct cnnacc_device *cdev)
+{
+	unsigned int i;
+
+	seq_printf(m, "device %llu\n", (u64)atomic64_read(&cdev->reset_count));
+	for (i = 0; i < cdev->core_count; i++)
+		seq_printf(m, "%s %llu\n", cdev->cores[i]->name,
+			   READ_ONCE(cdev->cores[i]->resets));
+}
+
+/* All files: the device stays while one is read. */
+static int cnnacc_debugfs_show(struct seq_file *m, void *data)
+{
+	void (*show)(struct seq_file *m, struct cnnacc_device *cdev);
+	struct drm_debugfs_entry *entry = m->private;
+	int idx;
+
+	show = entry->file.data;
+	if (!drm_dev_enter(entry->dev, &idx))
+		return -ENODEV;
+	show(m, to_cnnacc_device(entry->dev));
 	drm_dev_exit(idx);
 	return 0;
 }
 
 static const struct drm_debugfs_info cnnacc_debugfs_files[] = {
-	{ "regs", cnnacc_debugfs_regs, 0 },
-	{ "cores", cnnacc_debugfs_cores, 0 },
+	{ "regs", cnnacc_debugfs_show, 0, cnnacc_debugfs_regs },
+	{ "cores", cnnacc_debugfs_show, 0, cnnacc_debugfs_cores },
+	{ "contexts", cnnacc_debugfs_show, 0, cnnacc_debugfs_contexts },
+	{ "queues", cnnacc_debugfs_show, 0, cnnacc_debugfs_queues },
+	{ "mm", cnnacc_debugfs_show, 0, cnnacc_debugfs_mm },
+	{ "resets", cnnacc_debugfs_show, 0, cnnacc_debugfs_resets },
+};
+
+static int cnnacc_debugfs_reset(struct cnnacc_device *cdev, const char *name)
+{
+	unsigned int i;
+
+	if (!strcmp(name, "device")) {
+		cnnacc_device_request_reset(cdev);
+		return 0;
+	}
+	for (i = 0; i < cdev->core_count; i++)
+		if (!strcmp(name, cdev->cores[i]->name)) {
+			cnnacc_core_force_reset(cdev->cores[i]);
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static ssize_t cnnacc_debugfs_force_reset(struct file *file, const char __user *from,
+					  size_t count, loff_t *pos)
+{
+	struct cnnacc_device *cdev = file->private_data;
+	char name[sizeof(cdev->cores[0]->name)] = "";
+	int ret, idx;
+
+	if (count >= sizeof(name))
+		return -EINVAL;
+	if (copy_from_user(name, from, count))
+		return -EFAULT;
+	if (!drm_dev_enter(&cdev->drm, &idx))
+		return -ENODEV;
+	ret = cnnacc_debugfs_reset(cdev, strim(name));
+	drm_dev_exit(idx);
+	return ret ? ret : count;
+}
+
+static const struct file_operations cnnacc_debugfs_force_reset_fops = {
+	.owner = THIS_MODULE,
+	.open = simple_open,
+	.write = cnnacc_debugfs_force_reset,
 };
 
 /**
- * cnnacc_debugfs_init() - Add the files; they appear when the device is registered
- * @cdev: device
+ * cnnacc_debugfs_init() - Add the files
+ * @cdev: device that is about to be registered
  */
 void cnnacc_debugfs_init(struct cnnacc_device *cdev)
 {
 	drm_debugfs_add_files(&cdev->drm, cnnacc_debugfs_files, ARRAY_SIZE(cnnacc_debugfs_files));
+	debugfs_create_file("force_reset", 0200, cdev->drm.debugfs_root, cdev,
+			    &cnnacc_debugfs_force_reset_fops);
 }

@@ -10,6 +10,7 @@
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_gem.h"
+#include "cnnacc_trace.h"
 
 /**
  * DOC: device
@@ -116,6 +117,7 @@ void cnnacc_device_reset(struct cnnacc_device *cdev)
 		return;
 
 	drm_warn(&cdev->drm, "resetting the device\n");
+	trace_cnnacc_reset(cdev, -1, atomic64_read(&cdev->reset_count) + 1);
 	for (i = 0; i < cdev->core_count; i++)
 		cnnacc_core_hold(cdev->cores[i]);
 	read_poll_timeout(cnnacc_device_busy, busy, !busy, 1000,

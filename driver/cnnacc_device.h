@@ -19,6 +19,7 @@
 #include <cnnacc_hw.h>
 
 #include "cnnacc_job.h"
+#include "cnnacc_stats.h"
 
 struct cnnacc_device;
 
@@ -113,6 +114,9 @@ struct cnnacc_shell_report {
  * @events: EVENT_COUNT as last seen
  * @watched: fence value of the packet that the watchdog last found at the head
  * @progress: PROGRESS at that time
+ * @since: when the first job in the ring came to be that, jiffies
+ * @resets: times the core was reset
+ * @meter: usage
  */
 struct cnnacc_core {
 	struct kref ref;
@@ -148,6 +152,9 @@ struct cnnacc_core {
 	u32 events;
 	u64 watched;
 	u32 progress;
+	unsigned long since;
+	u64 resets;
+	struct cnnacc_meter meter;
 };
 
 /**
@@ -261,6 +268,7 @@ void cnnacc_core_start(struct cnnacc_core *core, struct cnnacc_batch *batch);
 bool cnnacc_core_forward(struct cnnacc_core *core);
 bool cnnacc_core_process(struct cnnacc_core *core, bool hard);
 void cnnacc_core_break(struct cnnacc_core *core);
+void cnnacc_core_force_reset(struct cnnacc_core *core);
 bool cnnacc_core_hung(struct cnnacc_core *core);
 void cnnacc_core_kill(struct cnnacc_core *core);
 void cnnacc_core_cancel(struct cnnacc_core *core, enum cnnacc_end end);
@@ -270,6 +278,9 @@ int cnnacc_irq_init(struct cnnacc_device *cdev);
 void cnnacc_irq_fini(struct cnnacc_device *cdev);
 void cnnacc_irq_enable(struct cnnacc_device *cdev);
 void cnnacc_irq_defer(struct cnnacc_core *core);
+
+/* cnnacc_sysfs.c */
+extern const struct attribute_group *cnnacc_sysfs_groups[];
 
 /* cnnacc_debugfs.c */
 void cnnacc_debugfs_init(struct cnnacc_device *cdev);

@@ -34,11 +34,14 @@
  * cnnacc_job.c         checks of tasks, end of a job, fence errors
  * cnnacc_gate.c        what a job waits for
  * cnnacc_sched.c       scheduler callbacks, hardware fences, watchdog
+ * cnnacc_stats.c       CTX_STATS, fdinfo
  * cnnacc_debugfs.c     debugfs
+ * cnnacc_sysfs.c       sysfs
+ * cnnacc_trace.h       tracepoints
  * compat/              differences between kernels
  * ==================== =======================================================
  *
- * Versions: 1.0 is the first.
+ * Versions: 1.0 is the first; 1.1 has CTX_STATS.
  */
 
 static int cnnacc_open(struct drm_device *drm, struct drm_file *file)
@@ -50,22 +53,6 @@ static int cnnacc_open(struct drm_device *drm, struct drm_file *file)
 static void cnnacc_postclose(struct drm_device *drm, struct drm_file *file)
 {
 	cnnacc_file_close(file->driver_priv);
-}
-
-static void cnnacc_show_fdinfo(struct drm_printer *p, struct drm_file *file)
-{
-	struct cnnacc_device *cdev = to_cnnacc_device(file->minor->dev);
-	struct cnnacc_file *cfile = file->driver_priv;
-	unsigned int i;
-	int idx;
-
-	if (!drm_dev_enter(&cdev->drm, &idx))
-		return;
-	for (i = 0; i < cdev->core_count; i++)
-		drm_printf(p, "drm-engine-%s:\t%lld ns\n", cdev->cores[i]->name,
-			   atomic64_read(&cfile->engine_ns[i]));
-	drm_dev_exit(idx);
-	drm_show_memory_stats(p, file);
 }
 
 /* The answer to a query. */
@@ -163,6 +150,7 @@ static const struct drm_ioctl_desc cnnacc_ioctls[] = {
 	CNNACC_IOCTL(SUBMIT, submit, 0),
 	CNNACC_IOCTL(EVENTFD, eventfd, 0),
 	CNNACC_IOCTL(REG_RW, reg_rw, DRM_ROOT_ONLY),
+	CNNACC_IOCTL(CTX_STATS, ctx_stats, 0),
 };
 
 static const struct file_operations cnnacc_fops = {
@@ -183,7 +171,7 @@ const struct drm_driver cnnacc_drm_driver = {
 	.driver_features = CNNACC_NODE | DRIVER_GEM | DRIVER_SYNCOBJ | DRIVER_SYNCOBJ_TIMELINE,
 	.open = cnnacc_open,
 	.postclose = cnnacc_postclose,
-	.show_fdinfo = cnnacc_show_fdinfo,
+	.show_fdinfo = cnnacc_stats_show_file,
 	.gem_create_object = cnnacc_gem_create_object,
 	.gem_prime_import_sg_table = drm_gem_shmem_prime_import_sg_table,
 	.ioctls = cnnacc_ioctls,

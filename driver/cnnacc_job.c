@@ -211,7 +211,6 @@ void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 	bool cookie = dma_fence_begin_signalling();
 	int error;
 
-	atomic64_add(job->runtime_ns, &job->ctx->file->engine_ns[job->core->index]);
 	error = cnnacc_job_report(job, end, record);
 	trace_cnnacc_job_done(job, error, record);
 	if (error)

@@ -89,6 +89,7 @@ static struct pci_driver cnnacc_pci_driver = {
 	.id_table = cnnacc_pci_ids,
 	.probe = cnnacc_pci_probe,
 	.remove = cnnacc_pci_remove,
+	.dev_groups = cnnacc_sysfs_groups,
 	.shutdown = cnnacc_pci_remove,
 };
 

@@ -85,6 +85,7 @@ void cnnacc_core_disable(struct cnnacc_core *core)
 {
 	spin_lock_irq(&core->lock);
 	cnnacc_core_stop_locked(core);
+	cnnacc_stats_use(core, NULL);
 	while (core->ending || test_bit(CNNACC_CORE_FORWARDED, &core->flags)) {
 		spin_unlock_irq(&core->lock);
 		/* It may be a thread that waits for this CPU. */
@@ -169,6 +170,8 @@ static void cnnacc_core_kick_locked(struct cnnacc_core *core)
 		return;
 
 	batch->kicked = true;
+	core->since = jiffies;
+	cnnacc_stats_use(core, batch->ctx);
 	WRITE_ONCE(core->cpu, batch->cpu);
 	list_for_each_entry(job, &batch->jobs, link)
 		cnnacc_core_write_job(core, job);
@@ -281,6 +284,7 @@ struct cnnacc_job *cnnacc_core_pop_job(struct cnnacc_core *core)
 {
 	struct cnnacc_job *job = cnnacc_batch_pop(core->batch);
 
+	core->since = jiffies;
 	if (list_empty(&core->batch->jobs))
 		core->batch = NULL;
 	return job;
@@ -308,9 +312,7 @@ struct cnnacc_job *cnnacc_core_take_done(struct cnnacc_core *core, u32 tail,
 		}
 		job = cnnacc_core_first_job(core);
 		job->done++;
-		job->cycles += record->cycles;
-		if (record->end_ns > record->start_ns)
-			job->runtime_ns += record->end_ns - record->start_ns;
+		cnnacc_stats_record(core, job, record);
 		if (record->status_class != CNNACC_STATUS_OK || job->done == job->task_count)
 			return cnnacc_core_pop_job(core);
 	}

@@ -7,6 +7,7 @@
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_queue.h"
+#include "cnnacc_trace.h"
 
 /**
  * DOC: recovery
@@ -23,6 +24,7 @@ static int cnnacc_core_hw_reset(struct cnnacc_core *core)
 {
 	u32 value;
 
+	trace_cnnacc_reset(core->cdev, core->index, ++core->resets);
 	cnnacc_queue_write(core, CNNACC_QREG_RESET, 1);
 	return read_poll_timeout(cnnacc_queue_read, value, !(value & 1), 100,
 				 CNNACC_CORE_RESET_TIMEOUT_US, false, core, CNNACC_QREG_RESET);
@@ -155,6 +157,32 @@ void cnnacc_core_break(struct cnnacc_core *core)
 }
 
 /**
+ * cnnacc_core_force_reset() - Reset a core that may be well and wait until that is done
+ * @core: core
+ *
+ * A job that runs is lost, but not to blame unless it does not let itself be aborted.
+ */
+void cnnacc_core_force_reset(struct cnnacc_core *core)
+{
+	u64 before = READ_ONCE(core->resets), now = before;
+
+	spin_lock_irq(&core->lock);
+	core->ready = false;
+	if (cnnacc_core_first_job(core))
+		cnnacc_queue_write(core, CNNACC_QREG_CTRL,
+				   cnnacc_queue_read(core, CNNACC_QREG_CTRL) | CNNACC_QCTRL_ABORT);
+	spin_unlock_irq(&core->lock);
+
+	/* The end of an aborted job has the core reset. */
+	if (cnnacc_core_busy(core))
+		read_poll_timeout(READ_ONCE, now, now != before, 1000, CNNACC_ABORT_TIMEOUT_US,
+				  false, core->resets);
+	if (now == before)
+		cnnacc_core_break(core);
+	flush_work(&core->reset_work);
+}
+
+/**
  * cnnacc_core_hung() - Does the core stand still?
  * @core: core
  *
@@ -173,6 +201,7 @@ bool cnnacc_core_hung(struct cnnacc_core *core)
 	spin_lock_irq(&core->lock);
 	job = cnnacc_core_first_job(core);
 	if (job) {
+		cnnacc_stats_look(core);
 		progress = cnnacc_queue_read(core, CNNACC_QREG_PROGRESS);
 		fence = job->first_fence + job->done;
 		hung = fence == core->watched && progress == core->progress;

@@ -546,6 +546,7 @@ static void cnnacc_submit_push(struct cnnacc_submit *submit)
 	struct dma_fence *fences[CNNACC_MAX_JOBS];
 	u32 i;
 
+	trace_cnnacc_submit(submit->ctx, submit->ctx->seqno + 1, submit->count);
 	for (i = 0; i < submit->count; i++) {
 		fences[i] = cnnacc_job_arm(submit->jobs[i]);
 		trace_cnnacc_job_queue(submit->jobs[i]);

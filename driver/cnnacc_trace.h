@@ -10,6 +10,28 @@
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 
+/*
+ * In the order of a job's life: submit, queue, start, done, with fault before done if it
+ * failed by its own doing.  A job is known by its context's hardware id and its number
+ * there, and by its fence, which the DRM scheduler's and the dma-fence events name too.
+ */
+
+/* A SUBMIT is accepted: its jobs are numbered from seqno on. */
+TRACE_EVENT(cnnacc_submit,
+	    TP_PROTO(const struct cnnacc_ctx *ctx, u64 seqno, u32 jobs),
+	    TP_ARGS(ctx, seqno, jobs),
+	    TP_STRUCT__entry(__string(dev, dev_name(ctx->cdev->drm.dev))
+			     __field(u32, ctx)
+			     __field(u64, seqno)
+			     __field(u32, jobs)),
+	    TP_fast_assign(__assign_str(dev);
+			   __entry->ctx = ctx->hw_id;
+			   __entry->seqno = seqno;
+			   __entry->jobs = jobs;),
+	    TP_printk("dev=%s ctx=%u seqno=%llu jobs=%u", __get_str(dev), __entry->ctx,
+		      __entry->seqno, __entry->jobs)
+);
+
 DECLARE_EVENT_CLASS(cnnacc_job,
 		    TP_PROTO(const struct cnnacc_job *job),
 		    TP_ARGS(job),
@@ -17,17 +39,22 @@ DECLARE_EVENT_CLASS(cnnacc_job,
 				     __field(u32, core)
 				     __field(u32, ctx)
 				     __field(u64, seqno)
+				     __field(u64, fence_context)
+				     __field(u64, fence_seqno)
 				     __field(u32, tasks)),
 		    TP_fast_assign(__assign_str(dev);
 				   __entry->core = job->core->index;
 				   __entry->ctx = job->ctx->hw_id;
 				   __entry->seqno = job->seqno;
+				   __entry->fence_context = job->fence->base.context;
+				   __entry->fence_seqno = job->fence->base.seqno;
 				   __entry->tasks = job->task_count;),
-		    TP_printk("dev=%s core=%u ctx=%u seqno=%llu tasks=%u", __get_str(dev),
-			      __entry->core, __entry->ctx, __entry->seqno, __entry->tasks)
+		    TP_printk("dev=%s core=%u ctx=%u seqno=%llu fence=%llu:%llu tasks=%u",
+			      __get_str(dev), __entry->core, __entry->ctx, __entry->seqno,
+			      __entry->fence_context, __entry->fence_seqno, __entry->tasks)
 );
 
-/* A SUBMIT has queued the job. */
+/* The scheduler is about to get it. */
 DEFINE_EVENT(cnnacc_job, cnnacc_job_queue,
 	     TP_PROTO(const struct cnnacc_job *job),
 	     TP_ARGS(job)
@@ -48,6 +75,8 @@ TRACE_EVENT(cnnacc_job_done,
 			     __field(u32, core)
 			     __field(u32, ctx)
 			     __field(u64, seqno)
+			     __field(u64, fence_context)
+			     __field(u64, fence_seqno)
 			     __field(int, error)
 			     __field(u16, class)
 			     __field(u16, code)
@@ -58,16 +87,67 @@ TRACE_EVENT(cnnacc_job_done,
 			   __entry->core = job->core->index;
 			   __entry->ctx = job->ctx->hw_id;
 			   __entry->seqno = job->seqno;
+			   __entry->fence_context = job->fence->base.context;
+			   __entry->fence_seqno = job->fence->base.seqno;
 			   __entry->error = error;
 			   __entry->class = record ? record->status_class : 0;
 			   __entry->code = record ? record->status_code : 0;
 			   __entry->cycles = job->cycles;
 			   __entry->runtime_ns = job->runtime_ns;
 			   __entry->end_ns = record ? record->end_ns : 0;),
-	    TP_printk("dev=%s core=%u ctx=%u seqno=%llu error=%d class=%u code=%u cycles=%llu runtime_ns=%llu end_ns=%llu",
+	    TP_printk("dev=%s core=%u ctx=%u seqno=%llu fence=%llu:%llu error=%d class=%u code=%u cycles=%llu runtime_ns=%llu end_ns=%llu",
 		      __get_str(dev), __entry->core, __entry->ctx, __entry->seqno,
-		      __entry->error, __entry->class, __entry->code, __entry->cycles,
-		      __entry->runtime_ns, __entry->end_ns)
+		      __entry->fence_context, __entry->fence_seqno, __entry->error,
+		      __entry->class, __entry->code, __entry->cycles, __entry->runtime_ns,
+		      __entry->end_ns)
+);
+
+/* It failed by its own doing; status is what CTX_QUERY will tell. */
+TRACE_EVENT(cnnacc_fault,
+	    TP_PROTO(const struct cnnacc_job *job, const struct drm_cnnacc_ctx_query *status),
+	    TP_ARGS(job, status),
+	    TP_STRUCT__entry(__string(dev, dev_name(job->ctx->cdev->drm.dev))
+			     __field(u32, core)
+			     __field(u32, ctx)
+			     __field(u64, seqno)
+			     __field(u32, task)
+			     __field(u32, state)
+			     __field(u16, class)
+			     __field(u16, code)
+			     __field(u32, detail)
+			     __field(u32, pc)
+			     __field(u32, access)
+			     __field(u64, va)),
+	    TP_fast_assign(__assign_str(dev);
+			   __entry->core = job->core->index;
+			   __entry->ctx = job->ctx->hw_id;
+			   __entry->seqno = job->seqno;
+			   __entry->task = status->task;
+			   __entry->state = status->state;
+			   __entry->class = status->status_class;
+			   __entry->code = status->status_code;
+			   __entry->detail = status->detail;
+			   __entry->pc = status->pc;
+			   __entry->access = status->access;
+			   __entry->va = status->fault_va;),
+	    TP_printk("dev=%s core=%u ctx=%u seqno=%llu task=%u state=%#x class=%u code=%u detail=%u pc=%u access=%u va=%#llx",
+		      __get_str(dev), __entry->core, __entry->ctx, __entry->seqno,
+		      __entry->task, __entry->state, __entry->class, __entry->code,
+		      __entry->detail, __entry->pc, __entry->access, __entry->va)
+);
+
+/* A core is being reset, or the device, core being -1. */
+TRACE_EVENT(cnnacc_reset,
+	    TP_PROTO(const struct cnnacc_device *cdev, int core, u64 count),
+	    TP_ARGS(cdev, core, count),
+	    TP_STRUCT__entry(__string(dev, dev_name(cdev->drm.dev))
+			     __field(int, core)
+			     __field(u64, count)),
+	    TP_fast_assign(__assign_str(dev);
+			   __entry->core = core;
+			   __entry->count = count;),
+	    TP_printk("dev=%s core=%d count=%llu", __get_str(dev), __entry->core,
+		      __entry->count)
 );
 
 #endif

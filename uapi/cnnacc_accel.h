@@ -35,7 +35,7 @@ extern "C" {
 #endif
 
 #define DRM_CNNACC_VERSION_MAJOR	1
-#define DRM_CNNACC_VERSION_MINOR	0
+#define DRM_CNNACC_VERSION_MINOR	1
 
 /**
  * enum drm_cnnacc_ioctl_id - ioctl numbers.
@@ -51,6 +51,7 @@ extern "C" {
  * @DRM_CNNACC_SUBMIT: queue jobs
  * @DRM_CNNACC_EVENTFD: have a core's events counted in an eventfd
  * @DRM_CNNACC_REG_RW: read or write a device register (CAP_SYS_ADMIN)
+ * @DRM_CNNACC_CTX_STATS: what a core has done for a context (1.1)
  */
 enum drm_cnnacc_ioctl_id {
 	DRM_CNNACC_DEV_QUERY = 0,
@@ -65,6 +66,7 @@ enum drm_cnnacc_ioctl_id {
 	DRM_CNNACC_SUBMIT,
 	DRM_CNNACC_EVENTFD,
 	DRM_CNNACC_REG_RW,
+	DRM_CNNACC_CTX_STATS,
 };
 
 /**
@@ -533,6 +535,30 @@ struct drm_cnnacc_reg_rw {
 	__u32 pad;
 };
 
+/**
+ * struct drm_cnnacc_ctx_stats - argument of DRM_CNNACC_CTX_STATS.
+ * @ctx_id: context
+ * @core: core index
+ * @jobs: out: its jobs that the core ended, well or not
+ * @busy_ns: out: device time of their tasks; of a running one what has been seen of it
+ * @cycles: out: cycles of their tasks
+ * @macs: out: as struct cnnacc_stats.mac_useful, of the packets that have ended
+ * @read_bytes: out: as mem_read_bytes there
+ * @write_bytes: out: as mem_write_bytes there
+ *
+ * A value never gets smaller.
+ */
+struct drm_cnnacc_ctx_stats {
+	__u32 ctx_id;
+	__u32 core;
+	__u64 jobs;
+	__u64 busy_ns;
+	__u64 cycles;
+	__u64 macs;
+	__u64 read_bytes;
+	__u64 write_bytes;
+};
+
 #define DRM_IOCTL_CNNACC(nr, type) \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_CNNACC_##nr, struct drm_cnnacc_##type)
 
@@ -548,6 +574,7 @@ struct drm_cnnacc_reg_rw {
 #define DRM_IOCTL_CNNACC_SUBMIT		DRM_IOCTL_CNNACC(SUBMIT, submit)
 #define DRM_IOCTL_CNNACC_EVENTFD	DRM_IOCTL_CNNACC(EVENTFD, eventfd)
 #define DRM_IOCTL_CNNACC_REG_RW		DRM_IOCTL_CNNACC(REG_RW, reg_rw)
+#define DRM_IOCTL_CNNACC_CTX_STATS	DRM_IOCTL_CNNACC(CTX_STATS, ctx_stats)
 
 /* The layout is the same in 32 and 64 bit, without holes: else an array size is negative. */
 #define DRM_CNNACC_LAYOUT(type, size)	sizeof(char[sizeof(struct type) == (size) ? 1 : -1])
@@ -574,6 +601,7 @@ enum drm_cnnacc_layout {
 	DRM_CNNACC_LAYOUT_SUBMIT = DRM_CNNACC_LAYOUT(drm_cnnacc_submit, 24),
 	DRM_CNNACC_LAYOUT_EVENTFD = DRM_CNNACC_LAYOUT(drm_cnnacc_eventfd, 16),
 	DRM_CNNACC_LAYOUT_REG_RW = DRM_CNNACC_LAYOUT(drm_cnnacc_reg_rw, 16),
+	DRM_CNNACC_LAYOUT_CTX_STATS = DRM_CNNACC_LAYOUT(drm_cnnacc_ctx_stats, 56),
 };
 
 #if defined(__cplusplus)

@@ -1,0 +1,531 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What others can see of the device's work: CTX_STATS, fdinfo by the rules of
+ * drm-usage-stats.rst, sysfs, debugfs and tracepoints; all are to say the same.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <xf86drm.h>
+
+#include "kmd.h"
+
+#define TRACE "/sys/kernel/tracing/instances/kmd"
+#define LONG_DELAY 60000000
+
+static char core_name[16];	/* as in keys: "ccp.0" */
+static char device_dir[64];	/* in sysfs */
+static char debug_dir[300];	/* in debugfs; "" without it */
+
+/* ---- files ----------------------------------------------------------------------------- */
+
+/* All of a file as text, static; NULL if it cannot be read. */
+static const char *read_text(const char *path)
+{
+	static char text[1 << 16];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	size_t at = 0;
+	ssize_t n;
+
+	if (fd < 0)
+		return NULL;
+	while ((n = read(fd, text + at, sizeof(text) - 1 - at)) > 0)
+		at += n;
+	close(fd);
+	text[at] = '\0';
+	return n < 0 ? NULL : text;
+}
+
+/* 0 or -errno. */
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+static const char *debug_text(const char *name)
+{
+	char path[320];
+	const char *text;
+
+	snprintf(path, sizeof(path), "%s/%s", debug_dir, name);
+	text = read_text(path);
+	return text ? text : "";
+}
+
+static int force_reset(const char *what)
+{
+	char path[320];
+
+	snprintf(path, sizeof(path), "%s/force_reset", debug_dir);
+	return write_text(path, what);
+}
+
+/* The number behind KEY in a line that has WHERE; ~0 if there is none. */
+static uint64_t value_in(const char *text, const char *where, const char *key)
+{
+	const char *line = strstr(text, where), *end = line ? strchr(line, '\n') : NULL, *at;
+
+	at = line ? strstr(line, key) : NULL;
+	if (!at || (end && at > end))
+		return UINT64_MAX;
+	return strtoull(at + strlen(key), NULL, 0);
+}
+
+static uint64_t sysfs_value(const char *name)
+{
+	char path[128];
+	const char *text;
+
+	snprintf(path, sizeof(path), "%s/%s", device_dir, name);
+	text = read_text(path);
+	return text ? strtoull(text, NULL, 10) : UINT64_MAX;
+}
+
+static void find_dirs(struct kmd_env *env)
+{
+	static const char *const types[] = { "none", "ccp", "gcu", "hwpe", "enpu", "imc" };
+	struct drm_cnnacc_core_info core;
+	struct stat st;
+	glob_t found;
+
+	kmd_core_info(env->fd, env->core, &core);
+	snprintf(core_name, sizeof(core_name), "%s.%u", types[core.type], env->core);
+	if (fstat(env->fd, &st))
+		bail("fstat");
+	snprintf(device_dir, sizeof(device_dir), "/sys/dev/char/%u:%u/device",
+		 major(st.st_rdev), minor(st.st_rdev));
+	if (!glob("/sys/kernel/debug/accel/*/force_reset", 0, NULL, &found)) {
+		snprintf(debug_dir, sizeof(debug_dir), "%s", found.gl_pathv[0]);
+		*strrchr(debug_dir, '/') = '\0';
+		globfree(&found);
+	}
+}
+
+/* ---- the user's side ------------------------------------------------------------------- */
+
+static int ctx_stats(int fd, uint32_t ctx, uint32_t core, struct drm_cnnacc_ctx_stats *stats)
+{
+	*stats = (struct drm_cnnacc_ctx_stats){ .ctx_id = ctx, .core = core };
+	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_STATS, stats);
+}
+
+/* One value of this process's fdinfo, by the whole key; ~0 if it is not there. */
+static uint64_t fdinfo(int fd, const char *prefix, const char *suffix)
+{
+	char path[64], key[64];
+	const char *text, *at;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	snprintf(key, sizeof(key), "%s%s:", prefix, suffix);
+	text = read_text(path);
+	for (at = text; at; at = strchr(at, '\n'), at = at ? at + 1 : NULL)
+		if (!strncmp(at, key, strlen(key)))
+			return strtoull(at + strlen(key), NULL, 10);
+	return UINT64_MAX;
+}
+
+/* A copy of lines with a statistics record at the end of the data. */
+static int run_with_stats(struct kmd_env *env, uint32_t lines, struct cnnacc_stats *sum)
+{
+	struct drm_cnnacc_sync sync = {
+		.flags = DRM_CNNACC_SYNC_SIGNAL, .handle = kmd_syncobj(env->fd),
+	};
+	struct drm_cnnacc_task task = kmd_task(kmd_program_copy(env, KMD_DATA_VA,
+								KMD_DATA_VA + 16384, lines));
+	struct drm_cnnacc_job job = {
+		.core = env->core,
+		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
+		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
+	};
+	struct cnnacc_stats *record = (void *)((char *)env->data.map + 60 * 1024);
+	int ret;
+
+	task.flags = DRM_CNNACC_TASK_STATS;
+	task.stats_va = KMD_DATA_VA + 60 * 1024;
+	ret = kmd_submit_jobs(env->fd, env->ctx, &job, 1);
+	if (!ret)
+		ret = kmd_wait(env->fd, sync.handle);
+	drmSyncobjDestroy(env->fd, sync.handle);
+	sum->cycles += record->cycles;
+	sum->mac_useful += record->mac_useful;
+	sum->mem_read_bytes += record->mem_read_bytes;
+	sum->mem_write_bytes += record->mem_write_bytes;
+	sum->jobs += record->jobs;
+	return ret;
+}
+
+/* Jobs of two contexts, turn by turn: each learns its own part. */
+static void test_ctx_stats(struct kmd_env *env, struct kmd_env *other)
+{
+	struct cnnacc_stats sum[2] = { };
+	struct drm_cnnacc_ctx_stats s[2];
+	int i, ret = 0;
+
+	for (i = 0; i < 10 && !ret; i++)
+		ret = run_with_stats(i % 3 ? env : other, 1 + i * 7, &sum[i % 3 ? 0 : 1]);
+	ok_ret(ret, 0, "jobs of two contexts");
+	ctx_stats(env->fd, env->ctx, env->core, &s[0]);
+	ctx_stats(other->fd, other->ctx, other->core, &s[1]);
+	for (i = 0; i < 2; i++) {
+		ok(s[i].jobs == sum[i].jobs && s[i].cycles == sum[i].cycles,
+		   "CTX_STATS: jobs and cycles are those of the statistics records");
+		ok(s[i].macs == sum[i].mac_useful && s[i].read_bytes == sum[i].mem_read_bytes &&
+		   s[i].write_bytes == sum[i].mem_write_bytes, "CTX_STATS: so are MACs and bytes");
+		ok(s[i].busy_ns > 0, "CTX_STATS: it took time");
+	}
+}
+
+static void test_ctx_stats_arguments(struct kmd_env *env)
+{
+	struct drm_cnnacc_ctx_stats s;
+
+	ok_ret(ctx_stats(env->fd, 4711, 0, &s), -ENOENT, "CTX_STATS: unknown context");
+	ok_ret(ctx_stats(env->fd, env->ctx, 8, &s), -EINVAL, "CTX_STATS: unknown core");
+}
+
+/* Every line is "KEY:<white space>VALUE[ UNIT]", as a parser of any driver's takes it. */
+static void test_fdinfo_format(struct kmd_env *env)
+{
+	char path[64], copy[1 << 14];
+	char *line, *save = NULL;
+	bool good = true;
+	const char *text;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", env->fd);
+	text = read_text(path);
+	snprintf(copy, sizeof(copy), "%s", text ? text : "");
+	for (line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		size_t key = strcspn(line, ": \t");
+		bool drm = !strncmp(line, "drm-", 4), own = !strncmp(line, "cnnacc-", 7);
+
+		if ((drm || own) && line[key] != ':') {
+			note("no key: %s", line);
+			good = false;
+		}
+	}
+	ok(good, "fdinfo: lines are keys and values");
+	text = read_text(path);
+	ok(text && strstr(text, "drm-driver:\tcnnacc\n"), "fdinfo: names the driver");
+	ok(fdinfo(env->fd, "drm-client-id", "") != UINT64_MAX, "fdinfo: numbers the client");
+	text = read_text(path);
+	ok(text && strstr(text, "drm-pdev:\t"), "fdinfo: names the device");
+	ok(fdinfo(env->fd, "drm-maxfreq-", core_name) > 0, "fdinfo: tells the clock");
+	ok(fdinfo(env->fd, "drm-engine-capacity-", core_name) == UINT64_MAX,
+	   "fdinfo: every core is an engine of its own");
+}
+
+static void test_fdinfo_memory(void)
+{
+	struct drm_cnnacc_bo_create create = { .size = 1 << 20 };
+	int fd = kmd_open();
+	struct kmd_env env = kmd_env(fd);
+
+	/* A page of program and 16 of data, mapped for the device; 256 more that nobody touched. */
+	kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
+	ok(fdinfo(fd, "drm-total-memory", "") == 1024 + 68, "fdinfo: all memory");
+	ok(fdinfo(fd, "drm-resident-memory", "") == 68, "fdinfo: resident memory");
+	ok(fdinfo(fd, "drm-shared-memory", "") == 0, "fdinfo: none is shared");
+	drmCloseBufferHandle(fd, create.handle);
+	kmd_env_free(&env);
+	ok(fdinfo(fd, "drm-total-memory", "") == 0, "fdinfo: none is left");
+	close(fd);
+}
+
+/* The time goes on while a job runs, never back, and ends at what the records say. */
+static void test_running(struct kmd_env *env)
+{
+	uint32_t out = kmd_syncobj(env->fd), steps = 0;
+	uint64_t before = fdinfo(env->fd, "drm-engine-", core_name), last = before, now, all;
+	struct drm_cnnacc_ctx_stats start, end;
+	bool back = false;
+
+	ctx_stats(env->fd, env->ctx, env->core, &start);
+	ok_ret(kmd_submit(env, kmd_program_delay(env, LONG_DELAY), 0, out), 0, "a long job");
+	while (kmd_fence_status(env->fd, out) == -EBUSY) {
+		now = fdinfo(env->fd, "drm-engine-", core_name);
+		back |= now < last;
+		steps += now > last;
+		last = now;
+		usleep(5000);
+	}
+	now = fdinfo(env->fd, "drm-engine-", core_name);
+	all = sysfs_value("busy_time_ns");
+	ok_ret(kmd_wait(env->fd, out), 0, "ends");
+	ok(steps > 2, "fdinfo: its time is counted while it runs (%u steps)", steps);
+	ok(!back && now >= last, "fdinfo: and never goes back");
+	ctx_stats(env->fd, env->ctx, env->core, &end);
+	if (!ok(now - before == end.busy_ns - start.busy_ns, "fdinfo: tells the same as CTX_STATS"))
+		note("%" PRIu64 " and %" PRIu64, now - before, (uint64_t)(end.busy_ns - start.busy_ns));
+	ok(all != UINT64_MAX && all >= now, "sysfs: the device was busy at least as long");
+	drmSyncobjDestroy(env->fd, out);
+}
+
+/* All that was counted for this file is the sum of what its contexts were. */
+static void test_sums(void)
+{
+	int fd = kmd_open(), i, ret = 0;
+	struct kmd_env env[3];
+	struct drm_cnnacc_ctx_stats s, sum = { };
+
+	for (i = 0; i < 3; i++)
+		env[i] = kmd_env(fd);
+	for (i = 0; i < 12 && !ret; i++)
+		ret = kmd_run(&env[i % 3], i % 4 ? kmd_program_delay(&env[i % 3], 10000 * i) :
+			      kmd_program_copy(&env[i % 3], KMD_DATA_VA, KMD_DATA_VA + 8192, 8));
+	ok_ret(ret, 0, "jobs of three contexts");
+	for (i = 0; i < 3; i++) {
+		ctx_stats(fd, env[i].ctx, env[i].core, &s);
+		sum.jobs += s.jobs;
+		sum.busy_ns += s.busy_ns;
+		sum.cycles += s.cycles;
+		sum.macs += s.macs;
+		sum.read_bytes += s.read_bytes;
+		sum.write_bytes += s.write_bytes;
+		kmd_env_free(&env[i]);
+	}
+	ok(sum.jobs == 12 && fdinfo(fd, "cnnacc-jobs-", core_name) == 12, "sum: jobs");
+	ok(fdinfo(fd, "drm-engine-", core_name) == sum.busy_ns, "sum: time");
+	ok(fdinfo(fd, "drm-cycles-", core_name) == sum.cycles, "sum: cycles");
+	ok(fdinfo(fd, "cnnacc-macs-", core_name) == sum.macs &&
+	   fdinfo(fd, "cnnacc-read-", core_name) == sum.read_bytes && sum.read_bytes &&
+	   fdinfo(fd, "cnnacc-written-", core_name) == sum.write_bytes && sum.write_bytes,
+	   "sum: MACs and bytes");
+	close(fd);
+}
+
+static void test_sysfs(struct kmd_env *env)
+{
+	struct drm_cnnacc_dev_info info;
+	uint64_t sum = 0, value;
+	char name[32];
+	uint32_t i;
+
+	kmd_dev_info(env->fd, &info);
+	for (i = 0; i < info.core_count; i++) {
+		snprintf(name, sizeof(name), "core%u_busy_time_ns", i);
+		value = sysfs_value(name);
+		ok(value != UINT64_MAX, "sysfs: core %u has a busy time", i);
+		sum += value;
+	}
+	ok(sysfs_value("busy_time_ns") == sum, "sysfs: the device's is the sum");
+	snprintf(name, sizeof(name), "core%u_busy_time_ns", i);
+	ok(sysfs_value(name) == UINT64_MAX, "sysfs: there are no more cores");
+}
+
+/* ---- the administrator's side ---------------------------------------------------------- */
+
+static void test_regs(void)
+{
+	const char *text = debug_text("regs");
+	char line[64];
+
+	ok(strstr(text, "MAGIC          0000 434e4e41\n"), "debugfs: registers by name");
+	snprintf(line, sizeof(line), "%s RING_TAIL", core_name);
+	ok(strstr(text, line), "debugfs: those of each core");
+	snprintf(line, sizeof(line), "%s mac_useful", core_name);
+	ok(strstr(text, line), "debugfs: and its counters");
+	ok(strstr(debug_text("cores"), core_name), "debugfs: discovery table");
+}
+
+static void test_contexts(struct kmd_env *env)
+{
+	struct drm_cnnacc_ctx_stats s;
+	char mine[32], line[64];
+	const char *text;
+
+	snprintf(mine, sizeof(mine), " pid=%d ", getpid());
+	text = debug_text("contexts");
+	ok(strstr(text, mine) && strstr(text, "comm=kmd_observe\n"),
+	   "debugfs: a context tells whose it is");
+	ok(value_in(text, mine, "dead=") == 0 && value_in(text, mine, "busy=") == 0 &&
+	   value_in(text, mine, "submitted=") > 0, "debugfs: and how it is");
+	ctx_stats(env->fd, env->ctx, env->core, &s);
+	snprintf(line, sizeof(line), " core %s jobs=%llu busy_ns=%llu ", core_name,
+		 (unsigned long long)s.jobs, (unsigned long long)s.busy_ns);
+	ok(strstr(debug_text("contexts"), line), "debugfs: its use is what CTX_STATS says");
+}
+
+static void test_mm(void)
+{
+	char range[64];
+	const char *text = debug_text("mm");
+
+	snprintf(range, sizeof(range), " %08x-%08x\n", KMD_DATA_VA, KMD_DATA_VA + 0xffff);
+	ok(strstr(text, range), "debugfs: address ranges");
+	ok(value_in(text, "buffers ", "count=") >= 2 &&
+	   value_in(text, "buffers ", "resident=") >= 68 * 1024, "debugfs: memory of buffers");
+}
+
+/* A long job in the ring can be seen there; reset of its core loses it and nothing else. */
+static void test_busy_core(struct kmd_env *env)
+{
+	uint32_t out = kmd_syncobj(env->fd), next = kmd_syncobj(env->fd);
+	struct drm_cnnacc_ctx_query q;
+	char oldest[32], queue[32];
+	uint64_t resets;
+	const char *text;
+
+	snprintf(oldest, sizeof(oldest), "%s oldest ", core_name);
+	snprintf(queue, sizeof(queue), "%s enabled=1", core_name);
+	resets = value_in(debug_text("resets"), core_name, " ");
+	kmd_submit(env, kmd_program_endless(env), 0, out);
+	kmd_submit(env, 4, 0, next);
+	usleep(300000);
+	text = debug_text("queues");
+	ok(value_in(text, queue, "jobs=") >= 1 && value_in(text, queue, "tasks=") >= 1,
+	   "debugfs: a queue's jobs");
+	ok(value_in(text, oldest, "age_ms=") >= 100 &&
+	   value_in(text, oldest, "age_ms=") < 60000, "debugfs: the age of the oldest");
+	ok_ret(force_reset(core_name), 0, "debugfs: reset of a core");
+	ok_ret(kmd_wait(env->fd, out), -ECANCELED, "takes the job that runs");
+	q = kmd_ctx_query(env->fd, env->ctx);
+	ok(q.reset_jobs >= 1 && !q.failed_jobs, "which is not to blame");
+	ok(value_in(debug_text("resets"), core_name, " ") == resets + 1, "and is counted");
+	drmSyncobjDestroy(env->fd, out);
+	drmSyncobjDestroy(env->fd, next);
+}
+
+static void test_force_reset(struct kmd_env *env)
+{
+	struct drm_cnnacc_dev_info before, after;
+	uint64_t busy = sysfs_value("busy_time_ns");
+	struct drm_cnnacc_ctx_stats s, t;
+
+	ctx_stats(env->fd, env->ctx, env->core, &s);
+	kmd_dev_info(env->fd, &before);
+	ok_ret(force_reset(core_name), 0, "debugfs: reset of an idle core");
+	ok_ret(kmd_run(env, kmd_program_nop(env)), 0, "it runs jobs again");
+	ok_ret(force_reset("device\n"), 0, "debugfs: reset of the device");
+	ok_ret(kmd_run(env, kmd_program_copy(env, KMD_DATA_VA, KMD_DATA_VA + 4096, 2)), 0,
+	       "it runs jobs again");
+	kmd_dev_info(env->fd, &after);
+	ok(after.reset_count == before.reset_count + 1 &&
+	   value_in(debug_text("resets"), "device ", " ") == after.reset_count, "and is counted");
+	ctx_stats(env->fd, env->ctx, env->core, &t);
+	ok(t.jobs == s.jobs + 2 && t.read_bytes > s.read_bytes &&
+	   t.read_bytes - s.read_bytes < 4096 && sysfs_value("busy_time_ns") >= busy,
+	   "usage goes on from where it was");
+	ok_ret(force_reset("ccp.9"), -EINVAL, "debugfs: reset of an unknown core");
+	ok_ret(force_reset(""), -EINVAL, "debugfs: reset of nothing");
+	ok_ret(force_reset("a name that no core has"), -EINVAL, "debugfs: a name too long");
+}
+
+/* ---- tracepoints ----------------------------------------------------------------------- */
+
+/* Where a line that has all of the words starts, behind FROM; NULL if there is none. */
+static const char *find_line(const char *from, const char *event, const char *a, const char *b)
+{
+	const char *line, *end, *at;
+
+	for (line = from; line && *line; line = end ? end + 1 : NULL) {
+		end = strchr(line, '\n');
+		at = strstr(line, event);
+		if (!at || (end && at > end))
+			continue;
+		if ((at = strstr(line, a)) && (!end || at < end) &&
+		    (at = strstr(line, b)) && (!end || at < end))
+			return line;
+	}
+	return NULL;
+}
+
+static void trace_good(struct kmd_env *env)
+{
+	const char *text, *submit, *queue, *start, *done;
+	char core[16];
+	uint64_t fence[2];
+
+	snprintf(core, sizeof(core), "core=%u ", env->core);
+	write_text(TRACE "/trace", "");
+	kmd_run(env, kmd_program_nop(env));
+	/* The fence is signalled before the event is out of its buffer. */
+	usleep(20000);
+	text = read_text(TRACE "/trace");
+	submit = find_line(text, "cnnacc_submit:", "jobs=1", "seqno=");
+	queue = find_line(text, "cnnacc_job_queue:", core, "tasks=1");
+	start = find_line(text, "cnnacc_job_start:", core, "tasks=1");
+	done = find_line(text, "cnnacc_job_done:", core, "error=0 class=0");
+	ok(submit && queue && start && done, "trace: submit, queue, start and done");
+	ok(submit < queue && queue < start && start < done, "trace: in this order");
+	if (!queue || !done)
+		return;
+	fence[0] = value_in(queue, "cnnacc_job_queue:", "fence=");
+	fence[1] = value_in(done, "cnnacc_job_done:", "fence=");
+	ok(fence[0] == fence[1] && value_in(queue, "cnnacc_job_queue:", "seqno=") ==
+	   value_in(done, "cnnacc_job_done:", "seqno="), "trace: of one job and fence");
+	ok(value_in(done, "cnnacc_job_done:", "cycles=") > 0, "trace: with its cycles");
+}
+
+static void trace_fault(struct kmd_env *env)
+{
+	const char *text, *fault, *done;
+
+	write_text(TRACE "/trace", "");
+	kmd_run(env, kmd_program_load(env, 0x50000040 / 64, 1));
+	usleep(20000);
+	text = read_text(TRACE "/trace");
+	fault = find_line(text, "cnnacc_fault:", "class=2 ", "va=0x50000040");
+	done = find_line(text, "cnnacc_job_done:", "error=-14 ", "class=2 ");
+	ok(fault && done && fault < done, "trace: a fault, with its class and address");
+	ok(find_line(text, "cnnacc_reset:", "core=0", "count="), "trace: the core's reset");
+}
+
+static void test_trace(struct kmd_env *env)
+{
+	if (access("/sys/kernel/tracing/events", F_OK)) {
+		skip("tracepoints", "tracefs is not mounted");
+		return;
+	}
+	mkdir(TRACE, 0700);
+	if (!ok(!write_text(TRACE "/events/cnnacc/enable", "1"), "trace: events can be enabled"))
+		return;
+	trace_good(env);
+	trace_fault(env);
+	write_text(TRACE "/trace", "");
+	if (*debug_dir && !force_reset("device"))
+		ok(find_line(read_text(TRACE "/trace"), "cnnacc_reset:", "core=-1", "count="),
+		   "trace: the device's reset");
+	write_text(TRACE "/events/cnnacc/enable", "0");
+	rmdir(TRACE);
+}
+
+int main(void)
+{
+	struct kmd_env env = kmd_env(kmd_open()), other = kmd_env(env.fd);
+
+	find_dirs(&env);
+	test_ctx_stats(&env, &other);
+	test_ctx_stats_arguments(&env);
+	test_fdinfo_format(&env);
+	test_fdinfo_memory();
+	test_running(&env);
+	test_sums();
+	test_sysfs(&env);
+	if (*debug_dir) {
+		test_regs();
+		test_contexts(&env);
+		test_mm();
+		test_busy_core(&env);
+		test_force_reset(&env);
+	} else {
+		skip("debugfs", "not mounted");
+	}
+	test_trace(&env);
+	kmd_env_free(&other);
+	kmd_env_free(&env);
+	return done_testing();
+}
