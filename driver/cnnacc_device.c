@@ -310,6 +310,19 @@ static void cnnacc_device_free_cores(struct cnnacc_device *cdev)
 			cnnacc_core_destroy(cdev->cores[i]);
 }
 
+/* After this nobody looks at the cores: no interrupts, nor what they had others do. */
+static void cnnacc_device_quiesce(struct cnnacc_device *cdev)
+{
+	unsigned int i;
+
+	cnnacc_irq_fini(cdev);
+	for (i = 0; i < cdev->core_count; i++)
+		if (cdev->cores[i])
+			cnnacc_core_disable(cdev->cores[i]);
+	synchronize_rcu();
+	flush_workqueue(cdev->reset_wq);
+}
+
 /**
  * cnnacc_device_create() - Make a device that does not run yet
  * @dev: its struct device
@@ -377,10 +390,7 @@ static int cnnacc_device_run(struct cnnacc_device *cdev)
 		return ret;
 	cnnacc_irq_enable(cdev);
 	cnnacc_debugfs_init(cdev);
-	ret = drm_dev_register(&cdev->drm, 0);
-	if (ret)
-		cnnacc_irq_fini(cdev);
-	return ret;
+	return drm_dev_register(&cdev->drm, 0);
 }
 
 /**
@@ -400,6 +410,7 @@ int cnnacc_device_start(struct cnnacc_device *cdev)
 	if (!ret)
 		ret = cnnacc_device_run(cdev);
 	if (ret) {
+		cnnacc_device_quiesce(cdev);
 		cnnacc_device_hw_reset(cdev);
 		cnnacc_device_free_cores(cdev);
 	}
@@ -418,21 +429,13 @@ void cnnacc_device_stop(struct cnnacc_device *cdev)
 	unsigned int i;
 
 	drm_dev_unplug(&cdev->drm);
-	cnnacc_irq_fini(cdev);
-	cancel_work_sync(&cdev->reset_work);
-
-	for (i = 0; i < cdev->core_count; i++)
-		cnnacc_core_disable(cdev->cores[i]);
-	/* What the interrupts had other CPUs do. */
-	synchronize_rcu();
+	cnnacc_device_quiesce(cdev);
 	if (cnnacc_device_hw_reset(cdev))
 		cnnacc_device_wedge(cdev);
 	WRITE_ONCE(cdev->wedged, true);
 	complete_all(&cdev->silent);
-	for (i = 0; i < cdev->core_count; i++) {
+	for (i = 0; i < cdev->core_count; i++)
 		cnnacc_core_cancel(cdev->cores[i], CNNACC_END_GONE);
-		cancel_work_sync(&cdev->cores[i]->reset_work);
-	}
 
 	cnnacc_ctx_kill_all(cdev);
 	drain_workqueue(cdev->ctx_wq);

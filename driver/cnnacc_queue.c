@@ -26,7 +26,8 @@
  * not fit the running job means the core has lost its mind, and is a hang.
  */
 
-#define CNNACC_EVENTS_AT_ONCE		4096
+#define CNNACC_EVENTS_MAX		4096	/* more than that is a device gone mad */
+#define CNNACC_EVENTS_AT_ONCE		64
 /* Records in use and those of a whole batch fit into the ring. */
 #define CNNACC_RECORDS_UNTOLD		(CNNACC_RING_ENTRIES - CNNACC_MAX_TASKS - 1)
 
@@ -229,17 +230,24 @@ struct cnnacc_job *cnnacc_core_first_job(struct cnnacc_core *core)
 	return list_first_entry(&core->batch->jobs, struct cnnacc_job, link);
 }
 
-static void cnnacc_core_count_events(struct cnnacc_core *core, u32 now)
+/* Drops the lock, as an event wakes somebody up; &cnnacc_core.ending keeps the job. */
+static void cnnacc_core_count_events(struct cnnacc_core *core, u32 now, unsigned long *flags)
 {
 	struct cnnacc_job *job = cnnacc_core_first_job(core);
-	u32 count = now - core->events;
+	u32 left = min_t(u32, now - core->events, CNNACC_EVENTS_MAX);
+	u32 count;
 
-	if (!count || !job)
+	if (!left || !job)
 		return;
 	/* All jobs in the ring are of one context and of one mind about waiting. */
 	core->events = now;
-	cnnacc_ctx_signal_events(job->ctx, core->index, min_t(u32, count, CNNACC_EVENTS_AT_ONCE));
-	if (job->flags & DRM_CNNACC_JOB_EVENT_WAIT)
+	for (; left; left -= count) {
+		count = min_t(u32, left, CNNACC_EVENTS_AT_ONCE);
+		spin_unlock_irqrestore(&core->lock, *flags);
+		cnnacc_ctx_signal_events(job->ctx, core->index, count);
+		spin_lock_irqsave(&core->lock, *flags);
+	}
+	if (core->enabled && job->flags & DRM_CNNACC_JOB_EVENT_WAIT)
 		cnnacc_queue_write(core, CNNACC_QREG_EVENT_ACK, 1);
 }
 
@@ -399,7 +407,7 @@ static bool cnnacc_core_look(struct cnnacc_core *core, bool hard, unsigned long 
 		events = cnnacc_queue_read(core, CNNACC_QREG_EVENT_COUNT);
 		done = !hard || events == core->events || !core->batch;
 		if (done) {
-			cnnacc_core_count_events(core, events);
+			cnnacc_core_count_events(core, events, flags);
 			cnnacc_core_end_done(core, tail, flags);
 		}
 	}
@@ -447,13 +455,13 @@ void cnnacc_core_forwarded(void *arg)
  * on another, would wake up to wait for the locks that the other one holds.  So this is done
  * without locks.
  *
- * Return: false if that is this CPU
+ * Return: false if that is this CPU, or if hard interrupts must not take locks
  */
 bool cnnacc_core_forward(struct cnnacc_core *core)
 {
 	unsigned int cpu = READ_ONCE(core->cpu);
 
-	if (cpu == raw_smp_processor_id())
+	if (IS_ENABLED(CONFIG_PREEMPT_RT) || cpu == raw_smp_processor_id())
 		return false;
 	if (test_and_set_bit(CNNACC_CORE_FORWARDED, &core->flags))
 		return true;
