@@ -211,9 +211,8 @@ static bool poll_direct(struct cnnrt_job *job)
 {
 	if (!job->running || !job->direct || rt_fence_wait(job->fence, 0))
 		return !job->running;
-	rt_job_finish_direct(job);
-	job->running = false;
-	return true;
+	job->running = !rt_job_finish_direct(job);
+	return !job->running;
 }
 
 static int submit_locked(struct cnnrt_job *job, int in_fence, int *out_fence,
@@ -227,6 +226,7 @@ static int submit_locked(struct cnnrt_job *job, int in_fence, int *out_fence,
 		close(job->fence);
 	job->fence = -1;
 	job->direct = true;
+	job->fence_shared = out_fence;
 	ret = rt_job_submit_direct(job, in_fence, err);
 	if (ret == CNNRT_EUNSUPPORTED) {
 		job->direct = false;
@@ -274,9 +274,12 @@ static int wait_locked(struct cnnrt_job *job, int64_t timeout_ns)
 	}
 	if (!job->running || !job->direct)
 		return job->running ? -ret : 0;
-	ret = rt_fence_wait(job->fence, timeout_ns);
-	if (!ret)
-		poll_direct(job);
+	do {
+		uint64_t now = rt_now();
+
+		ret = rt_fence_wait(job->fence, timeout_ns < 0 ? -1 :
+				    now < end ? (int64_t)(end - now) : 0);
+	} while (!ret && !poll_direct(job));
 	return ret;
 }
 

@@ -66,6 +66,8 @@ struct cnnrt_job {
 	int step_count;
 	uint64_t start_ns;
 	int64_t run_bytes, run_work;	/* of values whose shape was not known */
+	uint32_t reset_jobs;		/* of the context, as last seen */
+	unsigned int resubmits;		/* after resets that the job did not cause */
 	struct cnnrt_job_status status;	/* when it has ended */
 
 	/* asynchrony */
@@ -77,6 +79,7 @@ struct cnnrt_job {
 	bool running;
 	bool direct;			/* the fence below ends the run, no thread does */
 	int fence;			/* direct: of the device; else ours; -1: none */
+	bool fence_shared;		/* direct: the application has it too */
 	uint64_t seqno;			/* direct */
 	int in_fence;			/* for the thread, -1: none */
 	int cancel;			/* eventfd: stop waiting for in_fence */
@@ -98,7 +101,8 @@ void rt_images_put(struct cnnrt_context *ctx, struct rt_images *images);
 void rt_job_run(struct cnnrt_job *job);
 /* The only device segment of a direct job: submit, and what to do when its fence has ended. */
 int rt_job_submit_direct(struct cnnrt_job *job, int in_fence, struct cnnrt_error *err);
-void rt_job_finish_direct(struct cnnrt_job *job);
+/* False if it runs once more. */
+bool rt_job_finish_direct(struct cnnrt_job *job);
 
 static inline bool rt_slot_is_dense(const struct cnnrt_job *job, int value)
 {

@@ -197,6 +197,24 @@ static int run_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, int f
 	return job->status.code;
 }
 
+/*
+ * A job that a reset took without its fault is submitted again, as the kernel's driver does by
+ * itself where it knows the whole job.  A device that needs resets all the time is not trusted.
+ */
+#define RESUBMITS	3
+
+/* Did a reset that the job did not cause take what was submitted last? */
+static bool is_innocent(struct cnnrt_job *job, const struct cnn_segment *seg)
+{
+	struct drm_cnnacc_ctx_query q = { .ctx_id = job->ctx_id };
+	uint32_t before = job->reset_jobs;
+
+	if (job->status.code != CNNRT_ECANCELED || job->dev->ops->ctx_query(job->dev, &q))
+		return false;
+	job->reset_jobs = q.reset_jobs;
+	return q.reset_jobs != before && seg->restartable && job->resubmits++ < RESUBMITS;
+}
+
 /* What the device counted; the records must have been synced. */
 static void count_tasks(struct cnnrt_job *job, struct cnnrt_step *step)
 {
@@ -220,9 +238,20 @@ static int sync_arena(struct cnnrt_job *job, uint32_t flags)
 			  strerrordesc_np(-ret)) : CNNRT_OK;
 }
 
+static int run_all_tasks(struct cnnrt_job *job, const struct cnn_segment *seg)
+{
+	int max = (int)job->dev->max_tasks, end = seg->first_task + seg->n_tasks, ret = CNNRT_OK;
+
+	for (int i = seg->first_task; i < end && !ret; i += max) {
+		ret = run_tasks(job, seg, i, end - i < max ? end - i : max);
+		if (!ret)
+			ret = check_stop(job);
+	}
+	return ret;
+}
+
 static int run_device(struct cnnrt_job *job, const struct cnn_segment *seg)
 {
-	int max = (int)job->dev->max_tasks, end = seg->first_task + seg->n_tasks;
 	int first_step, ret;
 
 	begin_step(job, CNNRT_STEP_COPY, -1, seg->nodes[0]);
@@ -230,11 +259,11 @@ static int run_device(struct cnnrt_job *job, const struct cnn_segment *seg)
 	ret = sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_DEVICE);
 	end_step(job);
 	first_step = job->step_count;
-	for (int i = seg->first_task; i < end && !ret; i += max) {
-		ret = run_tasks(job, seg, i, end - i < max ? end - i : max);
+	do {
+		job->step_count = first_step;
 		if (!ret)
-			ret = check_stop(job);
-	}
+			ret = run_all_tasks(job, seg);
+	} while (ret && is_innocent(job, seg) && !(ret = check_stop(job)));
 	if (ret)
 		return ret;
 	begin_step(job, CNNRT_STEP_COPY, -1, seg->nodes[seg->n_nodes - 1]);
@@ -360,6 +389,7 @@ static void start_run(struct cnnrt_job *job)
 	job->step_count = 0;
 	job->run_bytes = 0;
 	job->run_work = 0;
+	job->resubmits = 0;
 }
 
 void rt_job_run(struct cnnrt_job *job)
@@ -438,7 +468,21 @@ static uint64_t direct_end(const struct cnnrt_job *job)
 	return end - job->start_ns;
 }
 
-void rt_job_finish_direct(struct cnnrt_job *job)
+/* Not if somebody has seen the fence fail. */
+static bool resubmit_direct(struct cnnrt_job *job, const struct cnn_segment *seg)
+{
+	struct rt_submit s;
+
+	if (job->fence_shared || !is_innocent(job, seg) ||
+	    submit_tasks(job, seg, seg->first_task, seg->n_tasks, -1, &s))
+		return false;
+	close(job->fence);
+	job->fence = s.out_fence;
+	job->seqno = s.seqno;
+	return true;
+}
+
+bool rt_job_finish_direct(struct cnnrt_job *job)
 {
 	const struct cnn_segment *seg = only_segment(job);
 	int ret = rt_fence_status(job->fence);
@@ -446,15 +490,18 @@ void rt_job_finish_direct(struct cnnrt_job *job)
 
 	if (ret) {
 		rt_job_failure(job->dev, job->ctx_id, job->seqno, ret, &job->status);
+		if (resubmit_direct(job, seg))
+			return false;
 		name_failure(job, seg->first_task);
-		return;
+		return true;
 	}
 	if (sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_CPU))
-		return;
+		return true;
 	step = last_step(job);
 	step->end_ns = direct_end(job);
 	if (step->submitted_ns > step->end_ns)
 		step->submitted_ns = step->end_ns;
 	count_tasks(job, step);
 	rt_job_done(&job->status);
+	return true;
 }

@@ -69,6 +69,16 @@ static void end_job(struct sim *sim, struct sim_job *job, int status)
 	pthread_cond_broadcast(&sim->changed);
 }
 
+/* Taken by a reset that it did not cause, as far as anybody can tell. */
+static void lose_job(struct sim_core *core, struct sim_job *job)
+{
+	struct drm_cnnacc_ctx_query *q = &job->ctx->last;
+
+	q->state |= DRM_CNNACC_CTX_INNOCENT_RESET;
+	q->reset_jobs++;
+	end_job(core->sim, job, -ECANCELED);
+}
+
 static void note_failure(struct sim_core *core, const struct cnnacc_completion *c)
 {
 	struct sim_job *job = core->running;
@@ -78,6 +88,7 @@ static void note_failure(struct sim_core *core, const struct cnnacc_completion *
 		.ctx_id = job->ctx->id,
 		.state = q->state | state_of_class(c->status_class),
 		.failed_jobs = q->failed_jobs + 1,
+		.reset_jobs = q->reset_jobs,
 		.seqno = job->seqno,
 		.core = core->index,
 		.task = job->task,
@@ -216,7 +227,7 @@ static void rest(struct sim_core *core)
 		pthread_cond_wait(&core->wake, &core->sim->lock);
 	} else if (lost && was_reset(core)) {
 		core->running = NULL;
-		end_job(core->sim, lost, -ECANCELED);
+		lose_job(core, lost);
 	} else {
 		in_at_most_a_second(core, &ts);
 		pthread_cond_timedwait(&core->wake, &core->sim->lock, &ts);

@@ -158,7 +158,8 @@ void rt_status_text(uint32_t core_type, const struct drm_cnnacc_ctx_query *q, ch
 	int n;
 
 	if (q->status_class == CNNACC_STATUS_OK) {
-		snprintf(buf, len, "the core stopped making progress and was reset");
+		snprintf(buf, len, "the core hung at instruction %u and was reset",
+			 q->pc);
 		return;
 	}
 	if (q->status_code == CNNACC_CODE_TIME_LIMIT)

@@ -375,7 +375,7 @@ static uint32_t queue_reg(struct rt_net *n, uint32_t reg)
 	return core.queue_offset + reg;
 }
 
-/* A reset by hand costs what runs and nothing that comes after. */
+/* A reset by hand costs time: what ran is run again, by the driver or by the library. */
 static void reset_by(bool whole)
 {
 	struct cnnrt_job *job;
@@ -390,15 +390,10 @@ static void reset_by(bool whole)
 	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
 	rt_set_input(job, 2);
 	for (int i = 0; i < 20; i++) {
-		int ret;
-
 		OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
 		if (i % 2)
 			usleep((unsigned int)i * 10);
 		OK(cnnrt_device_reg_write(n.dev, reg, 1, &rt_err));
-		ret = cnnrt_job_wait(job, -1, &rt_err);
-		assert_true(ret == CNNRT_OK || ret == CNNRT_ECANCELED);
-		OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
 		OK(cnnrt_job_wait(job, -1, &rt_err));
 		rt_check_output(job, want, size);
 	}
