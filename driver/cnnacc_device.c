@@ -109,8 +109,8 @@ static bool cnnacc_device_busy(struct cnnacc_device *cdev)
  */
 void cnnacc_device_reset(struct cnnacc_device *cdev)
 {
+	bool busy, lost;
 	unsigned int i;
-	bool busy;
 	int ret;
 
 	if (cdev->wedged)
@@ -120,14 +120,17 @@ void cnnacc_device_reset(struct cnnacc_device *cdev)
 	trace_cnnacc_reset(cdev, -1, atomic64_read(&cdev->reset_count) + 1);
 	for (i = 0; i < cdev->core_count; i++)
 		cnnacc_core_hold(cdev->cores[i]);
-	read_poll_timeout(cnnacc_device_busy, busy, !busy, 1000,
-			  CNNACC_DRAIN_TIMEOUT_US, false, cdev);
+	lost = cnnacc_device_lost(cdev);
+	if (!lost)
+		read_poll_timeout(cnnacc_device_busy, busy, !busy, 1000,
+				  CNNACC_DRAIN_TIMEOUT_US, false, cdev);
 	for (i = 0; i < cdev->core_count; i++)
 		cnnacc_core_disable(cdev->cores[i]);
 
-	ret = cnnacc_device_hw_reset(cdev);
+	ret = lost ? -ENODEV : cnnacc_device_hw_reset(cdev);
 	if (ret) {
-		drm_err(&cdev->drm, "the device does not reset, giving up on it\n");
+		drm_err(&cdev->drm, "the device %s, giving up on it\n",
+			lost ? "is gone" : "does not reset");
 		cnnacc_device_wedge(cdev);
 	}
 	atomic64_inc(&cdev->reset_count);
@@ -276,6 +279,7 @@ static int cnnacc_device_init_software(struct cnnacc_device *cdev)
 	init_waitqueue_head(&cdev->idle);
 	init_completion(&cdev->silent);
 	INIT_WORK(&cdev->reset_work, cnnacc_device_reset_work);
+	cnnacc_dump_init(cdev);
 	ret = drmm_mutex_init(&cdev->drm, &cdev->ctx_lock);
 	if (!ret)
 		ret = drmm_mutex_init(&cdev->drm, &cdev->bo_lock);
@@ -436,6 +440,7 @@ void cnnacc_device_stop(struct cnnacc_device *cdev)
 	complete_all(&cdev->silent);
 	for (i = 0; i < cdev->core_count; i++)
 		cnnacc_core_cancel(cdev->cores[i], CNNACC_END_GONE);
+	cnnacc_dump_fini(cdev);
 
 	cnnacc_ctx_kill_all(cdev);
 	drain_workqueue(cdev->ctx_wq);

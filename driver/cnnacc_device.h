@@ -22,6 +22,7 @@
 #include "cnnacc_stats.h"
 
 struct cnnacc_device;
+struct cnnacc_dump;
 
 /* What a file, an ioctl and the device may use; user space learns it by DEV_QUERY. */
 #define CNNACC_MAX_CONTEXTS	32
@@ -104,7 +105,7 @@ struct cnnacc_shell_report {
  * @aborting: the running job is being aborted by the watchdog
  * @ending: somebody ends jobs that are done; only one does, so they end in order
  * @again: that one has to look at the queue once more
- * @hung: job that a device reset has to end; on &cnnacc_device.reset_wq only
+ * @failure: what stopped the queue, until a reset has dealt with it
  * @batch: jobs that the scheduler has handed over, or NULL
  * @tail: ring index after the last packet
  * @head: index of the next completion record
@@ -113,7 +114,9 @@ struct cnnacc_shell_report {
  * @next_fence: fence value of the next packet
  * @events: EVENT_COUNT as last seen
  * @watched: fence value of the packet that the watchdog last found at the head
- * @progress: PROGRESS at that time
+ * @watched_since: jiffies when it first found it there
+ * @progress: PROGRESS when it last looked
+ * @irq_lost: a lost interrupt was reported
  * @since: when the first job in the ring came to be that, jiffies
  * @resets: times the core was reset
  * @meter: usage
@@ -142,7 +145,7 @@ struct cnnacc_core {
 	bool aborting;
 	bool ending;
 	bool again;
-	struct cnnacc_job *hung;
+	struct cnnacc_failure failure;
 	struct cnnacc_batch *batch;
 	u32 tail;
 	u32 head;
@@ -151,7 +154,9 @@ struct cnnacc_core {
 	u64 next_fence;
 	u32 events;
 	u64 watched;
+	unsigned long watched_since;
 	u32 progress;
+	bool irq_lost;
 	unsigned long since;
 	u64 resets;
 	struct cnnacc_meter meter;
@@ -187,6 +192,9 @@ struct cnnacc_core {
  * @batch_count: batches of jobs not yet freed
  * @idle: woken when @batch_count is zero
  * @silent: done when a device that goes away does no DMA any more
+ * @dump: coredump that waits to be given away, or NULL
+ * @dump_next: jiffies before which none is taken
+ * @dump_work: gives it away
  */
 struct cnnacc_device {
 	struct drm_device drm;
@@ -217,6 +225,9 @@ struct cnnacc_device {
 	atomic_t batch_count;
 	wait_queue_head_t idle;
 	struct completion silent;
+	struct cnnacc_dump *dump;
+	unsigned long dump_next;
+	struct work_struct dump_work;
 };
 
 #define to_cnnacc_device(dev) container_of(dev, struct cnnacc_device, drm)
@@ -281,6 +292,11 @@ void cnnacc_irq_defer(struct cnnacc_core *core);
 
 /* cnnacc_sysfs.c */
 extern const struct attribute_group *cnnacc_sysfs_groups[];
+
+/* cnnacc_dump.c */
+void cnnacc_dump_init(struct cnnacc_device *cdev);
+void cnnacc_dump_fini(struct cnnacc_device *cdev);
+void cnnacc_dump_take(struct cnnacc_core *core);
 
 /* cnnacc_debugfs.c */
 void cnnacc_debugfs_init(struct cnnacc_device *cdev);

@@ -139,6 +139,20 @@ struct cnnacc_job {
 	struct drm_cnnacc_task tasks[] __counted_by(task_count);
 };
 
+/**
+ * struct cnnacc_failure - a job that stopped its core's queue; to be ended.
+ * @job: the job, in no batch any more, or NULL
+ * @end: why it ends
+ * @has_record: @record is its own
+ * @record: last completion record, in host byte order
+ */
+struct cnnacc_failure {
+	struct cnnacc_job *job;
+	enum cnnacc_end end;
+	bool has_record;
+	struct cnnacc_completion record;
+};
+
 static inline struct cnnacc_batch *to_cnnacc_batch(struct drm_sched_job *base)
 {
 	return container_of(base, struct cnnacc_batch, base);

@@ -123,8 +123,14 @@ bool cnnacc_core_busy(struct cnnacc_core *core)
 	return busy;
 }
 
-static void cnnacc_core_write_packet(struct cnnacc_core *core, struct cnnacc_job *job,
-				     u32 index)
+/**
+ * cnnacc_core_make_packet() - Make the packet of a task
+ * @job: job in the ring
+ * @index: index of the task
+ * @packet: the packet, as the device wants it
+ */
+void cnnacc_core_make_packet(const struct cnnacc_job *job, u32 index,
+			     struct cnnacc_packet *packet)
 {
 	const struct drm_cnnacc_task *task = &job->tasks[index];
 	u32 flags = 0;
@@ -136,7 +142,7 @@ static void cnnacc_core_write_packet(struct cnnacc_core *core, struct cnnacc_job
 	if (index == job->task_count - 1)
 		flags |= CNNACC_PACKET_IRQ;
 
-	core->ring[core->tail] = (struct cnnacc_packet) {
+	*packet = (struct cnnacc_packet) {
 		.flags = (__force u32)cpu_to_le32(flags),
 		.ctx_id = (__force u32)cpu_to_le32(job->ctx->hw_id),
 		.root = (__force u64)cpu_to_le64(job->ctx->vm.root_dma),
@@ -146,7 +152,6 @@ static void cnnacc_core_write_packet(struct cnnacc_core *core, struct cnnacc_job
 		.program_len = (__force u32)cpu_to_le32(task->program_len),
 		.stats_va = (__force u32)cpu_to_le32(task->stats_va),
 	};
-	core->tail = (core->tail + 1) % CNNACC_RING_ENTRIES;
 }
 
 static void cnnacc_core_write_job(struct cnnacc_core *core, struct cnnacc_job *job)
@@ -156,8 +161,10 @@ static void cnnacc_core_write_job(struct cnnacc_core *core, struct cnnacc_job *j
 	job->done = 0;
 	job->first_fence = core->next_fence;
 	core->next_fence += job->task_count;
-	for (i = 0; i < job->task_count; i++)
-		cnnacc_core_write_packet(core, job, i);
+	for (i = 0; i < job->task_count; i++) {
+		cnnacc_core_make_packet(job, i, &core->ring[core->tail]);
+		core->tail = (core->tail + 1) % CNNACC_RING_ENTRIES;
+	}
 	trace_cnnacc_job_start(job);
 }
 
@@ -357,9 +364,31 @@ enum cnnacc_end cnnacc_core_how_ended(struct cnnacc_core *core,
 	}
 }
 
+/**
+ * cnnacc_core_fail() - Note the job that stopped a queue
+ * @core: core, locked, without a failure
+ * @job: the job, taken out of the batch; whoever brings the core back ends it
+ * @end: why it ends
+ * @record: its last completion record, or NULL
+ *
+ * What is behind the job has not started and will be kicked again.
+ */
+void cnnacc_core_fail(struct cnnacc_core *core, struct cnnacc_job *job, enum cnnacc_end end,
+		      const struct cnnacc_completion *record)
+{
+	lockdep_assert_held(&core->lock);
+	core->failure = (struct cnnacc_failure) { .job = job, .end = end };
+	if (record) {
+		core->failure.has_record = true;
+		core->failure.record = *record;
+	}
+	if (core->batch)
+		core->batch->kicked = false;
+}
+
 /*
  * Ends the jobs that are done.  If the queue halted or the device answered nonsense, a
- * reset of the core is queued.  Drops the lock to end a job.
+ * reset of the core is queued, which ends the job that failed.  Drops the lock to end a job.
  */
 static void cnnacc_core_end_done(struct cnnacc_core *core, u32 tail, unsigned long *flags)
 {
@@ -373,11 +402,11 @@ static void cnnacc_core_end_done(struct cnnacc_core *core, u32 tail, unsigned lo
 		job = cnnacc_core_take_done(core, tail, &record);
 		end = job ? cnnacc_core_how_ended(core, &record) : CNNACC_END_DONE;
 		if (end != CNNACC_END_DONE || core->broken) {
-			/* The queue stands: what is behind the job has not started. */
-			if (job && core->batch)
-				core->batch->kicked = false;
+			if (job)
+				cnnacc_core_fail(core, job, end, &record);
 			cnnacc_core_stop_locked(core);
 			queue_work(core->cdev->reset_wq, &core->reset_work);
+			break;
 		}
 		if (!job)
 			break;

@@ -12,6 +12,10 @@ struct cnnacc_job *cnnacc_core_first_job(struct cnnacc_core *core);
 struct cnnacc_job *cnnacc_core_pop_job(struct cnnacc_core *core);
 struct cnnacc_job *cnnacc_core_take_done(struct cnnacc_core *core, u32 tail,
 					 struct cnnacc_completion *record);
+void cnnacc_core_make_packet(const struct cnnacc_job *job, u32 index,
+			     struct cnnacc_packet *packet);
+void cnnacc_core_fail(struct cnnacc_core *core, struct cnnacc_job *job, enum cnnacc_end end,
+		      const struct cnnacc_completion *record);
 enum cnnacc_end cnnacc_core_how_ended(struct cnnacc_core *core,
 				      const struct cnnacc_completion *record);
 void cnnacc_core_forwarded(void *arg);

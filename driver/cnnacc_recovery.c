@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/iopoll.h>
+#include <linux/module.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
@@ -13,12 +14,18 @@
  * DOC: recovery
  *
  * What happens to the jobs of a core whose queue stands, be it that a job failed or that the
- * core hangs: the job that ran ends, or is run again if it may be and was not to blame; those
- * behind it in the ring had not started and are kicked again.
+ * core hangs: what there is to know is dumped, the core is reset, or the device if that does not
+ * help; the job that ran ends, or is run again if it may be and was not to blame; those behind
+ * it in the ring had not started and are kicked again.
  */
 
 #define CNNACC_CORE_RESET_TIMEOUT_US	1000000
 #define CNNACC_ABORT_TIMEOUT_US		100000
+
+static unsigned int cnnacc_task_limit_ms = 120000;
+module_param_named(task_limit_ms, cnnacc_task_limit_ms, uint, 0644);
+MODULE_PARM_DESC(task_limit_ms,
+		 "ms after which a task hangs even if it makes progress (default 120000)");
 
 static int cnnacc_core_hw_reset(struct cnnacc_core *core)
 {
@@ -48,50 +55,104 @@ static void cnnacc_core_end_finished(struct cnnacc_core *core)
 {
 	struct cnnacc_completion record;
 	struct cnnacc_job *job;
+	enum cnnacc_end end;
 
 	spin_lock_irq(&core->lock);
 	while (cnnacc_core_has_record(core)) {
 		job = cnnacc_core_take_done(core, (core->head + 1) % CNNACC_RING_ENTRIES, &record);
 		if (!job)
 			continue;
-		if (core->batch && record.status_class != CNNACC_STATUS_OK)
-			core->batch->kicked = false;
+		end = cnnacc_core_how_ended(core, &record);
+		if (end != CNNACC_END_DONE) {
+			cnnacc_core_fail(core, job, end, &record);
+			break;
+		}
 		spin_unlock_irq(&core->lock);
-		cnnacc_job_end(job, cnnacc_core_how_ended(core, &record), &record);
+		cnnacc_job_end(job, end, &record);
 		spin_lock_irq(&core->lock);
 	}
 	spin_unlock_irq(&core->lock);
 }
 
 /*
- * Takes the job that ran out of the batch, if there is one.  Those behind it have not
- * started; but a core that cannot be trusted may have started them as well.
+ * Blames the job that ran, if none failed.  Those behind it have not started; but a core that
+ * cannot be trusted may have started them as well.
  */
-static struct cnnacc_job *cnnacc_core_take_hung(struct cnnacc_core *core, bool trusted,
-						struct list_head *lost)
+static void cnnacc_core_blame(struct cnnacc_core *core, bool trusted, struct list_head *lost)
 {
 	struct cnnacc_job *job;
+	u32 flags;
 
 	spin_lock_irq(&core->lock);
 	job = cnnacc_core_first_job(core);
-	if (job)
-		cnnacc_core_pop_job(core);
-	if (job && core->batch) {
-		core->batch->kicked = false;
-		if (!trusted && !(job->flags & DRM_CNNACC_JOB_RESTARTABLE)) {
+	if (job) {
+		flags = job->flags;
+		cnnacc_core_fail(core, cnnacc_core_pop_job(core), CNNACC_END_HANG, NULL);
+		if (core->batch && !trusted && !(flags & DRM_CNNACC_JOB_RESTARTABLE)) {
 			list_splice_init(&core->batch->jobs, lost);
 			core->batch = NULL;
 		}
 	}
 	spin_unlock_irq(&core->lock);
-	return job;
+}
+
+static void cnnacc_core_end_failed(struct cnnacc_core *core)
+{
+	struct cnnacc_failure *failure = &core->failure;
+	struct cnnacc_job *job = failure->job;
+
+	failure->job = NULL;
+	if (job)
+		cnnacc_job_end(job, failure->end,
+			       failure->has_record ? &failure->record : NULL);
+}
+
+/* While nobody else looks at the core; what it did last may show in its registers. */
+static void cnnacc_core_dump(struct cnnacc_core *core)
+{
+	struct cnnacc_job *first;
+
+	if (core->failure.job) {
+		if (core->failure.end != CNNACC_END_LOST)
+			cnnacc_dump_take(core);
+		return;
+	}
+	/* It may turn out to have ended after all, when the reset is over. */
+	spin_lock_irq(&core->lock);
+	first = cnnacc_core_first_job(core);
+	spin_unlock_irq(&core->lock);
+	if (!first)
+		return;
+	core->failure = (struct cnnacc_failure) { .job = first, .end = CNNACC_END_HANG };
+	cnnacc_dump_take(core);
+	core->failure.job = NULL;
+}
+
+/* True if the core runs again; else the device was reset, and the failed job ended. */
+static bool cnnacc_core_bring_back(struct cnnacc_core *core, struct list_head *lost)
+{
+	struct cnnacc_device *cdev = core->cdev;
+	bool gone = cnnacc_device_lost(cdev), reset = false;
+
+	if (!gone) {
+		cnnacc_core_dump(core);
+		reset = !cnnacc_core_hw_reset(core);
+	}
+	if (reset)
+		cnnacc_core_end_finished(core);
+	cnnacc_core_blame(core, gone || (reset && !core->broken), lost);
+	if (gone && !core->failure.has_record)
+		core->failure.end = CNNACC_END_GONE;
+	if (reset && !cnnacc_core_enable(core))
+		return true;
+	cnnacc_device_reset(cdev);
+	return false;
 }
 
 /* Runs on the reset workqueue, as all that touches a queue which is not ready. */
 static void cnnacc_core_recover(struct cnnacc_core *core)
 {
-	bool ready, reset = false, back = false;
-	struct cnnacc_job *job;
+	bool ready, back = false;
 	LIST_HEAD(lost);
 
 	spin_lock_irq(&core->lock);
@@ -101,23 +162,12 @@ static void cnnacc_core_recover(struct cnnacc_core *core)
 		return;
 
 	cnnacc_core_disable(core);
-	if (!READ_ONCE(core->cdev->wedged))
-		reset = !cnnacc_core_hw_reset(core);
-	if (reset)
-		cnnacc_core_end_finished(core);
-	job = cnnacc_core_take_hung(core, reset && !core->broken, &lost);
-	if (!READ_ONCE(core->cdev->wedged)) {
-		back = reset && !cnnacc_core_enable(core);
-		if (!back) {
-			core->hung = job;
-			cnnacc_device_reset(core->cdev);
-			job = core->hung;
-			core->hung = NULL;
-		}
-	}
+	if (READ_ONCE(core->cdev->wedged))
+		cnnacc_core_blame(core, false, &lost);
+	else
+		back = cnnacc_core_bring_back(core, &lost);
 	/* Its memory is others' from here on: the core had to let go of it first. */
-	if (job)
-		cnnacc_job_end(job, CNNACC_END_HANG, NULL);
+	cnnacc_core_end_failed(core);
 	cnnacc_batch_end_jobs(&lost, CNNACC_END_LOST);
 	if (back) {
 		/* They may be what was lost. */
@@ -156,6 +206,30 @@ void cnnacc_core_break(struct cnnacc_core *core)
 	queue_work(core->cdev->reset_wq, &core->reset_work);
 }
 
+/* A status bit that stays set keeps the device from sending another message. */
+static void cnnacc_core_find_irq(struct cnnacc_core *core)
+{
+	u32 status = cnnacc_read(core->cdev, CNNACC_REG_IRQ_STATUS);
+
+	status &= CNNACC_IRQ_CORE(core->index) | CNNACC_IRQ_EVENT(core->index);
+	if (status && !core->irq_lost) {
+		core->irq_lost = true;
+		drm_warn(&core->cdev->drm, "%s: an interrupt was lost; the watchdog found it\n",
+			 core->name);
+	}
+	if (status)
+		cnnacc_write(core->cdev, CNNACC_REG_IRQ_STATUS, status);
+	cnnacc_core_process(core, false);
+}
+
+/* Where the watchdog found the core when it last looked, or for too long at one task? */
+static bool cnnacc_core_stands(struct cnnacc_core *core, u64 fence, u32 progress)
+{
+	return fence == core->watched &&
+	       (progress == core->progress ||
+		time_after(jiffies, core->watched_since + msecs_to_jiffies(cnnacc_task_limit_ms)));
+}
+
 /**
  * cnnacc_core_force_reset() - Reset a core that may be well and wait until that is done
  * @core: core
@@ -186,7 +260,7 @@ void cnnacc_core_force_reset(struct cnnacc_core *core)
  * cnnacc_core_hung() - Does the core stand still?
  * @core: core
  *
- * Return: true if nothing moved since this was last asked
+ * Return: true if nothing moved since this was last asked, or a task took too long
  */
 bool cnnacc_core_hung(struct cnnacc_core *core)
 {
@@ -196,7 +270,7 @@ bool cnnacc_core_hung(struct cnnacc_core *core)
 	u64 fence;
 
 	/* A lost interrupt is no hang. */
-	cnnacc_core_process(core, false);
+	cnnacc_core_find_irq(core);
 
 	spin_lock_irq(&core->lock);
 	job = cnnacc_core_first_job(core);
@@ -204,7 +278,9 @@ bool cnnacc_core_hung(struct cnnacc_core *core)
 		cnnacc_stats_look(core);
 		progress = cnnacc_queue_read(core, CNNACC_QREG_PROGRESS);
 		fence = job->first_fence + job->done;
-		hung = fence == core->watched && progress == core->progress;
+		hung = cnnacc_core_stands(core, fence, progress);
+		if (fence != core->watched)
+			core->watched_since = jiffies;
 		core->watched = fence;
 		core->progress = progress;
 	}
@@ -242,8 +318,8 @@ void cnnacc_core_kill(struct cnnacc_core *core)
 	spin_lock_irq(&core->lock);
 	job = cnnacc_core_first_job(core);
 	/* It may have gone on, or ended, since it was looked at. */
-	if (!job || job->first_fence + job->done != core->watched ||
-	    cnnacc_queue_read(core, CNNACC_QREG_PROGRESS) != core->progress) {
+	if (!job || !cnnacc_core_stands(core, job->first_fence + job->done,
+					cnnacc_queue_read(core, CNNACC_QREG_PROGRESS))) {
 		spin_unlock_irq(&core->lock);
 		return;
 	}
@@ -280,10 +356,7 @@ void cnnacc_core_cancel(struct cnnacc_core *core, enum cnnacc_end end)
 	if (end == CNNACC_END_LOST)
 		cnnacc_core_end_finished(core);
 	/* Before those behind it, which may run again at once. */
-	job = core->hung;
-	core->hung = NULL;
-	if (job)
-		cnnacc_job_end(job, CNNACC_END_HANG, NULL);
+	cnnacc_core_end_failed(core);
 	spin_lock_irq(&core->lock);
 	if (core->batch && end != CNNACC_END_LOST) {
 		list_splice_init(&core->batch->jobs, &jobs);

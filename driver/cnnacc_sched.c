@@ -17,9 +17,9 @@
  * its fence signalled and frees it; the scheduler is never stopped.
  */
 
-static unsigned int cnnacc_watchdog_ms = 2000;
+static unsigned int cnnacc_watchdog_ms = 1500;
 module_param_named(watchdog_ms, cnnacc_watchdog_ms, uint, 0444);
-MODULE_PARM_DESC(watchdog_ms, "ms without progress after which a job hangs (default 2000)");
+MODULE_PARM_DESC(watchdog_ms, "ms without progress after which a job hangs (default 1500)");
 
 static struct dma_fence *cnnacc_sched_run_job(struct drm_sched_job *base)
 {

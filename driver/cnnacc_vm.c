@@ -31,11 +31,15 @@
  * @node: its pages in &cnnacc_vm.mm
  * @link: in &cnnacc_vm.unmapped
  * @obj: buffer, held
+ * @sgt: its memory
+ * @offset: of the range in the buffer
  */
 struct cnnacc_mapping {
 	struct drm_mm_node node;
 	struct list_head link;
 	struct drm_gem_object *obj;
+	struct sg_table *sgt;
+	u64 offset;
 };
 
 /**
@@ -72,6 +76,7 @@ int cnnacc_vm_init(struct cnnacc_ctx *ctx)
 	if (!vm->root)
 		return -ENOMEM;
 	mutex_init(&vm->lock);
+	spin_lock_init(&vm->mm_lock);
 	INIT_LIST_HEAD(&vm->unmapped);
 	drm_mm_init(&vm->mm, 0, CNNACC_VM_PAGES);
 	return 0;
@@ -97,7 +102,7 @@ static int cnnacc_vm_add_table(struct cnnacc_ctx *ctx, u32 dir)
 		atomic_dec(&ctx->file->tables);
 		return -ENOMEM;
 	}
-	vm->tables[dir] = table;
+	WRITE_ONCE(vm->tables[dir], table);
 	/* The zeroes of the table come before the entry that leads there. */
 	dma_wmb();
 	WRITE_ONCE(vm->root[dir], cpu_to_le32(CNNACC_PTE_ADDR(dma) | CNNACC_PTE_VALID));
@@ -208,7 +213,9 @@ static int cnnacc_vm_reserve(struct cnnacc_vm *vm, struct cnnacc_mapping *mappin
 		return -ENOSPC;
 	mapping->node.start = op->va >> CNNACC_PAGE_SHIFT;
 	mapping->node.size = op->size >> CNNACC_PAGE_SHIFT;
+	spin_lock(&vm->mm_lock);
 	ret = drm_mm_reserve_node(&vm->mm, &mapping->node);
+	spin_unlock(&vm->mm_lock);
 	if (ret)
 		return ret == -ENOSPC ? -EEXIST : ret;
 	vm->mappings++;
@@ -232,13 +239,15 @@ static int cnnacc_vm_insert(struct cnnacc_ctx *ctx, const struct cnnacc_bind_tar
 	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
 	if (!mapping)
 		return -ENOMEM;
+	mapping->obj = target->obj;
+	mapping->sgt = target->sgt;
+	mapping->offset = op->bo_offset;
 	ret = cnnacc_vm_reserve(&ctx->vm, mapping, op);
 	if (ret) {
 		kfree(mapping);
 		return ret;
 	}
 	drm_gem_object_get(target->obj);
-	mapping->obj = target->obj;
 	cnnacc_vm_set_pages(&ctx->vm, target->sgt, op);
 	return 0;
 }
@@ -313,9 +322,71 @@ static struct cnnacc_mapping *cnnacc_vm_find(struct cnnacc_vm *vm, u64 start, u6
 static void cnnacc_vm_remove(struct cnnacc_vm *vm, struct cnnacc_mapping *mapping)
 {
 	cnnacc_vm_clear(vm, &mapping->node);
+	spin_lock(&vm->mm_lock);
 	drm_mm_remove_node(&mapping->node);
+	spin_unlock(&vm->mm_lock);
 	vm->mappings--;
 	list_add(&mapping->link, &vm->unmapped);
+}
+
+/**
+ * cnnacc_vm_has_table() - Is there a page table for an address?
+ * @vm: address space that has jobs
+ * @va: address below 4 GiB
+ *
+ * Tables are never taken away while there are jobs, so this needs no lock.
+ *
+ * Return: true if so
+ */
+bool cnnacc_vm_has_table(struct cnnacc_vm *vm, u64 va)
+{
+	return READ_ONCE(vm->tables[CNNACC_PT_DIR_INDEX(va)]);
+}
+
+/**
+ * cnnacc_vm_entry() - Look an address up
+ * @vm: address space that has jobs
+ * @va: address below 4 GiB
+ *
+ * Return: its page table entry, 0 if there is none
+ */
+u32 cnnacc_vm_entry(struct cnnacc_vm *vm, u64 va)
+{
+	__le32 *table = READ_ONCE(vm->tables[CNNACC_PT_DIR_INDEX(va)]);
+
+	return table ? le32_to_cpu(READ_ONCE(table[CNNACC_PT_PAGE_INDEX(va)])) : 0;
+}
+
+/**
+ * cnnacc_vm_program() - Find a program
+ * @vm: address space that has jobs, which keep it mapped
+ * @va: address
+ * @program: the first mapping of a program buffer that ends beyond @va
+ *
+ * Return: false if there is none
+ */
+bool cnnacc_vm_program(struct cnnacc_vm *vm, u64 va, struct cnnacc_vm_program *program)
+{
+	struct cnnacc_mapping *mapping;
+	struct drm_mm_node *node;
+	bool found = false;
+
+	spin_lock(&vm->mm_lock);
+	drm_mm_for_each_node_in_range(node, &vm->mm, va >> CNNACC_PAGE_SHIFT, CNNACC_VM_PAGES) {
+		mapping = container_of(node, struct cnnacc_mapping, node);
+		if (to_cnnacc_bo(mapping->obj)->use != DRM_CNNACC_BO_PROGRAM)
+			continue;
+		*program = (struct cnnacc_vm_program) {
+			.va = node->start << CNNACC_PAGE_SHIFT,
+			.size = node->size << CNNACC_PAGE_SHIFT,
+			.sgt = mapping->sgt,
+			.offset = mapping->offset,
+		};
+		found = true;
+		break;
+	}
+	spin_unlock(&vm->mm_lock);
+	return found;
 }
 
 /* The device forgets what was unmapped; only then the memory may go. */

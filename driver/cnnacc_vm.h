@@ -4,6 +4,7 @@
 
 #include <linux/list.h>
 #include <linux/mutex.h>
+#include <linux/spinlock.h>
 #include <linux/types.h>
 
 #include <drm/drm_mm.h>
@@ -13,10 +14,12 @@
 struct cnnacc_ctx;
 struct drm_device;
 struct drm_file;
+struct sg_table;
 
 /**
  * struct cnnacc_vm - address space of a context.
  * @lock: protects what follows, and the tables
+ * @mm_lock: needed besides to change @mm, and enough to look at it
  * @mm: mapped ranges, in pages
  * @mappings: how many
  * @unmapped: mappings without entries that the device may still remember
@@ -26,6 +29,7 @@ struct drm_file;
  */
 struct cnnacc_vm {
 	struct mutex lock;	/* protects what follows, and the tables */
+	spinlock_t mm_lock;	/* what else is needed to change @mm */
 	struct drm_mm mm;
 	u32 mappings;
 	struct list_head unmapped;
@@ -34,8 +38,25 @@ struct cnnacc_vm {
 	__le32 *tables[CNNACC_PT_ENTRIES];
 };
 
+/**
+ * struct cnnacc_vm_program - a mapping of a program buffer.
+ * @va: first address
+ * @size: bytes
+ * @sgt: the buffer's memory
+ * @offset: of @va in the buffer
+ */
+struct cnnacc_vm_program {
+	u64 va;
+	u64 size;
+	struct sg_table *sgt;
+	u64 offset;
+};
+
 int cnnacc_vm_init(struct cnnacc_ctx *ctx);
 void cnnacc_vm_fini(struct cnnacc_ctx *ctx);
+bool cnnacc_vm_has_table(struct cnnacc_vm *vm, u64 va);
+u32 cnnacc_vm_entry(struct cnnacc_vm *vm, u64 va);
+bool cnnacc_vm_program(struct cnnacc_vm *vm, u64 va, struct cnnacc_vm_program *program);
 int cnnacc_vm_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif

@@ -214,7 +214,8 @@ struct drm_cnnacc_ctx_destroy {
 #define DRM_CNNACC_CTX_FAULT		0x1u	/* a job had an MMU fault or bus error */
 #define DRM_CNNACC_CTX_BAD_PROGRAM	0x2u	/* a job ended BAD_PROGRAM, CONFIG or DEADLOCK */
 #define DRM_CNNACC_CTX_TIME_LIMIT	0x4u	/* a job hit its cycle limit */
-#define DRM_CNNACC_CTX_HANG		0x8u	/* a job stopped making progress */
+/* a job stopped making progress, or a task made it for longer than the driver allows */
+#define DRM_CNNACC_CTX_HANG		0x8u
 #define DRM_CNNACC_CTX_INNOCENT_RESET	0x10u	/* a job was lost to a reset it did not cause */
 
 /**

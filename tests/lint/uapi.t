@@ -17,7 +17,7 @@ compile()
 			-c -o "$work/out.o" -
 }
 
-for header in cnnacc_hw.h cnnacc_accel.h; do
+for header in cnnacc_hw.h cnnacc_accel.h cnnacc_dump.h; do
 	tap_run "$header: gcc C99" compile gcc $header -x c -std=c99 -pedantic
 	tap_run "$header: clang C11" compile clang $header -x c -std=c11 -pedantic
 	tap_run "$header: gcc C++11" compile g++ $header -x c++ -std=c++11 -pedantic
@@ -28,7 +28,7 @@ done
 # Sizes and offsets, as the compiler's debug information has them.
 layout()
 {
-	printf '#include "cnnacc_hw.h"\n#include "cnnacc_accel.h"\n' >"$work/l.c"
+	printf '#include "%s"\n' cnnacc_hw.h cnnacc_accel.h cnnacc_dump.h >"$work/l.c"
 	grep -ho '^struct [a-z_]* {' "$top"/uapi/*.h | grep -v cnnacc_reg_info |
 		sed 's/^\(struct \([a-z_]*\)\) {/\1 x_\2;/' >>"$work/l.c"
 	gcc "$@" -g -isystem "$drm" -I"$top/uapi" -c -o "$work/l.o" "$work/l.c"

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/devcoredump.h>
+#include <linux/highmem.h>
+#include <linux/ktime.h>
+#include <linux/scatterlist.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include <drm/drm_print.h>
+
+#include <cnnacc_dump.h>
+
+#include "cnnacc_ctx.h"
+#include "cnnacc_device.h"
+#include "cnnacc_queue.h"
+
+/**
+ * DOC: coredump
+ *
+ * A failed job is dumped before its core is reset and before its fence is signalled, when
+ * nothing of its context can go away: an UNMAP waits for it.  Fences depend on the one who
+ * does that, so it takes no lock under which somebody allocates, and memory only if there is
+ * some at once, in single pages.  The pages become a device coredump later, in a work item of
+ * their own.
+ *
+ * At most one dump is taken in CNNACC_DUMP_INTERVAL, so that who fails on purpose, again and
+ * again, does not keep the others waiting.
+ */
+
+#define CNNACC_DUMP_INTERVAL	HZ
+#define CNNACC_DUMP_PAGES	((CNNACC_DUMP_PROGRAM_MAX >> PAGE_SHIFT) + 64)
+
+/**
+ * struct cnnacc_dump - a dump in the making.
+ * @size: bytes written
+ * @full: there was no memory for more
+ * @program_left: bytes of programs that may follow
+ * @pages: what was written
+ */
+struct cnnacc_dump {
+	size_t size;
+	bool full;
+	size_t program_left;
+	struct page *pages[CNNACC_DUMP_PAGES];
+};
+
+static const struct cnnacc_reg_info cnnacc_dump_global_regs[] = CNNACC_GLOBAL_REGS;
+static const struct cnnacc_reg_info cnnacc_dump_queue_regs[] = CNNACC_QUEUE_REGS;
+
+static u32 cnnacc_dump_le32(u32 value)
+{
+	return (__force u32)cpu_to_le32(value);
+}
+
+static u64 cnnacc_dump_le64(u64 value)
+{
+	return (__force u64)cpu_to_le64(value);
+}
+
+static void cnnacc_dump_free(struct cnnacc_dump *dump)
+{
+	size_t i;
+
+	for (i = 0; i < CNNACC_DUMP_PAGES; i++)
+		if (dump->pages[i])
+			__free_page(dump->pages[i]);
+	kfree(dump);
+}
+
+static struct page *cnnacc_dump_page(struct cnnacc_dump *dump, size_t index)
+{
+	if (index >= CNNACC_DUMP_PAGES)
+		return NULL;
+	if (!dump->pages[index])
+		dump->pages[index] = alloc_page(GFP_NOWAIT | __GFP_NOWARN | __GFP_ZERO);
+	return dump->pages[index];
+}
+
+/* Copies to what was written or follows it. */
+static void cnnacc_dump_put(struct cnnacc_dump *dump, size_t at, const void *data, size_t len)
+{
+	struct page *page;
+	size_t part;
+
+	for (; len; at += part, data += part, len -= part) {
+		part = min_t(size_t, len, PAGE_SIZE - at % PAGE_SIZE);
+		page = cnnacc_dump_page(dump, at / PAGE_SIZE);
+		if (!page) {
+			dump->full = true;
+			return;
+		}
+		memcpy_to_page(page, at % PAGE_SIZE, data, part);
+	}
+}
+
+static void cnnacc_dump_add(struct cnnacc_dump *dump, const void *data, size_t len)
+{
+	if (!dump->full)
+		cnnacc_dump_put(dump, dump->size, data, len);
+	if (!dump->full)
+		dump->size += len;
+}
+
+/* Leaves room for the section's head; returns where that is. */
+static size_t cnnacc_dump_open(struct cnnacc_dump *dump)
+{
+	static const struct cnnacc_dump_section none;
+	size_t at = dump->size;
+
+	cnnacc_dump_add(dump, &none, sizeof(none));
+	return at;
+}
+
+/* A section that did not fit is left out as a whole. */
+static void cnnacc_dump_close(struct cnnacc_dump *dump, size_t at, u32 type, u64 va)
+{
+	size_t size = dump->size - at - sizeof(struct cnnacc_dump_section);
+	struct cnnacc_dump_section section = {
+		.type = cnnacc_dump_le32(type),
+		.va = cnnacc_dump_le64(va),
+		.size = cnnacc_dump_le64(size),
+	};
+	static const u64 padding;
+
+	cnnacc_dump_add(dump, &padding, ALIGN(size, 8) - size);
+	if (dump->full)
+		dump->size = at;
+	else
+		cnnacc_dump_put(dump, at, &section, sizeof(section));
+}
+
+static void cnnacc_dump_section(struct cnnacc_dump *dump, u32 type, const void *data, size_t len)
+{
+	size_t at = cnnacc_dump_open(dump);
+
+	cnnacc_dump_add(dump, data, len);
+	cnnacc_dump_close(dump, at, type, 0);
+}
+
+static void cnnacc_dump_record(struct cnnacc_completion *to,
+			       const struct cnnacc_completion *from)
+{
+	*to = (struct cnnacc_completion) {
+		.fence = cnnacc_dump_le64(from->fence),
+		.seq = cnnacc_dump_le32(from->seq),
+		.ctx_id = cnnacc_dump_le32(from->ctx_id),
+		.status_class = (__force u16)cpu_to_le16(from->status_class),
+		.status_code = (__force u16)cpu_to_le16(from->status_code),
+		.pc = cnnacc_dump_le32(from->pc),
+		.detail = cnnacc_dump_le32(from->detail),
+		.access = cnnacc_dump_le32(from->access),
+		.fault_va = cnnacc_dump_le64(from->fault_va),
+		.cycles = cnnacc_dump_le64(from->cycles),
+		.start_ns = cnnacc_dump_le64(from->start_ns),
+		.end_ns = cnnacc_dump_le64(from->end_ns),
+	};
+}
+
+static void cnnacc_dump_entry(struct cnnacc_core_entry *to,
+			      const struct drm_cnnacc_core_info *from)
+{
+	u32 i;
+
+	*to = (struct cnnacc_core_entry) {
+		.type = cnnacc_dump_le32(from->type),
+		.version = cnnacc_dump_le32(from->version),
+		.window_offset = cnnacc_dump_le32(from->window_offset),
+		.window_size = cnnacc_dump_le32(from->window_size),
+		.queue_offset = cnnacc_dump_le32(from->queue_offset),
+		.program_max = cnnacc_dump_le32(from->program_max),
+		.job_cycles_max_lo = cnnacc_dump_le32(lower_32_bits(from->job_cycles_max)),
+		.job_cycles_max_hi = cnnacc_dump_le32(upper_32_bits(from->job_cycles_max)),
+	};
+	for (i = 0; i < CNNACC_CORE_PARAMS; i++)
+		to->param[i] = cnnacc_dump_le32(from->param[i]);
+}
+
+static void cnnacc_dump_job(struct cnnacc_dump *dump, struct cnnacc_core *core,
+			    const struct cnnacc_failure *failure, u32 task)
+{
+	const struct cnnacc_job *job = failure->job;
+	struct cnnacc_dump_job out = {
+		.reason = cnnacc_dump_le32(failure->end == CNNACC_END_HANG ?
+					   CNNACC_DUMP_HANG : CNNACC_DUMP_FAILED),
+		.flags = cnnacc_dump_le32(failure->has_record ? CNNACC_DUMP_HAS_RECORD : 0),
+		.time_ns = cnnacc_dump_le64(ktime_get_real_ns()),
+		.seqno = cnnacc_dump_le64(job->seqno),
+		.ctx_id = cnnacc_dump_le32(job->ctx->hw_id),
+		.task = cnnacc_dump_le32(task),
+		.task_count = cnnacc_dump_le32(job->task_count),
+		.core = cnnacc_dump_le32(core->index),
+		.hw_version = cnnacc_dump_le32(core->cdev->hw_version),
+		.clock_hz = cnnacc_dump_le32(core->cdev->clock_hz),
+		.ring_tail = cnnacc_dump_le32(core->tail),
+		.records_head = cnnacc_dump_le32(core->head),
+	};
+
+	cnnacc_dump_entry(&out.entry, &core->info);
+	cnnacc_core_make_packet(job, task, &out.packet);
+	if (failure->has_record)
+		cnnacc_dump_record(&out.record, &failure->record);
+	cnnacc_dump_section(dump, CNNACC_DUMP_JOB, &out, sizeof(out));
+}
+
+static void cnnacc_dump_reg(struct cnnacc_dump *dump, struct cnnacc_core *core, u32 offset,
+			    bool zero)
+{
+	struct cnnacc_dump_reg out = {
+		.offset = cnnacc_dump_le32(offset),
+		.value = cnnacc_dump_le32(cnnacc_read(core->cdev, offset)),
+	};
+
+	if (out.value || zero)
+		cnnacc_dump_add(dump, &out, sizeof(out));
+}
+
+static void cnnacc_dump_regs(struct cnnacc_dump *dump, struct cnnacc_core *core)
+{
+	const struct drm_cnnacc_core_info *info = &core->info;
+	size_t at = cnnacc_dump_open(dump);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cnnacc_dump_global_regs); i++)
+		cnnacc_dump_reg(dump, core, cnnacc_dump_global_regs[i].offset, true);
+	for (i = 0; i < ARRAY_SIZE(cnnacc_dump_queue_regs); i++)
+		cnnacc_dump_reg(dump, core,
+				info->queue_offset + cnnacc_dump_queue_regs[i].offset, true);
+	for (i = 0; i < info->window_size; i += 4)
+		cnnacc_dump_reg(dump, core, info->window_offset + i, false);
+	cnnacc_dump_close(dump, at, CNNACC_DUMP_REGS, 0);
+}
+
+static void cnnacc_dump_range(struct cnnacc_dump *dump, u64 va, u64 size, u32 flags)
+{
+	struct cnnacc_dump_range out = {
+		.va = cnnacc_dump_le64(va),
+		.size = cnnacc_dump_le64(size),
+		.flags = cnnacc_dump_le32(flags),
+	};
+
+	cnnacc_dump_add(dump, &out, sizeof(out));
+}
+
+static void cnnacc_dump_map(struct cnnacc_dump *dump, struct cnnacc_vm *vm)
+{
+	u64 va = 0, start = 0, limit = 1ull << CNNACC_VA_BITS;
+	size_t at = cnnacc_dump_open(dump);
+	u32 flags = 0, now, count = 0;
+
+	while (va <= limit && count < CNNACC_DUMP_RANGES_MAX) {
+		now = va < limit ? cnnacc_vm_entry(vm, va) & CNNACC_PTE_FLAGS : 0;
+		if (now != flags) {
+			if (flags & CNNACC_PTE_VALID) {
+				cnnacc_dump_range(dump, start, va - start, flags);
+				count++;
+			}
+			start = va;
+			flags = now;
+		}
+		if (va < limit && !cnnacc_vm_has_table(vm, va))
+			va = ALIGN(va + 1, CNNACC_PT_ENTRIES << CNNACC_PAGE_SHIFT);
+		else
+			va += CNNACC_PAGE_SIZE;
+	}
+	cnnacc_dump_close(dump, at, CNNACC_DUMP_MAP, 0);
+}
+
+static void cnnacc_dump_walk(struct cnnacc_dump *dump, struct cnnacc_vm *vm, u64 va)
+{
+	struct cnnacc_dump_walk out = {
+		.va = cnnacc_dump_le64(va),
+		.root = cnnacc_dump_le64(vm->root_dma),
+	};
+
+	if (va < 1ull << CNNACC_VA_BITS) {
+		out.dir_entry = (__force u32)READ_ONCE(vm->root[CNNACC_PT_DIR_INDEX(va)]);
+		out.page_entry = cnnacc_dump_le32(cnnacc_vm_entry(vm, va));
+	}
+	cnnacc_dump_section(dump, CNNACC_DUMP_WALK, &out, sizeof(out));
+}
+
+/* Programs are this driver's own memory, so its pages can be read. */
+static void cnnacc_dump_program(struct cnnacc_dump *dump, const struct cnnacc_vm_program *program)
+{
+	size_t at = cnnacc_dump_open(dump), left, part, skip = offset_in_page(program->offset);
+	struct sg_page_iter page;
+	void *from;
+
+	left = min_t(u64, program->size, dump->program_left);
+	dump->program_left -= left;
+	for_each_sgtable_page(program->sgt, &page, program->offset >> PAGE_SHIFT) {
+		part = min_t(size_t, left, PAGE_SIZE - skip);
+		if (!part)
+			break;
+		from = kmap_local_page(sg_page_iter_page(&page));
+		cnnacc_dump_add(dump, from + skip, part);
+		kunmap_local(from);
+		left -= part;
+		skip = 0;
+	}
+	cnnacc_dump_close(dump, at, CNNACC_DUMP_PROGRAM, program->va);
+}
+
+/* The failed task's first, then all that it could have fetched. */
+static void cnnacc_dump_programs(struct cnnacc_dump *dump, struct cnnacc_vm *vm, u32 program_va)
+{
+	struct cnnacc_vm_program program = { };
+	u64 first = 1ull << CNNACC_VA_BITS;
+
+	if (cnnacc_vm_program(vm, program_va, &program) && program.va <= program_va) {
+		first = program.va;
+		cnnacc_dump_program(dump, &program);
+	}
+	program = (struct cnnacc_vm_program) { };
+	while (dump->program_left && !dump->full &&
+	       cnnacc_vm_program(vm, program.va + program.size, &program))
+		if (program.va != first)
+			cnnacc_dump_program(dump, &program);
+}
+
+static void cnnacc_dump_finish(struct cnnacc_dump *dump)
+{
+	struct cnnacc_dump_header header = {
+		.magic = cnnacc_dump_le32(CNNACC_DUMP_MAGIC),
+		.version = cnnacc_dump_le32(CNNACC_DUMP_VERSION),
+		.size = cnnacc_dump_le64(dump->size),
+		.flags = cnnacc_dump_le32(dump->full ? CNNACC_DUMP_TRUNCATED : 0),
+	};
+
+	cnnacc_dump_put(dump, 0, &header, sizeof(header));
+}
+
+static void cnnacc_dump_fill(struct cnnacc_dump *dump, struct cnnacc_core *core)
+{
+	static const struct cnnacc_dump_header none;
+	const struct cnnacc_failure *failure = &core->failure;
+	const struct cnnacc_job *job = failure->job;
+	struct cnnacc_vm *vm = &job->ctx->vm;
+	/* A record counts the task it is about as done. */
+	u32 task = min(job->done - failure->has_record, job->task_count - 1);
+	u32 program_va = job->tasks[task].program_va;
+
+	cnnacc_dump_add(dump, &none, sizeof(none));
+	cnnacc_dump_job(dump, core, failure, task);
+	cnnacc_dump_regs(dump, core);
+	cnnacc_dump_walk(dump, vm, failure->has_record && failure->record.access ?
+			 failure->record.fault_va : program_va);
+	cnnacc_dump_section(dump, CNNACC_DUMP_PACKETS, core->ring,
+			    CNNACC_RING_ENTRIES * sizeof(*core->ring));
+	cnnacc_dump_section(dump, CNNACC_DUMP_RECORDS, core->records,
+			    CNNACC_RING_ENTRIES * sizeof(*core->records));
+	cnnacc_dump_map(dump, vm);
+	cnnacc_dump_programs(dump, vm, program_va);
+	cnnacc_dump_finish(dump);
+}
+
+/**
+ * cnnacc_dump_take() - Note all about a core's failure, if it is not too soon after the last
+ * @core: core with a failed job, disabled and not yet reset
+ *
+ * Runs on &cnnacc_device.reset_wq only.
+ */
+void cnnacc_dump_take(struct cnnacc_core *core)
+{
+	struct cnnacc_device *cdev = core->cdev;
+	struct cnnacc_dump *dump;
+
+	if (READ_ONCE(cdev->dump) || time_before(jiffies, cdev->dump_next))
+		return;
+	dump = kzalloc(sizeof(*dump), GFP_NOWAIT | __GFP_NOWARN);
+	if (!dump)
+		return;
+	cdev->dump_next = jiffies + CNNACC_DUMP_INTERVAL;
+	dump->program_left = CNNACC_DUMP_PROGRAM_MAX;
+	cnnacc_dump_fill(dump, core);
+	/* Complete before the work sees it. */
+	smp_store_release(&cdev->dump, dump);
+	queue_work(system_unbound_wq, &cdev->dump_work);
+}
+
+static void cnnacc_dump_publish(struct cnnacc_device *cdev, const struct cnnacc_dump *dump)
+{
+	void *data = vmalloc(dump->size);
+	size_t at, part;
+
+	if (!data)
+		return;
+	for (at = 0; at < dump->size; at += part) {
+		part = min_t(size_t, dump->size - at, PAGE_SIZE);
+		memcpy_from_page(data + at, dump->pages[at / PAGE_SIZE], 0, part);
+	}
+	/* Takes the memory over; goes for nothing if nobody has fetched the last one. */
+	dev_coredumpv(cdev->drm.dev, data, dump->size, GFP_KERNEL);
+}
+
+static void cnnacc_dump_work(struct work_struct *work)
+{
+	struct cnnacc_device *cdev = container_of(work, struct cnnacc_device, dump_work);
+	struct cnnacc_dump *dump;
+
+	/* As cnnacc_dump_take() left it. */
+	dump = smp_load_acquire(&cdev->dump);
+	if (!dump)
+		return;
+	/* The header is in the first page or there is none. */
+	if (dump->pages[0])
+		cnnacc_dump_publish(cdev, dump);
+	cnnacc_dump_free(dump);
+	/* Done with, before there is another. */
+	smp_store_release(&cdev->dump, NULL);
+}
+
+/**
+ * cnnacc_dump_init() - Make dumps possible
+ * @cdev: device
+ */
+void cnnacc_dump_init(struct cnnacc_device *cdev)
+{
+	INIT_WORK(&cdev->dump_work, cnnacc_dump_work);
+	cdev->dump_next = jiffies;
+}
+
+/**
+ * cnnacc_dump_fini() - Give away a dump that was taken
+ * @cdev: device without resets
+ */
+void cnnacc_dump_fini(struct cnnacc_device *cdev)
+{
+	flush_work(&cdev->dump_work);
+}
