@@ -187,6 +187,22 @@ static int code_of_fence(int fence_errno)
 	return CNNRT_EJOB;
 }
 
+void cnnrt_status_describe(uint32_t core_type, struct cnnrt_job_status *status)
+{
+	struct drm_cnnacc_ctx_query q = {
+		.status_class = status->status_class, .status_code = status->status_code,
+		.detail = status->detail, .pc = status->pc, .access = status->access,
+		.fault_va = status->va,
+	};
+
+	status->class_name = rt_class_name(q.status_class);
+	status->code_name = rt_code_name(core_type, q.status_code);
+	if (q.status_class == CNNACC_STATUS_OK)
+		snprintf(status->text, sizeof(status->text), "OK");
+	else
+		rt_status_text(core_type, &q, status->text, sizeof(status->text));
+}
+
 void rt_job_done(struct cnnrt_job_status *status)
 {
 	*status = (struct cnnrt_job_status){

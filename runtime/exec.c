@@ -24,8 +24,9 @@ struct run {
 	uint32_t ctx_id;
 	struct span *spans;
 	unsigned int span_count;
+	bool wants_stats;
 	uint64_t stats_va;
-	struct rt_bo stats;
+	struct rt_bo stats;	/* unless the record is the program's own or not wanted */
 };
 
 static int compare_spans(const void *a, const void *b)
@@ -43,10 +44,9 @@ static int check_range(const struct cnnrt_range *r, unsigned int i, struct cnnrt
 		return rt_fail(err, CNNRT_EINVAL, "range %u: 0x%" PRIx64 ":0x%" PRIx64
 			       " is empty or goes beyond 4 GiB", i, r->va, r->size);
 	if (!r->flags || r->flags & ~known || (r->flags & CNNRT_MAP_EXEC &&
-					       r->flags != CNNRT_MAP_EXEC) ||
-	    r->flags == CNNRT_MAP_WRITE)
+					       r->flags != CNNRT_MAP_EXEC))
 		return rt_fail(err, CNNRT_EINVAL, "range %u at VA 0x%" PRIx64 ": flags 0x%x: "
-			       "read, read and write, or execute wanted", i, r->va, r->flags);
+			       "read, write, both, or execute wanted", i, r->va, r->flags);
 	return CNNRT_OK;
 }
 
@@ -96,6 +96,8 @@ static int make_spans(struct run *run, struct cnnrt_error *err)
 /* The statistics record goes to the highest free page, whatever the caller maps. */
 static void place_stats(struct run *run)
 {
+	if (run->exec->own_stats || !run->wants_stats)
+		return;
 	run->stats_va = VA_END - run->dev->page_size;
 	for (unsigned int i = run->span_count; i-- > 0;) {
 		if (run->spans[i].end <= run->stats_va)
@@ -125,9 +127,10 @@ static int map_spans(struct run *run, struct cnnrt_error *err)
 			ret = rt_bind(run->dev, run->ctx_id, &s->bo, 0, s->va, s->end - s->va,
 				      s->flags, err);
 	}
-	if (!ret)
-		ret = rt_bo_new(run->dev, run->dev->page_size, DRM_CNNACC_BO_DATA, run->ctx_id,
-				&run->stats, err);
+	if (ret || run->exec->own_stats || !run->wants_stats)
+		return ret;
+	ret = rt_bo_new(run->dev, run->dev->page_size, DRM_CNNACC_BO_DATA, run->ctx_id,
+			&run->stats, err);
 	if (!ret)
 		ret = rt_bind(run->dev, run->ctx_id, &run->stats, 0, run->stats_va,
 			      run->dev->page_size, rw, err);
@@ -160,7 +163,8 @@ static void sync_spans(const struct run *run, uint32_t flags)
 {
 	for (unsigned int i = 0; i < run->span_count; i++)
 		run->dev->ops->bo_sync(run->dev, &run->spans[i].bo, flags);
-	run->dev->ops->bo_sync(run->dev, &run->stats, flags);
+	if (run->stats.handle)
+		run->dev->ops->bo_sync(run->dev, &run->stats, flags);
 }
 
 static int run_program(struct run *run, struct cnnrt_job_status *status,
@@ -168,7 +172,7 @@ static int run_program(struct run *run, struct cnnrt_job_status *status,
 {
 	const struct cnnrt_exec *exec = run->exec;
 	struct drm_cnnacc_task task = {
-		.flags = DRM_CNNACC_TASK_STATS,
+		.flags = run->wants_stats || exec->own_stats ? DRM_CNNACC_TASK_STATS : 0,
 		.program_va = (uint32_t)exec->program_va,
 		.program_len = (uint32_t)exec->program_size,
 		.stats_va = (uint32_t)run->stats_va,
@@ -234,6 +238,9 @@ static int check_exec(const struct cnnrt_device *dev, const struct cnnrt_exec *e
 		return rt_fail(err, CNNRT_EINVAL, "program of %" PRIu64 " bytes: core %s takes a "
 			       "multiple of 4 up to %u", exec->program_size, core->name,
 			       core->program_max);
+	if (exec->own_stats && (exec->stats_va >= VA_END || exec->stats_va % CNNACC_LINE_SIZE))
+		return rt_fail(err, CNNRT_EINVAL, "statistics at VA 0x%" PRIx64 ": multiple of %d "
+			       "below 4 GiB wanted", exec->stats_va, CNNACC_LINE_SIZE);
 	if (exec->cycle_limit > core->job_cycles_max)
 		return rt_fail(err, CNNRT_EINVAL, "cycle limit %" PRIu64 ": core %s takes at "
 			       "most %" PRIu64, exec->cycle_limit, core->name,
@@ -244,7 +251,9 @@ static int check_exec(const struct cnnrt_device *dev, const struct cnnrt_exec *e
 int cnnrt_exec(struct cnnrt_device *dev, const struct cnnrt_exec *exec,
 	       struct cnnrt_job_status *status, void *stats, struct cnnrt_error *err)
 {
-	struct run run = { .dev = dev, .exec = exec };
+	struct run run = {
+		.dev = dev, .exec = exec, .wants_stats = stats, .stats_va = exec->stats_va,
+	};
 	int ret = check_exec(dev, exec, err);
 
 	memset(status, 0, sizeof(*status));
@@ -266,8 +275,10 @@ int cnnrt_exec(struct cnnrt_device *dev, const struct cnnrt_exec *exec,
 	if (!ret) {
 		sync_spans(&run, DRM_CNNACC_BO_SYNC_FOR_CPU);
 		copy_ranges(&run, true);
-		if (stats)
+		if (stats && run.stats.handle)
 			memcpy(stats, run.stats.map, sizeof(struct cnnacc_stats));
+		else if (stats)
+			memset(stats, 0, sizeof(struct cnnacc_stats));
 	}
 	free_run(&run);
 	return ret;

@@ -640,17 +640,28 @@ struct cnnrt_exec {
 	int64_t timeout_ns;	/* negative: as long as the cycle limit lasts */
 	struct cnnrt_range *ranges;
 	unsigned int range_count;
+	bool own_stats;		/* the program's statistics record goes */
+	uint64_t stats_va;	/* here, in a range or not, multiple of 64 */
 };
 
 /**
  * cnnrt_exec() - run one raw program in a fresh context and wait for it.
  * @status: how it ended
- * @stats: NULL, or memory for struct cnnacc_stats of cnnacc_hw.h; zero if none was written
+ * @stats: NULL, or memory for struct cnnacc_stats of cnnacc_hw.h, for which a page is mapped that
+ *	no range has; zero if none was written there
  *
  * Return: CNNRT_OK whenever the device ran it, however it ended; else an error.
  */
 int cnnrt_exec(struct cnnrt_device *dev, const struct cnnrt_exec *exec,
 	       struct cnnrt_job_status *status, void *stats, struct cnnrt_error *err);
+
+/**
+ * cnnrt_status_describe() - put a status into words.
+ * @core_type: enum cnnacc_core_type
+ * @status: its numbers are read; class_name, code_name and text are written.  The text is about
+ *	the core alone and says nothing of hangs.
+ */
+void cnnrt_status_describe(uint32_t core_type, struct cnnrt_job_status *status);
 
 #ifdef __cplusplus
 }

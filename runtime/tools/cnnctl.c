@@ -8,6 +8,7 @@ static const char usage_text[] =
 "usage: cnnctl info|regs|stats|selftest [--device D] [--json]\n"
 "       cnnctl info --caps FILE [--device D]\n"
 "       cnnctl reset [--device D]\n"
+"       cnnctl core|replay FILE [--json]\n"
 "       cnnctl exec --core NAME --program [VA=]FILE [--load VA=FILE]...\n"
 "              [--load-ro VA=FILE]... [--zero VA:LEN]... [--dump VA:LEN=FILE]...\n"
 "              [--cycles N] [--timeout MS] [--device D]\n"
@@ -18,6 +19,8 @@ static const char usage_text[] =
 "  stats     its statistics counters (administrator)\n"
 "  selftest  small programs with known answers on every core\n"
 "  reset     has the driver reset the device (administrator)\n"
+"  core      prints a coredump of the driver, /sys/class/devcoredump/devcdN/data\n"
+"  replay    runs its program inside the process: does it stop at the same place?\n"
 "  exec      runs one raw program; prints how it ended and its statistics as JSON\n"
 "\n"
 "D is a node such as /dev/accel/accel0, or sim[:PROPS] for a device inside the\n"
@@ -30,6 +33,7 @@ static const struct {
 } commands[] = {
 	{ "info", cmd_info }, { "regs", cmd_regs }, { "stats", cmd_stats },
 	{ "reset", cmd_reset }, { "selftest", cmd_selftest }, { "exec", cmd_exec },
+	{ "core", cmd_core }, { "replay", cmd_replay },
 };
 
 int parse_common(int argc, char **argv, const char *command, struct common *c)

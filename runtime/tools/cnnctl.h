@@ -11,6 +11,8 @@ int cmd_stats(int argc, char **argv);
 int cmd_reset(int argc, char **argv);
 int cmd_selftest(int argc, char **argv);
 int cmd_exec(int argc, char **argv);
+int cmd_core(int argc, char **argv);
+int cmd_replay(int argc, char **argv);
 
 /* Options that every command takes. */
 struct common {

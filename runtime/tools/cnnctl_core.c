@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+/* cnnctl core, cnnctl replay: what the driver's coredumps say. */
+#include "cnnctl.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "dump.h"
+
+#define REPLAY_TIMEOUT_NS	60000000000
+#define WORDS_AROUND		3	/* instructions printed before and after the last */
+
+struct request {
+	const char *path;
+	bool json;
+	void *data;
+	struct dump dump;
+};
+
+static int parse_options(struct request *r, const char *command, int argc, char **argv)
+{
+	for (int i = 0; i < argc; i++) {
+		if (!strcmp(argv[i], "--json"))
+			r->json = true;
+		else if (r->path || !strncmp(argv[i], "--", 2))
+			return complain(EXIT_USAGE, "%s: one file and --json wanted, not %s",
+					command, argv[i]);
+		else
+			r->path = argv[i];
+	}
+	return r->path ? EXIT_DONE : complain(EXIT_USAGE, "%s: which file?", command);
+}
+
+static int load(struct request *r)
+{
+	struct cnnrt_error err;
+	size_t size;
+
+	if (!read_file(r->path, &r->data, &size))
+		return complain(EXIT_FAILED, "%s: %s", r->path, strerror(errno));
+	if (dump_parse(&r->dump, r->data, size, &err))
+		return complain(EXIT_FAILED, "%s: %s", r->path, err.text);
+	return EXIT_DONE;
+}
+
+static int command(const char *name, int argc, char **argv, int (*run)(struct request *r))
+{
+	struct request *r = calloc(1, sizeof(*r));
+	int ret;
+
+	if (!r)
+		return complain(EXIT_FAILED, "%s: out of memory", name);
+	ret = parse_options(r, name, argc, argv);
+	if (!ret)
+		ret = load(r);
+	if (!ret)
+		ret = run(r);
+	free(r->data);
+	free(r);
+	return ret;
+}
+
+/* ---- words ----------------------------------------------------------------------------- */
+
+static const struct cnnacc_reg_info global_regs[] = CNNACC_GLOBAL_REGS;
+static const struct cnnacc_reg_info queue_regs[] = CNNACC_QUEUE_REGS;
+
+static const char *find_reg(const struct cnnacc_reg_info *info, size_t count, uint32_t offset)
+{
+	for (size_t i = 0; i < count; i++)
+		if (info[i].offset == offset)
+			return info[i].name;
+	return NULL;
+}
+
+static const char *reg_name(const struct dump *d, uint32_t offset, char *buf, size_t len)
+{
+	const struct cnnacc_core_entry *e = &d->job.entry;
+	const char *name = find_reg(global_regs, ARRAY_SIZE(global_regs), offset);
+
+	if (!name && offset >= e->queue_offset)
+		name = find_reg(queue_regs, ARRAY_SIZE(queue_regs), offset - e->queue_offset);
+	if (name)
+		return name;
+	if (offset >= e->window_offset && offset - e->window_offset < e->window_size)
+		snprintf(buf, len, "window+0x%x", offset - e->window_offset);
+	else
+		snprintf(buf, len, "0x%x", offset);
+	return buf;
+}
+
+static const char *flags_text(uint32_t flags, char buf[4])
+{
+	buf[0] = flags & CNNACC_PTE_READ ? 'r' : '-';
+	buf[1] = flags & CNNACC_PTE_WRITE ? 'w' : '-';
+	buf[2] = flags & CNNACC_PTE_EXEC ? 'x' : '-';
+	buf[3] = '\0';
+	return buf;
+}
+
+static const char *time_text(uint64_t ns, char *buf, size_t len)
+{
+	time_t seconds = (time_t)(ns / 1000000000);
+	struct tm tm;
+
+	if (!gmtime_r(&seconds, &tm) || !strftime(buf, len, "%Y-%m-%d %H:%M:%S UTC", &tm))
+		snprintf(buf, len, "?");
+	return buf;
+}
+
+/* The packet at index i of the ring has not been completed. */
+static bool is_pending(const struct dump *d, size_t i)
+{
+	size_t size = d->packet_count, head = d->job.records_head, tail = d->job.ring_tail;
+
+	/* The driver takes in a record per packet. */
+	return head < size && tail < size && (i + size - head) % size < (tail + size - head) % size;
+}
+
+/* ---- text ------------------------------------------------------------------------------ */
+
+static void show_job(const struct dump *d, const struct cnnrt_job_status *s)
+{
+	const struct cnnacc_dump_job *j = &d->job;
+	char when[64];
+
+	printf("job %" PRIu64 " of context %u, task %u of %u, core %u, %s%s\n",
+	       (uint64_t)j->seqno, j->ctx_id, j->task, j->task_count, j->core,
+	       time_text(j->time_ns, when, sizeof(when)),
+	       d->header.flags & CNNACC_DUMP_TRUNCATED ? " (incomplete)" : "");
+	printf("ended: %s\n", s->text);
+	printf("program: VA 0x%x, %u bytes, cycle limit %" PRIu64 "; took %" PRIu64 " cycles\n",
+	       j->packet.program_va, j->packet.program_len, (uint64_t)j->packet.cycle_limit,
+	       (uint64_t)j->record.cycles);
+	for (uint32_t i = s->pc > WORDS_AROUND ? s->pc - WORDS_AROUND : 0;
+	     i <= s->pc || i - s->pc <= WORDS_AROUND; i++) {
+		uint32_t word;
+
+		if (!dump_word(d, i, &word))
+			break;
+		printf("  %s %5u: %08x\n", i == s->pc ? ">" : " ", i, word);
+	}
+}
+
+static void show_memory(const struct dump *d)
+{
+	char flags[4];
+
+	if (d->has_walk)
+		printf("walk of VA 0x%" PRIx64 ": root 0x%" PRIx64 ", directory entry %08x, page "
+		       "entry %08x\n", (uint64_t)d->walk.va, (uint64_t)d->walk.root,
+		       d->walk.dir_entry, d->walk.page_entry);
+	printf("mapped:\n");
+	for (size_t i = 0; i < d->range_count; i++)
+		printf("  0x%08" PRIx64 "..0x%08" PRIx64 " %s\n", (uint64_t)d->ranges[i].va,
+		       (uint64_t)(d->ranges[i].va + d->ranges[i].size - 1),
+		       flags_text(d->ranges[i].flags, flags));
+	printf("programs dumped:\n");
+	for (size_t i = 0; i < d->program_count; i++)
+		printf("  VA 0x%" PRIx64 ", %" PRIu64 " bytes\n", d->programs[i].va,
+		       d->programs[i].size);
+}
+
+static void show_queue(const struct dump *d)
+{
+	printf("packets not completed:\n");
+	for (size_t i = 0; i < d->packet_count; i++) {
+		const struct cnnacc_packet *p = &d->packets[i];
+
+		if (is_pending(d, i))
+			printf("  %3zu: fence %" PRIu64 ", context %u, program VA 0x%x of %u "
+			       "bytes, flags 0x%x\n", i, (uint64_t)p->fence, p->ctx_id,
+			       p->program_va, p->program_len, p->flags);
+	}
+	printf("completion records:\n");
+	for (size_t i = 0; i < d->record_count; i++) {
+		const struct cnnacc_completion *c = &d->records[i];
+
+		if (c->seq)
+			printf("  %3zu: number %u, fence %" PRIu64 ", context %u, class %u code "
+			       "%u, instruction %u, %" PRIu64 " cycles\n", i, c->seq,
+			       (uint64_t)c->fence, c->ctx_id, c->status_class, c->status_code,
+			       c->pc, (uint64_t)c->cycles);
+	}
+}
+
+static void show_regs(const struct dump *d)
+{
+	char name[32];
+
+	printf("registers:\n");
+	for (size_t i = 0; i < d->reg_count; i++)
+		printf("  %04x %-14s %08x\n", d->regs[i].offset,
+		       reg_name(d, d->regs[i].offset, name, sizeof(name)), d->regs[i].value);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------ */
+
+static void json_status(struct json *j, const char *key, const struct cnnrt_job_status *s)
+{
+	json_open(j, key, '{');
+	json_string(j, "class", s->class_name);
+	json_u64(j, "class_value", s->status_class);
+	json_string(j, "code", s->code_name);
+	json_u64(j, "code_value", s->status_code);
+	json_u64(j, "detail", s->detail);
+	json_u64(j, "pc", s->pc);
+	json_u64(j, "access", s->access);
+	json_hex(j, "fault_va", s->va);
+	json_string(j, "text", s->text);
+	json_close(j, '}');
+}
+
+static void json_job(struct json *j, const struct dump *d)
+{
+	const struct cnnacc_dump_job *job = &d->job;
+
+	json_u64(j, "seqno", job->seqno);
+	json_u64(j, "context", job->ctx_id);
+	json_u64(j, "core", job->core);
+	json_u64(j, "task", job->task);
+	json_u64(j, "task_count", job->task_count);
+	json_u64(j, "time_ns", job->time_ns);
+	json_hex(j, "program_va", job->packet.program_va);
+	json_u64(j, "program_len", job->packet.program_len);
+	json_u64(j, "cycle_limit", job->packet.cycle_limit);
+	json_u64(j, "cycles", job->record.cycles);
+	json_u64(j, "truncated", d->header.flags & CNNACC_DUMP_TRUNCATED);
+}
+
+static void json_memory(struct json *j, const struct dump *d)
+{
+	char flags[4];
+
+	if (d->has_walk) {
+		json_open(j, "walk", '{');
+		json_hex(j, "va", d->walk.va);
+		json_hex(j, "root", d->walk.root);
+		json_hex(j, "dir_entry", d->walk.dir_entry);
+		json_hex(j, "page_entry", d->walk.page_entry);
+		json_close(j, '}');
+	}
+	json_open(j, "mapped", '[');
+	for (size_t i = 0; i < d->range_count; i++) {
+		json_open(j, NULL, '{');
+		json_hex(j, "va", d->ranges[i].va);
+		json_u64(j, "size", d->ranges[i].size);
+		json_string(j, "flags", flags_text(d->ranges[i].flags, flags));
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_open(j, "programs", '[');
+	for (size_t i = 0; i < d->program_count; i++) {
+		json_open(j, NULL, '{');
+		json_hex(j, "va", d->programs[i].va);
+		json_u64(j, "size", d->programs[i].size);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void json_regs(struct json *j, const struct dump *d)
+{
+	char name[32];
+
+	json_open(j, "registers", '[');
+	for (size_t i = 0; i < d->reg_count; i++) {
+		json_open(j, NULL, '{');
+		json_hex(j, "offset", d->regs[i].offset);
+		json_string(j, "name", reg_name(d, d->regs[i].offset, name, sizeof(name)));
+		json_hex(j, "value", d->regs[i].value);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static int print_core(struct request *r)
+{
+	const struct dump *d = &r->dump;
+	struct json j = { .out = stdout };
+	struct cnnrt_job_status status;
+
+	dump_status(d, &status);
+	if (r->json) {
+		json_open(&j, NULL, '{');
+		json_status(&j, "status", &status);
+		json_job(&j, d);
+		json_memory(&j, d);
+		json_regs(&j, d);
+		json_close(&j, '}');
+	} else {
+		show_job(d, &status);
+		show_memory(d);
+		show_queue(d);
+		show_regs(d);
+	}
+	return EXIT_DONE;
+}
+
+static int print_replay(struct request *r)
+{
+	struct cnnrt_job_status recorded, replayed;
+	struct json j = { .out = stdout };
+	struct cnnrt_error err;
+	bool same;
+
+	if (dump_replay(&r->dump, REPLAY_TIMEOUT_NS, &replayed, &err))
+		return complain(EXIT_FAILED, "%s: %s", r->path, err.text);
+	dump_status(&r->dump, &recorded);
+	cnnrt_status_describe(r->dump.job.entry.type, &replayed);
+	same = dump_same(&r->dump, &replayed);
+	if (r->json) {
+		json_open(&j, NULL, '{');
+		json_status(&j, "recorded", &recorded);
+		json_status(&j, "replayed", &replayed);
+		json_u64(&j, "same", same);
+		json_close(&j, '}');
+	} else {
+		printf("recorded: %s\nreplayed: %s\n%s\n", recorded.text, replayed.text,
+		       same ? "the same" : "not the same");
+	}
+	return same ? EXIT_DONE : EXIT_FAILED;
+}
+
+int cmd_core(int argc, char **argv)
+{
+	return command("core", argc, argv, print_core);
+}
+
+int cmd_replay(int argc, char **argv)
+{
+	return command("replay", argc, argv, print_replay);
+}

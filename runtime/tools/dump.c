@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "dump.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define VA_END	(1ull << CNNACC_VA_BITS)
+
+static int damaged(struct cnnrt_error *err, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static int damaged(struct cnnrt_error *err, const char *fmt, ...)
+{
+	va_list ap;
+
+	err->code = CNNRT_EINVAL;
+	va_start(ap, fmt);
+	vsnprintf(err->text, sizeof(err->text), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+static int parse_header(struct dump *d, const void *data, size_t size, struct cnnrt_error *err)
+{
+	struct cnnacc_dump_header *h = &d->header;
+
+	if (size < sizeof(*h))
+		return damaged(err, "%zu bytes: a coredump has %zu or more", size, sizeof(*h));
+	memcpy(h, data, sizeof(*h));
+	if (h->magic != CNNACC_DUMP_MAGIC)
+		return damaged(err, "no cnnacc coredump: magic 0x%x", h->magic);
+	if (h->version != CNNACC_DUMP_VERSION)
+		return damaged(err, "version %u: %u is what this program knows", h->version,
+			       CNNACC_DUMP_VERSION);
+	if (h->size != size)
+		return damaged(err, "header says %" PRIu64 " bytes, the file has %zu",
+			       (uint64_t)h->size, size);
+	return 0;
+}
+
+/* A structure that grows at its end. */
+static int parse_struct(const char *name, bool *has, void *to, size_t want, const void *data,
+			size_t size, struct cnnrt_error *err)
+{
+	if (*has)
+		return damaged(err, "section %s: twice", name);
+	*has = true;
+	memcpy(to, data, size < want ? size : want);
+	return 0;
+}
+
+static int parse_array(const char *name, size_t stride, const void **to, size_t *count,
+		       const void *data, size_t size, struct cnnrt_error *err)
+{
+	if (*to)
+		return damaged(err, "section %s: twice", name);
+	if (size % stride)
+		return damaged(err, "section %s: %zu bytes are no multiple of %zu", name, size,
+			       stride);
+	*to = data;
+	*count = size / stride;
+	return 0;
+}
+
+static int parse_program(struct dump *d, uint64_t va, const void *data, size_t size,
+			 struct cnnrt_error *err)
+{
+	if (d->program_count == DUMP_PROGRAMS_MAX)
+		return damaged(err, "more than %d sections PROGRAM", DUMP_PROGRAMS_MAX);
+	if (va >= VA_END || size > VA_END - va || !size)
+		return damaged(err, "section PROGRAM at VA 0x%" PRIx64 ": %zu bytes are none or go "
+			       "beyond 4 GiB", va, size);
+	d->programs[d->program_count++] = (struct dump_program){
+		.va = va, .size = size, .bytes = data,
+	};
+	return 0;
+}
+
+static int parse_section(struct dump *d, const struct cnnacc_dump_section *s, const void *data,
+			 struct cnnrt_error *err)
+{
+	size_t size = (size_t)s->size;
+
+	switch (s->type) {
+	case CNNACC_DUMP_JOB:
+		return parse_struct("JOB", &d->has_job, &d->job, sizeof(d->job), data, size, err);
+	case CNNACC_DUMP_WALK:
+		return parse_struct("WALK", &d->has_walk, &d->walk, sizeof(d->walk), data, size,
+				    err);
+	case CNNACC_DUMP_REGS:
+		return parse_array("REGS", sizeof(*d->regs), (const void **)&d->regs,
+				   &d->reg_count, data, size, err);
+	case CNNACC_DUMP_MAP:
+		return parse_array("MAP", sizeof(*d->ranges), (const void **)&d->ranges,
+				   &d->range_count, data, size, err);
+	case CNNACC_DUMP_PACKETS:
+		return parse_array("PACKETS", sizeof(*d->packets), (const void **)&d->packets,
+				   &d->packet_count, data, size, err);
+	case CNNACC_DUMP_RECORDS:
+		return parse_array("RECORDS", sizeof(*d->records), (const void **)&d->records,
+				   &d->record_count, data, size, err);
+	case CNNACC_DUMP_PROGRAM:
+		return parse_program(d, s->va, data, size, err);
+	}
+	return 0;
+}
+
+static int parse_sections(struct dump *d, const uint8_t *data, size_t size,
+			  struct cnnrt_error *err)
+{
+	size_t at = sizeof(struct cnnacc_dump_header);
+
+	while (at < size) {
+		struct cnnacc_dump_section s;
+
+		if (size - at < sizeof(s))
+			return damaged(err, "byte %zu: the file ends in a section's head", at);
+		memcpy(&s, data + at, sizeof(s));
+		at += sizeof(s);
+		if (s.size > size - at || ((s.size + 7) & ~7ull) > size - at)
+			return damaged(err, "byte %zu: section of type %u with %" PRIu64 " bytes "
+				       "goes beyond the end of the file", at, s.type,
+				       (uint64_t)s.size);
+		if (parse_section(d, &s, data + at, err))
+			return -1;
+		at += (size_t)((s.size + 7) & ~7ull);
+	}
+	return 0;
+}
+
+static int check_ranges(const struct dump *d, struct cnnrt_error *err)
+{
+	uint64_t end = 0;
+
+	for (size_t i = 0; i < d->range_count; i++) {
+		const struct cnnacc_dump_range *r = &d->ranges[i];
+
+		if ((r->va | r->size) % CNNACC_PAGE_SIZE || !r->size || r->va < end ||
+		    r->va >= VA_END || r->size > VA_END - r->va)
+			return damaged(err, "section MAP: range %zu, VA 0x%" PRIx64 ", 0x%" PRIx64
+				       " bytes: not whole pages in ascending order below 4 GiB", i,
+				       (uint64_t)r->va, (uint64_t)r->size);
+		if (!(r->flags & CNNACC_PTE_VALID) || r->flags & ~CNNACC_PTE_FLAGS)
+			return damaged(err, "section MAP: range %zu: flags 0x%x", i, r->flags);
+		end = r->va + r->size;
+	}
+	return 0;
+}
+
+static int check_job(const struct dump *d, struct cnnrt_error *err)
+{
+	const struct cnnacc_dump_job *j = &d->job;
+
+	if (!d->has_job)
+		return damaged(err, "there is no section JOB");
+	if (j->reason != CNNACC_DUMP_FAILED && j->reason != CNNACC_DUMP_HANG)
+		return damaged(err, "section JOB: reason %u", j->reason);
+	if (j->reason == CNNACC_DUMP_FAILED &&
+	    (!(j->flags & CNNACC_DUMP_HAS_RECORD) || !j->record.status_class))
+		return damaged(err, "section JOB: a failed job without the record of its failure");
+	return 0;
+}
+
+int dump_parse(struct dump *d, const void *data, size_t size, struct cnnrt_error *err)
+{
+	memset(d, 0, sizeof(*d));
+	if (parse_header(d, data, size, err) || parse_sections(d, data, size, err) ||
+	    check_ranges(d, err))
+		return -1;
+	return check_job(d, err);
+}
+
+void dump_status(const struct dump *d, struct cnnrt_job_status *status)
+{
+	const struct cnnacc_completion *r = &d->job.record;
+	bool hang = d->job.reason == CNNACC_DUMP_HANG;
+
+	*status = (struct cnnrt_job_status){
+		.state = CNNRT_JOB_FAILED, .code = CNNRT_EJOB, .core = (int)d->job.core,
+		.task = d->job.task, .pc = r->pc, .detail = r->detail, .access = r->access,
+		.va = r->fault_va,
+		.status_class = hang ? CNNACC_STATUS_OK : r->status_class,
+		.status_code = hang ? CNNACC_CODE_NONE : r->status_code,
+	};
+	cnnrt_status_describe(d->job.entry.type, status);
+	if (!hang)
+		return;
+	status->class_name = "HANG";
+	if (d->job.flags & CNNACC_DUMP_HAS_RECORD)
+		snprintf(status->text, sizeof(status->text), "HANG at instruction %u", r->pc);
+	else
+		snprintf(status->text, sizeof(status->text), "HANG, and no answer to an abort");
+}
+
+bool dump_word(const struct dump *d, uint32_t index, uint32_t *word)
+{
+	uint64_t va = d->job.packet.program_va + 4ull * index;
+
+	if (4ull * index >= d->job.packet.program_len)
+		return false;
+	for (size_t i = 0; i < d->program_count; i++) {
+		const struct dump_program *p = &d->programs[i];
+
+		if (va >= p->va && va - p->va < p->size && p->size - (va - p->va) >= 4) {
+			memcpy(word, p->bytes + (va - p->va), sizeof(*word));
+			return true;
+		}
+	}
+	return false;
+}

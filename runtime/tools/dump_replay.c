@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/* A dumped program once more, inside this process. */
+#include "dump.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "util.h"
+
+/* A mapping is made of buffers, which are smaller than the address space. */
+#define PIECE		(1ull << 29)
+#define PIECES_MAX	(CNNACC_DUMP_RANGES_MAX + (1ull << CNNACC_VA_BITS) / PIECE)
+
+static int fail(struct cnnrt_error *err, int code, const char *text)
+{
+	err->code = code;
+	snprintf(err->text, sizeof(err->text), "%s", text);
+	return code;
+}
+
+/* The build of the dumped core as properties of the in-process device. */
+static int describe_core(const struct dump *d, char *buf, size_t len, struct cnnrt_error *err)
+{
+	const struct cnnacc_core_entry *e = &d->job.entry;
+	uint64_t cycles = (uint64_t)e->job_cycles_max_hi << 32 | e->job_cycles_max_lo;
+
+	if (e->type != CNNACC_CORE_CCP)
+		return fail(err, CNNRT_EUNSUPPORTED, "section JOB: a core of a type that cannot "
+			    "be run in process");
+	snprintf(buf, len, "sim:cores=ccp:data-bank=%u:weight-bank=%u:icache=%u:lob=%u"
+		 ":job-cycles-max=%" PRIu64, e->param[CNNACC_CCP_PARAM_DATA_BANK],
+		 e->param[CNNACC_CCP_PARAM_WEIGHT_BANK], e->program_max,
+		 e->param[CNNACC_CCP_PARAM_LOB], cycles);
+	return CNNRT_OK;
+}
+
+static unsigned int map_flags(uint32_t pte)
+{
+	return (pte & CNNACC_PTE_READ ? CNNRT_MAP_READ : 0) |
+	       (pte & CNNACC_PTE_WRITE ? CNNRT_MAP_WRITE : 0) |
+	       (pte & CNNACC_PTE_EXEC ? CNNRT_MAP_EXEC : 0);
+}
+
+/* Zeros everywhere, and then the programs. */
+static unsigned int make_ranges(const struct dump *d, struct cnnrt_range *ranges)
+{
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < d->range_count; i++) {
+		const struct cnnacc_dump_range *r = &d->ranges[i];
+
+		for (uint64_t at = 0; at < r->size; at += PIECE)
+			ranges[n++] = (struct cnnrt_range){
+				.va = r->va + at, .flags = map_flags(r->flags),
+				.size = r->size - at < PIECE ? r->size - at : PIECE,
+			};
+	}
+	for (size_t i = 0; i < d->program_count; i++)
+		ranges[n++] = (struct cnnrt_range){
+			.va = d->programs[i].va, .size = d->programs[i].size,
+			.flags = CNNRT_MAP_EXEC, .in = d->programs[i].bytes,
+		};
+	return n;
+}
+
+/* A program that hung gets as many cycles as it had. */
+static uint64_t cycle_limit(const struct cnnacc_dump_job *j)
+{
+	uint64_t limit = j->packet.cycle_limit;
+
+	if (j->reason == CNNACC_DUMP_HANG && j->flags & CNNACC_DUMP_HAS_RECORD &&
+	    j->record.cycles && j->record.cycles < limit)
+		limit = j->record.cycles;
+	return limit;
+}
+
+static int run(const struct dump *d, struct cnnrt_range *ranges, int64_t timeout_ns,
+	       struct cnnrt_job_status *status, struct cnnrt_error *err)
+{
+	struct cnnrt_exec exec = {
+		.program_va = d->job.packet.program_va,
+		.program_size = d->job.packet.program_len,
+		.cycle_limit = cycle_limit(&d->job), .timeout_ns = timeout_ns,
+		.ranges = ranges, .range_count = make_ranges(d, ranges),
+		.own_stats = d->job.packet.flags & CNNACC_PACKET_STATS,
+		.stats_va = d->job.packet.stats_va,
+	};
+	struct cnnrt_device *dev;
+	char name[256];
+	int ret = describe_core(d, name, sizeof(name), err);
+
+	if (!ret)
+		ret = cnnrt_device_open(name, 0, &dev, err);
+	if (ret)
+		return ret;
+	ret = cnnrt_exec(dev, &exec, status, NULL, err);
+	cnnrt_device_close(dev);
+	return ret;
+}
+
+int dump_replay(const struct dump *d, int64_t timeout_ns, struct cnnrt_job_status *status,
+		struct cnnrt_error *err)
+{
+	struct cnnrt_range *ranges;
+	int ret;
+
+	if (d->range_count > CNNACC_DUMP_RANGES_MAX)
+		return fail(err, CNNRT_ELIMIT, "section MAP: more ranges than a coredump has");
+	if (!d->job.packet.cycle_limit)
+		return fail(err, CNNRT_EINVAL, "section JOB: a packet without a cycle limit");
+	ranges = calloc(PIECES_MAX + DUMP_PROGRAMS_MAX, sizeof(*ranges));
+	if (!ranges)
+		return fail(err, CNNRT_ENOMEM, "replay: out of memory");
+	ret = run(d, ranges, timeout_ns, status, err);
+	free(ranges);
+	return ret;
+}
+
+bool dump_same(const struct dump *d, const struct cnnrt_job_status *replayed)
+{
+	const struct cnnacc_completion *r = &d->job.record;
+
+	if (d->job.reason == CNNACC_DUMP_HANG)
+		return replayed->status_class == CNNACC_STATUS_TIME_LIMIT;
+	return replayed->status_class == r->status_class &&
+	       replayed->status_code == r->status_code && replayed->detail == r->detail &&
+	       replayed->pc == r->pc && replayed->access == r->access &&
+	       replayed->va == r->fault_va;
+}

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * dump_mutate: a coredump, damaged: each byte once and then at random. What is left gives a message,
+ * or is printed and run again. Built with the address and undefined-behaviour sanitizers,
+ * which end the program at the first fault; leaks fail it at the end.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "../../runtime/tools/cnnctl.h"
+#include "../../runtime/tools/dump.h"
+#include "hang.h"
+
+#define CASE_SECONDS		20
+#define RANDOM_CASES		4000
+#define REPLAY_TIMEOUT_NS	50000000	/* damaged programs may be endless */
+#define PROGRAM_VA		0xf0000000u
+#define NOWHERE			0x50000000u
+
+const char *__asan_default_options(void);
+
+const char *__asan_default_options(void)
+{
+	return "allocator_may_return_null=1:detect_leaks=1:hard_rss_limit_mb=4096";
+}
+
+static uint64_t seed = 88172645463325252u;
+
+static uint32_t number(uint32_t below)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (uint32_t)(seed >> 32) % below;
+}
+
+struct file {
+	_Alignas(8) uint8_t bytes[8192];
+	size_t size;
+};
+
+static void add(struct file *f, const void *data, size_t size)
+{
+	memcpy(f->bytes + f->size, data, size);
+	f->size += size;
+}
+
+static void add_section(struct file *f, uint32_t type, uint64_t va, const void *data, size_t size)
+{
+	struct cnnacc_dump_section section = { .type = type, .va = va, .size = size };
+	static const uint8_t zeros[8];
+
+	add(f, &section, sizeof(section));
+	add(f, data, size);
+	add(f, zeros, -size & 7);
+}
+
+/* As the driver writes it after a read of nothing. */
+static void make(struct file *f)
+{
+	const uint32_t program[] = {
+		CNNACC_CCP_INSN_LDI(0, NOWHERE / 64), CNNACC_CCP_INSN_LDIH(0, NOWHERE / 64 >> 16),
+		CNNACC_CCP_INSN_LDI(1, 1),
+		CNNACC_CCP_INSN_LOAD(0, 1, 2, CNNACC_CCP_TGT_READ_BANK), CNNACC_CCP_INSN_NOP,
+	};
+	const struct cnnacc_dump_job job = {
+		.reason = CNNACC_DUMP_FAILED, .flags = CNNACC_DUMP_HAS_RECORD, .seqno = 1,
+		.task_count = 1, .ring_tail = 1,
+		.entry = {
+			.type = CNNACC_CORE_CCP, .queue_offset = 0x2000, .window_offset = 0x4000,
+			.window_size = 0x1000, .program_max = CNNACC_CCP_ICACHE_DEFAULT,
+			.job_cycles_max_lo = 1 << 20,
+			.param = { 65536, 4096, 0, 64 },
+		},
+		.packet = {
+			.fence = 1, .cycle_limit = 1 << 20, .program_va = PROGRAM_VA,
+			.program_len = sizeof(program),
+		},
+		.record = {
+			.fence = 1, .seq = 1, .status_class = CNNACC_STATUS_MMU_FAULT,
+			.status_code = CNNACC_CCP_E_DMA, .pc = 3, .detail = CNNACC_FAULT_DIR,
+			.access = CNNACC_ACCESS_READ, .fault_va = NOWHERE, .cycles = 20,
+		},
+	};
+	const struct cnnacc_dump_range ranges[] = {
+		{ 0x1000, 0x10000, CNNACC_PTE_VALID | CNNACC_PTE_READ | CNNACC_PTE_WRITE, 0 },
+		{ PROGRAM_VA, 4096, CNNACC_PTE_VALID | CNNACC_PTE_EXEC, 0 },
+	};
+	const struct cnnacc_dump_reg regs[] = { { 0, CNNACC_MAGIC }, { 0x2038, 0x20014 } };
+	const struct cnnacc_dump_walk walk = { NOWHERE, 0x10000, 0, 0 };
+	struct cnnacc_dump_header header = {
+		.magic = CNNACC_DUMP_MAGIC, .version = CNNACC_DUMP_VERSION,
+	};
+
+	add(f, &header, sizeof(header));
+	add_section(f, CNNACC_DUMP_JOB, 0, &job, sizeof(job));
+	add_section(f, CNNACC_DUMP_REGS, 0, regs, sizeof(regs));
+	add_section(f, CNNACC_DUMP_WALK, 0, &walk, sizeof(walk));
+	add_section(f, CNNACC_DUMP_PACKETS, 0, &job.packet, sizeof(job.packet));
+	add_section(f, CNNACC_DUMP_RECORDS, 0, &job.record, sizeof(job.record));
+	add_section(f, CNNACC_DUMP_MAP, 0, ranges, sizeof(ranges));
+	add_section(f, CNNACC_DUMP_PROGRAM, PROGRAM_VA, program, sizeof(program));
+	header.size = f->size;
+	memcpy(f->bytes, &header, sizeof(header));
+}
+
+struct counts {
+	long same, others, refused, messages, mute;
+};
+
+static void print(const struct file *f)
+{
+	char path[32], json[] = "--json", *argv[] = { path, json };
+	int fd = memfd_create("dump", 0);
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	if (fd < 0 || write(fd, f->bytes, f->size) != (ssize_t)f->size ||
+	    cmd_core(1, argv) || cmd_core(2, argv))
+		abort();
+	close(fd);
+}
+
+static void try_case(const struct file *f, struct counts *c)
+{
+	static struct dump d;
+	struct cnnrt_job_status status;
+	struct cnnrt_error err = { 0 };
+
+	alarm(CASE_SECONDS);
+	if (dump_parse(&d, f->bytes, f->size, &err)) {
+		c->refused++;
+	} else {
+		print(f);
+		if (!dump_replay(&d, REPLAY_TIMEOUT_NS, &status, &err)) {
+			cnnrt_status_describe(d.job.entry.type, &status);
+			c->same += dump_same(&d, &status);
+			c->others += !dump_same(&d, &status);
+			return;
+		}
+		c->messages++;
+	}
+	c->mute += !(err.code < 0 && *err.text);
+}
+
+/* Mostly numbers that are nearly right. */
+static void change(struct file *f)
+{
+	static const uint64_t odd[] = { 0, 1, 8, 4096, 1 << 30, UINT32_MAX, INT64_MAX, UINT64_MAX };
+	size_t width = number(2) ? 4 : 8, at = number((uint32_t)(f->size - width + 1)) & ~3u;
+	uint64_t v = 0;
+
+	memcpy(&v, f->bytes + at, width);
+	if (number(2))
+		v += number(5) - (uint64_t)2;
+	else
+		v = odd[number(sizeof(odd) / sizeof(odd[0]))];
+	memcpy(f->bytes + at, &v, width);
+}
+
+static void damage(const struct file *good, struct counts *c)
+{
+	static struct file f;
+
+	for (size_t i = 0; i < good->size; i++) {
+		snprintf(fuzz_where, sizeof(fuzz_where), "byte %zu\n", i);
+		f = *good;
+		f.bytes[i] ^= (uint8_t)(1 + number(255));
+		try_case(&f, c);
+	}
+	for (int n = 0; n < RANDOM_CASES; n++) {
+		uint32_t changes = 1 + number(3);
+		uint64_t size;
+
+		snprintf(fuzz_where, sizeof(fuzz_where), "random %d\n", n);
+		f = *good;
+		if (!number(8))
+			f.size = 32 + number((uint32_t)good->size - 32);
+		while (changes--)
+			change(&f);
+		size = f.size;
+		if (number(8))
+			memcpy(f.bytes + 8, &size, sizeof(size));
+		try_case(&f, c);
+	}
+}
+
+int main(void)
+{
+	static struct file good;
+	struct counts first = { 0 }, c = { 0 };
+	FILE *tap = fdopen(dup(1), "w");
+	bool ok;
+
+	if (!tap || !freopen("/dev/null", "w", stdout))
+		return 1;
+	fuzz_name_hangs();
+	make(&good);
+	try_case(&good, &first);
+	if (first.same)
+		damage(&good, &c);
+	ok = c.same && c.others && c.refused && c.messages && !c.mute;
+	fprintf(tap, "1..1\n%sok 1 - %ld the same, %ld not, %ld not run again, %ld refused, "
+		"%ld without a message\n", ok ? "" : "not ", c.same, c.others, c.messages,
+		c.refused, c.mute);
+	fclose(tap);
+	return !ok;
+}

@@ -1,0 +1,99 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# Programs that hang, fault or are illegal beside a process that runs a network: the process
+# notices nothing but a delay; the driver's coredump stops at the same place when it is run
+# again here.  CNNACC_RECOVERY_COUNT: times each (5).
+. "$(dirname "$0")/../tap.sh"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+count=${CNNACC_RECOVERY_COUNT:-5}
+kinds="hang fault illegal limit"
+cnnctl=$build/runtime/tools/cnnctl
+cp "$build/tests/unit/rt/digits.onnx" "$work/"
+"$build/runtime/tools/cnnrun" "$work/digits.onnx" --device sim --output "0=$work/sim.npy" \
+	>"$work/sim.log" 2>&1
+tap_ok "the network's answer in process"
+
+cat >"$work/guest" <<END
+cd /mnt
+innocent()
+{
+	runs=0
+	until [ -e /tmp/stop ]; do
+		cnnrun digits.onnx --repeat 20 --output 0=/tmp/vm.npy >innocent.log 2>&1 &&
+			cmp /tmp/vm.npy sim.npy >>innocent.log 2>&1 || break
+		runs=\$((runs + 20))
+	done
+	[ -e /tmp/stop ] && echo \$runs >innocent
+	echo >/tmp/stopped
+}
+innocent &
+kmd_guilty $count >guilty 2>&1
+echo \$? >guilty.rc
+echo >/tmp/stop
+until [ -e /tmp/stopped ]; do sleep 0.1; done
+# A dump that was taken is in the way of the next, for a second or until it is fetched.
+fetch()
+{
+	for try in 1 2 3 4 5 6 7 8 9 10; do
+		for data in /sys/class/devcoredump/devcd*/data; do
+			[ -e \$data ] && cat \$data >\$1 && echo 1 >\$data && return
+		done
+		sleep 0.1
+	done
+}
+fetch /tmp/first
+for kind in $kinds; do
+	sleep 1.5
+	kmd_guilty 1 \$kind >\$kind.log 2>&1
+	fetch \$kind.core
+done
+END
+"$top/tests/vm/run" --timeout $((200 + 4 * count)) --module-param watchdog_ms=400 --share "$work" \
+	-- sh /mnt/guest >"$work/log" 2>&1
+tap_ok "the guest ran and the kernel did not complain"
+sed 's/^/# /' "$work/log"
+grep '^#' "$work/guilty"
+tap_run "guilty programs, $count times each" sh -c "cat $work/guilty; [ \"\$(cat $work/guilty.rc)\" = 0 ]"
+tap_run "every answer of the innocent process is right" sh -c \
+	"cat $work/innocent.log; [ \"\$(cat $work/innocent)\" -gt 0 ]"
+echo "# $(cat "$work/innocent") runs of the network meanwhile"
+
+# said KIND TEXT: the coredump says so.
+said()
+{
+	"$cnnctl" core "$work/$1.core" >"$work/text" && grep -qF -- "$2" "$work/text" && return
+	cat "$work/text"
+	return 1
+}
+tap_run "coredump of a hang" said hang "ended: HANG at instruction 1"
+tap_run "coredump of a fault" said fault \
+	"ended: MMU_FAULT (E_DMA) at instruction 3: read of VA 0x50000040: nothing is mapped there"
+tap_run "with the table walk" said fault "walk of VA 0x50000040"
+tap_run "the mappings" said fault "0xf0000000..0xf0000fff --x"
+tap_run "and the registers" said fault "STATUS         00020014"
+tap_run "coredump of an illegal program" said illegal \
+	"ended: BAD_PROGRAM (E_ILLEGAL) at instruction 2"
+tap_run "with the instruction" said illegal ">     2: f0000000"
+tap_run "coredump of an endless program" said limit "ended: TIME_LIMIT at instruction 1"
+for kind in $kinds; do
+	tap_run "$kind: as JSON" sh -c "$cnnctl core --json $work/$kind.core | python3 -m json.tool"
+	tap_run "$kind: stops at the same place when run again" "$cnnctl" replay "$work/$kind.core"
+done
+
+# changed OFFSET: the fault's dump with another byte there is run again.
+changed()
+{
+	cp "$work/fault.core" "$work/changed.core"
+	printf '\001' | dd of="$work/changed.core" bs=1 seek="$1" conv=notrunc 2>/dev/null
+	"$cnnctl" replay "$work/changed.core"
+	[ $? -eq 1 ]
+}
+# Header, section head; then the record's pc and fault address in struct cnnacc_dump_job.
+tap_run "another instruction is not the same" changed $((24 + 24 + 184 + 20))
+tap_run "another address is not the same" changed $((24 + 24 + 184 + 32))
+tap_run "a dump cut short is refused" sh -c \
+	"head -c 5000 $work/fault.core >$work/cut && ! $cnnctl core $work/cut"
+tap_done
