@@ -5,6 +5,7 @@
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_job.h"
+#include "cnnacc_pm.h"
 
 /**
  * DOC: batch
@@ -32,7 +33,7 @@ static const struct dma_fence_ops cnnacc_batch_ops = {
 
 /**
  * cnnacc_batch_create() - Make a batch of one job
- * @first: the job; it stays the caller's until the batch is pushed
+ * @first: the job; it stays the caller's, who keeps the device awake, until the batch is pushed
  * @file: file that submits it
  *
  * Return: the batch, to be freed with cnnacc_batch_free(), or an error pointer
@@ -59,6 +60,7 @@ struct cnnacc_batch *cnnacc_batch_create(struct cnnacc_job *first, struct drm_fi
 	INIT_LIST_HEAD(&batch->jobs);
 	batch->ctx = ctx;
 	batch->core = first->core;
+	cnnacc_pm_get_again(ctx->cdev);
 	cnnacc_ctx_add_batch(ctx, batch);
 	cnnacc_batch_add(batch, first);
 	return batch;
@@ -156,6 +158,7 @@ void cnnacc_batch_free(struct cnnacc_batch *batch)
 	if (left && left->fence_live)
 		cnnacc_batch_end(batch, CNNACC_END_CANCELED);
 	drm_sched_job_cleanup(&batch->base);
+	cnnacc_pm_put(batch->ctx->cdev);
 	/* Until then the context may open the gate. */
 	cnnacc_ctx_remove_batch(batch->ctx, batch);
 	if (batch->gate)

@@ -31,12 +31,16 @@ struct eventfd_ctx;
  * @ref: reference count
  * @contexts: its contexts by id
  * @tables: page table pages of its contexts
+ * @buffers: its buffer handles
+ * @jobs: its jobs that have not ended
  * @usage: of each core
  */
 struct cnnacc_file {
 	struct kref ref;
 	struct xarray contexts;
 	atomic_t tables;
+	atomic_t buffers;
+	atomic_t jobs;
 	struct cnnacc_usage usage[CNNACC_MAX_CORES];
 };
 

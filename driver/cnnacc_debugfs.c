@@ -9,6 +9,7 @@
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_gem.h"
+#include "cnnacc_pm.h"
 #include "cnnacc_queue.h"
 
 /**
@@ -233,18 +234,19 @@ static void cnnacc_debugfs_resets(struct seq_file *m, struct cnnacc_device *cdev
 			   READ_ONCE(cdev->cores[i]->resets));
 }
 
-/* All files: the device stays while one is read. */
+/* All files: the device stays, awake, while one is read. */
 static int cnnacc_debugfs_show(struct seq_file *m, void *data)
 {
 	void (*show)(struct seq_file *m, struct cnnacc_device *cdev);
 	struct drm_debugfs_entry *entry = m->private;
+	struct cnnacc_device *cdev = to_cnnacc_device(entry->dev);
 	int idx;
 
 	show = entry->file.data;
-	if (!drm_dev_enter(entry->dev, &idx))
+	if (cnnacc_device_enter(cdev, &idx))
 		return -ENODEV;
-	show(m, to_cnnacc_device(entry->dev));
-	drm_dev_exit(idx);
+	show(m, cdev);
+	cnnacc_device_exit(cdev, idx);
 	return 0;
 }
 
@@ -286,7 +288,11 @@ static ssize_t cnnacc_debugfs_force_reset(struct file *file, const char __user *
 		return -EFAULT;
 	if (!drm_dev_enter(&cdev->drm, &idx))
 		return -ENODEV;
-	ret = cnnacc_debugfs_reset(cdev, strim(name));
+	ret = cnnacc_pm_get(cdev);
+	if (!ret) {
+		ret = cnnacc_debugfs_reset(cdev, strim(name));
+		cnnacc_pm_put(cdev);
+	}
 	drm_dev_exit(idx);
 	return ret ? ret : count;
 }

@@ -10,6 +10,7 @@
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_gem.h"
+#include "cnnacc_pm.h"
 #include "cnnacc_trace.h"
 
 /**
@@ -20,9 +21,10 @@
  *
  * Lock order, outermost first:
  *
+ * - &cnnacc_vm.lock
+ * - &cnnacc_device.away_lock
  * - &cnnacc_device.ctx_lock
  * - &cnnacc_ctx.submit_lock
- * - &cnnacc_vm.lock
  * - &cnnacc_device.bo_lock
  * - reservation objects
  * - &cnnacc_ctx.job_lock
@@ -76,7 +78,7 @@ static int cnnacc_device_hw_reset(struct cnnacc_device *cdev)
 	int ret;
 
 	cnnacc_write(cdev, CNNACC_REG_RESET, 1);
-	ret = read_poll_timeout(cnnacc_read, value, !(value & 1), 100,
+	ret = read_poll_timeout(cnnacc_read, value, !(value & 1) || value == ~0u, 100,
 				CNNACC_RESET_TIMEOUT_US, false, cdev, CNNACC_REG_RESET);
 	if (!ret && cnnacc_device_lost(cdev))
 		ret = -ENODEV;
@@ -86,7 +88,7 @@ static int cnnacc_device_hw_reset(struct cnnacc_device *cdev)
 /* Nothing starts any more, and the device cannot reach memory. */
 static void cnnacc_device_wedge(struct cnnacc_device *cdev)
 {
-	cdev->bus->stop_dma(cdev->drm.dev);
+	cdev->bus->allow_dma(cdev->drm.dev, false);
 	WRITE_ONCE(cdev->wedged, true);
 }
 
@@ -100,40 +102,57 @@ static bool cnnacc_device_busy(struct cnnacc_device *cdev)
 	return false;
 }
 
-/**
- * cnnacc_device_reset() - Reset the device, when resetting a core did not help
- * @cdev: device
- *
- * Other cores get a bounded time to finish their jobs.  Jobs still running then are
- * run again if they are restartable, or lost.  Runs on &cnnacc_device.reset_wq only.
- */
-void cnnacc_device_reset(struct cnnacc_device *cdev)
+/* Jobs that run get a bounded time to end; then nobody looks at the queues any more. */
+static void cnnacc_device_settle(struct cnnacc_device *cdev)
 {
-	bool busy, lost;
 	unsigned int i;
-	int ret;
+	bool busy;
 
-	if (cdev->wedged)
-		return;
-
-	drm_warn(&cdev->drm, "resetting the device\n");
-	trace_cnnacc_reset(cdev, -1, atomic64_read(&cdev->reset_count) + 1);
 	for (i = 0; i < cdev->core_count; i++)
 		cnnacc_core_hold(cdev->cores[i]);
-	lost = cnnacc_device_lost(cdev);
-	if (!lost)
+	if (!cnnacc_device_lost(cdev))
 		read_poll_timeout(cnnacc_device_busy, busy, !busy, 1000,
 				  CNNACC_DRAIN_TIMEOUT_US, false, cdev);
 	for (i = 0; i < cdev->core_count; i++)
 		cnnacc_core_disable(cdev->cores[i]);
+}
+
+/**
+ * cnnacc_device_halt() - Stop the device, for it to sleep or to be reset from outside
+ * @cdev: device
+ *
+ * When this returns it does no DMA and raises no interrupt.
+ */
+void cnnacc_device_halt(struct cnnacc_device *cdev)
+{
+	cnnacc_device_settle(cdev);
+	if (cnnacc_device_hw_reset(cdev))
+		cnnacc_device_wedge(cdev);
+	cnnacc_irq_sync(cdev);
+}
+
+/**
+ * cnnacc_device_revive() - Reset a device whose queues nobody looks at, and go on
+ * @cdev: device
+ *
+ * Jobs that were running are run again if they are restartable, or lost.  A device that was
+ * given up gets another chance.
+ */
+void cnnacc_device_revive(struct cnnacc_device *cdev)
+{
+	bool lost = cnnacc_device_lost(cdev);
+	unsigned int i;
+	int ret;
 
 	ret = lost ? -ENODEV : cnnacc_device_hw_reset(cdev);
 	if (ret) {
 		drm_err(&cdev->drm, "the device %s, giving up on it\n",
 			lost ? "is gone" : "does not reset");
 		cnnacc_device_wedge(cdev);
+	} else if (cdev->wedged) {
+		cdev->bus->allow_dma(cdev->drm.dev, true);
+		WRITE_ONCE(cdev->wedged, false);
 	}
-	atomic64_inc(&cdev->reset_count);
 	atomic_inc(&cdev->reset_gen);
 
 	for (i = 0; i < cdev->core_count; i++) {
@@ -152,6 +171,24 @@ void cnnacc_device_reset(struct cnnacc_device *cdev)
 		cnnacc_core_resume(cdev->cores[i]);
 }
 
+/**
+ * cnnacc_device_reset() - Reset the device, when resetting a core did not help
+ * @cdev: device
+ *
+ * Runs on &cnnacc_device.reset_wq only.
+ */
+void cnnacc_device_reset(struct cnnacc_device *cdev)
+{
+	if (cdev->wedged)
+		return;
+
+	drm_warn(&cdev->drm, "resetting the device\n");
+	trace_cnnacc_reset(cdev, -1, atomic64_read(&cdev->reset_count) + 1);
+	cnnacc_device_settle(cdev);
+	atomic64_inc(&cdev->reset_count);
+	cnnacc_device_revive(cdev);
+}
+
 static void cnnacc_device_reset_work(struct work_struct *work)
 {
 	struct cnnacc_device *cdev = container_of(work, struct cnnacc_device, reset_work);
@@ -159,13 +196,16 @@ static void cnnacc_device_reset_work(struct work_struct *work)
 
 	if (!drm_dev_enter(&cdev->drm, &idx))
 		return;
-	cnnacc_device_reset(cdev);
+	if (!cnnacc_pm_get(cdev)) {
+		cnnacc_device_reset(cdev);
+		cnnacc_pm_put(cdev);
+	}
 	drm_dev_exit(idx);
 }
 
 /**
  * cnnacc_device_request_reset() - Reset the device and wait until that is done
- * @cdev: device
+ * @cdev: device, not entered
  */
 void cnnacc_device_request_reset(struct cnnacc_device *cdev)
 {
@@ -193,32 +233,30 @@ static bool cnnacc_device_invalidated(struct cnnacc_device *cdev, u32 seq, int g
  */
 void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id, u32 flags)
 {
-	int gen = atomic_read(&cdev->reset_gen);
+	int gen = atomic_read(&cdev->reset_gen), idx, ret = 0;
 	bool done;
-	int idx;
 	u32 seq;
 
-	if (!drm_dev_enter(&cdev->drm, &idx)) {
-		/* cnnacc_device_stop() is at work and gets there in bounded time. */
-		wait_for_completion_timeout(&cdev->silent,
-					    msecs_to_jiffies(CNNACC_FREE_TIMEOUT_MS));
+	if (cnnacc_device_enter(cdev, &idx)) {
+		/* Asleep, or cnnacc_device_stop() is at work and gets there in bounded time. */
+		if (drm_dev_is_unplugged(&cdev->drm))
+			wait_for_completion_timeout(&cdev->silent,
+						    msecs_to_jiffies(CNNACC_FREE_TIMEOUT_MS));
 		return;
 	}
-	if (READ_ONCE(cdev->wedged))
-		goto out;
-
-	spin_lock(&cdev->inv_lock);
-	cnnacc_write(cdev, CNNACC_REG_INVALIDATE, hw_id | flags);
-	seq = cnnacc_read(cdev, CNNACC_REG_INV_SEQ);
-	spin_unlock(&cdev->inv_lock);
-
-	if (read_poll_timeout(cnnacc_device_invalidated, done, done, 50,
-			      CNNACC_INVALIDATE_TIMEOUT_US, false, cdev, seq, gen)) {
+	if (!READ_ONCE(cdev->wedged)) {
+		spin_lock(&cdev->inv_lock);
+		cnnacc_write(cdev, CNNACC_REG_INVALIDATE, hw_id | flags);
+		seq = cnnacc_read(cdev, CNNACC_REG_INV_SEQ);
+		spin_unlock(&cdev->inv_lock);
+		ret = read_poll_timeout(cnnacc_device_invalidated, done, done, 50,
+					CNNACC_INVALIDATE_TIMEOUT_US, false, cdev, seq, gen);
+	}
+	cnnacc_device_exit(cdev, idx);
+	if (ret) {
 		drm_err(&cdev->drm, "translations of context %u stay in use\n", hw_id);
 		cnnacc_device_request_reset(cdev);
 	}
-out:
-	drm_dev_exit(idx);
 }
 
 static int cnnacc_device_identify(struct cnnacc_device *cdev)
@@ -227,7 +265,8 @@ static int cnnacc_device_identify(struct cnnacc_device *cdev)
 	u32 magic = cnnacc_read(cdev, CNNACC_REG_MAGIC);
 
 	if (magic != CNNACC_MAGIC)
-		return dev_err_probe(dev, -ENODEV, "no cnnacc here: magic %#x\n", magic);
+		return dev_err_probe(dev, -ENODEV, "no cnnacc here: magic %#x%s\n", magic,
+				     magic == ~0u ? ": no power, or BAR not decoded" : "");
 	cdev->hw_version = cnnacc_read(cdev, CNNACC_REG_HW_VERSION);
 	if (cdev->hw_version >> 16 != CNNACC_HW_VERSION >> 16)
 		return dev_err_probe(dev, -ENODEV, "hardware version %#x not supported\n",
@@ -280,6 +319,10 @@ static int cnnacc_device_init_software(struct cnnacc_device *cdev)
 	init_completion(&cdev->silent);
 	INIT_WORK(&cdev->reset_work, cnnacc_device_reset_work);
 	cnnacc_dump_init(cdev);
+	INIT_WORK(&cdev->away_work, cnnacc_pm_away_work);
+	init_rwsem(&cdev->away_lock);
+	init_completion(&cdev->left);
+	init_completion(&cdev->back);
 	ret = drmm_mutex_init(&cdev->drm, &cdev->ctx_lock);
 	if (!ret)
 		ret = drmm_mutex_init(&cdev->drm, &cdev->bo_lock);
@@ -389,9 +432,6 @@ static int cnnacc_device_run(struct cnnacc_device *cdev)
 			return ret;
 		cnnacc_core_resume(cdev->cores[i]);
 	}
-	ret = cnnacc_irq_init(cdev);
-	if (ret)
-		return ret;
 	cnnacc_irq_enable(cdev);
 	cnnacc_debugfs_init(cdev);
 	return drm_dev_register(&cdev->drm, 0);
@@ -411,6 +451,12 @@ int cnnacc_device_start(struct cnnacc_device *cdev)
 	if (ret)
 		return dev_err_probe(cdev->drm.dev, ret, "the device does not reset\n");
 	ret = cnnacc_device_init_cores(cdev);
+	if (!ret)
+		ret = cnnacc_irq_init(cdev);
+	if (!ret)
+		ret = cnnacc_selftest(cdev);
+	if (!ret)
+		ret = cnnacc_device_hw_reset(cdev);
 	if (!ret)
 		ret = cnnacc_device_run(cdev);
 	if (ret) {

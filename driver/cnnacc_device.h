@@ -3,10 +3,12 @@
 #define CNNACC_DEVICE_H
 
 #include <linux/bits.h>
+#include <linux/completion.h>
 #include <linux/idr.h>
 #include <linux/io.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/rwsem.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -35,6 +37,8 @@ struct cnnacc_dump;
 #define CNNACC_MAX_BO_SIZE	BIT_ULL(30)
 #define CNNACC_MAX_MAPPINGS	65536	/* per context */
 #define CNNACC_MAX_TABLES	4096	/* page table pages per file */
+#define CNNACC_MAX_BUFFERS	16384	/* handles per file */
+#define CNNACC_MAX_QUEUED_JOBS	16384	/* per file */
 
 #define CNNACC_CTX_IDS		65536
 #define CNNACC_RING_ENTRIES	128	/* more than CNNACC_MAX_TASKS */
@@ -42,11 +46,11 @@ struct cnnacc_dump;
 /**
  * struct cnnacc_bus - what the bus glue does for the bus-neutral part.
  * @irq: Linux interrupt number of a vector
- * @stop_dma: last resort against a device that does not reset: cut it off memory
+ * @allow_dma: let the device reach memory, or, if it does not reset, cut it off
  */
 struct cnnacc_bus {
 	int (*irq)(struct device *dev, unsigned int vector);
-	void (*stop_dma)(struct device *dev);
+	void (*allow_dma)(struct device *dev, bool allow);
 };
 
 /**
@@ -54,12 +58,14 @@ struct cnnacc_bus {
  * @cdev: device
  * @mask: CNNACC_IRQ_* bits it serves
  * @pending: bits left to the interrupt thread
+ * @count: interrupts taken
  * @irq: Linux interrupt number
  */
 struct cnnacc_vector {
 	struct cnnacc_device *cdev;
 	u32 mask;
 	atomic_t pending;
+	unsigned int count;
 	int irq;
 };
 
@@ -183,12 +189,16 @@ struct cnnacc_core {
  * @sched_wq: of the schedulers; a job starts on the CPU that submits it
  * @reset_wq: ordered; whatever resets a core or the device runs here
  * @reset_work: resets the device
+ * @away_work: occupies @reset_wq while the device sleeps or is reset from outside
+ * @away_lock: held for writing meanwhile
+ * @left: done when @away_work has stopped the device
+ * @back: done when it may bring it back
  * @ctx_wq: tears contexts down
  * @ctx_ids: context ids of the hardware
  * @ctx_lock: protects @contexts
  * @contexts: all contexts not yet torn down
  * @bo_lock: protects @bos
- * @bos: buffers that are not imported
+ * @bos: buffers
  * @batch_count: batches of jobs not yet freed
  * @idle: woken when @batch_count is zero
  * @silent: done when a device that goes away does no DMA any more
@@ -216,6 +226,10 @@ struct cnnacc_device {
 	struct workqueue_struct *sched_wq;
 	struct workqueue_struct *reset_wq;
 	struct work_struct reset_work;
+	struct work_struct away_work;
+	struct rw_semaphore away_lock;	/* keeps the device from going away */
+	struct completion left;
+	struct completion back;
 	struct workqueue_struct *ctx_wq;
 	struct ida ctx_ids;
 	struct mutex ctx_lock;		/* protects @contexts */
@@ -262,6 +276,8 @@ int cnnacc_device_start(struct cnnacc_device *cdev);
 void cnnacc_device_stop(struct cnnacc_device *cdev);
 u64 cnnacc_device_read_pair(struct cnnacc_device *cdev, u32 offset);
 bool cnnacc_device_lost(struct cnnacc_device *cdev);
+void cnnacc_device_halt(struct cnnacc_device *cdev);
+void cnnacc_device_revive(struct cnnacc_device *cdev);
 void cnnacc_device_reset(struct cnnacc_device *cdev);
 void cnnacc_device_request_reset(struct cnnacc_device *cdev);
 void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id, u32 flags);
@@ -270,6 +286,7 @@ void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id, u32 flags);
 struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int index);
 void cnnacc_core_destroy(struct cnnacc_core *core);
 void cnnacc_core_release(struct kref *ref);
+void cnnacc_core_program(struct cnnacc_core *core);
 int cnnacc_core_enable(struct cnnacc_core *core);
 void cnnacc_core_disable(struct cnnacc_core *core);
 void cnnacc_core_hold(struct cnnacc_core *core);
@@ -288,7 +305,11 @@ void cnnacc_core_cancel(struct cnnacc_core *core, enum cnnacc_end end);
 int cnnacc_irq_init(struct cnnacc_device *cdev);
 void cnnacc_irq_fini(struct cnnacc_device *cdev);
 void cnnacc_irq_enable(struct cnnacc_device *cdev);
+void cnnacc_irq_sync(struct cnnacc_device *cdev);
 void cnnacc_irq_defer(struct cnnacc_core *core);
+
+/* cnnacc_selftest.c */
+int cnnacc_selftest(struct cnnacc_device *cdev);
 
 /* cnnacc_sysfs.c */
 extern const struct attribute_group *cnnacc_sysfs_groups[];

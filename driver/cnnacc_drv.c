@@ -14,6 +14,7 @@
 #include "cnnacc_device.h"
 #include "cnnacc_gem.h"
 #include "cnnacc_pci.h"
+#include "cnnacc_pm.h"
 #include "cnnacc_uobj.h"
 
 /**
@@ -27,6 +28,8 @@
  * cnnacc_device.c      bring-up, teardown, device reset; the lock order
  * cnnacc_core.c        a core's hardware queue: packets, completions, recovery
  * cnnacc_irq.c         interrupts
+ * cnnacc_pm.c          runtime and system sleep, resets from outside
+ * cnnacc_selftest.c    what a device must do before it is trusted
  * cnnacc_gem.c         BO_CREATE, BO_INFO, BO_SYNC, BO_WAIT, PRIME
  * cnnacc_vm.c          VM_BIND, page tables
  * cnnacc_ctx.c         CTX_CREATE, CTX_DESTROY, CTX_QUERY, EVENTFD
@@ -41,7 +44,7 @@
  * compat/              differences between kernels
  * ==================== =======================================================
  *
- * Versions: 1.0 is the first; 1.1 has CTX_STATS.
+ * Versions: 1.0 is the first; 1.1 has CTX_STATS, and more limits in DEV_INFO.
  */
 
 static int cnnacc_open(struct drm_device *drm, struct drm_file *file)
@@ -80,6 +83,8 @@ static size_t cnnacc_query_device(struct cnnacc_device *cdev, struct drm_cnnacc_
 		.max_bo_size = CNNACC_MAX_BO_SIZE,
 		.reset_count = atomic64_read(&cdev->reset_count),
 		.timestamp_ns = cnnacc_device_read_pair(cdev, CNNACC_REG_TIME_LO),
+		.max_buffers = CNNACC_MAX_BUFFERS,
+		.max_queued_jobs = CNNACC_MAX_QUEUED_JOBS,
 	};
 	return sizeof(*info);
 }
@@ -101,13 +106,13 @@ static int cnnacc_dev_query_ioctl(struct drm_device *drm, void *data, struct drm
 	size_t size = 0;
 	int idx;
 
-	if (!drm_dev_enter(drm, &idx))
+	if (cnnacc_device_enter(cdev, &idx))
 		return -ENODEV;
 	if (args->type == DRM_CNNACC_DEV_QUERY_DEV_INFO)
 		size = cnnacc_query_device(cdev, &answer.device);
 	else if (args->type == DRM_CNNACC_DEV_QUERY_CORE_INFO)
 		size = cnnacc_query_cores(cdev, answer.cores);
-	drm_dev_exit(idx);
+	cnnacc_device_exit(cdev, idx);
 
 	/* User memory may take its time, which must not hold up an unplug. */
 	return size ? cnnacc_uobj_put(args->pointer, &args->size, &answer, size) : -EINVAL;
@@ -122,16 +127,21 @@ static int cnnacc_reg_rw_ioctl(struct drm_device *drm, void *data, struct drm_fi
 	if (args->flags & ~DRM_CNNACC_REG_WRITE || args->pad ||
 	    args->offset % 4 || args->offset >= CNNACC_REGS_SIZE)
 		return -EINVAL;
-	if (!drm_dev_enter(drm, &idx))
-		return -ENODEV;
 	/* A reset behind the driver's back would cost every context its jobs. */
-	if (args->flags & DRM_CNNACC_REG_WRITE && args->offset == CNNACC_REG_RESET)
+	if (args->flags & DRM_CNNACC_REG_WRITE && args->offset == CNNACC_REG_RESET) {
+		if (!drm_dev_enter(drm, &idx))
+			return -ENODEV;
 		cnnacc_device_request_reset(cdev);
-	else if (args->flags & DRM_CNNACC_REG_WRITE)
+		drm_dev_exit(idx);
+		return 0;
+	}
+	if (cnnacc_device_enter(cdev, &idx))
+		return -ENODEV;
+	if (args->flags & DRM_CNNACC_REG_WRITE)
 		cnnacc_write(cdev, args->offset, args->value);
 	else
 		args->value = cnnacc_read(cdev, args->offset);
-	drm_dev_exit(idx);
+	cnnacc_device_exit(cdev, idx);
 	return 0;
 }
 
@@ -173,6 +183,7 @@ const struct drm_driver cnnacc_drm_driver = {
 	.postclose = cnnacc_postclose,
 	.show_fdinfo = cnnacc_stats_show_file,
 	.gem_create_object = cnnacc_gem_create_object,
+	.gem_prime_import = cnnacc_gem_import,
 	.gem_prime_import_sg_table = drm_gem_shmem_prime_import_sg_table,
 	.ioctls = cnnacc_ioctls,
 	.num_ioctls = ARRAY_SIZE(cnnacc_ioctls),
@@ -198,3 +209,5 @@ module_exit(cnnacc_exit);
 MODULE_DESCRIPTION("CNN accelerator");
 MODULE_AUTHOR("The cnnacc authors");
 MODULE_LICENSE("GPL");
+/* MODULE_IMPORT_NS(), whose argument changed its form in 6.13. */
+MODULE_INFO(import_ns, "DMA_BUF");

@@ -42,6 +42,23 @@ static struct dma_buf *cnnacc_gem_export(struct drm_gem_object *obj, int flags)
 	return drm_gem_prime_export(obj, flags);
 }
 
+static int cnnacc_gem_open(struct drm_gem_object *obj, struct drm_file *file)
+{
+	struct cnnacc_file *cfile = file->driver_priv;
+
+	if (atomic_inc_return(&cfile->buffers) <= CNNACC_MAX_BUFFERS)
+		return 0;
+	atomic_dec(&cfile->buffers);
+	return -ENOSPC;
+}
+
+static void cnnacc_gem_close(struct drm_gem_object *obj, struct drm_file *file)
+{
+	struct cnnacc_file *cfile = file->driver_priv;
+
+	atomic_dec(&cfile->buffers);
+}
+
 static enum drm_gem_object_status cnnacc_gem_status(struct drm_gem_object *obj)
 {
 	return drm_gem_is_imported(obj) || to_cnnacc_bo(obj)->base.pages ?
@@ -50,6 +67,8 @@ static enum drm_gem_object_status cnnacc_gem_status(struct drm_gem_object *obj)
 
 static const struct drm_gem_object_funcs cnnacc_gem_funcs = {
 	.free = cnnacc_gem_free,
+	.open = cnnacc_gem_open,
+	.close = cnnacc_gem_close,
 	.print_info = drm_gem_shmem_object_print_info,
 	.export = cnnacc_gem_export,
 	.pin = drm_gem_shmem_object_pin,
@@ -107,18 +126,50 @@ struct drm_gem_object *cnnacc_gem_create_resv(struct drm_device *drm)
 	return obj;
 }
 
+/**
+ * cnnacc_gem_import() - &drm_driver.gem_prime_import
+ * @drm: DRM device
+ * @buf: dma-buf
+ *
+ * Return: the object or an error pointer
+ */
+struct drm_gem_object *cnnacc_gem_import(struct drm_device *drm, struct dma_buf *buf)
+{
+	struct cnnacc_device *cdev = to_cnnacc_device(drm);
+	struct drm_gem_object *obj;
+	int idx;
+
+	if (!drm_dev_enter(drm, &idx))
+		return ERR_PTR(-ENODEV);
+	obj = drm_gem_prime_import(drm, buf);
+	if (!IS_ERR(obj) && drm_gem_is_imported(obj)) {
+		mutex_lock(&cdev->bo_lock);
+		list_add_tail(&to_cnnacc_bo(obj)->link, &cdev->bos);
+		mutex_unlock(&cdev->bo_lock);
+	}
+	drm_dev_exit(idx);
+	return obj;
+}
+
 static void cnnacc_gem_unmap(struct cnnacc_bo *bo)
 {
 	struct drm_gem_shmem_object *shmem = &bo->base;
+	struct drm_gem_object *obj = &shmem->base;
 
-	dma_resv_lock(shmem->base.resv, NULL);
-	if (shmem->sgt) {
-		dma_unmap_sgtable(shmem->base.dev->dev, shmem->sgt, DMA_BIDIRECTIONAL, 0);
-		sg_free_table(shmem->sgt);
-		kfree(shmem->sgt);
+	if (!shmem->sgt)
+		return;
+	if (drm_gem_is_imported(obj)) {
+		dma_buf_unmap_attachment_unlocked(obj->import_attach, shmem->sgt,
+						  DMA_BIDIRECTIONAL);
 		shmem->sgt = NULL;
+		return;
 	}
-	dma_resv_unlock(shmem->base.resv);
+	dma_resv_lock(obj->resv, NULL);
+	dma_unmap_sgtable(obj->dev->dev, shmem->sgt, DMA_BIDIRECTIONAL, 0);
+	sg_free_table(shmem->sgt);
+	kfree(shmem->sgt);
+	shmem->sgt = NULL;
+	dma_resv_unlock(obj->resv);
 }
 
 /**

@@ -6,6 +6,7 @@
 
 struct cnnacc_ctx;
 struct cnnacc_device;
+struct dma_buf;
 struct drm_device;
 struct drm_file;
 
@@ -14,7 +15,7 @@ struct drm_file;
  * @base: shmem object
  * @use: enum drm_cnnacc_bo_use
  * @flags: DRM_CNNACC_BO_*
- * @link: in &cnnacc_device.bos, unless imported
+ * @link: in &cnnacc_device.bos
  * @resv: object that lends its reservation to a private buffer; held, else NULL
  */
 struct cnnacc_bo {
@@ -32,6 +33,7 @@ static inline struct cnnacc_bo *to_cnnacc_bo(struct drm_gem_object *obj)
 
 struct drm_gem_object *cnnacc_gem_create_object(struct drm_device *drm, size_t size);
 struct drm_gem_object *cnnacc_gem_create_resv(struct drm_device *drm);
+struct drm_gem_object *cnnacc_gem_import(struct drm_device *drm, struct dma_buf *buf);
 void cnnacc_gem_unmap_all(struct cnnacc_device *cdev);
 bool cnnacc_gem_usable(struct drm_gem_object *obj, struct cnnacc_ctx *ctx);
 

@@ -53,6 +53,7 @@ static irqreturn_t cnnacc_irq_hard(int irq, void *arg)
 	if (!status)
 		return IRQ_NONE;
 
+	WRITE_ONCE(vector->count, vector->count + 1);
 	if (status & CNNACC_IRQ_ERROR)
 		cnnacc_irq_save_error(cdev);
 	cnnacc_write(cdev, CNNACC_REG_IRQ_STATUS, status);
@@ -122,6 +123,18 @@ void cnnacc_irq_enable(struct cnnacc_device *cdev)
 	for (i = 0; i < cdev->core_count; i++)
 		mask |= CNNACC_IRQ_CORE(i) | CNNACC_IRQ_EVENT(i);
 	cnnacc_write(cdev, CNNACC_REG_IRQ_ENABLE, mask);
+}
+
+/**
+ * cnnacc_irq_sync() - Wait for the interrupt handlers that run
+ * @cdev: device
+ */
+void cnnacc_irq_sync(struct cnnacc_device *cdev)
+{
+	unsigned int i;
+
+	for (i = 0; i < cdev->vector_count; i++)
+		synchronize_irq(cdev->vectors[i].irq);
 }
 
 /**

@@ -211,6 +211,7 @@ void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 	bool cookie = dma_fence_begin_signalling();
 	int error;
 
+	atomic_dec(&job->ctx->file->jobs);
 	error = cnnacc_job_report(job, end, record);
 	trace_cnnacc_job_done(job, error, record);
 	if (error)

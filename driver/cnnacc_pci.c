@@ -4,11 +4,12 @@
 
 #include "cnnacc_device.h"
 #include "cnnacc_pci.h"
+#include "cnnacc_pm.h"
 
 /**
  * DOC: PCI glue
  *
- * All that is known about PCI: BAR, vectors and bus mastering.
+ * All that is known about PCI: BAR, vectors, bus mastering and function level reset.
  */
 
 static int cnnacc_pci_irq(struct device *dev, unsigned int vector)
@@ -16,14 +17,17 @@ static int cnnacc_pci_irq(struct device *dev, unsigned int vector)
 	return pci_irq_vector(to_pci_dev(dev), vector);
 }
 
-static void cnnacc_pci_stop_dma(struct device *dev)
+static void cnnacc_pci_allow_dma(struct device *dev, bool allow)
 {
-	pci_clear_master(to_pci_dev(dev));
+	if (allow)
+		pci_set_master(to_pci_dev(dev));
+	else
+		pci_clear_master(to_pci_dev(dev));
 }
 
 static const struct cnnacc_bus cnnacc_pci_bus = {
 	.irq = cnnacc_pci_irq,
-	.stop_dma = cnnacc_pci_stop_dma,
+	.allow_dma = cnnacc_pci_allow_dma,
 };
 
 static void cnnacc_pci_free_vectors(void *data)
@@ -37,7 +41,9 @@ static int cnnacc_pci_alloc_vectors(struct pci_dev *pdev, unsigned int count)
 
 	ret = pci_alloc_irq_vectors(pdev, count, count, PCI_IRQ_MSIX);
 	if (ret < 0)
-		return dev_err_probe(&pdev->dev, ret, "no %u MSI-X vectors\n", count);
+		return dev_err_probe(&pdev->dev, ret,
+				     "no %u MSI-X vectors: check pci=nomsi and the platform's MSI\n",
+				     count);
 	return devm_add_action_or_reset(&pdev->dev, cnnacc_pci_free_vectors, pdev);
 }
 
@@ -51,8 +57,11 @@ static int cnnacc_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id
 	if (ret)
 		return dev_err_probe(&pdev->dev, ret, "cannot enable the device\n");
 	if (pci_resource_len(pdev, CNNACC_PCI_BAR_REGS) < CNNACC_REGS_SIZE)
-		return dev_err_probe(&pdev->dev, -ENODEV, "BAR %u is too small\n",
-				     CNNACC_PCI_BAR_REGS);
+		return dev_err_probe(&pdev->dev, -ENODEV,
+				     "BAR %u has %llu bytes, not %u: check its assignment, pci=realloc\n",
+				     CNNACC_PCI_BAR_REGS,
+				     (u64)pci_resource_len(pdev, CNNACC_PCI_BAR_REGS),
+				     CNNACC_REGS_SIZE);
 	regs = pcim_iomap_region(pdev, CNNACC_PCI_BAR_REGS, "cnnacc");
 	if (IS_ERR(regs))
 		return dev_err_probe(&pdev->dev, PTR_ERR(regs), "cannot map BAR %u\n",
@@ -67,16 +76,40 @@ static int cnnacc_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id
 	pci_set_drvdata(pdev, cdev);
 	pci_set_master(pdev);
 	ret = cnnacc_device_start(cdev);
-	if (ret)
+	if (ret) {
 		pci_clear_master(pdev);
-	return ret;
+		return ret;
+	}
+	cnnacc_pm_start(cdev);
+	return 0;
 }
 
 static void cnnacc_pci_remove(struct pci_dev *pdev)
 {
-	cnnacc_device_stop(pci_get_drvdata(pdev));
+	struct cnnacc_device *cdev = pci_get_drvdata(pdev);
+
+	cnnacc_pm_stop(cdev);
+	cnnacc_device_stop(cdev);
 	pci_clear_master(pdev);
 }
+
+static void cnnacc_pci_reset_prepare(struct pci_dev *pdev)
+{
+	cnnacc_pm_leave(pci_get_drvdata(pdev));
+}
+
+static void cnnacc_pci_reset_done(struct pci_dev *pdev)
+{
+	struct cnnacc_device *cdev = pci_get_drvdata(pdev);
+
+	atomic64_inc(&cdev->reset_count);
+	cnnacc_pm_return(cdev);
+}
+
+static const struct pci_error_handlers cnnacc_pci_error_handlers = {
+	.reset_prepare = cnnacc_pci_reset_prepare,
+	.reset_done = cnnacc_pci_reset_done,
+};
 
 static const struct pci_device_id cnnacc_pci_ids[] = {
 	{ PCI_DEVICE(CNNACC_PCI_VENDOR_ID, CNNACC_PCI_DEVICE_ID) },
@@ -91,6 +124,8 @@ static struct pci_driver cnnacc_pci_driver = {
 	.remove = cnnacc_pci_remove,
 	.dev_groups = cnnacc_sysfs_groups,
 	.shutdown = cnnacc_pci_remove,
+	.err_handler = &cnnacc_pci_error_handlers,
+	.driver.pm = pm_ptr(&cnnacc_pm_ops),
 };
 
 /**

@@ -32,12 +32,10 @@
 #define CNNACC_RECORDS_UNTOLD		(CNNACC_RING_ENTRIES - CNNACC_MAX_TASKS - 1)
 
 /**
- * cnnacc_core_enable() - Program and enable the queue of a core that was just reset
+ * cnnacc_core_program() - Tell a core that was just reset where its rings are
  * @core: core
- *
- * Return: 0 or -EIO if the queue does not accept it
  */
-int cnnacc_core_enable(struct cnnacc_core *core)
+void cnnacc_core_program(struct cnnacc_core *core)
 {
 	cnnacc_queue_write(core, CNNACC_QREG_RING_BASE_LO, lower_32_bits(core->ring_dma));
 	cnnacc_queue_write(core, CNNACC_QREG_RING_BASE_HI, upper_32_bits(core->ring_dma));
@@ -46,6 +44,17 @@ int cnnacc_core_enable(struct cnnacc_core *core)
 	cnnacc_queue_write(core, CNNACC_QREG_COMPL_BASE_HI, upper_32_bits(core->records_dma));
 	cnnacc_queue_write(core, CNNACC_QREG_COMPL_SIZE, CNNACC_RING_ENTRIES);
 	cnnacc_queue_write(core, CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE);
+}
+
+/**
+ * cnnacc_core_enable() - Program and enable the queue of a core that was just reset
+ * @core: core
+ *
+ * Return: 0 or -EIO if the queue does not accept it
+ */
+int cnnacc_core_enable(struct cnnacc_core *core)
+{
+	cnnacc_core_program(core);
 	if (cnnacc_queue_read(core, CNNACC_QREG_STATE) != CNNACC_QSTATE_IDLE) {
 		drm_err(&core->cdev->drm, "%s: the queue does not start\n", core->name);
 		return -EIO;

@@ -7,6 +7,7 @@
 
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
+#include "cnnacc_pm.h"
 #include "cnnacc_queue.h"
 #include "cnnacc_trace.h"
 
@@ -33,8 +34,10 @@ static int cnnacc_core_hw_reset(struct cnnacc_core *core)
 
 	trace_cnnacc_reset(core->cdev, core->index, ++core->resets);
 	cnnacc_queue_write(core, CNNACC_QREG_RESET, 1);
-	return read_poll_timeout(cnnacc_queue_read, value, !(value & 1), 100,
-				 CNNACC_CORE_RESET_TIMEOUT_US, false, core, CNNACC_QREG_RESET);
+	if (read_poll_timeout(cnnacc_queue_read, value, !(value & 1) || value == ~0u, 100,
+			      CNNACC_CORE_RESET_TIMEOUT_US, false, core, CNNACC_QREG_RESET))
+		return -ETIMEDOUT;
+	return value ? -ENODEV : 0;
 }
 
 static bool cnnacc_core_has_record(struct cnnacc_core *core)
@@ -187,7 +190,10 @@ void cnnacc_core_reset_work(struct work_struct *work)
 
 	if (!drm_dev_enter(&core->cdev->drm, &idx))
 		return;
-	cnnacc_core_recover(core);
+	if (!cnnacc_pm_get(core->cdev)) {
+		cnnacc_core_recover(core);
+		cnnacc_pm_put(core->cdev);
+	}
 	drm_dev_exit(idx);
 }
 

@@ -16,6 +16,7 @@
 #include "cnnacc_device.h"
 #include "cnnacc_gem.h"
 #include "cnnacc_job.h"
+#include "cnnacc_pm.h"
 #include "cnnacc_trace.h"
 #include "cnnacc_uobj.h"
 
@@ -604,14 +605,24 @@ static int cnnacc_submit_build(struct cnnacc_submit *submit)
 static int cnnacc_submit_locked(struct cnnacc_submit *submit)
 {
 	struct cnnacc_ctx *ctx = submit->ctx;
+	atomic_t *jobs = &ctx->file->jobs;
 	int ret;
 
 	if (ctx->dead)
 		return drm_dev_is_unplugged(&ctx->cdev->drm) ? -ENODEV : -ENOENT;
-	ret = cnnacc_submit_build(submit);
+	ret = cnnacc_pm_get(ctx->cdev);
+	if (ret)
+		return ret;
+	if (atomic_add_return(submit->count, jobs) > CNNACC_MAX_QUEUED_JOBS)
+		ret = -ENOSPC;
+	if (!ret)
+		ret = cnnacc_submit_build(submit);
 	if (!ret)
 		ret = cnnacc_submit_commit(submit);
 	cnnacc_submit_drop_jobs(submit);
+	if (ret)
+		atomic_sub(submit->count, jobs);
+	cnnacc_pm_put(ctx->cdev);
 	return ret;
 }
 

@@ -72,7 +72,7 @@ int cnnacc_vm_init(struct cnnacc_ctx *ctx)
 	struct cnnacc_vm *vm = &ctx->vm;
 
 	vm->root = dma_alloc_coherent(cnnacc_vm_dev(ctx), CNNACC_PAGE_SIZE, &vm->root_dma,
-				      GFP_KERNEL);
+				      GFP_KERNEL_ACCOUNT);
 	if (!vm->root)
 		return -ENOMEM;
 	mutex_init(&vm->lock);
@@ -97,7 +97,8 @@ static int cnnacc_vm_add_table(struct cnnacc_ctx *ctx, u32 dir)
 		atomic_dec(&ctx->file->tables);
 		return -ENOSPC;
 	}
-	table = dma_alloc_coherent(cnnacc_vm_dev(ctx), CNNACC_PAGE_SIZE, &dma, GFP_KERNEL);
+	table = dma_alloc_coherent(cnnacc_vm_dev(ctx), CNNACC_PAGE_SIZE, &dma,
+				   GFP_KERNEL_ACCOUNT);
 	if (!table) {
 		atomic_dec(&ctx->file->tables);
 		return -ENOMEM;

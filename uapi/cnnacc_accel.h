@@ -127,6 +127,8 @@ struct drm_cnnacc_dev_query {
  * @max_bo_size: bytes of one buffer object
  * @reset_count: device resets since the driver was loaded
  * @timestamp_ns: device time now, ns
+ * @max_buffers: buffer handles per file (1.1)
+ * @max_queued_jobs: jobs of a file that have not ended (1.1)
  */
 struct drm_cnnacc_dev_info {
 	__u32 hw_version;
@@ -146,6 +148,8 @@ struct drm_cnnacc_dev_info {
 	__u64 max_bo_size;
 	__u64 reset_count;
 	__u64 timestamp_ns;
+	__u32 max_buffers;
+	__u32 max_queued_jobs;
 };
 
 /**
@@ -279,7 +283,7 @@ enum drm_cnnacc_bo_use {
  * @ctx_id: context if DRM_CNNACC_BO_PRIVATE, else zero
  * @handle: out: GEM handle
  *
- * The memory reads as zero.  Close with DRM_IOCTL_GEM_CLOSE.
+ * The memory reads as zero.  Close with DRM_IOCTL_GEM_CLOSE.  -ENOSPC: max_buffers reached.
  */
 struct drm_cnnacc_bo_create {
 	__u64 size;
@@ -494,7 +498,7 @@ struct drm_cnnacc_job {
  * All or nothing: everything is checked before the first job is queued; on error
  * nothing runs and no syncobj changes.  Jobs of one context run in order per
  * core; across cores only as syncobjs say, which may be signalled and waited for
- * within one SUBMIT (signal first).
+ * within one SUBMIT (signal first).  -ENOSPC: more than max_queued_jobs would be queued.
  */
 struct drm_cnnacc_submit {
 	__u32 ctx_id;
@@ -583,7 +587,7 @@ struct drm_cnnacc_ctx_stats {
 enum drm_cnnacc_layout {
 	DRM_CNNACC_LAYOUT_OBJ_ARRAY = DRM_CNNACC_LAYOUT(drm_cnnacc_obj_array, 16),
 	DRM_CNNACC_LAYOUT_DEV_QUERY = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_query, 16),
-	DRM_CNNACC_LAYOUT_DEV_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_info, 80),
+	DRM_CNNACC_LAYOUT_DEV_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_info, 88),
 	DRM_CNNACC_LAYOUT_CORE_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_core_info, 64),
 	DRM_CNNACC_LAYOUT_CTX_CREATE = DRM_CNNACC_LAYOUT(drm_cnnacc_ctx_create, 16),
 	DRM_CNNACC_LAYOUT_CTX_DESTROY = DRM_CNNACC_LAYOUT(drm_cnnacc_ctx_destroy, 8),

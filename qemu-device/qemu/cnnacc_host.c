@@ -99,7 +99,7 @@ void cnnacc_deliver(CnnaccHost *host)
 
 static bool cnnacc_access_ok(CnnaccHost *host, hwaddr addr, unsigned size)
 {
-    if (!host->model || host->quit || host->delivering) {
+    if (!host->model || host->quit || host->delivering || host->asleep) {
         return false;
     }
     if (size != 4 || addr % 4) {
@@ -114,7 +114,7 @@ static bool cnnacc_access_ok(CnnaccHost *host, hwaddr addr, unsigned size)
 static uint64_t cnnacc_read(void *opaque, hwaddr addr, unsigned size)
 {
     CnnaccHost *host = opaque;
-    uint32_t val = 0;
+    uint64_t val = host->asleep ? UINT64_MAX : 0;
 
     if (cnnacc_access_ok(host, addr, size)) {
         val = cnn_device_read(host->model, addr);

@@ -61,6 +61,7 @@ struct CnnaccHost {
     bool lockstep;  /* timers do the work, not the threads */
     bool translated; /* DMA is, by an IOMMU */
     bool revoked;   /* by a reset that waits for steps to end */
+    bool asleep;    /* in a power state without registers */
     bool delivering;
     bool writing;   /* a register */
     uint32_t kicked; /* cores that this write gave work */

@@ -22,6 +22,10 @@ OBJECT_DECLARE_SIMPLE_TYPE(CnnaccPCI, CNNACC_PCI)
 #define CNNACC_PCI_CLASS 0x1200 /* processing accelerator */
 #define CNNACC_PCI_REVISION (CNNACC_HW_VERSION >> 16)
 #define CNNACC_PCIE_CAP 0x80
+#define CNNACC_PM_CAP 0xc0
+#define CNNACC_PM_VERSION 3 /* PCI Power Management 1.2 */
+#define CNNACC_D0 0
+#define CNNACC_D3HOT 3
 
 struct CnnaccPCI {
     PCIDevice parent_obj;
@@ -69,6 +73,40 @@ static bool cnnacc_pci_init_pcie(CnnaccPCI *s, Error **errp)
     return true;
 }
 
+static bool cnnacc_pci_init_pm(PCIDevice *d, Error **errp)
+{
+    if (pci_add_capability(d, PCI_CAP_ID_PM, CNNACC_PM_CAP, PCI_PM_SIZEOF,
+                           errp) < 0) {
+        return false;
+    }
+    pci_set_word(d->config + CNNACC_PM_CAP + PCI_PM_PMC, CNNACC_PM_VERSION);
+    pci_set_word(d->wmask + CNNACC_PM_CAP + PCI_PM_CTRL,
+                 PCI_PM_CTRL_STATE_MASK);
+    return true;
+}
+
+static unsigned int cnnacc_pci_power(PCIDevice *d)
+{
+    return pci_get_word(d->config + CNNACC_PM_CAP + PCI_PM_CTRL) &
+           PCI_PM_CTRL_STATE_MASK;
+}
+
+/* A write of a state that does not exist has no effect. */
+static void cnnacc_pci_change_power(PCIDevice *d, unsigned int before)
+{
+    CnnaccPCI *s = CNNACC_PCI(d);
+    unsigned int power = cnnacc_pci_power(d);
+
+    if (power != CNNACC_D0 && power != CNNACC_D3HOT) {
+        power = before;
+        pci_set_word(d->config + CNNACC_PM_CAP + PCI_PM_CTRL, power);
+    }
+    s->host.asleep = power == CNNACC_D3HOT;
+    if (power != before) {
+        cnnacc_host_reset(&s->host);
+    }
+}
+
 static void cnnacc_pci_realize(PCIDevice *d, Error **errp)
 {
     CnnaccPCI *s = CNNACC_PCI(d);
@@ -86,7 +124,7 @@ static void cnnacc_pci_realize(PCIDevice *d, Error **errp)
         cnnacc_host_unrealize(&s->host);
         return;
     }
-    if (!cnnacc_pci_init_msix(s, errp)) {
+    if (!cnnacc_pci_init_pm(d, errp) || !cnnacc_pci_init_msix(s, errp)) {
         pcie_cap_exit(d);
         cnnacc_host_unrealize(&s->host);
     }
@@ -104,13 +142,21 @@ static void cnnacc_pci_exit(PCIDevice *d)
 static void cnnacc_pci_config_write(PCIDevice *d, uint32_t addr, uint32_t val,
                                     int len)
 {
+    unsigned int power = cnnacc_pci_power(d);
+
     pci_default_write_config(d, addr, val, len);
+    cnnacc_pci_change_power(d, power);
     pcie_cap_flr_write_config(d, addr, val, len);
 }
 
 static void cnnacc_pci_reset(DeviceState *dev)
 {
-    cnnacc_host_reset(&CNNACC_PCI(dev)->host);
+    CnnaccPCI *s = CNNACC_PCI(dev);
+
+    pci_set_word(PCI_DEVICE(s)->config + CNNACC_PM_CAP + PCI_PM_CTRL,
+                 CNNACC_D0);
+    s->host.asleep = false;
+    cnnacc_host_reset(&s->host);
 }
 
 static void cnnacc_pci_instance_init(Object *obj)
@@ -123,10 +169,19 @@ static CNNACC_PROP_CONST Property cnnacc_pci_properties[] = {
     CNNACC_PROP_END
 };
 
+static int cnnacc_pci_post_load(void *opaque, int version_id)
+{
+    CnnaccPCI *s = opaque;
+
+    s->host.asleep = cnnacc_pci_power(PCI_DEVICE(s)) == CNNACC_D3HOT;
+    return 0;
+}
+
 static const VMStateDescription vmstate_cnnacc_pci = {
     .name = TYPE_CNNACC_PCI,
     .version_id = 1,
     .minimum_version_id = 1,
+    .post_load = cnnacc_pci_post_load,
     .fields = (CNNACC_VMSTATE_CONST VMStateField[]) {
         VMSTATE_PCI_DEVICE(parent_obj, CnnaccPCI),
         VMSTATE_MSIX(parent_obj, CnnaccPCI),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -97,6 +99,15 @@ int kmd_open(void)
 	if (fd < 0)
 		bail("open the device");
 	return fd;
+}
+
+const char *kmd_function(void)
+{
+	static char path[PATH_MAX];
+
+	if (!*path && !realpath("/sys/class/accel/accel0/device", path))
+		bail("sysfs node of the device");
+	return basename(path);
 }
 
 void kmd_dev_info(int fd, struct drm_cnnacc_dev_info *info)

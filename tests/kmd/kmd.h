@@ -28,6 +28,8 @@ int done_testing(void);
 int kmd_ioctl(int fd, unsigned long request, void *arg);
 
 int kmd_open(void);
+/* The name of the PCI function, as sysfs has it. */
+const char *kmd_function(void);
 void kmd_dev_info(int fd, struct drm_cnnacc_dev_info *info);
 void kmd_core_info(int fd, uint32_t core, struct drm_cnnacc_core_info *info);
 uint32_t kmd_find_core(int fd, uint32_t type);

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The device loses what it held while jobs run or wait: a reset from outside (FLR), sleep
+ * of the machine, sleep for want of use.
+ *
+ * kmd_power		resets, runtime sleep, and suspend up to the devices (pm_test)
+ * kmd_power mem	really suspends; somebody has to wake the machine up
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <xf86drm.h>
+
+#include "kmd.h"
+
+/* Below the longest job, above what a device gets to finish what it runs (500 ms). */
+#define LONG_LOOPS	60000000
+
+static int write_text(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+static const char *function_file(const char *name)
+{
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", kmd_function(), name);
+	return path;
+}
+
+static bool status_is(const char *wanted)
+{
+	char text[32] = "";
+	int fd = open(function_file("power/runtime_status"), O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		bail("runtime_status");
+	close(fd);
+	return !strncmp(text, wanted, strlen(wanted));
+}
+
+static int flr(void)
+{
+	return write_text(function_file("reset"), "1");
+}
+
+/* What is in the queues when the device goes: the first runs, the others wait. */
+struct queued {
+	struct kmd_env lost, again, waits;
+	uint32_t out[3];
+};
+
+static void submit_flags(struct kmd_env *env, uint32_t length, uint32_t flags, uint32_t out)
+{
+	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out };
+	struct drm_cnnacc_task tasks[3];
+	struct drm_cnnacc_job job = {
+		.core = env->core,
+		.flags = flags,
+		.tasks = DRM_CNNACC_OBJ_ARRAY(ARRAY_LEN(tasks), tasks),
+		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
+	};
+	uint32_t i;
+
+	for (i = 0; i < ARRAY_LEN(tasks); i++)
+		tasks[i] = kmd_task(length);
+	if (kmd_submit_jobs(env->fd, env->ctx, &job, 1))
+		bail("SUBMIT");
+}
+
+static struct queued queue_jobs(uint32_t flags)
+{
+	int fd = kmd_open(), i;
+	struct queued q = { .lost = kmd_env(fd), .again = kmd_env(fd), .waits = kmd_env(fd) };
+
+	for (i = 0; i < 3; i++)
+		q.out[i] = kmd_syncobj(fd);
+	memset(q.waits.data.map, 0x3c, 64);
+	submit_flags(&q.lost, kmd_program_delay(&q.lost, LONG_LOOPS), flags, q.out[0]);
+	submit_flags(&q.again, kmd_program_nop(&q.again), 0, q.out[1]);
+	kmd_submit(&q.waits, kmd_program_copy(&q.waits, KMD_DATA_VA, KMD_DATA_VA + 4096, 1), 0,
+		   q.out[2]);
+	usleep(50000);
+	return q;
+}
+
+static void check_jobs(const char *when, struct queued *q, int first)
+{
+	struct drm_cnnacc_ctx_query query;
+	uint8_t *data = q->waits.data.map;
+
+	ok_ret(kmd_wait(q->lost.fd, q->out[0]), first, "%s: the job that ran", when);
+	query = kmd_ctx_query(q->lost.fd, q->lost.ctx);
+	ok(query.reset_jobs == !!first &&
+	   query.state == (first ? DRM_CNNACC_CTX_INNOCENT_RESET : 0), "%s: its context", when);
+	ok_ret(kmd_wait(q->lost.fd, q->out[1]), 0, "%s: the next job", when);
+	ok_ret(kmd_wait(q->lost.fd, q->out[2]), 0, "%s: the last job", when);
+	ok(data[4096] == 0x3c && data[4159] == 0x3c && !data[4160], "%s: its bytes", when);
+	ok(!kmd_ctx_query(q->waits.fd, q->waits.ctx).state, "%s: the others are healthy", when);
+	kmd_env_free(&q->lost);
+	kmd_env_free(&q->again);
+	kmd_env_free(&q->waits);
+	close(q->lost.fd);
+}
+
+static void test_flr(void)
+{
+	struct drm_cnnacc_dev_info before, after;
+	struct queued q = queue_jobs(0);
+	double start = kmd_seconds();
+	int fd = kmd_open();
+
+	kmd_dev_info(fd, &before);
+	ok_ret(flr(), 0, "FLR while jobs run");
+	note("took %.2f s", kmd_seconds() - start);
+	check_jobs("FLR", &q, -ECANCELED);
+	kmd_dev_info(fd, &after);
+	ok(after.reset_count == before.reset_count + 1, "FLR: counted");
+	q = queue_jobs(DRM_CNNACC_JOB_RESTARTABLE);
+	ok_ret(flr(), 0, "FLR while a restartable job runs");
+	check_jobs("FLR, restartable", &q, 0);
+	close(fd);
+}
+
+static bool stop;
+
+static void *use_registers(void *arg)
+{
+	struct kmd_bo bo = kmd_bo(*(int *)arg, DRM_CNNACC_BO_DATA, CNNACC_PAGE_SIZE);
+	uint32_t ctx = kmd_ctx(*(int *)arg);
+	unsigned long wrong = 0;
+
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		struct drm_cnnacc_reg_rw args = { .offset = CNNACC_REG_MAGIC };
+
+		wrong += kmd_ioctl(*(int *)arg, DRM_IOCTL_CNNACC_REG_RW, &args) ||
+			 args.value != CNNACC_MAGIC;
+		wrong += !!kmd_map(*(int *)arg, ctx, bo.handle, DRM_CNNACC_BIND_READ, 0, bo.size);
+		wrong += !!kmd_unmap(*(int *)arg, ctx, 0, bo.size);
+	}
+	return (void *)wrong;
+}
+
+/* Nobody reads registers of a function that is being reset, nor misses its translations. */
+static void test_flr_in_use(void)
+{
+	struct kmd_env env = kmd_env(kmd_open());
+	int i, ret = 0, jobs = 0;
+	pthread_t thread;
+	void *wrong;
+
+	pthread_create(&thread, NULL, use_registers, &env.fd);
+	for (i = 0; i < 10 && !ret; i++) {
+		ret = flr();
+		jobs += !kmd_run(&env, kmd_program_nop(&env));
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, &wrong);
+	ok_ret(ret, 0, "FLR ten times while registers are read and buffers unmapped");
+	ok(!wrong, "nobody sees anything of it");
+	ok(jobs == 10, "and jobs run in between");
+	kmd_env_free(&env);
+	close(env.fd);
+}
+
+static void test_runtime(void)
+{
+	struct kmd_env env = kmd_env(kmd_open());
+	struct drm_cnnacc_reg_rw args = { .offset = CNNACC_REG_MAGIC };
+	uint32_t out = kmd_syncobj(env.fd);
+	int i, ret = 0;
+
+	usleep(300000);
+	ok(status_is("suspended"), "sleeps when it is not used");
+	ok(!kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_REG_RW, &args) && args.value == CNNACC_MAGIC,
+	   "a register read wakes it up");
+	usleep(300000);
+	ok_ret(kmd_submit(&env, kmd_program_delay(&env, LONG_LOOPS), 0, out), 0,
+	       "a job wakes it up");
+	usleep(200000);
+	ok(status_is("active"), "it stays awake while the job runs");
+	ok_ret(kmd_wait(env.fd, out), 0, "the job ends");
+	for (i = 0; i < 5 && !ret; i++) {
+		usleep(120000);
+		ret = kmd_run(&env, kmd_program_copy(&env, KMD_DATA_VA, KMD_DATA_VA + 64, 1));
+	}
+	ok_ret(ret, 0, "sleep and wake five times");
+	ok(!kmd_ctx_query(env.fd, env.ctx).state, "the context is healthy");
+	kmd_env_free(&env);
+	close(env.fd);
+}
+
+static void test_sleep(const char *state, uint32_t flags, int first)
+{
+	struct queued q = queue_jobs(flags);
+	char when[64];
+
+	snprintf(when, sizeof(when), "%s%s", state, flags ? ", restartable" : "");
+	ok_ret(write_text("/sys/power/state", state), 0, "%s: with jobs queued", when);
+	check_jobs(when, &q, first);
+}
+
+static void test_devices_sleep(void)
+{
+	if (write_text("/sys/power/pm_test", "devices")) {
+		skip("suspend", "the kernel has no pm_test");
+		return;
+	}
+	write_text("/sys/module/suspend/parameters/pm_test_delay", "1");
+	test_sleep("freeze", DRM_CNNACC_JOB_RESTARTABLE, 0);
+	test_sleep("mem", 0, -ECANCELED);
+	usleep(300000);		/* with the device asleep already */
+	ok_ret(write_text("/sys/power/state", "mem"), 0, "mem: without a job");
+	write_text("/sys/power/pm_test", "none");
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1) {
+		test_sleep(argv[1], 0, -ECANCELED);
+		test_sleep(argv[1], DRM_CNNACC_JOB_RESTARTABLE, 0);
+		test_runtime();
+		return done_testing();
+	}
+	test_flr();
+	test_flr_in_use();
+	test_runtime();
+	test_devices_sleep();
+	test_runtime();
+	return done_testing();
+}
