@@ -3,6 +3,7 @@
 # make          builds everything into build/
 # make demo     a real CNN through the real driver in a VM (README.md)
 # make check    every test; make check-GROUP for one group
+# make fuzz     random ioctls in a VM; COUNT=sequences (1000000), SEED=first
 # make bench    every benchmark (Documentation/benchmarks.rst); BENCH="PART..." for some
 #
 # Debian packages that are missing are installed by the targets that need them.
@@ -60,6 +61,10 @@ check: packages-check all tests
 $(GROUPS:%=check-%): check-%: packages-check all tests
 	tests/check $*
 
+fuzz: packages-check all tests
+	tests/vm/run --timeout 86400 -- kmd_fuzz --count $(or $(COUNT),1000000) \
+		$(if $(SEED),--seed $(SEED))
+
 # A build directory that was configured before a peer came has to look again.
 bench: packages-bench all
 	[ -e $(BUILD)/tests/bench/bench-onednn -a -e $(BUILD)/tests/bench/guest/bench-jobs ] || \
@@ -77,4 +82,4 @@ clean:
 	rm -rf $(BUILD) $(BUILD)-asan
 
 .PHONY: all packages packages-check packages-bench configure user tests module device demo check \
-	bench install clean $(GROUPS:%=check-%)
+	bench fuzz install clean $(GROUPS:%=check-%)

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kmd_fuzz [OPTION...]: random sequences of calls of the driver and the DRM core that are
+ * mostly right, by several threads at once, on files of their own and on one that they share.
+ * Afterwards the device still runs jobs and nothing is left of the sequences.
+ *
+ * Sequence n of a run is made from seed + n, so that --seed and --count repeat any part of a
+ * run, and --seed N --count 1 --threads 1 --verbose shows one.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <glob.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <xf86drm.h>
+
+#include "fuzz.h"
+
+#define THREADS_MAX	16
+#define STUCK_S		60.0	/* no call takes that long, however slow the machine is */
+#define CHECK_EVERY	5000	/* sequences between two looks at the device */
+#define TELL_EVERY	50000	/* sequences between two signs of life */
+
+static struct {
+	uint64_t seed, count;
+	unsigned int threads;
+} options = { .count = 10000, .threads = 3 };
+
+static struct fuzz_base base;
+static struct fuzz_world worlds[THREADS_MAX];
+static uint64_t next_sequence;
+static unsigned int failures;
+static volatile bool over;
+
+static const char usage[] =
+"usage: kmd_fuzz [--seed N] [--count N] [--threads 1..16] [--verbose]\n"
+"  --seed     of the first sequence (the time)\n"
+"  --count    sequences (10000)\n"
+"  --threads  at once (3)\n"
+"  --verbose  show every call before it is made\n";
+
+static void read_options(int argc, char **argv)
+{
+	static const struct option names[] = {
+		{ "seed", required_argument, NULL, 's' }, { "count", required_argument, NULL, 'c' },
+		{ "threads", required_argument, NULL, 't' }, { "verbose", no_argument, NULL, 'v' },
+		{ "help", no_argument, NULL, 'h' }, { NULL, 0, NULL, 0 },
+	};
+	int c;
+
+	options.seed = (uint64_t)time(NULL) << 24;
+	while ((c = getopt_long(argc, argv, "", names, NULL)) != -1) {
+		switch (c) {
+		case 's': options.seed = strtoull(optarg, NULL, 0); break;
+		case 'c': options.count = strtoull(optarg, NULL, 0); break;
+		case 't': options.threads = strtoul(optarg, NULL, 0); break;
+		case 'v': base.verbose = true; break;
+		default:
+			fputs(usage, c == 'h' ? stdout : stderr);
+			exit(c == 'h' ? 0 : 2);
+		}
+	}
+	if (!options.threads || options.threads > THREADS_MAX || optind < argc) {
+		fputs(usage, stderr);
+		exit(2);
+	}
+}
+
+/* ---- what sequences use ----------------------------------------------------------------- */
+
+static void put_program(uint8_t *page, enum fuzz_program program, const uint32_t *words, size_t size)
+{
+	memcpy(page + program * 256, words, size);
+	base.program_len[program] = size;
+}
+
+static void write_programs(uint8_t *page)
+{
+	const uint32_t nop[] = { CNNACC_CCP_INSN_NOP };
+	const uint32_t copy[] = {
+		CNNACC_CCP_INSN_LDI(0, KMD_DATA_VA / 64),
+		CNNACC_CCP_INSN_LDIH(0, KMD_DATA_VA / 64 >> 16),
+		CNNACC_CCP_INSN_LDI(1, 4), CNNACC_CCP_INSN_LDI(2, 0),
+		CNNACC_CCP_INSN_LOAD(0, 1, 2, CNNACC_CCP_TGT_READ_BANK),
+		CNNACC_CCP_INSN_STORE(0, 1, 2, CNNACC_CCP_TGT_READ_BANK),
+		CNNACC_CCP_INSN_NOP,
+	};
+	const uint32_t delay[] = {
+		CNNACC_CCP_INSN_LDI(0, 2000), CNNACC_CCP_INSN_ADDI(0, 0, 0xffff),
+		CNNACC_CCP_INSN_BNZ(0, 1), CNNACC_CCP_INSN_NOP,
+	};
+	const uint32_t endless[] = { CNNACC_CCP_INSN_LDI(0, 1), CNNACC_CCP_INSN_BNZ(0, 1) };
+	const uint32_t illegal[] = { CNNACC_CCP_INSN_LDI(0, 1), 0xf0000000u };
+	const uint32_t fault[] = {
+		CNNACC_CCP_INSN_LDI(0, 0), CNNACC_CCP_INSN_LDIH(0, 0x100),
+		CNNACC_CCP_INSN_LDI(1, 1),
+		CNNACC_CCP_INSN_LOAD(0, 1, 2, CNNACC_CCP_TGT_READ_BANK), CNNACC_CCP_INSN_NOP,
+	};
+
+	put_program(page, FUZZ_NOP, nop, sizeof(nop));
+	put_program(page, FUZZ_COPY, copy, sizeof(copy));
+	put_program(page, FUZZ_DELAY, delay, sizeof(delay));
+	put_program(page, FUZZ_ENDLESS, endless, sizeof(endless));
+	put_program(page, FUZZ_ILLEGAL, illegal, sizeof(illegal));
+	put_program(page, FUZZ_FAULT, fault, sizeof(fault));
+}
+
+static int export_bo(struct kmd_bo *bo)
+{
+	int fd;
+
+	if (drmPrimeHandleToFD(base.fd, bo->handle, DRM_CLOEXEC | DRM_RDWR, &fd))
+		bail("drmPrimeHandleToFD");
+	return fd;
+}
+
+static void prepare(void)
+{
+	struct drm_cnnacc_reg_rw magic = { .offset = CNNACC_REG_MAGIC };
+	struct drm_cnnacc_dev_info info;
+	struct kmd_bo program, data;
+
+	base.fd = kmd_open();
+	base.shared_fd = kmd_open();
+	kmd_dev_info(base.fd, &info);
+	base.core_count = info.core_count;
+	base.max_bo_size = info.max_bo_size;
+	base.core = kmd_find_core(base.fd, CNNACC_CORE_CCP);
+	base.admin = !kmd_ioctl(base.fd, DRM_IOCTL_CNNACC_REG_RW, &magic);
+	program = kmd_bo(base.fd, DRM_CNNACC_BO_PROGRAM, CNNACC_PAGE_SIZE);
+	data = kmd_bo(base.fd, DRM_CNNACC_BO_DATA, FUZZ_DATA_SIZE);
+	write_programs(program.map);
+	base.program = export_bo(&program);
+	base.data = export_bo(&data);
+	kmd_bo_free(base.fd, &program);
+	kmd_bo_free(base.fd, &data);
+}
+
+/* ---- what is left of them --------------------------------------------------------------- */
+
+struct leftovers {
+	long long contexts, buffers;
+};
+
+/* What all files of the device have; -1 without debugfs. */
+static struct leftovers count_left(void)
+{
+	struct leftovers left = { -1, -1 };
+	char line[512], path[300];
+	glob_t found;
+	FILE *f;
+
+	if (glob("/sys/kernel/debug/accel/*/contexts", 0, NULL, &found))
+		return left;
+	left.contexts = 0;
+	f = fopen(found.gl_pathv[0], "re");
+	while (f && fgets(line, sizeof(line), f))
+		left.contexts += strstr(line, " pid=") != NULL;
+	if (f)
+		fclose(f);
+	snprintf(path, sizeof(path), "%s", found.gl_pathv[0]);
+	strcpy(strrchr(path, '/'), "/mm");
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		sscanf(line, "buffers count=%lld", &left.buffers);
+	if (f)
+		fclose(f);
+	globfree(&found);
+	return left;
+}
+
+/* Contexts are torn down behind the back of who closes them. */
+static void test_left(struct leftovers before)
+{
+	struct leftovers now = count_left();
+	int tries;
+
+	if (before.contexts < 0) {
+		skip("nothing is left", "debugfs is not mounted");
+		return;
+	}
+	for (tries = 0; tries < 200; tries++) {
+		if (now.contexts <= before.contexts && now.buffers <= before.buffers)
+			break;
+		usleep(50000);
+		now = count_left();
+	}
+	if (!ok(now.contexts <= before.contexts && now.buffers <= before.buffers,
+		"no context and no buffer is left"))
+		note("contexts %lld and %lld, buffers %lld and %lld", before.contexts,
+		     now.contexts, before.buffers, now.buffers);
+}
+
+/* A copy that must be right.  A reset that a sequence asked for may take it; then again. */
+static bool device_works(void)
+{
+	struct kmd_env env = kmd_env(kmd_open());
+	uint32_t *words = env.data.map;
+	int ret = -ECANCELED, tries;
+	bool right;
+
+	words[0] = 0x5eed;
+	for (tries = 0; tries < 20 && ret == -ECANCELED; tries++)
+		ret = kmd_run(&env, kmd_program_copy(&env, KMD_DATA_VA, KMD_DATA_VA + 8192, 1));
+	right = !ret && words[2048] == 0x5eed;
+	kmd_env_free(&env);
+	close(env.fd);
+	return right;
+}
+
+/* ---- threads ---------------------------------------------------------------------------- */
+
+/* Sequence n, and a look at the device now and then: false if something is wrong. */
+static bool step(struct fuzz_world *w, uint64_t n)
+{
+	fuzz_sequence(w, options.seed + n);
+	if (w->failed) {
+		fuzz_print(w);
+		return false;
+	}
+	if ((n + 1) % TELL_EVERY == 0)
+		note("%llu sequences", (unsigned long long)n + 1);
+	if ((n + 1) % CHECK_EVERY == 0 && !device_works()) {
+		note("after sequence %#llx the device did not run a copy",
+		     (unsigned long long)w->seed);
+		return false;
+	}
+	return true;
+}
+
+static void *worker(void *opaque)
+{
+	struct fuzz_world *w = opaque;
+	uint64_t n;
+
+	while ((n = __atomic_fetch_add(&next_sequence, 1, __ATOMIC_RELAXED)) < options.count)
+		if (!step(w, n)) {
+			__atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);
+			break;
+		}
+	w->started = 0;
+	return NULL;
+}
+
+/* Nothing can be done about a call that does not end but to tell which it is. */
+static void *watchdog(void *opaque)
+{
+	unsigned int i;
+
+	(void)opaque;
+	while (!over) {
+		usleep(500000);
+		for (i = 0; i < options.threads; i++) {
+			double started = worlds[i].started;
+
+			if (!started || kmd_seconds() - started < STUCK_S)
+				continue;
+			fuzz_print(&worlds[i]);
+			ok(false, "a call of sequence %#llx has not ended for %.0f s",
+			   (unsigned long long)worlds[i].seed, STUCK_S);
+			_exit(done_testing());
+		}
+	}
+	return NULL;
+}
+
+static void run_threads(void)
+{
+	pthread_t threads[THREADS_MAX], dog;
+	unsigned int i;
+
+	if (pthread_create(&dog, NULL, watchdog, NULL))
+		bail("pthread_create");
+	for (i = 0; i < options.threads; i++) {
+		worlds[i].base = &base;
+		if (pthread_create(&threads[i], NULL, worker, &worlds[i]))
+			bail("pthread_create");
+	}
+	for (i = 0; i < options.threads; i++)
+		pthread_join(threads[i], NULL);
+	over = true;
+	pthread_join(dog, NULL);
+}
+
+/* Most calls are to do something: a fuzzer that is only ever refused finds nothing. */
+static void note_calls(void)
+{
+	uint64_t calls = 0, good = 0, submits = 0, good_submits = 0;
+	unsigned int i;
+
+	for (i = 0; i < options.threads; i++) {
+		calls += worlds[i].calls;
+		good += worlds[i].good;
+		submits += worlds[i].submits;
+		good_submits += worlds[i].good_submits;
+	}
+	note("%llu calls, %llu %% good; %llu SUBMITs, %llu %% good", (unsigned long long)calls,
+	     (unsigned long long)(good * 100 / (calls ? calls : 1)), (unsigned long long)submits,
+	     (unsigned long long)(good_submits * 100 / (submits ? submits : 1)));
+}
+
+int main(int argc, char **argv)
+{
+	struct leftovers before;
+	double start;
+
+	read_options(argc, argv);
+	before = count_left();
+	prepare();
+	note("%llu sequences from seed %#llx on, %u threads",
+	     (unsigned long long)options.count, (unsigned long long)options.seed, options.threads);
+	start = kmd_seconds();
+	run_threads();
+	note("%.0f sequences a second", options.count / (kmd_seconds() - start));
+	note_calls();
+	ok(!failures, "%llu sequences end as they may", (unsigned long long)options.count);
+	ok(device_works(), "the device runs a job afterwards");
+	close(base.program);
+	close(base.data);
+	close(base.shared_fd);
+	close(base.fd);
+	test_left(before);
+	return done_testing();
+}
