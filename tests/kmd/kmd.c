@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <libgen.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -426,4 +427,57 @@ int kmd_run_limited(struct kmd_env *env, uint32_t length, uint64_t cycle_limit)
 int kmd_run(struct kmd_env *env, uint32_t length)
 {
 	return kmd_run_limited(env, length, 0);
+}
+
+/* The lines of a file in debugfs that have a text, or the number that it ends with. */
+static long long debugfs_number(const char *name, const char *text, bool count_lines)
+{
+	char path[128], line[512];
+	long long n = count_lines ? 0 : -1;
+	glob_t found;
+	FILE *file;
+	char *at;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/accel/*/%s", name);
+	if (glob(path, 0, NULL, &found))
+		return -1;
+	file = fopen(found.gl_pathv[0], "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		at = strstr(line, text);
+		if (at)
+			n = count_lines ? n + 1 : strtoll(at + strlen(text), NULL, 10);
+	}
+	if (file)
+		fclose(file);
+	globfree(&found);
+	return n;
+}
+
+struct kmd_left kmd_left(void)
+{
+	return (struct kmd_left){
+		.contexts = debugfs_number("contexts", " pid=", true),
+		.buffers = debugfs_number("mm", "buffers count=", false),
+	};
+}
+
+void kmd_check_left(struct kmd_left before)
+{
+	struct kmd_left now = kmd_left();
+	int tries;
+
+	if (before.contexts < 0) {
+		skip("nothing is left", "debugfs is not mounted");
+		return;
+	}
+	for (tries = 0; tries < 200; tries++) {
+		if (now.contexts <= before.contexts && now.buffers <= before.buffers)
+			break;
+		usleep(50000);
+		now = kmd_left();
+	}
+	if (!ok(now.contexts <= before.contexts && now.buffers <= before.buffers,
+		"no context and no buffer is left"))
+		note("contexts %lld and %lld, buffers %lld and %lld", before.contexts,
+		     now.contexts, before.buffers, now.buffers);
 }

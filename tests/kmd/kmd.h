@@ -89,4 +89,13 @@ int kmd_run_limited(struct kmd_env *env, uint32_t length, uint64_t cycle_limit);
 
 double kmd_seconds(void);
 
+/* What all files of the device have, as debugfs tells; -1 without it. */
+struct kmd_left {
+	long long contexts, buffers;
+};
+
+struct kmd_left kmd_left(void);
+/* A test that no more is left than before, soon: contexts are torn down after they are closed. */
+void kmd_check_left(struct kmd_left before);
+
 #endif

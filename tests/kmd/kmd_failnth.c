@@ -5,9 +5,11 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -20,6 +22,7 @@
 
 static struct kmd_env env;
 static int control;
+static char debug_dir[40];
 
 static void set_file(const char *path, const char *text)
 {
@@ -177,6 +180,127 @@ static int do_export(void)
 	return 0;
 }
 
+static int exported, other;
+
+static int do_import(void)
+{
+	uint32_t handle;
+
+	if (drmPrimeFDToHandle(other, exported, &handle))
+		return -errno;
+	drmCloseBufferHandle(other, handle);
+	return 0;
+}
+
+static int do_info(void)
+{
+	struct drm_cnnacc_bo_info info = { .handle = env.data.handle };
+
+	return kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_INFO, &info);
+}
+
+static int do_wait(void)
+{
+	struct drm_cnnacc_bo_wait wait = {
+		.handle = env.data.handle, .timeout_ns = kmd_deadline(60000),
+	};
+	int ret = do_submit();
+
+	return ret ? ret : kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_WAIT, &wait);
+}
+
+static int do_ctx_query(void)
+{
+	struct drm_cnnacc_ctx_query query = { .ctx_id = env.ctx };
+
+	return kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_CTX_QUERY, &query);
+}
+
+static int do_ctx_stats(void)
+{
+	struct drm_cnnacc_ctx_stats stats = { .ctx_id = env.ctx };
+
+	return kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_CTX_STATS, &stats);
+}
+
+static int do_eventfd(void)
+{
+	struct drm_cnnacc_eventfd args = { .ctx_id = env.ctx, .fd = eventfd(0, EFD_CLOEXEC) };
+	int ret = args.fd < 0 ? -errno : kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_EVENTFD, &args);
+
+	if (args.fd >= 0)
+		close(args.fd);
+	return ret;
+}
+
+static int do_reg(void)
+{
+	struct drm_cnnacc_reg_rw args = { .offset = CNNACC_REG_MAGIC };
+
+	return kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_REG_RW, &args);
+}
+
+static int do_mmap(void)
+{
+	struct drm_cnnacc_bo_create create = { .size = 65536 };
+	struct drm_cnnacc_bo_info info = { };
+	void *map = MAP_FAILED;
+	int ret = kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
+
+	if (ret)
+		return ret;
+	info.handle = create.handle;
+	ret = kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_INFO, &info);
+	if (!ret) {
+		map = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_SHARED, env.fd,
+			   info.mmap_offset);
+		ret = map == MAP_FAILED ? -errno : 0;
+	}
+	if (!ret) {
+		memset(map, 1, 65536);
+		munmap(map, 65536);
+	}
+	drmCloseBufferHandle(env.fd, create.handle);
+	return ret;
+}
+
+/* What tells about the device allocates as well. */
+static int do_read(const char *path)
+{
+	char text[512];
+	ssize_t n = 1;
+	int fd = open(path, O_RDONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	while (n > 0)
+		n = read(fd, text, sizeof(text));
+	ret = n < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+static int do_fdinfo(void)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", env.fd);
+	return do_read(path);
+}
+
+static int do_debugfs(void)
+{
+	static const char *const names[] = { "contexts", "queues", "mm", "resets" };
+	char path[64];
+	int ret = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(names) && !ret; i++) {
+		snprintf(path, sizeof(path), "%s/%s", debug_dir, names[i]);
+		ret = do_read(path);
+	}
+	return ret;
+}
+
 static void sweep(const char *name, int (*step)(void))
 {
 	unsigned int n = 0, odd = 0;
@@ -196,8 +320,41 @@ static void sweep(const char *name, int (*step)(void))
 	ok_ret(kmd_run(&env, 4), 0, "%s: and jobs run", name);
 }
 
+static void sweep_all(void)
+{
+	static const struct {
+		const char *name;
+		int (*step)(void);
+	} steps[] = {
+		{ "open", do_open }, { "DEV_QUERY", do_query }, { "CTX_CREATE", do_ctx },
+		{ "CTX_QUERY", do_ctx_query }, { "CTX_STATS", do_ctx_stats },
+		{ "BO_CREATE", do_bo }, { "BO_INFO", do_info }, { "BO_SYNC", do_sync },
+		{ "BO_WAIT", do_wait }, { "VM_BIND", do_bind }, { "SUBMIT", do_submit },
+		{ "EVENTFD", do_eventfd }, { "REG_RW", do_reg }, { "export", do_export },
+		{ "import", do_import }, { "mmap", do_mmap }, { "fdinfo", do_fdinfo },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++)
+		sweep(steps[i].name, steps[i].step);
+	if (*debug_dir)
+		sweep("debugfs", do_debugfs);
+}
+
+static void find_debugfs(void)
+{
+	glob_t found;
+
+	if (glob("/sys/kernel/debug/accel/*/contexts", 0, NULL, &found))
+		return;
+	snprintf(debug_dir, sizeof(debug_dir), "%.*s",
+		 (int)(strrchr(found.gl_pathv[0], '/') - found.gl_pathv[0]), found.gl_pathv[0]);
+	globfree(&found);
+}
+
 int main(void)
 {
+	struct kmd_left before = kmd_left();
+
 	env = kmd_env(kmd_open());
 	kmd_program_nop(&env);
 	if (!prepare()) {
@@ -208,15 +365,15 @@ int main(void)
 	timeline = kmd_syncobj(env.fd);
 	if (drmSyncobjCreate(env.fd, DRM_SYNCOBJ_CREATE_SIGNALED, &in))
 		bail("drmSyncobjCreate");
-	sweep("open", do_open);
-	sweep("query", do_query);
-	sweep("context", do_ctx);
-	sweep("buffer", do_bo);
-	sweep("bind", do_bind);
-	sweep("submit", do_submit);
-	sweep("sync", do_sync);
-	sweep("export", do_export);
+	other = kmd_open();
+	if (drmPrimeHandleToFD(env.fd, env.data.handle, DRM_CLOEXEC, &exported))
+		bail("drmPrimeHandleToFD");
+	find_debugfs();
+	sweep_all();
+	close(exported);
+	close(other);
 	kmd_env_free(&env);
 	close(env.fd);
+	kmd_check_left(before);
 	return done_testing();
 }

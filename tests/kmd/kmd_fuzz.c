@@ -10,7 +10,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <glob.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,60 +142,7 @@ static void prepare(void)
 	kmd_bo_free(base.fd, &data);
 }
 
-/* ---- what is left of them --------------------------------------------------------------- */
-
-struct leftovers {
-	long long contexts, buffers;
-};
-
-/* What all files of the device have; -1 without debugfs. */
-static struct leftovers count_left(void)
-{
-	struct leftovers left = { -1, -1 };
-	char line[512], path[300];
-	glob_t found;
-	FILE *f;
-
-	if (glob("/sys/kernel/debug/accel/*/contexts", 0, NULL, &found))
-		return left;
-	left.contexts = 0;
-	f = fopen(found.gl_pathv[0], "re");
-	while (f && fgets(line, sizeof(line), f))
-		left.contexts += strstr(line, " pid=") != NULL;
-	if (f)
-		fclose(f);
-	snprintf(path, sizeof(path), "%s", found.gl_pathv[0]);
-	strcpy(strrchr(path, '/'), "/mm");
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		sscanf(line, "buffers count=%lld", &left.buffers);
-	if (f)
-		fclose(f);
-	globfree(&found);
-	return left;
-}
-
-/* Contexts are torn down behind the back of who closes them. */
-static void test_left(struct leftovers before)
-{
-	struct leftovers now = count_left();
-	int tries;
-
-	if (before.contexts < 0) {
-		skip("nothing is left", "debugfs is not mounted");
-		return;
-	}
-	for (tries = 0; tries < 200; tries++) {
-		if (now.contexts <= before.contexts && now.buffers <= before.buffers)
-			break;
-		usleep(50000);
-		now = count_left();
-	}
-	if (!ok(now.contexts <= before.contexts && now.buffers <= before.buffers,
-		"no context and no buffer is left"))
-		note("contexts %lld and %lld, buffers %lld and %lld", before.contexts,
-		     now.contexts, before.buffers, now.buffers);
-}
+/* ---- the device afterwards -------------------------------------------------------------- */
 
 /* A copy that must be right.  A reset that a sequence asked for may take it; then again. */
 static bool device_works(void)
@@ -308,11 +254,11 @@ static void note_calls(void)
 
 int main(int argc, char **argv)
 {
-	struct leftovers before;
+	struct kmd_left before;
 	double start;
 
 	read_options(argc, argv);
-	before = count_left();
+	before = kmd_left();
 	prepare();
 	note("%llu sequences from seed %#llx on, %u threads",
 	     (unsigned long long)options.count, (unsigned long long)options.seed, options.threads);
@@ -326,6 +272,6 @@ int main(int argc, char **argv)
 	close(base.data);
 	close(base.shared_fd);
 	close(base.fd);
-	test_left(before);
+	kmd_check_left(before);
 	return done_testing();
 }
