@@ -4,12 +4,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <linux/dma-buf.h>
@@ -387,20 +390,20 @@ static int check_driver(struct cnnrt_device *dev, const char *path, struct cnnrt
 	return ret;
 }
 
+/* The name of the hardware on its bus; libdrm of Debian 12 does not know accel nodes. */
 static void read_bus(struct cnnrt_device *dev)
 {
-	drmDevicePtr d;
+	char path[64], target[PATH_MAX], *name;
+	struct stat st;
 
-	if (drmGetDevice2(dev->fd, 0, &d))
+	if (fstat(dev->fd, &st))
 		return;
-	if (d->bustype == DRM_BUS_PCI)
-		snprintf(dev->info.bus, sizeof(dev->info.bus), "%04x:%02x:%02x.%u",
-			 d->businfo.pci->domain, d->businfo.pci->bus, d->businfo.pci->dev,
-			 d->businfo.pci->func);
-	else if (d->bustype == DRM_BUS_PLATFORM)
-		snprintf(dev->info.bus, sizeof(dev->info.bus), "%.60s",
-			 d->businfo.platform->fullname);
-	drmFreeDevice(&d);
+	snprintf(path, sizeof(path), "/sys/dev/char/%u:%u/device", major(st.st_rdev),
+		 minor(st.st_rdev));
+	if (!realpath(path, target))
+		return;
+	name = strrchr(target, '/');
+	snprintf(dev->info.bus, sizeof(dev->info.bus), "%.60s", name ? name + 1 : target);
 }
 
 static int read_info(struct cnnrt_device *dev, const char *path, struct cnnrt_error *err)
@@ -422,6 +425,28 @@ static int read_info(struct cnnrt_device *dev, const char *path, struct cnnrt_er
 	return CNNRT_OK;
 }
 
+/* Each has its own remedy. */
+static int fail_open(struct cnnrt_error *err, const char *path, int e)
+{
+	switch (e) {
+	case ENOENT:
+		return rt_fail(err, CNNRT_ENODEV, "%s: there is no such node (any more)", path);
+	case EACCES:
+	case EPERM:
+		return rt_fail(err, CNNRT_EACCES, "%s: this user may not open it: the group of "
+			       "the node may, or a container has to pass it on (--device)", path);
+	case EBUSY:
+		return rt_fail(err, CNNRT_EBUSY, "%s: another program has the device for itself",
+			       path);
+	case ENODEV:
+	case ENXIO:
+		return rt_fail(err, CNNRT_ENODRIVER, "%s: no driver behind the node: the module "
+			       "is not loaded, or the device is gone", path);
+	default:
+		return rt_fail_errno(err, e, "%s", path);
+	}
+}
+
 int rt_kernel_open(const char *path, struct cnnrt_device **out, struct cnnrt_error *err)
 {
 	struct kernel *k = calloc(1, sizeof(*k));
@@ -435,7 +460,7 @@ int rt_kernel_open(const char *path, struct cnnrt_device **out, struct cnnrt_err
 	dev->ops = &kernel_ops;
 	dev->fd = open(path, O_RDWR | O_CLOEXEC);
 	if (dev->fd < 0)
-		ret = rt_fail_errno(err, errno, "%s", path);
+		ret = fail_open(err, path, errno);
 	else
 		ret = check_driver(dev, path, err);
 	if (!ret)

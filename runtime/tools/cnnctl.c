@@ -7,7 +7,8 @@
 static const char usage_text[] =
 "usage: cnnctl info|regs|stats|selftest [--device D] [--json]\n"
 "       cnnctl info --caps FILE [--device D]\n"
-"       cnnctl reset [--device D]\n"
+"       cnnctl top [--once] [--interval MS] [--device D] [--json]\n"
+"       cnnctl reset [--core NAME] [--device D]\n"
 "       cnnctl core|replay FILE [--json]\n"
 "       cnnctl exec --core NAME --program [VA=]FILE [--load VA=FILE]...\n"
 "              [--load-ro VA=FILE]... [--zero VA:LEN]... [--dump VA:LEN=FILE]...\n"
@@ -16,9 +17,12 @@ static const char usage_text[] =
 "  info      what the device is, or why it cannot be used; --caps: for cnnrun --compile\n"
 "            --device-caps FILE, where the device is not\n"
 "  regs      its registers by name (administrator)\n"
-"  stats     its statistics counters (administrator)\n"
+"  stats     its statistics counters, and what each context used (administrator)\n"
+"  top       who uses its cores and memory now: your processes, or all as root;\n"
+"            --once: one look of an interval's length\n"
 "  selftest  small programs with known answers on every core\n"
-"  reset     has the driver reset the device (administrator)\n"
+"  reset     has the driver reset the device, or one core such as ccp.0\n"
+"            (administrator)\n"
 "  core      prints a coredump of the driver, /sys/class/devcoredump/devcdN/data\n"
 "  replay    runs its program inside the process: does it stop at the same place?\n"
 "  exec      runs one raw program; prints how it ended and its statistics as JSON\n"
@@ -32,7 +36,7 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{ "info", cmd_info }, { "regs", cmd_regs }, { "stats", cmd_stats },
-	{ "reset", cmd_reset }, { "selftest", cmd_selftest }, { "exec", cmd_exec },
+	{ "top", cmd_top }, { "reset", cmd_reset }, { "selftest", cmd_selftest }, { "exec", cmd_exec },
 	{ "core", cmd_core }, { "replay", cmd_replay },
 };
 
@@ -46,6 +50,8 @@ int parse_common(int argc, char **argv, const char *command, struct common *c)
 			c->device = argv[++i];
 		else if (!strcmp(argv[i], "--caps") && !strcmp(command, "info") && i + 1 < argc)
 			c->caps = argv[++i];
+		else if (!strcmp(argv[i], "--core") && !strcmp(command, "reset") && i + 1 < argc)
+			c->core = argv[++i];
 		else
 			return complain(EXIT_USAGE, "%s: unknown option or missing value: %s",
 					command, argv[i]);

@@ -2,11 +2,14 @@
 /* cnnctl info, regs, stats, reset, selftest. */
 #include "cnnctl.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <cnnacc_hw.h>
+
+#include "clients.h"
 
 /* ---- info ------------------------------------------------------------------------------ */
 
@@ -295,6 +298,69 @@ static void dump_stats(struct dump *d)
 	}
 }
 
+static void show_context(const struct client_device *d, const struct context *c)
+{
+	for (unsigned int i = 0; i < d->info.core_count; i++) {
+		const struct usage *u = &c->core[i];
+
+		if (!u->jobs && !u->busy_ns)
+			continue;
+		printf("context %u of %s (%ld), %s: %" PRIu64 " jobs, %.3f s, %" PRIu64
+		       " cycles, %" PRIu64 " MACs, %" PRIu64 " bytes read, %" PRIu64 " written\n",
+		       c->hw_id, c->comm, c->pid, d->core[i], u->jobs, (double)u->busy_ns / 1e9,
+		       u->cycles, u->macs, u->read_bytes, u->written_bytes);
+	}
+}
+
+static void json_context(struct json *j, const struct client_device *d, const struct context *c)
+{
+	json_open(j, NULL, '{');
+	json_u64(j, "id", c->hw_id);
+	json_u64(j, "pid", (uint64_t)c->pid);
+	json_string(j, "command", c->comm);
+	json_u64(j, "state", c->state);
+	json_u64(j, "submitted", c->submitted);
+	json_u64(j, "failed", c->failed);
+	json_u64(j, "reset", c->reset);
+	json_open(j, "cores", '[');
+	for (unsigned int i = 0; i < d->info.core_count; i++) {
+		json_open(j, NULL, '{');
+		json_string(j, "name", d->core[i]);
+		json_usage(j, &c->core[i]);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+	json_close(j, '}');
+}
+
+/* Whatever contexts there are on a device of the kernel's, if this user may see them. */
+static void dump_contexts(struct dump *d)
+{
+	struct contexts *c = calloc(1, sizeof(*c));
+	struct client_device device;
+
+	if (c && !d->failed && cnnrt_device_fd(d->dev) >= 0 &&
+	    !clients_device(d->dev, &device) && clients_read_contexts(&device, c)) {
+		if (d->j.out)
+			json_open(&d->j, "contexts", '[');
+		for (unsigned int i = 0; i < c->count; i++) {
+			if (d->j.out)
+				json_context(&d->j, &device, &c->at[i]);
+			else
+				show_context(&device, &c->at[i]);
+		}
+		if (d->j.out)
+			json_close(&d->j, ']');
+	}
+	free(c);
+}
+
+static void dump_all_stats(struct dump *d)
+{
+	dump_stats(d);
+	dump_contexts(d);
+}
+
 static int dump(int argc, char **argv, const char *command, void (*show)(struct dump *d))
 {
 	struct dump d = { 0 };
@@ -324,10 +390,36 @@ int cmd_regs(int argc, char **argv)
 
 int cmd_stats(int argc, char **argv)
 {
-	return dump(argc, argv, "stats", dump_stats);
+	return dump(argc, argv, "stats", dump_all_stats);
 }
 
 /* ---- reset, selftest ------------------------------------------------------------------- */
+
+static int find_core_key(const struct client_device *d, const char *name)
+{
+	for (unsigned int i = 0; i < d->info.core_count; i++)
+		if (!strcmp(d->core[i], name))
+			return (int)i;
+	return -1;
+}
+
+static int reset_core(struct cnnrt_device *dev, const char *core)
+{
+	struct client_device d;
+	char path[160];
+	int ret = clients_device(dev, &d);
+
+	if (ret)
+		return ret;
+	if (find_core_key(&d, core) < 0)
+		return complain(EXIT_USAGE, "reset: the device has cores %s to %s, not \"%s\"",
+				d.core[0], d.core[d.info.core_count - 1], core);
+	snprintf(path, sizeof(path), "/sys/kernel/debug/accel/%s/force_reset", d.info.bus);
+	if (!write_file(path, core, strlen(core)))
+		return complain(EXIT_FAILED, "reset: core \"%s\" through %s: %s", core, path,
+				strerror(errno));
+	return EXIT_DONE;
+}
 
 /* The driver takes the write as a request and looks after its jobs. */
 int cmd_reset(int argc, char **argv)
@@ -341,7 +433,9 @@ int cmd_reset(int argc, char **argv)
 		ret = open_device(c.device, 0, &dev);
 	if (ret)
 		return ret;
-	if (cnnrt_device_reg_write(dev, CNNACC_REG_RESET, 1, &err))
+	if (c.core)
+		ret = reset_core(dev, c.core);
+	else if (cnnrt_device_reg_write(dev, CNNACC_REG_RESET, 1, &err))
 		ret = complain(EXIT_FAILED, "%s", err.text);
 	cnnrt_device_close(dev);
 	return ret;

@@ -33,6 +33,32 @@ for e in simple async dmabuf; do
 	run $e example-$e model.onnx
 done
 run selftest cnnctl selftest
+# A network that keeps the device busy, and who sees what of it.
+cnnrun mixed.onnx --repeat 100000 >/dev/null 2>&1 &
+busy=$!
+chmod 666 /dev/accel/accel0
+cp mixed.onnx /tmp/
+su -s /bin/sh nobody -c 'cnnrun /tmp/mixed.onnx --repeat 100000' >/dev/null 2>&1 &
+sleep 2
+run top cnnctl top --once --interval 500
+run topjson cnnctl top --once --interval 500 --json
+su -s /bin/sh nobody -c 'cnnctl top --once --interval 200' >usertop.out 2>&1
+echo $? >usertop.rc
+run stats cnnctl stats
+run statsjson cnnctl stats --json
+run resetcore cnnctl reset --core ccp.0
+run nocore cnnctl reset --core ccp.7
+run resetdevice cnnctl reset
+su -s /bin/sh nobody -c 'cnnctl reset' >userreset.out 2>&1
+echo $? >userreset.rc
+kill $busy
+killall cnnrun
+sleep 1
+chmod 600 /dev/accel/accel0
+mknod /tmp/none c 261 77
+chmod 666 /tmp/none
+run nodriver cnnctl info --device /tmp/none
+run simtop cnnctl top --once --device sim
 nobody()
 {
 	su -s /bin/sh nobody -c "$1"
@@ -86,6 +112,44 @@ tap_run "selftest as root tests the registers too" ended selftest 0 "registers k
 tap_run "a user without access is told what to do" ended unreadable 3 "may not open it"
 tap_run "a user with access needs no privilege" ended user 0
 tap_run "registers are for the administrator" ended registers 1 "only the administrator"
+tap_run "top shows who uses the device" ended top 0 "cnnrun"
+two_clients()
+{
+	/usr/bin/python3 - "$work/topjson.out" <<'END'
+import json, sys
+top = json.load(open(sys.argv[1]))
+clients = [c for c in top['clients'] if c['command'] == 'cnnrun']
+assert len(clients) == 2, clients
+assert 0 < top['cores'][0]['load'] <= 1, top['cores']
+assert top['cores'][0]['busy_ns'] >= sum(c['cores'][0]['busy_ns'] for c in clients) > 0
+assert any(c['cores'][0]['macs'] > 0 for c in clients)
+assert all(c['memory_kib'] >= c['resident_kib'] > 0 for c in clients)
+END
+}
+tap_run "in numbers that fit" two_clients
+tap_run "a user sees what is his" ended usertop 0 "cnnrun"
+tap_run "and nothing else" [ "$(grep -c cnnrun "$work/usertop.out")" = 1 ]
+tap_run "stats shows contexts" ended stats 0 "of cnnrun"
+contexts()
+{
+	/usr/bin/python3 - "$work/statsjson.out" <<'END'
+import json, sys
+stats = json.load(open(sys.argv[1]))
+used = [c for c in stats['contexts'] if c['cores'][0]['jobs']]
+assert len(used) >= 2, stats['contexts']
+total = stats['core0.ccp']
+for key, name in (('macs', 'mac_useful'), ('read_bytes', 'mem_read_bytes')):
+    assert 0 < sum(c['cores'][0][key] for c in used), key
+    assert used[0]['cores'][0][key] <= total[name], key
+END
+}
+tap_run "that have their part of the device's" contexts
+tap_run "reset of a core" grep -qx 0 "$work/resetcore.rc"
+tap_run "of one that is not there" ended nocore 2 "ccp.0"
+tap_run "of the device" grep -qx 0 "$work/resetdevice.rc"
+tap_run "not by anybody" ended userreset 1 "only the administrator"
+tap_run "a node without a driver" ended nodriver 3 "no driver behind the node"
+tap_run "top of a device in another process" ended simtop 2 "does not know"
 tap_run "without the module a user is told so" ended unloaded 3 "modprobe cnnacc"
 tap_run "cnnctl info says so too" ended info 3 "the module is not loaded"
 tap_run "a user cannot load it" ended refused 3
