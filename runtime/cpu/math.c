@@ -285,6 +285,9 @@ UNARY(hard_sigmoid, between(a * v + b, 0, 1))
 UNARY(hard_swish, v * (clip6(v + 3) * (1.0f / 6)))
 /* Then a * y + b, with a / 6 in one. */
 UNARY(hard_swish_affine, v * (clip6(v + 3) * a) + b)
+/* The same without a factor: 6 y, and 6 y + b. */
+UNARY(hard_swish_times_6, v * clip6(v + 3))
+UNARY(hard_swish_shifted, v * clip6(v + 3) + b)
 UNARY(swish, v * sigmoid1(a * v))
 UNARY(affine, v * a + b)
 UNARY(exponential, exp1(v))
@@ -361,28 +364,35 @@ int cnn_infer_unary_float(struct cnn_call *c)
 	return ret ? ret : cnn_infer_like(c, c->in[0]);
 }
 
+/* A HardSwish and an affine activation in one loop. */
+static struct unary scaled_hard_swish(const struct cnn_act *act)
+{
+	struct unary u = { hard_swish_affine, NULL, NULL, act->a * (1.0f / 6), act->b };
+
+	if (u.a_default == 1)
+		u.fn = act->b == 0 ? hard_swish_times_6 : hard_swish_shifted;
+	return u;
+}
+
 int cnn_compute_unary_float(struct cnn_call *c)
 {
-	const struct unary *u = &table[c->node->op];
-	const struct cnn_act *act = &c->node->act;
-	bool scaled = u->fn == hard_swish && act->kind == CNN_ACT_AFFINE;
+	bool scaled = c->node->op == CNN_OP_HARD_SWISH && c->node->act.kind == CNN_ACT_AFFINE;
+	struct unary u = scaled ? scaled_hard_swish(&c->node->act) : table[c->node->op];
 	const struct cnn_tensor *x = c->in[0];
 	const float *px = x->data;
 	float *py = c->out[0]->data;
 	int64_t n = cnn_tensor_count(x);
-	float a = u->a ? cnn_node_float(c->node, u->a, u->a_default) : 0;
-	float b = u->b ? cnn_node_float(c->node, u->b, u->b_default) : 0;
+	float a = u.a ? cnn_node_float(c->node, u.a, u.a_default) : u.a_default;
+	float b = u.b ? cnn_node_float(c->node, u.b, u.b_default) : u.b_default;
 
 	for (int64_t at = 0; at < n; at += CNN_BLOCK) {
 		int64_t m = n - at < CNN_BLOCK ? n - at : CNN_BLOCK;
 
-		if (scaled) {
-			hard_swish_affine(px + at, py + at, m, act->a * (1.0f / 6), act->b);
+		u.fn(px + at, py + at, m, a, b);
+		if (scaled)
 			cnn_canonical_nans(py + at, m);
-		} else {
-			u->fn(px + at, py + at, m, a, b);
+		else
 			cnn_op_finish(c, py + at, m);
-		}
 	}
 	c->finished = true;
 	return CNN_OK;

@@ -254,12 +254,25 @@ static int provide(const struct cnn_node *node, struct cnn_tensor *t, struct cnn
 	return CNN_OK;
 }
 
-/* Processors differ in the sign and payload of the NaNs they make. */
+typedef uint32_t __attribute__((may_alias)) bits;
+
 CNN_CLONES
+static bool has_nan(const bits *p, int64_t n)
+{
+	uint32_t above = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		above |= 0x7f800000 - (p[i] & 0x7fffffff);
+	return above >> 31;
+}
+
+/* Processors differ in the sign and payload of the NaNs they make. */
 void cnn_canonical_nans(float *x, int64_t n)
 {
-	uint32_t __attribute__((may_alias)) *p = (void *)x;
+	bits *p = (void *)x;
 
+	if (!has_nan(p, n))
+		return;
 	for (int64_t i = 0; i < n; i++)
 		p[i] = (p[i] & 0x7fffffff) > 0x7f800000 ? 0x7fc00000 : p[i];
 }

@@ -341,6 +341,8 @@ int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 		ret = cnn_fuse_chains(g, err);
 	if (!ret)
 		ret = fuse_all(&f);
+	if (!ret && (what & CNN_FUSE_CHAIN))
+		ret = cnn_fuse_scales(&f);
 	if (!ret && (what & CNN_FUSE_SHUFFLE) && !(what & CNN_FUSE_CPU)) {
 		ret = cnn_fuse_shuffles(g, err);
 		ret = ret ? ret : fuse_all(&f);		/* what follows the last shuffle */

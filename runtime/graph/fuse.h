@@ -33,5 +33,11 @@ const struct cnn_tensor *cnn_fuse_operand(const struct cnn_graph *g, const struc
 int cnn_fuse_bn(struct fuse *f, struct cnn_node *a, struct cnn_node *b);
 int cnn_fuse_conv_scale(struct fuse *f, struct cnn_node *a, struct cnn_node *b);
 int cnn_fuse_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b);
+/* Weights of a that may be changed: its own if no one else reads them, else a copy. */
+int cnn_fuse_own_weights(struct fuse *f, struct cnn_node *a, float **data);
+/* The old bias (or n zeros) as a fresh constant that may be changed. */
+int cnn_fuse_own_bias(struct fuse *f, struct cnn_node *a, int64_t n, float **data);
+/* What scales and shifts a HardSwish, into the convolutions that read it. */
+int cnn_fuse_scales(struct fuse *f);
 
 #endif

@@ -6,8 +6,7 @@
 
 #include "fuse.h"
 
-/* Weights of a that may be changed: its own if no one else reads them, else a copy. */
-static int own_weights(struct fuse *f, struct cnn_node *a, float **data)
+int cnn_fuse_own_weights(struct fuse *f, struct cnn_node *a, float **data)
 {
 	struct cnn_value *v = &f->g->values[a->in[1]];
 	struct cnn_tensor shape = v->t;
@@ -23,8 +22,7 @@ static int own_weights(struct fuse *f, struct cnn_node *a, float **data)
 	return ret;
 }
 
-/* The old bias (or zeros) as a fresh constant that may be changed. */
-static int own_bias(struct fuse *f, struct cnn_node *a, int64_t n, float **data)
+int cnn_fuse_own_bias(struct fuse *f, struct cnn_node *a, int64_t n, float **data)
 {
 	const struct cnn_tensor *old = cnn_node_in(f->g, a, 2);
 	const float *from = old ? old->data : NULL;
@@ -83,9 +81,9 @@ int cnn_fuse_bn(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 			return 0;
 	}
 	channels = p[1]->dims[0];
-	ret = own_weights(f, a, &w);
+	ret = cnn_fuse_own_weights(f, a, &w);
 	if (!ret)
-		ret = own_bias(f, a, channels, &bias);
+		ret = cnn_fuse_own_bias(f, a, channels, &bias);
 	if (ret)
 		return ret;
 	for (int i = 1; i < 5; i++)	/* adding constants may have moved the values */
@@ -138,7 +136,7 @@ static int fuse_conv_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b
 	channels = y->dims[1];
 	n = cnn_tensor_count(t);
 	add = t->data;
-	ret = own_bias(f, a, channels, &bias);
+	ret = cnn_fuse_own_bias(f, a, channels, &bias);
 	if (ret)
 		return ret;
 	for (int64_t i = 0; i < channels; i++)
@@ -161,9 +159,9 @@ int cnn_fuse_conv_scale(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 	channels = y->dims[1];
 	n = cnn_tensor_count(t);
 	factor = t->data;
-	ret = own_weights(f, a, &w);
+	ret = cnn_fuse_own_weights(f, a, &w);
 	if (!ret)
-		ret = own_bias(f, a, channels, &bias);
+		ret = cnn_fuse_own_bias(f, a, channels, &bias);
 	if (ret)
 		return ret;
 	for (int64_t i = 0; i < channels; i++) {

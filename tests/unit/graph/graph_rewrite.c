@@ -340,6 +340,52 @@ static void test_no_strides(void **state)
 	cnn_graph_free(g);
 }
 
+/* ---- scales into convolutions ---------------------------------------------------------- */
+
+/* Read by a 1 x 1 convolution alone, by one with padding as well, and by something else. */
+static struct onnx_build *scales(void)
+{
+	struct onnx_build *b = ob_new(14);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(2, 3, 5, 4));
+	ob_random(b, "w", 1, OB_DIMS(3, 3, 1, 1));
+	ob_random(b, "k", 2, OB_DIMS(3, 1, 3, 3));
+	ob_random(b, "bias", 3, OB_DIMS(3));
+	ob_floats(b, "a", 0, NULL, (const float[]){ -1.7f });
+	ob_floats(b, "b", 0, NULL, (const float[]){ 0.3f });
+	ob_node(b, "HardSwish", "x", "h1");
+	ob_node(b, "Mul", "h1 a", "m1");
+	ob_node(b, "Add", "m1 b", "y1");
+	ob_node(b, "Conv", "y1 w bias", "c1");
+	ob_node(b, "HardSwish", "c1", "h2");
+	ob_node(b, "Add", "b h2", "y2");
+	n = ob_node(b, "Conv", "y2 k", "c2");
+	ob_attr_ints(n, "pads", 4, (const int64_t[]){ 1, 1, 1, 1 });
+	ob_attr_int(n, "group", 3);
+	ob_node(b, "Conv", "y2 w bias", "c3");
+	ob_node(b, "HardSwish", "c3", "y3");
+	ob_node(b, "Conv", "y3 w", "c4");
+	ob_node(b, "Mul", "y3 c4", "c5");
+	ob_output(b, "c2");
+	ob_output(b, "c5");
+	return b;
+}
+
+static void test_scales(void **state)
+{
+	struct cnn_graph *g = compare_fused(scales, CNN_FUSE_ALL & ~CNN_FUSE_HARD, 5e-6);
+	const struct cnn_node *n = maker(g, "y1");
+
+	(void)state;
+	assert_true(n->act.kind == CNN_ACT_AFFINE && n->act.a == 6 && n->act.b == 0);
+	n = maker(g, "y2");
+	assert_true(n->act.kind == CNN_ACT_AFFINE && n->act.a == 6);
+	assert_true(n->act.b > 1.79f && n->act.b < 1.81f);
+	assert_int_equal(maker(g, "y3")->act.kind, CNN_ACT_NONE);
+	cnn_graph_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -352,6 +398,7 @@ int main(void)
 		cmocka_unit_test(test_file_shuffles),
 		cmocka_unit_test(test_strides),
 		cmocka_unit_test(test_no_strides),
+		cmocka_unit_test(test_scales),
 	};
 
 	return cmocka_run_group_tests_name("graph rewrite", tests, NULL, NULL);
