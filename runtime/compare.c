@@ -211,7 +211,7 @@ static int compare_node(struct compare *c, int node, struct cnn_err *e)
 		c->out[k] = n->out[k] < 0 ? NULL : &c->made[k];
 	}
 	if (!ret)
-		ret = cnn_cpu_run(n, c->in, c->out, e);
+		ret = cnn_cpu_run(n, c->in, c->out, NULL, e);
 	for (int k = 0; k < n->n_out && !ret; k++)
 		if (c->out[k])
 			ret = compare_output(c, node, k, e);

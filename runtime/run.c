@@ -337,7 +337,7 @@ static int run_node(struct cnnrt_job *job, const struct cnn_node *n)
 			job->run_work += work;
 	}
 	if (!ret)
-		ret = cnn_cpu_run(n, job->in, job->out, &e);
+		ret = cnn_cpu_run(n, job->in, job->out, rt_team_workers(job->team), &e);
 	return ret ? fail(job, e.code, "%s", e.text) : CNNRT_OK;
 }
 

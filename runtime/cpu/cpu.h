@@ -8,12 +8,19 @@
 
 #include "../graph/graph.h"
 
+/* Threads that a caller lends to an operator. */
+struct cnn_workers {
+	/* Calls fn(arg, i) for 0 <= i < parts, many at a time, and returns when all have returned. */
+	void (*run)(struct cnn_workers *w, int parts, void (*fn)(void *arg, int part), void *arg);
+};
+
 /* infer and compute of one operator see this. in[i] is NULL for an omitted input. */
 struct cnn_call {
 	const struct cnn_node *node;
 	int n_in, n_out;
 	const struct cnn_tensor *const *in;
 	struct cnn_tensor **out;	/* out[i] NULL: output i is not wanted */
+	struct cnn_workers *workers;	/* NULL: none */
 	struct cnn_err *err;
 	bool finished;			/* compute has called cnn_op_finish for all of output 0 */
 };
@@ -50,10 +57,11 @@ int cnn_cpu_infer(const struct cnn_node *node, const struct cnn_tensor *const *i
 /*
  * Runs one node with its fused activation: in has node->n_in entries (NULL: omitted), out has
  * node->n_out (NULL: not wanted). An output with data must be large enough (capacity);
- * one without gets its own allocation, to be released with cnn_tensor_release.
+ * one without gets its own allocation, to be released with cnn_tensor_release. The result does
+ * not depend on workers, which may be NULL.
  */
 int cnn_cpu_run(const struct cnn_node *node, const struct cnn_tensor *const *in,
-		struct cnn_tensor **out, struct cnn_err *err);
+		struct cnn_tensor **out, struct cnn_workers *workers, struct cnn_err *err);
 
 /* Multiply-adds or element steps that cnn_cpu_run would take; shapes must be known. */
 int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const *in,

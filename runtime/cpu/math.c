@@ -374,26 +374,41 @@ static struct unary scaled_hard_swish(const struct cnn_act *act)
 	return u;
 }
 
-int cnn_compute_unary_float(struct cnn_call *c)
+struct unary_call {
+	const struct cnn_call *c;
+	unary_fn *fn;
+	float a, b;
+	bool scaled;
+};
+
+static void unary_blocks(const void *arg, int64_t first, int64_t n)
 {
-	bool scaled = c->node->op == CNN_OP_HARD_SWISH && c->node->act.kind == CNN_ACT_AFFINE;
-	struct unary u = scaled ? scaled_hard_swish(&c->node->act) : table[c->node->op];
-	const struct cnn_tensor *x = c->in[0];
-	const float *px = x->data;
-	float *py = c->out[0]->data;
-	int64_t n = cnn_tensor_count(x);
-	float a = u.a ? cnn_node_float(c->node, u.a, u.a_default) : u.a_default;
-	float b = u.b ? cnn_node_float(c->node, u.b, u.b_default) : u.b_default;
+	const struct unary_call *u = arg;
+	const float *x = (const float *)u->c->in[0]->data + first;
+	float *y = (float *)u->c->out[0]->data + first;
 
 	for (int64_t at = 0; at < n; at += CNN_BLOCK) {
 		int64_t m = n - at < CNN_BLOCK ? n - at : CNN_BLOCK;
 
-		u.fn(px + at, py + at, m, a, b);
-		if (scaled)
-			cnn_canonical_nans(py + at, m);
+		u->fn(x + at, y + at, m, u->a, u->b);
+		if (u->scaled)
+			cnn_canonical_nans(y + at, m);
 		else
-			cnn_op_finish(c, py + at, m);
+			cnn_op_finish(u->c, y + at, m);
 	}
+}
+
+int cnn_compute_unary_float(struct cnn_call *c)
+{
+	bool scaled = c->node->op == CNN_OP_HARD_SWISH && c->node->act.kind == CNN_ACT_AFFINE;
+	struct unary t = scaled ? scaled_hard_swish(&c->node->act) : table[c->node->op];
+	const struct unary_call u = {
+		.c = c, .fn = t.fn, .scaled = scaled,
+		.a = t.a ? cnn_node_float(c->node, t.a, t.a_default) : t.a_default,
+		.b = t.b ? cnn_node_float(c->node, t.b, t.b_default) : t.b_default,
+	};
+
+	cnn_for_blocks(c, cnn_tensor_count(c->in[0]), CNN_SHARE, unary_blocks, &u);
 	c->finished = true;
 	return CNN_OK;
 }

@@ -286,25 +286,59 @@ void cnn_op_finish(const struct cnn_call *c, float *y, int64_t n)
 	cnn_canonical_nans(y, n);
 }
 
+struct blocks {
+	void (*fn)(const void *arg, int64_t first, int64_t n);
+	const void *arg;
+	int64_t count, block;
+};
+
+static void one_block(void *opaque, int part)
+{
+	const struct blocks *b = opaque;
+	int64_t first = part * b->block, left = b->count - first;
+
+	b->fn(b->arg, first, left < b->block ? left : b->block);
+}
+
+void cnn_for_blocks(const struct cnn_call *c, int64_t count, int64_t block,
+		    void (*fn)(const void *arg, int64_t first, int64_t n), const void *arg)
+{
+	struct blocks b = { fn, arg, count, block };
+	int64_t parts = (count + block - 1) / block;
+
+	if (c->workers && parts > 1 && parts <= INT32_MAX / 2) {
+		c->workers->run(c->workers, (int)parts, one_block, &b);
+		return;
+	}
+	for (int64_t i = 0; i < count; i += block)
+		fn(arg, i, count - i < block ? count - i : block);
+}
+
+static void finish_blocks(const void *arg, int64_t first, int64_t n)
+{
+	const struct cnn_call *c = arg;
+	float *y = (float *)c->out[0]->data + first;
+
+	for (int64_t at = 0; at < n; at += CNN_BLOCK)
+		cnn_op_finish(c, y + at, n - at < CNN_BLOCK ? n - at : CNN_BLOCK);
+}
+
 /* What compute has not finished itself, a block that stays in the cache at a time. */
 static int finish(const struct cnn_call *c)
 {
 	bool act = c->node->act.kind != CNN_ACT_NONE, math = act || table[c->node->op].math;
 	const struct cnn_tensor *y = c->out[0];
-	int64_t n = cnn_tensor_count(y);
-	float *p = y->data;
 
 	if (act && y->dtype != CNN_FLOAT32)
 		return cnn_op_fail(c, CNN_EINVAL, "activation on %s", cnn_dtype_name(y->dtype));
 	if (c->finished || !math || y->dtype != CNN_FLOAT32)
 		return CNN_OK;
-	for (int64_t at = 0; at < n; at += CNN_BLOCK)
-		cnn_op_finish(c, p + at, n - at < CNN_BLOCK ? n - at : CNN_BLOCK);
+	cnn_for_blocks(c, cnn_tensor_count(y), CNN_SHARE, finish_blocks, c);
 	return CNN_OK;
 }
 
 int cnn_cpu_run(const struct cnn_node *node, const struct cnn_tensor *const *in,
-		struct cnn_tensor **out, struct cnn_err *err)
+		struct cnn_tensor **out, struct cnn_workers *workers, struct cnn_err *err)
 {
 	struct cnn_call c = make_call(node, in, out, err);
 	int ret = cnn_cpu_check(node, in, out, err);
@@ -315,6 +349,7 @@ int cnn_cpu_run(const struct cnn_node *node, const struct cnn_tensor *const *in,
 			ret = cnn_op_fail(&c, CNN_EINVAL, "input %d has no data", i);
 	if (ret)
 		return ret;
+	c.workers = workers;
 	ret = table[node->op].infer(&c);
 	if (ret)
 		return ret;

@@ -99,7 +99,7 @@ static int run_node(struct run *r, int i)
 	if (!ret)
 		ret = charge(r, n);
 	if (!ret)
-		ret = cnn_cpu_run(n, r->in, r->out, r->err);
+		ret = cnn_cpu_run(n, r->in, r->out, NULL, r->err);
 	drop_dead(r, i);
 	return ret;
 }

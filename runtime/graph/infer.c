@@ -87,7 +87,7 @@ static int fold(struct inference *inf, struct cnn_node *n)
 	int ret = fold_budget(inf, n);
 
 	if (!ret)
-		ret = cnn_cpu_run(n, inf->in, inf->out, inf->err);
+		ret = cnn_cpu_run(n, inf->in, inf->out, NULL, inf->err);
 	if (!ret)
 		cnn_node_free(n);
 	return ret;

@@ -292,7 +292,7 @@ static const char *run_cpu_node(struct run *x, const struct cnn_node *n)
 	}
 	for (int i = 0; i < n->n_out; i++)
 		out[i] = n->out[i] >= 0 ? &x->values[n->out[i]] : NULL;
-	return cnn_cpu_run(n, in, out, &x->err) ? x->err.text : NULL;
+	return cnn_cpu_run(n, in, out, NULL, &x->err) ? x->err.text : NULL;
 }
 
 static const char *run_segment(struct run *x, const struct cnn_segment *seg,

@@ -519,12 +519,12 @@ static void test_given_output(void **state)
 
 	(void)state;
 	g->nodes[0].act = (struct cnn_act){ CNN_ACT_CLIP, 3, 7 };
-	assert_int_equal(cnn_cpu_run(&g->nodes[0], in, out, &err), 0);
+	assert_int_equal(cnn_cpu_run(&g->nodes[0], in, out, NULL, &err), 0);
 	assert_true(y.data == sum && sum[0] == 3 && sum[1] == 4 && sum[3] == 7);
 	y.capacity = 15;
-	assert_int_equal(cnn_cpu_run(&g->nodes[0], in, out, &err), CNN_ELIMIT);
+	assert_int_equal(cnn_cpu_run(&g->nodes[0], in, out, NULL, &err), CNN_ELIMIT);
 	x.data = NULL;
-	assert_int_equal(cnn_cpu_run(&g->nodes[0], in, out, &err), CNN_EINVAL);
+	assert_int_equal(cnn_cpu_run(&g->nodes[0], in, out, NULL, &err), CNN_EINVAL);
 	cnn_graph_free(g);
 }
 

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/* Threads that share the work of operators on the CPU. */
+#ifndef CNNRT_TEAM_H
+#define CNNRT_TEAM_H
+
+#include "cpu/cpu.h"
+
+/* So many threads compute at most, the caller's among them. */
+#define RT_TEAM_MAX	8
+
+struct rt_team;
+
+/* NULL: no memory. Its threads, one for each CPU that the process may use, start with the first work. */
+struct rt_team *rt_team_create(void);
+void rt_team_free(struct rt_team *team);
+/* What cnn_cpu_run takes; one thread at a time may use it. */
+struct cnn_workers *rt_team_workers(struct rt_team *team);
+
+#endif
