@@ -89,14 +89,14 @@ class Guest(Program):
     FEED = """i=0; until [ -e /mnt/end ]; do
             [ -e /mnt/run$i ] && { i=$((i + 1)); echo; } || usleep 20000; done"""
 
-    def __init__(self, share, memory, model, data, output):
+    def __init__(self, share, memory, cpu, model, data, output):
         self.share, self.runs = share, 0
         with open(os.path.join(share, 'guest.sh'), 'w') as script:
             script.write(f'cd /mnt && {{ {self.FEED}; }} | '
                          f'bench-network {model} /dev/accel/accel0 - {data} {output}\n')
         super().__init__([os.path.join(TOP, 'tests', 'vm', 'run'), '--share', share, '--memory',
-                          memory, '--timeout', 900, '--program', built('bench-network'), '--',
-                          'sh', '/mnt/guest.sh'])
+                          memory, '--cpu', cpu, '--timeout', 900, '--program',
+                          built('bench-network'), '--', 'sh', '/mnt/guest.sh'])
 
     def go(self):
         open(os.path.join(self.share, f'run{self.runs}'), 'w').close()
