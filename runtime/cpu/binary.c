@@ -147,19 +147,46 @@ static binary_fn *binary_of(enum cnn_op op, enum cnn_dtype t)
 /* Shorter rows are finished when the whole output is there. */
 #define FINISH_ROW	64
 
-static void binary_row(const struct cnn_call *c, binary_fn *fn, const struct cnn_walk *w, char *y)
+struct binary_call {
+	const struct cnn_call *c;
+	binary_fn *fn;
+	struct cnn_walk start;
+};
+
+/* Elements from..to-1 of a row whose results begin at y. */
+static void binary_row(const struct binary_call *b, const struct cnn_walk *w, char *y, int64_t from,
+		       int64_t to)
 {
+	const struct cnn_call *c = b->c;
 	int64_t y_size = cnn_dtype_size(c->out[0]->dtype), size = cnn_dtype_size(c->in[0]->dtype);
 	int64_t step[2] = { w->moves[0] ? size : 0, w->moves[1] ? size : 0 };
 
-	for (int64_t at = 0; at < w->row; at += CNN_BLOCK) {
-		int64_t n = w->row - at < CNN_BLOCK ? w->row - at : CNN_BLOCK;
+	for (int64_t at = from; at < to; at += CNN_BLOCK) {
+		int64_t n = to - at < CNN_BLOCK ? to - at : CNN_BLOCK;
 
-		fn(w->p[0] + at * step[0], w->p[1] + at * step[1], y + at * y_size, n, w->moves[0],
-		   w->moves[1]);
+		b->fn(w->p[0] + at * step[0], w->p[1] + at * step[1], y + at * y_size, n,
+		      w->moves[0], w->moves[1]);
 		if (c->finished)
 			cnn_op_finish(c, (float *)y + at, n);
 	}
+}
+
+static void part_of_row(const void *arg, int64_t first, int64_t n)
+{
+	const struct binary_call *b = arg;
+
+	binary_row(b, &b->start, b->c->out[0]->data, first, first + n);
+}
+
+static void some_rows(const void *arg, int64_t first, int64_t n)
+{
+	const struct binary_call *b = arg;
+	int64_t row = b->start.row * (int64_t)cnn_dtype_size(b->c->out[0]->dtype);
+	struct cnn_walk w = b->start;
+
+	cnn_walk_seek(&w, first);
+	for (int64_t i = first; i < first + n; i++, cnn_walk_next(&w))
+		binary_row(b, &w, (char *)b->c->out[0]->data + i * row, 0, w.row);
 }
 
 /* y = a op b; last: nothing else follows but activation and NaNs. */
@@ -167,16 +194,16 @@ static void run_binary(struct cnn_call *c, binary_fn *fn, const struct cnn_tenso
 		       const struct cnn_tensor *b, bool last)
 {
 	const struct cnn_tensor *const t[2] = { a, b }, *y = c->out[0];
-	int64_t left = cnn_tensor_count(y);
-	char *py = y->data;
-	struct cnn_walk w;
+	struct binary_call call = { .c = c, .fn = fn };
+	int64_t count = cnn_tensor_count(y), row;
 
-	cnn_walk_start(&w, y, 2, t);
-	c->finished = last && y->dtype == CNN_FLOAT32 && w.row >= FINISH_ROW;
-	for (; left > 0; left -= w.row, cnn_walk_next(&w)) {
-		binary_row(c, fn, &w, py);
-		py += w.row * (int64_t)cnn_dtype_size(y->dtype);
-	}
+	cnn_walk_start(&call.start, y, 2, t);
+	row = call.start.row;
+	c->finished = last && y->dtype == CNN_FLOAT32 && row >= FINISH_ROW;
+	if (row == count)
+		cnn_for_blocks(c, count, CNN_SHARE, part_of_row, &call);
+	else if (count)
+		cnn_for_blocks(c, count / row, 1 + CNN_SHARE / row, some_rows, &call);
 }
 
 /*

@@ -83,3 +83,13 @@ void cnn_walk_next(struct cnn_walk *w)
 		w->at[axis] = 0;
 	}
 }
+
+void cnn_walk_seek(struct cnn_walk *w, int64_t row)
+{
+	for (int axis = w->rank - 2; axis >= 0; axis--) {
+		w->at[axis] = row % w->dims[axis];
+		row /= w->dims[axis];
+		for (int i = 0; i < w->n; i++)
+			w->p[i] += w->at[axis] * w->step[i][axis];
+	}
+}

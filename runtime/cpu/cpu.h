@@ -63,6 +63,10 @@ int cnn_cpu_infer(const struct cnn_node *node, const struct cnn_tensor *const *i
 int cnn_cpu_run(const struct cnn_node *node, const struct cnn_tensor *const *in,
 		struct cnn_tensor **out, struct cnn_workers *workers, struct cnn_err *err);
 
+#define CNN_RESIZE_INPUTS	4
+/* Does this Resize (NULL: left out) repeat each element of a map over a rectangle of the output? */
+bool cnn_resize_repeats(const struct cnn_node *node, const struct cnn_tensor *const *in);
+
 /* Multiply-adds or element steps that cnn_cpu_run would take; shapes must be known. */
 int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const *in,
 		     struct cnn_tensor *const *out);

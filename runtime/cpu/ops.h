@@ -92,9 +92,14 @@ struct cnn_walk {
 void cnn_walk_start(struct cnn_walk *w, const struct cnn_tensor *y, int n,
 		    const struct cnn_tensor *const *t);
 void cnn_walk_next(struct cnn_walk *w);
+/* From the first row to another one. */
+void cnn_walk_seek(struct cnn_walk *w, int64_t row);
 
 /* Elements of one type to another, as Cast does. */
 void cnn_cast(enum cnn_dtype from, const void *src, enum cnn_dtype to, void *dst, int64_t n);
+
+/* y[i] = x[i / times] for n elements of x */
+void cnn_repeat(const uint32_t *x, uint32_t *y, int64_t n, int64_t times);
 
 /* Deterministic mathematics for one number: within a few 2^-32 of the result, or better. */
 double cnn_ln(double x);

@@ -13,6 +13,18 @@ static void twice(const uint32_t *x, uint32_t *y, int64_t n)
 	}
 }
 
+void cnn_repeat(const uint32_t *x, uint32_t *y, int64_t n, int64_t times)
+{
+	if (times == 1)
+		memcpy(y, x, (size_t)n * sizeof(*y));
+	else if (times == 2)
+		twice(x, y, n);
+	else
+		for (int64_t i = 0; i < n; i++)
+			for (int64_t k = 0; k < times; k++)
+				*y++ = x[i];
+}
+
 static void gather(const uint32_t *x, const int64_t *at, uint32_t *y, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++)

@@ -316,27 +316,66 @@ static bool is_choice(const struct cnn_call *c, const struct resize *r)
 	return cnn_dtype_size(c->in[0]->dtype) == 4;
 }
 
+static bool axis_repeats(const struct resize *r, int axis)
+{
+	int64_t times = r->in[axis] ? r->out[axis] / r->in[axis] : 0;
+	struct tap tap;
+
+	if (!times || r->out[axis] % r->in[axis])
+		return false;
+	for (int64_t i = 0; i < r->out[axis]; i++) {
+		make_tap(r, axis, i, &tap);
+		if (tap.at[0] != i / times)
+			return false;
+	}
+	return true;
+}
+
+bool cnn_resize_repeats(const struct cnn_node *node, const struct cnn_tensor *const *in)
+{
+	struct cnn_call c = { .node = node, .n_in = node->n_in, .n_out = 1, .in = in };
+	struct resize r;
+
+	return node->n_in <= CNN_RESIZE_INPUTS && !cnn_resize_resolve(&c, &r) &&
+	       is_choice(&c, &r) && r.rank == 4 && axis_repeats(&r, 2) && axis_repeats(&r, 3);
+}
+
+struct choose_call {
+	const struct cnn_call *c;
+	struct choice rows, columns;
+};
+
+static void choose_planes(const void *arg, int64_t first, int64_t n)
+{
+	const struct choose_call *a = arg;
+	const uint32_t *x = a->c->in[0]->data;
+	uint32_t *y = a->c->out[0]->data;
+
+	cnn_resize_choose(x + first * a->rows.in * a->columns.in,
+			  y + first * a->rows.out * a->columns.out, n, &a->rows, &a->columns);
+}
+
 static int choose(struct cnn_call *c, const struct resize *r)
 {
 	int64_t planes = 1, *at = malloc(sizeof(*at) * (r->out[r->rank - 2] + r->out[r->rank - 1]));
-	struct choice choice[2];
+	struct choose_call a = { .c = c };
 	struct tap tap;
 
 	if (!at)
 		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
 	for (int k = 0; k < 2; k++) {
+		struct choice *choice = k ? &a.columns : &a.rows;
 		int axis = r->rank - 2 + k;
 
-		choice[k] = (struct choice){ r->in[axis], r->out[axis],
-						 k ? at + choice[0].out : at };
+		*choice = (struct choice){ r->in[axis], r->out[axis], k ? at + a.rows.out : at };
 		for (int64_t i = 0; i < r->out[axis]; i++) {
 			make_tap(r, axis, i, &tap);
-			choice[k].at[i] = tap.at[0];
+			choice->at[i] = tap.at[0];
 		}
 	}
 	for (int i = 0; i < r->rank - 2; i++)
 		planes *= r->in[i];
-	cnn_resize_choose(c->in[0]->data, c->out[0]->data, planes, &choice[0], &choice[1]);
+	cnn_for_blocks(c, planes, 1 + CNN_SHARE / (a.rows.out * a.columns.out), choose_planes, &a);
 	free(at);
 	return CNN_OK;
 }

@@ -15,8 +15,7 @@ struct chain {
 	int n_gone;
 };
 
-/* The node of operator op that makes a value which only one node reads; it may go. */
-static struct cnn_node *maker(const struct cnn_graph *g, int value, enum cnn_op op)
+struct cnn_node *cnn_fuse_maker(const struct cnn_graph *g, int value, enum cnn_op op)
 {
 	const struct cnn_value *v = value < 0 ? NULL : &g->values[value];
 
@@ -67,12 +66,12 @@ static bool clips_at(const struct cnn_graph *g, const struct cnn_node *n, int i,
 /* Is the value min(max(x + 3, 0), 6) of the chain's x? Its nodes then go. */
 static bool is_clipped(struct chain *c, int value)
 {
-	struct cnn_node *clip = maker(c->g, value, CNN_OP_CLIP), *add;
+	struct cnn_node *clip = cnn_fuse_maker(c->g, value, CNN_OP_CLIP), *add;
 	float three;
 
 	if (!clip || !clips_at(c->g, clip, 1, 0) || !clips_at(c->g, clip, 2, 6))
 		return false;
-	add = maker(c->g, clip->in[0], CNN_OP_ADD);
+	add = cnn_fuse_maker(c->g, clip->in[0], CNN_OP_ADD);
 	for (int i = 0; add && i < 2; i++) {
 		if (add->in[i] != c->x || !number(c->g, add, !i, &three) || three != 3)
 			continue;
@@ -88,7 +87,7 @@ static bool is_clipped(struct chain *c, int value)
 static bool match_quotient(struct chain *c, struct cnn_node *n)
 {
 	int in = divided_by_six(c->g, n);
-	struct cnn_node *mul = in < 0 ? NULL : maker(c->g, n->in[in], CNN_OP_MUL);
+	struct cnn_node *mul = in < 0 ? NULL : cnn_fuse_maker(c->g, n->in[in], CNN_OP_MUL);
 
 	for (int i = 0; mul && i < 2; i++) {
 		c->x = mul->in[i];
@@ -103,11 +102,11 @@ static bool match_quotient(struct chain *c, struct cnn_node *n)
 /* Is the value clipped / 6 of the chain's x? */
 static bool is_clipped_sixth(struct chain *c, int value)
 {
-	struct cnn_node *n = maker(c->g, value, CNN_OP_DIV);
+	struct cnn_node *n = cnn_fuse_maker(c->g, value, CNN_OP_DIV);
 	int in;
 
 	if (!n)
-		n = maker(c->g, value, CNN_OP_MUL);
+		n = cnn_fuse_maker(c->g, value, CNN_OP_MUL);
 	in = n ? divided_by_six(c->g, n) : -1;
 	if (in < 0 || !is_clipped(c, n->in[in]))
 		return false;
@@ -118,14 +117,14 @@ static bool is_clipped_sixth(struct chain *c, int value)
 /* Is the value a sigmoid, hard or not, of the chain's x? */
 static bool is_sigmoid(struct chain *c, int value)
 {
-	struct cnn_node *n = maker(c->g, value, CNN_OP_HARD_SIGMOID);
+	struct cnn_node *n = cnn_fuse_maker(c->g, value, CNN_OP_HARD_SIGMOID);
 
 	c->op = CNN_OP_HARD_SWISH;
 	if (n && (!is_sixth(cnn_node_float(n, "alpha", 0.2f)) ||
 		  cnn_node_float(n, "beta", 0.5f) != 0.5f))
 		return false;
 	if (!n) {
-		n = maker(c->g, value, CNN_OP_SIGMOID);
+		n = cnn_fuse_maker(c->g, value, CNN_OP_SIGMOID);
 		c->op = CNN_OP_SWISH;
 	}
 	if (!n || n->in[0] != c->x)
@@ -191,14 +190,14 @@ static struct cnn_node *shortcut(const struct cnn_graph *g, const struct cnn_nod
 				 struct cnn_node **scale)
 {
 	for (int i = 0; n->op == CNN_OP_ADD && i < 4; i++) {
-		struct cnn_node *mul = maker(g, n->in[i & 1], CNN_OP_MUL);
+		struct cnn_node *mul = cnn_fuse_maker(g, n->in[i & 1], CNN_OP_MUL);
 		int x = n->in[!(i & 1)], s = mul ? mul->in[i >> 1] : -1;
 
 		if (!mul || mul->act.kind != CNN_ACT_NONE || mul->in[!(i >> 1)] != x)
 			continue;
-		*scale = maker(g, s, CNN_OP_HARD_SIGMOID);
+		*scale = cnn_fuse_maker(g, s, CNN_OP_HARD_SIGMOID);
 		if (!*scale)
-			*scale = maker(g, s, CNN_OP_SIGMOID);
+			*scale = cnn_fuse_maker(g, s, CNN_OP_SIGMOID);
 		if (*scale && is_scale(g, n, s, x))
 			return mul;
 	}

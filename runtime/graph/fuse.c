@@ -339,6 +339,8 @@ int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 		ret = drop_nops(g, err);
 	if (!ret && (what & CNN_FUSE_CHAIN))
 		ret = cnn_fuse_chains(g, err);
+	if (!ret && (what & CNN_FUSE_CHAIN))
+		ret = cnn_fuse_scaled_adds(g, err);
 	if (!ret)
 		ret = fuse_all(&f);
 	if (!ret && (what & CNN_FUSE_CHAIN))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Values that are channels of another one. A Concat of what a core makes costs nothing if its
- * inputs are made where they belong in its output, nor does a Split. While nodes are placed, the
+ * Values that are channels of another one. A Concat for a core costs nothing if its inputs are made
+ * where they belong in its output, by a core or on the CPU, nor does a Split of what a core made. While nodes are placed, the
  * offset of a slot whose memory is another's is relative to that one.
  */
 #include "lowering.h"
@@ -53,6 +53,17 @@ static bool is_repeated(const struct lowering *x, const struct cnn_node *n, int 
 	return false;
 }
 
+/* The value's layout in the arena: as it is, or what an operator on the CPU would write. */
+static bool get_layout(const struct lowering *x, int v, int64_t c, int64_t plane,
+		       struct cnn_layout *l)
+{
+	*l = (struct cnn_layout){
+		.n = 1, .c = c, .plane = plane, .plane_pitch = plane, .image_pitch = c * plane,
+	};
+	return !x->lw.out->slots[v].used ||
+	       lw_view(&x->lw.out->slots[v].layout, 1, c, plane, l);
+}
+
 /* The floats from plane to plane that all inputs agree on; 0: they do not. */
 static int64_t common_pitch(const struct lowering *x, const struct cnn_node *n, int64_t plane)
 {
@@ -61,7 +72,7 @@ static int64_t common_pitch(const struct lowering *x, const struct cnn_node *n, 
 
 	for (int i = 0; i < n->n_in; i++) {
 		if (!get_channels(cnn_node_in(x->lw.g, n, i), &c, &own) || own != plane ||
-		    !lw_view(&x->lw.out->slots[n->in[i]].layout, 1, c, plane, &l))
+		    !get_layout(x, n->in[i], c, plane, &l))
 			return 0;
 		if (c > 1 && pitch && l.plane_pitch != pitch)
 			return 0;
@@ -81,6 +92,34 @@ static bool parts_touch(const struct cnn_graph *g, const int *parts, int n, int6
 	return true;
 }
 
+/* Can the value be made in a part of another one? On core, or on the CPU if it is nobody else's. */
+static bool can_join(const struct lowering *x, int v, int core)
+{
+	const struct cnn_value *val = v < 0 ? NULL : &x->lw.g->values[v];
+
+	if (!val || val->producer < 0 || own_root(x, v) < 0)
+		return false;
+	return maker(x, v) == core ||
+	       (x->lw.out->nodes[val->producer].core < 0 && !val->is_output &&
+		!x->lw.out->slots[v].used);
+}
+
+/* The core that takes the first node that reads a value, or CNN_ON_CPU. */
+static int reader(struct lowering *x, int v)
+{
+	const struct cnn_value *val = &x->lw.g->values[v];
+	char reason[CNN_REASON_LEN];
+
+	for (int i = 0; i < x->n_cores && val->n_consumers; i++) {
+		struct lw_fit fit = { 0 };
+
+		if (x->cores[i] &&
+		    x->cores[i]->ops->match(x->cores[i], val->consumers[0], &fit, reason))
+			return i;
+	}
+	return CNN_ON_CPU;
+}
+
 static bool place_concat(struct lowering *x, const struct cnn_node *n, int *core)
 {
 	struct lw_io io = { .value = n->out[0] };
@@ -90,13 +129,22 @@ static bool place_concat(struct lowering *x, const struct cnn_node *n, int *core
 	    !is_along_channels(n, cnn_node_out(x->lw.g, n, 0)))
 		return false;
 	*core = maker(x, n->in[0]);
+	if (*core < 0)
+		*core = reader(x, n->out[0]);
 	for (int i = 0; i < n->n_in; i++)
-		if (*core < 0 || maker(x, n->in[i]) != *core || own_root(x, n->in[i]) < 0 ||
-		    is_repeated(x, n, i))
+		if (*core < 0 || !can_join(x, n->in[i], *core) || is_repeated(x, n, i))
 			return false;
 	pitch = common_pitch(x, n, plane);
 	if (!pitch || !parts_touch(x->lw.g, n->in, n->n_in, pitch))
 		return false;
+	for (int i = 0; i < n->n_in; i++) {
+		struct lw_io part = { .value = n->in[i] };
+
+		c = x->lw.g->values[n->in[i]].t.dims[1];
+		get_layout(x, n->in[i], c, plane, &part.layout);
+		lw_use_slot(x, &part);
+	}
+	c = x->lw.g->values[n->out[0]].t.dims[1];
 	io.layout = (struct cnn_layout){
 		.n = 1, .c = c, .plane = plane, .plane_pitch = pitch, .image_pitch = c * pitch,
 	};

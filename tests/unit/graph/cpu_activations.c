@@ -52,11 +52,67 @@ static void test_scaled_swish(void **state)
 	cnn_graph_free(g);
 }
 
+/* ---- workers --------------------------------------------------------------------------- */
+
+struct backwards {
+	struct cnn_workers workers;
+	int parts;
+};
+
+static void run_backwards(struct cnn_workers *w, int count, void (*fn)(void *arg, int part),
+			  void *arg)
+{
+	((struct backwards *)w)->parts += count;
+	while (count-- > 0)
+		fn(arg, count);
+}
+
+/* One node of two inputs, alone and in parts from the last to the first: the same bits. */
+static void compare_parts(const char *op, const int64_t *dims, const int64_t *second)
+{
+	struct cnn_tensor in[2] = { random_tensor(1, 4, dims), random_tensor(2, 4, second) };
+	const struct cnn_tensor *const inputs[2] = { &in[0], &in[1] };
+	struct cnn_tensor one = { 0 }, other = { 0 }, *out[1] = { &one };
+	struct backwards w = { { run_backwards }, 0 };
+	struct onnx_build *b = ob_new(14);
+	struct cnn_err err = { 0 };
+	struct cnn_graph *g;
+
+	ob_input(b, "a", 1, 4, dims);
+	ob_input(b, "b", 1, 4, second);
+	ob_node(b, op, strcmp(op, "HardSwish") ? "a b" : "a", "y");
+	ob_output(b, "y");
+	g = inferred(b);
+	((float *)in[0].data)[12345] = NAN;
+	assert_int_equal(cnn_cpu_run(&g->nodes[0], inputs, out, NULL, &err), 0);
+	out[0] = &other;
+	assert_int_equal(cnn_cpu_run(&g->nodes[0], inputs, out, &w.workers, &err), 0);
+	assert_true(w.parts > 1);
+	assert_memory_equal(one.data, other.data, (size_t)cnn_tensor_bytes(&one));
+	for (int i = 0; i < 2; i++)
+		cnn_tensor_release(&in[i]);
+	cnn_tensor_release(&one);
+	cnn_tensor_release(&other);
+	cnn_graph_free(g);
+}
+
+static void test_workers(void **state)
+{
+	const int64_t map[4] = { 2, 5, 60, 71 }, one[4] = { 1, 5, 1, 1 }, row[4] = { 2, 1, 1, 71 };
+
+	(void)state;
+	compare_parts("HardSwish", map, map);
+	compare_parts("Add", map, map);
+	compare_parts("Mul", map, one);
+	compare_parts("Sub", map, row);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_sigmoid),
 		cmocka_unit_test(test_scaled_swish),
+		cmocka_unit_test(test_workers),
 	};
 
 	return cmocka_run_group_tests_name("cpu activations", tests, NULL, NULL);

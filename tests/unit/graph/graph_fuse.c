@@ -266,7 +266,7 @@ static struct onnx_build *shortcuts(void)
 	ob_node(b, "Sigmoid", "y1", "s4");
 	ob_node(b, "Mul", "x s4", "m4");
 	ob_node(b, "Add", "m4 x", "a4");
-	ob_node(b, "Add", "a4 y2", "y4");
+	ob_node(b, "Sub", "a4 y2", "y4");
 	for (int i = 0; i < 3; i++)
 		ob_output(b, (const char *[]){ "y3", "s3", "y4" }[i]);
 	return b;
@@ -277,8 +277,10 @@ static void test_shortcuts(void **state)
 	struct cnn_graph *g = compare_fused(shortcuts, CNN_FUSE_CHAIN, 5e-7);
 
 	(void)state;
-	assert_int_equal(g->n_nodes, 11);	/* the second Sigmoid is in the first Mul */
-	assert_int_equal(count_op(g, CNN_OP_ADD), 3);
+	assert_int_equal(g->n_nodes, 10);	/* the second Sigmoid is in the first Mul */
+	assert_int_equal(count_op(g, CNN_OP_ADD), 1);
+	assert_int_equal(g->nodes[g->values[cnn_graph_find_value(g, "y3")].producer].op,
+			 CNN_OP_SCALED_ADD);
 	assert_int_equal(g->nodes[g->values[cnn_graph_find_value(g, "s4")].producer].op, CNN_OP_MUL);
 	assert_int_equal(g->nodes[g->values[cnn_graph_find_value(g, "y2")].producer].op, CNN_OP_MUL);
 	cnn_graph_free(g);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Nodes that become others so that a core can run them: what is rewritten and that results stay. */
+#include <stdio.h>
+
 #include "util.h"
 
 static struct cnn_node *maker(struct cnn_graph *g, const char *value)
@@ -386,6 +388,64 @@ static void test_scales(void **state)
 	cnn_graph_free(g);
 }
 
+/* ---- ScaledAdd ------------------------------------------------------------------------- */
+
+static void add_resize(struct onnx_build *b, const char *x, const char *y, const char *mode)
+{
+	char inputs[16];
+	Onnx__NodeProto *n;
+
+	snprintf(inputs, sizeof(inputs), "%s - scales", x);
+	n = ob_node(b, "Resize", inputs, y);
+	ob_attr_str(n, "mode", mode);
+	ob_attr_str(n, "coordinate_transformation_mode", "asymmetric");
+	ob_attr_str(n, "nearest_mode", "floor");
+}
+
+/* A pyramid: with a map half as large, with one as large, with one that is not repeated. */
+static struct onnx_build *pyramid(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(2, 3, 6, 8));
+	ob_input(b, "small", 1, OB_DIMS(2, 3, 2, 4));
+	ob_floats(b, "scales", OB_DIMS(4), (const float[]){ 1, 1, 3, 2 });
+	ob_node(b, "GlobalAveragePool", "x", "mean");
+	ob_node(b, "Sigmoid", "mean", "s");
+	ob_node(b, "Mul", "x s", "m1");
+	add_resize(b, "small", "r1", "nearest");
+	ob_node(b, "Add", "m1 r1", "a1");
+	ob_node(b, "Relu", "a1", "y1");
+	ob_node(b, "Mul", "s y1", "m2");
+	ob_node(b, "Add", "x m2", "y2");
+	ob_node(b, "Mul", "y2 s", "m3");
+	add_resize(b, "small", "r3", "linear");
+	ob_node(b, "Add", "m3 r3", "y3");
+	ob_node(b, "Mul", "y3 x", "m4");
+	ob_node(b, "Add", "m4 y2", "y4");
+	ob_output(b, "y4");
+	return b;
+}
+
+static void test_scaled_adds(void **state)
+{
+	struct cnn_graph *g = compare_fused(pyramid, CNN_FUSE_ALL & ~CNN_FUSE_RELU, 0);
+	const struct cnn_node *n = maker(g, "a1");
+
+	(void)state;
+	assert_int_equal(count_op(g, CNN_OP_SCALED_ADD), 3);
+	assert_int_equal(n->in[0], g->inputs[0]);
+	assert_int_equal(n->in[1], cnn_graph_find_value(g, "s"));
+	assert_int_equal(n->in[2], g->inputs[1]);
+	assert_non_null(strstr(n->fused, "Resize"));
+	assert_int_equal(maker(g, "y2")->op, CNN_OP_SCALED_ADD);
+	assert_int_equal(maker(g, "y3")->in[2], cnn_graph_find_value(g, "r3"));
+	assert_int_equal(maker(g, "y4")->op, CNN_OP_ADD);
+	assert_int_equal(count_op(g, CNN_OP_RESIZE), 1);
+	assert_int_equal(count_op(g, CNN_OP_MUL), 1);
+	cnn_graph_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -399,6 +459,7 @@ int main(void)
 		cmocka_unit_test(test_strides),
 		cmocka_unit_test(test_no_strides),
 		cmocka_unit_test(test_scales),
+		cmocka_unit_test(test_scaled_adds),
 	};
 
 	return cmocka_run_group_tests_name("graph rewrite", tests, NULL, NULL);
