@@ -10,12 +10,6 @@
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 
-/*
- * In the order of a job's life: submit, queue, start, done, with fault before done if it
- * failed by its own doing.  A job is known by its context's hardware id and its number
- * there, and by its fence, which the DRM scheduler's and the dma-fence events name too.
- */
-
 /* A SUBMIT is accepted: its jobs are numbered from seqno on. */
 TRACE_EVENT(cnnacc_submit,
 	    TP_PROTO(const struct cnnacc_ctx *ctx, u64 seqno, u32 jobs),

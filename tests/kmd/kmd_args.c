@@ -17,6 +17,7 @@
  *   CTX_QUERY    pads, unknown id                                kmd_ctx, here test_ctx_query
  *   CTX_STATS    core, unknown id                                kmd_observe
  *   BO_CREATE    size, use, flags, ctx_id                        kmd_bo test_create
+ *                number of buffers                               here test_buffer_limit
  *   BO_INFO      pad, unknown handle                             kmd_bo test_contents
  *   BO_SYNC      flags, handle, range, count                     kmd_bo test_sync
  *   BO_WAIT      flags, handle, timeout                          kmd_bo test_wait
@@ -30,6 +31,7 @@
  *                and shared buffer
  *                private buffer of another context               here test_submit_objects
  *                numbers cannot be written                       here test_read_only
+ *                number of queued jobs                           here test_queue_limit
  *   EVENTFD      core, flags, fd, ctx_id                         kmd_admin test_eventfd
  *   REG_RW       offset, flags, pad, privilege                   kmd_admin test_registers
  *   every array  count, stride, pointer, unknown tail            here test_arrays
@@ -485,6 +487,78 @@ static void test_mapping_limit(void)
 	drmCloseBufferHandle(env.fd, handle);
 }
 
+static void test_buffer_limit(void)
+{
+	struct drm_cnnacc_bo_create create;
+	struct drm_cnnacc_dev_info info;
+	int fd = kmd_open(), ret = 0;
+	uint32_t count = 0;
+
+	kmd_dev_info(fd, &info);
+	while (!ret && count <= info.max_buffers) {
+		create = (struct drm_cnnacc_bo_create){ .size = PAGE };
+		ret = kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
+		count += !ret;
+	}
+	ok_ret(ret, -ENOSPC, "BO_CREATE: one buffer too many");
+	ok(count == info.max_buffers, "BO_CREATE: not one too few");
+	drmCloseBufferHandle(fd, 1);
+	create = (struct drm_cnnacc_bo_create){ .size = PAGE };
+	ok_ret(kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_CREATE, &create), 0,
+	       "BO_CREATE: the place of a closed one");
+	close(fd);
+}
+
+/* Submits jobs that take minutes; a syncobj of fd that the last of them signals. */
+static uint32_t block(struct kmd_env *blocker, int fd)
+{
+	uint32_t last = kmd_syncobj(blocker->fd), length = kmd_program_endless(blocker), handle;
+	int i, file;
+
+	for (i = 0; i < 60; i++)
+		if (kmd_submit(blocker, length, 0, i == 59 ? last : 0))
+			bail("SUBMIT");
+	if (drmSyncobjHandleToFD(blocker->fd, last, &file) ||
+	    drmSyncobjFDToHandle(fd, file, &handle))
+		bail("drmSyncobjHandleToFD");
+	close(file);
+	return handle;
+}
+
+static void test_queue_limit(void)
+{
+	static struct drm_cnnacc_job jobs[64];
+	struct kmd_env full = kmd_env(kmd_open()), blocker = kmd_env(kmd_open());
+	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_WAIT };
+	struct drm_cnnacc_task task = kmd_task(4);
+	struct drm_cnnacc_dev_info info;
+	uint32_t count = 0, i;
+	int ret = 0;
+
+	kmd_dev_info(full.fd, &info);
+	sync.handle = block(&blocker, full.fd);
+	for (i = 0; i < ARRAY_LEN(jobs); i++)
+		jobs[i] = (struct drm_cnnacc_job){
+			.core = full.core,
+			.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
+			.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
+		};
+	ok_ret(kmd_submit_jobs(full.fd, full.ctx, jobs, 1), 0, "SUBMIT: a job that has to wait");
+	for (count = 1; !ret && count <= info.max_queued_jobs; count += ret ? 0 : ARRAY_LEN(jobs))
+		ret = kmd_submit_jobs(full.fd, full.ctx, jobs, ARRAY_LEN(jobs));
+	ok_ret(ret, -ENOSPC, "SUBMIT: more jobs than may be queued");
+	ok(count == info.max_queued_jobs - ARRAY_LEN(jobs) + 1, "SUBMIT: as many as may be");
+	ok_ret(kmd_submit_jobs(full.fd, full.ctx, jobs, ARRAY_LEN(jobs) - 1), 0,
+	       "SUBMIT: those for which there is room");
+	ok_ret(kmd_submit_jobs(full.fd, full.ctx, jobs, 1), -ENOSPC, "SUBMIT: not one more");
+	ok_ret(kmd_submit(&env, kmd_program_nop(&env), 0, 0), 0,
+	       "SUBMIT: another file has its own room");
+	kmd_env_free(&blocker);
+	kmd_env_free(&full);
+	close(blocker.fd);
+	close(full.fd);
+}
+
 static int submit_ref(uint32_t ctx, uint32_t handle)
 {
 	struct drm_cnnacc_bo_ref ref = { .handle = handle, .flags = DRM_CNNACC_BO_REF_READ };
@@ -622,6 +696,8 @@ int main(void)
 	test_sync_ranges();
 	test_unmap();
 	test_mapping_limit();
+	test_buffer_limit();
+	test_queue_limit();
 	test_submit_objects();
 	test_read_only();
 	test_eventfd_kinds();

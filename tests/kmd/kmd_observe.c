@@ -7,11 +7,14 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/sysmacros.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <xf86drm.h>
@@ -503,6 +506,86 @@ static void test_trace(struct kmd_env *env)
 	rmdir(TRACE);
 }
 
+/* ---- while the device comes and goes ---------------------------------------------------- */
+
+static void read_all(const char *pattern)
+{
+	glob_t found;
+	size_t i;
+
+	if (glob(pattern, 0, NULL, &found))
+		return;
+	for (i = 0; i < found.gl_pathc; i++)
+		read_text(found.gl_pathv[i]);
+	globfree(&found);
+}
+
+/* A file that is open now and then, and all that can be read of the device. */
+static _Noreturn void read_for_ever(void)
+{
+	char pattern[PATH_MAX];
+	glob_t found;
+	int fd = -1;
+
+	for (;;) {
+		if (fd < 0 && !glob("/dev/accel/accel*", 0, NULL, &found)) {
+			fd = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
+			globfree(&found);
+		}
+		snprintf(pattern, sizeof(pattern), "/proc/self/fdinfo/%d", fd);
+		read_all(pattern);
+		read_all("/sys/bus/pci/drivers/cnnacc/0*/*busy_time_ns");
+		snprintf(pattern, sizeof(pattern), "%s/*", debug_dir);
+		if (*debug_dir)
+			read_all(pattern);
+		if (rand() % 8 == 0 && fd >= 0) {
+			close(fd);
+			fd = -1;
+		}
+	}
+}
+
+static int bind_driver(const char *function, const char *file)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/cnnacc/%s", file);
+	return write_text(path, function);
+}
+
+static void test_unbind(void)
+{
+	char path[PATH_MAX], *function;
+	pid_t readers[2];
+	size_t i, n;
+	int ret = 0;
+
+	if (!realpath(device_dir, path))
+		bail("realpath");
+	function = strrchr(path, '/') + 1;
+	for (n = 0; n < ARRAY_LEN(readers); n++) {
+		readers[n] = fork();
+		if (!readers[n])
+			read_for_ever();
+	}
+	for (i = 0; i < 5 && !ret; i++) {
+		usleep(200000);
+		ret = bind_driver(function, "unbind");
+		usleep(50000);
+		if (!ret)
+			ret = bind_driver(function, "bind");
+	}
+	ok_ret(ret, 0, "all of it is read while the device comes and goes");
+	for (n = 0; n < ARRAY_LEN(readers); n++) {
+		kill(readers[n], SIGKILL);
+		waitpid(readers[n], NULL, 0);
+	}
+	/* Files that the readers had open kept the number of the node. */
+	usleep(300000);
+	bind_driver(function, "unbind");
+	ok_ret(bind_driver(function, "bind"), 0, "and comes for good");
+}
+
 int main(void)
 {
 	struct kmd_env env = kmd_env(kmd_open()), other = kmd_env(env.fd);
@@ -526,6 +609,11 @@ int main(void)
 	}
 	test_trace(&env);
 	kmd_env_free(&other);
+	kmd_env_free(&env);
+	close(env.fd);
+	test_unbind();
+	env = kmd_env(kmd_open());
+	ok_ret(kmd_run(&env, kmd_program_nop(&env)), 0, "it runs a job again");
 	kmd_env_free(&env);
 	return done_testing();
 }

@@ -8,7 +8,7 @@
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$build/tests/unit/rt/digits.onnx" "$work/model.onnx"
-cp "$build/tests/unit/rt/mixed.onnx" "$work/"
+cp "$build/tests/unit/rt/mixed.onnx" "$top/packaging/60-cnnacc.rules" "$work/"
 cnnrun=$build/runtime/tools/cnnrun
 "$cnnrun" --compile "$work/mixed.onnx" -o "$work/mixed.cnn" --device sim >/dev/null
 "$cnnrun" "$work/mixed.cnn" --device sim --output "0=$work/sim.npy" >/dev/null 2>&1
@@ -63,6 +63,20 @@ nobody()
 {
 	su -s /bin/sh nobody -c "$1"
 }
+# The rule that make install installs, under the udev of the distribution.
+echo render:x:106:nobody >>/etc/group
+mkdir -p /lib/udev/rules.d /run/udev
+cp 60-cnnacc.rules /lib/udev/rules.d/
+ln -s udevadm /usr/local/bin/systemd-udevd
+systemd-udevd --daemon
+udevadm trigger --settle --action=add --subsystem-match=accel
+stat -c '%G %a' /dev/accel/accel0 >udev.out 2>&1
+echo $? >udev.rc
+run group nobody "cnnctl selftest"
+udevadm control --exit
+rm -rf /run/udev
+chown root:root /dev/accel/accel0
+chmod 600 /dev/accel/accel0
 run unreadable nobody "cnnctl selftest"
 chmod 666 /dev/accel/accel0
 run user nobody "cnnctl selftest"
@@ -76,7 +90,7 @@ run loads cnnctl selftest
 END
 "$top/tests/vm/run" --share "$work" --program "$build/tests/unit/rt/rt_api" \
 	--program "$build/tests/unit/rt/rt_exec" --program "$build/tests/unit/rt/rt_jobs" \
-	--program "$build/tests/unit/rt/rt_program" -- sh /mnt/guest >"$work/log" 2>&1
+	--program "$build/tests/unit/rt/rt_program" --program /bin/udevadm -- sh /mnt/guest >"$work/log" 2>&1
 tap_ok "the guest ran and the kernel did not complain"
 [ $tap_failed -eq 0 ] || sed 's/^/# /' "$work/log"
 
@@ -109,6 +123,8 @@ tap_run "compiling for it where it is not" "$cnnrun" --compile "$work/mixed.onnx
 	-o "$work/caps.cnn" --device-caps "$work/guest.caps"
 tap_run "gives the same bytes too" cmp "$work/caps.cnn" "$work/mixed.cnn"
 tap_run "selftest as root tests the registers too" ended selftest 0 "registers keep their values"
+tap_run "udev gives the node to a group" ended udev 0 "render 660"
+tap_run "whose members may use it" ended group 0
 tap_run "a user without access is told what to do" ended unreadable 3 "may not open it"
 tap_run "a user with access needs no privilege" ended user 0
 tap_run "registers are for the administrator" ended registers 1 "only the administrator"
