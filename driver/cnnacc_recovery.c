@@ -21,7 +21,7 @@
  */
 
 #define CNNACC_CORE_RESET_TIMEOUT_US	1000000
-#define CNNACC_ABORT_TIMEOUT_US		100000
+#define CNNACC_ABORT_TIMEOUT_US		300000
 
 static unsigned int cnnacc_task_limit_ms = 120000;
 module_param_named(task_limit_ms, cnnacc_task_limit_ms, uint, 0644);

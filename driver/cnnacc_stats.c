@@ -117,6 +117,16 @@ void cnnacc_stats_forget(struct cnnacc_core *core, struct cnnacc_ctx *ctx)
 		drm_dev_exit(idx);
 }
 
+/* A record is the device's word: what it says of times must be possible. */
+static u64 cnnacc_stats_busy(const struct cnnacc_core *core,
+			     const struct cnnacc_completion *record)
+{
+	u64 most = 2 * jiffies_to_nsecs(jiffies - core->since) + NSEC_PER_SEC;
+
+	return record->end_ns > record->start_ns ?
+	       min(record->end_ns - record->start_ns, most) : 0;
+}
+
 /**
  * cnnacc_stats_record() - Count a task that the device has ended
  * @core: core, locked
@@ -127,10 +137,11 @@ void cnnacc_stats_record(struct cnnacc_core *core, struct cnnacc_job *job,
 			 const struct cnnacc_completion *record)
 {
 	struct cnnacc_meter *meter = &core->meter;
-	struct cnnacc_usage more = { .cycles = record->cycles };
+	struct cnnacc_usage more = {
+		.cycles = min(record->cycles, 2 * core->info.job_cycles_max),
+		.busy_ns = cnnacc_stats_busy(core, record),
+	};
 
-	if (record->end_ns > record->start_ns)
-		more.busy_ns = record->end_ns - record->start_ns;
 	job->runtime_ns += more.busy_ns;
 	job->cycles += more.cycles;
 	if (record->fence == meter->seen)
