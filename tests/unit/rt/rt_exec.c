@@ -159,6 +159,53 @@ static void test_failures(void **state)
 	test_ranges(state);
 }
 
+/* The program's own statistics record, and nothing mapped that no range has. */
+static void test_own_stats(void **state)
+{
+	const uint32_t last[] = {
+		LINE_IN_R(1, 0xfffff000u), CNNACC_CCP_INSN_LDI(2, 1),
+		CNNACC_CCP_INSN_STORE(1, 2, 0, CNNACC_CCP_TGT_READ_BANK),
+	};
+	const uint32_t load[] = {
+		LINE_IN_R(1, 0x1000), CNNACC_CCP_INSN_LDI(2, 1),
+		CNNACC_CCP_INSN_LOAD(1, 2, 0, CNNACC_CCP_TGT_READ_BANK),
+	};
+	struct cnnrt_job_status s, again;
+	struct cnnacc_stats stats;
+	struct cnnrt_range r[2] = {
+		{ .va = CODE_VA, .size = sizeof(nop), .flags = CNNRT_MAP_EXEC, .in = nop },
+		{ .va = 0x1000, .size = sizeof(stats), .flags = CNNRT_MAP_WRITE, .out = &stats },
+	};
+	struct cnnrt_exec e = exec_of(r, 2);
+
+	(void)state;
+	e.own_stats = true;
+	e.stats_va = 0x1000;
+	OK(cnnrt_exec(dev, &e, &s, NULL, &rt_err));
+	assert_int_equal(s.state, CNNRT_JOB_DONE);
+	assert_int_equal(stats.jobs, 1);
+	e.stats_va = 0x1001;
+	FAILS(CNNRT_EINVAL, "statistics at", cnnrt_exec(dev, &e, &s, NULL, &rt_err));
+	e.stats_va = 0x2000;
+	OK(cnnrt_exec(dev, &e, &s, NULL, &rt_err));
+	assert_string_equal(s.code_name, "STATS");
+	assert_int_equal(s.va, 0x2000);
+	again = s;
+	again.class_name = again.code_name = NULL;
+	cnnrt_status_describe(CNNACC_CORE_CCP, &again);
+	assert_string_equal(again.code_name, s.code_name);
+	assert_non_null(strstr(s.text, again.text));
+	run_failing(last, sizeof(last), 0, &s);
+	assert_int_equal(s.va, 0xfffff000u);
+	/* What may be written may not be read. */
+	r[0] = (struct cnnrt_range){
+		.va = CODE_VA, .size = sizeof(load), .flags = CNNRT_MAP_EXEC, .in = load,
+	};
+	e = exec_of(r, 2);
+	OK(cnnrt_exec(dev, &e, &s, NULL, &rt_err));
+	assert_int_equal(s.detail, CNNACC_FAULT_PERM);
+}
+
 /* A wait that is too short gives the core back for the next one. */
 static void test_timeout(void **state)
 {
@@ -180,6 +227,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_arguments, open_device, close_device),
 		cmocka_unit_test_setup_teardown(test_ranges, open_device, close_device),
 		cmocka_unit_test_setup_teardown(test_failures, open_device, close_device),
+		cmocka_unit_test_setup_teardown(test_own_stats, open_device, close_device),
 		cmocka_unit_test_setup_teardown(test_timeout, open_device, close_device),
 	};
 

@@ -376,7 +376,7 @@ static uint32_t queue_reg(struct rt_net *n, uint32_t reg)
 }
 
 /* A reset by hand costs time: what ran is run again, by the driver or by the library. */
-static void reset_by(bool whole)
+static void reset_by(const char *model, bool whole)
 {
 	struct cnnrt_job *job;
 	struct rt_net n;
@@ -384,7 +384,7 @@ static void reset_by(bool whole)
 	size_t size;
 	float *want;
 
-	rt_open(&n, "RT_DIGITS");
+	rt_open(&n, model);
 	reg = whole ? CNNACC_REG_RESET : queue_reg(&n, CNNACC_QREG_RESET);
 	want = rt_answer(&n, 2, &size);
 	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
@@ -405,10 +405,13 @@ static void reset_by(bool whole)
 static void test_reset(void **state)
 {
 	(void)state;
-	reset_by(true);
+	reset_by("RT_DIGITS", true);
+	reset_by("RT_MIXED", true);
 	/* Behind the back of a kernel driver that would be somebody's mistake. */
-	if (!strncmp(rt_device(), "sim", 3))
-		reset_by(false);
+	if (!strncmp(rt_device(), "sim", 3)) {
+		reset_by("RT_DIGITS", false);
+		reset_by("RT_MIXED", false);
+	}
 }
 
 /* An open device takes so many jobs; one that is freed makes room. */
