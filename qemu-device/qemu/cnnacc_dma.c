@@ -41,8 +41,8 @@ static MemTxResult cnnacc_rw(CnnaccHost *host, uint64_t addr, void *buf,
     return address_space_rw(host->as, addr, host->attrs, buf, len, is_write);
 }
 
-static int cnnacc_dma(CnnaccHost *host, uint64_t addr, void *buf, size_t len,
-                      bool is_write)
+int cnnacc_dma(CnnaccHost *host, uint64_t addr, void *buf, size_t len,
+               bool is_write)
 {
     bool locked = cnnacc_lock_iommu(host);
     MemTxResult res = cnnacc_rw(host, addr, buf, len, is_write);
@@ -63,7 +63,13 @@ int cnnacc_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 int cnnacc_dma_write(void *opaque, uint64_t addr, const void *buf,
                      size_t len)
 {
-    return cnnacc_dma(opaque, addr, (void *)buf, len, true);
+    struct cnnacc_completion line;
+    CnnaccHost *host = opaque;
+
+    if (unlikely(host->malice.modes)) {
+        buf = cnnacc_malice_line(host, addr, buf, len, &line);
+    }
+    return cnnacc_dma(host, addr, (void *)buf, len, true);
 }
 
 /*

@@ -22,7 +22,8 @@ static void cnnacc_irq_message(void *opaque, unsigned int vector)
 {
     CnnaccHost *host = opaque;
 
-    host->messages |= 1u << vector;
+    host->messages |= unlikely(host->malice.modes) ?
+                      cnnacc_malice_messages(host, vector) : 1u << vector;
 }
 
 static void cnnacc_irq_level(void *opaque, bool level)
@@ -118,6 +119,9 @@ static uint64_t cnnacc_read(void *opaque, hwaddr addr, unsigned size)
 
     if (cnnacc_access_ok(host, addr, size)) {
         val = cnn_device_read(host->model, addr);
+        if (unlikely(host->malice.modes)) {
+            val = cnnacc_malice_read(host, addr, val);
+        }
         cnnacc_deliver(host);
     }
     trace_cnnacc_read(cnnacc_id(host), addr, size, val);
@@ -131,6 +135,9 @@ static void cnnacc_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
     trace_cnnacc_write(cnnacc_id(host), addr, size, val);
     if (!cnnacc_access_ok(host, addr, size)) {
         return;
+    }
+    if (unlikely(host->malice.modes)) {
+        cnnacc_malice_write(host, addr, val);
     }
     host->writing = true;
     cnn_device_write(host->model, addr, val);
@@ -211,6 +218,7 @@ bool cnnacc_host_realize(CnnaccHost *host, Error **errp)
     memory_region_init_io(&host->mmio, OBJECT(host->owner), &cnnacc_mmio_ops,
                           host, "cnnacc-regs", CNNACC_REGS_SIZE);
     host->vm_running = runstate_is_running();
+    cnnacc_malice_realize(host);
     cnnacc_start_workers(host, config.modelled);
     host->vm_state = qdev_add_vm_change_state_handler(host->owner,
                                                       cnnacc_vm_state, host);
@@ -227,6 +235,7 @@ void cnnacc_host_unrealize(CnnaccHost *host)
     qemu_del_vm_change_state_handler(host->vm_state);
     qatomic_set(&host->revoked, true);
     host->quit = true;
+    cnnacc_malice_unrealize(host);
     cnnacc_dismiss_workers(host);
 }
 
@@ -257,6 +266,9 @@ void cnnacc_describe_properties(ObjectClass *klass)
         "modelled cycles at clock-hz in virtual time");
     object_class_property_set_description(klass, "threads",
         "Host threads that compute, 1..64 (default the CPUs of the process)");
+    object_class_property_set_description(klass, "malice",
+        "What the device does wrong on purpose, separated by '+' (default none; "
+        "can be set at any time)");
     object_class_property_set_description(klass, "simd",
         "Host vectors to compute with: widest (default), baseline, avx2, avx512");
 }

@@ -20,9 +20,8 @@
 #include "qemu/thread.h"
 #include "qemu/timer.h"
 #include "hw/qdev-core.h"
+#include "cnnacc_malice.h"
 #include "cnnacc_model.h"
-
-typedef struct CnnaccHost CnnaccHost;
 
 typedef struct CnnaccWorker {
     CnnaccHost *host;
@@ -66,6 +65,7 @@ struct CnnaccHost {
     bool writing;   /* a register */
     uint32_t kicked; /* cores that this write gave work */
     uint32_t messages;
+    CnnaccMalice malice;
 };
 
 #define DEFINE_CNNACC_PROPERTIES(_state, _field)                        \

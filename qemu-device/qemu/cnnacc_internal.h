@@ -12,7 +12,10 @@ const char *cnnacc_id(CnnaccHost *host);
 uint64_t cnnacc_now(void *opaque);
 void cnnacc_deliver(CnnaccHost *host);
 
-/* cnnacc_dma.c: callbacks of the model */
+/* cnnacc_dma.c */
+int cnnacc_dma(CnnaccHost *host, uint64_t addr, void *buf, size_t len,
+               bool is_write);
+/* callbacks of the model */
 int cnnacc_dma_read(void *opaque, uint64_t addr, void *buf, size_t len);
 int cnnacc_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len);
 void *cnnacc_dma_map(void *opaque, uint64_t addr, size_t *len, bool is_write);

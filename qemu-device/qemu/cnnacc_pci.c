@@ -159,6 +159,16 @@ static void cnnacc_pci_reset(DeviceState *dev)
     cnnacc_host_reset(&s->host);
 }
 
+static char *cnnacc_pci_get_malice(Object *obj, Error **errp)
+{
+    return cnnacc_malice_get(&CNNACC_PCI(obj)->host);
+}
+
+static void cnnacc_pci_set_malice(Object *obj, const char *value, Error **errp)
+{
+    cnnacc_malice_set(&CNNACC_PCI(obj)->host, value, errp);
+}
+
 static void cnnacc_pci_instance_init(Object *obj)
 {
     PCI_DEVICE(obj)->cap_present |= QEMU_PCI_CAP_EXPRESS;
@@ -238,6 +248,8 @@ static void cnnacc_pci_class_init(ObjectClass *klass, CnnaccClassData data)
     dc->vmsd = &vmstate_cnnacc_pci;
     dc->desc = "CNN accelerator";
     device_class_set_props(dc, cnnacc_pci_properties);
+    object_class_property_add_str(klass, "malice", cnnacc_pci_get_malice,
+                                  cnnacc_pci_set_malice);
     cnnacc_describe_properties(klass);
     cnnacc_set_reset(dc, cnnacc_pci_reset);
     set_bit(DEVICE_CATEGORY_MISC, dc->categories);

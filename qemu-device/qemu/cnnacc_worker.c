@@ -34,7 +34,13 @@ static bool cnnacc_begin(CnnaccWorker *w)
 {
     CnnaccHost *host = w->host;
 
-    if (!cnnacc_may_run(host) || !cnn_device_begin(host->model, w->core)) {
+    if (!cnnacc_may_run(host)) {
+        return false;
+    }
+    if (unlikely(host->malice.modes) && cnnacc_malice_stuck(host, w->core)) {
+        return false;
+    }
+    if (!cnn_device_begin(host->model, w->core)) {
         return false;
     }
     w->busy = true;

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../tap.sh"
 
 tap_run "Sphinx builds with warnings as errors" "$top/scripts/build-docs" "$build/docs"
-for page in index overview driver runtime profile coredump hardware/shell hardware/ccp \
+for page in index overview driver runtime profile coredump malice hardware/shell hardware/ccp \
 		uapi/accel uapi/hw uapi/dump; do
 	tap_run "page $page" test -s "$build/docs/html/$page.html"
 done

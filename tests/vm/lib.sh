@@ -13,6 +13,12 @@ vm_base_modules="9p 9pnet_virtio virtio_iommu drm_shmem_helper gpu-sched drm_exe
 # Raise this when the layout of the cached part of the initramfs changes.
 vm_base_layout=1
 
+# What a healthy kernel never prints, on a stock kernel or one with checkers.
+vm_splat='BUG:|WARNING:|Oops|Kernel panic|general protection fault'
+vm_splat="$vm_splat|UBSAN:|KCSAN:|KASAN:|ODEBUG:|unreferenced object|refcount_t:"
+vm_splat="$vm_splat|INFO: (task|rcu)|suspicious RCU|possible (circular|recursive|irq)"
+vm_splat="$vm_splat|DMA-API: .*(driver|device)|soft lockup|bad (page|unlock)"
+
 vm_die()
 {
 	echo "$(basename "$0"): $*" >&2

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kmd_malice JOBS: jobs for a device that misbehaves, from two processes.  Each ends in
+ * bounded time, with an error that a fence may have, or well; and a copy that ended well was made.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <xf86drm.h>
+
+#include "kmd.h"
+
+#define PROCESSES	2
+#define BOUND_MS	20000
+#define LINES		64
+
+static const int errors[] = { 0, -ETIMEDOUT, -EFAULT, -EINVAL, -ECANCELED, -ENODEV };
+
+struct tally {
+	unsigned int ends[ARRAY_LEN(errors)];
+	unsigned int stuck, odd, wrong;
+	double worst;
+};
+
+/* What the job does if it is let. */
+static uint32_t program(struct kmd_env *env, int job)
+{
+	if (job % 8 == 5)
+		return kmd_program_illegal(env);
+	if (job % 8 == 7)
+		return kmd_program_load(env, 0x50000000 / 64, 1);
+	return kmd_program_copy(env, KMD_DATA_VA, KMD_DATA_VA + 8192, LINES);
+}
+
+static int wait_bounded(int fd, uint32_t out)
+{
+	int ret = drmSyncobjWait(fd, &out, 1, kmd_deadline(BOUND_MS), 0, NULL);
+
+	return ret ? -ETIME : kmd_fence_status(fd, out);
+}
+
+static void count(struct tally *t, int ret)
+{
+	for (size_t i = 0; i < ARRAY_LEN(errors); i++) {
+		if (ret == errors[i]) {
+			t->ends[i]++;
+			return;
+		}
+	}
+	if (ret == -ETIME)
+		t->stuck++;
+	else
+		t->odd++;
+}
+
+static void run_one(struct kmd_env *env, int job, struct tally *t)
+{
+	uint32_t *words = env->data.map, *copy = words + 2048, out = kmd_syncobj(env->fd), i;
+	uint32_t length = program(env, job);
+	double start = kmd_seconds();
+	int ret;
+
+	for (i = 0; i < LINES * 16; i++) {
+		words[i] = (uint32_t)job * 7919 + i;
+		copy[i] = 0;
+	}
+	ret = kmd_submit(env, length, 1000000, out);
+	if (!ret)
+		ret = wait_bounded(env->fd, out);
+	if (kmd_seconds() - start > t->worst)
+		t->worst = kmd_seconds() - start;
+	count(t, ret);
+	if (!ret && job % 8 != 5 && job % 8 != 7)
+		t->wrong += memcmp(words, copy, LINES * 64) != 0;
+	drmSyncobjDestroy(env->fd, out);
+}
+
+static void worker(int number, int jobs, int out)
+{
+	struct kmd_env env = kmd_env(kmd_open());
+	struct tally t = { };
+
+	for (int job = 0; job < jobs && !t.stuck; job++)
+		run_one(&env, job + number, &t);
+	kmd_env_free(&env);
+	drmClose(env.fd);
+	_exit(write(out, &t, sizeof(t)) != sizeof(t));
+}
+
+int main(int argc, char **argv)
+{
+	int jobs = argc > 1 ? atoi(argv[1]) : 20, pipes[2], i, status, failed = 0;
+	struct tally sum = { }, t;
+	size_t k;
+
+	if (pipe(pipes))
+		bail("pipe");
+	for (i = 0; i < PROCESSES; i++)
+		if (!fork())
+			worker(i, (jobs + PROCESSES - 1) / PROCESSES, pipes[1]);
+	for (i = 0; i < PROCESSES; i++) {
+		if (wait(&status) < 0 || status) {
+			failed++;
+			continue;
+		}
+		if (read(pipes[0], &t, sizeof(t)) != sizeof(t))
+			bail("read");
+		for (k = 0; k < ARRAY_LEN(errors); k++)
+			sum.ends[k] += t.ends[k];
+		sum.stuck += t.stuck;
+		sum.odd += t.odd;
+		sum.wrong += t.wrong;
+		sum.worst = t.worst > sum.worst ? t.worst : sum.worst;
+	}
+	note("%u done, %u timed out, %u faulted, %u invalid, %u canceled, %u without a device; "
+	     "%.2f s at most", sum.ends[0], sum.ends[1], sum.ends[2], sum.ends[3], sum.ends[4],
+	     sum.ends[5], sum.worst);
+	ok(!failed, "the processes come to their end");
+	ok(!sum.stuck, "every job ends");
+	ok(!sum.odd, "with an error that a fence may have");
+	ok(!sum.wrong, "and what ended well was done");
+	return done_testing();
+}

@@ -1,0 +1,120 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""A device that misbehaves on purpose: every job ends, the kernel has nothing to complain
+about, and afterwards the device works.  CNNACC_MALICE_JOBS: jobs for each way (20)."""
+import os
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from qmp import HERE, Failure, Qemu, prepare
+sys.path.insert(0, os.path.join(HERE, '..'))
+from tap import Tap
+
+JOBS = int(os.environ.get('CNNACC_MALICE_JOBS', 20))
+MODES = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-wrong', 'record-repeat',
+         'record-range', 'progress', 'hang', 'hang+dma-late', 'hang+reset', 'reg-garbage',
+         'reg-ones')
+DEVICE = '/machine/peripheral/acc'
+
+# The host sets what a file "want.N" asks for and answers with "have.N".
+GUEST = f'''
+cd /mnt
+n=0
+ask()
+{{
+	n=$((n + 1))
+	echo $1 >want.tmp
+	mv want.tmp want.$n
+	until [ -e have.$n ]; do sleep 0.05; done
+}}
+works()
+{{
+	kmd_smoke >$1.after 2>&1 && echo at once >>$1.after && return
+	device=$(basename /sys/bus/pci/drivers/cnnacc/0*)
+	echo $device >/sys/bus/pci/drivers/cnnacc/unbind
+	echo $device >/sys/bus/pci/drivers/cnnacc/bind
+	kmd_smoke >$1.after 2>&1 && echo after a probe >>$1.after
+}}
+for mode in {' '.join(MODES)}; do
+	ask $mode
+	timeout {300 + 3 * JOBS} kmd_malice {JOBS} >$mode.jobs 2>&1
+	echo $? >$mode.status
+	ask none
+	works $mode
+done
+'''
+
+tap = Tap()
+
+
+def read(*parts):
+    try:
+        with open(os.path.join(*parts), errors='replace') as f:
+            return f.read()
+    except FileNotFoundError:
+        return ''
+
+
+def serve(qemu, share):
+    """Sets what the guest asks for, until it ends."""
+    n = 1
+
+    def asked():
+        return qemu.process.poll() is not None or os.path.exists(os.path.join(share, f'want.{n}'))
+
+    while True:
+        while not asked():
+            try:
+                qemu.process.wait(0.05)
+            except subprocess.TimeoutExpired:
+                pass
+        mode = read(share, f'want.{n}').strip()
+        if not mode:
+            return
+        qemu.command('qom-set', path=DEVICE, property='malice', value=mode)
+        if qemu.command('qom-get', path=DEVICE, property='malice') != mode.replace('none', ''):
+            raise Failure(f'{mode} is not in effect')
+        with open(os.path.join(share, f'have.{n}'), 'w'):
+            n += 1
+
+
+def complaints(path):
+    """What the guest's kernel printed that a healthy one does not."""
+    found = subprocess.run(['bash', '-c', f'. {HERE}/lib.sh; grep -hE "$vm_splat" console dmesg'],
+                           cwd=path, capture_output=True, text=True)
+    return found.stdout
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix='cnnacc-malice.') as work:
+        share, path = os.path.join(work, 'share'), os.path.join(work, 'vm')
+        os.mkdir(share)
+        with open(os.path.join(share, 'guest'), 'w') as f:
+            f.write(GUEST)
+        argv = prepare(path, '--device', 'id=acc', '--share', share, '--module-param',
+                       'watchdog_ms=60', '--module-param', 'task_limit_ms=200', '--', 'sh',
+                       '/mnt/guest')
+        qemu = Qemu(argv, path)
+        try:
+            qemu.command('qom-set', path=DEVICE, property='malice', value='kindness')
+            tap.ok(False, 'a way that there is not is refused')
+        except Failure as e:
+            tap.ok("no mode 'kindness'" in str(e), 'a way that there is not is refused', e)
+        serve(qemu, share)
+        tap.ok(qemu.wait() == 0 and read(path, 'status').strip() == '0',
+               'the guest came to its end', qemu.messages() + read(path, 'console'))
+        for mode in MODES:
+            jobs, after = read(share, f'{mode}.jobs'), read(share, f'{mode}.after')
+            print(f'# {mode}:', *(line for line in jobs.splitlines() if line.startswith('#')))
+            tap.ok(read(share, f'{mode}.status').strip() == '0', f'{mode}: {JOBS} jobs end', jobs)
+            tap.ok('at once' in after or 'after a probe' in after,
+                   f'{mode}: the device works afterwards', after)
+        tap.equal(complaints(path), '', 'the kernel has nothing to complain about')
+    return tap.done()
+
+
+if __name__ == '__main__':
+    sys.exit(main())
