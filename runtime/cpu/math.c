@@ -285,9 +285,28 @@ UNARY(hard_sigmoid, between(a * v + b, 0, 1))
 UNARY(hard_swish, v * (clip6(v + 3) * (1.0f / 6)))
 /* Then a * y + b, with a / 6 in one. */
 UNARY(hard_swish_affine, v * (clip6(v + 3) * a) + b)
-/* The same without a factor: 6 y, and 6 y + b. */
-UNARY(hard_swish_times_6, v * clip6(v + 3))
-UNARY(hard_swish_shifted, v * clip6(v + 3) + b)
+/*
+ * The same without a factor, 6 y, and shifted, 6 y + b; and whether there is a NaN among them: most
+ * networks that have a HardSwish have many, and what reads again costs as much as a multiplication.
+ */
+#define HARD_SWISH_6(name, expr)							\
+CNN_CLONES										\
+static bool name(const float *x, float *y, int64_t n, float b)				\
+{											\
+	uint32_t above = 0;								\
+											\
+	(void)b;									\
+	for (int64_t i = 0; i < n; i++) {						\
+		float v = x[i];								\
+											\
+		y[i] = v = expr;							\
+		above |= 0x7f800000 - (as_bits(v) & 0x7fffffff);			\
+	}										\
+	return above >> 31;								\
+}
+
+HARD_SWISH_6(hard_swish_6, v * clip6(v + 3))
+HARD_SWISH_6(hard_swish_6_plus, v * clip6(v + 3) + b)
 UNARY(swish, v * sigmoid1(a * v))
 UNARY(affine, v * a + b)
 UNARY(exponential, exp1(v))
@@ -364,22 +383,26 @@ int cnn_infer_unary_float(struct cnn_call *c)
 	return ret ? ret : cnn_infer_like(c, c->in[0]);
 }
 
-/* A HardSwish and an affine activation in one loop. */
-static struct unary scaled_hard_swish(const struct cnn_act *act)
-{
-	struct unary u = { hard_swish_affine, NULL, NULL, act->a * (1.0f / 6), act->b };
-
-	if (u.a_default == 1)
-		u.fn = act->b == 0 ? hard_swish_times_6 : hard_swish_shifted;
-	return u;
-}
-
 struct unary_call {
 	const struct cnn_call *c;
-	unary_fn *fn;
+	unary_fn *fn;		/* NULL: a HardSwish and an affine activation */
 	float a, b;
-	bool scaled;
 };
+
+/* A HardSwish and an affine activation in one loop. */
+static void scaled_hard_swish(const struct cnn_act *act, const float *x, float *y, int64_t n)
+{
+	bool nan = true;
+
+	if (act->a != 6)
+		hard_swish_affine(x, y, n, act->a * (1.0f / 6), act->b);
+	else if (act->b != 0)
+		nan = hard_swish_6_plus(x, y, n, act->b);
+	else
+		nan = hard_swish_6(x, y, n, 0);
+	if (nan)
+		cnn_canonical_nans(y, n);
+}
 
 static void unary_blocks(const void *arg, int64_t first, int64_t n)
 {
@@ -390,22 +413,23 @@ static void unary_blocks(const void *arg, int64_t first, int64_t n)
 	for (int64_t at = 0; at < n; at += CNN_BLOCK) {
 		int64_t m = n - at < CNN_BLOCK ? n - at : CNN_BLOCK;
 
+		if (!u->fn) {
+			scaled_hard_swish(&u->c->node->act, x + at, y + at, m);
+			continue;
+		}
 		u->fn(x + at, y + at, m, u->a, u->b);
-		if (u->scaled)
-			cnn_canonical_nans(y + at, m);
-		else
-			cnn_op_finish(u->c, y + at, m);
+		cnn_op_finish(u->c, y + at, m);
 	}
 }
 
 int cnn_compute_unary_float(struct cnn_call *c)
 {
 	bool scaled = c->node->op == CNN_OP_HARD_SWISH && c->node->act.kind == CNN_ACT_AFFINE;
-	struct unary t = scaled ? scaled_hard_swish(&c->node->act) : table[c->node->op];
+	const struct unary *t = &table[c->node->op];
 	const struct unary_call u = {
-		.c = c, .fn = t.fn, .scaled = scaled,
-		.a = t.a ? cnn_node_float(c->node, t.a, t.a_default) : t.a_default,
-		.b = t.b ? cnn_node_float(c->node, t.b, t.b_default) : t.b_default,
+		.c = c, .fn = scaled ? NULL : t->fn,
+		.a = t->a ? cnn_node_float(c->node, t->a, t->a_default) : 0,
+		.b = t->b ? cnn_node_float(c->node, t->b, t->b_default) : 0,
 	};
 
 	cnn_for_blocks(c, cnn_tensor_count(c->in[0]), CNN_SHARE, unary_blocks, &u);

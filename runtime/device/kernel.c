@@ -24,6 +24,7 @@ struct kernel {
 	pthread_mutex_t lock;		/* what follows, and who closes handles */
 	uint32_t *refs;			/* buffers that share the GEM handle, by handle */
 	uint32_t slots;
+	uint32_t spare;			/* syncobj that no SUBMIT is using; 0: none */
 };
 
 static struct kernel *to_kernel(struct cnnrt_device *dev)
@@ -285,6 +286,28 @@ static int make_syncobj(int fd, int sync_file, uint32_t *handle)
 	return ret;
 }
 
+/* Making one for each job would make each wait for that. */
+static int take_syncobj(struct kernel *k, uint32_t *handle)
+{
+	pthread_mutex_lock(&k->lock);
+	*handle = k->spare;
+	k->spare = 0;
+	pthread_mutex_unlock(&k->lock);
+	return *handle ? 0 : make_syncobj(k->dev.fd, -1, handle);
+}
+
+static void give_syncobj(struct kernel *k, uint32_t handle)
+{
+	uint32_t other;
+
+	pthread_mutex_lock(&k->lock);
+	other = k->spare;
+	k->spare = handle;
+	pthread_mutex_unlock(&k->lock);
+	if (other)
+		drmSyncobjDestroy(k->dev.fd, other);
+}
+
 static int submit_synced(struct cnnrt_device *dev, struct rt_submit *s, uint32_t wait,
 			 uint32_t signal)
 {
@@ -315,7 +338,7 @@ static int submit_synced(struct cnnrt_device *dev, struct rt_submit *s, uint32_t
 static int kernel_submit(struct cnnrt_device *dev, struct rt_submit *s)
 {
 	uint32_t wait = 0, signal;
-	int ret = make_syncobj(dev->fd, -1, &signal);
+	int ret = take_syncobj(to_kernel(dev), &signal);
 
 	if (ret)
 		return ret;
@@ -326,7 +349,7 @@ static int kernel_submit(struct cnnrt_device *dev, struct rt_submit *s)
 		if (wait)
 			drmSyncobjDestroy(dev->fd, wait);
 	}
-	drmSyncobjDestroy(dev->fd, signal);
+	give_syncobj(to_kernel(dev), signal);
 	return ret;
 }
 
