@@ -201,9 +201,9 @@ static void run_binary(struct cnn_call *c, binary_fn *fn, const struct cnn_tenso
 	row = call.start.row;
 	c->finished = last && y->dtype == CNN_FLOAT32 && row >= FINISH_ROW;
 	if (row == count)
-		cnn_for_blocks(c, count, CNN_SHARE, part_of_row, &call);
+		cnn_for_blocks(c, count, CNN_BLOCK, part_of_row, &call);
 	else if (count)
-		cnn_for_blocks(c, count / row, 1 + CNN_SHARE / row, some_rows, &call);
+		cnn_for_blocks(c, count / row, 1 + CNN_BLOCK / row, some_rows, &call);
 }
 
 /*

@@ -404,21 +404,17 @@ static void scaled_hard_swish(const struct cnn_act *act, const float *x, float *
 		cnn_canonical_nans(y, n);
 }
 
-static void unary_blocks(const void *arg, int64_t first, int64_t n)
+static void unary_block(const void *arg, int64_t first, int64_t n)
 {
 	const struct unary_call *u = arg;
 	const float *x = (const float *)u->c->in[0]->data + first;
 	float *y = (float *)u->c->out[0]->data + first;
 
-	for (int64_t at = 0; at < n; at += CNN_BLOCK) {
-		int64_t m = n - at < CNN_BLOCK ? n - at : CNN_BLOCK;
-
-		if (!u->fn) {
-			scaled_hard_swish(&u->c->node->act, x + at, y + at, m);
-			continue;
-		}
-		u->fn(x + at, y + at, m, u->a, u->b);
-		cnn_op_finish(u->c, y + at, m);
+	if (u->fn) {
+		u->fn(x, y, n, u->a, u->b);
+		cnn_op_finish(u->c, y, n);
+	} else {
+		scaled_hard_swish(&u->c->node->act, x, y, n);
 	}
 }
 
@@ -432,7 +428,7 @@ int cnn_compute_unary_float(struct cnn_call *c)
 		.b = t->b ? cnn_node_float(c->node, t->b, t->b_default) : 0,
 	};
 
-	cnn_for_blocks(c, cnn_tensor_count(c->in[0]), CNN_SHARE, unary_blocks, &u);
+	cnn_for_blocks(c, cnn_tensor_count(c->in[0]), CNN_BLOCK, unary_block, &u);
 	c->finished = true;
 	return CNN_OK;
 }

@@ -314,13 +314,11 @@ void cnn_for_blocks(const struct cnn_call *c, int64_t count, int64_t block,
 		fn(arg, i, count - i < block ? count - i : block);
 }
 
-static void finish_blocks(const void *arg, int64_t first, int64_t n)
+static void finish_block(const void *arg, int64_t first, int64_t n)
 {
 	const struct cnn_call *c = arg;
-	float *y = (float *)c->out[0]->data + first;
 
-	for (int64_t at = 0; at < n; at += CNN_BLOCK)
-		cnn_op_finish(c, y + at, n - at < CNN_BLOCK ? n - at : CNN_BLOCK);
+	cnn_op_finish(c, (float *)c->out[0]->data + first, n);
 }
 
 /* What compute has not finished itself, a block that stays in the cache at a time. */
@@ -333,7 +331,7 @@ static int finish(const struct cnn_call *c)
 		return cnn_op_fail(c, CNN_EINVAL, "activation on %s", cnn_dtype_name(y->dtype));
 	if (c->finished || !math || y->dtype != CNN_FLOAT32)
 		return CNN_OK;
-	cnn_for_blocks(c, cnn_tensor_count(y), CNN_SHARE, finish_blocks, c);
+	cnn_for_blocks(c, cnn_tensor_count(y), CNN_BLOCK, finish_block, c);
 	return CNN_OK;
 }
 

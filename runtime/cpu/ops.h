@@ -31,13 +31,11 @@ int cnn_op_want(const struct cnn_call *c, const struct cnn_tensor *t, const enum
 	cnn_op_want(c, t, (const enum cnn_dtype[]){ __VA_ARGS__ },		\
 		    sizeof((const enum cnn_dtype[]){ __VA_ARGS__ }) / sizeof(enum cnn_dtype))
 
-/* Elements of a block that stays in the cache while several loops go over it. */
+/* Elements of a block that stays in the cache while several loops go over it: a worker's share. */
 #define CNN_BLOCK	4096
 /* fn for pieces that make up 0..count-1, of at most block, by whatever workers there are. */
 void cnn_for_blocks(const struct cnn_call *c, int64_t count, int64_t block,
 		    void (*fn)(const void *arg, int64_t first, int64_t n), const void *arg);
-/* A piece of simple arithmetic that is worth a thread. */
-#define CNN_SHARE	(4 * CNN_BLOCK)
 /*
  * What follows the arithmetic of an operator, on n floats of output 0: its activation, and one
  * NaN for all. An operator that does so itself for every element sets c->finished.

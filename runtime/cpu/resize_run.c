@@ -375,7 +375,7 @@ static int choose(struct cnn_call *c, const struct resize *r)
 	}
 	for (int i = 0; i < r->rank - 2; i++)
 		planes *= r->in[i];
-	cnn_for_blocks(c, planes, 1 + CNN_SHARE / (a.rows.out * a.columns.out), choose_planes, &a);
+	cnn_for_blocks(c, planes, 1 + CNN_BLOCK / (a.rows.out * a.columns.out), choose_planes, &a);
 	free(at);
 	return CNN_OK;
 }

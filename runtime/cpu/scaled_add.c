@@ -3,6 +3,8 @@
  * ScaledAdd, which fusing makes: x * s + b, with one s for each channel and each element of b
  * repeated over a rectangle of y, as where a smaller map of a pyramid joins a larger one.
  */
+#include <string.h>
+
 #include "ops.h"
 
 int cnn_infer_scaled_add(struct cnn_call *c)
@@ -28,28 +30,74 @@ int cnn_infer_scaled_add(struct cnn_call *c)
 	return cnn_infer_like(c, x);
 }
 
+/* y = x * s + b; is there a NaN among the results? */
 CNN_CLONES
-static void scale_add(const float *x, float s, float *y, int64_t n)
+static bool scale_add(const float *x, float s, const float *b, float *y, int64_t n)
 {
+	uint32_t above = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		float v = x[i] * s + b[i];
+		uint32_t bits;
+
+		memcpy(&bits, &v, sizeof(bits));
+		above |= 0x7f800000 - (bits & 0x7fffffff);
+		y[i] = v;
+	}
+	return above >> 31;
+}
+
+/* Elements of a row of y that are computed together, with those of b beside them. */
+#define LINE	1024
+
+/* Elements first..first+n-1 of a row of b with each element repeated. */
+static void expand(const uint32_t *b, int64_t times, int64_t first, int64_t n, uint32_t *line)
+{
+	if (first % times == 0 && n % times == 0) {
+		cnn_repeat(b + first / times, line, n / times, times);
+		return;
+	}
 	for (int64_t i = 0; i < n; i++)
-		y[i] = x[i] * s + y[i];
+		line[i] = b[(first + i) / times];
+}
+
+/* The rows of y that one row of b belongs to. */
+static bool add_row(const float *x, float s, const uint32_t *b, float *y, int64_t rows, int64_t w,
+		    int64_t times)
+{
+	int64_t step = times < LINE ? LINE - LINE % times : LINE;
+	union {
+		uint32_t bits[LINE];
+		float f[LINE];
+	} line;
+	bool nan = false;
+
+	for (int64_t at = 0; at < w; at += step) {
+		int64_t n = w - at < step ? w - at : step;
+
+		expand(b, times, at, n, line.bits);
+		for (int64_t i = at; i < rows * w; i += w)
+			nan |= scale_add(x + i, s, line.f, y + i, n);
+	}
+	return nan;
 }
 
 static void planes(const void *arg, int64_t first, int64_t n)
 {
 	const struct cnn_call *c = arg;
 	const struct cnn_tensor *x = c->in[0], *b = c->in[2];
-	int64_t w = x->dims[3], size = x->dims[2] * w, bw = b->dims[3], rows = x->dims[2] / b->dims[2];
+	int64_t w = x->dims[3], size = x->dims[2] * w, bh = b->dims[2], bw = b->dims[3];
 	const float *px = (const float *)x->data + first * size, *s = c->in[1]->data;
-	const uint32_t *pb = (const uint32_t *)b->data + first * b->dims[2] * bw;
+	const uint32_t *pb = (const uint32_t *)b->data + first * bh * bw;
 	float *y = (float *)c->out[0]->data + first * size;
 
 	for (int64_t p = first; p < first + n; p++, px += size, y += size) {
-		for (int64_t i = 0; i < x->dims[2]; i++)
-			cnn_repeat(pb + i / rows * bw, (uint32_t *)(y + i * w), bw, w / bw);
-		pb += b->dims[2] * bw;
-		scale_add(px, s[p], y, size);
-		cnn_op_finish(c, y, size);
+		bool nan = false;
+
+		for (int64_t i = 0; i < size; i += size / bh, pb += bw)
+			nan |= add_row(px + i, s[p], pb, y + i, x->dims[2] / bh, w, w / bw);
+		if (nan || c->node->act.kind != CNN_ACT_NONE)
+			cnn_op_finish(c, y, size);
 	}
 }
 
@@ -60,6 +108,6 @@ int cnn_compute_scaled_add(struct cnn_call *c)
 
 	c->finished = true;
 	if (cnn_tensor_count(x))
-		cnn_for_blocks(c, x->dims[0] * x->dims[1], 1 + CNN_SHARE / size, planes, c);
+		cnn_for_blocks(c, x->dims[0] * x->dims[1], 1 + CNN_BLOCK / size, planes, c);
 	return CNN_OK;
 }

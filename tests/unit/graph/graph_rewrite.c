@@ -407,8 +407,8 @@ static struct onnx_build *pyramid(void)
 {
 	struct onnx_build *b = ob_new(13);
 
-	ob_input(b, "x", 1, OB_DIMS(2, 3, 6, 8));
-	ob_input(b, "small", 1, OB_DIMS(2, 3, 2, 4));
+	ob_input(b, "x", 1, OB_DIMS(2, 3, 6, 2040));
+	ob_input(b, "small", 1, OB_DIMS(2, 3, 2, 1020));
 	ob_floats(b, "scales", OB_DIMS(4), (const float[]){ 1, 1, 3, 2 });
 	ob_node(b, "GlobalAveragePool", "x", "mean");
 	ob_node(b, "Sigmoid", "mean", "s");
