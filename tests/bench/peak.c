@@ -11,7 +11,7 @@
 #include <time.h>
 
 #define ROUNDS	2000000
-#define SUMS	8	/* more than an addition takes cycles, few enough for 16 registers */
+#define SUMS	12	/* enough to hide how long an addition takes, few enough for 16 registers */
 #define MAX_THREADS	256
 
 /* The barrier on x keeps each product from being computed once for all. */
@@ -23,7 +23,7 @@ attributes static float peak_##name(void)							\
 	float total = 0;									\
 												\
 	for (int n = 0; n < ROUNDS; n++) {							\
-		_Pragma("GCC unroll 8") for (int i = 0; i < SUMS; i++) {			\
+		_Pragma("GCC unroll 12") for (int i = 0; i < SUMS; i++) {			\
 			__asm__ volatile("" : "+" constraint(x));				\
 			sum[i] += x * w;							\
 		}										\
