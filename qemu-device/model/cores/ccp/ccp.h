@@ -22,7 +22,7 @@
 	CCP_TILE_FLOATS(CNNACC_CCP_ROWS, CNNACC_CCP_KERNEL_MAX, CNNACC_CCP_KERNEL_MAX, \
 			CNNACC_CCP_STRIDE_MAX)
 /* What the host's first cache holds of tiles, beside weights and LOBs. */
-#define CCP_TILE_CACHE	8192
+#define CCP_TILE_CACHE	12288
 /* Host time of a piece of an EXEC: a step may overrun its budget by the shortest. */
 #define CCP_PIECE_NS_MIN	20000
 #define CCP_PIECE_NS_MAX	500000

@@ -28,14 +28,6 @@ static void fill(struct ccp *c, struct ccp_scratch *scratch, const struct ccp_sl
 	scratch->slice = tag;
 }
 
-static void add(struct ccp *c, const struct ccp_slice *slice, uint32_t first, uint32_t count)
-{
-	for (uint32_t n; count; first += n, count -= n) {
-		n = count < CCP_PASS ? count : CCP_PASS;
-		c->simd->add(c, slice, first, n);
-	}
-}
-
 /* A thread's share: some of the output channels, with all slices. */
 static void share(void *opaque, unsigned int part, unsigned int seat)
 {
@@ -55,7 +47,7 @@ static void share(void *opaque, unsigned int part, unsigned int seat)
 		slice.last = slice.channel + slice.depth == p->ci_num;
 		slice.bias = slice.last && p->bias;
 		fill(c, &c->scratch[seat], &slice);
-		add(c, &slice, piece->first + first, end - first);
+		c->simd->add(c, &slice, piece->first + first, end - first);
 	}
 }
 

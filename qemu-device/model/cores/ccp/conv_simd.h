@@ -4,7 +4,8 @@
  *
  *	SIMD(name)	name, made different for each width
  *	SIMD_WIDTH	floats of a vector: 4, 8 or 16
- *	SIMD_BLOCK	vectors whose sums and totals fit the host's registers
+ *	SIMD_BLOCK	vectors of CCP_SIDE channels whose sums fit the host's registers
+ *	SIMD_PRODUCT	of a vector and a weight
  *	SIMD_TARGET	attribute that lets the compiler use the vectors
  *
  * Vectors run across outputs, so that every output adds its taps in the order
@@ -272,117 +273,126 @@ INLINE void SIMD(save_rows)(const struct ccp_conv *p, const SIMD(vec) *total, fl
 
 /* ---- multiply and add ---- */
 
-/* Products of one input channel; one tap needs no sum. */
-INLINE void SIMD(channel)(const struct ccp_conv *p, SIMD(vec) *total, const float *x,
-			  const float *const *weights, const float *const *bias,
-			  const uint32_t n, const uint32_t channels, const bool one)
+/*
+ * The slice's weights of some output channels.  Where they are, they would
+ * displace each other from the host's first cache: the banks' size is a power
+ * of two.
+ */
+INLINE void SIMD(gather)(const struct ccp *c, const struct ccp_slice *s, struct ccp_weights *w,
+			 uint32_t first, uint32_t channels)
 {
-	size_t step = (size_t)p->sy * p->place;
-	uint32_t taps = one ? 1 : p->kh * p->kw;
-	SIMD(vec) sum[SIMD_BLOCK];
+	const struct ccp_conv *p = &c->plan.conv;
+	uint32_t len = s->depth * p->kh * p->kw;
 
 	for (uint32_t o = 0; o < channels; o++) {
-		float weight = weights[o][MUTANT(TAPS) ? taps - 1 : 0];
+		const float *bias, *from;
+		uint32_t i = 0;
 
-		for (uint32_t i = 0; i < n; i++)
-			sum[o * n + i] = *(const SIMD(vec) *)(x + p->tap[0] + i * step) * weight;
+		from = ccp_conv_weights(c, &p->base, s->channel, first + o, &bias);
+		for (; len - i >= SIMD_WIDTH; i += SIMD_WIDTH) {
+			SIMD(vec) v = *(const SIMD(vec_mem) *)(from + i);
+
+			IN_REGISTER(v);
+			*(SIMD(vec_mem) *)(w->weight[o] + i) = v;
+		}
+		for (; i < len; i++)
+			w->weight[o][i] = from[i];
+		w->bias[o] = s->bias ? *bias : 0.0f;
 	}
-	for (uint32_t t = 1; t < taps; t++) {
-		const float *at = x + p->tap[t];
+}
 
-		for (uint32_t o = 0; o < channels; o++) {
-			float weight = weights[o][MUTANT(TAPS) ? taps - 1 - t : t];
+/* The products of a tap: the sums begin with them (@add 0), or take them up. */
+INLINE void SIMD(tap)(const struct ccp_conv *p, SIMD(vec) *sum, const float *x,
+		      const struct ccp_weights *w, uint32_t at, const uint32_t n,
+		      const uint32_t channels, const bool add)
+{
+	size_t step = (size_t)p->sy * p->place;
 
-			for (uint32_t i = 0; i < n; i++)
-				sum[o * n + i] += *(const SIMD(vec) *)(at + i * step) * weight;
+	UNROLL for (uint32_t i = 0; i < n; i++) {
+		SIMD(vec) v = *(const SIMD(vec) *)(x + i * step);
+
+		IN_REGISTER(v);
+		UNROLL for (uint32_t o = 0; o < channels; o++) {
+			SIMD(vec) product = SIMD_PRODUCT(v, w->weight[o][at]);
+
+			sum[o * n + i] = add ? sum[o * n + i] + product : product;
 		}
 	}
-	for (uint32_t o = 0; o < channels; o++)
-		for (uint32_t i = 0; i < n; i++) {
-			if (bias && !MUTANT(BIAS))
-				sum[o * n + i] += *bias[o];
-			total[o * n + i] += sum[o * n + i];
-			if (bias && MUTANT(BIAS))
-				total[o * n + i] += *bias[o];
-		}
+}
+
+/* One input channel, whose weights are those from @at on. */
+INLINE void SIMD(channel)(const struct ccp_conv *p, SIMD(vec) *total, const float *x,
+			  const struct ccp_weights *w, uint32_t at, const uint32_t n,
+			  const uint32_t channels, const bool bias)
+{
+	uint32_t taps = p->kh * p->kw;
+	SIMD(vec) sum[SIMD_BLOCK * CCP_SIDE];
+
+	SIMD(tap)(p, sum, x + p->tap[0], w, at + (MUTANT(TAPS) ? taps - 1 : 0), n, channels,
+		  false);
+	for (uint32_t t = 1; t < taps; t++)
+		SIMD(tap)(p, sum, x + p->tap[t], w, at + (MUTANT(TAPS) ? taps - 1 - t : t), n,
+			  channels, true);
+	UNROLL for (uint32_t k = 0; k < n * channels; k++) {
+		if (bias && !MUTANT(BIAS))
+			sum[k] += w->bias[k / n];
+		total[k] += sum[k];
+		if (bias && MUTANT(BIAS))
+			total[k] += w->bias[k / n];
+	}
 }
 
 /*
  * Vectors i.. of @channels output channels from @first on; with @n and
- * @channels constant, the loops over them unroll into registers.
+ * @channels constant, the loops over them unroll into registers.  @one: a
+ * kernel of one tap, which needs no sum of its own.
  */
-INLINE void SIMD(block)(const struct ccp *c, const struct ccp_slice *s, uint32_t first,
-			uint32_t i, uint32_t column, const uint32_t n, const uint32_t channels,
-			const bool one)
+INLINE void SIMD(block)(const struct ccp *c, const struct ccp_slice *s,
+			const struct ccp_weights *w, uint32_t first, uint32_t i, uint32_t column,
+			const uint32_t n, const uint32_t channels, const bool one)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 	const float *x = s->tile + (size_t)i * p->sy * p->place + column;
 	float *lob = s->lob + (size_t)first * CCP_TILE + column;
-	uint32_t depth = s->depth - s->bias;
-	const float *weights[4], *bias[4];
-	SIMD(vec) total[SIMD_BLOCK];
+	uint32_t depth = s->depth - s->bias, taps = p->kh * p->kw, at = 0;
+	SIMD(vec) total[SIMD_BLOCK * CCP_SIDE];
 
-	for (uint32_t o = 0; o < channels; o++) {
-		weights[o] = ccp_conv_weights(c, &p->base, s->channel, first + o, &bias[o]);
-		for (uint32_t k = 0; k < n; k++)
-			if (s->channel)
-				SIMD(load)(p, &total[o * n + k], lob + o * CCP_TILE, i + k);
-			else
-				total[o * n + k] = (SIMD(vec)){ 0 };
+	UNROLL for (uint32_t k = 0; k < n * channels; k++) {
+		total[k] = (SIMD(vec)){ 0 };
+		if (s->channel)
+			SIMD(load)(p, &total[k], lob + k / n * CCP_TILE, i + k % n);
 	}
-	for (uint32_t d = 0; d < depth; d++, x += p->tile_size) {
-		SIMD(channel)(p, total, x, weights, NULL, n, channels, one);
-		for (uint32_t o = 0; o < channels; o++)
-			weights[o] += one ? 1 : p->kh * p->kw;
-	}
+	for (uint32_t d = 0; d < depth; d++, x += p->tile_size, at += one ? 1 : taps)
+		if (one)
+			SIMD(tap)(p, total, x, w, at, n, channels, true);
+		else
+			SIMD(channel)(p, total, x, w, at, n, channels, false);
 	if (s->bias)
-		SIMD(channel)(p, total, x, weights, bias, n, channels, one);
-	for (uint32_t o = 0; o < channels; o++)
-		for (uint32_t k = 0; k < n; k++)
-			SIMD(store)(p, &total[o * n + k], lob + o * CCP_TILE - column, i + k,
-				    column);
+		SIMD(channel)(p, total, x, w, at, n, channels, true);
+	UNROLL for (uint32_t k = 0; k < n * channels; k++) {
+		SIMD(store)(p, &total[k], lob + k / n * CCP_TILE - column, i + k % n, column);
 #if SIMD_WIDTH >= 8
-	for (uint32_t o = 0; s->last && p->lanes == 8 && o < channels; o++)
-		for (uint32_t k = 0; k < n; k++)
-			SIMD(save_rows)(p, &total[o * n + k], SIMD(output)(c, &p->base, first + o),
-					i + k);
+		if (s->last && p->lanes == 8)
+			SIMD(save_rows)(p, &total[k], SIMD(output)(c, &p->base, first + k / n),
+					i + k % n);
 #endif
+	}
 }
 
-/* Few vectors do not keep the adders busy: those of more channels then. */
-INLINE void SIMD(channels)(const struct ccp *c, const struct ccp_slice *s, uint32_t first,
-			   uint32_t end, uint32_t i, uint32_t column, const uint32_t n,
-			   const bool one)
-{
-	const uint32_t side = SIMD_BLOCK / n < 4 ? SIMD_BLOCK / n : 4;
-
-	for (; end - first >= side; first += side)
-		SIMD(block)(c, s, first, i, column, n, side, one);
-	for (; first < end; first++)
-		SIMD(block)(c, s, first, i, column, n, 1, one);
-}
-
-#define CHANNELS(n) \
-SIMD_TARGET static void SIMD(taps##n)(const struct ccp *c, const struct ccp_slice *s, \
-				      uint32_t first, uint32_t end, uint32_t i, uint32_t column) \
+#define BLOCK(n, channels, one) \
+SIMD_TARGET static void SIMD(block_##n##_##channels##_##one)(const struct ccp *c, \
+		const struct ccp_slice *s, const struct ccp_weights *w, uint32_t first, \
+		uint32_t i, uint32_t column) \
 { \
-	SIMD(channels)(c, s, first, end, i, column, n, false); \
-} \
-SIMD_TARGET static void SIMD(one##n)(const struct ccp *c, const struct ccp_slice *s, \
-				     uint32_t first, uint32_t end, uint32_t i, uint32_t column) \
-{ \
-	SIMD(channels)(c, s, first, end, i, column, n, true); \
+	SIMD(block)(c, s, w, first, i, column, n, channels, one); \
 }
+#define BLOCKS(n) BLOCK(n, 1, 0) BLOCK(n, 1, 1) BLOCK(n, 4, 0) BLOCK(n, 4, 1)
 
-CHANNELS(1)
-CHANNELS(2)
-CHANNELS(3)
-CHANNELS(4)
-CHANNELS(5)
-CHANNELS(6)
-#if SIMD_BLOCK >= 8
-CHANNELS(7)
-CHANNELS(8)
+BLOCKS(1)
+BLOCKS(2)
+#if SIMD_BLOCK >= 4
+BLOCKS(3)
+BLOCKS(4)
 #endif
 
 /* Output channels whose lanes are not whole rows in vectors. */
@@ -403,32 +413,47 @@ SIMD_TARGET static void SIMD(save)(const struct ccp *c, uint32_t first, uint32_t
 	}
 }
 
-static void SIMD(add)(const struct ccp *c, const struct ccp_slice *s, uint32_t first,
-		      uint32_t count)
+/* @channels is 1 or CCP_SIDE. */
+SIMD_TARGET static void SIMD(add_side)(const struct ccp *c, const struct ccp_slice *s,
+				       uint32_t first, uint32_t channels)
 {
-	static void (*const taps[][2])(const struct ccp *c, const struct ccp_slice *s,
-				       uint32_t first, uint32_t end, uint32_t i,
-				       uint32_t column) = {
-		{ SIMD(taps1), SIMD(one1) }, { SIMD(taps2), SIMD(one2) },
-		{ SIMD(taps3), SIMD(one3) }, { SIMD(taps4), SIMD(one4) },
-		{ SIMD(taps5), SIMD(one5) }, { SIMD(taps6), SIMD(one6) },
-#if SIMD_BLOCK >= 8
-		{ SIMD(taps7), SIMD(one7) }, { SIMD(taps8), SIMD(one8) },
+#define ROW(n)	{ { SIMD(block_##n##_1_0), SIMD(block_##n##_1_1) }, \
+		  { SIMD(block_##n##_4_0), SIMD(block_##n##_4_1) } }
+	static void (*const block[][2][2])(const struct ccp *c, const struct ccp_slice *s,
+					   const struct ccp_weights *w, uint32_t first,
+					   uint32_t i, uint32_t column) = {
+		ROW(1), ROW(2),
+#if SIMD_BLOCK >= 4
+		ROW(3), ROW(4),
 #endif
 	};
+#undef ROW
 	const struct ccp_conv *p = &c->plan.conv;
 	uint32_t blocks = (p->height + SIMD_BLOCK - 1) / SIMD_BLOCK;
 	bool one = p->kh * p->kw == 1;
+	struct ccp_weights w;
 
+	SIMD(gather)(c, s, &w, first, channels);
 	for (uint32_t column = 0; column < p->lanes; column += SIMD_WIDTH)
 		for (uint32_t b = 0, i = 0; b < blocks; b++) {
 			uint32_t n = (p->height - i + blocks - b - 1) / (blocks - b);
 
-			taps[n - 1][one](c, s, first, first + count, i, column);
+			block[n - 1][channels > 1][one](c, s, &w, first, i, column);
 			i += n;
 		}
 	if (s->last && (SIMD_WIDTH < 8 || p->lanes < 8))
-		SIMD(save)(c, first, count);
+		SIMD(save)(c, first, channels);
+}
+
+static void SIMD(add)(const struct ccp *c, const struct ccp_slice *s, uint32_t first,
+		      uint32_t count)
+{
+	uint32_t end = first + count;
+
+	for (; end - first >= CCP_SIDE; first += CCP_SIDE)
+		SIMD(add_side)(c, s, first, CCP_SIDE);
+	for (; first < end; first++)
+		SIMD(add_side)(c, s, first, 1);
 }
 
 /* ---- few output channels: without a tile ---- */
@@ -520,6 +545,7 @@ SIMD_TARGET static void SIMD(thin)(const struct ccp *c, const struct ccp_bases *
 }
 #endif
 
-#undef CHANNELS
+#undef BLOCKS
+#undef BLOCK
 #undef INLINE
 #undef KEEP

@@ -22,6 +22,28 @@ typedef int32_t bits8 __attribute__((vector_size(32), may_alias));
 #define HALF8(v, n)	__builtin_shufflevector(v, v, n, (n) + 1, (n) + 2, (n) + 3, \
 						(n) + 4, (n) + 5, (n) + 6, (n) + 7)
 
+#define UNROLL	_Pragma("GCC unroll 16")
+
+/* Keeps the compiler from loading a vector again for each of its uses. */
+#if defined(__x86_64__)
+#define IN_REGISTER(v)	__asm__("" : "+v"(v))
+#elif defined(__aarch64__)
+#define IN_REGISTER(v)	__asm__("" : "+w"(v))
+#else
+#define IN_REGISTER(v)	((void)(v))
+#endif
+
+#define PRODUCT(v, weight)	((v) * (weight))
+
+#define CCP_SIDE	4	/* output channels that are computed together */
+#define CCP_SLICE_TAPS	(CCP_TILE_CACHE / (2 * CNNACC_CCP_LANES))	/* at most */
+
+/** struct ccp_weights - of a slice, each channel's in lines of the cache of their own. */
+struct ccp_weights {
+	float bias[CCP_SIDE];
+	float weight[CCP_SIDE][CCP_SLICE_TAPS + CNNACC_LINE_SIZE / 4];
+};
+
 /* A row outside the map. */
 static const float zeros[CNNACC_CCP_KERNEL_MAX + CNNACC_CCP_LANES * CNNACC_CCP_STRIDE_MAX];
 
@@ -44,26 +66,37 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 }
 
 #if defined(__x86_64__) && !defined(CNN_PORTABLE)
+/* The compiler would broadcast the weight first, which takes one of the multipliers' ports. */
+#define product_avx512(v, weight) __extension__({ \
+	__typeof__(v) both; \
+\
+	__asm__("vmulps %2%{1to16%}, %1, %0" : "=v"(both) : "v"(v), "m"(weight)); \
+	both; \
+})
 #define SIMD(name)	name##_avx512
 #define SIMD_WIDTH	16
-#define SIMD_BLOCK	8
+#define SIMD_BLOCK	4
+#define SIMD_PRODUCT	product_avx512
 #define SIMD_TARGET	__attribute__((target("avx512f,avx512vl,avx512dq,avx512bw")))
 #include "conv_simd.h"
 #include "fc_simd.h"
 #undef SIMD
 #undef SIMD_WIDTH
 #undef SIMD_BLOCK
+#undef SIMD_PRODUCT
 #undef SIMD_TARGET
 
 #define SIMD(name)	name##_avx2
 #define SIMD_WIDTH	8
-#define SIMD_BLOCK	6
+#define SIMD_BLOCK	2
+#define SIMD_PRODUCT	PRODUCT
 #define SIMD_TARGET	__attribute__((target("avx2")))
 #include "conv_simd.h"
 #include "fc_simd.h"
 #undef SIMD
 #undef SIMD_WIDTH
 #undef SIMD_BLOCK
+#undef SIMD_PRODUCT
 #undef SIMD_TARGET
 #endif
 
@@ -71,10 +104,11 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 #define SIMD(name)	name##_any
 #define SIMD_WIDTH	4
 #ifdef __aarch64__
-#define SIMD_BLOCK	8
+#define SIMD_BLOCK	4
 #else
-#define SIMD_BLOCK	6
+#define SIMD_BLOCK	2
 #endif
+#define SIMD_PRODUCT	PRODUCT
 #define SIMD_TARGET
 #include "conv_simd.h"
 #include "fc_simd.h"
