@@ -6,7 +6,8 @@
 #include "workers.h"
 
 #define VA_LIMIT	((uint64_t)1 << CNNACC_VA_BITS)
-#define COPY_SHARE	((size_t)64 << 10)	/* bytes that are worth a thread */
+#define MOVE_SHARE	((size_t)8 << 10)	/* bytes that are worth a thread */
+#define MOVE_LONG	((size_t)16 << 10)	/* bytes that threads share */
 #define LINE_ENTRIES	((uint32_t)CNNACC_LINE_SIZE / 4)
 
 void cnn_port_flush(struct cnn_port *port)
@@ -31,9 +32,17 @@ static int refuse(struct core_fault *fault, uint32_t status_class, uint32_t leve
 	return -1;
 }
 
-static int read_entry(struct cnn_port *port, uint64_t table, uint32_t index, uint32_t *entry)
+/* Reads entries of a table, which may be what the core has just stored. */
+static int read_entries(struct cnn_port *port, uint64_t table, uint32_t index, uint32_t *entry,
+			uint32_t count)
 {
-	return port->ops->dma_read(port->opaque, table + 4 * index, entry, sizeof(*entry));
+	uint64_t first = table + 4 * index, end = first + 4 * count;
+
+	for (unsigned int i = 0; port->writing && i < port->move_count; i++)
+		if (port->mappings[i].bus < end &&
+		    first < port->mappings[i].bus + port->mappings[i].len)
+			cnn_port_settle(port);
+	return port->ops->dma_read(port->opaque, first, entry, 4 * count);
 }
 
 static int walk_dir(struct cnn_port *port, uint32_t va, struct core_fault *fault)
@@ -42,7 +51,7 @@ static int walk_dir(struct cnn_port *port, uint32_t va, struct core_fault *fault
 
 	if (port->dir_tag == index + 1)
 		return 0;
-	if (read_entry(port, port->root, index, &pte))
+	if (read_entries(port, port->root, index, &pte, 1))
 		return refuse(fault, CNNACC_STATUS_BUS_ERROR, CNNACC_FAULT_DIR);
 	if ((pte & CNNACC_PTE_FLAGS) != CNNACC_PTE_VALID)
 		return refuse(fault, CNNACC_STATUS_MMU_FAULT, CNNACC_FAULT_DIR);
@@ -68,8 +77,8 @@ static int read_page(struct cnn_port *port, uint32_t va, uint32_t *pte)
 	uint32_t index = CNNACC_PT_PAGE_INDEX(va), first = index & ~(LINE_ENTRIES - 1);
 	uint32_t page = (va >> CNNACC_PAGE_SHIFT) - index + first, line[LINE_ENTRIES];
 
-	if (port->ops->dma_read(port->opaque, table + 4 * first, line, sizeof(line))) {
-		if (read_entry(port, table, index, pte))
+	if (read_entries(port, table, first, line, LINE_ENTRIES)) {
+		if (read_entries(port, table, index, pte, 1))
 			return -1;
 		remember(port, va >> CNNACC_PAGE_SHIFT, *pte);
 		return 0;
@@ -137,55 +146,94 @@ static size_t contiguous(struct cnn_port *port, uint64_t va, uint64_t bus, size_
 	return len < max ? len : max;
 }
 
-struct copy {
-	uint8_t *to;
-	const uint8_t *from;
-	size_t len;
-	unsigned int parts;
-};
+/* ---- copies ---- */
 
-static void copy_part(void *opaque, unsigned int part, unsigned int seat)
+/*
+ * A part of one move, or some of the moves: so that the same threads move and
+ * compute the same channels, if all share alike.
+ */
+static void move_part(void *opaque, unsigned int part, unsigned int seat)
 {
-	const struct copy *copy = opaque;
-	size_t step = copy->len / copy->parts & ~(size_t)(CNNACC_PAGE_SIZE - 1);
-	size_t first = part * step;
-	size_t len = part + 1 < copy->parts ? step : copy->len - first;
+	const struct cnn_port *port = opaque;
+	const struct cnn_move *m = port->moves;
+	unsigned int parts = port->move_parts;
+	size_t lines = m->len / CNNACC_LINE_SIZE;
+	size_t first = lines * part / parts * CNNACC_LINE_SIZE;
+	size_t end = lines * (part + 1) / parts * CNNACC_LINE_SIZE;
 
 	(void)seat;
-	memcpy(copy->to + first, copy->from + first, len);
+	if (port->move_count == 1) {
+		memcpy(m->to + first, m->from + first, end - first);
+		return;
+	}
+	for (unsigned int i = port->cut[part]; i < port->cut[part + 1]; i++)
+		memcpy(m[i].to, m[i].from, m[i].len);
 }
 
-/* One core cannot move what a memory gives. */
-static void copy(struct cnn_port *port, void *to, const void *from, size_t len)
+static void cut_moves(struct cnn_port *port)
 {
-	struct copy copy = { .to = to, .from = from, .len = len };
-	size_t parts = len / COPY_SHARE;
+	unsigned int parts = port->move_parts;
+	size_t moved = 0;
 
-	copy.parts = parts < port->threads ? (unsigned int)parts : port->threads;
-	if (copy.parts < 2)
-		memcpy(to, from, len);
-	else
-		cnn_workers_run(port->workers, copy_part, &copy, copy.parts);
+	for (unsigned int i = 0, part = 0; part <= parts; part++) {
+		while (i < port->move_count && moved < port->moving * part / parts)
+			moved += port->moves[i++].len;
+		port->cut[part] = i;
+	}
+}
+
+void cnn_port_settle(struct cnn_port *port)
+{
+	size_t parts = port->moving / MOVE_SHARE;
+
+	if (!port->move_count)
+		return;
+	parts = parts < port->threads ? parts : port->threads;
+	port->move_parts = parts ? (unsigned int)parts : 1;
+	cut_moves(port);
+	cnn_workers_run(port->workers, move_part, port, port->move_parts);
+	for (unsigned int i = 0; i < port->move_count; i++)
+		port->ops->dma_unmap(port->opaque, port->mappings[i].ptr, port->mappings[i].len,
+				     port->writing);
+	port->move_count = 0;
+	port->moving = 0;
+}
+
+/* Leaves a copy for later, if it is short. */
+static void queue(struct cnn_port *port, struct cnn_move move, struct cnn_mapping mapping,
+		  bool write)
+{
+	const struct cnn_move *last = &port->moves[port->move_count - 1];
+
+	if (port->move_count && (port->move_count == CNN_PORT_MOVES || port->writing != write ||
+				 move.len >= MOVE_LONG || move.to < last->to + last->len))
+		cnn_port_settle(port);
+	port->writing = write;
+	port->moving += move.len;
+	port->mappings[port->move_count] = mapping;
+	port->moves[port->move_count++] = move;
+	if (port->threads < 2 || move.len >= MOVE_LONG)
+		cnn_port_settle(port);
 }
 
 /* Moves what can be mapped at once; 0 if nothing can. */
 static size_t move_mapped(struct cnn_port *port, uint64_t bus, uint8_t *buf, size_t len,
 			  bool write)
 {
-	size_t mapped = len, moved = 0;
-	void *ptr = port->ops->dma_map(port->opaque, bus, &mapped, write);
+	struct cnn_mapping mapping = { .bus = bus, .len = len };
+	struct cnn_move move;
 
-	if (!ptr)
+	mapping.ptr = port->ops->dma_map(port->opaque, bus, &mapping.len, write);
+	if (!mapping.ptr)
 		return 0;
-	if (mapped >= CNNACC_LINE_SIZE) {
-		moved = (mapped < len ? mapped : len) & ~(size_t)(CNNACC_LINE_SIZE - 1);
-		if (write)
-			copy(port, ptr, buf, moved);
-		else
-			copy(port, buf, ptr, moved);
-	}
-	port->ops->dma_unmap(port->opaque, ptr, mapped, write);
-	return moved;
+	move.len = (mapping.len < len ? mapping.len : len) & ~(size_t)(CNNACC_LINE_SIZE - 1);
+	move.to = write ? mapping.ptr : buf;
+	move.from = write ? buf : mapping.ptr;
+	if (move.len)
+		queue(port, move, mapping, write);
+	else
+		port->ops->dma_unmap(port->opaque, mapping.ptr, mapping.len, write);
+	return move.len;
 }
 
 /* One line through the host, which refuses it as a whole or moves it. */
@@ -193,6 +241,7 @@ static size_t move_line(struct cnn_port *port, uint64_t bus, uint8_t *buf, bool 
 {
 	int ret;
 
+	cnn_port_settle(port);
 	if (write)
 		ret = port->ops->dma_write(port->opaque, bus, buf, CNNACC_LINE_SIZE);
 	else
@@ -200,7 +249,7 @@ static size_t move_line(struct cnn_port *port, uint64_t bus, uint8_t *buf, bool 
 	return ret ? 0 : CNNACC_LINE_SIZE;
 }
 
-int cnn_port_lines(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines,
+int cnn_port_queue(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines,
 		   enum cnnacc_access access, struct core_fault *fault)
 {
 	bool write = access == CNNACC_ACCESS_WRITE;
@@ -224,4 +273,13 @@ int cnn_port_lines(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines
 		left -= len;
 	}
 	return 0;
+}
+
+int cnn_port_lines(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines,
+		   enum cnnacc_access access, struct core_fault *fault)
+{
+	int ret = cnn_port_queue(port, va, buf, lines, access, fault);
+
+	cnn_port_settle(port);
+	return ret;
 }

@@ -6,10 +6,25 @@
 #include "core.h"
 
 #define CNN_TLB_ENTRIES	256
+#define CNN_PORT_MOVES	1024
 
 struct cnn_tlb_entry {
 	uint32_t tag;		/* page number + 1, 0 = empty */
 	uint32_t pte;
+};
+
+/** struct cnn_move - a copy that has not been made yet. */
+struct cnn_move {
+	uint8_t *to;
+	const uint8_t *from;
+	size_t len;
+};
+
+/** struct cnn_mapping - what of memory it is from or to. */
+struct cnn_mapping {
+	uint64_t bus;
+	void *ptr;		/* by dma_map() */
+	size_t len;
 };
 
 /** struct cnn_port - translation state of one core; holds nothing that is saved. */
@@ -25,6 +40,14 @@ struct cnn_port {
 	uint32_t dir_tag;	/* directory index + 1 of dir_pte, 0 = empty */
 	uint32_t dir_pte;
 	struct cnn_tlb_entry tlb[CNN_TLB_ENTRIES];
+
+	/* All in one direction, to ascending addresses; empty between steps. */
+	bool writing;
+	unsigned int move_count, move_parts;
+	unsigned int cut[CNN_MODEL_MAX_THREADS + 1];	/* first move of each part */
+	size_t moving;					/* bytes of all */
+	struct cnn_mapping mappings[CNN_PORT_MOVES];
+	struct cnn_move moves[CNN_PORT_MOVES] __attribute__((aligned(64)));
 };
 
 void cnn_port_flush(struct cnn_port *port);
@@ -49,6 +72,16 @@ int cnn_port_translate(struct cnn_port *port, uint64_t va, enum cnnacc_access ac
  */
 int cnn_port_lines(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines,
 		   enum cnnacc_access access, struct core_fault *fault);
+
+/**
+ * cnn_port_queue() - cnn_port_lines(), of which copies may be left for later.
+ *
+ * The caller must not touch @buf before cnn_port_settle().
+ */
+int cnn_port_queue(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines,
+		   enum cnnacc_access access, struct core_fault *fault);
+/** cnn_port_settle() - makes all copies that were left. */
+void cnn_port_settle(struct cnn_port *port);
 
 /* Has a core to wait before it does what the hardware does at @cycle of the job? */
 static inline bool cnn_port_waits(struct cnn_port *port, uint64_t cycle)

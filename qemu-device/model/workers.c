@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * A run is published in one word: its number and how many parts nobody has
- * claimed.  Whoever counts that down by one does the part, the caller too, so a
- * thread that the host does not schedule costs nothing but its help.
+ * A run is published in one word, a bit for each part that nobody has claimed.
+ * Whoever clears the bit does the part: the thread of that number, or the
+ * caller, so that one that the host does not schedule costs nothing but its help.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -10,10 +10,12 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "cnnacc_model.h"
 #include "workers.h"
 
 #define SPINS		4000	/* some 200 us, more than a job does between two runs */
-#define RUN_SHIFT	32
+
+_Static_assert(CNN_MODEL_MAX_THREADS <= 64, "a bit for each part");
 
 struct seat {
 	struct cnn_workers *workers;
@@ -22,7 +24,7 @@ struct seat {
 };
 
 struct cnn_workers {
-	atomic_uint_fast64_t work;	/* run << RUN_SHIFT | parts not claimed */
+	atomic_uint_fast64_t work;	/* mask of parts that are not claimed */
 	atomic_uint done;		/* parts of the run */
 	atomic_uint sleepers;
 	atomic_bool waiting;		/* the caller, for done */
@@ -49,15 +51,17 @@ static void relax(void)
 #endif
 }
 
-static bool claim(struct cnn_workers *w, unsigned int *part)
+/* Takes a part out of a mask of parts. */
+static bool claim(struct cnn_workers *w, uint64_t mask, unsigned int *part)
 {
 	uint_fast64_t work = atomic_load(&w->work);
 
-	while ((uint32_t)work)
-		if (atomic_compare_exchange_weak(&w->work, &work, work - 1)) {
-			*part = (uint32_t)work - 1;
+	while (work & mask) {
+		*part = (unsigned int)__builtin_ctzll(work & mask);
+		if (atomic_compare_exchange_weak(&w->work, &work,
+						 work & ~((uint64_t)1 << *part)))
 			return true;
-		}
+	}
 	return false;
 }
 
@@ -72,24 +76,24 @@ static void finish(struct cnn_workers *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static bool work_there(struct cnn_workers *w)
+static bool work_there(struct cnn_workers *w, uint64_t mask)
 {
-	return (uint32_t)atomic_load(&w->work) != 0;
+	return atomic_load(&w->work) & mask;
 }
 
 /* False: there will be no more work. */
-static bool wait_for_work(struct cnn_workers *w)
+static bool wait_for_work(struct cnn_workers *w, uint64_t mask)
 {
 	bool quit;
 
 	for (unsigned int i = 0; i < SPINS; i++) {
-		if (work_there(w))
+		if (work_there(w, mask))
 			return true;
 		relax();
 	}
 	pthread_mutex_lock(&w->lock);
 	atomic_fetch_add(&w->sleepers, 1);
-	while (!w->quit && !work_there(w))
+	while (!w->quit && !work_there(w, mask))
 		pthread_cond_wait(&w->wake, &w->lock);
 	atomic_fetch_sub(&w->sleepers, 1);
 	quit = w->quit;
@@ -101,10 +105,11 @@ static void *help(void *opaque)
 {
 	struct seat *seat = opaque;
 	struct cnn_workers *w = seat->workers;
+	uint64_t mask = (uint64_t)1 << seat->index;
 	unsigned int part;
 
-	while (wait_for_work(w))
-		while (claim(w, &part)) {
+	while (wait_for_work(w, mask))
+		while (claim(w, mask, &part)) {
 			w->fn(w->opaque, part, seat->index);
 			finish(w);
 		}
@@ -163,11 +168,9 @@ void cnn_workers_destroy(struct cnn_workers *w)
 
 static void publish(struct cnn_workers *w, unsigned int parts)
 {
-	uint64_t run = (atomic_load(&w->work) >> RUN_SHIFT) + 1;
-
 	w->parts = parts;
 	atomic_store(&w->done, 0);
-	atomic_store(&w->work, run << RUN_SHIFT | parts);
+	atomic_store(&w->work, UINT64_MAX >> (64 - parts));
 	if (!atomic_load(&w->sleepers))
 		return;
 	pthread_mutex_lock(&w->lock);
@@ -190,38 +193,24 @@ static void wait_for_parts(struct cnn_workers *w, unsigned int parts)
 	pthread_mutex_unlock(&w->lock);
 }
 
-bool cnn_workers_start(struct cnn_workers *w,
-		       void (*fn)(void *opaque, unsigned int part, unsigned int seat),
-		       void *opaque, unsigned int parts)
-{
-	if (!w || !w->count || pthread_mutex_trylock(&w->caller))
-		return false;
-	w->fn = fn;
-	w->opaque = opaque;
-	publish(w, parts);
-	return true;
-}
-
-void cnn_workers_finish(struct cnn_workers *w)
-{
-	unsigned int part;
-
-	while (claim(w, &part)) {
-		w->fn(w->opaque, part, 0);
-		atomic_fetch_add(&w->done, 1);
-	}
-	wait_for_parts(w, w->parts);
-	pthread_mutex_unlock(&w->caller);
-}
-
 void cnn_workers_run(struct cnn_workers *w,
 		     void (*fn)(void *opaque, unsigned int part, unsigned int seat),
 		     void *opaque, unsigned int parts)
 {
-	if (parts > 1 && cnn_workers_start(w, fn, opaque, parts)) {
-		cnn_workers_finish(w);
+	unsigned int part;
+
+	if (parts < 2 || !w->count || pthread_mutex_trylock(&w->caller)) {
+		for (part = 0; part < parts; part++)
+			fn(opaque, part, 0);
 		return;
 	}
-	for (unsigned int part = 0; part < parts; part++)
+	w->fn = fn;
+	w->opaque = opaque;
+	publish(w, parts);
+	while (claim(w, UINT64_MAX, &part)) {
 		fn(opaque, part, 0);
+		atomic_fetch_add(&w->done, 1);
+	}
+	wait_for_parts(w, parts);
+	pthread_mutex_unlock(&w->caller);
 }

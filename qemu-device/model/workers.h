@@ -24,25 +24,17 @@ void cnn_workers_destroy(struct cnn_workers *workers);
 
 /**
  * cnn_workers_run() - calls @fn for parts 0..@parts-1, in any order and beside each other.
+ * @parts: as many as there are threads, at most
  * @fn: @seat is below the number of threads, and no two calls of one run that
  *	are in progress have the same
  *
+ * Part p is for seat p, or the caller: what part p wrote in one run, part p of
+ * the next should read, or the host's processors fight for the memory.
  * Returns when all have returned.  A run that finds the threads busy with another
  * core's does all parts itself; so does one without threads that are awake in time.
  */
 void cnn_workers_run(struct cnn_workers *workers,
 		     void (*fn)(void *opaque, unsigned int part, unsigned int seat),
 		     void *opaque, unsigned int parts);
-
-/**
- * cnn_workers_start() - a run that goes on while the caller does something else.
- *
- * Return: false if there are no threads for it, or they are busy: nothing has been done.
- */
-bool cnn_workers_start(struct cnn_workers *workers,
-		       void (*fn)(void *opaque, unsigned int part, unsigned int seat),
-		       void *opaque, unsigned int parts);
-/** cnn_workers_finish() - helps with the run that this thread started, and waits for it. */
-void cnn_workers_finish(struct cnn_workers *workers);
 
 #endif

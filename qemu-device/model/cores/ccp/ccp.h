@@ -12,7 +12,7 @@
 #define CCP_TAPS_MAX	(CNNACC_CCP_KERNEL_MAX * CNNACC_CCP_KERNEL_MAX)
 /* EXECs of so few output channels are computed without a tile. */
 #define CCP_THIN	2
-#define CCP_PASS	16	/* output channels whose LOBs the host's first cache holds */
+#define CCP_PASS	16	/* output channels: a piece has a multiple, or all that are left */
 
 #define CCP_TILE_ROWS	((CNNACC_CCP_ROWS - 1) * CNNACC_CCP_STRIDE_MAX + CNNACC_CCP_KERNEL_MAX)
 /* Floats of a channel's input tile, at most, whatever the width of the host's vectors. */
@@ -21,8 +21,9 @@
 #define CCP_TILE_MAX \
 	CCP_TILE_FLOATS(CNNACC_CCP_ROWS, CNNACC_CCP_KERNEL_MAX, CNNACC_CCP_KERNEL_MAX, \
 			CNNACC_CCP_STRIDE_MAX)
-/* What the host's first cache holds of tiles, beside weights and LOBs. */
+/* What the tiles of a slice may take: the host's caches are quick to give it again. */
 #define CCP_TILE_CACHE	12288
+_Static_assert(CCP_TILE_CACHE <= CCP_TILE_MAX, "a thread has place for CCP_TILE_MAX");
 /* Host time of a piece of an EXEC: a step may overrun its budget by the shortest. */
 #define CCP_PIECE_NS_MIN	20000
 #define CCP_PIECE_NS_MAX	500000
@@ -171,16 +172,23 @@ struct ccp_scratch {
 	float tile[CCP_TILE_MAX] __attribute__((aligned(64)));
 };
 
-#define CCP_BATCH	64
+#define CCP_BATCH	1024
+#define CCP_BATCH_PLANS	32
 
-/** struct ccp_batch - EXECs of plan.conv that are over but for what they write. */
+/** struct ccp_batch_exec - one that is over but for what it writes. */
+struct ccp_batch_exec {
+	struct ccp_bases base;
+	uint32_t plan;			/* its number in the batch */
+};
+
+/** struct ccp_batch - such EXECs, in their order. */
 struct ccp_batch {
-	bool open;			/* there are some */
-	bool started;			/* workers do those of the other side */
-	uint32_t side, count;		/* where they are collected */
-	uint32_t busy;			/* of the other side */
-	struct ccp_bases last;
-	struct ccp_bases execs[2][CCP_BATCH];
+	bool planned;			/* plan.conv is the last of @plan, but for its bases */
+	uint32_t count, plans, parts;
+	int64_t low, high;		/* first and last plane that they write */
+	int64_t ns;			/* about what they take one thread */
+	struct ccp_conv plan[CCP_BATCH_PLANS];
+	struct ccp_batch_exec execs[CCP_BATCH];
 };
 
 struct ccp {
@@ -212,7 +220,7 @@ struct ccp {
 	struct core_means means;
 	const struct ccp_simd *simd;
 	struct ccp_scratch *scratch;	/* by seat */
-	struct ccp_batch batch;		/* closed between steps */
+	struct ccp_batch batch;		/* empty between steps */
 };
 
 /* controller.c */
@@ -238,7 +246,7 @@ void ccp_work_pad(struct ccp *c);
 void ccp_work_fc(struct ccp *c);
 
 /* conv_batch.c: after finish all memories are as the program has made them */
-void ccp_batch_add(struct ccp *c);
+void ccp_batch_add(struct ccp *c, int64_t ns);
 void ccp_batch_finish(struct ccp *c);
 
 /* conv_run.c */

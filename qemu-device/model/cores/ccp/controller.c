@@ -76,10 +76,11 @@ static enum outcome configure(struct ccp *c, struct core_fault *fault)
 	return retire(c, c->s->pc + 1, fault);
 }
 
-static enum outcome begin_exec(struct ccp *c, struct core_fault *fault)
+static enum outcome begin_exec(struct ccp *c, struct cnn_port *port, struct core_fault *fault)
 {
 	uint32_t field;
 
+	cnn_port_settle(port);
 	if (ccp_unit(c) != &ccp_conv_unit)
 		ccp_batch_finish(c);
 	field = ccp_unit(c)->check(c);
@@ -146,7 +147,7 @@ static enum outcome end(struct ccp *c, struct core_fault *fault)
 	return retire(c, c->s->pc, fault) == FAILED ? FAILED : ENDED;
 }
 
-static enum outcome fetch(struct ccp *c, struct core_fault *fault)
+static enum outcome fetch(struct ccp *c, struct cnn_port *port, struct core_fault *fault)
 {
 	if (c->s->pc >= c->icache_words)
 		return fail(fault, CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_PC, 0);
@@ -165,7 +166,7 @@ static enum outcome fetch(struct ccp *c, struct core_fault *fault)
 	case CNNACC_CCP_CFG:
 		return configure(c, fault);
 	case CNNACC_CCP_EXEC_UNIT:
-		return begin_exec(c, fault);
+		return begin_exec(c, port, fault);
 	case CNNACC_CCP_BNZ:
 		return branch(c, fault);
 	}
@@ -208,7 +209,7 @@ static enum outcome advance(struct ccp *c, struct cnn_port *port, int64_t *budge
 		return retire(c, c->s->pc + 1, fault);
 	}
 	*budget -= INSN_NS;
-	return fetch(c, fault);
+	return fetch(c, port, fault);
 }
 
 enum core_step ccp_step(void *core, struct cnn_port *port, uint32_t budget_ns,
@@ -222,6 +223,7 @@ enum core_step ccp_step(void *core, struct cnn_port *port, uint32_t budget_ns,
 	while (outcome == GO_ON && budget > 0)
 		outcome = advance(c, port, &budget, fault);
 	ccp_batch_finish(c);
+	cnn_port_settle(port);
 	if (outcome == GO_ON || outcome == WAIT)
 		return CORE_RUNNING;
 	c->s->phase = CCP_IDLE;

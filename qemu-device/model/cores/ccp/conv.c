@@ -264,7 +264,7 @@ static uint32_t check(struct ccp *c)
 	if (ccp_bits(g1[7], 31, 16))
 		return CNNACC_CCP_BAD_RESERVED;
 	if (!again) {
-		ccp_batch_finish(c);
+		c->batch.planned = false;
 		bad = check_shape(c);
 	}
 	resolve_bases(c);
@@ -277,7 +277,7 @@ static uint32_t check(struct ccp *c)
 	if (bad)
 		return bad;
 	if (!again || (may_be_thin(p) && p->rows && p->cols && !(p->thin && reads_inside(c, p)))) {
-		ccp_batch_finish(c);
+		c->batch.planned = false;
 		lay_out(c, p);
 	}
 	if (again)

@@ -128,15 +128,17 @@ static bool run_thin(struct ccp *c, int64_t *budget)
 	int64_t ns = cost(c, 1, p->co_cnt);
 
 	if (p->ci_num == 1) {
-		ccp_batch_add(c);
+		ccp_batch_add(c, ns);
 		finish(c);
 		*budget -= ns;
 		return true;
 	}
+	ccp_batch_finish(c);
 	for (; pos[0] <= p->ci_end - p->ci_start; pos[0]++) {
 		if (*budget <= 0)
 			return false;
-		c->simd->thin(c, &p->base, p->ci_start + (uint32_t)pos[0], true);
+		c->simd->thin(c, p, &p->base, p->ci_start + (uint32_t)pos[0],
+			      CCP_TO_LOB | CCP_TO_MAP);
 		*budget -= ns;
 	}
 	finish(c);
@@ -150,6 +152,7 @@ bool ccp_conv_run(struct ccp *c, int64_t *budget)
 
 	if (p->rows && p->cols && p->thin)
 		return run_thin(c, budget);
+	ccp_batch_finish(c);
 	while (p->rows && p->cols && pos[0] <= p->ci_end - p->ci_start) {
 		struct piece piece = next_piece(c, ccp_piece_ns(*budget));
 

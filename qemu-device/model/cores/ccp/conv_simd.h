@@ -238,10 +238,9 @@ INLINE void SIMD(save_row)(const struct ccp_conv *p, float *out, const row8 *v)
 		out[x] = pair[0];
 }
 
-INLINE float *SIMD(output)(const struct ccp *c, const struct ccp_bases *base, uint32_t o)
+INLINE float *SIMD(output)(const struct ccp *c, const struct ccp_conv *p,
+			   const struct ccp_bases *base, uint32_t o)
 {
-	const struct ccp_conv *p = &c->plan.conv;
-
 	return c->data[!c->s->sel] + base->out + (int64_t)((p->co_start + o) * p->m.out_pitch) +
 	       (int64_t)p->row_start * p->m.ow + p->col_start;
 }
@@ -288,7 +287,7 @@ INLINE void SIMD(gather)(const struct ccp *c, const struct ccp_slice *s, struct 
 		const float *bias, *from;
 		uint32_t i = 0;
 
-		from = ccp_conv_weights(c, &p->base, s->channel, first + o, &bias);
+		from = ccp_conv_weights(c, p, &p->base, s->channel, first + o, &bias);
 		for (; len - i >= SIMD_WIDTH; i += SIMD_WIDTH) {
 			SIMD(vec) v = *(const SIMD(vec_mem) *)(from + i);
 
@@ -373,7 +372,7 @@ INLINE void SIMD(block)(const struct ccp *c, const struct ccp_slice *s,
 		SIMD(store)(p, &total[k], lob + k / n * CCP_TILE - column, i + k % n, column);
 #if SIMD_WIDTH >= 8
 		if (s->last && p->lanes == 8)
-			SIMD(save_rows)(p, &total[k], SIMD(output)(c, &p->base, first + k / n),
+			SIMD(save_rows)(p, &total[k], SIMD(output)(c, p, &p->base, first + k / n),
 					i + k % n);
 #endif
 	}
@@ -402,7 +401,7 @@ SIMD_TARGET static void SIMD(save)(const struct ccp *c, uint32_t first, uint32_t
 
 	for (uint32_t o = first; o < first + count; o++) {
 		const float *lob = c->lob + (size_t)o * CCP_TILE;
-		float *out = SIMD(output)(c, &p->base, o);
+		float *out = SIMD(output)(c, p, &p->base, o);
 
 		for (uint32_t y = 0; y < p->rows; y++, lob += CNNACC_CCP_LANES, out += p->m.ow) {
 			row8 v = *(const row8 *)lob;
@@ -460,10 +459,9 @@ static void SIMD(add)(const struct ccp *c, const struct ccp_slice *s, uint32_t f
 
 #if SIMD_WIDTH <= 8
 /* Row @i of the LOBs of channel @o and, after the last input channel, of the map. */
-INLINE void SIMD(thin_store)(const struct ccp *c, row8 *v, float *lob, float *out, uint32_t i,
-			     const bool whole)
+INLINE void SIMD(thin_store)(const struct ccp_conv *p, row8 *v, float *lob, float *out,
+			     uint32_t i, const bool whole)
 {
-	const struct ccp_conv *p = &c->plan.conv;
 	row8 *at = lob ? (row8 *)(lob + i * CNNACC_CCP_LANES) : NULL;
 
 	if (whole && lob)
@@ -481,67 +479,113 @@ INLINE void SIMD(thin_store)(const struct ccp *c, row8 *v, float *lob, float *ou
 		SIMD(save_row)(p, out, v);
 }
 
-/* Output channel @o from one input channel, whose rows are @in; @whole: no lane is masked. */
-INLINE void SIMD(thin_channel)(const struct ccp *c, const struct ccp_bases *base,
-			       uint32_t channel, bool keep, uint32_t o, const float *const *in,
-			       const uint32_t kh, const uint32_t kw, const uint32_t sx,
-			       const bool whole)
+/* Lanes of an input row under tap column @s; not @whole: zeros where there is no input. */
+INLINE void SIMD(thin_input)(const struct ccp_conv *p, row8 *v, const float *in, uint32_t s,
+			     const uint32_t sx, const bool whole)
 {
-	const struct ccp_conv *p = &c->plan.conv;
-	bool last = channel + 1 == p->ci_num;
-	float *lob = c->lob + (size_t)o * CCP_TILE;
-	float *out = last ? SIMD(output)(c, base, o) : NULL;
-	const float *bias, *weights = ccp_conv_weights(c, base, channel, o, &bias);
+	*v = *(const row8_mem *)(in + s);
+	if (sx == 2)
+		*v = __builtin_shufflevector(*v, *(const row8_mem *)(in + s + 8),
+					     0, 2, 4, 6, 8, 10, 12, 14);
+	if (!whole)
+		*v = (row8)((bits8)*v & *(const bits8 *)p->column[s]);
+}
 
-	for (uint32_t i = 0; i < p->rows; i++, in += p->sy) {
-		row8 total = { 0 }, sum = { 0 };
+/* The sum of a row of outputs. */
+INLINE void SIMD(thin_sum)(const struct ccp_conv *p, row8 *sum, const float *const *in,
+			   const float *weights, const row8 *weight, const uint32_t side,
+			   const uint32_t sx, const bool whole)
+{
+	uint32_t taps = side ? side * side : p->kh * p->kw, kw = side ? side : p->kw;
+	row8 v;
 
-		for (uint32_t n = 0; n < kh * kw; n++) {
-			uint32_t t = MUTANT(TAPS) ? kh * kw - 1 - n : n, s = t % kw;
-			const float *at = in[t / kw] + s;
-			row8 v = *(const row8_mem *)at;
+	UNROLL for (uint32_t n = 0; n < side * side; n++) {
+		uint32_t t = MUTANT(TAPS) ? taps - 1 - n : n;
 
-			if (sx == 2)
-				v = __builtin_shufflevector(v, *(const row8_mem *)(at + 8),
-							    0, 2, 4, 6, 8, 10, 12, 14);
-			if (!whole)
-				v = (row8)((bits8)v & *(const bits8 *)p->column[s]);
-			sum = n ? sum + v * weights[t] : v * weights[t];
-		}
-		if (channel)
-			total = *(const row8 *)(lob + i * CNNACC_CCP_LANES);
-		if (last && p->bias && !MUTANT(BIAS))
-			sum += *bias;
-		total += sum;
-		if (last && p->bias && MUTANT(BIAS))
-			total += *bias;
-		SIMD(thin_store)(c, &total, keep ? lob : NULL, out, i, whole);
+		SIMD(thin_input)(p, &v, in[t / kw], t % kw, sx, whole);
+		*sum = n ? *sum + v * weight[n] : v * weight[n];
+	}
+	for (uint32_t n = 0; !side && n < taps; n++) {
+		uint32_t t = MUTANT(TAPS) ? taps - 1 - n : n;
+
+		SIMD(thin_input)(p, &v, in[t / kw], t % kw, sx, whole);
+		*sum = n ? *sum + v * weights[t] : v * weights[t];
 	}
 }
 
-SIMD_TARGET static void SIMD(thin)(const struct ccp *c, const struct ccp_bases *base,
-				   uint32_t channel, bool lob)
+/*
+ * Output channel @o from one input channel, whose rows are @in; @whole: no lane
+ * is masked.  @side: a constant if the kernel is a square of that side, or 0.
+ * @alone: there is no other input channel, and the LOBs are left.
+ */
+INLINE void SIMD(thin_channel)(const struct ccp *c, const struct ccp_conv *p,
+			       const struct ccp_bases *base, uint32_t channel, uint32_t to,
+			       uint32_t o, const float *const *in, const uint32_t side,
+			       const uint32_t sx, const bool whole, const bool alone)
 {
-	const struct ccp_conv *p = &c->plan.conv;
+	bool last = channel + 1 == p->ci_num;
+	float *lob = c->lob + (size_t)o * CCP_TILE;
+	float *out = last && to & CCP_TO_MAP ? SIMD(output)(c, p, base, o) : NULL;
+	const float *bias, *weights = ccp_conv_weights(c, p, base, channel, o, &bias);
+	float add = last && p->bias ? *bias : 0.0f;
+	row8 weight[9];
+
+	UNROLL for (uint32_t n = 0; n < side * side; n++)
+		weight[n] = (row8){ 0 } + weights[MUTANT(TAPS) ? side * side - 1 - n : n];
+	for (uint32_t i = 0; i < p->rows; i++, in += p->sy) {
+		row8 total = { 0 }, sum = { 0 };
+
+		SIMD(thin_sum)(p, &sum, in, weights, weight, side, sx, whole);
+		if (!alone && channel)
+			total = *(const row8 *)(lob + i * CNNACC_CCP_LANES);
+		/* A sum does not change by +0, but for the sign of a zero, see above. */
+		if (!MUTANT(BIAS))
+			sum += add;
+		total += sum;
+		if (MUTANT(BIAS))
+			total += add;
+		SIMD(thin_store)(p, &total, !alone && to & CCP_TO_LOB ? lob : NULL, out, i, whole);
+	}
+}
+
+/* All output channels. */
+INLINE void SIMD(thin_channels)(const struct ccp *c, const struct ccp_conv *p,
+				const struct ccp_bases *base, uint32_t channel, uint32_t to,
+				const float *const *in, const uint32_t side, const uint32_t sx,
+				const bool whole)
+{
+	bool alone = p->ci_num == 1 && to == CCP_TO_MAP;
+
+	for (uint32_t o = 0; o < p->co_cnt; o++)
+		if (alone)
+			SIMD(thin_channel)(c, p, base, 0, to, o, in, side, sx, whole, true);
+		else
+			SIMD(thin_channel)(c, p, base, channel, to, o, in, side, sx, whole, false);
+}
+
+SIMD_TARGET static void SIMD(thin)(const struct ccp *c, const struct ccp_conv *p,
+				   const struct ccp_bases *base, uint32_t channel, uint32_t to)
+{
 	const float *in[CCP_TILE_ROWS], *row = c->data[c->s->sel] + base->in +
 					       (int64_t)(channel * p->m.in_pitch) +
 					       p->first_row * p->m.iw + p->first_column;
-	bool small = p->kh == 3 && p->kw == 3;
+	uint32_t side = p->kh == p->kw ? p->kh : 0;
 
 	for (uint32_t y = 0; y < p->tile_rows; y++, row += p->m.iw) {
 		in[y] = p->first_row + y >= 0 && p->first_row + y < p->m.ih ? row : zeros;
 		/* The next channel will be wanted. */
 		__builtin_prefetch(row + p->m.in_pitch);
 	}
-	for (uint32_t o = 0; o < p->co_cnt; o++)
-		if (small && p->sx == 1 && p->columns)
-			SIMD(thin_channel)(c, base, channel, lob, o, in, 3, 3, 1, true);
-		else if (small && p->sx == 1)
-			SIMD(thin_channel)(c, base, channel, lob, o, in, 3, 3, 1, false);
-		else if (small && p->columns)
-			SIMD(thin_channel)(c, base, channel, lob, o, in, 3, 3, 2, true);
-		else
-			SIMD(thin_channel)(c, base, channel, lob, o, in, p->kh, p->kw, p->sx, false);
+	if (side == 3 && p->sx == 1 && p->columns)
+		SIMD(thin_channels)(c, p, base, channel, to, in, 3, 1, true);
+	else if (side == 3 && p->sx == 1)
+		SIMD(thin_channels)(c, p, base, channel, to, in, 3, 1, false);
+	else if (side == 3 && p->columns)
+		SIMD(thin_channels)(c, p, base, channel, to, in, 3, 2, true);
+	else if (side == 1 && p->sx == 2 && p->columns)
+		SIMD(thin_channels)(c, p, base, channel, to, in, 1, 2, true);
+	else
+		SIMD(thin_channels)(c, p, base, channel, to, in, 0, p->sx, false);
 }
 #endif
 

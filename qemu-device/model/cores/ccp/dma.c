@@ -86,7 +86,7 @@ int ccp_dma_run(struct ccp *c, struct cnn_port *port, int64_t *budget, struct co
 			return 0;
 		if (n > CHUNK_LINES)
 			n = CHUNK_LINES;
-		if (cnn_port_lines(port, x.va + *done * CNNACC_LINE_SIZE,
+		if (cnn_port_queue(port, x.va + *done * CNNACC_LINE_SIZE,
 				   memory + (x.target_line + *done) * CNNACC_LINE_SIZE, n,
 				   access_of(&x), fault)) {
 			fault->code = CNNACC_CCP_E_DMA;
@@ -95,6 +95,8 @@ int ccp_dma_run(struct ccp *c, struct cnn_port *port, int64_t *budget, struct co
 		*done += n;
 		*budget -= (int64_t)n * LINE_NS;
 	}
+	if (x.target == CNNACC_CCP_TGT_ICACHE)
+		cnn_port_settle(port);
 	return 1;
 }
 

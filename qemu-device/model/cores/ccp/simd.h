@@ -22,6 +22,10 @@ struct ccp_slice {
 	bool last, bias;
 };
 
+/* What a thin EXEC writes: sums, if they are not all, results, if they are. */
+#define CCP_TO_LOB	1
+#define CCP_TO_MAP	2
+
 /** struct ccp_simd - one width; all give the same results bit by bit. */
 struct ccp_simd {
 	uint32_t width;			/* floats of a vector */
@@ -33,9 +37,10 @@ struct ccp_simd {
 		    uint32_t count);
 	/*
 	 * The same for one input channel of an EXEC that is thin.  @base instead
-	 * of what the plan has; not @lob: the LOBs are left, it is the only channel.
+	 * of what the plan @p has.
 	 */
-	void (*thin)(const struct ccp *c, const struct ccp_bases *base, uint32_t channel, bool lob);
+	void (*thin)(const struct ccp *c, const struct ccp_conv *p, const struct ccp_bases *base,
+		     uint32_t channel, uint32_t to);
 	/* Fully connected: outputs @first.., in whole vectors; returns how many. */
 	uint32_t (*fc)(const struct ccp *c, uint32_t first, uint32_t count);
 };
@@ -44,10 +49,10 @@ struct ccp_simd {
  * Weights of channel @o of the EXEC from input channel @channel on; *@bias is
  * where its bias would be.
  */
-static inline const float *ccp_conv_weights(const struct ccp *c, const struct ccp_bases *base,
-					    uint64_t channel, uint32_t o, const float **bias)
+static inline const float *ccp_conv_weights(const struct ccp *c, const struct ccp_conv *p,
+					    const struct ccp_bases *base, uint64_t channel,
+					    uint32_t o, const float **bias)
 {
-	const struct ccp_conv *p = &c->plan.conv;
 	uint32_t n = p->co_start + o;
 	const float *bank = c->weight + (size_t)(MUTANT(BANK) ? o % 4 : n % 4) * c->weight_floats;
 
