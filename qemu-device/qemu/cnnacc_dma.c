@@ -35,7 +35,8 @@ static MemTxResult cnnacc_rw(CnnaccHost *host, uint64_t addr, void *buf,
                              size_t len, bool is_write)
 {
     RCU_READ_LOCK_GUARD();
-    if (qatomic_read(&host->revoked)) {
+    if (qatomic_read(&host->revoked) ||
+        cnnacc_defect_is(host, is_write ? "dma-write" : "dma-read")) {
         return MEMTX_ACCESS_ERROR;
     }
     return address_space_rw(host->as, addr, host->attrs, buf, len, is_write);

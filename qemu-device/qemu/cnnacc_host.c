@@ -22,6 +22,9 @@ static void cnnacc_irq_message(void *opaque, unsigned int vector)
 {
     CnnaccHost *host = opaque;
 
+    if (cnnacc_defect_is(host, "irq")) {
+        return;
+    }
     host->messages |= unlikely(host->malice.modes) ?
                       cnnacc_malice_messages(host, vector) : 1u << vector;
 }
@@ -122,6 +125,9 @@ static uint64_t cnnacc_read(void *opaque, hwaddr addr, unsigned size)
         if (unlikely(host->malice.modes)) {
             val = cnnacc_malice_read(host, addr, val);
         }
+        if (unlikely(host->defect)) {
+            val = cnnacc_defect_read(host, addr, val);
+        }
         cnnacc_deliver(host);
     }
     trace_cnnacc_read(cnnacc_id(host), addr, size, val);
@@ -204,7 +210,8 @@ bool cnnacc_host_realize(CnnaccHost *host, Error **errp)
         error_setg(errp, "the device is still being removed");
         return false;
     }
-    if (!cnnacc_configure(host, &config, errp)) {
+    if (!cnnacc_defect_check(host, errp) ||
+        !cnnacc_configure(host, &config, errp)) {
         return false;
     }
     host->attrs.memory = 1;
@@ -216,7 +223,9 @@ bool cnnacc_host_realize(CnnaccHost *host, Error **errp)
         return false;
     }
     memory_region_init_io(&host->mmio, OBJECT(host->owner), &cnnacc_mmio_ops,
-                          host, "cnnacc-regs", CNNACC_REGS_SIZE);
+                          host, "cnnacc-regs",
+                          cnnacc_defect_is(host, "bar") ?
+                          CNNACC_REGS_SIZE / 2 : CNNACC_REGS_SIZE);
     host->vm_running = runstate_is_running();
     cnnacc_malice_realize(host);
     cnnacc_start_workers(host, config.modelled);
@@ -269,6 +278,10 @@ void cnnacc_describe_properties(ObjectClass *klass)
     object_class_property_set_description(klass, "malice",
         "What the device does wrong on purpose, separated by '+' (default none; "
         "can be set at any time)");
+    object_class_property_set_description(klass, "defect",
+        "What the device cannot do, to test a driver's probe: bar, msix, magic, "
+        "version, cores, entry, reset, register, scratch, queue, irq, dma-read, "
+        "dma-write (default nothing)");
     object_class_property_set_description(klass, "simd",
         "Host vectors to compute with: widest (default), baseline, avx2, avx512");
 }

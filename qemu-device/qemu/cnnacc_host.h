@@ -46,6 +46,7 @@ struct CnnaccHost {
     char *timing;
     char *threads;
     char *simd;
+    char *defect;
 
     /* private */
     struct cnn_device *model;
@@ -73,11 +74,13 @@ struct CnnaccHost {
     DEFINE_PROP_STRING("clock-hz", _state, _field.clock_hz),            \
     DEFINE_PROP_STRING("timing", _state, _field.timing),                \
     DEFINE_PROP_STRING("threads", _state, _field.threads),              \
-    DEFINE_PROP_STRING("simd", _state, _field.simd)
+    DEFINE_PROP_STRING("simd", _state, _field.simd),                    \
+    DEFINE_PROP_STRING("defect", _state, _field.defect)
 
 bool cnnacc_host_realize(CnnaccHost *host, Error **errp);
 void cnnacc_host_unrealize(CnnaccHost *host);
 void cnnacc_host_reset(CnnaccHost *host);
+bool cnnacc_defect_is(CnnaccHost *host, const char *name);
 void cnnacc_describe_properties(ObjectClass *klass);
 
 extern const VMStateDescription vmstate_cnnacc_host;

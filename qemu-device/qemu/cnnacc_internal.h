@@ -21,6 +21,11 @@ int cnnacc_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len);
 void *cnnacc_dma_map(void *opaque, uint64_t addr, size_t *len, bool is_write);
 void cnnacc_dma_unmap(void *opaque, void *ptr, size_t len, bool is_write);
 
+/* cnnacc_defect.c */
+bool cnnacc_defect_check(CnnaccHost *host, Error **errp);
+/* Only called if there is a defect */
+uint32_t cnnacc_defect_read(CnnaccHost *host, uint64_t addr, uint32_t val);
+
 /* cnnacc_worker.c */
 bool cnnacc_busy(CnnaccHost *host);
 void cnnacc_wake(CnnaccWorker *w);

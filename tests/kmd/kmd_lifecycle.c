@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
  * The driver goes away under its users and comes back: unload is refused while
- * somebody needs the module, unbind is not and harms nobody.
+ * somebody needs the module, unbind is not and harms nobody, nor does a device that
+ * vanishes from the bus.
+ *
+ * kmd_lifecycle	everything, a few times
+ * kmd_lifecycle ROUNDS	unbind, and removal without notice, that often under load
+ * kmd_lifecycle load	uses the device until it is gone
+ * kmd_lifecycle hold	holds everything a file can hold until the device is gone
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,23 +24,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <linux/dma-heap.h>
+#include <linux/pci_regs.h>
 #include <linux/sync_file.h>
+#include <linux/udmabuf.h>
 #include <xf86drm.h>
 
 #include "kmd.h"
 
 #define DRIVER "/sys/bus/pci/drivers/cnnacc/"
+#define LOADERS 4
 
 static char function[NAME_MAX + 1];
-
-static void find_function(void)
-{
-	char path[PATH_MAX];
-
-	if (!realpath("/sys/class/accel/accel0/device", path))
-		bail("sysfs node of the device");
-	snprintf(function, sizeof(function), "%s", basename(path));
-}
 
 /* 0 or -errno. */
 static int driver_file(const char *name)
@@ -179,69 +180,165 @@ static int fence_file_status(int file, struct sync_fence_info *fence)
 static void check_dead_file(struct kmd_env *env)
 {
 	struct drm_cnnacc_ctx_create create = { .priority = 1 };
+	struct drm_cnnacc_reg_rw reg = { .offset = CNNACC_REG_MAGIC };
 	struct drm_cnnacc_dev_query query = { };
 	struct drm_cnnacc_bo_create bo = { .size = 4096 };
 
 	ok_ret(kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_DEV_QUERY, &query), -ENODEV, "DEV_QUERY");
 	ok_ret(kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_CTX_CREATE, &create), -ENODEV, "CTX_CREATE");
 	ok_ret(kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_BO_CREATE, &bo), -ENODEV, "BO_CREATE");
+	ok_ret(kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_REG_RW, &reg), -ENODEV, "REG_RW");
 	ok_ret(kmd_submit(env, 4, 0, 0), -ENODEV, "SUBMIT");
 	ok_ret(kmd_unmap(env->fd, env->ctx, KMD_DATA_VA, env->data.size), -ENODEV, "VM_BIND");
 }
 
-/* A running job, a queued one, a thread that waits, mappings and a dma-buf. */
-static void test_unbind_in_use(void)
+/* A dma-buf of somebody else, or -1. */
+static int foreign_memory(void)
 {
-	struct kmd_env env = kmd_env(kmd_open());
-	uint32_t first = kmd_syncobj(env.fd), last = kmd_syncobj(env.fd), i;
+	struct dma_heap_allocation_data data = { .len = 4096, .fd_flags = O_RDWR | O_CLOEXEC };
+	int heap = open("/dev/dma_heap/system", O_RDWR | O_CLOEXEC);
+	struct udmabuf_create create = { .size = 4096 };
+	int dev = open("/dev/udmabuf", O_RDWR | O_CLOEXEC), buf = -1;
+
+	if (dev >= 0) {
+		create.memfd = memfd_create("kmd", MFD_ALLOW_SEALING);
+		if (!ftruncate(create.memfd, 4096) &&
+		    !fcntl(create.memfd, F_ADD_SEALS, F_SEAL_SHRINK))
+			buf = ioctl(dev, UDMABUF_CREATE, &create);
+		close(create.memfd);
+		close(dev);
+	}
+	if (heap >= 0) {
+		if (buf < 0 && !ioctl(heap, DMA_HEAP_IOCTL_ALLOC, &data))
+			buf = data.fd;
+		close(heap);
+	}
+	return buf;
+}
+
+/* Whatever can outlive a device. */
+struct held {
+	struct kmd_env env;
+	struct waiter waiter;
+	pthread_t thread;
+	int buf, foreign, file[2];
+	uint32_t *map;
+};
+
+/* A running job, queued ones, a thread that waits, mappings, and dma-bufs out and in. */
+static struct held *hold(void)
+{
+	static struct held held;
+	struct kmd_env env = held.env = kmd_env(kmd_open());
+	uint32_t first = kmd_syncobj(env.fd), last = kmd_syncobj(env.fd), handle, i;
 	struct drm_cnnacc_bo_create create = {
 		.size = 4096, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = env.ctx,
 	};
-	struct sync_fence_info fence = { };
-	struct waiter waiter = { .fd = env.fd };
-	int buf, file[2];
-	pthread_t thread;
-	uint32_t *map;
 
-	if (drmPrimeHandleToFD(env.fd, env.data.handle, DRM_CLOEXEC | DRM_RDWR, &buf))
+	if (drmPrimeHandleToFD(env.fd, env.data.handle, DRM_CLOEXEC | DRM_RDWR, &held.buf))
 		bail("drmPrimeHandleToFD");
+	held.foreign = foreign_memory();
+	if (held.foreign >= 0 && (drmPrimeFDToHandle(env.fd, held.foreign, &handle) ||
+				  kmd_map(env.fd, env.ctx, handle, DRM_CNNACC_BIND_READ, 0, 4096)))
+		bail("import");
+	note("%s memory of another driver", held.foreign >= 0 ? "with" : "without");
 	kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
-	waiter.handle = create.handle;
+	held.waiter = (struct waiter){ .fd = env.fd, .handle = create.handle };
 	kmd_submit(&env, kmd_program_endless(&env), 0, first);
 	for (i = 0; i < 10; i++)
 		kmd_submit(&env, 8, 0, last);
-	if (drmSyncobjExportSyncFile(env.fd, first, &file[0]) ||
-	    drmSyncobjExportSyncFile(env.fd, last, &file[1]))
+	if (drmSyncobjExportSyncFile(env.fd, first, &held.file[0]) ||
+	    drmSyncobjExportSyncFile(env.fd, last, &held.file[1]))
 		bail("drmSyncobjExportSyncFile");
-	pthread_create(&thread, NULL, wait_for_bo, &waiter);
-	usleep(100000);
+	pthread_create(&held.thread, NULL, wait_for_bo, &held.waiter);
+	return &held;
+}
 
-	ok_ret(driver_file("unbind"), 0, "unbind while everything is in use");
-	pthread_join(thread, NULL);
-	ok_ret(waiter.ret, 0, "the thread that waited goes on");
-	ok_ret(fence_file_status(file[0], &fence), -ENODEV, "the running job's fence");
-	ok_ret(fence_file_status(file[1], &fence), -ENODEV, "the queued job's fence");
+static void check_held(struct held *held)
+{
+	struct sync_fence_info fence = { };
+	struct kmd_env *env = &held->env;
+
+	pthread_join(held->thread, NULL);
+	ok_ret(held->waiter.ret, 0, "the thread that waited goes on");
+	ok_ret(fence_file_status(held->file[0], &fence), -ENODEV, "the running job's fence");
+	ok_ret(fence_file_status(held->file[1], &fence), -ENODEV, "the queued job's fence");
 	note("fence of driver %s, timeline %s", fence.driver_name, fence.obj_name);
-	check_dead_file(&env);
-	memset(env.data.map, 0x77, env.data.size);
-	map = mmap(NULL, env.data.size, PROT_READ, MAP_SHARED, buf, 0);
-	ok(map != MAP_FAILED && *map == 0x77777777, "the memory is still there");
-	ok_ret(unload(), -EAGAIN, "unload is refused");
+	check_dead_file(env);
+	memset(env->data.map, 0x77, env->data.size);
+	held->map = mmap(NULL, env->data.size, PROT_READ, MAP_SHARED, held->buf, 0);
+	ok(held->map != MAP_FAILED && *held->map == 0x77777777, "the memory is still there");
+}
 
+static void let_go_of_file(struct held *held)
+{
+	kmd_bo_free(held->env.fd, &held->env.program);
+	munmap(held->env.data.map, held->env.data.size);
+	close(held->env.fd);
+	ok(*held->map == 0x77777777, "the dma-buf outlives the file");
+}
+
+static void let_go_of_rest(struct held *held)
+{
+	munmap(held->map, held->env.data.size);
+	close(held->buf);
+	if (held->foreign >= 0)
+		close(held->foreign);
+	close(held->file[0]);
+	close(held->file[1]);
+}
+
+static void test_unbind_in_use(void)
+{
+	struct held *held = hold();
+
+	usleep(100000);
+	ok_ret(driver_file("unbind"), 0, "unbind while everything is in use");
+	check_held(held);
+	ok_ret(unload(), -EAGAIN, "unload is refused");
 	ok_ret(driver_file("bind"), 0, "bind again");
 	check_works("for a new file");
-	kmd_bo_free(env.fd, &env.program);
-	munmap(env.data.map, env.data.size);
-	close(env.fd);
-	ok(*map == 0x77777777, "the dma-buf outlives the file");
+	let_go_of_file(held);
 	ok_ret(unload(), -EAGAIN, "and keeps the module");
-	munmap(map, env.data.size);
-	close(buf);
-	close(file[0]);
-	close(file[1]);
+	let_go_of_rest(held);
 	ok_ret(unload_soon(), 0, "unload when all is closed");
 	ok_ret(load(), 0, "load");
 	check_works("after that");
+}
+
+/* Somebody else takes the device away. */
+static void test_hold(void)
+{
+	struct held *held = hold();
+
+	note("holding");
+	check_held(held);
+	let_go_of_file(held);
+	let_go_of_rest(held);
+}
+
+/*
+ * Makes a device answer no more, as if it had been pulled out: it decodes no address, or
+ * is in a state in which it has no registers.  Binding a driver brings it back.
+ */
+static int vanish(bool asleep)
+{
+	uint16_t value = asleep ? 3 : 0;
+	uint8_t at = 0, id = 0;
+	char path[PATH_MAX];
+	int fd, ret = 0;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/config", function);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	pread(fd, &at, 1, PCI_CAPABILITY_LIST);
+	while (asleep && at && pread(fd, &id, 1, at) == 1 && id != PCI_CAP_ID_PM)
+		pread(fd, &at, 1, at + PCI_CAP_LIST_NEXT);
+	if (pwrite(fd, &value, 2, asleep && at ? at + PCI_PM_CTRL : PCI_COMMAND) != 2)
+		ret = -errno;
+	close(fd);
+	return ret;
 }
 
 /* Runs until the device is gone; the helpers' complaints about that are unheard. */
@@ -265,39 +362,73 @@ static void load_the_device(void)
 	}
 }
 
-static void test_unbind_under_load(void)
+enum removal { UNBIND, VANISH, SLEEP };
+
+/* The longest time that an unbind took, or -errno. */
+static double remove_under_load(enum removal how, unsigned int seed)
 {
-	int i, round, status, ret = 0;
+	pid_t pid[LOADERS];
+	int i, status, ret = 0;
 	bool died = false;
+	double start;
 
-	for (round = 0; round < 5 && !ret; round++) {
-		pid_t pid[4];
-
-		for (i = 0; i < 4; i++) {
-			pid[i] = fork();
-			if (!pid[i])
-				load_the_device();
-		}
-		usleep(200000 + round * 37000);
-		ret = driver_file("unbind");
-		for (i = 0; i < 4; i++)
-			died |= waitpid(pid[i], &status, 0) != pid[i] || WIFSIGNALED(status);
-		if (!ret)
-			ret = driver_file("bind");
-		find_node();
+	for (i = 0; i < LOADERS; i++) {
+		pid[i] = fork();
+		if (!pid[i])
+			load_the_device();
 	}
-	ok_ret(ret, 0, "unbind and bind under load");
-	ok(!died, "everybody ends by himself");
+	usleep(50000 + seed * 7919 % 200 * 1000);
+	if (how != UNBIND) {
+		ret = vanish(how == SLEEP);
+		usleep(seed * 104729 % 100 * 1000);
+	}
+	start = kmd_seconds();
+	if (!ret)
+		ret = driver_file("unbind");
+	start = kmd_seconds() - start;
+	for (i = 0; i < LOADERS; i++)
+		died |= waitpid(pid[i], &status, 0) != pid[i] || WIFSIGNALED(status);
+	if (!ret)
+		ret = driver_file("bind");
+	find_node();
+	return ret ? ret : died ? -ECHILD : start;
+}
+
+static void test_removal(const char *name, bool surprise, unsigned int rounds)
+{
+	double longest = 0, took = 0, start = kmd_seconds();
+	unsigned int i;
+
+	for (i = 0; i < rounds && took >= 0; i++) {
+		took = remove_under_load(!surprise ? UNBIND : i % 2 ? VANISH : SLEEP, i);
+		if (took > longest)
+			longest = took;
+	}
+	ok(took >= 0, "%s and bind %u times under load", name, rounds);
+	if (took < 0)
+		note("round %u: %s", i, strerror((int)-took));
+	note("%.0f s, the longest unbind %.2f s", kmd_seconds() - start, longest);
 	check_works("after that");
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-	find_function();
-	test_unload();
-	test_fence_file();
-	test_rebind();
-	test_unbind_in_use();
-	test_unbind_under_load();
+	unsigned int rounds = argc > 1 ? (unsigned int)atoi(argv[1]) : 3;
+
+	snprintf(function, sizeof(function), "%s", kmd_function());
+	if (argc > 1 && !strcmp(argv[1], "load"))
+		load_the_device();
+	if (argc > 1 && !strcmp(argv[1], "hold")) {
+		test_hold();
+		return done_testing();
+	}
+	if (argc == 1) {
+		test_unload();
+		test_fence_file();
+		test_rebind();
+		test_unbind_in_use();
+	}
+	test_removal("unbind", false, rounds);
+	test_removal("vanish, unbind", true, rounds);
 	return done_testing();
 }

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: MIT
+/* The memory that a process has the driver use counts in its memory control group. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kmd.h"
+
+#define GROUP	"/run/cgroup/kmd"
+
+static int set_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -1;
+	ret = write(fd, text, strlen(text)) < 0 ? -1 : 0;
+	close(fd);
+	return ret;
+}
+
+/* Bytes that the memory control group counts as @key. */
+static long long charged(const char *key)
+{
+	FILE *file = fopen(GROUP "/memory.stat", "r");
+	long long value = -1, got;
+	char name[64];
+
+	while (file && fscanf(file, "%63s %lld", name, &got) == 2)
+		if (!strcmp(name, key))
+			value = got;
+	if (file)
+		fclose(file);
+	return value;
+}
+
+static bool enter_group(void)
+{
+	mkdir("/run/cgroup", 0755);
+	if (mount("none", "/run/cgroup", "cgroup2", 0, NULL) ||
+	    set_file("/run/cgroup/cgroup.subtree_control", "+memory") ||
+	    (mkdir(GROUP, 0755) && errno != EEXIST))
+		return false;
+	return !set_file(GROUP "/cgroup.procs", "0");
+}
+
+static void test_memory(void)
+{
+	const uint32_t tables = 512, bytes = 16 << 20;
+	long long shmem, kernel;
+	struct kmd_env env;
+	struct kmd_bo bo;
+	uint32_t i;
+	int fd;
+
+	if (!enter_group()) {
+		skip("memory control group", "there is none to be had");
+		return;
+	}
+	fd = kmd_open();
+	env = kmd_env(fd);
+	shmem = charged("shmem");
+	bo = kmd_bo(fd, DRM_CNNACC_BO_DATA, bytes);
+	kmd_map(fd, env.ctx, bo.handle, DRM_CNNACC_BIND_READ, 0x40000000, bytes);
+	shmem = charged("shmem") - shmem;
+	ok(shmem >= bytes && shmem < 2 * bytes, "memory of buffers is charged to its owner");
+	kernel = charged("kernel");
+	for (i = 0; i < tables; i++)
+		kmd_map(fd, env.ctx, env.data.handle, DRM_CNNACC_BIND_READ,
+			0x60000000 + ((uint64_t)i << 22), CNNACC_PAGE_SIZE);
+	kernel = charged("kernel") - kernel;
+	ok(kernel >= (long long)tables * CNNACC_PAGE_SIZE * 9 / 10,
+	   "and so is that of page tables");
+	note("%lld bytes of buffers, %lld of the kernel", shmem, kernel);
+	kmd_bo_free(fd, &bo);
+	kmd_env_free(&env);
+	close(fd);
+	set_file("/run/cgroup/cgroup.procs", "0");
+	rmdir(GROUP);
+	umount("/run/cgroup");
+}
+
+int main(void)
+{
+	test_memory();
+	return done_testing();
+}

@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# The driver and the device behind an IOMMU that forgets at once what is unmapped: nothing
+# that the driver does meets a refusal, and what the device does of its own accord is refused
+# and reported.
+set -u
+
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/tap.sh"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+iommu=(--qemu-arg -device --qemu-arg "intel-iommu,intremap=on"
+	--append "intel_iommu=on iommu.strict=1")
+refused='DMAR: \[DMA'
+
+# guest NAME CMD...: passes if CMD does and the kernel is content.
+guest()
+{
+	local name=$1
+
+	shift
+	"$here/run" --log "$work/log" --timeout 400 "${iommu[@]}" -- "$@" >"$work/out" 2>"$work/err" \
+		</dev/null
+	is "$name" $? 0
+	sed 's/^/# /' "$work/out" "$work/err"
+}
+
+guest "the driver's tests" kmd_all kmd_smoke kmd_bo kmd_bind kmd_submit kmd_faults kmd_prime \
+	kmd_isolation kmd_lifecycle
+is "accesses refused" "$(grep -c "$refused" "$work/log")" 0
+
+guest "a device that strays" kmd_isolation rogue
+grep -E "$refused|shell error" "$work/log" | sed 's/^/# /'
+ok "its read is refused and reported" grep -qE "$refused Read.*fault addr 0x100000 " "$work/log"
+ok "the driver hears of it" grep -q 'shell error 3, core 0, address 0x100000' "$work/log"
+ok "its write is refused and reported" grep -qE "$refused Write.*fault addr 0x200000 " "$work/log"
+ok "the driver hears of it" grep -q 'shell error 4, core 0, address 0x200000' "$work/log"
+is "other accesses refused" "$(grep "$refused" "$work/log" |
+	grep -cvE 'fault addr 0x[12]00000 ')" 0
+
+tap_done

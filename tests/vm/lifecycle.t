@@ -1,0 +1,175 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Devices that are broken, go away or sleep under the driver.
+
+CNNACC_ROUNDS: how often each kind of removal is done (default 3; 200 for a full run).
+"""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+from qmp import Qemu, prepare, until
+from tap import Tap
+
+tap = Tap()
+work = tempfile.TemporaryDirectory(prefix='cnnacc-lifecycle.')
+ROUNDS = int(os.environ.get('CNNACC_ROUNDS', '3'))
+
+# Defect of the device: what the driver says, and what to look at.
+DEFECTS = {
+    'bar': 'BAR 0 has 32768 bytes, not 65536: check its assignment, pci=realloc',
+    'msix': "no 2 MSI-X vectors: check pci=nomsi and the platform's MSI",
+    'magic': 'no cnnacc here: magic 0x0',
+    'version': 'hardware version 0x20000 not supported',
+    'cores': '0 cores',
+    'entry': 'core 0: bad discovery entry',
+    'reset': 'the device does not reset',
+    'register': 'self-test: global register INV_SEQ is 0xdead after a reset, not 0',
+    'scratch': 'self-test: register SCRATCH keeps 0x0 instead of 0x55555555',
+    'queue': 'ccp.0: the queue does not start',
+    'irq': 'does not arrive: check MSI-X, pci=nomsi',
+    'dma-read': 'self-test: ccp.0 cannot read memory at',
+    'dma-write': 'self-test: ccp.0 cannot write memory at',
+}
+FIRST_SLOT = 8
+
+
+def run(*args):
+    """Runs a command in a guest; returns (status, stdout, the kernel's log)."""
+    log = os.path.join(work.name, 'log')
+    done = subprocess.run([os.path.join(HERE, 'run'), '--timeout', '300', '--log', log, *args],
+                          capture_output=True, text=True)
+    for line in (done.stdout + done.stderr).splitlines():
+        print('# ' + line)
+    with open(log, errors='replace') as f:
+        return done.returncode, done.stdout, f.read()
+
+
+def check_defects():
+    """All broken devices in one guest, beside one that works."""
+    devices = ['--device', '']
+    for slot, defect in enumerate(DEFECTS, FIRST_SLOT):
+        devices += ['--device', f'addr={slot:#x},defect={defect}']
+    status, out, log = run(*devices, '--', 'sh', '-c',
+                           'ls /sys/class/accel; kmd_smoke; rmmod cnnacc; dmesg -c >/dev/null; '
+                           'modprobe cnnacc; dmesg | grep -c "error -"; ls /sys/class/accel')
+    tap.ok(status == 0 and 'not ok' not in out, 'a device works beside broken ones')
+    tap.equal(out.split().count('accel0'), 2, 'and is the only one, also after a reload')
+    for slot, (defect, message) in enumerate(DEFECTS.items(), FIRST_SLOT):
+        lines = [line for line in log.splitlines()
+                 if f'cnnacc 0000:00:{slot:02x}.0: ' in line and message in line]
+        tap.ok(lines, f'defect {defect}: the driver says what to look at')
+
+
+def check_no_msi():
+    status, _, log = run('--append', 'pci=nomsi', '--', 'sh', '-c', '! ls /sys/class/accel/accel0')
+    tap.ok(status == 0 and DEFECTS['msix'] in log, 'without MSI the driver says so')
+
+
+# What a guest does after its own command; QEMU may not power off after S3.
+END = r"""
+dmesg | grep -E 'BUG:|WARNING:|Oops|general protection fault|INFO: (task|rcu)|DMAR: \[DMA'
+echo the end
+"""
+
+
+def start(name, script, *args):
+    """A guest with a monitor; returns it and a function that reads its output."""
+    path = os.path.join(work.name, name)
+    os.makedirs(path)
+    qemu = Qemu(prepare(path, '--memory', '512', *args, '--', 'sh', '-c', script + END), path)
+
+    def output():
+        try:
+            with open(os.path.join(path, 'out'), errors='replace') as f:
+                return f.read()
+        except FileNotFoundError:
+            return ''
+    return qemu, output
+
+
+def finish(qemu, output, name):
+    """No test in the guest failed and its kernel had nothing to complain about."""
+    qemu.kill()
+    bad = [line for line in output().splitlines()
+           if not re.match(r'(ok|#|\d+\.\.|done|the end)', line)]
+    print('# ' + '\n# '.join(output().splitlines()))
+    tap.equal(bad, [], name)
+
+
+def check_sleep():
+    """S3 with jobs queued; the machine is woken up from outside, if it does not by itself."""
+    qemu, output = start('sleep', 'kmd_power mem')
+    qemu.until('sleep', lambda: wake(qemu))
+    qemu.until('the end', lambda: not wake(qemu) and '\nthe end' in output())
+    finish(qemu, output, 'suspend to RAM with jobs queued')
+
+
+def wake(qemu):
+    """Wakes a machine that sleeps; returns whether it did."""
+    sleeps = qemu.command('query-status')['status'] == 'suspended'
+    if sleeps:
+        qemu.command('system_wakeup')
+    return sleeps
+
+
+# Uses the device from all sides until it goes, again and again.
+USERS = r'''
+round=0
+while [ $round -lt ROUNDS ]; do
+	until [ -c /dev/accel/accel0 ]; do sleep 0.1; done
+	kmd_lifecycle load & kmd_lifecycle load &
+	kmd_lifecycle hold
+	wait
+	round=$((round + 1))
+	echo "done $round"
+done
+'''
+
+
+def present(qemu):
+    return any(entry['name'] == 'acc' for entry in
+               qemu.command('qom-list', path='/machine/peripheral'))
+
+
+def check_unplug(name, *args):
+    """The device is unplugged while everything of it is in use, and another comes."""
+    qemu, output = start(name, USERS.replace('ROUNDS', str(ROUNDS)), '--device', 'id=acc,bus=rp',
+                         '--qemu-arg', '-device',
+                         '--qemu-arg', 'pcie-root-port,id=rp,chassis=1,hotplug=on', *args)
+    for n in range(1, ROUNDS + 1):
+        qemu.until('users', lambda: output().count('# holding') == n)
+        qemu.command('device_del', id='acc')
+        qemu.until('unplug', lambda: not present(qemu))
+        qemu.until('end of the users', lambda: f'done {n}\n' in output())
+        if n < ROUNDS:
+            qemu.command('device_add', driver='cnnacc', id='acc', bus='rp')
+    qemu.until('the end', lambda: '\nthe end' in output())
+    finish(qemu, output, f'{name}: unplugged {ROUNDS} times while it is in use')
+
+
+IOMMU = ['--qemu-arg', '-device', '--qemu-arg', 'intel-iommu,intremap=on',
+         '--append', 'intel_iommu=on iommu.strict=1']
+
+
+def main():
+    check_defects()
+    check_no_msi()
+    check_sleep()
+    check_unplug('device')
+    check_unplug('device behind an IOMMU', *IOMMU)
+    return tap.done()
+
+
+if __name__ == '__main__':
+    try:
+        sys.exit(main())
+    finally:
+        for emulator in Qemu.started:
+            emulator.kill()
+        work.cleanup()
