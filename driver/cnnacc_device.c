@@ -69,7 +69,13 @@ u64 cnnacc_device_read_pair(struct cnnacc_device *cdev, u32 offset)
  */
 bool cnnacc_device_lost(struct cnnacc_device *cdev)
 {
-	return cnnacc_read(cdev, CNNACC_REG_MAGIC) != CNNACC_MAGIC;
+	unsigned int tries = 3;
+
+	/* To be gone is for good, a wrong answer may not be. */
+	while (tries--)
+		if (cnnacc_read(cdev, CNNACC_REG_MAGIC) == CNNACC_MAGIC)
+			return false;
+	return true;
 }
 
 static int cnnacc_device_hw_reset(struct cnnacc_device *cdev)

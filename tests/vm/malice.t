@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """A device that misbehaves on purpose: every job ends, the kernel has nothing to complain
-about, and afterwards the device works.  CNNACC_MALICE_JOBS: jobs for each way (20)."""
+about, and afterwards the device works.  CNNACC_MALICE_JOBS: jobs for each way (20);
+CNNACC_MALICE_MODES: these ways only."""
 import os
 import subprocess
 import sys
@@ -17,6 +18,7 @@ JOBS = int(os.environ.get('CNNACC_MALICE_JOBS', 20))
 MODES = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-wrong', 'record-repeat',
          'record-range', 'progress', 'hang', 'hang+dma-late', 'hang+reset', 'reg-garbage',
          'reg-ones')
+MODES = os.environ.get('CNNACC_MALICE_MODES', '').split() or MODES
 DEVICE = '/machine/peripheral/acc'
 
 # The host sets what a file "want.N" asks for and answers with "have.N".
