@@ -83,6 +83,9 @@ for kind in $kinds; do
 	tap_run "$kind: stops at the same place when run again" "$cnnctl" replay "$work/$kind.core"
 done
 
+tap_run "a reset of the device, and a job on another core" "$top/tests/vm/run" \
+	--device cores=ccp+ccp:job-cycles-max=1000000000000,malice=reset -- kmd_bystander
+
 # changed OFFSET: the fault's dump with another byte there is run again.
 changed()
 {

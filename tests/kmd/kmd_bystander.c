@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kmd_bystander: what a reset of the device does to a job on another core than the one that
+ * wants it.  For a device of two cores whose resets do not end (malice=reset): a failed job
+ * on one leads to a reset of the whole.
+ */
+#include <errno.h>
+#include <unistd.h>
+
+#include <xf86drm.h>
+
+#include "kmd.h"
+
+/* The driver tries to reset the core for one second, then drains the others for half of one. */
+#define DRAINED_S	1.2
+#define LOST_S		4.0
+#define PROBE_LOOPS	20000000u
+
+static struct kmd_env guilty, other;
+static double loops_per_second;
+
+static int run_long(double seconds, uint32_t flags)
+{
+	uint32_t out = kmd_syncobj(other.fd);
+	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out };
+	struct drm_cnnacc_task task =
+		kmd_task(kmd_program_delay(&other, (uint32_t)(seconds * loops_per_second)));
+	struct drm_cnnacc_job job = {
+		.core = other.core, .flags = flags,
+		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task), .syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
+	};
+	int ret = kmd_submit_jobs(other.fd, other.ctx, &job, 1);
+
+	if (ret)
+		bail("SUBMIT");
+	usleep(20000);
+	ok_ret(kmd_run(&guilty, kmd_program_illegal(&guilty)), -EINVAL, "a job fails");
+	ret = kmd_wait(other.fd, out);
+	drmSyncobjDestroy(other.fd, out);
+	return ret;
+}
+
+static uint64_t resets(void)
+{
+	struct drm_cnnacc_dev_info info;
+
+	kmd_dev_info(other.fd, &info);
+	return info.reset_count;
+}
+
+static struct drm_cnnacc_ctx_query query(void)
+{
+	return kmd_ctx_query(other.fd, other.ctx);
+}
+
+int main(void)
+{
+	uint64_t before;
+	int tries = 3;
+	double start;
+
+	guilty = kmd_env(kmd_open());
+	other = kmd_env(kmd_open());
+	guilty.core = 0;
+	other.core = 1;
+	start = kmd_seconds();
+	ok_ret(kmd_run(&other, kmd_program_delay(&other, PROBE_LOOPS)), 0, "a job");
+	loops_per_second = PROBE_LOOPS / (kmd_seconds() - start);
+	before = resets();
+
+	/* On a busy host it may take longer than it should. */
+	while (run_long(DRAINED_S, 0) && --tries)
+		;
+	ok(tries, "one on another core that is about to end is let finish");
+	ok(resets() > before, "before the device is reset");
+
+	before = query().reset_jobs;
+	ok_ret(run_long(LOST_S, 0), -ECANCELED, "one that is not is lost");
+	ok(query().state == DRM_CNNACC_CTX_INNOCENT_RESET && query().reset_jobs == before + 1 &&
+	   !query().failed_jobs, "and its context is told that it is innocent");
+	ok_ret(run_long(LOST_S, DRM_CNNACC_JOB_RESTARTABLE), 0, "a restartable one is run again");
+	ok(query().reset_jobs == before + 1, "and not counted as lost");
+	ok_ret(kmd_run(&other, kmd_program_nop(&other)), 0, "and so is the next");
+	return done_testing();
+}
