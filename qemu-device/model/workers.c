@@ -13,7 +13,7 @@
 #include "cnnacc_model.h"
 #include "workers.h"
 
-#define SPINS		4000	/* some 200 us, more than a job does between two runs */
+#define SPINS		10000	/* 150 to 500 us, more than a job does between two runs */
 
 _Static_assert(CNN_MODEL_MAX_THREADS <= 64, "a bit for each part");
 

@@ -94,8 +94,9 @@ struct ccp_maps {
 
 /** struct ccp_bases - where the maps and weights of a convolution are, in floats. */
 struct ccp_bases {
-	int64_t in, out, weight, bias;
-	uint64_t weight_pitch;
+	int32_t in, out, weight, bias;
+	uint16_t weight_pitch;
+	uint16_t plan;		/* in a batch: its number */
 };
 
 struct ccp_conv {
@@ -175,20 +176,14 @@ struct ccp_scratch {
 #define CCP_BATCH	1024
 #define CCP_BATCH_PLANS	32
 
-/** struct ccp_batch_exec - one that is over but for what it writes. */
-struct ccp_batch_exec {
-	struct ccp_bases base;
-	uint32_t plan;			/* its number in the batch */
-};
-
-/** struct ccp_batch - such EXECs, in their order. */
+/** struct ccp_batch - EXECs that are over but for what they write, in their order. */
 struct ccp_batch {
 	bool planned;			/* plan.conv is the last of @plan, but for its bases */
 	uint32_t count, plans, parts;
 	int64_t low, high;		/* first and last plane that they write */
 	int64_t ns;			/* about what they take one thread */
 	struct ccp_conv plan[CCP_BATCH_PLANS];
-	struct ccp_batch_exec execs[CCP_BATCH];
+	struct ccp_bases execs[CCP_BATCH];
 };
 
 struct ccp {

@@ -29,11 +29,11 @@ static void run_part(void *opaque, unsigned int part, unsigned int seat)
 
 	(void)seat;
 	for (uint32_t i = 0; i < b->count; i++) {
-		const struct ccp_batch_exec *x = &b->execs[i];
-		const struct ccp_conv *p = &b->plan[x->plan];
+		const struct ccp_bases *base = &b->execs[i];
+		const struct ccp_conv *p = &b->plan[base->plan];
 
-		if ((first_plane(p, &x->base) - b->low) * b->parts / span == part)
-			c->simd->thin(c, p, &x->base, 0, CCP_TO_MAP);
+		if ((first_plane(p, base) - b->low) * b->parts / span == part)
+			c->simd->thin(c, p, base, 0, CCP_TO_MAP);
 	}
 }
 
@@ -49,8 +49,7 @@ void ccp_batch_finish(struct ccp *c)
 	/* An EXEC leaves nothing of the LOBs of the one before, if that is of its plan. */
 	for (uint32_t i = 0; i < b->count; i++)
 		if (i + 1 == b->count || b->execs[i + 1].plan != b->execs[i].plan)
-			c->simd->thin(c, &b->plan[b->execs[i].plan], &b->execs[i].base, 0,
-				      CCP_TO_LOB);
+			c->simd->thin(c, &b->plan[b->execs[i].plan], &b->execs[i], 0, CCP_TO_LOB);
 	b->count = 0;
 	b->plans = 0;
 	b->ns = 0;
@@ -83,6 +82,7 @@ void ccp_batch_add(struct ccp *c, int64_t ns)
 	b->planned = true;
 	b->low = plane < b->low ? plane : b->low;
 	b->high = plane > b->high ? plane : b->high;
-	b->execs[b->count++] = (struct ccp_batch_exec){ .base = p->base, .plan = b->plans - 1 };
+	b->execs[b->count] = p->base;
+	b->execs[b->count++].plan = (uint16_t)(b->plans - 1);
 	b->ns += ns;
 }
