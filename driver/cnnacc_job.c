@@ -223,3 +223,7 @@ void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 	dma_fence_end_signalling(cookie);
 	cnnacc_job_free(job);
 }
+
+#if IS_ENABLED(CONFIG_CNNACC_KUNIT_TEST)
+#include "tests/cnnacc_job_test.c"
+#endif

@@ -376,3 +376,7 @@ void cnnacc_core_cancel(struct cnnacc_core *core, enum cnnacc_end end)
 	spin_unlock_irq(&core->lock);
 	cnnacc_batch_end_jobs(&jobs, end);
 }
+
+#if IS_ENABLED(CONFIG_CNNACC_KUNIT_TEST)
+#include "tests/cnnacc_recovery_test.c"
+#endif

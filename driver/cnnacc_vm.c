@@ -580,3 +580,7 @@ void cnnacc_vm_fini(struct cnnacc_ctx *ctx)
 	drm_mm_takedown(&vm->mm);
 	mutex_unlock(&vm->lock);
 }
+
+#if IS_ENABLED(CONFIG_CNNACC_KUNIT_TEST)
+#include "tests/cnnacc_vm_test.c"
+#endif

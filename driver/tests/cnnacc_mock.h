@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef CNNACC_MOCK_H
+#define CNNACC_MOCK_H
+
+#include <linux/types.h>
+
+#include <kunit/test.h>
+
+#include <cnnacc_hw.h>
+
+struct cnnacc_ctx;
+struct cnnacc_device;
+struct dma_fence;
+struct drm_file;
+struct task_struct;
+
+/* The one core of a mock device. */
+#define CNNACC_MOCK_QUEUE	0x2000
+#define CNNACC_MOCK_CYCLES	1000000
+#define CNNACC_MOCK_PROGRAM	65536
+
+/**
+ * enum cnnacc_mock_does - what the mock does with the next packets.
+ * @CNNACC_MOCK_RUNS: runs them
+ * @CNNACC_MOCK_WORKS: runs on and on, and says so in PROGRESS
+ * @CNNACC_MOCK_HANGS: takes a packet and gets nowhere
+ * @CNNACC_MOCK_FAULTS: ends the next one with a fault, and then runs them
+ */
+enum cnnacc_mock_does {
+	CNNACC_MOCK_RUNS,
+	CNNACC_MOCK_WORKS,
+	CNNACC_MOCK_HANGS,
+	CNNACC_MOCK_FAULTS,
+};
+
+/**
+ * struct cnnacc_mock - a device of one core whose shell is a thread.
+ *
+ * Registers are memory that the thread looks at, so that what a write does is seen a little
+ * later; it is for tests of what the driver does when a device misbehaves.
+ *
+ * @test: test
+ * @regs: registers
+ * @cdev: device
+ * @thread: the shell
+ * @irqs: Linux interrupts: the core's and the one of errors
+ * @file: an open file of the device
+ * @does: what becomes of packets
+ * @spoil: called for each completion record before the driver sees it, or NULL
+ * @core_reset_stuck: core resets do not end
+ * @reset_stuck: device resets do not end
+ * @no_irq: interrupts get lost
+ * @no_abort: an abort does nothing
+ * @gone: the device is not there any more
+ * @resets: device resets done since the start
+ * @core_resets: core resets done
+ * @stopped_dma: the driver cut the device off memory
+ * @head: index of the next packet
+ * @tail: index of the next completion record
+ * @seq: number of the last completion record
+ * @halted: the queue stands at a packet that failed
+ */
+struct cnnacc_mock {
+	struct kunit *test;
+	u8 *regs;
+	struct cnnacc_device *cdev;
+	struct task_struct *thread;
+	int irqs[2];
+	struct file *file;
+
+	enum cnnacc_mock_does does;
+	void (*spoil)(struct cnnacc_mock *mock, struct cnnacc_completion *record);
+	bool core_reset_stuck;
+	bool reset_stuck;
+	bool no_irq;
+	bool no_abort;
+	bool gone;
+
+	unsigned int resets;
+	unsigned int core_resets;
+	bool stopped_dma;
+	u32 head;
+	u32 tail;
+	u32 seq;
+	bool halted;
+};
+
+struct cnnacc_mock *cnnacc_mock_create(struct kunit *test);
+u32 cnnacc_mock_read(struct cnnacc_mock *mock, u32 offset);
+void cnnacc_mock_write(struct cnnacc_mock *mock, u32 offset, u32 value);
+void cnnacc_mock_remove(struct cnnacc_mock *mock);
+void cnnacc_mock_interrupt(struct cnnacc_mock *mock, unsigned int vector);
+struct drm_file *cnnacc_mock_file(struct cnnacc_mock *mock);
+struct cnnacc_ctx *cnnacc_mock_ctx(struct cnnacc_mock *mock);
+struct dma_fence *cnnacc_mock_submit(struct cnnacc_mock *mock, struct cnnacc_ctx *ctx,
+				     u32 tasks, u32 flags);
+int cnnacc_mock_wait(struct cnnacc_mock *mock, struct dma_fence *fence);
+int cnnacc_mock_run(struct cnnacc_mock *mock, struct cnnacc_ctx *ctx, u32 tasks);
+
+#endif

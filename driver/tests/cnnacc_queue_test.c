@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* KUnit suite of a core's queue, with a mock device. */
+#include <linux/bits.h>
+#include <linux/delay.h>
+#include <linux/dma-fence.h>
+#include <linux/module.h>
+
+#include "../cnnacc_ctx.h"
+#include "../cnnacc_device.h"
+#include "cnnacc_mock.h"
+
+/* More packets than the ring has room for, one job after the other. */
+static void cnnacc_queue_test_wrap(struct kunit *test)
+{
+	struct cnnacc_mock *mock = cnnacc_mock_create(test);
+	struct cnnacc_ctx *ctx = cnnacc_mock_ctx(mock);
+	u32 packets, tasks;
+
+	for (packets = 0; packets < 3 * CNNACC_RING_ENTRIES; packets += tasks) {
+		tasks = 1 + packets % CNNACC_MAX_TASKS;
+		KUNIT_ASSERT_EQ(test, cnnacc_mock_run(mock, ctx, tasks), 0);
+	}
+	KUNIT_EXPECT_EQ(test, mock->seq, packets);
+	KUNIT_EXPECT_EQ(test, mock->head, packets % CNNACC_RING_ENTRIES);
+}
+
+/* Jobs of two contexts queued together all run, each context's in order. */
+static void cnnacc_queue_test_many(struct kunit *test)
+{
+	struct cnnacc_mock *mock = cnnacc_mock_create(test);
+	struct cnnacc_ctx *ctx[] = { cnnacc_mock_ctx(mock), cnnacc_mock_ctx(mock) };
+	struct dma_fence *fences[32];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(fences); i++)
+		fences[i] = cnnacc_mock_submit(mock, ctx[i % 2], 1 + i % 3, 0);
+	for (i = 0; i < ARRAY_SIZE(fences); i++)
+		KUNIT_EXPECT_EQ(test, cnnacc_mock_wait(mock, fences[i]), 0);
+	for (i = 2; i < ARRAY_SIZE(fences); i++)
+		KUNIT_EXPECT_GE(test, ktime_compare(fences[i]->timestamp,
+						    fences[i - 2]->timestamp), 0);
+}
+
+/* A packet says what the task said; only the last one of a job interrupts. */
+static void cnnacc_queue_test_packets(struct kunit *test)
+{
+	struct cnnacc_mock *mock = cnnacc_mock_create(test);
+	struct cnnacc_ctx *ctx = cnnacc_mock_ctx(mock);
+	const struct cnnacc_packet *ring = mock->cdev->cores[0]->ring;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, cnnacc_mock_run(mock, ctx, 3), 0);
+	for (i = 0; i < 3; i++) {
+		KUNIT_EXPECT_EQ(test, ring[i].flags, i == 2 ? CNNACC_PACKET_IRQ : 0);
+		KUNIT_EXPECT_EQ(test, ring[i].ctx_id, ctx->hw_id);
+		KUNIT_EXPECT_EQ(test, ring[i].root, ctx->vm.root_dma);
+		KUNIT_EXPECT_EQ(test, ring[i].fence, ring[0].fence + i);
+		KUNIT_EXPECT_EQ(test, ring[i].cycle_limit, CNNACC_MOCK_CYCLES);
+		KUNIT_EXPECT_EQ(test, ring[i].program_va, 0x1000);
+		KUNIT_EXPECT_EQ(test, ring[i].program_len, 64);
+		KUNIT_EXPECT_EQ(test, ring[i].stats_va, 0);
+		KUNIT_EXPECT_NULL(test, memchr_inv(ring[i].reserved, 0,
+						   sizeof(ring[i].reserved)));
+	}
+}
+
+static void cnnacc_queue_test_wrong_seq(struct cnnacc_mock *mock, struct cnnacc_completion *record)
+{
+	record->seq++;
+}
+
+static void cnnacc_queue_test_wrong_fence(struct cnnacc_mock *mock,
+					  struct cnnacc_completion *record)
+{
+	record->fence ^= BIT_ULL(63);
+}
+
+static void cnnacc_queue_test_wrong_ctx(struct cnnacc_mock *mock, struct cnnacc_completion *record)
+{
+	record->ctx_id++;
+}
+
+static void cnnacc_queue_test_wrong_class(struct cnnacc_mock *mock,
+					  struct cnnacc_completion *record)
+{
+	record->status_class = CNNACC_STATUS_ABORTED + 1;
+}
+
+static void cnnacc_queue_test_nothing(struct cnnacc_mock *mock, struct cnnacc_completion *record)
+{
+	memset(record, 0, sizeof(*record));
+}
+
+static const struct cnnacc_queue_test_spoiler {
+	const char *name;
+	void (*spoil)(struct cnnacc_mock *mock, struct cnnacc_completion *record);
+} cnnacc_queue_test_spoilers[] = {
+	{ "wrong number", cnnacc_queue_test_wrong_seq },
+	{ "wrong fence value", cnnacc_queue_test_wrong_fence },
+	{ "wrong context", cnnacc_queue_test_wrong_ctx },
+	{ "unknown class", cnnacc_queue_test_wrong_class },
+	{ "nothing written", cnnacc_queue_test_nothing },
+};
+
+static void cnnacc_queue_test_spoiler_desc(const struct cnnacc_queue_test_spoiler *spoiler,
+					   char *desc)
+{
+	strscpy(desc, spoiler->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(cnnacc_queue_test_spoiler, cnnacc_queue_test_spoilers,
+		  cnnacc_queue_test_spoiler_desc);
+
+/* A record that does not fit is a hang: the core is reset and serves the next job. */
+static void cnnacc_queue_test_bad_record(struct kunit *test)
+{
+	const struct cnnacc_queue_test_spoiler *param = test->param_value;
+	struct cnnacc_mock *mock = cnnacc_mock_create(test);
+	struct cnnacc_ctx *ctx = cnnacc_mock_ctx(mock);
+
+	KUNIT_ASSERT_EQ(test, cnnacc_mock_run(mock, ctx, 2), 0);
+	mock->spoil = param->spoil;
+	KUNIT_EXPECT_EQ(test, cnnacc_mock_run(mock, ctx, 2), -ETIMEDOUT);
+	mock->spoil = NULL;
+	KUNIT_EXPECT_EQ(test, cnnacc_mock_run(mock, ctx, 2), 0);
+	KUNIT_EXPECT_EQ(test, mock->core_resets, 1);
+	KUNIT_EXPECT_EQ(test, ctx->status.state, DRM_CNNACC_CTX_HANG);
+	KUNIT_EXPECT_EQ(test, ctx->status.failed_jobs, 1);
+}
+
+/* An index that the ring does not have is no better than such a record. */
+static void cnnacc_queue_test_bad_tail(struct kunit *test)
+{
+	struct cnnacc_mock *mock = cnnacc_mock_create(test);
+	struct cnnacc_ctx *ctx = cnnacc_mock_ctx(mock);
+	struct dma_fence *fence;
+
+	mock->does = CNNACC_MOCK_WORKS;
+	fence = cnnacc_mock_submit(mock, ctx, 1, 0);
+	while (!cnnacc_mock_read(mock, CNNACC_MOCK_QUEUE + CNNACC_QREG_PROGRESS))
+		usleep_range(100, 1000);
+	cnnacc_mock_write(mock, CNNACC_MOCK_QUEUE + CNNACC_QREG_COMPL_TAIL, CNNACC_RING_ENTRIES);
+	cnnacc_mock_interrupt(mock, 0);
+	KUNIT_EXPECT_EQ(test, cnnacc_mock_wait(mock, fence), -ETIMEDOUT);
+	mock->does = CNNACC_MOCK_RUNS;
+	KUNIT_EXPECT_EQ(test, cnnacc_mock_run(mock, ctx, 1), 0);
+}
+
+/* An interrupt without a cause does no harm, one that is lost is found out. */
+static void cnnacc_queue_test_interrupts(struct kunit *test)
+{
+	struct cnnacc_mock *mock = cnnacc_mock_create(test);
+	struct cnnacc_ctx *ctx = cnnacc_mock_ctx(mock);
+	unsigned int i;
+
+	for (i = 0; i < 100; i++) {
+		cnnacc_mock_interrupt(mock, i % 2);
+		if (i % 10 == 0)
+			KUNIT_EXPECT_EQ(test, cnnacc_mock_run(mock, ctx, 1), 0);
+	}
+	mock->no_irq = true;
+	KUNIT_EXPECT_EQ(test, cnnacc_mock_run(mock, ctx, 1), 0);
+	KUNIT_EXPECT_EQ(test, mock->core_resets, 0);
+}
+
+static struct kunit_case cnnacc_queue_test_cases[] = {
+	KUNIT_CASE(cnnacc_queue_test_wrap),
+	KUNIT_CASE(cnnacc_queue_test_many),
+	KUNIT_CASE(cnnacc_queue_test_packets),
+	KUNIT_CASE_PARAM(cnnacc_queue_test_bad_record, cnnacc_queue_test_spoiler_gen_params),
+	KUNIT_CASE(cnnacc_queue_test_bad_tail),
+	KUNIT_CASE(cnnacc_queue_test_interrupts),
+	{ }
+};
+
+static struct kunit_suite cnnacc_queue_test_suite = {
+	.name = "cnnacc_queue",
+	.test_cases = cnnacc_queue_test_cases,
+};
+
+kunit_test_suite(cnnacc_queue_test_suite);
