@@ -4,6 +4,10 @@
 # make demo     a real CNN through the real driver in a VM (README.md)
 # make check    every test; make check-GROUP for one group
 # make fuzz     random ioctls in a VM; COUNT=sequences (1000000), SEED=first
+# make check-debug, check-kcsan
+#               the driver's tests in full in a guest whose kernel has checkers, which is
+#               built first (17 minutes of CPU time)
+# make coverage which lines of the driver the last check-debug ran
 # make bench    every benchmark (Documentation/benchmarks.rst); BENCH="PART..." for some
 #
 # Debian packages that are missing are installed by the targets that need them.
@@ -12,7 +16,7 @@ BUILD ?= build
 KVER ?= $(shell ls -v /lib/modules 2>/dev/null | grep '^6\.12.*-amd64$$' | tail -n 1)
 KDIR ?= /lib/modules/$(KVER)/build
 
-GROUPS := unit golden conformance network kmd vm fuzz lint docs
+GROUPS := unit golden conformance network kmd debug vm fuzz lint docs
 
 # Python and meson of the distribution, whatever else comes first on PATH.
 export PATH := /usr/sbin:/usr/bin:/sbin:/bin:$(PATH)
@@ -58,12 +62,29 @@ demo: all
 check: packages-check all tests
 	tests/check $(GROUPS)
 
-$(GROUPS:%=check-%): check-%: packages-check all tests
+$(patsubst %,check-%,$(filter-out debug,$(GROUPS))): check-%: packages-check all tests
 	tests/check $*
 
 fuzz: packages-check all tests
 	tests/vm/run --timeout 86400 -- kmd_fuzz --count $(or $(COUNT),1000000) \
 		$(if $(SEED),--seed $(SEED))
+
+lint: check-lint
+
+# Only here is a kernel built; check takes what is cached.
+check-debug check-kcsan: export CNNACC_DEBUG := full
+
+check-debug: kernel-debug all tests
+	tests/check debug debug/full
+
+kernel-debug kernel-kcsan: kernel-%: packages-check
+	scripts/build-debug-kernel $* >/dev/null
+
+check-kcsan: kernel-kcsan all tests
+	tests/debug/kcsan
+
+coverage:
+	tests/debug/coverage
 
 # A build directory that was configured before a peer came has to look again.
 bench: packages-bench all
@@ -82,4 +103,5 @@ clean:
 	rm -rf $(BUILD) $(BUILD)-asan
 
 .PHONY: all packages packages-check packages-bench configure user tests module device demo check \
-	bench fuzz install clean $(GROUPS:%=check-%)
+	check-kcsan kernel-debug kernel-kcsan coverage lint bench fuzz install clean \
+	$(GROUPS:%=check-%)

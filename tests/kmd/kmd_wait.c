@@ -46,7 +46,7 @@ static void test_kill(const char *name, void (*child)(void))
 	kill(pid, SIGKILL);
 	ok(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) &&
 	   WTERMSIG(status) == SIGKILL, "%s is killed", name);
-	ok(kmd_seconds() - start < 1.5, "%s dies at once", name);
+	ok(kmd_seconds() - start < 5, "%s dies at once", name);
 
 	int fd = kmd_open();
 	struct kmd_env env = kmd_env(fd);

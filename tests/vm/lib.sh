@@ -8,7 +8,9 @@ vm_build=$(realpath -m "${CNNACC_BUILD:-$vm_top/build}")
 vm_cache=${XDG_CACHE_HOME:-$HOME/.cache}/cnnacc
 
 # Modules that a guest may need, besides what cnnacc.ko depends on.
-vm_base_modules="9p 9pnet_virtio virtio_iommu drm_shmem_helper gpu-sched drm_exec nvme"
+vm_base_modules="9p 9pnet_virtio virtio_iommu drm_shmem_helper gpu-sched drm_exec"
+# The same, if the kernel has them: a guest with its own kernel may not.
+vm_spare_modules="nvme"
 
 # Raise this when the layout of the cached part of the initramfs changes.
 vm_base_layout=1
@@ -112,7 +114,8 @@ vm_write_base()
 		>"$root/etc/passwd"
 	printf 'root:x:0:\nnogroup:x:65534:\n' >"$root/etc/group"
 	install -m 755 "$vm_top/tests/vm/init" "$root/init"
-	for file in $(vm_module_files $vm_base_modules); do
+	for file in $(vm_module_files $vm_base_modules
+		      vm_module_files $vm_spare_modules 2>/dev/null); do
 		vm_unpack_module "$file" "$root$(vm_guest_module "$file")"
 	done
 	cp "$vm_modroot/lib/modules/$vm_kver"/modules.{builtin,order}* \
@@ -128,7 +131,7 @@ vm_base()
 
 	vm_busybox=$(command -v busybox) || vm_die "busybox is not installed:" \
 		"scripts/install-packages vm installs it"
-	key=$({ echo "$vm_base_layout $vm_base_modules"
+	key=$({ echo "$vm_base_layout $vm_base_modules $vm_spare_modules"
 		stat -L -c '%n %s %Y' "$vm_kernel" "$vm_busybox" \
 			"$vm_modroot/lib/modules/$vm_kver"
 		cat "$vm_top/tests/vm/init"; } | sha256sum | cut -c 1-16)
@@ -176,9 +179,10 @@ vm_programs()
 	done
 }
 
-# vm_find_module: sets vm_module to cnnacc.ko or to nothing.
+# vm_find_module: sets vm_module, unless it is set, to cnnacc.ko or to nothing.
 vm_find_module()
 {
+	[ -z "$vm_module" ] || return 0
 	for vm_module in "$vm_modroot/cnnacc.ko" "$vm_build/driver/cnnacc.ko" \
 			 "$vm_build/cnnacc.ko" "$vm_top/cnnacc.ko" ''; do
 		[ ! -f "$vm_module" ] || break
@@ -193,7 +197,9 @@ vm_add_modules()
 
 	dir=$root/lib/modules/$vm_kver
 	mkdir -p "$dir/kernel" "$root/cnnacc"
-	ln -s "$vm_base_dir/root/lib/modules/$vm_kver"/kernel/* "$dir/kernel/"
+	# A kernel that has all it needs built in has none.
+	find "$vm_base_dir/root/lib/modules/$vm_kver/kernel" -type f \
+		-exec ln -s -t "$dir/kernel" {} +
 	cp "$vm_base_dir/root/lib/modules/$vm_kver"/modules.* "$dir/"
 	[ -z "$share" ] || names="9p 9pnet_virtio"
 	if [ -n "$vm_module" ]; then

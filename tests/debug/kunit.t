@@ -1,0 +1,10 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# The driver's KUnit suites, one result per case.
+. "$(dirname "$0")/lib.sh"
+
+debug_kernel debug CONFIG_CNNACC_KUNIT_TEST=y GCOV_PROFILE=y
+# The mock's registers are memory, which a self-test at probe would notice.
+debug_guest --append kunit.enable=1 --module-param selftest=0 --share "$(debug_coverage kunit)" -- debug_kunit
+tap_done
