@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
-# What a kernel reviewer runs over driver/ and uapi/: checkpatch, W=1, sparse, kernel-doc.
+# What a kernel reviewer runs over driver/ and uapi/: checkpatch, W=1, clang, sparse,
+# kernel-doc.
 . "$(dirname "$0")/../tap.sh"
 
 work=$(mktemp -d)
@@ -38,9 +39,32 @@ make_module()
 	return $status
 }
 tap_silent "gcc W=1" make_module W=1
+
+# The kernel was configured for gcc, so clang is told of some differences; headers name
+# an address space twice.
+clang=(CC=clang CONFIG_CC_IS_GCC= CONFIG_CC_IS_CLANG=y CONFIG_MITIGATION_RETHUNK=
+	CONFIG_MITIGATION_SLS= CONFIG_FTRACE_MCOUNT_USE_CC= CONFIG_INIT_STACK_ALL_ZERO=
+	CONFIG_CC_IMPLICIT_FALLTHROUGH=-Wimplicit-fallthrough
+	KCFLAGS="-Wno-unknown-warning-option -Wno-ignored-optimization-argument
+		-Wno-duplicate-decl-specifier")
+clang_module()
+{
+	make_module W=1 "${clang[@]}" | grep -v 'the compiler differs\|The kernel was built by:\|You are using:'
+	return "${PIPESTATUS[0]}"
+}
+tap_silent "clang W=1" clang_module
 tap_silent "sparse with endian checks" make_module C=2 CF="-D__CHECK_ENDIAN__"
 
-for file in "$top"/uapi/*.h "$top"/driver/*.[ch]; do
+# The KUnit suites want a kernel that has KUnit.
+if kernel=$("$top/scripts/build-debug-kernel" --cached debug); then
+	kdir=$(echo "$kernel"/lib/modules/*/build)
+	tap_silent "KUnit suites: gcc W=1 and sparse" make_module W=1 C=2 \
+		CF="-D__CHECK_ENDIAN__" CONFIG_CNNACC_KUNIT_TEST=y
+else
+	tap_skip "KUnit suites: gcc W=1 and sparse" "the debug kernel is not built: make check-debug"
+fi
+
+for file in "$top"/uapi/*.h "$top"/driver/*.[ch] "$top"/driver/tests/*.[ch]; do
 	tap_silent "kernel-doc ${file#"$top"/}" "$kernel_doc" -none -Wall "$file"
 done
 tap_done

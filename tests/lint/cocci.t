@@ -1,0 +1,50 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# The semantic patches of the kernel source over driver/, in report mode.
+. "$(dirname "$0")/../tap.sh"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+source=/usr/src/linux-source-6.12.tar.xz
+tar -xJf $source -C "$work" --strip-components=1 --wildcards '*/scripts/coccinelle/*.cocci'
+mapfile -t files < <(find "$top/driver" -name '*.c' | sort)
+
+# Silence is remembered: a minute of CPU time for what was looked at before.
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/cnnacc/cocci
+key=$({ dpkg-query -W coccinelle linux-source-6.12; cat "$0"
+	find "$top/driver" "$top/uapi" -name '*.[ch]' -print0 | sort -z | xargs -0 cat; } |
+	sha256sum)
+
+# Rules in OCaml need a compiler that the package does without.
+rules()
+{
+	(cd "$work/scripts/coccinelle" && find . -name '*.cocci' | sort |
+		xargs grep -l 'virtual report' | xargs grep -L 'script:ocaml\|initialize:ocaml')
+}
+
+# apply RULE: what a rule reports.  Parts of its options are for the wrapper that the kernel has.
+apply()
+{
+	local rule=$work/scripts/coccinelle/$1 options
+
+	options=$(sed -n 's/.*Options: *//p' "$rule" | head -n 1)
+	# shellcheck disable=SC2086
+	spatch -D report --very-quiet --no-show-diff --cocci-file "$rule" $options "${files[@]}" \
+		2>"$work/err" || { echo "spatch fails:"; tail -n 5 "$work/err"; }
+}
+
+known=
+[ "$(cat "$cache" 2>/dev/null)" != "$key" ] || known=y
+count=0
+for rule in $(rules); do
+	count=$((count + 1))
+	if [ -n "$known" ]; then
+		tap_silent "${rule#./}, as before" true
+	else
+		tap_silent "${rule#./}" apply "$rule"
+	fi
+done
+[ $count -gt 50 ]
+tap_ok "there are rules"
+[ $tap_failed -ne 0 ] || { mkdir -p "$(dirname "$cache")" && echo "$key" >"$cache"; }
+tap_done
