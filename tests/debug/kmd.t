@@ -5,5 +5,6 @@
 . "$(dirname "$0")/lib.sh"
 
 debug_kernel debug CONFIG_CNNACC_KUNIT_TEST=y GCOV_PROFILE=y
-debug_guest --append kmemleak=on --share "$(debug_coverage kmd)" --timeout 3000 -- debug_kmd
+debug_guest --append kmemleak=on --timeout 3000 -- debug_kmd
+debug_coverage kmd
 tap_done

@@ -6,5 +6,6 @@
 
 debug_kernel debug CONFIG_CNNACC_KUNIT_TEST=y GCOV_PROFILE=y
 # The mock's registers are memory, which a self-test at probe would notice.
-debug_guest --append kunit.enable=1 --module-param selftest=0 --share "$(debug_coverage kunit)" -- debug_kunit
+debug_guest --append kunit.enable=1 --module-param selftest=0 -- debug_kunit
+debug_coverage kunit
 tap_done

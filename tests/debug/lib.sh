@@ -43,12 +43,18 @@ debug_kernel()
 	}
 }
 
-# debug_coverage NAME: an empty directory for the counts of lines of one guest.
+# debug_coverage NAME: keeps the counts of lines that debug_coverage in the guest printed.
 debug_coverage()
 {
-	rm -rf "$debug_dir/coverage/$1"
-	mkdir -p "$debug_dir/coverage/$1"
-	echo "$debug_dir/coverage/$1"
+	local dir=$debug_dir/coverage/$1 mark file data
+
+	rm -rf "$dir"
+	mkdir -p "$dir"
+	while read -r mark file data; do
+		echo "$data" | base64 -d >"$dir/$file"
+	done < <(grep '^#gcda ' "$debug_work/out")
+	[ -n "$(ls "$dir")" ]
+	tap_ok "there are counts of lines"
 }
 
 # Makes the results of $debug_work/out this script's.
@@ -58,7 +64,7 @@ debug_results()
 
 	while read -r line; do
 		case $line in
-		1..*) ;;
+		1..*|"#gcda "*) ;;
 		"ok "*|"not ok "*) tap_n=$((tap_n + 1))
 			echo "$line" | sed -E "s/^(not )?ok ([0-9]+ )?/\\1ok $tap_n /" ;;
 		*) echo "# $line" ;;
