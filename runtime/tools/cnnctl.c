@@ -36,7 +36,8 @@ static const struct {
 	int (*run)(int argc, char **argv);
 } commands[] = {
 	{ "info", cmd_info }, { "regs", cmd_regs }, { "stats", cmd_stats },
-	{ "top", cmd_top }, { "reset", cmd_reset }, { "selftest", cmd_selftest }, { "exec", cmd_exec },
+	{ "top", cmd_top }, { "reset", cmd_reset }, { "selftest", cmd_selftest },
+	{ "exec", cmd_exec },
 	{ "core", cmd_core }, { "replay", cmd_replay },
 };
 

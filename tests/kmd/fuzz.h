@@ -24,7 +24,6 @@ struct fuzz_set {
 	struct {
 		unsigned int file;
 		uint32_t id;
-		uint64_t size;
 	} at[FUZZ_OBJECTS];
 };
 
@@ -46,7 +45,7 @@ struct fuzz_base {
 	int shared_fd;
 	int program, data;	/* dma-bufs */
 	uint32_t program_len[FUZZ_PROGRAMS];
-	uint32_t core, core_count;
+	uint32_t core_count;
 	uint64_t max_bo_size;
 	bool verbose, admin;
 };
@@ -84,7 +83,7 @@ unsigned int fuzz_file(struct fuzz_world *w);
 uint32_t fuzz_id(struct fuzz_world *w, const struct fuzz_set *set, unsigned int file);
 /* What was destroyed; now and then it is named again nevertheless. */
 void fuzz_forget(struct fuzz_world *w, struct fuzz_set *set, unsigned int file, uint32_t id);
-bool fuzz_add(struct fuzz_set *set, unsigned int file, uint32_t id, uint64_t size);
+bool fuzz_add(struct fuzz_set *set, unsigned int file, uint32_t id);
 void fuzz_add_map(struct fuzz_world *w, void *addr, size_t size);
 
 /* Notes a call before it is made, and how it ended; false if that may not be. */

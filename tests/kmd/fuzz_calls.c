@@ -47,7 +47,8 @@ static void call_query(struct fuzz_world *w)
 {
 	uint8_t room[1024];
 	struct drm_cnnacc_dev_query q = {
-		.type = fuzz_odd(w, fuzz_below(w, 2)), .size = fuzz_odd(w, fuzz_below(w, sizeof(room))),
+		.type = fuzz_odd(w, fuzz_below(w, 2)),
+		.size = fuzz_odd(w, fuzz_below(w, sizeof(room))),
 	};
 
 	q.pointer = q.size <= sizeof(room) - 8 ? fuzz_pointer(w, room + 4) : 64;
@@ -63,7 +64,7 @@ static void call_ctx_create(struct fuzz_world *w)
 	};
 
 	if (!fuzz_ioctl(w, "CTX_CREATE", file, DRM_IOCTL_CNNACC_CTX_CREATE, &c) &&
-	    !fuzz_add(&w->ctxs, file, c.ctx_id, 0))
+	    !fuzz_add(&w->ctxs, file, c.ctx_id))
 		kmd_ctx_destroy(w->fd[file], c.ctx_id);
 }
 
@@ -114,7 +115,7 @@ static void call_bo_create(struct fuzz_world *w)
 		c.size = FUZZ_BO_MAX;
 
 	if (!fuzz_ioctl(w, "BO_CREATE", file, DRM_IOCTL_CNNACC_BO_CREATE, &c) &&
-	    !fuzz_add(&w->bos, file, c.handle, c.size))
+	    !fuzz_add(&w->bos, file, c.handle))
 		drmCloseBufferHandle(w->fd[file], c.handle);
 }
 
@@ -211,7 +212,7 @@ static void call_eventfd(struct fuzz_world *w)
 		.flags = fuzz_odd(w, fuzz_below(w, 2)),
 	};
 
-	if (e.fd >= 0 && !fuzz_add(&w->fds, 0, e.fd, 0))
+	if (e.fd >= 0 && !fuzz_add(&w->fds, 0, e.fd))
 		close(e.fd);
 	e.fd = fuzz_odd(w, e.fd);
 	fuzz_ioctl(w, "EVENTFD", file, DRM_IOCTL_CNNACC_EVENTFD, &e);
@@ -320,7 +321,7 @@ static void call_export(struct fuzz_world *w)
 	};
 
 	if (!fuzz_ioctl(w, "PRIME_HANDLE_TO_FD", file, DRM_IOCTL_PRIME_HANDLE_TO_FD, &p) &&
-	    !fuzz_add(&w->fds, 0, p.fd, 0))
+	    !fuzz_add(&w->fds, 0, p.fd))
 		close(p.fd);
 }
 
@@ -336,15 +337,23 @@ static void call_import(struct fuzz_world *w)
 	struct drm_prime_handle p = { .fd = any_fd(w), .flags = fuzz_odd(w, 0) };
 
 	if (!fuzz_ioctl(w, "PRIME_FD_TO_HANDLE", file, DRM_IOCTL_PRIME_FD_TO_HANDLE, &p) &&
-	    !fuzz_add(&w->bos, file, p.handle, CNNACC_PAGE_SIZE))
+	    !fuzz_add(&w->bos, file, p.handle))
 		drmCloseBufferHandle(w->fd[file], p.handle);
 }
 
 static void call_dma_buf(struct fuzz_world *w)
 {
 	struct dma_buf_sync sync = { .flags = fuzz_odd(w, fuzz_below(w, 8)) };
+	struct dma_buf_export_sync_file file = { .flags = fuzz_odd(w, 1 + fuzz_below(w, 3)) };
 	int fd = any_fd(w);
 
+	if (fuzz_chance(w, 2)) {
+		fuzz_begin(w, "DMA_BUF_IOCTL_EXPORT_SYNC_FILE", FUZZ_FILES, fd, file.flags, 0);
+		if (!fuzz_end(w, ioctl(fd, DMA_BUF_IOCTL_EXPORT_SYNC_FILE, &file) ? -errno : 0) &&
+		    !fuzz_add(&w->fds, 0, file.fd))
+			close(file.fd);
+		return;
+	}
 	fuzz_begin(w, "DMA_BUF_IOCTL_SYNC", FUZZ_FILES, fd, sync.flags, 0);
 	fuzz_end(w, ioctl(fd, DMA_BUF_IOCTL_SYNC, &sync) ? -errno : 0);
 }
@@ -380,7 +389,7 @@ static void call_sync_create(struct fuzz_world *w)
 	struct drm_syncobj_create c = { .flags = fuzz_odd(w, fuzz_below(w, 2)) };
 
 	if (!fuzz_ioctl(w, "SYNCOBJ_CREATE", file, DRM_IOCTL_SYNCOBJ_CREATE, &c) &&
-	    !fuzz_add(&w->syncobjs, file, c.handle, 0))
+	    !fuzz_add(&w->syncobjs, file, c.handle))
 		drmSyncobjDestroy(w->fd[file], c.handle);
 }
 
@@ -463,7 +472,7 @@ static void call_sync_export(struct fuzz_world *w)
 	};
 
 	if (!fuzz_ioctl(w, "SYNCOBJ_HANDLE_TO_FD", file, DRM_IOCTL_SYNCOBJ_HANDLE_TO_FD, &h) &&
-	    !fuzz_add(&w->fds, 0, h.fd, 0))
+	    !fuzz_add(&w->fds, 0, h.fd))
 		close(h.fd);
 }
 
@@ -477,7 +486,7 @@ static void call_sync_import(struct fuzz_world *w)
 	bool into = h.flags & DRM_SYNCOBJ_FD_TO_HANDLE_FLAGS_IMPORT_SYNC_FILE;
 
 	if (!fuzz_ioctl(w, "SYNCOBJ_FD_TO_HANDLE", file, DRM_IOCTL_SYNCOBJ_FD_TO_HANDLE, &h) &&
-	    !into && !fuzz_add(&w->syncobjs, file, h.handle, 0))
+	    !into && !fuzz_add(&w->syncobjs, file, h.handle))
 		drmSyncobjDestroy(w->fd[file], h.handle);
 }
 
@@ -505,7 +514,7 @@ void fuzz_call(struct fuzz_world *w)
 		{ call_ctx_stats, 2 }, { call_query, 2 }, { call_bo_info, 2 }, { call_bo_sync, 3 },
 		{ call_bo_wait, 5 }, { call_eventfd, 2 }, { call_reg_rw, 2 }, { call_sizes, 3 },
 		{ call_open, 2 }, { call_close, 2 }, { call_mmap, 3 }, { call_munmap, 1 },
-		{ call_gem_close, 3 }, { call_export, 3 }, { call_import, 3 }, { call_dma_buf, 1 },
+		{ call_gem_close, 3 }, { call_export, 3 }, { call_import, 3 }, { call_dma_buf, 2 },
 		{ call_poll, 1 }, { call_fdinfo, 1 }, { call_sync_create, 4 },
 		{ call_sync_destroy, 2 }, { call_sync_wait, 4 }, { call_sync_change, 4 },
 		{ call_sync_transfer, 2 }, { call_sync_export, 2 }, { call_sync_import, 2 },

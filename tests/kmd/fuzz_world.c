@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The world of a sequence: random numbers, what there is to name, the log, the beginning and end. */
+/* The world of a sequence: random numbers, what there is to name, the log, beginning and end. */
 #include "fuzz.h"
 
 #include <errno.h>
@@ -94,13 +94,12 @@ void fuzz_forget(struct fuzz_world *w, struct fuzz_set *set, unsigned int file, 
 			set->at[i] = set->at[--set->count];
 }
 
-bool fuzz_add(struct fuzz_set *set, unsigned int file, uint32_t id, uint64_t size)
+bool fuzz_add(struct fuzz_set *set, unsigned int file, uint32_t id)
 {
 	if (set->count == FUZZ_OBJECTS)
 		return false;
 	set->at[set->count].file = file;
-	set->at[set->count].id = id;
-	set->at[set->count++].size = size;
+	set->at[set->count++].id = id;
 	return true;
 }
 
@@ -202,15 +201,15 @@ void fuzz_setup(struct fuzz_world *w, unsigned int file)
 
 	if (fuzz_ioctl(w, "CTX_CREATE", file, DRM_IOCTL_CNNACC_CTX_CREATE, &ctx))
 		return;
-	fuzz_add(&w->ctxs, file, ctx.ctx_id, 0);
+	fuzz_add(&w->ctxs, file, ctx.ctx_id);
 	ops[0].handle = import(w, file, w->base->program);
 	ops[1].handle = import(w, file, w->base->data);
-	fuzz_add(&w->bos, file, ops[1].handle, FUZZ_DATA_SIZE);
+	fuzz_add(&w->bos, file, ops[1].handle);
 	bind.ctx_id = ctx.ctx_id;
 	fuzz_ioctl(w, "VM_BIND", file, DRM_IOCTL_CNNACC_VM_BIND, &bind);
 	if (fuzz_ioctl(w, "SYNCOBJ_CREATE", file, DRM_IOCTL_SYNCOBJ_CREATE, &syncobj))
 		return;
-	fuzz_add(&w->syncobjs, file, syncobj.handle, 0);
+	fuzz_add(&w->syncobjs, file, syncobj.handle);
 	if (file == w->home)
 		w->signalled = syncobj.handle;
 }

@@ -19,9 +19,10 @@
  *   BO_CREATE    size, use, flags, ctx_id                        kmd_bo test_create
  *                number of buffers                               here test_buffer_limit
  *   BO_INFO      pad, unknown handle                             kmd_bo test_contents
- *   BO_SYNC      flags, handle, range, count                     kmd_bo test_sync
+ *   BO_SYNC      flags, handle, range                            kmd_bo test_sync, here
+ *                                                                test_sync_ranges
  *   BO_WAIT      flags, handle, timeout                          kmd_bo test_wait
- *   VM_BIND      flags, pad, ctx_id, array                       kmd_bind test_arrays
+ *   VM_BIND      flags, pad, ctx_id                              kmd_bind test_arrays
  *                MAP: every field, use, private, free range      kmd_bind test_map_arguments,
  *                                                                _uses, _private
  *                UNMAP: every field, exactness                   kmd_bind, here test_unmap

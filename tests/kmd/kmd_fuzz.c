@@ -74,7 +74,8 @@ static void read_options(int argc, char **argv)
 
 /* ---- what sequences use ----------------------------------------------------------------- */
 
-static void put_program(uint8_t *page, enum fuzz_program program, const uint32_t *words, size_t size)
+static void put_program(uint8_t *page, enum fuzz_program program, const uint32_t *words,
+			size_t size)
 {
 	memcpy(page + program * 256, words, size);
 	base.program_len[program] = size;
@@ -131,7 +132,6 @@ static void prepare(void)
 	kmd_dev_info(base.fd, &info);
 	base.core_count = info.core_count;
 	base.max_bo_size = info.max_bo_size;
-	base.core = kmd_find_core(base.fd, CNNACC_CORE_CCP);
 	base.admin = !kmd_ioctl(base.fd, DRM_IOCTL_CNNACC_REG_RW, &magic);
 	program = kmd_bo(base.fd, DRM_CNNACC_BO_PROGRAM, CNNACC_PAGE_SIZE);
 	data = kmd_bo(base.fd, DRM_CNNACC_BO_DATA, FUZZ_DATA_SIZE);

@@ -272,7 +272,8 @@ static void test_running(struct kmd_env *env)
 	ok(!back && now >= last, "fdinfo: and never goes back");
 	ctx_stats(env->fd, env->ctx, env->core, &end);
 	if (!ok(now - before == end.busy_ns - start.busy_ns, "fdinfo: tells the same as CTX_STATS"))
-		note("%" PRIu64 " and %" PRIu64, now - before, (uint64_t)(end.busy_ns - start.busy_ns));
+		note("%" PRIu64 " and %" PRIu64, now - before,
+		     (uint64_t)(end.busy_ns - start.busy_ns));
 	ok(all != UINT64_MAX && all >= now, "sysfs: the device was busy at least as long");
 	drmSyncobjDestroy(env->fd, out);
 }
