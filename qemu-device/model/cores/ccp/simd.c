@@ -37,6 +37,7 @@ typedef int32_t bits8 __attribute__((vector_size(32), may_alias));
 
 #define CCP_SIDE	4	/* output channels that are computed together */
 #define CCP_SLICE_TAPS	(CCP_TILE_CACHE / (2 * CNNACC_CCP_LANES))	/* at most */
+_Static_assert(CCP_TAPS_MAX <= CCP_SLICE_TAPS, "a slice has a channel at least");
 
 /** struct ccp_weights - of a slice, each channel's in lines of the cache of their own. */
 struct ccp_weights {
