@@ -154,7 +154,7 @@ static inline float clip6(float v)
 	const int32_t six = 0x40c00000;
 	int32_t bits = (int32_t)as_bits(v);
 
-	bits &= ~(bits >> 31);
+	bits = bits > 0 ? bits : 0;
 	return as_float((uint32_t)(bits > six ? six : bits));
 }
 
