@@ -26,11 +26,15 @@ static void cnnacc_gem_free(struct drm_gem_object *obj)
 {
 	struct cnnacc_device *cdev = to_cnnacc_device(obj->dev);
 	struct drm_gem_object *resv = to_cnnacc_bo(obj)->resv;
+	struct dma_buf *lender;
 
 	mutex_lock(&cdev->bo_lock);
 	list_del(&to_cnnacc_bo(obj)->link);
 	mutex_unlock(&cdev->bo_lock);
+	lender = to_cnnacc_bo(obj)->lender;
 	drm_gem_shmem_object_free(obj);
+	if (lender)
+		dma_buf_put(lender);
 	if (resv)
 		drm_gem_object_put(resv);
 }
@@ -151,6 +155,20 @@ struct drm_gem_object *cnnacc_gem_import(struct drm_device *drm, struct dma_buf 
 	return obj;
 }
 
+/* An exporter may keep a mapping for as long as somebody is attached. */
+static void cnnacc_gem_detach(struct cnnacc_bo *bo)
+{
+	struct drm_gem_object *obj = &bo->base.base;
+	struct dma_buf_attachment *attach = obj->import_attach;
+
+	dma_buf_unmap_attachment_unlocked(attach, bo->base.sgt, DMA_BIDIRECTIONAL);
+	bo->base.sgt = NULL;
+	/* Its reservation is the buffer's. */
+	bo->lender = attach->dmabuf;
+	obj->import_attach = NULL;
+	dma_buf_detach(bo->lender, attach);
+}
+
 static void cnnacc_gem_unmap(struct cnnacc_bo *bo)
 {
 	struct drm_gem_shmem_object *shmem = &bo->base;
@@ -159,9 +177,7 @@ static void cnnacc_gem_unmap(struct cnnacc_bo *bo)
 	if (!shmem->sgt)
 		return;
 	if (drm_gem_is_imported(obj)) {
-		dma_buf_unmap_attachment_unlocked(obj->import_attach, shmem->sgt,
-						  DMA_BIDIRECTIONAL);
-		shmem->sgt = NULL;
+		cnnacc_gem_detach(bo);
 		return;
 	}
 	dma_resv_lock(obj->resv, NULL);
@@ -182,10 +198,13 @@ void cnnacc_gem_unmap_all(struct cnnacc_device *cdev)
 {
 	struct cnnacc_bo *bo;
 
+	/* A PRIME ioctl that is late looks at attachments under this lock. */
+	mutex_lock(&cdev->drm.object_name_lock);
 	mutex_lock(&cdev->bo_lock);
 	list_for_each_entry(bo, &cdev->bos, link)
 		cnnacc_gem_unmap(bo);
 	mutex_unlock(&cdev->bo_lock);
+	mutex_unlock(&cdev->drm.object_name_lock);
 }
 
 /**

@@ -17,6 +17,7 @@ struct drm_file;
  * @flags: DRM_CNNACC_BO_*
  * @link: in &cnnacc_device.bos
  * @resv: object that lends its reservation to a private buffer; held, else NULL
+ * @lender: dma-buf that an imported buffer was attached to, held, once the device is gone
  */
 struct cnnacc_bo {
 	struct drm_gem_shmem_object base;
@@ -24,6 +25,7 @@ struct cnnacc_bo {
 	u32 flags;
 	struct list_head link;
 	struct drm_gem_object *resv;
+	struct dma_buf *lender;
 };
 
 static inline struct cnnacc_bo *to_cnnacc_bo(struct drm_gem_object *obj)
