@@ -193,7 +193,7 @@ struct cnnacc_core {
  * @away_lock: held for writing meanwhile
  * @left: done when @away_work has stopped the device
  * @back: done when it may bring it back
- * @ctx_wq: tears contexts down
+ * @ctx_wq: tears contexts down, and gives coredumps away
  * @ctx_ids: context ids of the hardware
  * @ctx_lock: protects @contexts
  * @contexts: all contexts not yet torn down

@@ -301,21 +301,35 @@ static void cnnacc_dump_program(struct cnnacc_dump *dump, const struct cnnacc_vm
 	cnnacc_dump_close(dump, at, CNNACC_DUMP_PROGRAM, program->va);
 }
 
-/* The failed task's first, then all that it could have fetched. */
+static void cnnacc_dump_part(struct cnnacc_dump *dump, const struct cnnacc_vm_program *program,
+			     u64 from, u64 to)
+{
+	struct cnnacc_vm_program part = {
+		.va = from,
+		.size = to - from,
+		.sgt = program->sgt,
+		.offset = program->offset + (from - program->va),
+	};
+
+	if (part.size && dump->program_left && !dump->full)
+		cnnacc_dump_program(dump, &part);
+}
+
+/* From the failed task's on, then all else that it could have fetched. */
 static void cnnacc_dump_programs(struct cnnacc_dump *dump, struct cnnacc_vm *vm, u32 program_va)
 {
+	u64 page = ALIGN_DOWN(program_va, CNNACC_PAGE_SIZE), first = 1ull << CNNACC_VA_BITS;
 	struct cnnacc_vm_program program = { };
-	u64 first = 1ull << CNNACC_VA_BITS;
 
 	if (cnnacc_vm_program(vm, program_va, &program) && program.va <= program_va) {
 		first = program.va;
-		cnnacc_dump_program(dump, &program);
+		cnnacc_dump_part(dump, &program, page, program.va + program.size);
+		cnnacc_dump_part(dump, &program, program.va, page);
 	}
 	program = (struct cnnacc_vm_program) { };
-	while (dump->program_left && !dump->full &&
-	       cnnacc_vm_program(vm, program.va + program.size, &program))
+	while (cnnacc_vm_program(vm, program.va + program.size, &program))
 		if (program.va != first)
-			cnnacc_dump_program(dump, &program);
+			cnnacc_dump_part(dump, &program, program.va, program.va + program.size);
 }
 
 static void cnnacc_dump_finish(struct cnnacc_dump *dump)
@@ -375,7 +389,7 @@ void cnnacc_dump_take(struct cnnacc_core *core)
 	cnnacc_dump_fill(dump, core);
 	/* Complete before the work sees it. */
 	smp_store_release(&cdev->dump, dump);
-	queue_work(system_unbound_wq, &cdev->dump_work);
+	queue_work(cdev->ctx_wq, &cdev->dump_work);
 }
 
 static void cnnacc_dump_publish(struct cnnacc_device *cdev, const struct cnnacc_dump *dump)

@@ -22,6 +22,9 @@
 #define LIMIT_PARAM	"/sys/module/cnnacc/parameters/task_limit_ms"
 #define RECOVERY_MAX_S	2.0
 #define NOWHERE		0x50000040u
+#define FAR_VA		0xe0000000u
+#define FAR_SIZE	0x400000u
+#define FAR_OFFSET	0x280040u
 
 struct kind {
 	const char *name;
@@ -32,6 +35,7 @@ struct kind {
 	uint16_t class, code;
 	uint32_t detail, pc, access;
 	uint64_t va;
+	bool far;		/* in the middle of much other program */
 };
 
 static uint32_t program_fault(struct kmd_env *env)
@@ -42,9 +46,11 @@ static uint32_t program_fault(struct kmd_env *env)
 static const struct kind kinds[] = {
 	{ "hang", kmd_program_endless, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG, .pc = 1 },
 	{ "fault", program_fault, 0, -EFAULT, DRM_CNNACC_CTX_FAULT, CNNACC_STATUS_MMU_FAULT,
-	  CNNACC_CCP_E_DMA, CNNACC_FAULT_DIR, 3, CNNACC_ACCESS_READ, NOWHERE },
+	  CNNACC_CCP_E_DMA, CNNACC_FAULT_DIR, 3, CNNACC_ACCESS_READ, .va = NOWHERE },
 	{ "illegal", kmd_program_illegal, 0, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
 	  CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, .pc = 2 },
+	{ "far", kmd_program_illegal, 0, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
+	  CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, .pc = 2, .far = true },
 	{ "limit", kmd_program_endless, 100000, -ETIMEDOUT, DRM_CNNACC_CTX_TIME_LIMIT,
 	  CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, .pc = 1 },
 };
@@ -82,6 +88,33 @@ static bool told(const struct kind *k, const struct kmd_env *env, uint32_t faile
 	return good;
 }
 
+/* The program of env also at another place. */
+static struct kmd_bo copy_far(struct kmd_env *env, uint32_t length)
+{
+	struct kmd_bo bo = kmd_bo(env->fd, DRM_CNNACC_BO_PROGRAM, FAR_SIZE);
+
+	if (kmd_map(env->fd, env->ctx, bo.handle, DRM_CNNACC_BIND_EXEC, FAR_VA, FAR_SIZE))
+		bail("VM_BIND");
+	memcpy((char *)bo.map + FAR_OFFSET, env->program.map, length);
+	return bo;
+}
+
+static int submit(const struct kind *k, struct kmd_env *env, uint32_t length, uint32_t out)
+{
+	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out };
+	struct drm_cnnacc_task task = kmd_task(length);
+	struct drm_cnnacc_job job = {
+		.core = env->core,
+		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
+		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
+	};
+
+	task.cycle_limit = k->cycle_limit;
+	if (k->far)
+		task.program_va = FAR_VA + FAR_OFFSET;
+	return kmd_submit_jobs(env->fd, env->ctx, &job, 1);
+}
+
 static void test_kind(const struct kind *k, int count)
 {
 	struct kmd_env guilty = kmd_env(kmd_open()), other = kmd_env(kmd_open());
@@ -89,11 +122,14 @@ static void test_kind(const struct kind *k, int count)
 	uint32_t length = k->program(&guilty), nop = kmd_program_nop(&other);
 	int i, errors = 0, wrong = 0, hurt = 0;
 	double worst = 0, sum = 0;
+	struct kmd_bo far = { };
 
+	if (k->far)
+		far = copy_far(&guilty, length);
 	for (i = 0; i < count; i++) {
 		double start = kmd_seconds(), took;
 
-		if (kmd_submit(&guilty, length, k->cycle_limit, out) ||
+		if (submit(k, &guilty, length, out) ||
 		    kmd_submit(&other, nop, 0, next))
 			bail("SUBMIT");
 		errors += kmd_wait(guilty.fd, out) != k->error;
@@ -110,6 +146,8 @@ static void test_kind(const struct kind *k, int count)
 	ok(worst < RECOVERY_MAX_S, "%s: and runs again within %.0f s", k->name, RECOVERY_MAX_S);
 	note("%s: %.3f s on average, %.3f s at most, from the submit on", k->name, sum / count,
 	     worst);
+	if (k->far)
+		kmd_bo_free(guilty.fd, &far);
 	kmd_env_free(&guilty);
 	kmd_env_free(&other);
 	drmClose(guilty.fd);

@@ -9,7 +9,7 @@
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 count=${CNNACC_RECOVERY_COUNT:-5}
-kinds="hang fault illegal limit"
+kinds="hang fault illegal far limit"
 cnnctl=$build/runtime/tools/cnnctl
 cp "$build/tests/unit/rt/digits.onnx" "$work/"
 "$build/runtime/tools/cnnrun" "$work/digits.onnx" --device sim --output "0=$work/sim.npy" \
@@ -77,6 +77,7 @@ tap_run "and the registers" said fault "STATUS         00020014"
 tap_run "coredump of an illegal program" said illegal \
 	"ended: BAD_PROGRAM (E_ILLEGAL) at instruction 2"
 tap_run "with the instruction" said illegal ">     2: f0000000"
+tap_run "also where there is more program than a dump has" said far ">     2: f0000000"
 tap_run "coredump of an endless program" said limit "ended: TIME_LIMIT at instruction 1"
 for kind in $kinds; do
 	tap_run "$kind: as JSON" sh -c "$cnnctl core --json $work/$kind.core | python3 -m json.tool"
