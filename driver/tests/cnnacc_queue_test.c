@@ -128,17 +128,25 @@ static void cnnacc_queue_test_bad_record(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ctx->status.failed_jobs, 1);
 }
 
+static struct dma_fence *cnnacc_queue_test_start(struct cnnacc_mock *mock, struct cnnacc_ctx *ctx,
+						 u32 flags)
+{
+	struct dma_fence *fence;
+
+	mock->does = CNNACC_MOCK_WORKS;
+	fence = cnnacc_mock_submit(mock, ctx, 1, flags);
+	while (!cnnacc_mock_read(mock, CNNACC_MOCK_QUEUE + CNNACC_QREG_PROGRESS))
+		usleep_range(100, 1000);
+	return fence;
+}
+
 /* An index that the ring does not have is no better than such a record. */
 static void cnnacc_queue_test_bad_tail(struct kunit *test)
 {
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
 	struct cnnacc_ctx *ctx = cnnacc_mock_ctx(mock);
-	struct dma_fence *fence;
+	struct dma_fence *fence = cnnacc_queue_test_start(mock, ctx, 0);
 
-	mock->does = CNNACC_MOCK_WORKS;
-	fence = cnnacc_mock_submit(mock, ctx, 1, 0);
-	while (!cnnacc_mock_read(mock, CNNACC_MOCK_QUEUE + CNNACC_QREG_PROGRESS))
-		usleep_range(100, 1000);
 	cnnacc_mock_write(mock, CNNACC_MOCK_QUEUE + CNNACC_QREG_COMPL_TAIL, CNNACC_RING_ENTRIES);
 	cnnacc_mock_interrupt(mock, 0);
 	KUNIT_EXPECT_EQ(test, cnnacc_mock_wait(mock, fence), -ETIMEDOUT);
@@ -163,6 +171,47 @@ static void cnnacc_queue_test_interrupts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock->core_resets, 0);
 }
 
+/* Events are counted and, if the job waits for that, acknowledged. */
+static void cnnacc_queue_test_events(struct kunit *test)
+{
+	struct cnnacc_mock *mock = cnnacc_mock_create(test);
+	struct cnnacc_ctx *ctx = cnnacc_mock_ctx(mock);
+	struct dma_fence *fence = cnnacc_queue_test_start(mock, ctx, DRM_CNNACC_JOB_EVENT_WAIT);
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, mock->cdev->cores[0]->ring[0].flags,
+			CNNACC_PACKET_IRQ | CNNACC_PACKET_EVENT_WAIT);
+	cnnacc_mock_write(mock, CNNACC_MOCK_QUEUE + CNNACC_QREG_EVENT_COUNT, 200);
+	cnnacc_mock_interrupt(mock, 0);
+	for (i = 0; i < 1000; i++) {
+		if (cnnacc_mock_read(mock, CNNACC_MOCK_QUEUE + CNNACC_QREG_EVENT_ACK))
+			break;
+		msleep(20);
+	}
+	KUNIT_EXPECT_LT(test, i, 1000);
+	KUNIT_EXPECT_EQ(test, mock->cdev->cores[0]->events, 200);
+	mock->does = CNNACC_MOCK_RUNS;
+	KUNIT_EXPECT_EQ(test, cnnacc_mock_wait(mock, fence), 0);
+}
+
+/* A core that cannot read its packets is reset. */
+static void cnnacc_queue_test_shell_error(struct kunit *test)
+{
+	struct cnnacc_mock *mock = cnnacc_mock_create(test);
+	struct cnnacc_ctx *ctx = cnnacc_mock_ctx(mock);
+	struct dma_fence *fence = cnnacc_queue_test_start(mock, ctx, 0);
+
+	cnnacc_mock_write(mock, CNNACC_REG_ERR_CODE, CNNACC_SHELL_PACKET_READ);
+	cnnacc_mock_write(mock, CNNACC_REG_ERR_CORE, 0);
+	cnnacc_mock_write(mock, CNNACC_REG_IRQ_STATUS, CNNACC_IRQ_ERROR);
+	cnnacc_mock_interrupt(mock, 1);
+	KUNIT_EXPECT_EQ(test, cnnacc_mock_wait(mock, fence), -ETIMEDOUT);
+	cnnacc_mock_write(mock, CNNACC_REG_IRQ_STATUS, 0);
+	mock->does = CNNACC_MOCK_RUNS;
+	KUNIT_EXPECT_EQ(test, cnnacc_mock_run(mock, ctx, 1), 0);
+	KUNIT_EXPECT_EQ(test, mock->core_resets, 1);
+}
+
 static struct kunit_case cnnacc_queue_test_cases[] = {
 	KUNIT_CASE(cnnacc_queue_test_wrap),
 	KUNIT_CASE(cnnacc_queue_test_many),
@@ -170,6 +219,8 @@ static struct kunit_case cnnacc_queue_test_cases[] = {
 	KUNIT_CASE_PARAM(cnnacc_queue_test_bad_record, cnnacc_queue_test_spoiler_gen_params),
 	KUNIT_CASE(cnnacc_queue_test_bad_tail),
 	KUNIT_CASE(cnnacc_queue_test_interrupts),
+	KUNIT_CASE(cnnacc_queue_test_events),
+	KUNIT_CASE(cnnacc_queue_test_shell_error),
 	{ }
 };
 
