@@ -8,6 +8,9 @@
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/../tap.sh"
+# Scripts in full/ lie one directory deeper.
+top=$(cd "$here/../.." && pwd)
+build=${CNNACC_BUILD:-$top/build}
 
 debug_work=$(mktemp -d "${TMPDIR:-/tmp}/cnnacc-debug.XXXXXX")
 trap 'rm -rf "$debug_work"' EXIT
