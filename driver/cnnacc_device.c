@@ -22,6 +22,7 @@
  * Lock order, outermost first:
  *
  * - &cnnacc_vm.lock
+ * - &cnnacc_vm.dump_lock, which is also taken where resets run
  * - &cnnacc_device.away_lock
  * - &cnnacc_device.ctx_lock
  * - &cnnacc_ctx.submit_lock

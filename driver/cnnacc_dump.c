@@ -17,11 +17,11 @@
 /**
  * DOC: coredump
  *
- * A failed job is dumped before its core is reset and before its fence is signalled, when
- * nothing of its context can go away: an UNMAP waits for it.  Fences depend on the one who
- * does that, so it takes no lock under which somebody allocates, and memory only if there is
- * some at once, in single pages.  The pages become a device coredump later, in a work item of
- * their own.
+ * A failed job is dumped before its core is reset and before its fence is signalled, so its
+ * context and its tables stay.  Buffers may be unmapped meanwhile by who does not care for
+ * the job; &cnnacc_vm.dump_lock keeps their memory.  Fences depend on the one who dumps, so it
+ * takes no lock under which somebody allocates, and memory only if there is some at once, in
+ * single pages.  The pages become a device coredump later, in a work item of their own.
  *
  * At most one dump is taken in CNNACC_DUMP_INTERVAL, so that who fails on purpose, again and
  * again, does not keep the others waiting.
@@ -321,6 +321,7 @@ static void cnnacc_dump_programs(struct cnnacc_dump *dump, struct cnnacc_vm *vm,
 	u64 page = ALIGN_DOWN(program_va, CNNACC_PAGE_SIZE), first = 1ull << CNNACC_VA_BITS;
 	struct cnnacc_vm_program program = { };
 
+	mutex_lock(&vm->dump_lock);
 	if (cnnacc_vm_program(vm, program_va, &program) && program.va <= program_va) {
 		first = program.va;
 		cnnacc_dump_part(dump, &program, page, program.va + program.size);
@@ -330,6 +331,7 @@ static void cnnacc_dump_programs(struct cnnacc_dump *dump, struct cnnacc_vm *vm,
 	while (cnnacc_vm_program(vm, program.va + program.size, &program))
 		if (program.va != first)
 			cnnacc_dump_part(dump, &program, program.va, program.va + program.size);
+	mutex_unlock(&vm->dump_lock);
 }
 
 static void cnnacc_dump_finish(struct cnnacc_dump *dump)

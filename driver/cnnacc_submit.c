@@ -553,10 +553,11 @@ static void cnnacc_submit_push(struct cnnacc_submit *submit)
 		trace_cnnacc_job_queue(submit->jobs[i]);
 		submit->jobs[i] = NULL;
 	}
+	/* Before any of them runs, so that an UNMAP waits for it. */
+	cnnacc_submit_publish(submit, fences);
 	for (i = 0; i < submit->count; i++)
 		if (submit->batches[i])
 			cnnacc_submit_push_batch(submit, fences, i);
-	cnnacc_submit_publish(submit, fences);
 	for (i = 0; i < submit->count; i++)
 		dma_fence_put(fences[i]);
 }

@@ -77,6 +77,7 @@ int cnnacc_vm_init(struct cnnacc_ctx *ctx)
 		return -ENOMEM;
 	mutex_init(&vm->lock);
 	spin_lock_init(&vm->mm_lock);
+	mutex_init(&vm->dump_lock);
 	INIT_LIST_HEAD(&vm->unmapped);
 	drm_mm_init(&vm->mm, 0, CNNACC_VM_PAGES);
 	return 0;
@@ -360,7 +361,7 @@ u32 cnnacc_vm_entry(struct cnnacc_vm *vm, u64 va)
 
 /**
  * cnnacc_vm_program() - Find a program
- * @vm: address space that has jobs, which keep it mapped
+ * @vm: address space; &cnnacc_vm.dump_lock is held as long as @program is used
  * @va: address
  * @program: the first mapping of a program buffer that ends beyond @va
  *
@@ -372,6 +373,7 @@ bool cnnacc_vm_program(struct cnnacc_vm *vm, u64 va, struct cnnacc_vm_program *p
 	struct drm_mm_node *node;
 	bool found = false;
 
+	lockdep_assert_held(&vm->dump_lock);
 	spin_lock(&vm->mm_lock);
 	drm_mm_for_each_node_in_range(node, &vm->mm, va >> CNNACC_PAGE_SHIFT, CNNACC_VM_PAGES) {
 		mapping = container_of(node, struct cnnacc_mapping, node);
@@ -398,6 +400,9 @@ static void cnnacc_vm_flush(struct cnnacc_ctx *ctx)
 	if (list_empty(&ctx->vm.unmapped))
 		return;
 	cnnacc_device_invalidate(ctx->cdev, ctx->hw_id, 0);
+	/* A coredump may have found them before they left the address space. */
+	mutex_lock(&ctx->vm.dump_lock);
+	mutex_unlock(&ctx->vm.dump_lock);
 	list_for_each_entry_safe(mapping, next, &ctx->vm.unmapped, link) {
 		list_del(&mapping->link);
 		drm_gem_object_put(mapping->obj);

@@ -20,6 +20,7 @@ struct sg_table;
  * struct cnnacc_vm - address space of a context.
  * @lock: protects what follows, and the tables
  * @mm_lock: needed besides to change @mm, and enough to look at it
+ * @dump_lock: held while a coredump copies what it found in @mm; nobody allocates under it
  * @mm: mapped ranges, in pages
  * @mappings: how many
  * @unmapped: mappings without entries that the device may still remember
@@ -30,6 +31,7 @@ struct sg_table;
 struct cnnacc_vm {
 	struct mutex lock;	/* protects what follows, and the tables */
 	spinlock_t mm_lock;	/* what else is needed to change @mm */
+	struct mutex dump_lock;	/* keeps what left @mm from being freed */
 	struct drm_mm mm;
 	u32 mappings;
 	struct list_head unmapped;
