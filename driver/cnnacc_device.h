@@ -108,7 +108,6 @@ struct cnnacc_shell_report {
  * @enabled: the hardware queue runs
  * @ready: packets may be put into the ring
  * @broken: the running job is lost, not failed by the device
- * @aborting: the running job is being aborted by the watchdog
  * @ending: somebody ends jobs that are done; only one does, so they end in order
  * @again: that one has to look at the queue once more
  * @failure: what stopped the queue, until a reset has dealt with it
@@ -118,6 +117,7 @@ struct cnnacc_shell_report {
  * @head_told: that index as the device knows it
  * @seq: number of the last completion record
  * @next_fence: fence value of the next packet
+ * @aborting: fence value of the packet that does not end and is to be aborted, or 0
  * @events: EVENT_COUNT as last seen
  * @watched: fence value of the packet that the watchdog last found at the head
  * @watched_since: jiffies when it first found it there
@@ -148,7 +148,6 @@ struct cnnacc_core {
 	bool enabled;
 	bool ready;
 	bool broken;
-	bool aborting;
 	bool ending;
 	bool again;
 	struct cnnacc_failure failure;
@@ -158,6 +157,7 @@ struct cnnacc_core {
 	u32 head_told;
 	u32 seq;
 	u64 next_fence;
+	u64 aborting;
 	u32 events;
 	u64 watched;
 	unsigned long watched_since;

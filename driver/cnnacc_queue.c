@@ -67,7 +67,7 @@ int cnnacc_core_enable(struct cnnacc_core *core)
 	core->seq = 0;
 	core->events = cnnacc_queue_read(core, CNNACC_QREG_EVENT_COUNT);
 	core->broken = false;
-	core->aborting = false;
+	core->aborting = 0;
 	core->watched = 0;
 	core->enabled = true;
 	spin_unlock_irq(&core->lock);
@@ -367,7 +367,7 @@ enum cnnacc_end cnnacc_core_how_ended(struct cnnacc_core *core,
 	case CNNACC_STATUS_OK:
 		return CNNACC_END_DONE;
 	case CNNACC_STATUS_ABORTED:
-		return core->aborting ? CNNACC_END_HANG : CNNACC_END_LOST;
+		return record->fence == core->aborting ? CNNACC_END_HANG : CNNACC_END_LOST;
 	default:
 		return CNNACC_END_FAILED;
 	}

@@ -77,20 +77,30 @@ static void cnnacc_core_end_finished(struct cnnacc_core *core)
 	spin_unlock_irq(&core->lock);
 }
 
+/* Why the first job ends, without a record: it may have begun when the one that hung ended. */
+static enum cnnacc_end cnnacc_core_verdict(struct cnnacc_core *core, const struct cnnacc_job *job)
+{
+	lockdep_assert_held(&core->lock);
+	return core->broken || job->first_fence + job->done == core->aborting ?
+	       CNNACC_END_HANG : CNNACC_END_LOST;
+}
+
 /*
- * Blames the job that ran, if none failed.  Those behind it have not started; but a core that
+ * Takes the job that ran, if none failed.  Those behind it have not started; but a core that
  * cannot be trusted may have started them as well.
  */
 static void cnnacc_core_blame(struct cnnacc_core *core, bool trusted, struct list_head *lost)
 {
 	struct cnnacc_job *job;
+	enum cnnacc_end end;
 	u32 flags;
 
 	spin_lock_irq(&core->lock);
 	job = cnnacc_core_first_job(core);
 	if (job) {
 		flags = job->flags;
-		cnnacc_core_fail(core, cnnacc_core_pop_job(core), CNNACC_END_HANG, NULL);
+		end = cnnacc_core_verdict(core, job);
+		cnnacc_core_fail(core, cnnacc_core_pop_job(core), end, NULL);
 		if (core->batch && !trusted && !(flags & DRM_CNNACC_JOB_RESTARTABLE)) {
 			list_splice_init(&core->batch->jobs, lost);
 			core->batch = NULL;
@@ -123,6 +133,8 @@ static void cnnacc_core_dump(struct cnnacc_core *core)
 	/* It may turn out to have ended after all, when the reset is over. */
 	spin_lock_irq(&core->lock);
 	first = cnnacc_core_first_job(core);
+	if (first && cnnacc_core_verdict(core, first) != CNNACC_END_HANG)
+		first = NULL;
 	spin_unlock_irq(&core->lock);
 	if (!first)
 		return;
@@ -236,6 +248,32 @@ static bool cnnacc_core_stands(struct cnnacc_core *core, u64 fence, u32 progress
 		time_after(jiffies, core->watched_since + msecs_to_jiffies(cnnacc_task_limit_ms)));
 }
 
+static void cnnacc_core_write_abort(struct cnnacc_core *core)
+{
+	lockdep_assert_held(&core->lock);
+	/* A queue that is not enabled stays so: enabling it would lose its place. */
+	cnnacc_queue_write(core, CNNACC_QREG_CTRL,
+			   cnnacc_queue_read(core, CNNACC_QREG_CTRL) | CNNACC_QCTRL_ABORT);
+}
+
+/* Aborts what runs, unless the core was reset or is away; returns its fence value, else 0. */
+static u64 cnnacc_core_abort_any(struct cnnacc_core *core, u64 resets)
+{
+	struct cnnacc_job *job;
+	u64 fence = 0;
+
+	spin_lock_irq(&core->lock);
+	job = cnnacc_core_first_job(core);
+	if (core->resets == resets)
+		core->ready = false;
+	if (core->resets == resets && core->enabled && job) {
+		cnnacc_core_write_abort(core);
+		fence = job->first_fence + job->done;
+	}
+	spin_unlock_irq(&core->lock);
+	return fence;
+}
+
 /**
  * cnnacc_core_force_reset() - Reset a core that may be well and wait until that is done
  * @core: core
@@ -244,21 +282,19 @@ static bool cnnacc_core_stands(struct cnnacc_core *core, u64 fence, u32 progress
  */
 void cnnacc_core_force_reset(struct cnnacc_core *core)
 {
-	u64 before = READ_ONCE(core->resets), now = before;
+	u64 before = READ_ONCE(core->resets), first = cnnacc_core_abort_any(core, before), fence;
 
+	/* Again and again, as a job may have ended before it was told, and the next begun. */
+	read_poll_timeout(cnnacc_core_abort_any, fence, !fence, 1000, CNNACC_ABORT_TIMEOUT_US,
+			  first, core, before);
 	spin_lock_irq(&core->lock);
-	core->ready = false;
-	if (cnnacc_core_first_job(core))
-		cnnacc_queue_write(core, CNNACC_QREG_CTRL,
-				   cnnacc_queue_read(core, CNNACC_QREG_CTRL) | CNNACC_QCTRL_ABORT);
-	spin_unlock_irq(&core->lock);
-
 	/* The end of an aborted job has the core reset. */
-	if (cnnacc_core_busy(core))
-		read_poll_timeout(READ_ONCE, now, now != before, 1000, CNNACC_ABORT_TIMEOUT_US,
-				  false, core->resets);
-	if (now == before)
-		cnnacc_core_break(core);
+	if (core->resets == before) {
+		core->aborting = first;
+		cnnacc_core_stop_locked(core);
+	}
+	spin_unlock_irq(&core->lock);
+	queue_work(core->cdev->reset_wq, &core->reset_work);
 	flush_work(&core->reset_work);
 }
 
@@ -330,13 +366,11 @@ void cnnacc_core_kill(struct cnnacc_core *core)
 		return;
 	}
 	first_fence = job->first_fence;
+	core->aborting = first_fence + job->done;
 	seqno = job->seqno;
 	hw_id = job->ctx->hw_id;
-	core->aborting = true;
 	core->ready = false;
-	/* A queue that is not enabled stays so: enabling it would lose its place. */
-	cnnacc_queue_write(core, CNNACC_QREG_CTRL,
-			   cnnacc_queue_read(core, CNNACC_QREG_CTRL) | CNNACC_QCTRL_ABORT);
+	cnnacc_core_write_abort(core);
 	spin_unlock_irq(&core->lock);
 
 	drm_warn(&core->cdev->drm, "%s: job %llu of context %u hangs\n", core->name, seqno,
