@@ -380,12 +380,19 @@ enum cnnacc_end cnnacc_core_how_ended(struct cnnacc_core *core,
  * @end: why it ends
  * @record: its last completion record, or NULL
  *
- * What is behind the job has not started and will be kicked again.
+ * What is behind the job has not started and will be kicked again, as will a restartable job
+ * that was lost.
  */
 void cnnacc_core_fail(struct cnnacc_core *core, struct cnnacc_job *job, enum cnnacc_end end,
 		      const struct cnnacc_completion *record)
 {
 	lockdep_assert_held(&core->lock);
+	if (end == CNNACC_END_LOST && job->flags & DRM_CNNACC_JOB_RESTARTABLE) {
+		if (!core->batch)
+			core->batch = job->last_of;
+		list_add(&job->link, &core->batch->jobs);
+		job = NULL;
+	}
 	core->failure = (struct cnnacc_failure) { .job = job, .end = end };
 	if (record) {
 		core->failure.has_record = true;
