@@ -324,18 +324,16 @@ static struct cnnacc_ctx *cnnacc_ctx_create(struct cnnacc_device *cdev,
 	if (ret < 0)
 		goto err;
 	ctx->hw_id = ret;
-	ret = cnnacc_vm_init(ctx);
+	ret = cnnacc_ctx_init_entities(ctx, priority);
+	/* Last, as taking it away may have to wait for an unplug. */
+	if (!ret)
+		ret = cnnacc_vm_init(ctx);
 	if (ret)
 		goto err_id;
-	ret = cnnacc_ctx_init_entities(ctx, priority);
-	if (ret)
-		goto err_vm;
 	mutex_lock(&cdev->ctx_lock);
 	list_add_tail(&ctx->link, &cdev->contexts);
 	mutex_unlock(&cdev->ctx_lock);
 	return ctx;
-err_vm:
-	cnnacc_vm_fini(ctx);
 err_id:
 	ida_free(&cdev->ctx_ids, ctx->hw_id);
 err:

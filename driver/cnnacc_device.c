@@ -229,9 +229,15 @@ static bool cnnacc_device_invalidated(struct cnnacc_device *cdev, u32 seq, int g
 	       atomic_read(&cdev->reset_gen) != gen;
 }
 
+/* cnnacc_device_stop() is at work and gets there in bounded time. */
+static void cnnacc_device_wait_silent(struct cnnacc_device *cdev)
+{
+	wait_for_completion_timeout(&cdev->silent, msecs_to_jiffies(CNNACC_FREE_TIMEOUT_MS));
+}
+
 /**
  * cnnacc_device_invalidate() - Have the device forget a context's translations
- * @cdev: device
+ * @cdev: device, not entered
  * @hw_id: the context's hardware id
  * @flags: CNNACC_INVALIDATE_RETIRE if the context goes away, else 0
  *
@@ -245,10 +251,9 @@ void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id, u32 flags)
 	u32 seq;
 
 	if (cnnacc_device_enter(cdev, &idx)) {
-		/* Asleep, or cnnacc_device_stop() is at work and gets there in bounded time. */
+		/* Else it is asleep. */
 		if (drm_dev_is_unplugged(&cdev->drm))
-			wait_for_completion_timeout(&cdev->silent,
-						    msecs_to_jiffies(CNNACC_FREE_TIMEOUT_MS));
+			cnnacc_device_wait_silent(cdev);
 		return;
 	}
 	if (!READ_ONCE(cdev->wedged)) {
@@ -263,6 +268,9 @@ void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id, u32 flags)
 	if (ret) {
 		drm_err(&cdev->drm, "translations of context %u stay in use\n", hw_id);
 		cnnacc_device_request_reset(cdev);
+		/* Then there may have been no reset. */
+		if (drm_dev_is_unplugged(&cdev->drm))
+			cnnacc_device_wait_silent(cdev);
 	}
 }
 

@@ -434,10 +434,10 @@ static int cnnacc_vm_map_entered(struct cnnacc_ctx *ctx,
 {
 	int ret, idx;
 
+	/* The range may have been unmapped by an operation before.  May wait for an unplug. */
+	cnnacc_vm_flush(ctx);
 	if (!drm_dev_enter(&ctx->cdev->drm, &idx))
 		return -ENODEV;
-	/* The range may have been unmapped by an operation before. */
-	cnnacc_vm_flush(ctx);
 	ret = cnnacc_vm_map(ctx, target, op);
 	drm_dev_exit(idx);
 	return ret;
