@@ -305,7 +305,7 @@ static const struct file_operations cnnacc_debugfs_force_reset_fops = {
 
 /**
  * cnnacc_debugfs_init() - Add the files
- * @cdev: device that is about to be registered
+ * @cdev: device, registered, so that its cores stay until these files are gone
  */
 void cnnacc_debugfs_init(struct cnnacc_device *cdev)
 {

@@ -367,9 +367,11 @@ static void cnnacc_device_free_cores(struct cnnacc_device *cdev)
 {
 	unsigned int i;
 
-	for (i = 0; i < cdev->core_count; i++)
+	for (i = 0; i < cdev->core_count; i++) {
 		if (cdev->cores[i])
 			cnnacc_core_destroy(cdev->cores[i]);
+		cdev->cores[i] = NULL;
+	}
 }
 
 /* After this nobody looks at the cores: no interrupts, nor what they had others do. */
@@ -448,8 +450,10 @@ static int cnnacc_device_run(struct cnnacc_device *cdev)
 		cnnacc_core_resume(cdev->cores[i]);
 	}
 	cnnacc_irq_enable(cdev);
-	cnnacc_debugfs_init(cdev);
-	return drm_dev_register(&cdev->drm, 0);
+	ret = drm_dev_register(&cdev->drm, 0);
+	if (!ret)
+		cnnacc_debugfs_init(cdev);
+	return ret;
 }
 
 /**

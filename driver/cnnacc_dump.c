@@ -418,8 +418,8 @@ static void cnnacc_dump_work(struct work_struct *work)
 	dump = smp_load_acquire(&cdev->dump);
 	if (!dump)
 		return;
-	/* The header is in the first page or there is none. */
-	if (dump->pages[0])
+	/* There may have been no memory for anything but the header, which comes last. */
+	if (dump->size)
 		cnnacc_dump_publish(cdev, dump);
 	cnnacc_dump_free(dump);
 	/* Done with, before there is another. */
