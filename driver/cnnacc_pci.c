@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/module.h>
 #include <linux/pci.h>
+#include <linux/pm_runtime.h>
 
 #include "cnnacc_device.h"
 #include "cnnacc_pci.h"
@@ -93,8 +94,10 @@ static void cnnacc_pci_remove(struct pci_dev *pdev)
 	pci_clear_master(pdev);
 }
 
+/* Not everybody who resets a function has woken it up. */
 static void cnnacc_pci_reset_prepare(struct pci_dev *pdev)
 {
+	pm_runtime_get_sync(&pdev->dev);
 	cnnacc_pm_leave(pci_get_drvdata(pdev));
 }
 
@@ -104,6 +107,7 @@ static void cnnacc_pci_reset_done(struct pci_dev *pdev)
 
 	atomic64_inc(&cdev->reset_count);
 	cnnacc_pm_return(cdev);
+	cnnacc_pm_put(cdev);
 }
 
 static const struct pci_error_handlers cnnacc_pci_error_handlers = {

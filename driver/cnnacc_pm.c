@@ -143,14 +143,23 @@ static int cnnacc_pm_resume(struct device *dev)
 /* There are no jobs, and nobody is between enter and exit. */
 static int cnnacc_pm_runtime_suspend(struct device *dev)
 {
-	cnnacc_device_halt(dev_get_drvdata(dev));
+	struct cnnacc_device *cdev = dev_get_drvdata(dev);
+
+	if (!cdev->wedged)
+		cnnacc_device_halt(cdev);
 	return 0;
 }
 
-/* A device that does not come back is wedged, which tells users more than an error here. */
+/*
+ * A device that does not come back is wedged, which tells users more than an error here, and
+ * stays so: another chance at each use would cost each user the time of a failed reset.
+ */
 static int cnnacc_pm_runtime_resume(struct device *dev)
 {
-	cnnacc_device_revive(dev_get_drvdata(dev));
+	struct cnnacc_device *cdev = dev_get_drvdata(dev);
+
+	if (!cdev->wedged)
+		cnnacc_device_revive(cdev);
 	return 0;
 }
 
