@@ -135,7 +135,8 @@ static void cnnacc_ctx_destroy_work(struct work_struct *work)
 
 	for (i = 0; i < cdev->core_count; i++)
 		drm_sched_entity_destroy(&ctx->entities[i]);
-	wait_event(ctx->idle, cnnacc_ctx_idle(ctx));
+	/* Idle: a job may take longer than a task should hang. */
+	wait_event_idle(ctx->idle, cnnacc_ctx_idle(ctx));
 	for (i = 0; i < cdev->core_count; i++)
 		cnnacc_stats_forget(cdev->cores[i], ctx);
 	cnnacc_vm_fini(ctx);

@@ -50,7 +50,7 @@ static void cnnacc_debugfs_show_table(struct seq_file *m, const char *prefix, u3
 
 	for (i = 0; i < count; i++)
 		seq_printf(m, "%s%-14s %04x %08x\n", prefix, info[i].name, base + info[i].offset,
-			   cnnacc_read(cdev, base + info[i].offset));
+			   cnnacc_device_read_any(cdev, base + info[i].offset));
 }
 
 static void cnnacc_debugfs_show_stats(struct seq_file *m, struct cnnacc_core *core)

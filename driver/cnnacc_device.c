@@ -63,6 +63,25 @@ u64 cnnacc_device_read_pair(struct cnnacc_device *cdev, u32 offset)
 }
 
 /**
+ * cnnacc_device_read_any() - Read a register that may be half of a pair
+ * @cdev: device
+ * @offset: its offset
+ *
+ * Return: its value; a hi half's is what the lo half that was read last has latched
+ */
+u32 cnnacc_device_read_any(struct cnnacc_device *cdev, u32 offset)
+{
+	unsigned long flags;
+	u32 value;
+
+	/* Nobody's pair is torn apart by what this latches. */
+	spin_lock_irqsave(&cdev->pair_lock, flags);
+	value = cnnacc_read(cdev, offset);
+	spin_unlock_irqrestore(&cdev->pair_lock, flags);
+	return value;
+}
+
+/**
  * cnnacc_device_lost() - Has the device vanished from the bus?
  * @cdev: device
  *

@@ -122,6 +122,7 @@ struct cnnacc_shell_report {
  * @watched: fence value of the packet that the watchdog last found at the head
  * @watched_since: jiffies when it first found it there
  * @progress: PROGRESS when it last looked
+ * @irq_seen: when the watchdog last looked it found an interrupt that nobody had handled yet
  * @irq_lost: a lost interrupt was reported
  * @since: when the first job in the ring came to be that, jiffies
  * @resets: times the core was reset
@@ -162,6 +163,7 @@ struct cnnacc_core {
 	u64 watched;
 	unsigned long watched_since;
 	u32 progress;
+	bool irq_seen;
 	bool irq_lost;
 	unsigned long since;
 	u64 resets;
@@ -275,6 +277,7 @@ struct cnnacc_device *cnnacc_device_create(struct device *dev, void __iomem *reg
 int cnnacc_device_start(struct cnnacc_device *cdev);
 void cnnacc_device_stop(struct cnnacc_device *cdev);
 u64 cnnacc_device_read_pair(struct cnnacc_device *cdev, u32 offset);
+u32 cnnacc_device_read_any(struct cnnacc_device *cdev, u32 offset);
 bool cnnacc_device_lost(struct cnnacc_device *cdev);
 void cnnacc_device_halt(struct cnnacc_device *cdev);
 void cnnacc_device_revive(struct cnnacc_device *cdev);

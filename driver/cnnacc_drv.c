@@ -140,7 +140,7 @@ static int cnnacc_reg_rw_ioctl(struct drm_device *drm, void *data, struct drm_fi
 	if (args->flags & DRM_CNNACC_REG_WRITE)
 		cnnacc_write(cdev, args->offset, args->value);
 	else
-		args->value = cnnacc_read(cdev, args->offset);
+		args->value = cnnacc_device_read_any(cdev, args->offset);
 	cnnacc_device_exit(cdev, idx);
 	return 0;
 }

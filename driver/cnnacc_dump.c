@@ -207,7 +207,7 @@ static void cnnacc_dump_reg(struct cnnacc_dump *dump, struct cnnacc_core *core, 
 {
 	struct cnnacc_dump_reg out = {
 		.offset = cnnacc_dump_le32(offset),
-		.value = cnnacc_dump_le32(cnnacc_read(core->cdev, offset)),
+		.value = cnnacc_dump_le32(cnnacc_device_read_any(core->cdev, offset)),
 	};
 
 	if (out.value || zero)

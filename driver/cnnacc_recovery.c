@@ -230,11 +230,13 @@ static void cnnacc_core_find_irq(struct cnnacc_core *core)
 	u32 status = cnnacc_read(core->cdev, CNNACC_REG_IRQ_STATUS);
 
 	status &= CNNACC_IRQ_CORE(core->index) | CNNACC_IRQ_EVENT(core->index);
-	if (status && !core->irq_lost) {
+	/* One that is found just once was on its way. */
+	if (status && core->irq_seen && !core->irq_lost) {
 		core->irq_lost = true;
 		drm_warn(&core->cdev->drm, "%s: an interrupt was lost; the watchdog found it\n",
 			 core->name);
 	}
+	core->irq_seen = status;
 	if (status)
 		cnnacc_write(core->cdev, CNNACC_REG_IRQ_STATUS, status);
 	cnnacc_core_process(core, false);

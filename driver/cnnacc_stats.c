@@ -121,7 +121,7 @@ void cnnacc_stats_forget(struct cnnacc_core *core, struct cnnacc_ctx *ctx)
 static u64 cnnacc_stats_busy(const struct cnnacc_core *core,
 			     const struct cnnacc_completion *record)
 {
-	u64 most = 2 * jiffies_to_nsecs(jiffies - core->since) + NSEC_PER_SEC;
+	u64 most = 2 * jiffies64_to_nsecs(jiffies - core->since) + NSEC_PER_SEC;
 
 	return record->end_ns > record->start_ns ?
 	       min(record->end_ns - record->start_ns, most) : 0;
