@@ -428,6 +428,71 @@ static void test_force_reset(struct kmd_env *env)
 	ok_ret(force_reset("a name that no core has"), -EINVAL, "debugfs: a name too long");
 }
 
+static void test_reset_restarts(struct kmd_env *env)
+{
+	struct drm_cnnacc_task task = kmd_task(kmd_program_delay(env, 20000000));
+	struct drm_cnnacc_ctx_query before = kmd_ctx_query(env->fd, env->ctx);
+	uint32_t out = kmd_syncobj(env->fd);
+	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out };
+	struct drm_cnnacc_job job = {
+		.core = env->core,
+		.flags = DRM_CNNACC_JOB_RESTARTABLE,
+		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
+		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
+	};
+
+	kmd_submit_jobs(env->fd, env->ctx, &job, 1);
+	usleep(20000);
+	ok_ret(force_reset(core_name), 0, "debugfs: reset of a core with a restartable job");
+	ok_ret(kmd_wait(env->fd, out), 0, "which is run again");
+	ok(kmd_ctx_query(env->fd, env->ctx).reset_jobs == before.reset_jobs,
+	   "and not counted as lost");
+	drmSyncobjDestroy(env->fd, out);
+}
+
+/*
+ * Short jobs and a long one behind them in the ring: a reset that finds the core between two of
+ * them takes the next one, but does not say that it hangs.
+ */
+static void test_reset_blames_nobody(struct kmd_env *env)
+{
+	const uint32_t length = kmd_program_delay(env, 60000000);
+	struct drm_cnnacc_ctx_query before = kmd_ctx_query(env->fd, env->ctx), after;
+	uint32_t i, round, out = kmd_syncobj(env->fd);
+	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out };
+	struct drm_cnnacc_core_info core;
+	struct drm_cnnacc_task task[64];
+	struct drm_cnnacc_job job[64];
+	pid_t child;
+
+	kmd_core_info(env->fd, env->core, &core);
+	for (i = 0; i < 64; i++) {
+		/* The program's first instruction, or all of it: together they fit a batch. */
+		task[i] = kmd_task(i < 63 ? 4 : length);
+		task[i].cycle_limit = i < 63 ? 10000 : core.job_cycles_max - 63 * 10000;
+		job[i] = (struct drm_cnnacc_job){
+			.core = env->core,
+			.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task[i]),
+			.syncs = DRM_CNNACC_OBJ_ARRAY(i == 63, &sync),
+		};
+	}
+	child = fork();
+	while (!child)
+		force_reset(core_name);
+	for (round = 0; round < 40; round++) {
+		kmd_submit_jobs(env->fd, env->ctx, job, 64);
+		kmd_wait(env->fd, out);
+	}
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	after = kmd_ctx_query(env->fd, env->ctx);
+	note("%u jobs lost", after.reset_jobs - before.reset_jobs);
+	ok(after.reset_jobs > before.reset_jobs, "debugfs: resets of a busy core take jobs");
+	ok(after.failed_jobs == before.failed_jobs, "and blame none");
+	ok_ret(kmd_run(env, kmd_program_nop(env)), 0, "it runs jobs again");
+	drmSyncobjDestroy(env->fd, out);
+}
+
 /* ---- tracepoints ----------------------------------------------------------------------- */
 
 /* Where a line that has all of the words starts, behind FROM; NULL if there is none. */
@@ -605,6 +670,8 @@ int main(void)
 		test_mm();
 		test_busy_core(&env);
 		test_force_reset(&env);
+		test_reset_restarts(&env);
+		test_reset_blames_nobody(&env);
 	} else {
 		skip("debugfs", "not mounted");
 	}
