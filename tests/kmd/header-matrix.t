@@ -6,7 +6,8 @@
 # without a client id of jobs and with and without scheduler arguments, and 7.x.
 #
 # Debian's header packages are unpacked, not installed, into
-# ${XDG_CACHE_HOME:-~/.cache}/cnnacc/headers.  What cannot be had is skipped.
+# ${XDG_CACHE_HOME:-~/.cache}/cnnacc/headers.  What cannot be had is skipped.  The oldest
+# of these kernels is also booted.
 set -uo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 
@@ -107,6 +108,48 @@ headers()
 	touch "$cache/$version/done"
 }
 
+# What a guest needs of a kernel's modules.
+modules='drivers/gpu/drm drivers/virtio drivers/iommu fs/9p fs/netfs net/9p drivers/char
+	drivers/block drivers/nvme'
+
+# image VERSION: unpacks a kernel and those modules, for tests/vm/run --kernel.
+image()
+{
+	local version=$1 tmp=$work/image dir packages="linux-image-$1-amd64"
+
+	[ ! -e "$cache/image-$version/vmlinuz" ] || return 0
+	# Kernels of newer suites come in parts.
+	[[ $version == 6.* ]] ||
+		packages="linux-binary-$version-amd64 linux-modules-$version-amd64"
+	rm -rf "$tmp" "$work/kernel"
+	# shellcheck disable=SC2086
+	fetch "$tmp" $packages || return 1
+	dir=$work/kernel/lib/modules/$version-amd64
+	mkdir -p "$dir/kernel"
+	find "$tmp" -path "*/$version-amd64/modules.*" -exec cp {} "$dir/" \;
+	(cd "$(find "$tmp" -path "*/$version-amd64/kernel" -type d)" &&
+		for part in $modules; do
+			[ ! -d "$part" ] || find "$part" -name '*.ko*' -size -1500k
+		done | cpio --quiet -pd "$dir/kernel") || return 1
+	depmod -b "$work/kernel" "$version-amd64" 2>/dev/null
+	find "$tmp" -type f -name 'vmlinuz*' -exec cp {} "$work/kernel/vmlinuz" \;
+	[ -s "$work/kernel/vmlinuz" ] || { echo "no vmlinuz in $packages" >&2; return 1; }
+	rm -rf "$cache/image-${version%%.*}".* "$tmp"
+	mv "$work/kernel" "$cache/image-$version"
+}
+
+# boot VERSION: runs jobs on the driver that was just built for it.
+boot()
+{
+	if ! image "$1" 2>"$work/why"; then
+		tap_skip "$1 boots" "$1 cannot be had: $(tail -n 1 "$work/why")"
+	else
+		tap_run "$1 boots and runs jobs" "$top/tests/vm/run" \
+			--kernel "$cache/image-$1" --module "$work/driver/cnnacc.ko" -- \
+			kmd_all kmd_smoke kmd_bind kmd_submit
+	fi
+}
+
 # build NAME KDIR [MAKE ARGUMENT...]
 build_driver()
 {
@@ -128,7 +171,7 @@ build_driver()
 old_compiler="CC=gcc CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT= CONFIG_CC_OPT_INLINE_MEMSET=
 	CONFIG_DEBUG_INFO_BTF_MODULES="
 
-# try WHAT PATTERN: builds against the newest headers that match.
+# try WHAT PATTERN [boot]: builds against the newest headers that match.
 try()
 {
 	local version args=
@@ -147,6 +190,7 @@ try()
 		# shellcheck disable=SC2086
 		build_driver "$1: $version" \
 			"$cache/$version/usr/src/linux-headers-$version-amd64" $args
+		[ -z "${3:-}" ] || boot "$version"
 	fi
 }
 
@@ -156,7 +200,7 @@ if [ -n "$installed" ]; then
 else
 	tap_skip "the installed headers" "linux-headers-6.12-amd64 is not installed"
 fi
-try "jobs without client id" '^6\.12\.([0-9]|[1-9][0-9]|10[0-2])\+deb1[23]$'
+try "jobs without client id" '^6\.12\.([0-9]|[1-9][0-9]|10[0-2])\+deb1[23]$' boot
 try "scheduler without arguments" '^6\.12\.(10[3-9]|11[0-3])\+deb12$'
 try "a kernel of the next Debian" '^6\.12\.(10[3-9]|1[1-9][0-9])\+deb13$'
 try "the newest kernel" '^[7-9]\.[0-9.]+\+deb13$'
