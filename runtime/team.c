@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 
@@ -73,10 +74,15 @@ static int cpu_count(void)
 static void start(struct rt_team *team)
 {
 	int wanted = cpu_count() - 1;
+	sigset_t all, old;
 
+	/* Signals are the application's. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
 	while (team->thread_count < wanted &&
 	       !pthread_create(&team->threads[team->thread_count], NULL, member, team))
 		team->thread_count++;
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	team->started = true;
 }
 

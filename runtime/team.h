@@ -10,7 +10,7 @@
 
 struct rt_team;
 
-/* NULL: no memory. Its threads, one for each CPU that the process may use, start with the first work. */
+/* NULL: no memory. Its threads, one for each CPU of the process, start with the first work. */
 struct rt_team *rt_team_create(void);
 void rt_team_free(struct rt_team *team);
 /* What cnn_cpu_run takes; one thread at a time may use it. */

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
  * x * s + b, one s for each channel, as where the maps of a pyramid are added up: a Mul, an Add, and
- * the Resize that repeats the elements of a smaller b, become one ScaledAdd.
+ * the Resize that repeats the elements of a smaller b, become one ScaledAdd. A constant s is left to
+ * the convolution before it.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "../cpu/cpu.h"
-#include "graph_internal.h"
+#include "fuse.h"
 
 struct scaled_add {
 	struct cnn_node *mul, *resize;	/* resize NULL: none */
@@ -33,7 +34,7 @@ static bool match_product(const struct cnn_graph *g, struct scaled_add *m,
 		m->x = m->mul->in[i];
 		m->s = m->mul->in[!i];
 		if (cnn_tensor_same_shape(&g->values[m->x].t, y) &&
-		    is_scale(&g->values[m->s].t, y))
+		    !is_const(&g->values[m->s].t) && is_scale(&g->values[m->s].t, y))
 			return !m->mul->n_attrs && m->mul->act.kind == CNN_ACT_NONE;
 	}
 	return false;

@@ -30,7 +30,7 @@ static bool takes_scaling(const struct cnn_graph *g, const struct cnn_node *n, i
 	const struct cnn_tensor *bias = cnn_node_in(g, n, 2);
 
 	if (n->op != CNN_OP_CONV || n->in[0] != v || !is_const(cnn_node_in(g, n, 1)) ||
-	    (bias && !is_const(bias)))
+	    (bias && !is_const(bias)) || !cnn_tensor_count(cnn_node_in(g, n, 1)))
 		return false;
 	for (int i = 1; i < n->n_in; i++)
 		if (n->in[i] == v)

@@ -238,10 +238,10 @@ int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
 /*
  * What no core runs is put together for the CPU: a chain that spells out one operator becomes
  * that operator (Add, Clip, Mul, Div to HardSwish; Mul and HardSigmoid to HardSwish; Mul and
- * Sigmoid to Swish; x + x * sigmoid to a Mul; Mul, Resize, Add to ScaledAdd), and Sub, Mul, Div, DepthToSpace, LeakyRelu,
- * HardSwish and Swish take every activation. What scales and shifts a HardSwish, its division by six
- * too, goes into the weights of the Convs that read it.
- * Results differ from those of the chain by a few ulp.
+ * Sigmoid to Swish; x + x * sigmoid to a Mul; Mul, Resize, Add to ScaledAdd), and Sub, Mul, Div,
+ * DepthToSpace, LeakyRelu, HardSwish and Swish take every activation. What scales and shifts a
+ * HardSwish, its division by six too, goes into the weights of the Convs that read it.
+ * Results differ from those of the chain by a few ulp, and where a HardSwish is beyond FLT_MAX / 6.
  */
 #define CNN_FUSE_CHAIN		(1u << 8)
 /*

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Values that are channels of another one. A Concat for a core costs nothing if its inputs are made
- * where they belong in its output, by a core or on the CPU, nor does a Split of what a core made. While nodes are placed, the
- * offset of a slot whose memory is another's is relative to that one.
+ * where they belong in its output, by a core or on the CPU, nor does a Split of what a core made.
+ * While nodes are placed, the offset of a slot whose memory is another's is relative to that one.
  */
 #include "lowering.h"
 

@@ -388,6 +388,28 @@ static void test_scales(void **state)
 	cnn_graph_free(g);
 }
 
+/* A convolution of no channels has no weights to scale. */
+static struct onnx_build *no_scales(void)
+{
+	struct onnx_build *b = ob_new(14);
+
+	ob_input(b, "x", 1, OB_DIMS(1, 3, 5, 4));
+	ob_floats(b, "w", OB_DIMS(0, 3, 1, 1), NULL);
+	ob_node(b, "HardSwish", "x", "h");
+	ob_node(b, "Conv", "h w", "y");
+	ob_output(b, "y");
+	return b;
+}
+
+static void test_no_scales(void **state)
+{
+	struct cnn_graph *g = compare_fused(no_scales, CNN_FUSE_ALL, 0);
+
+	(void)state;
+	assert_int_equal(maker(g, "h")->act.kind, CNN_ACT_NONE);
+	cnn_graph_free(g);
+}
+
 /* ---- ScaledAdd ------------------------------------------------------------------------- */
 
 static void add_resize(struct onnx_build *b, const char *x, const char *y, const char *mode)
@@ -446,6 +468,31 @@ static void test_scaled_adds(void **state)
 	cnn_graph_free(g);
 }
 
+/* A scale that the convolution before takes. */
+static struct onnx_build *constant_scale(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(1, 3, 6, 5));
+	ob_random(b, "w", 1, OB_DIMS(3, 3, 1, 1));
+	ob_random(b, "s", 2, OB_DIMS(1, 3, 1, 1));
+	ob_node(b, "Conv", "x w", "c");
+	ob_node(b, "Mul", "c s", "m");
+	ob_node(b, "Add", "m x", "y");
+	ob_output(b, "y");
+	return b;
+}
+
+static void test_constant_scale(void **state)
+{
+	struct cnn_graph *g = compare_fused(constant_scale, CNN_FUSE_ALL, 1e-6);
+
+	(void)state;
+	assert_int_equal(count_op(g, CNN_OP_SCALED_ADD), 0);
+	assert_int_equal(count_op(g, CNN_OP_MUL), 0);
+	cnn_graph_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -459,7 +506,9 @@ int main(void)
 		cmocka_unit_test(test_strides),
 		cmocka_unit_test(test_no_strides),
 		cmocka_unit_test(test_scales),
+		cmocka_unit_test(test_no_scales),
 		cmocka_unit_test(test_scaled_adds),
+		cmocka_unit_test(test_constant_scale),
 	};
 
 	return cmocka_run_group_tests_name("graph rewrite", tests, NULL, NULL);
