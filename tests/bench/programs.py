@@ -14,11 +14,15 @@ ROUNDS = 5
 class Program:
     """A running program; use it in a with statement.
 
-    It warms up by one run; `head` are the lines before "ready".  run() returns the first number of the answer; what follows as
-    NAME=VALUE is then in the dictionary `last`.
+    It warms up by one run; `head` are the lines before "ready".  run() returns the first number of
+    the answer; what follows as NAME=VALUE is then in the dictionary `last`.  It may use as many
+    CPUs as `threads` says, if it says so.
     """
 
-    def __init__(self, argv, **env):
+    def __init__(self, argv, threads=None, **env):
+        if threads:
+            cpus = sorted(os.sched_getaffinity(0))[:threads]
+            argv = ['taskset', '-c', ','.join(map(str, cpus)), *argv]
         self.child = subprocess.Popen([str(a) for a in argv], stdin=subprocess.PIPE,
                                       stdout=subprocess.PIPE, text=True, bufsize=1,
                                       env=dict(os.environ, **env))
@@ -70,9 +74,10 @@ def built(name):
     return os.path.join(BUILD, 'tests', 'bench', name)
 
 
-def network(model, device, shape, data, output=os.devnull):
-    """A network in libcnnrt on a device."""
-    return Program([built('bench-network'), model, device, ','.join(map(str, shape)), data, output])
+def network(model, device, shape, data, output=os.devnull, threads=None):
+    """A network in libcnnrt on a device, operators on the CPU by that many threads too."""
+    return Program([built('bench-network'), model, device, ','.join(map(str, shape)), data, output],
+                   threads)
 
 
 def compiled(model, shape, path):
@@ -116,7 +121,7 @@ def fetch_onnxruntime():
 def onnxruntime(model, threads, shape, data, output=os.devnull):
     """A network in ONNX Runtime."""
     return Program(['node', os.path.join(HERE, 'onnxruntime.js'), fetch_onnxruntime(), model,
-                    threads, ','.join(map(str, shape)), data, output])
+                    threads, ','.join(map(str, shape)), data, output], threads)
 
 
 def threads_to_measure():
