@@ -10,7 +10,9 @@ for script in recovery malice; do
 	"$top/tests/vm/$script.t" >"$debug_work/out" 2>&1
 	status=$?
 	debug_results
-	[ $status -eq 0 ]
+	plan=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$debug_work/out")
+	count=$(grep -cE '^(not )?ok ' "$debug_work/out")
+	[ $status -eq 0 ] && [ "$count" -gt 0 ] && [ "$plan" = "$count" ]
 	tap_ok "$script.t ends well"
 done
 tap_done
