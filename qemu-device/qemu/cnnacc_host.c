@@ -260,6 +260,7 @@ void cnnacc_host_reset(CnnaccHost *host)
         return;
     }
     cnn_device_write(host->model, CNNACC_REG_RESET, 1);
+    cnnacc_malice_reset(host);
     qatomic_set(&host->revoked, cnnacc_busy(host));
     host->messages = 0;
 }

@@ -232,8 +232,7 @@ void cnnacc_malice_write(CnnaccHost *host, uint64_t addr, uint32_t val)
     CnnaccMalice *m = &host->malice;
 
     if (addr == CNNACC_REG_RESET) {
-        m->stuck = 0;
-        m->stuck_reset = 0;
+        cnnacc_malice_reset(host);
     } else if (core >= 0) {
         m->stuck &= ~(1u << core);
         m->stuck_reset |= m->modes & RESET ? 1u << core : 0;
@@ -375,4 +374,10 @@ void cnnacc_malice_unrealize(CnnaccHost *host)
 {
     timer_free(host->malice.timer);
     host->malice.timer = NULL;
+}
+
+void cnnacc_malice_reset(CnnaccHost *host)
+{
+    host->malice.stuck = 0;
+    host->malice.stuck_reset = 0;
 }

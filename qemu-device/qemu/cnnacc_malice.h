@@ -34,6 +34,8 @@ bool cnnacc_malice_set(CnnaccHost *host, const char *text, Error **errp);
 char *cnnacc_malice_get(CnnaccHost *host);
 void cnnacc_malice_realize(CnnaccHost *host);
 void cnnacc_malice_unrealize(CnnaccHost *host);
+/* A reset of the device ends every hang */
+void cnnacc_malice_reset(CnnaccHost *host);
 
 /* Only called if there are modes */
 uint32_t cnnacc_malice_read(CnnaccHost *host, uint64_t addr, uint32_t val);
