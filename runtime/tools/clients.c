@@ -144,9 +144,12 @@ static void add_file(const struct client_device *d, long pid, const char *fd, st
 	f = fopen(path, "re");
 	if (!f)
 		return;
-	if (parse_fdinfo(d, f, &new) && !known(c, new.id) && c->count < CLIENTS_MAX) {
-		read_comm(pid, new.comm, sizeof(new.comm));
-		c->at[c->count++] = new;
+	if (parse_fdinfo(d, f, &new) && !known(c, new.id)) {
+		c->truncated = c->count == CLIENTS_MAX;
+		if (!c->truncated) {
+			read_comm(pid, new.comm, sizeof(new.comm));
+			c->at[c->count++] = new;
+		}
 	}
 	fclose(f);
 }
@@ -176,6 +179,7 @@ void clients_read(const struct client_device *d, struct clients *c)
 	struct dirent *e;
 
 	c->count = 0;
+	c->truncated = false;
 	while (dir && (e = readdir(dir))) {
 		long pid = strtol(e->d_name, NULL, 10);
 
@@ -236,12 +240,16 @@ bool clients_read_contexts(const struct client_device *d, struct contexts *c)
 	FILE *f;
 
 	c->count = 0;
+	c->truncated = false;
 	snprintf(path, sizeof(path), "/sys/kernel/debug/accel/%s/contexts", d->info.bus);
 	f = fopen(path, "re");
 	if (!f)
 		return false;
 	while (fgets(line, sizeof(line), f)) {
-		if (strstr(line, " pid=") && c->count < CLIENTS_MAX)
+		bool context = strstr(line, " pid=") != NULL;
+
+		c->truncated |= context && c->count == CLIENTS_MAX;
+		if (context && !c->truncated)
 			parse_context(line, &c->at[c->count++]);
 		else if (c->count && c->at[c->count - 1].hw_id == number(line, "ctx "))
 			parse_context_core(d, line, &c->at[c->count - 1]);

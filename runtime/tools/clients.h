@@ -32,6 +32,7 @@ struct client {
 
 struct clients {
 	unsigned int count;
+	bool truncated;		/* there are more */
 	struct client at[CLIENTS_MAX];
 };
 
@@ -46,6 +47,7 @@ struct context {
 
 struct contexts {
 	unsigned int count;
+	bool truncated;		/* there are more */
 	struct context at[CLIENTS_MAX];
 };
 

@@ -29,7 +29,7 @@ static const char usage_text[] =
 "\n"
 "D is a node such as /dev/accel/accel0, or sim[:PROPS] for a device inside the\n"
 "process; default: $CNNRT_DEVICE, or the first accelerator.\n"
-"Exit status: 0 done, 1 failed, 2 usage, 3 no device.\n";
+"Exit status: 0 done, 1 failed, 2 usage, 3 no device, 4 replay: not the same place.\n";
 
 static const struct {
 	const char *name;

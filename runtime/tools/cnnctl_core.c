@@ -228,7 +228,7 @@ static void json_job(struct json *j, const struct dump *d)
 	json_u64(j, "program_len", job->packet.program_len);
 	json_u64(j, "cycle_limit", job->packet.cycle_limit);
 	json_u64(j, "cycles", job->record.cycles);
-	json_u64(j, "truncated", d->header.flags & CNNACC_DUMP_TRUNCATED);
+	json_bool(j, "truncated", d->header.flags & CNNACC_DUMP_TRUNCATED);
 }
 
 static void json_memory(struct json *j, const struct dump *d)
@@ -316,13 +316,13 @@ static int print_replay(struct request *r)
 		json_open(&j, NULL, '{');
 		json_status(&j, "recorded", &recorded);
 		json_status(&j, "replayed", &replayed);
-		json_u64(&j, "same", same);
+		json_bool(&j, "same", same);
 		json_close(&j, '}');
 	} else {
 		printf("recorded: %s\nreplayed: %s\n%s\n", recorded.text, replayed.text,
 		       same ? "the same" : "not the same");
 	}
-	return same ? EXIT_DONE : EXIT_FAILED;
+	return same ? EXIT_DONE : EXIT_DIFFERS;
 }
 
 int cmd_core(int argc, char **argv)

@@ -349,8 +349,12 @@ static void dump_contexts(struct dump *d)
 			else
 				show_context(&device, &c->at[i]);
 		}
-		if (d->j.out)
+		if (d->j.out) {
 			json_close(&d->j, ']');
+			json_bool(&d->j, "contexts_truncated", c->truncated);
+		} else if (c->truncated) {
+			printf("and more: only %u contexts are shown\n", c->count);
+		}
 	}
 	free(c);
 }

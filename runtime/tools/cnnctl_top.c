@@ -110,6 +110,8 @@ static void print_text(const struct sample *a, const struct sample *b)
 		printf(" %10.2f %12" PRIu64 " %10.1f\n", (double)busy / 1e9, jobs,
 		       (double)c->memory_kib / 1024);
 	}
+	if (b->clients.truncated)
+		printf("and more: only %u clients are shown\n", b->clients.count);
 }
 
 static void json_client(struct json *j, const struct sample *a, const struct sample *b,
@@ -155,6 +157,7 @@ static void print_json(const struct sample *a, const struct sample *b)
 	for (unsigned int i = 0; i < b->clients.count; i++)
 		json_client(&j, a, b, &b->clients.at[i]);
 	json_close(&j, ']');
+	json_bool(&j, "clients_truncated", b->clients.truncated);
 	json_close(&j, '}');
 }
 

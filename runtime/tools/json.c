@@ -65,6 +65,12 @@ void json_u64(struct json *j, const char *key, uint64_t value)
 	fprintf(j->out, "%" PRIu64, value);
 }
 
+void json_bool(struct json *j, const char *key, bool value)
+{
+	start(j, key);
+	fputs(value ? "true" : "false", j->out);
+}
+
 void json_hex(struct json *j, const char *key, uint64_t value)
 {
 	start(j, key);

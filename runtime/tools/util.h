@@ -16,6 +16,7 @@ enum exit_status {
 	EXIT_FAILED = 1,
 	EXIT_USAGE = 2,
 	EXIT_NO_DEVICE = 3,
+	EXIT_DIFFERS = 4,
 };
 
 #define ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
@@ -59,6 +60,7 @@ void json_open(struct json *j, const char *key, char bracket);	/* '{' or '[' */
 void json_close(struct json *j, char bracket);			/* '}' or ']' */
 void json_string(struct json *j, const char *key, const char *value);
 void json_u64(struct json *j, const char *key, uint64_t value);
+void json_bool(struct json *j, const char *key, bool value);
 void json_hex(struct json *j, const char *key, uint64_t value);	/* as a string, "0x10" */
 void json_micros(struct json *j, const char *key, uint64_t ns);	/* as microseconds */
 void json_double(struct json *j, const char *key, double value);
