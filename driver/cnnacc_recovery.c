@@ -23,10 +23,20 @@
 #define CNNACC_CORE_RESET_TIMEOUT_US	1000000
 #define CNNACC_ABORT_TIMEOUT_US		300000
 
+static int cnnacc_task_limit_set(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 10, 86400000);
+}
+
+static const struct kernel_param_ops cnnacc_task_limit_ops = {
+	.set = cnnacc_task_limit_set,
+	.get = param_get_uint,
+};
+
 static unsigned int cnnacc_task_limit_ms = 120000;
-module_param_named(task_limit_ms, cnnacc_task_limit_ms, uint, 0644);
+module_param_cb(task_limit_ms, &cnnacc_task_limit_ops, &cnnacc_task_limit_ms, 0644);
 MODULE_PARM_DESC(task_limit_ms,
-		 "ms after which a task hangs even if it makes progress (default 120000)");
+		 "ms after which a task hangs even if it makes progress (10 to 86400000, default 120000)");
 
 static int cnnacc_core_hw_reset(struct cnnacc_core *core)
 {

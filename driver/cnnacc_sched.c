@@ -17,9 +17,20 @@
  * its fence signalled and frees it; the scheduler is never stopped.
  */
 
+static int cnnacc_watchdog_set(const char *val, const struct kernel_param *kp)
+{
+	return param_set_uint_minmax(val, kp, 10, 600000);
+}
+
+static const struct kernel_param_ops cnnacc_watchdog_ops = {
+	.set = cnnacc_watchdog_set,
+	.get = param_get_uint,
+};
+
 static unsigned int cnnacc_watchdog_ms = 1500;
-module_param_named(watchdog_ms, cnnacc_watchdog_ms, uint, 0444);
-MODULE_PARM_DESC(watchdog_ms, "ms without progress after which a job hangs (default 1500)");
+module_param_cb(watchdog_ms, &cnnacc_watchdog_ops, &cnnacc_watchdog_ms, 0444);
+MODULE_PARM_DESC(watchdog_ms,
+		 "ms without progress after which a job hangs (10 to 600000, default 1500)");
 
 static struct dma_fence *cnnacc_sched_run_job(struct drm_sched_job *base)
 {
@@ -75,7 +86,7 @@ int cnnacc_sched_init(struct cnnacc_core *core)
 {
 	return cnnacc_compat_sched_init(&core->sched, &cnnacc_sched_ops, core->cdev->sched_wq,
 					core->cdev->reset_wq,
-					msecs_to_jiffies(max(cnnacc_watchdog_ms, 10u) / 2),
+					msecs_to_jiffies(cnnacc_watchdog_ms / 2),
 					core->name, core->cdev->drm.dev);
 }
 

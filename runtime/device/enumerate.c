@@ -35,7 +35,8 @@ static const char *no_driver_remedy(bool bound)
 		return "another driver is bound to it: unbind that, then modprobe " MODULE;
 	if (access("/sys/module/" MODULE, F_OK))
 		return "the module is not loaded: run modprobe " MODULE " as root";
-	return "the module is loaded but did not take it: the kernel log (dmesg) says why";
+	return "the module is loaded but did not take it, which the kernel log (dmesg) explains, or "
+	       "it was unbound";
 }
 
 static void access_remedy(const char *node, char *buf, size_t len)

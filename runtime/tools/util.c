@@ -6,6 +6,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#define READ_MIN	65536		/* as much as a pipe holds */
+#define READ_MAX	((size_t)1 << 33)
+
 /* Bytes of the UTF-8 sequence that starts here, 0 if it is not one or no character of XML. */
 static size_t utf8_length(const unsigned char *s)
 {
@@ -93,6 +96,27 @@ bool parse_u64(const char *text, uint64_t *value)
 	return !errno && !*end;
 }
 
+/* All that comes, of what may be a pipe, or a file of sysfs that says it is empty. */
+static bool read_all(FILE *f, size_t room, void **data, size_t *size)
+{
+	void *grown;
+
+	*data = NULL;
+	for (*size = 0; ; room *= 2) {
+		if (room > READ_MAX) {
+			errno = EFBIG;
+			return false;
+		}
+		grown = realloc(*data, room);
+		if (!grown)
+			return false;
+		*data = grown;
+		*size += fread((char *)*data + *size, 1, room - *size, f);
+		if (*size < room)
+			return !ferror(f);
+	}
+}
+
 bool read_file(const char *path, void **data, size_t *size)
 {
 	FILE *f = fopen(path, "rbe");
@@ -103,13 +127,10 @@ bool read_file(const char *path, void **data, size_t *size)
 		return false;
 	*data = NULL;
 	if (!fstat(fileno(f), &st)) {
-		if (S_ISREG(st.st_mode)) {
-			*size = (size_t)st.st_size;
-			*data = malloc(*size + 1);
-			ok = *data && fread(*data, 1, *size, f) == *size;
-		} else {
+		if (S_ISREG(st.st_mode) || S_ISFIFO(st.st_mode))
+			ok = read_all(f, (size_t)st.st_size + READ_MIN, data, size);
+		else
 			errno = S_ISDIR(st.st_mode) ? EISDIR : EINVAL;
-		}
 	}
 	if (!ok) {
 		int saved = errno ? errno : EIO;

@@ -39,7 +39,8 @@ fetch()
 {
 	for try in 1 2 3 4 5 6 7 8 9 10; do
 		for data in /sys/class/devcoredump/devcd*/data; do
-			[ -e \$data ] && cat \$data >\$1 && echo 1 >\$data && return
+			[ -e \$data ] && cnnctl core \$data >/dev/null && cat \$data >\$1 &&
+				echo 1 >\$data && return
 		done
 		sleep 0.1
 	done
