@@ -122,7 +122,9 @@ class Qemu:
         raise Failure('QEMU shows no cnnacc device')
 
     def queue_state(self):
-        return self.register(self.register(0x1010) + 0x2c)
+        """State of the first core's queue; None while the device sleeps."""
+        window = self.register(0x1010)
+        return None if window == 0xffffffff else self.register(window + 0x2c)
 
     def save_to(self, path):
         """Stops the guest and writes its state to a file."""
