@@ -132,8 +132,8 @@ vm_base()
 	vm_busybox=$(command -v busybox) || vm_die "busybox is not installed:" \
 		"scripts/install-packages vm installs it"
 	key=$({ echo "$vm_base_layout $vm_base_modules $vm_spare_modules"
-		stat -L -c '%n %s %Y' "$vm_kernel" "$vm_busybox" \
-			"$vm_modroot/lib/modules/$vm_kver"
+		realpath "$vm_kernel" "$vm_busybox" "$vm_modroot/lib/modules/$vm_kver" |
+			xargs -d '\n' stat -c '%n %s %Y'
 		cat "$vm_top/tests/vm/init"; } | sha256sum | cut -c 1-16)
 	vm_base_dir=$vm_cache/guest-$vm_kver-$key
 	mkdir -p "$vm_cache"

@@ -49,6 +49,11 @@ is "output without a last newline" "$(cat "$work/out"; echo .)" "partial."
 log=$(sed -n "s/^run: the kernel's log is in //p" "$work/err")
 ok "the kernel's log is kept" grep -q 'Linux version' "$log"
 
+guest --append 'rdinit=/none root=/none' -- true
+is "status of a kernel that panics" $status 123
+is "one that dies before process 1 gets one more try" \
+	"$(grep -c 'once more' "$work/err")" 1
+
 guest -- no-such-command
 is "status of a command that is not there" $status 127
 
