@@ -111,6 +111,26 @@ const char *kmd_function(void)
 	return basename(path);
 }
 
+int kmd_write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
+
+	if (fd < 0)
+		return -errno;
+	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
+	close(fd);
+	return ret;
+}
+
+void kmd_stay_awake(bool awake)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/power/control", kmd_function());
+	if (kmd_write_file(path, awake ? "on" : "auto"))
+		bail("%s", path);
+}
+
 void kmd_dev_info(int fd, struct drm_cnnacc_dev_info *info)
 {
 	struct drm_cnnacc_dev_query query = {

@@ -4,8 +4,6 @@
  * has its own end all the same, and none runs twice.
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -75,19 +73,6 @@ static uint32_t rw(struct kmd_env *env, uint32_t offset, uint32_t flags, uint32_
 static uint32_t jobs_run(struct kmd_env *env)
 {
 	return rw(env, queue_reg(env, CNNACC_QREG_STATS + offsetof(struct cnnacc_stats, jobs)), 0, 0);
-}
-
-/* A device that sleeps forgets its statistics and what was written to its registers. */
-static void stay_awake(const char *control)
-{
-	char path[PATH_MAX];
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/power/control", kmd_function());
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, control, strlen(control)) < 0)
-		bail("%s", path);
-	close(fd);
 }
 
 /* The number of jobs, but for @bad, that ended well. */
@@ -160,14 +145,14 @@ int main(void)
 	struct batch b;
 
 	prepare(&b, &env);
-	stay_awake("on");
+	kmd_stay_awake(true);
 	test_all_good(&b);
 	test_one_fails(&b, NOWHERE, 4, -EFAULT);
 	test_one_fails(&b, KMD_PROGRAM_VA + ENDLESS, 8, -ETIMEDOUT);
 	test_hang(&b);
 	test_all_good(&b);
 	test_device_reset(&b);
-	stay_awake("auto");
+	kmd_stay_awake(false);
 	drop(&b);
 	kmd_env_free(&env);
 	return done_testing();

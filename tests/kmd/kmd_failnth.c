@@ -29,15 +29,13 @@ static struct kmd_env env;
 static int control;
 static char debug_dir[40];
 
+/* Not every kernel has all of them. */
 static void set_file(const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int ret = kmd_write_file(path, text);
 
-	if (fd < 0)
-		return;
-	if (write(fd, text, strlen(text)) < 0)
+	if (ret && ret != -ENOENT)
 		note("cannot write %s", path);
-	close(fd);
 }
 
 static bool prepare(void)

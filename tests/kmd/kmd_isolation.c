@@ -9,8 +9,6 @@
  *			machines with an IOMMU in the way, since it would get it
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -462,18 +460,6 @@ static void test_zeroed(void)
 	ok(good, "new memory is zero for the CPU and for the device");
 }
 
-static void keep_awake(const char *how)
-{
-	char path[PATH_MAX];
-	int fd;
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/power/control", kmd_function());
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0 || write(fd, how, strlen(how)) < 0)
-		bail("%s", path);
-	close(fd);
-}
-
 /* The first packet in the ring is a job of ours that has ended. */
 static void start_with_rings(uint32_t queue, uint32_t ring, uint32_t records)
 {
@@ -491,7 +477,7 @@ static void test_rogue(void)
 	struct drm_cnnacc_core_info core;
 	uint32_t ring, records;
 
-	keep_awake("on");
+	kmd_stay_awake(true);
 	kmd_core_info(mine.fd, mine.core, &core);
 	write_reg(mine.fd, CNNACC_REG_RESET, 1);
 	ok_ret(kmd_run(&mine, kmd_program_nop(&mine)), 0, "a job before");
@@ -503,7 +489,7 @@ static void test_rogue(void)
 	ok_ret(kmd_run(&mine, kmd_program_nop(&mine)), 0, "a job after a reset");
 	start_with_rings(core.queue_offset, ring, 0x200000);
 	ok_ret(kmd_run(&mine, kmd_program_nop(&mine)), 0, "a job after a stray write");
-	keep_awake("auto");
+	kmd_stay_awake(false);
 }
 
 int main(int argc, char **argv)

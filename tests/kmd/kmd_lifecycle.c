@@ -42,15 +42,9 @@ static char function[NAME_MAX + 1];
 static int driver_file(const char *name)
 {
 	char path[PATH_MAX];
-	int fd, ret;
 
 	snprintf(path, sizeof(path), DRIVER "%s", name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, function, strlen(function)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
+	return kmd_write_file(path, function);
 }
 
 static int unload(void)

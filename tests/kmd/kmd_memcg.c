@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The memory that a process has the driver use counts in its memory control group. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -11,17 +10,6 @@
 #include "kmd.h"
 
 #define GROUP	"/run/cgroup/kmd"
-
-static int set_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
-
-	if (fd < 0)
-		return -1;
-	ret = write(fd, text, strlen(text)) < 0 ? -1 : 0;
-	close(fd);
-	return ret;
-}
 
 /* Bytes that the memory control group counts as @key. */
 static long long charged(const char *key)
@@ -42,10 +30,10 @@ static bool enter_group(void)
 {
 	mkdir("/run/cgroup", 0755);
 	if (mount("none", "/run/cgroup", "cgroup2", 0, NULL) ||
-	    set_file("/run/cgroup/cgroup.subtree_control", "+memory") ||
+	    kmd_write_file("/run/cgroup/cgroup.subtree_control", "+memory") ||
 	    (mkdir(GROUP, 0755) && errno != EEXIST))
 		return false;
-	return !set_file(GROUP "/cgroup.procs", "0");
+	return !kmd_write_file(GROUP "/cgroup.procs", "0");
 }
 
 static void test_memory(void)
@@ -79,7 +67,7 @@ static void test_memory(void)
 	kmd_bo_free(fd, &bo);
 	kmd_env_free(&env);
 	close(fd);
-	set_file("/run/cgroup/cgroup.procs", "0");
+	kmd_write_file("/run/cgroup/cgroup.procs", "0");
 	rmdir(GROUP);
 	umount("/run/cgroup");
 }

@@ -47,18 +47,6 @@ static const char *read_text(const char *path)
 	return n < 0 ? NULL : text;
 }
 
-/* 0 or -errno. */
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
 static const char *debug_text(const char *name)
 {
 	char path[320];
@@ -74,7 +62,7 @@ static int force_reset(const char *what)
 	char path[320];
 
 	snprintf(path, sizeof(path), "%s/force_reset", debug_dir);
-	return write_text(path, what);
+	return kmd_write_file(path, what);
 }
 
 /* The number behind KEY in a line that has WHERE; ~0 if there is none. */
@@ -519,7 +507,7 @@ static void trace_good(struct kmd_env *env)
 	uint64_t fence[2];
 
 	snprintf(core, sizeof(core), "core=%u ", env->core);
-	write_text(TRACE "/trace", "");
+	kmd_write_file(TRACE "/trace", "");
 	kmd_run(env, kmd_program_nop(env));
 	/* The fence is signalled before the event is out of its buffer. */
 	usleep(20000);
@@ -543,7 +531,7 @@ static void trace_fault(struct kmd_env *env)
 {
 	const char *text, *fault, *done;
 
-	write_text(TRACE "/trace", "");
+	kmd_write_file(TRACE "/trace", "");
 	kmd_run(env, kmd_program_load(env, 0x50000040 / 64, 1));
 	usleep(20000);
 	text = read_text(TRACE "/trace");
@@ -560,15 +548,15 @@ static void test_trace(struct kmd_env *env)
 		return;
 	}
 	mkdir(TRACE, 0700);
-	if (!ok(!write_text(TRACE "/events/cnnacc/enable", "1"), "trace: events can be enabled"))
+	if (!ok(!kmd_write_file(TRACE "/events/cnnacc/enable", "1"), "trace: events can be enabled"))
 		return;
 	trace_good(env);
 	trace_fault(env);
-	write_text(TRACE "/trace", "");
+	kmd_write_file(TRACE "/trace", "");
 	if (*debug_dir && !force_reset("device"))
 		ok(find_line(read_text(TRACE "/trace"), "cnnacc_reset:", "core=-1", "count="),
 		   "trace: the device's reset");
-	write_text(TRACE "/events/cnnacc/enable", "0");
+	kmd_write_file(TRACE "/events/cnnacc/enable", "0");
 	rmdir(TRACE);
 }
 
@@ -616,7 +604,7 @@ static int bind_driver(const char *function, const char *file)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/cnnacc/%s", file);
-	return write_text(path, function);
+	return kmd_write_file(path, function);
 }
 
 static void test_unbind(void)

@@ -22,17 +22,6 @@
 /* Below the longest job, above what a device gets to finish what it runs (500 ms). */
 #define LONG_LOOPS	60000000
 
-static int write_text(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
-
-	if (fd < 0)
-		return -errno;
-	ret = write(fd, text, strlen(text)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
 static const char *function_file(const char *name)
 {
 	static char path[PATH_MAX];
@@ -54,7 +43,7 @@ static bool status_is(const char *wanted)
 
 static int flr(void)
 {
-	return write_text(function_file("reset"), "1");
+	return kmd_write_file(function_file("reset"), "1");
 }
 
 /* What is in the queues when the device goes: the first runs, the others wait. */
@@ -209,22 +198,22 @@ static void test_sleep(const char *state, uint32_t flags, int first)
 	char when[64];
 
 	snprintf(when, sizeof(when), "%s%s", state, flags ? ", restartable" : "");
-	ok_ret(write_text("/sys/power/state", state), 0, "%s: with jobs queued", when);
+	ok_ret(kmd_write_file("/sys/power/state", state), 0, "%s: with jobs queued", when);
 	check_jobs(when, &q, first);
 }
 
 static void test_devices_sleep(void)
 {
-	if (write_text("/sys/power/pm_test", "devices")) {
+	if (kmd_write_file("/sys/power/pm_test", "devices")) {
 		skip("suspend", "the kernel has no pm_test");
 		return;
 	}
-	write_text("/sys/module/suspend/parameters/pm_test_delay", "1");
+	kmd_write_file("/sys/module/suspend/parameters/pm_test_delay", "1");
 	test_sleep("freeze", DRM_CNNACC_JOB_RESTARTABLE, 0);
 	test_sleep("mem", 0, -ECANCELED);
 	usleep(300000);		/* with the device asleep already */
-	ok_ret(write_text("/sys/power/state", "mem"), 0, "mem: without a job");
-	write_text("/sys/power/pm_test", "none");
+	ok_ret(kmd_write_file("/sys/power/state", "mem"), 0, "mem: without a job");
+	kmd_write_file("/sys/power/pm_test", "none");
 }
 
 int main(int argc, char **argv)
