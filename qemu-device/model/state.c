@@ -10,7 +10,7 @@
 #include "device.h"
 
 #define STATE_MAGIC	0x534e4e43	/* "CNNS" */
-#define STATE_VERSION	2
+#define STATE_VERSION	3
 
 struct state_head {
 	uint32_t magic;

@@ -20,8 +20,11 @@ struct lcp_hw {
 
 /* ---- clock: the cycle model of Documentation/hardware/ccp.rst ----------------------------- */
 
-/* Memories that a transfer or a unit keeps busy: data banks 0, 1 and weight banks 0..3. */
-#define CCP_BANKS	6
+/*
+ * Memories that a transfer or a unit keeps busy: the lower and the upper half of data banks 0, 1
+ * and of weight banks 0..3. Sets of them are masks.
+ */
+#define CCP_HALVES	(2 * (CNNACC_CCP_DATA_BANKS + CNNACC_CCP_WEIGHT_BANKS))
 
 struct lcp_clock {
 	uint32_t reg[CNNACC_CCP_GPRS];
@@ -29,11 +32,11 @@ struct lcp_clock {
 	uint32_t pool[CNNACC_CCP_GPRS], pad[CNNACC_CCP_GPRS], fc[CNNACC_CCP_GPRS];
 	unsigned int sel;	/* data bank that is the read bank */
 	uint64_t t, d;		/* controller; DMA engine free */
-	uint64_t written[CCP_BANKS], read[CCP_BANKS];
+	uint64_t written[CCP_HALVES], read[CCP_HALVES];
 	struct cnnrt_cost count;	/* so far; cycles, control and the minimum are not filled */
 	struct lcp_trace *trace;	/* told of every span; NULL: nobody */
 	uint64_t steps;		/* instructions run */
-	int64_t wbank_lines;	/* of the device */
+	int64_t bank, wbank;	/* of the device */
 };
 
 void lcp_clock_boot(struct lcp_clock *c, const struct lcp_hw *hw, uint32_t insns);

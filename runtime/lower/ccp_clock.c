@@ -25,8 +25,56 @@ void lcp_clock_boot(struct lcp_clock *c, const struct lcp_hw *hw, uint32_t insns
 	c->t = c->d = DMA_SETUP + lines;
 	c->count.dma_program = c->d;
 	c->count.read_program = lines * CNNACC_LINE_SIZE;
-	c->wbank_lines = hw->wbank / LINE_FLOATS;
+	c->bank = hw->bank;
+	c->wbank = hw->wbank;
 }
+
+/* ---- halves ---------------------------------------------------------------------------- */
+
+/* Of a bank of size floats, those that hold floats first..end-1: bit 0 the lower, 1 the upper. */
+static unsigned int touched(int64_t first, int64_t end, int64_t size)
+{
+	int64_t middle = size / LINE_FLOATS / 2 * LINE_FLOATS;
+
+	return (unsigned int)((first < middle) | (end > middle) << 1);
+}
+
+static unsigned int weight_halves(unsigned int bank, unsigned int touched)
+{
+	return touched << 2 * (CNNACC_CCP_DATA_BANKS + bank);
+}
+
+static uint64_t latest(const uint64_t *times, unsigned int set, uint64_t start)
+{
+	for (; set; set &= set - 1)
+		start = max64(start, times[__builtin_ctz(set)]);
+	return start;
+}
+
+static void extend(uint64_t *times, unsigned int set, uint64_t end)
+{
+	for (; set; set &= set - 1)
+		times[__builtin_ctz(set)] = max64(times[__builtin_ctz(set)], end);
+}
+
+/* The halves that an EXEC reads and writes. */
+struct use {
+	unsigned int reads, writes;
+};
+
+struct map {
+	int64_t base, pitch, plane;
+};
+
+static unsigned int map_halves(const struct lcp_clock *c, unsigned int bank, struct map m,
+			       int64_t first, int64_t last)
+{
+	int64_t pitch = m.pitch ? m.pitch : m.plane;
+
+	return touched(m.base + first * pitch, m.base + last * pitch + m.plane, c->bank) << 2 * bank;
+}
+
+/* ---- units ----------------------------------------------------------------------------- */
 
 int64_t lcp_conv_body(const struct lcp_hw *hw, int64_t ci, int64_t co, int64_t vec, int64_t kh,
 		      int64_t kw, int64_t sy, int64_t sx)
@@ -61,8 +109,31 @@ static uint64_t conv_outputs(const struct lcp_clock *c)
 	       (ow - x < CNNACC_CCP_LANES ? ow - x : CNNACC_CCP_LANES);
 }
 
-/* T, and the banks it reads as a mask of weight banks. */
-static uint64_t conv_time(struct lcp_clock *c, unsigned int *banks)
+static struct use conv_use(const struct lcp_clock *c, uint32_t co)
+{
+	const uint32_t *r = c->conv0, *g = c->conv1;
+	int64_t kh = bits(r[0], 16, 8), taps = kh * or_default(bits(r[0], 28, 4), (uint32_t)kh);
+	int64_t ci_start = bits(r[3], 0, 16), ci_end = r[3] >> 16, co_start = r[5] >> 16;
+	int64_t first = co_start / 4, last = (co_start + co - 1) / 4;
+	uint32_t iw = bits(r[1], 0, 16), ow = r[1] >> 16;
+	int64_t pitch = or_default(bits(g[7], 0, 16), bits(r[2], 0, 16)), base = (int32_t)g[2];
+	const struct map in = { (int32_t)g[0], g[5], (int64_t)iw * or_default(bits(g[4], 0, 16), iw) };
+	const struct map out = { (int32_t)g[1], g[6], (int64_t)ow * or_default(g[4] >> 16, ow) };
+	struct use use = {
+		map_halves(c, c->sel, in, ci_start, ci_end),
+		map_halves(c, !c->sel, out, co_start, co_start + co - 1),
+	};
+	unsigned int weights = touched(base + (first * pitch + ci_start) * taps,
+				       base + (last * pitch + ci_end + 1) * taps, c->wbank);
+
+	if (r[0] & CNNACC_CCP_R0_BIAS)
+		weights |= touched((int32_t)g[3] + first, (int32_t)g[3] + last + 1, c->wbank);
+	for (uint32_t i = 0; i < co && i < CNNACC_CCP_WEIGHT_BANKS; i++)
+		use.reads |= weight_halves((co_start + i) % CNNACC_CCP_WEIGHT_BANKS, weights);
+	return use;
+}
+
+static uint64_t conv_time(struct lcp_clock *c, struct use *use)
 {
 	const uint32_t *r = c->conv0;
 	uint32_t kh = bits(r[0], 16, 8), kw = or_default(bits(r[0], 28, 4), kh);
@@ -78,9 +149,7 @@ static uint64_t conv_time(struct lcp_clock *c, unsigned int *banks)
 		t += 4 * (uint64_t)lw_div_up(co, CNNACC_CCP_BEATS * hw.groups);
 	if (last)
 		t += (uint64_t)vec * co;
-	*banks = 0;
-	for (uint32_t i = 0; i < co && i < CNNACC_CCP_WEIGHT_BANKS; i++)
-		*banks |= 1u << (co_start + i) % CNNACC_CCP_WEIGHT_BANKS;
+	*use = conv_use(c, co);
 	c->count.mac_slots += 512 * t;
 	c->count.mac_useful += (uint64_t)(ci_end - ci_start + 1) * kh * kw * co * conv_outputs(c);
 	return t;
@@ -91,7 +160,16 @@ static uint32_t pool_size(uint32_t in, uint32_t pad, uint32_t kernel, uint32_t s
 	return (uint32_t)lw_div_up((int64_t)in + pad - kernel, stride) + 1;
 }
 
-static uint64_t pool_time(const struct lcp_clock *c)
+static struct use maps_use(const struct lcp_clock *c, int64_t channels, struct map in,
+			   struct map out)
+{
+	return (struct use){
+		map_halves(c, c->sel, in, 0, channels - 1),
+		map_halves(c, !c->sel, out, 0, channels - 1),
+	};
+}
+
+static uint64_t pool_time(const struct lcp_clock *c, struct use *use)
 {
 	const uint32_t *r = c->pool;
 	uint32_t kh = bits(r[0], 16, 8), kw = or_default(bits(r[0], 28, 4), kh);
@@ -102,38 +180,48 @@ static uint64_t pool_time(const struct lcp_clock *c)
 	uint32_t ow = or_default(bits(r[5], 0, 16),
 				 pool_size(iw, bits(r[2], 24, 4) + bits(r[2], 28, 4), kw, sx));
 
+	*use = maps_use(c, bits(r[2], 0, 16),
+			(struct map){ (int32_t)r[3], r[6], (int64_t)ih * iw },
+			(struct map){ (int32_t)r[4], r[7], (int64_t)oh * ow });
 	return (uint64_t)bits(r[2], 0, 16) * oh * ow + 5;
 }
 
-static uint64_t pad_time(const struct lcp_clock *c)
+static uint64_t pad_time(const struct lcp_clock *c, struct use *use)
 {
 	const uint32_t *r = c->pad;
-	uint64_t iw = bits(r[1], 0, 16), ih = or_default(r[1] >> 16, (uint32_t)iw);
+	int64_t iw = bits(r[1], 0, 16), ih = or_default(r[1] >> 16, (uint32_t)iw);
+	int64_t plane = (ih + 2 * r[0]) * (iw + 2 * r[0]), channels = bits(r[2], 0, 16);
 
-	return (bits(r[2], 0, 16) * (ih + 2 * r[0]) * (iw + 2 * r[0]) + 15) / 16;
+	*use = maps_use(c, channels, (struct map){ (int32_t)r[3], r[5], ih * iw },
+			(struct map){ (int32_t)r[4], r[6], plane });
+	return (uint64_t)lw_div_up(channels * plane, 16);
 }
 
-/* Weight banks that floats first..first+count-1 of the linear view touch. */
-static unsigned int linear_banks(const struct lcp_clock *c, uint64_t first, uint64_t count)
+/* Of the weight banks as one linear memory, for floats first..first+count-1. */
+static unsigned int linear_halves(const struct lcp_clock *c, int64_t first, int64_t count)
 {
-	uint64_t bank = (uint64_t)c->wbank_lines * LINE_FLOATS;
-	unsigned int mask = 0;
+	unsigned int set = 0;
 
-	for (uint64_t b = first / bank; b <= (first + count - 1) / bank && b < 4; b++)
-		mask |= 1u << b;
-	return mask;
+	for (int64_t b = first / c->wbank; b * c->wbank < first + count; b++)
+		set |= weight_halves((unsigned int)b,
+				     touched(lw_max(first - b * c->wbank, 0),
+					     lw_min(first + count - b * c->wbank, c->wbank),
+					     c->wbank));
+	return set;
 }
 
-static uint64_t fc_time(struct lcp_clock *c, unsigned int *banks)
+static uint64_t fc_time(struct lcp_clock *c, struct use *use)
 {
 	const uint32_t *r = c->fc;
 	uint64_t in16 = ((uint64_t)r[1] + 15) / 16, out = r[2];
 	bool bias = r[0] & CNNACC_CCP_R0_BIAS;
 	uint64_t t = 4 * ((out + 3) / 4) * (in16 + bias) + 10;
 
-	*banks = linear_banks(c, r[5], out * in16 * 16);
+	*use = maps_use(c, 1, (struct map){ (int32_t)r[3], 0, r[1] },
+			(struct map){ (int32_t)r[4], 0, r[2] });
+	use->reads |= linear_halves(c, r[5], (int64_t)(out * in16 * 16));
 	if (bias)
-		*banks |= linear_banks(c, r[6], out);
+		use->reads |= linear_halves(c, r[6], (int64_t)out);
 	c->count.mac_slots += 16 * t;
 	c->count.mac_useful += (uint64_t)r[1] * out;
 	return t;
@@ -141,32 +229,28 @@ static uint64_t fc_time(struct lcp_clock *c, unsigned int *banks)
 
 static void run_unit(struct lcp_clock *c, unsigned int unit)
 {
-	unsigned int weights = 0, in = c->sel, out = !c->sel;
-	uint64_t start = max64(max64(c->t, c->written[in]), max64(c->written[out], c->read[out]));
-	uint64_t t;
+	struct use use;
+	uint64_t start, t;
 
 	if (unit == CNNACC_CCP_CONV)
-		t = conv_time(c, &weights);
+		t = conv_time(c, &use);
 	else if (unit == CNNACC_CCP_POOL)
-		t = pool_time(c);
+		t = pool_time(c, &use);
 	else if (unit == CNNACC_CCP_PAD)
-		t = pad_time(c);
+		t = pad_time(c, &use);
 	else
-		t = fc_time(c, &weights);
-	for (int b = 0; b < CNNACC_CCP_WEIGHT_BANKS; b++)
-		if (weights & 1u << b)
-			start = max64(start, c->written[2 + b]);
+		t = fc_time(c, &use);
+	start = latest(c->read, use.writes, latest(c->written, use.reads | use.writes, c->t));
 	trace(c, CNNRT_STALL, c->t, start);
 	trace(c, CNNRT_COMPUTE, start, start + t);
 	c->count.stall += start - c->t;
 	c->count.compute += t;
 	c->t = start + t;
-	c->written[out] = c->t;
-	c->read[in] = max64(c->read[in], c->t);
-	for (int b = 0; b < CNNACC_CCP_WEIGHT_BANKS; b++)
-		if (weights & 1u << b)
-			c->read[2 + b] = max64(c->read[2 + b], c->t);
+	extend(c->read, use.reads, c->t);
+	extend(c->written, use.writes, c->t);
 }
+
+/* ---- transfers ------------------------------------------------------------------------- */
 
 /* Where they come from or go to tells what they are. */
 static void count_dma(struct lcp_clock *c, uint64_t line, uint64_t lines, bool load)
@@ -183,22 +267,24 @@ static void count_dma(struct lcp_clock *c, uint64_t line, uint64_t lines, bool l
 
 static void run_dma(struct lcp_clock *c, uint32_t insn, bool load)
 {
-	uint64_t lines = c->reg[bits(insn, CNNACC_CCP_RL_SHIFT, 3)];
-	unsigned int tgt = bits(insn, CNNACC_CCP_TGT_SHIFT, 3);
-	unsigned int bank = tgt >= CNNACC_CCP_TGT_WEIGHT0 ? 2 + (tgt & 3) : tgt ^ c->sel;
+	int64_t lines = c->reg[bits(insn, CNNACC_CCP_RL_SHIFT, 3)];
+	int64_t first = c->reg[bits(insn, CNNACC_CCP_RT_SHIFT, 3)];
+	unsigned int tgt = bits(insn, CNNACC_CCP_TGT_SHIFT, 3), set;
 
 	c->t++;
 	if (!lines)
 		return;
-	c->d = max64(max64(c->t, c->d), c->written[bank]);
-	if (load)
-		c->d = max64(c->d, c->read[bank]);
-	c->d += DMA_SETUP + lines;
-	count_dma(c, c->reg[bits(insn, CNNACC_CCP_RA_SHIFT, 3)], lines, load);
-	if (load)
-		c->written[bank] = c->d;
+	if (tgt >= CNNACC_CCP_TGT_WEIGHT0)
+		set = weight_halves(tgt - CNNACC_CCP_TGT_WEIGHT0,
+				    touched(first * LINE_FLOATS, (first + lines) * LINE_FLOATS,
+					    c->wbank));
 	else
-		c->read[bank] = c->d;
+		set = touched(first * LINE_FLOATS, (first + lines) * LINE_FLOATS, c->bank) <<
+		      2 * (tgt ^ c->sel);
+	/* EXEC holds the controller: no half is busy for longer than both are. */
+	c->d = max64(c->t, c->d) + DMA_SETUP + (uint64_t)lines;
+	count_dma(c, c->reg[bits(insn, CNNACC_CCP_RA_SHIFT, 3)], (uint64_t)lines, load);
+	extend(load ? c->written : c->read, set, c->d);
 }
 
 void lcp_clock_turn(struct lcp_clock *c, int64_t lines)

@@ -265,7 +265,7 @@ static int check(void *core, char err[CNN_MODEL_ERR_LEN])
 const struct core_ops cnn_ccp_ops = {
 	.type = CNNACC_CORE_CCP,
 	.name = "ccp",
-	.version = 0x00010000,
+	.version = 0x00010001,
 	.window_size = CNNACC_CCP_WINDOW_SIZE,
 	.window_words = WINDOW_WORDS,
 	.params = params,

@@ -6,7 +6,7 @@
 #include "core.h"
 #include "mmu.h"
 
-#define CCP_BANKS	(CNNACC_CCP_DATA_BANKS + CNNACC_CCP_WEIGHT_BANKS)
+#define CCP_HALVES	(2 * (CNNACC_CCP_DATA_BANKS + CNNACC_CCP_WEIGHT_BANKS))
 #define CCP_LINE_FLOATS	(CNNACC_LINE_SIZE / 4)
 #define CCP_TILE	(CNNACC_CCP_ROWS * CNNACC_CCP_LANES)	/* floats of one channel in the LOBs */
 #define CCP_TAPS_MAX	(CNNACC_CCP_KERNEL_MAX * CNNACC_CCP_KERNEL_MAX)
@@ -59,8 +59,8 @@ struct ccp_chain {
 struct ccp_state {
 	uint64_t t;			/* controller's time */
 	uint64_t d;			/* when the DMA engine is free */
-	uint64_t bank_write[CCP_BANKS];	/* last write ends: data 0, 1, weight 0..3 */
-	uint64_t bank_read[CCP_BANKS];
+	uint64_t half_write[CCP_HALVES];	/* last write ends: data 0, 1, weight 0..3 */
+	uint64_t half_read[CCP_HALVES];
 	struct cnnacc_stats n;		/* cycles_serial and what else grows by instruction */
 	uint64_t cycle_limit;
 	uint64_t pos[2];		/* progress inside an instruction */
@@ -82,7 +82,7 @@ struct ccp_work {
 	uint64_t mac_useful;
 	uint64_t local_read;		/* bytes */
 	uint64_t stored;		/* outputs */
-	uint32_t reads;			/* mask of banks */
+	uint32_t reads, writes;		/* masks of halves of banks */
 };
 
 /** struct ccp_maps - input and output maps of conv, pool and pad. */
@@ -235,6 +235,7 @@ uint64_t ccp_dma_end(const struct ccp *c);
 void ccp_time_boot(struct ccp *c);
 void ccp_time_dma(struct ccp *c);
 void ccp_time_exec(struct ccp *c);
+void ccp_touch_conv(struct ccp *c);
 void ccp_work_conv(struct ccp *c);
 void ccp_work_pool(struct ccp *c);
 void ccp_work_pad(struct ccp *c);

@@ -284,6 +284,7 @@ static uint32_t check(struct ccp *c)
 		c->work = c->conv_of.work;
 	else
 		ccp_work_conv(c);
+	ccp_touch_conv(c);
 	remember(c);
 	return 0;
 }

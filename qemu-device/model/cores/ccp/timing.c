@@ -44,12 +44,34 @@ void ccp_time_boot(struct ccp *c)
 	count_read(c, lines);
 }
 
-/* Bank of a DMA target as an index of bank_write and bank_read. */
-static unsigned int target_bank(const struct ccp *c, uint32_t target)
+/*
+ * Memories with a port of their own are numbered from 0: the lower and the upper half of data banks
+ * 0, 1 and of weight banks 0..3.  Sets of them are masks.
+ */
+static unsigned int weight_bank(unsigned int n)
 {
-	if (target <= CNNACC_CCP_TGT_WRITE_BANK)
-		return c->s->sel ^ target;
-	return CNNACC_CCP_DATA_BANKS + target - CNNACC_CCP_TGT_WEIGHT0;
+	return CNNACC_CCP_DATA_BANKS + n;
+}
+
+/* Halves of a bank of @floats that hold floats first..last. */
+static uint32_t halves(unsigned int bank, int64_t first, int64_t last, uint32_t floats)
+{
+	int64_t middle = floats / CCP_LINE_FLOATS / 2 * CCP_LINE_FLOATS;
+
+	return (uint32_t)((first < middle) | (last >= middle) << 1) << 2 * bank;
+}
+
+static uint64_t latest(const uint64_t *times, uint32_t set, uint64_t start)
+{
+	for (; set; set &= set - 1)
+		start = later(start, times[__builtin_ctz(set)]);
+	return start;
+}
+
+static void extend(uint64_t *times, uint32_t set, uint64_t end)
+{
+	for (; set; set &= set - 1)
+		times[__builtin_ctz(set)] = later(times[__builtin_ctz(set)], end);
 }
 
 static uint32_t dma_target(const struct ccp *c)
@@ -62,22 +84,29 @@ static bool is_store(const struct ccp *c)
 	return c->s->insn >> CNNACC_CCP_OP_SHIFT == CNNACC_CCP_STORE;
 }
 
-/* When the LOAD or STORE at hand will have ended. */
+/* Halves that the transfer's lines lie in; not of the instruction cache. */
+static uint32_t dma_halves(const struct ccp *c)
+{
+	uint32_t target = dma_target(c);
+	int64_t first = c->s->gpr[ccp_bits(c->s->insn, 21, 19)] * (int64_t)CCP_LINE_FLOATS;
+	int64_t last = first + (int64_t)ccp_dma_lines(c) * CCP_LINE_FLOATS - 1;
+
+	if (target <= CNNACC_CCP_TGT_WRITE_BANK)
+		return halves(c->s->sel ^ target, first, last, c->bank_floats);
+	if (target == CNNACC_CCP_TGT_ICACHE)
+		return 0;
+	return halves(weight_bank(target - CNNACC_CCP_TGT_WEIGHT0), first, last, c->weight_floats);
+}
+
+/*
+ * When the LOAD or STORE at hand will have ended.  EXEC holds the controller: no half is busy
+ * for longer than both are.
+ */
 uint64_t ccp_dma_end(const struct ccp *c)
 {
-	const struct ccp_state *s = c->s;
-	uint64_t lines = ccp_dma_lines(c), start = later(s->t + 1, s->d);
-	unsigned int bank;
+	uint64_t lines = ccp_dma_lines(c);
 
-	if (!lines)
-		return s->t + 1;
-	if (dma_target(c) != CNNACC_CCP_TGT_ICACHE) {
-		bank = target_bank(c, dma_target(c));
-		start = later(start, s->bank_write[bank]);
-		if (!is_store(c))
-			start = later(start, s->bank_read[bank]);
-	}
-	return start + DMA_SETUP + lines;
+	return lines ? later(c->s->t + 1, c->s->d) + DMA_SETUP + lines : c->s->t + 1;
 }
 
 void ccp_time_dma(struct ccp *c)
@@ -93,32 +122,27 @@ void ccp_time_dma(struct ccp *c)
 	s->d = end;
 	if (is_store(c)) {
 		count_write(c, lines);
-		s->bank_read[target_bank(c, dma_target(c))] = end;
+		extend(s->half_read, dma_halves(c), end);
 		return;
 	}
 	count_read(c, lines);
 	if (dma_target(c) == CNNACC_CCP_TGT_ICACHE)
 		s->t = end;
 	else
-		s->bank_write[target_bank(c, dma_target(c))] = end;
+		extend(s->half_write, dma_halves(c), end);
 }
 
 void ccp_time_exec(struct ccp *c)
 {
 	struct ccp_state *s = c->s;
 	const struct ccp_work *w = &c->work;
-	unsigned int write_bank = !s->sel;
-	uint64_t start = later(s->t, later(s->bank_write[write_bank], s->bank_read[write_bank]));
+	uint64_t start = latest(s->half_write, w->reads | w->writes, s->t);
 
-	for (unsigned int i = 0; i < CCP_BANKS; i++)
-		if (w->reads & (1u << i))
-			start = later(start, s->bank_write[i]);
+	start = latest(s->half_read, w->writes, start);
 	s->n.stall_cycles += start - s->t;
 	s->t = start + w->cycles;
-	for (unsigned int i = 0; i < CCP_BANKS; i++)
-		if (w->reads & (1u << i))
-			s->bank_read[i] = later(s->bank_read[i], s->t);
-	s->bank_write[write_bank] = s->t;
+	extend(s->half_read, w->reads, s->t);
+	extend(s->half_write, w->writes, s->t);
 
 	s->n.cycles_serial += w->cycles;
 	s->n.compute_cycles += w->cycles;
@@ -128,14 +152,36 @@ void ccp_time_exec(struct ccp *c)
 	s->n.local_write_bytes += 4 * w->stored;
 }
 
-static uint32_t read_bank(const struct ccp *c)
+/* Sets what an EXEC reads and writes of the data banks: these planes of both maps. */
+static void touch_planes(struct ccp *c, const struct ccp_maps *m, uint64_t in_first,
+			 uint64_t in_last, uint64_t out_first, uint64_t out_last)
 {
-	return 1u << c->s->sel;
+	int64_t in = m->in_base + (int64_t)(in_first * m->in_pitch);
+	int64_t in_end = m->in_base + (int64_t)(in_last * m->in_pitch) + (int64_t)m->ih * m->iw;
+	int64_t out = m->out_base + (int64_t)(out_first * m->out_pitch);
+	int64_t out_end = m->out_base + (int64_t)(out_last * m->out_pitch) +
+			  (int64_t)m->oh * m->ow;
+
+	c->work.reads = halves(c->s->sel, in, in_end - 1, c->bank_floats);
+	c->work.writes = halves(!c->s->sel, out, out_end - 1, c->bank_floats);
 }
 
-static uint32_t weight_bank(unsigned int n)
+void ccp_touch_conv(struct ccp *c)
 {
-	return 1u << (CNNACC_CCP_DATA_BANKS + n);
+	const struct ccp_conv *p = &c->plan.conv;
+	int64_t first = p->co_start / 4, last = (p->co_start + p->co_cnt - 1) / 4;
+	int64_t taps = (int64_t)p->kh * p->kw, pitch = p->base.weight_pitch;
+	uint32_t touched;
+
+	touch_planes(c, &p->m, p->ci_start, p->ci_end, p->co_start,
+		     p->co_start + p->co_cnt - 1);
+	touched = halves(0, p->base.weight + (first * pitch + p->ci_start) * taps,
+			 p->base.weight + (last * pitch + p->ci_end + 1) * taps - 1,
+			 c->weight_floats);
+	if (p->bias)
+		touched |= halves(0, p->base.bias + first, p->base.bias + last, c->weight_floats);
+	for (uint32_t o = p->co_start; o < p->co_start + p->co_cnt && o < p->co_start + 4; o++)
+		c->work.reads |= touched << 2 * weight_bank(o % 4);
 }
 
 void ccp_work_conv(struct ccp *c)
@@ -156,9 +202,6 @@ void ccp_work_conv(struct ccp *c)
 	w->mac_useful = n * taps * co * outputs;
 	w->local_read = 4 * (n * lr * lc + n * co * taps + (bias ? co : 0));
 	w->stored = p->last ? co * outputs : 0;
-	w->reads = read_bank(c);
-	for (uint32_t o = p->co_start; o < p->co_start + p->co_cnt && o < p->co_start + 4; o++)
-		w->reads |= weight_bank(o % 4);
 }
 
 void ccp_work_pool(struct ccp *c)
@@ -170,8 +213,8 @@ void ccp_work_pool(struct ccp *c)
 		.cycles = outputs + POOL_FILL,
 		.local_read = 4 * outputs * p->kh * p->kw,
 		.stored = outputs,
-		.reads = read_bank(c),
 	};
+	touch_planes(c, &p->m, 0, p->channels - 1, 0, p->channels - 1);
 }
 
 void ccp_work_pad(struct ccp *c)
@@ -183,19 +226,22 @@ void ccp_work_pad(struct ccp *c)
 		.cycles = ccp_div_up(outputs, 16),
 		.local_read = 4 * (uint64_t)p->channels * p->m.ih * p->m.iw,
 		.stored = outputs,
-		.reads = read_bank(c),
 	};
+	touch_planes(c, &p->m, 0, p->channels - 1, 0, p->channels - 1);
 }
 
-/* Banks that floats [start, start + len) of the linear weight memory lie in. */
-static uint32_t linear_banks(const struct ccp *c, int64_t start, uint64_t len)
+/* Halves that floats [start, start + len) of the linear weight memory lie in. */
+static uint32_t linear_halves(const struct ccp *c, int64_t start, uint64_t len)
 {
 	uint32_t mask = 0;
-	uint64_t first = (uint64_t)start / c->weight_floats;
-	uint64_t last = ((uint64_t)start + len - 1) / c->weight_floats;
+	int64_t bank = c->weight_floats, end = start + (int64_t)len;
 
-	for (uint64_t i = first; i <= last; i++)
-		mask |= weight_bank((unsigned int)i);
+	for (int64_t i = start / bank; i * bank < end; i++) {
+		int64_t first = start > i * bank ? start - i * bank : 0;
+		int64_t last = (end < (i + 1) * bank ? end - i * bank : bank) - 1;
+
+		mask |= halves(weight_bank((unsigned int)i), first, last, c->weight_floats);
+	}
 	return mask;
 }
 
@@ -210,7 +256,9 @@ void ccp_work_fc(struct ccp *c)
 	w->mac_useful = (uint64_t)p->in * p->out;
 	w->local_read = 4 * (p->in + p->out * p->in16 + (p->bias ? p->out : 0));
 	w->stored = p->out;
-	w->reads = read_bank(c) | linear_banks(c, p->weight_base, p->out * p->in16);
+	w->reads = halves(c->s->sel, p->in_base, p->in_base + p->in - 1, c->bank_floats) |
+		   linear_halves(c, p->weight_base, p->out * p->in16);
 	if (p->bias)
-		w->reads |= linear_banks(c, p->bias_base, p->out);
+		w->reads |= linear_halves(c, p->bias_base, p->out);
+	w->writes = halves(!c->s->sel, p->out_base, p->out_base + p->out - 1, c->bank_floats);
 }
