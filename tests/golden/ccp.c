@@ -7,6 +7,7 @@
 
 #define WEIGHT_BANK_0	CNNACC_CCP_DATA_BANKS	/* banks: two data, then four weight */
 #define BANKS		(CNNACC_CCP_DATA_BANKS + CNNACC_CCP_WEIGHT_BANKS)
+#define HALVES		(2 * BANKS)		/* lower and upper half of each bank */
 #define LINE		CNNACC_LINE_SIZE
 
 /* The conv iteration that a later one with ci_start > 0 may continue. */
@@ -20,8 +21,8 @@ struct continuation {
 struct clock {
 	uint64_t t;		/* controller */
 	uint64_t d;		/* DMA engine free */
-	uint64_t w[BANKS];	/* last write ends */
-	uint64_t r[BANKS];	/* last read ends */
+	uint64_t w[HALVES];	/* last write ends */
+	uint64_t r[HALVES];	/* last read ends */
 };
 
 struct golden_ccp {
@@ -48,7 +49,8 @@ struct work {
 	uint64_t mac_useful;
 	uint64_t floats_read;
 	uint64_t floats_written;
-	bool reads_weight[CNNACC_CCP_WEIGHT_BANKS];
+	bool reads[HALVES];
+	bool writes[HALVES];
 };
 
 static int64_t ceil_div(int64_t a, int64_t b)
@@ -59,6 +61,11 @@ static int64_t ceil_div(int64_t a, int64_t b)
 static int64_t min64(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
+}
+
+static int64_t max64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
 }
 
 static uint64_t max_u64(uint64_t a, uint64_t b)
@@ -91,14 +98,24 @@ static int64_t weight_floats(const struct golden_ccp *ccp)
 	return ccp->params.weight_bank / 4;
 }
 
+static int read_bank_number(const struct golden_ccp *ccp)
+{
+	return ccp->regs.bank_select;
+}
+
+static int write_bank_number(const struct golden_ccp *ccp)
+{
+	return !ccp->regs.bank_select;
+}
+
 static const uint8_t *read_bank(const struct golden_ccp *ccp)
 {
-	return ccp->data[ccp->regs.bank_select];
+	return ccp->data[read_bank_number(ccp)];
 }
 
 static uint8_t *write_bank(const struct golden_ccp *ccp)
 {
-	return ccp->data[!ccp->regs.bank_select];
+	return ccp->data[write_bank_number(ccp)];
 }
 
 static bool fail(struct golden_ccp *ccp, uint16_t class, uint16_t code, uint32_t detail)
@@ -132,6 +149,27 @@ static bool planes_inside(int64_t base, int64_t pitch, int64_t plane, int64_t fi
 			  int64_t size)
 {
 	return base + first * pitch >= 0 && base + last * pitch + plane <= size;
+}
+
+/* ---------------------------------------------------------------- halves */
+
+/* Add the halves of @bank that hold any of its floats first..last. */
+static void touch(const struct golden_ccp *ccp, bool halves[HALVES], int bank, int64_t first,
+		  int64_t last)
+{
+	int64_t bytes = bank < WEIGHT_BANK_0 ? ccp->params.data_bank : ccp->params.weight_bank;
+	int64_t upper = bytes / LINE / 2 * (LINE / 4);
+
+	if (first < upper)
+		halves[2 * bank] = true;
+	if (last >= upper)
+		halves[2 * bank + 1] = true;
+}
+
+static void touch_planes(const struct golden_ccp *ccp, bool halves[HALVES], int bank, int64_t base,
+			 int64_t pitch, int64_t plane, int64_t first, int64_t last)
+{
+	touch(ccp, halves, bank, base + first * pitch, base + last * pitch + plane - 1);
 }
 
 /* ------------------------------------------------------------------ conv */
@@ -342,8 +380,26 @@ static void conv_work(const struct conv *c, struct work *work)
 	work->floats_read = n * lib_rows * lib_cols + n * c->co_cnt * c->kh * c->kw +
 			    (last && c->bias ? c->co_cnt : 0);
 	work->floats_written = last ? c->co_cnt * rows * cols : 0;
-	for (int64_t o = c->co_start; o < c->co_start + c->co_cnt; o++)
-		work->reads_weight[o % 4] = true;
+}
+
+static void conv_halves(const struct golden_ccp *ccp, const struct conv *c, struct work *work)
+{
+	int64_t co_end = c->co_start + c->co_cnt - 1, taps = c->kh * c->kw;
+	int64_t first = c->co_start / 4, last = co_end / 4;
+
+	touch_planes(ccp, work->reads, read_bank_number(ccp), c->in_base, c->in_pitch,
+		     c->ih * c->iw, c->ci_start, c->ci_end);
+	touch_planes(ccp, work->writes, write_bank_number(ccp), c->out_base, c->out_pitch,
+		     c->oh * c->ow, c->co_start, co_end);
+	for (int64_t o = c->co_start; o <= co_end; o++) {
+		int bank = WEIGHT_BANK_0 + o % 4;
+
+		touch(ccp, work->reads, bank,
+		      c->weight_base + (first * c->weight_pitch + c->ci_start) * taps,
+		      c->weight_base + (last * c->weight_pitch + c->ci_end + 1) * taps - 1);
+		if (c->bias)
+			touch(ccp, work->reads, bank, c->bias_base + first, c->bias_base + last);
+	}
 }
 
 static void conv_cover(struct golden_ccp_coverage *coverage, const struct conv *c)
@@ -374,6 +430,7 @@ static int conv_exec(struct golden_ccp *ccp, struct work *work)
 		.co_start = c.co_start, .co_cnt = c.co_cnt,
 	};
 	conv_work(&c, work);
+	conv_halves(ccp, &c, work);
 	conv_cover(&ccp->coverage, &c);
 	return 0;
 }
@@ -538,6 +595,10 @@ static int pool_exec(struct golden_ccp *ccp, struct work *work)
 	work->cycles = outputs + 5;
 	work->floats_read = outputs * p.kh * p.kw;
 	work->floats_written = outputs;
+	touch_planes(ccp, work->reads, read_bank_number(ccp), p.in_base, p.in_pitch, p.ih * p.iw,
+		     0, p.channels - 1);
+	touch_planes(ccp, work->writes, write_bank_number(ccp), p.out_base, p.out_pitch,
+		     p.oh * p.ow, 0, p.channels - 1);
 	return 0;
 }
 
@@ -617,6 +678,10 @@ static int pad_exec(struct golden_ccp *ccp, struct work *work)
 	work->floats_written = p.channels * p.oh * p.ow;
 	work->floats_read = p.channels * p.ih * p.iw;
 	work->cycles = ceil_div(work->floats_written, 16);
+	touch_planes(ccp, work->reads, read_bank_number(ccp), p.in_base, p.in_pitch, p.ih * p.iw,
+		     0, p.channels - 1);
+	touch_planes(ccp, work->writes, write_bank_number(ccp), p.out_base, p.out_pitch,
+		     p.oh * p.ow, 0, p.channels - 1);
 	return 0;
 }
 
@@ -694,12 +759,23 @@ static float fc_output(const struct golden_ccp *ccp, const struct fc *f, int64_t
 	return f->relu ? relu(acc) : acc;
 }
 
-static void fc_reads(const struct golden_ccp *ccp, struct work *work, int64_t base, int64_t length)
+/* Floats base..base + length - 1 of the four weight banks in a row. */
+static void fc_touch(const struct golden_ccp *ccp, struct work *work, int64_t base, int64_t length)
 {
-	int64_t first = base / weight_floats(ccp), last = (base + length - 1) / weight_floats(ccp);
+	int64_t size = weight_floats(ccp), last = base + length - 1;
 
-	for (int64_t bank = first; bank <= last; bank++)
-		work->reads_weight[bank] = true;
+	for (int64_t bank = base / size; bank <= last / size; bank++)
+		touch(ccp, work->reads, WEIGHT_BANK_0 + bank, max64(base - bank * size, 0),
+		      min64(last - bank * size, size - 1));
+}
+
+static void fc_halves(const struct golden_ccp *ccp, const struct fc *f, struct work *work)
+{
+	touch(ccp, work->reads, read_bank_number(ccp), f->in_base, f->in_base + f->in - 1);
+	touch(ccp, work->writes, write_bank_number(ccp), f->out_base, f->out_base + f->out - 1);
+	fc_touch(ccp, work, f->weight_base, f->out * f->in16);
+	if (f->bias)
+		fc_touch(ccp, work, f->bias_base, f->out);
 }
 
 static int fc_exec(struct golden_ccp *ccp, struct work *work)
@@ -719,9 +795,7 @@ static int fc_exec(struct golden_ccp *ccp, struct work *work)
 	work->mac_useful = f.in * f.out;
 	work->floats_read = f.in + f.out * f.in16 + (f.bias ? f.out : 0);
 	work->floats_written = f.out;
-	fc_reads(ccp, work, f.weight_base, f.out * f.in16);
-	if (f.bias)
-		fc_reads(ccp, work, f.bias_base, f.out);
+	fc_halves(ccp, &f, work);
 	return 0;
 }
 
@@ -733,27 +807,82 @@ static void spend(struct golden_ccp *ccp, uint64_t cycles)
 	ccp->stats->cycles_serial += cycles;
 }
 
+static enum golden_ccp_role bank_role(const struct golden_ccp *ccp, int bank)
+{
+	if (bank >= WEIGHT_BANK_0)
+		return GOLDEN_CCP_WEIGHTS;
+	return bank == read_bank_number(ccp) ? GOLDEN_CCP_READ : GOLDEN_CCP_WRITTEN;
+}
+
+/* Transfers of @half that an EXEC found under way, which began at @start if not at once. */
+static void cover_half(struct golden_ccp *ccp, enum golden_ccp_role role, int half, bool used,
+		       uint64_t start)
+{
+	struct golden_ccp_coverage *coverage = &ccp->coverage;
+	const struct clock *k = &ccp->clock;
+
+	coverage->load_waited_for[role] += used && k->w[half] > k->t;
+	coverage->load_beside[role] += !used && k->w[half] > start;
+	if (role != GOLDEN_CCP_WRITTEN)
+		return;
+	coverage->store_waited_for += used && k->r[half] > k->t;
+	coverage->store_beside += !used && k->r[half] > start;
+}
+
+static void cover_exec(struct golden_ccp *ccp, const struct work *work, uint64_t start)
+{
+	ccp->coverage.stalled += start > ccp->clock.t;
+	for (int bank = 0; bank < BANKS; bank++) {
+		int lower = 2 * bank, upper = 2 * bank + 1;
+		bool uses_lower = work->reads[lower] || work->writes[lower];
+		bool uses_upper = work->reads[upper] || work->writes[upper];
+		enum golden_ccp_role role = bank_role(ccp, bank);
+
+		if (!uses_lower && !uses_upper)
+			continue;
+		ccp->coverage.exec_both[role] += uses_lower && uses_upper;
+		cover_half(ccp, role, lower, uses_lower, start);
+		cover_half(ccp, role, upper, uses_upper, start);
+	}
+}
+
+static void cover_dma(struct golden_ccp *ccp, bool load, const bool halves[HALVES])
+{
+	uint64_t *both = load ? &ccp->coverage.load_both : &ccp->coverage.store_both;
+
+	for (int bank = 0; bank < BANKS; bank++)
+		*both += halves[2 * bank] && halves[2 * bank + 1];
+}
+
+/* The latest of @t and the ends of those halves. */
+static uint64_t after(uint64_t t, const uint64_t ends[HALVES], const bool halves[HALVES])
+{
+	for (int half = 0; half < HALVES; half++)
+		if (halves[half])
+			t = max_u64(t, ends[half]);
+	return t;
+}
+
+static void busy_until(uint64_t t, uint64_t ends[HALVES], const bool halves[HALVES])
+{
+	for (int half = 0; half < HALVES; half++)
+		if (halves[half])
+			ends[half] = max_u64(ends[half], t);
+}
+
 static void account_exec(struct golden_ccp *ccp, const struct work *work)
 {
-	int in = ccp->regs.bank_select, out = !ccp->regs.bank_select;
 	struct clock *k = &ccp->clock;
 	struct cnnacc_stats *stats = ccp->stats;
-	uint64_t start = k->t;
-	int bank;
+	uint64_t start = after(k->t, k->w, work->reads);
 
-	start = max_u64(start, k->w[in]);
-	start = max_u64(start, max_u64(k->w[out], k->r[out]));
-	for (bank = 0; bank < CNNACC_CCP_WEIGHT_BANKS; bank++)
-		if (work->reads_weight[bank])
-			start = max_u64(start, k->w[WEIGHT_BANK_0 + bank]);
-	ccp->coverage.stalled += start > k->t;
+	start = after(start, k->w, work->writes);
+	start = after(start, k->r, work->writes);
+	cover_exec(ccp, work, start);
 	stats->stall_cycles += start - k->t;
 	k->t = start + work->cycles;
-	k->r[in] = max_u64(k->r[in], k->t);
-	k->w[out] = k->t;
-	for (bank = 0; bank < CNNACC_CCP_WEIGHT_BANKS; bank++)
-		if (work->reads_weight[bank])
-			k->r[WEIGHT_BANK_0 + bank] = k->t;
+	busy_until(k->t, k->r, work->reads);
+	busy_until(k->t, k->w, work->writes);
 	stats->cycles_serial += work->cycles;
 	stats->compute_cycles += work->cycles;
 	stats->mac_slots += work->mac_slots;
@@ -837,33 +966,29 @@ static bool move_lines(struct golden_ccp *ccp, bool load, uint64_t va, uint8_t *
 	return true;
 }
 
-static void account_dma(struct golden_ccp *ccp, bool load, int bank, uint64_t length)
+static void account_dma(struct golden_ccp *ccp, bool load, uint64_t cost, const bool halves[HALVES])
 {
-	struct cnnacc_stats *stats = ccp->stats;
 	struct clock *k = &ccp->clock;
-	uint64_t cost = 16 + length, start;
+	uint64_t start;
 
 	k->t += 1;
-	start = max_u64(k->t, k->d);
-	if (bank >= 0)
-		start = max_u64(start, k->w[bank]);
-	if (bank >= 0 && load)
-		start = max_u64(start, k->r[bank]);
+	start = after(max_u64(k->t, k->d), k->w, halves);
+	if (load)
+		start = after(start, k->r, halves);
 	k->d = start + cost;
-	if (bank < 0)
-		k->t = k->d;
-	else if (load)
-		k->w[bank] = k->d;
-	else
-		k->r[bank] = k->d;
-	stats->cycles_serial += cost;
-	stats->dma_cycles += cost;
+	busy_until(k->d, load ? k->w : k->r, halves);
+	ccp->stats->cycles_serial += cost;
+	ccp->stats->dma_cycles += cost;
+}
+
+static void count_dma(struct cnnacc_stats *stats, bool load, uint64_t bytes)
+{
 	if (load) {
-		stats->mem_read_bytes += LINE * length;
-		stats->local_write_bytes += LINE * length;
+		stats->mem_read_bytes += bytes;
+		stats->local_write_bytes += bytes;
 	} else {
-		stats->mem_write_bytes += LINE * length;
-		stats->local_read_bytes += LINE * length;
+		stats->mem_write_bytes += bytes;
+		stats->local_read_bytes += bytes;
 	}
 }
 
@@ -875,6 +1000,7 @@ static bool do_dma(struct golden_ccp *ccp, uint32_t insn, bool load)
 	uint64_t first = r[bits(insn, 21, 19)];
 	unsigned int target = bits(insn, 18, 16);
 	enum cnnacc_access access = CNNACC_ACCESS_WRITE;
+	bool halves[HALVES] = { false };
 	uint64_t lines;
 	uint8_t *local;
 	int bank;
@@ -894,7 +1020,13 @@ static bool do_dma(struct golden_ccp *ccp, uint32_t insn, bool load)
 		access = target == CNNACC_CCP_TGT_ICACHE ? CNNACC_ACCESS_EXEC : CNNACC_ACCESS_READ;
 	if (!move_lines(ccp, load, va, local + first * LINE, length, access))
 		return false;
-	account_dma(ccp, load, bank, length);
+	if (bank >= 0)
+		touch(ccp, halves, bank, first * (LINE / 4), (first + length) * (LINE / 4) - 1);
+	cover_dma(ccp, load, halves);
+	account_dma(ccp, load, 16 + length, halves);
+	if (bank < 0)
+		ccp->clock.t = ccp->clock.d;
+	count_dma(ccp->stats, load, LINE * length);
 	return true;
 }
 

@@ -34,6 +34,9 @@ void golden_ccp_destroy(struct golden_ccp *ccp);
 void golden_ccp_core(struct golden_ccp *ccp, struct golden_core *core);
 const struct golden_ccp_regs *golden_ccp_regs(const struct golden_ccp *ccp);
 
+/** enum golden_ccp_role - what a bank is to an EXEC. */
+enum golden_ccp_role { GOLDEN_CCP_READ, GOLDEN_CCP_WRITTEN, GOLDEN_CCP_WEIGHTS, GOLDEN_CCP_ROLES };
+
 /** struct golden_ccp_coverage - how often each thing was seen. */
 struct golden_ccp_coverage {
 	uint64_t op[16];
@@ -48,6 +51,15 @@ struct golden_ccp_coverage {
 	uint64_t conv_overrun;		/* tile past the map's edge */
 	uint64_t bnz_taken;
 	uint64_t stalled;
+	/* halves with a LOAD or STORE under way when an EXEC came that uses the bank */
+	uint64_t load_waited_for[GOLDEN_CCP_ROLES];
+	uint64_t load_beside[GOLDEN_CCP_ROLES];
+	uint64_t store_waited_for;	/* of the write bank */
+	uint64_t store_beside;
+	/* spans over both halves of a bank */
+	uint64_t exec_both[GOLDEN_CCP_ROLES];
+	uint64_t load_both;
+	uint64_t store_both;
 };
 
 const struct golden_ccp_coverage *golden_ccp_coverage(const struct golden_ccp *ccp);

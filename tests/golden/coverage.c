@@ -101,6 +101,20 @@ static unsigned int report_fields(const struct golden_ccp_coverage *c)
 	       report("RANGE_DMA", &c->range_dma, 1, 1);
 }
 
+/* What the halves of the banks make different. */
+static unsigned int report_halves(const struct golden_ccp_coverage *c)
+{
+	uint64_t all = (1u << GOLDEN_CCP_ROLES) - 1;
+
+	return report("LOAD beside EXEC", c->load_beside, GOLDEN_CCP_ROLES, all) +
+	       report("STORE beside EXEC", &c->store_beside, 1, 1) +
+	       report("EXEC waited for LOAD", c->load_waited_for, GOLDEN_CCP_ROLES, all) +
+	       report("EXEC waited for STORE", &c->store_waited_for, 1, 1) +
+	       report("EXEC in both halves", c->exec_both, GOLDEN_CCP_ROLES, all) +
+	       report("LOAD to both halves", &c->load_both, 1, 1) +
+	       report("STORE from both halves", &c->store_both, 1, 1);
+}
+
 static unsigned int report_faults(void)
 {
 	return report("fetch faults", tally.fault[BY_FETCH], FAULT_KINDS, 0x7f) +
@@ -146,6 +160,7 @@ unsigned int coverage_report(const struct bench *benches, unsigned int count)
 	missing += report("conv tile overruns", &c.conv_overrun, 1, 1);
 	missing += report("BNZ taken", &c.bnz_taken, 1, 1);
 	missing += report("EXEC waited for DMA", &c.stalled, 1, 1);
+	missing += report_halves(&c);
 	missing += report("context changes", &tally.scrubbed, 1, 1);
 	missing += report("contexts kept", &tally.kept, 1, 1);
 	missing += report("moves in mid-job", &tally.moves, 1, 1);
