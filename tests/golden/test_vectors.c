@@ -135,6 +135,25 @@ static void test_limit(struct golden_shell *shell, struct job *job)
 	       result.stats.instructions == 11, "a cycle limit");
 }
 
+/* A vector for other sizes than the default build's gets a core of its own. */
+static void test_vector_of(unsigned int i, struct golden_shell *shell, struct job *job)
+{
+	struct golden_shell other = { .core.job_cycles_max = INT64_MAX, .bus = shell->bus };
+	const struct golden_ccp_params *params = vector_params(i);
+	struct golden_ccp *ccp;
+
+	if (!params) {
+		test_vector(i, shell, job);
+		return;
+	}
+	ccp = golden_ccp_create(params);
+	if (!ccp)
+		exit(2);
+	golden_ccp_core(ccp, &other.core);
+	test_vector(i, &other, job);
+	golden_ccp_destroy(ccp);
+}
+
 int main(void)
 {
 	static const struct golden_ccp_params params = {
@@ -154,7 +173,7 @@ int main(void)
 	for (unsigned int i = 0; i < ENCODINGS; i++)
 		test_encoding(i);
 	for (unsigned int i = 0; i < vector_count(); i++)
-		test_vector(i, &shell, job);
+		test_vector_of(i, &shell, job);
 	test_fetch_fault(&shell, job);
 	test_record_fault(&shell, job);
 	test_limit(&shell, job);

@@ -6,6 +6,7 @@
 
 #include "fp32.h"
 #include "layer.h"
+#include "vectors_halves.h"
 
 #define DATA_WORDS	(CNNACC_CCP_DATA_BANK_DEFAULT / 4)
 #define WEIGHT_WORDS	(CNNACC_CCP_WEIGHT_BANK_DEFAULT / 4)
@@ -617,10 +618,11 @@ static bool kept_slots_good(struct job *job)
 #define FIRST_STATS	(FIRST_FC + COUNT(fc_vectors))
 #define COMPLETE	(FIRST_STATS + COUNT(stats_vectors))
 #define KEPT_SLOTS	(COMPLETE + 1)
+#define FIRST_HALVES	(KEPT_SLOTS + 1)
 
 unsigned int vector_count(void)
 {
-	return KEPT_SLOTS + 1;
+	return FIRST_HALVES + halves_count();
 }
 
 const char *vector_name(unsigned int index)
@@ -635,7 +637,14 @@ const char *vector_name(unsigned int index)
 		return fc_vectors[index - FIRST_FC].name;
 	if (index < COMPLETE)
 		return stats_vectors[index - FIRST_STATS].name;
+	if (index >= FIRST_HALVES)
+		return halves_name(index - FIRST_HALVES);
 	return index == COMPLETE ? "program of spec 13, word for word" : "skipped LOB slots are kept";
+}
+
+const struct golden_ccp_params *vector_params(unsigned int index)
+{
+	return index >= FIRST_HALVES ? halves_params(index - FIRST_HALVES) : NULL;
 }
 
 void vector_build(unsigned int index, struct job *job)
@@ -652,8 +661,10 @@ void vector_build(unsigned int index, struct job *job)
 		stats_build(&stats_vectors[index - FIRST_STATS], job);
 	else if (index == COMPLETE)
 		complete_build(job);
-	else
+	else if (index == KEPT_SLOTS)
 		kept_slots_build(job);
+	else
+		halves_build(index - FIRST_HALVES, job);
 }
 
 bool vector_check(unsigned int index, struct job *job)
@@ -668,5 +679,7 @@ bool vector_check(unsigned int index, struct job *job)
 		return fc_good(&fc_vectors[index - FIRST_FC], job);
 	if (index < COMPLETE)
 		return stats_good(&stats_vectors[index - FIRST_STATS], job);
+	if (index >= FIRST_HALVES)
+		return halves_check(index - FIRST_HALVES, job);
 	return index == COMPLETE ? complete_good(job) : kept_slots_good(job);
 }
