@@ -12,8 +12,14 @@ static int64_t min64(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
+static int64_t max64(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 /* ---------------------------------------------------------- the program */
 
+/* At an end of the bank, about its middle or anywhere. */
 static struct gen_window pick_window(struct gen *gen, int64_t words, int64_t most_lines)
 {
 	int64_t all = words / LINE_WORDS, lines = all, first;
@@ -22,6 +28,8 @@ static struct gen_window pick_window(struct gen *gen, int64_t words, int64_t mos
 		lines = min64(all, gen_pick(gen, 4, most_lines));
 	first = gen_chance(gen, 30) ? 0 : gen_chance(gen, 30) ? all - lines :
 		gen_pick(gen, 0, all - lines);
+	if (gen_chance(gen, 30))
+		first = min64(all - lines, max64(0, all / 2 - gen_pick(gen, 0, lines)));
 	return (struct gen_window){ first * LINE_WORDS, (first + lines) * LINE_WORDS };
 }
 

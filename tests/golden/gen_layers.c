@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#define TRIES	200
+#define LINE_WORDS	(CNNACC_LINE_SIZE / 4)
+#define TRIES		200
 
 static int64_t min64(int64_t a, int64_t b)
 {
@@ -72,6 +73,76 @@ static void pick_padding(struct gen *gen, struct axis *axis)
 	axis->after = gen_chance(gen, 50) ? gen_pick(gen, 0, most) : 0;
 }
 
+/* ------------------------------------------------------------- transfers */
+
+/* Lines of a window: all, or those in one half of their bank, which are none if it has none. */
+static struct gen_window pick_lines(struct gen *gen, const struct gen_window *window,
+				    uint32_t bank_bytes)
+{
+	struct gen_window lines = { window->low / LINE_WORDS, window->high / LINE_WORDS };
+	int64_t upper = bank_bytes / CNNACC_LINE_SIZE / 2;
+
+	switch (gen_pick(gen, 0, 3)) {
+	case 0:
+		lines.high = max64(lines.low, min64(lines.high, upper));
+		break;
+	case 1:
+		lines.low = min64(lines.high, max64(lines.low, upper));
+		break;
+	}
+	return lines;
+}
+
+/* Some of those lines; none if there are none. */
+static int64_t pick_some(struct gen *gen, const struct gen_window *lines, int64_t *first)
+{
+	*first = lines->low;
+	if (lines->low == lines->high)
+		return 0;
+	*first = gen_pick(gen, lines->low, lines->high - 1);
+	return pick_small(gen, 0, lines->high - *first);
+}
+
+static void move_data(struct gen *gen)
+{
+	struct gen_window lines = pick_lines(gen, &gen->data, gen->params.data_bank);
+	int64_t first, count = pick_some(gen, &lines, &first);
+	unsigned int bank = gen_pick(gen, 0, 1);
+	uint32_t offset = (first - gen->data.low / LINE_WORDS) * CNNACC_LINE_SIZE;
+	uint32_t from = gen->data_source[bank];
+
+	/* What was stored may come back. */
+	if (gen->sink_readable[bank] && gen_chance(gen, 50))
+		from = gen->data_sink[bank];
+	if (gen_chance(gen, 50))
+		gen_dma(gen, false, gen->data_sink[bank] + offset, count, first, bank);
+	else
+		gen_dma(gen, true, from + offset, count, first, gen_pick(gen, 0, 1));
+}
+
+static void move_weights(struct gen *gen)
+{
+	struct gen_window lines = pick_lines(gen, &gen->weight, gen->params.weight_bank);
+	int64_t first, count = pick_some(gen, &lines, &first);
+	uint32_t offset = (first - gen->weight.low / LINE_WORDS) * CNNACC_LINE_SIZE;
+
+	gen_dma(gen, true, gen->weight_source[gen_pick(gen, 0, 3)] + offset, count, first,
+		CNNACC_CCP_TGT_WEIGHT0 + gen_pick(gen, 0, 3));
+}
+
+/* What the next EXEC waits for or runs beside. */
+static void move_beside(struct gen *gen)
+{
+	int64_t count = gen_chance(gen, 25) ? gen_pick(gen, 1, 2) : 0;
+
+	for (int64_t i = 0; i < count && !gen_full(gen); i++) {
+		if (gen_chance(gen, 50))
+			move_data(gen);
+		else
+			move_weights(gen);
+	}
+}
+
 /* --------------------------------------------------------- instructions */
 
 /* R0..R7 = g, then CFG; the last three registers stay with their CFG. */
@@ -89,6 +160,7 @@ static void set_group(struct gen *gen, unsigned int unit, unsigned int group, co
 
 static void emit_exec(struct gen *gen, unsigned int unit)
 {
+	move_beside(gen);
 	gen_room(gen, 1);
 	gen_emit(gen, CNNACC_CCP_INSN_EXEC(unit));
 }
@@ -536,32 +608,6 @@ static bool fc_layer(struct gen *gen)
 
 /* ---------------------------------------------------------------- noise */
 
-static void noise_dma(struct gen *gen)
-{
-	int64_t low = gen->data.low / 16, high = gen->data.high / 16;
-	int64_t first = gen_pick(gen, low, high - 1), lines = pick_small(gen, 0, high - first);
-	unsigned int bank = gen_pick(gen, 0, 1);
-	uint32_t offset = (first - low) * CNNACC_LINE_SIZE, from = gen->data_source[bank];
-
-	/* What was stored may come back. */
-	if (gen->sink_readable[bank] && gen_chance(gen, 50))
-		from = gen->data_sink[bank];
-	if (gen_chance(gen, 50))
-		gen_dma(gen, false, gen->data_sink[bank] + offset, lines, first, bank);
-	else
-		gen_dma(gen, true, from + offset, lines, first, gen_pick(gen, 0, 1));
-}
-
-static void noise_weights(struct gen *gen)
-{
-	int64_t low = gen->weight.low / 16, high = gen->weight.high / 16;
-	int64_t first = gen_pick(gen, low, high - 1), lines = pick_small(gen, 0, high - first);
-
-	gen_dma(gen, true,
-		gen->weight_source[gen_pick(gen, 0, 3)] + (first - low) * CNNACC_LINE_SIZE, lines,
-		first, CNNACC_CCP_TGT_WEIGHT0 + gen_pick(gen, 0, 3));
-}
-
 /* A branch over words that must not run, or one that is not taken. */
 static void noise_branch(struct gen *gen)
 {
@@ -607,10 +653,10 @@ void gen_noise(struct gen *gen)
 	switch (gen_pick(gen, 0, 6)) {
 	case 0:
 	case 1:
-		noise_dma(gen);
+		move_data(gen);
 		break;
 	case 2:
-		noise_weights(gen);
+		move_weights(gen);
 		break;
 	case 3:
 		noise_branch(gen);

@@ -31,6 +31,8 @@
 #define PROGRAM_VA	0xf0000000u
 #define STATS_VA	0xfffff000u
 
+#define CYCLE_LIMIT	1000		/* below what any core allows */
+
 #define READ		CNNACC_CCP_TGT_READ_BANK
 #define WRITE		CNNACC_CCP_TGT_WRITE_BANK
 #define WEIGHTS(bank)	(CNNACC_CCP_TGT_WEIGHT0 + (bank))
@@ -275,6 +277,7 @@ void halves_build(unsigned int index, struct job *job)
 	program_emit(&job->program, CNNACC_CCP_INSN_EXEC(v->unit));
 	program_emit(&job->program, CNNACC_CCP_INSN_NOP);
 	job_finish(job, PROGRAM_VA, STATS_VA);
+	job->packet.cycle_limit = CYCLE_LIMIT;
 }
 
 static uint64_t recorded(struct job *job, size_t offset)
