@@ -18,7 +18,8 @@
 static const char *const device_cores[] = {
 	"ccp:job-cycles-max=9223372036854775807",
 	"ccp:data-bank=4096:weight-bank=1024:icache=2048:lob=1",
-	"ccp:data-bank=4160:weight-bank=1088:icache=320:lob=2",
+	("ccp:data-bank=4160:weight-bank=1088:icache=320:lob=2:"
+	 "job-cycles-max=9223372036854775807"),
 	"ccp:data-bank=65536:weight-bank=4096:lob=8",
 	("ccp:data-bank=16384:weight-bank=16384:icache=1024:lob=3+"
 	 "ccp:data-bank=8256:weight-bank=2048:icache=512:lob=4:job-cycles-max=5000000"),
