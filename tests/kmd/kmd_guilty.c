@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * kmd_guilty [COUNT [KIND]]: programs that hang, fault, are illegal or run out of cycles, COUNT
- * times each (5).  The guilty context is told what and where, the next job of a bystander ends
- * well, and both soon enough.
+ * kmd_guilty [COUNT [KIND]]: jobs that stand still, are endless, fault, are illegal or run out of
+ * cycles, COUNT times each (5).  The guilty context is told what and where; the job behind it in
+ * the ring and the next job of a bystander end well, and all that soon enough.
  *
- * What hangs is an endless program that makes progress: only the driver's task_limit_ms ends
- * it, which is set for the purpose; the module wants a short watchdog_ms, so that the cycle
- * limit does not come first.
+ * "still" is a queue that is stopped and so does not start what is in it.  "hang" is an
+ * endless program that makes progress: only the driver's task_limit_ms ends it, which is set for
+ * the purpose; the module wants a short watchdog_ms, so that the cycle limit does not come first.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +21,11 @@
 
 #define LIMIT_PARAM	"/sys/module/cnnacc/parameters/task_limit_ms"
 #define RECOVERY_MAX_S	2.0
+#define HANG_LIMIT_MS	100
+#define NOP_OFFSET	2048
+#define NOP_CYCLES	10000
+#define ROUND_MAX	4
+#define RUN_LOOPS	5000000
 #define NOWHERE		0x50000040u
 #define FAR_VA		0xe0000000u
 #define FAR_SIZE	0x400000u
@@ -36,6 +41,8 @@ struct kind {
 	uint32_t detail, pc, access;
 	uint64_t va;
 	bool far;		/* in the middle of much other program */
+	bool still;		/* the queue does not start it */
+	unsigned int limit_ms;	/* task_limit_ms, 0: as it is */
 };
 
 static uint32_t program_fault(struct kmd_env *env)
@@ -43,8 +50,16 @@ static uint32_t program_fault(struct kmd_env *env)
 	return kmd_program_load(env, NOWHERE / 64, 1);
 }
 
+/* Long enough to stop the queue meanwhile. */
+static uint32_t program_run(struct kmd_env *env)
+{
+	return kmd_program_delay(env, RUN_LOOPS);
+}
+
 static const struct kind kinds[] = {
-	{ "hang", kmd_program_endless, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG, .pc = 1 },
+	{ "still", program_run, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG, .still = true },
+	{ "hang", kmd_program_endless, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG, .pc = 1,
+	  .limit_ms = HANG_LIMIT_MS },
 	{ "fault", program_fault, 0, -EFAULT, DRM_CNNACC_CTX_FAULT, CNNACC_STATUS_MMU_FAULT,
 	  CNNACC_CCP_E_DMA, CNNACC_FAULT_DIR, 3, CNNACC_ACCESS_READ, .va = NOWHERE },
 	{ "illegal", kmd_program_illegal, 0, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
@@ -71,10 +86,11 @@ static unsigned int set_limit(unsigned int ms)
 	return old;
 }
 
-static bool told(const struct kind *k, const struct kmd_env *env, uint32_t failed)
+static bool told(const struct kind *k, const struct kmd_env *env, uint32_t failed,
+		 uint32_t seqno)
 {
 	struct drm_cnnacc_ctx_query q = kmd_ctx_query(env->fd, env->ctx);
-	bool good = q.state == k->state && q.failed_jobs == failed && q.seqno == failed &&
+	bool good = q.state == k->state && q.failed_jobs == failed && q.seqno == seqno &&
 		    !q.reset_jobs && q.core == env->core && !q.task &&
 		    q.status_class == k->class && q.status_code == k->code &&
 		    q.detail == k->detail && q.pc == k->pc && q.access == k->access &&
@@ -99,53 +115,142 @@ static struct kmd_bo copy_far(struct kmd_env *env, uint32_t length)
 	return bo;
 }
 
-static int submit(const struct kind *k, struct kmd_env *env, uint32_t length, uint32_t out)
-{
-	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out };
-	struct drm_cnnacc_task task = kmd_task(length);
-	struct drm_cnnacc_job job = {
-		.core = env->core,
-		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
-		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
-	};
+/* Its jobs are in the ring together: their limits let them. */
+struct round {
+	struct drm_cnnacc_job jobs[ROUND_MAX];
+	struct drm_cnnacc_task tasks[ROUND_MAX];
+	struct drm_cnnacc_sync syncs[ROUND_MAX];
+	uint32_t count;
+};
 
-	task.cycle_limit = k->cycle_limit;
+static void add_job(struct round *r, const struct kmd_env *env, struct drm_cnnacc_task task)
+{
+	uint32_t i = r->count++;
+
+	r->tasks[i] = task;
+	r->syncs[i] = (struct drm_cnnacc_sync){
+		.flags = DRM_CNNACC_SYNC_SIGNAL, .handle = kmd_syncobj(env->fd),
+	};
+	r->jobs[i] = (struct drm_cnnacc_job){
+		.core = env->core,
+		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &r->tasks[i]),
+		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &r->syncs[i]),
+	};
+}
+
+static int wait_job(const struct round *r, const struct kmd_env *env, uint32_t i)
+{
+	return kmd_wait(env->fd, r->syncs[i].handle);
+}
+
+static struct drm_cnnacc_task nop_task(const struct kmd_env *env)
+{
+	const uint32_t nop = CNNACC_CCP_INSN_NOP;
+	struct drm_cnnacc_task task = kmd_task(sizeof(nop));
+
+	memcpy((char *)env->program.map + NOP_OFFSET, &nop, sizeof(nop));
+	task.program_va += NOP_OFFSET;
+	task.cycle_limit = NOP_CYCLES;
+	return task;
+}
+
+/* The job before the last is the guilty one. */
+static void submit_round(const struct kind *k, struct kmd_env *env, uint32_t length,
+			 struct round *r)
+{
+	struct drm_cnnacc_task task = kmd_task(length);
+	struct drm_cnnacc_core_info core;
+
+	kmd_core_info(env->fd, env->core, &core);
+	task.cycle_limit = k->cycle_limit ? k->cycle_limit :
+			   core.job_cycles_max - ROUND_MAX * NOP_CYCLES;
 	if (k->far)
 		task.program_va = FAR_VA + FAR_OFFSET;
-	return kmd_submit_jobs(env->fd, env->ctx, &job, 1);
+	*r = (struct round){ };
+	if (k->still)
+		add_job(r, env, nop_task(env));
+	add_job(r, env, task);
+	if (k->still)
+		add_job(r, env, nop_task(env));
+	add_job(r, env, nop_task(env));
+	if (kmd_submit_jobs(env->fd, env->ctx, r->jobs, r->count))
+		bail("SUBMIT");
+}
+
+static void stop_queue(const struct kmd_env *env)
+{
+	struct drm_cnnacc_reg_rw ctrl = { .flags = DRM_CNNACC_REG_WRITE };
+	struct drm_cnnacc_core_info core;
+
+	kmd_core_info(env->fd, env->core, &core);
+	ctrl.offset = core.queue_offset + CNNACC_QREG_CTRL;
+	if (kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_REG_RW, &ctrl))
+		bail("REG_RW");
+}
+
+/* What runs when its queue is stopped ends; nobody else's job may be in the ring then. */
+static void stand_still(const struct round *r, const struct kmd_env *env)
+{
+	if (wait_job(r, env, 0))
+		bail("the first job");
+	stop_queue(env);
+	if (wait_job(r, env, 1))
+		bail("the job that ran");
+}
+
+struct tally {
+	int errors, wrong, behind, hurt;
+	double worst, sum;
+};
+
+static void run_once(const struct kind *k, struct kmd_env *guilty, uint32_t length,
+		     struct kmd_env *other, uint32_t failed, struct tally *t)
+{
+	uint32_t next = kmd_syncobj(other->fd);
+	double start = kmd_seconds(), took;
+	struct round r;
+
+	submit_round(k, guilty, length, &r);
+	if (k->still) {
+		stand_still(&r, guilty);
+		start = kmd_seconds();
+	}
+	if (kmd_submit(other, kmd_program_nop(other), 0, next))
+		bail("SUBMIT");
+	t->errors += wait_job(&r, guilty, r.count - 2) != k->error;
+	t->behind += wait_job(&r, guilty, r.count - 1) != 0;
+	t->hurt += kmd_wait(other->fd, next) != 0;
+	took = kmd_seconds() - start;
+	t->wrong += !told(k, guilty, failed, failed * r.count - 1);
+	t->sum += took;
+	t->worst = took > t->worst ? took : t->worst;
+	for (uint32_t i = 0; i < r.count; i++)
+		drmSyncobjDestroy(guilty->fd, r.syncs[i].handle);
+	drmSyncobjDestroy(other->fd, next);
 }
 
 static void test_kind(const struct kind *k, int count)
 {
 	struct kmd_env guilty = kmd_env(kmd_open()), other = kmd_env(kmd_open());
-	uint32_t out = kmd_syncobj(guilty.fd), next = kmd_syncobj(other.fd);
-	uint32_t length = k->program(&guilty), nop = kmd_program_nop(&other);
-	int i, errors = 0, wrong = 0, hurt = 0;
-	double worst = 0, sum = 0;
+	unsigned int before = k->limit_ms ? set_limit(k->limit_ms) : 0;
+	uint32_t length = k->program(&guilty);
 	struct kmd_bo far = { };
+	struct tally t = { };
 
 	if (k->far)
 		far = copy_far(&guilty, length);
-	for (i = 0; i < count; i++) {
-		double start = kmd_seconds(), took;
-
-		if (submit(k, &guilty, length, out) ||
-		    kmd_submit(&other, nop, 0, next))
-			bail("SUBMIT");
-		errors += kmd_wait(guilty.fd, out) != k->error;
-		hurt += kmd_wait(other.fd, next) != 0;
-		took = kmd_seconds() - start;
-		wrong += !told(k, &guilty, (uint32_t)i + 1);
-		sum += took;
-		worst = took > worst ? took : worst;
-	}
-	ok(!errors, "%s: the fence's error, %d times", k->name, count);
-	ok(!wrong, "%s: the context is told what and where", k->name);
-	ok(!hurt && !kmd_ctx_query(other.fd, other.ctx).state, "%s: a bystander is not hurt",
+	for (int i = 0; i < count; i++)
+		run_once(k, &guilty, length, &other, (uint32_t)i + 1, &t);
+	ok(!t.errors, "%s: the fence's error, %d times", k->name, count);
+	ok(!t.wrong, "%s: the context is told what and where", k->name);
+	ok(!t.behind, "%s: the job behind it in the ring runs", k->name);
+	ok(!t.hurt && !kmd_ctx_query(other.fd, other.ctx).state, "%s: a bystander is not hurt",
 	   k->name);
-	ok(worst < RECOVERY_MAX_S, "%s: and runs again within %.0f s", k->name, RECOVERY_MAX_S);
-	note("%s: %.3f s on average, %.3f s at most, from the submit on", k->name, sum / count,
-	     worst);
+	ok(t.worst < RECOVERY_MAX_S, "%s: and runs again within %.0f s", k->name, RECOVERY_MAX_S);
+	note("%s: %.3f s on average, %.3f s at most, until all have ended", k->name,
+	     t.sum / count, t.worst);
+	if (k->limit_ms)
+		set_limit(before);
 	if (k->far)
 		kmd_bo_free(guilty.fd, &far);
 	kmd_env_free(&guilty);
@@ -157,11 +262,11 @@ static void test_kind(const struct kind *k, int count)
 int main(int argc, char **argv)
 {
 	int count = argc > 1 ? atoi(argv[1]) : 5;
-	unsigned int before = set_limit(100);
 
+	kmd_stay_awake(true);
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++)
 		if (argc < 3 || !strcmp(argv[2], kinds[i].name))
 			test_kind(&kinds[i], count);
-	set_limit(before);
+	kmd_stay_awake(false);
 	return done_testing();
 }

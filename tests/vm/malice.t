@@ -23,7 +23,7 @@ MODES = os.environ.get('CNNACC_MALICE_MODES', '').split() or MODES
 DEVICE = '/machine/peripheral/acc'
 # Where registers lie the driver may give the device up.
 GIVEN_UP = ('reg-garbage', 'reg-ones')
-# No reason to.
+# No job may notice.
 HARMLESS = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-repeat')
 
 # The host sets what a file "want.N" asks for and answers with "have.N".
@@ -95,14 +95,20 @@ def complaints(path):
     return found.stdout
 
 
+def planned():
+    """What kmd_malice says of a device that does no harm, with its two workers."""
+    kinds = [(job + worker) % 8 for worker in range(2) for job in range((JOBS + 1) // 2)]
+    invalid, faulted = kinds.count(5), kinds.count(7)
+    return [str(n) for n in (len(kinds) - invalid - faulted, 0, faulted, invalid, 0, 0)]
+
+
 def check_mode(share, mode):
     jobs, after = read(share, f'{mode}.jobs'), read(share, f'{mode}.after')
     print(f'# {mode}:', *(line for line in jobs.splitlines() if line.startswith('#')))
     tap.ok(read(share, f'{mode}.status').strip() == '0', f'{mode}: {JOBS} jobs end', jobs)
     if mode in HARMLESS:
-        ends = re.search(r'(\d+) done.* (\d+) without a device', jobs)
-        tap.ok(ends and int(ends[1]) > 0 and int(ends[2]) == 0,
-               f'{mode}: jobs are done, and the device is not given up', jobs)
+        tap.equal(re.findall(r'\d+(?= [a-z])', jobs.partition(';')[0]), planned(),
+                  f'{mode}: every job ends as its program has it, and none is lost')
     tap.ok('at once' in after or (mode in GIVEN_UP and 'after a probe' in after),
            f'{mode}: the device works afterwards', after)
 
@@ -114,7 +120,7 @@ def main():
         with open(os.path.join(share, 'guest'), 'w') as f:
             f.write(GUEST)
         argv = prepare(path, '--device', 'id=acc', '--share', share, '--module-param',
-                       'watchdog_ms=60', '--module-param', 'task_limit_ms=200', '--', 'sh',
+                       'watchdog_ms=150', '--module-param', 'task_limit_ms=200', '--', 'sh',
                        '/mnt/guest')
         qemu = Qemu(argv, path)
         try:

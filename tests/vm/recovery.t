@@ -1,15 +1,15 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Programs that hang, fault or are illegal beside a process that runs a network: the process
-# notices nothing but a delay; the driver's coredump stops at the same place when it is run
-# again here.  CNNACC_RECOVERY_COUNT: times each (5).
+# Jobs that stand still, hang, fault or are illegal beside a process that runs a network: the
+# process notices nothing but a delay; the driver's coredump stops at the same place when it is
+# run again here.  CNNACC_RECOVERY_COUNT: times each (5).
 . "$(dirname "$0")/../tap.sh"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 count=${CNNACC_RECOVERY_COUNT:-5}
-kinds="hang fault illegal far limit"
+kinds="still hang fault illegal far limit"
 cnnctl=$build/runtime/tools/cnnctl
 cp "$build/tests/unit/rt/digits.onnx" "$work/"
 "$build/runtime/tools/cnnrun" "$work/digits.onnx" --device sim --output "0=$work/sim.npy" \
@@ -51,13 +51,19 @@ for kind in $kinds; do
 	kmd_guilty 1 \$kind >\$kind.log 2>&1
 	fetch \$kind.core
 done
+rmmod cnnacc && modprobe cnnacc && cat /sys/module/cnnacc/parameters/watchdog_ms >defaults &&
+	kmd_guilty $(((count + 2) / 3)) still >>defaults 2>&1
+echo \$? >>defaults
 END
-"$top/tests/vm/run" --timeout $((200 + 4 * count)) --module-param watchdog_ms=400 --share "$work" \
+"$top/tests/vm/run" --timeout $((200 + 6 * count)) --module-param watchdog_ms=400 --share "$work" \
 	-- sh /mnt/guest >"$work/log" 2>&1
 tap_ok "the guest ran and the kernel did not complain"
 sed 's/^/# /' "$work/log"
 grep '^#' "$work/guilty"
 tap_run "guilty programs, $count times each" sh -c "cat $work/guilty; [ \"\$(cat $work/guilty.rc)\" = 0 ]"
+tap_run "a core that stands still, with the default parameters" sh -c \
+	"cat $work/defaults; [ \"\$(sed -n '1p;\$p' $work/defaults | xargs)\" = '1500 0' ]"
+grep '^#' "$work/defaults"
 tap_run "every answer of the innocent process is right" sh -c \
 	"cat $work/innocent.log; [ \"\$(cat $work/innocent)\" -gt 0 ]"
 echo "# $(cat "$work/innocent") runs of the network meanwhile"
@@ -69,6 +75,8 @@ said()
 	cat "$work/text"
 	return 1
 }
+tap_run "coredump of a core that stands still" said still \
+	"ended: HANG, and no answer to an abort"
 tap_run "coredump of a hang" said hang "ended: HANG at instruction 1"
 tap_run "coredump of a fault" said fault \
 	"ended: MMU_FAULT (E_DMA) at instruction 3: read of VA 0x50000040: nothing is mapped there"
@@ -80,10 +88,28 @@ tap_run "coredump of an illegal program" said illegal \
 tap_run "with the instruction" said illegal ">     2: f0000000"
 tap_run "also where there is more program than a dump has" said far ">     2: f0000000"
 tap_run "coredump of an endless program" said limit "ended: TIME_LIMIT at instruction 1"
+# pending KIND COUNT: so many packets were in the ring, the last of them of the job behind.
+pending()
+{
+	"$cnnctl" core "$work/$1.core" >"$work/text" || return
+	sed -n '/^packets not completed:/,/^completion records:/p' "$work/text" >"$work/pending"
+	[ "$(grep -c ': fence ' "$work/pending")" = "$2" ] &&
+		grep ': fence ' "$work/pending" | tail -n 1 |
+			grep -q 'program VA 0xf0000800 of 4 bytes' && return
+	cat "$work/text"
+	return 1
+}
+tap_run "the queue of a core that stands still: its packet and the next" pending still 2
+tap_run "the queue of a hang, which an abort ended: the next packet" pending hang 1
 for kind in $kinds; do
 	tap_run "$kind: as JSON" sh -c "$cnnctl core --json $work/$kind.core | python3 -m json.tool"
-	tap_run "$kind: stops at the same place when run again" "$cnnctl" replay "$work/$kind.core"
+	[ "$kind" = still ] ||
+		tap_run "$kind: stops at the same place when run again" \
+			"$cnnctl" replay "$work/$kind.core"
 done
+tap_run "what stood still ends when it is run again: it was the device" sh -c \
+	"$cnnctl replay $work/still.core >$work/text; [ \$? -eq 4 ] && cat $work/text &&
+	grep -q '^recorded: HANG' $work/text && grep -q '^replayed: OK' $work/text"
 
 tap_run "a reset of the device, and a job on another core" "$top/tests/vm/run" \
 	--device cores=ccp+ccp:job-cycles-max=1000000000000,malice=reset -- kmd_bystander
