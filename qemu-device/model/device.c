@@ -240,4 +240,6 @@ void cnn_device_end(struct cnn_device *dev, unsigned int index)
 	cnn_core_publish(core);
 	if (core->job.phase == JOB_DONE)
 		cnn_queue_complete(core);
+	if (!cnn_queue_has_work(core))
+		cnn_workers_rest(dev->workers);
 }

@@ -28,6 +28,7 @@ struct cnn_workers {
 	atomic_uint done;		/* parts of the run */
 	atomic_uint sleepers;
 	atomic_bool waiting;		/* the caller, for done */
+	atomic_bool rest;		/* no other run will come soon */
 	bool quit;
 
 	/* Of the run, unchanged while any part of it is claimed and not done. */
@@ -86,7 +87,7 @@ static bool wait_for_work(struct cnn_workers *w, uint64_t mask)
 {
 	bool quit;
 
-	for (unsigned int i = 0; i < SPINS; i++) {
+	for (unsigned int i = 0; i < SPINS && !atomic_load(&w->rest); i++) {
 		if (work_there(w, mask))
 			return true;
 		relax();
@@ -169,6 +170,7 @@ void cnn_workers_destroy(struct cnn_workers *w)
 static void publish(struct cnn_workers *w, unsigned int parts)
 {
 	w->parts = parts;
+	atomic_store(&w->rest, false);
 	atomic_store(&w->done, 0);
 	atomic_store(&w->work, UINT64_MAX >> (64 - parts));
 	if (!atomic_load(&w->sleepers))
@@ -191,6 +193,11 @@ static void wait_for_parts(struct cnn_workers *w, unsigned int parts)
 		pthread_cond_wait(&w->finished, &w->lock);
 	atomic_store(&w->waiting, false);
 	pthread_mutex_unlock(&w->lock);
+}
+
+void cnn_workers_rest(struct cnn_workers *w)
+{
+	atomic_store(&w->rest, true);
 }
 
 void cnn_workers_run(struct cnn_workers *w,
