@@ -44,7 +44,7 @@ int cnnrt_job_create(struct cnnrt_context *ctx, const struct cnnrt_program *prog
 	job->ctx = ctx;
 	job->dev = ctx->dev;
 	job->program = program;
-	job->fence = job->in_fence = -1;
+	job->fence = job->in_fence = job->spent_fence = -1;
 	job->status = (struct cnnrt_job_status){
 		.core = -1, .class_name = "NONE", .code_name = "NONE",
 	};

@@ -84,6 +84,7 @@ struct cnnrt_job {
 	bool fence_shared;		/* direct: the application has it too */
 	uint64_t seqno;			/* direct */
 	int in_fence;			/* for the thread, -1: none */
+	int spent_fence;		/* of tasks that have ended, still open; -1: none */
 	int cancel;			/* eventfd: stop waiting for in_fence */
 };
 

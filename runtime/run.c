@@ -174,6 +174,21 @@ static int submit_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, in
 	return job->dev->ops->submit(job->dev, s);
 }
 
+/* While a core computes, the host has time for it. */
+static void close_spent(struct cnnrt_job *job)
+{
+	if (job->spent_fence >= 0)
+		close(job->spent_fence);
+	job->spent_fence = -1;
+}
+
+static bool cpu_follows(const struct cnnrt_job *job, const struct cnn_segment *seg)
+{
+	const struct cnn_lowered *low = job->program->low;
+
+	return seg + 1 < low->segments + low->n_segments && seg[1].core < 0;
+}
+
 static int run_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, int first, int count)
 {
 	struct rt_submit s;
@@ -185,10 +200,13 @@ static int run_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, int f
 		return fail(job, rt_code_of_errno(-ret), "submitting %d programs to core %d: %s",
 			    count, seg->core, strerrordesc_np(-ret));
 	last_step(job)->submitted_ns = elapsed(job);
+	close_spent(job);
 	ret = rt_fence_wait(s.out_fence, -1);
+	if (cpu_follows(job, seg))
+		rt_team_wake(job->team);
 	if (!ret)
 		ret = rt_fence_status(s.out_fence);
-	close(s.out_fence);
+	job->spent_fence = s.out_fence;
 	end_step(job);
 	if (!ret)
 		return CNNRT_OK;
@@ -343,6 +361,7 @@ static int run_node(struct cnnrt_job *job, const struct cnn_node *n)
 
 static int run_cpu(struct cnnrt_job *job, const struct cnn_segment *seg)
 {
+	rt_team_wake(job->team);
 	for (int i = 0; i < seg->n_nodes; i++) {
 		const struct cnn_node *n = &job->program->graph->nodes[seg->nodes[i]];
 		int64_t macs = job->program->low->nodes[seg->nodes[i]].macs;
@@ -357,6 +376,7 @@ static int run_cpu(struct cnnrt_job *job, const struct cnn_segment *seg)
 			return ret;
 		end_step(job);
 	}
+	rt_team_rest(job->team);
 	return CNNRT_OK;
 }
 
@@ -403,6 +423,7 @@ void rt_job_run(struct cnnrt_job *job)
 
 		ret = seg->core >= 0 ? run_device(job, seg) : run_cpu(job, seg);
 	}
+	close_spent(job);
 	if (!ret)
 		ret = copy_outputs(job);
 	if (!ret)
