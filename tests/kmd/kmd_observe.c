@@ -8,6 +8,7 @@
 #include <glob.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <regex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,35 +189,121 @@ static void test_ctx_stats_arguments(struct kmd_env *env)
 	ok_ret(ctx_stats(env->fd, env->ctx, 8, &s), -EINVAL, "CTX_STATS: unknown core");
 }
 
-/* Every line is "KEY:<white space>VALUE[ UNIT]", as a parser of any driver's takes it. */
+#define CORE "(ccp|gcu|hwpe|enpu|imc)\\.[0-7]"
+#define SIZE "[0-9]+( KiB| MiB)?"
+
+/* What drm-usage-stats.rst and Documentation/driver.rst say of a file, with units. */
+static const struct fdinfo_line {
+	const char *pattern;
+	enum { ONCE, PER_CORE, MAY_LACK } how_often;
+} fdinfo_lines[] = {
+	{ "drm-driver:\tcnnacc", ONCE },
+	{ "drm-client-id:\t[0-9]+", ONCE },
+	{ "drm-pdev:\t[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]", ONCE },
+	{ "drm-engine-" CORE ":\t[0-9]+ ns", PER_CORE },
+	{ "drm-cycles-" CORE ":\t[0-9]+", PER_CORE },
+	{ "drm-maxfreq-" CORE ":\t[1-9][0-9]* Hz", PER_CORE },
+	{ "cnnacc-jobs-" CORE ":\t[0-9]+", PER_CORE },
+	{ "cnnacc-macs-" CORE ":\t[0-9]+", PER_CORE },
+	{ "cnnacc-read-" CORE ":\t[0-9]+", PER_CORE },
+	{ "cnnacc-written-" CORE ":\t[0-9]+", PER_CORE },
+	{ "drm-total-memory:\t" SIZE, ONCE },
+	{ "drm-shared-memory:\t" SIZE, ONCE },
+	{ "drm-resident-memory:\t" SIZE, ONCE },
+	/* Kernels from 6.14 on leave these out when there is nothing to tell. */
+	{ "drm-active-memory:\t" SIZE, MAY_LACK },
+	{ "drm-purgeable-memory:\t" SIZE, MAY_LACK },
+	{ "drm-client-name:\t.*", MAY_LACK },
+};
+
+/* The index of the pattern that the whole line matches, or -1. */
+static int fdinfo_match(const char *line)
+{
+	char pattern[128];
+	regex_t regex;
+	int found;
+
+	for (size_t i = 0; i < ARRAY_LEN(fdinfo_lines); i++) {
+		snprintf(pattern, sizeof(pattern), "^%s$", fdinfo_lines[i].pattern);
+		if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB))
+			bail("pattern %s", pattern);
+		found = !regexec(&regex, line, 0, NULL, 0);
+		regfree(&regex);
+		if (found)
+			return (int)i;
+	}
+	return -1;
+}
+
+/* No key twice, and none that is not known or has no such value. */
 static void test_fdinfo_format(struct kmd_env *env)
 {
-	char path[64], copy[1 << 14];
-	char *line, *save = NULL;
-	bool good = true;
+	unsigned int seen[ARRAY_LEN(fdinfo_lines)] = { }, twice = 0, unknown = 0, wrong = 0;
+	char path[64], copy[1 << 14], *line, *save = NULL;
+	struct drm_cnnacc_dev_info info;
 	const char *text;
 
+	kmd_dev_info(env->fd, &info);
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", env->fd);
 	text = read_text(path);
-	snprintf(copy, sizeof(copy), "%s", text ? text : "");
+	snprintf(copy, sizeof(copy), "\n%s", text ? text : "");
+	text = strdup(copy);
 	for (line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		size_t key = strcspn(line, ": \t");
-		bool drm = !strncmp(line, "drm-", 4), own = !strncmp(line, "cnnacc-", 7);
+		char key[64];
+		int match;
 
-		if ((drm || own) && line[key] != ':') {
-			note("no key: %s", line);
-			good = false;
-		}
+		if (strncmp(line, "drm-", 4) && strncmp(line, "cnnacc-", 7))
+			continue;
+		snprintf(key, sizeof(key), "\n%.*s:", (int)strcspn(line, ":"), line);
+		twice += strstr(strstr(text, key) + 1, key) != NULL;
+		match = fdinfo_match(line);
+		if (match >= 0)
+			seen[match]++;
+		else
+			note("unknown: %s", line);
+		unknown += match < 0;
 	}
-	ok(good, "fdinfo: lines are keys and values");
-	text = read_text(path);
-	ok(text && strstr(text, "drm-driver:\tcnnacc\n"), "fdinfo: names the driver");
-	ok(fdinfo(env->fd, "drm-client-id", "") != UINT64_MAX, "fdinfo: numbers the client");
-	text = read_text(path);
-	ok(text && strstr(text, "drm-pdev:\t"), "fdinfo: names the device");
-	ok(fdinfo(env->fd, "drm-maxfreq-", core_name) > 0, "fdinfo: tells the clock");
-	ok(fdinfo(env->fd, "drm-engine-capacity-", core_name) == UINT64_MAX,
-	   "fdinfo: every core is an engine of its own");
+	for (size_t i = 0; i < ARRAY_LEN(fdinfo_lines); i++) {
+		const struct fdinfo_line *l = &fdinfo_lines[i];
+
+		if (seen[i] == (l->how_often == PER_CORE ? info.core_count : 1) ||
+		    (l->how_often == MAY_LACK && !seen[i]))
+			continue;
+		note("%u times: %s", seen[i], l->pattern);
+		wrong++;
+	}
+	free((char *)text);
+	ok(!unknown, "fdinfo: every line is one of those documented, with its unit");
+	ok(!wrong, "fdinfo: each is there, once or once per core");
+	ok(!twice, "fdinfo: no key comes twice");
+	ok(fdinfo(env->fd, "drm-maxfreq-", core_name) == info.clock_hz, "fdinfo: tells the clock");
+}
+
+/* What a job that has not ended refers to. */
+static void test_fdinfo_active(struct kmd_env *env)
+{
+	uint32_t out = kmd_syncobj(env->fd);
+	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out };
+	struct drm_cnnacc_bo_ref ref = {
+		.handle = env->data.handle, .flags = DRM_CNNACC_BO_REF_WRITE,
+	};
+	struct drm_cnnacc_task task = kmd_task(kmd_program_endless(env));
+	struct drm_cnnacc_job job = {
+		.core = env->core,
+		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
+		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
+		.bos = DRM_CNNACC_OBJ_ARRAY(1, &ref),
+	};
+	uint64_t active;
+
+	task.cycle_limit = 20000000;
+	ok_ret(kmd_submit_jobs(env->fd, env->ctx, &job, 1), 0, "a job that refers to a buffer");
+	active = fdinfo(env->fd, "drm-active-memory", "");
+	ok_ret(kmd_wait(env->fd, out), -ETIMEDOUT, "ends");
+	ok(active == 64, "fdinfo: its buffer was active, in KiB");
+	active = fdinfo(env->fd, "drm-active-memory", "");
+	ok(!active || active == UINT64_MAX, "fdinfo: none is now");
+	drmSyncobjDestroy(env->fd, out);
 }
 
 static void test_fdinfo_memory(void)
@@ -649,6 +736,7 @@ int main(void)
 	test_ctx_stats_arguments(&env);
 	test_fdinfo_format(&env);
 	test_fdinfo_memory();
+	test_fdinfo_active(&other);
 	test_running(&env);
 	test_sums();
 	test_sysfs(&env);
