@@ -7,6 +7,7 @@
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
+#include "compat/cnnacc_compat.h"
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_gem.h"
@@ -364,7 +365,7 @@ static int cnnacc_device_init_software(struct cnnacc_device *cdev)
 		return ret;
 
 	/* Not unbound: the submitter goes to sleep, so its CPU is the nearest that is free. */
-	cdev->sched_wq = alloc_workqueue("cnnacc-sched", WQ_MEM_RECLAIM, 0);
+	cdev->sched_wq = alloc_workqueue("cnnacc-sched", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!cdev->sched_wq)
 		return -ENOMEM;
 	ret = drmm_add_action_or_reset(&cdev->drm, cnnacc_device_destroy_wq, cdev->sched_wq);

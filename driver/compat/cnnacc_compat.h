@@ -7,12 +7,18 @@
 #define CNNACC_COMPAT_H
 
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 
 #include <drm/drm_file.h>
 #include <drm/gpu_scheduler.h>
 
 #ifdef CNNACC_NO_HEADERS
 #error "the kernel headers were not found"
+#endif
+
+/* What a workqueue is without WQ_UNBOUND; newer kernels want it said. */
+#ifndef HAVE_WQ_PERCPU
+#define WQ_PERCPU 0
 #endif
 
 /* One run queue per priority, one batch in flight. */

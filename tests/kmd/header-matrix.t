@@ -6,8 +6,8 @@
 # without a client id of jobs and with and without scheduler arguments, and 7.x.
 #
 # Debian's header packages are unpacked, not installed, into
-# ${XDG_CACHE_HOME:-~/.cache}/cnnacc/headers.  What cannot be had is skipped.  The oldest
-# of these kernels is also booted.
+# ${XDG_CACHE_HOME:-~/.cache}/cnnacc/headers.  What cannot be had is skipped.  The oldest and
+# the newest of these kernels are also booted.
 set -uo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 
@@ -203,5 +203,5 @@ fi
 try "jobs without client id" '^6\.12\.([0-9]|[1-9][0-9]|10[0-2])\+deb1[23]$' boot
 try "scheduler without arguments" '^6\.12\.(10[3-9]|11[0-3])\+deb12$'
 try "a kernel of the next Debian" '^6\.12\.(10[3-9]|1[1-9][0-9])\+deb13$'
-try "the newest kernel" '^[7-9]\.[0-9.]+\+deb13$'
+try "the newest kernel" '^[7-9]\.[0-9.]+\+deb13$' boot
 tap_done
