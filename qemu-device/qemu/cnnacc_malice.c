@@ -315,11 +315,20 @@ static bool cnnacc_malice_parse(const char *text, uint32_t *modes, Error **errp)
     g_auto(GStrv) names = g_strsplit(text, "+", -1);
 
     *modes = 0;
+    if (!strcmp(text, "none")) {
+        return true;
+    }
+    if (!*text) {
+        error_setg(errp, "malice: empty: modes joined by '+' wanted, or none");
+        return false;
+    }
     for (char **name = names; *name; name++) {
         size_t i = 0;
 
         if (!**name || !strcmp(*name, "none")) {
-            continue;
+            error_setg(errp, "malice: '%s' has %s", text,
+                       **name ? "none beside a mode" : "a '+' without a mode");
+            return false;
         }
         while (i < ARRAY_SIZE(cnnacc_malice_modes) &&
                strcmp(*name, cnnacc_malice_modes[i].name)) {
@@ -359,6 +368,9 @@ char *cnnacc_malice_get(CnnaccHost *host)
             g_string_append_printf(text, "%s%s", text->len ? "+" : "",
                                    cnnacc_malice_modes[i].name);
         }
+    }
+    if (!text->len) {
+        g_string_append(text, "none");
     }
     return g_string_free(text, false);
 }
