@@ -120,11 +120,19 @@ static bool is_pending(const struct dump *d, size_t i)
 	return head < size && tail < size && (i + size - head) % size < (tail + size - head) % size;
 }
 
+/* Numbers of the first and last instruction to print. */
+static void words_around(uint32_t pc, uint32_t *first, uint32_t *last)
+{
+	*first = pc > WORDS_AROUND ? pc - WORDS_AROUND : 0;
+	*last = pc < UINT32_MAX - WORDS_AROUND ? pc + WORDS_AROUND : UINT32_MAX - 1;
+}
+
 /* ---- text ------------------------------------------------------------------------------ */
 
 static void show_job(const struct dump *d, const struct cnnrt_job_status *s)
 {
 	const struct cnnacc_dump_job *j = &d->job;
+	uint32_t first, last, word;
 	char when[64];
 
 	printf("job %" PRIu64 " of context %u, task %u of %u, core %u, %s%s\n",
@@ -135,14 +143,9 @@ static void show_job(const struct dump *d, const struct cnnrt_job_status *s)
 	printf("program: VA 0x%x, %u bytes, cycle limit %" PRIu64 "; took %" PRIu64 " cycles\n",
 	       j->packet.program_va, j->packet.program_len, (uint64_t)j->packet.cycle_limit,
 	       (uint64_t)j->record.cycles);
-	for (uint32_t i = s->pc > WORDS_AROUND ? s->pc - WORDS_AROUND : 0;
-	     i <= s->pc || i - s->pc <= WORDS_AROUND; i++) {
-		uint32_t word;
-
-		if (!dump_word(d, i, &word))
-			break;
+	words_around(s->pc, &first, &last);
+	for (uint32_t i = first; i <= last && dump_word(d, i, &word); i++)
 		printf("  %s %5u: %08x\n", i == s->pc ? ">" : " ", i, word);
-	}
 }
 
 static void show_memory(const struct dump *d)
@@ -231,6 +234,21 @@ static void json_job(struct json *j, const struct dump *d)
 	json_bool(j, "truncated", d->header.flags & CNNACC_DUMP_TRUNCATED);
 }
 
+static void json_program(struct json *j, const struct dump *d, uint32_t pc)
+{
+	uint32_t first, last, word;
+
+	words_around(pc, &first, &last);
+	json_open(j, "program", '[');
+	for (uint32_t i = first; i <= last && dump_word(d, i, &word); i++) {
+		json_open(j, NULL, '{');
+		json_u64(j, "pc", i);
+		json_hex(j, "word", word);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 static void json_memory(struct json *j, const struct dump *d)
 {
 	char flags[4];
@@ -262,6 +280,48 @@ static void json_memory(struct json *j, const struct dump *d)
 	json_close(j, ']');
 }
 
+static void json_packets(struct json *j, const struct dump *d)
+{
+	json_open(j, "packets", '[');
+	for (size_t i = 0; i < d->packet_count; i++) {
+		const struct cnnacc_packet *p = &d->packets[i];
+
+		if (!is_pending(d, i))
+			continue;
+		json_open(j, NULL, '{');
+		json_u64(j, "index", i);
+		json_u64(j, "fence", p->fence);
+		json_u64(j, "context", p->ctx_id);
+		json_hex(j, "program_va", p->program_va);
+		json_u64(j, "program_len", p->program_len);
+		json_hex(j, "flags", p->flags);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
+static void json_records(struct json *j, const struct dump *d)
+{
+	json_open(j, "records", '[');
+	for (size_t i = 0; i < d->record_count; i++) {
+		const struct cnnacc_completion *c = &d->records[i];
+
+		if (!c->seq)
+			continue;
+		json_open(j, NULL, '{');
+		json_u64(j, "index", i);
+		json_u64(j, "seq", c->seq);
+		json_u64(j, "fence", c->fence);
+		json_u64(j, "context", c->ctx_id);
+		json_u64(j, "class_value", c->status_class);
+		json_u64(j, "code_value", c->status_code);
+		json_u64(j, "pc", c->pc);
+		json_u64(j, "cycles", c->cycles);
+		json_close(j, '}');
+	}
+	json_close(j, ']');
+}
+
 static void json_regs(struct json *j, const struct dump *d)
 {
 	char name[32];
@@ -288,7 +348,10 @@ static int print_core(struct request *r)
 		json_open(&j, NULL, '{');
 		json_status(&j, "status", &status);
 		json_job(&j, d);
+		json_program(&j, d, status.pc);
 		json_memory(&j, d);
+		json_packets(&j, d);
+		json_records(&j, d);
 		json_regs(&j, d);
 		json_close(&j, '}');
 	} else {

@@ -101,8 +101,30 @@ pending()
 }
 tap_run "the queue of a core that stands still: its packet and the next" pending still 2
 tap_run "the queue of a hang, which an abort ended: the next packet" pending hang 1
+# json_too KIND: the JSON has what the text has, line by line.
+json_too()
+{
+	"$cnnctl" core "$work/$1.core" >"$work/text" &&
+		"$cnnctl" core --json "$work/$1.core" >"$work/json" || return
+	/usr/bin/python3 - "$work/text" "$work/json" <<'END'
+import json, sys
+text, core = {'program': []}, json.load(open(sys.argv[2]))
+part = 'program'
+for line in open(sys.argv[1]):
+    if not line.startswith('  '):
+        part = line.rstrip()
+    text.setdefault(part if line[2] != '>' else 'program', []).append(line)
+want = {'mapped': 'mapped:', 'programs': 'programs dumped:', 'registers': 'registers:',
+        'packets': 'packets not completed:', 'records': 'completion records:'}
+for key, head in want.items():
+    assert len(core[key]) == len(text[head]) - 1, (key, core[key], text[head])
+assert f'> {core["status"]["pc"]:5}: ' + next(w['word'][2:].rjust(8, '0') for w in core['program']
+    if w['pc'] == core['status']['pc']) in ''.join(text['program']), core['program']
+assert core['status']['text'] in open(sys.argv[1]).read()
+END
+}
 for kind in $kinds; do
-	tap_run "$kind: as JSON" sh -c "$cnnctl core --json $work/$kind.core | python3 -m json.tool"
+	tap_run "$kind: as JSON" json_too "$kind"
 	[ "$kind" = still ] ||
 		tap_run "$kind: stops at the same place when run again" \
 			"$cnnctl" replay "$work/$kind.core"
