@@ -51,17 +51,24 @@ struct choice {
 	char text[CNNRT_ERROR_TEXT];
 };
 
+/*
+ * Of those that cannot be used the one that was asked for is told about, else the first; one
+ * without a node may be what was asked for.
+ */
 static int choose(const struct cnnrt_found *f, void *opaque)
 {
 	struct choice *c = opaque;
+	bool named = c->wanted && !strcmp(c->wanted, f->path);
 
-	if (c->wanted && *f->path && strcmp(c->wanted, f->path))
+	if (c->wanted && *f->path && !named)
+		return 0;
+	if (f->state != CNNRT_OK && !named && c->state != CNNRT_ENODEV)
 		return 0;
 	c->state = f->state;
 	snprintf(c->path, sizeof(c->path), "%.127s", f->path);
 	snprintf(c->text, sizeof(c->text), "accelerator %.40s%s%.100s: %.160s", f->bus,
 		 *f->path ? " " : "", f->path, f->remedy);
-	return f->state == CNNRT_OK;
+	return f->state == CNNRT_OK || named;
 }
 
 static int look(const char *wanted, struct choice *c, struct cnnrt_error *err)
@@ -165,11 +172,11 @@ static int reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw,
 	int ret = dev->ops->reg_rw(dev, rw);
 
 	if (ret == -EPERM || ret == -EACCES)
-		return rt_fail(err, CNNRT_EACCES, "register 0x%x: only the administrator "
-			       "(CAP_SYS_ADMIN) may access registers", rw->offset);
+		return rt_fail(err, CNNRT_EACCES, "%s: register 0x%x: only the administrator "
+			       "(CAP_SYS_ADMIN) may access registers", dev->info.path, rw->offset);
 	if (ret)
-		return rt_fail_errno(err, ret, "register 0x%x: multiple of 4 below 0x%x wanted",
-				     rw->offset, CNNACC_REGS_SIZE);
+		return rt_fail_errno(err, ret, "%s: register 0x%x: multiple of 4 below 0x%x wanted",
+				     dev->info.path, rw->offset, CNNACC_REGS_SIZE);
 	return CNNRT_OK;
 }
 

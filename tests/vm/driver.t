@@ -34,6 +34,14 @@ is "cores tested" "$(grep -c 'core [0-9].*endless loop' "$work/out")" 3
 guest "two devices" --device '' --device cores=ccp+ccp -- sh -c \
 	'cnnctl selftest --device /dev/accel/accel0 &&
 	 cnnctl selftest --device /dev/accel/accel1'
+cat >"$work/second" <<'END'
+chmod 600 /dev/accel/accel0
+echo 0000:00:09.0 >/sys/bus/pci/drivers/cnnacc/unbind
+su -s /bin/sh nobody -c "cnnctl info --device /dev/accel/accel0" 2>&1 | tee /tmp/said
+grep -q "0000:00:08.0 /dev/accel/accel0: this user may not open it" /tmp/said
+END
+guest "whose troubles are told apart" --share "$work" --device addr=8 --device addr=9 -- \
+	sh /mnt/second
 guest "no device" --device none -- sh -c '! cnnctl info'
 guest "a processor with everything" --cpu max -- cnnctl selftest
 
