@@ -17,6 +17,7 @@
  *
  * ============ ================================================================
  * regs         every register by name, global and per core
+ * stats        what the device counts for each core, since the driver took it
  * cores        the discovery table
  * contexts     every context: who made it, its jobs and failures, its use of cores
  * queues       every core: its state and what is in its ring
@@ -53,16 +54,6 @@ static void cnnacc_debugfs_show_table(struct seq_file *m, const char *prefix, u3
 			   cnnacc_device_read_any(cdev, base + info[i].offset));
 }
 
-static void cnnacc_debugfs_show_stats(struct seq_file *m, struct cnnacc_core *core)
-{
-	u32 at = core->info.queue_offset + CNNACC_QREG_STATS;
-	size_t i;
-
-	for (i = 0; i < ARRAY_SIZE(cnnacc_stats_names); i++)
-		seq_printf(m, "%s %s %llu\n", core->name, cnnacc_stats_names[i],
-			   cnnacc_device_read_pair(core->cdev, at + i * 8));
-}
-
 static void cnnacc_debugfs_regs(struct seq_file *m, struct cnnacc_device *cdev)
 {
 	char prefix[24];
@@ -73,7 +64,20 @@ static void cnnacc_debugfs_regs(struct seq_file *m, struct cnnacc_device *cdev)
 		snprintf(prefix, sizeof(prefix), "%s ", cdev->cores[i]->name);
 		cnnacc_debugfs_show_table(m, prefix, cdev->cores[i]->info.queue_offset,
 					  cnnacc_queue_regs, ARRAY_SIZE(cnnacc_queue_regs));
-		cnnacc_debugfs_show_stats(m, cdev->cores[i]);
+	}
+}
+
+static void cnnacc_debugfs_stats(struct seq_file *m, struct cnnacc_device *cdev)
+{
+	u64 counters[CNNACC_COUNTERS];
+	unsigned int i, j;
+
+	for (i = 0; i < cdev->core_count; i++) {
+		cnnacc_stats_counters(cdev->cores[i], counters);
+		seq_puts(m, cdev->cores[i]->name);
+		for (j = 0; j < CNNACC_COUNTERS; j++)
+			seq_printf(m, " %s=%llu", cnnacc_stats_names[j], counters[j]);
+		seq_puts(m, "\n");
 	}
 }
 
@@ -252,6 +256,7 @@ static int cnnacc_debugfs_show(struct seq_file *m, void *data)
 
 static const struct drm_debugfs_info cnnacc_debugfs_files[] = {
 	{ "regs", cnnacc_debugfs_show, 0, cnnacc_debugfs_regs },
+	{ "stats", cnnacc_debugfs_show, 0, cnnacc_debugfs_stats },
 	{ "cores", cnnacc_debugfs_show, 0, cnnacc_debugfs_cores },
 	{ "contexts", cnnacc_debugfs_show, 0, cnnacc_debugfs_contexts },
 	{ "queues", cnnacc_debugfs_show, 0, cnnacc_debugfs_queues },

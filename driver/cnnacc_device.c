@@ -129,7 +129,10 @@ static bool cnnacc_device_busy(struct cnnacc_device *cdev)
 	return false;
 }
 
-/* Jobs that run get a bounded time to end; then nobody looks at the queues any more. */
+/*
+ * Jobs that run get a bounded time to end; then nobody looks at the queues any more.  A reset
+ * of the device is next.
+ */
 static void cnnacc_device_settle(struct cnnacc_device *cdev)
 {
 	unsigned int i;
@@ -140,8 +143,10 @@ static void cnnacc_device_settle(struct cnnacc_device *cdev)
 	if (!cnnacc_device_lost(cdev))
 		read_poll_timeout(cnnacc_device_busy, busy, !busy, 1000,
 				  CNNACC_DRAIN_TIMEOUT_US, false, cdev);
-	for (i = 0; i < cdev->core_count; i++)
+	for (i = 0; i < cdev->core_count; i++) {
 		cnnacc_core_disable(cdev->cores[i]);
+		cnnacc_stats_save(cdev->cores[i]);
+	}
 }
 
 /**

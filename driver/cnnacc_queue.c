@@ -69,6 +69,7 @@ int cnnacc_core_enable(struct cnnacc_core *core)
 	core->broken = false;
 	core->aborting = 0;
 	core->watched = 0;
+	core->meter.saved = false;
 	core->enabled = true;
 	spin_unlock_irq(&core->lock);
 	return 0;

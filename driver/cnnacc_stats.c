@@ -17,6 +17,9 @@
  * MACs and bytes; those come from the counters that the device keeps over all jobs of a core,
  * which are read when another context's turn comes, or when somebody asks.
  *
+ * Those counters start anew when the device is reset or sleeps.  What they had reached is kept
+ * before, so that they too only grow for whoever reads them in debugfs.
+ *
  * A running job counts from the first time that somebody, or the watchdog, looked: when it
  * began only its record will say.  So no sum ever goes back.
  *
@@ -94,6 +97,51 @@ void cnnacc_stats_use(struct cnnacc_core *core, struct cnnacc_ctx *ctx)
 		return;
 	cnnacc_stats_settle(core);
 	core->meter.owner = ctx;
+}
+
+/* False if the device is gone: it answers with ones only. */
+static bool cnnacc_stats_add_counters(struct cnnacc_core *core, u64 *to)
+{
+	u64 now[CNNACC_COUNTERS];
+	size_t i;
+
+	for (i = 0; i < CNNACC_COUNTERS; i++)
+		now[i] = cnnacc_stats_counter(core, i * sizeof(u64));
+	if (now[0] == U64_MAX)
+		return false;
+	for (i = 0; i < CNNACC_COUNTERS; i++)
+		to[i] += now[i];
+	return true;
+}
+
+/**
+ * cnnacc_stats_save() - Keep what the device has counted, as a reset of all of it is next
+ * @core: core, disabled
+ */
+void cnnacc_stats_save(struct cnnacc_core *core)
+{
+	struct cnnacc_meter *meter = &core->meter;
+
+	spin_lock_irq(&core->lock);
+	if (!meter->saved)
+		meter->saved = cnnacc_stats_add_counters(core, meter->past);
+	spin_unlock_irq(&core->lock);
+}
+
+/**
+ * cnnacc_stats_counters() - Read the counters of a core, whatever the device forgot meanwhile
+ * @core: core of a device that is awake
+ * @to: CNNACC_COUNTERS values, in the order of struct cnnacc_stats
+ */
+void cnnacc_stats_counters(struct cnnacc_core *core, u64 *to)
+{
+	struct cnnacc_meter *meter = &core->meter;
+
+	spin_lock_irq(&core->lock);
+	memcpy(to, meter->past, sizeof(meter->past));
+	if (!meter->saved)
+		cnnacc_stats_add_counters(core, to);
+	spin_unlock_irq(&core->lock);
 }
 
 /**

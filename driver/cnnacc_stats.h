@@ -4,6 +4,10 @@
 
 #include <linux/types.h>
 
+#include <cnnacc_hw.h>
+
+#define CNNACC_COUNTERS		(sizeof(struct cnnacc_stats) / sizeof(u64))
+
 struct cnnacc_completion;
 struct cnnacc_core;
 struct cnnacc_ctx;
@@ -46,6 +50,8 @@ struct cnnacc_usage {
  * @seen: fence value of the running packet when it was last looked at
  * @seen_ns: device time of the first such look
  * @counted_ns: what of its time is in @total already
+ * @past: what the device's counters, a struct cnnacc_stats, had reached when it forgot them
+ * @saved: the device's counters are in @past already
  */
 struct cnnacc_meter {
 	struct cnnacc_usage total;
@@ -54,9 +60,13 @@ struct cnnacc_meter {
 	u64 seen;
 	u64 seen_ns;
 	u64 counted_ns;
+	u64 past[CNNACC_COUNTERS];
+	bool saved;
 };
 
 void cnnacc_stats_use(struct cnnacc_core *core, struct cnnacc_ctx *ctx);
+void cnnacc_stats_save(struct cnnacc_core *core);
+void cnnacc_stats_counters(struct cnnacc_core *core, u64 *to);
 void cnnacc_stats_forget(struct cnnacc_core *core, struct cnnacc_ctx *ctx);
 void cnnacc_stats_record(struct cnnacc_core *core, struct cnnacc_job *job,
 			 const struct cnnacc_completion *record);

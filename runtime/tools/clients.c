@@ -192,6 +192,26 @@ void clients_read(const struct client_device *d, struct clients *c)
 
 /* ---- debugfs --------------------------------------------------------------------------- */
 
+void clients_debugfs(const struct client_device *d, const char *name, char path[CLIENTS_PATH])
+{
+	snprintf(path, CLIENTS_PATH, "/sys/kernel/debug/%s/%s/%s",
+		 strncmp(d->info.path, "/dev/dri/", 9) ? "accel" : "dri", d->info.bus, name);
+}
+
+static FILE *open_debugfs(const struct client_device *d, const char *name)
+{
+	char path[CLIENTS_PATH];
+	FILE *f;
+
+	clients_debugfs(d, name, path);
+	f = fopen(path, "re");
+	if (!f && errno == EACCES)
+		complain(0, "%s: %s: only the administrator may read it", d->info.path, path);
+	else if (!f)
+		complain(0, "%s: %s: %s", d->info.path, path, strerror(errno));
+	return f;
+}
+
 /* The number behind " key=", 0 if it is not there. */
 static uint64_t number(const char *line, const char *key)
 {
@@ -234,17 +254,37 @@ static void parse_context_core(const struct client_device *d, const char *line, 
 	}
 }
 
-bool clients_read_contexts(const struct client_device *d, struct contexts *c)
+int clients_read_counters(const struct client_device *d, uint64_t counters[][CLIENTS_COUNTERS])
 {
-	char path[160], line[512];
-	FILE *f;
+	static const char *const names[CLIENTS_COUNTERS] = CNNACC_STATS_NAMES;
+	char line[1024], key[32];
+	FILE *f = open_debugfs(d, "stats");
+	unsigned int core = 0;
+
+	if (!f)
+		return EXIT_FAILED;
+	while (core < d->info.core_count && fgets(line, sizeof(line), f)) {
+		for (size_t i = 0; i < CLIENTS_COUNTERS; i++) {
+			snprintf(key, sizeof(key), " %s=", names[i]);
+			counters[core][i] = number(line, key);
+		}
+		core++;
+	}
+	fclose(f);
+	return core == d->info.core_count ? EXIT_DONE :
+	       complain(EXIT_FAILED, "%s: the driver tells the counters of %u of %u cores",
+			d->info.path, core, d->info.core_count);
+}
+
+int clients_read_contexts(const struct client_device *d, struct contexts *c)
+{
+	FILE *f = open_debugfs(d, "contexts");
+	char line[512];
 
 	c->count = 0;
 	c->truncated = false;
-	snprintf(path, sizeof(path), "/sys/kernel/debug/accel/%s/contexts", d->info.bus);
-	f = fopen(path, "re");
 	if (!f)
-		return false;
+		return EXIT_FAILED;
 	while (fgets(line, sizeof(line), f)) {
 		bool context = strstr(line, " pid=") != NULL;
 
@@ -255,7 +295,7 @@ bool clients_read_contexts(const struct client_device *d, struct contexts *c)
 			parse_context_core(d, line, &c->at[c->count - 1]);
 	}
 	fclose(f);
-	return true;
+	return EXIT_DONE;
 }
 
 void json_usage(struct json *j, const struct usage *u)

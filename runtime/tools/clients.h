@@ -5,9 +5,13 @@
 
 #include <sys/types.h>
 
+#include <cnnacc_hw.h>
+
 #include "util.h"
 
-#define CLIENTS_MAX	256	/* files, or contexts, that are shown */
+#define CLIENTS_MAX		256	/* files, or contexts, that are shown */
+#define CLIENTS_COUNTERS	(sizeof(struct cnnacc_stats) / sizeof(uint64_t))
+#define CLIENTS_PATH		160
 
 /* What a core has done for somebody. */
 struct usage {
@@ -57,8 +61,12 @@ int clients_device(struct cnnrt_device *dev, struct client_device *d);
 int clients_read_cores(struct client_device *d);
 /* Finds all files of the device that this user may see. */
 void clients_read(const struct client_device *d, struct clients *c);
-/* Reads the contexts of all users from debugfs; false if that cannot be read. */
-bool clients_read_contexts(const struct client_device *d, struct contexts *c);
+/* The path of a file of the driver's in debugfs. */
+void clients_debugfs(const struct client_device *d, const char *name, char path[CLIENTS_PATH]);
+/* Reads what each core has counted, in the order of struct cnnacc_stats: an exit status. */
+int clients_read_counters(const struct client_device *d, uint64_t counters[][CLIENTS_COUNTERS]);
+/* Reads the contexts of all users: an exit status, after a message. */
+int clients_read_contexts(const struct client_device *d, struct contexts *c);
 
 void json_usage(struct json *j, const struct usage *u);
 

@@ -19,7 +19,7 @@ static const char usage_text[] =
 "  regs      its registers by name (administrator)\n"
 "  stats     its statistics counters, and what each context used (administrator)\n"
 "  top       who uses its cores and memory now: your processes, or all as root;\n"
-"            --once: one look of an interval's length\n"
+"            --once: one look of an interval's length; --json: an object per line\n"
 "  selftest  small programs with known answers on every core\n"
 "  reset     has the driver reset the device, or one core such as ccp.0\n"
 "            (administrator)\n"

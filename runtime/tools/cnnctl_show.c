@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnnctl info, regs, stats, reset, selftest. */
+/* cnnctl info, regs, reset, selftest. */
 #include "cnnctl.h"
 
 #include <errno.h>
@@ -178,7 +178,6 @@ int cmd_info(int argc, char **argv)
 
 static const struct cnnacc_reg_info global_regs[] = CNNACC_GLOBAL_REGS;
 static const struct cnnacc_reg_info queue_regs[] = CNNACC_QUEUE_REGS;
-static const char *const stats_names[] = CNNACC_STATS_NAMES;
 
 struct dump {
 	struct cnnrt_device *dev;
@@ -271,130 +270,30 @@ static void dump_regs(struct dump *d)
 	}
 }
 
-static void dump_stats(struct dump *d)
-{
-	struct cnnrt_core_info core;
-	char name[48];
-
-	for (unsigned int i = 0; !cnnrt_device_core(d->dev, i, &core, &d->err); i++) {
-		snprintf(name, sizeof(name), "core%u.%s", i, core.name);
-		section(d, name);
-		for (size_t s = 0; s < ARRAY_SIZE(stats_names) - 1; s++) {
-			uint32_t reg = core.queue_offset + CNNACC_QREG_STATS + 8 * (uint32_t)s;
-			uint32_t lo, hi;
-
-			if (d->failed || cnnrt_device_reg_read(d->dev, reg, &lo, &d->err) ||
-			    cnnrt_device_reg_read(d->dev, reg + 4, &hi, &d->err)) {
-				d->failed = true;
-				return;
-			}
-			if (d->j.out)
-				json_u64(&d->j, stats_names[s], (uint64_t)hi << 32 | lo);
-			else
-				printf("%-24s %" PRIu64 "\n", stats_names[s],
-				       (uint64_t)hi << 32 | lo);
-		}
-		end_section(d);
-	}
-}
-
-static void show_context(const struct client_device *d, const struct context *c)
-{
-	for (unsigned int i = 0; i < d->info.core_count; i++) {
-		const struct usage *u = &c->core[i];
-
-		if (!u->jobs && !u->busy_ns)
-			continue;
-		printf("context %u of %s (%ld), %s: %" PRIu64 " jobs, %.3f s, %" PRIu64
-		       " cycles, %" PRIu64 " MACs, %" PRIu64 " bytes read, %" PRIu64 " written\n",
-		       c->hw_id, c->comm, c->pid, d->core[i], u->jobs, (double)u->busy_ns / 1e9,
-		       u->cycles, u->macs, u->read_bytes, u->written_bytes);
-	}
-}
-
-static void json_context(struct json *j, const struct client_device *d, const struct context *c)
-{
-	json_open(j, NULL, '{');
-	json_u64(j, "id", c->hw_id);
-	json_u64(j, "pid", (uint64_t)c->pid);
-	json_string(j, "command", c->comm);
-	json_u64(j, "state", c->state);
-	json_u64(j, "submitted", c->submitted);
-	json_u64(j, "failed", c->failed);
-	json_u64(j, "reset", c->reset);
-	json_open(j, "cores", '[');
-	for (unsigned int i = 0; i < d->info.core_count; i++) {
-		json_open(j, NULL, '{');
-		json_string(j, "name", d->core[i]);
-		json_usage(j, &c->core[i]);
-		json_close(j, '}');
-	}
-	json_close(j, ']');
-	json_close(j, '}');
-}
-
-/* Whatever contexts there are on a device of the kernel's, if this user may see them. */
-static void dump_contexts(struct dump *d)
-{
-	struct contexts *c = calloc(1, sizeof(*c));
-	struct client_device device;
-
-	if (c && !d->failed && cnnrt_device_fd(d->dev) >= 0 &&
-	    !clients_device(d->dev, &device) && clients_read_contexts(&device, c)) {
-		if (d->j.out)
-			json_open(&d->j, "contexts", '[');
-		for (unsigned int i = 0; i < c->count; i++) {
-			if (d->j.out)
-				json_context(&d->j, &device, &c->at[i]);
-			else
-				show_context(&device, &c->at[i]);
-		}
-		if (d->j.out) {
-			json_close(&d->j, ']');
-			json_bool(&d->j, "contexts_truncated", c->truncated);
-		} else if (c->truncated) {
-			printf("and more: only %u contexts are shown\n", c->count);
-		}
-	}
-	free(c);
-}
-
-static void dump_all_stats(struct dump *d)
-{
-	dump_stats(d);
-	dump_contexts(d);
-}
-
-static int dump(int argc, char **argv, const char *command, void (*show)(struct dump *d))
+int cmd_regs(int argc, char **argv)
 {
 	struct dump d = { 0 };
 	struct common c;
-	int ret = parse_common(argc, argv, command, &c);
+	uint32_t magic;
+	int ret = parse_common(argc, argv, "regs", &c);
 
 	if (!ret)
 		ret = open_device(c.device, 0, &d.dev);
 	if (ret)
 		return ret;
-	if (c.json) {
-		d.j.out = stdout;
-		json_open(&d.j, NULL, '{');
-	}
-	show(&d);
-	if (c.json)
+	/* Who may not read them sees nothing but that. */
+	d.failed = cnnrt_device_reg_read(d.dev, CNNACC_REG_MAGIC, &magic, &d.err);
+	if (!d.failed) {
+		if (c.json) {
+			d.j.out = stdout;
+			json_open(&d.j, NULL, '{');
+		}
+		dump_regs(&d);
 		while (d.j.depth)
 			json_close(&d.j, '}');
+	}
 	cnnrt_device_close(d.dev);
 	return d.failed ? complain(EXIT_FAILED, "%s", d.err.text) : EXIT_DONE;
-}
-
-int cmd_regs(int argc, char **argv)
-{
-	return dump(argc, argv, "regs", dump_regs);
-}
-
-int cmd_stats(int argc, char **argv)
-{
-	return dump(argc, argv, "stats", dump_all_stats);
 }
 
 /* ---- reset, selftest ------------------------------------------------------------------- */
@@ -410,7 +309,7 @@ static int find_core_key(const struct client_device *d, const char *name)
 static int reset_core(struct cnnrt_device *dev, const char *core)
 {
 	struct client_device d;
-	char path[160];
+	char path[CLIENTS_PATH];
 	int ret = clients_device(dev, &d);
 
 	if (ret)
@@ -418,7 +317,7 @@ static int reset_core(struct cnnrt_device *dev, const char *core)
 	if (find_core_key(&d, core) < 0)
 		return complain(EXIT_USAGE, "reset: the device has cores %s to %s, not \"%s\"",
 				d.core[0], d.core[d.info.core_count - 1], core);
-	snprintf(path, sizeof(path), "/sys/kernel/debug/accel/%s/force_reset", d.info.bus);
+	clients_debugfs(&d, "force_reset", path);
 	if (!write_file(path, core, strlen(core)))
 		return complain(EXIT_FAILED, "reset: core \"%s\" through %s: %s", core, path,
 				strerror(errno));

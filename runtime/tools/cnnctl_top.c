@@ -137,7 +137,7 @@ static void json_client(struct json *j, const struct sample *a, const struct sam
 
 static void print_json(const struct sample *a, const struct sample *b)
 {
-	struct json j = { .out = stdout };
+	struct json j = { .out = stdout, .one_line = true };
 
 	json_open(&j, NULL, '{');
 	json_string(&j, "path", b->device.info.path);

@@ -19,12 +19,18 @@ static void quoted(struct json *j, const char *text)
 	fputc('"', j->out);
 }
 
+static void new_line(struct json *j)
+{
+	if (!j->one_line)
+		fprintf(j->out, "\n%*s", (int)(2 * j->depth), "");
+}
+
 static void start(struct json *j, const char *key)
 {
 	if (j->comma)
-		fputc(',', j->out);
+		fputs(j->one_line ? ", " : ",", j->out);
 	if (j->depth)
-		fprintf(j->out, "\n%*s", (int)(2 * j->depth), "");
+		new_line(j);
 	if (key) {
 		quoted(j, key);
 		fputs(": ", j->out);
@@ -44,7 +50,7 @@ void json_close(struct json *j, char bracket)
 {
 	j->depth--;
 	if (j->comma)
-		fprintf(j->out, "\n%*s", (int)(2 * j->depth), "");
+		new_line(j);
 	fputc(bracket, j->out);
 	j->comma = true;
 	if (!j->depth) {

@@ -54,6 +54,7 @@ struct json {
 	FILE *out;
 	unsigned int depth;
 	bool comma;
+	bool one_line;		/* all of it, for readers of streams */
 };
 
 void json_open(struct json *j, const char *key, char bracket);	/* '{' or '[' */

@@ -32,7 +32,7 @@ int kmd_open(void);
 const char *kmd_function(void);
 /* Writes to a file of sysfs and the like, in one piece: 0 or -errno. */
 int kmd_write_file(const char *path, const char *text);
-/* A device that sleeps when nobody uses it forgets what its registers and statistics hold. */
+/* A device that sleeps when nobody uses it forgets what its registers hold. */
 void kmd_stay_awake(bool awake);
 void kmd_dev_info(int fd, struct drm_cnnacc_dev_info *info);
 void kmd_core_info(int fd, uint32_t core, struct drm_cnnacc_core_info *info);

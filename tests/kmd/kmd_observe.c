@@ -415,9 +415,57 @@ static void test_regs(void)
 	ok(strstr(text, "MAGIC          0000 434e4e41\n"), "debugfs: registers by name");
 	snprintf(line, sizeof(line), "%s RING_TAIL", core_name);
 	ok(strstr(text, line), "debugfs: those of each core");
-	snprintf(line, sizeof(line), "%s mac_useful", core_name);
-	ok(strstr(text, line), "debugfs: and its counters");
 	ok(strstr(debug_text("cores"), core_name), "debugfs: discovery table");
+}
+
+#define COUNTERS (sizeof(struct cnnacc_stats) / sizeof(uint64_t))
+
+static void read_counters(uint64_t to[COUNTERS])
+{
+	static const char *const names[] = CNNACC_STATS_NAMES;
+	const char *text = debug_text("stats");
+	char key[32];
+	size_t i;
+
+	for (i = 0; i < COUNTERS; i++) {
+		snprintf(key, sizeof(key), " %s=", names[i]);
+		to[i] = value_in(text, core_name, key);
+	}
+}
+
+static bool asleep(void)
+{
+	char path[128];
+	const char *text;
+
+	snprintf(path, sizeof(path), "%s/power/runtime_status", device_dir);
+	text = read_text(path);
+	return text && !strncmp(text, "suspended", 9);
+}
+
+/* What the device counts goes on after it forgot it: each time a job more, no less. */
+static void test_counters(struct kmd_env *env)
+{
+	const uint64_t *record = (void *)((char *)env->data.map + 60 * 1024);
+	uint64_t before[COUNTERS], after[COUNTERS];
+	struct cnnacc_stats sum = { };
+	int i, slept = 0, wrong = 0;
+	size_t n;
+
+	for (i = 0; i < 6; i++) {
+		read_counters(before);
+		if (run_with_stats(env, 1 + i * 20, &sum))
+			bail("SUBMIT");
+		if (i % 2 && force_reset("device"))
+			bail("force_reset");
+		usleep(300000);
+		slept += asleep();
+		read_counters(after);
+		for (n = 0; n < COUNTERS; n++)
+			wrong += after[n] != before[n] + record[n];
+	}
+	ok(slept == i, "debugfs: the device sleeps after each of %d jobs and %d resets", i, i / 2);
+	ok(!wrong && sum.jobs == 6, "debugfs: and its counters are the sum of the records");
 }
 
 static void test_contexts(struct kmd_env *env)
@@ -742,6 +790,7 @@ int main(void)
 	test_sysfs(&env);
 	if (*debug_dir) {
 		test_regs();
+		test_counters(&env);
 		test_contexts(&env);
 		test_mm();
 		test_busy_core(&env);

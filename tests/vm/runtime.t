@@ -41,11 +41,13 @@ cp mixed.onnx /tmp/
 su -s /bin/sh nobody -c 'cnnrun /tmp/mixed.onnx --repeat 100000' >/dev/null 2>&1 &
 tries=0
 until [ $tries -ge 300 ] ||
-	[ "$(cnnctl top --once --interval 100 --json | grep -c '"macs": [1-9]')" -ge 2 ]; do
+	[ "$(cnnctl top --once --interval 100 --json | grep -o '"macs": [1-9]' | wc -l)" -ge 2 ]; do
 	tries=$((tries + 1))
 done
 run top cnnctl top --once --interval 500
 run topjson cnnctl top --once --interval 500 --json
+# It ends when nobody reads any more.
+cnnctl top --interval 50 --json 2>/dev/null | head -n 3 >toplines.out
 su -s /bin/sh nobody -c 'cnnctl top --once --interval 200' >usertop.out 2>&1
 echo $? >usertop.rc
 run stats cnnctl stats
@@ -85,6 +87,13 @@ run unreadable nobody "cnnctl selftest"
 chmod 666 /dev/accel/accel0
 run user nobody "cnnctl selftest"
 run registers nobody "cnnctl regs"
+run registersjson nobody "cnnctl regs --json"
+run counters nobody "cnnctl stats"
+# Asleep, and asked again.
+run statsbefore cnnctl stats
+sleep 0.5
+cat /sys/class/accel/accel0/device/power/runtime_status >asleep.out
+run statsafter cnnctl stats
 rmmod cnnacc
 run unloaded cnnctl selftest
 run info cnnctl info
@@ -131,7 +140,21 @@ tap_run "udev gives the node to a group" ended udev 0 "render 660"
 tap_run "whose members may use it" ended group 0
 tap_run "a user without access is told what to do" ended unreadable 3 "may not open it"
 tap_run "a user with access needs no privilege" ended user 0
-tap_run "registers are for the administrator" ended registers 1 "only the administrator"
+# refused NAME: that, and nothing before.
+refused()
+{
+	ended "$1" 1 "only the administrator" && [ "$(wc -l <"$work/$1.out")" = 1 ]
+}
+tap_run "registers are for the administrator" refused registers
+tap_run "as JSON too" refused registersjson
+tap_run "so are statistics" refused counters
+counters_stay()
+{
+	ended statsbefore 0 "[core0.ccp]" && grep -q '^cycles  *[1-9]' "$work/statsbefore.out" &&
+		grep suspended "$work/asleep.out" &&
+		cmp "$work/statsbefore.out" "$work/statsafter.out"
+}
+tap_run "which a device that sleeps does not forget" counters_stay
 tap_run "top shows who uses the device" ended top 0 "cnnrun"
 two_clients()
 {
@@ -147,6 +170,13 @@ assert all(c['memory_kib'] >= c['resident_kib'] > 0 for c in clients)
 END
 }
 tap_run "in numbers that fit" two_clients
+three_objects()
+{
+	/usr/bin/python3 -c 'import json, sys
+looks = [json.loads(line) for line in sys.stdin]
+assert len(looks) == 3 and all(look["cores"] for look in looks)' <"$work/toplines.out"
+}
+tap_run "and an object per line" three_objects
 tap_run "a user sees what is his" ended usertop 0 "cnnrun"
 tap_run "and nothing else" [ "$(grep -c cnnrun "$work/usertop.out")" = 1 ]
 tap_run "stats shows contexts" ended stats 0 "of cnnrun"
