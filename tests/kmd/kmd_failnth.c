@@ -2,11 +2,6 @@
 /*
  * Every allocation and every copy of user memory that an ioctl makes fails once: the
  * ioctl says so and nothing is left behind.  Needs a kernel with FAULT_INJECTION.
- *
- * kmd_failnth		the ioctls
- * kmd_failnth FIRST	the probe, from that point on.  By hand only: on 6.12 the DRM core itself
- *			crashes if one of the first fails (drm_minor_alloc_release), and the
- *			interrupt core warns if its files in /proc could not be made.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,59 +15,14 @@
 
 #include <xf86drm.h>
 
+#include "failnth.h"
 #include "kmd.h"
 
 #define RW (DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE)
 #define VA 0x40000000u
 
 static struct kmd_env env;
-static int control;
 static char debug_dir[40];
-
-/* Not every kernel has all of them. */
-static void set_file(const char *path, const char *text)
-{
-	int ret = kmd_write_file(path, text);
-
-	if (ret && ret != -ENOENT)
-		note("cannot write %s", path);
-}
-
-static bool prepare(void)
-{
-	control = open("/proc/thread-self/fail-nth", O_RDWR | O_CLOEXEC);
-	if (control < 0)
-		return false;
-	set_file("/sys/kernel/debug/failslab/ignore-gfp-wait", "N");
-	set_file("/sys/kernel/debug/failslab/verbose", "0");
-	set_file("/sys/kernel/debug/fail_page_alloc/ignore-gfp-wait", "N");
-	set_file("/sys/kernel/debug/fail_page_alloc/min-order", "0");
-	set_file("/sys/kernel/debug/fail_page_alloc/verbose", "0");
-	set_file("/sys/kernel/debug/fail_usercopy/verbose", "0");
-	return true;
-}
-
-static void arm(unsigned int n)
-{
-	char text[16];
-	int length = snprintf(text, sizeof(text), "%u", n);
-
-	/* Reading the number may be what fails. */
-	while (pwrite(control, text, length, 0) != length)
-		;
-}
-
-/* Was there an Nth thing to fail? */
-static bool fired(void)
-{
-	char text[16] = "";
-
-	while (pread(control, text, sizeof(text) - 1, 0) <= 0)
-		;
-	if (atoi(text))
-		arm(0);
-	return !atoi(text);
-}
 
 static int do_open(void)
 {
@@ -311,9 +261,9 @@ static void sweep(const char *name, int (*step)(void))
 	int ret;
 
 	while (again && n < 2000) {
-		arm(++n);
+		failnth_arm(++n);
 		ret = step();
-		again = fired();
+		again = failnth_fired();
 		/* shmem says ENOSPC if it gets no inode. */
 		if (again && ret && ret != -ENOMEM && ret != -EFAULT && ret != -ENOSPC)
 			odd++;
@@ -354,66 +304,14 @@ static void find_debugfs(void)
 	globfree(&found);
 }
 
-static int driver_file(const char *name, bool armed, unsigned int n)
-{
-	const char *function = kmd_function();
-	char path[64];
-	int fd, ret;
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/drivers/cnnacc/%s", name);
-	fd = open(path, O_WRONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	if (armed)
-		arm(n);
-	ret = write(fd, function, strlen(function)) < 0 ? -errno : 0;
-	close(fd);
-	return ret;
-}
-
-/* No file is open: the device is bound again and again. */
-static void sweep_probe(unsigned int first)
-{
-	unsigned int n = first - 1, bound = 0, odd = 0;
-	bool again = true;
-	int ret;
-
-	kmd_function();		/* the name is found while the device is bound */
-	ok_ret(driver_file("unbind", false, 0), 0, "probe: unbind");
-	while (again && n < 5000) {
-		ret = driver_file("bind", true, ++n);
-		again = fired();
-		if (!ret) {
-			bound += again;
-			ret = driver_file("unbind", false, 0);
-			odd += !!ret;
-		} else {
-			odd += !again;
-		}
-	}
-	ok(n < 5000 && !odd, "probe: %u points of failure, the device bound at %u of them, %u wrong",
-	   n - first, bound, odd);
-	ok_ret(driver_file("bind", false, 0), 0, "probe: without a failure");
-	env = kmd_env(kmd_open());
-	ok_ret(kmd_run(&env, kmd_program_nop(&env)), 0, "probe: and jobs run");
-	kmd_env_free(&env);
-	close(env.fd);
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
 	struct kmd_left before = kmd_left();
 
 	env = kmd_env(kmd_open());
 	kmd_program_nop(&env);
-	if (!prepare()) {
+	if (!failnth_prepare()) {
 		skip("allocation failures", "the kernel has no FAULT_INJECTION");
-		return done_testing();
-	}
-	if (argc > 1) {
-		kmd_env_free(&env);
-		close(env.fd);
-		sweep_probe((unsigned int)atoi(argv[1]));
 		return done_testing();
 	}
 	out = kmd_syncobj(env.fd);
