@@ -10,7 +10,10 @@ int cnnrt_context_create(struct cnnrt_device *dev, enum cnnrt_priority priority,
 			 struct cnnrt_context **out, struct cnnrt_error *err)
 {
 	struct cnnrt_context *ctx;
+	int ret = rt_check_process(dev, err);
 
+	if (ret)
+		return ret;
 	if ((unsigned int)priority > CNNRT_PRIORITY_HIGH)
 		return rt_fail(err, CNNRT_EINVAL, "context: priority %d: 0..2 wanted",
 			       (int)priority);
@@ -29,7 +32,7 @@ int cnnrt_context_create(struct cnnrt_device *dev, enum cnnrt_priority priority,
 
 void cnnrt_context_destroy(struct cnnrt_context *ctx)
 {
-	if (!ctx)
+	if (!ctx || !rt_is_ours(ctx->dev))
 		return;
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);
@@ -86,6 +89,10 @@ int rt_unbind(struct cnnrt_device *dev, uint32_t ctx_id, uint64_t va, uint64_t s
 static int new_buffer(struct cnnrt_context *ctx, struct cnnrt_buffer **out,
 		      struct cnnrt_error *err)
 {
+	int ret = rt_check_process(ctx->dev, err);
+
+	if (ret)
+		return ret;
 	*out = calloc(1, sizeof(**out));
 	if (!*out)
 		return rt_fail(err, CNNRT_ENOMEM, "buffer: out of memory");
@@ -166,7 +173,7 @@ int cnnrt_buffer_sync(struct cnnrt_buffer *buf, enum cnnrt_sync what, struct cnn
 
 void cnnrt_buffer_free(struct cnnrt_buffer *buf)
 {
-	if (!buf)
+	if (!buf || !rt_is_ours(buf->dev))
 		return;
 	buf->dev->ops->bo_close(buf->dev, &buf->bo);
 	free(buf);

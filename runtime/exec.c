@@ -254,8 +254,10 @@ int cnnrt_exec(struct cnnrt_device *dev, const struct cnnrt_exec *exec,
 	struct run run = {
 		.dev = dev, .exec = exec, .wants_stats = stats, .stats_va = exec->stats_va,
 	};
-	int ret = check_exec(dev, exec, err);
+	int ret = rt_check_process(dev, err);
 
+	if (!ret)
+		ret = check_exec(dev, exec, err);
 	memset(status, 0, sizeof(*status));
 	if (!ret)
 		ret = make_spans(&run, err);

@@ -32,8 +32,10 @@ int cnnrt_job_create(struct cnnrt_context *ctx, const struct cnnrt_program *prog
 		     struct cnnrt_job **out, struct cnnrt_error *err)
 {
 	struct cnnrt_job *job;
-	int ret;
+	int ret = rt_check_process(ctx->dev, err);
 
+	if (ret)
+		return ret;
 	if (program->core_count != ctx->dev->info.core_count ||
 	    memcmp(program->core, ctx->dev->core, sizeof(program->core)))
 		return rt_fail(err, CNNRT_EINVAL, "job: the program was compiled for a device "
@@ -87,7 +89,7 @@ static void end_direct(struct cnnrt_job *job)
 
 void cnnrt_job_free(struct cnnrt_job *job)
 {
-	if (!job)
+	if (!job || !rt_is_ours(job->dev))
 		return;
 	end_direct(job);
 	stop_thread(job);
@@ -245,8 +247,10 @@ static int submit_locked(struct cnnrt_job *job, int in_fence, int *out_fence,
 int cnnrt_job_submit(struct cnnrt_job *job, int in_fence, int *out_fence,
 		     struct cnnrt_error *err)
 {
-	int ret;
+	int ret = rt_check_process(job->dev, err);
 
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&job->lock);
 	ret = submit_locked(job, in_fence, out_fence, err);
 	pthread_mutex_unlock(&job->lock);
@@ -285,8 +289,10 @@ static int wait_locked(struct cnnrt_job *job, int64_t timeout_ns)
 
 int cnnrt_job_wait(struct cnnrt_job *job, int64_t timeout_ns, struct cnnrt_error *err)
 {
-	int ret;
+	int ret = rt_check_process(job->dev, err);
 
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&job->lock);
 	ret = wait_locked(job, timeout_ns);
 	pthread_mutex_unlock(&job->lock);

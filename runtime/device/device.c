@@ -107,14 +107,11 @@ static int open_found(const char *wanted, unsigned int flags, struct cnnrt_devic
 	return rt_kernel_open(c.path, dev, err);
 }
 
-int cnnrt_device_open(const char *name, unsigned int flags, struct cnnrt_device **dev,
-		      struct cnnrt_error *err)
+static int open_device(const char *name, unsigned int flags, struct cnnrt_device **dev,
+		       struct cnnrt_error *err)
 {
 	struct stat st;
 
-	if (!dev || flags & ~CNNRT_OPEN_LOAD_MODULE)
-		return rt_fail(err, CNNRT_EINVAL, "device: unknown flags 0x%x or no result",
-			       flags);
 	if (!name)
 		name = getenv("CNNRT_DEVICE");
 	if (name && !*name)
@@ -132,10 +129,37 @@ int cnnrt_device_open(const char *name, unsigned int flags, struct cnnrt_device 
 	return open_found(name, flags, dev, err);
 }
 
+int cnnrt_device_open(const char *name, unsigned int flags, struct cnnrt_device **dev,
+		      struct cnnrt_error *err)
+{
+	int ret;
+
+	if (!dev || flags & ~CNNRT_OPEN_LOAD_MODULE)
+		return rt_fail(err, CNNRT_EINVAL, "device: unknown flags 0x%x or no result",
+			       flags);
+	ret = open_device(name, flags, dev, err);
+	if (!ret)
+		(*dev)->owner = getpid();
+	return ret;
+}
+
 void cnnrt_device_close(struct cnnrt_device *dev)
 {
-	if (dev)
+	if (dev && rt_is_ours(dev))
 		dev->ops->close(dev);
+}
+
+bool rt_is_ours(const struct cnnrt_device *dev)
+{
+	return dev->owner == getpid();
+}
+
+int rt_check_process(const struct cnnrt_device *dev, struct cnnrt_error *err)
+{
+	if (rt_is_ours(dev))
+		return CNNRT_OK;
+	return rt_fail(err, CNNRT_EINVAL, "%s: process %ld opened this device; a child opens it "
+		       "anew", dev->info.path, (long)dev->owner);
 }
 
 int cnnrt_device_info(struct cnnrt_device *dev, struct cnnrt_device_info *info,

@@ -9,6 +9,8 @@
 
 #include "../internal.h"
 
+#include <sys/types.h>
+
 #include <cnnacc_accel.h>
 #include <cnnacc_hw.h>
 
@@ -63,12 +65,21 @@ struct rt_device_ops {
 struct cnnrt_device {
 	const struct rt_device_ops *ops;
 	int fd;			/* -1: none */
+	pid_t owner;		/* process that opened it */
 	struct cnnrt_device_info info;
 	struct cnnrt_core_info core[CNNRT_MAX_CORES];
 	uint32_t page_size;	/* what bind counts in */
 	uint32_t max_contexts;
 	uint32_t max_tasks;	/* per job */
 };
+
+/*
+ * A child of fork() has neither the threads that jobs and the device in process need, nor kernel
+ * objects of its own: what it freed would be gone for its parent.
+ */
+bool rt_is_ours(const struct cnnrt_device *dev);
+/* CNNRT_OK, or CNNRT_EINVAL and words for a child. */
+int rt_check_process(const struct cnnrt_device *dev, struct cnnrt_error *err);
 
 /* Fills dev->info and dev->core from what a back end read; -EINVAL if it makes no sense. */
 int rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,

@@ -17,6 +17,10 @@
  * threads at once; a model, a buffer or a job by one thread at a time.  Closing, destroying
  * and freeing need the object to be unused by every other thread.
  *
+ * Processes: after fork() the objects stay the parent's.  In the child, functions that would use
+ * the device fail and those that free do nothing; it opens the device anew.  Models and programs
+ * are only memory: the child may use and free its copies.
+ *
  * Fences are file descriptors that poll() readable (POLLIN) when the job has ended, well or
  * badly: a sync_file on a kernel device (usable with every other DRM driver), an eventfd on
  * the in-process device and where the CPU does the last step.  Never read() them.

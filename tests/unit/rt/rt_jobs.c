@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -531,6 +532,89 @@ static void test_crowd(void **state)
 	rt_close(&digits);
 }
 
+/* A program under ThreadSanitizer may not. */
+#ifdef __SANITIZE_THREAD__
+#define CHILD_STARTS_THREADS	false
+#else
+#define CHILD_STARTS_THREADS	true
+#endif
+
+/* What a child may do with what its parent made: 0, or the number of the line that is wrong. */
+static int in_child(struct rt_net *n, struct cnnrt_job *job, struct cnnrt_buffer *buf,
+		    const float *want, size_t size)
+{
+	struct cnnrt_context *ctx = n->ctx;
+	struct cnnrt_buffer *more;
+	struct cnnrt_error err;
+	float *got;
+
+	/* It may not hang. */
+	alarm(60);
+	if (cnnrt_job_submit(job, -1, NULL, &err) != CNNRT_EINVAL ||
+	    !strstr(err.text, "opened this device"))
+		return __LINE__;
+	if (cnnrt_job_wait(job, -1, &err) != CNNRT_EINVAL)
+		return __LINE__;
+	if (cnnrt_buffer_create(ctx, 64, &more, &err) != CNNRT_EINVAL)
+		return __LINE__;
+	cnnrt_job_free(job);
+	cnnrt_buffer_free(buf);
+	cnnrt_context_destroy(ctx);
+	cnnrt_device_close(n->dev);
+	if (!CHILD_STARTS_THREADS)
+		return 0;
+	/* Its own device, with the program that it has a copy of. */
+	if (cnnrt_device_open(rt_device(), 0, &n->dev, &err) ||
+	    cnnrt_context_create(n->dev, CNNRT_PRIORITY_NORMAL, &n->ctx, &err))
+		return __LINE__;
+	got = rt_answer(n, 3, &size);
+	if (memcmp(got, want, size))
+		return __LINE__;
+	free(got);
+	rt_close(n);
+	return 0;
+}
+
+static void test_fork(void **state)
+{
+	struct cnnrt_buffer *buf;
+	struct cnnrt_job *job;
+	struct rt_net n;
+	float *want;
+	size_t size;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	rt_open(&n, "RT_MIXED");
+	want = rt_answer(&n, 3, &size);
+	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
+	OK(cnnrt_buffer_create(n.ctx, 4096, &buf, &rt_err));
+	for (int round = 0; round < 2; round++) {
+		rt_set_input(job, 3);
+		OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
+		OK(cnnrt_job_wait(job, -1, &rt_err));
+		rt_check_output(job, want, size);
+		if (round)
+			break;
+		pid = fork();
+		assert_true(pid >= 0);
+		if (!pid) {
+			int line = in_child(&n, job, buf, want, size);
+
+			if (line)
+				print_error("child: line %d\n", line);
+			_exit(line != 0);
+		}
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_int_equal(status, 0);
+	}
+	cnnrt_buffer_free(buf);
+	cnnrt_job_free(job);
+	free(want);
+	rt_close(&n);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -546,6 +630,7 @@ int main(void)
 		cmocka_unit_test(test_reset),
 		cmocka_unit_test(test_many_jobs),
 		cmocka_unit_test(test_crowd),
+		cmocka_unit_test(test_fork),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
