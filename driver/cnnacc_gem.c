@@ -22,13 +22,48 @@
  * for all of them.  A buffer's pages stay where they are once it is mapped.
  */
 
+/* An exporter may keep a mapping for as long as somebody is attached. */
+static void cnnacc_gem_detach(struct cnnacc_bo *bo)
+{
+	struct drm_gem_object *obj = &bo->base.base;
+	struct dma_buf_attachment *attach = obj->import_attach;
+
+	dma_buf_unmap_attachment_unlocked(attach, bo->base.sgt, DMA_BIDIRECTIONAL);
+	bo->base.sgt = NULL;
+	/* Its reservation is the buffer's. */
+	bo->lender = attach->dmabuf;
+	obj->import_attach = NULL;
+	dma_buf_detach(bo->lender, attach);
+}
+
+static void cnnacc_gem_unmap(struct cnnacc_bo *bo)
+{
+	struct drm_gem_shmem_object *shmem = &bo->base;
+	struct drm_gem_object *obj = &shmem->base;
+
+	if (!shmem->sgt)
+		return;
+	if (drm_gem_is_imported(obj)) {
+		cnnacc_gem_detach(bo);
+		return;
+	}
+	dma_resv_lock(obj->resv, NULL);
+	dma_unmap_sgtable(obj->dev->dev, shmem->sgt, DMA_BIDIRECTIONAL, 0);
+	sg_free_table(shmem->sgt);
+	kfree(shmem->sgt);
+	shmem->sgt = NULL;
+	dma_resv_unlock(obj->resv);
+}
+
 static void cnnacc_gem_free(struct drm_gem_object *obj)
 {
 	struct cnnacc_device *cdev = to_cnnacc_device(obj->dev);
 	struct drm_gem_object *resv = to_cnnacc_bo(obj)->resv;
 	struct dma_buf *lender;
 
+	/* Together, so that no mapping outlives cnnacc_gem_unmap_all(). */
 	mutex_lock(&cdev->bo_lock);
+	cnnacc_gem_unmap(to_cnnacc_bo(obj));
 	list_del(&to_cnnacc_bo(obj)->link);
 	mutex_unlock(&cdev->bo_lock);
 	lender = to_cnnacc_bo(obj)->lender;
@@ -153,39 +188,6 @@ struct drm_gem_object *cnnacc_gem_import(struct drm_device *drm, struct dma_buf 
 	}
 	drm_dev_exit(idx);
 	return obj;
-}
-
-/* An exporter may keep a mapping for as long as somebody is attached. */
-static void cnnacc_gem_detach(struct cnnacc_bo *bo)
-{
-	struct drm_gem_object *obj = &bo->base.base;
-	struct dma_buf_attachment *attach = obj->import_attach;
-
-	dma_buf_unmap_attachment_unlocked(attach, bo->base.sgt, DMA_BIDIRECTIONAL);
-	bo->base.sgt = NULL;
-	/* Its reservation is the buffer's. */
-	bo->lender = attach->dmabuf;
-	obj->import_attach = NULL;
-	dma_buf_detach(bo->lender, attach);
-}
-
-static void cnnacc_gem_unmap(struct cnnacc_bo *bo)
-{
-	struct drm_gem_shmem_object *shmem = &bo->base;
-	struct drm_gem_object *obj = &shmem->base;
-
-	if (!shmem->sgt)
-		return;
-	if (drm_gem_is_imported(obj)) {
-		cnnacc_gem_detach(bo);
-		return;
-	}
-	dma_resv_lock(obj->resv, NULL);
-	dma_unmap_sgtable(obj->dev->dev, shmem->sgt, DMA_BIDIRECTIONAL, 0);
-	sg_free_table(shmem->sgt);
-	kfree(shmem->sgt);
-	shmem->sgt = NULL;
-	dma_resv_unlock(obj->resv);
 }
 
 /**

@@ -17,7 +17,7 @@ struct drm_file;
  * @flags: DRM_CNNACC_BO_*
  * @link: in &cnnacc_device.bos
  * @resv: object that lends its reservation to a private buffer; held, else NULL
- * @lender: dma-buf that an imported buffer was attached to, held, once the device is gone
+ * @lender: dma-buf that an imported buffer was attached to, held, once it is unmapped
  */
 struct cnnacc_bo {
 	struct drm_gem_shmem_object base;

@@ -35,6 +35,10 @@
 
 #define DRIVER "/sys/bus/pci/drivers/cnnacc/"
 #define LOADERS 4
+#define CLOSED_VA 0x20000000u
+#define CLOSED_SIZE (4u << 20)
+#define CLOSERS 4
+#define FETCHED_SIZE (64u << 20)
 
 static char function[NAME_MAX + 1];
 
@@ -316,6 +320,114 @@ static void test_hold(void)
 	let_go_of_rest(held);
 }
 
+static uint32_t private_bo(struct kmd_env *env, uint64_t size)
+{
+	struct drm_cnnacc_bo_create create = {
+		.size = size, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = env->ctx,
+	};
+
+	if (kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_BO_CREATE, &create))
+		bail("BO_CREATE");
+	return create.handle;
+}
+
+/* Fetches all memory of a buffer, with the reservation of its context locked. */
+static pid_t start_fetch(struct kmd_env *env, uint64_t size)
+{
+	uint32_t handle = private_bo(env, size);
+	pid_t pid = fork();
+
+	if (!pid) {
+		kmd_mmap(env->fd, handle, size);
+		_exit(0);
+	}
+	return pid;
+}
+
+static double fetch_time(void)
+{
+	struct kmd_env env = kmd_env(kmd_open());
+	double start = kmd_seconds(), took;
+
+	waitpid(start_fetch(&env, FETCHED_SIZE / 4), NULL, 0);
+	took = 4 * (kmd_seconds() - start);
+	kmd_env_free(&env);
+	close(env.fd);
+	return took;
+}
+
+struct closer {
+	pthread_t thread;
+	int fd;
+	uint32_t handle;
+	int ret;
+	double end;
+};
+
+static struct closer closer(struct kmd_env *env)
+{
+	struct closer closer = { .fd = env->fd, .handle = private_bo(env, CLOSED_SIZE) };
+
+	if (kmd_map(env->fd, env->ctx, closer.handle, DRM_CNNACC_BIND_READ, CLOSED_VA,
+		    CLOSED_SIZE) ||
+	    kmd_unmap(env->fd, env->ctx, CLOSED_VA, CLOSED_SIZE))
+		bail("VM_BIND");
+	return closer;
+}
+
+static void *close_bo(void *arg)
+{
+	struct closer *closer = arg;
+
+	closer->ret = drmCloseBufferHandle(closer->fd, closer->handle);
+	closer->end = kmd_seconds();
+	return NULL;
+}
+
+static void remove_function(void)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/remove", function);
+	ok_ret(kmd_write_file(path, "1"), 0, "remove while buffers are being closed");
+}
+
+/*
+ * Buffers are closed, which has to wait for their reservation, while the device is removed:
+ * what is mapped for it goes before it does, says a kernel with CONFIG_DMA_API_DEBUG.
+ */
+static void test_close_while_removed(void)
+{
+	double took = fetch_time(), start, end;
+	struct kmd_env env = kmd_env(kmd_open());
+	struct closer closers[CLOSERS];
+	unsigned int i, later = 0, failed = 0;
+	pid_t pid;
+
+	for (i = 0; i < CLOSERS; i++)
+		closers[i] = closer(&env);
+	pid = start_fetch(&env, FETCHED_SIZE);
+	usleep((useconds_t)(took * 1e5));
+	for (i = 0; i < CLOSERS; i++)
+		pthread_create(&closers[i].thread, NULL, close_bo, &closers[i]);
+	usleep((useconds_t)(took * 1e5));
+	start = kmd_seconds();
+	remove_function();
+	end = kmd_seconds();
+	for (i = 0; i < CLOSERS; i++) {
+		pthread_join(closers[i].thread, NULL);
+		later += closers[i].end > end;
+		failed += closers[i].ret != 0;
+	}
+	waitpid(pid, NULL, 0);
+	note("fetching %.2f s, removal %.2f s; %u of %u closed after that, %u too late", took,
+	     end - start, later, CLOSERS, failed);
+	kmd_env_free(&env);
+	close(env.fd);
+	ok_ret(kmd_write_file("/sys/bus/pci/rescan", "1"), 0, "rescan");
+	check_works("after that");
+}
+
 /*
  * Makes a device answer no more, as if it had been pulled out: it decodes no address, or
  * is in a state in which it has no registers.  Binding a driver brings it back.
@@ -426,6 +538,7 @@ int main(int argc, char **argv)
 		test_fence_file();
 		test_rebind();
 		test_unbind_in_use();
+		test_close_while_removed();
 	}
 	test_removal("unbind", false, rounds);
 	test_removal("vanish, unbind", true, rounds);
