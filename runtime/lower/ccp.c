@@ -9,14 +9,15 @@
 static const struct {
 	const char *text;
 	bool (*plan)(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
+	int (*weights)(struct lcp_code *c, struct lcp_node *n);	/* NULL: it has none */
 	int (*emit)(struct lcp_code *c, struct lcp_node *n);
 } kinds[] = {
-	[CCP_CONV] = { "convolution", lcp_conv_plan, lcp_conv_emit },
-	[CCP_FC] = { "fully connected unit", lcp_fc_plan, lcp_fc_emit },
+	[CCP_CONV] = { "convolution", lcp_conv_plan, lcp_conv_weights, lcp_conv_emit },
+	[CCP_FC] = { "fully connected unit", lcp_fc_plan, lcp_fc_weights, lcp_fc_emit },
 	[CCP_MEAN] = { "fully connected unit, a row of equal weights", lcp_mean_plan,
-		       lcp_mean_emit },
-	[CCP_POOL] = { "pooling unit", lcp_pool_plan, lcp_pool_emit },
-	[CCP_PAD] = { "padding unit", lcp_pad_plan, lcp_pad_emit },
+		       lcp_mean_weights, lcp_mean_emit },
+	[CCP_POOL] = { "pooling unit", lcp_pool_plan, NULL, lcp_pool_emit },
+	[CCP_PAD] = { "padding unit", lcp_pad_plan, NULL, lcp_pad_emit },
 };
 
 /* The sizes of the discovery table; a core with other arithmetic than ours gets no nodes. */
@@ -155,6 +156,16 @@ static bool conv_as_strip(const struct lcp_node *from, struct lcp_node *n)
 
 enum fit { FITS, NO_MEMORY, NO_TASK, NO_ROOM };
 
+int lcp_weights(struct lcp_code *c, struct lcp_node *n)
+{
+	return kinds[n->kind].weights ? kinds[n->kind].weights(c, n) : CNN_OK;
+}
+
+int lcp_emit(struct lcp_code *c, struct lcp_node *n)
+{
+	return kinds[n->kind].emit(c, n);
+}
+
 /* Makes n's code without keeping it, in smaller and smaller units until every one fits a task. */
 static enum fit try_units(struct lcp_core *core, struct lcp_node *n, struct lcp_code *c)
 {
@@ -169,7 +180,9 @@ static enum fit try_units(struct lcp_core *core, struct lcp_node *n, struct lcp_
 		if (lcp_code_flush(c))
 			return NO_MEMORY;
 		c->trial = (struct lcp_trial){ .words = 0 };
-		ret = kinds[n->kind].emit(c, n);
+		ret = lcp_weights(c, n);
+		if (!ret)
+			ret = lcp_emit(c, n);
 		core->steps += c->trial.steps;
 	}
 	return ret || lcp_code_flush(c) ? NO_ROOM : FITS;
@@ -191,11 +204,6 @@ static enum fit try_node(struct lcp_core *core, struct lcp_node *n, struct lcp_t
 bool lcp_try(struct lcp_core *core, struct lcp_node *n, struct lcp_trial *t)
 {
 	return try_node(core, n, t) == FITS;
-}
-
-int lcp_emit(struct lcp_code *c, struct lcp_node *n)
-{
-	return kinds[n->kind].emit(c, n);
 }
 
 static enum fit try_plan(struct lcp_core *core, struct lcp_node *n)
@@ -292,7 +300,10 @@ static bool lcp_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 	from.out_l = fit->out.layout;
 	if (from.add >= 0)
 		from.add_l = fit->in[1].layout;
-	from.in_home = from.out_home = (struct lcp_home){ .room = core->hw.bank };
+	from.in_home = from.out_home = (struct lcp_home){
+		.room = core->hw.bank, .half = core->hw.bank / LINE_FLOATS / 2 * LINE_FLOATS,
+		.half_at = { 0, core->hw.bank / LINE_FLOATS / 2 },
+	};
 	n->kind = CCP_NONE;
 	if (!check_pitch(op, &from.in_l, reason) || !check_pitch(op, &from.out_l, reason))
 		return false;

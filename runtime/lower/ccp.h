@@ -73,15 +73,11 @@ struct lcp_home {
 	bool kept;		/* all of it from line at on, as it lies in memory; nothing is moved */
 	int64_t at;
 	int64_t spare, room;	/* bank line and floats for parts of it, if it is not kept */
+	int64_t half, half_at[2];	/* floats for them in either half of the bank, and lines */
 };
 
 #define LCP_BOUNDLESS	((int64_t)1 << 48)
 
-/* Floats that regions of the value may take. */
-static inline int64_t lcp_room(const struct lcp_home *home)
-{
-	return home->kept ? LCP_BOUNDLESS : home->room;
-}
 
 /* Where part of a value is in memory, and where in a data bank. */
 struct lcp_region {
@@ -108,6 +104,13 @@ struct lcp_trial {
 	uint64_t cycles, bytes;	/* of the tasks that have ended; moved by LOAD and STORE */
 };
 
+/* Weights for the first banks weight banks: lines of each, one after the other in memory. */
+struct lcp_chunk {
+	int64_t line, lines;	/* lines 0: none */
+	int banks;
+	int node;		/* whose they are */
+};
+
 struct lcp_code {
 	const struct lcp_hw *hw;
 	struct lw *lw;		/* NULL: trial, nothing is kept */
@@ -125,12 +128,17 @@ struct lcp_code {
 	uint32_t reg[CNNACC_CCP_GPRS];	/* what each register holds */
 	struct lcp_clock clock;
 	uint32_t timed;		/* instructions the clock has run */
-	struct lcp_region in_bank;	/* what the read bank holds; lines 0: nothing known */
+	/* What the read bank holds, in each half if parts alternate; lines 0: unknown. */
+	struct lcp_region in_bank[2];
+	unsigned int in_half, out_half;	/* those that are in use */
 	/* Steps: computed but not yet stored, in the write bank, and an input that is still there. */
 	struct lcp_region pending, beside;
 	bool turn;		/* the banks change places before the next step computes */
 	bool odd;		/* they have done so an odd number of times in this node */
-	int64_t weight_line;	/* memory line of the weights in the weight banks; -1 */
+	/* First memory line of what is in the halves of the weight banks; -1: nothing known. */
+	int64_t weights[2];
+	unsigned int weight_half;	/* the one that was used last */
+	struct lcp_chunk next;	/* what the next node begins with */
 	/* Memory the task has read before it wrote it, and written. */
 	struct lcp_span reads[CCP_SPANS], writes[CCP_SPANS];
 	int n_reads, n_writes;
@@ -182,6 +190,8 @@ void lcp_op(struct lcp_code *c, uint32_t insn);
 void lcp_set(struct lcp_code *c, unsigned int rd, int64_t value);
 /* The same for a memory line, with the code size independent of where values lie in a trial. */
 void lcp_set_line(struct lcp_code *c, unsigned int rd, int64_t line);
+/* The same for a place in the weight banks: which half it is in is not known in a trial. */
+void lcp_set_weights(struct lcp_code *c, unsigned int rd, int64_t value);
 /* Adds at run time, inside a loop. */
 void lcp_add(struct lcp_code *c, unsigned int rd, int64_t delta);
 /* The loop from top on runs R7 times; R7 is zero after it. */
@@ -212,6 +222,11 @@ bool lcp_same_region(const struct lcp_region *a, const struct lcp_region *b);
 /* Puts one that is not kept at a line of a bank. */
 void lcp_place(struct lcp_region *r, int64_t at);
 
+static inline void lcp_forget_input(struct lcp_code *c)
+{
+	c->in_bank[0].lines = c->in_bank[1].lines = 0;
+}
+
 /* Exchanges the banks. */
 void lcp_swap(struct lcp_code *c);
 /* Brings a region into the read bank. */
@@ -225,8 +240,16 @@ void lcp_load_to(struct lcp_code *c, const struct lcp_region *r, enum cnnacc_ccp
  */
 void lcp_open_out(struct lcp_code *c, const struct lcp_region *r, bool whole);
 void lcp_store(struct lcp_code *c, const struct lcp_region *r);
-/* The same lines to the first banks weight banks, one after the other in memory. */
-void lcp_load_weights(struct lcp_code *c, int64_t line, int64_t lines, int banks);
+/* Lines that always fit a half of a weight bank. */
+static inline int64_t lcp_half_lines(const struct lcp_hw *hw)
+{
+	return hw->wbank / LINE_FLOATS / 2;
+}
+
+/* Returns the line of the weight banks where the chunk is: the half that is not in use, or all. */
+int64_t lcp_load_weights(struct lcp_code *c, const struct lcp_chunk *k);
+/* Loads what lcp_load_weights will be asked for next, if it goes beside what is in use. */
+void lcp_load_ahead(struct lcp_code *c, const struct lcp_chunk *k);
 /* Lines from line on to line at of a data bank, or from there. */
 struct lcp_move {
 	bool load;
@@ -297,6 +320,7 @@ enum lcp_kind { CCP_NONE, CCP_CONV, CCP_FC, CCP_MEAN, CCP_POOL, CCP_PAD };
 
 struct lcp_node {
 	enum lcp_kind kind;
+	int node;		/* of the graph */
 	union {
 		struct lcp_conv conv;
 		struct lcp_fc fc;
@@ -305,6 +329,7 @@ struct lcp_node {
 		struct lcp_pad pad;
 	};
 	bool relu;
+	bool split;		/* plan: parts of what is not kept alternate between halves */
 	int in, out;		/* values */
 	/* What a convolution adds to each output, after the bias and before ReLU; -1: nothing. */
 	int add;
@@ -312,7 +337,24 @@ struct lcp_node {
 	int64_t in_line, out_line, add_line;	/* where they start in memory */
 	struct lcp_home in_home, out_home, add_home;	/* in the read, write and read bank */
 	int64_t weight_line;	/* where its weight image starts */
+	struct lcp_chunk first;	/* of its weights */
 };
+
+/* Floats that regions of the input and of the output may take. */
+static inline int64_t lcp_room(const struct lcp_node *n, const struct lcp_home *home)
+{
+	return home->kept ? LCP_BOUNDLESS : n->split ? home->half : home->room;
+}
+
+static inline int64_t lcp_in_room(const struct lcp_node *n)
+{
+	return lcp_room(n, &n->in_home);
+}
+
+static inline int64_t lcp_out_room(const struct lcp_node *n)
+{
+	return lcp_room(n, &n->out_home);
+}
 
 /* ---- steps of a node ------------------------------------------------------------------- */
 
@@ -320,11 +362,13 @@ struct lcp_node {
  * In turn for each step: load its input (NULL: the caller does) and what is to be added (NULL:
  * nothing), which says where these and the output are in the banks; load weights; start; compute;
  * done, or add, which calls it. What is done is stored with the next step, or at the end of the
- * node or task, when the banks are again where they were.
+ * node or task, when the banks are again where they were. If halves alternate, ahead loads the
+ * input of the next step before this one computes.
  */
 void lcp_step_load(struct lcp_code *c, const struct lcp_node *n, struct lcp_region *in,
 		   struct lcp_region *add, struct lcp_region *out);
 void lcp_step_start(struct lcp_code *c);
+void lcp_step_ahead(struct lcp_code *c, const struct lcp_node *n, struct lcp_region in);
 void lcp_step_done(struct lcp_code *c, const struct lcp_region *out);
 void lcp_step_end(struct lcp_code *c);
 /* Cycles that it may take to end them now. */
@@ -337,9 +381,15 @@ int64_t lcp_step_read(const struct lcp_code *c, const struct lcp_node *n);
  */
 void lcp_step_add(struct lcp_code *c, const struct lcp_node *n, const struct lcp_region *in,
 		  const struct lcp_region *add, struct lcp_region *out, int64_t ones);
-/* May steps of the node exchange the banks, and additions? */
+/* May steps of the node exchange the banks, and additions, and may halves alternate? */
 bool lcp_can_turn(const struct lcp_node *n);
+bool lcp_can_halve(const struct lcp_node *n);
 bool lcp_can_add(const struct lcp_node *n);
+/*
+ * Parts into which a node that moves so many lines is best cut if halves alternate: the first load
+ * and the last store have no EXEC beside them, but each step costs the controller some cycles.
+ */
+int64_t lcp_parts(int64_t lines);
 /* Floats of a bank that both what is stored and what is loaded may take then. */
 int64_t lcp_turn_room(const struct lcp_node *n);
 /* How long an addition takes for lines of output, and the most floats of it. */
@@ -348,13 +398,17 @@ int64_t lcp_add_cycles(int64_t lines);
 
 /*
  * Of each kind: pick the sizes of its units, smaller at each further attempt (from 0 on; false:
- * there is no smaller one), and make its code (positive: what lcp_unit says).
+ * there is no smaller one), make its weight image, which sets weight_line and first, and make its
+ * code (positive: what lcp_unit says).
  */
 bool lcp_conv_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
+int lcp_conv_weights(struct lcp_code *c, struct lcp_node *n);
 int lcp_conv_emit(struct lcp_code *c, struct lcp_node *n);
 bool lcp_fc_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
+int lcp_fc_weights(struct lcp_code *c, struct lcp_node *n);
 int lcp_fc_emit(struct lcp_code *c, struct lcp_node *n);
 bool lcp_mean_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
+int lcp_mean_weights(struct lcp_code *c, struct lcp_node *n);
 int lcp_mean_emit(struct lcp_code *c, struct lcp_node *n);
 /* Does it compute in the room of its input and output? Neither can be kept then. */
 bool lcp_pool_passes(const struct lcp_node *n);
@@ -390,6 +444,7 @@ static inline int64_t lcp_value_line(const struct lcp_core *core, int value)
 
 /* Picks the sizes of n's units for its homes, and tells what it takes; false: it cannot. */
 bool lcp_try(struct lcp_core *core, struct lcp_node *n, struct lcp_trial *t);
+int lcp_weights(struct lcp_code *c, struct lcp_node *n);
 int lcp_emit(struct lcp_code *c, struct lcp_node *n);
 /* Says in a reason what the node has become: its unit, what stays on chip, its tiles. */
 void lcp_describe(const struct lcp_node *n, const char *op, char *reason);

@@ -71,7 +71,8 @@ static unsigned int map_halves(const struct lcp_clock *c, unsigned int bank, str
 {
 	int64_t pitch = m.pitch ? m.pitch : m.plane;
 
-	return touched(m.base + first * pitch, m.base + last * pitch + m.plane, c->bank) << 2 * bank;
+	return touched(m.base + first * pitch, m.base + last * pitch + m.plane, c->bank)
+	       << 2 * bank;
 }
 
 /* ---- units ----------------------------------------------------------------------------- */
@@ -115,10 +116,11 @@ static struct use conv_use(const struct lcp_clock *c, uint32_t co)
 	int64_t kh = bits(r[0], 16, 8), taps = kh * or_default(bits(r[0], 28, 4), (uint32_t)kh);
 	int64_t ci_start = bits(r[3], 0, 16), ci_end = r[3] >> 16, co_start = r[5] >> 16;
 	int64_t first = co_start / 4, last = (co_start + co - 1) / 4;
-	uint32_t iw = bits(r[1], 0, 16), ow = r[1] >> 16;
+	int64_t iw = bits(r[1], 0, 16), ih = or_default(bits(g[4], 0, 16), (uint32_t)iw);
+	int64_t ow = r[1] >> 16, oh = or_default(g[4] >> 16, (uint32_t)ow);
 	int64_t pitch = or_default(bits(g[7], 0, 16), bits(r[2], 0, 16)), base = (int32_t)g[2];
-	const struct map in = { (int32_t)g[0], g[5], (int64_t)iw * or_default(bits(g[4], 0, 16), iw) };
-	const struct map out = { (int32_t)g[1], g[6], (int64_t)ow * or_default(g[4] >> 16, ow) };
+	const struct map in = { (int32_t)g[0], g[5], ih * iw };
+	const struct map out = { (int32_t)g[1], g[6], oh * ow };
 	struct use use = {
 		map_halves(c, c->sel, in, ci_start, ci_end),
 		map_halves(c, !c->sel, out, co_start, co_start + co - 1),

@@ -46,6 +46,17 @@ void lcp_set_line(struct lcp_code *c, unsigned int rd, int64_t line)
 	c->reg[rd] = (uint32_t)line;
 }
 
+void lcp_set_weights(struct lcp_code *c, unsigned int rd, int64_t value)
+{
+	if (c->lw) {
+		lcp_set(c, rd, value);
+		return;
+	}
+	lcp_op(c, CNNACC_CCP_INSN_LDI(rd, value));
+	lcp_op(c, CNNACC_CCP_INSN_LDIH(rd, (uint32_t)value >> 16));
+	c->reg[rd] = (uint32_t)value;
+}
+
 void lcp_add(struct lcp_code *c, unsigned int rd, int64_t delta)
 {
 	while (delta) {
@@ -126,29 +137,41 @@ bool lcp_same_region(const struct lcp_region *a, const struct lcp_region *b)
 
 /* ---- transfers ------------------------------------------------------------------------- */
 
+/* Words of a page for each transfer of a loop's round: some room is for more than trials need. */
+#define UNROLL_WORDS	256
+
+/* Transfers of a round; the rounds share them out equally. */
+static int64_t unroll_of(const struct lcp_code *c, int64_t pieces)
+{
+	int64_t unroll = lw_max(1, c->hw->insns / UNROLL_WORDS);
+
+	while (pieces % unroll)
+		unroll--;
+	return unroll;
+}
+
 /* Moves r's pieces, only the first lines of each. */
 static void transfer(struct lcp_code *c, const struct lcp_region *r, int64_t lines, uint32_t insn)
 {
-	int64_t unroll = r->pieces <= 3 ? r->pieces : 1;
-	uint32_t top = 0;
+	int64_t unroll = r->pieces <= 3 ? r->pieces : unroll_of(c, r->pieces);
+	bool loop = unroll != r->pieces;
+	uint32_t top;
 
-	if (unroll != r->pieces)
-		lcp_loop(c, r->pieces);
+	lcp_set_line(c, LCP_MEM, r->line);
+	lcp_set(c, LCP_LEN, lines);
+	lcp_set(c, LCP_BANK, r->at);
+	top = loop ? lcp_loop(c, r->pieces / unroll) : 0;
 	for (int64_t i = 0; i < unroll; i++) {
-		lcp_set_line(c, LCP_MEM, r->line + i * r->step);
-		lcp_set(c, LCP_LEN, lines);
-		lcp_set(c, LCP_BANK, r->at + i * r->lines);
-		if (unroll != r->pieces)
-			top = c->n - c->page;
 		lcp_op(c, insn);
+		if (!loop && i + 1 == unroll)
+			break;
+		lcp_add(c, LCP_MEM, r->step);
+		lcp_add(c, LCP_BANK, r->lines);
 	}
-	if (unroll == r->pieces)
-		return;
-	lcp_add(c, LCP_MEM, r->step);
-	lcp_add(c, LCP_BANK, r->lines);
-	lcp_loop_end(c, top);
-	lcp_gained(c, LCP_MEM, r->pieces * r->step);
-	lcp_gained(c, LCP_BANK, r->pieces * r->lines);
+	if (loop)
+		lcp_loop_end(c, top);
+	lcp_gained(c, LCP_MEM, (r->pieces - !loop) * r->step);
+	lcp_gained(c, LCP_BANK, (r->pieces - !loop) * r->lines);
 }
 
 static uint32_t load_insn(unsigned int tgt)
@@ -159,17 +182,17 @@ static uint32_t load_insn(unsigned int tgt)
 void lcp_load_to(struct lcp_code *c, const struct lcp_region *r, enum cnnacc_ccp_target bank)
 {
 	if (bank == CNNACC_CCP_TGT_READ_BANK)
-		c->in_bank.lines = 0;
+		lcp_forget_input(c);
 	lcp_note_read(c, r);
 	transfer(c, r, r->lines, load_insn(bank));
 }
 
 void lcp_load(struct lcp_code *c, const struct lcp_region *r)
 {
-	if (r->kept || (c->in_bank.lines && lcp_same_region(&c->in_bank, r)))
+	if (r->kept || (c->in_bank[0].lines && lcp_same_region(&c->in_bank[0], r)))
 		return;
 	lcp_load_to(c, r, CNNACC_CCP_TGT_READ_BANK);
-	c->in_bank = *r;
+	c->in_bank[0] = *r;
 }
 
 void lcp_open_out(struct lcp_code *c, const struct lcp_region *r, bool whole)
@@ -206,20 +229,56 @@ void lcp_swap(struct lcp_code *c)
 {
 	lcp_op(c, CNNACC_CCP_INSN_SWAP);
 	c->sel ^= 1;
-	c->in_bank.lines = 0;
+	lcp_forget_input(c);
 }
 
-void lcp_load_weights(struct lcp_code *c, int64_t line, int64_t lines, int banks)
+/* A chunk that needs more than a half takes both. */
+static bool takes_half(const struct lcp_code *c, const struct lcp_chunk *k)
 {
-	if (c->weight_line == line)
-		return;
-	for (int b = 0; b < banks; b++) {
-		lcp_set_line(c, LCP_MEM, line + b * lines);
-		lcp_set(c, LCP_LEN, lines);
-		lcp_set(c, LCP_BANK, 0);
+	return k->lines <= lcp_half_lines(c->hw);
+}
+
+static bool has_half(const struct lcp_code *c, unsigned int half, int64_t line)
+{
+	return c->weights[half] == line;
+}
+
+static void load_chunk(struct lcp_code *c, const struct lcp_chunk *k, unsigned int half)
+{
+	bool shared = c->weights[0] == c->weights[1];
+	int node = c->node;
+
+	c->node = k->node;
+	lcp_set(c, LCP_LEN, k->lines);
+	lcp_set_weights(c, LCP_BANK, half * lcp_half_lines(c->hw));
+	for (int b = 0; b < k->banks; b++) {
+		lcp_set_line(c, LCP_MEM, k->line + b * k->lines);
 		lcp_op(c, load_insn(WEIGHT_TGT(b)));
 	}
-	c->weight_line = line;
+	c->node = node;
+	if (!takes_half(c, k) || shared)
+		c->weights[!half] = takes_half(c, k) ? -1 : k->line;
+	c->weights[half] = k->line;
+}
+
+int64_t lcp_load_weights(struct lcp_code *c, const struct lcp_chunk *k)
+{
+	if (has_half(c, 0, k->line) || has_half(c, 1, k->line)) {
+		c->weight_half = !has_half(c, 0, k->line);
+	} else {
+		c->weight_half = takes_half(c, k) && !c->weight_half;
+		load_chunk(c, k, c->weight_half);
+	}
+	return c->weight_half * lcp_half_lines(c->hw);
+}
+
+void lcp_load_ahead(struct lcp_code *c, const struct lcp_chunk *k)
+{
+	bool shared = c->weights[0] >= 0 && c->weights[0] == c->weights[1];
+
+	if (k->lines && takes_half(c, k) && !shared && !has_half(c, 0, k->line) &&
+	    !has_half(c, 1, k->line))
+		load_chunk(c, k, !c->weight_half);
 }
 
 void lcp_load_linear(struct lcp_code *c, int64_t line, int64_t lines, int64_t target)
@@ -238,7 +297,7 @@ void lcp_load_linear(struct lcp_code *c, int64_t line, int64_t lines, int64_t ta
 		target += part;
 		lines -= part;
 	}
-	c->weight_line = -1;
+	c->weights[0] = c->weights[1] = -1;
 }
 
 /* ---- weights --------------------------------------------------------------------------- */

@@ -10,8 +10,10 @@
  * the time that its input takes to come. Groups are done in blocks if they are small: tile by tile,
  * a loop over the groups.
  *
- * The store of a step goes on while the next step computes, if that one's input fits beside what
- * is being stored: the banks change places.
+ * The next weights come while a step computes, into the other half of the weight banks. So does the
+ * next step's input, and the last one's output goes, if all fit halves of the data banks. Else the
+ * store goes on while the next step computes, if that one's input fits beside what is being stored:
+ * the banks change places.
  */
 #include "ccp_conv.h"
 
@@ -128,6 +130,25 @@ struct step lcp_step_at(const struct lcp_conv *v, int64_t i)
 	return t;
 }
 
+struct lcp_region lcp_next_input(const struct conv_unit *u)
+{
+	const struct lcp_conv *v = &u->n->conv;
+	int64_t image = u->image, group = u->group, i = u->i + 1;
+	struct step t;
+
+	if (i == lcp_step_count(v)) {
+		i = 0;
+		group = v->block ? 0 : (group + 1) % v->groups;
+		image += !group;
+	}
+	if (image == v->n || v->slice_input || u->x1 < conv_columns(v))
+		return (struct lcp_region){ .lines = 0 };
+	t = lcp_step_at(v, i);
+	if (v->block)
+		return lcp_slab_in(u->n, image, t.g0 * v->ci, t.g1 * v->ci, &t.s);
+	return lcp_slab_in(u->n, image, group * v->ci, (group + 1) * v->ci, &t.s);
+}
+
 /* ---- parameters ------------------------------------------------------------------------ */
 
 void lcp_conv_geometry(struct lcp_code *c, const struct lcp_node *n, const struct slab *s,
@@ -155,8 +176,8 @@ void lcp_conv_bases(struct lcp_code *c, const struct slab *s, const struct conv_
 {
 	lcp_set(c, 0, p->in);
 	lcp_set(c, 1, p->out);
-	lcp_set(c, 2, p->weight);
-	lcp_set(c, 3, p->bias);
+	lcp_set_weights(c, 2, p->weight);
+	lcp_set_weights(c, 3, p->bias);
 	lcp_set(c, 4, s->rows | (s->y1 - s->y0) << 16);
 	lcp_set(c, 5, in->pitch);
 	lcp_set(c, 6, out->pitch);
@@ -189,10 +210,10 @@ static void emit_end(struct lcp_code *c, const void *arg)
 	lcp_step_end(c);
 }
 
-int lcp_conv_emit(struct lcp_code *c, struct lcp_node *n)
+int lcp_conv_weights(struct lcp_code *c, struct lcp_node *n)
 {
 	const struct lcp_conv *v = &n->conv;
-	struct chunk k = lcp_chunk(v);
+	struct chunk k = lcp_chunk_shape(v);
 	float *data;
 	int ret = lcp_weight_room(c, lcp_chunk_count(v) * chunk_lines(&k) * LINE_FLOATS,
 				  &n->weight_line, &data);
@@ -201,11 +222,19 @@ int lcp_conv_emit(struct lcp_code *c, struct lcp_node *n)
 		return ret;
 	if (data)
 		lcp_pack(v, &k, data);
+	n->first = lcp_chunk_at(n, 0);
+	return CNN_OK;
+}
+
+int lcp_conv_emit(struct lcp_code *c, struct lcp_node *n)
+{
+	const struct lcp_conv *v = &n->conv;
+
 	for (int64_t image = 0; image < v->n; image++) {
 		for (int64_t g = 0; g < (v->block ? 1 : v->groups); g++) {
 			struct conv_unit u = { .n = n, .image = image, .group = g };
+			int ret = emit_steps(c, &u);
 
-			ret = emit_steps(c, &u);
 			if (ret)
 				return ret;
 		}

@@ -68,6 +68,9 @@ struct conv_unit {
 	int64_t x0, x1;		/* tiles of columns */
 };
 
+/* What the unit after u reads; lines 0: nothing new, or not all at once. */
+struct lcp_region lcp_next_input(const struct conv_unit *u);
+
 void lcp_emit_dense(struct lcp_code *c, const void *unit);
 void lcp_emit_block(struct lcp_code *c, const void *unit);
 
@@ -86,7 +89,7 @@ void lcp_conv_bases(struct lcp_code *c, const struct slab *s, const struct conv_
 
 /* ---- weight image ---------------------------------------------------------------------- */
 
-/* One chunk in memory: the images of its banks, one after the other. */
+/* What a chunk of weights looks like in a bank. */
 struct chunk {
 	int banks;
 	int64_t lines;		/* of a bank */
@@ -96,9 +99,10 @@ struct chunk {
 	int64_t channels;	/* input channels in it */
 };
 
-struct chunk lcp_chunk(const struct lcp_conv *v);
+struct chunk lcp_chunk_shape(const struct lcp_conv *v);
 /* Number of the chunk that holds output channel o of a group in a slice. */
 int64_t lcp_chunk_index(const struct lcp_conv *v, int64_t g, int64_t o, int64_t slice);
+struct lcp_chunk lcp_chunk_at(const struct lcp_node *n, int64_t index);
 int64_t lcp_chunk_count(const struct lcp_conv *v);
 void lcp_pack(const struct lcp_conv *v, const struct chunk *k, float *data);
 /* A kernel for every number of rows and columns that an average's window may cover. */

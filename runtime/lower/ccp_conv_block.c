@@ -17,7 +17,7 @@ static int64_t block_size(const struct lcp_hw *hw, const struct lcp_node *n, int
 			  const struct conv_limits *l)
 {
 	const struct lcp_conv *v = &n->conv;
-	int64_t in, out, fit, in_room = lcp_room(&n->in_home), out_room = lcp_room(&n->out_home);
+	int64_t in, out, fit, in_room = lcp_in_room(n), out_room = lcp_out_room(n);
 
 	if (!lcp_can_split(n, rows) || !lcp_slab_floats(n, rows, v->ci, v->co, &in, &out))
 		return 0;
@@ -55,15 +55,17 @@ static int64_t block_cost(const struct lcp_hw *hw, const struct lcp_node *n, int
 			lcp_conv_time(hw, v, v->ci, v->co, rows % TILE_ROWS, true);
 	}
 	cost = (cost + tiles * 13) * v->groups + lw_div_up(v->groups, block) * tiles * 40;
+	if (n->split)
+		cost = lw_max(cost, (steps - 1) * (load + store));
 	weights = v->co * (v->ci * v->kh * v->kw + 1) * v->groups / LINE_FLOATS;
 	if (rows * v->ow % LINE_FLOATS && rows < v->oh && !out.kept)
 		store += out.pieces * 17;
-	return cost + weights + steps * (load + 80) + (turn ? 1 : steps) * store +
-	       steps * (in.pieces * in.lines + out.pieces * out.lines);
+	cost += (n->split ? 1 : steps) * load + (n->split || turn ? 1 : steps) * store;
+	return cost + weights + steps * (80 + in.pieces * in.lines + out.pieces * out.lines);
 }
 
 static void weigh_blocks(const struct lcp_hw *hw, struct lcp_node *n, int64_t rows, int64_t most,
-			 int64_t *least, struct lcp_conv *best)
+			 int64_t *least, struct lcp_node *best)
 {
 	struct lcp_conv *v = &n->conv;
 	int64_t blocks = lw_div_up(v->groups, most);
@@ -79,13 +81,14 @@ static void weigh_blocks(const struct lcp_hw *hw, struct lcp_node *n, int64_t ro
 		*least = cost;
 		v->rows = rows;
 		v->block = block;
-		*best = *v;
+		*best = *n;
 	}
 }
 
 bool lcp_plan_blocks(const struct lcp_hw *hw, struct lcp_node *n, const struct conv_limits *l)
 {
-	struct lcp_conv *v = &n->conv, best;
+	struct lcp_conv *v = &n->conv;
+	struct lcp_node best;
 	int64_t least = INT64_MAX;
 
 	if ((v->groups == 1 && !v->average) || v->co > hw->lob ||
@@ -93,15 +96,19 @@ bool lcp_plan_blocks(const struct lcp_hw *hw, struct lcp_node *n, const struct c
 		return false;
 	v->out_first = true;
 	for (int64_t rows = 0; (rows = lcp_next_rows(v, rows, l->rows)) > 0;) {
-		int64_t most = block_size(hw, n, rows, l);
+		for (int split = 0; split <= lcp_can_halve(n); split++) {
+			int64_t most;
 
-		if (most)
-			weigh_blocks(hw, n, rows, most, &least, &best);
+			n->split = split;
+			most = block_size(hw, n, rows, l);
+			if (most)
+				weigh_blocks(hw, n, rows, most, &least, &best);
+		}
 	}
-	if (least == INT64_MAX)
-		return false;
-	*v = best;
-	return true;
+	n->split = false;
+	if (least < INT64_MAX)
+		*n = best;
+	return least < INT64_MAX;
 }
 
 /* ---- code ------------------------------------------------------------------------------ */
@@ -200,6 +207,7 @@ static int64_t columns_inside(const struct lcp_conv *v, int64_t x)
 static void exec_average_rows(struct lcp_code *c, struct block *b, int64_t y, int64_t end)
 {
 	const struct lcp_conv *v = &b->n->conv;
+	int64_t weights = b->p.weight;
 
 	for (int64_t x = 0; x < v->ow; x++) {
 		int64_t start = x, inside = columns_inside(v, x);
@@ -207,9 +215,11 @@ static void exec_average_rows(struct lcp_code *c, struct block *b, int64_t y, in
 		while (x + 1 < v->ow && x + 1 < start + TILE_COLUMNS &&
 		       columns_inside(v, x + 1) == inside)
 			x++;
-		b->p.weight = ((rows_inside(v, y) - 1) * v->kw + inside - 1) * v->kh * v->kw;
+		b->p.weight = weights +
+			      ((rows_inside(v, y) - 1) * v->kw + inside - 1) * v->kh * v->kw;
 		exec_block(c, b, y - b->s.y0, end - y, start);
 	}
+	b->p.weight = weights;
 }
 
 static void exec_average(struct lcp_code *c, struct block *b)
@@ -227,24 +237,46 @@ static void exec_average(struct lcp_code *c, struct block *b)
 	}
 }
 
+static struct lcp_chunk chunk_of(const struct lcp_node *n, int64_t step)
+{
+	const struct lcp_conv *v = &n->conv;
+
+	return lcp_chunk_at(n, v->average ? 0 : lcp_step_at(v, step).g0 / v->block);
+}
+
+/* What the unit after u begins with. */
+static struct lcp_chunk next_chunk(const struct lcp_code *c, const struct conv_unit *u)
+{
+	const struct lcp_conv *v = &u->n->conv;
+
+	if (u->x1 < conv_columns(v))
+		return chunk_of(u->n, u->i);
+	if (u->i + 1 < lcp_step_count(v))
+		return chunk_of(u->n, u->i + 1);
+	return u->image + 1 < v->n ? u->n->first : c->next;
+}
+
 void lcp_emit_block(struct lcp_code *c, const void *unit)
 {
 	const struct conv_unit *u = unit;
 	const struct lcp_node *n = u->n;
 	const struct lcp_conv *v = &n->conv;
 	const struct step t = lcp_step_at(v, u->i);
-	struct block b = { .n = n, .s = t.s, .k = lcp_chunk(v), .groups = t.g1 - t.g0 };
-	int64_t nth = v->average ? 0 : t.g0 / v->block;
+	struct block b = { .n = n, .s = t.s, .k = lcp_chunk_shape(v), .groups = t.g1 - t.g0 };
+	const struct lcp_chunk chunk = chunk_of(n, u->i), next = next_chunk(c, u);
+	int64_t weights;
 
 	b.in = lcp_slab_in(n, u->image, t.g0 * v->ci, t.g1 * v->ci, &b.s);
 	b.out = lcp_slab_out(n, u->image, t.g0 * v->co, t.g1 * v->co, &b.s);
 	lcp_step_load(c, n, &b.in, NULL, &b.out);
-	lcp_load_weights(c, n->weight_line + nth * chunk_lines(&b.k), b.k.lines, b.k.banks);
+	weights = lcp_load_weights(c, &chunk) * LINE_FLOATS;
 	lcp_step_start(c);
 	lcp_open_out(c, &b.out, u->x0 > 0);
+	lcp_load_ahead(c, &next);
+	lcp_step_ahead(c, n, lcp_next_input(u));
 	b.p = (struct conv_span){
 		.ci1 = v->ci - 1, .co_num = v->co, .co_cnt = v->co, .in = b.in.base,
-		.out = b.out.base, .bias = b.k.bias,
+		.out = b.out.base, .weight = weights, .bias = weights + b.k.bias,
 	};
 	if (v->average)
 		exec_average(c, &b);

@@ -19,7 +19,11 @@ struct walk {
 	int64_t in_lines;	/* of the input in the read bank */
 	int64_t pending;	/* lines computed but not stored */
 	int64_t store;		/* cycles that will take */
-	int64_t chunk;		/* in the weight banks */
+	int64_t stored;		/* halves alternate: cycles of the store before it */
+	int64_t computed;	/* and of the last step */
+	bool half;		/* a chunk fits a half of the weight banks */
+	int64_t chunk[2];	/* in the weight banks, the last first */
+	int64_t ahead;		/* cycles of EXECs since then, beside which the next has come */
 	int64_t cycles, lines;
 };
 
@@ -62,9 +66,10 @@ static int64_t tile_cycles(struct walk *w, const struct slab *s, int64_t co, int
 		return tiles * (lcp_conv_time(w->hw, v, v->ci, co, vec, true) + TILE_SETUP);
 	for (int64_t i = 0; i < slices; i++) {
 		int64_t s0 = i * v->slice, s1 = lw_min(s0 + v->slice, v->ci);
+		int64_t load = weight_cycles(&w->k), setup = CHUNK_SETUP + TILE_SETUP;
+		int64_t exec = lcp_conv_time(w->hw, v, s1 - s0, co, vec, s1 == v->ci);
 
-		all += lcp_conv_time(w->hw, v, s1 - s0, co, vec, s1 == v->ci) +
-		       lw_max(weight_cycles(&w->k), CHUNK_SETUP + TILE_SETUP);
+		all += w->half ? lw_max(exec + setup, load) : exec + lw_max(setup, load);
 		if (v->slice_input) {
 			struct lcp_region in = lcp_slab_in(w->n, 0, s0, s1, s);
 
@@ -76,23 +81,50 @@ static int64_t tile_cycles(struct walk *w, const struct slab *s, int64_t co, int
 	return tiles * all;
 }
 
+/* Cycles until a chunk of weights is there. */
+static int64_t take_chunk(struct walk *w, int64_t chunk)
+{
+	int64_t load = weight_cycles(&w->k);
+
+	if (chunk == w->chunk[0] || (w->half && chunk == w->chunk[1]))
+		return 0;
+	w->chunk[1] = w->chunk[0];
+	w->chunk[0] = chunk;
+	w->lines += chunk_lines(&w->k);
+	if (w->half)
+		load = lw_max(0, load - w->ahead);
+	w->ahead = 0;
+	return load;
+}
+
 /* Computing output channels o..end-1, which are in one chunk. */
 static int64_t part_cycles(struct walk *w, const struct slab *s, int64_t o, int64_t end)
 {
 	const struct lcp_conv *v = &w->n->conv;
-	int64_t full = slab_full(s), rest = slab_rest(s), columns = conv_columns(v), t = 0;
+	int64_t full = slab_full(s), rest = slab_rest(s), columns = conv_columns(v), t = 0, load;
 
-	if (!v->slice && w->chunk != o / v->weight_co) {
-		w->chunk = o / v->weight_co;
-		w->lines += chunk_lines(&w->k);
-		t += weight_cycles(&w->k);
-	}
+	load = v->slice ? 0 : take_chunk(w, o / v->weight_co);
 	t += CHUNK_SETUP;
 	if (full)
 		t += tile_cycles(w, s, end - o, TILE_ROWS, full * columns);
 	if (rest)
 		t += tile_cycles(w, s, end - o, rest, columns);
-	return t;
+	w->ahead += t;
+	return load + t;
+}
+
+/* Halves alternate: the load and a store have gone on beside the step before. */
+static void load_ahead(struct walk *w, const struct step *t, bool new_slab,
+		       const struct lcp_region *out)
+{
+	struct lcp_region in = lcp_slab_in(w->n, 0, 0, w->n->conv.ci, &t->s);
+	int64_t load = new_slab ? region_cycles(&in) : 0;
+
+	w->cycles += lw_max(0, load + w->stored - w->computed);
+	w->lines += new_slab ? in.pieces * in.lines : 0;
+	if (!out->kept && out->lo % LINE_FLOATS)
+		w->cycles += out->pieces * (DMA_SETUP + 1);
+	w->stored = w->store;
 }
 
 /* Loads of a step; does the last store go on beside what follows? */
@@ -124,8 +156,13 @@ static void walk_step(struct walk *w, const struct step *t, bool new_slab)
 {
 	const struct lcp_conv *v = &w->n->conv;
 	struct lcp_region out = lcp_slab_out(w->n, 0, t->o0, t->o1, &t->s);
-	bool turn = load_step(w, t, new_slab, &out);
-	int64_t hidden = turn ? w->store : 0;
+	int64_t hidden = 0, before;
+
+	if (w->n->split)
+		load_ahead(w, t, new_slab, &out);
+	else if (load_step(w, t, new_slab, &out))
+		hidden = w->store;
+	before = w->cycles;
 
 	for (int64_t o = t->o0, end; o < t->o1; o = end) {
 		int64_t cycles;
@@ -136,6 +173,7 @@ static void walk_step(struct walk *w, const struct step *t, bool new_slab)
 		w->cycles += lw_max(cycles, hidden);
 		hidden = 0;
 	}
+	w->computed = w->cycles - before;
 	w->pending = out.lines * out.pieces;
 	w->store = region_cycles(&out);
 	w->lines += w->pending;
@@ -145,9 +183,12 @@ static void walk_step(struct walk *w, const struct step *t, bool new_slab)
 
 int64_t lcp_dense_cost(const struct lcp_hw *hw, const struct lcp_node *n, int64_t limit)
 {
-	struct walk w = { .hw = hw, .n = n, .k = lcp_chunk(&n->conv), .chunk = -1 };
+	struct walk w = {
+		.hw = hw, .n = n, .k = lcp_chunk_shape(&n->conv), .chunk = { -1, -1 },
+	};
 	int64_t steps = lcp_step_count(&n->conv), y0 = -1;
 
+	w.half = w.k.lines <= lcp_half_lines(hw);
 	for (int64_t i = 0; i < steps && w.cycles < limit; i++) {
 		struct step t = lcp_step_at(&n->conv, i);
 

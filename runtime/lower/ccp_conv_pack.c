@@ -7,7 +7,7 @@ int64_t lcp_average_weights(const struct lcp_conv *v)
 	return v->kh * v->kw * v->kh * v->kw;
 }
 
-struct chunk lcp_chunk(const struct lcp_conv *v)
+struct chunk lcp_chunk_shape(const struct lcp_conv *v)
 {
 	int64_t co = v->block ? v->co : v->weight_co;
 	struct chunk k = {
@@ -60,6 +60,15 @@ int64_t lcp_chunk_count(const struct lcp_conv *v)
 int64_t lcp_chunk_index(const struct lcp_conv *v, int64_t g, int64_t o, int64_t slice)
 {
 	return (g * lw_div_up(v->co, v->weight_co) + o / v->weight_co) * slice_count(v) + slice;
+}
+
+struct lcp_chunk lcp_chunk_at(const struct lcp_node *n, int64_t index)
+{
+	const struct chunk k = lcp_chunk_shape(&n->conv);
+
+	return (struct lcp_chunk){
+		n->weight_line + index * chunk_lines(&k), k.lines, k.banks, n->node,
+	};
 }
 
 static void pack_average(const struct lcp_conv *v, float *data)

@@ -33,8 +33,9 @@ struct search {
 	const struct lcp_hw *hw;
 	struct lcp_node *n;
 	int64_t batch;		/* most output channels of a step */
+	int64_t wbank;		/* what a chunk may take of a weight bank: all or half of it */
 	int64_t least;
-	struct lcp_conv best;
+	struct lcp_node best;
 };
 
 /* Does the code of a step fit a program? */
@@ -66,7 +67,7 @@ static void weigh(struct search *x)
 	if (cost >= x->least)
 		return;
 	x->least = cost;
-	x->best = *v;
+	x->best = *x->n;
 }
 
 static void weigh_orders(struct search *x)
@@ -101,7 +102,7 @@ static void weigh_chunks(struct search *x, int64_t weight_co)
 static int64_t resident_channels(const struct search *x)
 {
 	const struct lcp_conv *v = &x->n->conv;
-	int64_t room = x->hw->wbank - (v->adds ? 2 : 0);
+	int64_t room = x->wbank - (v->adds ? 2 : 0);
 
 	return lw_min(lw_min(4 * (room / (v->ci * v->kh * v->kw + 1)), x->hw->lob), v->co);
 }
@@ -124,7 +125,7 @@ static int64_t slice_channels(const struct search *x, int64_t co)
 {
 	const struct lcp_conv *v = &x->n->conv;
 	int64_t quads = lw_div_up(co, CNNACC_CCP_WEIGHT_BANKS);
-	int64_t room = x->hw->wbank - quads - (v->adds ? 2 : 0);
+	int64_t room = x->wbank - quads - (v->adds ? 2 : 0);
 	int64_t most = lw_min(room / (quads * v->kh * v->kw), v->ci);
 
 	return most < 1 ? 0 : lw_div_up(v->ci, lw_div_up(v->ci, most));
@@ -134,7 +135,7 @@ static int64_t slice_channels(const struct search *x, int64_t co)
 static void weigh_slice_input(struct search *x)
 {
 	struct lcp_conv *v = &x->n->conv;
-	int64_t in, out, fit, room = lcp_room(&x->n->in_home);
+	int64_t in, out, fit, room = lcp_in_room(x->n);
 
 	if (v->rows > TILE_ROWS || !lcp_slab_floats(x->n, v->rows, 1, 1, &in, &out) || in > room)
 		return;
@@ -174,7 +175,7 @@ static int64_t batch_channels(const struct search *x, int64_t rows, int64_t out)
 {
 	const struct lcp_node *n = x->n;
 	int64_t room = n->conv.adds ? lw_min(lcp_turn_room(n) / 2, LCP_ADD_MAX) :
-				      lcp_room(&n->out_home);
+				      lcp_out_room(n);
 
 	if (out > room)
 		return 0;
@@ -185,6 +186,7 @@ static void weigh_rows(struct search *x, const struct conv_limits *l, int64_t ro
 {
 	struct lcp_conv *v = &x->n->conv;
 	int64_t in, out;
+	bool sliced;
 
 	if (!lcp_can_split(x->n, rows) || !lcp_slab_floats(x->n, rows, 1, 1, &in, &out))
 		return;
@@ -194,12 +196,16 @@ static void weigh_rows(struct search *x, const struct conv_limits *l, int64_t ro
 		x->batch = x->batch / LINE_FLOATS * LINE_FLOATS;
 	if (x->batch < 1)
 		return;
-	if (!lcp_slab_floats(x->n, rows, v->ci, 1, &in, &out) || in > lcp_room(&x->n->in_home)) {
-		weigh_slices(x, true);
+	sliced = !lcp_slab_floats(x->n, rows, v->ci, 1, &in, &out) || in > lcp_in_room(x->n);
+	if (sliced && x->n->split)
 		return;
+	for (int parts = 1; parts <= 2; parts++) {
+		x->wbank = parts == 1 ? x->hw->wbank : lcp_half_lines(x->hw) * LINE_FLOATS;
+		if (!sliced)
+			weigh_resident(x);
+		if (!x->n->split)
+			weigh_slices(x, sliced);
 	}
-	weigh_resident(x);
-	weigh_slices(x, false);
 }
 
 bool lcp_plan_dense(const struct lcp_hw *hw, struct lcp_node *n, const struct conv_limits *l)
@@ -208,10 +214,15 @@ bool lcp_plan_dense(const struct lcp_hw *hw, struct lcp_node *n, const struct co
 
 	if (n->conv.adds && !lcp_can_add(n))
 		return false;
-	for (int64_t rows = 0; (rows = lcp_next_rows(&n->conv, rows, l->rows)) > 0;)
-		weigh_rows(&x, l, rows);
+	for (int64_t rows = 0; (rows = lcp_next_rows(&n->conv, rows, l->rows)) > 0;) {
+		for (int split = 0; split <= lcp_can_halve(n); split++) {
+			n->split = split;
+			weigh_rows(&x, l, rows);
+		}
+	}
+	n->split = false;
 	if (x.least < INT64_MAX)
-		n->conv = x.best;
+		*n = x.best;
 	return x.least < INT64_MAX;
 }
 

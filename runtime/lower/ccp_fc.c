@@ -4,7 +4,7 @@
  * equal weights.
  *
  * Weights stream in slices of outputs through two or four slots of the weight banks, so that one
- * slice is loaded while another is used.
+ * slice is loaded while another is used. What fits a half of the first bank is one chunk there.
  */
 #include "ccp.h"
 
@@ -66,7 +66,7 @@ static bool shrink(struct lcp_fc *v)
 bool lcp_fc_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 {
 	struct lcp_fc *v = &n->fc;
-	int64_t in = lcp_room(&n->in_home), out = lcp_room(&n->out_home);
+	int64_t in = lcp_in_room(n), out = lcp_out_room(n);
 	int64_t room = out - 2 * LINE_FLOATS;
 
 	pick_slots(hw, v);
@@ -119,8 +119,8 @@ static void exec_rows(struct lcp_code *c, const struct unit *u, const struct lcp
 	lcp_set(c, 2, o1 - o0);
 	lcp_set(c, 3, x->base);
 	lcp_set(c, 4, y->base + o0 - start);
-	lcp_set(c, 5, weights);
-	lcp_set(c, 6, weights + lw_round_up(v->in, CNNACC_CCP_FC_LANES) * (o1 - o0));
+	lcp_set_weights(c, 5, weights);
+	lcp_set_weights(c, 6, weights + lw_round_up(v->in, CNNACC_CCP_FC_LANES) * (o1 - o0));
 	top = loop ? lcp_loop(c, rows) : 0;
 	for (int64_t r = 0; r < (loop ? 1 : rows); r++) {
 		lcp_set(c, 3, x->base + r * x->pitch);
@@ -137,19 +137,30 @@ static void exec_rows(struct lcp_code *c, const struct unit *u, const struct lcp
 	lcp_gained(c, 4, rows * y->pitch);
 }
 
-static void load_slice(struct lcp_code *c, const struct lcp_node *n, int64_t s)
+/* Float of the weight banks where slice s goes if they do not hold all slices. */
+static int64_t slot_of(const struct lcp_code *c, const struct lcp_fc *v, int64_t s)
+{
+	int64_t lines = CNNACC_CCP_WEIGHT_BANKS * c->hw->wbank / LINE_FLOATS;
+
+	return s % v->slots * (lines / v->slots) * LINE_FLOATS;
+}
+
+/* Returns the float of the weight banks where it is. */
+static int64_t load_slice(struct lcp_code *c, const struct lcp_node *n, int64_t s)
 {
 	const struct lcp_fc *v = &n->fc;
 	int64_t lines = slice_floats(v, v->slice) / LINE_FLOATS;
 	int64_t count = lw_min(v->slice, v->out - s * v->slice);
-	int64_t slot = CNNACC_CCP_WEIGHT_BANKS * c->hw->wbank / LINE_FLOATS / v->slots;
-	int64_t line = n->weight_line + s * lines;
+	int64_t line = n->weight_line + s * lines, to = slot_of(c, v, s);
 
-	if (v->slice >= v->out && c->weight_line == line)
-		return;
-	lcp_load_linear(c, line, slice_floats(v, count) / LINE_FLOATS, s % v->slots * slot);
+	if (n->first.lines)
+		return lcp_load_weights(c, &n->first) * LINE_FLOATS;
+	if (v->slice >= v->out && c->weights[0] == line)
+		return to;
+	lcp_load_linear(c, line, slice_floats(v, count) / LINE_FLOATS, to / LINE_FLOATS);
 	if (v->slice >= v->out)
-		c->weight_line = line;
+		c->weights[0] = c->weights[1] = line;
+	return to;
 }
 
 static void emit_fc(struct lcp_code *c, const void *arg)
@@ -158,7 +169,8 @@ static void emit_fc(struct lcp_code *c, const void *arg)
 	const struct lcp_node *n = u->n;
 	const struct lcp_fc *v = &n->fc;
 	int64_t o0 = u->s0 * v->slice, o1 = lw_min(u->s1 * v->slice, v->out);
-	int64_t slot = CNNACC_CCP_WEIGHT_BANKS * c->hw->wbank / LINE_FLOATS * LINE_FLOATS / v->slots;
+	bool last = u->r1 == v->rows && o1 == v->out;
+	int64_t weights;
 	struct lcp_region x = row_region(n->in_line, &n->in_home, &n->in_l, u->r0, u->r1, 0,
 					 v->in);
 	struct lcp_region y = row_region(n->out_line, &n->out_home, &n->out_l, u->r0, u->r1, o0,
@@ -166,7 +178,9 @@ static void emit_fc(struct lcp_code *c, const void *arg)
 
 	lcp_load(c, &x);
 	lcp_open_out(c, &y, false);
-	load_slice(c, n, u->s0);
+	weights = load_slice(c, n, u->s0);
+	if (last && n->first.lines)
+		lcp_load_ahead(c, &c->next);
 	for (int64_t s = u->s0; s < u->s1; s++) {
 		int64_t a = s * v->slice;
 
@@ -174,7 +188,8 @@ static void emit_fc(struct lcp_code *c, const void *arg)
 			load_slice(c, n, s + 1);
 		else if (s > u->s0 && v->slots == 1)
 			load_slice(c, n, s);
-		exec_rows(c, u, &x, &y, a, lw_min(a + v->slice, v->out), s % v->slots * slot);
+		exec_rows(c, u, &x, &y, a, lw_min(a + v->slice, v->out),
+			  n->first.lines ? weights : slot_of(c, v, s));
 	}
 	lcp_store(c, &y);
 }
@@ -196,17 +211,29 @@ static void pack(const struct lcp_fc *v, float *data)
 	}
 }
 
-int lcp_fc_emit(struct lcp_code *c, struct lcp_node *n)
+int lcp_fc_weights(struct lcp_code *c, struct lcp_node *n)
 {
 	const struct lcp_fc *v = &n->fc;
 	int64_t slices = lw_div_up(v->out, v->slice);
+	int64_t lines = slice_floats(v, v->slice) / LINE_FLOATS;
 	float *data;
-	int ret = lcp_weight_room(c, slices * slice_floats(v, v->slice), &n->weight_line, &data);
+	int ret = lcp_weight_room(c, slices * lines * LINE_FLOATS, &n->weight_line, &data);
 
 	if (ret)
 		return ret;
 	if (data)
 		pack(v, data);
+	n->first = (struct lcp_chunk){ .lines = 0 };
+	if (slices == 1 && lines <= lcp_half_lines(c->hw))
+		n->first = (struct lcp_chunk){ n->weight_line, lines, 1, n->node };
+	return CNN_OK;
+}
+
+int lcp_fc_emit(struct lcp_code *c, struct lcp_node *n)
+{
+	const struct lcp_fc *v = &n->fc;
+	int64_t slices = lw_div_up(v->out, v->slice);
+
 	for (int64_t r = 0; r < v->rows; r += v->block) {
 		for (int64_t s = 0; s < slices; s += v->unit) {
 			const struct unit u = {
@@ -214,7 +241,8 @@ int lcp_fc_emit(struct lcp_code *c, struct lcp_node *n)
 				.s0 = s, .s1 = lw_min(s + v->unit, slices),
 			};
 
-			ret = lcp_unit(c, emit_fc, &u);
+			int ret = lcp_unit(c, emit_fc, &u);
+
 			if (ret)
 				return ret;
 		}
@@ -224,20 +252,70 @@ int lcp_fc_emit(struct lcp_code *c, struct lcp_node *n)
 
 /* ---- means ----------------------------------------------------------------------------- */
 
+/* Channels of a unit for the room that there is, in halves or whole banks; 0: not even one. */
+static int64_t mean_block(const struct lcp_node *n, int attempt)
+{
+	const struct lcp_mean *v = &n->mean;
+	int64_t one = lw_round_up(v->plane, LINE_FLOATS) + LINE_FLOATS;
+	int64_t in = lcp_in_room(n), out = lcp_out_room(n), parts = 1, block;
+
+	if (one > in)
+		return 0;
+	if (n->split && !n->in_home.kept)
+		parts = lcp_parts(v->c * n->in_l.plane_pitch / LINE_FLOATS);
+	block = v->c == 1 ? 1 : (in - one) / n->in_l.plane_pitch + 1;
+	block = lw_min(lw_min(block, out - LINE_FLOATS), lw_min(v->c, UINT16_MAX));
+	block = lw_min(block, lw_round_up(lw_div_up(v->c, parts), LINE_FLOATS));
+	block >>= lw_min(attempt, 62);
+	if (block >= 16 && block < v->c)
+		block = block / 16 * 16;
+	return block;
+}
+
 bool lcp_mean_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 {
 	struct lcp_mean *v = &n->mean;
-	int64_t one = lw_round_up(v->plane, LINE_FLOATS) + LINE_FLOATS;
-	int64_t in = lcp_room(&n->in_home), out = lcp_room(&n->out_home);
 
-	if (one > in || lw_round_up(v->plane, LINE_FLOATS) > CNNACC_CCP_WEIGHT_BANKS * hw->wbank)
+	if (lw_round_up(v->plane, LINE_FLOATS) > CNNACC_CCP_WEIGHT_BANKS * hw->wbank)
 		return false;
-	v->block = v->c == 1 ? 1 : (in - one) / n->in_l.plane_pitch + 1;
-	v->block = lw_min(lw_min(v->block, out - LINE_FLOATS), lw_min(v->c, UINT16_MAX));
-	v->block >>= lw_min(attempt, 62);
-	if (v->block >= 16 && v->block < v->c)
-		v->block = v->block / 16 * 16;
+	n->split = lcp_can_halve(n);
+	v->block = mean_block(n, attempt);
+	if (v->block < 1) {
+		n->split = false;
+		v->block = mean_block(n, attempt);
+	}
 	return v->block > 0;
+}
+
+static struct lcp_region mean_input(const struct unit *u)
+{
+	const struct lcp_node *n = u->n;
+
+	return lcp_region(n->in_line, &n->in_home, &n->in_l, u->s0, u->r0, u->r1, 0, n->mean.plane);
+}
+
+/* The unit after u; false: there is none. */
+static bool next_mean(const struct unit *u, struct unit *next)
+{
+	const struct lcp_mean *v = &u->n->mean;
+	bool last = u->r1 == v->c;
+
+	*next = (struct unit){
+		.n = u->n, .r0 = last ? 0 : u->r1, .s0 = last ? u->s0 + 1 : u->s0,
+	};
+	next->r1 = lw_min(next->r0 + v->block, v->c);
+	return next->s0 < v->n;
+}
+
+/* Returns the float of the weight banks where the weights are. */
+static int64_t load_mean(struct lcp_code *c, const struct lcp_node *n)
+{
+	if (n->first.lines)
+		return lcp_load_weights(c, &n->first) * LINE_FLOATS;
+	if (c->weights[0] != n->weight_line)
+		lcp_load_linear(c, n->weight_line, lw_div_up(n->mean.plane, LINE_FLOATS), 0);
+	c->weights[0] = c->weights[1] = n->weight_line;
+	return 0;
 }
 
 static void emit_mean(struct lcp_code *c, const void *arg)
@@ -245,22 +323,26 @@ static void emit_mean(struct lcp_code *c, const void *arg)
 	const struct unit *u = arg;
 	const struct lcp_node *n = u->n;
 	const struct lcp_mean *v = &n->mean;
-	struct lcp_region x = lcp_region(n->in_line, &n->in_home, &n->in_l, u->s0, u->r0, u->r1, 0, v->plane);
+	struct lcp_region x = mean_input(u);
 	struct lcp_region y = lcp_region(n->out_line, &n->out_home, &n->out_l, u->s0, u->r0, u->r1, 0, 1);
+	struct unit next;
+	int64_t weights;
 	uint32_t top;
 
-	lcp_load(c, &x);
+	lcp_step_load(c, n, &x, NULL, &y);
+	weights = load_mean(c, n);
+	lcp_step_start(c);
 	lcp_open_out(c, &y, false);
-	if (c->weight_line != n->weight_line) {
-		lcp_load_linear(c, n->weight_line, lw_div_up(v->plane, LINE_FLOATS), 0);
-		c->weight_line = n->weight_line;
-	}
+	if (next_mean(u, &next))
+		lcp_step_ahead(c, n, mean_input(&next));
+	else if (n->first.lines)
+		lcp_load_ahead(c, &c->next);
 	lcp_set(c, 0, n->relu ? CNNACC_CCP_R0_RELU : 0);
 	lcp_set(c, 1, v->plane);
 	lcp_set(c, 2, 1);
 	lcp_set(c, 3, x.base);
 	lcp_set(c, 4, y.base);
-	lcp_set(c, 5, 0);
+	lcp_set_weights(c, 5, weights);
 	lcp_set(c, 6, 0);
 	top = lcp_loop(c, u->r1 - u->r0);
 	lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_FC, 0));
@@ -270,29 +352,43 @@ static void emit_mean(struct lcp_code *c, const void *arg)
 	lcp_loop_end(c, top);
 	lcp_gained(c, 3, (u->r1 - u->r0) * x.pitch);
 	lcp_gained(c, 4, u->r1 - u->r0);
-	lcp_store(c, &y);
+	lcp_step_done(c, &y);
 }
 
-int lcp_mean_emit(struct lcp_code *c, struct lcp_node *n)
+int lcp_mean_weights(struct lcp_code *c, struct lcp_node *n)
 {
 	const struct lcp_mean *v = &n->mean;
+	int64_t lines = lw_div_up(v->plane, LINE_FLOATS);
 	float *data;
-	int ret = lcp_weight_room(c, lw_round_up(v->plane, LINE_FLOATS), &n->weight_line, &data);
+	int ret = lcp_weight_room(c, lines * LINE_FLOATS, &n->weight_line, &data);
 
 	if (ret)
 		return ret;
 	for (int64_t i = 0; i < v->plane && data; i++)
 		data[i] = (float)(1.0 / (double)v->plane);
-	for (int64_t image = 0; image < v->n; image++) {
-		for (int64_t ch = 0; ch < v->c; ch += v->block) {
-			const struct unit u = {
-				.n = n, .r0 = ch, .r1 = lw_min(ch + v->block, v->c), .s0 = image,
-			};
-
-			ret = lcp_unit(c, emit_mean, &u);
-			if (ret)
-				return ret;
-		}
-	}
+	n->first = (struct lcp_chunk){ n->weight_line, lines, 1, n->node };
+	if (lines > lcp_half_lines(c->hw))
+		n->first.lines = 0;
 	return CNN_OK;
+}
+
+static void emit_end(struct lcp_code *c, const void *arg)
+{
+	(void)arg;
+	lcp_step_end(c);
+}
+
+int lcp_mean_emit(struct lcp_code *c, struct lcp_node *n)
+{
+	struct unit u = { .n = n, .r1 = lw_min(n->mean.block, n->mean.c) }, next;
+	bool more = true;
+
+	for (; more; u = next) {
+		int ret = lcp_unit(c, emit_mean, &u);
+
+		if (ret)
+			return ret;
+		more = next_mean(&u, &next);
+	}
+	return lcp_unit(c, emit_end, NULL);
 }

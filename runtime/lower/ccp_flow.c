@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * Steps of a unit of core ccp, one after the other: load, compute, store. While a unit computes,
- * only a store from the bank that it reads can move lines. So the input of a step goes beside what
- * the step before has computed; then that is stored, and the banks change places.
+ * lines move in the halves of banks that it does not touch, and to memory from the bank that it
+ * reads. So either inputs and outputs alternate between the halves of their banks, where they fit;
+ * or the input of a step goes beside what the step before has computed, then that is stored, and
+ * the banks change places.
  */
 #include "ccp.h"
 
@@ -19,6 +21,22 @@ bool lcp_can_turn(const struct lcp_node *n)
 bool lcp_can_add(const struct lcp_node *n)
 {
 	return !n->add_home.kept && !n->out_home.kept;
+}
+
+bool lcp_can_halve(const struct lcp_node *n)
+{
+	return n->add < 0 && !(n->in_home.kept && n->out_home.kept);
+}
+
+#define STEP_CYCLES	100
+
+int64_t lcp_parts(int64_t lines)
+{
+	int64_t parts = 1;
+
+	while (lines > STEP_CYCLES * parts * (parts + 1))
+		parts++;
+	return parts;
 }
 
 int64_t lcp_turn_room(const struct lcp_node *n)
@@ -53,10 +71,50 @@ static void store_pending(struct lcp_code *c)
 	c->pending.lines = 0;
 }
 
-void lcp_step_load(struct lcp_code *c, const struct lcp_node *n, struct lcp_region *in,
-		   struct lcp_region *add, struct lcp_region *out)
+/* ---- halves ---------------------------------------------------------------------------- */
+
+static bool half_holds(const struct lcp_code *c, unsigned int half, const struct lcp_region *in)
 {
-	bool old = c->pending.lines && in, held = in && lcp_same_region(&c->in_bank, in);
+	return c->in_bank[half].lines && lcp_same_region(&c->in_bank[half], in);
+}
+
+static void load_half(struct lcp_code *c, const struct lcp_node *n, struct lcp_region in,
+		      unsigned int half)
+{
+	struct lcp_region other = c->in_bank[!half];
+
+	lcp_place(&in, n->in_home.half_at[half]);
+	lcp_load_to(c, &in, CNNACC_CCP_TGT_READ_BANK);
+	c->in_bank[half] = in;
+	c->in_bank[!half] = other;
+}
+
+void lcp_step_ahead(struct lcp_code *c, const struct lcp_node *n, struct lcp_region in)
+{
+	if (n->split && in.lines && !half_holds(c, 0, &in) && !half_holds(c, 1, &in))
+		load_half(c, n, in, !c->in_half);
+}
+
+static void load_split(struct lcp_code *c, const struct lcp_node *n, struct lcp_region *in,
+		       struct lcp_region *out)
+{
+	store_pending(c);
+	if (!in->kept && !half_holds(c, c->in_half, in)) {
+		c->in_half = !c->in_half;
+		if (!half_holds(c, c->in_half, in))
+			load_half(c, n, *in, c->in_half);
+	}
+	lcp_place(in, n->in_home.half_at[c->in_half]);
+	c->out_half = !c->out_half;
+	lcp_place(out, n->out_home.half_at[c->out_half]);
+}
+
+/* ---- steps ----------------------------------------------------------------------------- */
+
+static void load_whole(struct lcp_code *c, const struct lcp_node *n, struct lcp_region *in,
+		       struct lcp_region *add, struct lcp_region *out)
+{
+	bool old = c->pending.lines && in, held = in && lcp_same_region(&c->in_bank[0], in);
 	bool beside = old && (in->kept ? c->odd : lcp_same_region(&c->beside, in));
 	int64_t write;
 
@@ -73,7 +131,7 @@ void lcp_step_load(struct lcp_code *c, const struct lcp_node *n, struct lcp_regi
 	} else {
 		store_pending(c);
 		if (in) {
-			lcp_place(in, held ? c->in_bank.at : lcp_step_read(c, n));
+			lcp_place(in, held ? c->in_bank[0].at : lcp_step_read(c, n));
 			lcp_load(c, in);
 		}
 	}
@@ -81,6 +139,15 @@ void lcp_step_load(struct lcp_code *c, const struct lcp_node *n, struct lcp_regi
 		lcp_load_to(c, add, c->turn ? CNNACC_CCP_TGT_READ_BANK : CNNACC_CCP_TGT_WRITE_BANK);
 	if (c->turn)
 		c->beside = *in;
+}
+
+void lcp_step_load(struct lcp_code *c, const struct lcp_node *n, struct lcp_region *in,
+		   struct lcp_region *add, struct lcp_region *out)
+{
+	if (n->split)
+		load_split(c, n, in, out);
+	else
+		load_whole(c, n, in, add, out);
 }
 
 void lcp_step_start(struct lcp_code *c)
@@ -91,7 +158,7 @@ void lcp_step_start(struct lcp_code *c)
 	store_pending(c);
 	lcp_swap(c);
 	c->odd = !c->odd;
-	c->in_bank = c->beside;
+	c->in_bank[0] = c->beside;
 }
 
 void lcp_step_done(struct lcp_code *c, const struct lcp_region *out)
@@ -160,7 +227,7 @@ static void set_add_bases(struct lcp_code *c, int64_t from, int64_t distance, in
 {
 	lcp_set(c, 0, from * LINE_FLOATS);
 	lcp_set(c, 1, to * LINE_FLOATS);
-	lcp_set(c, 2, ones);
+	lcp_set_weights(c, 2, ones);
 	lcp_set(c, 3, 0);
 	lcp_set(c, 4, rows | rows << 16);
 	lcp_set(c, 5, distance * LINE_FLOATS);

@@ -129,7 +129,8 @@ static bool is_same(const struct plan *a, const struct lcp_step *step)
 {
 	return a->kept[0] == step->in.kept && a->kept[1] == step->out.kept &&
 	       a->kept[2] == step->add.kept && a->room[0] == step->in.room &&
-	       a->room[1] == step->out.room;
+	       a->room[1] == step->out.room && a->half[0] == step->in.half &&
+	       a->half[1] == step->out.half;
 }
 
 static void try_plan(struct keep *k, struct plan *plan)
@@ -168,7 +169,8 @@ static int find_plan(struct keep *k, int pos, const struct lcp_step *step)
 	plan = &plans[p->n_plans];
 	*plan = (struct plan){
 		.kept = { step->in.kept, step->out.kept, step->add.kept },
-		.room = { step->in.room, step->out.room }, .node = k->core->nodes[p->node],
+		.room = { step->in.room, step->out.room },
+		.half = { step->in.half, step->out.half }, .node = k->core->nodes[p->node],
 	};
 	plan->node.in_home = step->in;
 	plan->node.out_home = step->out;
@@ -187,13 +189,15 @@ static void normalize(struct lcp_step *step, bool has_add)
 	int64_t both = lw_min(step->in.room, step->out.room);
 
 	if (!passes)
-		step->in.room = 0;
+		step->in.room = step->in.half = 0;
 	else if (!step->out.kept)
 		step->in.room = both;
 	if (step->out.kept)
-		step->out.room = 0;
+		step->out.room = step->out.half = 0;
 	else if (passes)
 		step->out.room = both;
+	if (has_add)
+		step->in.half = step->out.half = 0;
 	step->add.room = step->in.room;
 }
 

@@ -37,7 +37,7 @@ struct state {
 /* What a node takes in a situation. */
 struct plan {
 	bool kept[3];
-	int64_t room[2];
+	int64_t room[2], half[2];
 	bool fits;
 	uint64_t cost, cycles;
 	struct lcp_node node;
@@ -69,7 +69,7 @@ bool lcp_hold(struct state *s, struct held h);
 /* Room for lines lines in a bank: the lowest, or the end of the highest; -1: none. */
 int64_t lcp_find_room(const struct keep *k, const struct state *s, unsigned int bank,
 		      int64_t lines, bool high);
-/* Sets spare and room to the largest free stretch, in one of a few sizes. */
+/* Sets spare, room and the same of halves to the largest free stretches, in one of a few sizes. */
 void lcp_set_spare(const struct keep *k, const struct state *s, unsigned int bank,
 		   struct lcp_home *home);
 /* What moving lines costs. */

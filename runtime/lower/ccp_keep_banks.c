@@ -77,21 +77,33 @@ int64_t lcp_find_room(const struct keep *k, const struct state *s, unsigned int 
 	return found;
 }
 
+/* The largest free stretch of lines from..to-1 of a bank; its length. */
+static int64_t largest_gap(const struct keep *k, const struct state *s, unsigned int bank,
+			   int64_t from, int64_t to, int64_t *where)
+{
+	int64_t most = 0, at = 0, gap = 0;
+
+	*where = from;
+	for (; from < to; from = at + lw_max(1, gap)) {
+		gap = next_gap(k, s, bank, from, &at);
+		if (lw_min(gap, to - at) > most) {
+			most = lw_min(gap, to - at);
+			*where = at;
+		}
+	}
+	return most;
+}
+
 void lcp_set_spare(const struct keep *k, const struct state *s, unsigned int bank,
 		      struct lcp_home *home)
 {
 	int64_t lines = k->core->hw.bank / LINE_FLOATS, step = lw_max(1, lines / ROOM_STEPS);
-	int64_t most = 0, at = 0, gap = 0;
+	int64_t most = largest_gap(k, s, bank, 0, lines, &home->spare), half;
 
-	home->spare = 0;
-	for (int64_t from = 0; from < lines; from = at + lw_max(1, gap)) {
-		gap = next_gap(k, s, bank, from, &at);
-		if (gap > most) {
-			most = gap;
-			home->spare = at;
-		}
-	}
 	home->room = (most == lines ? lines : most / step * step) * LINE_FLOATS;
+	half = lw_min(largest_gap(k, s, bank, 0, lines / 2, &home->half_at[0]),
+		      largest_gap(k, s, bank, lines / 2, lines, &home->half_at[1]));
+	home->half = (half == lines / 2 ? half : half / step * step) * LINE_FLOATS;
 }
 
 /* ---- moves ----------------------------------------------------------------------------- */

@@ -42,8 +42,9 @@ static int lower_store(const struct lcp_core *core, struct lcp_code *c, const st
 	return lcp_unit(c, emit_move, &m);
 }
 
+/* next: what the node after it begins with, if that is in the same task. */
 static int lower_node(struct lcp_core *core, struct lcp_code *c, int index,
-		      const struct lcp_step *step)
+		      const struct lcp_step *step, struct lcp_chunk next)
 {
 	struct lcp_node *n = &core->nodes[index];
 	int ret;
@@ -55,9 +56,10 @@ static int lower_node(struct lcp_core *core, struct lcp_code *c, int index,
 		n->add_line = lcp_value_line(core, n->add);
 	lcp_describe(n, core->base.lw->g->nodes[index].op_type,
 		     core->base.lw->out->nodes[index].reason);
+	c->next = next;
 	ret = lower_moves(c, step);
 	c->pinned = step->pinned;
-	c->in_bank.lines = 0;
+	lcp_forget_input(c);
 	if (!ret && c->sel != step->bank)
 		ret = lcp_unit(c, emit_swap, NULL);
 	if (!ret)
@@ -67,21 +69,51 @@ static int lower_node(struct lcp_core *core, struct lcp_code *c, int index,
 	return ret;
 }
 
+/* The place in the segment of the first node from place i on that has code. */
+static int next_place(const struct lcp_core *core, const struct cnn_segment *seg, int i)
+{
+	while (i < seg->n_nodes && core->nodes[seg->nodes[i]].kind == CCP_NONE)
+		i++;
+	return i;
+}
+
+/* Makes the weights of the node at a place; what it begins with. */
+static int lower_weights(struct lcp_core *core, struct lcp_code *c, const struct cnn_segment *seg,
+			 int i, struct lcp_chunk *first)
+{
+	struct lcp_node *n;
+	int ret;
+
+	*first = (struct lcp_chunk){ .lines = 0 };
+	if (i == seg->n_nodes)
+		return CNN_OK;
+	n = &core->nodes[seg->nodes[i]];
+	ret = lcp_weights(c, n);
+	*first = n->first;
+	return ret;
+}
+
 /* The nodes of a segment, with the steps or in the plainest way. */
 static int lower_nodes(struct lcp_core *core, const struct cnn_segment *seg,
 		       const struct lcp_step *steps)
 {
 	static const struct lcp_step plain;
 	struct lcp_code c;
-	int ret, pos = 0;
+	struct lcp_chunk next;
+	int ret, i = next_place(core, seg, 0), after;
 
 	if (lcp_code_init(&c, &core->hw, core->base.lw))
 		return CNN_ENOMEM;
-	ret = CNN_OK;
-	for (int i = 0; i < seg->n_nodes && !ret; i++) {
-		if (core->nodes[seg->nodes[i]].kind != CCP_NONE)
-			ret = lower_node(core, &c, seg->nodes[i], steps ? &steps[pos++] : &plain);
-		lw_progress(core->base.lw, i + 1);
+	ret = lower_weights(core, &c, seg, i, &next);
+	for (int pos = 0; i < seg->n_nodes && !ret; i = after, pos++) {
+		after = next_place(core, seg, i + 1);
+		ret = lower_weights(core, &c, seg, after, &next);
+		if (after < seg->n_nodes && steps && steps[pos + 1].cut)
+			next.lines = 0;
+		if (!ret)
+			ret = lower_node(core, &c, seg->nodes[i], steps ? &steps[pos] : &plain,
+					 next);
+		lw_progress(core->base.lw, after);
 	}
 	if (!ret)
 		ret = lcp_code_flush(&c);

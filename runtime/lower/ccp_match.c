@@ -472,6 +472,7 @@ bool lcp_match(const struct lcp_hw *hw, const struct cnn_graph *g, int index,
 	const struct cnn_node *n = &g->nodes[index];
 
 	memset(node, 0, sizeof(*node));
+	node->node = index;
 	node->add = -1;
 	if (*hw->bad)
 		return lw_no(reason, "%s: %s", n->op_type, hw->bad);

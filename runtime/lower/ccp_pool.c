@@ -8,7 +8,7 @@
 
 struct unit {
 	const struct lcp_node *n;
-	int64_t image, c0, c1, y0, y1;
+	int64_t i, image, c0, c1, y0, y1;
 };
 
 /* ---- pooling --------------------------------------------------------------------------- */
@@ -102,7 +102,7 @@ static bool slab_floats(const struct lcp_node *n, int64_t rows, int64_t *in, int
 static int64_t block_of(const struct lcp_node *n, int64_t rows)
 {
 	const struct lcp_pool *v = &n->pool;
-	int64_t in_room = lcp_room(&n->in_home), out_room = lcp_room(&n->out_home);
+	int64_t in_room = lcp_in_room(n), out_room = lcp_out_room(n);
 	int64_t in_pitch = n->in_l.plane_pitch, out_pitch = n->out_l.plane_pitch, in, out;
 
 	if (rows < v->oh && ((!n->in_home.kept && !lcp_splits_planes(&n->in_l)) ||
@@ -122,13 +122,22 @@ static int64_t block_of(const struct lcp_node *n, int64_t rows)
 	return lw_min(planes_in(in_room, in, in_pitch), planes_in(out_room, out, out_pitch));
 }
 
-bool lcp_pool_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
+/* Lines of a value that pass through a bank. */
+static int64_t passing_lines(const struct lcp_home *home, const struct cnn_layout *l)
+{
+	return home->kept ? 0 : l->c * l->plane_pitch / LINE_FLOATS;
+}
+
+/* Blocks and slabs for the room that there is, in halves or whole banks. */
+static bool plan_in_room(struct lcp_node *n, int attempt)
 {
 	struct lcp_pool *v = &n->pool;
+	int64_t lines = passing_lines(&n->in_home, &n->in_l) +
+			passing_lines(&n->out_home, &n->out_l);
+	int64_t parts = n->split ? lw_min(lcp_parts(lines), v->c) : 1;
 
-	(void)hw;		/* the homes say what there is of it */
 	for (int64_t rows = v->oh; rows > 0; rows = rows > 16 ? lw_round_up(rows / 2, 16) : rows / 2) {
-		v->block = lw_min(lw_min(block_of(n, rows), v->c), UINT16_MAX);
+		v->block = lw_min(lw_min(block_of(n, rows), lw_div_up(v->c, parts)), UINT16_MAX);
 		v->block >>= lw_min(attempt, 62);
 		if (v->block >= 16 && v->block < v->c)
 			v->block = v->block / 16 * 16;
@@ -137,6 +146,36 @@ bool lcp_pool_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 			return true;
 	}
 	return false;
+}
+
+bool lcp_pool_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
+{
+	(void)hw;		/* the homes say what there is of it */
+	n->split = lcp_can_halve(n) && !lcp_pool_passes(n);
+	if (n->split && plan_in_room(n, attempt))
+		return true;
+	n->split = false;
+	return plan_in_room(n, attempt);
+}
+
+/* Unit i of all. */
+static struct unit unit_at(const struct lcp_node *n, int64_t i)
+{
+	const struct lcp_pool *v = &n->pool;
+	int64_t slabs = lw_div_up(v->oh, v->rows), blocks = lw_div_up(v->c, v->block);
+	struct unit u = {
+		.n = n, .i = i, .image = i / slabs / blocks, .c0 = i / slabs % blocks * v->block,
+		.y0 = i % slabs * v->rows,
+	};
+
+	u.c1 = lw_min(u.c0 + v->block, v->c);
+	u.y1 = lw_min(u.y0 + v->rows, v->oh);
+	return u;
+}
+
+static int64_t unit_count(const struct lcp_pool *v)
+{
+	return v->n * lw_div_up(v->c, v->block) * lw_div_up(v->oh, v->rows);
 }
 
 /* One EXEC as the fields of its parameter group. */
@@ -198,47 +237,68 @@ static void exec_early_stages(struct lcp_code *c, const struct lcp_node *n, int6
 	*p = last;
 }
 
+static void load_next(struct lcp_code *c, const struct unit *u)
+{
+	struct unit next;
+	struct slab s;
+
+	if (u->i + 1 == unit_count(&u->n->pool))
+		return;
+	next = unit_at(u->n, u->i + 1);
+	s = slab_at(&u->n->pool, next.y0, next.y1);
+	lcp_step_ahead(c, u->n, in_region(&next, &s));
+}
+
 static void emit_pool(struct lcp_code *c, const void *arg)
 {
 	const struct unit *u = arg;
 	const struct lcp_pool *v = &u->n->pool;
 	struct slab s = slab_at(v, u->y0, u->y1);
 	struct lcp_region in = in_region(u, &s), out = out_region(u);
-	struct stage p = {
+	struct stage p;
+
+	if (lcp_pool_passes(u->n)) {
+		lcp_load(c, &in);
+		lcp_load_ahead(c, &c->next);
+	} else {
+		lcp_step_load(c, u->n, &in, NULL, &out);
+		lcp_load_ahead(c, &c->next);
+		lcp_step_start(c);
+	}
+	p = (struct stage){
 		.kh = v->kh, .kw = v->kw, .sy = v->sy, .sx = v->sx, .ih = s.rows, .iw = v->iw,
 		.oh = u->y1 - u->y0, .ow = v->ow, .pt = s.pt, .pb = s.pb, .pl = v->pl,
 		.pr = pad_right(v), .in = in.base, .in_pitch = in.pitch, .out = out.base,
 		.out_pitch = out.pitch,
 	};
 
-	lcp_load(c, &in);
-	if (stage_count(v) > 1)
+	if (lcp_pool_passes(u->n))
 		exec_early_stages(c, u->n, u->c1 - u->c0, &p);
 	lcp_open_out(c, &out, false);
+	load_next(c, u);
 	exec_stage(c, v, u->c1 - u->c0, &p);
-	lcp_store(c, &out);
+	if (lcp_pool_passes(u->n))
+		lcp_store(c, &out);
+	else
+		lcp_step_done(c, &out);
+}
+
+static void emit_end(struct lcp_code *c, const void *arg)
+{
+	(void)arg;
+	lcp_step_end(c);
 }
 
 int lcp_pool_emit(struct lcp_code *c, struct lcp_node *n)
 {
-	const struct lcp_pool *v = &n->pool;
+	for (int64_t i = 0; i < unit_count(&n->pool); i++) {
+		const struct unit u = unit_at(n, i);
+		int ret = lcp_unit(c, emit_pool, &u);
 
-	for (int64_t image = 0; image < v->n; image++) {
-		for (int64_t ch = 0; ch < v->c; ch += v->block) {
-			for (int64_t y = 0; y < v->oh; y += v->rows) {
-				const struct unit u = {
-					.n = n, .image = image,
-					.c0 = ch, .c1 = lw_min(ch + v->block, v->c),
-					.y0 = y, .y1 = lw_min(y + v->rows, v->oh),
-				};
-				int ret = lcp_unit(c, emit_pool, &u);
-
-				if (ret)
-					return ret;
-			}
-		}
+		if (ret)
+			return ret;
 	}
-	return CNN_OK;
+	return lcp_unit(c, emit_end, NULL);
 }
 
 /* ---- padding --------------------------------------------------------------------------- */
@@ -248,7 +308,7 @@ bool lcp_pad_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 	struct lcp_pad *v = &n->pad;
 	int64_t plane = (v->ih + 2 * v->layers) * (v->iw + 2 * v->layers);
 	int64_t one = lw_round_up(plane, LINE_FLOATS) + LINE_FLOATS;
-	int64_t in = lcp_room(&n->in_home), out = lcp_room(&n->out_home);
+	int64_t in = lcp_in_room(n), out = lcp_out_room(n);
 
 	(void)hw;
 	if (one > in || one > out)
@@ -272,6 +332,7 @@ static void emit_pad(struct lcp_code *c, const void *arg)
 					   n->out_l.plane);
 
 	lcp_load(c, &in);
+	lcp_load_ahead(c, &c->next);
 	lcp_open_out(c, &out, false);
 	lcp_set(c, 0, v->layers);
 	lcp_set(c, 1, v->iw | v->ih << 16);

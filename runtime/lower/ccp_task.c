@@ -89,9 +89,10 @@ static int begin_task(struct lcp_code *c)
 	c->sel = 0;
 	memset(c->reg, 0, sizeof(c->reg));
 	lcp_clock_boot(&c->clock, c->hw, c->hw->insns);
-	c->in_bank.lines = c->pending.lines = c->beside.lines = 0;
+	lcp_forget_input(c);
+	c->pending.lines = c->beside.lines = 0;
 	c->turn = c->odd = false;
-	c->weight_line = -1;
+	c->weights[0] = c->weights[1] = -1;
 	c->n_reads = c->n_writes = 0;
 	c->first_node = -1;
 	c->restartable = true;
@@ -237,7 +238,7 @@ int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *ar
 		return LCP_TOO_MUCH;
 	for (;;) {
 		struct lcp_code before = *c;
-		bool fresh = c->first_node < 0;
+		bool fresh = c->first_node < 0, alone;
 		enum fit fit = make_unit(c, emit, arg);
 		int ret;
 
@@ -247,12 +248,16 @@ int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *ar
 		}
 		before.trial.steps = c->trial.steps;
 		*c = before;
-		if (fit == TOO_LONG ? !c->page_units : fresh)
-			return LCP_TOO_BIG;
+		alone = fit == TOO_LONG ? !c->page_units : fresh;
 		if (fit == TOO_LONG && !is_in_time(c, 1))
 			fit = TOO_SLOW;
-		if (fit == TOO_SLOW && c->pinned)
-			return LCP_PINNED;
+		if (alone || (fit == TOO_SLOW && c->pinned)) {
+			/* What the next node begins with, no trial has seen. */
+			if (!c->next.lines)
+				return alone ? LCP_TOO_BIG : LCP_PINNED;
+			c->next.lines = 0;
+			continue;
+		}
 		ret = fit == TOO_LONG ? turn_page(c) : lcp_code_flush(c);
 		if (ret)
 			return ret;
