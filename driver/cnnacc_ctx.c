@@ -135,7 +135,7 @@ static void cnnacc_ctx_destroy_work(struct work_struct *work)
 
 	for (i = 0; i < cdev->core_count; i++)
 		drm_sched_entity_destroy(&ctx->entities[i]);
-	/* Idle: a job may take longer than a task should hang. */
+	/* Idle: a job may take longer than the kernel expects a task to sleep. */
 	wait_event_idle(ctx->idle, cnnacc_ctx_idle(ctx));
 	for (i = 0; i < cdev->core_count; i++)
 		cnnacc_stats_forget(cdev->cores[i], ctx);
@@ -190,6 +190,8 @@ void cnnacc_file_close(struct cnnacc_file *file)
 	struct cnnacc_ctx *ctx;
 	unsigned long id;
 
+	/* The watchdog ends jobs that run. */
+	WRITE_ONCE(file->closed, true);
 	xa_for_each(&file->contexts, id, ctx) {
 		cnnacc_ctx_kill(ctx);
 		cnnacc_ctx_put(ctx);

@@ -33,6 +33,7 @@ struct eventfd_ctx;
  * @tables: page table pages of its contexts
  * @buffers: its buffer handles
  * @jobs: its jobs that have not ended
+ * @closed: nobody uses it any more
  * @usage: of each core
  */
 struct cnnacc_file {
@@ -41,6 +42,7 @@ struct cnnacc_file {
 	atomic_t tables;
 	atomic_t buffers;
 	atomic_t jobs;
+	bool closed;
 	struct cnnacc_usage usage[CNNACC_MAX_CORES];
 };
 

@@ -120,7 +120,6 @@ struct cnnacc_shell_report {
  * @aborting: fence value of the packet that does not end and is to be aborted, or 0
  * @events: EVENT_COUNT as last seen
  * @watched: fence value of the packet that the watchdog last found at the head
- * @watched_since: jiffies when it first found it there
  * @progress: PROGRESS when it last looked
  * @irq_seen: when the watchdog last looked it found an interrupt that nobody had handled yet
  * @irq_lost: a lost interrupt was reported
@@ -161,7 +160,6 @@ struct cnnacc_core {
 	u64 aborting;
 	u32 events;
 	u64 watched;
-	unsigned long watched_since;
 	u32 progress;
 	bool irq_seen;
 	bool irq_lost;

@@ -23,20 +23,20 @@
 #define CNNACC_CORE_RESET_TIMEOUT_US	1000000
 #define CNNACC_ABORT_TIMEOUT_US		300000
 
-static int cnnacc_task_limit_set(const char *val, const struct kernel_param *kp)
+static int cnnacc_job_limit_set(const char *val, const struct kernel_param *kp)
 {
 	return param_set_uint_minmax(val, kp, 10, 86400000);
 }
 
-static const struct kernel_param_ops cnnacc_task_limit_ops = {
-	.set = cnnacc_task_limit_set,
+static const struct kernel_param_ops cnnacc_job_limit_ops = {
+	.set = cnnacc_job_limit_set,
 	.get = param_get_uint,
 };
 
-static unsigned int cnnacc_task_limit_ms = 120000;
-module_param_cb(task_limit_ms, &cnnacc_task_limit_ops, &cnnacc_task_limit_ms, 0644);
-MODULE_PARM_DESC(task_limit_ms,
-		 "ms after which a task hangs even if it makes progress (10 to 86400000, default 120000)");
+static unsigned int cnnacc_job_limit_ms = 120000;
+module_param_cb(job_limit_ms, &cnnacc_job_limit_ops, &cnnacc_job_limit_ms, 0644);
+MODULE_PARM_DESC(job_limit_ms,
+		 "ms after which a job hangs even if it makes progress (10 to 86400000, default 120000)");
 
 static int cnnacc_core_hw_reset(struct cnnacc_core *core)
 {
@@ -174,6 +174,23 @@ static bool cnnacc_core_bring_back(struct cnnacc_core *core, struct list_head *l
 	return false;
 }
 
+/* Nobody can see what a job does whose file is closed. */
+static bool cnnacc_core_orphaned(const struct cnnacc_batch *batch)
+{
+	return batch && READ_ONCE(batch->ctx->file->closed);
+}
+
+/* Jobs that would be kicked again, for nobody. */
+static void cnnacc_core_take_orphans(struct cnnacc_core *core, struct list_head *lost)
+{
+	spin_lock_irq(&core->lock);
+	if (cnnacc_core_orphaned(core->batch)) {
+		list_splice_tail_init(&core->batch->jobs, lost);
+		core->batch = NULL;
+	}
+	spin_unlock_irq(&core->lock);
+}
+
 /* Runs on the reset workqueue, as all that touches a queue which is not ready. */
 static void cnnacc_core_recover(struct cnnacc_core *core)
 {
@@ -191,6 +208,7 @@ static void cnnacc_core_recover(struct cnnacc_core *core)
 		cnnacc_core_blame(core, false, &lost);
 	else
 		back = cnnacc_core_bring_back(core, &lost);
+	cnnacc_core_take_orphans(core, &lost);
 	/* Its memory is others' from here on: the core had to let go of it first. */
 	cnnacc_core_end_failed(core);
 	cnnacc_batch_end_jobs(&lost, CNNACC_END_LOST);
@@ -252,12 +270,14 @@ static void cnnacc_core_find_irq(struct cnnacc_core *core)
 	cnnacc_core_process(core, false);
 }
 
-/* Where the watchdog found the core when it last looked, or for too long at one task? */
-static bool cnnacc_core_stands(struct cnnacc_core *core, u64 fence, u32 progress)
+/* Has the first job no owner, too much time, or not moved since the watchdog last looked? */
+static bool cnnacc_core_overdue(struct cnnacc_core *core, const struct cnnacc_job *job)
 {
-	return fence == core->watched &&
-	       (progress == core->progress ||
-		time_after(jiffies, core->watched_since + msecs_to_jiffies(cnnacc_task_limit_ms)));
+	lockdep_assert_held(&core->lock);
+	return cnnacc_core_orphaned(core->batch) ||
+	       time_after(jiffies, core->since + msecs_to_jiffies(cnnacc_job_limit_ms)) ||
+	       (core->watched == job->first_fence + job->done &&
+		core->progress == cnnacc_queue_read(core, CNNACC_QREG_PROGRESS));
 }
 
 static void cnnacc_core_write_abort(struct cnnacc_core *core)
@@ -311,17 +331,16 @@ void cnnacc_core_force_reset(struct cnnacc_core *core)
 }
 
 /**
- * cnnacc_core_hung() - Does the core stand still?
+ * cnnacc_core_hung() - Is the job that a core is at to be ended?
  * @core: core
  *
- * Return: true if nothing moved since this was last asked, or a task took too long
+ * Return: true if nothing moved since this was last asked, or the job takes too long or is
+ * nobody's any more
  */
 bool cnnacc_core_hung(struct cnnacc_core *core)
 {
 	struct cnnacc_job *job;
 	bool hung = false;
-	u32 progress;
-	u64 fence;
 
 	/* A lost interrupt is no hang. */
 	cnnacc_core_find_irq(core);
@@ -330,13 +349,9 @@ bool cnnacc_core_hung(struct cnnacc_core *core)
 	job = cnnacc_core_first_job(core);
 	if (job) {
 		cnnacc_stats_look(core);
-		progress = cnnacc_queue_read(core, CNNACC_QREG_PROGRESS);
-		fence = job->first_fence + job->done;
-		hung = cnnacc_core_stands(core, fence, progress);
-		if (fence != core->watched)
-			core->watched_since = jiffies;
-		core->watched = fence;
-		core->progress = progress;
+		hung = cnnacc_core_overdue(core, job);
+		core->watched = job->first_fence + job->done;
+		core->progress = cnnacc_queue_read(core, CNNACC_QREG_PROGRESS);
 	}
 	spin_unlock_irq(&core->lock);
 	return hung;
@@ -356,7 +371,7 @@ static bool cnnacc_core_abort(struct cnnacc_core *core, u64 first_fence)
 }
 
 /**
- * cnnacc_core_kill() - End the job that hangs
+ * cnnacc_core_kill() - End the job that hangs or is nobody's
  * @core: core
  *
  * Aborts it, which tells where it stood, and resets the core.  Runs on
@@ -365,28 +380,30 @@ static bool cnnacc_core_abort(struct cnnacc_core *core, u64 first_fence)
 void cnnacc_core_kill(struct cnnacc_core *core)
 {
 	struct cnnacc_job *job;
+	bool ended, hangs;
 	u64 first_fence, seqno;
 	u32 hw_id;
-	bool ended;
 
 	spin_lock_irq(&core->lock);
 	job = cnnacc_core_first_job(core);
 	/* It may have gone on, or ended, since it was looked at. */
-	if (!job || !cnnacc_core_stands(core, job->first_fence + job->done,
-					cnnacc_queue_read(core, CNNACC_QREG_PROGRESS))) {
+	if (!job || !cnnacc_core_overdue(core, job)) {
 		spin_unlock_irq(&core->lock);
 		return;
 	}
 	first_fence = job->first_fence;
-	core->aborting = first_fence + job->done;
+	hangs = !cnnacc_core_orphaned(core->batch);
+	if (hangs)
+		core->aborting = first_fence + job->done;
 	seqno = job->seqno;
 	hw_id = job->ctx->hw_id;
 	core->ready = false;
 	cnnacc_core_write_abort(core);
 	spin_unlock_irq(&core->lock);
 
-	drm_warn(&core->cdev->drm, "%s: job %llu of context %u hangs\n", core->name, seqno,
-		 hw_id);
+	if (hangs)
+		drm_warn(&core->cdev->drm, "%s: job %llu of context %u hangs\n", core->name, seqno,
+			 hw_id);
 	read_poll_timeout(cnnacc_core_abort, ended, ended, 1000, CNNACC_ABORT_TIMEOUT_US,
 			  false, core, first_fence);
 	cnnacc_core_recover(core);

@@ -207,7 +207,8 @@ struct drm_cnnacc_ctx_create {
  * @ctx_id: context
  * @pad: zero
  *
- * Jobs not yet started end -ECANCELED; a running one is let finish.
+ * Jobs not yet started end -ECANCELED; a running one is let finish.  If the file is closed, as
+ * it is when its process dies, one that runs for long is aborted and ends -ECANCELED too.
  */
 struct drm_cnnacc_ctx_destroy {
 	__u32 ctx_id;
@@ -218,7 +219,7 @@ struct drm_cnnacc_ctx_destroy {
 #define DRM_CNNACC_CTX_FAULT		0x1u	/* a job had an MMU fault or bus error */
 #define DRM_CNNACC_CTX_BAD_PROGRAM	0x2u	/* a job ended BAD_PROGRAM, CONFIG or DEADLOCK */
 #define DRM_CNNACC_CTX_TIME_LIMIT	0x4u	/* a job hit its cycle limit */
-/* a job stopped making progress, or a task made it for longer than the driver allows */
+/* a job stopped making progress, or made it for longer than the driver allows (job_limit_ms) */
 #define DRM_CNNACC_CTX_HANG		0x8u
 #define DRM_CNNACC_CTX_INNOCENT_RESET	0x10u	/* a job was lost to a reset it did not cause */
 

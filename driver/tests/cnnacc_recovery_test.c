@@ -2,6 +2,7 @@
 /* KUnit suite of recovery, with a mock device; a part of cnnacc_recovery.c. */
 #include <linux/delay.h>
 #include <linux/dma-fence.h>
+#include <linux/file.h>
 
 #include "cnnacc_mock.h"
 
@@ -99,15 +100,15 @@ static void cnnacc_recovery_test_slow(struct kunit *test)
 /* But not for ever. */
 static void cnnacc_recovery_test_too_long(struct kunit *test)
 {
-	unsigned int limit = cnnacc_task_limit_ms;
+	unsigned int limit = cnnacc_job_limit_ms;
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
 	struct cnnacc_ctx *ctx = cnnacc_mock_ctx(mock);
 
-	cnnacc_task_limit_ms = 1000;
+	cnnacc_job_limit_ms = 1000;
 	mock->does = CNNACC_MOCK_WORKS;
 	KUNIT_EXPECT_EQ(test, cnnacc_mock_run(mock, ctx, 1), -ETIMEDOUT);
 	KUNIT_EXPECT_EQ(test, ctx->status.state, DRM_CNNACC_CTX_HANG);
-	cnnacc_task_limit_ms = limit;
+	cnnacc_job_limit_ms = limit;
 	cnnacc_recovery_test_after(test, mock, 1, 0);
 }
 
@@ -211,6 +212,25 @@ static void cnnacc_recovery_test_destroy(struct kunit *test)
 	cnnacc_recovery_test_after(test, mock, 0, 0);
 }
 
+/* A job whose file is closed is ended, whatever progress it makes, and is not run again. */
+static void cnnacc_recovery_test_orphan(struct kunit *test)
+{
+	struct cnnacc_mock *mock = cnnacc_mock_create(test);
+	struct cnnacc_ctx *ctx = cnnacc_mock_ctx(mock);
+	struct dma_fence *fence;
+
+	mock->does = CNNACC_MOCK_WORKS;
+	fence = cnnacc_mock_submit(mock, ctx, 3, DRM_CNNACC_JOB_RESTARTABLE);
+	while (!cnnacc_mock_read(mock, CNNACC_MOCK_QUEUE + CNNACC_QREG_PROGRESS))
+		usleep_range(100, 1000);
+	fput(mock->file);
+	flush_delayed_fput();
+	mock->file = NULL;
+	KUNIT_EXPECT_EQ(test, cnnacc_mock_wait(mock, fence), -ECANCELED);
+	KUNIT_EXPECT_EQ(test, ctx->status.failed_jobs, 0);
+	cnnacc_recovery_test_after(test, mock, 1, 0);
+}
+
 static struct kunit_case cnnacc_recovery_test_cases[] = {
 	KUNIT_CASE_PARAM(cnnacc_recovery_test_hanging, cnnacc_recovery_test_hang_gen_params),
 	KUNIT_CASE(cnnacc_recovery_test_fault),
@@ -221,6 +241,7 @@ static struct kunit_case cnnacc_recovery_test_cases[] = {
 	KUNIT_CASE(cnnacc_recovery_test_forced),
 	KUNIT_CASE(cnnacc_recovery_test_restart),
 	KUNIT_CASE(cnnacc_recovery_test_destroy),
+	KUNIT_CASE_SLOW(cnnacc_recovery_test_orphan),
 	{ }
 };
 

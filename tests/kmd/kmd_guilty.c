@@ -1,26 +1,29 @@
 // SPDX-License-Identifier: MIT
 /*
- * kmd_guilty [COUNT [KIND]]: jobs that stand still, are endless, fault, are illegal or run out of
- * cycles, COUNT times each (5).  The guilty context is told what and where; the job behind it in
- * the ring and the next job of a bystander end well, and all that soon enough.
+ * kmd_guilty [COUNT [KIND]]: jobs that stand still, are endless, fault, are illegal, run out of
+ * cycles or have lost their owner, COUNT times each (5).  The guilty context is told what and
+ * where; the job behind it in the ring and the next job of a bystander end well, and all that soon
+ * enough.
  *
- * "still" is a queue that is stopped and so does not start what is in it.  "hang" is an
- * endless program that makes progress: only the driver's task_limit_ms ends it, which is set for
- * the purpose.  So that the cycle limit does not come first, the module has to be loaded with
- * watchdog_ms=400 or less; else that kind is skipped.
+ * "still" is a queue that is stopped and so does not start what is in it.  "hang" is an endless
+ * program, "tasks" many that end, that make progress: only the driver's job_limit_ms ends them,
+ * which is set for the purpose.  So that the cycle limit does not come first, the module has to be
+ * loaded with watchdog_ms=400 or less; else those kinds are skipped.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <xf86drm.h>
 
 #include "kmd.h"
 
-#define LIMIT_PARAM	"/sys/module/cnnacc/parameters/task_limit_ms"
+#define LIMIT_PARAM	"/sys/module/cnnacc/parameters/job_limit_ms"
 #define WATCHDOG_PARAM	"/sys/module/cnnacc/parameters/watchdog_ms"
 #define WATCHDOG_MAX_MS	400
 #define RECOVERY_MAX_S	2.0
@@ -33,6 +36,9 @@
 #define FAR_VA		0xe0000000u
 #define FAR_SIZE	0x400000u
 #define FAR_OFFSET	0x280040u
+#define TASKS		64u
+#define TASK_LOOPS	2000000
+#define OWNER_LOOPS	60000000
 
 struct kind {
 	const char *name;
@@ -45,7 +51,8 @@ struct kind {
 	uint64_t va;
 	bool far;		/* in the middle of much other program */
 	bool still;		/* the queue does not start it */
-	unsigned int limit_ms;	/* task_limit_ms, 0: as it is */
+	unsigned int limit_ms;	/* job_limit_ms, 0: as it is */
+	uint32_t tasks;		/* 0: one; any may be the one that ends it */
 };
 
 static uint32_t program_fault(struct kmd_env *env)
@@ -59,10 +66,18 @@ static uint32_t program_run(struct kmd_env *env)
 	return kmd_program_delay(env, RUN_LOOPS);
 }
 
+/* Far below the limit, but not so all tasks of a job. */
+static uint32_t program_task(struct kmd_env *env)
+{
+	return kmd_program_delay(env, TASK_LOOPS);
+}
+
 static const struct kind kinds[] = {
 	{ "still", program_run, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG, .still = true },
 	{ "hang", kmd_program_endless, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG, .pc = 1,
 	  .limit_ms = HANG_LIMIT_MS },
+	{ "tasks", program_task, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG, .limit_ms = HANG_LIMIT_MS,
+	  .tasks = TASKS },
 	{ "fault", program_fault, 0, -EFAULT, DRM_CNNACC_CTX_FAULT, CNNACC_STATUS_MMU_FAULT,
 	  CNNACC_CCP_E_DMA, CNNACC_FAULT_DIR, 3, CNNACC_ACCESS_READ, .va = NOWHERE },
 	{ "illegal", kmd_program_illegal, 0, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
@@ -98,16 +113,16 @@ static bool told(const struct kind *k, const struct kmd_env *env, uint32_t faile
 {
 	struct drm_cnnacc_ctx_query q = kmd_ctx_query(env->fd, env->ctx);
 	bool good = q.state == k->state && q.failed_jobs == failed && q.seqno == seqno &&
-		    !q.reset_jobs && q.core == env->core && !q.task &&
+		    !q.reset_jobs && q.core == env->core &&
+		    (k->tasks ? q.task < k->tasks : !q.task && q.pc == k->pc) &&
 		    q.status_class == k->class && q.status_code == k->code &&
-		    q.detail == k->detail && q.pc == k->pc && q.access == k->access &&
-		    q.fault_va == k->va;
+		    q.detail == k->detail && q.access == k->access && q.fault_va == k->va;
 
 	if (!good)
-		note("%s: state 0x%x, %u failed, job %llu, class %u code %u detail %u pc %u "
-		     "access %u va 0x%llx", k->name, q.state, q.failed_jobs,
-		     (unsigned long long)q.seqno, q.status_class, q.status_code, q.detail, q.pc,
-		     q.access, (unsigned long long)q.fault_va);
+		note("%s: state 0x%x, %u failed, job %llu task %u, class %u code %u detail %u "
+		     "pc %u access %u va 0x%llx", k->name, q.state, q.failed_jobs,
+		     (unsigned long long)q.seqno, q.task, q.status_class, q.status_code,
+		     q.detail, q.pc, q.access, (unsigned long long)q.fault_va);
 	return good;
 }
 
@@ -122,25 +137,27 @@ static struct kmd_bo copy_far(struct kmd_env *env, uint32_t length)
 	return bo;
 }
 
-/* Its jobs are in the ring together: their limits let them. */
+/* Its jobs are in the ring together, if they are of one task: their limits let them. */
 struct round {
 	struct drm_cnnacc_job jobs[ROUND_MAX];
-	struct drm_cnnacc_task tasks[ROUND_MAX];
+	struct drm_cnnacc_task tasks[ROUND_MAX][TASKS];
 	struct drm_cnnacc_sync syncs[ROUND_MAX];
 	uint32_t count;
 };
 
-static void add_job(struct round *r, const struct kmd_env *env, struct drm_cnnacc_task task)
+static void add_job(struct round *r, const struct kmd_env *env, struct drm_cnnacc_task task,
+		    uint32_t tasks)
 {
-	uint32_t i = r->count++;
+	uint32_t i = r->count++, t;
 
-	r->tasks[i] = task;
+	for (t = 0; t < tasks; t++)
+		r->tasks[i][t] = task;
 	r->syncs[i] = (struct drm_cnnacc_sync){
 		.flags = DRM_CNNACC_SYNC_SIGNAL, .handle = kmd_syncobj(env->fd),
 	};
 	r->jobs[i] = (struct drm_cnnacc_job){
 		.core = env->core,
-		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &r->tasks[i]),
+		.tasks = DRM_CNNACC_OBJ_ARRAY(tasks, r->tasks[i]),
 		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &r->syncs[i]),
 	};
 }
@@ -175,11 +192,11 @@ static void submit_round(const struct kind *k, struct kmd_env *env, uint32_t len
 		task.program_va = FAR_VA + FAR_OFFSET;
 	*r = (struct round){ };
 	if (k->still)
-		add_job(r, env, nop_task(env));
-	add_job(r, env, task);
+		add_job(r, env, nop_task(env), 1);
+	add_job(r, env, task, k->tasks ? k->tasks : 1);
 	if (k->still)
-		add_job(r, env, nop_task(env));
-	add_job(r, env, nop_task(env));
+		add_job(r, env, nop_task(env), 1);
+	add_job(r, env, nop_task(env), 1);
 	if (kmd_submit_jobs(env->fd, env->ctx, r->jobs, r->count))
 		bail("SUBMIT");
 }
@@ -268,6 +285,60 @@ static void test_kind(const struct kind *k, int count)
 	drmClose(other.fd);
 }
 
+/* A process with a job for a minute; it only waits for its end. */
+static pid_t start_owner(void)
+{
+	static struct round r;
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	if (pipe(ready))
+		bail("pipe");
+	pid = fork();
+	if (!pid) {
+		struct kmd_env env = kmd_env(kmd_open());
+
+		add_job(&r, &env, kmd_task(kmd_program_delay(&env, OWNER_LOOPS)), TASKS);
+		if (kmd_submit_jobs(env.fd, env.ctx, r.jobs, r.count))
+			_exit(1);
+		usleep(50000);
+		if (write(ready[1], "", 1) == 1)
+			pause();
+		_exit(1);
+	}
+	close(ready[1]);
+	if (read(ready[0], &c, 1) != 1)
+		bail("an owner");
+	close(ready[0]);
+	return pid;
+}
+
+static void test_orphans(int count)
+{
+	struct kmd_env other = kmd_env(kmd_open());
+	uint32_t length = kmd_program_nop(&other);
+	double worst = 0, start, took;
+	int i, hurt = 0;
+	pid_t owner;
+
+	for (i = 0; i < count; i++) {
+		owner = start_owner();
+		start = kmd_seconds();
+		kill(owner, SIGKILL);
+		waitpid(owner, NULL, 0);
+		hurt += kmd_run(&other, length) != 0;
+		took = kmd_seconds() - start;
+		worst = took > worst ? took : worst;
+	}
+	ok(!hurt && !kmd_ctx_query(other.fd, other.ctx).state,
+	   "orphans: a bystander is not hurt, %d times", count);
+	ok(worst < RECOVERY_MAX_S, "orphans: and runs within %.0f s", RECOVERY_MAX_S);
+	note("orphans: %.3f s at most, from the owner's end on", worst);
+	kmd_env_free(&other);
+	drmClose(other.fd);
+}
+
 int main(int argc, char **argv)
 {
 	int count = argc > 1 ? atoi(argv[1]) : 5;
@@ -282,6 +353,8 @@ int main(int argc, char **argv)
 		else
 			test_kind(&kinds[i], count);
 	}
+	if (argc < 3 || !strcmp(argv[2], "orphans"))
+		test_orphans(count);
 	kmd_stay_awake(false);
 	return done_testing();
 }
