@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/module.h>
+#include <linux/security.h>
 #include <linux/slab.h>
 
 #include <drm/drm_accel.h>
@@ -122,11 +123,15 @@ static int cnnacc_reg_rw_ioctl(struct drm_device *drm, void *data, struct drm_fi
 {
 	struct cnnacc_device *cdev = to_cnnacc_device(drm);
 	struct drm_cnnacc_reg_rw *args = data;
-	int idx;
+	int idx, ret;
 
 	if (args->flags & ~DRM_CNNACC_REG_WRITE || args->pad ||
 	    args->offset % 4 || args->offset >= CNNACC_REGS_SIZE)
 		return -EINVAL;
+	/* Who writes registers can have the device write any memory. */
+	ret = args->flags & DRM_CNNACC_REG_WRITE ? security_locked_down(LOCKDOWN_PCI_ACCESS) : 0;
+	if (ret)
+		return ret;
 	/* A reset behind the driver's back would cost every context its jobs. */
 	if (args->flags & DRM_CNNACC_REG_WRITE && args->offset == CNNACC_REG_RESET) {
 		if (!drm_dev_enter(drm, &idx))

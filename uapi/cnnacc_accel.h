@@ -533,6 +533,8 @@ struct drm_cnnacc_eventfd {
  * @flags: DRM_CNNACC_REG_*
  * @value: in or out
  * @pad: zero
+ *
+ * -EPERM: a write, in a kernel that is locked down (kernel_lockdown(7)).
  */
 struct drm_cnnacc_reg_rw {
 	__u32 offset;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* EVENTFD and REG_RW, and interrupts that nobody caused. */
+/*
+ * kmd_admin: EVENTFD and REG_RW, and interrupts that nobody caused
+ * kmd_admin locked: REG_RW once the kernel is locked down, which it stays
+ */
 #include <errno.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,6 +46,23 @@ static void test_registers(int fd)
 		_exit(reg(fd, CNNACC_REG_MAGIC, 0, &value) == -EACCES ? 0 : 1);
 	}
 	ok(wait(&status) > 0 && !status, "another user may not");
+}
+
+static void test_lockdown(int fd)
+{
+	uint32_t value = 0x12345678;
+
+	ok_ret(reg(fd, CNNACC_REG_SCRATCH, DRM_CNNACC_REG_WRITE, &value), 0, "write a register");
+	if (kmd_write_file("/sys/kernel/security/lockdown", "integrity"))
+		bail("cannot lock the kernel down");
+	value = 0;
+	ok_ret(reg(fd, CNNACC_REG_SCRATCH, DRM_CNNACC_REG_WRITE, &value), -EPERM,
+	       "in a kernel that is locked down: write a register");
+	value = 1;
+	ok_ret(reg(fd, CNNACC_REG_RESET, DRM_CNNACC_REG_WRITE, &value), -EPERM,
+	       "reset the device");
+	ok_ret(reg(fd, CNNACC_REG_SCRATCH, 0, &value), 0, "read a register");
+	ok(value == 0x12345678, "which has kept its value");
 }
 
 static int event(int fd, uint32_t ctx, uint32_t core, int event_fd, uint32_t flags)
@@ -91,10 +112,16 @@ static void test_spurious(int fd)
 	kmd_env_free(&env);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	int fd = kmd_open();
 
+	if (argc > 1 && !strcmp(argv[1], "locked")) {
+		kmd_stay_awake(true);
+		test_lockdown(fd);
+		kmd_stay_awake(false);
+		return done_testing();
+	}
 	test_registers(fd);
 	test_eventfd(fd);
 	test_spurious(fd);
