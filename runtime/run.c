@@ -202,12 +202,12 @@ static int run_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, int f
 	last_step(job)->submitted_ns = elapsed(job);
 	close_spent(job);
 	ret = rt_fence_wait(s.out_fence, -1);
-	if (cpu_follows(job, seg))
-		rt_team_wake(job->team);
 	if (!ret)
 		ret = rt_fence_status(s.out_fence);
 	job->spent_fence = s.out_fence;
 	end_step(job);
+	if (cpu_follows(job, seg))
+		rt_team_wake(job->team);
 	if (!ret)
 		return CNNRT_OK;
 	rt_job_failure(job->dev, job->ctx_id, s.seqno, ret, &job->status);

@@ -161,6 +161,13 @@ bool cnn_device_begin(struct cnn_device *dev, unsigned int core);
 void cnn_device_run(struct cnn_device *dev, unsigned int core, uint32_t budget_ns);
 /** cnn_device_end() - publish what the run did: records, interrupts, resets (locked). */
 void cnn_device_end(struct cnn_device *dev, unsigned int core);
+/**
+ * cnn_device_rest() - no work is in sight: the threads that help sleep at once (any thread).
+ *
+ * They otherwise look out for more for a while, which suits a host whose next job follows soon;
+ * a guest has to be woken up first, and needs the host's processors for it.
+ */
+void cnn_device_rest(struct cnn_device *dev);
 
 /** cnn_device_wake() - device time at which the waiting packet of @core goes on, 0: none (locked). */
 uint64_t cnn_device_wake(const struct cnn_device *dev, unsigned int core);

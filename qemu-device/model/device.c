@@ -197,6 +197,11 @@ void cnn_device_run(struct cnn_device *dev, unsigned int index, uint32_t budget_
 		cnn_job_run(&dev->core[index], budget_ns);
 }
 
+void cnn_device_rest(struct cnn_device *dev)
+{
+	cnn_workers_rest(dev->workers);
+}
+
 uint64_t cnn_device_wake(const struct cnn_device *dev, unsigned int index)
 {
 	const struct cnn_core *core = &dev->core[index < dev->core_count ? index : 0];
@@ -240,6 +245,4 @@ void cnn_device_end(struct cnn_device *dev, unsigned int index)
 	cnn_core_publish(core);
 	if (core->job.phase == JOB_DONE)
 		cnn_queue_complete(core);
-	if (!cnn_queue_has_work(core))
-		cnn_workers_rest(dev->workers);
 }

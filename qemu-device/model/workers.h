@@ -37,11 +37,7 @@ void cnn_workers_run(struct cnn_workers *workers,
 		     void (*fn)(void *opaque, unsigned int part, unsigned int seat),
 		     void *opaque, unsigned int parts);
 
-/**
- * cnn_workers_rest() - between jobs: threads sleep at once instead of looking out for work.
- *
- * A host without a processor to spare has better things for it to do, such as the guest.
- */
+/** cnn_workers_rest() - threads without a part sleep at once instead of looking out for one. */
 void cnn_workers_rest(struct cnn_workers *workers);
 
 #endif

@@ -41,6 +41,7 @@ static bool cnnacc_begin(CnnaccWorker *w)
         return false;
     }
     if (!cnn_device_begin(host->model, w->core)) {
+        cnn_device_rest(host->model);
         return false;
     }
     w->busy = true;
