@@ -239,17 +239,22 @@ void cnnacc_core_reset_work(struct work_struct *work)
 
 /**
  * cnnacc_core_break() - Give up the running job and reset the core
- * @core: core
+ * @core: core; one that is not in use, as in the self-test, is left alone
  */
 void cnnacc_core_break(struct cnnacc_core *core)
 {
 	unsigned long flags;
+	bool used;
 
 	spin_lock_irqsave(&core->lock, flags);
-	core->broken = true;
-	cnnacc_core_stop_locked(core);
+	used = core->enabled;
+	if (used) {
+		core->broken = true;
+		cnnacc_core_stop_locked(core);
+	}
 	spin_unlock_irqrestore(&core->lock, flags);
-	queue_work(core->cdev->reset_wq, &core->reset_work);
+	if (used)
+		queue_work(core->cdev->reset_wq, &core->reset_work);
 }
 
 /* A status bit that stays set keeps the device from sending another message. */
