@@ -107,6 +107,9 @@ void *cnnacc_dma_map(void *opaque, uint64_t addr, size_t *len,
     void *ptr = cnnacc_map_ram(host, addr, len, is_write);
 
     cnnacc_unlock_iommu(locked);
+    if (unlikely(host->malice.modes) && is_write) {
+        cnnacc_malice_mapped(host, addr);
+    }
     return ptr;
 }
 

@@ -10,6 +10,7 @@
 
 #define CNNACC_MALICE_TICK_NS SCALE_MS
 #define CNNACC_MALICE_LATE_WRITES 4
+#define CNNACC_MALICE_STALE_TICKS 200
 
 enum {
     IRQ_LATE = 1 << 0,
@@ -25,6 +26,7 @@ enum {
     HANG = 1 << 10,
     RESET = 1 << 11,
     DMA_LATE = 1 << 12,
+    DMA_STALE = 1 << 13,
 };
 
 static const struct {
@@ -44,6 +46,7 @@ static const struct {
     { "hang", HANG },
     { "reset", RESET },
     { "dma-late", DMA_LATE },
+    { "dma-stale", DMA_STALE },
 };
 
 static uint32_t cnnacc_random(CnnaccMalice *m)
@@ -114,7 +117,8 @@ static void cnnacc_malice_rearm(CnnaccHost *host)
 {
     CnnaccMalice *m = &host->malice;
 
-    if (m->timer && (m->late || m->last.writes || (m->modes & IRQ_SPURIOUS))) {
+    if (m->timer && (m->late || m->last.writes || m->stale_ticks ||
+                     (m->modes & IRQ_SPURIOUS))) {
         timer_mod(m->timer, cnnacc_now(host) + CNNACC_MALICE_TICK_NS);
     }
 }
@@ -130,6 +134,10 @@ static void cnnacc_malice_tick(void *opaque)
     if (m->last.writes) {
         m->last.writes--;
         cnnacc_dma(host, m->last.addr, &m->last.record,
+                   sizeof(m->last.record), true);
+    }
+    if (m->stale_ticks && !--m->stale_ticks) {
+        cnnacc_dma(host, qatomic_read_u64(&m->stored), &m->last.record,
                    sizeof(m->last.record), true);
     }
     host->messages |= m->late;
@@ -233,6 +241,10 @@ void cnnacc_malice_write(CnnaccHost *host, uint64_t addr, uint32_t val)
 
     if (addr == CNNACC_REG_RESET) {
         cnnacc_malice_reset(host);
+    } else if (addr == CNNACC_REG_INVALIDATE) {
+        m->stale_ticks = qatomic_read_u64(&m->stored) ?
+                         CNNACC_MALICE_STALE_TICKS : 0;
+        cnnacc_malice_rearm(host);
     } else if (core >= 0) {
         m->stuck &= ~(1u << core);
         m->stuck_reset |= m->modes & RESET ? 1u << core : 0;
@@ -296,6 +308,13 @@ const void *cnnacc_malice_line(CnnaccHost *host, uint64_t addr, const void *buf,
         cnnacc_dma(host, next, line, len, true);
     }
     return line;
+}
+
+void cnnacc_malice_mapped(CnnaccHost *host, uint64_t addr)
+{
+    if (host->malice.modes & DMA_STALE) {
+        qatomic_set_u64(&host->malice.stored, addr);
+    }
 }
 
 bool cnnacc_malice_stuck(CnnaccHost *host, unsigned int core)

@@ -27,6 +27,8 @@ typedef struct CnnaccMalice {
         struct cnnacc_completion record;
         unsigned int writes; /* left to come late */
     } last; /* completion record */
+    uint64_t stored; /* where a program stored last, 0: nowhere; atomic */
+    uint32_t stale_ticks; /* until something is written there */
 } CnnaccMalice;
 
 /* Modes, separated by '+'; "" or "none" for none */
@@ -45,6 +47,8 @@ uint32_t cnnacc_malice_messages(CnnaccHost *host, unsigned int vector);
 /* What to write to memory instead of @buf; @line receives it */
 const void *cnnacc_malice_line(CnnaccHost *host, uint64_t addr, const void *buf,
                                size_t len, struct cnnacc_completion *line);
+/* A program is about to write at @addr */
+void cnnacc_malice_mapped(CnnaccHost *host, uint64_t addr);
 bool cnnacc_malice_stuck(CnnaccHost *host, unsigned int core);
 
 #endif

@@ -7,6 +7,8 @@
  * kmd_isolation	tries all that
  * kmd_isolation rogue	has the device itself reach for memory that is not its own; only for
  *			machines with an IOMMU in the way, since it would get it
+ * kmd_isolation stale	has it, with malice=dma-stale, write to what is not its own any more;
+ *			likewise
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,6 +28,7 @@
 #define PAGE	CNNACC_PAGE_SIZE
 #define LINES	1024		/* of a weight bank, and the data of an env */
 #define PATTERN	0x3f800000u	/* 1.0f */
+#define STALE_ROUNDS	3
 
 static struct kmd_env mine, other;
 
@@ -492,12 +495,37 @@ static void test_rogue(void)
 	kmd_stay_awake(false);
 }
 
+/* The device writes once more to what was freed; the kernel may have given it to others. */
+static void test_stale_write(void)
+{
+	int round;
+
+	for (round = 0; round < STALE_ROUNDS; round++) {
+		struct kmd_bo bo = bind_bo(&mine, R | W, 64 * PAGE), next;
+		bool stored = !try_path(&mine, &paths[8], VA);
+
+		unbind_bo(&mine, &bo);
+		/* Not mapped for the device, so that it has no claim to it. */
+		next = kmd_bo(mine.fd, DRM_CNNACC_BO_DATA, 64 * PAGE);
+		fill(next.map, next.size / 4, PATTERN);
+		usleep(500000);
+		ok(stored && filled(next.map, next.size / 4, PATTERN),
+		   "a late write changes nothing");
+		kmd_bo_free(mine.fd, &next);
+		ok_ret(kmd_run(&mine, kmd_program_nop(&mine)), 0, "a job after it");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	mine = kmd_env(kmd_open());
 	other = kmd_env(kmd_open());
 	if (argc > 1 && !strcmp(argv[1], "rogue")) {
 		test_rogue();
+		return done_testing();
+	}
+	if (argc > 1 && !strcmp(argv[1], "stale")) {
+		test_stale_write();
 		return done_testing();
 	}
 	test_others();

@@ -15,23 +15,23 @@ iommu=(--qemu-arg -device --qemu-arg "intel-iommu,intremap=on"
 	--append "intel_iommu=on iommu.strict=1")
 refused='DMAR: \[DMA'
 
-# guest NAME CMD...: passes if CMD does and the kernel is content.
+# guest NAME [OPTION...] -- CMD...: passes if CMD does and the kernel is content.
 guest()
 {
 	local name=$1
 
 	shift
-	"$here/run" --log "$work/log" --timeout 400 "${iommu[@]}" -- "$@" >"$work/out" 2>"$work/err" \
+	"$here/run" --log "$work/log" --timeout 1200 "${iommu[@]}" "$@" >"$work/out" 2>"$work/err" \
 		</dev/null
 	is "$name" $? 0
 	sed 's/^/# /' "$work/out" "$work/err"
 }
 
-guest "the driver's tests" kmd_all kmd_smoke kmd_bo kmd_bind kmd_submit kmd_faults kmd_prime \
+guest "the driver's tests" -- kmd_all kmd_smoke kmd_bo kmd_bind kmd_submit kmd_faults kmd_prime \
 	kmd_isolation kmd_lifecycle
 is "accesses refused" "$(grep -c "$refused" "$work/log")" 0
 
-guest "a device that strays" kmd_isolation rogue
+guest "a device that strays" -- kmd_isolation rogue
 grep -E "$refused|shell error" "$work/log" | sed 's/^/# /'
 ok "its read is refused and reported" grep -qE "$refused Read.*fault addr 0x100000 " "$work/log"
 ok "the driver hears of it" grep -q 'shell error 3, core 0, address 0x100000' "$work/log"
@@ -39,5 +39,12 @@ ok "its write is refused and reported" grep -qE "$refused Write.*fault addr 0x20
 ok "the driver hears of it" grep -q 'shell error 4, core 0, address 0x200000' "$work/log"
 is "other accesses refused" "$(grep "$refused" "$work/log" |
 	grep -cvE 'fault addr 0x[12]00000 ')" 0
+
+guest "a device that writes to freed memory" --device malice=dma-stale -- kmd_isolation stale
+is "late writes refused and reported" "$(grep -c "$refused Write" "$work/log")" 3
+
+CNNACC_MALICE_IOMMU=y CNNACC_MALICE_JOBS=${CNNACC_MALICE_JOBS:-8} "$here/malice.t" >"$work/out" 2>&1
+is "a device that misbehaves" $? 0
+sed 's/^/# /' "$work/out"
 
 tap_done

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """A device that misbehaves on purpose: every job ends, the kernel has nothing to complain
 about, and afterwards the device works.  CNNACC_MALICE_JOBS: jobs for each way (20);
-CNNACC_MALICE_MODES: these ways only."""
+CNNACC_MALICE_MODES: these ways only;
+CNNACC_MALICE_IOMMU: with an IOMMU in the path."""
 import os
 import re
 import subprocess
@@ -15,6 +16,8 @@ from qmp import HERE, Failure, Qemu, prepare
 sys.path.insert(0, os.path.join(HERE, '..'))
 from tap import Tap
 
+IOMMU = ['--qemu-arg', '-device', '--qemu-arg', 'intel-iommu,intremap=on',
+         '--append', 'intel_iommu=on iommu.strict=1'] if 'CNNACC_MALICE_IOMMU' in os.environ else []
 JOBS = int(os.environ.get('CNNACC_MALICE_JOBS', 20))
 MODES = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-wrong', 'record-repeat',
          'record-range', 'progress', 'hang', 'hang+dma-late', 'hang+reset', 'reg-garbage',
@@ -119,7 +122,7 @@ def main():
         os.mkdir(share)
         with open(os.path.join(share, 'guest'), 'w') as f:
             f.write(GUEST)
-        argv = prepare(path, '--device', 'id=acc', '--share', share, '--module-param',
+        argv = prepare(path, *IOMMU, '--device', 'id=acc', '--share', share, '--module-param',
                        'watchdog_ms=150', '--module-param', 'job_limit_ms=200', '--', 'sh',
                        '/mnt/guest')
         qemu = Qemu(argv, path)
