@@ -8,6 +8,7 @@
  * kmd_lifecycle ROUNDS	unbind, and removal without notice, that often under load
  * kmd_lifecycle load	uses the device until it is gone
  * kmd_lifecycle hold	holds everything a file can hold until the device is gone
+ * kmd_lifecycle hold pull	the same, and cuts the power of the device's slot
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -39,6 +40,7 @@
 #define CLOSED_SIZE (4u << 20)
 #define CLOSERS 4
 #define FETCHED_SIZE (64u << 20)
+#define IMPORT_VA 0x20000000u
 
 static char function[NAME_MAX + 1];
 
@@ -180,19 +182,73 @@ static int fence_file_status(int file, struct sync_fence_info *fence)
 	return ioctl(file, SYNC_IOC_FILE_INFO, &info) ? -errno : info.status;
 }
 
-static void check_dead_file(struct kmd_env *env)
+/* Every call of the driver's, with arguments that were good while there was a device. */
+static void check_dead_calls(struct kmd_env *env)
 {
-	struct drm_cnnacc_ctx_create create = { .priority = 1 };
-	struct drm_cnnacc_reg_rw reg = { .offset = CNNACC_REG_MAGIC };
-	struct drm_cnnacc_dev_query query = { };
+	struct drm_cnnacc_dev_info info;
+	struct drm_cnnacc_dev_query query = { .size = sizeof(info), .pointer = (uintptr_t)&info };
+	struct drm_cnnacc_ctx_create create = { .priority = DRM_CNNACC_PRIORITY_NORMAL };
+	struct drm_cnnacc_ctx_query state = { .ctx_id = env->ctx };
+	struct drm_cnnacc_ctx_stats stats = { .ctx_id = env->ctx };
 	struct drm_cnnacc_bo_create bo = { .size = 4096 };
+	struct drm_cnnacc_bo_info bo_info = { .handle = env->data.handle };
+	struct drm_cnnacc_bo_sync_op sync_op = {
+		.handle = env->data.handle, .flags = DRM_CNNACC_BO_SYNC_FOR_CPU, .size = 4096,
+	};
+	struct drm_cnnacc_bo_sync sync = { .ops = DRM_CNNACC_OBJ_ARRAY(1, &sync_op) };
+	struct drm_cnnacc_bo_wait wait = { .handle = env->data.handle };
+	struct drm_cnnacc_bind_op unmap = {
+		.op = DRM_CNNACC_BIND_UNMAP, .va = KMD_DATA_VA, .size = env->data.size,
+	};
+	struct drm_cnnacc_vm_bind bind = {
+		.ctx_id = env->ctx, .ops = DRM_CNNACC_OBJ_ARRAY(1, &unmap),
+	};
+	struct drm_cnnacc_task task = kmd_task(4);
+	struct drm_cnnacc_job job = { .tasks = DRM_CNNACC_OBJ_ARRAY(1, &task) };
+	struct drm_cnnacc_submit submit = {
+		.ctx_id = env->ctx, .jobs = DRM_CNNACC_OBJ_ARRAY(1, &job),
+	};
+	struct drm_cnnacc_eventfd event = {
+		.ctx_id = env->ctx, .flags = DRM_CNNACC_EVENTFD_REMOVE,
+	};
+	struct drm_cnnacc_reg_rw reg = { .offset = CNNACC_REG_MAGIC };
+	struct drm_cnnacc_ctx_destroy destroy = { .ctx_id = env->ctx };
+	const struct {
+		const char *name;
+		unsigned long request;
+		void *arg;
+	} calls[] = {
+		{ "DEV_QUERY", DRM_IOCTL_CNNACC_DEV_QUERY, &query },
+		{ "CTX_CREATE", DRM_IOCTL_CNNACC_CTX_CREATE, &create },
+		{ "CTX_QUERY", DRM_IOCTL_CNNACC_CTX_QUERY, &state },
+		{ "CTX_STATS", DRM_IOCTL_CNNACC_CTX_STATS, &stats },
+		{ "BO_CREATE", DRM_IOCTL_CNNACC_BO_CREATE, &bo },
+		{ "BO_INFO", DRM_IOCTL_CNNACC_BO_INFO, &bo_info },
+		{ "BO_SYNC", DRM_IOCTL_CNNACC_BO_SYNC, &sync },
+		{ "BO_WAIT", DRM_IOCTL_CNNACC_BO_WAIT, &wait },
+		{ "VM_BIND", DRM_IOCTL_CNNACC_VM_BIND, &bind },
+		{ "SUBMIT", DRM_IOCTL_CNNACC_SUBMIT, &submit },
+		{ "EVENTFD", DRM_IOCTL_CNNACC_EVENTFD, &event },
+		{ "REG_RW", DRM_IOCTL_CNNACC_REG_RW, &reg },
+		{ "CTX_DESTROY", DRM_IOCTL_CNNACC_CTX_DESTROY, &destroy },
+	};
 
-	ok_ret(kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_DEV_QUERY, &query), -ENODEV, "DEV_QUERY");
-	ok_ret(kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_CTX_CREATE, &create), -ENODEV, "CTX_CREATE");
-	ok_ret(kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_BO_CREATE, &bo), -ENODEV, "BO_CREATE");
-	ok_ret(kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_REG_RW, &reg), -ENODEV, "REG_RW");
-	ok_ret(kmd_submit(env, 4, 0, 0), -ENODEV, "SUBMIT");
-	ok_ret(kmd_unmap(env->fd, env->ctx, KMD_DATA_VA, env->data.size), -ENODEV, "VM_BIND");
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
+		ok_ret(kmd_ioctl(env->fd, calls[i].request, calls[i].arg), -ENODEV, "%s",
+		       calls[i].name);
+}
+
+/* What DRM itself does for the file. */
+static void check_dead_file(struct kmd_env *env, uint64_t mmap_offset, int buf)
+{
+	struct drm_prime_handle out = { .handle = env->program.handle };
+	struct drm_prime_handle in = { .fd = buf };
+	void *map;
+
+	ok_ret(kmd_ioctl(env->fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &out), -ENODEV, "PRIME export");
+	ok_ret(kmd_ioctl(env->fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &in), -ENODEV, "PRIME import");
+	map = mmap(NULL, env->data.size, PROT_READ, MAP_SHARED, env->fd, (off_t)mmap_offset);
+	ok_ret(map == MAP_FAILED ? -errno : 0, -ENODEV, "mmap");
 }
 
 /* A dma-buf of somebody else, or -1. */
@@ -219,12 +275,22 @@ static int foreign_memory(void)
 	return buf;
 }
 
+static uint64_t mmap_offset(const struct kmd_env *env)
+{
+	struct drm_cnnacc_bo_info info = { .handle = env->data.handle };
+
+	if (kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_BO_INFO, &info))
+		bail("BO_INFO");
+	return info.mmap_offset;
+}
+
 /* Whatever can outlive a device. */
 struct held {
 	struct kmd_env env;
 	struct waiter waiter;
 	pthread_t thread;
 	int buf, foreign, file[2];
+	uint64_t mmap_offset;
 	uint32_t *map;
 };
 
@@ -240,6 +306,7 @@ static struct held *hold(void)
 
 	if (drmPrimeHandleToFD(env.fd, env.data.handle, DRM_CLOEXEC | DRM_RDWR, &held.buf))
 		bail("drmPrimeHandleToFD");
+	held.mmap_offset = mmap_offset(&env);
 	held.foreign = foreign_memory();
 	if (held.foreign >= 0 && (drmPrimeFDToHandle(env.fd, held.foreign, &handle) ||
 				  kmd_map(env.fd, env.ctx, handle, DRM_CNNACC_BIND_READ, 0, 4096)))
@@ -267,10 +334,27 @@ static void check_held(struct held *held)
 	ok_ret(fence_file_status(held->file[0], &fence), -ENODEV, "the running job's fence");
 	ok_ret(fence_file_status(held->file[1], &fence), -ENODEV, "the queued job's fence");
 	note("fence of driver %s, timeline %s", fence.driver_name, fence.obj_name);
-	check_dead_file(env);
+	check_dead_calls(env);
+	check_dead_file(env, held->mmap_offset, held->buf);
 	memset(env->data.map, 0x77, env->data.size);
 	held->map = mmap(NULL, env->data.size, PROT_READ, MAP_SHARED, held->buf, 0);
 	ok(held->map != MAP_FAILED && *held->map == 0x77777777, "the memory is still there");
+}
+
+/* The memory is the kernel's: another device may have it. */
+static void check_dead_buffer(struct held *held)
+{
+	struct kmd_env env = kmd_env(kmd_open());
+	uint32_t handle, *data = env.data.map;
+
+	ok(!drmPrimeFDToHandle(env.fd, held->buf, &handle) &&
+	   !kmd_map(env.fd, env.ctx, handle, DRM_CNNACC_BIND_READ, IMPORT_VA,
+		    held->env.data.size) &&
+	   !kmd_run(&env, kmd_program_copy(&env, IMPORT_VA, KMD_DATA_VA, 1)) &&
+	   data[0] == 0x77777777 && data[15] == 0x77777777,
+	   "a new device reads the dead one's dma-buf");
+	kmd_env_free(&env);
+	close(env.fd);
 }
 
 static void let_go_of_file(struct held *held)
@@ -301,6 +385,7 @@ static void test_unbind_in_use(void)
 	ok_ret(unload(), -EAGAIN, "unload is refused");
 	ok_ret(driver_file("bind"), 0, "bind again");
 	check_works("for a new file");
+	check_dead_buffer(held);
 	let_go_of_file(held);
 	ok_ret(unload(), -EAGAIN, "and keeps the module");
 	let_go_of_rest(held);
@@ -309,12 +394,71 @@ static void test_unbind_in_use(void)
 	check_works("after that");
 }
 
-/* Somebody else takes the device away. */
-static void test_hold(void)
+/* The capability's place in the configuration space that is open as fd, 0 if there is none. */
+static uint8_t capability(int fd, uint8_t wanted)
+{
+	uint8_t at = 0, id = 0;
+
+	pread(fd, &at, 1, PCI_CAPABILITY_LIST);
+	while (at && pread(fd, &id, 1, at) == 1 && id != wanted)
+		pread(fd, &at, 1, at + PCI_CAP_LIST_NEXT);
+	return at;
+}
+
+static int write_control(int fd, uint8_t at, uint16_t control)
+{
+	return pwrite(fd, &control, 2, at + PCI_EXP_SLTCTL) == 2 ? 0 : -errno;
+}
+
+/*
+ * Cuts the power of the slot behind the kernel's back, upon which the device is gone at once.
+ * Then the port tells that no card is present, which one with a button has to be asked for.
+ */
+static int pull(void)
+{
+	char path[PATH_MAX], port[PATH_MAX];
+	uint16_t control;
+	int fd, ret = -EIO;
+	uint8_t at;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/../config", function);
+	if (!realpath(path, port))
+		return -errno;
+	fd = open(port, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	at = capability(fd, PCI_CAP_ID_EXP);
+	if (at && pread(fd, &control, 2, at + PCI_EXP_SLTCTL) == 2)
+		ret = write_control(fd, at, (control & ~PCI_EXP_SLTCTL_HPIE) |
+				    PCI_EXP_SLTCTL_PCC | PCI_EXP_SLTCTL_PIC);
+	if (!ret)
+		ret = write_control(fd, at, control | PCI_EXP_SLTCTL_PDCE);
+	close(fd);
+	return ret;
+}
+
+/* The driver gives a device up that does not answer, but the end comes from the port. */
+static bool gone(void)
+{
+	char path[PATH_MAX];
+	int tries;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", function);
+	for (tries = 0; tries < 1200 && !access(path, F_OK); tries++)
+		usleep(50000);
+	return access(path, F_OK);
+}
+
+/* Somebody else takes the device away, unless it is pulled out. */
+static void test_hold(bool pulled)
 {
 	struct held *held = hold();
 
 	note("holding");
+	if (pulled) {
+		ok_ret(pull(), 0, "the device is pulled out");
+		ok(gone(), "and the kernel notices");
+	}
 	check_held(held);
 	let_go_of_file(held);
 	let_go_of_rest(held);
@@ -435,17 +579,15 @@ static void test_close_while_removed(void)
 static int vanish(bool asleep)
 {
 	uint16_t value = asleep ? 3 : 0;
-	uint8_t at = 0, id = 0;
 	char path[PATH_MAX];
 	int fd, ret = 0;
+	uint8_t at;
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/config", function);
 	fd = open(path, O_RDWR | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	pread(fd, &at, 1, PCI_CAPABILITY_LIST);
-	while (asleep && at && pread(fd, &id, 1, at) == 1 && id != PCI_CAP_ID_PM)
-		pread(fd, &at, 1, at + PCI_CAP_LIST_NEXT);
+	at = capability(fd, PCI_CAP_ID_PM);
 	if (pwrite(fd, &value, 2, asleep && at ? at + PCI_PM_CTRL : PCI_COMMAND) != 2)
 		ret = -errno;
 	close(fd);
@@ -530,7 +672,7 @@ int main(int argc, char **argv)
 		load_the_device();
 	snprintf(function, sizeof(function), "%s", kmd_function());
 	if (argc > 1 && !strcmp(argv[1], "hold")) {
-		test_hold();
+		test_hold(argc > 2 && !strcmp(argv[2], "pull"));
 		return done_testing();
 	}
 	if (argc == 1) {

@@ -12,7 +12,7 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from qmp import HERE, Failure, Qemu, prepare
+from qmp import HERE, Failure, Qemu, complaints, prepare
 sys.path.insert(0, os.path.join(HERE, '..'))
 from tap import Tap
 
@@ -89,13 +89,6 @@ def serve(qemu, share):
             raise Failure(f'{mode} is not in effect')
         with open(os.path.join(share, f'have.{n}'), 'w'):
             n += 1
-
-
-def complaints(path):
-    """What the guest's kernel printed that a healthy one does not."""
-    found = subprocess.run(['bash', '-c', f'. {HERE}/lib.sh; grep -hE "$vm_splat" console dmesg'],
-                           cwd=path, capture_output=True, text=True)
-    return found.stdout
 
 
 def planned():

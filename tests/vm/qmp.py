@@ -4,10 +4,19 @@ import json
 import os
 import socket
 import subprocess
+import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LIMIT = 120  # seconds any one step may take
+LIMIT = 300  # seconds any one step may take
+
+
+def keep_counts(directory):
+    """Keeps which lines of the driver ran, as tests/vm/run does."""
+    counts, to = os.path.join(directory, 'counts'), os.environ.get('CNNACC_COVERAGE')
+    if to and os.path.exists(counts) and os.path.getsize(counts):
+        to = tempfile.mkdtemp(prefix=os.path.basename(to) + '.', dir=os.path.dirname(to))
+        subprocess.run(['tar', '-C', to, '-xf', counts], check=True)
 
 
 class Failure(Exception):
@@ -19,6 +28,14 @@ def prepare(directory, *args):
     subprocess.run([os.path.join(HERE, 'run'), '--prepare', directory, *args], check=True)
     with open(os.path.join(directory, 'command'), 'rb') as f:
         return [arg.decode() for arg in f.read().split(b'\0')[:-1]]
+
+
+def complaints(directory):
+    """What the guest's kernel printed that a healthy one does not; with its context."""
+    found = subprocess.run(['bash', '-c', f'. {HERE}/lib.sh; touch dmesg; '
+                            'grep -hE -A 30 "$vm_splat" console dmesg'],
+                           cwd=directory, capture_output=True, text=True)
+    return found.stdout
 
 
 def until(what, condition, limit=LIMIT):
@@ -144,7 +161,9 @@ class Qemu:
 
     def wait(self, limit=LIMIT):
         """Waits for QEMU's end; returns its status, negative for a signal."""
-        return self.process.wait(limit)
+        status = self.process.wait(limit)
+        keep_counts(os.path.dirname(self.errors))
+        return status
 
     def quit(self):
         """Ends QEMU; returns its status."""
