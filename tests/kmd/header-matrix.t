@@ -5,6 +5,8 @@
 # both sides of every interface change that driver/compat/ knows: 6.12.y with and
 # without a client id of jobs and with and without scheduler arguments, and 7.x.
 #
+# CNNACC_HEADERS=all: every 6.12 and later kernel that can be had.
+#
 # Debian's header packages are unpacked, not installed, into
 # ${XDG_CACHE_HOME:-~/.cache}/cnnacc/headers.  What cannot be had is skipped.  The oldest and
 # the newest of these kernels are also booted.
@@ -46,14 +48,14 @@ lists()
 	listed=0
 }
 
-# The newest version among the header packages that matches a pattern.
-newest()
+# The versions among the header packages that match a pattern, oldest first.
+versions()
 {
 	apt-cache -o Dir::State::lists="$apt_dir/lists" -o Dir::Cache="$apt_dir/cache" \
 		-o Dir::Etc::sourcelist="$apt_dir/sources.list" \
 		-o Dir::Etc::sourceparts=/dev/null pkgnames linux-headers- |
 		sed -n 's/^linux-headers-\(.*\)-amd64$/\1/p' | grep -E "$1" |
-		grep -vE 'rt$|cloud$' | sort -V | tail -n 1
+		grep -vE 'rt$|cloud$' | sort -V
 }
 
 # fetch DIR PACKAGE...: unpacks packages there.
@@ -171,16 +173,18 @@ build_driver()
 old_compiler="CC=gcc CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT= CONFIG_CC_OPT_INLINE_MEMSET=
 	CONFIG_DEBUG_INFO_BTF_MODULES="
 
-# try WHAT PATTERN [boot]: builds against the newest headers that match.
+# try WHAT WHICH PATTERN [boot]: builds against the newest or oldest headers that match.
 try()
 {
-	local version args=
+	local version args='' end=tail
+
+	[ "$2" = newest ] || end=head
 
 	if ! lists 2>"$work/why"; then
 		tap_skip "$1" "no package lists: $(tail -n 1 "$work/why")"
 		return
 	fi
-	version=$(newest "$2")
+	version=$(versions "$3" | $end -n 1)
 	if [ -z "$version" ]; then
 		tap_skip "$1" "no such package"
 	elif ! headers "$version" 2>"$work/why"; then
@@ -190,7 +194,8 @@ try()
 		# shellcheck disable=SC2086
 		build_driver "$1: $version" \
 			"$cache/$version/usr/src/linux-headers-$version-amd64" $args
-		[ -z "${3:-}" ] || boot "$version"
+		tried+=" $version"
+		[ -z "${4:-}" ] || boot "$version"
 	fi
 }
 
@@ -200,8 +205,15 @@ if [ -n "$installed" ]; then
 else
 	tap_skip "the installed headers" "linux-headers-6.12-amd64 is not installed"
 fi
-try "jobs without client id" '^6\.12\.([0-9]|[1-9][0-9]|10[0-2])\+deb1[23]$' boot
-try "scheduler without arguments" '^6\.12\.(10[3-9]|11[0-3])\+deb12$'
-try "a kernel of the next Debian" '^6\.12\.(10[3-9]|1[1-9][0-9])\+deb13$'
-try "the newest kernel" '^[7-9]\.[0-9.]+\+deb13$' boot
+tried=
+try "jobs without client id" newest '^6\.12\.([0-9]|[1-9][0-9]|10[0-2])\+deb1[23]$' boot
+try "scheduler without arguments" newest '^6\.12\.(10[3-9]|11[0-3])\+deb12$'
+try "a kernel of the next Debian" newest '^6\.12\.(10[3-9]|1[1-9][0-9])\+deb13$'
+try "the first of 7.x" oldest '^7\.[0-9.]+\+deb13$'
+try "the newest kernel" newest '^[7-9]\.[0-9.]+\+deb13$' boot
+if [ "${CNNACC_HEADERS:-}" = all ]; then
+	for version in $(versions '^(6\.12|[7-9])\.'); do
+		[[ " $tried " == *" $version "* ]] || try "another" newest "^${version//+/\\+}$"
+	done
+fi
 tap_done
