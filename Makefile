@@ -4,6 +4,8 @@
 # make demo     a real CNN through the real driver in a VM (README.md)
 # make check    every test; make check-GROUP for one group
 # make fuzz     random ioctls in a VM; COUNT=sequences (1000000), SEED=first
+# make fuzz-debug
+#               the same in guests whose kernel has checkers, CHUNK sequences in each (100000)
 # make check-debug, check-kcsan
 #               the driver's tests in full in a guest whose kernel has checkers, which is
 #               built first (17 minutes of CPU time)
@@ -69,10 +71,14 @@ fuzz: packages-check all tests
 	tests/vm/run --timeout 86400 -- kmd_fuzz --count $(or $(COUNT),1000000) \
 		$(if $(SEED),--seed $(SEED))
 
-lint: check-lint
-
 # Only here is a kernel built; check takes what is cached.
-check-debug check-kcsan: export CNNACC_DEBUG := full
+fuzz-debug check-debug check-kcsan: export CNNACC_DEBUG := full
+
+fuzz-debug: export COUNT := $(or $(COUNT),1000000)
+fuzz-debug: kernel-debug all tests
+	tests/debug/fuzz.t
+
+lint: check-lint
 
 check-debug: kernel-debug all tests
 	tests/check debug debug/full
@@ -103,5 +109,5 @@ clean:
 	rm -rf $(BUILD) $(BUILD)-asan
 
 .PHONY: all packages packages-check packages-bench configure user tests module device demo check \
-	check-kcsan kernel-debug kernel-kcsan coverage lint bench fuzz install clean \
+	check-kcsan kernel-debug kernel-kcsan coverage lint bench fuzz fuzz-debug install clean \
 	$(GROUPS:%=check-%)

@@ -5,12 +5,13 @@
 
 #include "kmd.h"
 
-#define FUZZ_FILES	3	/* two of the sequence's own and one that all threads share */
+#define FUZZ_LIFE	4	/* sequences that follow each other on the same files */
+#define FUZZ_FILES	3	/* two of their own and one that all threads share */
 #define FUZZ_SHARED	2	/* index of that one */
-#define FUZZ_OBJECTS	16	/* of a kind in a sequence */
+#define FUZZ_OBJECTS	16	/* of a kind in a life */
 #define FUZZ_CALLS_MIN	8
-#define FUZZ_CALLS_MAX	20
-#define FUZZ_SETUP	6	/* calls that make a sequence ready for jobs */
+#define FUZZ_CALLS_MAX	12
+#define FUZZ_SETUP	6	/* calls that make a file ready for jobs */
 #define FUZZ_DATA_SIZE	65536u
 
 /* Programs in the page at KMD_PROGRAM_VA. */
@@ -18,7 +19,7 @@ enum fuzz_program {
 	FUZZ_NOP, FUZZ_COPY, FUZZ_DELAY, FUZZ_ENDLESS, FUZZ_ILLEGAL, FUZZ_FAULT, FUZZ_PROGRAMS
 };
 
-/* Things that a sequence made, with the file that knows them. */
+/* Things that sequences made, with the file that knows them. */
 struct fuzz_set {
 	unsigned int count;
 	struct {
@@ -46,6 +47,7 @@ struct fuzz_base {
 	int program, data;	/* dma-bufs */
 	uint32_t program_len[FUZZ_PROGRAMS];
 	uint32_t core_count;
+	uint32_t queue;		/* where the registers of the first core's queue are */
 	uint64_t max_bo_size;
 	bool verbose, admin;
 };
@@ -53,17 +55,18 @@ struct fuzz_base {
 struct fuzz_world {
 	const struct fuzz_base *base;
 	uint64_t seed;		/* what the sequence is made from */
+	uint64_t first;		/* the same of the first sequence on these files */
 	uint64_t random;
-	bool odd;		/* the call at hand may be wrong */
+	uint32_t odd;		/* one field in so many of the call at hand is wrong; 0: none */
 	int fd[FUZZ_FILES];
 	unsigned int home;	/* the file that was set up, where most calls go */
 	uint32_t signalled;	/* syncobj of the home file */
 	struct fuzz_set ctxs, bos, syncobjs, fds;
 	struct fuzz_map maps[FUZZ_OBJECTS];
 	unsigned int map_count;
-	struct fuzz_entry log[FUZZ_SETUP * (FUZZ_CALLS_MAX + 1)];
+	struct fuzz_entry log[FUZZ_SETUP * (FUZZ_LIFE * FUZZ_CALLS_MAX + 1)];	/* of a life */
 	unsigned int log_count;
-	volatile double started;	/* when the call at hand was, 0 between sequences */
+	volatile double started;	/* when the call at hand was, 0 between lives */
 	bool failed;
 	uint64_t calls, good, submits, good_submits;	/* of all sequences of this world */
 };
@@ -94,12 +97,14 @@ int fuzz_ioctl(struct fuzz_world *w, const char *name, unsigned int file, unsign
 	       void *arg);
 void fuzz_print(const struct fuzz_world *w);
 
-/* A file that is ready for jobs; its context is the first of the sequence. */
+/* A context of a file that is ready for jobs. */
 void fuzz_setup(struct fuzz_world *w, unsigned int file);
 /* One random call. */
 void fuzz_call(struct fuzz_world *w);
 void fuzz_submit(struct fuzz_world *w);
-/* The whole sequence that a seed stands for. */
-void fuzz_sequence(struct fuzz_world *w, uint64_t seed);
+/* The sequence that a seed stands for, on new files or on those of the sequence before. */
+void fuzz_sequence(struct fuzz_world *w, uint64_t seed, bool new_files);
+/* Closes the files. */
+void fuzz_finish(struct fuzz_world *w);
 
 #endif

@@ -28,6 +28,7 @@ struct drm_syncobj_eventfd {
 
 #define SCRATCH_VA	0x20000000u
 #define FUZZ_BO_MAX	(1u << 20)
+#define ODD		10	/* a call that may be wrong mostly is, in one field */
 
 static uint32_t pages(struct fuzz_world *w)
 {
@@ -63,6 +64,11 @@ static void call_ctx_create(struct fuzz_world *w)
 		.pad = fuzz_odd(w, 0),
 	};
 
+	/* Jobs of one without programs do no more than fault. */
+	if (fuzz_chance(w, 2)) {
+		fuzz_setup(w, file);
+		return;
+	}
 	if (!fuzz_ioctl(w, "CTX_CREATE", file, DRM_IOCTL_CNNACC_CTX_CREATE, &c) &&
 	    !fuzz_add(&w->ctxs, file, c.ctx_id))
 		kmd_ctx_destroy(w->fd[file], c.ctx_id);
@@ -174,6 +180,8 @@ static void make_bind_op(struct fuzz_world *w, unsigned int file, struct drm_cnn
 			op->size = FUZZ_DATA_SIZE;
 		}
 	} else {
+		if (fuzz_chance(w, 8))
+			op->va = KMD_DATA_VA;
 		op->flags = fuzz_odd(w, flags[fuzz_below(w, ARRAY_LEN(flags))]);
 		op->handle = fuzz_id(w, &w->bos, file);
 		op->bo_offset = fuzz_odd(w, fuzz_below(w, 2) * CNNACC_PAGE_SIZE);
@@ -233,6 +241,10 @@ static void call_reg_rw(struct fuzz_world *w)
 	}
 	if (fuzz_chance(w, 400))
 		r = (struct drm_cnnacc_reg_rw){ CNNACC_REG_RESET, DRM_CNNACC_REG_WRITE, 1, 0 };
+	/* A queue that was stopped lets the next job hang. */
+	if (fuzz_chance(w, 400))
+		r = (struct drm_cnnacc_reg_rw){ w->base->queue + CNNACC_QREG_CTRL,
+						DRM_CNNACC_REG_WRITE, 0, 0 };
 	fuzz_ioctl(w, "REG_RW", fuzz_file(w), DRM_IOCTL_CNNACC_REG_RW, &r);
 }
 
@@ -508,8 +520,9 @@ void fuzz_call(struct fuzz_world *w)
 	static const struct {
 		void (*call)(struct fuzz_world *w);
 		uint32_t weight;
+		uint32_t odd;	/* ODD unless there are many fields */
 	} calls[] = {
-		{ fuzz_submit, 24 }, { call_vm_bind, 12 }, { call_bo_create, 8 },
+		{ fuzz_submit, 24, 60 }, { call_vm_bind, 12, 24 }, { call_bo_create, 8 },
 		{ call_ctx_create, 3 }, { call_ctx_destroy, 2 }, { call_ctx_query, 3 },
 		{ call_ctx_stats, 2 }, { call_query, 2 }, { call_bo_info, 2 }, { call_bo_sync, 3 },
 		{ call_bo_wait, 5 }, { call_eventfd, 2 }, { call_reg_rw, 2 }, { call_sizes, 3 },
@@ -527,10 +540,10 @@ void fuzz_call(struct fuzz_world *w)
 		sum += calls[i].weight;
 	/* A choice may find nothing to do. */
 	while (w->log_count == made) {
-		w->odd = fuzz_chance(w, 3);
 		at = fuzz_below(w, sum);
 		for (i = 0; at >= calls[i].weight; i++)
 			at -= calls[i].weight;
+		w->odd = !fuzz_chance(w, 3) ? 0 : calls[i].odd ? calls[i].odd : ODD;
 		if (calls[i].call == call_reg_rw && !w->base->admin)
 			continue;
 		calls[i].call(w);

@@ -35,7 +35,7 @@ bool fuzz_chance(struct fuzz_world *w, uint32_t in)
 
 uint64_t fuzz_odd(struct fuzz_world *w, uint64_t right)
 {
-	if (!w->odd || !fuzz_chance(w, 12))
+	if (!w->odd || !fuzz_chance(w, w->odd))
 		return right;
 	switch (fuzz_below(w, 8)) {
 	case 0: return 0;
@@ -51,7 +51,7 @@ uint64_t fuzz_odd(struct fuzz_world *w, uint64_t right)
 
 uint64_t fuzz_pointer(struct fuzz_world *w, const void *right)
 {
-	if (!w->odd || !fuzz_chance(w, 16))
+	if (!w->odd || !fuzz_chance(w, w->odd))
 		return (uintptr_t)right;
 	switch (fuzz_below(w, 4)) {
 	case 0: return 0;
@@ -65,7 +65,7 @@ uint64_t fuzz_pointer(struct fuzz_world *w, const void *right)
 
 unsigned int fuzz_file(struct fuzz_world *w)
 {
-	uint32_t r = fuzz_below(w, w->odd ? 16 : 100);
+	uint32_t r = fuzz_below(w, w->odd ? 32 : 100);
 
 	return r < 4 ? FUZZ_SHARED : r < 8 && w->fd[1] >= 0 ? 1 : w->home;
 }
@@ -75,7 +75,7 @@ uint32_t fuzz_id(struct fuzz_world *w, const struct fuzz_set *set, unsigned int 
 	uint32_t i = set->count ? fuzz_below(w, set->count) : 0, tries;
 
 	/* What another thread has made in the shared file is there to be guessed. */
-	if (w->odd && fuzz_chance(w, file == FUZZ_SHARED ? 3 : 8))
+	if (w->odd && fuzz_chance(w, file == FUZZ_SHARED ? 3 : w->odd))
 		return fuzz_odd(w, fuzz_below(w, 12));
 	for (tries = 0; tries < set->count; tries++, i = (i + 1) % set->count)
 		if (set->at[i].file == file)
@@ -96,6 +96,12 @@ void fuzz_forget(struct fuzz_world *w, struct fuzz_set *set, unsigned int file, 
 
 bool fuzz_add(struct fuzz_set *set, unsigned int file, uint32_t id)
 {
+	uint32_t i;
+
+	/* An import gives the handle that there is. */
+	for (i = 0; i < set->count; i++)
+		if (set->at[i].file == file && set->at[i].id == id)
+			return true;
 	if (set->count == FUZZ_OBJECTS)
 		return false;
 	set->at[set->count].file = file;
@@ -167,7 +173,9 @@ int fuzz_ioctl(struct fuzz_world *w, const char *name, unsigned int file, unsign
 
 void fuzz_print(const struct fuzz_world *w)
 {
-	note("sequence %#llx", (unsigned long long)w->seed);
+	note("sequence %#llx, with those before it on its files: --seed %#llx --count %llu",
+	     (unsigned long long)w->seed, (unsigned long long)w->first,
+	     (unsigned long long)(w->seed - w->first + 1));
 	for (unsigned int i = 0; i < w->log_count; i++) {
 		const struct fuzz_entry *e = &w->log[i];
 
@@ -201,7 +209,10 @@ void fuzz_setup(struct fuzz_world *w, unsigned int file)
 
 	if (fuzz_ioctl(w, "CTX_CREATE", file, DRM_IOCTL_CNNACC_CTX_CREATE, &ctx))
 		return;
-	fuzz_add(&w->ctxs, file, ctx.ctx_id);
+	if (!fuzz_add(&w->ctxs, file, ctx.ctx_id)) {
+		kmd_ctx_destroy(w->fd[file], ctx.ctx_id);
+		return;
+	}
 	ops[0].handle = import(w, file, w->base->program);
 	ops[1].handle = import(w, file, w->base->data);
 	fuzz_add(&w->bos, file, ops[1].handle);
@@ -209,8 +220,9 @@ void fuzz_setup(struct fuzz_world *w, unsigned int file)
 	fuzz_ioctl(w, "VM_BIND", file, DRM_IOCTL_CNNACC_VM_BIND, &bind);
 	if (fuzz_ioctl(w, "SYNCOBJ_CREATE", file, DRM_IOCTL_SYNCOBJ_CREATE, &syncobj))
 		return;
-	fuzz_add(&w->syncobjs, file, syncobj.handle);
-	if (file == w->home)
+	if (!fuzz_add(&w->syncobjs, file, syncobj.handle))
+		drmSyncobjDestroy(w->fd[file], syncobj.handle);
+	else if (file == w->home)
 		w->signalled = syncobj.handle;
 }
 
@@ -230,7 +242,7 @@ static void clean_shared(struct fuzz_world *w)
 			drmSyncobjDestroy(w->fd[FUZZ_SHARED], w->syncobjs.at[i].id);
 }
 
-static void finish(struct fuzz_world *w)
+void fuzz_finish(struct fuzz_world *w)
 {
 	unsigned int i;
 
@@ -245,22 +257,28 @@ static void finish(struct fuzz_world *w)
 	w->started = 0;
 }
 
-void fuzz_sequence(struct fuzz_world *w, uint64_t seed)
+static void begin(struct fuzz_world *w)
 {
-	uint32_t calls;
-
 	w->ctxs.count = w->bos.count = w->syncobjs.count = w->fds.count = 0;
 	w->map_count = w->log_count = 0;
-	w->seed = w->random = seed;
+	w->first = w->seed;
 	w->fd[0] = kmd_open();
 	w->fd[1] = fuzz_chance(w, 4) ? kmd_open() : -1;
 	w->fd[FUZZ_SHARED] = w->base->shared_fd;
-	w->odd = false;
+	w->odd = 0;
 	w->home = fuzz_chance(w, 8) ? FUZZ_SHARED : 0;
 	if (!fuzz_chance(w, 16))
 		fuzz_setup(w, w->home);
+}
+
+void fuzz_sequence(struct fuzz_world *w, uint64_t seed, bool new_files)
+{
+	uint32_t calls;
+
+	w->seed = w->random = seed;
+	if (new_files)
+		begin(w);
 	calls = FUZZ_CALLS_MIN + fuzz_below(w, FUZZ_CALLS_MAX - FUZZ_CALLS_MIN + 1);
 	while (calls-- && !w->failed)
 		fuzz_call(w);
-	finish(w);
 }

@@ -4,8 +4,9 @@
  * mostly right, by several threads at once, on files of their own and on one that they share.
  * Afterwards the device still runs jobs and nothing is left of the sequences.
  *
- * Sequence n of a run is made from seed + n, so that --seed and --count repeat any part of a
- * run, and --seed N --count 1 --threads 1 --verbose shows one.
+ * Sequence n of a run is made from seed + n, and each FUZZ_LIFE of them follow each other on the
+ * same files, so that --seed and --count repeat any part of a run that begins with new files, and
+ * --threads 1 --verbose shows it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,10 +36,9 @@ static struct {
 
 static struct fuzz_base base;
 static struct fuzz_world worlds[THREADS_MAX];
-static uint64_t next_sequence, done;
+static uint64_t next_sequence, done, failures;
 static double end;
-static unsigned int failures;
-static volatile bool over;
+static volatile bool over, paused;
 
 static const char usage[] =
 "usage: kmd_fuzz [--seed N] [--count N] [--seconds N] [--threads 1..16] [--verbose]\n"
@@ -135,6 +135,7 @@ static int export_bo(struct kmd_bo *bo)
 static void prepare(void)
 {
 	struct drm_cnnacc_reg_rw magic = { .offset = CNNACC_REG_MAGIC };
+	struct drm_cnnacc_core_info core;
 	struct drm_cnnacc_dev_info info;
 	struct kmd_bo program, data;
 
@@ -143,6 +144,8 @@ static void prepare(void)
 	kmd_dev_info(base.fd, &info);
 	base.core_count = info.core_count;
 	base.max_bo_size = info.max_bo_size;
+	kmd_core_info(base.fd, 0, &core);
+	base.queue = core.queue_offset;
 	base.admin = !kmd_ioctl(base.fd, DRM_IOCTL_CNNACC_REG_RW, &magic);
 	program = kmd_bo(base.fd, DRM_CNNACC_BO_PROGRAM, CNNACC_PAGE_SIZE);
 	data = kmd_bo(base.fd, DRM_CNNACC_BO_DATA, FUZZ_DATA_SIZE);
@@ -155,17 +158,18 @@ static void prepare(void)
 
 /* ---- the device afterwards -------------------------------------------------------------- */
 
-/* A copy that must be right.  A reset that a sequence asked for may take it; then again. */
+/* A copy that must be right.  A sequence may reset the device or stop the queue; then again. */
 static bool device_works(void)
 {
 	struct kmd_env env = kmd_env(kmd_open());
 	uint32_t *words = env.data.map;
-	int ret = -ECANCELED, tries;
+	int ret, tries = 0;
 	bool right;
 
 	words[0] = 0x5eed;
-	for (tries = 0; tries < 20 && ret == -ECANCELED; tries++)
+	do
 		ret = kmd_run(&env, kmd_program_copy(&env, KMD_DATA_VA, KMD_DATA_VA + 8192, 1));
+	while (++tries < 20 && (ret == -ECANCELED || ret == -ETIMEDOUT));
 	right = !ret && words[2048] == 0x5eed;
 	kmd_env_free(&env);
 	close(env.fd);
@@ -177,7 +181,7 @@ static bool device_works(void)
 /* Sequence n, and a look at the device now and then: false if something is wrong. */
 static bool step(struct fuzz_world *w, uint64_t n)
 {
-	fuzz_sequence(w, options.seed + n);
+	fuzz_sequence(w, options.seed + n, n % FUZZ_LIFE == 0);
 	if (w->failed) {
 		fuzz_print(w);
 		return false;
@@ -192,41 +196,71 @@ static bool step(struct fuzz_world *w, uint64_t n)
 	return true;
 }
 
+/* The sequences that use the same files, from sequence n on. */
+static bool live(struct fuzz_world *w, uint64_t n)
+{
+	uint64_t last = n + FUZZ_LIFE < options.count ? n + FUZZ_LIFE : options.count;
+	bool right = true;
+
+	for (; n < last && right; n++) {
+		for (w->started = 0; paused; )
+			usleep(10000);
+		right = step(w, n);
+		__atomic_fetch_add(right ? &done : &failures, 1, __ATOMIC_RELAXED);
+	}
+	fuzz_finish(w);
+	return right;
+}
+
 static void *worker(void *opaque)
 {
 	struct fuzz_world *w = opaque;
 	uint64_t n;
 
-	while (kmd_seconds() < end &&
-	       (n = __atomic_fetch_add(&next_sequence, 1, __ATOMIC_RELAXED)) < options.count) {
-		if (!step(w, n)) {
-			__atomic_fetch_add(&failures, 1, __ATOMIC_RELAXED);
-			break;
-		}
-		__atomic_fetch_add(&done, 1, __ATOMIC_RELAXED);
-	}
-	w->started = 0;
+	do
+		n = __atomic_fetch_add(&next_sequence, FUZZ_LIFE, __ATOMIC_RELAXED);
+	while (kmd_seconds() < end && n < options.count && live(w, n));
 	return NULL;
 }
 
-/* Nothing can be done about a call that does not end but to tell which it is. */
-static void *watchdog(void *opaque)
+static const struct fuzz_world *find_stuck(double since)
 {
 	unsigned int i;
 
+	for (i = 0; i < options.threads; i++) {
+		double started = worlds[i].started;
+
+		if (started && started < since)
+			return &worlds[i];
+	}
+	return NULL;
+}
+
+/*
+ * A wait for a buffer begins again when the buffer gets new fences, so the others pause before
+ * a call is said not to end; nothing can be done about it then but to tell which it is.
+ */
+static void *watchdog(void *opaque)
+{
+	double pause = 0;
+
 	(void)opaque;
 	while (!over) {
-		usleep(500000);
-		for (i = 0; i < options.threads; i++) {
-			double started = worlds[i].started;
+		const struct fuzz_world *w = find_stuck(kmd_seconds() - STUCK_S);
 
-			if (!started || kmd_seconds() - started < STUCK_S)
-				continue;
-			fuzz_print(&worlds[i]);
-			ok(false, "a call of sequence %#llx has not ended for %.0f s",
-			   (unsigned long long)worlds[i].seed, STUCK_S);
+		if (w && paused && kmd_seconds() - pause > STUCK_S) {
+			fuzz_print(w);
+			ok(false, "a call of sequence %#llx does not end",
+			   (unsigned long long)w->seed);
 			_exit(done_testing());
 		}
+		if (w && !paused) {
+			note("sequence %#llx: a call has taken %.0f s",
+			     (unsigned long long)w->seed, STUCK_S);
+			pause = kmd_seconds();
+		}
+		paused = w;
+		usleep(500000);
 	}
 	return NULL;
 }
