@@ -20,9 +20,10 @@ struct walk {
 	int64_t pending;	/* lines computed but not stored */
 	int64_t store;		/* cycles that will take */
 	int64_t stored;		/* halves alternate: cycles of the store before it */
-	int64_t computed;	/* and of the last step */
+	int64_t computed;	/* and of EXECs of the last step that wait for no other transfer */
 	bool half;		/* a chunk fits a half of the weight banks */
 	int64_t chunk[2];	/* in the weight banks, the last first */
+	int64_t beside;		/* of those of a slice, what the next slice's weights leave */
 	int64_t ahead;		/* cycles of EXECs since then, beside which the next has come */
 	int64_t cycles, lines;
 };
@@ -70,6 +71,7 @@ static int64_t tile_cycles(struct walk *w, const struct slab *s, int64_t co, int
 		int64_t exec = lcp_conv_time(w->hw, v, s1 - s0, co, vec, s1 == v->ci);
 
 		all += w->half ? lw_max(exec + setup, load) : exec + lw_max(setup, load);
+		w->beside = w->half ? lw_max(exec + setup - load, 0) : 0;
 		if (v->slice_input) {
 			struct lcp_region in = lcp_slab_in(w->n, 0, s0, s1, s);
 
@@ -173,7 +175,7 @@ static void walk_step(struct walk *w, const struct step *t, bool new_slab)
 		w->cycles += lw_max(cycles, hidden);
 		hidden = 0;
 	}
-	w->computed = w->cycles - before;
+	w->computed = v->slice ? w->beside : w->cycles - before;
 	w->pending = out.lines * out.pieces;
 	w->store = region_cycles(&out);
 	w->lines += w->pending;

@@ -125,6 +125,7 @@ static void exec_slice(struct lcp_code *c, struct dense *d, int64_t o, int64_t e
 		load_weights(c, d, o, slice, o, slice + 1);
 	else
 		load_weights(c, d, o, slice, last ? end : o, 0);
+	lcp_step_ahead(c, u->n, d->next);
 	p.weight = d->weights - s0 * v->kh * v->kw;
 	p.bias = d->weights + d->k.bias;
 	lcp_conv_bases(c, s, &p, &d->in, &d->out);

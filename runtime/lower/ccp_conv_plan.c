@@ -197,13 +197,11 @@ static void weigh_rows(struct search *x, const struct conv_limits *l, int64_t ro
 	if (x->batch < 1)
 		return;
 	sliced = !lcp_slab_floats(x->n, rows, v->ci, 1, &in, &out) || in > lcp_in_room(x->n);
-	if (sliced && x->n->split)
-		return;
 	for (int parts = 1; parts <= 2; parts++) {
 		x->wbank = parts == 1 ? x->hw->wbank : lcp_half_lines(x->hw) * LINE_FLOATS;
 		if (!sliced)
 			weigh_resident(x);
-		if (!x->n->split)
+		if (!sliced || !x->n->split)
 			weigh_slices(x, sliced);
 	}
 }
