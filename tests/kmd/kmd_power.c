@@ -4,7 +4,7 @@
  * of the machine, sleep for want of use.
  *
  * kmd_power		resets, runtime sleep, and suspend up to the devices (pm_test)
- * kmd_power mem	really suspends; somebody has to wake the machine up
+ * kmd_power mem|freeze	really suspends, to RAM or to idle; somebody has to wake the machine up
  */
 #include <errno.h>
 #include <fcntl.h>
