@@ -2,6 +2,7 @@
 #include <linux/devcoredump.h>
 #include <linux/highmem.h>
 #include <linux/ktime.h>
+#include <linux/module.h>
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -23,11 +24,14 @@
  * takes no lock under which somebody allocates, and memory only if there is some at once, in
  * single pages.  The pages become a device coredump later, in a work item of their own.
  *
- * At most one dump is taken in CNNACC_DUMP_INTERVAL, so that who fails on purpose, again and
- * again, does not keep the others waiting.
+ * At most one dump is taken in dump_interval_ms, so that who fails on purpose, again and again,
+ * does not keep the others waiting.
  */
 
-#define CNNACC_DUMP_INTERVAL	HZ
+static unsigned int cnnacc_dump_interval_ms = 1000;
+module_param_named(dump_interval_ms, cnnacc_dump_interval_ms, uint, 0644);
+MODULE_PARM_DESC(dump_interval_ms, "ms between two coredumps at least (default 1000)");
+
 #define CNNACC_DUMP_PAGES	((CNNACC_DUMP_PROGRAM_MAX >> PAGE_SHIFT) + 64)
 
 /**
@@ -386,7 +390,7 @@ void cnnacc_dump_take(struct cnnacc_core *core)
 	dump = kzalloc(sizeof(*dump), GFP_NOWAIT | __GFP_NOWARN);
 	if (!dump)
 		return;
-	cdev->dump_next = jiffies + CNNACC_DUMP_INTERVAL;
+	cdev->dump_next = jiffies + msecs_to_jiffies(cnnacc_dump_interval_ms);
 	dump->program_left = CNNACC_DUMP_PROGRAM_MAX;
 	cnnacc_dump_fill(dump, core);
 	/* Complete before the work sees it. */
