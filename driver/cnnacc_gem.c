@@ -223,6 +223,20 @@ bool cnnacc_gem_usable(struct drm_gem_object *obj, struct cnnacc_ctx *ctx)
 	return !bo->resv || bo->resv == ctx->resv;
 }
 
+/**
+ * cnnacc_gem_active() - Does a job that has not ended use a buffer?
+ * @obj: buffer
+ *
+ * Any job of its context may use a private buffer.
+ *
+ * Return: true if so
+ */
+bool cnnacc_gem_active(struct drm_gem_object *obj)
+{
+	return !dma_resv_test_signaled(obj->resv, to_cnnacc_bo(obj)->resv ?
+				       DMA_RESV_USAGE_BOOKKEEP : DMA_RESV_USAGE_READ);
+}
+
 static int cnnacc_bo_create(struct drm_file *file, struct drm_gem_object *resv,
 			    struct drm_cnnacc_bo_create *args)
 {

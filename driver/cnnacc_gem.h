@@ -37,6 +37,7 @@ struct drm_gem_object *cnnacc_gem_create_object(struct drm_device *drm, size_t s
 struct drm_gem_object *cnnacc_gem_create_resv(struct drm_device *drm);
 struct drm_gem_object *cnnacc_gem_import(struct drm_device *drm, struct dma_buf *buf);
 void cnnacc_gem_unmap_all(struct cnnacc_device *cdev);
+bool cnnacc_gem_active(struct drm_gem_object *obj);
 bool cnnacc_gem_usable(struct drm_gem_object *obj, struct cnnacc_ctx *ctx);
 
 int cnnacc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

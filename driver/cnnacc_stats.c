@@ -6,6 +6,7 @@
 
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
+#include "cnnacc_gem.h"
 #include "cnnacc_queue.h"
 #include "cnnacc_stats.h"
 
@@ -31,7 +32,8 @@
  * - cnnacc-jobs-NAME, cnnacc-macs-NAME, cnnacc-read-NAME, cnnacc-written-NAME: jobs,
  *   multiply-accumulates, and bytes from and to memory
  *
- * and the memory of the file's buffers as the DRM core counts it.
+ * and the memory of the file's buffers, of which those are active that a job may use which has
+ * not ended: for a private one that is any job of its context.
  */
 
 /* Adds a usage of the core for a context to all that count it. */
@@ -247,6 +249,28 @@ void cnnacc_stats_get(struct cnnacc_core *core, const struct cnnacc_usage *of,
 	spin_unlock_irq(&core->lock);
 }
 
+/* As drm_show_memory_stats(), which does not know which fences are a private buffer's. */
+static void cnnacc_stats_show_memory(struct drm_printer *p, struct drm_file *file)
+{
+	struct drm_memory_stats stats = { };
+	struct drm_gem_object *obj;
+	int id;
+
+	spin_lock(&file->table_lock);
+	idr_for_each_entry(&file->object_idr, obj, id) {
+		if (drm_gem_object_is_shared_for_memory_stats(obj))
+			stats.shared += obj->size;
+		else
+			stats.private += obj->size;
+		if (obj->funcs->status(obj) & DRM_GEM_OBJECT_RESIDENT)
+			stats.resident += obj->size;
+		if (cnnacc_gem_active(obj))
+			stats.active += obj->size;
+	}
+	spin_unlock(&file->table_lock);
+	drm_print_memory_stats(p, &stats, DRM_GEM_OBJECT_RESIDENT, "memory");
+}
+
 /**
  * cnnacc_stats_show_file() - &drm_driver.show_fdinfo
  * @p: where to print to
@@ -275,7 +299,7 @@ void cnnacc_stats_show_file(struct drm_printer *p, struct drm_file *file)
 		drm_printf(p, "cnnacc-written-%s:\t%llu\n", name, usage.write_bytes);
 	}
 	drm_dev_exit(idx);
-	drm_show_memory_stats(p, file);
+	cnnacc_stats_show_memory(p, file);
 }
 
 /**

@@ -294,15 +294,20 @@ static void test_fdinfo_active(struct kmd_env *env)
 		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
 		.bos = DRM_CNNACC_OBJ_ARRAY(1, &ref),
 	};
+	struct drm_cnnacc_bo_create private = {
+		.size = 128 << 10, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = env->ctx,
+	};
 	uint64_t active;
 
+	ok_ret(kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_BO_CREATE, &private), 0, "a private buffer");
 	task.cycle_limit = 20000000;
 	ok_ret(kmd_submit_jobs(env->fd, env->ctx, &job, 1), 0, "a job that refers to a buffer");
 	active = fdinfo(env->fd, "drm-active-memory", "");
 	ok_ret(kmd_wait(env->fd, out), -ETIMEDOUT, "ends");
-	ok(active == 64, "fdinfo: its buffer was active, in KiB");
+	ok(active == 64 + 128, "fdinfo: its buffer and its context's own were active, in KiB");
 	active = fdinfo(env->fd, "drm-active-memory", "");
 	ok(!active || active == UINT64_MAX, "fdinfo: none is now");
+	drmCloseBufferHandle(env->fd, private.handle);
 	drmSyncobjDestroy(env->fd, out);
 }
 
