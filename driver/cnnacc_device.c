@@ -214,7 +214,7 @@ void cnnacc_device_reset(struct cnnacc_device *cdev)
 	if (cdev->wedged)
 		return;
 
-	drm_warn(&cdev->drm, "resetting the device\n");
+	dev_warn_ratelimited(cdev->drm.dev, "resetting the device\n");
 	trace_cnnacc_reset(cdev, -1, atomic64_read(&cdev->reset_count) + 1);
 	cnnacc_device_settle(cdev);
 	atomic64_inc(&cdev->reset_count);

@@ -407,8 +407,8 @@ void cnnacc_core_kill(struct cnnacc_core *core)
 	spin_unlock_irq(&core->lock);
 
 	if (hangs)
-		drm_warn(&core->cdev->drm, "%s: job %llu of context %u hangs\n", core->name, seqno,
-			 hw_id);
+		dev_warn_ratelimited(core->cdev->drm.dev, "%s: job %llu of context %u hangs\n",
+				     core->name, seqno, hw_id);
 	read_poll_timeout(cnnacc_core_abort, ended, ended, 1000, CNNACC_ABORT_TIMEOUT_US,
 			  false, core, first_fence);
 	cnnacc_core_recover(core);
