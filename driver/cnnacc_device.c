@@ -4,6 +4,7 @@
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
+#include <drm/drm_file.h>
 #include <drm/drm_managed.h>
 #include <drm/drm_print.h>
 
@@ -112,11 +113,32 @@ static int cnnacc_device_hw_reset(struct cnnacc_device *cdev)
 	return ret;
 }
 
+/* As drm_dev_wedged_event() does, which 6.12 lacks and which wants a primary node. */
+static void cnnacc_device_wedged_work(struct work_struct *work)
+{
+	struct cnnacc_device *cdev = container_of(work, struct cnnacc_device, wedged_work);
+	struct drm_minor *minor = cdev->drm.accel ? cdev->drm.accel : cdev->drm.primary;
+	char methods[] = "WEDGED=rebind,bus-reset";
+	char *envp[2] = { methods };
+	int idx;
+
+	if (!drm_dev_enter(&cdev->drm, &idx))
+		return;
+	if (READ_ONCE(cdev->wedged))
+		kobject_uevent_env(&minor->kdev->kobj, KOBJ_CHANGE, envp);
+	drm_dev_exit(idx);
+}
+
 /* Nothing starts any more, and the device cannot reach memory. */
 static void cnnacc_device_wedge(struct cnnacc_device *cdev)
 {
+	bool before = cdev->wedged;
+
 	cdev->bus->allow_dma(cdev->drm.dev, false);
 	WRITE_ONCE(cdev->wedged, true);
+	/* Later, as an event takes memory, for which fences may be waited. */
+	if (!before)
+		queue_work(cdev->ctx_wq, &cdev->wedged_work);
 }
 
 static bool cnnacc_device_busy(struct cnnacc_device *cdev)
@@ -358,6 +380,7 @@ static int cnnacc_device_init_software(struct cnnacc_device *cdev)
 	init_waitqueue_head(&cdev->idle);
 	init_completion(&cdev->silent);
 	INIT_WORK(&cdev->reset_work, cnnacc_device_reset_work);
+	INIT_WORK(&cdev->wedged_work, cnnacc_device_wedged_work);
 	cnnacc_dump_init(cdev);
 	INIT_WORK(&cdev->away_work, cnnacc_pm_away_work);
 	init_rwsem(&cdev->away_lock);

@@ -189,11 +189,12 @@ struct cnnacc_core {
  * @sched_wq: of the schedulers; a job starts on the CPU that submits it
  * @reset_wq: ordered; whatever resets a core or the device runs here
  * @reset_work: resets the device
+ * @wedged_work: tells user space that it was given up
  * @away_work: occupies @reset_wq while the device sleeps or is reset from outside
  * @away_lock: held for writing meanwhile
  * @left: done when @away_work has stopped the device
  * @back: done when it may bring it back
- * @ctx_wq: tears contexts down, and gives coredumps away
+ * @ctx_wq: tears contexts down, and tells user space of coredumps and the end
  * @ctx_ids: context ids of the hardware
  * @ctx_lock: protects @contexts
  * @contexts: all contexts not yet torn down
@@ -226,6 +227,7 @@ struct cnnacc_device {
 	struct workqueue_struct *sched_wq;
 	struct workqueue_struct *reset_wq;
 	struct work_struct reset_work;
+	struct work_struct wedged_work;
 	struct work_struct away_work;
 	struct rw_semaphore away_lock;	/* keeps the device from going away */
 	struct completion left;

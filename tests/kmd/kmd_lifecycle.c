@@ -22,11 +22,13 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <linux/dma-heap.h>
+#include <linux/netlink.h>
 #include <linux/pci_regs.h>
 #include <linux/sync_file.h>
 #include <linux/udmabuf.h>
@@ -594,6 +596,64 @@ static int vanish(bool asleep)
 	return ret;
 }
 
+/* What the kernel sends about devices from now on; -1 if it sends nothing. */
+static int listen_for_events(void)
+{
+	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = 1 };
+	int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_KOBJECT_UEVENT);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&address, sizeof(address)))
+		bail("events of the kernel");
+	return fd;
+}
+
+/* Waits for an event with such a line, which is said to be of a node of the device. */
+static bool next_event(int fd, const char *wanted)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLIN };
+	char text[8192];
+
+	while (poll(&ready, 1, 5000) == 1) {
+		ssize_t n = recv(fd, text, sizeof(text) - 1, 0);
+		bool found = false, change = false, node = false;
+
+		text[n > 0 ? n : 0] = '\0';
+		for (char *line = text; line < text + n; line += strlen(line) + 1) {
+			found |= !strcmp(line, wanted);
+			change |= !strcmp(line, "ACTION=change");
+			node |= !strcmp(line, "SUBSYSTEM=accel") ||
+				!strcmp(line, "SUBSYSTEM=drm");
+		}
+		if (found)
+			return change && node;
+	}
+	return false;
+}
+
+static void test_wedged(void)
+{
+	struct drm_cnnacc_reg_rw reset = {
+		.offset = CNNACC_REG_RESET, .flags = DRM_CNNACC_REG_WRITE, .value = 1,
+	};
+	struct kmd_env env = kmd_env(kmd_open());
+	int events = listen_for_events();
+
+	kmd_stay_awake(true);
+	ok_ret(vanish(false), 0, "a device does not answer");
+	ok_ret(kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_REG_RW, &reset), 0, "and does not reset");
+	ok_ret(kmd_run(&env, kmd_program_nop(&env)), -ENODEV, "so it is given up");
+	if (events < 0)
+		skip("an event says so", "a kernel without netlink");
+	else
+		ok(next_event(events, "WEDGED=rebind,bus-reset"), "an event says so");
+	close(events);
+	kmd_env_free(&env);
+	close(env.fd);
+	ok_ret(driver_file("unbind"), 0, "unbind");
+	ok_ret(driver_file("bind"), 0, "bind");
+	check_works("after that");
+}
+
 /* Runs until the device is gone; the helpers' complaints about that are unheard. */
 static void load_the_device(void)
 {
@@ -681,6 +741,7 @@ int main(int argc, char **argv)
 		test_rebind();
 		test_unbind_in_use();
 		test_close_while_removed();
+		test_wedged();
 	}
 	test_removal("unbind", false, rounds);
 	test_removal("vanish, unbind", true, rounds);

@@ -527,6 +527,7 @@ static void test_busy_core(struct kmd_env *env)
 	q = kmd_ctx_query(env->fd, env->ctx);
 	ok(q.reset_jobs >= 1 && !q.failed_jobs, "which is not to blame");
 	ok(value_in(debug_text("resets"), core_name, " ") == resets + 1, "and is counted");
+	ok_ret(kmd_wait(env->fd, next), 0, "and the next one runs");
 	drmSyncobjDestroy(env->fd, out);
 	drmSyncobjDestroy(env->fd, next);
 }
