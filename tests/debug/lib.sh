@@ -20,8 +20,28 @@ debug_full()
 	[ "${CNNACC_DEBUG:-}" = full ]
 }
 
+# Has the guests' counts of lines kept, for tests/debug/coverage.
+debug_coverage()
+{
+	export CNNACC_COVERAGE=$debug_dir/coverage/$(basename "$0" .t)
+
+	rm -rf "$CNNACC_COVERAGE".*
+	mkdir -p "$debug_dir/coverage"
+}
+
+# debug_done: the end of a script.
+debug_done()
+{
+	if debug_full; then
+		[ -n "$(ls "$CNNACC_COVERAGE".*/*.gcda 2>/dev/null)" ]
+		tap_ok "there are counts of lines"
+	fi
+	tap_done
+}
+
 # debug_kernel FLAVOUR [MAKE ARGUMENT...]: sets debug_kernel and makes debug_module, the
-# driver with its KUnit suites for that kernel; without a kernel the script ends, skipped.
+# driver with its KUnit suites for that kernel, which tests/vm/run uses from here on and has
+# leaks looked for; without a kernel the script ends, skipped.
 debug_kernel()
 {
 	local flavour=$1 cached=--cached
@@ -36,6 +56,10 @@ debug_kernel()
 	fi
 	debug_dir=$build/$flavour
 	debug_module=$debug_dir/cnnacc.ko
+	export CNNACC_KERNEL=$debug_kernel CNNACC_MODULE=$debug_module
+	[ "$flavour" != debug ] || export CNNACC_APPEND="kasan_multi_shot kmemleak=on"
+	# The counts of a full run stay.
+	! debug_full || debug_coverage
 	mkdir -p "$debug_dir"
 	cp -ru "$top"/{Kbuild,Kconfig,driver,uapi} "$debug_dir/"
 	make -s -C "$debug_kernel"/lib/modules/*/build M="$debug_dir" "$@" modules \
@@ -46,20 +70,6 @@ debug_kernel()
 	}
 }
 
-# debug_coverage NAME: keeps the counts of lines that debug_coverage in the guest printed.
-debug_coverage()
-{
-	local dir=$debug_dir/coverage/$1 mark file data
-
-	rm -rf "$dir"
-	mkdir -p "$dir"
-	while read -r mark file data; do
-		echo "$data" | base64 -d >"$dir/$file"
-	done < <(grep '^#gcda ' "$debug_work/out")
-	[ -n "$(ls "$dir")" ]
-	tap_ok "there are counts of lines"
-}
-
 # Makes the results of $debug_work/out this script's.
 debug_results()
 {
@@ -67,13 +77,27 @@ debug_results()
 
 	while read -r line; do
 		case $line in
-		1..*|"#gcda "*) ;;
+		1..*) ;;
 		"ok "*|"not ok "*) tap_n=$((tap_n + 1))
 			echo "$line" | sed -E "s/^(not )?ok ([0-9]+ )?/\\1ok $tap_n /" ;;
 		*) echo "# $line" ;;
 		esac
 	done <"$debug_work/out"
 	! grep -q '^not ok' "$debug_work/out" || tap_failed=1
+}
+
+# debug_script NAME: a script of tests/vm with this kernel; its results are this script's.
+debug_script()
+{
+	local status plan count
+
+	"$top/tests/vm/$1.t" >"$debug_work/out" 2>&1
+	status=$?
+	debug_results
+	plan=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$debug_work/out")
+	count=$(grep -cE '^(not )?ok ' "$debug_work/out")
+	[ $status -eq 0 ] && [ "$count" -gt 0 ] && [ "$plan" = "$count" ]
+	tap_ok "$1.t ends well"
 }
 
 # debug_guest OPTION... -- CMD...: runs CMD; its TAP is this script's, and one result more
@@ -85,8 +109,7 @@ debug_guest()
 	for program in "$here"/guest/*; do
 		programs+=(--program "$program")
 	done
-	"$top/tests/vm/run" "${programs[@]}" --kernel "$debug_kernel" --module "$debug_module" \
-		--memory 2048 --append kasan_multi_shot --log "$debug_work/log" "$@" \
+	"$top/tests/vm/run" "${programs[@]}" --memory 2048 --timeout 1300 --log "$debug_work/log" "$@" \
 		>"$debug_work/out" 2>"$debug_work/err"
 	status=$?
 	debug_results
@@ -99,6 +122,6 @@ debug_guest()
 debug_explain()
 {
 	sed 's/^/# /' "$debug_work/err"
-	grep -E -A 45 'BUG:|WARNING:|UBSAN:|ODEBUG:|DMA-API: .*d|Oops|INFO: (task|rcu)' \
+	grep -E -A 45 'BUG:|WARNING:|UBSAN:|ODEBUG:|DMA-API: .*d|Oops|INFO: (task|rcu)|memory was lost' \
 		"$debug_work/log" | head -n 150 | sed 's/^/# /'
 }

@@ -116,7 +116,7 @@ def main():
         with open(os.path.join(share, 'guest'), 'w') as f:
             f.write(GUEST)
         argv = prepare(path, *IOMMU, '--device', 'id=acc', '--share', share, '--module-param',
-                       'watchdog_ms=150', '--module-param', 'job_limit_ms=200', '--', 'sh',
+                       'watchdog_ms=400', '--module-param', 'job_limit_ms=200', '--', 'sh',
                        '/mnt/guest')
         qemu = Qemu(argv, path)
         try:

@@ -1,0 +1,12 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# A device that misbehaves: 1000 jobs in each way, or a hundredth.
+. "$(dirname "$0")/lib.sh"
+
+debug_kernel debug CONFIG_CNNACC_KUNIT_TEST=y GCOV_PROFILE=y
+jobs=10
+! debug_full || jobs=1000
+export CNNACC_MALICE_JOBS=${CNNACC_MALICE_JOBS:-$jobs}
+debug_script malice
+debug_done
