@@ -28,6 +28,8 @@ _Static_assert(CCP_TILE_CACHE <= CCP_TILE_MAX, "a thread has place for CCP_TILE_
 #define CCP_PIECE_NS_MIN	20000
 #define CCP_PIECE_NS_MAX	500000
 
+#define CCP_INSN_NS	12	/* of a simple instruction, about */
+
 enum ccp_phase {
 	CCP_IDLE,
 	CCP_BOOT,
@@ -95,8 +97,19 @@ struct ccp_maps {
 /** struct ccp_bases - where the maps and weights of a convolution are, in floats. */
 struct ccp_bases {
 	int32_t in, out, weight, bias;
-	uint16_t weight_pitch;
-	uint16_t plan;		/* in a batch: its number */
+	uint32_t weight_pitch;
+};
+
+#define CCP_BASES	4	/* of input, output, weights, biases */
+
+/** struct ccp_span - floats first..end-1 from a base on, of a memory of floats. */
+struct ccp_span {
+	int64_t first, end, floats;
+};
+
+/** struct ccp_bounds - the lowest and the highest of each base. */
+struct ccp_bounds {
+	int32_t least[CCP_BASES], most[CCP_BASES];
 };
 
 struct ccp_conv {
@@ -107,7 +120,9 @@ struct ccp_conv {
 	uint32_t ci_num, co_num, ci_start, ci_end;
 	uint32_t row_start, col_start, vec_active, groups;
 	uint32_t co_start, co_cnt;
-	bool relu, bias, last;		/* last: reaches the last input channel */
+	bool bias, last;		/* last: reaches the last input channel */
+	float least;			/* what is not at least that is stored as .. */
+	int32_t other;			/* .. these bits */
 	uint32_t rows, cols;		/* of the tile that are inside the map */
 	/*
 	 * The input tile of a channel holds, per tap column, tile_rows places:
@@ -173,17 +188,26 @@ struct ccp_scratch {
 	float tile[CCP_TILE_MAX] __attribute__((aligned(64)));
 };
 
-#define CCP_BATCH	1024
+#define CCP_BATCH_RUNS	64
 #define CCP_BATCH_PLANS	32
+
+/** struct ccp_run - EXECs of one plan, each of which writes the planes behind those of the last. */
+struct ccp_run {
+	uint32_t plan, count;
+	int64_t ns;			/* about what each takes one thread */
+	int64_t group;			/* of planes, that the first one writes */
+	struct ccp_bases first;
+	int64_t in, out, weight, bias;	/* what the bases grow by */
+};
 
 /** struct ccp_batch - EXECs that are over but for what they write, in their order. */
 struct ccp_batch {
 	bool planned;			/* plan.conv is the last of @plan, but for its bases */
-	uint32_t count, plans, parts;
-	int64_t low, high;		/* first and last plane that they write */
-	int64_t ns;			/* about what they take one thread */
+	uint32_t runs, plans, parts;
+	int64_t origin;			/* float of group 0 */
+	int64_t low, end;		/* groups that they write, when they are done */
 	struct ccp_conv plan[CCP_BATCH_PLANS];
-	struct ccp_bases execs[CCP_BATCH];
+	struct ccp_run run[CCP_BATCH_RUNS];
 };
 
 struct ccp {
@@ -202,11 +226,14 @@ struct ccp {
 		struct ccp_pad pad;
 		struct ccp_fc fc;
 	} plan;
-	/* What plan.conv but its bases was made of, and its work. */
+	/* What plan.conv was made of, bases with which it would be the same, and its work. */
 	struct {
 		bool valid;
 		uint32_t sel;
 		uint32_t g0[CNNACC_CCP_GPRS], g1[CNNACC_CCP_GPRS];
+		uint32_t pitch_mask;		/* bits of g1[7] that matter */
+		struct ccp_span span[CCP_BASES];
+		struct ccp_bounds good, near;	/* near: same plan and same work */
 		struct ccp_work work;
 	} conv_of;
 	struct ccp_work work;
@@ -235,23 +262,36 @@ uint64_t ccp_dma_end(const struct ccp *c);
 void ccp_time_boot(struct ccp *c);
 void ccp_time_dma(struct ccp *c);
 void ccp_time_exec(struct ccp *c);
+void ccp_time_loop(struct ccp *c, uint64_t times, uint64_t cycles, uint64_t exec_end,
+		   uint64_t execs);
 void ccp_touch_conv(struct ccp *c);
 void ccp_work_conv(struct ccp *c);
 void ccp_work_pool(struct ccp *c);
 void ccp_work_pad(struct ccp *c);
 void ccp_work_fc(struct ccp *c);
 
-/* conv_batch.c: after finish all memories are as the program has made them */
-void ccp_batch_add(struct ccp *c, int64_t ns);
+/*
+ * conv_batch.c: after finish all memories are as the program has made them; add
+ * returns about what the EXEC will take one thread.
+ */
+int64_t ccp_batch_add(struct ccp *c);
 void ccp_batch_finish(struct ccp *c);
+
+/* conv.c: has a conv EXEC with group 1 @g1 the plan of the one before, if its bases are good? */
+bool ccp_conv_same(const struct ccp *c, const uint32_t *g1);
+
+/*
+ * conv_loop.c: after the jump from @bnz to pc, iterations that end before cycle
+ * @until and need not be done one by one.
+ */
+void ccp_conv_loop(struct ccp *c, uint32_t bnz, uint64_t until, int64_t *budget);
 
 /* conv_run.c */
 bool ccp_conv_check_pos(const struct ccp *c);
 bool ccp_conv_run(struct ccp *c, int64_t *budget);
+int64_t ccp_conv_ns(const struct ccp *c, uint32_t depth, uint32_t count);
 
 /* maps.c */
-bool ccp_out_of(int64_t base, uint64_t pitch, uint64_t first, uint64_t last, uint64_t plane,
-		uint64_t floats);
 uint32_t ccp_check_pitches(struct ccp_maps *m, uint32_t in_pitch, uint32_t out_pitch);
 uint32_t ccp_check_planes(const struct ccp *c, const struct ccp_maps *m, uint32_t channels);
 
@@ -265,6 +305,12 @@ static inline float *ccp_out_plane(const struct ccp *c, const struct ccp_maps *m
 				   uint64_t channel)
 {
 	return c->data[!c->s->sel] + m->out_base + (int64_t)(channel * m->out_pitch);
+}
+
+/* First float of the upper half of a bank. */
+static inline int64_t ccp_middle(uint32_t floats)
+{
+	return floats / CCP_LINE_FLOATS / 2 * CCP_LINE_FLOATS;
 }
 
 static inline uint64_t ccp_elapsed(const struct ccp *c)

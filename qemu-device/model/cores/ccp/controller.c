@@ -4,8 +4,8 @@
 
 #include "ccp.h"
 
-#define INSN_NS		12	/* host time of a simple instruction, about */
 #define BOOT_NS		2000
+#define CONTROL_CYCLES	8	/* of an instruction that control() does, at most */
 /* How far instructions that access no memory run ahead of the horizon. */
 #define AHEAD_CYCLES	100000u
 
@@ -59,31 +59,25 @@ const struct ccp_unit *ccp_unit(const struct ccp *c)
 	return units[ccp_bits(c->s->insn, 27, 26)];
 }
 
-static enum outcome configure(struct ccp *c, struct core_fault *fault)
+static enum outcome exec(struct ccp *c, const struct ccp_unit *unit, int64_t *budget,
+			 struct core_fault *fault)
 {
-	static const uint32_t first[] = {
-		[CNNACC_CCP_CONV] = CCP_CONV0,
-		[CNNACC_CCP_POOL] = CCP_POOL0,
-		[CNNACC_CCP_PAD] = CCP_PAD0,
-		[CNNACC_CCP_FC] = CCP_FC0,
-	};
-	uint32_t unit = ccp_bits(c->s->insn, 27, 26), group = ccp_bits(c->s->insn, 25, 24);
-
-	if (group > (unit == CNNACC_CCP_CONV ? 1 : 0))
-		return fail(fault, CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, 0);
-	memcpy(c->s->group[first[unit] + group], c->s->gpr, sizeof(c->s->gpr));
-	ccp_time_simple(c, 8);
+	if (!unit->run(c, budget))
+		return GO_ON;
+	ccp_time_exec(c);
 	return retire(c, c->s->pc + 1, fault);
 }
 
-static enum outcome begin_exec(struct ccp *c, struct cnn_port *port, struct core_fault *fault)
+static enum outcome begin_exec(struct ccp *c, struct cnn_port *port, int64_t *budget,
+			       struct core_fault *fault)
 {
+	const struct ccp_unit *unit = ccp_unit(c);
 	uint32_t field;
 
 	cnn_port_settle(port);
-	if (ccp_unit(c) != &ccp_conv_unit)
+	if (unit != &ccp_conv_unit)
 		ccp_batch_finish(c);
-	field = ccp_unit(c)->check(c);
+	field = unit->check(c);
 	if (field >= CNNACC_CCP_RANGE_INPUT)
 		return fail(fault, CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_RANGE, field);
 	if (field)
@@ -92,7 +86,7 @@ static enum outcome begin_exec(struct ccp *c, struct cnn_port *port, struct core
 	c->s->pos[1] = 0;
 	c->filled = true;
 	c->s->phase = CCP_UNIT;
-	return GO_ON;
+	return exec(c, unit, budget, fault);
 }
 
 static enum outcome begin_dma(struct ccp *c, struct core_fault *fault)
@@ -108,22 +102,39 @@ static enum outcome begin_dma(struct ccp *c, struct core_fault *fault)
 	return GO_ON;
 }
 
-static enum outcome branch(struct ccp *c, struct core_fault *fault)
+/* Group that CFG @insn writes, or CCP_GROUPS. */
+static unsigned int configured(uint32_t insn)
 {
-	bool taken = c->s->gpr[ccp_bits(c->s->insn, 27, 25)];
+	static const uint8_t first[] = {
+		[CNNACC_CCP_CONV] = CCP_CONV0,
+		[CNNACC_CCP_POOL] = CCP_POOL0,
+		[CNNACC_CCP_PAD] = CCP_PAD0,
+		[CNNACC_CCP_FC] = CCP_FC0,
+	};
+	uint32_t unit = ccp_bits(insn, 27, 26), group = ccp_bits(insn, 25, 24);
 
-	ccp_time_simple(c, taken ? 2 : 1);
-	return retire(c, taken ? c->s->insn & CNNACC_CCP_TARGET_MASK : c->s->pc + 1, fault);
+	return group > (unit == CNNACC_CCP_CONV) ? CCP_GROUPS : first[unit] + group;
 }
 
-/* LDI, LDIH, ADDI and SWAP. */
-static enum outcome simple(struct ccp *c, struct core_fault *fault)
+/* One by one: a host stalls where it reads together what it has just written one by one. */
+static void configure(struct ccp_state *s, unsigned int group)
 {
-	struct ccp_state *s = c->s;
-	uint32_t *rd = &s->gpr[ccp_bits(s->insn, 27, 25)];
-	uint32_t imm = s->insn & CNNACC_CCP_IMM_MASK;
+	const volatile uint32_t *gpr = s->gpr;
 
-	switch (s->insn >> CNNACC_CCP_OP_SHIFT) {
+	for (unsigned int i = 0; i < CNNACC_CCP_GPRS; i++)
+		s->group[group][i] = gpr[i];
+}
+
+/*
+ * Does @insn at *@pc and sets *@pc to the next one if it concerns registers
+ * alone: LDI, LDIH, ADDI, BNZ and CFG.  Returns its cycles, or 0 if it does not.
+ */
+static inline unsigned int control(struct ccp_state *s, uint32_t insn, uint32_t *pc)
+{
+	uint32_t *rd = &s->gpr[ccp_bits(insn, 27, 25)], imm = insn & CNNACC_CCP_IMM_MASK;
+	unsigned int group;
+
+	switch (insn >> CNNACC_CCP_OP_SHIFT) {
 	case CNNACC_CCP_LDI:
 		*rd = imm;
 		break;
@@ -131,14 +142,55 @@ static enum outcome simple(struct ccp *c, struct core_fault *fault)
 		*rd = imm << 16 | (*rd & 0xffff);
 		break;
 	case CNNACC_CCP_ADDI:
-		*rd = s->gpr[ccp_bits(s->insn, 24, 22)] + (uint32_t)(int32_t)(int16_t)imm;
+		*rd = s->gpr[ccp_bits(insn, 24, 22)] + (uint32_t)(int32_t)(int16_t)imm;
 		break;
+	case CNNACC_CCP_BNZ:
+		*pc = *rd ? insn & CNNACC_CCP_TARGET_MASK : *pc + 1;
+		return *rd ? 2 : 1;
+	case CNNACC_CCP_CFG:
+		group = configured(insn);
+		if (group == CCP_GROUPS)
+			return 0;
+		configure(s, group);
+		++*pc;
+		return 8;
 	default:
-		ccp_batch_finish(c);
-		s->sel = !s->sel;
+		return 0;
 	}
-	ccp_time_simple(c, 1);
-	return retire(c, s->pc + 1, fault);
+	++*pc;
+	return 1;
+}
+
+/* Instructions that concern registers alone, while neither limit nor horizon is near. */
+static void run_ahead(struct ccp *c, struct cnn_port *port, int64_t *budget)
+{
+	struct ccp_state *s = c->s;
+	uint64_t t = s->t, until = s->cycle_limit;
+	int64_t count = 0, most = *budget / CCP_INSN_NS;
+	uint32_t pc = s->pc, again = 0;		/* BNZ that jumped back */
+
+	if (until > port->horizon)
+		until = port->horizon;
+	if (until < CONTROL_CYCLES || s->d > until - CONTROL_CYCLES)
+		return;
+	until -= CONTROL_CYCLES;
+	while (t <= until && count < most && pc < c->icache_words && !again) {
+		uint32_t at = pc;
+		unsigned int cycles = control(s, c->icache[at], &pc);
+
+		if (!cycles)
+			break;
+		t += cycles;
+		count++;
+		again = c->batch.runs && pc <= at ? at : 0;
+	}
+	s->n.cycles_serial += t - s->t;
+	s->n.instructions += (uint64_t)count;
+	*budget -= count * CCP_INSN_NS;
+	s->t = t;
+	s->pc = pc;
+	if (again)
+		ccp_conv_loop(c, again, until, budget);
 }
 
 static enum outcome end(struct ccp *c, struct core_fault *fault)
@@ -147,30 +199,39 @@ static enum outcome end(struct ccp *c, struct core_fault *fault)
 	return retire(c, c->s->pc, fault) == FAILED ? FAILED : ENDED;
 }
 
-static enum outcome fetch(struct ccp *c, struct cnn_port *port, struct core_fault *fault)
+static enum outcome swap(struct ccp *c, struct core_fault *fault)
 {
+	ccp_batch_finish(c);
+	c->s->sel = !c->s->sel;
+	ccp_time_simple(c, 1);
+	return retire(c, c->s->pc + 1, fault);
+}
+
+static enum outcome fetch(struct ccp *c, struct cnn_port *port, int64_t *budget,
+			  struct core_fault *fault)
+{
+	uint32_t next = c->s->pc;
+	unsigned int cycles;
+
 	if (c->s->pc >= c->icache_words)
 		return fail(fault, CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_PC, 0);
 	c->s->insn = c->icache[c->s->pc];
 	switch (c->s->insn >> CNNACC_CCP_OP_SHIFT) {
 	case CNNACC_CCP_NOP:
 		return end(c, fault);
-	case CNNACC_CCP_LDI:
-	case CNNACC_CCP_LDIH:
-	case CNNACC_CCP_ADDI:
 	case CNNACC_CCP_SWAP:
-		return simple(c, fault);
+		return swap(c, fault);
 	case CNNACC_CCP_LOAD:
 	case CNNACC_CCP_STORE:
 		return begin_dma(c, fault);
-	case CNNACC_CCP_CFG:
-		return configure(c, fault);
 	case CNNACC_CCP_EXEC_UNIT:
-		return begin_exec(c, port, fault);
-	case CNNACC_CCP_BNZ:
-		return branch(c, fault);
+		return begin_exec(c, port, budget, fault);
 	}
-	return fail(fault, CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, 0);
+	cycles = control(c->s, c->s->insn, &next);
+	if (!cycles)
+		return fail(fault, CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, 0);
+	ccp_time_simple(c, cycles);
+	return retire(c, next, fault);
 }
 
 /* The cycle of the job at which what comes next takes effect. */
@@ -190,6 +251,8 @@ static enum outcome advance(struct ccp *c, struct cnn_port *port, int64_t *budge
 {
 	int moved;
 
+	if (c->s->phase == CCP_FETCH)
+		run_ahead(c, port, budget);
 	if (cnn_port_waits(port, acts_at(c)))
 		return WAIT;
 	switch (c->s->phase) {
@@ -203,13 +266,10 @@ static enum outcome advance(struct ccp *c, struct cnn_port *port, int64_t *budge
 		ccp_time_dma(c);
 		return retire(c, c->s->pc + 1, fault);
 	case CCP_UNIT:
-		if (!ccp_unit(c)->run(c, budget))
-			return GO_ON;
-		ccp_time_exec(c);
-		return retire(c, c->s->pc + 1, fault);
+		return exec(c, ccp_unit(c), budget, fault);
 	}
-	*budget -= INSN_NS;
-	return fetch(c, port, fault);
+	*budget -= CCP_INSN_NS;
+	return fetch(c, port, budget, fault);
 }
 
 enum core_step ccp_step(void *core, struct cnn_port *port, uint32_t budget_ns,

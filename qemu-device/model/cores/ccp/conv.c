@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /* Convolution unit: parameters and what follows from them. */
+#include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "ccp.h"
@@ -9,10 +11,12 @@
 static void resolve(struct ccp *c)
 {
 	const uint32_t *g0 = c->s->group[CCP_CONV0], *g1 = c->s->group[CCP_CONV1];
+	bool relu = g0[0] & CNNACC_CCP_R0_RELU;
 	struct ccp_conv *p = &c->plan.conv;
 
 	memset(p, 0, sizeof(*p));
-	p->relu = g0[0] & CNNACC_CCP_R0_RELU;
+	p->least = relu ? FLT_TRUE_MIN : -INFINITY;
+	p->other = relu ? 0 : CCP_NAN;
 	p->bias = g0[0] & CNNACC_CCP_R0_BIAS;
 	p->sy = ccp_bits(g0[0], 15, 8);
 	p->kh = ccp_bits(g0[0], 23, 16);
@@ -39,6 +43,12 @@ static void resolve(struct ccp *c)
 	p->last = p->ci_end + 1 == p->ci_num;
 }
 
+/* Weights of the first four output channels are at the bank's base. */
+static bool pitch_matters(const struct ccp_conv *p)
+{
+	return p->co_start + p->co_cnt > 4;
+}
+
 /* What may differ from EXEC to EXEC of one plan. */
 static void resolve_bases(struct ccp *c)
 {
@@ -50,7 +60,7 @@ static void resolve_bases(struct ccp *c)
 	p->base = (struct ccp_bases){
 		.in = p->m.in_base, .out = p->m.out_base,
 		.weight = (int32_t)g1[2], .bias = (int32_t)g1[3],
-		.weight_pitch = ccp_or(ccp_bits(g1[7], 15, 0), p->ci_num),
+		.weight_pitch = pitch_matters(p) ? ccp_or(ccp_bits(g1[7], 15, 0), p->ci_num) : 0,
 	};
 }
 
@@ -85,31 +95,33 @@ static bool continues(const struct ccp_chain *chain, const struct ccp_conv *p)
 	       chain->co_cnt == p->co_cnt;
 }
 
-static uint32_t check_weights(const struct ccp *c, const struct ccp_conv *p)
+/* What an EXEC touches of input, output, weights and biases, from their bases on. */
+static void find_spans(const struct ccp *c, const struct ccp_conv *p, struct ccp_span span[4])
 {
 	int64_t taps = (int64_t)p->kh * p->kw, wp = (int64_t)p->base.weight_pitch;
-	int64_t first = p->co_start / 4, last = (p->co_start + p->co_cnt - 1) / 4;
+	int64_t co_last = p->co_start + p->co_cnt - 1, first = p->co_start / 4, last = co_last / 4;
 
-	if (p->base.weight + (first * wp + p->ci_start) * taps < 0 ||
-	    p->base.weight + (last * wp + p->ci_end + 1) * taps > (int64_t)c->weight_floats)
-		return CNNACC_CCP_RANGE_WEIGHT;
-	if (p->bias && (p->base.bias + first < 0 ||
-			p->base.bias + last >= (int64_t)c->weight_floats))
-		return CNNACC_CCP_RANGE_BIAS;
-	return 0;
+	span[0] = (struct ccp_span){ (int64_t)(p->ci_start * p->m.in_pitch),
+				 (int64_t)(p->ci_end * p->m.in_pitch) +
+				 (int64_t)p->m.ih * p->m.iw, c->bank_floats };
+	span[1] = (struct ccp_span){ (int64_t)(p->co_start * p->m.out_pitch),
+				 co_last * (int64_t)p->m.out_pitch +
+				 (int64_t)p->m.oh * p->m.ow, c->bank_floats };
+	span[2] = (struct ccp_span){ (first * wp + p->ci_start) * taps,
+				 (last * wp + p->ci_end + 1) * taps, c->weight_floats };
+	span[3] = (struct ccp_span){ first, last + 1, c->weight_floats };
+	if (!p->bias)
+		span[3] = (struct ccp_span){ INT32_MAX, INT32_MIN, c->weight_floats };
 }
 
-static uint32_t check_ranges(const struct ccp *c, const struct ccp_conv *p)
+static uint32_t check_ranges(const struct ccp_conv *p, const uint32_t *bases,
+			     const struct ccp_span span[4])
 {
-	const struct ccp_maps *m = &p->m;
-
-	if (ccp_out_of(m->in_base, m->in_pitch, p->ci_start, p->ci_end,
-		       (uint64_t)m->ih * m->iw, c->bank_floats))
-		return CNNACC_CCP_RANGE_INPUT;
-	if (ccp_out_of(m->out_base, m->out_pitch, p->co_start, p->co_start + p->co_cnt - 1,
-		       (uint64_t)m->oh * m->ow, c->bank_floats))
-		return CNNACC_CCP_RANGE_OUTPUT;
-	return check_weights(c, p);
+	for (uint32_t i = 0; i < (p->bias ? 4 : 3); i++)
+		if ((int32_t)bases[i] + span[i].first < 0 ||
+		    (int32_t)bases[i] + span[i].end > span[i].floats)
+			return CNNACC_CCP_RANGE_INPUT + i;
+	return 0;
 }
 
 static uint32_t clip(uint32_t start, uint32_t count, uint32_t size)
@@ -160,13 +172,14 @@ static void find_input(struct ccp_conv *p)
 	p->whole = p->sx == 1 && p->columns && first >= 0 && first + rows <= p->m.ih;
 }
 
-/* May vectors read rows of all input channels where they are? */
-static bool reads_inside(const struct ccp *c, const struct ccp_conv *p)
+/* Makes @in what vectors read that take rows of all input channels where they are. */
+static void widen(const struct ccp_conv *p, struct ccp_span *in)
 {
-	int64_t first = p->m.in_base + (int64_t)(p->ci_start * p->m.in_pitch) + p->first_column;
-	int64_t last = p->m.in_base + (int64_t)(p->ci_end * p->m.in_pitch) + p->first_column;
+	int64_t first = (int64_t)(p->ci_start * p->m.in_pitch) + p->first_column + p->low;
+	int64_t end = (int64_t)(p->ci_end * p->m.in_pitch) + p->first_column + p->high;
 
-	return first + p->low >= 0 && last + p->high <= c->bank_floats;
+	in->first = first < in->first ? first : in->first;
+	in->end = end > in->end ? end : in->end;
 }
 
 /* Vectors of rows in a tile, or of single rows without one. */
@@ -191,7 +204,7 @@ static bool may_be_thin(const struct ccp_conv *p)
 }
 
 /* Where the tile lies in the map and how the taps find their inputs. */
-static void lay_out(const struct ccp *c, struct ccp_conv *p)
+static void lay_out(const struct ccp *c, struct ccp_conv *p, struct ccp_span *in)
 {
 	p->rows = clip(p->row_start, p->vec_active, p->m.oh);
 	p->cols = clip(p->col_start, CNNACC_CCP_LANES, p->m.ow);
@@ -200,8 +213,11 @@ static void lay_out(const struct ccp *c, struct ccp_conv *p)
 	if (!p->rows || !p->cols)
 		return;
 	lay_out_rows(p, c->simd->width, may_be_thin(p));
-	if (p->thin && !reads_inside(c, p))
-		lay_out_rows(p, c->simd->width, false);
+	if (p->thin) {
+		widen(p, in);
+		if (p->base.in + in->first < 0 || p->base.in + in->end > in->floats)
+			lay_out_rows(p, c->simd->width, false);
+	}
 	p->depth = CCP_TILE_CACHE / CCP_TILE_FLOATS(p->rows, p->kh, p->kw, p->sy);
 	if (!p->depth)
 		p->depth = 1;
@@ -233,59 +249,121 @@ static uint32_t check_shape(struct ccp *c)
 	return 0;
 }
 
-/* Is the plan that of the EXEC before, but for its bases and the weight pitch? */
-static bool known(const struct ccp *c)
+bool ccp_conv_same(const struct ccp *c, const uint32_t *g1)
 {
-	const uint32_t *g0 = c->s->group[CCP_CONV0], *g1 = c->s->group[CCP_CONV1];
+	const uint32_t *g0 = c->s->group[CCP_CONV0];
 
 	return c->conv_of.valid && c->conv_of.sel == c->s->sel &&
-	       !memcmp(g0, c->conv_of.g0, sizeof(c->conv_of.g0)) &&
-	       !memcmp(g1 + 4, c->conv_of.g1 + 4, 3 * sizeof(*g1));
+	       !memcmp(g0, c->conv_of.g0, sizeof(c->conv_of.g0)) && g1[4] == c->conv_of.g1[4] &&
+	       g1[5] == c->conv_of.g1[5] && g1[6] == c->conv_of.g1[6] &&
+	       !((g1[7] ^ c->conv_of.g1[7]) & c->conv_of.pitch_mask);
 }
 
-static void remember(struct ccp *c)
+static bool within(const uint32_t *bases, const struct ccp_bounds *b)
 {
+	for (uint32_t i = 0; i < CCP_BASES; i++)
+		if ((int32_t)bases[i] < b->least[i] || (int32_t)bases[i] > b->most[i])
+			return false;
+	return true;
+}
+
+static int32_t clamp(int64_t n)
+{
+	return n < INT32_MIN ? INT32_MIN : n > INT32_MAX ? INT32_MAX : (int32_t)n;
+}
+
+/* Bases with which the EXEC touches the halves of banks that it does with these. */
+static struct ccp_bounds find_near(const struct ccp *c)
+{
+	const uint32_t *bases = c->s->group[CCP_CONV1];
+	struct ccp_bounds near = c->conv_of.good;
+
+	for (uint32_t i = 0; i < CCP_BASES; i++) {
+		const struct ccp_span *span = &c->conv_of.span[i];
+		int64_t middle = ccp_middle((uint32_t)span->floats), base = (int32_t)bases[i];
+		int64_t least = near.least[i], most = near.most[i];
+
+		if (base + span->end > middle)	/* touches the upper one */
+			least = middle + 1 - span->end;
+		else
+			most = middle - span->end;
+		if (base + span->first < middle)
+			most = most < middle - 1 - span->first ? most : middle - 1 - span->first;
+		else
+			least = least > middle - span->first ? least : middle - span->first;
+		near.least[i] = clamp(least > near.least[i] ? least : near.least[i]);
+		near.most[i] = clamp(most < near.most[i] ? most : near.most[i]);
+	}
+	return near;
+}
+
+/* One that goes on with partial sums is not the one before; one that could be thin may yet be. */
+static void remember(struct ccp *c, const struct ccp_span *in)
+{
+	const struct ccp_conv *p = &c->plan.conv;
+
 	memcpy(c->conv_of.g0, c->s->group[CCP_CONV0], sizeof(c->conv_of.g0));
 	memcpy(c->conv_of.g1, c->s->group[CCP_CONV1], sizeof(c->conv_of.g1));
+	for (uint32_t i = 0; i < CCP_BASES; i++) {
+		const struct ccp_span *span = i ? &c->conv_of.span[i] : in;
+
+		c->conv_of.good.least[i] = clamp(-span->first);
+		c->conv_of.good.most[i] = clamp(span->floats - span->end);
+	}
+	c->conv_of.near = find_near(c);
+	c->conv_of.pitch_mask = pitch_matters(p) ? UINT32_MAX : ~(uint32_t)UINT16_MAX;
 	c->conv_of.sel = c->s->sel;
 	c->conv_of.work = c->work;
-	c->conv_of.valid = true;
+	c->conv_of.valid = !p->ci_start && (p->thin || !may_be_thin(p));
+}
+
+static uint32_t check_anew(struct ccp *c)
+{
+	const uint32_t *g1 = c->s->group[CCP_CONV1];
+	struct ccp_conv *p = &c->plan.conv;
+	struct ccp_span in;
+	uint32_t bad;
+
+	c->conv_of.valid = false;
+	c->batch.planned = false;
+	if (ccp_bits(g1[7], 31, 16))
+		return CNNACC_CCP_BAD_RESERVED;
+	bad = check_shape(c);
+	if (bad)
+		return bad;
+	resolve_bases(c);
+	if (p->ci_start && !continues(&c->s->chain, p))
+		return CNNACC_CCP_BAD_CONTINUE;
+	bad = ccp_check_pitches(&p->m, g1[5], g1[6]);
+	if (bad)
+		return bad;
+	find_spans(c, p, c->conv_of.span);
+	bad = check_ranges(p, g1, c->conv_of.span);
+	if (bad)
+		return bad;
+	in = c->conv_of.span[0];
+	lay_out(c, p, &in);
+	ccp_work_conv(c);
+	ccp_touch_conv(c);
+	remember(c, &in);
+	return 0;
 }
 
 static uint32_t check(struct ccp *c)
 {
-	const uint32_t *g1 = c->s->group[CCP_CONV1];
-	struct ccp_conv *p = &c->plan.conv;
-	bool again = known(c);
-	uint32_t bad = 0;
+	const uint32_t *bases = c->s->group[CCP_CONV1];
+	bool same = ccp_conv_same(c, bases), near = same && within(bases, &c->conv_of.near);
 
 	c->execs++;
-	c->conv_of.valid = false;
-	if (ccp_bits(g1[7], 31, 16))
-		return CNNACC_CCP_BAD_RESERVED;
-	if (!again) {
-		c->batch.planned = false;
-		bad = check_shape(c);
-	}
+	if (!near && !(same && within(bases, &c->conv_of.good)))
+		return check_anew(c);
 	resolve_bases(c);
-	if (!bad && p->ci_start && !continues(&c->s->chain, p))
-		bad = CNNACC_CCP_BAD_CONTINUE;
-	if (!bad && !again)
-		bad = ccp_check_pitches(&p->m, g1[5], g1[6]);
-	if (!bad)
-		bad = check_ranges(c, p);
-	if (bad)
-		return bad;
-	if (!again || (may_be_thin(p) && p->rows && p->cols && !(p->thin && reads_inside(c, p)))) {
-		c->batch.planned = false;
-		lay_out(c, p);
-	}
-	if (again)
-		c->work = c->conv_of.work;
-	else
-		ccp_work_conv(c);
+	c->work = c->conv_of.work;
+	if (near)
+		return 0;
 	ccp_touch_conv(c);
-	remember(c);
+	c->conv_of.work = c->work;
+	c->conv_of.near = find_near(c);
 	return 0;
 }
 

@@ -77,12 +77,12 @@ bool ccp_conv_check_pos(const struct ccp *c)
 }
 
 /* About what a piece takes one thread. */
-static int64_t cost(const struct ccp *c, uint32_t depth, uint32_t count)
+int64_t ccp_conv_ns(const struct ccp *c, uint32_t depth, uint32_t count)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 	int64_t macs = (int64_t)p->rows * p->lanes * p->kh * p->kw * depth * count;
 
-	return macs * 1000 / c->simd->macs_per_us + count * SETUP_NS + depth * TILE_NS;
+	return macs * c->simd->mac_ps / 1000 + count * SETUP_NS + depth * TILE_NS;
 }
 
 /* From where s->pos stands: one slice, or several if they are short. */
@@ -99,17 +99,17 @@ static struct piece next_piece(struct ccp *c, int64_t most_ns)
 		.count = p->co_cnt - (uint32_t)pos[1],
 	};
 
-	while (piece.count > CCP_PASS && cost(c, piece.depth, piece.count) > most_ns)
+	while (piece.count > CCP_PASS && ccp_conv_ns(c, piece.depth, piece.count) > most_ns)
 		piece.count = (piece.count / 2 + CCP_PASS - 1) / CCP_PASS * CCP_PASS;
 	while (piece.count == p->co_cnt && piece.depth < left &&
-	       cost(c, piece.depth + p->depth, piece.count) < most_ns)
+	       ccp_conv_ns(c, piece.depth + p->depth, piece.count) < most_ns)
 		piece.depth = left - piece.depth < p->depth ? left : piece.depth + p->depth;
 	return piece;
 }
 
 static int64_t run_piece(struct ccp *c, struct piece *piece)
 {
-	int64_t ns = cost(c, piece->depth, piece->count), parts = ns / CNN_SHARE_NS;
+	int64_t ns = ccp_conv_ns(c, piece->depth, piece->count), parts = ns / CNN_SHARE_NS;
 
 	if (parts > (piece->count + SHARE - 1) / SHARE)
 		parts = (piece->count + SHARE - 1) / SHARE;
@@ -124,20 +124,15 @@ static int64_t run_piece(struct ccp *c, struct piece *piece)
 static bool run_thin(struct ccp *c, int64_t *budget)
 {
 	const struct ccp_conv *p = &c->plan.conv;
+	struct ccp_run one = { .first = p->base };
 	uint64_t *pos = c->s->pos;
-	int64_t ns = cost(c, 1, p->co_cnt);
+	int64_t ns = ccp_conv_ns(c, 1, p->co_cnt);
 
-	if (p->ci_num == 1) {
-		ccp_batch_add(c, ns);
-		finish(c);
-		*budget -= ns;
-		return true;
-	}
 	ccp_batch_finish(c);
 	for (; pos[0] <= p->ci_end - p->ci_start; pos[0]++) {
 		if (*budget <= 0)
 			return false;
-		c->simd->thin(c, p, &p->base, p->ci_start + (uint32_t)pos[0],
+		c->simd->thin(c, p, &one, 0, 1, p->ci_start + (uint32_t)pos[0],
 			      CCP_TO_LOB | CCP_TO_MAP);
 		*budget -= ns;
 	}
@@ -145,13 +140,11 @@ static bool run_thin(struct ccp *c, int64_t *budget)
 	return true;
 }
 
-bool ccp_conv_run(struct ccp *c, int64_t *budget)
+static bool run_slices(struct ccp *c, int64_t *budget)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 	uint64_t *pos = c->s->pos;
 
-	if (p->rows && p->cols && p->thin)
-		return run_thin(c, budget);
 	ccp_batch_finish(c);
 	while (p->rows && p->cols && pos[0] <= p->ci_end - p->ci_start) {
 		struct piece piece = next_piece(c, ccp_piece_ns(*budget));
@@ -165,6 +158,19 @@ bool ccp_conv_run(struct ccp *c, int64_t *budget)
 			pos[1] = 0;
 		}
 	}
+	finish(c);
+	return true;
+}
+
+bool ccp_conv_run(struct ccp *c, int64_t *budget)
+{
+	const struct ccp_conv *p = &c->plan.conv;
+
+	if (!p->thin)
+		return run_slices(c, budget);
+	if (p->ci_num > 1)
+		return run_thin(c, budget);
+	*budget -= ccp_batch_add(c);
 	finish(c);
 	return true;
 }

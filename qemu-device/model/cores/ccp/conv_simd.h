@@ -149,8 +149,6 @@ INLINE void SIMD(load)(const struct ccp_conv *p, SIMD(vec) *v, const float *lob,
 #endif
 }
 
-#define KEEP(type, new, old, mask)	((type)(((new) & (mask)) | ((old) & ~(mask))))
-
 /* Lanes and rows outside the map keep what the LOB held. */
 INLINE void SIMD(store4)(const struct ccp_conv *p, float *lob, uint32_t y, uint32_t x, row4 v)
 {
@@ -206,10 +204,9 @@ INLINE void SIMD(store)(const struct ccp_conv *p, const SIMD(vec) *v, float *lob
 
 INLINE void SIMD(result)(const struct ccp_conv *p, row8 *v)
 {
-	if (p->relu)
-		*v = (row8)((bits8)*v & (*v > 0.0f));
-	else
-		*v = KEEP(row8, (bits8)*v, (bits8){ 0 } + CCP_NAN, *v == *v);
+	bits8 keep = *v >= p->least;
+
+	*v = KEEP(row8, (bits8)*v, (bits8){ 0 } + p->other, keep);
 }
 
 /* Columns that the map has. */
@@ -254,10 +251,9 @@ INLINE void SIMD(save_rows)(const struct ccp_conv *p, const SIMD(vec) *total, fl
 	SIMD(vec) v;
 	row8 row;
 
-	if (p->relu)
-		v = (SIMD(vec))((bits)*total & (*total > 0.0f));
-	else
-		v = KEEP(SIMD(vec), (bits)*total, (bits){ 0 } + CCP_NAN, *total == *total);
+	bits keep = *total >= p->least;
+
+	v = KEEP(SIMD(vec), (bits)*total, (bits){ 0 } + p->other, keep);
 #if SIMD_WIDTH == 8
 	row = v;
 #else
@@ -455,141 +451,6 @@ static void SIMD(add)(const struct ccp *c, const struct ccp_slice *s, uint32_t f
 		SIMD(add_side)(c, s, first, 1);
 }
 
-/* ---- few output channels: without a tile ---- */
-
-#if SIMD_WIDTH <= 8
-/* Row @i of the LOBs of channel @o and, after the last input channel, of the map. */
-INLINE void SIMD(thin_store)(const struct ccp_conv *p, row8 *v, float *lob, float *out,
-			     uint32_t i, const bool whole)
-{
-	row8 *at = lob ? (row8 *)(lob + i * CNNACC_CCP_LANES) : NULL;
-
-	if (whole && lob)
-		*at = *v;
-	else if (lob)
-		*at = KEEP(row8, (bits8)*v, (bits8)*at, *(const bits8 *)p->valid);
-	if (!out)
-		return;
-	out += (size_t)i * p->m.ow;
-	__builtin_prefetch(out + p->m.out_pitch, 1);
-	SIMD(result)(p, v);
-	if (whole)
-		*(row8_mem *)out = *v;
-	else
-		SIMD(save_row)(p, out, v);
-}
-
-/* Lanes of an input row under tap column @s; not @whole: zeros where there is no input. */
-INLINE void SIMD(thin_input)(const struct ccp_conv *p, row8 *v, const float *in, uint32_t s,
-			     const uint32_t sx, const bool whole)
-{
-	*v = *(const row8_mem *)(in + s);
-	if (sx == 2)
-		*v = __builtin_shufflevector(*v, *(const row8_mem *)(in + s + 8),
-					     0, 2, 4, 6, 8, 10, 12, 14);
-	if (!whole)
-		*v = (row8)((bits8)*v & *(const bits8 *)p->column[s]);
-}
-
-/* The sum of a row of outputs. */
-INLINE void SIMD(thin_sum)(const struct ccp_conv *p, row8 *sum, const float *const *in,
-			   const float *weights, const row8 *weight, const uint32_t side,
-			   const uint32_t sx, const bool whole)
-{
-	uint32_t taps = side ? side * side : p->kh * p->kw, kw = side ? side : p->kw;
-	row8 v;
-
-	UNROLL for (uint32_t n = 0; n < side * side; n++) {
-		uint32_t t = MUTANT(TAPS) ? taps - 1 - n : n;
-
-		SIMD(thin_input)(p, &v, in[t / kw], t % kw, sx, whole);
-		*sum = n ? *sum + v * weight[n] : v * weight[n];
-	}
-	for (uint32_t n = 0; !side && n < taps; n++) {
-		uint32_t t = MUTANT(TAPS) ? taps - 1 - n : n;
-
-		SIMD(thin_input)(p, &v, in[t / kw], t % kw, sx, whole);
-		*sum = n ? *sum + v * weights[t] : v * weights[t];
-	}
-}
-
-/*
- * Output channel @o from one input channel, whose rows are @in; @whole: no lane
- * is masked.  @side: a constant if the kernel is a square of that side, or 0.
- * @alone: there is no other input channel, and the LOBs are left.
- */
-INLINE void SIMD(thin_channel)(const struct ccp *c, const struct ccp_conv *p,
-			       const struct ccp_bases *base, uint32_t channel, uint32_t to,
-			       uint32_t o, const float *const *in, const uint32_t side,
-			       const uint32_t sx, const bool whole, const bool alone)
-{
-	bool last = channel + 1 == p->ci_num;
-	float *lob = c->lob + (size_t)o * CCP_TILE;
-	float *out = last && to & CCP_TO_MAP ? SIMD(output)(c, p, base, o) : NULL;
-	const float *bias, *weights = ccp_conv_weights(c, p, base, channel, o, &bias);
-	float add = last && p->bias ? *bias : 0.0f;
-	row8 weight[9];
-
-	UNROLL for (uint32_t n = 0; n < side * side; n++)
-		weight[n] = (row8){ 0 } + weights[MUTANT(TAPS) ? side * side - 1 - n : n];
-	for (uint32_t i = 0; i < p->rows; i++, in += p->sy) {
-		row8 total = { 0 }, sum = { 0 };
-
-		SIMD(thin_sum)(p, &sum, in, weights, weight, side, sx, whole);
-		if (!alone && channel)
-			total = *(const row8 *)(lob + i * CNNACC_CCP_LANES);
-		/* A sum does not change by +0, but for the sign of a zero, see above. */
-		if (!MUTANT(BIAS))
-			sum += add;
-		total += sum;
-		if (MUTANT(BIAS))
-			total += add;
-		SIMD(thin_store)(p, &total, !alone && to & CCP_TO_LOB ? lob : NULL, out, i, whole);
-	}
-}
-
-/* All output channels. */
-INLINE void SIMD(thin_channels)(const struct ccp *c, const struct ccp_conv *p,
-				const struct ccp_bases *base, uint32_t channel, uint32_t to,
-				const float *const *in, const uint32_t side, const uint32_t sx,
-				const bool whole)
-{
-	bool alone = p->ci_num == 1 && to == CCP_TO_MAP;
-
-	for (uint32_t o = 0; o < p->co_cnt; o++)
-		if (alone)
-			SIMD(thin_channel)(c, p, base, 0, to, o, in, side, sx, whole, true);
-		else
-			SIMD(thin_channel)(c, p, base, channel, to, o, in, side, sx, whole, false);
-}
-
-SIMD_TARGET static void SIMD(thin)(const struct ccp *c, const struct ccp_conv *p,
-				   const struct ccp_bases *base, uint32_t channel, uint32_t to)
-{
-	const float *in[CCP_TILE_ROWS], *row = c->data[c->s->sel] + base->in +
-					       (int64_t)(channel * p->m.in_pitch) +
-					       p->first_row * p->m.iw + p->first_column;
-	uint32_t side = p->kh == p->kw ? p->kh : 0;
-
-	for (uint32_t y = 0; y < p->tile_rows; y++, row += p->m.iw) {
-		in[y] = p->first_row + y >= 0 && p->first_row + y < p->m.ih ? row : zeros;
-		/* The next channel will be wanted. */
-		__builtin_prefetch(row + p->m.in_pitch);
-	}
-	if (side == 3 && p->sx == 1 && p->columns)
-		SIMD(thin_channels)(c, p, base, channel, to, in, 3, 1, true);
-	else if (side == 3 && p->sx == 1)
-		SIMD(thin_channels)(c, p, base, channel, to, in, 3, 1, false);
-	else if (side == 3 && p->columns)
-		SIMD(thin_channels)(c, p, base, channel, to, in, 3, 2, true);
-	else if (side == 1 && p->sx == 2 && p->columns)
-		SIMD(thin_channels)(c, p, base, channel, to, in, 1, 2, true);
-	else
-		SIMD(thin_channels)(c, p, base, channel, to, in, 0, p->sx, false);
-}
-#endif
-
 #undef BLOCKS
 #undef BLOCK
 #undef INLINE
-#undef KEEP

@@ -121,7 +121,7 @@ static void share(void *opaque, unsigned int part, unsigned int seat)
 
 static int64_t cost(const struct ccp *c, uint32_t count)
 {
-	return (int64_t)(c->plan.fc.in16 * count * 2000 / c->simd->macs_per_us) + count * OUTPUT_NS;
+	return (int64_t)(c->plan.fc.in16 * count * c->simd->mac_ps / 500) + count * OUTPUT_NS;
 }
 
 static struct piece next_piece(const struct ccp *c, int64_t most_ns)

@@ -22,6 +22,14 @@ typedef int32_t bits8 __attribute__((vector_size(32), may_alias));
 #define HALF8(v, n)	__builtin_shufflevector(v, v, n, (n) + 1, (n) + 2, (n) + 3, \
 						(n) + 4, (n) + 5, (n) + 6, (n) + 7)
 
+/* Eight floats or eight int32_t. */
+#define SPLAT8(n)	__extension__({ \
+	__auto_type n_ = (n); \
+\
+	(__typeof__(n_) __attribute__((vector_size(32)))){ n_, n_, n_, n_, n_, n_, n_, n_ }; \
+})
+#define KEEP(type, new, old, mask)	((type)(((new) & (mask)) | ((old) & ~(mask))))
+
 #define UNROLL	_Pragma("GCC unroll 16")
 
 /* Keeps the compiler from loading a vector again for each of its uses. */
@@ -80,6 +88,7 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 #define SIMD_PRODUCT	product_avx512
 #define SIMD_TARGET	__attribute__((target("avx512f,avx512vl,avx512dq,avx512bw")))
 #include "conv_simd.h"
+#include "conv_thin.h"
 #include "fc_simd.h"
 #undef SIMD
 #undef SIMD_WIDTH
@@ -93,6 +102,7 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 #define SIMD_PRODUCT	PRODUCT
 #define SIMD_TARGET	__attribute__((target("avx2")))
 #include "conv_simd.h"
+#include "conv_thin.h"
 #include "fc_simd.h"
 #undef SIMD
 #undef SIMD_WIDTH
@@ -112,17 +122,18 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 #define SIMD_PRODUCT	PRODUCT
 #define SIMD_TARGET
 #include "conv_simd.h"
+#include "conv_thin.h"
 #include "fc_simd.h"
 
-#define PATH(id, thin, width, speed) { width, speed, fill_##id, add_##id, thin_##thin, fc_##id }
+#define PATH(id, width, speed) { width, speed, fill_##id, add_##id, thin_##id, fc_##id }
 
 const struct ccp_simd *ccp_simd(uint32_t simd)
 {
 	static const struct ccp_simd paths[] = {
-		[CNN_SIMD_BASELINE] = PATH(any, any, 4, 2000),
+		[CNN_SIMD_BASELINE] = PATH(any, 4, 500),
 #if defined(__x86_64__) && !defined(CNN_PORTABLE)
-		[CNN_SIMD_AVX2] = PATH(avx2, avx2, 8, 10000),
-		[CNN_SIMD_AVX512] = PATH(avx512, avx2, 16, 20000),
+		[CNN_SIMD_AVX2] = PATH(avx2, 8, 100),
+		[CNN_SIMD_AVX512] = PATH(avx512, 16, 50),
 #endif
 	};
 

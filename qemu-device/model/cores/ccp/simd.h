@@ -29,18 +29,15 @@ struct ccp_slice {
 /** struct ccp_simd - one width; all give the same results bit by bit. */
 struct ccp_simd {
 	uint32_t width;			/* floats of a vector */
-	uint32_t macs_per_us;		/* about what one thread does */
+	uint32_t mac_ps;		/* about what a multiply-add takes one thread */
 	/* Lays out the input tile of one channel. */
 	void (*fill)(const struct ccp *c, float *tile, uint64_t channel);
 	/* Adds a slice to output channels @first.. of the EXEC; the last one writes them. */
 	void (*add)(const struct ccp *c, const struct ccp_slice *s, uint32_t first,
 		    uint32_t count);
-	/*
-	 * The same for one input channel of an EXEC that is thin.  @base instead
-	 * of what the plan @p has.
-	 */
-	void (*thin)(const struct ccp *c, const struct ccp_conv *p, const struct ccp_bases *base,
-		     uint32_t channel, uint32_t to);
+	/* The same for an input channel of EXECs @begin..@end-1 of a run; @p is thin. */
+	void (*thin)(const struct ccp *c, const struct ccp_conv *p, const struct ccp_run *r,
+		     uint32_t begin, uint32_t end, uint32_t channel, uint32_t to);
 	/* Fully connected: outputs @first.., in whole vectors; returns how many. */
 	uint32_t (*fc)(const struct ccp *c, uint32_t first, uint32_t count);
 };

@@ -56,7 +56,7 @@ static unsigned int weight_bank(unsigned int n)
 /* Halves of a bank of @floats that hold floats first..last. */
 static uint32_t halves(unsigned int bank, int64_t first, int64_t last, uint32_t floats)
 {
-	int64_t middle = floats / CCP_LINE_FLOATS / 2 * CCP_LINE_FLOATS;
+	int64_t middle = ccp_middle(floats);
 
 	return (uint32_t)((first < middle) | (last >= middle) << 1) << 2 * bank;
 }
@@ -132,6 +132,35 @@ void ccp_time_dma(struct ccp *c)
 		extend(s->half_write, dma_halves(c), end);
 }
 
+static void count_execs(struct ccp *c, uint64_t execs)
+{
+	struct cnnacc_stats *n = &c->s->n;
+	const struct ccp_work *w = &c->work;
+
+	n->compute_cycles += execs * w->cycles;
+	n->mac_slots += execs * w->mac_slots;
+	n->mac_useful += execs * w->mac_useful;
+	n->local_read_bytes += execs * w->local_read;
+	n->local_write_bytes += execs * 4 * w->stored;
+}
+
+/*
+ * @times iterations of @cycles, with as many EXECs that wait for nothing; the
+ * last of an iteration is over after @exec_end.
+ */
+void ccp_time_loop(struct ccp *c, uint64_t times, uint64_t cycles, uint64_t exec_end,
+		   uint64_t execs)
+{
+	struct ccp_state *s = c->s;
+	uint64_t end = s->t + (times - 1) * cycles + exec_end;
+
+	extend(s->half_read, c->work.reads, end);
+	extend(s->half_write, c->work.writes, end);
+	s->t += times * cycles;
+	s->n.cycles_serial += times * cycles;
+	count_execs(c, times * execs);
+}
+
 void ccp_time_exec(struct ccp *c)
 {
 	struct ccp_state *s = c->s;
@@ -145,11 +174,7 @@ void ccp_time_exec(struct ccp *c)
 	extend(s->half_write, w->writes, s->t);
 
 	s->n.cycles_serial += w->cycles;
-	s->n.compute_cycles += w->cycles;
-	s->n.mac_slots += w->mac_slots;
-	s->n.mac_useful += w->mac_useful;
-	s->n.local_read_bytes += w->local_read;
-	s->n.local_write_bytes += 4 * w->stored;
+	count_execs(c, 1);
 }
 
 /* Sets what an EXEC reads and writes of the data banks: these planes of both maps. */

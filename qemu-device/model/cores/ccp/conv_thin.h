@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/*
+ * Convolutions of few output channels, without a tile: rows of eight outputs
+ * from the input's rows where they are.  For each vector width as in
+ * conv_simd.h, whose functions it uses; wider hosts have more registers.
+ */
+
+#define INLINE	static inline __attribute__((always_inline)) SIMD_TARGET
+
+/**
+ * struct thin - an output channel and an input channel of an EXEC; none of it
+ * is read again after a store.
+ * @in: first input of the tile, which may be outside the map
+ * @first_row: its row, and @ih the input's rows
+ * @weights: the channel's taps
+ * @column: masks of lanes whose input exists, by tap column
+ * @bias: what the sums end with; never -0, so that no sum is
+ * @from_lob: LOB of the output channel, to be read; or NULL, for the first input channel
+ * @to_lob: the same, to be written; or NULL
+ * @out: first output of the tile in the map; or NULL
+ * @least: results that are not at least that are stored as @other
+ */
+struct SIMD(thin) {
+	const float *in, *weights, *from_lob;
+	float *to_lob, *out;
+	const bits8 *column;
+	uint64_t first_row, ih;
+	size_t iw, ow;
+	uint32_t rows;
+	row8 bias, least;
+	bits8 other;
+};
+
+/* Row @y of the input under the tile, or of zeros outside the map. */
+INLINE const float *SIMD(thin_row)(const struct SIMD(thin) *x, uint32_t y)
+{
+	return x->first_row + y < x->ih ? x->in + y * x->iw : zeros;
+}
+
+/* Lanes of an input row under a tap column, which @column masks if not all are @whole. */
+INLINE void SIMD(thin_input)(row8 *v, const float *in, const bits8 *column, const uint32_t sx,
+			     const bool whole)
+{
+	*v = *(const row8_mem *)in;
+	if (sx == 2)
+		*v = __builtin_shufflevector(*v, *(const row8_mem *)(in + 8),
+					     0, 2, 4, 6, 8, 10, 12, 14);
+	if (!whole)
+		*v = (row8)((bits8)*v & *column);
+}
+
+/* Row @i of the sums to where they go; @alone: to the map only. */
+INLINE void SIMD(thin_end)(const struct ccp_conv *p, const struct SIMD(thin) *x, row8 *sum,
+			   uint32_t i, const bool whole, const bool alone)
+{
+	row8 *lob = alone || !x->to_lob ? NULL : (row8 *)(x->to_lob + i * CNNACC_CCP_LANES);
+
+	if (!MUTANT(BIAS))
+		*sum += x->bias;
+	if (!alone && x->from_lob)
+		*sum += *(const row8 *)(x->from_lob + i * CNNACC_CCP_LANES);
+	if (MUTANT(BIAS))
+		*sum += x->bias;
+	if (lob)
+		*lob = whole ? *sum : KEEP(row8, (bits8)*sum, (bits8)*lob, *(const bits8 *)p->valid);
+	if (!alone && !x->out)
+		return;
+	*sum = KEEP(row8, (bits8)*sum, x->other, *sum >= x->least);
+	if (whole)
+		*(row8_mem *)(x->out + i * x->ow) = *sum;
+	else
+		SIMD(save_row)(p, x->out + i * x->ow, sum);
+}
+
+/* Kernels of 3 x 3: a row of inputs adds to the three rows of outputs that it has a part in. */
+INLINE void SIMD(thin_3x3)(const struct ccp_conv *p, const struct SIMD(thin) *x, const bool whole,
+			   const bool alone)
+{
+	row8 weight[9], sum[3] = { 0 };
+	bits8 column[3];
+
+	UNROLL for (uint32_t t = 0; t < 9; t++)
+		weight[t] = SPLAT8(x->weights[MUTANT(TAPS) ? 8 - t : t]);
+	UNROLL for (uint32_t s = 0; s < 3; s++)
+		column[s] = x->column[s];
+	for (uint32_t y = 0; y < x->rows + 2; y++) {
+		const float *in = SIMD(thin_row)(x, y);
+
+		UNROLL for (uint32_t s = 0; s < 3; s++) {
+			row8 v;
+
+			SIMD(thin_input)(&v, in + s, &column[s], 1, whole);
+			UNROLL for (uint32_t r = 0; r < 3; r++)
+				sum[r] = r + s ? sum[r] + v * weight[3 * r + s] : v * weight[0];
+		}
+		if (y >= 2)
+			SIMD(thin_end)(p, x, &sum[2], y - 2, whole, alone);
+		sum[2] = sum[1];
+		sum[1] = sum[0];
+	}
+}
+
+/* Any kernel, or one that is a square of @side if that is not 0. */
+INLINE void SIMD(thin_any)(const struct ccp_conv *p, const struct SIMD(thin) *x,
+			   const uint32_t side, const uint32_t sx, const bool whole,
+			   const bool alone)
+{
+	uint32_t kh = side ? side : p->kh, kw = side ? side : p->kw;
+
+	for (uint32_t i = 0; i < x->rows; i++) {
+		row8 v, sum = { 0 };
+
+		UNROLL for (uint32_t n = 0; n < kh * kw; n++) {
+			uint32_t t = MUTANT(TAPS) ? kh * kw - 1 - n : n, s = t % kw;
+
+			SIMD(thin_input)(&v, SIMD(thin_row)(x, i * p->sy + t / kw) + s,
+					 &x->column[s], sx, whole);
+			sum = n ? sum + v * x->weights[t] : v * x->weights[t];
+		}
+		SIMD(thin_end)(p, x, &sum, i, whole, alone);
+	}
+}
+
+INLINE void SIMD(thin_exec)(const struct ccp_conv *p, const struct SIMD(thin) *x, const bool whole,
+			    const bool alone)
+{
+	uint32_t side = p->kh == p->kw ? p->kh : 0;
+
+	if (side == 3 && p->sy == 1 && p->sx == 1)
+		SIMD(thin_3x3)(p, x, whole, alone);
+	else if (side == 3 && p->sx == 2)
+		SIMD(thin_any)(p, x, 3, 2, whole, alone);
+	else if (side == 1 && p->sx == 2)
+		SIMD(thin_any)(p, x, 1, 2, whole, alone);
+	else
+		SIMD(thin_any)(p, x, 0, p->sx, false, false);
+}
+
+/* Output channel @o of EXECs @begin..@end-1 of a run. */
+INLINE void SIMD(thin_run)(const struct ccp *c, const struct ccp_conv *p, const struct ccp_run *r,
+			   uint32_t begin, uint32_t end, uint32_t channel, uint32_t o, uint32_t to,
+			   const bool whole, const bool alone)
+{
+	const float *bias, *weights = ccp_conv_weights(c, p, &r->first, channel, o, &bias);
+	const float *in = c->data[c->s->sel] + r->first.in + (int64_t)(channel * p->m.in_pitch) +
+			  p->first_row * p->m.iw + p->first_column;
+	float *out = SIMD(output)(c, p, &r->first, o), *lob = c->lob + (size_t)o * CCP_TILE;
+	bool last = channel + 1 == p->ci_num;
+	struct SIMD(thin) x = {
+		.from_lob = channel ? lob : NULL,
+		.to_lob = to & CCP_TO_LOB ? lob : NULL,
+		.column = (const bits8 *)p->column,
+		.first_row = (uint64_t)p->first_row, .ih = p->m.ih,
+		.iw = p->m.iw, .ow = p->m.ow,
+		.rows = p->rows,
+		.least = SPLAT8(p->least), .other = SPLAT8(p->other),
+	};
+
+	for (int64_t n = begin; n < end; n++) {
+		x.in = in + n * r->in;
+		x.weights = weights + n * r->weight;
+		x.bias = SPLAT8(last && p->bias ? bias[n * r->bias] + 0.0f : 0.0f);
+		x.out = last && to & CCP_TO_MAP ? out + n * r->out : NULL;
+		SIMD(thin_exec)(p, &x, whole, alone);
+	}
+}
+
+SIMD_TARGET static void SIMD(thin)(const struct ccp *c, const struct ccp_conv *p,
+				   const struct ccp_run *r, uint32_t begin, uint32_t end,
+				   uint32_t channel, uint32_t to)
+{
+	bool alone = p->ci_num == 1 && to == CCP_TO_MAP;
+
+	for (uint32_t o = 0; o < p->co_cnt; o++)
+		if (p->columns && alone)
+			SIMD(thin_run)(c, p, r, begin, end, 0, o, to, true, true);
+		else if (alone)
+			SIMD(thin_run)(c, p, r, begin, end, 0, o, to, false, true);
+		else
+			SIMD(thin_run)(c, p, r, begin, end, channel, o, to, false, false);
+}
+
+#undef INLINE
