@@ -428,6 +428,96 @@ static bool conv_row_loop(struct gen *gen, struct conv_plan *p)
 	return true;
 }
 
+/* How far the bases move from EXEC to EXEC: by a channel, mostly. */
+static void pick_steps(struct gen *gen, const struct conv_plan *p, int64_t step[4])
+{
+	step[0] = gen_chance(gen, 80) ? p->in_pitch : gen_pick(gen, -3, 8);
+	step[1] = gen_chance(gen, 85) ? p->co_cnt * p->out_pitch : gen_pick(gen, -9, 9);
+	step[2] = gen_chance(gen, 80) ? p->taps : gen_pick(gen, -2, p->taps + 2);
+	step[3] = gen_pick(gen, -1, 1);
+}
+
+/* Bases with which @count EXECs fit that touch @span words each. */
+static bool pick_moving_bases(struct gen *gen, const int64_t span[4], const int64_t step[4],
+			      int64_t count, int32_t base[4])
+{
+	for (int i = 0; i < 4; i++) {
+		const struct gen_window *window = i < 2 ? &gen->data : &gen->weight;
+		int64_t moved = (count - 1) * step[i];
+		int64_t place = pick_place(gen, window, span[i] + max64(moved, -moved));
+
+		if (place < 0)
+			return false;
+		base[i] = place - min64(moved, 0);
+	}
+	return true;
+}
+
+static void emit_channel_loop(struct gen *gen, const uint32_t g1[8], int64_t times,
+			      int64_t unroll, const int64_t step[4])
+{
+	uint32_t start;
+
+	gen_room(gen, 100);
+	for (unsigned int reg = 0; reg < 7; reg++)
+		gen_set(gen, reg, g1[reg]);
+	gen_set(gen, 7, times);
+	start = gen->code_base + gen->code->length;
+	for (int64_t i = 0; i < unroll; i++) {
+		gen_emit(gen, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
+		gen_emit(gen, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
+		for (unsigned int reg = 0; reg < 4; reg++)
+			gen_emit(gen, CNNACC_CCP_INSN_ADDI(reg, reg, step[reg]));
+		if (gen_chance(gen, 3))		/* to what comes next anyway */
+			gen_emit(gen, CNNACC_CCP_INSN_BNZ(gen_pick(gen, 0, 7), gen->code_base +
+							  gen->code->length + 1));
+	}
+	gen_emit(gen, CNNACC_CCP_INSN_ADDI(7, 7, -1));
+	gen_emit(gen, CNNACC_CCP_INSN_BNZ(7, start));
+}
+
+/* Groups of one input channel each, with R7 as the counter and as the weight pitch. */
+static bool conv_channel_loop(struct gen *gen, struct conv_plan *p)
+{
+	struct conv_layer *l = &p->layer;
+	int64_t unroll = gen_pick(gen, 1, 5), times = pick_small(gen, 1, 24), step[4], span[4];
+	uint32_t g0[8], g1[8];
+	int32_t base[4];
+
+	l->ci_num = 1;
+	l->ci_end = 0;
+	l->co_start = gen_chance(gen, 80) ? 0 : gen_pick(gen, 0, 1) * 4 + 1;
+	p->co_cnt = min64(gen_pick(gen, 1, 2), gen->params.lob * l->groups);
+	l->co_num = l->co_start + p->co_cnt;
+	l->co_cnt = 0;
+	l->row_start = gen_pick(gen, 0, p->y.out - 1);
+	l->col_start = gen_pick(gen, 0, p->x.out - 1);
+	pick_steps(gen, p, step);
+	span[0] = p->in_plane;
+	span[1] = (p->co_cnt - 1) * p->out_pitch + p->out_plane;
+	span[2] = p->taps * (1 + l->co_start / 4 * times);
+	span[3] = 1;
+	if (gen->params.icache < 2048 || step[0] > INT16_MAX || step[1] > INT16_MAX ||
+	    unroll * times * tile_macs(p) > gen->macs ||
+	    !pick_moving_bases(gen, span, step, unroll * times, base))
+		return false;
+	gen->macs -= unroll * times * tile_macs(p);
+	l->in_base = base[0];
+	l->out_base = base[1] - l->co_start * p->out_pitch;
+	l->weight_base = base[2] - l->co_start / 4 * p->taps;
+	l->bias_base = base[3] - l->co_start / 4;
+	/* Out of a bank in mid-loop. */
+	if (gen->kind == GEN_FIELD && !gen->spoilt && gen_chance(gen, 30)) {
+		gen->spoilt = true;
+		times *= 1000;
+	}
+	conv_pack(l, g0, g1);
+	set_group(gen, CNNACC_CCP_CONV, 0, g0);
+	move_beside(gen);
+	emit_channel_loop(gen, g1, times, unroll, step);
+	return true;
+}
+
 /* Every tile of the map in turn, while the budget lasts. */
 static void conv_all_tiles(struct gen *gen, struct conv_plan *p)
 {
@@ -461,7 +551,7 @@ static bool conv_layer(struct gen *gen)
 
 	if (!plan_conv(gen, &plan) || tile_macs(&plan) > gen->macs)
 		return false;
-	switch (gen_pick(gen, 0, 3)) {
+	switch (gen_pick(gen, 0, 4)) {
 	case 0:
 		if (conv_row_loop(gen, &plan))
 			return true;
@@ -469,6 +559,8 @@ static bool conv_layer(struct gen *gen)
 	case 1:
 		conv_all_tiles(gen, &plan);
 		return true;
+	case 2:
+		return conv_channel_loop(gen, &plan);
 	default:
 		conv_one_tile(gen, &plan);
 		return true;
