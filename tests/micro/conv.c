@@ -6,6 +6,7 @@
 #include "micro.h"
 
 #define WORD_FLOATS	16	/* of the 512-bit bus */
+#define BANK_FLOATS	(CNNACC_CCP_WEIGHT_BANK_DEFAULT / 4)
 
 static unsigned int field(uint32_t word, unsigned int low, unsigned int bits)
 {
@@ -40,6 +41,39 @@ static void start_pass(struct micro_unit *u)
 	u->shifter_full = false;
 }
 
+/* The input planes of this iteration, all of the output planes. */
+static void use_planes(struct micro_unit *u)
+{
+	const uint32_t *g = u->group[0], *g1 = u->group[1];
+	uint32_t iw = g[1] & 0xffff, in = either(g1[4] & 0xffff, iw) * iw;
+	uint32_t ow = g[1] >> 16, out = either(g1[4] >> 16, ow) * ow;
+	int64_t in_pitch = either(g1[5], in), out_pitch = either(g1[6], out);
+
+	micro_use(u, MICRO_READ_BANK, (int32_t)g1[0] + u->channel * in_pitch,
+		  (u->channel_end - u->channel) * in_pitch + in);
+	micro_use(u, MICRO_WRITE_BANK, (int32_t)g1[1] + (g[5] >> 16) * out_pitch,
+		  (u->co_cnt - 1) * out_pitch + out);
+}
+
+/* Each bank in use has the same places for weights and biases. */
+static void use_weights(struct micro_unit *u)
+{
+	const uint32_t *g = u->group[0], *g1 = u->group[1];
+	unsigned int co = g[5] >> 16, first = co / CNNACC_CCP_WEIGHT_BANKS;
+	unsigned int last = (co + u->co_cnt - 1) / CNNACC_CCP_WEIGHT_BANKS;
+	int64_t taps = u->kh * u->kw, pitch = either(g1[7] & 0xffff, u->channel_num) * taps;
+	int64_t weights = (int32_t)g1[2] + first * pitch + u->channel * taps;
+	int64_t length = (last - first) * pitch + (u->channel_end + 1 - u->channel) * taps;
+
+	for (unsigned int i = 0; i < at_most(u->co_cnt, CNNACC_CCP_WEIGHT_BANKS); i++) {
+		int64_t bank = (co + i) % CNNACC_CCP_WEIGHT_BANKS * (int64_t)BANK_FLOATS;
+
+		micro_use(u, MICRO_WEIGHTS, bank + weights, length);
+		if (g[0] & CNNACC_CCP_R0_BIAS)
+			micro_use(u, MICRO_WEIGHTS, bank + (int32_t)g1[3] + first, last - first + 1);
+	}
+}
+
 void micro_conv_start(struct micro_unit *u)
 {
 	const uint32_t *g = u->group[0], *g1 = u->group[1];
@@ -60,6 +94,8 @@ void micro_conv_start(struct micro_unit *u)
 			  (ow > col_start ? at_most(ow - col_start, CNNACC_CCP_LANES) : 0);
 	u->pass = 0;
 	u->walk = (struct micro_walk){ .cols = u->vec, .rows = u->co_cnt, .planes = 1 };
+	use_planes(u);
+	use_weights(u);
 	start_load(u);
 }
 

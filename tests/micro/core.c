@@ -5,14 +5,16 @@
 #include "cnnacc_hw.h"
 #include "micro.h"
 
-#define BANKS		6	/* two data banks, four weight banks */
-#define ICACHE		BANKS
-#define BANK_FLOATS	(CNNACC_CCP_WEIGHT_BANK_DEFAULT / 4)
+/* Floats of a memory with a port of its own, half of a bank. */
+#define DATA_HALF	(CNNACC_CCP_DATA_BANK_DEFAULT / 8)
+#define WEIGHT_HALF	(CNNACC_CCP_WEIGHT_BANK_DEFAULT / 8)
+#define WEIGHT_HALF_0	(2 * CNNACC_CCP_DATA_BANKS)	/* numbers: data banks, then weights */
+#define LINE_FLOATS	(CNNACC_LINE_SIZE / 4)
 #define QUEUE		4096
 
 struct transfer {
 	uint32_t lines;
-	uint8_t bank;
+	uint32_t halves;	/* bit n: half n; none for the instruction cache */
 	bool store;
 };
 
@@ -29,7 +31,6 @@ struct core {
 	struct transfer queue[QUEUE];
 	unsigned int head, tail, setup;
 	bool requested;		/* in this clock, of the idle engine */
-	unsigned int loads[BANKS + 1], stores[BANKS + 1];	/* not finished, by bank */
 
 	bool unit_busy;
 	struct micro_unit unit;
@@ -41,11 +42,10 @@ static bool engine_busy(const struct core *c)
 	return c->head != c->tail;
 }
 
-static void request(struct core *c, unsigned int bank, uint32_t lines, bool store)
+static void request(struct core *c, uint32_t halves, uint32_t lines, bool store)
 {
-	c->queue[c->tail] = (struct transfer){ lines, (uint8_t)bank, store };
+	c->queue[c->tail] = (struct transfer){ lines, halves, store };
 	c->tail = (c->tail + 1) % QUEUE;
-	(store ? c->stores : c->loads)[bank]++;
 }
 
 static void engine_step(struct core *c)
@@ -66,56 +66,53 @@ static void engine_step(struct core *c)
 	c->count->state[MICRO_MOVE]++;
 	if (--t->lines)
 		return;
-	(t->store ? c->stores : c->loads)[t->bank]--;
 	c->head = (c->head + 1) % QUEUE;
 	c->setup = 0;
 }
 
-/* Weight banks that floats first..first + length - 1 of the linear view are in. */
-static unsigned int linear_banks(uint32_t first, uint32_t length)
+static uint32_t data_halves(unsigned int bank, int64_t first, int64_t last)
 {
-	unsigned int mask = 0;
-
-	for (uint32_t b = first / BANK_FLOATS; b <= (first + length - 1) / BANK_FLOATS; b++)
-		mask |= 1u << b;
-	return mask;
+	return (first < DATA_HALF ? 1u << 2 * bank : 0) |
+	       (last >= DATA_HALF ? 2u << 2 * bank : 0);
 }
 
-static unsigned int conv_weight_banks(const uint32_t *g)
+/* Of the four banks in a row. */
+static uint32_t weight_halves(int64_t first, int64_t last)
 {
-	uint32_t first = g[5] >> 16, num = g[2] >> 16;
-	uint32_t count = g[6] & 0xffff ? g[6] & 0xffff : num - first;
-	unsigned int mask = 0;
+	uint32_t halves = 0;
 
-	for (uint32_t o = first; o < first + count && o < first + 4; o++)
-		mask |= 1u << o % CNNACC_CCP_WEIGHT_BANKS;
-	return mask;
+	for (int64_t i = first / WEIGHT_HALF; i <= last / WEIGHT_HALF; i++)
+		halves |= 1u << (WEIGHT_HALF_0 + i);
+	return halves;
 }
 
-static unsigned int fc_weight_banks(const uint32_t *g)
+static uint32_t span_halves(const struct core *c, const struct micro_span *s)
 {
-	uint32_t in = (g[1] + 15) / 16 * 16;
-	unsigned int mask = linear_banks(g[5], in * g[2]);
-
-	return g[0] & CNNACC_CCP_R0_BIAS ? mask | linear_banks(g[6], g[2]) : mask;
+	if (s->memory == MICRO_WEIGHTS)
+		return weight_halves(s->first, s->last);
+	return data_halves(c->select ^ (s->memory == MICRO_WRITE_BANK), s->first, s->last);
 }
 
-/* Data still on its way in, or not yet out of the bank that is overwritten. */
-static bool exec_waits(const struct core *c, unsigned int unit)
+/* Data still on its way in, or not yet out of what is overwritten. */
+static bool exec_waits(const struct core *c)
 {
-	unsigned int weights = 0;
+	uint32_t reads = 0, writes = 0;
 
-	if (unit == CNNACC_CCP_CONV)
-		weights = conv_weight_banks(c->group[unit][0]);
-	else if (unit == CNNACC_CCP_FC)
-		weights = fc_weight_banks(c->group[unit][0]);
-	for (unsigned int b = 0; b < CNNACC_CCP_WEIGHT_BANKS; b++)
-		if (weights >> b & 1 && c->loads[CNNACC_CCP_DATA_BANKS + b])
+	for (unsigned int i = 0; i < c->unit.spans; i++) {
+		const struct micro_span *s = &c->unit.span[i];
+
+		*(s->memory == MICRO_WRITE_BANK ? &writes : &reads) |= span_halves(c, s);
+	}
+	for (unsigned int i = c->head; i != c->tail; i = (i + 1) % QUEUE) {
+		const struct transfer *t = &c->queue[i];
+
+		if (t->halves & (t->store ? writes : reads | writes))
 			return true;
-	return c->loads[c->select] || c->loads[!c->select] || c->stores[!c->select];
+	}
+	return false;
 }
 
-static void unit_start(struct core *c, unsigned int unit)
+static void unit_prepare(struct core *c, unsigned int unit)
 {
 	static void (*const start[])(struct micro_unit *u) = {
 		micro_conv_start, micro_pool_start, micro_pad_start, micro_fc_start,
@@ -131,7 +128,6 @@ static void unit_start(struct core *c, unsigned int unit)
 	c->unit.count = c->count;
 	start[unit](&c->unit);
 	c->unit_step = step[unit];
-	c->unit_busy = true;
 }
 
 static void run_unit(struct core *c)
@@ -144,7 +140,8 @@ static void exec(struct core *c, uint32_t word)
 {
 	unsigned int unit = word >> CNNACC_CCP_UNIT_SHIFT & 3;
 
-	if (exec_waits(c, unit)) {
+	unit_prepare(c, unit);
+	if (exec_waits(c)) {
 		c->count->state[MICRO_STALL]++;
 		return;
 	}
@@ -156,23 +153,25 @@ static void exec(struct core *c, uint32_t word)
 	c->decoded = false;
 	c->pc++;
 	c->count->instructions++;
-	unit_start(c, unit);
+	c->unit_busy = true;
 	run_unit(c);
 }
 
 static void transfer(struct core *c, uint32_t word, bool store)
 {
 	uint32_t lines = c->r[word >> CNNACC_CCP_RL_SHIFT & 7];
+	int64_t first = (int64_t)c->r[word >> CNNACC_CCP_RT_SHIFT & 7] * LINE_FLOATS;
+	int64_t last = first + (int64_t)lines * LINE_FLOATS - 1;
 	unsigned int target = word >> CNNACC_CCP_TGT_SHIFT & 7;
+	int64_t bank = (target - CNNACC_CCP_TGT_WEIGHT0) * 2 * (int64_t)WEIGHT_HALF;
 
-	if (target <= CNNACC_CCP_TGT_WRITE_BANK)
-		target ^= c->select;
-	else
-		target -= CNNACC_CCP_TGT_WEIGHT0 - CNNACC_CCP_DATA_BANKS;
 	if (!lines)
 		return;
 	c->requested = !engine_busy(c);
-	request(c, target, lines, store);
+	if (target <= CNNACC_CCP_TGT_WRITE_BANK)
+		request(c, data_halves(target ^ c->select, first, last), lines, store);
+	else
+		request(c, weight_halves(bank + first, bank + last), lines, store);
 }
 
 /* Any instruction but EXEC. */
@@ -253,7 +252,7 @@ void micro_run(const uint32_t *program, size_t words, unsigned int flags,
 	core.flags = flags;
 	core.count = count;
 	core.booting = true;
-	request(&core, ICACHE, (uint32_t)(words + 15) / 16, false);
+	request(&core, 0, (uint32_t)(words + 15) / 16, false);
 	while (!core.ended || engine_busy(&core)) {
 		control_step(&core);
 		engine_step(&core);

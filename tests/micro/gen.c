@@ -7,6 +7,9 @@
 #include "gen.h"
 
 #define BANK_FLOATS	(CNNACC_CCP_WEIGHT_BANK_DEFAULT / 4)
+#define DATA_HALF	(CNNACC_CCP_DATA_BANK_DEFAULT / 8)
+#define WEIGHT_HALF	(BANK_FLOATS / 2)
+#define LINE_FLOATS	(CNNACC_LINE_SIZE / 4)
 
 /** struct conv_part - one EXEC of a layer. */
 struct conv_part {
@@ -53,13 +56,39 @@ static void configure(struct micro_case *c, unsigned int unit, unsigned int grou
 	emit(c, CNNACC_CCP_INSN_CFG(unit, group));
 }
 
-static void dma(struct micro_case *c, bool store, unsigned int target, unsigned int lines)
+static enum case_place pick_place(struct micro_case *c)
+{
+	return one_in(c, 2) ? PLACE_LOWER : between(c, PLACE_LOWER, CASE_PLACES - 1);
+}
+
+/* Where @length units begin in a bank whose halves have @half units; they fit the bank. */
+static unsigned int place(enum case_place place, unsigned int length, unsigned int half)
+{
+	unsigned int last = 2 * half - length;
+	unsigned int first = place == PLACE_LOWER ? 0 : half;
+
+	if (place == PLACE_BOTH)
+		first -= length < half ? (length + 1) / 2 : half;
+	return first < last ? first : last;
+}
+
+static void dma(struct micro_case *c, bool store, unsigned int target, unsigned int first,
+		unsigned int lines)
 {
 	set(c, 0, CASE_LINE + between(c, 0, 255));
 	set(c, 1, lines);
-	set(c, 2, 0);
+	set(c, 2, first);
 	emit(c, store ? CNNACC_CCP_INSN_STORE(0, 1, 2, target) :
 			CNNACC_CCP_INSN_LOAD(0, 1, 2, target));
+}
+
+/* The lines that have floats @first..@first + @length - 1. */
+static void dma_floats(struct micro_case *c, bool store, unsigned int target, unsigned int first,
+		       unsigned int length)
+{
+	unsigned int line = first / LINE_FLOATS;
+
+	dma(c, store, target, line, (first + length - 1) / LINE_FLOATS + 1 - line);
 }
 
 void case_init(struct micro_case *c, enum case_kind kind, uint64_t seed)
@@ -107,10 +136,14 @@ struct conv_layer case_conv_layer(struct micro_case *c)
 	while (l.ci > 1 && ceil_div(l.co, 4) * (l.ci * l.kh * l.kw + 1) > BANK_FLOATS)
 		l.ci--;
 	l.vec = one_in(c, 2) ? between(c, 1, 16) : 16;
-	l.in_base = one_in(c, 2) ? between(c, 0, 40) : 0;
+	l.in_shift = one_in(c, 2) ? between(c, 0, 40) : 0;
 	l.in_gap = one_in(c, 4) ? between(c, 1, 30) : 0;
 	l.out_gap = one_in(c, 4) ? between(c, 1, 30) : 0;
 	l.relu = one_in(c, 2);
+	l.in = pick_place(c);
+	l.out = pick_place(c);
+	l.weights = pick_place(c);
+	l.biases = pick_place(c);
 	snprintf(c->text, sizeof(c->text),
 		 "%ux%u stride %u,%u in %ux%u pad %u,%u,%u,%u ci %u co %u groups %u rows %u%s",
 		 l.kh, l.kw, l.sy, l.sx, l.ih, l.iw, l.top, l.bottom, l.left, l.right, l.ci, l.co,
@@ -135,15 +168,53 @@ static void conv_terms(struct micro_case *c, const struct conv_layer *l,
 	c->term[MICRO_DRAIN] += c->times * 6;
 }
 
-static void conv_group1(struct micro_case *c, const struct conv_layer *l,
-			const struct conv_part *p)
+static unsigned int conv_in_pitch(const struct conv_layer *l)
+{
+	return l->ih * l->iw + l->in_gap;
+}
+
+static unsigned int conv_out_pitch(const struct conv_layer *l)
+{
+	return l->oh * l->ow + l->out_gap;
+}
+
+static unsigned int conv_in_base(const struct conv_layer *l)
+{
+	return place(l->in, l->ci * conv_in_pitch(l) + l->in_shift, DATA_HALF) + l->in_shift;
+}
+
+static unsigned int conv_out_base(const struct conv_layer *l)
+{
+	return place(l->out, l->co * conv_out_pitch(l), DATA_HALF);
+}
+
+/* Weights of the layer in one bank. */
+static unsigned int conv_weights(const struct conv_layer *l)
+{
+	return ceil_div(l->co, 4) * l->ci * l->kh * l->kw;
+}
+
+static unsigned int conv_weight_base(const struct conv_layer *l)
+{
+	return place(l->weights, conv_weights(l), WEIGHT_HALF);
+}
+
+static unsigned int conv_bias_base(const struct conv_layer *l)
+{
+	return place(l->biases, ceil_div(l->co, 4), WEIGHT_HALF);
+}
+
+/* The data does not matter, so biases may be where weights are. */
+static void conv_group1(struct micro_case *c, const struct conv_layer *l)
 {
 	uint32_t g[8] = {
-		[0] = l->in_base,
-		[3] = ceil_div(p->co_num, 4) * p->ci_num * l->kh * l->kw,
+		[0] = conv_in_base(l),
+		[1] = conv_out_base(l),
+		[2] = conv_weight_base(l),
+		[3] = conv_bias_base(l),
 		[4] = l->ih | l->oh << 16,
-		[5] = l->in_gap ? l->ih * l->iw + l->in_gap : 0,
-		[6] = l->out_gap ? l->oh * l->ow + l->out_gap : 0,
+		[5] = l->in_gap ? conv_in_pitch(l) : 0,
+		[6] = l->out_gap ? conv_out_pitch(l) : 0,
 	};
 
 	configure(c, CNNACC_CCP_CONV, 1, g);
@@ -187,19 +258,27 @@ static void conv_tile(struct micro_case *c, const struct conv_layer *l, struct c
 	conv_exec(c, l, &p);
 }
 
+static void load_conv(struct micro_case *c, const struct conv_layer *l)
+{
+	dma_floats(c, false, CNNACC_CCP_TGT_READ_BANK, conv_in_base(l), l->ci * conv_in_pitch(l));
+	for (unsigned int b = 0; b < 4 && b < l->co; b++) {
+		unsigned int target = CNNACC_CCP_TGT_WEIGHT0 + b;
+
+		dma_floats(c, false, target, conv_weight_base(l), conv_weights(l));
+		if (l->bias)
+			dma_floats(c, false, target, conv_bias_base(l), ceil_div(l->co, 4));
+	}
+}
+
 static void fill_conv(struct micro_case *c)
 {
 	struct conv_layer l = case_conv_layer(c);
 	struct conv_part p = { .ci_num = l.ci, .co_num = l.co };
-	unsigned int weights = ceil_div(l.co, 4) * (l.ci * l.kh * l.kw + 1);
 	unsigned int batch = one_in(c, 4) ? between(c, 1, l.co) : l.co, tiles = 0;
 
-	if (!one_in(c, 4)) {
-		dma(c, false, CNNACC_CCP_TGT_READ_BANK, ceil_div(l.ci * l.ih * l.iw, 16));
-		for (unsigned int b = 0; b < 4 && b < l.co; b++)
-			dma(c, false, CNNACC_CCP_TGT_WEIGHT0 + b, ceil_div(weights, 16));
-	}
-	conv_group1(c, &l, &p);
+	if (!one_in(c, 4))
+		load_conv(c, &l);
+	conv_group1(c, &l);
 	for (p.co_first = 0; p.co_first < l.co; p.co_first += batch) {
 		p.co_count = l.co - p.co_first < batch ? l.co - p.co_first : batch;
 		for (p.row = 0; p.row < l.oh; p.row += l.vec)
@@ -207,7 +286,8 @@ static void fill_conv(struct micro_case *c)
 				conv_tile(c, &l, p);
 	}
 	if (!one_in(c, 4))
-		dma(c, true, CNNACC_CCP_TGT_WRITE_BANK, ceil_div(l.co * l.oh * l.ow, 16));
+		dma_floats(c, true, CNNACC_CCP_TGT_WRITE_BANK, conv_out_base(&l),
+			   l.co * conv_out_pitch(&l));
 }
 
 void case_conv_probe(struct micro_case *c, const struct conv_layer *l, unsigned int last,
@@ -217,7 +297,7 @@ void case_conv_probe(struct micro_case *c, const struct conv_layer *l, unsigned 
 		.ci_last = last, .co_count = co, .ci_num = l->ci, .co_num = l->co,
 	};
 
-	conv_group1(c, l, &p);
+	conv_group1(c, l);
 	conv_group0(c, l, &p);
 	conv_exec(c, l, &p);
 	case_end(c);
@@ -225,12 +305,25 @@ void case_conv_probe(struct micro_case *c, const struct conv_layer *l, unsigned 
 
 /* ---- pool, pad, fc: each configured, and the floats that it reads */
 
-static unsigned int setup_pool(struct micro_case *c)
+struct floats {
+	unsigned int first, length;
+};
+
+static struct floats pick_floats(struct micro_case *c, unsigned int length, unsigned int half)
+{
+	return (struct floats){ place(pick_place(c), length, half), length };
+}
+
+static struct floats setup_pool(struct micro_case *c)
 {
 	unsigned int kh = between(c, 2, 3), sy = between(c, 1, 3), ch = between(c, 1, 12);
 	unsigned int iw = kh + between(c, 0, 20), ih = one_in(c, 3) ? kh + between(c, 0, 20) : iw;
 	unsigned int oh = ceil_div(ih - kh, sy) + 1, ow = ceil_div(iw - kh, sy) + 1;
-	uint32_t g[8] = { one_in(c, 2) | sy << 8 | kh << 16, iw | ih << 16, ch, 0, 0, 0, 0, 0 };
+	struct floats in = pick_floats(c, ch * ih * iw, DATA_HALF);
+	struct floats out = pick_floats(c, ch * oh * ow, DATA_HALF);
+	uint32_t g[8] = {
+		one_in(c, 2) | sy << 8 | kh << 16, iw | ih << 16, ch, in.first, out.first,
+	};
 
 	if (one_in(c, 4)) {
 		oh = between(c, 1, oh);
@@ -241,61 +334,81 @@ static unsigned int setup_pool(struct micro_case *c)
 	c->term[MICRO_POOL] += c->times * (ch * oh * ow + 5);
 	snprintf(c->text, sizeof(c->text), "%ux%u stride %u in %ux%u out %ux%u channels %u",
 		 kh, kh, sy, ih, iw, oh, ow, ch);
-	return ch * ih * iw;
+	return in;
 }
 
-static unsigned int setup_pad(struct micro_case *c)
+static struct floats setup_pad(struct micro_case *c)
 {
 	unsigned int p = between(c, 1, 2), ch = between(c, 1, 12), iw = between(c, 1, 24);
 	unsigned int ih = one_in(c, 3) ? between(c, 1, 24) : iw;
-	uint32_t g[8] = { p, iw | ih << 16, ch, 0, 0, 0, 0, 0 };
+	struct floats in = pick_floats(c, ch * ih * iw, DATA_HALF);
+	struct floats out = pick_floats(c, ch * (ih + 2 * p) * (iw + 2 * p), DATA_HALF);
+	uint32_t g[8] = { p, iw | ih << 16, ch, in.first, out.first };
 
 	configure(c, CNNACC_CCP_PAD, 0, g);
 	c->term[MICRO_PAD] += c->times * ceil_div(ch * (iw + 2 * p) * (ih + 2 * p), 16);
 	snprintf(c->text, sizeof(c->text), "layers %u in %ux%u channels %u", p, ih, iw, ch);
-	return ch * ih * iw;
+	return in;
 }
 
-static unsigned int setup_fc(struct micro_case *c)
+static struct floats setup_fc(struct micro_case *c)
 {
 	unsigned int in = between(c, 1, 400), out = between(c, 1, 48), bias = between(c, 0, 1);
-	unsigned int blocks = ceil_div(in, 16);
-	uint32_t g[8] = { bias << 1 | one_in(c, 2), in, out, 0, 0, 0, 3 * BANK_FLOATS, 0 };
+	unsigned int blocks = ceil_div(in, 16), weights = 16 * blocks * out;
+	struct floats input = pick_floats(c, in, DATA_HALF);
+	uint32_t g[8] = {
+		bias << 1 | one_in(c, 2), in, out, input.first,
+		pick_floats(c, out, DATA_HALF).first,
+		one_in(c, 2) ? 0 : between(c, 0, 4 * BANK_FLOATS - weights),
+		one_in(c, 2) ? 3 * BANK_FLOATS : between(c, 0, 4 * BANK_FLOATS - out),
+	};
 
 	configure(c, CNNACC_CCP_FC, 0, g);
 	c->term[MICRO_FC] += c->times * (4 * ceil_div(out, 4) * (blocks + bias));
 	snprintf(c->text, sizeof(c->text), "in %u out %u%s", in, out, bias ? " bias" : "");
-	return in;
+	return input;
+}
+
+static void load_any_weights(struct micro_case *c)
+{
+	unsigned int lines = between(c, 1, 600);
+
+	dma(c, false, CNNACC_CCP_TGT_WEIGHT0 + between(c, 0, 3),
+	    place(pick_place(c), lines, WEIGHT_HALF / LINE_FLOATS), lines);
 }
 
 static void fill_unit(struct micro_case *c)
 {
-	static unsigned int (*const setup[])(struct micro_case *c) = {
+	static struct floats (*const setup[])(struct micro_case *c) = {
 		[CASE_POOL] = setup_pool, [CASE_PAD] = setup_pad, [CASE_FC] = setup_fc,
 	};
-	unsigned int in = setup[c->kind](c), unit = CNNACC_CCP_POOL + (c->kind - CASE_POOL);
+	struct floats in = setup[c->kind](c);
+	unsigned int unit = CNNACC_CCP_POOL + (c->kind - CASE_POOL);
 
 	if (!one_in(c, 4))
-		dma(c, false, CNNACC_CCP_TGT_READ_BANK, ceil_div(in, 16));
+		dma_floats(c, false, CNNACC_CCP_TGT_READ_BANK, in.first, in.length);
 	if (c->kind == CASE_FC && !one_in(c, 4))
-		dma(c, false, CNNACC_CCP_TGT_WEIGHT0, between(c, 1, 600));
+		load_any_weights(c);
 	emit(c, CNNACC_CCP_INSN_EXEC(unit));
 	if (one_in(c, 2))
 		emit(c, CNNACC_CCP_INSN_SWAP);
 	if (!one_in(c, 4))
-		dma(c, true, between(c, 0, 1), ceil_div(in, 16));
+		dma_floats(c, true, between(c, 0, 1), in.first, in.length);
 }
 
-/* ---- mixed programs: what overlaps depends on the banks */
+/* ---- mixed programs: what overlaps depends on the halves of banks */
 
 static void mixed_transfer(struct micro_case *c)
 {
 	unsigned int target = between(c, 0, 5);
 	bool store = target < 2 && one_in(c, 2);
 
+	unsigned int half = (target < 2 ? DATA_HALF : WEIGHT_HALF) / LINE_FLOATS;
+	unsigned int lines = one_in(c, 8) ? 0 : between(c, 1, one_in(c, 3) ? 500 : 60);
+
 	if (target >= 2)
 		target += CNNACC_CCP_TGT_WEIGHT0 - 2;
-	dma(c, store, target, one_in(c, 8) ? 0 : between(c, 1, one_in(c, 3) ? 500 : 60));
+	dma(c, store, target, place(pick_place(c), lines, half), lines);
 }
 
 static void mixed_item(struct micro_case *c, const struct conv_layer *l,
@@ -334,7 +447,7 @@ static void mixed_loop(struct micro_case *c, const struct conv_layer *l,
 
 static void mixed_other_unit(struct micro_case *c)
 {
-	static unsigned int (*const setup[])(struct micro_case *c) = {
+	static struct floats (*const setup[])(struct micro_case *c) = {
 		[CNNACC_CCP_POOL] = setup_pool, [CNNACC_CCP_PAD] = setup_pad,
 		[CNNACC_CCP_FC] = setup_fc,
 	};
@@ -355,7 +468,7 @@ static void fill_mixed(struct micro_case *c)
 			.ci_last = l.ci - 1, .co_count = l.co, .ci_num = l.ci, .co_num = l.co,
 		};
 
-		conv_group1(c, &l, &p);
+		conv_group1(c, &l);
 		conv_group0(c, &l, &p);
 		mixed_loop(c, &l, &p);
 		if (one_in(c, 2))

@@ -22,11 +22,15 @@ struct micro_case {
 	char text[200];
 };
 
+/* Where something begins in a bank: at its first float, so that it is in both halves, or above. */
+enum case_place { PLACE_LOWER, PLACE_BOTH, PLACE_UPPER, CASE_PLACES };
+
 /** struct conv_layer - parameters of a convolution. */
 struct conv_layer {
 	unsigned int kh, kw, sy, sx, ih, iw, top, bottom, left, right, oh, ow;
 	unsigned int ci, co, groups, vec;
-	unsigned int in_base, in_gap, out_gap;
+	unsigned int in_shift, in_gap, out_gap;
+	enum case_place in, out, weights, biases;
 	bool bias, relu;
 };
 

@@ -80,11 +80,24 @@ struct micro_walk {
 	unsigned int col, row, plane;
 };
 
+/* What a unit is wired to; the four weight banks are one memory. */
+enum micro_memory { MICRO_READ_BANK, MICRO_WRITE_BANK, MICRO_WEIGHTS };
+
+/** struct micro_span - floats that a run of a unit may read or write. */
+struct micro_span {
+	enum micro_memory memory;
+	int64_t first, last;
+};
+
+#define MICRO_SPANS	10	/* conv: input, output, weights and biases of four banks */
+
 /** struct micro_unit - one run of a unit; step it until it is done. */
 struct micro_unit {
 	const uint32_t *group[2];
 	unsigned int flags;
 	struct micro_count *count;
+	struct micro_span span[MICRO_SPANS];
+	unsigned int spans;
 	bool bus;		/* this clock used the internal bus */
 	uint64_t clock;
 	uint32_t pipe;		/* bit n: an operand is in stage n */
@@ -110,6 +123,9 @@ void micro_conv_start(struct micro_unit *unit);
 void micro_pool_start(struct micro_unit *unit);
 void micro_pad_start(struct micro_unit *unit);
 void micro_fc_start(struct micro_unit *unit);
+
+/* @unit may use @length floats of @memory from float @first on. */
+void micro_use(struct micro_unit *unit, enum micro_memory memory, int64_t first, int64_t length);
 
 /* One clock; true if it was the last. */
 bool micro_conv_step(struct micro_unit *unit);

@@ -22,6 +22,11 @@ bool micro_advance(struct micro_unit *u, unsigned int stages)
 	return u->pipe & ((1u << stages) - 1);
 }
 
+void micro_use(struct micro_unit *u, enum micro_memory memory, int64_t first, int64_t length)
+{
+	u->span[u->spans++] = (struct micro_span){ memory, first, first + length - 1 };
+}
+
 bool micro_walk_next(struct micro_walk *w)
 {
 	if (++w->col < w->cols)
@@ -36,6 +41,13 @@ bool micro_walk_next(struct micro_walk *w)
 static unsigned int either(unsigned int value, unsigned int otherwise)
 {
 	return value ? value : otherwise;
+}
+
+/* @planes planes, each @pitch floats after the one before. */
+static void use_planes(struct micro_unit *u, enum micro_memory memory, uint32_t base,
+		       uint32_t pitch, uint32_t plane, uint32_t planes)
+{
+	micro_use(u, memory, (int32_t)base, (planes - 1) * (int64_t)either(pitch, plane) + plane);
 }
 
 /* Windows until the padded input is covered, the last one may reach over. */
@@ -56,11 +68,13 @@ void micro_pool_start(struct micro_unit *u)
 	unsigned int iw = g[1] & 0xffff, ih = either(g[1] >> 16, iw);
 	unsigned int oh, ow;
 
+	use_planes(u, MICRO_READ_BANK, g[3], g[6], ih * iw, g[2] & 0xffff);
 	ih += (g[2] >> 16 & 0xf) + (g[2] >> 20 & 0xf);
 	iw += (g[2] >> 24 & 0xf) + (g[2] >> 28);
 	oh = either(g[5] >> 16, windows(ih, kh, sy));
 	ow = either(g[5] & 0xffff, windows(iw, kw, sx));
 	u->walk = (struct micro_walk){ .cols = ow, .rows = oh, .planes = g[2] & 0xffff };
+	use_planes(u, MICRO_WRITE_BANK, g[4], g[7], oh * ow, g[2] & 0xffff);
 }
 
 /* A window enters the tree each clock; the last result leaves it at the end. */
@@ -85,6 +99,8 @@ void micro_pad_start(struct micro_unit *u)
 	u->walk = (struct micro_walk){
 		.cols = iw + 2 * layers, .rows = ih + 2 * layers, .planes = g[2] & 0xffff,
 	};
+	use_planes(u, MICRO_READ_BANK, g[3], g[5], ih * iw, g[2]);
+	use_planes(u, MICRO_WRITE_BANK, g[4], g[6], u->walk.cols * u->walk.rows, g[2]);
 }
 
 /* Sixteen floats of the stream zeros, zero, row, zero, ..., zeros of each channel. */
@@ -106,7 +122,14 @@ bool micro_pad_step(struct micro_unit *u)
 void micro_fc_start(struct micro_unit *u)
 {
 	const uint32_t *g = u->group[0];
+	int64_t padded = (g[1] + CNNACC_CCP_FC_LANES - 1) / CNNACC_CCP_FC_LANES *
+			 CNNACC_CCP_FC_LANES;
 
+	micro_use(u, MICRO_READ_BANK, g[3], g[1]);
+	micro_use(u, MICRO_WRITE_BANK, g[4], g[2]);
+	micro_use(u, MICRO_WEIGHTS, g[5], padded * g[2]);
+	if (g[0] & CNNACC_CCP_R0_BIAS)
+		micro_use(u, MICRO_WEIGHTS, g[6], g[2]);
 	u->blocks = (g[1] + CNNACC_CCP_FC_LANES - 1) / CNNACC_CCP_FC_LANES;
 	u->blocks += g[0] & CNNACC_CCP_R0_BIAS ? 1 : 0;
 	u->outputs = g[2];
