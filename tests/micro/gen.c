@@ -91,6 +91,18 @@ static void dma_floats(struct micro_case *c, bool store, unsigned int target, un
 	dma(c, store, target, line, (first + length - 1) / LINE_FLOATS + 1 - line);
 }
 
+static void any_transfer(struct micro_case *c)
+{
+	unsigned int target = between(c, 0, 5);
+	bool store = target < 2 && one_in(c, 2);
+	unsigned int half = (target < 2 ? DATA_HALF : WEIGHT_HALF) / LINE_FLOATS;
+	unsigned int lines = one_in(c, 8) ? 0 : between(c, 1, one_in(c, 3) ? 500 : 60);
+
+	if (target >= 2)
+		target += CNNACC_CCP_TGT_WEIGHT0 - 2;
+	dma(c, store, target, place(pick_place(c), lines, half), lines);
+}
+
 void case_init(struct micro_case *c, enum case_kind kind, uint64_t seed)
 {
 	memset(c, 0, sizeof(*c));
@@ -244,11 +256,13 @@ static void conv_exec(struct micro_case *c, const struct conv_layer *l,
 	conv_terms(c, l, p);
 }
 
-/* A tile's input channels in one or two iterations. */
+/* A tile's input channels in one or two iterations, perhaps beside a transfer. */
 static void conv_tile(struct micro_case *c, const struct conv_layer *l, struct conv_part p)
 {
 	p.ci_last = l->ci > 1 && one_in(c, 5) ? between(c, 0, l->ci - 2) : l->ci - 1;
 	conv_group0(c, l, &p);
+	if (one_in(c, 4))
+		any_transfer(c);
 	conv_exec(c, l, &p);
 	if (p.ci_last == l->ci - 1)
 		return;
@@ -398,19 +412,6 @@ static void fill_unit(struct micro_case *c)
 
 /* ---- mixed programs: what overlaps depends on the halves of banks */
 
-static void mixed_transfer(struct micro_case *c)
-{
-	unsigned int target = between(c, 0, 5);
-	bool store = target < 2 && one_in(c, 2);
-
-	unsigned int half = (target < 2 ? DATA_HALF : WEIGHT_HALF) / LINE_FLOATS;
-	unsigned int lines = one_in(c, 8) ? 0 : between(c, 1, one_in(c, 3) ? 500 : 60);
-
-	if (target >= 2)
-		target += CNNACC_CCP_TGT_WEIGHT0 - 2;
-	dma(c, store, target, place(pick_place(c), lines, half), lines);
-}
-
 static void mixed_item(struct micro_case *c, const struct conv_layer *l,
 		       const struct conv_part *p)
 {
@@ -418,7 +419,7 @@ static void mixed_item(struct micro_case *c, const struct conv_layer *l,
 	case 0:
 	case 1:
 	case 2:
-		mixed_transfer(c);
+		any_transfer(c);
 		break;
 	case 3:
 		emit(c, CNNACC_CCP_INSN_SWAP);
@@ -454,7 +455,7 @@ static void mixed_other_unit(struct micro_case *c)
 	unsigned int unit = between(c, CNNACC_CCP_POOL, CNNACC_CCP_FC);
 
 	setup[unit](c);
-	mixed_transfer(c);
+	any_transfer(c);
 	emit(c, CNNACC_CCP_INSN_EXEC(unit));
 }
 
