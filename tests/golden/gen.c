@@ -30,12 +30,14 @@ static struct gen_window pick_window(struct gen *gen, int64_t words, int64_t mos
 		gen_pick(gen, 0, all - lines);
 	if (gen_chance(gen, 30))
 		first = min64(all - lines, max64(0, all / 2 - gen_pick(gen, 0, lines)));
-	return (struct gen_window){ first * LINE_WORDS, (first + lines) * LINE_WORDS };
+	return (struct gen_window){
+		first * LINE_WORDS, (first + lines) * LINE_WORDS, all / 2 * LINE_WORDS,
+	};
 }
 
 static struct gen_window whole_window(uint32_t bytes)
 {
-	return (struct gen_window){ 0, bytes / 4 };
+	return (struct gen_window){ 0, bytes / 4, bytes / CNNACC_LINE_SIZE / 2 * LINE_WORDS };
 }
 
 static int64_t window_lines(const struct gen_window *window)
@@ -170,7 +172,7 @@ static void noise(struct gen *gen)
 {
 	int64_t count = gen_pick(gen, 4, 60);
 
-	gen->place[gen->places++] = (struct gen_window){ 0, 1024 * CNNACC_LINE_SIZE };
+	gen->place[gen->places++] = (struct gen_window){ .high = 1024 * CNNACC_LINE_SIZE };
 	gen_fill(gen, 0, 1024, CNNACC_PTE_READ | CNNACC_PTE_WRITE | CNNACC_PTE_EXEC);
 	gen->data = pick_window(gen, gen->params.data_bank / 4, 40);
 	gen->weight = pick_window(gen, gen->params.weight_bank / 4, 8);

@@ -24,9 +24,9 @@ enum gen_kind {
 	GEN_KINDS,
 };
 
-/* Where conv, pool, pad and fc find room; words of a bank. */
+/* Where conv, pool, pad and fc find room; words of a bank, whose upper half is from middle. */
 struct gen_window {
-	int64_t low, high;
+	int64_t low, high, middle;
 };
 
 #define GEN_PLACES	192

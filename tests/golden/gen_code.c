@@ -58,7 +58,7 @@ uint32_t gen_va(struct gen *gen, uint64_t lines)
 		va = propose_va(gen, bytes);
 	while (va + bytes > VA_END || !place_free(gen, va, va + bytes));
 	if (gen->places < GEN_PLACES)
-		gen->place[gen->places++] = (struct gen_window){ va, va + bytes };
+		gen->place[gen->places++] = (struct gen_window){ .low = va, .high = va + bytes };
 	return va;
 }
 

@@ -22,10 +22,10 @@ static int64_t pick_small(struct gen *gen, int64_t low, int64_t high)
 	return min64(gen_pick(gen, low, high), gen_pick(gen, low, high));
 }
 
-/* A start for @length words in a window, its ends more often; -1 if they do not fit. */
+/* A start for @length words in a window, its ends and middle more often; -1 if they do not fit. */
 static int64_t pick_place(struct gen *gen, const struct gen_window *window, int64_t length)
 {
-	int64_t last = window->high - length;
+	int64_t last = window->high - length, middle;
 
 	if (last < window->low)
 		return -1;
@@ -34,6 +34,9 @@ static int64_t pick_place(struct gen *gen, const struct gen_window *window, int6
 		return window->low;
 	case 1:
 		return last;
+	case 2:
+		middle = window->middle - gen_pick(gen, 0, length);
+		return min64(last, max64(window->low, middle));
 	default:
 		return gen_pick(gen, window->low, last);
 	}
@@ -76,18 +79,19 @@ static void pick_padding(struct gen *gen, struct axis *axis)
 /* ------------------------------------------------------------- transfers */
 
 /* Lines of a window: all, or those in one half of their bank, which are none if it has none. */
-static struct gen_window pick_lines(struct gen *gen, const struct gen_window *window,
-				    uint32_t bank_bytes)
+static struct gen_window pick_lines(struct gen *gen, const struct gen_window *window)
 {
-	struct gen_window lines = { window->low / LINE_WORDS, window->high / LINE_WORDS };
-	int64_t upper = bank_bytes / CNNACC_LINE_SIZE / 2;
+	struct gen_window lines = {
+		.low = window->low / LINE_WORDS, .high = window->high / LINE_WORDS,
+	};
+	int64_t middle = window->middle / LINE_WORDS;
 
 	switch (gen_pick(gen, 0, 3)) {
 	case 0:
-		lines.high = max64(lines.low, min64(lines.high, upper));
+		lines.high = max64(lines.low, min64(lines.high, middle));
 		break;
 	case 1:
-		lines.low = min64(lines.high, max64(lines.low, upper));
+		lines.low = min64(lines.high, max64(lines.low, middle));
 		break;
 	}
 	return lines;
@@ -105,7 +109,7 @@ static int64_t pick_some(struct gen *gen, const struct gen_window *lines, int64_
 
 static void move_data(struct gen *gen)
 {
-	struct gen_window lines = pick_lines(gen, &gen->data, gen->params.data_bank);
+	struct gen_window lines = pick_lines(gen, &gen->data);
 	int64_t first, count = pick_some(gen, &lines, &first);
 	unsigned int bank = gen_pick(gen, 0, 1);
 	uint32_t offset = (first - gen->data.low / LINE_WORDS) * CNNACC_LINE_SIZE;
@@ -122,7 +126,7 @@ static void move_data(struct gen *gen)
 
 static void move_weights(struct gen *gen)
 {
-	struct gen_window lines = pick_lines(gen, &gen->weight, gen->params.weight_bank);
+	struct gen_window lines = pick_lines(gen, &gen->weight);
 	int64_t first, count = pick_some(gen, &lines, &first);
 	uint32_t offset = (first - gen->weight.low / LINE_WORDS) * CNNACC_LINE_SIZE;
 
@@ -668,7 +672,7 @@ static int64_t pick_linear(struct gen *gen, int64_t length)
 	int64_t bank = gen->params.weight_bank / 4, all = 4 * bank, place;
 
 	if (gen->weight.low == 0 && gen->weight.high == bank) {
-		struct gen_window whole = { 0, all };
+		struct gen_window whole = { 0, all, all / 2 };
 
 		return pick_place(gen, &whole, length);
 	}

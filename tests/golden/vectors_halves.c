@@ -99,12 +99,12 @@ static const struct halves_vector vectors[] = {
 	  .conv = { POINT, .ci_num = 1, .co_num = 5, .weight_pitch = WEIGHT_FLOAT },
 	  .move = { { false, WEIGHTS(1), WEIGHT_LINE + 88, 100 } },
 	  .cycles = 206, .stall = 116 },
-	/* t 58, d 174, T 19; channel 4 has its weight at float WEIGHT_FLOAT */
-	{ .name = "LOAD below the first output channel's weights",
-	  .conv = { POINT, .ci_num = 1, .co_num = 5, .co_start = 4,
-		    .weight_base = WEIGHT_FLOAT - 1 },
+	/* t 58, d 174, T 23; channel 4 has its weight and bias at float WEIGHT_FLOAT */
+	{ .name = "LOAD below the first output channel's weights and bias",
+	  .conv = { POINT, .ci_num = 1, .co_num = 5, .co_start = 4, .bias = 1,
+		    .weight_base = WEIGHT_FLOAT - 1, .bias_base = WEIGHT_FLOAT - 1 },
 	  .move = { { false, WEIGHTS(0), WEIGHT_LINE - 100, 100 } },
-	  .cycles = 174, .stall = 96 },
+	  .cycles = 174, .stall = 92 },
 	/* t 57, d 173, T 18 */
 	{ .name = "LOAD above the last input channel's weights",
 	  .conv = { POINT, .ci_num = 2, .co_num = 1, .weight_base = WEIGHT_FLOAT - 1 },
