@@ -522,16 +522,18 @@ void fuzz_call(struct fuzz_world *w)
 		uint32_t weight;
 		uint32_t odd;	/* ODD unless there are many fields */
 	} calls[] = {
-		{ fuzz_submit, 24, 60 }, { call_vm_bind, 12, 24 }, { call_bo_create, 8 },
-		{ call_ctx_create, 3 }, { call_ctx_destroy, 2 }, { call_ctx_query, 3 },
-		{ call_ctx_stats, 2 }, { call_query, 2 }, { call_bo_info, 2 }, { call_bo_sync, 3 },
-		{ call_bo_wait, 5 }, { call_eventfd, 2 }, { call_reg_rw, 2 }, { call_sizes, 3 },
-		{ call_open, 2 }, { call_close, 2 }, { call_mmap, 3 }, { call_munmap, 1 },
-		{ call_gem_close, 3 }, { call_export, 3 }, { call_import, 3 }, { call_dma_buf, 2 },
-		{ call_poll, 1 }, { call_fdinfo, 1 }, { call_sync_create, 4 },
-		{ call_sync_destroy, 2 }, { call_sync_wait, 4 }, { call_sync_change, 4 },
-		{ call_sync_transfer, 2 }, { call_sync_export, 2 }, { call_sync_import, 2 },
-		{ call_sync_eventfd, 1 },
+		{ fuzz_submit, 24, 60 }, { call_vm_bind, 12, 24 }, { call_bo_create, 8, 0 },
+		{ call_ctx_create, 3, 0 }, { call_ctx_destroy, 2, 0 }, { call_ctx_query, 3, 0 },
+		{ call_ctx_stats, 2, 0 }, { call_query, 2, 0 }, { call_bo_info, 2, 0 },
+		{ call_bo_sync, 3, 0 }, { call_bo_wait, 5, 0 }, { call_eventfd, 2, 0 },
+		{ call_reg_rw, 2, 0 }, { call_sizes, 3, 0 }, { call_open, 2, 0 },
+		{ call_close, 2, 0 }, { call_mmap, 3, 0 }, { call_munmap, 1, 0 },
+		{ call_gem_close, 3, 0 }, { call_export, 3, 0 }, { call_import, 3, 0 },
+		{ call_dma_buf, 2, 0 }, { call_poll, 1, 0 }, { call_fdinfo, 1, 0 },
+		{ call_sync_create, 4, 0 }, { call_sync_destroy, 2, 0 }, { call_sync_wait, 4, 0 },
+		{ call_sync_change, 4, 0 }, { call_sync_transfer, 2, 0 },
+		{ call_sync_export, 2, 0 }, { call_sync_import, 2, 0 },
+		{ call_sync_eventfd, 1, 0 },
 	};
 	unsigned int made = w->log_count;
 	uint32_t sum = 0, at, i;
