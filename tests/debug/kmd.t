@@ -5,10 +5,9 @@
 . "$(dirname "$0")/lib.sh"
 
 debug_kernel debug CONFIG_CNNACC_KUNIT_TEST=y GCOV_PROFILE=y
-debug_full || set -- kmd_smoke kmd_submit kmd_prime kmd_recovery kmd_coredump kmd_failnth kmd_probe \
+debug_full || set -- kmd_smoke kmd_submit kmd_prime kmd_recovery kmd_coredump kmd_failnth \
 	kmd_lifecycle
-# kmd_probe wants a second device, which the driver refuses.
-debug_guest --device '' --device defect=magic -- kmd_all "$@"
+debug_guest -- kmd_all "$@"
 # Of a full run, recovery.t is a part.
 debug_full || CNNACC_APPEND=kasan_multi_shot debug_guest --module-param watchdog_ms=400 -- \
 	kmd_guilty 2

@@ -9,6 +9,7 @@
  * that it could not make.  So points are counted: from the first within drm_minor_alloc() on none
  * fails up to where the refused device was looked at; and only what kmalloc() gives may fail, not
  * caches, which files of /proc have one of.
+ * The count is not always the same from one probe to the next: run it by hand.
  */
 #include <errno.h>
 #include <fcntl.h>
