@@ -13,7 +13,7 @@ vm_base_modules="9p 9pnet_virtio virtio_iommu drm_shmem_helper gpu-sched drm_exe
 vm_spare_modules="nvme"
 
 # Raise this when the layout of the cached part of the initramfs changes.
-vm_base_layout=1
+vm_base_layout=2
 
 # What a healthy kernel never prints, on a stock kernel or one with checkers.
 vm_splat='BUG:|WARNING:|Oops|Kernel panic|general protection fault'
@@ -141,8 +141,8 @@ vm_base()
 	flock "$vm_lock"
 	if [ ! -e "$vm_base_dir/base.cpio" ]; then
 		tmp=$(mktemp -d "$vm_cache/tmp.XXXXXX")
-		vm_write_base "$tmp/root"
-		vm_pack "$tmp/root" >"$tmp/base.cpio" ||
+		vm_write_base "$tmp/tree"
+		vm_pack "$tmp/tree" >"$tmp/base.cpio" ||
 			vm_die "cannot pack the initramfs"
 		rm -rf "$vm_base_dir"
 		mv "$tmp" "$vm_base_dir"
@@ -198,9 +198,9 @@ vm_add_modules()
 	dir=$root/lib/modules/$vm_kver
 	mkdir -p "$dir/kernel" "$root/cnnacc"
 	# A kernel that has all it needs built in has none.
-	find "$vm_base_dir/root/lib/modules/$vm_kver/kernel" -type f \
+	find "$vm_base_dir/tree/lib/modules/$vm_kver/kernel" -type f \
 		-exec ln -s -t "$dir/kernel" {} +
-	cp "$vm_base_dir/root/lib/modules/$vm_kver"/modules.* "$dir/"
+	cp "$vm_base_dir/tree/lib/modules/$vm_kver"/modules.* "$dir/"
 	[ -z "$share" ] || names="9p 9pnet_virtio"
 	if [ -n "$vm_module" ]; then
 		vm_path strip -g -o "$dir/kernel/cnnacc.ko" "$vm_module"
