@@ -456,7 +456,7 @@ enum cnnacc_status_code {
  * @cycles: elapsed, DMA overlapping compute, @scrub_cycles included
  * @cycles_serial: elapsed if nothing overlapped, @scrub_cycles included
  * @compute_cycles: cycles the units were busy
- * @stall_cycles: cycles the controller waited for DMA
+ * @stall_cycles: cycles the controller waited for DMA, or a started task for its resuming
  * @dma_cycles: cycles the DMA engine was busy
  * @mac_slots: multiply-accumulate slots of the busy units
  * @mac_useful: multiply-accumulates that went into a stored or partial result
@@ -501,22 +501,22 @@ struct cnnacc_stats {
 
 /**
  * struct cnnacc_seq_command - one command of the sequencer that programs hwpe,
- * enpu and imc.
- * @op: 7:0 enum cnnacc_seq_op, 15:8 CNNACC_SEQ_*, 31:16 local memory or count, per op
- * @arg: operands, per op; unused words are zero
+ * enpu and imc (Documentation/hardware/sequencer.rst).
+ * @op: 7:0 enum cnnacc_seq_op, 15:8 CNNACC_SEQ_*, 31:16 as below
+ * @arg: as below; unused words are zero
  *
  * ======= ======================================================================
  * op      31:16; arg[0]..arg[6]
  * ======= ======================================================================
+ * END     0
  * COPY2D  local memory; VA, local address, rows, row bytes, VA stride, local stride
  * FILL    local memory; byte value, local address, rows, row bytes, 0, local stride
  * EXEC    0; four instruction words, operand 0, operand 1, VA of the result
- * DRAIN   register count; VA, first register, 0, 0, pitch between results
- * WAIT    0; mask of core conditions to wait for
+ * DRAIN   registers; VA, first register, registers per row (0: all), row pitch, pitch
+ * WAIT    0; mask of core conditions, any of which ends it
  * IRQ     0; event value
- * LOOP    commands in the body (those that follow); iterations, then three pairs
- *         {7:0 command in the body, 10:8 operand; increment per iteration}
- * END     0
+ * LOOP    commands of the body, which follow; iterations, then three pairs of
+ *         CNNACC_SEQ_STEP() and an increment
  * ======= ======================================================================
  */
 struct cnnacc_seq_command {
@@ -548,6 +548,80 @@ enum cnnacc_seq_op {
 
 #define CNNACC_SEQ_TO_MEMORY		0x100u	/* COPY2D: local -> VA instead of VA -> local */
 #define CNNACC_SEQ_RESULT		0x200u	/* EXEC: store the 32-bit result */
+#define CNNACC_SEQ_EVENTS		0x400u	/* EXEC: what it starts raises events */
+#define CNNACC_SEQ_RESUME		0x800u	/* DRAIN: the last register resumes the core */
+#define CNNACC_SEQ_OP_MASK		0x000000ffu
+#define CNNACC_SEQ_PARAM_SHIFT		16
+
+/*
+ * A pair of LOOP adds its increment once per iteration done to arg[@word] of
+ * @more + 1 commands of the body from command @first of it on.
+ */
+#define CNNACC_SEQ_STEP(first, more, word) \
+	((__u32)(first) | ((__u32)(more) << 12) | ((__u32)(word) << 24))
+#define CNNACC_SEQ_LOOPS		4	/* may be nested */
+
+/**
+ * enum cnnacc_seq_code - status codes of the sequencer; codes of a core behind it
+ * start at CNNACC_SEQ_CODE_CORE.
+ * @CNNACC_SEQ_E_COMMAND: class BAD_PROGRAM; detail is the bad word, 0 op, 1 + n arg[n]
+ * @CNNACC_SEQ_E_PC: class BAD_PROGRAM: past the program memory
+ * @CNNACC_SEQ_E_LOOP: class BAD_PROGRAM; detail is enum cnnacc_seq_loop
+ * @CNNACC_SEQ_E_CONFLICT: class BAD_PROGRAM: the running core uses that memory; detail is
+ *	the local memory
+ * @CNNACC_SEQ_E_RANGE: class BAD_PROGRAM: past the end of a local memory, which detail is
+ * @CNNACC_SEQ_E_DMA: class MMU_FAULT or BUS_ERROR; detail is enum cnnacc_fault_level
+ * @CNNACC_SEQ_E_DEADLOCK: class DEADLOCK: WAIT for what cannot happen
+ * @CNNACC_SEQ_CODE_CORE: first code of the core's own
+ */
+enum cnnacc_seq_code {
+	CNNACC_SEQ_E_COMMAND = 16,
+	CNNACC_SEQ_E_PC = 17,
+	CNNACC_SEQ_E_LOOP = 18,
+	CNNACC_SEQ_E_CONFLICT = 19,
+	CNNACC_SEQ_E_RANGE = 20,
+	CNNACC_SEQ_E_DMA = 21,
+	CNNACC_SEQ_E_DEADLOCK = 22,
+	CNNACC_SEQ_CODE_CORE = 32,
+};
+
+/**
+ * enum cnnacc_seq_loop - what is wrong with a LOOP, in the order of the checks.
+ * @CNNACC_SEQ_LOOP_BODY: no command, or past the program memory or the enclosing body
+ * @CNNACC_SEQ_LOOP_DEPTH: nested too deep
+ * @CNNACC_SEQ_LOOP_ITERATIONS: zero
+ * @CNNACC_SEQ_LOOP_PAIR0: reserved bits, arg[7], or a command that is not in the body; then
+ *	the other two pairs
+ */
+enum cnnacc_seq_loop {
+	CNNACC_SEQ_LOOP_BODY = 1,
+	CNNACC_SEQ_LOOP_DEPTH = 2,
+	CNNACC_SEQ_LOOP_ITERATIONS = 3,
+	CNNACC_SEQ_LOOP_PAIR0 = 4,
+};
+
+/* Registers of the sequencer at the start of its core's window, all read only. */
+#define CNNACC_SEQ_REG_ID		0x000	/* of the core: CNNACC_HWPE_ID */
+#define CNNACC_SEQ_REG_PC		0x004	/* command index */
+#define CNNACC_SEQ_REG_STATE		0x008	/* enum cnnacc_seq_state */
+#define CNNACC_SEQ_REG_EVENT		0x00c	/* value of the last IRQ */
+#define CNNACC_SEQ_REG_LOOPS		0x010	/* loops under way */
+#define CNNACC_SEQ_REG_ITERATION(n)	(0x020 + 4 * (n))	/* done of loop n, 0 the outermost */
+#define CNNACC_SEQ_REGS_SIZE		0x040	/* registers of the core follow */
+
+/**
+ * enum cnnacc_seq_state - what the sequencer does.
+ * @CNNACC_SEQ_IDLE: no program
+ * @CNNACC_SEQ_BOOT: loading the program memory
+ * @CNNACC_SEQ_RUN: running commands
+ * @CNNACC_SEQ_EVENT: suspended by an event until EVENT_ACK
+ */
+enum cnnacc_seq_state {
+	CNNACC_SEQ_IDLE = 0,
+	CNNACC_SEQ_BOOT = 1,
+	CNNACC_SEQ_RUN = 2,
+	CNNACC_SEQ_EVENT = 3,
+};
 
 /* -------------------------------------------------------------------- ccp */
 
@@ -834,6 +908,192 @@ enum cnnacc_ccp_field {
 	CNNACC_CCP_RANGE_BIAS = 19,
 	CNNACC_CCP_RANGE_DMA = 20,
 };
+
+/* ------------------------------------------------------------------- hwpe */
+
+/*
+ * Core hwpe, the CNN-HWPE matrix multiplication coprocessor
+ * (Documentation/hardware/hwpe.rst), programmed through the sequencer.
+ */
+
+/* Index into cnnacc_core_entry.param. */
+#define CNNACC_HWPE_PARAM_FMAP		0	/* bytes of one fmap SRAM (two) */
+#define CNNACC_HWPE_PARAM_KERNEL	1	/* bytes of both kernel SRAMs */
+#define CNNACC_HWPE_PARAM_GEOMETRY	2	/* 7:0 PEs, 15:8 AccRegs of each, 23:16 operand bits */
+#define CNNACC_HWPE_PARAM_LIMITS	3	/* 7:0 kernel, 15:8 shift maximum */
+
+#define CNNACC_HWPE_PES			16
+#define CNNACC_HWPE_ACCS		8	/* AccRegs of a PE: left rows of a round */
+#define CNNACC_HWPE_OPERAND_BYTES	8
+#define CNNACC_HWPE_KERNEL_MAX		11
+#define CNNACC_HWPE_SHIFT_MAX		24
+#define CNNACC_HWPE_ROUND_BYTES		128	/* of the kernel memory: 16 columns of 64 bits */
+#define CNNACC_HWPE_SRAM2		0x100000u	/* fmap address of the second SRAM */
+
+/* Default build; the discovery table has the actual one. */
+#define CNNACC_HWPE_FMAP_DEFAULT	0x100000
+#define CNNACC_HWPE_KERNEL_DEFAULT	0x200000
+#define CNNACC_HWPE_PROGRAM_DEFAULT	0x10000
+
+/**
+ * enum cnnacc_hwpe_memory - local memories of the sequencer's commands.
+ * @CNNACC_HWPE_FMAP0: fmap SRAM 1, left half of the maps
+ * @CNNACC_HWPE_FMAP1: fmap SRAM 2, right half
+ * @CNNACC_HWPE_KERNEL: both kernel SRAMs as one, bit 6 of the address selects
+ * @CNNACC_HWPE_MEMORIES: their number
+ */
+enum cnnacc_hwpe_memory {
+	CNNACC_HWPE_FMAP0 = 0,
+	CNNACC_HWPE_FMAP1 = 1,
+	CNNACC_HWPE_KERNEL = 2,
+	CNNACC_HWPE_MEMORIES = 3,
+};
+
+/* Conditions of WAIT. */
+#define CNNACC_HWPE_WAIT_ROUND		0x1u	/* a round is done, the task suspended */
+#define CNNACC_HWPE_WAIT_IDLE		0x2u	/* no task */
+
+/**
+ * enum cnnacc_hwpe_funct - funct7 of an instruction (seed, table 2).
+ * @CNNACC_HWPE_WRITE_FMAP_ADDR: FmapAddrBase[rd & 6], [rd | 1] = operands 0, 1
+ * @CNNACC_HWPE_WRITE_CFG: CfgReg0, CfgReg1 = operands 0, 1
+ * @CNNACC_HWPE_MATRIX_MAC: start; operand 0 15:0 H_count, 31:16 W_count,
+ *	operand 1 15:0 H_stride, 31:16 W_stride
+ * @CNNACC_HWPE_WRITE_ACC: AccReg[PE rs2][rd] = operand 0
+ * @CNNACC_HWPE_READ_ACC: result = AccReg[PE rs2][rs1 2:0]; rs1 bit 4 resumes
+ * @CNNACC_HWPE_RELU_WRITE: 16 bytes at VA operand 0 = relu8 of AccReg rs2 2:0 of each
+ *	PE; rs2 bit 4 resumes
+ * @CNNACC_HWPE_RESET: everything but the AccRegs to its reset value
+ */
+enum cnnacc_hwpe_funct {
+	CNNACC_HWPE_WRITE_FMAP_ADDR = 1,
+	CNNACC_HWPE_WRITE_CFG = 2,
+	CNNACC_HWPE_MATRIX_MAC = 4,
+	CNNACC_HWPE_WRITE_ACC = 8,
+	CNNACC_HWPE_READ_ACC = 16,
+	CNNACC_HWPE_RELU_WRITE = 32,
+	CNNACC_HWPE_RESET = 64,
+};
+
+#define CNNACC_HWPE_OPCODE		0x0bu	/* custom-0 */
+#define CNNACC_HWPE_XD			0x4000u	/* writes rd */
+#define CNNACC_HWPE_XS1			0x2000u	/* takes operand 0 */
+#define CNNACC_HWPE_XS2			0x1000u	/* takes operand 1 */
+#define CNNACC_HWPE_ENABLE		0x10u	/* in rs1 or rs2: resume the task */
+#define CNNACC_HWPE_INSN(funct, flags, rd, rs1, rs2) \
+	(CNNACC_HWPE_OPCODE | (flags) | ((__u32)(funct) << 25) | ((__u32)(rd) << 7) | \
+	 ((__u32)(rs1) << 15) | ((__u32)(rs2) << 20))
+
+/* CfgReg0: 15:0 Conv_CH_count, 31:16 Conv_W_offset. */
+
+/* CfgReg1 */
+#define CNNACC_HWPE_CFG_KERNEL_MASK	0x0000000fu	/* Kernel_size 1..11 */
+#define CNNACC_HWPE_CFG_TYPE_SHIFT	4		/* enum cnnacc_hwpe_type */
+#define CNNACC_HWPE_CFG_INPUT		0x00000040u	/* Layer_type: input layer */
+#define CNNACC_HWPE_CFG_333		0x00000080u	/* Kernel_333 */
+#define CNNACC_HWPE_CFG_SHIFT_SHIFT	8		/* AccReg_shift 0..24, five bits */
+#define CNNACC_HWPE_CFG_K_SHIFT		13		/* K_count: output channels / 16, ten bits */
+#define CNNACC_HWPE_CFG_RESERVED	0xff800000u
+
+/**
+ * enum cnnacc_hwpe_type - Data_type.
+ * @CNNACC_HWPE_UINT8: unsigned left, signed INT8 right
+ * @CNNACC_HWPE_TER2: 00 0, 01 +1, 11 -1; 10 counts as -1 and sets BAD_TER2
+ * @CNNACC_HWPE_EXP4: sign and exponent, low three bits 0: zero
+ * @CNNACC_HWPE_INT8: signed left and right
+ */
+enum cnnacc_hwpe_type {
+	CNNACC_HWPE_UINT8 = 0,
+	CNNACC_HWPE_TER2 = 1,
+	CNNACC_HWPE_EXP4 = 2,
+	CNNACC_HWPE_INT8 = 3,
+};
+
+/**
+ * enum cnnacc_hwpe_code - status codes of hwpe.
+ * @CNNACC_HWPE_E_ILLEGAL: class BAD_PROGRAM; detail is enum cnnacc_hwpe_illegal
+ * @CNNACC_HWPE_E_BUSY: class BAD_PROGRAM: not while the task is in that state; detail is
+ *	enum cnnacc_hwpe_state
+ * @CNNACC_HWPE_E_ENABLE_IDLE: class BAD_PROGRAM: resumes, and no task is suspended
+ * @CNNACC_HWPE_E_CFG: class CONFIG; detail is enum cnnacc_hwpe_cfg
+ * @CNNACC_HWPE_E_FMAP_2ADDR: class BAD_PROGRAM: a base is in the other port's fmap SRAM;
+ *	detail is the base register
+ * @CNNACC_HWPE_E_ADDR: class BAD_PROGRAM: a window outside its memory; detail is the base
+ *	register, 8 for the kernel memory
+ */
+enum cnnacc_hwpe_code {
+	CNNACC_HWPE_E_ILLEGAL = 32,
+	CNNACC_HWPE_E_BUSY = 33,
+	CNNACC_HWPE_E_ENABLE_IDLE = 34,
+	CNNACC_HWPE_E_CFG = 35,
+	CNNACC_HWPE_E_FMAP_2ADDR = 36,
+	CNNACC_HWPE_E_ADDR = 37,
+};
+
+/**
+ * enum cnnacc_hwpe_illegal - what is wrong with an instruction word, in the order of
+ * the checks.
+ * @CNNACC_HWPE_BAD_OPCODE: not CNNACC_HWPE_OPCODE
+ * @CNNACC_HWPE_BAD_FUNCT: not in enum cnnacc_hwpe_funct
+ * @CNNACC_HWPE_BAD_FLAGS: xd, xs1, xs2 not those of the instruction
+ * @CNNACC_HWPE_BAD_PE: PE above 15
+ * @CNNACC_HWPE_BAD_ACC: AccReg above 7
+ * @CNNACC_HWPE_BAD_BASE: FmapAddrBase above 7
+ */
+enum cnnacc_hwpe_illegal {
+	CNNACC_HWPE_BAD_OPCODE = 1,
+	CNNACC_HWPE_BAD_FUNCT = 2,
+	CNNACC_HWPE_BAD_FLAGS = 3,
+	CNNACC_HWPE_BAD_PE = 4,
+	CNNACC_HWPE_BAD_ACC = 5,
+	CNNACC_HWPE_BAD_BASE = 6,
+};
+
+/**
+ * enum cnnacc_hwpe_cfg - what is wrong with a configuration, in the order of the checks.
+ * @CNNACC_HWPE_BAD_RESERVED: a bit that must be zero
+ * @CNNACC_HWPE_BAD_KERNEL: Kernel_size 0 or above 11, or not 3 with Kernel_333
+ * @CNNACC_HWPE_BAD_TYPE: input layer or Kernel_333 of a type other than INT8 and UINT8
+ * @CNNACC_HWPE_BAD_LAYER: Kernel_333 of an inner layer
+ * @CNNACC_HWPE_BAD_SHIFT: AccReg_shift above 24
+ * @CNNACC_HWPE_BAD_CH_COUNT: Conv_CH_count 0 without Kernel_333
+ */
+enum cnnacc_hwpe_cfg {
+	CNNACC_HWPE_BAD_RESERVED = 1,
+	CNNACC_HWPE_BAD_KERNEL = 2,
+	CNNACC_HWPE_BAD_TYPE = 3,
+	CNNACC_HWPE_BAD_LAYER = 4,
+	CNNACC_HWPE_BAD_SHIFT = 5,
+	CNNACC_HWPE_BAD_CH_COUNT = 6,
+};
+
+/**
+ * enum cnnacc_hwpe_state - state of the task (spec 6).
+ * @CNNACC_HWPE_IDLE: none
+ * @CNNACC_HWPE_RUNNING: a round that no WAIT has seen done
+ * @CNNACC_HWPE_SUSPENDED: a round is done, its AccRegs can be drained
+ */
+enum cnnacc_hwpe_state {
+	CNNACC_HWPE_IDLE = 0,
+	CNNACC_HWPE_RUNNING = 1,
+	CNNACC_HWPE_SUSPENDED = 2,
+};
+
+/* Core window behind the sequencer's registers, all read only. */
+#define CNNACC_HWPE_REG_STATUS		0x040	/* 1:0 enum cnnacc_hwpe_state, CNNACC_HWPE_STATUS_* */
+#define CNNACC_HWPE_REG_ROUND		0x044	/* rounds of the task seen done */
+#define CNNACC_HWPE_REG_ROUNDS		0x048	/* rounds of the task, modulo 2^32 */
+#define CNNACC_HWPE_REG_CFG(n)		(0x050 + 4 * (n))	/* CfgReg0, CfgReg1 */
+#define CNNACC_HWPE_REG_MAC(n)		(0x058 + 4 * (n))	/* operands of MatrixMac */
+#define CNNACC_HWPE_REG_BASE(n)		(0x060 + 4 * (n))	/* FmapAddrBase 0..7 */
+#define CNNACC_HWPE_REG_ACC(pe, n)	(0x200 + 64 * (n) + 4 * (pe))	/* AccReg n of a PE */
+#define CNNACC_HWPE_WINDOW_SIZE		0x1000
+
+#define CNNACC_HWPE_STATUS_LAST		0x4u	/* the round is the task's last */
+#define CNNACC_HWPE_STATUS_BAD_TER2	0x10u	/* sticky: a TER2 operand was 10 */
+#define CNNACC_HWPE_STATUS_ALIGN	0x20u	/* sticky: an inner layer's address was not aligned */
+
+#define CNNACC_HWPE_ID			0x45505748	/* "HWPE" */
 
 /* ---------------------------------------------------------- layout checks */
 
