@@ -153,7 +153,10 @@ static void cnnacc_core_dump(struct cnnacc_core *core)
 	core->failure.job = NULL;
 }
 
-/* True if the core runs again; else the device was reset, and the failed job ended. */
+/*
+ * True if the core is back, with nothing in its ring; else the device was reset, which ended the
+ * failed job, and the core may be at others again.
+ */
 static bool cnnacc_core_bring_back(struct cnnacc_core *core, struct list_head *lost)
 {
 	struct cnnacc_device *cdev = core->cdev;
@@ -194,8 +197,8 @@ static void cnnacc_core_take_orphans(struct cnnacc_core *core, struct list_head 
 /* Runs on the reset workqueue, as all that touches a queue which is not ready. */
 static void cnnacc_core_recover(struct cnnacc_core *core)
 {
-	bool ready, back = false;
 	LIST_HEAD(lost);
+	bool ready;
 
 	spin_lock_irq(&core->lock);
 	ready = core->ready;
@@ -204,19 +207,20 @@ static void cnnacc_core_recover(struct cnnacc_core *core)
 		return;
 
 	cnnacc_core_disable(core);
+	/* All jobs of a device that was given up have ended. */
 	if (READ_ONCE(core->cdev->wedged))
-		cnnacc_core_blame(core, false, &lost);
-	else
-		back = cnnacc_core_bring_back(core, &lost);
+		return;
+	if (!cnnacc_core_bring_back(core, &lost)) {
+		cnnacc_batch_end_jobs(&lost, CNNACC_END_LOST);
+		return;
+	}
 	cnnacc_core_take_orphans(core, &lost);
 	/* Its memory is others' from here on: the core had to let go of it first. */
 	cnnacc_core_end_failed(core);
 	cnnacc_batch_end_jobs(&lost, CNNACC_END_LOST);
-	if (back) {
-		/* They may be what was lost. */
-		cnnacc_irq_enable(core->cdev);
-		cnnacc_core_resume(core);
-	}
+	/* They may be what was lost. */
+	cnnacc_irq_enable(core->cdev);
+	cnnacc_core_resume(core);
 }
 
 /**
@@ -419,8 +423,8 @@ void cnnacc_core_kill(struct cnnacc_core *core)
  * @core: core, disabled
  * @end: CNNACC_END_LOST, or CNNACC_END_GONE if no job will run again
  *
- * Jobs that had not started will be kicked again, unless the device is gone; so will the
- * one that ran if it is restartable.
+ * Jobs that had not started will be kicked again, unless the device is gone or they are
+ * nobody's any more; so will the one that ran if it is restartable.
  */
 void cnnacc_core_cancel(struct cnnacc_core *core, enum cnnacc_end end)
 {
@@ -432,7 +436,7 @@ void cnnacc_core_cancel(struct cnnacc_core *core, enum cnnacc_end end)
 	/* Before those behind it, which may run again at once. */
 	cnnacc_core_end_failed(core);
 	spin_lock_irq(&core->lock);
-	if (core->batch && end != CNNACC_END_LOST) {
+	if (core->batch && (end != CNNACC_END_LOST || cnnacc_core_orphaned(core->batch))) {
 		list_splice_init(&core->batch->jobs, &jobs);
 		core->batch = NULL;
 	} else if (core->batch) {

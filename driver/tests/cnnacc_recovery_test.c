@@ -212,13 +212,19 @@ static void cnnacc_recovery_test_destroy(struct kunit *test)
 	cnnacc_recovery_test_after(test, mock, 0, 0);
 }
 
-/* A job whose file is closed is ended, whatever progress it makes, and is not run again. */
+/*
+ * A job whose file is closed is ended, whatever progress it makes, and is not run again: not
+ * even if it takes a reset of the device, which others do not notice.
+ */
 static void cnnacc_recovery_test_orphan(struct kunit *test)
 {
+	const struct cnnacc_recovery_test_hang *param = test->param_value;
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
 	struct cnnacc_ctx *ctx = cnnacc_mock_ctx(mock);
 	struct dma_fence *fence;
 
+	mock->no_abort = param->no_abort;
+	mock->core_reset_stuck = param->core_reset_stuck;
 	mock->does = CNNACC_MOCK_WORKS;
 	fence = cnnacc_mock_submit(mock, ctx, 3, DRM_CNNACC_JOB_RESTARTABLE);
 	while (!cnnacc_mock_read(mock, CNNACC_MOCK_QUEUE + CNNACC_QREG_PROGRESS))
@@ -228,7 +234,7 @@ static void cnnacc_recovery_test_orphan(struct kunit *test)
 	mock->file = NULL;
 	KUNIT_EXPECT_EQ(test, cnnacc_mock_wait(mock, fence), -ECANCELED);
 	KUNIT_EXPECT_EQ(test, ctx->status.failed_jobs, 0);
-	cnnacc_recovery_test_after(test, mock, 1, 0);
+	cnnacc_recovery_test_after(test, mock, param->core_resets, param->resets);
 }
 
 static struct kunit_case cnnacc_recovery_test_cases[] = {
@@ -241,7 +247,8 @@ static struct kunit_case cnnacc_recovery_test_cases[] = {
 	KUNIT_CASE(cnnacc_recovery_test_forced),
 	KUNIT_CASE(cnnacc_recovery_test_restart),
 	KUNIT_CASE(cnnacc_recovery_test_destroy),
-	KUNIT_CASE_SLOW(cnnacc_recovery_test_orphan),
+	KUNIT_CASE_PARAM_ATTR(cnnacc_recovery_test_orphan, cnnacc_recovery_test_hang_gen_params,
+			      { .speed = KUNIT_SPEED_SLOW }),
 	{ }
 };
 

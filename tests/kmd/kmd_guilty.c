@@ -286,7 +286,7 @@ static void test_kind(const struct kind *k, int count)
 }
 
 /* A process with a job for a minute; it only waits for its end. */
-static pid_t start_owner(void)
+static pid_t start_owner(uint32_t flags)
 {
 	static struct round r;
 	int ready[2];
@@ -300,6 +300,7 @@ static pid_t start_owner(void)
 		struct kmd_env env = kmd_env(kmd_open());
 
 		add_job(&r, &env, kmd_task(kmd_program_delay(&env, OWNER_LOOPS)), TASKS);
+		r.jobs[0].flags = flags;
 		if (kmd_submit_jobs(env.fd, env.ctx, r.jobs, r.count))
 			_exit(1);
 		usleep(50000);
@@ -314,7 +315,7 @@ static pid_t start_owner(void)
 	return pid;
 }
 
-static void test_orphans(int count)
+static void test_orphans(const char *name, uint32_t flags, int count)
 {
 	struct kmd_env other = kmd_env(kmd_open());
 	uint32_t length = kmd_program_nop(&other);
@@ -323,7 +324,7 @@ static void test_orphans(int count)
 	pid_t owner;
 
 	for (i = 0; i < count; i++) {
-		owner = start_owner();
+		owner = start_owner(flags);
 		start = kmd_seconds();
 		kill(owner, SIGKILL);
 		waitpid(owner, NULL, 0);
@@ -332,9 +333,9 @@ static void test_orphans(int count)
 		worst = took > worst ? took : worst;
 	}
 	ok(!hurt && !kmd_ctx_query(other.fd, other.ctx).state,
-	   "orphans: a bystander is not hurt, %d times", count);
-	ok(worst < RECOVERY_MAX_S, "orphans: and runs within %.0f s", RECOVERY_MAX_S);
-	note("orphans: %.3f s at most, from the owner's end on", worst);
+	   "%s: a bystander is not hurt, %d times", name, count);
+	ok(worst < RECOVERY_MAX_S, "%s: and runs within %.0f s", name, RECOVERY_MAX_S);
+	note("%s: %.3f s at most, from the owner's end on", name, worst);
 	kmd_env_free(&other);
 	drmClose(other.fd);
 }
@@ -353,8 +354,10 @@ int main(int argc, char **argv)
 		else
 			test_kind(&kinds[i], count);
 	}
-	if (argc < 3 || !strcmp(argv[2], "orphans"))
-		test_orphans(count);
+	if (argc < 3 || !strcmp(argv[2], "orphans")) {
+		test_orphans("orphans", 0, count);
+		test_orphans("restartable orphans", DRM_CNNACC_JOB_RESTARTABLE, count);
+	}
 	kmd_stay_awake(false);
 	return done_testing();
 }

@@ -133,8 +133,10 @@ tap_run "what stood still ends when it is run again: it was the device" sh -c \
 	"$cnnctl replay $work/still.core >$work/text; [ \$? -eq 4 ] && cat $work/text &&
 	grep -q '^recorded: HANG' $work/text && grep -q '^replayed: OK' $work/text"
 
-tap_run "a reset of the device, and a job on another core" "$top/tests/vm/run" \
-	--device cores=ccp+ccp:job-cycles-max=1000000000000,malice=reset -- kmd_bystander
+tap_run "a reset of the device, a job on another core, and jobs whose owner is gone" \
+	"$top/tests/vm/run" --module-param watchdog_ms=400 \
+	--device cores=ccp+ccp:job-cycles-max=1000000000000,malice=reset -- \
+	sh -c "kmd_bystander && kmd_guilty 2 orphans"
 
 # changed OFFSET: the fault's dump with another byte there is run again.
 changed()
