@@ -2,6 +2,7 @@
 #include "device.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,6 +130,24 @@ static int open_device(const char *name, unsigned int flags, struct cnnrt_device
 	return open_found(name, flags, dev, err);
 }
 
+/*
+ * fork()s that led to this process.  A pid would not do: a child in a namespace of its own can have
+ * its parent's.  glibc links pthread_atfork() into the library itself, registers the handler under
+ * the library's handle and drops it at dlclose().
+ */
+static unsigned int forks;
+static int forks_error;
+
+static void count_fork(void)
+{
+	forks++;
+}
+
+static void __attribute__((constructor)) watch_forks(void)
+{
+	forks_error = pthread_atfork(NULL, NULL, count_fork);
+}
+
 int cnnrt_device_open(const char *name, unsigned int flags, struct cnnrt_device **dev,
 		      struct cnnrt_error *err)
 {
@@ -137,9 +156,11 @@ int cnnrt_device_open(const char *name, unsigned int flags, struct cnnrt_device 
 	if (!dev || flags & ~CNNRT_OPEN_LOAD_MODULE)
 		return rt_fail(err, CNNRT_EINVAL, "device: unknown flags 0x%x or no result",
 			       flags);
+	if (forks_error)
+		return rt_fail_errno(err, forks_error, "device: pthread_atfork");
 	ret = open_device(name, flags, dev, err);
 	if (!ret)
-		(*dev)->owner = getpid();
+		(*dev)->forks = forks;
 	return ret;
 }
 
@@ -151,15 +172,15 @@ void cnnrt_device_close(struct cnnrt_device *dev)
 
 bool rt_is_ours(const struct cnnrt_device *dev)
 {
-	return dev->owner == getpid();
+	return dev->forks == forks;
 }
 
 int rt_check_process(const struct cnnrt_device *dev, struct cnnrt_error *err)
 {
 	if (rt_is_ours(dev))
 		return CNNRT_OK;
-	return rt_fail(err, CNNRT_EINVAL, "%s: process %ld opened this device; a child opens it "
-		       "anew", dev->info.path, (long)dev->owner);
+	return rt_fail(err, CNNRT_EINVAL, "%s: another process opened this device; a child opens "
+		       "it anew", dev->info.path);
 }
 
 int cnnrt_device_info(struct cnnrt_device *dev, struct cnnrt_device_info *info,

@@ -9,8 +9,6 @@
 
 #include "../internal.h"
 
-#include <sys/types.h>
-
 #include <cnnacc_accel.h>
 #include <cnnacc_hw.h>
 
@@ -65,7 +63,7 @@ struct rt_device_ops {
 struct cnnrt_device {
 	const struct rt_device_ops *ops;
 	int fd;			/* -1: none */
-	pid_t owner;		/* process that opened it */
+	unsigned int forks;	/* that led to the process that opened it */
 	struct cnnrt_device_info info;
 	struct cnnrt_core_info core[CNNRT_MAX_CORES];
 	uint32_t page_size;	/* what bind counts in */

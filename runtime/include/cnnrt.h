@@ -13,13 +13,14 @@
  * and jobs, a program its jobs, a model only the cnnrt_compile() call.  *_free(NULL),
  * *_close(NULL) and *_destroy(NULL) do nothing.
  *
- * Threads: there is no global state.  Devices, contexts and programs may be used by many
- * threads at once; a model, a buffer or a job by one thread at a time.  Closing, destroying
- * and freeing need the object to be unused by every other thread.
+ * Threads: there is no global state but a count of fork()s.  Devices, contexts and programs may
+ * be used by many threads at once; a model, a buffer or a job by one thread at a time.  Closing,
+ * destroying and freeing need the object to be unused by every other thread.
  *
  * Processes: after fork() the objects stay the parent's.  In the child, functions that would use
  * the device fail and those that free do nothing; it opens the device anew.  Models and programs
- * are only memory: the child may use and free its copies.
+ * are only memory: the child may use and free its copies.  Of _Fork() and clone() no library is
+ * told: their children may call nothing here.
  *
  * Fences are file descriptors that poll() readable (POLLIN) when the job has ended, well or
  * badly: a sync_file on a kernel device (usable with every other DRM driver), an eventfd on
