@@ -269,10 +269,10 @@ int cnnrt_compare(struct cnnrt_job *job, const struct cnnrt_compare_options *o,
 		.rtol = o && o->rtol > 0 ? o->rtol : DEFAULT_RTOL,
 	};
 	struct cnn_err e = { 0 };
-	int ret = check_job(job, err);
+	int ret = rt_job_idle(job, err);
 
 	if (!ret)
-		ret = rt_job_idle(job, err);
+		ret = check_job(job, err);
 	if (ret)
 		return ret;
 	poison(job);

@@ -135,8 +135,11 @@ int cnnrt_buffer_import(struct cnnrt_context *ctx, int fd, struct cnnrt_buffer *
 
 int cnnrt_buffer_export(struct cnnrt_buffer *buf, int *fd, struct cnnrt_error *err)
 {
-	int ret = buf->dev->ops->bo_export(buf->dev, &buf->bo, fd);
+	int ret = rt_check_process(buf->dev, err);
 
+	if (ret)
+		return ret;
+	ret = buf->dev->ops->bo_export(buf->dev, &buf->bo, fd);
 	if (ret)
 		return rt_fail_errno(err, ret, "buffer: export");
 	return CNNRT_OK;
@@ -144,8 +147,11 @@ int cnnrt_buffer_export(struct cnnrt_buffer *buf, int *fd, struct cnnrt_error *e
 
 int cnnrt_buffer_map(struct cnnrt_buffer *buf, void **ptr, struct cnnrt_error *err)
 {
-	int ret = buf->bo.map ? 0 : buf->dev->ops->bo_map(buf->dev, &buf->bo);
+	int ret = rt_check_process(buf->dev, err);
 
+	if (ret)
+		return ret;
+	ret = buf->bo.map ? 0 : buf->dev->ops->bo_map(buf->dev, &buf->bo);
 	if (ret)
 		return rt_fail_errno(err, ret, "buffer: map");
 	*ptr = buf->bo.map;
@@ -159,8 +165,10 @@ size_t cnnrt_buffer_size(const struct cnnrt_buffer *buf)
 
 int cnnrt_buffer_sync(struct cnnrt_buffer *buf, enum cnnrt_sync what, struct cnnrt_error *err)
 {
-	int ret;
+	int ret = rt_check_process(buf->dev, err);
 
+	if (ret)
+		return ret;
 	if (what != CNNRT_SYNC_FOR_DEVICE && what != CNNRT_SYNC_FOR_CPU)
 		return rt_fail(err, CNNRT_EINVAL, "buffer: sync %d: 1 or 2 wanted", (int)what);
 	ret = buf->dev->ops->bo_sync(buf->dev, &buf->bo,

@@ -311,7 +311,10 @@ int cnnrt_job_wait(struct cnnrt_job *job, int64_t timeout_ns, struct cnnrt_error
 int cnnrt_job_status(struct cnnrt_job *job, struct cnnrt_job_status *status,
 		     struct cnnrt_error *err)
 {
-	(void)err;
+	int ret = rt_check_process(job->dev, err);
+
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&job->lock);
 	if (poll_direct(job))
 		*status = job->status;
@@ -326,8 +329,11 @@ int cnnrt_job_status(struct cnnrt_job *job, struct cnnrt_job_status *status,
 
 int rt_job_idle(struct cnnrt_job *job, struct cnnrt_error *err)
 {
+	int ret = rt_check_process(job->dev, err);
 	bool idle;
 
+	if (ret)
+		return ret;
 	pthread_mutex_lock(&job->lock);
 	idle = poll_direct(job);
 	pthread_mutex_unlock(&job->lock);
@@ -352,9 +358,11 @@ int cnnrt_job_profile(struct cnnrt_job *job,
 static int check_io(struct cnnrt_job *job, enum cnnrt_direction dir, unsigned int index,
 		    struct cnnrt_error *err)
 {
-	int ret = rt_check_index(index, dir, cnnrt_program_io_count(job->program, dir), err);
+	int ret = rt_job_idle(job, err);
 
-	return ret ? ret : rt_job_idle(job, err);
+	if (ret)
+		return ret;
+	return rt_check_index(index, dir, cnnrt_program_io_count(job->program, dir), err);
 }
 
 int cnnrt_job_map(struct cnnrt_job *job, enum cnnrt_direction dir, unsigned int index,

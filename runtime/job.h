@@ -88,7 +88,7 @@ struct cnnrt_job {
 	int cancel;			/* eventfd: stop waiting for in_fence */
 };
 
-/* CNNRT_EBUSY while it runs. */
+/* CNNRT_EBUSY while it runs, CNNRT_EINVAL in a child. */
 int rt_job_idle(struct cnnrt_job *job, struct cnnrt_error *err);
 
 /* memory.c: plans and allocates; free takes a half-made job too. */

@@ -187,8 +187,11 @@ int cnnrt_device_info(struct cnnrt_device *dev, struct cnnrt_device_info *info,
 		      struct cnnrt_error *err)
 {
 	uint64_t resets;
-	int ret = dev->ops->reset_count(dev, &resets);
+	int ret = rt_check_process(dev, err);
 
+	if (ret)
+		return ret;
+	ret = dev->ops->reset_count(dev, &resets);
 	if (ret)
 		return rt_fail_errno(err, ret, "%s: query", dev->info.path);
 	*info = dev->info;
@@ -214,8 +217,11 @@ int cnnrt_device_fd(const struct cnnrt_device *dev)
 static int reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw,
 		  struct cnnrt_error *err)
 {
-	int ret = dev->ops->reg_rw(dev, rw);
+	int ret = rt_check_process(dev, err);
 
+	if (ret)
+		return ret;
+	ret = dev->ops->reg_rw(dev, rw);
 	if (ret == -EPERM || ret == -EACCES)
 		return rt_fail(err, CNNRT_EACCES, "%s: register 0x%x: only the administrator "
 			       "(CAP_SYS_ADMIN) may access registers", dev->info.path, rw->offset);

@@ -532,6 +532,8 @@ static void test_crowd(void **state)
 	rt_close(&digits);
 }
 
+/* ---- children of fork() ------------------------------------------------------------------ */
+
 /* A child can have its parent's pid: each may be the first process of its namespace. */
 pid_t getpid(void)
 {
@@ -545,31 +547,90 @@ pid_t getpid(void)
 #define CHILD_STARTS_THREADS	true
 #endif
 
-/* What a child may do with what its parent made: 0, or the number of the line that is wrong. */
-static int in_child(struct rt_net *n, struct cnnrt_job *job, struct cnnrt_buffer *buf,
-		    const float *want, size_t size)
+static void ignore_test(const char *test, const char *failure, void *opaque)
 {
-	struct cnnrt_context *ctx = n->ctx;
+	(void)test;
+	(void)failure;
+	(void)opaque;
+}
+
+static void ignore_step(const struct cnnrt_step *step, void *opaque)
+{
+	(void)step;
+	(void)opaque;
+}
+
+static void ignore_layer(const struct cnnrt_layer *layer, void *opaque)
+{
+	(void)layer;
+	(void)opaque;
+}
+
+/* A failed assertion would go on with the parent's tests. */
+#define REFUSED(call) do { \
+	struct cnnrt_error err = { 0 }; \
+	if ((call) != CNNRT_EINVAL || err.code != CNNRT_EINVAL || \
+	    !strstr(err.text, "another process opened this device")) \
+		return __LINE__; \
+} while (0)
+
+/* Everything that would use the device: 0, or the number of the line that is wrong. */
+static int refused_device(struct rt_net *n)
+{
+	struct cnnrt_job_status status;
+	struct cnnrt_device_info info;
+	struct cnnrt_exec exec = { 0 };
+	struct cnnrt_context *ctx;
+	uint32_t value;
+
+	REFUSED(cnnrt_device_info(n->dev, &info, &err));
+	REFUSED(cnnrt_device_reg_read(n->dev, CNNACC_REG_MAGIC, &value, &err));
+	REFUSED(cnnrt_device_reg_write(n->dev, CNNACC_REG_SCRATCH, 1, &err));
+	REFUSED(cnnrt_device_selftest(n->dev, ignore_test, NULL, &err));
+	REFUSED(cnnrt_context_create(n->dev, CNNRT_PRIORITY_NORMAL, &ctx, &err));
+	REFUSED(cnnrt_exec(n->dev, &exec, &status, NULL, &err));
+	return 0;
+}
+
+static int refused_buffer(struct rt_net *n, struct cnnrt_buffer *buf)
+{
 	struct cnnrt_buffer *more;
+	void *mem;
+	int fd;
+
+	REFUSED(cnnrt_buffer_create(n->ctx, 64, &more, &err));
+	REFUSED(cnnrt_buffer_import(n->ctx, 0, &more, &err));
+	REFUSED(cnnrt_buffer_export(buf, &fd, &err));
+	REFUSED(cnnrt_buffer_map(buf, &mem, &err));
+	REFUSED(cnnrt_buffer_sync(buf, CNNRT_SYNC_FOR_CPU, &err));
+	return 0;
+}
+
+static int refused_job(struct rt_net *n, struct cnnrt_job *job, struct cnnrt_buffer *buf)
+{
+	struct cnnrt_job_status status;
+	struct cnnrt_job *more;
+	void *mem[1] = { NULL };
+
+	REFUSED(cnnrt_job_create(n->ctx, n->program, &more, &err));
+	REFUSED(cnnrt_job_bind(job, CNNRT_INPUT, 0, buf, 0, &err));
+	REFUSED(cnnrt_job_map(job, CNNRT_INPUT, 0, NULL, mem, &err));
+	REFUSED(cnnrt_job_submit(job, -1, NULL, &err));
+	REFUSED(cnnrt_job_wait(job, -1, &err));
+	REFUSED(cnnrt_job_status(job, &status, &err));
+	REFUSED(cnnrt_job_profile(job, ignore_step, NULL, &err));
+	REFUSED(cnnrt_compare(job, NULL, ignore_layer, NULL, &err));
+	REFUSED(cnnrt_run(n->ctx, n->program, (const void *const *)mem, mem, &err));
+	return 0;
+}
+
+/* Its own device, with the program that it has a copy of. */
+static int runs_anew(struct rt_net *n, const float *want)
+{
 	struct cnnrt_error err;
+	size_t size;
 	float *got;
 
-	/* It may not hang. */
-	alarm(60);
-	if (cnnrt_job_submit(job, -1, NULL, &err) != CNNRT_EINVAL ||
-	    !strstr(err.text, "opened this device"))
-		return __LINE__;
-	if (cnnrt_job_wait(job, -1, &err) != CNNRT_EINVAL)
-		return __LINE__;
-	if (cnnrt_buffer_create(ctx, 64, &more, &err) != CNNRT_EINVAL)
-		return __LINE__;
-	cnnrt_job_free(job);
-	cnnrt_buffer_free(buf);
-	cnnrt_context_destroy(ctx);
-	cnnrt_device_close(n->dev);
-	if (!CHILD_STARTS_THREADS)
-		return 0;
-	/* Its own device, with the program that it has a copy of. */
 	if (cnnrt_device_open(rt_device(), 0, &n->dev, &err) ||
 	    cnnrt_context_create(n->dev, CNNRT_PRIORITY_NORMAL, &n->ctx, &err))
 		return __LINE__;
@@ -581,6 +642,44 @@ static int in_child(struct rt_net *n, struct cnnrt_job *job, struct cnnrt_buffer
 	return 0;
 }
 
+static int in_child(struct rt_net *n, struct cnnrt_job *job, struct cnnrt_buffer *buf,
+		    const float *want)
+{
+	int line;
+
+	/* It may not hang. */
+	alarm(60);
+	line = refused_device(n);
+	if (!line)
+		line = refused_buffer(n, buf);
+	if (!line)
+		line = refused_job(n, job, buf);
+	cnnrt_job_free(job);
+	cnnrt_buffer_free(buf);
+	cnnrt_context_destroy(n->ctx);
+	cnnrt_device_close(n->dev);
+	return line || !want || !CHILD_STARTS_THREADS ? line : runs_anew(n, want);
+}
+
+/* want: the answer that a child with a device of its own must get, NULL: it opens none. */
+static void check_child(struct rt_net *n, struct cnnrt_job *job, struct cnnrt_buffer *buf,
+			const float *want)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (!pid) {
+		int line = in_child(n, job, buf, want);
+
+		if (line)
+			print_error("child: line %d\n", line);
+		_exit(line != 0);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+}
+
 static void test_fork(void **state)
 {
 	struct cnnrt_buffer *buf;
@@ -588,8 +687,6 @@ static void test_fork(void **state)
 	struct rt_net n;
 	float *want;
 	size_t size;
-	int status;
-	pid_t pid;
 
 	(void)state;
 	rt_open(&n, "RT_MIXED");
@@ -601,23 +698,65 @@ static void test_fork(void **state)
 		OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
 		OK(cnnrt_job_wait(job, -1, &rt_err));
 		rt_check_output(job, want, size);
-		if (round)
-			break;
-		pid = fork();
-		assert_true(pid >= 0);
-		if (!pid) {
-			int line = in_child(&n, job, buf, want, size);
-
-			if (line)
-				print_error("child: line %d\n", line);
-			_exit(line != 0);
-		}
-		assert_int_equal(waitpid(pid, &status, 0), pid);
-		assert_int_equal(status, 0);
+		if (!round)
+			check_child(&n, job, buf, want);
 	}
 	cnnrt_buffer_free(buf);
 	cnnrt_job_free(job);
 	free(want);
+	rt_close(&n);
+}
+
+#define BUSY_CYCLES	100000000	/* more than the time to start the others and fork() */
+
+static void *keep_core_busy(void *arg)
+{
+	static const uint32_t code[] = { CNNACC_CCP_INSN_LDI(1, 1), CNNACC_CCP_INSN_BNZ(1, 1) };
+	struct cnnrt_range r = {
+		.va = 0xf0000000u, .size = sizeof(code), .flags = CNNRT_MAP_EXEC, .in = code,
+	};
+	struct cnnrt_exec e = {
+		.program_va = 0xf0000000u, .program_size = sizeof(code), .ranges = &r,
+		.range_count = 1, .timeout_ns = -1, .cycle_limit = BUSY_CYCLES,
+	};
+	struct rt_net *n = arg;
+	struct cnnrt_job_status s;
+
+	return cnnrt_exec(n->dev, &e, &s, NULL, NULL) ||
+	       s.status_class != CNNACC_STATUS_TIME_LIMIT ? arg : NULL;
+}
+
+static void *wait_for_job(void *arg)
+{
+	return cnnrt_job_wait(arg, -1, NULL) ? arg : NULL;
+}
+
+/* Also not for the locks of a thread that waits, which the child does not have. */
+static void test_fork_waiting(void **state)
+{
+	struct cnnrt_buffer *buf;
+	struct cnnrt_job *job;
+	pthread_t thread[2];
+	struct rt_net n;
+	void *failed;
+
+	(void)state;
+	rt_open(&n, "RT_DIGITS");
+	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
+	OK(cnnrt_buffer_create(n.ctx, 4096, &buf, &rt_err));
+	rt_set_input(job, 3);
+	assert_int_equal(pthread_create(&thread[0], NULL, keep_core_busy, &n), 0);
+	usleep(20000);
+	OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
+	assert_int_equal(pthread_create(&thread[1], NULL, wait_for_job, job), 0);
+	usleep(20000);
+	check_child(&n, job, buf, NULL);
+	for (int i = 0; i < 2; i++) {
+		pthread_join(thread[i], &failed);
+		assert_null(failed);
+	}
+	cnnrt_buffer_free(buf);
+	cnnrt_job_free(job);
 	rt_close(&n);
 }
 
@@ -637,6 +776,7 @@ int main(void)
 		cmocka_unit_test(test_many_jobs),
 		cmocka_unit_test(test_crowd),
 		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_fork_waiting),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
