@@ -116,7 +116,10 @@ static int run_test(struct cnnrt_device *dev, unsigned int core, const struct pr
 	return ret;
 }
 
-/* The SCRATCH register keeps what is written; only the administrator can try. */
+/*
+ * The SCRATCH register keeps what is written; only the administrator can try, and only where the
+ * kernel is not locked down.
+ */
 static int scratch_test(struct cnnrt_device *dev, char *failure, size_t len,
 			struct cnnrt_error *err)
 {

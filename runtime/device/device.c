@@ -222,7 +222,11 @@ static int reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw,
 	if (ret)
 		return ret;
 	ret = dev->ops->reg_rw(dev, rw);
-	if (ret == -EPERM || ret == -EACCES)
+	if (ret == -EPERM)
+		return rt_fail(err, CNNRT_EACCES, "%s: register 0x%x: in a kernel that is locked "
+			       "down (kernel_lockdown(7)) nobody may write registers",
+			       dev->info.path, rw->offset);
+	if (ret == -EACCES)
 		return rt_fail(err, CNNRT_EACCES, "%s: register 0x%x: only the administrator "
 			       "(CAP_SYS_ADMIN) may access registers", dev->info.path, rw->offset);
 	if (ret)

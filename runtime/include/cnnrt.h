@@ -158,7 +158,11 @@ int cnnrt_device_fd(const struct cnnrt_device *dev);
  */
 int cnnrt_device_reg_read(struct cnnrt_device *dev, uint32_t offset, uint32_t *value,
 			  struct cnnrt_error *err);
-/** cnnrt_device_reg_write() - write one; the same rule.  Can upset running jobs. */
+/**
+ * cnnrt_device_reg_write() - write one; the same rule.  Can upset running jobs.
+ *
+ * CNNRT_EACCES for everybody in a kernel that is locked down (kernel_lockdown(7)).
+ */
 int cnnrt_device_reg_write(struct cnnrt_device *dev, uint32_t offset, uint32_t value,
 			   struct cnnrt_error *err);
 

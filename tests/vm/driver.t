@@ -45,7 +45,8 @@ guest "whose troubles are told apart" --share "$work" --device addr=8 --device a
 guest "no device" --device none -- sh -c '! cnnctl info'
 guest "a processor with everything" --cpu max -- cnnctl selftest
 guest "a kernel that is locked down" -- sh -c \
-	'mount -t securityfs securityfs /sys/kernel/security && kmd_admin locked'
+	'mount -t securityfs securityfs /sys/kernel/security && kmd_admin locked &&
+	 cnnctl reset 2>&1 | grep "a kernel that is locked down"'
 
 # A kernel from a directory, and parameters for QEMU from outside.
 kernel=$(ls -v /boot/vmlinuz-6.12*-amd64 | tail -n 1)
