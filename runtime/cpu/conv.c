@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops.h"
+#include "quant.h"
 
 /* Only fusing makes input 3. */
 static int check_addend(const struct cnn_call *c, const struct cnn_tensor *y)
@@ -295,6 +295,65 @@ static int conv(const struct cnn_call *c, const struct cnn_window *w, const stru
 
 		conv_group(g, &part, channels, m, scratch);
 	}
+	free(scratch);
+	return CNN_OK;
+}
+
+/* ---- whole numbers ---------------------------------------------------------------------- */
+
+static void depthwise_whole(const struct cnn_window *w, const struct geom *g, const float *x,
+			    const float *weights, float *plane, int32_t *acc)
+{
+	int64_t taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
+
+	for (int64_t i = 0; i < w->batch * w->out_ch; i++, acc += g->out_plane) {
+		int64_t oc = i % w->out_ch, channel = i / (w->out_ch / w->group);
+
+		depthwise_plane(g, x + channel * g->in_plane, weights + oc * taps, 0, NULL, plane);
+		for (int64_t j = 0; j < g->out_plane; j++)
+			acc[j] = (int32_t)plane[j];
+	}
+}
+
+/* As conv_group. */
+static void group_whole(const struct geom *g, const float *x, const float *weights,
+			int64_t channels, int64_t m, float *scratch, int32_t *acc)
+{
+	int64_t k = channels * g->kernel[0] * g->kernel[1] * g->kernel[2];
+	struct run runs[CNN_PANEL];
+
+	for (int64_t p = 0; p < g->out_plane; p += CNN_PANEL) {
+		struct cnn_whole_panel panel = {
+			.m = m, .k = k, .a = weights, .a_row = k, .a_col = 1,
+			.n = g->out_plane - p < CNN_PANEL ? g->out_plane - p : CNN_PANEL,
+			.panel = scratch + m * CNN_PANEL, .sums = scratch,
+			.acc = acc + p, .acc_row = g->out_plane,
+		};
+
+		pack_panel(g, x, channels, runs, make_runs(g, p, panel.n, runs), panel.panel);
+		cnn_panel_whole(&panel);
+	}
+}
+
+int cnn_conv_whole(const struct cnn_call *c, const struct cnn_window *w, const float *x,
+		   const float *weights, int32_t *acc)
+{
+	int64_t channels = w->in_ch / w->group, m = w->out_ch / w->group, k;
+	bool by_channel;
+	float *scratch;
+	struct geom g;
+
+	make_geom(w, &g);
+	k = channels * g.kernel[0] * g.kernel[1] * g.kernel[2];
+	by_channel = channels == 1 && w->group > 1 && k <= CNN_WHOLE_TERMS;
+	scratch = by_channel ? malloc(g.out_plane * sizeof(*scratch)) : cnn_gemm_scratch(m, k);
+	if (!scratch)
+		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
+	if (by_channel)
+		depthwise_whole(w, &g, x, weights, scratch, acc);
+	for (int64_t i = 0; !by_channel && i < w->batch * w->group; i++)
+		group_whole(&g, x + i * channels * g.in_plane, weights + i % w->group * m * k,
+			    channels, m, scratch, acc + i * m * g.out_plane);
 	free(scratch);
 	return CNN_OK;
 }

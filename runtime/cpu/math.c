@@ -276,6 +276,14 @@ float cnn_expf(float x)
 	return exp1(x);
 }
 
+/* To the nearest whole number, ties to even; the sign stays. From 2^23 on all numbers are whole. */
+static inline float round1(float v)
+{
+	float a = fabsf(v), whole = (a + 0x1p23f) - 0x1p23f;
+
+	return a < 0x1p23f ? copysignf(whole, v) : v;
+}
+
 UNARY(relu, v < 0 ? 0 : v)
 UNARY(clip, between(v, a, b))
 UNARY(leaky_relu, v < 0 ? a * v : v)
@@ -313,6 +321,7 @@ UNARY(exponential, exp1(v))
 UNARY(logarithm, log1(v))
 UNARY(square_root, sqrtf(v))
 UNARY(reciprocal, 1 / v)
+UNARY(round_even, round1(v))
 UNARY(hyperbolic_tangent, tanh1(v))
 UNARY(error_function, erf1(v))
 UNARY(softplus, softplus1(v))
@@ -369,6 +378,7 @@ static const struct unary table[CNN_OP_COUNT] = {
 	[CNN_OP_LEAKY_RELU] = { leaky_relu, "alpha", NULL, 0.01f, 0 },
 	[CNN_OP_LOG] = { .fn = logarithm },
 	[CNN_OP_RECIPROCAL] = { .fn = reciprocal },
+	[CNN_OP_ROUND] = { .fn = round_even },
 	[CNN_OP_SIGMOID] = { .fn = sigmoid },
 	[CNN_OP_SOFTPLUS] = { .fn = softplus },
 	[CNN_OP_SQRT] = { .fn = square_root },

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops.h"
+#include "quant.h"
 
 #define ROWS	4
 
@@ -101,6 +101,41 @@ void cnn_gemm_f32(const struct cnn_gemm *g, float *scratch)
 	}
 }
 
+/* ---- whole numbers ---------------------------------------------------------------------- */
+
+void cnn_panel_whole(const struct cnn_whole_panel *p)
+{
+	for (int64_t i = 0; i < p->m; i++)
+		memset(p->acc + i * p->acc_row, 0, p->n * sizeof(*p->acc));
+	for (int64_t k = 0; k < p->k; k += CNN_WHOLE_TERMS) {
+		int64_t terms = p->k - k < CNN_WHOLE_TERMS ? p->k - k : CNN_WHOLE_TERMS;
+
+		cnn_gemm_panel(p->m, terms, p->a + k * p->a_col, p->a_row, p->a_col,
+			       p->panel + k * CNN_PANEL, p->sums);
+		for (int64_t i = 0; i < p->m; i++) {
+			uint32_t *acc = (uint32_t *)p->acc + i * p->acc_row;
+
+			for (int j = 0; j < p->n; j++)
+				acc[j] += (uint32_t)(int32_t)p->sums[i * CNN_PANEL + j];
+		}
+	}
+}
+
+void cnn_gemm_whole(const struct cnn_gemm *g, float *scratch, int32_t *acc)
+{
+	for (int64_t n0 = 0; n0 < g->n; n0 += CNN_PANEL) {
+		struct cnn_whole_panel p = {
+			.m = g->m, .k = g->k, .a = g->a, .a_row = g->a_row, .a_col = g->a_col,
+			.n = g->n - n0 < CNN_PANEL ? g->n - n0 : CNN_PANEL,
+			.panel = scratch + g->m * CNN_PANEL, .sums = scratch,
+			.acc = acc + n0, .acc_row = g->n,
+		};
+
+		pack(g, n0, p.n, p.panel);
+		cnn_panel_whole(&p);
+	}
+}
+
 /* ---- Gemm ------------------------------------------------------------------------------- */
 
 int cnn_infer_gemm(struct cnn_call *c)
@@ -174,22 +209,15 @@ static int64_t batch_dim(const struct cnn_tensor *t, int i, int rank)
 	return axis < 0 ? 1 : t->dims[axis];
 }
 
-int cnn_infer_matmul(struct cnn_call *c)
+int cnn_matmul_shape(const struct cnn_call *c, const struct cnn_tensor *a,
+		     const struct cnn_tensor *b)
 {
-	const struct cnn_tensor *a = c->in[0], *b = c->in[1];
 	struct cnn_tensor *y = c->out[0];
 	int rank = batch_rank(a) > batch_rank(b) ? batch_rank(a) : batch_rank(b);
-	int ret = CNN_WANT(c, a, CNN_FLOAT32, CNN_FLOAT64, CNN_INT32, CNN_INT64, CNN_UINT32,
-			   CNN_UINT64);
 
-	if (ret)
-		return ret;
-	if (a->dtype != b->dtype)
-		return cnn_op_fail(c, CNN_EINVAL, "inputs of different types");
 	if (!a->rank || !b->rank ||
 	    a->dims[a->rank - 1] != b->dims[b->rank > 1 ? b->rank - 2 : 0])
 		return cnn_op_fail(c, CNN_EINVAL, "inputs are not matrices that can be multiplied");
-	y->dtype = a->dtype;
 	for (int i = 0; i < rank; i++) {
 		int64_t da = batch_dim(a, i, rank), db = batch_dim(b, i, rank);
 
@@ -204,6 +232,20 @@ int cnn_infer_matmul(struct cnn_call *c)
 	if (b->rank > 1)
 		y->dims[y->rank++] = b->dims[b->rank - 1];
 	return CNN_OK;
+}
+
+int cnn_infer_matmul(struct cnn_call *c)
+{
+	const struct cnn_tensor *a = c->in[0], *b = c->in[1];
+	int ret = CNN_WANT(c, a, CNN_FLOAT32, CNN_FLOAT64, CNN_INT32, CNN_INT64, CNN_UINT32,
+			   CNN_UINT64);
+
+	if (ret)
+		return ret;
+	if (a->dtype != b->dtype)
+		return cnn_op_fail(c, CNN_EINVAL, "inputs of different types");
+	c->out[0]->dtype = a->dtype;
+	return cnn_matmul_shape(c, a, b);
 }
 
 #define MATMUL(suffix, type, wide)							\
@@ -247,9 +289,7 @@ static void matmul_one(enum cnn_dtype t, const void *a, const void *b, void *y, 
 	}
 }
 
-/* Which matrix of t belongs to batch number i of y. */
-static int64_t batch_index(const struct cnn_tensor *t, const struct cnn_tensor *y, int rank,
-			   int64_t i)
+int64_t cnn_matmul_at(const struct cnn_tensor *t, const struct cnn_tensor *y, int rank, int64_t i)
 {
 	int64_t index = 0, scale = 1;
 
@@ -263,28 +303,44 @@ static int64_t batch_index(const struct cnn_tensor *t, const struct cnn_tensor *
 	return index;
 }
 
+struct cnn_products cnn_matmul_products(const struct cnn_tensor *a, const struct cnn_tensor *b,
+					const struct cnn_tensor *y)
+{
+	struct cnn_products p = {
+		.rank = batch_rank(a) > batch_rank(b) ? batch_rank(a) : batch_rank(b),
+		.m = a->rank > 1 ? a->dims[a->rank - 2] : 1,
+		.n = b->rank > 1 ? b->dims[b->rank - 1] : 1,
+		.k = a->dims[a->rank - 1],
+	};
+	int64_t count = cnn_tensor_count(y);
+
+	if (!count)
+		return p;
+	if (batch_rank(b) == 0) {	/* one B for all: one tall product */
+		p.m = count / p.n;
+		p.rank = 0;
+	}
+	p.count = count / (p.m * p.n);
+	return p;
+}
+
 int cnn_compute_matmul(struct cnn_call *c)
 {
 	const struct cnn_tensor *a = c->in[0], *b = c->in[1], *y = c->out[0];
-	int rank = batch_rank(a) > batch_rank(b) ? batch_rank(a) : batch_rank(b);
-	int64_t m = a->rank > 1 ? a->dims[a->rank - 2] : 1, k = a->dims[a->rank - 1];
-	int64_t n = b->rank > 1 ? b->dims[b->rank - 1] : 1, count = cnn_tensor_count(y);
+	struct cnn_products p = cnn_matmul_products(a, b, y);
 	size_t size = cnn_dtype_size(a->dtype);
 	float *scratch;
 
-	if (!count)
+	if (!p.count)
 		return CNN_OK;
-	if (batch_rank(b) == 0) {	/* one B for all: one tall product */
-		m = count / n;
-		rank = 0;
-	}
-	scratch = cnn_gemm_scratch(m, k);
+	scratch = cnn_gemm_scratch(p.m, p.k);
 	if (!scratch)
 		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
-	for (int64_t i = 0; i < count / (m * n); i++)
-		matmul_one(a->dtype, (char *)a->data + batch_index(a, y, rank, i) * m * k * size,
-			   (char *)b->data + batch_index(b, y, rank, i) * k * n * size,
-			   (char *)y->data + i * m * n * size, m, n, k, scratch);
+	for (int64_t i = 0; i < p.count; i++)
+		matmul_one(a->dtype,
+			   (char *)a->data + cnn_matmul_at(a, y, p.rank, i) * p.m * p.k * size,
+			   (char *)b->data + cnn_matmul_at(b, y, p.rank, i) * p.k * p.n * size,
+			   (char *)y->data + i * p.m * p.n * size, p.m, p.n, p.k, scratch);
 	free(scratch);
 	return CNN_OK;
 }

@@ -201,20 +201,22 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 		     struct cnn_tensor *const *out)
 {
 	int64_t work = 1, per_output = 1;
+	int weights = cnn_weights_input(node->op);
 	struct cnn_window w;
 
 	switch (node->op) {
 	case CNN_OP_CONV:
+	case CNN_OP_CONV_INTEGER:
+	case CNN_OP_QLINEAR_CONV:
 	case CNN_OP_MAX_POOL:
 	case CNN_OP_AVERAGE_POOL:
 	case CNN_OP_GLOBAL_AVERAGE_POOL:
 	case CNN_OP_GLOBAL_MAX_POOL:
-		if (cnn_window_resolve(node, in[0], node->op == CNN_OP_CONV ? in[1] : NULL, &w,
-				       NULL))
+		if (cnn_window_resolve(node, in[0], weights < 0 ? NULL : in[weights], &w, NULL))
 			break;
 		for (int i = 0; i < w.spatial; i++)
 			per_output = cnn_mul_sat(per_output, w.kernel[i]);
-		if (node->op == CNN_OP_CONV)
+		if (weights >= 0)
 			per_output = cnn_mul_sat(per_output, w.in_ch / w.group);
 		break;
 	case CNN_OP_CONV_TRANSPOSE:
@@ -228,6 +230,8 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 		per_output = in[0]->dims[!cnn_node_int(node, "transA", 0)];
 		break;
 	case CNN_OP_MATMUL:
+	case CNN_OP_MATMUL_INTEGER:
+	case CNN_OP_QLINEAR_MATMUL:
 		per_output = in[0]->rank ? in[0]->dims[in[0]->rank - 1] : 1;
 		break;
 	default:

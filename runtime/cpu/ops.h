@@ -117,6 +117,22 @@ struct cnn_gemm {
 	float alpha, beta;
 };
 
+/*
+ * numpy.matmul as products of matrices: y is count of them, one after the other. For product i,
+ * matrix number cnn_matmul_at() of a (m x k) and of b (k x n).
+ */
+struct cnn_products {
+	int64_t m, n, k, count;
+	int rank;		/* axes before the matrices */
+};
+
+/* Shape of output 0; fails unless a and b can be multiplied. */
+int cnn_matmul_shape(const struct cnn_call *c, const struct cnn_tensor *a,
+		     const struct cnn_tensor *b);
+struct cnn_products cnn_matmul_products(const struct cnn_tensor *a, const struct cnn_tensor *b,
+					const struct cnn_tensor *y);
+int64_t cnn_matmul_at(const struct cnn_tensor *t, const struct cnn_tensor *y, int rank, int64_t i);
+
 /* Scratch for cnn_gemm_f32 with these m and k, to be freed; NULL if it cannot be had. */
 float *cnn_gemm_scratch(int64_t m, int64_t k);
 void cnn_gemm_f32(const struct cnn_gemm *g, float *scratch);

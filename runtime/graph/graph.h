@@ -312,13 +312,15 @@ struct cnn_window {
 /* x, w: tensors of inputs 0 and 1 (w NULL for pools); their shapes must be known. */
 int cnn_window_resolve(const struct cnn_node *n, const struct cnn_tensor *x,
 		       const struct cnn_tensor *w, struct cnn_window *win, struct cnn_err *err);
-/* The same for a node of a graph. */
+/* The input that holds the weights of a convolution, quantised or not; -1: op is none. */
+int cnn_weights_input(enum cnn_op op);
+/* The same as cnn_window_resolve for a node of a graph. */
 int cnn_node_window(const struct cnn_graph *g, const struct cnn_node *n, struct cnn_window *win,
 		    struct cnn_err *err);
 
 /*
- * A Gemm or MatMul seen as y[m,n] = alpha * a[m,k] b[k,n] + beta * c: resolved for each of batch
- * matrices (1 for Gemm). b_const tells whether b is a constant.
+ * A Gemm, MatMul, MatMulInteger or QLinearMatMul seen as y[m,n] = alpha * a[m,k] b[k,n] + beta * c:
+ * resolved for each of batch matrices (1 for Gemm). b_const tells whether b is a constant.
  */
 struct cnn_matmul {
 	int64_t batch, m, n, k;
@@ -331,7 +333,7 @@ int cnn_node_matmul(const struct cnn_graph *g, const struct cnn_node *n, struct 
 		    struct cnn_err *err);
 
 /*
- * Multiply-adds of one execution of a node with known shapes: Conv, ConvTranspose, Gemm, MatMul
+ * Multiply-adds of one execution of a node with known shapes: convolutions and matrix products
  * count theirs (padding taps included), pooling counts its window elements, everything else is 0.
  */
 int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n);

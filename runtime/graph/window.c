@@ -252,15 +252,29 @@ static int known(const struct cnn_node *n, const struct cnn_tensor *t, struct cn
 			n->op_type, n->name);
 }
 
+int cnn_weights_input(enum cnn_op op)
+{
+	switch (op) {
+	case CNN_OP_CONV:
+	case CNN_OP_CONV_INTEGER:
+	case CNN_OP_CONV_TRANSPOSE:
+		return 1;
+	case CNN_OP_QLINEAR_CONV:
+		return 3;
+	default:
+		return -1;
+	}
+}
+
 int cnn_node_window(const struct cnn_graph *g, const struct cnn_node *n, struct cnn_window *win,
 		    struct cnn_err *err)
 {
 	const struct cnn_tensor *x = cnn_node_in(g, n, 0);
-	bool weighted = n->op == CNN_OP_CONV || n->op == CNN_OP_CONV_TRANSPOSE;
-	const struct cnn_tensor *w = weighted ? cnn_node_in(g, n, 1) : NULL;
+	int weights = cnn_weights_input(n->op);
+	const struct cnn_tensor *w = weights < 0 ? NULL : cnn_node_in(g, n, weights);
 	int ret = known(n, x, err);
 
-	if (!ret && weighted)
+	if (!ret && weights >= 0)
 		ret = known(n, w, err);
 	return ret ? ret : cnn_window_resolve(n, x, w, win, err);
 }
@@ -281,7 +295,8 @@ static void matmul_dims(const struct cnn_tensor *a, const struct cnn_tensor *b,
 int cnn_node_matmul(const struct cnn_graph *g, const struct cnn_node *n, struct cnn_matmul *mm,
 		    struct cnn_err *err)
 {
-	const struct cnn_tensor *a = cnn_node_in(g, n, 0), *b = cnn_node_in(g, n, 1);
+	const struct cnn_tensor *a = cnn_node_in(g, n, 0);
+	const struct cnn_tensor *b = cnn_node_in(g, n, n->op == CNN_OP_QLINEAR_MATMUL ? 3 : 1);
 	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
 	int ret = known(n, a, err);
 
@@ -294,7 +309,8 @@ int cnn_node_matmul(const struct cnn_graph *g, const struct cnn_node *n, struct 
 		return ret;
 	mm->alpha = 1;
 	mm->b_const = b->data;
-	if (n->op == CNN_OP_MATMUL) {
+	if (n->op == CNN_OP_MATMUL || n->op == CNN_OP_MATMUL_INTEGER ||
+	    n->op == CNN_OP_QLINEAR_MATMUL) {
 		matmul_dims(a, b, y, mm);
 		return CNN_OK;
 	}
@@ -325,8 +341,12 @@ int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n)
 	switch (n->op) {
 	case CNN_OP_GEMM:
 	case CNN_OP_MATMUL:
+	case CNN_OP_MATMUL_INTEGER:
+	case CNN_OP_QLINEAR_MATMUL:
 		return cnn_node_matmul(g, n, &mm, NULL) ? 0 : cnn_mul_sat(count, mm.k);
 	case CNN_OP_CONV:
+	case CNN_OP_CONV_INTEGER:
+	case CNN_OP_QLINEAR_CONV:
 	case CNN_OP_MAX_POOL:
 	case CNN_OP_AVERAGE_POOL:
 	case CNN_OP_GLOBAL_AVERAGE_POOL:
@@ -335,7 +355,8 @@ int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n)
 			return 0;
 		for (int i = 0; i < w.spatial; i++)
 			count = cnn_mul_sat(count, w.kernel[i]);
-		return n->op == CNN_OP_CONV ? cnn_mul_sat(count, w.in_ch / w.group) : count;
+		return cnn_weights_input(n->op) < 0 ? count :
+						      cnn_mul_sat(count, w.in_ch / w.group);
 	case CNN_OP_CONV_TRANSPOSE:
 		if (cnn_node_window(g, n, &w, NULL))
 			return 0;

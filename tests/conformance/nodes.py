@@ -11,11 +11,13 @@ DATA = '/usr/share/libonnx-testdata/data'
 SUITES = ('node', 'simple', 'pytorch-converted', 'pytorch-operator')
 LIST = os.path.join(HERE, 'unsupported.txt')
 
-# Every case that needs nothing but these in float32 or int64 must pass.
+# Every case that needs nothing but these must pass.
 OPERATORS = set('''
     Conv Relu Clip Sigmoid HardSigmoid HardSwish MaxPool AveragePool GlobalAveragePool Gemm
     MatMul Add Sub Mul Div BatchNormalization Concat Reshape Flatten Squeeze Unsqueeze Transpose
     Pad Softmax Dropout Identity Constant ConstantOfShape Shape Slice Gather Cast ReduceMean
+    QuantizeLinear DequantizeLinear DynamicQuantizeLinear ConvInteger MatMulInteger QLinearConv
+    QLinearMatMul Round
 '''.split())
 
 # What cnnrun says is missing: the first group is what the list names.

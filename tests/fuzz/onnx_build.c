@@ -140,15 +140,27 @@ static int64_t count(int rank, const int64_t *dims)
 	return n;
 }
 
+void ob_raw(struct onnx_build *b, const char *name, int dtype, size_t size, int rank,
+	    const int64_t *dims, const void *v)
+{
+	Onnx__TensorProto *tp = tensor(b, name, dtype, rank, dims);
+
+	tp->has_raw_data = 1;
+	tp->raw_data.len = count(rank, dims) * size;
+	tp->raw_data.data = need(malloc(tp->raw_data.len + 1));
+	memcpy(tp->raw_data.data, v, tp->raw_data.len);
+}
+
 void ob_floats(struct onnx_build *b, const char *name, int rank, const int64_t *dims,
 	       const float *v)
 {
-	Onnx__TensorProto *tp = tensor(b, name, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, rank, dims);
+	ob_raw(b, name, ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT, sizeof(*v), rank, dims, v);
+}
 
-	tp->has_raw_data = 1;
-	tp->raw_data.len = count(rank, dims) * sizeof(float);
-	tp->raw_data.data = need(malloc(tp->raw_data.len + 1));
-	memcpy(tp->raw_data.data, v, tp->raw_data.len);
+void ob_bytes(struct onnx_build *b, const char *name, int dtype, int rank, const int64_t *dims,
+	      const void *v)
+{
+	ob_raw(b, name, dtype, 1, rank, dims, v);
 }
 
 void ob_random(struct onnx_build *b, const char *name, unsigned int seed, int rank,
@@ -492,8 +504,57 @@ static struct onnx_build *rewritten(void)
 	return b;
 }
 
+/* Quantised operators: parameters of a tensor and of channels, both types. */
+static void quantised_products(struct onnx_build *b)
+{
+	static const uint8_t bytes[64] = { 3, 250, 7, 128, 0, 255, 90, 17, 200, 64, 31, 1, 129 };
+	Onnx__NodeProto *n;
+
+	ob_floats(b, "s", 0, NULL, (const float[]){ 0.02f });
+	ob_floats(b, "s3", OB_DIMS(3), (const float[]){ 0.01f, 0.5f, 0.03f });
+	ob_bytes(b, "z", 2, 0, NULL, &bytes[6]);
+	ob_bytes(b, "zi", 3, 0, NULL, &bytes[2]);
+	ob_bytes(b, "zi3", 3, OB_DIMS(3), &bytes[7]);
+	ob_bytes(b, "w", 3, OB_DIMS(3, 2, 3, 1), bytes);
+	ob_bytes(b, "m", 2, OB_DIMS(4, 3), bytes);
+	ob_bytes(b, "z3", 2, OB_DIMS(3), &bytes[4]);
+	ob_raw(b, "b", 6, sizeof(int32_t), OB_DIMS(3), (const int32_t[]){ 1000, -3, 70000 });
+	n = ob_node(b, "QLinearConv", "q s z w s3 zi3 s zi b", "c");
+	ob_attr_ints(n, "pads", 4, (const int64_t[]){ 1, 0, 1, 1 });
+	n = ob_node(b, "ConvInteger", "q w z zi3", "ci");
+	ob_attr_ints(n, "strides", 2, (const int64_t[]){ 2, 1 });
+	ob_node(b, "MatMulInteger", "q m z z3", "mi");
+	ob_node(b, "QLinearMatMul", "q s z m s3 z3 s z", "mq");
+}
+
+static struct onnx_build *quantised(void)
+{
+	struct onnx_build *b = ob_new(13);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(1, 2, 5, 4));
+	quantised_products(b);
+	ob_node(b, "QuantizeLinear", "x s z", "q");
+	n = ob_node(b, "MaxPool", "c", "p");
+	ob_attr_ints(n, "kernel_shape", 2, (const int64_t[]){ 2, 2 });
+	ob_node(b, "Clip", "p zi", "k");
+	ob_attr_int(ob_node(b, "DequantizeLinear", "k s3 zi3", "d"), "axis", 1);
+	ob_node(b, "DynamicQuantizeLinear", "d", "e es ez");
+	ob_node(b, "DequantizeLinear", "e es ez", "y");
+	ob_node(b, "Round", "d", "r");
+	ob_output(b, "y");
+	ob_output(b, "r");
+	ob_output(b, "ci");
+	ob_output(b, "mi");
+	ob_output(b, "mq");
+	return b;
+}
+
 struct onnx_build *ob_network(int i)
 {
-	return i == 0 ? classifier() : i == 1 ? movement() : i == 2 ? arithmetic() :
-	       i == 3 ? selection() : rewritten();
+	static struct onnx_build *(*const make[OB_NETWORKS])(void) = {
+		classifier, movement, arithmetic, selection, rewritten, quantised,
+	};
+
+	return make[i]();
 }

@@ -22,6 +22,11 @@ void ob_random(struct onnx_build *b, const char *name, unsigned int seed, int ra
 	       const int64_t *dims);
 void ob_floats(struct onnx_build *b, const char *name, int rank, const int64_t *dims,
 	       const float *v);
+/* int8 or uint8; any type, elements of size bytes. */
+void ob_bytes(struct onnx_build *b, const char *name, int dtype, int rank, const int64_t *dims,
+	      const void *v);
+void ob_raw(struct onnx_build *b, const char *name, int dtype, size_t size, int rank,
+	    const int64_t *dims, const void *v);
 void ob_int64s(struct onnx_build *b, const char *name, int n, const int64_t *v);
 /* inputs: names separated by blanks, "-" for an omitted one. Several outputs likewise. */
 Onnx__NodeProto *ob_node(struct onnx_build *b, const char *op, const char *inputs,
@@ -42,7 +47,7 @@ uint32_t ob_rand(uint32_t *state);
 			(const int64_t[]){ __VA_ARGS__ }
 
 /* Networks that together use every kind of operator. */
-#define OB_NETWORKS	5
+#define OB_NETWORKS	6
 struct onnx_build *ob_network(int i);
 
 #endif

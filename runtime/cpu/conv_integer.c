@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: MIT
+/* ConvInteger and QLinearConv. */
+#include <stdlib.h>
+
+#include "quant.h"
+
+static int infer_conv(struct cnn_call *c, int weights, struct cnn_window *w)
+{
+	const struct cnn_tensor *x = c->in[0];
+	struct cnn_tensor *y = c->out[0];
+	int ret = cnn_window_resolve(c->node, x, c->in[weights], w, c->err);
+
+	if (ret)
+		return ret;
+	y->rank = x->rank;
+	y->dims[0] = w->batch;
+	y->dims[1] = w->out_ch;
+	for (int i = 0; i < w->spatial; i++)
+		y->dims[i + 2] = w->out[i];
+	return CNN_OK;
+}
+
+int cnn_infer_conv_integer(struct cnn_call *c)
+{
+	struct cnn_window w;
+	int ret = cnn_quant_bytes(c, 0);
+
+	if (!ret)
+		ret = cnn_quant_bytes(c, 1);
+	if (!ret)
+		ret = infer_conv(c, 1, &w);
+	if (!ret)
+		ret = cnn_quant_param(c, 2, c->in[0]->dtype, 1);
+	if (!ret)
+		ret = cnn_quant_param(c, 3, c->in[1]->dtype, w.out_ch);
+	c->out[0]->dtype = CNN_INT32;
+	return ret;
+}
+
+int cnn_infer_qlinear_conv(struct cnn_call *c)
+{
+	const struct cnn_tensor *bias = cnn_in(c, 8);
+	struct cnn_window w;
+	int ret = cnn_quant_operand(c, 0, 1);
+
+	if (!ret)
+		ret = infer_conv(c, 3, &w);
+	if (!ret)
+		ret = cnn_quant_operand(c, 3, w.out_ch);
+	if (!ret)
+		ret = cnn_quant_result(c, 6);
+	if (!ret && bias && (bias->dtype != CNN_INT32 || bias->rank != 1 ||
+			     bias->dims[0] != w.out_ch))
+		return cnn_op_fail(c, CNN_EINVAL, "the bias is not one int32 for each of %lld "
+				   "output channels", (long long)w.out_ch);
+	return ret;
+}
+
+/* The sums of products of input 0 with the weights, as ConvInteger gives them. */
+static int sum_products(const struct cnn_call *c, int weights, const struct cnn_tensor *x_zero,
+			const struct cnn_tensor *w_zero, int32_t *acc)
+{
+	const struct cnn_tensor *x = c->in[0], *w = c->in[weights];
+	int64_t nx = cnn_tensor_count(x), nw = cnn_tensor_count(w), taps;
+	struct cnn_window win;
+	float *fx, *fw;
+	int ret = cnn_window_resolve(c->node, x, w, &win, c->err);
+
+	if (ret || !cnn_tensor_count(c->out[0]))
+		return ret;
+	taps = nw / win.out_ch;
+	fx = malloc(nx * sizeof(*fx));
+	fw = malloc(nw * sizeof(*fw));
+	if (fx && fw) {
+		cnn_whole(x->dtype, x->data, cnn_zero_point(x_zero, 0), fx, nx);
+		for (int64_t i = 0; i < win.out_ch; i++)
+			cnn_whole(w->dtype, (const char *)w->data + i * taps,
+				  cnn_zero_point(w_zero, i), fw + i * taps, taps);
+		ret = cnn_conv_whole(c, &win, fx, fw, acc);
+	} else {
+		ret = cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
+	}
+	free(fx);
+	free(fw);
+	return ret;
+}
+
+int cnn_compute_conv_integer(struct cnn_call *c)
+{
+	return sum_products(c, 1, cnn_in(c, 2), cnn_in(c, 3), c->out[0]->data);
+}
+
+/* Adds the bias and requantises, a plane at a time: each has one scale. */
+static void finish(const struct cnn_call *c, int32_t *acc)
+{
+	const struct cnn_tensor *bias = cnn_in(c, 8), *y = c->out[0];
+	struct cnn_range range = cnn_range_of(y->dtype, cnn_zero_point(c->in[7], 0));
+	int64_t channels = y->dims[1], plane = 1;
+	uint8_t *out = y->data;
+
+	for (int i = 2; i < y->rank; i++)
+		plane *= y->dims[i];
+	for (int64_t i = 0; i < y->dims[0] * channels; i++, acc += plane, out += plane) {
+		uint32_t b = bias ? ((const uint32_t *)bias->data)[i % channels] : 0;
+		float scale = cnn_scale(c->in[1], 0) * cnn_scale(c->in[4], i % channels) /
+			      cnn_scale(c->in[6], 0);
+
+		for (int64_t j = 0; b && j < plane; j++)
+			acc[j] = (int32_t)((uint32_t)acc[j] + b);
+		cnn_requantize(&range, &scale, 0, acc, plane, out);
+	}
+}
+
+int cnn_compute_qlinear_conv(struct cnn_call *c)
+{
+	int64_t n = cnn_tensor_count(c->out[0]);
+	int32_t *acc;
+	int ret;
+
+	if (!n)
+		return CNN_OK;
+	acc = malloc(n * sizeof(*acc));
+	if (!acc)
+		return cnn_op_fail(c, CNN_ENOMEM, "no memory for %lld sums", (long long)n);
+	ret = sum_products(c, 3, c->in[2], c->in[5], acc);
+	if (!ret)
+		finish(c, acc);
+	free(acc);
+	return ret;
+}

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Quantised operators. An element stands for scale * (element - zero point). Every operator is two
+ * steps that do not know each other: sums of products of whole numbers, exact modulo 2^32, and
+ * the requantisation of those sums.
+ */
+#ifndef CNN_CPU_QUANT_H
+#define CNN_CPU_QUANT_H
+
+#include "ops.h"
+
+/* int8 and uint8: the elements of quantised tensors. */
+static inline bool cnn_is_byte(enum cnn_dtype t)
+{
+	return t == CNN_INT8 || t == CNN_UINT8;
+}
+
+/*
+ * Fails unless input i (NULL: left out) is one number of that type, or one for each of count
+ * (1: one only).
+ */
+int cnn_quant_param(const struct cnn_call *c, int i, enum cnn_dtype type, int64_t count);
+/* An input of int8 or uint8. */
+int cnn_quant_bytes(const struct cnn_call *c, int i);
+/* Inputs first, first + 1, first + 2: bytes, their scales and zero points, one or count. */
+int cnn_quant_operand(const struct cnn_call *c, int first, int64_t count);
+/* Input i: the scale of output 0, and after it the zero point, which tells the type of output 0. */
+int cnn_quant_result(const struct cnn_call *c, int i);
+
+/* Zero point number i of t, which is the only one if there is one; 0 if there is no t. */
+int32_t cnn_zero_point(const struct cnn_tensor *t, int64_t i);
+static inline float cnn_scale(const struct cnn_tensor *t, int64_t i)
+{
+	return ((const float *)t->data)[cnn_tensor_count(t) == 1 ? 0 : i];
+}
+
+/* ---- sums ------------------------------------------------------------------------------ */
+
+/* y[i] = x[i] - zero_point for n bytes: whole numbers from -255 to 255. */
+void cnn_whole(enum cnn_dtype type, const void *x, int32_t zero_point, float *y, int64_t n);
+/*
+ * float32 adds this many products of two such numbers without rounding: what is longer is added
+ * in pieces, the pieces as integers.
+ */
+#define CNN_WHOLE_TERMS	258
+
+/* acc[m][n] of a[m][k] and panel[k][CNN_PANEL], of which n columns count; sums: m * CNN_PANEL. */
+struct cnn_whole_panel {
+	int64_t m, k, a_row, a_col, acc_row;
+	int n;
+	const float *a;
+	float *panel, *sums;
+	int32_t *acc;
+};
+
+void cnn_panel_whole(const struct cnn_whole_panel *p);
+/* acc[m][n] = a[m][k] * b[k][n] with cnn_gemm_scratch; c, c0, alpha and beta have no meaning. */
+void cnn_gemm_whole(const struct cnn_gemm *g, float *scratch, int32_t *acc);
+/* acc = conv(x, weights), all three in the layouts of Conv. */
+int cnn_conv_whole(const struct cnn_call *c, const struct cnn_window *w, const float *x,
+		   const float *weights, int32_t *acc);
+
+/* ---- requantisation -------------------------------------------------------------------- */
+
+/* The elements of a quantised tensor. */
+struct cnn_range {
+	enum cnn_dtype type;
+	int32_t zero_point, low, high;
+};
+
+struct cnn_range cnn_range_of(enum cnn_dtype type, int32_t zero_point);
+
+/* To the nearest whole number, ties to even, and into the range; NaN is the lowest. */
+static inline int32_t cnn_to_range(const struct cnn_range *r, float v)
+{
+	float low = (float)(r->low - r->zero_point), high = (float)(r->high - r->zero_point);
+
+	v = v > low ? v : low;
+	v = v < high ? v : high;
+	return (int32_t)((v + 0x1.8p23f) - 0x1.8p23f) + r->zero_point;
+}
+
+/* y[i] = round((float)acc[i] * scale[i * step]) + zero point, in the range. */
+void cnn_requantize(const struct cnn_range *r, const float *scale, int step, const int32_t *acc,
+		    int64_t n, void *y);
+
+#endif

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: MIT
+/* QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear, and what quantised operators share. */
+#include "quant.h"
+
+int cnn_quant_param(const struct cnn_call *c, int i, enum cnn_dtype type, int64_t count)
+{
+	const struct cnn_tensor *t = cnn_in(c, i);
+	int64_t n = t ? cnn_tensor_count(t) : 1;
+
+	if (t && t->dtype != type)
+		return cnn_op_fail(c, CNN_EINVAL, "input %d is %s, %s wanted", i,
+				   cnn_dtype_name(t->dtype), cnn_dtype_name(type));
+	if (n == 1 || (n == count && t->rank == 1))
+		return CNN_OK;
+	if (count == 1)
+		return cnn_op_fail(c, CNN_EUNSUPPORTED, "input %d has %lld elements, limit 1", i,
+				   (long long)n);
+	return cnn_op_fail(c, CNN_EINVAL, "input %d has %lld elements in %d dimensions, "
+			   "1 or a list of %lld wanted", i, (long long)n, t->rank,
+			   (long long)count);
+}
+
+int cnn_quant_bytes(const struct cnn_call *c, int i)
+{
+	return CNN_WANT(c, c->in[i], CNN_INT8, CNN_UINT8);
+}
+
+int cnn_quant_operand(const struct cnn_call *c, int first, int64_t count)
+{
+	int ret = cnn_quant_bytes(c, first);
+
+	if (!ret)
+		ret = cnn_quant_param(c, first + 1, CNN_FLOAT32, count);
+	return ret ? ret : cnn_quant_param(c, first + 2, c->in[first]->dtype, count);
+}
+
+int cnn_quant_result(const struct cnn_call *c, int i)
+{
+	int ret = cnn_quant_param(c, i, CNN_FLOAT32, 1);
+
+	if (!ret)
+		ret = cnn_quant_bytes(c, i + 1);
+	if (!ret)
+		ret = cnn_quant_param(c, i + 1, c->in[i + 1]->dtype, 1);
+	if (!ret)
+		c->out[0]->dtype = c->in[i + 1]->dtype;
+	return ret;
+}
+
+int32_t cnn_zero_point(const struct cnn_tensor *t, int64_t i)
+{
+	if (!t)
+		return 0;
+	i = cnn_tensor_count(t) == 1 ? 0 : i;
+	switch (t->dtype) {
+	case CNN_INT8:
+		return ((const int8_t *)t->data)[i];
+	case CNN_UINT8:
+		return ((const uint8_t *)t->data)[i];
+	default:
+		return ((const int32_t *)t->data)[i];
+	}
+}
+
+CNN_CLONES
+void cnn_whole(enum cnn_dtype type, const void *x, int32_t zero_point, float *y, int64_t n)
+{
+	const uint8_t *u = x;
+	const int8_t *s = x;
+
+	if (type == CNN_UINT8)
+		for (int64_t i = 0; i < n; i++)
+			y[i] = (float)(u[i] - zero_point);
+	else
+		for (int64_t i = 0; i < n; i++)
+			y[i] = (float)(s[i] - zero_point);
+}
+
+struct cnn_range cnn_range_of(enum cnn_dtype type, int32_t zero_point)
+{
+	bool is_signed = type == CNN_INT8;
+
+	return (struct cnn_range){
+		.type = type,
+		.zero_point = zero_point,
+		.low = is_signed ? INT8_MIN : 0,
+		.high = is_signed ? INT8_MAX : UINT8_MAX,
+	};
+}
+
+CNN_CLONES
+void cnn_requantize(const struct cnn_range *r, const float *scale, int step, const int32_t *acc,
+		    int64_t n, void *y)
+{
+	struct cnn_range range = *r;
+	uint8_t *out = y;		/* an int8 is its low byte */
+
+	if (step)
+		for (int64_t i = 0; i < n; i++)
+			out[i] = (uint8_t)cnn_to_range(&range, (float)acc[i] * scale[i]);
+	else
+		for (int64_t i = 0; i < n; i++)
+			out[i] = (uint8_t)cnn_to_range(&range, (float)acc[i] * *scale);
+}
+
+/* ---- QuantizeLinear and DequantizeLinear ------------------------------------------------ */
+
+/* How many parameters there may be: one for each element of the axis. */
+static int param_count(const struct cnn_call *c, int64_t *axis, int64_t *count)
+{
+	const struct cnn_tensor *x = c->in[0];
+	int ret;
+
+	*axis = cnn_node_int(c->node, "axis", 1);
+	*count = 1;
+	if (cnn_tensor_count(c->in[1]) == 1)	/* the axis does not matter, and may not exist */
+		return CNN_OK;
+	ret = cnn_op_axis(c, axis, x->rank);
+	if (!ret)
+		*count = x->dims[*axis];
+	return ret;
+}
+
+int cnn_infer_quantize(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0], *zp = cnn_in(c, 2);
+	int64_t axis, count;
+	int ret = CNN_WANT(c, x, CNN_FLOAT32, CNN_INT32);
+
+	if (!ret && zp)
+		ret = CNN_WANT(c, zp, CNN_UINT8, CNN_INT8);
+	if (!ret)
+		ret = param_count(c, &axis, &count);
+	if (!ret)
+		ret = cnn_quant_param(c, 1, CNN_FLOAT32, count);
+	if (!ret && zp)
+		ret = cnn_quant_param(c, 2, zp->dtype, count);
+	if (ret)
+		return ret;
+	cnn_infer_like(c, x);
+	c->out[0]->dtype = zp ? zp->dtype : CNN_UINT8;
+	return CNN_OK;
+}
+
+int cnn_infer_dequantize(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0];
+	int64_t axis, count;
+	int ret = CNN_WANT(c, x, CNN_UINT8, CNN_INT8, CNN_INT32);
+
+	if (!ret)
+		ret = param_count(c, &axis, &count);
+	if (!ret)
+		ret = cnn_quant_param(c, 1, CNN_FLOAT32, count);
+	if (!ret)
+		ret = cnn_quant_param(c, 2, x->dtype, count);
+	if (ret)
+		return ret;
+	cnn_infer_like(c, x);
+	c->out[0]->dtype = CNN_FLOAT32;
+	return CNN_OK;
+}
+
+/* A piece of x and y that has one scale and one zero point. */
+struct piece {
+	const void *x;
+	void *y;
+	enum cnn_dtype x_type;
+	struct cnn_range y_range;	/* QuantizeLinear */
+	int32_t zero_point;		/* DequantizeLinear */
+	float scale;
+};
+
+CNN_CLONES
+static void quantize_block(const void *arg, int64_t first, int64_t n)
+{
+	const struct piece *p = arg;
+	const int32_t *whole = (const int32_t *)p->x + first;
+	const float *x = (const float *)p->x + first;
+	uint8_t *y = (uint8_t *)p->y + first;
+	struct cnn_range range = p->y_range;
+
+	if (p->x_type == CNN_INT32)
+		for (int64_t i = 0; i < n; i++)
+			y[i] = (uint8_t)cnn_to_range(&range, (float)whole[i] / p->scale);
+	else
+		for (int64_t i = 0; i < n; i++)
+			y[i] = (uint8_t)cnn_to_range(&range, x[i] / p->scale);
+}
+
+CNN_CLONES
+static void dequantize_block(const void *arg, int64_t first, int64_t n)
+{
+	const struct piece *p = arg;
+	const int32_t *x = (const int32_t *)p->x + first;
+	float *y = (float *)p->y + first;
+
+	if (p->x_type == CNN_INT32)
+		for (int64_t i = 0; i < n; i++)
+			y[i] = (float)((int64_t)x[i] - p->zero_point);
+	else
+		cnn_whole(p->x_type, (const uint8_t *)p->x + first, p->zero_point, y, n);
+	for (int64_t i = 0; i < n; i++)
+		y[i] *= p->scale;
+}
+
+/* Calls block for every piece. */
+static int each_piece(const struct cnn_call *c,
+		      void (*block)(const void *arg, int64_t first, int64_t n))
+{
+	const struct cnn_tensor *x = c->in[0], *y = c->out[0], *zp = cnn_in(c, 2);
+	int64_t axis, count, inner = 1, left = cnn_tensor_count(x);
+	struct piece p = { .x = x->data, .y = y->data, .x_type = x->dtype };
+	int ret = param_count(c, &axis, &count);
+
+	if (ret || !left)
+		return ret;
+	if (count == 1)
+		inner = left;
+	else
+		for (int i = axis + 1; i < x->rank; i++)
+			inner *= x->dims[i];
+	for (int64_t i = 0; left > 0; i++, left -= inner) {
+		p.scale = cnn_scale(c->in[1], i % count);
+		p.zero_point = cnn_zero_point(zp, i % count);
+		p.y_range = cnn_range_of(y->dtype, p.zero_point);
+		cnn_for_blocks(c, inner, CNN_BLOCK, block, &p);
+		p.x = (const char *)p.x + inner * (int64_t)cnn_dtype_size(x->dtype);
+		p.y = (char *)p.y + inner * (int64_t)cnn_dtype_size(y->dtype);
+	}
+	return CNN_OK;
+}
+
+int cnn_compute_quantize(struct cnn_call *c)
+{
+	return each_piece(c, quantize_block);
+}
+
+int cnn_compute_dequantize(struct cnn_call *c)
+{
+	return each_piece(c, dequantize_block);
+}
+
+/* ---- DynamicQuantizeLinear --------------------------------------------------------------- */
+
+int cnn_infer_dynamic_quantize(struct cnn_call *c)
+{
+	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32);
+
+	if (ret)
+		return ret;
+	if (!cnn_out(c, 1) || !cnn_out(c, 2))
+		return cnn_op_fail(c, CNN_EINVAL, "%d outputs, 3 wanted", c->n_out);
+	cnn_infer_like(c, c->in[0]);
+	c->out[0]->dtype = c->out[2]->dtype = CNN_UINT8;
+	c->out[1]->dtype = CNN_FLOAT32;
+	c->out[1]->rank = c->out[2]->rank = 0;
+	return CNN_OK;
+}
+
+int cnn_compute_dynamic_quantize(struct cnn_call *c)
+{
+	const float *x = c->in[0]->data;
+	int64_t n = cnn_tensor_count(c->in[0]);
+	struct piece p = { .x = x, .y = c->out[0]->data, .x_type = CNN_FLOAT32 };
+	float low = 0, high = 0;
+	struct cnn_range all = cnn_range_of(CNN_UINT8, 0);
+
+	for (int64_t i = 0; i < n; i++) {
+		low = x[i] < low ? x[i] : low;
+		high = x[i] > high ? x[i] : high;
+	}
+	p.scale = high == low ? 1 : (high - low) / 255;
+	p.zero_point = cnn_to_range(&all, -low / p.scale);
+	p.y_range = cnn_range_of(CNN_UINT8, p.zero_point);
+	*(float *)c->out[1]->data = p.scale;
+	*(uint8_t *)c->out[2]->data = (uint8_t)p.zero_point;
+	cnn_for_blocks(c, n, CNN_BLOCK, quantize_block, &p);
+	return CNN_OK;
+}
