@@ -540,7 +540,9 @@ static struct onnx_build *quantised(void)
 	ob_node(b, "Clip", "p zi", "k");
 	ob_attr_int(ob_node(b, "DequantizeLinear", "k s3 zi3", "d"), "axis", 1);
 	ob_node(b, "DynamicQuantizeLinear", "d", "e es ez");
-	ob_node(b, "DequantizeLinear", "e es ez", "y");
+	ob_node(b, "DequantizeLinear", "e es ez", "f");
+	ob_node(b, "Add", "f d", "a");
+	ob_node(b, "Relu", "a", "y");
 	ob_node(b, "Round", "d", "r");
 	ob_output(b, "y");
 	ob_output(b, "r");
