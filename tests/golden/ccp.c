@@ -958,7 +958,7 @@ static bool move_lines(struct golden_ccp *ccp, bool load, uint64_t va, uint8_t *
 
 	for (uint64_t i = 0; i < length; i++, va += LINE, local += LINE) {
 		bool ok = load ? memory->read(memory->opaque, va, access, local, &fault) :
-				 memory->write(memory->opaque, va, local, &fault);
+				 memory->write(memory->opaque, va, local, LINE, &fault);
 
 		if (!ok)
 			return fail_access(ccp, CNNACC_CCP_E_DMA, &fault, access, va);

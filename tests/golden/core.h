@@ -4,6 +4,7 @@
 #define GOLDEN_CORE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "cnnacc_hw.h"
@@ -14,12 +15,16 @@ struct golden_fault {
 	enum cnnacc_fault_level level;
 };
 
-/** struct golden_memory - a context's memory, one 64-byte line at a time. */
+/**
+ * struct golden_memory - a context's memory.
+ * @read: one line at @va
+ * @write: @length bytes from @va on, all in one line
+ */
 struct golden_memory {
 	void *opaque;
 	bool (*read)(void *opaque, uint64_t va, enum cnnacc_access access,
 		     uint8_t line[CNNACC_LINE_SIZE], struct golden_fault *fault);
-	bool (*write)(void *opaque, uint64_t va, const uint8_t line[CNNACC_LINE_SIZE],
+	bool (*write)(void *opaque, uint64_t va, const uint8_t *bytes, size_t length,
 		      struct golden_fault *fault);
 };
 
@@ -30,7 +35,7 @@ struct golden_job {
 	uint64_t cycle_limit;
 };
 
-/** struct golden_status - how a job ended; names as in struct cnnacc_completion. */
+/** struct golden_status - how a job went; names as in struct cnnacc_completion. */
 struct golden_status {
 	uint16_t status_class;
 	uint16_t status_code;
@@ -38,6 +43,7 @@ struct golden_status {
 	uint32_t detail;
 	uint32_t access;
 	uint64_t fault_va;
+	uint32_t events;	/* raised */
 };
 
 /** struct golden_core - a core as the golden shell drives it. */

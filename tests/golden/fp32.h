@@ -6,12 +6,12 @@
 #ifndef GOLDEN_FP32_H
 #define GOLDEN_FP32_H
 
-#include <endian.h>
 #include <float.h>
 #include <stdint.h>
 #include <string.h>
 
 #include "cnnacc_hw.h"
+#include "words.h"
 
 _Static_assert(FLT_EVAL_METHOD == 0, "float expressions must be evaluated in float");
 
@@ -46,21 +46,7 @@ static inline float relu(float x)
 	return x > 0.0f ? x : 0.0f;
 }
 
-/* Memories are little-endian bytes; @index counts floats. */
-static inline uint32_t word_get(const uint8_t *memory, int64_t index)
-{
-	uint32_t word;
-
-	memcpy(&word, memory + 4 * index, sizeof(word));
-	return le32toh(word);
-}
-
-static inline void word_put(uint8_t *memory, int64_t index, uint32_t word)
-{
-	word = htole32(word);
-	memcpy(memory + 4 * index, &word, sizeof(word));
-}
-
+/* @index counts floats. */
 static inline float float_get(const uint8_t *memory, int64_t index)
 {
 	return fp32_from_bits(word_get(memory, index));

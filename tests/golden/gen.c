@@ -4,6 +4,7 @@
 #include <string.h>
 
 #define LINE_WORDS	(CNNACC_LINE_SIZE / 4)
+#define TARGETS		(CNNACC_CCP_TARGET_MASK + 1)	/* instructions that BNZ reaches */
 #define LAST_LINE	0xffffffc0u
 #define READABLE	CNNACC_PTE_READ
 
@@ -199,10 +200,10 @@ static void past_end(struct gen *gen)
 	uint32_t words = gen->params.icache / 4;
 	struct job_segment *tail;
 
-	if (words < PROGRAM_WORDS && gen_chance(gen, 50)) {
+	if (words < TARGETS && gen_chance(gen, 50)) {
 		gen_emit(gen, CNNACC_CCP_INSN_LDI(3, 1));
 		gen_emit(gen, CNNACC_CCP_INSN_BNZ(3, gen_chance(gen, 40) ? words :
-							gen_pick(gen, words, PROGRAM_WORDS - 1)));
+							gen_pick(gen, words, TARGETS - 1)));
 		return;
 	}
 	tail = &gen->job->segment[gen->job->segments++];

@@ -2,7 +2,7 @@
 /* Damage: each function makes one thing bad and leaves the rest as it was. */
 #include "gen.h"
 
-#include "fp32.h"
+#include "words.h"
 
 static void set_bits(uint32_t *word, unsigned int high, unsigned int low, uint32_t value)
 {

@@ -15,7 +15,7 @@ struct job_region {
 	uint32_t permissions;
 };
 
-/* Code that the program loads into the instruction cache, at word @base. */
+/* Code that a program of ccp loads into the instruction cache, at word @base. */
 struct job_segment {
 	uint32_t va;
 	uint32_t base;
@@ -27,12 +27,13 @@ struct job {
 	struct program program;		/* what the boot loads */
 	unsigned int segments;
 	struct job_segment segment[JOB_SEGMENTS];
+	void (*print_code)(FILE *out, const struct program *code, unsigned int base);
 	struct cnnacc_packet packet;
 	unsigned int regions;
 	struct job_region region[JOB_REGIONS];	/* for reports and damage */
 };
 
-/* An empty job whose space is in @image; the packet asks for statistics. */
+/* An empty job of ccp whose space is in @image; the packet asks for statistics. */
 void job_begin(struct job *job, struct image *image, struct prng *prng);
 /* Memory of @lines lines at @va. */
 void job_region(struct job *job, uint64_t va, uint64_t lines, uint32_t permissions);

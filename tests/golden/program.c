@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "fp32.h"
+#include "words.h"
 
 void program_emit(struct program *program, __u32 insn)
 {

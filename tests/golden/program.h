@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing and reading ccp programs. */
+/* Words of a program; writing and reading ccp's. */
 #ifndef GOLDEN_PROGRAM_H
 #define GOLDEN_PROGRAM_H
 
@@ -7,14 +7,14 @@
 
 #include "cnnacc_hw.h"
 
-#define PROGRAM_WORDS	(CNNACC_CCP_ICACHE_DEFAULT / 4)
+#define PROGRAM_WORDS	(CNNACC_HWPE_PROGRAM_DEFAULT / 4)	/* the largest program memory */
 
 struct program {
 	__u32 word[PROGRAM_WORDS];
 	unsigned int length;
 };
 
-/* Ends the process if the program would not fit the instruction cache. */
+/* Ends the process if the program would fit no program memory. */
 void program_emit(struct program *program, __u32 insn);
 /* Rn = value in one or two instructions. */
 void program_set(struct program *program, unsigned int reg, __u32 value);

@@ -83,15 +83,15 @@ static bool read_line(void *opaque, uint64_t va, enum cnnacc_access access,
 	return true;
 }
 
-static bool write_line(void *opaque, uint64_t va, const uint8_t line[CNNACC_LINE_SIZE],
-		       struct golden_fault *fault)
+static bool write_bytes(void *opaque, uint64_t va, const uint8_t *bytes, size_t length,
+			struct golden_fault *fault)
 {
 	const struct golden_shell *shell = opaque;
 	uint64_t bus;
 
 	if (!translate(shell, va, CNNACC_PTE_WRITE, &bus, fault))
 		return false;
-	if (!shell->bus.write(shell->bus.opaque, bus, line, CNNACC_LINE_SIZE))
+	if (!shell->bus.write(shell->bus.opaque, bus, bytes, length))
 		return refuse(fault, CNNACC_STATUS_BUS_ERROR, CNNACC_FAULT_NONE);
 	return true;
 }
@@ -106,9 +106,9 @@ static void write_stats(struct golden_shell *shell, uint32_t stats_va,
 	memcpy(record, &result->stats, sizeof(record));
 	for (size_t i = 0; i < sizeof(record) / 8; i++)
 		record[i] = htole64(record[i]);
-	if (write_line(shell, stats_va, (uint8_t *)record, &fault) &&
-	    write_line(shell, (uint64_t)stats_va + CNNACC_LINE_SIZE,
-		       (uint8_t *)record + CNNACC_LINE_SIZE, &fault))
+	if (write_bytes(shell, stats_va, (uint8_t *)record, CNNACC_LINE_SIZE, &fault) &&
+	    write_bytes(shell, (uint64_t)stats_va + CNNACC_LINE_SIZE,
+			(uint8_t *)record + CNNACC_LINE_SIZE, CNNACC_LINE_SIZE, &fault))
 		return;
 	if (status->status_class != CNNACC_STATUS_OK)
 		return;
@@ -139,7 +139,7 @@ static uint64_t enter_context(struct golden_shell *shell, const struct cnnacc_pa
 void golden_shell_run(struct golden_shell *shell, const struct cnnacc_packet *packet,
 		      struct golden_result *result)
 {
-	struct golden_memory memory = { shell, read_line, write_line };
+	struct golden_memory memory = { shell, read_line, write_bytes };
 	struct golden_job job = { packet->program_va, packet->program_len, packet->cycle_limit };
 	uint64_t scrub;
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fp32.h"
+#include "words.h"
 
 uint8_t *image_at(const struct image *image, uint64_t address, size_t length)
 {

@@ -89,8 +89,9 @@ static void two_lines_of_code(struct golden_shell *shell, struct job *job)
 static void test_fetch_fault(struct golden_shell *shell, struct job *job)
 {
 	static const struct golden_status want = {
-		CNNACC_STATUS_MMU_FAULT, CNNACC_CODE_FETCH, 0, CNNACC_FAULT_PAGE,
-		CNNACC_ACCESS_EXEC, TWO_LINES_VA + CNNACC_LINE_SIZE,
+		.status_class = CNNACC_STATUS_MMU_FAULT, .status_code = CNNACC_CODE_FETCH,
+		.detail = CNNACC_FAULT_PAGE, .access = CNNACC_ACCESS_EXEC,
+		.fault_va = TWO_LINES_VA + CNNACC_LINE_SIZE,
 	};
 	struct golden_result result;
 
@@ -106,8 +107,9 @@ static void test_fetch_fault(struct golden_shell *shell, struct job *job)
 static void test_record_fault(struct golden_shell *shell, struct job *job)
 {
 	static const struct golden_status want = {
-		CNNACC_STATUS_MMU_FAULT, CNNACC_CODE_STATS, 16, CNNACC_FAULT_BEYOND,
-		CNNACC_ACCESS_WRITE, RECORD_VA,
+		.status_class = CNNACC_STATUS_MMU_FAULT, .status_code = CNNACC_CODE_STATS,
+		.pc = 16, .detail = CNNACC_FAULT_BEYOND, .access = CNNACC_ACCESS_WRITE,
+		.fault_va = RECORD_VA,
 	};
 	struct golden_result result;
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "crc.h"
 #include "fp32.h"
 #include "layer.h"
 #include "vectors_halves.h"
@@ -91,14 +92,11 @@ static uint32_t b_word(int kind, uint32_t i)
 
 static uint32_t crc32_words(const uint32_t *words, size_t count)
 {
-	uint32_t crc = 0xffffffff;
+	uint32_t crc = CRC32_NONE;
 
-	for (size_t i = 0; i < 4 * count; i++) {
-		crc ^= (htole32(words[i / 4]) >> (8 * (i % 4))) & 0xff;
-		for (int bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ (crc & 1 ? 0xedb88320 : 0);
-	}
-	return ~crc;
+	for (size_t i = 0; i < 4 * count; i++)
+		crc = crc32_add(crc, htole32(words[i / 4]) >> (8 * (i % 4)));
+	return crc;
 }
 
 /* ---------------------------------------------------------------- images */

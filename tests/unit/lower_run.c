@@ -121,14 +121,14 @@ static bool read_line(void *opaque, uint64_t va, enum cnnacc_access access,
 	return from;
 }
 
-static bool write_line(void *opaque, uint64_t va, const uint8_t line[CNNACC_LINE_SIZE],
-		       struct golden_fault *fault)
+static bool write_bytes(void *opaque, uint64_t va, const uint8_t *bytes, size_t length,
+			struct golden_fault *fault)
 {
 	uint8_t *to = line_at(opaque, va, CNNACC_ACCESS_WRITE);
 
 	*fault = (struct golden_fault){ CNNACC_STATUS_MMU_FAULT, CNNACC_FAULT_PAGE };
 	if (to)
-		memcpy(to, line, CNNACC_LINE_SIZE);
+		memcpy(to, bytes, length);
 	return to;
 }
 
@@ -158,7 +158,7 @@ static const char *device_open(struct device *d, const struct lower_case *c)
 	d->l = c->lowered;
 	d->arena = malloc((size_t)c->lowered->arena_bytes + 1);
 	d->ccp = golden_ccp_create(&params);
-	d->memory = (struct golden_memory){ .opaque = d, .read = read_line, .write = write_line };
+	d->memory = (struct golden_memory){ .opaque = d, .read = read_line, .write = write_bytes };
 	d->poison = malloc(POISON_MAX);
 	if (!d->arena || !d->ccp || !d->poison)
 		return "no memory for a device";
