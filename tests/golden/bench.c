@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fp32.h"
+#include "words.h"
 
-static bool differ(const char *what, uint64_t model, uint64_t golden)
+bool bench_differ(const char *what, uint64_t model, uint64_t golden)
 {
 	if (model == golden)
 		return false;
@@ -18,15 +18,15 @@ static bool differ(const char *what, uint64_t model, uint64_t golden)
 static bool compare_completion(const struct job *job, const struct cnnacc_completion *c,
 			       const struct golden_result *g)
 {
-	bool bad = differ("class", c->status_class, g->status.status_class);
+	bool bad = bench_differ("class", c->status_class, g->status.status_class);
 
-	bad |= differ("code", c->status_code, g->status.status_code);
-	bad |= differ("pc", c->pc, g->status.pc);
-	bad |= differ("detail", c->detail, g->status.detail);
-	bad |= differ("access", c->access, g->status.access);
-	bad |= differ("fault va", c->fault_va, g->status.fault_va);
-	bad |= differ("cycles", c->cycles, g->cycles);
-	bad |= differ("context", c->ctx_id, job->packet.ctx_id);
+	bad |= bench_differ("code", c->status_code, g->status.status_code);
+	bad |= bench_differ("pc", c->pc, g->status.pc);
+	bad |= bench_differ("detail", c->detail, g->status.detail);
+	bad |= bench_differ("access", c->access, g->status.access);
+	bad |= bench_differ("fault va", c->fault_va, g->status.fault_va);
+	bad |= bench_differ("cycles", c->cycles, g->cycles);
+	bad |= bench_differ("context", c->ctx_id, job->packet.ctx_id);
 	return bad;
 }
 
@@ -82,52 +82,24 @@ static bool compare_memory(struct bench *bench, struct job *job, bool all)
 	return bad;
 }
 
-static bool compare_group(struct host *host, const char *name, uint32_t offset,
-			  const uint32_t golden[CNNACC_CCP_GPRS])
-{
-	bool bad = false;
-
-	for (unsigned int i = 0; i < CNNACC_CCP_GPRS; i++)
-		bad |= differ(name, host_read(host, offset + 4 * i), golden[i]);
-	return bad;
-}
-
-static bool compare_window(struct bench *bench, unsigned int core)
-{
-	const struct golden_ccp_regs *regs = golden_ccp_regs(bench->ccp[core]);
-	struct host *host = &bench->host;
-	uint32_t window = host->queue[core].window;
-	bool bad = differ("window pc", host_read(host, window + CNNACC_CCP_REG_PC), regs->pc);
-
-	bad |= differ("window state", host_read(host, window + CNNACC_CCP_REG_STATE) & 15,
-		      CNNACC_CCP_WAIT);
-	bad |= differ("bank select", host_read(host, window + CNNACC_CCP_REG_BANK_SEL),
-		      regs->bank_select);
-	bad |= compare_group(host, "R", window + CNNACC_CCP_REG_GPR(0), regs->gpr);
-	bad |= compare_group(host, "conv group 0", window + CNNACC_CCP_REG_CONV0(0), regs->conv0);
-	bad |= compare_group(host, "conv group 1", window + CNNACC_CCP_REG_CONV1(0), regs->conv1);
-	bad |= compare_group(host, "pool group", window + CNNACC_CCP_REG_POOL0(0), regs->pool0);
-	bad |= compare_group(host, "pad group", window + CNNACC_CCP_REG_PAD0(0), regs->pad0);
-	bad |= compare_group(host, "fc group", window + CNNACC_CCP_REG_FC0(0), regs->fc0);
-	return bad;
-}
-
 static bool compare_queue(struct bench *bench, unsigned int core, const struct job *job,
 			  const struct golden_result *g)
 {
 	struct host *host = &bench->host;
 	uint32_t block = host->queue[core].block;
-	bool bad = false;
+	bool bad = bench_differ("EVENT_COUNT", host_read(host, block + CNNACC_QREG_EVENT_COUNT),
+				bench->events[core]);
 
 	if (g->ran)
-		bad |= differ("CONTEXT", host_read(host, block + CNNACC_QREG_CONTEXT),
+		bad |= bench_differ("CONTEXT", host_read(host, block + CNNACC_QREG_CONTEXT),
 			      job->packet.ctx_id);
 	if (g->status.status_class == CNNACC_STATUS_OK)
 		return bad;
-	bad |= differ("STATUS", host_read(host, block + CNNACC_QREG_STATUS),
+	bad |= bench_differ("STATUS", host_read(host, block + CNNACC_QREG_STATUS),
 		      (uint32_t)g->status.status_class << 16 | g->status.status_code);
-	bad |= differ("STATUS_PC", host_read(host, block + CNNACC_QREG_STATUS_PC), g->status.pc);
-	bad |= differ("STATUS_VA", host_read64(host, block + CNNACC_QREG_STATUS_VA_LO),
+	bad |= bench_differ("STATUS_PC", host_read(host, block + CNNACC_QREG_STATUS_PC),
+			    g->status.pc);
+	bad |= bench_differ("STATUS_VA", host_read64(host, block + CNNACC_QREG_STATUS_VA_LO),
 		      g->status.fault_va);
 	return bad;
 }
@@ -141,7 +113,7 @@ bool bench_compare_totals(struct bench *bench, unsigned int core)
 
 	memcpy(golden, &bench->total[core], sizeof(golden));
 	for (unsigned int i = 0; i < sizeof(golden) / 8; i++)
-		bad |= differ(names[i], host_read64(&bench->host, block + 8 * i), golden[i]);
+		bad |= bench_differ(names[i], host_read64(&bench->host, block + 8 * i), golden[i]);
 	return bad;
 }
 
@@ -158,8 +130,10 @@ static void add_stats(struct cnnacc_stats *total, const struct cnnacc_stats *sta
 	memcpy(total, a, sizeof(a));
 }
 
-void bench_open(struct bench *bench, const char *cores, const char *simd)
+void bench_open(struct bench *bench, const struct bench_kind *kind, const char *cores,
+		const char *simd)
 {
+	bench->kind = kind;
 	host_open(&bench->host, cores, simd);
 	bench->image.bytes = calloc(1, IMAGE_BYTES);
 	if (!bench->image.bytes)
@@ -167,10 +141,12 @@ void bench_open(struct bench *bench, const char *cores, const char *simd)
 	for (unsigned int core = 0; core < bench->host.core_count; core++) {
 		struct host_queue *q = &bench->host.queue[core];
 
-		bench->ccp[core] = golden_ccp_create(&q->params);
-		if (!bench->ccp[core])
+		bench->model[core] = kind->create(&q->entry, &bench->shell[core].core);
+		if (!bench->model[core]) {
+			fprintf(stderr, "golden: core %u of %s is none that its model knows\n",
+				core, cores);
 			exit(2);
-		golden_ccp_core(bench->ccp[core], &bench->shell[core].core);
+		}
 		bench->shell[core].core.job_cycles_max = q->job_cycles_max;
 		bench->shell[core].bus = image_bus(&bench->image);
 	}
@@ -179,7 +155,7 @@ void bench_open(struct bench *bench, const char *cores, const char *simd)
 void bench_close(struct bench *bench)
 {
 	for (unsigned int core = 0; core < bench->host.core_count; core++)
-		golden_ccp_destroy(bench->ccp[core]);
+		bench->kind->destroy(bench->model[core]);
 	host_close(&bench->host);
 	free(bench->image.bytes);
 }
@@ -200,7 +176,16 @@ static void copy_job(struct bench *bench, const struct job *job)
 bool bench_reset_core(struct bench *bench, unsigned int core)
 {
 	golden_shell_reset(&bench->shell[core]);
+	bench->events[core] = 0;
 	return host_reset_core(&bench->host, core);
+}
+
+/* An event suspends a program whose packet says so, and no other. */
+static bool compare_acks(const struct bench_run *run, uint32_t acks)
+{
+	bool waits = run->job->packet.flags & CNNACC_PACKET_EVENT_WAIT;
+
+	return bench_differ("suspensions", acks, waits ? run->golden.status.events : 0);
 }
 
 /* Everything that one finished job leaves behind, on both sides. */
@@ -210,10 +195,13 @@ static bool compare_job(struct bench *bench, struct bench_run *run,
 	const struct golden_result *golden = &run->golden;
 	bool bad = compare_completion(run->job, completion, golden);
 
+	bench->events[run->core] += golden->status.events;
 	bad |= compare_memory(bench, run->job, all_memory);
 	bad |= compare_queue(bench, run->core, run->job, golden);
 	if (golden->ran) {
-		bad |= compare_window(bench, run->core);
+		bad |= bench->kind->compare_window(&bench->host,
+						   bench->host.queue[run->core].window,
+						   bench->model[run->core]);
 		add_stats(&bench->total[run->core], &golden->stats);
 	}
 	if (golden->status.status_class != CNNACC_STATUS_OK && !bench_reset_core(bench, run->core)) {
@@ -250,8 +238,10 @@ bool bench_run(struct bench *bench, struct bench_run *runs, unsigned int count, 
 	for (unsigned int i = 0; i < count; i++) {
 		if (!prepare(bench, &runs[i]))
 			return false;
-		host_jobs[i] = (struct host_job){ runs[i].core, &runs[i].job->packet,
-						  &completion[i] };
+		host_jobs[i] = (struct host_job){
+			.core = runs[i].core, .packet = &runs[i].job->packet,
+			.completion = &completion[i],
+		};
 	}
 	for (unsigned int i = 0; i < count; i++)
 		golden_shell_run(&bench->shell[runs[i].core], &runs[i].job->packet,
@@ -262,7 +252,9 @@ bool bench_run(struct bench *bench, struct bench_run *runs, unsigned int count, 
 		printf("mismatch: %s\n", wrong);
 		return false;
 	}
-	for (unsigned int i = 0; i < count; i++)
+	for (unsigned int i = 0; i < count; i++) {
+		good &= !compare_acks(&runs[i], host_jobs[i].acks);
 		good &= compare_job(bench, &runs[i], &completion[i], all_memory);
+	}
 	return good;
 }

@@ -8,12 +8,28 @@
 
 #define BENCH_RUNS	2
 
+/**
+ * struct bench_kind - a kind of core.
+ * @create: its golden model, of the sizes that discovery gives, which fills in *@core; NULL
+ *	if the entry is not of a core that the model knows
+ * @compare_window: true if the registers at @window differ from the model's
+ */
+struct bench_kind {
+	void *(*create)(const struct cnnacc_core_entry *entry, struct golden_core *core);
+	void (*destroy)(void *model);
+	bool (*compare_window)(struct host *host, uint32_t window, void *model);
+};
+
+extern const struct bench_kind bench_ccp, bench_hwpe;
+
 struct bench {
+	const struct bench_kind *kind;
 	struct host host;
 	struct image image;	/* the golden models' RAM */
-	struct golden_ccp *ccp[CNNACC_MAX_CORES];
+	void *model[CNNACC_MAX_CORES];
 	struct golden_shell shell[CNNACC_MAX_CORES];
 	struct cnnacc_stats total[CNNACC_MAX_CORES];
+	uint32_t events[CNNACC_MAX_CORES];	/* raised since the last core reset */
 };
 
 /** struct bench_run - a job for one core, built in the bench's image, and its result. */
@@ -24,7 +40,8 @@ struct bench_run {
 	struct golden_result golden;
 };
 
-void bench_open(struct bench *bench, const char *cores, const char *simd);
+void bench_open(struct bench *bench, const struct bench_kind *kind, const char *cores,
+		const char *simd);
 void bench_close(struct bench *bench);
 /*
  * Run jobs on cores of their own, together if there are two, on the device and
@@ -34,5 +51,7 @@ bool bench_run(struct bench *bench, struct bench_run *runs, unsigned int count, 
 bool bench_reset_core(struct bench *bench, unsigned int core);
 /* True if the statistics registers of a core differ from the sum of its jobs. */
 bool bench_compare_totals(struct bench *bench, unsigned int core);
+/* Print both and true if they differ. */
+bool bench_differ(const char *what, uint64_t model, uint64_t golden);
 
 #endif /* GOLDEN_BENCH_H */

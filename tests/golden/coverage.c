@@ -4,16 +4,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* How accesses may fail: rows of the table of faults. */
-enum access_kind { BY_FETCH, BY_LOAD, BY_STORE, BY_CODE_LOAD, BY_STATS, ACCESS_KINDS };
-
+/* How an access may fail. */
 enum fault_kind {
 	FAULT_BEYOND, FAULT_DIR, FAULT_PAGE, FAULT_PERM, BUS_DIR, BUS_PAGE, BUS_DATA, FAULT_KINDS,
 };
 
+#define ALL(count)	((1ull << (count)) - 1)
+
 struct tally {
-	uint64_t kind[GEN_KINDS];
-	uint64_t fault[ACCESS_KINDS][FAULT_KINDS];
+	uint64_t kind[COVERAGE_KINDS];
+	uint64_t fault[COVERAGE_ACCESSES][FAULT_KINDS];
 	uint64_t packet[CNNACC_PACKET_BAD_RESERVED + 1];
 	uint64_t status_class[CNNACC_STATUS_ABORTED + 1];
 	uint64_t scrubbed, kept, moves, together;
@@ -39,18 +39,8 @@ static enum fault_kind fault_kind(const struct golden_status *s)
 	}
 }
 
-static enum access_kind access_kind(const struct golden_status *s)
-{
-	if (s->status_code == CNNACC_CODE_FETCH)
-		return BY_FETCH;
-	if (s->status_code == CNNACC_CODE_STATS)
-		return BY_STATS;
-	if (s->access == CNNACC_ACCESS_EXEC)
-		return BY_CODE_LOAD;
-	return s->access == CNNACC_ACCESS_READ ? BY_LOAD : BY_STORE;
-}
-
-void coverage_count(enum gen_kind kind, const struct golden_result *g, bool together)
+void coverage_count(unsigned int kind, const struct golden_result *g, unsigned int access,
+		    bool together)
 {
 	const struct golden_status *s = &g->status;
 
@@ -59,13 +49,40 @@ void coverage_count(enum gen_kind kind, const struct golden_result *g, bool toge
 	tally.status_class[s->status_class]++;
 	tally.scrubbed += g->stats.scrub_cycles != 0;
 	tally.kept += g->ran && !g->stats.scrub_cycles;
-	if (s->status_class == CNNACC_STATUS_MMU_FAULT || s->status_class == CNNACC_STATUS_BUS_ERROR)
-		tally.fault[access_kind(s)][fault_kind(s)]++;
 	if (s->status_code == CNNACC_CODE_PACKET)
 		tally.packet[s->detail]++;
+	if (s->status_code == CNNACC_CODE_FETCH)
+		access = COVERAGE_FETCH;
+	else if (s->status_code == CNNACC_CODE_STATS)
+		access = COVERAGE_STATS;
+	if (s->status_class == CNNACC_STATUS_MMU_FAULT ||
+	    s->status_class == CNNACC_STATUS_BUS_ERROR)
+		tally.fault[access][fault_kind(s)]++;
 }
 
-static unsigned int report(const char *name, const uint64_t *counts, unsigned int length,
+void coverage_add(void *sum, const void *one, size_t bytes)
+{
+	uint64_t a, b;
+
+	for (size_t i = 0; i < bytes; i += sizeof(a)) {
+		memcpy(&a, (uint8_t *)sum + i, sizeof(a));
+		memcpy(&b, (const uint8_t *)one + i, sizeof(b));
+		a += b;
+		memcpy((uint8_t *)sum + i, &a, sizeof(a));
+	}
+}
+
+uint64_t coverage_macs(const struct bench *benches, unsigned int count)
+{
+	uint64_t macs = 0;
+
+	for (unsigned int i = 0; i < count; i++)
+		for (unsigned int core = 0; core < benches[i].host.core_count; core++)
+			macs += benches[i].total[core].mac_useful;
+	return macs;
+}
+
+unsigned int coverage_line(const char *name, const uint64_t *counts, unsigned int length,
 			   uint64_t expected)
 {
 	unsigned int missing = 0;
@@ -81,89 +98,34 @@ static unsigned int report(const char *name, const uint64_t *counts, unsigned in
 	return missing;
 }
 
-static void add_counts(struct golden_ccp_coverage *sum, const struct golden_ccp_coverage *one)
+static unsigned int report_faults(const struct coverage_scope *scope)
 {
-	uint64_t a[sizeof(*sum) / 8], b[sizeof(*sum) / 8];
-
-	memcpy(a, sum, sizeof(a));
-	memcpy(b, one, sizeof(b));
-	for (unsigned int i = 0; i < sizeof(a) / 8; i++)
-		a[i] += b[i];
-	memcpy(sum, a, sizeof(a));
-}
-
-static unsigned int report_fields(const struct golden_ccp_coverage *c)
-{
-	return report("conv fields", c->field[CNNACC_CCP_CONV], 20, 0xf0fee) +
-	       report("pool fields", c->field[CNNACC_CCP_POOL], 20, 0x30cee) +
-	       report("pad fields", c->field[CNNACC_CCP_PAD], 20, 0x30cb2) +
-	       report("fc fields", c->field[CNNACC_CCP_FC], 20, 0xf1002) +
-	       report("RANGE_DMA", &c->range_dma, 1, 1);
-}
-
-/* What the halves of the banks make different. */
-static unsigned int report_halves(const struct golden_ccp_coverage *c)
-{
-	uint64_t all = (1u << GOLDEN_CCP_ROLES) - 1;
-
-	return report("LOAD beside EXEC", c->load_beside, GOLDEN_CCP_ROLES, all) +
-	       report("STORE beside EXEC", &c->store_beside, 1, 1) +
-	       report("EXEC waited for LOAD", c->load_waited_for, GOLDEN_CCP_ROLES, all) +
-	       report("EXEC waited for STORE", &c->store_waited_for, 1, 1) +
-	       report("EXEC in both halves", c->exec_both, GOLDEN_CCP_ROLES, all) +
-	       report("LOAD to both halves", &c->load_both, 1, 1) +
-	       report("STORE from both halves", &c->store_both, 1, 1);
-}
-
-static unsigned int report_faults(void)
-{
-	return report("fetch faults", tally.fault[BY_FETCH], FAULT_KINDS, 0x7f) +
-	       report("LOAD faults", tally.fault[BY_LOAD], FAULT_KINDS, 0x7f) +
-	       report("STORE faults", tally.fault[BY_STORE], FAULT_KINDS, 0x7f) +
-	       report("code LOAD faults", tally.fault[BY_CODE_LOAD], FAULT_KINDS, 0x7f) +
-	       report("statistics faults", tally.fault[BY_STATS], FAULT_KINDS, 0x7f);
-}
-
-uint64_t coverage_macs(const struct bench *benches, unsigned int count)
-{
-	uint64_t macs = 0;
-
-	for (unsigned int i = 0; i < count; i++)
-		for (unsigned int core = 0; core < benches[i].host.core_count; core++)
-			macs += benches[i].total[core].mac_useful;
-	return macs;
-}
-
-/* Everything that the documents name must have been seen; how much was not. */
-unsigned int coverage_report(const struct bench *benches, unsigned int count)
-{
-	struct golden_ccp_coverage c = { 0 };
 	unsigned int missing;
+	char name[32];
 
-	for (unsigned int i = 0; i < count; i++) {
-		tally.moves += benches[i].host.moves;
-		for (unsigned int core = 0; core < benches[i].host.core_count; core++)
-			add_counts(&c, golden_ccp_coverage(benches[i].ccp[core]));
+	missing = coverage_line("fetch faults", tally.fault[COVERAGE_FETCH], FAULT_KINDS,
+				ALL(FAULT_KINDS));
+	missing += coverage_line("statistics faults", tally.fault[COVERAGE_STATS], FAULT_KINDS,
+				 ALL(FAULT_KINDS));
+	for (unsigned int i = 0; i < scope->access_count; i++) {
+		snprintf(name, sizeof(name), "%s faults", scope->accesses[i]);
+		missing += coverage_line(name, tally.fault[COVERAGE_CORE + i], FAULT_KINDS,
+					 ALL(FAULT_KINDS));
 	}
-	missing = report("kinds of job", tally.kind, GEN_KINDS, (1u << GEN_KINDS) - 1);
-	missing += report("opcodes", c.op, 16, 0xffff);
-	missing += report("units", c.unit, 4, 0xf);
-	missing += report("codes", c.code, 21, 0x1f0015);
-	missing += report("classes", tally.status_class, 8, 0x5f);
-	missing += report("packet fields", tally.packet, 9, 0x1fe);
-	missing += report("limit at opcode", c.limit, 16, 0x3ff);
-	missing += report("limit at boot", &c.limit_boot, 1, 1);
-	missing += report_fields(&c);
-	missing += report_faults();
-	missing += report("conv continued", &c.conv_continued, 1, 1);
-	missing += report("conv partial", &c.conv_partial, 1, 1);
-	missing += report("conv tile overruns", &c.conv_overrun, 1, 1);
-	missing += report("BNZ taken", &c.bnz_taken, 1, 1);
-	missing += report("EXEC waited for DMA", &c.stalled, 1, 1);
-	missing += report_halves(&c);
-	missing += report("context changes", &tally.scrubbed, 1, 1);
-	missing += report("contexts kept", &tally.kept, 1, 1);
-	missing += report("moves in mid-job", &tally.moves, 1, 1);
-	missing += report("jobs beside another", &tally.together, 1, 1);
 	return missing;
+}
+
+unsigned int coverage_common(const struct bench *benches, unsigned int count,
+			     const struct coverage_scope *scope)
+{
+	for (unsigned int i = 0; i < count; i++)
+		tally.moves += benches[i].host.moves;
+	return coverage_line("kinds of job", tally.kind, scope->kinds, ALL(scope->kinds)) +
+	       coverage_line("classes", tally.status_class, 8, scope->classes) +
+	       coverage_line("packet fields", tally.packet, 9, 0x1fe) +
+	       report_faults(scope) +
+	       coverage_line("context changes", &tally.scrubbed, 1, 1) +
+	       coverage_line("contexts kept", &tally.kept, 1, 1) +
+	       coverage_line("moves in mid-job", &tally.moves, 1, 1) +
+	       coverage_line("jobs beside another", &tally.together, 1, 1);
 }

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "spoil.h"
+
 #define LINE_WORDS	(CNNACC_LINE_SIZE / 4)
 #define TARGETS		(CNNACC_CCP_TARGET_MASK + 1)	/* instructions that BNZ reaches */
 #define LAST_LINE	0xffffffc0u
@@ -48,7 +50,7 @@ static int64_t window_lines(const struct gen_window *window)
 
 static uint32_t source(struct gen *gen, const struct gen_window *window)
 {
-	uint32_t va = gen_va(gen, window_lines(window));
+	uint32_t va = places_take(&gen->places, window_lines(window));
 
 	gen_fill(gen, va, window_lines(window), READABLE);
 	return va;
@@ -58,7 +60,7 @@ static void pick_memory(struct gen *gen)
 {
 	for (int bank = 0; bank < 2; bank++) {
 		gen->data_source[bank] = source(gen, &gen->data);
-		gen->data_sink[bank] = gen_va(gen, window_lines(&gen->data));
+		gen->data_sink[bank] = places_take(&gen->places, window_lines(&gen->data));
 		gen->sink_readable[bank] = gen_chance(gen, 50);
 		job_region(gen->job, gen->data_sink[bank], window_lines(&gen->data),
 			   CNNACC_PTE_WRITE | (gen->sink_readable[bank] ? READABLE : 0));
@@ -173,7 +175,7 @@ static void noise(struct gen *gen)
 {
 	int64_t count = gen_pick(gen, 4, 60);
 
-	gen->place[gen->places++] = (struct gen_window){ .high = 1024 * CNNACC_LINE_SIZE };
+	places_keep(&gen->places, 0, 1024 * CNNACC_LINE_SIZE);
 	gen_fill(gen, 0, 1024, CNNACC_PTE_READ | CNNACC_PTE_WRITE | CNNACC_PTE_EXEC);
 	gen->data = pick_window(gen, gen->params.data_bank / 4, 40);
 	gen->weight = pick_window(gen, gen->params.weight_bank / 4, 8);
@@ -207,7 +209,7 @@ static void past_end(struct gen *gen)
 		return;
 	}
 	tail = &gen->job->segment[gen->job->segments++];
-	tail->va = gen_va(gen, 1);
+	tail->va = places_take(&gen->places, 1);
 	tail->base = words - LINE_WORDS;
 	tail->code.length = 0;
 	for (unsigned int i = 0; i < LINE_WORDS; i++)
@@ -410,8 +412,8 @@ static void finish(struct gen *gen)
 	if (gen_chance(gen, 3))
 		length = gen_chance(gen, 50) ? gen->params.icache :
 			 4 * gen_pick(gen, length / 4, gen->params.icache / 4);
-	program_va = gen_va(gen, (length + 63) / 64);
-	stats_va = gen_va(gen, 2);
+	program_va = places_take(&gen->places, (length + 63) / 64);
+	stats_va = places_take(&gen->places, 2);
 	/* The rest of the program or record is mapped where it would wrap to. */
 	if (gen->kind == GEN_FAULT && gen_chance(gen, 6))
 		program_va = LAST_LINE;
@@ -425,11 +427,11 @@ static void finish(struct gen *gen)
 	if (!packet->flags)
 		packet->stats_va = prng_next(&gen->prng);
 	if (gen->kind == GEN_FAULT && gen_chance(gen, 85))
-		gen_spoil_memory(gen);
+		spoil_memory(&gen->prng, gen->job);
 	if (gen->kind == GEN_FAULT && gen_chance(gen, 3))
 		packet->root = IMAGE_HOLE;
 	if (gen->kind == GEN_PACKET)
-		gen_spoil_packet(gen);
+		spoil_packet(&gen->prng, packet, gen->params.icache, gen->job_cycles_max);
 }
 
 void gen_job(struct gen *gen, enum gen_kind kind, uint64_t seed,
@@ -443,9 +445,7 @@ void gen_job(struct gen *gen, enum gen_kind kind, uint64_t seed,
 	gen->kind = kind;
 	gen->spoilt = false;
 	gen->macs = gen_chance(gen, 1) ? 20000000 : gen_chance(gen, 4) ? 1000000 : 60000;
-	gen->places = 0;
-	for (int i = 0; i < 6; i++)
-		gen->near[i] = gen_pick(gen, 0, 1021) << 22;
+	places_begin(&gen->places, &gen->prng, kind == GEN_FAULT ? PLACES_NEAR : 3);
 	job_begin(job, image, &gen->prng);
 	job->packet.ctx_id = gen_chance(gen, 80) ? 7 : gen_chance(gen, 50) ? 0 : 65535;
 	job->packet.cycle_limit = job_cycles_max;

@@ -6,6 +6,7 @@
 #include "ccp.h"
 #include "job.h"
 #include "layer.h"
+#include "places.h"
 
 /** enum gen_kind - what is wrong with a job. */
 enum gen_kind {
@@ -29,8 +30,6 @@ struct gen_window {
 	int64_t low, high, middle;
 };
 
-#define GEN_PLACES	192
-
 struct gen {
 	struct prng prng;
 	struct golden_ccp_params params;
@@ -44,10 +43,7 @@ struct gen {
 	uint32_t code_base, code_limit;
 	uint32_t *code_lines;	/* instruction to be told how long the segment is */
 
-	unsigned int places;
-	struct gen_window place[GEN_PLACES];	/* VA ranges in use */
-	uint32_t near[6];	/* regions of 4 MiB that jobs prefer */
-
+	struct places places;
 	struct gen_window data, weight;
 	uint32_t data_source[2], weight_source[4], data_sink[2];	/* VA */
 	bool sink_readable[2];
@@ -58,10 +54,9 @@ void gen_job(struct gen *gen, enum gen_kind kind, uint64_t seed,
 	     const struct golden_ccp_params *params, uint64_t job_cycles_max, struct job *job,
 	     struct image *image);
 
-/* gen_code.c: instructions, places, data */
+/* gen_code.c: instructions, data */
 int64_t gen_pick(struct gen *gen, int64_t low, int64_t high);
 bool gen_chance(struct gen *gen, unsigned int percent);
-uint32_t gen_va(struct gen *gen, uint64_t lines);
 void gen_fill(struct gen *gen, uint64_t va, uint64_t lines, uint32_t permissions);
 void gen_code_begin(struct gen *gen);
 void gen_code_end(struct gen *gen);
@@ -83,7 +78,5 @@ void gen_noise(struct gen *gen);
 /* gen_spoil.c: damage */
 void gen_spoil_conv(struct gen *gen, uint32_t g0[8], uint32_t g1[8]);
 void gen_spoil_unit(struct gen *gen, unsigned int unit, uint32_t g[8]);
-void gen_spoil_memory(struct gen *gen);
-void gen_spoil_packet(struct gen *gen);
 
 #endif /* GOLDEN_GEN_H */

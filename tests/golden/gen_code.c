@@ -20,48 +20,6 @@ bool gen_chance(struct gen *gen, unsigned int percent)
 
 /* ---------------------------------------------------------------- memory */
 
-static bool place_free(const struct gen *gen, int64_t low, int64_t high)
-{
-	for (unsigned int i = 0; i < gen->places; i++)
-		if (low < gen->place[i].high && gen->place[i].low < high)
-			return false;
-	return true;
-}
-
-static uint64_t propose_va(struct gen *gen, uint64_t bytes)
-{
-	uint64_t near = gen->near[gen_pick(gen, 0, gen->kind == GEN_FAULT ? 5 : 2)];
-
-	switch (gen_pick(gen, 0, 15)) {
-	case 0:
-		return 0;
-	case 1:
-		return VA_END - bytes;
-	case 2:
-		return (uint64_t)gen_pick(gen, 0, (VA_END - bytes) / LINE) * LINE;
-	case 3:
-		return near + (1u << 22) - gen_pick(gen, 1, bytes / LINE) * LINE;
-	case 4:
-	case 5:
-		return near + (uint64_t)gen_pick(gen, 0, (1u << 22) / LINE - 1) * LINE;
-	default:
-		return near + (uint64_t)gen_pick(gen, 0, 1023) * CNNACC_PAGE_SIZE;
-	}
-}
-
-/* A place of its own for @lines lines, line-aligned. */
-uint32_t gen_va(struct gen *gen, uint64_t lines)
-{
-	uint64_t bytes = lines * LINE, va;
-
-	do
-		va = propose_va(gen, bytes);
-	while (va + bytes > VA_END || !place_free(gen, va, va + bytes));
-	if (gen->places < GEN_PLACES)
-		gen->place[gen->places++] = (struct gen_window){ .low = va, .high = va + bytes };
-	return va;
-}
-
 static uint32_t any_special(struct gen *gen)
 {
 	static const uint32_t special[] = {
@@ -173,7 +131,7 @@ void gen_switch(struct gen *gen)
 	struct job_segment *next = &job->segment[job->segments++];
 	uint32_t *lines;
 
-	next->va = gen_va(gen, (limit - base) / LINE_WORDS);
+	next->va = places_take(&gen->places, (limit - base) / LINE_WORDS);
 	next->base = base;
 	next->code.length = 0;
 	program_set(gen->code, 0, next->va / LINE);

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "cnnacc_model.h"
-#include "fp32.h"
+#include "words.h"
 
 #define RINGS_BASE	0xa100000000ull
 #define RINGS_BYTES	(2 * CNNACC_PAGE_SIZE * CNNACC_MAX_CORES)
@@ -148,36 +148,19 @@ static void enable_queue(struct host *host, unsigned int core)
 	q->seq = 0;
 }
 
-static uint32_t entry_read(struct host *host, unsigned int core, size_t field)
-{
-	return host_read(host, host_read(host, CNNACC_REG_CORE_TABLE) +
-			 core * CNNACC_CORE_ENTRY_SIZE + field);
-}
-
-#define GEOMETRY	(CNNACC_CCP_ROWS | CNNACC_CCP_LANES << 8 | CNNACC_CCP_GROUPS << 16)
-#define LIMITS		(CNNACC_CCP_KERNEL_MAX | CNNACC_CCP_STRIDE_MAX << 8 | \
-			 CNNACC_CCP_PAD_MAX << 16)
-#define ENTRY(host, core, member) \
-	entry_read(host, core, offsetof(struct cnnacc_core_entry, member))
-
 static void discover_core(struct host *host, unsigned int core)
 {
+	uint32_t at = host_read(host, CNNACC_REG_CORE_TABLE) + core * CNNACC_CORE_ENTRY_SIZE;
 	struct host_queue *q = &host->queue[core];
+	uint32_t words[sizeof(q->entry) / 4];
 
-	if (ENTRY(host, core, type) != CNNACC_CORE_CCP ||
-	    ENTRY(host, core, param[CNNACC_CCP_PARAM_GEOMETRY]) != GEOMETRY ||
-	    ENTRY(host, core, param[CNNACC_CCP_PARAM_LIMITS]) != LIMITS) {
-		fprintf(stderr, "golden: core %u is no ccp that this model knows\n", core);
-		exit(2);
-	}
-	q->window = ENTRY(host, core, window_offset);
-	q->block = ENTRY(host, core, queue_offset);
-	q->job_cycles_max = ENTRY(host, core, job_cycles_max_lo) |
-			    (uint64_t)ENTRY(host, core, job_cycles_max_hi) << 32;
-	q->params.icache = ENTRY(host, core, program_max);
-	q->params.data_bank = ENTRY(host, core, param[CNNACC_CCP_PARAM_DATA_BANK]);
-	q->params.weight_bank = ENTRY(host, core, param[CNNACC_CCP_PARAM_WEIGHT_BANK]);
-	q->params.lob = ENTRY(host, core, param[CNNACC_CCP_PARAM_LOB]);
+	for (unsigned int i = 0; i < sizeof(words) / 4; i++)
+		words[i] = host_read(host, at + 4 * i);
+	memcpy(&q->entry, words, sizeof(words));
+	q->window = q->entry.window_offset;
+	q->block = q->entry.queue_offset;
+	q->job_cycles_max = q->entry.job_cycles_max_lo |
+			    (uint64_t)q->entry.job_cycles_max_hi << 32;
 	enable_queue(host, core);
 }
 
@@ -412,17 +395,33 @@ static const char *collect(struct host *host, const struct host_job *job)
 	return wrong;
 }
 
-const char *host_run(struct host *host, const struct host_job *job)
+/* A program that runs yet has no work is suspended by an event; false if there is none. */
+static bool acknowledge(struct host *host, struct host_job *job)
+{
+	if (!running(host, job->core))
+		return false;
+	cnn_device_write(host->dev, host->queue[job->core].block + CNNACC_QREG_EVENT_ACK, 1);
+	job->acks++;
+	return true;
+}
+
+const char *host_run(struct host *host, struct host_job *job)
 {
 	submit(host, job);
-	for (unsigned int i = 0; i < PATIENCE && turn(host, job->core); i++)
-		;
+	for (unsigned int i = 0; i < PATIENCE; i++) {
+		if (turn(host, job->core))
+			continue;
+		if (host->state && running(host, job->core) && prng_chance(&host->prng, 20))
+			move_device(host);
+		if (!acknowledge(host, job))
+			break;
+	}
 	return collect(host, job);
 }
 
 struct worker {
 	struct host *host;
-	unsigned int core;
+	struct host_job *job;
 	pthread_t thread;
 };
 
@@ -430,25 +429,28 @@ static void *work(void *arg)
 {
 	struct worker *worker = arg;
 	struct host *host = worker->host;
+	unsigned int core = worker->job->core;
 	uint32_t budget;
 	bool more;
 
 	for (unsigned int i = 0; i < PATIENCE; i++) {
 		pthread_mutex_lock(&host->lock);
 		budget = pick_budget(host);
-		more = cnn_device_begin(host->dev, worker->core);
+		more = cnn_device_begin(host->dev, core);
+		if (!more && acknowledge(host, worker->job))
+			more = cnn_device_begin(host->dev, core);
 		pthread_mutex_unlock(&host->lock);
 		if (!more)
 			break;
-		cnn_device_run(host->dev, worker->core, budget);
+		cnn_device_run(host->dev, core, budget);
 		pthread_mutex_lock(&host->lock);
-		cnn_device_end(host->dev, worker->core);
+		cnn_device_end(host->dev, core);
 		pthread_mutex_unlock(&host->lock);
 	}
 	return NULL;
 }
 
-const char *host_run_together(struct host *host, const struct host_job *jobs, unsigned int count)
+const char *host_run_together(struct host *host, struct host_job *jobs, unsigned int count)
 {
 	struct worker workers[CNNACC_MAX_CORES];
 	const char *wrong = NULL, *first = NULL;
@@ -457,7 +459,7 @@ const char *host_run_together(struct host *host, const struct host_job *jobs, un
 		submit(host, &jobs[i]);
 	for (unsigned int i = 0; i < count; i++) {
 		workers[i].host = host;
-		workers[i].core = jobs[i].core;
+		workers[i].job = &jobs[i];
 		if (pthread_create(&workers[i].thread, NULL, work, &workers[i])) {
 			fprintf(stderr, "golden: no thread\n");
 			exit(2);

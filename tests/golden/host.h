@@ -6,7 +6,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "ccp.h"
 #include "space.h"
 
 struct cnn_device;
@@ -20,14 +19,18 @@ struct host_queue {
 	uint32_t seq;
 	uint64_t fence;
 	uint64_t job_cycles_max;
-	struct golden_ccp_params params;
+	struct cnnacc_core_entry entry;	/* of the discovery table */
 };
 
-/** struct host_job - a packet, whose fence the host fills in, and its record. */
+/**
+ * struct host_job - a packet, whose fence the host fills in, and its record.
+ * @acks: how often an event had suspended the program
+ */
 struct host_job {
 	unsigned int core;
 	struct cnnacc_packet *packet;
 	struct cnnacc_completion *completion;
+	uint32_t acks;
 };
 
 struct host {
@@ -58,8 +61,8 @@ bool host_invalidate(struct host *host, uint32_t value);
  * Run a job to its completion record, or jobs on several cores at once, each
  * core by its own thread.  NULL, or what is wrong with how a queue behaved.
  */
-const char *host_run(struct host *host, const struct host_job *job);
-const char *host_run_together(struct host *host, const struct host_job *jobs, unsigned int count);
+const char *host_run(struct host *host, struct host_job *job);
+const char *host_run_together(struct host *host, struct host_job *jobs, unsigned int count);
 /* Core reset, and the queue enabled again; false if the reset does not end. */
 bool host_reset_core(struct host *host, unsigned int core);
 

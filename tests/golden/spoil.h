@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* Damage to a job's memory and packet, whatever its core. */
+#ifndef GOLDEN_SPOIL_H
+#define GOLDEN_SPOIL_H
+
+#include "job.h"
+
+/* Damage to the page tables or a hole in RAM, under one of the job's regions. */
+void spoil_memory(struct prng *prng, struct job *job);
+/* A bad field, or several. */
+void spoil_packet(struct prng *prng, struct cnnacc_packet *packet, uint32_t program_max,
+		  uint64_t job_cycles_max);
+
+#endif /* GOLDEN_SPOIL_H */
