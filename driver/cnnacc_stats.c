@@ -4,6 +4,7 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_print.h>
 
+#include "compat/cnnacc_compat.h"
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_gem.h"
@@ -268,7 +269,7 @@ static void cnnacc_stats_show_memory(struct drm_printer *p, struct drm_file *fil
 			stats.active += obj->size;
 	}
 	spin_unlock(&file->table_lock);
-	drm_print_memory_stats(p, &stats, DRM_GEM_OBJECT_RESIDENT, "memory");
+	drm_print_memory_stats(p, &stats, CNNACC_COMPAT_MEMORY_STATS, "memory");
 }
 
 /**

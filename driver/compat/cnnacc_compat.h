@@ -10,6 +10,7 @@
 #include <linux/workqueue.h>
 
 #include <drm/drm_file.h>
+#include <drm/drm_gem.h>
 #include <drm/gpu_scheduler.h>
 
 #ifdef CNNACC_NO_HEADERS
@@ -19,6 +20,13 @@
 /* What a workqueue is without WQ_UNBOUND; newer kernels want it said. */
 #ifndef HAVE_WQ_PERCPU
 #define WQ_PERCPU 0
+#endif
+
+/* What drm_print_memory_stats() is told to print; older kernels always have "active". */
+#ifdef HAVE_GEM_OBJECT_ACTIVE
+#define CNNACC_COMPAT_MEMORY_STATS (DRM_GEM_OBJECT_RESIDENT | DRM_GEM_OBJECT_ACTIVE)
+#else
+#define CNNACC_COMPAT_MEMORY_STATS DRM_GEM_OBJECT_RESIDENT
 #endif
 
 /* One run queue per priority, one batch in flight. */

@@ -140,15 +140,18 @@ image()
 	mv "$work/kernel" "$cache/image-$version"
 }
 
-# boot VERSION: runs jobs on the driver that was just built for it.
+# boot VERSION PROGRAM...: runs tests with the driver that was just built for it.
 boot()
 {
-	if ! image "$1" 2>"$work/why"; then
-		tap_skip "$1 boots" "$1 cannot be had: $(tail -n 1 "$work/why")"
+	local version=$1
+
+	shift
+	if ! image "$version" 2>"$work/why"; then
+		tap_skip "$version boots" "$version cannot be had: $(tail -n 1 "$work/why")"
 	else
-		tap_run "$1 boots and runs jobs" "$top/tests/vm/run" \
-			--kernel "$cache/image-$1" --module "$work/driver/cnnacc.ko" -- \
-			kmd_all kmd_smoke kmd_bind kmd_submit
+		tap_run "$version boots and runs jobs" "$top/tests/vm/run" \
+			--kernel "$cache/image-$version" --module "$work/driver/cnnacc.ko" -- \
+			kmd_all "$@"
 	fi
 }
 
@@ -173,29 +176,31 @@ build_driver()
 old_compiler="CC=gcc CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT= CONFIG_CC_OPT_INLINE_MEMSET=
 	CONFIG_DEBUG_INFO_BTF_MODULES="
 
-# try WHAT WHICH PATTERN [boot]: builds against the newest or oldest headers that match.
+# try WHAT WHICH PATTERN [PROGRAM...]: builds against the newest or oldest headers that match,
+# and runs programs in a guest with that kernel.
 try()
 {
-	local version args='' end=tail
+	local what=$1 pattern=$3 version args='' end=tail
 
 	[ "$2" = newest ] || end=head
+	shift 3
 
 	if ! lists 2>"$work/why"; then
-		tap_skip "$1" "no package lists: $(tail -n 1 "$work/why")"
+		tap_skip "$what" "no package lists: $(tail -n 1 "$work/why")"
 		return
 	fi
-	version=$(versions "$3" | $end -n 1)
+	version=$(versions "$pattern" | $end -n 1)
 	if [ -z "$version" ]; then
-		tap_skip "$1" "no such package"
+		tap_skip "$what" "no such package"
 	elif ! headers "$version" 2>"$work/why"; then
-		tap_skip "$1" "$version cannot be had: $(tail -n 1 "$work/why")"
+		tap_skip "$what" "$version cannot be had: $(tail -n 1 "$work/why")"
 	else
 		[[ $version != *deb13* ]] || args=$old_compiler
 		# shellcheck disable=SC2086
-		build_driver "$1: $version" \
+		build_driver "$what: $version" \
 			"$cache/$version/usr/src/linux-headers-$version-amd64" $args
 		tried+=" $version"
-		[ -z "${4:-}" ] || boot "$version"
+		[ $# -eq 0 ] || boot "$version" "$@"
 	fi
 }
 
@@ -206,11 +211,13 @@ else
 	tap_skip "the installed headers" "linux-headers-6.12-amd64 is not installed"
 fi
 tried=
-try "jobs without client id" newest '^6\.12\.([0-9]|[1-9][0-9]|10[0-2])\+deb1[23]$' boot
+try "jobs without client id" newest '^6\.12\.([0-9]|[1-9][0-9]|10[0-2])\+deb1[23]$' \
+	kmd_smoke kmd_bind kmd_submit
 try "scheduler without arguments" newest '^6\.12\.(10[3-9]|11[0-3])\+deb12$'
 try "a kernel of the next Debian" newest '^6\.12\.(10[3-9]|1[1-9][0-9])\+deb13$'
 try "the first of 7.x" oldest '^7\.[0-9.]+\+deb13$'
-try "the newest kernel" newest '^[7-9]\.[0-9.]+\+deb13$' boot
+try "the newest kernel" newest '^[7-9]\.[0-9.]+\+deb13$' \
+	kmd_smoke kmd_bind kmd_submit kmd_observe
 if [ "${CNNACC_HEADERS:-}" = all ]; then
 	for version in $(versions '^(6\.12|[7-9])\.'); do
 		[[ " $tried " == *" $version "* ]] || try "another" newest "^${version//+/\\+}$"
