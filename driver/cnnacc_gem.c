@@ -60,12 +60,23 @@ static void cnnacc_gem_free(struct drm_gem_object *obj)
 	struct cnnacc_device *cdev = to_cnnacc_device(obj->dev);
 	struct drm_gem_object *resv = to_cnnacc_bo(obj)->resv;
 	struct dma_buf *lender;
+	bool alive;
+	int idx;
 
-	/* Together, so that no mapping outlives cnnacc_gem_unmap_all(). */
+	/*
+	 * No mapping outlives cnnacc_gem_unmap_all(), which waits for who is in here, or comes
+	 * first.  Others need not wait until an exporter lets us have its locks.
+	 */
+	alive = drm_dev_enter(obj->dev, &idx);
 	mutex_lock(&cdev->bo_lock);
-	cnnacc_gem_unmap(to_cnnacc_bo(obj));
+	if (!alive)
+		cnnacc_gem_unmap(to_cnnacc_bo(obj));
 	list_del(&to_cnnacc_bo(obj)->link);
 	mutex_unlock(&cdev->bo_lock);
+	if (alive) {
+		cnnacc_gem_unmap(to_cnnacc_bo(obj));
+		drm_dev_exit(idx);
+	}
 	lender = to_cnnacc_bo(obj)->lender;
 	drm_gem_shmem_object_free(obj);
 	if (lender)
