@@ -246,12 +246,15 @@ void cnnacc_device_reset(struct cnnacc_device *cdev)
 static void cnnacc_device_reset_work(struct work_struct *work)
 {
 	struct cnnacc_device *cdev = container_of(work, struct cnnacc_device, reset_work);
+	bool cookie;
 	int idx;
 
 	if (!drm_dev_enter(&cdev->drm, &idx))
 		return;
 	if (!cnnacc_pm_get(cdev)) {
+		cookie = dma_fence_begin_signalling();
 		cnnacc_device_reset(cdev);
+		dma_fence_end_signalling(cookie);
 		cnnacc_pm_put(cdev);
 	}
 	drm_dev_exit(idx);

@@ -101,6 +101,7 @@ static irqreturn_t cnnacc_irq_thread(int irq, void *arg)
 	struct cnnacc_vector *vector = arg;
 	struct cnnacc_device *cdev = vector->cdev;
 	u32 pending = atomic_xchg(&vector->pending, 0);
+	bool cookie = dma_fence_begin_signalling();
 	unsigned int i;
 
 	for (i = 0; i < cdev->core_count; i++)
@@ -108,6 +109,7 @@ static irqreturn_t cnnacc_irq_thread(int irq, void *arg)
 			cnnacc_core_process(cdev->cores[i], false);
 	if (pending & CNNACC_IRQ_ERROR)
 		cnnacc_irq_error(cdev);
+	dma_fence_end_signalling(cookie);
 	return IRQ_HANDLED;
 }
 

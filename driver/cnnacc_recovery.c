@@ -230,12 +230,15 @@ static void cnnacc_core_recover(struct cnnacc_core *core)
 void cnnacc_core_reset_work(struct work_struct *work)
 {
 	struct cnnacc_core *core = container_of(work, struct cnnacc_core, reset_work);
+	bool cookie;
 	int idx;
 
 	if (!drm_dev_enter(&core->cdev->drm, &idx))
 		return;
 	if (!cnnacc_pm_get(core->cdev)) {
+		cookie = dma_fence_begin_signalling();
 		cnnacc_core_recover(core);
+		dma_fence_end_signalling(cookie);
 		cnnacc_pm_put(core->cdev);
 	}
 	drm_dev_exit(idx);

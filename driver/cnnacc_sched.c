@@ -36,30 +36,33 @@ static struct dma_fence *cnnacc_sched_run_job(struct drm_sched_job *base)
 {
 	struct cnnacc_batch *batch = to_cnnacc_batch(base);
 	struct dma_fence *done = dma_fence_get(&batch->done);
+	bool cookie = dma_fence_begin_signalling();
 
 	if (READ_ONCE(batch->ctx->cdev->wedged)) {
 		cnnacc_batch_end(batch, CNNACC_END_GONE);
-		return done;
-	}
-	if (READ_ONCE(batch->ctx->dead)) {
+	} else if (READ_ONCE(batch->ctx->dead)) {
 		cnnacc_batch_end(batch, CNNACC_END_CANCELED);
-		return done;
+	} else {
+		if (batch->gate && cnnacc_gate_failed(batch->gate))
+			cnnacc_job_end(cnnacc_batch_pop(batch), CNNACC_END_CANCELED, NULL);
+		if (!list_empty(&batch->jobs))
+			cnnacc_core_start(batch->core, batch);
 	}
-	if (batch->gate && cnnacc_gate_failed(batch->gate))
-		cnnacc_job_end(cnnacc_batch_pop(batch), CNNACC_END_CANCELED, NULL);
-	if (!list_empty(&batch->jobs))
-		cnnacc_core_start(batch->core, batch);
+	dma_fence_end_signalling(cookie);
 	return done;
 }
 
 static enum drm_gpu_sched_stat cnnacc_sched_timedout_job(struct drm_sched_job *base)
 {
 	struct cnnacc_core *core = to_cnnacc_batch(base)->core;
+	bool cookie;
 	int idx;
 
 	if (drm_dev_enter(&core->cdev->drm, &idx)) {
+		cookie = dma_fence_begin_signalling();
 		if (cnnacc_core_hung(core))
 			cnnacc_core_kill(core);
+		dma_fence_end_signalling(cookie);
 		drm_dev_exit(idx);
 	}
 	return cnnacc_compat_sched_give_back(base);
