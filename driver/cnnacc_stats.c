@@ -81,7 +81,7 @@ static void cnnacc_stats_settle(struct cnnacc_core *core)
 	};
 
 	/* A device that is gone answers with ones only. */
-	if (now.macs == U64_MAX)
+	if (now.macs == U64_MAX || now.read_bytes == U64_MAX || now.write_bytes == U64_MAX)
 		return;
 	if (meter->owner)
 		cnnacc_stats_add(core, meter->owner, &more);
@@ -108,10 +108,11 @@ static bool cnnacc_stats_add_counters(struct cnnacc_core *core, u64 *to)
 	u64 now[CNNACC_COUNTERS];
 	size_t i;
 
-	for (i = 0; i < CNNACC_COUNTERS; i++)
+	for (i = 0; i < CNNACC_COUNTERS; i++) {
 		now[i] = cnnacc_stats_counter(core, i * sizeof(u64));
-	if (now[0] == U64_MAX)
-		return false;
+		if (now[i] == U64_MAX)
+			return false;
+	}
 	for (i = 0; i < CNNACC_COUNTERS; i++)
 		to[i] += now[i];
 	return true;
