@@ -390,7 +390,7 @@ void cnnacc_dump_take(struct cnnacc_core *core)
 	dump = kzalloc(sizeof(*dump), GFP_NOWAIT | __GFP_NOWARN);
 	if (!dump)
 		return;
-	cdev->dump_next = jiffies + msecs_to_jiffies(cnnacc_dump_interval_ms);
+	cdev->dump_next = jiffies + msecs_to_jiffies(READ_ONCE(cnnacc_dump_interval_ms));
 	dump->program_left = CNNACC_DUMP_PROGRAM_MAX;
 	cnnacc_dump_fill(dump, core);
 	/* Complete before the work sees it. */

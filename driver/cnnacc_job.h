@@ -153,6 +153,16 @@ struct cnnacc_failure {
 	struct cnnacc_completion record;
 };
 
+/**
+ * struct cnnacc_param - module parameter of at least 10 ms.
+ * @ms: its value; first, as functions for parameters of type uint have to find it
+ * @max_ms: its largest value
+ */
+struct cnnacc_param {
+	unsigned int ms;
+	unsigned int max_ms;
+};
+
 static inline struct cnnacc_batch *to_cnnacc_batch(struct drm_sched_job *base)
 {
 	return container_of(base, struct cnnacc_batch, base);
@@ -183,6 +193,7 @@ void cnnacc_batch_end(struct cnnacc_batch *batch, enum cnnacc_end end);
 void cnnacc_batch_free(struct cnnacc_batch *batch);
 
 /* cnnacc_sched.c */
+extern const struct kernel_param_ops cnnacc_param_ops;
 int cnnacc_sched_init(struct cnnacc_core *core);
 void cnnacc_sched_fini(struct cnnacc_core *core);
 

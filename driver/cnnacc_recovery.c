@@ -23,18 +23,9 @@
 #define CNNACC_CORE_RESET_TIMEOUT_US	1000000
 #define CNNACC_ABORT_TIMEOUT_US		300000
 
-static int cnnacc_job_limit_set(const char *val, const struct kernel_param *kp)
-{
-	return param_set_uint_minmax(val, kp, 10, 86400000);
-}
-
-static const struct kernel_param_ops cnnacc_job_limit_ops = {
-	.set = cnnacc_job_limit_set,
-	.get = param_get_uint,
-};
-
-static unsigned int cnnacc_job_limit_ms = 120000;
-module_param_cb(job_limit_ms, &cnnacc_job_limit_ops, &cnnacc_job_limit_ms, 0644);
+static struct cnnacc_param cnnacc_job_limit = { .ms = 120000, .max_ms = 86400000 };
+module_param_cb(job_limit_ms, &cnnacc_param_ops, &cnnacc_job_limit, 0644);
+__MODULE_PARM_TYPE(job_limit_ms, "uint");
 MODULE_PARM_DESC(job_limit_ms,
 		 "ms after which a job hangs even if it makes progress (10 to 86400000, default 120000)");
 
@@ -285,9 +276,10 @@ static void cnnacc_core_find_irq(struct cnnacc_core *core)
 /* Has the first job no owner, too much time, or not moved since the watchdog last looked? */
 static bool cnnacc_core_overdue(struct cnnacc_core *core, const struct cnnacc_job *job)
 {
+	unsigned long limit = msecs_to_jiffies(READ_ONCE(cnnacc_job_limit.ms));
+
 	lockdep_assert_held(&core->lock);
-	return cnnacc_core_orphaned(core->batch) ||
-	       time_after(jiffies, core->since + msecs_to_jiffies(cnnacc_job_limit_ms)) ||
+	return cnnacc_core_orphaned(core->batch) || time_after(jiffies, core->since + limit) ||
 	       (core->watched == job->first_fence + job->done &&
 		core->progress == cnnacc_queue_read(core, CNNACC_QREG_PROGRESS));
 }

@@ -17,18 +17,21 @@
  * its fence signalled and frees it; the scheduler is never stopped.
  */
 
-static int cnnacc_watchdog_set(const char *val, const struct kernel_param *kp)
+static int cnnacc_param_set(const char *val, const struct kernel_param *kp)
 {
-	return param_set_uint_minmax(val, kp, 10, 600000);
+	const struct cnnacc_param *param = kp->arg;
+
+	return param_set_uint_minmax(val, kp, 10, param->max_ms);
 }
 
-static const struct kernel_param_ops cnnacc_watchdog_ops = {
-	.set = cnnacc_watchdog_set,
+const struct kernel_param_ops cnnacc_param_ops = {
+	.set = cnnacc_param_set,
 	.get = param_get_uint,
 };
 
-static unsigned int cnnacc_watchdog_ms = 1500;
-module_param_cb(watchdog_ms, &cnnacc_watchdog_ops, &cnnacc_watchdog_ms, 0444);
+static struct cnnacc_param cnnacc_watchdog = { .ms = 1500, .max_ms = 600000 };
+module_param_cb(watchdog_ms, &cnnacc_param_ops, &cnnacc_watchdog, 0444);
+__MODULE_PARM_TYPE(watchdog_ms, "uint");
 MODULE_PARM_DESC(watchdog_ms,
 		 "ms without progress after which a job hangs (10 to 600000, default 1500)");
 
@@ -89,7 +92,7 @@ int cnnacc_sched_init(struct cnnacc_core *core)
 {
 	return cnnacc_compat_sched_init(&core->sched, &cnnacc_sched_ops, core->cdev->sched_wq,
 					core->cdev->reset_wq,
-					msecs_to_jiffies(cnnacc_watchdog_ms / 2),
+					msecs_to_jiffies(cnnacc_watchdog.ms / 2),
 					core->name, core->cdev->drm.dev);
 }
 
