@@ -27,7 +27,9 @@
  * ==================== =======================================================
  * cnnacc_pci.c         probe of a PCI function
  * cnnacc_device.c      bring-up, teardown, device reset; the lock order
- * cnnacc_core.c        a core's hardware queue: packets, completions, recovery
+ * cnnacc_core.c        discovery, rings and scheduler of a core
+ * cnnacc_queue.c       a core's hardware queue: packets, completions, events
+ * cnnacc_recovery.c    hangs, aborts, core reset, what becomes of jobs then
  * cnnacc_irq.c         interrupts
  * cnnacc_pm.c          runtime and system sleep, resets from outside
  * cnnacc_selftest.c    what a device must do before it is trusted
@@ -35,10 +37,12 @@
  * cnnacc_vm.c          VM_BIND, page tables
  * cnnacc_ctx.c         CTX_CREATE, CTX_DESTROY, CTX_QUERY, EVENTFD
  * cnnacc_submit.c      SUBMIT
- * cnnacc_job.c         checks of tasks, end of a job, fence errors
+ * cnnacc_job.c         checks of tasks, hardware fences, end of a job, fence errors
+ * cnnacc_batch.c       jobs that go to the core together
  * cnnacc_gate.c        what a job waits for
- * cnnacc_sched.c       scheduler callbacks, hardware fences, watchdog
+ * cnnacc_sched.c       scheduler callbacks, watchdog
  * cnnacc_stats.c       CTX_STATS, fdinfo
+ * cnnacc_dump.c        devcoredump
  * cnnacc_debugfs.c     debugfs
  * cnnacc_sysfs.c       sysfs
  * cnnacc_trace.h       tracepoints

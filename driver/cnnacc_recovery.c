@@ -168,7 +168,10 @@ static bool cnnacc_core_bring_back(struct cnnacc_core *core, struct list_head *l
 	return false;
 }
 
-/* Nobody can see what a job does whose file is closed. */
+/*
+ * A job whose file is closed is given up, on purpose: others may still have its fence or a buffer
+ * of its output, but a process that is gone shall not keep a core.
+ */
 static bool cnnacc_core_orphaned(const struct cnnacc_batch *batch)
 {
 	return batch && READ_ONCE(batch->ctx->file->closed);

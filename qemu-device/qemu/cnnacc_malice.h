@@ -31,7 +31,7 @@ typedef struct CnnaccMalice {
     uint32_t stale_ticks; /* until something is written there */
 } CnnaccMalice;
 
-/* Modes, separated by '+'; "" or "none" for none */
+/* Modes, separated by '+'; "none" for none */
 bool cnnacc_malice_set(CnnaccHost *host, const char *text, Error **errp);
 char *cnnacc_malice_get(CnnaccHost *host);
 void cnnacc_malice_realize(CnnaccHost *host);
