@@ -11,6 +11,7 @@
 #include "cnnacc_device.h"
 #include "cnnacc_gem.h"
 #include "cnnacc_trace.h"
+#include "cnnacc_uobj.h"
 
 /**
  * DOC: context
@@ -359,8 +360,8 @@ int cnnacc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file 
 	struct cnnacc_ctx *ctx;
 	int ret, idx;
 
-	if (args->flags || args->pad ||
-	    args->priority >= ARRAY_SIZE(cnnacc_priorities))
+	if (cnnacc_refuses(drm, args->flags) || cnnacc_refuses(drm, args->pad) ||
+	    cnnacc_refuses(drm, args->priority >= ARRAY_SIZE(cnnacc_priorities)))
 		return -EINVAL;
 	if (args->priority == DRM_CNNACC_PRIORITY_HIGH && !capable(CAP_SYS_NICE))
 		return -EACCES;
@@ -399,7 +400,7 @@ int cnnacc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file
 	struct drm_cnnacc_ctx_destroy *args = data;
 	struct cnnacc_ctx *ctx;
 
-	if (args->pad)
+	if (cnnacc_refuses(drm, args->pad))
 		return -EINVAL;
 	xa_lock(&cfile->contexts);
 	/* A reserved slot loads as NULL and must stay reserved. */
@@ -428,7 +429,7 @@ int cnnacc_ctx_query_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	u32 id = args->ctx_id;
 	struct cnnacc_ctx *ctx;
 
-	if (args->pad[0] || args->pad[1])
+	if (cnnacc_refuses(drm, args->pad[0] || args->pad[1]))
 		return -EINVAL;
 	ctx = cnnacc_ctx_get(file, id);
 	if (!ctx)
@@ -455,8 +456,8 @@ int cnnacc_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	struct eventfd_ctx *event = NULL;
 	struct cnnacc_ctx *ctx;
 
-	if (args->flags & ~DRM_CNNACC_EVENTFD_REMOVE ||
-	    args->core >= to_cnnacc_device(drm)->core_count)
+	if (cnnacc_refuses(drm, args->flags & ~DRM_CNNACC_EVENTFD_REMOVE) ||
+	    cnnacc_refuses(drm, args->core >= to_cnnacc_device(drm)->core_count))
 		return -EINVAL;
 	if (!(args->flags & DRM_CNNACC_EVENTFD_REMOVE)) {
 		event = eventfd_ctx_fdget(args->fd);

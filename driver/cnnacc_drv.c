@@ -108,19 +108,21 @@ static int cnnacc_dev_query_ioctl(struct drm_device *drm, void *data, struct drm
 	struct cnnacc_device *cdev = to_cnnacc_device(drm);
 	struct drm_cnnacc_dev_query *args = data;
 	union cnnacc_answer answer;
-	size_t size = 0;
+	size_t size;
 	int idx;
 
+	if (cnnacc_refuses(drm, args->type > DRM_CNNACC_DEV_QUERY_CORE_INFO))
+		return -EINVAL;
 	if (cnnacc_device_enter(cdev, &idx))
 		return -ENODEV;
 	if (args->type == DRM_CNNACC_DEV_QUERY_DEV_INFO)
 		size = cnnacc_query_device(cdev, &answer.device);
-	else if (args->type == DRM_CNNACC_DEV_QUERY_CORE_INFO)
+	else
 		size = cnnacc_query_cores(cdev, answer.cores);
 	cnnacc_device_exit(cdev, idx);
 
 	/* User memory may take its time, which must not hold up an unplug. */
-	return size ? cnnacc_uobj_put(args->pointer, &args->size, &answer, size) : -EINVAL;
+	return cnnacc_uobj_put(drm, args->pointer, &args->size, &answer, size);
 }
 
 static int cnnacc_reg_rw_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
@@ -129,8 +131,9 @@ static int cnnacc_reg_rw_ioctl(struct drm_device *drm, void *data, struct drm_fi
 	struct drm_cnnacc_reg_rw *args = data;
 	int idx, ret;
 
-	if (args->flags & ~DRM_CNNACC_REG_WRITE || args->pad ||
-	    args->offset % 4 || args->offset >= CNNACC_REGS_SIZE)
+	if (cnnacc_refuses(drm, args->flags & ~DRM_CNNACC_REG_WRITE) ||
+	    cnnacc_refuses(drm, args->pad) || cnnacc_refuses(drm, args->offset % 4) ||
+	    cnnacc_refuses(drm, args->offset >= CNNACC_REGS_SIZE))
 		return -EINVAL;
 	/* Who writes registers can have the device write any memory. */
 	ret = args->flags & DRM_CNNACC_REG_WRITE ? security_locked_down(LOCKDOWN_PCI_ACCESS) : 0;

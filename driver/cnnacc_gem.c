@@ -87,7 +87,7 @@ static void cnnacc_gem_free(struct drm_gem_object *obj)
 
 static struct dma_buf *cnnacc_gem_export(struct drm_gem_object *obj, int flags)
 {
-	if (to_cnnacc_bo(obj)->resv)
+	if (cnnacc_refuses(obj->dev, to_cnnacc_bo(obj)->resv))
 		return ERR_PTR(-EINVAL);
 	return drm_gem_prime_export(obj, flags);
 }
@@ -299,10 +299,10 @@ int cnnacc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	struct cnnacc_ctx *ctx = NULL;
 	int ret, idx;
 
-	if (args->flags & ~(DRM_CNNACC_BO_CACHED | DRM_CNNACC_BO_PRIVATE) ||
-	    args->use > DRM_CNNACC_BO_PROGRAM ||
-	    !args->size || args->size > CNNACC_MAX_BO_SIZE ||
-	    (args->ctx_id && !(args->flags & DRM_CNNACC_BO_PRIVATE)))
+	if (cnnacc_refuses(drm, args->flags & ~(DRM_CNNACC_BO_CACHED | DRM_CNNACC_BO_PRIVATE)) ||
+	    cnnacc_refuses(drm, args->use > DRM_CNNACC_BO_PROGRAM) ||
+	    cnnacc_refuses(drm, !args->size || args->size > CNNACC_MAX_BO_SIZE) ||
+	    cnnacc_refuses(drm, args->ctx_id && !(args->flags & DRM_CNNACC_BO_PRIVATE)))
 		return -EINVAL;
 	if (args->flags & DRM_CNNACC_BO_PRIVATE) {
 		ctx = cnnacc_ctx_get(file, args->ctx_id);
@@ -333,7 +333,7 @@ int cnnacc_bo_info_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	struct drm_gem_object *obj;
 	struct cnnacc_bo *bo;
 
-	if (args->pad)
+	if (cnnacc_refuses(drm, args->pad))
 		return -EINVAL;
 	obj = drm_gem_object_lookup(file, args->handle);
 	if (!obj)
@@ -378,13 +378,14 @@ static int cnnacc_bo_sync(struct cnnacc_device *cdev, struct drm_file *file,
 	struct sg_table *sgt;
 	int ret = 0;
 
-	if (op->flags != DRM_CNNACC_BO_SYNC_FOR_DEVICE &&
-	    op->flags != DRM_CNNACC_BO_SYNC_FOR_CPU)
+	if (cnnacc_refuses(&cdev->drm, op->flags != DRM_CNNACC_BO_SYNC_FOR_DEVICE &&
+			   op->flags != DRM_CNNACC_BO_SYNC_FOR_CPU))
 		return -EINVAL;
 	obj = drm_gem_object_lookup(file, op->handle);
 	if (!obj)
 		return -ENOENT;
-	if (op->offset > obj->size || op->size > obj->size - op->offset)
+	if (cnnacc_refuses(&cdev->drm, op->offset > obj->size ||
+			   op->size > obj->size - op->offset))
 		ret = -EINVAL;
 	/* The exporter keeps an imported buffer coherent (DMA_BUF_IOCTL_SYNC). */
 	if (ret || drm_gem_is_imported(obj) || cdev->features & CNNACC_FEATURE_COHERENT)
@@ -413,7 +414,7 @@ int cnnacc_bo_sync_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	int ret = 0, idx;
 	u32 i;
 
-	ops = cnnacc_uobj_get_array(&args->ops, CNNACC_MAX_SYNC_OPS, sizeof(*ops));
+	ops = cnnacc_uobj_get_array(drm, &args->ops, CNNACC_MAX_SYNC_OPS, sizeof(*ops));
 	if (IS_ERR_OR_NULL(ops))
 		return PTR_ERR_OR_ZERO(ops);
 	if (drm_dev_enter(drm, &idx)) {
@@ -443,7 +444,7 @@ int cnnacc_bo_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	unsigned long timeout;
 	long ret;
 
-	if (args->flags & ~DRM_CNNACC_BO_WAIT_WRITE)
+	if (cnnacc_refuses(drm, args->flags & ~DRM_CNNACC_BO_WAIT_WRITE))
 		return -EINVAL;
 	obj = drm_gem_object_lookup(file, args->handle);
 	if (!obj)

@@ -6,6 +6,7 @@
 #include "cnnacc_device.h"
 #include "cnnacc_job.h"
 #include "cnnacc_trace.h"
+#include "cnnacc_uobj.h"
 
 /**
  * DOC: job
@@ -18,16 +19,18 @@
 static int cnnacc_job_check_task(const struct cnnacc_core *core, struct drm_cnnacc_task *task)
 {
 	const struct drm_cnnacc_core_info *info = &core->info;
+	struct drm_device *drm = &core->cdev->drm;
 
-	if (task->flags & ~DRM_CNNACC_TASK_STATS)
+	if (cnnacc_refuses(drm, task->flags & ~DRM_CNNACC_TASK_STATS))
 		return -EINVAL;
-	if (task->stats_va % CNNACC_LINE_SIZE ||
-	    (task->stats_va && !(task->flags & DRM_CNNACC_TASK_STATS)))
+	if (cnnacc_refuses(drm, task->stats_va % CNNACC_LINE_SIZE) ||
+	    cnnacc_refuses(drm, task->stats_va && !(task->flags & DRM_CNNACC_TASK_STATS)))
 		return -EINVAL;
-	if (task->program_va % CNNACC_LINE_SIZE || task->program_len % 4 ||
-	    !task->program_len || task->program_len > info->program_max)
+	if (cnnacc_refuses(drm, task->program_va % CNNACC_LINE_SIZE) ||
+	    cnnacc_refuses(drm, task->program_len % 4) ||
+	    cnnacc_refuses(drm, !task->program_len || task->program_len > info->program_max))
 		return -EINVAL;
-	if (task->cycle_limit > info->job_cycles_max)
+	if (cnnacc_refuses(drm, task->cycle_limit > info->job_cycles_max))
 		return -EINVAL;
 	if (!task->cycle_limit)
 		task->cycle_limit = info->job_cycles_max;
@@ -93,11 +96,14 @@ static const struct dma_fence_ops cnnacc_fence_ops = {
 struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cnnacc_job *args,
 				     const struct drm_cnnacc_task *tasks)
 {
+	struct drm_device *drm = &ctx->cdev->drm;
 	struct cnnacc_core *core;
 	struct cnnacc_job *job;
 
-	if (args->core >= ctx->cdev->core_count || !args->tasks.count ||
-	    args->flags & ~(DRM_CNNACC_JOB_RESTARTABLE | DRM_CNNACC_JOB_EVENT_WAIT))
+	if (cnnacc_refuses(drm, args->core >= ctx->cdev->core_count) ||
+	    cnnacc_refuses(drm, !args->tasks.count) ||
+	    cnnacc_refuses(drm, args->flags & ~(DRM_CNNACC_JOB_RESTARTABLE |
+						DRM_CNNACC_JOB_EVENT_WAIT)))
 		return ERR_PTR(-EINVAL);
 	core = ctx->cdev->cores[args->core];
 

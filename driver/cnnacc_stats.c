@@ -10,6 +10,7 @@
 #include "cnnacc_gem.h"
 #include "cnnacc_queue.h"
 #include "cnnacc_stats.h"
+#include "cnnacc_uobj.h"
 
 /**
  * DOC: usage
@@ -320,7 +321,7 @@ int cnnacc_ctx_stats_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	struct cnnacc_ctx *ctx;
 	int idx;
 
-	if (args->core >= cdev->core_count)
+	if (cnnacc_refuses(drm, args->core >= cdev->core_count))
 		return -EINVAL;
 	ctx = cnnacc_ctx_get(file, args->ctx_id);
 	if (!ctx)

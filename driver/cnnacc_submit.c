@@ -279,12 +279,13 @@ static int cnnacc_submit_add_sync(struct cnnacc_submit *submit, u32 job,
 				  const struct drm_cnnacc_sync *sync)
 {
 	const u32 kind = sync->flags & (DRM_CNNACC_SYNC_WAIT | DRM_CNNACC_SYNC_SIGNAL);
+	struct drm_device *drm = &submit->ctx->cdev->drm;
 	struct drm_syncobj *syncobj;
 	int ret;
 
-	if (sync->flags & ~(kind | DRM_CNNACC_SYNC_TIMELINE) ||
-	    (kind != DRM_CNNACC_SYNC_WAIT && kind != DRM_CNNACC_SYNC_SIGNAL) ||
-	    !sync->point != !(sync->flags & DRM_CNNACC_SYNC_TIMELINE))
+	if (cnnacc_refuses(drm, sync->flags & ~(kind | DRM_CNNACC_SYNC_TIMELINE)) ||
+	    cnnacc_refuses(drm, kind != DRM_CNNACC_SYNC_WAIT && kind != DRM_CNNACC_SYNC_SIGNAL) ||
+	    cnnacc_refuses(drm, !sync->point != !(sync->flags & DRM_CNNACC_SYNC_TIMELINE)))
 		return -EINVAL;
 	if (kind == DRM_CNNACC_SYNC_SIGNAL)
 		return cnnacc_submit_add_signal(submit, job, sync);
@@ -300,10 +301,12 @@ static int cnnacc_submit_add_sync(struct cnnacc_submit *submit, u32 job,
 static int cnnacc_submit_add_bo(struct cnnacc_submit *submit, u32 job,
 				const struct drm_cnnacc_bo_ref *bo)
 {
+	struct drm_device *drm = &submit->ctx->cdev->drm;
 	struct drm_gem_object *obj;
 	int ret = 0;
 
-	if (!bo->flags || bo->flags & ~(DRM_CNNACC_BO_REF_READ | DRM_CNNACC_BO_REF_WRITE))
+	if (cnnacc_refuses(drm, !bo->flags || bo->flags & ~(DRM_CNNACC_BO_REF_READ |
+							    DRM_CNNACC_BO_REF_WRITE)))
 		return -EINVAL;
 	obj = drm_gem_object_lookup(submit->file, bo->handle);
 	if (!obj)
@@ -317,7 +320,7 @@ static int cnnacc_submit_add_bo(struct cnnacc_submit *submit, u32 job,
 		return 0;
 	}
 	/* A private buffer is covered by the context's reservation. */
-	if (!cnnacc_gem_usable(obj, submit->ctx))
+	if (cnnacc_refuses(drm, !cnnacc_gem_usable(obj, submit->ctx)))
 		ret = -EINVAL;
 	drm_gem_object_put(obj);
 	return ret;
@@ -408,6 +411,7 @@ static struct drm_gem_object *cnnacc_submit_next_obj(struct cnnacc_submit *submi
 static int cnnacc_submit_lock(struct cnnacc_submit *submit, struct drm_exec *exec)
 {
 	struct drm_gem_object *obj;
+	bool two_bos_have_one_resv;
 	int ret = 0;
 	u32 at;
 
@@ -422,8 +426,11 @@ static int cnnacc_submit_lock(struct cnnacc_submit *submit, struct drm_exec *exe
 		if (ret)
 			break;
 	}
-	/* Two buffers with one reservation object: their exporter does not say so. */
-	return ret == -EALREADY ? -EINVAL : ret;
+	/* Their exporter does not say so. */
+	two_bos_have_one_resv = ret == -EALREADY;
+	if (cnnacc_refuses(&submit->ctx->cdev->drm, two_bos_have_one_resv))
+		ret = -EINVAL;
+	return ret;
 }
 
 /* What was there before this SUBMIT; an old error in it is nothing to do with us. */
@@ -629,6 +636,7 @@ static int cnnacc_submit_locked(struct cnnacc_submit *submit)
 
 static int cnnacc_submit_copy_parts(struct cnnacc_submit *submit)
 {
+	struct drm_device *drm = &submit->ctx->cdev->drm;
 	const struct drm_cnnacc_job *args;
 	struct cnnacc_parts *parts;
 	void *copy;
@@ -637,17 +645,17 @@ static int cnnacc_submit_copy_parts(struct cnnacc_submit *submit)
 	for (i = 0; i < submit->count; i++) {
 		args = &submit->args[i];
 		parts = &submit->parts[i];
-		copy = cnnacc_uobj_get_array(&args->tasks, CNNACC_MAX_TASKS,
+		copy = cnnacc_uobj_get_array(drm, &args->tasks, CNNACC_MAX_TASKS,
 					     sizeof(*parts->tasks));
 		if (IS_ERR(copy))
 			return PTR_ERR(copy);
 		parts->tasks = copy;
-		copy = cnnacc_uobj_get_array(&args->syncs, CNNACC_MAX_SYNCS,
+		copy = cnnacc_uobj_get_array(drm, &args->syncs, CNNACC_MAX_SYNCS,
 					     sizeof(*parts->syncs));
 		if (IS_ERR(copy))
 			return PTR_ERR(copy);
 		parts->syncs = copy;
-		copy = cnnacc_uobj_get_array(&args->bos, CNNACC_MAX_BOS, sizeof(*parts->bos));
+		copy = cnnacc_uobj_get_array(drm, &args->bos, CNNACC_MAX_BOS, sizeof(*parts->bos));
 		if (IS_ERR(copy))
 			return PTR_ERR(copy);
 		parts->bos = copy;
@@ -678,9 +686,11 @@ static struct cnnacc_submit *cnnacc_submit_create(struct cnnacc_ctx *ctx, struct
 	struct cnnacc_submit *submit;
 	struct drm_cnnacc_job *args;
 
-	args = cnnacc_uobj_get_array(array, CNNACC_MAX_JOBS, sizeof(*args));
-	if (IS_ERR_OR_NULL(args))
-		return args ? ERR_CAST(args) : ERR_PTR(-EINVAL);
+	args = cnnacc_uobj_get_array(&ctx->cdev->drm, array, CNNACC_MAX_JOBS, sizeof(*args));
+	if (IS_ERR(args))
+		return ERR_CAST(args);
+	if (cnnacc_refuses(&ctx->cdev->drm, !array->count))
+		return ERR_PTR(-EINVAL);
 	submit = kzalloc(sizeof(*submit), GFP_KERNEL_ACCOUNT);
 	if (!submit) {
 		kvfree(args);
@@ -709,7 +719,7 @@ int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	u64 last;
 	int ret;
 
-	if (args->flags)
+	if (cnnacc_refuses(drm, args->flags))
 		return -EINVAL;
 	ctx = cnnacc_ctx_get(file, args->ctx_id);
 	if (!ctx)

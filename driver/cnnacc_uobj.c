@@ -18,13 +18,15 @@
 
 /**
  * cnnacc_uobj_get_array() - Copy an array from user space
+ * @drm: DRM device
  * @array: what user space says about it
  * @max: most elements
  * @size: size of an element as the kernel knows it
  *
  * Return: the copy, to be freed with kvfree(); NULL for no elements; or an error pointer
  */
-void *cnnacc_uobj_get_array(const struct drm_cnnacc_obj_array *array, u32 max, size_t size)
+void *cnnacc_uobj_get_array(struct drm_device *drm, const struct drm_cnnacc_obj_array *array,
+			    u32 max, size_t size)
 {
 	void *copy;
 	u32 i;
@@ -32,8 +34,11 @@ void *cnnacc_uobj_get_array(const struct drm_cnnacc_obj_array *array, u32 max, s
 
 	if (!array->count)
 		return NULL;
-	if (array->count > max || array->stride < size)
+	if (array->count > max || array->stride < size) {
+		drm_dbg(drm, "%s: refused: array of %u, stride %u: %u at most, stride %zu at least\n",
+			current->comm, array->count, array->stride, max, size);
 		return ERR_PTR(-EINVAL);
+	}
 	if (array->stride > PAGE_SIZE)
 		return ERR_PTR(-E2BIG);
 
@@ -55,6 +60,7 @@ void *cnnacc_uobj_get_array(const struct drm_cnnacc_obj_array *array, u32 max, s
 
 /**
  * cnnacc_uobj_put() - Copy an object to user space
+ * @drm: DRM device
  * @pointer: user pointer, or 0 to ask for the size only
  * @size: in: bytes at @pointer; out: bytes the kernel has
  * @object: the object
@@ -62,7 +68,8 @@ void *cnnacc_uobj_get_array(const struct drm_cnnacc_obj_array *array, u32 max, s
  *
  * Return: 0 or a negative error code
  */
-int cnnacc_uobj_put(u64 pointer, u32 *size, const void *object, size_t object_size)
+int cnnacc_uobj_put(struct drm_device *drm, u64 pointer, u32 *size, const void *object,
+		    size_t object_size)
 {
 	void __user *to = u64_to_user_ptr(pointer);
 	size_t room = *size;
@@ -71,7 +78,7 @@ int cnnacc_uobj_put(u64 pointer, u32 *size, const void *object, size_t object_si
 	*size = object_size;
 	if (!pointer)
 		return 0;
-	if (room > CNNACC_UOBJ_MAX)
+	if (cnnacc_refuses(drm, room > CNNACC_UOBJ_MAX))
 		return -EINVAL;
 	if (copy_to_user(to, object, bytes) || clear_user(to + bytes, room - bytes))
 		return -EFAULT;

@@ -2,11 +2,33 @@
 #ifndef CNNACC_UOBJ_H
 #define CNNACC_UOBJ_H
 
+#include <linux/sched.h>
 #include <linux/types.h>
+
+#include <drm/drm_device.h>
+#include <drm/drm_print.h>
 
 #include <cnnacc_accel.h>
 
-void *cnnacc_uobj_get_array(const struct drm_cnnacc_obj_array *array, u32 max, size_t size);
-int cnnacc_uobj_put(u64 pointer, u32 *size, const void *object, size_t object_size);
+/**
+ * cnnacc_refuses() - Is an argument refused?  If so the kernel's log may say why.
+ * @_drm: DRM device
+ * @_cond: what is wrong, in terms of the field and its limit
+ *
+ * Return: @_cond
+ */
+#define cnnacc_refuses(_drm, _cond)						\
+({										\
+	bool _refused = (_cond);						\
+										\
+	if (_refused)								\
+		drm_dbg(_drm, "%s: refused: %s\n", current->comm, #_cond);	\
+	_refused;								\
+})
+
+void *cnnacc_uobj_get_array(struct drm_device *drm, const struct drm_cnnacc_obj_array *array,
+			    u32 max, size_t size);
+int cnnacc_uobj_put(struct drm_device *drm, u64 pointer, u32 *size, const void *object,
+		    size_t object_size);
 
 #endif

@@ -197,11 +197,12 @@ static u32 cnnacc_vm_allowed(const struct cnnacc_bo *bo)
 	}
 }
 
-static int cnnacc_vm_check_range(u64 va, u64 size)
+static int cnnacc_vm_check_range(struct drm_device *drm, u64 va, u64 size)
 {
 	const u64 limit = 1ull << CNNACC_VA_BITS;
 
-	if (!size || (va | size) % CNNACC_PAGE_SIZE || va >= limit || size > limit - va)
+	if (cnnacc_refuses(drm, !size) || cnnacc_refuses(drm, (va | size) % CNNACC_PAGE_SIZE) ||
+	    cnnacc_refuses(drm, va >= limit || size > limit - va))
 		return -EINVAL;
 	return 0;
 }
@@ -232,9 +233,8 @@ static int cnnacc_vm_insert(struct cnnacc_ctx *ctx, const struct cnnacc_bind_tar
 
 	if (IS_ERR(target->sgt))
 		return PTR_ERR(target->sgt);
-	ret = cnnacc_vm_check_pages(target->sgt);
-	if (ret)
-		return ret;
+	if (cnnacc_refuses(&ctx->cdev->drm, cnnacc_vm_check_pages(target->sgt)))
+		return -EINVAL;
 	ret = cnnacc_vm_add_tables(ctx, op->va, op->size);
 	if (ret)
 		return ret;
@@ -257,15 +257,19 @@ static int cnnacc_vm_insert(struct cnnacc_ctx *ctx, const struct cnnacc_bind_tar
 static int cnnacc_vm_map(struct cnnacc_ctx *ctx, const struct cnnacc_bind_target *target,
 			 const struct drm_cnnacc_bind_op *op)
 {
+	struct drm_device *drm = &ctx->cdev->drm;
 	struct drm_gem_object *obj = target->obj;
 
-	if (cnnacc_vm_check_range(op->va, op->size) || op->bo_offset % CNNACC_PAGE_SIZE ||
-	    !op->flags)
+	if (cnnacc_vm_check_range(drm, op->va, op->size) ||
+	    cnnacc_refuses(drm, op->bo_offset % CNNACC_PAGE_SIZE) ||
+	    cnnacc_refuses(drm, !op->flags))
 		return -EINVAL;
 	if (!obj)
 		return -ENOENT;
-	if (!cnnacc_gem_usable(obj, ctx) || op->flags & ~cnnacc_vm_allowed(to_cnnacc_bo(obj)) ||
-	    op->bo_offset > obj->size || op->size > obj->size - op->bo_offset)
+	if (cnnacc_refuses(drm, !cnnacc_gem_usable(obj, ctx)) ||
+	    cnnacc_refuses(drm, op->flags & ~cnnacc_vm_allowed(to_cnnacc_bo(obj))) ||
+	    cnnacc_refuses(drm, op->bo_offset > obj->size ||
+			   op->size > obj->size - op->bo_offset))
 		return -EINVAL;
 	return cnnacc_vm_insert(ctx, target, op);
 }
@@ -415,7 +419,8 @@ static int cnnacc_vm_unmap(struct cnnacc_ctx *ctx, const struct drm_cnnacc_bind_
 	struct cnnacc_mapping *mapping;
 	int ret;
 
-	if (cnnacc_vm_check_range(op->va, op->size) || op->flags || op->handle || op->bo_offset)
+	if (cnnacc_vm_check_range(&ctx->cdev->drm, op->va, op->size) ||
+	    cnnacc_refuses(&ctx->cdev->drm, op->flags || op->handle || op->bo_offset))
 		return -EINVAL;
 	mapping = cnnacc_vm_find(&ctx->vm, op->va >> CNNACC_PAGE_SHIFT,
 				 op->size >> CNNACC_PAGE_SHIFT);
@@ -446,16 +451,12 @@ static int cnnacc_vm_map_entered(struct cnnacc_ctx *ctx,
 static int cnnacc_vm_bind_op(struct cnnacc_ctx *ctx, const struct cnnacc_bind_target *target,
 			     const struct drm_cnnacc_bind_op *op)
 {
-	if (op->pad)
+	if (cnnacc_refuses(&ctx->cdev->drm, op->pad) ||
+	    cnnacc_refuses(&ctx->cdev->drm, op->op != DRM_CNNACC_BIND_MAP &&
+			   op->op != DRM_CNNACC_BIND_UNMAP))
 		return -EINVAL;
-	switch (op->op) {
-	case DRM_CNNACC_BIND_MAP:
-		return cnnacc_vm_map_entered(ctx, target, op);
-	case DRM_CNNACC_BIND_UNMAP:
-		return cnnacc_vm_unmap(ctx, op);
-	default:
-		return -EINVAL;
-	}
+	return op->op == DRM_CNNACC_BIND_MAP ? cnnacc_vm_map_entered(ctx, target, op) :
+					       cnnacc_vm_unmap(ctx, op);
 }
 
 static int cnnacc_vm_bind(struct cnnacc_ctx *ctx, const struct cnnacc_bind_target *targets,
@@ -539,12 +540,12 @@ int cnnacc_vm_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	int ret;
 
 	args->done = 0;
-	if (args->flags || args->pad)
+	if (cnnacc_refuses(drm, args->flags || args->pad))
 		return -EINVAL;
 	ctx = cnnacc_ctx_get(file, args->ctx_id);
 	if (!ctx)
 		return -ENOENT;
-	ops = cnnacc_uobj_get_array(&args->ops, CNNACC_MAX_BIND_OPS, sizeof(*ops));
+	ops = cnnacc_uobj_get_array(drm, &args->ops, CNNACC_MAX_BIND_OPS, sizeof(*ops));
 	ret = PTR_ERR_OR_ZERO(ops);
 	if (!ret && ops)
 		ret = cnnacc_vm_bind_targets(ctx, file, ops, args->ops.count, &args->done);

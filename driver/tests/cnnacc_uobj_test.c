@@ -48,7 +48,7 @@ static struct cnnacc_uobj_test_object *cnnacc_uobj_test_array(struct kunit *test
 		.stride = stride, .count = count, .array = address,
 	};
 
-	return cnnacc_uobj_get_array(&array, 4, sizeof(struct cnnacc_uobj_test_object));
+	return cnnacc_uobj_get_array(NULL, &array, 4, sizeof(struct cnnacc_uobj_test_object));
 }
 
 static void cnnacc_uobj_test_get_array(struct kunit *test)
@@ -93,27 +93,27 @@ static void cnnacc_uobj_test_put(struct kunit *test)
 	u32 size;
 
 	size = 0;
-	KUNIT_EXPECT_EQ(test, cnnacc_uobj_put(0, &size, &object, sizeof(object)), 0);
+	KUNIT_EXPECT_EQ(test, cnnacc_uobj_put(NULL, 0, &size, &object, sizeof(object)), 0);
 	KUNIT_EXPECT_EQ(test, size, sizeof(object));
 
 	for (i = 0; i < 4; i++)
 		cnnacc_uobj_test_set(test, i, 99);
 	size = 4;
-	KUNIT_EXPECT_EQ(test, cnnacc_uobj_put(user, &size, &object, sizeof(object)), 0);
+	KUNIT_EXPECT_EQ(test, cnnacc_uobj_put(NULL, user, &size, &object, sizeof(object)), 0);
 	KUNIT_EXPECT_EQ(test, size, sizeof(object));
 	KUNIT_EXPECT_EQ(test, cnnacc_uobj_test_get(test, 0), 11);
 	KUNIT_EXPECT_EQ(test, cnnacc_uobj_test_get(test, 1), 99);
 
 	size = 12;
-	KUNIT_EXPECT_EQ(test, cnnacc_uobj_put(user, &size, &object, sizeof(object)), 0);
+	KUNIT_EXPECT_EQ(test, cnnacc_uobj_put(NULL, user, &size, &object, sizeof(object)), 0);
 	KUNIT_EXPECT_EQ(test, cnnacc_uobj_test_get(test, 1), 22);
 	KUNIT_EXPECT_EQ(test, cnnacc_uobj_test_get(test, 2), 0);
 	KUNIT_EXPECT_EQ(test, cnnacc_uobj_test_get(test, 3), 99);
 
 	size = 65537;
-	KUNIT_EXPECT_EQ(test, cnnacc_uobj_put(user, &size, &object, sizeof(object)), -EINVAL);
+	KUNIT_EXPECT_EQ(test, cnnacc_uobj_put(NULL, user, &size, &object, sizeof(object)), -EINVAL);
 	size = 8;
-	KUNIT_EXPECT_EQ(test, cnnacc_uobj_put(1, &size, &object, sizeof(object)), -EFAULT);
+	KUNIT_EXPECT_EQ(test, cnnacc_uobj_put(NULL, 1, &size, &object, sizeof(object)), -EFAULT);
 }
 
 static struct kunit_case cnnacc_uobj_test_cases[] = {

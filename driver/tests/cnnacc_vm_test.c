@@ -40,7 +40,7 @@ static void cnnacc_vm_test_check_range(struct kunit *test)
 {
 	const struct cnnacc_vm_test_range *range = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_check_range(range->va, range->size), range->ret);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_check_range(NULL, range->va, range->size), range->ret);
 }
 
 /* Memory of @count segments, each an address and a number of pages. */
