@@ -606,7 +606,7 @@ enum cnnacc_seq_loop {
 #define CNNACC_SEQ_REG_STATE		0x008	/* enum cnnacc_seq_state */
 #define CNNACC_SEQ_REG_EVENT		0x00c	/* value of the last IRQ */
 #define CNNACC_SEQ_REG_LOOPS		0x010	/* loops under way */
-#define CNNACC_SEQ_REG_ITERATION(n)	(0x020 + 4 * (n))	/* done of loop n, 0 the outermost */
+#define CNNACC_SEQ_REG_ITERATION(n)	(0x020 + 4 * (n))	/* done of loop n, 0: outermost */
 #define CNNACC_SEQ_REGS_SIZE		0x040	/* registers of the core follow */
 
 /**
@@ -919,7 +919,7 @@ enum cnnacc_ccp_field {
 /* Index into cnnacc_core_entry.param. */
 #define CNNACC_HWPE_PARAM_FMAP		0	/* bytes of one fmap SRAM (two) */
 #define CNNACC_HWPE_PARAM_KERNEL	1	/* bytes of both kernel SRAMs */
-#define CNNACC_HWPE_PARAM_GEOMETRY	2	/* 7:0 PEs, 15:8 AccRegs of each, 23:16 operand bits */
+#define CNNACC_HWPE_PARAM_GEOMETRY	2	/* 7:0 PEs, 15:8 AccRegs each, 23:16 operand bits */
 #define CNNACC_HWPE_PARAM_LIMITS	3	/* 7:0 kernel, 15:8 shift maximum */
 
 #define CNNACC_HWPE_PES			16
@@ -992,7 +992,7 @@ enum cnnacc_hwpe_funct {
 #define CNNACC_HWPE_CFG_INPUT		0x00000040u	/* Layer_type: input layer */
 #define CNNACC_HWPE_CFG_333		0x00000080u	/* Kernel_333 */
 #define CNNACC_HWPE_CFG_SHIFT_SHIFT	8		/* AccReg_shift 0..24, five bits */
-#define CNNACC_HWPE_CFG_K_SHIFT		13		/* K_count: output channels / 16, ten bits */
+#define CNNACC_HWPE_CFG_K_SHIFT		13		/* K_count: output channels / 16, 10 bits */
 #define CNNACC_HWPE_CFG_RESERVED	0xff800000u
 
 /**
@@ -1080,7 +1080,7 @@ enum cnnacc_hwpe_state {
 };
 
 /* Core window behind the sequencer's registers, all read only. */
-#define CNNACC_HWPE_REG_STATUS		0x040	/* 1:0 enum cnnacc_hwpe_state, CNNACC_HWPE_STATUS_* */
+#define CNNACC_HWPE_REG_STATUS		0x040	/* 1:0 enum cnnacc_hwpe_state; bits: see below */
 #define CNNACC_HWPE_REG_ROUND		0x044	/* rounds of the task seen done */
 #define CNNACC_HWPE_REG_ROUNDS		0x048	/* rounds of the task, modulo 2^32 */
 #define CNNACC_HWPE_REG_CFG(n)		(0x050 + 4 * (n))	/* CfgReg0, CfgReg1 */
@@ -1091,7 +1091,7 @@ enum cnnacc_hwpe_state {
 
 #define CNNACC_HWPE_STATUS_LAST		0x4u	/* the round is the task's last */
 #define CNNACC_HWPE_STATUS_BAD_TER2	0x10u	/* sticky: a TER2 operand was 10 */
-#define CNNACC_HWPE_STATUS_ALIGN	0x20u	/* sticky: an inner layer's address was not aligned */
+#define CNNACC_HWPE_STATUS_ALIGN	0x20u	/* sticky: an inner layer's address not aligned */
 
 #define CNNACC_HWPE_ID			0x45505748	/* "HWPE" */
 
