@@ -107,10 +107,10 @@ static unsigned int report_faults(const struct coverage_scope *scope)
 				ALL(FAULT_KINDS));
 	missing += coverage_line("statistics faults", tally.fault[COVERAGE_STATS], FAULT_KINDS,
 				 ALL(FAULT_KINDS));
-	for (unsigned int i = 0; i < scope->access_count; i++) {
-		snprintf(name, sizeof(name), "%s faults", scope->accesses[i]);
+	for (unsigned int i = 0; scope->accesses[i].name; i++) {
+		snprintf(name, sizeof(name), "%s faults", scope->accesses[i].name);
 		missing += coverage_line(name, tally.fault[COVERAGE_CORE + i], FAULT_KINDS,
-					 ALL(FAULT_KINDS));
+					 scope->accesses[i].levels);
 	}
 	return missing;
 }

@@ -11,12 +11,20 @@
 /** enum coverage_access - how an access may come about; a core's own are from CORE on. */
 enum coverage_access { COVERAGE_FETCH, COVERAGE_STATS, COVERAGE_CORE };
 
-/** struct coverage_scope - what is to be seen of any core's jobs. */
+/**
+ * struct coverage_scope - what is to be seen of any core's jobs.
+ * @kinds: of job
+ * @classes: bit per enum cnnacc_status_class
+ * @accesses: the core's own that may fail; @levels: bit 0: beyond 4 GiB, 1..3 DIR, PAGE and
+ *	PERM, 4..6 the bus refuses directory, page table and data
+ */
 struct coverage_scope {
-	unsigned int kinds;			/* of job */
-	uint64_t classes;			/* bit per enum cnnacc_status_class */
-	const char *const *accesses;		/* names of a core's own accesses */
-	unsigned int access_count;
+	unsigned int kinds;
+	uint64_t classes;
+	struct coverage_faults {
+		const char *name;
+		uint64_t levels;
+	} accesses[COVERAGE_ACCESSES - COVERAGE_CORE + 1];
 };
 
 /* Count a job's kind and end; @access: the core's, if one failed; @together: beside another. */

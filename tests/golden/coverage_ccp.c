@@ -3,9 +3,7 @@
 #include "coverage.h"
 #include "gen.h"
 
-enum { BY_LOAD, BY_STORE, BY_CODE_LOAD, BY_ACCESSES };
-
-static const char *const accesses[BY_ACCESSES] = { "LOAD", "STORE", "code LOAD" };
+enum { BY_LOAD, BY_STORE, BY_CODE_LOAD };
 
 unsigned int coverage_ccp_access(const struct golden_status *status, void *model)
 {
@@ -40,7 +38,10 @@ static unsigned int report_halves(const struct golden_ccp_coverage *c)
 
 unsigned int coverage_ccp(const struct bench *benches, unsigned int count)
 {
-	static const struct coverage_scope scope = { GEN_KINDS, 0x5f, accesses, BY_ACCESSES };
+	static const struct coverage_scope scope = {
+		.kinds = GEN_KINDS, .classes = 0x5f,
+		.accesses = { { "LOAD", 0x7f }, { "STORE", 0x7f }, { "code LOAD", 0x7f } },
+	};
 	struct golden_ccp_coverage c = { 0 };
 
 	for (unsigned int i = 0; i < count; i++)

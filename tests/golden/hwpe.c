@@ -38,6 +38,7 @@ struct golden_hwpe {
 	enum cnnacc_hwpe_state state;
 	uint32_t sticky;
 	struct task task;
+	uint32_t funct;			/* of the last instruction */
 	uint64_t useful;		/* products of an AccReg of the job's last window */
 	bool fresh[ACCS][PES];		/* not drained since then */
 	struct golden_hwpe_coverage coverage;
@@ -693,6 +694,7 @@ static bool hwpe_exec(void *priv, const struct cnnacc_seq_command *command)
 	struct golden_hwpe *hwpe = priv;
 	struct insn insn = decode(command);
 
+	hwpe->funct = insn.funct;
 	if (!check_insn(hwpe, &insn) || !run_insn(hwpe, &insn))
 		return false;
 	hwpe->coverage.insn[bit_number(insn.funct)]++;
@@ -851,6 +853,16 @@ struct golden_hwpe_regs golden_hwpe_regs(const struct golden_hwpe *hwpe)
 const struct golden_seq_regs *golden_hwpe_seq_regs(const struct golden_hwpe *hwpe)
 {
 	return &hwpe->seq.regs;
+}
+
+enum golden_hwpe_access golden_hwpe_failed_access(const struct golden_hwpe *hwpe)
+{
+	if (hwpe->seq.op == CNNACC_SEQ_COPY2D)
+		return hwpe->seq.refused == CNNACC_ACCESS_READ ? GOLDEN_HWPE_COPY_IN :
+								  GOLDEN_HWPE_COPY_OUT;
+	if (hwpe->seq.op == CNNACC_SEQ_DRAIN)
+		return GOLDEN_HWPE_DRAINED;
+	return hwpe->funct == CNNACC_HWPE_READ_ACC ? GOLDEN_HWPE_RESULT : GOLDEN_HWPE_RELU_BYTES;
 }
 
 const struct golden_hwpe_coverage *golden_hwpe_coverage(const struct golden_hwpe *hwpe)

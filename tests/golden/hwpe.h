@@ -42,6 +42,15 @@ enum golden_hwpe_drain {
 	GOLDEN_HWPE_READ, GOLDEN_HWPE_RELU, GOLDEN_HWPE_DRAIN, GOLDEN_HWPE_DRAINS,
 };
 
+/** enum golden_hwpe_access - accesses of a program that may fail. */
+enum golden_hwpe_access {
+	GOLDEN_HWPE_COPY_IN, GOLDEN_HWPE_COPY_OUT, GOLDEN_HWPE_RESULT, GOLDEN_HWPE_RELU_BYTES,
+	GOLDEN_HWPE_DRAINED, GOLDEN_HWPE_ACCESSES,
+};
+
+/* What the access was that has ended the last job with E_DMA. */
+enum golden_hwpe_access golden_hwpe_failed_access(const struct golden_hwpe *hwpe);
+
 #define GOLDEN_HWPE_ADDR_KERNEL	CNNACC_HWPE_ACCS	/* detail of E_ADDR */
 
 /** struct golden_hwpe_coverage - how often each thing was seen. */
@@ -63,7 +72,7 @@ struct golden_hwpe_coverage {
 	uint64_t k_group, w_step, h_step;	/* windows that are not the first of these */
 	uint64_t saturated[2];				/* low, high */
 	uint64_t relu_cut[3];				/* negative, in range, above 255 */
-	uint64_t bad_ter2, unaligned, not_unaligned;	/* windows */
+	uint64_t bad_ter2, unaligned;			/* windows */
 	uint64_t zero_count;
 	uint64_t events;
 	uint64_t stalled;				/* resumed late */

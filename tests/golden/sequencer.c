@@ -66,6 +66,7 @@ static bool bad(struct golden_seq *seq, enum cnnacc_seq_code code, uint32_t deta
 static bool refused(struct golden_seq *seq, uint16_t code, const struct golden_fault *fault,
 		    enum cnnacc_access access, uint64_t va)
 {
+	seq->refused = access;
 	seq->status->access = access;
 	seq->status->fault_va = va / LINE * LINE;
 	return golden_seq_fail(seq, fault->status_class, code, fault->level);
@@ -501,6 +502,7 @@ static bool step(struct golden_seq *seq)
 	seq->status->events += seq->event;
 	if (seq->op == CNNACC_SEQ_END) {
 		seq->coverage.ended_in_loop += seq->regs.loops != 0;
+		seq->coverage.ended_busy += seq->core.uses(seq->core.priv, 0);
 		return false;
 	}
 	go_on(seq);

@@ -74,6 +74,7 @@ struct golden_seq_coverage {
 	uint64_t stepped[GOLDEN_SEQ_OPS];	/* a command with words that a loop has changed */
 	uint64_t shared_end;			/* loops that end with the same command */
 	uint64_t ended_in_loop;
+	uint64_t ended_busy;			/* END while the core does something */
 };
 
 struct golden_seq_loop {
@@ -96,6 +97,7 @@ struct golden_seq {
 	uint64_t t, d;
 	bool event;
 	unsigned int op;	/* of the command being run */
+	enum cnnacc_access refused;	/* the last access that was */
 	struct golden_seq_coverage coverage;
 
 	const struct golden_job *job;
