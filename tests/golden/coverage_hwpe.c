@@ -52,6 +52,7 @@ static unsigned int report_sequencer(const struct golden_seq_coverage *c)
 	       LINE("WAIT", c->wait, 0x7) +
 	       LINE("loops under way", c->depth, ALL(CNNACC_SEQ_LOOPS + 1)) +
 	       LINE("op changed by loops", c->stepped, 0xde) +
+	       LINE("pairs", c->many, 0x3) +
 	       ONE("loops with one end", c->shared_end) +
 	       ONE("END in a loop", c->ended_in_loop) +
 	       ONE("END beside a window", c->ended_busy);

@@ -189,6 +189,15 @@ static void place_local(struct gen_hwpe *gen, struct cnnacc_seq_command *c, int6
 	gen_hwpe_step(gen, c, 1, room - at, 1);
 }
 
+/* A loop may add rows: those are the last of the rows that have been found room for. */
+static void step_rows(struct gen_hwpe *gen, struct cnnacc_seq_command *c)
+{
+	int64_t more = c->arg[2] && gen->depth ? hwpe_pick(gen, 0, c->arg[2] - 1) : 0;
+
+	c->arg[2] -= more;
+	gen_hwpe_step(gen, c, 2, more, 1);
+}
+
 static void copy(struct gen_hwpe *gen)
 {
 	bool out = hwpe_chance(gen, 35);
@@ -208,6 +217,7 @@ static void copy(struct gen_hwpe *gen)
 	c.arg[0] = r->va + hwpe_pick(gen, 0, room);
 	gen_hwpe_step(gen, &c, 0, r->va + room - c.arg[0], 1);
 	place_local(gen, &c, low, length);
+	step_rows(gen, &c);
 	gen_hwpe_emit(gen, &c);
 }
 
@@ -224,6 +234,7 @@ static void fill(struct gen_hwpe *gen)
 				 hwpe_chance(gen, 30) ? length / rows : min64(9, length / rows));
 	c.arg[5] = pick_stride(gen, rows, c.arg[3], length);
 	place_local(gen, &c, low, length);
+	step_rows(gen, &c);
 	gen_hwpe_emit(gen, &c);
 }
 
@@ -356,6 +367,21 @@ static void loops(struct gen_hwpe *gen, int64_t most)
 	gen_hwpe_close(gen);
 }
 
+/* One pair for several commands, an inner LOOP among them. */
+static void loop_of_many(struct gen_hwpe *gen)
+{
+	unsigned int others = hwpe_pick(gen, 1, 4);
+	int64_t iterations = hwpe_pick(gen, 2, 4), step = hwpe_pick(gen, 1, 3);
+	struct program *program = &gen->job->program;
+
+	stream_loop(program, others + 2, iterations);
+	stream_step(program, stream_length(program) - 1, hwpe_pick(gen, 0, 2),
+		    CNNACC_SEQ_STEP(0, hwpe_pick(gen, 1, others), 0), step);
+	stream_loop(program, others, hwpe_pick(gen, 1, 3));
+	for (unsigned int i = 0; i <= others; i++)
+		irq(gen);
+}
+
 /* ------------------------------------------------------------ the program */
 
 static void emit_now(struct gen_hwpe *gen, const struct cnnacc_seq_command *c)
@@ -420,6 +446,8 @@ static void ordinary(struct gen_hwpe *gen)
 	for (int64_t i = hwpe_pick(gen, 1, 3); i; i--) {
 		if (hwpe_chance(gen, 40))
 			piece(gen, some_loops);
+		if (hwpe_chance(gen, 10))
+			piece(gen, loop_of_many);
 		if (hwpe_chance(gen, 60))
 			piece(gen, gen_hwpe_simple);
 		piece(gen, tasks);

@@ -395,18 +395,28 @@ static const char *collect(struct host *host, const struct host_job *job)
 	return wrong;
 }
 
-/* A program that runs yet has no work is suspended by an event; false if there is none. */
+static void write_ack(struct host *host, unsigned int core)
+{
+	cnn_device_write(host->dev, host->queue[core].block + CNNACC_QREG_EVENT_ACK, 1);
+}
+
+/* Let a program go on that an event has suspended; false if none has. */
 static bool acknowledge(struct host *host, struct host_job *job)
 {
-	if (!running(host, job->core))
+	uint32_t state = host->queue[job->core].window + CNNACC_SEQ_REG_STATE;
+
+	if (!running(host, job->core) || host_read(host, state) != CNNACC_SEQ_EVENT)
 		return false;
-	cnn_device_write(host->dev, host->queue[job->core].block + CNNACC_QREG_EVENT_ACK, 1);
+	write_ack(host, job->core);
 	job->acks++;
 	return true;
 }
 
 const char *host_run(struct host *host, struct host_job *job)
 {
+	/* Nobody waits for this. */
+	if (prng_chance(&host->prng, 5))
+		write_ack(host, job->core);
 	submit(host, job);
 	for (unsigned int i = 0; i < PATIENCE; i++) {
 		if (turn(host, job->core))

@@ -357,6 +357,8 @@ static bool do_loop(struct golden_seq *seq, const struct cnnacc_seq_command *c)
 	for (int i = 0; i < 3; i++)
 		if (bad_pair(c->arg[1 + 2 * i], param(c)))
 			return bad(seq, CNNACC_SEQ_E_LOOP, CNNACC_SEQ_LOOP_PAIR0 + i);
+	for (int i = 0; i < 3; i++)
+		seq->coverage.many[pair_more(c->arg[1 + 2 * i]) != 0] += c->arg[2 + 2 * i] != 0;
 	loop = &seq->loop[seq->regs.loops++];
 	loop->first = seq->regs.pc + 1;
 	loop->count = param(c);

@@ -72,6 +72,7 @@ struct golden_seq_coverage {
 	uint64_t wait[GOLDEN_SEQ_COMES + 1];
 	uint64_t depth[CNNACC_SEQ_LOOPS + 1];	/* loops under way at a command */
 	uint64_t stepped[GOLDEN_SEQ_OPS];	/* a command with words that a loop has changed */
+	uint64_t many[2];			/* pairs for one command, for more */
 	uint64_t shared_end;			/* loops that end with the same command */
 	uint64_t ended_in_loop;
 	uint64_t ended_busy;			/* END while the core does something */
