@@ -13,7 +13,8 @@ uint64_t cnn_clock_horizon(const struct cnn_core *core)
 	if (!dev->config.modelled)
 		return UINT64_MAX;
 	now = dev->ops->now(dev->opaque);
-	ns = now > core->job.start_ns ? now - core->job.start_ns : 0;
+	ns = core->job.start_ns + core->job.suspended_ns;
+	ns = now > ns ? now - ns : 0;
 	if (__builtin_mul_overflow(ns / NS_PER_S, hz, &whole))
 		return UINT64_MAX;
 	return whole + ns % NS_PER_S * hz / NS_PER_S;
@@ -27,6 +28,6 @@ uint64_t cnn_clock_time(const struct cnn_core *core, uint64_t cycle)
 	if (__builtin_mul_overflow(cycle / hz, NS_PER_S, &ns))
 		return INT64_MAX;
 	ns += (cycle % hz * NS_PER_S + hz - 1) / hz;
-	ns += core->job.start_ns;
+	ns += core->job.start_ns + core->job.suspended_ns;
 	return ns < INT64_MAX ? ns : INT64_MAX;
 }

@@ -31,10 +31,12 @@ struct core_job {
 	uint64_t cycle_limit;
 	uint32_t program_va;
 	uint32_t program_len;
+	bool event_wait;	/* an event suspends the program until the next step */
 };
 
 enum core_step {
 	CORE_RUNNING,	/* budget used up, call again */
+	CORE_EVENT,	/* the same; an event was raised at cycle port->event */
 	CORE_DONE,
 	CORE_FAULT,	/* the result says why */
 };
@@ -94,6 +96,6 @@ struct core_ops {
 	void (*publish)(const void *core, uint32_t *window);
 };
 
-extern const struct core_ops cnn_ccp_ops;
+extern const struct core_ops cnn_ccp_ops, cnn_hwpe_ops;
 
 #endif

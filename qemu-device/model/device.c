@@ -38,6 +38,7 @@ static void reset_state(struct cnn_core *core)
 	core->reset_pending = false;
 	core->inv_behind = 0;
 	core->inv_retired = false;
+	core->event = false;
 	core->wait = 0;
 	cnn_port_flush(&core->port);
 	cnn_core_publish(core);
@@ -162,12 +163,21 @@ unsigned int cnn_device_vectors(const struct cnn_device *dev)
 	return dev->core_count + 1;
 }
 
-/* Does the packet in hand wait for its time?  An abort ends that, except behind its end. */
+/* Is an abort at hand?  Behind the end of the program it changes nothing. */
+static bool aborting(const struct cnn_core *core)
+{
+	return (core->q.abort || core->job.abort) && core->job.phase < JOB_STATS;
+}
+
+/* Does the packet in hand wait for its time? */
 static bool waits(const struct cnn_core *core)
 {
-	bool abort = (core->q.abort || core->job.abort) && core->job.phase < JOB_STATS;
+	return core->wait && !aborting(core) && core->horizon < core->wait;
+}
 
-	return core->wait && !abort && core->horizon < core->wait;
+static bool suspended(const struct cnn_core *core)
+{
+	return core->q.suspended && !aborting(core);
 }
 
 bool cnn_device_begin(struct cnn_device *dev, unsigned int index)
@@ -182,9 +192,10 @@ bool cnn_device_begin(struct cnn_device *dev, unsigned int index)
 	if (!core->q.running && !cnn_queue_take(core))
 		return false;
 	core->horizon = cnn_clock_horizon(core);
-	if (waits(core))
+	if (suspended(core) || waits(core))
 		return false;
 	core->wait = 0;
+	core->q.suspended = 0;
 	core->job.abort |= core->q.abort;
 	core->q.abort = 0;
 	core->in_run = true;
@@ -206,7 +217,7 @@ uint64_t cnn_device_wake(const struct cnn_device *dev, unsigned int index)
 {
 	const struct cnn_core *core = &dev->core[index < dev->core_count ? index : 0];
 
-	if (!core->q.running || core->in_run || !waits(core))
+	if (!core->q.running || core->in_run || suspended(core) || !waits(core))
 		return 0;
 	return cnn_clock_time(core, core->wait);
 }
@@ -243,6 +254,8 @@ void cnn_device_end(struct cnn_device *dev, unsigned int index)
 		return;
 	}
 	cnn_core_publish(core);
+	if (core->event)
+		cnn_queue_event(core);
 	if (core->job.phase == JOB_DONE)
 		cnn_queue_complete(core);
 }

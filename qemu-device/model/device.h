@@ -11,7 +11,7 @@
 #define CNN_WINDOW_OFFSET	0x4000	/* core windows, CNN_WINDOW_STRIDE apart */
 #define CNN_WINDOW_STRIDE	0x1000
 #define CNN_NO_ROOT		(~(uint64_t)0)
-#define CNN_WINDOW_WORDS	64	/* most that any core publishes */
+#define CNN_WINDOW_WORDS	256	/* most that any core publishes */
 
 /** struct global_state - registers that belong to no core. */
 struct global_state {
@@ -50,6 +50,8 @@ struct queue_state {
 	uint32_t progress;
 	uint32_t context;
 	uint32_t running;		/* a packet has been taken */
+	uint32_t event_count;
+	uint32_t suspended;		/* by an event, until EVENT_ACK */
 	uint64_t status_va;
 	struct cnnacc_stats counters;
 };
@@ -69,6 +71,8 @@ struct job_state {
 	struct core_fault result;
 	struct cnnacc_stats stats;
 	uint64_t start_ns;
+	uint64_t suspended_ns;		/* timing=modelled: of events, in all */
+	uint64_t event_cycle;		/* of the packet: when the last one was raised */
 	uint64_t scrub_pos;		/* bytes cleared */
 	uint64_t scrub_cycles;
 	uint64_t residue_root;		/* CNN_NO_ROOT: another's, whoever comes next */
@@ -90,6 +94,7 @@ struct cnn_core {
 	bool in_run;			/* between begin and end */
 	bool reset_pending;
 	uint32_t inv_behind;		/* INVALIDATEs that came during this run */
+	bool event;			/* this run has raised one */
 	bool inv_retired;		/* one of them retired the residue's context */
 	uint64_t horizon;		/* cycles of the packet that may have passed; in run */
 	uint64_t wait;			/* cycle of it that is waited for, 0: none */
@@ -139,6 +144,8 @@ bool cnn_queue_has_work(const struct cnn_core *core);
 bool cnn_queue_take(struct cnn_core *core);
 void cnn_queue_complete(struct cnn_core *core);
 void cnn_queue_write_ctrl(struct cnn_core *core, uint32_t value);
+void cnn_queue_event(struct cnn_core *core);
+void cnn_queue_write_event_ack(struct cnn_core *core, uint32_t value);
 void cnn_queue_write_tail(struct cnn_core *core, uint32_t value);
 void cnn_queue_write_compl_head(struct cnn_core *core, uint32_t value);
 uint32_t cnn_packet_check(const struct cnn_core *core, const struct cnnacc_packet *packet);

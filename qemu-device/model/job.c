@@ -53,6 +53,7 @@ static void start(struct cnn_core *core)
 		.cycle_limit = job->packet.cycle_limit,
 		.program_va = job->packet.program_va,
 		.program_len = job->packet.program_len,
+		.event_wait = job->packet.flags & CNNACC_PACKET_EVENT_WAIT,
 	};
 
 	job->residue_ctx = job->packet.ctx_id;
@@ -80,9 +81,16 @@ static void run(struct cnn_core *core, uint32_t budget_ns)
 
 	port->horizon = core->horizon > scrub ? core->horizon - scrub : 0;
 	port->wait = 0;
-	if (core->ops->step(core->core, port, budget_ns, &job->result) == CORE_RUNNING) {
+	switch (core->ops->step(core->core, port, budget_ns, &job->result)) {
+	case CORE_EVENT:
+		core->event = true;
+		job->event_cycle = port->event + scrub;
+		return;
+	case CORE_RUNNING:
 		core->wait = port->wait ? port->wait + scrub : 0;
 		return;
+	default:
+		break;
 	}
 	core->ops->stats(core->core, &job->stats);
 	finish(core);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Two-level table walk and line transfers. */
+/* Two-level table walk, transfers of lines and of bytes. */
 #include <string.h>
 
 #include "mmu.h"
@@ -203,7 +203,7 @@ void cnn_port_settle(struct cnn_port *port)
 static void queue(struct cnn_port *port, struct cnn_move move, struct cnn_mapping mapping,
 		  bool write)
 {
-	const struct cnn_move *last = &port->moves[port->move_count - 1];
+	const struct cnn_move *last = &port->moves[port->move_count ? port->move_count - 1 : 0];
 
 	if (port->move_count && (port->move_count == CNN_PORT_MOVES || port->writing != write ||
 				 move.len >= MOVE_LONG || move.to < last->to + last->len))
@@ -282,4 +282,109 @@ int cnn_port_lines(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines
 
 	cnn_port_settle(port);
 	return ret;
+}
+
+/* ---- bytes ---- */
+
+static void unmap_page(struct cnn_port *port, struct cnn_page *page, bool write)
+{
+	if (page->tag)
+		port->ops->dma_unmap(port->opaque, page->ptr, CNNACC_PAGE_SIZE, write);
+	page->tag = 0;
+}
+
+void cnn_port_release(struct cnn_port *port)
+{
+	for (unsigned int i = 0; port->paged && i < CNN_PORT_PAGES; i++) {
+		unmap_page(port, &port->pages[0][i], false);
+		unmap_page(port, &port->pages[1][i], true);
+	}
+	port->paged = false;
+}
+
+/* Maps the page of @va, which is at @bus; NULL if the host cannot map all of it. */
+static uint8_t *map_page(struct cnn_port *port, uint64_t va, uint64_t bus, bool write)
+{
+	uint32_t number = (uint32_t)(va >> CNNACC_PAGE_SHIFT);
+	struct cnn_page *page = &port->pages[write][number % CNN_PORT_PAGES];
+	size_t len = CNNACC_PAGE_SIZE;
+	uint8_t *ptr = port->ops->dma_map(port->opaque, bus & ~(uint64_t)(CNNACC_PAGE_SIZE - 1),
+					  &len, write);
+
+	if (ptr && len < CNNACC_PAGE_SIZE) {
+		port->ops->dma_unmap(port->opaque, ptr, len, write);
+		return NULL;
+	}
+	if (!ptr)
+		return NULL;
+	unmap_page(port, page, write);
+	*page = (struct cnn_page){ .ptr = ptr, .tag = number + 1 };
+	port->paged = true;
+	return ptr;
+}
+
+/* Bytes of one page, line by line through the host. */
+static int move_lines(struct cnn_port *port, uint64_t va, uint64_t bus, uint8_t *buf, size_t len,
+		      bool write, struct core_fault *fault)
+{
+	while (len) {
+		size_t part = CNNACC_LINE_SIZE - va % CNNACC_LINE_SIZE;
+		int ret;
+
+		part = part < len ? part : len;
+		if (write)
+			ret = port->ops->dma_write(port->opaque, bus, buf, part);
+		else
+			ret = port->ops->dma_read(port->opaque, bus, buf, part);
+		if (ret) {
+			fault->va = va & ~(uint64_t)(CNNACC_LINE_SIZE - 1);
+			return refuse(fault, CNNACC_STATUS_BUS_ERROR, CNNACC_FAULT_NONE);
+		}
+		va += part;
+		bus += part;
+		buf += part;
+		len -= part;
+	}
+	return 0;
+}
+
+static int move_in_page(struct cnn_port *port, uint64_t va, uint8_t *buf, size_t len,
+			enum cnnacc_access access, struct core_fault *fault)
+{
+	bool write = access == CNNACC_ACCESS_WRITE;
+	const struct cnn_page *page =
+		&port->pages[write][(va >> CNNACC_PAGE_SHIFT) % CNN_PORT_PAGES];
+	uint8_t *ptr = page->tag == (va >> CNNACC_PAGE_SHIFT) + 1 ? page->ptr : NULL;
+	uint64_t bus;
+
+	if (!ptr) {
+		if (cnn_port_translate(port, va, access, &bus, fault)) {
+			fault->va = va & ~(uint64_t)(CNNACC_LINE_SIZE - 1);
+			return -1;
+		}
+		ptr = map_page(port, va, bus, write);
+		if (!ptr)
+			return move_lines(port, va, bus, buf, len, write, fault);
+	}
+	ptr += va % CNNACC_PAGE_SIZE;
+	memcpy(write ? ptr : buf, write ? buf : ptr, len);
+	return 0;
+}
+
+int cnn_port_bytes(struct cnn_port *port, uint64_t va, void *buf, size_t len,
+		   enum cnnacc_access access, struct core_fault *fault)
+{
+	uint8_t *local = buf;
+
+	while (len) {
+		size_t part = CNNACC_PAGE_SIZE - va % CNNACC_PAGE_SIZE;
+
+		part = part < len ? part : len;
+		if (move_in_page(port, va, local, part, access, fault))
+			return -1;
+		va += part;
+		local += part;
+		len -= part;
+	}
+	return 0;
 }

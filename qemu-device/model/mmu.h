@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
-/* A core's way to memory: address translation and line transfers. */
+/* A core's way to memory: address translation, transfers of lines and of bytes. */
 #ifndef CNN_MMU_H
 #define CNN_MMU_H
 
@@ -7,6 +7,7 @@
 
 #define CNN_TLB_ENTRIES	256
 #define CNN_PORT_MOVES	1024
+#define CNN_PORT_PAGES	64
 
 struct cnn_tlb_entry {
 	uint32_t tag;		/* page number + 1, 0 = empty */
@@ -27,6 +28,12 @@ struct cnn_mapping {
 	size_t len;
 };
 
+/** struct cnn_page - a page of memory that stays mapped to the end of the step. */
+struct cnn_page {
+	uint8_t *ptr;		/* by dma_map() */
+	uint32_t tag;		/* page number + 1, 0 = empty */
+};
+
 /** struct cnn_port - translation state of one core; holds nothing that is saved. */
 struct cnn_port {
 	const struct cnn_host_ops *ops;
@@ -37,9 +44,14 @@ struct cnn_port {
 	uint64_t root;
 	uint64_t horizon;	/* cycles of the job that may have passed by now */
 	uint64_t wait;		/* cycle that the core waits for, 0: none */
+	uint64_t event;		/* cycle of the event that it has raised */
 	uint32_t dir_tag;	/* directory index + 1 of dir_pte, 0 = empty */
 	uint32_t dir_pte;
 	struct cnn_tlb_entry tlb[CNN_TLB_ENTRIES];
+
+	/* By page number, to read from and to write to; empty between steps. */
+	struct cnn_page pages[2][CNN_PORT_PAGES];
+	bool paged;		/* some may not be */
 
 	/* All in one direction, to ascending addresses; empty between steps. */
 	bool writing;
@@ -82,6 +94,18 @@ int cnn_port_queue(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines
 		   enum cnnacc_access access, struct core_fault *fault);
 /** cnn_port_settle() - makes all copies that were left. */
 void cnn_port_settle(struct cnn_port *port);
+
+/**
+ * cnn_port_bytes() - move bytes in ascending order, at any alignment, and no others.
+ * @buf: local memory; written for CNNACC_ACCESS_READ, read for WRITE
+ *
+ * Return: 0, or -1 with @fault naming the first 64-byte line refused; those before it
+ * have moved.
+ */
+int cnn_port_bytes(struct cnn_port *port, uint64_t va, void *buf, size_t len,
+		   enum cnnacc_access access, struct core_fault *fault);
+/** cnn_port_release() - unmaps what cnn_port_bytes() has left mapped, before a step ends. */
+void cnn_port_release(struct cnn_port *port);
 
 /* Has a core to wait before it does what the hardware does at @cycle of the job? */
 static inline bool cnn_port_waits(struct cnn_port *port, uint64_t cycle)

@@ -103,6 +103,32 @@ void cnn_queue_write_ctrl(struct cnn_core *core, uint32_t value)
 		q->abort = 1;
 }
 
+/* The run that has ended has raised an event. */
+void cnn_queue_event(struct cnn_core *core)
+{
+	core->event = false;
+	core->q.event_count++;
+	core->q.suspended = (core->job.packet.flags & CNNACC_PACKET_EVENT_WAIT) != 0;
+	cnn_irq_set(core->dev, CNNACC_IRQ_EVENT(core->index));
+}
+
+/* What comes after the event is as much later as it has waited. */
+void cnn_queue_write_event_ack(struct cnn_core *core, uint32_t value)
+{
+	struct cnn_device *dev = core->dev;
+	uint64_t at, now;
+
+	if (value != 1 || !core->q.suspended)
+		return;
+	core->q.suspended = 0;
+	if (!dev->config.modelled)
+		return;
+	at = cnn_clock_time(core, core->job.event_cycle);
+	now = dev->ops->now(dev->opaque);
+	if (now > at)
+		core->job.suspended_ns += now - at;
+}
+
 void cnn_queue_write_tail(struct cnn_core *core, uint32_t value)
 {
 	if (value >= core->q.active.ring_size)
@@ -153,6 +179,8 @@ static void begin_job(struct cnn_core *core)
 	memset(&job->result, 0, sizeof(job->result));
 	memset(&job->stats, 0, sizeof(job->stats));
 	job->start_ns = core->dev->ops->now(core->dev->opaque);
+	job->suspended_ns = 0;
+	job->event_cycle = 0;
 	job->scrub_pos = 0;
 	job->scrub_cycles = 0;
 	job->abort = 0;
@@ -242,6 +270,7 @@ void cnn_queue_complete(struct cnn_core *core)
 	job->phase = JOB_NONE;
 	q->running = 0;
 	q->abort = 0;
+	q->suspended = 0;
 	if (failed)
 		record_failure(core);
 	if (failed || !written)

@@ -99,6 +99,7 @@ static uint32_t read_queue(struct cnn_core *core, uint32_t reg, uint32_t offset)
 	case CNNACC_QREG_STATUS_VA_LO: return read_lo(core->dev, offset, q->status_va);
 	case CNNACC_QREG_STATUS_VA_HI: return read_hi(core->dev, offset, q->status_va >> 32);
 	case CNNACC_QREG_CONTEXT: return q->context;
+	case CNNACC_QREG_EVENT_COUNT: return q->event_count;
 	}
 	return reg >= CNNACC_QREG_STATS ? read_stats(core, reg, offset) : 0;
 }
@@ -248,6 +249,9 @@ static void write_queue(struct cnn_core *core, uint32_t reg, uint32_t value)
 		break;
 	case CNNACC_QREG_CTRL:
 		cnn_queue_write_ctrl(core, value);
+		break;
+	case CNNACC_QREG_EVENT_ACK:
+		cnn_queue_write_event_ack(core, value);
 		break;
 	case CNNACC_QREG_RESET:
 		if (value == 1)

@@ -10,7 +10,7 @@
 #include "device.h"
 
 #define STATE_MAGIC	0x534e4e43	/* "CNNS" */
-#define STATE_VERSION	3
+#define STATE_VERSION	4
 
 struct state_head {
 	uint32_t magic;
@@ -29,11 +29,11 @@ _Static_assert(sizeof(struct state_head) == 32 + CNN_MODEL_MAX_CORES * CNNACC_CO
 	       "state head");
 _Static_assert(sizeof(struct global_state) == 40, "global state");
 _Static_assert(sizeof(struct ring_state) == 24, "ring state");
-_Static_assert(sizeof(struct queue_state) == 2 * sizeof(struct ring_state) + 64 +
+_Static_assert(sizeof(struct queue_state) == 2 * sizeof(struct ring_state) + 72 +
 	       sizeof(struct cnnacc_stats), "queue state");
 _Static_assert(sizeof(struct core_fault) == 32, "fault");
 _Static_assert(sizeof(struct job_state) == sizeof(struct cnnacc_packet) +
-	       sizeof(struct core_fault) + sizeof(struct cnnacc_stats) + 56, "job state");
+	       sizeof(struct core_fault) + sizeof(struct cnnacc_stats) + 72, "job state");
 
 static size_t core_size(const struct cnn_core *core)
 {
@@ -182,6 +182,8 @@ static int check_queue(const struct cnn_core *core, char *err)
 		return refuse(err, "COMPL_TAIL", q->compl_tail);
 	if (q->enable > 1 || q->refused > 1 || q->halted > 1 || q->abort > 1)
 		return refuse(err, "CTRL", q->enable);
+	if (q->suspended > q->running)
+		return refuse(err, "EVENT_ACK", q->suspended);
 	if (q->halted && q->running)
 		return refuse(err, "STATE", q->running);
 	return 0;
@@ -203,6 +205,9 @@ static int check_job(const struct cnn_core *core, char *err)
 	bad = cnn_packet_check(core, &job->packet);
 	if (job->refused ? job->phase != JOB_DONE : bad)
 		return refuse(err, "packet", bad);
+	if (core->q.suspended && (job->phase != JOB_RUN ||
+				  !(job->packet.flags & CNNACC_PACKET_EVENT_WAIT)))
+		return refuse(err, "EVENT_ACK", job->phase);
 	if (job->phase == JOB_SCRUB && job->scrub_pos >= core->state_size)
 		return refuse(err, "scrub position", job->scrub_pos);
 	if (job->result.status_class > CNNACC_STATUS_ABORTED || job->result.code > 0xffff)
