@@ -71,6 +71,9 @@ struct cnn_core_config {
 	uint32_t weight_bank;	/* ccp: bytes, multiple of 64, 1 KiB..1 MiB */
 	uint32_t icache;	/* ccp: bytes, multiple of 64, 256..8 KiB */
 	uint32_t lob;		/* ccp: vectors, 1..1024 */
+	uint32_t fmap;		/* hwpe: bytes of an fmap SRAM, multiple of 64, 4 KiB..1 MiB */
+	uint32_t kernel;	/* hwpe: bytes, multiple of 128, 4 KiB..16 MiB */
+	uint32_t program;	/* hwpe: bytes, multiple of 64, 256..1 MiB */
 };
 
 /** enum cnn_simd - the host's vectors that the model computes with; results are the same. */
@@ -96,7 +99,7 @@ struct cnn_config {
  * @key: "cores", "clock-hz", "timing", "threads" or "simd"
  * @value: for cores a '+'-separated list of cores, each NAME[:PARAM=N]...,
  *	e.g. "ccp" or "ccp:data-bank=65536:lob=64+ccp"; parameters: job-cycles-max,
- *	data-bank, weight-bank, icache, lob; for timing "instant" or "modelled"; for simd
+ *	of ccp data-bank, weight-bank, icache, lob, of hwpe fmap, kernel, program; for timing "instant" or "modelled"; for simd
  *	"widest", "baseline", "avx2" or "avx512"
  * @err: receives a message naming key, value and limit
  *

@@ -22,7 +22,7 @@ static const char *const simd_names[] = {
 	[CNN_SIMD_AVX512] = "avx512",
 };
 
-static const struct core_ops *const core_types[] = { &cnn_ccp_ops };
+static const struct core_ops *const core_types[] = { &cnn_ccp_ops, &cnn_hwpe_ops };
 
 #define CORE_TYPES	(sizeof(core_types) / sizeof(core_types[0]))
 #define SIMD_NAMES	(sizeof(simd_names) / sizeof(simd_names[0]))
@@ -144,7 +144,7 @@ static int parse_core(struct cnn_core_config *config, const char *text, size_t l
 	if (!cut(name, sizeof(name), text, part))
 		ops = type_by_name(name);
 	if (!ops)
-		return fail(err, "cores: no core type '%.*s' (there is: ccp)",
+		return fail(err, "cores: no core type '%.*s' (there are: ccp, hwpe)",
 			    (int)(part < 40 ? part : 40), text);
 	*config = (struct cnn_core_config){ .type = ops->type };
 	while (part < len) {

@@ -17,7 +17,10 @@
 #include "model_host.h"
 
 #define CORES	"ccp:data-bank=8192:weight-bank=2048:lob=4:icache=512:job-cycles-max=20000+" \
-		"ccp:data-bank=4096:weight-bank=1024:lob=1:icache=256:job-cycles-max=1000000"
+		"ccp:data-bank=4096:weight-bank=1024:lob=1:icache=256:job-cycles-max=1000000+" \
+		"hwpe:fmap=4096:kernel=4096:program=1024:job-cycles-max=20000"
+#define CORE_COUNT 3
+#define HWPE	2
 #define PAGE	CNNACC_PAGE_SIZE
 #define RW	(CNNACC_PTE_READ | CNNACC_PTE_WRITE)
 #define DATA_VA	0x00000000u
@@ -49,14 +52,14 @@ static uint32_t any_value(void)
 static uint32_t any_offset(void)
 {
 	if (rnd(4))
-		return 0x2000 + rnd(2) * 0x100 + rnd(24) * 4;
+		return 0x2000 + rnd(CORE_COUNT) * 0x100 + rnd(24) * 4;
 	return rnd(2) ? rnd(32) * 4 : rnd(0x12000);
 }
 
 /* A step of one of the cores' workers, their calls interleaved. */
-static void work(struct model_host *h, bool in_run[2])
+static void work(struct model_host *h, bool in_run[CORE_COUNT])
 {
-	unsigned int core = rnd(2);
+	unsigned int core = rnd(CORE_COUNT);
 
 	if (!in_run[core]) {
 		in_run[core] = cnn_device_begin(h->dev, core);
@@ -71,9 +74,9 @@ static void work(struct model_host *h, bool in_run[2])
 	in_run[core] = false;
 }
 
-static void settle(struct model_host *h, bool in_run[2])
+static void settle(struct model_host *h, bool in_run[CORE_COUNT])
 {
-	for (unsigned int i = 0; i < 2; i++)
+	for (unsigned int i = 0; i < CORE_COUNT; i++)
 		if (in_run[i])
 			cnn_device_end(h->dev, i);
 }
@@ -84,7 +87,7 @@ static void test_registers(void **state)
 	for (seed = 1; seed < 100;) {
 		struct model_host *h = mh_new(CORES, RAM);
 		uint64_t start = seed;
-		bool in_run[2] = { false, false };
+		bool in_run[CORE_COUNT] = { false };
 
 		for (unsigned int i = 0; i < RAM / 4; i++)
 			((uint32_t *)h->ram)[i] = rnd(4) ? 0 : any_value();
@@ -193,21 +196,132 @@ static struct cnnacc_packet any_packet(struct model_host *h, const struct mh_spa
 	return p;
 }
 
+/* ---- the sequencer and hwpe ---- */
+
+/* Near the edges of small memories, or anything. */
+static uint32_t any_size(void)
+{
+	return rnd(6) ? rnd(5) * 1024 + rnd(3) - 1 + rnd(2) * rnd(200) : any_value();
+}
+
+static uint32_t any_hwpe_insn(void)
+{
+	static const struct {
+		uint32_t funct, flags;
+	} insns[] = {
+		{ CNNACC_HWPE_WRITE_FMAP_ADDR, CNNACC_HWPE_XS1 | CNNACC_HWPE_XS2 },
+		{ CNNACC_HWPE_WRITE_CFG, CNNACC_HWPE_XS1 | CNNACC_HWPE_XS2 },
+		{ CNNACC_HWPE_MATRIX_MAC, CNNACC_HWPE_XS1 | CNNACC_HWPE_XS2 },
+		{ CNNACC_HWPE_WRITE_ACC, CNNACC_HWPE_XS1 },
+		{ CNNACC_HWPE_READ_ACC, CNNACC_HWPE_XD },
+		{ CNNACC_HWPE_RELU_WRITE, CNNACC_HWPE_XS1 },
+		{ CNNACC_HWPE_RESET, 0 },
+	};
+	unsigned int i = rnd(7);
+
+	return CNNACC_HWPE_INSN(insns[i].funct, insns[i].flags, rnd(8), rnd(4) ? rnd(8) : rnd(32),
+				rnd(4) ? rnd(8) : rnd(32));
+}
+
+static struct cnnacc_seq_command any_command(void)
+{
+	struct cnnacc_seq_command c = { .op = rnd(30) ? 1 + rnd(7) : 0 };
+
+	switch (c.op) {
+	case CNNACC_SEQ_COPY2D:
+		c.op |= rnd(2) * CNNACC_SEQ_TO_MEMORY | rnd(3) << 16;
+		c.arg[0] = any_size();
+		/* fall through */
+	case CNNACC_SEQ_FILL:
+		c.op |= rnd(3) << 16;
+		c.arg[1] = any_size();
+		c.arg[2] = rnd(4) ? rnd(5) : any_value();
+		c.arg[3] = any_size();
+		c.arg[5] = any_size();
+		break;
+	case CNNACC_SEQ_EXEC:
+		c.arg[0] = any_hwpe_insn();
+		c.arg[4] = rnd(8) ? 0 : any_value();
+		break;
+	case CNNACC_SEQ_DRAIN:
+		c.op |= rnd(2) * CNNACC_SEQ_RESUME | rnd(10) << 16;
+		c.arg[0] = any_size() & ~3u;
+		c.arg[1] = rnd(4);
+		c.arg[4] = any_size() & ~3u;
+		break;
+	case CNNACC_SEQ_WAIT:
+		c.arg[0] = 1 + rnd(3);
+		break;
+	case CNNACC_SEQ_IRQ:
+		c.arg[0] = any_value();
+		break;
+	case CNNACC_SEQ_LOOP:
+		c.op |= rnd(12) << 16;
+		c.arg[0] = rnd(8) ? rnd(6) : any_value();
+		c.arg[1] = CNNACC_SEQ_STEP(rnd(3), rnd(3), rnd(8));
+		c.arg[2] = rnd(2) ? rnd(80) : any_value();
+		break;
+	}
+	if (!rnd(40))
+		c.arg[rnd(7)] = any_value();
+	return c;
+}
+
+static struct cnnacc_seq_command exec2(uint32_t funct, uint32_t rd, uint32_t a, uint32_t b)
+{
+	const uint32_t flags = CNNACC_HWPE_XS1 | CNNACC_HWPE_XS2;
+
+	return (struct cnnacc_seq_command){
+		.op = CNNACC_SEQ_EXEC,
+		.arg = { CNNACC_HWPE_INSN(funct, flags, rd, 0, 0), 0, 0, 0, a, b },
+	};
+}
+
+/* A task that may be right, or nearly, then anything. */
+static void any_hwpe_program(struct masm *a)
+{
+	struct cnnacc_seq_command c[1024 / sizeof(struct cnnacc_seq_command)];
+	uint32_t n = 0, kernel = 1 + rnd(3), type = rnd(4), task = rnd(8);
+
+	for (; task && n < 4; n++)
+		c[n] = exec2(CNNACC_HWPE_WRITE_FMAP_ADDR, 2 * n, rnd(3000),
+			     CNNACC_HWPE_SRAM2 + rnd(3000));
+	if (task) {
+		uint32_t input = type % 3 ? 0 : rnd(2) * CNNACC_HWPE_CFG_INPUT;
+
+		c[n++] = exec2(CNNACC_HWPE_WRITE_CFG, 0, (1 + rnd(9)) | rnd(100) << 16,
+			       kernel | type << 4 | input | rnd(4) << 13);
+		c[n++] = exec2(CNNACC_HWPE_MATRIX_MAC, 0, rnd(4) | rnd(4) << 16,
+			       rnd(200) | rnd(200) << 16);
+		c[n - 1].op |= rnd(2) * CNNACC_SEQ_EVENTS;
+		c[n++] = (struct cnnacc_seq_command){ CNNACC_SEQ_WAIT, { CNNACC_HWPE_WAIT_ROUND } };
+	}
+	while (n < sizeof(c) / sizeof(c[0]))
+		c[n++] = any_command();
+	a->n = sizeof(c) / 4;
+	memcpy(a->word, c, sizeof(c));
+}
+
 /* The host's time is bounded by the cycle limit, whatever runs. */
 static void check_jobs(struct model_host *h, const struct mh_space *space, unsigned int count)
 {
 	struct masm a;
 
 	for (unsigned int i = 0; i < count; i++) {
-		unsigned int core = rnd(2), runs = 0;
+		unsigned int core = rnd(CORE_COUNT), runs = 0;
 		struct cnnacc_completion done;
 		struct cnnacc_packet p;
 
-		any_program(&a, core ? 64 : 128);
+		if (core == HWPE)
+			any_hwpe_program(&a);
+		else
+			any_program(&a, core ? 64 : 128);
 		p = any_packet(h, &space[rnd(2)], &a);
 		mh_submit(h, core, &p);
-		while (mh_work_once(h, core, rnd(4) ? 5000 : 1))
+		while (mh_work_once(h, core, rnd(4) ? 5000 : 1)) {
 			assert_true(++runs < 200000);
+			mh_qwrite(h, core, CNNACC_QREG_EVENT_ACK, 1);
+		}
 		assert_true(mh_completion(h, core, &done));
 		assert_int_equal(done.fence, p.fence);
 		if (done.status_class)
@@ -222,6 +336,8 @@ static void test_programs(void **state)
 
 	(void)state;
 	seed = 77;
+	for (unsigned int i = 0; i < CORE_COUNT; i++)
+		mh_queue_init(h, i, MH_RING_SIZE, MH_RING_SIZE);
 	for (unsigned int i = 0; i < 2; i++) {
 		float *data;
 
@@ -230,7 +346,6 @@ static void test_programs(void **state)
 		data = mh_map_new(h, &space[i], DATA_VA, 4 * PAGE, RW | CNNACC_PTE_EXEC);
 		for (unsigned int j = 0; j < PAGE; j++)
 			data[j] = (float)rnd(2000) - 1000.0f;
-		mh_queue_init(h, i, MH_RING_SIZE, MH_RING_SIZE);
 	}
 	check_jobs(h, space, 30000);
 	mh_free(h);

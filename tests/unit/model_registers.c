@@ -4,7 +4,7 @@
 
 static void test_reset_values(void **state)
 {
-	struct model_host *h = mh_new("ccp+ccp+ccp", 1 << 20);
+	struct model_host *h = mh_new("ccp+hwpe+ccp", 1 << 20);
 
 	(void)state;
 	check_reset_values(h, true);
@@ -72,7 +72,8 @@ static struct cnnacc_core_entry entry_of(struct model_host *h, unsigned int inde
 static void test_discovery(void **state)
 {
 	struct model_host *h = mh_new("ccp+ccp:data-bank=8192:weight-bank=0x1000:icache=512:"
-				      "lob=3:job-cycles-max=0x123456789", 1 << 20);
+				      "lob=3:job-cycles-max=0x123456789+hwpe+"
+				      "hwpe:fmap=4096:kernel=8192:program=256", 1 << 20);
 	struct cnnacc_core_entry e = entry_of(h, 1), none = { 0 };
 
 	(void)state;
@@ -90,7 +91,21 @@ static void test_discovery(void **state)
 	assert_int_equal(e.param[CNNACC_CCP_PARAM_DATA_BANK], CNNACC_CCP_DATA_BANK_DEFAULT);
 	assert_int_equal(e.param[CNNACC_CCP_PARAM_GEOMETRY], 16 | 8 << 8 | 4 << 16);
 	assert_int_equal(e.param[CNNACC_CCP_PARAM_LIMITS], 11 | 8 << 8 | 15 << 16);
-	for (unsigned int i = 2; i < 9; i++) {
+	e = entry_of(h, 2);
+	assert_int_equal(e.type, CNNACC_CORE_HWPE);
+	assert_int_equal(e.version, 0x00010000);
+	assert_int_equal(e.program_max, CNNACC_HWPE_PROGRAM_DEFAULT);
+	assert_int_equal(e.param[CNNACC_HWPE_PARAM_FMAP], CNNACC_HWPE_FMAP_DEFAULT);
+	assert_int_equal(e.param[CNNACC_HWPE_PARAM_KERNEL], CNNACC_HWPE_KERNEL_DEFAULT);
+	assert_int_equal(e.param[CNNACC_HWPE_PARAM_GEOMETRY], 16 | 8 << 8 | 64 << 16);
+	assert_int_equal(e.param[CNNACC_HWPE_PARAM_LIMITS], 11 | 24 << 8);
+	assert_int_equal(mh_read(h, e.window_offset + CNNACC_SEQ_REG_ID), CNNACC_HWPE_ID);
+	e = entry_of(h, 3);
+	assert_int_equal(e.program_max, 256);
+	assert_int_equal(e.param[CNNACC_HWPE_PARAM_FMAP], 4096);
+	assert_int_equal(e.param[CNNACC_HWPE_PARAM_KERNEL], 8192);
+	assert_true(e.window_offset + e.window_size <= CNNACC_REGS_SIZE);
+	for (unsigned int i = 4; i < 9; i++) {
 		e = entry_of(h, i);
 		assert_memory_equal(&e, &none, sizeof(e));
 	}
@@ -195,6 +210,10 @@ static void test_config(void **state)
 		{ "cores", "ccp:icache=8256", "icache" },
 		{ "cores", "ccp:job-cycles-max=9223372036854775808", "job-cycles-max" },
 		{ "cores", "ccp:colour=1", "'colour'" },
+		{ "cores", "hwpe:fmap=1048640", "fmap" },
+		{ "cores", "hwpe:kernel=4160", "multiple of 128" },
+		{ "cores", "hwpe:program=192", "program" },
+		{ "cores", "hwpe:lob=1", "core hwpe" },
 		{ "cores", "ccp:averyveryverylongparametername=1", "too long" },
 		{ "cores", "ccp+ccp+ccp+ccp+ccp+ccp+ccp+ccp+ccp", "more than 8" },
 		{ "clock-hz", "0", "clock-hz" },

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/* Inside of core hwpe: Documentation/hardware/hwpe.rst in C. */
+#ifndef CNN_HWPE_H
+#define CNN_HWPE_H
+
+#include "sequencer.h"
+
+#define HWPE_PES	CNNACC_HWPE_PES
+#define HWPE_ACCS	CNNACC_HWPE_ACCS
+#define HWPE_ROUNDS	1024	/* products that are computed together, at most */
+#define HWPE_ELEMENTS	32	/* of a word, at most */
+/* Behind each row: rows that are a power of two apart fight for the host's cache. */
+#define HWPE_PAD	8
+#define HWPE_LEFT	(HWPE_ACCS * (HWPE_ROUNDS + HWPE_PAD))
+/* Bytes of elements of 16 bits. */
+#define HWPE_SCRATCH	(HWPE_LEFT * HWPE_ELEMENTS * 2)
+#define HWPE_RIGHT	(HWPE_ROUNDS * HWPE_PES * HWPE_ELEMENTS * 2)
+
+/** struct hwpe_window - a window of a task. */
+struct hwpe_window {
+	uint32_t k, cw, ch;
+};
+
+/** struct hwpe_state - head of the flat state; the memories follow it. */
+struct hwpe_state {
+	struct seq_state seq;
+	uint32_t state;			/* enum cnnacc_hwpe_state */
+	uint32_t sticky;		/* CNNACC_HWPE_STATUS_BAD_TER2, ALIGN */
+	uint32_t base[8];
+	uint32_t cfg[2];
+	uint32_t mac[2];		/* of the last task */
+	uint32_t events;		/* its rounds raise them */
+	uint32_t round, rounds;
+	struct hwpe_window window;	/* that runs or has run last */
+	uint32_t todo;			/* products of it that are still to be computed */
+	uint32_t useful;		/* of each of its AccRegs */
+	uint16_t fresh[HWPE_ACCS];	/* PEs that nobody has drained since it started */
+	/* All above starts a job from zero. */
+	int32_t acc[HWPE_ACCS][HWPE_PES];
+};
+
+/** struct hwpe_layer - the configuration in terms of the loops. */
+struct hwpe_layer {
+	uint32_t type;			/* enum cnnacc_hwpe_type */
+	bool special;			/* Kernel_333 */
+	bool input;
+	uint32_t columns;		/* W columns of a window */
+	uint32_t words;			/* left words of each */
+	uint32_t rounds;		/* R_n: products of a window */
+	uint32_t offset;		/* Conv_W_offset */
+};
+
+/** struct hwpe_left - left words of some products, row by row. */
+struct hwpe_left {
+	uint64_t *words;
+	size_t pitch;			/* words of a row */
+};
+
+/** struct hwpe_simd - one width of vectors; all give the same results bit by bit. */
+struct hwpe_simd {
+	uint32_t round_ns;		/* about what a product takes, of eight rows and 16 columns */
+	/* Lays out @rounds right words of each column for add(). */
+	void (*right)(const uint8_t *in, uint32_t rounds, uint32_t type, void *out,
+		      int32_t sum[HWPE_PES]);
+	/* Adds @rounds products, modulo 2^32. */
+	void (*add)(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left,
+		    uint32_t rounds, uint32_t type, const void *right,
+		    const int32_t sum[HWPE_PES], void *scratch);
+};
+
+/** struct hwpe_right - right words as the host's vectors want them. */
+struct hwpe_right {
+	bool valid;
+	uint32_t address;		/* in the kernel memory */
+	uint32_t rounds;
+	uint32_t type;
+	bool bad;			/* a TER2 value is 10 */
+	int32_t sum[HWPE_PES];
+	uint8_t *words;
+};
+
+struct hwpe {
+	struct seq seq;			/* first */
+	struct hwpe_state *s;
+	size_t size;
+	struct core_means means;
+	const struct hwpe_simd *simd;
+
+	/* Derived from the state, never saved. */
+	struct hwpe_right right;
+	uint64_t *left;			/* HWPE_LEFT words */
+	void *scratch;			/* HWPE_SCRATCH bytes, of simd->add() */
+};
+
+static inline struct hwpe *hwpe_of(const struct seq *seq)
+{
+	return (struct hwpe *)seq;
+}
+
+/* task.c */
+struct hwpe_layer hwpe_layer(const struct hwpe_state *s);
+/* Starts a window; SEQ_FAILED if its addresses are wrong. */
+enum seq_outcome hwpe_start_window(struct hwpe *h, struct hwpe_window window, bool first,
+				   struct core_fault *fault);
+/* The task goes on: the next window, or it is over. */
+enum seq_outcome hwpe_resume(struct hwpe *h, struct core_fault *fault);
+bool hwpe_last(const struct hwpe_state *s);
+/* Is the window one that could have been started? */
+bool hwpe_window_possible(const struct hwpe *h);
+/* Fmap address of product 0 of base register @j. */
+uint64_t hwpe_window_base(const struct hwpe_state *s, struct hwpe_window window, unsigned int j);
+
+/* product.c */
+bool hwpe_work(struct seq *seq, int64_t *budget);
+
+/* insn.c: enum cnnacc_hwpe_cfg, or 0 */
+uint32_t hwpe_bad_config(uint32_t cfg0, uint32_t cfg1);
+extern const struct seq_ops hwpe_seq_ops;
+
+/* simd.c */
+const struct hwpe_simd *hwpe_simd(uint32_t simd);
+
+static inline uint32_t hwpe_elements(uint32_t type)
+{
+	return type == CNNACC_HWPE_TER2 ? 32 : type == CNNACC_HWPE_EXP4 ? 16 : 8;
+}
+
+#endif

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/* Products with the widths of vectors that this host may have, and the choice of one. */
+#include <string.h>
+
+#include "hwpe.h"
+
+#define WORD_BYTES	CNNACC_HWPE_OPERAND_BYTES
+
+static const int8_t exp4_values[16] __attribute__((aligned(16))) = {
+	0, 1, 2, 4, 8, 16, 32, 64, 0, -1, -2, -4, -8, -16, -32, -64,
+};
+
+static const int8_t ter2_values[4] = { 0, 1, -1, -1 };
+
+/* ---- elements of 16 bits, two of which are multiplied and added at once ---- */
+
+/* Elements of @words words in their order; a left UINT8 alone is unsigned. */
+static void widen(const uint8_t *in, size_t words, uint32_t type, bool left, int16_t *out)
+{
+	size_t bytes = words * WORD_BYTES;
+
+	if (type == CNNACC_HWPE_UINT8 && left)
+		for (size_t i = 0; i < bytes; i++)
+			out[i] = in[i];
+	else if (type == CNNACC_HWPE_UINT8 || type == CNNACC_HWPE_INT8)
+		for (size_t i = 0; i < bytes; i++)
+			out[i] = (int8_t)in[i];
+	else if (type == CNNACC_HWPE_EXP4)
+		for (size_t i = 0; i < bytes; i++) {
+			out[2 * i] = exp4_values[in[i] & 15];
+			out[2 * i + 1] = exp4_values[in[i] >> 4];
+		}
+	else
+		for (size_t i = 0; i < 4 * bytes; i++)
+			out[i] = ter2_values[in[i / 4] >> i % 4 * 2 & 3];
+}
+
+/* [pair of elements][column][2] */
+static void right_pairs(const uint8_t *in, uint32_t rounds, uint32_t type, void *out,
+			int32_t sum[HWPE_PES])
+{
+	uint32_t pairs = hwpe_elements(type) / 2;
+	int16_t word[HWPE_ELEMENTS], *to = out;
+
+	(void)sum;
+	for (uint32_t t = 0; t < rounds; t++, to += pairs * HWPE_PES * 2)
+		for (unsigned int q = 0; q < HWPE_PES; q++, in += WORD_BYTES) {
+			widen(in, 1, type, false, word);
+			for (uint32_t p = 0; p < pairs; p++)
+				memcpy(to + (p * HWPE_PES + q) * 2, word + 2 * p, 4);
+		}
+}
+
+/* Lays out the left words of all rows as pairs of elements; returns pairs of a row. */
+static size_t left_pairs(const struct hwpe_left *left, uint32_t rounds, uint32_t type,
+			 int16_t *out)
+{
+	size_t pairs = (size_t)rounds * hwpe_elements(type) / 2, pitch = pairs + HWPE_PAD;
+
+	for (unsigned int i = 0; i < HWPE_ACCS; i++)
+		widen((const uint8_t *)(left->words + i * left->pitch), rounds, type, true,
+		      out + i * pitch * 2);
+	return pitch;
+}
+
+#if defined(__x86_64__) && !defined(CNN_PORTABLE)
+#include <immintrin.h>
+
+#define ROWS	4	/* whose sums stay in registers */
+#define UNROLL	_Pragma("GCC unroll 16")
+
+#define SIMD(name)	name##_avx2
+#define VECTOR		__m256i
+#define ADD		_mm256_add_epi32
+#define MADD		_mm256_madd_epi16
+#define SPLAT		_mm256_set1_epi32
+#define ZERO		_mm256_setzero_si256
+#define SIMD_TARGET	__attribute__((target("avx2")))
+#include "pairs_simd.h"
+#undef SIMD
+#undef VECTOR
+#undef ADD
+#undef MADD
+#undef SPLAT
+#undef ZERO
+#undef SIMD_TARGET
+
+#define SIMD(name)	name##_any
+#define VECTOR		__m128i
+#define ADD		_mm_add_epi32
+#define MADD		_mm_madd_epi16
+#define SPLAT		_mm_set1_epi32
+#define ZERO		_mm_setzero_si128
+#define SIMD_TARGET
+#include "pairs_simd.h"
+
+#else
+
+static void add_any(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left,
+		    uint32_t rounds, uint32_t type, const void *right,
+		    const int32_t sum[HWPE_PES], void *scratch)
+{
+	size_t pitch = left_pairs(left, rounds, type, scratch);
+	size_t pairs = (size_t)rounds * hwpe_elements(type) / 2;
+
+	(void)sum;
+	for (unsigned int i = 0; i < HWPE_ACCS; i++) {
+		const int16_t *l = (const int16_t *)scratch + i * pitch * 2, *r = right;
+
+		for (size_t p = 0; p < pairs; p++, l += 2, r += 2 * HWPE_PES)
+			for (unsigned int q = 0; q < HWPE_PES; q++)
+				acc[i][q] += l[0] * r[2 * q] + l[1] * r[2 * q + 1];
+	}
+}
+
+#endif
+
+const struct hwpe_simd *hwpe_simd(uint32_t simd)
+{
+	static const struct hwpe_simd any = { 120, right_pairs, add_any };
+#if defined(__x86_64__) && !defined(CNN_PORTABLE)
+	static const struct hwpe_simd avx2 = { 40, right_pairs, add_avx2 };
+
+	if (simd != CNN_SIMD_BASELINE)
+		return &avx2;
+#endif
+	(void)simd;
+	return &any;
+}

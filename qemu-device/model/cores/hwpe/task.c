@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/* A task and its windows: addresses, their checks, what a window costs and counts. */
+#include <string.h>
+
+#include "hwpe.h"
+
+#define FMAP_SPACE	(2 * (uint64_t)CNNACC_HWPE_SRAM2)
+#define KERNEL_DETAIL	8	/* of E_ADDR */
+#define SPECIAL_LAST	17	/* byte of a column of Kernel_333 */
+#define SLOTS		(HWPE_PES * HWPE_ACCS)
+
+struct hwpe_layer hwpe_layer(const struct hwpe_state *s)
+{
+	uint32_t kernel = s->cfg[1] & CNNACC_HWPE_CFG_KERNEL_MASK;
+	struct hwpe_layer l = {
+		.type = s->cfg[1] >> CNNACC_HWPE_CFG_TYPE_SHIFT & 3,
+		.special = s->cfg[1] & CNNACC_HWPE_CFG_333,
+		.input = s->cfg[1] & CNNACC_HWPE_CFG_INPUT,
+		.columns = kernel,
+		.words = s->cfg[0] & 0xffff,
+		.offset = s->cfg[0] >> 16,
+	};
+
+	l.rounds = l.special ? 4 : l.columns * l.words;
+	return l;
+}
+
+static uint32_t k_count(const struct hwpe_state *s)
+{
+	return s->cfg[1] >> CNNACC_HWPE_CFG_K_SHIFT & 0x3ff;
+}
+
+static uint32_t h_count(const struct hwpe_state *s)
+{
+	return s->mac[0] & 0xffff;
+}
+
+static uint32_t w_count(const struct hwpe_state *s)
+{
+	return s->mac[0] >> 16;
+}
+
+uint64_t hwpe_window_base(const struct hwpe_state *s, struct hwpe_window window, unsigned int j)
+{
+	return s->base[j] + (uint64_t)window.cw * (s->mac[1] >> 16) +
+	       (uint64_t)window.ch * (s->mac[1] & 0xffff);
+}
+
+bool hwpe_last(const struct hwpe_state *s)
+{
+	return s->window.ch + 1 == h_count(s) && s->window.cw + 1 == w_count(s) &&
+	       s->window.k + 1 == k_count(s);
+}
+
+/* First and last fmap address that is read from @conv on, both rows of Kernel_333 as one. */
+static void row_span(const struct hwpe_layer *l, uint64_t conv, uint64_t *lo, uint64_t *hi)
+{
+	uint64_t last = conv + (uint64_t)(l->columns - 1) * l->offset;
+
+	if (l->special) {
+		*lo = conv;
+		*hi = last + SPECIAL_LAST;
+		return;
+	}
+	if (!l->input) {
+		conv &= ~(uint64_t)7;
+		last &= ~(uint64_t)7;
+	}
+	*lo = conv;
+	*hi = last + (uint64_t)l->words * 8 - 1;
+}
+
+/* Code and detail of what is wrong with a window's addresses, 0 if nothing is. */
+static uint32_t bad_addresses(const struct hwpe *h, const struct hwpe_layer *l,
+			      struct hwpe_window window, uint32_t *detail)
+{
+	unsigned int bases = l->special ? HWPE_ACCS / 2 : HWPE_ACCS;
+	uint64_t lo, hi;
+
+	for (*detail = 0; *detail < bases; ++*detail) {
+		uint32_t sram = *detail % 2;
+
+		row_span(l, hwpe_window_base(h->s, window, *detail), &lo, &hi);
+		if (hi >= FMAP_SPACE)
+			return CNNACC_HWPE_E_ADDR;
+		if (lo / CNNACC_HWPE_SRAM2 != sram || hi / CNNACC_HWPE_SRAM2 != sram)
+			return CNNACC_HWPE_E_FMAP_2ADDR;
+		if (hi % CNNACC_HWPE_SRAM2 >= h->seq.memory[sram].size)
+			return CNNACC_HWPE_E_ADDR;
+	}
+	*detail = KERNEL_DETAIL;
+	if ((window.k + (uint64_t)1) * l->rounds * CNNACC_HWPE_ROUND_BYTES >
+	    h->seq.memory[CNNACC_HWPE_KERNEL].size)
+		return CNNACC_HWPE_E_ADDR;
+	return 0;
+}
+
+static bool misaligned(const struct hwpe_state *s, const struct hwpe_layer *l,
+		       struct hwpe_window window)
+{
+	uint64_t bits = l->columns > 1 ? l->offset : 0;
+
+	if (l->input)
+		return false;
+	for (unsigned int i = 0; i < HWPE_ACCS; i++)
+		bits |= hwpe_window_base(s, window, i);
+	return bits % 8;
+}
+
+static uint32_t useful(const struct hwpe_layer *l)
+{
+	if (l->special)
+		return 27;
+	if (!l->input)
+		return l->rounds * hwpe_elements(l->type);
+	return l->columns * (3 * l->columns < 8 * l->words ? 3 * l->columns : 8 * l->words);
+}
+
+static unsigned int latency(const struct hwpe_layer *l, bool first)
+{
+	if (first)
+		return 12;
+	return l->special ? 11 : l->input ? 9 : 8;
+}
+
+static void account(struct hwpe *h, const struct hwpe_layer *l, bool first)
+{
+	uint64_t cycles = 8 * (uint64_t)l->rounds + latency(l, first);
+	struct seq_state *seq = &h->s->seq;
+
+	if (!first)
+		seq->n.stall_cycles += seq->t - seq->d;
+	/* A window that a Reset left has the PEs first. */
+	seq->d = seq_elapsed(&h->seq) + cycles;
+	seq->n.cycles_serial += cycles;
+	seq->n.compute_cycles += cycles;
+	seq->n.mac_slots += (uint64_t)SLOTS * l->rounds * hwpe_elements(l->type);
+	seq->n.local_read_bytes += (uint64_t)l->rounds *
+		(CNNACC_HWPE_ROUND_BYTES + HWPE_ACCS * CNNACC_HWPE_OPERAND_BYTES);
+}
+
+enum seq_outcome hwpe_start_window(struct hwpe *h, struct hwpe_window window, bool first,
+				   struct core_fault *fault)
+{
+	struct hwpe_state *s = h->s;
+	struct hwpe_layer l = hwpe_layer(s);
+	uint32_t detail, code = bad_addresses(h, &l, window, &detail);
+
+	if (code)
+		return seq_fail(fault, CNNACC_STATUS_BAD_PROGRAM, code, detail);
+	if (misaligned(s, &l, window))
+		s->sticky |= CNNACC_HWPE_STATUS_ALIGN;
+	account(h, &l, first);
+	s->useful = useful(&l);
+	memset(s->fresh, 0xff, sizeof(s->fresh));
+	s->window = window;
+	s->todo = l.rounds;
+	s->state = CNNACC_HWPE_RUNNING;
+	return SEQ_NEXT;
+}
+
+enum seq_outcome hwpe_resume(struct hwpe *h, struct core_fault *fault)
+{
+	struct hwpe_state *s = h->s;
+	struct hwpe_window next = s->window;
+
+	if (hwpe_last(s)) {
+		s->seq.n.stall_cycles += s->seq.t - s->seq.d;
+		s->state = CNNACC_HWPE_IDLE;
+		return SEQ_NEXT;
+	}
+	if (++next.ch == h_count(s)) {
+		next.ch = 0;
+		if (++next.cw == w_count(s)) {
+			next.cw = 0;
+			next.k++;
+		}
+	}
+	return hwpe_start_window(h, next, false, fault);
+}
+
+bool hwpe_window_possible(const struct hwpe *h)
+{
+	const struct hwpe_state *s = h->s;
+	struct hwpe_layer l = hwpe_layer(s);
+	uint32_t detail;
+
+	return s->window.k < k_count(s) && s->window.cw < w_count(s) &&
+	       s->window.ch < h_count(s) && s->todo <= l.rounds &&
+	       !bad_addresses(h, &l, s->window, &detail);
+}

@@ -1,0 +1,621 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/* Boot, loops and the commands that are the same for every core. */
+#include <string.h>
+
+#include "sequencer.h"
+
+#define BOOT_NS		2000
+#define COPY_BYTES	((size_t)64 << 10)	/* of a row that are copied at once, at most */
+#define BYTES_PER_NS	8
+#define LATENCY		16		/* cycles of a transfer before its first line */
+/* How far commands that access no memory run ahead of the horizon. */
+#define AHEAD_CYCLES	100000u
+#define STEP_RESERVED	0xf8000000u
+#define FLAGS_MASK	0xff00u
+
+enum { OP_WORD, ARG0, ARG1, ARG2, ARG3, ARG4, ARG5, ARG6, WORDS };
+
+/** struct form - which words and flags an operation has. */
+struct form {
+	uint32_t flags;
+	uint32_t used;		/* mask of words */
+	bool param;		/* bits 31:16 */
+};
+
+static const struct form forms[] = {
+	[CNNACC_SEQ_END] = { 0, 0, false },
+	[CNNACC_SEQ_COPY2D] = { CNNACC_SEQ_TO_MEMORY, 0x7e, true },
+	[CNNACC_SEQ_FILL] = { 0, 0x5e, true },
+	[CNNACC_SEQ_EXEC] = { CNNACC_SEQ_RESULT | CNNACC_SEQ_EVENTS, 0x60, false },
+	[CNNACC_SEQ_DRAIN] = { CNNACC_SEQ_RESUME, 0x3e, true },
+	[CNNACC_SEQ_WAIT] = { 0, 0x02, false },
+	[CNNACC_SEQ_IRQ] = { 0, 0x02, false },
+	[CNNACC_SEQ_LOOP] = { 0, 0xfe, true },
+};
+
+/** struct rows - operands of COPY2D, and of FILL but for VAs. */
+struct rows {
+	uint64_t va, va_stride;
+	uint64_t local, local_stride;
+	uint64_t count, len;
+	uint32_t memory;
+};
+
+enum seq_outcome seq_fail(struct core_fault *fault, uint32_t status_class, uint32_t code,
+			  uint32_t detail)
+{
+	*fault = (struct core_fault){
+		.status_class = status_class, .code = code, .detail = detail,
+	};
+	return SEQ_FAILED;
+}
+
+static enum seq_outcome bad_program(struct core_fault *fault, uint32_t code, uint32_t detail)
+{
+	return seq_fail(fault, CNNACC_STATUS_BAD_PROGRAM, code, detail);
+}
+
+enum seq_outcome seq_bad_word(struct core_fault *fault, uint32_t word)
+{
+	return bad_program(fault, CNNACC_SEQ_E_COMMAND, word);
+}
+
+enum seq_outcome seq_store(struct cnn_port *port, uint64_t va, const void *buf, size_t len,
+			   struct core_fault *fault)
+{
+	if (!cnn_port_bytes(port, va, (void *)buf, len, CNNACC_ACCESS_WRITE, fault))
+		return SEQ_NEXT;
+	fault->code = CNNACC_SEQ_E_DMA;
+	return SEQ_FAILED;
+}
+
+/* ---- boot ---- */
+
+static uint64_t boot_lines(const struct seq *seq)
+{
+	return seq_lines(0, seq->s->program_len);
+}
+
+static enum seq_outcome boot(struct seq *seq, struct cnn_port *port, struct core_fault *fault)
+{
+	struct seq_state *s = seq->s;
+	uint64_t lines = boot_lines(seq), size = seq->commands * sizeof(*seq->program);
+
+	if (cnn_port_waits(port, LATENCY + lines))
+		return SEQ_WAIT;
+	if (cnn_port_lines(port, s->program_va, seq->program, lines, CNNACC_ACCESS_EXEC, fault)) {
+		fault->code = CNNACC_CODE_FETCH;
+		return SEQ_FAILED;
+	}
+	memset((char *)seq->program + s->program_len, 0, size - s->program_len);
+	seq_spend(seq, LATENCY + lines);
+	s->n.dma_cycles += LATENCY + lines;
+	s->n.mem_read_bytes += lines * CNNACC_LINE_SIZE;
+	s->n.local_write_bytes += lines * CNNACC_LINE_SIZE;
+	if (seq_elapsed(seq) > s->cycle_limit)
+		return seq_fail(fault, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0);
+	s->phase = SEQ_PHASE_FETCH;
+	return SEQ_NEXT;
+}
+
+/* ---- commands ---- */
+
+static uint32_t param_of(const struct cnnacc_seq_command *c)
+{
+	return c->op >> CNNACC_SEQ_PARAM_SHIFT;
+}
+
+/* Are bits 31:16 of a command that has them out of range? */
+static bool bad_param(const struct seq *seq, const struct cnnacc_seq_command *c)
+{
+	switch (c->op & CNNACC_SEQ_OP_MASK) {
+	case CNNACC_SEQ_COPY2D:
+	case CNNACC_SEQ_FILL:
+		return param_of(c) >= seq->memories;
+	case CNNACC_SEQ_DRAIN:
+		return !param_of(c) || param_of(c) > seq->ops->registers;
+	}
+	return false;
+}
+
+/* Mask of the words that the operation has and that it cannot have like this. */
+static uint32_t bad_args(const struct seq *seq, const struct cnnacc_seq_command *c)
+{
+	switch (c->op & CNNACC_SEQ_OP_MASK) {
+	case CNNACC_SEQ_FILL:
+		return (uint32_t)(c->arg[0] > 255) << ARG0;
+	case CNNACC_SEQ_EXEC:
+		return (uint32_t)((c->op & CNNACC_SEQ_RESULT) && c->arg[6] % 4) << ARG6;
+	case CNNACC_SEQ_DRAIN:
+		return (uint32_t)(c->arg[0] % 4 != 0) << ARG0 |
+		       (uint32_t)(c->arg[1] > seq->ops->registers - param_of(c)) << ARG1 |
+		       (uint32_t)(c->arg[3] % 4 != 0) << ARG3 |
+		       (uint32_t)(c->arg[4] % 4 != 0) << ARG4;
+	case CNNACC_SEQ_WAIT:
+		return (uint32_t)(!c->arg[0] || (c->arg[0] & ~seq->ops->conditions)) << ARG0;
+	}
+	return 0;
+}
+
+/* First word that no command may have like this, or WORDS. */
+static unsigned int bad_word(const struct seq *seq, const struct cnnacc_seq_command *c)
+{
+	uint32_t op = c->op & CNNACC_SEQ_OP_MASK, used, bad = 1u << WORDS;
+
+	if (op > CNNACC_SEQ_LOOP || (c->op & FLAGS_MASK & ~forms[op].flags) ||
+	    (forms[op].param ? bad_param(seq, c) : param_of(c) != 0))
+		return OP_WORD;
+	used = forms[op].used;
+	if (op == CNNACC_SEQ_EXEC)
+		used |= ((2u << seq->ops->insn_words) - 2) |
+			(c->op & CNNACC_SEQ_RESULT ? 1u << ARG6 : 0);
+	for (unsigned int i = 0; i < WORDS - 1; i++)
+		bad |= ((uint32_t)(c->arg[i] != 0) << (ARG0 + i)) & ~used;
+	return (unsigned int)__builtin_ctz(bad | bad_args(seq, c));
+}
+
+/* Lines of memory that the rows touch; their offsets in a line repeat every 64 rows. */
+static uint64_t lines_of(const struct rows *r)
+{
+	uint64_t period = CNNACC_LINE_SIZE, all = 0, some = 0;
+
+	if (r->va_stride % CNNACC_LINE_SIZE == 0)
+		return r->count * seq_lines(r->va, r->len);
+	for (uint64_t i = 0; i < period && i < r->count; i++) {
+		uint64_t lines = seq_lines(r->va + i * r->va_stride, r->len);
+
+		all += lines;
+		some += i < r->count % period ? lines : 0;
+	}
+	return r->count < period ? all : r->count / period * all + some;
+}
+
+/* What both COPY2D and FILL check; SEQ_NEXT if all is well. */
+static enum seq_outcome check_rows(const struct seq *seq, const struct rows *r,
+				   struct core_fault *fault)
+{
+	if (seq->ops->uses(seq, r->memory))
+		return bad_program(fault, CNNACC_SEQ_E_CONFLICT, r->memory);
+	if (r->count && r->len &&
+	    r->local + (r->count - 1) * r->local_stride + r->len > seq->memory[r->memory].size)
+		return bad_program(fault, CNNACC_SEQ_E_RANGE, r->memory);
+	return SEQ_NEXT;
+}
+
+/* Will a command of that many cycles be over before the limit? */
+static bool in_time(const struct seq *seq, uint64_t cycles)
+{
+	return seq->s->t + cycles <= seq->s->cycle_limit;
+}
+
+static struct rows copy_rows(const struct cnnacc_seq_command *c)
+{
+	return (struct rows){
+		.va = c->arg[0], .local = c->arg[1], .count = c->arg[2], .len = c->arg[3],
+		.va_stride = c->arg[4], .local_stride = c->arg[5], .memory = param_of(c),
+	};
+}
+
+/* Moves rows from s->row, s->byte on. */
+static enum seq_outcome move_rows(struct seq *seq, const struct rows *r,
+				  enum cnnacc_access access, struct cnn_port *port,
+				  int64_t *budget, struct core_fault *fault)
+{
+	struct seq_state *s = seq->s;
+	uint8_t *local = seq->memory[r->memory].bytes + r->local;
+
+	while (s->row < r->count) {
+		size_t len = r->len - s->byte < COPY_BYTES ? r->len - s->byte : COPY_BYTES;
+
+		if (cnn_port_bytes(port, r->va + s->row * r->va_stride + s->byte,
+				   local + s->row * r->local_stride + s->byte, len, access,
+				   fault)) {
+			fault->code = CNNACC_SEQ_E_DMA;
+			return SEQ_FAILED;
+		}
+		*budget -= SEQ_COMMAND_NS + (int64_t)(len / BYTES_PER_NS);
+		s->byte += len;
+		if (s->byte == r->len) {
+			s->byte = 0;
+			s->row++;
+		}
+		if (*budget <= 0 && s->row < r->count)
+			return SEQ_AGAIN;
+	}
+	s->row = 0;
+	return SEQ_NEXT;
+}
+
+static enum seq_outcome copy(struct seq *seq, const struct cnnacc_seq_command *c,
+			     struct cnn_port *port, int64_t *budget, struct core_fault *fault)
+{
+	bool store = c->op & CNNACC_SEQ_TO_MEMORY;
+	struct rows r = copy_rows(c);
+	enum seq_outcome outcome = check_rows(seq, &r, fault);
+	uint64_t cycles, bytes = r.count * r.len;
+	bool moves;
+
+	if (outcome != SEQ_NEXT)
+		return outcome;
+	cycles = bytes ? LATENCY + lines_of(&r) : 0;
+	moves = bytes && in_time(seq, 1 + cycles);
+	if (moves && cnn_port_waits(port, seq->s->t + 1 + cycles))
+		return SEQ_WAIT;
+	if (moves && !store) {
+		seq->filled = true;
+		seq->ops->written(seq, r.memory);
+	}
+	if (moves)
+		outcome = move_rows(seq, &r, store ? CNNACC_ACCESS_WRITE : CNNACC_ACCESS_READ,
+				    port, budget, fault);
+	if (outcome != SEQ_NEXT)
+		return outcome;
+	seq_spend(seq, 1 + cycles);
+	seq->s->n.dma_cycles += cycles;
+	if (store) {
+		seq->s->n.mem_write_bytes += bytes;
+		seq->s->n.local_read_bytes += bytes;
+	} else {
+		seq->s->n.mem_read_bytes += bytes;
+		seq->s->n.local_write_bytes += bytes;
+	}
+	return SEQ_NEXT;
+}
+
+static enum seq_outcome fill(struct seq *seq, const struct cnnacc_seq_command *c,
+			     int64_t *budget, struct core_fault *fault)
+{
+	struct rows r = {
+		.local = c->arg[1], .count = c->arg[2], .len = c->arg[3],
+		.local_stride = c->arg[5], .memory = param_of(c),
+	};
+	enum seq_outcome outcome;
+	uint64_t rows = r.count, cycles;
+	uint8_t *local;
+	bool moves;
+
+	outcome = check_rows(seq, &r, fault);
+	if (outcome != SEQ_NEXT)
+		return outcome;
+	cycles = 1 + r.count * seq_lines(0, r.len);
+	moves = r.count && r.len && in_time(seq, cycles);
+	seq_spend(seq, cycles);
+	seq->s->n.local_write_bytes += r.count * r.len;
+	if (!moves)
+		return SEQ_NEXT;
+	seq->filled = true;
+	seq->ops->written(seq, r.memory);
+	*budget -= (int64_t)(seq->memory[r.memory].size / BYTES_PER_NS);
+	/* Rows that touch or overlap are one. */
+	if (r.local_stride <= r.len) {
+		r.len += (rows - 1) * r.local_stride;
+		rows = 1;
+	}
+	local = seq->memory[r.memory].bytes + r.local;
+	for (uint64_t i = 0; i < rows; i++)
+		memset(local + i * r.local_stride, (int)c->arg[0], r.len);
+	return SEQ_NEXT;
+}
+
+static enum seq_outcome irq(struct seq *seq, const struct cnnacc_seq_command *c,
+			    struct cnn_port *port)
+{
+	if (cnn_port_waits(port, seq->s->t + 1))
+		return SEQ_WAIT;
+	seq_spend(seq, 1);
+	seq->s->event = c->arg[0];
+	seq->s->n.events++;
+	return SEQ_EVENT;
+}
+
+/* First field of a LOOP that is wrong, or 0. */
+static uint32_t bad_loop(const struct seq *seq, const struct cnnacc_seq_command *c)
+{
+	const struct seq_state *s = seq->s;
+	uint32_t body = param_of(c), end = s->pc + 1 + body;
+
+	if (!body || end > seq->commands || (s->depth && end > s->loop[s->depth - 1].end))
+		return CNNACC_SEQ_LOOP_BODY;
+	if (s->depth == CNNACC_SEQ_LOOPS)
+		return CNNACC_SEQ_LOOP_DEPTH;
+	if (!c->arg[0])
+		return CNNACC_SEQ_LOOP_ITERATIONS;
+	for (uint32_t i = 0; i < SEQ_PAIRS; i++) {
+		uint32_t step = c->arg[1 + 2 * i];
+		uint32_t first = step & 0xfff, more = step >> 12 & 0xfff, word = step >> 24 & 7;
+
+		if (step & STEP_RESERVED || word == 7 || first + more >= body)
+			return CNNACC_SEQ_LOOP_PAIR0 + i;
+	}
+	return 0;
+}
+
+static enum seq_outcome loop(struct seq *seq, const struct cnnacc_seq_command *c,
+			     struct core_fault *fault)
+{
+	struct seq_state *s = seq->s;
+	uint32_t field = bad_loop(seq, c);
+	struct seq_loop *loop;
+
+	if (field)
+		return bad_program(fault, CNNACC_SEQ_E_LOOP, field);
+	loop = &s->loop[s->depth++];
+	*loop = (struct seq_loop){
+		.begin = s->pc + 1, .end = s->pc + 1 + param_of(c), .iterations = c->arg[0],
+	};
+	for (unsigned int i = 0; i < SEQ_PAIRS; i++) {
+		loop->pair[i].step = c->arg[1 + 2 * i];
+		loop->pair[i].increment = c->arg[2 + 2 * i];
+	}
+	seq_spend(seq, 1);
+	return SEQ_NEXT;
+}
+
+/* ---- program ---- */
+
+/* The command at pc with the increments of the loops under way. */
+static inline struct cnnacc_seq_command fetch(const struct seq *seq)
+{
+	const struct seq_state *s = seq->s;
+	struct cnnacc_seq_command c = seq->program[s->pc];
+
+	for (uint32_t i = 0; i < s->depth; i++) {
+		const struct seq_loop *loop = &s->loop[i];
+		uint32_t index = s->pc - loop->begin;
+
+		if (!loop->iteration)
+			continue;
+		for (unsigned int j = 0; j < SEQ_PAIRS; j++) {
+			uint32_t step = loop->pair[j].step;
+
+			if (index - (step & 0xfff) <= (step >> 12 & 0xfff))
+				c.arg[step >> 24] += loop->iteration * loop->pair[j].increment;
+		}
+	}
+	return c;
+}
+
+static enum seq_outcome run(struct seq *seq, struct cnn_port *port, int64_t *budget,
+			    struct core_fault *fault)
+{
+	struct cnnacc_seq_command c;
+	unsigned int word;
+
+	if (seq->s->pc >= seq->commands)
+		return bad_program(fault, CNNACC_SEQ_E_PC, 0);
+	c = fetch(seq);
+	word = bad_word(seq, &c);
+	if (word < WORDS)
+		return seq_bad_word(fault, word);
+	switch (c.op & CNNACC_SEQ_OP_MASK) {
+	case CNNACC_SEQ_COPY2D:
+		return copy(seq, &c, port, budget, fault);
+	case CNNACC_SEQ_FILL:
+		return fill(seq, &c, budget, fault);
+	case CNNACC_SEQ_EXEC:
+		return seq->ops->exec(seq, &c, port, fault);
+	case CNNACC_SEQ_DRAIN:
+		return seq->ops->drain(seq, &c, port, fault);
+	case CNNACC_SEQ_WAIT:
+		return seq->ops->wait(seq, &c, port, fault);
+	case CNNACC_SEQ_IRQ:
+		return irq(seq, &c, port);
+	case CNNACC_SEQ_LOOP:
+		return loop(seq, &c, fault);
+	}
+	seq_spend(seq, 1);
+	return SEQ_END;
+}
+
+/* Goes to the next command, which may be a loop's first again. */
+static void go_on(struct seq_state *s)
+{
+	s->pc++;
+	s->phase = SEQ_PHASE_FETCH;
+	while (s->depth && s->pc == s->loop[s->depth - 1].end) {
+		struct seq_loop *loop = &s->loop[s->depth - 1];
+
+		if (++loop->iteration < loop->iterations) {
+			s->pc = loop->begin;
+			return;
+		}
+		s->depth--;
+	}
+}
+
+/* The command is complete: count it, look at the limit. */
+static enum seq_outcome retire(struct seq *seq, enum seq_outcome outcome, struct cnn_port *port,
+			       struct core_fault *fault)
+{
+	struct seq_state *s = seq->s;
+
+	s->n.instructions++;
+	if (seq_elapsed(seq) > s->cycle_limit)
+		return seq_fail(fault, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0);
+	if (outcome == SEQ_END)
+		return SEQ_END;
+	go_on(s);
+	if (outcome == SEQ_EVENT) {
+		port->event = s->t;
+		if (s->event_wait)
+			s->phase = SEQ_PHASE_EVENT;
+	}
+	return outcome;
+}
+
+/* Computes on; the command retires when that is done. */
+static enum seq_outcome work(struct seq *seq, enum seq_outcome outcome, struct cnn_port *port,
+			     int64_t *budget, struct core_fault *fault)
+{
+	seq->s->phase = SEQ_PHASE_WORK;
+	if (!seq->ops->work(seq, budget))
+		return SEQ_AGAIN;
+	return retire(seq, outcome, port, fault);
+}
+
+static enum seq_outcome advance(struct seq *seq, struct cnn_port *port, int64_t *budget,
+				struct core_fault *fault)
+{
+	uint64_t t = seq->s->t;
+	enum seq_outcome outcome;
+
+	if (seq->s->phase == SEQ_PHASE_BOOT) {
+		*budget -= BOOT_NS;
+		return boot(seq, port, fault);
+	}
+	if (seq->s->phase == SEQ_PHASE_WORK)
+		return work(seq, SEQ_NEXT, port, budget, fault);
+	if (cnn_port_waits(port, t > AHEAD_CYCLES ? t - AHEAD_CYCLES : 0))
+		return SEQ_WAIT;
+	*budget -= SEQ_COMMAND_NS;
+	outcome = run(seq, port, budget, fault);
+	if (outcome > SEQ_END)
+		return outcome;
+	return work(seq, outcome, port, budget, fault);
+}
+
+enum core_step seq_step(struct seq *seq, struct cnn_port *port, uint32_t budget_ns,
+			struct core_fault *fault)
+{
+	int64_t budget = budget_ns ? budget_ns : 1;
+	enum seq_outcome outcome = SEQ_NEXT;
+	struct seq_state *s = seq->s;
+
+	memset(fault, 0, sizeof(*fault));
+	if (s->phase == SEQ_PHASE_EVENT)
+		s->phase = SEQ_PHASE_FETCH;
+	while (outcome == SEQ_NEXT && budget > 0)
+		outcome = advance(seq, port, &budget, fault);
+	cnn_port_release(port);
+	if (outcome == SEQ_EVENT)
+		return CORE_EVENT;
+	if (outcome != SEQ_END && outcome != SEQ_FAILED)
+		return CORE_RUNNING;
+	seq_stop(seq);
+	/* A translation that worked has left its address there. */
+	if (outcome == SEQ_END)
+		memset(fault, 0, sizeof(*fault));
+	fault->pc = s->pc;
+	return outcome == SEQ_END ? CORE_DONE : CORE_FAULT;
+}
+
+/* ---- for the core's struct core_ops ---- */
+
+void seq_start(struct seq *seq, const struct core_job *job)
+{
+	*seq->s = (struct seq_state){
+		.cycle_limit = job->cycle_limit,
+		.program_va = job->program_va,
+		.program_len = job->program_len,
+		.event_wait = job->event_wait,
+		.phase = SEQ_PHASE_BOOT,
+	};
+}
+
+void seq_stats(const struct seq *seq, struct cnnacc_stats *stats)
+{
+	*stats = seq->s->n;
+	stats->cycles = seq_elapsed(seq);
+}
+
+uint32_t seq_stop(struct seq *seq)
+{
+	seq->s->phase = SEQ_PHASE_IDLE;
+	seq->s->row = 0;
+	seq->s->byte = 0;
+	return seq->s->pc;
+}
+
+/* The memories are cleared side by side, a line per cycle. */
+uint64_t seq_scrub_cycles(const struct seq *seq)
+{
+	uint64_t most = seq->commands * sizeof(*seq->program);
+
+	for (uint32_t i = 0; i < seq->memories; i++)
+		if (seq->memory[i].size > most)
+			most = seq->memory[i].size;
+	return most / CNNACC_LINE_SIZE;
+}
+
+void seq_publish(const struct seq *seq, uint32_t id, uint32_t *window)
+{
+	static const uint8_t states[SEQ_PHASES] = {
+		[SEQ_PHASE_IDLE] = CNNACC_SEQ_IDLE,
+		[SEQ_PHASE_BOOT] = CNNACC_SEQ_BOOT,
+		[SEQ_PHASE_FETCH] = CNNACC_SEQ_RUN,
+		[SEQ_PHASE_WORK] = CNNACC_SEQ_RUN,
+		[SEQ_PHASE_EVENT] = CNNACC_SEQ_EVENT,
+	};
+	const struct seq_state *s = seq->s;
+
+	window[CNNACC_SEQ_REG_ID / 4] = id;
+	window[CNNACC_SEQ_REG_PC / 4] = s->pc;
+	window[CNNACC_SEQ_REG_STATE / 4] = states[s->phase];
+	window[CNNACC_SEQ_REG_EVENT / 4] = s->event;
+	window[CNNACC_SEQ_REG_LOOPS / 4] = s->depth;
+	for (uint32_t i = 0; i < CNNACC_SEQ_LOOPS; i++)
+		window[CNNACC_SEQ_REG_ITERATION(i) / 4] =
+			i < s->depth ? s->loop[i].iteration : 0;
+}
+
+static bool loop_possible(const struct seq *seq, uint32_t i)
+{
+	const struct seq_loop *loop = &seq->s->loop[i];
+	uint32_t begin = i ? loop[-1].begin : 0, end = i ? loop[-1].end : seq->commands;
+
+	if (loop->begin <= begin || loop->begin >= loop->end || loop->end > end ||
+	    loop->iteration >= loop->iterations)
+		return false;
+	for (unsigned int j = 0; j < SEQ_PAIRS; j++)
+		if (loop->pair[j].step & STEP_RESERVED || loop->pair[j].step >> 24 == 7)
+			return false;
+	return true;
+}
+
+/* Progress inside a command is that of a COPY2D. */
+static bool rows_possible(const struct seq *seq)
+{
+	const struct seq_state *s = seq->s;
+	struct cnnacc_seq_command c;
+	struct rows r;
+
+	if (!s->row && !s->byte)
+		return true;
+	if (s->phase != SEQ_PHASE_FETCH)
+		return false;
+	c = fetch(seq);
+	r = copy_rows(&c);
+	return (c.op & CNNACC_SEQ_OP_MASK) == CNNACC_SEQ_COPY2D && bad_word(seq, &c) == WORDS &&
+	       s->row < r.count && s->byte < r.len;
+}
+
+bool seq_check(const struct seq *seq, const char **field, uint64_t *value)
+{
+	const struct seq_state *s = seq->s;
+	bool active = s->phase == SEQ_PHASE_WORK || (s->phase == SEQ_PHASE_FETCH &&
+						     (s->row || s->byte || s->depth));
+
+	*field = "phase";
+	*value = s->phase;
+	if (s->phase >= SEQ_PHASES || s->event_wait > 1)
+		return false;
+	*field = "program counter";
+	*value = s->pc;
+	if (s->pc > seq->commands || (active && s->pc >= seq->commands))
+		return false;
+	*field = "program";
+	*value = s->program_len;
+	if (s->program_va % CNNACC_LINE_SIZE || s->program_len % 4 ||
+	    s->program_len > seq->commands * sizeof(*seq->program))
+		return false;
+	*field = "loops";
+	*value = s->depth;
+	if (s->depth > CNNACC_SEQ_LOOPS)
+		return false;
+	for (uint32_t i = 0; i < s->depth; i++)
+		if (!loop_possible(seq, i))
+			return false;
+	*field = "transfer";
+	*value = s->row;
+	return rows_possible(seq);
+}

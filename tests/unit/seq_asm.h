@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: MIT */
+/* Writes programs of the sequencer and instructions of hwpe for tests, and runs them. */
+#ifndef SEQ_ASM_H
+#define SEQ_ASM_H
+
+#include <assert.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "cnnacc_hw.h"
+#include "model_host.h"
+
+#define PAGE		CNNACC_PAGE_SIZE
+#define RW		(CNNACC_PTE_READ | CNNACC_PTE_WRITE)
+#define DATA_VA		0x00400000u
+#define DATA_PAGES	16u
+#define ROUND		CNNACC_HWPE_WAIT_ROUND
+#define FMAP		8192u
+#define KERNEL		32768u
+#define COMMANDS	128u	/* of the program memory */
+#define CORES		"hwpe:fmap=8192:kernel=32768:program=4096"
+
+struct sasm {
+	struct cnnacc_seq_command c[COMMANDS];
+	size_t n;
+};
+
+/* A command of @op with bits 31:16 @param and words @..., of which there are seven. */
+#define SA(a, op, param, ...) \
+	sa_emit(a, (op) | (uint32_t)(param) << CNNACC_SEQ_PARAM_SHIFT, \
+		(const uint32_t[7]){ __VA_ARGS__ })
+
+static inline struct cnnacc_seq_command *sa_emit(struct sasm *a, uint32_t op,
+						 const uint32_t arg[7])
+{
+	struct cnnacc_seq_command *c = &a->c[a->n++];
+
+	assert(a->n <= COMMANDS);
+	c->op = op;
+	memcpy(c->arg, arg, sizeof(c->arg));
+	return c;
+}
+
+static inline void sa_end(struct sasm *a)
+{
+	SA(a, CNNACC_SEQ_END, 0, 0);
+}
+
+static inline void sa_load(struct sasm *a, unsigned int memory, uint32_t va, uint32_t local,
+			   uint32_t bytes)
+{
+	SA(a, CNNACC_SEQ_COPY2D, memory, va, local, 1, bytes);
+}
+
+static inline void sa_save(struct sasm *a, unsigned int memory, uint32_t va, uint32_t local,
+			   uint32_t bytes)
+{
+	SA(a, CNNACC_SEQ_COPY2D | CNNACC_SEQ_TO_MEMORY, memory, va, local, 1, bytes);
+}
+
+static inline void sa_wait(struct sasm *a, uint32_t mask)
+{
+	SA(a, CNNACC_SEQ_WAIT, 0, mask);
+}
+
+static inline void sa_irq(struct sasm *a, uint32_t value)
+{
+	SA(a, CNNACC_SEQ_IRQ, 0, value);
+}
+
+#define XS12	(CNNACC_HWPE_XS1 | CNNACC_HWPE_XS2)
+
+static inline void sa_bases(struct sasm *a, unsigned int index, uint32_t first, uint32_t second)
+{
+	SA(a, CNNACC_SEQ_EXEC, 0, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_FMAP_ADDR, XS12, index, 0, 0),
+	   0, 0, 0, first, second);
+}
+
+static inline void sa_cfg(struct sasm *a, uint32_t cfg0, uint32_t cfg1)
+{
+	SA(a, CNNACC_SEQ_EXEC, 0, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_CFG, XS12, 0, 0, 0), 0, 0, 0,
+	   cfg0, cfg1);
+}
+
+static inline void sa_mac(struct sasm *a, uint32_t counts, uint32_t strides)
+{
+	SA(a, CNNACC_SEQ_EXEC, 0, CNNACC_HWPE_INSN(CNNACC_HWPE_MATRIX_MAC, XS12, 0, 0, 0), 0, 0, 0,
+	   counts, strides);
+}
+
+static inline void sa_write_acc(struct sasm *a, unsigned int pe, unsigned int n, uint32_t value)
+{
+	SA(a, CNNACC_SEQ_EXEC, 0,
+	   CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_ACC, CNNACC_HWPE_XS1, n, 0, pe), 0, 0, 0, value);
+}
+
+/* @enable is CNNACC_HWPE_ENABLE or 0, as of the ReLU write. */
+static inline void sa_read_acc(struct sasm *a, unsigned int pe, unsigned int n, uint32_t enable,
+			       uint32_t va)
+{
+	SA(a, CNNACC_SEQ_EXEC | CNNACC_SEQ_RESULT, 0,
+	   CNNACC_HWPE_INSN(CNNACC_HWPE_READ_ACC, CNNACC_HWPE_XD, 0, n | enable, pe), 0, 0, 0, 0, 0,
+	   va);
+}
+
+static inline void sa_relu(struct sasm *a, unsigned int n, uint32_t enable, uint32_t va)
+{
+	SA(a, CNNACC_SEQ_EXEC, 0,
+	   CNNACC_HWPE_INSN(CNNACC_HWPE_RELU_WRITE, CNNACC_HWPE_XS1, 0, 0, n | enable), 0, 0, 0, va);
+}
+
+static inline void sa_reset(struct sasm *a)
+{
+	SA(a, CNNACC_SEQ_EXEC, 0, CNNACC_HWPE_INSN(CNNACC_HWPE_RESET, 0, 0, 0, 0));
+}
+
+/* All eight AccRegs, 64 bytes each; @flags is CNNACC_SEQ_RESUME or 0. */
+static inline void sa_drain(struct sasm *a, uint32_t flags, uint32_t va)
+{
+	SA(a, CNNACC_SEQ_DRAIN | flags, CNNACC_HWPE_ACCS, va, 0, 0, 0, 64);
+}
+
+struct hwpe_fixture {
+	struct model_host *h;
+	struct mh_space space;
+	uint8_t *data;
+	struct cnnacc_stats stats;
+	struct cnnacc_completion done;
+	uint64_t limit;			/* of the next jobs */
+	uint32_t flags;			/* CNNACC_PACKET_* beside statistics and interrupt */
+};
+
+static inline struct hwpe_fixture *hf_new(const struct cnn_config *config)
+{
+	static struct hwpe_fixture f;
+	struct cnn_config c = *config;
+	char err[CNN_MODEL_ERR_LEN];
+
+	if (!c.core_count)
+		assert_int_equal(cnn_config_set(&c, "cores", CORES, err), 0);
+	f = (struct hwpe_fixture){ .h = mh_new_config(&c, 2 << 20), .limit = 1 << 24 };
+	f.space = mh_space_new(f.h, 7);
+	mh_map_job(f.h, &f.space);
+	f.data = mh_map_new(f.h, &f.space, DATA_VA, DATA_PAGES * PAGE, RW);
+	mh_queue_init(f.h, 0, MH_RING_SIZE, MH_RING_SIZE);
+	return &f;
+}
+
+/* Has this host the vectors of the configuration? */
+static inline bool hf_possible(const struct cnn_config *config)
+{
+	const struct cnn_host_ops none = { 0 };
+	char err[CNN_MODEL_ERR_LEN];
+	struct cnn_device *dev = cnn_device_create(config, &none, NULL, err);
+
+	cnn_device_destroy(dev);
+	return dev != NULL;
+}
+
+static inline int hf_setup(void **state)
+{
+	const struct cnn_config config = { 0 };
+
+	*state = hf_new(&config);
+	return 0;
+}
+
+static inline int hf_teardown(void **state)
+{
+	mh_free(((struct hwpe_fixture *)*state)->h);
+	return 0;
+}
+
+static inline void hf_submit(struct hwpe_fixture *f, const struct sasm *a)
+{
+	struct cnnacc_packet p = mh_packet(f->h, &f->space, (const uint32_t *)a->c,
+					   a->n * sizeof(a->c[0]) / 4);
+
+	p.flags |= f->flags;
+	p.cycle_limit = f->limit;
+	if (mh_qread(f->h, 0, CNNACC_QREG_STATE) == CNNACC_QSTATE_HALTED)
+		mh_core_reset(f->h, 0);
+	mh_submit(f->h, 0, &p);
+}
+
+/* The job's record and statistics; false if it has not ended. */
+static inline bool hf_done(struct hwpe_fixture *f)
+{
+	if (!mh_completion(f->h, 0, &f->done))
+		return false;
+	memcpy(&f->stats, mh_ptr(f->h, CNNACC_PTE_BUS(*mh_pte(f->h, &f->space, MH_STATS_VA))),
+	       sizeof(f->stats));
+	return true;
+}
+
+static inline void hf_run(struct hwpe_fixture *f, const struct sasm *a)
+{
+	hf_submit(f, a);
+	mh_work(f->h, 0);
+	assert_true(hf_done(f));
+}
+
+static inline void hf_ok(struct hwpe_fixture *f, const struct sasm *a)
+{
+	hf_run(f, a);
+	assert_int_equal(f->done.status_class, CNNACC_STATUS_OK);
+	assert_int_equal(f->done.status_code, 0);
+	assert_int_equal(f->done.fault_va, 0);
+	assert_int_equal(f->done.pc, a->n - 1);
+}
+
+#define hf_fails(f, a, status_class_, code, pc_, detail_) do { \
+	hf_run(f, a); \
+	assert_int_equal((f)->done.status_class, status_class_); \
+	assert_int_equal((f)->done.status_code, code); \
+	assert_int_equal((f)->done.pc, pc_); \
+	assert_int_equal((f)->done.detail, detail_); \
+} while (0)
+
+#define hf_bad(f, a, code, pc, detail) \
+	hf_fails(f, a, CNNACC_STATUS_BAD_PROGRAM, code, pc, detail)
+
+/* Register of the core's window. */
+static inline uint32_t hf_reg(struct hwpe_fixture *f, uint32_t offset)
+{
+	uint32_t entry = mh_read(f->h, CNNACC_REG_CORE_TABLE);
+
+	return mh_read(f->h, mh_read(f->h, entry + offsetof(struct cnnacc_core_entry,
+							     window_offset)) + offset);
+}
+
+#define HT(name)	cmocka_unit_test_setup_teardown(name, hf_setup, hf_teardown)
+
+#endif
