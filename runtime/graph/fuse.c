@@ -290,7 +290,8 @@ static int fuse_pair(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 {
 	int ret = 0;
 
-	if (!b->out || b->out[0] < 0 || b->in[0] < 0)
+	/* None of these hands on what b itself does to its results. */
+	if (!b->out || b->out[0] < 0 || b->in[0] < 0 || b->act.kind != CNN_ACT_NONE)
 		return 0;
 	if ((f->what & CNN_FUSE_NOP) && b->in[0] == a->out[0] && is_nop(f->g, b))
 		return cnn_fuse_merge(f, a, b);

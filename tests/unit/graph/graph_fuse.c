@@ -286,6 +286,41 @@ static void test_shortcuts(void **state)
 	cnn_graph_free(g);
 }
 
+/* The one that such factors gain is not lost where their sigmoid could go into what is before it. */
+static struct onnx_build *gates(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(2, 3, 4, 4));
+	ob_random(b, "w", 1, OB_DIMS(3, 3, 1, 1));
+	ob_node(b, "GlobalAveragePool", "x", "g1");
+	ob_node(b, "Sigmoid", "g1", "s1");
+	ob_node(b, "Mul", "x s1", "m1");
+	ob_node(b, "Add", "x m1", "y1");
+	ob_node(b, "GlobalMaxPool", "y1", "g2");
+	ob_node(b, "Conv", "g2 w", "c2");
+	ob_node(b, "HardSigmoid", "c2", "s2");
+	ob_node(b, "Mul", "s2 y1", "m2");
+	ob_node(b, "Add", "m2 y1", "y2");
+	ob_node(b, "GlobalMaxPool", "y2", "g3");
+	ob_node(b, "ConvTranspose", "g3 w", "c3");
+	ob_node(b, "Sigmoid", "c3", "s3");
+	ob_node(b, "Mul", "s3 y2", "m3");
+	ob_node(b, "Add", "y2 m3", "y3");
+	for (int i = 0; i < 3; i++)
+		ob_output(b, (const char *[]){ "y1", "y2", "y3" }[i]);
+	return b;
+}
+
+static void test_gates(void **state)
+{
+	struct cnn_graph *g = compare_fused(gates, CNN_FUSE_ALL, 5e-6);
+
+	(void)state;
+	assert_int_equal(count_op(g, CNN_OP_ADD) + count_op(g, CNN_OP_SCALED_ADD), 0);
+	cnn_graph_free(g);
+}
+
 /* What is around a grouped ConvTranspose moves into its constants. */
 static struct onnx_build *transposed(void)
 {
@@ -440,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_chains),
 		cmocka_unit_test(test_no_chains),
 		cmocka_unit_test(test_shortcuts),
+		cmocka_unit_test(test_gates),
 		cmocka_unit_test(test_transposed),
 		cmocka_unit_test(test_stays_on_core),
 		cmocka_unit_test(test_dropout),
