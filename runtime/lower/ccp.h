@@ -373,8 +373,11 @@ void lcp_step_done(struct lcp_code *c, const struct lcp_region *out);
 void lcp_step_end(struct lcp_code *c);
 /* Cycles that it may take to end them now. */
 uint64_t lcp_step_left(const struct lcp_code *c);
-/* The line of the read bank where a step's input goes if the caller loads it. */
+/* Exchanges the banks inside the node. */
+void lcp_step_turn(struct lcp_code *c);
+/* The lines of the read and of the write bank from which on what is not kept has its room. */
 int64_t lcp_step_read(const struct lcp_code *c, const struct lcp_node *n);
+int64_t lcp_step_write(const struct lcp_code *c, const struct lcp_node *n);
 /*
  * Adds add to what is computed as out, and ReLU; the result is in the other bank, behind in, which
  * stays there (NULL: in its place). ones: float of weight bank 0 where two weights of 1 are.

@@ -49,16 +49,22 @@ int64_t lcp_step_read(const struct lcp_code *c, const struct lcp_node *n)
 	return c->odd ? n->out_home.spare : n->in_home.spare;
 }
 
-static int64_t write_start(const struct lcp_code *c, const struct lcp_node *n)
+int64_t lcp_step_write(const struct lcp_code *c, const struct lcp_node *n)
 {
 	return c->odd ? n->in_home.spare : n->out_home.spare;
+}
+
+void lcp_step_turn(struct lcp_code *c)
+{
+	lcp_swap(c);
+	c->odd = !c->odd;
 }
 
 /* Does the input fit behind what has not yet been stored? */
 static bool fits_behind(const struct lcp_code *c, const struct lcp_node *n,
 			const struct lcp_region *in)
 {
-	int64_t lines = c->pending.at - write_start(c, n) + region_lines(&c->pending) +
+	int64_t lines = c->pending.at - lcp_step_write(c, n) + region_lines(&c->pending) +
 			region_lines(in);
 
 	return lcp_can_turn(n) && lines <= lcp_turn_room(n) / LINE_FLOATS;
@@ -119,7 +125,7 @@ static void load_whole(struct lcp_code *c, const struct lcp_node *n, struct lcp_
 	int64_t write;
 
 	c->turn = beside || (old && !held && fits_behind(c, n, in));
-	write = c->turn ? lcp_step_read(c, n) : write_start(c, n);
+	write = c->turn ? lcp_step_read(c, n) : lcp_step_write(c, n);
 	lcp_place(out, write);
 	if (add)
 		lcp_place(add, write + region_lines(out));
@@ -156,8 +162,7 @@ void lcp_step_start(struct lcp_code *c)
 		return;
 	c->turn = false;
 	store_pending(c);
-	lcp_swap(c);
-	c->odd = !c->odd;
+	lcp_step_turn(c);
 	c->in_bank[0] = c->beside;
 }
 
@@ -178,8 +183,7 @@ void lcp_step_end(struct lcp_code *c)
 	store_pending(c);
 	c->beside.lines = 0;
 	if (c->odd)
-		lcp_swap(c);
-	c->odd = false;
+		lcp_step_turn(c);
 }
 
 /* ---- additions ------------------------------------------------------------------------- */
@@ -246,8 +250,7 @@ void lcp_step_add(struct lcp_code *c, const struct lcp_node *n, const struct lcp
 	int64_t rows = region_lines(out) * LINE_FLOATS / ADD_COLUMNS, from = out->at;
 	int64_t to = in ? in->at + region_lines(in) : lcp_step_read(c, n);
 
-	lcp_swap(c);
-	c->odd = !c->odd;
+	lcp_step_turn(c);
 	lcp_place(out, to);
 	set_add_bases(c, from, add->at - from, to, rows, ones);
 	lcp_set(c, 0, (n->relu ? CNNACC_CCP_R0_RELU : 0) | 1 << CNNACC_CCP_R0_STRIDE_SHIFT |

@@ -39,21 +39,19 @@ static struct lcp_region in_region(const struct unit *u, const struct slab *s)
 			  s->first * n->pool.iw, (s->first + s->rows) * n->pool.iw);
 }
 
+static struct lcp_region out_region(const struct unit *u)
+{
+	const struct lcp_node *n = u->n;
+
+	return lcp_region(n->out_line, &n->out_home, &n->out_l, u->image, u->c0, u->c1,
+			  u->y0 * n->pool.ow, u->y1 * n->pool.ow);
+}
+
 #define STAGE	3	/* rows and columns that the unit takes at once */
 
 static int64_t stage_count(const struct lcp_pool *v)
 {
 	return lw_max(1, lw_div_up(lw_max(v->kh, v->kw) - 1, STAGE - 1));
-}
-
-/* The banks are exchanged after every stage but the last. */
-static struct lcp_region out_region(const struct unit *u)
-{
-	const struct lcp_node *n = u->n;
-	const struct lcp_home *home = stage_count(&n->pool) % 2 ? &n->out_home : &n->in_home;
-
-	return lcp_region(n->out_line, home, &n->out_l, u->image, u->c0, u->c1,
-			  u->y0 * n->pool.ow, u->y1 * n->pool.ow);
 }
 
 bool lcp_pool_passes(const struct lcp_node *n)
@@ -204,12 +202,15 @@ static void exec_stage(struct lcp_code *c, const struct lcp_pool *v, int64_t cha
 	lcp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_POOL));
 }
 
-/* All stages but the last; p becomes the last. They use the room of both values. */
+/*
+ * All stages but the last, which p becomes; the banks change places after each. They use the room of
+ * both values: beside it either bank may keep others.
+ */
 static void exec_early_stages(struct lcp_code *c, const struct lcp_node *n, int64_t channels,
 			      struct stage *p)
 {
 	const struct lcp_pool *v = &n->pool;
-	int64_t kh = v->kh, kw = v->kw, here = n->in_home.spare, there = n->out_home.spare;
+	int64_t kh = v->kh, kw = v->kw;
 	struct stage last = *p;
 
 	for (int64_t left = stage_count(v); left > 1; left--) {
@@ -218,15 +219,13 @@ static void exec_early_stages(struct lcp_code *c, const struct lcp_node *n, int6
 		p->sy = p->sx = 1;
 		p->oh = p->ih + p->pt + p->pb - p->kh + 1;
 		p->ow = p->iw + p->pl + p->pr - p->kw + 1;
-		p->out = there * LINE_FLOATS;
+		p->out = lcp_step_write(c, n) * LINE_FLOATS;
 		p->out_pitch = 0;
 		exec_stage(c, v, channels, p);
-		lcp_swap(c);
+		lcp_step_turn(c);
 		kh -= p->kh - 1;
 		kw -= p->kw - 1;
 		*p = (struct stage){ .ih = p->oh, .iw = p->ow, .in = p->out };
-		there = here;
-		here = p->in / LINE_FLOATS;
 	}
 	last.in = p->in;
 	last.in_pitch = last.pt = last.pb = last.pl = last.pr = 0;
@@ -258,6 +257,7 @@ static void emit_pool(struct lcp_code *c, const void *arg)
 	struct stage p;
 
 	if (lcp_pool_passes(u->n)) {
+		lcp_place(&in, lcp_step_read(c, u->n));
 		lcp_load(c, &in);
 		lcp_load_ahead(c, &c->next);
 	} else {
@@ -268,12 +268,15 @@ static void emit_pool(struct lcp_code *c, const void *arg)
 	p = (struct stage){
 		.kh = v->kh, .kw = v->kw, .sy = v->sy, .sx = v->sx, .ih = s.rows, .iw = v->iw,
 		.oh = u->y1 - u->y0, .ow = v->ow, .pt = s.pt, .pb = s.pb, .pl = v->pl,
-		.pr = pad_right(v), .in = in.base, .in_pitch = in.pitch, .out = out.base,
-		.out_pitch = out.pitch,
+		.pr = pad_right(v), .in = in.base, .in_pitch = in.pitch,
 	};
 
-	if (lcp_pool_passes(u->n))
+	if (lcp_pool_passes(u->n)) {
 		exec_early_stages(c, u->n, u->c1 - u->c0, &p);
+		lcp_place(&out, lcp_step_write(c, u->n));
+	}
+	p.out = out.base;
+	p.out_pitch = out.pitch;
 	lcp_open_out(c, &out, false);
 	load_next(c, u);
 	exec_stage(c, v, u->c1 - u->c0, &p);

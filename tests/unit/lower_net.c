@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * Random networks on ccp cores of several sizes, against the CPU operators: segments, values that
- * share memory, renamed values, restarts, and the same bytes each time.
+ * Random networks against the file's operators on the CPU: on ccp cores of several sizes (segments,
+ * values that share memory, renamed values, restarts, the same bytes each time), and as they are
+ * rewritten for the CPU alone.
  * Usage: lower_net [--count N] [--seed N] [--verbose]; TAP.
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,11 +48,25 @@ static struct value *add_value(struct net *x, int rank, const int64_t *dims)
 	return v;
 }
 
-/* A constant of dims with a fresh name. */
-static void add_constant(struct net *x, char name[16], int rank, const int64_t *dims)
+/*
+ * A constant of dims with a fresh name, for sums of so many products: these are then about as large
+ * as what is summed, so that a Sigmoid behind them does not blow up what is rounded.
+ */
+static void add_constant(struct net *x, char name[16], int64_t terms, int rank, const int64_t *dims)
 {
+	float most = sqrtf(3 / (float)terms), *v;
+	int64_t count = 1;
+
+	for (int i = 0; i < rank; i++)
+		count *= dims[i];
+	v = malloc((size_t)count * sizeof(*v));
+	if (!v)
+		abort();
+	for (int64_t i = 0; i < count; i++)
+		v[i] = most * (float)pick(-1000, 1000) / 1000;
 	snprintf(name, 16, "c%d", x->constants++);
-	ob_random(x->b, name, ob_rand(&state), rank, dims);
+	ob_floats(x->b, name, rank, dims, v);
+	free(v);
 }
 
 /* A value of the given rank, late ones more often; NULL if there is none. */
@@ -65,9 +81,8 @@ static const struct value *any(const struct net *x, int rank)
 	return NULL;
 }
 
-static bool add_conv(struct net *x)
+static bool add_conv(struct net *x, const struct value *in)
 {
-	const struct value *in = any(x, 4);
 	int64_t k = pick(0, 2) ? 3 : 1, s = pick(0, 2) ? 1 : 2, group = 1, dims[4];
 	char inputs[64], w[16], bias[16];
 	struct value *out;
@@ -79,8 +94,9 @@ static bool add_conv(struct net *x)
 	dims[1] = pick(1, 40);
 	if (pick(0, 3) == 0)
 		group = dims[1] = in->dims[1];
-	add_constant(x, w, OB_DIMS(dims[1], in->dims[1] / group, k, k));
-	add_constant(x, bias, OB_DIMS(dims[1]));
+	add_constant(x, w, in->dims[1] / group * k * k,
+		     OB_DIMS(dims[1], in->dims[1] / group, k, k));
+	add_constant(x, bias, 1, OB_DIMS(dims[1]));
 	snprintf(inputs, sizeof(inputs), "%s %s %s", in->name, w, bias);
 	dims[2] = (dims[2] - 1) / s + 1;
 	dims[3] = (dims[3] - 1) / s + 1;
@@ -101,20 +117,28 @@ static bool add_unary(struct net *x, const char *op)
 	return true;
 }
 
-static bool add_pool(struct net *x, const char *op)
+/* Small: 2 x 2; else up to 13 x 13, which take a maximum several stages. */
+static bool add_pool(struct net *x, const char *op, bool small)
 {
 	const struct value *in = any(x, 4);
-	struct value *out;
+	int64_t kernel[2], stride[2], pads[4], dims[4];
 	Onnx__NodeProto *n;
 
-	if (!in || in->dims[2] < 2 || in->dims[3] < 2)
+	if (!in)
 		return false;
-	out = add_value(x, 4, in->dims);
-	out->dims[2] /= 2;
-	out->dims[3] /= 2;
-	n = ob_node(x->b, op, in->name, out->name);
-	ob_attr_ints(n, "kernel_shape", 2, (int64_t[]){ 2, 2 });
-	ob_attr_ints(n, "strides", 2, (int64_t[]){ 2, 2 });
+	memcpy(dims, in->dims, sizeof(dims));
+	for (int i = 0; i < 2; i++) {
+		kernel[i] = small ? 2 : pick(1, dims[2 + i] < 12 ? dims[2 + i] + 1 : 13);
+		stride[i] = small ? 2 : pick(1, 3);
+		pads[i] = pads[i + 2] = small ? 0 : pick(0, kernel[i] / 2);
+		if (dims[2 + i] + 2 * pads[i] < kernel[i])
+			return false;
+		dims[2 + i] = (dims[2 + i] + 2 * pads[i] - kernel[i]) / stride[i] + 1;
+	}
+	n = ob_node(x->b, op, in->name, add_value(x, 4, dims)->name);
+	ob_attr_ints(n, "kernel_shape", 2, kernel);
+	ob_attr_ints(n, "strides", 2, stride);
+	ob_attr_ints(n, "pads", 4, pads);
 	return true;
 }
 
@@ -178,21 +202,50 @@ static bool add_gemm(struct net *x)
 
 	if (!in)
 		return false;
-	add_constant(x, w, OB_DIMS(in->dims[1], n));
-	add_constant(x, c, OB_DIMS(n));
+	add_constant(x, w, in->dims[1], OB_DIMS(in->dims[1], n));
+	add_constant(x, c, 1, OB_DIMS(n));
 	snprintf(inputs, sizeof(inputs), "%s %s %s", in->name, w, c);
 	ob_node(x->b, "Gemm", inputs, add_value(x, 2, (int64_t[]){ in->dims[0], n })->name);
 	return true;
 }
 
-static bool add_mean(struct net *x)
+static bool add_mean(struct net *x, const struct value *in)
 {
-	const struct value *in = any(x, 4);
-
 	if (!in)
 		return false;
 	ob_node(x->b, "GlobalAveragePool", in->name,
 		add_value(x, 4, (int64_t[]){ in->dims[0], in->dims[1], 1, 1 })->name);
+	return true;
+}
+
+/* A maximum between what makes a value and what reads it, which the banks may keep meanwhile. */
+static bool add_beside(struct net *x)
+{
+	const struct value *made;
+
+	if (x->n + 3 > MAX_VALUES || !add_conv(x, any(x, 4)))
+		return false;
+	made = &x->values[x->n - 1];
+	return add_pool(x, "MaxPool", false) && add_conv(x, made);
+}
+
+/* x + x * sigmoid(mean of x), hard or not, as a squeeze-and-excite block with a shortcut does it. */
+static bool add_gate(struct net *x)
+{
+	const struct value *in = any(x, 4);
+	char mean[16], gate[16], inputs[40];
+
+	if (!in || x->n + 4 > MAX_VALUES || !add_mean(x, in))
+		return false;
+	snprintf(mean, sizeof(mean), "%s", x->values[x->n - 1].name);
+	snprintf(gate, sizeof(gate), "%s",
+		 add_value(x, 4, (int64_t[]){ in->dims[0], in->dims[1], 1, 1 })->name);
+	ob_node(x->b, pick(0, 1) ? "Sigmoid" : "HardSigmoid", mean, gate);
+	snprintf(inputs, sizeof(inputs), "%s %s", in->name, gate);
+	snprintf(gate, sizeof(gate), "%s", add_value(x, 4, in->dims)->name);
+	ob_node(x->b, "Mul", inputs, gate);
+	snprintf(inputs, sizeof(inputs), "%s %s", in->name, gate);
+	ob_node(x->b, "Add", inputs, add_value(x, 4, in->dims)->name);
 	return true;
 }
 
@@ -245,20 +298,20 @@ static bool add_split(struct net *x)
 
 static bool add_one(struct net *x)
 {
-	switch (pick(0, 15)) {
+	switch (pick(0, 17)) {
 	case 0:
 	case 1:
 	case 2:
 	case 3:
-		return add_conv(x);
+		return add_conv(x, any(x, 4));
 	case 4:
 		return add_unary(x, "Relu");
 	case 5:
 		return add_unary(x, pick(0, 1) ? "Identity" : "Sigmoid");
 	case 6:
-		return add_pool(x, "MaxPool");
+		return add_pool(x, "MaxPool", pick(0, 1));
 	case 7:
-		return add_pool(x, "AveragePool");
+		return add_pool(x, "AveragePool", pick(0, 1));
 	case 8:
 		return add_sum(x);
 	case 9:
@@ -272,8 +325,12 @@ static bool add_one(struct net *x)
 		return add_concat(x);
 	case 14:
 		return add_split(x);
+	case 15:
+		return add_gate(x);
+	case 16:
+		return add_beside(x);
 	default:
-		return add_mean(x);
+		return add_mean(x, any(x, 4));
 	}
 }
 
@@ -366,8 +423,53 @@ static const char *check_kept(const struct lower_case *c, const struct cnn_tenso
 	return wrong;
 }
 
+static double largest(const struct cnn_tensor *t)
+{
+	const float *y = t->data;
+	double most = 0;
+
+	for (int64_t k = 0; k < cnn_tensor_count(t); k++)
+		most = y[k] > most ? y[k] : -y[k] > most ? -y[k] : most;
+	return most;
+}
+
+static const char *compare_all(const struct cnn_tensor *got, const struct cnn_tensor *want, int n)
+{
+	const char *wrong = NULL;
+
+	for (int i = 0; i < n && !wrong; i++)
+		wrong = lower_compare(&got[i], &want[i], 1e-3, 1e-5 * largest(&want[i]) + 1e-30);
+	return wrong;
+}
+
+static void release_all(struct cnn_tensor *t, int n)
+{
+	for (int i = 0; i < n; i++)
+		cnn_tensor_release(&t[i]);
+}
+
+/* What --core cpu makes of the network. */
+static const char *check_cpu(const void *onnx, size_t len, const struct cnn_tensor *in,
+			     const struct cnn_tensor *want)
+{
+	struct cnn_tensor got[MAX_OUTPUTS + 1] = { 0 };
+	struct cnn_graph *g = NULL;
+	static struct cnn_err err;
+	const char *wrong;
+
+	if (cnn_graph_import_onnx(onnx, len, &g, &err) || cnn_graph_infer(g, &err) ||
+	    cnn_graph_fuse(g, CNN_FUSE_ALL, &err) || cnn_graph_run_cpu(g, in, got, &err)) {
+		cnn_graph_free(g);
+		return err.text;
+	}
+	wrong = compare_all(got, want, g->n_outputs);
+	release_all(got, g->n_outputs);
+	cnn_graph_free(g);
+	return wrong;
+}
+
 static const char *check_outputs(const struct lower_case *c, struct cnn_graph *plain,
-				 struct tally *tally)
+				 const void *onnx, size_t len, struct tally *tally)
 {
 	struct cnn_tensor in = plain->values[plain->inputs[0]].t;
 	struct cnn_tensor want[MAX_OUTPUTS + 1], got[MAX_OUTPUTS + 1];
@@ -388,17 +490,12 @@ static const char *check_outputs(const struct lower_case *c, struct cnn_graph *p
 	tally->bytes += bytes_moved(&result);
 	if (!wrong)
 		wrong = check_kept(c, &in, got, tally);
-	for (int i = 0; i < plain->n_outputs; i++) {
-		const float *y = want[i].data;
-		double most = 0;
-
-		for (int64_t k = 0; k < cnn_tensor_count(&want[i]); k++)
-			most = y[k] > most ? y[k] : -y[k] > most ? -y[k] : most;
-		if (!wrong)
-			wrong = lower_compare(&got[i], &want[i], 1e-3, 1e-5 * most + 1e-30);
-		cnn_tensor_release(&want[i]);
-		cnn_tensor_release(&got[i]);
-	}
+	if (!wrong)
+		wrong = compare_all(got, want, plain->n_outputs);
+	if (!wrong)
+		wrong = check_cpu(onnx, len, &in, want);
+	release_all(got, plain->n_outputs);
+	release_all(want, plain->n_outputs);
 	cnn_tensor_release(&in);
 	return wrong;
 }
@@ -430,7 +527,7 @@ static const char *trial(struct onnx_build *b, struct tally *tally)
 		wrong = check_again(&c);
 	}
 	if (!wrong)
-		wrong = check_outputs(&c, plain, tally);
+		wrong = check_outputs(&c, plain, onnx, len, tally);
 	lower_close(&c);
 	cnn_graph_free(plain);
 	free(onnx);
