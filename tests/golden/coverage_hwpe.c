@@ -49,6 +49,7 @@ static unsigned int report_sequencer(const struct golden_seq_coverage *c)
 	       LINE("COPY2D to memory", c->copied_out, ALL(CNNACC_HWPE_MEMORIES)) +
 	       LINE("FILL", c->filled, ALL(CNNACC_HWPE_MEMORIES)) +
 	       ONE("rows of nothing", c->nothing) +
+	       LINE("rows past the limit", c->too_long, 0x06) +
 	       LINE("WAIT", c->wait, 0x7) +
 	       LINE("loops under way", c->depth, ALL(CNNACC_SEQ_LOOPS + 1)) +
 	       LINE("op changed by loops", c->stepped, 0xde) +

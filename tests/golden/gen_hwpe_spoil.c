@@ -422,33 +422,12 @@ void gen_hwpe_past_end(struct gen_hwpe *gen)
 		emit(gen, CNNACC_SEQ_IRQ, stream_length(program));
 }
 
-/* Rows by the million would only take long. */
-static void few_rows(struct program *program)
-{
-	for (unsigned int i = 0; i < stream_length(program); i++) {
-		uint32_t *word = program->word + i * COMMAND_WORDS;
-
-		switch (word[0] & CNNACC_SEQ_OP_MASK) {
-		case CNNACC_SEQ_COPY2D:
-		case CNNACC_SEQ_FILL:
-			word[3] &= 0xfff;
-			break;
-		case CNNACC_SEQ_LOOP:
-			for (unsigned int pair = 0; pair < 3; pair++)
-				if ((word[2 + 2 * pair] >> 24 & 7) == 2)
-					word[3 + 2 * pair] &= 0xfff;
-			break;
-		}
-	}
-}
-
 void gen_hwpe_flip(struct gen_hwpe *gen)
 {
 	struct program *program = &gen->job->program;
 
 	for (int64_t flips = hwpe_pick(gen, 1, 4); flips; flips--)
 		program->word[hwpe_pick(gen, 0, program->length - 1)] ^= any_bit(gen, 0, 31);
-	few_rows(program);
 }
 
 /* A value that some word may well have. */
@@ -485,5 +464,4 @@ void gen_hwpe_noise(struct gen_hwpe *gen)
 			arg[n] = hwpe_chance(gen, 40) ? 0 : any_value(gen);
 		stream_emit(program, op, arg);
 	}
-	few_rows(program);
 }

@@ -170,9 +170,12 @@ static void spoil_window(struct gen_hwpe *gen, struct task *t)
 		t->hc = max64(t->hc, 2);
 		t->base[j] = max64(sram, end - moved_by(t) + hwpe_pick(gen, 1, 8));
 		break;
-	default:
+	default:	/* all groups that there are before that are computed */
+		if (gen->params.kernel > 65536) {
+			t->base[j] ^= CNNACC_HWPE_SRAM2;
+			break;
+		}
 		t->k = gen->params.kernel / (rounds_of(t) * CNNACC_HWPE_ROUND_BYTES) + 1;
-		t->k = min64(1023, t->k);
 		t->hc = 1;
 		t->wc = 1;
 		break;

@@ -215,6 +215,26 @@ static bool check_local(struct golden_seq *seq, unsigned int memory, const struc
 	return true;
 }
 
+/* Lines of memory that rows touch: row r and row r + 64 begin at the same place of a line. */
+static uint64_t lines_of_rows(uint64_t va, uint64_t stride, const struct rows *r)
+{
+	uint64_t lines = 0;
+
+	for (uint64_t row = 0; row < LINE && row < r->rows; row++)
+		lines += golden_seq_lines(va + row * stride, r->bytes) *
+			 ceil_div(r->rows - row, LINE);
+	return lines;
+}
+
+/* Would the command end past the limit?  Then it moves nothing. */
+static bool too_long(struct golden_seq *seq, uint64_t cost)
+{
+	bool late = seq->t + cost > seq->job->cycle_limit;
+
+	seq->coverage.too_long[seq->op] += late;
+	return late;
+}
+
 static void account_copy(struct golden_seq *seq, bool out, uint64_t lines, uint64_t bytes)
 {
 	struct cnnacc_stats *stats = seq->stats;
@@ -234,7 +254,8 @@ static bool do_copy(struct golden_seq *seq, const struct cnnacc_seq_command *c)
 {
 	struct rows r = { c->arg[1], c->arg[2], c->arg[3], c->arg[5] };
 	bool out = c->op & CNNACC_SEQ_TO_MEMORY;
-	uint64_t va = c->arg[0], stride = c->arg[4], lines = 0;
+	uint64_t va = c->arg[0], stride = c->arg[4];
+	uint64_t lines = lines_of_rows(va, stride, &r), rows;
 	uint8_t *local;
 
 	if (!check_local(seq, param(c), &r))
@@ -244,12 +265,12 @@ static bool do_copy(struct golden_seq *seq, const struct cnnacc_seq_command *c)
 		golden_seq_spend(seq, 1);
 		return true;
 	}
-	for (uint64_t row = 0; row < r.rows; row++) {
+	rows = too_long(seq, 1 + 16 + lines) ? 0 : r.rows;
+	for (uint64_t row = 0; row < rows; row++) {
 		local = seq->core.memory[param(c)].bytes + r.local + row * r.stride;
 		if (!(out ? golden_seq_store(seq, va + row * stride, local, r.bytes) :
 			    fetch(seq, va + row * stride, local, r.bytes)))
 			return false;
-		lines += golden_seq_lines(va + row * stride, r.bytes);
 	}
 	account_copy(seq, out, lines, r.rows * r.bytes);
 	(out ? seq->coverage.copied_out : seq->coverage.copied_in)[param(c)]++;
@@ -259,6 +280,7 @@ static bool do_copy(struct golden_seq *seq, const struct cnnacc_seq_command *c)
 static bool do_fill(struct golden_seq *seq, const struct cnnacc_seq_command *c)
 {
 	struct rows r = { c->arg[1], c->arg[2], c->arg[3], c->arg[5] };
+	uint64_t rows, cost;
 
 	if (!check_local(seq, param(c), &r))
 		return false;
@@ -267,10 +289,12 @@ static bool do_fill(struct golden_seq *seq, const struct cnnacc_seq_command *c)
 		golden_seq_spend(seq, 1);
 		return true;
 	}
-	for (uint64_t row = 0; row < r.rows; row++)
+	cost = 1 + r.rows * ceil_div(r.bytes, LINE);
+	rows = too_long(seq, cost) ? 0 : r.rows;
+	for (uint64_t row = 0; row < rows; row++)
 		memset(seq->core.memory[param(c)].bytes + r.local + row * r.stride, c->arg[0],
 		       r.bytes);
-	golden_seq_spend(seq, 1 + r.rows * ceil_div(r.bytes, LINE));
+	golden_seq_spend(seq, cost);
 	seq->stats->local_write_bytes += r.rows * r.bytes;
 	seq->coverage.filled[param(c)]++;
 	return true;

@@ -69,6 +69,7 @@ struct golden_seq_coverage {
 	uint64_t copied_out[GOLDEN_SEQ_MEMORIES];
 	uint64_t filled[GOLDEN_SEQ_MEMORIES];
 	uint64_t nothing;			/* rows or row bytes 0 */
+	uint64_t too_long[GOLDEN_SEQ_OPS];	/* COPY2D, FILL past the limit */
 	uint64_t wait[GOLDEN_SEQ_COMES + 1];
 	uint64_t depth[CNNACC_SEQ_LOOPS + 1];	/* loops under way at a command */
 	uint64_t stepped[GOLDEN_SEQ_OPS];	/* a command with words that a loop has changed */
