@@ -217,12 +217,15 @@ static struct cnn_device *new_device(struct host *host)
 	exit(2);
 }
 
-/* What a migration does: the state goes to a device made for it. */
-static void move_device(struct host *host)
+/* What a migration does, now and then: the state goes to a device made for it. */
+static void maybe_move(struct host *host)
 {
 	size_t size = cnn_device_state_size(host->dev);
 	char error[CNN_MODEL_ERR_LEN];
 
+	if (!host->state || !host->moves_left || !prng_chance(&host->prng, 20))
+		return;
+	host->moves_left--;
 	cnn_device_save(host->dev, host->state);
 	cnn_device_destroy(host->dev);
 	host->dev = new_device(host);
@@ -283,8 +286,9 @@ static bool turn(struct host *host, unsigned int core)
 		return false;
 	cnn_device_run(host->dev, core, pick_budget(host));
 	cnn_device_end(host->dev, core);
-	if (host->state && running(host, core) && prng_chance(&host->prng, 20))
-		move_device(host);
+	cnn_device_rest(host->dev);
+	if (running(host, core))
+		maybe_move(host);
 	return true;
 }
 
@@ -417,12 +421,13 @@ const char *host_run(struct host *host, struct host_job *job)
 	/* Nobody waits for this. */
 	if (prng_chance(&host->prng, 5))
 		write_ack(host, job->core);
+	host->moves_left = prng_range(&host->prng, 0, 2);
 	submit(host, job);
 	for (unsigned int i = 0; i < PATIENCE; i++) {
 		if (turn(host, job->core))
 			continue;
-		if (host->state && running(host, job->core) && prng_chance(&host->prng, 20))
-			move_device(host);
+		if (running(host, job->core))
+			maybe_move(host);
 		if (!acknowledge(host, job))
 			break;
 	}

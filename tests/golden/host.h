@@ -45,6 +45,7 @@ struct host {
 	const char *simd;	/* NULL: any that this machine has */
 	void *state;		/* for moving to another device in mid-job, NULL: never */
 	uint64_t moves;
+	unsigned int moves_left;	/* of the running job */
 	unsigned int core_count;
 	struct host_queue queue[CNNACC_MAX_CORES];
 };
