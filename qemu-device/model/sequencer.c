@@ -12,6 +12,7 @@
 #define AHEAD_CYCLES	100000u
 #define STEP_RESERVED	0xf8000000u
 #define FLAGS_MASK	0xff00u
+#define ALL_ARGS	0x7fu
 
 enum { OP_WORD, ARG0, ARG1, ARG2, ARG3, ARG4, ARG5, ARG6, WORDS };
 
@@ -69,6 +70,39 @@ enum seq_outcome seq_store(struct cnn_port *port, uint64_t va, const void *buf, 
 	return SEQ_FAILED;
 }
 
+/* ---- increments ---- */
+
+/* Adds @times the increments of a loop to the commands of its body. */
+static void step_loop(struct seq *seq, const struct seq_loop *loop, uint32_t times)
+{
+	for (unsigned int i = 0; i < SEQ_PAIRS; i++) {
+		uint32_t step = loop->pair[i].step, add = times * loop->pair[i].increment;
+		struct cnnacc_seq_command *c = &seq->live[loop->begin + (step & 0xfff)];
+
+		for (uint32_t more = step >> 12 & 0xfff; add; c++, more--) {
+			c->arg[step >> 24] += add;
+			if (!more)
+				break;
+		}
+	}
+}
+
+/* The program as the loops under way have made it. */
+static void revive(struct seq *seq)
+{
+	const struct seq_state *s = seq->s;
+
+	memcpy(seq->live, seq->program, seq->commands * sizeof(*seq->live));
+	for (uint32_t i = 0; i < s->depth; i++)
+		step_loop(seq, &s->loop[i], s->loop[i].iteration);
+	seq->live_valid = true;
+}
+
+void seq_forget(struct seq *seq)
+{
+	seq->live_valid = false;
+}
+
 /* ---- boot ---- */
 
 static uint64_t boot_lines(const struct seq *seq)
@@ -88,6 +122,7 @@ static enum seq_outcome boot(struct seq *seq, struct cnn_port *port, struct core
 		return SEQ_FAILED;
 	}
 	memset((char *)seq->program + s->program_len, 0, size - s->program_len);
+	revive(seq);
 	seq_spend(seq, LATENCY + lines);
 	s->n.dma_cycles += LATENCY + lines;
 	s->n.mem_read_bytes += lines * CNNACC_LINE_SIZE;
@@ -141,6 +176,7 @@ static uint32_t bad_args(const struct seq *seq, const struct cnnacc_seq_command 
 static unsigned int bad_word(const struct seq *seq, const struct cnnacc_seq_command *c)
 {
 	uint32_t op = c->op & CNNACC_SEQ_OP_MASK, used, bad = 1u << WORDS;
+	unsigned int free = 0;
 
 	if (op > CNNACC_SEQ_LOOP || (c->op & FLAGS_MASK & ~forms[op].flags) ||
 	    (forms[op].param ? bad_param(seq, c) : param_of(c) != 0))
@@ -149,8 +185,11 @@ static unsigned int bad_word(const struct seq *seq, const struct cnnacc_seq_comm
 	if (op == CNNACC_SEQ_EXEC)
 		used |= ((2u << seq->ops->insn_words) - 2) |
 			(c->op & CNNACC_SEQ_RESULT ? 1u << ARG6 : 0);
-	for (unsigned int i = 0; i < WORDS - 1; i++)
-		bad |= ((uint32_t)(c->arg[i] != 0) << (ARG0 + i)) & ~used;
+	for (used >>= ARG0; used != ALL_ARGS; used |= 1u << free)
+		if (c->arg[free = (unsigned int)__builtin_ctz(~used)])
+			break;
+	if (used != ALL_ARGS)
+		bad |= 1u << (ARG0 + free);
 	return (unsigned int)__builtin_ctz(bad | bad_args(seq, c));
 }
 
@@ -308,6 +347,13 @@ static enum seq_outcome irq(struct seq *seq, const struct cnnacc_seq_command *c,
 	return SEQ_EVENT;
 }
 
+/* Is the first word of a pair wrong for a body of @body commands? */
+static bool bad_pair(uint32_t step, uint32_t body)
+{
+	return step & STEP_RESERVED || step >> 24 == 7 ||
+	       (step & 0xfff) + (step >> 12 & 0xfff) >= body;
+}
+
 /* First field of a LOOP that is wrong, or 0. */
 static uint32_t bad_loop(const struct seq *seq, const struct cnnacc_seq_command *c)
 {
@@ -320,13 +366,9 @@ static uint32_t bad_loop(const struct seq *seq, const struct cnnacc_seq_command 
 		return CNNACC_SEQ_LOOP_DEPTH;
 	if (!c->arg[0])
 		return CNNACC_SEQ_LOOP_ITERATIONS;
-	for (uint32_t i = 0; i < SEQ_PAIRS; i++) {
-		uint32_t step = c->arg[1 + 2 * i];
-		uint32_t first = step & 0xfff, more = step >> 12 & 0xfff, word = step >> 24 & 7;
-
-		if (step & STEP_RESERVED || word == 7 || first + more >= body)
+	for (uint32_t i = 0; i < SEQ_PAIRS; i++)
+		if (bad_pair(c->arg[1 + 2 * i], body))
 			return CNNACC_SEQ_LOOP_PAIR0 + i;
-	}
 	return 0;
 }
 
@@ -353,72 +395,54 @@ static enum seq_outcome loop(struct seq *seq, const struct cnnacc_seq_command *c
 
 /* ---- program ---- */
 
-/* The command at pc with the increments of the loops under way. */
-static inline struct cnnacc_seq_command fetch(const struct seq *seq)
-{
-	const struct seq_state *s = seq->s;
-	struct cnnacc_seq_command c = seq->program[s->pc];
-
-	for (uint32_t i = 0; i < s->depth; i++) {
-		const struct seq_loop *loop = &s->loop[i];
-		uint32_t index = s->pc - loop->begin;
-
-		if (!loop->iteration)
-			continue;
-		for (unsigned int j = 0; j < SEQ_PAIRS; j++) {
-			uint32_t step = loop->pair[j].step;
-
-			if (index - (step & 0xfff) <= (step >> 12 & 0xfff))
-				c.arg[step >> 24] += loop->iteration * loop->pair[j].increment;
-		}
-	}
-	return c;
-}
-
 static enum seq_outcome run(struct seq *seq, struct cnn_port *port, int64_t *budget,
 			    struct core_fault *fault)
 {
-	struct cnnacc_seq_command c;
+	const struct cnnacc_seq_command *c = &seq->live[seq->s->pc];
 	unsigned int word;
 
 	if (seq->s->pc >= seq->commands)
 		return bad_program(fault, CNNACC_SEQ_E_PC, 0);
-	c = fetch(seq);
-	word = bad_word(seq, &c);
+	word = bad_word(seq, c);
 	if (word < WORDS)
 		return seq_bad_word(fault, word);
-	switch (c.op & CNNACC_SEQ_OP_MASK) {
+	switch (c->op & CNNACC_SEQ_OP_MASK) {
 	case CNNACC_SEQ_COPY2D:
-		return copy(seq, &c, port, budget, fault);
+		return copy(seq, c, port, budget, fault);
 	case CNNACC_SEQ_FILL:
-		return fill(seq, &c, budget, fault);
+		return fill(seq, c, budget, fault);
 	case CNNACC_SEQ_EXEC:
-		return seq->ops->exec(seq, &c, port, fault);
+		return seq->ops->exec(seq, c, port, fault);
 	case CNNACC_SEQ_DRAIN:
-		return seq->ops->drain(seq, &c, port, fault);
+		return seq->ops->drain(seq, c, port, fault);
 	case CNNACC_SEQ_WAIT:
-		return seq->ops->wait(seq, &c, port, fault);
+		return seq->ops->wait(seq, c, port, fault);
 	case CNNACC_SEQ_IRQ:
-		return irq(seq, &c, port);
+		return irq(seq, c, port);
 	case CNNACC_SEQ_LOOP:
-		return loop(seq, &c, fault);
+		return loop(seq, c, fault);
 	}
 	seq_spend(seq, 1);
 	return SEQ_END;
 }
 
 /* Goes to the next command, which may be a loop's first again. */
-static void go_on(struct seq_state *s)
+static void go_on(struct seq *seq)
 {
+	struct seq_state *s = seq->s;
+
 	s->pc++;
 	s->phase = SEQ_PHASE_FETCH;
 	while (s->depth && s->pc == s->loop[s->depth - 1].end) {
 		struct seq_loop *loop = &s->loop[s->depth - 1];
 
-		if (++loop->iteration < loop->iterations) {
+		if (loop->iteration + 1 < loop->iterations) {
+			loop->iteration++;
+			step_loop(seq, loop, 1);
 			s->pc = loop->begin;
 			return;
 		}
+		step_loop(seq, loop, -loop->iteration);
 		s->depth--;
 	}
 }
@@ -434,7 +458,7 @@ static enum seq_outcome retire(struct seq *seq, enum seq_outcome outcome, struct
 		return seq_fail(fault, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0);
 	if (outcome == SEQ_END)
 		return SEQ_END;
-	go_on(s);
+	go_on(seq);
 	if (outcome == SEQ_EVENT) {
 		port->event = s->t;
 		if (s->event_wait)
@@ -484,6 +508,8 @@ enum core_step seq_step(struct seq *seq, struct cnn_port *port, uint32_t budget_
 	memset(fault, 0, sizeof(*fault));
 	if (s->phase == SEQ_PHASE_EVENT)
 		s->phase = SEQ_PHASE_FETCH;
+	if (!seq->live_valid)
+		revive(seq);
 	while (outcome == SEQ_NEXT && budget > 0)
 		outcome = advance(seq, port, &budget, fault);
 	cnn_port_release(port);
@@ -567,29 +593,29 @@ static bool loop_possible(const struct seq *seq, uint32_t i)
 	    loop->iteration >= loop->iterations)
 		return false;
 	for (unsigned int j = 0; j < SEQ_PAIRS; j++)
-		if (loop->pair[j].step & STEP_RESERVED || loop->pair[j].step >> 24 == 7)
+		if (bad_pair(loop->pair[j].step, loop->end - loop->begin))
 			return false;
 	return true;
 }
 
 /* Progress inside a command is that of a COPY2D. */
-static bool rows_possible(const struct seq *seq)
+static bool rows_possible(struct seq *seq)
 {
 	const struct seq_state *s = seq->s;
-	struct cnnacc_seq_command c;
+	const struct cnnacc_seq_command *c = &seq->live[s->pc];
 	struct rows r;
 
 	if (!s->row && !s->byte)
 		return true;
 	if (s->phase != SEQ_PHASE_FETCH)
 		return false;
-	c = fetch(seq);
-	r = copy_rows(&c);
-	return (c.op & CNNACC_SEQ_OP_MASK) == CNNACC_SEQ_COPY2D && bad_word(seq, &c) == WORDS &&
+	revive(seq);
+	r = copy_rows(c);
+	return (c->op & CNNACC_SEQ_OP_MASK) == CNNACC_SEQ_COPY2D && bad_word(seq, c) == WORDS &&
 	       s->row < r.count && s->byte < r.len;
 }
 
-bool seq_check(const struct seq *seq, const char **field, uint64_t *value)
+bool seq_check(struct seq *seq, const char **field, uint64_t *value)
 {
 	const struct seq_state *s = seq->s;
 	bool active = s->phase == SEQ_PHASE_WORK || (s->phase == SEQ_PHASE_FETCH &&

@@ -99,9 +99,14 @@ struct seq {
 	uint32_t memories;
 	struct cnnacc_seq_command *program;
 	uint32_t commands;		/* that the program memory holds */
+	/* The same with the increments of the loops under way; derived from the state. */
+	struct cnnacc_seq_command *live;
+	bool live_valid;
 	bool filled;			/* local memories may hold something */
 };
 
+/* The state has been written. */
+void seq_forget(struct seq *seq);
 /* The program starts; the core has reset itself, but for its memories. */
 void seq_start(struct seq *seq, const struct core_job *job);
 enum core_step seq_step(struct seq *seq, struct cnn_port *port, uint32_t budget_ns,
@@ -112,7 +117,7 @@ uint64_t seq_scrub_cycles(const struct seq *seq);
 /* The registers before those of the core. */
 void seq_publish(const struct seq *seq, uint32_t id, uint32_t *window);
 /* Is the state one that can have been saved?  *field and *value are what is not. */
-bool seq_check(const struct seq *seq, const char **field, uint64_t *value);
+bool seq_check(struct seq *seq, const char **field, uint64_t *value);
 
 /* Fills @fault. */
 enum seq_outcome seq_fail(struct core_fault *fault, uint32_t status_class, uint32_t code,

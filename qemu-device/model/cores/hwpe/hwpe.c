@@ -55,6 +55,7 @@ static void destroy(void *core)
 {
 	struct hwpe *h = core;
 
+	free(h->seq.live);
 	free(h->right.words);
 	free(h->left);
 	free(h->scratch);
@@ -84,10 +85,11 @@ static void *create(const struct cnn_core_config *config, const struct core_mean
 	h->seq.commands = config->program / sizeof(struct cnnacc_seq_command);
 	place(h);
 	h->s = allocate(h->size);
+	h->seq.live = allocate(config->program);
 	h->right.words = allocate(HWPE_RIGHT);
 	h->left = allocate(HWPE_LEFT * sizeof(*h->left));
 	h->scratch = allocate(HWPE_SCRATCH);
-	if (!h->s || !h->right.words || !h->left || !h->scratch) {
+	if (!h->s || !h->seq.live || !h->right.words || !h->left || !h->scratch) {
 		destroy(h);
 		return NULL;
 	}
@@ -112,7 +114,11 @@ static uint64_t scrub_cycles(const void *core)
 
 static void forget(void *core)
 {
-	((struct hwpe *)core)->right.valid = false;
+	struct hwpe *h = core;
+
+	seq_forget(&h->seq);
+	h->right.valid = false;
+	h->span.valid = false;
 }
 
 static void zeroed(void *core)
@@ -141,6 +147,7 @@ static void start(void *core, const struct core_job *job)
 	struct hwpe *h = core;
 
 	memset(h->s, 0, offsetof(struct hwpe_state, acc));
+	h->span.valid = false;
 	seq_start(&h->seq, job);
 }
 

@@ -79,6 +79,14 @@ struct hwpe_right {
 	uint8_t *words;
 };
 
+/** struct hwpe_span - windows of the task whose addresses need no look. */
+struct hwpe_span {
+	bool valid;
+	bool aligned;			/* bases and offset are multiples of 8 */
+	uint64_t most;			/* largest distance from the bases that is surely good */
+	uint32_t groups;		/* whose right words are in the kernel memory */
+};
+
 struct hwpe {
 	struct seq seq;			/* first */
 	struct hwpe_state *s;
@@ -88,6 +96,7 @@ struct hwpe {
 
 	/* Derived from the state, never saved. */
 	struct hwpe_right right;
+	struct hwpe_span span;
 	uint64_t *left;			/* HWPE_LEFT words */
 	void *scratch;			/* HWPE_SCRATCH bytes, of simd->add() */
 };
@@ -119,6 +128,9 @@ extern const struct seq_ops hwpe_seq_ops;
 
 /* simd.c */
 const struct hwpe_simd *hwpe_simd(uint32_t simd);
+
+/* vnni.c: with AVX-512; NULL if the host cannot */
+const struct hwpe_simd *hwpe_vnni(void);
 
 static inline uint32_t hwpe_elements(uint32_t type)
 {

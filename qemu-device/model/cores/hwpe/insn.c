@@ -7,6 +7,7 @@
 #define DRAIN_LATENCY	16	/* cycles of each AccReg before its first line */
 #define RELU_CYCLES	6
 #define RELU_MAX	255
+#define ALL_PES		((1u << HWPE_PES) - 1)
 
 enum { OP_WORD, OPERAND0 = 5, OPERAND1 = 6 };
 
@@ -180,8 +181,11 @@ static enum seq_outcome matrix_mac(struct hwpe *h, const struct cnnacc_seq_comma
 
 static void drained(struct hwpe_state *s, uint32_t n, uint32_t pes)
 {
-	s->seq.n.mac_useful += (uint64_t)s->useful *
-			       (uint32_t)__builtin_popcount(s->fresh[n] & pes);
+	uint32_t fresh = s->fresh[n] & pes;
+
+	/* All of them is what a host without an instruction for it meets. */
+	s->seq.n.mac_useful += (uint64_t)s->useful * (fresh == ALL_PES ? HWPE_PES :
+						      (uint32_t)__builtin_popcount(fresh));
 	s->fresh[n] &= (uint16_t)~pes;
 }
 
@@ -213,7 +217,7 @@ static enum seq_outcome relu_write(struct hwpe *h, uint32_t n, uint32_t va,
 		out[q] = (uint8_t)(v > RELU_MAX ? RELU_MAX : v);
 	}
 	memset(h->s->acc[n], 0, sizeof(h->s->acc[n]));
-	drained(h->s, n, (1u << HWPE_PES) - 1);
+	drained(h->s, n, ALL_PES);
 	h->s->seq.n.mem_write_bytes += sizeof(out);
 	return seq_store(port, va, out, sizeof(out), fault);
 }
@@ -337,7 +341,7 @@ static enum seq_outcome drain(struct seq *seq, const struct cnnacc_seq_command *
 
 		memcpy(value, s->acc[first + i], sizeof(value));
 		memset(s->acc[first + i], 0, sizeof(value));
-		drained(s, first + i, (1u << HWPE_PES) - 1);
+		drained(s, first + i, ALL_PES);
 		outcome = seq_store(port, drain_va(c, i), value, sizeof(value), fault);
 	}
 	seq_spend(seq, cycles);

@@ -121,6 +121,8 @@ const struct hwpe_simd *hwpe_simd(uint32_t simd)
 #if defined(__x86_64__) && !defined(CNN_PORTABLE)
 	static const struct hwpe_simd avx2 = { 40, right_pairs, add_avx2 };
 
+	if (simd == CNN_SIMD_AVX512 && hwpe_vnni())
+		return hwpe_vnni();
 	if (simd != CNN_SIMD_BASELINE)
 		return &avx2;
 #endif

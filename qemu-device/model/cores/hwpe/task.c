@@ -95,6 +95,31 @@ static uint32_t bad_addresses(const struct hwpe *h, const struct hwpe_layer *l,
 	return 0;
 }
 
+/* What all windows of a task have in common. */
+static void find_span(struct hwpe *h, const struct hwpe_layer *l)
+{
+	uint64_t bits = l->columns > 1 ? l->offset : 0, length;
+	struct hwpe_span *span = &h->span;
+
+	length = l->special ? 2 * (uint64_t)l->offset + SPECIAL_LAST + 1 :
+		 (uint64_t)(l->columns - 1) * l->offset + (uint64_t)l->words * 8;
+	*span = (struct hwpe_span){ .valid = true, .most = UINT64_MAX };
+	for (unsigned int j = 0; j < (l->special ? HWPE_ACCS / 2 : HWPE_ACCS); j++) {
+		uint64_t begin = j % 2 * (uint64_t)CNNACC_HWPE_SRAM2, base = h->s->base[j];
+		uint64_t end = begin + h->seq.memory[j % 2].size;
+
+		bits |= base;
+		/* Of a base that is outside nothing is sure. */
+		if (base < begin || base + length > end)
+			span->valid = false;
+		else if (end - base - length < span->most)
+			span->most = end - base - length;
+	}
+	span->aligned = l->input || bits % 8 == 0;
+	span->groups = (uint32_t)(h->seq.memory[CNNACC_HWPE_KERNEL].size /
+				  ((uint64_t)l->rounds * CNNACC_HWPE_ROUND_BYTES));
+}
+
 static bool misaligned(const struct hwpe_state *s, const struct hwpe_layer *l,
 		       struct hwpe_window window)
 {
@@ -144,12 +169,20 @@ enum seq_outcome hwpe_start_window(struct hwpe *h, struct hwpe_window window, bo
 {
 	struct hwpe_state *s = h->s;
 	struct hwpe_layer l = hwpe_layer(s);
-	uint32_t detail, code = bad_addresses(h, &l, window, &detail);
+	uint64_t distance = window.cw * (uint64_t)(s->mac[1] >> 16) +
+			    window.ch * (uint64_t)(s->mac[1] & 0xffff);
+	uint32_t detail, code;
 
-	if (code)
-		return seq_fail(fault, CNNACC_STATUS_BAD_PROGRAM, code, detail);
-	if (misaligned(s, &l, window))
-		s->sticky |= CNNACC_HWPE_STATUS_ALIGN;
+	if (first || !h->span.valid)
+		find_span(h, &l);
+	if (!h->span.valid || distance > h->span.most || window.k >= h->span.groups) {
+		code = bad_addresses(h, &l, window, &detail);
+		if (code)
+			return seq_fail(fault, CNNACC_STATUS_BAD_PROGRAM, code, detail);
+	}
+	if (!h->span.aligned || distance % 8)
+		if (misaligned(s, &l, window))
+			s->sticky |= CNNACC_HWPE_STATUS_ALIGN;
 	account(h, &l, first);
 	s->useful = useful(&l);
 	memset(s->fresh, 0xff, sizeof(s->fresh));
