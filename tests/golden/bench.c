@@ -181,11 +181,15 @@ bool bench_reset_core(struct bench *bench, unsigned int core)
 }
 
 /* An event suspends a program whose packet says so, and no other. */
-static bool compare_acks(const struct bench_run *run, uint32_t acks)
+static bool compare_acks(const struct bench_run *run, const struct host_job *job)
 {
 	bool waits = run->job->packet.flags & CNNACC_PACKET_EVENT_WAIT;
+	bool bad = bench_differ("suspensions", job->acks, waits ? run->golden.status.events : 0);
 
-	return bench_differ("suspensions", acks, waits ? run->golden.status.events : 0);
+	if (waits)
+		bad |= bench_differ("PC and EVENT when suspended", job->trace,
+				    run->golden.status.event_trace);
+	return bad;
 }
 
 /* Everything that one finished job leaves behind, on both sides. */
@@ -253,7 +257,7 @@ bool bench_run(struct bench *bench, struct bench_run *runs, unsigned int count, 
 		return false;
 	}
 	for (unsigned int i = 0; i < count; i++) {
-		good &= !compare_acks(&runs[i], host_jobs[i].acks);
+		good &= !compare_acks(&runs[i], &host_jobs[i]);
 		good &= compare_job(bench, &runs[i], &completion[i], all_memory);
 	}
 	return good;

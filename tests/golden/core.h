@@ -44,7 +44,14 @@ struct golden_status {
 	uint32_t access;
 	uint64_t fault_va;
 	uint32_t events;	/* raised */
+	uint32_t event_trace;	/* core_trace() of PC and EVENT after each */
 };
+
+/* What was seen at a series of places, in one number. */
+static inline uint32_t core_trace(uint32_t trace, uint32_t pc, uint32_t value)
+{
+	return (trace * 0x01000193u ^ pc) * 0x01000193u ^ value;
+}
 
 /** struct golden_core - a core as the golden shell drives it. */
 struct golden_core {

@@ -367,7 +367,21 @@ static void loops(struct gen_hwpe *gen, int64_t most)
 	gen_hwpe_close(gen);
 }
 
-/* One pair for several commands, an inner LOOP among them. */
+/* One pair for several commands. */
+static void accs_of_many(struct gen_hwpe *gen)
+{
+	unsigned int others = hwpe_pick(gen, 0, 7);
+	struct program *program = &gen->job->program;
+
+	stream_loop(program, others + 1, hwpe_pick(gen, 2, 4));
+	stream_step(program, stream_length(program) - 1, hwpe_pick(gen, 0, 2),
+		    CNNACC_SEQ_STEP(hwpe_pick(gen, 0, others / 2), hwpe_pick(gen, 0, others / 2), 4),
+		    prng_next(&gen->prng));
+	for (unsigned int i = 0; i <= others; i++)
+		write_acc(gen);
+}
+
+/* The same with an inner LOOP among them. */
 static void loop_of_many(struct gen_hwpe *gen)
 {
 	unsigned int others = hwpe_pick(gen, 1, 4);
@@ -447,7 +461,7 @@ static void ordinary(struct gen_hwpe *gen)
 		if (hwpe_chance(gen, 40))
 			piece(gen, some_loops);
 		if (hwpe_chance(gen, 10))
-			piece(gen, loop_of_many);
+			piece(gen, hwpe_chance(gen, 50) ? accs_of_many : loop_of_many);
 		if (hwpe_chance(gen, 60))
 			piece(gen, gen_hwpe_simple);
 		piece(gen, tasks);
@@ -517,6 +531,9 @@ static void finish(struct gen_hwpe *gen)
 	if (gen->kind == GEN_HWPE_FAULT && hwpe_chance(gen, 6))
 		stats_va = LAST_LINE;
 	job_finish(gen->job, program_va, stats_va);
+	/* What follows in its last line is not the program's. */
+	for (uint32_t i = length; i % LINE; i++)
+		*space_at(&gen->job->space, program_va + i) = prng_next(&gen->prng);
 	/* A program may end in the middle of a command. */
 	if (gen->kind == GEN_HWPE_FLIP && hwpe_chance(gen, 10))
 		packet->program_len = 4 * hwpe_pick(gen, 1, length / 4);

@@ -408,6 +408,22 @@ static void write_config(struct gen_hwpe *gen, const struct task *t)
 		      cfg[1]);
 }
 
+/* A task of very many windows at the same place that is given up after a few. */
+static void run_endless(struct gen_hwpe *gen)
+{
+	struct cnnacc_seq_command c = { CNNACC_SEQ_EXEC, {
+		stream_insn(CNNACC_HWPE_MATRIX_MAC, any(gen), any(gen), any(gen)), 0, 0, 0,
+		hwpe_pick(gen, 1, 65535) | hwpe_pick(gen, 1, 65535) << 16 } };
+
+	gen_hwpe_emit(gen, &c);
+	gen->state = CNNACC_HWPE_RUNNING;
+	for (int64_t i = hwpe_pick(gen, 0, 3); i; i--)
+		if (!window(gen))
+			return;
+	gen_hwpe_exec(gen, stream_insn(CNNACC_HWPE_RESET, 0, 0, 0), 0, 0);
+	gen->state = CNNACC_HWPE_IDLE;
+}
+
 static void run_task(struct gen_hwpe *gen, const struct task *t)
 {
 	const int64_t counts[3] = { t->k, t->wc, t->hc };
@@ -442,7 +458,10 @@ void gen_hwpe_task(struct gen_hwpe *gen)
 	write_config(gen, &t);
 	for (int64_t i = hwpe_chance(gen, 50) ? hwpe_pick(gen, 0, 4) : 0; i; i--)
 		gen_hwpe_simple(gen);
-	run_task(gen, &t);
+	if (!gen->depth && hwpe_chance(gen, 4))
+		run_endless(gen);
+	else
+		run_task(gen, &t);
 	/* What was configured stays so. */
 	if (gen->state == CNNACC_HWPE_IDLE && hwpe_chance(gen, 10))
 		gen_hwpe_drain(gen, false);

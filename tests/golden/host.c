@@ -407,10 +407,13 @@ static void write_ack(struct host *host, unsigned int core)
 /* Let a program go on that an event has suspended; false if none has. */
 static bool acknowledge(struct host *host, struct host_job *job)
 {
-	uint32_t state = host->queue[job->core].window + CNNACC_SEQ_REG_STATE;
+	uint32_t window = host->queue[job->core].window;
 
-	if (!running(host, job->core) || host_read(host, state) != CNNACC_SEQ_EVENT)
+	if (!running(host, job->core) ||
+	    host_read(host, window + CNNACC_SEQ_REG_STATE) != CNNACC_SEQ_EVENT)
 		return false;
+	job->trace = core_trace(job->trace, host_read(host, window + CNNACC_SEQ_REG_PC),
+				host_read(host, window + CNNACC_SEQ_REG_EVENT));
 	write_ack(host, job->core);
 	job->acks++;
 	return true;

@@ -25,12 +25,13 @@ struct host_queue {
 /**
  * struct host_job - a packet, whose fence the host fills in, and its record.
  * @acks: how often an event had suspended the program
+ * @trace: core_trace() of what its window showed then
  */
 struct host_job {
 	unsigned int core;
 	struct cnnacc_packet *packet;
 	struct cnnacc_completion *completion;
-	uint32_t acks;
+	uint32_t acks, trace;
 };
 
 struct host {

@@ -532,6 +532,9 @@ static bool step(struct golden_seq *seq)
 		return false;
 	}
 	go_on(seq);
+	if (seq->event)
+		seq->status->event_trace = core_trace(seq->status->event_trace, seq->regs.pc,
+						      seq->regs.event);
 	return true;
 }
 
