@@ -375,7 +375,8 @@ static void accs_of_many(struct gen_hwpe *gen)
 
 	stream_loop(program, others + 1, hwpe_pick(gen, 2, 4));
 	stream_step(program, stream_length(program) - 1, hwpe_pick(gen, 0, 2),
-		    CNNACC_SEQ_STEP(hwpe_pick(gen, 0, others / 2), hwpe_pick(gen, 0, others / 2), 4),
+		    CNNACC_SEQ_STEP(hwpe_pick(gen, 0, others / 2),
+				    hwpe_pick(gen, 0, others / 2), 4),
 		    prng_next(&gen->prng));
 	for (unsigned int i = 0; i <= others; i++)
 		write_acc(gen);
