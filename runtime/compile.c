@@ -47,7 +47,7 @@ static int find_cores(const struct cnnrt_device *dev, const char *name, uint32_t
 static int infer(struct cnnrt_program *p, const struct cnnrt_model *m,
 		 const struct cnnrt_compile_options *o, struct cnn_err *e)
 {
-	int ret = cnn_graph_import_onnx(m->bytes, m->size, &p->graph, e);
+	int ret = cnn_graph_import(m->bytes, m->size, &p->graph, e);
 
 	if (ret)
 		return ret;

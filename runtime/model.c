@@ -21,7 +21,7 @@ static int load(void *bytes, size_t size, struct cnnrt_model **out, struct cnnrt
 	}
 	m->bytes = bytes;
 	m->size = size;
-	if (cnn_graph_import_onnx(bytes, size, &m->graph, &e)) {
+	if (cnn_graph_import(bytes, size, &m->graph, &e)) {
 		cnnrt_model_free(m);
 		return rt_graph_error(err, &e);
 	}

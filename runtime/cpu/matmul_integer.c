@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* MatMulInteger and QLinearMatMul. */
+/* MatMulInteger, QLinearMatMul and QGemm. */
 #include <stdlib.h>
 
 #include "quant.h"
@@ -105,38 +105,109 @@ int cnn_compute_matmul_integer(struct cnn_call *c)
 	return sum_products(c, &o, c->out[0]->data);
 }
 
-/* Requantises rows of n sums; scale: room for n numbers. */
-static void finish(const struct cnn_call *c, const int32_t *acc, int64_t n, float *scale)
+/* Adds the bias and requantises rows of n sums; y: the first of the inputs that tell how. */
+static int finish(const struct cnn_call *c, int32_t *acc, int64_t n, const struct cnn_tensor *bias,
+		  int y)
 {
-	const struct cnn_tensor *y = c->out[0];
-	struct cnn_range range = cnn_range_of(y->dtype, cnn_zero_point(c->in[7], 0));
-	int64_t count = cnn_tensor_count(y);
+	const struct cnn_tensor *out = c->out[0];
+	struct cnn_range range = cnn_range_of(out->dtype, cnn_zero_point(c->in[y + 1], 0));
+	int64_t count = cnn_tensor_count(out);
+	float *scale = malloc(n * sizeof(*scale));
 
+	if (!scale)
+		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
 	for (int64_t i = 0; i < n; i++)
 		scale[i] = cnn_scale(c->in[1], 0) * cnn_scale(c->in[4], i) /
-			   cnn_scale(c->in[6], 0);
-	for (int64_t at = 0; at < count; at += n)
-		cnn_requantize(&range, scale, 1, acc + at, n, (char *)y->data + at);
+			   cnn_scale(c->in[y], 0);
+	for (int64_t at = 0; at < count; at += n) {
+		for (int64_t i = 0; bias && i < n; i++)
+			acc[at + i] = (int32_t)((uint32_t)acc[at + i] +
+						((const uint32_t *)bias->data)[i]);
+		cnn_requantize(&range, scale, 1, acc + at, n, (char *)out->data + at);
+	}
+	free(scale);
+	return CNN_OK;
 }
 
 int cnn_compute_qlinear_matmul(struct cnn_call *c)
 {
 	struct operands o = { c->in[0], c->in[3], c->in[2], c->in[5] };
-	int64_t n = columns_of(o.b), count = cnn_tensor_count(c->out[0]);
+	int64_t count = cnn_tensor_count(c->out[0]);
 	int32_t *acc;
-	float *scale;
 	int ret;
 
 	if (!count)
 		return CNN_OK;
 	acc = malloc(count * sizeof(*acc));
-	scale = malloc(n * sizeof(*scale));
-	ret = acc && scale ? sum_products(c, &o, acc) :
-			     cnn_op_fail(c, CNN_ENOMEM, "no memory for %lld sums",
-					 (long long)count);
+	ret = acc ? sum_products(c, &o, acc) : cnn_op_fail(c, CNN_ENOMEM, "no memory for sums");
 	if (!ret)
-		finish(c, acc, n, scale);
+		ret = finish(c, acc, columns_of(o.b), NULL, 6);
 	free(acc);
-	free(scale);
+	return ret;
+}
+
+/* ---- QGemm ------------------------------------------------------------------------------ */
+
+int cnn_infer_qgemm(struct cnn_call *c)
+{
+	const struct cnn_tensor *a = c->in[0], *b = c->in[3], *bias = cnn_in(c, 6);
+	bool tb = cnn_node_int(c->node, "transB", 0);
+	int ret = cnn_quant_operand(c, 0, 1);
+
+	if (ret)
+		return ret;
+	if (a->rank != 2 || b->rank != 2 || a->dims[1] != b->dims[tb])
+		return cnn_op_fail(c, CNN_EINVAL, "A and B are not matrices to be multiplied");
+	ret = cnn_quant_operand(c, 3, b->dims[!tb]);
+	if (!ret)
+		ret = cnn_quant_result(c, 7);
+	if (!ret && bias && (bias->dtype != CNN_INT32 || bias->rank != 1 ||
+			     bias->dims[0] != b->dims[!tb]))
+		return cnn_op_fail(c, CNN_EINVAL, "C is not one int32 for each of %lld columns",
+				   (long long)b->dims[!tb]);
+	c->out[0]->rank = 2;
+	c->out[0]->dims[0] = a->dims[0];
+	c->out[0]->dims[1] = b->dims[!tb];
+	return ret;
+}
+
+/* One product: a is rows of k, b is rows of n, or of k where it is transposed. */
+static int multiply_gemm(const struct cnn_call *c, float *a, float *b, float *scratch,
+			 int32_t *acc)
+{
+	const struct cnn_tensor *y = c->out[0];
+	bool tb = cnn_node_int(c->node, "transB", 0);
+	int64_t n = y->dims[1], k = c->in[0]->dims[1];
+	struct cnn_gemm g = {
+		.m = y->dims[0], .n = n, .k = k, .a = a, .a_row = k, .a_col = 1, .b = b,
+		.b_row = tb ? 1 : n, .b_col = tb ? k : 1,
+	};
+
+	if (!a || !b || !scratch || !acc)
+		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
+	make_whole(c->in[0], k, c->in[2], 1, a);
+	make_whole(c->in[3], tb ? k : n, c->in[5], tb ? n : 0, b);
+	cnn_gemm_whole(&g, scratch, acc);
+	return finish(c, acc, n, cnn_in(c, 6), 7);
+}
+
+int cnn_compute_qgemm(struct cnn_call *c)
+{
+	int64_t count = cnn_tensor_count(c->out[0]);
+	float *a, *b, *scratch;
+	int32_t *acc;
+	int ret;
+
+	if (!count)
+		return CNN_OK;
+	a = malloc((cnn_tensor_count(c->in[0]) + 1) * sizeof(*a));
+	b = malloc((cnn_tensor_count(c->in[3]) + 1) * sizeof(*b));
+	scratch = cnn_gemm_scratch(c->in[0]->dims[0], c->in[0]->dims[1]);
+	acc = malloc(count * sizeof(*acc));
+	ret = multiply_gemm(c, a, b, scratch, acc);
+	free(a);
+	free(b);
+	free(scratch);
+	free(acc);
 	return ret;
 }

@@ -226,6 +226,9 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 	case CNN_OP_SUM:
 		per_output = node->n_in;
 		break;
+	case CNN_OP_QGEMM:
+		per_output = in[0]->dims[1];
+		break;
 	case CNN_OP_GEMM:
 		per_output = in[0]->dims[!cnn_node_int(node, "transA", 0)];
 		break;

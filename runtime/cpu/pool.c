@@ -23,10 +23,14 @@ static int infer_window(struct cnn_call *c)
 	return CNN_OK;
 }
 
+/* ONNX has averages of floats only; those of bytes are TensorFlow Lite's. */
 int cnn_infer_pool(struct cnn_call *c)
 {
-	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32);
+	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32, CNN_INT8, CNN_UINT8);
 
+	if (!ret && c->in[0]->dtype != CNN_FLOAT32 && cnn_node_int(c->node, "count_include_pad", 0))
+		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute count_include_pad with type %s",
+				   cnn_dtype_name(c->in[0]->dtype));
 	return ret ? ret : infer_window(c);
 }
 
@@ -107,28 +111,67 @@ static int make_pool(struct cnn_call *c, struct pool *p)
 	return ret;
 }
 
-/* Sums in double: a global mean of a large map must not lose digits. */
-static float average(const struct pool *p, const float *x, const struct taps *t)
+/*
+ * The sum of a window. Floats in double: a global mean of a large map must not lose digits; bytes
+ * exactly.
+ */
+#define SUM(suffix, type, wide)								\
+static wide sum_##suffix(const struct pool *p, const type *x, const struct taps *t)	\
+{											\
+	wide sum = 0;									\
+											\
+	for (int64_t d = 0; d < t->n[0]; d++)						\
+		for (int64_t h = 0; h < t->n[1]; h++) {					\
+			const type *row = x + ((t->first[0] + d * t->step[0]) * p->in[1] +	\
+					       t->first[1] + h * t->step[1]) * p->in[2] +	\
+					  t->first[2];					\
+											\
+			for (int64_t i = 0; i < t->n[2]; i++)				\
+				sum += row[i * t->step[2]];				\
+		}									\
+	return sum;									\
+}
+
+SUM(f32, float, double)
+SUM(i8, int8_t, int64_t)
+SUM(u8, uint8_t, int64_t)
+
+static void average_float(const struct pool *p, const void *x, int64_t at, const struct taps *t,
+			  void *y)
 {
 	int64_t count = p->w.count_include_pad ? t->padded : t->n[0] * t->n[1] * t->n[2];
-	double sum = 0;
+	double sum = sum_f32(p, (const float *)x + at, t);
 
-	for (int64_t d = 0; d < t->n[0]; d++)
-		for (int64_t h = 0; h < t->n[1]; h++) {
-			const float *row = x + ((t->first[0] + d * t->step[0]) * p->in[1] +
-						t->first[1] + h * t->step[1]) * p->in[2] +
-					   t->first[2];
+	*(float *)y = count > 0 ? (float)(sum / count) : 0;
+}
 
-			for (int64_t i = 0; i < t->n[2]; i++)
-				sum += row[i * t->step[2]];
-		}
-	return count > 0 ? (float)(sum / count) : 0;
+/* To the nearest whole number, halves away from zero. */
+static int64_t rounded_quotient(int64_t sum, int64_t count)
+{
+	if (!count)
+		return 0;
+	return (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
+}
+
+static void average_i8(const struct pool *p, const void *x, int64_t at, const struct taps *t,
+		       void *y)
+{
+	*(int8_t *)y = (int8_t)rounded_quotient(sum_i8(p, (const int8_t *)x + at, t),
+						t->n[0] * t->n[1] * t->n[2]);
+}
+
+static void average_u8(const struct pool *p, const void *x, int64_t at, const struct taps *t,
+		       void *y)
+{
+	*(uint8_t *)y = (uint8_t)rounded_quotient(sum_u8(p, (const uint8_t *)x + at, t),
+						  t->n[0] * t->n[1] * t->n[2]);
 }
 
 int cnn_compute_average_pool(struct cnn_call *c)
 {
-	const float *x = c->in[0]->data;
-	float *y = c->out[0]->data;
+	const struct cnn_tensor *x = c->in[0];
+	size_t size = cnn_dtype_size(x->dtype);
+	char *y = c->out[0]->data;
 	int64_t planes, o[3];
 	struct pool p;
 	struct taps t;
@@ -137,12 +180,14 @@ int cnn_compute_average_pool(struct cnn_call *c)
 	if (ret || !cnn_tensor_count(c->out[0]))
 		return ret;
 	planes = p.w.batch * p.w.out_ch;
-	for (int64_t n = 0; n < planes; n++, x += p.in_plane)
+	for (int64_t n = 0; n < planes; n++)
 		for (o[0] = 0; o[0] < p.out[0]; o[0]++)
 			for (o[1] = 0; o[1] < p.out[1]; o[1]++)
-				for (o[2] = 0; o[2] < p.out[2]; o[2]++) {
+				for (o[2] = 0; o[2] < p.out[2]; o[2]++, y += size) {
 					window_taps(&p.w, o, &t);
-					*y++ = average(&p, x, &t);
+					(x->dtype == CNN_FLOAT32 ? average_float :
+					 x->dtype == CNN_INT8 ? average_i8 : average_u8)
+						(&p, x->data, n * p.in_plane, &t, y);
 				}
 	return CNN_OK;
 }

@@ -36,8 +36,12 @@ int cnn_quant_operand(const struct cnn_call *c, int first, int64_t count)
 
 int cnn_quant_result(const struct cnn_call *c, int i)
 {
-	int ret = cnn_quant_param(c, i, CNN_FLOAT32, 1);
+	int ret = CNN_OK;
 
+	if (!cnn_in(c, i) || !cnn_in(c, i + 1))
+		ret = cnn_op_fail(c, CNN_EINVAL, "input %d or %d is missing", i, i + 1);
+	if (!ret)
+		ret = cnn_quant_param(c, i, CNN_FLOAT32, 1);
 	if (!ret)
 		ret = cnn_quant_bytes(c, i + 1);
 	if (!ret)

@@ -133,6 +133,15 @@ int cnn_node_add_int(struct cnn_node *n, const char *name, int64_t v, struct cnn
 	return add_attr(n, name, (struct cnn_attr){ .type = 'i', .i = v }, err);
 }
 
+int cnn_node_add_str(struct cnn_node *n, const char *name, const char *v, struct cnn_err *err)
+{
+	char *s = strdup(v);
+
+	if (!s)
+		return cnn_fail(err, CNN_ENOMEM, "no memory for an attribute");
+	return add_attr(n, name, (struct cnn_attr){ .type = 's', .s = s }, err);
+}
+
 int cnn_node_add_ints(struct cnn_node *n, const char *name, int count, const int64_t *v,
 		      struct cnn_err *err)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The network in memory: values (edges), nodes in topological order, and what turns an ONNX
- * file into them. A caller goes
+ * or TensorFlow Lite file into them. A caller goes
  *
- *	cnn_graph_import_onnx -> cnn_graph_set_input_shape (dynamic dimensions only)
+ *	cnn_graph_import -> cnn_graph_set_input_shape (dynamic dimensions only)
  *	-> cnn_graph_infer (shapes, constant folding) -> cnn_graph_fuse -> cnn_graph_free
  *
  * There is no global state. A graph may be read by many threads while none changes it.
@@ -172,7 +172,7 @@ struct cnn_node {
 	char *fused;
 };
 
-/* What one graph may take; cnn_graph_import_onnx sets the defaults, a caller may change them. */
+/* What one graph may take; importing sets the defaults, a caller may change them. */
 struct cnn_limits {
 	int64_t tensor_bytes;	/* one tensor */
 	int64_t total_bytes;	/* all constants, and all tensors alive in a CPU run */
@@ -203,6 +203,11 @@ struct cnn_graph {
 void cnn_graph_default_limits(struct cnn_graph *g);
 int cnn_graph_import_onnx(const void *buf, size_t len, struct cnn_graph **graph,
 			  struct cnn_err *err);
+/* A TensorFlow Lite file: quantised or float32, inputs and outputs in the file's layout (NHWC). */
+int cnn_graph_import_tflite(const void *buf, size_t len, struct cnn_graph **graph,
+			    struct cnn_err *err);
+/* Either, told apart by the identifier that TensorFlow Lite files have at byte 4. */
+int cnn_graph_import(const void *buf, size_t len, struct cnn_graph **graph, struct cnn_err *err);
 void cnn_graph_free(struct cnn_graph *g);
 
 /* Value index by name, -1 if there is none. */
@@ -319,8 +324,9 @@ int cnn_node_window(const struct cnn_graph *g, const struct cnn_node *n, struct 
 		    struct cnn_err *err);
 
 /*
- * A Gemm, MatMul, MatMulInteger or QLinearMatMul seen as y[m,n] = alpha * a[m,k] b[k,n] + beta * c:
- * resolved for each of batch matrices (1 for Gemm). b_const tells whether b is a constant.
+ * A Gemm, MatMul, MatMulInteger, QGemm or QLinearMatMul seen as
+ * y[m,n] = alpha * a[m,k] b[k,n] + beta * c: resolved for each of batch matrices (1 for Gemm).
+ * b_const tells whether b is a constant.
  */
 struct cnn_matmul {
 	int64_t batch, m, n, k;

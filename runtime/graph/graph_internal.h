@@ -26,8 +26,9 @@ const struct cnn_attr *cnn_node_attr(const struct cnn_node *n, const char *name)
 int cnn_node_check_attrs(const struct cnn_node *n, const char *spec, struct cnn_err *err);
 void cnn_node_free(struct cnn_node *n);
 void cnn_node_drop_attrs(struct cnn_node *n);
-/* Adds an integer attribute that the node does not have yet. */
+/* Each adds an attribute that the node does not have yet. */
 int cnn_node_add_int(struct cnn_node *n, const char *name, int64_t v, struct cnn_err *err);
+int cnn_node_add_str(struct cnn_node *n, const char *name, const char *v, struct cnn_err *err);
 int cnn_node_add_ints(struct cnn_node *n, const char *name, int count, const int64_t *v,
 		      struct cnn_err *err);
 

@@ -296,7 +296,9 @@ int cnn_node_matmul(const struct cnn_graph *g, const struct cnn_node *n, struct 
 		    struct cnn_err *err)
 {
 	const struct cnn_tensor *a = cnn_node_in(g, n, 0);
-	const struct cnn_tensor *b = cnn_node_in(g, n, n->op == CNN_OP_QLINEAR_MATMUL ? 3 : 1);
+	bool gemm = n->op == CNN_OP_GEMM || n->op == CNN_OP_QGEMM;
+	bool quantised = n->op == CNN_OP_QGEMM || n->op == CNN_OP_QLINEAR_MATMUL;
+	const struct cnn_tensor *b = cnn_node_in(g, n, quantised ? 3 : 1);
 	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
 	int ret = known(n, a, err);
 
@@ -314,14 +316,14 @@ int cnn_node_matmul(const struct cnn_graph *g, const struct cnn_node *n, struct 
 		matmul_dims(a, b, y, mm);
 		return CNN_OK;
 	}
-	if (n->op != CNN_OP_GEMM || a->rank != 2 || b->rank != 2)
+	if (!gemm || a->rank != 2 || b->rank != 2)
 		return cnn_fail(err, CNN_EINVAL, "%s (%.60s) is not a matrix product", n->op_type,
 				n->name);
 	mm->trans_a = cnn_node_int(n, "transA", 0);
 	mm->trans_b = cnn_node_int(n, "transB", 0);
 	mm->alpha = cnn_node_float(n, "alpha", 1);
 	mm->beta = cnn_node_float(n, "beta", 1);
-	mm->has_c = cnn_node_in(g, n, 2);
+	mm->has_c = cnn_node_in(g, n, quantised ? 6 : 2);
 	mm->batch = 1;
 	mm->m = a->dims[mm->trans_a];
 	mm->k = a->dims[!mm->trans_a];
@@ -342,6 +344,7 @@ int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n)
 	case CNN_OP_GEMM:
 	case CNN_OP_MATMUL:
 	case CNN_OP_MATMUL_INTEGER:
+	case CNN_OP_QGEMM:
 	case CNN_OP_QLINEAR_MATMUL:
 		return cnn_node_matmul(g, n, &mm, NULL) ? 0 : cnn_mul_sat(count, mm.k);
 	case CNN_OP_CONV:

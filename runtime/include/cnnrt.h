@@ -214,7 +214,7 @@ struct cnnrt_tensor_info {
 
 struct cnnrt_model;
 
-/** cnnrt_model_load() - read a network from an ONNX file. */
+/** cnnrt_model_load() - read a network from an ONNX or TensorFlow Lite file. */
 int cnnrt_model_load(const char *path, struct cnnrt_model **model, struct cnnrt_error *err);
 /** cnnrt_model_load_buffer() - the same from memory, which may be freed afterwards. */
 int cnnrt_model_load_buffer(const void *data, size_t size, struct cnnrt_model **model,

@@ -10,7 +10,7 @@ const char run_usage[] =
 "       cnnrun --compile MODEL -o FILE.cnn [--device-caps FILE] [OPTION...]\n"
 "       cnnrun --node-test DIR... [--device D] [--core NAME]\n"
 "\n"
-"MODEL is an ONNX file, or what --compile made of one.\n"
+"MODEL is an ONNX or TensorFlow Lite file, or what --compile made of one.\n"
 "  --input NAME=FILE   input by name or index; FILE is .npy, ONNX .pb, PNG, JPEG or\n"
 "                      PNM; inputs that are not given are zero\n"
 "  --output NAME=FILE  where to write an output: .pb, else as .npy\n"

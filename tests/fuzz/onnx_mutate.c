@@ -2,8 +2,8 @@
 /*
  * Damages small ONNX files and runs what is left: a message or an answer, the same twice, within
  * the limits. Built with the address and undefined-behaviour sanitizers, which end the
- * program at the first fault; leaks fail it at the end. Given file names, it damages those
- * instead.
+ * program at the first fault; leaks fail it at the end. "onnx_mutate CASES FILE..." damages
+ * those files instead, ONNX or TensorFlow Lite: each byte once, then CASES times at random.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,7 +16,6 @@
 
 #define CASE_SECONDS	10
 #define RANDOM_CASES	10000	/* per network, of bytes and of fields */
-#define FILE_CASES	500	/* per file of the command line */
 #define MAX_PUTS	64
 
 const char *__asan_default_options(void);
@@ -79,7 +78,7 @@ static int run(const void *buf, size_t len, unsigned int fuse, uint64_t *h, stru
 {
 	struct cnn_tensor in[MAX_PUTS] = { 0 }, out[MAX_PUTS] = { 0 };
 	struct cnn_graph *g;
-	int ret = cnn_graph_import_onnx(buf, len, &g, err);
+	int ret = cnn_graph_import(buf, len, &g, err);
 
 	if (ret)
 		return ret;
@@ -327,13 +326,17 @@ static bool tensors(void)
 	return true;
 }
 
-static bool damage_file(int i, const char *path)
+static bool damage_file(int i, const char *path, int cases)
 {
 	uint8_t *buf = malloc(1 << 20);
 	FILE *f = fopen(path, "rb");
 	size_t len = f && buf ? fread(buf, 1, 1 << 20, f) : 0;
-	bool ok = len && random_bytes(i, buf, len, FILE_CASES);
+	struct tally tally = { 0 };
+	bool ok;
 
+	snprintf(fuzz_where, sizeof(fuzz_where), "%.100s, as it is\n", path);
+	ok = len && try_one(buf, len, &tally) && tally.answers == 1;
+	ok = ok && every_byte(i, buf, len) && random_bytes(i, buf, len, cases);
 	if (!ok)
 		printf("not ok - %s\n", path);
 	if (f)
@@ -366,9 +369,9 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	fuzz_name_hangs();
-	printf("1..%d\n", argc > 1 ? argc - 1 : 4 * OB_NETWORKS + 1);
-	for (int i = 1; ok && i < argc; i++)
-		ok = damage_file(i, argv[i]);
+	printf("1..%d\n", argc > 1 ? 2 * (argc - 2) : 4 * OB_NETWORKS + 1);
+	for (int i = 2; ok && i < argc; i++)
+		ok = damage_file(i, argv[i], atoi(argv[1]));
 	for (int i = 0; ok && argc == 1 && i < OB_NETWORKS; i++)
 		ok = damage_network(i);
 	if (ok && argc == 1)

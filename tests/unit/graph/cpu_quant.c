@@ -112,7 +112,8 @@ static int32_t slow_sum(const struct layer *l, int64_t n, int64_t oc, int64_t oh
 			for (int64_t kw = 0; kw < l->w[3]; kw++) {
 				int64_t h = oh * l->stride[0] + kh * l->dilation[0] - l->pads[0];
 				int64_t w = ow * l->stride[1] + kw * l->dilation[1] - l->pads[1];
-				int64_t ix = ((n * l->x[1] + first + c) * l->x[2] + h) * l->x[3] + w;
+				int64_t plane = n * l->x[1] + first + c;
+				int64_t ix = (plane * l->x[2] + h) * l->x[3] + w;
 				int64_t iw = ((oc * l->w[1] + c) * l->w[2] + kh) * l->w[3] + kw;
 
 				if (h < 0 || h >= l->x[2] || w < 0 || w >= l->x[3])
@@ -493,7 +494,8 @@ static void test_messages(void **state)
 	refuse("ConvInteger", "u1x2x4x4 i3x2x1x1 u i2", "input 3 has 2 elements in 1 dimensions");
 	refuse("QLinearConv", "u1x2x4x4 f u i3x2x1x1 f3 i3 f u w2", "bias");
 	refuse("QLinearConv", "u1x2x4x4 f u i3x2x1x1 f2 i3 f u", "input 4 has 2 elements");
-	refuse("QLinearConv", "u1x2x4x4 f u i3x2x1x1 f3 i3 f3 u", "input 6 has 3 elements, limit 1");
+	refuse("QLinearConv", "u1x2x4x4 f u i3x2x1x1 f3 i3 f3 u",
+	       "input 6 has 3 elements, limit 1");
 	refuse("QLinearConv", "u1x2x4x4 f u i3x2x1x1 f3 i3 f w", "type int32");
 	refuse("MatMulInteger", "u2x3 i2x3", "can be multiplied");
 	refuse("MatMulInteger", "u2x3 i3x4 u3", "input 2 has 3 elements");

@@ -1,0 +1,198 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""TensorFlow Lite files of every operator and type against their rules, and the rules against
+TensorFlow Lite itself if its npm package can be had; files that must be refused."""
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.dirname(HERE)]
+import tap
+import tflite_cases
+from tflite_build import FLOAT16, FLOAT32, INT8, INT32, UINT8, Model
+
+BUILD = os.environ.get('CNNACC_BUILD', os.path.join(TOP, 'build'))
+CNNRUN = os.path.join(BUILD, 'runtime', 'tools', 'cnnrun')
+NPY = {FLOAT32: '<f4', INT8: '|i1', UINT8: '|u1'}
+# Cases that the peer refuses: it has no convolution without a bias.
+REFUSED = {'CONV_2D 3'}
+
+
+def write(path, data):
+    """A file of these bytes."""
+    with open(path, 'wb') as f:
+        f.write(data)
+    return path
+
+
+def npy(t):
+    """A tensor as the bytes of a .npy file."""
+    shape = ''.join(f'{d}, ' for d in t.shape)
+    head = f"{{'descr': '{NPY[t.dtype]}', 'fortran_order': False, 'shape': ({shape}), }}"
+    head += ' ' * (-(11 + len(head)) % 64) + '\n'
+    return b'\x93NUMPY\x01\x00' + struct.pack('<H', len(head)) + head.encode() + t.bytes()
+
+
+def differences(t, raw):
+    """What is wrong with the elements of raw bytes, None if nothing is."""
+    got = t.take(raw)
+    near = (lambda a, b: abs(a - b) <= 1e-5 * max(1, abs(b))) if t.dtype == FLOAT32 else \
+        lambda a, b: a == b
+    bad = [i for i, (a, b) in enumerate(zip(got, t.data)) if not near(a, b)]
+    if len(got) != len(t.data):
+        return f'{len(got)} elements, {len(t.data)} wanted'
+    return f'{len(bad)} elements, first {bad[0]}: {got[bad[0]]}, {t.data[bad[0]]} wanted' \
+        if bad else None
+
+
+def cnnrun(model, *options):
+    """Runs it; (exit status, what it said)."""
+    done = subprocess.run([CNNRUN, model, '--device', 'sim', *options], capture_output=True,
+                          text=True, timeout=120)
+    return done.returncode, done.stderr + done.stdout
+
+
+def run(case, work):
+    """What is wrong with our answer to a case, None if nothing is."""
+    options = []
+    for i, t in enumerate(case.inputs):
+        options += ['--input', f'{i}=' + write(f'{work}/in{i}.npy', npy(t))]
+    for i, _ in enumerate(case.outputs):
+        options += ['--output', f'{i}={work}/out{i}.npy']
+    status, said = cnnrun(write(f'{work}/model.tflite', case.file), *options)
+    if status:
+        return said
+    for i, t in enumerate(case.outputs):
+        with open(f'{work}/out{i}.npy', 'rb') as f:
+            data = f.read()
+        head = 10 + struct.unpack_from('<H', data, 8)[0]
+        shape = f"'shape': ({', '.join(map(str, t.shape))}"
+        if shape not in data[:head].decode('latin1'):
+            return f'output {i} is {data[10:head]}, wanted {shape}'
+        wrong = differences(t, data[head:])
+        if wrong:
+            return f'output {i}: {wrong}'
+    return None
+
+
+def check_ours(result, cases, work):
+    """One result per type: every case."""
+    for dtype in tflite_cases.NAMES.values():
+        mine = [c for name, c in cases if name == dtype]
+        wrong = [f'{c.name}: {w}' for c in mine if (w := run(c, work))]
+        result.ok(not wrong, f'{len(mine)} networks of {dtype}', '\n'.join(wrong))
+
+
+def peer_answers(cases, package, work):
+    """What TensorFlow Lite says: a list of outputs, or a message, per case."""
+    jobs = []
+    for i, (_, c) in enumerate(cases):
+        jobs.append({'model': write(f'{work}/p{i}.tflite', c.file),
+                     'in': [write(f'{work}/p{i}.in{j}', t.bytes()) for j, t in enumerate(c.inputs)],
+                     'out': [f'{work}/p{i}.out{j}' for j in range(len(c.outputs))]})
+    done = subprocess.run(['node', os.path.join(HERE, 'tflite_peer.js'), package], text=True,
+                          input=json.dumps(jobs), capture_output=True, timeout=300, check=True)
+    answers = []
+    for job, said in zip(jobs, json.loads(done.stdout)):
+        answers.append(said or [open(path, 'rb').read() for path in job['out']])
+    return answers
+
+
+def check_rules(result, cases, work):
+    """The rules against TensorFlow Lite."""
+    what = 'the rules are those of TensorFlow Lite'
+    fetch = subprocess.run([os.path.join(TOP, 'scripts', 'fetch-tflite')], capture_output=True,
+                           text=True)
+    if fetch.returncode:
+        result.ok(True, f'{what} # SKIP {fetch.stderr.strip()}')
+        return
+    wrong = []
+    for (dtype, c), answer in zip(cases, peer_answers(cases, fetch.stdout.strip(), work)):
+        if isinstance(answer, str):
+            if c.name not in REFUSED:
+                wrong.append(f'{dtype} {c.name}: {answer}')
+            continue
+        wrong += [f'{dtype} {c.name}: {w}' for t, raw in zip(c.outputs, answer)
+                  if (w := differences(t, raw))]
+    result.ok(not wrong, what, '\n'.join(wrong))
+
+
+def unfit_files():
+    """(what the message must say, file)."""
+    def net(dtype=INT8, scale=0.5, shape=(1, 4, 4, 2)):
+        m = Model()
+        return m, m.tensor(list(shape), dtype, scale)
+
+    def unary(name, *out, **options):
+        m, x = net()
+        y = m.tensor(*out)
+        m.op(name, [x], [y], **options)
+        return m.file([x], [y])
+
+    def binary(name, dtype, scale, raw=None, shape=(1, 4, 4, 2), **options):
+        m, x = net()
+        w = m.tensor(list(shape), dtype, scale, data=raw)
+        y = m.tensor([1, 4, 4, 4] if name == 'CONCATENATION' else [1, 4, 4, 2], INT8, 0.5)
+        m.op(name, [x, w], [y], **options)
+        return m.file([x] if raw is not None else [x, w], [y])
+
+    window = {'stride_w': 1, 'stride_h': 1}
+    kernel = {**window, 'filter_w': 2, 'filter_h': 2, 'padding': 1}
+    yield 'differently', unary('MAX_POOL_2D', [1, 3, 3, 2], INT8, 0.4, **kernel)
+    yield 'its input is int8, its output uint8', unary('RELU', [1, 4, 4, 2], UINT8, 0.5)
+    yield '0 scales', unary('RELU', [1, 4, 4, 2], INT8)
+    yield 'scale -1', unary('RELU', [1, 4, 4, 2], INT8, -1.0)
+    yield 'zero point 128', unary('RELU', [1, 4, 4, 2], INT8, 0.5, 128)
+    yield 'limits', unary('RELU', [1, 4, 4, 2], INT8, 1e-20)
+    yield 'activation 4', unary('AVERAGE_POOL_2D', [1, 3, 3, 2], INT8, 0.5, activation=4, **kernel)
+    yield 'strides is 0', unary('AVERAGE_POOL_2D', [1, 3, 3, 2], INT8, 0.5, filter_w=2, filter_h=2)
+    yield '3 dimensions, 4 wanted', unary('MAX_POOL_2D', [3, 3, 2], INT8, 0.5, **kernel)
+    yield 'do not fit the shape', unary('RESHAPE', [5, 5], INT8, 0.5)
+    yield 'differently', binary('CONCATENATION', INT8, 0.25, axis=3)
+    yield 'axis 4 of 4', binary('CONCATENATION', INT8, 0.5, axis=4)
+    yield 'limits 2^-10', binary('ADD', INT8, 600.0)
+    yield 'input int8, weights uint8', binary('CONV_2D', UINT8, 0.5, bytes(64), (2, 4, 4, 2),
+                                              **window)
+    yield 'has 63 bytes, 64 wanted', binary('CONV_2D', INT8, 0.5, bytes(63), (2, 4, 4, 2), **window)
+    yield 'weights for 3', binary('CONV_2D', INT8, 0.5, bytes(96), (2, 4, 4, 3), **window)
+    yield 'axes other than', binary('MEAN', INT32, None, struct.pack('i', 3), (1,))
+    yield 'constant integers', binary('MEAN', INT8, None, bytes(1), (1,))
+    yield '2 paddings, 4 dimensions', binary('PAD', INT32, None, bytes(8), (1, 2))
+    m, x = net(FLOAT16, None)
+    yield 'nothing gives tensor t1', m.file([x], [m.tensor([1], FLOAT32)])
+    m, x = net()
+    yield 'no output', m.file([x], [])
+    file = unary('RELU', [1, 4, 4, 2], INT8, 0.5)
+    yield 'damaged or cut off', file[:len(file) // 2]
+    yield 'TFLite operator 21', file.replace(struct.pack('<i', 19), struct.pack('<i', 210), 1)
+
+
+def check_refusals(result, work):
+    """Each unfit file gets a message that says what is wrong."""
+    wrong, count = [], 0
+    for says, file in unfit_files():
+        status, said = cnnrun(write(f'{work}/unfit.tflite', file))
+        count += 1
+        if status != 1 or says not in said:
+            wrong.append(f'status {status}, {says!r} wanted: {said.strip()}')
+    result.ok(not wrong, f'{count} files are refused with a reason', '\n'.join(wrong))
+
+
+def main():
+    """All results."""
+    result = tap.Tap()
+    cases = list(tflite_cases.cases())
+    with tempfile.TemporaryDirectory() as work:
+        check_ours(result, cases, work)
+        check_refusals(result, work)
+        check_rules(result, cases, work)
+    return result.done()
+
+
+sys.exit(main())

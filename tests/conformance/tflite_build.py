@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""Writes TensorFlow Lite files (flatbuffers): what the tests need of the schema."""
+import struct
+
+FLOAT32, FLOAT16, INT32, UINT8, INT64, INT8 = 0, 1, 2, 3, 4, 9
+CODES = {
+    'ADD': 0, 'AVERAGE_POOL_2D': 1, 'CONCATENATION': 2, 'CONV_2D': 3, 'DEPTHWISE_CONV_2D': 4,
+    'DEQUANTIZE': 6, 'FULLY_CONNECTED': 9, 'MAX_POOL_2D': 17, 'RELU': 19, 'RELU_N1_TO_1': 20,
+    'RELU6': 21, 'RESHAPE': 22, 'SOFTMAX': 25, 'PAD': 34, 'MEAN': 40, 'QUANTIZE': 114,
+}
+# BuiltinOptions number and the fields of the table, in the schema's order, with their formats.
+CONV = (1, 'padding:b stride_w:i stride_h:i activation:b dilation_w:i dilation_h:i')
+OPTIONS = {
+    'CONV_2D': CONV,
+    'DEPTHWISE_CONV_2D': (2, 'padding:b stride_w:i stride_h:i depth_multiplier:i activation:b '
+                             'dilation_w:i dilation_h:i'),
+    'AVERAGE_POOL_2D': (5, 'padding:b stride_w:i stride_h:i filter_w:i filter_h:i activation:b'),
+    'FULLY_CONNECTED': (8, 'activation:b weights_format:b keep_num_dims:b'),
+    'SOFTMAX': (9, 'beta:f'),
+    'CONCATENATION': (10, 'axis:i activation:b'),
+    'ADD': (11, 'activation:b'),
+    'MEAN': (27, 'keep_dims:b'),
+}
+OPTIONS['MAX_POOL_2D'] = OPTIONS['AVERAGE_POOL_2D']
+
+
+class Table:
+    """A table: {field number: value}; a value is (format, number), a Table, a Vector or None."""
+
+    def __init__(self, **fields):
+        self.fields = {int(k[1:]): v for k, v in fields.items() if v is not None}
+
+
+class Vector:
+    """Numbers of one struct format, or a list of Tables (format 'T')."""
+
+    def __init__(self, fmt, items, align=4):
+        self.fmt, self.items = fmt, list(items)
+        self.align = align
+
+
+def text(s):
+    """A string: its bytes and a zero."""
+    return Vector('S', s.encode())
+
+
+class _Writer:
+    """Parents before children, so that every offset points forward."""
+
+    def __init__(self):
+        self.out = bytearray(8)
+        self.todo = []
+
+    def pad(self, align, ahead=0):
+        """Aligns what lies ahead bytes further on."""
+        self.out += bytes(-(len(self.out) + ahead) % align)
+
+    def table(self, t):
+        """Appends t; gives its place."""
+        sizes = [struct.calcsize('<' + v[0]) if isinstance(v, tuple) else 4
+                 for v in t.fields.values()]
+        order = sorted(zip(t.fields, t.fields.values(), sizes), key=lambda f: -f[2])
+        places, at = {}, 4
+        for number, _, size in order:
+            places[number] = at
+            at += size
+        count = max(t.fields, default=-1) + 1
+        self.pad(4)
+        vtable = len(self.out)
+        self.out += struct.pack(f'<HH{count}H', 4 + 2 * count, at,
+                                *(places.get(i, 0) for i in range(count)))
+        self.pad(4)
+        here = len(self.out)
+        self.out += struct.pack('<i', here - vtable) + bytes(at - 4)
+        for number, value, _ in order:
+            if isinstance(value, tuple):
+                struct.pack_into('<' + value[0], self.out, here + places[number], value[1])
+            else:
+                self.todo.append((here + places[number], value))
+        return here
+
+    def vector(self, v):
+        """Appends v; gives its place."""
+        self.pad(max(v.align, 4), 4)
+        here = len(self.out)
+        self.out += struct.pack('<I', len(v.items))
+        if v.fmt == 'T':
+            for item in v.items:
+                self.todo.append((len(self.out), item))
+                self.out += bytes(4)
+        elif v.fmt in 'SB':
+            self.out += bytes(v.items) + (b'\0' if v.fmt == 'S' else b'')
+        else:
+            self.out += struct.pack(f'<{len(v.items)}{v.fmt}', *v.items)
+        self.pad(4)
+        return here
+
+    def file(self, root):
+        """The whole file."""
+        self.todo = [(0, root)]
+        while self.todo:
+            at, item = self.todo.pop(0)
+            here = self.table(item) if isinstance(item, Table) else self.vector(item)
+            struct.pack_into('<I', self.out, at, here - at)
+        self.out[4:8] = b'TFL3'
+        return bytes(self.out)
+
+
+class Model:
+    """A network: tensor() and op() add to it, file() gives the bytes."""
+
+    def __init__(self):
+        self.tensors, self.buffers, self.ops, self.codes = [], [Table()], [], []
+
+    def tensor(self, shape, dtype, scale=None, zero=0, data=None, axis=0):
+        """A tensor's number; scale and zero: numbers or lists; data: bytes of a constant."""
+        buffer = 0
+        quant = None
+        if data is not None:
+            buffer = len(self.buffers)
+            self.buffers.append(Table(f0=Vector('B', data, 16)))
+        if scale is not None:
+            scales = scale if isinstance(scale, list) else [scale]
+            zeros = zero if isinstance(zero, list) else [zero] * len(scales)
+            quant = Table(f2=Vector('f', scales), f3=Vector('q', zeros, 8),
+                          f6=('i', axis) if axis else None)
+        self.tensors.append(Table(
+            f0=Vector('i', shape), f1=('b', dtype), f2=('I', buffer),
+            f3=text(f't{len(self.tensors)}'), f4=quant))
+        return len(self.tensors) - 1
+
+    def op(self, name, inputs, outputs, version=1, **options):
+        """An operator; options by their names in OPTIONS, those left out are absent."""
+        code = (CODES[name], version)
+        if code not in self.codes:
+            self.codes.append(code)
+        kind, table = None, None
+        if name in OPTIONS:
+            kind, spec = OPTIONS[name]
+            formats = [f.split(':') for f in spec.split()]
+            assert set(options) <= {f for f, _ in formats}, options
+            table = Table(**{f'f{i}': (fmt, options[field])
+                             for i, (field, fmt) in enumerate(formats) if field in options})
+        self.ops.append(Table(
+            f0=('I', self.codes.index(code)), f1=Vector('i', inputs), f2=Vector('i', outputs),
+            f3=('B', kind) if kind else None, f4=table))
+
+    def file(self, inputs, outputs):
+        """The file of a network with these inputs and outputs."""
+        graph = Table(f0=Vector('T', self.tensors), f1=Vector('i', inputs),
+                      f2=Vector('i', outputs), f3=Vector('T', self.ops), f4=text('main'))
+        codes = [Table(f0=('b', min(c, 127)), f2=('i', v), f3=('i', c)) for c, v in self.codes]
+        return _Writer().file(Table(
+            f0=('I', 3), f1=Vector('T', codes), f2=Vector('T', [graph]), f3=text('test'),
+            f4=Vector('T', self.buffers)))
