@@ -338,6 +338,10 @@ int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 		return cnn_fail(err, CNN_EINVAL, "shapes are inferred before nodes are fused");
 	if (what & CNN_FUSE_NOP)
 		ret = drop_nops(g, err);
+	if (!ret && (what & CNN_FUSE_QDQ))
+		ret = cnn_fuse_qdq(g, err);
+	if (!ret)
+		ret = cnn_graph_fold_dequantised(g, err);
 	if (!ret && (what & CNN_FUSE_CHAIN))
 		ret = cnn_fuse_chains(g, err);
 	if (!ret && (what & CNN_FUSE_CHAIN))

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../cpu/cpu.h"
 #include "fuse.h"
 
 #define BLOCK_MAX	4
@@ -93,9 +94,9 @@ static int repeat_constants(struct cnn_graph *g, struct cnn_node *n, int64_t gro
 	return ret;
 }
 
-static int rename_op(struct cnn_node *n, enum cnn_op op, const char *type, struct cnn_err *err)
+int cnn_fuse_rename(struct cnn_node *n, enum cnn_op op, struct cnn_err *err)
 {
-	char *copy = strdup(type);
+	char *copy = strdup(cnn_op_desc(op)->name);
 
 	if (!copy)
 		return cnn_fail(err, CNN_ENOMEM, "no memory to fuse nodes");
@@ -148,7 +149,7 @@ static int split(struct cnn_graph *g, int i, int64_t block, struct cnn_err *err)
 		return mid;
 	ret = turn_constants(g, n, block * block, err);
 	if (!ret)
-		ret = rename_op(n, CNN_OP_CONV, "Conv", err);
+		ret = cnn_fuse_rename(n, CNN_OP_CONV, err);
 	if (ret)
 		return ret;
 	cnn_node_drop_attrs(n);

@@ -229,6 +229,7 @@ int cnn_graph_set_input_data(struct cnn_graph *g, int i, const struct cnn_tensor
  * a non-constant input stays unknown (t.rank == -1), as does everything after it: the CPU
  * executor finds it at run time. Fails with CNN_EUNSUPPORTED at the first node that no CPU
  * operator takes, and names it. Once per graph; after an error it can only be freed.
+ * A constant that is dequantised for a Conv, MatMul or Gemm waits for cnn_graph_fuse.
  */
 int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
 
@@ -270,7 +271,14 @@ int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
  * CNN_FUSE_CPU.
  */
 #define CNN_FUSE_STRIDE		(1u << 12)
-#define CNN_FUSE_ALL		0x1fffu
+/*
+ * DequantizeLinear, Conv, MatMul or Gemm, perhaps Relu or Clip, and QuantizeLinear as QLinearConv,
+ * QLinearMatMul or QGemm and perhaps a Clip of bytes, as ONNX Runtime does; what only moves elements
+ * between two equal quantisations moves bytes. Sums are then exact, where those of the floats that
+ * the file spells out are rounded: a result can differ by one where it lies on a boundary.
+ */
+#define CNN_FUSE_QDQ		(1u << 13)
+#define CNN_FUSE_ALL		0x3fffu
 
 /*
  * After cnn_graph_infer. A value that is a graph output, or has other readers, is never fused

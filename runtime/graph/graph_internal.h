@@ -57,6 +57,12 @@ int cnn_fuse_set_const(struct cnn_graph *g, struct cnn_node *a, int i,
 /* A node without attributes from value in to value out, as node number at. */
 int cnn_fuse_insert(struct cnn_graph *g, int at, enum cnn_op op, const char *type, int in, int out,
 		    struct cnn_err *err);
+/* n becomes an operator op, of whose attributes it has none that are wrong. */
+int cnn_fuse_rename(struct cnn_node *n, enum cnn_op op, struct cnn_err *err);
+/* Operators between DequantizeLinear and QuantizeLinear, as quantised operators. */
+int cnn_fuse_qdq(struct cnn_graph *g, struct cnn_err *err);
+/* Computes the dequantised constants that cnn_graph_infer left for cnn_fuse_qdq. */
+int cnn_graph_fold_dequantised(struct cnn_graph *g, struct cnn_err *err);
 /* The pixels that 1 x 1 convolutions with strides read, picked out first. */
 int cnn_fuse_strides(struct cnn_graph *g, struct cnn_err *err);
 /* ConvTranspose without overlaps as 1 x 1 convolutions and DepthToSpace. */

@@ -93,6 +93,20 @@ static int fold(struct inference *inf, struct cnn_node *n)
 	return ret;
 }
 
+/* Dequantised weights and biases: cnn_fuse_qdq may want them as they were. */
+static bool is_kept(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	const struct cnn_value *v = &g->values[n->out[0]];
+
+	for (int i = 0; i < v->n_consumers; i++) {
+		enum cnn_op op = g->nodes[v->consumers[i]].op;
+
+		if (op != CNN_OP_CONV && op != CNN_OP_MATMUL && op != CNN_OP_GEMM)
+			return false;
+	}
+	return n->op == CNN_OP_DEQUANTIZE_LINEAR && v->n_consumers && !v->is_output;
+}
+
 static int infer_node(struct inference *inf, struct cnn_node *n)
 {
 	bool shapes, data;
@@ -111,7 +125,7 @@ static int infer_node(struct inference *inf, struct cnn_node *n)
 	}
 	if (!ret)
 		ret = check_size(inf, n);
-	if (!ret && (data || n->op == CNN_OP_SHAPE))
+	if (!ret && ((data && !is_kept(inf->g, n)) || n->op == CNN_OP_SHAPE))
 		ret = fold(inf, n);
 	return ret;
 }
@@ -142,9 +156,48 @@ static int infer_all(struct inference *inf)
 	return ret;
 }
 
-int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err)
+/* Runs what with room for the inputs and outputs of a node. */
+static int with_room(struct cnn_graph *g, int (*what)(struct inference *inf), struct cnn_err *err)
 {
 	struct inference inf = { .g = g, .err = err, .work_left = g->limits.fold_work };
+	int ret;
+
+	inf.in = calloc(CNN_MAX_INPUTS, sizeof(*inf.in));
+	inf.out = calloc(CNN_MAX_INPUTS, sizeof(*inf.out));
+	if (inf.in && inf.out)
+		ret = what(&inf);
+	else
+		ret = cnn_fail(err, CNN_ENOMEM, "no memory for shape inference");
+	free(inf.in);
+	free(inf.out);
+	return ret;
+}
+
+static int fold_dequantised(struct inference *inf)
+{
+	struct cnn_graph *g = inf->g;
+	bool shapes, data;
+	int ret = CNN_OK, n = 0;
+
+	for (int i = 0; !ret && i < g->n_nodes; i++) {
+		if (g->nodes[i].op != CNN_OP_DEQUANTIZE_LINEAR)
+			continue;
+		gather(inf, &g->nodes[i], &shapes, &data);
+		if (!data)
+			continue;
+		ret = fold(inf, &g->nodes[i]);
+		n++;
+	}
+	return ret || !n ? ret : cnn_graph_compact(g, inf->err);
+}
+
+int cnn_graph_fold_dequantised(struct cnn_graph *g, struct cnn_err *err)
+{
+	return with_room(g, fold_dequantised, err);
+}
+
+int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err)
+{
 	int ret;
 
 	if (g->inferred)
@@ -152,14 +205,7 @@ int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err)
 	ret = check_inputs(g, err);
 	if (ret)
 		return ret;
-	inf.in = calloc(CNN_MAX_INPUTS, sizeof(*inf.in));
-	inf.out = calloc(CNN_MAX_INPUTS, sizeof(*inf.out));
-	if (inf.in && inf.out)
-		ret = infer_all(&inf);
-	else
-		ret = cnn_fail(err, CNN_ENOMEM, "no memory for shape inference");
-	free(inf.in);
-	free(inf.out);
+	ret = with_room(g, infer_all, err);
 	if (ret)
 		return ret;
 	cnn_graph_drop_constants(g);

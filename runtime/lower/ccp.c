@@ -325,7 +325,7 @@ const struct lw_core_ops lw_ccp = {
 	.type = CNNACC_CORE_CCP,
 	.name = "ccp",
 	.fuse = CNN_FUSE_NOP | CNN_FUSE_BN | CNN_FUSE_BIAS | CNN_FUSE_RELU | CNN_FUSE_CHAIN |
-		CNN_FUSE_ADD | CNN_FUSE_SHUFFLE | CNN_FUSE_STRIDE,
+		CNN_FUSE_ADD | CNN_FUSE_SHUFFLE | CNN_FUSE_STRIDE | CNN_FUSE_QDQ,
 	.open = lcp_open,
 	.close = lcp_close,
 	.match = lcp_match_node,

@@ -527,6 +527,28 @@ static void quantised_products(struct onnx_build *b)
 	ob_node(b, "QLinearMatMul", "q s z m s3 z3 s z", "mq");
 }
 
+/* The same spelt out, and a Transpose between equal quantisations. */
+static void spelt_out_products(struct onnx_build *b)
+{
+	Onnx__NodeProto *n;
+
+	ob_floats(b, "bs", OB_DIMS(3),
+		  (const float[]){ 0.02f * 0.01f, 0.02f * 0.5f, 0.02f * 0.03f });
+	ob_node(b, "DequantizeLinear", "q s z", "dq");
+	ob_attr_int(ob_node(b, "DequantizeLinear", "w s3 zi3", "dw"), "axis", 0);
+	ob_attr_int(ob_node(b, "DequantizeLinear", "b bs", "db"), "axis", 0);
+	ob_attr_int(ob_node(b, "DequantizeLinear", "m s3 z3", "dm"), "axis", -1);
+	n = ob_node(b, "Conv", "dq dw db", "f1");
+	ob_attr_str(n, "auto_pad", "SAME_UPPER");
+	ob_node(b, "Relu", "f1", "f2");
+	ob_node(b, "QuantizeLinear", "f2 s zi", "cq");
+	ob_node(b, "MatMul", "dq dm", "f3");
+	ob_node(b, "QuantizeLinear", "f3 s z", "mq2");
+	ob_node(b, "DequantizeLinear", "mq2 s z", "f4");
+	ob_node(b, "Transpose", "f4", "f5");
+	ob_node(b, "QuantizeLinear", "f5 s z", "tq");
+}
+
 static struct onnx_build *quantised(void)
 {
 	struct onnx_build *b = ob_new(13);
@@ -535,6 +557,7 @@ static struct onnx_build *quantised(void)
 	ob_input(b, "x", 1, OB_DIMS(1, 2, 5, 4));
 	quantised_products(b);
 	ob_node(b, "QuantizeLinear", "x s z", "q");
+	spelt_out_products(b);
 	n = ob_node(b, "MaxPool", "c", "p");
 	ob_attr_ints(n, "kernel_shape", 2, (const int64_t[]){ 2, 2 });
 	ob_node(b, "Clip", "p zi", "k");
@@ -549,6 +572,8 @@ static struct onnx_build *quantised(void)
 	ob_output(b, "ci");
 	ob_output(b, "mi");
 	ob_output(b, "mq");
+	ob_output(b, "cq");
+	ob_output(b, "tq");
 	return b;
 }
 
