@@ -2,6 +2,7 @@
 /* Boot, loops and the commands that are the same for every core. */
 #include <string.h>
 
+#include "mutant.h"
 #include "sequencer.h"
 
 #define BOOT_NS		2000
@@ -12,9 +13,9 @@
 #define AHEAD_CYCLES	100000u
 #define STEP_RESERVED	0xf8000000u
 #define FLAGS_MASK	0xff00u
-#define ALL_ARGS	0x7fu
 
 enum { OP_WORD, ARG0, ARG1, ARG2, ARG3, ARG4, ARG5, ARG6, WORDS };
+_Static_assert(WORDS == SEQ_WORDS, "of a command");
 
 /** struct form - which words and flags an operation has. */
 struct form {
@@ -68,6 +69,19 @@ enum seq_outcome seq_store(struct cnn_port *port, uint64_t va, const void *buf, 
 		return SEQ_NEXT;
 	fault->code = CNNACC_SEQ_E_DMA;
 	return SEQ_FAILED;
+}
+
+void seq_init(struct seq *seq)
+{
+	for (uint32_t op = 0; op <= SEQ_UNUSED_RESULT; op++) {
+		bool result = op == SEQ_UNUSED_RESULT;
+		uint32_t used = forms[result ? CNNACC_SEQ_EXEC : op].used;
+
+		if (result || op == CNNACC_SEQ_EXEC)
+			used |= ((2u << seq->ops->insn_words) - 2) | (uint32_t)result << ARG6;
+		for (unsigned int i = ARG0; i < WORDS; i++)
+			seq->unused[op][i] = used >> i & 1 ? 0 : UINT32_MAX;
+	}
 }
 
 /* ---- increments ---- */
@@ -175,21 +189,19 @@ static uint32_t bad_args(const struct seq *seq, const struct cnnacc_seq_command 
 /* First word that no command may have like this, or WORDS. */
 static unsigned int bad_word(const struct seq *seq, const struct cnnacc_seq_command *c)
 {
-	uint32_t op = c->op & CNNACC_SEQ_OP_MASK, used, bad = 1u << WORDS;
-	unsigned int free = 0;
+	uint32_t op = c->op & CNNACC_SEQ_OP_MASK, bad = 1u << WORDS, any = 0;
+	/* One by one: a host stalls where it reads together what a loop has just stepped. */
+	const volatile uint32_t *word = (const volatile uint32_t *)c;
+	const uint32_t *unused;
 
 	if (op > CNNACC_SEQ_LOOP || (c->op & FLAGS_MASK & ~forms[op].flags) ||
 	    (forms[op].param ? bad_param(seq, c) : param_of(c) != 0))
 		return OP_WORD;
-	used = forms[op].used;
-	if (op == CNNACC_SEQ_EXEC)
-		used |= ((2u << seq->ops->insn_words) - 2) |
-			(c->op & CNNACC_SEQ_RESULT ? 1u << ARG6 : 0);
-	for (used >>= ARG0; used != ALL_ARGS; used |= 1u << free)
-		if (c->arg[free = (unsigned int)__builtin_ctz(~used)])
-			break;
-	if (used != ALL_ARGS)
-		bad |= 1u << (ARG0 + free);
+	unused = seq->unused[c->op & CNNACC_SEQ_RESULT ? SEQ_UNUSED_RESULT : op];
+	for (unsigned int i = 0; i < WORDS; i++)
+		any |= word[i] & unused[i];
+	for (unsigned int i = ARG0; any && i < WORDS; i++)
+		bad |= (uint32_t)((word[i] & unused[i]) != 0) << i;
 	return (unsigned int)__builtin_ctz(bad | bad_args(seq, c));
 }
 
@@ -420,7 +432,7 @@ static enum seq_outcome run(struct seq *seq, struct cnn_port *port, int64_t *bud
 	case CNNACC_SEQ_IRQ:
 		return irq(seq, c, port);
 	case CNNACC_SEQ_LOOP:
-		return loop(seq, c, fault);
+		return loop(seq, MUTANT(INNER) ? &seq->program[seq->s->pc] : c, fault);
 	}
 	seq_spend(seq, 1);
 	return SEQ_END;

@@ -13,6 +13,8 @@
 
 #define SEQ_MEMORIES	4	/* local memories of a core, at most */
 #define SEQ_PAIRS	3	/* of LOOP */
+#define SEQ_WORDS	8	/* of a command */
+#define SEQ_UNUSED_RESULT	(CNNACC_SEQ_LOOP + 1)	/* index of EXEC with RESULT */
 #define SEQ_COMMAND_NS	20	/* of the host for a command, about */
 
 enum seq_phase {
@@ -97,6 +99,7 @@ struct seq {
 	struct seq_state *s;
 	struct seq_memory memory[SEQ_MEMORIES];
 	uint32_t memories;
+	uint32_t unused[SEQ_UNUSED_RESULT + 1][SEQ_WORDS];	/* all ones: no word of the operation */
 	struct cnnacc_seq_command *program;
 	uint32_t commands;		/* that the program memory holds */
 	/* The same with the increments of the loops under way; derived from the state. */
@@ -105,6 +108,8 @@ struct seq {
 	bool filled;			/* local memories may hold something */
 };
 
+/* Once, when ops is set. */
+void seq_init(struct seq *seq);
 /* The state has been written. */
 void seq_forget(struct seq *seq);
 /* The program starts; the core has reset itself, but for its memories. */

@@ -78,6 +78,7 @@ static void *create(const struct cnn_core_config *config, const struct core_mean
 	h->means = *means;
 	h->simd = hwpe_simd(means->simd);
 	h->seq.ops = &hwpe_seq_ops;
+	seq_init(&h->seq);
 	h->seq.memories = CNNACC_HWPE_MEMORIES;
 	h->seq.memory[CNNACC_HWPE_FMAP0].size = config->fmap;
 	h->seq.memory[CNNACC_HWPE_FMAP1].size = config->fmap;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hwpe.h"
+#include "mutant.h"
 
 #define DRAIN_LATENCY	16	/* cycles of each AccReg before its first line */
 #define RELU_CYCLES	6
@@ -216,7 +217,8 @@ static enum seq_outcome relu_write(struct hwpe *h, uint32_t n, uint32_t va,
 		v = v < 0 ? 0 : v >> shift;
 		out[q] = (uint8_t)(v > RELU_MAX ? RELU_MAX : v);
 	}
-	memset(h->s->acc[n], 0, sizeof(h->s->acc[n]));
+	if (!MUTANT(CLEAR))
+		memset(h->s->acc[n], 0, sizeof(h->s->acc[n]));
 	drained(h->s, n, ALL_PES);
 	h->s->seq.n.mem_write_bytes += sizeof(out);
 	return seq_store(port, va, out, sizeof(out), fault);

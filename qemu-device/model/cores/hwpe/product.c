@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hwpe.h"
+#include "mutant.h"
 
 #define DOT_MAX		((int64_t)1 << 18)	/* no product is as large */
 #define EXACT_NS	1000
@@ -17,9 +18,12 @@ static inline const uint8_t *fmap(const struct hwpe *h, unsigned int base, uint6
 static void gather(const struct hwpe *h, const struct hwpe_layer *l, uint32_t first,
 		   uint32_t rounds, struct hwpe_left *left)
 {
+	uint64_t conv0 = hwpe_window_base(h->s, h->s->window, 0) - h->s->base[0];
+	uint32_t column = first / l->words, word = first % l->words;
+
 	for (unsigned int i = 0; i < HWPE_ACCS; i++) {
-		uint64_t conv = hwpe_window_base(h->s, h->s->window, i);
-		uint32_t m = first / l->words, n = first % l->words, done = 0;
+		uint64_t conv = conv0 + h->s->base[i];
+		uint32_t m = column, n = word, done = 0;
 		uint64_t *out = left->words + i * left->pitch;
 
 		for (; done < rounds; n = 0, m++) {
@@ -91,17 +95,16 @@ static void prepare_right(struct hwpe *h, uint32_t address, uint32_t rounds, uin
 	r->valid = true;
 }
 
-/* Can no accumulator reach its limit in @rounds products? */
+/* Can surely no accumulator reach its limit in @rounds products? */
 static bool cannot_saturate(const struct hwpe_state *s, uint32_t rounds)
 {
-	int32_t most = 0, least = 0;
+	int32_t bits = 0;
 
+	/* At least as much as each of them, or as little. */
 	for (unsigned int i = 0; i < HWPE_ACCS; i++)
-		for (unsigned int q = 0; q < HWPE_PES; q++) {
-			most = s->acc[i][q] > most ? s->acc[i][q] : most;
-			least = s->acc[i][q] < least ? s->acc[i][q] : least;
-		}
-	return most + rounds * DOT_MAX <= INT32_MAX && least - rounds * DOT_MAX >= INT32_MIN;
+		for (unsigned int q = 0; q < HWPE_PES; q++)
+			bits |= s->acc[i][q] ^ s->acc[i][q] >> 31;
+	return bits + rounds * DOT_MAX <= INT32_MAX;
 }
 
 /* ---- one by one ---- */
@@ -132,6 +135,8 @@ static int64_t dot(uint64_t left, uint64_t right, uint32_t type)
 
 static int32_t saturated(int64_t value)
 {
+	if (MUTANT(SATURATE))
+		return (int32_t)(uint32_t)value;
 	if (value > INT32_MAX)
 		return INT32_MAX;
 	return value < INT32_MIN ? INT32_MIN : (int32_t)value;

@@ -6,11 +6,23 @@
 
 #define WORD_BYTES	CNNACC_HWPE_OPERAND_BYTES
 
-static const int8_t exp4_values[16] __attribute__((aligned(16))) = {
-	0, 1, 2, 4, 8, 16, 32, 64, 0, -1, -2, -4, -8, -16, -32, -64,
-};
+/* A table of what each byte holds. */
+#define TABLE4(entry, b)	entry(b), entry((b) + 1), entry((b) + 2), entry((b) + 3)
+#define TABLE16(entry, b) \
+	TABLE4(entry, b), TABLE4(entry, (b) + 4), TABLE4(entry, (b) + 8), TABLE4(entry, (b) + 12)
+#define TABLE64(entry, b) \
+	TABLE16(entry, b), TABLE16(entry, (b) + 16), TABLE16(entry, (b) + 32), \
+	TABLE16(entry, (b) + 48)
+#define TABLE(entry) \
+	TABLE64(entry, 0), TABLE64(entry, 64), TABLE64(entry, 128), TABLE64(entry, 192)
 
-static const int8_t ter2_values[4] = { 0, 1, -1, -1 };
+#define EXP4(n)	(((n) & 7 ? 1 << (((n) + 7) & 7) : 0) * ((n) & 8 ? -1 : 1))
+#define TER2(n)	((n) & 2 ? -1 : (n) & 1)
+#define EXP4_BYTE(b)	{ EXP4(b), EXP4((b) >> 4) }
+#define TER2_BYTE(b)	{ TER2(b), TER2((b) >> 2), TER2((b) >> 4), TER2((b) >> 6) }
+
+static const int16_t exp4_bytes[256][2] = { TABLE(EXP4_BYTE) };
+static const int16_t ter2_bytes[256][4] = { TABLE(TER2_BYTE) };
 
 /* ---- elements of 16 bits, two of which are multiplied and added at once ---- */
 
@@ -26,13 +38,11 @@ static void widen(const uint8_t *in, size_t words, uint32_t type, bool left, int
 		for (size_t i = 0; i < bytes; i++)
 			out[i] = (int8_t)in[i];
 	else if (type == CNNACC_HWPE_EXP4)
-		for (size_t i = 0; i < bytes; i++) {
-			out[2 * i] = exp4_values[in[i] & 15];
-			out[2 * i + 1] = exp4_values[in[i] >> 4];
-		}
+		for (size_t i = 0; i < bytes; i++)
+			memcpy(out + 2 * i, exp4_bytes[in[i]], sizeof(exp4_bytes[0]));
 	else
-		for (size_t i = 0; i < 4 * bytes; i++)
-			out[i] = ter2_values[in[i / 4] >> i % 4 * 2 & 3];
+		for (size_t i = 0; i < bytes; i++)
+			memcpy(out + 4 * i, ter2_bytes[in[i]], sizeof(ter2_bytes[0]));
 }
 
 /* [pair of elements][column][2] */

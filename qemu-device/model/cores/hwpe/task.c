@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "hwpe.h"
+#include "mutant.h"
 
 #define FMAP_SPACE	(2 * (uint64_t)CNNACC_HWPE_SRAM2)
 #define KERNEL_DETAIL	8	/* of E_ADDR */
@@ -143,7 +144,7 @@ static uint32_t useful(const struct hwpe_layer *l)
 
 static unsigned int latency(const struct hwpe_layer *l, bool first)
 {
-	if (first)
+	if (first && !MUTANT(FIRST))
 		return 12;
 	return l->special ? 11 : l->input ? 9 : 8;
 }
@@ -192,6 +193,21 @@ enum seq_outcome hwpe_start_window(struct hwpe *h, struct hwpe_window window, bo
 	return SEQ_NEXT;
 }
 
+/* First H, then W, then K. */
+static void advance(const struct hwpe_state *s, struct hwpe_window *window)
+{
+	uint32_t *inner = MUTANT(ORDER) ? &window->cw : &window->ch;
+	uint32_t *outer = MUTANT(ORDER) ? &window->ch : &window->cw;
+
+	if (++*inner < (MUTANT(ORDER) ? w_count(s) : h_count(s)))
+		return;
+	*inner = 0;
+	if (++*outer < (MUTANT(ORDER) ? h_count(s) : w_count(s)))
+		return;
+	*outer = 0;
+	window->k++;
+}
+
 enum seq_outcome hwpe_resume(struct hwpe *h, struct core_fault *fault)
 {
 	struct hwpe_state *s = h->s;
@@ -202,13 +218,7 @@ enum seq_outcome hwpe_resume(struct hwpe *h, struct core_fault *fault)
 		s->state = CNNACC_HWPE_IDLE;
 		return SEQ_NEXT;
 	}
-	if (++next.ch == h_count(s)) {
-		next.ch = 0;
-		if (++next.cw == w_count(s)) {
-			next.cw = 0;
-			next.k++;
-		}
-	}
+	advance(s, &next);
 	return hwpe_start_window(h, next, false, fault);
 }
 
