@@ -102,7 +102,9 @@ static void print_range(const struct cnn_tensor *t, int64_t count)
 /* Is it a list of scores, one for each class? */
 static bool is_scores(const struct cnn_tensor *t, int64_t count)
 {
-	return t->dtype == CNN_FLOAT32 && t->rank > 0 && count > 1 && count <= 100000 &&
+	bool type = t->dtype == CNN_FLOAT32 || t->dtype == CNN_INT8 || t->dtype == CNN_UINT8;
+
+	return type && t->rank > 0 && count > 1 && count <= 100000 &&
 	       t->dims[t->rank - 1] == count;
 }
 

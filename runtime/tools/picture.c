@@ -256,17 +256,20 @@ static struct view make_view(const struct picture *p, unsigned int width, unsign
 	return v;
 }
 
+/* nhwc: the channels of a pixel lie side by side, else those of a channel. */
 static void fill(const struct picture *p, const struct picture_options *opt, unsigned int channels,
-		 unsigned int height, unsigned int width, struct cnn_tensor *t)
+		 unsigned int height, unsigned int width, bool nhwc, struct cnn_tensor *t)
 {
 	struct view v = make_view(p, width, height, (int)opt->fit);
-	size_t at = 0;
+	size_t plane = (size_t)height * width;
 
 	for (unsigned int c = 0; c < channels; c++) {
 		unsigned int from = opt->bgr && channels == 3 ? 2 - c : c;
 
 		for (unsigned int y = 0; y < height; y++) {
-			for (unsigned int x = 0; x < width; x++, at++) {
+			for (unsigned int x = 0; x < width; x++) {
+				size_t pixel = (size_t)y * width + x;
+				size_t at = nhwc ? pixel * channels + c : c * plane + pixel;
 				float s;
 
 				if (x >= v.width || y >= v.height)
@@ -284,32 +287,43 @@ static void fill(const struct picture *p, const struct picture_options *opt, uns
 	}
 }
 
+static bool is_channels(int64_t n)
+{
+	return n == 1 || n == 3;
+}
+
 int picture_to_tensor(const struct picture *p, const struct cnnrt_tensor_info *want,
 		      const struct picture_options *opt, struct cnn_tensor *t)
 {
+	static const int order[2][3] = { { 0, 1, 2 }, { 2, 0, 1 } };
 	int64_t dims[3] = { p->channels, p->height, p->width };
 	int lead = want->rank - 3;
 	struct cnn_err err;
+	bool nhwc;
 
 	memset(t, 0, sizeof(*t));
 	if (lead < 0 || lead > 1 || (lead && want->dims[0] > 1) ||
 	    (want->type != CNNRT_FLOAT32 && want->type != CNNRT_UINT8))
 		return complain(EXIT_FAILED, "input %s: a picture serves float32 or uint8 of "
-				"[1, channels, height, width] or [channels, height, width]",
-				want->name);
+				"[1, channels, height, width] or [1, height, width, channels], "
+				"with or without the 1", want->name);
+	nhwc = is_channels(want->dims[lead + 2]) && !is_channels(want->dims[lead]) &&
+	       want->dims[lead] > 0;
 	t->dtype = (enum cnn_dtype)want->type;
 	t->rank = want->rank;
 	t->dims[0] = 1;
 	for (int i = 0; i < 3; i++) {
-		if (want->dims[lead + i] > 0)
-			dims[i] = want->dims[lead + i];
-		t->dims[lead + i] = dims[i];
+		int axis = lead + order[nhwc][i];
+
+		if (want->dims[axis] > 0)
+			dims[i] = want->dims[axis];
+		t->dims[axis] = dims[i];
 	}
-	if ((dims[0] != 1 && dims[0] != 3) || dims[1] > MAX_SIDE || dims[2] > MAX_SIDE)
+	if (!is_channels(dims[0]) || dims[1] > MAX_SIDE || dims[2] > MAX_SIDE)
 		return complain(EXIT_FAILED, "input %s: a picture has 1 or 3 channels and at most "
 				"%u x %u pixels", want->name, MAX_SIDE, MAX_SIDE);
 	if (cnn_tensor_alloc(t, 0, &err))
 		return complain(EXIT_FAILED, "input %s: %s", want->name, err.text);
-	fill(p, opt, (unsigned int)dims[0], (unsigned int)dims[1], (unsigned int)dims[2], t);
+	fill(p, opt, (unsigned int)dims[0], (unsigned int)dims[1], (unsigned int)dims[2], nhwc, t);
 	return EXIT_DONE;
 }

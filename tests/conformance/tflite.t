@@ -184,6 +184,20 @@ def check_refusals(result, work):
     result.ok(not wrong, f'{count} files are refused with a reason', '\n'.join(wrong))
 
 
+def check_picture(result, work):
+    """A picture fills an input of uint8 whose channels come last."""
+    m = Model()
+    x = m.tensor([1, 4, 5, 3], UINT8, 0.5)
+    y = m.tensor([60], UINT8, 0.5)
+    m.op('RESHAPE', [x], [y])
+    pixels = bytes(i * 7 % 251 for i in range(60))
+    picture = write(f'{work}/picture.ppm', b'P6\n5 4\n255\n' + pixels)
+    status, said = cnnrun(write(f'{work}/pixels.tflite', m.file([x], [y])), '--input',
+                          f'0={picture}', '--output', f'0={work}/pixels.npy')
+    with open(f'{work}/pixels.npy', 'rb') as f:
+        result.ok(not status and f.read()[-60:] == pixels, 'a picture for NHWC', said)
+
+
 def main():
     """All results."""
     result = tap.Tap()
@@ -191,6 +205,7 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         check_ours(result, cases, work)
         check_refusals(result, work)
+        check_picture(result, work)
         check_rules(result, cases, work)
     return result.done()
 
