@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job's values, each held against what the CPU makes of the same inputs. The program keeps them
- * all in memory to the end of the run.
+ * A job's values, each held against what the CPU makes of the same inputs: with the operators of
+ * the file, as they were before any were fused, or with the program's own where that is not known.
+ * The program keeps all values in memory to the end of the run.
  */
 #include "job.h"
 #include "cpu/ops.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,6 +23,10 @@ struct compare {
 	const struct cnn_tensor **in;
 	struct cnn_tensor **out;
 	struct cnn_tensor *seen, *made;
+	/* The file's operators have been run up to node next; what they made and is still wanted. */
+	const struct cnn_graph *file;	/* NULL: not known */
+	struct cnn_tensor *file_made;	/* by value */
+	int next;
 	void (*report)(const struct cnnrt_layer *layer, void *opaque);
 	void *opaque;
 	int bad;
@@ -113,11 +119,23 @@ static double element(const struct cnn_tensor *t, int64_t i)
 	return v;
 }
 
-static double difference(const struct cnn_tensor *got, const struct cnn_tensor *want, int64_t i)
+/* By what a value may differ beside rounding. */
+struct allowance {
+	/*
+	 * A pooling unit compares with -FLT_MAX where a window has a border or is not full
+	 * (Documentation/hardware/ccp.rst, Pooling): that is its maximum of nothing but -infinity.
+	 */
+	bool fills;
+	double steps;		/* of integers */
+};
+
+static double difference(const struct cnn_tensor *got, const struct cnn_tensor *want, int64_t i,
+			 bool fills)
 {
 	double x = element(got, i), y = element(want, i);
 
-	if (x == y || (isnan(x) && isnan(y)))
+	if (x == y || (isnan(x) && isnan(y)) ||
+	    (fills && y == (double)-INFINITY && x == (double)-FLT_MAX))
 		return 0;
 	return isnan(x) || isnan(y) ? INFINITY : fabs(x - y);
 }
@@ -142,21 +160,25 @@ static double largest(const struct cnn_tensor *t, int64_t count)
 }
 
 static void compare_value(const struct compare *c, const struct cnn_tensor *got,
-			  const struct cnn_tensor *want, struct cnnrt_layer *l)
+			  const struct cnn_tensor *want, struct allowance may,
+			  struct cnnrt_layer *l)
 {
-	double atol;
+	double atol = may.steps, rtol = 0;
 
 	l->count = (uint64_t)cnn_tensor_count(got);
-	atol = is_float(got->dtype) ? c->atol * largest(want, (int64_t)l->count) : 0;
+	if (is_float(got->dtype)) {
+		atol = c->atol * largest(want, (int64_t)l->count);
+		rtol = c->rtol;
+	}
 	l->bound = atol;
 	for (int64_t i = 0; i < (int64_t)l->count; i++) {
 		bool unwritten = is_poison(got, i);
-		double d = unwritten ? 0 : difference(got, want, i);
+		double d = unwritten ? 0 : difference(got, want, i, may.fills);
 
 		l->unwritten += unwritten;
 		l->error = d > l->error ? d : l->error;
-		if (!unwritten && (!d || (is_float(got->dtype) &&
-					  d <= atol + c->rtol * fabs(element(want, i)))))
+		if (!unwritten &&
+		    (!d || (isfinite(d) && d <= atol + rtol * fabs(element(want, i)))))
 			continue;
 		if (!l->beyond++) {
 			l->first = (uint64_t)i;
@@ -166,9 +188,75 @@ static void compare_value(const struct compare *c, const struct cnn_tensor *got,
 	}
 }
 
+/* ---- the operators of the file ------------------------------------------------------ */
+
+/* Is what the program computes as value v what the file's operators compute as v? */
+static bool is_of_file(const struct compare *c, int v)
+{
+	const struct cnn_value *mine = &c->job->program->graph->values[v];
+
+	return c->file && v < c->file->n_values && c->file->values[v].producer >= 0 &&
+	       mine->producer >= 0 && !mine->rewritten;
+}
+
+/* An input of a node of the file: what the program has of it, else what the file's nodes made. */
+static int see_of_file(struct compare *c, int v, struct cnn_tensor *t, struct cnn_err *e)
+{
+	const struct cnn_value *val = &c->file->values[v];
+
+	if (!val->t.data && (val->producer < 0 || is_of_file(c, v)))
+		return see(c->job, v, t, e);
+	*t = val->t.data ? val->t : c->file_made[v];
+	t->owned = false;
+	return CNN_OK;
+}
+
+static int run_of_file(struct compare *c, int node, struct cnn_err *e)
+{
+	const struct cnn_node *n = &c->file->nodes[node];
+	int ret = CNN_OK;
+
+	for (int k = 0; k < n->n_in; k++) {
+		c->seen[k] = (struct cnn_tensor){ .rank = -1 };
+		c->in[k] = n->in[k] < 0 ? NULL : &c->seen[k];
+		if (n->in[k] >= 0 && !ret)
+			ret = see_of_file(c, n->in[k], &c->seen[k], e);
+	}
+	for (int k = 0; k < n->n_out; k++) {
+		c->out[k] = n->out[k] < 0 ? NULL : &c->file_made[n->out[k]];
+		if (c->out[k])
+			*c->out[k] = (struct cnn_tensor){ .rank = -1 };
+	}
+	if (!ret)
+		ret = cnn_cpu_run(n, c->in, c->out, NULL, e);
+	for (int k = 0; k < n->n_in; k++) {
+		const struct cnn_value *v = n->in[k] < 0 ? NULL : &c->file->values[n->in[k]];
+
+		cnn_tensor_release(&c->seen[k]);
+		if (v && v->consumers[v->n_consumers - 1] == node && !is_of_file(c, n->in[k]))
+			cnn_tensor_release(&c->file_made[n->in[k]]);
+	}
+	return ret;
+}
+
 /* ---- one operator ------------------------------------------------------------------- */
 
-static int compare_output(struct compare *c, int node, int k, struct cnn_err *e)
+/* Sums of integers are exact where the file's are rounded: see CNN_FUSE_QDQ. */
+static struct allowance allowance(const struct compare *c, int node, int v)
+{
+	const struct cnn_node *n = &c->job->program->graph->nodes[node];
+	bool core = c->job->program->low->nodes[node].core >= 0;
+	int from = is_of_file(c, v) ? c->file->values[v].producer : -1;
+	bool quantises = from >= 0 && c->file->nodes[from].op == CNN_OP_QUANTIZE_LINEAR;
+
+	return (struct allowance){
+		.fills = core && n->op == CNN_OP_MAX_POOL,
+		.steps = quantises && n->op != CNN_OP_QUANTIZE_LINEAR,
+	};
+}
+
+static int compare_output(struct compare *c, int node, int k, const struct cnn_tensor *want,
+			  struct cnn_err *e)
 {
 	const struct cnnrt_program *p = c->job->program;
 	const struct cnn_node *n = &p->graph->nodes[node];
@@ -183,16 +271,39 @@ static int compare_output(struct compare *c, int node, int k, struct cnn_err *e)
 	if (ret)
 		return ret;
 	rt_tensor_info(p->graph->values[n->out[k]].name, &got, &l.value);
-	if (got.dtype != c->made[k].dtype || !cnn_tensor_same_shape(&got, &c->made[k])) {
+	if (got.dtype != want->dtype || !cnn_tensor_same_shape(&got, want)) {
 		cnn_tensor_release(&got);
 		return cnn_fail(e, CNN_EINVAL, "%s (%.60s): the CPU gives output %d another shape",
 				n->op_type, n->name, k);
 	}
-	compare_value(c, &got, &c->made[k], &l);
+	compare_value(c, &got, want, allowance(c, node, n->out[k]), &l);
 	cnn_tensor_release(&got);
 	c->bad += l.beyond > 0;
 	c->report(&l, c->opaque);
 	return CNN_OK;
+}
+
+/* False: what it makes is not in the file, and has to be computed as the program says it. */
+static bool compare_with_file(struct compare *c, int node, int *ret, struct cnn_err *e)
+{
+	const struct cnn_node *n = &c->job->program->graph->nodes[node];
+
+	for (int k = 0; k < n->n_out; k++)
+		if (n->out[k] >= 0 && !is_of_file(c, n->out[k]))
+			return false;
+	*ret = CNN_OK;
+	for (int k = 0; k < n->n_out && !*ret; k++) {
+		int v = n->out[k];
+
+		if (v < 0)
+			continue;
+		while (c->next <= c->file->values[v].producer && !*ret)
+			*ret = run_of_file(c, c->next++, e);
+		if (!*ret)
+			*ret = compare_output(c, node, k, &c->file_made[v], e);
+		cnn_tensor_release(&c->file_made[v]);
+	}
+	return true;
 }
 
 static int compare_node(struct compare *c, int node, struct cnn_err *e)
@@ -200,6 +311,8 @@ static int compare_node(struct compare *c, int node, struct cnn_err *e)
 	const struct cnn_node *n = &c->job->program->graph->nodes[node];
 	int ret = CNN_OK;
 
+	if (compare_with_file(c, node, &ret, e))
+		return ret;
 	for (int k = 0; k < n->n_in; k++) {
 		c->seen[k] = (struct cnn_tensor){ .rank = -1 };
 		c->in[k] = n->in[k] < 0 ? NULL : &c->seen[k];
@@ -214,7 +327,7 @@ static int compare_node(struct compare *c, int node, struct cnn_err *e)
 		ret = cnn_cpu_run(n, c->in, c->out, NULL, e);
 	for (int k = 0; k < n->n_out && !ret; k++)
 		if (c->out[k])
-			ret = compare_output(c, node, k, e);
+			ret = compare_output(c, node, k, &c->made[k], e);
 	for (int k = 0; k < n->n_in; k++)
 		cnn_tensor_release(&c->seen[k]);
 	for (int k = 0; k < n->n_out; k++)
@@ -227,17 +340,23 @@ static int compare_node(struct compare *c, int node, struct cnn_err *e)
 static int compare_all(struct compare *c, struct cnn_err *e)
 {
 	const struct cnn_lowered *low = c->job->program->low;
-	int ret = CNN_OK;
+	int ret = CNN_OK, values;
 
 	c->in = calloc(CNN_MAX_INPUTS, sizeof(*c->in));
 	c->out = calloc(CNN_MAX_INPUTS, sizeof(*c->out));
 	c->seen = calloc(CNN_MAX_INPUTS, sizeof(*c->seen));
 	c->made = calloc(CNN_MAX_INPUTS, sizeof(*c->made));
-	if (!c->in || !c->out || !c->seen || !c->made)
+	c->file = c->job->program->file_graph;
+	values = c->file ? c->file->n_values : 0;
+	c->file_made = calloc((size_t)values + 1, sizeof(*c->file_made));
+	if (!c->in || !c->out || !c->seen || !c->made || !c->file_made)
 		ret = cnn_fail(e, CNN_ENOMEM, "compare: out of memory");
 	for (int s = 0; s < low->n_segments && !ret; s++)
 		for (int i = 0; i < low->segments[s].n_nodes && !ret; i++)
 			ret = compare_node(c, low->segments[s].nodes[i], e);
+	for (int v = 0; c->file_made && v < values; v++)
+		cnn_tensor_release(&c->file_made[v]);
+	free(c->file_made);
 	free(c->in);
 	free(c->out);
 	free(c->seen);

@@ -43,22 +43,37 @@ static int find_cores(const struct cnnrt_device *dev, const char *name, uint32_t
 					   dev->info.path);
 }
 
-/* The graph with the application's inputs, shapes, and its constants computed. */
-static int infer(struct cnnrt_program *p, const struct cnnrt_model *m,
-		 const struct cnnrt_compile_options *o, struct cnn_err *e)
+/* The graph with the application's inputs and shapes. */
+static int import(struct cnn_graph **g, const struct cnnrt_model *m,
+		  const struct cnnrt_compile_options *o, struct cnn_err *e)
 {
-	int ret = cnn_graph_import(m->bytes, m->size, &p->graph, e);
+	int ret = cnn_graph_import(m->bytes, m->size, g, e);
 
 	if (ret)
 		return ret;
-	rt_set_limits(p->graph, o->max_memory, o->max_work);
-	for (int i = 0; !ret && i < p->graph->n_inputs; i++)
-		ret = apply_input(m, p->graph, i, e);
+	rt_set_limits(*g, o->max_memory, o->max_work);
+	for (int i = 0; !ret && i < (*g)->n_inputs; i++)
+		ret = apply_input(m, *g, i, e);
+	return ret;
+}
+
+/* The graph with its constants computed; and once more for cnnrt_compare(). */
+static int infer(struct cnnrt_program *p, const struct cnnrt_model *m,
+		 const struct cnnrt_compile_options *o, struct cnn_err *e)
+{
+	int ret = import(&p->graph, m, o, e);
+
 	if (!ret)
 		ret = rt_removed_start(p, e);
 	if (!ret)
 		ret = cnn_graph_infer(p->graph, e);
-	return ret ? ret : rt_removed_folded(p, e);
+	if (!ret)
+		ret = rt_removed_folded(p, e);
+	if (!ret && o->observe)
+		ret = import(&p->file_graph, m, o, e);
+	if (!ret && o->observe)
+		ret = cnn_graph_infer(p->file_graph, e);
+	return ret;
 }
 
 static int build(struct cnnrt_program *p, const struct cnnrt_model *m,

@@ -44,6 +44,7 @@ struct cnnrt_program {
 	uint64_t compile_ns;
 	uint32_t hw_version;		/* of the device that it was compiled for */
 	bool observe;			/* every value stays in memory: see cnnrt_compare() */
+	struct cnn_graph *file_graph;	/* observe: before it is fused; NULL: not known */
 	struct rt_removed *removed;
 	int n_removed;
 	struct rt_mapping file;		/* what graph and low point into, if it was loaded */

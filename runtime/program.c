@@ -67,6 +67,7 @@ void cnnrt_program_free(struct cnnrt_program *p)
 		return;
 	cnn_lowered_free(p->low);
 	cnn_graph_free(p->graph);
+	cnn_graph_free(p->file_graph);
 	rt_removed_free(p);
 	rt_unmap(&p->file);
 	free(p);

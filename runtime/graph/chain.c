@@ -215,6 +215,7 @@ static int replace_shortcut(struct cnn_graph *g, struct cnn_node *n, struct cnn_
 	if (ret)
 		return ret;
 	scale->act = (struct cnn_act){ CNN_ACT_AFFINE, 1, 1 };
+	g->values[scale->out[0]].rewritten = true;
 	mul->out[0] = n->out[0];
 	cnn_node_free(n);
 	return CNN_OK;

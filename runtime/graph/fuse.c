@@ -264,8 +264,10 @@ static int fuse_pool_relu(struct fuse *f, struct cnn_node *a, struct cnn_node *b
 	if (p->op != CNN_OP_CONV && p->op != CNN_OP_GEMM && p->op != CNN_OP_MATMUL)
 		return 0;
 	ret = merge_as(f, a, b, p);
-	if (ret > 0)
+	if (ret > 0) {
 		p->act = act;
+		f->g->values[p->out[0]].rewritten = true;
+	}
 	return ret;
 }
 

@@ -276,6 +276,7 @@ static int finish(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
 		return CNN_OK;
 	}
 	cnn_node_out(g, n, 0)->dtype = type;
+	g->values[n->out[0]].rewritten = true;
 	in[0] = n->out[0];
 	in[1] = byte_constant(g, type, low, err);
 	in[2] = byte_constant(g, type, high, err);

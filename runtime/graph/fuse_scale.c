@@ -93,6 +93,7 @@ static int fuse_readers(struct fuse *f, struct cnn_node *n)
 		ret = scale_conv(f, &f->g->nodes[f->g->values[n->out[0]].consumers[i]], s.scale,
 				 padded ? 0 : s.shift);
 	n->act = (struct cnn_act){ CNN_ACT_AFFINE, 6, padded ? s.shift : 0 };
+	f->g->values[n->out[0]].rewritten = true;
 	return ret;
 }
 

@@ -186,6 +186,7 @@ static int swap(struct cnn_graph *g, struct cnn_node *a, struct cnn_node *b, str
 	shuffle.in[0] = shuffle.out[0];
 	shuffle.out[0] = b->out[0];
 	b->out[0] = shuffle.in[0];
+	g->values[b->out[0]].rewritten = true;
 	b->in[0] = in;
 	*a = *b;
 	*b = shuffle;

@@ -131,6 +131,7 @@ struct cnn_value {
 	bool is_output;		/* listed in graph->outputs */
 	/* A constant that only cores read, from their images: t.data may be missing. */
 	bool elsewhere;
+	bool rewritten;		/* cnn_graph_fuse made it another number than the file's */
 };
 
 /* An activation that a producer applies to each element of its output 0, after its bias. */

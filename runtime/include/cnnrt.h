@@ -607,9 +607,12 @@ struct cnnrt_layer {
  * @options: NULL for the default
  * @report: called for each output of each operator, in the order of execution
  *
- * The reference of an operator is computed by the CPU operators from the inputs that the device
- * had, so errors do not add up from layer to layer and each layer is judged by itself.  Before the
- * run every value is filled with a NaN that no operator makes.
+ * The reference of an operator is computed on the CPU from the inputs that the device had, so errors
+ * do not add up from layer to layer and each layer is judged by itself: by the operators of the
+ * model's file that it stands for, or, if the program was loaded from a file or the layer computes
+ * what the model does not (such as a factor plus one), by itself.  Infinities must be equal, but a
+ * MaxPool on a core may give -FLT_MAX for -infinity.  Before the run every value is filled with a NaN
+ * that no operator makes.
  *
  * Return: number of outputs with an element beyond the bound, or an error.
  */

@@ -21,10 +21,12 @@ if models=$("$top/scripts/fetch-models" 2>/dev/null); then
 		--shape 0=1,3,48,192 --input "0=$picture" --fit pad --bgr --mean 0.5 --std 0.5
 	tap_run "text detector" agrees "$models/ch_PP-OCRv4_det_infer.onnx" \
 		--shape 0=1,3,320,320 --input "0=$picture" --mean 0.5 --std 0.25
+	tap_run "text detector on the CPU" agrees "$models/ch_PP-OCRv4_det_infer.onnx" --core cpu \
+		--shape 0=1,3,320,320 --input "0=$picture" --mean 0.5 --std 0.25
 	tap_run "text recogniser" agrees "$models/ch_PP-OCRv4_rec_infer.onnx" \
 		--shape 0=1,3,48,320 --input "0=$picture" --mean 0.5 --std 0.5
 else
-	for what in direction detector recogniser; do
+	for what in direction detector "detector on the CPU" recogniser; do
 		tap_skip "text $what" "the npm registry does not answer"
 	done
 fi

@@ -373,7 +373,9 @@ const char *lower_compare(const struct cnn_tensor *a, const struct cnn_tensor *b
 	if (!cnn_tensor_same_shape(a, b) || a->dtype != CNN_FLOAT32 || b->dtype != CNN_FLOAT32)
 		return "shapes or types differ";
 	for (int64_t i = 0; i < cnn_tensor_count(a); i++) {
-		if (x[i] == y[i] || fabs((double)x[i] - y[i]) <= atol + rtol * fabs((double)y[i]))
+		double d = fabs((double)x[i] - y[i]);
+
+		if (x[i] == y[i] || (isfinite(d) && d <= atol + rtol * fabs((double)y[i])))
 			continue;
 		snprintf(message, sizeof(message), "element %lld is %.9g, not %.9g", (long long)i, x[i],
 			 y[i]);

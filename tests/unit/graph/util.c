@@ -82,7 +82,7 @@ void assert_close(const struct cnn_tensor *a, const struct cnn_tensor *b, double
 	for (int64_t i = 0; i < n; i++) {
 		double x = ((float *)a->data)[i], y = ((float *)b->data)[i];
 
-		if (!(fabs(x - y) <= atol + rtol * fabs(y)))
+		if (x != y && !(isfinite(x - y) && fabs(x - y) <= atol + rtol * fabs(y)))
 			fail_msg("element %lld: %.9g, %.9g expected", (long long)i, x, y);
 	}
 }

@@ -2,9 +2,12 @@
 /*
  * rt_mutant: cnnrt_compare() on a device with a seeded mistake. Linked with a model in which a
  * convolution's tile over the right edge loses its last column: of maps 28 and 14 wide the
- * columns 27 and 13, since a tile is 8 wide.
+ * columns 27 and 13, since a tile is 8 wide. And on programs that are not what the file says.
  */
 #include "rt.h"
+#include "model.h"
+
+#include <math.h>
 
 struct found {
 	unsigned int layers, bad;
@@ -51,10 +54,58 @@ static void test_lost_column(void **state)
 	rt_close(&n);
 }
 
+static void note_first(const struct cnnrt_layer *l, void *opaque)
+{
+	if (l->beyond && !*(const char **)opaque)
+		*(const char **)opaque = l->op;
+}
+
+/* Breaks what it is given; the first layer on the CPU must then differ, and no other. */
+static void check_program(void (*damage)(struct cnnrt_program *p))
+{
+	struct cnnrt_compile_options opt = { .observe = true, .cpu_only = true };
+	const char *first = NULL;
+	struct cnnrt_job *job;
+	struct rt_net n;
+
+	rt_open(&n, "RT_DIGITS");
+	cnnrt_program_free(n.program);
+	OK(cnnrt_compile(n.model, n.dev, &opt, &n.program, &rt_err));
+	damage(n.program);
+	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
+	rt_set_input(job, 1);
+	assert_int_equal(cnnrt_compare(job, NULL, note_first, &first, &rt_err), 1);
+	assert_string_equal(first, "Conv");
+	cnnrt_job_free(job);
+	rt_close(&n);
+}
+
+static void lose_relu(struct cnnrt_program *p)
+{
+	assert_int_equal(p->graph->nodes[0].act.kind, CNN_ACT_RELU);
+	p->graph->nodes[0].act.kind = CNN_ACT_NONE;
+}
+
+/* The reference has infinities, which no finite number is near. */
+static void add_infinity(struct cnnrt_program *p)
+{
+	const struct cnn_tensor *bias = cnn_node_in(p->file_graph, &p->file_graph->nodes[0], 2);
+
+	*(float *)bias->data = INFINITY;
+}
+
+static void test_program(void **state)
+{
+	(void)state;
+	check_program(lose_relu);
+	check_program(add_infinity);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lost_column),
+		cmocka_unit_test(test_program),
 	};
 
 	return cmocka_run_group_tests_name("rt_mutant", tests, NULL, NULL);
