@@ -1000,6 +1000,54 @@ static void test_windows(void **state)
 	hf_setup(state);
 }
 
+/* Large windows, which threads compute ahead of the program that drains them. */
+static void large_program(struct sasm *a, bool changes)
+{
+	sa_load(a, 0, DATA_VA, 0, FMAP);
+	sa_load(a, 1, DATA_VA + 1, 0, FMAP);
+	sa_load(a, 2, DATA_VA + 2, 0, 6 * PAGE);
+	sa_load(a, 2, DATA_VA + 3, 6 * PAGE, 2 * PAGE);
+	bases(a, 0x100);
+	sa_cfg(a, 120, CFG1(2, INT8, 1));
+	sa_mac(a, COUNTS(3, 5), 16 << 16 | 8);
+	SA(a, CNNACC_SEQ_LOOP, changes ? 5 : 2, 14, CNNACC_SEQ_STEP(1, 0, 0), 512);
+	sa_wait(a, ROUND);
+	sa_drain(a, changes ? 0 : CNNACC_SEQ_RESUME, OUT_VA);
+	if (changes) {
+		/* A task that goes on sees memories and AccRegs as they are then. */
+		SA(a, CNNACC_SEQ_FILL, 1, 3, 0x200, 1, 100);
+		sa_write_acc(a, 3, 4, INT32_MAX - 5);
+		sa_read_acc(a, 0, 0, ENABLE, OUT_VA);
+	}
+	sa_wait(a, ROUND);
+	sa_drain(a, CNNACC_SEQ_RESUME, OUT_VA + 14 * 512);
+	sa_end(a);
+}
+
+static void test_threads(void **state)
+{
+	static uint8_t first[8 * PAGE];
+
+	for (unsigned int i = 0; i < 8; i++) {
+		const struct cnn_config config = { .threads = i / 2 % 2 ? 4 : 1 };
+		struct hwpe_fixture *f = hf_new(&config);
+		struct sasm a = { .n = 0 };
+		uint64_t seed = 9;
+
+		for (uint32_t j = 0; j < 8 * PAGE + 3; j++)
+			f->data[j] = (uint8_t)mh_random(&seed);
+		f->h->budget_ns = i / 4 ? 1 : MH_BUDGET_NS;
+		large_program(&a, i % 2);
+		hf_ok(f, &a);
+		if (i < 2)
+			memcpy(first + i * 4 * PAGE, f->data + 8 * PAGE, 15 * 512);
+		assert_memory_equal(f->data + 8 * PAGE, first + i % 2 * 4 * PAGE, 15 * 512);
+		mh_free(f->h);
+	}
+	assert_memory_not_equal(first, first + 4 * PAGE, 15 * 512);
+	hf_setup(state);
+}
+
 /* ---- saved state ---- */
 
 /* Maps, kernels and a task with events, DRAIN and ReLUWrite in nested loops. */
@@ -1184,6 +1232,7 @@ int main(void)
 		HT(test_cycles_and_counters), HT(test_reset_in_a_window), HT(test_drain_places),
 		HT(test_drain_refused), HT(test_relu_vectors), HT(test_vectors),
 		cmocka_unit_test_setup_teardown(test_windows, NULL, hf_teardown),
+		cmocka_unit_test_setup_teardown(test_threads, NULL, hf_teardown),
 		HT(test_save_everywhere), HT(test_save_suspended), HT(test_forged),
 	};
 

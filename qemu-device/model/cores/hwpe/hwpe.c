@@ -57,8 +57,7 @@ static void destroy(void *core)
 
 	free(h->seq.live);
 	free(h->right.words);
-	free(h->left);
-	free(h->scratch);
+	free(h->seat);
 	free(h->s);
 	free(h);
 }
@@ -88,9 +87,8 @@ static void *create(const struct cnn_core_config *config, const struct core_mean
 	h->s = allocate(h->size);
 	h->seq.live = allocate(config->program);
 	h->right.words = allocate(HWPE_RIGHT);
-	h->left = allocate(HWPE_LEFT * sizeof(*h->left));
-	h->scratch = allocate(HWPE_SCRATCH);
-	if (!h->s || !h->seq.live || !h->right.words || !h->left || !h->scratch) {
+	h->seat = allocate(means->threads * sizeof(*h->seat));
+	if (!h->s || !h->seq.live || !h->right.words || !h->seat) {
 		destroy(h);
 		return NULL;
 	}
@@ -120,6 +118,7 @@ static void forget(void *core)
 	seq_forget(&h->seq);
 	h->right.valid = false;
 	h->span.valid = false;
+	h->ahead.count = h->ahead.next;
 }
 
 static void zeroed(void *core)
@@ -149,6 +148,7 @@ static void start(void *core, const struct core_job *job)
 
 	memset(h->s, 0, offsetof(struct hwpe_state, acc));
 	h->span.valid = false;
+	h->ahead.count = h->ahead.next;
 	seq_start(&h->seq, job);
 }
 

@@ -87,6 +87,23 @@ struct hwpe_span {
 	uint32_t groups;		/* whose right words are in the kernel memory */
 };
 
+#define HWPE_AHEAD	128
+
+/** struct hwpe_ahead - sums of windows to come, from the one at hand on. */
+struct hwpe_ahead {
+	uint32_t next, count;
+	uint32_t parts;			/* of the workers' run */
+	struct hwpe_window window[HWPE_AHEAD];
+	uint32_t sticky[HWPE_AHEAD];	/* STATUS bits that it sets */
+	int32_t sum[HWPE_AHEAD][HWPE_ACCS][HWPE_PES];
+};
+
+/** struct hwpe_seat - what a thread that computes has to itself. */
+struct hwpe_seat {
+	uint64_t left[HWPE_LEFT] __attribute__((aligned(64)));
+	uint8_t scratch[HWPE_SCRATCH] __attribute__((aligned(64)));	/* of simd->add() */
+};
+
 struct hwpe {
 	struct seq seq;			/* first */
 	struct hwpe_state *s;
@@ -97,8 +114,8 @@ struct hwpe {
 	/* Derived from the state, never saved. */
 	struct hwpe_right right;
 	struct hwpe_span span;
-	uint64_t *left;			/* HWPE_LEFT words */
-	void *scratch;			/* HWPE_SCRATCH bytes, of simd->add() */
+	struct hwpe_ahead ahead;
+	struct hwpe_seat *seat;		/* by seat of the workers */
 };
 
 static inline struct hwpe *hwpe_of(const struct seq *seq)
@@ -114,6 +131,8 @@ enum seq_outcome hwpe_start_window(struct hwpe *h, struct hwpe_window window, bo
 /* The task goes on: the next window, or it is over. */
 enum seq_outcome hwpe_resume(struct hwpe *h, struct core_fault *fault);
 bool hwpe_last(const struct hwpe_state *s);
+/* Moves to the task's next window; false if there is none whose addresses are surely good. */
+bool hwpe_next(const struct hwpe *h, struct hwpe_window *window);
 /* Is the window one that could have been started? */
 bool hwpe_window_possible(const struct hwpe *h);
 /* Fmap address of product 0 of base register @j. */

@@ -385,8 +385,11 @@ static bool uses(const struct seq *seq, uint32_t memory)
 
 static void written(struct seq *seq, uint32_t memory)
 {
+	struct hwpe *h = hwpe_of(seq);
+
+	h->ahead.count = h->ahead.next;
 	if (memory == CNNACC_HWPE_KERNEL)
-		hwpe_of(seq)->right.valid = false;
+		h->right.valid = false;
 }
 
 const struct seq_ops hwpe_seq_ops = {

@@ -4,9 +4,12 @@
 
 #include "hwpe.h"
 #include "mutant.h"
+#include "workers.h"
 
 #define DOT_MAX		((int64_t)1 << 18)	/* no product is as large */
 #define EXACT_NS	1000
+#define AHEAD_NS	500000	/* of one thread: windows that are computed ahead, about */
+#define AHEAD_EACH_NS	(CNN_SHARE_NS / 5)	/* of a window: smaller ones do not gain */
 #define TER2_LOW	0x5555555555555555u
 
 static inline const uint8_t *fmap(const struct hwpe *h, unsigned int base, uint64_t address)
@@ -15,10 +18,10 @@ static inline const uint8_t *fmap(const struct hwpe *h, unsigned int base, uint6
 }
 
 /* Left words @first.. of each row. */
-static void gather(const struct hwpe *h, const struct hwpe_layer *l, uint32_t first,
-		   uint32_t rounds, struct hwpe_left *left)
+static void gather(const struct hwpe *h, const struct hwpe_layer *l, struct hwpe_window window,
+		   uint32_t first, uint32_t rounds, const struct hwpe_left *left)
 {
-	uint64_t conv0 = hwpe_window_base(h->s, h->s->window, 0) - h->s->base[0];
+	uint64_t conv0 = hwpe_window_base(h->s, window, 0) - h->s->base[0];
 	uint32_t column = first / l->words, word = first % l->words;
 
 	for (unsigned int i = 0; i < HWPE_ACCS; i++) {
@@ -40,7 +43,7 @@ static void gather(const struct hwpe *h, const struct hwpe_layer *l, uint32_t fi
 
 /* The four left words of each row with Kernel_333. */
 static void gather_special(const struct hwpe *h, const struct hwpe_layer *l,
-			   struct hwpe_left *left)
+			   struct hwpe_window window, const struct hwpe_left *left)
 {
 	/* Word and byte of element 9 x + 3 y + c. */
 	static const uint8_t place[27] = {
@@ -49,7 +52,7 @@ static void gather_special(const struct hwpe *h, const struct hwpe_layer *l,
 	};
 
 	for (unsigned int i = 0; i < HWPE_ACCS; i++) {
-		uint64_t conv = hwpe_window_base(h->s, h->s->window, i / 2);
+		uint64_t conv = hwpe_window_base(h->s, window, i / 2);
 		uint8_t *out = (uint8_t *)(left->words + i * left->pitch);
 
 		memset(out, 0, 4 * sizeof(*left->words));
@@ -68,14 +71,21 @@ static bool has_bad_ter2(const uint64_t *words, size_t count)
 	return bad & TER2_LOW;
 }
 
-static void note_bad_ter2(struct hwpe *h, const struct hwpe_left *left, uint32_t rounds)
+/* Left words of products @first.. of a window; STATUS bits that they or the right ones set. */
+static uint32_t fetch(const struct hwpe *h, const struct hwpe_layer *l, struct hwpe_window window,
+		      uint32_t first, uint32_t rounds, const struct hwpe_left *left)
 {
 	bool bad = h->right.bad;
 
+	if (l->special)
+		gather_special(h, l, window, left);
+	else
+		gather(h, l, window, first, rounds, left);
+	if (l->type != CNNACC_HWPE_TER2)
+		return 0;
 	for (unsigned int i = 0; !bad && i < HWPE_ACCS; i++)
 		bad = has_bad_ter2(left->words + i * left->pitch, rounds);
-	if (bad)
-		h->s->sticky |= CNNACC_HWPE_STATUS_BAD_TER2;
+	return bad ? CNNACC_HWPE_STATUS_BAD_TER2 : 0;
 }
 
 /* Right words from @address of the kernel memory on, laid out once for all windows. */
@@ -158,27 +168,105 @@ static void add_exactly(struct hwpe *h, const struct hwpe_left *left, uint32_t r
 			}
 }
 
+static uint32_t kernel_address(const struct hwpe *h, const struct hwpe_layer *l, uint32_t first)
+{
+	return (h->s->window.k * l->rounds + first) * CNNACC_HWPE_ROUND_BYTES;
+}
+
+/* About what products take one thread. */
+static int64_t products_ns(const struct hwpe *h, const struct hwpe_layer *l, uint32_t rounds)
+{
+	return (int64_t)rounds * h->simd->round_ns * hwpe_elements(l->type) / 8;
+}
+
+static struct hwpe_left left_of(const struct hwpe *h, unsigned int seat, uint32_t rounds)
+{
+	return (struct hwpe_left){
+		.words = h->seat[seat].left, .pitch = rounds + HWPE_PAD,
+	};
+}
+
 /* Products @first.. of the window; returns about what they took. */
 static int64_t products(struct hwpe *h, const struct hwpe_layer *l, uint32_t first,
 			uint32_t rounds)
 {
-	uint32_t address = (h->s->window.k * l->rounds + first) * CNNACC_HWPE_ROUND_BYTES;
-	struct hwpe_left left = { .words = h->left, .pitch = rounds + HWPE_PAD };
+	uint32_t address = kernel_address(h, l, first);
+	struct hwpe_left left = left_of(h, 0, rounds);
 
-	if (l->special)
-		gather_special(h, l, &left);
-	else
-		gather(h, l, first, rounds, &left);
 	prepare_right(h, address, rounds, l->type);
-	if (l->type == CNNACC_HWPE_TER2)
-		note_bad_ter2(h, &left, rounds);
+	h->s->sticky |= fetch(h, l, h->s->window, first, rounds, &left);
 	if (!cannot_saturate(h->s, rounds)) {
 		add_exactly(h, &left, rounds, l->type, address);
 		return (int64_t)rounds * EXACT_NS;
 	}
 	h->simd->add(h->s->acc, &left, rounds, l->type, h->right.words, h->right.sum,
-		     h->scratch);
-	return (int64_t)rounds * h->simd->round_ns * hwpe_elements(l->type) / 8;
+		     h->seat[0].scratch);
+	return products_ns(h, l, rounds);
+}
+
+/* ---- windows to come ---- */
+
+/*
+ * What the windows that follow will add, computed by several threads: a task's bases and
+ * configuration do not change, and COPY2D or FILL forget it.
+ */
+static void sum_part(void *opaque, unsigned int part, unsigned int seat)
+{
+	struct hwpe *h = opaque;
+	struct hwpe_ahead *a = &h->ahead;
+	struct hwpe_layer l = hwpe_layer(h->s);
+	struct hwpe_left left = left_of(h, seat, l.rounds);
+
+	for (uint32_t i = part; i < a->count; i += a->parts) {
+		memset(a->sum[i], 0, sizeof(a->sum[i]));
+		a->sticky[i] = fetch(h, &l, a->window[i], 0, l.rounds, &left);
+		h->simd->add(a->sum[i], &left, l.rounds, l.type, h->right.words, h->right.sum,
+			     h->seat[seat].scratch);
+	}
+}
+
+/* Computes the window at hand and some that follow, if that is worth a thread more. */
+static bool look_ahead(struct hwpe *h, const struct hwpe_layer *l, int64_t *budget)
+{
+	int64_t each = products_ns(h, l, l->rounds) + 1, all;
+	struct hwpe_ahead *a = &h->ahead;
+	struct hwpe_window next = h->s->window;
+
+	if (h->means.threads < 2 || l->rounds > HWPE_ROUNDS || each < AHEAD_EACH_NS)
+		return false;
+	a->next = 0;
+	a->count = 0;
+	do
+		a->window[a->count++] = next;
+	while (a->count < HWPE_AHEAD && a->count * each < AHEAD_NS &&
+	       hwpe_next(h, &next) && next.k == h->s->window.k);
+	all = a->count * each;
+	a->parts = all / CNN_SHARE_NS < h->means.threads ? (uint32_t)(all / CNN_SHARE_NS) :
+		   h->means.threads;
+	if (a->parts < 2) {
+		a->count = 0;
+		return false;
+	}
+	prepare_right(h, kernel_address(h, l, 0), l->rounds, l->type);
+	cnn_workers_run(h->means.workers, sum_part, h, a->parts);
+	*budget -= all / a->parts;
+	return true;
+}
+
+/* The window at hand, if it has been computed ahead. */
+static bool take(struct hwpe *h)
+{
+	struct hwpe_ahead *a = &h->ahead;
+	int32_t *acc = &h->s->acc[0][0], *sum;
+
+	if (a->next == a->count)
+		return false;
+	h->s->sticky |= a->sticky[a->next];
+	sum = &a->sum[a->next++][0][0];
+	for (unsigned int i = 0; i < HWPE_ACCS * HWPE_PES; i++)
+		acc[i] += sum[i];
+	h->s->todo = 0;
+	return true;
 }
 
 bool hwpe_work(struct seq *seq, int64_t *budget)
@@ -189,6 +277,12 @@ bool hwpe_work(struct seq *seq, int64_t *budget)
 	if (!h->s->todo)
 		return true;
 	l = hwpe_layer(h->s);
+	if (h->s->todo == l.rounds && *budget > 0) {
+		if (!cannot_saturate(h->s, l.rounds))
+			h->ahead.count = h->ahead.next;
+		else if (take(h) || (look_ahead(h, &l, budget) && take(h)))
+			return true;
+	}
 	while (h->s->todo) {
 		uint32_t rounds = h->s->todo < HWPE_ROUNDS ? h->s->todo : HWPE_ROUNDS;
 

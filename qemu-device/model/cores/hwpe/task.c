@@ -121,6 +121,12 @@ static void find_span(struct hwpe *h, const struct hwpe_layer *l)
 				  ((uint64_t)l->rounds * CNNACC_HWPE_ROUND_BYTES));
 }
 
+static bool surely_good(const struct hwpe *h, struct hwpe_window window)
+{
+	return h->span.valid && window.k < h->span.groups &&
+	       hwpe_window_base(h->s, window, 0) - h->s->base[0] <= h->span.most;
+}
+
 static bool misaligned(const struct hwpe_state *s, const struct hwpe_layer *l,
 		       struct hwpe_window window)
 {
@@ -170,18 +176,18 @@ enum seq_outcome hwpe_start_window(struct hwpe *h, struct hwpe_window window, bo
 {
 	struct hwpe_state *s = h->s;
 	struct hwpe_layer l = hwpe_layer(s);
-	uint64_t distance = window.cw * (uint64_t)(s->mac[1] >> 16) +
-			    window.ch * (uint64_t)(s->mac[1] & 0xffff);
 	uint32_t detail, code;
 
 	if (first || !h->span.valid)
 		find_span(h, &l);
-	if (!h->span.valid || distance > h->span.most || window.k >= h->span.groups) {
+	if (first)
+		h->ahead.count = h->ahead.next;
+	if (!surely_good(h, window)) {
 		code = bad_addresses(h, &l, window, &detail);
 		if (code)
 			return seq_fail(fault, CNNACC_STATUS_BAD_PROGRAM, code, detail);
 	}
-	if (!h->span.aligned || distance % 8)
+	if (!h->span.aligned || hwpe_window_base(s, window, 0) % 8)
 		if (misaligned(s, &l, window))
 			s->sticky |= CNNACC_HWPE_STATUS_ALIGN;
 	account(h, &l, first);
@@ -206,6 +212,12 @@ static void advance(const struct hwpe_state *s, struct hwpe_window *window)
 		return;
 	*outer = 0;
 	window->k++;
+}
+
+bool hwpe_next(const struct hwpe *h, struct hwpe_window *window)
+{
+	advance(h->s, window);
+	return window->k < k_count(h->s) && surely_good(h, *window);
 }
 
 enum seq_outcome hwpe_resume(struct hwpe *h, struct core_fault *fault)
