@@ -147,6 +147,8 @@ extern const struct seq_ops hwpe_seq_ops;
 
 /* simd.c */
 const struct hwpe_simd *hwpe_simd(uint32_t simd);
+/* What ReLUWrite writes of an AccReg of all PEs. */
+void hwpe_relu(const int32_t acc[HWPE_PES], uint32_t shift, uint8_t out[HWPE_PES]);
 
 /* vnni.c: with AVX-512; NULL if the host cannot */
 const struct hwpe_simd *hwpe_vnni(void);

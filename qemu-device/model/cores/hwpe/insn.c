@@ -7,7 +7,6 @@
 
 #define DRAIN_LATENCY	16	/* cycles of each AccReg before its first line */
 #define RELU_CYCLES	6
-#define RELU_MAX	255
 #define ALL_PES		((1u << HWPE_PES) - 1)
 
 enum { OP_WORD, OPERAND0 = 5, OPERAND1 = 6 };
@@ -211,12 +210,7 @@ static enum seq_outcome relu_write(struct hwpe *h, uint32_t n, uint32_t va,
 	uint32_t shift = h->s->cfg[1] >> CNNACC_HWPE_CFG_SHIFT_SHIFT & 0x1f;
 	uint8_t out[HWPE_PES];
 
-	for (unsigned int q = 0; q < HWPE_PES; q++) {
-		int32_t v = h->s->acc[n][q];
-
-		v = v < 0 ? 0 : v >> shift;
-		out[q] = (uint8_t)(v > RELU_MAX ? RELU_MAX : v);
-	}
+	hwpe_relu(h->s->acc[n], shift, out);
 	if (!MUTANT(CLEAR))
 		memset(h->s->acc[n], 0, sizeof(h->s->acc[n]));
 	drained(h->s, n, ALL_PES);

@@ -225,6 +225,12 @@ static void sum_part(void *opaque, unsigned int part, unsigned int seat)
 	}
 }
 
+static bool worth_threads(const struct hwpe *h, const struct hwpe_layer *l)
+{
+	return h->means.threads > 1 && l->rounds <= HWPE_ROUNDS &&
+	       products_ns(h, l, l->rounds) >= AHEAD_EACH_NS;
+}
+
 /* Computes the window at hand and some that follow, if that is worth a thread more. */
 static bool look_ahead(struct hwpe *h, const struct hwpe_layer *l, int64_t *budget)
 {
@@ -232,8 +238,6 @@ static bool look_ahead(struct hwpe *h, const struct hwpe_layer *l, int64_t *budg
 	struct hwpe_ahead *a = &h->ahead;
 	struct hwpe_window next = h->s->window;
 
-	if (h->means.threads < 2 || l->rounds > HWPE_ROUNDS || each < AHEAD_EACH_NS)
-		return false;
 	a->next = 0;
 	a->count = 0;
 	do
@@ -277,7 +281,7 @@ bool hwpe_work(struct seq *seq, int64_t *budget)
 	if (!h->s->todo)
 		return true;
 	l = hwpe_layer(h->s);
-	if (h->s->todo == l.rounds && *budget > 0) {
+	if (h->s->todo == l.rounds && *budget > 0 && worth_threads(h, &l)) {
 		if (!cannot_saturate(h->s, l.rounds))
 			h->ahead.count = h->ahead.next;
 		else if (take(h) || (look_ahead(h, &l, budget) && take(h)))

@@ -104,7 +104,29 @@ static size_t left_pairs(const struct hwpe_left *left, uint32_t rounds, uint32_t
 #define SIMD_TARGET
 #include "pairs_simd.h"
 
+/* The packing saturates, first to 16 bits, then to unsigned 8. */
+void hwpe_relu(const int32_t acc[HWPE_PES], uint32_t shift, uint8_t out[HWPE_PES])
+{
+	const __m128i *in = (const __m128i *)acc, count = _mm_cvtsi32_si128((int)shift);
+	__m128i v[4];
+
+	UNROLL
+	for (unsigned int i = 0; i < 4; i++)
+		v[i] = _mm_sra_epi32(_mm_loadu_si128(in + i), count);
+	_mm_storeu_si128((__m128i *)out, _mm_packus_epi16(_mm_packs_epi32(v[0], v[1]),
+							  _mm_packs_epi32(v[2], v[3])));
+}
+
 #else
+
+void hwpe_relu(const int32_t acc[HWPE_PES], uint32_t shift, uint8_t out[HWPE_PES])
+{
+	for (unsigned int q = 0; q < HWPE_PES; q++) {
+		int32_t v = acc[q] < 0 ? 0 : acc[q] >> shift;
+
+		out[q] = (uint8_t)(v > 255 ? 255 : v);
+	}
+}
 
 static void add_any(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left,
 		    uint32_t rounds, uint32_t type, const void *right,
