@@ -370,7 +370,7 @@ static int check_job(const struct cnnrt_job *job, struct cnnrt_error *err)
 
 	if (!p->observe)
 		return rt_fail(err, CNNRT_EINVAL, "compare: the program was not compiled to be "
-			       "observed");
+			       "observed (cnnrun: --compile --compare)");
 	for (unsigned int i = 0; i < cnnrt_program_io_count(p, CNNRT_OUTPUT); i++)
 		if (job->bind[CNNRT_OUTPUT][i].buf)
 			return rt_fail(err, CNNRT_EINVAL, "compare: output %u is bound to a buffer",

@@ -195,6 +195,7 @@ static int run_program(struct run *run, struct cnnrt_job_status *status,
 	else if (ret)
 		ret = rt_fail_errno(err, ret, "core %u: wait", exec->core);
 	else if ((ret = rt_fence_status(s.out_fence))) {
+		memset(status, 0, sizeof(*status));
 		rt_job_failure(run->dev, run->ctx_id, s.seqno, ret, status);
 		ret = CNNRT_OK;
 	} else {
@@ -258,7 +259,6 @@ int cnnrt_exec(struct cnnrt_device *dev, const struct cnnrt_exec *exec,
 
 	if (!ret)
 		ret = check_exec(dev, exec, err);
-	memset(status, 0, sizeof(*status));
 	if (!ret)
 		ret = make_spans(&run, err);
 	if (!ret) {

@@ -6,6 +6,7 @@
 #include <cnnrt.h>
 
 #include <stdarg.h>
+#include <stdio.h>
 
 #define RT_ARRAY_SIZE(a)	(sizeof(a) / sizeof((a)[0]))
 
@@ -18,6 +19,9 @@ int rt_fail_errno(struct cnnrt_error *err, int neg_errno, const char *fmt, ...)
 
 /* The code for a positive errno. */
 int rt_code_of_errno(int e);
+
+/* A regular file to be read, and its size in bytes; nothing else is opened, nor waited for. */
+int rt_open_file(const char *path, FILE **f, size_t *size, struct cnnrt_error *err);
 
 /* CLOCK_MONOTONIC, ns. */
 uint64_t rt_now(void);

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "model.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 /* ---- loading --------------------------------------------------------------------------- */
 
@@ -36,24 +33,16 @@ static int load(void *bytes, size_t size, struct cnnrt_model **out, struct cnnrt
 
 static int read_whole(const char *path, void **bytes, size_t *size, struct cnnrt_error *err)
 {
-	FILE *f = fopen(path, "rbe");
-	struct stat st;
-	int ret = CNNRT_OK;
+	FILE *f;
+	int ret = rt_open_file(path, &f, size, err);
 
-	if (!f)
-		return rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno));
-	*bytes = NULL;
-	if (fstat(fileno(f), &st) || !S_ISREG(st.st_mode)) {
-		ret = rt_fail(err, CNNRT_EFILE, "%.200s: not a regular file", path);
-	} else {
-		*size = (size_t)st.st_size;
-		*bytes = malloc(*size + 1);
-		if (!*bytes)
-			ret = rt_fail(err, CNNRT_ENOMEM, "%.200s: no memory for %zu bytes", path,
-				      *size);
-		else if (fread(*bytes, 1, *size, f) != *size)
-			ret = rt_fail(err, CNNRT_EFILE, "%.200s: read error", path);
-	}
+	if (ret)
+		return ret;
+	*bytes = malloc(*size + 1);
+	if (!*bytes)
+		ret = rt_fail(err, CNNRT_ENOMEM, "%.200s: no memory for %zu bytes", path, *size);
+	else if (fread(*bytes, 1, *size, f) != *size)
+		ret = rt_fail(err, CNNRT_EFILE, "%.200s: read error", path);
 	fclose(f);
 	if (ret)
 		free(*bytes);

@@ -6,7 +6,6 @@
 #include "program_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -296,19 +295,16 @@ static int load(struct rt_mapping m, const struct cnnrt_device *dev,
 
 static int map_file(const char *path, struct rt_mapping *m, struct cnnrt_error *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct stat st;
+	size_t size;
+	FILE *f;
+	int ret = rt_open_file(path, &f, &size, err);
 
-	if (fd < 0)
-		return rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno));
-	if (fstat(fd, &st) || !S_ISREG(st.st_mode)) {
-		close(fd);
-		return rt_fail(err, CNNRT_EFILE, "%.200s: not a regular file", path);
-	}
-	*m = (struct rt_mapping){ .size = (size_t)st.st_size, .mapped = st.st_size > 0 };
+	if (ret)
+		return ret;
+	*m = (struct rt_mapping){ .size = size, .mapped = size > 0 };
 	if (m->mapped)
-		m->data = mmap(NULL, m->size, PROT_READ, MAP_PRIVATE, fd, 0);
-	close(fd);
+		m->data = mmap(NULL, m->size, PROT_READ, MAP_PRIVATE, fileno(f), 0);
+	fclose(f);
 	if (m->data == MAP_FAILED)
 		return rt_fail(err, CNNRT_EFILE, "%.200s: mapping it: %s", path, strerror(errno));
 	return CNNRT_OK;

@@ -184,12 +184,13 @@ static int check_seen(const struct caps *c, const uint32_t *seen, const char *pa
 static int read_caps(const char *path, struct caps *c, struct cnnrt_error *err)
 {
 	uint32_t seen[CNNRT_MAX_CORES + 1] = { 0 };
-	FILE *f = fopen(path, "re");
 	char line[256];
-	int ret = CNNRT_OK;
+	size_t size;
+	FILE *f;
+	int ret = rt_open_file(path, &f, &size, err);
 
-	if (!f)
-		return rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno));
+	if (ret)
+		return ret;
 	for (int n = 1; !ret && fgets(line, sizeof(line), f); n++) {
 		const char *why = NULL;
 
@@ -251,6 +252,7 @@ int rt_caps_open(const char *path, struct cnnrt_device **out, struct cnnrt_error
 {
 	struct caps c = { 0 };
 	struct cnnrt_device *dev;
+	const char *bad;
 	int ret = read_caps(path, &c, err);
 
 	if (ret)
@@ -262,9 +264,11 @@ int rt_caps_open(const char *path, struct cnnrt_device **out, struct cnnrt_error
 	dev->fd = -1;
 	snprintf(dev->info.path, sizeof(dev->info.path), "caps:%.120s", path);
 	strcpy(dev->info.driver, "none");
-	if (rt_device_set_info(dev, &c.info, c.core)) {
+	bad = rt_device_set_info(dev, &c.info, c.core);
+	if (bad) {
 		free(dev);
-		return rt_fail(err, CNNRT_EINVAL, "%.200s: these values are not a device's", path);
+		return rt_fail(err, CNNRT_EINVAL, "%.200s: %s has a value that is not a device's",
+			       path, bad);
 	}
 	*out = dev;
 	return CNNRT_OK;

@@ -12,14 +12,27 @@
 /* Kernels have pages of up to 64 KiB; what libcnnrt maps starts at multiples of more. */
 #define MAX_PAGE_SIZE	0x10000u
 
-int rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
-		       const struct drm_cnnacc_core_info *cores)
+static const char *check_info(const struct drm_cnnacc_dev_info *info)
 {
-	if (!info->core_count || info->core_count > CNNRT_MAX_CORES ||
-	    info->va_bits != CNNACC_VA_BITS || !info->clock_hz ||
-	    info->page_size < CNNACC_PAGE_SIZE || info->page_size > MAX_PAGE_SIZE ||
+	if (!info->core_count || info->core_count > CNNRT_MAX_CORES)
+		return "core_count";
+	if (info->va_bits != CNNACC_VA_BITS)
+		return "va_bits";
+	if (!info->clock_hz)
+		return "clock_hz";
+	if (info->page_size < CNNACC_PAGE_SIZE || info->page_size > MAX_PAGE_SIZE ||
 	    info->page_size & (info->page_size - 1))
-		return -EINVAL;
+		return "page_size";
+	return info->max_tasks ? NULL : "max_tasks";
+}
+
+const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
+			       const struct drm_cnnacc_core_info *cores)
+{
+	const char *bad = check_info(info);
+
+	if (bad)
+		return bad;
 	dev->info.hw_version = info->hw_version;
 	dev->info.features = info->features;
 	dev->info.clock_hz = info->clock_hz;
@@ -41,7 +54,7 @@ int rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_inf
 		};
 		memcpy(dev->core[i].param, c->param, sizeof(c->param));
 	}
-	return dev->max_tasks ? 0 : -EINVAL;
+	return NULL;
 }
 
 /* What a walk over the machine's accelerators ended with. */

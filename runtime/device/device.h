@@ -79,9 +79,11 @@ bool rt_is_ours(const struct cnnrt_device *dev);
 /* CNNRT_OK, or CNNRT_EINVAL and words for a child. */
 int rt_check_process(const struct cnnrt_device *dev, struct cnnrt_error *err);
 
-/* Fills dev->info and dev->core from what a back end read; -EINVAL if it makes no sense. */
-int rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
-		       const struct drm_cnnacc_core_info *cores);
+/*
+ * Fills dev->info and dev->core from what a back end read: NULL, or the name of what makes no sense.
+ */
+const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
+			       const struct drm_cnnacc_core_info *cores);
 
 int rt_kernel_open(const char *path, struct cnnrt_device **dev, struct cnnrt_error *err);
 int rt_caps_open(const char *path, struct cnnrt_device **dev, struct cnnrt_error *err);

@@ -438,8 +438,8 @@ static int read_info(struct cnnrt_device *dev, const char *path, struct cnnrt_er
 	ret = kernel_query(dev, DRM_CNNACC_DEV_QUERY_DEV_INFO, &info, sizeof(info));
 	if (!ret)
 		ret = kernel_query(dev, DRM_CNNACC_DEV_QUERY_CORE_INFO, cores, sizeof(cores));
-	if (!ret)
-		ret = rt_device_set_info(dev, &info, cores);
+	if (!ret && rt_device_set_info(dev, &info, cores))
+		ret = -EINVAL;
 	if (ret)
 		return rt_fail_errno(err, ret, "%s: query", path);
 	snprintf(dev->info.path, sizeof(dev->info.path), "%.127s", path);

@@ -702,6 +702,15 @@ static const struct rt_device_ops sim_ops = {
 	.reg_rw = sim_reg_rw,
 };
 
+/* Is it the key of an item before? text: of items that have been cut into keys and values. */
+static bool is_again(const char *text, const char *key)
+{
+	for (; text < key; text += strlen(text) + 1)
+		if (!strcmp(text, key))
+			return true;
+	return false;
+}
+
 /* "cores=ccp:lob=64,clock-hz=200000000" */
 static int parse_props(const char *props, struct cnn_config *config, struct cnnrt_error *err)
 {
@@ -718,7 +727,10 @@ static int parse_props(const char *props, struct cnn_config *config, struct cnnr
 			break;
 		}
 		*value++ = '\0';
-		if (cnn_config_set(config, item, value, text))
+		if (is_again(copy, item))
+			ret = rt_fail(err, CNNRT_EINVAL, "sim: property \"%.100s\" is given twice",
+				      item);
+		else if (cnn_config_set(config, item, value, text))
 			ret = rt_fail(err, CNNRT_EINVAL, "sim: %s", text);
 	}
 	free(copy);
@@ -764,7 +776,7 @@ static int probe(struct sim *sim)
 		};
 		memcpy(cores[i].param, e.param, sizeof(e.param));
 	}
-	return rt_device_set_info(&sim->base, &info, cores);
+	return rt_device_set_info(&sim->base, &info, cores) ? -EINVAL : 0;
 }
 
 static int start(struct sim *sim)

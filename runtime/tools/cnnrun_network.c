@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 struct network {
@@ -65,11 +66,14 @@ static int set_shapes(struct network *n)
 			char *end;
 
 			dims[rank++] = strtoll(p, &end, 10);
-			if (end == p || (*end && *end != ','))
-				return complain(EXIT_USAGE, "--shape %s: \"%s\"",
-						o->shape[i].name, o->shape[i].file);
+			if (end == p || (*end && *end != ',') || !strcmp(end, ","))
+				return complain(EXIT_USAGE, "--shape %s: \"%s\" is no list of "
+						"numbers", o->shape[i].name, o->shape[i].file);
 			p = end;
 		}
+		if (*p)
+			return complain(EXIT_USAGE, "--shape %s: more than %d dimensions",
+					o->shape[i].name, CNNRT_MAX_RANK);
 		if (cnnrt_model_set_input_shape(n->model, (unsigned int)index, rank, dims, &err))
 			return complain_error(&err);
 	}
@@ -125,8 +129,6 @@ static int complain_shape(const struct cnnrt_tensor_info *info, const struct cnn
 static int fill_inputs(struct network *n)
 {
 	const struct run_options *o = n->s->opt;
-	unsigned int count = io_count(n, CNNRT_INPUT);
-	uint64_t given = 0;
 	struct cnnrt_tensor_info info;
 	struct cnnrt_error err;
 	void *mem;
@@ -140,12 +142,24 @@ static int fill_inputs(struct network *n)
 		    info.size != (size_t)cnn_tensor_bytes(&n->input[i]))
 			return complain_shape(&info, &n->input[i]);
 		memcpy(mem, n->input[i].data, info.size);
+	}
+	return EXIT_DONE;
+}
+
+static void name_zeros(const struct network *n)
+{
+	const struct run_options *o = n->s->opt;
+	struct cnnrt_tensor_info info;
+	uint64_t given = 0;
+
+	for (unsigned int i = 0; i < o->inputs; i++) {
+		int index = find_io(n, CNNRT_INPUT, o->input[i].name);
+
 		given |= index < 64 ? 1ull << index : 0;
 	}
-	for (unsigned int i = 0; i < count && i < 64; i++)
-		if (!(given & 1ull << i) && !get_io(n, CNNRT_INPUT, i, &info, &err))
+	for (unsigned int i = 0; i < io_count(n, CNNRT_INPUT) && i < 64; i++)
+		if (!(given & 1ull << i) && !get_io(n, CNNRT_INPUT, i, &info, NULL))
 			complain(0, "input %s is not given: zeros", info.name);
-	return EXIT_DONE;
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -326,10 +340,14 @@ static int load_program(struct network *n)
 
 static bool is_program(const char *path)
 {
-	FILE *f = fopen(path, "rbe");
+	struct stat st;
 	char start[16];
 	size_t size;
+	FILE *f;
 
+	if (stat(path, &st) || !S_ISREG(st.st_mode))	/* to open a FIFO may take for ever */
+		return false;
+	f = fopen(path, "rbe");
 	if (!f)
 		return false;
 	size = fread(start, 1, sizeof(start), f);
@@ -354,6 +372,7 @@ static int prepare(struct network *n)
 		return EXIT_DONE;
 	if (cnnrt_job_create(s->ctx, n->program, &n->job, &err))
 		return complain_error(&err);
+	name_zeros(n);
 	return fill_inputs(n);
 }
 

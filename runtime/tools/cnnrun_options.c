@@ -113,11 +113,13 @@ static int set_report(struct run_options *o, const char *value)
 		o->print_report = true;
 		return 0;
 	}
+	if (o->report)
+		return -3;
 	o->report = value;
 	return 1;
 }
 
-/* 1: took the value too; 0: a flag; -1: bad value; -2: unknown. */
+/* 1: took the value too; 0: a flag; -1: bad value; -2: unknown; -3: one value too many. */
 static int option(struct run_options *o, const char *name, char *value)
 {
 	static const char *const flags[] = {
@@ -172,28 +174,88 @@ static int option(struct run_options *o, const char *name, char *value)
 	return -2;
 }
 
-static int check_options(const struct run_options *o)
+enum mode { RUN, COMPARE, COMPILE, NODE_TEST, MODES };
+
+static const char *const mode_names[MODES] = {
+	"a plain run", "--compare", "--compile", "--node-test",
+};
+
+#define ALL		((1u << MODES) - 1)
+#define NETWORK		(1u << RUN | 1u << COMPARE | 1u << COMPILE)
+#define MANY		(1u << MODES)	/* it may be given many times */
+
+static const struct {
+	const char *name;
+	unsigned int modes;
+} uses[] = {
+	{ "--node-test", 1u << NODE_TEST }, { "--compile", 1u << COMPILE },
+	{ "--compare", 1u << COMPARE | 1u << COMPILE }, { "-o", 1u << COMPILE },
+	{ "--device-caps", 1u << COMPILE }, { "--device", ALL }, { "--load-module", ALL },
+	{ "--core", ALL }, { "--explain", NETWORK }, { "--input", NETWORK | MANY },
+	{ "--shape", NETWORK | MANY }, { "--output", 1u << RUN | MANY }, { "--labels", 1u << RUN },
+	{ "--report", 1u << RUN | MANY }, { "--profile", 1u << RUN }, { "--repeat", 1u << RUN },
+	{ "--atol", 1u << COMPARE }, { "--rtol", 1u << COMPARE }, { "--fit", NETWORK },
+	{ "--scale", NETWORK }, { "--mean", NETWORK }, { "--std", NETWORK }, { "--bgr", NETWORK },
+};
+
+static enum mode mode_of(const struct run_options *o)
 {
+	return o->node_test ? NODE_TEST : o->compile ? COMPILE : o->compare ? COMPARE : RUN;
+}
+
+/* given: a bit for each of uses. */
+static int check_uses(const struct run_options *o, uint32_t given)
+{
+	enum mode mode = mode_of(o);
+
+	for (size_t i = 0; i < ARRAY_SIZE(uses); i++)
+		if (given & 1u << i && !(uses[i].modes & 1u << mode))
+			return complain(EXIT_USAGE, "%s is for %s, not for %s", uses[i].name,
+					mode_names[__builtin_ctz(uses[i].modes)], mode_names[mode]);
+	return EXIT_DONE;
+}
+
+static int check_options(const struct run_options *o, uint32_t given)
+{
+	if (o->node_test && !o->dir_count)
+		return complain(EXIT_USAGE, "--node-test: no directory is given");
+	if (!o->dir_count)
+		return complain(EXIT_USAGE, "no MODEL is given; cnnrun --help tells more");
+	if (!o->node_test && o->dir_count > 1)
+		return complain(EXIT_USAGE, "one MODEL is run: there is \"%s\" and \"%s\"%s",
+				o->dirs[0], o->dirs[1], o->print_report ? " (a report is written to "
+				"FILE.html, .svg or .json)" : "");
 	if (o->compile != (o->out != NULL))
 		return complain(EXIT_USAGE, "--compile and -o FILE go together");
-	if (o->compile && o->node_test)
-		return complain(EXIT_USAGE, "--compile or --node-test");
-	if (o->compile && (o->report || o->print_report || o->profile))
-		return complain(EXIT_USAGE, "--report and --profile are of a run: not with "
-				"--compile");
-	if (o->compare && (o->node_test || o->report || o->print_report || o->profile))
-		return complain(EXIT_USAGE, "--compare goes with neither --node-test nor --report "
-				"nor --profile");
-	if (o->caps && (!o->compile || o->device))
-		return complain(EXIT_USAGE, "--device-caps is for --compile, in place of --device");
-	return EXIT_DONE;
+	if (o->caps && o->device)
+		return complain(EXIT_USAGE, "--device-caps is in place of --device");
+	return check_uses(o, given);
+}
+
+/* Notes the use of an option; false if it was there before. */
+static bool note_use(const char *name, uint32_t *given)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(uses); i++) {
+		uint32_t bit = 1u << i;
+
+		if (strcmp(name, uses[i].name))
+			continue;
+		if (*given & bit && !(uses[i].modes & MANY))
+			return false;
+		*given |= bit;
+	}
+	return true;
 }
 
 int parse_options(int argc, char **argv, struct run_options *o)
 {
+	uint32_t given = 0;
+
 	for (int i = 1; i < argc; i++) {
 		int took = option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
 
+		if (took == -3 || (took >= 0 && !note_use(argv[i], &given)))
+			return complain(EXIT_USAGE, "%s is given twice", argv[i]);
 		if (took >= 0) {
 			i += took;
 			continue;
@@ -204,10 +266,6 @@ int parse_options(int argc, char **argv, struct run_options *o)
 			return complain(EXIT_USAGE, "unknown option %s", argv[i]);
 		o->dirs[o->dir_count++] = argv[i];
 	}
-	if (!o->dir_count || (!o->node_test && o->dir_count != 1)) {
-		fputs(run_usage, stderr);
-		return EXIT_USAGE;
-	}
 	o->model = o->dirs[0];
-	return check_options(o);
+	return check_options(o, given);
 }

@@ -114,6 +114,7 @@ def check_devices():
     expect(NO_DEVICE, 'not a cnnacc', ['cnnctl', 'info', '--device', '/dev/null'])
     for tool in (['cnnctl', 'selftest'], ['cnnrun', MODEL]):
         expect(USAGE, 'no property', [*tool, '--device', 'sim:nonsense=1'])
+        expect(USAGE, 'threads" is given twice', [*tool, '--device', 'sim:threads=1,threads=2'])
         expect(USAGE, 'no core type', [*tool, '--device', 'sim:cores=nonsense'])
 
 
@@ -155,6 +156,30 @@ def check_cnnrun():
     network(USAGE, 'no output "nonsense"', '--output', 'nonsense=x.npy')
     network(USAGE, 'no input "nonsense"', '--input', 'nonsense=x.npy')
     network(FAILED, '/nowhere/x', '--output', '0=/nowhere/x')
+    network(USAGE, f'"{MODEL}" and "out.txt" (a report', '--report', 'out.txt')
+    network(USAGE, f'"{MODEL}" and ""', '--report', '')
+    network(USAGE, f'"{MODEL}" and "more"', 'more')
+    expect(USAGE, 'no MODEL', ['cnnrun', '--explain'])
+    expect(USAGE, '--node-test: no directory', ['cnnrun', '--node-test'])
+    network(USAGE, '--report is given twice', '--report', 'a.html', '--report', 'b.json')
+    network(USAGE, '--labels is given twice', '--labels', 'a', '--labels', 'b')
+    network(USAGE, '--repeat is for a plain run, not for --compile', '--compile', '-o', 'x.cnn',
+            '--repeat', '2')
+    network(USAGE, '--rtol is for --compare, not for a plain run', '--rtol', '1')
+    network(USAGE, '--output is for a plain run, not for --compare', '--compare',
+            '--output', '0=y.npy')
+    network(USAGE, 'no list of numbers', '--shape', '0=1,1,28,28,')
+    network(USAGE, 'more than 8 dimensions', '--shape', '0=1,1,1,1,1,1,1,1,1')
+    os.mkfifo('fifo')
+    expect(FAILED, 'fifo: not a regular file', ['cnnrun', 'fifo', '--device', 'sim'])
+    expect(FAILED, 'fifo: not a regular file',
+           ['cnnrun', '--compile', MODEL, '-o', 'x.cnn', '--device-caps', 'fifo'])
+    expect(FAILED, '/dev/zero: not a regular file',
+           ['cnnrun', '--compile', MODEL, '-o', 'x.cnn', '--device-caps', '/dev/zero'])
+    zeros = subprocess.run([os.path.join(BUILD, 'runtime', 'tools', 'cnnrun'), MODEL, '--device',
+                            'sim', '--compare'], capture_output=True, text=True, timeout=120,
+                           check=False)
+    report(zeros.stderr.count('is not given: zeros') == 1, 'an input of zeros is named once')
     expect(FAILED, 'line: not an ONNX file', ['cnnrun', 'line', '--device', 'sim'])
     expect(FAILED, 'empty: the file is empty', ['cnnrun', 'empty', '--device', 'sim'])
 

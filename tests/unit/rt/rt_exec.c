@@ -46,7 +46,9 @@ static void test_arguments(void **state)
 	OK(cnnrt_exec(dev, &e, &s, NULL, &rt_err));
 	assert_int_equal(s.state, CNNRT_JOB_DONE);
 	e.core = 1;
+	s.pc = 7;
 	FAILS(CNNRT_EINVAL, "core 1", cnnrt_exec(dev, &e, &s, NULL, &rt_err));
+	assert_int_equal(s.pc, 7);
 	e = exec_of(r, 0);
 	FAILS(CNNRT_EINVAL, "ranges", cnnrt_exec(dev, &e, &s, NULL, &rt_err));
 	e = exec_of(r, 2);

@@ -2,6 +2,7 @@
 /* rt_program: programs in files, and programs that are compared layer by layer. */
 #include "rt.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* A file that is gone when the test ends. */
@@ -342,7 +343,14 @@ static void test_bad_caps(void **state)
 		    "max_contexts=1\nmax_tasks=1\nmax_bo_size=1\ncore_count=1\n",
 		    "core0.type is missing");
 	refuse_caps(path, "hw_version=1\nfeatures=0\nclock_hz=1\nva_bits=32\npage_size=4096\n"
-		    "max_contexts=1\nmax_tasks=1\nmax_bo_size=1\ncore_count=0\n", "not a device's");
+		    "max_contexts=1\nmax_tasks=1\nmax_bo_size=1\ncore_count=0\n",
+		    "core_count has a value that is not a device's");
+	FAILS(CNNRT_EFILE, "not a regular file",
+	      cnnrt_device_open("caps:/dev/zero", 0, &dev, &rt_err));
+	unlink(path);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	FAILS(CNNRT_EFILE, "not a regular file",
+	      cnnrt_model_load(path, &(struct cnnrt_model *){ NULL }, &rt_err));
 	unlink(path);
 }
 
