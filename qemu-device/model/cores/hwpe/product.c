@@ -9,7 +9,7 @@
 #define DOT_MAX		((int64_t)1 << 18)	/* no product is as large */
 #define EXACT_NS	1000
 #define AHEAD_NS	500000	/* of one thread: windows that are computed ahead, about */
-#define AHEAD_EACH_NS	(CNN_SHARE_NS / 5)	/* of a window: smaller ones do not gain */
+#define AHEAD_EACH_NS	(CNN_SHARE_NS / 20)	/* of a window: smaller ones do not gain */
 #define TER2_LOW	0x5555555555555555u
 
 static inline const uint8_t *fmap(const struct hwpe *h, unsigned int base, uint64_t address)
