@@ -211,9 +211,9 @@ void *kmd_mmap(int fd, uint32_t handle, uint64_t size)
 	return map;
 }
 
-struct kmd_bo kmd_bo(int fd, uint32_t use, uint64_t size)
+struct kmd_bo kmd_bo_flags(int fd, uint32_t use, uint32_t flags, uint64_t size)
 {
-	struct drm_cnnacc_bo_create create = { .size = size, .use = use };
+	struct drm_cnnacc_bo_create create = { .size = size, .use = use, .flags = flags };
 
 	if (kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_CREATE, &create))
 		bail("BO_CREATE");
@@ -222,6 +222,11 @@ struct kmd_bo kmd_bo(int fd, uint32_t use, uint64_t size)
 		.size = create.size,
 		.map = kmd_mmap(fd, create.handle, create.size),
 	};
+}
+
+struct kmd_bo kmd_bo(int fd, uint32_t use, uint64_t size)
+{
+	return kmd_bo_flags(fd, use, 0, size);
 }
 
 void kmd_bo_free(int fd, struct kmd_bo *bo)
@@ -411,6 +416,24 @@ int64_t kmd_deadline(int64_t ms)
 double kmd_seconds(void)
 {
 	return kmd_deadline(0) / 1e9;
+}
+
+unsigned int kmd_log_count(const char *text)
+{
+	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	unsigned int found = 0;
+	char message[8192];
+	ssize_t n;
+
+	if (log < 0)
+		bail("/dev/kmsg");
+	/* EPIPE: the next message has been overwritten. */
+	while ((n = read(log, message, sizeof(message) - 1)) > 0 || (n && errno == EPIPE)) {
+		message[n > 0 ? n : 0] = '\0';
+		found += strstr(message, text) != NULL;
+	}
+	close(log);
+	return found;
 }
 
 int kmd_fence_status(int fd, uint32_t syncobj)

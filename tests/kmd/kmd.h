@@ -50,6 +50,7 @@ struct kmd_bo {
 };
 
 struct kmd_bo kmd_bo(int fd, uint32_t use, uint64_t size);
+struct kmd_bo kmd_bo_flags(int fd, uint32_t use, uint32_t flags, uint64_t size);
 void kmd_bo_free(int fd, struct kmd_bo *bo);
 void *kmd_mmap(int fd, uint32_t handle, uint64_t size);
 
@@ -92,6 +93,9 @@ int kmd_run(struct kmd_env *env, uint32_t length);
 int kmd_run_limited(struct kmd_env *env, uint32_t length, uint64_t cycle_limit);
 
 double kmd_seconds(void);
+
+/* Messages with that text in the kernel's log. */
+unsigned int kmd_log_count(const char *text);
 
 /* What all files of the device have, as debugfs tells; -1 without it. */
 struct kmd_left {

@@ -42,8 +42,8 @@ is "other accesses refused" "$(grep "$refused" "$work/log" |
 
 guest "a device that writes to freed memory" --device malice=dma-stale -- kmd_isolation stale
 # The log has a line twice: from the console, with CR, and as the guest had it.
-is "late writes refused and reported" \
-	"$(grep "$refused Write" "$work/log" | tr -d '\r' | sort -u | wc -l)" 3
+writes=$(grep "$refused Write" "$work/log" | tr -d '\r' | sort -u | wc -l)
+ok "late writes refused and reported" [ "$writes" -ge 3 ]
 
 CNNACC_MALICE_IOMMU=y CNNACC_MALICE_JOBS=${CNNACC_MALICE_JOBS:-8} "$here/malice.t" >"$work/out" 2>&1
 is "a device that misbehaves" $? 0
