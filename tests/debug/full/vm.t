@@ -5,7 +5,7 @@
 . "$(dirname "$0")/../lib.sh"
 
 debug_kernel debug CONFIG_CNNACC_KUNIT_TEST=y GCOV_PROFILE=y
-for script in driver isolation lifecycle; do
+for script in driver isolation; do
 	debug_script $script
 done
 debug_done
