@@ -350,16 +350,18 @@ int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n)
 	case CNN_OP_CONV:
 	case CNN_OP_CONV_INTEGER:
 	case CNN_OP_QLINEAR_CONV:
-	case CNN_OP_MAX_POOL:
 	case CNN_OP_AVERAGE_POOL:
-	case CNN_OP_GLOBAL_AVERAGE_POOL:
-	case CNN_OP_GLOBAL_MAX_POOL:
 		if (cnn_node_window(g, n, &w, NULL))
 			return 0;
 		for (int i = 0; i < w.spatial; i++)
 			count = cnn_mul_sat(count, w.kernel[i]);
 		return cnn_weights_input(n->op) < 0 ? count :
 						      cnn_mul_sat(count, w.in_ch / w.group);
+	case CNN_OP_GLOBAL_AVERAGE_POOL:
+	case CNN_OP_QLINEAR_GLOBAL_AVERAGE_POOL:
+	case CNN_OP_REDUCE_MEAN:
+		count = cnn_tensor_count(cnn_node_in(g, n, 0));
+		return count < 0 ? 0 : count;
 	case CNN_OP_CONV_TRANSPOSE:
 		if (cnn_node_window(g, n, &w, NULL))
 			return 0;

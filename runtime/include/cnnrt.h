@@ -355,7 +355,7 @@ struct cnnrt_op_report {
 	const char *place;	/* core name or "cpu" */
 	const char *reason;	/* why there */
 	int core;		/* core index, -1 on the CPU */
-	uint64_t macs;		/* multiply-accumulates, 0 if the shape is not known */
+	uint64_t macs;		/* multiply-accumulates (a mean: its elements), 0: none or unknown */
 	struct cnnrt_cost cost;
 };
 

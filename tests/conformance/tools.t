@@ -140,9 +140,9 @@ def check_output():
 
 
 def check_cnnrun():
-    network(DONE, '795136 of 795136', '--core', '0')
+    network(DONE, '786560 of 786560', '--core', '0')
     network(USAGE, 'no core', '--core', '1')
-    expect(DONE, 'core 0 (ccp) 0, core 1 (ccp) 795136',
+    expect(DONE, 'core 0 (ccp) 0, core 1 (ccp) 786560',
            ['cnnrun', MODEL, '--device', 'sim:cores=ccp+ccp', '--core', '1'])
     network(DONE, 'fused into Conv conv3', '--explain')
     network(USAGE, 'unknown option', '--nonsense')

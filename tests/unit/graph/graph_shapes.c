@@ -248,6 +248,20 @@ static void test_limits(void **state)
 	cnn_graph_free(g);
 }
 
+/* Multiply-accumulates of each tap: a mean has one, a maximum none. */
+static int64_t macs_of_tap(const struct cnn_node *n, const struct cnn_window *w)
+{
+	switch (n->op) {
+	case CNN_OP_CONV:
+		return w->in_ch / w->group;
+	case CNN_OP_AVERAGE_POOL:
+	case CNN_OP_GLOBAL_AVERAGE_POOL:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
 static void window_of(struct onnx_build *b, struct cnn_window *w)
 {
 	struct cnn_graph *g = inferred(b);
@@ -256,8 +270,28 @@ static void window_of(struct onnx_build *b, struct cnn_window *w)
 	assert_int_equal(cnn_node_window(g, &g->nodes[0], w, &err), 0);
 	assert_int_equal(cnn_node_macs(g, &g->nodes[0]),
 			 w->batch * w->out_ch * w->out[0] * w->out[1] * w->kernel[0] *
-			 w->kernel[1] *
-			 (g->nodes[0].op == CNN_OP_CONV ? w->in_ch / w->group : 1));
+			 w->kernel[1] * macs_of_tap(&g->nodes[0], w));
+	cnn_graph_free(g);
+}
+
+/* As many as a global pool of the same map. */
+static void test_mean_macs(void **state)
+{
+	struct onnx_build *b = ob_new(13);
+	struct cnn_graph *g;
+
+	(void)state;
+	ob_input(b, "x", 1, OB_DIMS(2, 3, 4, 5));
+	ob_attr_ints(ob_node(b, "ReduceMean", "x", "y"), "axes", 2, (const int64_t[]){ 2, 3 });
+	ob_node(b, "GlobalAveragePool", "x", "z");
+	ob_node(b, "GlobalMaxPool", "x", "m");
+	ob_output(b, "y");
+	ob_output(b, "z");
+	ob_output(b, "m");
+	g = inferred(b);
+	assert_int_equal(cnn_node_macs(g, &g->nodes[0]), 120);
+	assert_int_equal(cnn_node_macs(g, &g->nodes[1]), 120);
+	assert_int_equal(cnn_node_macs(g, &g->nodes[2]), 0);
 	cnn_graph_free(g);
 }
 
@@ -345,6 +379,7 @@ int main(void)
 		cmocka_unit_test(test_empty_constants),
 		cmocka_unit_test(test_limits),
 		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_mean_macs),
 		cmocka_unit_test(test_matmul_view),
 	};
 
