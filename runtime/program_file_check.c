@@ -166,11 +166,23 @@ static bool made_on_device(const struct check *c, int v)
 static bool layout_fits(const struct cnn_slot *s, int64_t count)
 {
 	const struct cnn_layout *l = &s->layout;
-	int64_t floats = (l->n - 1) * l->image_pitch + (l->c - 1) * l->plane_pitch + l->plane;
+	int64_t last;
 
 	if (cnn_mul_sat(cnn_mul_sat(l->n, l->c), l->plane) != count)
 		return false;
-	return !count || floats <= s->bytes / (int64_t)sizeof(float);
+	if (!count)
+		return true;
+	last = cnn_add_sat(cnn_mul_sat(l->n - 1, l->image_pitch),
+			   cnn_mul_sat(l->c - 1, l->plane_pitch));
+	if (!l->columns)
+		last = cnn_add_sat(last, l->plane - 1);
+	else if (l->plane % l->columns)
+		return false;
+	else
+		last = cnn_add_sat(last, cnn_add_sat(
+			cnn_mul_sat(l->plane / l->columns - 1, l->row_pitch),
+			cnn_mul_sat(l->columns - 1, l->column_pitch)));
+	return last < s->bytes / l->size;
 }
 
 static int check_slot(const struct check *c, int i)
@@ -181,7 +193,8 @@ static int check_slot(const struct check *c, int i)
 
 	if (!s->used)
 		return CNN_OK;
-	if (t->dtype != CNN_FLOAT32 || t->rank < 0 || !layout_fits(s, cnn_tensor_count(t)))
+	if ((int64_t)cnn_dtype_size(t->dtype) != s->layout.size || t->rank < 0 ||
+	    !layout_fits(s, cnn_tensor_count(t)))
 		return wrong(c, "slot", i, "its layout is not that of the value, or too large");
 	if (s->offset % align || s->bytes % CNNACC_LINE_SIZE || !s->bytes ||
 	    s->bytes > c->low->arena_bytes - s->offset)

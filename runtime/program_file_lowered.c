@@ -5,7 +5,7 @@
 #if __SIZEOF_POINTER__ == 8
 /* Whoever adds a field says here whether it belongs into the file. */
 _Static_assert(sizeof(struct cnn_placement) == 312, "struct cnn_placement and its walk");
-_Static_assert(sizeof(struct cnn_slot) == 72, "struct cnn_slot and its walk");
+_Static_assert(sizeof(struct cnn_slot) == 104, "struct cnn_slot and its walk");
 _Static_assert(sizeof(struct cnn_task) == 48, "struct cnn_task and its walk");
 _Static_assert(sizeof(struct cnn_segment) == 64, "struct cnn_segment and its walk");
 _Static_assert(sizeof(struct cnnrt_span) == 32, "struct cnnrt_span and its walk");
@@ -39,7 +39,6 @@ static void walk_placement(struct rt_archive *a, struct cnn_placement *p)
 static void walk_slot(struct rt_archive *a, struct cnn_slot *s)
 {
 	struct cnn_layout *l = &s->layout;
-	const int64_t floats = CNN_ARENA_MAX / (int64_t)sizeof(float);
 
 	rt_ar_bool(a, &s->used);
 	if (!s->used)
@@ -47,11 +46,15 @@ static void walk_slot(struct rt_archive *a, struct cnn_slot *s)
 	rt_ar_i64(a, &s->offset, 0, CNN_ARENA_MAX, "offset in the arena");
 	rt_ar_i64(a, &s->bytes, 0, CNN_ARENA_MAX, "bytes in the arena");
 	rt_ar_bool(a, &s->own_pages);
-	rt_ar_i64(a, &l->n, 0, floats, "images");
-	rt_ar_i64(a, &l->c, 0, floats, "planes");
-	rt_ar_i64(a, &l->plane, 0, floats, "elements of a plane");
-	rt_ar_i64(a, &l->plane_pitch, 0, floats, "pitch of planes");
-	rt_ar_i64(a, &l->image_pitch, 0, floats, "pitch of images");
+	rt_ar_i64(a, &l->n, 0, CNN_ARENA_MAX, "images");
+	rt_ar_i64(a, &l->c, 0, CNN_ARENA_MAX, "planes");
+	rt_ar_i64(a, &l->plane, 0, CNN_ARENA_MAX, "elements of a plane");
+	rt_ar_i64(a, &l->plane_pitch, 0, CNN_ARENA_MAX, "pitch of planes");
+	rt_ar_i64(a, &l->image_pitch, 0, CNN_ARENA_MAX, "pitch of images");
+	rt_ar_i64(a, &l->columns, 0, CNN_ARENA_MAX, "columns of a plane");
+	rt_ar_i64(a, &l->row_pitch, 0, CNN_ARENA_MAX, "pitch of rows");
+	rt_ar_i64(a, &l->column_pitch, 0, CNN_ARENA_MAX, "pitch of columns");
+	rt_ar_i64(a, &l->size, 1, 8, "bytes of an element");
 }
 
 static void walk_indices(struct rt_archive *a, int **list, int *n, int below,

@@ -111,7 +111,9 @@ static bool is_callers(const struct lowering *x, int v)
 	const struct cnn_value *val = &x->lw.g->values[v];
 	const struct cnn_slot *slot = &x->lw.out->slots[v];
 
-	return slot->used && (val->is_input || val->is_output) && cnn_layout_dense(&slot->layout);
+	/* A node that writes more than the value cannot write into the caller's buffer. */
+	return slot->used && (val->is_input || val->is_output) && cnn_layout_dense(&slot->layout) &&
+	       slot->bytes == lw_round_up(lw_layout_bytes(&slot->layout), CNNACC_LINE_SIZE);
 }
 
 static void find_callers(struct lowering *x, int *callers)

@@ -84,11 +84,11 @@ static bool lcp_match_node(struct lw_core *base, int node, struct lw_fit *fit, c
 
 	if (!lcp_match(&core->hw, base->lw->g, node, n, reason))
 		return false;
-	fit->in[0] = (struct lw_io){ n->in, n->in_l };
+	fit->in[0] = (struct lw_io){ .value = n->in, .layout = n->in_l };
 	fit->n_in = 1;
 	if (n->add >= 0)
-		fit->in[fit->n_in++] = (struct lw_io){ n->add, n->add_l };
-	fit->out = (struct lw_io){ n->out, n->out_l };
+		fit->in[fit->n_in++] = (struct lw_io){ .value = n->add, .layout = n->add_l };
+	fit->out = (struct lw_io){ .value = n->out, .layout = n->out_l };
 	return true;
 }
 

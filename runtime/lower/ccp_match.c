@@ -14,6 +14,7 @@ static struct cnn_layout layout(int64_t n, int64_t c, int64_t plane)
 	return (struct cnn_layout){
 		.n = n, .c = c, .plane = plane, .plane_pitch = pitch,
 		.image_pitch = n > 1 ? lw_round_up(c * pitch, LINE_FLOATS) : c * pitch,
+		.size = sizeof(float),
 	};
 }
 

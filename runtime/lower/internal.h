@@ -36,6 +36,7 @@ struct lw {
 struct lw_io {
 	int value;
 	struct cnn_layout layout;
+	int64_t bytes;		/* what the node writes, if that is more than the layout's */
 };
 
 struct lw_fit {
@@ -55,6 +56,7 @@ struct lw_core_ops {
 	uint32_t type;
 	const char *name;
 	unsigned int fuse;	/* CNN_FUSE_* it can take */
+	unsigned int wants;	/* those that only it asks for */
 	/* A new core state; NULL if there is no memory. */
 	struct lw_core *(*open)(struct lw *lw, const struct cnn_core *info);
 	void (*close)(struct lw_core *core);
@@ -94,8 +96,8 @@ void lw_minimum(const struct cnn_graph *g, int node, int64_t on_chip, struct cnn
 /* l seen as n x c x plane; false if its pitches do not allow that. */
 bool lw_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t plane,
 	     struct cnn_layout *out);
-/* Floats from the first to behind the last element. */
-int64_t lw_layout_floats(const struct cnn_layout *l);
+/* Bytes from the first to behind the last element. */
+int64_t lw_layout_bytes(const struct cnn_layout *l);
 
 static inline int64_t lw_div_up(int64_t a, int64_t b)
 {

@@ -35,7 +35,7 @@ bool lw_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t plane,
 	int64_t step[3], next = 1;
 	int count = layout_axes(l, axes), at = 0;
 
-	if (n * c * plane != l->n * l->c * l->plane)
+	if (l->columns || n * c * plane != l->n * l->c * l->plane)
 		return false;
 	for (int i = 0; i < 3; i++) {
 		step[i] = next;
@@ -54,45 +54,72 @@ bool lw_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t plane,
 		return false;
 	*out = (struct cnn_layout){
 		.n = n, .c = c, .plane = plane, .plane_pitch = step[1], .image_pitch = step[2],
+		.size = l->size,
 	};
 	return true;
 }
 
-int64_t lw_layout_floats(const struct cnn_layout *l)
+int64_t lw_layout_bytes(const struct cnn_layout *l)
 {
-	return (l->n - 1) * l->image_pitch + (l->c - 1) * l->plane_pitch + l->plane;
+	int64_t last = (l->n - 1) * l->image_pitch + (l->c - 1) * l->plane_pitch;
+
+	if (!l->columns)
+		return (last + l->plane) * l->size;
+	return (last + (l->plane / l->columns - 1) * l->row_pitch +
+		(l->columns - 1) * l->column_pitch + 1) * l->size;
 }
 
-void cnn_slot_write(const struct cnn_slot *slot, void *arena, const float *dense)
+/* One row of a plane between its own elements and those of the tensor. */
+static void move_row(const struct cnn_layout *l, uint8_t *arena, uint8_t *dense, bool write)
+{
+	int64_t step = l->column_pitch * l->size;
+
+	for (int64_t x = 0; x < l->columns; x++, arena += step, dense += l->size) {
+		uint8_t *to = write ? arena : dense;
+		const uint8_t *from = write ? dense : arena;
+
+		if (l->size == 1)
+			*to = *from;
+		else
+			memcpy(to, from, (size_t)l->size);
+	}
+}
+
+static void move_plane(const struct cnn_layout *l, uint8_t *arena, uint8_t *dense, bool write)
+{
+	if (!l->columns) {
+		memcpy(write ? arena : dense, write ? dense : arena, (size_t)(l->plane * l->size));
+		return;
+	}
+	for (int64_t y = 0; y < l->plane / l->columns; y++)
+		move_row(l, arena + y * l->row_pitch * l->size, dense + y * l->columns * l->size,
+			 write);
+}
+
+static void move_slot(const struct cnn_slot *slot, uint8_t *arena, uint8_t *dense, bool write)
 {
 	const struct cnn_layout *l = &slot->layout;
-	float *base = (float *)((uint8_t *)arena + slot->offset);
+	uint8_t *base = arena + slot->offset;
 
 	if (!l->plane)
 		return;
 	if (cnn_layout_dense(l)) {
-		memcpy(base, dense, (size_t)(l->n * l->c * l->plane) * sizeof(float));
+		memcpy(write ? base : dense, write ? dense : base,
+		       (size_t)(l->n * l->c * l->plane * l->size));
 		return;
 	}
 	for (int64_t n = 0; n < l->n; n++)
-		for (int64_t c = 0; c < l->c; c++, dense += l->plane)
-			memcpy(base + n * l->image_pitch + c * l->plane_pitch, dense,
-			       (size_t)l->plane * sizeof(float));
+		for (int64_t c = 0; c < l->c; c++, dense += l->plane * l->size)
+			move_plane(l, base + (n * l->image_pitch + c * l->plane_pitch) * l->size,
+				   dense, write);
 }
 
-void cnn_slot_read(const struct cnn_slot *slot, const void *arena, float *dense)
+void cnn_slot_write(const struct cnn_slot *slot, void *arena, const void *dense)
 {
-	const struct cnn_layout *l = &slot->layout;
-	const float *base = (const float *)((const uint8_t *)arena + slot->offset);
+	move_slot(slot, arena, (uint8_t *)dense, true);
+}
 
-	if (!l->plane)
-		return;
-	if (cnn_layout_dense(l)) {
-		memcpy(dense, base, (size_t)(l->n * l->c * l->plane) * sizeof(float));
-		return;
-	}
-	for (int64_t n = 0; n < l->n; n++)
-		for (int64_t c = 0; c < l->c; c++, dense += l->plane)
-			memcpy(dense, base + n * l->image_pitch + c * l->plane_pitch,
-			       (size_t)l->plane * sizeof(float));
+void cnn_slot_read(const struct cnn_slot *slot, const void *arena, void *dense)
+{
+	move_slot(slot, (uint8_t *)arena, dense, false);
 }

@@ -56,20 +56,23 @@ struct cnn_lower_options {
 };
 
 /*
- * Where the elements of a value are in the arena: the value as n images of c planes of
- * contiguous floats; element i of plane p of image m is at float
- * m * image_pitch + p * plane_pitch + i. What lies between planes is not defined.
- * For maps a plane is the map, row after row.
+ * Where the elements of a value are in the arena: the value as n images of c planes of elements of
+ * size bytes; element i of plane p of image m is number m * image_pitch + p * plane_pitch + i.
+ * Where there are columns, it is number m * image_pitch + p * plane_pitch +
+ * i / columns * row_pitch + i % columns * column_pitch instead. What lies between elements is not
+ * defined. For maps a plane is the map, row after row.
  */
 struct cnn_layout {
 	int64_t n, c, plane;
 	int64_t plane_pitch, image_pitch;
+	int64_t columns, row_pitch, column_pitch;	/* 0: a plane's elements touch */
+	int64_t size;
 };
 
-/* Is it just the tensor's own n * c * plane floats? */
+/* Is it just the tensor's own n * c * plane elements? */
 static inline bool cnn_layout_dense(const struct cnn_layout *l)
 {
-	return (l->c == 1 || l->plane_pitch == l->plane) &&
+	return !l->columns && (l->c == 1 || l->plane_pitch == l->plane) &&
 	       (l->n == 1 || l->image_pitch == l->c * l->plane);
 }
 
@@ -160,7 +163,7 @@ void cnn_lowered_free(struct cnn_lowered *l);
  * A tensor's dense data to and from the arena (arena points at CNN_VA_ARENA). A dense layout is
  * one copy; a caller who wants none uses arena + slot->offset itself.
  */
-void cnn_slot_write(const struct cnn_slot *slot, void *arena, const float *dense);
-void cnn_slot_read(const struct cnn_slot *slot, const void *arena, float *dense);
+void cnn_slot_write(const struct cnn_slot *slot, void *arena, const void *dense);
+void cnn_slot_read(const struct cnn_slot *slot, const void *arena, void *dense);
 
 #endif

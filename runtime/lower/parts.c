@@ -59,6 +59,7 @@ static bool get_layout(const struct lowering *x, int v, int64_t c, int64_t plane
 {
 	*l = (struct cnn_layout){
 		.n = 1, .c = c, .plane = plane, .plane_pitch = plane, .image_pitch = c * plane,
+		.size = sizeof(float),
 	};
 	return !x->lw.out->slots[v].used ||
 	       lw_view(&x->lw.out->slots[v].layout, 1, c, plane, l);
@@ -147,6 +148,7 @@ static bool place_concat(struct lowering *x, const struct cnn_node *n, int *core
 	c = x->lw.g->values[n->out[0]].t.dims[1];
 	io.layout = (struct cnn_layout){
 		.n = 1, .c = c, .plane = plane, .plane_pitch = pitch, .image_pitch = c * pitch,
+		.size = sizeof(float),
 	};
 	lw_use_slot(x, &io);
 	x->joined[io.value] = true;

@@ -2,6 +2,7 @@
 /* Which core takes a node, and the layout of its values in the arena. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "lowering.h"
 
@@ -32,10 +33,12 @@ static bool fit_layout(const struct lowering *x, struct lw_io *io, char *reason)
 
 	if (!slot->used)
 		return true;
-	if (lw_view(&slot->layout, want.n, want.c, want.plane, &io->layout))
+	if (want.size == slot->layout.size && want.columns ?
+	    !memcmp(&want, &slot->layout, sizeof(want)) :
+	    lw_view(&slot->layout, want.n, want.c, want.plane, &io->layout))
 		return true;
 	value_text(x->lw.g, io->value, text, sizeof(text));
-	return lw_no(reason, "input %s lies in the arena with gaps between its planes", text);
+	return lw_no(reason, "input %s lies in the arena with other gaps between its planes", text);
 }
 
 void lw_use_slot(struct lowering *x, const struct lw_io *io)
@@ -46,7 +49,7 @@ void lw_use_slot(struct lowering *x, const struct lw_io *io)
 		return;
 	slot->used = true;
 	slot->layout = io->layout;
-	slot->bytes = lw_round_up(lw_layout_floats(&io->layout) * (int64_t)sizeof(float),
+	slot->bytes = lw_round_up(lw_max(lw_layout_bytes(&io->layout), io->bytes),
 				  CNNACC_LINE_SIZE);
 }
 
