@@ -20,6 +20,19 @@ static int infer_conv(struct cnn_call *c, int weights, struct cnn_window *w)
 	return CNN_OK;
 }
 
+/* Our own attribute: what pads x, which has no zero point then, in the type of x. */
+static int check_padding(const struct cnn_call *c)
+{
+	int64_t pad = cnn_node_int(c->node, "pad_value", 0);
+	bool is_signed = c->in[0]->dtype == CNN_INT8;
+
+	if (!pad || (pad >= (is_signed ? INT8_MIN : 0) && pad <= (is_signed ? INT8_MAX : UINT8_MAX) &&
+		     !cnn_in(c, 2) && !cnn_in(c, 3) && c->in[1]->dtype == CNN_INT8))
+		return CNN_OK;
+	return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute pad_value %lld: with zero points, of "
+			   "another type, or weights not int8", (long long)pad);
+}
+
 int cnn_infer_conv_integer(struct cnn_call *c)
 {
 	struct cnn_window w;
@@ -34,7 +47,7 @@ int cnn_infer_conv_integer(struct cnn_call *c)
 	if (!ret)
 		ret = cnn_quant_param(c, 3, c->in[1]->dtype, w.out_ch);
 	c->out[0]->dtype = CNN_INT32;
-	return ret;
+	return ret ? ret : check_padding(c);
 }
 
 int cnn_infer_qlinear_conv(struct cnn_call *c)
@@ -57,7 +70,7 @@ int cnn_infer_qlinear_conv(struct cnn_call *c)
 }
 
 /* The sums of products of input 0 with the weights, as ConvInteger gives them. */
-static int sum_products(const struct cnn_call *c, int weights, const struct cnn_tensor *x_zero,
+static int sum_products(const struct cnn_call *c, int weights, int32_t x_zero,
 			const struct cnn_tensor *w_zero, int32_t *acc)
 {
 	const struct cnn_tensor *x = c->in[0], *w = c->in[weights];
@@ -72,7 +85,7 @@ static int sum_products(const struct cnn_call *c, int weights, const struct cnn_
 	fx = malloc(nx * sizeof(*fx));
 	fw = malloc(nw * sizeof(*fw));
 	if (fx && fw) {
-		cnn_whole(x->dtype, x->data, cnn_zero_point(x_zero, 0), fx, nx);
+		cnn_whole(x->dtype, x->data, x_zero, fx, nx);
 		for (int64_t i = 0; i < win.out_ch; i++)
 			cnn_whole(w->dtype, (const char *)w->data + i * taps,
 				  cnn_zero_point(w_zero, i), fw + i * taps, taps);
@@ -85,9 +98,33 @@ static int sum_products(const struct cnn_call *c, int weights, const struct cnn_
 	return ret;
 }
 
+/* What sums of products with x - pad lack: pad times the sum of each channel's weights. */
+static void add_padding(const struct cnn_call *c, int32_t pad, int32_t *acc)
+{
+	const struct cnn_tensor *w = c->in[1], *y = c->out[0];
+	int64_t channels = y->dims[1], taps = cnn_tensor_count(w) / channels, plane;
+
+	plane = cnn_tensor_count(y) / y->dims[0] / channels;
+	for (int64_t i = 0; i < y->dims[0] * channels; i++, acc += plane) {
+		const int8_t *from = (const int8_t *)w->data + i % channels * taps;
+		uint32_t sum = 0;
+
+		for (int64_t t = 0; t < taps; t++)
+			sum += (uint32_t)from[t];
+		for (int64_t j = 0; j < plane; j++)
+			acc[j] = (int32_t)((uint32_t)acc[j] + (uint32_t)pad * sum);
+	}
+}
+
 int cnn_compute_conv_integer(struct cnn_call *c)
 {
-	return sum_products(c, 1, cnn_in(c, 2), cnn_in(c, 3), c->out[0]->data);
+	int32_t pad = (int32_t)cnn_node_int(c->node, "pad_value", 0);
+	int32_t zero = pad ? pad : cnn_zero_point(cnn_in(c, 2), 0);
+	int ret = sum_products(c, 1, zero, cnn_in(c, 3), c->out[0]->data);
+
+	if (!ret && pad)
+		add_padding(c, pad, c->out[0]->data);
+	return ret;
 }
 
 /* Adds the bias and requantises, a plane at a time: each has one scale. */
@@ -122,7 +159,7 @@ int cnn_compute_qlinear_conv(struct cnn_call *c)
 	acc = malloc(n * sizeof(*acc));
 	if (!acc)
 		return cnn_op_fail(c, CNN_ENOMEM, "no memory for %lld sums", (long long)n);
-	ret = sum_products(c, 3, c->in[2], c->in[5], acc);
+	ret = sum_products(c, 3, cnn_zero_point(c->in[2], 0), c->in[5], acc);
 	if (!ret)
 		finish(c, acc);
 	free(acc);

@@ -360,6 +360,8 @@ int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 		ret = cnn_fuse_strides(g, err);
 	if (!ret && (what & CNN_FUSE_ADD))
 		ret = cnn_fuse_additions(g, what, err);
+	if (!ret && (what & CNN_FUSE_SUMS))
+		ret = cnn_fuse_sums(g, err);
 	if (!ret)
 		cnn_graph_drop_constants(g);
 	return ret;

@@ -280,6 +280,12 @@ int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
  */
 #define CNN_FUSE_QDQ		(1u << 13)
 #define CNN_FUSE_ALL		0x3fffu
+/*
+ * Quantised products with constant parameters become sums of products without zero points, int8
+ * weights in a ConvInteger (whose attribute pad_value is what pads) or a MatMulInteger, and a
+ * QLinearSums: bit by bit the same results. Not among CNN_FUSE_ALL.
+ */
+#define CNN_FUSE_SUMS		(1u << 14)
 
 /*
  * After cnn_graph_infer. A value that is a graph output, or has other readers, is never fused

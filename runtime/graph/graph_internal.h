@@ -69,6 +69,8 @@ int cnn_fuse_strides(struct cnn_graph *g, struct cnn_err *err);
 int cnn_fuse_shuffles(struct cnn_graph *g, struct cnn_err *err);
 /* Additions into the convolutions that make one of their operands. */
 int cnn_fuse_additions(struct cnn_graph *g, unsigned int what, struct cnn_err *err);
+/* Quantised products as sums of products and what follows them. */
+int cnn_fuse_sums(struct cnn_graph *g, struct cnn_err *err);
 /* The node of operator op that makes a value which only one node reads; it may go. */
 struct cnn_node *cnn_fuse_maker(const struct cnn_graph *g, int value, enum cnn_op op);
 /* Replaces chains of nodes that spell out one operator; then those that are a ScaledAdd. */

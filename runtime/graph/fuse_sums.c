@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Quantised products as sums of products without zero points, and what follows from them:
+ *
+ *	sum (x - a) (w - b) = sum x w - a sum w - b sum x + n a b
+ *
+ * for the n products of an output, with a for what pads x. The sums of w are constants, and the sum
+ * of x is one more output, of ones for weights, if a b is not zero. All of it is modulo 2^32.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cpu/quant.h"
+
+/* Inputs of the operators; -1: it has none. x is input 0, its scale and zero point come next. */
+struct form {
+	enum cnn_op op;
+	int x_zero, w, w_zero, bias, y_scale;	/* y's zero point comes next, w's scale before */
+};
+
+static const struct form forms[] = {
+	{ CNN_OP_CONV_INTEGER, 2, 1, 3, -1, -1 },
+	{ CNN_OP_MATMUL_INTEGER, 2, 1, 3, -1, -1 },
+	{ CNN_OP_QLINEAR_CONV, 2, 3, 5, 8, 6 },
+	{ CNN_OP_QLINEAR_MATMUL, 2, 3, 5, -1, 6 },
+	{ CNN_OP_QGEMM, 2, 3, 5, 6, 7 },
+};
+
+struct product {
+	struct cnn_graph *g;
+	int node;
+	struct form form;
+	bool conv, trans_b, by_inputs;
+	int64_t groups, channels, taps;		/* outputs, products of each */
+	int32_t x_zero;
+	struct cnn_err *err;
+};
+
+static const struct cnn_tensor *input(const struct product *p, int i)
+{
+	return i < 0 ? NULL : cnn_node_in(p->g, &p->g->nodes[p->node], i);
+}
+
+static bool is_known(const struct product *p, int i)
+{
+	const struct cnn_tensor *t = input(p, i);
+
+	return !t || t->data;
+}
+
+/* ---- weights --------------------------------------------------------------------------- */
+
+static int shift_of(const struct product *p)
+{
+	return input(p, p->form.w)->dtype == CNN_UINT8 ? 128 : 0;
+}
+
+static int32_t weight_zero(const struct product *p, int64_t k)
+{
+	return cnn_zero_point(input(p, p->form.w_zero), k) - shift_of(p);
+}
+
+static int weight(const struct product *p, int64_t k, int64_t t)
+{
+	const struct cnn_tensor *w = input(p, p->form.w);
+	int64_t i = p->conv || p->trans_b ? k * p->taps + t : t * p->channels + k;
+
+	return w->dtype == CNN_UINT8 ? ((const uint8_t *)w->data)[i] - 128 :
+				       ((const int8_t *)w->data)[i];
+}
+
+/* ---- what can be taken ----------------------------------------------------------------- */
+
+static bool get_sizes(struct product *p, const struct cnn_node *n)
+{
+	const struct cnn_tensor *x = input(p, 0), *w = input(p, p->form.w);
+	struct cnn_window win;
+
+	if (p->conv) {
+		if (cnn_node_window(p->g, n, &win, NULL))
+			return false;
+		p->groups = win.group;
+		p->channels = win.out_ch;
+		p->taps = cnn_tensor_count(w) / win.out_ch;
+		return true;
+	}
+	if (x->rank < 2 || w->rank != 2)
+		return false;
+	p->trans_b = n->op == CNN_OP_QGEMM && cnn_node_int(n, "transB", 0);
+	p->groups = 1;
+	p->channels = w->dims[!p->trans_b];
+	p->taps = w->dims[p->trans_b];
+	return true;
+}
+
+static bool get_product(struct product *p)
+{
+	const struct cnn_node *n = &p->g->nodes[p->node];
+	const struct form *f = NULL;
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (forms[i].op == n->op)
+			f = &forms[i];
+	if (!f || n->act.kind != CNN_ACT_NONE || cnn_node_has(n, "pad_value"))
+		return false;
+	p->form = *f;
+	p->conv = n->op == CNN_OP_CONV_INTEGER || n->op == CNN_OP_QLINEAR_CONV;
+	if (!input(p, f->w)->data || !is_known(p, f->x_zero) || !is_known(p, f->w_zero) ||
+	    !is_known(p, f->bias) || cnn_node_out(p->g, n, 0)->rank < 1)
+		return false;
+	if (f->y_scale >= 0 && (!is_known(p, 1) || !is_known(p, f->w + 1) ||
+				!is_known(p, f->y_scale) || !is_known(p, f->y_scale + 1)))
+		return false;
+	if (input(p, f->x_zero) && cnn_tensor_count(input(p, f->x_zero)) != 1)
+		return false;
+	if (cnn_tensor_count(cnn_node_out(p->g, n, 0)) < 1 || !get_sizes(p, n) || p->taps < 1)
+		return false;
+	p->x_zero = cnn_zero_point(input(p, f->x_zero), 0);
+	for (int64_t k = 0; k < p->channels; k++)
+		p->by_inputs |= weight_zero(p, k) != 0;
+	/* Nothing would be left to do. */
+	return f->y_scale >= 0 || p->x_zero || p->by_inputs || shift_of(p);
+}
+
+/* ---- constants ------------------------------------------------------------------------- */
+
+/* A new constant, which the caller fills; its value, or an error. */
+static int add_const(const struct product *p, struct cnn_tensor *t, const char *suffix,
+		     void **data)
+{
+	char name[128];
+	int ret = cnn_tensor_alloc(t, p->g->limits.tensor_bytes, p->err);
+
+	if (ret)
+		return ret;
+	*data = t->data;
+	snprintf(name, sizeof(name), "%.100s%s", p->g->nodes[p->node].name, suffix);
+	ret = cnn_graph_add_value(p->g, name, t, p->err);
+	if (ret < 0)
+		cnn_tensor_release(t);
+	return ret;
+}
+
+/* Sums of a group: its channels, and perhaps that of inputs. */
+static int64_t group_sums(const struct product *p)
+{
+	return p->channels / p->groups + p->by_inputs;
+}
+
+static int add_weights(const struct product *p)
+{
+	struct cnn_tensor t = { .dtype = CNN_INT8, .rank = 2 };
+	int64_t own = p->channels / p->groups, all = group_sums(p) * p->groups;
+	void *data = NULL;
+	int ret;
+
+	if (p->conv) {
+		t = *input(p, p->form.w);
+		t = (struct cnn_tensor){ .dtype = CNN_INT8, .rank = t.rank };
+		memcpy(t.dims, input(p, p->form.w)->dims, sizeof(t.dims));
+		t.dims[0] = all;
+	} else {
+		t.dims[0] = p->taps;
+		t.dims[1] = all;
+	}
+	ret = add_const(p, &t, "_weights", &data);
+	for (int64_t i = 0; i < all && ret >= 0; i++) {
+		int64_t j = i % group_sums(p), k = i / group_sums(p) * own + j;
+
+		for (int64_t tap = 0; tap < p->taps; tap++)
+			((int8_t *)data)[p->conv ? i * p->taps + tap : tap * all + i] =
+				(int8_t)(j < own ? weight(p, k, tap) : 1);
+	}
+	return ret;
+}
+
+static int add_terms(const struct product *p)
+{
+	const struct cnn_tensor *bias = input(p, p->form.bias);
+	struct cnn_tensor t = { .dtype = CNN_INT32, .rank = 1, .dims = { p->channels } };
+	uint32_t xz = (uint32_t)p->x_zero;
+	void *data = NULL;
+	int ret;
+
+	if (bias && cnn_tensor_count(bias) != p->channels)
+		return cnn_fail(p->err, CNN_EINVAL, "a bias of another length");
+	ret = add_const(p, &t, "_terms", &data);
+	for (int64_t k = 0; k < p->channels && ret >= 0; k++) {
+		uint32_t sum = 0, term;
+
+		for (int64_t tap = 0; tap < p->taps; tap++)
+			sum += (uint32_t)weight(p, k, tap);
+		term = (uint32_t)p->taps * xz * (uint32_t)weight_zero(p, k) - xz * sum;
+		bias = input(p, p->form.bias);
+		((uint32_t *)data)[k] = term + (bias ? ((const uint32_t *)bias->data)[k] : 0);
+	}
+	return ret;
+}
+
+static int add_weight_zeros(const struct product *p)
+{
+	struct cnn_tensor t = { .dtype = CNN_INT32, .rank = 1, .dims = { p->channels } };
+	void *data = NULL;
+	int ret = add_const(p, &t, "_zeros", &data);
+
+	for (int64_t k = 0; k < p->channels && ret >= 0; k++)
+		((int32_t *)data)[k] = weight_zero(p, k);
+	return ret;
+}
+
+/* The scale of each channel, rounded as the quantised operators do. */
+static int add_scales(const struct product *p)
+{
+	struct cnn_tensor t = { .dtype = CNN_FLOAT32, .rank = 1, .dims = { p->channels } };
+	void *data = NULL;
+	int ret = add_const(p, &t, "_scales", &data);
+
+	for (int64_t k = 0; k < p->channels && ret >= 0; k++)
+		((float *)data)[k] = cnn_scale(input(p, 1), 0) *
+				     cnn_scale(input(p, p->form.w + 1), k) /
+				     cnn_scale(input(p, p->form.y_scale), 0);
+	return ret;
+}
+
+/* ---- the two nodes --------------------------------------------------------------------- */
+
+static int add_sums(const struct product *p, int axis)
+{
+	const struct cnn_node *n = &p->g->nodes[p->node];
+	struct cnn_tensor t = *cnn_node_out(p->g, n, 0);
+	char name[128];
+
+	t.dtype = CNN_INT32;
+	t.dims[axis] = group_sums(p) * p->groups;
+	snprintf(name, sizeof(name), "%.100s_sums", p->g->values[n->out[0]].name);
+	return cnn_graph_add_value(p->g, name, &t, p->err);
+}
+
+/* The node makes sums from now on. */
+static int turn_node(const struct product *p, int weights, int sums)
+{
+	struct cnn_node *n = &p->g->nodes[p->node];
+	char *type = strdup(p->conv ? "ConvInteger" : "MatMulInteger");
+
+	if (!type)
+		return cnn_fail(p->err, CNN_ENOMEM, "no memory to split nodes");
+	free(n->op_type);
+	n->op_type = type;
+	n->op = p->conv ? CNN_OP_CONV_INTEGER : CNN_OP_MATMUL_INTEGER;
+	n->in[1] = weights;
+	n->n_in = 2;
+	n->out[0] = sums;
+	if (!p->conv)
+		cnn_node_drop_attrs(n);
+	return p->conv && p->x_zero ? cnn_node_add_int(n, "pad_value", p->x_zero, p->err) : CNN_OK;
+}
+
+struct parts {
+	int weights, terms, zeros, scales, y_zero, sums, out, axis;
+};
+
+static int add_parts(const struct product *p, struct parts *s)
+{
+	const struct cnn_node *n = &p->g->nodes[p->node];
+	bool scaled = p->form.y_scale >= 0;
+
+	s->out = n->out[0];
+	s->axis = p->conv ? 1 : cnn_node_out(p->g, n, 0)->rank - 1;
+	s->y_zero = scaled ? n->in[p->form.y_scale + 1] : -1;
+	s->zeros = s->scales = -1;
+	s->weights = add_weights(p);
+	s->terms = s->weights < 0 ? s->weights : add_terms(p);
+	s->sums = s->terms < 0 ? s->terms : add_sums(p, s->axis);
+	if (s->sums >= 0 && p->by_inputs) {
+		s->zeros = add_weight_zeros(p);
+		if (s->zeros < 0)
+			return s->zeros;
+	}
+	if (s->sums >= 0 && scaled) {
+		s->scales = add_scales(p);
+		if (s->scales < 0)
+			return s->scales;
+	}
+	return s->sums < 0 ? s->sums : CNN_OK;
+}
+
+static int split(const struct product *p)
+{
+	struct parts s;
+	struct cnn_node *n;
+	int ret = add_parts(p, &s);
+
+	if (!ret)
+		ret = turn_node(p, s.weights, s.sums);
+	if (!ret)
+		ret = cnn_fuse_insert(p->g, p->node + 1, CNN_OP_QLINEAR_SUMS, "QLinearSums", s.sums,
+				      s.out, p->err);
+	if (ret)
+		return ret;
+	n = &p->g->nodes[p->node + 1];
+	ret = cnn_fuse_set_input(n, 1, s.terms, p->err);
+	if (!ret && s.zeros >= 0)
+		ret = cnn_fuse_set_input(n, 2, s.zeros, p->err);
+	if (!ret && s.scales >= 0)
+		ret = cnn_fuse_set_input(n, 3, s.scales, p->err);
+	if (!ret && s.scales >= 0)
+		ret = cnn_fuse_set_input(n, 4, s.y_zero, p->err);
+	if (!ret)
+		ret = cnn_node_add_int(n, "axis", s.axis, p->err);
+	return ret ? ret : cnn_node_add_int(n, "group", p->groups, p->err);
+}
+
+int cnn_fuse_sums(struct cnn_graph *g, struct cnn_err *err)
+{
+	int ret = CNN_OK;
+
+	for (int i = 0; i < g->n_nodes && !ret; i++) {
+		struct product p = { .g = g, .node = i, .err = err };
+
+		if (!get_product(&p))
+			continue;
+		ret = split(&p);
+		i++;
+	}
+	return ret ? ret : cnn_graph_link(g, err);
+}
