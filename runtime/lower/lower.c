@@ -108,12 +108,15 @@ static bool is_wanted(const struct cnn_core *cores, int i, const struct cnn_lowe
 unsigned int cnn_lower_fuse_mask(const struct cnn_core *cores, int n_cores,
 				 const struct cnn_lower_options *opt)
 {
-	unsigned int mask = CNN_FUSE_ALL;
+	unsigned int mask = CNN_FUSE_ALL, wants = 0;
 
-	for (int i = 0; i < n_cores; i++)
-		if (is_wanted(cores, i, opt))
-			mask &= find_ops(cores[i].type)->fuse;
-	return mask;
+	for (int i = 0; i < n_cores; i++) {
+		if (!is_wanted(cores, i, opt))
+			continue;
+		mask &= find_ops(cores[i].type)->fuse;
+		wants |= find_ops(cores[i].type)->wants;
+	}
+	return mask | wants;
 }
 
 static int open_cores(struct lowering *x, const struct cnn_core *cores, int n_cores,

@@ -189,6 +189,10 @@ unsigned int report_peak(const struct report *r, int core)
 {
 	uint32_t geometry;
 
+	if (core >= 0 && r->core[core].type == CNNACC_CORE_HWPE) {
+		geometry = r->core[core].param[CNNACC_HWPE_PARAM_GEOMETRY];
+		return (geometry & 0xff) * (geometry >> 16 & 0xff) / 8;
+	}
 	if (core < 0 || r->core[core].type != CNNACC_CORE_CCP)
 		return 1;
 	geometry = r->core[core].param[CNNACC_CCP_PARAM_GEOMETRY];

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """ONNX's test cases on the in-process device: each passes or is on the list, none is both."""
 import os
+import re
 import sys
 
 sys.dont_write_bytecode = True
@@ -43,6 +44,12 @@ def main():
         if n in listed and nodes.missing(d) != listed[n]])
     check('the list holds nothing that must be supported', [
         f'{n}: {what}' for n, (what, _) in listed.items() if nodes.only_ours(what)])
+    quantised = [n for n in names if result.get(n, ' ')[0] == 'PASS' and re.search(
+        'quantize|qlinear|matmulinteger|convinteger', n)]
+    again, _ = nodes.run(quantised, '--device', 'sim:cores=hwpe')
+    check('quantised operators pass on hwpe', [
+        f'{n}: {again.get(n)}' for n in quantised if again.get(n, ' ')[0] != 'PASS'] +
+        ([] if quantised else ['there are none']))
     print(f'1..{number}')
     return 0
 

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: MIT
+/* Core hwpe, the matrix coprocessor for quantised networks: which tiles a node is cut into. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "hwpe.h"
+
+#define MAX_FIELD	65535	/* counts and strides are 16-bit fields */
+#define MAX_GROUPS	1023	/* K_count */
+
+static void read_hw(struct lhw_hw *hw, const struct cnn_core *info)
+{
+	uint32_t geometry = info->param[CNNACC_HWPE_PARAM_GEOMETRY];
+	const uint32_t known = CNNACC_HWPE_PES | CNNACC_HWPE_ACCS << 8 | 8 * LHW_WORD << 16;
+
+	hw->fmap = lw_min(info->param[CNNACC_HWPE_PARAM_FMAP], CNNACC_HWPE_SRAM2);
+	hw->kernel = info->param[CNNACC_HWPE_PARAM_KERNEL];
+	hw->kernel_max = info->param[CNNACC_HWPE_PARAM_LIMITS] & 0xff;
+	hw->commands = info->program_max / sizeof(struct cnnacc_seq_command);
+	hw->cycles_max = info->job_cycles_max;
+	if (geometry != known)
+		snprintf(hw->bad, sizeof(hw->bad), "core of geometry 0x%x, known is 0x%x", geometry,
+			 known);
+	else if (hw->commands < 2 * LHW_TILE_COMMANDS || hw->fmap < 64 || hw->kernel < 128)
+		snprintf(hw->bad, sizeof(hw->bad), "core with memories of %lld and %lld bytes, "
+			 "%lld commands", (long long)hw->fmap, (long long)hw->kernel,
+			 (long long)hw->commands);
+}
+
+static struct lw_core *lhw_open(struct lw *lw, const struct cnn_core *info)
+{
+	struct lhw_core *core = calloc(1, sizeof(*core));
+
+	if (!core)
+		return NULL;
+	core->base = (struct lw_core){ .ops = &lw_hwpe, .lw = lw, .info = info };
+	core->nodes = calloc((size_t)lw->g->n_nodes + 1, sizeof(*core->nodes));
+	if (!core->nodes) {
+		free(core);
+		return NULL;
+	}
+	read_hw(&core->hw, info);
+	return &core->base;
+}
+
+static void lhw_close(struct lw_core *base)
+{
+	struct lhw_core *core = (struct lhw_core *)base;
+
+	free(core->nodes);
+	free(core);
+}
+
+static bool lhw_match_node(struct lw_core *base, int node, struct lw_fit *fit, char *reason)
+{
+	struct lhw_core *core = (struct lhw_core *)base;
+	struct lhw_node *n = &core->nodes[node];
+
+	if (!lhw_match(&core->hw, base->lw->g, node, n, reason))
+		return false;
+	fit->in[0] = (struct lw_io){ .value = n->in, .layout = n->in_l };
+	fit->n_in = 1;
+	fit->out = (struct lw_io){
+		.value = n->out, .layout = n->out_l, .bytes = n->out_bytes,
+	};
+	return true;
+}
+
+/* ---- tiles ----------------------------------------------------------------------------- */
+
+struct limit {
+	const char *what;
+	int64_t value, limit;
+};
+
+/* The limits that a tile of th rows and tw columns has to keep; returns how many. */
+static int tile_limits(const struct lhw_hw *hw, const struct lhw_node *n, struct limit *l)
+{
+	int64_t rows = (n->th - 1) * n->sh + n->kh;
+	int64_t columns = (n->tw / LHW_OUT_COLUMNS - 1) * n->sw + (n->kw - 1) * n->dw + 1;
+	const struct limit all[] = {
+		{ "Conv_CH_count", n->words, MAX_FIELD },
+		{ "H_stride", n->sh * n->cs, MAX_FIELD },
+		{ "W_stride", n->sw * rows * n->cs, MAX_FIELD },
+		{ "Conv_W_offset", n->dw * rows * n->cs, MAX_FIELD },
+		{ "H_count", n->th / LHW_OUT_ROWS, MAX_FIELD },
+		{ "W_count", n->tw / LHW_OUT_COLUMNS, MAX_FIELD },
+		{ "bytes of half a map", columns * rows * n->cs + LHW_WORD, hw->fmap },
+		{ "bytes of weights", n->rounds * CNNACC_HWPE_ROUND_BYTES, hw->kernel },
+		{ "cycles of a tile", (int64_t)lhw_tile_cycles(n),
+		  (int64_t)(hw->cycles_max & INT64_MAX) / 2 },
+	};
+	int count = sizeof(all) / sizeof(all[0]);
+
+	for (int i = 0; i < count; i++)
+		l[i] = all[i];
+	return count;
+}
+
+static const struct limit *find_broken(const struct limit *l, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (l[i].value > l[i].limit)
+			return &l[i];
+	return NULL;
+}
+
+static int64_t half_up(int64_t v, int64_t unit)
+{
+	return lw_round_up(v / 2, unit);
+}
+
+/* The largest tile: whole maps, halved along the longer side until one fits. */
+static bool find_tile(const struct lhw_hw *hw, struct lhw_node *n, const char *op, char *reason)
+{
+	struct limit l[16];
+
+	n->th = n->ohp;
+	n->tw = n->owp;
+	n->chunk = lw_min(hw->kernel / (n->rounds * CNNACC_HWPE_ROUND_BYTES), MAX_GROUPS);
+	n->chunk = lw_min(n->chunk, lw_div_up(lhw_block_outputs(n, 0), LHW_COLUMNS));
+	while (true) {
+		const struct limit *bad = find_broken(l, tile_limits(hw, n, l));
+
+		if (!bad)
+			return true;
+		if (n->th > LHW_OUT_ROWS && (n->th >= n->tw || n->tw <= LHW_OUT_COLUMNS))
+			n->th = half_up(n->th, LHW_OUT_ROWS);
+		else if (n->tw > LHW_OUT_COLUMNS)
+			n->tw = half_up(n->tw, LHW_OUT_COLUMNS);
+		else if (n->chunk > 1)
+			n->chunk = n->chunk / 2;
+		else
+			return lw_no(reason, "%s: %s %lld, limit of hwpe %lld", op, bad->what,
+				     (long long)bad->value, (long long)bad->limit);
+	}
+}
+
+static void describe(const struct lhw_node *n, const char *op, int64_t macs, char *reason)
+{
+	int64_t slots = lhw_slots(n), tiles = lhw_tiles(n);
+	int len = snprintf(reason, CNN_REASON_LEN, "%s: %s, %lld tile%s", op,
+			   n->product ? "matrix product" : n->input ? "input layer" : "inner layer",
+			   (long long)tiles, tiles == 1 ? "" : "s");
+
+	if (n->blocks > 1)
+		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
+				", %lld groups as %lld dense blocks", (long long)n->groups,
+				(long long)n->blocks);
+	snprintf(reason + len, CNN_REASON_LEN - (size_t)len, ", %.1f %% of %lld slots used",
+		 100.0 * (double)macs / (double)slots, (long long)slots);
+}
+
+static bool lhw_plan(struct lw_core *base, int node, const struct lw_fit *fit, char *reason)
+{
+	struct lhw_core *core = (struct lhw_core *)base;
+	const struct cnn_graph *g = base->lw->g;
+	const char *op = g->nodes[node].op_type;
+	struct lhw_node *n = &core->nodes[node];
+
+	n->in_l = fit->in[0].layout;
+	n->out_l = fit->out.layout;
+	if (n->product && (n->in_l.n != 1 || (n->in_l.c > 1 && n->in_l.plane_pitch != n->cp)))
+		return lw_no(reason, "%s: rows lie %lld bytes apart in the arena, not %lld", op,
+			     (long long)n->in_l.plane_pitch, (long long)n->cp);
+	if (!find_tile(&core->hw, n, op, reason))
+		return false;
+	describe(n, op, cnn_node_macs(g, &g->nodes[node]), reason);
+	return true;
+}
+
+static int lhw_lower(struct lw_core *base, struct cnn_segment *seg)
+{
+	struct lhw_core *core = (struct lhw_core *)base;
+	int ret = CNN_OK;
+
+	for (int i = 0; i < seg->n_nodes && !ret; i++) {
+		if (core->nodes[seg->nodes[i]].cp)
+			ret = lhw_emit(core, seg->nodes[i]);
+		lw_progress(base->lw, i + 1);
+	}
+	return ret;
+}
+
+const struct lw_core_ops lw_hwpe = {
+	.type = CNNACC_CORE_HWPE,
+	.name = "hwpe",
+	.fuse = CNN_FUSE_ALL,
+	.wants = CNN_FUSE_SUMS,
+	.open = lhw_open,
+	.close = lhw_close,
+	.match = lhw_match_node,
+	.plan = lhw_plan,
+	.lower = lhw_lower,
+};

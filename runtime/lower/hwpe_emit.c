@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: MIT
+/* The programs of one node: its weights once, then its tiles. */
+#include <stdlib.h>
+
+#include "hwpe.h"
+
+/* Where the halves of a tile begin in the input, and their sizes. */
+struct half {
+	int64_t x, y, columns, rows;
+};
+
+static struct half get_half(const struct lhw_node *n, const struct lhw_tile *t, int side)
+{
+	int64_t columns = t->tw / LHW_OUT_COLUMNS;
+
+	return (struct half){
+		.x = (t->x + side * columns) * n->sw - n->pl, .y = t->y * n->sh - n->pt,
+		.columns = (columns - 1) * n->sw + (n->kw - 1) * n->dw + 1,
+		.rows = (t->th - 1) * n->sh + n->kh,
+	};
+}
+
+/* ---- what it takes --------------------------------------------------------------------- */
+
+#define DRAIN_CYCLES	(1 + CNNACC_HWPE_ACCS * (16 + 2))
+#define TASK_CYCLES	512
+
+uint64_t lhw_tile_cycles(const struct lhw_node *n)
+{
+	const struct lhw_tile t = { .th = n->th, .tw = n->tw };
+	struct half h = get_half(n, &t, 0);
+	int64_t windows = n->chunk * (n->th / LHW_OUT_ROWS) * (n->tw / LHW_OUT_COLUMNS);
+	int64_t bytes = h.columns * h.rows * n->cs, pieces = h.columns;
+
+	if (n->cs < n->cp)
+		pieces *= h.rows;
+	return (uint64_t)(TASK_CYCLES + windows * (8 * n->rounds + 12 + DRAIN_CYCLES) +
+			  2 * n->chunk * n->rounds +
+			  LHW_OUT_COLUMNS * (2 * lw_div_up(bytes, CNNACC_LINE_SIZE) + 2 * pieces +
+					     17 * h.columns));
+}
+
+int64_t lhw_tiles(const struct lhw_node *n)
+{
+	return n->n * lw_div_up(n->ohp, n->th) * lw_div_up(n->owp, n->tw);
+}
+
+int64_t lhw_slots(const struct lhw_node *n)
+{
+	int64_t windows = n->n * (n->ohp / LHW_OUT_ROWS) * (n->owp / LHW_OUT_COLUMNS), slots = 0;
+
+	for (int64_t b = 0; b < n->blocks; b++)
+		slots += windows * lw_div_up(lhw_block_outputs(n, b), LHW_COLUMNS) * n->rounds *
+			 LHW_COLUMNS * CNNACC_HWPE_ACCS * LHW_WORD;
+	return slots;
+}
+
+/* ---- tiles ----------------------------------------------------------------------------- */
+
+struct unit {
+	struct lhw_node *n;
+	struct lhw_task *task;
+	uint32_t in, out;		/* addresses */
+	int64_t block, first, groups;	/* of 16 outputs */
+	uint32_t weights;
+};
+
+/* What there is of a half in the input; the rest is padding, or nobody's. */
+static void load_half(const struct unit *u, const struct lhw_tile *t, int side)
+{
+	const struct lhw_node *n = u->n;
+	struct half h = get_half(n, t, side);
+	int64_t x0 = lw_max(h.x, 0), x1 = lw_min(h.x + h.columns, n->iw);
+	int64_t y0 = lw_max(h.y, 0), y1 = lw_min(h.y + h.rows, n->ih);
+	int64_t c0 = u->block * n->block_groups * n->ci, width = lw_min(n->cs, n->cp - c0);
+	int64_t local = ((x0 - h.x) * h.rows + y0 - h.y) * n->cs, va;
+
+	if (n->product)
+		y1 = lw_min(y1, n->rows - x0 * n->ih);
+	else if (x0 != h.x || y0 != h.y || x1 != h.x + h.columns || y1 != h.y + h.rows)
+		lhw_fill(u->task, (uint32_t)side, n->pad, (uint32_t)(h.columns * h.rows * n->cs));
+	if (x1 <= x0 || y1 <= y0)
+		return;
+	va = u->in + t->n * n->in_l.image_pitch + (x0 * n->ih + y0) * n->cp + c0;
+	if (n->cs == n->cp) {
+		const uint32_t arg[6] = {
+			(uint32_t)va, (uint32_t)local, (uint32_t)(x1 - x0),
+			(uint32_t)((y1 - y0) * n->cp), (uint32_t)(n->ih * n->cp),
+			(uint32_t)(h.rows * n->cs),
+		};
+
+		lhw_copy(u->task, (uint32_t)side, arg, false);
+	} else {
+		const uint32_t arg[6] = {
+			(uint32_t)va, (uint32_t)local, (uint32_t)(y1 - y0), (uint32_t)width,
+			(uint32_t)n->cp, (uint32_t)n->cs,
+		};
+
+		lhw_copy_columns(u->task, (uint32_t)side, arg, x1 - x0,
+				 (uint32_t)(n->ih * n->cp), (uint32_t)(h.rows * n->cs));
+	}
+}
+
+#define BOTH	(CNNACC_HWPE_XS1 | CNNACC_HWPE_XS2)
+
+static void configure(const struct unit *u, const struct lhw_tile *t)
+{
+	const struct lhw_node *n = u->n;
+	uint32_t pixel = (uint32_t)(n->sh * n->cs);
+	uint32_t column = (uint32_t)(get_half(n, t, 0).rows * n->cs);
+	uint32_t hc = (uint32_t)(t->th / LHW_OUT_ROWS), wc = (uint32_t)(t->tw / LHW_OUT_COLUMNS);
+
+	for (uint32_t i = 0; i < CNNACC_HWPE_ACCS; i += 2)
+		lhw_exec(u->task, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_FMAP_ADDR, BOTH, i, 0, 0),
+			 i / 2 * hc * pixel, CNNACC_HWPE_SRAM2 + i / 2 * hc * pixel);
+	lhw_exec(u->task, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_CFG, BOTH, 0, 0, 0),
+		 (uint32_t)n->words | (uint32_t)n->dw * column << 16,
+		 (uint32_t)n->kw | n->type << CNNACC_HWPE_CFG_TYPE_SHIFT |
+		 (n->input ? CNNACC_HWPE_CFG_INPUT : 0) |
+		 (uint32_t)u->groups << CNNACC_HWPE_CFG_K_SHIFT);
+	lhw_exec(u->task, CNNACC_HWPE_INSN(CNNACC_HWPE_MATRIX_MAC, BOTH, 0, 0, 0), hc | wc << 16,
+		 pixel | (uint32_t)n->sw * column << 16);
+}
+
+static void run_tile(const struct unit *u, const struct lhw_tile *t)
+{
+	const struct lhw_node *n = u->n;
+	int64_t k = u->block * n->block_groups * n->co + u->first * LHW_COLUMNS;
+	int64_t row = n->kp * 4, column = n->ohp * row;
+	struct lhw_windows w = {
+		.groups = u->groups, .wc = t->tw / LHW_OUT_COLUMNS, .hc = t->th / LHW_OUT_ROWS,
+		.group_step = LHW_COLUMNS * 4, .column_step = (uint32_t)column,
+		.row_step = (uint32_t)row,
+	};
+
+	w.va = u->out + (uint32_t)(t->n * n->out_l.image_pitch * 4 + t->x * column + t->y * row +
+				   k * 4);
+	w.row_pitch = (uint32_t)(w.hc * row);
+	w.pitch = (uint32_t)(w.wc * column);
+	for (int side = 0; side < LHW_OUT_COLUMNS; side++)
+		load_half(u, t, side);
+	configure(u, t);
+	lhw_run(u->task, n, &w);
+}
+
+static void load_weights(const struct unit *u)
+{
+	const uint32_t arg[6] = {
+		u->weights, 0, 1,
+		(uint32_t)(u->groups * u->n->rounds * CNNACC_HWPE_ROUND_BYTES), 0, 0,
+	};
+
+	lhw_copy(u->task, CNNACC_HWPE_KERNEL, arg, true);
+}
+
+static bool is_full(const struct lhw_task *t, const struct lhw_node *n)
+{
+	uint64_t boot = (uint64_t)t->hw->commands / 2 + 32;
+
+	return t->count + LHW_TILE_COMMANDS > t->hw->commands ||
+	       t->cost.cycles + lhw_tile_cycles(n) + boot > t->hw->cycles_max;
+}
+
+/* A tile, in a new program if this one is full; weights tells whether it has them. */
+static int add_tile(const struct unit *u, const struct lhw_tile *t, bool *weights)
+{
+	int ret = CNN_OK;
+
+	if (u->task->count && is_full(u->task, u->n)) {
+		ret = lhw_end(u->task);
+		u->task->count = 0;
+	}
+	if (ret)
+		return ret;
+	if (!u->task->count) {
+		lhw_begin(u->task);
+		*weights = false;
+	}
+	if (!*weights)
+		load_weights(u);
+	*weights = true;
+	run_tile(u, t);
+	return CNN_OK;
+}
+
+static int add_tiles(const struct unit *u)
+{
+	const struct lhw_node *n = u->n;
+	struct lhw_tile t = { 0 };
+	bool weights = false;
+	int ret = CNN_OK;
+
+	for (t.n = 0; t.n < n->n; t.n++)
+		for (t.x = 0; t.x < n->owp; t.x += n->tw)
+			for (t.y = 0; t.y < n->ohp && !ret; t.y += n->th) {
+				t.tw = lw_min(n->tw, n->owp - t.x);
+				t.th = lw_min(n->th, n->ohp - t.y);
+				ret = add_tile(u, &t, &weights);
+			}
+	return ret;
+}
+
+/* The outputs of a block whose weights are in the kernel memory at once. */
+static int add_chunk(struct unit *u)
+{
+	struct lw *lw = u->task->lw;
+	int64_t bytes = u->groups * u->n->rounds * CNNACC_HWPE_ROUND_BYTES;
+	int64_t at = lw_buf_add(lw, &lw->weights, bytes, CNNACC_LINE_SIZE);
+
+	if (at < 0)
+		return (int)at;
+	lhw_pack(u->n, u->block, u->first, u->groups, lw->weights.data + at);
+	u->weights = CNN_VA_WEIGHTS + (uint32_t)at;
+	return add_tiles(u);
+}
+
+static int add_blocks(struct unit *u)
+{
+	int ret = CNN_OK;
+
+	for (u->block = 0; u->block < u->n->blocks && !ret; u->block++) {
+		int64_t groups = lw_div_up(lhw_block_outputs(u->n, u->block), LHW_COLUMNS);
+
+		for (u->first = 0; u->first < groups && !ret; u->first += u->n->chunk) {
+			u->groups = lw_min(u->n->chunk, groups - u->first);
+			ret = add_chunk(u);
+		}
+	}
+	return ret;
+}
+
+int lhw_emit(struct lhw_core *core, int node)
+{
+	struct lhw_node *n = &core->nodes[node];
+	const struct cnn_slot *slots = core->base.lw->out->slots;
+	struct lhw_task task = { .lw = core->base.lw, .hw = &core->hw, .node = node };
+	struct unit u = {
+		.n = n, .task = &task, .in = CNN_VA_ARENA + (uint32_t)slots[n->in].offset,
+		.out = CNN_VA_ARENA + (uint32_t)slots[n->out].offset,
+	};
+	int ret = add_blocks(&u);
+
+	if (!ret && task.count)
+		ret = lhw_end(&task);
+	free(task.command);
+	return ret;
+}

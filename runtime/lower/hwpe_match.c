@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: MIT
+/* Which graph nodes core hwpe can run, as what convolution, and how their values lie. */
+#include <stdlib.h>
+
+#include "hwpe.h"
+
+#define BYTES_MAX	(CNN_ARENA_MAX / 4)	/* of one value in the arena */
+
+static bool is_zero(const struct cnn_tensor *t)
+{
+	int64_t bytes = t ? cnn_tensor_bytes(t) : 0;
+
+	for (int64_t i = 0; i < bytes; i++)
+		if (!t->data || ((const uint8_t *)t->data)[i])
+			return false;
+	return true;
+}
+
+static bool check_operands(const struct cnn_graph *g, const struct cnn_node *n, char *reason)
+{
+	const struct cnn_tensor *x = cnn_node_in(g, n, 0), *w = cnn_node_in(g, n, 1);
+	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
+
+	if (!x || !y || cnn_tensor_count(x) < 1 || cnn_tensor_count(y) < 1)
+		return lw_no(reason, "%s: a shape is unknown or empty", n->op_type);
+	if (!w || !w->data)
+		return lw_no(reason, "%s: weight is not constant", n->op_type);
+	if (w->dtype != CNN_INT8)
+		return lw_no(reason, "%s: weight of type %s, hwpe has int8", n->op_type,
+			     cnn_dtype_name(w->dtype));
+	if (!is_zero(cnn_node_in(g, n, 2)) || !is_zero(cnn_node_in(g, n, 3)))
+		return lw_no(reason, "%s: a zero point is not constant, or one for each row",
+			     n->op_type);
+	return true;
+}
+
+/* ---- shapes ---------------------------------------------------------------------------- */
+
+static int64_t gcd(int64_t a, int64_t b)
+{
+	return b ? gcd(b, a % b) : a;
+}
+
+/* Blocks begin at a word and have results for most columns. */
+static void cut_blocks(struct lhw_node *n)
+{
+	int64_t count = LHW_WORD / gcd(LHW_WORD, n->ci);
+
+	while (count * n->co < LHW_COLUMNS && 2 * count <= n->groups)
+		count *= 2;
+	if (n->input || count > n->groups)
+		count = n->groups;
+	n->block_groups = count;
+	n->blocks = lw_div_up(n->groups, count);
+	n->cs = n->blocks > 1 ? count * n->ci : n->cp;
+	n->words = lw_div_up(n->kh * n->cs, LHW_WORD);
+	n->rounds = n->kw * n->words;
+	n->kp = lw_round_up((n->blocks - 1) * count * n->co +
+			    lw_round_up(lhw_block_outputs(n, n->blocks - 1), LHW_COLUMNS),
+			    LHW_COLUMNS);
+}
+
+static void set_pixels(struct lhw_node *n)
+{
+	int64_t c = n->groups * n->ci;
+
+	n->input = c < LHW_WORD;
+	n->cp = n->input ? c : lw_round_up(c, LHW_WORD);
+	n->ohp = lw_round_up(n->oh, LHW_OUT_ROWS);
+	n->owp = lw_round_up(n->ow, LHW_OUT_COLUMNS);
+	cut_blocks(n);
+}
+
+static void set_maps(struct lhw_node *n)
+{
+	n->in_l = (struct cnn_layout){
+		.n = n->n, .c = n->groups * n->ci, .plane = n->ih * n->iw, .plane_pitch = 1,
+		.image_pitch = lw_round_up(n->iw * n->ih * n->cp, CNNACC_LINE_SIZE),
+		.columns = n->iw, .row_pitch = n->cp, .column_pitch = n->ih * n->cp, .size = 1,
+	};
+	n->out_l = (struct cnn_layout){
+		.n = n->n, .c = n->groups * n->co, .plane = n->oh * n->ow, .plane_pitch = 1,
+		.image_pitch = n->owp * n->ohp * n->kp,
+		.columns = n->ow, .row_pitch = n->kp, .column_pitch = n->ohp * n->kp, .size = 4,
+	};
+	n->out_bytes = n->n * n->out_l.image_pitch * 4;
+}
+
+static bool match_conv(const struct lhw_hw *hw, const struct cnn_graph *g,
+		       const struct cnn_node *op, struct lhw_node *n, char *reason)
+{
+	struct cnn_window w;
+	struct cnn_err err;
+	int x, y;
+
+	if (cnn_node_window(g, op, &w, &err))
+		return lw_no(reason, "%s", err.text);
+	if (w.spatial > 2)
+		return lw_no(reason, "%s: %d spatial axes, limit of hwpe 2", op->op_type, w.spatial);
+	x = w.spatial - 1;
+	if (w.kernel[x] > hw->kernel_max)
+		return lw_no(reason, "%s: kernel of %lld columns, limit of hwpe %lld", op->op_type,
+			     (long long)w.kernel[x], (long long)hw->kernel_max);
+	*n = (struct lhw_node){
+		.in = op->in[0], .out = op->out[0], .n = w.batch, .groups = w.group,
+		.ci = w.in_ch / w.group, .co = w.out_ch / w.group,
+		.ih = 1, .oh = 1, .kh = 1, .dh = 1, .sh = 1,
+		.iw = w.in[x], .ow = w.out[x], .kw = w.kernel[x], .dw = w.dilation[x],
+		.sw = w.stride[x], .pl = w.pad_begin[x],
+		.pad = (uint8_t)cnn_node_int(op, "pad_value", 0),
+	};
+	y = x - 1;
+	if (y >= 0) {
+		n->ih = w.in[y];
+		n->oh = w.out[y];
+		n->dh = w.dilation[y];
+		n->kh = (w.kernel[y] - 1) * n->dh + 1;
+		n->sh = w.stride[y];
+		n->pt = w.pad_begin[y];
+	}
+	n->w = (struct lhw_weights){
+		.data = cnn_node_in(g, op, 1)->data, .x = 1, .y = n->kw,
+		.c = n->kw * (y >= 0 ? w.kernel[y] : 1),
+	};
+	n->w.k = n->w.c * n->ci;
+	set_pixels(n);
+	set_maps(n);
+	return true;
+}
+
+/* Rows of the left matrix are pixels, half of them in the left column. */
+static bool match_product(const struct cnn_graph *g, const struct cnn_node *op, struct lhw_node *n,
+			  char *reason)
+{
+	const struct cnn_tensor *a = cnn_node_in(g, op, 0), *b = cnn_node_in(g, op, 1);
+	int64_t rows, part;
+
+	if (a->rank < 2 || b->rank != 2)
+		return lw_no(reason, "%s: matrices of %d and %d dimensions, 2 or more and 2 wanted",
+			     op->op_type, a->rank, b->rank);
+	rows = cnn_tensor_count(a) / b->dims[0];
+	part = lw_round_up(lw_div_up(rows, LHW_OUT_COLUMNS), LHW_OUT_ROWS);
+	*n = (struct lhw_node){
+		.in = op->in[0], .out = op->out[0], .product = true, .rows = rows,
+		.n = 1, .groups = 1, .ci = b->dims[0], .co = b->dims[1],
+		.ih = part, .oh = part, .iw = 2, .ow = 2,
+		.kh = 1, .kw = 1, .dh = 1, .dw = 1, .sh = 1, .sw = 1,
+		.w = { .data = b->data, .k = 1, .c = b->dims[1] },
+	};
+	set_pixels(n);
+	n->in_l = (struct cnn_layout){
+		.n = 1, .c = rows, .plane = n->ci, .plane_pitch = n->cp,
+		.image_pitch = rows * n->cp, .size = 1,
+	};
+	n->out_l = (struct cnn_layout){
+		.n = 1, .c = rows, .plane = n->co, .plane_pitch = n->kp,
+		.image_pitch = rows * n->kp, .size = 4,
+	};
+	n->out_bytes = 2 * part * n->kp * 4;
+	return true;
+}
+
+/* ---- sums ------------------------------------------------------------------------------ */
+
+/* The core stops at the ends of int32 where the CPU goes round: no sum may come there. */
+static bool check_sums(const struct lhw_node *n, const char *op, char *reason)
+{
+	int64_t most = n->type == CNNACC_HWPE_UINT8 ? 255 : 128, rows = (n->kh - 1) / n->dh + 1;
+
+	for (int64_t k = 0; k < n->groups * n->co; k++) {
+		int64_t sum = 0;
+
+		for (int64_t c = 0; c < n->ci; c++)
+			for (int64_t i = 0; i < rows * n->kw; i++)
+				sum += most * abs(n->w.data[k * n->w.k + c * n->w.c +
+							    i / n->kw * n->w.y + i % n->kw * n->w.x]);
+		if (sum > INT32_MAX)
+			return lw_no(reason, "%s: sums of output channel %lld up to %lld, limit of "
+				     "hwpe %d", op, (long long)k, (long long)sum, INT32_MAX);
+	}
+	return true;
+}
+
+bool lhw_match(const struct lhw_hw *hw, const struct cnn_graph *g, int node, struct lhw_node *n,
+	       char *reason)
+{
+	const struct cnn_node *op = &g->nodes[node];
+	bool product = op->op == CNN_OP_MATMUL_INTEGER;
+
+	if (hw->bad[0])
+		return lw_no(reason, "%s: %s", op->op_type, hw->bad);
+	if (!product && op->op != CNN_OP_CONV_INTEGER)
+		return lw_no(reason, "%s: hwpe has only ConvInteger and MatMulInteger, and what "
+			     "becomes one of them", op->op_type);
+	if (!check_operands(g, op, reason))
+		return false;
+	if (!(product ? match_product(g, op, n, reason) : match_conv(hw, g, op, n, reason)))
+		return false;
+	n->type = cnn_node_in(g, op, 0)->dtype == CNN_UINT8 ? CNNACC_HWPE_UINT8 : CNNACC_HWPE_INT8;
+	if (n->out_bytes > BYTES_MAX)
+		return lw_no(reason, "%s: sums of %lld bytes, limit of hwpe %lld", op->op_type,
+			     (long long)n->out_bytes, (long long)BYTES_MAX);
+	return check_sums(n, op->op_type, reason);
+}

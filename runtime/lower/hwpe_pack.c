@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: MIT
+/* Weights as the kernel memory has them. */
+#include "hwpe.h"
+
+/* Output o of a block; false: a column that no output has. */
+struct column {
+	const int8_t *w;
+	int64_t c0;		/* first channel of its group in the block's pixels */
+};
+
+static bool get_column(const struct lhw_node *n, int64_t block, int64_t o, struct column *c)
+{
+	int64_t group = o / n->co;
+
+	if (o >= lhw_block_outputs(n, block))
+		return false;
+	c->w = n->w.data + (block * n->block_groups * n->co + o) * n->w.k;
+	c->c0 = group * n->ci;
+	return true;
+}
+
+/* The weight that byte at of strip m meets. */
+static uint8_t weight_at(const struct lhw_node *n, const struct column *col, int64_t m, int64_t at)
+{
+	int64_t y = at / n->cs, c = at % n->cs - col->c0;
+
+	if (y >= n->kh || y % n->dh || c < 0 || c >= n->ci)
+		return 0;
+	return (uint8_t)col->w[c * n->w.c + y / n->dh * n->w.y + m * n->w.x];
+}
+
+void lhw_pack(const struct lhw_node *n, int64_t block, int64_t first, int64_t count, uint8_t *to)
+{
+	struct column col;
+
+	for (int64_t i = 0; i < count * LHW_COLUMNS; i++) {
+		uint8_t *round = to + i / LHW_COLUMNS * n->rounds * CNNACC_HWPE_ROUND_BYTES +
+				 i % LHW_COLUMNS * LHW_WORD;
+
+		if (!get_column(n, block, first * LHW_COLUMNS + i, &col))
+			continue;
+		for (int64_t t = 0; t < n->rounds; t++, round += CNNACC_HWPE_ROUND_BYTES)
+			for (int64_t b = 0; b < LHW_WORD; b++)
+				round[b] = weight_at(n, &col, t / n->words,
+						     t % n->words * LHW_WORD + b);
+	}
+}

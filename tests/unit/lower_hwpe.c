@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Random quantised products on core hwpe, of several sizes, against the operators on the CPU, bit
+ * for bit; the compiler's cycles against the device's; programs from files; a share of a network's
+ * multiply-adds; what is refused, and why.
+ * Usage: lower_hwpe [--count N] [--seed N]; TAP.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../fuzz/onnx_build.h"
+#include "cnnrt.h"
+
+#define FLOAT	1
+#define UINT8	2
+#define INT8	3
+#define INT32	6
+
+static uint32_t state = 1;
+static int number;
+static bool failed;
+
+static int64_t pick(int64_t least, int64_t most)
+{
+	return least + ob_rand(&state) % (most - least + 1);
+}
+
+static void check(const char *name, const char *wrong)
+{
+	printf("%sok %d - %s\n", wrong ? "not " : "", ++number, name);
+	if (wrong)
+		printf("# %s\n", wrong);
+	failed |= wrong != NULL;
+}
+
+/* ---- networks -------------------------------------------------------------------------- */
+
+static int byte_type(void)
+{
+	return pick(0, 1) ? INT8 : UINT8;
+}
+
+/* A constant of random bytes, far ones at times, so that a sum can be large. */
+static void add_bytes(struct onnx_build *b, const char *name, int type, int rank,
+		      const int64_t *dims)
+{
+	int64_t count = 1;
+	uint8_t *v;
+
+	for (int i = 0; i < rank; i++)
+		count *= dims[i];
+	v = malloc((size_t)count);
+	if (!v)
+		abort();
+	for (int64_t i = 0; i < count; i++)
+		v[i] = (uint8_t)(pick(0, 7) ? ob_rand(&state) : (uint32_t)(pick(0, 1) ? 128 : 127));
+	ob_bytes(b, name, type, rank, dims, v);
+	free(v);
+}
+
+/* A zero point: of the whole tensor, of each of count, or zero. */
+static void add_zero(struct onnx_build *b, const char *name, int type, int64_t count)
+{
+	const uint8_t none = 0;
+	bool list = count > 1 && pick(0, 1);
+
+	if (pick(0, 2))
+		add_bytes(b, name, type, list, &count);
+	else
+		ob_bytes(b, name, type, 0, NULL, &none);
+}
+
+static void add_scales(struct onnx_build *b, const char *name, int64_t count, float most)
+{
+	float v[256];
+	bool list = count > 1 && pick(0, 1);
+
+	for (int64_t i = 0; i < (list ? count : 1); i++)
+		v[i] = most * (float)pick(1, 1000) / 1000;
+	ob_floats(b, name, list, &count, v);
+}
+
+/* What a quantised operator has besides x and its weights, for sums of so many products. */
+static void add_quantisation(struct onnx_build *b, int64_t count, int64_t terms, bool bias)
+{
+	int32_t v[256];
+
+	add_scales(b, "xs", 1, 0.1f);
+	add_scales(b, "ws", count, 0.1f);
+	add_scales(b, "ys", 1, 2 * (float)terms);
+	add_zero(b, "yz", byte_type(), 1);
+	for (int64_t i = 0; i < count; i++)
+		v[i] = (int32_t)ob_rand(&state) >> pick(8, 20);
+	if (bias)
+		ob_raw(b, "bias", INT32, sizeof(*v), 1, &count, v);
+}
+
+struct conv {
+	int64_t x[4], w[4], groups, stride[2], dilation[2], pads[4];
+};
+
+static void random_conv(struct conv *c)
+{
+	int form = (int)pick(0, 5);
+
+	c->groups = form == 0 ? pick(2, 40) : form == 1 ? pick(2, 5) : 1;
+	c->w[1] = form == 0 ? 1 : form == 2 ? 3 : form == 3 ? 8 * pick(1, 3) : pick(1, 20);
+	c->w[0] = c->groups * (form == 0 ? pick(1, 2) : pick(1, form == 1 ? 6 : 40));
+	c->x[0] = pick(1, 2);
+	c->x[1] = c->groups * c->w[1];
+	for (int i = 0; i < 2; i++) {
+		int64_t reach;
+
+		c->w[2 + i] = pick(0, 3) ? pick(1, 3) : pick(1, 11);
+		c->stride[i] = pick(0, 2) ? 1 : pick(2, 3);
+		c->dilation[i] = pick(0, 3) ? 1 : 2;
+		c->pads[i] = pick(0, 3);
+		c->pads[2 + i] = pick(0, 3);
+		reach = (c->w[2 + i] - 1) * c->dilation[i] + 1;
+		c->x[2 + i] = pick(reach > 6 ? reach - 6 : 1, reach + 12);
+		if (c->x[2 + i] + c->pads[i] + c->pads[2 + i] < reach)
+			c->x[2 + i] = reach;
+	}
+}
+
+static void conv_attributes(Onnx__NodeProto *n, const struct conv *c)
+{
+	ob_attr_int(n, "group", c->groups);
+	ob_attr_ints(n, "strides", 2, c->stride);
+	ob_attr_ints(n, "dilations", 2, c->dilation);
+	ob_attr_ints(n, "pads", 4, c->pads);
+}
+
+static void add_conv(struct onnx_build *b, const struct conv *c, bool quantised)
+{
+	int x_type = byte_type(), w_type = byte_type();
+	bool bias = pick(0, 1);
+
+	ob_input(b, "x", x_type, 4, c->x);
+	add_bytes(b, "w", w_type, 4, c->w);
+	add_zero(b, "xz", x_type, 1);
+	add_zero(b, "wz", w_type, c->w[0]);
+	if (quantised)
+		add_quantisation(b, c->w[0], c->w[1] * c->w[2] * c->w[3], bias);
+	conv_attributes(quantised ? ob_node(b, "QLinearConv", bias ?
+					    "x xs xz w ws wz ys yz bias" : "x xs xz w ws wz ys yz", "y") :
+				    ob_node(b, "ConvInteger", "x w xz wz", "y"), c);
+}
+
+static void add_product(struct onnx_build *b, bool quantised)
+{
+	int64_t a[3] = { pick(1, 3), pick(1, 40), pick(1, 70) }, w[2] = { a[2], pick(1, 50) };
+	int a_type = byte_type(), w_type = byte_type(), rank = (int)pick(2, 3);
+
+	ob_input(b, "x", a_type, rank, a + 3 - rank);
+	add_bytes(b, "w", w_type, 2, w);
+	add_zero(b, "xz", a_type, 1);
+	add_zero(b, "wz", w_type, w[1]);
+	if (quantised)
+		add_quantisation(b, w[1], w[0], false);
+	if (quantised)
+		ob_node(b, "QLinearMatMul", "x xs xz w ws wz ys yz", "y");
+	else
+		ob_node(b, "MatMulInteger", "x w xz wz", "y");
+}
+
+/* ---- running --------------------------------------------------------------------------- */
+
+struct bench {
+	struct cnnrt_device *dev;
+	struct cnnrt_context *ctx;
+	uint32_t refused;	/* how many layers may be too large for it */
+	struct cnnrt_error err;
+};
+
+struct answer {
+	uint8_t *data;
+	size_t bytes;
+	uint64_t cycles, macs;
+	struct cnnrt_estimate estimate;
+};
+
+static void add_step(const struct cnnrt_step *step, void *opaque)
+{
+	struct answer *a = opaque;
+
+	a->cycles += step->cycles;
+	if (step->kind == CNNRT_STEP_TASKS)
+		a->macs += step->macs;
+}
+
+static int bench_open(struct bench *t, const char *name)
+{
+	int ret = cnnrt_device_open(name, 0, &t->dev, &t->err);
+
+	return ret ? ret : cnnrt_context_create(t->dev, CNNRT_PRIORITY_NORMAL, &t->ctx, &t->err);
+}
+
+static void bench_close(struct bench *t)
+{
+	cnnrt_context_destroy(t->ctx);
+	cnnrt_device_close(t->dev);
+}
+
+static void fill(uint8_t *data, size_t bytes, uint32_t seed)
+{
+	for (size_t i = 0; i < bytes; i++)
+		data[i] = (uint8_t)ob_rand(&seed);
+}
+
+static int run_job(struct bench *t, struct cnnrt_job *job, uint32_t seed, struct answer *a)
+{
+	struct cnnrt_tensor_info info;
+	void *p;
+	int ret = cnnrt_job_map(job, CNNRT_INPUT, 0, &info, &p, &t->err);
+
+	if (ret)
+		return ret;
+	fill(p, info.size, seed);
+	/* The first time the core may have another context's residue to clear, which takes cycles. */
+	for (int i = 0; i < 2 && !ret; i++) {
+		ret = cnnrt_job_submit(job, -1, NULL, &t->err);
+		if (!ret)
+			ret = cnnrt_job_wait(job, -1, &t->err);
+	}
+	if (!ret)
+		ret = cnnrt_job_map(job, CNNRT_OUTPUT, 0, &info, &p, &t->err);
+	if (ret)
+		return ret;
+	a->data = malloc(info.size);
+	a->bytes = info.size;
+	if (!a->data)
+		abort();
+	memcpy(a->data, p, info.size);
+	return cnnrt_job_profile(job, add_step, a, &t->err);
+}
+
+static int run_program(struct bench *t, const struct cnnrt_program *p, uint32_t seed,
+		       struct answer *a)
+{
+	struct cnnrt_job *job;
+	int ret = cnnrt_job_create(t->ctx, p, &job, &t->err);
+
+	*a = (struct answer){ 0 };
+	if (ret)
+		return ret;
+	ret = run_job(t, job, seed, a);
+	cnnrt_job_free(job);
+	cnnrt_program_estimate(p, &a->estimate);
+	return ret;
+}
+
+/* The program as a file has it. */
+static int through_file(struct bench *t, struct cnnrt_program **p)
+{
+	char path[] = "/tmp/lower_hwpe.XXXXXX";
+	int fd = mkstemp(path), ret;
+
+	if (fd < 0)
+		abort();
+	close(fd);
+	ret = cnnrt_program_save(*p, path, &t->err);
+	cnnrt_program_free(*p);
+	*p = NULL;
+	if (!ret)
+		ret = cnnrt_program_load(path, t->dev, NULL, p, &t->err);
+	unlink(path);
+	return ret;
+}
+
+static int compile(struct bench *t, const void *file, size_t len, bool cpu, struct cnnrt_program **p)
+{
+	const struct cnnrt_compile_options opt = { .cpu_only = cpu };
+	struct cnnrt_model *model;
+	int ret = cnnrt_model_load_buffer(file, len, &model, &t->err);
+
+	if (ret)
+		return ret;
+	ret = cnnrt_compile(model, t->dev, &opt, p, &t->err);
+	cnnrt_model_free(model);
+	return ret;
+}
+
+/* ---- checks ---------------------------------------------------------------------------- */
+
+static const char *compare(const struct answer *got, const struct answer *want)
+{
+	static char text[200];
+
+	if (got->bytes != want->bytes)
+		return "another size";
+	for (size_t i = 0; i < got->bytes; i++) {
+		if (got->data[i] == want->data[i])
+			continue;
+		snprintf(text, sizeof(text), "byte %zu of %zu is %u, not %u", i, got->bytes,
+			 got->data[i], want->data[i]);
+		return text;
+	}
+	if (got->cycles != got->estimate.cycles) {
+		snprintf(text, sizeof(text), "%llu cycles, the compiler said %llu",
+			 (unsigned long long)got->cycles, (unsigned long long)got->estimate.cycles);
+		return text;
+	}
+	return NULL;
+}
+
+static const char *run_both(struct bench *t, const void *file, size_t len, bool save)
+{
+	struct answer got = { 0 }, want = { 0 };
+	struct cnnrt_program *p = NULL;
+	const char *wrong = NULL;
+	uint32_t seed = ob_rand(&state);
+	int ret = compile(t, file, len, true, &p);
+
+	if (!ret)
+		ret = run_program(t, p, seed, &want);
+	cnnrt_program_free(p);
+	p = NULL;
+	if (!ret)
+		ret = compile(t, file, len, false, &p);
+	if (!ret && save)
+		ret = through_file(t, &p);
+	if (!ret)
+		ret = run_program(t, p, seed, &got);
+	cnnrt_program_free(p);
+	if (ret)
+		wrong = t->err.text;
+	else if (!got.estimate.ops_device && !t->refused--)
+		wrong = "the CPU got it";
+	else
+		wrong = compare(&got, &want);
+	free(got.data);
+	free(want.data);
+	return wrong;
+}
+
+static const char *run_random(struct bench *t, uint32_t seed)
+{
+	static char text[512];
+	struct onnx_build *b;
+	const char *wrong;
+	struct conv c;
+	bool quantised;
+	size_t len;
+	void *file;
+
+	state = seed * 2654435761u + 1;
+	b = ob_new(13);
+	quantised = pick(0, 1);
+	random_conv(&c);
+	if (pick(0, 3))
+		add_conv(b, &c, quantised);
+	else
+		add_product(b, quantised);
+	ob_output(b, "y");
+	file = ob_pack(b, &len);
+	ob_free(b);
+	wrong = run_both(t, file, len, seed % 8 == 0);
+	free(file);
+	if (!wrong)
+		return NULL;
+	snprintf(text, sizeof(text), "--seed %u --count 1: %.400s", seed, wrong);
+	return text;
+}
+
+/* In the smaller ones one layer in so many is too large. */
+static const struct {
+	const char *name;
+	uint32_t refused;
+} devices[] = {
+	{ "sim:cores=hwpe", 0 },
+	{ "sim:cores=hwpe:fmap=8192:kernel=262144:program=4096", 50 },
+	{ "sim:cores=hwpe:fmap=65536:kernel=65536:job-cycles-max=2000000", 200 },
+	{ "sim:cores=ccp+hwpe", 0 },
+};
+
+#define DEVICES	(sizeof(devices) / sizeof(devices[0]))
+
+static void check_random(uint32_t seed, uint32_t count)
+{
+	for (size_t i = 0; i < DEVICES; i++) {
+		struct bench t = { 0 };
+		const char *wrong = bench_open(&t, devices[i].name) ? t.err.text : NULL;
+
+		t.refused = devices[i].refused ? 1 + count / devices[i].refused : 0;
+		for (uint32_t k = 0; k < count && !wrong; k++)
+			wrong = run_random(&t, seed + k);
+		check(devices[i].name, wrong);
+		bench_close(&t);
+	}
+}
+
+/* ---- what is refused ------------------------------------------------------------------- */
+
+struct search {
+	const char *text;
+	bool found;
+	char reason[200];
+};
+
+static void look(const struct cnnrt_op_report *op, void *opaque)
+{
+	struct search *s = opaque;
+
+	if (op->core < 0 && strstr(op->reason, s->text))
+		s->found = true;
+	if (!op->index)
+		snprintf(s->reason, sizeof(s->reason), "%s", op->reason);
+}
+
+/* A layer of ones that the CPU gets because of a limit. */
+static void check_refusal(const char *text, int64_t channels, int64_t rows, int64_t columns,
+			  const char *device)
+{
+	const int64_t x[4] = { 1, channels, rows, columns + 2 };
+	const int64_t w[4] = { 1, channels, rows, columns };
+	struct search s = { .text = text };
+	struct onnx_build *b = ob_new(13);
+	struct cnnrt_program *p = NULL;
+	struct bench t = { 0 };
+	size_t len, count = (size_t)(channels * rows * columns);
+	uint8_t *ones = malloc(count);
+	void *file;
+
+	if (!ones)
+		abort();
+	memset(ones, 127, count);
+	ob_input(b, "x", UINT8, 4, x);
+	ob_bytes(b, "w", INT8, 4, w, ones);
+	ob_node(b, "ConvInteger", "x w", "y");
+	ob_output(b, "y");
+	file = ob_pack(b, &len);
+	if (!bench_open(&t, device) && !compile(&t, file, len, false, &p))
+		cnnrt_program_explain(p, look, &s);
+	check(text, s.found ? NULL : s.reason[0] ? s.reason : t.err.text);
+	cnnrt_program_free(p);
+	bench_close(&t);
+	ob_free(b);
+	free(file);
+	free(ones);
+}
+
+int main(int argc, char **argv)
+{
+	uint32_t seed = 1, count = 60;
+
+	for (int i = 1; i + 1 < argc; i += 2) {
+		if (!strcmp(argv[i], "--seed"))
+			seed = (uint32_t)strtoul(argv[i + 1], NULL, 0);
+		else if (!strcmp(argv[i], "--count"))
+			count = (uint32_t)strtoul(argv[i + 1], NULL, 0);
+	}
+	check_random(seed, count);
+	check_refusal("kernel of 12 columns, limit of hwpe 11", 1, 1, 12, devices[0].name);
+	check_refusal("sums of output channel 0 up to 2148744750, limit of hwpe 2147483647", 66350, 1,
+		      1, devices[0].name);
+	check_refusal("bytes of weights 67584, limit of hwpe 65536", 64, 6, 11, devices[2].name);
+	printf("1..%d\n", number);
+	return failed;
+}
