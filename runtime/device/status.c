@@ -58,10 +58,20 @@ const char *rt_code_name(uint32_t core_type, uint32_t code)
 		{ CNNACC_CCP_E_RANGE, "E_RANGE" }, { CNNACC_CCP_E_CFG, "E_CFG" },
 		{ CNNACC_CCP_E_DMA, "E_DMA" },
 	};
+	static const struct word hwpe[] = {
+		{ CNNACC_SEQ_E_COMMAND, "E_COMMAND" }, { CNNACC_SEQ_E_PC, "E_PC" },
+		{ CNNACC_SEQ_E_LOOP, "E_LOOP" }, { CNNACC_SEQ_E_CONFLICT, "E_CONFLICT" },
+		{ CNNACC_SEQ_E_RANGE, "E_RANGE" }, { CNNACC_SEQ_E_DMA, "E_DMA" },
+		{ CNNACC_SEQ_E_DEADLOCK, "E_DEADLOCK" },
+		{ CNNACC_HWPE_E_ILLEGAL, "E_ILLEGAL" }, { CNNACC_HWPE_E_BUSY, "E_BUSY" },
+		{ CNNACC_HWPE_E_ENABLE_IDLE, "E_ENABLE_IDLE" }, { CNNACC_HWPE_E_CFG, "E_CFG" },
+		{ CNNACC_HWPE_E_FMAP_2ADDR, "E_FMAP_2ADDR" }, { CNNACC_HWPE_E_ADDR, "E_ADDR" },
+	};
 
 	if (code < CNNACC_CODE_CORE)
 		return FIND(shell, code);
-	return core_type == CNNACC_CORE_CCP ? FIND(ccp, code) : "unknown";
+	return core_type == CNNACC_CORE_CCP ? FIND(ccp, code) :
+	       core_type == CNNACC_CORE_HWPE ? FIND(hwpe, code) : "unknown";
 }
 
 const char *rt_param_name(uint32_t core_type, uint32_t index)
@@ -73,7 +83,13 @@ const char *rt_param_name(uint32_t core_type, uint32_t index)
 		{ CNNACC_CCP_PARAM_LOB, "lob" }, { CNNACC_CCP_PARAM_LIMITS, "limits" },
 	};
 
-	return core_type == CNNACC_CORE_CCP ? FIND(ccp, index) : "unknown";
+	static const struct word hwpe[] = {
+		{ CNNACC_HWPE_PARAM_FMAP, "fmap" }, { CNNACC_HWPE_PARAM_KERNEL, "kernel" },
+		{ CNNACC_HWPE_PARAM_GEOMETRY, "geometry" }, { CNNACC_HWPE_PARAM_LIMITS, "limits" },
+	};
+
+	return core_type == CNNACC_CORE_CCP ? FIND(ccp, index) :
+	       core_type == CNNACC_CORE_HWPE ? FIND(hwpe, index) : "unknown";
 }
 
 static const char *access_name(uint32_t access)

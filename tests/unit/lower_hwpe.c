@@ -178,9 +178,17 @@ struct bench {
 struct answer {
 	uint8_t *data;
 	size_t bytes;
-	uint64_t cycles, macs;
+	uint64_t cycles, macs;		/* that the device counted */
+	uint64_t useful;		/* multiply-adds that the compiler expected it to count */
 	struct cnnrt_estimate estimate;
 };
+
+static void add_cost(const struct cnnrt_op_report *op, void *opaque)
+{
+	struct answer *a = opaque;
+
+	a->useful += op->cost.mac_useful;
+}
 
 static void add_step(const struct cnnrt_step *step, void *opaque)
 {
@@ -204,10 +212,18 @@ static void bench_close(struct bench *t)
 	cnnrt_device_close(t->dev);
 }
 
-static void fill(uint8_t *data, size_t bytes, uint32_t seed)
+/* Bytes, or floats whose sums of products with others of few bits are exact. */
+static void fill(void *data, const struct cnnrt_tensor_info *info, uint32_t seed)
 {
-	for (size_t i = 0; i < bytes; i++)
-		data[i] = (uint8_t)ob_rand(&seed);
+	uint8_t *bytes = data;
+	float *floats = data;
+
+	if (info->type == CNNRT_FLOAT32)
+		for (size_t i = 0; i < info->size / sizeof(*floats); i++)
+			floats[i] = (float)(ob_rand(&seed) % 64) / 16 - 2;
+	else
+		for (size_t i = 0; i < info->size; i++)
+			bytes[i] = (uint8_t)ob_rand(&seed);
 }
 
 static int run_job(struct bench *t, struct cnnrt_job *job, uint32_t seed, struct answer *a)
@@ -218,7 +234,7 @@ static int run_job(struct bench *t, struct cnnrt_job *job, uint32_t seed, struct
 
 	if (ret)
 		return ret;
-	fill(p, info.size, seed);
+	fill(p, &info, seed);
 	/* The first time the core may have another context's residue to clear, which takes cycles. */
 	for (int i = 0; i < 2 && !ret; i++) {
 		ret = cnnrt_job_submit(job, -1, NULL, &t->err);
@@ -249,6 +265,7 @@ static int run_program(struct bench *t, const struct cnnrt_program *p, uint32_t 
 	ret = run_job(t, job, seed, a);
 	cnnrt_job_free(job);
 	cnnrt_program_estimate(p, &a->estimate);
+	cnnrt_program_explain(p, add_cost, a);
 	return ret;
 }
 
@@ -303,10 +320,16 @@ static const char *compare(const struct answer *got, const struct answer *want)
 			 (unsigned long long)got->cycles, (unsigned long long)got->estimate.cycles);
 		return text;
 	}
+	if (got->macs != got->useful) {
+		snprintf(text, sizeof(text), "%llu multiply-adds, the compiler said %llu",
+			 (unsigned long long)got->macs, (unsigned long long)got->useful);
+		return text;
+	}
 	return NULL;
 }
 
-static const char *run_both(struct bench *t, const void *file, size_t len, bool save)
+static const char *run_both(struct bench *t, const void *file, size_t len, bool save,
+			    struct cnnrt_estimate *est)
 {
 	struct answer got = { 0 }, want = { 0 };
 	struct cnnrt_program *p = NULL;
@@ -331,6 +354,7 @@ static const char *run_both(struct bench *t, const void *file, size_t len, bool 
 		wrong = "the CPU got it";
 	else
 		wrong = compare(&got, &want);
+	*est = got.estimate;
 	free(got.data);
 	free(want.data);
 	return wrong;
@@ -339,6 +363,7 @@ static const char *run_both(struct bench *t, const void *file, size_t len, bool 
 static const char *run_random(struct bench *t, uint32_t seed)
 {
 	static char text[512];
+	struct cnnrt_estimate est;
 	struct onnx_build *b;
 	const char *wrong;
 	struct conv c;
@@ -357,7 +382,7 @@ static const char *run_random(struct bench *t, uint32_t seed)
 	ob_output(b, "y");
 	file = ob_pack(b, &len);
 	ob_free(b);
-	wrong = run_both(t, file, len, seed % 8 == 0);
+	wrong = run_both(t, file, len, seed % 8 == 0, &est);
 	free(file);
 	if (!wrong)
 		return NULL;
@@ -390,6 +415,81 @@ static void check_random(uint32_t seed, uint32_t count)
 		check(devices[i].name, wrong);
 		bench_close(&t);
 	}
+}
+
+/* ---- networks -------------------------------------------------------------------------- */
+
+/* Bytes v1 to bytes v2: one quantised layer, maps of that size. */
+static void add_layer(struct onnx_build *b, int i, const int64_t w[4], int64_t groups,
+		      int64_t stride)
+{
+	const int64_t strides[2] = { stride, stride };
+	const int64_t pads[4] = { w[2] / 2, w[3] / 2, w[2] / 2, w[3] / 2 };
+	char names[100], weights[16], out[16];
+	Onnx__NodeProto *n;
+
+	snprintf(weights, sizeof(weights), "w%d", i);
+	snprintf(out, sizeof(out), "v%d", i + 1);
+	snprintf(names, sizeof(names), "v%d xs zero w%d ws wzero xs zero", i, i);
+	add_bytes(b, weights, INT8, 4, w);
+	n = ob_node(b, "QLinearConv", names, out);
+	ob_attr_int(n, "group", groups);
+	ob_attr_ints(n, "strides", 2, strides);
+	ob_attr_ints(n, "pads", 4, pads);
+}
+
+/* Convolutions of each kind between quantising floats and giving floats; first one of floats. */
+static struct onnx_build *small_network(void)
+{
+	const int64_t x[4] = { 1, 3, 24, 20 }, stem[4] = { 3, 3, 3, 3 };
+	const int64_t first[4] = { 16, 3, 3, 3 }, deep[4] = { 16, 1, 3, 3 };
+	const int64_t point[4] = { 40, 16, 1, 1 }, last[4] = { 10, 40, 6, 5 };
+	const float scale[2] = { 4, 1.0f / 256 };
+	float weights[81];
+	const uint8_t zero = 17;
+	const int8_t none = 0;
+	struct onnx_build *b = ob_new(13);
+	const int64_t same[4] = { 1, 1, 1, 1 };
+
+	ob_input(b, "x", FLOAT, 4, x);
+	ob_floats(b, "xs", 0, NULL, &scale[0]);
+	ob_floats(b, "ws", 0, NULL, &scale[1]);
+	ob_bytes(b, "zero", UINT8, 0, NULL, &zero);
+	ob_bytes(b, "wzero", INT8, 0, NULL, &none);
+	for (int i = 0; i < 81; i++)
+		weights[i] = (float)(i * 37 % 64) / 2 - 16;
+	ob_floats(b, "stem", 4, stem, weights);
+	ob_attr_ints(ob_node(b, "Conv", "x stem", "f"), "pads", 4, same);
+	ob_node(b, "QuantizeLinear", "f xs zero", "v0");
+	add_layer(b, 0, first, 1, 2);
+	add_layer(b, 1, deep, 16, 1);
+	add_layer(b, 2, point, 1, 2);
+	add_layer(b, 3, last, 1, 1);
+	ob_node(b, "DequantizeLinear", "v4 xs zero", "y");
+	ob_output(b, "y");
+	return b;
+}
+
+/* The share of the network's multiply-adds on the cores, and both have some. */
+static void check_network(void)
+{
+	struct onnx_build *b = small_network();
+	struct cnnrt_estimate est = { 0 };
+	struct bench t = { 0 };
+	const char *wrong;
+	size_t len;
+	void *file = ob_pack(b, &len);
+
+	state = 3;
+	wrong = bench_open(&t, "sim:cores=ccp+hwpe") ? t.err.text :
+		run_both(&t, file, len, true, &est);
+	if (!wrong && (!est.macs_core[0] || est.macs_core[1] * 4 < est.macs_total * 3 ||
+		       est.macs_device != est.macs_total))
+		wrong = "some of its multiply-adds are elsewhere";
+	check("floats on ccp, integers on hwpe, all multiply-adds on cores", wrong);
+	bench_close(&t);
+	ob_free(b);
+	free(file);
 }
 
 /* ---- what is refused ------------------------------------------------------------------- */
@@ -453,6 +553,7 @@ int main(int argc, char **argv)
 			count = (uint32_t)strtoul(argv[i + 1], NULL, 0);
 	}
 	check_random(seed, count);
+	check_network();
 	check_refusal("kernel of 12 columns, limit of hwpe 11", 1, 1, 12, devices[0].name);
 	check_refusal("sums of output channel 0 up to 2148744750, limit of hwpe 2147483647", 66350, 1,
 		      1, devices[0].name);
