@@ -77,6 +77,13 @@ static void lcp_close(struct lw_core *base)
 	free(core);
 }
 
+static bool lcp_is_for(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
+
+	return y && y->dtype == CNN_FLOAT32;
+}
+
 static bool lcp_match_node(struct lw_core *base, int node, struct lw_fit *fit, char *reason)
 {
 	struct lcp_core *core = (struct lcp_core *)base;
@@ -328,6 +335,7 @@ const struct lw_core_ops lw_ccp = {
 		CNN_FUSE_ADD | CNN_FUSE_SHUFFLE | CNN_FUSE_STRIDE | CNN_FUSE_QDQ,
 	.open = lcp_open,
 	.close = lcp_close,
+	.is_for = lcp_is_for,
 	.match = lcp_match_node,
 	.plan = lcp_plan,
 	.lower = lcp_lower,

@@ -51,6 +51,12 @@ static void lhw_close(struct lw_core *base)
 	free(core);
 }
 
+static bool lhw_is_for(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	(void)g;
+	return n->op == CNN_OP_CONV_INTEGER || n->op == CNN_OP_MATMUL_INTEGER;
+}
+
 static bool lhw_match_node(struct lw_core *base, int node, struct lw_fit *fit, char *reason)
 {
 	struct lhw_core *core = (struct lhw_core *)base;
@@ -189,6 +195,7 @@ const struct lw_core_ops lw_hwpe = {
 	.wants = CNN_FUSE_SUMS,
 	.open = lhw_open,
 	.close = lhw_close,
+	.is_for = lhw_is_for,
 	.match = lhw_match_node,
 	.plan = lhw_plan,
 	.lower = lhw_lower,

@@ -60,6 +60,8 @@ struct lw_core_ops {
 	/* A new core state; NULL if there is no memory. */
 	struct lw_core *(*open)(struct lw *lw, const struct cnn_core *info);
 	void (*close)(struct lw_core *core);
+	/* Is it made for such nodes? Then its reason against one is the one to tell. */
+	bool (*is_for)(const struct cnn_graph *g, const struct cnn_node *n);
 	/* Could it run the node if memory were boundless? Fills fit with the layouts it likes. */
 	bool (*match)(struct lw_core *core, int node, struct lw_fit *fit, char *reason);
 	/*

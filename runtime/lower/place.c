@@ -71,6 +71,28 @@ static bool place_on(struct lowering *x, int core, int node, char *reason)
 	return true;
 }
 
+/* The core that takes the node, or CNN_ON_CPU, why, and the reason of a core made for such nodes. */
+static int place_on_any(struct lowering *x, int node, char *reason)
+{
+	const struct cnn_graph *g = x->lw.g;
+	char why[CNN_REASON_LEN];
+	bool told = false;
+
+	for (int i = 0; i < x->n_cores; i++) {
+		bool takes;
+
+		if (!x->cores[i])
+			continue;
+		takes = place_on(x, i, node, why);
+		if (takes || !told || x->cores[i]->ops->is_for(g, &g->nodes[node]))
+			memcpy(reason, why, sizeof(why));
+		if (takes)
+			return i;
+		told = true;
+	}
+	return CNN_ON_CPU;
+}
+
 static bool is_renaming(enum cnn_op op)
 {
 	return op == CNN_OP_RESHAPE || op == CNN_OP_FLATTEN || op == CNN_OP_SQUEEZE ||
@@ -121,13 +143,5 @@ void lw_place_node(struct lowering *x, int node)
 		lw_no(p->reason, "%s: its parts lie side by side in the arena", n->op_type);
 		return;
 	}
-	p->core = CNN_ON_CPU;
-	for (int i = 0; i < x->n_cores; i++) {
-		if (!x->cores[i])
-			continue;
-		if (place_on(x, i, node, p->reason)) {
-			p->core = i;
-			return;
-		}
-	}
+	p->core = place_on_any(x, node, p->reason);
 }

@@ -544,7 +544,7 @@ static void check_refusal(const char *text, int64_t channels, int64_t rows, int6
 
 int main(int argc, char **argv)
 {
-	uint32_t seed = 1, count = 60;
+	uint32_t seed = 1, count = 200;
 
 	for (int i = 1; i + 1 < argc; i += 2) {
 		if (!strcmp(argv[i], "--seed"))
@@ -554,7 +554,7 @@ int main(int argc, char **argv)
 	}
 	check_random(seed, count);
 	check_network();
-	check_refusal("kernel of 12 columns, limit of hwpe 11", 1, 1, 12, devices[0].name);
+	check_refusal("kernel of 12 columns, limit of hwpe 11", 1, 1, 12, devices[3].name);
 	check_refusal("sums of output channel 0 up to 2148744750, limit of hwpe 2147483647", 66350, 1,
 		      1, devices[0].name);
 	check_refusal("bytes of weights 67584, limit of hwpe 65536", 64, 6, 11, devices[2].name);
