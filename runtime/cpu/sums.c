@@ -3,7 +3,8 @@
  * QLinearSums: what is left of a quantised product when its sums of products have been made without
  * zero points. Inputs: the sums, int32; what is added for each channel; optionally what each channel
  * takes the last channel of its group times, which is then a sum of inputs alone; optionally the
- * scale of each channel and the zero point of the result, which then has its type.
+ * scale of each channel and the zero point of the result, which then has its type; optionally the
+ * zero point of the inputs, if it was not known before, and what each channel takes it times.
  */
 #include <stdlib.h>
 
@@ -62,8 +63,14 @@ int cnn_infer_qlinear_sums(struct cnn_call *c)
 		ret = want_list(c, 2, CNN_INT32, channels);
 	if (!ret)
 		ret = want_list(c, 3, CNN_FLOAT32, channels);
-	if (!ret && !cnn_in(c, 3) != !cnn_in(c, 4))
-		return cnn_op_fail(c, CNN_EINVAL, "a scale without a zero point, or the reverse");
+	if (!ret)
+		ret = want_list(c, 6, CNN_INT32, channels);
+	if (!ret && (!cnn_in(c, 3) != !cnn_in(c, 4) || !cnn_in(c, 5) != !cnn_in(c, 6)))
+		return cnn_op_fail(c, CNN_EINVAL, "one of inputs 3 and 4, or 5 and 6, alone");
+	if (!ret && cnn_in(c, 5))
+		ret = cnn_quant_bytes(c, 5);
+	if (!ret && cnn_in(c, 5))
+		ret = cnn_quant_param(c, 5, c->in[5]->dtype, 1);
 	if (!ret && cnn_in(c, 4))
 		ret = cnn_quant_bytes(c, 4);
 	if (!ret)
@@ -95,6 +102,8 @@ static void finish_group(const struct cnn_call *c, const struct shape *s, int64_
 	const struct cnn_tensor *scale = cnn_in(c, 3);
 	int64_t channels = s->sums - s->by_inputs, size = scale ? 1 : sizeof(*acc);
 	const uint32_t *add = c->in[1]->data, *times = s->by_inputs ? c->in[2]->data : NULL;
+	const uint32_t *factor = cnn_in(c, 6) ? c->in[6]->data : NULL;
+	uint32_t zero = (uint32_t)cnn_zero_point(cnn_in(c, 5), 0);
 	const int32_t *inputs = sums + channels * s->inner;
 	struct cnn_range range = { 0 };
 
@@ -103,7 +112,8 @@ static void finish_group(const struct cnn_call *c, const struct shape *s, int64_
 	for (int64_t i = g * channels; i < (g + 1) * channels; i++) {
 		int32_t *to = scale ? acc : (int32_t *)y;
 
-		correct(sums, inputs, add[i], times ? times[i] : 0, s->inner, to);
+		correct(sums, inputs, add[i] - (factor ? zero * factor[i] : 0),
+			times ? times[i] : 0, s->inner, to);
 		if (scale)
 			cnn_requantize(&range, (const float *)scale->data + i, 0, acc, s->inner, y);
 		sums += s->inner;

@@ -6,6 +6,7 @@
  *
  * for the n products of an output, with a for what pads x. The sums of w are constants, and the sum
  * of x is one more output, of ones for weights, if a b is not zero. All of it is modulo 2^32.
+ * An a that is known only at run time is applied then, where nothing is padded.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ struct product {
 	int node;
 	struct form form;
 	bool conv, trans_b, by_inputs;
+	bool late;			/* the zero point of x is not known yet */
 	int64_t groups, channels, taps;		/* outputs, products of each */
 	int32_t x_zero;
 	struct cnn_err *err;
@@ -80,6 +82,9 @@ static bool get_sizes(struct product *p, const struct cnn_node *n)
 	if (p->conv) {
 		if (cnn_node_window(p->g, n, &win, NULL))
 			return false;
+		for (int i = 0; i < win.spatial && p->late; i++)
+			if (win.pad_begin[i] || win.pad_end[i])
+				return false;
 		p->groups = win.group;
 		p->channels = win.out_ch;
 		p->taps = cnn_tensor_count(w) / win.out_ch;
@@ -106,7 +111,8 @@ static bool get_product(struct product *p)
 		return false;
 	p->form = *f;
 	p->conv = n->op == CNN_OP_CONV_INTEGER || n->op == CNN_OP_QLINEAR_CONV;
-	if (!input(p, f->w)->data || !is_known(p, f->x_zero) || !is_known(p, f->w_zero) ||
+	p->late = !is_known(p, f->x_zero);
+	if (!input(p, f->w)->data || !is_known(p, f->w_zero) ||
 	    !is_known(p, f->bias) || cnn_node_out(p->g, n, 0)->rank < 1)
 		return false;
 	if (f->y_scale >= 0 && (!is_known(p, 1) || !is_known(p, f->w + 1) ||
@@ -116,11 +122,11 @@ static bool get_product(struct product *p)
 		return false;
 	if (cnn_tensor_count(cnn_node_out(p->g, n, 0)) < 1 || !get_sizes(p, n) || p->taps < 1)
 		return false;
-	p->x_zero = cnn_zero_point(input(p, f->x_zero), 0);
+	p->x_zero = p->late ? 0 : cnn_zero_point(input(p, f->x_zero), 0);
 	for (int64_t k = 0; k < p->channels; k++)
 		p->by_inputs |= weight_zero(p, k) != 0;
 	/* Nothing would be left to do. */
-	return f->y_scale >= 0 || p->x_zero || p->by_inputs || shift_of(p);
+	return f->y_scale >= 0 || p->late || p->x_zero || p->by_inputs || shift_of(p);
 }
 
 /* ---- constants ------------------------------------------------------------------------- */
@@ -175,11 +181,20 @@ static int add_weights(const struct product *p)
 	return ret;
 }
 
+/* What the sums of channel k have too much for each 1 of the zero point of x. */
+static uint32_t zero_factor(const struct product *p, int64_t k)
+{
+	uint32_t sum = 0;
+
+	for (int64_t tap = 0; tap < p->taps; tap++)
+		sum += (uint32_t)weight(p, k, tap);
+	return sum - (uint32_t)p->taps * (uint32_t)weight_zero(p, k);
+}
+
 static int add_terms(const struct product *p)
 {
 	const struct cnn_tensor *bias = input(p, p->form.bias);
 	struct cnn_tensor t = { .dtype = CNN_INT32, .rank = 1, .dims = { p->channels } };
-	uint32_t xz = (uint32_t)p->x_zero;
 	void *data = NULL;
 	int ret;
 
@@ -187,14 +202,21 @@ static int add_terms(const struct product *p)
 		return cnn_fail(p->err, CNN_EINVAL, "a bias of another length");
 	ret = add_const(p, &t, "_terms", &data);
 	for (int64_t k = 0; k < p->channels && ret >= 0; k++) {
-		uint32_t sum = 0, term;
-
-		for (int64_t tap = 0; tap < p->taps; tap++)
-			sum += (uint32_t)weight(p, k, tap);
-		term = (uint32_t)p->taps * xz * (uint32_t)weight_zero(p, k) - xz * sum;
 		bias = input(p, p->form.bias);
-		((uint32_t *)data)[k] = term + (bias ? ((const uint32_t *)bias->data)[k] : 0);
+		((uint32_t *)data)[k] = (bias ? ((const uint32_t *)bias->data)[k] : 0) -
+					(uint32_t)p->x_zero * zero_factor(p, k);
 	}
+	return ret;
+}
+
+static int add_factors(const struct product *p)
+{
+	struct cnn_tensor t = { .dtype = CNN_INT32, .rank = 1, .dims = { p->channels } };
+	void *data = NULL;
+	int ret = add_const(p, &t, "_factors", &data);
+
+	for (int64_t k = 0; k < p->channels && ret >= 0; k++)
+		((uint32_t *)data)[k] = zero_factor(p, k);
 	return ret;
 }
 
@@ -257,7 +279,7 @@ static int turn_node(const struct product *p, int weights, int sums)
 }
 
 struct parts {
-	int weights, terms, zeros, scales, y_zero, sums, out, axis;
+	int weights, terms, zeros, scales, y_zero, x_zero, factors, sums, out, axis;
 };
 
 static int add_parts(const struct product *p, struct parts *s)
@@ -268,7 +290,8 @@ static int add_parts(const struct product *p, struct parts *s)
 	s->out = n->out[0];
 	s->axis = p->conv ? 1 : cnn_node_out(p->g, n, 0)->rank - 1;
 	s->y_zero = scaled ? n->in[p->form.y_scale + 1] : -1;
-	s->zeros = s->scales = -1;
+	s->x_zero = p->late ? n->in[p->form.x_zero] : -1;
+	s->zeros = s->scales = s->factors = -1;
 	s->weights = add_weights(p);
 	s->terms = s->weights < 0 ? s->weights : add_terms(p);
 	s->sums = s->terms < 0 ? s->terms : add_sums(p, s->axis);
@@ -281,6 +304,11 @@ static int add_parts(const struct product *p, struct parts *s)
 		s->scales = add_scales(p);
 		if (s->scales < 0)
 			return s->scales;
+	}
+	if (s->sums >= 0 && p->late) {
+		s->factors = add_factors(p);
+		if (s->factors < 0)
+			return s->factors;
 	}
 	return s->sums < 0 ? s->sums : CNN_OK;
 }
@@ -306,6 +334,10 @@ static int split(const struct product *p)
 		ret = cnn_fuse_set_input(n, 3, s.scales, p->err);
 	if (!ret && s.scales >= 0)
 		ret = cnn_fuse_set_input(n, 4, s.y_zero, p->err);
+	if (!ret && s.factors >= 0)
+		ret = cnn_fuse_set_input(n, 5, s.x_zero, p->err);
+	if (!ret && s.factors >= 0)
+		ret = cnn_fuse_set_input(n, 6, s.factors, p->err);
 	if (!ret)
 		ret = cnn_node_add_int(n, "axis", s.axis, p->err);
 	return ret ? ret : cnn_node_add_int(n, "group", p->groups, p->err);

@@ -50,6 +50,10 @@ def main():
     check('quantised operators pass on hwpe', [
         f'{n}: {again.get(n)}' for n in quantised if again.get(n, ' ')[0] != 'PASS'] +
         ([] if quantised else ['there are none']))
+    products = [n for n in quantised if re.search('integer|qlinearconv|qlinearmatmul_2D', n)]
+    check('products run there', [f'{n}: {again.get(n)}' for n in products if not re.search(
+        r'on device ([1-9]\d*) of \1,', again.get(n, ' ')[1])] +
+        ([] if products else ['there are none']))
     print(f'1..{number}')
     return 0
 

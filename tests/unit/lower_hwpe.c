@@ -149,6 +149,21 @@ static void add_conv(struct onnx_build *b, const struct conv *c, bool quantised)
 				    ob_node(b, "ConvInteger", "x w xz wz", "y"), c);
 }
 
+/* Floats quantised as they come, so that their zero point is not known before. */
+static void add_dynamic(struct onnx_build *b)
+{
+	int64_t a[2] = { pick(1, 20), pick(1, 70) }, w[2] = { a[1], pick(1, 50) };
+	int64_t x[4] = { 1, pick(1, 20), pick(3, 9), pick(3, 9) }, k[4] = { pick(1, 40), x[1], 3, 3 };
+	int w_type = byte_type();
+	bool conv = pick(0, 1);
+
+	ob_input(b, "x", FLOAT, conv ? 4 : 2, conv ? x : a);
+	add_bytes(b, "w", w_type, conv ? 4 : 2, conv ? k : w);
+	add_zero(b, "wz", w_type, conv ? k[0] : w[1]);
+	ob_node(b, "DynamicQuantizeLinear", "x", "q s z");
+	ob_node(b, conv ? "ConvInteger" : "MatMulInteger", "q w z wz", "y");
+}
+
 static void add_product(struct onnx_build *b, bool quantised)
 {
 	int64_t a[3] = { pick(1, 3), pick(1, 40), pick(1, 70) }, w[2] = { a[2], pick(1, 50) };
@@ -375,7 +390,9 @@ static const char *run_random(struct bench *t, uint32_t seed)
 	b = ob_new(13);
 	quantised = pick(0, 1);
 	random_conv(&c);
-	if (pick(0, 3))
+	if (!pick(0, 7))
+		add_dynamic(b);
+	else if (pick(0, 3))
 		add_conv(b, &c, quantised);
 	else
 		add_product(b, quantised);
