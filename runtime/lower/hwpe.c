@@ -142,6 +142,22 @@ static bool find_tile(const struct lhw_hw *hw, struct lhw_node *n, const char *o
 	}
 }
 
+/*
+ * A single tile whose last parts lie wholly beside the output has AccRegs that nobody wants. What
+ * stays in them goes wrong, which would matter to another tile.
+ */
+static uint32_t wanted_accs(const struct lhw_node *n)
+{
+	int64_t rows = n->product ? lw_min(n->rows, n->oh) : n->oh;
+	int64_t columns = n->product ? lw_div_up(n->rows, n->oh) : n->ow;
+	int64_t parts = lw_div_up(rows, n->th / LHW_OUT_ROWS);
+
+	if (n->n > 1 || n->th < n->ohp || n->tw < n->owp)
+		return CNNACC_HWPE_ACCS;
+	return (uint32_t)(LHW_OUT_COLUMNS * (parts - 1) +
+			  lw_div_up(columns, n->tw / LHW_OUT_COLUMNS));
+}
+
 static void describe(const struct lhw_node *n, const char *op, int64_t macs, char *reason)
 {
 	int64_t slots = lhw_slots(n), tiles = lhw_tiles(n);
@@ -171,6 +187,7 @@ static bool lhw_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 			     (long long)n->in_l.plane_pitch, (long long)n->cp);
 	if (!find_tile(&core->hw, n, op, reason))
 		return false;
+	n->accs = wanted_accs(n);
 	describe(n, op, cnn_node_macs(g, &g->nodes[node]), reason);
 	return true;
 }

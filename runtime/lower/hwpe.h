@@ -52,6 +52,7 @@ struct lhw_node {
 	int64_t words, rounds;	/* Conv_CH_count, rounds of a window */
 	int64_t th, tw;		/* a tile's rows and columns of the output */
 	int64_t chunk;		/* groups of 16 output channels whose weights fit */
+	uint32_t accs;		/* AccRegs that hold what is wanted; the others are never read */
 };
 
 /* Part of the output: from row y, column x of image n on; th, tw padded. */
@@ -86,11 +87,6 @@ bool lhw_match(const struct lhw_hw *hw, const struct cnn_graph *g, int node, str
 static inline int64_t lhw_block_outputs(const struct lhw_node *n, int64_t block)
 {
 	return lw_min(n->block_groups, n->groups - block * n->block_groups) * n->co;
-}
-
-static inline int64_t lhw_block_inputs(const struct lhw_node *n, int64_t block)
-{
-	return lw_min(n->block_groups, n->groups - block * n->block_groups) * n->ci;
 }
 
 /* The bytes of the kernel memory for the groups of 16 outputs from first on of a block. */

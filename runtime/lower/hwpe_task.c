@@ -109,19 +109,19 @@ static void count_window(struct lhw_task *t, const struct lhw_node *n, bool firs
 {
 	uint64_t rounds = (uint64_t)n->rounds, kw = (uint64_t)n->kw;
 	uint64_t run = 8 * rounds + (first ? 12 : n->input ? 9 : 8), drain = 1;
-	uint64_t used = rounds * LHW_WORD;
+	uint64_t used = rounds * LHW_WORD, results = n->accs * LHW_COLUMNS;
 
 	if (n->input)
 		used = kw * (uint64_t)lw_min(3 * n->kw, n->words * LHW_WORD);
-	for (uint32_t i = 0; i < CNNACC_HWPE_ACCS; i++)
+	for (uint32_t i = 0; i < n->accs; i++)
 		drain += 16 + lines_of(va + i / 2 * w->row_pitch + i % 2 * w->pitch, 1,
 				       4 * LHW_COLUMNS, 0);
 	t->cost.cycles += run + drain;
 	t->cost.compute += run;
 	t->cost.stall += drain;
 	t->cost.mac_slots += 128 * rounds * LHW_WORD;
-	t->cost.mac_useful += 128 * used;
-	t->cost.written += CNNACC_HWPE_ACCS * 4 * LHW_COLUMNS;
+	t->cost.mac_useful += results * used;
+	t->cost.written += results * 4;
 }
 
 /* The loops and the waiting are over before the window is. */
@@ -137,7 +137,7 @@ void lhw_run(struct lhw_task *t, const struct lhw_node *n, const struct lhw_wind
 	loop(t, 3, w->wc, column);
 	loop(t, 2, w->hc, row);
 	add(t, CNNACC_SEQ_WAIT, 0, &round, 1);
-	add(t, CNNACC_SEQ_DRAIN | CNNACC_SEQ_RESUME, CNNACC_HWPE_ACCS, drain, 5);
+	add(t, CNNACC_SEQ_DRAIN | CNNACC_SEQ_RESUME, n->accs, drain, 5);
 	for (int64_t k = 0; k < w->groups; k++)
 		for (int64_t x = 0; x < w->wc; x++)
 			for (int64_t y = 0; y < w->hc; y++)
