@@ -487,6 +487,30 @@ static struct onnx_build *small_network(void)
 	return b;
 }
 
+/* A column of 66560 bytes: more than the 16 bits of Conv_W_offset and W_stride. */
+static void check_column(void)
+{
+	const int64_t x[4] = { 1, 512, 128, 3 }, w[4] = { 3, 512, 3, 3 }, pads[4] = { 1, 1, 1, 1 };
+	struct onnx_build *b = ob_new(13);
+	struct cnnrt_estimate est = { 0 };
+	struct bench t = { 0 };
+	const char *wrong;
+	size_t len;
+	void *file;
+
+	state = 5;
+	ob_input(b, "x", INT8, 4, x);
+	add_bytes(b, "w", INT8, 4, w);
+	ob_attr_ints(ob_node(b, "ConvInteger", "x w", "y"), "pads", 4, pads);
+	ob_output(b, "y");
+	file = ob_pack(b, &len);
+	wrong = bench_open(&t, devices[0].name) ? t.err.text : run_both(&t, file, len, false, &est);
+	check("a column longer than a stride", wrong);
+	bench_close(&t);
+	ob_free(b);
+	free(file);
+}
+
 /* The share of the network's multiply-adds on the cores, and both have some. */
 static void check_network(void)
 {
@@ -571,6 +595,7 @@ int main(int argc, char **argv)
 	}
 	check_random(seed, count);
 	check_network();
+	check_column();
 	check_refusal("kernel of 12 columns, limit of hwpe 11", 1, 1, 12, devices[3].name);
 	check_refusal("sums of output channel 0 up to 2148744750, limit of hwpe 2147483647", 66350, 1,
 		      1, devices[0].name);
