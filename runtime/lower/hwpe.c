@@ -143,8 +143,8 @@ static bool find_tile(const struct lhw_hw *hw, struct lhw_node *n, const char *o
 }
 
 /*
- * A single tile whose last parts lie wholly beside the output has AccRegs that nobody wants. What
- * stays in them goes wrong, which would matter to another tile.
+ * Where the last parts of a whole image's tile lie beside the output nobody wants their AccRegs.
+ * What stays in them goes wrong, which would matter to tiles of other sizes.
  */
 static uint32_t wanted_accs(const struct lhw_node *n)
 {
@@ -152,7 +152,7 @@ static uint32_t wanted_accs(const struct lhw_node *n)
 	int64_t columns = n->product ? lw_div_up(n->rows, n->oh) : n->ow;
 	int64_t parts = lw_div_up(rows, n->th / LHW_OUT_ROWS);
 
-	if (n->n > 1 || n->th < n->ohp || n->tw < n->owp)
+	if (n->th < n->ohp || n->tw < n->owp)
 		return CNNACC_HWPE_ACCS;
 	return (uint32_t)(LHW_OUT_COLUMNS * (parts - 1) +
 			  lw_div_up(columns, n->tw / LHW_OUT_COLUMNS));
