@@ -182,53 +182,46 @@ static int add_weights(const struct product *p)
 }
 
 /* What the sums of channel k have too much for each 1 of the zero point of x. */
-static uint32_t zero_factor(const struct product *p, int64_t k)
+static int32_t zero_factor(const struct product *p, int64_t k)
 {
 	uint32_t sum = 0;
 
 	for (int64_t tap = 0; tap < p->taps; tap++)
 		sum += (uint32_t)weight(p, k, tap);
-	return sum - (uint32_t)p->taps * (uint32_t)weight_zero(p, k);
+	return (int32_t)(sum - (uint32_t)p->taps * (uint32_t)weight_zero(p, k));
+}
+
+/* What is added to the sums of channel k: its bias, and what a known zero point of x gives. */
+static int32_t term(const struct product *p, int64_t k)
+{
+	const struct cnn_tensor *bias = input(p, p->form.bias);
+	uint32_t sum = bias ? ((const uint32_t *)bias->data)[k] : 0;
+
+	if (p->x_zero)
+		sum -= (uint32_t)p->x_zero * (uint32_t)zero_factor(p, k);
+	return (int32_t)sum;
+}
+
+/* A constant of a number for each channel. */
+static int add_numbers(const struct product *p, const char *suffix,
+		       int32_t (*number)(const struct product *p, int64_t k))
+{
+	struct cnn_tensor t = { .dtype = CNN_INT32, .rank = 1, .dims = { p->channels } };
+	void *data = NULL;
+	int ret = add_const(p, &t, suffix, &data);
+
+	for (int64_t k = 0; k < p->channels && ret >= 0; k++)
+		((int32_t *)data)[k] = number(p, k);
+	return ret;
 }
 
 static int add_terms(const struct product *p)
 {
 	const struct cnn_tensor *bias = input(p, p->form.bias);
-	struct cnn_tensor t = { .dtype = CNN_INT32, .rank = 1, .dims = { p->channels } };
-	void *data = NULL;
-	int ret;
 
 	if (bias && cnn_tensor_count(bias) != p->channels)
 		return cnn_fail(p->err, CNN_EINVAL, "a bias of another length");
-	ret = add_const(p, &t, "_terms", &data);
-	for (int64_t k = 0; k < p->channels && ret >= 0; k++) {
-		bias = input(p, p->form.bias);
-		((uint32_t *)data)[k] = (bias ? ((const uint32_t *)bias->data)[k] : 0) -
-					(uint32_t)p->x_zero * zero_factor(p, k);
-	}
-	return ret;
-}
-
-static int add_factors(const struct product *p)
-{
-	struct cnn_tensor t = { .dtype = CNN_INT32, .rank = 1, .dims = { p->channels } };
-	void *data = NULL;
-	int ret = add_const(p, &t, "_factors", &data);
-
-	for (int64_t k = 0; k < p->channels && ret >= 0; k++)
-		((uint32_t *)data)[k] = zero_factor(p, k);
-	return ret;
-}
-
-static int add_weight_zeros(const struct product *p)
-{
-	struct cnn_tensor t = { .dtype = CNN_INT32, .rank = 1, .dims = { p->channels } };
-	void *data = NULL;
-	int ret = add_const(p, &t, "_zeros", &data);
-
-	for (int64_t k = 0; k < p->channels && ret >= 0; k++)
-		((int32_t *)data)[k] = weight_zero(p, k);
-	return ret;
+	return add_numbers(p, "_terms", term);
 }
 
 /* The scale of each channel, rounded as the quantised operators do. */
@@ -296,7 +289,7 @@ static int add_parts(const struct product *p, struct parts *s)
 	s->terms = s->weights < 0 ? s->weights : add_terms(p);
 	s->sums = s->terms < 0 ? s->terms : add_sums(p, s->axis);
 	if (s->sums >= 0 && p->by_inputs) {
-		s->zeros = add_weight_zeros(p);
+		s->zeros = add_numbers(p, "_zeros", weight_zero);
 		if (s->zeros < 0)
 			return s->zeros;
 	}
@@ -306,7 +299,7 @@ static int add_parts(const struct product *p, struct parts *s)
 			return s->scales;
 	}
 	if (s->sums >= 0 && p->late) {
-		s->factors = add_factors(p);
+		s->factors = add_numbers(p, "_factors", zero_factor);
 		if (s->factors < 0)
 			return s->factors;
 	}
