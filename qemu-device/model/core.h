@@ -9,6 +9,9 @@
 #ifndef CNN_CORE_H
 #define CNN_CORE_H
 
+#include <stdlib.h>
+#include <string.h>
+
 #include "cnnacc_hw.h"
 #include "cnnacc_model.h"
 
@@ -95,6 +98,22 @@ struct core_ops {
 	/* Register window as software may read it from now on. */
 	void (*publish)(const void *core, uint32_t *window);
 };
+
+/* Memories of a core begin where a vector may. */
+#define CORE_ALIGN	((size_t)64)
+
+static inline size_t core_align(size_t size)
+{
+	return (size + CORE_ALIGN - 1) & ~(CORE_ALIGN - 1);
+}
+
+/* At least @size bytes, aligned and zeroed, for free(); NULL if there is no memory. */
+static inline void *core_alloc(size_t size)
+{
+	void *memory = aligned_alloc(CORE_ALIGN, core_align(size));
+
+	return memory ? memset(memory, 0, core_align(size)) : NULL;
+}
 
 extern const struct core_ops cnn_ccp_ops, cnn_hwpe_ops;
 

@@ -7,7 +7,6 @@
 #include "ccp.h"
 #include "simd.h"
 
-#define ALIGN	((size_t)64)
 #define WORD(offset)	((offset) / 4)
 #define WINDOW_WORDS	(WORD(CNNACC_CCP_REG_FC0(0)) + CNNACC_CCP_GPRS)
 
@@ -45,7 +44,7 @@ static size_t lob_bytes(const struct ccp *c)
 static void place(struct ccp *c)
 {
 	char *base = (char *)c->s;
-	size_t pos = (sizeof(struct ccp_state) + ALIGN - 1) & ~(ALIGN - 1);
+	size_t pos = core_align(sizeof(struct ccp_state));
 
 	for (unsigned int i = 0; i < CNNACC_CCP_DATA_BANKS; i++) {
 		c->data[i] = base ? (float *)(base + pos) : NULL;
@@ -68,21 +67,9 @@ static void destroy(void *core)
 	free(c);
 }
 
-/* @size bytes, zeroed, that a vector may be anywhere in. */
-static void *allocate(size_t size)
-{
-	void *memory;
-
-	size = (size + ALIGN - 1) & ~(ALIGN - 1);
-	memory = aligned_alloc(ALIGN, size);
-	if (memory)
-		memset(memory, 0, size);
-	return memory;
-}
-
 static void *create(const struct cnn_core_config *config, const struct core_means *means)
 {
-	struct ccp *c = allocate(sizeof(*c));
+	struct ccp *c = core_alloc(sizeof(*c));
 
 	if (!c)
 		return NULL;
@@ -93,8 +80,8 @@ static void *create(const struct cnn_core_config *config, const struct core_mean
 	c->means = *means;
 	c->simd = ccp_simd(means->simd);
 	place(c);
-	c->s = allocate(c->size);
-	c->scratch = allocate(means->threads * sizeof(*c->scratch));
+	c->s = core_alloc(c->size);
+	c->scratch = core_alloc(means->threads * sizeof(*c->scratch));
 	if (!c->s || !c->scratch) {
 		destroy(c);
 		return NULL;

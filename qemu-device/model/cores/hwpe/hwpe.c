@@ -6,7 +6,6 @@
 
 #include "hwpe.h"
 
-#define ALIGN	((size_t)64)
 #define WORD(offset)	((offset) / 4)
 #define WINDOW_WORDS	WORD(CNNACC_HWPE_REG_ACC(0, HWPE_ACCS))
 #define STICKY		(CNNACC_HWPE_STATUS_BAD_TER2 | CNNACC_HWPE_STATUS_ALIGN)
@@ -40,7 +39,7 @@ static void describe(const struct cnn_core_config *config, struct cnnacc_core_en
 /* Places the memories behind the head of the state; counts only if it is NULL. */
 static void place(struct hwpe *h)
 {
-	size_t pos = (sizeof(struct hwpe_state) + ALIGN - 1) & ~(ALIGN - 1);
+	size_t pos = core_align(sizeof(struct hwpe_state));
 	uint8_t *base = (uint8_t *)h->s;
 
 	for (unsigned int i = 0; i < CNNACC_HWPE_MEMORIES; i++) {
@@ -62,12 +61,6 @@ static void destroy(void *core)
 	free(h);
 }
 
-/* @size bytes that a vector may be anywhere in. */
-static void *allocate(size_t size)
-{
-	return aligned_alloc(ALIGN, (size + ALIGN - 1) & ~(ALIGN - 1));
-}
-
 static void *create(const struct cnn_core_config *config, const struct core_means *means)
 {
 	struct hwpe *h = calloc(1, sizeof(*h));
@@ -84,15 +77,14 @@ static void *create(const struct cnn_core_config *config, const struct core_mean
 	h->seq.memory[CNNACC_HWPE_KERNEL].size = config->kernel;
 	h->seq.commands = config->program / sizeof(struct cnnacc_seq_command);
 	place(h);
-	h->s = allocate(h->size);
-	h->seq.live = allocate(config->program);
-	h->right.words = allocate(HWPE_RIGHT);
-	h->seat = allocate(means->threads * sizeof(*h->seat));
+	h->s = core_alloc(h->size);
+	h->seq.live = core_alloc(config->program);
+	h->right.words = core_alloc(HWPE_RIGHT);
+	h->seat = core_alloc(means->threads * sizeof(*h->seat));
 	if (!h->s || !h->seq.live || !h->right.words || !h->seat) {
 		destroy(h);
 		return NULL;
 	}
-	memset(h->s, 0, h->size);
 	h->seq.s = &h->s->seq;
 	place(h);
 	return h;
@@ -167,7 +159,7 @@ static uint32_t stop(void *core)
 {
 	struct hwpe *h = core;
 
-	h->s->todo = 0;
+	h->s->pending = 0;
 	return seq_stop(&h->seq);
 }
 
@@ -218,8 +210,8 @@ static int check(void *core, char err[CNN_MODEL_ERR_LEN])
 		return refuse(err, "configuration", s->cfg[1]);
 	if (s->state != CNNACC_HWPE_IDLE && !hwpe_window_possible(h))
 		return refuse(err, "window", s->window.ch);
-	if (s->todo && (s->state != CNNACC_HWPE_RUNNING || s->seq.phase != SEQ_PHASE_WORK))
-		return refuse(err, "products", s->todo);
+	if (s->pending && (s->state != CNNACC_HWPE_RUNNING || s->seq.phase != SEQ_PHASE_WORK))
+		return refuse(err, "products", s->pending);
 	return 0;
 }
 

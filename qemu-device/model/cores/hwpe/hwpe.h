@@ -32,7 +32,7 @@ struct hwpe_state {
 	uint32_t events;		/* its rounds raise them */
 	uint32_t round, rounds;
 	struct hwpe_window window;	/* that runs or has run last */
-	uint32_t todo;			/* products of it that are still to be computed */
+	uint32_t pending;			/* products of it that are still to be computed */
 	uint32_t useful;		/* of each of its AccRegs */
 	uint16_t fresh[HWPE_ACCS];	/* PEs that nobody has drained since it started */
 	/* All above starts a job from zero. */

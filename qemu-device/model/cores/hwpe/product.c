@@ -269,7 +269,7 @@ static bool take(struct hwpe *h)
 	sum = &a->sum[a->next++][0][0];
 	for (unsigned int i = 0; i < HWPE_ACCS * HWPE_PES; i++)
 		acc[i] += sum[i];
-	h->s->todo = 0;
+	h->s->pending = 0;
 	return true;
 }
 
@@ -278,22 +278,22 @@ bool hwpe_work(struct seq *seq, int64_t *budget)
 	struct hwpe *h = hwpe_of(seq);
 	struct hwpe_layer l;
 
-	if (!h->s->todo)
+	if (!h->s->pending)
 		return true;
 	l = hwpe_layer(h->s);
-	if (h->s->todo == l.rounds && *budget > 0 && worth_threads(h, &l)) {
+	if (h->s->pending == l.rounds && *budget > 0 && worth_threads(h, &l)) {
 		if (!cannot_saturate(h->s, l.rounds))
 			h->ahead.count = h->ahead.next;
 		else if (take(h) || (look_ahead(h, &l, budget) && take(h)))
 			return true;
 	}
-	while (h->s->todo) {
-		uint32_t rounds = h->s->todo < HWPE_ROUNDS ? h->s->todo : HWPE_ROUNDS;
+	while (h->s->pending) {
+		uint32_t rounds = h->s->pending < HWPE_ROUNDS ? h->s->pending : HWPE_ROUNDS;
 
 		if (*budget <= 0)
 			return false;
-		*budget -= products(h, &l, l.rounds - h->s->todo, rounds);
-		h->s->todo -= rounds;
+		*budget -= products(h, &l, l.rounds - h->s->pending, rounds);
+		h->s->pending -= rounds;
 	}
 	return true;
 }

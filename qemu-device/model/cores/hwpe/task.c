@@ -194,7 +194,7 @@ enum seq_outcome hwpe_start_window(struct hwpe *h, struct hwpe_window window, bo
 	s->useful = useful(&l);
 	memset(s->fresh, 0xff, sizeof(s->fresh));
 	s->window = window;
-	s->todo = l.rounds;
+	s->pending = l.rounds;
 	s->state = CNNACC_HWPE_RUNNING;
 	return SEQ_NEXT;
 }
@@ -241,6 +241,6 @@ bool hwpe_window_possible(const struct hwpe *h)
 	uint32_t detail;
 
 	return s->window.k < k_count(s) && s->window.cw < w_count(s) &&
-	       s->window.ch < h_count(s) && s->todo <= l.rounds &&
+	       s->window.ch < h_count(s) && s->pending <= l.rounds &&
 	       !bad_addresses(h, &l, s->window, &detail);
 }
