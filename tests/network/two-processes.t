@@ -35,7 +35,7 @@ wait
 echo 0 >$trace/events/cnnacc/enable
 cat $trace/trace >trace
 END
-"$top/tests/vm/run" --share "$work" -- sh /mnt/guest
+"$top/tests/vm/run" --device "timing=modelled,clock-hz=20000000" --share "$work" -- sh /mnt/guest
 tap_ok "the guest ran"
 for name in deep mobile; do
 	tap_run "$name: 50 runs agree" test "$(cat "$work/$name.status")" = 0
