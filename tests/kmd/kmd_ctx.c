@@ -96,7 +96,7 @@ static void test_destroy_with_jobs(int fd)
 	double start;
 	int ret = 0;
 
-	length = kmd_program_delay(&env, 3000000);
+	length = kmd_program_delay(&env, 20000000);
 	ret = kmd_submit(&env, length, 0, first);
 	for (i = 0; i < 20 && !ret; i++)
 		ret = kmd_submit(&env, length, 0, last);

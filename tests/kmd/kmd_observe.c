@@ -300,7 +300,7 @@ static void test_fdinfo_active(struct kmd_env *env)
 	uint64_t active;
 
 	ok_ret(kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_BO_CREATE, &private), 0, "a private buffer");
-	task.cycle_limit = 20000000;
+	task.cycle_limit = 200000000;
 	ok_ret(kmd_submit_jobs(env->fd, env->ctx, &job, 1), 0, "a job that refers to a buffer");
 	active = fdinfo(env->fd, "drm-active-memory", "");
 	ok_ret(kmd_wait(env->fd, out), -ETIMEDOUT, "ends");
