@@ -570,6 +570,7 @@ struct cnnrt_step {
 	uint64_t submitted_ns;	/* of TASKS: when the wait began; else start_ns */
 	uint64_t cycles;	/* that the device counted, 0 on the CPU */
 	uint64_t macs;		/* of TASKS: that the device counted; else the operator's */
+	uint64_t mac_slots;	/* of TASKS: that its busy units could have done; else 0 */
 };
 
 /** cnnrt_job_profile() - report the steps of a finished run in the order of their start. */

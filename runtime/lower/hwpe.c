@@ -82,16 +82,16 @@ struct limit {
 /* The limits that a tile of th rows and tw columns has to keep; returns how many. */
 static int tile_limits(const struct lhw_hw *hw, const struct lhw_node *n, struct limit *l)
 {
-	int64_t rows = (n->th - 1) * n->sh + n->kh;
+	int64_t column = lhw_column_bytes(n, n->th);
 	int64_t columns = (n->tw / LHW_OUT_COLUMNS - 1) * n->sw + (n->kw - 1) * n->dw + 1;
 	const struct limit all[] = {
 		{ "Conv_CH_count", n->words, MAX_FIELD },
-		{ "H_stride", n->sh * n->cs, MAX_FIELD },
-		{ "W_stride", n->sw * rows * n->cs, MAX_FIELD },
-		{ "Conv_W_offset", n->dw * rows * n->cs, MAX_FIELD },
+		{ "H_stride", lhw_row_step(n), MAX_FIELD },
+		{ "W_stride", n->sw * column, MAX_FIELD },
+		{ "Conv_W_offset", n->dw * column, MAX_FIELD },
 		{ "H_count", n->th / LHW_OUT_ROWS, MAX_FIELD },
 		{ "W_count", n->tw / LHW_OUT_COLUMNS, MAX_FIELD },
-		{ "bytes of half a map", columns * rows * n->cs + LHW_WORD, hw->fmap },
+		{ "bytes of half a map", columns * column + LHW_WORD, hw->fmap },
 		{ "bytes of weights", n->rounds * CNNACC_HWPE_ROUND_BYTES, hw->kernel },
 		{ "cycles of a tile", (int64_t)lhw_tile_cycles(n),
 		  (int64_t)(hw->cycles_max & INT64_MAX) / 2 },
@@ -152,7 +152,7 @@ static uint32_t wanted_accs(const struct lhw_node *n)
 	int64_t columns = n->product ? lw_div_up(n->rows, n->oh) : n->ow;
 	int64_t parts = lw_div_up(rows, n->th / LHW_OUT_ROWS);
 
-	if (n->th < n->ohp || n->tw < n->owp)
+	if (n->th < n->ohp || n->tw < n->owp || n->interleaved)
 		return CNNACC_HWPE_ACCS;
 	return (uint32_t)(LHW_OUT_COLUMNS * (parts - 1) +
 			  lw_div_up(columns, n->tw / LHW_OUT_COLUMNS));
@@ -162,8 +162,8 @@ static void describe(const struct lhw_node *n, const char *op, int64_t macs, cha
 {
 	int64_t slots = lhw_slots(n), tiles = lhw_tiles(n);
 	int len = snprintf(reason, CNN_REASON_LEN, "%s: %s, %lld tile%s", op,
-			   n->product ? "matrix product" : n->input ? "input layer" : "inner layer",
-			   (long long)tiles, tiles == 1 ? "" : "s");
+			   n->product ? "matrix product" : n->interleaved ? "interleaved input layer" :
+			   n->input ? "input layer" : "inner layer", (long long)tiles, tiles == 1 ? "" : "s");
 
 	if (n->blocks > 1)
 		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
@@ -171,6 +171,26 @@ static void describe(const struct lhw_node *n, const char *op, int64_t macs, cha
 				(long long)n->blocks);
 	snprintf(reason + len, CNN_REASON_LEN - (size_t)len, ", %.1f %% of %lld slots used",
 		 100.0 * (double)macs / (double)slots, (long long)slots);
+}
+
+/* The core has a mode for kernels of 3 x 3 pixels of 3 bytes: fewer rounds for more transfers. */
+static void try_interleaved(struct lhw_core *core, struct lhw_node *n, const char *op)
+{
+	struct lhw_node other = *n;
+	char reason[CNN_REASON_LEN];
+	uint64_t cycles;
+
+	if (n->product || n->groups > 1 || n->ci != 3 || n->kh != 3 || n->kw != 3 || n->dh > 1 ||
+	    n->dw > 1)
+		return;
+	other.interleaved = true;
+	other.rounds = 4;
+	if (!find_tile(&core->hw, &other, op, reason))
+		return;
+	other.accs = wanted_accs(&other);
+	cycles = lhw_cycles(core, &other);
+	if (cycles && cycles < lhw_cycles(core, n))
+		*n = other;
 }
 
 static bool lhw_plan(struct lw_core *base, int node, const struct lw_fit *fit, char *reason)
@@ -188,6 +208,7 @@ static bool lhw_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 	if (!find_tile(&core->hw, n, op, reason))
 		return false;
 	n->accs = wanted_accs(n);
+	try_interleaved(core, n, op);
 	describe(n, op, cnn_node_macs(g, &g->nodes[node]), reason);
 	return true;
 }

@@ -44,6 +44,7 @@ struct lhw_node {
 	struct lhw_weights w;
 	uint32_t type;		/* enum cnnacc_hwpe_type */
 	bool input;		/* Layer_type: strips of any length at any address */
+	bool interleaved;	/* Kernel_333: a tile's upper and lower half, byte by byte */
 	uint8_t pad;		/* what is around the map */
 	int64_t cp;		/* bytes from pixel to pixel in the arena */
 	int64_t kp, ohp, owp;	/* channels, rows, columns of the output and what is beside it */
@@ -74,8 +75,8 @@ struct lhw_task {
 	struct cnnacc_seq_command *command;
 	int64_t count, cap;
 	struct cnnrt_cost cost;
-	uint64_t transfers;		/* cycles of COPY2D from memory */
-	uint64_t stores;
+	uint64_t total;			/* cycles of all programs */
+	bool dry;			/* only the cycles are wanted */
 	bool failed;			/* no memory */
 };
 
@@ -114,8 +115,13 @@ void lhw_run(struct lhw_task *t, const struct lhw_node *n, const struct lhw_wind
 /* hwpe_emit.c */
 /* The most cycles and commands of one tile with its weights. */
 uint64_t lhw_tile_cycles(const struct lhw_node *n);
-#define LHW_TILE_COMMANDS	40
+#define LHW_TILE_COMMANDS	48
 int lhw_emit(struct lhw_core *core, int node);
+/* Cycles of the node's programs, so that ways to run it can be compared; 0 without memory. */
+uint64_t lhw_cycles(struct lhw_core *core, struct lhw_node *n);
+/* Bytes of a column of a tile of th rows in an SRAM, and from an output's rows to the next's. */
+int64_t lhw_column_bytes(const struct lhw_node *n, int64_t th);
+int64_t lhw_row_step(const struct lhw_node *n);
 /* Multiply-add slots of the node, and tiles; without memory or output. */
 int64_t lhw_slots(const struct lhw_node *n);
 int64_t lhw_tiles(const struct lhw_node *n);

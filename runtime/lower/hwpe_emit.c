@@ -9,6 +9,27 @@ struct half {
 	int64_t x, y, columns, rows;
 };
 
+/* Interleaved: two parts of so many rows, which overlap; the second begins at row part_step(). */
+static int64_t part_step(const struct lhw_node *n, int64_t th)
+{
+	return th / 2 * n->sh;
+}
+
+static int64_t part_rows(const struct lhw_node *n, int64_t th)
+{
+	return (th / 2 - 1) * n->sh + n->kh;
+}
+
+int64_t lhw_column_bytes(const struct lhw_node *n, int64_t th)
+{
+	return n->cs * (n->interleaved ? 2 * part_rows(n, th) : (th - 1) * n->sh + n->kh);
+}
+
+int64_t lhw_row_step(const struct lhw_node *n)
+{
+	return n->sh * n->cs * (n->interleaved ? 2 : 1);
+}
+
 static struct half get_half(const struct lhw_node *n, const struct lhw_tile *t, int side)
 {
 	int64_t columns = t->tw / LHW_OUT_COLUMNS;
@@ -30,10 +51,13 @@ uint64_t lhw_tile_cycles(const struct lhw_node *n)
 	const struct lhw_tile t = { .th = n->th, .tw = n->tw };
 	struct half h = get_half(n, &t, 0);
 	int64_t windows = n->chunk * (n->th / LHW_OUT_ROWS) * (n->tw / LHW_OUT_COLUMNS);
-	int64_t bytes = h.columns * h.rows * n->cs, pieces = h.columns;
+	int64_t column = lhw_column_bytes(n, n->th), bytes = h.columns * column;
+	int64_t pieces = h.columns;
 
 	if (n->cs < n->cp)
 		pieces *= h.rows;
+	if (n->interleaved)
+		pieces *= column;
 	return (uint64_t)(TASK_CYCLES + windows * (8 * n->rounds + 12 + DRAIN_CYCLES) +
 			  2 * n->chunk * n->rounds +
 			  LHW_OUT_COLUMNS * (2 * lw_div_up(bytes, CNNACC_LINE_SIZE) + 2 * pieces +
@@ -65,6 +89,29 @@ struct unit {
 	uint32_t weights;
 };
 
+/* Columns x0 to x1 of both parts of a half, a byte at a time. */
+static void load_parts(const struct unit *u, const struct lhw_tile *t, int side, int64_t x0,
+		       int64_t x1)
+{
+	const struct lhw_node *n = u->n;
+	struct half h = get_half(n, t, side);
+	int64_t column = lhw_column_bytes(n, t->th);
+
+	for (int part = 0; part < 2; part++) {
+		int64_t y = h.y + part * part_step(n, t->th), y0 = lw_max(y, 0);
+		int64_t y1 = lw_min(y + part_rows(n, t->th), n->ih);
+		const uint32_t arg[6] = {
+			(uint32_t)(u->in + t->n * n->in_l.image_pitch + (x0 * n->ih + y0) * n->cp),
+			(uint32_t)((x0 - h.x) * column + (y0 - y) * n->cp * 2 + part),
+			(uint32_t)((y1 - y0) * n->cp), 1, 1, 2,
+		};
+
+		if (y0 < y1)
+			lhw_copy_columns(u->task, (uint32_t)side, arg, x1 - x0,
+					 (uint32_t)(n->ih * n->cp), (uint32_t)column);
+	}
+}
+
 /* What there is of a half in the input; the rest is padding, or nobody's. */
 static void load_half(const struct unit *u, const struct lhw_tile *t, int side)
 {
@@ -78,9 +125,14 @@ static void load_half(const struct unit *u, const struct lhw_tile *t, int side)
 	if (n->product)
 		y1 = lw_min(y1, n->rows - x0 * n->ih);
 	else if (x0 != h.x || y0 != h.y || x1 != h.x + h.columns || y1 != h.y + h.rows)
-		lhw_fill(u->task, (uint32_t)side, n->pad, (uint32_t)(h.columns * h.rows * n->cs));
+		lhw_fill(u->task, (uint32_t)side, n->pad,
+			 (uint32_t)(h.columns * lhw_column_bytes(n, t->th)));
 	if (x1 <= x0 || y1 <= y0)
 		return;
+	if (n->interleaved) {
+		load_parts(u, t, side, x0, x1);
+		return;
+	}
 	va = u->in + t->n * n->in_l.image_pitch + (x0 * n->ih + y0) * n->cp + c0;
 	if (n->cs == n->cp) {
 		const uint32_t arg[6] = {
@@ -106,17 +158,18 @@ static void load_half(const struct unit *u, const struct lhw_tile *t, int side)
 static void configure(const struct unit *u, const struct lhw_tile *t)
 {
 	const struct lhw_node *n = u->n;
-	uint32_t pixel = (uint32_t)(n->sh * n->cs);
-	uint32_t column = (uint32_t)(get_half(n, t, 0).rows * n->cs);
+	uint32_t pixel = (uint32_t)lhw_row_step(n);
+	uint32_t column = (uint32_t)lhw_column_bytes(n, t->th);
 	uint32_t hc = (uint32_t)(t->th / LHW_OUT_ROWS), wc = (uint32_t)(t->tw / LHW_OUT_COLUMNS);
 
-	for (uint32_t i = 0; i < CNNACC_HWPE_ACCS; i += 2)
+	for (uint32_t i = 0; i < (n->interleaved ? 4 : CNNACC_HWPE_ACCS); i += 2)
 		lhw_exec(u->task, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_FMAP_ADDR, BOTH, i, 0, 0),
 			 i / 2 * hc * pixel, CNNACC_HWPE_SRAM2 + i / 2 * hc * pixel);
 	lhw_exec(u->task, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_CFG, BOTH, 0, 0, 0),
 		 (uint32_t)n->words | (uint32_t)n->dw * column << 16,
 		 (uint32_t)n->kw | n->type << CNNACC_HWPE_CFG_TYPE_SHIFT |
 		 (n->input ? CNNACC_HWPE_CFG_INPUT : 0) |
+		 (n->interleaved ? CNNACC_HWPE_CFG_333 : 0) |
 		 (uint32_t)u->groups << CNNACC_HWPE_CFG_K_SHIFT);
 	lhw_exec(u->task, CNNACC_HWPE_INSN(CNNACC_HWPE_MATRIX_MAC, BOTH, 0, 0, 0), hc | wc << 16,
 		 pixel | (uint32_t)n->sw * column << 16);
@@ -205,8 +258,11 @@ static int add_chunk(struct unit *u)
 {
 	struct lw *lw = u->task->lw;
 	int64_t bytes = u->groups * u->n->rounds * CNNACC_HWPE_ROUND_BYTES;
-	int64_t at = lw_buf_add(lw, &lw->weights, bytes, CNNACC_LINE_SIZE);
+	int64_t at;
 
+	if (u->task->dry)
+		return add_tiles(u);
+	at = lw_buf_add(lw, &lw->weights, bytes, CNNACC_LINE_SIZE);
 	if (at < 0)
 		return (int)at;
 	lhw_pack(u->n, u->block, u->first, u->groups, lw->weights.data + at);
@@ -227,6 +283,18 @@ static int add_blocks(struct unit *u)
 		}
 	}
 	return ret;
+}
+
+uint64_t lhw_cycles(struct lhw_core *core, struct lhw_node *n)
+{
+	struct lhw_task task = { .lw = core->base.lw, .hw = &core->hw, .dry = true };
+	struct unit u = { .n = n, .task = &task };
+	int ret = add_blocks(&u);
+
+	if (!ret && task.count)
+		ret = lhw_end(&task);
+	free(task.command);
+	return ret ? 0 : task.total;
 }
 
 int lhw_emit(struct lhw_core *core, int node)

@@ -29,6 +29,16 @@ static uint8_t weight_at(const struct lhw_node *n, const struct column *col, int
 	return (uint8_t)col->w[c * n->w.c + y / n->dh * n->w.y + m * n->w.x];
 }
 
+/* The same of the interleaved kernel, whose words have 8, 8, 6 and 5 weights. */
+static uint8_t interleaved_at(const struct column *col, const struct lhw_weights *w, int64_t t,
+			      int64_t b)
+{
+	static const int8_t begin[] = { 0, 8, 16, 22, 27 };
+	int64_t e = begin[t] + b;
+
+	return e < begin[t + 1] ? (uint8_t)col->w[e % 3 * w->c + e / 3 % 3 * w->y + e / 9 * w->x] : 0;
+}
+
 void lhw_pack(const struct lhw_node *n, int64_t block, int64_t first, int64_t count, uint8_t *to)
 {
 	struct column col;
@@ -41,7 +51,8 @@ void lhw_pack(const struct lhw_node *n, int64_t block, int64_t first, int64_t co
 			continue;
 		for (int64_t t = 0; t < n->rounds; t++, round += CNNACC_HWPE_ROUND_BYTES)
 			for (int64_t b = 0; b < LHW_WORD; b++)
-				round[b] = weight_at(n, &col, t / n->words,
+				round[b] = n->interleaved ? interleaved_at(&col, &n->w, t, b) :
+					   weight_at(n, &col, t / n->words,
 						     t % n->words * LHW_WORD + b);
 	}
 }

@@ -104,15 +104,23 @@ void lhw_copy_columns(struct lhw_task *t, uint32_t memory, const uint32_t arg[6]
 
 /* ---- windows --------------------------------------------------------------------------- */
 
+/* Multiply-adds of a result. */
+static uint64_t count_used(const struct lhw_node *n)
+{
+	if (n->interleaved)
+		return 27;
+	return (uint64_t)(n->input ? n->kw * lw_min(3 * n->kw, n->words * LHW_WORD) :
+			  n->rounds * LHW_WORD);
+}
+
 static void count_window(struct lhw_task *t, const struct lhw_node *n, bool first, uint32_t va,
 			 const struct lhw_windows *w)
 {
-	uint64_t rounds = (uint64_t)n->rounds, kw = (uint64_t)n->kw;
-	uint64_t run = 8 * rounds + (first ? 12 : n->input ? 9 : 8), drain = 1;
-	uint64_t used = rounds * LHW_WORD, results = n->accs * LHW_COLUMNS;
+	uint64_t rounds = (uint64_t)n->rounds, results = n->accs * LHW_COLUMNS;
+	uint64_t resumed = n->interleaved ? 11 : n->input ? 9 : 8;
+	uint64_t run = 8 * rounds + (first ? 12 : resumed), drain = n->interleaved ? 2 : 1;
 
-	if (n->input)
-		used = kw * (uint64_t)lw_min(3 * n->kw, n->words * LHW_WORD);
+	/* Interleaved results have the same places in another order. */
 	for (uint32_t i = 0; i < n->accs; i++)
 		drain += 16 + lines_of(va + i / 2 * w->row_pitch + i % 2 * w->pitch, 1,
 				       4 * LHW_COLUMNS, 0);
@@ -120,24 +128,40 @@ static void count_window(struct lhw_task *t, const struct lhw_node *n, bool firs
 	t->cost.compute += run;
 	t->cost.stall += drain;
 	t->cost.mac_slots += 128 * rounds * LHW_WORD;
-	t->cost.mac_useful += results * used;
+	t->cost.mac_useful += results * count_used(n);
 	t->cost.written += results * 4;
+}
+
+/* AccReg 4 a + 2 side + part has row hc * (2 part + a) of its half. */
+static void drain_interleaved(struct lhw_task *t, const struct lhw_windows *w)
+{
+	for (uint32_t a = 0; a < 2; a++) {
+		const uint32_t arg[5] = {
+			w->va + a * w->row_pitch, 4 * a, 2, w->pitch, 2 * w->row_pitch,
+		};
+
+		add(t, CNNACC_SEQ_DRAIN | (a ? CNNACC_SEQ_RESUME : 0), 4, arg, 5);
+	}
 }
 
 /* The loops and the waiting are over before the window is. */
 void lhw_run(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w)
 {
-	const uint32_t group[4] = { CNNACC_SEQ_STEP(3, 0, 0), w->group_step };
-	const uint32_t column[4] = { CNNACC_SEQ_STEP(2, 0, 0), w->column_step };
-	const uint32_t row[4] = { CNNACC_SEQ_STEP(1, 0, 0), w->row_step };
+	const uint32_t drains = n->interleaved ? 2 : 1;
+	const uint32_t group[4] = { CNNACC_SEQ_STEP(3, drains - 1, 0), w->group_step };
+	const uint32_t column[4] = { CNNACC_SEQ_STEP(2, drains - 1, 0), w->column_step };
+	const uint32_t row[4] = { CNNACC_SEQ_STEP(1, drains - 1, 0), w->row_step };
 	const uint32_t round = CNNACC_HWPE_WAIT_ROUND;
 	const uint32_t drain[5] = { w->va, 0, LHW_OUT_COLUMNS, w->row_pitch, w->pitch };
 
-	loop(t, 4, w->groups, group);
-	loop(t, 3, w->wc, column);
-	loop(t, 2, w->hc, row);
+	loop(t, 3 + drains, w->groups, group);
+	loop(t, 2 + drains, w->wc, column);
+	loop(t, 1 + drains, w->hc, row);
 	add(t, CNNACC_SEQ_WAIT, 0, &round, 1);
-	add(t, CNNACC_SEQ_DRAIN | CNNACC_SEQ_RESUME, n->accs, drain, 5);
+	if (n->interleaved)
+		drain_interleaved(t, w);
+	else
+		add(t, CNNACC_SEQ_DRAIN | CNNACC_SEQ_RESUME, n->accs, drain, 5);
 	for (int64_t k = 0; k < w->groups; k++)
 		for (int64_t x = 0; x < w->wc; x++)
 			for (int64_t y = 0; y < w->hc; y++)
@@ -233,6 +257,9 @@ int lhw_end(struct lhw_task *t)
 	control(t, TRANSFER + lines);
 	t->cost.dma_program += TRANSFER + lines;
 	t->cost.read_program += lines * CNNACC_LINE_SIZE;
+	t->total += t->cost.cycles;
+	if (t->dry)
+		return CNN_OK;
 	at = lw_buf_add(t->lw, &t->lw->program, bytes, CNNACC_LINE_SIZE);
 	if (at < 0)
 		return (int)at;

@@ -2,7 +2,7 @@
 /*
  * Random quantised products on core hwpe, of several sizes, against the operators on the CPU, bit
  * for bit; the compiler's cycles against the device's; programs from files; a share of a network's
- * multiply-adds; what is refused, and why.
+ * multiply-adds; shares of the core's slots; what is refused, and why.
  * Usage: lower_hwpe [--count N] [--seed N]; TAP.
  */
 #include <stdio.h>
@@ -103,11 +103,11 @@ struct conv {
 
 static void random_conv(struct conv *c)
 {
-	int form = (int)pick(0, 5);
+	int form = (int)pick(0, 6);
 
 	c->groups = form == 0 ? pick(2, 40) : form == 1 ? pick(2, 5) : 1;
-	c->w[1] = form == 0 ? 1 : form == 2 ? 3 : form == 3 ? 8 * pick(1, 3) : pick(1, 20);
-	c->w[0] = c->groups * (form == 0 ? pick(1, 2) : pick(1, form == 1 ? 6 : 40));
+	c->w[1] = form == 0 ? 1 : form == 2 || form == 6 ? 3 : form == 3 ? 8 * pick(1, 3) : pick(1, 20);
+	c->w[0] = c->groups * (form == 0 ? pick(1, 2) : pick(1, form == 1 ? 6 : form == 6 ? 100 : 40));
 	c->x[0] = pick(1, 2);
 	c->x[1] = c->groups * c->w[1];
 	for (int i = 0; i < 2; i++) {
@@ -118,6 +118,10 @@ static void random_conv(struct conv *c)
 		c->dilation[i] = pick(0, 3) ? 1 : 2;
 		c->pads[i] = pick(0, 3);
 		c->pads[2 + i] = pick(0, 3);
+		if (form == 6)
+			c->w[2 + i] = 3;
+		if (form == 6)
+			c->dilation[i] = 1;
 		reach = (c->w[2 + i] - 1) * c->dilation[i] + 1;
 		c->x[2 + i] = pick(reach > 6 ? reach - 6 : 1, reach + 12);
 		if (c->x[2 + i] + c->pads[i] + c->pads[2 + i] < reach)
@@ -193,8 +197,8 @@ struct bench {
 struct answer {
 	uint8_t *data;
 	size_t bytes;
-	uint64_t cycles, macs;		/* that the device counted */
-	uint64_t useful;		/* multiply-adds that the compiler expected it to count */
+	uint64_t cycles, macs, slots;	/* that the device counted */
+	uint64_t useful, all_slots;	/* what the compiler expected it to count */
 	struct cnnrt_estimate estimate;
 };
 
@@ -203,6 +207,7 @@ static void add_cost(const struct cnnrt_op_report *op, void *opaque)
 	struct answer *a = opaque;
 
 	a->useful += op->cost.mac_useful;
+	a->all_slots += op->cost.mac_slots;
 }
 
 static void add_step(const struct cnnrt_step *step, void *opaque)
@@ -212,6 +217,7 @@ static void add_step(const struct cnnrt_step *step, void *opaque)
 	a->cycles += step->cycles;
 	if (step->kind == CNNRT_STEP_TASKS)
 		a->macs += step->macs;
+	a->slots += step->mac_slots;
 }
 
 static int bench_open(struct bench *t, const char *name)
@@ -335,18 +341,21 @@ static const char *compare(const struct answer *got, const struct answer *want)
 			 (unsigned long long)got->cycles, (unsigned long long)got->estimate.cycles);
 		return text;
 	}
-	if (got->macs != got->useful) {
-		snprintf(text, sizeof(text), "%llu multiply-adds, the compiler said %llu",
-			 (unsigned long long)got->macs, (unsigned long long)got->useful);
+	if (got->macs != got->useful || got->slots != got->all_slots) {
+		snprintf(text, sizeof(text), "%llu multiply-adds in %llu slots, the compiler said "
+			 "%llu in %llu", (unsigned long long)got->macs,
+			 (unsigned long long)got->slots, (unsigned long long)got->useful,
+			 (unsigned long long)got->all_slots);
 		return text;
 	}
 	return NULL;
 }
 
+/* Fills got but for its data. */
 static const char *run_both(struct bench *t, const void *file, size_t len, bool save,
-			    struct cnnrt_estimate *est)
+			    struct answer *got)
 {
-	struct answer got = { 0 }, want = { 0 };
+	struct answer want = { 0 };
 	struct cnnrt_program *p = NULL;
 	const char *wrong = NULL;
 	uint32_t seed = ob_rand(&state);
@@ -355,22 +364,23 @@ static const char *run_both(struct bench *t, const void *file, size_t len, bool 
 	if (!ret)
 		ret = run_program(t, p, seed, &want);
 	cnnrt_program_free(p);
+	*got = (struct answer){ 0 };
 	p = NULL;
 	if (!ret)
 		ret = compile(t, file, len, false, &p);
 	if (!ret && save)
 		ret = through_file(t, &p);
 	if (!ret)
-		ret = run_program(t, p, seed, &got);
+		ret = run_program(t, p, seed, got);
 	cnnrt_program_free(p);
 	if (ret)
 		wrong = t->err.text;
-	else if (!got.estimate.ops_device && !t->refused--)
+	else if (!got->estimate.ops_device && !t->refused--)
 		wrong = "the CPU got it";
 	else
-		wrong = compare(&got, &want);
-	*est = got.estimate;
-	free(got.data);
+		wrong = compare(got, &want);
+	free(got->data);
+	got->data = NULL;
 	free(want.data);
 	return wrong;
 }
@@ -378,9 +388,9 @@ static const char *run_both(struct bench *t, const void *file, size_t len, bool 
 static const char *run_random(struct bench *t, uint32_t seed)
 {
 	static char text[512];
-	struct cnnrt_estimate est;
 	struct onnx_build *b;
 	const char *wrong;
+	struct answer got;
 	struct conv c;
 	bool quantised;
 	size_t len;
@@ -399,7 +409,7 @@ static const char *run_random(struct bench *t, uint32_t seed)
 	ob_output(b, "y");
 	file = ob_pack(b, &len);
 	ob_free(b);
-	wrong = run_both(t, file, len, seed % 8 == 0, &est);
+	wrong = run_both(t, file, len, seed % 8 == 0, &got);
 	free(file);
 	if (!wrong)
 		return NULL;
@@ -492,7 +502,7 @@ static void check_column(void)
 {
 	const int64_t x[4] = { 1, 512, 128, 3 }, w[4] = { 3, 512, 3, 3 }, pads[4] = { 1, 1, 1, 1 };
 	struct onnx_build *b = ob_new(13);
-	struct cnnrt_estimate est = { 0 };
+	struct answer got = { 0 };
 	struct bench t = { 0 };
 	const char *wrong;
 	size_t len;
@@ -504,7 +514,7 @@ static void check_column(void)
 	ob_attr_ints(ob_node(b, "ConvInteger", "x w", "y"), "pads", 4, pads);
 	ob_output(b, "y");
 	file = ob_pack(b, &len);
-	wrong = bench_open(&t, devices[0].name) ? t.err.text : run_both(&t, file, len, false, &est);
+	wrong = bench_open(&t, devices[0].name) ? t.err.text : run_both(&t, file, len, false, &got);
 	check("a column longer than a stride", wrong);
 	bench_close(&t);
 	ob_free(b);
@@ -515,7 +525,8 @@ static void check_column(void)
 static void check_network(void)
 {
 	struct onnx_build *b = small_network();
-	struct cnnrt_estimate est = { 0 };
+	const struct cnnrt_estimate *est;
+	struct answer got = { 0 };
 	struct bench t = { 0 };
 	const char *wrong;
 	size_t len;
@@ -523,11 +534,67 @@ static void check_network(void)
 
 	state = 3;
 	wrong = bench_open(&t, "sim:cores=ccp+hwpe") ? t.err.text :
-		run_both(&t, file, len, true, &est);
-	if (!wrong && (!est.macs_core[0] || est.macs_core[1] * 4 < est.macs_total * 3 ||
-		       est.macs_device != est.macs_total))
+		run_both(&t, file, len, true, &got);
+	est = &got.estimate;
+	if (!wrong && (!est->macs_core[0] || est->macs_core[1] * 4 < est->macs_total * 3 ||
+		       est->macs_device != est->macs_total))
 		wrong = "some of its multiply-adds are elsewhere";
 	check("floats on ccp, integers on hwpe, all multiply-adds on cores", wrong);
+	bench_close(&t);
+	ob_free(b);
+	free(file);
+}
+
+/* ---- how much of the core is used ------------------------------------------------------ */
+
+/* A layer whose outputs fill the core's rows and columns, and the share of slots it uses. */
+static const struct use {
+	const char *name;
+	int64_t channels, kernel, outputs, rows;	/* kernel 0: a product of so many rows */
+	uint64_t used, of;
+} uses[] = {
+	{ "100 % of an inner layer", 16, 3, 32, 0, 1, 1 },
+	{ "84.38 % of 3 x 3 x 3, interleaved where that pays", 3, 3, 64, 0, 27, 32 },
+	{ "56.25 % of 3 x 3 x 3 with few outputs, not interleaved", 3, 3, 16, 0, 9, 16 },
+	{ "93.75 % of 5 x 5 x 3", 3, 5, 16, 0, 15, 16 },
+	{ "87.5 % of 7 x 7 x 3", 3, 7, 16, 0, 21, 24 },
+	{ "82.5 % of 11 x 11 x 3", 3, 11, 16, 0, 33, 40 },
+	{ "12.5 % of a fully connected layer, one batch", 64, 0, 32, 1, 1, 8 },
+	{ "100 % of a fully connected layer, eight batches", 64, 0, 32, 8, 1, 1 },
+};
+
+static void add_use(struct onnx_build *b, const struct use *u)
+{
+	const int64_t x[4] = { 1, u->channels, 31 + u->kernel, 31 + u->kernel };
+	const int64_t w[4] = { u->outputs, u->channels, u->kernel, u->kernel };
+	const int64_t a[2] = { u->rows, u->channels }, m[2] = { u->channels, u->outputs };
+
+	ob_input(b, "x", UINT8, u->kernel ? 4 : 2, u->kernel ? x : a);
+	add_bytes(b, "w", INT8, u->kernel ? 4 : 2, u->kernel ? w : m);
+	ob_node(b, u->kernel ? "ConvInteger" : "MatMulInteger", "x w", "y");
+	ob_output(b, "y");
+}
+
+static void check_use(const struct use *u)
+{
+	struct onnx_build *b = ob_new(13);
+	struct answer got = { 0 };
+	struct bench t = { 0 };
+	const char *wrong;
+	char text[100];
+	size_t len;
+	void *file;
+
+	state = 7;
+	add_use(b, u);
+	file = ob_pack(b, &len);
+	wrong = bench_open(&t, devices[0].name) ? t.err.text : run_both(&t, file, len, false, &got);
+	if (!wrong && (!got.slots || got.macs * u->of != got.slots * u->used)) {
+		snprintf(text, sizeof(text), "%llu of %llu slots used",
+			 (unsigned long long)got.macs, (unsigned long long)got.slots);
+		wrong = text;
+	}
+	check(u->name, wrong);
 	bench_close(&t);
 	ob_free(b);
 	free(file);
@@ -596,6 +663,8 @@ int main(int argc, char **argv)
 	check_random(seed, count);
 	check_network();
 	check_column();
+	for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++)
+		check_use(&uses[i]);
 	check_refusal("kernel of 12 columns, limit of hwpe 11", 1, 1, 12, devices[3].name);
 	check_refusal("sums of output channel 0 up to 2148744750, limit of hwpe 2147483647", 66350, 1,
 		      1, devices[0].name);
