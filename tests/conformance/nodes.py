@@ -29,6 +29,15 @@ MISSING = (
     (r'(is a segment)', 'segmented tensors are never held'),
 )
 
+# Cases of quantised operators, and those that core hwpe must compute whole.
+QUANTISED = re.compile('quantize|qlinear|matmulinteger|convinteger')
+PRODUCTS = re.compile('integer|qlinearconv|qlinearmatmul_2D')
+
+
+def whole(detail):
+    """Does this detail of a case say that all of its work was done on the device?"""
+    return re.search(r'on device ([1-9]\d*) of \1,', detail) is not None
+
 
 def cases():
     """Paths of all cases below DATA, in order."""

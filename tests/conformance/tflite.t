@@ -3,7 +3,9 @@
 """TensorFlow Lite files of every operator and type against their rules, and the rules against
 TensorFlow Lite itself if its npm package can be had; files that must be refused."""
 import json
+import math
 import os
+import random
 import struct
 import subprocess
 import sys
@@ -15,7 +17,9 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.dirname(HERE)]
 import tap
 import tflite_cases
+import tflite_networks
 from tflite_build import FLOAT16, FLOAT32, INT8, INT32, UINT8, Model
+from tflite_rules import Tensor
 
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(TOP, 'build'))
 CNNRUN = os.path.join(BUILD, 'runtime', 'tools', 'cnnrun')
@@ -51,21 +55,21 @@ def differences(t, raw):
         if bad else None
 
 
-def cnnrun(model, *options):
+def cnnrun(model, *options, device='sim'):
     """Runs it; (exit status, what it said)."""
-    done = subprocess.run([CNNRUN, model, '--device', 'sim', *options], capture_output=True,
+    done = subprocess.run([CNNRUN, model, '--device', device, *options], capture_output=True,
                           text=True, timeout=120)
     return done.returncode, done.stderr + done.stdout
 
 
-def run(case, work):
+def run(case, work, device='sim'):
     """What is wrong with our answer to a case, None if nothing is."""
     options = []
     for i, t in enumerate(case.inputs):
         options += ['--input', f'{i}=' + write(f'{work}/in{i}.npy', npy(t))]
     for i, _ in enumerate(case.outputs):
         options += ['--output', f'{i}={work}/out{i}.npy']
-    status, said = cnnrun(write(f'{work}/model.tflite', case.file), *options)
+    status, said = cnnrun(write(f'{work}/model.tflite', case.file), *options, device=device)
     if status:
         return said
     for i, t in enumerate(case.outputs):
@@ -104,23 +108,53 @@ def peer_answers(cases, package, work):
     return answers
 
 
-def check_rules(result, cases, work):
-    """The rules against TensorFlow Lite."""
-    what = 'the rules are those of TensorFlow Lite'
-    fetch = subprocess.run([os.path.join(TOP, 'scripts', 'fetch-tflite')], capture_output=True,
-                           text=True)
-    if fetch.returncode:
-        result.ok(True, f'{what} # SKIP {fetch.stderr.strip()}')
-        return
+def network_case(name):
+    """A whole network with an input; its outputs have no numbers yet."""
+    net = tflite_networks.NETWORKS[name]()
+    x = Tensor(net.shape, UINT8, list(random.Random(1).randbytes(math.prod(net.shape))))
+    return tflite_cases.Case(name, net.file, [x], [Tensor(s, net.dtype) for s in net.outputs])
+
+
+def check_networks(result, package, work):
+    """Whole networks with their products on hwpe against TensorFlow Lite."""
+    cases = [('network', network_case(name)) for name in tflite_networks.NETWORKS]
     wrong = []
-    for (dtype, c), answer in zip(cases, peer_answers(cases, fetch.stdout.strip(), work)):
+    for (_, c), answer in zip(cases, peer_answers(cases, package, work)):
+        if isinstance(answer, str):
+            wrong.append(f'{c.name}: {answer}')
+            continue
+        for t, raw in zip(c.outputs, answer):
+            t.data = t.take(raw)
+        if said := run(c, work, 'sim:cores=ccp+hwpe'):
+            wrong.append(f'{c.name}: {said}')
+        if len(set(c.outputs[1].data)) < 40:
+            wrong.append(f'{c.name}: its last map is nearly constant')
+    result.ok(not wrong, 'the bytes of networks are those of TensorFlow Lite', '\n'.join(wrong))
+
+
+def check_rules(result, cases, package, work):
+    """The rules against TensorFlow Lite."""
+    wrong = []
+    for (dtype, c), answer in zip(cases, peer_answers(cases, package, work)):
         if isinstance(answer, str):
             if c.name not in REFUSED:
                 wrong.append(f'{dtype} {c.name}: {answer}')
             continue
         wrong += [f'{dtype} {c.name}: {w}' for t, raw in zip(c.outputs, answer)
                   if (w := differences(t, raw))]
-    result.ok(not wrong, what, '\n'.join(wrong))
+    result.ok(not wrong, 'the rules are those of TensorFlow Lite', '\n'.join(wrong))
+
+
+def check_with_peer(result, cases, work):
+    """What takes TensorFlow Lite itself."""
+    fetch = subprocess.run([os.path.join(TOP, 'scripts', 'fetch-tflite')], capture_output=True,
+                           text=True)
+    if fetch.returncode:
+        result.ok(True, f'TensorFlow Lite # SKIP {fetch.stderr.strip()}')
+        return
+    package = fetch.stdout.strip()
+    check_rules(result, cases, package, work)
+    check_networks(result, package, work)
 
 
 def unfit_files():
@@ -206,7 +240,7 @@ def main():
         check_ours(result, cases, work)
         check_refusals(result, work)
         check_picture(result, work)
-        check_rules(result, cases, work)
+        check_with_peer(result, cases, work)
     return result.done()
 
 

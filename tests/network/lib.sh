@@ -6,15 +6,27 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cnnrun=$build/runtime/tools/cnnrun
 
-# network NAME: makes $work/NAME.onnx, or explains on stderr why it cannot.
+# file_of NAME: the network's file in $work.
+file_of()
+{
+	case $1 in
+	resnet8 | ds-cnn | mobile-u8) echo "$1.tflite" ;;
+	*) echo "$1.onnx" ;;
+	esac
+}
+
+# network NAME: makes its file, or explains on stderr why it cannot.
 network()
 {
-	if [ "$1" = text-direction ]; then
+	case $(file_of "$1") in
+	text-direction.onnx)
 		cp "$("$top/scripts/fetch-models")/ch_ppocr_mobile_v2.0_cls_infer.onnx" \
-			"$work/$1.onnx" 2>/dev/null
-	else
-		"$top/demo/make-model" "$1" "$work/$1.onnx"
-	fi
+			"$work/$1.onnx" 2>/dev/null ;;
+	*.tflite)
+		"$top/tests/conformance/tflite_networks.py" "$1" "$work/$1.tflite" ;;
+	*)
+		"$top/demo/make-model" "$1" "$work/$1.onnx" ;;
+	esac
 }
 
 # Options of cnnrun that fit a network's pictures, and all of them.
@@ -28,18 +40,32 @@ network_options()
 	[ "$1" != text-direction ] || echo --shape 0=1,3,48,192 "$(picture_options "$1")"
 }
 
+# output_options NAME OUT.npy: the answer there, and what else the network gives beside it.
+output_options()
+{
+	echo --output "0=$2" $([ "$(file_of "$1")" = "$1.onnx" ] ||
+		echo --output "1=${2%.npy}.map.npy")
+}
+
+# same_outputs GOT.npy WANTED.npy
+same_outputs()
+{
+	cmp "$1" "$2" || return
+	[ ! -e "${2%.npy}.map.npy" ] || cmp "${1%.npy}.map.npy" "${2%.npy}.map.npy"
+}
+
 # run_network NAME PICTURE OUT ARG...: on this machine; prints what cnnrun prints.
 run_network()
 {
 	name=$1 picture=$2 out=$3
 	shift 3
-	"$cnnrun" "$work/$name.onnx" $(network_options "$name") --input "0=$picture" \
-		--output "0=$out" "$@"
+	"$cnnrun" "$work/$(file_of "$name")" $(network_options "$name") --input "0=$picture" \
+		$(output_options "$name" "$out") "$@"
 }
 
-# share_on_device FILE: whole per cent of the MACs, as cnnrun printed them.
-share_on_device()
+# share_on_core CORE FILE: whole per cent of the MACs, as cnnrun printed them for several cores.
+share_on_core()
 {
-	sed -n 's/^MACs on device: \([0-9]*\) of \([0-9]*\) .*/\1 \2/p' "$1" |
+	sed -n "s/^MACs on device: [0-9]* of \([0-9]*\) .*($1) \([0-9]*\).*/\2 \1/p" "$2" |
 		awk '{ print int(100 * $1 / $2) }'
 }

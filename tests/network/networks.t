@@ -5,7 +5,9 @@
 . "$(dirname "$0")/../tap.sh"
 . "$(dirname "$0")/lib.sh"
 
-# The CPU operators add up in another order than the device.
+device=cores=ccp+hwpe
+
+# close GOT WANTED: the CPU operators add up in another order than ccp.
 close()
 {
 	python3 - "$1" "$2" <<'END'
@@ -26,62 +28,73 @@ sys.exit(len(got) != len(want) or not got or bool(bad))
 END
 }
 
+# agrees CORE GOT WANTED: as that core's answer must agree with the CPU's.
+agrees()
+{
+	if [ "$1" = ccp ]; then close "$2" "$3"; else same_outputs "$2" "$3"; fi
+}
+
+# floor_holds FILE CORE FLOOR
 floor_holds()
 {
-	share=$(share_on_device "$1")
-	echo "$share % of the MACs on the device, floor $2 %"
-	[ -n "$share" ] && [ "$share" -ge "$2" ]
+	share=$(share_on_core "$2" "$1")
+	echo "$share % of the MACs on $2, floor $3 %"
+	[ -n "$share" ] && [ "$share" -ge "$3" ]
 }
 
 # The network in a file of its own gives the answer of the ONNX file.
 same_compiled()
 {
-	"$cnnrun" --compile "$work/$1.onnx" -o "$work/$1.cnn" --input "0=$work/text.png" \
-		$(network_options "$1") --device sim &&
+	"$cnnrun" --compile "$work/$(file_of "$1")" -o "$work/$1.cnn" \
+		--input "0=$work/text.png" $(network_options "$1") --device "sim:$device" &&
 	"$cnnrun" "$work/$1.cnn" --input "0=$work/text.png" $(picture_options "$1") \
-		--output "0=$work/$1.cnn.npy" --device sim &&
-	cmp "$work/$1.cnn.npy" "$work/$1.sim.npy"
+		$(output_options "$1" "$work/$1.cnn.npy") --device "sim:$device" &&
+	same_outputs "$work/$1.cnn.npy" "$work/$1.sim.npy"
 }
 
 guest="cd /mnt"
 ready=
-while read -r name floor; do
+while read -r name core floor; do
 	case $name in ''|'#'*) continue ;; esac
 	if ! network "$name"; then
-		for what in 'device against CPU' 'share on the device' \
+		for what in 'device against CPU' "share on $core" \
 			'compiled ahead, the same bytes' 'VM against sim' \
-			'share on the device in the VM'; do
+			"share on $core in the VM"; do
 			tap_skip "$name: $what" "the npm registry does not answer"
 		done
 		continue
 	fi
 	cp "$top"/demo/*.png "$work/"
-	run_network "$name" "$work/text.png" "$work/$name.sim.npy" --device sim >"$work/$name.sim"
+	run_network "$name" "$work/text.png" "$work/$name.sim.npy" --device "sim:$device" \
+		>"$work/$name.sim"
 	run_network "$name" "$work/text.png" "$work/$name.cpu.npy" --device sim --core cpu \
 		>"$work/$name.cpu"
-	tap_run "$name: device against CPU" close "$work/$name.sim.npy" "$work/$name.cpu.npy"
-	tap_run "$name: share on the device" floor_holds "$work/$name.sim" "$floor"
+	tap_run "$name: device against CPU" agrees "$core" "$work/$name.sim.npy" \
+		"$work/$name.cpu.npy"
+	tap_run "$name: share on $core" floor_holds "$work/$name.sim" "$core" "$floor"
 	tap_run "$name: compiled ahead, the same bytes" same_compiled "$name"
-	guest="$guest; cnnrun $name.onnx $(network_options "$name") --input 0=text.png"
-	guest="$guest --output 0=$name.vm.npy >$name.vm"
-	ready="$ready $name:$floor"
+	guest="$guest; cnnrun $(file_of "$name") $(network_options "$name") --input 0=text.png"
+	guest="$guest $(output_options "$name" "$name.vm.npy") >$name.vm"
+	ready="$ready $name:$core:$floor"
 done <"$top/tests/network/floors.txt"
 
-"$top/tests/vm/run" --share "$work" -- sh -c "$guest"
+"$top/tests/vm/run" --device "$device" --share "$work" -- sh -c "$guest"
 tap_ok "networks run in the VM"
 for name in $ready; do
-	floor=${name#*:} name=${name%:*}
-	tap_run "$name: VM against sim" cmp "$work/$name.vm.npy" "$work/$name.sim.npy"
-	tap_run "$name: share on the device in the VM" floor_holds "$work/$name.vm" "$floor"
+	IFS=: read -r name core floor <<<"$name"
+	tap_run "$name: VM against sim" same_outputs "$work/$name.vm.npy" "$work/$name.sim.npy"
+	tap_run "$name: share on $core in the VM" floor_holds "$work/$name.vm" "$core" "$floor"
 done
 
 # A tiny device must give the same bytes: tiling is not allowed to show.
-for name in lenet mobile; do
-	run_network "$name" "$work/text.png" "$work/$name.tiny.npy" \
-		--device sim:cores=ccp:data-bank=32768:weight-bank=4096:lob=16 >"$work/$name.tiny"
+tiny=ccp:data-bank=32768:weight-bank=4096:lob=16+hwpe:fmap=8192:kernel=32768
+for name in lenet:ccp mobile:ccp resnet8:hwpe ds-cnn:hwpe; do
+	core=${name#*:} name=${name%:*}
+	run_network "$name" "$work/text.png" "$work/$name.tiny.npy" --device "sim:cores=$tiny" \
+		>"$work/$name.tiny"
 	tap_run "$name: the same bytes on a device with small memories" \
-		cmp "$work/$name.tiny.npy" "$work/$name.sim.npy"
-	tap_run "$name: still on the device" floor_holds "$work/$name.tiny" 50
+		same_outputs "$work/$name.tiny.npy" "$work/$name.sim.npy"
+	tap_run "$name: still on $core" floor_holds "$work/$name.tiny" "$core" 50
 done
 
 answer()

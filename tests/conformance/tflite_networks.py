@@ -1,0 +1,189 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""tflite_networks.py NAME OUT.tflite: writes a quantised network of a size that is used, with
+pseudo-random weights.  Its input is a picture of uint8, its outputs are the answer and the last map.
+
+  resnet8     int8, scales per channel: 32x32x3, three residual stages, 12.5 M MACs
+  ds-cnn      int8, scales per channel: 49x10x1, a 10x4 kernel, four depthwise separable
+              convolutions of 64 channels, 2.7 M MACs
+  mobile-u8   uint8, zero points of the weights, RELU6: 64x64x3, five depthwise separable
+              convolutions, 1.7 M MACs
+"""
+import math
+import random
+import struct
+import sys
+from dataclasses import dataclass
+
+from tflite_build import INT8, INT32, UINT8, Model
+
+NONE, RELU, RELU6 = 0, 1, 3
+LOW = {INT8: -128, UINT8: 0}
+DEVIATION = 73.6    # of uniform numbers of eight bits
+POOLED = 0.32       # square of the mean of rectified normal numbers, by their mean square
+
+
+@dataclass
+class Value:
+    """A tensor of the file; power: about the mean square of its numbers."""
+    at: int
+    shape: list
+    scale: float
+    zero: int
+    power: float
+
+
+class Net:
+    """A network in the making; scales are such that values fill their range, as calibrated."""
+
+    def __init__(self, dtype, shape, seed):
+        self.model, self.dtype, self.random = Model(), dtype, random.Random(seed)
+        self.shape, self.outputs, self.file = shape, [], b''
+        self.input = self.model.tensor(shape, UINT8, 2 / 255, 128)
+        self.x = Value(self.input, shape, 2 / 255, 128, 0.3)
+        if dtype == INT8:
+            self.x = Value(self.model.tensor(shape, INT8, 2 / 255, 0), shape, 2 / 255, 0, 0.3)
+            self.op('QUANTIZE', [self.input], self.x)
+
+    def op(self, name, inputs, y, version=1, **options):
+        """An operator; y is the current value from here on."""
+        self.model.op(name, inputs, [y.at], version=version, **options)
+        self.x = y
+
+    def value(self, shape, power, positive):
+        """The tensor of a result that is not negative, or as often as not."""
+        zero = LOW[self.dtype] + (0 if positive else 128)
+        scale = (6 if positive else 10) * math.sqrt(power) / 255
+        return Value(self.model.tensor(shape, self.dtype, scale, zero), shape, scale, zero, power)
+
+    def same(self, shape):
+        """A tensor that is quantised as the current value."""
+        x = self.x
+        return Value(self.model.tensor(shape, self.dtype, x.scale, x.zero), shape, x.scale, x.zero,
+                     x.power)
+
+    def weights(self, shape, terms, channels, axis=0):
+        """Constants whose sums of so many products are about 1, and a bias."""
+        near = 1 / math.sqrt(terms * self.x.power) / DEVIATION
+        raw, zero = self.random.randbytes(math.prod(shape)), 0
+        if self.dtype == INT8:
+            raw = raw.replace(b'\x80', b'\x81')
+            scale = [near * self.random.uniform(0.7, 1.4) for _ in range(channels)]
+        else:
+            scale, zero, axis = [near], self.random.randint(118, 138), 0
+        w = self.model.tensor(shape, self.dtype, scale, zero, raw, axis)
+        units = [self.x.scale * s for s in scale]
+        bias = [round(self.random.uniform(-0.2, 0.2) / units[i % len(units)])
+                for i in range(channels)]
+        return [w, self.model.tensor([channels], INT32, units, 0,
+                                     struct.pack(f'<{channels}i', *bias))]
+
+    def conv(self, channels, kernel, stride=1, act=RELU):
+        """CONV_2D with SAME padding; channels 0: DEPTHWISE_CONV_2D."""
+        x, deep = self.x, self.x.shape[3]
+        out = [1, *(-(-d // stride) for d in x.shape[1:3]), channels or deep]
+        if channels:
+            w = self.weights([channels, *kernel, deep], math.prod(kernel) * deep, channels)
+        else:
+            w = self.weights([1, *kernel, deep], math.prod(kernel), deep, axis=3)
+        y = self.value(out, 1 if act == NONE else 0.5, act != NONE)
+        self.op('CONV_2D' if channels else 'DEPTHWISE_CONV_2D', [x.at, *w], y,
+                3 if self.dtype == INT8 else 1, padding=0, stride_w=stride, stride_h=stride,
+                activation=act, **({} if channels else {'depth_multiplier': 1}))
+
+    def residual(self, channels, stride):
+        """Two convolutions beside what goes past them, through a third if the shape changes."""
+        start = self.x
+        self.conv(channels, (3, 3), stride)
+        self.conv(channels, (3, 3), act=NONE)
+        inner, self.x = self.x, start
+        if stride > 1:
+            self.conv(channels, (1, 1), stride, NONE)
+        y = self.value(inner.shape, (inner.power + self.x.power) / 2, True)
+        self.op('ADD', [inner.at, self.x.at], y, 2, activation=RELU)
+
+    def separable(self, channels, stride, act):
+        """A depthwise and a pointwise convolution."""
+        self.conv(0, (3, 3), stride, act)
+        self.conv(channels, (1, 1), act=act)
+
+    def pool(self):
+        """The mean of the map."""
+        last, y = self.x, self.same([1, 1, 1, self.x.shape[3]])
+        y.power *= POOLED
+        self.op('AVERAGE_POOL_2D', [last.at], y, 2, padding=1, stride_w=1, stride_h=1,
+                filter_w=last.shape[2], filter_h=last.shape[1])
+        return last
+
+    def flatten(self):
+        """As a vector."""
+        n = self.x.shape[3]
+        shape = self.model.tensor([2], INT32, data=struct.pack('<2i', 1, n))
+        self.op('RESHAPE', [self.x.at, shape], self.same([1, n]))
+
+    def dense(self, n):
+        """FULLY_CONNECTED."""
+        x, k = self.x, self.x.shape[1]
+        near = 1 / math.sqrt(k * x.power) / DEVIATION
+        w = self.model.tensor([n, k], INT8, near, 0,
+                              self.random.randbytes(n * k).replace(b'\x80', b'\x81'))
+        b = self.model.tensor([n], INT32, x.scale * near, 0, bytes(4 * n))
+        self.op('FULLY_CONNECTED', [x.at, w, b], self.value([1, n], 1, False), 4)
+
+    def end(self, last):
+        """SOFTMAX; file, and the shapes of the outputs."""
+        shape = self.x.shape
+        answer = self.model.tensor(shape, self.dtype, 1 / 256, LOW[self.dtype])
+        self.model.op('SOFTMAX', [self.x.at], [answer], version=2, beta=1.0)
+        self.outputs = [shape, last.shape]
+        self.file = self.model.file([self.input], [answer, last.at])
+        return self
+
+
+def resnet8():
+    """As MLPerf Tiny has it for CIFAR-10."""
+    net = Net(INT8, [1, 32, 32, 3], 8)
+    net.conv(16, (3, 3))
+    for channels, stride in ((16, 1), (32, 2), (64, 2)):
+        net.residual(channels, stride)
+    last = net.pool()
+    net.flatten()
+    net.dense(10)
+    return net.end(last)
+
+
+def ds_cnn():
+    """As MLPerf Tiny has it for keywords."""
+    net = Net(INT8, [1, 49, 10, 1], 5)
+    net.conv(64, (10, 4), 2)
+    for _ in range(4):
+        net.separable(64, 1, RELU)
+    last = net.pool()
+    net.flatten()
+    net.dense(12)
+    return net.end(last)
+
+
+def mobile_u8():
+    """A small MobileNet."""
+    net = Net(UINT8, [1, 64, 64, 3], 3)
+    net.conv(8, (3, 3), 2, RELU6)
+    for channels, stride in ((16, 1), (32, 2), (32, 1), (64, 2), (64, 1)):
+        net.separable(channels, stride, RELU6)
+    last = net.pool()
+    net.conv(100, (1, 1), act=NONE)
+    net.flatten()
+    return net.end(last)
+
+
+NETWORKS = {'resnet8': resnet8, 'ds-cnn': ds_cnn, 'mobile-u8': mobile_u8}
+
+
+def main():
+    """Writes the one that is asked for."""
+    with open(sys.argv[2], 'wb') as f:
+        f.write(NETWORKS[sys.argv[1]]().file)
+
+
+if __name__ == '__main__':
+    main()
