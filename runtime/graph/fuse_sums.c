@@ -6,13 +6,15 @@
  *
  * for the n products of an output, with a for what pads x. The sums of w are constants, and the sum
  * of x is one more output, of ones for weights, if a b is not zero. All of it is modulo 2^32.
- * An a that is known only at run time is applied then, where nothing is padded.
+ * An a that is known only at run time is applied then, and pads x before.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../cpu/quant.h"
+
+#define PADDING_MAX	((int64_t)1 << 24)	/* bytes that a Pad may add */
 
 /* Inputs of the operators; -1: it has none. x is input 0, its scale and zero point come next. */
 struct form {
@@ -34,6 +36,7 @@ struct product {
 	struct form form;
 	bool conv, trans_b, by_inputs;
 	bool late;			/* the zero point of x is not known yet */
+	struct cnn_window win;		/* conv */
 	int64_t groups, channels, taps;		/* outputs, products of each */
 	int32_t x_zero;
 	struct cnn_err *err;
@@ -74,29 +77,50 @@ static int weight(const struct product *p, int64_t k, int64_t t)
 
 /* ---- what can be taken ----------------------------------------------------------------- */
 
+/* x with what pads it. */
+static struct cnn_tensor padded(const struct product *p)
+{
+	const struct cnn_tensor *x = input(p, 0);
+	struct cnn_tensor t = { .dtype = x->dtype, .rank = x->rank };
+
+	memcpy(t.dims, x->dims, sizeof(t.dims));
+	for (int i = 0; i < p->win.spatial; i++)
+		t.dims[i + 2] += p->win.pad_begin[i] + p->win.pad_end[i];
+	return t;
+}
+
+static bool has_padding(const struct product *p)
+{
+	for (int i = 0; i < p->win.spatial; i++)
+		if (p->win.pad_begin[i] || p->win.pad_end[i])
+			return true;
+	return false;
+}
+
 static bool get_sizes(struct product *p, const struct cnn_node *n)
 {
 	const struct cnn_tensor *x = input(p, 0), *w = input(p, p->form.w);
-	struct cnn_window win;
+	struct cnn_tensor t;
 
 	if (p->conv) {
-		if (cnn_node_window(p->g, n, &win, NULL))
+		if (cnn_node_window(p->g, n, &p->win, NULL))
 			return false;
-		for (int i = 0; i < win.spatial && p->late; i++)
-			if (win.pad_begin[i] || win.pad_end[i])
-				return false;
-		p->groups = win.group;
-		p->channels = win.out_ch;
-		p->taps = cnn_tensor_count(w) / win.out_ch;
+		t = padded(p);
+		if (p->late && (cnn_tensor_count(&t) < 0 ||
+				cnn_tensor_count(&t) - cnn_tensor_count(x) > PADDING_MAX))
+			return false;
+		p->groups = p->win.group;
+		p->channels = p->win.out_ch;
+		p->taps = cnn_tensor_count(w) / p->win.out_ch;
 		return true;
 	}
-	if (x->rank < 2 || w->rank != 2)
+	if (w->rank < 2 || x->rank < w->rank)
 		return false;
 	p->trans_b = n->op == CNN_OP_QGEMM && cnn_node_int(n, "transB", 0);
 	p->groups = 1;
-	p->channels = w->dims[!p->trans_b];
-	p->taps = w->dims[p->trans_b];
-	return true;
+	p->channels = w->dims[w->rank - 1 - p->trans_b];
+	p->taps = w->dims[w->rank - 2 + p->trans_b];
+	return p->channels * p->taps == cnn_tensor_count(w);	/* one matrix for all of x */
 }
 
 static bool get_product(struct product *p)
@@ -238,6 +262,53 @@ static int add_scales(const struct product *p)
 	return ret;
 }
 
+/* ---- padding with what is not known yet ------------------------------------------------ */
+
+/* The Pad's inputs besides x, and the convolution's attributes without padding. */
+static int set_padding(const struct product *p, int pads)
+{
+	struct cnn_node *pad = &p->g->nodes[p->node - 1], *n = &p->g->nodes[p->node];
+	const struct cnn_window *w = &p->win;
+	int ret = cnn_fuse_set_input(pad, 1, pads, p->err);
+
+	if (!ret)
+		ret = cnn_fuse_set_input(pad, 2, n->in[p->form.x_zero], p->err);
+	cnn_node_drop_attrs(n);
+	if (!ret)
+		ret = cnn_node_add_int(n, "group", w->group, p->err);
+	if (!ret)
+		ret = cnn_node_add_ints(n, "strides", w->spatial, w->stride, p->err);
+	return ret ? ret : cnn_node_add_ints(n, "dilations", w->spatial, w->dilation, p->err);
+}
+
+/* What pads x gets a node of its own, before the product. */
+static int add_pad(struct product *p)
+{
+	struct cnn_tensor x = padded(p);
+	struct cnn_tensor t = { .dtype = CNN_INT64, .rank = 1, .dims = { 2 * x.rank } };
+	struct cnn_node *n = &p->g->nodes[p->node];
+	void *data = NULL;
+	char name[128];
+	int pads = add_const(p, &t, "_pads", &data), mid, ret;
+
+	if (pads < 0)
+		return pads;
+	memset(data, 0, (size_t)(2 * x.rank) * sizeof(int64_t));
+	for (int i = 0; i < p->win.spatial; i++) {
+		((int64_t *)data)[2 + i] = p->win.pad_begin[i];
+		((int64_t *)data)[x.rank + 2 + i] = p->win.pad_end[i];
+	}
+	snprintf(name, sizeof(name), "%.100s_padded", n->name);
+	mid = cnn_graph_add_value(p->g, name, &x, p->err);
+	if (mid < 0)
+		return mid;
+	ret = cnn_fuse_insert(p->g, p->node, CNN_OP_PAD, "Pad", n->in[0], mid, p->err);
+	if (ret)
+		return ret;
+	p->g->nodes[++p->node].in[0] = mid;
+	return set_padding(p, pads);
+}
+
 /* ---- the two nodes --------------------------------------------------------------------- */
 
 static int add_sums(const struct product *p, int axis)
@@ -306,12 +377,14 @@ static int add_parts(const struct product *p, struct parts *s)
 	return s->sums < 0 ? s->sums : CNN_OK;
 }
 
-static int split(const struct product *p)
+static int split(struct product *p)
 {
 	struct parts s;
 	struct cnn_node *n;
-	int ret = add_parts(p, &s);
+	int ret = p->late && has_padding(p) ? add_pad(p) : CNN_OK;
 
+	if (!ret)
+		ret = add_parts(p, &s);
 	if (!ret)
 		ret = turn_node(p, s.weights, s.sums);
 	if (!ret)
@@ -346,7 +419,7 @@ int cnn_fuse_sums(struct cnn_graph *g, struct cnn_err *err)
 		if (!get_product(&p))
 			continue;
 		ret = split(&p);
-		i++;
+		i = p.node + 1;
 	}
 	return ret ? ret : cnn_graph_link(g, err);
 }

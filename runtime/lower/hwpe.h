@@ -80,7 +80,9 @@ struct lhw_task {
 	bool failed;			/* no memory */
 };
 
-/* hwpe_match.c: the node as a convolution, and the layouts it has. */
+/* hwpe_match.c: a quantised operator that graph/fuse_sums.c has left as it was. */
+bool lhw_is_unsplit(const struct cnn_node *n);
+/* The node as a convolution, and the layouts it has. */
 bool lhw_match(const struct lhw_hw *hw, const struct cnn_graph *g, int node, struct lhw_node *n,
 	       char *reason);
 

@@ -16,6 +16,42 @@ static bool is_zero(const struct cnn_tensor *t)
 	return true;
 }
 
+static bool check_weights(const struct cnn_node *n, const struct cnn_tensor *w, char *reason)
+{
+	return w && w->data ? true : lw_no(reason, "%s: weight is not constant", n->op_type);
+}
+
+static bool check_matrices(const struct cnn_node *n, const struct cnn_tensor *a,
+			   const struct cnn_tensor *b, char *reason)
+{
+	if (b->rank >= 2 && a->rank >= b->rank &&
+	    cnn_tensor_count(b) == b->dims[b->rank - 2] * b->dims[b->rank - 1])
+		return true;
+	return lw_no(reason, "%s: matrices of %d and %d dimensions, one matrix of weights wanted",
+		     n->op_type, a->rank, b->rank);
+}
+
+bool lhw_is_unsplit(const struct cnn_node *n)
+{
+	return n->op == CNN_OP_QLINEAR_CONV || n->op == CNN_OP_QLINEAR_MATMUL ||
+	       n->op == CNN_OP_QGEMM;
+}
+
+/* Why it was not made sums of products. */
+static bool refuse(const struct cnn_graph *g, const struct cnn_node *n, char *reason)
+{
+	const struct cnn_tensor *w = lhw_is_unsplit(n) ? cnn_node_in(g, n, 3) : NULL;
+
+	if (!lhw_is_unsplit(n))
+		return lw_no(reason, "%s: hwpe has only ConvInteger and MatMulInteger, and what "
+			     "becomes one of them", n->op_type);
+	return check_weights(n, w, reason) &&
+	       (n->op != CNN_OP_QLINEAR_MATMUL ||
+		check_matrices(n, cnn_node_in(g, n, 0), w, reason)) &&
+	       lw_no(reason, "%s: a scale, zero point or bias is not constant, or one for each row",
+		     n->op_type);
+}
+
 static bool check_operands(const struct cnn_graph *g, const struct cnn_node *n, char *reason)
 {
 	const struct cnn_tensor *x = cnn_node_in(g, n, 0), *w = cnn_node_in(g, n, 1);
@@ -23,8 +59,8 @@ static bool check_operands(const struct cnn_graph *g, const struct cnn_node *n, 
 
 	if (!x || !y || cnn_tensor_count(x) < 1 || cnn_tensor_count(y) < 1)
 		return lw_no(reason, "%s: a shape is unknown or empty", n->op_type);
-	if (!w || !w->data)
-		return lw_no(reason, "%s: weight is not constant", n->op_type);
+	if (!check_weights(n, w, reason))
+		return false;
 	if (w->dtype != CNN_INT8)
 		return lw_no(reason, "%s: weight of type %s, hwpe has int8", n->op_type,
 			     cnn_dtype_name(w->dtype));
@@ -133,19 +169,20 @@ static bool match_product(const struct cnn_graph *g, const struct cnn_node *op, 
 			  char *reason)
 {
 	const struct cnn_tensor *a = cnn_node_in(g, op, 0), *b = cnn_node_in(g, op, 1);
-	int64_t rows, part;
+	int64_t depth, columns, rows, part;
 
-	if (a->rank < 2 || b->rank != 2)
-		return lw_no(reason, "%s: matrices of %d and %d dimensions, 2 or more and 2 wanted",
-			     op->op_type, a->rank, b->rank);
-	rows = cnn_tensor_count(a) / b->dims[0];
+	if (!check_matrices(op, a, b, reason))
+		return false;
+	depth = b->dims[b->rank - 2];
+	columns = b->dims[b->rank - 1];
+	rows = cnn_tensor_count(a) / depth;
 	part = lw_round_up(lw_div_up(rows, LHW_OUT_COLUMNS), LHW_OUT_ROWS);
 	*n = (struct lhw_node){
 		.in = op->in[0], .out = op->out[0], .product = true, .rows = rows,
-		.n = 1, .groups = 1, .ci = b->dims[0], .co = b->dims[1],
+		.n = 1, .groups = 1, .ci = depth, .co = columns,
 		.ih = part, .oh = part, .iw = 2, .ow = 2,
 		.kh = 1, .kw = 1, .dh = 1, .dw = 1, .sh = 1, .sw = 1,
-		.w = { .data = b->data, .k = 1, .c = b->dims[1] },
+		.w = { .data = b->data, .k = 1, .c = columns },
 	};
 	set_pixels(n);
 	n->in_l = (struct cnn_layout){
@@ -190,8 +227,7 @@ bool lhw_match(const struct lhw_hw *hw, const struct cnn_graph *g, int node, str
 	if (hw->bad[0])
 		return lw_no(reason, "%s: %s", op->op_type, hw->bad);
 	if (!product && op->op != CNN_OP_CONV_INTEGER)
-		return lw_no(reason, "%s: hwpe has only ConvInteger and MatMulInteger, and what "
-			     "becomes one of them", op->op_type);
+		return refuse(g, op, reason);
 	if (!check_operands(g, op, reason))
 		return false;
 	if (!(product ? match_product(g, op, n, reason) : match_conv(hw, g, op, n, reason)))

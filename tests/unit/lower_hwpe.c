@@ -158,27 +158,32 @@ static void add_dynamic(struct onnx_build *b)
 {
 	int64_t a[2] = { pick(1, 20), pick(1, 70) }, w[2] = { a[1], pick(1, 50) };
 	int64_t x[4] = { 1, pick(1, 20), pick(3, 9), pick(3, 9) }, k[4] = { pick(1, 40), x[1], 3, 3 };
+	int64_t pads[4] = { pick(0, 2), pick(0, 2), pick(0, 2), pick(0, 2) };
 	int w_type = byte_type();
 	bool conv = pick(0, 1);
+	Onnx__NodeProto *n;
 
 	ob_input(b, "x", FLOAT, conv ? 4 : 2, conv ? x : a);
 	add_bytes(b, "w", w_type, conv ? 4 : 2, conv ? k : w);
 	add_zero(b, "wz", w_type, conv ? k[0] : w[1]);
 	ob_node(b, "DynamicQuantizeLinear", "x", "q s z");
-	ob_node(b, conv ? "ConvInteger" : "MatMulInteger", "q w z wz", "y");
+	n = ob_node(b, conv ? "ConvInteger" : "MatMulInteger", "q w z wz", "y");
+	if (conv)
+		ob_attr_ints(n, "pads", 4, pads);
 }
 
 static void add_product(struct onnx_build *b, bool quantised)
 {
-	int64_t a[3] = { pick(1, 3), pick(1, 40), pick(1, 70) }, w[2] = { a[2], pick(1, 50) };
+	int64_t a[3] = { pick(1, 3), pick(1, 40), pick(1, 70) }, w[3] = { 1, a[2], pick(1, 50) };
 	int a_type = byte_type(), w_type = byte_type(), rank = (int)pick(2, 3);
+	int w_rank = (int)pick(2, rank);
 
 	ob_input(b, "x", a_type, rank, a + 3 - rank);
-	add_bytes(b, "w", w_type, 2, w);
+	add_bytes(b, "w", w_type, w_rank, w + 3 - w_rank);
 	add_zero(b, "xz", a_type, 1);
-	add_zero(b, "wz", w_type, w[1]);
+	add_zero(b, "wz", w_type, w[2]);
 	if (quantised)
-		add_quantisation(b, w[1], w[0], false);
+		add_quantisation(b, w[2], w[1], false);
 	if (quantised)
 		ob_node(b, "QLinearMatMul", "x xs xz w ws wz ys yz", "y");
 	else
@@ -618,19 +623,31 @@ static void look(const struct cnnrt_op_report *op, void *opaque)
 		snprintf(s->reason, sizeof(s->reason), "%s", op->reason);
 }
 
+static void check_reason(const char *text, struct onnx_build *b, const char *device)
+{
+	struct search s = { .text = text };
+	struct cnnrt_program *p = NULL;
+	struct bench t = { 0 };
+	size_t len;
+	void *file = ob_pack(b, &len);
+
+	if (!bench_open(&t, device) && !compile(&t, file, len, false, &p))
+		cnnrt_program_explain(p, look, &s);
+	check(text, s.found ? NULL : s.reason[0] ? s.reason : t.err.text);
+	cnnrt_program_free(p);
+	bench_close(&t);
+	free(file);
+}
+
 /* A layer of ones that the CPU gets because of a limit. */
 static void check_refusal(const char *text, int64_t channels, int64_t rows, int64_t columns,
 			  const char *device)
 {
 	const int64_t x[4] = { 1, channels, rows, columns + 2 };
 	const int64_t w[4] = { 1, channels, rows, columns };
-	struct search s = { .text = text };
 	struct onnx_build *b = ob_new(13);
-	struct cnnrt_program *p = NULL;
-	struct bench t = { 0 };
-	size_t len, count = (size_t)(channels * rows * columns);
+	size_t count = (size_t)(channels * rows * columns);
 	uint8_t *ones = malloc(count);
-	void *file;
 
 	if (!ones)
 		abort();
@@ -639,15 +656,35 @@ static void check_refusal(const char *text, int64_t channels, int64_t rows, int6
 	ob_bytes(b, "w", INT8, 4, w, ones);
 	ob_node(b, "ConvInteger", "x w", "y");
 	ob_output(b, "y");
-	file = ob_pack(b, &len);
-	if (!bench_open(&t, device) && !compile(&t, file, len, false, &p))
-		cnnrt_program_explain(p, look, &s);
-	check(text, s.found ? NULL : s.reason[0] ? s.reason : t.err.text);
-	cnnrt_program_free(p);
-	bench_close(&t);
+	check_reason(text, b, device);
 	ob_free(b);
-	free(file);
 	free(ones);
+}
+
+/* A product that is not made sums: with so many matrices of weights, or with what is no constant. */
+static void check_unsplit(const char *text, int64_t matrices, const char *input)
+{
+	const int64_t x[3] = { matrices, 4, 8 }, w[3] = { matrices, 8, 5 };
+	struct onnx_build *b = ob_new(13);
+	const uint8_t zero = 3;
+	const float one = 1;
+
+	state = 5;
+	ob_input(b, "x", UINT8, 3, x);
+	if (!strcmp(input, "w"))
+		ob_input(b, "w", INT8, 3, w);
+	else
+		add_bytes(b, "w", INT8, 3, w);
+	if (!strcmp(input, "s"))
+		ob_input(b, "s", FLOAT, 0, NULL);
+	else
+		ob_floats(b, "s", 0, NULL, &one);
+	ob_bytes(b, "z", UINT8, 0, NULL, &zero);
+	ob_bytes(b, "wz", INT8, 0, NULL, &zero);
+	ob_node(b, "QLinearMatMul", "x s z w s wz s z", "y");
+	ob_output(b, "y");
+	check_reason(text, b, "sim:cores=ccp+hwpe");
+	ob_free(b);
 }
 
 int main(int argc, char **argv)
@@ -669,6 +706,10 @@ int main(int argc, char **argv)
 	check_refusal("sums of output channel 0 up to 2148744750, limit of hwpe 2147483647", 66350, 1,
 		      1, devices[0].name);
 	check_refusal("bytes of weights 67584, limit of hwpe 65536", 64, 6, 11, devices[2].name);
+	check_unsplit("QLinearMatMul: matrices of 3 and 3 dimensions, one matrix of weights wanted",
+		      2, "");
+	check_unsplit("QLinearMatMul: weight is not constant", 1, "w");
+	check_unsplit("QLinearMatMul: a scale, zero point or bias is not constant", 1, "s");
 	printf("1..%d\n", number);
 	return failed;
 }
