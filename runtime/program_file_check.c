@@ -182,7 +182,22 @@ static bool layout_fits(const struct cnn_slot *s, int64_t count)
 		last = cnn_add_sat(last, cnn_add_sat(
 			cnn_mul_sat(l->plane / l->columns - 1, l->row_pitch),
 			cnn_mul_sat(l->columns - 1, l->column_pitch)));
-	return last < s->bytes / l->size;
+	return last < s->bytes / l->size * (8 / cnn_codes_bits((enum cnn_codes)l->codes));
+}
+
+/* Codes of a byte are written together, and never read here. */
+static bool codes_fit(const struct check *c, int v)
+{
+	const struct cnn_layout *l = &c->low->slots[v].layout;
+	int64_t per_byte = 8 / cnn_codes_bits((enum cnn_codes)l->codes);
+
+	if (!l->codes)
+		return true;
+	if (c->g->values[v].t.dtype != CNN_INT8 || made_on_device(c, v) ||
+	    l->image_pitch % per_byte)
+		return false;
+	return l->columns ? l->plane_pitch == 1 && l->row_pitch % per_byte == 0 &&
+			    l->column_pitch % per_byte == 0 : l->plane_pitch % per_byte == 0;
 }
 
 static int check_slot(const struct check *c, int i)
@@ -194,7 +209,7 @@ static int check_slot(const struct check *c, int i)
 	if (!s->used)
 		return CNN_OK;
 	if ((int64_t)cnn_dtype_size(t->dtype) != s->layout.size || t->rank < 0 ||
-	    !layout_fits(s, cnn_tensor_count(t)))
+	    !layout_fits(s, cnn_tensor_count(t)) || !codes_fit(c, i))
 		return wrong(c, "slot", i, "its layout is not that of the value, or too large");
 	if (s->offset % align || s->bytes % CNNACC_LINE_SIZE || !s->bytes ||
 	    s->bytes > c->low->arena_bytes - s->offset)

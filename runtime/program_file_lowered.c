@@ -5,7 +5,7 @@
 #if __SIZEOF_POINTER__ == 8
 /* Whoever adds a field says here whether it belongs into the file. */
 _Static_assert(sizeof(struct cnn_placement) == 312, "struct cnn_placement and its walk");
-_Static_assert(sizeof(struct cnn_slot) == 104, "struct cnn_slot and its walk");
+_Static_assert(sizeof(struct cnn_slot) == 112, "struct cnn_slot and its walk");
 _Static_assert(sizeof(struct cnn_task) == 48, "struct cnn_task and its walk");
 _Static_assert(sizeof(struct cnn_segment) == 64, "struct cnn_segment and its walk");
 _Static_assert(sizeof(struct cnnrt_span) == 32, "struct cnnrt_span and its walk");
@@ -55,6 +55,7 @@ static void walk_slot(struct rt_archive *a, struct cnn_slot *s)
 	rt_ar_i64(a, &l->row_pitch, 0, CNN_ARENA_MAX, "pitch of rows");
 	rt_ar_i64(a, &l->column_pitch, 0, CNN_ARENA_MAX, "pitch of columns");
 	rt_ar_i64(a, &l->size, 1, 8, "bytes of an element");
+	rt_ar_i64(a, &l->codes, CNN_CODES_NONE, CNN_CODES_COUNT - 1, "codes of an element");
 }
 
 static void walk_indices(struct rt_archive *a, int **list, int *n, int below,

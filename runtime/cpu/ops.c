@@ -33,11 +33,13 @@ const struct cnn_op_desc *cnn_op_desc(enum cnn_op op)
 
 const struct cnn_op_desc *cnn_op_find(const char *domain, const char *op_type, enum cnn_op *op)
 {
+	bool ours = !strcmp(domain, CNN_DOMAIN);
+
 	*op = CNN_OP_UNKNOWN;
-	if (*domain && strcmp(domain, "ai.onnx"))
+	if (*domain && strcmp(domain, "ai.onnx") && !ours)
 		return NULL;
 	for (int i = 1; i < CNN_OP_COUNT; i++) {
-		if (!strcmp(table[i].name, op_type)) {
+		if (!strcmp(table[i].name, op_type) && ours == (i == CNN_OP_QUANTIZE_CODES)) {
 			*op = i;
 			return &table[i];
 		}

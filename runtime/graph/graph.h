@@ -113,6 +113,9 @@ int cnn_tensor_to_pb(const struct cnn_tensor *t, const char *name, void **buf, s
 
 /* ---- the graph ------------------------------------------------------------------------- */
 
+/* The domain of operators that files name and ONNX does not have. */
+#define CNN_DOMAIN	"cnnacc"
+
 enum cnn_op {
 	CNN_OP_UNKNOWN = 0,
 #define OP(sym, ...) CNN_OP_##sym,

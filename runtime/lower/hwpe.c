@@ -27,6 +27,15 @@ static void read_hw(struct lhw_hw *hw, const struct cnn_core *info)
 			 (long long)hw->commands);
 }
 
+static void lhw_close(struct lw_core *base)
+{
+	struct lhw_core *core = (struct lhw_core *)base;
+
+	free(core->nodes);
+	free(core->codes);
+	free(core);
+}
+
 static struct lw_core *lhw_open(struct lw *lw, const struct cnn_core *info)
 {
 	struct lhw_core *core = calloc(1, sizeof(*core));
@@ -35,20 +44,14 @@ static struct lw_core *lhw_open(struct lw *lw, const struct cnn_core *info)
 		return NULL;
 	core->base = (struct lw_core){ .ops = &lw_hwpe, .lw = lw, .info = info };
 	core->nodes = calloc((size_t)lw->g->n_nodes + 1, sizeof(*core->nodes));
-	if (!core->nodes) {
-		free(core);
+	core->codes = calloc((size_t)lw->g->n_values + 1, sizeof(*core->codes));
+	if (!core->nodes || !core->codes) {
+		lhw_close(&core->base);
 		return NULL;
 	}
+	cnn_graph_codes(lw->g, core->codes);
 	read_hw(&core->hw, info);
 	return &core->base;
-}
-
-static void lhw_close(struct lw_core *base)
-{
-	struct lhw_core *core = (struct lhw_core *)base;
-
-	free(core->nodes);
-	free(core);
 }
 
 static bool lhw_is_for(const struct cnn_graph *g, const struct cnn_node *n)
@@ -63,7 +66,7 @@ static bool lhw_match_node(struct lw_core *base, int node, struct lw_fit *fit, c
 	struct lhw_core *core = (struct lhw_core *)base;
 	struct lhw_node *n = &core->nodes[node];
 
-	if (!lhw_match(&core->hw, base->lw->g, node, n, reason))
+	if (!lhw_match(core, node, n, reason))
 		return false;
 	fit->in[0] = (struct lw_io){ .value = n->in, .layout = n->in_l };
 	fit->n_in = 1;
@@ -162,7 +165,8 @@ static uint32_t wanted_accs(const struct lhw_node *n)
 static void describe(const struct lhw_node *n, const char *op, int64_t macs, char *reason)
 {
 	int64_t slots = lhw_slots(n), tiles = lhw_tiles(n);
-	int len = snprintf(reason, CNN_REASON_LEN, "%s: %s, %lld tile%s", op,
+	int len = snprintf(reason, CNN_REASON_LEN, "%s: %s%s%s, %lld tile%s", op,
+			   n->codes ? cnn_codes_name(n->codes) : "", n->codes ? " " : "",
 			   n->product ? "matrix product" : n->interleaved ? "interleaved input layer" :
 			   n->input ? "input layer" : "inner layer", (long long)tiles, tiles == 1 ? "" : "s");
 
@@ -203,9 +207,10 @@ static bool lhw_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 
 	n->in_l = fit->in[0].layout;
 	n->out_l = fit->out.layout;
-	if (n->product && (n->in_l.n != 1 || (n->in_l.c > 1 && n->in_l.plane_pitch != n->cp)))
-		return lw_no(reason, "%s: rows lie %lld bytes apart in the arena, not %lld", op,
-			     (long long)n->in_l.plane_pitch, (long long)n->cp);
+	if (n->product && (n->in_l.n != 1 ||
+			   (n->in_l.c > 1 && n->in_l.plane_pitch != n->cp * n->per_byte)))
+		return lw_no(reason, "%s: rows lie %lld elements apart in the arena, not %lld", op,
+			     (long long)n->in_l.plane_pitch, (long long)(n->cp * n->per_byte));
 	if (!find_tile(&core->hw, n, op, reason))
 		return false;
 	n->accs = wanted_accs(n);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Core hwpe: sums of products of bytes (Documentation/hardware/hwpe.rst).
+ * Core hwpe: sums of products of bytes, or of codes (Documentation/hardware/hwpe.rst).
  *
  * A node becomes a convolution of maps that lie in the arena column after column, a column's
  * pixels one after the other, a pixel's channels together: [n][W][H][C] bytes in, [n][W][H][K]
@@ -42,6 +42,8 @@ struct lhw_node {
 	int64_t kh, kw, dh, dw, sh, sw, pt, pl;
 	int64_t groups, ci, co;		/* of a group */
 	struct lhw_weights w;
+	enum cnn_codes codes;	/* the format that both operands have */
+	int64_t per_byte;	/* elements of a byte */
 	uint32_t type;		/* enum cnnacc_hwpe_type */
 	bool input;		/* Layer_type: strips of any length at any address */
 	bool interleaved;	/* Kernel_333: a tile's upper and lower half, byte by byte */
@@ -64,6 +66,7 @@ struct lhw_tile {
 struct lhw_core {
 	struct lw_core base;
 	struct lhw_hw hw;
+	enum cnn_codes *codes;		/* by value index */
 	struct lhw_node *nodes;		/* by node index */
 };
 
@@ -83,8 +86,7 @@ struct lhw_task {
 /* hwpe_match.c: a quantised operator that graph/fuse_sums.c has left as it was. */
 bool lhw_is_unsplit(const struct cnn_node *n);
 /* The node as a convolution, and the layouts it has. */
-bool lhw_match(const struct lhw_hw *hw, const struct cnn_graph *g, int node, struct lhw_node *n,
-	       char *reason);
+bool lhw_match(const struct lhw_core *core, int node, struct lhw_node *n, char *reason);
 
 /* hwpe_pack.c */
 static inline int64_t lhw_block_outputs(const struct lhw_node *n, int64_t block)

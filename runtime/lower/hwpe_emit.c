@@ -75,7 +75,7 @@ int64_t lhw_slots(const struct lhw_node *n)
 
 	for (int64_t b = 0; b < n->blocks; b++)
 		slots += windows * lw_div_up(lhw_block_outputs(n, b), LHW_COLUMNS) * n->rounds *
-			 LHW_COLUMNS * CNNACC_HWPE_ACCS * LHW_WORD;
+			 LHW_COLUMNS * CNNACC_HWPE_ACCS * LHW_WORD * n->per_byte;
 	return slots;
 }
 
@@ -119,7 +119,8 @@ static void load_half(const struct unit *u, const struct lhw_tile *t, int side)
 	struct half h = get_half(n, t, side);
 	int64_t x0 = lw_max(h.x, 0), x1 = lw_min(h.x + h.columns, n->iw);
 	int64_t y0 = lw_max(h.y, 0), y1 = lw_min(h.y + h.rows, n->ih);
-	int64_t c0 = u->block * n->block_groups * n->ci, width = lw_min(n->cs, n->cp - c0);
+	int64_t c0 = u->block * n->block_groups * n->ci / n->per_byte;
+	int64_t width = lw_min(n->cs, n->cp - c0);
 	int64_t local = ((x0 - h.x) * h.rows + y0 - h.y) * n->cs, va;
 
 	if (n->product)
@@ -133,7 +134,7 @@ static void load_half(const struct unit *u, const struct lhw_tile *t, int side)
 		load_parts(u, t, side, x0, x1);
 		return;
 	}
-	va = u->in + t->n * n->in_l.image_pitch + (x0 * n->ih + y0) * n->cp + c0;
+	va = u->in + t->n * n->in_l.image_pitch / n->per_byte + (x0 * n->ih + y0) * n->cp + c0;
 	if (n->cs == n->cp) {
 		const uint32_t arg[6] = {
 			(uint32_t)va, (uint32_t)local, (uint32_t)(x1 - x0),

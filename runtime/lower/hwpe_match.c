@@ -80,7 +80,7 @@ static int64_t gcd(int64_t a, int64_t b)
 /* Blocks begin at a word and have results for most columns. */
 static void cut_blocks(struct lhw_node *n)
 {
-	int64_t count = LHW_WORD / gcd(LHW_WORD, n->ci);
+	int64_t word = LHW_WORD * n->per_byte, count = word / gcd(word, n->ci);
 
 	while (count * n->co < LHW_COLUMNS && 2 * count <= n->groups)
 		count *= 2;
@@ -88,7 +88,7 @@ static void cut_blocks(struct lhw_node *n)
 		count = n->groups;
 	n->block_groups = count;
 	n->blocks = lw_div_up(n->groups, count);
-	n->cs = n->blocks > 1 ? count * n->ci : n->cp;
+	n->cs = n->blocks > 1 ? count * n->ci / n->per_byte : n->cp;
 	n->words = lw_div_up(n->kh * n->cs, LHW_WORD);
 	n->rounds = n->kw * n->words;
 	n->kp = lw_round_up((n->blocks - 1) * count * n->co +
@@ -98,10 +98,10 @@ static void cut_blocks(struct lhw_node *n)
 
 static void set_pixels(struct lhw_node *n)
 {
-	int64_t c = n->groups * n->ci;
+	int64_t bytes = lw_div_up(n->groups * n->ci, n->per_byte);
 
-	n->input = c < LHW_WORD;
-	n->cp = n->input ? c : lw_round_up(c, LHW_WORD);
+	n->input = bytes < LHW_WORD && !n->codes;
+	n->cp = n->input ? bytes : lw_round_up(bytes, LHW_WORD);
 	n->ohp = lw_round_up(n->oh, LHW_OUT_ROWS);
 	n->owp = lw_round_up(n->ow, LHW_OUT_COLUMNS);
 	cut_blocks(n);
@@ -109,10 +109,13 @@ static void set_pixels(struct lhw_node *n)
 
 static void set_maps(struct lhw_node *n)
 {
+	int64_t pixel = n->cp * n->per_byte;
+
 	n->in_l = (struct cnn_layout){
 		.n = n->n, .c = n->groups * n->ci, .plane = n->ih * n->iw, .plane_pitch = 1,
-		.image_pitch = lw_round_up(n->iw * n->ih * n->cp, CNNACC_LINE_SIZE),
-		.columns = n->iw, .row_pitch = n->cp, .column_pitch = n->ih * n->cp, .size = 1,
+		.image_pitch = lw_round_up(n->iw * n->ih * n->cp, CNNACC_LINE_SIZE) * n->per_byte,
+		.columns = n->iw, .row_pitch = pixel, .column_pitch = n->ih * pixel, .size = 1,
+		.codes = n->codes,
 	};
 	n->out_l = (struct cnn_layout){
 		.n = n->n, .c = n->groups * n->co, .plane = n->oh * n->ow, .plane_pitch = 1,
@@ -143,6 +146,7 @@ static bool match_conv(const struct lhw_hw *hw, const struct cnn_graph *g,
 		.ih = 1, .oh = 1, .kh = 1, .dh = 1, .sh = 1,
 		.iw = w.in[x], .ow = w.out[x], .kw = w.kernel[x], .dw = w.dilation[x],
 		.sw = w.stride[x], .pl = w.pad_begin[x],
+		.codes = n->codes, .per_byte = n->per_byte, .type = n->type,
 		.pad = (uint8_t)cnn_node_int(op, "pad_value", 0),
 	};
 	y = x - 1;
@@ -180,14 +184,15 @@ static bool match_product(const struct cnn_graph *g, const struct cnn_node *op, 
 	*n = (struct lhw_node){
 		.in = op->in[0], .out = op->out[0], .product = true, .rows = rows,
 		.n = 1, .groups = 1, .ci = depth, .co = columns,
+		.codes = n->codes, .per_byte = n->per_byte, .type = n->type,
 		.ih = part, .oh = part, .iw = 2, .ow = 2,
 		.kh = 1, .kw = 1, .dh = 1, .dw = 1, .sh = 1, .sw = 1,
 		.w = { .data = b->data, .k = 1, .c = columns },
 	};
 	set_pixels(n);
 	n->in_l = (struct cnn_layout){
-		.n = 1, .c = rows, .plane = n->ci, .plane_pitch = n->cp,
-		.image_pitch = rows * n->cp, .size = 1,
+		.n = 1, .c = rows, .plane = n->ci, .plane_pitch = n->cp * n->per_byte,
+		.image_pitch = rows * n->cp * n->per_byte, .size = 1, .codes = n->codes,
 	};
 	n->out_l = (struct cnn_layout){
 		.n = 1, .c = rows, .plane = n->co, .plane_pitch = n->kp,
@@ -202,7 +207,8 @@ static bool match_product(const struct cnn_graph *g, const struct cnn_node *op, 
 /* The core stops at the ends of int32 where the CPU goes round: no sum may come there. */
 static bool check_sums(const struct lhw_node *n, const char *op, char *reason)
 {
-	int64_t most = n->type == CNNACC_HWPE_UINT8 ? 255 : 128, rows = (n->kh - 1) / n->dh + 1;
+	int64_t most = n->type == CNNACC_HWPE_UINT8 ? 255 : n->codes ? cnn_codes_most(n->codes) : 128;
+	int64_t rows = (n->kh - 1) / n->dh + 1;
 
 	for (int64_t k = 0; k < n->groups * n->co; k++) {
 		int64_t sum = 0;
@@ -218,11 +224,33 @@ static bool check_sums(const struct lhw_node *n, const char *op, char *reason)
 	return true;
 }
 
-bool lhw_match(const struct lhw_hw *hw, const struct cnn_graph *g, int node, struct lhw_node *n,
-	       char *reason)
+/* The format that has the values of both operands; bytes where pixels have less than a word. */
+static void set_type(const struct lhw_core *core, const struct cnn_node *op, struct lhw_node *n)
 {
+	const struct cnn_graph *g = core->base.lw->g;
+	const struct cnn_tensor *a = cnn_node_in(g, op, 0), *b = cnn_node_in(g, op, 1);
+	static const uint32_t types[CNN_CODES_COUNT] = {
+		[CNN_CODES_NONE] = CNNACC_HWPE_INT8, [CNN_CODES_EXP4] = CNNACC_HWPE_EXP4,
+		[CNN_CODES_TER2] = CNNACC_HWPE_TER2,
+	};
+	enum cnn_codes x = core->codes[op->in[0]], w = core->codes[op->in[1]];
+	int64_t channels = op->op == CNN_OP_CONV_INTEGER ? a->dims[1] :
+			   b->rank > 1 ? b->dims[b->rank - 2] : 1;
+	bool bytes = cnn_node_int(op, "pad_value", 0) || channels < LHW_WORD;
+
+	n->codes = bytes ? CNN_CODES_NONE : x < w ? x : w;
+	n->per_byte = 8 / cnn_codes_bits(n->codes);
+	n->type = types[n->codes];
+	if (a->dtype == CNN_UINT8)
+		n->type = CNNACC_HWPE_UINT8;
+}
+
+bool lhw_match(const struct lhw_core *core, int node, struct lhw_node *n, char *reason)
+{
+	const struct cnn_graph *g = core->base.lw->g;
 	const struct cnn_node *op = &g->nodes[node];
 	bool product = op->op == CNN_OP_MATMUL_INTEGER;
+	const struct lhw_hw *hw = &core->hw;
 
 	if (hw->bad[0])
 		return lw_no(reason, "%s: %s", op->op_type, hw->bad);
@@ -230,9 +258,9 @@ bool lhw_match(const struct lhw_hw *hw, const struct cnn_graph *g, int node, str
 		return refuse(g, op, reason);
 	if (!check_operands(g, op, reason))
 		return false;
+	set_type(core, op, n);
 	if (!(product ? match_product(g, op, n, reason) : match_conv(hw, g, op, n, reason)))
 		return false;
-	n->type = cnn_node_in(g, op, 0)->dtype == CNN_UINT8 ? CNNACC_HWPE_UINT8 : CNNACC_HWPE_INT8;
 	if (n->out_bytes > BYTES_MAX)
 		return lw_no(reason, "%s: sums of %lld bytes, limit of hwpe %lld", op->op_type,
 			     (long long)n->out_bytes, (long long)BYTES_MAX);

@@ -19,24 +19,37 @@ static bool get_column(const struct lhw_node *n, int64_t block, int64_t o, struc
 	return true;
 }
 
-/* The weight that byte at of strip m meets. */
-static uint8_t weight_at(const struct lhw_node *n, const struct column *col, int64_t m, int64_t at)
+/* The weight that element at of strip m meets. */
+static int8_t weight_at(const struct lhw_node *n, const struct column *col, int64_t m, int64_t at)
 {
-	int64_t y = at / n->cs, c = at % n->cs - col->c0;
+	int64_t cs = n->cs * n->per_byte, y = at / cs, c = at % cs - col->c0;
 
 	if (y >= n->kh || y % n->dh || c < 0 || c >= n->ci)
 		return 0;
-	return (uint8_t)col->w[c * n->w.c + y / n->dh * n->w.y + m * n->w.x];
+	return col->w[c * n->w.c + y / n->dh * n->w.y + m * n->w.x];
 }
 
 /* The same of the interleaved kernel, whose words have 8, 8, 6 and 5 weights. */
-static uint8_t interleaved_at(const struct column *col, const struct lhw_weights *w, int64_t t,
-			      int64_t b)
+static int8_t interleaved_at(const struct column *col, const struct lhw_weights *w, int64_t t,
+			     int64_t b)
 {
 	static const int8_t begin[] = { 0, 8, 16, 22, 27 };
 	int64_t e = begin[t] + b;
 
-	return e < begin[t + 1] ? (uint8_t)col->w[e % 3 * w->c + e / 3 % 3 * w->y + e / 9 * w->x] : 0;
+	return e < begin[t + 1] ? col->w[e % 3 * w->c + e / 3 % 3 * w->y + e / 9 * w->x] : 0;
+}
+
+static void pack_column(const struct lhw_node *n, const struct column *col, uint8_t *round)
+{
+	int64_t per_word = LHW_WORD * n->per_byte;
+	int8_t word[LHW_WORD * 4];
+
+	for (int64_t t = 0; t < n->rounds; t++, round += CNNACC_HWPE_ROUND_BYTES) {
+		for (int64_t i = 0; i < per_word; i++)
+			word[i] = n->interleaved ? interleaved_at(col, &n->w, t, i) :
+				  weight_at(n, col, t / n->words, t % n->words * per_word + i);
+		cnn_codes_pack(n->codes, word, 1, per_word, round);
+	}
 }
 
 void lhw_pack(const struct lhw_node *n, int64_t block, int64_t first, int64_t count, uint8_t *to)
@@ -47,12 +60,7 @@ void lhw_pack(const struct lhw_node *n, int64_t block, int64_t first, int64_t co
 		uint8_t *round = to + i / LHW_COLUMNS * n->rounds * CNNACC_HWPE_ROUND_BYTES +
 				 i % LHW_COLUMNS * LHW_WORD;
 
-		if (!get_column(n, block, first * LHW_COLUMNS + i, &col))
-			continue;
-		for (int64_t t = 0; t < n->rounds; t++, round += CNNACC_HWPE_ROUND_BYTES)
-			for (int64_t b = 0; b < LHW_WORD; b++)
-				round[b] = n->interleaved ? interleaved_at(&col, &n->w, t, b) :
-					   weight_at(n, &col, t / n->words,
-						     t % n->words * LHW_WORD + b);
+		if (get_column(n, block, first * LHW_COLUMNS + i, &col))
+			pack_column(n, &col, round);
 	}
 }

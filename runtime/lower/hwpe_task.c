@@ -110,7 +110,7 @@ static uint64_t count_used(const struct lhw_node *n)
 	if (n->interleaved)
 		return 27;
 	return (uint64_t)(n->input ? n->kw * lw_min(3 * n->kw, n->words * LHW_WORD) :
-			  n->rounds * LHW_WORD);
+			  n->rounds * LHW_WORD * n->per_byte);
 }
 
 static void count_window(struct lhw_task *t, const struct lhw_node *n, bool first, uint32_t va,
@@ -127,7 +127,7 @@ static void count_window(struct lhw_task *t, const struct lhw_node *n, bool firs
 	t->cost.cycles += run + drain;
 	t->cost.compute += run;
 	t->cost.stall += drain;
-	t->cost.mac_slots += 128 * rounds * LHW_WORD;
+	t->cost.mac_slots += 128 * rounds * LHW_WORD * (uint64_t)n->per_byte;
 	t->cost.mac_useful += results * count_used(n);
 	t->cost.written += results * 4;
 }

@@ -35,7 +35,7 @@ bool lw_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t plane,
 	int64_t step[3], next = 1;
 	int count = layout_axes(l, axes), at = 0;
 
-	if (l->columns || n * c * plane != l->n * l->c * l->plane)
+	if (l->columns || l->codes || n * c * plane != l->n * l->c * l->plane)
 		return false;
 	for (int i = 0; i < 3; i++) {
 		step[i] = next;
@@ -64,9 +64,11 @@ int64_t lw_layout_bytes(const struct cnn_layout *l)
 	int64_t last = (l->n - 1) * l->image_pitch + (l->c - 1) * l->plane_pitch;
 
 	if (!l->columns)
-		return (last + l->plane) * l->size;
-	return (last + (l->plane / l->columns - 1) * l->row_pitch +
-		(l->columns - 1) * l->column_pitch + 1) * l->size;
+		last += l->plane - 1;
+	else
+		last += (l->plane / l->columns - 1) * l->row_pitch +
+			(l->columns - 1) * l->column_pitch;
+	return lw_div_up((last + 1) * cnn_codes_bits((enum cnn_codes)l->codes), 8) * l->size;
 }
 
 /* One row of a plane between its own elements and those of the tensor. */
@@ -96,6 +98,31 @@ static void move_plane(const struct cnn_layout *l, uint8_t *arena, uint8_t *dens
 			 write);
 }
 
+/* The adjacent ones of an image: each pixel's channels, or each plane. */
+static void pack_image(const struct cnn_layout *l, const int8_t *dense, uint8_t *arena)
+{
+	enum cnn_codes f = (enum cnn_codes)l->codes;
+	int64_t per_byte = 8 / cnn_codes_bits(f);
+
+	for (int64_t c = 0; c < l->c && !l->columns; c++)
+		cnn_codes_pack(f, dense + c * l->plane, 1, l->plane,
+			       arena + c * l->plane_pitch / per_byte);
+	for (int64_t i = 0; i < l->plane && l->columns; i++)
+		cnn_codes_pack(f, dense + i, l->plane, l->c,
+			       arena + (i / l->columns * l->row_pitch +
+					i % l->columns * l->column_pitch) / per_byte);
+}
+
+static void pack_slot(const struct cnn_slot *slot, uint8_t *arena, const int8_t *dense)
+{
+	const struct cnn_layout *l = &slot->layout;
+	int64_t per_byte = 8 / cnn_codes_bits((enum cnn_codes)l->codes);
+
+	for (int64_t n = 0; n < l->n; n++)
+		pack_image(l, dense + n * l->c * l->plane,
+			   arena + slot->offset + n * l->image_pitch / per_byte);
+}
+
 static void move_slot(const struct cnn_slot *slot, uint8_t *arena, uint8_t *dense, bool write)
 {
 	const struct cnn_layout *l = &slot->layout;
@@ -116,7 +143,10 @@ static void move_slot(const struct cnn_slot *slot, uint8_t *arena, uint8_t *dens
 
 void cnn_slot_write(const struct cnn_slot *slot, void *arena, const void *dense)
 {
-	move_slot(slot, arena, (uint8_t *)dense, true);
+	if (slot->layout.codes)
+		pack_slot(slot, arena, dense);
+	else
+		move_slot(slot, arena, (uint8_t *)dense, true);
 }
 
 void cnn_slot_read(const struct cnn_slot *slot, const void *arena, void *dense)

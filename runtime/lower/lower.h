@@ -22,7 +22,7 @@
 #ifndef CNN_LOWER_H
 #define CNN_LOWER_H
 
-#include "../graph/graph.h"
+#include "../graph/codes.h"
 #include "../include/cnnrt.h"
 
 /* Device addresses of the three buffers; the sizes are in struct cnn_lowered. */
@@ -67,12 +67,17 @@ struct cnn_layout {
 	int64_t plane_pitch, image_pitch;
 	int64_t columns, row_pitch, column_pitch;	/* 0: a plane's elements touch */
 	int64_t size;
+	/*
+	 * enum cnn_codes: an int8 element is so many bits, the first in a byte's lowest. Where there are
+	 * columns, plane_pitch is 1; what is not adjacent begins with a byte. Never made by a core.
+	 */
+	int64_t codes;
 };
 
 /* Is it just the tensor's own n * c * plane elements? */
 static inline bool cnn_layout_dense(const struct cnn_layout *l)
 {
-	return !l->columns && (l->c == 1 || l->plane_pitch == l->plane) &&
+	return !l->columns && !l->codes && (l->c == 1 || l->plane_pitch == l->plane) &&
 	       (l->n == 1 || l->image_pitch == l->c * l->plane);
 }
 

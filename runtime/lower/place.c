@@ -33,7 +33,7 @@ static bool fit_layout(const struct lowering *x, struct lw_io *io, char *reason)
 
 	if (!slot->used)
 		return true;
-	if (want.size == slot->layout.size && want.columns ?
+	if (want.codes || (want.size == slot->layout.size && want.columns) ?
 	    !memcmp(&want, &slot->layout, sizeof(want)) :
 	    lw_view(&slot->layout, want.n, want.c, want.plane, &io->layout))
 		return true;

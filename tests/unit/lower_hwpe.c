@@ -172,6 +172,50 @@ static void add_dynamic(struct onnx_build *b)
 		ob_attr_ints(n, "pads", 4, pads);
 }
 
+/* Weights that a format has, all of them. */
+static void add_values(struct onnx_build *b, const char *name, bool ternary, int rank,
+		       const int64_t *dims)
+{
+	int64_t count = 1;
+	int8_t *v;
+
+	for (int i = 0; i < rank; i++)
+		count *= dims[i];
+	v = malloc((size_t)count);
+	if (!v)
+		abort();
+	for (int64_t i = 0; i < count; i++)
+		v[i] = (int8_t)(pick(-1, 1) * (1 << (ternary ? 0 : pick(0, 6))));
+	ob_bytes(b, name, INT8, rank, dims, v);
+	free(v);
+}
+
+/* x in a format, as q. */
+static void add_quantizer(struct onnx_build *b, const char *format, float scale)
+{
+	Onnx__NodeProto *n;
+
+	ob_floats(b, "s", 0, NULL, &scale);
+	n = ob_node(b, "QuantizeCodes", "x s", "q");
+	n->domain = strdup("cnnacc");
+	ob_attr_str(n, "format", format);
+}
+
+/* Products of two operands in EXP4 or TER2; at times one is of the other format. */
+static void add_codes(struct onnx_build *b, const struct conv *c)
+{
+	int64_t a[2] = { pick(1, 20), pick(1, 200) }, w[2] = { a[1], pick(1, 50) };
+	bool ternary = pick(0, 1), conv = pick(0, 2);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", FLOAT, conv ? 4 : 2, conv ? c->x : a);
+	add_values(b, "w", ternary != !pick(0, 7), conv ? 4 : 2, conv ? c->w : w);
+	add_quantizer(b, ternary ? "TER2" : "EXP4", 1.0f / (float)(1 << pick(0, 5)));
+	n = ob_node(b, conv ? "ConvInteger" : "MatMulInteger", "q w", "y");
+	if (conv)
+		conv_attributes(n, c);
+}
+
 static void add_product(struct onnx_build *b, bool quantised)
 {
 	int64_t a[3] = { pick(1, 3), pick(1, 40), pick(1, 70) }, w[3] = { 1, a[2], pick(1, 50) };
@@ -407,6 +451,8 @@ static const char *run_random(struct bench *t, uint32_t seed)
 	random_conv(&c);
 	if (!pick(0, 7))
 		add_dynamic(b);
+	else if (!pick(0, 2))
+		add_codes(b, &c);
 	else if (pick(0, 3))
 		add_conv(b, &c, quantised);
 	else
@@ -557,15 +603,19 @@ static const struct use {
 	const char *name;
 	int64_t channels, kernel, outputs, rows;	/* kernel 0: a product of so many rows */
 	uint64_t used, of;
+	const char *format;		/* of codes; NULL: bytes */
 } uses[] = {
-	{ "100 % of an inner layer", 16, 3, 32, 0, 1, 1 },
-	{ "84.38 % of 3 x 3 x 3, interleaved where that pays", 3, 3, 64, 0, 27, 32 },
-	{ "56.25 % of 3 x 3 x 3 with few outputs, not interleaved", 3, 3, 16, 0, 9, 16 },
-	{ "93.75 % of 5 x 5 x 3", 3, 5, 16, 0, 15, 16 },
-	{ "87.5 % of 7 x 7 x 3", 3, 7, 16, 0, 21, 24 },
-	{ "82.5 % of 11 x 11 x 3", 3, 11, 16, 0, 33, 40 },
-	{ "12.5 % of a fully connected layer, one batch", 64, 0, 32, 1, 1, 8 },
-	{ "100 % of a fully connected layer, eight batches", 64, 0, 32, 8, 1, 1 },
+	{ "100 % of an inner layer", 16, 3, 32, 0, 1, 1, NULL },
+	{ "84.38 % of 3 x 3 x 3, interleaved where that pays", 3, 3, 64, 0, 27, 32, NULL },
+	{ "56.25 % of 3 x 3 x 3 with few outputs, not interleaved", 3, 3, 16, 0, 9, 16, NULL },
+	{ "93.75 % of 5 x 5 x 3", 3, 5, 16, 0, 15, 16, NULL },
+	{ "87.5 % of 7 x 7 x 3", 3, 7, 16, 0, 21, 24, NULL },
+	{ "82.5 % of 11 x 11 x 3", 3, 11, 16, 0, 33, 40, NULL },
+	{ "12.5 % of a fully connected layer, one batch", 64, 0, 32, 1, 1, 8, NULL },
+	{ "100 % of a fully connected layer, eight batches", 64, 0, 32, 8, 1, 1, NULL },
+	{ "100 % of an inner layer in EXP4", 16, 3, 32, 0, 1, 1, "EXP4" },
+	{ "100 % of an inner layer in TER2", 32, 3, 32, 0, 1, 1, "TER2" },
+	{ "100 % of a fully connected layer in TER2", 64, 0, 32, 8, 1, 1, "TER2" },
 };
 
 static void add_use(struct onnx_build *b, const struct use *u)
@@ -574,9 +624,14 @@ static void add_use(struct onnx_build *b, const struct use *u)
 	const int64_t w[4] = { u->outputs, u->channels, u->kernel, u->kernel };
 	const int64_t a[2] = { u->rows, u->channels }, m[2] = { u->channels, u->outputs };
 
-	ob_input(b, "x", UINT8, u->kernel ? 4 : 2, u->kernel ? x : a);
-	add_bytes(b, "w", INT8, u->kernel ? 4 : 2, u->kernel ? w : m);
-	ob_node(b, u->kernel ? "ConvInteger" : "MatMulInteger", "x w", "y");
+	ob_input(b, "x", u->format ? FLOAT : UINT8, u->kernel ? 4 : 2, u->kernel ? x : a);
+	if (u->format)
+		add_values(b, "w", !strcmp(u->format, "TER2"), u->kernel ? 4 : 2, u->kernel ? w : m);
+	else
+		add_bytes(b, "w", INT8, u->kernel ? 4 : 2, u->kernel ? w : m);
+	if (u->format)
+		add_quantizer(b, u->format, 0.25f);
+	ob_node(b, u->kernel ? "ConvInteger" : "MatMulInteger", u->format ? "q w" : "x w", "y");
 	ob_output(b, "y");
 }
 
