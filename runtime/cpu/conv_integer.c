@@ -46,7 +46,8 @@ int cnn_infer_conv_integer(struct cnn_call *c)
 		ret = cnn_quant_param(c, 2, c->in[0]->dtype, 1);
 	if (!ret)
 		ret = cnn_quant_param(c, 3, c->in[1]->dtype, w.out_ch);
-	c->out[0]->dtype = CNN_INT32;
+	if (!ret)
+		ret = cnn_infer_shift_out(c, w.out_ch);
 	return ret ? ret : check_padding(c);
 }
 
@@ -120,11 +121,19 @@ int cnn_compute_conv_integer(struct cnn_call *c)
 {
 	int32_t pad = (int32_t)cnn_node_int(c->node, "pad_value", 0);
 	int32_t zero = pad ? pad : cnn_zero_point(cnn_in(c, 2), 0);
-	int ret = sum_products(c, 1, zero, cnn_in(c, 3), c->out[0]->data);
+	int64_t n = cnn_tensor_count(c->out[0]), channels = c->out[0]->dims[1];
+	int32_t *acc;
+	int ret;
 
+	if (!n)
+		return CNN_OK;
+	acc = cnn_sums_begin(c);
+	if (!acc)
+		return cnn_op_fail(c, CNN_ENOMEM, "no memory for %lld sums", (long long)n);
+	ret = sum_products(c, 1, zero, cnn_in(c, 3), acc);
 	if (!ret && pad)
-		add_padding(c, pad, c->out[0]->data);
-	return ret;
+		add_padding(c, pad, acc);
+	return cnn_sums_end(c, acc, channels, n / c->out[0]->dims[0] / channels, ret);
 }
 
 /* Adds the bias and requantises, a plane at a time: each has one scale. */

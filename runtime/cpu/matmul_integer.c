@@ -27,8 +27,7 @@ int cnn_infer_matmul_integer(struct cnn_call *c)
 		ret = cnn_quant_param(c, 2, a->dtype, rows_of(a));
 	if (!ret)
 		ret = cnn_quant_param(c, 3, b->dtype, columns_of(b));
-	c->out[0]->dtype = CNN_INT32;
-	return ret;
+	return ret ? ret : cnn_infer_shift_out(c, columns_of(b));
 }
 
 int cnn_infer_qlinear_matmul(struct cnn_call *c)
@@ -99,10 +98,15 @@ static int sum_products(const struct cnn_call *c, const struct operands *o, int3
 int cnn_compute_matmul_integer(struct cnn_call *c)
 {
 	struct operands o = { c->in[0], c->in[1], cnn_in(c, 2), cnn_in(c, 3) };
+	int64_t n = cnn_tensor_count(c->out[0]);
+	int32_t *acc;
 
-	if (!cnn_tensor_count(c->out[0]))
+	if (!n)
 		return CNN_OK;
-	return sum_products(c, &o, c->out[0]->data);
+	acc = cnn_sums_begin(c);
+	if (!acc)
+		return cnn_op_fail(c, CNN_ENOMEM, "no memory for %lld sums", (long long)n);
+	return cnn_sums_end(c, acc, columns_of(o.b), 1, sum_products(c, &o, acc));
 }
 
 /* Adds the bias and requantises rows of n sums; y: the first of the inputs that tell how. */

@@ -6,23 +6,19 @@
  *
  * for the n products of an output, with a for what pads x. The sums of w are constants, and the sum
  * of x is one more output, of ones for weights, if a b is not zero. All of it is modulo 2^32.
- * An a that is known only at run time is applied then, and pads x before.
+ * An a that is known only at run time is applied then, and pads x before. What the core can
+ * requantise by itself (fuse_shift.c) is one node, of other weights.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../cpu/quant.h"
+#include "fuse_sums.h"
 
 #define PADDING_MAX	((int64_t)1 << 24)	/* bytes that a Pad may add */
 
-/* Inputs of the operators; -1: it has none. x is input 0, its scale and zero point come next. */
-struct form {
-	enum cnn_op op;
-	int x_zero, w, w_zero, bias, y_scale;	/* y's zero point comes next, w's scale before */
-};
-
-static const struct form forms[] = {
+static const struct cnn_product_form forms[] = {
 	{ CNN_OP_CONV_INTEGER, 2, 1, 3, -1, -1 },
 	{ CNN_OP_MATMUL_INTEGER, 2, 1, 3, -1, -1 },
 	{ CNN_OP_QLINEAR_CONV, 2, 3, 5, 8, 6 },
@@ -30,46 +26,34 @@ static const struct form forms[] = {
 	{ CNN_OP_QGEMM, 2, 3, 5, 6, 7 },
 };
 
-struct product {
-	struct cnn_graph *g;
-	int node;
-	struct form form;
-	bool conv, trans_b, by_inputs;
-	bool late;			/* the zero point of x is not known yet */
-	struct cnn_window win;		/* conv */
-	int64_t groups, channels, taps;		/* outputs, products of each */
-	int32_t x_zero;
-	struct cnn_err *err;
-};
-
-static const struct cnn_tensor *input(const struct product *p, int i)
+const struct cnn_tensor *cnn_product_input(const struct cnn_product *p, int i)
 {
 	return i < 0 ? NULL : cnn_node_in(p->g, &p->g->nodes[p->node], i);
 }
 
-static bool is_known(const struct product *p, int i)
+static bool is_known(const struct cnn_product *p, int i)
 {
-	const struct cnn_tensor *t = input(p, i);
+	const struct cnn_tensor *t = cnn_product_input(p, i);
 
 	return !t || t->data;
 }
 
 /* ---- weights --------------------------------------------------------------------------- */
 
-static int shift_of(const struct product *p)
+static int shift_of(const struct cnn_product *p)
 {
-	return input(p, p->form.w)->dtype == CNN_UINT8 ? 128 : 0;
+	return cnn_product_input(p, p->form.w)->dtype == CNN_UINT8 ? 128 : 0;
 }
 
-static int32_t weight_zero(const struct product *p, int64_t k)
+static int32_t weight_zero(const struct cnn_product *p, int64_t k)
 {
-	return cnn_zero_point(input(p, p->form.w_zero), k) - shift_of(p);
+	return cnn_zero_point(cnn_product_input(p, p->form.w_zero), k) - shift_of(p);
 }
 
-static int weight(const struct product *p, int64_t k, int64_t t)
+int cnn_product_weight(const struct cnn_product *p, int64_t k, int64_t tap)
 {
-	const struct cnn_tensor *w = input(p, p->form.w);
-	int64_t i = p->conv || p->trans_b ? k * p->taps + t : t * p->channels + k;
+	const struct cnn_tensor *w = cnn_product_input(p, p->form.w);
+	int64_t i = p->conv || p->trans_b ? k * p->taps + tap : tap * p->channels + k;
 
 	return w->dtype == CNN_UINT8 ? ((const uint8_t *)w->data)[i] - 128 :
 				       ((const int8_t *)w->data)[i];
@@ -78,9 +62,9 @@ static int weight(const struct product *p, int64_t k, int64_t t)
 /* ---- what can be taken ----------------------------------------------------------------- */
 
 /* x with what pads it. */
-static struct cnn_tensor padded(const struct product *p)
+static struct cnn_tensor padded(const struct cnn_product *p)
 {
-	const struct cnn_tensor *x = input(p, 0);
+	const struct cnn_tensor *x = cnn_product_input(p, 0);
 	struct cnn_tensor t = { .dtype = x->dtype, .rank = x->rank };
 
 	memcpy(t.dims, x->dims, sizeof(t.dims));
@@ -89,7 +73,7 @@ static struct cnn_tensor padded(const struct product *p)
 	return t;
 }
 
-static bool has_padding(const struct product *p)
+static bool has_padding(const struct cnn_product *p)
 {
 	for (int i = 0; i < p->win.spatial; i++)
 		if (p->win.pad_begin[i] || p->win.pad_end[i])
@@ -97,9 +81,9 @@ static bool has_padding(const struct product *p)
 	return false;
 }
 
-static bool get_sizes(struct product *p, const struct cnn_node *n)
+static bool get_sizes(struct cnn_product *p, const struct cnn_node *n)
 {
-	const struct cnn_tensor *x = input(p, 0), *w = input(p, p->form.w);
+	const struct cnn_tensor *x = cnn_product_input(p, 0), *w = cnn_product_input(p, p->form.w);
 	struct cnn_tensor t;
 
 	if (p->conv) {
@@ -123,30 +107,31 @@ static bool get_sizes(struct product *p, const struct cnn_node *n)
 	return p->channels * p->taps == cnn_tensor_count(w);	/* one matrix for all of x */
 }
 
-static bool get_product(struct product *p)
+bool cnn_product_get(struct cnn_product *p)
 {
 	const struct cnn_node *n = &p->g->nodes[p->node];
-	const struct form *f = NULL;
+	const struct cnn_product_form *f = NULL;
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		if (forms[i].op == n->op)
 			f = &forms[i];
-	if (!f || n->act.kind != CNN_ACT_NONE || cnn_node_has(n, "pad_value"))
+	if (!f || n->act.kind != CNN_ACT_NONE || cnn_node_has(n, "pad_value") ||
+	    cnn_node_has(n, "shift_out"))
 		return false;
 	p->form = *f;
 	p->conv = n->op == CNN_OP_CONV_INTEGER || n->op == CNN_OP_QLINEAR_CONV;
 	p->late = !is_known(p, f->x_zero);
-	if (!input(p, f->w)->data || !is_known(p, f->w_zero) ||
+	if (!cnn_product_input(p, f->w)->data || !is_known(p, f->w_zero) ||
 	    !is_known(p, f->bias) || cnn_node_out(p->g, n, 0)->rank < 1)
 		return false;
 	if (f->y_scale >= 0 && (!is_known(p, 1) || !is_known(p, f->w + 1) ||
 				!is_known(p, f->y_scale) || !is_known(p, f->y_scale + 1)))
 		return false;
-	if (input(p, f->x_zero) && cnn_tensor_count(input(p, f->x_zero)) != 1)
+	if (cnn_product_input(p, f->x_zero) && cnn_tensor_count(cnn_product_input(p, f->x_zero)) != 1)
 		return false;
 	if (cnn_tensor_count(cnn_node_out(p->g, n, 0)) < 1 || !get_sizes(p, n) || p->taps < 1)
 		return false;
-	p->x_zero = p->late ? 0 : cnn_zero_point(input(p, f->x_zero), 0);
+	p->x_zero = p->late ? 0 : cnn_zero_point(cnn_product_input(p, f->x_zero), 0);
 	for (int64_t k = 0; k < p->channels; k++)
 		p->by_inputs |= weight_zero(p, k) != 0;
 	/* Nothing would be left to do. */
@@ -156,7 +141,7 @@ static bool get_product(struct product *p)
 /* ---- constants ------------------------------------------------------------------------- */
 
 /* A new constant, which the caller fills; its value, or an error. */
-static int add_const(const struct product *p, struct cnn_tensor *t, const char *suffix,
+static int add_const(const struct cnn_product *p, struct cnn_tensor *t, const char *suffix,
 		     void **data)
 {
 	char name[128];
@@ -173,12 +158,18 @@ static int add_const(const struct product *p, struct cnn_tensor *t, const char *
 }
 
 /* Sums of a group: its channels, and perhaps that of inputs. */
-static int64_t group_sums(const struct product *p)
+static int64_t group_sums(const struct cnn_product *p)
 {
 	return p->channels / p->groups + p->by_inputs;
 }
 
-static int add_weights(const struct product *p)
+/* Right shifts lose nothing. */
+static int scaled(int weight, int up)
+{
+	return up < 0 ? weight >> -up : weight * (1 << up);
+}
+
+static int add_weights(const struct cnn_product *p)
 {
 	struct cnn_tensor t = { .dtype = CNN_INT8, .rank = 2 };
 	int64_t own = p->channels / p->groups, all = group_sums(p) * p->groups;
@@ -186,9 +177,9 @@ static int add_weights(const struct product *p)
 	int ret;
 
 	if (p->conv) {
-		t = *input(p, p->form.w);
+		t = *cnn_product_input(p, p->form.w);
 		t = (struct cnn_tensor){ .dtype = CNN_INT8, .rank = t.rank };
-		memcpy(t.dims, input(p, p->form.w)->dims, sizeof(t.dims));
+		memcpy(t.dims, cnn_product_input(p, p->form.w)->dims, sizeof(t.dims));
 		t.dims[0] = all;
 	} else {
 		t.dims[0] = p->taps;
@@ -198,27 +189,28 @@ static int add_weights(const struct product *p)
 	for (int64_t i = 0; i < all && ret >= 0; i++) {
 		int64_t j = i % group_sums(p), k = i / group_sums(p) * own + j;
 
+		int up = p->shift < 0 ? 0 : cnn_shift_up(p, k);
+
 		for (int64_t tap = 0; tap < p->taps; tap++)
 			((int8_t *)data)[p->conv ? i * p->taps + tap : tap * all + i] =
-				(int8_t)(j < own ? weight(p, k, tap) : 1);
+				(int8_t)(j < own ? scaled(cnn_product_weight(p, k, tap), up) : 1);
 	}
 	return ret;
 }
 
 /* What the sums of channel k have too much for each 1 of the zero point of x. */
-static int32_t zero_factor(const struct product *p, int64_t k)
+static int32_t zero_factor(const struct cnn_product *p, int64_t k)
 {
 	uint32_t sum = 0;
 
 	for (int64_t tap = 0; tap < p->taps; tap++)
-		sum += (uint32_t)weight(p, k, tap);
+		sum += (uint32_t)cnn_product_weight(p, k, tap);
 	return (int32_t)(sum - (uint32_t)p->taps * (uint32_t)weight_zero(p, k));
 }
 
-/* What is added to the sums of channel k: its bias, and what a known zero point of x gives. */
-static int32_t term(const struct product *p, int64_t k)
+int32_t cnn_product_term(const struct cnn_product *p, int64_t k)
 {
-	const struct cnn_tensor *bias = input(p, p->form.bias);
+	const struct cnn_tensor *bias = cnn_product_input(p, p->form.bias);
 	uint32_t sum = bias ? ((const uint32_t *)bias->data)[k] : 0;
 
 	if (p->x_zero)
@@ -227,8 +219,8 @@ static int32_t term(const struct product *p, int64_t k)
 }
 
 /* A constant of a number for each channel. */
-static int add_numbers(const struct product *p, const char *suffix,
-		       int32_t (*number)(const struct product *p, int64_t k))
+static int add_numbers(const struct cnn_product *p, const char *suffix,
+		       int32_t (*number)(const struct cnn_product *p, int64_t k))
 {
 	struct cnn_tensor t = { .dtype = CNN_INT32, .rank = 1, .dims = { p->channels } };
 	void *data = NULL;
@@ -239,33 +231,37 @@ static int add_numbers(const struct product *p, const char *suffix,
 	return ret;
 }
 
-static int add_terms(const struct product *p)
+static int add_terms(const struct cnn_product *p)
 {
-	const struct cnn_tensor *bias = input(p, p->form.bias);
+	const struct cnn_tensor *bias = cnn_product_input(p, p->form.bias);
 
 	if (bias && cnn_tensor_count(bias) != p->channels)
 		return cnn_fail(p->err, CNN_EINVAL, "a bias of another length");
-	return add_numbers(p, "_terms", term);
+	return add_numbers(p, "_terms", cnn_product_term);
 }
 
-/* The scale of each channel, rounded as the quantised operators do. */
-static int add_scales(const struct product *p)
+float cnn_product_scale(const struct cnn_product *p, int64_t k)
+{
+	return cnn_scale(cnn_product_input(p, 1), 0) *
+	       cnn_scale(cnn_product_input(p, p->form.w + 1), k) /
+	       cnn_scale(cnn_product_input(p, p->form.y_scale), 0);
+}
+
+static int add_scales(const struct cnn_product *p)
 {
 	struct cnn_tensor t = { .dtype = CNN_FLOAT32, .rank = 1, .dims = { p->channels } };
 	void *data = NULL;
 	int ret = add_const(p, &t, "_scales", &data);
 
 	for (int64_t k = 0; k < p->channels && ret >= 0; k++)
-		((float *)data)[k] = cnn_scale(input(p, 1), 0) *
-				     cnn_scale(input(p, p->form.w + 1), k) /
-				     cnn_scale(input(p, p->form.y_scale), 0);
+		((float *)data)[k] = cnn_product_scale(p, k);
 	return ret;
 }
 
 /* ---- padding with what is not known yet ------------------------------------------------ */
 
 /* The Pad's inputs besides x, and the convolution's attributes without padding. */
-static int set_padding(const struct product *p, int pads)
+static int set_padding(const struct cnn_product *p, int pads)
 {
 	struct cnn_node *pad = &p->g->nodes[p->node - 1], *n = &p->g->nodes[p->node];
 	const struct cnn_window *w = &p->win;
@@ -282,7 +278,7 @@ static int set_padding(const struct product *p, int pads)
 }
 
 /* What pads x gets a node of its own, before the product. */
-static int add_pad(struct product *p)
+static int add_pad(struct cnn_product *p)
 {
 	struct cnn_tensor x = padded(p);
 	struct cnn_tensor t = { .dtype = CNN_INT64, .rank = 1, .dims = { 2 * x.rank } };
@@ -311,7 +307,7 @@ static int add_pad(struct product *p)
 
 /* ---- the two nodes --------------------------------------------------------------------- */
 
-static int add_sums(const struct product *p, int axis)
+static int add_sums(const struct cnn_product *p, int axis)
 {
 	const struct cnn_node *n = &p->g->nodes[p->node];
 	struct cnn_tensor t = *cnn_node_out(p->g, n, 0);
@@ -324,7 +320,7 @@ static int add_sums(const struct product *p, int axis)
 }
 
 /* The node makes sums from now on. */
-static int turn_node(const struct product *p, int weights, int sums)
+static int turn_node(const struct cnn_product *p, int weights, int sums)
 {
 	struct cnn_node *n = &p->g->nodes[p->node];
 	char *type = strdup(p->conv ? "ConvInteger" : "MatMulInteger");
@@ -346,7 +342,7 @@ struct parts {
 	int weights, terms, zeros, scales, y_zero, x_zero, factors, sums, out, axis;
 };
 
-static int add_parts(const struct product *p, struct parts *s)
+static int add_parts(const struct cnn_product *p, struct parts *s)
 {
 	const struct cnn_node *n = &p->g->nodes[p->node];
 	bool scaled = p->form.y_scale >= 0;
@@ -377,7 +373,7 @@ static int add_parts(const struct product *p, struct parts *s)
 	return s->sums < 0 ? s->sums : CNN_OK;
 }
 
-static int split(struct product *p)
+static int split(struct cnn_product *p)
 {
 	struct parts s;
 	struct cnn_node *n;
@@ -409,15 +405,41 @@ static int split(struct product *p)
 	return ret ? ret : cnn_node_add_int(n, "group", p->groups, p->err);
 }
 
+/* All is left to the core. */
+static int shift_out(const struct cnn_product *p)
+{
+	struct cnn_node *n = &p->g->nodes[p->node];
+	int weights = add_weights(p), starts = -1, ret = weights < 0 ? weights : CNN_OK;
+	bool any = false;
+
+	for (int64_t k = 0; k < p->channels; k++)
+		any |= cnn_shift_start(p, k) != 0;
+	if (!ret && any) {
+		starts = add_numbers(p, "_starts", cnn_shift_start);
+		ret = starts < 0 ? starts : CNN_OK;
+	}
+	if (!ret)
+		ret = turn_node(p, weights, n->out[0]);
+	if (!ret && any)
+		ret = cnn_fuse_set_input(n, 4, starts, p->err);
+	return ret ? ret : cnn_node_add_int(n, "shift_out", p->shift, p->err);
+}
+
 int cnn_fuse_sums(struct cnn_graph *g, struct cnn_err *err)
 {
-	int ret = CNN_OK;
+	int ret = cnn_shift_types(g, err);
 
 	for (int i = 0; i < g->n_nodes && !ret; i++) {
-		struct product p = { .g = g, .node = i, .err = err };
+		struct cnn_product p = { .g = g, .node = i, .err = err };
 
-		if (!get_product(&p))
+		if (!cnn_product_get(&p))
 			continue;
+		p.shift = cnn_node_out(g, &g->nodes[i], 0)->dtype == CNN_UINT8 ?
+			  cnn_product_shift(&p) : -1;
+		if (p.shift >= 0) {
+			ret = shift_out(&p);
+			continue;
+		}
 		ret = split(&p);
 		i = p.node + 1;
 	}

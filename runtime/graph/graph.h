@@ -286,7 +286,9 @@ int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
 /*
  * Quantised products with constant parameters become sums of products without zero points, int8
  * weights in a ConvInteger (whose attribute pad_value is what pads) or a MatMulInteger, and a
- * QLinearSums: bit by bit the same results. Not among CNN_FUSE_ALL.
+ * QLinearSums: bit by bit the same results. Where a shift gives them, too, there is no QLinearSums, and
+ * attribute shift_out of the other is the shift, its input 4 what each channel adds before. Not among
+ * CNN_FUSE_ALL.
  */
 #define CNN_FUSE_SUMS		(1u << 14)
 

@@ -16,6 +16,7 @@ static void read_hw(struct lhw_hw *hw, const struct cnn_core *info)
 	hw->fmap = lw_min(info->param[CNNACC_HWPE_PARAM_FMAP], CNNACC_HWPE_SRAM2);
 	hw->kernel = info->param[CNNACC_HWPE_PARAM_KERNEL];
 	hw->kernel_max = info->param[CNNACC_HWPE_PARAM_LIMITS] & 0xff;
+	hw->shift_max = info->param[CNNACC_HWPE_PARAM_LIMITS] >> 8 & 0xff;
 	hw->commands = info->program_max / sizeof(struct cnnacc_seq_command);
 	hw->cycles_max = info->job_cycles_max;
 	if (geometry != known)
@@ -129,6 +130,9 @@ static bool find_tile(const struct lhw_hw *hw, struct lhw_node *n, const char *o
 	n->tw = n->owp;
 	n->chunk = lw_min(hw->kernel / (n->rounds * CNNACC_HWPE_ROUND_BYTES), MAX_GROUPS);
 	n->chunk = lw_min(n->chunk, lw_div_up(lhw_block_outputs(n, 0), LHW_COLUMNS));
+	/* The core begins each task with the first group of the kernel memory. */
+	if (n->start)
+		n->chunk = lw_min(n->chunk, 1);
 	while (true) {
 		const struct limit *bad = find_broken(l, tile_limits(hw, n, l));
 
@@ -174,8 +178,11 @@ static void describe(const struct lhw_node *n, const char *op, int64_t macs, cha
 		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
 				", %lld groups as %lld dense blocks", (long long)n->groups,
 				(long long)n->blocks);
-	snprintf(reason + len, CNN_REASON_LEN - (size_t)len, ", %.1f %% of %lld slots used",
-		 100.0 * (double)macs / (double)slots, (long long)slots);
+	len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len, ", %.1f %% of %lld slots used",
+			100.0 * (double)macs / (double)slots, (long long)slots);
+	if (n->shift >= 0)
+		snprintf(reason + len, CNN_REASON_LEN - (size_t)len, ", shifted out by %d",
+			 n->shift);
 }
 
 /* The core has a mode for kernels of 3 x 3 pixels of 3 bytes: fewer rounds for more transfers. */
@@ -185,8 +192,8 @@ static void try_interleaved(struct lhw_core *core, struct lhw_node *n, const cha
 	char reason[CNN_REASON_LEN];
 	uint64_t cycles;
 
-	if (n->product || n->groups > 1 || n->ci != 3 || n->kh != 3 || n->kw != 3 || n->dh > 1 ||
-	    n->dw > 1)
+	if (n->product || n->groups > 1 || n->ci != 3 || n->cp != 3 || n->kh != 3 || n->kw != 3 ||
+	    n->dh > 1 || n->dw > 1)
 		return;
 	other.interleaved = true;
 	other.rounds = 4;
@@ -198,6 +205,16 @@ static void try_interleaved(struct lhw_core *core, struct lhw_node *n, const cha
 		*n = other;
 }
 
+/* The input lies as what made it left it. */
+static void place_input(struct lhw_node *n)
+{
+	if (!n->product)
+		n->cp = n->in_l.row_pitch / n->per_byte;
+	else if (n->in_l.c > 1)
+		n->cp = n->in_l.plane_pitch / n->per_byte;
+	n->column = n->product ? n->ih * n->cp : n->in_l.column_pitch / n->per_byte;
+}
+
 static bool lhw_plan(struct lw_core *base, int node, const struct lw_fit *fit, char *reason)
 {
 	struct lhw_core *core = (struct lhw_core *)base;
@@ -207,10 +224,9 @@ static bool lhw_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 
 	n->in_l = fit->in[0].layout;
 	n->out_l = fit->out.layout;
-	if (n->product && (n->in_l.n != 1 ||
-			   (n->in_l.c > 1 && n->in_l.plane_pitch != n->cp * n->per_byte)))
-		return lw_no(reason, "%s: rows lie %lld elements apart in the arena, not %lld", op,
-			     (long long)n->in_l.plane_pitch, (long long)(n->cp * n->per_byte));
+	if (n->product && n->in_l.n != 1)
+		return lw_no(reason, "%s: rows do not lie at one distance in the arena", op);
+	place_input(n);
 	if (!find_tile(&core->hw, n, op, reason))
 		return false;
 	n->accs = wanted_accs(n);

@@ -4,8 +4,9 @@
  *
  * A node becomes a convolution of maps that lie in the arena column after column, a column's
  * pixels one after the other, a pixel's channels together: [n][W][H][C] bytes in, [n][W][H][K]
- * int32 out. A row of the matrix is a strip of C times the kernel's rows bytes, taken Kernel_size
- * times from column to column. A matrix product is a convolution of two columns of pixels.
+ * int32 out, or bytes where the core shifts sums out by itself. A row of the matrix is a strip of C
+ * times the kernel's rows bytes, taken Kernel_size times from column to column. A matrix product is a
+ * convolution of two columns of pixels.
  */
 #ifndef CNN_LOWER_HWPE_H
 #define CNN_LOWER_HWPE_H
@@ -14,13 +15,14 @@
 
 #define LHW_WORD	CNNACC_HWPE_OPERAND_BYTES
 #define LHW_COLUMNS	CNNACC_HWPE_PES
+#define LHW_BOTH	(CNNACC_HWPE_XS1 | CNNACC_HWPE_XS2)	/* an instruction's operands */
 #define LHW_OUT_ROWS	4	/* parts of a tile that the bases of one SRAM serve */
 #define LHW_OUT_COLUMNS	2	/* SRAMs */
 
 /* What the discovery table says of a core. */
 struct lhw_hw {
 	int64_t fmap, kernel;		/* bytes of one fmap SRAM, of the kernel memory */
-	int64_t kernel_max;
+	int64_t kernel_max, shift_max;
 	int64_t commands;		/* of a program */
 	uint64_t cycles_max;
 	char bad[CNN_REASON_LEN];	/* why it gets no nodes */
@@ -48,7 +50,9 @@ struct lhw_node {
 	bool input;		/* Layer_type: strips of any length at any address */
 	bool interleaved;	/* Kernel_333: a tile's upper and lower half, byte by byte */
 	uint8_t pad;		/* what is around the map */
-	int64_t cp;		/* bytes from pixel to pixel in the arena */
+	int shift;		/* of what the core writes as bytes; -1: sums are written */
+	const int32_t *start;	/* what each channel adds to its sums before; NULL: nothing */
+	int64_t cp, column;	/* bytes from pixel to pixel, and column to column, in the arena */
 	int64_t kp, ohp, owp;	/* channels, rows, columns of the output and what is beside it */
 	/* Groups are taken block_groups at a time, as dense blocks. */
 	int64_t block_groups, blocks, cs;	/* cs: bytes from pixel to pixel in an SRAM */
@@ -88,6 +92,12 @@ bool lhw_is_unsplit(const struct cnn_node *n);
 /* The node as a convolution, and the layouts it has. */
 bool lhw_match(const struct lhw_core *core, int node, struct lhw_node *n, char *reason);
 
+/* Of a result in memory. */
+static inline int64_t lhw_result_bytes(const struct lhw_node *n)
+{
+	return n->shift < 0 ? 4 : 1;
+}
+
 /* hwpe_pack.c */
 static inline int64_t lhw_block_outputs(const struct lhw_node *n, int64_t block)
 {
@@ -107,19 +117,23 @@ void lhw_copy_columns(struct lhw_task *t, uint32_t memory, const uint32_t arg[6]
 		      uint32_t va_step, uint32_t local_step);
 void lhw_fill(struct lhw_task *t, uint32_t memory, uint32_t value, uint32_t bytes);
 void lhw_exec(struct lhw_task *t, uint32_t insn, uint32_t a, uint32_t b);
-/* Runs all windows of a tile and writes their sums from va on. */
+/* Runs all windows of a tile and writes their results from va on. */
 struct lhw_windows {
 	int64_t groups, wc, hc;
-	uint32_t va, row_pitch, pitch;		/* of DRAIN */
+	uint32_t va, row_pitch, pitch;		/* from AccReg 0 to 2 and to 1 */
 	uint32_t group_step, column_step, row_step;
+	uint32_t base_step, base_column, base_row;	/* of FmapAddrBase: from 0 to 2, strides */
+	const int32_t *start;		/* of 16 columns, if the node has any */
 };
 
 void lhw_run(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w);
+/* The same of a node with starts: each window is a task, so that its AccRegs can be set before. */
+void lhw_run_started(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w);
 
 /* hwpe_emit.c */
 /* The most cycles and commands of one tile with its weights. */
 uint64_t lhw_tile_cycles(const struct lhw_node *n);
-#define LHW_TILE_COMMANDS	48
+#define LHW_TILE_COMMANDS	64
 int lhw_emit(struct lhw_core *core, int node);
 /* Cycles of the node's programs, so that ways to run it can be compared; 0 without memory. */
 uint64_t lhw_cycles(struct lhw_core *core, struct lhw_node *n);

@@ -44,6 +44,7 @@ static struct half get_half(const struct lhw_node *n, const struct lhw_tile *t, 
 /* ---- what it takes --------------------------------------------------------------------- */
 
 #define DRAIN_CYCLES	(1 + CNNACC_HWPE_ACCS * (16 + 2))
+#define START_CYCLES	(8 + CNNACC_HWPE_ACCS * CNNACC_HWPE_PES)
 #define TASK_CYCLES	512
 
 uint64_t lhw_tile_cycles(const struct lhw_node *n)
@@ -52,13 +53,15 @@ uint64_t lhw_tile_cycles(const struct lhw_node *n)
 	struct half h = get_half(n, &t, 0);
 	int64_t windows = n->chunk * (n->th / LHW_OUT_ROWS) * (n->tw / LHW_OUT_COLUMNS);
 	int64_t column = lhw_column_bytes(n, n->th), bytes = h.columns * column;
-	int64_t pieces = h.columns;
+	int64_t pieces = h.columns, window = 8 * n->rounds + 12 + DRAIN_CYCLES;
 
-	if (n->cs < n->cp)
+	if (n->start)
+		window += START_CYCLES;
+	if (n->cs != n->cp)
 		pieces *= h.rows;
 	if (n->interleaved)
 		pieces *= column;
-	return (uint64_t)(TASK_CYCLES + windows * (8 * n->rounds + 12 + DRAIN_CYCLES) +
+	return (uint64_t)(TASK_CYCLES + windows * window +
 			  2 * n->chunk * n->rounds +
 			  LHW_OUT_COLUMNS * (2 * lw_div_up(bytes, CNNACC_LINE_SIZE) + 2 * pieces +
 					     17 * h.columns));
@@ -87,6 +90,7 @@ struct unit {
 	uint32_t in, out;		/* addresses */
 	int64_t block, first, groups;	/* of 16 outputs */
 	uint32_t weights;
+	struct lhw_tile loaded;		/* whose input is in the SRAMs; th 0: none */
 };
 
 /* Columns x0 to x1 of both parts of a half, a byte at a time. */
@@ -101,14 +105,14 @@ static void load_parts(const struct unit *u, const struct lhw_tile *t, int side,
 		int64_t y = h.y + part * part_step(n, t->th), y0 = lw_max(y, 0);
 		int64_t y1 = lw_min(y + part_rows(n, t->th), n->ih);
 		const uint32_t arg[6] = {
-			(uint32_t)(u->in + t->n * n->in_l.image_pitch + (x0 * n->ih + y0) * n->cp),
+			(uint32_t)(u->in + t->n * n->in_l.image_pitch + x0 * n->column + y0 * n->cp),
 			(uint32_t)((x0 - h.x) * column + (y0 - y) * n->cp * 2 + part),
 			(uint32_t)((y1 - y0) * n->cp), 1, 1, 2,
 		};
 
 		if (y0 < y1)
 			lhw_copy_columns(u->task, (uint32_t)side, arg, x1 - x0,
-					 (uint32_t)(n->ih * n->cp), (uint32_t)column);
+					 (uint32_t)n->column, (uint32_t)column);
 	}
 }
 
@@ -134,11 +138,11 @@ static void load_half(const struct unit *u, const struct lhw_tile *t, int side)
 		load_parts(u, t, side, x0, x1);
 		return;
 	}
-	va = u->in + t->n * n->in_l.image_pitch / n->per_byte + (x0 * n->ih + y0) * n->cp + c0;
+	va = u->in + t->n * n->in_l.image_pitch / n->per_byte + x0 * n->column + y0 * n->cp + c0;
 	if (n->cs == n->cp) {
 		const uint32_t arg[6] = {
 			(uint32_t)va, (uint32_t)local, (uint32_t)(x1 - x0),
-			(uint32_t)((y1 - y0) * n->cp), (uint32_t)(n->ih * n->cp),
+			(uint32_t)((y1 - y0) * n->cp), (uint32_t)n->column,
 			(uint32_t)(h.rows * n->cs),
 		};
 
@@ -150,51 +154,71 @@ static void load_half(const struct unit *u, const struct lhw_tile *t, int side)
 		};
 
 		lhw_copy_columns(u->task, (uint32_t)side, arg, x1 - x0,
-				 (uint32_t)(n->ih * n->cp), (uint32_t)(h.rows * n->cs));
+				 (uint32_t)n->column, (uint32_t)(h.rows * n->cs));
 	}
 }
 
-#define BOTH	(CNNACC_HWPE_XS1 | CNNACC_HWPE_XS2)
+/* Channel of the first of 16 outputs. */
+static int64_t first_channel(const struct unit *u)
+{
+	return u->block * u->n->block_groups * u->n->co + u->first * LHW_COLUMNS;
+}
+
+static void get_start(const struct unit *u, int32_t start[LHW_COLUMNS])
+{
+	int64_t left = lhw_block_outputs(u->n, u->block) - u->first * LHW_COLUMNS;
+
+	for (int64_t i = 0; i < LHW_COLUMNS; i++)
+		start[i] = i < left ? u->n->start[first_channel(u) + i] : 0;
+}
 
 static void configure(const struct unit *u, const struct lhw_tile *t)
 {
 	const struct lhw_node *n = u->n;
-	uint32_t pixel = (uint32_t)lhw_row_step(n);
-	uint32_t column = (uint32_t)lhw_column_bytes(n, t->th);
-	uint32_t hc = (uint32_t)(t->th / LHW_OUT_ROWS), wc = (uint32_t)(t->tw / LHW_OUT_COLUMNS);
+	uint32_t shift = n->shift < 0 ? 0 : (uint32_t)n->shift;
 
-	for (uint32_t i = 0; i < (n->interleaved ? 4 : CNNACC_HWPE_ACCS); i += 2)
-		lhw_exec(u->task, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_FMAP_ADDR, BOTH, i, 0, 0),
-			 i / 2 * hc * pixel, CNNACC_HWPE_SRAM2 + i / 2 * hc * pixel);
-	lhw_exec(u->task, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_CFG, BOTH, 0, 0, 0),
-		 (uint32_t)n->words | (uint32_t)n->dw * column << 16,
+	lhw_exec(u->task, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_CFG, LHW_BOTH, 0, 0, 0),
+		 (uint32_t)n->words | (uint32_t)(n->dw * lhw_column_bytes(n, t->th)) << 16,
 		 (uint32_t)n->kw | n->type << CNNACC_HWPE_CFG_TYPE_SHIFT |
 		 (n->input ? CNNACC_HWPE_CFG_INPUT : 0) |
 		 (n->interleaved ? CNNACC_HWPE_CFG_333 : 0) |
+		 shift << CNNACC_HWPE_CFG_SHIFT_SHIFT |
 		 (uint32_t)u->groups << CNNACC_HWPE_CFG_K_SHIFT);
-	lhw_exec(u->task, CNNACC_HWPE_INSN(CNNACC_HWPE_MATRIX_MAC, BOTH, 0, 0, 0), hc | wc << 16,
-		 pixel | (uint32_t)n->sw * column << 16);
 }
 
-static void run_tile(const struct unit *u, const struct lhw_tile *t)
+static bool is_loaded(const struct unit *u, const struct lhw_tile *t)
+{
+	return u->loaded.th && u->loaded.n == t->n && u->loaded.x == t->x && u->loaded.y == t->y;
+}
+
+static void run_tile(struct unit *u, const struct lhw_tile *t)
 {
 	const struct lhw_node *n = u->n;
-	int64_t k = u->block * n->block_groups * n->co + u->first * LHW_COLUMNS;
-	int64_t row = n->kp * 4, column = n->ohp * row;
+	int64_t size = lhw_result_bytes(n), row = n->kp * size, column = n->ohp * row;
+	int32_t start[LHW_COLUMNS];
 	struct lhw_windows w = {
 		.groups = u->groups, .wc = t->tw / LHW_OUT_COLUMNS, .hc = t->th / LHW_OUT_ROWS,
-		.group_step = LHW_COLUMNS * 4, .column_step = (uint32_t)column,
-		.row_step = (uint32_t)row,
+		.group_step = (uint32_t)(LHW_COLUMNS * size), .column_step = (uint32_t)column,
+		.row_step = (uint32_t)row, .base_row = (uint32_t)lhw_row_step(n),
+		.base_column = (uint32_t)(n->sw * lhw_column_bytes(n, t->th)),
 	};
 
-	w.va = u->out + (uint32_t)(t->n * n->out_l.image_pitch * 4 + t->x * column + t->y * row +
-				   k * 4);
+	w.va = u->out + (uint32_t)(t->n * n->out_l.image_pitch * size + t->x * column +
+				   t->y * row + first_channel(u) * size);
 	w.row_pitch = (uint32_t)(w.hc * row);
 	w.pitch = (uint32_t)(w.wc * column);
-	for (int side = 0; side < LHW_OUT_COLUMNS; side++)
+	w.base_step = (uint32_t)w.hc * w.base_row;
+	for (int side = 0; side < LHW_OUT_COLUMNS && !is_loaded(u, t); side++)
 		load_half(u, t, side);
+	u->loaded = *t;
 	configure(u, t);
-	lhw_run(u->task, n, &w);
+	if (n->start) {
+		get_start(u, start);
+		w.start = start;
+		lhw_run_started(u->task, n, &w);
+	} else {
+		lhw_run(u->task, n, &w);
+	}
 }
 
 static void load_weights(const struct unit *u)
@@ -216,7 +240,7 @@ static bool is_full(const struct lhw_task *t, const struct lhw_node *n)
 }
 
 /* A tile, in a new program if this one is full; weights tells whether it has them. */
-static int add_tile(const struct unit *u, const struct lhw_tile *t, bool *weights)
+static int add_tile(struct unit *u, const struct lhw_tile *t, bool *weights)
 {
 	int ret = CNN_OK;
 
@@ -229,6 +253,7 @@ static int add_tile(const struct unit *u, const struct lhw_tile *t, bool *weight
 	if (!u->task->count) {
 		lhw_begin(u->task);
 		*weights = false;
+		u->loaded.th = 0;
 	}
 	if (!*weights)
 		load_weights(u);
@@ -237,7 +262,7 @@ static int add_tile(const struct unit *u, const struct lhw_tile *t, bool *weight
 	return CNN_OK;
 }
 
-static int add_tiles(const struct unit *u)
+static int add_tiles(struct unit *u)
 {
 	const struct lhw_node *n = u->n;
 	struct lhw_tile t = { 0 };
@@ -278,6 +303,7 @@ static int add_blocks(struct unit *u)
 	for (u->block = 0; u->block < u->n->blocks && !ret; u->block++) {
 		int64_t groups = lw_div_up(lhw_block_outputs(u->n, u->block), LHW_COLUMNS);
 
+		u->loaded.th = 0;
 		for (u->first = 0; u->first < groups && !ret; u->first += u->n->chunk) {
 			u->groups = lw_min(u->n->chunk, groups - u->first);
 			ret = add_chunk(u);

@@ -67,6 +67,8 @@ static bool check_operands(const struct cnn_graph *g, const struct cnn_node *n, 
 	if (!is_zero(cnn_node_in(g, n, 2)) || !is_zero(cnn_node_in(g, n, 3)))
 		return lw_no(reason, "%s: a zero point is not constant, or one for each row",
 			     n->op_type);
+	if (cnn_node_in(g, n, 4) && !cnn_node_in(g, n, 4)->data)
+		return lw_no(reason, "%s: what its sums begin with is not constant", n->op_type);
 	return true;
 }
 
@@ -120,9 +122,22 @@ static void set_maps(struct lhw_node *n)
 	n->out_l = (struct cnn_layout){
 		.n = n->n, .c = n->groups * n->co, .plane = n->oh * n->ow, .plane_pitch = 1,
 		.image_pitch = n->owp * n->ohp * n->kp,
-		.columns = n->ow, .row_pitch = n->kp, .column_pitch = n->ohp * n->kp, .size = 4,
+		.columns = n->ow, .row_pitch = n->kp, .column_pitch = n->ohp * n->kp,
+		.size = lhw_result_bytes(n),
 	};
-	n->out_bytes = n->n * n->out_l.image_pitch * 4;
+	n->out_bytes = n->n * n->out_l.image_pitch * n->out_l.size;
+}
+
+static int shift_of(const struct cnn_node *op)
+{
+	return (int)cnn_node_int(op, "shift_out", -1);
+}
+
+static const int32_t *start_of(const struct cnn_graph *g, const struct cnn_node *op)
+{
+	const struct cnn_tensor *t = cnn_node_in(g, op, 4);
+
+	return t ? t->data : NULL;
 }
 
 static bool match_conv(const struct lhw_hw *hw, const struct cnn_graph *g,
@@ -148,6 +163,7 @@ static bool match_conv(const struct lhw_hw *hw, const struct cnn_graph *g,
 		.sw = w.stride[x], .pl = w.pad_begin[x],
 		.codes = n->codes, .per_byte = n->per_byte, .type = n->type,
 		.pad = (uint8_t)cnn_node_int(op, "pad_value", 0),
+		.shift = shift_of(op), .start = start_of(g, op),
 	};
 	y = x - 1;
 	if (y >= 0) {
@@ -188,6 +204,7 @@ static bool match_product(const struct cnn_graph *g, const struct cnn_node *op, 
 		.ih = part, .oh = part, .iw = 2, .ow = 2,
 		.kh = 1, .kw = 1, .dh = 1, .dw = 1, .sh = 1, .sw = 1,
 		.w = { .data = b->data, .k = 1, .c = columns },
+		.shift = shift_of(op), .start = start_of(g, op),
 	};
 	set_pixels(n);
 	n->in_l = (struct cnn_layout){
@@ -196,9 +213,9 @@ static bool match_product(const struct cnn_graph *g, const struct cnn_node *op, 
 	};
 	n->out_l = (struct cnn_layout){
 		.n = 1, .c = rows, .plane = n->co, .plane_pitch = n->kp,
-		.image_pitch = rows * n->kp, .size = 4,
+		.image_pitch = rows * n->kp, .size = lhw_result_bytes(n),
 	};
-	n->out_bytes = 2 * part * n->kp * 4;
+	n->out_bytes = 2 * part * n->kp * n->out_l.size;
 	return true;
 }
 
@@ -211,7 +228,7 @@ static bool check_sums(const struct lhw_node *n, const char *op, char *reason)
 	int64_t rows = (n->kh - 1) / n->dh + 1;
 
 	for (int64_t k = 0; k < n->groups * n->co; k++) {
-		int64_t sum = 0;
+		int64_t sum = n->start ? llabs((int64_t)n->start[k]) : 0;
 
 		for (int64_t c = 0; c < n->ci; c++)
 			for (int64_t i = 0; i < rows * n->kw; i++)
@@ -261,8 +278,11 @@ bool lhw_match(const struct lhw_core *core, int node, struct lhw_node *n, char *
 	set_type(core, op, n);
 	if (!(product ? match_product(g, op, n, reason) : match_conv(hw, g, op, n, reason)))
 		return false;
+	if (n->shift > hw->shift_max)
+		return lw_no(reason, "%s: shift of %d, limit of hwpe %lld", op->op_type, n->shift,
+			     (long long)hw->shift_max);
 	if (n->out_bytes > BYTES_MAX)
-		return lw_no(reason, "%s: sums of %lld bytes, limit of hwpe %lld", op->op_type,
+		return lw_no(reason, "%s: results of %lld bytes, limit of hwpe %lld", op->op_type,
 			     (long long)n->out_bytes, (long long)BYTES_MAX);
 	return check_sums(n, op->op_type, reason);
 }

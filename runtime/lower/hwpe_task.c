@@ -38,19 +38,25 @@ static void control(struct lhw_task *t, uint64_t cycles)
 	t->cost.control += cycles;
 }
 
-/* Body of so many commands, with one address that moves on, or two. */
-static void loop(struct lhw_task *t, uint32_t body, int64_t times, const uint32_t pairs[4])
+/* Body of so many commands, with up to three words that move on. */
+static void loop(struct lhw_task *t, uint32_t body, int64_t times, const uint32_t pairs[6])
 {
-	const uint32_t arg[5] = { (uint32_t)times, pairs[0], pairs[1], pairs[2], pairs[3] };
+	uint32_t arg[7] = { (uint32_t)times };
 
-	add(t, CNNACC_SEQ_LOOP, body, arg, 5);
+	memcpy(arg + 1, pairs, 6 * sizeof(*pairs));
+	add(t, CNNACC_SEQ_LOOP, body, arg, 7);
 }
 
-void lhw_exec(struct lhw_task *t, uint32_t insn, uint32_t a, uint32_t b)
+static void add_exec(struct lhw_task *t, uint32_t insn, uint32_t a, uint32_t b)
 {
 	const uint32_t arg[6] = { insn, 0, 0, 0, a, b };
 
 	add(t, CNNACC_SEQ_EXEC, 0, arg, 6);
+}
+
+void lhw_exec(struct lhw_task *t, uint32_t insn, uint32_t a, uint32_t b)
+{
+	add_exec(t, insn, a, b);
 	control(t, 1);
 }
 
@@ -91,7 +97,7 @@ void lhw_copy(struct lhw_task *t, uint32_t memory, const uint32_t arg[6], bool w
 void lhw_copy_columns(struct lhw_task *t, uint32_t memory, const uint32_t arg[6], int64_t count,
 		      uint32_t va_step, uint32_t local_step)
 {
-	const uint32_t pairs[4] = {
+	const uint32_t pairs[6] = {
 		CNNACC_SEQ_STEP(0, 0, 0), va_step, CNNACC_SEQ_STEP(0, 0, 1), local_step,
 	};
 
@@ -113,23 +119,58 @@ static uint64_t count_used(const struct lhw_node *n)
 			  n->rounds * LHW_WORD * n->per_byte);
 }
 
-static void count_window(struct lhw_task *t, const struct lhw_node *n, bool first, uint32_t va,
+static uint32_t result_place(const struct lhw_node *n, const struct lhw_windows *w, uint32_t acc)
+{
+	uint32_t side = n->interleaved ? acc / 2 % 2 : acc % 2;
+	uint32_t row = n->interleaved ? acc / 4 + 2 * (acc % 2) : acc / 2;
+
+	return w->va + row * w->row_pitch + side * w->pitch;
+}
+
+static uint64_t drain_cycles(const struct lhw_node *n, const struct lhw_windows *w, uint32_t at)
+{
+	uint64_t cycles = n->interleaved ? 2 : 1;
+
+	if (n->shift >= 0)
+		return 6 * n->accs;
+	for (uint32_t i = 0; i < n->accs; i++)
+		cycles += 16 + lines_of(result_place(n, w, i) + at, 1, 4 * LHW_COLUMNS, 0);
+	return cycles;
+}
+
+/* One whose results lie at bytes behind the first window's. */
+static void count_window(struct lhw_task *t, const struct lhw_node *n, bool first, uint32_t at,
 			 const struct lhw_windows *w)
 {
 	uint64_t rounds = (uint64_t)n->rounds, results = n->accs * LHW_COLUMNS;
 	uint64_t resumed = n->interleaved ? 11 : n->input ? 9 : 8;
-	uint64_t run = 8 * rounds + (first ? 12 : resumed), drain = n->interleaved ? 2 : 1;
+	uint64_t run = 8 * rounds + (first ? 12 : resumed), drain = drain_cycles(n, w, at);
 
-	/* Interleaved results have the same places in another order. */
-	for (uint32_t i = 0; i < n->accs; i++)
-		drain += 16 + lines_of(va + i / 2 * w->row_pitch + i % 2 * w->pitch, 1,
-				       4 * LHW_COLUMNS, 0);
 	t->cost.cycles += run + drain;
 	t->cost.compute += run;
 	t->cost.stall += drain;
 	t->cost.mac_slots += 128 * rounds * LHW_WORD * (uint64_t)n->per_byte;
 	t->cost.mac_useful += results * count_used(n);
-	t->cost.written += results * 4;
+	t->cost.written += results * (uint64_t)lhw_result_bytes(n);
+}
+
+static void count_windows(struct lhw_task *t, const struct lhw_node *n,
+			  const struct lhw_windows *w)
+{
+	for (int64_t k = 0; k < w->groups; k++)
+		for (int64_t x = 0; x < w->wc; x++)
+			for (int64_t y = 0; y < w->hc; y++)
+				count_window(t, n, n->start || (!k && !x && !y),
+					     (uint32_t)k * w->group_step +
+					     (uint32_t)x * w->column_step +
+					     (uint32_t)y * w->row_step, w);
+}
+
+/* Commands that drain a window, and the word of theirs that is an address. */
+static uint32_t drains_of(const struct lhw_node *n, uint32_t *word)
+{
+	*word = n->shift < 0 ? 0 : 4;
+	return n->shift >= 0 ? n->accs : n->interleaved ? 2 : 1;
 }
 
 /* AccReg 4 a + 2 side + part has row hc * (2 part + a) of its half. */
@@ -144,31 +185,112 @@ static void drain_interleaved(struct lhw_task *t, const struct lhw_windows *w)
 	}
 }
 
-/* The loops and the waiting are over before the window is. */
-void lhw_run(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w)
+/* The last one resumes the core. */
+static void add_drains(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w)
 {
-	const uint32_t drains = n->interleaved ? 2 : 1;
-	const uint32_t group[4] = { CNNACC_SEQ_STEP(3, drains - 1, 0), w->group_step };
-	const uint32_t column[4] = { CNNACC_SEQ_STEP(2, drains - 1, 0), w->column_step };
-	const uint32_t row[4] = { CNNACC_SEQ_STEP(1, drains - 1, 0), w->row_step };
 	const uint32_t round = CNNACC_HWPE_WAIT_ROUND;
 	const uint32_t drain[5] = { w->va, 0, LHW_OUT_COLUMNS, w->row_pitch, w->pitch };
 
+	add(t, CNNACC_SEQ_WAIT, 0, &round, 1);
+	for (uint32_t i = 0; n->shift >= 0 && i < n->accs; i++)
+		add_exec(t, CNNACC_HWPE_INSN(CNNACC_HWPE_RELU_WRITE, CNNACC_HWPE_XS1, 0, 0,
+					     i | (i + 1 < n->accs ? 0 : CNNACC_HWPE_ENABLE)),
+			 result_place(n, w, i), 0);
+	if (n->shift < 0 && n->interleaved)
+		drain_interleaved(t, w);
+	else if (n->shift < 0)
+		add(t, CNNACC_SEQ_DRAIN | CNNACC_SEQ_RESUME, n->accs, drain, 5);
+}
+
+static void add_mac(struct lhw_task *t, const struct lhw_windows *w, int64_t hc, int64_t wc)
+{
+	add_exec(t, CNNACC_HWPE_INSN(CNNACC_HWPE_MATRIX_MAC, LHW_BOTH, 0, 0, 0),
+		 (uint32_t)hc | (uint32_t)wc << 16, w->base_row | w->base_column << 16);
+}
+
+static uint32_t base_commands(const struct lhw_node *n)
+{
+	return n->interleaved ? 2 : CNNACC_HWPE_ACCS / 2;
+}
+
+/* The second SRAM's are as the first's. */
+static void add_bases(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w)
+{
+	for (uint32_t i = 0; i < base_commands(n); i++)
+		add_exec(t, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_FMAP_ADDR, LHW_BOTH, 2 * i, 0, 0),
+			 i * w->base_step, CNNACC_HWPE_SRAM2 + i * w->base_step);
+}
+
+/* The loops and the waiting are over before the window is. */
+void lhw_run(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w)
+{
+	uint32_t word, drains = drains_of(n, &word);
+	const uint32_t group[6] = { CNNACC_SEQ_STEP(3, drains - 1, word), w->group_step };
+	const uint32_t column[6] = { CNNACC_SEQ_STEP(2, drains - 1, word), w->column_step };
+	const uint32_t row[6] = { CNNACC_SEQ_STEP(1, drains - 1, word), w->row_step };
+
+	add_bases(t, n, w);
+	add_mac(t, w, w->hc, w->wc);
+	control(t, base_commands(n) + 1);
 	loop(t, 3 + drains, w->groups, group);
 	loop(t, 2 + drains, w->wc, column);
 	loop(t, 1 + drains, w->hc, row);
-	add(t, CNNACC_SEQ_WAIT, 0, &round, 1);
-	if (n->interleaved)
-		drain_interleaved(t, w);
-	else
-		add(t, CNNACC_SEQ_DRAIN | CNNACC_SEQ_RESUME, n->accs, drain, 5);
-	for (int64_t k = 0; k < w->groups; k++)
-		for (int64_t x = 0; x < w->wc; x++)
-			for (int64_t y = 0; y < w->hc; y++)
-				count_window(t, n, !k && !x && !y,
-					     w->va + (uint32_t)k * w->group_step +
-					     (uint32_t)x * w->column_step +
-					     (uint32_t)y * w->row_step, w);
+	add_drains(t, n, w);
+	count_windows(t, n, w);
+}
+
+/* Commands of a window that is a task: those that set AccRegs, set bases, and drain. */
+struct body {
+	uint32_t starts, bases, drains;
+};
+
+/* Sets the AccRegs that do not begin with 0. */
+static void add_starts(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w,
+		       uint32_t count)
+{
+	const uint32_t acc[6] = { CNNACC_SEQ_STEP(0, count - 1, 0), 1 << 7 };
+
+	if (!count)
+		return;
+	loop(t, count, n->accs, acc);
+	for (uint32_t i = 0; i < LHW_COLUMNS; i++)
+		if (w->start[i])
+			add_exec(t, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_ACC, CNNACC_HWPE_XS1, 0, 0,
+						     i), (uint32_t)w->start[i], 0);
+}
+
+/* Windows so many bytes apart, in their SRAM and in memory; before: commands of the loop's own. */
+static void loop_windows(struct lhw_task *t, const struct body *b, uint32_t before, int64_t times,
+			 uint32_t base_step, uint32_t step)
+{
+	uint32_t bases = before + b->starts, drains = bases + b->bases + 2;
+	const uint32_t pairs[6] = {
+		CNNACC_SEQ_STEP(bases, b->bases - 1, 4), base_step,
+		CNNACC_SEQ_STEP(bases, b->bases - 1, 5), base_step,
+		CNNACC_SEQ_STEP(drains, b->drains - 1, 4), step,
+	};
+
+	loop(t, drains + b->drains, times, pairs);
+}
+
+void lhw_run_started(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w)
+{
+	struct body b = { .bases = base_commands(n), .drains = n->accs };
+	uint32_t count = 0;
+	uint64_t window;
+
+	for (int i = 0; i < LHW_COLUMNS; i++)
+		count += w->start[i] != 0;
+	b.starts = count ? count + 1 : 0;
+	window = b.bases + 1 + (count ? 1 + n->accs * (uint64_t)count : 0);
+	loop_windows(t, &b, 1, w->wc, w->base_column, w->column_step);
+	loop_windows(t, &b, 0, w->hc, w->base_row, w->row_step);
+	add_starts(t, n, w, count);
+	add_bases(t, n, w);
+	add_mac(t, w, 1, 1);
+	add_drains(t, n, w);
+	control(t, 1 + (uint64_t)w->wc * (1 + (uint64_t)w->hc * window));
+	count_windows(t, n, w);
 }
 
 /* ---- tasks ----------------------------------------------------------------------------- */
@@ -176,8 +298,8 @@ void lhw_run(struct lhw_task *t, const struct lhw_node *n, const struct lhw_wind
 /* AccRegs keep what the program before left in them. */
 void lhw_begin(struct lhw_task *t)
 {
-	const uint32_t acc[4] = { CNNACC_SEQ_STEP(1, 0, 0), 1 << 7 };
-	const uint32_t pe[4] = { CNNACC_SEQ_STEP(0, 0, 0), 1 << 20 };
+	const uint32_t acc[6] = { CNNACC_SEQ_STEP(1, 0, 0), 1 << 7 };
+	const uint32_t pe[6] = { CNNACC_SEQ_STEP(0, 0, 0), 1 << 20 };
 
 	t->count = 0;
 	t->cost = (struct cnnrt_cost){ 0 };

@@ -24,6 +24,14 @@ static void value_text(const struct cnn_graph *g, int v, char *buf, size_t len)
 		 cnn_tensor_describe(&g->values[v].t, shape, sizeof(shape)));
 }
 
+/* The same elements, column after column; the core sees to the pitches. */
+static bool has_columns(const struct cnn_layout *l, const struct cnn_layout *want)
+{
+	return l->n == want->n && l->c == want->c && l->plane == want->plane &&
+	       l->plane_pitch == want->plane_pitch && l->columns == want->columns &&
+	       l->size == want->size && l->codes == want->codes;
+}
+
 /* Gives an input the layout that its value already has in the arena. */
 static bool fit_layout(const struct lowering *x, struct lw_io *io, char *reason)
 {
@@ -33,8 +41,13 @@ static bool fit_layout(const struct lowering *x, struct lw_io *io, char *reason)
 
 	if (!slot->used)
 		return true;
-	if (want.codes || (want.size == slot->layout.size && want.columns) ?
-	    !memcmp(&want, &slot->layout, sizeof(want)) :
+	if (want.columns && has_columns(&slot->layout, &want)) {
+		io->layout = slot->layout;
+		return true;
+	}
+	if (want.codes && !memcmp(&want, &slot->layout, sizeof(want)))
+		return true;
+	if (!want.columns && !want.codes &&
 	    lw_view(&slot->layout, want.n, want.c, want.plane, &io->layout))
 		return true;
 	value_text(x->lw.g, io->value, text, sizeof(text));

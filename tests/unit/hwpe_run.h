@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/* Networks on core hwpe and on the CPU: the same bytes, and what the compiler said of the core. */
+#ifndef HWPE_RUN_H
+#define HWPE_RUN_H
+
+#include <stdbool.h>
+
+#include "cnnrt.h"
+
+struct bench {
+	struct cnnrt_device *dev;
+	struct cnnrt_context *ctx;
+	uint32_t refused;	/* how many layers may be too large for it */
+	struct cnnrt_error err;
+};
+
+struct answer {
+	uint8_t *data;
+	size_t bytes;
+	uint64_t cycles, macs, slots;	/* that the device counted */
+	uint64_t useful, all_slots;	/* what the compiler expected it to count */
+	uint32_t shifted, sums;		/* products that the core requantises, and QLinearSums */
+	uint32_t cpu_steps, submissions;	/* of a run */
+	struct cnnrt_estimate estimate;
+};
+
+/* 0, or an error that is in t. */
+int bench_open(struct bench *t, const char *name);
+void bench_close(struct bench *t);
+int compile(struct bench *t, const void *file, size_t len, bool cpu, struct cnnrt_program **p);
+/*
+ * Runs an ONNX file both ways, its only input bytes that follow from seed; save: the program by way
+ * of a file. NULL, or what is wrong. Fills got but for its data.
+ */
+const char *run_both(struct bench *t, const void *file, size_t len, bool save, uint32_t seed,
+		     struct answer *got);
+
+#endif
