@@ -23,8 +23,8 @@
 #define RANDOM_CASES	10000	/* per network, half of them with a good checksum */
 #define MAX_MEMORY	(64u << 20)
 #define MAX_WORK	(1u << 24)
-/* So that a damaged program of the core ends soon. */
-#define DEVICE		"sim:cores=ccp:job-cycles-max=4194304"
+/* So that a damaged program of a core ends soon. */
+#define DEVICE		"sim:cores=ccp:job-cycles-max=4194304+hwpe:job-cycles-max=4194304"
 
 /* As Documentation/runtime.rst has the header. */
 #define AT_SIZE		16

@@ -517,7 +517,7 @@ static void check_refusal(const char *text, int64_t channels, int64_t rows, int6
 	free(ones);
 }
 
-/* A product that is not made sums: with so many matrices of weights, or with what is no constant. */
+/* A product that is not made sums: of several matrices of weights, or of what is no constant. */
 static void check_unsplit(const char *text, int64_t matrices, const char *input)
 {
 	const int64_t x[3] = { matrices, 4, 8 }, w[3] = { matrices, 8, 5 };
