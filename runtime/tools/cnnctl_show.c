@@ -24,19 +24,36 @@ static void show_info(const struct cnnrt_device_info *info)
 	       info->max_buffer >> 20);
 }
 
-static void show_core(unsigned int i, const struct cnnrt_core_info *c)
+static void show_ccp(const struct cnnrt_core_info *c)
 {
-	printf("  core %u: %s %u.%u, programs up to %u bytes and %" PRIu64 " cycles\n", i,
-	       c->name, c->version >> 16, c->version & 0xffff, c->program_max,
-	       c->job_cycles_max);
-	if (c->type != CNNACC_CORE_CCP)
-		return;
 	printf("    data banks 2 x %u KiB, weight banks 4 x %u KiB, %u output vectors, "
 	       "%u x %u x %u MAC units\n", c->param[CNNACC_CCP_PARAM_DATA_BANK] >> 10,
 	       c->param[CNNACC_CCP_PARAM_WEIGHT_BANK] >> 10, c->param[CNNACC_CCP_PARAM_LOB],
 	       c->param[CNNACC_CCP_PARAM_GEOMETRY] >> 16 & 0xff,
 	       c->param[CNNACC_CCP_PARAM_GEOMETRY] & 0xff,
 	       c->param[CNNACC_CCP_PARAM_GEOMETRY] >> 8 & 0xff);
+}
+
+static void show_hwpe(const struct cnnrt_core_info *c)
+{
+	uint32_t geometry = c->param[CNNACC_HWPE_PARAM_GEOMETRY];
+	uint32_t limits = c->param[CNNACC_HWPE_PARAM_LIMITS];
+
+	printf("    fmap SRAMs 2 x %u KiB, kernel SRAMs %u KiB, %u PEs x %u AccRegs, %u-bit operands, "
+	       "kernels up to %u, shifts up to %u\n", c->param[CNNACC_HWPE_PARAM_FMAP] >> 10,
+	       c->param[CNNACC_HWPE_PARAM_KERNEL] >> 10, geometry & 0xff, geometry >> 8 & 0xff,
+	       geometry >> 16 & 0xff, limits & 0xff, limits >> 8 & 0xff);
+}
+
+static void show_core(unsigned int i, const struct cnnrt_core_info *c)
+{
+	printf("  core %u: %s %u.%u, programs up to %u bytes and %" PRIu64 " cycles\n", i,
+	       c->name, c->version >> 16, c->version & 0xffff, c->program_max,
+	       c->job_cycles_max);
+	if (c->type == CNNACC_CORE_CCP)
+		show_ccp(c);
+	else if (c->type == CNNACC_CORE_HWPE)
+		show_hwpe(c);
 }
 
 static void json_core(struct json *j, const struct cnnrt_core_info *c)
@@ -207,6 +224,16 @@ static void dump_table(struct dump *d, const struct cnnacc_reg_info *regs, size_
 		dump_reg(d, regs[i].name, base + regs[i].offset);
 }
 
+static void dump_numbered(struct dump *d, const char *group, uint32_t offset, unsigned int count)
+{
+	char name[32];
+
+	for (unsigned int i = 0; i < count; i++) {
+		snprintf(name, sizeof(name), "%.20s_%u", group, i);
+		dump_reg(d, name, offset + 4 * i);
+	}
+}
+
 static void dump_ccp(struct dump *d, uint32_t base)
 {
 	static const struct {
@@ -217,17 +244,34 @@ static void dump_ccp(struct dump *d, uint32_t base)
 		{ "CONV1", CNNACC_CCP_REG_CONV1(0) }, { "POOL0", CNNACC_CCP_REG_POOL0(0) },
 		{ "PAD0", CNNACC_CCP_REG_PAD0(0) }, { "FC0", CNNACC_CCP_REG_FC0(0) },
 	};
-	char name[32];
 
 	dump_reg(d, "ID", base + CNNACC_CCP_REG_ID);
 	dump_reg(d, "PC", base + CNNACC_CCP_REG_PC);
 	dump_reg(d, "STATE", base + CNNACC_CCP_REG_STATE);
 	dump_reg(d, "BANK_SEL", base + CNNACC_CCP_REG_BANK_SEL);
-	for (size_t g = 0; g < ARRAY_SIZE(groups); g++) {
-		for (unsigned int i = 0; i < CNNACC_CCP_GPRS; i++) {
-			snprintf(name, sizeof(name), "%s_%u", groups[g].name, i);
-			dump_reg(d, name, base + groups[g].offset + 4 * i);
-		}
+	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
+		dump_numbered(d, groups[g].name, base + groups[g].offset, CNNACC_CCP_GPRS);
+}
+
+static void dump_hwpe(struct dump *d, uint32_t base)
+{
+	char name[32];
+
+	dump_reg(d, "ID", base + CNNACC_SEQ_REG_ID);
+	dump_reg(d, "PC", base + CNNACC_SEQ_REG_PC);
+	dump_reg(d, "STATE", base + CNNACC_SEQ_REG_STATE);
+	dump_reg(d, "EVENT", base + CNNACC_SEQ_REG_EVENT);
+	dump_reg(d, "LOOPS", base + CNNACC_SEQ_REG_LOOPS);
+	dump_numbered(d, "ITERATION", base + CNNACC_SEQ_REG_ITERATION(0), CNNACC_SEQ_LOOPS);
+	dump_reg(d, "STATUS", base + CNNACC_HWPE_REG_STATUS);
+	dump_reg(d, "ROUND", base + CNNACC_HWPE_REG_ROUND);
+	dump_reg(d, "ROUNDS", base + CNNACC_HWPE_REG_ROUNDS);
+	dump_numbered(d, "CFG", base + CNNACC_HWPE_REG_CFG(0), 2);
+	dump_numbered(d, "MAC", base + CNNACC_HWPE_REG_MAC(0), 2);
+	dump_numbered(d, "BASE", base + CNNACC_HWPE_REG_BASE(0), CNNACC_HWPE_ACCS);
+	for (unsigned int n = 0; n < CNNACC_HWPE_ACCS; n++) {
+		snprintf(name, sizeof(name), "ACC%u", n);
+		dump_numbered(d, name, base + CNNACC_HWPE_REG_ACC(0, n), CNNACC_HWPE_PES);
 	}
 }
 
@@ -261,11 +305,14 @@ static void dump_regs(struct dump *d)
 		section(d, name);
 		dump_table(d, queue_regs, ARRAY_SIZE(queue_regs), core.queue_offset);
 		end_section(d);
-		if (core.type != CNNACC_CORE_CCP)
+		if (core.type != CNNACC_CORE_CCP && core.type != CNNACC_CORE_HWPE)
 			continue;
 		snprintf(name, sizeof(name), "core%u.%s", i, core.name);
 		section(d, name);
-		dump_ccp(d, core.window_offset);
+		if (core.type == CNNACC_CORE_CCP)
+			dump_ccp(d, core.window_offset);
+		else
+			dump_hwpe(d, core.window_offset);
 		end_section(d);
 	}
 }

@@ -109,6 +109,14 @@ def check_dumps():
 
 def check_devices():
     expect(DONE, 'in-process', ['cnnctl', 'info'], {'CNNRT_DEVICE': 'sim'})
+    cores = 'sim:cores=ccp:lob=128+hwpe:fmap=65536:kernel=131072'
+    expect(DONE, 'data banks 2 x 1024 KiB, weight banks 4 x 64 KiB, 128 output vectors, '
+           '4 x 16 x 8 MAC units', ['cnnctl', 'info', '--device', cores])
+    expect(DONE, 'fmap SRAMs 2 x 64 KiB, kernel SRAMs 128 KiB, 16 PEs x 8 AccRegs, 64-bit operands, '
+           'kernels up to 11, shifts up to 24', ['cnnctl', 'info', '--device', cores])
+    expect(DONE, 'ID                       0x5000  0x45505748',
+           ['cnnctl', 'regs', '--device', cores])
+    expect(DONE, '"ACC7_15"', ['cnnctl', 'regs', '--json', '--device', cores])
     expect(DONE, 'usage', ['cnnctl', 'exec', '--help'])
     expect(NO_DEVICE, 'no such accelerator', ['cnnctl', 'info', '--device', '/nowhere'])
     expect(NO_DEVICE, 'not a cnnacc', ['cnnctl', 'info', '--device', '/dev/null'])
