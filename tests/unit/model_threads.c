@@ -10,25 +10,28 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "model_asm.h"
+#include "seq_code.h"
 #include "cnnacc_model.h"
 
-#define CORES		2
+enum { CCP, HWPE, CORES };
 #define RAM_SIZE	(1u << 20)
 #define PAGE		CNNACC_PAGE_SIZE
 #define RING		64
-#define JOBS		400
+#define JOBS		50	/* of each core, to their end */
 /* Bus addresses: what the cores share, then four pages per core. */
 #define ROOT		0u
 #define TABLE		PAGE
-#define CODE		(2 * PAGE)
+#define CODE(core)	((2 + (core)) * PAGE)
 #define RINGS		(4 * PAGE)
 #define PACKETS(core)	(RINGS + (core) * 2 * PAGE)
 #define RECORDS(core)	(PACKETS(core) + PAGE)
 #define DATA		(RINGS + 2 * CORES * PAGE)
+#define OUT		(DATA + 16 * PAGE)
 
 struct machine {
 	struct cnn_device *dev;
@@ -146,7 +149,7 @@ static void put32(struct machine *m, uint32_t addr, uint32_t value)
 	memcpy(m->ram + addr, &value, sizeof(value));
 }
 
-static void write_program(struct machine *m)
+static uint32_t write_ccp(struct machine *m)
 {
 	static const uint32_t conv0[8] = {
 		3 | 1 << 8 | 3 << 16, 18 | 16 << 16, 4 | 16 << 16, 3 << 16, 0, 16 | 3 << 8,
@@ -160,20 +163,53 @@ static void write_program(struct machine *m)
 	ma_cfg(&a, CNNACC_CCP_CONV, 0, conv0);
 	ma_exec(&a, CNNACC_CCP_CONV);
 	ma_end(&a);
-	memcpy(m->ram + CODE, a.word, a.n * 4);
+	memcpy(m->ram + CODE(CCP), a.word, a.n * 4);
+	return (uint32_t)a.n * 4;
+}
+
+/* A convolution 3 x 3 of two groups, the end of each of its rounds an event. */
+static uint32_t write_hwpe(struct machine *m)
+{
+	struct sasm a = { .n = 0 };
+
+	sa_load(&a, CNNACC_HWPE_FMAP0, DATA, 0, 4096);
+	sa_load(&a, CNNACC_HWPE_FMAP1, DATA, 0, 4096);
+	sa_load(&a, CNNACC_HWPE_KERNEL, DATA, 0, 4096);
+	for (unsigned int i = 0; i < CNNACC_HWPE_ACCS; i += 2)
+		sa_bases(&a, i, 16 * i, CNNACC_HWPE_SRAM2 + 16 * i);
+	sa_cfg(&a, 512 << 16 | 2, 3 | CNNACC_HWPE_INT8 << CNNACC_HWPE_CFG_TYPE_SHIFT |
+	       2 << CNNACC_HWPE_CFG_K_SHIFT);
+	sa_mac(&a, 4 << 16 | 4, 512 << 16 | 16);
+	a.c[a.n - 1].op |= CNNACC_SEQ_EVENTS;
+	SA(&a, CNNACC_SEQ_LOOP, 2, 32, CNNACC_SEQ_STEP(1, 0, 0), 512);
+	sa_wait(&a, ROUND);
+	sa_drain(&a, CNNACC_SEQ_RESUME, OUT);
+	sa_end(&a);
+	memcpy(m->ram + CODE(HWPE), a.c, a.n * sizeof(a.c[0]));
+	return (uint32_t)(a.n * sizeof(a.c[0]));
+}
+
+static void write_packets(struct machine *m, unsigned int core, uint32_t length)
+{
+	for (unsigned int i = 0; i < RING; i++) {
+		/* One program in sixteen waits for its events to be acknowledged. */
+		struct cnnacc_packet p = {
+			.flags = CNNACC_PACKET_IRQ | (i % 16 ? 0 : CNNACC_PACKET_EVENT_WAIT),
+			.ctx_id = i % 3, .root = ROOT, .cycle_limit = 1 << 20,
+			.program_va = CODE(core), .program_len = length,
+		};
+
+		memcpy(m->ram + PACKETS(core) + i * 64, &p, sizeof(p));
+	}
+}
+
+static void write_programs(struct machine *m)
+{
 	put32(m, ROOT, CNNACC_PTE_ADDR(TABLE) | CNNACC_PTE_VALID);
 	for (uint32_t page = 0; page < RAM_SIZE / PAGE; page++)
 		put32(m, TABLE + 4 * page, CNNACC_PTE_ADDR(page * PAGE) | CNNACC_PTE_FLAGS);
-	for (unsigned int core = 0; core < CORES; core++)
-		for (unsigned int i = 0; i < RING; i++) {
-			struct cnnacc_packet p = {
-				.flags = CNNACC_PACKET_IRQ, .ctx_id = i % 3, .root = ROOT,
-				.cycle_limit = 1 << 20, .program_va = CODE,
-				.program_len = (uint32_t)a.n * 4,
-			};
-
-			memcpy(m->ram + PACKETS(core) + i * 64, &p, sizeof(p));
-		}
+	write_packets(m, CCP, write_ccp(m));
+	write_packets(m, HWPE, write_hwpe(m));
 }
 
 static void reg_write(struct machine *m, unsigned int core, uint32_t reg, uint32_t value)
@@ -205,7 +241,7 @@ static void start_queue(struct machine *m, unsigned int core)
 	reg_write(m, core, CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE);
 }
 
-/* Reads everything, invalidates, and now and then aborts or resets. */
+/* Reads everything, invalidates, acknowledges, and now and then aborts or resets. */
 static void disturb(struct machine *m, unsigned int core, unsigned int i)
 {
 	pthread_mutex_lock(&m->lock);
@@ -215,6 +251,7 @@ static void disturb(struct machine *m, unsigned int core, unsigned int i)
 		cnn_device_read(m->dev, 0x4000 + core * 0x1000 + reg);
 	cnn_device_write(m->dev, CNNACC_REG_INVALIDATE, i % 3);
 	cnn_device_write(m->dev, CNNACC_REG_IRQ_STATUS, 0xffffffff);
+	cnn_device_write(m->dev, 0x2000 + core * 0x100 + CNNACC_QREG_EVENT_ACK, 1);
 	if (i % 41 == 0)
 		cnn_device_write(m->dev, 0x2000 + core * 0x100 + CNNACC_QREG_CTRL,
 				 CNNACC_QCTRL_ENABLE | CNNACC_QCTRL_ABORT);
@@ -234,6 +271,10 @@ static void submit_one(struct machine *m, unsigned int core)
 		reg_write(m, core, CNNACC_QREG_RING_TAIL, tail);
 }
 
+/* Counts more than the last reset has left. */
+#define counter(m, core, field) \
+	reg_read(m, core, CNNACC_QREG_STATS + offsetof(struct cnnacc_stats, field))
+
 static void test_threads(void **state)
 {
 	struct cnn_config config = { 0 };
@@ -244,11 +285,13 @@ static void test_threads(void **state)
 	struct worker worker[CORES];
 
 	(void)state;
-	assert_int_equal(cnn_config_set(&config, "cores", "ccp+ccp", err), 0);
+	assert_int_equal(cnn_config_set(&config, "cores",
+					"ccp+hwpe:fmap=8192:kernel=32768:program=4096", err), 0);
+	assert_int_equal(cnn_config_set(&config, "threads", "3", err), 0);
 	m.ram = calloc(1, RAM_SIZE);
 	m.dev = cnn_device_create(&config, &ops, &m, err);
 	assert_non_null(m.dev);
-	write_program(&m);
+	write_programs(&m);
 	for (unsigned int i = 0; i < CORES; i++) {
 		worker[i] = (struct worker){ .m = &m, .core = i };
 		pthread_create(&worker[i].thread, NULL, work, &worker[i]);
@@ -257,14 +300,16 @@ static void test_threads(void **state)
 	pthread_mutex_lock(&m.lock);
 	cnn_device_write(m.dev, CNNACC_REG_IRQ_ENABLE, 0xffffffff);
 	pthread_mutex_unlock(&m.lock);
-	for (unsigned int i = 1; i < JOBS; i++)
+	for (unsigned int i = 1; counter(&m, CCP, jobs) < JOBS || counter(&m, HWPE, jobs) < JOBS; i++) {
 		for (unsigned int core = 0; core < CORES; core++) {
 			submit_one(&m, core);
 			disturb(&m, core, i);
 		}
+		usleep(100);
+	}
 	for (unsigned int i = 0; i < CORES; i++)
 		while (reg_read(&m, i, CNNACC_QREG_STATE) == CNNACC_QSTATE_RUNNING)
-			;
+			reg_write(&m, i, CNNACC_QREG_EVENT_ACK, 1);
 	pthread_mutex_lock(&m.lock);
 	m.quit = true;
 	pthread_cond_broadcast(&m.wake);
@@ -272,6 +317,9 @@ static void test_threads(void **state)
 	for (unsigned int i = 0; i < CORES; i++)
 		pthread_join(worker[i].thread, NULL);
 	assert_true(m.messages > 0);
+	for (unsigned int i = 0; i < CORES; i++)
+		assert_true(counter(&m, i, mac_useful) > 0);
+	assert_true(counter(&m, HWPE, events) > 0);
 	cnn_device_destroy(m.dev);
 	free(m.ram);
 }
