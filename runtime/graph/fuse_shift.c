@@ -19,11 +19,14 @@
  * less 128.
  */
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "../cpu/quant.h"
 #include "fuse_sums.h"
 
+#define E_MIN	(-7)
 #define E_MAX	16
 
 /* What there is of the weights of channel k. */
@@ -58,7 +61,7 @@ static bool get_exponent(const struct cnn_product *p, int64_t k, int *e)
 	if (frexpf(cnn_product_scale(p, k), &exponent) != 0.5f)
 		return false;
 	*e = 1 - exponent;
-	return *e >= -7 && *e <= E_MAX;
+	return *e >= E_MIN && *e <= E_MAX;
 }
 
 static int64_t half(int e)
@@ -91,42 +94,85 @@ static int64_t start_of(const struct cnn_product *p, int64_t k, int shift, int e
 	       shift_by(result_zero(p), shift);
 }
 
-/* With that shift: weights are int8, and no sum, the core's or the operator's, leaves an int32. */
-static bool fits(const struct cnn_product *p, int64_t k, int shift)
-{
-	struct weights w = get_weights(p, k);
-	int64_t b = cnn_product_term(p, k), start;
-	int e, up;
+static bool no(struct cnn_product *p, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
 
-	if (!get_exponent(p, k, &e))
-		return false;
-	up = shift - e;
-	start = start_of(p, k, shift, e);
-	return (up <= 0 || shift_by(w.most + 1, up) <= 128) && 255 * w.sum + llabs(b) <= INT32_MAX &&
-	       255 * shift_by(w.sum, up) + llabs(start) <= INT32_MAX;
+static bool no(struct cnn_product *p, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(p->why, sizeof(p->why), fmt, ap);
+	va_end(ap);
+	return false;
 }
 
-int cnn_product_shift(const struct cnn_product *p)
+static bool check_scales(struct cnn_product *p)
 {
-	int shift = 0, e;
+	int e;
 
-	if (p->form.y_scale < 0 || p->late || p->by_inputs)
-		return -1;
 	for (int64_t k = 0; k < p->channels; k++)
 		if (!get_exponent(p, k, &e))
-			return -1;
+			return no(p, "the scale of channel %lld is %g, no power of 2 from 2^-%d to "
+				  "2^%d", (long long)k, (double)cnn_product_scale(p, k), E_MAX,
+				  -E_MIN);
+	return true;
+}
+
+/* The least shift that makes all weights whole; -1: sums can be ties. */
+static int least_shift(struct cnn_product *p)
+{
+	int shift = 0, e = 0;
+
 	for (int64_t k = 0; k < p->channels; k++) {
 		struct weights w = get_weights(p, k);
 
 		get_exponent(p, k, &e);
-		if (has_tie(&w, cnn_product_term(p, k), e))
+		if (has_tie(&w, cnn_product_term(p, k), e)) {
+			no(p, "a sum of channel %lld can be a half, which the core rounds up",
+			   (long long)k);
 			return -1;
+		}
 		shift = e - w.zeros > shift ? e - w.zeros : shift;
 	}
-	for (int64_t k = 0; k < p->channels; k++)
-		if (!fits(p, k, shift))
-			return -1;
 	return shift;
+}
+
+/* Weights are int8, and no sum, the core's or the operator's, leaves an int32. */
+static bool check_fit(struct cnn_product *p, int shift)
+{
+	for (int64_t k = 0; k < p->channels; k++) {
+		struct weights w = get_weights(p, k);
+		int64_t b = cnn_product_term(p, k), start;
+		int e = 0, up;
+
+		get_exponent(p, k, &e);
+		up = shift - e;
+		start = start_of(p, k, shift, e);
+		if (up > 0 && shift_by(w.most + 1, up) > 128)
+			return no(p, "weights of channel %lld times 2^%d are no int8", (long long)k,
+				  up);
+		if (255 * w.sum + llabs(b) > INT32_MAX ||
+		    255 * shift_by(w.sum, up) + llabs(start) > INT32_MAX)
+			return no(p, "a sum of channel %lld can leave an int32", (long long)k);
+	}
+	return true;
+}
+
+void cnn_product_find_shift(struct cnn_product *p)
+{
+	int shift;
+
+	p->shift = -1;
+	p->why[0] = 0;
+	if (p->form.y_scale < 0)
+		return;
+	if (p->late || p->by_inputs)
+		no(p, p->late ? "the zero point is not constant" : "weights have a zero point");
+	else if (check_scales(p)) {
+		shift = least_shift(p);
+		p->shift = shift >= 0 && check_fit(p, shift) ? shift : -1;
+	}
 }
 
 int cnn_shift_up(const struct cnn_product *p, int64_t k)
@@ -203,8 +249,11 @@ int cnn_shift_types(struct cnn_graph *g, struct cnn_err *err)
 	for (int i = 0; i < g->n_nodes && !ret; i++) {
 		struct cnn_product p = { .g = g, .node = i, .err = err };
 
-		if (g->nodes[i].n_out && g->nodes[i].out[0] >= 0 && can_turn(g, g->nodes[i].out[0]) &&
-		    cnn_product_get(&p) && cnn_product_shift(&p) >= 0)
+		if (!g->nodes[i].n_out || g->nodes[i].out[0] < 0 ||
+		    !can_turn(g, g->nodes[i].out[0]) || !cnn_product_get(&p))
+			continue;
+		cnn_product_find_shift(&p);
+		if (p.shift >= 0)
 			ret = turn_type(g, &g->nodes[i], p.form.y_scale + 1, err);
 	}
 	return ret;

@@ -402,7 +402,9 @@ static int split(struct cnn_product *p)
 		ret = cnn_fuse_set_input(n, 6, s.factors, p->err);
 	if (!ret)
 		ret = cnn_node_add_int(n, "axis", s.axis, p->err);
-	return ret ? ret : cnn_node_add_int(n, "group", p->groups, p->err);
+	if (!ret)
+		ret = cnn_node_add_int(n, "group", p->groups, p->err);
+	return ret || !p->why[0] ? ret : cnn_node_add_str(n, "why", p->why, p->err);
 }
 
 /* All is left to the core. */
@@ -434,12 +436,14 @@ int cnn_fuse_sums(struct cnn_graph *g, struct cnn_err *err)
 
 		if (!cnn_product_get(&p))
 			continue;
-		p.shift = cnn_node_out(g, &g->nodes[i], 0)->dtype == CNN_UINT8 ?
-			  cnn_product_shift(&p) : -1;
-		if (p.shift >= 0) {
+		cnn_product_find_shift(&p);
+		if (p.shift >= 0 && cnn_node_out(g, &g->nodes[i], 0)->dtype == CNN_UINT8) {
 			ret = shift_out(&p);
 			continue;
 		}
+		if (p.shift >= 0)
+			strcpy(p.why, "the result is int8 and not only for quantised products");
+		p.shift = -1;
 		ret = split(&p);
 		i = p.node + 1;
 	}

@@ -21,6 +21,7 @@ struct cnn_product {
 	int64_t groups, channels, taps;		/* outputs, products of each */
 	int32_t x_zero;
 	int shift;			/* that the core requantises by; -1: it does not */
+	char why[96];			/* it does not; "": there is nothing to requantise */
 	struct cnn_err *err;
 };
 
@@ -33,8 +34,8 @@ float cnn_product_scale(const struct cnn_product *p, int64_t k);
 /* What is added to the sums of channel k: its bias, and what a known zero point of x gives. */
 int32_t cnn_product_term(const struct cnn_product *p, int64_t k);
 
-/* fuse_shift.c: the shift by which the core gives the operator's very results, or -1. */
-int cnn_product_shift(const struct cnn_product *p);
+/* fuse_shift.c: fills shift, by which the core gives the operator's very results, and why. */
+void cnn_product_find_shift(struct cnn_product *p);
 /* What a weight of channel k is multiplied with then is 2 to the power of this. */
 int cnn_shift_up(const struct cnn_product *p, int64_t k);
 /* What the core adds to the sums of channel k. */

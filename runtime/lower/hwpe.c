@@ -59,7 +59,7 @@ static bool lhw_is_for(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	(void)g;
 	return n->op == CNN_OP_CONV_INTEGER || n->op == CNN_OP_MATMUL_INTEGER ||
-	       lhw_is_unsplit(n);
+	       n->op == CNN_OP_QLINEAR_SUMS || lhw_is_unsplit(n);
 }
 
 static bool lhw_match_node(struct lw_core *base, int node, struct lw_fit *fit, char *reason)

@@ -37,11 +37,14 @@ bool lhw_is_unsplit(const struct cnn_node *n)
 	       n->op == CNN_OP_QGEMM;
 }
 
-/* Why it was not made sums of products. */
+/* Why it was not made sums of products, or did not become a part of them. */
 static bool refuse(const struct cnn_graph *g, const struct cnn_node *n, char *reason)
 {
 	const struct cnn_tensor *w = lhw_is_unsplit(n) ? cnn_node_in(g, n, 3) : NULL;
+	const char *why = cnn_node_str(n, "why", NULL);
 
+	if (n->op == CNN_OP_QLINEAR_SUMS && why)
+		return lw_no(reason, "%s: hwpe does not requantise: %s", n->op_type, why);
 	if (!lhw_is_unsplit(n))
 		return lw_no(reason, "%s: hwpe has only ConvInteger and MatMulInteger, and what "
 			     "becomes one of them", n->op_type);

@@ -2,7 +2,8 @@
 /*
  * Requantisation by core hwpe itself: random chains of quantised layers with scales that are powers
  * of two, on the core and on the CPU, byte for byte; the core requantises the layers where its shift
- * cannot differ from rounding to even, and no others, and nothing of them is then on the CPU.
+ * cannot differ from rounding to even, and no others, and nothing of them is then on the CPU; what is
+ * said of the others.
  * Usage: lower_hwpe_shift [--count N] [--seed N]; TAP.
  */
 #include <stdio.h>
@@ -306,6 +307,70 @@ static void check_random(const char *device, uint32_t seed, uint32_t count)
 	bench_close(&t);
 }
 
+/* ---- why not --------------------------------------------------------------------------- */
+
+struct search {
+	const char *text;
+	bool found;
+	char reason[200];
+};
+
+static void look(const struct cnnrt_op_report *op, void *opaque)
+{
+	struct search *s = opaque;
+
+	if (strcmp(op->op, "QLinearSums"))
+		return;
+	s->found = strstr(op->reason, s->text);
+	snprintf(s->reason, sizeof(s->reason), "%s", op->reason);
+}
+
+/* The layer of two channels is left to the CPU, and that is what is said of it. */
+static void check_reason(const char *text, const struct layer *l)
+{
+	struct search s = { .text = text };
+	struct cnnrt_program *p = NULL;
+	struct bench t = { 0 };
+	size_t len;
+	void *file = make_network(l, 1, &len);
+
+	if (!bench_open(&t, "sim:cores=hwpe") && !compile(&t, file, len, false, &p))
+		cnnrt_program_explain(p, look, &s);
+	check(text, s.found ? NULL : s.reason[0] ? s.reason : t.err.text);
+	cnnrt_program_free(p);
+	bench_close(&t);
+	free(file);
+}
+
+static void check_reasons(void)
+{
+	int8_t even[] = { 2, 4, -6, 8, 2, 100, -128, 12 }, odd[] = { 2, 4, -6, 8, 2, 100, 127, 12 };
+	const struct layer good = {
+		.conv = true, .bias = true, .last = true, .in = 4, .out = 2, .kernel = 1, .stride = 1,
+		.groups = 1, .x_type = UINT8, .y_type = UINT8, .factor = 1, .t = 1, .e = { 5, 5 },
+		.b = { 1, 3 }, .w = even,
+	};
+	struct layer l = good;
+
+	l.factor = 1.25f;
+	check_reason("the scale of channel 0 is 0.0390625, no power of 2 from 2^-16 to 2^7", &l);
+	l = good;
+	l.w = odd;
+	check_reason("a sum of channel 1 can be a half", &l);
+	l = good;
+	l.b[0] = 4;
+	check_reason("a sum of channel 0 can be a half", &l);
+	l = good;
+	l.e[0] = 7;
+	check_reason("weights of channel 1 times 2^1 are no int8", &l);
+	l = good;
+	l.weight_zero = 1;
+	check_reason("weights have a zero point", &l);
+	l = good;
+	l.y_type = INT8;
+	check_reason("the result is int8 and not only for quantised products", &l);
+}
+
 int main(int argc, char **argv)
 {
 	uint32_t seed = 1, count = 200;
@@ -318,6 +383,7 @@ int main(int argc, char **argv)
 	}
 	check_random("sim:cores=hwpe", seed, count);
 	check_random("sim:cores=hwpe:fmap=8192:kernel=262144:program=4096", seed, count);
+	check_reasons();
 	printf("1..%d\n", number);
 	return failed;
 }
