@@ -93,6 +93,15 @@ def check_ours(result, cases, work):
         result.ok(not wrong, f'{len(mine)} networks of {dtype}', '\n'.join(wrong))
 
 
+def check_shifted(result, cases, work):
+    """What hwpe requantises by itself: all but an int8 result that is no product's operand."""
+    for dtype, c in ((dtype, c) for dtype, c in cases if c.name == tflite_cases.SHIFTED):
+        wrong = run(c, work, 'sim:cores=hwpe')
+        _, said = cnnrun(f'{work}/model.tflite', '--explain', device='sim:cores=hwpe')
+        result.ok(not wrong and said.count('shifted out by 6') == 1 + (dtype == 'uint8'),
+                  f'{c.name} of {dtype}, which hwpe requantises', wrong or said)
+
+
 def peer_answers(cases, package, work):
     """What TensorFlow Lite says: a list of outputs, or a message, per case."""
     jobs = []
@@ -238,6 +247,7 @@ def main():
     cases = list(tflite_cases.cases())
     with tempfile.TemporaryDirectory() as work:
         check_ours(result, cases, work)
+        check_shifted(result, cases, work)
         check_refusals(result, work)
         check_picture(result, work)
         check_with_peer(result, cases, work)

@@ -131,6 +131,32 @@ def convolutions(dtype):
         yield net.case(f'CONV_2D {i}', y)
 
 
+SHIFTED = 'two CONV_2D by powers of two'
+
+
+def shifted(dtype):
+    """Two convolutions by 2^-7 whose sums are never halves: weights are even and biases odd."""
+    if dtype == FLOAT32:
+        return
+    net = Net(150)
+    x = first = net.input([1, 6, 5, 10], dtype, 2.0 ** -4, net.random.randint(*RANGE[dtype]))
+    for i in range(2):
+        zero = 128 if dtype == UINT8 else 0
+        w = Tensor([10, 3, 3, 10], dtype, [zero + 2 * net.random.randint(-25, 25)
+                                           for _ in range(900)], 2.0 ** -6, zero)
+        b = Tensor([10], INT32, [2 * net.random.randint(-4999, 4999) + 1 for _ in range(10)],
+                   [x.scale * w.scale])
+        net.register(w, w.bytes())
+        net.register(b, struct.pack('<10i', *b.data))
+        y = net.register(Tensor(first.shape, dtype, [], x.scale * w.scale * 2 ** 7,
+                                net.random.randint(*RANGE[dtype])))
+        check(y, lambda x=x, w=w, b=b, y=y: rules.conv(x, w, b.data, y))
+        net.op('CONV_2D', [x, w, b], y, version=3 if dtype == INT8 else 1, padding=0,
+               stride_h=1, stride_w=1)
+        x = y
+    yield net.case(SHIFTED, y)
+
+
 def depthwise_convolutions(dtype):
     """DEPTHWISE_CONV_2D with one and two filters per channel."""
     for i, (stride, same, act, many) in enumerate((
@@ -347,8 +373,8 @@ def network(dtype, seed=1000):
 
 def cases():
     """(type, case) of all."""
-    makers = (convolutions, depthwise_convolutions, products, sums, pools, movements, reductions,
-              relus, conversions)
+    makers = (convolutions, shifted, depthwise_convolutions, products, sums, pools, movements,
+              reductions, relus, conversions)
     for dtype in TYPES:
         for make in makers:
             for case in make(dtype):
