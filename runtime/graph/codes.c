@@ -109,10 +109,10 @@ void cnn_graph_codes(const struct cnn_graph *g, enum cnn_codes *of)
 
 /* A magnitude's value is the number of halves that it has passed, each doubling what was. */
 CNN_CLONES
-static void quantize_exp4(const float *x, float scale, int8_t *y, int64_t n)
+static void quantize_exp4(const float *x, float scale, float zero, int8_t *y, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++) {
-		float v = x[i] / scale, a = fabsf(v);
+		float v = x[i] / scale + zero, a = fabsf(v);
 		int m = (a > 0.5f) + (a > 1.5f) + 2 * (a > 3) + 4 * (a > 6) + 8 * (a > 12) +
 			16 * (a > 24) + 32 * (a > 48);
 
@@ -121,21 +121,22 @@ static void quantize_exp4(const float *x, float scale, int8_t *y, int64_t n)
 }
 
 CNN_CLONES
-static void quantize_ter2(const float *x, float scale, int8_t *y, int64_t n)
+static void quantize_ter2(const float *x, float scale, float zero, int8_t *y, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++) {
-		float v = x[i] / scale;
+		float v = x[i] / scale + zero;
 
 		y[i] = (int8_t)((v > 0.5f) - (v < -0.5f));
 	}
 }
 
-void cnn_codes_quantize(enum cnn_codes f, const float *x, float scale, int8_t *y, int64_t n)
+void cnn_codes_quantize(enum cnn_codes f, const float *x, float scale, float zero, int8_t *y,
+			int64_t n)
 {
 	if (f == CNN_CODES_EXP4)
-		quantize_exp4(x, scale, y, n);
+		quantize_exp4(x, scale, zero, y, n);
 	else
-		quantize_ter2(x, scale, y, n);
+		quantize_ter2(x, scale, zero, y, n);
 }
 
 static unsigned int code_of(enum cnn_codes f, int8_t value)
@@ -162,4 +163,13 @@ void cnn_codes_pack(enum cnn_codes f, const int8_t *values, int64_t stride, int6
 			byte |= code_of(f, values[i * stride]) << at;
 		*to = (uint8_t)byte;
 	}
+}
+
+uint8_t cnn_codes_fill(enum cnn_codes f, int8_t value)
+{
+	const int8_t same[4] = { value, value, value, value };
+	uint8_t byte;
+
+	cnn_codes_pack(f, same, 1, 8 / cnn_codes_bits(f), &byte);
+	return byte;
 }

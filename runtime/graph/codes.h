@@ -32,11 +32,14 @@ enum cnn_codes cnn_codes_of(const int8_t *values, int64_t n);
 /* of[v]: the format that the int8 values of each tensor are known to have; n_values of them. */
 void cnn_graph_codes(const struct cnn_graph *g, enum cnn_codes *of);
 
-/* y[i]: the nearest value to x[i] / scale, of two the smaller one; 0 for a NaN. Not for NONE. */
-void cnn_codes_quantize(enum cnn_codes f, const float *x, float scale, int8_t *y, int64_t n);
+/* y[i]: the nearest value to x[i] / scale + zero, of two the smaller; 0 for a NaN. Not for NONE. */
+void cnn_codes_quantize(enum cnn_codes f, const float *x, float scale, float zero, int8_t *y,
+			int64_t n);
 
 /* The codes of n values that are stride apart, first in the lowest bits; zeros fill a byte. */
 void cnn_codes_pack(enum cnn_codes f, const int8_t *values, int64_t stride, int64_t n,
 		    uint8_t *to);
+/* A byte of nothing but codes of this value. */
+uint8_t cnn_codes_fill(enum cnn_codes f, int8_t value);
 
 #endif

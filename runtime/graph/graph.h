@@ -213,6 +213,12 @@ int cnn_graph_import_tflite(const void *buf, size_t len, struct cnn_graph **grap
 /* Either, told apart by the identifier that TensorFlow Lite files have at byte 4. */
 int cnn_graph_import(const void *buf, size_t len, struct cnn_graph **graph, struct cnn_err *err);
 void cnn_graph_free(struct cnn_graph *g);
+/*
+ * The graph as an ONNX file, *buf malloc'ed: nodes and constants as they are, inputs with the shapes
+ * that they have now, the newest operator set that a node has. Fails on what only we have but
+ * CNN_DOMAIN's operators.
+ */
+int cnn_graph_export_onnx(const struct cnn_graph *g, void **buf, size_t *len, struct cnn_err *err);
 
 /* Value index by name, -1 if there is none. */
 int cnn_graph_find_value(const struct cnn_graph *g, const char *name);

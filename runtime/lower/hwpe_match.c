@@ -165,7 +165,7 @@ static bool match_conv(const struct lhw_hw *hw, const struct cnn_graph *g,
 		.iw = w.in[x], .ow = w.out[x], .kw = w.kernel[x], .dw = w.dilation[x],
 		.sw = w.stride[x], .pl = w.pad_begin[x],
 		.codes = n->codes, .per_byte = n->per_byte, .type = n->type,
-		.pad = (uint8_t)cnn_node_int(op, "pad_value", 0),
+		.pad = cnn_codes_fill(n->codes, (int8_t)cnn_node_int(op, "pad_value", 0)),
 		.shift = shift_of(op), .start = start_of(g, op),
 	};
 	y = x - 1;
@@ -256,9 +256,11 @@ static void set_type(const struct lhw_core *core, const struct cnn_node *op, str
 	enum cnn_codes x = core->codes[op->in[0]], w = core->codes[op->in[1]];
 	int64_t channels = op->op == CNN_OP_CONV_INTEGER ? a->dims[1] :
 			   b->rank > 1 ? b->dims[b->rank - 2] : 1;
-	bool bytes = cnn_node_int(op, "pad_value", 0) || channels < LHW_WORD;
+	int8_t pad = (int8_t)cnn_node_int(op, "pad_value", 0);
+	enum cnn_codes beside = cnn_codes_of(&pad, 1);
 
-	n->codes = bytes ? CNN_CODES_NONE : x < w ? x : w;
+	x = beside < x ? beside : x;
+	n->codes = channels < LHW_WORD ? CNN_CODES_NONE : x < w ? x : w;
 	n->per_byte = 8 / cnn_codes_bits(n->codes);
 	n->type = types[n->codes];
 	if (a->dtype == CNN_UINT8)

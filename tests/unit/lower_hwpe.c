@@ -205,12 +205,17 @@ static void add_codes(struct onnx_build *b, const struct conv *c)
 {
 	int64_t a[2] = { pick(1, 20), pick(1, 200) }, w[2] = { a[1], pick(1, 50) };
 	bool ternary = pick(0, 1), conv = pick(0, 2);
+	const int8_t zero = (int8_t)pick(-4, 1);	/* what pads, most times a value of the format */
 	Onnx__NodeProto *n;
 
 	ob_input(b, "x", FLOAT, conv ? 4 : 2, conv ? c->x : a);
 	add_values(b, "w", ternary != !pick(0, 7), conv ? 4 : 2, conv ? c->w : w);
 	add_quantizer(b, ternary ? "TER2" : "EXP4", 1.0f / (float)(1 << pick(0, 5)));
-	n = ob_node(b, conv ? "ConvInteger" : "MatMulInteger", "q w", "y");
+	ob_bytes(b, "qz", INT8, 0, NULL, &zero);
+	if (pick(0, 1))
+		n = ob_node(b, conv ? "ConvInteger" : "MatMulInteger", "q w", "y");
+	else
+		n = ob_node(b, conv ? "ConvInteger" : "MatMulInteger", "q w qz", "y");
 	if (conv)
 		conv_attributes(n, c);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* EXP4 and TER2: QuantizeCodes against a search of all codes, codes in bytes, what is known of values. */
+/* EXP4 and TER2: QuantizeCodes against a search of all codes, codes in bytes, formats of values. */
 #include <math.h>
 
 #include "codes.h"
@@ -39,14 +39,16 @@ static int nearest(enum cnn_codes f, double x)
 	return best;
 }
 
-static struct cnn_graph *quantizer(const char *domain, const char *format, float scale, int64_t n)
+static struct cnn_graph *quantizer(const char *domain, const char *format, float scale, int8_t zero,
+				   int64_t n)
 {
 	struct onnx_build *b = ob_new(13);
 	Onnx__NodeProto *node;
 
 	ob_input(b, "x", CNN_FLOAT32, 1, &n);
 	ob_floats(b, "s", 0, NULL, &scale);
-	node = ob_node(b, "QuantizeCodes", "x s", "y");
+	ob_bytes(b, "z", CNN_INT8, 0, NULL, &zero);
+	node = ob_node(b, "QuantizeCodes", zero ? "x s z" : "x s", "y");
 	node->domain = strdup(domain);
 	ob_attr_str(node, "format", format);
 	ob_output(b, "y");
@@ -55,9 +57,9 @@ static struct cnn_graph *quantizer(const char *domain, const char *format, float
 
 #define COUNT	2000
 
-static void check_values(enum cnn_codes f, float scale, const float *x)
+static void check_values(enum cnn_codes f, float scale, int8_t zero, const float *x)
 {
-	struct cnn_graph *g = quantizer("cnnacc", cnn_codes_name(f), scale, COUNT);
+	struct cnn_graph *g = quantizer("cnnacc", cnn_codes_name(f), scale, zero, COUNT);
 	struct cnn_tensor in = view(CNN_FLOAT32, OB_DIMS(COUNT), (void *)x), out;
 	struct cnn_err err;
 
@@ -67,7 +69,7 @@ static void check_values(enum cnn_codes f, float scale, const float *x)
 	assert_dims(&out, OB_DIMS(COUNT));
 	for (int i = 0; i < COUNT; i++)
 		assert_int_equal(((int8_t *)out.data)[i],
-				 isnan(x[i]) ? 0 : nearest(f, (double)x[i] / (double)scale));
+				 isnan(x[i]) ? 0 : nearest(f, (double)(x[i] / scale + zero)));
 	cnn_tensor_release(&out);
 	cnn_graph_free(g);
 }
@@ -83,10 +85,11 @@ static void test_values(void **state)
 	for (int i = 0; i < COUNT; i++)
 		x[i] = i < 8 ? odd[i] : i < 1000 ? (float)(i - 504) / 4 :
 		       ldexpf((float)(ob_rand(&rng) % 4001) - 2000, (int)(ob_rand(&rng) % 12) - 11);
-	check_values(CNN_CODES_EXP4, 1, x);
-	check_values(CNN_CODES_EXP4, 0.125f, x);
-	check_values(CNN_CODES_TER2, 1, x);
-	check_values(CNN_CODES_TER2, 32, x);
+	check_values(CNN_CODES_EXP4, 1, 0, x);
+	check_values(CNN_CODES_EXP4, 0.125f, -3, x);
+	check_values(CNN_CODES_TER2, 1, 0, x);
+	check_values(CNN_CODES_TER2, 32, 0, x);
+	check_values(CNN_CODES_TER2, 0.5f, -1, x);
 }
 
 /* Every value of a format, apart by three, comes out as its code. */
@@ -104,6 +107,10 @@ static void check_codes(enum cnn_codes f)
 	for (int i = 0; i < n; i++)
 		assert_int_equal(value_of(f, bytes[i * bits / 8] >> i * bits % 8 &
 					     ((1u << bits) - 1)), values[3 * i]);
+	for (int i = 0; i < n; i++)
+		assert_int_equal(cnn_codes_fill(f, values[3 * i]),
+				 (bytes[i * bits / 8] >> i * bits % 8 & ((1u << bits) - 1)) *
+				 (f == CNN_CODES_EXP4 ? 0x11u : 0x55u));
 	if (n * bits % 8)
 		assert_int_equal(bytes[n * bits / 8] >> n * bits % 8, 0);
 	assert_int_equal(bytes[(n * bits + 7) / 8], 0x5a);
@@ -162,7 +169,7 @@ static void test_graph(void **state)
 
 static void refuse(const char *domain, const char *format, float scale, const char *part)
 {
-	struct cnn_graph *g = quantizer(domain, format, scale, 4);
+	struct cnn_graph *g = quantizer(domain, format, scale, 0, 4);
 	struct cnn_err err;
 
 	assert_true(cnn_graph_infer(g, &err) < 0);
