@@ -37,7 +37,7 @@ packages-bench:
 
 # What the product is made of; the tests' own programs come with check.
 user: configure
-	meson compile -C $(BUILD) cnnrt:shared_library cnnrun cnnctl
+	meson compile -C $(BUILD) cnnrt:shared_library cnnrun cnnctl cnnquant
 
 tests: configure
 	ninja -C $(BUILD)

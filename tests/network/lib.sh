@@ -5,6 +5,7 @@
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cnnrun=$build/runtime/tools/cnnrun
+cnnquant=$build/runtime/tools/cnnquant
 
 # file_of NAME: the network's file in $work.
 file_of()
@@ -22,11 +23,22 @@ network()
 	text-direction.onnx)
 		cp "$("$top/scripts/fetch-models")/ch_ppocr_mobile_v2.0_cls_infer.onnx" \
 			"$work/$1.onnx" 2>/dev/null ;;
+	digits-*)
+		digits && "$cnnquant" "$top/tests/network/digits.onnx" -o "$work/$1.onnx" \
+			--format "${1#digits-}" --samples "$work/learn.npy" ;;
 	*.tflite)
 		"$top/tests/conformance/tflite_networks.py" "$1" "$work/$1.tflite" ;;
 	*)
 		"$top/demo/make-model" "$1" "$work/$1.onnx" ;;
 	esac
+}
+
+# digits: makes learn.npy, test.npy and test-labels.npy in $work once, or fails.
+digits()
+{
+	[ -e "$work/test-labels.npy" ] ||
+		{ folder=$("$top/scripts/fetch-digits") &&
+			"$top/tests/network/digits.py" "$folder" "$work"; }
 }
 
 # Options of cnnrun that fit a network's pictures, and all of them.

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/* Which nodes are layers that can be quantised, and their weights and biases. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../cpu/quant.h"
+#include "cnnquant.h"
+
+static bool no(struct layer *l, const char *why)
+{
+	snprintf(l->why, sizeof(l->why), "%s", why);
+	return false;
+}
+
+static bool is_layer(const struct cnn_node *n)
+{
+	return n->op == CNN_OP_CONV || n->op == CNN_OP_GEMM || n->op == CNN_OP_MATMUL;
+}
+
+static bool is_finite(const struct cnn_tensor *t)
+{
+	for (int64_t i = 0; i < cnn_tensor_count(t); i++)
+		if (!isfinite(((const float *)t->data)[i]))
+			return false;
+	return true;
+}
+
+static bool is_constant(const struct cnn_tensor *t)
+{
+	return t && t->data && t->dtype == CNN_FLOAT32;
+}
+
+/* Can the node be a product of whole numbers with one bias for each output? */
+static bool can_quantize(const struct cnn_graph *g, const struct cnn_node *n, struct layer *l)
+{
+	const struct cnn_tensor *x = cnn_node_in(g, n, 0), *w = cnn_node_in(g, n, 1);
+	const struct cnn_tensor *c = cnn_node_in(g, n, 2);
+
+	if (!x || x->rank < 2 || cnn_tensor_count(x) < 1 || x->data)
+		return no(l, "its input is constant, empty or of unknown shape");
+	if (x->dtype != CNN_FLOAT32 || !is_constant(w) || cnn_tensor_count(w) < 1)
+		return no(l, "its weights are no constant floats");
+	if (!is_finite(w) || (c && c->data && !is_finite(c)))
+		return no(l, "a weight or bias is not finite");
+	if (n->op == CNN_OP_MATMUL && w->rank != 2)
+		return no(l, "its weights are not one matrix");
+	if (n->op == CNN_OP_GEMM && cnn_node_int(n, "transA", 0))
+		return no(l, "transA");
+	l->conv = n->op == CNN_OP_CONV;
+	l->outputs = l->conv ? w->dims[0] : w->dims[!cnn_node_int(n, "transB", 0)];
+	l->taps = cnn_tensor_count(w) / l->outputs;
+	if (c && (!is_constant(c) ||
+		  (cnn_tensor_count(c) != 1 &&
+		   (cnn_tensor_count(c) != l->outputs || c->dims[c->rank - 1] != l->outputs))))
+		return no(l, "its bias is not one constant for each output");
+	return true;
+}
+
+/* The weights, with alpha of a Gemm, not transposed, and the bias, with its beta. */
+static int copy_weights(struct quantizer *q, const struct cnn_node *n, struct layer *l)
+{
+	const struct cnn_tensor *c = cnn_node_in(q->g, n, 2);
+	const float *from = cnn_node_in(q->g, n, 1)->data;
+	bool gemm = n->op == CNN_OP_GEMM, trans = gemm && cnn_node_int(n, "transB", 0);
+	float alpha = gemm ? cnn_node_float(n, "alpha", 1) : 1;
+	float beta = gemm ? cnn_node_float(n, "beta", 1) : 1;
+	size_t count = (size_t)(l->outputs * l->taps);
+
+	l->weights = malloc(count * sizeof(*l->weights));
+	l->codes = malloc(count);
+	l->scale = calloc((size_t)l->outputs, sizeof(*l->scale));
+	l->bias = calloc((size_t)l->outputs, sizeof(*l->bias));
+	if (!l->weights || !l->codes || !l->scale || !l->bias)
+		return complain(EXIT_FAILED, "out of memory");
+	for (int64_t k = 0; k < l->outputs; k++) {
+		for (int64_t t = 0; t < l->taps; t++) {
+			int64_t at = weight_index(l, k, t);
+
+			l->weights[at] = alpha * from[trans ? k * l->taps + t : at];
+		}
+		if (c)
+			l->bias[k] = beta * cnn_scale(c, k);
+	}
+	return EXIT_DONE;
+}
+
+static int set_formats(struct quantizer *q)
+{
+	const struct quant_options *o = q->o;
+
+	for (int i = 0; i < q->n_layers; i++)
+		q->layers[i].format = !i && o->first != FORMAT_UNSET ? o->first :
+				      i + 1 == q->n_layers && o->last != FORMAT_UNSET ? o->last :
+				      o->format;
+	for (unsigned int k = 0; k < o->layers; k++) {
+		int i = 0;
+
+		while (i < q->n_layers &&
+		       strcmp(q->g->nodes[q->layers[i].node].name, o->layer[k].name))
+			i++;
+		if (i < q->n_layers) {
+			q->layers[i].format = o->layer[k].format;
+			continue;
+		}
+		complain(0, "--layer %s: the network has no such layer; it has:", o->layer[k].name);
+		for (i = 0; i < q->n_layers; i++)
+			complain(0, "  %s", q->g->nodes[q->layers[i].node].name);
+		return EXIT_USAGE;
+	}
+	return EXIT_DONE;
+}
+
+int find_layers(struct quantizer *q)
+{
+	int ret;
+
+	q->layers = calloc((size_t)q->g->n_nodes + 1, sizeof(*q->layers));
+	if (!q->layers)
+		return complain(EXIT_FAILED, "out of memory");
+	for (int i = 0; i < q->g->n_nodes; i++)
+		if (is_layer(&q->g->nodes[i]))
+			q->layers[q->n_layers++].node = i;
+	if (!q->n_layers)
+		return complain(EXIT_FAILED, "%s: it has no Conv, Gemm or MatMul", q->o->model);
+	ret = set_formats(q);
+	for (int i = 0; i < q->n_layers && !ret; i++) {
+		struct layer *l = &q->layers[i];
+
+		if (l->format == FORMAT_FLOAT32)
+			no(l, "as asked for");
+		else if (can_quantize(q->g, &q->g->nodes[l->node], l))
+			ret = copy_weights(q, &q->g->nodes[l->node], l);
+		else
+			l->format = FORMAT_FLOAT32;
+	}
+	return ret;
+}
+
+void free_layers(struct quantizer *q)
+{
+	for (int i = 0; i < q->n_layers; i++) {
+		free(q->layers[i].weights);
+		free(q->layers[i].codes);
+		free(q->layers[i].scale);
+		free(q->layers[i].bias);
+	}
+	free(q->layers);
+}

@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: MIT */
+/* The accuracy of a quantised network, beside that of the network it was made from. */
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cnnquant.h"
+#include "cnnrun.h"
+
+#define DEVICE	"sim:cores=hwpe"
+
+struct test {
+	const struct quant_options *o;
+	struct cnnrt_device *dev;
+	struct cnnrt_context *ctx;
+	struct cnn_tensor samples, labels;	/* labels: empty if there are none */
+	struct cnn_tensor answers[2];		/* output 0 of every sample: floats', quantised */
+};
+
+static int read_array(const char *path, struct cnn_tensor *t)
+{
+	const char *why = NULL;
+	size_t size;
+	void *data;
+	bool ok;
+
+	if (!read_file(path, &data, &size))
+		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
+	ok = npy_parse(data, size, t, &why);
+	free(data);
+	return ok ? EXIT_DONE : complain(EXIT_FAILED, "%s: %s", path, why);
+}
+
+int read_samples(const char *path, struct cnn_tensor *t)
+{
+	int ret = read_array(path, t);
+
+	if (ret)
+		return ret;
+	if (t->dtype != CNN_FLOAT32 || t->rank < 2 || cnn_tensor_count(t) < 1)
+		return complain(EXIT_FAILED, "%s: float32 samples along the first axis are wanted, "
+				"it has %s of rank %d", path, cnn_dtype_name(t->dtype), t->rank);
+	for (int64_t i = 0; i < cnn_tensor_count(t); i++)
+		if (!isfinite(((const float *)t->data)[i]))
+			return complain(EXIT_FAILED, "%s: element %" PRId64 " is not finite",
+					path, i);
+	return EXIT_DONE;
+}
+
+static int read_labels(struct test *t)
+{
+	int ret = read_array(t->o->labels, &t->labels);
+
+	if (ret)
+		return ret;
+	if (t->labels.rank != 1 || t->labels.dims[0] != t->samples.dims[0] ||
+	    t->labels.dtype == CNN_FLOAT32 || t->labels.dtype == CNN_FLOAT64 ||
+	    t->labels.dtype == CNN_FLOAT16)
+		return complain(EXIT_FAILED, "%s: a list of %" PRId64 " integers is wanted, one for "
+				"each sample", t->o->labels, t->samples.dims[0]);
+	return EXIT_DONE;
+}
+
+/* ---- running --------------------------------------------------------------------------- */
+
+static int compile(struct test *t, const void *file, size_t size, bool quantised,
+		   struct cnnrt_program **p)
+{
+	struct cnnrt_compile_options opt = { .cpu_only = !quantised };
+	int64_t dims[CNN_MAX_RANK];
+	struct cnnrt_model *model;
+	struct cnnrt_error err;
+	int ret;
+
+	if (quantised && t->o->core && !strcmp(t->o->core, "cpu"))
+		opt.cpu_only = true;
+	else if (quantised)
+		opt.core = t->o->core;
+	if (cnnrt_model_load_buffer(file, size, &model, &err))
+		return complain_error(&err);
+	memcpy(dims, t->samples.dims, sizeof(dims));
+	dims[0] = 1;
+	ret = cnnrt_model_set_input_shape(model, 0, t->samples.rank, dims, &err);
+	if (!ret)
+		ret = cnnrt_compile(model, t->dev, &opt, p, &err);
+	cnnrt_model_free(model);
+	return ret ? complain_error(&err) : EXIT_DONE;
+}
+
+static int add_answer(struct test *t, struct cnnrt_job *job, int64_t sample, struct cnn_tensor *all)
+{
+	struct cnnrt_tensor_info info;
+	struct cnnrt_error err;
+	void *p;
+
+	if (cnnrt_job_map(job, CNNRT_OUTPUT, 0, &info, &p, &err))
+		return complain_error(&err);
+	if (!sample) {
+		*all = (struct cnn_tensor){ .dtype = (enum cnn_dtype)info.type, .rank = 2 };
+		all->dims[0] = t->samples.dims[0];
+		all->dims[1] = (int64_t)(info.size / sizeof(float));
+		if (info.type != CNNRT_FLOAT32 || cnn_tensor_alloc(all, 0, NULL))
+			return complain(EXIT_FAILED, "%s: output %s is not float32, or too large",
+					t->o->model, info.name);
+	}
+	if ((int64_t)(info.size / sizeof(float)) != all->dims[1])
+		return complain(EXIT_FAILED, "%s: the size of output %s depends on the input",
+				t->o->model, info.name);
+	memcpy((float *)all->data + sample * all->dims[1], p, info.size);
+	return EXIT_DONE;
+}
+
+static int run_samples(struct test *t, const struct cnnrt_program *p, struct cnn_tensor *all)
+{
+	size_t size = (size_t)(cnn_tensor_bytes(&t->samples) / t->samples.dims[0]);
+	struct cnnrt_tensor_info info;
+	struct cnnrt_error err;
+	struct cnnrt_job *job;
+	int ret = EXIT_DONE;
+	void *in;
+
+	if (cnnrt_job_create(t->ctx, p, &job, &err))
+		return complain_error(&err);
+	for (int64_t i = 0; i < t->samples.dims[0] && !ret; i++) {
+		if (cnnrt_job_map(job, CNNRT_INPUT, 0, &info, &in, &err)) {
+			ret = complain_error(&err);
+			break;
+		}
+		memcpy(in, (char *)t->samples.data + (size_t)i * size, size);
+		if (cnnrt_job_submit(job, -1, NULL, &err) || cnnrt_job_wait(job, -1, &err))
+			ret = complain_error(&err);
+		else
+			ret = add_answer(t, job, i, all);
+	}
+	cnnrt_job_free(job);
+	return ret;
+}
+
+static int run_network_of(struct test *t, const void *file, size_t size, bool quantised)
+{
+	struct cnnrt_program *p = NULL;
+	int ret = compile(t, file, size, quantised, &p);
+
+	if (!ret && quantised)
+		print_macs(p, t->dev);
+	if (!ret)
+		ret = run_samples(t, p, &t->answers[quantised]);
+	cnnrt_program_free(p);
+	return ret;
+}
+
+/* ---- comparing ------------------------------------------------------------------------- */
+
+static int64_t best_of(const struct cnn_tensor *t, int64_t sample)
+{
+	const float *v = (const float *)t->data + sample * t->dims[1];
+	int64_t best = 0;
+
+	for (int64_t i = 1; i < t->dims[1]; i++)
+		if (v[i] > v[best])
+			best = i;
+	return best;
+}
+
+static void print_right(const struct test *t, const struct cnn_tensor *answers)
+{
+	int64_t right = 0, n = t->samples.dims[0];
+
+	for (int64_t i = 0; i < n; i++)
+		right += t->labels.data &&
+			 (double)best_of(answers, i) == tensor_element(&t->labels, i);
+	if (t->labels.data)
+		printf("  %7.2f %%", 100.0 * (double)right / (double)n);
+	else
+		printf("  %9s", "-");
+}
+
+static int print_table(const struct test *t)
+{
+	const struct cnn_tensor *a = &t->answers[0], *b = &t->answers[1];
+	int64_t n = t->samples.dims[0], same = 0;
+	double sum = 0, most = 0, largest = 0;
+
+	if (a->dims[1] != b->dims[1])
+		return complain(EXIT_FAILED, "%s: the networks' outputs differ in size",
+				t->o->model);
+	for (int64_t i = 0; i < cnn_tensor_count(a); i++) {
+		double d = fabs(tensor_element(a, i) - tensor_element(b, i));
+
+		sum += d;
+		most = fmax(most, d);
+		largest = fmax(largest, fabs(tensor_element(a, i)));
+	}
+	for (int64_t i = 0; i < n; i++)
+		same += best_of(a, i) == best_of(b, i);
+	printf("%" PRId64 " samples of %s\n", n, t->o->test);
+	printf("%-8s  %9s  %9s  %11s  %11s  of up to\n", "", "top-1", "same", "mean error",
+	       "max error");
+	printf("%-8s", format_name(FORMAT_FLOAT32));
+	print_right(t, a);
+	printf("\n%-8s", format_name(t->o->format));
+	print_right(t, b);
+	printf("  %7.2f %%  %11.6g  %11.6g  %8.6g\n", 100.0 * (double)same / (double)n,
+	       sum / (double)cnn_tensor_count(a), most, largest);
+	return EXIT_DONE;
+}
+
+static int open_test(struct test *t)
+{
+	const char *device = t->o->device ? t->o->device : DEVICE;
+	struct cnnrt_error err;
+	int ret = open_device(device, 0, &t->dev);
+
+	if (ret)
+		return ret;
+	if (t->o->core && strcmp(t->o->core, "cpu") && find_core(t->dev, t->o->core) < 0)
+		return EXIT_USAGE;
+	return cnnrt_context_create(t->dev, CNNRT_PRIORITY_NORMAL, &t->ctx, &err) ?
+	       complain_error(&err) : EXIT_DONE;
+}
+
+static void close_test(struct test *t)
+{
+	cnn_tensor_release(&t->samples);
+	cnn_tensor_release(&t->labels);
+	cnn_tensor_release(&t->answers[0]);
+	cnn_tensor_release(&t->answers[1]);
+	cnnrt_context_destroy(t->ctx);
+	cnnrt_device_close(t->dev);
+}
+
+int test_networks(const struct quant_options *o, const void *file, size_t size)
+{
+	struct test t = { .o = o };
+	void *real = NULL;
+	size_t real_size;
+	int ret = open_test(&t);
+
+	if (!ret)
+		ret = read_samples(o->test, &t.samples);
+	if (!ret && o->labels)
+		ret = read_labels(&t);
+	if (!ret && !read_file(o->model, &real, &real_size))
+		ret = complain(EXIT_FAILED, "%s: %s", o->model, strerror(errno));
+	if (!ret)
+		ret = run_network_of(&t, file, size, true);
+	if (!ret)
+		ret = run_network_of(&t, real, real_size, false);
+	if (!ret)
+		ret = print_table(&t);
+	if (!ret && o->answers)
+		ret = npy_write(o->answers, &t.answers[1]);
+	free(real);
+	close_test(&t);
+	return ret;
+}
