@@ -4,6 +4,7 @@
 
 #include "hwpe.h"
 
+#define RESULT_ALIGN	4			/* bytes, of what ReLUWrite and DRAIN write */
 #define BYTES_MAX	(CNN_ARENA_MAX / 4)	/* of one value in the arena */
 
 static bool is_zero(const struct cnn_tensor *t)
@@ -82,12 +83,14 @@ static int64_t gcd(int64_t a, int64_t b)
 	return b ? gcd(b, a % b) : a;
 }
 
-/* Blocks begin at a word and have results for most columns. */
+/* Blocks begin at a word, have results for most columns, and write them where ReLUWrite can. */
 static void cut_blocks(struct lhw_node *n)
 {
 	int64_t word = LHW_WORD * n->per_byte, count = word / gcd(word, n->ci);
 
 	while (count * n->co < LHW_COLUMNS && 2 * count <= n->groups)
+		count *= 2;
+	while (count < n->groups && count * n->co * lhw_result_bytes(n) % RESULT_ALIGN)
 		count *= 2;
 	if (n->input || count > n->groups)
 		count = n->groups;

@@ -144,9 +144,17 @@ static void random_layer(struct layer *l, const struct layer *before, bool last)
 		l->kernel = KERNEL_TOO_LARGE;
 		l->stride = 1;
 	}
-	if (l->conv && l->in <= OUTPUTS && !pick(0, 4)) {
-		l->groups = l->in;
-		l->out = l->in;
+	if (l->conv && !pick(0, 3)) {
+		int64_t each = 8;
+
+		/* Groups of a word each are blocks of any number of outputs. */
+		if (!before && pick(0, 1))
+			l->in = each * pick(2, 5);
+		while (l->in % each)
+			each--;
+		each = pick(0, 1) ? each : 1;
+		l->groups = l->in / each;
+		l->out = l->groups * pick(1, OUTPUTS / l->groups < 5 ? OUTPUTS / l->groups : 5);
 	}
 	l->bias = l->conv && pick(0, 3);
 	l->x_zero = before ? before->y_zero : zeros ? (int)pick(0, 100) : 0;
