@@ -11,9 +11,8 @@
 #define HWPE_ELEMENTS	32	/* of a word, at most */
 /* Behind each row: rows that are a power of two apart fight for the host's cache. */
 #define HWPE_PAD	8
-#define HWPE_LEFT	(HWPE_ACCS * (HWPE_ROUNDS + HWPE_PAD))
 /* Bytes of elements of 16 bits. */
-#define HWPE_SCRATCH	(HWPE_LEFT * HWPE_ELEMENTS * 2)
+#define HWPE_SCRATCH	(HWPE_ACCS * (HWPE_ROUNDS + HWPE_PAD) * HWPE_ELEMENTS * 2)
 #define HWPE_RIGHT	(HWPE_ROUNDS * HWPE_PES * HWPE_ELEMENTS * 2)
 
 /** struct hwpe_window - a window of a task. */
@@ -50,10 +49,22 @@ struct hwpe_layer {
 	uint32_t offset;		/* Conv_W_offset */
 };
 
-/** struct hwpe_left - left words of some products, row by row. */
+/** struct hwpe_left - where the left words of some products are. */
 struct hwpe_left {
-	uint64_t *words;
-	size_t pitch;			/* words of a row */
+	const uint8_t *memory[HWPE_ACCS];	/* of each row: an SRAM, */
+	uint64_t conv[HWPE_ACCS];		/* and where in it column 0 begins */
+	uint64_t mask;				/* of addresses of columns */
+	uint32_t offset;			/* from one column to the next */
+	uint32_t words;				/* of a column */
+	uint32_t column, word;			/* that product 0 takes */
+	uint32_t rounds;			/* products */
+};
+
+/** struct hwpe_run - left words of a row that are one behind the other. */
+struct hwpe_run {
+	const uint8_t *in;
+	uint32_t to, words;		/* first product that takes them, how many */
+	uint32_t columns;		/* begun so far */
 };
 
 /** struct hwpe_simd - one width of vectors; all give the same results bit by bit. */
@@ -62,10 +73,9 @@ struct hwpe_simd {
 	/* Lays out @rounds right words of each column for add(). */
 	void (*right)(const uint8_t *in, uint32_t rounds, uint32_t type, void *out,
 		      int32_t sum[HWPE_PES]);
-	/* Adds @rounds products, modulo 2^32. */
-	void (*add)(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left,
-		    uint32_t rounds, uint32_t type, const void *right,
-		    const int32_t sum[HWPE_PES], void *scratch);
+	/* Adds products, modulo 2^32; is a left TER2 value 10? */
+	bool (*add)(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left, uint32_t type,
+		    const void *right, const int32_t sum[HWPE_PES], void *scratch);
 };
 
 /** struct hwpe_right - right words as the host's vectors want them. */
@@ -100,7 +110,7 @@ struct hwpe_ahead {
 
 /** struct hwpe_seat - what a thread that computes has to itself. */
 struct hwpe_seat {
-	uint64_t left[HWPE_LEFT] __attribute__((aligned(64)));
+	uint64_t special[HWPE_ACCS][4];		/* left words with Kernel_333 */
 	uint8_t scratch[HWPE_SCRATCH] __attribute__((aligned(64)));	/* of simd->add() */
 };
 
@@ -152,6 +162,33 @@ void hwpe_relu(const int32_t acc[HWPE_PES], uint32_t shift, uint8_t out[HWPE_PES
 
 /* vnni.c: with AVX-512; NULL if the host cannot */
 const struct hwpe_simd *hwpe_vnni(void);
+
+/* Left words of row @row from product run->to on; false if there is none left. */
+static inline bool hwpe_left_run(const struct hwpe_left *left, unsigned int row,
+				 struct hwpe_run *run)
+{
+	uint32_t rest = left->rounds - run->to, word = run->to ? 0 : left->word;
+	uint64_t column = (uint64_t)left->column + run->columns++;
+
+	run->in = left->memory[row] + (size_t)word * CNNACC_HWPE_OPERAND_BYTES +
+		  ((left->conv[row] + column * left->offset) & left->mask);
+	run->words = left->words - word < rest ? left->words - word : rest;
+	return rest;
+}
+
+/* Is a TER2 value 10? */
+static inline bool hwpe_bad_ter2(const uint8_t *in, size_t words)
+{
+	uint64_t bad = 0;
+
+	for (size_t i = 0; i < words; i++) {
+		uint64_t word;
+
+		memcpy(&word, in + i * sizeof(word), sizeof(word));
+		bad |= word >> 1 & ~word;
+	}
+	return bad & 0x5555555555555555u;
+}
 
 static inline uint32_t hwpe_elements(uint32_t type)
 {

@@ -33,16 +33,17 @@ SIMD_TARGET static void SIMD(add_rows)(int32_t (*acc)[HWPE_PES], const int32_t *
 		}
 }
 
-static void SIMD(add)(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left,
-		      uint32_t rounds, uint32_t type, const void *right,
-		      const int32_t sum[HWPE_PES], void *scratch)
+static bool SIMD(add)(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left,
+		      uint32_t type, const void *right, const int32_t sum[HWPE_PES],
+		      void *scratch)
 {
-	size_t pitch = left_pairs(left, rounds, type, scratch);
-	size_t pairs = (size_t)rounds * hwpe_elements(type) / 2;
+	size_t pairs = pairs_of(left, type), pitch = pairs + HWPE_PAD;
+	bool bad = left_pairs(left, type, scratch, pitch);
 
 	(void)sum;
 	for (unsigned int i = 0; i < HWPE_ACCS; i += ROWS)
 		SIMD(add_rows)(acc + i, (const int32_t *)scratch + i * pitch, pitch, pairs, right);
+	return bad;
 }
 
 #undef PARTS

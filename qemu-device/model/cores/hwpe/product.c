@@ -10,40 +10,15 @@
 #define EXACT_NS	1000
 #define AHEAD_NS	500000	/* of one thread: windows that are computed ahead, about */
 #define AHEAD_EACH_NS	(CNN_SHARE_NS / 20)	/* of a window: smaller ones do not gain */
-#define TER2_LOW	0x5555555555555555u
 
 static inline const uint8_t *fmap(const struct hwpe *h, unsigned int base, uint64_t address)
 {
 	return h->seq.memory[base % 2].bytes + address % CNNACC_HWPE_SRAM2;
 }
 
-/* Left words @first.. of each row. */
-static void gather(const struct hwpe *h, const struct hwpe_layer *l, struct hwpe_window window,
-		   uint32_t first, uint32_t rounds, const struct hwpe_left *left)
-{
-	uint64_t conv0 = hwpe_window_base(h->s, window, 0) - h->s->base[0];
-	uint32_t column = first / l->words, word = first % l->words;
-
-	for (unsigned int i = 0; i < HWPE_ACCS; i++) {
-		uint64_t conv = conv0 + h->s->base[i];
-		uint32_t m = column, n = word, done = 0;
-		uint64_t *out = left->words + i * left->pitch;
-
-		for (; done < rounds; n = 0, m++) {
-			uint64_t at = conv + (uint64_t)m * l->offset;
-			uint32_t run = l->words - n < rounds - done ? l->words - n : rounds - done;
-
-			if (!l->input)
-				at &= ~(uint64_t)7;
-			memcpy(out + done, fmap(h, i, at + (uint64_t)n * 8), (size_t)run * 8);
-			done += run;
-		}
-	}
-}
-
 /* The four left words of each row with Kernel_333. */
 static void gather_special(const struct hwpe *h, const struct hwpe_layer *l,
-			   struct hwpe_window window, const struct hwpe_left *left)
+			   struct hwpe_window window, uint64_t words[HWPE_ACCS][4])
 {
 	/* Word and byte of element 9 x + 3 y + c. */
 	static const uint8_t place[27] = {
@@ -51,41 +26,37 @@ static void gather_special(const struct hwpe *h, const struct hwpe_layer *l,
 		16, 17, 18, 19, 20, 21, 24, 25, 26, 27, 28,
 	};
 
+	memset(words, 0, HWPE_ACCS * sizeof(words[0]));
 	for (unsigned int i = 0; i < HWPE_ACCS; i++) {
 		uint64_t conv = hwpe_window_base(h->s, window, i / 2);
-		uint8_t *out = (uint8_t *)(left->words + i * left->pitch);
+		uint8_t *out = (uint8_t *)words[i];
 
-		memset(out, 0, 4 * sizeof(*left->words));
 		for (unsigned int e = 0; e < 27; e++)
 			out[place[e]] = *fmap(h, i / 2, conv + e / 9 * (uint64_t)l->offset +
 					      e % 9 * 2 + i % 2);
 	}
 }
 
-static bool has_bad_ter2(const uint64_t *words, size_t count)
+/* Where the left words of products @first.. of a window are. */
+static struct hwpe_left left_of(struct hwpe *h, const struct hwpe_layer *l,
+				struct hwpe_window window, uint32_t first, uint32_t rounds,
+				unsigned int seat)
 {
-	uint64_t bad = 0;
-
-	for (size_t i = 0; i < count; i++)
-		bad |= words[i] >> 1 & ~words[i];
-	return bad & TER2_LOW;
-}
-
-/* Left words of products @first.. of a window; STATUS bits that they or the right ones set. */
-static uint32_t fetch(const struct hwpe *h, const struct hwpe_layer *l, struct hwpe_window window,
-		      uint32_t first, uint32_t rounds, const struct hwpe_left *left)
-{
-	bool bad = h->right.bad;
+	uint64_t conv0 = hwpe_window_base(h->s, window, 0) - h->s->base[0];
+	uint32_t words = l->special ? l->rounds : l->words;
+	struct hwpe_left left = {
+		.mask = l->input ? UINT64_MAX : ~(uint64_t)7, .offset = l->offset, .words = words,
+		.column = first / words, .word = first % words, .rounds = rounds,
+	};
 
 	if (l->special)
-		gather_special(h, l, window, left);
-	else
-		gather(h, l, window, first, rounds, left);
-	if (l->type != CNNACC_HWPE_TER2)
-		return 0;
-	for (unsigned int i = 0; !bad && i < HWPE_ACCS; i++)
-		bad = has_bad_ter2(left->words + i * left->pitch, rounds);
-	return bad ? CNNACC_HWPE_STATUS_BAD_TER2 : 0;
+		gather_special(h, l, window, h->seat[seat].special);
+	for (unsigned int i = 0; i < HWPE_ACCS; i++) {
+		left.memory[i] = l->special ? (const uint8_t *)h->seat[seat].special[i] :
+					      h->seq.memory[i % 2].bytes;
+		left.conv[i] = l->special ? 0 : (conv0 + h->s->base[i]) % CNNACC_HWPE_SRAM2;
+	}
+	return left;
 }
 
 /* Right words from @address of the kernel memory on, laid out once for all windows. */
@@ -98,7 +69,7 @@ static void prepare_right(struct hwpe *h, uint32_t address, uint32_t rounds, uin
 		return;
 	h->simd->right(in, rounds, type, r->words, r->sum);
 	r->bad = type == CNNACC_HWPE_TER2 &&
-		 has_bad_ter2((const uint64_t *)in, (size_t)rounds * HWPE_PES);
+		 hwpe_bad_ter2(in, (size_t)rounds * HWPE_PES);
 	r->address = address;
 	r->rounds = rounds;
 	r->type = type;
@@ -152,20 +123,41 @@ static int32_t saturated(int64_t value)
 	return value < INT32_MIN ? INT32_MIN : (int32_t)value;
 }
 
-static void add_exactly(struct hwpe *h, const struct hwpe_left *left, uint32_t rounds,
-			uint32_t type, uint32_t address)
+/* Adds products of a row; is a left TER2 value 10? */
+static bool add_row_exactly(int32_t acc[HWPE_PES], const struct hwpe_left *left, unsigned int row,
+			    uint32_t type, const uint64_t *right)
 {
-	const uint8_t *in = h->seq.memory[CNNACC_HWPE_KERNEL].bytes + address;
-	const uint64_t *right = (const uint64_t *)in;
+	bool bad = false;
 
-	for (uint32_t t = 0; t < rounds; t++)
-		for (unsigned int i = 0; i < HWPE_ACCS; i++)
-			for (unsigned int q = 0; q < HWPE_PES; q++) {
-				int32_t *acc = &h->s->acc[i][q];
+	for (struct hwpe_run run = { 0 }; hwpe_left_run(left, row, &run); run.to += run.words) {
+		bad |= hwpe_bad_ter2(run.in, run.words);
+		for (uint32_t t = 0; t < run.words; t++, right += HWPE_PES) {
+			uint64_t word;
 
-				*acc = saturated(*acc + dot(left->words[i * left->pitch + t],
-							    right[t * HWPE_PES + q], type));
-			}
+			memcpy(&word, run.in + t * sizeof(word), sizeof(word));
+			for (unsigned int q = 0; q < HWPE_PES; q++)
+				acc[q] = saturated(acc[q] + dot(word, right[q], type));
+		}
+	}
+	return bad;
+}
+
+static bool add_exactly(struct hwpe *h, const struct hwpe_left *left, uint32_t type,
+			uint32_t address)
+{
+	const uint8_t *right = h->seq.memory[CNNACC_HWPE_KERNEL].bytes + address;
+	bool bad = false;
+
+	for (unsigned int i = 0; i < HWPE_ACCS; i++)
+		bad |= add_row_exactly(h->s->acc[i], left, i, type, (const uint64_t *)right);
+	return bad;
+}
+
+/* STATUS bits that products of these left and the prepared right words set. */
+static uint32_t sticky(const struct hwpe *h, uint32_t type, bool bad_left)
+{
+	return type == CNNACC_HWPE_TER2 && (bad_left || h->right.bad) ?
+	       CNNACC_HWPE_STATUS_BAD_TER2 : 0;
 }
 
 static uint32_t kernel_address(const struct hwpe *h, const struct hwpe_layer *l, uint32_t first)
@@ -179,29 +171,22 @@ static int64_t products_ns(const struct hwpe *h, const struct hwpe_layer *l, uin
 	return (int64_t)rounds * h->simd->round_ns * hwpe_elements(l->type) / 8;
 }
 
-static struct hwpe_left left_of(const struct hwpe *h, unsigned int seat, uint32_t rounds)
-{
-	return (struct hwpe_left){
-		.words = h->seat[seat].left, .pitch = rounds + HWPE_PAD,
-	};
-}
-
 /* Products @first.. of the window; returns about what they took. */
 static int64_t products(struct hwpe *h, const struct hwpe_layer *l, uint32_t first,
 			uint32_t rounds)
 {
 	uint32_t address = kernel_address(h, l, first);
-	struct hwpe_left left = left_of(h, 0, rounds);
+	struct hwpe_left left = left_of(h, l, h->s->window, first, rounds, 0);
+	bool exact = !cannot_saturate(h->s, rounds), bad;
 
 	prepare_right(h, address, rounds, l->type);
-	h->s->sticky |= fetch(h, l, h->s->window, first, rounds, &left);
-	if (!cannot_saturate(h->s, rounds)) {
-		add_exactly(h, &left, rounds, l->type, address);
-		return (int64_t)rounds * EXACT_NS;
-	}
-	h->simd->add(h->s->acc, &left, rounds, l->type, h->right.words, h->right.sum,
-		     h->seat[0].scratch);
-	return products_ns(h, l, rounds);
+	if (exact)
+		bad = add_exactly(h, &left, l->type, address);
+	else
+		bad = h->simd->add(h->s->acc, &left, l->type, h->right.words, h->right.sum,
+				   h->seat[0].scratch);
+	h->s->sticky |= sticky(h, l->type, bad);
+	return exact ? (int64_t)rounds * EXACT_NS : products_ns(h, l, rounds);
 }
 
 /* ---- windows to come ---- */
@@ -215,13 +200,14 @@ static void sum_part(void *opaque, unsigned int part, unsigned int seat)
 	struct hwpe *h = opaque;
 	struct hwpe_ahead *a = &h->ahead;
 	struct hwpe_layer l = hwpe_layer(h->s);
-	struct hwpe_left left = left_of(h, seat, l.rounds);
 
 	for (uint32_t i = part; i < a->count; i += a->parts) {
+		struct hwpe_left left = left_of(h, &l, a->window[i], 0, l.rounds, seat);
+
 		memset(a->sum[i], 0, sizeof(a->sum[i]));
-		a->sticky[i] = fetch(h, &l, a->window[i], 0, l.rounds, &left);
-		h->simd->add(a->sum[i], &left, l.rounds, l.type, h->right.words, h->right.sum,
-			     h->seat[seat].scratch);
+		a->sticky[i] = sticky(h, l.type,
+				      h->simd->add(a->sum[i], &left, l.type, h->right.words,
+						   h->right.sum, h->seat[seat].scratch));
 	}
 }
 

@@ -61,16 +61,25 @@ static void right_pairs(const uint8_t *in, uint32_t rounds, uint32_t type, void 
 		}
 }
 
-/* Lays out the left words of all rows as pairs of elements; returns pairs of a row. */
-static size_t left_pairs(const struct hwpe_left *left, uint32_t rounds, uint32_t type,
-			 int16_t *out)
+/* Lays out the left words of all rows as pairs of elements. */
+static bool left_pairs(const struct hwpe_left *left, uint32_t type, int16_t *out, size_t pitch)
 {
-	size_t pairs = (size_t)rounds * hwpe_elements(type) / 2, pitch = pairs + HWPE_PAD;
+	bool bad = false;
 
 	for (unsigned int i = 0; i < HWPE_ACCS; i++)
-		widen((const uint8_t *)(left->words + i * left->pitch), rounds, type, true,
-		      out + i * pitch * 2);
-	return pitch;
+		for (struct hwpe_run run = { 0 }; hwpe_left_run(left, i, &run); run.to += run.words) {
+			widen(run.in, run.words, type, true,
+			      out + i * pitch * 2 + (size_t)run.to * hwpe_elements(type));
+			if (type == CNNACC_HWPE_TER2)
+				bad |= hwpe_bad_ter2(run.in, run.words);
+		}
+	return bad;
+}
+
+/* Of a row of the left words of so many products. */
+static size_t pairs_of(const struct hwpe_left *left, uint32_t type)
+{
+	return (size_t)left->rounds * hwpe_elements(type) / 2;
 }
 
 #if defined(__x86_64__) && !defined(CNN_PORTABLE)
@@ -128,12 +137,11 @@ void hwpe_relu(const int32_t acc[HWPE_PES], uint32_t shift, uint8_t out[HWPE_PES
 	}
 }
 
-static void add_any(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left,
-		    uint32_t rounds, uint32_t type, const void *right,
-		    const int32_t sum[HWPE_PES], void *scratch)
+static bool add_any(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left, uint32_t type,
+		    const void *right, const int32_t sum[HWPE_PES], void *scratch)
 {
-	size_t pitch = left_pairs(left, rounds, type, scratch);
-	size_t pairs = (size_t)rounds * hwpe_elements(type) / 2;
+	size_t pairs = pairs_of(left, type), pitch = pairs + HWPE_PAD;
+	bool bad = left_pairs(left, type, scratch, pitch);
 
 	(void)sum;
 	for (unsigned int i = 0; i < HWPE_ACCS; i++) {
@@ -143,6 +151,7 @@ static void add_any(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *le
 			for (unsigned int q = 0; q < HWPE_PES; q++)
 				acc[i][q] += l[0] * r[2 * q] + l[1] * r[2 * q + 1];
 	}
+	return bad;
 }
 
 #endif

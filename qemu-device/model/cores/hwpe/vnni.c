@@ -18,26 +18,27 @@
 #define INLINE	TARGET static inline __attribute__((always_inline))
 #define BIAS	128
 #define EVEN	0x5555555555555555u
-#define SELECT	0xca		/* of _mm512_ternarylogic: a ? b : c */
+/* of _mm512_ternarylogic */
+#define XOR_AND		0x78		/* a ^ (b & c) */
+#define OR_AND_NOT	0xf4		/* a | (b & ~c) */
+#define TER2_LEFT	0x43		/* a ? b & ~c : ~b */
 #define HALVES	2		/* of the columns: eight are a vector */
 #define WORDS	8		/* of a vector */
 
-/* 64-bit words that a word becomes. */
+/* 64-bit words that a left word becomes. */
 static uint32_t words_of(uint32_t type)
 {
-	return type == CNNACC_HWPE_EXP4 || type == CNNACC_HWPE_TER2 ? 2 : 1;
+	return type == CNNACC_HWPE_EXP4 ? 2 : 1;
 }
 
-/* Values of the EXP4 elements of four words, raised by @bias. */
-INLINE __m512i exp4_bytes(const void *in, int8_t bias)
+/* Values of the EXP4 elements in the low halves of all bytes, raised by @bias. */
+INLINE __m512i exp4_bytes(__m512i codes, int8_t bias)
 {
 	const __m128i values = _mm_setr_epi8(0, 1, 2, 4, 8, 16, 32, 64,
 					     0, -1, -2, -4, -8, -16, -32, -64);
 	const __m512i table = _mm512_broadcast_i32x4(_mm_add_epi8(values, _mm_set1_epi8(bias)));
-	__m512i x = _mm512_cvtepu8_epi16(_mm256_loadu_si256(in));
 
-	x = _mm512_or_si512(x, _mm512_slli_epi16(x, 4));
-	return _mm512_shuffle_epi8(table, _mm512_and_si512(x, _mm512_set1_epi8(15)));
+	return _mm512_shuffle_epi8(table, _mm512_and_si512(codes, _mm512_set1_epi8(15)));
 }
 
 /* ---- right words ---- */
@@ -47,22 +48,23 @@ INLINE void right_bytes(const uint8_t *in, uint32_t rounds, uint8_t *out)
 	memcpy(out, in, (size_t)rounds * CNNACC_HWPE_ROUND_BYTES);
 }
 
-/* The first halves of all columns, then the second ones. */
+/* The elements in the low halves of the bytes of all words, then those in the high halves. */
 INLINE void right_exp4(const uint8_t *in, uint32_t rounds, uint8_t *out)
 {
-	const __m512i first = _mm512_setr_epi64(0, 2, 4, 6, 8, 10, 12, 14);
-	const __m512i second = _mm512_setr_epi64(1, 3, 5, 7, 9, 11, 13, 15);
+	size_t all = (size_t)rounds * CNNACC_HWPE_ROUND_BYTES;
 
-	for (uint32_t i = 0; i < rounds * HALVES; i++, in += 64) {
-		__m512i a = exp4_bytes(in, 0), b = exp4_bytes(in + 32, 0);
-		uint8_t *to = out + (size_t)(i / 2) * 256 + i % 2 * 64;
+	for (size_t i = 0; i < all; i += 64) {
+		__m512i codes = _mm512_loadu_si512(in + i);
 
-		_mm512_store_si512(to, _mm512_permutex2var_epi64(a, first, b));
-		_mm512_store_si512(to + 128, _mm512_permutex2var_epi64(a, second, b));
+		_mm512_store_si512(out + i, exp4_bytes(codes, 0));
+		_mm512_store_si512(out + all + i, exp4_bytes(_mm512_srli_epi16(codes, 4), 0));
 	}
 }
 
-/* Of eight columns each, both bits of an element: all that are not 0, those that are -1. */
+/*
+ * Of eight columns each, both bits of an element: whether it depends on the left one, and what
+ * that is changed by, which is, of a 0, the low bit alone.
+ */
 INLINE void right_ter2(const uint8_t *in, uint32_t rounds, uint8_t *out)
 {
 	const __m512i even = _mm512_set1_epi64(EVEN);
@@ -71,9 +73,11 @@ INLINE void right_ter2(const uint8_t *in, uint32_t rounds, uint8_t *out)
 		__m512i word = _mm512_loadu_si512(in);
 		__m512i minus = _mm512_and_si512(_mm512_srli_epi64(word, 1), even);
 		__m512i any = _mm512_or_si512(_mm512_and_si512(word, even), minus);
+		__m512i both = _mm512_or_si512(any, _mm512_slli_epi64(any, 1));
 
-		_mm512_store_si512(out, _mm512_or_si512(any, _mm512_slli_epi64(any, 1)));
-		_mm512_store_si512(out + 64, _mm512_or_si512(minus, _mm512_slli_epi64(minus, 1)));
+		minus = _mm512_or_si512(minus, _mm512_slli_epi64(minus, 1));
+		_mm512_store_si512(out, both);
+		_mm512_store_si512(out + 64, _mm512_or_si512(minus, _mm512_andnot_si512(both, even)));
 	}
 }
 
@@ -115,106 +119,114 @@ TARGET static void right(const uint8_t *in, uint32_t rounds, uint32_t type, void
 
 /* ---- left words ---- */
 
-/*
- * Whole vectors are read and written, more than a row may have: of its padding, of the
- * next row, which is written later.
- */
-INLINE void left_int8(const uint64_t *in, uint32_t rounds, uint64_t *out)
+/* A vector, or what a run has left of it. */
+INLINE __m512i load_words(const uint8_t *in, uint32_t words)
 {
-	const __m512i bias = _mm512_set1_epi8((char)BIAS);
-
-	for (uint32_t t = 0; t < rounds; t += WORDS)
-		_mm512_storeu_si512(out + t, _mm512_xor_si512(_mm512_loadu_si512(in + t), bias));
+	if (words >= WORDS)
+		return _mm512_loadu_si512(in);
+	return _mm512_maskz_loadu_epi64((__mmask8)((1u << words) - 1), in);
 }
 
-INLINE void left_exp4(const uint64_t *in, uint32_t rounds, uint64_t *out)
+INLINE void store_words(uint64_t *out, uint32_t words, __m512i v)
 {
-	for (uint32_t t = 0; t < rounds; t += WORDS / 2)
-		_mm512_storeu_si512(out + 2 * t, exp4_bytes(in + t, (int8_t)BIAS));
+	if (words >= WORDS)
+		_mm512_storeu_si512(out, v);
+	else
+		_mm512_mask_storeu_epi64(out, (__mmask8)((1u << words) - 1), v);
 }
 
-/*
- * Each element as two bits, whether it is at least 0 and whether it is 1; first as it is,
- * then negated.
- */
-INLINE void left_ter2(const uint64_t *in, uint32_t rounds, uint64_t *out)
+INLINE void left_bytes(const struct hwpe_run *run, uint8_t bias, uint64_t *out)
 {
-	const __m512i first = _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11);
-	const __m512i second = _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15);
+	const __m512i add = _mm512_set1_epi8((char)bias);
+
+	for (uint32_t t = 0; t < run->words; t += WORDS) {
+		__m512i in = load_words(run->in + t * 8, run->words - t);
+
+		store_words(out + t, run->words - t, _mm512_xor_si512(in, add));
+	}
+}
+
+/* The low halves of the bytes to @out, the high ones @rounds words behind. */
+INLINE void left_exp4(const struct hwpe_run *run, uint64_t *out, uint32_t rounds)
+{
+	for (uint32_t t = 0; t < run->words; t += WORDS) {
+		uint32_t words = run->words - t;
+		__m512i codes = load_words(run->in + t * 8, words);
+		__m512i high = _mm512_srli_epi16(codes, 4);
+
+		store_words(out + t, words, exp4_bytes(codes, (int8_t)BIAS));
+		store_words(out + rounds + t, words, exp4_bytes(high, (int8_t)BIAS));
+	}
+}
+
+/* Each element as two bits: is it 1, is it at least 0?  Adds to @bad what is set of a 10. */
+INLINE __m512i left_ter2(const struct hwpe_run *run, uint64_t *out, __m512i bad)
+{
 	const __m512i even = _mm512_set1_epi64(EVEN);
 
-	for (uint32_t t = 0; t < rounds; t += WORDS) {
-		__m512i word = _mm512_loadu_si512(in + t), same, negated;
-		__m512i minus = _mm512_and_si512(_mm512_srli_epi64(word, 1), even);
-		__m512i plus = _mm512_andnot_si512(minus, _mm512_and_si512(word, even));
+	for (uint32_t t = 0; t < run->words; t += WORDS) {
+		__m512i low = load_words(run->in + t * 8, run->words - t);
+		__m512i high = _mm512_srli_epi64(low, 1);
 
-		same = _mm512_or_si512(_mm512_andnot_si512(minus, even),
-				       _mm512_slli_epi64(plus, 1));
-		negated = _mm512_or_si512(_mm512_andnot_si512(plus, even),
-					  _mm512_slli_epi64(minus, 1));
-		_mm512_storeu_si512(out + 2 * t, _mm512_permutex2var_epi64(same, first, negated));
-		_mm512_storeu_si512(out + 2 * t + WORDS,
-				    _mm512_permutex2var_epi64(same, second, negated));
+		store_words(out + t, run->words - t,
+			    _mm512_ternarylogic_epi64(even, low, high, TER2_LEFT));
+		bad = _mm512_ternarylogic_epi64(bad, high, low, OR_AND_NOT);
 	}
+	return bad;
 }
 
-/* The left words as the type's loop wants them; those of UINT8 are so already. */
-INLINE struct hwpe_left prepare(const struct hwpe_left *left, uint32_t rounds, uint32_t type,
-				void *scratch)
+/* The left words as the type's loop wants them, @pitch words a row; is a TER2 value 10? */
+INLINE bool prepare(const struct hwpe_left *left, uint32_t type, uint64_t *out, size_t pitch)
 {
-	struct hwpe_left l = { .words = scratch, .pitch = rounds * words_of(type) + HWPE_PAD };
+	__m512i bad = _mm512_setzero_si512();
 
-	if (type == CNNACC_HWPE_UINT8)
-		return *left;
-	for (unsigned int i = 0; i < HWPE_ACCS; i++) {
-		const uint64_t *in = left->words + i * left->pitch;
-		uint64_t *out = l.words + i * l.pitch;
-
-		if (type == CNNACC_HWPE_INT8)
-			left_int8(in, rounds, out);
-		else if (type == CNNACC_HWPE_EXP4)
-			left_exp4(in, rounds, out);
-		else
-			left_ter2(in, rounds, out);
-	}
-	return l;
+	for (unsigned int i = 0; i < HWPE_ACCS; i++, out += pitch)
+		for (struct hwpe_run run = { 0 }; hwpe_left_run(left, i, &run); run.to += run.words)
+			if (type == CNNACC_HWPE_EXP4)
+				left_exp4(&run, out + run.to, left->rounds);
+			else if (type == CNNACC_HWPE_TER2)
+				bad = left_ter2(&run, out + run.to, bad);
+			else
+				left_bytes(&run, type == CNNACC_HWPE_INT8 ? BIAS : 0, out + run.to);
+	return _mm512_test_epi64_mask(bad, _mm512_set1_epi64(EVEN));
 }
 
 /* ---- sums ---- */
 
-INLINE void add_bytes(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left,
+INLINE void add_bytes(int32_t acc[HWPE_ACCS][HWPE_PES], const uint64_t *left, size_t pitch,
 		      uint32_t words, const __m512i *w, const int32_t sum[HWPE_PES])
 {
 	const __m512i off = _mm512_loadu_si512(sum);
-	__m512i a[HWPE_ACCS][HALVES];
+	/* Of that type GCC 12 keeps them in registers; of __m512i it moves them in every round. */
+	__v16si a[HWPE_ACCS][HALVES];
 
 	UNROLL
 	for (unsigned int i = 0; i < HWPE_ACCS; i++)
-		a[i][0] = a[i][1] = _mm512_setzero_si512();
+		a[i][0] = a[i][1] = (__v16si)_mm512_setzero_si512();
 	for (uint32_t t = 0; t < words; t++, w += HALVES) {
 		const __m512i low = w[0], high = w[1];
 
 		UNROLL
 		for (unsigned int i = 0; i < HWPE_ACCS; i++) {
-			__m512i l = _mm512_set1_epi64((int64_t)left->words[i * left->pitch + t]);
+			__m512i l = _mm512_set1_epi64((int64_t)left[i * pitch + t]);
 
-			a[i][0] = _mm512_dpbusd_epi32(a[i][0], l, low);
-			a[i][1] = _mm512_dpbusd_epi32(a[i][1], l, high);
+			a[i][0] = (__v16si)_mm512_dpbusd_epi32((__m512i)a[i][0], l, low);
+			a[i][1] = (__v16si)_mm512_dpbusd_epi32((__m512i)a[i][1], l, high);
 		}
 	}
 	UNROLL
 	for (unsigned int i = 0; i < HWPE_ACCS; i++) {
 		__m512i all = _mm512_sub_epi32(_mm512_loadu_si512(acc[i]), off);
 
-		_mm512_storeu_si512(acc[i], _mm512_add_epi32(all, fold(a[i][0], a[i][1])));
+		all = _mm512_add_epi32(all, fold((__m512i)a[i][0], (__m512i)a[i][1]));
+		_mm512_storeu_si512(acc[i], all);
 	}
 }
 
 /* A product has two bits for each element, of which as many are set as it is above -1. */
-INLINE void add_ter2(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left,
+INLINE void add_ter2(int32_t acc[HWPE_ACCS][HWPE_PES], const uint64_t *left, size_t pitch,
 		     uint32_t rounds, const __m512i *w)
 {
-	const __m512i zero = _mm512_set1_epi64(EVEN);
 	const __m256i off = _mm256_set1_epi32((int)(rounds * HWPE_ELEMENTS));
 	__m512i a[HWPE_ACCS][HALVES];
 
@@ -222,18 +234,17 @@ INLINE void add_ter2(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *l
 	for (unsigned int i = 0; i < HWPE_ACCS; i++)
 		a[i][0] = a[i][1] = _mm512_setzero_si512();
 	for (uint32_t t = 0; t < rounds; t++, w += 2 * HALVES) {
+		const __m512i both[HALVES] = { w[0], w[2] }, change[HALVES] = { w[1], w[3] };
+
 		UNROLL
 		for (unsigned int i = 0; i < HWPE_ACCS; i++) {
-			const uint64_t *l = left->words + i * left->pitch + 2 * t;
-			__m512i same = _mm512_set1_epi64((int64_t)l[0]);
-			__m512i negated = _mm512_set1_epi64((int64_t)l[1]);
+			__m512i l = _mm512_set1_epi64((int64_t)left[i * pitch + t]);
 
 			UNROLL
 			for (unsigned int j = 0; j < HALVES; j++) {
-				__m512i p = _mm512_ternarylogic_epi64(w[2 * j + 1], negated, same,
-								      SELECT);
+				__m512i p = _mm512_ternarylogic_epi64(change[j], both[j], l,
+								      XOR_AND);
 
-				p = _mm512_ternarylogic_epi64(w[2 * j], p, zero, SELECT);
 				a[i][j] = _mm512_add_epi64(a[i][j], _mm512_popcnt_epi64(p));
 			}
 		}
@@ -250,16 +261,18 @@ INLINE void add_ter2(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *l
 		}
 }
 
-TARGET static void add(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left,
-		       uint32_t rounds, uint32_t type, const void *right,
-		       const int32_t sum[HWPE_PES], void *scratch)
+TARGET static bool add(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left,
+		       uint32_t type, const void *right, const int32_t sum[HWPE_PES], void *scratch)
 {
-	struct hwpe_left l = prepare(left, rounds, type, scratch);
+	uint32_t words = left->rounds * words_of(type);
+	size_t pitch = words + HWPE_PAD;
+	bool bad = prepare(left, type, scratch, pitch);
 
 	if (type == CNNACC_HWPE_TER2)
-		add_ter2(acc, &l, rounds, right);
+		add_ter2(acc, scratch, pitch, words, right);
 	else
-		add_bytes(acc, &l, rounds * words_of(type), right, sum);
+		add_bytes(acc, scratch, pitch, words, right, sum);
+	return bad;
 }
 
 const struct hwpe_simd *hwpe_vnni(void)
