@@ -524,6 +524,7 @@ enum core_step seq_step(struct seq *seq, struct cnn_port *port, uint32_t budget_
 		revive(seq);
 	while (outcome == SEQ_NEXT && budget > 0)
 		outcome = advance(seq, port, &budget, fault);
+	seq->ops->pause(seq);
 	cnn_port_release(port);
 	if (outcome == SEQ_EVENT)
 		return CORE_EVENT;

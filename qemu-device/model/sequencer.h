@@ -89,8 +89,10 @@ struct seq_ops {
 	bool (*work)(struct seq *seq, int64_t *budget);
 	/* Does what the core does just now use that local memory? */
 	bool (*uses)(const struct seq *seq, uint32_t memory);
-	/* COPY2D or FILL has changed it. */
+	/* COPY2D or FILL is about to change it. */
 	void (*written)(struct seq *seq, uint32_t memory);
+	/* The step ends: no other thread computes on. */
+	void (*pause)(struct seq *seq);
 };
 
 /** struct seq - a sequencer; nothing but what @s and the memories point to is saved. */

@@ -34,7 +34,6 @@ struct cnn_workers {
 	/* Of the run, unchanged while any part of it is claimed and not done. */
 	void (*fn)(void *opaque, unsigned int part, unsigned int seat);
 	void *opaque;
-	unsigned int parts;
 
 	pthread_mutex_t caller;		/* held by the core whose run it is */
 	pthread_mutex_t lock;		/* quit, and to sleep */
@@ -68,9 +67,8 @@ static bool claim(struct cnn_workers *w, uint64_t mask, unsigned int *part)
 
 static void finish(struct cnn_workers *w)
 {
-	unsigned int parts = w->parts;
-
-	if (atomic_fetch_add(&w->done, 1) + 1 < parts || !atomic_load(&w->waiting))
+	atomic_fetch_add(&w->done, 1);
+	if (!atomic_load(&w->waiting))
 		return;
 	pthread_mutex_lock(&w->lock);
 	pthread_cond_signal(&w->finished);
@@ -167,17 +165,24 @@ void cnn_workers_destroy(struct cnn_workers *w)
 	free(w);
 }
 
-static void publish(struct cnn_workers *w, unsigned int parts)
+/* Has this caller the threads, if there are any?  @mask of parts. */
+static bool publish(struct cnn_workers *w,
+		    void (*fn)(void *opaque, unsigned int part, unsigned int seat),
+		    void *opaque, uint64_t mask)
 {
-	w->parts = parts;
+	if (!w->count || pthread_mutex_trylock(&w->caller))
+		return false;
+	w->fn = fn;
+	w->opaque = opaque;
 	atomic_store(&w->rest, false);
 	atomic_store(&w->done, 0);
-	atomic_store(&w->work, UINT64_MAX >> (64 - parts));
+	atomic_store(&w->work, mask);
 	if (!atomic_load(&w->sleepers))
-		return;
+		return true;
 	pthread_mutex_lock(&w->lock);
 	pthread_cond_broadcast(&w->wake);
 	pthread_mutex_unlock(&w->lock);
+	return true;
 }
 
 static void wait_for_parts(struct cnn_workers *w, unsigned int parts)
@@ -206,18 +211,36 @@ void cnn_workers_run(struct cnn_workers *w,
 {
 	unsigned int part;
 
-	if (parts < 2 || !w->count || pthread_mutex_trylock(&w->caller)) {
+	if (parts < 2 || !publish(w, fn, opaque, UINT64_MAX >> (64 - parts))) {
 		for (part = 0; part < parts; part++)
 			fn(opaque, part, 0);
 		return;
 	}
-	w->fn = fn;
-	w->opaque = opaque;
-	publish(w, parts);
 	while (claim(w, UINT64_MAX, &part)) {
 		fn(opaque, part, 0);
 		atomic_fetch_add(&w->done, 1);
 	}
 	wait_for_parts(w, parts);
+	pthread_mutex_unlock(&w->caller);
+}
+
+/* Parts that are for the other threads. */
+static uint64_t others(const struct cnn_workers *w)
+{
+	return (UINT64_MAX >> (63 - w->count)) & ~(uint64_t)1;
+}
+
+bool cnn_workers_start(struct cnn_workers *w,
+		       void (*fn)(void *opaque, unsigned int part, unsigned int seat),
+		       void *opaque)
+{
+	return publish(w, fn, opaque, others(w));
+}
+
+void cnn_workers_stop(struct cnn_workers *w)
+{
+	uint64_t begun = others(w) & ~(uint64_t)atomic_exchange(&w->work, 0);
+
+	wait_for_parts(w, (unsigned int)__builtin_popcountll(begun));
 	pthread_mutex_unlock(&w->caller);
 }

@@ -37,6 +37,19 @@ void cnn_workers_run(struct cnn_workers *workers,
 		     void (*fn)(void *opaque, unsigned int part, unsigned int seat),
 		     void *opaque, unsigned int parts);
 
+/**
+ * cnn_workers_start() - calls @fn beside the caller, which goes on: once for each other thread.
+ * @fn: its seat is not 0, and @part the same
+ *
+ * cnn_workers_stop() has to follow in the same thread.  Threads that are busy with a run of
+ * another core's, or that there are not: false, nothing has been started.
+ */
+bool cnn_workers_start(struct cnn_workers *workers,
+		       void (*fn)(void *opaque, unsigned int part, unsigned int seat),
+		       void *opaque);
+/** cnn_workers_stop() - lets no more calls begin, and returns when those that have returned. */
+void cnn_workers_stop(struct cnn_workers *workers);
+
 /** cnn_workers_rest() - threads without a part sleep at once instead of looking out for one. */
 void cnn_workers_rest(struct cnn_workers *workers);
 

@@ -55,7 +55,6 @@ static void destroy(void *core)
 	struct hwpe *h = core;
 
 	free(h->seq.live);
-	free(h->right.words);
 	free(h->seat);
 	free(h->s);
 	free(h);
@@ -63,7 +62,7 @@ static void destroy(void *core)
 
 static void *create(const struct cnn_core_config *config, const struct core_means *means)
 {
-	struct hwpe *h = calloc(1, sizeof(*h));
+	struct hwpe *h = core_alloc(sizeof(*h));
 
 	if (!h)
 		return NULL;
@@ -79,14 +78,15 @@ static void *create(const struct cnn_core_config *config, const struct core_mean
 	place(h);
 	h->s = core_alloc(h->size);
 	h->seq.live = core_alloc(config->program);
-	h->right.words = core_alloc(HWPE_RIGHT);
-	h->seat = core_alloc(means->threads * sizeof(*h->seat));
-	if (!h->s || !h->seq.live || !h->right.words || !h->seat) {
+	/* Memory that no thread uses is none of the host's. */
+	h->seat = aligned_alloc(CORE_ALIGN, means->threads * sizeof(*h->seat));
+	if (!h->s || !h->seq.live || !h->seat) {
 		destroy(h);
 		return NULL;
 	}
 	h->seq.s = &h->s->seq;
 	place(h);
+	hwpe_forget_right(h);
 	return h;
 }
 
@@ -108,9 +108,9 @@ static void forget(void *core)
 	struct hwpe *h = core;
 
 	seq_forget(&h->seq);
-	h->right.valid = false;
+	hwpe_forget_right(h);
 	h->span.valid = false;
-	h->ahead.count = h->ahead.next;
+	hwpe_forget_ahead(h);
 }
 
 static void zeroed(void *core)
@@ -140,7 +140,7 @@ static void start(void *core, const struct core_job *job)
 
 	memset(h->s, 0, offsetof(struct hwpe_state, acc));
 	h->span.valid = false;
-	h->ahead.count = h->ahead.next;
+	hwpe_forget_ahead(h);
 	seq_start(&h->seq, job);
 }
 

@@ -3,6 +3,8 @@
 #ifndef CNN_HWPE_H
 #define CNN_HWPE_H
 
+#include <stdatomic.h>
+
 #include "sequencer.h"
 
 #define HWPE_PES	CNNACC_HWPE_PES
@@ -38,7 +40,7 @@ struct hwpe_state {
 	int32_t acc[HWPE_ACCS][HWPE_PES];
 };
 
-/** struct hwpe_layer - the configuration in terms of the loops. */
+/** struct hwpe_layer - a task's configuration in terms of the loops, and where its windows are. */
 struct hwpe_layer {
 	uint32_t type;			/* enum cnnacc_hwpe_type */
 	bool special;			/* Kernel_333 */
@@ -47,6 +49,8 @@ struct hwpe_layer {
 	uint32_t words;			/* left words of each */
 	uint32_t rounds;		/* R_n: products of a window */
 	uint32_t offset;		/* Conv_W_offset */
+	uint32_t strides;		/* W_stride and H_stride */
+	uint32_t base[8];
 };
 
 /** struct hwpe_left - where the left words of some products are. */
@@ -70,9 +74,9 @@ struct hwpe_run {
 /** struct hwpe_simd - one width of vectors; all give the same results bit by bit. */
 struct hwpe_simd {
 	uint32_t round_ns;		/* about what a product takes, of eight rows and 16 columns */
-	/* Lays out @rounds right words of each column for add(). */
-	void (*right)(const uint8_t *in, uint32_t rounds, uint32_t type, void *out,
-		      int32_t sum[HWPE_PES]);
+	/* Lays out @rounds right words of each column for add(), in @out or, as they are, in @in. */
+	const void *(*right)(const uint8_t *in, uint32_t rounds, uint32_t type, void *out,
+			     int32_t sum[HWPE_PES]);
 	/* Adds products, modulo 2^32; is a left TER2 value 10? */
 	bool (*add)(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left, uint32_t type,
 		    const void *right, const int32_t sum[HWPE_PES], void *scratch);
@@ -86,7 +90,8 @@ struct hwpe_right {
 	uint32_t type;
 	bool bad;			/* a TER2 value is 10 */
 	int32_t sum[HWPE_PES];
-	uint8_t *words;
+	const void *words;		/* in @memory or the kernel memory */
+	uint8_t memory[HWPE_RIGHT] __attribute__((aligned(64)));
 };
 
 /** struct hwpe_span - windows of the task whose addresses need no look. */
@@ -97,19 +102,38 @@ struct hwpe_span {
 	uint32_t groups;		/* whose right words are in the kernel memory */
 };
 
-#define HWPE_AHEAD	128
+#define HWPE_BLOCK	32
+#define HWPE_BLOCKS	16
+
+/**
+ * struct hwpe_block - what some windows of the same kernels add, one after the other.
+ *
+ * Many at once: a line goes from one of the host's processors to another as slowly as a window
+ * is computed.
+ */
+struct hwpe_block {
+	atomic_bool done;
+	uint32_t count;
+	struct hwpe_window window[HWPE_BLOCK];
+	uint32_t sticky[HWPE_BLOCK];	/* STATUS bits that it sets */
+	int32_t sum[HWPE_BLOCK][HWPE_ACCS][HWPE_PES] __attribute__((aligned(64)));
+};
 
 /** struct hwpe_ahead - sums of windows to come, from the one at hand on. */
 struct hwpe_ahead {
-	uint32_t next, count;
-	uint32_t parts;			/* of the workers' run */
-	struct hwpe_window window[HWPE_AHEAD];
-	uint32_t sticky[HWPE_AHEAD];	/* STATUS bits that it sets */
-	int32_t sum[HWPE_AHEAD][HWPE_ACCS][HWPE_PES];
+	/* Of this thread. */
+	bool running;			/* other threads compute them */
+	uint32_t block, window;		/* that comes next, and in it */
+	/* What the others read. */
+	struct hwpe_layer layer __attribute__((aligned(64)));
+	uint32_t count;			/* blocks */
+	atomic_uint claimed __attribute__((aligned(64)));	/* of them */
+	struct hwpe_block blocks[HWPE_BLOCKS];
 };
 
 /** struct hwpe_seat - what a thread that computes has to itself. */
 struct hwpe_seat {
+	struct hwpe_right right;
 	uint64_t special[HWPE_ACCS][4];		/* left words with Kernel_333 */
 	uint8_t scratch[HWPE_SCRATCH] __attribute__((aligned(64)));	/* of simd->add() */
 };
@@ -122,7 +146,6 @@ struct hwpe {
 	const struct hwpe_simd *simd;
 
 	/* Derived from the state, never saved. */
-	struct hwpe_right right;
 	struct hwpe_span span;
 	struct hwpe_ahead ahead;
 	struct hwpe_seat *seat;		/* by seat of the workers */
@@ -141,15 +164,23 @@ enum seq_outcome hwpe_start_window(struct hwpe *h, struct hwpe_window window, bo
 /* The task goes on: the next window, or it is over. */
 enum seq_outcome hwpe_resume(struct hwpe *h, struct core_fault *fault);
 bool hwpe_last(const struct hwpe_state *s);
+/* Windows of the same kernels. */
+uint64_t hwpe_windows_of_k(const struct hwpe_state *s);
 /* Moves to the task's next window; false if there is none whose addresses are surely good. */
 bool hwpe_next(const struct hwpe *h, struct hwpe_window *window);
 /* Is the window one that could have been started? */
 bool hwpe_window_possible(const struct hwpe *h);
 /* Fmap address of product 0 of base register @j. */
-uint64_t hwpe_window_base(const struct hwpe_state *s, struct hwpe_window window, unsigned int j);
+uint64_t hwpe_window_base(const struct hwpe_layer *l, struct hwpe_window window, unsigned int j);
 
 /* product.c */
 bool hwpe_work(struct seq *seq, int64_t *budget);
+/* No other thread computes on; what it has computed stays good. */
+void hwpe_pause(struct seq *seq);
+/* Nothing that has been computed of windows to come is good any more. */
+void hwpe_forget_ahead(struct hwpe *h);
+/* The kernel memory has changed. */
+void hwpe_forget_right(struct hwpe *h);
 
 /* insn.c: enum cnnacc_hwpe_cfg, or 0 */
 uint32_t hwpe_bad_config(uint32_t cfg0, uint32_t cfg1);

@@ -219,10 +219,11 @@ static enum seq_outcome relu_write(struct hwpe *h, uint32_t n, uint32_t va,
 }
 
 /* Everything but the AccRegs, what was drained of them, and the window that still runs. */
-static void reset(struct hwpe_state *s)
+static void reset(struct hwpe *h)
 {
-	struct hwpe_state old = *s;
+	struct hwpe_state *s = h->s, old = *s;
 
+	hwpe_forget_ahead(h);
 	memset(&s->state, 0, offsetof(struct hwpe_state, acc) - offsetof(struct hwpe_state, state));
 	s->useful = old.useful;
 	memcpy(s->fresh, old.fresh, sizeof(s->fresh));
@@ -250,7 +251,7 @@ static enum seq_outcome perform(struct hwpe *h, const struct insn *insn,
 	case CNNACC_HWPE_RELU_WRITE:
 		return relu_write(h, acc_field(insn), c->arg[4], port, fault);
 	}
-	reset(s);
+	reset(h);
 	return SEQ_NEXT;
 }
 
@@ -305,12 +306,19 @@ static enum seq_outcome exec(struct seq *seq, const struct cnnacc_seq_command *c
 	return settle(seq->s, &before, outcome);
 }
 
-static uint64_t drain_va(const struct cnnacc_seq_command *c, uint32_t i)
+/* Where each AccReg goes. */
+static void drain_places(const struct cnnacc_seq_command *c, uint32_t count, uint64_t va[HWPE_ACCS])
 {
-	uint32_t per_row = c->arg[2] ? c->arg[2] : c->op >> CNNACC_SEQ_PARAM_SHIFT;
+	uint32_t per_row = c->arg[2] ? c->arg[2] : count, column = 0;
+	uint64_t row = c->arg[0];
 
-	return c->arg[0] + (uint64_t)(i / per_row) * c->arg[3] +
-	       (uint64_t)(i % per_row) * c->arg[4];
+	for (uint32_t i = 0; i < count; i++) {
+		va[i] = row + (uint64_t)column * c->arg[4];
+		if (++column == per_row) {
+			column = 0;
+			row += c->arg[3];
+		}
+	}
 }
 
 static enum seq_outcome drain(struct seq *seq, const struct cnnacc_seq_command *c,
@@ -320,7 +328,7 @@ static enum seq_outcome drain(struct seq *seq, const struct cnnacc_seq_command *
 	bool resume = c->op & CNNACC_SEQ_RESUME;
 	struct hwpe *h = hwpe_of(seq);
 	struct hwpe_state *s = h->s;
-	uint64_t cycles = 1 + count * DRAIN_LATENCY;
+	uint64_t cycles = 1 + count * DRAIN_LATENCY, va[HWPE_ACCS];
 	struct costs before = costs_so_far(seq->s);
 	enum seq_outcome outcome = SEQ_NEXT;
 
@@ -328,8 +336,9 @@ static enum seq_outcome drain(struct seq *seq, const struct cnnacc_seq_command *
 		return bad_program(fault, CNNACC_HWPE_E_BUSY, s->state);
 	if (resume && s->state != CNNACC_HWPE_SUSPENDED)
 		return bad_program(fault, CNNACC_HWPE_E_ENABLE_IDLE, 0);
+	drain_places(c, count, va);
 	for (uint32_t i = 0; i < count; i++)
-		cycles += seq_lines(drain_va(c, i), sizeof(s->acc[0]));
+		cycles += seq_lines(va[i], sizeof(s->acc[0]));
 	if (cnn_port_waits(port, seq->s->t + cycles))
 		return SEQ_WAIT;
 	for (uint32_t i = 0; i < count && outcome == SEQ_NEXT; i++) {
@@ -338,7 +347,7 @@ static enum seq_outcome drain(struct seq *seq, const struct cnnacc_seq_command *
 		memcpy(value, s->acc[first + i], sizeof(value));
 		memset(s->acc[first + i], 0, sizeof(value));
 		drained(s, first + i, ALL_PES);
-		outcome = seq_store(port, drain_va(c, i), value, sizeof(value), fault);
+		outcome = seq_store(port, va[i], value, sizeof(value), fault);
 	}
 	seq_spend(seq, cycles);
 	s->seq.n.mem_write_bytes += count * sizeof(s->acc[0]);
@@ -381,9 +390,9 @@ static void written(struct seq *seq, uint32_t memory)
 {
 	struct hwpe *h = hwpe_of(seq);
 
-	h->ahead.count = h->ahead.next;
+	hwpe_forget_ahead(h);
 	if (memory == CNNACC_HWPE_KERNEL)
-		h->right.valid = false;
+		hwpe_forget_right(h);
 }
 
 const struct seq_ops hwpe_seq_ops = {
@@ -396,4 +405,5 @@ const struct seq_ops hwpe_seq_ops = {
 	.work = hwpe_work,
 	.uses = uses,
 	.written = written,
+	.pause = hwpe_pause,
 };

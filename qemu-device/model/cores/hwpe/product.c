@@ -8,8 +8,11 @@
 
 #define DOT_MAX		((int64_t)1 << 18)	/* no product is as large */
 #define EXACT_NS	1000
-#define AHEAD_NS	500000	/* of one thread: windows that are computed ahead, about */
-#define AHEAD_EACH_NS	(CNN_SHARE_NS / 20)	/* of a window: smaller ones do not gain */
+#define AHEAD_EACH_NS	(CNN_SHARE_NS / 40)	/* of a window: smaller ones do not gain */
+/* Of one thread, about: windows that are computed ahead; blocks of them, at best and at most. */
+#define AHEAD_NS	500000
+#define BLOCK_NS	3000
+#define BLOCK_MOST_NS	50000
 
 static inline const uint8_t *fmap(const struct hwpe *h, unsigned int base, uint64_t address)
 {
@@ -28,7 +31,7 @@ static void gather_special(const struct hwpe *h, const struct hwpe_layer *l,
 
 	memset(words, 0, HWPE_ACCS * sizeof(words[0]));
 	for (unsigned int i = 0; i < HWPE_ACCS; i++) {
-		uint64_t conv = hwpe_window_base(h->s, window, i / 2);
+		uint64_t conv = hwpe_window_base(l, window, i / 2);
 		uint8_t *out = (uint8_t *)words[i];
 
 		for (unsigned int e = 0; e < 27; e++)
@@ -42,7 +45,6 @@ static struct hwpe_left left_of(struct hwpe *h, const struct hwpe_layer *l,
 				struct hwpe_window window, uint32_t first, uint32_t rounds,
 				unsigned int seat)
 {
-	uint64_t conv0 = hwpe_window_base(h->s, window, 0) - h->s->base[0];
 	uint32_t words = l->special ? l->rounds : l->words;
 	struct hwpe_left left = {
 		.mask = l->input ? UINT64_MAX : ~(uint64_t)7, .offset = l->offset, .words = words,
@@ -54,26 +56,35 @@ static struct hwpe_left left_of(struct hwpe *h, const struct hwpe_layer *l,
 	for (unsigned int i = 0; i < HWPE_ACCS; i++) {
 		left.memory[i] = l->special ? (const uint8_t *)h->seat[seat].special[i] :
 					      h->seq.memory[i % 2].bytes;
-		left.conv[i] = l->special ? 0 : (conv0 + h->s->base[i]) % CNNACC_HWPE_SRAM2;
+		left.conv[i] = l->special ? 0 :
+					    hwpe_window_base(l, window, i) % CNNACC_HWPE_SRAM2;
 	}
 	return left;
 }
 
-/* Right words from @address of the kernel memory on, laid out once for all windows. */
-static void prepare_right(struct hwpe *h, uint32_t address, uint32_t rounds, uint32_t type)
+/* Right words of products @first.. of kernels @k, laid out once for all windows. */
+static const struct hwpe_right *right_of(struct hwpe *h, const struct hwpe_layer *l, uint32_t k,
+					 uint32_t first, uint32_t rounds, unsigned int seat)
 {
+	uint32_t address = (k * l->rounds + first) * CNNACC_HWPE_ROUND_BYTES;
 	const uint8_t *in = h->seq.memory[CNNACC_HWPE_KERNEL].bytes + address;
-	struct hwpe_right *r = &h->right;
+	struct hwpe_right *r = &h->seat[seat].right;
 
-	if (r->valid && r->address == address && r->rounds == rounds && r->type == type)
-		return;
-	h->simd->right(in, rounds, type, r->words, r->sum);
-	r->bad = type == CNNACC_HWPE_TER2 &&
-		 hwpe_bad_ter2(in, (size_t)rounds * HWPE_PES);
+	if (r->valid && r->address == address && r->rounds == rounds && r->type == l->type)
+		return r;
+	r->words = h->simd->right(in, rounds, l->type, r->memory, r->sum);
+	r->bad = l->type == CNNACC_HWPE_TER2 && hwpe_bad_ter2(in, (size_t)rounds * HWPE_PES);
 	r->address = address;
 	r->rounds = rounds;
-	r->type = type;
+	r->type = l->type;
 	r->valid = true;
+	return r;
+}
+
+void hwpe_forget_right(struct hwpe *h)
+{
+	for (uint32_t i = 0; i < h->means.threads; i++)
+		h->seat[i].right.valid = false;
 }
 
 /* Can surely no accumulator reach its limit in @rounds products? */
@@ -153,16 +164,11 @@ static bool add_exactly(struct hwpe *h, const struct hwpe_left *left, uint32_t t
 	return bad;
 }
 
-/* STATUS bits that products of these left and the prepared right words set. */
-static uint32_t sticky(const struct hwpe *h, uint32_t type, bool bad_left)
+/* STATUS bits that products set. */
+static uint32_t sticky(uint32_t type, const struct hwpe_right *right, bool bad_left)
 {
-	return type == CNNACC_HWPE_TER2 && (bad_left || h->right.bad) ?
+	return type == CNNACC_HWPE_TER2 && (bad_left || right->bad) ?
 	       CNNACC_HWPE_STATUS_BAD_TER2 : 0;
-}
-
-static uint32_t kernel_address(const struct hwpe *h, const struct hwpe_layer *l, uint32_t first)
-{
-	return (h->s->window.k * l->rounds + first) * CNNACC_HWPE_ROUND_BYTES;
 }
 
 /* About what products take one thread. */
@@ -175,40 +181,81 @@ static int64_t products_ns(const struct hwpe *h, const struct hwpe_layer *l, uin
 static int64_t products(struct hwpe *h, const struct hwpe_layer *l, uint32_t first,
 			uint32_t rounds)
 {
-	uint32_t address = kernel_address(h, l, first);
-	struct hwpe_left left = left_of(h, l, h->s->window, first, rounds, 0);
+	struct hwpe_window window = h->s->window;
+	const struct hwpe_right *right = right_of(h, l, window.k, first, rounds, 0);
+	struct hwpe_left left = left_of(h, l, window, first, rounds, 0);
 	bool exact = !cannot_saturate(h->s, rounds), bad;
 
-	prepare_right(h, address, rounds, l->type);
 	if (exact)
-		bad = add_exactly(h, &left, l->type, address);
+		bad = add_exactly(h, &left, l->type, right->address);
 	else
-		bad = h->simd->add(h->s->acc, &left, l->type, h->right.words, h->right.sum,
+		bad = h->simd->add(h->s->acc, &left, l->type, right->words, right->sum,
 				   h->seat[0].scratch);
-	h->s->sticky |= sticky(h, l->type, bad);
+	h->s->sticky |= sticky(l->type, right, bad);
 	return exact ? (int64_t)rounds * EXACT_NS : products_ns(h, l, rounds);
 }
 
 /* ---- windows to come ---- */
 
 /*
- * What the windows that follow will add, computed by several threads: a task's bases and
- * configuration do not change, and COPY2D or FILL forget it.
+ * What the windows that follow will add is computed by other threads beside the program, which
+ * helps where it would have to wait: a task's bases and configuration do not change, and what
+ * does, COPY2D, FILL and Reset, stops them first.
  */
-static void sum_part(void *opaque, unsigned int part, unsigned int seat)
+static void sum_block(struct hwpe *h, struct hwpe_block *b, unsigned int seat)
+{
+	const struct hwpe_layer *l = &h->ahead.layer;
+	const struct hwpe_right *right = right_of(h, l, b->window[0].k, 0, l->rounds, seat);
+
+	for (uint32_t i = 0; i < b->count; i++) {
+		struct hwpe_left left = left_of(h, l, b->window[i], 0, l->rounds, seat);
+
+		memset(b->sum[i], 0, sizeof(b->sum[i]));
+		b->sticky[i] = sticky(l->type, right,
+				      h->simd->add(b->sum[i], &left, l->type, right->words,
+						   right->sum, h->seat[seat].scratch));
+	}
+	atomic_store_explicit(&b->done, true, memory_order_release);
+}
+
+/* A block that nobody has claimed; NULL if there is none. */
+static struct hwpe_block *claim(struct hwpe_ahead *a)
+{
+	uint32_t i = a->count;
+
+	if (atomic_load(&a->claimed) < a->count)
+		i = atomic_fetch_add(&a->claimed, 1);
+	return i < a->count ? &a->blocks[i] : NULL;
+}
+
+static void help(void *opaque, unsigned int part, unsigned int seat)
 {
 	struct hwpe *h = opaque;
-	struct hwpe_ahead *a = &h->ahead;
-	struct hwpe_layer l = hwpe_layer(h->s);
+	struct hwpe_block *b;
 
-	for (uint32_t i = part; i < a->count; i += a->parts) {
-		struct hwpe_left left = left_of(h, &l, a->window[i], 0, l.rounds, seat);
+	(void)part;
+	for (b = claim(&h->ahead); b; b = claim(&h->ahead))
+		sum_block(h, b, seat);
+}
 
-		memset(a->sum[i], 0, sizeof(a->sum[i]));
-		a->sticky[i] = sticky(h, l.type,
-				      h->simd->add(a->sum[i], &left, l.type, h->right.words,
-						   h->right.sum, h->seat[seat].scratch));
-	}
+void hwpe_pause(struct seq *seq)
+{
+	struct hwpe_ahead *a = &hwpe_of(seq)->ahead;
+	uint32_t claimed;
+
+	if (!a->running)
+		return;
+	claimed = atomic_exchange(&a->claimed, HWPE_BLOCKS);
+	cnn_workers_stop(hwpe_of(seq)->means.workers);
+	a->running = false;
+	if (claimed < a->count)
+		a->count = claimed;
+}
+
+void hwpe_forget_ahead(struct hwpe *h)
+{
+	hwpe_pause(&h->seq);
+	h->ahead.block = h->ahead.count;
 }
 
 static bool worth_threads(const struct hwpe *h, const struct hwpe_layer *l)
@@ -217,60 +264,100 @@ static bool worth_threads(const struct hwpe *h, const struct hwpe_layer *l)
 	       products_ns(h, l, l->rounds) >= AHEAD_EACH_NS;
 }
 
-/* Computes the window at hand and some that follow, if that is worth a thread more. */
-static bool look_ahead(struct hwpe *h, const struct hwpe_layer *l, int64_t *budget)
+/* Windows of a block, each of which takes one thread @each ns. */
+static uint32_t block_size(const struct hwpe_state *s, int64_t each)
 {
-	int64_t each = products_ns(h, l, l->rounds) + 1, all;
-	struct hwpe_ahead *a = &h->ahead;
-	struct hwpe_window next = h->s->window;
+	int64_t most = BLOCK_MOST_NS / each < HWPE_BLOCK ? BLOCK_MOST_NS / each : HWPE_BLOCK;
+	uint64_t same = hwpe_windows_of_k(s);
 
-	a->next = 0;
-	a->count = 0;
-	do
-		a->window[a->count++] = next;
-	while (a->count < HWPE_AHEAD && a->count * each < AHEAD_NS &&
-	       hwpe_next(h, &next) && next.k == h->s->window.k);
-	all = a->count * each;
-	a->parts = all / CNN_SHARE_NS < h->means.threads ? (uint32_t)(all / CNN_SHARE_NS) :
-		   h->means.threads;
-	if (a->parts < 2) {
-		a->count = 0;
-		return false;
-	}
-	prepare_right(h, kernel_address(h, l, 0), l->rounds, l->type);
-	cnn_workers_run(h->means.workers, sum_part, h, a->parts);
-	*budget -= all / a->parts;
-	return true;
+	/* Few windows of the same kernels are for one thread: each lays these out for itself. */
+	if (most > 0 && same <= (uint64_t)most)
+		return (uint32_t)same;
+	if (BLOCK_NS / each < most)
+		most = BLOCK_NS / each;
+	return most > 1 ? (uint32_t)most : 1;
 }
 
-/* The window at hand, if it has been computed ahead. */
-static bool take(struct hwpe *h)
+/* Moves to the windows behind those of the block; false if there are none. */
+static bool fill_block(const struct hwpe *h, struct hwpe_block *b, uint32_t size,
+		       struct hwpe_window *next)
+{
+	bool more;
+
+	b->count = 0;
+	do {
+		b->window[b->count++] = *next;
+		more = hwpe_next(h, next);
+	} while (more && b->count < size && next->k == b->window[0].k);
+	atomic_store_explicit(&b->done, false, memory_order_relaxed);
+	return more;
+}
+
+/* Lets others compute the window at hand and some that follow, if that is worth it. */
+static bool look_ahead(struct hwpe *h, const struct hwpe_layer *l)
+{
+	int64_t each = products_ns(h, l, l->rounds) + 1, all = 0;
+	uint32_t size = block_size(h->s, each);
+	struct hwpe_ahead *a = &h->ahead;
+	struct hwpe_window next = h->s->window;
+	bool more = true;
+
+	hwpe_forget_ahead(h);
+	a->block = 0;
+	a->window = 0;
+	for (a->count = 0; more && a->count < HWPE_BLOCKS && all < AHEAD_NS; a->count++) {
+		more = fill_block(h, &a->blocks[a->count], size, &next);
+		all += a->blocks[a->count].count * each;
+	}
+	a->layer = *l;
+	atomic_store(&a->claimed, 0);
+	a->running = a->count > 1 && all >= 2 * CNN_SHARE_NS &&
+		     cnn_workers_start(h->means.workers, help, h);
+	if (!a->running)
+		a->count = 0;
+	return a->running;
+}
+
+/* The window at hand, if others compute it or have done so. */
+static bool take(struct hwpe *h, const struct hwpe_layer *l, int64_t *budget)
 {
 	struct hwpe_ahead *a = &h->ahead;
 	int32_t *acc = &h->s->acc[0][0], *sum;
+	struct hwpe_block *b = &a->blocks[a->block], *other;
 
-	if (a->next == a->count)
+	if (a->block == a->count)
 		return false;
-	h->s->sticky |= a->sticky[a->next];
-	sum = &a->sum[a->next++][0][0];
+	while (!atomic_load_explicit(&b->done, memory_order_acquire)) {
+		other = claim(a);
+		if (!other) {
+			/* Others have begun all that there are. */
+			hwpe_pause(&h->seq);
+			break;
+		}
+		sum_block(h, other, 0);
+		*budget -= other->count * products_ns(h, l, l->rounds);
+	}
+	h->s->sticky |= b->sticky[a->window];
+	sum = &b->sum[a->window++][0][0];
 	for (unsigned int i = 0; i < HWPE_ACCS * HWPE_PES; i++)
 		acc[i] += sum[i];
 	h->s->pending = 0;
+	if (a->window == b->count) {
+		a->window = 0;
+		a->block++;
+	}
 	return true;
 }
 
-bool hwpe_work(struct seq *seq, int64_t *budget)
+/* Products of the window at hand that are still to be computed; true if none are left. */
+static bool compute(struct hwpe *h, int64_t *budget)
 {
-	struct hwpe *h = hwpe_of(seq);
-	struct hwpe_layer l;
+	struct hwpe_layer l = hwpe_layer(h->s);
 
-	if (!h->s->pending)
-		return true;
-	l = hwpe_layer(h->s);
 	if (h->s->pending == l.rounds && *budget > 0 && worth_threads(h, &l)) {
 		if (!cannot_saturate(h->s, l.rounds))
-			h->ahead.count = h->ahead.next;
-		else if (take(h) || (look_ahead(h, &l, budget) && take(h)))
+			hwpe_forget_ahead(h);
+		else if (take(h, &l, budget) || (look_ahead(h, &l) && take(h, &l, budget)))
 			return true;
 	}
 	while (h->s->pending) {
@@ -282,4 +369,11 @@ bool hwpe_work(struct seq *seq, int64_t *budget)
 		h->s->pending -= rounds;
 	}
 	return true;
+}
+
+bool hwpe_work(struct seq *seq, int64_t *budget)
+{
+	struct hwpe *h = hwpe_of(seq);
+
+	return !h->s->pending || compute(h, budget);
 }

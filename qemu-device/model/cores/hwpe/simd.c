@@ -46,8 +46,8 @@ static void widen(const uint8_t *in, size_t words, uint32_t type, bool left, int
 }
 
 /* [pair of elements][column][2] */
-static void right_pairs(const uint8_t *in, uint32_t rounds, uint32_t type, void *out,
-			int32_t sum[HWPE_PES])
+static const void *right_pairs(const uint8_t *in, uint32_t rounds, uint32_t type, void *out,
+			       int32_t sum[HWPE_PES])
 {
 	uint32_t pairs = hwpe_elements(type) / 2;
 	int16_t word[HWPE_ELEMENTS], *to = out;
@@ -59,6 +59,7 @@ static void right_pairs(const uint8_t *in, uint32_t rounds, uint32_t type, void 
 			for (uint32_t p = 0; p < pairs; p++)
 				memcpy(to + (p * HWPE_PES + q) * 2, word + 2 * p, 4);
 		}
+	return out;
 }
 
 /* Lays out the left words of all rows as pairs of elements. */

@@ -20,8 +20,10 @@ struct hwpe_layer hwpe_layer(const struct hwpe_state *s)
 		.columns = kernel,
 		.words = s->cfg[0] & 0xffff,
 		.offset = s->cfg[0] >> 16,
+		.strides = s->mac[1],
 	};
 
+	memcpy(l.base, s->base, sizeof(l.base));
 	l.rounds = l.special ? 4 : l.columns * l.words;
 	return l;
 }
@@ -41,10 +43,20 @@ static uint32_t w_count(const struct hwpe_state *s)
 	return s->mac[0] >> 16;
 }
 
-uint64_t hwpe_window_base(const struct hwpe_state *s, struct hwpe_window window, unsigned int j)
+/* From the bases. */
+static uint64_t distance(uint32_t strides, struct hwpe_window window)
 {
-	return s->base[j] + (uint64_t)window.cw * (s->mac[1] >> 16) +
-	       (uint64_t)window.ch * (s->mac[1] & 0xffff);
+	return (uint64_t)window.cw * (strides >> 16) + (uint64_t)window.ch * (strides & 0xffff);
+}
+
+uint64_t hwpe_window_base(const struct hwpe_layer *l, struct hwpe_window window, unsigned int j)
+{
+	return l->base[j] + distance(l->strides, window);
+}
+
+uint64_t hwpe_windows_of_k(const struct hwpe_state *s)
+{
+	return (uint64_t)h_count(s) * w_count(s);
 }
 
 bool hwpe_last(const struct hwpe_state *s)
@@ -81,7 +93,7 @@ static uint32_t bad_addresses(const struct hwpe *h, const struct hwpe_layer *l,
 	for (*detail = 0; *detail < bases; ++*detail) {
 		uint32_t sram = *detail % 2;
 
-		row_span(l, hwpe_window_base(h->s, window, *detail), &lo, &hi);
+		row_span(l, hwpe_window_base(l, window, *detail), &lo, &hi);
 		if (hi >= FMAP_SPACE)
 			return CNNACC_HWPE_E_ADDR;
 		if (lo / CNNACC_HWPE_SRAM2 != sram || hi / CNNACC_HWPE_SRAM2 != sram)
@@ -124,18 +136,17 @@ static void find_span(struct hwpe *h, const struct hwpe_layer *l)
 static bool surely_good(const struct hwpe *h, struct hwpe_window window)
 {
 	return h->span.valid && window.k < h->span.groups &&
-	       hwpe_window_base(h->s, window, 0) - h->s->base[0] <= h->span.most;
+	       distance(h->s->mac[1], window) <= h->span.most;
 }
 
-static bool misaligned(const struct hwpe_state *s, const struct hwpe_layer *l,
-		       struct hwpe_window window)
+static bool misaligned(const struct hwpe_layer *l, struct hwpe_window window)
 {
 	uint64_t bits = l->columns > 1 ? l->offset : 0;
 
 	if (l->input)
 		return false;
 	for (unsigned int i = 0; i < HWPE_ACCS; i++)
-		bits |= hwpe_window_base(s, window, i);
+		bits |= hwpe_window_base(l, window, i);
 	return bits % 8;
 }
 
@@ -181,14 +192,14 @@ enum seq_outcome hwpe_start_window(struct hwpe *h, struct hwpe_window window, bo
 	if (first || !h->span.valid)
 		find_span(h, &l);
 	if (first)
-		h->ahead.count = h->ahead.next;
+		hwpe_forget_ahead(h);
 	if (!surely_good(h, window)) {
 		code = bad_addresses(h, &l, window, &detail);
 		if (code)
 			return seq_fail(fault, CNNACC_STATUS_BAD_PROGRAM, code, detail);
 	}
-	if (!h->span.aligned || hwpe_window_base(s, window, 0) % 8)
-		if (misaligned(s, &l, window))
+	if (!h->span.aligned || hwpe_window_base(&l, window, 0) % 8)
+		if (misaligned(&l, window))
 			s->sticky |= CNNACC_HWPE_STATUS_ALIGN;
 	account(h, &l, first);
 	s->useful = useful(&l);

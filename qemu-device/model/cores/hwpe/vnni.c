@@ -43,11 +43,6 @@ INLINE __m512i exp4_bytes(__m512i codes, int8_t bias)
 
 /* ---- right words ---- */
 
-INLINE void right_bytes(const uint8_t *in, uint32_t rounds, uint8_t *out)
-{
-	memcpy(out, in, (size_t)rounds * CNNACC_HWPE_ROUND_BYTES);
-}
-
 /* The elements in the low halves of the bytes of all words, then those in the high halves. */
 INLINE void right_exp4(const uint8_t *in, uint32_t rounds, uint8_t *out)
 {
@@ -92,87 +87,55 @@ INLINE __m512i fold(__m512i low, __m512i high)
 				_mm512_permutex2var_epi32(low, second, high));
 }
 
-TARGET static void right(const uint8_t *in, uint32_t rounds, uint32_t type, void *out,
-			 int32_t sum[HWPE_PES])
+/* Bytes stay where they are. */
+TARGET static const void *right(const uint8_t *in, uint32_t rounds, uint32_t type, void *out,
+				int32_t sum[HWPE_PES])
 {
 	const __m512i bias = _mm512_set1_epi8((char)BIAS);
 	__m512i low = _mm512_setzero_si512(), high = low;
-	const __m512i *w = out;
+	const __m512i *words = type == CNNACC_HWPE_EXP4 ? out : (const __m512i *)in, *w = words;
 
 	memset(sum, 0, HWPE_PES * sizeof(*sum));
 	if (type == CNNACC_HWPE_TER2) {
 		right_ter2(in, rounds, out);
-		return;
+		return out;
 	}
 	if (type == CNNACC_HWPE_EXP4)
 		right_exp4(in, rounds, out);
-	else
-		right_bytes(in, rounds, out);
 	if (type == CNNACC_HWPE_UINT8)
-		return;
+		return words;
 	for (uint32_t i = 0; i < rounds * words_of(type); i++, w += HALVES) {
 		low = _mm512_dpbusd_epi32(low, bias, w[0]);
 		high = _mm512_dpbusd_epi32(high, bias, w[1]);
 	}
 	_mm512_storeu_si512(sum, fold(low, high));
+	return words;
 }
 
 /* ---- left words ---- */
 
-/* A vector, or what a run has left of it. */
-INLINE __m512i load_words(const uint8_t *in, uint32_t words)
+/*
+ * Up to eight words, those of @mask.  INT8 is raised; the low halves of EXP4's bytes come first,
+ * the high ones @rounds words behind; of TER2 each element is two bits: is it 1, is it at least 0?
+ * Adds to @bad what is set of a TER2 value of 10.
+ */
+INLINE void left_words(const uint8_t *in, uint32_t type, __mmask8 mask, uint64_t *out,
+		       uint32_t rounds, __m512i *bad)
 {
-	if (words >= WORDS)
-		return _mm512_loadu_si512(in);
-	return _mm512_maskz_loadu_epi64((__mmask8)((1u << words) - 1), in);
-}
+	__m512i word = _mm512_maskz_loadu_epi64(mask, in), high;
 
-INLINE void store_words(uint64_t *out, uint32_t words, __m512i v)
-{
-	if (words >= WORDS)
-		_mm512_storeu_si512(out, v);
-	else
-		_mm512_mask_storeu_epi64(out, (__mmask8)((1u << words) - 1), v);
-}
-
-INLINE void left_bytes(const struct hwpe_run *run, uint8_t bias, uint64_t *out)
-{
-	const __m512i add = _mm512_set1_epi8((char)bias);
-
-	for (uint32_t t = 0; t < run->words; t += WORDS) {
-		__m512i in = load_words(run->in + t * 8, run->words - t);
-
-		store_words(out + t, run->words - t, _mm512_xor_si512(in, add));
+	if (type == CNNACC_HWPE_EXP4) {
+		high = exp4_bytes(_mm512_srli_epi16(word, 4), (int8_t)BIAS);
+		word = exp4_bytes(word, (int8_t)BIAS);
+		_mm512_mask_storeu_epi64(out + rounds, mask, high);
+	} else if (type == CNNACC_HWPE_TER2) {
+		high = _mm512_srli_epi64(word, 1);
+		*bad = _mm512_ternarylogic_epi64(*bad, high, word, OR_AND_NOT);
+		word = _mm512_ternarylogic_epi64(_mm512_set1_epi64(EVEN), word, high, TER2_LEFT);
+	} else if (type == CNNACC_HWPE_INT8) {
+		word = _mm512_xor_si512(word, _mm512_set1_epi8((char)BIAS));
 	}
-}
-
-/* The low halves of the bytes to @out, the high ones @rounds words behind. */
-INLINE void left_exp4(const struct hwpe_run *run, uint64_t *out, uint32_t rounds)
-{
-	for (uint32_t t = 0; t < run->words; t += WORDS) {
-		uint32_t words = run->words - t;
-		__m512i codes = load_words(run->in + t * 8, words);
-		__m512i high = _mm512_srli_epi16(codes, 4);
-
-		store_words(out + t, words, exp4_bytes(codes, (int8_t)BIAS));
-		store_words(out + rounds + t, words, exp4_bytes(high, (int8_t)BIAS));
-	}
-}
-
-/* Each element as two bits: is it 1, is it at least 0?  Adds to @bad what is set of a 10. */
-INLINE __m512i left_ter2(const struct hwpe_run *run, uint64_t *out, __m512i bad)
-{
-	const __m512i even = _mm512_set1_epi64(EVEN);
-
-	for (uint32_t t = 0; t < run->words; t += WORDS) {
-		__m512i low = load_words(run->in + t * 8, run->words - t);
-		__m512i high = _mm512_srli_epi64(low, 1);
-
-		store_words(out + t, run->words - t,
-			    _mm512_ternarylogic_epi64(even, low, high, TER2_LEFT));
-		bad = _mm512_ternarylogic_epi64(bad, high, low, OR_AND_NOT);
-	}
-	return bad;
+	_mm512_mask_storeu_epi64(out, mask, word);
 }
 
 /* The left words as the type's loop wants them, @pitch words a row; is a TER2 value 10? */
@@ -181,13 +144,16 @@ INLINE bool prepare(const struct hwpe_left *left, uint32_t type, uint64_t *out, 
 	__m512i bad = _mm512_setzero_si512();
 
 	for (unsigned int i = 0; i < HWPE_ACCS; i++, out += pitch)
-		for (struct hwpe_run run = { 0 }; hwpe_left_run(left, i, &run); run.to += run.words)
-			if (type == CNNACC_HWPE_EXP4)
-				left_exp4(&run, out + run.to, left->rounds);
-			else if (type == CNNACC_HWPE_TER2)
-				bad = left_ter2(&run, out + run.to, bad);
-			else
-				left_bytes(&run, type == CNNACC_HWPE_INT8 ? BIAS : 0, out + run.to);
+		for (struct hwpe_run run = { 0 }; hwpe_left_run(left, i, &run); run.to += run.words) {
+			const uint8_t *in = run.in;
+			uint64_t *to = out + run.to, *end = to + run.words / WORDS * WORDS;
+			uint32_t rest = run.words % WORDS;
+
+			for (; to < end; to += WORDS, in += 64)
+				left_words(in, type, 0xff, to, left->rounds, &bad);
+			if (rest)
+				left_words(in, type, (__mmask8)((1u << rest) - 1), to, left->rounds, &bad);
+		}
 	return _mm512_test_epi64_mask(bad, _mm512_set1_epi64(EVEN));
 }
 
@@ -261,8 +227,9 @@ INLINE void add_ter2(int32_t acc[HWPE_ACCS][HWPE_PES], const uint64_t *left, siz
 		}
 }
 
-TARGET static bool add(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left,
-		       uint32_t type, const void *right, const int32_t sum[HWPE_PES], void *scratch)
+/* With a loop of its own for each type. */
+INLINE bool add_type(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left, uint32_t type,
+		     const void *right, const int32_t sum[HWPE_PES], void *scratch)
 {
 	uint32_t words = left->rounds * words_of(type);
 	size_t pitch = words + HWPE_PAD;
@@ -275,9 +242,23 @@ TARGET static bool add(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left 
 	return bad;
 }
 
+TARGET static bool add(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left,
+		       uint32_t type, const void *right, const int32_t sum[HWPE_PES], void *scratch)
+{
+	switch (type) {
+	case CNNACC_HWPE_TER2:
+		return add_type(acc, left, CNNACC_HWPE_TER2, right, sum, scratch);
+	case CNNACC_HWPE_EXP4:
+		return add_type(acc, left, CNNACC_HWPE_EXP4, right, sum, scratch);
+	case CNNACC_HWPE_INT8:
+		return add_type(acc, left, CNNACC_HWPE_INT8, right, sum, scratch);
+	}
+	return add_type(acc, left, CNNACC_HWPE_UINT8, right, sum, scratch);
+}
+
 const struct hwpe_simd *hwpe_vnni(void)
 {
-	static const struct hwpe_simd vnni = { 10, right, add };
+	static const struct hwpe_simd vnni = { 6, right, add };
 
 	if (__builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vpopcntdq"))
 		return &vnni;
