@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bench-onednn CI IH IW CO KERNEL STRIDE PAD GROUP: a float32 convolution with bias in oneDNN, in
- * the layouts that it likes best; their conversion is not counted.  OMP_NUM_THREADS and
- * ONEDNN_MAX_CPU_ISA have their usual effect.  Prints "ready", then for every line on stdin the
- * milliseconds of one run.
+ * bench-onednn TYPES CI IH IW CO KERNEL STRIDE PAD GROUP: a convolution in oneDNN, in the layouts
+ * that it likes best; their conversion is not counted.  TYPES is f32, with bias, or u8s8s32.
+ * OMP_NUM_THREADS and ONEDNN_MAX_CPU_ISA have their usual effect.  Prints "ready", then for every
+ * line on stdin the milliseconds of one run.
  */
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,20 @@
 
 #include <dnnl.h>
 
+/** struct types - of a convolution's tensors. */
+struct types {
+	const char *name;
+	dnnl_data_type_t src, weights, dst;
+	bool bias;
+};
+
+static const struct types all_types[] = {
+	{ "f32", dnnl_f32, dnnl_f32, dnnl_f32, true },
+	{ "u8s8s32", dnnl_u8, dnnl_s8, dnnl_s32, false },
+};
+
 struct layer {
+	const struct types *types;
 	int64_t ci, ih, iw, co, kernel, stride, pad, group;
 };
 
@@ -25,11 +39,11 @@ static void check(dnnl_status_t status, const char *what)
 }
 
 /* A descriptor whose layout oneDNN chooses. */
-static dnnl_memory_desc_t any(int rank, const dnnl_dims_t dims)
+static dnnl_memory_desc_t any(int rank, const dnnl_dims_t dims, dnnl_data_type_t type)
 {
 	dnnl_memory_desc_t desc;
 
-	check(dnnl_memory_desc_init_by_tag(&desc, rank, dims, dnnl_f32, dnnl_format_tag_any),
+	check(dnnl_memory_desc_init_by_tag(&desc, rank, dims, type, dnnl_format_tag_any),
 	      "memory descriptor");
 	return desc;
 }
@@ -43,29 +57,34 @@ static dnnl_primitive_desc_t describe(dnnl_engine_t engine, const struct layer *
 	dnnl_dims_t grouped = { l->group, l->co / l->group, l->ci / l->group, l->kernel, l->kernel };
 	dnnl_dims_t biases = { l->co };
 	dnnl_dims_t strides = { l->stride, l->stride }, pads = { l->pad, l->pad };
-	dnnl_memory_desc_t src = any(4, in), dst = any(4, out), bias = any(1, biases);
-	dnnl_memory_desc_t weights = l->group > 1 ? any(5, grouped) : any(4, plain);
+	dnnl_memory_desc_t src = any(4, in, l->types->src), dst = any(4, out, l->types->dst);
+	dnnl_memory_desc_t bias = any(1, biases, l->types->dst);
+	dnnl_memory_desc_t weights = l->group > 1 ? any(5, grouped, l->types->weights) :
+						    any(4, plain, l->types->weights);
 	dnnl_convolution_desc_t desc;
 	dnnl_primitive_desc_t pd;
 
 	check(dnnl_convolution_forward_desc_init(&desc, dnnl_forward_inference,
-						 dnnl_convolution_auto, &src, &weights, &bias,
-						 &dst, strides, pads, pads), "convolution");
+						 dnnl_convolution_auto, &src, &weights,
+						 l->types->bias ? &bias : NULL, &dst, strides, pads, pads), "convolution");
 	check(dnnl_primitive_desc_create(&pd, &desc, NULL, engine, NULL), "primitive");
 	return pd;
 }
 
-/* Memory of that layout, filled with small numbers. */
+/* Memory of that layout, filled with small numbers; of none, empty. */
 static dnnl_memory_t memory(dnnl_engine_t engine, const dnnl_memory_desc_t *desc)
 {
 	size_t size = dnnl_memory_desc_get_size(desc);
+	bool floats = desc->data_type == dnnl_f32;
 	dnnl_memory_t mem;
 	void *data;
 
 	check(dnnl_memory_create(&mem, desc, engine, DNNL_MEMORY_ALLOCATE), "memory");
 	check(dnnl_memory_get_data_handle(mem, &data), "memory");
-	for (size_t i = 0; i < size / sizeof(float); i++)
+	for (size_t i = 0; floats && i < size / sizeof(float); i++)
 		((float *)data)[i] = (float)(i % 61) / 61 - 0.5f;
+	for (size_t i = 0; !floats && i < size; i++)
+		((uint8_t *)data)[i] = (uint8_t)(i % 61);
 	return mem;
 }
 
@@ -86,6 +105,14 @@ static double run(dnnl_primitive_t conv, dnnl_stream_t stream, const dnnl_exec_a
 	return now_ms() - start;
 }
 
+static const struct types *types_of(const char *name)
+{
+	for (size_t i = 0; i < sizeof(all_types) / sizeof(all_types[0]); i++)
+		if (!strcmp(name, all_types[i].name))
+			return &all_types[i];
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
 	int64_t n[8];
@@ -96,13 +123,13 @@ int main(int argc, char **argv)
 	dnnl_primitive_t conv;
 	char line[16];
 
-	if (argc != 9) {
-		fprintf(stderr, "usage: %s CI IH IW CO KERNEL STRIDE PAD GROUP\n", argv[0]);
+	if (argc != 10 || !types_of(argv[1])) {
+		fprintf(stderr, "usage: %s f32|u8s8s32 CI IH IW CO KERNEL STRIDE PAD GROUP\n", argv[0]);
 		return 2;
 	}
 	for (int i = 0; i < 8; i++)
-		n[i] = atoll(argv[i + 1]);
-	layer = (struct layer){ n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7] };
+		n[i] = atoll(argv[i + 2]);
+	layer = (struct layer){ types_of(argv[1]), n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7] };
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	check(dnnl_engine_create(&engine, dnnl_cpu, 0), "engine");
 	check(dnnl_stream_create(&stream, engine, dnnl_stream_default_flags), "stream");

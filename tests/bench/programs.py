@@ -9,6 +9,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(TOP, 'build'))
 ROUNDS = 5
+RUN_SECONDS = 0.1
+ONEDNN_ISA = {'avx512': 'AVX512_CORE', 'avx2': 'AVX2', 'baseline': 'SSE41'}
 
 
 class Program:
@@ -122,6 +124,19 @@ def onnxruntime(model, threads, shape, data, output=os.devnull):
     """A network in ONNX Runtime."""
     return Program(['node', os.path.join(HERE, 'onnxruntime.js'), fetch_onnxruntime(), model,
                     threads, ','.join(map(str, shape)), data, output], threads)
+
+
+def onednn(types, layer, isa, threads):
+    """A convolution in oneDNN: ci, rows, columns, co, kernel, stride, pad, group."""
+    # With VNNI, where the model has it.
+    best = {'u8s8s32': 'AVX512_CORE_VNNI'}.get(types) if isa == 'avx512' else None
+    return Program([built('bench-onednn'), types, *layer], OMP_NUM_THREADS=str(threads),
+                   ONEDNN_MAX_CPU_ISA=best or ONEDNN_ISA[isa])
+
+
+def repeats(ms):
+    """Runs that fill the time of one measurement."""
+    return max(3, min(50, int(RUN_SECONDS * 1e3 / ms)))
 
 
 def threads_to_measure():
