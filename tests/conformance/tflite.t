@@ -139,6 +139,10 @@ def check_networks(result, package, work):
         if len(set(c.outputs[1].data)) < 40:
             wrong.append(f'{c.name}: its last map is nearly constant')
     result.ok(not wrong, 'the bytes of networks are those of TensorFlow Lite', '\n'.join(wrong))
+    model = write(f'{work}/shifted.tflite', tflite_networks.NETWORKS['shifted']().file)
+    _, said = cnnrun(model, '--explain', device='sim:cores=hwpe')
+    result.ok(said.count('shifted out by') == 5 and 'interleaved input layer' in said,
+              'hwpe requantises all of shifted, whose first layer is interleaved', said)
 
 
 def check_rules(result, cases, package, work):

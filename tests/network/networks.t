@@ -88,7 +88,7 @@ done
 
 # A tiny device must give the same bytes: tiling is not allowed to show.
 tiny=ccp:data-bank=32768:weight-bank=4096:lob=16+hwpe:fmap=8192:kernel=32768
-for name in lenet:ccp mobile:ccp resnet8:hwpe ds-cnn:hwpe; do
+for name in lenet:ccp mobile:ccp resnet8:hwpe ds-cnn:hwpe shifted:hwpe; do
 	core=${name#*:} name=${name%:*}
 	run_network "$name" "$work/text.png" "$work/$name.tiny.npy" --device "sim:cores=$tiny" \
 		>"$work/$name.tiny"
