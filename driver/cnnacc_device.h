@@ -122,6 +122,7 @@ struct cnnacc_shell_report {
  * @watched: fence value of the packet that the watchdog last found at the head
  * @progress: PROGRESS when it last looked
  * @irq_seen: when the watchdog last looked it found an interrupt that nobody had handled yet
+ * @irq_count: &cnnacc_vector.count then
  * @irq_lost: a lost interrupt was reported
  * @since: when the first job in the ring came to be that, jiffies
  * @resets: times the core was reset
@@ -163,6 +164,7 @@ struct cnnacc_core {
 	u32 progress;
 	bool irq_seen;
 	bool irq_lost;
+	unsigned int irq_count;
 	unsigned long since;
 	u64 resets;
 	struct cnnacc_meter meter;

@@ -26,7 +26,7 @@
  * not fit the running job means the core has lost its mind, and is a hang.
  */
 
-#define CNNACC_EVENTS_MAX		4096	/* more than that is a device gone mad */
+#define CNNACC_EVENTS_MAX		0x100000	/* more in one look: a device gone mad */
 #define CNNACC_EVENTS_AT_ONCE		64
 /* Records in use and those of a whole batch fit into the ring. */
 #define CNNACC_RECORDS_UNTOLD		(CNNACC_RING_ENTRIES - CNNACC_MAX_TASKS - 1)
@@ -251,11 +251,13 @@ struct cnnacc_job *cnnacc_core_first_job(struct cnnacc_core *core)
 static void cnnacc_core_count_events(struct cnnacc_core *core, u32 now, unsigned long *flags)
 {
 	struct cnnacc_job *job = cnnacc_core_first_job(core);
-	u32 left = min_t(u32, now - core->events, CNNACC_EVENTS_MAX);
+	u32 left = now - core->events;
 	u32 count;
 
 	if (!left || !job)
 		return;
+	if (left > CNNACC_EVENTS_MAX)
+		left = 0;
 	/* All jobs in the ring are of one context and of one mind about waiting. */
 	core->events = now;
 	for (; left; left -= count) {

@@ -261,16 +261,18 @@ void cnnacc_core_break(struct cnnacc_core *core)
 /* A status bit that stays set keeps the device from sending another message. */
 static void cnnacc_core_find_irq(struct cnnacc_core *core)
 {
+	unsigned int count = READ_ONCE(core->cdev->vectors[core->index].count);
 	u32 status = cnnacc_read(core->cdev, CNNACC_REG_IRQ_STATUS);
 
 	status &= CNNACC_IRQ_CORE(core->index) | CNNACC_IRQ_EVENT(core->index);
-	/* One that is found just once was on its way. */
-	if (status && core->irq_seen && !core->irq_lost) {
+	/* One that is found just once was on its way, as one among many may be each time. */
+	if (status && core->irq_seen && core->irq_count == count && !core->irq_lost) {
 		core->irq_lost = true;
 		drm_warn(&core->cdev->drm, "%s: an interrupt was lost; the watchdog found it\n",
 			 core->name);
 	}
 	core->irq_seen = status;
+	core->irq_count = count;
 	if (status)
 		cnnacc_write(core->cdev, CNNACC_REG_IRQ_STATUS, status);
 	cnnacc_core_process(core, false);

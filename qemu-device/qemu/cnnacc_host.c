@@ -142,8 +142,8 @@ static void cnnacc_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
     if (!cnnacc_access_ok(host, addr, size)) {
         return;
     }
-    if (unlikely(host->malice.modes)) {
-        cnnacc_malice_write(host, addr, val);
+    if (unlikely(host->malice.modes) && !cnnacc_malice_write(host, addr, val)) {
+        return;
     }
     host->writing = true;
     cnn_device_write(host->model, addr, val);

@@ -27,6 +27,7 @@ enum {
     RESET = 1 << 11,
     DMA_LATE = 1 << 12,
     DMA_STALE = 1 << 13,
+    ACK_LOST = 1 << 14,
 };
 
 static const struct {
@@ -47,6 +48,7 @@ static const struct {
     { "reset", RESET },
     { "dma-late", DMA_LATE },
     { "dma-stale", DMA_STALE },
+    { "ack-lost", ACK_LOST },
 };
 
 static uint32_t cnnacc_random(CnnaccMalice *m)
@@ -234,11 +236,15 @@ uint32_t cnnacc_malice_read(CnnaccHost *host, uint64_t addr, uint32_t val)
     return val;
 }
 
-void cnnacc_malice_write(CnnaccHost *host, uint64_t addr, uint32_t val)
+bool cnnacc_malice_write(CnnaccHost *host, uint64_t addr, uint32_t val)
 {
     int core = cnnacc_core_of(host, addr, CNNACC_QREG_RESET);
     CnnaccMalice *m = &host->malice;
 
+    if (cnnacc_core_of(host, addr, CNNACC_QREG_EVENT_ACK) >= 0 &&
+        cnnacc_strikes(m, ACK_LOST)) {
+        return false;
+    }
     if (addr == CNNACC_REG_RESET) {
         cnnacc_malice_reset(host);
     } else if (addr == CNNACC_REG_INVALIDATE) {
@@ -253,6 +259,7 @@ void cnnacc_malice_write(CnnaccHost *host, uint64_t addr, uint32_t val)
             cnnacc_malice_rearm(host);
         }
     }
+    return true;
 }
 
 static void cnnacc_spoil(CnnaccMalice *m, struct cnnacc_completion *record)

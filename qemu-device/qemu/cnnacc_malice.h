@@ -41,7 +41,8 @@ void cnnacc_malice_reset(CnnaccHost *host);
 
 /* Only called if there are modes */
 uint32_t cnnacc_malice_read(CnnaccHost *host, uint64_t addr, uint32_t val);
-void cnnacc_malice_write(CnnaccHost *host, uint64_t addr, uint32_t val);
+/* False if the device does not get it */
+bool cnnacc_malice_write(CnnaccHost *host, uint64_t addr, uint32_t val);
 /* The messages to send now because of one on @vector */
 uint32_t cnnacc_malice_messages(CnnaccHost *host, unsigned int vector);
 /* What to write to memory instead of @buf; @line receives it */

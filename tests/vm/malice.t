@@ -20,14 +20,16 @@ IOMMU = ['--qemu-arg', '-device', '--qemu-arg', 'intel-iommu,intremap=on',
          '--append', 'intel_iommu=on iommu.strict=1'] if 'CNNACC_MALICE_IOMMU' in os.environ else []
 JOBS = int(os.environ.get('CNNACC_MALICE_JOBS', 20))
 MODES = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-wrong', 'record-repeat',
-         'record-range', 'progress', 'hang', 'hang+dma-late', 'hang+reset', 'reg-garbage',
-         'reg-ones')
+         'record-range', 'progress', 'hang', 'hang+dma-late', 'hang+reset', 'ack-lost',
+         'reg-garbage', 'reg-ones')
 MODES = os.environ.get('CNNACC_MALICE_MODES', '').split() or MODES
 DEVICE = '/machine/peripheral/acc'
 # Where registers lie the driver may give the device up.
 GIVEN_UP = ('reg-garbage', 'reg-ones')
 # No job may notice.
-HARMLESS = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-repeat')
+HARMLESS = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-repeat', 'ack-lost')
+# What kmd_events has for it.
+EVENTS = {'irq-lost': 'lost', 'ack-lost': 'unacknowledged'}
 
 # The host sets what a file "want.N" asks for and answers with "have.N".
 GUEST = f'''
@@ -52,6 +54,9 @@ for mode in {' '.join(MODES)}; do
 	ask $mode
 	timeout {300 + 3 * JOBS} kmd_malice {JOBS} >$mode.jobs 2>&1
 	echo $? >$mode.status
+	case $mode in
+	{' '.join(f'{mode}) kmd_events {what} >{mode}.events 2>&1 ;;' for mode, what in EVENTS.items())}
+	esac
 	ask none
 	works $mode
 done
@@ -105,6 +110,11 @@ def check_mode(share, mode):
     if mode in HARMLESS:
         tap.equal(re.findall(r'\d+(?= [a-z])', jobs.partition(';')[0]), planned(),
                   f'{mode}: every job ends as its program has it, and none is lost')
+    if mode in EVENTS:
+        events = read(share, f'{mode}.events')
+        print(f'# {mode}:', *(line for line in events.splitlines() if line.startswith('#')))
+        tap.ok(re.search(r'^1\.\.', events, re.M) and not re.search('not ok|SKIP', events),
+               f'{mode}: events of rounds', events)
     tap.ok('at once' in after or (mode in GIVEN_UP and 'after a probe' in after),
            f'{mode}: the device works afterwards', after)
 
@@ -115,9 +125,9 @@ def main():
         os.mkdir(share)
         with open(os.path.join(share, 'guest'), 'w') as f:
             f.write(GUEST)
-        argv = prepare(path, *IOMMU, '--device', 'id=acc', '--share', share, '--module-param',
-                       'watchdog_ms=400', '--module-param', 'job_limit_ms=200', '--', 'sh',
-                       '/mnt/guest')
+        argv = prepare(path, *IOMMU, '--device', 'id=acc,cores=ccp+hwpe', '--share', share,
+                       '--module-param', 'watchdog_ms=400', '--module-param', 'job_limit_ms=200',
+                       '--', 'sh', '/mnt/guest')
         qemu = Qemu(argv, path)
         try:
             qemu.command('qom-set', path=DEVICE, property='malice', value='kindness')
