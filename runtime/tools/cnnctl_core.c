@@ -127,12 +127,21 @@ static void words_around(uint32_t pc, uint32_t *first, uint32_t *last)
 	*last = pc < UINT32_MAX - WORDS_AROUND ? pc + WORDS_AROUND : UINT32_MAX - 1;
 }
 
+/* Has the dump an instruction?  Its words, of which there are dump_insn_words(). */
+static bool insn_words(const struct dump *d, uint32_t pc, uint32_t *words)
+{
+	for (uint32_t n = 0; n < dump_insn_words(d); n++)
+		if (!dump_word(d, pc, n, &words[n]))
+			return false;
+	return true;
+}
+
 /* ---- text ------------------------------------------------------------------------------ */
 
 static void show_job(const struct dump *d, const struct cnnrt_job_status *s)
 {
 	const struct cnnacc_dump_job *j = &d->job;
-	uint32_t first, last, word;
+	uint32_t first, last, word[sizeof(struct cnnacc_seq_command) / 4];
 	char when[64];
 
 	printf("job %" PRIu64 " of context %u, task %u of %u, core %u, %s%s\n",
@@ -144,8 +153,12 @@ static void show_job(const struct dump *d, const struct cnnrt_job_status *s)
 	       j->packet.program_va, j->packet.program_len, (uint64_t)j->packet.cycle_limit,
 	       (uint64_t)j->record.cycles);
 	words_around(s->pc, &first, &last);
-	for (uint32_t i = first; i <= last && dump_word(d, i, &word); i++)
-		printf("  %s %5u: %08x\n", i == s->pc ? ">" : " ", i, word);
+	for (uint32_t i = first; i <= last && insn_words(d, i, word); i++) {
+		printf("  %s %5u:", i == s->pc ? ">" : " ", i);
+		for (uint32_t n = 0; n < dump_insn_words(d); n++)
+			printf(" %08x", word[n]);
+		printf("\n");
+	}
 }
 
 static void show_memory(const struct dump *d)
@@ -236,14 +249,20 @@ static void json_job(struct json *j, const struct dump *d)
 
 static void json_program(struct json *j, const struct dump *d, uint32_t pc)
 {
-	uint32_t first, last, word;
+	uint32_t first, last, word[sizeof(struct cnnacc_seq_command) / 4];
 
 	words_around(pc, &first, &last);
 	json_open(j, "program", '[');
-	for (uint32_t i = first; i <= last && dump_word(d, i, &word); i++) {
+	for (uint32_t i = first; i <= last && insn_words(d, i, word); i++) {
 		json_open(j, NULL, '{');
 		json_u64(j, "pc", i);
-		json_hex(j, "word", word);
+		json_hex(j, "word", word[0]);
+		if (dump_insn_words(d) > 1)
+			json_open(j, "operands", '[');
+		for (uint32_t n = 1; n < dump_insn_words(d); n++)
+			json_hex(j, NULL, word[n]);
+		if (dump_insn_words(d) > 1)
+			json_close(j, ']');
 		json_close(j, '}');
 	}
 	json_close(j, ']');

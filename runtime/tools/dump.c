@@ -194,11 +194,23 @@ void dump_status(const struct dump *d, struct cnnrt_job_status *status)
 		snprintf(status->text, sizeof(status->text), "HANG, and no answer to an abort");
 }
 
-bool dump_word(const struct dump *d, uint32_t index, uint32_t *word)
+uint32_t dump_insn_words(const struct dump *d)
 {
-	uint64_t va = d->job.packet.program_va + 4ull * index;
+	switch (d->job.entry.type) {
+	case CNNACC_CORE_HWPE:
+	case CNNACC_CORE_ENPU:
+	case CNNACC_CORE_IMC:
+		return sizeof(struct cnnacc_seq_command) / 4;
+	}
+	return 1;
+}
 
-	if (4ull * index >= d->job.packet.program_len)
+bool dump_word(const struct dump *d, uint32_t pc, uint32_t n, uint32_t *word)
+{
+	uint64_t offset = 4 * ((uint64_t)pc * dump_insn_words(d) + n);
+	uint64_t va = d->job.packet.program_va + offset;
+
+	if (offset >= d->job.packet.program_len)
 		return false;
 	for (size_t i = 0; i < d->program_count; i++) {
 		const struct dump_program *p = &d->programs[i];

@@ -41,8 +41,10 @@ int dump_parse(struct dump *d, const void *data, size_t size, struct cnnrt_error
 /* How the device says that the job ended; state is FAILED, class OK means a hang. */
 void dump_status(const struct dump *d, struct cnnrt_job_status *status);
 
-/* The program's word at an instruction index of the task, as far as the dump has it. */
-bool dump_word(const struct dump *d, uint32_t index, uint32_t *word);
+/* Words of an instruction of the core, or of a command of its sequencer. */
+uint32_t dump_insn_words(const struct dump *d);
+/* Word n of the task's instruction number pc, as far as the dump has it. */
+bool dump_word(const struct dump *d, uint32_t pc, uint32_t n, uint32_t *word);
 
 /*
  * Runs the dumped program on a device like the dumped one inside this process, in zero-filled

@@ -26,6 +26,12 @@ static int describe_core(const struct dump *d, char *buf, size_t len, struct cnn
 	const struct cnnacc_core_entry *e = &d->job.entry;
 	uint64_t cycles = (uint64_t)e->job_cycles_max_hi << 32 | e->job_cycles_max_lo;
 
+	if (e->type == CNNACC_CORE_HWPE) {
+		snprintf(buf, len, "sim:cores=hwpe:fmap=%u:kernel=%u:program=%u:job-cycles-max=%" PRIu64,
+			 e->param[CNNACC_HWPE_PARAM_FMAP], e->param[CNNACC_HWPE_PARAM_KERNEL],
+			 e->program_max, cycles);
+		return CNNRT_OK;
+	}
 	if (e->type != CNNACC_CORE_CCP)
 		return fail(err, CNNRT_EUNSUPPORTED, "section JOB: a core of a type that cannot "
 			    "be run in process");
@@ -65,11 +71,16 @@ static unsigned int make_ranges(const struct dump *d, struct cnnrt_range *ranges
 	return n;
 }
 
-/* A program that hung gets as many cycles as it had. */
+/*
+ * A program that hung gets as many cycles as it had, but for one that may have waited for an
+ * acknowledgement, which takes none.
+ */
 static uint64_t cycle_limit(const struct cnnacc_dump_job *j)
 {
 	uint64_t limit = j->packet.cycle_limit;
 
+	if (j->packet.flags & CNNACC_PACKET_EVENT_WAIT)
+		return limit;
 	if (j->reason == CNNACC_DUMP_HANG && j->flags & CNNACC_DUMP_HAS_RECORD &&
 	    j->record.cycles && j->record.cycles < limit)
 		limit = j->record.cycles;

@@ -18,6 +18,7 @@ from tap import Tap
 
 IOMMU = ['--qemu-arg', '-device', '--qemu-arg', 'intel-iommu,intremap=on',
          '--append', 'intel_iommu=on iommu.strict=1'] if 'CNNACC_MALICE_IOMMU' in os.environ else []
+BUILD = os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build'))
 JOBS = int(os.environ.get('CNNACC_MALICE_JOBS', 20))
 MODES = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-wrong', 'record-repeat',
          'record-range', 'progress', 'hang', 'hang+dma-late', 'hang+reset', 'ack-lost',
@@ -50,13 +51,23 @@ works()
 	echo $device >/sys/bus/pci/drivers/cnnacc/bind
 	kmd_smoke >$1.after 2>&1 && echo after a probe >>$1.after
 }}
+# What was dumped before is in the way of the next.
+events()
+{{
+	for data in /sys/class/devcoredump/devcd*/data; do
+		[ ! -e $data ] || echo 1 >$data
+	done
+	sleep 1
+	kmd_events $1
+}}
 for mode in {' '.join(MODES)}; do
 	ask $mode
 	timeout {300 + 3 * JOBS} kmd_malice {JOBS} >$mode.jobs 2>&1
 	echo $? >$mode.status
 	case $mode in
-	{' '.join(f'{mode}) kmd_events {what} >{mode}.events 2>&1 ;;' for mode, what in EVENTS.items())}
+	{' '.join(f'{mode}) events {what} >{mode}.events 2>&1 ;;' for mode, what in EVENTS.items())}
 	esac
+	[ $mode != ack-lost ] || cat /sys/class/devcoredump/devcd*/data >core
 	ask none
 	works $mode
 done
@@ -103,6 +114,19 @@ def planned():
     return [str(n) for n in (len(kinds) - invalid - faulted, 0, faulted, invalid, 0, 0)]
 
 
+def check_core(share):
+    """The coredump of a program whose acknowledgement was lost."""
+    tool, core = os.path.join(BUILD, 'runtime', 'tools', 'cnnctl'), os.path.join(share, 'core')
+    said = subprocess.run([tool, 'core', core], capture_output=True, text=True).stdout
+    tap.ok('ended: HANG at instruction 11' in said and re.search(r'> +11:( [0-9a-f]{8}){8}$', said,
+                                                                 re.M),
+           'the command behind the wait is in its coredump', said)
+    done = subprocess.run([tool, 'replay', core], capture_output=True, text=True)
+    tap.ok(done.returncode == 4 and re.search('^recorded: HANG', done.stdout, re.M) and
+           re.search('^replayed: OK', done.stdout, re.M), 'and ends when it is run again',
+           done.stdout + done.stderr)
+
+
 def check_mode(share, mode):
     jobs, after = read(share, f'{mode}.jobs'), read(share, f'{mode}.after')
     print(f'# {mode}:', *(line for line in jobs.splitlines() if line.startswith('#')))
@@ -139,6 +163,8 @@ def main():
                'the guest came to its end', qemu.messages() + read(path, 'console'))
         for mode in MODES:
             check_mode(share, mode)
+        if 'ack-lost' in MODES:
+            check_core(share)
         tap.equal(complaints(path), '', 'the kernel has nothing to complain about')
     return tap.done()
 
