@@ -567,8 +567,12 @@ static struct onnx_build *quantised(void)
 	ob_node(b, "Add", "f d", "a");
 	ob_node(b, "Relu", "a", "y");
 	ob_node(b, "Round", "d", "r");
+	n = ob_node(b, "QuantizeCodes", "x s zi", "codes");
+	n->domain = strdup("cnnacc");
+	ob_attr_str(n, "format", "EXP4");
 	ob_output(b, "y");
 	ob_output(b, "r");
+	ob_output(b, "codes");
 	ob_output(b, "ci");
 	ob_output(b, "mi");
 	ob_output(b, "mq");
