@@ -61,6 +61,8 @@ const char *format_name(enum format f);
 /* quant_layer.c: the layers of a graph, and what becomes of them; EXIT_DONE or a failure, told. */
 int find_layers(struct quantizer *q);
 void free_layers(struct quantizer *q);
+/* The layer that a node is; NULL if it is none, or stays as it is. */
+struct layer *layer_at(const struct quantizer *q, int node);
 /* Element of weights and codes. */
 static inline int64_t weight_index(const struct layer *l, int64_t output, int64_t tap)
 {

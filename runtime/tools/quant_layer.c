@@ -138,6 +138,14 @@ int find_layers(struct quantizer *q)
 	return ret;
 }
 
+struct layer *layer_at(const struct quantizer *q, int node)
+{
+	for (int i = 0; i < q->n_layers; i++)
+		if (q->layers[i].node == node && q->layers[i].format != FORMAT_FLOAT32)
+			return &q->layers[i];
+	return NULL;
+}
+
 void free_layers(struct quantizer *q)
 {
 	for (int i = 0; i < q->n_layers; i++) {

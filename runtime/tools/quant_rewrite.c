@@ -190,14 +190,6 @@ static int rewrite_layer(struct rewriting *r, const struct layer *l)
 	return EXIT_DONE;
 }
 
-static struct layer *layer_at(const struct quantizer *q, int node)
-{
-	for (int i = 0; i < q->n_layers; i++)
-		if (q->layers[i].node == node && q->layers[i].format != FORMAT_FLOAT32)
-			return &q->layers[i];
-	return NULL;
-}
-
 /* Operators that mean something else, or are gone, in the operator set that ConvInteger needs. */
 static int check_opset(struct rewriting *r)
 {

@@ -359,18 +359,10 @@ static int quantize_layer(const struct walk *w, struct layer *l)
 
 /* ---- the walk -------------------------------------------------------------------------- */
 
-static struct layer *layer_of(const struct quantizer *q, int node)
-{
-	for (int i = 0; i < q->n_layers; i++)
-		if (q->layers[i].node == node && q->layers[i].format != FORMAT_FLOAT32)
-			return &q->layers[i];
-	return NULL;
-}
-
 static int walk_node(const struct walk *w, int i)
 {
 	const struct cnn_node *n = &w->q->g->nodes[i];
-	struct layer *l = layer_of(w->q, i);
+	struct layer *l = layer_at(w->q, i);
 	int ret = run_side(w, n, REAL);
 
 	if (!ret)
