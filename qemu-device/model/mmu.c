@@ -6,7 +6,6 @@
 #include "workers.h"
 
 #define VA_LIMIT	((uint64_t)1 << CNNACC_VA_BITS)
-#define LINES_LEAST	((size_t)16 << 10)	/* bytes: fewer go page by page */
 #define MOVE_SHARE	((size_t)8 << 10)	/* bytes that are worth a thread */
 #define MOVE_LONG	((size_t)16 << 10)	/* bytes that threads share */
 #define LINE_ENTRIES	((uint32_t)CNNACC_LINE_SIZE / 4)
@@ -386,7 +385,7 @@ static int move_in_page(struct cnn_port *port, uint64_t va, uint8_t *buf, size_t
 int cnn_port_bytes(struct cnn_port *port, uint64_t va, void *buf, size_t len,
 		   enum cnnacc_access access, struct core_fault *fault)
 {
-	size_t lines = va % CNNACC_LINE_SIZE || len < LINES_LEAST ? 0 : len / CNNACC_LINE_SIZE;
+	size_t lines = va % CNNACC_LINE_SIZE || len < MOVE_LONG ? 0 : len / CNNACC_LINE_SIZE;
 	uint8_t *local = buf;
 
 	/* Several threads share what is much. */
