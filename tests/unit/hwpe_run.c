@@ -7,6 +7,40 @@
 #include "../fuzz/onnx_build.h"
 #include "hwpe_run.h"
 
+uint32_t random_state = 1;
+
+static int checks;
+static bool failed;
+
+int64_t pick(int64_t least, int64_t most)
+{
+	return least + ob_rand(&random_state) % (most - least + 1);
+}
+
+void check(const char *name, const char *wrong)
+{
+	printf("%sok %d - %s\n", wrong ? "not " : "", ++checks, name);
+	if (wrong)
+		printf("# %s\n", wrong);
+	failed |= wrong != NULL;
+}
+
+int end_checks(void)
+{
+	printf("1..%d\n", checks);
+	return failed;
+}
+
+void read_options(int argc, char **argv, uint32_t *seed, uint32_t *count)
+{
+	for (int i = 1; i + 1 < argc; i += 2) {
+		if (!strcmp(argv[i], "--seed"))
+			*seed = (uint32_t)strtoul(argv[i + 1], NULL, 0);
+		else if (!strcmp(argv[i], "--count"))
+			*count = (uint32_t)strtoul(argv[i + 1], NULL, 0);
+	}
+}
+
 static void add_cost(const struct cnnrt_op_report *op, void *opaque)
 {
 	struct answer *a = opaque;

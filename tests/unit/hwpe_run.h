@@ -24,6 +24,16 @@ struct answer {
 	struct cnnrt_estimate estimate;
 };
 
+/* A random number of the sequence that random_state is at. */
+extern uint32_t random_state;
+int64_t pick(int64_t least, int64_t most);
+
+/* A result in TAP; wrong: why it fails, NULL if it does not. end_checks() gives the exit status. */
+void check(const char *name, const char *wrong);
+int end_checks(void);
+/* "--seed N" and "--count N". */
+void read_options(int argc, char **argv, uint32_t *seed, uint32_t *count);
+
 /* 0, or an error that is in t. */
 int bench_open(struct bench *t, const char *name);
 void bench_close(struct bench *t);

@@ -17,23 +17,6 @@
 #define INT8	3
 #define INT32	6
 
-static uint32_t state = 1;
-static int number;
-static bool failed;
-
-static int64_t pick(int64_t least, int64_t most)
-{
-	return least + ob_rand(&state) % (most - least + 1);
-}
-
-static void check(const char *name, const char *wrong)
-{
-	printf("%sok %d - %s\n", wrong ? "not " : "", ++number, name);
-	if (wrong)
-		printf("# %s\n", wrong);
-	failed |= wrong != NULL;
-}
-
 /* ---- networks -------------------------------------------------------------------------- */
 
 static int byte_type(void)
@@ -54,7 +37,7 @@ static void add_bytes(struct onnx_build *b, const char *name, int type, int rank
 	if (!v)
 		abort();
 	for (int64_t i = 0; i < count; i++)
-		v[i] = (uint8_t)(pick(0, 7) ? ob_rand(&state) : (uint32_t)(pick(0, 1) ? 128 : 127));
+		v[i] = (uint8_t)(pick(0, 7) ? ob_rand(&random_state) : (uint32_t)(pick(0, 1) ? 128 : 127));
 	ob_bytes(b, name, type, rank, dims, v);
 	free(v);
 }
@@ -91,7 +74,7 @@ static void add_quantisation(struct onnx_build *b, int64_t count, int64_t terms,
 	add_scales(b, "ys", 1, 2 * (float)terms);
 	add_zero(b, "yz", byte_type(), 1);
 	for (int64_t i = 0; i < count; i++)
-		v[i] = (int32_t)ob_rand(&state) >> pick(8, 20);
+		v[i] = (int32_t)ob_rand(&random_state) >> pick(8, 20);
 	if (bias)
 		ob_raw(b, "bias", INT32, sizeof(*v), 1, &count, v);
 }
@@ -249,7 +232,7 @@ static const char *run_random(struct bench *t, uint32_t seed)
 	size_t len;
 	void *file;
 
-	state = seed * 2654435761u + 1;
+	random_state = seed * 2654435761u + 1;
 	b = ob_new(13);
 	quantised = pick(0, 1);
 	random_conv(&c);
@@ -264,7 +247,7 @@ static const char *run_random(struct bench *t, uint32_t seed)
 	ob_output(b, "y");
 	file = ob_pack(b, &len);
 	ob_free(b);
-	wrong = run_both(t, file, len, seed % 8 == 0, ob_rand(&state), &got);
+	wrong = run_both(t, file, len, seed % 8 == 0, ob_rand(&random_state), &got);
 	free(file);
 	if (!wrong)
 		return NULL;
@@ -363,14 +346,14 @@ static void check_column(void)
 	size_t len;
 	void *file;
 
-	state = 5;
+	random_state = 5;
 	ob_input(b, "x", INT8, 4, x);
 	add_bytes(b, "w", INT8, 4, w);
 	ob_attr_ints(ob_node(b, "ConvInteger", "x w", "y"), "pads", 4, pads);
 	ob_output(b, "y");
 	file = ob_pack(b, &len);
 	wrong = bench_open(&t, devices[0].name) ? t.err.text :
-		run_both(&t, file, len, false, ob_rand(&state), &got);
+		run_both(&t, file, len, false, ob_rand(&random_state), &got);
 	check("a column longer than a stride", wrong);
 	bench_close(&t);
 	ob_free(b);
@@ -388,9 +371,9 @@ static void check_network(void)
 	size_t len;
 	void *file = ob_pack(b, &len);
 
-	state = 3;
+	random_state = 3;
 	wrong = bench_open(&t, "sim:cores=ccp+hwpe") ? t.err.text :
-		run_both(&t, file, len, true, ob_rand(&state), &got);
+		run_both(&t, file, len, true, ob_rand(&random_state), &got);
 	est = &got.estimate;
 	if (!wrong && (!est->macs_core[0] || est->macs_core[1] * 4 < est->macs_total * 3 ||
 		       est->macs_device != est->macs_total))
@@ -450,11 +433,11 @@ static void check_use(const struct use *u)
 	size_t len;
 	void *file;
 
-	state = 7;
+	random_state = 7;
 	add_use(b, u);
 	file = ob_pack(b, &len);
 	wrong = bench_open(&t, devices[0].name) ? t.err.text :
-		run_both(&t, file, len, false, ob_rand(&state), &got);
+		run_both(&t, file, len, false, ob_rand(&random_state), &got);
 	if (!wrong && (!got.slots || got.macs * u->of != got.slots * u->used)) {
 		snprintf(text, sizeof(text), "%llu of %llu slots used",
 			 (unsigned long long)got.macs, (unsigned long long)got.slots);
@@ -530,7 +513,7 @@ static void check_unsplit(const char *text, int64_t matrices, const char *input)
 	const uint8_t zero = 3;
 	const float one = 1;
 
-	state = 5;
+	random_state = 5;
 	ob_input(b, "x", UINT8, 3, x);
 	if (!strcmp(input, "w"))
 		ob_input(b, "w", INT8, 3, w);
@@ -552,12 +535,7 @@ int main(int argc, char **argv)
 {
 	uint32_t seed = 1, count = 200;
 
-	for (int i = 1; i + 1 < argc; i += 2) {
-		if (!strcmp(argv[i], "--seed"))
-			seed = (uint32_t)strtoul(argv[i + 1], NULL, 0);
-		else if (!strcmp(argv[i], "--count"))
-			count = (uint32_t)strtoul(argv[i + 1], NULL, 0);
-	}
+	read_options(argc, argv, &seed, &count);
 	check_random(seed, count);
 	check_network();
 	check_column();
@@ -571,6 +549,5 @@ int main(int argc, char **argv)
 		      2, "");
 	check_unsplit("QLinearMatMul: weight is not constant", 1, "w");
 	check_unsplit("QLinearMatMul: a scale, zero point or bias is not constant", 1, "s");
-	printf("1..%d\n", number);
-	return failed;
+	return end_checks();
 }

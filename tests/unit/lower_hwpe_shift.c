@@ -20,23 +20,6 @@
 #define OUTPUTS	70
 #define KERNEL_TOO_LARGE	12	/* for the core */
 
-static uint32_t state = 1;
-static int number;
-static bool failed;
-
-static int64_t pick(int64_t least, int64_t most)
-{
-	return least + ob_rand(&state) % (most - least + 1);
-}
-
-static void check(const char *name, const char *wrong)
-{
-	printf("%sok %d - %s\n", wrong ? "not " : "", ++number, name);
-	if (wrong)
-		printf("# %s\n", wrong);
-	failed |= wrong != NULL;
-}
-
 /* One layer: sums of channel k have the scale 2^-e[k], and weights that 2^t divides. */
 struct layer {
 	bool conv, bias, last;
@@ -118,7 +101,7 @@ static void fill_bias(struct layer *l)
 	bool any = !pick(0, 3);
 
 	for (int64_t k = 0; k < l->out; k++) {
-		int32_t v = (int32_t)ob_rand(&state) >> pick(16, 24);
+		int32_t v = (int32_t)ob_rand(&random_state) >> pick(16, 24);
 
 		if (!any && l->t < l->e[k])
 			v = (v & -(1 << l->t)) + (l->t ? (int32_t)pick(1, (1 << l->t) - 1) : 0);
@@ -282,7 +265,7 @@ static const char *run_random(struct bench *t, uint32_t seed, struct tally *all)
 	size_t len;
 	void *file;
 
-	state = seed * 2654435761u + 1;
+	random_state = seed * 2654435761u + 1;
 	layers = (int)pick(1, LAYERS);
 	for (int i = 0; i < layers; i++)
 		random_layer(&l[i], i ? &l[i - 1] : NULL, i == layers - 1);
@@ -383,15 +366,9 @@ int main(int argc, char **argv)
 {
 	uint32_t seed = 1, count = 200;
 
-	for (int i = 1; i + 1 < argc; i += 2) {
-		if (!strcmp(argv[i], "--seed"))
-			seed = (uint32_t)strtoul(argv[i + 1], NULL, 0);
-		else if (!strcmp(argv[i], "--count"))
-			count = (uint32_t)strtoul(argv[i + 1], NULL, 0);
-	}
+	read_options(argc, argv, &seed, &count);
 	check_random("sim:cores=hwpe", seed, count);
 	check_random("sim:cores=hwpe:fmap=8192:kernel=262144:program=4096", seed, count);
 	check_reasons();
-	printf("1..%d\n", number);
-	return failed;
+	return end_checks();
 }
