@@ -148,7 +148,8 @@ static bool is_ours(const struct cnn_node *n)
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
 		if (n->op == ops[i])
 			return true;
-	return cnn_node_has(n, "pad_value") || (n->op == CNN_OP_CONV && n->n_in > 3);
+	return cnn_node_has(n, "pad_value") || cnn_node_has(n, "shift_out") ||
+	       (n->op == CNN_OP_CONV && n->n_in > 3);
 }
 
 static int write_node(struct writer *w, const struct cnn_node *n, Onnx__NodeProto *np)

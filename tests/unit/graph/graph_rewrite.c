@@ -493,6 +493,38 @@ static void test_constant_scale(void **state)
 	cnn_graph_free(g);
 }
 
+/* ---- files ----------------------------------------------------------------------------- */
+
+/* What a core requantises has an attribute that no ONNX operator has. */
+static void test_no_file(void **state)
+{
+	const int8_t w[8] = { 1, -2, 3, -4, 5, -6, 7, -8 };
+	struct onnx_build *b = ob_new(13);
+	const uint8_t zero = 0;
+	const float one = 1;
+	struct cnn_graph *g;
+	struct cnn_err err;
+	void *buf;
+	size_t len;
+
+	(void)state;
+	ob_input(b, "x", CNN_UINT8, OB_DIMS(1, 4));
+	ob_bytes(b, "w", CNN_INT8, OB_DIMS(4, 2), w);
+	ob_floats(b, "s", 0, NULL, &one);
+	ob_bytes(b, "z", CNN_UINT8, 0, NULL, &zero);
+	ob_bytes(b, "wz", CNN_INT8, 0, NULL, &zero);
+	ob_node(b, "QLinearMatMul", "x s z w s wz s z", "y");
+	ob_output(b, "y");
+	g = inferred(b);
+	assert_int_equal(cnn_graph_export_onnx(g, &buf, &len, &err), CNN_OK);
+	free(buf);
+	assert_int_equal(cnn_graph_fuse(g, CNN_FUSE_SUMS, &err), CNN_OK);
+	assert_true(cnn_node_has(maker(g, "y"), "shift_out"));
+	assert_int_equal(cnn_graph_export_onnx(g, &buf, &len, &err), CNN_EUNSUPPORTED);
+	assert_says(err, "MatMulInteger");
+	cnn_graph_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -509,6 +541,7 @@ int main(void)
 		cmocka_unit_test(test_no_scales),
 		cmocka_unit_test(test_scaled_adds),
 		cmocka_unit_test(test_constant_scale),
+		cmocka_unit_test(test_no_file),
 	};
 
 	return cmocka_run_group_tests_name("graph rewrite", tests, NULL, NULL);
