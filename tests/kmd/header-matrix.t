@@ -143,12 +143,15 @@ image()
 # boot VERSION PROGRAM...: runs tests with the driver that was just built for it.
 boot()
 {
-	local version=$1
+	local version=$1 link
 
 	shift
 	if ! image "$version" 2>"$work/why"; then
 		tap_skip "$version boots" "$version cannot be had: $(tail -n 1 "$work/why")"
 	else
+		link=$cache/image-$version/lib/modules/$version-amd64/build
+		[ -e "$link" ] ||
+			ln -s "$cache/$version/usr/src/linux-headers-$version-amd64" "$link"
 		tap_run "$version boots and runs jobs" "$top/tests/vm/run" \
 			--kernel "$cache/image-$version" --module "$work/driver/cnnacc.ko" -- \
 			kmd_all "$@"
