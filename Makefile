@@ -18,7 +18,8 @@ BUILD ?= build
 KVER ?= $(shell ls -v /lib/modules 2>/dev/null | grep '^6\.12.*-amd64$$' | tail -n 1)
 KDIR ?= /lib/modules/$(KVER)/build
 
-GROUPS := unit golden conformance network kmd debug vm fuzz lint docs
+# Those with the longest scripts first, so that the last ones end at about the same time.
+GROUPS := debug kmd vm lint network conformance unit golden fuzz docs
 
 # Python and meson of the distribution, whatever else comes first on PATH.
 export PATH := /usr/sbin:/usr/bin:/sbin:/bin:$(PATH)
