@@ -2,21 +2,10 @@
 # SPDX-License-Identifier: MIT
 # The semantic patches of the kernel source over driver/, in report mode.
 . "$(dirname "$0")/../tap.sh"
-
-# Silence is remembered: minutes of CPU time for what was looked at before.
-cache=${XDG_CACHE_HOME:-$HOME/.cache}/cnnacc/cocci
-key=$({ dpkg-query -W coccinelle linux-source-6.12; cat "$0"
-	find "$top/driver" "$top/uapi" -name '*.[ch]' -print0 | sort -z | xargs -0 cat; } |
-	sha256sum)
-if [ "$(head -n 1 "$cache" 2>/dev/null)" = "# $key" ]; then
-	cat "$cache"
-	exit 0
-fi
+. "$(dirname "$0")/known.sh"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-tar -xJf /usr/src/linux-source-6.12.tar.xz -C "$work" --strip-components=1 \
-	--wildcards '*/scripts/coccinelle/*.cocci'
 mapfile -t files < <(find "$top/driver" -name '*.c' | sort)
 
 # Rules in OCaml need a compiler that the package does without.
@@ -41,6 +30,8 @@ check()
 {
 	local rule
 
+	tar -xJf /usr/src/linux-source-6.12.tar.xz -C "$work" --strip-components=1 \
+		--wildcards '*/scripts/coccinelle/*.cocci'
 	for rule in $(rules); do
 		tap_silent "${rule#./}" apply "$rule"
 	done
@@ -49,7 +40,4 @@ check()
 	tap_done
 }
 
-(check) | tee "$work/tap"
-[ "${PIPESTATUS[0]}" -eq 0 ] || exit 1
-mkdir -p "$(dirname "$cache")"
-{ echo "# $key"; cat "$work/tap"; } >"$cache"
+known cocci check "$(dpkg-query -W coccinelle linux-source-6.12)"
