@@ -53,7 +53,8 @@ configure: packages
 module: packages
 	mkdir -p $(BUILD)/driver
 	cp -ru Kbuild Kconfig driver uapi $(BUILD)/driver/
-	$(MAKE) -C $(KDIR) M=$(abspath $(BUILD)/driver) modules
+	$(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) \
+		-C $(KDIR) M=$(abspath $(BUILD)/driver) modules
 
 device: packages
 	mkdir -p $(BUILD)

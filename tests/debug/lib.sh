@@ -63,7 +63,7 @@ debug_kernel()
 	mkdir -p "$debug_dir"
 	cp -ru "$top"/{Kbuild,Kconfig,driver,uapi} "$debug_dir/"
 	# Two scripts may begin at the same time.
-	flock "$debug_dir/Kbuild" make -s -C "$debug_kernel"/lib/modules/*/build M="$debug_dir" \
+	flock "$debug_dir/Kbuild" make -s -j"$(nproc)" -C "$debug_kernel"/lib/modules/*/build M="$debug_dir" \
 		"$@" modules >"$debug_work/make" 2>&1 || {
 		sed 's/^/# /' "$debug_work/make"
 		echo "Bail out! cnnacc.ko cannot be built for the $flavour kernel"
