@@ -9,33 +9,14 @@
 
 /* ---- where each value lives ------------------------------------------------------------ */
 
-static bool made_on_device(const struct cnnrt_job *job, int v)
-{
-	int node = job->program->graph->values[v].producer;
-
-	return node >= 0 && job->program->low->nodes[node].core >= 0;
-}
-
-static bool needed_on_host(const struct cnnrt_job *job, int v)
-{
-	const struct cnn_value *val = &job->program->graph->values[v];
-
-	if (val->is_output)
-		return true;
-	for (int i = 0; i < val->n_consumers; i++)
-		if (job->program->low->nodes[val->consumers[i]].core < 0)
-			return true;
-	return false;
-}
-
 static enum rt_home choose_home(const struct cnnrt_job *job, int v)
 {
 	const struct cnn_value *val = &job->program->graph->values[v];
 
 	if (val->t.data)
 		return RT_HOME_CONST;
-	if (made_on_device(job, v)) {
-		if (!needed_on_host(job, v))
+	if (rt_made_on_device(job->program, v)) {
+		if (!rt_needed_on_host(job->program, v))
 			return RT_HOME_NONE;
 		return rt_slot_is_dense(job, v) ? RT_HOME_ARENA : RT_HOME_HOST;
 	}

@@ -50,6 +50,11 @@ struct cnnrt_program {
 	struct rt_mapping file;		/* what graph and low point into, if it was loaded */
 };
 
+/* Does a core make the value? */
+bool rt_made_on_device(const struct cnnrt_program *p, int value);
+/* Does the CPU or the application read it? */
+bool rt_needed_on_host(const struct cnnrt_program *p, int value);
+
 /* The graph's codes are the library's; copies the text. */
 int rt_graph_error(struct cnnrt_error *err, const struct cnn_err *from);
 void rt_tensor_info(const char *name, const struct cnn_tensor *t,

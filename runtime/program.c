@@ -119,6 +119,47 @@ void cnnrt_program_spans(const struct cnnrt_program *p,
 		report(&p->low->spans[i], opaque);
 }
 
+/* ---- totals ---------------------------------------------------------------------------- */
+
+bool rt_made_on_device(const struct cnnrt_program *p, int value)
+{
+	int node = p->graph->values[value].producer;
+
+	return node >= 0 && p->low->nodes[node].core >= 0;
+}
+
+bool rt_needed_on_host(const struct cnnrt_program *p, int value)
+{
+	const struct cnn_value *v = &p->graph->values[value];
+
+	for (int i = 0; i < v->n_consumers; i++)
+		if (p->low->nodes[v->consumers[i]].core < 0)
+			return true;
+	return v->is_output;
+}
+
+static void count_conversion(const struct cnnrt_program *p, int value, struct cnnrt_estimate *est)
+{
+	if (cnn_layout_dense(&p->low->slots[value].layout))
+		return;
+	est->conversions++;
+	est->conversion_bytes += (uint64_t)cnn_tensor_bytes(&p->graph->values[value].t);
+}
+
+static void count_conversions(const struct cnnrt_program *p, struct cnnrt_estimate *est)
+{
+	for (int s = 0; s < p->low->n_segments; s++) {
+		const struct cnn_segment *seg = &p->low->segments[s];
+
+		for (int i = 0; i < seg->n_in; i++)
+			if (!rt_made_on_device(p, seg->in[i]))
+				count_conversion(p, seg->in[i], est);
+		for (int i = 0; i < seg->n_out; i++)
+			if (rt_needed_on_host(p, seg->out[i]))
+				count_conversion(p, seg->out[i], est);
+	}
+}
+
 void cnnrt_program_estimate(const struct cnnrt_program *p, struct cnnrt_estimate *est)
 {
 	*est = (struct cnnrt_estimate){
@@ -141,4 +182,5 @@ void cnnrt_program_estimate(const struct cnnrt_program *p, struct cnnrt_estimate
 		est->macs_core[at->core] += (uint64_t)at->macs;
 		est->cycles += at->cost.cycles;
 	}
+	count_conversions(p, est);
 }

@@ -4,12 +4,12 @@
 
 #if __SIZEOF_POINTER__ == 8
 /* Whoever adds a field says here whether it belongs into the file. */
-_Static_assert(sizeof(struct cnn_placement) == 312, "struct cnn_placement and its walk");
+_Static_assert(sizeof(struct cnn_placement) == 320, "struct cnn_placement and its walk");
 _Static_assert(sizeof(struct cnn_slot) == 112, "struct cnn_slot and its walk");
 _Static_assert(sizeof(struct cnn_task) == 48, "struct cnn_task and its walk");
 _Static_assert(sizeof(struct cnn_segment) == 64, "struct cnn_segment and its walk");
 _Static_assert(sizeof(struct cnnrt_span) == 32, "struct cnnrt_span and its walk");
-_Static_assert(sizeof(struct cnnrt_cost) == 128, "struct cnnrt_cost and its walk");
+_Static_assert(sizeof(struct cnnrt_cost) == 136, "struct cnnrt_cost and its walk");
 _Static_assert(sizeof(struct cnn_lowered) == 128, "struct cnn_lowered and its walk");
 #endif
 

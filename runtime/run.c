@@ -92,13 +92,6 @@ static void end_step(struct cnnrt_job *job)
 
 /* ---- segments on a core ---------------------------------------------------------------- */
 
-static bool made_on_device(const struct cnnrt_job *job, int v)
-{
-	int node = job->program->graph->values[v].producer;
-
-	return node >= 0 && job->program->low->nodes[node].core >= 0;
-}
-
 static bool is_mapped(const struct cnnrt_job *job, int v)
 {
 	const struct cnnrt_program *p = job->program;
@@ -124,7 +117,7 @@ static void put_inputs(struct cnnrt_job *job, const struct cnn_segment *seg)
 	for (int i = 0; i < seg->n_in; i++) {
 		int v = seg->in[i];
 
-		if (!made_on_device(job, v) && !in_place(job, v))
+		if (!rt_made_on_device(job->program, v) && !in_place(job, v))
 			cnn_slot_write(&job->program->low->slots[v], job->arena.map,
 				       job->values[v].t.data);
 	}

@@ -337,6 +337,7 @@ struct cnnrt_cost {
 	/* multiply-accumulates */
 	uint64_t mac_slots;	/* that the busy units could do */
 	uint64_t mac_useful;	/* that they did for an output, the rewriting's zeros included */
+	uint64_t mac_peak;	/* that the core could do in cycles, with numbers of that format */
 	/* bytes from and to memory */
 	uint64_t read_program, read_weights, read_data, written;
 	/*
@@ -417,6 +418,12 @@ struct cnnrt_estimate {
 	uint64_t weight_bytes;	/* device memory written once */
 	uint64_t program_bytes;
 	uint64_t activation_bytes;	/* device memory per context */
+	/*
+	 * Tensors that the host brings in each run from its order of elements to that of a core, or
+	 * back, and their bytes in its own.
+	 */
+	uint32_t conversions;
+	uint64_t conversion_bytes;
 };
 
 /** cnnrt_program_estimate() - totals and per core. */

@@ -328,6 +328,12 @@ static bool lcp_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 	return true;
 }
 
+static int64_t lcp_peak(const struct lw_core *base, int node)
+{
+	(void)node;
+	return CNNACC_CCP_ROWS * CNNACC_CCP_LANES * ((const struct lcp_core *)base)->hw.groups;
+}
+
 const struct lw_core_ops lw_ccp = {
 	.type = CNNACC_CORE_CCP,
 	.name = "ccp",
@@ -339,4 +345,5 @@ const struct lw_core_ops lw_ccp = {
 	.match = lcp_match_node,
 	.plan = lcp_plan,
 	.lower = lcp_lower,
+	.peak = lcp_peak,
 };

@@ -248,6 +248,13 @@ static int lhw_lower(struct lw_core *base, struct cnn_segment *seg)
 	return ret;
 }
 
+static int64_t lhw_peak(const struct lw_core *base, int node)
+{
+	const struct lhw_core *core = (const struct lhw_core *)base;
+
+	return LHW_COLUMNS * LHW_WORD * core->nodes[node].per_byte;
+}
+
 const struct lw_core_ops lw_hwpe = {
 	.type = CNNACC_CORE_HWPE,
 	.name = "hwpe",
@@ -259,4 +266,5 @@ const struct lw_core_ops lw_hwpe = {
 	.match = lhw_match_node,
 	.plan = lhw_plan,
 	.lower = lhw_lower,
+	.peak = lhw_peak,
 };

@@ -71,6 +71,8 @@ struct lw_core_ops {
 	bool (*plan)(struct lw_core *core, int node, const struct lw_fit *fit, char *reason);
 	/* Adds tasks, programs and weights of the nodes of a segment that it has planned. */
 	int (*lower)(struct lw_core *core, struct cnn_segment *seg);
+	/* Multiply-adds that it can do in a cycle, with the numbers of a node that it has planned. */
+	int64_t (*peak)(const struct lw_core *core, int node);
 };
 
 #define CORE(name) extern const struct lw_core_ops lw_##name;

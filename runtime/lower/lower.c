@@ -191,10 +191,15 @@ static void add_up(struct lowering *x)
 		if (x->cores[i])
 			on_chip = lw_max(on_chip, x->cores[i]->on_chip);
 	for (int i = 0; i < out->n_nodes; i++) {
-		lw_minimum(x->lw.g, i, on_chip, &out->nodes[i]);
-		out->macs = cnn_add_sat(out->macs, out->nodes[i].macs);
-		if (out->nodes[i].core >= 0)
-			out->device_macs = cnn_add_sat(out->device_macs, out->nodes[i].macs);
+		struct cnn_placement *p = &out->nodes[i];
+		const struct lw_core *core = p->core < 0 ? NULL : x->cores[p->core];
+
+		lw_minimum(x->lw.g, i, on_chip, p);
+		out->macs = cnn_add_sat(out->macs, p->macs);
+		if (!core)
+			continue;
+		out->device_macs = cnn_add_sat(out->device_macs, p->macs);
+		p->cost.mac_peak = p->cost.cycles * (uint64_t)core->ops->peak(core, i);
 	}
 }
 

@@ -50,6 +50,7 @@ void print_macs(const struct cnnrt_program *program, const struct cnnrt_device *
 	for (unsigned int i = 0; !cnnrt_device_core(dev, i, &core, &err); i++)
 		printf(", core %u (%s) %" PRIu64, i, core.name, est.macs_core[i]);
 	printf("; operators: %u of %u, %u programs\n", est.ops_device, est.ops_total, est.tasks);
+	printf("Changes of layout: %u, %" PRIu64 " bytes\n", est.conversions, est.conversion_bytes);
 }
 
 /* ---- answers --------------------------------------------------------------------------- */

@@ -113,7 +113,7 @@ static void put_layer(struct trace *t, size_t first, size_t last, uint64_t end)
 	json_u64(&t->j, "cycles of the layer", l->cost.cycles);
 	json_u64(&t->j, "MACs of the layer", l->macs);
 	json_double(&t->j, "MACs, % of the peak",
-		    100 * report_utilisation(t->r, l->core, l->macs, l->cost.cycles));
+		    100 * report_utilisation(l->macs, l->cost.mac_peak));
 	json_u64(&t->j, "bytes of the layer", report_moved(&l->cost));
 	json_u64(&t->j, "least bytes of the layer", report_minimum(&l->cost));
 	json_string(&t->j, "bound", report_bound(&l->cost));

@@ -2,7 +2,6 @@
 /* Collects what --report and --profile show. */
 #include "report.h"
 
-#include <cnnacc_hw.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -85,6 +84,8 @@ static void add_step(const struct cnnrt_step *step, void *opaque)
 	r->steps[r->step_count].place = l->place;
 	r->step_count++;
 	r->run_ns = step->end_ns;
+	if (step->kind == CNNRT_STEP_COPY)
+		r->copy_ns += step->end_ns - step->start_ns;
 	if (step->kind != CNNRT_STEP_OP)
 		return;
 	l->host_ns += step->end_ns - step->start_ns;
@@ -111,6 +112,7 @@ static void add_up(struct report *r)
 		r->total.dma_data += c->dma_data;
 		r->total.mac_slots += c->mac_slots;
 		r->total.mac_useful += c->mac_useful;
+		r->total.mac_peak += c->mac_peak;
 		r->total.read_program += c->read_program;
 		r->total.read_weights += c->read_weights;
 		r->total.read_data += c->read_data;
@@ -185,23 +187,9 @@ uint64_t report_minimum(const struct cnnrt_cost *c)
 	return c->min_weights + c->min_input + c->min_output;
 }
 
-unsigned int report_peak(const struct report *r, int core)
+double report_utilisation(uint64_t macs, uint64_t peak)
 {
-	uint32_t geometry;
-
-	if (core >= 0 && r->core[core].type == CNNACC_CORE_HWPE) {
-		geometry = r->core[core].param[CNNACC_HWPE_PARAM_GEOMETRY];
-		return (geometry & 0xff) * (geometry >> 16 & 0xff) / 8;
-	}
-	if (core < 0 || r->core[core].type != CNNACC_CORE_CCP)
-		return 1;
-	geometry = r->core[core].param[CNNACC_CCP_PARAM_GEOMETRY];
-	return (geometry & 0xff) * (geometry >> 8 & 0xff) * (geometry >> 16 & 0xff);
-}
-
-double report_utilisation(const struct report *r, int core, uint64_t macs, uint64_t cycles)
-{
-	return cycles ? (double)macs / ((double)cycles * report_peak(r, core)) : 0;
+	return peak ? (double)macs / (double)peak : 0;
 }
 
 const char *report_bound(const struct cnnrt_cost *c)

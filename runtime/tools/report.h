@@ -41,6 +41,7 @@ struct report {
 	struct cnnrt_cost total;	/* of all operators on cores */
 	uint64_t total_macs;		/* of those, in the network */
 	uint64_t run_ns, cpu_ns;	/* the last run; of it in CPU operators */
+	uint64_t copy_ns;		/* of it in copies between the host's tensors and the cores' */
 	unsigned int cpu_ops;
 	bool failed;			/* out of memory */
 };
@@ -53,10 +54,8 @@ void report_close(struct report *r);
 /* Bytes that a cost moves, and the least it could. */
 uint64_t report_moved(const struct cnnrt_cost *c);
 uint64_t report_minimum(const struct cnnrt_cost *c);
-/* Multiply-accumulates that the core could do in a cycle; 1 at least. */
-unsigned int report_peak(const struct report *r, int core);
-/* MACs per slot of all cycles, 0..1: what is useful to the network. */
-double report_utilisation(const struct report *r, int core, uint64_t macs, uint64_t cycles);
+/* MACs of the network by mac_peak, 0..1. */
+double report_utilisation(uint64_t macs, uint64_t peak);
 /* "compute", "weight load", "data load", "control": what is busy the longest. */
 const char *report_bound(const struct cnnrt_cost *c);
 /* Does it take anything? Operators that only rename a value do not. */
@@ -84,7 +83,7 @@ void put_escaped(FILE *out, const char *text);
 /* The class that gives a bound its colour. */
 const char *bound_class(const struct cnnrt_cost *c);
 /* What a pointer over the layer shows: plain text, several lines. */
-void put_tooltip(FILE *out, const struct report *r, const struct report_layer *l);
+void put_tooltip(FILE *out, const struct report_layer *l);
 /* Both are <svg> elements of this width. */
 #define PICTURE_WIDTH	1100
 #define ROOFLINE_HEIGHT	450

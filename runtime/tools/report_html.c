@@ -90,7 +90,7 @@ static void put_times(FILE *out, const struct cnnrt_cost *c)
 		fputs("-", out);
 }
 
-void put_tooltip(FILE *out, const struct report *r, const struct report_layer *l)
+void put_tooltip(FILE *out, const struct report_layer *l)
 {
 	const struct cnnrt_cost *c = &l->cost;
 
@@ -101,7 +101,7 @@ void put_tooltip(FILE *out, const struct report *r, const struct report_layer *l
 	fprintf(out, "\n%" PRIu64 " cycles, %.1f %% stalled\n%" PRIu64 " MACs, %.1f %% of the peak\n"
 		"%.1f KiB moved, %s", c->cycles,
 		c->cycles ? 100 * (double)c->stall / (double)c->cycles : 0, l->macs,
-		100 * report_utilisation(r, l->core, l->macs, c->cycles),
+		100 * report_utilisation(l->macs, c->mac_peak),
 		(double)report_moved(c) / 1024, report_minimum(c) ? "" : "none of it compulsory");
 	if (report_minimum(c)) {
 		put_times(out, c);
@@ -120,7 +120,7 @@ static void put_tiles(FILE *out, const struct report *r)
 	fprintf(out, "<div class=\"tiles\">\n<div class=\"tile\"><b>%.4g ms</b><span>modelled, %"
 		PRIu64 " cycles</span></div>\n", report_ms(r, t->cycles), t->cycles);
 	fprintf(out, "<div class=\"tile\"><b>%.1f %%</b><span>of the cores&#39; peak MACs</span></div>\n",
-		100 * report_utilisation(r, 0, r->total_macs, t->cycles));
+		100 * report_utilisation(r->total_macs, t->mac_peak));
 	fprintf(out, "<div class=\"tile\"><b>%.1f %%</b><span>of the cycles stalled</span></div>\n",
 		100 * (double)t->stall / cycles);
 	fprintf(out, "<div class=\"tile\"><b>%.4g MiB</b><span>moved, ",
@@ -133,6 +133,9 @@ static void put_tiles(FILE *out, const struct report *r)
 	fprintf(out, "<div class=\"tile\"><b>%.3g ms</b><span>of a run of %.4g ms in %u "
 		"operators on the CPU</span></div>\n", (double)r->cpu_ns / 1e6,
 		(double)r->run_ns / 1e6, r->cpu_ops);
+	fprintf(out, "<div class=\"tile\"><b>%.3g ms</b><span>in copies; changes of layout: %u of "
+		"%.4g KiB in all</span></div>\n", (double)r->copy_ns / 1e6, r->est.conversions,
+		(double)r->est.conversion_bytes / 1024);
 	fprintf(out, "<div class=\"tile\"><b>%.3g s</b><span>to compile; segments: %u, programs: %u"
 		"</span></div>\n</div>\n", (double)r->est.compile_ns / 1e9, r->est.segments,
 		r->est.tasks);
@@ -148,7 +151,7 @@ static uint64_t largest_cycles(const struct report *r)
 	return most;
 }
 
-static void put_figures(FILE *out, const struct report *r, int core, uint64_t macs,
+static void put_figures(FILE *out, const struct report *r, uint64_t macs,
 			const struct cnnrt_cost *c)
 {
 	uint64_t largest = largest_cycles(r);
@@ -159,8 +162,7 @@ static void put_figures(FILE *out, const struct report *r, int core, uint64_t ma
 		"var(--band) %.1f%%,transparent 0)\">%.1f</td>", c->cycles,
 		100 * (double)c->cycles / (double)(largest ? largest : 1), share);
 	if (macs)
-		fprintf(out, "<td>%.1f</td>",
-			100 * report_utilisation(r, core, macs, c->cycles));
+		fprintf(out, "<td>%.1f</td>", 100 * report_utilisation(macs, c->mac_peak));
 	else
 		fputs("<td>-</td>", out);
 	fprintf(out, "<td>%.1f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td><td>",
@@ -181,7 +183,7 @@ static void put_row(FILE *out, const struct report *r, const struct report_layer
 	put_escaped(out, l->name);
 	fputs("</td>", out);
 	if (l->core >= 0) {
-		put_figures(out, r, l->core, l->macs, &l->cost);
+		put_figures(out, r, l->macs, &l->cost);
 		return;
 	}
 	fprintf(out, "<td>%.3f ms</td><td></td><td></td><td></td><td>%.1f</td><td>%.1f</td>"
@@ -201,7 +203,7 @@ static void put_table(FILE *out, const struct report *r)
 		if (report_works(&r->layers[i]))
 			put_row(out, r, &r->layers[i]);
 	fputs("<tr class=\"sum\"><td></td><td>all on cores</td><td></td>", out);
-	put_figures(out, r, 0, r->total_macs, &r->total);
+	put_figures(out, r, r->total_macs, &r->total);
 	fputs("</tbody>\n</table>\n", out);
 }
 
@@ -226,8 +228,7 @@ void report_html(const struct report *r, FILE *out)
 	fputs("</h1>\n<p>", out);
 	put_escaped(out, r->dev.path);
 	for (unsigned int i = 0; i < r->dev.core_count; i++)
-		fprintf(out, ", core %u %s with %u MACs a cycle", i, r->core[i].name,
-			report_peak(r, (int)i));
+		fprintf(out, ", core %u %s", i, r->core[i].name);
 	fprintf(out, ", at %.6g MHz. Cycles and bytes are those of the cycle model; times on the "
 		"host were measured in one run.</p>\n", r->dev.clock_hz / 1e6);
 	put_tiles(out, r);

@@ -114,7 +114,7 @@ static void draw_dots(FILE *out, const struct report *r, const struct plane *p)
 		fprintf(out, "<circle class=\"dot %s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\">",
 			bound_class(&l->cost), at_x(p, x), at_y(p, y),
 			3 + 34 * sqrt((double)l->cost.cycles / (double)r->total.cycles / M_PI));
-		put_tooltip(out, r, l);
+		put_tooltip(out, l);
 		fputs("</circle>\n", out);
 	}
 	if (!locate(r->total_macs, &r->total, &x, &y))
@@ -147,8 +147,10 @@ void draw_roofline(FILE *out, const struct report *r)
 	double peak = 1;
 	struct plane p;
 
-	for (unsigned int i = 0; i < r->dev.core_count; i++)
-		peak = fmax(peak, report_peak(r, (int)i));
+	for (unsigned int i = 0; i < r->layer_count; i++)
+		if (r->layers[i].cost.cycles)
+			peak = fmax(peak, (double)(r->layers[i].cost.mac_peak /
+						   r->layers[i].cost.cycles));
 	fit(&p, r, peak);
 	fprintf(out, "<svg viewBox=\"0 0 %d %d\" width=\"%d\" height=\"%d\" role=\"img\" "
 		"aria-label=\"Roofline\">\n", WIDTH, HEIGHT, WIDTH, HEIGHT);

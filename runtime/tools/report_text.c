@@ -39,13 +39,13 @@ static void put_bytes(const struct cnnrt_cost *c)
 		printf(" %7s", "-");
 }
 
-static void put_cycles(const struct report *r, int core, uint64_t macs, const struct cnnrt_cost *c)
+static void put_cycles(const struct report *r, uint64_t macs, const struct cnnrt_cost *c)
 {
 	double all = r->total.cycles ? (double)r->total.cycles : 1;
 
 	printf("%12" PRIu64 " %6.1f", c->cycles, 100 * (double)c->cycles / all);
 	if (macs)
-		printf(" %6.1f", 100 * report_utilisation(r, core, macs, c->cycles));
+		printf(" %6.1f", 100 * report_utilisation(macs, c->mac_peak));
 	else
 		printf(" %6s", "-");
 	printf(" %6.1f", c->cycles ? 100 * (double)c->stall / (double)c->cycles : 0);
@@ -60,7 +60,7 @@ static void put_layer(const struct report *r, const struct report_layer *l)
 	putchar(' ');
 	put_name(l->name, 27);
 	if (l->core >= 0) {
-		put_cycles(r, l->core, l->macs, &l->cost);
+		put_cycles(r, l->macs, &l->cost);
 		put_bytes(&l->cost);
 		printf("  %s\n", report_bound(&l->cost));
 		return;
@@ -73,12 +73,8 @@ static void put_layer(const struct report *r, const struct report_layer *l)
 
 static void put_totals(const struct report *r)
 {
-	unsigned int first = 0;
-
-	while (first + 1 < r->dev.core_count && !r->est.macs_core[first])
-		first++;
 	printf("%4s %-16s %-27s", "", "all on cores", "");
-	put_cycles(r, (int)first, r->total_macs, &r->total);
+	put_cycles(r, r->total_macs, &r->total);
 	put_bytes(&r->total);
 	printf("  %s\n", report_bound(&r->total));
 }
@@ -104,6 +100,8 @@ void report_print(const struct report *r)
 	       "on the CPU: %u\n", report_ms(r, r->total.cycles), (double)r->run_ns / 1e6,
 	       (double)r->cpu_ns / 1e6, r->run_ns ? 100 * (double)r->cpu_ns / (double)r->run_ns : 0,
 	       r->cpu_ops);
+	printf("Changes of layout: %u of %.1f KiB in all; copies to and from the cores %.3f ms\n",
+	       r->est.conversions, (double)r->est.conversion_bytes / 1024, (double)r->copy_ns / 1e6);
 	printf("Operators that only rename a value: %u; segments: %u; programs: %u; ", renaming,
 	       r->est.segments, r->est.tasks);
 	if (r->est.compile_ns)

@@ -139,8 +139,7 @@ struct run {
 	uint64_t start, end;		/* of the core */
 };
 
-static void draw_run(FILE *out, const struct report *r, const struct columns *c,
-		     const struct run *run, int y, bool odd)
+static void draw_run(FILE *out, const struct columns *c, const struct run *run, int y, bool odd)
 {
 	double x = LEFT + (double)run->start / (double)c->total * ROOM;
 	double width = (double)(run->end - run->start) / (double)c->total * ROOM;
@@ -155,7 +154,7 @@ static void draw_run(FILE *out, const struct report *r, const struct columns *c,
 	}
 	fprintf(out, "<rect class=\"hit\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\">", x, y,
 		fmax(width, 0.5), STRIP + CORE + DMA + 2 * GAP);
-	put_tooltip(out, r, run->layer);
+	put_tooltip(out, run->layer);
 	fputs("</rect>\n", out);
 }
 
@@ -185,7 +184,6 @@ static void each_run(const struct report *r, int core, void (*draw)(const struct
 
 struct drawing {
 	FILE *out;
-	const struct report *r;
 	const struct columns *c;
 	int y;
 	unsigned int count;
@@ -195,23 +193,28 @@ static void draw_layer(const struct run *run, void *opaque)
 {
 	struct drawing *d = opaque;
 
-	draw_run(d->out, d->r, d->c, run, d->y, d->count++ % 2);
+	draw_run(d->out, d->c, run, d->y, d->count++ % 2);
 }
 
 static void draw_use(const struct run *run, void *opaque)
 {
 	struct drawing *d = opaque;
 	const struct report_layer *l = run->layer;
-	double use = fmin(report_utilisation(d->r, l->core, l->macs, l->cost.cycles), 1);
+	double use = fmin(report_utilisation(l->macs, l->cost.mac_peak), 1);
 
 	fprintf(d->out, "V%.1fH%.1f", d->y + CORE * (1 - use),
 		LEFT + (double)run->end / (double)d->c->total * ROOM);
 }
 
 /* MACs of the network by those that the core could have done. */
-static double core_use(const struct report *r, int core, uint64_t cycles)
+static double core_use(const struct report *r, int core)
 {
-	return report_utilisation(r, core, r->est.macs_core[core], cycles);
+	uint64_t peak = 0;
+
+	for (unsigned int i = 0; i < r->layer_count; i++)
+		if (r->layers[i].core == core)
+			peak += r->layers[i].cost.mac_peak;
+	return report_utilisation(r->est.macs_core[core], peak);
 }
 
 static void draw_core(FILE *out, const struct report *r, const struct columns *c, int core, int y)
@@ -220,7 +223,7 @@ static void draw_core(FILE *out, const struct report *r, const struct columns *c
 	static const int dma[] = {
 		CNNRT_DMA_WEIGHTS, CNNRT_DMA_LOAD, CNNRT_DMA_STORE, CNNRT_DMA_PROGRAM,
 	};
-	struct drawing d = { .out = out, .r = r, .c = c };
+	struct drawing d = { .out = out, .c = c };
 	int row = y + STRIP + GAP;
 
 	fprintf(out, "<text class=\"end\" x=\"%d\" y=\"%d\">layers</text><text class=\"end\" x=\"%d\" "
@@ -232,7 +235,7 @@ static void draw_core(FILE *out, const struct report *r, const struct columns *c
 	draw_legend(out, c, dma, 4, LEFT + 556, y - 8);
 	fprintf(out, "<path class=\"use\" d=\"M%d %dh11v11h-11z\"/><text x=\"%d\" y=\"%d\">"
 		"useful %.1f %%</text>\n", LEFT + 447, y - 18, LEFT + 463, y - 8,
-		100 * core_use(r, core, c->total));
+		100 * core_use(r, core));
 	draw_row(out, c, units, 3, row, CORE);
 	d.y = row;
 	fprintf(out, "<path class=\"use\" d=\"M%d %d", LEFT, row + CORE);

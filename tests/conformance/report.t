@@ -5,6 +5,7 @@ import collections
 import html.parser
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
@@ -12,16 +13,19 @@ import xml.etree.ElementTree as ET
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(HERE, '..'))
+sys.path[:0] = [HERE, os.path.join(HERE, '..')]
 from tap import Tap
+from tflite_build import FLOAT32, INT8, INT32, Model
 
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build'))
 CNNRUN = os.path.join(BUILD, 'runtime', 'tools', 'cnnrun')
 MODELS = os.path.join(BUILD, 'tests', 'unit', 'rt')
+TWO = 'sim:cores=ccp+hwpe'
 SMALL = 'sim:cores=ccp:data-bank=32768:weight-bank=4096:lob=16:icache=1024'
 CORE = ('compute', 'stall', 'control')
 DMA = {'load program': 'dma_program_cycles', 'load weights': 'dma_weights_cycles',
        'load data': 'dma_data_cycles', 'store data': 'dma_data_cycles'}
+MACS_A_CYCLE = {'ccp': 512, 'hwpe': 128}    # of floats, of bytes
 BOUNDS = {'compute', 'weight load', 'data load', 'control'}
 # Names of the same length as those that the generator gives.
 HOSTILE = {b'globalaveragepool': b'</title><script>"', b'conv': b'&\'\\<',
@@ -64,8 +68,10 @@ def check_sums(data):
             continue
         assert layer['bound'] in BOUNDS and 0 <= layer['utilisation'] <= 1, layer
         assert layer['mac_useful'] <= layer['mac_slots'], layer
+        equal(layer['mac_peak'], MACS_A_CYCLE[layer['place']] * layer['cycles'], layer['name'])
     equal(sum(layer['host_ns'] for layer in data['layers']), data['cpu_ns'], 'cpu_ns')
-    assert 0 <= data['cpu_ns'] <= data['run_ns'] and data['compile_ns'] > 0
+    assert 0 <= data['cpu_ns'] + data['copy_ns'] <= data['run_ns'] and data['compile_ns'] > 0
+    assert data['copy_ns'] or not data['conversions'], 'copies take no time'
 
 
 # ---- the trace ----------------------------------------------------------------------------
@@ -176,6 +182,12 @@ class Page(html.parser.HTMLParser):
         self.text.append(data)
 
 
+def used(data):
+    """Per cent of what the cores could have done for the network."""
+    macs, peak = data['total']['macs'], data['total']['mac_peak']
+    return 100 * macs / peak if peak else 0
+
+
 def dots(data):
     return sum(1 for layer in data['layers'] if layer['place'] != 'cpu' and layer['cycles'] and
                layer['macs'])
@@ -194,6 +206,7 @@ def check_page(text, data):
     shown = ''.join(page.text)
     for layer in works:
         assert layer['name'] in shown, layer['name']
+    assert f"{used(data):.1f} %of the cores' peak MACs" in shown, 'MACs by the peak'
     assert 'prefers-color-scheme' in text and '@import' not in text
 
 
@@ -212,6 +225,8 @@ def check_text(text, data):
     first = next(i for i, line in enumerate(lines) if line.startswith('By the cycle model'))
     last = next(i for i, line in enumerate(lines) if line.lstrip().startswith('all on cores'))
     assert str(data['total']['cycles']) in lines[last].split()
+    assert f'{used(data):.1f}' in lines[last].split(), 'MACs by the peak'
+    assert any(line.startswith(f"Changes of layout: {data['conversions']} of ") for line in lines)
     works = [layer for layer in data['layers'] if layer['place'] == 'cpu' or layer['cycles']]
     equal(last - first - 3, len(works), 'rows')
     # The last figure of every row ends in one column.
@@ -292,6 +307,43 @@ def check_minimum(work):
                   [weights[i], inputs.get(i, 0), outputs.get(i, 0)], layer['name'])
 
 
+def two_cores(work):
+    """A file: a convolution of floats, then one of bytes."""
+    m = Model()
+    x = m.tensor([1, 8, 8, 4], FLOAT32)
+    f = m.tensor([1, 8, 8, 16], FLOAT32)
+    q = m.tensor([1, 8, 8, 16], INT8, 0.5)
+    y = m.tensor([1, 8, 8, 32], INT8, 8.0)
+    out = m.tensor([1, 8, 8, 32], FLOAT32)
+    w = m.tensor([16, 3, 3, 4], FLOAT32, data=struct.pack('<576f', *(i % 7 - 3 for i in range(576))))
+    b = m.tensor([16], FLOAT32, data=bytes(64))
+    qw = m.tensor([32, 3, 3, 16], INT8, 0.25, 0, bytes(i * 37 % 251 for i in range(4608)))
+    qb = m.tensor([32], INT32, 0.125, 0, bytes(128))
+    m.op('CONV_2D', [x, w, b], [f], padding=0, stride_w=1, stride_h=1)
+    m.op('QUANTIZE', [f], [q])
+    m.op('CONV_2D', [q, qw, qb], [y], 3, padding=0, stride_w=1, stride_h=1)
+    m.op('DEQUANTIZE', [y], [out])
+    path = os.path.join(work, 'two.tflite')
+    with open(path, 'wb') as model:
+        model.write(m.file([x], [out]))
+    return path
+
+
+def check_two_cores(work):
+    """Both have work; hwpe's 16 channels of bytes and 32 of sums change their order."""
+    path = os.path.join(work, 'two.json')
+    run = cnnrun(two_cores(work), '--explain', '--report', path, '--device', TWO)
+    assert run.returncode == 0, run.stderr
+    with open(path, encoding='utf-8') as out:
+        data = json.load(out)
+    macs = collections.Counter()
+    for layer in data['layers']:
+        macs[layer['place']] += layer['macs']
+    equal([macs['ccp'], macs['hwpe']], [64 * 576, 64 * 4608], 'MACs')
+    equal([data['conversions'], data['conversion_bytes']], [2, 64 * (16 + 4 * 32)], 'conversions')
+    assert 'Changes of layout: 2, 9216 bytes' in run.stdout, run.stdout
+
+
 def check_usage(work):
     digits = os.path.join(MODELS, 'digits.onnx')
     for status, args in ((2, ('--report', os.path.join(work, 'out.pdf'))),
@@ -313,6 +365,8 @@ def main():
         check_model(work, 'device and CPU', mixed)
         check_model(work, 'small memories', mixed, '--device', SMALL)
         check_model(work, 'names that are markup', hostile(work))
+        check_model(work, 'two cores', two_cores(work), '--device', TWO)
+        check('conversions between two cores', check_two_cores, work)
         check('the least bytes', check_minimum, work)
         check('compiled before', check_compiled, work)
         check_usage(work)

@@ -47,6 +47,7 @@ static void add_cost(const struct cnnrt_op_report *op, void *opaque)
 
 	a->useful += op->cost.mac_useful;
 	a->all_slots += op->cost.mac_slots;
+	a->peak += op->cost.mac_peak;
 	a->shifted += op->core >= 0 && strstr(op->reason, "shifted out");
 	a->sums += !strcmp(op->op, "QLinearSums");
 }

@@ -423,6 +423,11 @@ static void add_use(struct onnx_build *b, const struct use *u)
 	ob_output(b, "y");
 }
 
+static uint64_t macs_a_cycle(const struct use *u)
+{
+	return !u->format ? 128 : strcmp(u->format, "TER2") ? 256 : 512;
+}
+
 static void check_use(const struct use *u)
 {
 	struct onnx_build *b = ob_new(13);
@@ -441,6 +446,11 @@ static void check_use(const struct use *u)
 	if (!wrong && (!got.slots || got.macs * u->of != got.slots * u->used)) {
 		snprintf(text, sizeof(text), "%llu of %llu slots used",
 			 (unsigned long long)got.macs, (unsigned long long)got.slots);
+		wrong = text;
+	}
+	if (!wrong && got.peak != got.estimate.cycles * macs_a_cycle(u)) {
+		snprintf(text, sizeof(text), "a peak of %llu in %llu cycles",
+			 (unsigned long long)got.peak, (unsigned long long)got.estimate.cycles);
 		wrong = text;
 	}
 	check(u->name, wrong);
