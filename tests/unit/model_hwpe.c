@@ -395,6 +395,9 @@ static void test_addresses(void **state)
 		{ EVEN(FMAP - 16), 1, CFG1(1, INT8, 1), COUNTS(1, 3), 8, C(ADDR), 6, 2 },
 		{ EVEN(FMAP - 24), 1, CFG1(1, INT8, 1), COUNTS(2, 2), 8 | 16 << 16, C(ADDR), 6, 3 },
 		{ EVEN(FMAP - 32), 1, CFG1(1, INT8, 1), COUNTS(2, 2), 8 | 16 << 16, 0, 0, 4 },
+		{ EVEN(FMAP - 9), 1, CFG1(1, INT8, 1) | input, COUNTS(1, 3), 1, C(ADDR), 6, 2 },
+		{ { 0, SRAM2, 0, SRAM2 + FMAP - 219 }, 100 << 16, CFG1(3, UINT8, 1) | special, COUNTS(3, 1),
+		  1 << 16, C(ADDR), 3, 2 },
 		/* the kernel memory holds 256 rounds; two groups of 128, three of 100 */
 		{ EVEN(0), 128, CFG1(1, INT8, 2), ONE, 0, 0, 0, 2 },
 		{ EVEN(0), 100, CFG1(1, INT8, 3), ONE, 0, C(ADDR), 8, 2 },
