@@ -335,6 +335,9 @@ static int turn_node(const struct cnn_product *p, int weights, int sums)
 	n->out[0] = sums;
 	if (!p->conv)
 		cnn_node_drop_attrs(n);
+	/* So that these are not counted as multiply-adds of the network. */
+	if (p->by_inputs && cnn_node_add_int(n, "input_sums", 1, p->err))
+		return CNN_ENOMEM;
 	return p->conv && p->x_zero ? cnn_node_add_int(n, "pad_value", p->x_zero, p->err) : CNN_OK;
 }
 

@@ -366,8 +366,8 @@ int cnn_node_matmul(const struct cnn_graph *g, const struct cnn_node *n, struct 
 
 /*
  * Multiply-adds of one execution of a node with known shapes: convolutions and matrix products
- * count theirs (padding taps included), means (of pools and ReduceMean) one for each element of
- * each, everything else, maxima too, is 0.
+ * count theirs (padding taps included, the sums of inputs that fuse_sums.c adds not), means (of
+ * pools and ReduceMean) one for each element of each, everything else, maxima too, is 0.
  */
 int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n);
 

@@ -331,6 +331,14 @@ int cnn_node_matmul(const struct cnn_graph *g, const struct cnn_node *n, struct 
 	return CNN_OK;
 }
 
+/* Of count elements of an output those that the network has, not the last of each group. */
+static int64_t without_sums(const struct cnn_node *n, int64_t count, int64_t channels, int64_t groups)
+{
+	if (!count || !cnn_node_has(n, "input_sums"))
+		return count;
+	return count / channels * (channels - groups);
+}
+
 int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
@@ -346,13 +354,15 @@ int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n)
 	case CNN_OP_MATMUL_INTEGER:
 	case CNN_OP_QGEMM:
 	case CNN_OP_QLINEAR_MATMUL:
-		return cnn_node_matmul(g, n, &mm, NULL) ? 0 : cnn_mul_sat(count, mm.k);
+		return cnn_node_matmul(g, n, &mm, NULL) ? 0 :
+		       cnn_mul_sat(without_sums(n, count, mm.n, 1), mm.k);
 	case CNN_OP_CONV:
 	case CNN_OP_CONV_INTEGER:
 	case CNN_OP_QLINEAR_CONV:
 	case CNN_OP_AVERAGE_POOL:
 		if (cnn_node_window(g, n, &w, NULL))
 			return 0;
+		count = without_sums(n, count, w.out_ch, w.group);
 		for (int i = 0; i < w.spatial; i++)
 			count = cnn_mul_sat(count, w.kernel[i]);
 		return cnn_weights_input(n->op) < 0 ? count :

@@ -183,6 +183,12 @@ static const char *compare(const struct answer *got, const struct answer *want)
 			 (unsigned long long)got->cycles, (unsigned long long)got->estimate.cycles);
 		return text;
 	}
+	if (got->estimate.macs_total != want->estimate.macs_total) {
+		snprintf(text, sizeof(text), "%llu multiply-adds, the network has %llu",
+			 (unsigned long long)got->estimate.macs_total,
+			 (unsigned long long)want->estimate.macs_total);
+		return text;
+	}
 	if (got->macs != got->useful || got->slots != got->all_slots) {
 		snprintf(text, sizeof(text), "%llu multiply-adds in %llu slots, the compiler said "
 			 "%llu in %llu", (unsigned long long)got->macs,
