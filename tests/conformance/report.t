@@ -330,18 +330,24 @@ def two_cores(work):
 
 
 def check_two_cores(work):
-    """Both have work; hwpe's 16 channels of bytes and 32 of sums change their order."""
+    """Who has which work; hwpe's 16 channels of bytes and 32 of sums change their order."""
     path = os.path.join(work, 'two.json')
-    run = cnnrun(two_cores(work), '--explain', '--report', path, '--device', TWO)
-    assert run.returncode == 0, run.stderr
-    with open(path, encoding='utf-8') as out:
-        data = json.load(out)
-    macs = collections.Counter()
-    for layer in data['layers']:
-        macs[layer['place']] += layer['macs']
-    equal([macs['ccp'], macs['hwpe']], [64 * 576, 64 * 4608], 'MACs')
-    equal([data['conversions'], data['conversion_bytes']], [2, 64 * (16 + 4 * 32)], 'conversions')
-    assert 'Changes of layout: 2, 9216 bytes' in run.stdout, run.stdout
+    floats, integers, changes = 64 * 576, 64 * 4608, [2, 64 * (16 + 4 * 32)]
+    for option, macs, conversions in (
+            ([], {'ccp': floats, 'hwpe': integers}, changes),
+            (['--core', 'ccp'], {'ccp': floats, 'cpu': integers}, [0, 0]),
+            (['--core', 'hwpe'], {'cpu': floats, 'hwpe': integers}, changes)):
+        run = cnnrun(two_cores(work), '--explain', '--report', path, '--device', TWO, *option)
+        assert run.returncode == 0, run.stderr
+        with open(path, encoding='utf-8') as out:
+            data = json.load(out)
+        got = collections.Counter()
+        for layer in data['layers']:
+            got[layer['place']] += layer['macs']
+        equal(+got, collections.Counter(macs), f'MACs {option}')
+        equal([data['conversions'], data['conversion_bytes']], conversions, f'changes {option}')
+        says = f'Changes of layout: {conversions[0]}, {conversions[1]} bytes'
+        assert says in run.stdout, run.stdout
 
 
 def check_usage(work):
@@ -366,7 +372,7 @@ def main():
         check_model(work, 'small memories', mixed, '--device', SMALL)
         check_model(work, 'names that are markup', hostile(work))
         check_model(work, 'two cores', two_cores(work), '--device', TWO)
-        check('conversions between two cores', check_two_cores, work)
+        check('who has what of two cores', check_two_cores, work)
         check('the least bytes', check_minimum, work)
         check('compiled before', check_compiled, work)
         check_usage(work)
