@@ -555,6 +555,7 @@ int main(int argc, char **argv)
 	check_refusal("sums of output channel 0 up to 2148744750, limit of hwpe 2147483647", 66350, 1,
 		      1, devices[0].name);
 	check_refusal("bytes of weights 67584, limit of hwpe 65536", 64, 6, 11, devices[2].name);
+	check_refusal("bytes of half a map 9864, limit of hwpe 8192", 64, 11, 11, devices[1].name);
 	check_unsplit("QLinearMatMul: matrices of 3 and 3 dimensions, one matrix of weights wanted",
 		      2, "");
 	check_unsplit("QLinearMatMul: weight is not constant", 1, "w");
