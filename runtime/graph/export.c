@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Graphs to ONNX files. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ struct writer {
 	struct declaration *io;
 	Onnx__ValueInfoProto **io_list;
 	char **edges;
+	char **names;		/* of the values, each its own */
 	size_t next_attr, next_tensor, next_edge;
 };
 
@@ -49,8 +51,9 @@ static bool writer_alloc(struct writer *w)
 	w->io = calloc(io + 1, sizeof(*w->io));
 	w->io_list = calloc(io + 1, sizeof(*w->io_list));
 	w->edges = calloc(edges + 1, sizeof(*w->edges));
+	w->names = calloc((size_t)g->n_values + 1, sizeof(*w->names));
 	return w->nodes && w->node_list && w->attrs && w->attr_list && w->tensors &&
-	       w->tensor_list && w->io && w->io_list && w->edges;
+	       w->tensor_list && w->io && w->io_list && w->edges && w->names;
 }
 
 static void writer_free(struct writer *w)
@@ -64,6 +67,35 @@ static void writer_free(struct writer *w)
 	free(w->io);
 	free(w->io_list);
 	free(w->edges);
+	for (int v = 0; w->names && v < w->g->n_values; v++)
+		free(w->names[v]);
+	free(w->names);
+}
+
+/* A value's name, with its number if it is empty or an earlier value has it. */
+static char *own_name(const struct cnn_graph *g, int v)
+{
+	char *name = strdup(g->values[v].name), *longer;
+	bool own = name && *name && cnn_graph_find_value(g, name) == v;
+
+	while (name && !own) {
+		if (asprintf(&longer, "%s_%d", name, v) < 0)
+			longer = NULL;
+		free(name);
+		name = longer;
+		own = name && cnn_graph_find_value(g, name) < 0;
+	}
+	return name;
+}
+
+static int name_values(struct writer *w)
+{
+	for (int v = 0; v < w->g->n_values; v++) {
+		w->names[v] = own_name(w->g, v);
+		if (!w->names[v])
+			return cnn_fail(w->err, CNN_ENOMEM, "no memory for names");
+	}
+	return CNN_OK;
 }
 
 static Onnx__TensorProto *write_tensor(struct writer *w, const struct cnn_tensor *t, char *name)
@@ -132,7 +164,7 @@ static char **write_edges(struct writer *w, const int *values, int n)
 
 	w->next_edge += (size_t)n;
 	for (int i = 0; i < n; i++)
-		list[i] = values[i] < 0 ? "" : w->g->values[values[i]].name;
+		list[i] = values[i] < 0 ? "" : w->names[values[i]];
 	return list;
 }
 
@@ -180,13 +212,15 @@ static int write_node(struct writer *w, const struct cnn_node *n, Onnx__NodeProt
 }
 
 /* What has no shape before it runs has none in the file. */
-static void declare(const struct cnn_value *v, struct declaration *d)
+static void declare(const struct writer *w, int value, struct declaration *d)
 {
+	const struct cnn_value *v = &w->g->values[value];
+
 	onnx__value_info_proto__init(&d->info);
 	onnx__type_proto__init(&d->type);
 	onnx__type_proto__tensor__init(&d->tensor);
 	onnx__tensor_shape_proto__init(&d->shape);
-	d->info.name = v->name;
+	d->info.name = w->names[value];
 	d->info.type = &d->type;
 	d->type.value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
 	d->type.tensor_type = &d->tensor;
@@ -208,7 +242,7 @@ static int write_graph(struct writer *w, Onnx__GraphProto *gp)
 	const struct cnn_graph *g = w->g;
 	int ret = CNN_OK, io = 0;
 
-	gp->name = g->name;
+	gp->name = g->name && *g->name ? g->name : "network";
 	gp->n_node = (size_t)g->n_nodes;
 	gp->node = w->node_list;
 	for (int i = 0; i < g->n_nodes && !ret; i++) {
@@ -219,17 +253,17 @@ static int write_graph(struct writer *w, Onnx__GraphProto *gp)
 	for (int v = 0; v < g->n_values; v++)
 		if (g->values[v].t.data && (g->values[v].n_consumers || g->values[v].is_output))
 			gp->initializer[gp->n_initializer++] =
-				write_tensor(w, &g->values[v].t, g->values[v].name);
+				write_tensor(w, &g->values[v].t, w->names[v]);
 	gp->input = w->io_list;
 	for (int i = 0; i < g->n_inputs; i++, io++) {
 		if (g->values[g->inputs[i]].t.data)
 			continue;
-		declare(&g->values[g->inputs[i]], &w->io[io]);
+		declare(w, g->inputs[i], &w->io[io]);
 		gp->input[gp->n_input++] = &w->io[io].info;
 	}
 	gp->output = w->io_list + g->n_inputs;
 	for (int i = 0; i < g->n_outputs; i++, io++) {
-		declare(&g->values[g->outputs[i]], &w->io[io]);
+		declare(w, g->outputs[i], &w->io[io]);
 		gp->output[gp->n_output++] = &w->io[io].info;
 	}
 	return ret;
@@ -262,7 +296,8 @@ int cnn_graph_export_onnx(const struct cnn_graph *g, void **buf, size_t *len, st
 	Onnx__ModelProto mp = ONNX__MODEL_PROTO__INIT;
 	Onnx__GraphProto gp = ONNX__GRAPH_PROTO__INIT;
 	struct writer w = { .g = g, .err = err };
-	int ret = writer_alloc(&w) ? CNN_OK : cnn_fail(err, CNN_ENOMEM, "no memory for a file");
+	int ret = writer_alloc(&w) ? name_values(&w) :
+		  cnn_fail(err, CNN_ENOMEM, "no memory for a file");
 
 	if (!ret)
 		ret = write_graph(&w, &gp);

@@ -215,8 +215,8 @@ int cnn_graph_import(const void *buf, size_t len, struct cnn_graph **graph, stru
 void cnn_graph_free(struct cnn_graph *g);
 /*
  * The graph as an ONNX file, *buf malloc'ed: nodes and constants as they are, inputs with the shapes
- * that they have now, the newest operator set that a node has. Fails on what only we have but
- * CNN_DOMAIN's operators.
+ * that they have now, the newest operator set that a node has. A value has a name of its own there.
+ * Fails on what only we have but CNN_DOMAIN's operators.
  */
 int cnn_graph_export_onnx(const struct cnn_graph *g, void **buf, size_t *len, struct cnn_err *err);
 

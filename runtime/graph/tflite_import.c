@@ -10,7 +10,7 @@
 #include "tflite.h"
 
 #define SCHEMA		3	/* the only version there has been since 2017 */
-#define OPSET		13	/* whose meaning the nodes have */
+#define OPSET		14	/* whose meaning the nodes have: the first with allowzero */
 
 /* Fields by their numbers in the schema. */
 enum { MODEL_VERSION, MODEL_CODES, MODEL_SUBGRAPHS, MODEL_DESCRIPTION, MODEL_BUFFERS };

@@ -525,6 +525,46 @@ static void test_no_file(void **state)
 	cnn_graph_free(g);
 }
 
+/* Values of one name, or of none, have names of their own in a file. */
+static void test_file_names(void **state)
+{
+	static const char *const names[] = { "a", "", "a", "a_3" };
+	struct onnx_build *b = ob_new(13);
+	struct cnn_graph *g, *again;
+	struct cnn_err err;
+	void *buf;
+	size_t len;
+
+	(void)state;
+	ob_input(b, "x", CNN_FLOAT32, OB_DIMS(2));
+	ob_random(b, "w", 1, OB_DIMS(2));
+	ob_node(b, "Add", "x w", "v");
+	ob_node(b, "Mul", "v w", "y");
+	ob_output(b, "y");
+	g = inferred(b);
+	assert_int_equal(g->n_values, 4);
+	for (int v = 0; v < 4; v++) {
+		free(g->values[v].name);
+		g->values[v].name = strdup(names[v]);
+	}
+	assert_int_equal(cnn_graph_export_onnx(g, &buf, &len, &err), CNN_OK);
+	assert_int_equal(cnn_graph_import(buf, len, &again, &err), CNN_OK);
+	free(buf);
+	assert_int_equal(again->n_nodes, 2);
+	for (int i = 0; i < 2; i++) {
+		const struct cnn_node *n = &again->nodes[i];
+
+		assert_int_equal(n->n_in, 2);
+		assert_int_not_equal(n->in[0], n->in[1]);
+		assert_false(cnn_node_in(again, n, 0)->data);
+		assert_memory_equal(cnn_node_in(again, n, 1)->data,
+				    cnn_node_in(g, &g->nodes[i], 1)->data, 2 * sizeof(float));
+	}
+	assert_int_equal(again->nodes[1].in[0], again->nodes[0].out[0]);
+	cnn_graph_free(again);
+	cnn_graph_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -542,6 +582,7 @@ int main(void)
 		cmocka_unit_test(test_scaled_adds),
 		cmocka_unit_test(test_constant_scale),
 		cmocka_unit_test(test_no_file),
+		cmocka_unit_test(test_file_names),
 	};
 
 	return cmocka_run_group_tests_name("graph rewrite", tests, NULL, NULL);
