@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #define SAMPLES	64
 
@@ -17,16 +18,19 @@ static const char usage[] =
 "Makes of MODEL, an ONNX or TensorFlow Lite file of floats with one input, an ONNX file in\n"
 "which convolutions and matrix products have EXP4, TER2 or INT8 operands: the nearest codes,\n"
 "with a scale that is a power of two for each output channel and one for the input.\n"
-"  --format FORMAT     of both operands of every layer: EXP4, TER2, INT8 or FLOAT32\n"
-"  --first FORMAT      of the first layer; --last: of the last one\n"
-"  --layer NAME=FORMAT of the layer called NAME\n"
-"  --samples FILE.npy  typical inputs along the first axis, as float32: the scales are those\n"
-"                      by which these come nearest to what they were\n"
-"  --count N           how many of them are used, spread over the file; default 64\n"
 "  -o FILE.onnx        where to write the network\n"
-"  --test FILE.npy     run both networks with these inputs and print how they differ\n"
-"  --labels FILE.npy   the right answer to each, as integers: the share of answers whose\n"
-"                      largest element is at that place\n"
+"  --format FORMAT     of both operands of every layer: EXP4, TER2, INT8 or FLOAT32 (as it was)\n"
+"  --first FORMAT      of the first layer\n"
+"  --last FORMAT       of the last layer\n"
+"  --layer NAME=FORMAT of the layers called NAME; the table that is printed has the names\n"
+"  --samples FILE.npy  typical inputs along the first axis, as float32 and as the network gets\n"
+"                      them: the scales are those by which its layers come nearest to what\n"
+"                      they were\n"
+"  --count N           how many of them are used, spread over the file; default 64\n"
+"\n"
+"  --test FILE.npy     run both networks with these inputs, one at a time, and print how their\n"
+"                      first outputs differ, and in how many the largest element is the same\n"
+"  --labels FILE.npy   where that element should be in each, from 0: the share of right ones\n"
 "  --answers FILE.npy  write the first output of the quantised network for each\n"
 "  --device D          where it runs; default: sim:cores=hwpe, a device in the process\n"
 "  --core NAME         the core that may be used; \"cpu\": none\n"
@@ -50,8 +54,7 @@ static bool set_layer(struct quant_options *o, char *value)
 {
 	char *mark = strrchr(value, '=');
 
-	if (!mark || mark == value || o->layers == MAX_LAYERS ||
-	    !set_format(&o->layer[o->layers].format, mark + 1))
+	if (!mark || mark == value || !set_format(&o->layer[o->layers].format, mark + 1))
 		return false;
 	*mark = '\0';
 	o->layer[o->layers++].name = value;
@@ -68,7 +71,15 @@ static bool set_count(struct quant_options *o, const char *value)
 	return true;
 }
 
-/* 1: done; 0: bad value; -1: unknown; -2: it was given before. */
+/* What is wanted of an option's value, in words. */
+static const char *wanted(const char *name)
+{
+	return !strcmp(name, "--count") ? "1 to 1000000" :
+	       !strcmp(name, "--layer") ? "NAME=EXP4, TER2, INT8 or FLOAT32" :
+					  "EXP4, TER2, INT8 or FLOAT32";
+}
+
+/* 1: done; 0: bad value, or NULL; -1: unknown; -2: it was given before. */
 static int option(struct quant_options *o, const char *name, char *value)
 {
 	const struct {
@@ -107,6 +118,30 @@ static int option(struct quant_options *o, const char *name, char *value)
 	return -1;
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+	struct stat x, y;
+
+	return !strcmp(a, b) || (!stat(a, &x) && !stat(b, &y) && S_ISREG(x.st_mode) &&
+				 x.st_dev == y.st_dev && x.st_ino == y.st_ino);
+}
+
+/* Nothing that is read is written. */
+static int check_files(const struct quant_options *o)
+{
+	const char *const read[] = { o->model, o->samples, o->test, o->labels };
+
+	for (size_t i = 0; i < ARRAY_SIZE(read); i++) {
+		if (read[i] && is_same_file(o->out, read[i]))
+			return complain(EXIT_USAGE, "-o %s: it is read, too", o->out);
+		if (read[i] && o->answers && is_same_file(o->answers, read[i]))
+			return complain(EXIT_USAGE, "--answers %s: it is read, too", o->answers);
+	}
+	if (o->answers && is_same_file(o->answers, o->out))
+		return complain(EXIT_USAGE, "--answers %s: -o is the same file", o->answers);
+	return EXIT_DONE;
+}
+
 static int check_options(const struct quant_options *o)
 {
 	if (!o->model)
@@ -117,12 +152,13 @@ static int check_options(const struct quant_options *o)
 	if (!o->test && (o->labels || o->answers || o->device || o->core))
 		return complain(EXIT_USAGE, "%s is for --test", o->labels ? "--labels" :
 				o->answers ? "--answers" : o->device ? "--device" : "--core");
-	return EXIT_DONE;
+	return check_files(o);
 }
 
 static int parse(int argc, char **argv, struct quant_options *o)
 {
 	for (int i = 1; i < argc; i++) {
+		char *value = i + 1 < argc && strncmp(argv[i + 1], "--", 2) ? argv[i + 1] : NULL;
 		int took;
 
 		if (argv[i][0] != '-') {
@@ -132,12 +168,18 @@ static int parse(int argc, char **argv, struct quant_options *o)
 			o->model = argv[i];
 			continue;
 		}
-		took = option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
+		if (!strcmp(argv[i], "--layer") && o->layers == MAX_LAYERS)
+			return complain(EXIT_USAGE, "--layer is given more than %d times",
+					MAX_LAYERS);
+		took = option(o, argv[i], value);
 		if (took < 0)
 			return complain(EXIT_USAGE, took == -2 ? "%s is given twice" :
 					"unknown option %s", argv[i]);
+		if (!took && !value)
+			return complain(EXIT_USAGE, "%s: its value is missing", argv[i]);
 		if (!took)
-			return complain(EXIT_USAGE, "%s: missing or bad value", argv[i]);
+			return complain(EXIT_USAGE, "%s: \"%s\", %s wanted", argv[i], value,
+					wanted(argv[i]));
 		i++;
 	}
 	return check_options(o);
@@ -150,39 +192,56 @@ static int fail(const struct quantizer *q)
 	return complain(EXIT_FAILED, "%s: %s", q->o->model, q->err.text);
 }
 
-/* The graph with shapes for one sample, and what follows a layer and is linear within it. */
-static int open_graph(struct quantizer *q, const struct cnn_tensor *samples)
+static int read_model(struct quantizer *q)
 {
-	int64_t dims[CNN_MAX_RANK];
-	size_t size;
-	void *data;
-	int ret;
-
-	if (!read_file(q->o->model, &data, &size))
+	if (!read_file(q->o->model, &q->file, &q->file_size))
 		return complain(EXIT_FAILED, "%s: %s", q->o->model, strerror(errno));
-	ret = cnn_graph_import(data, size, &q->g, &q->err);
-	free(data);
-	if (ret)
-		return fail(q);
+	return cnn_graph_import(q->file, q->file_size, &q->g, &q->err) ? fail(q) : EXIT_DONE;
+}
+
+/* The input takes one of the samples. */
+static int set_input(struct quantizer *q)
+{
+	const struct cnn_tensor *x;
+	int64_t dims[CNN_MAX_RANK];
+
 	if (q->g->n_inputs != 1)
 		return complain(EXIT_FAILED, "%s: it has %d inputs, limit 1", q->o->model,
 				q->g->n_inputs);
-	if (q->g->values[q->g->inputs[0]].t.dtype != CNN_FLOAT32)
+	x = &q->g->values[q->g->inputs[0]].t;
+	if (x->dtype != CNN_FLOAT32)
 		return complain(EXIT_FAILED, "%s: its input is %s, float32 wanted", q->o->model,
-				cnn_dtype_name(q->g->values[q->g->inputs[0]].t.dtype));
-	memcpy(dims, samples->dims, sizeof(dims));
+				cnn_dtype_name(x->dtype));
+	if (x->rank > 0 && x->dims[0] > 1)
+		return complain(EXIT_FAILED, "%s: its input is %" PRId64 " samples at once, limit 1",
+				q->o->model, x->dims[0]);
+	memcpy(dims, q->samples.dims, sizeof(dims));
 	dims[0] = 1;
-	ret = cnn_graph_set_input_shape(q->g, 0, samples->rank, dims, &q->err);
+	if (cnn_graph_set_input_shape(q->g, 0, q->samples.rank, dims, &q->err))
+		return complain(EXIT_FAILED, "%s: one sample: %s", q->o->samples, q->err.text);
+	return EXIT_DONE;
+}
+
+/* The graph with shapes for one sample, and what follows a layer and is linear within it. */
+static int open_graph(struct quantizer *q)
+{
+	int ret = read_model(q);
+
 	if (!ret)
-		ret = cnn_graph_infer(q->g, &q->err);
+		ret = set_input(q);
+	if (ret)
+		return ret;
+	ret = cnn_graph_infer(q->g, &q->err);
 	if (!ret)
 		ret = cnn_graph_fuse(q->g, CNN_FUSE_NOP | CNN_FUSE_BN | CNN_FUSE_BIAS, &q->err);
 	return ret ? fail(q) : EXIT_DONE;
 }
 
 /* Puts samples that are spread over the file to its beginning; how many. */
-static int64_t pick_samples(struct cnn_tensor *t, unsigned int count)
+static int64_t pick_samples(struct quantizer *q)
 {
+	struct cnn_tensor *t = &q->samples;
+	int64_t count = q->o->count;
 	int64_t n = count < t->dims[0] ? count : t->dims[0];
 	size_t size = (size_t)(cnn_tensor_bytes(t) / t->dims[0]);
 
@@ -192,9 +251,13 @@ static int64_t pick_samples(struct cnn_tensor *t, unsigned int count)
 	return n;
 }
 
-static double decibel(const struct layer *l)
+/* What is left of the outputs, against their errors. */
+static void print_ratio(const struct layer *l)
 {
-	return 10 * log10(l->signal / l->noise);
+	if (l->noise > 0)
+		printf(" %5.1f dB\n", 10 * log10(l->signal / l->noise));
+	else
+		printf("    exact\n");
 }
 
 static void print_layers(const struct quantizer *q)
@@ -217,12 +280,13 @@ static void print_layers(const struct quantizer *q)
 			least = fminf(least, l->scale[k] / l->x_scale);
 			most = fmaxf(most, l->scale[k] / l->x_scale);
 		}
-		printf("%12" PRId64 " %12g %5d %9g .. %9g %5.1f dB\n", l->outputs * l->taps,
-		       (double)l->x_scale, l->x_zero, (double)least, (double)most, decibel(l));
+		printf("%12" PRId64 " %12g %5d %9g .. %9g", l->outputs * l->taps,
+		       (double)l->x_scale, l->x_zero, (double)least, (double)most);
+		print_ratio(l);
 	}
 }
 
-static int write_network(struct quantizer *q)
+static int write_network(struct quantizer *q, struct test *t)
 {
 	size_t size = 0;
 	void *data = NULL;
@@ -233,7 +297,7 @@ static int write_network(struct quantizer *q)
 	if (!write_file(q->o->out, data, size))
 		ret = complain(EXIT_FAILED, "%s: %s", q->o->out, strerror(errno));
 	if (!ret && q->o->test)
-		ret = test_networks(q->o, data, size);
+		ret = test_networks(t, q, data, size);
 	free(data);
 	return ret;
 }
@@ -241,24 +305,28 @@ static int write_network(struct quantizer *q)
 static int run(const struct quant_options *o)
 {
 	struct quantizer q = { .o = o };
-	struct cnn_tensor samples = { .rank = -1 };
-	int ret = read_samples(o->samples, &samples);
+	struct test test = { .o = o };
+	int ret = read_samples(o->samples, &q.samples);
 
 	if (!ret)
-		ret = open_graph(&q, &samples);
+		ret = open_graph(&q);
+	if (!ret && o->test)
+		ret = open_test(&test);
 	if (!ret)
 		ret = find_layers(&q);
 	if (!ret)
-		ret = calibrate(&q, &samples, pick_samples(&samples, o->count));
-	cnn_tensor_release(&samples);
+		ret = calibrate(&q, pick_samples(&q));
 	if (!ret) {
 		print_layers(&q);
 		ret = rewrite(&q);
 	}
 	if (!ret)
-		ret = write_network(&q);
+		ret = write_network(&q, &test);
+	close_test(&test);
 	free_layers(&q);
 	cnn_graph_free(q.g);
+	cnn_tensor_release(&q.samples);
+	free(q.file);
 	return ret;
 }
 

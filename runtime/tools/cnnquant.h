@@ -45,11 +45,14 @@ struct layer {
 	int8_t *codes;			/* as weights */
 	float *scale, *bias;		/* of each output: x_scale times that of its weights */
 	double signal, noise;		/* sums of squares of the outputs and of their errors */
-	char why[160];			/* it stays as it is */
+	const char *why;		/* it stays as it is */
 };
 
 struct quantizer {
 	const struct quant_options *o;
+	void *file;			/* the model's */
+	size_t file_size;
+	struct cnn_tensor samples;
 	struct cnn_graph *g;
 	struct layer *layers;		/* the network's, in its order */
 	int n_layers;
@@ -63,14 +66,19 @@ int find_layers(struct quantizer *q);
 void free_layers(struct quantizer *q);
 /* The layer that a node is; NULL if it is none, or stays as it is. */
 struct layer *layer_at(const struct quantizer *q, int node);
+/* The layer stays as it is; false. */
+bool leave_layer(struct layer *l, const char *why);
 /* Element of weights and codes. */
 static inline int64_t weight_index(const struct layer *l, int64_t output, int64_t tap)
 {
 	return l->conv ? output * l->taps + tap : tap * l->outputs + output;
 }
 
-/* quant_walk.c: chooses scales and biases by count samples, of which t has one in each row. */
-int calibrate(struct quantizer *q, const struct cnn_tensor *t, int64_t count);
+/*
+ * quant_walk.c: chooses scales and biases by the first count samples. A layer for which there are
+ * none stays as it is.
+ */
+int calibrate(struct quantizer *q, int64_t count);
 
 /* quant_scale.c */
 /* Powers of two that are tried: the second is the least that holds all numbers up to most. */
@@ -84,7 +92,19 @@ void quantize(enum format f, const float *x, float scale, int8_t zero, int8_t *y
 int rewrite(struct quantizer *q);
 
 /* quant_test.c: both networks with the test's inputs, and how their answers differ. */
+struct test {
+	const struct quant_options *o;
+	struct cnnrt_device *dev;
+	struct cnnrt_context *ctx;
+	struct cnn_tensor samples, labels;	/* labels: empty if there are none */
+	struct cnn_tensor answers[2];		/* output 0 of every sample: floats', quantised */
+};
+
 int read_samples(const char *path, struct cnn_tensor *t);
-int test_networks(const struct quant_options *o, const void *file, size_t size);
+/* All that the test reads, before the long work. */
+int open_test(struct test *t);
+/* file: the quantised network. */
+int test_networks(struct test *t, const struct quantizer *q, const void *file, size_t size);
+void close_test(struct test *t);
 
 #endif

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* Which nodes are layers that can be quantised, and their weights and biases. */
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../cpu/quant.h"
 #include "cnnquant.h"
 
-static bool no(struct layer *l, const char *why)
+bool leave_layer(struct layer *l, const char *why)
 {
-	snprintf(l->why, sizeof(l->why), "%s", why);
+	l->format = FORMAT_FLOAT32;
+	l->why = why;
 	return false;
 }
 
@@ -39,22 +39,22 @@ static bool can_quantize(const struct cnn_graph *g, const struct cnn_node *n, st
 	const struct cnn_tensor *c = cnn_node_in(g, n, 2);
 
 	if (!x || x->rank < 2 || cnn_tensor_count(x) < 1 || x->data)
-		return no(l, "its input is constant, empty or of unknown shape");
+		return leave_layer(l, "its input is constant, empty or of unknown shape");
 	if (x->dtype != CNN_FLOAT32 || !is_constant(w) || cnn_tensor_count(w) < 1)
-		return no(l, "its weights are no constant floats");
+		return leave_layer(l, "its weights are no constant floats");
 	if (!is_finite(w) || (c && c->data && !is_finite(c)))
-		return no(l, "a weight or bias is not finite");
+		return leave_layer(l, "a weight or bias is not finite");
 	if (n->op == CNN_OP_MATMUL && w->rank != 2)
-		return no(l, "its weights are not one matrix");
+		return leave_layer(l, "its weights are not one matrix");
 	if (n->op == CNN_OP_GEMM && cnn_node_int(n, "transA", 0))
-		return no(l, "transA");
+		return leave_layer(l, "transA");
 	l->conv = n->op == CNN_OP_CONV;
 	l->outputs = l->conv ? w->dims[0] : w->dims[!cnn_node_int(n, "transB", 0)];
 	l->taps = cnn_tensor_count(w) / l->outputs;
 	if (c && (!is_constant(c) ||
 		  (cnn_tensor_count(c) != 1 &&
 		   (cnn_tensor_count(c) != l->outputs || c->dims[c->rank - 1] != l->outputs))))
-		return no(l, "its bias is not one constant for each output");
+		return leave_layer(l, "its bias is not one constant for each output");
 	return true;
 }
 
@@ -86,6 +86,20 @@ static int copy_weights(struct quantizer *q, const struct cnn_node *n, struct la
 	return EXIT_DONE;
 }
 
+/* Every layer of that name; false if there is none. */
+static bool set_named(struct quantizer *q, const char *name, enum format f)
+{
+	bool found = false;
+
+	for (int i = 0; i < q->n_layers; i++) {
+		if (strcmp(q->g->nodes[q->layers[i].node].name, name))
+			continue;
+		q->layers[i].format = f;
+		found = true;
+	}
+	return found;
+}
+
 static int set_formats(struct quantizer *q)
 {
 	const struct quant_options *o = q->o;
@@ -95,17 +109,10 @@ static int set_formats(struct quantizer *q)
 				      i + 1 == q->n_layers && o->last != FORMAT_UNSET ? o->last :
 				      o->format;
 	for (unsigned int k = 0; k < o->layers; k++) {
-		int i = 0;
-
-		while (i < q->n_layers &&
-		       strcmp(q->g->nodes[q->layers[i].node].name, o->layer[k].name))
-			i++;
-		if (i < q->n_layers) {
-			q->layers[i].format = o->layer[k].format;
+		if (set_named(q, o->layer[k].name, o->layer[k].format))
 			continue;
-		}
 		complain(0, "--layer %s: the network has no such layer; it has:", o->layer[k].name);
-		for (i = 0; i < q->n_layers; i++)
+		for (int i = 0; i < q->n_layers; i++)
 			complain(0, "  %s", q->g->nodes[q->layers[i].node].name);
 		return EXIT_USAGE;
 	}
@@ -129,11 +136,9 @@ int find_layers(struct quantizer *q)
 		struct layer *l = &q->layers[i];
 
 		if (l->format == FORMAT_FLOAT32)
-			no(l, "as asked for");
+			leave_layer(l, "as asked for");
 		else if (can_quantize(q->g, &q->g->nodes[l->node], l))
 			ret = copy_weights(q, &q->g->nodes[l->node], l);
-		else
-			l->format = FORMAT_FLOAT32;
 	}
 	return ret;
 }

@@ -29,8 +29,6 @@ static int add_value(struct rewriting *r, const struct layer *l, const char *wha
 	char name[200];
 
 	snprintf(name, sizeof(name), "%.150s/%s", g->nodes[l->node].name, what);
-	if (cnn_graph_find_value(g, name) >= 0)
-		return cnn_fail(&r->q->err, CNN_EINVAL, "a value is called %.150s already", name);
 	return cnn_graph_add_value(g, name, t, &r->q->err);
 }
 

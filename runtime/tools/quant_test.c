@@ -11,14 +11,6 @@
 
 #define DEVICE	"sim:cores=hwpe"
 
-struct test {
-	const struct quant_options *o;
-	struct cnnrt_device *dev;
-	struct cnnrt_context *ctx;
-	struct cnn_tensor samples, labels;	/* labels: empty if there are none */
-	struct cnn_tensor answers[2];		/* output 0 of every sample: floats', quantised */
-};
-
 static int read_array(const char *path, struct cnn_tensor *t)
 {
 	const char *why = NULL;
@@ -82,11 +74,13 @@ static int compile(struct test *t, const void *file, size_t size, bool quantised
 		return complain_error(&err);
 	memcpy(dims, t->samples.dims, sizeof(dims));
 	dims[0] = 1;
-	ret = cnnrt_model_set_input_shape(model, 0, t->samples.rank, dims, &err);
-	if (!ret)
-		ret = cnnrt_compile(model, t->dev, &opt, p, &err);
+	if (cnnrt_model_set_input_shape(model, 0, t->samples.rank, dims, &err))
+		ret = complain(EXIT_FAILED, "%s: one sample: %s", t->o->test, err.text);
+	else
+		ret = cnnrt_compile(model, t->dev, &opt, p, &err) ? complain_error(&err) :
+								    EXIT_DONE;
 	cnnrt_model_free(model);
-	return ret ? complain_error(&err) : EXIT_DONE;
+	return ret;
 }
 
 static int add_answer(struct test *t, struct cnnrt_job *job, int64_t sample, struct cnn_tensor *all)
@@ -98,12 +92,15 @@ static int add_answer(struct test *t, struct cnnrt_job *job, int64_t sample, str
 	if (cnnrt_job_map(job, CNNRT_OUTPUT, 0, &info, &p, &err))
 		return complain_error(&err);
 	if (!sample) {
-		*all = (struct cnn_tensor){ .dtype = (enum cnn_dtype)info.type, .rank = 2 };
+		*all = (struct cnn_tensor){ .dtype = CNN_FLOAT32, .rank = 2 };
 		all->dims[0] = t->samples.dims[0];
 		all->dims[1] = (int64_t)(info.size / sizeof(float));
-		if (info.type != CNNRT_FLOAT32 || cnn_tensor_alloc(all, 0, NULL))
-			return complain(EXIT_FAILED, "%s: output %s is not float32, or too large",
-					t->o->model, info.name);
+		if (info.type != CNNRT_FLOAT32 || !all->dims[1])
+			return complain(EXIT_FAILED, "%s: output %s is %s of %zu bytes, float32 wanted",
+					t->o->model, info.name,
+					cnn_dtype_name((enum cnn_dtype)info.type), info.size);
+		if (cnn_tensor_alloc(all, 0, NULL))
+			return complain(EXIT_FAILED, "out of memory");
 	}
 	if ((int64_t)(info.size / sizeof(float)) != all->dims[1])
 		return complain(EXIT_FAILED, "%s: the size of output %s depends on the input",
@@ -164,6 +161,22 @@ static int64_t best_of(const struct cnn_tensor *t, int64_t sample)
 	return best;
 }
 
+/* A label is the place of an element of the answer. */
+static int check_labels(const struct test *t)
+{
+	int64_t places = t->answers[0].dims[1];
+
+	for (int64_t i = 0; t->labels.data && i < t->samples.dims[0]; i++) {
+		double label = tensor_element(&t->labels, i);
+
+		if (label < 0 || label >= (double)places)
+			return complain(EXIT_FAILED, "%s: element %" PRId64 " is %.0f, limits 0 to %"
+					PRId64 ", the answers' last element", t->o->labels, i,
+					label, places - 1);
+	}
+	return EXIT_DONE;
+}
+
 static void print_right(const struct test *t, const struct cnn_tensor *answers)
 {
 	int64_t right = 0, n = t->samples.dims[0];
@@ -186,11 +199,13 @@ static int print_table(const struct test *t)
 	if (a->dims[1] != b->dims[1])
 		return complain(EXIT_FAILED, "%s: the networks' outputs differ in size",
 				t->o->model);
+	if (check_labels(t))
+		return EXIT_FAILED;
 	for (int64_t i = 0; i < cnn_tensor_count(a); i++) {
 		double d = fabs(tensor_element(a, i) - tensor_element(b, i));
 
 		sum += d;
-		most = fmax(most, d);
+		most = isnan(most) || d <= most ? most : d;
 		largest = fmax(largest, fabs(tensor_element(a, i)));
 	}
 	for (int64_t i = 0; i < n; i++)
@@ -207,12 +222,16 @@ static int print_table(const struct test *t)
 	return EXIT_DONE;
 }
 
-static int open_test(struct test *t)
+int open_test(struct test *t)
 {
 	const char *device = t->o->device ? t->o->device : DEVICE;
 	struct cnnrt_error err;
-	int ret = open_device(device, 0, &t->dev);
+	int ret = read_samples(t->o->test, &t->samples);
 
+	if (!ret && t->o->labels)
+		ret = read_labels(t);
+	if (!ret)
+		ret = open_device(device, 0, &t->dev);
 	if (ret)
 		return ret;
 	if (t->o->core && strcmp(t->o->core, "cpu") && find_core(t->dev, t->o->core) < 0)
@@ -221,7 +240,7 @@ static int open_test(struct test *t)
 	       complain_error(&err) : EXIT_DONE;
 }
 
-static void close_test(struct test *t)
+void close_test(struct test *t)
 {
 	cnn_tensor_release(&t->samples);
 	cnn_tensor_release(&t->labels);
@@ -231,28 +250,15 @@ static void close_test(struct test *t)
 	cnnrt_device_close(t->dev);
 }
 
-int test_networks(const struct quant_options *o, const void *file, size_t size)
+int test_networks(struct test *t, const struct quantizer *q, const void *file, size_t size)
 {
-	struct test t = { .o = o };
-	void *real = NULL;
-	size_t real_size;
-	int ret = open_test(&t);
+	int ret = run_network_of(t, file, size, true);
 
 	if (!ret)
-		ret = read_samples(o->test, &t.samples);
-	if (!ret && o->labels)
-		ret = read_labels(&t);
-	if (!ret && !read_file(o->model, &real, &real_size))
-		ret = complain(EXIT_FAILED, "%s: %s", o->model, strerror(errno));
+		ret = run_network_of(t, q->file, q->file_size, false);
 	if (!ret)
-		ret = run_network_of(&t, file, size, true);
-	if (!ret)
-		ret = run_network_of(&t, real, real_size, false);
-	if (!ret)
-		ret = print_table(&t);
-	if (!ret && o->answers)
-		ret = npy_write(o->answers, &t.answers[1]);
-	free(real);
-	close_test(&t);
+		ret = print_table(t);
+	if (!ret && t->o->answers)
+		ret = npy_write(t->o->answers, &t->answers[1]);
 	return ret;
 }

@@ -341,7 +341,9 @@ static int choose_inputs(struct trial *t)
 	}
 	l->x_scale = scale;
 	l->x_zero = zero;
-	return ret ? ret : choose_weights(t, &error);
+	if (!ret && !isfinite(least))
+		leave_layer(l, "its outputs for the samples are not finite, or no scale's are");
+	return ret || l->format == FORMAT_FLOAT32 ? ret : choose_weights(t, &error);
 }
 
 static int quantize_layer(const struct walk *w, struct layer *l)
@@ -351,7 +353,7 @@ static int quantize_layer(const struct walk *w, struct layer *l)
 
 	if (!ret)
 		ret = choose_inputs(&t);
-	if (!ret)
+	if (!ret && l->format != FORMAT_FLOAT32)
 		ret = make_outputs(&t);
 	free_trial(&t);
 	return ret;
@@ -365,14 +367,16 @@ static int walk_node(const struct walk *w, int i)
 	struct layer *l = layer_at(w->q, i);
 	int ret = run_side(w, n, REAL);
 
-	if (!ret)
-		ret = l ? quantize_layer(w, l) : run_side(w, n, QUANT);
+	if (!ret && l)
+		ret = quantize_layer(w, l);
+	if (!ret && !layer_at(w->q, i))
+		ret = run_side(w, n, QUANT);
 	drop_dead(w, i);
 	return ret;
 }
 
-/* Views of constants and of the rows of t. */
-static void set_values(const struct walk *w, const struct cnn_tensor *t)
+/* Views of constants and of the samples. */
+static void set_values(const struct walk *w)
 {
 	const struct cnn_graph *g = w->q->g;
 
@@ -383,12 +387,13 @@ static void set_values(const struct walk *w, const struct cnn_tensor *t)
 			*to = g->values[v].t;
 			to->owned = false;
 			if (!to->data && g->values[v].is_input)
-				to->data = (char *)t->data + s / SIDES * cnn_tensor_bytes(to);
+				to->data = (char *)w->q->samples.data +
+					   s / SIDES * cnn_tensor_bytes(to);
 		}
 	}
 }
 
-int calibrate(struct quantizer *q, const struct cnn_tensor *t, int64_t count)
+int calibrate(struct quantizer *q, int64_t count)
 {
 	size_t values = (size_t)count * (size_t)q->g->n_values;
 	struct walk w = { .q = q, .samples = count };
@@ -401,7 +406,7 @@ int calibrate(struct quantizer *q, const struct cnn_tensor *t, int64_t count)
 	if (!w.values[REAL] || !w.values[QUANT] || !w.in || !w.out)
 		ret = complain(EXIT_FAILED, "out of memory");
 	else
-		set_values(&w, t);
+		set_values(&w);
 	for (int i = 0; i < q->g->n_nodes && !ret; i++)
 		ret = walk_node(&w, i);
 	for (int side = 0; side < SIDES; side++) {

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """cnnquant: what it writes has nearest codes and scales that are powers of two, and runs on core
-hwpe as on the CPU; and what it says of bad input."""
+hwpe as on the CPU; and what it says of bad input, as built with the sanitizers."""
 import itertools
 import os
 import random
@@ -23,6 +23,7 @@ VALUES = {
 }
 number = failed = 0
 work = None
+ASAN_EXIT = 99
 
 
 def report(good, name, output=''):
@@ -44,6 +45,13 @@ def run(tool, *args):
                           capture_output=True, text=True, timeout=300, check=False)
 
 
+def checked(*args):
+    """cnnquant under the sanitizers, whose exit status is none of the tool's."""
+    return subprocess.run([os.path.join(BUILD, 'tests', 'fuzz', 'cnnquant_asan'), *args],
+                          env={**os.environ, 'ASAN_OPTIONS': f'exitcode={ASAN_EXIT}'},
+                          capture_output=True, text=True, timeout=300, check=False)
+
+
 # ---- networks ----------------------------------------------------------------------------
 
 class Network:
@@ -60,10 +68,10 @@ class Network:
         self.tensors.append(numpy_helper.from_array(abs(data) + 0.1 if positive else data, name))
         return name
 
-    def node(self, op, *inputs, **attributes):
+    def node(self, op, *inputs, name=None, **attributes):
         out = f'v{len(self.nodes)}'
         self.nodes.append(helper.make_node(op, [self.value, *inputs], [out],
-                                           name=f'{op}_{len(self.nodes)}', **attributes))
+                                           name=name or f'{op}_{len(self.nodes)}', **attributes))
         self.value = out
 
     def write(self, name, opset=13, rank=None):
@@ -209,7 +217,7 @@ def check_mixed():
 # ---- bad input ---------------------------------------------------------------------------
 
 def expect(status, words, *args):
-    done = run('cnnquant', *args)
+    done = checked(*args)
     name = ' '.join(os.path.basename(a) for a in args)
     report(done.returncode == status and words in done.stderr, f'"{words}": cnnquant {name}',
            f'status {done.returncode}, {status} wanted\n{done.stdout}{done.stderr}')
@@ -220,27 +228,42 @@ def check_messages():
     good = {'-o': path('out.onnx'), '--format': 'EXP4', '--samples': path('samples.npy')}
 
     def call(*more, model='net.onnx', **change):
-        args = {**good, **{f'--{k}': v for k, v in change.items()}}
+        args = {**good, **{f'-{k}' if k == 'o' else f'--{k}': v for k, v in change.items()}}
         return [path(model), *itertools.chain(*args.items()), *more]
 
     samples = np.load(path('samples.npy'))
     odd = samples.copy()
     odd[3, 0, 0, 0] = np.nan
     for name, data in (('whole', samples.astype(np.int32)), ('nan', odd), ('flat', samples[:, 0]),
-                       ('none', samples[:0]), ('labels', np.arange(12)), ('few', np.arange(5))):
+                       ('none', samples[:0]), ('high', np.arange(12)), ('few', np.arange(5)),
+                       ('low', np.arange(12) - 1), ('wide', np.tile(samples, 2))):
         np.save(path(f'{name}.npy'), data)
+    os.symlink(path('net.onnx'), path('link.onnx'))
+    test = ('--test', path('samples.npy'))
     with open(path('cut.npy'), 'wb') as file:
         file.write(open(path('samples.npy'), 'rb').read()[:500])
     for status, words, args in (
             (USAGE, 'no MODEL is given', []),
             (USAGE, '--format FORMAT is missing', [path('net.onnx'), '-o', 'x', '--samples', 'y']),
             (USAGE, '--samples FILE.npy is missing', [path('net.onnx'), '-o', 'x']),
-            (USAGE, '--format: missing or bad value', call(format='EXP5')),
-            (USAGE, '--count: missing or bad value', call('--count', '0')),
+            (USAGE, '--format: "EXP5", EXP4, TER2, INT8 or FLOAT32 wanted', call(format='EXP5')),
+            (USAGE, '--last: "", EXP4', call('--last', '')),
+            (USAGE, '--layer: "TER2", NAME=EXP4', call('--layer', 'TER2')),
+            (USAGE, '--layer: "x=y", NAME=EXP4', call('--layer', 'x=y')),
+            (USAGE, 'more than 64 times', call(*['--layer', 'Conv_0=INT8'] * 65)),
+            (USAGE, '--count: "0", 1 to 1000000 wanted', call('--count', '0')),
+            (USAGE, '--count: "-1", 1 to', call('--count', '-1')),
+            (USAGE, '-o: its value is missing', [path('net.onnx'), '-o', '--format', 'EXP4']),
+            (USAGE, '--test: its value is missing', call('--test')),
+            (USAGE, '-o FILE.onnx is missing', [path('net.onnx'), '--format', 'EXP4']),
             (USAGE, 'unknown option --fast', call('--fast')),
             (USAGE, '--format is given twice', call('--format', 'TER2')),
             (USAGE, 'one MODEL is quantised', call(path('net.onnx'))),
             (USAGE, '--labels is for --test', call('--labels', 'x')),
+            (USAGE, 'net.onnx: it is read, too', call(o=path('net.onnx'))),
+            (USAGE, 'link.onnx: it is read, too', call(o=path('link.onnx'))),
+            (USAGE, 'samples.npy: it is read, too', call(*test, '--answers', test[1])),
+            (USAGE, 'x: -o is the same file', call(*test, '--answers', 'x', o='x')),
             (USAGE, 'has no such layer', call('--layer', 'Conv_77=TER2')),
             (FAILED, 'No such file', call(model='absent.onnx')),
             (FAILED, 'No such file', call(samples=path('absent.npy'))),
@@ -248,14 +271,19 @@ def check_messages():
             (FAILED, 'float32 samples', call(samples=path('whole.npy'))),
             (FAILED, 'float32 samples', call(samples=path('none.npy'))),
             (FAILED, 'is not finite', call(samples=path('nan.npy'))),
-            (FAILED, 'input x is', call(samples=path('flat.npy'))),
+            (FAILED, 'flat.npy: one sample: input x is', call(samples=path('flat.npy'))),
+            (FAILED, 'wide.npy: one sample: input x', call('--test', path('wide.npy'))),
             (FAILED, 'not a .npy file', call(samples=path('net.onnx'))),
             (FAILED, 'samples.npy', call(model='samples.npy')),
             (FAILED, 'a list of 12 integers', call('--test', path('samples.npy'), '--labels',
                                                    path('few.npy'))),
-            (USAGE, 'has no core "ccp"', call('--test', path('samples.npy'), '--core', 'ccp')),
-            (FAILED, 'No such file', [path('net.onnx'), '--format', 'TER2', '--samples',
-                                      path('samples.npy'), '-o', path('absent/x.onnx')])):
+            (FAILED, 'element 7 is 7, limits 0 to 6', call(*test, '--labels', path('high.npy'))),
+            (FAILED, 'element 0 is -1, limits', call(*test, '--labels', path('low.npy'))),
+            (USAGE, 'has no core "ccp"', call(*test, '--core', 'ccp')),
+            (3, 'no such accelerator', call(*test, '--device', 'absent')),
+            (FAILED, 'a.npy: No such file', call(*test, '--answers', path('absent/a.npy'))),
+            (FAILED, 'full: No space left', call(o='/dev/full')),
+            (FAILED, 'x.onnx: No such file', call(o=path('absent/x.onnx')))):
         expect(status, words, *args)
     check_models(call)
 
@@ -263,26 +291,109 @@ def check_messages():
 def check_models(call):
     """Networks that are read, but have nothing for the tool, or what it cannot write."""
     shape = (1, 3, 14, 11)
-    for words, ops, opset in (('has no Conv, Gemm or MatMul', ['Relu'], 13),
-                              ('operator set 6, 7 or newer', ['Conv'], 6)):
+
+    def odd(*ops, opset=13, change=None):
         n = Network(1, shape)
         for op in ops:
             n.node(op, *([n.const(4, 3, 1, 1)] if op == 'Conv' else []))
         n.write('odd.onnx', opset)
-        expect(FAILED, words, *call(model='odd.onnx'))
-    n = Network(1, shape)
-    n.node('Conv', n.const(4, 3, 1, 1))
-    n.tensors[0].raw_data = np.float32('inf').tobytes() * 12
-    n.write('odd.onnx')
-    done = run('cnnquant', *call(model='odd.onnx'))
-    report(not done.returncode and 'not finite' in done.stdout,
-           'a layer that stays as it was is told', done.stdout + done.stderr)
-    n = maps(1)
-    n.write('net.onnx')
-    model = onnx.load(path('net.onnx'))
-    model.graph.input.append(helper.make_tensor_value_info('other', 1, [1]))
-    onnx.save(model, path('odd.onnx'))
-    expect(FAILED, 'it has 2 inputs, limit 1', *call(model='odd.onnx'))
+        model = onnx.load(path('odd.onnx'))
+        if change:
+            change(model.graph)
+            onnx.save(model, path('odd.onnx'))
+        return call('--test', path('samples.npy'), model='odd.onnx')
+
+    def batch(graph):
+        graph.input[0].type.tensor_type.shape.dim[0].dim_value = 4
+
+    def whole(graph):
+        graph.input[0].type.tensor_type.elem_type = onnx.TensorProto.INT32
+        graph.node[0].attribute.append(helper.make_attribute('to', 1))
+
+    def places(graph):
+        graph.output[0].type.tensor_type.elem_type = onnx.TensorProto.INT64
+
+    def inputs(graph):
+        graph.input.append(helper.make_tensor_value_info('other', 1, [1]))
+
+    expect(FAILED, 'has no Conv, Gemm or MatMul', *odd('Relu'))
+    expect(FAILED, 'operator set 6, 7 or newer', *odd('Conv', opset=6))
+    expect(FAILED, 'it has 2 inputs, limit 1', *odd('Conv', change=inputs))
+    expect(FAILED, 'its input is 4 samples at once, limit 1', *odd('Conv', change=batch))
+    expect(FAILED, 'its input is int32, float32 wanted', *odd('Cast', 'Conv', change=whole))
+    expect(FAILED, 'is int64 of', *odd('Conv', 'ArgMax', change=places))
+
+
+# ---- unusual networks --------------------------------------------------------------------
+
+def scaled(first, factors, names=('one', 'two')):
+    """Two convolutions, the first with its channels scaled."""
+    n = Network(5, (1, 3, 8, 9))
+    n.node('Conv', n.const(len(factors), 3, 3, 3), name=names[0])
+    n.node('Relu')
+    n.node('Conv', n.const(6, len(factors), 1, 1), name=names[1])
+    n.write('scaled.onnx')
+    model = onnx.load(path('scaled.onnx'))
+    weights = numpy_helper.to_array(model.graph.initializer[0])
+    with np.errstate(over='ignore'):
+        weights = (first * weights * np.reshape(factors, (-1, 1, 1, 1))).astype(np.float32)
+    model.graph.initializer[0].raw_data = weights.tobytes()
+    onnx.save(model, path('scaled.onnx'))
+
+
+def check_unusual(name, said, layers, *args, model=None):
+    """One that is quantised but for what is told, runs, and whose constants are numbers."""
+    model = model or path('scaled.onnx')
+    done = checked(model, '-o', path('out.onnx'), '--format', 'EXP4', '--samples',
+                   path('samples.npy'), '--test', path('samples.npy'), *args)
+    wrong = done.stdout + done.stderr
+    if not done.returncode and said in done.stdout:
+        graph = onnx.load(path('out.onnx')).graph
+        wrong = check_file(onnx.load(path('out.onnx')), [None] * layers, ['EXP4'] * layers)
+        for t in graph.initializer:
+            if said == 'dB' and not np.isfinite(numpy_helper.to_array(t)).all():
+                wrong = f'{t.name} is not finite'
+    report(not wrong, name, wrong or '')
+    return {t.name: numpy_helper.to_array(t) for t in onnx.load(path('out.onnx')).graph.initializer}
+
+
+def check_numbers():
+    """Weights of all sizes."""
+    scaled(1, np.ones(8))
+    plain = check_unusual('weights as they come', 'dB', 2)
+    factors = 2.0 ** np.arange(-40, 40, 10)
+    scaled(1, factors)
+    apart = check_unusual('channels apart by powers of two', 'dB', 2)
+    same = (plain['one/codes'] == apart['one/codes']).all() and \
+        (plain['one/scale'].ravel() * factors == apart['one/scale'].ravel()).all()
+    report(same, 'their codes are the same, their scales as much apart')
+    for name, factor, said, layers in (
+            ('all weights 0', 0, 'exact', 2), ('denormal weights', 1e-42, 'dB', 2),
+            ('weights that are no numbers', np.nan, 'a weight or bias is not finite', 0),
+            ('infinite weights', np.inf, 'a weight or bias is not finite', 0),
+            ('results beyond all numbers', 2e38, 'outputs for the samples are not finite', 0)):
+        scaled(factor, np.ones(8))
+        check_unusual(name, said, layers)
+
+
+def check_names():
+    """Layers of one name, of names that differ late, and values that are called as new ones are."""
+    for what, names in (('one', ('same', 'same')), ('long', ('n' * 200 + 'a', 'n' * 200 + 'b'))):
+        scaled(1, np.ones(8), names)
+        check_unusual(f'{what} name', 'dB', 2)
+    scaled(1, np.ones(8), ('same', 'same'))
+    done = checked(path('scaled.onnx'), '-o', path('out.onnx'), '--format', 'EXP4', '--samples',
+                   path('samples.npy'), '--layer', 'same=TER2')
+    report(done.stdout.count(' TER2 ') == 2, '--layer is for all layers of a name', done.stdout)
+    scaled(1, np.ones(8))
+    model = onnx.load(path('scaled.onnx'))
+    model.graph.node[1].input[0] = model.graph.node[0].output[0] = 'one/x'
+    onnx.save(model, path('scaled.onnx'))
+    check_unusual('a name that is taken', 'dB', 2)
+    samples = np.random.default_rng(1).standard_normal((4, 4, 4, 2)).astype(np.float32)
+    np.save(path('samples.npy'), samples)
+    check_unusual('a file of TensorFlow Lite', 'dB', 2,
+                  model=os.path.join(BUILD, 'tests', 'fuzz', 'float32.tflite'))
 
 
 def check_damage():
@@ -296,9 +407,9 @@ def check_damage():
             broken[rng.randrange(len(data) if i % 2 else 600)] = rng.randrange(256)
         with open(path('broken.onnx'), 'wb') as file:
             file.write(broken[:rng.randrange(len(data))] if not i % 10 else broken)
-        done = run('cnnquant', path('broken.onnx'), '-o', path('out.onnx'), '--format',
-                   ('EXP4', 'TER2', 'INT8')[i % 3], '--samples', path('samples.npy'), '--count',
-                   '2')
+        done = checked(path('broken.onnx'), '-o', path('out.onnx'), '--format',
+                       ('EXP4', 'TER2', 'INT8')[i % 3], '--samples', path('samples.npy'),
+                       '--count', '2')
         if done.returncode not in (DONE, FAILED) or bool(done.stderr) != bool(done.returncode):
             bad += f'case {i}: status {done.returncode} {done.stderr}\n'
     report(not bad, 'damaged networks: a message or a network', bad)
@@ -313,6 +424,8 @@ def main():
                 check_network(rows, seed, fmt)
         check_mixed()
         check_messages()
+        check_numbers()
+        check_names()
         check_damage()
     print(f'1..{number}')
     return bool(failed)
