@@ -212,11 +212,23 @@ int cnn_infer_cast(struct cnn_call *c)
 	return ret;
 }
 
+/* Of sums to what scales them. */
+CNN_CLONES
+static void cast_sums(const int32_t *src, float *dst, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++)
+		dst[i] = (float)src[i];
+}
+
 void cnn_cast(enum cnn_dtype from, const void *src, enum cnn_dtype to, void *dst, int64_t n)
 {
 	size_t from_size = cnn_dtype_size(from), to_size = cnn_dtype_size(to);
 	struct block b;
 
+	if (from == CNN_INT32 && to == CNN_FLOAT32) {
+		cast_sums(src, dst, n);
+		return;
+	}
 	for (int64_t at = 0; at < n; at += BLOCK) {
 		int m = n - at < BLOCK ? n - at : BLOCK;
 
@@ -227,12 +239,19 @@ void cnn_cast(enum cnn_dtype from, const void *src, enum cnn_dtype to, void *dst
 	}
 }
 
-int cnn_compute_cast(struct cnn_call *c)
+static void cast_block(const void *arg, int64_t first, int64_t n)
 {
+	const struct cnn_call *c = arg;
 	const struct cnn_tensor *x = c->in[0], *y = c->out[0];
 
-	if (x->dtype == y->dtype)
+	cnn_cast(x->dtype, (char *)x->data + (size_t)first * cnn_dtype_size(x->dtype),
+		 y->dtype, (char *)y->data + (size_t)first * cnn_dtype_size(y->dtype), n);
+}
+
+int cnn_compute_cast(struct cnn_call *c)
+{
+	if (c->in[0]->dtype == c->out[0]->dtype)
 		return cnn_compute_copy(c);
-	cnn_cast(x->dtype, x->data, y->dtype, y->data, cnn_tensor_count(x));
+	cnn_for_blocks(c, cnn_tensor_count(c->in[0]), CNN_BLOCK, cast_block, c);
 	return CNN_OK;
 }

@@ -107,15 +107,20 @@ void cnn_graph_codes(const struct cnn_graph *g, enum cnn_codes *of)
 
 /* ---- values and codes ------------------------------------------------------------------ */
 
-/* A magnitude's value is the number of halves that it has passed, each doubling what was. */
+/*
+ * 1.5 2^k is half-way between two powers of two and the largest that is rounded down: what is
+ * added to the bits of a float carries into its exponent from the next float on.
+ */
 CNN_CLONES
 static void quantize_exp4(const float *x, float scale, float zero, int8_t *y, int64_t n)
 {
 	for (int64_t i = 0; i < n; i++) {
-		float v = x[i] / scale + zero, a = fabsf(v);
-		int m = (a > 0.5f) + (a > 1.5f) + 2 * (a > 3) + 4 * (a > 6) + 8 * (a > 12) +
-			16 * (a > 24) + 32 * (a > 48);
+		float v = x[i] / scale + zero, a = fabsf(v) < 64 ? fabsf(v) : 64;
+		int32_t e, m;
 
+		memcpy(&e, &a, sizeof(e));
+		e = ((e + 0x3fffff) >> 23) - 127;
+		m = fabsf(v) > 0.5f ? 1 << (e > 0 ? e : 0) : 0;
 		y[i] = (int8_t)(v < 0 ? -m : m);
 	}
 }
