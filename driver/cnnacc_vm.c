@@ -83,22 +83,17 @@ int cnnacc_vm_init(struct cnnacc_ctx *ctx)
 	return 0;
 }
 
-static dma_addr_t cnnacc_vm_table_dma(struct cnnacc_vm *vm, u32 dir)
-{
-	return CNNACC_PTE_BUS(le32_to_cpu(vm->root[dir]));
-}
-
 static int cnnacc_vm_add_table(struct cnnacc_ctx *ctx, u32 dir)
 {
 	struct cnnacc_vm *vm = &ctx->vm;
-	dma_addr_t dma;
+	dma_addr_t *dma = &vm->tables_dma[dir];
 	__le32 *table;
 
 	if (atomic_inc_return(&ctx->file->tables) > CNNACC_MAX_TABLES) {
 		atomic_dec(&ctx->file->tables);
 		return -ENOSPC;
 	}
-	table = dma_alloc_coherent(cnnacc_vm_dev(ctx), CNNACC_PAGE_SIZE, &dma,
+	table = dma_alloc_coherent(cnnacc_vm_dev(ctx), CNNACC_PAGE_SIZE, dma,
 				   GFP_KERNEL_ACCOUNT);
 	if (!table) {
 		atomic_dec(&ctx->file->tables);
@@ -107,7 +102,7 @@ static int cnnacc_vm_add_table(struct cnnacc_ctx *ctx, u32 dir)
 	WRITE_ONCE(vm->tables[dir], table);
 	/* The zeroes of the table come before the entry that leads there. */
 	dma_wmb();
-	WRITE_ONCE(vm->root[dir], cpu_to_le32(CNNACC_PTE_ADDR(dma) | CNNACC_PTE_VALID));
+	WRITE_ONCE(vm->root[dir], cpu_to_le32(CNNACC_PTE_ADDR(*dma) | CNNACC_PTE_VALID));
 	return 0;
 }
 
@@ -576,8 +571,7 @@ void cnnacc_vm_fini(struct cnnacc_ctx *ctx)
 	for (dir = 0; dir < CNNACC_PT_ENTRIES; dir++) {
 		if (!vm->tables[dir])
 			continue;
-		dma_free_coherent(dev, CNNACC_PAGE_SIZE, vm->tables[dir],
-				  cnnacc_vm_table_dma(vm, dir));
+		dma_free_coherent(dev, CNNACC_PAGE_SIZE, vm->tables[dir], vm->tables_dma[dir]);
 		vm->tables[dir] = NULL;
 		atomic_dec(&ctx->file->tables);
 	}

@@ -27,6 +27,7 @@ struct sg_table;
  * @root: directory table, NULL before and after its life
  * @root_dma: its bus address
  * @tables: page tables, NULL where there is none yet
+ * @tables_dma: their bus addresses; those in @root are the device's to overwrite, if it is broken
  */
 struct cnnacc_vm {
 	struct mutex lock;	/* protects what follows, and the tables */
@@ -38,6 +39,7 @@ struct cnnacc_vm {
 	__le32 *root;
 	dma_addr_t root_dma;
 	__le32 *tables[CNNACC_PT_ENTRIES];
+	dma_addr_t tables_dma[CNNACC_PT_ENTRIES];
 };
 
 /**
