@@ -44,7 +44,7 @@ static int cnnacc_core_discover(struct cnnacc_core *core)
 	info->job_cycles_max = words[6] | (u64)words[7] << 32;
 	memcpy(info->param, &words[8], sizeof(info->param));
 
-	if (info->queue_offset % 4 ||
+	if ((info->queue_offset | info->window_offset | info->window_size) % 4 ||
 	    info->queue_offset > CNNACC_REGS_SIZE - CNNACC_QREG_BLOCK_SIZE ||
 	    info->window_size > CNNACC_REGS_SIZE ||
 	    info->window_offset > CNNACC_REGS_SIZE - info->window_size ||

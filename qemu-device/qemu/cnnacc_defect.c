@@ -21,6 +21,9 @@ static const struct {
     { "version", CNNACC_REG_HW_VERSION, 0x00020000 },
     { "cores", CNNACC_REG_CORE_COUNT, 0 },
     { "entry", CNNACC_ENTRY(program_max), 0 },
+    /* The last word of the window begins in the register pages and ends beyond. */
+    { "window", CNNACC_ENTRY(window_offset), CNNACC_REGS_SIZE - 5 },
+    { "window", CNNACC_ENTRY(window_size), 5 },
     { "reset", CNNACC_REG_RESET, 1 },
     { "register", CNNACC_REG_INV_SEQ, 0xdead },
     { "scratch", CNNACC_REG_SCRATCH, 0 },

@@ -30,6 +30,7 @@ DEFECTS = {
     'version': 'hardware version 0x20000 not supported',
     'cores': '0 cores',
     'entry': 'core 0: bad discovery entry',
+    'window': 'core 0: bad discovery entry',
     'reset': 'the device does not reset',
     'register': 'self-test: global register INV_SEQ is 0xdead after a reset, not 0',
     'scratch': 'self-test: register SCRATCH keeps 0x0 instead of 0x55555555',
