@@ -127,6 +127,14 @@ static bool cnnacc_ctx_idle(struct cnnacc_ctx *ctx)
 	return idle;
 }
 
+static void cnnacc_ctx_fini_entities(struct cnnacc_ctx *ctx, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		drm_sched_entity_destroy(&ctx->entities[i]);
+}
+
 /* All jobs can run to their end by now, so these waits are as long as one job. */
 static void cnnacc_ctx_destroy_work(struct work_struct *work)
 {
@@ -134,8 +142,7 @@ static void cnnacc_ctx_destroy_work(struct work_struct *work)
 	struct cnnacc_device *cdev = ctx->cdev;
 	unsigned int i;
 
-	for (i = 0; i < cdev->core_count; i++)
-		drm_sched_entity_destroy(&ctx->entities[i]);
+	cnnacc_ctx_fini_entities(ctx, cdev->core_count);
 	/* Idle: a job may take longer than the kernel expects a task to sleep. */
 	wait_event_idle(ctx->idle, cnnacc_ctx_idle(ctx));
 	for (i = 0; i < cdev->core_count; i++)
@@ -276,14 +283,18 @@ static int cnnacc_ctx_init_entities(struct cnnacc_ctx *ctx, u32 priority)
 {
 	struct drm_gpu_scheduler *sched;
 	unsigned int i;
-	int ret = 0;
+	int ret;
 
-	for (i = 0; i < ctx->cdev->core_count && !ret; i++) {
+	for (i = 0; i < ctx->cdev->core_count; i++) {
 		sched = &ctx->cdev->cores[i]->sched;
 		ret = drm_sched_entity_init(&ctx->entities[i], cnnacc_priorities[priority],
 					    &sched, 1, NULL);
+		if (ret) {
+			cnnacc_ctx_fini_entities(ctx, i);
+			return ret;
+		}
 	}
-	return ret;
+	return 0;
 }
 
 static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_device *cdev, struct cnnacc_file *file)
@@ -329,15 +340,18 @@ static struct cnnacc_ctx *cnnacc_ctx_create(struct cnnacc_device *cdev,
 		goto err;
 	ctx->hw_id = ret;
 	ret = cnnacc_ctx_init_entities(ctx, priority);
-	/* Last, as taking it away may have to wait for an unplug. */
-	if (!ret)
-		ret = cnnacc_vm_init(ctx);
 	if (ret)
 		goto err_id;
+	/* Last, as taking it away may have to wait for an unplug. */
+	ret = cnnacc_vm_init(ctx);
+	if (ret)
+		goto err_entities;
 	mutex_lock(&cdev->ctx_lock);
 	list_add_tail(&ctx->link, &cdev->contexts);
 	mutex_unlock(&cdev->ctx_lock);
 	return ctx;
+err_entities:
+	cnnacc_ctx_fini_entities(ctx, cdev->core_count);
 err_id:
 	ida_free(&cdev->ctx_ids, ctx->hw_id);
 err:
