@@ -2,6 +2,7 @@
 #include <linux/dma-buf.h>
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
@@ -378,6 +379,8 @@ static int cnnacc_bo_sync(struct cnnacc_device *cdev, struct drm_file *file,
 	struct sg_table *sgt;
 	int ret = 0;
 
+	if (fatal_signal_pending(current))
+		return -EINTR;
 	if (cnnacc_refuses(&cdev->drm, op->flags != DRM_CNNACC_BO_SYNC_FOR_DEVICE &&
 			   op->flags != DRM_CNNACC_BO_SYNC_FOR_CPU))
 		return -EINVAL;
@@ -417,12 +420,14 @@ int cnnacc_bo_sync_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	ops = cnnacc_uobj_get_array(drm, &args->ops, CNNACC_MAX_SYNC_OPS, sizeof(*ops));
 	if (IS_ERR_OR_NULL(ops))
 		return PTR_ERR_OR_ZERO(ops);
-	if (drm_dev_enter(drm, &idx)) {
-		for (i = 0; i < args->ops.count && !ret; i++)
-			ret = cnnacc_bo_sync(to_cnnacc_device(drm), file, &ops[i]);
-		drm_dev_exit(idx);
-	} else {
+	for (i = 0; i < args->ops.count && !ret; i++) {
 		ret = -ENODEV;
+		/* Copies of large buffers take their time, which an unplug need not wait for. */
+		if (drm_dev_enter(drm, &idx)) {
+			ret = cnnacc_bo_sync(to_cnnacc_device(drm), file, &ops[i]);
+			drm_dev_exit(idx);
+		}
+		cond_resched();
 	}
 	kvfree(ops);
 	return ret;

@@ -1,13 +1,21 @@
 // SPDX-License-Identifier: MIT
-/* Buffer objects: creation, contents, mmap, info, sync and wait. */
+/*
+ * kmd_bo [sync]: buffer objects: creation, contents, mmap, info, sync and wait; or sync only, where
+ * the device is not coherent, as the other tests do not sync what they write.
+ */
 #include <errno.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <xf86drm.h>
 
 #include "kmd.h"
+
+#define MANY_OPS	1024u
+#define KILLED_S	2.0
 
 static int create(int fd, struct drm_cnnacc_bo_create args)
 {
@@ -131,6 +139,40 @@ static void test_sync(int fd)
 	kmd_bo_free(fd, &bo);
 }
 
+/* Where a sync copies, as many as may be take long, and whoever asked for them can be killed. */
+static void test_sync_killed(int fd)
+{
+	struct kmd_bo bo = kmd_bo_flags(fd, DRM_CNNACC_BO_DATA, DRM_CNNACC_BO_CACHED, 16 << 20);
+	static struct drm_cnnacc_bo_sync_op ops[MANY_OPS];
+	struct drm_cnnacc_bo_sync args = { .ops = DRM_CNNACC_OBJ_ARRAY(MANY_OPS, ops) };
+	struct drm_cnnacc_dev_info info;
+	double start;
+	int status;
+	pid_t pid;
+
+	kmd_dev_info(fd, &info);
+	for (size_t i = 0; i < MANY_OPS; i++)
+		ops[i] = (struct drm_cnnacc_bo_sync_op){
+			.handle = bo.handle, .flags = DRM_CNNACC_BO_SYNC_FOR_DEVICE,
+			.size = bo.size,
+		};
+	pid = fork();
+	if (!pid)
+		for (;;)
+			if (kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_SYNC, &args))
+				_exit(1);
+	usleep(200000);
+	start = kmd_seconds();
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	ok(WIFSIGNALED(status) && kmd_seconds() - start < KILLED_S,
+	   "%u syncs of %llu bytes end when they are killed", MANY_OPS,
+	   (unsigned long long)bo.size);
+	note("%.2f s later, on a device that is %scoherent", kmd_seconds() - start,
+	     info.features & CNNACC_FEATURE_COHERENT ? "" : "not ");
+	kmd_bo_free(fd, &bo);
+}
+
 static int wait_bo(int fd, uint32_t handle, uint32_t flags, int64_t timeout)
 {
 	struct drm_cnnacc_bo_wait args = {
@@ -190,14 +232,17 @@ static void test_private_wait(int fd)
 	drmCloseBufferHandle(fd, create.handle);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	int fd = kmd_open();
 
+	test_sync(fd);
+	test_sync_killed(fd);
+	if (argc > 1 && !strcmp(argv[1], "sync"))
+		return done_testing();
 	test_create(fd);
 	test_contents(fd);
 	test_mmap(fd);
-	test_sync(fd);
 	test_wait(fd);
 	test_private_wait(fd);
 	return done_testing();

@@ -33,7 +33,9 @@ iommu=(--qemu-arg -device --qemu-arg "intel-iommu,intremap=on"
 guest "behind an IOMMU" "${iommu[@]}" -- cnnctl selftest
 ok "the IOMMU is on" grep -q 'DMAR: IOMMU enabled' "$work/log"
 ok "no access that the IOMMU refuses" sh -c "! grep -q 'DMAR: \[DMA' $work/log"
-guest "with bounce buffers" --memory 512 --append swiotlb=force -- cnnctl selftest
+guest "with bounce buffers" --memory 512 --append swiotlb=force -- \
+	sh -c 'cnnctl selftest && kmd_bo sync'
+ok "a device that is not coherent" grep -q 'device that is not coherent' "$work/out"
 guest "one processor" --smp 1 -- cnnctl selftest
 guest "three cores" --device cores=ccp+ccp:data-bank=65536:lob=64+ccp -- cnnctl selftest
 is "cores tested" "$(grep -c 'core [0-9].*endless loop' "$work/out")" 3
