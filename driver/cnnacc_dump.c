@@ -315,26 +315,29 @@ static void cnnacc_dump_part(struct cnnacc_dump *dump, const struct cnnacc_vm_pr
 		.offset = program->offset + (from - program->va),
 	};
 
-	if (part.size && dump->program_left && !dump->full)
+	if (from < to && dump->program_left && !dump->full)
 		cnnacc_dump_program(dump, &part);
 }
 
-/* From the failed task's on, then all else that it could have fetched. */
-static void cnnacc_dump_programs(struct cnnacc_dump *dump, struct cnnacc_vm *vm, u32 program_va)
+/* The failed task's, whose mappings may be several, then all else that it could have fetched. */
+static void cnnacc_dump_programs(struct cnnacc_dump *dump, struct cnnacc_vm *vm,
+				 const struct drm_cnnacc_task *task)
 {
-	u64 page = ALIGN_DOWN(program_va, CNNACC_PAGE_SIZE), first = 1ull << CNNACC_VA_BITS;
+	u64 first = ALIGN_DOWN(task->program_va, CNNACC_PAGE_SIZE), end;
+	u64 last = ALIGN((u64)task->program_va + task->program_len, CNNACC_PAGE_SIZE);
 	struct cnnacc_vm_program program = { };
 
 	mutex_lock(&vm->dump_lock);
-	if (cnnacc_vm_program(vm, program_va, &program) && program.va <= program_va) {
-		first = program.va;
-		cnnacc_dump_part(dump, &program, page, program.va + program.size);
-		cnnacc_dump_part(dump, &program, program.va, page);
-	}
+	while (cnnacc_vm_program(vm, max(first, program.va + program.size), &program) &&
+	       program.va < last)
+		cnnacc_dump_part(dump, &program, max(program.va, first),
+				 min(program.va + program.size, last));
 	program = (struct cnnacc_vm_program) { };
-	while (cnnacc_vm_program(vm, program.va + program.size, &program))
-		if (program.va != first)
-			cnnacc_dump_part(dump, &program, program.va, program.va + program.size);
+	while (cnnacc_vm_program(vm, program.va + program.size, &program)) {
+		end = program.va + program.size;
+		cnnacc_dump_part(dump, &program, program.va, min(end, first));
+		cnnacc_dump_part(dump, &program, max(program.va, last), end);
+	}
 	mutex_unlock(&vm->dump_lock);
 }
 
@@ -358,19 +361,18 @@ static void cnnacc_dump_fill(struct cnnacc_dump *dump, struct cnnacc_core *core)
 	struct cnnacc_vm *vm = &job->ctx->vm;
 	/* A record counts the task it is about as done. */
 	u32 task = min(job->done - failure->has_record, job->task_count - 1);
-	u32 program_va = job->tasks[task].program_va;
 
 	cnnacc_dump_add(dump, &none, sizeof(none));
 	cnnacc_dump_job(dump, core, failure, task);
 	cnnacc_dump_regs(dump, core);
 	cnnacc_dump_walk(dump, vm, failure->has_record && failure->record.access ?
-			 failure->record.fault_va : program_va);
+			 failure->record.fault_va : job->tasks[task].program_va);
 	cnnacc_dump_section(dump, CNNACC_DUMP_PACKETS, core->ring,
 			    CNNACC_RING_ENTRIES * sizeof(*core->ring));
 	cnnacc_dump_section(dump, CNNACC_DUMP_RECORDS, core->records,
 			    CNNACC_RING_ENTRIES * sizeof(*core->records));
 	cnnacc_dump_map(dump, vm);
-	cnnacc_dump_programs(dump, vm, program_va);
+	cnnacc_dump_programs(dump, vm, &job->tasks[task]);
 	cnnacc_dump_finish(dump);
 }
 

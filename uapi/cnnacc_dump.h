@@ -25,7 +25,7 @@ extern "C" {
 #define CNNACC_DUMP_VERSION		1	/* goes up when old readers would be wrong */
 
 /* Limits of what the driver writes. */
-#define CNNACC_DUMP_PROGRAM_MAX		0x100000	/* bytes of all PROGRAM sections */
+#define CNNACC_DUMP_PROGRAM_MAX		0x101000	/* bytes of all PROGRAM sections */
 #define CNNACC_DUMP_RANGES_MAX		4096		/* ranges of the MAP section */
 
 /* cnnacc_dump_header.flags */

@@ -111,6 +111,46 @@ static int run(const struct dump *d, struct cnnrt_range *ranges, int64_t timeout
 	return ret;
 }
 
+/* The part of a program that the device could fetch, from va on: its end, or va if there is none. */
+static uint64_t fetchable(const struct dump *d, uint64_t va)
+{
+	for (size_t i = 0; i < d->range_count; i++) {
+		const struct cnnacc_dump_range *r = &d->ranges[i];
+
+		if (va >= r->va && va - r->va < r->size)
+			return r->flags & CNNACC_PTE_EXEC ? r->va + r->size : va;
+	}
+	return va;
+}
+
+/* As fetchable(), of what was dumped. */
+static uint64_t dumped(const struct dump *d, uint64_t va)
+{
+	for (size_t i = 0; i < d->program_count; i++)
+		if (va >= d->programs[i].va && va - d->programs[i].va < d->programs[i].size)
+			return d->programs[i].va + d->programs[i].size;
+	return va;
+}
+
+/* Zeros in place of a part that the dump lacks would be another program. */
+static int check_program(const struct dump *d, struct cnnrt_error *err)
+{
+	uint64_t va = d->job.packet.program_va, end = va + d->job.packet.program_len;
+
+	while (va < end && fetchable(d, va) > va) {
+		uint64_t next = dumped(d, va), limit = fetchable(d, va);
+
+		if (next == va) {
+			err->code = CNNRT_EINVAL;
+			snprintf(err->text, sizeof(err->text), "the dump lacks the program from VA "
+				 "0x%" PRIx64 " on: it cannot be run again", va);
+			return err->code;
+		}
+		va = next < limit ? next : limit;
+	}
+	return CNNRT_OK;
+}
+
 int dump_replay(const struct dump *d, int64_t timeout_ns, struct cnnrt_job_status *status,
 		struct cnnrt_error *err)
 {
@@ -121,6 +161,9 @@ int dump_replay(const struct dump *d, int64_t timeout_ns, struct cnnrt_job_statu
 		return fail(err, CNNRT_ELIMIT, "section MAP: more ranges than a coredump has");
 	if (!d->job.packet.cycle_limit)
 		return fail(err, CNNRT_EINVAL, "section JOB: a packet without a cycle limit");
+	ret = check_program(d, err);
+	if (ret)
+		return ret;
 	ranges = calloc(PIECES_MAX + DUMP_PROGRAMS_MAX, sizeof(*ranges));
 	if (!ranges)
 		return fail(err, CNNRT_ENOMEM, "replay: out of memory");

@@ -188,12 +188,36 @@ static void damage(const struct file *good, struct counts *c)
 	}
 }
 
+/* The program is mapped, but the dump has it not, as if there had been no memory for it. */
+static bool misses_program(const struct file *good)
+{
+	const uint32_t program = CNNACC_DUMP_PROGRAM, unknown = 99;
+	static struct file f;
+	static struct dump d;
+	struct cnnrt_job_status status;
+	struct cnnrt_error err = { 0 };
+	size_t at = sizeof(struct cnnacc_dump_header), last = at;
+	struct cnnacc_dump_section s;
+
+	f = *good;
+	for (; at < f.size; at += sizeof(s) + ((s.size + 7) & ~7ull)) {
+		memcpy(&s, f.bytes + at, sizeof(s));
+		last = at;
+	}
+	if (memcmp(f.bytes + last, &program, sizeof(program)))
+		return false;
+	memcpy(f.bytes + last, &unknown, sizeof(unknown));
+	return !dump_parse(&d, f.bytes, f.size, &err) &&
+	       dump_replay(&d, REPLAY_TIMEOUT_NS, &status, &err) == CNNRT_EINVAL &&
+	       strstr(err.text, "the dump lacks the program from VA 0xf0000000 on");
+}
+
 int main(void)
 {
 	static struct file good;
 	struct counts first = { 0 }, c = { 0 };
 	FILE *tap = fdopen(dup(1), "w");
-	bool ok;
+	bool ok, refused;
 
 	if (!tap || !freopen("/dev/null", "w", stdout))
 		return 1;
@@ -203,9 +227,11 @@ int main(void)
 	if (first.same)
 		damage(&good, &c);
 	ok = c.same && c.others && c.refused && c.messages && !c.mute;
-	fprintf(tap, "1..1\n%sok 1 - %ld the same, %ld not, %ld not run again, %ld refused, "
+	refused = misses_program(&good);
+	fprintf(tap, "1..2\n%sok 1 - %ld the same, %ld not, %ld not run again, %ld refused, "
 		"%ld without a message\n", ok ? "" : "not ", c.same, c.others, c.messages,
 		c.refused, c.mute);
+	fprintf(tap, "%sok 2 - a program that the dump lacks is not run\n", refused ? "" : "not ");
 	fclose(tap);
-	return !ok;
+	return !(ok && refused);
 }

@@ -35,7 +35,8 @@
 #define NOWHERE		0x50000040u
 #define FAR_VA		0xe0000000u
 #define FAR_SIZE	0x400000u
-#define FAR_OFFSET	0x280040u
+#define FAR_SPLIT	0x300000u	/* where another mapping begins */
+#define SPLIT_PC	20u
 #define TASKS		64u
 #define TASK_LOOPS	2000000
 #define OWNER_LOOPS	60000000
@@ -49,7 +50,7 @@ struct kind {
 	uint16_t class, code;
 	uint32_t detail, pc, access;
 	uint64_t va;
-	bool far;		/* in the middle of much other program */
+	uint32_t far;		/* in the middle of much other program, so far from its start */
 	bool still;		/* the queue does not start it */
 	unsigned int limit_ms;	/* job_limit_ms, 0: as it is */
 	uint32_t tasks;		/* 0: one; any may be the one that ends it */
@@ -72,6 +73,17 @@ static uint32_t program_task(struct kmd_env *env)
 	return kmd_program_delay(env, TASK_LOOPS);
 }
 
+/* Illegal behind its first line. */
+static uint32_t program_long(struct kmd_env *env)
+{
+	uint32_t *words = env->program.map;
+
+	for (uint32_t i = 0; i < SPLIT_PC; i++)
+		words[i] = CNNACC_CCP_INSN_LDI(0, 1);
+	words[SPLIT_PC] = 0xf0000000u;
+	return 4 * (SPLIT_PC + 1);
+}
+
 static const struct kind kinds[] = {
 	{ "still", program_run, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG, .still = true },
 	{ "hang", kmd_program_endless, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG, .pc = 1,
@@ -83,7 +95,9 @@ static const struct kind kinds[] = {
 	{ "illegal", kmd_program_illegal, 0, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
 	  CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, .pc = 2 },
 	{ "far", kmd_program_illegal, 0, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
-	  CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, .pc = 2, .far = true },
+	  CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, .pc = 2, .far = 0x280040 },
+	{ "split", program_long, 0, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
+	  CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, .pc = SPLIT_PC, .far = FAR_SPLIT - 64 },
 	{ "limit", kmd_program_endless, 100000, -ETIMEDOUT, DRM_CNNACC_CTX_TIME_LIMIT,
 	  CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, .pc = 1 },
 };
@@ -127,13 +141,22 @@ static bool told(const struct kind *k, const struct kmd_env *env, uint32_t faile
 }
 
 /* The program of env also at another place. */
-static struct kmd_bo copy_far(struct kmd_env *env, uint32_t length)
+static struct kmd_bo copy_far(const struct kind *k, struct kmd_env *env, uint32_t length)
 {
 	struct kmd_bo bo = kmd_bo(env->fd, DRM_CNNACC_BO_PROGRAM, FAR_SIZE);
+	struct drm_cnnacc_bind_op ops[] = {
+		{ .op = DRM_CNNACC_BIND_MAP, .flags = DRM_CNNACC_BIND_EXEC, .handle = bo.handle,
+		  .va = FAR_VA, .size = FAR_SPLIT },
+		{ .op = DRM_CNNACC_BIND_MAP, .flags = DRM_CNNACC_BIND_EXEC, .handle = bo.handle,
+		  .va = FAR_VA + FAR_SPLIT, .bo_offset = FAR_SPLIT, .size = FAR_SIZE - FAR_SPLIT },
+	};
+	struct drm_cnnacc_vm_bind args = {
+		.ctx_id = env->ctx, .ops = DRM_CNNACC_OBJ_ARRAY(ARRAY_LEN(ops), ops),
+	};
 
-	if (kmd_map(env->fd, env->ctx, bo.handle, DRM_CNNACC_BIND_EXEC, FAR_VA, FAR_SIZE))
+	if (kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_VM_BIND, &args))
 		bail("VM_BIND");
-	memcpy((char *)bo.map + FAR_OFFSET, env->program.map, length);
+	memcpy((char *)bo.map + k->far, env->program.map, length);
 	return bo;
 }
 
@@ -189,7 +212,7 @@ static void submit_round(const struct kind *k, struct kmd_env *env, uint32_t len
 	task.cycle_limit = k->cycle_limit ? k->cycle_limit :
 			   core.job_cycles_max - ROUND_MAX * NOP_CYCLES;
 	if (k->far)
-		task.program_va = FAR_VA + FAR_OFFSET;
+		task.program_va = FAR_VA + k->far;
 	*r = (struct round){ };
 	if (k->still)
 		add_job(r, env, nop_task(env), 1);
@@ -264,7 +287,7 @@ static void test_kind(const struct kind *k, int count)
 	if (k->limit_ms)
 		set_limit(k->limit_ms);
 	if (k->far)
-		far = copy_far(&guilty, length);
+		far = copy_far(k, &guilty, length);
 	for (int i = 0; i < count; i++)
 		run_once(k, &guilty, length, &other, (uint32_t)i + 1, &t);
 	ok(!t.errors, "%s: the fence's error, %d times", k->name, count);

@@ -9,7 +9,7 @@
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 count=${CNNACC_RECOVERY_COUNT:-5}
-kinds="still hang fault illegal far limit"
+kinds="still hang fault illegal far split limit"
 cnnctl=$build/runtime/tools/cnnctl
 cp "$build/tests/unit/rt/digits.onnx" "$work/"
 "$build/runtime/tools/cnnrun" "$work/digits.onnx" --device sim --output "0=$work/sim.npy" \
@@ -87,6 +87,7 @@ tap_run "coredump of an illegal program" said illegal \
 	"ended: BAD_PROGRAM (E_ILLEGAL) at instruction 2"
 tap_run "with the instruction" said illegal ">     2: f0000000"
 tap_run "also where there is more program than a dump has" said far ">     2: f0000000"
+tap_run "and where a program lies in two mappings" said split ">    20: f0000000"
 tap_run "coredump of an endless program" said limit "ended: TIME_LIMIT at instruction 1"
 # pending KIND COUNT: so many packets were in the ring, the last of them of the job behind.
 pending()
