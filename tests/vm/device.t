@@ -120,7 +120,8 @@ def start(name, *args):
 
 def check_stop():
     """Stopping the machine stops the job, without any effect on it."""
-    qemu, path = start('stop', '--', 'rawjob', '5000')
+    # Longer than the stops take.
+    qemu, path = start('stop', '--', 'rawjob', '20000')
     for _ in range(20):
         qemu.command('stop')
         qemu.command('cont')
@@ -131,7 +132,7 @@ def check_stop():
     tap.equal(qemu.register(qemu.register(0x1010) + 0x34), progress, 'a stopped machine stands')
     qemu.command('cont')
     tap.equal(qemu.wait(), 0, 'the job ends after many stops')
-    undisturbed = run('--', 'rawjob', '5000')[1]
+    undisturbed = run('--', 'rawjob', '20000')[1]
     tap.equal(output(path), undisturbed, 'the result is that of an undisturbed job')
 
 
