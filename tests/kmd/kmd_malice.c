@@ -2,8 +2,12 @@
 /*
  * kmd_malice JOBS: jobs for a device that misbehaves, from two processes.  Each ends in
  * bounded time, with an error that a fence may have, or well; and a copy that ended well was made.
+ *
+ * kmd_malice COUNT orphans: so many processes are killed while such a device has jobs of theirs,
+ * of which nothing is left in bounded time.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -16,6 +20,7 @@
 #define PROCESSES	2
 #define BOUND_MS	20000
 #define LINES		64
+#define ORPHANS		16	/* jobs of an owner that is killed */
 
 static const int errors[] = { 0, -ETIMEDOUT, -EFAULT, -EINVAL, -ECANCELED, -ENODEV };
 
@@ -90,12 +95,59 @@ static void worker(int number, int jobs, int out)
 	_exit(write(out, &t, sizeof(t)) != sizeof(t));
 }
 
+/* Some run again after a reset, others are lost. */
+static void own(uint32_t flags, int ready)
+{
+	struct kmd_env env = kmd_env(kmd_open());
+	struct drm_cnnacc_task tasks[] = {
+		kmd_task(kmd_program_delay(&env, 1000000)), kmd_task(4),
+	};
+	struct drm_cnnacc_job job = {
+		.core = env.core, .flags = flags,
+		.tasks = DRM_CNNACC_OBJ_ARRAY(ARRAY_LEN(tasks), tasks),
+	};
+
+	tasks[1].program_va += 4 * 16;
+	for (int i = 0; i < ORPHANS; i++)
+		if (kmd_submit_jobs(env.fd, env.ctx, &job, 1))
+			_exit(1);
+	if (write(ready, "", 1) == 1)
+		pause();
+	_exit(1);
+}
+
+static int run_orphans(int count)
+{
+	struct kmd_left before = kmd_left();
+	int ready[2], status;
+	pid_t pid;
+	char c;
+
+	if (pipe(ready))
+		bail("pipe");
+	for (int i = 0; i < count; i++) {
+		pid = fork();
+		if (!pid)
+			own(i % 2 ? DRM_CNNACC_JOB_RESTARTABLE : 0, ready[1]);
+		if (read(ready[0], &c, 1) != 1)
+			bail("read");
+		usleep((useconds_t)(i * 7919 % 20) * 1000);
+		kill(pid, SIGKILL);
+		if (waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status))
+			bail("an owner");
+		kmd_check_left(before);
+	}
+	return done_testing();
+}
+
 int main(int argc, char **argv)
 {
 	int jobs = argc > 1 ? atoi(argv[1]) : 20, pipes[2], i, status, failed = 0;
 	struct tally sum = { }, t;
 	size_t k;
 
+	if (argc > 2 && !strcmp(argv[2], "orphans"))
+		return run_orphans(jobs);
 	if (pipe(pipes))
 		bail("pipe");
 	for (i = 0; i < PROCESSES; i++)

@@ -29,6 +29,8 @@ DEVICE = '/machine/peripheral/acc'
 GIVEN_UP = ('reg-garbage', 'reg-ones')
 # No job may notice.
 HARMLESS = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-repeat', 'ack-lost')
+# Resets of a core fail, and so owners that go leave their jobs to one of the device.
+ORPHANS = 'hang+reset'
 # What kmd_events has for it.
 EVENTS = {'irq-lost': 'lost', 'ack-lost': 'unacknowledged'}
 
@@ -67,6 +69,7 @@ for mode in {' '.join(MODES)}; do
 	case $mode in
 	{' '.join(f'{mode}) events {what} >{mode}.events 2>&1 ;;' for mode, what in EVENTS.items())}
 	esac
+	[ $mode != {ORPHANS} ] || kmd_malice 8 orphans >$mode.orphans 2>&1
 	[ $mode != ack-lost ] || cat /sys/class/devcoredump/devcd*/data >core
 	ask none
 	works $mode
@@ -134,6 +137,10 @@ def check_mode(share, mode):
     if mode in HARMLESS:
         tap.equal(re.findall(r'\d+(?= [a-z])', jobs.partition(';')[0]), planned(),
                   f'{mode}: every job ends as its program has it, and none is lost')
+    if mode == ORPHANS:
+        orphans = read(share, f'{mode}.orphans')
+        tap.ok(re.search(r'^1\.\.8', orphans, re.M) and not re.search('not ok|SKIP', orphans),
+               f'{mode}: nothing is left of owners that were killed', orphans)
     if mode in EVENTS:
         events = read(share, f'{mode}.events')
         print(f'# {mode}:', *(line for line in events.splitlines() if line.startswith('#')))
