@@ -466,3 +466,7 @@ int cnnacc_bo_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	drm_gem_object_put(obj);
 	return ret < 0 ? ret : 0;
 }
+
+#if IS_ENABLED(CONFIG_CNNACC_KUNIT_TEST)
+#include "tests/cnnacc_gem_test.c"
+#endif
