@@ -135,15 +135,17 @@ bool rt_needed_on_host(const struct cnnrt_program *p, int value)
 	for (int i = 0; i < v->n_consumers; i++)
 		if (p->low->nodes[v->consumers[i]].core < 0)
 			return true;
-	return v->is_output;
+	return v->is_output || p->low->slots[value].copied;
 }
 
-static void count_conversion(const struct cnnrt_program *p, int value, struct cnnrt_estimate *est)
+static void count_conversion(const struct cnnrt_program *p, int slot, struct cnnrt_estimate *est)
 {
-	if (cnn_layout_dense(&p->low->slots[value].layout))
+	const struct cnn_slot *s = &p->low->slots[slot];
+
+	if (s->from == slot && cnn_layout_dense(&s->layout))
 		return;
 	est->conversions++;
-	est->conversion_bytes += (uint64_t)cnn_tensor_bytes(&p->graph->values[value].t);
+	est->conversion_bytes += (uint64_t)cnn_tensor_bytes(&p->graph->values[s->from].t);
 }
 
 static void count_conversions(const struct cnnrt_program *p, struct cnnrt_estimate *est)
@@ -152,7 +154,8 @@ static void count_conversions(const struct cnnrt_program *p, struct cnnrt_estima
 		const struct cnn_segment *seg = &p->low->segments[s];
 
 		for (int i = 0; i < seg->n_in; i++)
-			if (!rt_made_on_device(p, seg->in[i]))
+			if (p->low->slots[seg->in[i]].from != seg->in[i] ||
+			    !rt_made_on_device(p, seg->in[i]))
 				count_conversion(p, seg->in[i], est);
 		for (int i = 0; i < seg->n_out; i++)
 			if (rt_needed_on_host(p, seg->out[i]))

@@ -156,19 +156,13 @@ static int check_cpu(const struct check *c)
 
 /* ---- the arena ---------------------------------------------------------------------- */
 
-static bool made_on_device(const struct check *c, int v)
-{
-	int node = c->g->values[v].producer;
-
-	return node >= 0 && c->low->nodes[node].core >= 0;
-}
-
-static bool layout_fits(const struct cnn_slot *s, int64_t count)
+static bool layout_fits(const struct cnn_slot *s, const struct cnn_tensor *t)
 {
 	const struct cnn_layout *l = &s->layout;
-	int64_t last;
+	int64_t count = t->rank < 0 ? -1 : cnn_tensor_count(t), last;
 
-	if (cnn_mul_sat(cnn_mul_sat(l->n, l->c), l->plane) != count)
+	if (l->size != (int64_t)cnn_dtype_size(t->dtype) ||
+	    cnn_mul_sat(cnn_mul_sat(l->n, l->c), l->plane) != count)
 		return false;
 	if (!count)
 		return true;
@@ -186,15 +180,15 @@ static bool layout_fits(const struct cnn_slot *s, int64_t count)
 }
 
 /* Codes of a byte are written together, and never read here. */
-static bool codes_fit(const struct check *c, int v)
+static bool codes_fit(const struct check *c, int i)
 {
-	const struct cnn_layout *l = &c->low->slots[v].layout;
+	const struct cnn_layout *l = &c->low->slots[i].layout;
 	int64_t per_byte = 8 / cnn_codes_bits((enum cnn_codes)l->codes);
 
 	if (!l->codes)
 		return true;
-	if (c->g->values[v].t.dtype != CNN_INT8 || made_on_device(c, v) ||
-	    l->image_pitch % per_byte)
+	if (c->g->values[c->low->slots[i].from].t.dtype != CNN_INT8 || l->image_pitch % per_byte ||
+	    (i < c->g->n_values && rt_made_on_device(c->p, i)))
 		return false;
 	return l->columns ? l->plane_pitch == 1 && l->row_pitch % per_byte == 0 &&
 			    l->column_pitch % per_byte == 0 : l->plane_pitch % per_byte == 0;
@@ -203,18 +197,17 @@ static bool codes_fit(const struct check *c, int v)
 static int check_slot(const struct check *c, int i)
 {
 	const struct cnn_slot *s = &c->low->slots[i];
-	const struct cnn_tensor *t = &c->g->values[i].t;
 	int64_t align = s->own_pages ? CNNACC_PAGE_SIZE : CNNACC_LINE_SIZE;
 
 	if (!s->used)
 		return CNN_OK;
-	if ((int64_t)cnn_dtype_size(t->dtype) != s->layout.size || t->rank < 0 ||
-	    !layout_fits(s, cnn_tensor_count(t)) || !codes_fit(c, i))
+	if (!layout_fits(s, &c->g->values[s->from].t) ||
+	    (i < c->g->n_values && !layout_fits(s, &c->g->values[i].t)) || !codes_fit(c, i))
 		return wrong(c, "slot", i, "its layout is not that of the value, or too large");
 	if (s->offset % align || s->bytes % CNNACC_LINE_SIZE || !s->bytes ||
 	    s->bytes > c->low->arena_bytes - s->offset)
 		return wrong(c, "slot", i, "it is not in the arena");
-	if (c->g->values[i].elsewhere)
+	if (c->g->values[s->from].elsewhere)
 		return wrong(c, "slot", i, "its constant is not in the file");
 	return CNN_OK;
 }
@@ -247,13 +240,13 @@ static int check_apart(const struct check *c, int i)
 static int check_crossing(const struct check *c, int i)
 {
 	const struct cnn_value *v = &c->g->values[i];
-	bool host = v->is_output;
+	bool host = v->is_output || c->low->slots[i].copied;
 
 	for (int k = 0; k < v->n_consumers; k++)
 		host = host || c->low->nodes[v->consumers[k]].core < 0;
 	if (host && v->elsewhere)
 		return wrong(c, "value", i, "the host reads it, it is not in the file");
-	if (host && made_on_device(c, i) && !c->low->slots[i].used)
+	if (host && rt_made_on_device(c->p, i) && !c->low->slots[i].used)
 		return wrong(c, "value", i, "the host reads what a core makes: it has no slot");
 	return CNN_OK;
 }
@@ -267,17 +260,30 @@ static bool has_data(const struct check *c, int v)
 	return val->t.data || val->is_input || val->producer >= 0;
 }
 
+/* Is what the host fills a slot with from another value there before segment i? */
+static bool can_copy(const struct check *c, int i, int slot)
+{
+	int from = c->low->slots[slot].from, producer = c->g->values[from].producer;
+
+	return c->low->slots[from].copied && !overlap(c, slot, from) &&
+	       (producer < 0 || c->low->nodes[producer].segment < i);
+}
+
 static int check_lists(const struct check *c, int i)
 {
 	const struct cnn_segment *s = &c->low->segments[i];
 
 	if (s->core < 0 && (s->n_in || s->n_out))
 		return wrong(c, "segment", i, "lists of values for the CPU");
-	for (int k = 0; k < s->n_in; k++)
-		if (!c->low->slots[s->in[k]].used || !has_data(c, s->in[k]))
+	for (int k = 0; k < s->n_in; k++) {
+		const struct cnn_slot *slot = &c->low->slots[s->in[k]];
+
+		if (!slot->used || !has_data(c, slot->from) ||
+		    (slot->from != s->in[k] && !can_copy(c, i, s->in[k])))
 			return wrong(c, "segment", i, "it reads a value that is not there");
+	}
 	for (int k = 0; k < s->n_out; k++)
-		if (!c->low->slots[s->out[k]].used || !made_on_device(c, s->out[k]) ||
+		if (!c->low->slots[s->out[k]].used || !rt_made_on_device(c->p, s->out[k]) ||
 		    c->low->nodes[c->g->values[s->out[k]].producer].segment != i)
 			return wrong(c, "segment", i, "it does not make a value that it gives");
 	return CNN_OK;
@@ -393,7 +399,7 @@ int rt_program_check(struct cnnrt_program *p, struct cnn_err *e)
 		ret = rt_check_limits(p, e);
 	if (!ret)
 		ret = check_cpu(&c);
-	for (int i = 0; i < c.g->n_values && !ret; i++)
+	for (int i = 0; i < c.low->n_slots && !ret; i++)
 		ret = check_slot(&c, i);
 	for (int i = 0; i < c.g->n_values && !ret; i++)
 		ret = check_crossing(&c, i);

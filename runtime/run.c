@@ -112,14 +112,21 @@ static bool in_place(const struct cnnrt_job *job, int v)
 	       (home == RT_HOME_USER && is_mapped(job, v));
 }
 
+/* Does the host write the slot's elements there? */
+static bool is_put(const struct cnnrt_job *job, int slot)
+{
+	int v = job->program->low->slots[slot].from;
+
+	return v != slot || (!rt_made_on_device(job->program, v) && !in_place(job, v));
+}
+
 static void put_inputs(struct cnnrt_job *job, const struct cnn_segment *seg)
 {
 	for (int i = 0; i < seg->n_in; i++) {
-		int v = seg->in[i];
+		const struct cnn_slot *slot = &job->program->low->slots[seg->in[i]];
 
-		if (!rt_made_on_device(job->program, v) && !in_place(job, v))
-			cnn_slot_write(&job->program->low->slots[v], job->arena.map,
-				       job->values[v].t.data);
+		if (is_put(job, seg->in[i]))
+			cnn_slot_write(slot, job->arena.map, job->values[slot->from].t.data);
 	}
 }
 
@@ -440,7 +447,7 @@ static bool is_direct(const struct cnnrt_job *job, const struct cnn_segment *seg
 	const struct cnn_graph *g = job->program->graph;
 
 	for (int i = 0; i < seg->n_in; i++)
-		if (!in_place(job, seg->in[i]))
+		if (is_put(job, seg->in[i]))
 			return false;
 	for (int i = 0; i < g->n_outputs; i++)
 		if (!in_place(job, g->outputs[i]) ||

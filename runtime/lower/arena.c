@@ -41,6 +41,12 @@ static void find_lives(struct lowering *x)
 		for (int k = 0; k < seg->n_in && seg->core >= 0; k++)
 			live(x, seg->in[k], out->nodes[seg->nodes[seg->n_nodes - 1]].turn);
 	}
+	for (int i = 0; i < out->n_nodes; i++) {
+		const struct cnn_segment *seg = &out->segments[out->nodes[i].segment];
+
+		if (x->copy[i] >= 0)
+			live(x, x->copy[i], out->nodes[seg->nodes[seg->n_nodes - 1]].turn);
+	}
 }
 
 struct block {
@@ -95,7 +101,8 @@ static int place_blocks(struct lowering *x, const int *order, int count, struct 
 		if (slot->bytes > CNN_ARENA_MAX - slot->offset)
 			return cnn_fail(x->lw.err, CNN_ELIMIT,
 					"activations would exceed %lld bytes at %s",
-					(long long)CNN_ARENA_MAX, x->lw.g->values[order[i]].name);
+					(long long)CNN_ARENA_MAX,
+					x->lw.g->values[slot->from].name);
 		memmove(&blocks[at + 1], &blocks[at], (size_t)(n - at) * sizeof(*blocks));
 		blocks[at] = (struct block){ slot->offset, slot->offset + slot->bytes,
 					     x->last[order[i]] };
@@ -152,8 +159,8 @@ static int place_callers(struct lowering *x)
 int lw_plan_arena(struct lowering *x)
 {
 	struct cnn_lowered *out = x->lw.out;
-	int *order = calloc((size_t)out->n_values + 1, sizeof(*order));
-	struct block *blocks = calloc((size_t)out->n_values + 1, sizeof(*blocks));
+	int *order = calloc((size_t)out->n_slots + 1, sizeof(*order));
+	struct block *blocks = calloc((size_t)out->n_slots + 1, sizeof(*blocks));
 	int count = 0, ret;
 
 	if (!order || !blocks) {
@@ -165,9 +172,9 @@ int lw_plan_arena(struct lowering *x)
 	find_callers(x, order);
 	for (int v = 0; v < out->n_values; v++)
 		x->shared[x->lw.root[v]] |= out->slots[v].own_pages;
-	for (int v = 0; v < out->n_values; v++)
-		if (out->slots[v].used && x->lw.root[v] == v && !x->shared[v])
-			order[count++] = v;
+	for (int s = 0; s < out->n_slots; s++)
+		if (out->slots[s].used && x->lw.root[s] == s && !x->shared[s])
+			order[count++] = s;
 	qsort_r(order, (size_t)count, sizeof(*order), first_of, x);
 	ret = place_blocks(x, order, count, blocks);
 	if (!ret)

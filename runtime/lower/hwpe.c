@@ -222,6 +222,7 @@ static bool lhw_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 	const char *op = g->nodes[node].op_type;
 	struct lhw_node *n = &core->nodes[node];
 
+	n->in = fit->in[0].slot;
 	n->in_l = fit->in[0].layout;
 	n->out_l = fit->out.layout;
 	if (n->product && n->in_l.n != 1)
@@ -260,6 +261,7 @@ const struct lw_core_ops lw_hwpe = {
 	.name = "hwpe",
 	.fuse = CNN_FUSE_ALL,
 	.wants = CNN_FUSE_SUMS,
+	.copies = true,
 	.open = lhw_open,
 	.close = lhw_close,
 	.is_for = lhw_is_for,

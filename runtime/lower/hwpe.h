@@ -35,7 +35,7 @@ struct lhw_weights {
 };
 
 struct lhw_node {
-	int in, out;
+	int in, out;		/* slots */
 	struct cnn_layout in_l, out_l;
 	int64_t out_bytes;
 	bool product;		/* a matrix product: rows, of iw * ih, are there */

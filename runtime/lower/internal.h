@@ -35,6 +35,7 @@ struct lw {
 /* A value that a node reads or writes in the arena, and the layout it is to have. */
 struct lw_io {
 	int value;
+	int slot;		/* of an input that is planned: the value's own, or a copy of it */
 	struct cnn_layout layout;
 	int64_t bytes;		/* what the node writes, if that is more than the layout's */
 };
@@ -57,6 +58,7 @@ struct lw_core_ops {
 	const char *name;
 	unsigned int fuse;	/* CNN_FUSE_* it can take */
 	unsigned int wants;	/* those that only it asks for */
+	bool copies;		/* its nodes have one input, and read it where their fit says */
 	/* A new core state; NULL if there is no memory. */
 	struct lw_core *(*open)(struct lw *lw, const struct cnn_core *info);
 	void (*close)(struct lw_core *core);

@@ -140,24 +140,29 @@ static int alloc_results(struct lowering *x)
 {
 	struct cnn_lowered *out = x->lw.out;
 	size_t values = (size_t)x->lw.g->n_values + 1;
+	size_t slots = values + (size_t)x->lw.g->n_nodes;	/* a copy for each node */
 
 	out->n_nodes = x->lw.g->n_nodes;
-	out->n_values = x->lw.g->n_values;
+	out->n_values = out->n_slots = x->lw.g->n_values;
 	out->nodes = calloc((size_t)out->n_nodes + 1, sizeof(*out->nodes));
-	out->slots = calloc(values, sizeof(*out->slots));
-	x->lw.root = calloc(values, sizeof(int));
-	x->first = calloc(values, sizeof(int));
-	x->last = calloc(values, sizeof(int));
-	x->shared = calloc(values, sizeof(bool));
+	out->slots = calloc(slots, sizeof(*out->slots));
+	x->lw.root = calloc(slots, sizeof(int));
+	x->first = calloc(slots, sizeof(int));
+	x->last = calloc(slots, sizeof(int));
+	x->shared = calloc(slots, sizeof(bool));
 	x->joined = calloc(values, sizeof(bool));
+	x->copy = calloc((size_t)out->n_nodes + 1, sizeof(int));
+	x->next_copy = calloc(slots, sizeof(int));
 	if (!out->nodes || !out->slots || !x->lw.root || !x->first || !x->last || !x->shared ||
-	    !x->joined)
+	    !x->joined || !x->copy || !x->next_copy)
 		return cnn_fail(x->lw.err, CNN_ENOMEM, "no memory for %d nodes", out->n_nodes);
-	for (int v = 0; v < out->n_values; v++) {
-		x->lw.root[v] = v;
-		x->first[v] = out->n_nodes;
-		x->last[v] = -1;
+	for (int s = 0; s < (int)slots; s++) {
+		out->slots[s].from = x->lw.root[s] = s;
+		x->first[s] = out->n_nodes;
+		x->last[s] = -1;
 	}
+	for (int i = 0; i < out->n_nodes; i++)
+		x->copy[i] = -1;
 	return CNN_OK;
 }
 
@@ -207,6 +212,8 @@ static int lower_graph(struct lowering *x)
 {
 	int ret;
 
+	for (int i = x->lw.g->n_nodes - 1; i >= 0; i--)
+		lw_place_written(x, i);
 	lw_settle_roots(x);
 	ret = lw_make_segments(x);
 
@@ -231,6 +238,8 @@ static void close_lowering(struct lowering *x)
 	free(x->last);
 	free(x->shared);
 	free(x->joined);
+	free(x->copy);
+	free(x->next_copy);
 	out->program = x->lw.program.data;
 	out->program_bytes = x->lw.program.len;
 	out->weights = x->lw.weights.data;

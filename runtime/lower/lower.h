@@ -12,12 +12,12 @@
  * image (execute only), weight image (read only) and activation arena (read and write, any
  * content). For each segment in order, which is not the graph's order of nodes: a CPU segment runs
  * its nodes one by one; before a device segment each value of its in list is put into the arena,
- * if a CPU node or the caller made it; then the segment's tasks are submitted as one job (more jobs
- * if there are more tasks than a job takes), in order. What a device segment has in its out list is
- * then in the arena until the last node that reads it has run, a graph output until the end; its
- * other values may never have left the core. Values that are only renamed, and the parts of a
- * Concat or Split, share their slot's memory. Programs fit every core of the same type and
- * parameters, not just the one named.
+ * if a CPU node or the caller made it or the slot is not its own; then the segment's tasks are
+ * submitted as one job (more jobs if there are more tasks than a job takes), in order. What a
+ * device segment has in its out list is then in the arena until the last node that reads it has
+ * run, a graph output until the end; its other values may never have left the core. Values that are
+ * only renamed, and the parts of a Concat or Split, share their slot's memory. Programs fit every
+ * core of the same type and parameters, not just the one named.
  */
 #ifndef CNN_LOWER_H
 #define CNN_LOWER_H
@@ -81,9 +81,15 @@ static inline bool cnn_layout_dense(const struct cnn_layout *l)
 	       (l->n == 1 || l->image_pitch == l->c * l->plane);
 }
 
-/* A value in the arena; index = value index of the graph. */
+/* A value in the arena; index = value index of the graph, behind those come copies of values. */
 struct cnn_slot {
 	bool used;		/* false: no device node reads or writes it */
+	bool copied;		/* another slot has its value's elements, too; also if not used */
+	/*
+	 * The value whose elements it has. If that is another one, the host writes them here, before
+	 * the segment that has the slot in its in list.
+	 */
+	int from;
 	int64_t offset;		/* bytes from CNN_VA_ARENA, multiple of 64 */
 	int64_t bytes;		/* multiple of 64 */
 	/*
@@ -126,9 +132,9 @@ struct cnn_segment {
 	int *nodes, n_nodes;	/* graph indices, in the order they run: ascending */
 	int first_task, n_tasks;	/* none if its nodes only rename values */
 	/*
-	 * Device only: value indices, ascending. in: read here and made elsewhere (constants that
-	 * a device node reads from the arena included). out: made here and read elsewhere, or a
-	 * graph output.
+	 * Device only: slot indices, ascending. in: read here and made elsewhere (constants that
+	 * a device node reads from the arena included); one with another value's elements is there
+	 * only before it is first read. out: values made here and read elsewhere, or a graph output.
 	 */
 	int *in, *out;
 	int n_in, n_out;
@@ -137,10 +143,10 @@ struct cnn_segment {
 
 struct cnn_lowered {
 	struct cnn_placement *nodes;	/* n_nodes */
-	struct cnn_slot *slots;		/* n_values */
+	struct cnn_slot *slots;		/* n_slots: those of the n_values, and copies */
 	struct cnn_segment *segments;
 	struct cnn_task *tasks;
-	int n_nodes, n_values, n_segments, n_tasks;
+	int n_nodes, n_values, n_slots, n_segments, n_tasks;
 	struct cnnrt_span *spans;	/* at most CNN_SPANS_MAX; see cnnrt_program_spans */
 	int n_spans;
 	uint8_t *program;

@@ -13,6 +13,8 @@ struct lowering {
 	int *first, *last;	/* life of a root's memory, in turns */
 	bool *joined;		/* a root of which other values are parts */
 	bool *shared;		/* a root whose memory the caller may provide */
+	int *copy;		/* by node: the slot that the host fills for it; -1: none */
+	int *next_copy;		/* by slot: another copy of the same value; 0: that was all */
 	bool observe;
 };
 
@@ -23,6 +25,8 @@ bool lw_place_parts(struct lowering *x, int node, int *core);
 
 /* In this order. */
 void lw_place_node(struct lowering *x, int node);
+/* When all are placed: what then needs no operator on the CPU. */
+void lw_place_written(struct lowering *x, int node);
 /* Makes roots and offsets those of the memory that is nobody's part. */
 void lw_settle_roots(struct lowering *x);
 int lw_make_segments(struct lowering *x);

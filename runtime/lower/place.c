@@ -32,23 +32,36 @@ static bool has_columns(const struct cnn_layout *l, const struct cnn_layout *wan
 	       l->size == want->size && l->codes == want->codes;
 }
 
-/* Gives an input the layout that its value already has in the arena. */
-static bool fit_layout(const struct lowering *x, struct lw_io *io, char *reason)
+/* Gives an input the layout that a slot has, if it can be read as it lies there. */
+static bool fit_slot(const struct lowering *x, int s, struct lw_io *io)
 {
-	const struct cnn_slot *slot = &x->lw.out->slots[io->value];
+	const struct cnn_layout *lies = &x->lw.out->slots[s].layout;
 	const struct cnn_layout want = io->layout;
-	char text[120];
 
-	if (!slot->used)
-		return true;
-	if (want.columns && has_columns(&slot->layout, &want)) {
-		io->layout = slot->layout;
+	io->slot = s;
+	if (want.columns && has_columns(lies, &want)) {
+		io->layout = *lies;
 		return true;
 	}
-	if (want.codes && !memcmp(&want, &slot->layout, sizeof(want)))
+	if (want.codes && !memcmp(&want, lies, sizeof(want)))
 		return true;
-	if (!want.columns && !want.codes &&
-	    lw_view(&slot->layout, want.n, want.c, want.plane, &io->layout))
+	return !want.columns && !want.codes &&
+	       lw_view(lies, want.n, want.c, want.plane, &io->layout);
+}
+
+/* Finds a slot to read an input from: its value's own, a copy, or one that is to be made. */
+static bool fit_input(const struct lowering *x, struct lw_io *io, bool copies, char *reason)
+{
+	char text[120];
+
+	io->slot = io->value;
+	if (!x->lw.out->slots[io->value].used || fit_slot(x, io->value, io))
+		return true;
+	for (int s = x->next_copy[io->value]; s; s = x->next_copy[s])
+		if (fit_slot(x, s, io))
+			return true;
+	io->slot = x->lw.out->n_slots;
+	if (copies)
 		return true;
 	value_text(x->lw.g, io->value, text, sizeof(text));
 	return lw_no(reason, "input %s lies in the arena with other gaps between its planes", text);
@@ -66,6 +79,25 @@ void lw_use_slot(struct lowering *x, const struct lw_io *io)
 				  CNNACC_LINE_SIZE);
 }
 
+/* The host copies a value for the node, unless it did for another one. */
+static void use_copy(struct lowering *x, int node, const struct lw_io *io, char *reason)
+{
+	struct cnn_lowered *out = x->lw.out;
+	struct lw_io copy = { .value = io->slot, .layout = io->layout };
+	size_t len = strlen(reason);
+
+	x->copy[node] = io->slot;
+	snprintf(reason + len, CNN_REASON_LEN - len, ", of a copy of its input in this layout");
+	if (io->slot < out->n_slots)
+		return;
+	out->n_slots++;
+	lw_use_slot(x, &copy);
+	out->slots[io->slot].from = io->value;
+	out->slots[io->value].copied = true;
+	x->next_copy[io->slot] = x->next_copy[io->value];
+	x->next_copy[io->value] = io->slot;
+}
+
 static bool place_on(struct lowering *x, int core, int node, char *reason)
 {
 	struct lw_core *c = x->cores[core];
@@ -74,12 +106,16 @@ static bool place_on(struct lowering *x, int core, int node, char *reason)
 	if (!c->ops->match(c, node, &fit, reason))
 		return false;
 	for (int i = 0; i < fit.n_in; i++)
-		if (!fit_layout(x, &fit.in[i], reason))
+		if (!fit_input(x, &fit.in[i], c->ops->copies, reason))
 			return false;
 	if (!c->ops->plan(c, node, &fit, reason))
 		return false;
-	for (int i = 0; i < fit.n_in; i++)
-		lw_use_slot(x, &fit.in[i]);
+	for (int i = 0; i < fit.n_in; i++) {
+		if (fit.in[i].slot == fit.in[i].value)
+			lw_use_slot(x, &fit.in[i]);
+		else
+			use_copy(x, node, &fit.in[i], reason);
+	}
 	lw_use_slot(x, &fit.out);
 	return true;
 }
@@ -138,6 +174,42 @@ static bool place_renaming(struct lowering *x, int node, int *core)
 		x->lw.out->slots[io.value].offset = x->lw.out->slots[from].offset;
 	*core = x->lw.out->nodes[producer].core;
 	return true;
+}
+
+/* The core of all nodes that read a value, where that may be a copy; else CNN_ON_CPU. */
+static int only_reader(const struct lowering *x, int v)
+{
+	const struct cnn_value *val = &x->lw.g->values[v];
+	int core = val->n_consumers ? x->lw.out->nodes[val->consumers[0]].core : CNN_ON_CPU;
+
+	for (int i = 1; i < val->n_consumers; i++)
+		if (x->lw.out->nodes[val->consumers[i]].core != core)
+			return CNN_ON_CPU;
+	return core >= 0 && x->cores[core]->ops->copies ? core : CNN_ON_CPU;
+}
+
+void lw_place_written(struct lowering *x, int node)
+{
+	const struct cnn_node *n = &x->lw.g->nodes[node];
+	struct cnn_placement *p = &x->lw.out->nodes[node];
+	struct cnn_slot *slots = x->lw.out->slots;
+	int from = n->in[0], to = n->out[0];
+
+	if (p->core >= 0 || !is_renaming(n->op) || n->act.kind != CNN_ACT_NONE || from < 0 || to < 0 ||
+	    (n->n_out > 1 && n->out[1] >= 0))
+		return;
+	/* Codes are never taken back from the arena, as what a core makes may have to be. */
+	if (x->lw.g->values[from].t.rank < 0 || x->lw.g->values[to].is_output ||
+	    !slots[to].used || slots[to].copied || slots[to].layout.codes)
+		return;
+	p->core = only_reader(x, to);
+	if (p->core < 0)
+		return;
+	x->copy[node] = to;
+	slots[to].from = from;
+	slots[from].copied = true;
+	lw_no(p->reason, "%s: its input is written straight to where its readers want it",
+	      n->op_type);
 }
 
 void lw_place_node(struct lowering *x, int node)

@@ -46,9 +46,12 @@ static int find_levels(const struct lowering *x, int begin, struct turn *turns)
 
 		for (int k = 0; k < g->nodes[i].n_in; k++) {
 			int v = g->nodes[i].in[k], from = v < 0 ? -1 : g->values[v].producer;
+			int level = from < 0 ? 0 : turns[from].level;
 
-			if (from >= 0 && turns[from].level > least)
-				least = turns[from].level;
+			/* What the host copies is made in an earlier run. */
+			if (from >= 0 && x->copy[i] >= 0)
+				level++;
+			least = level > least ? level : least;
 		}
 		turns[i].node = i;
 		turns[i].level = next_turn(least, place_of(x->lw.out, i), begin, x->n_cores + 1);
@@ -151,15 +154,27 @@ static int unique(int *list, int n)
 	return kept;
 }
 
-static void collect_io(const struct lowering *x, struct cnn_segment *seg)
+/* The host fills a copy once, and before the segment's first node. */
+static void add_copy(struct lowering *x, struct cnn_segment *seg, int s)
+{
+	if (x->first[s] < x->lw.out->n_nodes)
+		return;
+	x->first[s] = x->lw.out->nodes[seg->nodes[0]].turn;
+	seg->in[seg->n_in++] = s;
+}
+
+static void collect_io(struct lowering *x, struct cnn_segment *seg)
 {
 	const struct cnn_graph *g = x->lw.g;
 	const struct cnn_slot *slots = x->lw.out->slots;
 
 	for (int i = 0; i < seg->n_nodes; i++) {
 		const struct cnn_node *n = &g->nodes[seg->nodes[i]];
+		int copy = x->copy[seg->nodes[i]];
 
-		for (int k = 0; k < n->n_in; k++) {
+		if (copy >= 0)
+			add_copy(x, seg, copy);
+		for (int k = copy >= 0; k < n->n_in; k++) {
 			int v = n->in[k];
 
 			if (v >= 0 && slots[v].used &&
