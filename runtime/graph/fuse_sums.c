@@ -432,8 +432,10 @@ static int shift_out(const struct cnn_product *p)
 
 int cnn_fuse_sums(struct cnn_graph *g, struct cnn_err *err)
 {
-	int ret = cnn_shift_types(g, err);
+	int ret = cnn_fuse_matrices(g, err);
 
+	if (!ret)
+		ret = cnn_shift_types(g, err);
 	for (int i = 0; i < g->n_nodes && !ret; i++) {
 		struct cnn_product p = { .g = g, .node = i, .err = err };
 

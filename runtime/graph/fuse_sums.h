@@ -34,6 +34,9 @@ float cnn_product_scale(const struct cnn_product *p, int64_t k);
 /* What is added to the sums of channel k: its bias, and what a known zero point of x gives. */
 int32_t cnn_product_term(const struct cnn_product *p, int64_t k);
 
+/* fuse_matrices.c: products with several matrices of weights become one for each. */
+int cnn_fuse_matrices(struct cnn_graph *g, struct cnn_err *err);
+
 /* fuse_shift.c: fills shift, by which the core gives the operator's very results, and why. */
 void cnn_product_find_shift(struct cnn_product *p);
 /* What a weight of channel k is multiplied with then is 2 to the power of this. */

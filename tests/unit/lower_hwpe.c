@@ -203,25 +203,34 @@ static void add_codes(struct onnx_build *b, const struct conv *c)
 		conv_attributes(n, c);
 }
 
+/* One matrix of weights, or several. */
 static void add_product(struct onnx_build *b, bool quantised)
 {
-	int64_t a[3] = { pick(1, 3), pick(1, 40), pick(1, 70) }, w[3] = { 1, a[2], pick(1, 50) };
-	int a_type = byte_type(), w_type = byte_type(), rank = (int)pick(2, 3);
+	int64_t a[4] = { pick(1, 2), pick(1, 3), pick(1, 40), pick(1, 70) };
+	int64_t w[4] = { 1, 1, a[3], pick(1, 50) };
+	int a_type = byte_type(), w_type = byte_type(), rank = (int)pick(2, 4);
 	int w_rank = (int)pick(2, rank);
 
-	ob_input(b, "x", a_type, rank, a + 3 - rank);
-	add_bytes(b, "w", w_type, w_rank, w + 3 - w_rank);
+	for (int i = 0; i < 2; i++) {
+		if (pick(0, 1))
+			w[i] = a[i];
+		if (i >= 4 - w_rank && pick(0, 1))
+			a[i] = 1;
+	}
+	ob_input(b, "x", a_type, rank, a + 4 - rank);
+	add_bytes(b, "w", w_type, w_rank, w + 4 - w_rank);
 	add_zero(b, "xz", a_type, 1);
-	add_zero(b, "wz", w_type, w[2]);
+	add_zero(b, "wz", w_type, w[3]);
 	if (quantised)
-		add_quantisation(b, w[2], w[1], false);
+		add_quantisation(b, w[3], w[2], false);
 	if (quantised)
 		ob_node(b, "QLinearMatMul", "x xs xz w ws wz ys yz", "y");
 	else
 		ob_node(b, "MatMulInteger", "x w xz wz", "y");
 }
 
-static const char *run_random(struct bench *t, uint32_t seed)
+/* all: of a layer that the core gets it gets all multiply-adds. */
+static const char *run_random(struct bench *t, uint32_t seed, bool all)
 {
 	static char text[512];
 	struct onnx_build *b;
@@ -248,6 +257,8 @@ static const char *run_random(struct bench *t, uint32_t seed)
 	file = ob_pack(b, &len);
 	ob_free(b);
 	wrong = run_both(t, file, len, seed % 8 == 0, ob_rand(&random_state), &got);
+	if (!wrong && all && got.estimate.macs_device != got.estimate.macs_total)
+		wrong = "some of its multiply-adds are on the CPU";
 	free(file);
 	if (!wrong)
 		return NULL;
@@ -276,7 +287,7 @@ static void check_random(uint32_t seed, uint32_t count)
 
 		t.refused = devices[i].refused ? 1 + count / devices[i].refused : 0;
 		for (uint32_t k = 0; k < count && !wrong; k++)
-			wrong = run_random(&t, seed + k);
+			wrong = run_random(&t, seed + k, !devices[i].refused);
 		check(devices[i].name, wrong);
 		bench_close(&t);
 	}
@@ -515,7 +526,7 @@ static void check_refusal(const char *text, int64_t channels, int64_t rows, int6
 	free(ones);
 }
 
-/* A product that is not made sums: of several matrices of weights, or of what is no constant. */
+/* A product that is not made sums: of too many matrices of weights, or of what is no constant. */
 static void check_unsplit(const char *text, int64_t matrices, const char *input)
 {
 	const int64_t x[3] = { matrices, 4, 8 }, w[3] = { matrices, 8, 5 };
@@ -557,7 +568,7 @@ int main(int argc, char **argv)
 	check_refusal("bytes of weights 67584, limit of hwpe 65536", 64, 6, 11, devices[2].name);
 	check_refusal("bytes of half a map 9864, limit of hwpe 8192", 64, 11, 11, devices[1].name);
 	check_unsplit("QLinearMatMul: matrices of 3 and 3 dimensions, one matrix of weights wanted",
-		      2, "");
+		      65, "");
 	check_unsplit("QLinearMatMul: weight is not constant", 1, "w");
 	check_unsplit("QLinearMatMul: a scale, zero point or bias is not constant", 1, "s");
 	return end_checks();
