@@ -558,6 +558,8 @@ int main(int argc, char **argv)
 
 	read_options(argc, argv, &seed, &count);
 	check_random(seed, count);
+	/* Weights with a zero point, in a layer that is too large for the second device. */
+	check_random(5332, 1);
 	check_network();
 	check_column();
 	for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++)
