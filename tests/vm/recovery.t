@@ -55,7 +55,7 @@ rmmod cnnacc && modprobe cnnacc && cat /sys/module/cnnacc/parameters/watchdog_ms
 	kmd_guilty $(((count + 2) / 3)) still >>defaults 2>&1
 echo \$? >>defaults
 END
-"$top/tests/vm/run" --timeout $((200 + 6 * count)) --module-param watchdog_ms=400 --share "$work" \
+"$top/tests/vm/run" --timeout $((200 + 9 * count)) --module-param watchdog_ms=400 --share "$work" \
 	-- sh /mnt/guest >"$work/log" 2>&1
 tap_ok "the guest ran and the kernel did not complain"
 sed 's/^/# /' "$work/log"
