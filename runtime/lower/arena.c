@@ -120,7 +120,19 @@ static bool is_callers(const struct lowering *x, int v)
 
 	/* A node that writes more than the value cannot write into the caller's buffer. */
 	return slot->used && (val->is_input || val->is_output) && cnn_layout_dense(&slot->layout) &&
-	       slot->bytes == lw_round_up(lw_layout_bytes(&slot->layout), CNNACC_LINE_SIZE);
+	       x->lw.out->slots[x->lw.root[v]].bytes ==
+	       lw_round_up(lw_layout_bytes(&slot->layout), CNNACC_LINE_SIZE);
+}
+
+/* Does the host read the value, which it would miss in a buffer that is another value's? */
+static bool is_read_on_host(const struct lowering *x, int v)
+{
+	const struct cnn_value *val = &x->lw.g->values[v];
+
+	for (int i = 0; i < val->n_consumers; i++)
+		if (x->lw.out->nodes[val->consumers[i]].core < 0)
+			return true;
+	return val->is_output || x->lw.out->slots[v].copied;
 }
 
 static void find_callers(struct lowering *x, int *callers)
@@ -129,8 +141,8 @@ static void find_callers(struct lowering *x, int *callers)
 
 	memset(callers, 0, (size_t)values * sizeof(*callers));
 	for (int v = 0; v < values; v++)
-		if (is_callers(x, v))
-			callers[x->lw.root[v]]++;
+		callers[x->lw.root[v]] += is_callers(x, v) ||
+					  (x->lw.out->slots[v].used && is_read_on_host(x, v));
 	for (int v = 0; v < values; v++)
 		x->lw.out->slots[v].own_pages = is_callers(x, v) && callers[x->lw.root[v]] == 1 &&
 					      !x->joined[x->lw.root[v]];

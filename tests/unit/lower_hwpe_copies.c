@@ -325,6 +325,97 @@ static void check_plan(const struct plan *p)
 	free(file);
 }
 
+/* ---- an output in the caller's buffer ---------------------------------------------------- */
+
+#define DEPTH	8
+#define CHANNELS	32
+#define BUFFER	8192
+
+/* What the core makes is the output under another name; read: and a Cast's input on the CPU. */
+static void *make_renamed(int64_t rows, bool read, size_t *len)
+{
+	struct net n = { .b = ob_new(13), .v = { rows, DEPTH } };
+	const int64_t w[2] = { DEPTH, CHANNELS }, flat = -1;
+	int8_t ones[DEPTH * CHANNELS];
+	void *file;
+
+	memset(ones, 1, sizeof(ones));
+	ob_input(n.b, "x", UINT8, 2, n.v);
+	ob_bytes(n.b, "w", INT8, 2, w, ones);
+	ob_node(n.b, "MatMulInteger", "x w", "v");
+	add_reshape(&n, "v", "y", 1, &flat);
+	ob_output(n.b, "y");
+	if (read) {
+		ob_attr_int(ob_node(n.b, "Cast", "v", "z"), "to", FLOAT);
+		ob_output(n.b, "z");
+	}
+	file = ob_pack(n.b, len);
+	ob_free(n.b);
+	return file;
+}
+
+/* Of an x of ones. */
+static const char *check_bound(const uint8_t *buf, const float *z, int64_t count)
+{
+	const int32_t *y = (const int32_t *)buf;
+
+	for (int64_t i = 0; i < count; i++)
+		if (y[i] != DEPTH || (z && z[i] != DEPTH))
+			return y[i] != DEPTH ? "wrong output" : "the CPU read something else";
+	for (int64_t i = count * 4; i < BUFFER; i++)
+		if (buf[i] != 0xcc)
+			return "it was written behind the output";
+	return NULL;
+}
+
+static const char *run_bound(struct bench *t, struct cnnrt_job *job, int64_t rows, bool read)
+{
+	struct cnnrt_buffer *buf = NULL;
+	const char *wrong;
+	void *x, *y, *z = NULL;
+	int ret = cnnrt_buffer_create(t->ctx, BUFFER, &buf, &t->err);
+
+	if (!ret)
+		ret = cnnrt_buffer_map(buf, &y, &t->err);
+	if (!ret)
+		ret = cnnrt_job_bind(job, CNNRT_OUTPUT, 0, buf, 0, &t->err);
+	if (!ret)
+		ret = cnnrt_job_map(job, CNNRT_INPUT, 0, NULL, &x, &t->err);
+	if (!ret) {
+		memset(x, 1, (size_t)(rows * DEPTH));
+		memset(y, 0xcc, BUFFER);
+		ret = cnnrt_job_submit(job, -1, NULL, &t->err);
+	}
+	if (!ret)
+		ret = cnnrt_job_wait(job, -1, &t->err);
+	if (!ret && read)
+		ret = cnnrt_job_map(job, CNNRT_OUTPUT, 1, NULL, &z, &t->err);
+	wrong = ret ? t->err.text : check_bound(y, z, rows * CHANNELS);
+	cnnrt_job_free(job);
+	cnnrt_buffer_free(buf);
+	return wrong;
+}
+
+static void check_renamed(const char *name, int64_t rows, bool read)
+{
+	struct cnnrt_program *p = NULL;
+	struct cnnrt_job *job = NULL;
+	struct bench t = { 0 };
+	const char *wrong;
+	size_t len;
+	void *file = make_renamed(rows, read, &len);
+
+	if (bench_open(&t, "sim:cores=hwpe") || compile(&t, file, len, false, &p) ||
+	    cnnrt_job_create(t.ctx, p, &job, &t.err))
+		wrong = t.err.text;
+	else
+		wrong = run_bound(&t, job, rows, read);
+	check(name, wrong);
+	cnnrt_program_free(p);
+	bench_close(&t);
+	free(file);
+}
+
 int main(int argc, char **argv)
 {
 	uint32_t seed = 1, count = 200;
@@ -334,5 +425,8 @@ int main(int argc, char **argv)
 	check_random("sim:cores=ccp+hwpe:fmap=16384:program=8192", seed, count);
 	for (size_t i = 0; i < sizeof(plans) / sizeof(plans[0]); i++)
 		check_plan(&plans[i]);
+	check_renamed("the CPU reads what is an output in the caller's buffer by another name", 16,
+		      true);
+	check_renamed("a core's padding beside an output in the caller's buffer", 3, false);
 	return end_checks();
 }
