@@ -224,15 +224,27 @@ static void submit_round(const struct kind *k, struct kmd_env *env, uint32_t len
 		bail("SUBMIT");
 }
 
-static void stop_queue(const struct kmd_env *env)
+/* Reads or writes a register of the core's queue. */
+static uint32_t queue_register(const struct kmd_env *env, uint32_t reg, uint32_t flags)
 {
-	struct drm_cnnacc_reg_rw ctrl = { .flags = DRM_CNNACC_REG_WRITE };
+	struct drm_cnnacc_reg_rw args = { .flags = flags };
 	struct drm_cnnacc_core_info core;
 
 	kmd_core_info(env->fd, env->core, &core);
-	ctrl.offset = core.queue_offset + CNNACC_QREG_CTRL;
-	if (kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_REG_RW, &ctrl))
+	args.offset = core.queue_offset + reg;
+	if (kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_REG_RW, &args))
 		bail("REG_RW");
+	return args.value;
+}
+
+/* The second job runs, which its progress shows: the first one's fence may come before. */
+static void wait_until_runs(const struct kmd_env *env)
+{
+	uint32_t before = queue_register(env, CNNACC_QREG_PROGRESS, 0);
+	double end = kmd_seconds() + 1;
+
+	while (queue_register(env, CNNACC_QREG_PROGRESS, 0) == before && kmd_seconds() < end)
+		;
 }
 
 /* What runs when its queue is stopped ends; nobody else's job may be in the ring then. */
@@ -240,7 +252,8 @@ static void stand_still(const struct round *r, const struct kmd_env *env)
 {
 	if (wait_job(r, env, 0))
 		bail("the first job");
-	stop_queue(env);
+	wait_until_runs(env);
+	queue_register(env, CNNACC_QREG_CTRL, DRM_CNNACC_REG_WRITE);
 	if (wait_job(r, env, 1))
 		bail("the job that ran");
 }
