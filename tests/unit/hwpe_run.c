@@ -31,6 +31,16 @@ int end_checks(void)
 	return failed;
 }
 
+const char *with_seed(const char *wrong, uint32_t seed)
+{
+	static char text[512];
+
+	if (!wrong)
+		return NULL;
+	snprintf(text, sizeof(text), "--seed %u --count 1: %.400s", seed, wrong);
+	return text;
+}
+
 void read_options(int argc, char **argv, uint32_t *seed, uint32_t *count)
 {
 	for (int i = 1; i + 1 < argc; i += 2) {

@@ -32,6 +32,8 @@ int64_t pick(int64_t least, int64_t most);
 /* A result in TAP; wrong: why it fails, NULL if it does not. end_checks() gives the exit status. */
 void check(const char *name, const char *wrong);
 int end_checks(void);
+/* NULL, or with the options that repeat it. */
+const char *with_seed(const char *wrong, uint32_t seed);
 /* "--seed N" and "--count N". */
 void read_options(int argc, char **argv, uint32_t *seed, uint32_t *count);
 

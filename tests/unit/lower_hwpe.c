@@ -232,7 +232,6 @@ static void add_product(struct onnx_build *b, bool quantised)
 /* all: of a layer that the core gets it gets all multiply-adds. */
 static const char *run_random(struct bench *t, uint32_t seed, bool all)
 {
-	static char text[512];
 	struct onnx_build *b;
 	const char *wrong;
 	struct answer got;
@@ -260,10 +259,7 @@ static const char *run_random(struct bench *t, uint32_t seed, bool all)
 	if (!wrong && all && got.estimate.macs_device != got.estimate.macs_total)
 		wrong = "some of its multiply-adds are on the CPU";
 	free(file);
-	if (!wrong)
-		return NULL;
-	snprintf(text, sizeof(text), "--seed %u --count 1: %.400s", seed, wrong);
-	return text;
+	return with_seed(wrong, seed);
 }
 
 /* In the smaller ones one layer in so many is too large. */

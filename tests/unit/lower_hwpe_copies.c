@@ -225,7 +225,6 @@ static const char *compare_layers(struct bench *t, const void *file, size_t len)
 
 static const char *run_random(struct bench *t, uint32_t seed)
 {
-	static char text[512];
 	struct net n = { .b = ob_new(13) };
 	struct answer got;
 	const char *wrong;
@@ -251,10 +250,7 @@ static const char *run_random(struct bench *t, uint32_t seed)
 	if (!wrong && seed % 4 == 1)
 		wrong = compare_layers(t, file, len);
 	free(file);
-	if (!wrong)
-		return NULL;
-	snprintf(text, sizeof(text), "--seed %u --count 1: %.400s", seed, wrong);
-	return text;
+	return with_seed(wrong, seed);
 }
 
 static void check_random(const char *device, uint32_t seed, uint32_t count)

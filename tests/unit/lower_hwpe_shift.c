@@ -257,7 +257,6 @@ static const char *judge(const struct layer *l, int layers, const struct answer 
 
 static const char *run_random(struct bench *t, uint32_t seed, struct tally *all)
 {
-	static char text[512];
 	struct layer l[LAYERS];
 	struct answer got;
 	const char *wrong;
@@ -276,10 +275,7 @@ static const char *run_random(struct bench *t, uint32_t seed, struct tally *all)
 	for (int i = 0; i < layers; i++)
 		free(l[i].w);
 	free(file);
-	if (!wrong)
-		return NULL;
-	snprintf(text, sizeof(text), "--seed %u --count 1: %.400s", seed, wrong);
-	return text;
+	return with_seed(wrong, seed);
 }
 
 static void check_random(const char *device, uint32_t seed, uint32_t count)
