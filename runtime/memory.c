@@ -16,7 +16,7 @@ static enum rt_home choose_home(const struct cnnrt_job *job, int v)
 	if (val->t.data)
 		return RT_HOME_CONST;
 	if (rt_made_on_device(job->program, v)) {
-		if (!rt_needed_on_host(job->program, v))
+		if (!cnn_read_on_host(job->program->graph, job->program->low, v))
 			return RT_HOME_NONE;
 		return rt_slot_is_dense(job, v) ? RT_HOME_ARENA : RT_HOME_HOST;
 	}

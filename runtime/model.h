@@ -52,8 +52,6 @@ struct cnnrt_program {
 
 /* Does a core make the value? */
 bool rt_made_on_device(const struct cnnrt_program *p, int value);
-/* Does the CPU or the application read it, or the host to put it into another slot? */
-bool rt_needed_on_host(const struct cnnrt_program *p, int value);
 
 /* The graph's codes are the library's; copies the text. */
 int rt_graph_error(struct cnnrt_error *err, const struct cnn_err *from);

@@ -40,10 +40,8 @@ static bool only_cores_read(const struct cnnrt_program *p, int v)
 {
 	const struct cnn_value *val = &p->graph->values[v];
 
-	for (int i = 0; i < val->n_consumers; i++)
-		if (p->low->nodes[val->consumers[i]].core < 0)
-			return false;
-	return val->n_consumers && !val->is_input && !val->is_output && !p->low->slots[v].used;
+	return val->n_consumers && !val->is_input && !p->low->slots[v].used &&
+	       !cnn_read_on_host(p->graph, p->low, v);
 }
 
 void rt_mark_elsewhere(struct cnnrt_program *p)
@@ -128,16 +126,6 @@ bool rt_made_on_device(const struct cnnrt_program *p, int value)
 	return node >= 0 && p->low->nodes[node].core >= 0;
 }
 
-bool rt_needed_on_host(const struct cnnrt_program *p, int value)
-{
-	const struct cnn_value *v = &p->graph->values[value];
-
-	for (int i = 0; i < v->n_consumers; i++)
-		if (p->low->nodes[v->consumers[i]].core < 0)
-			return true;
-	return v->is_output || p->low->slots[value].copied;
-}
-
 static void count_conversion(const struct cnnrt_program *p, int slot, struct cnnrt_estimate *est)
 {
 	const struct cnn_slot *s = &p->low->slots[slot];
@@ -158,7 +146,7 @@ static void count_conversions(const struct cnnrt_program *p, struct cnnrt_estima
 			    !rt_made_on_device(p, seg->in[i]))
 				count_conversion(p, seg->in[i], est);
 		for (int i = 0; i < seg->n_out; i++)
-			if (rt_needed_on_host(p, seg->out[i]))
+			if (cnn_read_on_host(p->graph, p->low, seg->out[i]))
 				count_conversion(p, seg->out[i], est);
 	}
 }

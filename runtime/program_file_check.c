@@ -240,10 +240,8 @@ static int check_apart(const struct check *c, int i)
 static int check_crossing(const struct check *c, int i)
 {
 	const struct cnn_value *v = &c->g->values[i];
-	bool host = v->is_output || c->low->slots[i].copied;
+	bool host = cnn_read_on_host(c->g, c->low, i);
 
-	for (int k = 0; k < v->n_consumers; k++)
-		host = host || c->low->nodes[v->consumers[k]].core < 0;
 	if (host && v->elsewhere)
 		return wrong(c, "value", i, "the host reads it, it is not in the file");
 	if (host && rt_made_on_device(c->p, i) && !c->low->slots[i].used)

@@ -124,17 +124,17 @@ static bool is_callers(const struct lowering *x, int v)
 	       lw_round_up(lw_layout_bytes(&slot->layout), CNNACC_LINE_SIZE);
 }
 
-/* Does the host read the value, which it would miss in a buffer that is another value's? */
-static bool is_read_on_host(const struct lowering *x, int v)
+bool cnn_read_on_host(const struct cnn_graph *g, const struct cnn_lowered *l, int v)
 {
-	const struct cnn_value *val = &x->lw.g->values[v];
+	const struct cnn_value *val = &g->values[v];
 
 	for (int i = 0; i < val->n_consumers; i++)
-		if (x->lw.out->nodes[val->consumers[i]].core < 0)
+		if (l->nodes[val->consumers[i]].core < 0)
 			return true;
-	return val->is_output || x->lw.out->slots[v].copied;
+	return val->is_output || l->slots[v].copied;
 }
 
+/* What the host reads it would miss in a buffer that is another value's. */
 static void find_callers(struct lowering *x, int *callers)
 {
 	int values = x->lw.out->n_values;
@@ -142,7 +142,8 @@ static void find_callers(struct lowering *x, int *callers)
 	memset(callers, 0, (size_t)values * sizeof(*callers));
 	for (int v = 0; v < values; v++)
 		callers[x->lw.root[v]] += is_callers(x, v) ||
-					  (x->lw.out->slots[v].used && is_read_on_host(x, v));
+					  (x->lw.out->slots[v].used &&
+					   cnn_read_on_host(x->lw.g, x->lw.out, v));
 	for (int v = 0; v < values; v++)
 		x->lw.out->slots[v].own_pages = is_callers(x, v) && callers[x->lw.root[v]] == 1 &&
 					      !x->joined[x->lw.root[v]];

@@ -170,6 +170,9 @@ int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cor
 	      const struct cnn_lower_options *opt, struct cnn_lowered **out, struct cnn_err *err);
 void cnn_lowered_free(struct cnn_lowered *l);
 
+/* Does the CPU or the application read a value, or the host to put it into another slot? */
+bool cnn_read_on_host(const struct cnn_graph *g, const struct cnn_lowered *l, int v);
+
 /*
  * A tensor's dense data to and from the arena (arena points at CNN_VA_ARENA). A dense layout is
  * one copy; a caller who wants none uses arena + slot->offset itself.

@@ -137,9 +137,11 @@ static int check_program(const struct dump *d, struct cnnrt_error *err)
 {
 	uint64_t va = d->job.packet.program_va, end = va + d->job.packet.program_len;
 
-	while (va < end && fetchable(d, va) > va) {
+	while (va < end) {
 		uint64_t next = dumped(d, va), limit = fetchable(d, va);
 
+		if (limit == va)
+			break;
 		if (next == va) {
 			err->code = CNNRT_EINVAL;
 			snprintf(err->text, sizeof(err->text), "the dump lacks the program from VA "

@@ -369,7 +369,7 @@ static int walk_node(const struct walk *w, int i)
 
 	if (!ret && l)
 		ret = quantize_layer(w, l);
-	if (!ret && !layer_at(w->q, i))
+	if (!ret && (!l || l->format == FORMAT_FLOAT32))
 		ret = run_side(w, n, QUANT);
 	drop_dead(w, i);
 	return ret;
