@@ -131,6 +131,20 @@ void kmd_stay_awake(bool awake)
 		bail("%s", path);
 }
 
+bool kmd_power_is(const char *wanted)
+{
+	char path[PATH_MAX], text[32] = "";
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/power/runtime_status",
+		 kmd_function());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		bail("runtime_status");
+	close(fd);
+	return !strncmp(text, wanted, strlen(wanted));
+}
+
 void kmd_dev_info(int fd, struct drm_cnnacc_dev_info *info)
 {
 	struct drm_cnnacc_dev_query query = {
@@ -396,6 +410,40 @@ int kmd_submit(struct kmd_env *env, uint32_t length, uint64_t cycle_limit, uint3
 	return kmd_submit_jobs(env->fd, env->ctx, &job, 1);
 }
 
+int kmd_submit_tasks(struct kmd_env *env, uint32_t length, uint32_t tasks, uint32_t flags,
+		     uint32_t out)
+{
+	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out };
+	struct drm_cnnacc_task task[KMD_TASKS_MAX];
+	struct drm_cnnacc_job job = {
+		.core = env->core,
+		.flags = flags,
+		.tasks = DRM_CNNACC_OBJ_ARRAY(tasks, task),
+		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
+	};
+
+	for (uint32_t i = 0; i < tasks; i++)
+		task[i] = kmd_task(length);
+	return kmd_submit_jobs(env->fd, env->ctx, &job, 1);
+}
+
+bool kmd_runs(const struct kmd_env *env, uint32_t out)
+{
+	struct drm_cnnacc_reg_rw state = { };
+	struct drm_cnnacc_core_info core;
+
+	kmd_core_info(env->fd, env->core, &core);
+	state.offset = core.queue_offset + CNNACC_QREG_STATE;
+	while (kmd_fence_status(env->fd, out) == -EBUSY) {
+		if (kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_REG_RW, &state))
+			bail("REG_RW");
+		if (state.value == CNNACC_QSTATE_RUNNING)
+			return true;
+		usleep(1000);
+	}
+	return false;
+}
+
 uint32_t kmd_syncobj(int fd)
 {
 	uint32_t handle;
@@ -506,21 +554,14 @@ struct kmd_left kmd_left(void)
 
 void kmd_check_left(struct kmd_left before)
 {
-	struct kmd_left now = kmd_left();
-	int tries;
+	struct kmd_left now;
 
 	if (before.contexts < 0) {
 		skip("nothing is left", "debugfs is not mounted");
 		return;
 	}
-	for (tries = 0; tries < 200; tries++) {
-		if (now.contexts <= before.contexts && now.buffers <= before.buffers)
-			break;
-		usleep(50000);
-		now = kmd_left();
-	}
-	if (!ok(now.contexts <= before.contexts && now.buffers <= before.buffers,
-		"no context and no buffer is left"))
+	if (!ok(kmd_soon((now = kmd_left(), now.contexts <= before.contexts &&
+			  now.buffers <= before.buffers)), "no context and no buffer is left"))
 		note("contexts %lld and %lld, buffers %lld and %lld", before.contexts,
 		     now.contexts, before.buffers, now.buffers);
 }

@@ -6,11 +6,31 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <cnnacc_accel.h>
 #include <cnnacc_hw.h>
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Does this come true within a minute?  What takes milliseconds may take seconds on a busy host. */
+#define kmd_soon(condition) ({ \
+	unsigned int kmd_tries; \
+	\
+	for (kmd_tries = 0; kmd_tries < 6000 && !(condition); kmd_tries++) \
+		usleep(10000); \
+	kmd_tries < 6000; \
+})
+
+/*
+ * How often something is tried that a host may spoil which keeps the guest or the device waiting:
+ * a look at a job that had better not end meanwhile, a time limit.
+ */
+#define KMD_TRIES	6
+
+/* The tasks of a job that must not end: half a minute or more. */
+#define KMD_TASKS_MAX	64u
+#define KMD_LONG_LOOPS	60000000u	/* below the cycle limit */
 
 /* VAs that the helpers use. */
 #define KMD_PROGRAM_VA	0xf0000000u
@@ -34,6 +54,8 @@ const char *kmd_function(void);
 int kmd_write_file(const char *path, const char *text);
 /* A device that sleeps when nobody uses it forgets what its registers hold. */
 void kmd_stay_awake(bool awake);
+/* The state of its runtime power management, as sysfs has it. */
+bool kmd_power_is(const char *wanted);
 void kmd_dev_info(int fd, struct drm_cnnacc_dev_info *info);
 void kmd_core_info(int fd, uint32_t core, struct drm_cnnacc_core_info *info);
 uint32_t kmd_find_core(int fd, uint32_t type);
@@ -81,6 +103,11 @@ struct drm_cnnacc_task kmd_task(uint32_t length);
 /* One job of one task, out to a binary syncobj (0: none): 0 or -errno. */
 int kmd_submit(struct kmd_env *env, uint32_t length, uint64_t cycle_limit, uint32_t out);
 int kmd_submit_jobs(int fd, uint32_t ctx, struct drm_cnnacc_job *jobs, uint32_t count);
+/* One job of so many equal tasks. */
+int kmd_submit_tasks(struct kmd_env *env, uint32_t length, uint32_t tasks, uint32_t flags,
+		     uint32_t out);
+/* Waits until the core is at work, or the job has ended that signals out: has it not? */
+bool kmd_runs(const struct kmd_env *env, uint32_t out);
 
 uint32_t kmd_syncobj(int fd);
 /* Absolute CLOCK_MONOTONIC time ms milliseconds from now. */

@@ -89,29 +89,45 @@ static void test_churn(int fd)
 	ok_ret(ret, 0, "2000 contexts one after the other");
 }
 
-static void test_destroy_with_jobs(int fd)
+struct destroyed {
+	int submit, destroy, first, last;
+	bool runs;	/* the first job, when its context is destroyed */
+};
+
+static struct destroyed destroy_with_jobs(int fd, uint32_t tasks)
 {
-	struct kmd_env env = kmd_env(fd);
 	uint32_t first = kmd_syncobj(fd), last = kmd_syncobj(fd), length, i;
-	double start;
-	int ret = 0;
+	struct kmd_env env = kmd_env(fd);
+	struct destroyed d;
 
 	length = kmd_program_delay(&env, 20000000);
-	ret = kmd_submit(&env, length, 0, first);
-	for (i = 0; i < 20 && !ret; i++)
-		ret = kmd_submit(&env, length, 0, last);
-	ok_ret(ret, 0, "a queue of jobs");
-	/* The first is running by the time its predecessors in the ring are done. */
-	usleep(200000);
-	start = kmd_seconds();
-	ok_ret(kmd_ctx_destroy(fd, env.ctx), 0, "destroy the context");
-	ok(kmd_seconds() - start < 1, "without waiting for its jobs");
-	ok_ret(kmd_wait(fd, last), -ECANCELED, "the last job is cancelled");
-	ok_ret(kmd_wait(fd, first), 0, "the running one was let finish");
+	d.submit = kmd_submit_tasks(&env, length, tasks, 0, first);
+	for (i = 0; i < 20 && !d.submit; i++)
+		d.submit = kmd_submit(&env, length, 0, last);
+	kmd_runs(&env, first);
+	d.destroy = kmd_ctx_destroy(fd, env.ctx);
+	d.runs = kmd_fence_status(fd, first) == -EBUSY;
+	d.last = kmd_wait(fd, last);
+	d.first = kmd_wait(fd, first);
 	drmSyncobjDestroy(fd, first);
 	drmSyncobjDestroy(fd, last);
 	kmd_bo_free(fd, &env.program);
 	kmd_bo_free(fd, &env.data);
+	return d;
+}
+
+/* Again with a job twice as long if it has ended meanwhile. */
+static void test_destroy_with_jobs(int fd)
+{
+	struct destroyed d = { };
+
+	for (uint32_t tasks = 1; tasks <= KMD_TASKS_MAX && !d.runs && !d.submit; tasks *= 2)
+		d = destroy_with_jobs(fd, tasks);
+	ok_ret(d.submit, 0, "a queue of jobs");
+	ok_ret(d.destroy, 0, "destroy the context");
+	ok(d.runs, "without waiting for its jobs");
+	ok_ret(d.last, -ECANCELED, "the last job is cancelled");
+	ok_ret(d.first, 0, "the running one was let finish");
 }
 
 int main(void)

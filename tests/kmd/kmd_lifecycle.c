@@ -94,13 +94,9 @@ static void check_works(const char *when)
 /* The last users may be a moment away from being gone. */
 static int unload_soon(void)
 {
-	int i, ret = -EAGAIN;
+	int ret;
 
-	for (i = 0; i < 100 && ret == -EAGAIN; i++) {
-		ret = unload();
-		if (ret)
-			usleep(50000);
-	}
+	kmd_soon((ret = unload()) != -EAGAIN);
 	return ret;
 }
 
@@ -179,7 +175,7 @@ static int fence_file_status(int file, struct sync_fence_info *fence)
 		.num_fences = 1, .sync_fence_info = (uintptr_t)fence,
 	};
 
-	if (poll(&end, 1, 30000) != 1)
+	if (poll(&end, 1, 120000) != 1)
 		return -ETIME;
 	return ioctl(file, SYNC_IOC_FILE_INFO, &info) ? -errno : info.status;
 }
@@ -301,7 +297,7 @@ static struct held *hold(void)
 {
 	static struct held held;
 	struct kmd_env env = held.env = kmd_env(kmd_open());
-	uint32_t first = kmd_syncobj(env.fd), last = kmd_syncobj(env.fd), handle, i;
+	uint32_t first = kmd_syncobj(env.fd), last = kmd_syncobj(env.fd), handle, length, i;
 	struct drm_cnnacc_bo_create create = {
 		.size = 4096, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = env.ctx,
 	};
@@ -316,9 +312,10 @@ static struct held *hold(void)
 	note("%s memory of another driver", held.foreign >= 0 ? "with" : "without");
 	kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
 	held.waiter = (struct waiter){ .fd = env.fd, .handle = create.handle };
-	kmd_submit(&env, kmd_program_endless(&env), 0, first);
+	length = kmd_program_delay(&env, KMD_LONG_LOOPS);
+	kmd_submit_tasks(&env, length, KMD_TASKS_MAX, 0, first);
 	for (i = 0; i < 10; i++)
-		kmd_submit(&env, 8, 0, last);
+		kmd_submit(&env, length, 0, last);
 	if (drmSyncobjExportSyncFile(env.fd, first, &held.file[0]) ||
 	    drmSyncobjExportSyncFile(env.fd, last, &held.file[1]))
 		bail("drmSyncobjExportSyncFile");
@@ -381,7 +378,7 @@ static void test_unbind_in_use(void)
 {
 	struct held *held = hold();
 
-	usleep(10000);		/* for the thread to wait; the job ends within 300 ms */
+	usleep(10000);		/* for the thread to wait */
 	ok_ret(driver_file("unbind"), 0, "unbind while everything is in use");
 	check_held(held);
 	ok_ret(unload(), -EAGAIN, "unload is refused");
@@ -613,7 +610,7 @@ static bool next_event(int fd, const char *wanted)
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
 	char text[8192];
 
-	while (poll(&ready, 1, 5000) == 1) {
+	while (poll(&ready, 1, 60000) == 1) {
 		ssize_t n = recv(fd, text, sizeof(text) - 1, 0);
 		bool found = false, change = false, node = false;
 

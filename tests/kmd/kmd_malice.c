@@ -18,7 +18,7 @@
 #include "kmd.h"
 
 #define PROCESSES	2
-#define BOUND_MS	20000
+#define BOUND_MS	60000
 #define LINES		64
 #define ORPHANS		16	/* jobs of an owner that is killed */
 

@@ -19,8 +19,10 @@
 
 #include "kmd.h"
 
-/* Below the longest job, above what a device gets to finish what it runs (500 ms). */
-#define LONG_LOOPS	60000000
+/* Above what a device gets to finish what it runs (500 ms), unless it is a very fast one. */
+#define AGAIN_TASKS	3
+/* The device may sleep when it was not used for 50 ms. */
+#define UNUSED_US	200000
 
 static const char *function_file(const char *name)
 {
@@ -28,17 +30,6 @@ static const char *function_file(const char *name)
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", kmd_function(), name);
 	return path;
-}
-
-static bool status_is(const char *wanted)
-{
-	char text[32] = "";
-	int fd = open(function_file("power/runtime_status"), O_RDONLY | O_CLOEXEC);
-
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
-		bail("runtime_status");
-	close(fd);
-	return !strncmp(text, wanted, strlen(wanted));
 }
 
 static int flr(void)
@@ -52,24 +43,14 @@ struct queued {
 	uint32_t out[3];
 };
 
-static void submit_flags(struct kmd_env *env, uint32_t length, uint32_t flags, uint32_t out)
+static void submit_tasks(struct kmd_env *env, uint32_t length, uint32_t tasks, uint32_t flags,
+			 uint32_t out)
 {
-	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out };
-	struct drm_cnnacc_task tasks[3];
-	struct drm_cnnacc_job job = {
-		.core = env->core,
-		.flags = flags,
-		.tasks = DRM_CNNACC_OBJ_ARRAY(ARRAY_LEN(tasks), tasks),
-		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
-	};
-	uint32_t i;
-
-	for (i = 0; i < ARRAY_LEN(tasks); i++)
-		tasks[i] = kmd_task(length);
-	if (kmd_submit_jobs(env->fd, env->ctx, &job, 1))
+	if (kmd_submit_tasks(env, length, tasks, flags, out))
 		bail("SUBMIT");
 }
 
+/* Who is run again has to come to an end, who is lost must not do so before. */
 static struct queued queue_jobs(uint32_t flags)
 {
 	int fd = kmd_open(), i;
@@ -78,11 +59,12 @@ static struct queued queue_jobs(uint32_t flags)
 	for (i = 0; i < 3; i++)
 		q.out[i] = kmd_syncobj(fd);
 	memset(q.waits.data.map, 0x3c, 64);
-	submit_flags(&q.lost, kmd_program_delay(&q.lost, LONG_LOOPS), flags, q.out[0]);
-	submit_flags(&q.again, kmd_program_nop(&q.again), 0, q.out[1]);
+	submit_tasks(&q.lost, kmd_program_delay(&q.lost, KMD_LONG_LOOPS),
+		     flags ? AGAIN_TASKS : KMD_TASKS_MAX, flags, q.out[0]);
+	submit_tasks(&q.again, kmd_program_nop(&q.again), 3, 0, q.out[1]);
 	kmd_submit(&q.waits, kmd_program_copy(&q.waits, KMD_DATA_VA, KMD_DATA_VA + 4096, 1), 0,
 		   q.out[2]);
-	usleep(50000);
+	kmd_runs(&q.lost, q.out[0]);
 	return q;
 }
 
@@ -165,23 +147,38 @@ static void test_flr_in_use(void)
 	close(env.fd);
 }
 
+/* While a job runs; which is twice as long the next time if it has ended meanwhile. */
+static void test_awake(struct kmd_env *env)
+{
+	uint32_t out = kmd_syncobj(env->fd), length = kmd_program_delay(env, KMD_LONG_LOOPS), tasks;
+	bool active = false, runs = false;
+	int ret = 0;
+
+	for (tasks = 1; tasks <= KMD_TASKS_MAX && !runs && !ret; tasks *= 2) {
+		submit_tasks(env, length, tasks, 0, out);
+		kmd_runs(env, out);
+		usleep(UNUSED_US);
+		active = kmd_power_is("active");
+		runs = kmd_fence_status(env->fd, out) == -EBUSY;
+		ret = kmd_wait(env->fd, out);
+	}
+	ok(active && runs, "it stays awake while a job runs");
+	ok_ret(ret, 0, "the job ends");
+	drmSyncobjDestroy(env->fd, out);
+}
+
 static void test_runtime(void)
 {
 	struct kmd_env env = kmd_env(kmd_open());
 	struct drm_cnnacc_reg_rw args = { .offset = CNNACC_REG_MAGIC };
-	uint32_t out = kmd_syncobj(env.fd);
 	int i, ret = 0;
 
-	usleep(300000);
-	ok(status_is("suspended"), "sleeps when it is not used");
+	ok(kmd_soon(kmd_power_is("suspended")), "sleeps when it is not used");
 	ok(!kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_REG_RW, &args) && args.value == CNNACC_MAGIC,
 	   "a register read wakes it up");
-	usleep(300000);
-	ok_ret(kmd_submit(&env, kmd_program_delay(&env, LONG_LOOPS), 0, out), 0,
-	       "a job wakes it up");
-	usleep(200000);
-	ok(status_is("active"), "it stays awake while the job runs");
-	ok_ret(kmd_wait(env.fd, out), 0, "the job ends");
+	ok(kmd_soon(kmd_power_is("suspended")), "and it sleeps again");
+	ok_ret(kmd_run(&env, kmd_program_nop(&env)), 0, "a job wakes it up");
+	test_awake(&env);
 	for (i = 0; i < 5 && !ret; i++) {
 		usleep(120000);
 		ret = kmd_run(&env, kmd_program_copy(&env, KMD_DATA_VA, KMD_DATA_VA + 64, 1));
@@ -211,7 +208,7 @@ static void test_devices_sleep(void)
 	kmd_write_file("/sys/module/suspend/parameters/pm_test_delay", "1");
 	test_sleep("freeze", DRM_CNNACC_JOB_RESTARTABLE, 0);
 	test_sleep("mem", 0, -ECANCELED);
-	usleep(300000);		/* with the device asleep already */
+	kmd_soon(kmd_power_is("suspended"));	/* with the device asleep already */
 	ok_ret(kmd_write_file("/sys/power/state", "mem"), 0, "mem: without a job");
 	kmd_write_file("/sys/power/pm_test", "none");
 }

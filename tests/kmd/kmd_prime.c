@@ -73,7 +73,7 @@ static void test_import(int fd, const char *name, int buf)
 		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
 		.bos = DRM_CNNACC_OBJ_ARRAY(1, &ref),
 	};
-	struct drm_cnnacc_bo_wait wait = { .timeout_ns = kmd_deadline(30000) };
+	struct drm_cnnacc_bo_wait wait = { .timeout_ns = kmd_deadline(60000) };
 
 	map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, buf, 0);
 	ok(map != MAP_FAILED && !drmPrimeFDToHandle(fd, buf, &info.handle), "%s: import", name);

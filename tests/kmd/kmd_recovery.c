@@ -4,7 +4,6 @@
  * interrupt does not, and a device reset tells the guilty from the innocent.
  */
 #include <errno.h>
-#include <unistd.h>
 
 #include <xf86drm.h>
 
@@ -54,22 +53,9 @@ static void test_lost_interrupt(struct kmd_env *env)
 	ok_ret(ret, 0, "and so do the next");
 }
 
-/* Long enough for any test, short enough for the cycle limit. */
 static int submit_long(struct kmd_env *env, uint32_t tasks, uint32_t flags, uint32_t out)
 {
-	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out };
-	struct drm_cnnacc_task task[16];
-	struct drm_cnnacc_job job = {
-		.core = env->core,
-		.flags = flags,
-		.tasks = DRM_CNNACC_OBJ_ARRAY(tasks, task),
-		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
-	};
-	uint32_t i, length = kmd_program_delay(env, 60000000);
-
-	for (i = 0; i < tasks; i++)
-		task[i] = kmd_task(length);
-	return kmd_submit_jobs(env->fd, env->ctx, &job, 1);
+	return kmd_submit_tasks(env, kmd_program_delay(env, KMD_LONG_LOOPS), tasks, flags, out);
 }
 
 /* A job longer than the watchdog's period. */
@@ -94,9 +80,9 @@ static void test_device_reset(struct kmd_env *env, struct kmd_env *other)
 	struct drm_cnnacc_ctx_query q;
 
 	kmd_dev_info(env->fd, &before);
-	submit_long(env, 8, 0, out);
+	submit_long(env, KMD_TASKS_MAX, 0, out);
 	kmd_submit(other, kmd_program_nop(other), 0, next);
-	usleep(50000);
+	ok(kmd_runs(env, out), "a job runs");
 	write_reg(env->fd, CNNACC_REG_RESET, 1);
 	ok_ret(kmd_wait(env->fd, out), -ECANCELED, "a job lost to a device reset");
 	ok_ret(kmd_wait(env->fd, next), 0, "one that had not started runs");
@@ -107,7 +93,7 @@ static void test_device_reset(struct kmd_env *env, struct kmd_env *other)
 	ok(after.reset_count == before.reset_count + 1, "the reset is counted");
 
 	submit_long(env, 2, DRM_CNNACC_JOB_RESTARTABLE, out);
-	usleep(50000);
+	kmd_runs(env, out);
 	write_reg(env->fd, CNNACC_REG_RESET, 1);
 	ok_ret(kmd_wait(env->fd, out), 0, "a restartable job is run again");
 	ok(kmd_ctx_query(env->fd, env->ctx).reset_jobs == 1, "and not counted as lost");
@@ -119,9 +105,11 @@ int main(void)
 {
 	struct kmd_env env = kmd_env(kmd_open()), other = kmd_env(env.fd);
 
+	kmd_stay_awake(true);
 	test_hang(&env, &other);
 	test_lost_interrupt(&env);
 	test_slow(&env);
 	test_device_reset(&env, &other);
+	kmd_stay_awake(false);
 	return done_testing();
 }

@@ -274,7 +274,7 @@ static void test_timeline(void)
 			DRM_CNNACC_OBJ_ARRAY(i ? 2 : 1, syncs[i]);
 	}
 	ok_ret(kmd_submit_jobs(env.fd, env.ctx, jobs, 4), 0, "four jobs along a timeline");
-	ok(!drmSyncobjTimelineWait(env.fd, &timeline, &point, 1, kmd_deadline(30000), 0, NULL),
+	ok(!drmSyncobjTimelineWait(env.fd, &timeline, &point, 1, kmd_deadline(60000), 0, NULL),
 	   "its last point is reached");
 	ok(!drmSyncobjQuery(env.fd, &timeline, &point, 1) && point == 4, "and is the last");
 	syncs[0][0] = (struct drm_cnnacc_sync){
