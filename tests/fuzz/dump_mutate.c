@@ -15,7 +15,7 @@
 #include "../../runtime/tools/dump.h"
 #include "hang.h"
 
-#define CASE_SECONDS		20
+#define CASE_SECONDS		120
 #define RANDOM_CASES		4000
 #define REPLAY_TIMEOUT_NS	50000000	/* damaged programs may be endless */
 #define PROGRAM_VA		0xf0000000u
@@ -223,7 +223,9 @@ int main(void)
 		return 1;
 	fuzz_name_hangs();
 	make(&good);
-	try_case(&good, &first);
+	/* A busy host may use the time up. */
+	for (int tries = 0; tries < 20 && !first.same; tries++)
+		try_case(&good, &first);
 	if (first.same)
 		damage(&good, &c);
 	ok = c.same && c.others && c.refused && c.messages && !c.mute;

@@ -14,7 +14,7 @@
 #include "hang.h"
 #include "onnx_build.h"
 
-#define CASE_SECONDS	10
+#define CASE_SECONDS	120
 #define RANDOM_CASES	10000	/* per network, of bytes and of fields */
 #define MAX_PUTS	64
 

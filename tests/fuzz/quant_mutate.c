@@ -16,7 +16,7 @@
 #include "onnx_build.h"
 #include "runtime_case.h"
 
-#define CASE_SECONDS	20
+#define CASE_SECONDS	120
 #define CASES		400	/* per network */
 #define SAMPLES		3
 #define MAX_WORK	(1 << 20)

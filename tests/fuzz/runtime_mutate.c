@@ -17,7 +17,7 @@
 #include "hang.h"
 #include "runtime_case.h"
 
-#define CASE_SECONDS	20
+#define CASE_SECONDS	120
 #define RANDOM_CASES	10000	/* per network */
 #define MAX_MEMORY	(64u << 20)
 #define MAX_WORK	(1u << 24)

@@ -648,7 +648,7 @@ static int in_child(struct rt_net *n, struct cnnrt_job *job, struct cnnrt_buffer
 	int line;
 
 	/* It may not hang. */
-	alarm(60);
+	alarm(600);
 	line = refused_device(n);
 	if (!line)
 		line = refused_buffer(n, buf);
