@@ -5,7 +5,6 @@
  * on one leads to a reset of the whole.
  */
 #include <errno.h>
-#include <unistd.h>
 
 #include <xf86drm.h>
 
@@ -14,31 +13,30 @@
 /* The driver tries to reset the core for one second, then drains the others for half of one. */
 #define DRAIN_S		1.0
 #define DRAINED_S	1.2
-#define LOST_S		4.0
+#define LONGER_S	4.0
 #define PROBE_LOOPS	20000000u
 
 static struct kmd_env guilty, other;
 static double loops_per_second;
 
-static int run_long(double seconds, uint32_t flags)
+/* The fence's error of a program beside which another core has to be reset. */
+static int run_beside(uint32_t length, uint32_t flags)
 {
 	uint32_t out = kmd_syncobj(other.fd);
-	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out };
-	struct drm_cnnacc_task task =
-		kmd_task(kmd_program_delay(&other, (uint32_t)(seconds * loops_per_second)));
-	struct drm_cnnacc_job job = {
-		.core = other.core, .flags = flags,
-		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task), .syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
-	};
-	int ret = kmd_submit_jobs(other.fd, other.ctx, &job, 1);
+	int ret = kmd_submit_tasks(&other, length, 1, flags, out);
 
 	if (ret)
 		bail("SUBMIT");
-	usleep(20000);
+	kmd_runs(&other, out);
 	ok_ret(kmd_run(&guilty, kmd_program_illegal(&guilty)), -EINVAL, "a job fails");
 	ret = kmd_wait(other.fd, out);
 	drmSyncobjDestroy(other.fd, out);
 	return ret;
+}
+
+static int run_long(double seconds, uint32_t flags)
+{
+	return run_beside(kmd_program_delay(&other, (uint32_t)(seconds * loops_per_second)), flags);
 }
 
 static uint64_t resets(void)
@@ -60,16 +58,18 @@ static struct drm_cnnacc_ctx_query query(void)
  */
 static bool run_drained(void)
 {
-	double seconds = DRAINED_S, start;
+	double seconds = DRAINED_S, start, took;
 
-	for (int tries = 0; tries < 10; tries++) {
+	for (int tries = 0; tries < 30; tries++) {
 		start = kmd_seconds();
-		if (run_long(seconds, 0))
-			seconds *= 0.9;
-		else if (kmd_seconds() - start < DRAIN_S)
-			seconds *= 1.1;
-		else
+		if (run_long(seconds, 0)) {
+			seconds *= 0.85;
+			continue;
+		}
+		took = kmd_seconds() - start;
+		if (took >= DRAIN_S)
 			return true;
+		seconds *= DRAINED_S / took;
 	}
 	return false;
 }
@@ -92,10 +92,10 @@ int main(void)
 	ok(resets() > before, "before the device is reset");
 
 	before = query().reset_jobs;
-	ok_ret(run_long(LOST_S, 0), -ECANCELED, "one that is not is lost");
+	ok_ret(run_beside(kmd_program_endless(&other), 0), -ECANCELED, "one that is not is lost");
 	ok(query().state == DRM_CNNACC_CTX_INNOCENT_RESET && query().reset_jobs == before + 1 &&
 	   !query().failed_jobs, "and its context is told that it is innocent");
-	ok_ret(run_long(LOST_S, DRM_CNNACC_JOB_RESTARTABLE), 0, "a restartable one is run again");
+	ok_ret(run_long(LONGER_S, DRM_CNNACC_JOB_RESTARTABLE), 0, "a restartable one is run again");
 	ok(query().reset_jobs == before + 1, "and not counted as lost");
 	ok_ret(kmd_run(&other, kmd_program_nop(&other)), 0, "and so is the next");
 	return done_testing();
