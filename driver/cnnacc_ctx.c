@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/capability.h>
 #include <linux/eventfd.h>
+#include <linux/nospec.h>
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
@@ -466,12 +467,13 @@ int cnnacc_ctx_query_ioctl(struct drm_device *drm, void *data, struct drm_file *
  */
 int cnnacc_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
+	unsigned int core_count = to_cnnacc_device(drm)->core_count;
 	struct drm_cnnacc_eventfd *args = data;
 	struct eventfd_ctx *event = NULL;
 	struct cnnacc_ctx *ctx;
 
 	if (cnnacc_refuses(drm, args->flags & ~DRM_CNNACC_EVENTFD_REMOVE) ||
-	    cnnacc_refuses(drm, args->core >= to_cnnacc_device(drm)->core_count))
+	    cnnacc_refuses(drm, args->core >= core_count))
 		return -EINVAL;
 	if (!(args->flags & DRM_CNNACC_EVENTFD_REMOVE)) {
 		event = eventfd_ctx_fdget(args->fd);
@@ -481,7 +483,7 @@ int cnnacc_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	ctx = cnnacc_ctx_get(file, args->ctx_id);
 	if (ctx) {
 		spin_lock_irq(&ctx->event_lock);
-		swap(ctx->events[args->core], event);
+		swap(ctx->events[array_index_nospec(args->core, core_count)], event);
 		spin_unlock_irq(&ctx->event_lock);
 		cnnacc_ctx_put(ctx);
 	}

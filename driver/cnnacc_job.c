@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/module.h>
+#include <linux/nospec.h>
 #include <linux/slab.h>
 
 #include "cnnacc_ctx.h"
@@ -105,7 +106,7 @@ struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cn
 	    cnnacc_refuses(drm, args->flags & ~(DRM_CNNACC_JOB_RESTARTABLE |
 						DRM_CNNACC_JOB_EVENT_WAIT)))
 		return ERR_PTR(-EINVAL);
-	core = ctx->cdev->cores[args->core];
+	core = ctx->cdev->cores[array_index_nospec(args->core, ctx->cdev->core_count)];
 
 	job = cnnacc_job_alloc(core, args->tasks.count, tasks);
 	if (IS_ERR(job))

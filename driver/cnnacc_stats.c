@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/nospec.h>
+
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
@@ -319,10 +321,11 @@ int cnnacc_ctx_stats_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	struct drm_cnnacc_ctx_stats *args = data;
 	struct cnnacc_usage usage;
 	struct cnnacc_ctx *ctx;
-	int idx;
+	int core, idx;
 
 	if (cnnacc_refuses(drm, args->core >= cdev->core_count))
 		return -EINVAL;
+	core = array_index_nospec(args->core, cdev->core_count);
 	ctx = cnnacc_ctx_get(file, args->ctx_id);
 	if (!ctx)
 		return -ENOENT;
@@ -330,7 +333,7 @@ int cnnacc_ctx_stats_ioctl(struct drm_device *drm, void *data, struct drm_file *
 		cnnacc_ctx_put(ctx);
 		return -ENODEV;
 	}
-	cnnacc_stats_get(cdev->cores[args->core], &ctx->usage[args->core], &usage);
+	cnnacc_stats_get(cdev->cores[core], &ctx->usage[core], &usage);
 	drm_dev_exit(idx);
 	cnnacc_ctx_put(ctx);
 	args->jobs = usage.jobs;
