@@ -102,8 +102,10 @@ def finish(qemu, output, name, plans):
 
 
 # A serial line wakes the machine up from idle: q35's clock cannot, and not every kernel has a
-# keyboard.
+# keyboard.  The log says where a machine stands that does not come back.
 SLEEP = r'''
+echo 8 >/proc/sys/kernel/printk
+echo 1 >/sys/power/pm_print_times
 echo enabled >/sys/class/tty/ttyS1/power/wakeup
 exec 3</dev/ttyS1
 echo "# goes to sleep"
@@ -115,9 +117,25 @@ echo the end
 
 
 def check_sleep():
-    """Suspend to idle and S3 with jobs queued; the machine is woken up from outside."""
-    path = os.path.join(work.name, 'line')
-    qemu, output = start('sleep', SLEEP, '--qemu-arg', '-chardev',
+    """Suspend to idle and S3 with jobs queued; the machine is woken up from outside.
+
+    One of some hundred machines has been seen not to come back from S3, for no reason found: then
+    a second one has to, unless the first stands in the driver.
+    """
+    for name in ('sleep', 'sleep once more'):
+        try:
+            return sleep(name)
+        except Failure as e:
+            if name != 'sleep' or not stands_elsewhere(name):
+                raise
+            print('\n# '.join([f'# {e}', *tail(name, 'console').splitlines()]))
+
+
+def sleep(name):
+    """The host may keep a job of seconds from progress for longer than the watchdog waits."""
+    path = os.path.join(work.name, name + '.line')
+    qemu, output = start(name, SLEEP, '--append', 'no_console_suspend',
+                         '--module-param', 'watchdog_ms=30000', '--qemu-arg', '-chardev',
                          '--qemu-arg', f'socket,id=line,path={path},server=on,wait=off',
                          '--qemu-arg', '-device', '--qemu-arg', 'isa-serial,chardev=line')
     with socket.socket(socket.AF_UNIX) as line:
@@ -127,6 +145,15 @@ def check_sleep():
     # QEMU may not power off after S3.
     qemu.kill()
     finish(qemu, output, 'suspend to idle and to RAM with jobs queued', 2)
+
+
+def stands_elsewhere(name):
+    """Did the machine begin to sleep, and not come back, outside of the driver's callbacks?"""
+    with open(os.path.join(work.name, name, 'console'), errors='replace') as f:
+        log = f.read()
+    ours = re.findall(r'cnnacc \S+: PM: (calling|\w+ returned)', log)
+    return (log.rfind('PM: suspend entry') > log.rfind('PM: suspend exit') and
+            ours and ours[-1] != 'calling')
 
 
 def wake(qemu, line):
