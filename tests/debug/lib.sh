@@ -110,7 +110,7 @@ debug_guest()
 	for program in "$here"/guest/*; do
 		programs+=(--program "$program")
 	done
-	"$top/tests/vm/run" "${programs[@]}" --memory 2048 --timeout 1300 --log "$debug_work/log" "$@" \
+	"$top/tests/vm/run" "${programs[@]}" --memory 2048 --timeout 3000 --log "$debug_work/log" "$@" \
 		>"$debug_work/out" 2>"$debug_work/err"
 	status=$?
 	debug_results
