@@ -37,12 +37,6 @@ wait
 echo 0 >$trace/events/cnnacc/enable
 cat $trace/trace >trace
 END
-"$top/tests/vm/run" --device "timing=modelled,clock-hz=20000000" --share "$work" -- sh /mnt/guest
-tap_ok "the guest ran"
-for name in deep mobile; do
-	tap_run "$name: 50 runs agree" test "$(cat "$work/$name.status")" = 0
-	tap_run "$name: the answer is that of sim" cmp "$work/$name.vm.npy" "$work/$name.sim.npy"
-done
 
 # A job lives from its queueing to its end; each process has a context.
 overlap()
@@ -71,7 +65,22 @@ print(f'{len(jobs)} jobs of {len(contexts)} contexts, {share:.0f} % overlap a jo
 sys.exit(len(contexts) != 2 or len(jobs) < 100 or share < 20)
 END
 }
-overlap >"$work/overlap"
+# On a busy host one of them may come to its end before the other has begun.
+for try in 1 2 3; do
+	"$top/tests/vm/run" --device "timing=modelled,clock-hz=20000000" --share "$work" -- \
+		sh /mnt/guest
+	ran=$?
+	overlap >"$work/overlap"
+	overlaps=$?
+	[ $ran -eq 0 ] && [ $overlaps -ne 0 ] || break
+done
+[ $ran -eq 0 ]
+tap_ok "the guest ran"
+for name in deep mobile; do
+	tap_run "$name: 50 runs agree" test "$(cat "$work/$name.status")" = 0
+	tap_run "$name: the answer is that of sim" cmp "$work/$name.vm.npy" "$work/$name.sim.npy"
+done
+[ $overlaps -eq 0 ]
 tap_ok "at least 20 % of the jobs overlap"
 sed 's/^/# /' "$work/overlap"
 tap_done
