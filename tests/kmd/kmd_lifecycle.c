@@ -404,6 +404,8 @@ static uint8_t capability(int fd, uint8_t wanted)
 	return at;
 }
 
+static char port[PATH_MAX];	/* configuration space of the slot's port */
+
 static int write_control(int fd, uint8_t at, uint16_t control)
 {
 	return pwrite(fd, &control, 2, at + PCI_EXP_SLTCTL) == 2 ? 0 : -errno;
@@ -415,7 +417,7 @@ static int write_control(int fd, uint8_t at, uint16_t control)
  */
 static int pull(void)
 {
-	char path[PATH_MAX], port[PATH_MAX];
+	char path[PATH_MAX];
 	uint16_t control;
 	int fd, ret = -EIO;
 	uint8_t at;
@@ -436,16 +438,25 @@ static int pull(void)
 	return ret;
 }
 
+/* The port ignores who comes until it has turned its light off, a second after the power. */
+static bool port_is_dark(void)
+{
+	int fd = open(port, O_RDONLY | O_CLOEXEC);
+	uint16_t control = 0;
+
+	if (fd < 0 || pread(fd, &control, 2, capability(fd, PCI_CAP_ID_EXP) + PCI_EXP_SLTCTL) != 2)
+		bail("%s", port);
+	close(fd);
+	return (control & PCI_EXP_SLTCTL_PIC) == PCI_EXP_SLTCTL_PWR_IND_OFF;
+}
+
 /* The driver gives a device up that does not answer, but the end comes from the port. */
 static bool gone(void)
 {
 	char path[PATH_MAX];
-	int tries;
 
 	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s", function);
-	for (tries = 0; tries < 1200 && !access(path, F_OK); tries++)
-		usleep(50000);
-	return access(path, F_OK);
+	return kmd_soon(access(path, F_OK) && port_is_dark());
 }
 
 /* Somebody else takes the device away, unless it is pulled out. */

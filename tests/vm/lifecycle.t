@@ -59,7 +59,7 @@ def check_defects():
     for slot, defect in enumerate(DEFECTS, FIRST_SLOT):
         devices += ['--device', f'addr={slot:#x},defect={defect}']
     status, out, log = run(*devices, '--', 'sh', '-c',
-                           'ls /sys/class/accel; kmd_smoke; for i in $(seq 100); do '
+                           'ls /sys/class/accel; kmd_smoke; for i in $(seq 600); do '
                            'rmmod cnnacc && break; sleep 0.2; done; dmesg -c >/dev/null; '
                            'modprobe cnnacc; dmesg | grep -c "error -"; ls /sys/class/accel')
     tap.ok(status == 0 and 'not ok' not in out, 'a device works beside broken ones')
@@ -195,7 +195,6 @@ while [ $round -lt ROUNDS ]; do
 	loader_ended $first
 	loader_ended $second
 	round=$((round + 1))
-	REST
 	echo "done $round"
 done
 '''
@@ -212,9 +211,7 @@ def check_removal(name, pulled, *args):
     It is unplugged, which the firmware announces to the guest; or it is pulled out: the slot
     loses power, and its port tells the guest afterwards.
     """
-    # The guest's port is done a second after the power is off.
     users = USERS.replace('ROUNDS', str(ROUNDS)).replace('HOW', 'pull' if pulled else '')
-    users = users.replace('REST', 'sleep 3' if pulled else '')
     if pulled:
         args += ('--qemu-arg', '-global',
                  '--qemu-arg', 'ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off')
