@@ -9,7 +9,7 @@
 
 #include "cnnacc_mock.h"
 
-#define CNNACC_GEM_TEST_MS	10000	/* for what is not to be held up */
+#define CNNACC_GEM_TEST_MS	60000	/* for what is not to be held up */
 
 /**
  * struct cnnacc_gem_test - an imported buffer whose exporter does not take it back at once.

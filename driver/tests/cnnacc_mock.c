@@ -18,7 +18,7 @@
 #include "../cnnacc_job.h"
 #include "cnnacc_mock.h"
 
-#define CNNACC_MOCK_WAIT_MS	30000
+#define CNNACC_MOCK_WAIT_MS	60000
 
 static u32 *cnnacc_mock_reg(struct cnnacc_mock *mock, u32 offset)
 {
@@ -74,8 +74,7 @@ void cnnacc_mock_interrupt(struct cnnacc_mock *mock, unsigned int vector)
  */
 void cnnacc_mock_remove(struct cnnacc_mock *mock)
 {
-	WRITE_ONCE(mock->gone, true);
-	msleep(20);	/* the shell looks at its registers no more */
+	kthread_park(mock->thread);
 	memset(mock->regs, 0xff, CNNACC_REGS_SIZE);
 }
 
@@ -177,7 +176,9 @@ static int cnnacc_mock_thread(void *data)
 	struct cnnacc_mock *mock = data;
 
 	while (!kthread_should_stop()) {
-		if (!READ_ONCE(mock->gone))
+		if (kthread_should_park())
+			kthread_parkme();
+		else
 			cnnacc_mock_serve(mock);
 		usleep_range(50, 200);
 	}

@@ -51,7 +51,6 @@ enum cnnacc_mock_does {
  * @reset_stuck: device resets do not end
  * @no_irq: interrupts get lost
  * @no_abort: an abort does nothing
- * @gone: the device is not there any more
  * @resets: device resets done since the start
  * @core_resets: core resets done
  * @stopped_dma: the driver cut the device off memory
@@ -74,7 +73,6 @@ struct cnnacc_mock {
 	bool reset_stuck;
 	bool no_irq;
 	bool no_abort;
-	bool gone;
 
 	unsigned int resets;
 	unsigned int core_resets;
