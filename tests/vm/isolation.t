@@ -27,8 +27,8 @@ guest()
 	sed 's/^/# /' "$work/out" "$work/err"
 }
 
-guest "the driver's tests" -- kmd_all kmd_smoke kmd_bo kmd_bind kmd_submit kmd_faults kmd_prime \
-	kmd_isolation kmd_lifecycle
+guest "the driver's tests" --module-param watchdog_ms=5000 -- kmd_all kmd_smoke kmd_bo kmd_bind \
+	kmd_submit kmd_faults kmd_prime kmd_isolation kmd_lifecycle
 is "accesses refused" "$(grep -c "$refused" "$work/log")" 0
 
 guest "a device that strays" -- kmd_isolation rogue
