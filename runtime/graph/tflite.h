@@ -82,7 +82,6 @@ struct tfl {
 
 struct tfl_kind {
 	int code;			/* BuiltinOperator */
-	const char *name;
 	int options;			/* BuiltinOptions; 0: none that matter */
 	int min_in, max_in;
 	void (*make)(struct tfl *m, const struct tfl_op *op);
@@ -91,6 +90,8 @@ struct tfl_kind {
 
 /* NULL: an operator that is not known here. */
 const struct tfl_kind *tfl_find_kind(int64_t code);
+/* What the schema calls it, known here or not; "operator": one that came to the schema later. */
+const char *tfl_code_name(int64_t code);
 
 /*
  * "OPERATOR_NUMBER: " + message, as the status. Like everything below that gives a value of the

@@ -396,16 +396,18 @@ static int tensor_number(struct tfl *m, const struct fb_vector *list, size_t i, 
 
 static void find_kind(struct tfl *m, const struct fb_table *code, struct tfl_op *op)
 {
+	struct fb_vector custom = fb_vector(code, CODE_CUSTOM, 1);
 	int64_t number = fb_int(code, CODE_BUILTIN, 4, 0);
 
 	if (!number)		/* files before 2020 have a byte only */
 		number = fb_int(code, CODE_DEPRECATED, 1, 0);
 	op->kind = tfl_find_kind(number);
-	snprintf(op->name, sizeof(op->name), "%.32s_%d", op->kind ? op->kind->name : "operator",
-		 op->number);
+	snprintf(op->name, sizeof(op->name), "%.32s_%d", tfl_code_name(number), op->number);
 	if (!op->kind)
-		fail(m, cnn_fail(m->err, CNN_EUNSUPPORTED, "%s: TFLite operator %lld", op->name,
-				 (long long)number));
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "TFLite operator %lld%s%.*s is not supported",
+			 (long long)number, custom.count ? " " : "",
+			 custom.count < 60 ? (int)custom.count : 60,
+			 (const char *)m->fb.data + custom.at);
 }
 
 static void read_op(struct tfl *m, const struct fb_table *table, const struct fb_vector *codes,

@@ -9,6 +9,13 @@
 
 #include "tflite.h"
 
+/* BuiltinOperator */
+enum {
+	ADD = 0, AVERAGE_POOL_2D = 1, CONCATENATION = 2, CONV_2D = 3, DEPTHWISE_CONV_2D = 4,
+	DEQUANTIZE = 6, FULLY_CONNECTED = 9, MAX_POOL_2D = 17, RELU = 19, RELU_N1_TO_1 = 20,
+	RELU6 = 21, RESHAPE = 22, SOFTMAX = 25, PAD = 34, MEAN = 40, QUANTIZE = 114,
+};
+
 enum { PADDING_SAME, PADDING_VALID };
 enum { ACT_NONE, ACT_RELU, ACT_RELU_N1_TO_1, ACT_RELU6 };
 
@@ -67,17 +74,18 @@ static void want_maps(struct tfl *m, const struct tfl_op *op, int other)
 	want_rank(m, op, op->out, 4);
 }
 
-/* Do input 0 and the output, which share their elements, share scale and zero point too? */
+/* Do a tensor and the output, which share their elements, share one scale and zero point too? */
 static void want_same(struct tfl *m, const struct tfl_op *op, int a)
 {
 	if (is_float(m, op))
 		return;
 	tfl_scale(m, op, a);
 	tfl_scale(m, op, op->out);
-	if (!m->status && (first_scale(m, a) != first_scale(m, op->out) ||
+	if (!m->status && (m->tensors[a].scale.count > 1 || m->tensors[op->out].scale.count > 1 ||
+			   first_scale(m, a) != first_scale(m, op->out) ||
 			   first_zero(m, a) != first_zero(m, op->out)))
-		tfl_fail(m, op, CNN_EUNSUPPORTED, "%.40s and %.40s are quantised differently",
-			 m->tensors[a].name, m->tensors[op->out].name);
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "%.40s and %.40s are quantised differently, or "
+			 "by channels", m->tensors[a].name, m->tensors[op->out].name);
 }
 
 /* ---- activations ------------------------------------------------------------------------- */
@@ -137,7 +145,8 @@ static void give(struct tfl *m, const struct tfl_op *op, enum tfl_layout layout,
 	float low, high;
 
 	if (!bounds_of(act, &low, &high))
-		tfl_fail(m, op, CNN_EUNSUPPORTED, "activation %lld", (long long)act);
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "activation %lld, limit %d (RELU6)",
+			 (long long)act, ACT_RELU6);
 	else if (act != ACT_NONE && !is_float(m, op))
 		v = quantised_activation(m, op, low, high, rule, v);
 	else if (act == ACT_RELU)
@@ -160,6 +169,25 @@ static void window_attrs(struct tfl *m, const struct tfl_op *op, const int64_t *
 		tfl_attr_ints(m, "dilations", 2, dilation);
 }
 
+static bool is_depthwise(const struct tfl_op *op)
+{
+	return op->kind->code == DEPTHWISE_CONV_2D;
+}
+
+/* Of the input's type, with scales of the tensor or of its output channels. */
+static void check_weights(struct tfl *m, const struct tfl_op *op)
+{
+	const struct tfl_tensor *w = &m->tensors[op->in[1]];
+	int axis = is_depthwise(op) ? 3 : 0;
+
+	if (w->dtype != type_of(m, op->in[0]))
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "input %s, weights %s",
+			 cnn_dtype_name(type_of(m, op->in[0])), cnn_dtype_name(w->dtype));
+	if (!is_float(m, op) && w->scale.count > 1 && w->axis != axis)
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "weights have scales on axis %d, output channels "
+			 "are axis %d", w->axis, axis);
+}
+
 /* The node of a convolution or product: x and y as they are, w and bias as values. */
 static int weighted(struct tfl *m, const struct tfl_op *op, enum cnn_op real, enum cnn_op quantised,
 		    int x, int w, int bias)
@@ -167,11 +195,9 @@ static int weighted(struct tfl *m, const struct tfl_op *op, enum cnn_op real, en
 	int xt = op->in[0], wt = op->in[1], yt = op->out;
 	bool product = quantised == CNN_OP_QGEMM;
 
+	check_weights(m, op);
 	if (is_float(m, op))
 		return tfl_node(m, op, real, bias < 0 ? 2 : 3, (const int[]){ x, w, bias });
-	if (type_of(m, wt) != type_of(m, xt))
-		return tfl_fail(m, op, CNN_EUNSUPPORTED, "input %s, weights %s",
-				cnn_dtype_name(type_of(m, xt)), cnn_dtype_name(type_of(m, wt)));
 	const int in[] = {
 		x, tfl_scale(m, op, xt), tfl_zero(m, op, xt),
 		w, tfl_scale(m, op, wt), tfl_zero(m, op, wt),
@@ -191,8 +217,7 @@ static int bias_of(struct tfl *m, const struct tfl_op *op)
 
 static void convolve(struct tfl *m, const struct tfl_op *op, int w, int64_t group)
 {
-	bool depthwise = op->kind->options == 2;
-	int dilations = depthwise ? 5 : 4;
+	int dilations = is_depthwise(op) ? 5 : 4;
 	const struct fb_table *o = &op->options;
 	int64_t stride[] = { fb_int(o, 2, 4, 0), fb_int(o, 1, 4, 0) };
 	int64_t dilation[] = { fb_int(o, dilations + 1, 4, 1), fb_int(o, dilations, 4, 1) };
@@ -201,7 +226,7 @@ static void convolve(struct tfl *m, const struct tfl_op *op, int w, int64_t grou
 
 	window_attrs(m, op, stride, dilation, fb_int(o, 0, 1, 0));
 	tfl_attr_int(m, "group", group);
-	give(m, op, TFL_NCHW, fb_int(o, depthwise ? 4 : 3, 1, 0), BOUND_XNNPACK, v);
+	give(m, op, TFL_NCHW, fb_int(o, is_depthwise(op) ? 4 : 3, 1, 0), BOUND_XNNPACK, v);
 }
 
 /* Weights OHWI: as a map of NHWC they become OIHW. */
@@ -273,7 +298,7 @@ static void make_fully_connected(struct tfl *m, const struct tfl_op *op)
 
 static void make_pool(struct tfl *m, const struct tfl_op *op)
 {
-	bool max = op->kind->code == 17;
+	bool max = op->kind->code == MAX_POOL_2D;
 	const struct fb_table *o = &op->options;
 	int64_t stride[] = { fb_int(o, 2, 4, 0), fb_int(o, 1, 4, 0) };
 	int64_t kernel[] = { fb_int(o, 4, 4, 0), fb_int(o, 3, 4, 0) };
@@ -469,7 +494,7 @@ static enum tfl_layout layout_of(const struct tfl *m, int tensor)
 
 static void make_relu(struct tfl *m, const struct tfl_op *op)
 {
-	int64_t act = op->kind->code - 18;	/* RELU, RELU_N1_TO_1, RELU6 */
+	int64_t act = op->kind->code - RELU + ACT_RELU;	/* in the same order */
 	enum tfl_layout layout = layout_of(m, op->in[0]);
 	int v = tfl_value(m, op, op->in[0], layout);
 
@@ -521,6 +546,9 @@ static void make_dequantize(struct tfl *m, const struct tfl_op *op)
 	int in[3] = { tfl_value(m, op, op->in[0], layout) };
 
 	want_like(m, op);
+	if (type_of(m, op->out) != CNN_FLOAT32)
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "its output is %s, float32 wanted",
+			 cnn_dtype_name(type_of(m, op->out)));
 	if (x->dtype == CNN_FLOAT16) {
 		in[0] = tfl_node(m, op, CNN_OP_CAST, 1, in);
 		tfl_attr_int(m, "to", CNN_FLOAT32);
@@ -536,22 +564,22 @@ static void make_dequantize(struct tfl *m, const struct tfl_op *op)
 const struct tfl_kind *tfl_find_kind(int64_t code)
 {
 	static const struct tfl_kind kinds[] = {
-		{ 0, "ADD", 11, 2, 2, make_add, false },
-		{ 1, "AVERAGE_POOL_2D", 5, 1, 1, make_pool, false },
-		{ 2, "CONCATENATION", 10, 1, CNN_MAX_INPUTS, make_concat, false },
-		{ 3, "CONV_2D", 1, 2, 3, make_conv, false },
-		{ 4, "DEPTHWISE_CONV_2D", 2, 2, 3, make_depthwise_conv, false },
-		{ 6, "DEQUANTIZE", 0, 1, 1, make_dequantize, true },
-		{ 9, "FULLY_CONNECTED", 8, 2, 3, make_fully_connected, false },
-		{ 17, "MAX_POOL_2D", 5, 1, 1, make_pool, false },
-		{ 19, "RELU", 0, 1, 1, make_relu, false },
-		{ 20, "RELU_N1_TO_1", 0, 1, 1, make_relu, false },
-		{ 21, "RELU6", 0, 1, 1, make_relu, false },
-		{ 22, "RESHAPE", 0, 1, 2, make_reshape, false },
-		{ 25, "SOFTMAX", 9, 1, 1, make_softmax, false },
-		{ 34, "PAD", 0, 2, 2, make_pad, false },
-		{ 40, "MEAN", 27, 2, 2, make_mean, false },
-		{ 114, "QUANTIZE", 0, 1, 1, make_quantize, true },
+		{ ADD, 11, 2, 2, make_add, false },
+		{ AVERAGE_POOL_2D, 5, 1, 1, make_pool, false },
+		{ CONCATENATION, 10, 1, CNN_MAX_INPUTS, make_concat, false },
+		{ CONV_2D, 1, 2, 3, make_conv, false },
+		{ DEPTHWISE_CONV_2D, 2, 2, 3, make_depthwise_conv, false },
+		{ DEQUANTIZE, 0, 1, 1, make_dequantize, true },
+		{ FULLY_CONNECTED, 8, 2, 3, make_fully_connected, false },
+		{ MAX_POOL_2D, 5, 1, 1, make_pool, false },
+		{ RELU, 0, 1, 1, make_relu, false },
+		{ RELU_N1_TO_1, 0, 1, 1, make_relu, false },
+		{ RELU6, 0, 1, 1, make_relu, false },
+		{ RESHAPE, 0, 1, 2, make_reshape, false },
+		{ SOFTMAX, 9, 1, 1, make_softmax, false },
+		{ PAD, 0, 2, 2, make_pad, false },
+		{ MEAN, 27, 2, 2, make_mean, false },
+		{ QUANTIZE, 0, 1, 1, make_quantize, true },
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

@@ -182,9 +182,9 @@ def unfit_files():
         m.op(name, [x], [y], **options)
         return m.file([x], [y])
 
-    def binary(name, dtype, scale, raw=None, shape=(1, 4, 4, 2), **options):
+    def binary(name, dtype, scale, raw=None, shape=(1, 4, 4, 2), along=0, **options):
         m, x = net()
-        w = m.tensor(list(shape), dtype, scale, data=raw)
+        w = m.tensor(list(shape), dtype, scale, data=raw, axis=along)
         y = m.tensor([1, 4, 4, 4] if name == 'CONCATENATION' else [1, 4, 4, 2], INT8, 0.5)
         m.op(name, [x, w], [y], **options)
         return m.file([x] if raw is not None else [x, w], [y])
@@ -206,6 +206,10 @@ def unfit_files():
     yield 'limits 2^-10', binary('ADD', INT8, 600.0)
     yield 'input int8, weights uint8', binary('CONV_2D', UINT8, 0.5, bytes(64), (2, 4, 4, 2),
                                               **window)
+    yield 'scales on axis 3, output channels are axis 0', binary(
+        'CONV_2D', INT8, [0.5, 0.25], bytes(64), (2, 4, 4, 2), along=3, **window)
+    yield 'by channels', unary('MAX_POOL_2D', [1, 3, 3, 2], INT8, [0.5, 0.25], 0, None, 3, **kernel)
+    yield 'its output is int32, float32 wanted', unary('DEQUANTIZE', [1, 4, 4, 2], INT32)
     yield 'has 63 bytes, 64 wanted', binary('CONV_2D', INT8, 0.5, bytes(63), (2, 4, 4, 2), **window)
     yield 'weights for 3', binary('CONV_2D', INT8, 0.5, bytes(96), (2, 4, 4, 3), **window)
     yield 'axes other than', binary('MEAN', INT32, None, struct.pack('i', 3), (1,))
@@ -217,6 +221,7 @@ def unfit_files():
     yield 'no output', m.file([x], [])
     file = unary('RELU', [1, 4, 4, 2], INT8, 0.5)
     yield 'damaged or cut off', file[:len(file) // 2]
+    yield 'RESIZE_BILINEAR_0', file.replace(struct.pack('<i', 19), struct.pack('<i', 23), 1)
     yield 'TFLite operator 21', file.replace(struct.pack('<i', 19), struct.pack('<i', 210), 1)
 
 
