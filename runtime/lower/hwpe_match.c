@@ -63,14 +63,15 @@ static bool check_operands(const struct cnn_graph *g, const struct cnn_node *n, 
 
 	if (!x || !y || cnn_tensor_count(x) < 1 || cnn_tensor_count(y) < 1)
 		return lw_no(reason, "%s: a shape is unknown or empty", n->op_type);
-	if (!check_weights(n, w, reason))
+	if (!check_weights(n, w, reason) ||
+	    (n->op == CNN_OP_MATMUL_INTEGER && !check_matrices(n, x, w, reason)))
 		return false;
-	if (w->dtype != CNN_INT8)
-		return lw_no(reason, "%s: weight of type %s, hwpe has int8", n->op_type,
-			     cnn_dtype_name(w->dtype));
 	if (!is_zero(cnn_node_in(g, n, 2)) || !is_zero(cnn_node_in(g, n, 3)))
 		return lw_no(reason, "%s: a zero point is not constant, or one for each row",
 			     n->op_type);
+	if (w->dtype != CNN_INT8)
+		return lw_no(reason, "%s: weight of type %s, hwpe has int8", n->op_type,
+			     cnn_dtype_name(w->dtype));
 	if (cnn_node_in(g, n, 4) && !cnn_node_in(g, n, 4)->data)
 		return lw_no(reason, "%s: what its sums begin with is not constant", n->op_type);
 	return true;
@@ -191,18 +192,13 @@ static bool match_conv(const struct lhw_hw *hw, const struct cnn_graph *g,
 }
 
 /* Rows of the left matrix are pixels, half of them in the left column. */
-static bool match_product(const struct cnn_graph *g, const struct cnn_node *op, struct lhw_node *n,
-			  char *reason)
+static void match_product(const struct cnn_graph *g, const struct cnn_node *op, struct lhw_node *n)
 {
 	const struct cnn_tensor *a = cnn_node_in(g, op, 0), *b = cnn_node_in(g, op, 1);
-	int64_t depth, columns, rows, part;
+	int64_t depth = b->dims[b->rank - 2], columns = b->dims[b->rank - 1];
+	int64_t rows = cnn_tensor_count(a) / depth;
+	int64_t part = lw_round_up(lw_div_up(rows, LHW_OUT_COLUMNS), LHW_OUT_ROWS);
 
-	if (!check_matrices(op, a, b, reason))
-		return false;
-	depth = b->dims[b->rank - 2];
-	columns = b->dims[b->rank - 1];
-	rows = cnn_tensor_count(a) / depth;
-	part = lw_round_up(lw_div_up(rows, LHW_OUT_COLUMNS), LHW_OUT_ROWS);
 	*n = (struct lhw_node){
 		.in = op->in[0], .out = op->out[0], .product = true, .rows = rows,
 		.n = 1, .groups = 1, .ci = depth, .co = columns,
@@ -222,7 +218,6 @@ static bool match_product(const struct cnn_graph *g, const struct cnn_node *op, 
 		.image_pitch = rows * n->kp, .size = lhw_result_bytes(n),
 	};
 	n->out_bytes = 2 * part * n->kp * n->out_l.size;
-	return true;
 }
 
 /* ---- sums ------------------------------------------------------------------------------ */
@@ -284,7 +279,9 @@ bool lhw_match(const struct lhw_core *core, int node, struct lhw_node *n, char *
 	if (!check_operands(g, op, reason))
 		return false;
 	set_type(core, op, n);
-	if (!(product ? match_product(g, op, n, reason) : match_conv(hw, g, op, n, reason)))
+	if (product)
+		match_product(g, op, n);
+	else if (!match_conv(hw, g, op, n, reason))
 		return false;
 	if (n->shift > hw->shift_max)
 		return lw_no(reason, "%s: shift of %d, limit of hwpe %lld", op->op_type, n->shift,

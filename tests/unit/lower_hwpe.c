@@ -548,6 +548,23 @@ static void check_unsplit(const char *text, int64_t matrices, const char *input)
 	ob_free(b);
 }
 
+/* The same of MatMulInteger: of a vector with a zero point, or of four rows with one each. */
+static void check_unsplit_sums(const char *text, bool rows)
+{
+	const int64_t x[] = { 4, 8 }, w[] = { 8, 5 };
+	struct onnx_build *b = ob_new(13);
+	const uint8_t zeros[] = { 1, 2, 3, 4 };
+
+	random_state = 6;
+	ob_input(b, "x", UINT8, rows ? 2 : 1, rows ? x : x + 1);
+	add_bytes(b, "w", INT8, 2, w);
+	ob_bytes(b, "z", UINT8, rows ? 1 : 0, x, zeros);
+	ob_node(b, "MatMulInteger", "x w z", "y");
+	ob_output(b, "y");
+	check_reason(text, b, "sim:cores=ccp+hwpe");
+	ob_free(b);
+}
+
 int main(int argc, char **argv)
 {
 	uint32_t seed = 1, count = 200;
@@ -569,5 +586,7 @@ int main(int argc, char **argv)
 		      65, "");
 	check_unsplit("QLinearMatMul: weight is not constant", 1, "w");
 	check_unsplit("QLinearMatMul: a scale, zero point or bias is not constant", 1, "s");
+	check_unsplit_sums("matrices of 1 and 2 dimensions, one matrix of weights wanted", false);
+	check_unsplit_sums("a zero point is not constant, or one for each row", true);
 	return end_checks();
 }
