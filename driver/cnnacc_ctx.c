@@ -157,19 +157,31 @@ static void cnnacc_ctx_destroy_work(struct work_struct *work)
 	cnnacc_ctx_put(ctx);
 }
 
-static void cnnacc_ctx_kill(struct cnnacc_ctx *ctx)
+/* Of a context that is dead, so that none is added while the lock is dropped. */
+static void cnnacc_ctx_open_gates(struct cnnacc_ctx *ctx)
 {
 	struct cnnacc_batch *batch;
+	LIST_HEAD(shut);
 
+	spin_lock(&ctx->job_lock);
+	list_splice_init(&ctx->batches, &shut);
+	while (!list_empty(&shut)) {
+		batch = list_first_entry(&shut, struct cnnacc_batch, link);
+		list_move_tail(&batch->link, &ctx->batches);
+		if (batch->gate)
+			cnnacc_gate_open(batch->gate);
+		cond_resched_lock(&ctx->job_lock);
+	}
+	spin_unlock(&ctx->job_lock);
+}
+
+static void cnnacc_ctx_kill(struct cnnacc_ctx *ctx)
+{
 	/* Who finds the context dead may rely on its work being queued. */
 	mutex_lock(&ctx->submit_lock);
 	if (!ctx->dead) {
 		WRITE_ONCE(ctx->dead, true);
-		spin_lock(&ctx->job_lock);
-		list_for_each_entry(batch, &ctx->batches, link)
-			if (batch->gate)
-				cnnacc_gate_open(batch->gate);
-		spin_unlock(&ctx->job_lock);
+		cnnacc_ctx_open_gates(ctx);
 		kref_get(&ctx->ref);
 		queue_work(ctx->cdev->ctx_wq, &ctx->destroy_work);
 	}
