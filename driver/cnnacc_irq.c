@@ -10,16 +10,18 @@
  *
  * The hard handler acknowledges, looks at what the device wrote and signals fences, on the
  * CPU that submitted the jobs; what takes longer, events and errors, is left to the threaded
- * one.  A vector knows which status bits are its own, so one wire for all is served by a
- * single vector with all bits.
+ * one.  Each core has a vector, errors have one, and a vector knows which status bits are its
+ * own: a core's handler need not read them.
  */
 
 /* Clearing the status bit clears the report, so it is read first. */
 static void cnnacc_irq_save_error(struct cnnacc_device *cdev)
 {
-	cdev->shell_error.code = cnnacc_read(cdev, CNNACC_REG_ERR_CODE);
-	cdev->shell_error.core = cnnacc_read(cdev, CNNACC_REG_ERR_CORE);
-	cdev->shell_error.addr = cnnacc_device_read_pair(cdev, CNNACC_REG_ERR_ADDR_LO);
+	struct cnnacc_shell_report *report = &cdev->shell_error;
+
+	WRITE_ONCE(report->code, cnnacc_read(cdev, CNNACC_REG_ERR_CODE));
+	WRITE_ONCE(report->core, cnnacc_read(cdev, CNNACC_REG_ERR_CORE));
+	WRITE_ONCE(report->addr, cnnacc_device_read_pair(cdev, CNNACC_REG_ERR_ADDR_LO));
 }
 
 /* What is left to the thread. */
@@ -79,13 +81,14 @@ void cnnacc_irq_defer(struct cnnacc_core *core)
 static void cnnacc_irq_error(struct cnnacc_device *cdev)
 {
 	const struct cnnacc_shell_report *report = &cdev->shell_error;
-	u32 core = READ_ONCE(report->core);	/* the next interrupt may write it */
+	/* The next interrupt may write it. */
+	u32 code = READ_ONCE(report->code), core = READ_ONCE(report->core);
 
-	if (report->code == CNNACC_SHELL_OK)	/* raised by hand */
+	if (code == CNNACC_SHELL_OK)	/* raised by hand */
 		return;
 	drm_err_ratelimited(&cdev->drm, "shell error %u, core %u, address %#llx\n",
-			    report->code, core, report->addr);
-	switch (report->code) {
+			    code, core, READ_ONCE(report->addr));
+	switch (code) {
 	case CNNACC_SHELL_PACKET_READ:
 	case CNNACC_SHELL_COMPL_WRITE:
 		if (core < cdev->core_count)
