@@ -26,8 +26,9 @@
  * force_reset  write "device" or the name of a core, as "ccp.0", to have it reset
  * ============ ================================================================
  *
- * Lines are "key=value" pairs behind the name of what they are about.  Nobody waits long for
- * these files: what is locked for long is shown as busy, and lists are cut off.
+ * A line begins with the name of what it is about; what is counted follows as "key=value" pairs.
+ * Nobody waits long for these files: what is locked for long is shown as busy, and lists are cut
+ * off.
  */
 
 #define CNNACC_DEBUGFS_RANGES	256	/* shown of a context */

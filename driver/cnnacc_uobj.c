@@ -21,7 +21,7 @@
  * @drm: DRM device
  * @array: what user space says about it
  * @max: most elements
- * @size: size of an element as the kernel knows it
+ * @size: size of an element as the kernel knows it, which is that of its first version
  *
  * Return: the copy, to be freed with kvfree(); NULL for no elements; or an error pointer
  */

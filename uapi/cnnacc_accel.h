@@ -9,8 +9,9 @@
  * - Padding, reserved fields and unknown flags must be zero, else -EINVAL.
  * - Arrays go through struct drm_cnnacc_obj_array, which carries the element size
  *   user space was built with: bytes the kernel does not know must be zero
- *   (-E2BIG), bytes user space does not know are taken as zero.  Counts above the
- *   limit in struct drm_cnnacc_dev_info are -EINVAL.
+ *   (-E2BIG), bytes user space does not know are taken as zero.  Sizes below that of the
+ *   structure's first version, and counts above the limit in struct drm_cnnacc_dev_info,
+ *   are -EINVAL.
  * - Ids are per file.  An unknown id or handle is -ENOENT.
  * - Timeouts are absolute CLOCK_MONOTONIC nanoseconds; 0 or the past polls.
  * - After the device is gone every ioctl returns -ENODEV.
@@ -125,7 +126,7 @@ struct drm_cnnacc_dev_query {
  * @max_bos: shared buffers per job
  * @pad: zero
  * @max_bo_size: bytes of one buffer object
- * @reset_count: device resets since the driver was loaded
+ * @reset_count: device resets since the driver was bound to it
  * @timestamp_ns: device time now, ns
  * @max_buffers: buffer handles per file (1.1)
  * @max_queued_jobs: jobs of a file that have not ended (1.1)
@@ -178,7 +179,7 @@ struct drm_cnnacc_core_info {
  * enum drm_cnnacc_priority - scheduling priority of a context.
  * @DRM_CNNACC_PRIORITY_LOW: after the others
  * @DRM_CNNACC_PRIORITY_NORMAL: default
- * @DRM_CNNACC_PRIORITY_HIGH: before the others; needs CAP_SYS_NICE
+ * @DRM_CNNACC_PRIORITY_HIGH: before the others; needs CAP_SYS_NICE, else -EACCES
  */
 enum drm_cnnacc_priority {
 	DRM_CNNACC_PRIORITY_LOW = 0,
@@ -405,8 +406,9 @@ struct drm_cnnacc_bind_op {
  * @done: out: operations done; on error the index of the one that failed
  * @pad: zero
  *
- * Synchronous.  An UNMAP waits, bounded and killable, for the context's running
- * jobs.  -EEXIST: MAP into a range that is not free; -ENOENT: no such mapping.
+ * Synchronous.  An UNMAP waits, killable, for the context's jobs that have not ended, 30 s at
+ * most: then it is -ETIMEDOUT.  -EEXIST: MAP into a range that is not free; -ENOENT: no such
+ * mapping; -ENOSPC: too many mappings of the context, or page tables of the file.
  */
 struct drm_cnnacc_vm_bind {
 	__u32 ctx_id;
