@@ -19,7 +19,7 @@ vm_base_layout=2
 vm_splat='BUG:|WARNING:|Oops|Kernel panic|general protection fault'
 vm_splat="$vm_splat|UBSAN:|KCSAN:|KASAN:|ODEBUG:|unreferenced object|refcount_t:"
 vm_splat="$vm_splat|INFO: (task|rcu)|suspicious RCU|possible (circular|recursive|irq)"
-vm_splat="$vm_splat|DMA-API: .*(driver|device)|soft lockup|bad (page|unlock)"
+vm_splat="$vm_splat|DMA-API: .*(driver|device)|soft lockup|bad (page|unlock)|nobody cared"
 
 vm_die()
 {
