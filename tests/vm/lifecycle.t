@@ -126,15 +126,16 @@ def check_sleep():
         try:
             return sleep(name)
         except Failure as e:
+            told = '\n# '.join([str(e), *processors()])
             if name != 'sleep' or not stands_elsewhere(name):
-                raise
-            print('\n# '.join([f'# {e}', *tail(name, 'console').splitlines()]))
+                raise Failure(told) from e
+            print('\n# '.join([f'# {told}', *tail(name, 'console').splitlines()]))
 
 
 def sleep(name):
     """The host may keep a job of seconds from progress for longer than the watchdog waits."""
     path = os.path.join(work.name, name + '.line')
-    qemu, output = start(name, SLEEP, '--append', 'no_console_suspend',
+    qemu, output = start(name, SLEEP, '--append', 'no_console_suspend nokaslr',
                          '--module-param', 'watchdog_ms=30000', '--qemu-arg', '-chardev',
                          '--qemu-arg', f'socket,id=line,path={path},server=on,wait=off',
                          '--qemu-arg', '-device', '--qemu-arg', 'isa-serial,chardev=line')
@@ -154,6 +155,14 @@ def stands_elsewhere(name):
     ours = re.findall(r'cnnacc \S+: PM: (calling|\w+ returned)', log)
     return (log.rfind('PM: suspend entry') > log.rfind('PM: suspend exit') and
             ours and ours[-1] != 'calling')
+
+
+def processors():
+    """Where those of the last guest are: in the kernel, in its firmware, halted."""
+    qemu = Qemu.started[-1]
+    if qemu.process.poll() is not None:
+        return []
+    return re.findall(r'(?m)^[RE]IP=.*', qemu.human('info registers -a'))
 
 
 def wake(qemu, line):
