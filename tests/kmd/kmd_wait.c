@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: MIT
-/* Waiting: poll on a fence file, timeouts, and processes killed while they wait. */
+/*
+ * Waiting: poll on a fence file, timeouts, and processes killed while they wait.
+ *
+ * kmd_wait bound: an UNMAP behind jobs of minutes gives up, which takes 30 s.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -72,26 +77,26 @@ static void test_kill(const char *name, void (*child)(void))
 }
 
 /* For much longer than its process lives. */
-static struct kmd_env busy_env(void)
+static struct kmd_env busy_env(int jobs)
 {
 	struct kmd_env env = kmd_env(kmd_open());
 	uint32_t length = kmd_program_endless(&env);
 
-	for (int i = 0; i < 20; i++)
+	for (int i = 0; i < jobs; i++)
 		kmd_submit(&env, length, 0, 0);
 	return env;
 }
 
 static void unmap_while_busy(void)
 {
-	struct kmd_env env = busy_env();
+	struct kmd_env env = busy_env(20);
 
 	kmd_unmap(env.fd, env.ctx, KMD_DATA_VA, env.data.size);
 }
 
 static void wait_for_bo(void)
 {
-	struct kmd_env env = busy_env();
+	struct kmd_env env = busy_env(20);
 	struct drm_cnnacc_bo_create create = {
 		.size = 4096, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = env.ctx,
 	};
@@ -104,7 +109,7 @@ static void wait_for_bo(void)
 
 static void leave_a_queue(void)
 {
-	busy_env();
+	busy_env(20);
 	pause();
 }
 
@@ -126,10 +131,30 @@ static void test_close_busy(void)
 	ok_ret(kmd_run(&env, kmd_program_nop(&env)), 0, "files closed with jobs under way");
 }
 
-int main(void)
+/* The mapping stays, so that what ran too long does not write to memory of others. */
+static void test_bound(void)
 {
-	int fd = kmd_open();
+	struct kmd_env env = busy_env(200);
+	double start = kmd_seconds(), took;
 
+	ok_ret(kmd_unmap(env.fd, env.ctx, KMD_DATA_VA, env.data.size), -ETIMEDOUT,
+	       "UNMAP does not wait for ever");
+	took = kmd_seconds() - start;
+	ok(took > 29 && took < 60, "but for 30 s (%.1f)", took);
+	ok_ret(kmd_map(env.fd, env.ctx, env.data.handle, DRM_CNNACC_BIND_READ, KMD_DATA_VA,
+		       env.data.size), -EEXIST, "and has unmapped nothing");
+	close(env.fd);
+}
+
+int main(int argc, char **argv)
+{
+	int fd;
+
+	if (argc > 1 && !strcmp(argv[1], "bound")) {
+		test_bound();
+		return done_testing();
+	}
+	fd = kmd_open();
 	test_poll(fd);
 	close(fd);
 	test_kill("a process in UNMAP", unmap_while_busy);
