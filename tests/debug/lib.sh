@@ -87,17 +87,25 @@ debug_results()
 	! grep -q '^not ok' "$debug_work/out" || tap_failed=1
 }
 
+# debug_complete: $debug_work/out has as many results as it planned.
+debug_complete()
+{
+	local plan count
+
+	plan=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$debug_work/out")
+	count=$(grep -cE '^(not )?ok ' "$debug_work/out")
+	[ "$count" -gt 0 ] && [ "$plan" = "$count" ]
+}
+
 # debug_script NAME: a script of tests/vm with this kernel; its results are this script's.
 debug_script()
 {
-	local status plan count
+	local status
 
 	"$top/tests/vm/$1.t" >"$debug_work/out" 2>&1
 	status=$?
 	debug_results
-	plan=$(sed -n 's/^1\.\.\([0-9]*\).*/\1/p' "$debug_work/out")
-	count=$(grep -cE '^(not )?ok ' "$debug_work/out")
-	[ $status -eq 0 ] && [ "$count" -gt 0 ] && [ "$plan" = "$count" ]
+	[ $status -eq 0 ] && debug_complete
 	tap_ok "$1.t ends well"
 }
 
@@ -117,6 +125,8 @@ debug_guest()
 	[ $status -eq 0 ]
 	tap_ok "the guest ends well and its kernel has nothing to say"
 	[ $status -eq 0 ] || debug_explain
+	debug_complete
+	tap_ok "all of its results are here"
 }
 
 # What the kernel had to say, without the rest of its log.

@@ -119,8 +119,9 @@ echo the end
 def check_sleep():
     """Suspend to idle and S3 with jobs queued; the machine is woken up from outside.
 
-    One of some hundred machines has been seen not to come back from S3, for no reason found: then
-    a second one has to, unless the first stands in the driver.
+    One of some hundred machines has been seen not to come back from S3, as one of some hundred does
+    not boot (tests/vm/run): to freeze tasks the kernel patches itself.  Then a second one has to,
+    unless the first stands in the driver.
     """
     for name in ('sleep', 'sleep once more'):
         try:
