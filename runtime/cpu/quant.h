@@ -9,12 +9,6 @@
 
 #include "ops.h"
 
-/* int8 and uint8: the elements of quantised tensors. */
-static inline bool cnn_is_byte(enum cnn_dtype t)
-{
-	return t == CNN_INT8 || t == CNN_UINT8;
-}
-
 /*
  * Fails unless input i (NULL: left out) is one number of that type, or one for each of count
  * (1: one only).

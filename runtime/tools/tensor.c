@@ -33,7 +33,8 @@ static int read_pb(const char *path, const void *data, size_t size, struct cnn_t
 
 	memset(t, 0, sizeof(*t));
 	if (cnn_tensor_from_pb(data, size, t, NULL, &err))
-		return complain(EXIT_FAILED, "%s: %s", path, err.text);
+		return complain(EXIT_FAILED, "%s: no .npy, PNG, JPEG or PNM, and as ONNX .pb: %s",
+				path, err.text);
 	return EXIT_DONE;
 }
 
