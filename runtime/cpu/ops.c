@@ -137,8 +137,8 @@ static const struct cnn_op_desc *desc_of(const struct cnn_node *n, struct cnn_er
 	const struct cnn_op_desc *d = cnn_op_desc(n->op);
 
 	if (!d)
-		cnn_fail(err, CNN_EUNSUPPORTED, "operator %.60s%s%.60s (%.60s)", n->domain,
-			 *n->domain ? "." : "", n->op_type, n->name);
+		cnn_fail(err, CNN_EUNSUPPORTED, "operator %.60s%s%.60s (%.60s) is not supported",
+			 n->domain, *n->domain ? "." : "", n->op_type, n->name);
 	return d;
 }
 

@@ -84,8 +84,9 @@ int cnn_node_check_attrs(const struct cnn_node *n, const char *spec, struct cnn_
 		if (!strcmp(a->name, "consumed_inputs"))	/* a hint of opsets below 6 */
 			want = 'I';
 		if (!want || want == '-')
-			return cnn_fail(err, CNN_EUNSUPPORTED, "%s (%.60s): attribute %.60s",
-					n->op_type, n->name, a->name);
+			return cnn_fail(err, CNN_EUNSUPPORTED,
+					"%s (%.60s): attribute %.60s is not supported", n->op_type,
+					n->name, a->name);
 		if (want != a->type && !(a->type == '0' && strchr("IF", want)))
 			return cnn_fail(err, CNN_EINVAL,
 					"%s (%.60s): attribute %s has the wrong type",
