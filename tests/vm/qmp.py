@@ -152,12 +152,15 @@ class Qemu:
         return self.command('query-jobs')[0]
 
     def register(self, offset):
-        """A 32-bit register of the first cnnacc device."""
+        """A 32-bit register of the first cnnacc device; all ones if nothing answers there."""
         for bus in self.command('query-pci'):
             for dev in bus['devices']:
                 if (dev['id']['vendor'], dev['id']['device']) == (0x1234, 0xcacc):
-                    address = dev['regions'][0]['address'] + offset
-                    return int(self.human(f'xp /1xw {address:#x}').split()[1], 0)
+                    # -1 is that of a BAR which is not decoded, as after the reset of S3.
+                    base = dev['regions'][0]['address']
+                    said = self.human(f'xp /1xw {base + offset:#x}') if base >= 0 else ''
+                    value = re.search(r': (0x\w+)', said)
+                    return int(value[1], 0) if value else 0xffffffff
         raise Failure('QEMU shows no cnnacc device')
 
     def queue_state(self):
