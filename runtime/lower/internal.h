@@ -50,7 +50,7 @@ struct lw_core {
 	const struct lw_core_ops *ops;
 	struct lw *lw;
 	const struct cnn_core *info;
-	int64_t on_chip;	/* bytes of the largest tensor that can stay in it */
+	int64_t on_chip;	/* bytes of the largest tensor of floats that can stay in it */
 };
 
 struct lw_core_ops {
@@ -95,7 +95,7 @@ void lw_progress(struct lw *lw, int nodes);
 struct cnnrt_span *lw_add_span(struct lw *lw);
 /*
  * Fills the compulsory bytes of a placed node, and what it moves if that is on the CPU. Tensors of
- * up to on_chip bytes need not be moved.
+ * floats of up to on_chip bytes need not be moved.
  */
 void lw_minimum(const struct cnn_graph *g, int node, int64_t on_chip, struct cnn_placement *p);
 

@@ -9,10 +9,11 @@ static uint64_t tensor_bytes(const struct cnn_tensor *t)
 	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-/* Tensors that a core's memory holds need not leave it, unless the application wants them. */
+/* Floats that a core's memory holds need not leave it, unless the application wants them. */
 static bool must_move(const struct cnn_value *v, int64_t on_chip)
 {
-	return v->is_output || v->producer < 0 || tensor_bytes(&v->t) > (uint64_t)on_chip;
+	return v->is_output || v->producer < 0 || v->t.dtype != CNN_FLOAT32 ||
+	       tensor_bytes(&v->t) > (uint64_t)on_chip;
 }
 
 static bool is_repeated(const struct cnn_node *n, int i)

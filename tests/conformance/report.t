@@ -307,6 +307,18 @@ def check_minimum(work):
                   [weights[i], inputs.get(i, 0), outputs.get(i, 0)], layer['name'])
 
 
+def check_minimum_of_bytes(work):
+    """Bytes and sums cannot stay on a core, floats of 4,096 bytes can."""
+    path = os.path.join(work, 'least.json')
+    run = cnnrun(two_cores(work), '--report', path, '--device', TWO)
+    assert run.returncode == 0, run.stderr
+    with open(path, encoding='utf-8') as out:
+        least = {layer['op']: [layer[f'min_{what}_bytes'] for what in ('input', 'output')]
+                 for layer in json.load(out)['layers']}
+    equal(least['Conv'], [0, 0], 'Conv')
+    equal(least['ConvInteger'], [64 * 16, 64 * 32 * 4], 'ConvInteger')
+
+
 def two_cores(work):
     """A file: a convolution of floats, then one of bytes."""
     m = Model()
@@ -374,6 +386,7 @@ def main():
         check_model(work, 'two cores', two_cores(work), '--device', TWO)
         check('who has what of two cores', check_two_cores, work)
         check('the least bytes', check_minimum, work)
+        check('the least bytes of two cores', check_minimum_of_bytes, work)
         check('compiled before', check_compiled, work)
         check_usage(work)
     sys.exit(tap.done())
