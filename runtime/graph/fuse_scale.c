@@ -42,12 +42,7 @@ static bool has_padding(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	struct cnn_window w;
 
-	if (cnn_node_window(g, n, &w, NULL))
-		return true;
-	for (int i = 0; i < w.spatial; i++)
-		if (w.pad_begin[i] || w.pad_end[i])
-			return true;
-	return false;
+	return cnn_node_window(g, n, &w, NULL) || cnn_window_is_padded(&w);
 }
 
 /* Weights times scale; the bias gains what the shift would have given. */

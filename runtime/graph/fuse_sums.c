@@ -73,14 +73,6 @@ static struct cnn_tensor padded(const struct cnn_product *p)
 	return t;
 }
 
-static bool has_padding(const struct cnn_product *p)
-{
-	for (int i = 0; i < p->win.spatial; i++)
-		if (p->win.pad_begin[i] || p->win.pad_end[i])
-			return true;
-	return false;
-}
-
 static bool get_sizes(struct cnn_product *p, const struct cnn_node *n)
 {
 	const struct cnn_tensor *x = cnn_product_input(p, 0), *w = cnn_product_input(p, p->form.w);
@@ -380,7 +372,7 @@ static int split(struct cnn_product *p)
 {
 	struct parts s;
 	struct cnn_node *n;
-	int ret = p->late && has_padding(p) ? add_pad(p) : CNN_OK;
+	int ret = p->late && cnn_window_is_padded(&p->win) ? add_pad(p) : CNN_OK;
 
 	if (!ret)
 		ret = add_parts(p, &s);

@@ -252,6 +252,14 @@ static int known(const struct cnn_node *n, const struct cnn_tensor *t, struct cn
 			n->op_type, n->name);
 }
 
+bool cnn_window_is_padded(const struct cnn_window *win)
+{
+	for (int i = 0; i < win->spatial; i++)
+		if (win->pad_begin[i] || win->pad_end[i])
+			return true;
+	return false;
+}
+
 int cnn_weights_input(enum cnn_op op)
 {
 	switch (op) {
