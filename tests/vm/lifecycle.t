@@ -198,7 +198,7 @@ loader_ended()
 }
 round=0
 while [ $round -lt ROUNDS ]; do
-	until (: <>/dev/accel/accel0) 2>/dev/null; do sleep 0.1; done
+	until (: </dev/accel/accel0) 2>/dev/null; do sleep 0.1; done
 	kmd_lifecycle load & first=$!
 	kmd_lifecycle load & second=$!
 	kmd_lifecycle hold HOW || echo "not ok - hold: $?"
