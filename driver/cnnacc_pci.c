@@ -6,6 +6,7 @@
 #include "cnnacc_device.h"
 #include "cnnacc_pci.h"
 #include "cnnacc_pm.h"
+#include "cnnacc_trace.h"
 
 /**
  * DOC: PCI glue
@@ -106,6 +107,7 @@ static void cnnacc_pci_reset_done(struct pci_dev *pdev)
 	struct cnnacc_device *cdev = pci_get_drvdata(pdev);
 
 	atomic64_inc(&cdev->reset_count);
+	trace_cnnacc_reset(cdev, -1, atomic64_read(&cdev->reset_count));
 	cnnacc_pm_return(cdev);
 	cnnacc_pm_put(cdev);
 }

@@ -696,8 +696,19 @@ static void trace_fault(struct kmd_env *env)
 	ok(find_line(text, "cnnacc_reset:", "core=0", "count="), "trace: the core's reset");
 }
 
+/* Of a reset that gave ret. */
+static void trace_device_reset(int ret, const char *what)
+{
+	ok_ret(ret, 0, "%s", what);
+	ok(find_line(trace_with("cnnacc_reset:", "core=-1", "count="), "cnnacc_reset:", "core=-1",
+		     "count="), "trace: %s", what);
+	kmd_write_file(TRACE "/trace", "");
+}
+
 static void test_trace(struct kmd_env *env)
 {
+	char path[PATH_MAX];
+
 	if (access("/sys/kernel/tracing/events", F_OK)) {
 		skip("tracepoints", "tracefs is not mounted");
 		return;
@@ -708,9 +719,10 @@ static void test_trace(struct kmd_env *env)
 	trace_good(env);
 	trace_fault(env);
 	kmd_write_file(TRACE "/trace", "");
-	if (*debug_dir && !force_reset("device"))
-		ok(find_line(trace_with("cnnacc_reset:", "core=-1", "count="), "cnnacc_reset:",
-			     "core=-1", "count="), "trace: the device's reset");
+	if (*debug_dir)
+		trace_device_reset(force_reset("device"), "the device's reset");
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", kmd_function());
+	trace_device_reset(kmd_write_file(path, "1"), "its reset from outside");
 	kmd_write_file(TRACE "/events/cnnacc/enable", "0");
 	rmdir(TRACE);
 }
