@@ -4,12 +4,14 @@
 #include <glob.h>
 #include <libgen.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -111,6 +113,14 @@ const char *kmd_function(void)
 	return basename(path);
 }
 
+const char *kmd_function_file(const char *name)
+{
+	static char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", kmd_function(), name);
+	return path;
+}
+
 int kmd_write_file(const char *path, const char *text)
 {
 	int fd = open(path, O_WRONLY | O_CLOEXEC), ret;
@@ -124,21 +134,17 @@ int kmd_write_file(const char *path, const char *text)
 
 void kmd_stay_awake(bool awake)
 {
-	char path[PATH_MAX];
+	const char *path = kmd_function_file("power/control");
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/power/control", kmd_function());
 	if (kmd_write_file(path, awake ? "on" : "auto"))
 		bail("%s", path);
 }
 
 bool kmd_power_is(const char *wanted)
 {
-	char path[PATH_MAX], text[32] = "";
-	int fd;
+	int fd = open(kmd_function_file("power/runtime_status"), O_RDONLY | O_CLOEXEC);
+	char text[32] = "";
 
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/power/runtime_status",
-		 kmd_function());
-	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
 		bail("runtime_status");
 	close(fd);
@@ -464,6 +470,19 @@ int64_t kmd_deadline(int64_t ms)
 double kmd_seconds(void)
 {
 	return kmd_deadline(0) / 1e9;
+}
+
+double kmd_kill(pid_t pid)
+{
+	double start;
+	int status;
+
+	usleep(200000);
+	start = kmd_seconds();
+	kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) != pid || !WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+		return -1;
+	return kmd_seconds() - start;
 }
 
 unsigned int kmd_log_count(const char *text)

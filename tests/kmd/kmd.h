@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 #include <unistd.h>
 
 #include <cnnacc_accel.h>
@@ -50,6 +51,8 @@ int kmd_ioctl(int fd, unsigned long request, void *arg);
 int kmd_open(void);
 /* The name of the PCI function, as sysfs has it. */
 const char *kmd_function(void);
+/* A file of it in sysfs; good until the next call. */
+const char *kmd_function_file(const char *name);
 /* Writes to a file of sysfs and the like, in one piece: 0 or -errno. */
 int kmd_write_file(const char *path, const char *text);
 /* A device that sleeps when nobody uses it forgets what its registers hold. */
@@ -120,6 +123,8 @@ int kmd_run(struct kmd_env *env, uint32_t length);
 int kmd_run_limited(struct kmd_env *env, uint32_t length, uint64_t cycle_limit);
 
 double kmd_seconds(void);
+/* Kills a child that has run for a while: the seconds until it is gone; -1 if it had ended. */
+double kmd_kill(pid_t pid);
 
 /* Messages with that text in the kernel's log. */
 unsigned int kmd_log_count(const char *text);

@@ -707,8 +707,6 @@ static void trace_device_reset(int ret, const char *what)
 
 static void test_trace(struct kmd_env *env)
 {
-	char path[PATH_MAX];
-
 	if (access("/sys/kernel/tracing/events", F_OK)) {
 		skip("tracepoints", "tracefs is not mounted");
 		return;
@@ -721,8 +719,7 @@ static void test_trace(struct kmd_env *env)
 	kmd_write_file(TRACE "/trace", "");
 	if (*debug_dir)
 		trace_device_reset(force_reset("device"), "the device's reset");
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/reset", kmd_function());
-	trace_device_reset(kmd_write_file(path, "1"), "its reset from outside");
+	trace_device_reset(kmd_write_file(kmd_function_file("reset"), "1"), "its reset from outside");
 	kmd_write_file(TRACE "/events/cnnacc/enable", "0");
 	rmdir(TRACE);
 }

@@ -7,8 +7,6 @@
  * kmd_power mem|freeze	really suspends, to RAM or to idle; somebody has to wake the machine up
  */
 #include <errno.h>
-#include <fcntl.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,17 +22,9 @@
 /* The device may sleep when it was not used for 50 ms. */
 #define UNUSED_US	200000
 
-static const char *function_file(const char *name)
-{
-	static char path[PATH_MAX];
-
-	snprintf(path, sizeof(path), "/sys/bus/pci/devices/%s/%s", kmd_function(), name);
-	return path;
-}
-
 static int flr(void)
 {
-	return kmd_write_file(function_file("reset"), "1");
+	return kmd_write_file(kmd_function_file("reset"), "1");
 }
 
 /* What is in the queues when the device goes: the first runs, the others wait. */

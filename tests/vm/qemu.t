@@ -15,8 +15,7 @@ vm_device_so
 version=$(qemu-system-x86_64 --version | sed -n 's/.*version \([0-9.]*\).*/\1/p')
 device=${vm_so%.so}-$version.so
 
-# preloaded SO ARG...: QEMU's output and status; a machine that ends
-# at once.
+# preloaded SO ARG...: QEMU's output and status; a machine that ends at once.
 preloaded()
 {
 	local so=$1
