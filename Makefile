@@ -10,7 +10,7 @@
 #               the driver's tests in full in a guest whose kernel has checkers, which is
 #               built first (17 minutes of CPU time)
 # make coverage which lines of the driver the last check-debug ran
-# make bench    every benchmark (Documentation/benchmarks.rst); BENCH="PART..." for some
+# make bench    every benchmark (Documentation/user/benchmarks.rst); BENCH="PART..." for some
 #
 # Debian packages that are missing are installed by the targets that need them.
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program in a file, as Documentation/runtime.rst describes it. One walk over each structure
+ * A program in a file, as Documentation/user/runtime.rst describes it. One walk over each structure
  * serves both directions, so that what is written is what is read.
  */
 #ifndef CNNRT_PROGRAM_FILE_H

@@ -8,7 +8,7 @@
  * a section is shorter than it expects as zero; sections only grow at the end.  The first
  * section is the only one of type CNNACC_DUMP_JOB; others may be missing.
  *
- * Documentation/coredump.rst tells when a dump is taken and how to use it.
+ * Documentation/driver/coredump.rst tells when a dump is taken and how to use it.
  */
 #ifndef CNNACC_DUMP_H
 #define CNNACC_DUMP_H

@@ -4,8 +4,8 @@
 . "$(dirname "$0")/../tap.sh"
 
 tap_run "Sphinx builds with warnings as errors" "$top/scripts/build-docs" "$build/docs"
-for page in index overview driver runtime profile coredump testing malice hardware/shell \
-		hardware/ccp uapi/accel uapi/hw uapi/dump; do
+for page in index $(cd "$top/Documentation" && find . -mindepth 2 -name '*.rst' | sed 's/\.rst$//') \
+		uapi/accel uapi/hw uapi/dump; do
 	tap_run "page $page" test -s "$build/docs/html/$page.html"
 done
 tap_run "uapi pages describe the structures" \

@@ -26,7 +26,7 @@
 /* So that a damaged program of a core ends soon. */
 #define DEVICE		"sim:cores=ccp:job-cycles-max=4194304+hwpe:job-cycles-max=4194304"
 
-/* As Documentation/runtime.rst has the header. */
+/* As Documentation/user/runtime.rst has the header. */
 #define AT_SIZE		16
 #define AT_CRC		24
 #define AT_DESCRIPTION	32

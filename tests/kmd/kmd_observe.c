@@ -191,7 +191,7 @@ static void test_ctx_stats_arguments(struct kmd_env *env)
 #define CORE "(ccp|gcu|hwpe|enpu|imc)\\.[0-7]"
 #define SIZE "[0-9]+( KiB| MiB)?"
 
-/* What drm-usage-stats.rst and Documentation/driver.rst say of a file, with units. */
+/* What drm-usage-stats.rst and Documentation/driver/driver.rst say of a file, with units. */
 static const struct fdinfo_line {
 	const char *pattern;
 	enum { ONCE, PER_CORE, MAY_LACK } how_often;
