@@ -7,7 +7,7 @@
 #ifndef CNNRT_DEVICE_H
 #define CNNRT_DEVICE_H
 
-#include "../internal.h"
+#include "base/base.h"
 
 #include <cnnacc_accel.h>
 #include <cnnacc_hw.h>

@@ -9,8 +9,8 @@
 #ifndef CNNQUANT_H
 #define CNNQUANT_H
 
-#include "../graph/codes.h"
-#include "../graph/graph_internal.h"
+#include "backend/hwpe/packed_format.h"
+#include "ir/graph_internal.h"
 #include "tensor.h"
 
 #define MAX_LAYERS	64	/* named by options */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../cpu/quant.h"
+#include "ops/quant.h"
 #include "cnnquant.h"
 
 bool leave_layer(struct layer *l, const char *why)

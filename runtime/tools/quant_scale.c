@@ -2,7 +2,7 @@
 /* Scales that are powers of two. */
 #include <math.h>
 
-#include "../cpu/quant.h"
+#include "ops/quant.h"
 #include "cnnquant.h"
 
 const char *format_name(enum format f)

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../cpu/cpu.h"
+#include "ops/cpu.h"
 #include "cnnquant.h"
 
 enum side { REAL, QUANT, SIDES };

@@ -5,7 +5,7 @@
 
 #include "util.h"
 
-#include "../graph/graph.h"
+#include "ir/graph.h"
 
 /* How a picture becomes a tensor. */
 struct picture_options {

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "cpu.h"
+#include "ops/cpu.h"
 #include "hang.h"
 #include "onnx_build.h"
 

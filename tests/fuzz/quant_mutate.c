@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../runtime/graph/graph.h"
+#include "ir/graph.h"
 #include "hang.h"
 #include "onnx_build.h"
 #include "runtime_case.h"

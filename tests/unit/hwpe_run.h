@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include "cnnrt.h"
+#include <cnnrt.h>
 
 struct bench {
 	struct cnnrt_device *dev;

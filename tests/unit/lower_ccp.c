@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "../fuzz/onnx_build.h"
-#include "cpu.h"
+#include "ops/cpu.h"
 #include "lower_run.h"
 
 #define MAX_WORK	4000000

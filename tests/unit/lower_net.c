@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "../fuzz/onnx_build.h"
-#include "cpu.h"
+#include "ops/cpu.h"
 #include "lower_run.h"
 
 #define MAX_VALUES	40

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "../golden/ccp.h"
-#include "cpu.h"
+#include "ops/cpu.h"
 #include "lower_costs.h"
 
 static char message[512];

@@ -5,7 +5,7 @@
 
 #include <cnnacc_hw.h>
 
-#include "../../runtime/lower/lower.h"
+#include "backend/lowered.h"
 
 /* A ccp core with these memories, in bytes (lob: vectors); 0: default. */
 struct cnn_core lower_core(uint32_t data_bank, uint32_t weight_bank, uint32_t icache,

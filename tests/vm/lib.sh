@@ -170,7 +170,7 @@ vm_programs()
 {
 	local dir
 
-	for dir in runtime/tools runtime/examples tests/kmd tests/vm; do
+	for dir in runtime/tools examples tests/kmd tests/vm; do
 		[ ! -d "$vm_build/$dir" ] ||
 			find "$vm_build/$dir" -maxdepth 1 -type f -perm -100 \
 				! -name '*.so*'

@@ -125,7 +125,7 @@ ended()
 
 same_answer()
 {
-	ended "$1" 0 "$("$build/runtime/examples/example-simple" "$work/model.onnx" sim)"
+	ended "$1" 0 "$("$build/examples/example-simple" "$work/model.onnx" sim)"
 }
 
 tap_run "devices, models, buffers" ended rt_api 0

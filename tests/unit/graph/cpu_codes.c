@@ -2,7 +2,7 @@
 /* EXP4 and TER2: QuantizeCodes against a search of all codes, codes in bytes, formats of values. */
 #include <math.h>
 
-#include "codes.h"
+#include "backend/hwpe/packed_format.h"
 #include "util.h"
 
 /* Core hwpe's table of types: what a code stands for. */

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "cpu.h"
+#include "ops/cpu.h"
 #include "onnx_build.h"
 
 /* Packs, frees the builder and imports; the status must be want. */

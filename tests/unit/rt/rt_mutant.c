@@ -5,7 +5,7 @@
  * columns 27 and 13, since a tile is 8 wide. And on programs that are not what the file says.
  */
 #include "rt.h"
-#include "model.h"
+#include "program/model.h"
 
 #include <math.h>
 

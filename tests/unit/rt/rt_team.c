@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "team.h"
+#include "exec/thread_pool.h"
 
 #define PARTS	40
 #define CALLS	2000

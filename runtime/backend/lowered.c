@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: MIT
+/* A compiled network, wherever it comes from. */
+#include <stdlib.h>
+
+#include "lowered.h"
+
+void cnn_lowered_free(struct cnn_lowered *l)
+{
+	if (!l)
+		return;
+	for (int i = 0; i < l->n_segments; i++) {
+		free(l->segments[i].nodes);
+		free(l->segments[i].in);
+		free(l->segments[i].out);
+	}
+	free(l->segments);
+	free(l->nodes);
+	free(l->slots);
+	free(l->tasks);
+	free(l->spans);
+	if (!l->borrowed) {
+		free(l->program);
+		free(l->weights);
+	}
+	free(l);
+}

@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A job's values, each held against what the CPU makes of the same inputs: with the operators of
+ * the file, as they were before any were fused, or with the program's own where that is not known.
+ * The program keeps all values in memory to the end of the run.
+ */
+#include "job.h"
+#include "ops/ops.h"
+
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define POISON		0x7fa0ccccu	/* a signalling NaN; those of operators are 0x7fc00000 */
+#define DEFAULT_ATOL	1e-5
+#define DEFAULT_RTOL	1e-4
+
+struct compare {
+	struct cnnrt_job *job;
+	double atol, rtol;
+	/* of one node, CNN_MAX_INPUTS each */
+	const struct cnn_tensor **in;
+	struct cnn_tensor **out;
+	struct cnn_tensor *seen, *made;
+	/* The file's operators have been run up to node next; what they made and is still wanted. */
+	const struct cnn_graph *file;	/* NULL: not known */
+	struct cnn_tensor *file_made;	/* by value */
+	int next;
+	void (*report)(const struct cnnrt_layer *layer, void *opaque);
+	void *opaque;
+	int bad;
+};
+
+/* ---- poison ------------------------------------------------------------------------- */
+
+static void fill(void *p, size_t bytes)
+{
+	uint32_t *word = p;
+
+	for (size_t i = 0; i < bytes / sizeof(*word); i++)
+		word[i] = POISON;
+}
+
+/* Is it an application's input, which stays as it is? Nothing else lies in its memory. */
+static bool is_given(const struct cnn_value *v)
+{
+	return v->is_input || (v->producer < 0 && v->t.data);
+}
+
+static void poison(struct cnnrt_job *job)
+{
+	const struct cnn_graph *g = job->program->graph;
+
+	for (int v = 0; v < g->n_values; v++) {
+		const struct cnn_slot *slot = &job->program->low->slots[v];
+		struct rt_value *val = &job->values[v];
+
+		if (is_given(&g->values[v]))
+			continue;
+		if (slot->used)
+			fill((uint8_t *)job->arena.map + slot->offset, (size_t)slot->bytes);
+		if (val->home == RT_HOME_HOST && val->t.data)
+			fill(val->t.data, val->t.capacity);
+	}
+}
+
+/* ---- what was made ------------------------------------------------------------------ */
+
+static bool is_dense_in_arena(const struct cnnrt_job *job, int v)
+{
+	const struct cnn_value *val = &job->program->graph->values[v];
+
+	return val->producer >= 0 && job->program->low->nodes[val->producer].core >= 0 &&
+	       rt_slot_is_dense(job, v);
+}
+
+/* The value v as a dense tensor; t->owned if it had to be copied. */
+static int see(struct cnnrt_job *job, int v, struct cnn_tensor *t, struct cnn_err *e)
+{
+	const struct cnn_slot *slot = &job->program->low->slots[v];
+	int producer = job->program->graph->values[v].producer;
+	int ret;
+
+	*t = job->values[v].t;
+	t->owned = false;
+	if (producer < 0 || job->program->low->nodes[producer].core < 0)
+		return CNN_OK;
+	if (!slot->used)
+		return cnn_fail(e, CNN_EINVAL, "value %.60s of a core is not in memory",
+				job->program->graph->values[v].name);
+	if (is_dense_in_arena(job, v)) {
+		t->data = (uint8_t *)job->arena.map + slot->offset;
+		t->capacity = (size_t)slot->bytes;
+		return CNN_OK;
+	}
+	t->data = NULL;
+	ret = cnn_tensor_alloc(t, 0, e);
+	if (!ret)
+		cnn_slot_read(slot, job->arena.map, t->data);
+	return ret;
+}
+
+/* ---- one value ---------------------------------------------------------------------- */
+
+static bool is_float(enum cnn_dtype t)
+{
+	return t == CNN_FLOAT32 || t == CNN_FLOAT64 || t == CNN_FLOAT16;
+}
+
+static double element(const struct cnn_tensor *t, int64_t i)
+{
+	double v;
+
+	if (t->dtype == CNN_FLOAT32)
+		return (double)((const float *)t->data)[i];
+	cnn_cast(t->dtype, (const uint8_t *)t->data + (size_t)i * cnn_dtype_size(t->dtype),
+		 CNN_FLOAT64, &v, 1);
+	return v;
+}
+
+/* By what a value may differ beside rounding. */
+struct allowance {
+	/*
+	 * A pooling unit compares with -FLT_MAX where a window has a border or is not full
+	 * (Documentation/hardware/ccp.rst, Pooling): that is its maximum of nothing but -infinity.
+	 */
+	bool fills;
+	double steps;		/* of integers */
+};
+
+static double difference(const struct cnn_tensor *got, const struct cnn_tensor *want, int64_t i,
+			 bool fills)
+{
+	double x = element(got, i), y = element(want, i);
+
+	if (x == y || (isnan(x) && isnan(y)) ||
+	    (fills && y == (double)-INFINITY && x == (double)-FLT_MAX))
+		return 0;
+	return isnan(x) || isnan(y) ? INFINITY : fabs(x - y);
+}
+
+static bool is_poison(const struct cnn_tensor *t, int64_t i)
+{
+	return t->dtype == CNN_FLOAT32 && ((const uint32_t *)t->data)[i] == POISON;
+}
+
+/* Sums are rounded by the size of what is added, which may cancel: a tensor's largest tells it. */
+static double largest(const struct cnn_tensor *t, int64_t count)
+{
+	double most = 1;
+
+	for (int64_t i = 0; i < count; i++) {
+		double v = fabs(element(t, i));
+
+		if (v > most && !isinf(v))
+			most = v;
+	}
+	return most;
+}
+
+static void compare_value(const struct compare *c, const struct cnn_tensor *got,
+			  const struct cnn_tensor *want, struct allowance may,
+			  struct cnnrt_layer *l)
+{
+	double atol = may.steps, rtol = 0;
+
+	l->count = (uint64_t)cnn_tensor_count(got);
+	if (is_float(got->dtype)) {
+		atol = c->atol * largest(want, (int64_t)l->count);
+		rtol = c->rtol;
+	}
+	l->bound = atol;
+	for (int64_t i = 0; i < (int64_t)l->count; i++) {
+		bool unwritten = is_poison(got, i);
+		double d = unwritten ? 0 : difference(got, want, i, may.fills);
+
+		l->unwritten += unwritten;
+		l->error = d > l->error ? d : l->error;
+		if (!unwritten &&
+		    (!d || (isfinite(d) && d <= atol + rtol * fabs(element(want, i)))))
+			continue;
+		if (!l->beyond++) {
+			l->first = (uint64_t)i;
+			l->got = element(got, i);
+			l->want = element(want, i);
+		}
+	}
+}
+
+/* ---- the operators of the file ------------------------------------------------------ */
+
+/* Is what the program computes as value v what the file's operators compute as v? */
+static bool is_of_file(const struct compare *c, int v)
+{
+	const struct cnn_value *mine = &c->job->program->graph->values[v];
+
+	return c->file && v < c->file->n_values && c->file->values[v].producer >= 0 &&
+	       mine->producer >= 0 && !mine->rewritten;
+}
+
+/* An input of a node of the file: what the program has of it, else what the file's nodes made. */
+static int see_of_file(struct compare *c, int v, struct cnn_tensor *t, struct cnn_err *e)
+{
+	const struct cnn_value *val = &c->file->values[v];
+
+	if (!val->t.data && (val->producer < 0 || is_of_file(c, v)))
+		return see(c->job, v, t, e);
+	*t = val->t.data ? val->t : c->file_made[v];
+	t->owned = false;
+	return CNN_OK;
+}
+
+static int run_of_file(struct compare *c, int node, struct cnn_err *e)
+{
+	const struct cnn_node *n = &c->file->nodes[node];
+	int ret = CNN_OK;
+
+	for (int k = 0; k < n->n_in; k++) {
+		c->seen[k] = (struct cnn_tensor){ .rank = -1 };
+		c->in[k] = n->in[k] < 0 ? NULL : &c->seen[k];
+		if (n->in[k] >= 0 && !ret)
+			ret = see_of_file(c, n->in[k], &c->seen[k], e);
+	}
+	for (int k = 0; k < n->n_out; k++) {
+		c->out[k] = n->out[k] < 0 ? NULL : &c->file_made[n->out[k]];
+		if (c->out[k])
+			*c->out[k] = (struct cnn_tensor){ .rank = -1 };
+	}
+	if (!ret)
+		ret = cnn_cpu_run(n, c->in, c->out, NULL, e);
+	for (int k = 0; k < n->n_in; k++) {
+		const struct cnn_value *v = n->in[k] < 0 ? NULL : &c->file->values[n->in[k]];
+
+		cnn_tensor_release(&c->seen[k]);
+		if (v && v->consumers[v->n_consumers - 1] == node && !is_of_file(c, n->in[k]))
+			cnn_tensor_release(&c->file_made[n->in[k]]);
+	}
+	return ret;
+}
+
+/* ---- one operator ------------------------------------------------------------------- */
+
+/* Sums of integers are exact where the file's are rounded: see CNN_FUSE_QDQ. */
+static struct allowance allowance(const struct compare *c, int node, int v)
+{
+	const struct cnn_node *n = &c->job->program->graph->nodes[node];
+	bool core = c->job->program->low->nodes[node].core >= 0;
+	int from = is_of_file(c, v) ? c->file->values[v].producer : -1;
+	bool quantises = from >= 0 && c->file->nodes[from].op == CNN_OP_QUANTIZE_LINEAR;
+
+	return (struct allowance){
+		.fills = core && n->op == CNN_OP_MAX_POOL,
+		.steps = quantises && n->op != CNN_OP_QUANTIZE_LINEAR,
+	};
+}
+
+static int compare_output(struct compare *c, int node, int k, const struct cnn_tensor *want,
+			  struct cnn_err *e)
+{
+	const struct cnnrt_program *p = c->job->program;
+	const struct cnn_node *n = &p->graph->nodes[node];
+	const struct cnn_placement *at = &p->low->nodes[node];
+	struct cnnrt_layer l = {
+		.index = (unsigned int)node, .op = n->op_type, .name = n->name,
+		.place = at->core < 0 ? "cpu" : p->core[at->core].name,
+	};
+	struct cnn_tensor got;
+	int ret = see(c->job, n->out[k], &got, e);
+
+	if (ret)
+		return ret;
+	rt_tensor_info(p->graph->values[n->out[k]].name, &got, &l.value);
+	if (got.dtype != want->dtype || !cnn_tensor_same_shape(&got, want)) {
+		cnn_tensor_release(&got);
+		return cnn_fail(e, CNN_EINVAL, "%s (%.60s): the CPU gives output %d another shape",
+				n->op_type, n->name, k);
+	}
+	compare_value(c, &got, want, allowance(c, node, n->out[k]), &l);
+	cnn_tensor_release(&got);
+	c->bad += l.beyond > 0;
+	c->report(&l, c->opaque);
+	return CNN_OK;
+}
+
+/* False: what it makes is not in the file, and has to be computed as the program says it. */
+static bool compare_with_file(struct compare *c, int node, int *ret, struct cnn_err *e)
+{
+	const struct cnn_node *n = &c->job->program->graph->nodes[node];
+
+	for (int k = 0; k < n->n_out; k++)
+		if (n->out[k] >= 0 && !is_of_file(c, n->out[k]))
+			return false;
+	*ret = CNN_OK;
+	for (int k = 0; k < n->n_out && !*ret; k++) {
+		int v = n->out[k];
+
+		if (v < 0)
+			continue;
+		while (c->next <= c->file->values[v].producer && !*ret)
+			*ret = run_of_file(c, c->next++, e);
+		if (!*ret)
+			*ret = compare_output(c, node, k, &c->file_made[v], e);
+		cnn_tensor_release(&c->file_made[v]);
+	}
+	return true;
+}
+
+static int compare_node(struct compare *c, int node, struct cnn_err *e)
+{
+	const struct cnn_node *n = &c->job->program->graph->nodes[node];
+	int ret = CNN_OK;
+
+	if (compare_with_file(c, node, &ret, e))
+		return ret;
+	for (int k = 0; k < n->n_in; k++) {
+		c->seen[k] = (struct cnn_tensor){ .rank = -1 };
+		c->in[k] = n->in[k] < 0 ? NULL : &c->seen[k];
+		if (n->in[k] >= 0 && !ret)
+			ret = see(c->job, n->in[k], &c->seen[k], e);
+	}
+	for (int k = 0; k < n->n_out; k++) {
+		c->made[k] = (struct cnn_tensor){ .rank = -1 };
+		c->out[k] = n->out[k] < 0 ? NULL : &c->made[k];
+	}
+	if (!ret)
+		ret = cnn_cpu_run(n, c->in, c->out, NULL, e);
+	for (int k = 0; k < n->n_out && !ret; k++)
+		if (c->out[k])
+			ret = compare_output(c, node, k, &c->made[k], e);
+	for (int k = 0; k < n->n_in; k++)
+		cnn_tensor_release(&c->seen[k]);
+	for (int k = 0; k < n->n_out; k++)
+		cnn_tensor_release(&c->made[k]);
+	return ret;
+}
+
+/* ---- the whole ---------------------------------------------------------------------- */
+
+static int compare_all(struct compare *c, struct cnn_err *e)
+{
+	const struct cnn_lowered *low = c->job->program->low;
+	int ret = CNN_OK, values;
+
+	c->in = calloc(CNN_MAX_INPUTS, sizeof(*c->in));
+	c->out = calloc(CNN_MAX_INPUTS, sizeof(*c->out));
+	c->seen = calloc(CNN_MAX_INPUTS, sizeof(*c->seen));
+	c->made = calloc(CNN_MAX_INPUTS, sizeof(*c->made));
+	c->file = c->job->program->file_graph;
+	values = c->file ? c->file->n_values : 0;
+	c->file_made = calloc((size_t)values + 1, sizeof(*c->file_made));
+	if (!c->in || !c->out || !c->seen || !c->made || !c->file_made)
+		ret = cnn_fail(e, CNN_ENOMEM, "compare: out of memory");
+	for (int s = 0; s < low->n_segments && !ret; s++)
+		for (int i = 0; i < low->segments[s].n_nodes && !ret; i++)
+			ret = compare_node(c, low->segments[s].nodes[i], e);
+	for (int v = 0; c->file_made && v < values; v++)
+		cnn_tensor_release(&c->file_made[v]);
+	free(c->file_made);
+	free(c->in);
+	free(c->out);
+	free(c->seen);
+	free(c->made);
+	return ret;
+}
+
+static int check_job(const struct cnnrt_job *job, struct cnnrt_error *err)
+{
+	const struct cnnrt_program *p = job->program;
+
+	if (!p->observe)
+		return rt_fail(err, CNNRT_EINVAL, "compare: the program was not compiled to be "
+			       "observed (cnnrun: --compile --compare)");
+	for (unsigned int i = 0; i < cnnrt_program_io_count(p, CNNRT_OUTPUT); i++)
+		if (job->bind[CNNRT_OUTPUT][i].buf)
+			return rt_fail(err, CNNRT_EINVAL, "compare: output %u is bound to a buffer",
+				       i);
+	return CNNRT_OK;
+}
+
+int cnnrt_compare(struct cnnrt_job *job, const struct cnnrt_compare_options *o,
+		  void (*report)(const struct cnnrt_layer *layer, void *opaque), void *opaque,
+		  struct cnnrt_error *err)
+{
+	struct compare c = {
+		.job = job, .report = report, .opaque = opaque,
+		.atol = o && o->atol > 0 ? o->atol : DEFAULT_ATOL,
+		.rtol = o && o->rtol > 0 ? o->rtol : DEFAULT_RTOL,
+	};
+	struct cnn_err e = { 0 };
+	int ret = rt_job_idle(job, err);
+
+	if (!ret)
+		ret = check_job(job, err);
+	if (ret)
+		return ret;
+	poison(job);
+	ret = cnnrt_job_submit(job, -1, NULL, err);
+	if (!ret)
+		ret = cnnrt_job_wait(job, -1, err);
+	if (ret)
+		return ret;
+	return compare_all(&c, &e) ? rt_graph_error(err, &e) : c.bad;
+}

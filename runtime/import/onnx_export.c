@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: MIT
+/* Graphs to ONNX files. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/cpu.h"
+#include "pb.h"
+
+#define IR_VERSION	8
+
+/* An input or output and all that its declaration points at. */
+struct declaration {
+	Onnx__ValueInfoProto info;
+	Onnx__TypeProto type;
+	Onnx__TypeProto__Tensor tensor;
+	Onnx__TensorShapeProto shape;
+	Onnx__TensorShapeProto__Dimension dims[CNN_MAX_RANK], *dim_list[CNN_MAX_RANK];
+};
+
+/* The messages, which point into the graph, in arrays of known lengths; next: how many are used. */
+struct writer {
+	const struct cnn_graph *g;
+	struct cnn_err *err;
+	Onnx__NodeProto *nodes, **node_list;
+	Onnx__AttributeProto *attrs, **attr_list;
+	Onnx__TensorProto *tensors, **tensor_list;
+	struct declaration *io;
+	Onnx__ValueInfoProto **io_list;
+	char **edges;
+	char **names;		/* of the values, each its own */
+	size_t next_attr, next_tensor, next_edge;
+};
+
+static bool writer_alloc(struct writer *w)
+{
+	const struct cnn_graph *g = w->g;
+	size_t nodes = (size_t)g->n_nodes, attrs = 0, edges = 0;
+	size_t io = (size_t)g->n_inputs + (size_t)g->n_outputs;
+
+	for (int i = 0; i < g->n_nodes; i++) {
+		attrs += (size_t)g->nodes[i].n_attrs;
+		edges += (size_t)g->nodes[i].n_in + (size_t)g->nodes[i].n_out;
+	}
+	w->nodes = calloc(nodes + 1, sizeof(*w->nodes));
+	w->node_list = calloc(nodes + 1, sizeof(*w->node_list));
+	w->attrs = calloc(attrs + 1, sizeof(*w->attrs));
+	w->attr_list = calloc(attrs + 1, sizeof(*w->attr_list));
+	w->tensors = calloc((size_t)g->n_values + attrs + 1, sizeof(*w->tensors));
+	w->tensor_list = calloc((size_t)g->n_values + 1, sizeof(*w->tensor_list));
+	w->io = calloc(io + 1, sizeof(*w->io));
+	w->io_list = calloc(io + 1, sizeof(*w->io_list));
+	w->edges = calloc(edges + 1, sizeof(*w->edges));
+	w->names = calloc((size_t)g->n_values + 1, sizeof(*w->names));
+	return w->nodes && w->node_list && w->attrs && w->attr_list && w->tensors &&
+	       w->tensor_list && w->io && w->io_list && w->edges && w->names;
+}
+
+static void writer_free(struct writer *w)
+{
+	free(w->nodes);
+	free(w->node_list);
+	free(w->attrs);
+	free(w->attr_list);
+	free(w->tensors);
+	free(w->tensor_list);
+	free(w->io);
+	free(w->io_list);
+	free(w->edges);
+	for (int v = 0; w->names && v < w->g->n_values; v++)
+		free(w->names[v]);
+	free(w->names);
+}
+
+/* A value's name, with its number if it is empty or an earlier value has it. */
+static char *own_name(const struct cnn_graph *g, int v)
+{
+	char *name = strdup(g->values[v].name), *longer;
+	bool own = name && *name && cnn_graph_find_value(g, name) == v;
+
+	while (name && !own) {
+		if (asprintf(&longer, "%s_%d", name, v) < 0)
+			longer = NULL;
+		free(name);
+		name = longer;
+		own = name && cnn_graph_find_value(g, name) < 0;
+	}
+	return name;
+}
+
+static int name_values(struct writer *w)
+{
+	for (int v = 0; v < w->g->n_values; v++) {
+		w->names[v] = own_name(w->g, v);
+		if (!w->names[v])
+			return cnn_fail(w->err, CNN_ENOMEM, "no memory for names");
+	}
+	return CNN_OK;
+}
+
+static Onnx__TensorProto *write_tensor(struct writer *w, const struct cnn_tensor *t, char *name)
+{
+	Onnx__TensorProto *tp = &w->tensors[w->next_tensor++];
+
+	onnx__tensor_proto__init(tp);
+	tp->n_dims = (size_t)t->rank;
+	tp->dims = (int64_t *)t->dims;
+	tp->has_data_type = true;
+	tp->data_type = (int32_t)t->dtype;
+	tp->name = name;
+	tp->has_raw_data = true;
+	tp->raw_data.len = (size_t)cnn_tensor_bytes(t);
+	tp->raw_data.data = t->data;
+	return tp;
+}
+
+static int write_attr(struct writer *w, const struct cnn_attr *a, Onnx__AttributeProto *ap)
+{
+	onnx__attribute_proto__init(ap);
+	ap->name = a->name;
+	ap->has_type = true;
+	switch (a->type) {
+	case 'i':
+		ap->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
+		ap->has_i = true;
+		ap->i = a->i;
+		return CNN_OK;
+	case 'f':
+		ap->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
+		ap->has_f = true;
+		ap->f = a->f;
+		return CNN_OK;
+	case 's':
+		ap->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING;
+		ap->has_s = true;
+		ap->s = (ProtobufCBinaryData){ strlen(a->s), (uint8_t *)a->s };
+		return CNN_OK;
+	case 'I':
+		ap->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
+		ap->n_ints = (size_t)a->count;
+		ap->ints = a->ints;
+		return CNN_OK;
+	case 'F':
+		ap->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS;
+		ap->n_floats = (size_t)a->count;
+		ap->floats = a->floats;
+		return CNN_OK;
+	case 't':
+		ap->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
+		ap->t = write_tensor(w, &a->t, NULL);
+		return CNN_OK;
+	case '0':		/* an empty list, which may have been of either type */
+		ap->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
+		return CNN_OK;
+	default:
+		return cnn_fail(w->err, CNN_EUNSUPPORTED, "attribute %.60s cannot be written",
+				a->name);
+	}
+}
+
+static char **write_edges(struct writer *w, const int *values, int n)
+{
+	char **list = &w->edges[w->next_edge];
+
+	w->next_edge += (size_t)n;
+	for (int i = 0; i < n; i++)
+		list[i] = values[i] < 0 ? "" : w->names[values[i]];
+	return list;
+}
+
+/* Operators that we have under names of ONNX's domain. */
+static bool is_ours(const struct cnn_node *n)
+{
+	static const enum cnn_op ops[] = {
+		CNN_OP_QGEMM, CNN_OP_QLINEAR_ADD, CNN_OP_QLINEAR_GLOBAL_AVERAGE_POOL,
+		CNN_OP_QLINEAR_SOFTMAX, CNN_OP_QLINEAR_SUMS, CNN_OP_REQUANTIZE, CNN_OP_SCALED_ADD,
+		CNN_OP_SWISH,
+	};
+
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
+		if (n->op == ops[i])
+			return true;
+	return cnn_node_has(n, "pad_value") || cnn_node_has(n, "shift_out") ||
+	       (n->op == CNN_OP_CONV && n->n_in > 3);
+}
+
+static int write_node(struct writer *w, const struct cnn_node *n, Onnx__NodeProto *np)
+{
+	int ret = CNN_OK;
+
+	if (is_ours(n))
+		return cnn_fail(w->err, CNN_EUNSUPPORTED, "%s (%.60s): ONNX has no such operator",
+				n->op_type, n->name);
+	if (n->act.kind != CNN_ACT_NONE)
+		return cnn_fail(w->err, CNN_EINVAL, "%s (%.60s): its activation cannot be written",
+				n->op_type, n->name);
+	onnx__node_proto__init(np);
+	np->op_type = n->op_type;
+	np->domain = n->domain;
+	np->name = n->name;
+	np->n_input = (size_t)n->n_in;
+	np->input = write_edges(w, n->in, n->n_in);
+	np->n_output = (size_t)n->n_out;
+	np->output = write_edges(w, n->out, n->n_out);
+	np->n_attribute = (size_t)n->n_attrs;
+	np->attribute = &w->attr_list[w->next_attr];
+	for (int i = 0; i < n->n_attrs && !ret; i++) {
+		np->attribute[i] = &w->attrs[w->next_attr++];
+		ret = write_attr(w, &n->attrs[i], np->attribute[i]);
+	}
+	return ret;
+}
+
+/* What has no shape before it runs has none in the file. */
+static void declare(const struct writer *w, int value, struct declaration *d)
+{
+	const struct cnn_value *v = &w->g->values[value];
+
+	onnx__value_info_proto__init(&d->info);
+	onnx__type_proto__init(&d->type);
+	onnx__type_proto__tensor__init(&d->tensor);
+	onnx__tensor_shape_proto__init(&d->shape);
+	d->info.name = w->names[value];
+	d->info.type = &d->type;
+	d->type.value_case = ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE;
+	d->type.tensor_type = &d->tensor;
+	d->tensor.has_elem_type = true;
+	d->tensor.elem_type = (int32_t)v->t.dtype;
+	d->tensor.shape = v->t.rank < 0 ? NULL : &d->shape;
+	d->shape.n_dim = v->t.rank < 0 ? 0 : (size_t)v->t.rank;
+	d->shape.dim = d->dim_list;
+	for (size_t i = 0; i < d->shape.n_dim; i++) {
+		onnx__tensor_shape_proto__dimension__init(&d->dims[i]);
+		d->dims[i].value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+		d->dims[i].dim_value = v->t.dims[i];
+		d->dim_list[i] = &d->dims[i];
+	}
+}
+
+static int write_graph(struct writer *w, Onnx__GraphProto *gp)
+{
+	const struct cnn_graph *g = w->g;
+	int ret = CNN_OK, io = 0;
+
+	gp->name = g->name && *g->name ? g->name : "network";
+	gp->n_node = (size_t)g->n_nodes;
+	gp->node = w->node_list;
+	for (int i = 0; i < g->n_nodes && !ret; i++) {
+		gp->node[i] = &w->nodes[i];
+		ret = write_node(w, &g->nodes[i], gp->node[i]);
+	}
+	gp->initializer = w->tensor_list;
+	for (int v = 0; v < g->n_values; v++)
+		if (g->values[v].t.data && (g->values[v].n_consumers || g->values[v].is_output))
+			gp->initializer[gp->n_initializer++] =
+				write_tensor(w, &g->values[v].t, w->names[v]);
+	gp->input = w->io_list;
+	for (int i = 0; i < g->n_inputs; i++, io++) {
+		if (g->values[g->inputs[i]].t.data)
+			continue;
+		declare(w, g->inputs[i], &w->io[io]);
+		gp->input[gp->n_input++] = &w->io[io].info;
+	}
+	gp->output = w->io_list + g->n_inputs;
+	for (int i = 0; i < g->n_outputs; i++, io++) {
+		declare(w, g->outputs[i], &w->io[io]);
+		gp->output[gp->n_output++] = &w->io[io].info;
+	}
+	return ret;
+}
+
+/* The operator set of the file's domain, and ours. */
+static void write_opsets(const struct cnn_graph *g, Onnx__OperatorSetIdProto sets[2],
+			 Onnx__ModelProto *mp)
+{
+	for (int i = 0; i < 2; i++) {
+		onnx__operator_set_id_proto__init(&sets[i]);
+		sets[i].has_version = true;
+	}
+	sets[0].domain = "";
+	sets[0].version = 1;
+	sets[1].domain = CNN_DOMAIN;
+	sets[1].version = 1;
+	mp->n_opset_import = 1;
+	for (int i = 0; i < g->n_nodes; i++) {
+		if (!strcmp(g->nodes[i].domain, CNN_DOMAIN))
+			mp->n_opset_import = 2;
+		else if (g->nodes[i].opset > sets[0].version)
+			sets[0].version = g->nodes[i].opset;
+	}
+}
+
+int cnn_graph_export_onnx(const struct cnn_graph *g, void **buf, size_t *len, struct cnn_err *err)
+{
+	Onnx__OperatorSetIdProto sets[2], *set_list[2] = { &sets[0], &sets[1] };
+	Onnx__ModelProto mp = ONNX__MODEL_PROTO__INIT;
+	Onnx__GraphProto gp = ONNX__GRAPH_PROTO__INIT;
+	struct writer w = { .g = g, .err = err };
+	int ret = writer_alloc(&w) ? name_values(&w) :
+		  cnn_fail(err, CNN_ENOMEM, "no memory for a file");
+
+	if (!ret)
+		ret = write_graph(&w, &gp);
+	mp.has_ir_version = true;
+	mp.ir_version = IR_VERSION;
+	mp.producer_name = "cnnacc";
+	mp.opset_import = set_list;
+	mp.graph = &gp;
+	write_opsets(g, sets, &mp);
+	*len = ret ? 0 : onnx__model_proto__get_packed_size(&mp);
+	*buf = ret ? NULL : malloc(*len + 1);
+	if (*buf)
+		onnx__model_proto__pack(&mp, *buf);
+	else if (!ret)
+		ret = cnn_fail(err, CNN_ENOMEM, "no memory for a file of %zu bytes", *len);
+	writer_free(&w);
+	return ret;
+}

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: MIT
+/* ONNX files to graphs. */
+#include <search.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/cpu.h"
+#include "pb.h"
+
+/* Newer operator sets may give old names new meanings. */
+#define MAX_OPSET	22
+
+struct name_ref {
+	const char *name;
+	int value;
+};
+
+struct import {
+	struct cnn_graph *g;
+	const Onnx__ModelProto *model;
+	struct cnn_err *err;
+	void *names;		/* tree of struct name_ref: no hash that a file could overload */
+	struct name_ref *refs;
+	size_t n_refs, max_refs;
+	int max_values;
+	int opset;
+};
+
+static int nomem(struct cnn_err *err)
+{
+	return cnn_fail(err, CNN_ENOMEM, "no memory for the network");
+}
+
+static int compare_refs(const void *a, const void *b)
+{
+	return strcmp(((const struct name_ref *)a)->name, ((const struct name_ref *)b)->name);
+}
+
+static void keep(void *p)
+{
+	(void)p;
+}
+
+/* Index of the value called name, made if new; an error below 0. */
+static int value_get(struct import *im, const char *name)
+{
+	struct cnn_graph *g = im->g;
+	struct name_ref *ref = &im->refs[im->n_refs];
+	struct name_ref **found;
+	struct cnn_value *v;
+
+	ref->name = name;
+	ref->value = -1;
+	found = tsearch(ref, &im->names, compare_refs);
+	if (!found)
+		return nomem(im->err);
+	if (*found != ref)
+		return (*found)->value;
+	im->n_refs++;
+	if (g->n_values >= CNN_MAX_VALUES)
+		return cnn_fail(im->err, CNN_ELIMIT, "more than %d values", CNN_MAX_VALUES);
+	if (g->n_values == im->max_values) {
+		im->max_values = im->max_values ? 2 * im->max_values : 64;
+		v = realloc(g->values, sizeof(*v) * im->max_values);
+		if (!v)
+			return nomem(im->err);
+		g->values = v;
+	}
+	v = &g->values[g->n_values];
+	memset(v, 0, sizeof(*v));
+	v->producer = -1;
+	v->t.rank = -1;
+	v->name = strdup(name);
+	if (!v->name)
+		return nomem(im->err);
+	ref->value = g->n_values;
+	return g->n_values++;
+}
+
+static int import_initializers(struct import *im, const Onnx__GraphProto *gp)
+{
+	if (gp->n_sparse_initializer)
+		return cnn_fail(im->err, CNN_EUNSUPPORTED, "sparse initializers");
+	for (size_t i = 0; i < gp->n_initializer; i++) {
+		Onnx__TensorProto *tp = gp->initializer[i];
+		int v, ret;
+
+		if (!tp->name || !*tp->name)
+			return cnn_fail(im->err, CNN_EINVAL, "initializer %zu has no name", i);
+		v = value_get(im, tp->name);
+		if (v < 0)
+			return v;
+		if (im->g->values[v].t.data)
+			return cnn_fail(im->err, CNN_EINVAL, "two initializers are called %.80s",
+					tp->name);
+		ret = cnn_tensor_from_proto(tp, &im->g->values[v].t, im->err);
+		if (ret)
+			return ret;
+		im->g->const_bytes += im->g->values[v].t.capacity;
+	}
+	return CNN_OK;
+}
+
+static int import_shape(const Onnx__TensorShapeProto *sp, const char *name, struct cnn_tensor *t,
+			struct cnn_err *err)
+{
+	if (!sp)
+		return CNN_OK;
+	if (sp->n_dim > CNN_MAX_RANK)
+		return cnn_fail(err, CNN_ELIMIT, "input %.80s: %zu dimensions, limit %d", name,
+				sp->n_dim, CNN_MAX_RANK);
+	t->rank = sp->n_dim;
+	for (size_t i = 0; i < sp->n_dim; i++) {
+		const Onnx__TensorShapeProto__Dimension *d = sp->dim[i];
+		bool known = d->value_case ==
+			     ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+
+		t->dims[i] = known && d->dim_value >= 0 ? d->dim_value : -1;
+	}
+	return CNN_OK;
+}
+
+static int import_input(struct import *im, const Onnx__ValueInfoProto *vi)
+{
+	const Onnx__TypeProto *type = vi->type;
+	struct cnn_graph *g = im->g;
+	struct cnn_value *v;
+	int idx;
+
+	if (!vi->name || !*vi->name)
+		return cnn_fail(im->err, CNN_EINVAL, "an input has no name");
+	idx = value_get(im, vi->name);
+	if (idx < 0)
+		return idx;
+	v = &g->values[idx];
+	if (v->is_input)
+		return cnn_fail(im->err, CNN_EINVAL, "two inputs are called %.80s", vi->name);
+	if (v->t.data)
+		return CNN_OK;
+	if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+		return cnn_fail(im->err, CNN_EUNSUPPORTED,
+				"input %.80s: type is not a dense tensor",
+				vi->name);
+	if (!cnn_dtype_size(type->tensor_type->elem_type))
+		return cnn_fail(im->err, CNN_EUNSUPPORTED, "input %.80s: type %s", vi->name,
+				cnn_dtype_name(type->tensor_type->elem_type));
+	v->t.dtype = type->tensor_type->elem_type;
+	v->is_input = true;
+	g->inputs[g->n_inputs++] = idx;
+	return import_shape(type->tensor_type->shape, vi->name, &v->t, im->err);
+}
+
+static char attr_type(const Onnx__AttributeProto *ap)
+{
+	static const char by_type[] = {
+		[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT] = 'f',
+		[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT] = 'i',
+		[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING] = 's',
+		[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR] = 't',
+		[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS] = 'F',
+		[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS] = 'I',
+	};
+
+	if (ap->type > 0 && (size_t)ap->type < sizeof(by_type) && by_type[ap->type])
+		return by_type[ap->type];
+	if (ap->type)
+		return '?';
+	/* The first ONNX files had no type field. */
+	if (ap->has_f)
+		return 'f';
+	if (ap->has_i)
+		return 'i';
+	if (ap->has_s)
+		return 's';
+	if (ap->t)
+		return 't';
+	if (ap->n_floats)
+		return 'F';
+	return ap->n_ints ? 'I' : '0';
+}
+
+static void *dup_array(const void *p, size_t n, size_t size)
+{
+	void *copy = malloc(n ? n * size : 1);
+
+	if (copy && n)
+		memcpy(copy, p, n * size);
+	return copy;
+}
+
+static int import_attr(struct import *im, const struct cnn_node *n, const Onnx__AttributeProto *ap,
+		       struct cnn_attr *a)
+{
+	if (!ap->name)
+		return cnn_fail(im->err, CNN_EINVAL, "%s (%.60s): an attribute has no name",
+				n->op_type, n->name);
+	if (ap->n_ints > INT32_MAX || ap->n_floats > INT32_MAX)
+		return cnn_fail(im->err, CNN_ELIMIT, "%s (%.60s): attribute %.60s is too long",
+				n->op_type, n->name, ap->name);
+	a->t.rank = -1;
+	a->name = strdup(ap->name);
+	a->type = attr_type(ap);
+	a->i = ap->i;
+	a->f = ap->f;
+	if (!a->name)
+		return nomem(im->err);
+	if (a->type == 's') {
+		a->s = strndup(ap->s.data ? (char *)ap->s.data : "", ap->s.len);
+		return a->s ? CNN_OK : nomem(im->err);
+	}
+	if (a->type == 'I') {
+		a->count = ap->n_ints;
+		a->ints = dup_array(ap->ints, ap->n_ints, sizeof(*a->ints));
+		return a->ints ? CNN_OK : nomem(im->err);
+	}
+	if (a->type == 'F') {
+		a->count = ap->n_floats;
+		a->floats = dup_array(ap->floats, ap->n_floats, sizeof(*a->floats));
+		return a->floats ? CNN_OK : nomem(im->err);
+	}
+	if (a->type == 't' && ap->t)
+		return cnn_tensor_from_proto(ap->t, &a->t, im->err);
+	if (a->type == 't')
+		return cnn_fail(im->err, CNN_EINVAL, "%s (%.60s): attribute %s holds no tensor",
+				n->op_type, n->name, a->name);
+	return CNN_OK;
+}
+
+static int import_attrs(struct import *im, struct cnn_node *n, const Onnx__NodeProto *np)
+{
+	if (!np->n_attribute)
+		return CNN_OK;
+	n->attrs = calloc(np->n_attribute, sizeof(*n->attrs));
+	if (!n->attrs)
+		return nomem(im->err);
+	for (size_t i = 0; i < np->n_attribute; i++) {
+		int ret;
+
+		n->n_attrs++;
+		ret = import_attr(im, n, np->attribute[i], &n->attrs[i]);
+		if (ret)
+			return ret;
+	}
+	return CNN_OK;
+}
+
+/* Names to value indices; "" is an omitted one. */
+static int import_edges(struct import *im, char **names, size_t count, int **edges, int *n_edges)
+{
+	if (count > CNN_MAX_INPUTS)
+		return cnn_fail(im->err, CNN_ELIMIT, "a node has %zu inputs or outputs, limit %d",
+				count, CNN_MAX_INPUTS);
+	*edges = malloc(sizeof(**edges) * (count ? count : 1));
+	if (!*edges)
+		return nomem(im->err);
+	for (size_t i = 0; i < count; i++) {
+		int v = *names[i] ? value_get(im, names[i]) : -1;
+
+		if (v < 0 && *names[i])
+			return v;
+		(*edges)[i] = v;
+	}
+	*n_edges = count;
+	return CNN_OK;
+}
+
+static int opset_of(const Onnx__ModelProto *model, const char *domain)
+{
+	for (size_t i = 0; i < model->n_opset_import; i++) {
+		const Onnx__OperatorSetIdProto *os = model->opset_import[i];
+		const char *d = os->domain ? os->domain : "";
+
+		if (!strcmp(d, "ai.onnx"))
+			d = "";
+		if (!strcmp(d, domain))
+			return os->version > 0 && os->version < INT32_MAX ? os->version : 0;
+	}
+	return 1;
+}
+
+static int import_node(struct import *im, const Onnx__NodeProto *np)
+{
+	struct cnn_node *n = &im->g->nodes[im->g->n_nodes];
+	const char *domain = np->domain ? np->domain : "";
+	char name[96];
+	int ret;
+
+	if (!np->op_type || !*np->op_type)
+		return cnn_fail(im->err, CNN_EINVAL, "node %d has no operator", im->g->n_nodes);
+	if (!strcmp(domain, "ai.onnx"))
+		domain = "";
+	snprintf(name, sizeof(name), "%.64s_%d", np->op_type, im->g->n_nodes);
+	im->g->n_nodes++;
+	n->op_type = strdup(np->op_type);
+	n->domain = strdup(domain);
+	n->name = strdup(np->name && *np->name ? np->name : name);
+	if (!n->op_type || !n->domain || !n->name)
+		return nomem(im->err);
+	n->opset = *domain ? opset_of(im->model, domain) : im->opset;
+	cnn_op_find(domain, np->op_type, &n->op);
+	ret = import_attrs(im, n, np);
+	if (!ret)
+		ret = import_edges(im, np->input, np->n_input, &n->in, &n->n_in);
+	if (!ret)
+		ret = import_edges(im, np->output, np->n_output, &n->out, &n->n_out);
+	return ret;
+}
+
+static int import_outputs(struct import *im, const Onnx__GraphProto *gp)
+{
+	struct cnn_graph *g = im->g;
+
+	for (size_t i = 0; i < gp->n_output; i++) {
+		const char *name = gp->output[i]->name;
+		int before = g->n_values;
+		int v = name && *name ? value_get(im, name) : -1;
+
+		if (v < 0 || v == before)
+			return cnn_fail(im->err, CNN_EINVAL, "nothing gives the output %.80s",
+					name ? name : "");
+		if (g->values[v].is_output)
+			return cnn_fail(im->err, CNN_EINVAL, "two outputs are called %.80s", name);
+		g->values[v].is_output = true;
+		g->outputs[g->n_outputs++] = v;
+	}
+	return CNN_OK;
+}
+
+/* Room for everything whose number is known beforehand. */
+static int import_alloc(struct import *im, const Onnx__GraphProto *gp)
+{
+	struct cnn_graph *g = im->g;
+
+	if (gp->n_node > CNN_MAX_NODES)
+		return cnn_fail(im->err, CNN_ELIMIT, "%zu nodes, limit %d", gp->n_node,
+				CNN_MAX_NODES);
+	if (!gp->n_output)
+		return cnn_fail(im->err, CNN_EINVAL, "the network has no output");
+	im->max_refs = gp->n_initializer + gp->n_input + gp->n_output + 1;
+	for (size_t i = 0; i < gp->n_node; i++)
+		im->max_refs += gp->node[i]->n_input + gp->node[i]->n_output;
+	im->refs = calloc(im->max_refs, sizeof(*im->refs));
+	g->nodes = calloc(gp->n_node + 1, sizeof(*g->nodes));
+	g->inputs = calloc(gp->n_input + 1, sizeof(*g->inputs));
+	g->outputs = calloc(gp->n_output + 1, sizeof(*g->outputs));
+	g->name = strdup(gp->name ? gp->name : "");
+	return im->refs && g->nodes && g->inputs && g->outputs && g->name ? CNN_OK : nomem(im->err);
+}
+
+static int import_graph(struct import *im, const Onnx__GraphProto *gp)
+{
+	int ret = import_alloc(im, gp);
+
+	if (!ret)
+		ret = import_initializers(im, gp);
+	for (size_t i = 0; !ret && i < gp->n_input; i++)
+		ret = import_input(im, gp->input[i]);
+	for (size_t i = 0; !ret && i < gp->n_node; i++)
+		ret = import_node(im, gp->node[i]);
+	if (!ret)
+		ret = import_outputs(im, gp);
+	if (!ret)
+		ret = cnn_graph_link(im->g, im->err);
+	return ret;
+}
+
+static int import_model(const Onnx__ModelProto *model, struct cnn_graph *g, struct cnn_err *err)
+{
+	struct import im = { .g = g, .model = model, .err = err };
+	int ret;
+
+	if (!model->graph)
+		return cnn_fail(err, CNN_EINVAL, "the file holds no graph");
+	im.opset = opset_of(model, "");
+	if (im.opset < 1 || im.opset > MAX_OPSET)
+		return cnn_fail(err, CNN_EUNSUPPORTED,
+				"operator set version %d, limit %d", im.opset,
+				MAX_OPSET);
+	ret = import_graph(&im, model->graph);
+	tdestroy(im.names, keep);
+	free(im.refs);
+	return ret;
+}
+
+int cnn_graph_import_onnx(const void *buf, size_t len, struct cnn_graph **graph,
+			  struct cnn_err *err)
+{
+	int ret = cnn_pb_check(&onnx__model_proto__descriptor, buf, len, err);
+	struct cnn_pb_arena arena;
+	Onnx__ModelProto *model;
+	struct cnn_graph *g;
+
+	*graph = NULL;
+	if (ret)
+		return ret;
+	cnn_pb_arena_init(&arena, len);
+	model = onnx__model_proto__unpack(&arena.base, len, buf);
+	if (!model)
+		return cnn_fail(err, arena.exhausted ? CNN_ELIMIT : CNN_EINVAL,
+				arena.exhausted ? "the file's messages need too much memory" :
+						  "not an ONNX file");
+	g = calloc(1, sizeof(*g));
+	if (g) {
+		cnn_graph_default_limits(g);
+		ret = import_model(model, g, err);
+	} else {
+		ret = nomem(err);
+	}
+	onnx__model_proto__free_unpacked(model, &arena.base);
+	if (ret)
+		cnn_graph_free(g);
+	else
+		*graph = g;
+	return ret;
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * TensorFlow Lite files: a bounds-checked reader of their flatbuffers, and what the files that turn
+ * them into graphs share. Nothing outside the file is ever read; what is damaged sets bad.
+ */
+#ifndef CNN_GRAPH_TFLITE_H
+#define CNN_GRAPH_TFLITE_H
+
+#include "ir/graph_internal.h"
+
+/* ---- flatbuffers ----------------------------------------------------------------------- */
+
+struct fb {
+	const uint8_t *data;
+	size_t len;
+	bool bad;		/* something pointed outside the file, or into the wrong place */
+};
+
+/* at 0: absent, all its fields too. */
+struct fb_table {
+	struct fb *fb;
+	size_t at, vtable;
+	size_t size, vtable_size;
+};
+
+/* count elements of size bytes at data + at; count 0: absent or empty. */
+struct fb_vector {
+	struct fb *fb;
+	size_t at, count;
+};
+
+struct fb_table fb_root(struct fb *fb);
+/* Field number i of t, in the schema's order; def where it is absent. */
+int64_t fb_int(const struct fb_table *t, int i, int size, int64_t def);	/* signed */
+float fb_float(const struct fb_table *t, int i, float def);
+struct fb_table fb_table(const struct fb_table *t, int i);
+struct fb_vector fb_vector(const struct fb_table *t, int i, size_t size);
+/* Element i < count: a table, a signed integer of size bytes, a float. */
+struct fb_table fb_table_at(const struct fb_vector *v, size_t i);
+int64_t fb_int_at(const struct fb_vector *v, size_t i, int size);
+float fb_float_at(const struct fb_vector *v, size_t i);
+
+/* ---- the network ----------------------------------------------------------------------- */
+
+/* Graphs hold maps as NCHW, TensorFlow Lite as NHWC: a tensor of rank 4 may be there as both. */
+enum tfl_layout {
+	TFL_FILE,
+	TFL_NCHW,		/* of rank 4; the same as TFL_FILE for any other rank */
+	TFL_LAYOUTS
+};
+
+struct tfl_tensor {
+	char name[80];
+	enum cnn_dtype dtype;		/* CNN_UNDEFINED: one that graphs do not have */
+	int rank;
+	int64_t dims[CNN_MAX_RANK];
+	struct fb_vector data;		/* count 0: not a constant */
+	struct fb_vector scale, zero;	/* float, int64 */
+	int axis;			/* of scale and zero, if they are more than one */
+	int value[TFL_LAYOUTS];		/* of the graph; -1: not there yet */
+	int scale_value, zero_value;	/* constants of the graph; -1: not there yet */
+};
+
+/* An operator of the file. Inputs and outputs are numbers of tensors; -1: left out. */
+struct tfl_op {
+	const struct tfl_kind *kind;
+	int number;
+	int in[CNN_MAX_INPUTS], n_in, out;
+	struct fb_table options;
+	char name[48];
+};
+
+struct tfl {
+	struct fb fb;
+	struct cnn_graph *g;
+	struct cnn_err *err;
+	struct tfl_tensor *tensors;
+	int n_tensors;
+	int max_nodes;
+	int status;		/* the first error: from then on nothing is built */
+};
+
+struct tfl_kind {
+	int code;			/* BuiltinOperator */
+	int options;			/* BuiltinOptions; 0: none that matter */
+	int min_in, max_in;
+	void (*make)(struct tfl *m, const struct tfl_op *op);
+	bool converts;			/* the output may be of another type than input 0 */
+};
+
+/* NULL: an operator that is not known here. */
+const struct tfl_kind *tfl_find_kind(int64_t code);
+/* What the schema calls it, known here or not; "operator": one that came to the schema later. */
+const char *tfl_code_name(int64_t code);
+
+/*
+ * "OPERATOR_NUMBER: " + message, as the status. Like everything below that gives a value of the
+ * graph it gives -1, which as an input of a node means that it is left out: what is made of it
+ * later is not made.
+ */
+int tfl_fail(struct tfl *m, const struct tfl_op *op, enum cnn_status code, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* The value of a tensor in a layout: a constant, or moved from the other layout, if need be. */
+int tfl_value(struct tfl *m, const struct tfl_op *op, int tensor, enum tfl_layout layout);
+/* A constant: of rank 0, or of rank 1 with count elements. */
+int tfl_scalar(struct tfl *m, enum cnn_dtype type, const void *v);
+int tfl_list(struct tfl *m, const int64_t *v, int count);
+/* Scale and zero point of a quantised tensor. */
+int tfl_scale(struct tfl *m, const struct tfl_op *op, int tensor);
+int tfl_zero(struct tfl *m, const struct tfl_op *op, int tensor);
+
+/* A node with these inputs and one new value as its output. Attributes go to the last node made. */
+int tfl_node(struct tfl *m, const struct tfl_op *op, enum cnn_op kind, int n_in, const int *in);
+void tfl_attr_int(struct tfl *m, const char *name, int64_t v);
+void tfl_attr_ints(struct tfl *m, const char *name, int count, const int64_t *v);
+void tfl_attr_str(struct tfl *m, const char *name, const char *v);
+/* v becomes the operator's output in that layout. */
+void tfl_give(struct tfl *m, const struct tfl_op *op, enum tfl_layout layout, int v);
+
+#endif

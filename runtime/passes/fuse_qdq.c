@@ -1,0 +1,397 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Quantised networks that spell their operators out: DequantizeLinear, Conv, MatMul or Gemm,
+ * perhaps Relu or Clip, and QuantizeLinear become QLinearConv, QLinearMatMul or QGemm and perhaps
+ * a Clip of bytes; and what only moves elements between the two moves bytes.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/cpu.h"
+#include "merge.h"
+
+/* A bias may differ from the products' scale by what rounding it costs. */
+#define BIAS_SCALE_ERROR	0x1p-20
+
+/* What a pattern is made of; numbers of nodes, -1: none. */
+struct qdq {
+	int product, act, quantize;
+	int x, w, bias;			/* their DequantizeLinear */
+	float low, high;		/* of act */
+};
+
+static struct cnn_node *maker(const struct cnn_graph *g, const struct cnn_node *n, int i)
+{
+	int v = i < n->n_in ? n->in[i] : -1;
+
+	return v < 0 || g->values[v].producer < 0 ? NULL : &g->nodes[g->values[v].producer];
+}
+
+/* The same, if n alone reads what it makes. */
+static struct cnn_node *own_maker(const struct cnn_graph *g, const struct cnn_node *n, int i)
+{
+	struct cnn_node *m = maker(g, n, i);
+
+	return m && m->n_out == 1 && cnn_fuse_only_reader(g, m) == n &&
+	       m->act.kind == CNN_ACT_NONE ? m : NULL;
+}
+
+static const struct cnn_tensor *constant(const struct cnn_graph *g, const struct cnn_node *n, int i)
+{
+	const struct cnn_tensor *t = cnn_node_in(g, n, i);
+
+	return t && t->data ? t : NULL;
+}
+
+static bool is_byte(const struct cnn_tensor *t)
+{
+	return t->dtype == CNN_INT8 || t->dtype == CNN_UINT8;
+}
+
+static int zero_at(const struct cnn_tensor *t, int64_t i)
+{
+	if (!t)
+		return 0;
+	return t->dtype == CNN_INT8 ? ((int8_t *)t->data)[i] : t->dtype == CNN_UINT8 ?
+	       ((uint8_t *)t->data)[i] : ((int32_t *)t->data)[i];
+}
+
+/* Are scale and zero point of a QuantizeLinear or DequantizeLinear constants, of the tensor? */
+static bool is_uniform(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	const struct cnn_tensor *scale = constant(g, n, 1), *zero = cnn_node_in(g, n, 2);
+
+	return scale && cnn_tensor_count(scale) == 1 && *(float *)scale->data > 0 &&
+	       isfinite(*(float *)scale->data) &&
+	       (!zero || (zero->data && cnn_tensor_count(zero) == 1));
+}
+
+/* The DequantizeLinear that makes input i of n; NULL if there is none for bytes (bias: int32). */
+static struct cnn_node *dequantizer(const struct cnn_graph *g, const struct cnn_node *n, int i,
+				    bool bias)
+{
+	struct cnn_node *d = maker(g, n, i);
+	const struct cnn_tensor *x = d ? cnn_node_in(g, d, 0) : NULL;
+
+	if (!d || d->op != CNN_OP_DEQUANTIZE_LINEAR || x->rank < 0 || !constant(g, d, 1) ||
+	    (cnn_node_in(g, d, 2) && !constant(g, d, 2)))
+		return NULL;
+	return (bias ? x->dtype == CNN_INT32 && x->data : is_byte(x)) ? d : NULL;
+}
+
+/* Weights: parameters of the tensor or of each output channel, which lie on that axis. */
+static bool weights_fit(const struct cnn_graph *g, const struct cnn_node *d, int64_t axis)
+{
+	const struct cnn_tensor *w = cnn_node_in(g, d, 0), *scale = constant(g, d, 1);
+	int64_t own = cnn_node_int(d, "axis", 1), n = cnn_tensor_count(scale);
+
+	for (int64_t i = 0; i < n; i++)
+		if (!(((float *)scale->data)[i] > 0) || !isfinite(((float *)scale->data)[i]))
+			return false;
+	return n == 1 || (own + (own < 0 ? w->rank : 0) == axis && n == w->dims[axis]);
+}
+
+/* Is the scale of the bias that of the products, its zero point 0, and it one per channel? */
+static bool bias_fits(const struct cnn_graph *g, const struct qdq *q, int64_t channels)
+{
+	const struct cnn_node *d = &g->nodes[q->bias];
+	const struct cnn_tensor *b = cnn_node_in(g, d, 0), *own = constant(g, d, 1);
+	const struct cnn_tensor *w = constant(g, &g->nodes[q->w], 1);
+	double x = *(float *)constant(g, &g->nodes[q->x], 1)->data;
+	int64_t n = cnn_tensor_count(own), nw = cnn_tensor_count(w);
+
+	if (b->rank != 1 || b->dims[0] != channels || (n != 1 && n != channels))
+		return false;
+	for (int64_t i = 0; i < channels; i++) {
+		double want = x * ((float *)w->data)[nw == 1 ? 0 : i];
+		double have = ((float *)own->data)[n == 1 ? 0 : i];
+		const struct cnn_tensor *zero = constant(g, d, 2);
+
+		if (!(fabs(have - want) <= want * BIAS_SCALE_ERROR) ||
+		    zero_at(zero, zero && cnn_tensor_count(zero) > 1 ? i : 0))
+			return false;
+	}
+	return true;
+}
+
+/* Do the operands of the product fit, and which are they? */
+static bool find_operands(const struct cnn_graph *g, struct qdq *q)
+{
+	const struct cnn_node *n = &g->nodes[q->product];
+	bool gemm = n->op == CNN_OP_GEMM, conv = n->op == CNN_OP_CONV;
+	bool trans = cnn_node_int(n, "transB", 0);
+	const struct cnn_node *x = dequantizer(g, n, 0, false), *w = dequantizer(g, n, 1, false);
+	bool biased = n->n_in > 2 && n->in[2] >= 0;
+	const struct cnn_node *bias = biased ? dequantizer(g, n, 2, true) : NULL;
+	const struct cnn_tensor *weights = w ? cnn_node_in(g, w, 0) : NULL;
+	int64_t axis;
+
+	if (!x || !w || !is_uniform(g, x) || n->n_in > 3 || weights->rank < 2)
+		return false;
+	axis = conv || (gemm && trans) ? 0 : weights->rank - 1;
+	q->x = (int)(x - g->nodes);
+	q->w = (int)(w - g->nodes);
+	q->bias = bias ? (int)(bias - g->nodes) : -1;
+	if (!weights_fit(g, w, axis) || (n->op == CNN_OP_MATMUL && n->n_in > 2))
+		return false;
+	if (gemm && (cnn_node_int(n, "transA", 0) || cnn_node_float(n, "alpha", 1) != 1 ||
+		     (bias && cnn_node_float(n, "beta", 1) != 1)))
+		return false;
+	if (biased)
+		return bias && bias_fits(g, q, weights->dims[axis]);
+	return true;
+}
+
+/* Bounds of a Relu or Clip between the product and its QuantizeLinear. */
+static bool find_bounds(const struct cnn_graph *g, const struct cnn_node *act, struct qdq *q)
+{
+	q->low = act->op == CNN_OP_RELU ? 0 : cnn_node_float(act, "min", -INFINITY);
+	q->high = act->op == CNN_OP_RELU ? INFINITY : cnn_node_float(act, "max", INFINITY);
+	for (int i = 1; i < act->n_in && act->op == CNN_OP_CLIP; i++) {
+		const struct cnn_tensor *t = cnn_node_in(g, act, i);
+
+		if (t && !is_const(t))
+			return false;
+		if (t)
+			*(i == 1 ? &q->low : &q->high) = *(float *)t->data;
+	}
+	return q->low <= q->high;
+}
+
+/* The pattern that ends in QuantizeLinear number i. */
+static bool find_pattern(const struct cnn_graph *g, int i, struct qdq *q)
+{
+	const struct cnn_node *end = &g->nodes[i], *n = own_maker(g, end, 0);
+
+	*q = (struct qdq){ .act = -1, .quantize = i, .low = -INFINITY, .high = INFINITY };
+	if (end->op != CNN_OP_QUANTIZE_LINEAR || !is_uniform(g, end))
+		return false;
+	if (n && (n->op == CNN_OP_RELU || n->op == CNN_OP_CLIP)) {
+		if (!find_bounds(g, n, q))
+			return false;
+		q->act = (int)(n - g->nodes);
+		n = own_maker(g, n, 0);
+	}
+	if (!n || (n->op != CNN_OP_CONV && n->op != CNN_OP_MATMUL && n->op != CNN_OP_GEMM) ||
+	    cnn_node_out(g, n, 0)->rank < 0)
+		return false;
+	q->product = (int)(n - g->nodes);
+	return find_operands(g, q);
+}
+
+/* ---- rewriting --------------------------------------------------------------------------- */
+
+/* A constant of one byte. */
+static int byte_constant(struct cnn_graph *g, enum cnn_dtype type, int v, struct cnn_err *err)
+{
+	struct cnn_tensor t = { .dtype = type };
+	int ret = cnn_tensor_alloc(&t, 0, err);
+
+	if (ret)
+		return ret;
+	*(uint8_t *)t.data = (uint8_t)v;
+	ret = cnn_graph_add_value(g, "constant", &t, err);
+	if (ret < 0)
+		cnn_tensor_release(&t);
+	return ret;
+}
+
+/* Value of the zero point of node i, made if the file leaves it out; the type that it then has. */
+static int zero_value(struct cnn_graph *g, int i, enum cnn_dtype type, struct cnn_err *err)
+{
+	const struct cnn_node *n = &g->nodes[i];
+
+	return n->n_in > 2 && n->in[2] >= 0 ? n->in[2] : byte_constant(g, type, 0, err);
+}
+
+static enum cnn_dtype type_of(const struct cnn_graph *g, int node)
+{
+	return cnn_node_in(g, &g->nodes[node], 0)->dtype;
+}
+
+/* Inputs of the quantised operator: count, or an error. */
+static int quantised_inputs(struct cnn_graph *g, const struct qdq *q, bool gemm, int *in,
+			    struct cnn_err *err)
+{
+	enum cnn_dtype y_type = cnn_node_out(g, &g->nodes[q->quantize], 0)->dtype;
+	int zeros[] = {
+		zero_value(g, q->x, type_of(g, q->x), err),
+		zero_value(g, q->w, type_of(g, q->w), err),
+		zero_value(g, q->quantize, y_type, err),
+	};
+	const struct cnn_node *x = &g->nodes[q->x], *w = &g->nodes[q->w];
+	int bias = q->bias < 0 ? -1 : g->nodes[q->bias].in[0], at = 6;
+
+	for (int i = 0; i < 3; i++)
+		if (zeros[i] < 0)
+			return zeros[i];
+	memcpy(in, (const int[]){ x->in[0], x->in[1], zeros[0], w->in[0], w->in[1], zeros[1] },
+	       6 * sizeof(*in));
+	if (gemm)
+		in[at++] = bias;
+	in[at++] = g->nodes[q->quantize].in[1];
+	in[at++] = zeros[2];
+	if (!gemm && bias >= 0)
+		in[at++] = bias;
+	return at;
+}
+
+static int set_inputs(struct cnn_node *n, const int *in, int count, struct cnn_err *err)
+{
+	int *copy = malloc(sizeof(*copy) * (size_t)count);
+
+	if (!copy)
+		return nomem(err);
+	memcpy(copy, in, sizeof(*copy) * (size_t)count);
+	free(n->in);
+	n->in = copy;
+	n->n_in = count;
+	return CNN_OK;
+}
+
+/* Bound v as an element: what QuantizeLinear would make of it. */
+static int quantised_bound(const struct cnn_graph *g, const struct cnn_node *end, float v)
+{
+	enum cnn_dtype type = cnn_node_out(g, end, 0)->dtype;
+	float low = type == CNN_INT8 ? -128 : 0, zero = (float)zero_at(constant(g, end, 2), 0);
+	float q = v / *(float *)constant(g, end, 1)->data;
+
+	q = fminf(fmaxf(q, low - zero), low + 255 - zero);
+	return (int)(nearbyintf(q) + zero);
+}
+
+/* The QuantizeLinear becomes the Clip that its bounds ask for, or goes. */
+static int finish(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
+{
+	struct cnn_node *end = &g->nodes[q->quantize], *n = &g->nodes[q->product];
+	enum cnn_dtype type = cnn_node_out(g, end, 0)->dtype;
+	int least = type == CNN_INT8 ? -128 : 0;
+	int low = quantised_bound(g, end, q->low), high = quantised_bound(g, end, q->high), in[3];
+	int ret;
+
+	if (low == least && high == least + 255) {
+		n->out[0] = end->out[0];
+		cnn_node_free(end);
+		return CNN_OK;
+	}
+	cnn_node_out(g, n, 0)->dtype = type;
+	g->values[n->out[0]].rewritten = true;
+	in[0] = n->out[0];
+	in[1] = byte_constant(g, type, low, err);
+	in[2] = byte_constant(g, type, high, err);
+	if (in[1] < 0 || in[2] < 0)
+		return in[1] < 0 ? in[1] : in[2];
+	cnn_node_drop_attrs(end);
+	ret = set_inputs(end, in, 3, err);
+	return ret ? ret : cnn_fuse_rename(end, CNN_OP_CLIP, err);
+}
+
+static int note(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
+{
+	const int parts[] = { q->x, q->w, q->bias, q->act, q->quantize };
+	int ret = CNN_OK;
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !ret; i++) {
+		const struct cnn_node *n = parts[i] < 0 ? NULL : &g->nodes[parts[i]];
+
+		if (n && (parts[i] == q->quantize || g->values[n->out[0]].n_consumers == 1))
+			ret = cnn_fuse_note(&g->nodes[q->product], n, err);
+	}
+	return ret;
+}
+
+static int rewrite(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
+{
+	enum cnn_op op = g->nodes[q->product].op;
+	enum cnn_op to = op == CNN_OP_CONV ? CNN_OP_QLINEAR_CONV :
+			 op == CNN_OP_GEMM ? CNN_OP_QGEMM : CNN_OP_QLINEAR_MATMUL;
+	bool trans = cnn_node_int(&g->nodes[q->product], "transB", 0);
+	int in[9], count = quantised_inputs(g, q, op == CNN_OP_GEMM, in, err);
+	struct cnn_node *n = &g->nodes[q->product];
+	int ret = count < 0 ? count : note(g, q, err);
+
+	if (!ret)
+		ret = set_inputs(n, in, count, err);
+	if (!ret)
+		ret = cnn_fuse_rename(n, to, err);
+	if (!ret && op == CNN_OP_GEMM) {
+		cnn_node_drop_attrs(n);
+		ret = cnn_node_add_int(n, "transB", trans, err);
+	}
+	if (!ret)
+		ret = finish(g, q, err);
+	if (!ret && q->act >= 0)
+		cnn_node_free(&g->nodes[q->act]);
+	return ret ? ret : cnn_graph_compact(g, err);
+}
+
+/* ---- bytes that only move ----------------------------------------------------------------- */
+
+static bool moves_elements(const struct cnn_node *n)
+{
+	switch (n->op) {
+	case CNN_OP_FLATTEN:
+	case CNN_OP_MAX_POOL:
+	case CNN_OP_RESHAPE:
+	case CNN_OP_SQUEEZE:
+	case CNN_OP_TRANSPOSE:
+	case CNN_OP_UNSQUEEZE:
+		return n->n_out == 1 && n->act.kind == CNN_ACT_NONE;
+	default:
+		return false;
+	}
+}
+
+static bool same_quantisation(const struct cnn_graph *g, const struct cnn_node *a,
+			      const struct cnn_node *b)
+{
+	const struct cnn_tensor *x = cnn_node_in(g, a, 0), *y = cnn_node_out(g, b, 0);
+
+	return is_uniform(g, a) && is_uniform(g, b) && x->dtype == y->dtype &&
+	       *(float *)constant(g, a, 1)->data == *(float *)constant(g, b, 1)->data &&
+	       zero_at(constant(g, a, 2), 0) == zero_at(constant(g, b, 2), 0);
+}
+
+/* DequantizeLinear, a mover, QuantizeLinear number i back to the same: the mover alone is left. */
+static int fuse_mover(struct cnn_graph *g, int i, struct cnn_err *err)
+{
+	struct cnn_node *end = &g->nodes[i];
+	struct cnn_node *n = end->op == CNN_OP_QUANTIZE_LINEAR ? own_maker(g, end, 0) : NULL;
+	struct cnn_node *d = n && moves_elements(n) ? dequantizer(g, n, 0, false) : NULL;
+	int ret;
+
+	if (!d || !same_quantisation(g, d, end))
+		return 0;
+	ret = cnn_fuse_note(n, end, err);
+	if (ret)
+		return ret;
+	n->in[0] = d->in[0];
+	n->out[0] = end->out[0];
+	cnn_node_free(end);
+	ret = cnn_graph_compact(g, err);
+	return ret ? ret : 1;
+}
+
+/* 1 if the QuantizeLinear number i went, 0 if not, or an error. */
+static int fuse_quantize(struct cnn_graph *g, int i, struct cnn_err *err)
+{
+	int ret = fuse_mover(g, i, err);
+	struct qdq q;
+
+	if (ret || !find_pattern(g, i, &q))
+		return ret;
+	ret = rewrite(g, &q, err);
+	return ret ? ret : 1;
+}
+
+int cnn_fuse_qdq(struct cnn_graph *g, struct cnn_err *err)
+{
+	int ret = CNN_OK, i = 0;
+
+	while (i < g->n_nodes && ret >= 0) {
+		ret = fuse_quantize(g, i, err);
+		i = ret <= 0 ? i + 1 : i > 4 ? i - 4 : 0;	/* at most three nodes went */
+	}
+	return ret < 0 ? ret : cnn_graph_prune(g, err);
+}

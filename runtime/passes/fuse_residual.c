@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: MIT
+/* Additions of two values, as at the end of a residual block, into a convolution. */
+#include <string.h>
+
+#include "ir/graph_internal.h"
+
+/* Could node b, which adds two values of its own shape, be the end of a convolution? */
+static bool is_addition(const struct cnn_graph *g, const struct cnn_node *b)
+{
+	const struct cnn_tensor *y = cnn_node_out(g, b, 0);
+
+	if ((b->op != CNN_OP_ADD && b->op != CNN_OP_SUM) || b->n_in != 2)
+		return false;
+	if (y->dtype != CNN_FLOAT32 || y->rank < 0)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		const struct cnn_tensor *x = cnn_node_in(g, b, i);
+
+		if (x->data || !cnn_tensor_same_shape(x, y))
+			return false;
+	}
+	return b->in[0] != b->in[1];
+}
+
+/* The convolution that makes operand i of b and that no one else reads; NULL if there is none. */
+static struct cnn_node *open_conv(const struct cnn_graph *g, const struct cnn_node *b, int i,
+				  unsigned int what)
+{
+	int producer = g->values[b->in[i]].producer;
+	struct cnn_node *a = producer < 0 ? NULL : &g->nodes[producer];
+
+	if (!a || a->op != CNN_OP_CONV || a->act.kind != CNN_ACT_NONE || cnn_node_in(g, a, 3))
+		return NULL;
+	if (cnn_fuse_only_reader(g, a) != b)
+		return NULL;
+	return what & CNN_FUSE_CPU || cnn_node_int(a, "group", 1) == 1 ? a : NULL;
+}
+
+/* a takes b's place and output: it is then behind what makes the other operand. */
+static int take_place(struct cnn_graph *g, struct cnn_node *a, struct cnn_node *b, int other,
+		      struct cnn_err *err)
+{
+	struct cnn_node conv;
+	int ret = cnn_fuse_set_input(a, 3, other, err);
+
+	if (!ret)
+		ret = cnn_fuse_note(a, b, err);
+	if (ret)
+		return ret;
+	a->act = b->act;
+	g->values[a->out[0]].producer = -1;
+	a->out[0] = b->out[0];
+	conv = *a;
+	cnn_node_free(b);
+	*b = conv;
+	memset(a, 0, sizeof(*a));
+	return CNN_OK;
+}
+
+int cnn_fuse_additions(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
+{
+	int ret = CNN_OK;
+
+	for (int i = 0; !ret && i < g->n_nodes; i++) {
+		struct cnn_node *b = &g->nodes[i], *a[2];
+		int later;
+
+		if (!b->op_type || !is_addition(g, b))
+			continue;
+		a[0] = open_conv(g, b, 0, what);
+		a[1] = open_conv(g, b, 1, what);
+		later = !a[0] || (a[1] && a[1] > a[0]);
+		if (a[later])
+			ret = take_place(g, a[later], b, b->in[!later], err);
+	}
+	return ret ? ret : cnn_graph_compact(g, err);
+}

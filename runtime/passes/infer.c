@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: MIT
+/* Shape inference and constant folding. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/cpu.h"
+#include "ir/graph_internal.h"
+
+struct inference {
+	struct cnn_graph *g;
+	struct cnn_err *err;
+	int64_t work_left;
+	const struct cnn_tensor **in;	/* of the node at hand */
+	struct cnn_tensor **out;
+};
+
+static int check_inputs(const struct cnn_graph *g, struct cnn_err *err)
+{
+	char shape[128];
+
+	for (int i = 0; i < g->n_inputs; i++) {
+		const struct cnn_value *v = &g->values[g->inputs[i]];
+
+		if (cnn_tensor_count(&v->t) < 0)
+			return cnn_fail(err, CNN_EINVAL,
+					"input %.60s: a dimension of %s is dynamic or out of "
+					"range: its shape must be given", v->name,
+					cnn_tensor_describe(&v->t, shape, sizeof(shape)));
+	}
+	return CNN_OK;
+}
+
+/* Points in and out at the node's tensors; tells what is known of the inputs. */
+static void gather(struct inference *inf, const struct cnn_node *n, bool *shapes, bool *data)
+{
+	*shapes = true;
+	*data = true;
+	for (int i = 0; i < n->n_in; i++) {
+		inf->in[i] = cnn_node_in(inf->g, n, i);
+		if (inf->in[i] && inf->in[i]->rank < 0)
+			*shapes = false;
+		if (inf->in[i] && !inf->in[i]->data)
+			*data = false;
+	}
+	for (int i = 0; i < n->n_out; i++)
+		inf->out[i] = cnn_node_out(inf->g, n, i);
+}
+
+static int check_size(struct inference *inf, const struct cnn_node *n)
+{
+	for (int i = 0; i < n->n_out; i++) {
+		char shape[128];
+		int64_t bytes = inf->out[i] ? cnn_tensor_bytes(inf->out[i]) : 0;
+
+		if (bytes < 0 || bytes > inf->g->limits.tensor_bytes)
+			return cnn_fail(inf->err, CNN_ELIMIT,
+					"%s (%.60s): its output %s is over the limit of %lld bytes",
+					n->op_type, n->name,
+					cnn_tensor_describe(inf->out[i], shape, sizeof(shape)),
+					(long long)inf->g->limits.tensor_bytes);
+	}
+	return CNN_OK;
+}
+
+static int fold_budget(struct inference *inf, const struct cnn_node *n)
+{
+	struct cnn_graph *g = inf->g;
+
+	inf->work_left -= cnn_cpu_work(n, inf->in, inf->out);
+	if (inf->work_left < 0)
+		return cnn_fail(inf->err, CNN_ELIMIT,
+				"%s (%.60s): folding constants takes more than %lld steps",
+				n->op_type, n->name, (long long)g->limits.fold_work);
+	for (int i = 0; i < n->n_out; i++)
+		if (inf->out[i])
+			g->const_bytes += cnn_tensor_bytes(inf->out[i]);
+	if (g->const_bytes > g->limits.total_bytes)
+		return cnn_fail(inf->err, CNN_ELIMIT,
+				"%s (%.60s): constants take more than %lld bytes", n->op_type,
+				n->name, (long long)g->limits.total_bytes);
+	return CNN_OK;
+}
+
+/* Replaces a node by the data of its outputs. */
+static int fold(struct inference *inf, struct cnn_node *n)
+{
+	int ret = fold_budget(inf, n);
+
+	if (!ret)
+		ret = cnn_cpu_run(n, inf->in, inf->out, NULL, inf->err);
+	if (!ret)
+		cnn_node_free(n);
+	return ret;
+}
+
+/* Dequantised weights and biases: cnn_fuse_qdq may want them as they were. */
+static bool is_kept(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	const struct cnn_value *v = &g->values[n->out[0]];
+
+	for (int i = 0; i < v->n_consumers; i++) {
+		enum cnn_op op = g->nodes[v->consumers[i]].op;
+
+		if (op != CNN_OP_CONV && op != CNN_OP_MATMUL && op != CNN_OP_GEMM)
+			return false;
+	}
+	return n->op == CNN_OP_DEQUANTIZE_LINEAR && v->n_consumers && !v->is_output;
+}
+
+static int infer_node(struct inference *inf, struct cnn_node *n)
+{
+	bool shapes, data;
+	int ret;
+
+	gather(inf, n, &shapes, &data);
+	ret = cnn_cpu_check(n, inf->in, inf->out, inf->err);
+	if (ret || !shapes)
+		return ret;
+	ret = cnn_cpu_infer(n, inf->in, inf->out, inf->err);
+	if (ret == CNN_NEED_DATA) {
+		for (int i = 0; i < n->n_out; i++)
+			if (inf->out[i])
+				inf->out[i]->rank = -1;
+		return CNN_OK;
+	}
+	if (!ret)
+		ret = check_size(inf, n);
+	if (!ret && ((data && !is_kept(inf->g, n)) || n->op == CNN_OP_SHAPE))
+		ret = fold(inf, n);
+	return ret;
+}
+
+void cnn_graph_drop_constants(struct cnn_graph *g)
+{
+	for (int i = 0; i < g->n_values; i++) {
+		struct cnn_value *v = &g->values[i];
+
+		if (!v->t.data || v->n_consumers || v->is_output || v->is_input)
+			continue;
+		g->const_bytes -= v->t.capacity;
+		cnn_tensor_release(&v->t);
+	}
+}
+
+static int infer_all(struct inference *inf)
+{
+	struct cnn_graph *g = inf->g;
+	int ret = cnn_graph_prune(g, inf->err);
+
+	for (int i = 0; !ret && i < g->n_nodes; i++)
+		ret = infer_node(inf, &g->nodes[i]);
+	if (!ret)
+		ret = cnn_graph_compact(g, inf->err);
+	if (!ret)
+		ret = cnn_graph_prune(g, inf->err);
+	return ret;
+}
+
+/* Runs what with room for the inputs and outputs of a node. */
+static int with_room(struct cnn_graph *g, int (*what)(struct inference *inf), struct cnn_err *err)
+{
+	struct inference inf = { .g = g, .err = err, .work_left = g->limits.fold_work };
+	int ret;
+
+	inf.in = calloc(CNN_MAX_INPUTS, sizeof(*inf.in));
+	inf.out = calloc(CNN_MAX_INPUTS, sizeof(*inf.out));
+	if (inf.in && inf.out)
+		ret = what(&inf);
+	else
+		ret = cnn_fail(err, CNN_ENOMEM, "no memory for shape inference");
+	free(inf.in);
+	free(inf.out);
+	return ret;
+}
+
+static int fold_dequantised(struct inference *inf)
+{
+	struct cnn_graph *g = inf->g;
+	bool shapes, data;
+	int ret = CNN_OK, n = 0;
+
+	for (int i = 0; !ret && i < g->n_nodes; i++) {
+		if (g->nodes[i].op != CNN_OP_DEQUANTIZE_LINEAR)
+			continue;
+		gather(inf, &g->nodes[i], &shapes, &data);
+		if (!data)
+			continue;
+		ret = fold(inf, &g->nodes[i]);
+		n++;
+	}
+	return ret || !n ? ret : cnn_graph_compact(g, inf->err);
+}
+
+int cnn_graph_fold_dequantised(struct cnn_graph *g, struct cnn_err *err)
+{
+	return with_room(g, fold_dequantised, err);
+}
+
+int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err)
+{
+	int ret;
+
+	if (g->inferred)
+		return cnn_fail(err, CNN_EINVAL, "shapes are inferred once only");
+	ret = check_inputs(g, err);
+	if (ret)
+		return ret;
+	ret = with_room(g, infer_all, err);
+	if (ret)
+		return ret;
+	cnn_graph_drop_constants(g);
+	g->inferred = true;
+	return CNN_OK;
+}

@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: MIT
+/*
+ * ConvTranspose whose taps do not overlap: each tap is a 1 x 1 convolution of its own, and
+ * DepthToSpace puts their maps together. Pixel by pixel a 1 x 1 convolution does the same before
+ * DepthToSpace as behind it, so a chain ends in the shuffling, which no core does.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/cpu.h"
+#include "merge.h"
+
+#define BLOCK_MAX	4
+
+static bool has_constants(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	return is_const(cnn_node_in(g, n, 1)) &&
+	       (!cnn_node_in(g, n, 2) || is_const(cnn_node_in(g, n, 2)));
+}
+
+/* The side of the block that each input pixel of ConvTranspose n becomes; 0: it is not so. */
+static int64_t block_of(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	struct cnn_window w;
+
+	if (n->op != CNN_OP_CONV_TRANSPOSE || !has_constants(g, n) ||
+	    cnn_node_out(g, n, 0)->rank != 4 || cnn_node_window(g, n, &w, NULL))
+		return 0;
+	for (int i = 0; i < 2; i++)
+		if (w.kernel[i] != w.stride[i] || w.kernel[i] != w.kernel[0] ||
+		    w.dilation[i] != 1 || w.pad_begin[i] || w.out[i] != w.in[i] * w.kernel[i])
+			return 0;
+	return w.group == 1 && w.kernel[0] > 1 && w.kernel[0] <= BLOCK_MAX ? w.kernel[0] : 0;
+}
+
+/* Does n compute each pixel from the same pixel alone? */
+static bool is_pointwise(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	struct cnn_window w;
+
+	if (n->op != CNN_OP_CONV || n->n_in > 3 || !has_constants(g, n) ||
+	    cnn_node_out(g, n, 0)->rank != 4 || cnn_node_window(g, n, &w, NULL) || w.group != 1)
+		return false;
+	for (int i = 0; i < 2; i++)
+		if (w.kernel[i] != 1 || w.stride[i] != 1 || w.pad_begin[i] || w.pad_end[i])
+			return false;
+	return true;
+}
+
+/* The weights of a ConvTranspose, [in][out][taps], as [taps][out][in]; tap by tap the bias. */
+static int turn_constants(struct cnn_graph *g, struct cnn_node *n, int64_t taps,
+			  struct cnn_err *err)
+{
+	const struct cnn_tensor old = *cnn_node_in(g, n, 1), *bias = cnn_node_in(g, n, 2);
+	int64_t in = old.dims[0], out = old.dims[1];
+	const struct cnn_tensor shape = { .rank = 4, .dims = { taps * out, in, 1, 1 } };
+	const struct cnn_tensor list = { .rank = 1, .dims = { taps * out } };
+	const float *from = old.data, *from_bias = bias ? bias->data : NULL;
+	float *to;
+	int ret = cnn_fuse_set_const(g, n, 1, &shape, "_taps", &to, err);
+
+	for (int64_t i = 0; !ret && i < taps * out * in; i++)
+		to[i] = from[(i % in * out + i / in % out) * taps + i / in / out];
+	if (ret || !from_bias)
+		return ret;
+	ret = cnn_fuse_set_const(g, n, 2, &list, "_bias", &to, err);
+	for (int64_t i = 0; !ret && i < taps * out; i++)
+		to[i] = from_bias[i % out];
+	return ret;
+}
+
+/* The same weights and bias for each of groups. */
+static int repeat_constants(struct cnn_graph *g, struct cnn_node *n, int64_t groups,
+			    struct cnn_err *err)
+{
+	int ret = CNN_OK;
+
+	for (int i = 1; !ret && i < 3; i++) {
+		const struct cnn_tensor *t = cnn_node_in(g, n, i);
+		struct cnn_tensor old, shape;
+		int64_t count;
+		float *to;
+
+		if (!t)
+			continue;
+		old = shape = *t;	/* a new constant may move the values */
+		count = cnn_tensor_count(&old);
+		shape.dims[0] *= groups;
+		ret = cnn_fuse_set_const(g, n, i, &shape, "_groups", &to, err);
+		for (int64_t k = 0; !ret && k < groups; k++)
+			memcpy(to + k * count, old.data, count * sizeof(*to));
+	}
+	return ret;
+}
+
+int cnn_fuse_rename(struct cnn_node *n, enum cnn_op op, struct cnn_err *err)
+{
+	char *copy = strdup(cnn_op_desc(op)->name);
+
+	if (!copy)
+		return cnn_fail(err, CNN_ENOMEM, "no memory to fuse nodes");
+	free(n->op_type);
+	n->op_type = copy;
+	n->op = op;
+	return CNN_OK;
+}
+
+int cnn_fuse_insert(struct cnn_graph *g, int at, enum cnn_op op, const char *type, int in, int out,
+		    struct cnn_err *err)
+{
+	struct cnn_node n = { .op = op, .opset = 13, .n_in = 1, .n_out = 1 };
+	struct cnn_node *nodes = realloc(g->nodes, sizeof(*nodes) * (g->n_nodes + 1));
+	char name[128];
+
+	if (nodes)
+		g->nodes = nodes;
+	snprintf(name, sizeof(name), "%.100s_%s", g->values[out].name, type);
+	n.op_type = strdup(type);
+	n.domain = strdup("");
+	n.name = strdup(name);
+	n.in = malloc(sizeof(*n.in));
+	n.out = malloc(sizeof(*n.out));
+	if (!nodes || !n.op_type || !n.domain || !n.name || !n.in || !n.out) {
+		cnn_node_free(&n);
+		return cnn_fail(err, CNN_ENOMEM, "no memory to fuse nodes");
+	}
+	n.in[0] = in;
+	n.out[0] = out;
+	memmove(&nodes[at + 1], &nodes[at], sizeof(*nodes) * (g->n_nodes++ - at));
+	nodes[at] = n;
+	return CNN_OK;
+}
+
+/* Node i, a ConvTranspose, becomes a Conv and a DepthToSpace. */
+static int split(struct cnn_graph *g, int i, int64_t block, struct cnn_err *err)
+{
+	struct cnn_node *n = &g->nodes[i];
+	struct cnn_tensor t = *cnn_node_out(g, n, 0);
+	int out = n->out[0], mid, ret;
+	char name[128];
+
+	t.dims[1] *= block * block;
+	t.dims[2] /= block;
+	t.dims[3] /= block;
+	snprintf(name, sizeof(name), "%.100s_taps", g->values[out].name);
+	mid = cnn_graph_add_value(g, name, &t, err);
+	if (mid < 0)
+		return mid;
+	ret = turn_constants(g, n, block * block, err);
+	if (!ret)
+		ret = cnn_fuse_rename(n, CNN_OP_CONV, err);
+	if (ret)
+		return ret;
+	cnn_node_drop_attrs(n);
+	n->out[0] = mid;
+	ret = cnn_fuse_insert(g, i + 1, CNN_OP_DEPTH_TO_SPACE, "DepthToSpace", mid, out, err);
+	return ret ? ret : cnn_node_add_int(&g->nodes[i + 1], "blocksize", block, err);
+}
+
+/* The order that split makes: the channels of each place of the block together. */
+static bool is_shuffle(const struct cnn_node *n)
+{
+	return n->op == CNN_OP_DEPTH_TO_SPACE && n->act.kind == CNN_ACT_NONE &&
+	       cnn_node_int(n, "blocksize", 1) <= BLOCK_MAX &&
+	       !strcmp(cnn_node_str(n, "mode", "DCR"), "DCR");
+}
+
+/* Conv b reads DepthToSpace a: now a reads b. */
+static int swap(struct cnn_graph *g, struct cnn_node *a, struct cnn_node *b, struct cnn_err *err)
+{
+	int64_t block = cnn_node_int(a, "blocksize", 1);
+	const struct cnn_tensor *x = cnn_node_in(g, a, 0);
+	struct cnn_value *mid = &g->values[a->out[0]];
+	int in = a->in[0], channels = cnn_node_out(g, b, 0)->dims[1], ret;
+	struct cnn_node shuffle = *a;
+
+	memcpy(mid->t.dims, x->dims, sizeof(x->dims));
+	mid->t.dims[1] = channels * block * block;
+	cnn_node_drop_attrs(b);
+	ret = repeat_constants(g, b, block * block, err);
+	if (!ret)
+		ret = cnn_node_add_int(b, "group", block * block, err);
+	if (ret)
+		return ret;
+	shuffle.in[0] = shuffle.out[0];
+	shuffle.out[0] = b->out[0];
+	b->out[0] = shuffle.in[0];
+	g->values[b->out[0]].rewritten = true;
+	b->in[0] = in;
+	*a = *b;
+	*b = shuffle;
+	return CNN_OK;
+}
+
+int cnn_fuse_shuffles(struct cnn_graph *g, struct cnn_err *err)
+{
+	int ret = CNN_OK;
+
+	for (int i = 0; !ret && i < g->n_nodes; i++) {
+		int64_t block = block_of(g, &g->nodes[i]);
+
+		if (block)
+			ret = split(g, i, block, err);
+	}
+	if (!ret)
+		ret = cnn_graph_link(g, err);
+	for (int i = 0; !ret && i < g->n_nodes; i++) {
+		struct cnn_node *a = &g->nodes[i], *b;
+
+		b = is_shuffle(a) ? cnn_fuse_only_reader(g, a) : NULL;
+		if (!b || !is_pointwise(g, b))
+			continue;
+		ret = swap(g, a, b, err);
+		if (!ret)
+			ret = cnn_graph_link(g, err);
+	}
+	return ret;
+}

@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the host does with a program that someone else compiled: every index, size and order that
+ * it relies on. Values first, then the graph, the arena, and what runs where.
+ */
+#include "file.h"
+#include "ir/graph_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct check {
+	struct cnn_graph *g;
+	struct cnn_lowered *low;
+	const struct cnnrt_program *p;
+	struct cnn_err *e;
+};
+
+static int wrong(const struct check *c, const char *what, int i, const char *why)
+{
+	return cnn_fail(c->e, CNN_EINVAL, "program file: %s %d: %s", what, i, why);
+}
+
+/* ---- values and links --------------------------------------------------------------- */
+
+static int check_value(const struct check *c, int i)
+{
+	const struct cnn_value *v = &c->g->values[i];
+	int64_t bytes = v->t.rank < 0 ? 0 : cnn_tensor_bytes(&v->t);
+
+	if (bytes < 0 || (v->t.data && v->t.rank < 0))
+		return wrong(c, "value", i, "element type or shape");
+	if (bytes > c->g->limits.tensor_bytes)
+		return cnn_fail(c->e, CNN_ELIMIT, "program file: value %.60s takes %lld bytes, the "
+				"limit is %lld", v->name, (long long)bytes,
+				(long long)c->g->limits.tensor_bytes);
+	return CNN_OK;
+}
+
+static int mark_ends(const struct check *c)
+{
+	struct cnn_graph *g = c->g;
+
+	for (int i = 0; i < g->n_inputs; i++) {
+		struct cnn_value *v = &g->values[g->inputs[i]];
+
+		if (v->is_input || v->elsewhere || v->t.rank < 0)
+			return wrong(c, "input", i, "given twice, or without a shape");
+		v->is_input = true;
+	}
+	for (int i = 0; i < g->n_outputs; i++) {
+		struct cnn_value *v = &g->values[g->outputs[i]];
+
+		if (v->is_output || v->elsewhere)
+			return wrong(c, "output", i, "given twice, or without data");
+		v->is_output = true;
+	}
+	return g->n_outputs ? CNN_OK : wrong(c, "network", 0, "no outputs");
+}
+
+/* Every value is there before it is read, and made once. */
+static int check_order(const struct check *c, bool *made)
+{
+	const struct cnn_graph *g = c->g;
+
+	for (int v = 0; v < g->n_values; v++)
+		made[v] = g->values[v].is_input || g->values[v].t.data || g->values[v].elsewhere;
+	for (int i = 0; i < g->n_nodes; i++) {
+		const struct cnn_node *n = &g->nodes[i];
+
+		for (int k = 0; k < n->n_in; k++)
+			if (n->in[k] >= 0 && !made[n->in[k]])
+				return wrong(c, "operator", i, "reads what is not made yet");
+		for (int k = 0; k < n->n_out; k++) {
+			if (n->out[k] >= 0 && made[n->out[k]])
+				return wrong(c, "operator", i, "makes what is there already");
+			if (n->out[k] >= 0)
+				made[n->out[k]] = true;
+		}
+	}
+	for (int i = 0; i < g->n_outputs; i++)
+		if (!made[g->outputs[i]])
+			return wrong(c, "output", i, "nothing makes it");
+	return CNN_OK;
+}
+
+static int check_graph(const struct check *c)
+{
+	bool *made = calloc((size_t)c->g->n_values + 1, sizeof(*made));
+	int ret = made ? CNN_OK : cnn_fail(c->e, CNN_ENOMEM, "program file: out of memory");
+
+	for (int i = 0; i < c->g->n_values && !ret; i++)
+		ret = check_value(c, i);
+	if (!ret)
+		ret = mark_ends(c);
+	if (!ret)
+		ret = check_order(c, made);
+	free(made);
+	return ret ? ret : cnn_graph_link(c->g, c->e);
+}
+
+/* ---- operators on the CPU ----------------------------------------------------------- */
+
+static bool same_type(const struct cnn_tensor *a, const struct cnn_tensor *b)
+{
+	return a->rank < 0 ? b->rank < 0 : a->dtype == b->dtype && cnn_tensor_same_shape(a, b);
+}
+
+/* The shapes in the file are those that its operators give. */
+static int check_shapes(const struct check *c, int node, const struct cnn_tensor **in,
+			struct cnn_tensor **out, struct cnn_tensor *made)
+{
+	const struct cnn_node *n = &c->g->nodes[node];
+	bool known = true;
+	int ret;
+
+	for (int k = 0; k < n->n_in; k++) {
+		in[k] = cnn_node_in(c->g, n, k);
+		known = known && (!in[k] || in[k]->rank >= 0);
+	}
+	for (int k = 0; k < n->n_out; k++) {
+		made[k] = (struct cnn_tensor){ .rank = -1 };
+		out[k] = n->out[k] < 0 ? NULL : &made[k];
+	}
+	ret = cnn_cpu_check(n, in, out, c->e);
+	if (!ret && known)
+		ret = cnn_cpu_infer(n, in, out, c->e);
+	if (ret < 0)
+		return ret;
+	for (int k = 0; k < n->n_out; k++) {
+		if (ret == CNN_NEED_DATA)
+			made[k].rank = -1;
+		if (out[k] && !same_type(out[k], cnn_node_out(c->g, n, k)))
+			return wrong(c, "operator", node, "its output has another shape");
+	}
+	return CNN_OK;
+}
+
+static int check_cpu(const struct check *c)
+{
+	const struct cnn_tensor **in = calloc(CNN_MAX_INPUTS, sizeof(*in));
+	struct cnn_tensor *made = calloc(CNN_MAX_INPUTS, sizeof(*made));
+	struct cnn_tensor **out = calloc(CNN_MAX_INPUTS, sizeof(*out));
+	int ret = CNN_OK;
+
+	if (!in || !out || !made)
+		ret = cnn_fail(c->e, CNN_ENOMEM, "program file: out of memory");
+	for (int i = 0; i < c->g->n_nodes && !ret; i++)
+		if (c->low->nodes[i].core < 0)
+			ret = check_shapes(c, i, in, out, made);
+	free(in);
+	free(out);
+	free(made);
+	return ret;
+}
+
+/* ---- the arena ---------------------------------------------------------------------- */
+
+static bool layout_fits(const struct cnn_slot *s, const struct cnn_tensor *t)
+{
+	const struct cnn_layout *l = &s->layout;
+	int64_t count = t->rank < 0 ? -1 : cnn_tensor_count(t), last;
+
+	if (l->size != (int64_t)cnn_dtype_size(t->dtype) ||
+	    cnn_mul_sat(cnn_mul_sat(l->n, l->c), l->plane) != count)
+		return false;
+	if (!count)
+		return true;
+	last = cnn_add_sat(cnn_mul_sat(l->n - 1, l->image_pitch),
+			   cnn_mul_sat(l->c - 1, l->plane_pitch));
+	if (!l->columns)
+		last = cnn_add_sat(last, l->plane - 1);
+	else if (l->plane % l->columns)
+		return false;
+	else
+		last = cnn_add_sat(last, cnn_add_sat(
+			cnn_mul_sat(l->plane / l->columns - 1, l->row_pitch),
+			cnn_mul_sat(l->columns - 1, l->column_pitch)));
+	return last < s->bytes / l->size * (8 / cnn_codes_bits((enum cnn_codes)l->codes));
+}
+
+/* Codes of a byte are written together, and never read here. */
+static bool codes_fit(const struct check *c, int i)
+{
+	const struct cnn_layout *l = &c->low->slots[i].layout;
+	int64_t per_byte = 8 / cnn_codes_bits((enum cnn_codes)l->codes);
+
+	if (!l->codes)
+		return true;
+	if (c->g->values[c->low->slots[i].from].t.dtype != CNN_INT8 || l->image_pitch % per_byte ||
+	    (i < c->g->n_values && rt_made_on_device(c->p, i)))
+		return false;
+	return l->columns ? l->plane_pitch == 1 && l->row_pitch % per_byte == 0 &&
+			    l->column_pitch % per_byte == 0 : l->plane_pitch % per_byte == 0;
+}
+
+static int check_slot(const struct check *c, int i)
+{
+	const struct cnn_slot *s = &c->low->slots[i];
+	int64_t align = s->own_pages ? CNNACC_PAGE_SIZE : CNNACC_LINE_SIZE;
+
+	if (!s->used)
+		return CNN_OK;
+	if (!layout_fits(s, &c->g->values[s->from].t) ||
+	    (i < c->g->n_values && !layout_fits(s, &c->g->values[i].t)) || !codes_fit(c, i))
+		return wrong(c, "slot", i, "its layout is not that of the value, or too large");
+	if (s->offset % align || s->bytes % CNNACC_LINE_SIZE || !s->bytes ||
+	    s->bytes > c->low->arena_bytes - s->offset)
+		return wrong(c, "slot", i, "it is not in the arena");
+	if (c->g->values[s->from].elsewhere)
+		return wrong(c, "slot", i, "its constant is not in the file");
+	return CNN_OK;
+}
+
+static bool overlap(const struct check *c, int v, int w)
+{
+	const struct cnn_slot *a = &c->low->slots[v], *b = &c->low->slots[w];
+
+	return a->used && b->used && a->offset < b->offset + b->bytes &&
+	       b->offset < a->offset + a->bytes;
+}
+
+/* An operator on the CPU may work in the arena: not where it reads, and on each output apart. */
+static int check_apart(const struct check *c, int i)
+{
+	const struct cnn_node *n = &c->g->nodes[i];
+
+	for (int k = 0; k < n->n_out; k++) {
+		for (int j = 0; j < n->n_in && n->out[k] >= 0; j++)
+			if (n->in[j] >= 0 && overlap(c, n->out[k], n->in[j]))
+				return wrong(c, "operator", i, "it writes where it reads");
+		for (int j = 0; j < k && n->out[k] >= 0; j++)
+			if (n->out[j] >= 0 && overlap(c, n->out[k], n->out[j]))
+				return wrong(c, "operator", i, "two outputs in one place");
+	}
+	return CNN_OK;
+}
+
+/* What the host reads of a core's work must be in memory, a core's constants are the core's own. */
+static int check_crossing(const struct check *c, int i)
+{
+	const struct cnn_value *v = &c->g->values[i];
+	bool host = cnn_read_on_host(c->g, c->low, i);
+
+	if (host && v->elsewhere)
+		return wrong(c, "value", i, "the host reads it, it is not in the file");
+	if (host && rt_made_on_device(c->p, i) && !c->low->slots[i].used)
+		return wrong(c, "value", i, "the host reads what a core makes: it has no slot");
+	return CNN_OK;
+}
+
+/* ---- segments and tasks ------------------------------------------------------------- */
+
+static bool has_data(const struct check *c, int v)
+{
+	const struct cnn_value *val = &c->g->values[v];
+
+	return val->t.data || val->is_input || val->producer >= 0;
+}
+
+/* Is what the host fills a slot with from another value there before segment i? */
+static bool can_copy(const struct check *c, int i, int slot)
+{
+	int from = c->low->slots[slot].from, producer = c->g->values[from].producer;
+
+	return c->low->slots[from].copied && !overlap(c, slot, from) &&
+	       (producer < 0 || c->low->nodes[producer].segment < i);
+}
+
+static int check_lists(const struct check *c, int i)
+{
+	const struct cnn_segment *s = &c->low->segments[i];
+
+	if (s->core < 0 && (s->n_in || s->n_out))
+		return wrong(c, "segment", i, "lists of values for the CPU");
+	for (int k = 0; k < s->n_in; k++) {
+		const struct cnn_slot *slot = &c->low->slots[s->in[k]];
+
+		if (!slot->used || !has_data(c, slot->from) ||
+		    (slot->from != s->in[k] && !can_copy(c, i, s->in[k])))
+			return wrong(c, "segment", i, "it reads a value that is not there");
+	}
+	for (int k = 0; k < s->n_out; k++)
+		if (!c->low->slots[s->out[k]].used || !rt_made_on_device(c->p, s->out[k]) ||
+		    c->low->nodes[c->g->values[s->out[k]].producer].segment != i)
+			return wrong(c, "segment", i, "it does not make a value that it gives");
+	return CNN_OK;
+}
+
+/* Segments hold all nodes, each once and after those whose values it reads. */
+static int take_node(const struct check *c, int segment, int node, int turn)
+{
+	struct cnn_placement *p = &c->low->nodes[node];
+	const struct cnn_node *n = &c->g->nodes[node];
+
+	if (p->segment >= 0 || p->core != c->low->segments[segment].core)
+		return wrong(c, "operator", node, "it runs twice, or elsewhere");
+	for (int k = 0; k < n->n_in; k++) {
+		int from = n->in[k] < 0 ? -1 : c->g->values[n->in[k]].producer;
+
+		if (from >= 0 && c->low->nodes[from].segment < 0)
+			return wrong(c, "operator", node, "it runs before one that it reads from");
+	}
+	p->segment = segment;
+	p->turn = turn;
+	return CNN_OK;
+}
+
+/* And all tasks, in order. */
+static int take_tasks(const struct check *c, int i, int *task)
+{
+	const struct cnn_segment *s = &c->low->segments[i];
+
+	if (s->core < 0)
+		return s->n_tasks ? wrong(c, "segment", i, "tasks for the CPU") : CNN_OK;
+	if (s->first_task != *task || s->n_tasks > c->low->n_tasks - *task)
+		return wrong(c, "segment", i, "its tasks do not follow those before it");
+	*task += s->n_tasks;
+	return CNN_OK;
+}
+
+static int take_segments(const struct check *c)
+{
+	int turn = 0, task = 0, ret = CNN_OK;
+
+	for (int i = 0; i < c->low->n_nodes; i++)
+		c->low->nodes[i].segment = -1;
+	for (int i = 0; i < c->low->n_segments && !ret; i++) {
+		const struct cnn_segment *s = &c->low->segments[i];
+
+		if (!s->n_nodes)
+			ret = wrong(c, "segment", i, "it has no operators");
+		for (int k = 0; k < s->n_nodes && !ret; k++)
+			ret = take_node(c, i, s->nodes[k], turn++);
+		if (!ret)
+			ret = take_tasks(c, i, &task);
+	}
+	if (!ret && (turn != c->g->n_nodes || task != c->low->n_tasks))
+		ret = wrong(c, "segment", c->low->n_segments, "operators or tasks are left");
+	return ret;
+}
+
+static int check_task(const struct check *c, const struct cnnrt_core_info *core, int i)
+{
+	const struct cnn_task *t = &c->low->tasks[i];
+
+	if (t->offset % CNNACC_LINE_SIZE || !t->length || t->length % 4 ||
+	    t->length > core->program_max ||
+	    (int64_t)t->length > c->low->program_bytes - t->offset)
+		return wrong(c, "task", i, "its program is not in the image, or too long");
+	if (!t->cycle_limit || t->cycle_limit > core->job_cycles_max)
+		return wrong(c, "task", i, "cycle limit");
+	return CNN_OK;
+}
+
+static int check_segments(const struct check *c)
+{
+	int ret = take_segments(c);
+
+	for (int i = 0; i < c->low->n_segments && !ret; i++) {
+		const struct cnn_segment *s = &c->low->segments[i];
+
+		ret = check_lists(c, i);
+		for (int k = 0; k < s->n_tasks && !ret; k++)
+			ret = check_task(c, &c->p->core[s->core], s->first_task + k);
+	}
+	return ret;
+}
+
+/* ---- the whole ---------------------------------------------------------------------- */
+
+static void sum_up(struct cnn_lowered *low)
+{
+	for (int i = 0; i < low->n_nodes; i++) {
+		low->macs = cnn_add_sat(low->macs, low->nodes[i].macs);
+		if (low->nodes[i].core >= 0)
+			low->device_macs = cnn_add_sat(low->device_macs, low->nodes[i].macs);
+	}
+}
+
+int rt_program_check(struct cnnrt_program *p, struct cnn_err *e)
+{
+	struct check c = { .g = p->graph, .low = p->low, .p = p, .e = e };
+	int ret;
+
+	if (c.low->n_nodes != c.g->n_nodes || c.low->n_values != c.g->n_values)
+		return wrong(&c, "placement", c.low->n_nodes,
+			     "not as many as operators and values");
+	if (c.low->weight_bytes > CNN_WEIGHTS_MAX || c.low->program_bytes > CNN_PROGRAM_MAX)
+		return cnn_fail(e, CNN_ELIMIT, "program file: %lld bytes of weights, %lld of "
+				"programs: limits %lld and %lld", (long long)c.low->weight_bytes,
+				(long long)c.low->program_bytes, (long long)CNN_WEIGHTS_MAX,
+				(long long)CNN_PROGRAM_MAX);
+	sum_up(c.low);
+	ret = check_graph(&c);
+	if (!ret)
+		ret = rt_check_limits(p, e);
+	if (!ret)
+		ret = check_cpu(&c);
+	for (int i = 0; i < c.low->n_slots && !ret; i++)
+		ret = check_slot(&c, i);
+	for (int i = 0; i < c.g->n_values && !ret; i++)
+		ret = check_crossing(&c, i);
+	for (int i = 0; i < c.g->n_nodes && !ret; i++)
+		if (c.low->nodes[i].core < 0)
+			ret = check_apart(&c, i);
+	return ret ? ret : check_segments(&c);
+}

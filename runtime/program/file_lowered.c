@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT */
+/* Placement, segments, tasks and the arena's plan in a program file. */
+#include "file.h"
+
+#if __SIZEOF_POINTER__ == 8
+/* Whoever adds a field says here whether it belongs into the file. */
+_Static_assert(sizeof(struct cnn_placement) == 320, "struct cnn_placement and its walk");
+_Static_assert(sizeof(struct cnn_slot) == 112, "struct cnn_slot and its walk");
+_Static_assert(sizeof(struct cnn_task) == 48, "struct cnn_task and its walk");
+_Static_assert(sizeof(struct cnn_segment) == 64, "struct cnn_segment and its walk");
+_Static_assert(sizeof(struct cnnrt_span) == 32, "struct cnnrt_span and its walk");
+_Static_assert(sizeof(struct cnnrt_cost) == 136, "struct cnnrt_cost and its walk");
+_Static_assert(sizeof(struct cnn_lowered) == 136, "struct cnn_lowered and its walk");
+#endif
+
+#define MAX_COUNT	((int64_t)1 << 62)	/* of work */
+
+/* In the file cores are counted as the needs are, on the device as it has them. */
+static void walk_core(struct rt_archive *a, int *core)
+{
+	int k = CNN_ON_CPU;
+
+	for (int i = 0; a->writing && i < a->need_count; i++)
+		if (a->need[i].core == *core)
+			k = i;
+	rt_ar_int(a, &k, CNN_ON_CPU, a->need_count - 1, "core");
+	if (!a->writing)
+		*core = a->code || k < 0 ? CNN_ON_CPU : a->need[k].core;
+}
+
+static void walk_placement(struct rt_archive *a, struct cnn_placement *p)
+{
+	walk_core(a, &p->core);
+	rt_ar_chars(a, p->reason, sizeof(p->reason), "reason");
+	rt_ar_i64(a, &p->macs, 0, MAX_COUNT, "multiply-adds");
+	rt_ar_bytes(a, &p->cost, sizeof(p->cost));	/* nothing but 64-bit numbers */
+}
+
+static void walk_slot(struct rt_archive *a, struct cnn_slot *s, int values)
+{
+	struct cnn_layout *l = &s->layout;
+
+	rt_ar_bool(a, &s->used);
+	rt_ar_bool(a, &s->copied);
+	if (!s->used)
+		return;
+	rt_ar_int(a, &s->from, 0, values - 1, "value of a slot");
+	rt_ar_i64(a, &s->offset, 0, CNN_ARENA_MAX, "offset in the arena");
+	rt_ar_i64(a, &s->bytes, 0, CNN_ARENA_MAX, "bytes in the arena");
+	rt_ar_bool(a, &s->own_pages);
+	rt_ar_i64(a, &l->n, 0, CNN_ARENA_MAX, "images");
+	rt_ar_i64(a, &l->c, 0, CNN_ARENA_MAX, "planes");
+	rt_ar_i64(a, &l->plane, 0, CNN_ARENA_MAX, "elements of a plane");
+	rt_ar_i64(a, &l->plane_pitch, 0, CNN_ARENA_MAX, "pitch of planes");
+	rt_ar_i64(a, &l->image_pitch, 0, CNN_ARENA_MAX, "pitch of images");
+	rt_ar_i64(a, &l->columns, 0, CNN_ARENA_MAX, "columns of a plane");
+	rt_ar_i64(a, &l->row_pitch, 0, CNN_ARENA_MAX, "pitch of rows");
+	rt_ar_i64(a, &l->column_pitch, 0, CNN_ARENA_MAX, "pitch of columns");
+	rt_ar_i64(a, &l->size, 1, 8, "bytes of an element");
+	rt_ar_i64(a, &l->codes, CNN_CODES_NONE, CNN_CODES_COUNT - 1, "codes of an element");
+}
+
+static void walk_indices(struct rt_archive *a, int **list, int *n, int below,
+			 const char *what)
+{
+	rt_ar_list(a, n, below, (void **)list, sizeof(**list), what);
+	for (int i = 0; i < *n; i++)
+		rt_ar_int(a, &(*list)[i], 0, below - 1, what);
+}
+
+static void walk_segment(struct rt_archive *a, struct cnn_segment *s, const struct cnn_lowered *l)
+{
+	walk_core(a, &s->core);
+	walk_indices(a, &s->nodes, &s->n_nodes, l->n_nodes, "operators of a segment");
+	rt_ar_int(a, &s->first_task, 0, l->n_tasks, "first task of a segment");
+	rt_ar_int(a, &s->n_tasks, 0, l->n_tasks, "tasks of a segment");
+	rt_ar_bool(a, &s->restartable);
+	walk_indices(a, &s->in, &s->n_in, l->n_slots, "slots that a segment reads");
+	walk_indices(a, &s->out, &s->n_out, l->n_values, "values that a segment makes");
+}
+
+static void walk_task(struct rt_archive *a, struct cnn_task *t, int nodes)
+{
+	rt_ar_i64(a, &t->offset, 0, CNN_PROGRAM_MAX, "offset of a program");
+	rt_ar_u32(a, &t->length);
+	rt_ar_u64(a, &t->cycles);
+	rt_ar_u64(a, &t->cycle_limit);
+	rt_ar_bool(a, &t->restartable);
+	rt_ar_int(a, &t->first_node, 0, nodes - 1, "first operator of a task");
+	rt_ar_int(a, &t->last_node, 0, nodes - 1, "last operator of a task");
+}
+
+static void walk_span(struct rt_archive *a, struct cnnrt_span *s, const struct cnn_lowered *l)
+{
+	int op = (int)s->op, task = (int)s->task, what = (int)s->what;
+
+	rt_ar_int(a, &op, 0, l->n_nodes - 1, "operator of a span");
+	rt_ar_int(a, &task, 0, l->n_tasks - 1, "task of a span");
+	rt_ar_int(a, &what, CNNRT_CONTROL, CNNRT_DMA_STORE, "activity of a span");
+	walk_core(a, &s->core);
+	rt_ar_u64(a, &s->start);
+	rt_ar_u64(a, &s->end);
+	if (a->writing)
+		return;
+	s->op = (unsigned int)op;
+	s->task = (unsigned int)task;
+	s->what = (enum cnnrt_activity)what;
+	if (s->core < 0 || s->start > s->end)
+		rt_ar_fail(a, CNNRT_EINVAL, "program file: a span on no core, or that ends before "
+			   "it starts");
+}
+
+void rt_ar_lowered(struct rt_archive *a, struct cnn_lowered *l)
+{
+	rt_ar_i64(a, &l->arena_bytes, 0, CNN_ARENA_MAX, "size of the arena");
+	rt_ar_list(a, &l->n_nodes, CNN_MAX_NODES, (void **)&l->nodes, sizeof(*l->nodes),
+		   "placements");
+	for (int i = 0; i < l->n_nodes; i++)
+		walk_placement(a, &l->nodes[i]);
+	rt_ar_list(a, &l->n_slots, CNN_MAX_VALUES + CNN_MAX_NODES, (void **)&l->slots,
+		   sizeof(*l->slots), "slots");
+	rt_ar_int(a, &l->n_values, 0, l->n_slots, "values");
+	for (int i = 0; i < l->n_slots; i++)
+		walk_slot(a, &l->slots[i], l->n_values);
+	rt_ar_list(a, &l->n_tasks, INT32_MAX / 2, (void **)&l->tasks, sizeof(*l->tasks), "tasks");
+	for (int i = 0; i < l->n_tasks; i++)
+		walk_task(a, &l->tasks[i], l->n_nodes);
+	rt_ar_list(a, &l->n_segments, CNN_MAX_NODES, (void **)&l->segments, sizeof(*l->segments),
+		   "segments");
+	for (int i = 0; i < l->n_segments; i++)
+		walk_segment(a, &l->segments[i], l);
+	rt_ar_list(a, &l->n_spans, CNN_SPANS_MAX, (void **)&l->spans, sizeof(*l->spans), "spans");
+	for (int i = 0; i < l->n_spans; i++)
+		walk_span(a, &l->spans[i], l);
+}
