@@ -3,8 +3,8 @@
 #ifndef GOLDEN_PARAMS_H
 #define GOLDEN_PARAMS_H
 
-#include "ccp.h"
-#include "hwpe.h"
+#include "ccp/ccp.h"
+#include "hwpe/hwpe.h"
 
 /* False if the entry is not of such a core, or of one that the model does not know. */
 bool params_of_ccp(const struct cnnacc_core_entry *entry, struct golden_ccp_params *params);

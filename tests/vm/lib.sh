@@ -170,7 +170,8 @@ vm_programs()
 {
 	local dir
 
-	for dir in runtime/tools examples tests/kmd tests/vm; do
+	for dir in runtime/tools examples tests/kmd tests/vm tests/backend/ccp/guest \
+		   tests/backend/hwpe/guest; do
 		[ ! -d "$vm_build/$dir" ] ||
 			find "$vm_build/$dir" -maxdepth 1 -type f -perm -100 \
 				! -name '*.so*'

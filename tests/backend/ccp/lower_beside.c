@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Layers whose transfers the units must not wait for: what a layer moves goes on beside its EXECs,
+ * in halves of banks that these do not touch. TAP.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "onnx_build.h"
+#include "lower_run.h"
+
+struct layer {
+	const char *name;
+	void (*make)(struct onnx_build *b, const struct layer *l);
+	int64_t channels, size;		/* of the square input */
+	int64_t out, groups, kernel;
+	int stall;	/* percent of what the DMA engine works that the units may wait */
+};
+
+static void add_conv(struct onnx_build *b, const struct layer *l, const char *inputs,
+		     const char *output)
+{
+	const int64_t pad = l->kernel / 2;
+	Onnx__NodeProto *n = ob_node(b, "Conv", inputs, output);
+
+	ob_attr_ints(n, "pads", 4, (int64_t[]){ pad, pad, pad, pad });
+	ob_attr_int(n, "group", l->groups);
+}
+
+static void make_conv(struct onnx_build *b, const struct layer *l)
+{
+	const int64_t w[] = { l->out, l->channels / l->groups, l->kernel, l->kernel };
+
+	ob_random(b, "w", 1, 4, w);
+	ob_random(b, "b", 2, 1, &l->out);
+	add_conv(b, l, "x w b", "y");
+}
+
+/* The last one finds its input on the core, and its weights fit beside those of the first. */
+static void make_two(struct onnx_build *b, const struct layer *l)
+{
+	ob_random(b, "w", 1, 4, (int64_t[]){ l->out, l->channels, l->kernel, l->kernel });
+	ob_random(b, "v", 2, 4, (int64_t[]){ l->out, l->out, l->kernel, l->kernel });
+	add_conv(b, l, "x w", "between");
+	add_conv(b, l, "between v", "y");
+}
+
+static void make_max(struct onnx_build *b, const struct layer *l)
+{
+	ob_attr_ints(ob_node(b, "MaxPool", "x", "y"), "kernel_shape", 2,
+		     (int64_t[]){ l->kernel, l->kernel });
+}
+
+static void make_mean(struct onnx_build *b, const struct layer *l)
+{
+	(void)l;
+	ob_node(b, "GlobalAveragePool", "x", "y");
+}
+
+static const struct layer layers[] = {
+	{ "weights of 1 MiB, 1 x 1", make_conv, 512, 14, 512, 1, 1, 40 },
+	{ "weights of 2.25 MiB, 3 x 3", make_conv, 256, 14, 256, 1, 3, 15 },
+	{ "maps of 3 MiB, 1 x 1", make_conv, 64, 112, 64, 1, 1, 5 },
+	{ "maps of 1.5 MiB, 3 x 3", make_conv, 32, 112, 32, 1, 3, 20 },
+	{ "depthwise", make_conv, 64, 112, 64, 64, 3, 10 },
+	{ "maximum", make_max, 64, 112, 0, 0, 2, 5 },
+	{ "mean", make_mean, 96, 80, 0, 0, 0, 25 },
+	{ "weights of the next layer", make_two, 48, 8, 48, 1, 3, 20 },
+};
+
+/* Of the last operator. */
+static bool check_cost(const struct layer *l, const struct cnn_lowered *lowered)
+{
+	const struct cnn_placement *n = &lowered->nodes[lowered->n_nodes - 1];
+	uint64_t transfers = n->cost.dma_weights + n->cost.dma_data;
+
+	printf("# %s: transfers %llu, stall %llu of %llu\n", n->reason,
+	       (unsigned long long)transfers, (unsigned long long)n->cost.stall,
+	       (unsigned long long)n->cost.cycles);
+	return n->core >= 0 && n->cost.stall * 100 <= transfers * (uint64_t)l->stall;
+}
+
+static bool check(const struct layer *l)
+{
+	const struct cnn_core core = lower_core(0, 0, 0, 0);
+	const int64_t dims[] = { 1, l->channels, l->size, l->size };
+	struct onnx_build *b = ob_new(13);
+	struct lower_case c;
+	struct cnn_err err;
+	bool good = false;
+	void *onnx;
+	size_t len;
+
+	l->make(b, l);
+	ob_input(b, "x", CNN_FLOAT32, 4, dims);
+	ob_output(b, "y");
+	onnx = ob_pack(b, &len);
+	ob_free(b);
+	if (lower_open(&c, onnx, len, &core, &err)) {
+		printf("# %s\n", err.text);
+	} else {
+		good = check_cost(l, c.lowered);
+		lower_close(&c);
+	}
+	free(onnx);
+	return good;
+}
+
+int main(void)
+{
+	const int count = (int)(sizeof(layers) / sizeof(layers[0]));
+	int failed = 0;
+
+	printf("1..%d\n", count);
+	for (int i = 0; i < count; i++) {
+		bool good = check(&layers[i]);
+
+		failed += !good;
+		printf("%sok %d - %s: the units wait for at most %d %% of the transfers\n",
+		       good ? "" : "not ", i + 1, layers[i].name, layers[i].stall);
+	}
+	return failed != 0;
+}

@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Random layers, lowered to ccp cores of several sizes and run on the golden model, against the
+ * CPU operators. Usage: lower_ccp [--count N] [--seed N] [--kind N] [--verbose]; TAP.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "onnx_build.h"
+#include "ops/cpu.h"
+#include "lower_run.h"
+
+#define MAX_WORK	4000000
+
+static uint32_t state = 1;
+
+static int64_t pick(int64_t least, int64_t most)
+{
+	return least + ob_rand(&state) % (most - least + 1);
+}
+
+/* Small numbers more often than large ones. */
+static int64_t pick_small(int64_t least, int64_t most)
+{
+	return pick(0, 3) ? pick(least, least + (most - least) / 6) : pick(least, most);
+}
+
+static int64_t one_of(int count, const int64_t *list)
+{
+	return list[pick(0, count - 1)];
+}
+
+#define ONE_OF(...)	one_of((int)(sizeof((int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t)), \
+			       (int64_t[]){ __VA_ARGS__ })
+
+/* ---- random layers --------------------------------------------------------------------- */
+
+struct shape {
+	int rank;
+	int64_t dims[4];
+};
+
+static char text[256];
+
+static void add_window(Onnx__NodeProto *n, int spatial, const int64_t *kernel,
+		       const int64_t *stride, const int64_t *pads)
+{
+	ob_attr_ints(n, "kernel_shape", spatial, kernel);
+	ob_attr_ints(n, "strides", spatial, stride);
+	ob_attr_ints(n, "pads", 2 * spatial, pads);
+}
+
+static int64_t out_size(int64_t in, int64_t kernel, int64_t stride, int64_t pads)
+{
+	return in + pads < kernel ? 0 : (in + pads - kernel) / stride + 1;
+}
+
+static int make_conv(struct onnx_build *b, struct shape *s)
+{
+	int spatial = pick(0, 5) ? 2 : 1;
+	int64_t groups = pick(0, 2) ? 1 : pick_small(1, 24);
+	int64_t ci = groups > 4 && pick(0, 1) ? 1 : pick_small(1, 40);
+	int64_t co = groups > 4 && pick(0, 1) ? 1 : pick_small(1, 40);
+	int64_t kernel[2], stride[2], pads[4], macs = groups * ci * co, w[4];
+	Onnx__NodeProto *n;
+
+	*s = (struct shape){ spatial + 2, { pick(0, 4) ? 1 : 2, groups * ci } };
+	for (int i = 0; i < spatial; i++) {
+		int64_t o;
+
+		kernel[i] = ONE_OF(1, 1, 2, 3, 3, 3, 5, 7, 11);
+		stride[i] = pick(0, 2) ? 1 : pick(1, pick(0, 3) ? 3 : 8);
+		s->dims[2 + i] = pick_small(1, 90);
+		pads[i] = pick(0, 1) ? kernel[i] / 2 : pick(0, kernel[i] - 1);
+		pads[i + spatial] = pick(0, 1) ? pads[i] : pick(0, kernel[i] - 1);
+		o = out_size(s->dims[2 + i], kernel[i], stride[i], pads[i] + pads[i + spatial]);
+		macs *= o * kernel[i];
+		w[2 + i] = kernel[i];
+	}
+	if (macs < 1 || macs > MAX_WORK)
+		return -1;
+	w[0] = groups * co;
+	w[1] = ci;
+	ob_random(b, "w", ob_rand(&state), spatial + 2, w);
+	ob_random(b, "b", ob_rand(&state), OB_DIMS(groups * co));
+	n = ob_node(b, "Conv", pick(0, 1) ? "x w b" : "x w", "y");
+	add_window(n, spatial, kernel, stride, pads);
+	ob_attr_int(n, "group", groups);
+	snprintf(text, sizeof(text), "Conv %lldx%lldx%lldx%lld groups %lld -> %lld kernel %lldx%lld",
+		 (long long)s->dims[0], (long long)s->dims[1], (long long)s->dims[2],
+		 spatial > 1 ? (long long)s->dims[3] : 0, (long long)groups,
+		 (long long)(groups * co), (long long)kernel[0],
+		 spatial > 1 ? (long long)kernel[1] : 0);
+	return 0;
+}
+
+/* Two convolutions of the same input, added: the later one takes the addition in. */
+static int make_sum(struct onnx_build *b, struct shape *s)
+{
+	int64_t ci = pick_small(1, 60), co = pick_small(1, 80);
+	int64_t k = ONE_OF(1, 1, 3), step = pick(1, 2);
+	const int64_t kernel[] = { k, k }, stride[] = { step, step };
+	const int64_t pads[] = { k / 2, k / 2, k / 2, k / 2 };
+
+	*s = (struct shape){ 4, { pick(0, 4) ? 1 : 2, ci, pick_small(1, 60), pick_small(1, 60) } };
+	if (2 * ci * co * k * k * s->dims[2] * s->dims[3] / step / step > MAX_WORK)
+		return -1;
+	ob_random(b, "v", ob_rand(&state), OB_DIMS(co, ci, k, k));
+	ob_random(b, "w", ob_rand(&state), OB_DIMS(co, ci, k, k));
+	ob_random(b, "b", ob_rand(&state), OB_DIMS(co));
+	add_window(ob_node(b, "Conv", "x v", "p"), 2, kernel, stride, pads);
+	add_window(ob_node(b, "Conv", pick(0, 1) ? "x w b" : "x w", "q"), 2, kernel, stride, pads);
+	if (pick(0, 1)) {
+		ob_node(b, "Add", pick(0, 1) ? "p q" : "q p", "y");
+	} else {
+		ob_node(b, "Add", "p q", "r");
+		ob_node(b, "Relu", "r", "y");
+	}
+	snprintf(text, sizeof(text),
+		 "Conv + Conv %lldx%lldx%lldx%lld -> %lld kernel %lld stride %lld",
+		 (long long)s->dims[0], (long long)ci, (long long)s->dims[2],
+		 (long long)s->dims[3], (long long)co, (long long)k, (long long)step);
+	return 0;
+}
+
+static int make_pool(struct onnx_build *b, struct shape *s)
+{
+	int64_t kernel[2], stride[2], pads[4], work = 1;
+	bool max = pick(0, 1);
+	Onnx__NodeProto *n;
+
+	*s = (struct shape){ 4, { pick(0, 4) ? 1 : 3, pick_small(1, 60) } };
+	for (int i = 0; i < 2; i++) {
+		kernel[i] = pick(0, 3) ? pick(2, 3) : pick(1, max ? 14 : 8);
+		stride[i] = pick(1, 3);
+		s->dims[2 + i] = pick_small(1, 90);
+		pads[i] = pick(0, 1) ? 0 : pick(0, kernel[i] - 1);
+		pads[i + 2] = pick(0, 1) ? pads[i] : pick(0, kernel[i] - 1);
+		work *= out_size(s->dims[2 + i], kernel[i], stride[i], pads[i] + pads[i + 2]);
+	}
+	if (work < 1)
+		return -1;
+	n = ob_node(b, max ? "MaxPool" : "AveragePool", "x", "y");
+	add_window(n, 2, kernel, stride, pads);
+	ob_attr_int(n, "ceil_mode", pick(0, 1));
+	if (!max)
+		ob_attr_int(n, "count_include_pad", pick(0, 1));
+	snprintf(text, sizeof(text), "%s %lldx%lldx%lldx%lld kernel %lldx%lld", n->op_type,
+		 (long long)s->dims[0], (long long)s->dims[1], (long long)s->dims[2],
+		 (long long)s->dims[3], (long long)kernel[0], (long long)kernel[1]);
+	return 0;
+}
+
+static int make_gemm(struct onnx_build *b, struct shape *s)
+{
+	int64_t m = pick(0, 1) ? 1 : pick(1, 12), k = pick_small(1, 3000), n = pick_small(1, 600);
+	int trans = (int)pick(0, 1);
+	Onnx__NodeProto *node;
+
+	if (m * k * n > MAX_WORK)
+		return -1;
+	*s = (struct shape){ 2, { m, k } };
+	if (trans)
+		ob_random(b, "w", ob_rand(&state), OB_DIMS(n, k));
+	else
+		ob_random(b, "w", ob_rand(&state), OB_DIMS(k, n));
+	ob_random(b, "c", ob_rand(&state), OB_DIMS(pick(0, 3) ? n : 1));
+	node = ob_node(b, "Gemm", pick(0, 1) ? "x w c" : "x w", "y");
+	ob_attr_int(node, "transB", trans);
+	ob_attr_float(node, "alpha", pick(0, 1) ? 1.0f : 0.5f);
+	ob_attr_float(node, "beta", pick(0, 1) ? 1.0f : 2.0f);
+	snprintf(text, sizeof(text), "Gemm %lldx%lldx%lld", (long long)m, (long long)k, (long long)n);
+	return 0;
+}
+
+static int make_matmul(struct onnx_build *b, struct shape *s)
+{
+	int64_t m = pick_small(1, 60), k = pick_small(1, 300), n = pick_small(1, 300);
+	int64_t batch = pick(1, 3);
+
+	if (batch * m * k * n > MAX_WORK)
+		return -1;
+	snprintf(text, sizeof(text), "MatMul %lldx%lldx%lldx%lld", (long long)batch, (long long)m,
+		 (long long)k, (long long)n);
+	if (pick(0, 1)) {
+		*s = (struct shape){ 3, { batch, m, k } };
+		ob_random(b, "w", ob_rand(&state), OB_DIMS(k, n));
+		ob_node(b, "MatMul", "x w", "y");
+		return 0;
+	}
+	*s = (struct shape){ 3, { batch, k, n } };
+	ob_random(b, "w", ob_rand(&state), OB_DIMS(m, k));
+	ob_node(b, "MatMul", "w x", "y");
+	return 0;
+}
+
+static int make_mean(struct onnx_build *b, struct shape *s)
+{
+	static const int64_t axes[] = { 2, 3 };
+
+	*s = (struct shape){ 4, { pick(1, 3), pick_small(1, 200), pick_small(1, 60),
+				  pick_small(1, 60) } };
+	if (pick(0, 1)) {
+		ob_node(b, "GlobalAveragePool", "x", "y");
+	} else {
+		Onnx__NodeProto *n = ob_node(b, "ReduceMean", "x", "y");
+
+		ob_attr_ints(n, "axes", 2, axes);
+		ob_attr_int(n, "keepdims", pick(0, 1));
+	}
+	snprintf(text, sizeof(text), "mean %lldx%lldx%lldx%lld", (long long)s->dims[0],
+		 (long long)s->dims[1], (long long)s->dims[2], (long long)s->dims[3]);
+	return s->dims[1] * s->dims[2] * s->dims[3] < 400000 ? 0 : -1;
+}
+
+static int make_pad(struct onnx_build *b, struct shape *s)
+{
+	int64_t p = pick(1, 2), pads[8] = { 0, 0, p, p, 0, 0, p, p };
+
+	*s = (struct shape){ 4, { pick(1, 2), pick_small(1, 50), pick_small(1, 60),
+				  pick_small(1, 60) } };
+	ob_int64s(b, "p", 8, pads);
+	ob_node(b, "Pad", "x p", "y");
+	snprintf(text, sizeof(text), "Pad %lld", (long long)p);
+	return 0;
+}
+
+/* ---- one trial ------------------------------------------------------------------------- */
+
+struct tally {
+	int cases, on_device, tasks, skipped;
+	bool verbose;
+};
+
+static const struct {
+	const char *name;
+	int (*make)(struct onnx_build *b, struct shape *s);
+} kinds[] = {
+	{ "Conv", make_conv }, { "Conv and Add", make_sum }, { "pooling", make_pool },
+	{ "Gemm", make_gemm },
+	{ "MatMul", make_matmul }, { "mean", make_mean }, { "Pad", make_pad },
+};
+
+static struct cnn_core random_core(void)
+{
+	struct cnn_core core = lower_core(
+		(uint32_t)ONE_OF(0, 0, 0x1000, 0x2000, 0x4000, 0x10000, 0x40000, 0x1040),
+		(uint32_t)ONE_OF(0, 0, 0x400, 0x800, 0x1000, 0x4000, 0x440),
+		(uint32_t)ONE_OF(0, 0, 0, 0x100, 0x200, 0x800), (uint32_t)ONE_OF(0, 0, 1, 2, 16));
+
+	core.job_cycles_max = (uint64_t)ONE_OF(1ll << 40, 1ll << 40, 1000000, 30000, 5000);
+	return core;
+}
+
+static void fill(struct cnn_tensor *t)
+{
+	float *x = t->data;
+
+	for (int64_t i = 0; i < cnn_tensor_count(t); i++)
+		x[i] = (float)(int32_t)ob_rand(&state) / 2147483648.0f;
+}
+
+/*
+ * The convolution unit's own order: a sum per input channel, the bias in the last, sums added
+ * channel after channel. No tiling may change it.
+ */
+static float conv_element(const struct cnn_graph *g, const struct cnn_node *n,
+			  const struct cnn_window *w, const float *x, int64_t o, int64_t y, int64_t z)
+{
+	const struct cnn_tensor *bias = cnn_node_in(g, n, 2);
+	const float *k = cnn_node_in(g, n, 1)->data;
+	int64_t ci = w->in_ch / w->group, two = w->spatial - 1, taps;
+	int64_t ih = two ? w->in[0] : 1, iw = w->in[two], kh = two ? w->kernel[0] : 1;
+	float lob = 0;
+
+	taps = kh * w->kernel[two];
+	k += o * ci * taps;
+	x += o / (w->out_ch / w->group) * ci * ih * iw;
+	for (int64_t c = 0; c < ci; c++, x += ih * iw) {
+		float sum = 0;
+
+		for (int64_t t = 0; t < taps; t++) {
+			int64_t r = t / w->kernel[two], s = t % w->kernel[two];
+			int64_t iy = two ? y * w->stride[0] + r - w->pad_begin[0] : 0;
+			int64_t ix = z * w->stride[two] + s - w->pad_begin[two];
+			bool inside = iy >= 0 && iy < ih && ix >= 0 && ix < iw;
+
+			sum += (inside ? x[iy * iw + ix] : 0.0f) * *k++;
+		}
+		if (c == ci - 1 && bias)
+			sum += ((const float *)bias->data)[o];
+		lob = c ? lob + sum : sum;
+	}
+	/* What is added comes from a convolution of the same input. */
+	if (cnn_node_in(g, n, 3))
+		lob += conv_element(g, &g->nodes[0], w, x - ci * ih * iw, o, y, z);
+	return n->act.kind == CNN_ACT_RELU && !(lob > 0) ? 0 : lob;
+}
+
+static const char *check_order(const struct lower_case *c, const struct cnn_tensor *in,
+			       const struct cnn_tensor *got)
+{
+	const struct cnn_graph *g = c->graph;
+	const struct cnn_node *last = &g->nodes[g->n_nodes - 1];
+	const float *x = in->data, *y = got->data;
+	int64_t ow, oh, index = 0;
+	struct cnn_window w;
+
+	for (int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i].op != CNN_OP_CONV ||
+		    !strstr(c->lowered->nodes[i].reason, "Conv: convolution"))
+			return NULL;
+	if (cnn_node_window(g, last, &w, NULL))
+		return "no window";
+	oh = w.spatial > 1 ? w.out[0] : 1;
+	ow = w.out[w.spatial - 1];
+	for (int64_t n = 0; n < w.batch; n++, x += cnn_tensor_count(in) / w.batch)
+		for (int64_t o = 0; o < w.out_ch; o++)
+			for (int64_t i = 0; i < oh * ow; i++, index++)
+				if (conv_element(g, last, &w, x, o, i / ow, i % ow) != y[index])
+					return "sums are not in the order of the unit";
+	return NULL;
+}
+
+static double largest(const struct cnn_tensor *t)
+{
+	const float *x = t->data;
+	double most = 0;
+
+	for (int64_t i = 0; i < cnn_tensor_count(t); i++)
+		most = x[i] > most ? x[i] : -x[i] > most ? -x[i] : most;
+	return most;
+}
+
+static const char *compare_runs(const struct lower_case *c, const void *onnx, size_t len,
+				struct tally *tally)
+{
+	struct cnn_tensor in = { 0 }, want = { 0 }, got = { 0 };
+	struct cnn_graph *plain = NULL;
+	struct lower_result result;
+	struct cnn_err err;
+	const char *wrong = NULL;
+
+	in = c->graph->values[c->graph->inputs[0]].t;
+	in.data = NULL;
+	if (cnn_tensor_alloc(&in, 0, &err) || cnn_graph_import_onnx(onnx, len, &plain, &err) ||
+	    cnn_graph_infer(plain, &err))
+		return "cannot set up";
+	fill(&in);
+	if (cnn_graph_run_cpu(plain, &in, &want, &err))
+		wrong = "the reference fails";
+	if (!wrong)
+		wrong = lower_run(c, &in, &got, &result);
+	if (!wrong)
+		wrong = lower_compare(&got, &want, 1e-4, 1e-5 * largest(&want));
+	if (!wrong)
+		wrong = check_order(c, &in, &got);
+	if (!wrong)
+		tally->tasks += result.tasks;
+	cnn_tensor_release(&in);
+	cnn_tensor_release(&want);
+	cnn_tensor_release(&got);
+	cnn_graph_free(plain);
+	return wrong;
+}
+
+static const char *trial(const struct cnn_core *core, struct onnx_build *b, struct tally *tally)
+{
+	struct lower_case c;
+	struct cnn_err err;
+	const char *wrong = NULL;
+	bool on_device = true;
+	size_t len;
+	void *onnx = ob_pack(b, &len);
+
+	if (lower_open(&c, onnx, len, core, &err)) {
+		snprintf(text + strlen(text), sizeof(text) - strlen(text), ": %.100s", err.text);
+		free(onnx);
+		return "cannot lower";
+	}
+	tally->cases++;
+	for (int i = 0; i < c.lowered->n_nodes; i++)
+		on_device &= c.lowered->nodes[i].core >= 0;
+	tally->on_device += on_device;
+	if (tally->verbose)
+		printf("# %s: %s\n", text, c.lowered->nodes[c.lowered->n_nodes - 1].reason);
+	if (on_device)
+		wrong = compare_runs(&c, onnx, len, tally);
+	lower_close(&c);
+	free(onnx);
+	return wrong;
+}
+
+static bool run_kind(int kind, int count, struct tally *tally)
+{
+	for (int i = 0; i < count; i++) {
+		uint32_t seed = state;
+		struct onnx_build *b = ob_new(13);
+		struct cnn_core core = random_core();
+		const char *wrong = NULL;
+		struct shape s;
+
+		if (kinds[kind].make(b, &s)) {
+			ob_free(b);
+			tally->skipped++;
+			continue;
+		}
+		ob_input(b, "x", CNN_FLOAT32, s.rank, s.dims);
+		ob_output(b, "y");
+		wrong = trial(&core, b, tally);
+		ob_free(b);
+		if (wrong) {
+			printf("# seed %u: %s on banks %u %u icache %u lob %u cycles %llu: %s\n", seed,
+			       text, core.param[0], core.param[1], core.program_max, core.param[3],
+			       (unsigned long long)core.job_cycles_max, wrong);
+			return false;
+		}
+	}
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	int kind_count = (int)(sizeof(kinds) / sizeof(kinds[0])), count = 300, failed = 0, only = 0;
+	struct tally tally = { 0 };
+
+	for (int i = 1; i < argc; i++) {
+		if (!strcmp(argv[i], "--count") && i + 1 < argc)
+			count = atoi(argv[++i]);
+		else if (!strcmp(argv[i], "--seed") && i + 1 < argc)
+			state = (uint32_t)strtoul(argv[++i], NULL, 0);
+		else if (!strcmp(argv[i], "--kind") && i + 1 < argc)
+			only = atoi(argv[++i]);
+		else if (!strcmp(argv[i], "--verbose"))
+			tally.verbose = true;
+	}
+	printf("1..%d\n", kind_count);
+	for (int k = 0; k < kind_count; k++) {
+		struct tally t = { .verbose = tally.verbose };
+		bool good = (only && only != k + 1) || run_kind(k, count, &t);
+
+		failed += !good;
+		printf("%sok %d - %s: %d layers, %d on ccp in %d tasks\n", good ? "" : "not ", k + 1,
+		       kinds[k].name, t.cases, t.on_device, t.tasks);
+	}
+	return failed != 0;
+}

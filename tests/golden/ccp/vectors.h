@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/* ccp layers with results known from outside this model. */
+#ifndef GOLDEN_VECTORS_CCP_H
+#define GOLDEN_VECTORS_CCP_H
+
+#include "ccp.h"
+#include "../job.h"
+
+unsigned int vector_count(void);
+const char *vector_name(unsigned int index);
+/* Sizes of the core that the vector is for; NULL: those of the default build. */
+const struct golden_ccp_params *vector_params(unsigned int index);
+/* Make the job of a vector. */
+void vector_build(unsigned int index, struct job *job);
+/* After the run: is the output what the vector says? */
+bool vector_check(unsigned int index, struct job *job);
+
+#endif /* GOLDEN_VECTORS_CCP_H */

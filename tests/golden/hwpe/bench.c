@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: MIT
+#include "../bench.h"
+#include "../params.h"
+
+static void *create(const struct cnnacc_core_entry *entry, struct golden_core *core)
+{
+	struct golden_hwpe_params params;
+	struct golden_hwpe *hwpe = params_of_hwpe(entry, &params) ? golden_hwpe_create(&params) :
+								    NULL;
+
+	if (hwpe)
+		golden_hwpe_core(hwpe, core);
+	return hwpe;
+}
+
+static void destroy(void *model)
+{
+	golden_hwpe_destroy(model);
+}
+
+static bool compare_sequencer(struct host *host, uint32_t window,
+			      const struct golden_seq_regs *regs)
+{
+	bool bad = bench_differ("window id", host_read(host, window + CNNACC_SEQ_REG_ID),
+				CNNACC_HWPE_ID);
+
+	bad |= bench_differ("window pc", host_read(host, window + CNNACC_SEQ_REG_PC), regs->pc);
+	bad |= bench_differ("window state", host_read(host, window + CNNACC_SEQ_REG_STATE),
+			    CNNACC_SEQ_IDLE);
+	bad |= bench_differ("EVENT", host_read(host, window + CNNACC_SEQ_REG_EVENT), regs->event);
+	bad |= bench_differ("LOOPS", host_read(host, window + CNNACC_SEQ_REG_LOOPS), regs->loops);
+	for (unsigned int i = 0; i < CNNACC_SEQ_LOOPS; i++)
+		bad |= bench_differ("ITERATION",
+				    host_read(host, window + CNNACC_SEQ_REG_ITERATION(i)),
+				    regs->iteration[i]);
+	return bad;
+}
+
+static bool compare_accs(struct host *host, uint32_t window, const struct golden_hwpe_regs *regs)
+{
+	bool bad = false;
+
+	for (unsigned int n = 0; n < CNNACC_HWPE_ACCS; n++)
+		for (unsigned int pe = 0; pe < CNNACC_HWPE_PES; pe++)
+			bad |= bench_differ("AccReg",
+					    host_read(host, window + CNNACC_HWPE_REG_ACC(pe, n)),
+					    (uint32_t)regs->acc[n][pe]);
+	return bad;
+}
+
+static bool compare_window(struct host *host, uint32_t window, void *model)
+{
+	struct golden_hwpe_regs regs = golden_hwpe_regs(model);
+	bool bad = compare_sequencer(host, window, golden_hwpe_seq_regs(model));
+
+	bad |= bench_differ("STATUS", host_read(host, window + CNNACC_HWPE_REG_STATUS),
+			    regs.status);
+	bad |= bench_differ("ROUND", host_read(host, window + CNNACC_HWPE_REG_ROUND),
+			    regs.round);
+	bad |= bench_differ("ROUNDS", host_read(host, window + CNNACC_HWPE_REG_ROUNDS),
+			    regs.rounds);
+	for (unsigned int n = 0; n < 2; n++) {
+		bad |= bench_differ("CFG", host_read(host, window + CNNACC_HWPE_REG_CFG(n)),
+				    regs.cfg[n]);
+		bad |= bench_differ("MAC", host_read(host, window + CNNACC_HWPE_REG_MAC(n)),
+				    regs.mac[n]);
+	}
+	for (unsigned int n = 0; n < CNNACC_HWPE_ACCS; n++)
+		bad |= bench_differ("BASE", host_read(host, window + CNNACC_HWPE_REG_BASE(n)),
+				    regs.base[n]);
+	return bad | compare_accs(host, window, &regs);
+}
+
+const struct bench_kind bench_hwpe = {
+	.create = create, .destroy = destroy, .compare_window = compare_window,
+};
