@@ -88,7 +88,7 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 #define SIMD_PRODUCT	product_avx512
 #define SIMD_TARGET	__attribute__((target("avx512f,avx512vl,avx512dq,avx512bw")))
 #include "conv_simd.h"
-#include "conv_thin.h"
+#include "conv_direct.h"
 #include "fc_simd.h"
 #undef SIMD
 #undef SIMD_WIDTH
@@ -102,7 +102,7 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 #define SIMD_PRODUCT	PRODUCT
 #define SIMD_TARGET	__attribute__((target("avx2")))
 #include "conv_simd.h"
-#include "conv_thin.h"
+#include "conv_direct.h"
 #include "fc_simd.h"
 #undef SIMD
 #undef SIMD_WIDTH
@@ -122,7 +122,7 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 #define SIMD_PRODUCT	PRODUCT
 #define SIMD_TARGET
 #include "conv_simd.h"
-#include "conv_thin.h"
+#include "conv_direct.h"
 #include "fc_simd.h"
 
 #define PATH(id, width, speed) { width, speed, fill_##id, add_##id, thin_##id, fc_##id }

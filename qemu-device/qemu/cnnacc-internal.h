@@ -5,14 +5,14 @@
 #ifndef HW_CNNACC_INTERNAL_H
 #define HW_CNNACC_INTERNAL_H
 
-#include "cnnacc_host.h"
+#include "cnnacc.h"
 
-/* cnnacc_host.c */
+/* cnnacc.c */
 const char *cnnacc_id(CnnaccHost *host);
 uint64_t cnnacc_now(void *opaque);
 void cnnacc_deliver(CnnaccHost *host);
 
-/* cnnacc_dma.c */
+/* cnnacc-dma.c */
 int cnnacc_dma(CnnaccHost *host, uint64_t addr, void *buf, size_t len,
                bool is_write);
 /* callbacks of the model */
@@ -21,12 +21,12 @@ int cnnacc_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len);
 void *cnnacc_dma_map(void *opaque, uint64_t addr, size_t *len, bool is_write);
 void cnnacc_dma_unmap(void *opaque, void *ptr, size_t len, bool is_write);
 
-/* cnnacc_defect.c */
+/* cnnacc-probe-fault.c */
 bool cnnacc_defect_check(CnnaccHost *host, Error **errp);
 /* Only called if there is a defect */
 uint32_t cnnacc_defect_read(CnnaccHost *host, uint64_t addr, uint32_t val);
 
-/* cnnacc_worker.c */
+/* cnnacc-worker.c */
 bool cnnacc_busy(CnnaccHost *host);
 void cnnacc_wake(CnnaccWorker *w);
 void cnnacc_work_at_once(CnnaccWorker *w);

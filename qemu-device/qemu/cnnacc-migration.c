@@ -6,8 +6,8 @@
 #include "qemu/error-report.h"
 #include "migration/vmstate.h"
 #include "migration/qemu-file-types.h"
-#include "cnnacc_compat.h"
-#include "cnnacc_internal.h"
+#include "cnnacc-compat.h"
+#include "cnnacc-internal.h"
 #include "trace.h"
 
 static int cnnacc_put_state(QEMUFile *f, void *pv, size_t size,

@@ -6,8 +6,8 @@
 #include "qemu/log.h"
 #include "qemu/timer.h"
 #include "qapi/error.h"
-#include "cnnacc_compat.h"
-#include "cnnacc_internal.h"
+#include "cnnacc-compat.h"
+#include "cnnacc-internal.h"
 #include "cnnacc_hw.h"
 #include "trace.h"
 

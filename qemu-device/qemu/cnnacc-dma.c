@@ -5,8 +5,8 @@
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
 #include "qemu/rcu.h"
-#include "cnnacc_compat.h"
-#include "cnnacc_internal.h"
+#include "cnnacc-compat.h"
+#include "cnnacc-internal.h"
 #include "trace.h"
 
 /*

@@ -20,7 +20,7 @@
 #include "qemu/thread.h"
 #include "qemu/timer.h"
 #include "hw/qdev-core.h"
-#include "cnnacc_malice.h"
+#include "cnnacc-fault-injection.h"
 #include "cnnacc_model.h"
 
 typedef struct CnnaccWorker {

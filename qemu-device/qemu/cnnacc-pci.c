@@ -12,8 +12,8 @@
 #include "hw/pci/pcie.h"
 #include "hw/qdev-properties.h"
 #include "migration/vmstate.h"
-#include "cnnacc_compat.h"
-#include "cnnacc_host.h"
+#include "cnnacc-compat.h"
+#include "cnnacc.h"
 #include "cnnacc_hw.h"
 
 #define TYPE_CNNACC_PCI "cnnacc"

@@ -6,8 +6,8 @@
 #include "qemu/main-loop.h"
 #include "qemu/rcu.h"
 #include "qemu/timer.h"
-#include "cnnacc_compat.h"
-#include "cnnacc_internal.h"
+#include "cnnacc-compat.h"
+#include "cnnacc-internal.h"
 #include "trace.h"
 
 /* A step is short enough for reset and migration not to be felt */

@@ -5,7 +5,7 @@
  */
 #include "qemu/osdep.h"
 #include "qapi/error.h"
-#include "cnnacc_internal.h"
+#include "cnnacc-internal.h"
 #include "cnnacc_hw.h"
 
 #define CNNACC_ENTRY(field) \

@@ -5,8 +5,8 @@
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
 #include "qapi/error.h"
-#include "cnnacc_compat.h"
-#include "cnnacc_internal.h"
+#include "cnnacc-compat.h"
+#include "cnnacc-internal.h"
 
 #define CNNACC_MALICE_TICK_NS SCALE_MS
 #define CNNACC_MALICE_LATE_WRITES 4
