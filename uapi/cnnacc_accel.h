@@ -7,20 +7,20 @@
  * - Structures only grow at the end; a field or flag added later comes with a
  *   new driver minor version.  Numbers and flags are never reused.
  * - Padding, reserved fields and unknown flags must be zero, else -EINVAL.
- * - Arrays go through struct drm_cnnacc_obj_array, which carries the element size
- *   user space was built with: bytes the kernel does not know must be zero
- *   (-E2BIG), bytes user space does not know are taken as zero.  Sizes below that of the
- *   structure's first version, and counts above the limit in struct drm_cnnacc_dev_info,
- *   are -EINVAL.
+ * - Arrays go through struct drm_cnnacc_obj_array, which has the element size that
+ *   user space was built with: bytes that the kernel does not know must be zero
+ *   (-E2BIG), bytes that user space does not know are taken as zero.  An element size below
+ *   that of the structure's first version, or a count above the limit in
+ *   struct drm_cnnacc_dev_info, is -EINVAL.
  * - Ids are per file.  An unknown id or handle is -ENOENT.
- * - Timeouts are absolute CLOCK_MONOTONIC nanoseconds; 0 or the past polls.
- * - After the device is gone every ioctl returns -ENODEV.
- * - Device addresses (VA) belong to user space; VA 0 is an ordinary address.
+ * - Timeouts are absolute CLOCK_MONOTONIC nanoseconds; 0 or a time in the past polls.
+ * - After the device is removed every ioctl returns -ENODEV.
+ * - User space allocates device addresses (VA); VA 0 is an ordinary address.
  *
  * Fence errors: 0 done; -EFAULT MMU fault or bus error; -EINVAL bad program or
- * bad configuration; -ETIMEDOUT cycle limit or hang; -ECANCELED because an earlier
- * task of the job or a dependency failed, the context went away, or a device reset hit an
- * innocent job; -ENODEV device gone.  DRM_CNNACC_CTX_QUERY tells the rest.
+ * bad configuration; -ETIMEDOUT cycle limit or hang; -ECANCELED a dependency failed, the
+ * context was destroyed, or a reset ended an innocent job; -ENODEV device removed or wedged.
+ * DRM_CNNACC_CTX_QUERY has the details.
  */
 #ifndef CNNACC_ACCEL_H
 #define CNNACC_ACCEL_H
@@ -40,7 +40,7 @@ extern "C" {
 
 /**
  * enum drm_cnnacc_ioctl_id - ioctl numbers.
- * @DRM_CNNACC_DEV_QUERY: what the device and the driver can do
+ * @DRM_CNNACC_DEV_QUERY: properties and limits of the device and the driver
  * @DRM_CNNACC_CTX_CREATE: new context: an address space and a queue per core
  * @DRM_CNNACC_CTX_DESTROY: cancel its queued jobs and free it
  * @DRM_CNNACC_CTX_QUERY: state and last failure of a context
@@ -50,9 +50,9 @@ extern "C" {
  * @DRM_CNNACC_BO_WAIT: wait until the device is done with a buffer object
  * @DRM_CNNACC_VM_BIND: map and unmap buffer objects in a context
  * @DRM_CNNACC_SUBMIT: queue jobs
- * @DRM_CNNACC_EVENTFD: have a core's events counted in an eventfd
+ * @DRM_CNNACC_EVENTFD: signal an eventfd for each event of a core
  * @DRM_CNNACC_REG_RW: read or write a device register (CAP_SYS_ADMIN)
- * @DRM_CNNACC_CTX_STATS: what a core has done for a context (1.1)
+ * @DRM_CNNACC_CTX_STATS: usage of a core by a context (1.1)
  */
 enum drm_cnnacc_ioctl_id {
 	DRM_CNNACC_DEV_QUERY = 0,
@@ -99,9 +99,9 @@ enum drm_cnnacc_dev_query_type {
 /**
  * struct drm_cnnacc_dev_query - argument of DRM_CNNACC_DEV_QUERY.
  * @type: enum drm_cnnacc_dev_query_type
- * @size: in: bytes at @pointer; out: bytes the kernel has
- * @pointer: user pointer, 0 to learn @size only.  At most @size bytes are
- *	written, truncated at the end; what the kernel does not have is zeroed.
+ * @size: in: bytes at @pointer; out: size of the kernel's answer
+ * @pointer: user pointer, 0 to query @size only.  At most @size bytes are written; the
+ *	answer is truncated, or padded with zeros.
  */
 struct drm_cnnacc_dev_query {
 	__u32 type;
@@ -129,7 +129,7 @@ struct drm_cnnacc_dev_query {
  * @reset_count: device resets since the driver was bound to it
  * @timestamp_ns: device time now, ns
  * @max_buffers: buffer handles per file (1.1)
- * @max_queued_jobs: jobs of a file that have not ended (1.1)
+ * @max_queued_jobs: queued and running jobs per file (1.1)
  */
 struct drm_cnnacc_dev_info {
 	__u32 hw_version;
@@ -158,11 +158,11 @@ struct drm_cnnacc_dev_info {
  * @type: enum cnnacc_core_type
  * @version: 31:16 major, 15:0 minor
  * @window_offset: BAR offset of the core's registers (REG_RW)
- * @window_size: their size, bytes
- * @queue_offset: BAR offset of its queue block (REG_RW)
+ * @window_size: size of the core's registers, bytes
+ * @queue_offset: BAR offset of the core's queue registers (REG_RW)
  * @program_max: largest program, bytes
  * @job_cycles_max: largest cycle limit of a task
- * @param: build parameters, per core type
+ * @param: build parameters, per core
  */
 struct drm_cnnacc_core_info {
 	__u32 type;
@@ -208,8 +208,8 @@ struct drm_cnnacc_ctx_create {
  * @ctx_id: context
  * @pad: zero
  *
- * Jobs not yet started end -ECANCELED; a running one is let finish.  If the file is closed, as
- * it is when its process dies, one that runs for long is aborted and ends -ECANCELED too.
+ * Queued jobs end with -ECANCELED; a running job is allowed to finish.  When the file is closed,
+ * also by the death of its process, a long-running job is aborted and ends with -ECANCELED too.
  */
 struct drm_cnnacc_ctx_destroy {
 	__u32 ctx_id;
@@ -220,16 +220,16 @@ struct drm_cnnacc_ctx_destroy {
 #define DRM_CNNACC_CTX_FAULT		0x1u	/* a job had an MMU fault or bus error */
 #define DRM_CNNACC_CTX_BAD_PROGRAM	0x2u	/* a job ended BAD_PROGRAM, CONFIG or DEADLOCK */
 #define DRM_CNNACC_CTX_TIME_LIMIT	0x4u	/* a job hit its cycle limit */
-/* a job stopped making progress, or made it for longer than the driver allows (job_limit_ms) */
+/* a job made no progress, or ran for longer than the driver allows (job_limit_ms) */
 #define DRM_CNNACC_CTX_HANG		0x8u
-#define DRM_CNNACC_CTX_INNOCENT_RESET	0x10u	/* a job was lost to a reset it did not cause */
+#define DRM_CNNACC_CTX_INNOCENT_RESET	0x10u	/* a reset ended a job that did not cause it */
 
 /**
  * struct drm_cnnacc_ctx_query - argument of DRM_CNNACC_CTX_QUERY.
  * @ctx_id: context
- * @state: out: DRM_CNNACC_CTX_* since creation
- * @failed_jobs: out: jobs that failed by their own doing
- * @reset_jobs: out: jobs lost to a reset they did not cause
+ * @state: out: all DRM_CNNACC_CTX_* states since creation
+ * @failed_jobs: out: number of jobs that failed or hung
+ * @reset_jobs: out: number of jobs that a reset ended and that did not cause it
  * @seqno: out: SUBMIT sequence number of the last failed job, 0 if none;
  *	the fields below describe it
  * @core: out: core index
@@ -260,7 +260,7 @@ struct drm_cnnacc_ctx_query {
 };
 
 /**
- * enum drm_cnnacc_bo_use - what a buffer object is for; bounds its mappings.
+ * enum drm_cnnacc_bo_use - use of a buffer object; limits the permissions of its mappings.
  * @DRM_CNNACC_BO_DATA: activations, scratch, statistics: read and write, never execute
  * @DRM_CNNACC_BO_WEIGHT: weights: the device may only read
  * @DRM_CNNACC_BO_PROGRAM: programs: the device may only execute
@@ -296,7 +296,7 @@ struct drm_cnnacc_bo_create {
 };
 
 /* drm_cnnacc_bo_info.flags, besides DRM_CNNACC_BO_* */
-#define DRM_CNNACC_BO_IMPORTED		0x10000u	/* memory of another driver */
+#define DRM_CNNACC_BO_IMPORTED		0x10000u	/* imported dma-buf of another driver */
 
 /**
  * struct drm_cnnacc_bo_info - argument of DRM_CNNACC_BO_INFO.
@@ -339,8 +339,8 @@ struct drm_cnnacc_bo_sync_op {
  * struct drm_cnnacc_bo_sync - argument of DRM_CNNACC_BO_SYNC.
  * @ops: struct drm_cnnacc_bo_sync_op, at most max_sync_ops
  *
- * Every buffer needs it where CNNACC_FEATURE_COHERENT is clear, as behind bounce buffers; it
- * does nothing where that is set.
+ * Required for every buffer if CNNACC_FEATURE_COHERENT is clear, for example with bounce
+ * buffers; does nothing if it is set.
  */
 struct drm_cnnacc_bo_sync {
 	struct drm_cnnacc_obj_array ops;
@@ -366,14 +366,14 @@ struct drm_cnnacc_bo_wait {
 /**
  * enum drm_cnnacc_bind_op_type - VM_BIND operations.
  * @DRM_CNNACC_BIND_MAP: map a range of a buffer at a free VA range
- * @DRM_CNNACC_BIND_UNMAP: remove one mapping, named by its exact VA and size
+ * @DRM_CNNACC_BIND_UNMAP: remove one mapping, identified by its exact VA and size
  */
 enum drm_cnnacc_bind_op_type {
 	DRM_CNNACC_BIND_MAP = 0,
 	DRM_CNNACC_BIND_UNMAP = 1,
 };
 
-/* drm_cnnacc_bind_op.flags of a MAP; at least one, allowed by the buffer's use */
+/* drm_cnnacc_bind_op.flags of a MAP: at least one, limited by the buffer's use */
 #define DRM_CNNACC_BIND_READ		0x1u
 #define DRM_CNNACC_BIND_WRITE		0x2u
 #define DRM_CNNACC_BIND_EXEC		0x4u
@@ -402,13 +402,13 @@ struct drm_cnnacc_bind_op {
  * struct drm_cnnacc_vm_bind - argument of DRM_CNNACC_VM_BIND.
  * @ctx_id: context
  * @flags: zero
- * @ops: struct drm_cnnacc_bind_op, at most max_bind_ops, done in order
- * @done: out: operations done; on error the index of the one that failed
+ * @ops: struct drm_cnnacc_bind_op, at most max_bind_ops, executed in order
+ * @done: out: number of executed operations; on error the index of the one that failed
  * @pad: zero
  *
- * Synchronous.  An UNMAP waits, killable, for the context's jobs that have not ended, 30 s at
- * most: then it is -ETIMEDOUT.  -EEXIST: MAP into a range that is not free; -ENOENT: no such
- * mapping; -ENOSPC: too many mappings of the context, or page tables of the file.
+ * Synchronous.  An UNMAP waits (killable) for all submitted jobs of the context, for at most
+ * 30 s, then returns -ETIMEDOUT.  -EEXIST: MAP into a range that is not free; -ENOENT: no such
+ * mapping; -ENOSPC: too many mappings in the context, or page tables in the file.
  */
 struct drm_cnnacc_vm_bind {
 	__u32 ctx_id;
@@ -453,11 +453,11 @@ struct drm_cnnacc_bo_ref {
 #define DRM_CNNACC_TASK_STATS		0x1u	/* write struct cnnacc_stats to stats_va */
 
 /**
- * struct drm_cnnacc_task - one program run; becomes one packet.
+ * struct drm_cnnacc_task - one run of a program; becomes one packet.
  * @flags: DRM_CNNACC_TASK_*
  * @program_va: see struct cnnacc_packet
  * @program_len: bytes
- * @stats_va: VA of the record, zero without DRM_CNNACC_TASK_STATS
+ * @stats_va: VA of the statistics record; zero without DRM_CNNACC_TASK_STATS
  * @cycle_limit: 1..job_cycles_max; 0 = job_cycles_max
  */
 struct drm_cnnacc_task {
@@ -469,13 +469,13 @@ struct drm_cnnacc_task {
 };
 
 /* drm_cnnacc_job.flags */
-/* writes nothing that it reads: may be run again after a reset */
+/* writes nothing that it reads, so it may be run again after a reset */
 #define DRM_CNNACC_JOB_RESTARTABLE	0x1u
-/* an event suspends the program until acknowledged */
+/* an event suspends the program until the driver has signalled it */
 #define DRM_CNNACC_JOB_EVENT_WAIT	0x2u
 
 /**
- * struct drm_cnnacc_job - tasks run one after the other on one core, one fence.
+ * struct drm_cnnacc_job - tasks that run in order on one core, with one fence.
  * @core: core index
  * @flags: DRM_CNNACC_JOB_*
  * @tasks: struct drm_cnnacc_task, 1..max_tasks; a failed task cancels the rest
@@ -499,9 +499,9 @@ struct drm_cnnacc_job {
  * @jobs: struct drm_cnnacc_job, 1..max_jobs
  *
  * All or nothing: everything is checked before the first job is queued; on error
- * nothing runs and no syncobj changes.  Jobs of one context run in order per
- * core; across cores only as syncobjs say, which may be signalled and waited for
- * within one SUBMIT (signal first).  -ENOSPC: more than max_queued_jobs would be queued.
+ * nothing runs and no syncobj changes.  Jobs of one context run in order on each core.
+ * Across cores only syncobjs order them; a job may wait for a syncobj that an earlier job
+ * of the same SUBMIT signals.  -ENOSPC: more than max_queued_jobs would be queued.
  */
 struct drm_cnnacc_submit {
 	__u32 ctx_id;
@@ -510,13 +510,13 @@ struct drm_cnnacc_submit {
 };
 
 /* drm_cnnacc_eventfd.flags */
-#define DRM_CNNACC_EVENTFD_REMOVE	0x1u	/* forget the eventfd; @fd is ignored */
+#define DRM_CNNACC_EVENTFD_REMOVE	0x1u	/* remove the eventfd; @fd is ignored */
 
 /**
  * struct drm_cnnacc_eventfd - argument of DRM_CNNACC_EVENTFD.
- * @ctx_id: context whose jobs' events count
+ * @ctx_id: context whose jobs raise the events
  * @core: core index
- * @fd: eventfd to add each event to; replaces an earlier one
+ * @fd: eventfd to increment for each event; replaces an earlier one
  * @flags: DRM_CNNACC_EVENTFD_*
  */
 struct drm_cnnacc_eventfd {
@@ -527,7 +527,7 @@ struct drm_cnnacc_eventfd {
 };
 
 /* drm_cnnacc_reg_rw.flags */
-#define DRM_CNNACC_REG_WRITE		0x1u	/* write @value; else read into it */
+#define DRM_CNNACC_REG_WRITE		0x1u	/* write @value; otherwise read it */
 
 /**
  * struct drm_cnnacc_reg_rw - argument of DRM_CNNACC_REG_RW.
@@ -536,7 +536,7 @@ struct drm_cnnacc_eventfd {
  * @value: in or out
  * @pad: zero
  *
- * -EPERM: a write, in a kernel that is locked down (kernel_lockdown(7)).
+ * -EPERM: a write while the kernel is locked down (kernel_lockdown(7)).
  */
 struct drm_cnnacc_reg_rw {
 	__u32 offset;
@@ -549,14 +549,14 @@ struct drm_cnnacc_reg_rw {
  * struct drm_cnnacc_ctx_stats - argument of DRM_CNNACC_CTX_STATS.
  * @ctx_id: context
  * @core: core index
- * @jobs: out: its jobs that the core ended, well or not
- * @busy_ns: out: device time of their tasks; of a running one what has been seen of it
+ * @jobs: out: jobs that the core ended, successful or failed
+ * @busy_ns: out: device time of their tasks, and of the running task up to its last sample
  * @cycles: out: cycles of their tasks
- * @macs: out: as struct cnnacc_stats.mac_useful, of the packets that have ended
- * @read_bytes: out: as mem_read_bytes there
- * @write_bytes: out: as mem_write_bytes there
+ * @macs: out: sum of struct cnnacc_stats.mac_useful of the packets that have ended
+ * @read_bytes: out: sum of mem_read_bytes of these packets
+ * @write_bytes: out: sum of mem_write_bytes of these packets
  *
- * A value never gets smaller.
+ * The values never decrease.
  */
 struct drm_cnnacc_ctx_stats {
 	__u32 ctx_id;
@@ -586,7 +586,7 @@ struct drm_cnnacc_ctx_stats {
 #define DRM_IOCTL_CNNACC_REG_RW		DRM_IOCTL_CNNACC(REG_RW, reg_rw)
 #define DRM_IOCTL_CNNACC_CTX_STATS	DRM_IOCTL_CNNACC(CTX_STATS, ctx_stats)
 
-/* The layout is the same in 32 and 64 bit, without holes: else an array size is negative. */
+/* Compile-time check: the layout is the same for 32 and 64 bit, without holes. */
 #define DRM_CNNACC_LAYOUT(type, size)	sizeof(char[sizeof(struct type) == (size) ? 1 : -1])
 
 enum drm_cnnacc_layout {

@@ -4,11 +4,11 @@
  *
  * A file is one struct cnnacc_dump_header, then sections until its size: each a struct
  * cnnacc_dump_section and that many bytes, padded with zeros to a multiple of 8.  All
- * numbers are little-endian.  A reader skips section types that it does not know and takes what
- * a section is shorter than it expects as zero; sections only grow at the end.  The first
- * section is the only one of type CNNACC_DUMP_JOB; others may be missing.
+ * numbers are little-endian.  A reader skips section types that it does not know.  Sections only
+ * grow at the end; a reader takes missing bytes of a shorter section as zero.  The first section
+ * has type CNNACC_DUMP_JOB, and there is no other one of that type; other types may be missing.
  *
- * Documentation/driver/coredump.rst tells when a dump is taken and how to use it.
+ * Documentation/driver/coredump.rst describes when a dump is taken and how to use it.
  */
 #ifndef CNNACC_DUMP_H
 #define CNNACC_DUMP_H
@@ -22,14 +22,14 @@ extern "C" {
 #endif
 
 #define CNNACC_DUMP_MAGIC		0x504d4443	/* "CDMP" */
-#define CNNACC_DUMP_VERSION		1	/* goes up when old readers would be wrong */
+#define CNNACC_DUMP_VERSION		1	/* incremented by incompatible changes */
 
 /* Limits of what the driver writes. */
 #define CNNACC_DUMP_PROGRAM_MAX		0x101000	/* bytes of all PROGRAM sections */
 #define CNNACC_DUMP_RANGES_MAX		4096		/* ranges of the MAP section */
 
 /* cnnacc_dump_header.flags */
-#define CNNACC_DUMP_TRUNCATED		0x1u	/* something was left out for want of memory */
+#define CNNACC_DUMP_TRUNCATED		0x1u	/* incomplete: the driver ran out of memory */
 
 /**
  * struct cnnacc_dump_header - start of the file.
@@ -48,7 +48,7 @@ struct cnnacc_dump_header {
 };
 
 /**
- * enum cnnacc_dump_type - what a section holds.
+ * enum cnnacc_dump_type - type of a section.
  * @CNNACC_DUMP_JOB: struct cnnacc_dump_job
  * @CNNACC_DUMP_REGS: array of struct cnnacc_dump_reg; window words that are zero are left out
  * @CNNACC_DUMP_MAP: array of struct cnnacc_dump_range, ascending: the context's page tables
@@ -83,8 +83,8 @@ struct cnnacc_dump_section {
 
 /**
  * enum cnnacc_dump_reason - why the job ended.
- * @CNNACC_DUMP_FAILED: the device says how: class and code of the record
- * @CNNACC_DUMP_HANG: the driver gave it up; a record, if there is one, is that of the abort
+ * @CNNACC_DUMP_FAILED: the device reported an error: class and code are in the record
+ * @CNNACC_DUMP_HANG: the driver ended a hung job; a record, if there is one, is that of the abort
  */
 enum cnnacc_dump_reason {
 	CNNACC_DUMP_FAILED = 1,
@@ -92,25 +92,25 @@ enum cnnacc_dump_reason {
 };
 
 /* cnnacc_dump_job.flags */
-#define CNNACC_DUMP_HAS_RECORD		0x1u	/* @record is the task's */
+#define CNNACC_DUMP_HAS_RECORD		0x1u	/* @record is valid */
 
 /**
- * struct cnnacc_dump_job - the job to blame.
+ * struct cnnacc_dump_job - the guilty job.
  * @reason: enum cnnacc_dump_reason
  * @flags: CNNACC_DUMP_HAS_RECORD
  * @time_ns: wall-clock time of the dump, ns since 1970
- * @seqno: the job's number in its context
- * @ctx_id: the context's hardware id
+ * @seqno: number of the job in its context
+ * @ctx_id: hardware id of the context
  * @task: index of the task in the job
  * @task_count: tasks of the job
  * @core: core index
  * @hw_version: register HW_VERSION
  * @clock_hz: register CLOCK_HZ
  * @ring_tail: index after the last packet of PACKETS
- * @records_head: index of the first record of RECORDS that the driver has not taken in
- * @entry: the core's discovery entry
- * @packet: the task's packet
- * @record: its completion record
+ * @records_head: index of the first record of RECORDS that the driver has not processed
+ * @entry: discovery entry of the core
+ * @packet: packet of the task
+ * @record: completion record of the task
  */
 struct cnnacc_dump_job {
 	__u32 reason;
@@ -133,7 +133,7 @@ struct cnnacc_dump_job {
 /**
  * struct cnnacc_dump_reg - a register.
  * @offset: BAR offset
- * @value: its value
+ * @value: value
  */
 struct cnnacc_dump_reg {
 	__u32 offset;
@@ -141,7 +141,7 @@ struct cnnacc_dump_reg {
 };
 
 /**
- * struct cnnacc_dump_range - neighbouring pages with the same permissions.
+ * struct cnnacc_dump_range - adjacent pages with the same permissions.
  * @va: first device address
  * @size: bytes, whole pages
  * @flags: CNNACC_PTE_*
@@ -155,10 +155,10 @@ struct cnnacc_dump_range {
 };
 
 /**
- * struct cnnacc_dump_walk - the table walk of the fault address, else of the program's.
+ * struct cnnacc_dump_walk - table walk of the fault address, or of the program if there is none.
  * @va: address
  * @root: bus address of the directory table
- * @dir_entry: entry of the directory, 0 beyond 4 GiB
+ * @dir_entry: entry of the directory, 0 for an address above 4 GiB
  * @page_entry: entry of the page table, 0 if there is none
  */
 struct cnnacc_dump_walk {

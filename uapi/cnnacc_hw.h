@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: ((GPL-2.0-only WITH Linux-syscall-note) OR MIT) */
 /*
- * cnnacc hardware contract: everything that software and the device share.
+ * cnnacc hardware contract: registers and structures that software and the device share.
  *
  * The device is a shell (host interface) with up to CNNACC_MAX_CORES cores
  * behind it.  All registers and all structures in memory are little-endian.
@@ -11,10 +11,10 @@
  *
  * Sizes are in bytes, times in nanoseconds and cycles in core clock cycles
  * unless a field says otherwise.  "VA" is an address in a context's 32-bit
- * device address space, "bus" an address as the DMA API gives it.
+ * device address space, "bus" an address from the DMA API.
  *
- * Behaviour that a declaration cannot show is in
- * Documentation/hardware/shell.rst and, per core, Documentation/hardware/NAME.rst.
+ * Documentation/hardware/shell.rst and, for each core, Documentation/hardware/NAME.rst specify
+ * the behaviour.
  */
 #ifndef CNNACC_HW_H
 #define CNNACC_HW_H
@@ -60,7 +60,7 @@ extern "C" {
 #define CNNACC_REG_ERR_ADDR_HI		0x003c
 #define CNNACC_REG_TIME_LO		0x0040	/* RO device time, ns */
 #define CNNACC_REG_TIME_HI		0x0044
-#define CNNACC_REG_INVALIDATE		0x0050	/* W 15:0 context id: forget its translations */
+#define CNNACC_REG_INVALIDATE		0x0050	/* W 15:0 context id: drop its translations */
 #define CNNACC_REG_INV_SEQ		0x0054	/* RO number of INVALIDATE writes taken, wraps */
 #define CNNACC_REG_INV_DONE		0x0058	/* RO number of them complete, wraps */
 
@@ -68,7 +68,7 @@ extern "C" {
 #define CNNACC_HW_VERSION		0x00010000	/* 1.0 */
 
 /* INVALIDATE */
-#define CNNACC_INVALIDATE_RETIRE	0x10000u	/* the id's next job is another context's */
+#define CNNACC_INVALIDATE_RETIRE	0x10000u	/* the id's next job has a new context */
 
 /* FEATURES */
 #define CNNACC_FEATURE_COHERENT		0x1u	/* device DMA snoops CPU caches */
@@ -122,7 +122,7 @@ enum cnnacc_shell_error {
 #define CNNACC_QREG_CTRL		0x28	/* RW CNNACC_QCTRL_* */
 #define CNNACC_QREG_STATE		0x2c	/* RO enum cnnacc_queue_state */
 #define CNNACC_QREG_RESET		0x30	/* W 1: core reset; R bit 0: in progress */
-/* RO changes while the running job gets anywhere, wraps */
+/* RO changes while the running job makes progress, wraps */
 #define CNNACC_QREG_PROGRESS		0x34
 #define CNNACC_QREG_STATUS		0x38	/* RO last failed job: 31:16 class, 15:0 code */
 #define CNNACC_QREG_STATUS_PC		0x3c	/* RO its program counter */
@@ -147,7 +147,7 @@ enum cnnacc_shell_error {
 #define CNNACC_QCTRL_ABORT		0x2u
 
 /**
- * enum cnnacc_queue_state - what a queue does (QREG_STATE).
+ * enum cnnacc_queue_state - state of a queue (QREG_STATE).
  * @CNNACC_QSTATE_DISABLED: CTRL.ENABLE clear, or its rings were refused
  * @CNNACC_QSTATE_IDLE: no packet to run
  * @CNNACC_QSTATE_RUNNING: a packet is being run
@@ -177,7 +177,7 @@ struct cnnacc_reg_info {
 #define CNNACC_REG_F_WRITE		0x1u	/* writable */
 #define CNNACC_REG_F_BUILD		0x2u	/* reset value depends on the build */
 #define CNNACC_REG_F_LIVE		0x4u	/* changes by itself */
-#define CNNACC_REG_F_ACTION		0x8u	/* a write does something; does not read back */
+#define CNNACC_REG_F_ACTION		0x8u	/* a write is a command and does not read back */
 
 /* Initialisers of arrays of struct cnnacc_reg_info: the reset value table. */
 #define CNNACC_GLOBAL_REGS { \
@@ -261,7 +261,7 @@ enum cnnacc_core_type {
  * @program_max: largest program a packet may name
  * @job_cycles_max_lo: largest cycle limit a packet may carry, 1..2^63-1, bits 31:0
  * @job_cycles_max_hi: its bits 63:32
- * @param: build parameters; meaning per core type (CNNACC_CCP_PARAM_*)
+ * @param: build parameters; meaning per core (CNNACC_NAME_PARAM_*)
  */
 struct cnnacc_core_entry {
 	__u32 type;
@@ -273,6 +273,75 @@ struct cnnacc_core_entry {
 	__u32 job_cycles_max_lo;
 	__u32 job_cycles_max_hi;
 	__u32 param[CNNACC_CORE_PARAMS];
+};
+
+/* -------------------------------------------------- description of a core */
+
+/*
+ * cnnacc_NAME.h describes a core in four tables of these structures: CNNACC_NAME_PARAMS, _CODES,
+ * _DETAILS and _REGS are initialisers of arrays.  CNNACC_SEQ_CODES, _DETAILS and _REGS hold for
+ * every core behind the sequencer, beside the core's own.
+ */
+
+/**
+ * struct cnnacc_param_info - one build parameter.
+ * @name: name in QEMU's property "cores", if that can set it
+ * @index: of cnnacc_core_entry.param, or CNNACC_PARAM_PROGRAM_MAX
+ * @shift: of its lowest bit in that word
+ * @bits: its width
+ * @flags: CNNACC_PARAM_F_*
+ */
+struct cnnacc_param_info {
+	const char *name;
+	__u32 index;
+	__u32 shift;
+	__u32 bits;
+	__u32 flags;
+};
+
+#define CNNACC_PARAM_PROGRAM_MAX	0xffffffffu	/* @index: cnnacc_core_entry.program_max */
+#define CNNACC_PARAM_F_BUILD		0x1u	/* differs between builds; others are fixed */
+#define CNNACC_PARAM_F_BYTES		0x2u	/* a size in bytes */
+#define CNNACC_PARAM_F_SIZE		(CNNACC_PARAM_F_BUILD | CNNACC_PARAM_F_BYTES)
+
+/**
+ * struct cnnacc_code_info - one status code.
+ * @name: its name
+ * @code: the code
+ * @status_class: enum cnnacc_status_class; MMU_FAULT stands for BUS_ERROR, too
+ * @detail: name of the quantity in the completion's detail; NULL: see struct cnnacc_detail_info
+ */
+struct cnnacc_code_info {
+	const char *name;
+	__u32 code;
+	__u32 status_class;
+	const char *detail;
+};
+
+/**
+ * struct cnnacc_detail_info - one detail of a status code.
+ * @text: what it means
+ * @code: the code
+ * @detail: the detail
+ */
+struct cnnacc_detail_info {
+	const char *text;
+	__u32 code;
+	__u32 detail;
+};
+
+/**
+ * struct cnnacc_window_info - registers of a core's window, four bytes apart.
+ * @name: their name; if there are several, the number follows
+ * @offset: of the first from cnnacc_core_entry.window_offset
+ * @count: their number
+ * @reset: value of each after a reset
+ */
+struct cnnacc_window_info {
+	const char *name;
+	__u32 offset;
+	__u32 count;
+	__u32 reset;
 };
 
 /* -------------------------------------------------------------------- MMU */
@@ -386,7 +455,7 @@ enum cnnacc_packet_field {
  * @ctx_id: the packet's context
  * @status_class: enum cnnacc_status_class
  * @status_code: enum cnnacc_status_code or a core's own code
- * @pc: program counter: index of the instruction (ccp) or command; 0 if none ran
+ * @pc: program counter: index of the instruction or command; 0 if none ran
  * @detail: meaning per code: packet field, fault level, or the core's field
  * @access: enum cnnacc_access of a fault
  * @fault_va: address of a fault, may exceed 32 bits; 0 if there was none
@@ -410,7 +479,7 @@ struct cnnacc_completion {
 };
 
 /**
- * enum cnnacc_status_class - what kind of end a job had; the same for every core.
+ * enum cnnacc_status_class - result of a job; the same for every core.
  * @CNNACC_STATUS_OK: done
  * @CNNACC_STATUS_BAD_PROGRAM: illegal instruction, operand or address in the program
  * @CNNACC_STATUS_MMU_FAULT: no translation or no permission
@@ -456,7 +525,7 @@ enum cnnacc_status_code {
  * @cycles: elapsed, DMA overlapping compute, @scrub_cycles included
  * @cycles_serial: elapsed if nothing overlapped, @scrub_cycles included
  * @compute_cycles: cycles the units were busy
- * @stall_cycles: cycles the controller waited for DMA, or a started task for its resuming
+ * @stall_cycles: cycles the controller waited for DMA, or a suspended task waited to be resumed
  * @dma_cycles: cycles the DMA engine was busy
  * @mac_slots: multiply-accumulate slots of the busy units
  * @mac_useful: multiply-accumulates that went into a stored or partial result
@@ -497,603 +566,9 @@ struct cnnacc_stats {
 	"instructions", "events", "scrub_cycles", "jobs", "reserved", \
 }
 
-/* -------------------------------------------------------------- sequencer */
+/* ---------------------------------------------------------------- numbers */
 
-/**
- * struct cnnacc_seq_command - one command of the sequencer that programs hwpe,
- * enpu and imc (Documentation/hardware/sequencer.rst).
- * @op: 7:0 enum cnnacc_seq_op, 15:8 CNNACC_SEQ_*, 31:16 as below
- * @arg: as below; unused words are zero
- *
- * ======= ======================================================================
- * op      31:16; arg[0]..arg[6]
- * ======= ======================================================================
- * END     0
- * COPY2D  local memory; VA, local address, rows, row bytes, VA stride, local stride
- * FILL    local memory; byte value, local address, rows, row bytes, 0, local stride
- * EXEC    0; four instruction words, operand 0, operand 1, VA of the result
- * DRAIN   registers; VA, first register, registers per row (0: all), row pitch, pitch
- * WAIT    0; mask of core conditions, any of which ends it
- * IRQ     0; event value
- * LOOP    commands of the body, which follow; iterations, then three pairs of
- *         CNNACC_SEQ_STEP() and an increment
- * ======= ======================================================================
- */
-struct cnnacc_seq_command {
-	__u32 op;
-	__u32 arg[7];
-};
-
-/**
- * enum cnnacc_seq_op - sequencer operations; see struct cnnacc_seq_command.
- * @CNNACC_SEQ_END: end of the program
- * @CNNACC_SEQ_COPY2D: copy rows between memory and a local memory
- * @CNNACC_SEQ_FILL: fill rows of a local memory
- * @CNNACC_SEQ_EXEC: run one native instruction
- * @CNNACC_SEQ_DRAIN: write result registers to memory
- * @CNNACC_SEQ_WAIT: wait for the core
- * @CNNACC_SEQ_IRQ: raise an event
- * @CNNACC_SEQ_LOOP: repeat the commands that follow
- */
-enum cnnacc_seq_op {
-	CNNACC_SEQ_END = 0,
-	CNNACC_SEQ_COPY2D = 1,
-	CNNACC_SEQ_FILL = 2,
-	CNNACC_SEQ_EXEC = 3,
-	CNNACC_SEQ_DRAIN = 4,
-	CNNACC_SEQ_WAIT = 5,
-	CNNACC_SEQ_IRQ = 6,
-	CNNACC_SEQ_LOOP = 7,
-};
-
-#define CNNACC_SEQ_TO_MEMORY		0x100u	/* COPY2D: local -> VA instead of VA -> local */
-#define CNNACC_SEQ_RESULT		0x200u	/* EXEC: store the 32-bit result */
-#define CNNACC_SEQ_EVENTS		0x400u	/* EXEC: what it starts raises events */
-#define CNNACC_SEQ_RESUME		0x800u	/* DRAIN: the last register resumes the core */
-#define CNNACC_SEQ_OP_MASK		0x000000ffu
-#define CNNACC_SEQ_PARAM_SHIFT		16
-
-/*
- * A pair of LOOP adds its increment once per iteration done to arg[@word] of
- * @more + 1 commands of the body from command @first of it on.
- */
-#define CNNACC_SEQ_STEP(first, more, word) \
-	((__u32)(first) | ((__u32)(more) << 12) | ((__u32)(word) << 24))
-#define CNNACC_SEQ_LOOPS		4	/* may be nested */
-
-/**
- * enum cnnacc_seq_code - status codes of the sequencer; codes of a core behind it
- * start at CNNACC_SEQ_CODE_CORE.
- * @CNNACC_SEQ_E_COMMAND: class BAD_PROGRAM; detail is the bad word, 0 op, 1 + n arg[n]
- * @CNNACC_SEQ_E_PC: class BAD_PROGRAM: past the program memory
- * @CNNACC_SEQ_E_LOOP: class BAD_PROGRAM; detail is enum cnnacc_seq_loop
- * @CNNACC_SEQ_E_CONFLICT: class BAD_PROGRAM: the running core uses that memory; detail is
- *	the local memory
- * @CNNACC_SEQ_E_RANGE: class BAD_PROGRAM: past the end of a local memory, which detail is
- * @CNNACC_SEQ_E_DMA: class MMU_FAULT or BUS_ERROR; detail is enum cnnacc_fault_level
- * @CNNACC_SEQ_E_DEADLOCK: class DEADLOCK: WAIT for what cannot happen
- * @CNNACC_SEQ_CODE_CORE: first code of the core's own
- */
-enum cnnacc_seq_code {
-	CNNACC_SEQ_E_COMMAND = 16,
-	CNNACC_SEQ_E_PC = 17,
-	CNNACC_SEQ_E_LOOP = 18,
-	CNNACC_SEQ_E_CONFLICT = 19,
-	CNNACC_SEQ_E_RANGE = 20,
-	CNNACC_SEQ_E_DMA = 21,
-	CNNACC_SEQ_E_DEADLOCK = 22,
-	CNNACC_SEQ_CODE_CORE = 32,
-};
-
-/**
- * enum cnnacc_seq_loop - what is wrong with a LOOP, in the order of the checks.
- * @CNNACC_SEQ_LOOP_BODY: no command, or past the program memory or the enclosing body
- * @CNNACC_SEQ_LOOP_DEPTH: nested too deep
- * @CNNACC_SEQ_LOOP_ITERATIONS: zero
- * @CNNACC_SEQ_LOOP_PAIR0: reserved bits, arg[7], or a command that is not in the body; then
- *	the other two pairs
- */
-enum cnnacc_seq_loop {
-	CNNACC_SEQ_LOOP_BODY = 1,
-	CNNACC_SEQ_LOOP_DEPTH = 2,
-	CNNACC_SEQ_LOOP_ITERATIONS = 3,
-	CNNACC_SEQ_LOOP_PAIR0 = 4,
-};
-
-/* Registers of the sequencer at the start of its core's window, all read only. */
-#define CNNACC_SEQ_REG_ID		0x000	/* of the core: CNNACC_HWPE_ID */
-#define CNNACC_SEQ_REG_PC		0x004	/* command index */
-#define CNNACC_SEQ_REG_STATE		0x008	/* enum cnnacc_seq_state */
-#define CNNACC_SEQ_REG_EVENT		0x00c	/* value of the last IRQ */
-#define CNNACC_SEQ_REG_LOOPS		0x010	/* loops under way */
-#define CNNACC_SEQ_REG_ITERATION(n)	(0x020 + 4 * (n))	/* done of loop n, 0: outermost */
-#define CNNACC_SEQ_REGS_SIZE		0x040	/* registers of the core follow */
-
-/**
- * enum cnnacc_seq_state - what the sequencer does.
- * @CNNACC_SEQ_IDLE: no program
- * @CNNACC_SEQ_BOOT: loading the program memory
- * @CNNACC_SEQ_RUN: running commands
- * @CNNACC_SEQ_EVENT: suspended by an event until EVENT_ACK
- */
-enum cnnacc_seq_state {
-	CNNACC_SEQ_IDLE = 0,
-	CNNACC_SEQ_BOOT = 1,
-	CNNACC_SEQ_RUN = 2,
-	CNNACC_SEQ_EVENT = 3,
-};
-
-/* -------------------------------------------------------------------- ccp */
-
-/*
- * Core ccp, the programmable CNN coprocessor (Documentation/hardware/ccp.rst).
- * A program is an array of 32-bit instructions; the packet's program is loaded
- * into the instruction cache, the rest of which reads as NOP, and run from
- * instruction 0 with R0..R7, all parameter groups and the bank select zero.
- */
-
-/* Index into cnnacc_core_entry.param. */
-#define CNNACC_CCP_PARAM_DATA_BANK	0	/* bytes of one data bank (two banks) */
-#define CNNACC_CCP_PARAM_WEIGHT_BANK	1	/* bytes of one weight bank (four banks) */
-#define CNNACC_CCP_PARAM_GEOMETRY	2	/* 7:0 rows, 15:8 lanes, 23:16 core groups */
-#define CNNACC_CCP_PARAM_LOB		3	/* vectors per local output buffer */
-#define CNNACC_CCP_PARAM_LIMITS		4	/* 7:0 kernel, 15:8 stride, 23:16 padding maximum */
-
-#define CNNACC_CCP_DATA_BANKS		2
-#define CNNACC_CCP_WEIGHT_BANKS		4
-#define CNNACC_CCP_ROWS			16
-#define CNNACC_CCP_LANES		8
-#define CNNACC_CCP_GROUPS		4
-#define CNNACC_CCP_BEATS		4
-#define CNNACC_CCP_KERNEL_MAX		11
-#define CNNACC_CCP_STRIDE_MAX		8
-#define CNNACC_CCP_PAD_MAX		15
-#define CNNACC_CCP_FC_LANES		16
-#define CNNACC_CCP_GPRS			8
-
-/* Default build; the discovery table has the actual one. */
-#define CNNACC_CCP_DATA_BANK_DEFAULT	0x100000
-#define CNNACC_CCP_WEIGHT_BANK_DEFAULT	0x10000
-#define CNNACC_CCP_ICACHE_DEFAULT	0x2000
-#define CNNACC_CCP_LOB_DEFAULT		256
-
-/* Core window: offsets from cnnacc_core_entry.window_offset, all read only. */
-#define CNNACC_CCP_REG_ID		0x000	/* CNNACC_CCP_ID */
-#define CNNACC_CCP_REG_PC		0x004	/* instruction index */
-#define CNNACC_CCP_REG_STATE		0x008	/* 3:0 enum cnnacc_ccp_state, 7:4 unit being run */
-#define CNNACC_CCP_REG_BANK_SEL		0x00c	/* data bank that is the read bank: 0 or 1 */
-#define CNNACC_CCP_REG_GPR(n)		(0x020 + 4 * (n))	/* R0..R7 */
-#define CNNACC_CCP_REG_CONV0(n)		(0x040 + 4 * (n))	/* parameter groups as configured */
-#define CNNACC_CCP_REG_CONV1(n)		(0x060 + 4 * (n))
-#define CNNACC_CCP_REG_POOL0(n)		(0x080 + 4 * (n))
-#define CNNACC_CCP_REG_PAD0(n)		(0x0a0 + 4 * (n))
-#define CNNACC_CCP_REG_FC0(n)		(0x0c0 + 4 * (n))
-#define CNNACC_CCP_WINDOW_SIZE		0x1000
-
-#define CNNACC_CCP_ID			0x50434331	/* "PCC1" */
-
-/**
- * enum cnnacc_ccp_state - controller state (spec 2.3).
- * @CNNACC_CCP_WAIT: no program
- * @CNNACC_CCP_BOOT: loading the instruction cache
- * @CNNACC_CCP_FETCH: between instructions
- * @CNNACC_CCP_EXEC: a unit or the DMA engine works
- */
-enum cnnacc_ccp_state {
-	CNNACC_CCP_WAIT = 0,
-	CNNACC_CCP_BOOT = 1,
-	CNNACC_CCP_FETCH = 2,
-	CNNACC_CCP_EXEC = 3,
-};
-
-/**
- * enum cnnacc_ccp_op - opcodes, bits 31:28 (spec 2.2; 10..15 are illegal).
- * @CNNACC_CCP_NOP: end of the program
- * @CNNACC_CCP_LDI: rd = zero-extended imm
- * @CNNACC_CCP_LDIH: rd = imm << 16 | rd[15:0]
- * @CNNACC_CCP_ADDI: rd = rs + sign-extended imm, wraps
- * @CNNACC_CCP_LOAD: DMA of R[rl] lines from VA R[ra] * 64 to target line R[rt]
- * @CNNACC_CCP_STORE: the same from target to memory
- * @CNNACC_CCP_CFG: parameter group = R0..R7
- * @CNNACC_CCP_EXEC_UNIT: run a unit to its end
- * @CNNACC_CCP_SWAP: exchange the data banks' roles
- * @CNNACC_CCP_BNZ: if R[rs] != 0 continue at the target instruction
- */
-enum cnnacc_ccp_op {
-	CNNACC_CCP_NOP = 0,
-	CNNACC_CCP_LDI = 1,
-	CNNACC_CCP_LDIH = 2,
-	CNNACC_CCP_ADDI = 3,
-	CNNACC_CCP_LOAD = 4,
-	CNNACC_CCP_STORE = 5,
-	CNNACC_CCP_CFG = 6,
-	CNNACC_CCP_EXEC_UNIT = 7,
-	CNNACC_CCP_SWAP = 8,
-	CNNACC_CCP_BNZ = 9,
-};
-
-/* Instruction fields: shift of the lowest bit; unused bits are ignored. */
-#define CNNACC_CCP_OP_SHIFT		28
-#define CNNACC_CCP_RD_SHIFT		25	/* 3 bits: LDI, LDIH, ADDI rd; BNZ rs */
-#define CNNACC_CCP_RS_SHIFT		22	/* 3 bits: ADDI rs */
-#define CNNACC_CCP_RA_SHIFT		25	/* 3 bits: LOAD, STORE memory line */
-#define CNNACC_CCP_RL_SHIFT		22	/* 3 bits: LOAD, STORE length in lines */
-#define CNNACC_CCP_RT_SHIFT		19	/* 3 bits: LOAD, STORE target line */
-#define CNNACC_CCP_TGT_SHIFT		16	/* 3 bits: enum cnnacc_ccp_target */
-#define CNNACC_CCP_UNIT_SHIFT		26	/* 2 bits: enum cnnacc_ccp_unit */
-#define CNNACC_CCP_GROUP_SHIFT		24	/* 2 bits: parameter group of CFG */
-#define CNNACC_CCP_IMM_MASK		0xffffu
-#define CNNACC_CCP_TARGET_MASK		0x7ffu	/* BNZ instruction index */
-
-/* Encoders: r* are register numbers 0..7. */
-#define CNNACC_CCP_INSN_NOP		0u
-#define CNNACC_CCP_INSN_LDI(rd, imm) \
-	(0x10000000u | ((__u32)(rd) << 25) | ((__u32)(imm) & 0xffffu))
-#define CNNACC_CCP_INSN_LDIH(rd, imm) \
-	((2u << 28) | ((__u32)(rd) << 25) | ((__u32)(imm) & 0xffffu))
-#define CNNACC_CCP_INSN_ADDI(rd, rs, imm) \
-	((3u << 28) | ((__u32)(rd) << 25) | ((__u32)(rs) << 22) | ((__u32)(imm) & 0xffffu))
-#define CNNACC_CCP_INSN_LOAD(ra, rl, rt, tgt) \
-	((4u << 28) | ((__u32)(ra) << 25) | ((__u32)(rl) << 22) | \
-	 ((__u32)(rt) << 19) | ((__u32)(tgt) << 16))
-#define CNNACC_CCP_INSN_STORE(ra, rl, rt, tgt) \
-	((5u << 28) | ((__u32)(ra) << 25) | ((__u32)(rl) << 22) | \
-	 ((__u32)(rt) << 19) | ((__u32)(tgt) << 16))
-#define CNNACC_CCP_INSN_CFG(unit, group) \
-	((6u << 28) | ((__u32)(unit) << 26) | ((__u32)(group) << 24))
-#define CNNACC_CCP_INSN_EXEC(unit)	((7u << 28) | ((__u32)(unit) << 26))
-#define CNNACC_CCP_INSN_SWAP		(8u << 28)
-#define CNNACC_CCP_INSN_BNZ(rs, target) \
-	((9u << 28) | ((__u32)(rs) << 25) | ((__u32)(target) & 0x7ffu))
-
-/**
- * enum cnnacc_ccp_target - DMA targets.
- * @CNNACC_CCP_TGT_READ_BANK: data bank that units read
- * @CNNACC_CCP_TGT_WRITE_BANK: data bank that units write
- * @CNNACC_CCP_TGT_ICACHE: instruction cache, LOAD only, needs execute permission
- * @CNNACC_CCP_TGT_RESERVED: illegal
- * @CNNACC_CCP_TGT_WEIGHT0: weight bank 0..3 are 4..7, LOAD only
- */
-enum cnnacc_ccp_target {
-	CNNACC_CCP_TGT_READ_BANK = 0,
-	CNNACC_CCP_TGT_WRITE_BANK = 1,
-	CNNACC_CCP_TGT_ICACHE = 2,
-	CNNACC_CCP_TGT_RESERVED = 3,
-	CNNACC_CCP_TGT_WEIGHT0 = 4,
-};
-
-/**
- * enum cnnacc_ccp_unit - units of CFG and EXEC.
- * @CNNACC_CCP_CONV: convolution, parameter groups 0 and 1
- * @CNNACC_CCP_POOL: pooling, group 0
- * @CNNACC_CCP_PAD: zero padding, group 0
- * @CNNACC_CCP_FC: fully connected, group 0
- */
-enum cnnacc_ccp_unit {
-	CNNACC_CCP_CONV = 0,
-	CNNACC_CCP_POOL = 1,
-	CNNACC_CCP_PAD = 2,
-	CNNACC_CCP_FC = 3,
-};
-
-/*
- * Parameter groups: word n is R[n] at the CFG.  "(ours)" marks what the spec's
- * packing leaves reserved and this project defines; zero there always means
- * the spec's square, compact layer.  Bits not named must be zero (except a
- * word called ignored).  Bases are signed float offsets: what counts is that
- * every float of the touched range is inside the bank.  A plane is rows x
- * columns floats, compact; the plane pitch is the distance between the planes
- * of consecutive channels in floats, 0 = rows * columns, else at least that.
- *
- * conv group 0
- *  R0  0 relu; 1 bias enable; 15:8 stride 1..8; 23:16 kernel rows 1..11;
- *      27:24 column stride 1..8, 0 = stride (ours);
- *      31:28 kernel columns 1..11, 0 = kernel rows (ours)
- *  R1  15:0 input columns 1..65535; 31:16 output columns
- *  R2  15:0 ci_num; 31:16 co_num
- *  R3  15:0 ci_start; 31:16 ci_end (inclusive)
- *  R4  15:0 row_start; 31:16 col_start
- *  R5  4:0 vec_active 1..16; 9:8 core groups - 1; 31:16 co_start
- *  R6  15:0 co_cnt, 0 = co_num - co_start;
- *      zero padding 19:16 top, 23:20 bottom, 27:24 left, 31:28 right (ours)
- *  R7  ignored
- * conv group 1
- *  R0  input base (read bank)           R1  output base (write bank)
- *  R2  weight base (every weight bank)  R3  bias base (every weight bank)
- *  R4  15:0 input rows, 0 = input columns; 31:16 output rows, 0 = output columns (ours)
- *  R5  input plane pitch (ours)         R6  output plane pitch (ours)
- *  R7  15:0 weight pitch: input channels between the weights of output channels
- *      o and o + 4, 0 = ci_num (ours)
- * pool group 0
- *  R0  0 mode: 0 maximum, 1 average; 15:8 stride 1..8; 23:16 kernel rows;
- *      27:24 column stride 1..8, 0 = stride (ours);
- *      31:28 kernel columns, 0 = kernel rows (ours)
- *      kernel: 2 or 3 with kernel columns 0; else both 1..3 and not 1 x 1
- *  R1  15:0 input columns; 31:16 input rows, 0 = input columns (ours)
- *  R2  15:0 channels; fill padding 19:16 top, 23:20 bottom, 27:24 left, 31:28 right (ours)
- *  R3  input base                       R4  output base
- *  R5  15:0 output columns, 31:16 output rows; each 0 = the spec's formula,
- *      else 1..that (ours)
- *  R6  input plane pitch (ours)         R7  output plane pitch (ours)
- * pad group 0
- *  R0  zero layers: 1 or 2
- *  R1  15:0 input columns; 31:16 input rows, 0 = input columns (ours)
- *  R2  15:0 channels
- *  R3  input base                       R4  output base
- *  R5  input plane pitch (ours)         R6  output plane pitch (ours)
- *  R7  ignored
- * fc group 0
- *  R0  0 relu; 1 bias enable
- *  R1  input length 1..                 R2  output length 1..
- *  R3  input base                       R4  output base
- *  R5  weight base, R6 bias base: linear over the four banks, bank 0 first
- *  R7  ignored
- */
-
-/* conv R0, pool R0 */
-#define CNNACC_CCP_R0_RELU		0x1u	/* conv, fc */
-#define CNNACC_CCP_R0_AVERAGE		0x1u	/* pool */
-#define CNNACC_CCP_R0_BIAS		0x2u	/* conv, fc */
-#define CNNACC_CCP_R0_STRIDE_SHIFT	8
-#define CNNACC_CCP_R0_KERNEL_SHIFT	16
-#define CNNACC_CCP_R0_STRIDE_X_SHIFT	24
-#define CNNACC_CCP_R0_KERNEL_X_SHIFT	28
-/* conv R5 */
-#define CNNACC_CCP_R5_GROUPS_SHIFT	8
-#define CNNACC_CCP_R5_CO_START_SHIFT	16
-/* conv R6, pool R2 */
-#define CNNACC_CCP_PAD_TOP_SHIFT	16
-#define CNNACC_CCP_PAD_BOTTOM_SHIFT	20
-#define CNNACC_CCP_PAD_LEFT_SHIFT	24
-#define CNNACC_CCP_PAD_RIGHT_SHIFT	28
-
-/* Bit patterns of the numeric rules. */
 #define CNNACC_FP32_NAN			0x7fc00000u	/* every NaN that a unit computes */
-#define CNNACC_CCP_POOL_MAX_FILL	0xff7fffffu	/* -FLT_MAX, border of a maximum */
-
-/**
- * enum cnnacc_ccp_code - status codes of ccp.
- * @CNNACC_CCP_E_ILLEGAL: class BAD_PROGRAM: opcode, parameter group or DMA target
- * @CNNACC_CCP_E_PC: class BAD_PROGRAM: program counter past the instruction cache
- * @CNNACC_CCP_E_RANGE: class BAD_PROGRAM: outside a cache; detail is enum cnnacc_ccp_field
- * @CNNACC_CCP_E_CFG: class CONFIG: unit parameters; detail is enum cnnacc_ccp_field
- * @CNNACC_CCP_E_DMA: class MMU_FAULT or BUS_ERROR; detail is enum cnnacc_fault_level
- */
-enum cnnacc_ccp_code {
-	CNNACC_CCP_E_ILLEGAL = 16,
-	CNNACC_CCP_E_PC = 17,
-	CNNACC_CCP_E_RANGE = 18,
-	CNNACC_CCP_E_CFG = 19,
-	CNNACC_CCP_E_DMA = 20,
-};
-
-/**
- * enum cnnacc_ccp_field - what an E_CFG (1..15) or E_RANGE (16..) is about.
- * At EXEC a unit checks its parameters in this order and names the first bad one.
- * @CNNACC_CCP_BAD_RESERVED: a bit that must be zero
- * @CNNACC_CCP_BAD_KERNEL: kernel rows or columns
- * @CNNACC_CCP_BAD_STRIDE: stride or column stride
- * @CNNACC_CCP_BAD_PAD: pad unit's layers not 1 or 2
- * @CNNACC_CCP_BAD_IN_SIZE: input rows or columns zero, or padded input smaller than the kernel
- * @CNNACC_CCP_BAD_OUT_SIZE: output size not what the formula gives
- * @CNNACC_CCP_BAD_CHANNELS: a channel count zero, ci_start > ci_end, ci_end >= ci_num,
- *	co_start + co_cnt > co_num, or co_cnt more than the local output buffers hold
- * @CNNACC_CCP_BAD_VEC_ACTIVE: vec_active zero or above 16
- * @CNNACC_CCP_BAD_CONTINUE: ci_start > 0 does not continue the last conv iteration
- * @CNNACC_CCP_BAD_IN_PITCH: input plane pitch below rows * columns
- * @CNNACC_CCP_BAD_OUT_PITCH: output plane pitch below rows * columns
- * @CNNACC_CCP_BAD_LENGTH: fc length zero
- * @CNNACC_CCP_RANGE_INPUT: input outside the read bank
- * @CNNACC_CCP_RANGE_OUTPUT: output outside the write bank
- * @CNNACC_CCP_RANGE_WEIGHT: weights outside a weight bank
- * @CNNACC_CCP_RANGE_BIAS: bias outside a weight bank
- * @CNNACC_CCP_RANGE_DMA: LOAD or STORE past the end of its target
- */
-enum cnnacc_ccp_field {
-	CNNACC_CCP_BAD_RESERVED = 1,
-	CNNACC_CCP_BAD_KERNEL = 2,
-	CNNACC_CCP_BAD_STRIDE = 3,
-	CNNACC_CCP_BAD_PAD = 4,
-	CNNACC_CCP_BAD_IN_SIZE = 5,
-	CNNACC_CCP_BAD_OUT_SIZE = 6,
-	CNNACC_CCP_BAD_CHANNELS = 7,
-	CNNACC_CCP_BAD_VEC_ACTIVE = 8,
-	CNNACC_CCP_BAD_CONTINUE = 9,
-	CNNACC_CCP_BAD_IN_PITCH = 10,
-	CNNACC_CCP_BAD_OUT_PITCH = 11,
-	CNNACC_CCP_BAD_LENGTH = 12,
-	CNNACC_CCP_RANGE_INPUT = 16,
-	CNNACC_CCP_RANGE_OUTPUT = 17,
-	CNNACC_CCP_RANGE_WEIGHT = 18,
-	CNNACC_CCP_RANGE_BIAS = 19,
-	CNNACC_CCP_RANGE_DMA = 20,
-};
-
-/* ------------------------------------------------------------------- hwpe */
-
-/*
- * Core hwpe, the CNN-HWPE matrix multiplication coprocessor
- * (Documentation/hardware/hwpe.rst), programmed through the sequencer.
- */
-
-/* Index into cnnacc_core_entry.param. */
-#define CNNACC_HWPE_PARAM_FMAP		0	/* bytes of one fmap SRAM (two) */
-#define CNNACC_HWPE_PARAM_KERNEL	1	/* bytes of both kernel SRAMs */
-#define CNNACC_HWPE_PARAM_GEOMETRY	2	/* 7:0 PEs, 15:8 AccRegs each, 23:16 operand bits */
-#define CNNACC_HWPE_PARAM_LIMITS	3	/* 7:0 kernel, 15:8 shift maximum */
-
-#define CNNACC_HWPE_PES			16
-#define CNNACC_HWPE_ACCS		8	/* AccRegs of a PE: left rows of a round */
-#define CNNACC_HWPE_OPERAND_BYTES	8
-#define CNNACC_HWPE_KERNEL_MAX		11
-#define CNNACC_HWPE_SHIFT_MAX		24
-#define CNNACC_HWPE_ROUND_BYTES		128	/* of the kernel memory: 16 columns of 64 bits */
-#define CNNACC_HWPE_SRAM2		0x100000u	/* fmap address of the second SRAM */
-
-/* Default build; the discovery table has the actual one. */
-#define CNNACC_HWPE_FMAP_DEFAULT	0x100000
-#define CNNACC_HWPE_KERNEL_DEFAULT	0x200000
-#define CNNACC_HWPE_PROGRAM_DEFAULT	0x10000
-
-/**
- * enum cnnacc_hwpe_memory - local memories of the sequencer's commands.
- * @CNNACC_HWPE_FMAP0: fmap SRAM 1, left half of the maps
- * @CNNACC_HWPE_FMAP1: fmap SRAM 2, right half
- * @CNNACC_HWPE_KERNEL: both kernel SRAMs as one, bit 6 of the address selects
- * @CNNACC_HWPE_MEMORIES: their number
- */
-enum cnnacc_hwpe_memory {
-	CNNACC_HWPE_FMAP0 = 0,
-	CNNACC_HWPE_FMAP1 = 1,
-	CNNACC_HWPE_KERNEL = 2,
-	CNNACC_HWPE_MEMORIES = 3,
-};
-
-/* Conditions of WAIT. */
-#define CNNACC_HWPE_WAIT_ROUND		0x1u	/* a round is done, the task suspended */
-#define CNNACC_HWPE_WAIT_IDLE		0x2u	/* no task */
-
-/**
- * enum cnnacc_hwpe_funct - funct7 of an instruction (seed, table 2).
- * @CNNACC_HWPE_WRITE_FMAP_ADDR: FmapAddrBase[rd & 6], [rd | 1] = operands 0, 1
- * @CNNACC_HWPE_WRITE_CFG: CfgReg0, CfgReg1 = operands 0, 1
- * @CNNACC_HWPE_MATRIX_MAC: start; operand 0 15:0 H_count, 31:16 W_count,
- *	operand 1 15:0 H_stride, 31:16 W_stride
- * @CNNACC_HWPE_WRITE_ACC: AccReg[PE rs2][rd] = operand 0
- * @CNNACC_HWPE_READ_ACC: result = AccReg[PE rs2][rs1 2:0]; rs1 bit 4 resumes
- * @CNNACC_HWPE_RELU_WRITE: 16 bytes at VA operand 0 = relu8 of AccReg rs2 2:0 of each
- *	PE; rs2 bit 4 resumes
- * @CNNACC_HWPE_RESET: everything but the AccRegs to its reset value
- */
-enum cnnacc_hwpe_funct {
-	CNNACC_HWPE_WRITE_FMAP_ADDR = 1,
-	CNNACC_HWPE_WRITE_CFG = 2,
-	CNNACC_HWPE_MATRIX_MAC = 4,
-	CNNACC_HWPE_WRITE_ACC = 8,
-	CNNACC_HWPE_READ_ACC = 16,
-	CNNACC_HWPE_RELU_WRITE = 32,
-	CNNACC_HWPE_RESET = 64,
-};
-
-#define CNNACC_HWPE_OPCODE		0x0bu	/* custom-0 */
-#define CNNACC_HWPE_XD			0x4000u	/* writes rd */
-#define CNNACC_HWPE_XS1			0x2000u	/* takes operand 0 */
-#define CNNACC_HWPE_XS2			0x1000u	/* takes operand 1 */
-#define CNNACC_HWPE_ENABLE		0x10u	/* in rs1 or rs2: resume the task */
-#define CNNACC_HWPE_INSN(funct, flags, rd, rs1, rs2) \
-	(CNNACC_HWPE_OPCODE | (flags) | ((__u32)(funct) << 25) | ((__u32)(rd) << 7) | \
-	 ((__u32)(rs1) << 15) | ((__u32)(rs2) << 20))
-
-/* CfgReg0: 15:0 Conv_CH_count, 31:16 Conv_W_offset. */
-
-/* CfgReg1 */
-#define CNNACC_HWPE_CFG_KERNEL_MASK	0x0000000fu	/* Kernel_size 1..11 */
-#define CNNACC_HWPE_CFG_TYPE_SHIFT	4		/* enum cnnacc_hwpe_type */
-#define CNNACC_HWPE_CFG_INPUT		0x00000040u	/* Layer_type: input layer */
-#define CNNACC_HWPE_CFG_333		0x00000080u	/* Kernel_333 */
-#define CNNACC_HWPE_CFG_SHIFT_SHIFT	8		/* AccReg_shift 0..24, five bits */
-#define CNNACC_HWPE_CFG_K_SHIFT		13		/* K_count: output channels / 16, 10 bits */
-#define CNNACC_HWPE_CFG_RESERVED	0xff800000u
-
-/**
- * enum cnnacc_hwpe_type - Data_type.
- * @CNNACC_HWPE_UINT8: unsigned left, signed INT8 right
- * @CNNACC_HWPE_TER2: 00 0, 01 +1, 11 -1; 10 counts as -1 and sets BAD_TER2
- * @CNNACC_HWPE_EXP4: sign and exponent, low three bits 0: zero
- * @CNNACC_HWPE_INT8: signed left and right
- */
-enum cnnacc_hwpe_type {
-	CNNACC_HWPE_UINT8 = 0,
-	CNNACC_HWPE_TER2 = 1,
-	CNNACC_HWPE_EXP4 = 2,
-	CNNACC_HWPE_INT8 = 3,
-};
-
-/**
- * enum cnnacc_hwpe_code - status codes of hwpe.
- * @CNNACC_HWPE_E_ILLEGAL: class BAD_PROGRAM; detail is enum cnnacc_hwpe_illegal
- * @CNNACC_HWPE_E_BUSY: class BAD_PROGRAM: not while the task is in that state; detail is
- *	enum cnnacc_hwpe_state
- * @CNNACC_HWPE_E_ENABLE_IDLE: class BAD_PROGRAM: resumes, and no task is suspended
- * @CNNACC_HWPE_E_CFG: class CONFIG; detail is enum cnnacc_hwpe_cfg
- * @CNNACC_HWPE_E_FMAP_2ADDR: class BAD_PROGRAM: a base is in the other port's fmap SRAM;
- *	detail is the base register
- * @CNNACC_HWPE_E_ADDR: class BAD_PROGRAM: a window outside its memory; detail is the base
- *	register, 8 for the kernel memory
- */
-enum cnnacc_hwpe_code {
-	CNNACC_HWPE_E_ILLEGAL = 32,
-	CNNACC_HWPE_E_BUSY = 33,
-	CNNACC_HWPE_E_ENABLE_IDLE = 34,
-	CNNACC_HWPE_E_CFG = 35,
-	CNNACC_HWPE_E_FMAP_2ADDR = 36,
-	CNNACC_HWPE_E_ADDR = 37,
-};
-
-/**
- * enum cnnacc_hwpe_illegal - what is wrong with an instruction word, in the order of
- * the checks.
- * @CNNACC_HWPE_BAD_OPCODE: not CNNACC_HWPE_OPCODE
- * @CNNACC_HWPE_BAD_FUNCT: not in enum cnnacc_hwpe_funct
- * @CNNACC_HWPE_BAD_FLAGS: xd, xs1, xs2 not those of the instruction
- * @CNNACC_HWPE_BAD_PE: PE above 15
- * @CNNACC_HWPE_BAD_ACC: AccReg above 7
- * @CNNACC_HWPE_BAD_BASE: FmapAddrBase above 7
- */
-enum cnnacc_hwpe_illegal {
-	CNNACC_HWPE_BAD_OPCODE = 1,
-	CNNACC_HWPE_BAD_FUNCT = 2,
-	CNNACC_HWPE_BAD_FLAGS = 3,
-	CNNACC_HWPE_BAD_PE = 4,
-	CNNACC_HWPE_BAD_ACC = 5,
-	CNNACC_HWPE_BAD_BASE = 6,
-};
-
-/**
- * enum cnnacc_hwpe_cfg - what is wrong with a configuration, in the order of the checks.
- * @CNNACC_HWPE_BAD_RESERVED: a bit that must be zero
- * @CNNACC_HWPE_BAD_KERNEL: Kernel_size 0 or above 11, or not 3 with Kernel_333
- * @CNNACC_HWPE_BAD_TYPE: input layer or Kernel_333 of a type other than INT8 and UINT8
- * @CNNACC_HWPE_BAD_LAYER: Kernel_333 of an inner layer
- * @CNNACC_HWPE_BAD_SHIFT: AccReg_shift above 24
- * @CNNACC_HWPE_BAD_CH_COUNT: Conv_CH_count 0 without Kernel_333
- */
-enum cnnacc_hwpe_cfg {
-	CNNACC_HWPE_BAD_RESERVED = 1,
-	CNNACC_HWPE_BAD_KERNEL = 2,
-	CNNACC_HWPE_BAD_TYPE = 3,
-	CNNACC_HWPE_BAD_LAYER = 4,
-	CNNACC_HWPE_BAD_SHIFT = 5,
-	CNNACC_HWPE_BAD_CH_COUNT = 6,
-};
-
-/**
- * enum cnnacc_hwpe_state - state of the task (spec 6).
- * @CNNACC_HWPE_IDLE: none
- * @CNNACC_HWPE_RUNNING: a round that no WAIT has seen done
- * @CNNACC_HWPE_SUSPENDED: a round is done, its AccRegs can be drained
- */
-enum cnnacc_hwpe_state {
-	CNNACC_HWPE_IDLE = 0,
-	CNNACC_HWPE_RUNNING = 1,
-	CNNACC_HWPE_SUSPENDED = 2,
-};
-
-/* Core window behind the sequencer's registers, all read only. */
-#define CNNACC_HWPE_REG_STATUS		0x040	/* 1:0 enum cnnacc_hwpe_state; bits: see below */
-#define CNNACC_HWPE_REG_ROUND		0x044	/* rounds of the task seen done */
-#define CNNACC_HWPE_REG_ROUNDS		0x048	/* rounds of the task, modulo 2^32 */
-#define CNNACC_HWPE_REG_CFG(n)		(0x050 + 4 * (n))	/* CfgReg0, CfgReg1 */
-#define CNNACC_HWPE_REG_MAC(n)		(0x058 + 4 * (n))	/* operands of MatrixMac */
-#define CNNACC_HWPE_REG_BASE(n)		(0x060 + 4 * (n))	/* FmapAddrBase 0..7 */
-#define CNNACC_HWPE_REG_ACC(pe, n)	(0x200 + 64 * (n) + 4 * (pe))	/* AccReg n of a PE */
-#define CNNACC_HWPE_WINDOW_SIZE		0x1000
-
-#define CNNACC_HWPE_STATUS_LAST		0x4u	/* the round is the task's last */
-#define CNNACC_HWPE_STATUS_BAD_TER2	0x10u	/* sticky: a TER2 operand was 10 */
-#define CNNACC_HWPE_STATUS_ALIGN	0x20u	/* sticky: an inner layer's address not aligned */
-
-#define CNNACC_HWPE_ID			0x45505748	/* "HWPE" */
 
 /* ---------------------------------------------------------- layout checks */
 
@@ -1102,11 +577,11 @@ enum cnnacc_hwpe_state {
 #define CNNACC_AT(type, field)	__builtin_offsetof(struct cnnacc_##type, field)
 
 enum cnnacc_hw_layout {
-	CNNACC_LAYOUT_CORE_ENTRY = CNNACC_LAYOUT(sizeof(struct cnnacc_core_entry) == 64),
+	CNNACC_LAYOUT_CORE_ENTRY = CNNACC_LAYOUT(sizeof(struct cnnacc_core_entry) ==
+						 CNNACC_CORE_ENTRY_SIZE),
 	CNNACC_LAYOUT_PACKET = CNNACC_LAYOUT(sizeof(struct cnnacc_packet) == 64),
 	CNNACC_LAYOUT_COMPLETION = CNNACC_LAYOUT(sizeof(struct cnnacc_completion) == 64),
 	CNNACC_LAYOUT_STATS = CNNACC_LAYOUT(sizeof(struct cnnacc_stats) == 128),
-	CNNACC_LAYOUT_SEQ_COMMAND = CNNACC_LAYOUT(sizeof(struct cnnacc_seq_command) == 32),
 	CNNACC_LAYOUT_PROGRAM_VA = CNNACC_LAYOUT(CNNACC_AT(packet, program_va) == 32),
 	CNNACC_LAYOUT_RESERVED = CNNACC_LAYOUT(CNNACC_AT(packet, reserved) == 44),
 	CNNACC_LAYOUT_FAULT_VA = CNNACC_LAYOUT(CNNACC_AT(completion, fault_va) == 32),

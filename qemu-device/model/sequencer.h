@@ -10,6 +10,7 @@
 
 #include "core.h"
 #include "mmu.h"
+#include "cnnacc_seq.h"
 
 #define SEQ_MEMORIES	4	/* local memories of a core, at most */
 #define SEQ_PAIRS	3	/* of LOOP */

@@ -3,6 +3,9 @@
 #include "device.h"
 
 #include <stdio.h>
+#include <cnnacc_seq.h>
+#include <cnnacc_ccp.h>
+#include <cnnacc_hwpe.h>
 
 struct word {
 	uint32_t value;

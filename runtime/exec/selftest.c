@@ -3,6 +3,7 @@
 #include "base/base.h"
 
 #include <cnnacc_hw.h>
+#include <cnnacc_ccp.h>
 
 #include <stdio.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "dump.h"
+#include <cnnacc_seq.h>
 
 #define REPLAY_TIMEOUT_NS	60000000000
 #define WORDS_AROUND		3	/* instructions printed before and after the last */

@@ -8,6 +8,9 @@
 #include <string.h>
 
 #include <cnnacc_hw.h>
+#include <cnnacc_seq.h>
+#include <cnnacc_ccp.h>
+#include <cnnacc_hwpe.h>
 
 #include "clients.h"
 

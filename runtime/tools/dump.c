@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <cnnacc_seq.h>
 
 #define VA_END	(1ull << CNNACC_VA_BITS)
 

@@ -8,6 +8,8 @@
 #include <string.h>
 
 #include "util.h"
+#include <cnnacc_ccp.h>
+#include <cnnacc_hwpe.h>
 
 /* A mapping is made of buffers, which are smaller than the address space. */
 #define PIECE		(1ull << 29)

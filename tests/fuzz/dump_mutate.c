@@ -14,6 +14,7 @@
 #include "../../runtime/tools/cnnctl.h"
 #include "../../runtime/tools/dump.h"
 #include "hang.h"
+#include "cnnacc_ccp.h"
 
 #define CASE_SECONDS		120
 #define RANDOM_CASES		4000

@@ -7,6 +7,7 @@
 
 #include "cnnacc_model.h"
 #include "words.h"
+#include "cnnacc_seq.h"
 
 #define RINGS_BASE	0xa100000000ull
 #define RINGS_BYTES	(2 * CNNACC_PAGE_SIZE * CNNACC_MAX_CORES)

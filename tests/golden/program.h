@@ -6,6 +6,8 @@
 #include <stdio.h>
 
 #include "cnnacc_hw.h"
+#include "cnnacc_ccp.h"
+#include "cnnacc_hwpe.h"
 
 #define PROGRAM_WORDS	(CNNACC_HWPE_PROGRAM_DEFAULT / 4)	/* the largest program memory */
 

@@ -4,6 +4,7 @@
 #define GOLDEN_SEQUENCER_H
 
 #include "core.h"
+#include "cnnacc_seq.h"
 
 #define GOLDEN_SEQ_WORDS	8	/* of a command */
 #define GOLDEN_SEQ_OPS		(CNNACC_SEQ_LOOP + 1)

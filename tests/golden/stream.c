@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include "stream.h"
+#include "cnnacc_seq.h"
 
 __u32 stream_insn(unsigned int funct, unsigned int rd, unsigned int rs1, unsigned int rs2)
 {

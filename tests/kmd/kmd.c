@@ -19,6 +19,7 @@
 #include <xf86drm.h>
 
 #include "kmd.h"
+#include "cnnacc_ccp.h"
 
 static int count, failures;
 

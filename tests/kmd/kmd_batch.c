@@ -11,6 +11,7 @@
 #include <xf86drm.h>
 
 #include "kmd.h"
+#include "cnnacc_ccp.h"
 
 #define JOBS		16
 #define BAD		5	/* index of the job that fails */

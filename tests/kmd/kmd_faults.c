@@ -11,6 +11,7 @@
 #include <xf86drm.h>
 
 #include "kmd.h"
+#include "cnnacc_ccp.h"
 
 struct wanted {
 	int error;

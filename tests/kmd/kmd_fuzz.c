@@ -22,6 +22,7 @@
 #include <xf86drm.h>
 
 #include "fuzz.h"
+#include "cnnacc_ccp.h"
 
 #define THREADS_MAX	16
 #define STUCK_S		60.0	/* no call takes that long, however slow the machine is */

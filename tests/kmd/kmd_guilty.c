@@ -23,6 +23,7 @@
 #include <xf86drm.h>
 
 #include "kmd.h"
+#include "cnnacc_ccp.h"
 
 #define LIMIT_PARAM	"/sys/module/cnnacc/parameters/job_limit_ms"
 #define WATCHDOG_PARAM	"/sys/module/cnnacc/parameters/watchdog_ms"

@@ -7,6 +7,7 @@
 #include <xf86drm.h>
 
 #include "kmd.h"
+#include "cnnacc_ccp.h"
 
 /* A job with one task and two syncs, one of each kind, to be spoilt. */
 struct spoilt {

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "cnnacc_hw.h"
+#include "cnnacc_seq.h"
+#include "cnnacc_hwpe.h"
 
 #define ROUND		CNNACC_HWPE_WAIT_ROUND
 #define COMMANDS	128u	/* that a program may have: 4096 bytes */

@@ -1,4 +1,4 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 # The contract headers compile alone, in C and C++, in 32 and 64 bit, with one layout.
 . "$(dirname "$0")/../tap.sh"
@@ -17,7 +17,7 @@ compile()
 			-c -o "$work/out.o" -
 }
 
-for header in cnnacc_hw.h cnnacc_accel.h cnnacc_dump.h; do
+for header in $(cd "$top/uapi" && ls *.h); do
 	tap_run "$header: gcc C99" compile gcc $header -x c -std=c99 -pedantic
 	tap_run "$header: clang C11" compile clang $header -x c -std=c11 -pedantic
 	tap_run "$header: gcc C++11" compile g++ $header -x c++ -std=c++11 -pedantic
@@ -28,8 +28,8 @@ done
 # Sizes and offsets, as the compiler's debug information has them.
 layout()
 {
-	printf '#include "%s"\n' cnnacc_hw.h cnnacc_accel.h cnnacc_dump.h >"$work/l.c"
-	grep -ho '^struct [a-z_]* {' "$top"/uapi/*.h | grep -v cnnacc_reg_info |
+	(cd "$top/uapi" && printf '#include "%s"\n' *.h) >"$work/l.c"
+	grep -ho '^struct [a-z_]* {' "$top"/uapi/*.h | grep -vE 'struct cnnacc_(reg|param|code|detail|window)_info' |
 		sed 's/^\(struct \([a-z_]*\)\) {/\1 x_\2;/' >>"$work/l.c"
 	gcc "$@" -g -isystem "$drm" -I"$top/uapi" -c -o "$work/l.o" "$work/l.c"
 	pahole --hex "$work/l.o" | grep -v cacheline | grep -E 'struct|/\*'

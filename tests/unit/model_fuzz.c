@@ -15,6 +15,8 @@
 
 #include "model_asm.h"
 #include "model_host.h"
+#include "cnnacc_seq.h"
+#include "cnnacc_hwpe.h"
 
 #define CORES	"ccp:data-bank=8192:weight-bank=2048:lob=4:icache=512:job-cycles-max=20000+" \
 		"ccp:data-bank=4096:weight-bank=1024:lob=1:icache=256:job-cycles-max=1000000+" \

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* Registers, discovery, interrupts and build parameters of the model. */
 #include "model_fixture.h"
+#include "cnnacc_seq.h"
+#include "cnnacc_hwpe.h"
 
 static void test_reset_values(void **state)
 {

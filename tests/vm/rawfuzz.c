@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "cnnacc_hw.h"
+#include "cnnacc_ccp.h"
 #include "raw.h"
 
 #define MSIX_CONTROL	0x42	/* in configuration space */

@@ -4,6 +4,7 @@
 #define CNN_LOWER_CCP_H
 
 #include "backend/backend.h"
+#include <cnnacc_ccp.h>
 
 #define LINE_FLOATS	(CNNACC_LINE_SIZE / 4)
 #define WEIGHT_TGT(b)	(CNNACC_CCP_TGT_WEIGHT0 + (b))

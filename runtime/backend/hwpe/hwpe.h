@@ -12,6 +12,8 @@
 #define CNN_LOWER_HWPE_H
 
 #include "backend/backend.h"
+#include <cnnacc_seq.h>
+#include <cnnacc_hwpe.h>
 
 #define LHW_WORD	CNNACC_HWPE_OPERAND_BYTES
 #define LHW_COLUMNS	CNNACC_HWPE_PES

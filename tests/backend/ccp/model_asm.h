@@ -6,6 +6,7 @@
 #include <assert.h>
 
 #include "cnnacc_hw.h"
+#include "cnnacc_ccp.h"
 
 struct masm {
 	__u32 word[CNNACC_CCP_ICACHE_DEFAULT / 4];

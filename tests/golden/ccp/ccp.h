@@ -4,6 +4,7 @@
 #define GOLDEN_CCP_H
 
 #include "../core.h"
+#include "cnnacc_ccp.h"
 
 /** struct golden_ccp_params - build parameters, from the discovery table. */
 struct golden_ccp_params {

@@ -7,6 +7,8 @@
 #include "../job.h"
 #include "../places.h"
 #include "../stream.h"
+#include "cnnacc_seq.h"
+#include "cnnacc_hwpe.h"
 
 /** enum gen_hwpe_kind - what is wrong with a stream. */
 enum gen_hwpe_kind {

@@ -4,6 +4,7 @@
 #define GOLDEN_HWPE_H
 
 #include "../sequencer.h"
+#include "cnnacc_hwpe.h"
 
 /** struct golden_hwpe_params - build parameters, from the discovery table; bytes. */
 struct golden_hwpe_params {

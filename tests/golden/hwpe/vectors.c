@@ -13,6 +13,7 @@
 #include "../crc.h"
 #include "../stream.h"
 #include "../words.h"
+#include "cnnacc_seq.h"
 
 #define FMAP_VA(half)	(0x00000000u + (half) * 0x00100000u)
 #define KERNEL_VA	0x00400000u

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include "cnnacc_ccp.h"
 
 static void test_words(void **state)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Raw programs in process: address ranges, ends, statistics. */
 #include "rt.h"
+#include "cnnacc_ccp.h"
 
 #define RW	(CNNRT_MAP_READ | CNNRT_MAP_WRITE)
 #define CODE_VA	0xf0000000u

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include "cnnacc_ccp.h"
 
 static bool is_ready(int fd)
 {

@@ -5,6 +5,7 @@
 
 #include "core.h"
 #include "mmu.h"
+#include "cnnacc_ccp.h"
 
 #define CCP_HALVES	(2 * (CNNACC_CCP_DATA_BANKS + CNNACC_CCP_WEIGHT_BANKS))
 #define CCP_LINE_FLOATS	(CNNACC_LINE_SIZE / 4)

@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "sequencer.h"
+#include "cnnacc_hwpe.h"
 
 #define HWPE_PES	CNNACC_HWPE_PES
 #define HWPE_ACCS	CNNACC_HWPE_ACCS

@@ -20,6 +20,7 @@
 #include <xf86drm.h>
 
 #include "kmd.h"
+#include "cnnacc_ccp.h"
 
 #define R	DRM_CNNACC_BIND_READ
 #define W	DRM_CNNACC_BIND_WRITE

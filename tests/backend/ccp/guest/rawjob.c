@@ -16,6 +16,7 @@
 #include <time.h>
 
 #include "cnnacc_hw.h"
+#include "cnnacc_ccp.h"
 #include "raw.h"
 
 #define CHANNELS	64

@@ -18,6 +18,8 @@
 #include <time.h>
 
 #include <cnnacc_hw.h>
+#include <cnnacc_seq.h>
+#include <cnnacc_hwpe.h>
 #include <cnnrt.h>
 
 #define REPEATS		16

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cnnacc_hw.h"
+#include "cnnacc_ccp.h"
 #include "micro.h"
 
 #define WORD_FLOATS	16	/* of the 512-bit bus */

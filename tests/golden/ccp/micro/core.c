@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cnnacc_hw.h"
+#include "cnnacc_ccp.h"
 #include "micro.h"
 
 /* Floats of a memory with a port of its own, half of a bank. */

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cnnacc_hw.h"
+#include "cnnacc_ccp.h"
 #include "gen.h"
 
 #define BANK_FLOATS	(CNNACC_CCP_WEIGHT_BANK_DEFAULT / 4)

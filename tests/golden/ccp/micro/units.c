@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* The pool, pad and fully connected units, and the pipelines of all units. */
 #include "cnnacc_hw.h"
+#include "cnnacc_ccp.h"
 #include "micro.h"
 
 bool micro_issue(struct micro_unit *u, unsigned int beat)
