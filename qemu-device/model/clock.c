@@ -5,9 +5,9 @@
 #define NS_PER_S	1000000000u
 
 /* Cycles of the packet in hand that have passed by now; timing=instant: no limit. */
-uint64_t cnn_clock_horizon(const struct cnn_core *core)
+uint64_t cm_clock_horizon(const struct cm_core *core)
 {
-	const struct cnn_device *dev = core->dev;
+	const struct cm_device *dev = core->dev;
 	uint64_t now, ns, hz = dev->config.clock_hz, whole;
 
 	if (!dev->config.modelled)
@@ -21,7 +21,7 @@ uint64_t cnn_clock_horizon(const struct cnn_core *core)
 }
 
 /* Device time at which @cycle of the packet in hand has passed. */
-uint64_t cnn_clock_time(const struct cnn_core *core, uint64_t cycle)
+uint64_t cm_clock_time(const struct cm_core *core, uint64_t cycle)
 {
 	uint64_t hz = core->dev->config.clock_hz, ns;
 

@@ -16,13 +16,13 @@
 #define NUMBER_LEN		24
 
 static const char *const simd_names[] = {
-	[CNN_SIMD_WIDEST] = "widest",
-	[CNN_SIMD_BASELINE] = "baseline",
-	[CNN_SIMD_AVX2] = "avx2",
-	[CNN_SIMD_AVX512] = "avx512",
+	[CM_SIMD_WIDEST] = "widest",
+	[CM_SIMD_BASELINE] = "baseline",
+	[CM_SIMD_AVX2] = "avx2",
+	[CM_SIMD_AVX512] = "avx512",
 };
 
-static const struct core_ops *const core_types[] = { &cnn_ccp_ops, &cnn_hwpe_ops };
+static const struct core_ops *const core_types[] = { &cm_ccp_ops, &cm_hwpe_ops };
 
 #define CORE_TYPES	(sizeof(core_types) / sizeof(core_types[0]))
 #define SIMD_NAMES	(sizeof(simd_names) / sizeof(simd_names[0]))
@@ -35,12 +35,12 @@ static int fail(char *err, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	vsnprintf(err, CNN_MODEL_ERR_LEN, format, args);
+	vsnprintf(err, CM_ERR_LEN, format, args);
 	va_end(args);
 	return -1;
 }
 
-const struct core_ops *cnn_core_type(uint32_t type)
+const struct core_ops *cm_core_type(uint32_t type)
 {
 	for (size_t i = 0; i < CORE_TYPES; i++)
 		if (core_types[i]->type == type)
@@ -84,7 +84,7 @@ static int parse_number(const char *key, const char *text, size_t len, uint64_t 
 	return 0;
 }
 
-static uint32_t *param_field(struct cnn_core_config *config, const struct core_param *param)
+static uint32_t *param_field(struct cm_core_config *config, const struct core_param *param)
 {
 	return (uint32_t *)((char *)config + param->offset);
 }
@@ -97,10 +97,10 @@ static int check_param(const struct core_param *param, uint32_t value, char *err
 		    param->multiple, param->min, param->max);
 }
 
-static int set_param(struct cnn_core_config *config, const char *name, const char *text,
+static int set_param(struct cm_core_config *config, const char *name, const char *text,
 		     size_t len, char *err)
 {
-	const struct core_ops *ops = cnn_core_type(config->type);
+	const struct core_ops *ops = cm_core_type(config->type);
 	uint64_t value;
 
 	if (!strcmp(name, "job-cycles-max"))
@@ -120,7 +120,7 @@ static int set_param(struct cnn_core_config *config, const char *name, const cha
 }
 
 /* One ":NAME=N" of a core; @text is after the colon. */
-static int parse_param(struct cnn_core_config *config, const char *text, size_t len, char *err)
+static int parse_param(struct cm_core_config *config, const char *text, size_t len, char *err)
 {
 	const char *equal = memchr(text, '=', len);
 	char name[NAME_LEN];
@@ -135,7 +135,7 @@ static int parse_param(struct cnn_core_config *config, const char *text, size_t 
 }
 
 /* One core; @text is up to '+' or the end. */
-static int parse_core(struct cnn_core_config *config, const char *text, size_t len, char *err)
+static int parse_core(struct cm_core_config *config, const char *text, size_t len, char *err)
 {
 	const struct core_ops *ops = NULL;
 	size_t part = strcspn(text, ":+");
@@ -146,7 +146,7 @@ static int parse_core(struct cnn_core_config *config, const char *text, size_t l
 	if (!ops)
 		return fail(err, "cores: no core type '%.*s' (there are: ccp, hwpe)",
 			    (int)(part < 40 ? part : 40), text);
-	*config = (struct cnn_core_config){ .type = ops->type };
+	*config = (struct cm_core_config){ .type = ops->type };
 	while (part < len) {
 		text += part + 1;
 		len -= part + 1;
@@ -157,17 +157,17 @@ static int parse_core(struct cnn_core_config *config, const char *text, size_t l
 	return 0;
 }
 
-static int parse_cores(struct cnn_config *config, const char *text, char *err)
+static int parse_cores(struct cm_config *config, const char *text, char *err)
 {
-	struct cnn_config parsed = *config;
+	struct cm_config parsed = *config;
 
 	memset(parsed.core, 0, sizeof(parsed.core));
 	parsed.core_count = 0;
 	for (;;) {
 		size_t len = strcspn(text, "+");
 
-		if (parsed.core_count == CNN_MODEL_MAX_CORES)
-			return fail(err, "cores: more than %d cores", CNN_MODEL_MAX_CORES);
+		if (parsed.core_count == CM_MAX_CORES)
+			return fail(err, "cores: more than %d cores", CM_MAX_CORES);
 		if (parse_core(&parsed.core[parsed.core_count], text, len, err))
 			return -1;
 		parsed.core_count++;
@@ -179,7 +179,7 @@ static int parse_cores(struct cnn_config *config, const char *text, char *err)
 	return 0;
 }
 
-static int parse_timing(struct cnn_config *config, const char *value, char *err)
+static int parse_timing(struct cm_config *config, const char *value, char *err)
 {
 	if (strcmp(value, "instant") && strcmp(value, "modelled"))
 		return fail(err, "timing: '%.40s' is neither instant nor modelled", value);
@@ -197,7 +197,7 @@ static int parse_u32(const char *key, const char *text, uint32_t max, uint32_t *
 	return 0;
 }
 
-static int parse_simd(struct cnn_config *config, const char *text, char *err)
+static int parse_simd(struct cm_config *config, const char *text, char *err)
 {
 	for (uint32_t i = 0; i < SIMD_NAMES; i++)
 		if (!strcmp(text, simd_names[i])) {
@@ -207,8 +207,8 @@ static int parse_simd(struct cnn_config *config, const char *text, char *err)
 	return fail(err, "simd: '%.40s' is none of widest, baseline, avx2, avx512", text);
 }
 
-int cnn_config_set(struct cnn_config *config, const char *key, const char *value,
-		   char err[CNN_MODEL_ERR_LEN])
+int cm_config_set(struct cm_config *config, const char *key, const char *value,
+		   char err[CM_ERR_LEN])
 {
 	if (!strcmp(key, "cores"))
 		return parse_cores(config, value, err);
@@ -217,16 +217,16 @@ int cnn_config_set(struct cnn_config *config, const char *key, const char *value
 	if (!strcmp(key, "timing"))
 		return parse_timing(config, value, err);
 	if (!strcmp(key, "threads"))
-		return parse_u32(key, value, CNN_MODEL_MAX_THREADS, &config->threads, err);
+		return parse_u32(key, value, CM_MAX_THREADS, &config->threads, err);
 	if (!strcmp(key, "simd"))
 		return parse_simd(config, value, err);
 	return fail(err, "no property '%.40s' (there are: cores, clock-hz, timing, threads, "
 		    "simd)", key);
 }
 
-static int resolve_core(struct cnn_core_config *config, unsigned int index, char *err)
+static int resolve_core(struct cm_core_config *config, unsigned int index, char *err)
 {
-	const struct core_ops *ops = cnn_core_type(config->type);
+	const struct core_ops *ops = cm_core_type(config->type);
 
 	if (!ops)
 		return fail(err, "cores: core %u has no known type (%u)", index, config->type);
@@ -253,28 +253,28 @@ static uint32_t host_cpus(void)
 	cpu_set_t set;
 	int count = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
 
-	return count < CNN_MODEL_MAX_THREADS ? (uint32_t)count : CNN_MODEL_MAX_THREADS;
+	return count < CM_MAX_THREADS ? (uint32_t)count : CM_MAX_THREADS;
 }
 
 static bool host_has(uint32_t simd)
 {
-#if defined(__x86_64__) && !defined(CNN_PORTABLE)
-	if (simd == CNN_SIMD_AVX512)
+#if defined(__x86_64__) && !defined(CM_PORTABLE)
+	if (simd == CM_SIMD_AVX512)
 		return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
 		       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-	if (simd == CNN_SIMD_AVX2)
+	if (simd == CM_SIMD_AVX2)
 		return __builtin_cpu_supports("avx2");
 #endif
-	return simd == CNN_SIMD_BASELINE;
+	return simd == CM_SIMD_BASELINE;
 }
 
-static int resolve_host(struct cnn_config *config, char *err)
+static int resolve_host(struct cm_config *config, char *err)
 {
 	if (!config->threads)
 		config->threads = host_cpus();
-	if (config->threads > CNN_MODEL_MAX_THREADS)
+	if (config->threads > CM_MAX_THREADS)
 		return fail(err, "threads: %u is above %d", config->threads,
-			    CNN_MODEL_MAX_THREADS);
+			    CM_MAX_THREADS);
 	if (config->simd >= SIMD_NAMES)
 		return fail(err, "simd: %u is none", config->simd);
 	if (!config->simd)
@@ -285,7 +285,7 @@ static int resolve_host(struct cnn_config *config, char *err)
 	return 0;
 }
 
-int cnn_config_resolve(struct cnn_config *config, char err[CNN_MODEL_ERR_LEN])
+int cm_config_resolve(struct cm_config *config, char err[CM_ERR_LEN])
 {
 	if (resolve_host(config, err))
 		return -1;
@@ -293,11 +293,11 @@ int cnn_config_resolve(struct cnn_config *config, char err[CNN_MODEL_ERR_LEN])
 		config->clock_hz = CLOCK_HZ_DEFAULT;
 	if (!config->core_count) {
 		config->core_count = 1;
-		config->core[0] = (struct cnn_core_config){ .type = CNNACC_CORE_CCP };
+		config->core[0] = (struct cm_core_config){ .type = CNNACC_CORE_CCP };
 	}
-	if (config->core_count > CNN_MODEL_MAX_CORES)
+	if (config->core_count > CM_MAX_CORES)
 		return fail(err, "cores: %u is more than %d cores", config->core_count,
-			    CNN_MODEL_MAX_CORES);
+			    CM_MAX_CORES);
 	for (unsigned int i = 0; i < config->core_count; i++)
 		if (resolve_core(&config->core[i], i, err))
 			return -1;

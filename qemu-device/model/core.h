@@ -6,8 +6,8 @@
  * memory without pointers, in which all zero means "reset".  The shell clears,
  * saves and loads that block without knowing what is in it.
  */
-#ifndef CNN_CORE_H
-#define CNN_CORE_H
+#ifndef CM_CORE_H
+#define CM_CORE_H
 
 #include <stdlib.h>
 #include <string.h>
@@ -44,20 +44,20 @@ enum core_step {
 	CORE_FAULT,	/* the result says why */
 };
 
-struct cnn_port;
-struct cnn_workers;
+struct cm_port;
+struct cm_workers;
 
 /** struct core_means - what of the host a core computes with. */
 struct core_means {
-	struct cnn_workers *workers;
+	struct cm_workers *workers;
 	uint32_t threads;	/* seats of a run of the workers */
-	uint32_t simd;		/* enum cnn_simd, resolved */
+	uint32_t simd;		/* enum cm_simd, resolved */
 };
 
-/** struct core_param - a build parameter of struct cnn_core_config. */
+/** struct core_param - a build parameter of struct cm_core_config. */
 struct core_param {
 	const char *name;
-	size_t offset;		/* of a uint32_t in struct cnn_core_config */
+	size_t offset;		/* of a uint32_t in struct cm_core_config */
 	uint32_t min, max, multiple, def;
 };
 
@@ -72,8 +72,8 @@ struct core_ops {
 	size_t param_count;
 
 	/* Fills program_max and param[] of the discovery entry. */
-	void (*describe)(const struct cnn_core_config *config, struct cnnacc_core_entry *entry);
-	void *(*create)(const struct cnn_core_config *config, const struct core_means *means);
+	void (*describe)(const struct cm_core_config *config, struct cnnacc_core_entry *entry);
+	void *(*create)(const struct cm_core_config *config, const struct core_means *means);
 	void (*destroy)(void *core);
 	void *(*state)(void *core, size_t *size);
 	/* Cycles to clear the state at a change of context. */
@@ -85,11 +85,11 @@ struct core_ops {
 	/* Zeroes the state if that is little work, as no job has filled the memories. */
 	bool (*zero_little)(void *core);
 	/* Checks a written state; -1 with a message if it cannot have been saved. */
-	int (*check)(void *core, char err[CNN_MODEL_ERR_LEN]);
+	int (*check)(void *core, char err[CM_ERR_LEN]);
 
 	void (*start)(void *core, const struct core_job *job);
 	/* Works for about @budget_ns; @fault is filled also on success (pc). */
-	enum core_step (*step)(void *core, struct cnn_port *port, uint32_t budget_ns,
+	enum core_step (*step)(void *core, struct cm_port *port, uint32_t budget_ns,
 			       struct core_fault *fault);
 	/* The job's counters so far, without scrubbing and jobs. */
 	void (*stats)(const void *core, struct cnnacc_stats *stats);
@@ -115,6 +115,6 @@ static inline void *core_alloc(size_t size)
 	return memory ? memset(memory, 0, core_align(size)) : NULL;
 }
 
-extern const struct core_ops cnn_ccp_ops, cnn_hwpe_ops;
+extern const struct core_ops cm_ccp_ops, cm_hwpe_ops;
 
 #endif

@@ -6,7 +6,7 @@
 
 #define STATS_WORDS	(sizeof(struct cnnacc_stats) / sizeof(uint64_t))
 
-void cnn_stats_add(struct cnnacc_stats *sum, const struct cnnacc_stats *add)
+void cm_stats_add(struct cnnacc_stats *sum, const struct cnnacc_stats *add)
 {
 	uint64_t a[STATS_WORDS], b[STATS_WORDS];
 
@@ -17,7 +17,7 @@ void cnn_stats_add(struct cnnacc_stats *sum, const struct cnnacc_stats *add)
 	memcpy(sum, a, sizeof(a));
 }
 
-uint64_t cnn_stats_word(const struct cnnacc_stats *stats, unsigned int n)
+uint64_t cm_stats_word(const struct cnnacc_stats *stats, unsigned int n)
 {
 	uint64_t value;
 

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /* The shell's own state.  Structures named *_state are saved as they are. */
-#ifndef CNN_DEVICE_H
-#define CNN_DEVICE_H
+#ifndef CM_DEVICE_H
+#define CM_DEVICE_H
 
 #include "core.h"
 #include "mmu.h"
 #include "workers.h"
 
-#define CNN_QUEUE_OFFSET	0x2000	/* queue blocks, CNNACC_QREG_BLOCK_SIZE apart */
-#define CNN_WINDOW_OFFSET	0x4000	/* core windows, CNN_WINDOW_STRIDE apart */
-#define CNN_WINDOW_STRIDE	0x1000
-#define CNN_NO_ROOT		(~(uint64_t)0)
-#define CNN_WINDOW_WORDS	256	/* most that any core publishes */
+#define CM_QUEUE_OFFSET	0x2000	/* queue blocks, CNNACC_QREG_BLOCK_SIZE apart */
+#define CM_WINDOW_OFFSET	0x4000	/* core windows, CM_WINDOW_STRIDE apart */
+#define CM_WINDOW_STRIDE	0x1000
+#define CM_NO_ROOT		(~(uint64_t)0)
+#define CM_WINDOW_WORDS	256	/* most that any core publishes */
 
 /** struct global_state - registers that belong to no core. */
 struct global_state {
@@ -62,10 +62,10 @@ enum job_phase {
 	JOB_START,
 	JOB_RUN,
 	JOB_STATS,	/* ended; the statistics record is written when its time has come */
-	JOB_DONE,	/* to be completed by cnn_device_end() */
+	JOB_DONE,	/* to be completed by cm_device_end() */
 };
 
-/** struct job_state - the packet being run; owned by cnn_device_run() meanwhile. */
+/** struct job_state - the packet being run; owned by cm_device_run() meanwhile. */
 struct job_state {
 	struct cnnacc_packet packet;
 	struct core_fault result;
@@ -75,7 +75,7 @@ struct job_state {
 	uint64_t event_cycle;		/* of the packet: when the last one was raised */
 	uint64_t scrub_pos;		/* bytes cleared */
 	uint64_t scrub_cycles;
-	uint64_t residue_root;		/* CNN_NO_ROOT: another's, whoever comes next */
+	uint64_t residue_root;		/* CM_NO_ROOT: another's, whoever comes next */
 	uint32_t residue_ctx;		/* CNNACC_NO_CONTEXT: clean */
 	uint32_t phase;
 	uint32_t progress;
@@ -84,8 +84,8 @@ struct job_state {
 	uint32_t reserved;
 };
 
-struct cnn_core {
-	struct cnn_device *dev;
+struct cm_core {
+	struct cm_device *dev;
 	unsigned int index;
 	const struct core_ops *ops;
 	struct cnnacc_core_entry entry;
@@ -98,67 +98,67 @@ struct cnn_core {
 	bool inv_retired;		/* one of them retired the residue's context */
 	uint64_t horizon;		/* cycles of the packet that may have passed; in run */
 	uint64_t wait;			/* cycle of it that is waited for, 0: none */
-	uint32_t window[CNN_WINDOW_WORDS];
+	uint32_t window[CM_WINDOW_WORDS];
 
 	struct job_state job;
-	struct cnn_port port;
+	struct cm_port port;
 	void *core;
 	void *state;
 	size_t state_size;
 };
 
-struct cnn_device {
-	struct cnn_config config;
-	const struct cnn_host_ops *ops;
+struct cm_device {
+	struct cm_config config;
+	const struct cm_host_ops *ops;
 	void *opaque;
-	struct cnn_workers *workers;
+	struct cm_workers *workers;
 	unsigned int core_count;
 	bool reset_pending;
 	bool level;			/* of the wire, as the host knows it */
 	struct global_state g;
-	struct cnn_core core[CNN_MODEL_MAX_CORES];
+	struct cm_core core[CM_MAX_CORES];
 };
 
 /* config.c */
-const struct core_ops *cnn_core_type(uint32_t type);
-int cnn_config_resolve(struct cnn_config *config, char err[CNN_MODEL_ERR_LEN]);
+const struct core_ops *cm_core_type(uint32_t type);
+int cm_config_resolve(struct cm_config *config, char err[CM_ERR_LEN]);
 
 /* device.c */
-void cnn_core_reset(struct cnn_core *core);
-void cnn_core_publish(struct cnn_core *core);
-void cnn_log(struct cnn_device *dev, const char *format, ...)
+void cm_core_reset(struct cm_core *core);
+void cm_core_publish(struct cm_core *core);
+void cm_log(struct cm_device *dev, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* irq.c */
-uint32_t cnn_irq_mask(const struct cnn_device *dev);
-void cnn_irq_set(struct cnn_device *dev, uint32_t bits);
-void cnn_irq_clear(struct cnn_device *dev, uint32_t bits);
-void cnn_irq_enable(struct cnn_device *dev, uint32_t bits);
-void cnn_irq_wire(struct cnn_device *dev);
-void cnn_shell_error(struct cnn_core *core, enum cnnacc_shell_error code, uint64_t addr);
+uint32_t cm_irq_mask(const struct cm_device *dev);
+void cm_irq_set(struct cm_device *dev, uint32_t bits);
+void cm_irq_clear(struct cm_device *dev, uint32_t bits);
+void cm_irq_enable(struct cm_device *dev, uint32_t bits);
+void cm_irq_wire(struct cm_device *dev);
+void cm_shell_error(struct cm_core *core, enum cnnacc_shell_error code, uint64_t addr);
 
 /* queue.c */
-uint32_t cnn_queue_state(const struct cnn_core *core);
-bool cnn_rings_bad(const struct ring_state *rings, uint64_t *value);
-bool cnn_queue_has_work(const struct cnn_core *core);
-bool cnn_queue_take(struct cnn_core *core);
-void cnn_queue_complete(struct cnn_core *core);
-void cnn_queue_write_ctrl(struct cnn_core *core, uint32_t value);
-void cnn_queue_event(struct cnn_core *core);
-void cnn_queue_write_event_ack(struct cnn_core *core, uint32_t value);
-void cnn_queue_write_tail(struct cnn_core *core, uint32_t value);
-void cnn_queue_write_compl_head(struct cnn_core *core, uint32_t value);
-uint32_t cnn_packet_check(const struct cnn_core *core, const struct cnnacc_packet *packet);
+uint32_t cm_queue_state(const struct cm_core *core);
+bool cm_rings_bad(const struct ring_state *rings, uint64_t *value);
+bool cm_queue_has_work(const struct cm_core *core);
+bool cm_queue_take(struct cm_core *core);
+void cm_queue_complete(struct cm_core *core);
+void cm_queue_write_ctrl(struct cm_core *core, uint32_t value);
+void cm_queue_event(struct cm_core *core);
+void cm_queue_write_event_ack(struct cm_core *core, uint32_t value);
+void cm_queue_write_tail(struct cm_core *core, uint32_t value);
+void cm_queue_write_compl_head(struct cm_core *core, uint32_t value);
+uint32_t cm_packet_check(const struct cm_core *core, const struct cnnacc_packet *packet);
 
 /* job.c */
-void cnn_job_run(struct cnn_core *core, uint32_t budget_ns);
+void cm_job_run(struct cm_core *core, uint32_t budget_ns);
 
 /* clock.c */
-uint64_t cnn_clock_horizon(const struct cnn_core *core);
-uint64_t cnn_clock_time(const struct cnn_core *core, uint64_t cycle);
+uint64_t cm_clock_horizon(const struct cm_core *core);
+uint64_t cm_clock_time(const struct cm_core *core, uint64_t cycle);
 
 /* counters.c */
-void cnn_stats_add(struct cnnacc_stats *sum, const struct cnnacc_stats *add);
-uint64_t cnn_stats_word(const struct cnnacc_stats *stats, unsigned int n);
+void cm_stats_add(struct cnnacc_stats *sum, const struct cnnacc_stats *add);
+uint64_t cm_stats_word(const struct cnnacc_stats *stats, unsigned int n);
 
 #endif

@@ -2,7 +2,7 @@
 /* Interrupt status, messages and the level wire; shell errors. */
 #include "device.h"
 
-uint32_t cnn_irq_mask(const struct cnn_device *dev)
+uint32_t cm_irq_mask(const struct cm_device *dev)
 {
 	uint32_t mask = CNNACC_IRQ_ERROR;
 
@@ -11,12 +11,12 @@ uint32_t cnn_irq_mask(const struct cnn_device *dev)
 	return mask;
 }
 
-static unsigned int vector_of(const struct cnn_device *dev, unsigned int bit)
+static unsigned int vector_of(const struct cm_device *dev, unsigned int bit)
 {
 	return bit == 31 ? dev->core_count : bit % CNNACC_MAX_CORES;
 }
 
-void cnn_irq_wire(struct cnn_device *dev)
+void cm_irq_wire(struct cm_device *dev)
 {
 	bool level = dev->g.irq_status & dev->g.irq_enable;
 
@@ -27,7 +27,7 @@ void cnn_irq_wire(struct cnn_device *dev)
 }
 
 /* A message for every bit that was not pending and enabled before. */
-static void update(struct cnn_device *dev, uint32_t status, uint32_t enable)
+static void update(struct cm_device *dev, uint32_t status, uint32_t enable)
 {
 	uint32_t rise = (status & enable) & ~(dev->g.irq_status & dev->g.irq_enable);
 
@@ -35,15 +35,15 @@ static void update(struct cnn_device *dev, uint32_t status, uint32_t enable)
 	dev->g.irq_enable = enable;
 	for (; rise; rise &= rise - 1)
 		dev->ops->irq_message(dev->opaque, vector_of(dev, __builtin_ctz(rise)));
-	cnn_irq_wire(dev);
+	cm_irq_wire(dev);
 }
 
-void cnn_irq_set(struct cnn_device *dev, uint32_t bits)
+void cm_irq_set(struct cm_device *dev, uint32_t bits)
 {
-	update(dev, dev->g.irq_status | (bits & cnn_irq_mask(dev)), dev->g.irq_enable);
+	update(dev, dev->g.irq_status | (bits & cm_irq_mask(dev)), dev->g.irq_enable);
 }
 
-void cnn_irq_clear(struct cnn_device *dev, uint32_t bits)
+void cm_irq_clear(struct cm_device *dev, uint32_t bits)
 {
 	if (bits & dev->g.irq_status & CNNACC_IRQ_ERROR) {
 		dev->g.err_code = CNNACC_SHELL_OK;
@@ -53,21 +53,21 @@ void cnn_irq_clear(struct cnn_device *dev, uint32_t bits)
 	update(dev, dev->g.irq_status & ~bits, dev->g.irq_enable);
 }
 
-void cnn_irq_enable(struct cnn_device *dev, uint32_t bits)
+void cm_irq_enable(struct cm_device *dev, uint32_t bits)
 {
-	update(dev, dev->g.irq_status, bits & cnn_irq_mask(dev));
+	update(dev, dev->g.irq_status, bits & cm_irq_mask(dev));
 }
 
-void cnn_shell_error(struct cnn_core *core, enum cnnacc_shell_error code, uint64_t addr)
+void cm_shell_error(struct cm_core *core, enum cnnacc_shell_error code, uint64_t addr)
 {
-	struct cnn_device *dev = core->dev;
+	struct cm_device *dev = core->dev;
 
 	if (dev->g.err_code == CNNACC_SHELL_OK) {
 		dev->g.err_code = code;
 		dev->g.err_core = core->index;
 		dev->g.err_addr = addr;
-		cnn_log(dev, "core %u: shell error %d at 0x%llx", core->index, (int)code,
+		cm_log(dev, "core %u: shell error %d at 0x%llx", core->index, (int)code,
 			(unsigned long long)addr);
 	}
-	cnn_irq_set(dev, CNNACC_IRQ_ERROR);
+	cm_irq_set(dev, CNNACC_IRQ_ERROR);
 }

@@ -19,7 +19,7 @@ static bool foreign_residue(const struct job_state *job)
 		job->residue_root != job->packet.root);
 }
 
-static void scrub(struct cnn_core *core, uint32_t budget_ns)
+static void scrub(struct cm_core *core, uint32_t budget_ns)
 {
 	size_t chunk = (size_t)(budget_ns ? budget_ns : 1) * SCRUB_PER_NS;
 	struct job_state *job = &core->job;
@@ -46,7 +46,7 @@ static void scrub(struct cnn_core *core, uint32_t budget_ns)
 	job->phase = JOB_START;
 }
 
-static void start(struct cnn_core *core)
+static void start(struct cm_core *core)
 {
 	struct job_state *job = &core->job;
 	struct core_job start = {
@@ -62,7 +62,7 @@ static void start(struct cnn_core *core)
 	job->phase = JOB_RUN;
 }
 
-static void finish(struct cnn_core *core)
+static void finish(struct cm_core *core)
 {
 	struct job_state *job = &core->job;
 
@@ -73,10 +73,10 @@ static void finish(struct cnn_core *core)
 	job->phase = JOB_STATS;
 }
 
-static void run(struct cnn_core *core, uint32_t budget_ns)
+static void run(struct cm_core *core, uint32_t budget_ns)
 {
 	struct job_state *job = &core->job;
-	struct cnn_port *port = &core->port;
+	struct cm_port *port = &core->port;
 	uint64_t scrub = job->scrub_cycles;
 
 	port->horizon = core->horizon > scrub ? core->horizon - scrub : 0;
@@ -96,7 +96,7 @@ static void run(struct cnn_core *core, uint32_t budget_ns)
 	finish(core);
 }
 
-static void stop(struct cnn_core *core)
+static void stop(struct cm_core *core)
 {
 	struct job_state *job = &core->job;
 
@@ -111,16 +111,16 @@ static void stop(struct cnn_core *core)
 	finish(core);
 }
 
-static int write_stats(struct cnn_core *core, struct core_fault *fault)
+static int write_stats(struct cm_core *core, struct core_fault *fault)
 {
 	const struct job_state *job = &core->job;
 	struct cnnacc_stats stats = job->stats;
 
-	return cnn_port_lines(&core->port, job->packet.stats_va, &stats,
+	return cm_port_lines(&core->port, job->packet.stats_va, &stats,
 			      sizeof(stats) / CNNACC_LINE_SIZE, CNNACC_ACCESS_WRITE, fault);
 }
 
-static void stats(struct cnn_core *core)
+static void stats(struct cm_core *core)
 {
 	struct job_state *job = &core->job;
 	struct core_fault fault = { .pc = job->result.pc };
@@ -138,14 +138,14 @@ static void stats(struct cnn_core *core)
 	job->result = fault;
 }
 
-void cnn_job_run(struct cnn_core *core, uint32_t budget_ns)
+void cm_job_run(struct cm_core *core, uint32_t budget_ns)
 {
 	struct job_state *job = &core->job;
 
 	if (budget_ns > BUDGET_NS_MAX)
 		budget_ns = BUDGET_NS_MAX;
 	job->progress++;
-	cnn_port_select(&core->port, job->packet.ctx_id, job->packet.root);
+	cm_port_select(&core->port, job->packet.ctx_id, job->packet.root);
 	if (job->abort && job->phase < JOB_STATS)
 		stop(core);
 	if (job->phase == JOB_SCRUB)

@@ -10,17 +10,17 @@
 #define MOVE_LONG	((size_t)16 << 10)	/* bytes that threads share */
 #define LINE_ENTRIES	((uint32_t)CNNACC_LINE_SIZE / 4)
 
-void cnn_port_flush(struct cnn_port *port)
+void cm_port_flush(struct cm_port *port)
 {
 	port->dir_tag = 0;
 	memset(port->tlb, 0, sizeof(port->tlb));
 }
 
-void cnn_port_select(struct cnn_port *port, uint32_t ctx_id, uint64_t root)
+void cm_port_select(struct cm_port *port, uint32_t ctx_id, uint64_t root)
 {
 	if (port->ctx_id == ctx_id && port->root == root)
 		return;
-	cnn_port_flush(port);
+	cm_port_flush(port);
 	port->ctx_id = ctx_id;
 	port->root = root;
 }
@@ -33,7 +33,7 @@ static int refuse(struct core_fault *fault, uint32_t status_class, uint32_t leve
 }
 
 /* Reads entries of a table, which may be what the core has just stored. */
-static int read_entries(struct cnn_port *port, uint64_t table, uint32_t index, uint32_t *entry,
+static int read_entries(struct cm_port *port, uint64_t table, uint32_t index, uint32_t *entry,
 			uint32_t count)
 {
 	uint64_t first = table + 4 * index, end = first + 4 * count;
@@ -41,11 +41,11 @@ static int read_entries(struct cnn_port *port, uint64_t table, uint32_t index, u
 	for (unsigned int i = 0; port->writing && i < port->move_count; i++)
 		if (port->mappings[i].bus < end &&
 		    first < port->mappings[i].bus + port->mappings[i].len)
-			cnn_port_settle(port);
+			cm_port_settle(port);
 	return port->ops->dma_read(port->opaque, first, entry, 4 * count);
 }
 
-static int walk_dir(struct cnn_port *port, uint32_t va, struct core_fault *fault)
+static int walk_dir(struct cm_port *port, uint32_t va, struct core_fault *fault)
 {
 	uint32_t index = CNNACC_PT_DIR_INDEX(va), pte;
 
@@ -60,9 +60,9 @@ static int walk_dir(struct cnn_port *port, uint32_t va, struct core_fault *fault
 	return 0;
 }
 
-static void remember(struct cnn_port *port, uint32_t page, uint32_t pte)
+static void remember(struct cm_port *port, uint32_t page, uint32_t pte)
 {
-	struct cnn_tlb_entry *entry = &port->tlb[page % CNN_TLB_ENTRIES];
+	struct cm_tlb_entry *entry = &port->tlb[page % CM_TLB_ENTRIES];
 
 	if (!(pte & CNNACC_PTE_VALID))
 		return;
@@ -71,7 +71,7 @@ static void remember(struct cnn_port *port, uint32_t page, uint32_t pte)
 }
 
 /* Reads the entry of a page and, where all of it is memory, the line that it is in. */
-static int read_page(struct cnn_port *port, uint32_t va, uint32_t *pte)
+static int read_page(struct cm_port *port, uint32_t va, uint32_t *pte)
 {
 	uint64_t table = CNNACC_PTE_BUS(port->dir_pte);
 	uint32_t index = CNNACC_PT_PAGE_INDEX(va), first = index & ~(LINE_ENTRIES - 1);
@@ -89,10 +89,10 @@ static int read_page(struct cnn_port *port, uint32_t va, uint32_t *pte)
 	return 0;
 }
 
-static int walk(struct cnn_port *port, uint32_t va, uint32_t *pte, struct core_fault *fault)
+static int walk(struct cm_port *port, uint32_t va, uint32_t *pte, struct core_fault *fault)
 {
 	uint32_t page = va >> CNNACC_PAGE_SHIFT;
-	const struct cnn_tlb_entry *entry = &port->tlb[page % CNN_TLB_ENTRIES];
+	const struct cm_tlb_entry *entry = &port->tlb[page % CM_TLB_ENTRIES];
 
 	if (entry->tag == page + 1) {
 		*pte = entry->pte;
@@ -107,7 +107,7 @@ static int walk(struct cnn_port *port, uint32_t va, uint32_t *pte, struct core_f
 	return 0;
 }
 
-int cnn_port_translate(struct cnn_port *port, uint64_t va, enum cnnacc_access access,
+int cm_port_translate(struct cm_port *port, uint64_t va, enum cnnacc_access access,
 		       uint64_t *bus, struct core_fault *fault)
 {
 	static const uint32_t needs[] = {
@@ -130,7 +130,7 @@ int cnn_port_translate(struct cnn_port *port, uint64_t va, enum cnnacc_access ac
 }
 
 /* Bytes from @va on that are contiguous on the bus, from 1 line to @max bytes. */
-static size_t contiguous(struct cnn_port *port, uint64_t va, uint64_t bus, size_t max,
+static size_t contiguous(struct cm_port *port, uint64_t va, uint64_t bus, size_t max,
 			 enum cnnacc_access access)
 {
 	size_t len = CNNACC_PAGE_SIZE - (va & (CNNACC_PAGE_SIZE - 1));
@@ -138,7 +138,7 @@ static size_t contiguous(struct cnn_port *port, uint64_t va, uint64_t bus, size_
 	uint64_t next;
 
 	while (len < max) {
-		if (cnn_port_translate(port, va + len, access, &next, &ignored) ||
+		if (cm_port_translate(port, va + len, access, &next, &ignored) ||
 		    next != bus + len)
 			break;
 		len += CNNACC_PAGE_SIZE;
@@ -154,8 +154,8 @@ static size_t contiguous(struct cnn_port *port, uint64_t va, uint64_t bus, size_
  */
 static void move_part(void *opaque, unsigned int part, unsigned int seat)
 {
-	const struct cnn_port *port = opaque;
-	const struct cnn_move *m = port->moves;
+	const struct cm_port *port = opaque;
+	const struct cm_move *m = port->moves;
 	unsigned int parts = port->move_parts;
 	size_t lines = m->len / CNNACC_LINE_SIZE;
 	size_t first = lines * part / parts * CNNACC_LINE_SIZE;
@@ -170,7 +170,7 @@ static void move_part(void *opaque, unsigned int part, unsigned int seat)
 		memcpy(m[i].to, m[i].from, m[i].len);
 }
 
-static void cut_moves(struct cnn_port *port)
+static void cut_moves(struct cm_port *port)
 {
 	unsigned int parts = port->move_parts;
 	size_t moved = 0;
@@ -182,7 +182,7 @@ static void cut_moves(struct cnn_port *port)
 	}
 }
 
-void cnn_port_settle(struct cnn_port *port)
+void cm_port_settle(struct cm_port *port)
 {
 	size_t parts = port->moving / MOVE_SHARE;
 
@@ -191,7 +191,7 @@ void cnn_port_settle(struct cnn_port *port)
 	parts = parts < port->threads ? parts : port->threads;
 	port->move_parts = parts ? (unsigned int)parts : 1;
 	cut_moves(port);
-	cnn_workers_run(port->workers, move_part, port, port->move_parts);
+	cm_workers_run(port->workers, move_part, port, port->move_parts);
 	for (unsigned int i = 0; i < port->move_count; i++)
 		port->ops->dma_unmap(port->opaque, port->mappings[i].ptr, port->mappings[i].len,
 				     port->writing);
@@ -200,28 +200,28 @@ void cnn_port_settle(struct cnn_port *port)
 }
 
 /* Leaves a copy for later, if it is short. */
-static void queue(struct cnn_port *port, struct cnn_move move, struct cnn_mapping mapping,
+static void queue(struct cm_port *port, struct cm_move move, struct cm_mapping mapping,
 		  bool write)
 {
-	const struct cnn_move *last = &port->moves[port->move_count ? port->move_count - 1 : 0];
+	const struct cm_move *last = &port->moves[port->move_count ? port->move_count - 1 : 0];
 
-	if (port->move_count && (port->move_count == CNN_PORT_MOVES || port->writing != write ||
+	if (port->move_count && (port->move_count == CM_PORT_MOVES || port->writing != write ||
 				 move.len >= MOVE_LONG || move.to < last->to + last->len))
-		cnn_port_settle(port);
+		cm_port_settle(port);
 	port->writing = write;
 	port->moving += move.len;
 	port->mappings[port->move_count] = mapping;
 	port->moves[port->move_count++] = move;
 	if (port->threads < 2 || move.len >= MOVE_LONG)
-		cnn_port_settle(port);
+		cm_port_settle(port);
 }
 
 /* Moves what can be mapped at once; 0 if nothing can. */
-static size_t move_mapped(struct cnn_port *port, uint64_t bus, uint8_t *buf, size_t len,
+static size_t move_mapped(struct cm_port *port, uint64_t bus, uint8_t *buf, size_t len,
 			  bool write)
 {
-	struct cnn_mapping mapping = { .bus = bus, .len = len };
-	struct cnn_move move;
+	struct cm_mapping mapping = { .bus = bus, .len = len };
+	struct cm_move move;
 
 	mapping.ptr = port->ops->dma_map(port->opaque, bus, &mapping.len, write);
 	if (!mapping.ptr)
@@ -237,11 +237,11 @@ static size_t move_mapped(struct cnn_port *port, uint64_t bus, uint8_t *buf, siz
 }
 
 /* One line through the host, which refuses it as a whole or moves it. */
-static size_t move_line(struct cnn_port *port, uint64_t bus, uint8_t *buf, bool write)
+static size_t move_line(struct cm_port *port, uint64_t bus, uint8_t *buf, bool write)
 {
 	int ret;
 
-	cnn_port_settle(port);
+	cm_port_settle(port);
 	if (write)
 		ret = port->ops->dma_write(port->opaque, bus, buf, CNNACC_LINE_SIZE);
 	else
@@ -249,7 +249,7 @@ static size_t move_line(struct cnn_port *port, uint64_t bus, uint8_t *buf, bool 
 	return ret ? 0 : CNNACC_LINE_SIZE;
 }
 
-int cnn_port_queue(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines,
+int cm_port_queue(struct cm_port *port, uint64_t va, void *buf, uint64_t lines,
 		   enum cnnacc_access access, struct core_fault *fault)
 {
 	bool write = access == CNNACC_ACCESS_WRITE;
@@ -260,7 +260,7 @@ int cnn_port_queue(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines
 		uint64_t bus;
 		size_t len;
 
-		if (cnn_port_translate(port, va, access, &bus, fault))
+		if (cm_port_translate(port, va, access, &bus, fault))
 			return -1;
 		len = contiguous(port, va, bus, left, access);
 		len = move_mapped(port, bus, local, len, write);
@@ -275,27 +275,27 @@ int cnn_port_queue(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines
 	return 0;
 }
 
-int cnn_port_lines(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines,
+int cm_port_lines(struct cm_port *port, uint64_t va, void *buf, uint64_t lines,
 		   enum cnnacc_access access, struct core_fault *fault)
 {
-	int ret = cnn_port_queue(port, va, buf, lines, access, fault);
+	int ret = cm_port_queue(port, va, buf, lines, access, fault);
 
-	cnn_port_settle(port);
+	cm_port_settle(port);
 	return ret;
 }
 
 /* ---- bytes ---- */
 
-static void unmap_page(struct cnn_port *port, struct cnn_page *page, bool write)
+static void unmap_page(struct cm_port *port, struct cm_page *page, bool write)
 {
 	if (page->tag)
 		port->ops->dma_unmap(port->opaque, page->ptr, CNNACC_PAGE_SIZE, write);
 	page->tag = 0;
 }
 
-void cnn_port_release(struct cnn_port *port)
+void cm_port_release(struct cm_port *port)
 {
-	for (unsigned int i = 0; port->paged && i < CNN_PORT_PAGES; i++) {
+	for (unsigned int i = 0; port->paged && i < CM_PORT_PAGES; i++) {
 		unmap_page(port, &port->pages[0][i], false);
 		unmap_page(port, &port->pages[1][i], true);
 	}
@@ -303,10 +303,10 @@ void cnn_port_release(struct cnn_port *port)
 }
 
 /* Maps the page of @va, which is at @bus; NULL if the host cannot map all of it. */
-static uint8_t *map_page(struct cnn_port *port, uint64_t va, uint64_t bus, bool write)
+static uint8_t *map_page(struct cm_port *port, uint64_t va, uint64_t bus, bool write)
 {
 	uint32_t number = (uint32_t)(va >> CNNACC_PAGE_SHIFT);
-	struct cnn_page *page = &port->pages[write][number % CNN_PORT_PAGES];
+	struct cm_page *page = &port->pages[write][number % CM_PORT_PAGES];
 	size_t len = CNNACC_PAGE_SIZE;
 	uint8_t *ptr = port->ops->dma_map(port->opaque, bus & ~(uint64_t)(CNNACC_PAGE_SIZE - 1),
 					  &len, write);
@@ -318,13 +318,13 @@ static uint8_t *map_page(struct cnn_port *port, uint64_t va, uint64_t bus, bool 
 	if (!ptr)
 		return NULL;
 	unmap_page(port, page, write);
-	*page = (struct cnn_page){ .ptr = ptr, .tag = number + 1 };
+	*page = (struct cm_page){ .ptr = ptr, .tag = number + 1 };
 	port->paged = true;
 	return ptr;
 }
 
 /* Bytes of one page, line by line through the host. */
-static int move_lines(struct cnn_port *port, uint64_t va, uint64_t bus, uint8_t *buf, size_t len,
+static int move_lines(struct cm_port *port, uint64_t va, uint64_t bus, uint8_t *buf, size_t len,
 		      bool write, struct core_fault *fault)
 {
 	while (len) {
@@ -359,17 +359,17 @@ static void copy_result(void *to, const void *from, size_t len)
 		memcpy(to, from, len);
 }
 
-static int move_in_page(struct cnn_port *port, uint64_t va, uint8_t *buf, size_t len,
+static int move_in_page(struct cm_port *port, uint64_t va, uint8_t *buf, size_t len,
 			enum cnnacc_access access, struct core_fault *fault)
 {
 	bool write = access == CNNACC_ACCESS_WRITE;
-	const struct cnn_page *page =
-		&port->pages[write][(va >> CNNACC_PAGE_SHIFT) % CNN_PORT_PAGES];
+	const struct cm_page *page =
+		&port->pages[write][(va >> CNNACC_PAGE_SHIFT) % CM_PORT_PAGES];
 	uint8_t *ptr = page->tag == (va >> CNNACC_PAGE_SHIFT) + 1 ? page->ptr : NULL;
 	uint64_t bus;
 
 	if (!ptr) {
-		if (cnn_port_translate(port, va, access, &bus, fault)) {
+		if (cm_port_translate(port, va, access, &bus, fault)) {
 			fault->va = va & ~(uint64_t)(CNNACC_LINE_SIZE - 1);
 			return -1;
 		}
@@ -382,14 +382,14 @@ static int move_in_page(struct cnn_port *port, uint64_t va, uint8_t *buf, size_t
 	return 0;
 }
 
-int cnn_port_bytes(struct cnn_port *port, uint64_t va, void *buf, size_t len,
+int cm_port_bytes(struct cm_port *port, uint64_t va, void *buf, size_t len,
 		   enum cnnacc_access access, struct core_fault *fault)
 {
 	size_t lines = va % CNNACC_LINE_SIZE || len < MOVE_LONG ? 0 : len / CNNACC_LINE_SIZE;
 	uint8_t *local = buf;
 
 	/* Several threads share what is much. */
-	if (lines && cnn_port_lines(port, va, buf, lines, access, fault))
+	if (lines && cm_port_lines(port, va, buf, lines, access, fault))
 		return -1;
 	va += lines * CNNACC_LINE_SIZE;
 	local += lines * CNNACC_LINE_SIZE;

@@ -1,44 +1,44 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /* A core's way to memory: address translation, transfers of lines and of bytes. */
-#ifndef CNN_MMU_H
-#define CNN_MMU_H
+#ifndef CM_MMU_H
+#define CM_MMU_H
 
 #include "core.h"
 
-#define CNN_TLB_ENTRIES	256
-#define CNN_PORT_MOVES	1024
-#define CNN_PORT_PAGES	64
+#define CM_TLB_ENTRIES	256
+#define CM_PORT_MOVES	1024
+#define CM_PORT_PAGES	64
 
-struct cnn_tlb_entry {
+struct cm_tlb_entry {
 	uint32_t tag;		/* page number + 1, 0 = empty */
 	uint32_t pte;
 };
 
-/** struct cnn_move - a copy that has not been made yet. */
-struct cnn_move {
+/** struct cm_move - a copy that has not been made yet. */
+struct cm_move {
 	uint8_t *to;
 	const uint8_t *from;
 	size_t len;
 };
 
-/** struct cnn_mapping - what of memory it is from or to. */
-struct cnn_mapping {
+/** struct cm_mapping - what of memory it is from or to. */
+struct cm_mapping {
 	uint64_t bus;
 	void *ptr;		/* by dma_map() */
 	size_t len;
 };
 
-/** struct cnn_page - a page of memory that stays mapped to the end of the step. */
-struct cnn_page {
+/** struct cm_page - a page of memory that stays mapped to the end of the step. */
+struct cm_page {
 	uint8_t *ptr;		/* by dma_map() */
 	uint32_t tag;		/* page number + 1, 0 = empty */
 };
 
-/** struct cnn_port - translation state of one core; holds nothing that is saved. */
-struct cnn_port {
-	const struct cnn_host_ops *ops;
+/** struct cm_port - translation state of one core; holds nothing that is saved. */
+struct cm_port {
+	const struct cm_host_ops *ops;
 	void *opaque;
-	struct cnn_workers *workers;	/* @threads of them copy */
+	struct cm_workers *workers;	/* @threads of them copy */
 	unsigned int threads;
 	uint32_t ctx_id;
 	uint64_t root;
@@ -47,68 +47,68 @@ struct cnn_port {
 	uint64_t event;		/* cycle of the event that it has raised */
 	uint32_t dir_tag;	/* directory index + 1 of dir_pte, 0 = empty */
 	uint32_t dir_pte;
-	struct cnn_tlb_entry tlb[CNN_TLB_ENTRIES];
+	struct cm_tlb_entry tlb[CM_TLB_ENTRIES];
 
 	/* By page number, to read from and to write to; empty between steps. */
-	struct cnn_page pages[2][CNN_PORT_PAGES];
+	struct cm_page pages[2][CM_PORT_PAGES];
 	bool paged;		/* some may not be */
 
 	/* All in one direction, to ascending addresses; empty between steps. */
 	bool writing;
 	unsigned int move_count, move_parts;
-	unsigned int cut[CNN_MODEL_MAX_THREADS + 1];	/* first move of each part */
+	unsigned int cut[CM_MAX_THREADS + 1];	/* first move of each part */
 	size_t moving;					/* bytes of all */
-	struct cnn_mapping mappings[CNN_PORT_MOVES];
-	struct cnn_move moves[CNN_PORT_MOVES] __attribute__((aligned(64)));
+	struct cm_mapping mappings[CM_PORT_MOVES];
+	struct cm_move moves[CM_PORT_MOVES] __attribute__((aligned(64)));
 };
 
-void cnn_port_flush(struct cnn_port *port);
+void cm_port_flush(struct cm_port *port);
 /* Uses another context's table from now on. */
-void cnn_port_select(struct cnn_port *port, uint32_t ctx_id, uint64_t root);
+void cm_port_select(struct cm_port *port, uint32_t ctx_id, uint64_t root);
 
 /**
- * cnn_port_translate() - bus address of a byte.
+ * cm_port_translate() - bus address of a byte.
  *
  * Return: 0, or -1 with class, detail, access and va of @fault filled.
  */
-int cnn_port_translate(struct cnn_port *port, uint64_t va, enum cnnacc_access access,
+int cm_port_translate(struct cm_port *port, uint64_t va, enum cnnacc_access access,
 		       uint64_t *bus, struct core_fault *fault);
 
 /**
- * cnn_port_lines() - move 64-byte lines in ascending order.
+ * cm_port_lines() - move 64-byte lines in ascending order.
  * @va: of the first line, 64-byte aligned
  * @buf: local memory; written for CNNACC_ACCESS_READ and EXEC, read for WRITE
  *
  * Return: 0, or -1 with @fault naming the first line refused; those before it
  * have moved.
  */
-int cnn_port_lines(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines,
+int cm_port_lines(struct cm_port *port, uint64_t va, void *buf, uint64_t lines,
 		   enum cnnacc_access access, struct core_fault *fault);
 
 /**
- * cnn_port_queue() - cnn_port_lines(), of which copies may be left for later.
+ * cm_port_queue() - cm_port_lines(), of which copies may be left for later.
  *
- * The caller must not touch @buf before cnn_port_settle().
+ * The caller must not touch @buf before cm_port_settle().
  */
-int cnn_port_queue(struct cnn_port *port, uint64_t va, void *buf, uint64_t lines,
+int cm_port_queue(struct cm_port *port, uint64_t va, void *buf, uint64_t lines,
 		   enum cnnacc_access access, struct core_fault *fault);
-/** cnn_port_settle() - makes all copies that were left. */
-void cnn_port_settle(struct cnn_port *port);
+/** cm_port_settle() - makes all copies that were left. */
+void cm_port_settle(struct cm_port *port);
 
 /**
- * cnn_port_bytes() - move bytes in ascending order, at any alignment, and no others.
+ * cm_port_bytes() - move bytes in ascending order, at any alignment, and no others.
  * @buf: local memory; written for CNNACC_ACCESS_READ, read for WRITE
  *
  * Return: 0, or -1 with @fault naming the first 64-byte line refused; those before it
  * have moved.
  */
-int cnn_port_bytes(struct cnn_port *port, uint64_t va, void *buf, size_t len,
+int cm_port_bytes(struct cm_port *port, uint64_t va, void *buf, size_t len,
 		   enum cnnacc_access access, struct core_fault *fault);
-/** cnn_port_release() - unmaps what cnn_port_bytes() has left mapped, before a step ends. */
-void cnn_port_release(struct cnn_port *port);
+/** cm_port_release() - unmaps what cm_port_bytes() has left mapped, before a step ends. */
+void cm_port_release(struct cm_port *port);
 
 /* Has a core to wait before it does what the hardware does at @cycle of the job? */
-static inline bool cnn_port_waits(struct cnn_port *port, uint64_t cycle)
+static inline bool cm_port_waits(struct cm_port *port, uint64_t cycle)
 {
 	if (cycle <= port->horizon)
 		return false;

@@ -6,7 +6,7 @@
 
 #define BUS_LIMIT	((uint64_t)1 << CNNACC_BUS_ADDR_BITS)
 
-uint32_t cnn_queue_state(const struct cnn_core *core)
+uint32_t cm_queue_state(const struct cm_core *core)
 {
 	if (core->q.halted)
 		return CNNACC_QSTATE_HALTED;
@@ -23,7 +23,7 @@ static uint32_t next(uint32_t index, uint32_t size)
 }
 
 /* May a packet be started, no other running? */
-static bool startable(const struct cnn_core *core)
+static bool startable(const struct cm_core *core)
 {
 	const struct queue_state *q = &core->q;
 
@@ -31,7 +31,7 @@ static bool startable(const struct cnn_core *core)
 	       next(q->compl_tail, q->active.compl_size) != q->compl_head;
 }
 
-bool cnn_queue_has_work(const struct cnn_core *core)
+bool cm_queue_has_work(const struct cm_core *core)
 {
 	if (core->reset_pending || core->dev->reset_pending)
 		return false;
@@ -51,7 +51,7 @@ static bool bad_base(uint64_t base, uint32_t size)
 }
 
 /* Is there something wrong with the rings?  *value is what. */
-bool cnn_rings_bad(const struct ring_state *r, uint64_t *value)
+bool cm_rings_bad(const struct ring_state *r, uint64_t *value)
 {
 	if (bad_size(r->ring_size)) {
 		*value = r->ring_size;
@@ -68,7 +68,7 @@ bool cnn_rings_bad(const struct ring_state *r, uint64_t *value)
 	return bad_base(r->compl_base, r->compl_size);
 }
 
-static void enable(struct cnn_core *core)
+static void enable(struct cm_core *core)
 {
 	struct queue_state *q = &core->q;
 	uint64_t value;
@@ -76,9 +76,9 @@ static void enable(struct cnn_core *core)
 	if (q->halted || q->running)
 		return;
 	q->enable = 1;
-	if (cnn_rings_bad(&q->written, &value)) {
+	if (cm_rings_bad(&q->written, &value)) {
 		q->refused = 1;
-		cnn_shell_error(core, CNNACC_SHELL_RING, value);
+		cm_shell_error(core, CNNACC_SHELL_RING, value);
 		return;
 	}
 	q->active = q->written;
@@ -89,7 +89,7 @@ static void enable(struct cnn_core *core)
 	q->seq = 0;
 }
 
-void cnn_queue_write_ctrl(struct cnn_core *core, uint32_t value)
+void cm_queue_write_ctrl(struct cm_core *core, uint32_t value)
 {
 	struct queue_state *q = &core->q;
 
@@ -104,18 +104,18 @@ void cnn_queue_write_ctrl(struct cnn_core *core, uint32_t value)
 }
 
 /* The run that has ended has raised an event. */
-void cnn_queue_event(struct cnn_core *core)
+void cm_queue_event(struct cm_core *core)
 {
 	core->event = false;
 	core->q.event_count++;
 	core->q.suspended = (core->job.packet.flags & CNNACC_PACKET_EVENT_WAIT) != 0;
-	cnn_irq_set(core->dev, CNNACC_IRQ_EVENT(core->index));
+	cm_irq_set(core->dev, CNNACC_IRQ_EVENT(core->index));
 }
 
 /* What comes after the event is as much later as it has waited. */
-void cnn_queue_write_event_ack(struct cnn_core *core, uint32_t value)
+void cm_queue_write_event_ack(struct cm_core *core, uint32_t value)
 {
-	struct cnn_device *dev = core->dev;
+	struct cm_device *dev = core->dev;
 	uint64_t at, now;
 
 	if (value != 1 || !core->q.suspended)
@@ -123,29 +123,29 @@ void cnn_queue_write_event_ack(struct cnn_core *core, uint32_t value)
 	core->q.suspended = 0;
 	if (!dev->config.modelled)
 		return;
-	at = cnn_clock_time(core, core->job.event_cycle);
+	at = cm_clock_time(core, core->job.event_cycle);
 	now = dev->ops->now(dev->opaque);
 	if (now > at)
 		core->job.suspended_ns += now - at;
 }
 
-void cnn_queue_write_tail(struct cnn_core *core, uint32_t value)
+void cm_queue_write_tail(struct cm_core *core, uint32_t value)
 {
 	if (value >= core->q.active.ring_size)
-		cnn_shell_error(core, CNNACC_SHELL_DOORBELL, value);
+		cm_shell_error(core, CNNACC_SHELL_DOORBELL, value);
 	else
 		core->q.tail = value;
 }
 
-void cnn_queue_write_compl_head(struct cnn_core *core, uint32_t value)
+void cm_queue_write_compl_head(struct cm_core *core, uint32_t value)
 {
 	if (value >= core->q.active.compl_size)
-		cnn_shell_error(core, CNNACC_SHELL_DOORBELL, value);
+		cm_shell_error(core, CNNACC_SHELL_DOORBELL, value);
 	else
 		core->q.compl_head = value;
 }
 
-uint32_t cnn_packet_check(const struct cnn_core *core, const struct cnnacc_packet *p)
+uint32_t cm_packet_check(const struct cm_core *core, const struct cnnacc_packet *p)
 {
 	uint64_t max = (uint64_t)core->entry.job_cycles_max_hi << 32 |
 		       core->entry.job_cycles_max_lo;
@@ -171,10 +171,10 @@ uint32_t cnn_packet_check(const struct cnn_core *core, const struct cnnacc_packe
 }
 
 /* Keeps of the last job only whose residue the core holds. */
-static void begin_job(struct cnn_core *core)
+static void begin_job(struct cm_core *core)
 {
 	struct job_state *job = &core->job;
-	uint32_t bad = cnn_packet_check(core, &job->packet);
+	uint32_t bad = cm_packet_check(core, &job->packet);
 
 	memset(&job->result, 0, sizeof(job->result));
 	memset(&job->stats, 0, sizeof(job->stats));
@@ -194,18 +194,18 @@ static void begin_job(struct cnn_core *core)
 	}
 }
 
-bool cnn_queue_take(struct cnn_core *core)
+bool cm_queue_take(struct cm_core *core)
 {
 	struct queue_state *q = &core->q;
 	uint64_t addr = q->active.ring_base + (uint64_t)q->head * sizeof(struct cnnacc_packet);
-	struct cnn_device *dev = core->dev;
+	struct cm_device *dev = core->dev;
 
 	if (!startable(core))
 		return false;
 	if (dev->ops->dma_read(dev->opaque, addr, &core->job.packet,
 			       sizeof(core->job.packet))) {
 		q->halted = 1;
-		cnn_shell_error(core, CNNACC_SHELL_PACKET_READ, addr);
+		cm_shell_error(core, CNNACC_SHELL_PACKET_READ, addr);
 		return false;
 	}
 	q->abort = 0;
@@ -214,11 +214,11 @@ bool cnn_queue_take(struct cnn_core *core)
 	return true;
 }
 
-static bool write_record(struct cnn_core *core)
+static bool write_record(struct cm_core *core)
 {
 	const struct job_state *job = &core->job;
 	struct queue_state *q = &core->q;
-	struct cnn_device *dev = core->dev;
+	struct cm_device *dev = core->dev;
 	uint64_t addr = q->active.compl_base +
 			(uint64_t)q->compl_tail * sizeof(struct cnnacc_completion);
 	struct cnnacc_completion record = {
@@ -237,7 +237,7 @@ static bool write_record(struct cnn_core *core)
 	};
 
 	if (dev->ops->dma_write(dev->opaque, addr, &record, sizeof(record))) {
-		cnn_shell_error(core, CNNACC_SHELL_COMPL_WRITE, addr);
+		cm_shell_error(core, CNNACC_SHELL_COMPL_WRITE, addr);
 		return false;
 	}
 	q->seq++;
@@ -245,7 +245,7 @@ static bool write_record(struct cnn_core *core)
 	return true;
 }
 
-static void record_failure(struct cnn_core *core)
+static void record_failure(struct cm_core *core)
 {
 	const struct core_fault *f = &core->job.result;
 	struct queue_state *q = &core->q;
@@ -253,20 +253,20 @@ static void record_failure(struct cnn_core *core)
 	q->status = f->status_class << 16 | f->code;
 	q->status_pc = f->pc;
 	q->status_va = f->va;
-	cnn_log(core->dev,
+	cm_log(core->dev,
 		"core %u: context %u: class %u code %u detail %u pc %u access %u va 0x%llx",
 		core->index, core->job.packet.ctx_id, f->status_class, f->code, f->detail,
 		f->pc, f->access, (unsigned long long)f->va);
 }
 
-void cnn_queue_complete(struct cnn_core *core)
+void cm_queue_complete(struct cm_core *core)
 {
 	struct job_state *job = &core->job;
 	struct queue_state *q = &core->q;
 	bool failed = job->result.status_class != CNNACC_STATUS_OK;
 	bool written = write_record(core);
 
-	cnn_stats_add(&q->counters, &job->stats);
+	cm_stats_add(&q->counters, &job->stats);
 	job->phase = JOB_NONE;
 	q->running = 0;
 	q->abort = 0;
@@ -278,5 +278,5 @@ void cnn_queue_complete(struct cnn_core *core)
 	else
 		q->head = next(q->head, q->active.ring_size);
 	if (written && (failed || (job->packet.flags & CNNACC_PACKET_IRQ)))
-		cnn_irq_set(core->dev, CNNACC_IRQ_CORE(core->index));
+		cm_irq_set(core->dev, CNNACC_IRQ_CORE(core->index));
 }

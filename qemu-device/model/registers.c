@@ -5,19 +5,19 @@
 #include "device.h"
 
 /* hi half of a pair: latched if its lo half was the last one read, else @live. */
-static uint32_t read_hi(const struct cnn_device *dev, uint32_t offset, uint32_t live)
+static uint32_t read_hi(const struct cm_device *dev, uint32_t offset, uint32_t live)
 {
 	return dev->g.latch_offset == offset ? dev->g.latch_value : live;
 }
 
-static uint32_t read_lo(struct cnn_device *dev, uint32_t offset, uint64_t value)
+static uint32_t read_lo(struct cm_device *dev, uint32_t offset, uint64_t value)
 {
 	dev->g.latch_offset = offset + 4;
 	dev->g.latch_value = (uint32_t)(value >> 32);
 	return (uint32_t)value;
 }
 
-static uint32_t inv_done(const struct cnn_device *dev)
+static uint32_t inv_done(const struct cm_device *dev)
 {
 	uint32_t behind = 0;
 
@@ -27,7 +27,7 @@ static uint32_t inv_done(const struct cnn_device *dev)
 	return dev->g.inv_seq - behind;
 }
 
-static uint32_t read_global(struct cnn_device *dev, uint32_t offset)
+static uint32_t read_global(struct cm_device *dev, uint32_t offset)
 {
 	const struct global_state *g = &dev->g;
 
@@ -54,7 +54,7 @@ static uint32_t read_global(struct cnn_device *dev, uint32_t offset)
 	return 0;
 }
 
-static uint32_t read_table(const struct cnn_device *dev, uint32_t offset)
+static uint32_t read_table(const struct cm_device *dev, uint32_t offset)
 {
 	unsigned int index = offset / CNNACC_CORE_ENTRY_SIZE;
 	uint32_t value;
@@ -66,16 +66,16 @@ static uint32_t read_table(const struct cnn_device *dev, uint32_t offset)
 	return value;
 }
 
-static uint32_t read_stats(struct cnn_core *core, uint32_t reg, uint32_t offset)
+static uint32_t read_stats(struct cm_core *core, uint32_t reg, uint32_t offset)
 {
 	unsigned int word = (reg - CNNACC_QREG_STATS) / 8;
-	uint64_t value = cnn_stats_word(&core->q.counters, word);
+	uint64_t value = cm_stats_word(&core->q.counters, word);
 
 	return reg % 8 ? read_hi(core->dev, offset, value >> 32) :
 			 read_lo(core->dev, offset, value);
 }
 
-static uint32_t read_queue(struct cnn_core *core, uint32_t reg, uint32_t offset)
+static uint32_t read_queue(struct cm_core *core, uint32_t reg, uint32_t offset)
 {
 	const struct queue_state *q = &core->q;
 
@@ -91,7 +91,7 @@ static uint32_t read_queue(struct cnn_core *core, uint32_t reg, uint32_t offset)
 	case CNNACC_QREG_COMPL_TAIL: return q->compl_tail;
 	case CNNACC_QREG_COMPL_HEAD: return q->compl_head;
 	case CNNACC_QREG_CTRL: return q->enable ? CNNACC_QCTRL_ENABLE : 0;
-	case CNNACC_QREG_STATE: return cnn_queue_state(core);
+	case CNNACC_QREG_STATE: return cm_queue_state(core);
 	case CNNACC_QREG_RESET: return core->reset_pending;
 	case CNNACC_QREG_PROGRESS: return q->progress;
 	case CNNACC_QREG_STATUS: return q->status;
@@ -105,7 +105,7 @@ static uint32_t read_queue(struct cnn_core *core, uint32_t reg, uint32_t offset)
 }
 
 /* Core whose block of @stride bytes @offset lies in, NULL if none; *reg is the rest. */
-static struct cnn_core *block(struct cnn_device *dev, uint32_t offset, uint32_t base,
+static struct cm_core *block(struct cm_device *dev, uint32_t offset, uint32_t base,
 			      uint32_t stride, uint32_t *reg)
 {
 	if (offset < base || (offset - base) / stride >= dev->core_count)
@@ -114,21 +114,21 @@ static struct cnn_core *block(struct cnn_device *dev, uint32_t offset, uint32_t 
 	return &dev->core[(offset - base) / stride];
 }
 
-uint32_t cnn_device_read(struct cnn_device *dev, uint32_t offset)
+uint32_t cm_device_read(struct cm_device *dev, uint32_t offset)
 {
-	struct cnn_core *core;
+	struct cm_core *core;
 	uint32_t reg;
 
 	if (offset % 4)
 		return 0;
 	if (offset < CNNACC_CORE_TABLE_OFFSET)
 		return read_global(dev, offset);
-	if (offset < CNN_QUEUE_OFFSET)
+	if (offset < CM_QUEUE_OFFSET)
 		return read_table(dev, offset - CNNACC_CORE_TABLE_OFFSET);
-	core = block(dev, offset, CNN_QUEUE_OFFSET, CNNACC_QREG_BLOCK_SIZE, &reg);
+	core = block(dev, offset, CM_QUEUE_OFFSET, CNNACC_QREG_BLOCK_SIZE, &reg);
 	if (core)
 		return read_queue(core, reg, offset);
-	core = block(dev, offset, CNN_WINDOW_OFFSET, CNN_WINDOW_STRIDE, &reg);
+	core = block(dev, offset, CM_WINDOW_OFFSET, CM_WINDOW_STRIDE, &reg);
 	if (core && reg / 4 < core->ops->window_words)
 		return core->window[reg / 4];
 	return 0;
@@ -142,12 +142,12 @@ static void set_half(uint64_t *value, bool hi, uint32_t half)
 		*value = (*value & ~(uint64_t)0xffffffff) | half;
 }
 
-static bool holds_residue(const struct cnn_core *core, uint32_t id)
+static bool holds_residue(const struct cm_core *core, uint32_t id)
 {
 	return core->q.context == id || (core->q.running && core->job.packet.ctx_id == id);
 }
 
-static void invalidate_core(struct cnn_core *core, uint32_t id, bool retire)
+static void invalidate_core(struct cm_core *core, uint32_t id, bool retire)
 {
 	retire = retire && holds_residue(core, id);
 	if (core->in_run) {
@@ -155,12 +155,12 @@ static void invalidate_core(struct cnn_core *core, uint32_t id, bool retire)
 		core->inv_retired |= retire;
 		return;
 	}
-	cnn_port_flush(&core->port);
+	cm_port_flush(&core->port);
 	if (retire)
-		core->job.residue_root = CNN_NO_ROOT;
+		core->job.residue_root = CM_NO_ROOT;
 }
 
-static void invalidate(struct cnn_device *dev, uint32_t value)
+static void invalidate(struct cm_device *dev, uint32_t value)
 {
 	if (value & ~(CNNACC_INVALIDATE_RETIRE | 0xffff))
 		return;
@@ -169,16 +169,16 @@ static void invalidate(struct cnn_device *dev, uint32_t value)
 		invalidate_core(&dev->core[i], value & 0xffff, value & CNNACC_INVALIDATE_RETIRE);
 }
 
-static void write_reset(struct cnn_device *dev)
+static void write_reset(struct cm_device *dev)
 {
 	for (unsigned int i = 0; i < dev->core_count; i++)
 		if (dev->core[i].in_run)
 			dev->reset_pending = true;
 	if (!dev->reset_pending)
-		cnn_device_reset(dev);
+		cm_device_reset(dev);
 }
 
-static void write_global(struct cnn_device *dev, uint32_t offset, uint32_t value)
+static void write_global(struct cm_device *dev, uint32_t offset, uint32_t value)
 {
 	switch (offset) {
 	case CNNACC_REG_RESET:
@@ -189,13 +189,13 @@ static void write_global(struct cnn_device *dev, uint32_t offset, uint32_t value
 		dev->g.scratch = value;
 		break;
 	case CNNACC_REG_IRQ_STATUS:
-		cnn_irq_clear(dev, value);
+		cm_irq_clear(dev, value);
 		break;
 	case CNNACC_REG_IRQ_ENABLE:
-		cnn_irq_enable(dev, value);
+		cm_irq_enable(dev, value);
 		break;
 	case CNNACC_REG_IRQ_RAISE:
-		cnn_irq_set(dev, value);
+		cm_irq_set(dev, value);
 		break;
 	case CNNACC_REG_INVALIDATE:
 		invalidate(dev, value);
@@ -228,30 +228,30 @@ static void write_rings(struct queue_state *q, uint32_t reg, uint32_t value)
 	}
 }
 
-static void write_core_reset(struct cnn_core *core)
+static void write_core_reset(struct cm_core *core)
 {
 	if (core->in_run)
 		core->reset_pending = true;
 	else
-		cnn_core_reset(core);
+		cm_core_reset(core);
 }
 
-static void write_queue(struct cnn_core *core, uint32_t reg, uint32_t value)
+static void write_queue(struct cm_core *core, uint32_t reg, uint32_t value)
 {
 	if (core->reset_pending)
 		return;
 	switch (reg) {
 	case CNNACC_QREG_RING_TAIL:
-		cnn_queue_write_tail(core, value);
+		cm_queue_write_tail(core, value);
 		break;
 	case CNNACC_QREG_COMPL_HEAD:
-		cnn_queue_write_compl_head(core, value);
+		cm_queue_write_compl_head(core, value);
 		break;
 	case CNNACC_QREG_CTRL:
-		cnn_queue_write_ctrl(core, value);
+		cm_queue_write_ctrl(core, value);
 		break;
 	case CNNACC_QREG_EVENT_ACK:
-		cnn_queue_write_event_ack(core, value);
+		cm_queue_write_event_ack(core, value);
 		break;
 	case CNNACC_QREG_RESET:
 		if (value == 1)
@@ -261,18 +261,18 @@ static void write_queue(struct cnn_core *core, uint32_t reg, uint32_t value)
 		write_rings(&core->q, reg, value);
 		return;
 	}
-	if (cnn_queue_has_work(core))
+	if (cm_queue_has_work(core))
 		core->dev->ops->kick(core->dev->opaque, core->index);
 }
 
-void cnn_device_write(struct cnn_device *dev, uint32_t offset, uint32_t value)
+void cm_device_write(struct cm_device *dev, uint32_t offset, uint32_t value)
 {
-	struct cnn_core *core;
+	struct cm_core *core;
 	uint32_t reg;
 
 	if (offset % 4 || dev->reset_pending)
 		return;
-	core = block(dev, offset, CNN_QUEUE_OFFSET, CNNACC_QREG_BLOCK_SIZE, &reg);
+	core = block(dev, offset, CM_QUEUE_OFFSET, CNNACC_QREG_BLOCK_SIZE, &reg);
 	if (core)
 		write_queue(core, reg, value);
 	else

@@ -62,10 +62,10 @@ enum seq_outcome seq_bad_word(struct core_fault *fault, uint32_t word)
 	return bad_program(fault, CNNACC_SEQ_E_COMMAND, word);
 }
 
-enum seq_outcome seq_store(struct cnn_port *port, uint64_t va, const void *buf, size_t len,
+enum seq_outcome seq_store(struct cm_port *port, uint64_t va, const void *buf, size_t len,
 			   struct core_fault *fault)
 {
-	if (!cnn_port_bytes(port, va, (void *)buf, len, CNNACC_ACCESS_WRITE, fault))
+	if (!cm_port_bytes(port, va, (void *)buf, len, CNNACC_ACCESS_WRITE, fault))
 		return SEQ_NEXT;
 	fault->code = CNNACC_SEQ_E_DMA;
 	return SEQ_FAILED;
@@ -124,14 +124,14 @@ static uint64_t boot_lines(const struct seq *seq)
 	return seq_lines(0, seq->s->program_len);
 }
 
-static enum seq_outcome boot(struct seq *seq, struct cnn_port *port, struct core_fault *fault)
+static enum seq_outcome boot(struct seq *seq, struct cm_port *port, struct core_fault *fault)
 {
 	struct seq_state *s = seq->s;
 	uint64_t lines = boot_lines(seq), size = seq->commands * sizeof(*seq->program);
 
-	if (cnn_port_waits(port, LATENCY + lines))
+	if (cm_port_waits(port, LATENCY + lines))
 		return SEQ_WAIT;
-	if (cnn_port_lines(port, s->program_va, seq->program, lines, CNNACC_ACCESS_EXEC, fault)) {
+	if (cm_port_lines(port, s->program_va, seq->program, lines, CNNACC_ACCESS_EXEC, fault)) {
 		fault->code = CNNACC_CODE_FETCH;
 		return SEQ_FAILED;
 	}
@@ -249,7 +249,7 @@ static struct rows copy_rows(const struct cnnacc_seq_command *c)
 
 /* Moves rows from s->row, s->byte on. */
 static enum seq_outcome move_rows(struct seq *seq, const struct rows *r,
-				  enum cnnacc_access access, struct cnn_port *port,
+				  enum cnnacc_access access, struct cm_port *port,
 				  int64_t *budget, struct core_fault *fault)
 {
 	struct seq_state *s = seq->s;
@@ -258,7 +258,7 @@ static enum seq_outcome move_rows(struct seq *seq, const struct rows *r,
 	while (s->row < r->count) {
 		size_t len = r->len - s->byte < COPY_BYTES ? r->len - s->byte : COPY_BYTES;
 
-		if (cnn_port_bytes(port, r->va + s->row * r->va_stride + s->byte,
+		if (cm_port_bytes(port, r->va + s->row * r->va_stride + s->byte,
 				   local + s->row * r->local_stride + s->byte, len, access,
 				   fault)) {
 			fault->code = CNNACC_SEQ_E_DMA;
@@ -278,7 +278,7 @@ static enum seq_outcome move_rows(struct seq *seq, const struct rows *r,
 }
 
 static enum seq_outcome copy(struct seq *seq, const struct cnnacc_seq_command *c,
-			     struct cnn_port *port, int64_t *budget, struct core_fault *fault)
+			     struct cm_port *port, int64_t *budget, struct core_fault *fault)
 {
 	bool store = c->op & CNNACC_SEQ_TO_MEMORY;
 	struct rows r = copy_rows(c);
@@ -290,7 +290,7 @@ static enum seq_outcome copy(struct seq *seq, const struct cnnacc_seq_command *c
 		return outcome;
 	cycles = bytes ? LATENCY + lines_of(&r) : 0;
 	moves = bytes && in_time(seq, 1 + cycles);
-	if (moves && cnn_port_waits(port, seq->s->t + 1 + cycles))
+	if (moves && cm_port_waits(port, seq->s->t + 1 + cycles))
 		return SEQ_WAIT;
 	if (moves && !store) {
 		seq->filled = true;
@@ -349,9 +349,9 @@ static enum seq_outcome fill(struct seq *seq, const struct cnnacc_seq_command *c
 }
 
 static enum seq_outcome irq(struct seq *seq, const struct cnnacc_seq_command *c,
-			    struct cnn_port *port)
+			    struct cm_port *port)
 {
-	if (cnn_port_waits(port, seq->s->t + 1))
+	if (cm_port_waits(port, seq->s->t + 1))
 		return SEQ_WAIT;
 	seq_spend(seq, 1);
 	seq->s->event = c->arg[0];
@@ -407,7 +407,7 @@ static enum seq_outcome loop(struct seq *seq, const struct cnnacc_seq_command *c
 
 /* ---- program ---- */
 
-static enum seq_outcome run(struct seq *seq, struct cnn_port *port, int64_t *budget,
+static enum seq_outcome run(struct seq *seq, struct cm_port *port, int64_t *budget,
 			    struct core_fault *fault)
 {
 	const struct cnnacc_seq_command *c = &seq->live[seq->s->pc];
@@ -460,7 +460,7 @@ static void go_on(struct seq *seq)
 }
 
 /* The command is complete: count it, look at the limit. */
-static enum seq_outcome retire(struct seq *seq, enum seq_outcome outcome, struct cnn_port *port,
+static enum seq_outcome retire(struct seq *seq, enum seq_outcome outcome, struct cm_port *port,
 			       struct core_fault *fault)
 {
 	struct seq_state *s = seq->s;
@@ -480,7 +480,7 @@ static enum seq_outcome retire(struct seq *seq, enum seq_outcome outcome, struct
 }
 
 /* Computes on; the command retires when that is done. */
-static enum seq_outcome work(struct seq *seq, enum seq_outcome outcome, struct cnn_port *port,
+static enum seq_outcome work(struct seq *seq, enum seq_outcome outcome, struct cm_port *port,
 			     int64_t *budget, struct core_fault *fault)
 {
 	seq->s->phase = SEQ_PHASE_WORK;
@@ -489,7 +489,7 @@ static enum seq_outcome work(struct seq *seq, enum seq_outcome outcome, struct c
 	return retire(seq, outcome, port, fault);
 }
 
-static enum seq_outcome advance(struct seq *seq, struct cnn_port *port, int64_t *budget,
+static enum seq_outcome advance(struct seq *seq, struct cm_port *port, int64_t *budget,
 				struct core_fault *fault)
 {
 	uint64_t t = seq->s->t;
@@ -501,7 +501,7 @@ static enum seq_outcome advance(struct seq *seq, struct cnn_port *port, int64_t 
 	}
 	if (seq->s->phase == SEQ_PHASE_WORK)
 		return work(seq, SEQ_NEXT, port, budget, fault);
-	if (cnn_port_waits(port, t > AHEAD_CYCLES ? t - AHEAD_CYCLES : 0))
+	if (cm_port_waits(port, t > AHEAD_CYCLES ? t - AHEAD_CYCLES : 0))
 		return SEQ_WAIT;
 	*budget -= SEQ_COMMAND_NS;
 	outcome = run(seq, port, budget, fault);
@@ -510,7 +510,7 @@ static enum seq_outcome advance(struct seq *seq, struct cnn_port *port, int64_t 
 	return work(seq, outcome, port, budget, fault);
 }
 
-enum core_step seq_step(struct seq *seq, struct cnn_port *port, uint32_t budget_ns,
+enum core_step seq_step(struct seq *seq, struct cm_port *port, uint32_t budget_ns,
 			struct core_fault *fault)
 {
 	int64_t budget = budget_ns ? budget_ns : 1;
@@ -525,7 +525,7 @@ enum core_step seq_step(struct seq *seq, struct cnn_port *port, uint32_t budget_
 	while (outcome == SEQ_NEXT && budget > 0)
 		outcome = advance(seq, port, &budget, fault);
 	seq->ops->pause(seq);
-	cnn_port_release(port);
+	cm_port_release(port);
 	if (outcome == SEQ_EVENT)
 		return CORE_EVENT;
 	if (outcome != SEQ_END && outcome != SEQ_FAILED)

@@ -5,8 +5,8 @@
  * A core behind it embeds struct seq as its first member and begins its flat
  * state with struct seq_state.
  */
-#ifndef CNN_SEQUENCER_H
-#define CNN_SEQUENCER_H
+#ifndef CM_SEQUENCER_H
+#define CM_SEQUENCER_H
 
 #include "core.h"
 #include "mmu.h"
@@ -81,11 +81,11 @@ struct seq_ops {
 	uint32_t registers;		/* that DRAIN may name */
 	uint32_t conditions;		/* of WAIT */
 	enum seq_outcome (*exec)(struct seq *seq, const struct cnnacc_seq_command *command,
-				 struct cnn_port *port, struct core_fault *fault);
+				 struct cm_port *port, struct core_fault *fault);
 	enum seq_outcome (*drain)(struct seq *seq, const struct cnnacc_seq_command *command,
-				  struct cnn_port *port, struct core_fault *fault);
+				  struct cm_port *port, struct core_fault *fault);
 	enum seq_outcome (*wait)(struct seq *seq, const struct cnnacc_seq_command *command,
-				 struct cnn_port *port, struct core_fault *fault);
+				 struct cm_port *port, struct core_fault *fault);
 	/* Computes what exec or drain has started; true when that is done. */
 	bool (*work)(struct seq *seq, int64_t *budget);
 	/* Does what the core does just now use that local memory? */
@@ -117,7 +117,7 @@ void seq_init(struct seq *seq);
 void seq_forget(struct seq *seq);
 /* The program starts; the core has reset itself, but for its memories. */
 void seq_start(struct seq *seq, const struct core_job *job);
-enum core_step seq_step(struct seq *seq, struct cnn_port *port, uint32_t budget_ns,
+enum core_step seq_step(struct seq *seq, struct cm_port *port, uint32_t budget_ns,
 			struct core_fault *fault);
 void seq_stats(const struct seq *seq, struct cnnacc_stats *stats);
 uint32_t seq_stop(struct seq *seq);
@@ -133,7 +133,7 @@ enum seq_outcome seq_fail(struct core_fault *fault, uint32_t status_class, uint3
 /* E_COMMAND about a word: 0 op, 1 + n arg[n]. */
 enum seq_outcome seq_bad_word(struct core_fault *fault, uint32_t word);
 /* Writes to memory; SEQ_FAILED with E_DMA, or SEQ_NEXT. */
-enum seq_outcome seq_store(struct cnn_port *port, uint64_t va, const void *buf, size_t len,
+enum seq_outcome seq_store(struct cm_port *port, uint64_t va, const void *buf, size_t len,
 			   struct core_fault *fault);
 
 /* The sequencer is busy that long. */

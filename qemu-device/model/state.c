@@ -19,13 +19,13 @@ struct state_head {
 	uint64_t checksum;		/* of all that follows this field */
 	uint32_t clock_hz;
 	uint32_t core_count;
-	struct cnnacc_core_entry entry[CNN_MODEL_MAX_CORES];
+	struct cnnacc_core_entry entry[CM_MAX_CORES];
 };
 
 #define SUMMED_FROM	offsetof(struct state_head, clock_hz)
 
 /* No hidden padding: two saves of one state are equal. */
-_Static_assert(sizeof(struct state_head) == 32 + CNN_MODEL_MAX_CORES * CNNACC_CORE_ENTRY_SIZE,
+_Static_assert(sizeof(struct state_head) == 32 + CM_MAX_CORES * CNNACC_CORE_ENTRY_SIZE,
 	       "state head");
 _Static_assert(sizeof(struct global_state) == 40, "global state");
 _Static_assert(sizeof(struct ring_state) == 24, "ring state");
@@ -35,12 +35,12 @@ _Static_assert(sizeof(struct core_fault) == 32, "fault");
 _Static_assert(sizeof(struct job_state) == sizeof(struct cnnacc_packet) +
 	       sizeof(struct core_fault) + sizeof(struct cnnacc_stats) + 72, "job state");
 
-static size_t core_size(const struct cnn_core *core)
+static size_t core_size(const struct cm_core *core)
 {
 	return sizeof(core->q) + sizeof(core->job) + core->state_size;
 }
 
-size_t cnn_device_state_size(const struct cnn_device *dev)
+size_t cm_device_state_size(const struct cm_device *dev)
 {
 	size_t size = sizeof(struct state_head) + sizeof(dev->g);
 
@@ -64,12 +64,12 @@ static uint64_t checksum(const char *data, size_t len)
 	return sum;
 }
 
-static void make_head(const struct cnn_device *dev, struct state_head *head)
+static void make_head(const struct cm_device *dev, struct state_head *head)
 {
 	memset(head, 0, sizeof(*head));
 	head->magic = STATE_MAGIC;
 	head->version = STATE_VERSION;
-	head->size = cnn_device_state_size(dev);
+	head->size = cm_device_state_size(dev);
 	head->clock_hz = dev->config.clock_hz;
 	head->core_count = dev->core_count;
 	for (unsigned int i = 0; i < dev->core_count; i++)
@@ -88,7 +88,7 @@ static const char *get(const char *in, void *data, size_t len)
 	return in + len;
 }
 
-void cnn_device_save(const struct cnn_device *dev, void *buf)
+void cm_device_save(const struct cm_device *dev, void *buf)
 {
 	struct state_head head;
 	char *out = buf;
@@ -97,7 +97,7 @@ void cnn_device_save(const struct cnn_device *dev, void *buf)
 	out = put(out, &head, sizeof(head));
 	out = put(out, &dev->g, sizeof(dev->g));
 	for (unsigned int i = 0; i < dev->core_count; i++) {
-		const struct cnn_core *core = &dev->core[i];
+		const struct cm_core *core = &dev->core[i];
 
 		out = put(out, &core->q, sizeof(core->q));
 		out = put(out, &core->job, sizeof(core->job));
@@ -109,12 +109,12 @@ void cnn_device_save(const struct cnn_device *dev, void *buf)
 
 static int refuse(char *err, const char *what, uint64_t value)
 {
-	snprintf(err, CNN_MODEL_ERR_LEN, "saved state: bad %s (%llu)", what,
+	snprintf(err, CM_ERR_LEN, "saved state: bad %s (%llu)", what,
 		 (unsigned long long)value);
 	return -1;
 }
 
-static int check_head(const struct cnn_device *dev, const char *buf, size_t len, char *err)
+static int check_head(const struct cm_device *dev, const char *buf, size_t len, char *err)
 {
 	struct state_head head, own;
 
@@ -132,7 +132,7 @@ static int check_head(const struct cnn_device *dev, const char *buf, size_t len,
 		return refuse(err, "clock, not this device's", head.clock_hz);
 	if (head.core_count != own.core_count)
 		return refuse(err, "core count, not this device's", head.core_count);
-	for (unsigned int i = 0; i < CNN_MODEL_MAX_CORES; i++)
+	for (unsigned int i = 0; i < CM_MAX_CORES; i++)
 		if (memcmp(&head.entry[i], &own.entry[i], sizeof(own.entry[i])))
 			return refuse(err, "build parameters of core", i);
 	if (head.checksum != checksum(buf + SUMMED_FROM, len - SUMMED_FROM))
@@ -140,13 +140,13 @@ static int check_head(const struct cnn_device *dev, const char *buf, size_t len,
 	return 0;
 }
 
-static int check_global(const struct cnn_device *dev, char *err)
+static int check_global(const struct cm_device *dev, char *err)
 {
 	const struct global_state *g = &dev->g;
 
-	if (g->irq_status & ~cnn_irq_mask(dev))
+	if (g->irq_status & ~cm_irq_mask(dev))
 		return refuse(err, "IRQ_STATUS", g->irq_status);
-	if (g->irq_enable & ~cnn_irq_mask(dev))
+	if (g->irq_enable & ~cm_irq_mask(dev))
 		return refuse(err, "IRQ_ENABLE", g->irq_enable);
 	if (g->err_code > CNNACC_SHELL_COMPL_WRITE)
 		return refuse(err, "ERR_CODE", g->err_code);
@@ -160,13 +160,13 @@ static bool outside(uint32_t index, uint32_t size)
 	return size ? index >= size : index != 0;
 }
 
-static int check_queue(const struct cnn_core *core, char *err)
+static int check_queue(const struct cm_core *core, char *err)
 {
 	const struct queue_state *q = &core->q;
 	bool enabled = q->active.ring_size || q->active.compl_size;
 	uint64_t value;
 
-	if (enabled && cnn_rings_bad(&q->active, &value))
+	if (enabled && cm_rings_bad(&q->active, &value))
 		return refuse(err, "ring", value);
 	if (q->running != (core->job.phase != JOB_NONE))
 		return refuse(err, "STATE", q->running);
@@ -189,7 +189,7 @@ static int check_queue(const struct cnn_core *core, char *err)
 	return 0;
 }
 
-static int check_job(const struct cnn_core *core, char *err)
+static int check_job(const struct cm_core *core, char *err)
 {
 	const struct job_state *job = &core->job;
 	uint32_t bad;
@@ -202,7 +202,7 @@ static int check_job(const struct cnn_core *core, char *err)
 		return refuse(err, "abort", job->abort);
 	if (job->phase == JOB_NONE)
 		return 0;
-	bad = cnn_packet_check(core, &job->packet);
+	bad = cm_packet_check(core, &job->packet);
 	if (job->refused ? job->phase != JOB_DONE : bad)
 		return refuse(err, "packet", bad);
 	if (core->q.suspended && (job->phase != JOB_RUN ||
@@ -215,7 +215,7 @@ static int check_job(const struct cnn_core *core, char *err)
 	return 0;
 }
 
-static int load_core(struct cnn_core *core, const char **in, char *err)
+static int load_core(struct cm_core *core, const char **in, char *err)
 {
 	*in = get(*in, &core->q, sizeof(core->q));
 	*in = get(*in, &core->job, sizeof(core->job));
@@ -224,17 +224,17 @@ static int load_core(struct cnn_core *core, const char **in, char *err)
 	if (check_queue(core, err) || check_job(core, err) ||
 	    core->ops->check(core->core, err))
 		return -1;
-	cnn_core_publish(core);
+	cm_core_publish(core);
 	return 0;
 }
 
-int cnn_device_load(struct cnn_device *dev, const void *buf, size_t len,
-		    char err[CNN_MODEL_ERR_LEN])
+int cm_device_load(struct cm_device *dev, const void *buf, size_t len,
+		    char err[CM_ERR_LEN])
 {
 	const char *in = buf;
 	int ret = check_head(dev, in, len, err);
 
-	cnn_device_reset(dev);
+	cm_device_reset(dev);
 	if (ret)
 		return ret;
 	in = get(in + sizeof(struct state_head), &dev->g, sizeof(dev->g));
@@ -242,8 +242,8 @@ int cnn_device_load(struct cnn_device *dev, const void *buf, size_t len,
 	for (unsigned int i = 0; !ret && i < dev->core_count; i++)
 		ret = load_core(&dev->core[i], &in, err);
 	if (ret)
-		cnn_device_reset(dev);
+		cm_device_reset(dev);
 	else
-		cnn_irq_wire(dev);
+		cm_irq_wire(dev);
 	return ret;
 }

@@ -15,15 +15,15 @@
 
 #define SPINS		10000	/* 150 to 500 us, more than a job does between two runs */
 
-_Static_assert(CNN_MODEL_MAX_THREADS <= 64, "a bit for each part");
+_Static_assert(CM_MAX_THREADS <= 64, "a bit for each part");
 
 struct seat {
-	struct cnn_workers *workers;
+	struct cm_workers *workers;
 	unsigned int index;
 	pthread_t thread;
 };
 
-struct cnn_workers {
+struct cm_workers {
 	atomic_uint_fast64_t work;	/* mask of parts that are not claimed */
 	atomic_uint done;		/* parts of the run */
 	atomic_uint sleepers;
@@ -52,7 +52,7 @@ static void relax(void)
 }
 
 /* Takes a part out of a mask of parts. */
-static bool claim(struct cnn_workers *w, uint64_t mask, unsigned int *part)
+static bool claim(struct cm_workers *w, uint64_t mask, unsigned int *part)
 {
 	uint_fast64_t work = atomic_load(&w->work);
 
@@ -65,7 +65,7 @@ static bool claim(struct cnn_workers *w, uint64_t mask, unsigned int *part)
 	return false;
 }
 
-static void finish(struct cnn_workers *w)
+static void finish(struct cm_workers *w)
 {
 	atomic_fetch_add(&w->done, 1);
 	if (!atomic_load(&w->waiting))
@@ -75,13 +75,13 @@ static void finish(struct cnn_workers *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-static bool work_there(struct cnn_workers *w, uint64_t mask)
+static bool work_there(struct cm_workers *w, uint64_t mask)
 {
 	return atomic_load(&w->work) & mask;
 }
 
 /* False: there will be no more work. */
-static bool wait_for_work(struct cnn_workers *w, uint64_t mask)
+static bool wait_for_work(struct cm_workers *w, uint64_t mask)
 {
 	bool quit;
 
@@ -103,7 +103,7 @@ static bool wait_for_work(struct cnn_workers *w, uint64_t mask)
 static void *help(void *opaque)
 {
 	struct seat *seat = opaque;
-	struct cnn_workers *w = seat->workers;
+	struct cm_workers *w = seat->workers;
 	uint64_t mask = (uint64_t)1 << seat->index;
 	unsigned int part;
 
@@ -128,10 +128,10 @@ static int start(struct seat *seat)
 	return ret;
 }
 
-struct cnn_workers *cnn_workers_create(unsigned int threads)
+struct cm_workers *cm_workers_create(unsigned int threads)
 {
 	unsigned int helpers = threads - 1;
-	struct cnn_workers *w = calloc(1, sizeof(*w) + helpers * sizeof(w->seat[0]));
+	struct cm_workers *w = calloc(1, sizeof(*w) + helpers * sizeof(w->seat[0]));
 
 	if (!w)
 		return NULL;
@@ -148,7 +148,7 @@ struct cnn_workers *cnn_workers_create(unsigned int threads)
 	return w;
 }
 
-void cnn_workers_destroy(struct cnn_workers *w)
+void cm_workers_destroy(struct cm_workers *w)
 {
 	if (!w)
 		return;
@@ -166,7 +166,7 @@ void cnn_workers_destroy(struct cnn_workers *w)
 }
 
 /* Has this caller the threads, if there are any?  @mask of parts. */
-static bool publish(struct cnn_workers *w,
+static bool publish(struct cm_workers *w,
 		    void (*fn)(void *opaque, unsigned int part, unsigned int seat),
 		    void *opaque, uint64_t mask)
 {
@@ -185,7 +185,7 @@ static bool publish(struct cnn_workers *w,
 	return true;
 }
 
-static void wait_for_parts(struct cnn_workers *w, unsigned int parts)
+static void wait_for_parts(struct cm_workers *w, unsigned int parts)
 {
 	for (unsigned int i = 0; i < SPINS; i++) {
 		if (atomic_load(&w->done) == parts)
@@ -200,12 +200,12 @@ static void wait_for_parts(struct cnn_workers *w, unsigned int parts)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void cnn_workers_rest(struct cnn_workers *w)
+void cm_workers_rest(struct cm_workers *w)
 {
 	atomic_store(&w->rest, true);
 }
 
-void cnn_workers_run(struct cnn_workers *w,
+void cm_workers_run(struct cm_workers *w,
 		     void (*fn)(void *opaque, unsigned int part, unsigned int seat),
 		     void *opaque, unsigned int parts)
 {
@@ -225,19 +225,19 @@ void cnn_workers_run(struct cnn_workers *w,
 }
 
 /* Parts that are for the other threads. */
-static uint64_t others(const struct cnn_workers *w)
+static uint64_t others(const struct cm_workers *w)
 {
 	return (UINT64_MAX >> (63 - w->count)) & ~(uint64_t)1;
 }
 
-bool cnn_workers_start(struct cnn_workers *w,
+bool cm_workers_start(struct cm_workers *w,
 		       void (*fn)(void *opaque, unsigned int part, unsigned int seat),
 		       void *opaque)
 {
 	return publish(w, fn, opaque, others(w));
 }
 
-void cnn_workers_stop(struct cnn_workers *w)
+void cm_workers_stop(struct cm_workers *w)
 {
 	uint64_t begun = others(w) & ~(uint64_t)atomic_exchange(&w->work, 0);
 

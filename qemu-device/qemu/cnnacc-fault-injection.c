@@ -74,7 +74,7 @@ static uint32_t cnnacc_queue_reg(CnnaccHost *host, unsigned int core,
 {
     uint32_t entry = CNNACC_CORE_TABLE_OFFSET + core * CNNACC_CORE_ENTRY_SIZE;
 
-    return cnn_device_read(host->model,
+    return cm_device_read(host->model,
                            entry + offsetof(struct cnnacc_core_entry,
                                             queue_offset)) + reg;
 }
@@ -82,7 +82,7 @@ static uint32_t cnnacc_queue_reg(CnnaccHost *host, unsigned int core,
 /* Core whose register @reg is at @addr, -1 if none */
 static int cnnacc_core_of(CnnaccHost *host, uint64_t addr, uint32_t reg)
 {
-    for (unsigned int i = 0; i < cnn_device_core_count(host->model); i++) {
+    for (unsigned int i = 0; i < cm_device_core_count(host->model); i++) {
         if (addr == cnnacc_queue_reg(host, i, reg)) {
             return i;
         }
@@ -93,7 +93,7 @@ static int cnnacc_core_of(CnnaccHost *host, uint64_t addr, uint32_t reg)
 static uint64_t cnnacc_ring_reg(CnnaccHost *host, unsigned int core,
                                 uint32_t reg)
 {
-    return cnn_device_read(host->model, cnnacc_queue_reg(host, core, reg));
+    return cm_device_read(host->model, cnnacc_queue_reg(host, core, reg));
 }
 
 /* Where the record after the one at @addr goes, 0 if there is none there */
@@ -101,7 +101,7 @@ static uint64_t cnnacc_next_record(CnnaccHost *host, uint64_t addr)
 {
     const uint32_t size = sizeof(struct cnnacc_completion);
 
-    for (unsigned int i = 0; i < cnn_device_core_count(host->model); i++) {
+    for (unsigned int i = 0; i < cm_device_core_count(host->model); i++) {
         uint64_t base = cnnacc_ring_reg(host, i, CNNACC_QREG_COMPL_BASE_LO) |
             cnnacc_ring_reg(host, i, CNNACC_QREG_COMPL_BASE_HI) << 32;
         uint64_t len = cnnacc_ring_reg(host, i, CNNACC_QREG_COMPL_SIZE) * size;
@@ -146,7 +146,7 @@ static void cnnacc_malice_tick(void *opaque)
     m->late = 0;
     if (m->modes & IRQ_SPURIOUS) {
         host->messages |= 1u << cnnacc_random(m) %
-                          cnn_device_vectors(host->model);
+                          cm_device_vectors(host->model);
     }
     cnnacc_malice_rearm(host);
     cnnacc_deliver(host);
@@ -380,7 +380,7 @@ bool cnnacc_malice_set(CnnaccHost *host, const char *text, Error **errp)
     *m = (CnnaccMalice) { .modes = modes, .random = 1, .timer = m->timer };
     if (host->model && !host->quit) {
         cnnacc_malice_rearm(host);
-        cnn_device_kick_all(host->model);
+        cm_device_wake_workers(host->model);
     }
     return true;
 }

@@ -14,7 +14,7 @@ static int cnnacc_put_state(QEMUFile *f, void *pv, size_t size,
                             const VMStateField *field, JSONWriter *vmdesc)
 {
     CnnaccHost *host = pv;
-    size_t len = cnn_device_state_size(host->model);
+    size_t len = cm_device_state_size(host->model);
     g_autofree uint8_t *buf = g_try_malloc0(len);
 
     if (!buf) {
@@ -23,7 +23,7 @@ static int cnnacc_put_state(QEMUFile *f, void *pv, size_t size,
     }
     trace_cnnacc_save(cnnacc_id(host), len);
     cnnacc_stop(host);
-    cnn_device_save(host->model, buf);
+    cm_device_save(host->model, buf);
     cnnacc_resume(host);
     qemu_put_be64(f, len);
     qemu_put_buffer(f, buf, len);
@@ -32,11 +32,11 @@ static int cnnacc_put_state(QEMUFile *f, void *pv, size_t size,
 
 static int cnnacc_load_state(CnnaccHost *host, const uint8_t *buf, size_t len)
 {
-    char err[CNN_MODEL_ERR_LEN] = "";
+    char err[CM_ERR_LEN] = "";
     int ret;
 
     cnnacc_stop(host);
-    ret = cnn_device_load(host->model, buf, len, err);
+    ret = cm_device_load(host->model, buf, len, err);
     host->messages = 0;
     cnnacc_resume(host);
     if (ret) {
@@ -50,7 +50,7 @@ static int cnnacc_get_state(QEMUFile *f, void *pv, size_t size,
                             const VMStateField *field)
 {
     CnnaccHost *host = pv;
-    size_t want = cnn_device_state_size(host->model);
+    size_t want = cm_device_state_size(host->model);
     uint64_t len = qemu_get_be64(f);
     g_autofree uint8_t *buf = NULL;
 

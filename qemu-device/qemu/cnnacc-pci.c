@@ -50,7 +50,7 @@ static bool cnnacc_pci_behind_iommu(CnnaccHost *host)
 static bool cnnacc_pci_init_msix(CnnaccPCI *s, Error **errp)
 {
     PCIDevice *d = PCI_DEVICE(s);
-    unsigned int vectors = cnn_device_vectors(s->host.model);
+    unsigned int vectors = cm_device_vectors(s->host.model);
 
     if (cnnacc_defect_is(&s->host, "msix")) {
         return true;

@@ -56,7 +56,7 @@ bool cnnacc_defect_check(CnnaccHost *host, Error **errp)
 
 uint32_t cnnacc_defect_read(CnnaccHost *host, uint64_t addr, uint32_t val)
 {
-    uint32_t queue = cnn_device_read(host->model, CNNACC_ENTRY(queue_offset));
+    uint32_t queue = cm_device_read(host->model, CNNACC_ENTRY(queue_offset));
 
     for (size_t i = 0; i < ARRAY_SIZE(cnnacc_defect_registers); i++) {
         if (addr == cnnacc_defect_registers[i].addr &&

@@ -22,7 +22,7 @@ static bool cnnacc_may_run(CnnaccHost *host)
 
 bool cnnacc_busy(CnnaccHost *host)
 {
-    for (unsigned int i = 0; i < CNN_MODEL_MAX_CORES; i++) {
+    for (unsigned int i = 0; i < CM_MAX_CORES; i++) {
         if (host->worker[i].busy) {
             return true;
         }
@@ -40,8 +40,8 @@ static bool cnnacc_begin(CnnaccWorker *w)
     if (unlikely(host->malice.modes) && cnnacc_malice_stuck(host, w->core)) {
         return false;
     }
-    if (!cnn_device_begin(host->model, w->core)) {
-        cnn_device_rest(host->model);
+    if (!cm_device_begin(host->model, w->core)) {
+        cm_device_idle(host->model);
         return false;
     }
     w->busy = true;
@@ -54,7 +54,7 @@ static void cnnacc_end(CnnaccWorker *w)
 {
     CnnaccHost *host = w->host;
 
-    cnn_device_end(host->model, w->core);
+    cm_device_end(host->model, w->core);
     trace_cnnacc_end(cnnacc_id(host), w->core);
     w->busy = false;
     if (!host->quit) {
@@ -67,7 +67,7 @@ static void cnnacc_end(CnnaccWorker *w)
 static void cnnacc_step(CnnaccWorker *w)
 {
     bql_unlock();
-    cnn_device_run(w->host->model, w->core, CNNACC_STEP_NS);
+    cm_device_run(w->host->model, w->core, CNNACC_STEP_NS);
     bql_lock();
     cnnacc_end(w);
 }
@@ -80,7 +80,7 @@ static void cnnacc_set_timer(CnnaccWorker *w)
     if (!w->timer) {
         return;
     }
-    at = cnn_device_wake(w->host->model, w->core);
+    at = cm_device_wake_time(w->host->model, w->core);
     if (at && cnnacc_may_run(w->host)) {
         trace_cnnacc_wait(cnnacc_id(w->host), w->core, at);
         timer_mod(w->timer, at);
@@ -99,7 +99,7 @@ static void cnnacc_work_in_lockstep(CnnaccWorker *w)
 
     object_ref(OBJECT(host->owner));
     while (cnnacc_begin(w)) {
-        cnn_device_run(host->model, w->core, CNNACC_STEP_NS);
+        cm_device_run(host->model, w->core, CNNACC_STEP_NS);
         cnnacc_end(w);
     }
     /* What begin had to say of a packet that it did not take */
@@ -142,7 +142,7 @@ void cnnacc_work_at_once(CnnaccWorker *w)
         return;
     }
     while (cnnacc_begin(w)) {
-        cnn_device_run(host->model, w->core, CNNACC_AT_ONCE_NS);
+        cm_device_run(host->model, w->core, CNNACC_AT_ONCE_NS);
         cnnacc_end(w);
         if (get_clock() >= end) {
             cnnacc_wake(w);
@@ -159,7 +159,7 @@ static void cnnacc_leave(CnnaccWorker *w)
 
     qemu_cond_destroy(&w->wake);
     if (!--host->workers) {
-        cnn_device_destroy(host->model);
+        cm_device_destroy(host->model);
         host->model = NULL;
         qemu_cond_destroy(&host->idle);
     }
@@ -208,7 +208,7 @@ void cnnacc_resume(CnnaccHost *host)
 {
     host->stopping--;
     if (host->model && cnnacc_may_run(host)) {
-        cnn_device_kick_all(host->model);
+        cm_device_wake_workers(host->model);
     }
     object_unref(OBJECT(host->owner));
 }
@@ -232,7 +232,7 @@ static void cnnacc_start_worker(CnnaccHost *host, unsigned int core,
 
 void cnnacc_start_workers(CnnaccHost *host, bool modelled)
 {
-    host->workers = cnn_device_core_count(host->model);
+    host->workers = cm_device_core_count(host->model);
     host->lockstep = modelled && icount_enabled();
     qemu_cond_init(&host->idle);
     for (unsigned int i = 0; i < host->workers; i++) {
@@ -242,7 +242,7 @@ void cnnacc_start_workers(CnnaccHost *host, bool modelled)
 
 void cnnacc_dismiss_workers(CnnaccHost *host)
 {
-    for (unsigned int i = 0; i < cnn_device_core_count(host->model); i++) {
+    for (unsigned int i = 0; i < cm_device_core_count(host->model); i++) {
         CnnaccWorker *w = &host->worker[i];
 
         qemu_cond_signal(&w->wake);

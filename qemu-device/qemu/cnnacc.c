@@ -64,7 +64,7 @@ static void cnnacc_log(void *opaque, const char *text)
     qemu_log_mask(LOG_GUEST_ERROR, "%s: %s\n", cnnacc_id(host), text);
 }
 
-static const struct cnn_host_ops cnnacc_ops = {
+static const struct cm_host_ops cnnacc_ops = {
     .dma_read = cnnacc_dma_read,
     .dma_write = cnnacc_dma_write,
     .dma_map = cnnacc_dma_map,
@@ -121,7 +121,7 @@ static uint64_t cnnacc_read(void *opaque, hwaddr addr, unsigned size)
     uint64_t val = host->asleep ? UINT64_MAX : 0;
 
     if (cnnacc_access_ok(host, addr, size)) {
-        val = cnn_device_read(host->model, addr);
+        val = cm_device_read(host->model, addr);
         if (unlikely(host->malice.modes)) {
             val = cnnacc_malice_read(host, addr, val);
         }
@@ -146,7 +146,7 @@ static void cnnacc_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
         return;
     }
     host->writing = true;
-    cnn_device_write(host->model, addr, val);
+    cm_device_write(host->model, addr, val);
     host->writing = false;
     cnnacc_deliver(host);
     while (host->kicked) {
@@ -176,7 +176,7 @@ static void cnnacc_vm_state(void *opaque, bool running, RunState state)
 
 /* life of a device */
 
-static bool cnnacc_configure(CnnaccHost *host, struct cnn_config *config,
+static bool cnnacc_configure(CnnaccHost *host, struct cm_config *config,
                              Error **errp)
 {
     const struct {
@@ -189,11 +189,11 @@ static bool cnnacc_configure(CnnaccHost *host, struct cnn_config *config,
         { "threads", host->threads },
         { "simd", host->simd },
     };
-    char err[CNN_MODEL_ERR_LEN] = "";
+    char err[CM_ERR_LEN] = "";
 
     for (size_t i = 0; i < ARRAY_SIZE(props); i++) {
         if (props[i].value &&
-            cnn_config_set(config, props[i].key, props[i].value, err)) {
+            cm_config_set(config, props[i].key, props[i].value, err)) {
             error_setg(errp, "%s", err);
             return false;
         }
@@ -203,8 +203,8 @@ static bool cnnacc_configure(CnnaccHost *host, struct cnn_config *config,
 
 bool cnnacc_host_realize(CnnaccHost *host, Error **errp)
 {
-    struct cnn_config config = {};
-    char err[CNN_MODEL_ERR_LEN] = "";
+    struct cm_config config = {};
+    char err[CM_ERR_LEN] = "";
 
     if (host->workers) {
         error_setg(errp, "the device is still being removed");
@@ -217,7 +217,7 @@ bool cnnacc_host_realize(CnnaccHost *host, Error **errp)
     host->attrs.memory = 1;
     host->quit = false;
     host->revoked = false;
-    host->model = cnn_device_create(&config, &cnnacc_ops, host, err);
+    host->model = cm_device_create(&config, &cnnacc_ops, host, err);
     if (!host->model) {
         error_setg(errp, "%s", err);
         return false;
@@ -259,7 +259,7 @@ void cnnacc_host_reset(CnnaccHost *host)
     if (!host->model || host->quit) {
         return;
     }
-    cnn_device_write(host->model, CNNACC_REG_RESET, 1);
+    cm_device_write(host->model, CNNACC_REG_RESET, 1);
     cnnacc_malice_reset(host);
     qatomic_set(&host->revoked, cnnacc_busy(host));
     host->messages = 0;

@@ -49,11 +49,11 @@ struct CnnaccHost {
     char *defect;
 
     /* private */
-    struct cnn_device *model;
+    struct cm_device *model;
     MemoryRegion mmio;
     VMChangeStateEntry *vm_state;
     QemuCond idle;
-    CnnaccWorker worker[CNN_MODEL_MAX_CORES];
+    CnnaccWorker worker[CM_MAX_CORES];
     unsigned int workers; /* that have not left */
     unsigned int stopping;
     bool vm_running;

@@ -97,7 +97,7 @@ static void host_log(void *opaque, const char *text)
 		fprintf(stderr, "cnnacc model: %s\n", text);
 }
 
-static const struct cnn_host_ops host_ops = {
+static const struct cm_host_ops host_ops = {
 	.dma_read = host_dma_read,
 	.dma_write = host_dma_write,
 	.dma_map = host_dma_map,
@@ -643,9 +643,9 @@ static int sim_reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw)
 		return -EINVAL;
 	pthread_mutex_lock(&sim->lock);
 	if (rw->flags & DRM_CNNACC_REG_WRITE)
-		cnn_device_write(sim->model, rw->offset, rw->value);
+		cm_device_write(sim->model, rw->offset, rw->value);
 	else
-		rw->value = cnn_device_read(sim->model, rw->offset);
+		rw->value = cm_device_read(sim->model, rw->offset);
 	/* That may have been a reset: the workers look after their queues. */
 	for (uint32_t i = 0; i < dev->info.core_count; i++)
 		pthread_cond_signal(&sim->core[i].wake);
@@ -674,7 +674,7 @@ static void sim_close(struct cnnrt_device *dev)
 			put_bo(sim, sim->bos[i]);
 	free(sim->bos);
 	if (sim->model)
-		cnn_device_destroy(sim->model);
+		cm_device_destroy(sim->model);
 	sim_mem_fini(&sim->mem);
 	for (unsigned int i = 0; i < CNNRT_MAX_CORES; i++)
 		pthread_cond_destroy(&sim->core[i].wake);
@@ -712,9 +712,9 @@ static bool is_again(const char *text, const char *key)
 }
 
 /* "cores=ccp:lob=64,clock-hz=200000000" */
-static int parse_props(const char *props, struct cnn_config *config, struct cnnrt_error *err)
+static int parse_props(const char *props, struct cm_config *config, struct cnnrt_error *err)
 {
-	char text[CNN_MODEL_ERR_LEN], *copy = strdup(props), *save, *item;
+	char text[CM_ERR_LEN], *copy = strdup(props), *save, *item;
 	int ret = copy ? CNNRT_OK : rt_fail(err, CNNRT_ENOMEM, "sim: out of memory");
 
 	for (item = copy ? strtok_r(copy, ",", &save) : NULL; item && !ret;
@@ -730,7 +730,7 @@ static int parse_props(const char *props, struct cnn_config *config, struct cnnr
 		if (is_again(copy, item))
 			ret = rt_fail(err, CNNRT_EINVAL, "sim: property \"%.100s\" is given twice",
 				      item);
-		else if (cnn_config_set(config, item, value, text))
+		else if (cm_config_set(config, item, value, text))
 			ret = rt_fail(err, CNNRT_EINVAL, "sim: %s", text);
 	}
 	free(copy);
@@ -739,7 +739,7 @@ static int parse_props(const char *props, struct cnn_config *config, struct cnnr
 
 static uint32_t reg(struct sim *sim, uint32_t offset)
 {
-	return cnn_device_read(sim->model, offset);
+	return cm_device_read(sim->model, offset);
 }
 
 /* Reads the discovery table as the kernel's driver does. */
@@ -793,8 +793,8 @@ static int start(struct sim *sim)
 
 int rt_sim_open(const char *props, struct cnnrt_device **dev, struct cnnrt_error *err)
 {
-	struct cnn_config config = { 0 };
-	char text[CNN_MODEL_ERR_LEN] = "";
+	struct cm_config config = { 0 };
+	char text[CM_ERR_LEN] = "";
 	struct sim *sim;
 	int ret = parse_props(props, &config, err);
 
@@ -820,7 +820,7 @@ int rt_sim_open(const char *props, struct cnnrt_device **dev, struct cnnrt_error
 	if (ret) {
 		ret = rt_fail_errno(err, ret, "sim: address space for the bus");
 	} else {
-		sim->model = cnn_device_create(&config, &host_ops, sim, text);
+		sim->model = cm_device_create(&config, &host_ops, sim, text);
 		if (!sim->model)
 			ret = rt_fail(err, CNNRT_EINVAL, "sim: %s", text);
 		else if ((ret = start(sim)))

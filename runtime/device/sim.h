@@ -92,7 +92,7 @@ struct sim_core {
 
 struct sim {
 	struct cnnrt_device base;
-	struct cnn_device *model;
+	struct cm_device *model;
 	pthread_mutex_t lock;	/* everything below, and the model's locked calls */
 	pthread_cond_t changed;	/* a run ended, a job ended */
 	struct sim_mem mem;

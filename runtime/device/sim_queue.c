@@ -17,13 +17,13 @@
 
 static uint32_t queue_read(struct sim_core *core, uint32_t reg)
 {
-	return cnn_device_read(core->sim->model,
+	return cm_device_read(core->sim->model,
 			       core->sim->base.core[core->index].queue_offset + reg);
 }
 
 static void queue_write(struct sim_core *core, uint32_t reg, uint32_t value)
 {
-	cnn_device_write(core->sim->model,
+	cm_device_write(core->sim->model,
 			 core->sim->base.core[core->index].queue_offset + reg, value);
 }
 
@@ -107,8 +107,8 @@ static int enable(struct sim_core *core)
 {
 	uint32_t irqs = CNNACC_IRQ_CORE(core->index) | CNNACC_IRQ_EVENT(core->index);
 
-	cnn_device_write(core->sim->model, CNNACC_REG_IRQ_ENABLE, irqs |
-			 cnn_device_read(core->sim->model, CNNACC_REG_IRQ_ENABLE));
+	cm_device_write(core->sim->model, CNNACC_REG_IRQ_ENABLE, irqs |
+			 cm_device_read(core->sim->model, CNNACC_REG_IRQ_ENABLE));
 	core->tail = 0;
 	core->compl_head = 0;
 	queue_write(core, CNNACC_QREG_RING_BASE_LO, (uint32_t)core->ring);
@@ -194,7 +194,7 @@ static void handle_irq(struct sim_core *core)
 	const struct cnnacc_completion *ring = sim_mem_ptr(&sim->mem, core->compl);
 
 	core->irq = false;
-	cnn_device_write(sim->model, CNNACC_REG_IRQ_STATUS,
+	cm_device_write(sim->model, CNNACC_REG_IRQ_STATUS,
 			 CNNACC_IRQ_CORE(core->index) | CNNACC_IRQ_EVENT(core->index));
 	while (core->compl_head != queue_read(core, CNNACC_QREG_COMPL_TAIL)) {
 		struct cnnacc_completion c = ring[core->compl_head];
@@ -208,7 +208,7 @@ static void handle_irq(struct sim_core *core)
 /* When to look again, at the latest: a packet may wait for the time that the model gives it. */
 static void in_at_most_a_second(struct sim_core *core, struct timespec *ts)
 {
-	uint64_t at = cnn_device_wake(core->sim->model, core->index), now = rt_now();
+	uint64_t at = cm_device_wake_time(core->sim->model, core->index), now = rt_now();
 	long ns = at && at < now + NS_PER_S ? (long)(at > now ? at - now : 0) : NS_PER_S;
 
 	clock_gettime(CLOCK_REALTIME, ts);
@@ -242,11 +242,11 @@ static void *worker(void *arg)
 	pthread_mutex_lock(&sim->lock);
 	while (!sim->stop) {
 		start_next(core);
-		if (cnn_device_begin(sim->model, core->index)) {
+		if (cm_device_begin(sim->model, core->index)) {
 			pthread_mutex_unlock(&sim->lock);
-			cnn_device_run(sim->model, core->index, SIM_BUDGET_NS);
+			cm_device_run(sim->model, core->index, SIM_BUDGET_NS);
 			pthread_mutex_lock(&sim->lock);
-			cnn_device_end(sim->model, core->index);
+			cm_device_end(sim->model, core->index);
 			pthread_cond_broadcast(&sim->changed);
 		} else if (!core->irq) {
 			rest(core);
@@ -332,9 +332,9 @@ void sim_invalidate(struct sim *sim, uint32_t value)
 {
 	uint32_t seq;
 
-	cnn_device_write(sim->model, CNNACC_REG_INVALIDATE, value);
-	seq = cnn_device_read(sim->model, CNNACC_REG_INV_SEQ);
-	while ((int32_t)(cnn_device_read(sim->model, CNNACC_REG_INV_DONE) - seq) < 0)
+	cm_device_write(sim->model, CNNACC_REG_INVALIDATE, value);
+	seq = cm_device_read(sim->model, CNNACC_REG_INV_SEQ);
+	while ((int32_t)(cm_device_read(sim->model, CNNACC_REG_INV_DONE) - seq) < 0)
 		pthread_cond_wait(&sim->changed, &sim->lock);
 }
 

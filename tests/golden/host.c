@@ -105,7 +105,7 @@ static void quiet_log(void *opaque, const char *text)
 	(void)text;
 }
 
-static const struct cnn_host_ops host_ops = {
+static const struct cm_host_ops host_ops = {
 	.dma_read = dma_read, .dma_write = dma_write,
 	.dma_map = dma_map, .dma_unmap = dma_unmap,
 	.irq_message = irq_message, .irq_level = irq_level,
@@ -114,7 +114,7 @@ static const struct cnn_host_ops host_ops = {
 
 uint32_t host_read(struct host *host, uint32_t offset)
 {
-	return cnn_device_read(host->dev, offset);
+	return cm_device_read(host->dev, offset);
 }
 
 uint64_t host_read64(struct host *host, uint32_t offset)
@@ -126,8 +126,8 @@ uint64_t host_read64(struct host *host, uint32_t offset)
 
 static void write64(struct host *host, uint32_t offset, uint64_t value)
 {
-	cnn_device_write(host->dev, offset, value);
-	cnn_device_write(host->dev, offset + 4, value >> 32);
+	cm_device_write(host->dev, offset, value);
+	cm_device_write(host->dev, offset + 4, value >> 32);
 }
 
 static uint64_t ring_base(unsigned int core)
@@ -141,9 +141,9 @@ static void enable_queue(struct host *host, unsigned int core)
 
 	write64(host, q->block + CNNACC_QREG_RING_BASE_LO, ring_base(core));
 	write64(host, q->block + CNNACC_QREG_COMPL_BASE_LO, ring_base(core) + CNNACC_PAGE_SIZE);
-	cnn_device_write(host->dev, q->block + CNNACC_QREG_RING_SIZE, RING_SIZE);
-	cnn_device_write(host->dev, q->block + CNNACC_QREG_COMPL_SIZE, RING_SIZE);
-	cnn_device_write(host->dev, q->block + CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE);
+	cm_device_write(host->dev, q->block + CNNACC_QREG_RING_SIZE, RING_SIZE);
+	cm_device_write(host->dev, q->block + CNNACC_QREG_COMPL_SIZE, RING_SIZE);
+	cm_device_write(host->dev, q->block + CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE);
 	q->tail = 0;
 	q->head = 0;
 	q->seq = 0;
@@ -185,31 +185,31 @@ static const char *pick_simd(struct host *host)
 	return simd[prng_range(&host->prng, 0, count - 1)];
 }
 
-static struct cnn_device *make_device(struct host *host, const char *cores, const char *threads,
-				      const char *simd, char error[CNN_MODEL_ERR_LEN])
+static struct cm_device *make_device(struct host *host, const char *cores, const char *threads,
+				      const char *simd, char error[CM_ERR_LEN])
 {
-	struct cnn_config config = { 0 };
+	struct cm_config config = { 0 };
 
-	if (cnn_config_set(&config, "cores", cores, error) ||
-	    cnn_config_set(&config, "threads", threads, error) ||
-	    cnn_config_set(&config, "simd", simd, error))
+	if (cm_config_set(&config, "cores", cores, error) ||
+	    cm_config_set(&config, "threads", threads, error) ||
+	    cm_config_set(&config, "simd", simd, error))
 		return NULL;
-	return cnn_device_create(&config, &host_ops, host, error);
+	return cm_device_create(&config, &host_ops, host, error);
 }
 
 bool host_has_simd(const char *simd)
 {
-	char error[CNN_MODEL_ERR_LEN];
-	struct cnn_device *dev = make_device(NULL, "ccp", "1", simd, error);
+	char error[CM_ERR_LEN];
+	struct cm_device *dev = make_device(NULL, "ccp", "1", simd, error);
 
-	cnn_device_destroy(dev);
+	cm_device_destroy(dev);
 	return dev;
 }
 
-static struct cnn_device *new_device(struct host *host)
+static struct cm_device *new_device(struct host *host)
 {
-	char error[CNN_MODEL_ERR_LEN] = "";
-	struct cnn_device *dev = make_device(host, host->cores, pick_threads(host),
+	char error[CM_ERR_LEN] = "";
+	struct cm_device *dev = make_device(host, host->cores, pick_threads(host),
 					     pick_simd(host), error);
 
 	if (dev)
@@ -221,20 +221,20 @@ static struct cnn_device *new_device(struct host *host)
 /* What a migration does, now and then: the state goes to a device made for it. */
 static void maybe_move(struct host *host)
 {
-	size_t size = cnn_device_state_size(host->dev);
-	char error[CNN_MODEL_ERR_LEN];
+	size_t size = cm_device_state_size(host->dev);
+	char error[CM_ERR_LEN];
 
 	if (!host->state || !host->moves_left || !prng_chance(&host->prng, 20))
 		return;
 	host->moves_left--;
-	cnn_device_save(host->dev, host->state);
-	cnn_device_destroy(host->dev);
+	cm_device_save(host->dev, host->state);
+	cm_device_destroy(host->dev);
 	host->dev = new_device(host);
-	if (cnn_device_load(host->dev, host->state, size, error)) {
+	if (cm_device_load(host->dev, host->state, size, error)) {
 		fprintf(stderr, "golden: a saved state is refused: %s\n", error);
 		exit(2);
 	}
-	cnn_device_kick_all(host->dev);
+	cm_device_wake_workers(host->dev);
 	host->moves++;
 }
 
@@ -251,7 +251,7 @@ void host_open(struct host *host, const char *cores, const char *simd)
 	if (!host->image.bytes || !host->rings)
 		exit(2);
 	host->dev = new_device(host);
-	state_size = cnn_device_state_size(host->dev);
+	state_size = cm_device_state_size(host->dev);
 	if (state_size <= STATE_MAX)
 		host->state = malloc(state_size);
 	host->core_count = host_read(host, CNNACC_REG_CORE_COUNT);
@@ -261,7 +261,7 @@ void host_open(struct host *host, const char *cores, const char *simd)
 
 void host_close(struct host *host)
 {
-	cnn_device_destroy(host->dev);
+	cm_device_destroy(host->dev);
 	free(host->state);
 	free(host->image.bytes);
 	free(host->rings);
@@ -283,11 +283,11 @@ static uint32_t pick_budget(struct host *host)
 /* One turn of a core's worker; false if it had nothing to do. */
 static bool turn(struct host *host, unsigned int core)
 {
-	if (!cnn_device_begin(host->dev, core))
+	if (!cm_device_begin(host->dev, core))
 		return false;
-	cnn_device_run(host->dev, core, pick_budget(host));
-	cnn_device_end(host->dev, core);
-	cnn_device_rest(host->dev);
+	cm_device_run(host->dev, core, pick_budget(host));
+	cm_device_end(host->dev, core);
+	cm_device_idle(host->dev);
 	if (running(host, core))
 		maybe_move(host);
 	return true;
@@ -295,7 +295,7 @@ static bool turn(struct host *host, unsigned int core)
 
 bool host_invalidate(struct host *host, uint32_t value)
 {
-	cnn_device_write(host->dev, CNNACC_REG_INVALIDATE, value);
+	cm_device_write(host->dev, CNNACC_REG_INVALIDATE, value);
 	for (unsigned int i = 0; i < PATIENCE; i++) {
 		if (host_read(host, CNNACC_REG_INV_DONE) == host_read(host, CNNACC_REG_INV_SEQ))
 			return true;
@@ -382,7 +382,7 @@ static void submit(struct host *host, const struct host_job *job)
 	job->packet->fence = q->fence;
 	put_packet(core_rings(host, job->core) + q->tail * sizeof(*job->packet), job->packet);
 	q->tail = (q->tail + 1) % RING_SIZE;
-	cnn_device_write(host->dev, q->block + CNNACC_QREG_RING_TAIL, q->tail);
+	cm_device_write(host->dev, q->block + CNNACC_QREG_RING_TAIL, q->tail);
 }
 
 static const char *collect(struct host *host, const struct host_job *job)
@@ -396,13 +396,13 @@ static const char *collect(struct host *host, const struct host_job *job)
 	get_completion(records + q->head * sizeof(*job->completion), job->completion);
 	wrong = check_queue(host, q, job->completion);
 	q->head = (q->head + 1) % RING_SIZE;
-	cnn_device_write(host->dev, q->block + CNNACC_QREG_COMPL_HEAD, q->head);
+	cm_device_write(host->dev, q->block + CNNACC_QREG_COMPL_HEAD, q->head);
 	return wrong;
 }
 
 static void write_ack(struct host *host, unsigned int core)
 {
-	cnn_device_write(host->dev, host->queue[core].block + CNNACC_QREG_EVENT_ACK, 1);
+	cm_device_write(host->dev, host->queue[core].block + CNNACC_QREG_EVENT_ACK, 1);
 }
 
 /* Let a program go on that an event has suspended; false if none has. */
@@ -455,15 +455,15 @@ static void *work(void *arg)
 	for (unsigned int i = 0; i < PATIENCE; i++) {
 		pthread_mutex_lock(&host->lock);
 		budget = pick_budget(host);
-		more = cnn_device_begin(host->dev, core);
+		more = cm_device_begin(host->dev, core);
 		if (!more && acknowledge(host, worker->job))
-			more = cnn_device_begin(host->dev, core);
+			more = cm_device_begin(host->dev, core);
 		pthread_mutex_unlock(&host->lock);
 		if (!more)
 			break;
-		cnn_device_run(host->dev, core, budget);
+		cm_device_run(host->dev, core, budget);
 		pthread_mutex_lock(&host->lock);
-		cnn_device_end(host->dev, core);
+		cm_device_end(host->dev, core);
 		pthread_mutex_unlock(&host->lock);
 	}
 	return NULL;
@@ -497,7 +497,7 @@ bool host_reset_core(struct host *host, unsigned int core)
 {
 	uint32_t reset = host->queue[core].block + CNNACC_QREG_RESET;
 
-	cnn_device_write(host->dev, reset, 1);
+	cm_device_write(host->dev, reset, 1);
 	for (unsigned int i = 0; host_read(host, reset); i++) {
 		if (i == PATIENCE)
 			return false;

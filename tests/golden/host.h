@@ -8,7 +8,7 @@
 
 #include "space.h"
 
-struct cnn_device;
+struct cm_device;
 
 /* One core's queue as its driver sees it. */
 struct host_queue {
@@ -36,7 +36,7 @@ struct host_job {
 
 struct host {
 	pthread_mutex_t lock;	/* of the model's locked calls, while jobs run together */
-	struct cnn_device *dev;
+	struct cm_device *dev;
 	struct image image;
 	uint8_t *rings;		/* RAM of the driver, not of the jobs */
 	struct prng prng;

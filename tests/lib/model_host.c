@@ -70,7 +70,7 @@ static void irq_message(void *opaque, unsigned int vector)
 {
 	struct model_host *h = opaque;
 
-	check(!h->running && vector < cnn_device_vectors(h->dev), "message");
+	check(!h->running && vector < cm_device_vectors(h->dev), "message");
 	h->messages[vector]++;
 }
 
@@ -96,7 +96,7 @@ static void kick(void *opaque, unsigned int core)
 {
 	struct model_host *h = opaque;
 
-	check(!h->running && core < CNN_MODEL_MAX_CORES, "kick");
+	check(!h->running && core < CM_MAX_CORES, "kick");
 	h->kicks[core]++;
 }
 
@@ -108,7 +108,7 @@ static void host_log(void *opaque, const char *text)
 	snprintf(h->log, sizeof(h->log), "%s", text);
 }
 
-static const struct cnn_host_ops ops = {
+static const struct cm_host_ops ops = {
 	.dma_read = dma_read,
 	.dma_write = dma_write,
 	.dma_map = dma_map,
@@ -120,26 +120,26 @@ static const struct cnn_host_ops ops = {
 	.log = host_log,
 };
 
-static struct cnn_device *create(struct model_host *h, const struct cnn_config *config)
+static struct cm_device *create(struct model_host *h, const struct cm_config *config)
 {
-	char err[CNN_MODEL_ERR_LEN] = "";
-	struct cnn_device *dev = cnn_device_create(config, &ops, h, err);
+	char err[CM_ERR_LEN] = "";
+	struct cm_device *dev = cm_device_create(config, &ops, h, err);
 
 	check(dev, err);
 	return dev;
 }
 
-static struct cnn_config config_of(const char *cores)
+static struct cm_config config_of(const char *cores)
 {
-	struct cnn_config config = { 0 };
-	char err[CNN_MODEL_ERR_LEN] = "";
+	struct cm_config config = { 0 };
+	char err[CM_ERR_LEN] = "";
 
 	if (cores)
-		check(!cnn_config_set(&config, "cores", cores, err), err);
+		check(!cm_config_set(&config, "cores", cores, err), err);
 	return config;
 }
 
-struct model_host *mh_new_config(const struct cnn_config *config, size_t ram_size)
+struct model_host *mh_new_config(const struct cm_config *config, size_t ram_size)
 {
 	struct model_host *h = calloc(1, sizeof(*h));
 
@@ -154,35 +154,35 @@ struct model_host *mh_new_config(const struct cnn_config *config, size_t ram_siz
 
 struct model_host *mh_new(const char *cores, size_t ram_size)
 {
-	const struct cnn_config config = config_of(cores);
+	const struct cm_config config = config_of(cores);
 
 	return mh_new_config(&config, ram_size);
 }
 
 void mh_replace_device(struct model_host *h, const char *cores)
 {
-	const struct cnn_config config = config_of(cores);
+	const struct cm_config config = config_of(cores);
 
-	cnn_device_destroy(h->dev);
+	cm_device_destroy(h->dev);
 	h->level = false;
 	h->dev = create(h, &config);
 }
 
 void mh_free(struct model_host *h)
 {
-	cnn_device_destroy(h->dev);
+	cm_device_destroy(h->dev);
 	free(h->ram);
 	free(h);
 }
 
 uint32_t mh_read(struct model_host *h, uint32_t offset)
 {
-	return cnn_device_read(h->dev, offset);
+	return cm_device_read(h->dev, offset);
 }
 
 void mh_write(struct model_host *h, uint32_t offset, uint32_t value)
 {
-	cnn_device_write(h->dev, offset, value);
+	cm_device_write(h->dev, offset, value);
 }
 
 static uint32_t queue_offset(struct model_host *h, unsigned int core)
@@ -297,14 +297,14 @@ void mh_submit(struct model_host *h, unsigned int core, const struct cnnacc_pack
 
 bool mh_work_once(struct model_host *h, unsigned int core, uint32_t budget_ns)
 {
-	if (!cnn_device_begin(h->dev, core))
+	if (!cm_device_begin(h->dev, core))
 		return false;
 	h->running = true;
-	cnn_device_run(h->dev, core, budget_ns);
+	cm_device_run(h->dev, core, budget_ns);
 	h->running = false;
 	h->runs++;
 	check(!h->mapped, "a mapping outlives the run");
-	cnn_device_end(h->dev, core);
+	cm_device_end(h->dev, core);
 	return true;
 }
 

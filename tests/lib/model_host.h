@@ -26,20 +26,20 @@ struct mh_ring {
 
 /** struct model_host - a device and its machine. */
 struct model_host {
-	struct cnn_device *dev;
+	struct cm_device *dev;
 	uint8_t *ram;
 	size_t ram_size, ram_used;
 	uint64_t now;
 	bool clock_stands;		/* else each look at it takes 10 ns */
 	bool no_map;			/* refuse dma_map: everything goes by line */
 	uint64_t hole, hole_size;	/* bus range that is not RAM */
-	bool running;			/* inside cnn_device_run() */
-	unsigned int messages[CNN_MODEL_MAX_CORES + 1];
-	unsigned int kicks[CNN_MODEL_MAX_CORES];
+	bool running;			/* inside cm_device_run() */
+	unsigned int messages[CM_MAX_CORES + 1];
+	unsigned int kicks[CM_MAX_CORES];
 	unsigned int runs, mapped;
 	bool level;
-	char log[CNN_MODEL_ERR_LEN];	/* last line */
-	struct mh_ring ring[CNN_MODEL_MAX_CORES];
+	char log[CM_ERR_LEN];	/* last line */
+	struct mh_ring ring[CM_MAX_CORES];
 	uint32_t budget_ns;
 };
 
@@ -49,10 +49,10 @@ struct mh_space {
 	uint64_t root;
 };
 
-/* @cores as in cnn_config_set(), NULL for the default; aborts on an error. */
+/* @cores as in cm_config_set(), NULL for the default; aborts on an error. */
 struct model_host *mh_new(const char *cores, size_t ram_size);
 /* With a device of any configuration. */
-struct model_host *mh_new_config(const struct cnn_config *config, size_t ram_size);
+struct model_host *mh_new_config(const struct cm_config *config, size_t ram_size);
 /* A second device of the same build on the same RAM, in its reset state. */
 void mh_replace_device(struct model_host *h, const char *cores);
 void mh_free(struct model_host *h);

@@ -35,7 +35,7 @@ static inline struct fixture make(const char *cores)
 	f.space = mh_space_new(f.h, 7);
 	mh_map_job(f.h, &f.space);
 	f.data = mh_map_new(f.h, &f.space, DATA_VA, 4 * PAGE, RW);
-	for (unsigned int i = 0; i < cnn_device_core_count(f.h->dev); i++)
+	for (unsigned int i = 0; i < cm_device_core_count(f.h->dev); i++)
 		mh_queue_init(f.h, i, MH_RING_SIZE, MH_RING_SIZE);
 	return f;
 }
@@ -95,7 +95,7 @@ static inline void check_reset_values(struct model_host *h, bool counters)
 	for (size_t i = 0; i < ELEMENTS(global_regs); i++)
 		if (!(global_regs[i].flags & (CNNACC_REG_F_BUILD | CNNACC_REG_F_LIVE)))
 			assert_int_equal(mh_read(h, global_regs[i].offset), global_regs[i].reset);
-	for (unsigned int core = 0; core < cnn_device_core_count(h->dev); core++) {
+	for (unsigned int core = 0; core < cm_device_core_count(h->dev); core++) {
 		for (size_t i = 0; i < ELEMENTS(queue_regs); i++)
 			assert_int_equal(mh_qread(h, core, queue_regs[i].offset),
 					 queue_regs[i].reset);
@@ -108,7 +108,7 @@ static inline void check_reset_values(struct model_host *h, bool counters)
 static inline void run_between(struct fixture *f, unsigned int core)
 {
 	f->h->running = true;
-	cnn_device_run(f->h->dev, core, 10000);
+	cm_device_run(f->h->dev, core, 10000);
 	f->h->running = false;
 }
 

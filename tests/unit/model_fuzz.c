@@ -64,15 +64,15 @@ static void work(struct model_host *h, bool in_run[CORE_COUNT])
 	unsigned int core = rnd(CORE_COUNT);
 
 	if (!in_run[core]) {
-		in_run[core] = cnn_device_begin(h->dev, core);
+		in_run[core] = cm_device_begin(h->dev, core);
 		return;
 	}
 	if (rnd(2)) {
 		h->running = true;
-		cnn_device_run(h->dev, core, rnd(20000));
+		cm_device_run(h->dev, core, rnd(20000));
 		h->running = false;
 	}
-	cnn_device_end(h->dev, core);
+	cm_device_end(h->dev, core);
 	in_run[core] = false;
 }
 
@@ -80,7 +80,7 @@ static void settle(struct model_host *h, bool in_run[CORE_COUNT])
 {
 	for (unsigned int i = 0; i < CORE_COUNT; i++)
 		if (in_run[i])
-			cnn_device_end(h->dev, i);
+			cm_device_end(h->dev, i);
 }
 
 static void test_registers(void **state)

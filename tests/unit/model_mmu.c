@@ -14,14 +14,14 @@ static void test_invalidate(void **state)
 	assert_int_equal(mh_read(f->h, CNNACC_REG_INV_SEQ), 1);
 	assert_int_equal(mh_read(f->h, CNNACC_REG_INV_DONE), 1);
 	mh_submit(f->h, 0, &p);
-	assert_true(cnn_device_begin(f->h->dev, 0));
+	assert_true(cm_device_begin(f->h->dev, 0));
 	mh_write(f->h, CNNACC_REG_INVALIDATE, 7);
 	mh_write(f->h, CNNACC_REG_INVALIDATE, 0xffff);
 	assert_int_equal(mh_read(f->h, CNNACC_REG_INV_SEQ), 3);
 	assert_int_equal(mh_read(f->h, CNNACC_REG_INV_DONE), 1);
 	run_between(f, 0);
 	assert_int_equal(mh_read(f->h, CNNACC_REG_INV_DONE), 1);
-	cnn_device_end(f->h->dev, 0);
+	cm_device_end(f->h->dev, 0);
 	assert_int_equal(mh_read(f->h, CNNACC_REG_INV_DONE), 3);
 	mh_write(f->h, CNNACC_REG_INVALIDATE, 7);
 	assert_int_equal(mh_read(f->h, CNNACC_REG_INV_DONE), 4);
@@ -406,11 +406,11 @@ static void test_residue_retired_in_run(void **state)
 
 	fill_core(f);
 	mh_submit(f->h, 0, &p);
-	assert_true(cnn_device_begin(f->h->dev, 0));
+	assert_true(cm_device_begin(f->h->dev, 0));
 	mh_write(f->h, CNNACC_REG_INVALIDATE,
 		 f->space.ctx_id | CNNACC_INVALIDATE_RETIRE);
 	run_between(f, 0);
-	cnn_device_end(f->h->dev, 0);
+	cm_device_end(f->h->dev, 0);
 	mh_work(f->h, 0);
 	assert_true(mh_completion(f->h, 0, &done));
 	assert_int_equal(f->data[0], 0x3f);

@@ -290,10 +290,10 @@ static void test_disable(void **state)
 	p = packet_of(f, nop, 1);
 	mh_submit(f->h, 0, &p);
 	mh_submit(f->h, 0, &p);
-	assert_true(cnn_device_begin(f->h->dev, 0));
+	assert_true(cm_device_begin(f->h->dev, 0));
 	mh_qwrite(f->h, 0, CNNACC_QREG_CTRL, 0);
 	run_between(f, 0);
-	cnn_device_end(f->h->dev, 0);
+	cm_device_end(f->h->dev, 0);
 	mh_work(f->h, 0);
 	assert_int_equal(take(f, 0).status_class, CNNACC_STATUS_OK);
 	assert_false(mh_completion(f->h, 0, &done));
@@ -353,10 +353,10 @@ static void test_late_abort(void **state)
 
 	mh_submit(f->h, 0, &p);
 	mh_submit(f->h, 0, &p);
-	assert_true(cnn_device_begin(f->h->dev, 0));
+	assert_true(cm_device_begin(f->h->dev, 0));
 	mh_qwrite(f->h, 0, CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE | CNNACC_QCTRL_ABORT);
 	run_between(f, 0);
-	cnn_device_end(f->h->dev, 0);
+	cm_device_end(f->h->dev, 0);
 	mh_work(f->h, 0);
 	assert_int_equal(take(f, 0).status_class, CNNACC_STATUS_OK);
 	assert_int_equal(take(f, 0).status_class, CNNACC_STATUS_OK);
@@ -369,17 +369,17 @@ static void test_core_reset_in_run(void **state)
 
 	mh_submit(f->h, 0, &p);
 	mh_submit(f->h, 1, &p);
-	assert_true(cnn_device_begin(f->h->dev, 0));
-	assert_true(cnn_device_begin(f->h->dev, 1));
+	assert_true(cm_device_begin(f->h->dev, 0));
+	assert_true(cm_device_begin(f->h->dev, 1));
 	run_between(f, 0);
 	mh_qwrite(f->h, 0, CNNACC_QREG_RESET, 1);
 	assert_int_equal(qreg(f, CNNACC_QREG_RESET), 1);
 	mh_qwrite(f->h, 0, CNNACC_QREG_CTRL, 0);
 	assert_int_equal(qreg(f, CNNACC_QREG_CTRL), 1);
-	assert_false(cnn_device_begin(f->h->dev, 0));
+	assert_false(cm_device_begin(f->h->dev, 0));
 	run_between(f, 1);
-	cnn_device_end(f->h->dev, 1);
-	cnn_device_end(f->h->dev, 0);
+	cm_device_end(f->h->dev, 1);
+	cm_device_end(f->h->dev, 0);
 	for (size_t i = 0; i < ELEMENTS(queue_regs); i++)
 		assert_int_equal(qreg(f, queue_regs[i].offset), queue_regs[i].reset);
 	assert_int_equal(mh_qread(f->h, 0, CNNACC_QREG_COMPL_TAIL), 0);
@@ -415,17 +415,17 @@ static void test_device_reset_in_run(void **state)
 
 	mh_submit(f->h, 0, &p);
 	mh_submit(f->h, 1, &p);
-	assert_true(cnn_device_begin(f->h->dev, 0));
-	assert_true(cnn_device_begin(f->h->dev, 1));
+	assert_true(cm_device_begin(f->h->dev, 0));
+	assert_true(cm_device_begin(f->h->dev, 1));
 	mh_write(f->h, CNNACC_REG_RESET, 1);
 	assert_int_equal(mh_read(f->h, CNNACC_REG_RESET), 1);
 	mh_write(f->h, CNNACC_REG_SCRATCH, 3);
 	run_between(f, 0);
-	cnn_device_end(f->h->dev, 0);
+	cm_device_end(f->h->dev, 0);
 	assert_int_equal(mh_read(f->h, CNNACC_REG_RESET), 1);
-	assert_false(cnn_device_begin(f->h->dev, 0));
+	assert_false(cm_device_begin(f->h->dev, 0));
 	run_between(f, 1);
-	cnn_device_end(f->h->dev, 1);
+	cm_device_end(f->h->dev, 1);
 	check_reset_values(f->h, true);
 }
 

@@ -172,7 +172,7 @@ static void test_irq_messages(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_int_equal(cnn_device_vectors(f->h->dev), 3);
+	assert_int_equal(cm_device_vectors(f->h->dev), 3);
 	mh_write(f->h, CNNACC_REG_IRQ_RAISE, CNNACC_IRQ_CORE(0));
 	expect_messages(f, 0, 0, 0);
 	mh_write(f->h, CNNACC_REG_IRQ_ENABLE, 0xffffffff);
@@ -225,22 +225,22 @@ static void test_config(void **state)
 		{ "simd", "avx3", "'avx3'" },
 		{ "clock", "1", "'clock'" },
 	};
-	struct cnn_config config = { 0 };
-	char err[CNN_MODEL_ERR_LEN];
+	struct cm_config config = { 0 };
+	char err[CM_ERR_LEN];
 
 	(void)state;
 	for (size_t i = 0; i < ELEMENTS(bad); i++) {
 		err[0] = 0;
-		assert_int_equal(cnn_config_set(&config, bad[i].key, bad[i].value, err), -1);
+		assert_int_equal(cm_config_set(&config, bad[i].key, bad[i].value, err), -1);
 		assert_non_null(strstr(err, bad[i].says));
 		assert_int_equal(config.core_count, 0);
 	}
-	assert_int_equal(cnn_config_set(&config, "cores", "ccp+ccp:lob=7:icache=0x100", err), 0);
-	assert_int_equal(cnn_config_set(&config, "clock-hz", "200000000", err), 0);
-	assert_int_equal(cnn_config_set(&config, "threads", "64", err), 0);
-	assert_int_equal(cnn_config_set(&config, "simd", "baseline", err), 0);
+	assert_int_equal(cm_config_set(&config, "cores", "ccp+ccp:lob=7:icache=0x100", err), 0);
+	assert_int_equal(cm_config_set(&config, "clock-hz", "200000000", err), 0);
+	assert_int_equal(cm_config_set(&config, "threads", "64", err), 0);
+	assert_int_equal(cm_config_set(&config, "simd", "baseline", err), 0);
 	assert_int_equal(config.threads, 64);
-	assert_int_equal(config.simd, CNN_SIMD_BASELINE);
+	assert_int_equal(config.simd, CM_SIMD_BASELINE);
 	assert_int_equal(config.core_count, 2);
 	assert_int_equal(config.core[1].lob, 7);
 	assert_int_equal(config.core[1].icache, 256);
@@ -249,21 +249,21 @@ static void test_config(void **state)
 
 static void test_config_struct(void **state)
 {
-	struct cnn_config config = { .core_count = 9 };
-	struct cnn_host_ops none = { 0 };
-	char err[CNN_MODEL_ERR_LEN];
+	struct cm_config config = { .core_count = 9 };
+	struct cm_host_ops none = { 0 };
+	char err[CM_ERR_LEN];
 
 	(void)state;
-	assert_null(cnn_device_create(&config, &none, NULL, err));
+	assert_null(cm_device_create(&config, &none, NULL, err));
 	config.core_count = 1;
-	assert_null(cnn_device_create(&config, &none, NULL, err));
+	assert_null(cm_device_create(&config, &none, NULL, err));
 	config.core[0].type = CNNACC_CORE_CCP;
 	config.core[0].data_bank = 100;
-	assert_null(cnn_device_create(&config, &none, NULL, err));
+	assert_null(cm_device_create(&config, &none, NULL, err));
 	assert_non_null(strstr(err, "data-bank"));
 	config.core[0].data_bank = 0;
 	config.core[0].job_cycles_max = ~0ull;
-	assert_null(cnn_device_create(&config, &none, NULL, err));
+	assert_null(cm_device_create(&config, &none, NULL, err));
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Workers and register accesses side by side, as hosts run them; built with the
- * thread sanitizer, which finds what cnn_device_run() shares with locked calls.
+ * thread sanitizer, which finds what cm_device_run() shares with locked calls.
  */
 #include <pthread.h>
 #include <setjmp.h>
@@ -34,7 +34,7 @@ enum { CCP, HWPE, CORES };
 #define OUT		(DATA + 16 * PAGE)
 
 struct machine {
-	struct cnn_device *dev;
+	struct cm_device *dev;
 	uint8_t *ram;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
@@ -114,7 +114,7 @@ static void log_line(void *opaque, const char *text)
 	(void)text;
 }
 
-static const struct cnn_host_ops ops = {
+static const struct cm_host_ops ops = {
 	dma_read, dma_write, dma_map, dma_unmap, irq_message, irq_level, now, kick, log_line,
 };
 
@@ -131,14 +131,14 @@ static void *work(void *arg)
 
 	pthread_mutex_lock(&m->lock);
 	while (!m->quit) {
-		if (!cnn_device_begin(m->dev, w->core)) {
+		if (!cm_device_begin(m->dev, w->core)) {
 			pthread_cond_wait(&m->wake, &m->lock);
 			continue;
 		}
 		pthread_mutex_unlock(&m->lock);
-		cnn_device_run(m->dev, w->core, 20000);
+		cm_device_run(m->dev, w->core, 20000);
 		pthread_mutex_lock(&m->lock);
-		cnn_device_end(m->dev, w->core);
+		cm_device_end(m->dev, w->core);
 	}
 	pthread_mutex_unlock(&m->lock);
 	return NULL;
@@ -215,7 +215,7 @@ static void write_programs(struct machine *m)
 static void reg_write(struct machine *m, unsigned int core, uint32_t reg, uint32_t value)
 {
 	pthread_mutex_lock(&m->lock);
-	cnn_device_write(m->dev, 0x2000 + core * 0x100 + reg, value);
+	cm_device_write(m->dev, 0x2000 + core * 0x100 + reg, value);
 	pthread_mutex_unlock(&m->lock);
 }
 
@@ -224,7 +224,7 @@ static uint32_t reg_read(struct machine *m, unsigned int core, uint32_t reg)
 	uint32_t value;
 
 	pthread_mutex_lock(&m->lock);
-	value = cnn_device_read(m->dev, 0x2000 + core * 0x100 + reg);
+	value = cm_device_read(m->dev, 0x2000 + core * 0x100 + reg);
 	pthread_mutex_unlock(&m->lock);
 	return value;
 }
@@ -246,14 +246,14 @@ static void disturb(struct machine *m, unsigned int core, unsigned int i)
 {
 	pthread_mutex_lock(&m->lock);
 	for (uint32_t reg = 0; reg < CNNACC_QREG_BLOCK_SIZE; reg += 4)
-		cnn_device_read(m->dev, 0x2000 + core * 0x100 + reg);
+		cm_device_read(m->dev, 0x2000 + core * 0x100 + reg);
 	for (uint32_t reg = 0; reg < 0x100; reg += 4)
-		cnn_device_read(m->dev, 0x4000 + core * 0x1000 + reg);
-	cnn_device_write(m->dev, CNNACC_REG_INVALIDATE, i % 3);
-	cnn_device_write(m->dev, CNNACC_REG_IRQ_STATUS, 0xffffffff);
-	cnn_device_write(m->dev, 0x2000 + core * 0x100 + CNNACC_QREG_EVENT_ACK, 1);
+		cm_device_read(m->dev, 0x4000 + core * 0x1000 + reg);
+	cm_device_write(m->dev, CNNACC_REG_INVALIDATE, i % 3);
+	cm_device_write(m->dev, CNNACC_REG_IRQ_STATUS, 0xffffffff);
+	cm_device_write(m->dev, 0x2000 + core * 0x100 + CNNACC_QREG_EVENT_ACK, 1);
 	if (i % 41 == 0)
-		cnn_device_write(m->dev, 0x2000 + core * 0x100 + CNNACC_QREG_CTRL,
+		cm_device_write(m->dev, 0x2000 + core * 0x100 + CNNACC_QREG_CTRL,
 				 CNNACC_QCTRL_ENABLE | CNNACC_QCTRL_ABORT);
 	pthread_mutex_unlock(&m->lock);
 	if (i % 37 == 0 ||
@@ -277,19 +277,19 @@ static void submit_one(struct machine *m, unsigned int core)
 
 static void test_threads(void **state)
 {
-	struct cnn_config config = { 0 };
-	char err[CNN_MODEL_ERR_LEN];
+	struct cm_config config = { 0 };
+	char err[CM_ERR_LEN];
 	struct machine m = {
 		.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER,
 	};
 	struct worker worker[CORES];
 
 	(void)state;
-	assert_int_equal(cnn_config_set(&config, "cores",
+	assert_int_equal(cm_config_set(&config, "cores",
 					"ccp+hwpe:fmap=8192:kernel=32768:program=4096", err), 0);
-	assert_int_equal(cnn_config_set(&config, "threads", "3", err), 0);
+	assert_int_equal(cm_config_set(&config, "threads", "3", err), 0);
 	m.ram = calloc(1, RAM_SIZE);
-	m.dev = cnn_device_create(&config, &ops, &m, err);
+	m.dev = cm_device_create(&config, &ops, &m, err);
 	assert_non_null(m.dev);
 	write_programs(&m);
 	for (unsigned int i = 0; i < CORES; i++) {
@@ -298,7 +298,7 @@ static void test_threads(void **state)
 		start_queue(&m, i);
 	}
 	pthread_mutex_lock(&m.lock);
-	cnn_device_write(m.dev, CNNACC_REG_IRQ_ENABLE, 0xffffffff);
+	cm_device_write(m.dev, CNNACC_REG_IRQ_ENABLE, 0xffffffff);
 	pthread_mutex_unlock(&m.lock);
 	for (unsigned int i = 1; counter(&m, CCP, jobs) < JOBS || counter(&m, HWPE, jobs) < JOBS; i++) {
 		for (unsigned int core = 0; core < CORES; core++) {
@@ -320,7 +320,7 @@ static void test_threads(void **state)
 	for (unsigned int i = 0; i < CORES; i++)
 		assert_true(counter(&m, i, mac_useful) > 0);
 	assert_true(counter(&m, HWPE, events) > 0);
-	cnn_device_destroy(m.dev);
+	cm_device_destroy(m.dev);
 	free(m.ram);
 }
 

@@ -31,7 +31,7 @@ struct fixture {
 static int setup(void **state)
 {
 	static struct fixture f;
-	const struct cnn_config config = { .clock_hz = CLOCK_HZ, .modelled = true };
+	const struct cm_config config = { .clock_hz = CLOCK_HZ, .modelled = true };
 
 	f.h = mh_new_config(&config, 2 << 20);
 	f.h->clock_stands = true;
@@ -90,7 +90,7 @@ static void expect_wait(struct fixture *f, uint64_t cycle)
 	struct cnnacc_completion record;
 
 	mh_work(f->h, 0);
-	assert_int_equal(cnn_device_wake(f->h->dev, 0), time_of(cycle));
+	assert_int_equal(cm_device_wake_time(f->h->dev, 0), time_of(cycle));
 	f->h->now = time_of(cycle) - 1;
 	assert_false(mh_work_once(f->h, 0, MH_BUDGET_NS));
 	assert_false(mh_completion(f->h, 0, &record));
@@ -102,7 +102,7 @@ static void expect_end(struct fixture *f, uint16_t status_class, uint64_t cycles
 	struct cnnacc_completion record;
 
 	mh_work(f->h, 0);
-	assert_int_equal(cnn_device_wake(f->h->dev, 0), 0);
+	assert_int_equal(cm_device_wake_time(f->h->dev, 0), 0);
 	assert_true(mh_completion(f->h, 0, &record));
 	assert_int_equal(record.status_class, status_class);
 	assert_int_equal(record.cycles, cycles);
@@ -145,8 +145,8 @@ static void test_next_packet_starts_at_the_end(void **state)
 	submit(f, copy());
 	submit(f, copy());
 	mh_work(f->h, 0);
-	while (cnn_device_wake(f->h->dev, 0)) {
-		f->h->now = cnn_device_wake(f->h->dev, 0);
+	while (cm_device_wake_time(f->h->dev, 0)) {
+		f->h->now = cm_device_wake_time(f->h->dev, 0);
 		mh_work(f->h, 0);
 	}
 	assert_true(mh_completion(f->h, 0, &first));
@@ -166,7 +166,7 @@ static void test_ahead(void **state)
 	expect_wait(f, BOOT_END);
 	for (int i = 0; i < 10; i++) {
 		mh_work(f->h, 0);
-		wake = cnn_device_wake(f->h->dev, 0);
+		wake = cm_device_wake_time(f->h->dev, 0);
 		assert_true(wake > f->h->now && wake < f->h->now + 100);
 		f->h->now += 1000000;
 	}
@@ -182,7 +182,7 @@ static void test_abort(void **state)
 	mh_work(f->h, 0);
 	mh_qwrite(f->h, 0, CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE | CNNACC_QCTRL_ABORT);
 	mh_work(f->h, 0);
-	f->h->now = cnn_device_wake(f->h->dev, 0);
+	f->h->now = cm_device_wake_time(f->h->dev, 0);
 	assert_true(f->h->now && f->h->now < time_of(LOAD_END));
 	mh_work(f->h, 0);
 	assert_true(mh_completion(f->h, 0, &record));
@@ -198,7 +198,7 @@ static void test_reset(void **state)
 	expect_wait(f, BOOT_END);
 	mh_work(f->h, 0);
 	mh_core_reset(f->h, 0);
-	assert_int_equal(cnn_device_wake(f->h->dev, 0), 0);
+	assert_int_equal(cm_device_wake_time(f->h->dev, 0), 0);
 	assert_false(mh_work_once(f->h, 0, MH_BUDGET_NS));
 }
 
@@ -206,8 +206,8 @@ static void test_save(void **state)
 {
 	struct fixture *f = *state;
 	static char saved[8 << 20];
-	char err[CNN_MODEL_ERR_LEN];
-	size_t size = cnn_device_state_size(f->h->dev);
+	char err[CM_ERR_LEN];
+	size_t size = cm_device_state_size(f->h->dev);
 
 	assert_true(size <= sizeof(saved));
 	submit(f, copy());
@@ -215,9 +215,9 @@ static void test_save(void **state)
 	expect_wait(f, BOOT_END);
 	expect_wait(f, LOAD_END);
 	mh_work(f->h, 0);
-	cnn_device_save(f->h->dev, saved);
-	cnn_device_reset(f->h->dev);
-	assert_int_equal(cnn_device_load(f->h->dev, saved, size, err), 0);
+	cm_device_save(f->h->dev, saved);
+	cm_device_reset(f->h->dev);
+	assert_int_equal(cm_device_load(f->h->dev, saved, size, err), 0);
 	expect_wait(f, STORE_END);
 	expect_end(f, CNNACC_STATUS_OK, STORE_END);
 	assert_int_equal(f->out[0], 4);

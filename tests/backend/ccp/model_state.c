@@ -87,7 +87,7 @@ static int setup(void **state)
 	}
 	mh_queue_init(f.h, 0, MH_RING_SIZE, MH_RING_SIZE);
 	f.packet = mh_packet(f.h, &f.space, a.word, a.n);
-	f.size = cnn_device_state_size(f.h->dev);
+	f.size = cm_device_state_size(f.h->dev);
 	f.saved = malloc(f.size);
 	*state = &f;
 	return 0;
@@ -104,8 +104,8 @@ static int teardown(void **state)
 
 static int load(struct fixture *f)
 {
-	char err[CNN_MODEL_ERR_LEN] = "";
-	int ret = cnn_device_load(f->h->dev, f->saved, f->size, err);
+	char err[CM_ERR_LEN] = "";
+	int ret = cm_device_load(f->h->dev, f->saved, f->size, err);
 
 	assert_true(ret == 0 || (ret == -1 && err[0] && !strchr(err, '\n')));
 	return ret;
@@ -145,7 +145,7 @@ static void test_save_everywhere(void **state)
 			more = mh_work_once(f->h, 0, 1);
 		if (!more)
 			break;
-		cnn_device_save(f->h->dev, f->saved);
+		cm_device_save(f->h->dev, f->saved);
 		mh_replace_device(f->h, CORES);
 		assert_int_equal(load(f), 0);
 		assert_int_equal(finish(f), expected);
@@ -163,13 +163,13 @@ static void test_save_is_repeatable(void **state)
 		mh_work_once(f->h, 0, 1);
 	mh_write(f->h, CNNACC_REG_IRQ_ENABLE, 0x303);
 	mh_write(f->h, CNNACC_REG_IRQ_RAISE, 1);
-	cnn_device_save(f->h->dev, f->saved);
+	cm_device_save(f->h->dev, f->saved);
 	mh_replace_device(f->h, CORES);
 	assert_int_equal(load(f), 0);
 	assert_true(f->h->level);
-	cnn_device_save(f->h->dev, again);
+	cm_device_save(f->h->dev, again);
 	assert_memory_equal(again, f->saved, f->size);
-	cnn_device_kick_all(f->h->dev);
+	cm_device_wake_workers(f->h->dev);
 	assert_true(f->h->kicks[0] > 0);
 	assert_int_equal(f->h->kicks[1], 0);
 	free(again);
@@ -179,13 +179,13 @@ static void test_other_build(void **state)
 {
 	struct fixture *f = *state;
 
-	cnn_device_save(f->h->dev, f->saved);
+	cm_device_save(f->h->dev, f->saved);
 	mh_replace_device(f->h, "ccp:data-bank=65536:weight-bank=8192:lob=16+"
 				"ccp:data-bank=8192:lob=2:weight-bank=63488");
 	assert_int_equal(load(f), -1);
 	mh_replace_device(f->h, "ccp:data-bank=65536:weight-bank=8192:lob=16+"
 				"ccp:data-bank=4096:lob=2:job-cycles-max=5");
-	assert_int_equal(cnn_device_state_size(f->h->dev), f->size);
+	assert_int_equal(cm_device_state_size(f->h->dev), f->size);
 	assert_int_equal(load(f), -1);
 	mh_replace_device(f->h, CORES);
 	assert_int_equal(load(f), 0);
@@ -194,12 +194,12 @@ static void test_other_build(void **state)
 static void test_lengths(void **state)
 {
 	struct fixture *f = *state;
-	char err[CNN_MODEL_ERR_LEN];
+	char err[CM_ERR_LEN];
 
-	cnn_device_save(f->h->dev, f->saved);
-	assert_int_equal(cnn_device_load(f->h->dev, f->saved, f->size - 1, err), -1);
-	assert_int_equal(cnn_device_load(f->h->dev, f->saved, f->size + 1, err), -1);
-	assert_int_equal(cnn_device_load(f->h->dev, f->saved, 0, err), -1);
+	cm_device_save(f->h->dev, f->saved);
+	assert_int_equal(cm_device_load(f->h->dev, f->saved, f->size - 1, err), -1);
+	assert_int_equal(cm_device_load(f->h->dev, f->saved, f->size + 1, err), -1);
+	assert_int_equal(cm_device_load(f->h->dev, f->saved, 0, err), -1);
 	assert_int_equal(mh_qread(f->h, 0, CNNACC_QREG_CTRL), 0);
 }
 
@@ -212,7 +212,7 @@ static void test_damage(void **state)
 	mh_submit(f->h, 0, &f->packet);
 	for (unsigned int i = 0; i < 50; i++)
 		mh_work_once(f->h, 0, 1);
-	cnn_device_save(f->h->dev, f->saved);
+	cm_device_save(f->h->dev, f->saved);
 	for (unsigned int i = 0; i < 2000; i++) {
 		size_t at = i < 700 ? i : mh_random(&seed) % f->size;
 
@@ -271,7 +271,7 @@ static void test_forged(void **state)
 			mh_submit(f->h, 0, &f->packet);
 			for (unsigned int j = 0; j < points[i / 500]; j++)
 				mh_work_once(f->h, 0, 1);
-			cnn_device_save(f->h->dev, good);
+			cm_device_save(f->h->dev, good);
 		}
 		memcpy(f->saved, good, f->size);
 		for (unsigned int j = 0; j <= i % 3; j++)
@@ -284,7 +284,7 @@ static void test_forged(void **state)
 			if (!mh_work_once(f->h, 0, 20000))
 				break;
 		mh_work_once(f->h, 1, 20000);
-		cnn_device_save(f->h->dev, f->saved);
+		cm_device_save(f->h->dev, f->saved);
 		assert_int_equal(load(f), 0);
 	}
 	assert_in_range(taken, 400, 3600);

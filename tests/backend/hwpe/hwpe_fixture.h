@@ -33,14 +33,14 @@ struct hwpe_fixture {
 	uint32_t flags;			/* CNNACC_PACKET_* beside statistics and interrupt */
 };
 
-static inline struct hwpe_fixture *hf_new(const struct cnn_config *config)
+static inline struct hwpe_fixture *hf_new(const struct cm_config *config)
 {
 	static struct hwpe_fixture f;
-	struct cnn_config c = *config;
-	char err[CNN_MODEL_ERR_LEN];
+	struct cm_config c = *config;
+	char err[CM_ERR_LEN];
 
 	if (!c.core_count)
-		assert_int_equal(cnn_config_set(&c, "cores", CORES, err), 0);
+		assert_int_equal(cm_config_set(&c, "cores", CORES, err), 0);
 	f = (struct hwpe_fixture){ .h = mh_new_config(&c, 2 << 20), .limit = 1 << 24 };
 	f.space = mh_space_new(f.h, 7);
 	mh_map_job(f.h, &f.space);
@@ -50,19 +50,19 @@ static inline struct hwpe_fixture *hf_new(const struct cnn_config *config)
 }
 
 /* Has this host the vectors of the configuration? */
-static inline bool hf_possible(const struct cnn_config *config)
+static inline bool hf_possible(const struct cm_config *config)
 {
-	const struct cnn_host_ops none = { 0 };
-	char err[CNN_MODEL_ERR_LEN];
-	struct cnn_device *dev = cnn_device_create(config, &none, NULL, err);
+	const struct cm_host_ops none = { 0 };
+	char err[CM_ERR_LEN];
+	struct cm_device *dev = cm_device_create(config, &none, NULL, err);
 
-	cnn_device_destroy(dev);
+	cm_device_destroy(dev);
 	return dev != NULL;
 }
 
 static inline int hf_setup(void **state)
 {
-	const struct cnn_config config = { 0 };
+	const struct cm_config config = { 0 };
 
 	*state = hf_new(&config);
 	return 0;

@@ -986,13 +986,13 @@ static void test_windows(void **state)
 {
 	static struct machine m;
 
-	for (uint32_t simd = CNN_SIMD_BASELINE; simd <= CNN_SIMD_AVX512; simd++) {
-		struct cnn_config config = { .simd = simd };
+	for (uint32_t simd = CM_SIMD_BASELINE; simd <= CM_SIMD_AVX512; simd++) {
+		struct cm_config config = { .simd = simd };
 		uint64_t seed = 77 + simd;
-		char err[CNN_MODEL_ERR_LEN];
+		char err[CM_ERR_LEN];
 		struct hwpe_fixture *f;
 
-		assert_int_equal(cnn_config_set(&config, "cores", CORES, err), 0);
+		assert_int_equal(cm_config_set(&config, "cores", CORES, err), 0);
 		if (!hf_possible(&config))
 			continue;
 		f = hf_new(&config);
@@ -1032,7 +1032,7 @@ static void test_threads(void **state)
 	static uint8_t first[8 * PAGE];
 
 	for (unsigned int i = 0; i < 8; i++) {
-		const struct cnn_config config = { .threads = i / 2 % 2 ? 4 : 1 };
+		const struct cm_config config = { .threads = i / 2 % 2 ? 4 : 1 };
 		struct hwpe_fixture *f = hf_new(&config);
 		struct sasm a = { .n = 0 };
 		uint64_t seed = 9;
@@ -1088,8 +1088,8 @@ static uint32_t finish(struct hwpe_fixture *f)
 
 static int load(struct hwpe_fixture *f, const char *saved)
 {
-	char err[CNN_MODEL_ERR_LEN] = "";
-	int ret = cnn_device_load(f->h->dev, saved, cnn_device_state_size(f->h->dev), err);
+	char err[CM_ERR_LEN] = "";
+	int ret = cm_device_load(f->h->dev, saved, cm_device_state_size(f->h->dev), err);
 
 	assert_true(ret == 0 || (ret == -1 && err[0]));
 	return ret;
@@ -1111,7 +1111,7 @@ static void start_long(struct hwpe_fixture *f)
 static void test_save_everywhere(void **state)
 {
 	struct hwpe_fixture *f = *state;
-	char *saved = malloc(cnn_device_state_size(f->h->dev));
+	char *saved = malloc(cm_device_state_size(f->h->dev));
 	uint32_t expected, steps = 0;
 
 	start_long(f);
@@ -1125,7 +1125,7 @@ static void test_save_everywhere(void **state)
 			more = mh_work_once(f->h, 0, 1);
 		if (!more)
 			break;
-		cnn_device_save(f->h->dev, saved);
+		cm_device_save(f->h->dev, saved);
 		mh_replace_device(f->h, CORES);
 		assert_int_equal(load(f, saved), 0);
 		assert_int_equal(finish(f), expected);
@@ -1138,13 +1138,13 @@ static void test_save_everywhere(void **state)
 static void test_save_suspended(void **state)
 {
 	struct hwpe_fixture *f = *state;
-	char *saved = malloc(cnn_device_state_size(f->h->dev));
+	char *saved = malloc(cm_device_state_size(f->h->dev));
 
 	f->flags = CNNACC_PACKET_EVENT_WAIT;
 	start_long(f);
 	for (uint32_t i = 1; i <= 16; i++) {
 		mh_work(f->h, 0);
-		cnn_device_save(f->h->dev, saved);
+		cm_device_save(f->h->dev, saved);
 		mh_replace_device(f->h, CORES);
 		assert_int_equal(load(f, saved), 0);
 		assert_int_equal(mh_qread(f->h, 0, CNNACC_QREG_EVENT_COUNT), i);
@@ -1193,7 +1193,7 @@ static void test_forged(void **state)
 {
 	static const unsigned int points[] = { 0, 2, 20, 90, 115, 130, 150, 200 };
 	struct hwpe_fixture *f = *state;
-	size_t size = cnn_device_state_size(f->h->dev);
+	size_t size = cm_device_state_size(f->h->dev);
 	char *good = malloc(size), *saved = malloc(size);
 	unsigned int taken = 0;
 	uint64_t seed = 1;
@@ -1207,7 +1207,7 @@ static void test_forged(void **state)
 			start_long(f);
 			for (unsigned int j = 0; j < points[i / 500]; j++)
 				mh_work_once(f->h, 0, 1);
-			cnn_device_save(f->h->dev, good);
+			cm_device_save(f->h->dev, good);
 		}
 		memcpy(saved, good, size);
 		for (unsigned int j = 0; j <= i % 3; j++)
@@ -1218,7 +1218,7 @@ static void test_forged(void **state)
 		taken++;
 		for (unsigned int j = 0; j < 60 && mh_work_once(f->h, 0, 20000); j++)
 			mh_qwrite(f->h, 0, CNNACC_QREG_EVENT_ACK, 1);
-		cnn_device_save(f->h->dev, saved);
+		cm_device_save(f->h->dev, saved);
 		assert_int_equal(load(f, saved), 0);
 	}
 	assert_in_range(taken, 400, 3800);

@@ -673,12 +673,12 @@ static void test_reset_while_suspended(void **state)
 	}
 	/* An abort between begin and end of the run that raises an event. */
 	hf_submit(f, &a);
-	assert_true(cnn_device_begin(f->h->dev, 0));
+	assert_true(cm_device_begin(f->h->dev, 0));
 	mh_qwrite(f->h, 0, CNNACC_QREG_CTRL, CNNACC_QCTRL_ABORT | CNNACC_QCTRL_ENABLE);
 	f->h->running = true;
-	cnn_device_run(f->h->dev, 0, MH_BUDGET_NS);
+	cm_device_run(f->h->dev, 0, MH_BUDGET_NS);
 	f->h->running = false;
-	cnn_device_end(f->h->dev, 0);
+	cm_device_end(f->h->dev, 0);
 	mh_work(f->h, 0);
 	assert_true(hf_done(f));
 	assert_int_equal(f->done.status_class, CNNACC_STATUS_ABORTED);
@@ -690,7 +690,7 @@ static void test_reset_while_suspended(void **state)
 
 static int setup_modelled(void **state)
 {
-	const struct cnn_config config = { .clock_hz = CLOCK_HZ, .modelled = true };
+	const struct cm_config config = { .clock_hz = CLOCK_HZ, .modelled = true };
 	struct hwpe_fixture *f = hf_new(&config);
 
 	f->h->clock_stands = true;
@@ -708,7 +708,7 @@ static uint64_t time_of(uint64_t cycle)
 static void expect_wait(struct hwpe_fixture *f, uint64_t at)
 {
 	mh_work(f->h, 0);
-	assert_int_equal(cnn_device_wake(f->h->dev, 0), at);
+	assert_int_equal(cm_device_wake_time(f->h->dev, 0), at);
 	f->h->now = at - 1;
 	assert_false(mh_work_once(f->h, 0, MH_BUDGET_NS));
 	assert_false(hf_done(f));
@@ -762,7 +762,7 @@ static void test_modelled_event_wait(void **state)
 		expect_wait(f, time_of(BOOT(a) + i) + late);
 		mh_work(f->h, 0);
 		assert_int_equal(qreg(f, CNNACC_QREG_EVENT_COUNT), i);
-		assert_int_equal(cnn_device_wake(f->h->dev, 0), 0);
+		assert_int_equal(cm_device_wake_time(f->h->dev, 0), 0);
 		f->h->now += 12345 * i;
 		late += 12345 * i;
 		ack(f);

@@ -13,17 +13,17 @@
 _Static_assert(sizeof(struct ccp_state) % 8 == 0, "no hidden padding in the saved state");
 
 static const struct core_param params[] = {
-	{ "data-bank", offsetof(struct cnn_core_config, data_bank),
+	{ "data-bank", offsetof(struct cm_core_config, data_bank),
 	  4096, 64u << 20, CNNACC_LINE_SIZE, CNNACC_CCP_DATA_BANK_DEFAULT },
-	{ "weight-bank", offsetof(struct cnn_core_config, weight_bank),
+	{ "weight-bank", offsetof(struct cm_core_config, weight_bank),
 	  1024, 1u << 20, CNNACC_LINE_SIZE, CNNACC_CCP_WEIGHT_BANK_DEFAULT },
-	{ "icache", offsetof(struct cnn_core_config, icache),
+	{ "icache", offsetof(struct cm_core_config, icache),
 	  256, 8192, CNNACC_LINE_SIZE, CNNACC_CCP_ICACHE_DEFAULT },
-	{ "lob", offsetof(struct cnn_core_config, lob),
+	{ "lob", offsetof(struct cm_core_config, lob),
 	  1, 1024, 1, CNNACC_CCP_LOB_DEFAULT },
 };
 
-static void describe(const struct cnn_core_config *config, struct cnnacc_core_entry *entry)
+static void describe(const struct cm_core_config *config, struct cnnacc_core_entry *entry)
 {
 	entry->program_max = config->icache;
 	entry->param[CNNACC_CCP_PARAM_DATA_BANK] = config->data_bank;
@@ -67,7 +67,7 @@ static void destroy(void *core)
 	free(c);
 }
 
-static void *create(const struct cnn_core_config *config, const struct core_means *means)
+static void *create(const struct cm_core_config *config, const struct core_means *means)
 {
 	struct ccp *c = core_alloc(sizeof(*c));
 
@@ -199,7 +199,7 @@ static void publish(const void *core, uint32_t *window)
 
 static int refuse(char *err, const char *field, uint64_t value)
 {
-	snprintf(err, CNN_MODEL_ERR_LEN, "ccp: saved %s is impossible (%llu)", field,
+	snprintf(err, CM_ERR_LEN, "ccp: saved %s is impossible (%llu)", field,
 		 (unsigned long long)value);
 	return -1;
 }
@@ -228,7 +228,7 @@ static int check_progress(struct ccp *c, char *err)
 	return 0;
 }
 
-static int check(void *core, char err[CNN_MODEL_ERR_LEN])
+static int check(void *core, char err[CM_ERR_LEN])
 {
 	struct ccp *c = core;
 	const struct ccp_state *s = c->s;
@@ -249,7 +249,7 @@ static int check(void *core, char err[CNN_MODEL_ERR_LEN])
 	return check_progress(c, err);
 }
 
-const struct core_ops cnn_ccp_ops = {
+const struct core_ops cm_ccp_ops = {
 	.type = CNNACC_CORE_CCP,
 	.name = "ccp",
 	.version = 0x00010001,

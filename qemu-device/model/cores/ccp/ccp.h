@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /* Inside of core ccp: Documentation/hardware/ccp.rst in C. */
-#ifndef CNN_CCP_H
-#define CNN_CCP_H
+#ifndef CM_CCP_H
+#define CM_CCP_H
 
 #include "core.h"
 #include "mmu.h"
@@ -247,15 +247,15 @@ struct ccp {
 };
 
 /* controller.c */
-enum core_step ccp_step(void *core, struct cnn_port *port, uint32_t budget_ns,
+enum core_step ccp_step(void *core, struct cm_port *port, uint32_t budget_ns,
 			struct core_fault *fault);
 const struct ccp_unit *ccp_unit(const struct ccp *c);
 
 /* dma.c: @fault is filled on -1 */
-int ccp_boot(struct ccp *c, struct cnn_port *port, struct core_fault *fault);
+int ccp_boot(struct ccp *c, struct cm_port *port, struct core_fault *fault);
 uint32_t ccp_dma_check(const struct ccp *c, uint32_t *field);
 uint64_t ccp_dma_lines(const struct ccp *c);
-int ccp_dma_run(struct ccp *c, struct cnn_port *port, int64_t *budget, struct core_fault *fault);
+int ccp_dma_run(struct ccp *c, struct cm_port *port, int64_t *budget, struct core_fault *fault);
 
 /* timing.c */
 uint64_t ccp_boot_end(const struct ccp *c);

@@ -36,7 +36,7 @@ static enum outcome retire(struct ccp *c, uint32_t next, struct core_fault *faul
 	return GO_ON;
 }
 
-static enum outcome boot(struct ccp *c, struct cnn_port *port, struct core_fault *fault)
+static enum outcome boot(struct ccp *c, struct cm_port *port, struct core_fault *fault)
 {
 	if (ccp_boot(c, port, fault))
 		return FAILED;
@@ -68,13 +68,13 @@ static enum outcome exec(struct ccp *c, const struct ccp_unit *unit, int64_t *bu
 	return retire(c, c->s->pc + 1, fault);
 }
 
-static enum outcome begin_exec(struct ccp *c, struct cnn_port *port, int64_t *budget,
+static enum outcome begin_exec(struct ccp *c, struct cm_port *port, int64_t *budget,
 			       struct core_fault *fault)
 {
 	const struct ccp_unit *unit = ccp_unit(c);
 	uint32_t field;
 
-	cnn_port_settle(port);
+	cm_port_settle(port);
 	if (unit != &ccp_conv_unit)
 		ccp_batch_finish(c);
 	field = unit->check(c);
@@ -162,7 +162,7 @@ static inline unsigned int control(struct ccp_state *s, uint32_t insn, uint32_t 
 }
 
 /* Instructions that concern registers alone, while neither limit nor horizon is near. */
-static void run_ahead(struct ccp *c, struct cnn_port *port, int64_t *budget)
+static void run_ahead(struct ccp *c, struct cm_port *port, int64_t *budget)
 {
 	struct ccp_state *s = c->s;
 	uint64_t t = s->t, until = s->cycle_limit;
@@ -207,7 +207,7 @@ static enum outcome swap(struct ccp *c, struct core_fault *fault)
 	return retire(c, c->s->pc + 1, fault);
 }
 
-static enum outcome fetch(struct ccp *c, struct cnn_port *port, int64_t *budget,
+static enum outcome fetch(struct ccp *c, struct cm_port *port, int64_t *budget,
 			  struct core_fault *fault)
 {
 	uint32_t next = c->s->pc;
@@ -246,14 +246,14 @@ static uint64_t acts_at(const struct ccp *c)
 	return elapsed > AHEAD_CYCLES ? elapsed - AHEAD_CYCLES : 0;
 }
 
-static enum outcome advance(struct ccp *c, struct cnn_port *port, int64_t *budget,
+static enum outcome advance(struct ccp *c, struct cm_port *port, int64_t *budget,
 			    struct core_fault *fault)
 {
 	int moved;
 
 	if (c->s->phase == CCP_FETCH)
 		run_ahead(c, port, budget);
-	if (cnn_port_waits(port, acts_at(c)))
+	if (cm_port_waits(port, acts_at(c)))
 		return WAIT;
 	switch (c->s->phase) {
 	case CCP_BOOT:
@@ -272,7 +272,7 @@ static enum outcome advance(struct ccp *c, struct cnn_port *port, int64_t *budge
 	return fetch(c, port, budget, fault);
 }
 
-enum core_step ccp_step(void *core, struct cnn_port *port, uint32_t budget_ns,
+enum core_step ccp_step(void *core, struct cm_port *port, uint32_t budget_ns,
 			struct core_fault *fault)
 {
 	struct ccp *c = core;
@@ -283,7 +283,7 @@ enum core_step ccp_step(void *core, struct cnn_port *port, uint32_t budget_ns,
 	while (outcome == GO_ON && budget > 0)
 		outcome = advance(c, port, &budget, fault);
 	ccp_batch_finish(c);
-	cnn_port_settle(port);
+	cm_port_settle(port);
 	if (outcome == GO_ON || outcome == WAIT)
 		return CORE_RUNNING;
 	c->s->phase = CCP_IDLE;

@@ -56,7 +56,7 @@ static void share_out(struct ccp *c)
 		b->end = r->group + r->count > b->end ? r->group + r->count : b->end;
 		ns += r->count * r->ns;
 	}
-	parts = ns / CNN_SHARE_NS < c->means.threads ? ns / CNN_SHARE_NS : c->means.threads;
+	parts = ns / CM_MIN_PART_NS < c->means.threads ? ns / CM_MIN_PART_NS : c->means.threads;
 	b->parts = parts > 1 ? (uint32_t)parts : 1;
 }
 
@@ -67,7 +67,7 @@ void ccp_batch_finish(struct ccp *c)
 	if (!b->runs)
 		return;
 	share_out(c);
-	cnn_workers_run(c->means.workers, run_part, c, b->parts);
+	cm_workers_run(c->means.workers, run_part, c, b->parts);
 	/* An EXEC leaves nothing of the LOBs of the one before, if that is of its plan. */
 	for (uint32_t i = 0; i < b->runs; i++) {
 		const struct ccp_run *r = &b->run[i];

@@ -109,14 +109,14 @@ static struct piece next_piece(struct ccp *c, int64_t most_ns)
 
 static int64_t run_piece(struct ccp *c, struct piece *piece)
 {
-	int64_t ns = ccp_conv_ns(c, piece->depth, piece->count), parts = ns / CNN_SHARE_NS;
+	int64_t ns = ccp_conv_ns(c, piece->depth, piece->count), parts = ns / CM_MIN_PART_NS;
 
 	if (parts > (piece->count + SHARE - 1) / SHARE)
 		parts = (piece->count + SHARE - 1) / SHARE;
 	if (parts > c->means.threads)
 		parts = c->means.threads;
 	piece->parts = parts > 1 ? (unsigned int)parts : 1;
-	cnn_workers_run(c->means.workers, share, piece, piece->parts);
+	cm_workers_run(c->means.workers, share, piece, piece->parts);
 	return ns / piece->parts;
 }
 

@@ -73,7 +73,7 @@ static enum cnnacc_access access_of(const struct transfer *x)
 }
 
 /* Moves lines from s->pos[0] on: 1 done, 0 budget used up, -1 fault. */
-int ccp_dma_run(struct ccp *c, struct cnn_port *port, int64_t *budget, struct core_fault *fault)
+int ccp_dma_run(struct ccp *c, struct cm_port *port, int64_t *budget, struct core_fault *fault)
 {
 	struct transfer x = decode(c);
 	uint64_t *done = &c->s->pos[0], lines;
@@ -86,7 +86,7 @@ int ccp_dma_run(struct ccp *c, struct cnn_port *port, int64_t *budget, struct co
 			return 0;
 		if (n > CHUNK_LINES)
 			n = CHUNK_LINES;
-		if (cnn_port_queue(port, x.va + *done * CNNACC_LINE_SIZE,
+		if (cm_port_queue(port, x.va + *done * CNNACC_LINE_SIZE,
 				   memory + (x.target_line + *done) * CNNACC_LINE_SIZE, n,
 				   access_of(&x), fault)) {
 			fault->code = CNNACC_CCP_E_DMA;
@@ -96,16 +96,16 @@ int ccp_dma_run(struct ccp *c, struct cnn_port *port, int64_t *budget, struct co
 		*budget -= (int64_t)n * LINE_NS;
 	}
 	if (x.target == CNNACC_CCP_TGT_ICACHE)
-		cnn_port_settle(port);
+		cm_port_settle(port);
 	return 1;
 }
 
-int ccp_boot(struct ccp *c, struct cnn_port *port, struct core_fault *fault)
+int ccp_boot(struct ccp *c, struct cm_port *port, struct core_fault *fault)
 {
 	uint32_t len = c->s->program_len;
 	uint64_t lines = ccp_div_up(len, CNNACC_LINE_SIZE);
 
-	if (cnn_port_lines(port, c->s->program_va, c->icache, lines, CNNACC_ACCESS_EXEC, fault)) {
+	if (cm_port_lines(port, c->s->program_va, c->icache, lines, CNNACC_ACCESS_EXEC, fault)) {
 		fault->code = CNNACC_CODE_FETCH;
 		return -1;
 	}

@@ -132,7 +132,7 @@ static struct piece next_piece(const struct ccp *c, int64_t most_ns)
 
 	while (piece.count > SHARE && cost(c, piece.count) > most_ns)
 		piece.count = (piece.count / 2 + SHARE - 1) / SHARE * SHARE;
-	parts = cost(c, piece.count) / CNN_SHARE_NS;
+	parts = cost(c, piece.count) / CM_MIN_PART_NS;
 	if (parts > (piece.count + SHARE - 1) / SHARE)
 		parts = (piece.count + SHARE - 1) / SHARE;
 	if (parts > c->means.threads)
@@ -154,7 +154,7 @@ static bool run(struct ccp *c, int64_t *budget)
 
 		if (*budget <= 0)
 			return false;
-		cnn_workers_run(c->means.workers, share, &piece, piece.parts);
+		cm_workers_run(c->means.workers, share, &piece, piece.parts);
 		c->s->pos[0] += piece.count;
 		*budget -= cost(c, piece.count) / piece.parts;
 	}

@@ -74,7 +74,7 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 		}
 }
 
-#if defined(__x86_64__) && !defined(CNN_PORTABLE)
+#if defined(__x86_64__) && !defined(CM_PORTABLE)
 /* The compiler would broadcast the weight first, which takes one of the multipliers' ports. */
 #define product_avx512(v, weight) __extension__({ \
 	__typeof__(v) both; \
@@ -130,10 +130,10 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 const struct ccp_simd *ccp_simd(uint32_t simd)
 {
 	static const struct ccp_simd paths[] = {
-		[CNN_SIMD_BASELINE] = PATH(any, 4, 500),
-#if defined(__x86_64__) && !defined(CNN_PORTABLE)
-		[CNN_SIMD_AVX2] = PATH(avx2, 8, 100),
-		[CNN_SIMD_AVX512] = PATH(avx512, 16, 50),
+		[CM_SIMD_BASELINE] = PATH(any, 4, 500),
+#if defined(__x86_64__) && !defined(CM_PORTABLE)
+		[CM_SIMD_AVX2] = PATH(avx2, 8, 100),
+		[CM_SIMD_AVX512] = PATH(avx512, 16, 50),
 #endif
 	};
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /* The inner loops of core ccp, compiled once for each width of vectors. */
-#ifndef CNN_CCP_SIMD_H
-#define CNN_CCP_SIMD_H
+#ifndef CM_CCP_SIMD_H
+#define CM_CCP_SIMD_H
 
 #include "ccp.h"
 #include "mutant.h"
@@ -58,7 +58,7 @@ static inline const float *ccp_conv_weights(const struct ccp *c, const struct cc
 	       (int64_t)((n / 4 * base->weight_pitch + channel) * p->kh * p->kw);
 }
 
-/* By enum cnn_simd, one that the host has. */
+/* By enum cm_simd, one that the host has. */
 const struct ccp_simd *ccp_simd(uint32_t simd);
 
 #endif

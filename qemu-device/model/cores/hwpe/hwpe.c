@@ -14,18 +14,18 @@ _Static_assert(offsetof(struct hwpe_state, seq) == 0, "the sequencer's state com
 _Static_assert(sizeof(struct hwpe_state) % 8 == 0, "no hidden padding in the saved state");
 _Static_assert(offsetof(struct hwpe_state, acc) ==
 	       sizeof(struct seq_state) + 22 * 4 + 2 * HWPE_ACCS, "nor inside it");
-_Static_assert(WINDOW_WORDS <= 256, "CNN_WINDOW_WORDS");
+_Static_assert(WINDOW_WORDS <= 256, "CM_WINDOW_WORDS");
 
 static const struct core_param params[] = {
-	{ "fmap", offsetof(struct cnn_core_config, fmap),
+	{ "fmap", offsetof(struct cm_core_config, fmap),
 	  4096, CNNACC_HWPE_SRAM2, CNNACC_LINE_SIZE, CNNACC_HWPE_FMAP_DEFAULT },
-	{ "kernel", offsetof(struct cnn_core_config, kernel),
+	{ "kernel", offsetof(struct cm_core_config, kernel),
 	  4096, 16u << 20, CNNACC_HWPE_ROUND_BYTES, CNNACC_HWPE_KERNEL_DEFAULT },
-	{ "program", offsetof(struct cnn_core_config, program),
+	{ "program", offsetof(struct cm_core_config, program),
 	  256, 1u << 20, CNNACC_LINE_SIZE, CNNACC_HWPE_PROGRAM_DEFAULT },
 };
 
-static void describe(const struct cnn_core_config *config, struct cnnacc_core_entry *entry)
+static void describe(const struct cm_core_config *config, struct cnnacc_core_entry *entry)
 {
 	entry->program_max = config->program;
 	entry->param[CNNACC_HWPE_PARAM_FMAP] = config->fmap;
@@ -60,7 +60,7 @@ static void destroy(void *core)
 	free(h);
 }
 
-static void *create(const struct cnn_core_config *config, const struct core_means *means)
+static void *create(const struct cm_core_config *config, const struct core_means *means)
 {
 	struct hwpe *h = core_alloc(sizeof(*h));
 
@@ -144,7 +144,7 @@ static void start(void *core, const struct core_job *job)
 	seq_start(&h->seq, job);
 }
 
-static enum core_step step(void *core, struct cnn_port *port, uint32_t budget_ns,
+static enum core_step step(void *core, struct cm_port *port, uint32_t budget_ns,
 			   struct core_fault *fault)
 {
 	return seq_step(core, port, budget_ns, fault);
@@ -187,12 +187,12 @@ static void publish(const void *core, uint32_t *window)
 
 static int refuse(char *err, const char *field, uint64_t value)
 {
-	snprintf(err, CNN_MODEL_ERR_LEN, "hwpe: saved %s is impossible (%llu)", field,
+	snprintf(err, CM_ERR_LEN, "hwpe: saved %s is impossible (%llu)", field,
 		 (unsigned long long)value);
 	return -1;
 }
 
-static int check(void *core, char err[CNN_MODEL_ERR_LEN])
+static int check(void *core, char err[CM_ERR_LEN])
 {
 	struct hwpe *h = core;
 	const struct hwpe_state *s = h->s;
@@ -215,7 +215,7 @@ static int check(void *core, char err[CNN_MODEL_ERR_LEN])
 	return 0;
 }
 
-const struct core_ops cnn_hwpe_ops = {
+const struct core_ops cm_hwpe_ops = {
 	.type = CNNACC_CORE_HWPE,
 	.name = "hwpe",
 	.version = 0x00010000,

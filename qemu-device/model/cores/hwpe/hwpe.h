@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /* Inside of core hwpe: Documentation/hardware/hwpe.rst in C. */
-#ifndef CNN_HWPE_H
-#define CNN_HWPE_H
+#ifndef CM_HWPE_H
+#define CM_HWPE_H
 
 #include <stdatomic.h>
 

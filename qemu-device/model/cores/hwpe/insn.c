@@ -190,7 +190,7 @@ static void drained(struct hwpe_state *s, uint32_t n, uint32_t pes)
 }
 
 static enum seq_outcome read_acc(struct hwpe *h, const struct insn *insn,
-				 const struct cnnacc_seq_command *c, struct cnn_port *port,
+				 const struct cnnacc_seq_command *c, struct cm_port *port,
 				 struct core_fault *fault)
 {
 	uint32_t n = acc_field(insn);
@@ -205,7 +205,7 @@ static enum seq_outcome read_acc(struct hwpe *h, const struct insn *insn,
 }
 
 static enum seq_outcome relu_write(struct hwpe *h, uint32_t n, uint32_t va,
-				   struct cnn_port *port, struct core_fault *fault)
+				   struct cm_port *port, struct core_fault *fault)
 {
 	uint32_t shift = h->s->cfg[1] >> CNNACC_HWPE_CFG_SHIFT_SHIFT & 0x1f;
 	uint8_t out[HWPE_PES];
@@ -230,7 +230,7 @@ static void reset(struct hwpe *h)
 }
 
 static enum seq_outcome perform(struct hwpe *h, const struct insn *insn,
-				const struct cnnacc_seq_command *c, struct cnn_port *port,
+				const struct cnnacc_seq_command *c, struct cm_port *port,
 				struct core_fault *fault)
 {
 	struct hwpe_state *s = h->s;
@@ -278,7 +278,7 @@ static enum seq_outcome settle(struct seq_state *s, const struct costs *before,
 }
 
 static enum seq_outcome exec(struct seq *seq, const struct cnnacc_seq_command *c,
-			     struct cnn_port *port, struct core_fault *fault)
+			     struct cm_port *port, struct core_fault *fault)
 {
 	bool result = c->op & CNNACC_SEQ_RESULT;
 	struct hwpe *h = hwpe_of(seq);
@@ -296,7 +296,7 @@ static enum seq_outcome exec(struct seq *seq, const struct cnnacc_seq_command *c
 		return outcome;
 	cycles = form_of(insn.funct)->cycles + result;
 	if ((result || insn.funct == CNNACC_HWPE_RELU_WRITE) &&
-	    cnn_port_waits(port, seq->s->t + cycles))
+	    cm_port_waits(port, seq->s->t + cycles))
 		return SEQ_WAIT;
 	before = costs_so_far(seq->s);
 	seq_spend(seq, cycles);
@@ -322,7 +322,7 @@ static void drain_places(const struct cnnacc_seq_command *c, uint32_t count, uin
 }
 
 static enum seq_outcome drain(struct seq *seq, const struct cnnacc_seq_command *c,
-			      struct cnn_port *port, struct core_fault *fault)
+			      struct cm_port *port, struct core_fault *fault)
 {
 	uint32_t count = c->op >> CNNACC_SEQ_PARAM_SHIFT, first = c->arg[1];
 	bool resume = c->op & CNNACC_SEQ_RESUME;
@@ -339,7 +339,7 @@ static enum seq_outcome drain(struct seq *seq, const struct cnnacc_seq_command *
 	drain_places(c, count, va);
 	for (uint32_t i = 0; i < count; i++)
 		cycles += seq_lines(va[i], sizeof(s->acc[0]));
-	if (cnn_port_waits(port, seq->s->t + cycles))
+	if (cm_port_waits(port, seq->s->t + cycles))
 		return SEQ_WAIT;
 	for (uint32_t i = 0; i < count && outcome == SEQ_NEXT; i++) {
 		int32_t value[HWPE_PES];
@@ -357,7 +357,7 @@ static enum seq_outcome drain(struct seq *seq, const struct cnnacc_seq_command *
 }
 
 static enum seq_outcome wait(struct seq *seq, const struct cnnacc_seq_command *c,
-			     struct cnn_port *port, struct core_fault *fault)
+			     struct cm_port *port, struct core_fault *fault)
 {
 	struct hwpe_state *s = hwpe_of(seq)->s;
 	uint32_t mask = c->arg[0];
@@ -370,7 +370,7 @@ static enum seq_outcome wait(struct seq *seq, const struct cnnacc_seq_command *c
 	}
 	if (s->state != CNNACC_HWPE_RUNNING || !(mask & CNNACC_HWPE_WAIT_ROUND))
 		return seq_fail(fault, CNNACC_STATUS_DEADLOCK, CNNACC_SEQ_E_DEADLOCK, 0);
-	if (s->events && cnn_port_waits(port, end))
+	if (s->events && cm_port_waits(port, end))
 		return SEQ_WAIT;
 	seq_spend(seq, 1);
 	s->seq.t = end;

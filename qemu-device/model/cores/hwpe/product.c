@@ -8,7 +8,7 @@
 
 #define DOT_MAX		((int64_t)1 << 18)	/* no product is as large */
 #define EXACT_NS	1000
-#define AHEAD_EACH_NS	(CNN_SHARE_NS / 40)	/* of a window: smaller ones do not gain */
+#define AHEAD_EACH_NS	(CM_MIN_PART_NS / 40)	/* of a window: smaller ones do not gain */
 /* Of one thread, about: windows that are computed ahead; blocks of them, at best and at most. */
 #define AHEAD_NS	500000
 #define BLOCK_NS	3000
@@ -246,7 +246,7 @@ void hwpe_pause(struct seq *seq)
 	if (!a->running)
 		return;
 	claimed = atomic_exchange(&a->claimed, HWPE_BLOCKS);
-	cnn_workers_stop(hwpe_of(seq)->means.workers);
+	cm_workers_stop(hwpe_of(seq)->means.workers);
 	a->running = false;
 	if (claimed < a->count)
 		a->count = claimed;
@@ -311,8 +311,8 @@ static bool look_ahead(struct hwpe *h, const struct hwpe_layer *l)
 	}
 	a->layer = *l;
 	atomic_store(&a->claimed, 0);
-	a->running = a->count > 1 && all >= 2 * CNN_SHARE_NS &&
-		     cnn_workers_start(h->means.workers, help, h);
+	a->running = a->count > 1 && all >= 2 * CM_MIN_PART_NS &&
+		     cm_workers_start(h->means.workers, help, h);
 	if (!a->running)
 		a->count = 0;
 	return a->running;

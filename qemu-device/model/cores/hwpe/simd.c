@@ -83,7 +83,7 @@ static size_t pairs_of(const struct hwpe_left *left, uint32_t type)
 	return (size_t)left->rounds * hwpe_elements(type) / 2;
 }
 
-#if defined(__x86_64__) && !defined(CNN_PORTABLE)
+#if defined(__x86_64__) && !defined(CM_PORTABLE)
 #include <immintrin.h>
 
 #define ROWS	4	/* whose sums stay in registers */
@@ -160,12 +160,12 @@ static bool add_any(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *le
 const struct hwpe_simd *hwpe_simd(uint32_t simd)
 {
 	static const struct hwpe_simd any = { 120, right_pairs, add_any };
-#if defined(__x86_64__) && !defined(CNN_PORTABLE)
+#if defined(__x86_64__) && !defined(CM_PORTABLE)
 	static const struct hwpe_simd avx2 = { 40, right_pairs, add_avx2 };
 
-	if (simd == CNN_SIMD_AVX512 && hwpe_vnni())
+	if (simd == CM_SIMD_AVX512 && hwpe_vnni())
 		return hwpe_vnni();
-	if (simd != CNN_SIMD_BASELINE)
+	if (simd != CM_SIMD_BASELINE)
 		return &avx2;
 #endif
 	(void)simd;

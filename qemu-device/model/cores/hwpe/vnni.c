@@ -9,7 +9,7 @@
 
 #include "hwpe.h"
 
-#if defined(__x86_64__) && !defined(CNN_PORTABLE)
+#if defined(__x86_64__) && !defined(CM_PORTABLE)
 #include <immintrin.h>
 
 #define TARGET	__attribute__((target("avx512f,avx512vl,avx512bw,avx512dq,avx512vnni," \
