@@ -28,6 +28,7 @@ static int cnnacc_core_discover(struct cnnacc_core *core)
 	u64 entry = cnnacc_read(cdev, CNNACC_REG_CORE_TABLE) +
 		    (u64)core->index * CNNACC_CORE_ENTRY_SIZE;
 	u32 words[CNNACC_CORE_ENTRY_SIZE / 4];
+	__le32 name[CNNACC_CORE_NAME_LEN / 4];
 	unsigned int i;
 
 	if (entry % 4 || entry > CNNACC_REGS_SIZE - CNNACC_CORE_ENTRY_SIZE)
@@ -42,7 +43,10 @@ static int cnnacc_core_discover(struct cnnacc_core *core)
 	info->queue_offset = words[4];
 	info->program_max = words[5];
 	info->job_cycles_max = words[6] | (u64)words[7] << 32;
-	memcpy(info->param, &words[8], sizeof(info->param));
+	for (i = 0; i < ARRAY_SIZE(name); i++)
+		name[i] = cpu_to_le32(words[8 + i]);
+	memcpy(info->name, name, sizeof(info->name));
+	memcpy(info->param, &words[16], sizeof(info->param));
 
 	if ((info->queue_offset | info->window_offset | info->window_size) % 4 ||
 	    info->queue_offset > CNNACC_REGS_SIZE - CNNACC_QREG_BLOCK_SIZE ||

@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define DRM_CNNACC_VERSION_MAJOR	1
-#define DRM_CNNACC_VERSION_MINOR	1
+#define DRM_CNNACC_VERSION_MINOR	2
 
 /**
  * enum drm_cnnacc_ioctl_id - ioctl numbers.
@@ -162,7 +162,8 @@ struct drm_cnnacc_dev_info {
  * @queue_offset: BAR offset of the core's queue registers (REG_RW)
  * @program_max: largest program, bytes
  * @job_cycles_max: largest cycle limit of a task
- * @param: build parameters, per core
+ * @param: build parameters, per core; [8] to [15] (1.2)
+ * @name: 1 to 7 of the characters a-z, 0-9 and '-', padded with NUL (1.2)
  */
 struct drm_cnnacc_core_info {
 	__u32 type;
@@ -172,7 +173,8 @@ struct drm_cnnacc_core_info {
 	__u32 queue_offset;
 	__u32 program_max;
 	__u64 job_cycles_max;
-	__u32 param[8];
+	__u32 param[16];
+	char name[8];
 };
 
 /**
@@ -593,7 +595,7 @@ enum drm_cnnacc_layout {
 	DRM_CNNACC_LAYOUT_OBJ_ARRAY = DRM_CNNACC_LAYOUT(drm_cnnacc_obj_array, 16),
 	DRM_CNNACC_LAYOUT_DEV_QUERY = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_query, 16),
 	DRM_CNNACC_LAYOUT_DEV_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_info, 88),
-	DRM_CNNACC_LAYOUT_CORE_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_core_info, 64),
+	DRM_CNNACC_LAYOUT_CORE_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_core_info, 104),
 	DRM_CNNACC_LAYOUT_CTX_CREATE = DRM_CNNACC_LAYOUT(drm_cnnacc_ctx_create, 16),
 	DRM_CNNACC_LAYOUT_CTX_DESTROY = DRM_CNNACC_LAYOUT(drm_cnnacc_ctx_destroy, 8),
 	DRM_CNNACC_LAYOUT_CTX_QUERY = DRM_CNNACC_LAYOUT(drm_cnnacc_ctx_query, 64),

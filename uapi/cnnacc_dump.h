@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 #define CNNACC_DUMP_MAGIC		0x504d4443	/* "CDMP" */
-#define CNNACC_DUMP_VERSION		1	/* incremented by incompatible changes */
+#define CNNACC_DUMP_VERSION		2	/* incremented by incompatible changes */
 
 /* Limits of what the driver writes. */
 #define CNNACC_DUMP_PROGRAM_MAX		0x101000	/* bytes of all PROGRAM sections */
@@ -171,7 +171,7 @@ struct cnnacc_dump_walk {
 enum cnnacc_dump_layout {
 	CNNACC_LAYOUT_DUMP_HEADER = CNNACC_LAYOUT(sizeof(struct cnnacc_dump_header) == 24),
 	CNNACC_LAYOUT_DUMP_SECTION = CNNACC_LAYOUT(sizeof(struct cnnacc_dump_section) == 24),
-	CNNACC_LAYOUT_DUMP_JOB = CNNACC_LAYOUT(sizeof(struct cnnacc_dump_job) == 248),
+	CNNACC_LAYOUT_DUMP_JOB = CNNACC_LAYOUT(sizeof(struct cnnacc_dump_job) == 312),
 	CNNACC_LAYOUT_DUMP_ENTRY = CNNACC_LAYOUT(CNNACC_AT(dump_job, entry) == 56),
 	CNNACC_LAYOUT_DUMP_REG = CNNACC_LAYOUT(sizeof(struct cnnacc_dump_reg) == 8),
 	CNNACC_LAYOUT_DUMP_RANGE = CNNACC_LAYOUT(sizeof(struct cnnacc_dump_range) == 24),

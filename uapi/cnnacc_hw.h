@@ -230,8 +230,9 @@ struct cnnacc_reg_info {
 /* -------------------------------------------------------------- discovery */
 
 #define CNNACC_CORE_TABLE_OFFSET	0x1000	/* entries of CNNACC_CORE_ENTRY_SIZE */
-#define CNNACC_CORE_ENTRY_SIZE		64
-#define CNNACC_CORE_PARAMS		8
+#define CNNACC_CORE_ENTRY_SIZE		128
+#define CNNACC_CORE_PARAMS		16
+#define CNNACC_CORE_NAME_LEN		8	/* with the NUL */
 
 /**
  * enum cnnacc_core_type - which design a core is.
@@ -252,7 +253,7 @@ enum cnnacc_core_type {
 };
 
 /**
- * struct cnnacc_core_entry - discovery table entry, read as 16 registers.
+ * struct cnnacc_core_entry - discovery table entry, read as 32 registers.
  * @type: enum cnnacc_core_type
  * @version: 31:16 major, 15:0 minor
  * @window_offset: BAR 0 offset of the core's own registers
@@ -261,6 +262,8 @@ enum cnnacc_core_type {
  * @program_max: largest program a packet may name
  * @job_cycles_max_lo: largest cycle limit a packet may carry, 1..2^63-1, bits 31:0
  * @job_cycles_max_hi: its bits 63:32
+ * @name: 1 to 7 of the characters a-z, 0-9 and '-', padded with NUL; first in the lowest byte
+ * @reserved: zero
  * @param: build parameters; meaning per core (CNNACC_NAME_PARAM_*)
  */
 struct cnnacc_core_entry {
@@ -272,6 +275,8 @@ struct cnnacc_core_entry {
 	__u32 program_max;
 	__u32 job_cycles_max_lo;
 	__u32 job_cycles_max_hi;
+	char name[CNNACC_CORE_NAME_LEN];
+	__u32 reserved[6];
 	__u32 param[CNNACC_CORE_PARAMS];
 };
 
@@ -586,7 +591,8 @@ enum cnnacc_hw_layout {
 	CNNACC_LAYOUT_RESERVED = CNNACC_LAYOUT(CNNACC_AT(packet, reserved) == 44),
 	CNNACC_LAYOUT_FAULT_VA = CNNACC_LAYOUT(CNNACC_AT(completion, fault_va) == 32),
 	CNNACC_LAYOUT_END_NS = CNNACC_LAYOUT(CNNACC_AT(completion, end_ns) == 56),
-	CNNACC_LAYOUT_PARAM = CNNACC_LAYOUT(CNNACC_AT(core_entry, param) == 32),
+	CNNACC_LAYOUT_NAME = CNNACC_LAYOUT(CNNACC_AT(core_entry, name) == 32),
+	CNNACC_LAYOUT_PARAM = CNNACC_LAYOUT(CNNACC_AT(core_entry, param) == 64),
 };
 
 #if defined(__cplusplus)

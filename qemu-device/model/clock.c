@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Between cycles of a packet and device time, for timing=modelled. */
+/* Convert between cycles of a packet and device time, for timing=modelled. */
 #include "device.h"
 
 #define NS_PER_S	1000000000u
 
-/* Cycles of the packet in hand that have passed by now; timing=instant: no limit. */
-uint64_t cm_clock_horizon(const struct cm_core *core)
+/* Cycles of the running packet that have passed by now; UINT64_MAX with timing=instant. */
+uint64_t cm_clock_cycle(const struct cm_core *core)
 {
 	const struct cm_device *dev = core->dev;
 	uint64_t now, ns, hz = dev->config.clock_hz, whole;
@@ -20,7 +20,7 @@ uint64_t cm_clock_horizon(const struct cm_core *core)
 	return whole + ns % NS_PER_S * hz / NS_PER_S;
 }
 
-/* Device time at which @cycle of the packet in hand has passed. */
+/* Device time at which @cycle of the running packet has passed. */
 uint64_t cm_clock_time(const struct cm_core *core, uint64_t cycle)
 {
 	uint64_t hz = core->dev->config.clock_hz, ns;

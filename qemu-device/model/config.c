@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Build parameters from text, defaults and limits. */
+/* Parse, default and check the build parameters. */
 #include <ctype.h>
 #include <errno.h>
 #include <sched.h>
@@ -12,7 +12,7 @@
 
 #define CLOCK_HZ_DEFAULT	100000000u
 #define JOB_CYCLES_DEFAULT	((uint64_t)1 << 28)
-#define NAME_LEN		24	/* longest core or parameter name, and its NUL */
+#define NAME_LEN		24	/* longest parameter name, and its NUL */
 #define NUMBER_LEN		24
 
 static const char *const simd_names[] = {
@@ -22,7 +22,15 @@ static const char *const simd_names[] = {
 	[CM_SIMD_AVX512] = "avx512",
 };
 
-static const struct core_ops *const core_types[] = { &cm_ccp_ops, &cm_hwpe_ops };
+#define CORE(name)	extern const struct cm_core_ops cm_##name##_ops;
+#include "cores/cores.def"
+#undef CORE
+
+static const struct cm_core_ops *const core_types[] = {
+#define CORE(name)	&cm_##name##_ops,
+#include "cores/cores.def"
+#undef CORE
+};
 
 #define CORE_TYPES	(sizeof(core_types) / sizeof(core_types[0]))
 #define SIMD_NAMES	(sizeof(simd_names) / sizeof(simd_names[0]))
@@ -40,15 +48,7 @@ static int fail(char *err, const char *format, ...)
 	return -1;
 }
 
-const struct core_ops *cm_core_type(uint32_t type)
-{
-	for (size_t i = 0; i < CORE_TYPES; i++)
-		if (core_types[i]->type == type)
-			return core_types[i];
-	return NULL;
-}
-
-static const struct core_ops *type_by_name(const char *name)
+const struct cm_core_ops *cm_core_type(const char *name)
 {
 	for (size_t i = 0; i < CORE_TYPES; i++)
 		if (!strcmp(core_types[i]->name, name))
@@ -56,7 +56,7 @@ static const struct core_ops *type_by_name(const char *name)
 	return NULL;
 }
 
-/* Copies [text, text + len) as a string; -1 if it does not fit. */
+/* Copy @len characters as a string; return -1 if they do not fit. */
 static int cut(char *out, size_t size, const char *text, size_t len)
 {
 	if (len >= size)
@@ -66,8 +66,13 @@ static int cut(char *out, size_t size, const char *text, size_t len)
 	return 0;
 }
 
-static int parse_number(const char *key, const char *text, size_t len, uint64_t min,
-			uint64_t max, uint64_t *value, char *err)
+/** struct limits - values that a number may have. */
+struct limits {
+	uint64_t min, max;
+};
+
+static int parse_number(const char *key, const char *text, size_t len, struct limits limits,
+			uint64_t *value, char *err)
 {
 	char number[NUMBER_LEN], *end;
 
@@ -78,18 +83,41 @@ static int parse_number(const char *key, const char *text, size_t len, uint64_t 
 	*value = strtoull(number, &end, 0);
 	if (*end)
 		return fail(err, "%s: '%s' is not a number", key, number);
-	if (errno || *value < min || *value > max)
+	if (errno || *value < limits.min || *value > limits.max)
 		return fail(err, "%s: %s is not in %llu..%llu", key, number,
-			    (unsigned long long)min, (unsigned long long)max);
+			    (unsigned long long)limits.min, (unsigned long long)limits.max);
 	return 0;
 }
 
-static uint32_t *param_field(struct cm_core_config *config, const struct core_param *param)
+/* Append @text and ", " before it unless @list is empty; what does not fit is left out. */
+static void append(char *list, size_t size, const char *text)
 {
-	return (uint32_t *)((char *)config + param->offset);
+	size_t len = strlen(list);
+
+	snprintf(list + len, size - len, "%s%s", len ? ", " : "", text);
 }
 
-static int check_param(const struct core_param *param, uint32_t value, char *err)
+static int no_such_core(const char *text, size_t len, char *err)
+{
+	char known[CM_ERR_LEN] = "";
+
+	for (size_t i = 0; i < CORE_TYPES; i++)
+		append(known, sizeof(known), core_types[i]->name);
+	return fail(err, "cores: no core type '%.*s' (there are: %s)",
+		    (int)(len < 40 ? len : 40), text, known);
+}
+
+static int no_such_param(const struct cm_core_ops *ops, const char *name, char *err)
+{
+	char known[CM_ERR_LEN] = "job-cycles-max";
+
+	for (size_t i = 0; i < ops->param_count; i++)
+		append(known, sizeof(known), ops->params[i].name);
+	return fail(err, "cores: core %s has no parameter '%s' (there are: %s)", ops->name, name,
+		    known);
+}
+
+static int check_param(const struct cm_param *param, uint32_t value, char *err)
 {
 	if (value >= param->min && value <= param->max && value % param->multiple == 0)
 		return 0;
@@ -100,26 +128,28 @@ static int check_param(const struct core_param *param, uint32_t value, char *err
 static int set_param(struct cm_core_config *config, const char *name, const char *text,
 		     size_t len, char *err)
 {
-	const struct core_ops *ops = cm_core_type(config->type);
+	const struct cm_core_ops *ops = cm_core_type(config->name);
 	uint64_t value;
 
 	if (!strcmp(name, "job-cycles-max"))
-		return parse_number(name, text, len, 1, INT64_MAX, &config->job_cycles_max, err);
+		return parse_number(name, text, len, (struct limits){ 1, INT64_MAX },
+				    &config->job_cycles_max, err);
 	for (size_t i = 0; i < ops->param_count; i++) {
-		const struct core_param *param = &ops->params[i];
+		const struct cm_param *param = &ops->params[i];
 
 		if (strcmp(param->name, name))
 			continue;
-		if (parse_number(name, text, len, param->min, param->max, &value, err) ||
+		if (parse_number(name, text, len, (struct limits){ param->min, param->max },
+				 &value, err) ||
 		    check_param(param, (uint32_t)value, err))
 			return -1;
-		*param_field(config, param) = (uint32_t)value;
+		config->param[i] = (uint32_t)value;
 		return 0;
 	}
-	return fail(err, "cores: core %s has no parameter '%s'", ops->name, name);
+	return no_such_param(ops, name, err);
 }
 
-/* One ":NAME=N" of a core; @text is after the colon. */
+/* Parse one ":NAME=N" of a core; @text starts after the colon. */
 static int parse_param(struct cm_core_config *config, const char *text, size_t len, char *err)
 {
 	const char *equal = memchr(text, '=', len);
@@ -134,19 +164,14 @@ static int parse_param(struct cm_core_config *config, const char *text, size_t l
 	return set_param(config, name, equal + 1, len - name_len - 1, err);
 }
 
-/* One core; @text is up to '+' or the end. */
+/* Parse one core; @text ends before '+' or at the end of the list. */
 static int parse_core(struct cm_core_config *config, const char *text, size_t len, char *err)
 {
-	const struct core_ops *ops = NULL;
 	size_t part = strcspn(text, ":+");
-	char name[NAME_LEN];
 
-	if (!cut(name, sizeof(name), text, part))
-		ops = type_by_name(name);
-	if (!ops)
-		return fail(err, "cores: no core type '%.*s' (there are: ccp, hwpe)",
-			    (int)(part < 40 ? part : 40), text);
-	*config = (struct cm_core_config){ .type = ops->type };
+	*config = (struct cm_core_config){ 0 };
+	if (cut(config->name, sizeof(config->name), text, part) || !cm_core_type(config->name))
+		return no_such_core(text, part, err);
 	while (part < len) {
 		text += part + 1;
 		len -= part + 1;
@@ -191,7 +216,7 @@ static int parse_u32(const char *key, const char *text, uint32_t max, uint32_t *
 {
 	uint64_t number;
 
-	if (parse_number(key, text, strlen(text), 1, max, &number, err))
+	if (parse_number(key, text, strlen(text), (struct limits){ 1, max }, &number, err))
 		return -1;
 	*value = (uint32_t)number;
 	return 0;
@@ -226,10 +251,11 @@ int cm_config_set(struct cm_config *config, const char *key, const char *value,
 
 static int resolve_core(struct cm_core_config *config, unsigned int index, char *err)
 {
-	const struct core_ops *ops = cm_core_type(config->type);
+	const struct cm_core_ops *ops = cm_core_type(config->name);
 
 	if (!ops)
-		return fail(err, "cores: core %u has no known type (%u)", index, config->type);
+		return fail(err, "cores: core %u has no known type ('%.*s')", index,
+			    CM_CORE_NAME_LEN, config->name);
 	if (!config->job_cycles_max)
 		config->job_cycles_max = JOB_CYCLES_DEFAULT;
 	if (config->job_cycles_max > INT64_MAX)
@@ -237,17 +263,15 @@ static int resolve_core(struct cm_core_config *config, unsigned int index, char 
 			    (unsigned long long)config->job_cycles_max,
 			    (unsigned long long)INT64_MAX);
 	for (size_t i = 0; i < ops->param_count; i++) {
-		uint32_t *value = param_field(config, &ops->params[i]);
-
-		if (!*value)
-			*value = ops->params[i].def;
-		if (check_param(&ops->params[i], *value, err))
+		if (!config->param[i])
+			config->param[i] = ops->params[i].def;
+		if (check_param(&ops->params[i], config->param[i], err))
 			return -1;
 	}
 	return 0;
 }
 
-/* CPUs that the process may use. */
+/* Number of CPUs in the process's affinity mask. */
 static uint32_t host_cpus(void)
 {
 	cpu_set_t set;
@@ -293,7 +317,8 @@ int cm_config_resolve(struct cm_config *config, char err[CM_ERR_LEN])
 		config->clock_hz = CLOCK_HZ_DEFAULT;
 	if (!config->core_count) {
 		config->core_count = 1;
-		config->core[0] = (struct cm_core_config){ .type = CNNACC_CORE_CCP };
+		config->core[0] = (struct cm_core_config){ 0 };
+		strcpy(config->core[0].name, core_types[0]->name);
 	}
 	if (config->core_count > CM_MAX_CORES)
 		return fail(err, "cores: %u is more than %d cores", config->core_count,

@@ -2,9 +2,9 @@
 /*
  * The seam between the shell and a core.
  *
- * A core is an object made by create() whose whole state is one flat block of
- * memory without pointers, in which all zero means "reset".  The shell clears,
- * saves and loads that block without knowing what is in it.
+ * create() makes a core.  The core's whole state is one flat block of memory without pointers;
+ * all zeros is the reset state.  The shell clears, saves and loads the block without knowing its
+ * layout.
  */
 #ifndef CM_CORE_H
 #define CM_CORE_H
@@ -18,8 +18,8 @@
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 	       "registers, caches and saved state are used in place");
 
-/** struct core_fault - why and where a job ended; a class of 0 is success. */
-struct core_fault {
+/** struct cm_core_fault - why and where a job ended; status_class 0 is success. */
+struct cm_core_fault {
 	uint32_t status_class;
 	uint32_t code;
 	uint32_t pc;
@@ -29,92 +29,94 @@ struct core_fault {
 	uint64_t va;
 };
 
-/** struct core_job - what a core needs of a packet. */
-struct core_job {
+/** struct cm_core_job - the part of a packet that a core needs. */
+struct cm_core_job {
 	uint64_t cycle_limit;
 	uint32_t program_va;
 	uint32_t program_len;
-	bool event_wait;	/* an event suspends the program until the next step */
+	bool event_wait;	/* an event suspends the program until the next step() */
 };
 
-enum core_step {
-	CORE_RUNNING,	/* budget used up, call again */
-	CORE_EVENT,	/* the same; an event was raised at cycle port->event */
-	CORE_DONE,
-	CORE_FAULT,	/* the result says why */
+enum cm_core_step {
+	CM_CORE_RUNNING,	/* budget used up or time not reached: call again */
+	CM_CORE_EVENT,		/* call again; an event was raised at port->event_cycle */
+	CM_CORE_DONE,
+	CM_CORE_FAULT,		/* the fault is filled in */
 };
 
 struct cm_port;
 struct cm_workers;
 
-/** struct core_means - what of the host a core computes with. */
-struct core_means {
+/** struct cm_core_resources - host threads and vector units that a core may use. */
+struct cm_core_resources {
 	struct cm_workers *workers;
-	uint32_t threads;	/* seats of a run of the workers */
+	uint32_t threads;	/* at most as many parts run at once */
 	uint32_t simd;		/* enum cm_simd, resolved */
 };
 
-/** struct core_param - a build parameter of struct cm_core_config. */
-struct core_param {
+/** struct cm_param - a build parameter of a core; same index as cm_core_config.param. */
+struct cm_param {
 	const char *name;
-	size_t offset;		/* of a uint32_t in struct cm_core_config */
 	uint32_t min, max, multiple, def;
 };
 
-/** struct core_ops - one type of core. */
-struct core_ops {
-	uint32_t type;
-	const char *name;
+/**
+ * struct cm_core_ops - a core type as the shell sees it.
+ *
+ * cores/NAME/ defines cm_NAME_ops; a line in cores.def registers it.
+ */
+struct cm_core_ops {
+	uint32_t type;			/* enum cnnacc_core_type */
+	const char *name;		/* in the discovery entry, and for cm_config_set() */
 	uint32_t version;
 	uint32_t window_size;
-	uint32_t window_words;		/* words of it that exist */
-	const struct core_param *params;
-	size_t param_count;
+	uint32_t window_words;		/* registers in the window; reads beyond return 0 */
+	const struct cm_param *params;
+	size_t param_count;		/* at most CM_MAX_PARAMS */
+	const char *const *mutants;	/* names, NULL at the end; see mutant.h */
 
-	/* Fills program_max and param[] of the discovery entry. */
-	void (*describe)(const struct cm_core_config *config, struct cnnacc_core_entry *entry);
-	void *(*create)(const struct cm_core_config *config, const struct core_means *means);
+	/* Fills in the entry's program_max and param[]; @param is in the order of @params. */
+	void (*describe)(const uint32_t *param, struct cnnacc_core_entry *entry);
+	void *(*create)(const uint32_t *param, const struct cm_core_resources *resources);
 	void (*destroy)(void *core);
 	void *(*state)(void *core, size_t *size);
 	/* Cycles to clear the state at a change of context. */
 	uint64_t (*scrub_cycles)(const void *core);
-	/* The state has been written: forget what was derived from it. */
-	void (*forget)(void *core);
-	/* The same; the state is all zero. */
-	void (*zeroed)(void *core);
-	/* Zeroes the state if that is little work, as no job has filled the memories. */
-	bool (*zero_little)(void *core);
-	/* Checks a written state; -1 with a message if it cannot have been saved. */
+	/* The shell has written the state: discard everything derived from it. */
+	void (*drop_derived)(void *core);
+	/* The shell has zeroed the whole state: discard everything derived from it. */
+	void (*on_zeroed)(void *core);
+	/* Unless a job has filled the memories, zero the rest of the state and return true. */
+	bool (*try_fast_zero)(void *core);
+	/* Validate a loaded state; return -1 with a message if no save could have written it. */
 	int (*check)(void *core, char err[CM_ERR_LEN]);
 
-	void (*start)(void *core, const struct core_job *job);
-	/* Works for about @budget_ns; @fault is filled also on success (pc). */
-	enum core_step (*step)(void *core, struct cm_port *port, uint32_t budget_ns,
-			       struct core_fault *fault);
-	/* The job's counters so far, without scrubbing and jobs. */
+	void (*start)(void *core, const struct cm_core_job *job);
+	/* Work for about @budget_ns; fault->pc is filled in on success, too. */
+	enum cm_core_step (*step)(void *core, struct cm_port *port, uint32_t budget_ns,
+				  struct cm_core_fault *fault);
+	/* The job's counters so far; the shell adds scrub_cycles and jobs. */
 	void (*stats)(const void *core, struct cnnacc_stats *stats);
-	/* Gives the job up; returns its program counter. */
+	/* Abort the job and return its program counter. */
 	uint32_t (*stop)(void *core);
-	/* Register window as software may read it from now on. */
+	/* Fill in the register window that software reads until the next call. */
 	void (*publish)(const void *core, uint32_t *window);
 };
 
-/* Memories of a core begin where a vector may. */
-#define CORE_ALIGN	((size_t)64)
+/* Alignment of a core's memories: the host's widest vector. */
+#define CM_CORE_ALIGN	((size_t)64)
 
-static inline size_t core_align(size_t size)
+static inline size_t cm_core_align(size_t size)
 {
-	return (size + CORE_ALIGN - 1) & ~(CORE_ALIGN - 1);
+	return (size + CM_CORE_ALIGN - 1) & ~(CM_CORE_ALIGN - 1);
 }
 
-/* At least @size bytes, aligned and zeroed, for free(); NULL if there is no memory. */
-static inline void *core_alloc(size_t size)
+/* Allocate at least @size aligned, zeroed bytes; release with free(). */
+static inline void *cm_core_alloc(size_t size)
 {
-	void *memory = aligned_alloc(CORE_ALIGN, core_align(size));
+	void *memory = aligned_alloc(CM_CORE_ALIGN, cm_core_align(size));
 
-	return memory ? memset(memory, 0, core_align(size)) : NULL;
+	return memory ? memset(memory, 0, cm_core_align(size)) : NULL;
 }
-
-extern const struct core_ops cm_ccp_ops, cm_hwpe_ops;
 
 #endif

@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Creation, resets and the three calls of a worker. */
-#include <stdarg.h>
+/* Create, reset and run a device. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "device.h"
-
-void cm_log(struct cm_device *dev, const char *format, ...)
-{
-	char text[CM_ERR_LEN];
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	dev->ops->log(dev->opaque, text);
-}
 
 void cm_core_publish(struct cm_core *core)
 {
@@ -30,16 +18,16 @@ static void reset_state(struct cm_core *core)
 	struct cnnacc_stats counters = core->q.counters;
 
 	memset(core->state, 0, core->state_size);
-	core->ops->zeroed(core->core);
+	core->ops->on_zeroed(core->core);
 	memset(&core->q, 0, sizeof(core->q));
 	memset(&core->job, 0, sizeof(core->job));
 	core->q.counters = counters;
 	core->job.residue_ctx = CNNACC_NO_CONTEXT;
 	core->reset_pending = false;
-	core->inv_behind = 0;
+	core->inv_pending = 0;
 	core->inv_retired = false;
 	core->event = false;
-	core->wait = 0;
+	core->wait_cycle = 0;
 	cm_port_flush(&core->port);
 	cm_core_publish(core);
 }
@@ -69,20 +57,21 @@ static void describe(struct cm_core *core, const struct cm_core_config *config)
 	struct cnnacc_core_entry *entry = &core->entry;
 
 	entry->type = core->ops->type;
+	strncpy(entry->name, core->ops->name, sizeof(entry->name) - 1);
 	entry->version = core->ops->version;
 	entry->window_offset = CM_WINDOW_OFFSET + core->index * CM_WINDOW_STRIDE;
 	entry->window_size = core->ops->window_size;
 	entry->queue_offset = CM_QUEUE_OFFSET + core->index * CNNACC_QREG_BLOCK_SIZE;
 	entry->job_cycles_max_lo = (uint32_t)config->job_cycles_max;
 	entry->job_cycles_max_hi = config->job_cycles_max >> 32;
-	core->ops->describe(config, entry);
+	core->ops->describe(config->param, entry);
 }
 
 static int create_core(struct cm_device *dev, unsigned int index)
 {
 	struct cm_core *core = &dev->core[index];
 	const struct cm_core_config *config = &dev->config.core[index];
-	const struct core_means means = {
+	const struct cm_core_resources resources = {
 		.workers = dev->workers,
 		.threads = dev->config.threads,
 		.simd = dev->config.simd,
@@ -90,12 +79,12 @@ static int create_core(struct cm_device *dev, unsigned int index)
 
 	core->dev = dev;
 	core->index = index;
-	core->ops = cm_core_type(config->type);
+	core->ops = cm_core_type(config->name);
 	core->port.ops = dev->ops;
 	core->port.opaque = dev->opaque;
 	core->port.workers = dev->workers;
 	core->port.threads = dev->config.threads;
-	core->core = core->ops->create(config, &means);
+	core->core = core->ops->create(config->param, &resources);
 	if (!core->core)
 		return -1;
 	core->state = core->ops->state(core->core, &core->state_size);
@@ -104,8 +93,8 @@ static int create_core(struct cm_device *dev, unsigned int index)
 }
 
 struct cm_device *cm_device_create(const struct cm_config *config,
-				     const struct cm_host_ops *ops, void *opaque,
-				     char err[CM_ERR_LEN])
+				   const struct cm_host_ops *ops, void *opaque,
+				   char err[CM_ERR_LEN])
 {
 	struct cm_config resolved = *config;
 	struct cm_device *dev;
@@ -150,7 +139,7 @@ void cm_device_wake_workers(struct cm_device *dev)
 {
 	for (unsigned int i = 0; i < dev->core_count; i++)
 		if (cm_queue_has_work(&dev->core[i]))
-			dev->ops->kick(dev->opaque, i);
+			dev->ops->wake_worker(dev->opaque, i);
 }
 
 unsigned int cm_device_core_count(const struct cm_device *dev)
@@ -163,16 +152,16 @@ unsigned int cm_device_vectors(const struct cm_device *dev)
 	return dev->core_count + 1;
 }
 
-/* Is an abort at hand?  Behind the end of the program it changes nothing. */
+/* Will the next run abort the program?  An abort after the program's end has no effect. */
 static bool aborting(const struct cm_core *core)
 {
-	return (core->q.abort || core->job.abort) && core->job.phase < JOB_STATS;
+	return (core->q.abort || core->job.abort) && core->job.phase < CM_JOB_STATS;
 }
 
-/* Does the packet in hand wait for its time? */
-static bool waits(const struct cm_core *core)
+/* timing=modelled: is it too early for the running packet to go on? */
+static bool must_wait(const struct cm_core *core)
 {
-	return core->wait && !aborting(core) && core->horizon < core->wait;
+	return core->wait_cycle && !aborting(core) && core->cycle_now < core->wait_cycle;
 }
 
 static bool suspended(const struct cm_core *core)
@@ -191,10 +180,10 @@ bool cm_device_begin(struct cm_device *dev, unsigned int index)
 		return false;
 	if (!core->q.running && !cm_queue_take(core))
 		return false;
-	core->horizon = cm_clock_horizon(core);
-	if (suspended(core) || waits(core))
+	core->cycle_now = cm_clock_cycle(core);
+	if (suspended(core) || must_wait(core))
 		return false;
-	core->wait = 0;
+	core->wait_cycle = 0;
 	core->q.suspended = 0;
 	core->job.abort |= core->q.abort;
 	core->q.abort = 0;
@@ -210,16 +199,16 @@ void cm_device_run(struct cm_device *dev, unsigned int index, uint32_t budget_ns
 
 void cm_device_idle(struct cm_device *dev)
 {
-	cm_workers_rest(dev->workers);
+	cm_workers_idle(dev->workers);
 }
 
 uint64_t cm_device_wake_time(const struct cm_device *dev, unsigned int index)
 {
 	const struct cm_core *core = &dev->core[index < dev->core_count ? index : 0];
 
-	if (!core->q.running || core->in_run || suspended(core) || !waits(core))
+	if (!core->q.running || core->in_run || suspended(core) || !must_wait(core))
 		return 0;
-	return cm_clock_time(core, core->wait);
+	return cm_clock_time(core, core->wait_cycle);
 }
 
 static bool any_in_run(const struct cm_device *dev)
@@ -238,11 +227,11 @@ void cm_device_end(struct cm_device *dev, unsigned int index)
 		return;
 	core = &dev->core[index];
 	core->in_run = false;
-	if (core->inv_behind)
+	if (core->inv_pending)
 		cm_port_flush(&core->port);
 	if (core->inv_retired)
 		core->job.residue_root = CM_NO_ROOT;
-	core->inv_behind = 0;
+	core->inv_pending = 0;
 	core->inv_retired = false;
 	if (dev->reset_pending) {
 		if (!any_in_run(dev))
@@ -256,6 +245,6 @@ void cm_device_end(struct cm_device *dev, unsigned int index)
 	cm_core_publish(core);
 	if (core->event)
 		cm_queue_event(core);
-	if (core->job.phase == JOB_DONE)
+	if (core->job.phase == CM_JOB_DONE)
 		cm_queue_complete(core);
 }

@@ -26,7 +26,7 @@ void cm_irq_wire(struct cm_device *dev)
 	dev->ops->irq_level(dev->opaque, level);
 }
 
-/* A message for every bit that was not pending and enabled before. */
+/* Send a message for each bit that becomes pending and enabled. */
 static void update(struct cm_device *dev, uint32_t status, uint32_t enable)
 {
 	uint32_t rise = (status & enable) & ~(dev->g.irq_status & dev->g.irq_enable);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Two-level table walk, transfers of lines and of bytes. */
+/* Two-level table walk; transfers of lines and bytes. */
 #include <string.h>
 
 #include "mmu.h"
 #include "workers.h"
 
 #define VA_LIMIT	((uint64_t)1 << CNNACC_VA_BITS)
-#define MOVE_SHARE	((size_t)8 << 10)	/* bytes that are worth a thread */
-#define MOVE_LONG	((size_t)16 << 10)	/* bytes that threads share */
+#define COPY_PART	((size_t)8 << 10)	/* minimum bytes for each thread */
+#define COPY_LONG	((size_t)16 << 10)	/* a copy of this size is shared, not deferred */
 #define LINE_ENTRIES	((uint32_t)CNNACC_LINE_SIZE / 4)
 
 void cm_port_flush(struct cm_port *port)
@@ -25,27 +25,27 @@ void cm_port_select(struct cm_port *port, uint32_t ctx_id, uint64_t root)
 	port->root = root;
 }
 
-static int refuse(struct core_fault *fault, uint32_t status_class, uint32_t level)
+static int refuse(struct cm_core_fault *fault, uint32_t status_class, uint32_t level)
 {
 	fault->status_class = status_class;
 	fault->detail = level;
 	return -1;
 }
 
-/* Reads entries of a table, which may be what the core has just stored. */
+/* Read page-table entries; completes deferred writes to them first. */
 static int read_entries(struct cm_port *port, uint64_t table, uint32_t index, uint32_t *entry,
 			uint32_t count)
 {
 	uint64_t first = table + 4 * index, end = first + 4 * count;
 
-	for (unsigned int i = 0; port->writing && i < port->move_count; i++)
+	for (unsigned int i = 0; port->copy_writes && i < port->copy_count; i++)
 		if (port->mappings[i].bus < end &&
 		    first < port->mappings[i].bus + port->mappings[i].len)
-			cm_port_settle(port);
+			cm_port_complete(port);
 	return port->ops->dma_read(port->opaque, first, entry, 4 * count);
 }
 
-static int walk_dir(struct cm_port *port, uint32_t va, struct core_fault *fault)
+static int walk_dir(struct cm_port *port, uint32_t va, struct cm_core_fault *fault)
 {
 	uint32_t index = CNNACC_PT_DIR_INDEX(va), pte;
 
@@ -60,7 +60,7 @@ static int walk_dir(struct cm_port *port, uint32_t va, struct core_fault *fault)
 	return 0;
 }
 
-static void remember(struct cm_port *port, uint32_t page, uint32_t pte)
+static void insert_tlb(struct cm_port *port, uint32_t page, uint32_t pte)
 {
 	struct cm_tlb_entry *entry = &port->tlb[page % CM_TLB_ENTRIES];
 
@@ -70,7 +70,10 @@ static void remember(struct cm_port *port, uint32_t page, uint32_t pte)
 	entry->pte = pte;
 }
 
-/* Reads the entry of a page and, where all of it is memory, the line that it is in. */
+/*
+ * Read the page-table entry of @va.  Insert the whole line of entries around it into the TLB,
+ * unless a part of that line is not RAM.
+ */
 static int read_page(struct cm_port *port, uint32_t va, uint32_t *pte)
 {
 	uint64_t table = CNNACC_PTE_BUS(port->dir_pte);
@@ -80,16 +83,16 @@ static int read_page(struct cm_port *port, uint32_t va, uint32_t *pte)
 	if (read_entries(port, table, first, line, LINE_ENTRIES)) {
 		if (read_entries(port, table, index, pte, 1))
 			return -1;
-		remember(port, va >> CNNACC_PAGE_SHIFT, *pte);
+		insert_tlb(port, va >> CNNACC_PAGE_SHIFT, *pte);
 		return 0;
 	}
 	for (uint32_t i = 0; i < LINE_ENTRIES; i++)
-		remember(port, page + i, line[i]);
+		insert_tlb(port, page + i, line[i]);
 	*pte = line[index - first];
 	return 0;
 }
 
-static int walk(struct cm_port *port, uint32_t va, uint32_t *pte, struct core_fault *fault)
+static int walk(struct cm_port *port, uint32_t va, uint32_t *pte, struct cm_core_fault *fault)
 {
 	uint32_t page = va >> CNNACC_PAGE_SHIFT;
 	const struct cm_tlb_entry *entry = &port->tlb[page % CM_TLB_ENTRIES];
@@ -108,7 +111,7 @@ static int walk(struct cm_port *port, uint32_t va, uint32_t *pte, struct core_fa
 }
 
 int cm_port_translate(struct cm_port *port, uint64_t va, enum cnnacc_access access,
-		       uint64_t *bus, struct core_fault *fault)
+		      uint64_t *bus, struct cm_core_fault *fault)
 {
 	static const uint32_t needs[] = {
 		[CNNACC_ACCESS_READ] = CNNACC_PTE_READ,
@@ -129,12 +132,12 @@ int cm_port_translate(struct cm_port *port, uint64_t va, enum cnnacc_access acce
 	return 0;
 }
 
-/* Bytes from @va on that are contiguous on the bus, from 1 line to @max bytes. */
+/* Number of bytes from @va on that are contiguous on the bus; at most @max. */
 static size_t contiguous(struct cm_port *port, uint64_t va, uint64_t bus, size_t max,
 			 enum cnnacc_access access)
 {
 	size_t len = CNNACC_PAGE_SIZE - (va & (CNNACC_PAGE_SIZE - 1));
-	struct core_fault ignored;
+	struct cm_core_fault ignored;
 	uint64_t next;
 
 	while (len < max) {
@@ -149,20 +152,20 @@ static size_t contiguous(struct cm_port *port, uint64_t va, uint64_t bus, size_t
 /* ---- copies ---- */
 
 /*
- * A part of one move, or some of the moves: so that the same threads move and
- * compute the same channels, if all share alike.
+ * Do part @part: a share of the only copy, or some of several copies.  Parts are contiguous and
+ * equal, so that a thread mostly copies the channels that it will compute.
  */
-static void move_part(void *opaque, unsigned int part, unsigned int seat)
+static void copy_part(void *opaque, unsigned int part, unsigned int thread)
 {
 	const struct cm_port *port = opaque;
-	const struct cm_move *m = port->moves;
-	unsigned int parts = port->move_parts;
+	const struct cm_copy *m = port->copies;
+	unsigned int parts = port->copy_parts;
 	size_t lines = m->len / CNNACC_LINE_SIZE;
 	size_t first = lines * part / parts * CNNACC_LINE_SIZE;
 	size_t end = lines * (part + 1) / parts * CNNACC_LINE_SIZE;
 
-	(void)seat;
-	if (port->move_count == 1) {
+	(void)thread;
+	if (port->copy_count == 1) {
 		memcpy(m->to + first, m->from + first, end - first);
 		return;
 	}
@@ -170,78 +173,78 @@ static void move_part(void *opaque, unsigned int part, unsigned int seat)
 		memcpy(m[i].to, m[i].from, m[i].len);
 }
 
-static void cut_moves(struct cm_port *port)
+static void cut_copies(struct cm_port *port)
 {
-	unsigned int parts = port->move_parts;
-	size_t moved = 0;
+	unsigned int parts = port->copy_parts;
+	size_t copied = 0;
 
 	for (unsigned int i = 0, part = 0; part <= parts; part++) {
-		while (i < port->move_count && moved < port->moving * part / parts)
-			moved += port->moves[i++].len;
+		while (i < port->copy_count && copied < port->copy_bytes * part / parts)
+			copied += port->copies[i++].len;
 		port->cut[part] = i;
 	}
 }
 
-void cm_port_settle(struct cm_port *port)
+void cm_port_complete(struct cm_port *port)
 {
-	size_t parts = port->moving / MOVE_SHARE;
+	size_t parts = port->copy_bytes / COPY_PART;
 
-	if (!port->move_count)
+	if (!port->copy_count)
 		return;
 	parts = parts < port->threads ? parts : port->threads;
-	port->move_parts = parts ? (unsigned int)parts : 1;
-	cut_moves(port);
-	cm_workers_run(port->workers, move_part, port, port->move_parts);
-	for (unsigned int i = 0; i < port->move_count; i++)
+	port->copy_parts = parts ? (unsigned int)parts : 1;
+	cut_copies(port);
+	cm_workers_run(port->workers, copy_part, port, port->copy_parts);
+	for (unsigned int i = 0; i < port->copy_count; i++)
 		port->ops->dma_unmap(port->opaque, port->mappings[i].ptr, port->mappings[i].len,
-				     port->writing);
-	port->move_count = 0;
-	port->moving = 0;
+				     port->copy_writes);
+	port->copy_count = 0;
+	port->copy_bytes = 0;
 }
 
-/* Leaves a copy for later, if it is short. */
-static void queue(struct cm_port *port, struct cm_move move, struct cm_mapping mapping,
+/* Defer a copy if it is short, otherwise make it now. */
+static void defer(struct cm_port *port, struct cm_copy copy, struct cm_mapping mapping,
 		  bool write)
 {
-	const struct cm_move *last = &port->moves[port->move_count ? port->move_count - 1 : 0];
+	const struct cm_copy *last = &port->copies[port->copy_count ? port->copy_count - 1 : 0];
 
-	if (port->move_count && (port->move_count == CM_PORT_MOVES || port->writing != write ||
-				 move.len >= MOVE_LONG || move.to < last->to + last->len))
-		cm_port_settle(port);
-	port->writing = write;
-	port->moving += move.len;
-	port->mappings[port->move_count] = mapping;
-	port->moves[port->move_count++] = move;
-	if (port->threads < 2 || move.len >= MOVE_LONG)
-		cm_port_settle(port);
+	if (port->copy_count && (port->copy_count == CM_PORT_COPIES || port->copy_writes != write ||
+				 copy.len >= COPY_LONG || copy.to < last->to + last->len))
+		cm_port_complete(port);
+	port->copy_writes = write;
+	port->copy_bytes += copy.len;
+	port->mappings[port->copy_count] = mapping;
+	port->copies[port->copy_count++] = copy;
+	if (port->threads < 2 || copy.len >= COPY_LONG)
+		cm_port_complete(port);
 }
 
-/* Moves what can be mapped at once; 0 if nothing can. */
-static size_t move_mapped(struct cm_port *port, uint64_t bus, uint8_t *buf, size_t len,
+/* Copy what one mapping covers; return its length, 0 if nothing can be mapped. */
+static size_t copy_mapped(struct cm_port *port, uint64_t bus, uint8_t *buf, size_t len,
 			  bool write)
 {
 	struct cm_mapping mapping = { .bus = bus, .len = len };
-	struct cm_move move;
+	struct cm_copy copy;
 
 	mapping.ptr = port->ops->dma_map(port->opaque, bus, &mapping.len, write);
 	if (!mapping.ptr)
 		return 0;
-	move.len = (mapping.len < len ? mapping.len : len) & ~(size_t)(CNNACC_LINE_SIZE - 1);
-	move.to = write ? mapping.ptr : buf;
-	move.from = write ? buf : mapping.ptr;
-	if (move.len)
-		queue(port, move, mapping, write);
+	copy.len = (mapping.len < len ? mapping.len : len) & ~(size_t)(CNNACC_LINE_SIZE - 1);
+	copy.to = write ? mapping.ptr : buf;
+	copy.from = write ? buf : mapping.ptr;
+	if (copy.len)
+		defer(port, copy, mapping, write);
 	else
 		port->ops->dma_unmap(port->opaque, mapping.ptr, mapping.len, write);
-	return move.len;
+	return copy.len;
 }
 
-/* One line through the host, which refuses it as a whole or moves it. */
-static size_t move_line(struct cm_port *port, uint64_t bus, uint8_t *buf, bool write)
+/* Transfer one line by the host's functions; return its length, 0 if the host refuses it. */
+static size_t host_line(struct cm_port *port, uint64_t bus, uint8_t *buf, bool write)
 {
 	int ret;
 
-	cm_port_settle(port);
+	cm_port_complete(port);
 	if (write)
 		ret = port->ops->dma_write(port->opaque, bus, buf, CNNACC_LINE_SIZE);
 	else
@@ -249,8 +252,8 @@ static size_t move_line(struct cm_port *port, uint64_t bus, uint8_t *buf, bool w
 	return ret ? 0 : CNNACC_LINE_SIZE;
 }
 
-int cm_port_queue(struct cm_port *port, uint64_t va, void *buf, uint64_t lines,
-		   enum cnnacc_access access, struct core_fault *fault)
+int cm_port_defer(struct cm_port *port, uint64_t va, void *buf, uint64_t lines,
+		  enum cnnacc_access access, struct cm_core_fault *fault)
 {
 	bool write = access == CNNACC_ACCESS_WRITE;
 	size_t left = lines * CNNACC_LINE_SIZE;
@@ -263,9 +266,9 @@ int cm_port_queue(struct cm_port *port, uint64_t va, void *buf, uint64_t lines,
 		if (cm_port_translate(port, va, access, &bus, fault))
 			return -1;
 		len = contiguous(port, va, bus, left, access);
-		len = move_mapped(port, bus, local, len, write);
+		len = copy_mapped(port, bus, local, len, write);
 		if (!len)
-			len = move_line(port, bus, local, write);
+			len = host_line(port, bus, local, write);
 		if (!len)
 			return refuse(fault, CNNACC_STATUS_BUS_ERROR, CNNACC_FAULT_NONE);
 		va += len;
@@ -276,11 +279,11 @@ int cm_port_queue(struct cm_port *port, uint64_t va, void *buf, uint64_t lines,
 }
 
 int cm_port_lines(struct cm_port *port, uint64_t va, void *buf, uint64_t lines,
-		   enum cnnacc_access access, struct core_fault *fault)
+		  enum cnnacc_access access, struct cm_core_fault *fault)
 {
-	int ret = cm_port_queue(port, va, buf, lines, access, fault);
+	int ret = cm_port_defer(port, va, buf, lines, access, fault);
 
-	cm_port_settle(port);
+	cm_port_complete(port);
 	return ret;
 }
 
@@ -293,7 +296,7 @@ static void unmap_page(struct cm_port *port, struct cm_page *page, bool write)
 	page->tag = 0;
 }
 
-void cm_port_release(struct cm_port *port)
+void cm_port_unmap(struct cm_port *port)
 {
 	for (unsigned int i = 0; port->paged && i < CM_PORT_PAGES; i++) {
 		unmap_page(port, &port->pages[0][i], false);
@@ -302,7 +305,7 @@ void cm_port_release(struct cm_port *port)
 	port->paged = false;
 }
 
-/* Maps the page of @va, which is at @bus; NULL if the host cannot map all of it. */
+/* Map the page that contains @va, at @bus; return NULL unless the host can map all of it. */
 static uint8_t *map_page(struct cm_port *port, uint64_t va, uint64_t bus, bool write)
 {
 	uint32_t number = (uint32_t)(va >> CNNACC_PAGE_SHIFT);
@@ -323,32 +326,29 @@ static uint8_t *map_page(struct cm_port *port, uint64_t va, uint64_t bus, bool w
 	return ptr;
 }
 
-/* Bytes of one page, line by line through the host. */
-static int move_lines(struct cm_port *port, uint64_t va, uint64_t bus, uint8_t *buf, size_t len,
-		      bool write, struct core_fault *fault)
+/*
+ * Transfer bytes within a page line by line by the host's functions.  Returns how many have moved
+ * before the host refused a line.
+ */
+static size_t host_lines(struct cm_port *port, uint64_t bus, uint8_t *buf, size_t len, bool write)
 {
-	while (len) {
-		size_t part = CNNACC_LINE_SIZE - va % CNNACC_LINE_SIZE;
-		int ret;
+	size_t done, part;
+	int ret;
 
-		part = part < len ? part : len;
+	for (done = 0; done < len; done += part) {
+		part = CNNACC_LINE_SIZE - (bus + done) % CNNACC_LINE_SIZE;
+		part = part < len - done ? part : len - done;
 		if (write)
-			ret = port->ops->dma_write(port->opaque, bus, buf, part);
+			ret = port->ops->dma_write(port->opaque, bus + done, buf + done, part);
 		else
-			ret = port->ops->dma_read(port->opaque, bus, buf, part);
-		if (ret) {
-			fault->va = va & ~(uint64_t)(CNNACC_LINE_SIZE - 1);
-			return refuse(fault, CNNACC_STATUS_BUS_ERROR, CNNACC_FAULT_NONE);
-		}
-		va += part;
-		bus += part;
-		buf += part;
-		len -= part;
+			ret = port->ops->dma_read(port->opaque, bus + done, buf + done, part);
+		if (ret)
+			break;
 	}
-	return 0;
+	return done;
 }
 
-/* Results of a core are few bytes, for which a copy of any length takes long to begin. */
+/* A core's results are 16 or 64 bytes; a memcpy() of constant size is inlined for those. */
 static void copy_result(void *to, const void *from, size_t len)
 {
 	if (len == 16)
@@ -359,14 +359,15 @@ static void copy_result(void *to, const void *from, size_t len)
 		memcpy(to, from, len);
 }
 
-static int move_in_page(struct cm_port *port, uint64_t va, uint8_t *buf, size_t len,
-			enum cnnacc_access access, struct core_fault *fault)
+static int copy_in_page(struct cm_port *port, uint64_t va, uint8_t *buf, size_t len,
+			enum cnnacc_access access, struct cm_core_fault *fault)
 {
 	bool write = access == CNNACC_ACCESS_WRITE;
 	const struct cm_page *page =
 		&port->pages[write][(va >> CNNACC_PAGE_SHIFT) % CM_PORT_PAGES];
 	uint8_t *ptr = page->tag == (va >> CNNACC_PAGE_SHIFT) + 1 ? page->ptr : NULL;
 	uint64_t bus;
+	size_t done;
 
 	if (!ptr) {
 		if (cm_port_translate(port, va, access, &bus, fault)) {
@@ -374,8 +375,13 @@ static int move_in_page(struct cm_port *port, uint64_t va, uint8_t *buf, size_t 
 			return -1;
 		}
 		ptr = map_page(port, va, bus, write);
-		if (!ptr)
-			return move_lines(port, va, bus, buf, len, write, fault);
+		if (!ptr) {
+			done = host_lines(port, bus, buf, len, write);
+			if (done == len)
+				return 0;
+			fault->va = (va + done) & ~(uint64_t)(CNNACC_LINE_SIZE - 1);
+			return refuse(fault, CNNACC_STATUS_BUS_ERROR, CNNACC_FAULT_NONE);
+		}
 	}
 	ptr += va % CNNACC_PAGE_SIZE;
 	copy_result(write ? ptr : buf, write ? buf : ptr, len);
@@ -383,12 +389,12 @@ static int move_in_page(struct cm_port *port, uint64_t va, uint8_t *buf, size_t 
 }
 
 int cm_port_bytes(struct cm_port *port, uint64_t va, void *buf, size_t len,
-		   enum cnnacc_access access, struct core_fault *fault)
+		  enum cnnacc_access access, struct cm_core_fault *fault)
 {
-	size_t lines = va % CNNACC_LINE_SIZE || len < MOVE_LONG ? 0 : len / CNNACC_LINE_SIZE;
+	size_t lines = va % CNNACC_LINE_SIZE || len < COPY_LONG ? 0 : len / CNNACC_LINE_SIZE;
 	uint8_t *local = buf;
 
-	/* Several threads share what is much. */
+	/* Threads share a long transfer. */
 	if (lines && cm_port_lines(port, va, buf, lines, access, fault))
 		return -1;
 	va += lines * CNNACC_LINE_SIZE;
@@ -398,7 +404,7 @@ int cm_port_bytes(struct cm_port *port, uint64_t va, void *buf, size_t len,
 		size_t part = CNNACC_PAGE_SIZE - va % CNNACC_PAGE_SIZE;
 
 		part = part < len ? part : len;
-		if (move_in_page(port, va, local, part, access, fault))
+		if (copy_in_page(port, va, local, part, access, fault))
 			return -1;
 		va += part;
 		local += part;

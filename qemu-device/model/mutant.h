@@ -1,26 +1,40 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * Seeded mistakes.  The golden comparison compiles the model again with
- * -DCM_MUTANT=n and must notice each of them; 0 is the model itself.
+ * Seeded mistakes (mutants), each of which the tests must notice.
+ *
+ * They exist only in a model that is compiled with -DCM_MUTANTS: there cm_mutant_select() enables
+ * one at run time.  In the product MUTANT() is a constant 0.
+ *
+ * A core lists its own mutants in a header in its folder, numbers them from CM_MUTANT_BASE(type),
+ * and names them in its struct cm_core_ops.
  */
 #ifndef CM_MUTANT_H
 #define CM_MUTANT_H
 
-#ifndef CM_MUTANT
-#define CM_MUTANT	0
+#define CM_MUTANT_BASE(type)		((type) * 64)
+#define CM_MUTANT_NUMBER(name, what)	CM_MUTANT_##name,
+#define CM_MUTANT_NAME(name, what)	#name,
+
+/* Value of cm_core_ops.mutants. */
+#ifdef CM_MUTANTS
+#define CM_MUTANT_NAMES(list)	(const char *const []){ list(CM_MUTANT_NAME) NULL }
+#else
+#define CM_MUTANT_NAMES(list)	NULL
 #endif
 
-#define CM_MUTANT_TAPS		1	/* conv adds its taps in reverse order */
-#define CM_MUTANT_BIAS		2	/* conv adds the bias to the LOB, not to the last sum */
-#define CM_MUTANT_BORDER	3	/* maximum fills borders with 0 */
-#define CM_MUTANT_CLIP		4	/* a tile over the right edge loses a column */
-#define CM_MUTANT_BANK		5	/* weight bank counted from co_start */
-#define CM_MUTANT_INNER	6	/* LOOP takes its own words without increments */
-#define CM_MUTANT_ORDER	7	/* windows of hwpe go W first */
-#define CM_MUTANT_SATURATE	8	/* AccRegs wrap */
-#define CM_MUTANT_CLEAR	9	/* ReLUWrite leaves the AccReg as it is */
-#define CM_MUTANT_FIRST	10	/* the first window of a task takes as long as the others */
+#define CM_SEQUENCER_MUTANTS(M) \
+	M(INNER, "LOOP plays its own words without the increments")
 
-#define MUTANT(name)	(CM_MUTANT == CM_MUTANT_##name)
+enum cm_sequencer_mutant {
+	CM_MUTANT_NONE,
+	CM_SEQUENCER_MUTANTS(CM_MUTANT_NUMBER)
+};
+
+#ifdef CM_MUTANTS
+extern int cm_mutant;		/* number of the enabled mutant; CM_MUTANT_NONE: the model itself */
+#define MUTANT(name)	(cm_mutant == CM_MUTANT_##name)
+#else
+#define MUTANT(name)	(0 && CM_MUTANT_##name)
+#endif
 
 #endif

@@ -22,10 +22,10 @@ static uint32_t next(uint32_t index, uint32_t size)
 	return (index + 1) & (size - 1);
 }
 
-/* May a packet be started, no other running? */
+/* Can a packet be started, assuming that none is running? */
 static bool startable(const struct cm_core *core)
 {
-	const struct queue_state *q = &core->q;
+	const struct cm_queue_block *q = &core->q;
 
 	return q->enable && !q->refused && !q->halted && q->head != q->tail &&
 	       next(q->compl_tail, q->active.compl_size) != q->compl_head;
@@ -50,8 +50,8 @@ static bool bad_base(uint64_t base, uint32_t size)
 	       base + (uint64_t)size * sizeof(struct cnnacc_packet) > BUS_LIMIT;
 }
 
-/* Is there something wrong with the rings?  *value is what. */
-bool cm_rings_bad(const struct ring_state *r, uint64_t *value)
+/* Are the rings unusable?  Sets *value to the offending size or base. */
+bool cm_rings_bad(const struct cm_ring_state *r, uint64_t *value)
 {
 	if (bad_size(r->ring_size)) {
 		*value = r->ring_size;
@@ -70,7 +70,7 @@ bool cm_rings_bad(const struct ring_state *r, uint64_t *value)
 
 static void enable(struct cm_core *core)
 {
-	struct queue_state *q = &core->q;
+	struct cm_queue_block *q = &core->q;
 	uint64_t value;
 
 	if (q->halted || q->running)
@@ -91,7 +91,7 @@ static void enable(struct cm_core *core)
 
 void cm_queue_write_ctrl(struct cm_core *core, uint32_t value)
 {
-	struct queue_state *q = &core->q;
+	struct cm_queue_block *q = &core->q;
 
 	if (!(value & CNNACC_QCTRL_ENABLE)) {
 		q->enable = 0;
@@ -103,7 +103,7 @@ void cm_queue_write_ctrl(struct cm_core *core, uint32_t value)
 		q->abort = 1;
 }
 
-/* The run that has ended has raised an event. */
+/* Report the event that the last run raised. */
 void cm_queue_event(struct cm_core *core)
 {
 	core->event = false;
@@ -112,7 +112,7 @@ void cm_queue_event(struct cm_core *core)
 	cm_irq_set(core->dev, CNNACC_IRQ_EVENT(core->index));
 }
 
-/* What comes after the event is as much later as it has waited. */
+/* Everything after the event is delayed by the time that the program was suspended. */
 void cm_queue_write_event_ack(struct cm_core *core, uint32_t value)
 {
 	struct cm_device *dev = core->dev;
@@ -170,10 +170,10 @@ uint32_t cm_packet_check(const struct cm_core *core, const struct cnnacc_packet 
 	return 0;
 }
 
-/* Keeps of the last job only whose residue the core holds. */
+/* Reset everything of the last job but the owner of the residue. */
 static void begin_job(struct cm_core *core)
 {
-	struct job_state *job = &core->job;
+	struct cm_job_state *job = &core->job;
 	uint32_t bad = cm_packet_check(core, &job->packet);
 
 	memset(&job->result, 0, sizeof(job->result));
@@ -185,18 +185,18 @@ static void begin_job(struct cm_core *core)
 	job->scrub_cycles = 0;
 	job->abort = 0;
 	job->refused = bad != 0;
-	job->phase = JOB_SCRUB;
+	job->phase = CM_JOB_SCRUB;
 	if (bad) {
 		job->result.status_class = CNNACC_STATUS_CONFIG;
 		job->result.code = CNNACC_CODE_PACKET;
 		job->result.detail = bad;
-		job->phase = JOB_DONE;
+		job->phase = CM_JOB_DONE;
 	}
 }
 
 bool cm_queue_take(struct cm_core *core)
 {
-	struct queue_state *q = &core->q;
+	struct cm_queue_block *q = &core->q;
 	uint64_t addr = q->active.ring_base + (uint64_t)q->head * sizeof(struct cnnacc_packet);
 	struct cm_device *dev = core->dev;
 
@@ -216,8 +216,8 @@ bool cm_queue_take(struct cm_core *core)
 
 static bool write_record(struct cm_core *core)
 {
-	const struct job_state *job = &core->job;
-	struct queue_state *q = &core->q;
+	const struct cm_job_state *job = &core->job;
+	struct cm_queue_block *q = &core->q;
 	struct cm_device *dev = core->dev;
 	uint64_t addr = q->active.compl_base +
 			(uint64_t)q->compl_tail * sizeof(struct cnnacc_completion);
@@ -247,8 +247,8 @@ static bool write_record(struct cm_core *core)
 
 static void record_failure(struct cm_core *core)
 {
-	const struct core_fault *f = &core->job.result;
-	struct queue_state *q = &core->q;
+	const struct cm_core_fault *f = &core->job.result;
+	struct cm_queue_block *q = &core->q;
 
 	q->status = f->status_class << 16 | f->code;
 	q->status_pc = f->pc;
@@ -261,13 +261,13 @@ static void record_failure(struct cm_core *core)
 
 void cm_queue_complete(struct cm_core *core)
 {
-	struct job_state *job = &core->job;
-	struct queue_state *q = &core->q;
+	struct cm_job_state *job = &core->job;
+	struct cm_queue_block *q = &core->q;
 	bool failed = job->result.status_class != CNNACC_STATUS_OK;
 	bool written = write_record(core);
 
 	cm_stats_add(&q->counters, &job->stats);
-	job->phase = JOB_NONE;
+	job->phase = CM_JOB_NONE;
 	q->running = 0;
 	q->abort = 0;
 	q->suspended = 0;

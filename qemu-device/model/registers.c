@@ -4,7 +4,7 @@
 
 #include "device.h"
 
-/* hi half of a pair: latched if its lo half was the last one read, else @live. */
+/* Read a hi register: the latched value if its lo register was the last one read, else @live. */
 static uint32_t read_hi(const struct cm_device *dev, uint32_t offset, uint32_t live)
 {
 	return dev->g.latch_offset == offset ? dev->g.latch_value : live;
@@ -22,14 +22,14 @@ static uint32_t inv_done(const struct cm_device *dev)
 	uint32_t behind = 0;
 
 	for (unsigned int i = 0; i < dev->core_count; i++)
-		if (dev->core[i].inv_behind > behind)
-			behind = dev->core[i].inv_behind;
+		if (dev->core[i].inv_pending > behind)
+			behind = dev->core[i].inv_pending;
 	return dev->g.inv_seq - behind;
 }
 
 static uint32_t read_global(struct cm_device *dev, uint32_t offset)
 {
-	const struct global_state *g = &dev->g;
+	const struct cm_global_state *g = &dev->g;
 
 	switch (offset) {
 	case CNNACC_REG_MAGIC: return CNNACC_MAGIC;
@@ -77,7 +77,7 @@ static uint32_t read_stats(struct cm_core *core, uint32_t reg, uint32_t offset)
 
 static uint32_t read_queue(struct cm_core *core, uint32_t reg, uint32_t offset)
 {
-	const struct queue_state *q = &core->q;
+	const struct cm_queue_block *q = &core->q;
 
 	switch (reg) {
 	case CNNACC_QREG_RING_BASE_LO: return (uint32_t)q->written.ring_base;
@@ -104,9 +104,9 @@ static uint32_t read_queue(struct cm_core *core, uint32_t reg, uint32_t offset)
 	return reg >= CNNACC_QREG_STATS ? read_stats(core, reg, offset) : 0;
 }
 
-/* Core whose block of @stride bytes @offset lies in, NULL if none; *reg is the rest. */
+/* Core whose block of @stride bytes contains @offset, or NULL; *reg is the offset in it. */
 static struct cm_core *block(struct cm_device *dev, uint32_t offset, uint32_t base,
-			      uint32_t stride, uint32_t *reg)
+			     uint32_t stride, uint32_t *reg)
 {
 	if (offset < base || (offset - base) / stride >= dev->core_count)
 		return NULL;
@@ -151,7 +151,7 @@ static void invalidate_core(struct cm_core *core, uint32_t id, bool retire)
 {
 	retire = retire && holds_residue(core, id);
 	if (core->in_run) {
-		core->inv_behind++;
+		core->inv_pending++;
 		core->inv_retired |= retire;
 		return;
 	}
@@ -203,10 +203,10 @@ static void write_global(struct cm_device *dev, uint32_t offset, uint32_t value)
 	}
 }
 
-/* Writes of bases and sizes, which only a disabled queue takes. */
-static void write_rings(struct queue_state *q, uint32_t reg, uint32_t value)
+/* Bases and sizes are writable only while the queue is disabled. */
+static void write_rings(struct cm_queue_block *q, uint32_t reg, uint32_t value)
 {
-	struct ring_state *r = &q->written;
+	struct cm_ring_state *r = &q->written;
 
 	if (q->enable)
 		return;
@@ -262,7 +262,7 @@ static void write_queue(struct cm_core *core, uint32_t reg, uint32_t value)
 		return;
 	}
 	if (cm_queue_has_work(core))
-		core->dev->ops->kick(core->dev->opaque, core->index);
+		core->dev->ops->wake_worker(core->dev->opaque, core->index);
 }
 
 void cm_device_write(struct cm_device *dev, uint32_t offset, uint32_t value)

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Boot, loops and the commands that are the same for every core. */
+/* Boot, loops and the commands that every core shares. */
 #include <string.h>
 
 #include "mutant.h"
 #include "sequencer.h"
 
 #define BOOT_NS		2000
-#define COPY_BYTES	((size_t)64 << 10)	/* of a row that are copied at once, at most */
-#define BYTES_PER_NS	8
-#define LATENCY		16		/* cycles of a transfer before its first line */
-/* How far commands that access no memory run ahead of the horizon. */
-#define AHEAD_CYCLES	100000u
-#define STEP_RESERVED	0xf8000000u
+#define COPY_BYTES	((size_t)64 << 10)	/* maximum bytes of a row between budget checks */
+#define BYTES_PER_NS	8			/* host speed, estimated */
+#define LATENCY		16			/* cycles of a transfer before its first line */
+/* Cycles by which commands that access no memory may run ahead of device time. */
+#define RUN_AHEAD_CYCLES	100000u
+#define TARGET_RESERVED	0xf8000000u
 #define FLAGS_MASK	0xff00u
 
 enum { OP_WORD, ARG0, ARG1, ARG2, ARG3, ARG4, ARG5, ARG6, WORDS };
-_Static_assert(WORDS == SEQ_WORDS, "of a command");
+_Static_assert(WORDS == CM_SEQ_WORDS, "number of words in a command");
 
-/** struct form - which words and flags an operation has. */
+/** struct form - words and flags that an operation uses. */
 struct form {
 	uint32_t flags;
 	uint32_t used;		/* mask of words */
-	bool param;		/* bits 31:16 */
+	bool param;		/* uses bits 31:16 of op */
 };
 
 static const struct form forms[] = {
@@ -35,7 +35,7 @@ static const struct form forms[] = {
 	[CNNACC_SEQ_LOOP] = { 0, 0xfe, true },
 };
 
-/** struct rows - operands of COPY2D, and of FILL but for VAs. */
+/** struct rows - operands of COPY2D and FILL; FILL has no VA. */
 struct rows {
 	uint64_t va, va_stride;
 	uint64_t local, local_stride;
@@ -43,38 +43,38 @@ struct rows {
 	uint32_t memory;
 };
 
-enum seq_outcome seq_fail(struct core_fault *fault, uint32_t status_class, uint32_t code,
-			  uint32_t detail)
+enum cm_seq_outcome cm_seq_fail(struct cm_core_fault *fault, uint32_t status_class, uint32_t code,
+				uint32_t detail)
 {
-	*fault = (struct core_fault){
+	*fault = (struct cm_core_fault){
 		.status_class = status_class, .code = code, .detail = detail,
 	};
-	return SEQ_FAILED;
+	return CM_SEQ_FAILED;
 }
 
-static enum seq_outcome bad_program(struct core_fault *fault, uint32_t code, uint32_t detail)
+static enum cm_seq_outcome bad_program(struct cm_core_fault *fault, uint32_t code, uint32_t detail)
 {
-	return seq_fail(fault, CNNACC_STATUS_BAD_PROGRAM, code, detail);
+	return cm_seq_fail(fault, CNNACC_STATUS_BAD_PROGRAM, code, detail);
 }
 
-enum seq_outcome seq_bad_word(struct core_fault *fault, uint32_t word)
+enum cm_seq_outcome cm_seq_bad_word(struct cm_core_fault *fault, uint32_t word)
 {
 	return bad_program(fault, CNNACC_SEQ_E_COMMAND, word);
 }
 
-enum seq_outcome seq_store(struct cm_port *port, uint64_t va, const void *buf, size_t len,
-			   struct core_fault *fault)
+enum cm_seq_outcome cm_seq_store(struct cm_port *port, uint64_t va, const void *buf, size_t len,
+				 struct cm_core_fault *fault)
 {
 	if (!cm_port_bytes(port, va, (void *)buf, len, CNNACC_ACCESS_WRITE, fault))
-		return SEQ_NEXT;
+		return CM_SEQ_NEXT;
 	fault->code = CNNACC_SEQ_E_DMA;
-	return SEQ_FAILED;
+	return CM_SEQ_FAILED;
 }
 
-void seq_init(struct seq *seq)
+void cm_seq_init(struct cm_seq *seq)
 {
-	for (uint32_t op = 0; op <= SEQ_UNUSED_RESULT; op++) {
-		bool result = op == SEQ_UNUSED_RESULT;
+	for (uint32_t op = 0; op <= CM_SEQ_UNUSED_RESULT; op++) {
+		bool result = op == CM_SEQ_UNUSED_RESULT;
 		uint32_t used = forms[result ? CNNACC_SEQ_EXEC : op].used;
 
 		if (result || op == CNNACC_SEQ_EXEC)
@@ -86,65 +86,66 @@ void seq_init(struct seq *seq)
 
 /* ---- increments ---- */
 
-/* Adds @times the increments of a loop to the commands of its body. */
-static void step_loop(struct seq *seq, const struct seq_loop *loop, uint32_t times)
+/* Add a loop's increments @times times to the commands of its body. */
+static void add_increments(struct cm_seq *seq, const struct cm_seq_loop *loop, uint32_t times)
 {
-	for (unsigned int i = 0; i < SEQ_PAIRS; i++) {
-		uint32_t step = loop->pair[i].step, add = times * loop->pair[i].increment;
-		struct cnnacc_seq_command *c = &seq->live[loop->begin + (step & 0xfff)];
+	for (unsigned int i = 0; i < CM_SEQ_PAIRS; i++) {
+		uint32_t target = loop->pair[i].target, add = times * loop->pair[i].increment;
+		struct cnnacc_seq_command *c = &seq->patched[loop->begin + (target & 0xfff)];
 
-		for (uint32_t more = step >> 12 & 0xfff; add; c++, more--) {
-			c->arg[step >> 24] += add;
+		for (uint32_t more = target >> 12 & 0xfff; add; c++, more--) {
+			c->arg[target >> 24] += add;
 			if (!more)
 				break;
 		}
 	}
 }
 
-/* The program as the loops under way have made it. */
-static void revive(struct seq *seq)
+/* Compute seq->patched from the program and the active loops. */
+static void patch_program(struct cm_seq *seq)
 {
-	const struct seq_state *s = seq->s;
+	const struct cm_seq_state *s = seq->s;
 
-	memcpy(seq->live, seq->program, seq->commands * sizeof(*seq->live));
+	memcpy(seq->patched, seq->program, seq->commands * sizeof(*seq->patched));
 	for (uint32_t i = 0; i < s->depth; i++)
-		step_loop(seq, &s->loop[i], s->loop[i].iteration);
-	seq->live_valid = true;
+		add_increments(seq, &s->loop[i], s->loop[i].iteration);
+	seq->patched_valid = true;
 }
 
-void seq_forget(struct seq *seq)
+void cm_seq_drop_derived(struct cm_seq *seq)
 {
-	seq->live_valid = false;
+	seq->patched_valid = false;
 }
 
 /* ---- boot ---- */
 
-static uint64_t boot_lines(const struct seq *seq)
+static uint64_t boot_lines(const struct cm_seq *seq)
 {
-	return seq_lines(0, seq->s->program_len);
+	return cm_seq_lines(0, seq->s->program_len);
 }
 
-static enum seq_outcome boot(struct seq *seq, struct cm_port *port, struct core_fault *fault)
+static enum cm_seq_outcome boot(struct cm_seq *seq, struct cm_port *port,
+				struct cm_core_fault *fault)
 {
-	struct seq_state *s = seq->s;
+	struct cm_seq_state *s = seq->s;
 	uint64_t lines = boot_lines(seq), size = seq->commands * sizeof(*seq->program);
 
-	if (cm_port_waits(port, LATENCY + lines))
-		return SEQ_WAIT;
+	if (cm_port_must_wait(port, LATENCY + lines))
+		return CM_SEQ_WAIT;
 	if (cm_port_lines(port, s->program_va, seq->program, lines, CNNACC_ACCESS_EXEC, fault)) {
 		fault->code = CNNACC_CODE_FETCH;
-		return SEQ_FAILED;
+		return CM_SEQ_FAILED;
 	}
 	memset((char *)seq->program + s->program_len, 0, size - s->program_len);
-	revive(seq);
-	seq_spend(seq, LATENCY + lines);
+	patch_program(seq);
+	cm_seq_spend(seq, LATENCY + lines);
 	s->n.dma_cycles += LATENCY + lines;
 	s->n.mem_read_bytes += lines * CNNACC_LINE_SIZE;
 	s->n.local_write_bytes += lines * CNNACC_LINE_SIZE;
-	if (seq_elapsed(seq) > s->cycle_limit)
-		return seq_fail(fault, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0);
-	s->phase = SEQ_PHASE_FETCH;
-	return SEQ_NEXT;
+	if (cm_seq_elapsed(seq) > s->cycle_limit)
+		return cm_seq_fail(fault, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0);
+	s->phase = CM_SEQ_PHASE_FETCH;
+	return CM_SEQ_NEXT;
 }
 
 /* ---- commands ---- */
@@ -154,8 +155,8 @@ static uint32_t param_of(const struct cnnacc_seq_command *c)
 	return c->op >> CNNACC_SEQ_PARAM_SHIFT;
 }
 
-/* Are bits 31:16 of a command that has them out of range? */
-static bool bad_param(const struct seq *seq, const struct cnnacc_seq_command *c)
+/* Are bits 31:16 out of range, for an operation that uses them? */
+static bool bad_param(const struct cm_seq *seq, const struct cnnacc_seq_command *c)
 {
 	switch (c->op & CNNACC_SEQ_OP_MASK) {
 	case CNNACC_SEQ_COPY2D:
@@ -167,8 +168,8 @@ static bool bad_param(const struct seq *seq, const struct cnnacc_seq_command *c)
 	return false;
 }
 
-/* Mask of the words that the operation has and that it cannot have like this. */
-static uint32_t bad_args(const struct seq *seq, const struct cnnacc_seq_command *c)
+/* Mask of the used words whose values the operation does not allow. */
+static uint32_t bad_args(const struct cm_seq *seq, const struct cnnacc_seq_command *c)
 {
 	switch (c->op & CNNACC_SEQ_OP_MASK) {
 	case CNNACC_SEQ_FILL:
@@ -186,18 +187,21 @@ static uint32_t bad_args(const struct seq *seq, const struct cnnacc_seq_command 
 	return 0;
 }
 
-/* First word that no command may have like this, or WORDS. */
-static unsigned int bad_word(const struct seq *seq, const struct cnnacc_seq_command *c)
+/* Index of the first invalid word, or WORDS. */
+static unsigned int bad_word(const struct cm_seq *seq, const struct cnnacc_seq_command *c)
 {
 	uint32_t op = c->op & CNNACC_SEQ_OP_MASK, bad = 1u << WORDS, any = 0;
-	/* One by one: a host stalls where it reads together what a loop has just stepped. */
+	/*
+	 * volatile: read word by word.  A wide load stalls on hosts that cannot forward it from the
+	 * 32-bit stores of add_increments().
+	 */
 	const volatile uint32_t *word = (const volatile uint32_t *)c;
 	const uint32_t *unused;
 
 	if (op > CNNACC_SEQ_LOOP || (c->op & FLAGS_MASK & ~forms[op].flags) ||
 	    (forms[op].param ? bad_param(seq, c) : param_of(c) != 0))
 		return OP_WORD;
-	unused = seq->unused[c->op & CNNACC_SEQ_RESULT ? SEQ_UNUSED_RESULT : op];
+	unused = seq->unused[c->op & CNNACC_SEQ_RESULT ? CM_SEQ_UNUSED_RESULT : op];
 	for (unsigned int i = 0; i < WORDS; i++)
 		any |= word[i] & unused[i];
 	for (unsigned int i = ARG0; any && i < WORDS; i++)
@@ -205,15 +209,15 @@ static unsigned int bad_word(const struct seq *seq, const struct cnnacc_seq_comm
 	return (unsigned int)__builtin_ctz(bad | bad_args(seq, c));
 }
 
-/* Lines of memory that the rows touch; their offsets in a line repeat every 64 rows. */
+/* Number of memory lines that the rows touch; row offsets in a line repeat every 64 rows. */
 static uint64_t lines_of(const struct rows *r)
 {
 	uint64_t period = CNNACC_LINE_SIZE, all = 0, some = 0;
 
 	if (r->va_stride % CNNACC_LINE_SIZE == 0)
-		return r->count * seq_lines(r->va, r->len);
+		return r->count * cm_seq_lines(r->va, r->len);
 	for (uint64_t i = 0; i < period && i < r->count; i++) {
-		uint64_t lines = seq_lines(r->va + i * r->va_stride, r->len);
+		uint64_t lines = cm_seq_lines(r->va + i * r->va_stride, r->len);
 
 		all += lines;
 		some += i < r->count % period ? lines : 0;
@@ -221,20 +225,20 @@ static uint64_t lines_of(const struct rows *r)
 	return r->count < period ? all : r->count / period * all + some;
 }
 
-/* What both COPY2D and FILL check; SEQ_NEXT if all is well. */
-static enum seq_outcome check_rows(const struct seq *seq, const struct rows *r,
-				   struct core_fault *fault)
+/* Checks common to COPY2D and FILL; CM_SEQ_NEXT if they pass. */
+static enum cm_seq_outcome check_rows(const struct cm_seq *seq, const struct rows *r,
+				      struct cm_core_fault *fault)
 {
 	if (seq->ops->uses(seq, r->memory))
 		return bad_program(fault, CNNACC_SEQ_E_CONFLICT, r->memory);
 	if (r->count && r->len &&
 	    r->local + (r->count - 1) * r->local_stride + r->len > seq->memory[r->memory].size)
 		return bad_program(fault, CNNACC_SEQ_E_RANGE, r->memory);
-	return SEQ_NEXT;
+	return CM_SEQ_NEXT;
 }
 
-/* Will a command of that many cycles be over before the limit? */
-static bool in_time(const struct seq *seq, uint64_t cycles)
+/* Does a command of that many cycles end within the cycle limit? */
+static bool in_time(const struct cm_seq *seq, uint64_t cycles)
 {
 	return seq->s->t + cycles <= seq->s->cycle_limit;
 }
@@ -247,51 +251,51 @@ static struct rows copy_rows(const struct cnnacc_seq_command *c)
 	};
 }
 
-/* Moves rows from s->row, s->byte on. */
-static enum seq_outcome move_rows(struct seq *seq, const struct rows *r,
-				  enum cnnacc_access access, struct cm_port *port,
-				  int64_t *budget, struct core_fault *fault)
+/* Move the rows from s->row, s->byte on. */
+static enum cm_seq_outcome move_rows(struct cm_seq *seq, const struct rows *r,
+				     enum cnnacc_access access, struct cm_port *port,
+				     int64_t *budget, struct cm_core_fault *fault)
 {
-	struct seq_state *s = seq->s;
+	struct cm_seq_state *s = seq->s;
 	uint8_t *local = seq->memory[r->memory].bytes + r->local;
 
 	while (s->row < r->count) {
 		size_t len = r->len - s->byte < COPY_BYTES ? r->len - s->byte : COPY_BYTES;
 
 		if (cm_port_bytes(port, r->va + s->row * r->va_stride + s->byte,
-				   local + s->row * r->local_stride + s->byte, len, access,
-				   fault)) {
+				  local + s->row * r->local_stride + s->byte, len, access,
+				  fault)) {
 			fault->code = CNNACC_SEQ_E_DMA;
-			return SEQ_FAILED;
+			return CM_SEQ_FAILED;
 		}
-		*budget -= SEQ_COMMAND_NS + (int64_t)(len / BYTES_PER_NS);
+		*budget -= CM_SEQ_COMMAND_NS + (int64_t)(len / BYTES_PER_NS);
 		s->byte += len;
 		if (s->byte == r->len) {
 			s->byte = 0;
 			s->row++;
 		}
 		if (*budget <= 0 && s->row < r->count)
-			return SEQ_AGAIN;
+			return CM_SEQ_AGAIN;
 	}
 	s->row = 0;
-	return SEQ_NEXT;
+	return CM_SEQ_NEXT;
 }
 
-static enum seq_outcome copy(struct seq *seq, const struct cnnacc_seq_command *c,
-			     struct cm_port *port, int64_t *budget, struct core_fault *fault)
+static enum cm_seq_outcome copy(struct cm_seq *seq, const struct cnnacc_seq_command *c,
+				struct cm_port *port, int64_t *budget, struct cm_core_fault *fault)
 {
 	bool store = c->op & CNNACC_SEQ_TO_MEMORY;
 	struct rows r = copy_rows(c);
-	enum seq_outcome outcome = check_rows(seq, &r, fault);
+	enum cm_seq_outcome outcome = check_rows(seq, &r, fault);
 	uint64_t cycles, bytes = r.count * r.len;
 	bool moves;
 
-	if (outcome != SEQ_NEXT)
+	if (outcome != CM_SEQ_NEXT)
 		return outcome;
 	cycles = bytes ? LATENCY + lines_of(&r) : 0;
 	moves = bytes && in_time(seq, 1 + cycles);
-	if (moves && cm_port_waits(port, seq->s->t + 1 + cycles))
-		return SEQ_WAIT;
+	if (moves && cm_port_must_wait(port, seq->s->t + 1 + cycles))
+		return CM_SEQ_WAIT;
 	if (moves && !store) {
 		seq->filled = true;
 		seq->ops->written(seq, r.memory);
@@ -299,9 +303,9 @@ static enum seq_outcome copy(struct seq *seq, const struct cnnacc_seq_command *c
 	if (moves)
 		outcome = move_rows(seq, &r, store ? CNNACC_ACCESS_WRITE : CNNACC_ACCESS_READ,
 				    port, budget, fault);
-	if (outcome != SEQ_NEXT)
+	if (outcome != CM_SEQ_NEXT)
 		return outcome;
-	seq_spend(seq, 1 + cycles);
+	cm_seq_spend(seq, 1 + cycles);
 	seq->s->n.dma_cycles += cycles;
 	if (store) {
 		seq->s->n.mem_write_bytes += bytes;
@@ -310,34 +314,34 @@ static enum seq_outcome copy(struct seq *seq, const struct cnnacc_seq_command *c
 		seq->s->n.mem_read_bytes += bytes;
 		seq->s->n.local_write_bytes += bytes;
 	}
-	return SEQ_NEXT;
+	return CM_SEQ_NEXT;
 }
 
-static enum seq_outcome fill(struct seq *seq, const struct cnnacc_seq_command *c,
-			     int64_t *budget, struct core_fault *fault)
+static enum cm_seq_outcome fill(struct cm_seq *seq, const struct cnnacc_seq_command *c,
+				int64_t *budget, struct cm_core_fault *fault)
 {
 	struct rows r = {
 		.local = c->arg[1], .count = c->arg[2], .len = c->arg[3],
 		.local_stride = c->arg[5], .memory = param_of(c),
 	};
-	enum seq_outcome outcome;
+	enum cm_seq_outcome outcome;
 	uint64_t rows = r.count, cycles;
 	uint8_t *local;
 	bool moves;
 
 	outcome = check_rows(seq, &r, fault);
-	if (outcome != SEQ_NEXT)
+	if (outcome != CM_SEQ_NEXT)
 		return outcome;
-	cycles = 1 + r.count * seq_lines(0, r.len);
+	cycles = 1 + r.count * cm_seq_lines(0, r.len);
 	moves = r.count && r.len && in_time(seq, cycles);
-	seq_spend(seq, cycles);
+	cm_seq_spend(seq, cycles);
 	seq->s->n.local_write_bytes += r.count * r.len;
 	if (!moves)
-		return SEQ_NEXT;
+		return CM_SEQ_NEXT;
 	seq->filled = true;
 	seq->ops->written(seq, r.memory);
 	*budget -= (int64_t)(seq->memory[r.memory].size / BYTES_PER_NS);
-	/* Rows that touch or overlap are one. */
+	/* Merge rows that touch or overlap. */
 	if (r.local_stride <= r.len) {
 		r.len += (rows - 1) * r.local_stride;
 		rows = 1;
@@ -345,31 +349,31 @@ static enum seq_outcome fill(struct seq *seq, const struct cnnacc_seq_command *c
 	local = seq->memory[r.memory].bytes + r.local;
 	for (uint64_t i = 0; i < rows; i++)
 		memset(local + i * r.local_stride, (int)c->arg[0], r.len);
-	return SEQ_NEXT;
+	return CM_SEQ_NEXT;
 }
 
-static enum seq_outcome irq(struct seq *seq, const struct cnnacc_seq_command *c,
-			    struct cm_port *port)
+static enum cm_seq_outcome irq(struct cm_seq *seq, const struct cnnacc_seq_command *c,
+			       struct cm_port *port)
 {
-	if (cm_port_waits(port, seq->s->t + 1))
-		return SEQ_WAIT;
-	seq_spend(seq, 1);
+	if (cm_port_must_wait(port, seq->s->t + 1))
+		return CM_SEQ_WAIT;
+	cm_seq_spend(seq, 1);
 	seq->s->event = c->arg[0];
 	seq->s->n.events++;
-	return SEQ_EVENT;
+	return CM_SEQ_EVENT;
 }
 
-/* Is the first word of a pair wrong for a body of @body commands? */
-static bool bad_pair(uint32_t step, uint32_t body)
+/* Is the target word of a pair invalid for a body of @body commands? */
+static bool bad_pair(uint32_t target, uint32_t body)
 {
-	return step & STEP_RESERVED || step >> 24 == 7 ||
-	       (step & 0xfff) + (step >> 12 & 0xfff) >= body;
+	return target & TARGET_RESERVED || target >> 24 == 7 ||
+	       (target & 0xfff) + (target >> 12 & 0xfff) >= body;
 }
 
-/* First field of a LOOP that is wrong, or 0. */
-static uint32_t bad_loop(const struct seq *seq, const struct cnnacc_seq_command *c)
+/* enum cnnacc_seq_loop of the first invalid field, or 0. */
+static uint32_t bad_loop(const struct cm_seq *seq, const struct cnnacc_seq_command *c)
 {
-	const struct seq_state *s = seq->s;
+	const struct cm_seq_state *s = seq->s;
 	uint32_t body = param_of(c), end = s->pc + 1 + body;
 
 	if (!body || end > seq->commands || (s->depth && end > s->loop[s->depth - 1].end))
@@ -378,46 +382,46 @@ static uint32_t bad_loop(const struct seq *seq, const struct cnnacc_seq_command 
 		return CNNACC_SEQ_LOOP_DEPTH;
 	if (!c->arg[0])
 		return CNNACC_SEQ_LOOP_ITERATIONS;
-	for (uint32_t i = 0; i < SEQ_PAIRS; i++)
+	for (uint32_t i = 0; i < CM_SEQ_PAIRS; i++)
 		if (bad_pair(c->arg[1 + 2 * i], body))
 			return CNNACC_SEQ_LOOP_PAIR0 + i;
 	return 0;
 }
 
-static enum seq_outcome loop(struct seq *seq, const struct cnnacc_seq_command *c,
-			     struct core_fault *fault)
+static enum cm_seq_outcome loop(struct cm_seq *seq, const struct cnnacc_seq_command *c,
+				struct cm_core_fault *fault)
 {
-	struct seq_state *s = seq->s;
+	struct cm_seq_state *s = seq->s;
 	uint32_t field = bad_loop(seq, c);
-	struct seq_loop *loop;
+	struct cm_seq_loop *loop;
 
 	if (field)
 		return bad_program(fault, CNNACC_SEQ_E_LOOP, field);
 	loop = &s->loop[s->depth++];
-	*loop = (struct seq_loop){
+	*loop = (struct cm_seq_loop){
 		.begin = s->pc + 1, .end = s->pc + 1 + param_of(c), .iterations = c->arg[0],
 	};
-	for (unsigned int i = 0; i < SEQ_PAIRS; i++) {
-		loop->pair[i].step = c->arg[1 + 2 * i];
+	for (unsigned int i = 0; i < CM_SEQ_PAIRS; i++) {
+		loop->pair[i].target = c->arg[1 + 2 * i];
 		loop->pair[i].increment = c->arg[2 + 2 * i];
 	}
-	seq_spend(seq, 1);
-	return SEQ_NEXT;
+	cm_seq_spend(seq, 1);
+	return CM_SEQ_NEXT;
 }
 
 /* ---- program ---- */
 
-static enum seq_outcome run(struct seq *seq, struct cm_port *port, int64_t *budget,
-			    struct core_fault *fault)
+static enum cm_seq_outcome run(struct cm_seq *seq, struct cm_port *port, int64_t *budget,
+			       struct cm_core_fault *fault)
 {
-	const struct cnnacc_seq_command *c = &seq->live[seq->s->pc];
+	const struct cnnacc_seq_command *c = &seq->patched[seq->s->pc];
 	unsigned int word;
 
 	if (seq->s->pc >= seq->commands)
 		return bad_program(fault, CNNACC_SEQ_E_PC, 0);
 	word = bad_word(seq, c);
 	if (word < WORDS)
-		return seq_bad_word(fault, word);
+		return cm_seq_bad_word(fault, word);
 	switch (c->op & CNNACC_SEQ_OP_MASK) {
 	case CNNACC_SEQ_COPY2D:
 		return copy(seq, c, port, budget, fault);
@@ -434,139 +438,140 @@ static enum seq_outcome run(struct seq *seq, struct cm_port *port, int64_t *budg
 	case CNNACC_SEQ_LOOP:
 		return loop(seq, MUTANT(INNER) ? &seq->program[seq->s->pc] : c, fault);
 	}
-	seq_spend(seq, 1);
-	return SEQ_END;
+	cm_seq_spend(seq, 1);
+	return CM_SEQ_END;
 }
 
-/* Goes to the next command, which may be a loop's first again. */
-static void go_on(struct seq *seq)
+/* Advance to the next command, or back to the start of a loop's body. */
+static void next_command(struct cm_seq *seq)
 {
-	struct seq_state *s = seq->s;
+	struct cm_seq_state *s = seq->s;
 
 	s->pc++;
-	s->phase = SEQ_PHASE_FETCH;
+	s->phase = CM_SEQ_PHASE_FETCH;
 	while (s->depth && s->pc == s->loop[s->depth - 1].end) {
-		struct seq_loop *loop = &s->loop[s->depth - 1];
+		struct cm_seq_loop *loop = &s->loop[s->depth - 1];
 
 		if (loop->iteration + 1 < loop->iterations) {
 			loop->iteration++;
-			step_loop(seq, loop, 1);
+			add_increments(seq, loop, 1);
 			s->pc = loop->begin;
 			return;
 		}
-		step_loop(seq, loop, -loop->iteration);
+		add_increments(seq, loop, -loop->iteration);
 		s->depth--;
 	}
 }
 
-/* The command is complete: count it, look at the limit. */
-static enum seq_outcome retire(struct seq *seq, enum seq_outcome outcome, struct cm_port *port,
-			       struct core_fault *fault)
+/* Complete the command: count it and check the cycle limit. */
+static enum cm_seq_outcome retire(struct cm_seq *seq, enum cm_seq_outcome outcome,
+				  struct cm_port *port, struct cm_core_fault *fault)
 {
-	struct seq_state *s = seq->s;
+	struct cm_seq_state *s = seq->s;
 
 	s->n.instructions++;
-	if (seq_elapsed(seq) > s->cycle_limit)
-		return seq_fail(fault, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0);
-	if (outcome == SEQ_END)
-		return SEQ_END;
-	go_on(seq);
-	if (outcome == SEQ_EVENT) {
-		port->event = s->t;
+	if (cm_seq_elapsed(seq) > s->cycle_limit)
+		return cm_seq_fail(fault, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0);
+	if (outcome == CM_SEQ_END)
+		return CM_SEQ_END;
+	next_command(seq);
+	if (outcome == CM_SEQ_EVENT) {
+		port->event_cycle = s->t;
 		if (s->event_wait)
-			s->phase = SEQ_PHASE_EVENT;
+			s->phase = CM_SEQ_PHASE_EVENT;
 	}
 	return outcome;
 }
 
-/* Computes on; the command retires when that is done. */
-static enum seq_outcome work(struct seq *seq, enum seq_outcome outcome, struct cm_port *port,
-			     int64_t *budget, struct core_fault *fault)
+/* Continue the computation; the command retires when it is done. */
+static enum cm_seq_outcome work(struct cm_seq *seq, enum cm_seq_outcome outcome,
+				struct cm_port *port, int64_t *budget,
+				struct cm_core_fault *fault)
 {
-	seq->s->phase = SEQ_PHASE_WORK;
+	seq->s->phase = CM_SEQ_PHASE_WORK;
 	if (!seq->ops->work(seq, budget))
-		return SEQ_AGAIN;
+		return CM_SEQ_AGAIN;
 	return retire(seq, outcome, port, fault);
 }
 
-static enum seq_outcome advance(struct seq *seq, struct cm_port *port, int64_t *budget,
-				struct core_fault *fault)
+static enum cm_seq_outcome advance(struct cm_seq *seq, struct cm_port *port, int64_t *budget,
+				   struct cm_core_fault *fault)
 {
 	uint64_t t = seq->s->t;
-	enum seq_outcome outcome;
+	enum cm_seq_outcome outcome;
 
-	if (seq->s->phase == SEQ_PHASE_BOOT) {
+	if (seq->s->phase == CM_SEQ_PHASE_BOOT) {
 		*budget -= BOOT_NS;
 		return boot(seq, port, fault);
 	}
-	if (seq->s->phase == SEQ_PHASE_WORK)
-		return work(seq, SEQ_NEXT, port, budget, fault);
-	if (cm_port_waits(port, t > AHEAD_CYCLES ? t - AHEAD_CYCLES : 0))
-		return SEQ_WAIT;
-	*budget -= SEQ_COMMAND_NS;
+	if (seq->s->phase == CM_SEQ_PHASE_WORK)
+		return work(seq, CM_SEQ_NEXT, port, budget, fault);
+	if (cm_port_must_wait(port, t > RUN_AHEAD_CYCLES ? t - RUN_AHEAD_CYCLES : 0))
+		return CM_SEQ_WAIT;
+	*budget -= CM_SEQ_COMMAND_NS;
 	outcome = run(seq, port, budget, fault);
-	if (outcome > SEQ_END)
+	if (outcome > CM_SEQ_END)
 		return outcome;
 	return work(seq, outcome, port, budget, fault);
 }
 
-enum core_step seq_step(struct seq *seq, struct cm_port *port, uint32_t budget_ns,
-			struct core_fault *fault)
+enum cm_core_step cm_seq_step(struct cm_seq *seq, struct cm_port *port, uint32_t budget_ns,
+			      struct cm_core_fault *fault)
 {
 	int64_t budget = budget_ns ? budget_ns : 1;
-	enum seq_outcome outcome = SEQ_NEXT;
-	struct seq_state *s = seq->s;
+	enum cm_seq_outcome outcome = CM_SEQ_NEXT;
+	struct cm_seq_state *s = seq->s;
 
 	memset(fault, 0, sizeof(*fault));
-	if (s->phase == SEQ_PHASE_EVENT)
-		s->phase = SEQ_PHASE_FETCH;
-	if (!seq->live_valid)
-		revive(seq);
-	while (outcome == SEQ_NEXT && budget > 0)
+	if (s->phase == CM_SEQ_PHASE_EVENT)
+		s->phase = CM_SEQ_PHASE_FETCH;
+	if (!seq->patched_valid)
+		patch_program(seq);
+	while (outcome == CM_SEQ_NEXT && budget > 0)
 		outcome = advance(seq, port, &budget, fault);
 	seq->ops->pause(seq);
-	cm_port_release(port);
-	if (outcome == SEQ_EVENT)
-		return CORE_EVENT;
-	if (outcome != SEQ_END && outcome != SEQ_FAILED)
-		return CORE_RUNNING;
-	seq_stop(seq);
-	/* A translation that worked has left its address there. */
-	if (outcome == SEQ_END)
+	cm_port_unmap(port);
+	if (outcome == CM_SEQ_EVENT)
+		return CM_CORE_EVENT;
+	if (outcome != CM_SEQ_END && outcome != CM_SEQ_FAILED)
+		return CM_CORE_RUNNING;
+	cm_seq_stop(seq);
+	/* Successful translations leave their address in the fault. */
+	if (outcome == CM_SEQ_END)
 		memset(fault, 0, sizeof(*fault));
 	fault->pc = s->pc;
-	return outcome == SEQ_END ? CORE_DONE : CORE_FAULT;
+	return outcome == CM_SEQ_END ? CM_CORE_DONE : CM_CORE_FAULT;
 }
 
-/* ---- for the core's struct core_ops ---- */
+/* ---- for the core's struct cm_core_ops ---- */
 
-void seq_start(struct seq *seq, const struct core_job *job)
+void cm_seq_start(struct cm_seq *seq, const struct cm_core_job *job)
 {
-	*seq->s = (struct seq_state){
+	*seq->s = (struct cm_seq_state){
 		.cycle_limit = job->cycle_limit,
 		.program_va = job->program_va,
 		.program_len = job->program_len,
 		.event_wait = job->event_wait,
-		.phase = SEQ_PHASE_BOOT,
+		.phase = CM_SEQ_PHASE_BOOT,
 	};
 }
 
-void seq_stats(const struct seq *seq, struct cnnacc_stats *stats)
+void cm_seq_stats(const struct cm_seq *seq, struct cnnacc_stats *stats)
 {
 	*stats = seq->s->n;
-	stats->cycles = seq_elapsed(seq);
+	stats->cycles = cm_seq_elapsed(seq);
 }
 
-uint32_t seq_stop(struct seq *seq)
+uint32_t cm_seq_stop(struct cm_seq *seq)
 {
-	seq->s->phase = SEQ_PHASE_IDLE;
+	seq->s->phase = CM_SEQ_PHASE_IDLE;
 	seq->s->row = 0;
 	seq->s->byte = 0;
 	return seq->s->pc;
 }
 
-/* The memories are cleared side by side, a line per cycle. */
-uint64_t seq_scrub_cycles(const struct seq *seq)
+/* All memories are cleared in parallel, one line per cycle. */
+uint64_t cm_seq_scrub_cycles(const struct cm_seq *seq)
 {
 	uint64_t most = seq->commands * sizeof(*seq->program);
 
@@ -576,16 +581,16 @@ uint64_t seq_scrub_cycles(const struct seq *seq)
 	return most / CNNACC_LINE_SIZE;
 }
 
-void seq_publish(const struct seq *seq, uint32_t id, uint32_t *window)
+void cm_seq_publish(const struct cm_seq *seq, uint32_t id, uint32_t *window)
 {
-	static const uint8_t states[SEQ_PHASES] = {
-		[SEQ_PHASE_IDLE] = CNNACC_SEQ_IDLE,
-		[SEQ_PHASE_BOOT] = CNNACC_SEQ_BOOT,
-		[SEQ_PHASE_FETCH] = CNNACC_SEQ_RUN,
-		[SEQ_PHASE_WORK] = CNNACC_SEQ_RUN,
-		[SEQ_PHASE_EVENT] = CNNACC_SEQ_EVENT,
+	static const uint8_t states[CM_SEQ_PHASES] = {
+		[CM_SEQ_PHASE_IDLE] = CNNACC_SEQ_IDLE,
+		[CM_SEQ_PHASE_BOOT] = CNNACC_SEQ_BOOT,
+		[CM_SEQ_PHASE_FETCH] = CNNACC_SEQ_RUN,
+		[CM_SEQ_PHASE_WORK] = CNNACC_SEQ_RUN,
+		[CM_SEQ_PHASE_EVENT] = CNNACC_SEQ_EVENT,
 	};
-	const struct seq_state *s = seq->s;
+	const struct cm_seq_state *s = seq->s;
 
 	window[CNNACC_SEQ_REG_ID / 4] = id;
 	window[CNNACC_SEQ_REG_PC / 4] = s->pc;
@@ -597,46 +602,46 @@ void seq_publish(const struct seq *seq, uint32_t id, uint32_t *window)
 			i < s->depth ? s->loop[i].iteration : 0;
 }
 
-static bool loop_possible(const struct seq *seq, uint32_t i)
+static bool loop_possible(const struct cm_seq *seq, uint32_t i)
 {
-	const struct seq_loop *loop = &seq->s->loop[i];
+	const struct cm_seq_loop *loop = &seq->s->loop[i];
 	uint32_t begin = i ? loop[-1].begin : 0, end = i ? loop[-1].end : seq->commands;
 
 	if (loop->begin <= begin || loop->begin >= loop->end || loop->end > end ||
 	    loop->iteration >= loop->iterations)
 		return false;
-	for (unsigned int j = 0; j < SEQ_PAIRS; j++)
-		if (bad_pair(loop->pair[j].step, loop->end - loop->begin))
+	for (unsigned int j = 0; j < CM_SEQ_PAIRS; j++)
+		if (bad_pair(loop->pair[j].target, loop->end - loop->begin))
 			return false;
 	return true;
 }
 
-/* Progress inside a command is that of a COPY2D. */
-static bool rows_possible(struct seq *seq)
+/* Only COPY2D saves progress inside a command. */
+static bool rows_possible(struct cm_seq *seq)
 {
-	const struct seq_state *s = seq->s;
-	const struct cnnacc_seq_command *c = &seq->live[s->pc];
+	const struct cm_seq_state *s = seq->s;
+	const struct cnnacc_seq_command *c = &seq->patched[s->pc];
 	struct rows r;
 
 	if (!s->row && !s->byte)
 		return true;
-	if (s->phase != SEQ_PHASE_FETCH)
+	if (s->phase != CM_SEQ_PHASE_FETCH)
 		return false;
-	revive(seq);
+	patch_program(seq);
 	r = copy_rows(c);
 	return (c->op & CNNACC_SEQ_OP_MASK) == CNNACC_SEQ_COPY2D && bad_word(seq, c) == WORDS &&
 	       s->row < r.count && s->byte < r.len;
 }
 
-bool seq_check(struct seq *seq, const char **field, uint64_t *value)
+bool cm_seq_check(struct cm_seq *seq, const char **field, uint64_t *value)
 {
-	const struct seq_state *s = seq->s;
-	bool active = s->phase == SEQ_PHASE_WORK || (s->phase == SEQ_PHASE_FETCH &&
-						     (s->row || s->byte || s->depth));
+	const struct cm_seq_state *s = seq->s;
+	bool active = s->phase == CM_SEQ_PHASE_WORK || (s->phase == CM_SEQ_PHASE_FETCH &&
+							(s->row || s->byte || s->depth));
 
 	*field = "phase";
 	*value = s->phase;
-	if (s->phase >= SEQ_PHASES || s->event_wait > 1)
+	if (s->phase >= CM_SEQ_PHASES || s->event_wait > 1)
 		return false;
 	*field = "program counter";
 	*value = s->pc;

@@ -1,155 +1,156 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * The sequencer of a small core: Documentation/hardware/sequencer.rst in C.
+ * The sequencer that drives a small core (Documentation/hardware/sequencer.rst).
  *
- * A core behind it embeds struct seq as its first member and begins its flat
- * state with struct seq_state.
+ * A core behind it embeds struct cm_seq as its first member and begins its flat
+ * state with struct cm_seq_state.
  */
 #ifndef CM_SEQUENCER_H
 #define CM_SEQUENCER_H
 
+#include "cnnacc_seq.h"
 #include "core.h"
 #include "mmu.h"
-#include "cnnacc_seq.h"
 
-#define SEQ_MEMORIES	4	/* local memories of a core, at most */
-#define SEQ_PAIRS	3	/* of LOOP */
-#define SEQ_WORDS	8	/* of a command */
-#define SEQ_UNUSED_RESULT	(CNNACC_SEQ_LOOP + 1)	/* index of EXEC with RESULT */
-#define SEQ_COMMAND_NS	20	/* of the host for a command, about */
+#define CM_SEQ_MEMORIES	4	/* local memories of a core, at most */
+#define CM_SEQ_PAIRS	3	/* pairs of a LOOP */
+#define CM_SEQ_WORDS	8	/* words of a command */
+#define CM_SEQ_UNUSED_RESULT	(CNNACC_SEQ_LOOP + 1)	/* index of EXEC with RESULT */
+#define CM_SEQ_COMMAND_NS	20	/* estimated host time of a command */
 
-enum seq_phase {
-	SEQ_PHASE_IDLE,
-	SEQ_PHASE_BOOT,
-	SEQ_PHASE_FETCH,
-	SEQ_PHASE_WORK,		/* what the command at pc has started is being computed */
-	SEQ_PHASE_EVENT,	/* suspended by the command before pc */
-	SEQ_PHASES
+enum cm_seq_phase {
+	CM_SEQ_PHASE_IDLE,
+	CM_SEQ_PHASE_BOOT,
+	CM_SEQ_PHASE_FETCH,
+	CM_SEQ_PHASE_WORK,		/* the command at pc is being computed */
+	CM_SEQ_PHASE_EVENT,	/* suspended by the command before pc */
+	CM_SEQ_PHASES
 };
 
-enum seq_outcome {
-	SEQ_NEXT,		/* command complete */
-	SEQ_EVENT,		/* the same, and it raises an event */
-	SEQ_END,		/* the same, and the program is over */
-	SEQ_AGAIN,		/* budget used up in the middle of the command */
-	SEQ_WAIT,		/* for the horizon, nothing done */
-	SEQ_FAILED,		/* fault filled */
+enum cm_seq_outcome {
+	CM_SEQ_NEXT,		/* command complete */
+	CM_SEQ_EVENT,		/* command complete, and it raises an event */
+	CM_SEQ_END,		/* command complete, and the program ends */
+	CM_SEQ_AGAIN,		/* budget used up in the middle of the command */
+	CM_SEQ_WAIT,		/* too early for the command; nothing was done */
+	CM_SEQ_FAILED,		/* the fault is filled in */
 };
 
-/** struct seq_loop - a loop under way; its pairs as they were when it began. */
-struct seq_loop {
+/** struct cm_seq_loop - an active loop; its pairs are those of the LOOP when it started. */
+struct cm_seq_loop {
 	uint32_t begin, end;	/* commands of the body */
 	uint32_t iteration, iterations;
 	struct {
-		uint32_t step, increment;
-	} pair[SEQ_PAIRS];
+		uint32_t target, increment;	/* target: CNNACC_SEQ_STEP() */
+	} pair[CM_SEQ_PAIRS];
 };
 
-/** struct seq_state - the sequencer's part of the flat state. */
-struct seq_state {
-	uint64_t t;			/* the sequencer's time */
-	uint64_t d;			/* when the core ends what it does */
-	struct cnnacc_stats n;		/* but for cycles, stall_cycles apart */
+/** struct cm_seq_state - the sequencer's part of the flat state. */
+struct cm_seq_state {
+	uint64_t t;			/* the sequencer's time, in cycles */
+	uint64_t d;			/* cycle at which the core becomes idle */
+	struct cnnacc_stats n;		/* all counters except cycles */
 	uint64_t cycle_limit;
-	uint64_t row, byte;		/* of COPY2D: done of it */
+	uint64_t row, byte;		/* progress of a COPY2D */
 	uint32_t program_va;
 	uint32_t program_len;
 	uint32_t event_wait;
 	uint32_t event;			/* value of the last IRQ */
 	uint32_t pc;
-	uint32_t phase;			/* enum seq_phase */
+	uint32_t phase;			/* enum cm_seq_phase */
 	uint32_t depth;
 	uint32_t reserved;
-	struct seq_loop loop[CNNACC_SEQ_LOOPS];
+	struct cm_seq_loop loop[CNNACC_SEQ_LOOPS];
 };
 
-struct seq_memory {
+struct cm_seq_memory {
 	uint8_t *bytes;
 	uint32_t size;
 };
 
-struct seq;
+struct cm_seq;
 
 /**
- * struct seq_ops - what a core is to its sequencer.
+ * struct cm_seq_ops - a core as its sequencer sees it.
  *
- * exec, drain and wait check what is the core's own, return SEQ_WAIT if what they are about
- * to do is still to come, do it, and account for it with seq_spend().
+ * exec, drain and wait make the core's own checks, return CM_SEQ_WAIT if it is too early for an
+ * access to memory or an event, perform the command, and charge its cycles with cm_seq_spend().
  */
-struct seq_ops {
-	uint32_t insn_words;		/* of EXEC that an instruction may have */
-	uint32_t registers;		/* that DRAIN may name */
-	uint32_t conditions;		/* of WAIT */
-	enum seq_outcome (*exec)(struct seq *seq, const struct cnnacc_seq_command *command,
-				 struct cm_port *port, struct core_fault *fault);
-	enum seq_outcome (*drain)(struct seq *seq, const struct cnnacc_seq_command *command,
-				  struct cm_port *port, struct core_fault *fault);
-	enum seq_outcome (*wait)(struct seq *seq, const struct cnnacc_seq_command *command,
-				 struct cm_port *port, struct core_fault *fault);
-	/* Computes what exec or drain has started; true when that is done. */
-	bool (*work)(struct seq *seq, int64_t *budget);
-	/* Does what the core does just now use that local memory? */
-	bool (*uses)(const struct seq *seq, uint32_t memory);
-	/* COPY2D or FILL is about to change it. */
-	void (*written)(struct seq *seq, uint32_t memory);
-	/* The step ends: no other thread computes on. */
-	void (*pause)(struct seq *seq);
+struct cm_seq_ops {
+	uint32_t insn_words;		/* instruction words of EXEC that the core uses */
+	uint32_t registers;		/* number of registers for DRAIN */
+	uint32_t conditions;		/* mask of conditions for WAIT */
+	enum cm_seq_outcome (*exec)(struct cm_seq *seq, const struct cnnacc_seq_command *command,
+				    struct cm_port *port, struct cm_core_fault *fault);
+	enum cm_seq_outcome (*drain)(struct cm_seq *seq, const struct cnnacc_seq_command *command,
+				     struct cm_port *port, struct cm_core_fault *fault);
+	enum cm_seq_outcome (*wait)(struct cm_seq *seq, const struct cnnacc_seq_command *command,
+				    struct cm_port *port, struct cm_core_fault *fault);
+	/* Compute what exec or drain has started; return true when done. */
+	bool (*work)(struct cm_seq *seq, int64_t *budget);
+	/* Does the running core use that local memory? */
+	bool (*uses)(const struct cm_seq *seq, uint32_t memory);
+	/* COPY2D or FILL is about to change that local memory. */
+	void (*written)(struct cm_seq *seq, uint32_t memory);
+	/* The step ends: stop all other threads. */
+	void (*pause)(struct cm_seq *seq);
 };
 
-/** struct seq - a sequencer; nothing but what @s and the memories point to is saved. */
-struct seq {
-	const struct seq_ops *ops;
-	struct seq_state *s;
-	struct seq_memory memory[SEQ_MEMORIES];
+/** struct cm_seq - a sequencer; only what @s, @memory and @program point to is saved. */
+struct cm_seq {
+	const struct cm_seq_ops *ops;
+	struct cm_seq_state *s;
+	struct cm_seq_memory memory[CM_SEQ_MEMORIES];
 	uint32_t memories;
-	uint32_t unused[SEQ_UNUSED_RESULT + 1][SEQ_WORDS];	/* all ones: no word of the operation */
+	/* By operation: all ones for each word that it does not use. */
+	uint32_t unused[CM_SEQ_UNUSED_RESULT + 1][CM_SEQ_WORDS];
 	struct cnnacc_seq_command *program;
-	uint32_t commands;		/* that the program memory holds */
-	/* The same with the increments of the loops under way; derived from the state. */
-	struct cnnacc_seq_command *live;
-	bool live_valid;
-	bool filled;			/* local memories may hold something */
+	uint32_t commands;		/* capacity of the program memory */
+	/* The program with the increments of all active loops added; derived from the state. */
+	struct cnnacc_seq_command *patched;
+	bool patched_valid;
+	bool filled;			/* a job has written to a local memory */
 };
 
-/* Once, when ops is set. */
-void seq_init(struct seq *seq);
-/* The state has been written. */
-void seq_forget(struct seq *seq);
-/* The program starts; the core has reset itself, but for its memories. */
-void seq_start(struct seq *seq, const struct core_job *job);
-enum core_step seq_step(struct seq *seq, struct cm_port *port, uint32_t budget_ns,
-			struct core_fault *fault);
-void seq_stats(const struct seq *seq, struct cnnacc_stats *stats);
-uint32_t seq_stop(struct seq *seq);
-uint64_t seq_scrub_cycles(const struct seq *seq);
-/* The registers before those of the core. */
-void seq_publish(const struct seq *seq, uint32_t id, uint32_t *window);
-/* Is the state one that can have been saved?  *field and *value are what is not. */
-bool seq_check(struct seq *seq, const char **field, uint64_t *value);
+/* Call once, after setting ops. */
+void cm_seq_init(struct cm_seq *seq);
+/* The shell has written the state: discard everything derived from it. */
+void cm_seq_drop_derived(struct cm_seq *seq);
+/* Start the program; the core has reset its own state except for its memories. */
+void cm_seq_start(struct cm_seq *seq, const struct cm_core_job *job);
+enum cm_core_step cm_seq_step(struct cm_seq *seq, struct cm_port *port, uint32_t budget_ns,
+			      struct cm_core_fault *fault);
+void cm_seq_stats(const struct cm_seq *seq, struct cnnacc_stats *stats);
+uint32_t cm_seq_stop(struct cm_seq *seq);
+uint64_t cm_seq_scrub_cycles(const struct cm_seq *seq);
+/* Fill in the sequencer's registers, which precede the core's in the window. */
+void cm_seq_publish(const struct cm_seq *seq, uint32_t id, uint32_t *window);
+/* Validate a loaded state; on false, *field and *value describe what is impossible. */
+bool cm_seq_check(struct cm_seq *seq, const char **field, uint64_t *value);
 
-/* Fills @fault. */
-enum seq_outcome seq_fail(struct core_fault *fault, uint32_t status_class, uint32_t code,
-			  uint32_t detail);
-/* E_COMMAND about a word: 0 op, 1 + n arg[n]. */
-enum seq_outcome seq_bad_word(struct core_fault *fault, uint32_t word);
-/* Writes to memory; SEQ_FAILED with E_DMA, or SEQ_NEXT. */
-enum seq_outcome seq_store(struct cm_port *port, uint64_t va, const void *buf, size_t len,
-			   struct core_fault *fault);
+/* Fill in @fault; returns CM_SEQ_FAILED. */
+enum cm_seq_outcome cm_seq_fail(struct cm_core_fault *fault, uint32_t status_class, uint32_t code,
+				uint32_t detail);
+/* Fail with E_COMMAND; @word is 0 for op, 1 + n for arg[n]. */
+enum cm_seq_outcome cm_seq_bad_word(struct cm_core_fault *fault, uint32_t word);
+/* Write to memory; returns CM_SEQ_NEXT, or CM_SEQ_FAILED with E_DMA. */
+enum cm_seq_outcome cm_seq_store(struct cm_port *port, uint64_t va, const void *buf, size_t len,
+				 struct cm_core_fault *fault);
 
-/* The sequencer is busy that long. */
-static inline void seq_spend(struct seq *seq, uint64_t cycles)
+/* Charge @cycles of the sequencer's time. */
+static inline void cm_seq_spend(struct cm_seq *seq, uint64_t cycles)
 {
 	seq->s->t += cycles;
 	seq->s->n.cycles_serial += cycles;
 }
 
-static inline uint64_t seq_elapsed(const struct seq *seq)
+static inline uint64_t cm_seq_elapsed(const struct cm_seq *seq)
 {
 	return seq->s->t > seq->s->d ? seq->s->t : seq->s->d;
 }
 
-/* 64-byte lines that @len bytes from @va on touch; @len is not 0. */
-static inline uint64_t seq_lines(uint64_t va, uint64_t len)
+/* Number of 64-byte lines that @len > 0 bytes from @va on touch. */
+static inline uint64_t cm_seq_lines(uint64_t va, uint64_t len)
 {
 	return (va % CNNACC_LINE_SIZE + len + CNNACC_LINE_SIZE - 1) / CNNACC_LINE_SIZE;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * Saved state: a head with the build, then the shell's registers, then per core
- * its queue block, job and flat state.  Everything is little-endian and has
- * fixed widths, so it is copied as it is.
+ * Saved state: a header with the build parameters, then the shell's registers, then for each core
+ * its queue block, job and flat state.  All fields are little-endian and of fixed width, so the
+ * structures are copied unchanged.
  */
 #include <stdio.h>
 #include <string.h>
@@ -10,13 +10,13 @@
 #include "device.h"
 
 #define STATE_MAGIC	0x534e4e43	/* "CNNS" */
-#define STATE_VERSION	4
+#define STATE_VERSION	5
 
 struct state_head {
 	uint32_t magic;
 	uint32_t version;
 	uint64_t size;
-	uint64_t checksum;		/* of all that follows this field */
+	uint64_t checksum;		/* of everything after this field */
 	uint32_t clock_hz;
 	uint32_t core_count;
 	struct cnnacc_core_entry entry[CM_MAX_CORES];
@@ -27,13 +27,13 @@ struct state_head {
 /* No hidden padding: two saves of one state are equal. */
 _Static_assert(sizeof(struct state_head) == 32 + CM_MAX_CORES * CNNACC_CORE_ENTRY_SIZE,
 	       "state head");
-_Static_assert(sizeof(struct global_state) == 40, "global state");
-_Static_assert(sizeof(struct ring_state) == 24, "ring state");
-_Static_assert(sizeof(struct queue_state) == 2 * sizeof(struct ring_state) + 72 +
+_Static_assert(sizeof(struct cm_global_state) == 40, "global state");
+_Static_assert(sizeof(struct cm_ring_state) == 24, "ring state");
+_Static_assert(sizeof(struct cm_queue_block) == 2 * sizeof(struct cm_ring_state) + 72 +
 	       sizeof(struct cnnacc_stats), "queue state");
-_Static_assert(sizeof(struct core_fault) == 32, "fault");
-_Static_assert(sizeof(struct job_state) == sizeof(struct cnnacc_packet) +
-	       sizeof(struct core_fault) + sizeof(struct cnnacc_stats) + 72, "job state");
+_Static_assert(sizeof(struct cm_core_fault) == 32, "fault");
+_Static_assert(sizeof(struct cm_job_state) == sizeof(struct cnnacc_packet) +
+	       sizeof(struct cm_core_fault) + sizeof(struct cnnacc_stats) + 72, "job state");
 
 static size_t core_size(const struct cm_core *core)
 {
@@ -49,7 +49,7 @@ size_t cm_device_state_size(const struct cm_device *dev)
 	return size;
 }
 
-/* FNV-1a by words: finds damage, not malice. */
+/* FNV-1a over 64-bit words: detects damage, not tampering. */
 static uint64_t checksum(const char *data, size_t len)
 {
 	uint64_t sum = 0xcbf29ce484222325u, word;
@@ -142,7 +142,7 @@ static int check_head(const struct cm_device *dev, const char *buf, size_t len, 
 
 static int check_global(const struct cm_device *dev, char *err)
 {
-	const struct global_state *g = &dev->g;
+	const struct cm_global_state *g = &dev->g;
 
 	if (g->irq_status & ~cm_irq_mask(dev))
 		return refuse(err, "IRQ_STATUS", g->irq_status);
@@ -162,13 +162,13 @@ static bool outside(uint32_t index, uint32_t size)
 
 static int check_queue(const struct cm_core *core, char *err)
 {
-	const struct queue_state *q = &core->q;
+	const struct cm_queue_block *q = &core->q;
 	bool enabled = q->active.ring_size || q->active.compl_size;
 	uint64_t value;
 
 	if (enabled && cm_rings_bad(&q->active, &value))
 		return refuse(err, "ring", value);
-	if (q->running != (core->job.phase != JOB_NONE))
+	if (q->running != (core->job.phase != CM_JOB_NONE))
 		return refuse(err, "STATE", q->running);
 	if (!enabled && ((q->enable && !q->refused) || q->running))
 		return refuse(err, "CTRL", q->enable);
@@ -191,24 +191,24 @@ static int check_queue(const struct cm_core *core, char *err)
 
 static int check_job(const struct cm_core *core, char *err)
 {
-	const struct job_state *job = &core->job;
+	const struct cm_job_state *job = &core->job;
 	uint32_t bad;
 
-	if (job->phase > JOB_DONE)
+	if (job->phase > CM_JOB_DONE)
 		return refuse(err, "job phase", job->phase);
 	if (job->residue_ctx > 0xffff && job->residue_ctx != CNNACC_NO_CONTEXT)
 		return refuse(err, "CONTEXT", job->residue_ctx);
 	if (job->abort > 1 || job->refused > 1)
 		return refuse(err, "abort", job->abort);
-	if (job->phase == JOB_NONE)
+	if (job->phase == CM_JOB_NONE)
 		return 0;
 	bad = cm_packet_check(core, &job->packet);
-	if (job->refused ? job->phase != JOB_DONE : bad)
+	if (job->refused ? job->phase != CM_JOB_DONE : bad)
 		return refuse(err, "packet", bad);
-	if (core->q.suspended && (job->phase != JOB_RUN ||
+	if (core->q.suspended && (job->phase != CM_JOB_RUN ||
 				  !(job->packet.flags & CNNACC_PACKET_EVENT_WAIT)))
 		return refuse(err, "EVENT_ACK", job->phase);
-	if (job->phase == JOB_SCRUB && job->scrub_pos >= core->state_size)
+	if (job->phase == CM_JOB_SCRUB && job->scrub_pos >= core->state_size)
 		return refuse(err, "scrub position", job->scrub_pos);
 	if (job->result.status_class > CNNACC_STATUS_ABORTED || job->result.code > 0xffff)
 		return refuse(err, "status", job->result.status_class);
@@ -220,7 +220,7 @@ static int load_core(struct cm_core *core, const char **in, char *err)
 	*in = get(*in, &core->q, sizeof(core->q));
 	*in = get(*in, &core->job, sizeof(core->job));
 	*in = get(*in, core->state, core->state_size);
-	core->ops->forget(core->core);
+	core->ops->drop_derived(core->core);
 	if (check_queue(core, err) || check_job(core, err) ||
 	    core->ops->check(core->core, err))
 		return -1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * A run is published in one word, a bit for each part that nobody has claimed.
- * Whoever clears the bit does the part: the thread of that number, or the
- * caller, so that one that the host does not schedule costs nothing but its help.
+ * A run is published as one word with a bit for each unclaimed part.  The thread with the part's
+ * index or the caller claims the part by clearing its bit and then does it, so the run does not
+ * wait for a thread that the host has not scheduled.
  */
 #include <pthread.h>
 #include <signal.h>
@@ -13,33 +13,33 @@
 #include "cnnacc_model.h"
 #include "workers.h"
 
-#define SPINS		10000	/* 150 to 500 us, more than a job does between two runs */
+#define SPINS		10000	/* 150 to 500 us: longer than a job's pause between two runs */
 
 _Static_assert(CM_MAX_THREADS <= 64, "a bit for each part");
 
-struct seat {
+struct helper {
 	struct cm_workers *workers;
 	unsigned int index;
 	pthread_t thread;
 };
 
 struct cm_workers {
-	atomic_uint_fast64_t work;	/* mask of parts that are not claimed */
-	atomic_uint done;		/* parts of the run */
+	atomic_uint_fast64_t work;	/* mask of unclaimed parts */
+	atomic_uint done;		/* number of completed parts */
 	atomic_uint sleepers;
-	atomic_bool waiting;		/* the caller, for done */
-	atomic_bool rest;		/* no other run will come soon */
+	atomic_bool waiting;		/* the caller sleeps until all parts are done */
+	atomic_bool idle;		/* do not poll for the next run */
 	bool quit;
 
-	/* Of the run, unchanged while any part of it is claimed and not done. */
-	void (*fn)(void *opaque, unsigned int part, unsigned int seat);
+	/* The run; unchanged while a claimed part is not done. */
+	void (*fn)(void *opaque, unsigned int part, unsigned int thread);
 	void *opaque;
 
-	pthread_mutex_t caller;		/* held by the core whose run it is */
-	pthread_mutex_t lock;		/* quit, and to sleep */
+	pthread_mutex_t caller;		/* held by the core that uses the threads */
+	pthread_mutex_t lock;		/* protects quit and both conditions */
 	pthread_cond_t wake, finished;
 	unsigned int count;
-	struct seat seat[];
+	struct helper helper[];
 };
 
 static void relax(void)
@@ -51,7 +51,7 @@ static void relax(void)
 #endif
 }
 
-/* Takes a part out of a mask of parts. */
+/* Claim one of the parts in @mask; false if none is unclaimed. */
 static bool claim(struct cm_workers *w, uint64_t mask, unsigned int *part)
 {
 	uint_fast64_t work = atomic_load(&w->work);
@@ -80,12 +80,12 @@ static bool work_there(struct cm_workers *w, uint64_t mask)
 	return atomic_load(&w->work) & mask;
 }
 
-/* False: there will be no more work. */
+/* Return false when the threads are to exit. */
 static bool wait_for_work(struct cm_workers *w, uint64_t mask)
 {
 	bool quit;
 
-	for (unsigned int i = 0; i < SPINS && !atomic_load(&w->rest); i++) {
+	for (unsigned int i = 0; i < SPINS && !atomic_load(&w->idle); i++) {
 		if (work_there(w, mask))
 			return true;
 		relax();
@@ -100,30 +100,30 @@ static bool wait_for_work(struct cm_workers *w, uint64_t mask)
 	return !quit;
 }
 
-static void *help(void *opaque)
+static void *helper_main(void *opaque)
 {
-	struct seat *seat = opaque;
-	struct cm_workers *w = seat->workers;
-	uint64_t mask = (uint64_t)1 << seat->index;
+	struct helper *helper = opaque;
+	struct cm_workers *w = helper->workers;
+	uint64_t mask = (uint64_t)1 << helper->index;
 	unsigned int part;
 
 	while (wait_for_work(w, mask))
 		while (claim(w, mask, &part)) {
-			w->fn(w->opaque, part, seat->index);
+			w->fn(w->opaque, part, helper->index);
 			finish(w);
 		}
 	return NULL;
 }
 
-/* Nobody else's signals are for these threads. */
-static int start(struct seat *seat)
+/* The threads block all signals: handlers belong to the host's threads. */
+static int start(struct helper *helper)
 {
 	sigset_t all, old;
 	int ret;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&seat->thread, NULL, help, seat);
+	ret = pthread_create(&helper->thread, NULL, helper_main, helper);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return ret;
 }
@@ -131,7 +131,7 @@ static int start(struct seat *seat)
 struct cm_workers *cm_workers_create(unsigned int threads)
 {
 	unsigned int helpers = threads - 1;
-	struct cm_workers *w = calloc(1, sizeof(*w) + helpers * sizeof(w->seat[0]));
+	struct cm_workers *w = calloc(1, sizeof(*w) + helpers * sizeof(w->helper[0]));
 
 	if (!w)
 		return NULL;
@@ -140,8 +140,8 @@ struct cm_workers *cm_workers_create(unsigned int threads)
 	pthread_cond_init(&w->wake, NULL);
 	pthread_cond_init(&w->finished, NULL);
 	for (unsigned int i = 0; i < helpers; i++) {
-		w->seat[i] = (struct seat){ .workers = w, .index = i + 1 };
-		if (start(&w->seat[i]))
+		w->helper[i] = (struct helper){ .workers = w, .index = i + 1 };
+		if (start(&w->helper[i]))
 			break;
 		w->count++;
 	}
@@ -157,7 +157,7 @@ void cm_workers_destroy(struct cm_workers *w)
 	pthread_cond_broadcast(&w->wake);
 	pthread_mutex_unlock(&w->lock);
 	for (unsigned int i = 0; i < w->count; i++)
-		pthread_join(w->seat[i].thread, NULL);
+		pthread_join(w->helper[i].thread, NULL);
 	pthread_cond_destroy(&w->finished);
 	pthread_cond_destroy(&w->wake);
 	pthread_mutex_destroy(&w->lock);
@@ -165,16 +165,16 @@ void cm_workers_destroy(struct cm_workers *w)
 	free(w);
 }
 
-/* Has this caller the threads, if there are any?  @mask of parts. */
+/* Publish a run of the parts in @mask; false if there are no threads or another core uses them. */
 static bool publish(struct cm_workers *w,
-		    void (*fn)(void *opaque, unsigned int part, unsigned int seat),
+		    void (*fn)(void *opaque, unsigned int part, unsigned int thread),
 		    void *opaque, uint64_t mask)
 {
 	if (!w->count || pthread_mutex_trylock(&w->caller))
 		return false;
 	w->fn = fn;
 	w->opaque = opaque;
-	atomic_store(&w->rest, false);
+	atomic_store(&w->idle, false);
 	atomic_store(&w->done, 0);
 	atomic_store(&w->work, mask);
 	if (!atomic_load(&w->sleepers))
@@ -200,14 +200,14 @@ static void wait_for_parts(struct cm_workers *w, unsigned int parts)
 	pthread_mutex_unlock(&w->lock);
 }
 
-void cm_workers_rest(struct cm_workers *w)
+void cm_workers_idle(struct cm_workers *w)
 {
-	atomic_store(&w->rest, true);
+	atomic_store(&w->idle, true);
 }
 
 void cm_workers_run(struct cm_workers *w,
-		     void (*fn)(void *opaque, unsigned int part, unsigned int seat),
-		     void *opaque, unsigned int parts)
+		    void (*fn)(void *opaque, unsigned int part, unsigned int thread),
+		    void *opaque, unsigned int parts)
 {
 	unsigned int part;
 
@@ -224,22 +224,22 @@ void cm_workers_run(struct cm_workers *w,
 	pthread_mutex_unlock(&w->caller);
 }
 
-/* Parts that are for the other threads. */
-static uint64_t others(const struct cm_workers *w)
+/* Mask of the parts with the indices of the helper threads, 1.. */
+static uint64_t helper_parts(const struct cm_workers *w)
 {
 	return (UINT64_MAX >> (63 - w->count)) & ~(uint64_t)1;
 }
 
 bool cm_workers_start(struct cm_workers *w,
-		       void (*fn)(void *opaque, unsigned int part, unsigned int seat),
-		       void *opaque)
+		      void (*fn)(void *opaque, unsigned int part, unsigned int thread),
+		      void *opaque)
 {
-	return publish(w, fn, opaque, others(w));
+	return publish(w, fn, opaque, helper_parts(w));
 }
 
 void cm_workers_stop(struct cm_workers *w)
 {
-	uint64_t begun = others(w) & ~(uint64_t)atomic_exchange(&w->work, 0);
+	uint64_t begun = helper_parts(w) & ~(uint64_t)atomic_exchange(&w->work, 0);
 
 	wait_for_parts(w, (unsigned int)__builtin_popcountll(begun));
 	pthread_mutex_unlock(&w->caller);

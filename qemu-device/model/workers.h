@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-/* Work that takes one thread less than this is not worth another one. */
+/* A part should take at least this time: shorter ones cost more to start than they save. */
 #ifndef CM_MIN_PART_NS
 #define CM_MIN_PART_NS	10000
 #endif
@@ -13,8 +13,8 @@
 struct cm_workers;
 
 /**
- * cm_workers_create() - threads for cm_workers_run().
- * @threads: how many, the caller of run included; fewer if the host gives no more
+ * cm_workers_create() - create threads for cm_workers_run().
+ * @threads: how many, including the caller of run; fewer if the host cannot create more
  *
  * Return: NULL if there is no memory.
  */
@@ -23,34 +23,35 @@ struct cm_workers *cm_workers_create(unsigned int threads);
 void cm_workers_destroy(struct cm_workers *workers);
 
 /**
- * cm_workers_run() - calls @fn for parts 0..@parts-1, in any order and beside each other.
- * @parts: as many as there are threads, at most
- * @fn: @seat is below the number of threads, and no two calls of one run that
- *	are in progress have the same
+ * cm_workers_run() - call @fn for parts 0..@parts-1, in any order and concurrently.
+ * @parts: at most the number of threads
+ * @fn: @thread is the index of the calling thread; the caller of run has 0
  *
- * Part p is for seat p, or the caller: what part p wrote in one run, part p of
- * the next should read, or the host's processors fight for the memory.
- * Returns when all have returned.  A run that finds the threads busy with another
- * core's does all parts itself; so does one without threads that are awake in time.
+ * Part p is done by thread p or by the caller.  Part p should therefore read what part p of the
+ * run before has written, so that cache lines do not move between processors.  Returns when all
+ * calls have returned.  The caller does all parts itself if the threads are busy with another
+ * core's run, and those parts whose threads do not wake up in time.
  */
 void cm_workers_run(struct cm_workers *workers,
-		     void (*fn)(void *opaque, unsigned int part, unsigned int seat),
-		     void *opaque, unsigned int parts);
+		    void (*fn)(void *opaque, unsigned int part, unsigned int thread),
+		    void *opaque, unsigned int parts);
 
 /**
- * cm_workers_start() - calls @fn beside the caller, which goes on: once for each other thread.
- * @fn: its seat is not 0, and @part the same
+ * cm_workers_start() - start one call of @fn on each other thread; does not wait for them.
+ * @fn: @thread is not 0, and @part is equal to it
  *
- * cm_workers_stop() has to follow in the same thread.  Threads that are busy with a run of
- * another core's, or that there are not: false, nothing has been started.
+ * The same thread must call cm_workers_stop() afterwards.
+ *
+ * Return: false, with nothing started, if there are no other threads or another core's run
+ * uses them.
  */
 bool cm_workers_start(struct cm_workers *workers,
-		       void (*fn)(void *opaque, unsigned int part, unsigned int seat),
-		       void *opaque);
-/** cm_workers_stop() - lets no more calls begin, and returns when those that have returned. */
+		      void (*fn)(void *opaque, unsigned int part, unsigned int thread),
+		      void *opaque);
+/** cm_workers_stop() - prevent further calls, and wait until those in progress have returned. */
 void cm_workers_stop(struct cm_workers *workers);
 
-/** cm_workers_rest() - threads without a part sleep at once instead of looking out for one. */
-void cm_workers_rest(struct cm_workers *workers);
+/** cm_workers_idle() - let threads without a part sleep immediately instead of polling. */
+void cm_workers_idle(struct cm_workers *workers);
 
 #endif

@@ -72,7 +72,7 @@ static const struct cm_host_ops cnnacc_ops = {
     .irq_message = cnnacc_irq_message,
     .irq_level = cnnacc_irq_level,
     .now = cnnacc_now,
-    .kick = cnnacc_kick,
+    .wake_worker = cnnacc_kick,
     .log = cnnacc_log,
 };
 

@@ -52,7 +52,7 @@ const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc
 			.queue_offset = c->queue_offset, .program_max = c->program_max,
 			.job_cycles_max = c->job_cycles_max,
 		};
-		memcpy(dev->core[i].param, c->param, sizeof(c->param));
+		memcpy(dev->core[i].param, c->param, sizeof(dev->core[i].param));
 	}
 	return NULL;
 }

@@ -105,7 +105,7 @@ static const struct cm_host_ops host_ops = {
 	.irq_message = host_irq_message,
 	.irq_level = host_irq_level,
 	.now = host_now,
-	.kick = host_kick,
+	.wake_worker = host_kick,
 	.log = host_log,
 };
 
@@ -774,6 +774,7 @@ static int probe(struct sim *sim)
 			.job_cycles_max = (uint64_t)e.job_cycles_max_hi << 32 |
 					  e.job_cycles_max_lo,
 		};
+		memcpy(cores[i].name, e.name, sizeof(e.name));
 		memcpy(cores[i].param, e.param, sizeof(e.param));
 	}
 	return rt_device_set_info(&sim->base, &info, cores) ? -EINVAL : 0;

@@ -88,7 +88,7 @@ static int build(struct cnnrt_program *p, const struct cnnrt_model *m,
 		cores[i].type = p->core[i].type;
 		cores[i].program_max = p->core[i].program_max;
 		cores[i].job_cycles_max = p->core[i].job_cycles_max;
-		memcpy(cores[i].param, p->core[i].param, sizeof(cores[i].param));
+		memcpy(cores[i].param, p->core[i].param, sizeof(p->core[i].param));
 	}
 	ret = infer(p, m, o, e);
 	if (!o->no_fuse)

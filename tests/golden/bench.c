@@ -30,6 +30,25 @@ static bool compare_completion(const struct job *job, const struct cnnacc_comple
 	return bad;
 }
 
+/* The class of a core's code is that of the code's table. */
+static bool compare_class(const struct bench_kind *kind, const struct cnnacc_completion *c)
+{
+	uint32_t found = c->status_class == CNNACC_STATUS_BUS_ERROR ? CNNACC_STATUS_MMU_FAULT :
+								       c->status_class;
+
+	if (c->status_code < CNNACC_CODE_CORE)
+		return false;
+	for (size_t i = 0; i < sizeof(kind->codes) / sizeof(kind->codes[0]); i++)
+		for (size_t k = 0; k < kind->codes[i].count; k++) {
+			const struct cnnacc_code_info *info = &kind->codes[i].list[k];
+
+			if (info->code == c->status_code)
+				return bench_differ(info->name, found, info->status_class);
+		}
+	printf("mismatch: code %u is in no table\n", c->status_code);
+	return true;
+}
+
 static bool compare_page(struct bench *bench, uint32_t page)
 {
 	uint64_t offset = (uint64_t)page * CNNACC_PAGE_SIZE;
@@ -64,7 +83,7 @@ static const char *va_of_page(struct job *job, uint32_t page)
 			return text;
 		}
 	}
-	return "no VA: a table or not the job's";
+	return "not mapped: a page table, or a page of no job";
 }
 
 static bool compare_memory(struct bench *bench, struct job *job, bool all)
@@ -76,7 +95,7 @@ static bool compare_memory(struct bench *bench, struct job *job, bool all)
 
 		if (compare_page(bench, page) && bad++ < 4) {
 			bench->image.hole_length = 0;
-			printf("mismatch: that page is %s\n", va_of_page(job, page));
+			printf("mismatch: that page: %s\n", va_of_page(job, page));
 		}
 	}
 	return bad;
@@ -143,8 +162,8 @@ void bench_open(struct bench *bench, const struct bench_kind *kind, const char *
 
 		bench->model[core] = kind->create(&q->entry, &bench->shell[core].core);
 		if (!bench->model[core]) {
-			fprintf(stderr, "golden: core %u of %s is none that its model knows\n",
-				core, cores);
+			fprintf(stderr, "golden: no golden model of core %u of %s\n", core,
+				cores);
 			exit(2);
 		}
 		bench->shell[core].core.job_cycles_max = q->job_cycles_max;
@@ -180,7 +199,7 @@ bool bench_reset_core(struct bench *bench, unsigned int core)
 	return host_reset_core(&bench->host, core);
 }
 
-/* An event suspends a program whose packet says so, and no other. */
+/* An event suspends a program only if its packet has EVENT_WAIT. */
 static bool compare_acks(const struct bench_run *run, const struct host_job *job)
 {
 	bool waits = run->job->packet.flags & CNNACC_PACKET_EVENT_WAIT;
@@ -192,7 +211,7 @@ static bool compare_acks(const struct bench_run *run, const struct host_job *job
 	return bad;
 }
 
-/* Everything that one finished job leaves behind, on both sides. */
+/* Compare completion, memory, registers and totals after a job. */
 static bool compare_job(struct bench *bench, struct bench_run *run,
 			const struct cnnacc_completion *completion, bool all_memory)
 {
@@ -200,6 +219,7 @@ static bool compare_job(struct bench *bench, struct bench_run *run,
 	bool bad = compare_completion(run->job, completion, golden);
 
 	bench->events[run->core] += golden->status.events;
+	bad |= compare_class(bench->kind, completion);
 	bad |= compare_memory(bench, run->job, all_memory);
 	bad |= compare_queue(bench, run->core, run->job, golden);
 	if (golden->ran) {
@@ -215,13 +235,13 @@ static bool compare_job(struct bench *bench, struct bench_run *run,
 	return !bad;
 }
 
-/* Memory and translations of a job that is about to run. */
+/* Copy a job to the device and invalidate the translations of its context id. */
 static bool prepare(struct bench *bench, const struct bench_run *run)
 {
 	uint32_t ctx_id = run->job->packet.ctx_id;
 
 	copy_job(bench, run->job);
-	/* A bad packet may carry an id that is none. */
+	/* A bad packet may carry an id out of range, which INVALIDATE cannot take. */
 	if (ctx_id > 65535)
 		return true;
 	for (unsigned int core = 0; run->retire && core < bench->host.core_count; core++)

@@ -4,32 +4,35 @@
 #include <getopt.h>
 #include <stdlib.h>
 
+#include "cnnacc_model.h"
 #include "coverage.h"
 
 #define FULL_COMPARE	512	/* jobs between comparisons of all RAM */
 #define SKIPPED		77	/* exit status, for meson */
 #define DEVICES		8
 
-/* BROKEN: the comparison itself did not do what it should. */
+/* Defined only in a model compiled with -DCM_MUTANTS. */
+#pragma weak cm_mutant_select
+
+/* BROKEN: both models agree, but the generator or the coverage is not as intended. */
 enum outcome { AGREE, MISMATCH, BROKEN };
 
-static const struct compare *compare;
 static struct bench benches[DEVICES];
 static struct job jobs[BENCH_RUNS];
 
-/* Build a job of @kind; one of kind LIMIT gets a limit somewhere inside its run. */
+/* Build a job of @kind; one of kind LIMIT gets a cycle limit below what it takes. */
 static void build_job(struct bench *bench, struct bench_run *run, uint64_t seed,
 		      unsigned int kind)
 {
 	struct host_queue *q = &bench->host.queue[run->core];
 	struct prng prng = { ~seed };
 
-	compare->generate(kind, seed, q, run->job, &bench->image);
-	if (kind != compare->limit)
+	compare_core.generate(kind, seed, q, run->job, &bench->image);
+	if (kind != compare_core.limit)
 		return;
 	golden_shell_run(&bench->shell[run->core], &run->job->packet, &run->golden);
 	bench_reset_core(bench, run->core);
-	compare->generate(kind, seed, q, run->job, &bench->image);
+	compare_core.generate(kind, seed, q, run->job, &bench->image);
 	run->job->packet.cycle_limit = prng_range(&prng, prng_chance(&prng, 5) ? 1 : 17,
 						  run->golden.stats.cycles -
 						  run->golden.stats.scrub_cycles);
@@ -41,19 +44,19 @@ static void report_job(uint64_t seed, uint64_t index, unsigned int kind, const c
 	const struct golden_status *status = &run->golden.status;
 
 	printf("job %llu of seed %llu, %s, on core %u of %s\n", (unsigned long long)index,
-	       (unsigned long long)seed, compare->kinds[kind], run->core, cores);
-	printf("again: --seed %llu --only %llu, if it does not need the jobs before it\n",
+	       (unsigned long long)seed, compare_core.kinds[kind], run->core, cores);
+	printf("repeat with: --seed %llu --only %llu (if it does not depend on earlier jobs)\n",
 	       (unsigned long long)seed, (unsigned long long)index);
 	printf("golden: class %u code %u pc %u detail %u\n", status->status_class,
 	       status->status_code, status->pc, status->detail);
-	job_print(stdout, run->job);
+	job_print(stdout, run->job, compare_core.print_code);
 }
 
-/* Jobs that run together have a part of the RAM and a context each. */
+/* Jobs that run at the same time use separate parts of the RAM and separate contexts. */
 static unsigned int build_jobs(struct bench *bench, struct bench_run runs[BENCH_RUNS],
 			       struct prng *prng, unsigned int kind)
 {
-	bool together = bench->host.core_count > 1 && compare->together(kind) &&
+	bool together = bench->host.core_count > 1 && compare_core.together(kind) &&
 			prng_chance(prng, 50);
 	unsigned int count = together ? BENCH_RUNS : 1;
 
@@ -72,8 +75,8 @@ static unsigned int build_jobs(struct bench *bench, struct bench_run runs[BENCH_
 static enum outcome run_index(uint64_t seed, uint64_t index)
 {
 	struct prng prng = { seed * 0x10001 + index };
-	unsigned int kind = compare->kind_of(index);
-	struct bench *bench = &benches[compare->device_of(prng_next(&prng) >> 8, kind)];
+	unsigned int kind = compare_core.kind_of(index);
+	struct bench *bench = &benches[compare_core.device_of(prng_next(&prng) >> 8, kind)];
 	struct bench_run runs[BENCH_RUNS];
 	unsigned int count = build_jobs(bench, runs, &prng, kind);
 	enum outcome outcome = AGREE;
@@ -81,42 +84,43 @@ static enum outcome run_index(uint64_t seed, uint64_t index)
 	if (!bench_run(bench, runs, count, index % FULL_COMPARE == 0))
 		outcome = MISMATCH;
 	for (unsigned int i = 0; i < count; i++) {
+		const struct golden_status *status = &runs[i].golden.status;
+
 		coverage_count(kind, &runs[i].golden,
-			       compare->access(&runs[i].golden.status, bench->model[runs[i].core]),
-			       count > 1);
-		if (compare->legal(kind) &&
-		    runs[i].golden.status.status_class != CNNACC_STATUS_OK) {
-			printf("the generator made a bad job where it wanted a legal one\n");
+			       compare_core.access(status, bench->model[runs[i].core]), count > 1);
+		if (compare_core.legal(kind) && status->status_class != CNNACC_STATUS_OK) {
+			printf("a job generated as legal failed\n");
 			outcome = BROKEN;
 		}
 	}
 	for (unsigned int i = 0; i < count && outcome != AGREE; i++)
-		report_job(seed, index, kind, compare->devices[bench - benches], &runs[i]);
+		report_job(seed, index, kind, compare_core.devices[bench - benches], &runs[i]);
 	return outcome;
 }
 
-/* A device whose first core is what a vector is for. */
+/* The first device whose core 0 has the build parameters that the vector needs. */
 static struct bench *bench_for(unsigned int vector)
 {
-	for (unsigned int i = 0; i < compare->device_count; i++)
-		if (compare->vectors.fits(vector, &benches[i].host.queue[0].entry))
+	for (unsigned int i = 0; i < compare_core.device_count; i++)
+		if (compare_core.vectors.fits(vector, &benches[i].host.queue[0].entry))
 			return &benches[i];
-	fprintf(stderr, "no device for a vector\n");
+	fprintf(stderr, "no device has the build parameters of vector %s\n",
+		compare_core.vectors.name(vector));
 	exit(2);
 }
 
 static bool run_vectors(void)
 {
-	for (unsigned int i = 0; i < compare->vectors.count(); i++) {
+	for (unsigned int i = 0; i < compare_core.vectors.count(); i++) {
 		struct bench *bench = bench_for(i);
 		struct bench_run run = { .job = &jobs[0] };
 		struct prng prng = { i };
 
 		bench_reset_core(bench, 0);
 		job_begin(run.job, &bench->image, &prng);
-		compare->vectors.build(i, run.job);
-		if (!bench_run(bench, &run, 1, true) || !compare->vectors.check(i, run.job)) {
-			printf("vector %s\n", compare->vectors.name(i));
+		compare_core.vectors.build(i, run.job);
+		if (!bench_run(bench, &run, 1, true) || !compare_core.vectors.check(i, run.job)) {
+			printf("vector %s\n", compare_core.vectors.name(i));
 			return false;
 		}
 	}
@@ -127,7 +131,7 @@ static bool check_totals(void)
 {
 	bool good = true;
 
-	for (unsigned int i = 0; i < compare->device_count; i++)
+	for (unsigned int i = 0; i < compare_core.device_count; i++)
 		for (unsigned int core = 0; core < benches[i].host.core_count; core++)
 			good &= !bench_compare_totals(&benches[i], core);
 	return good;
@@ -135,8 +139,8 @@ static bool check_totals(void)
 
 struct options {
 	uint64_t seed, legal, only;
-	const char *simd;
-	bool one, no_vectors, expect_mismatch;
+	const char *simd, *mutant;
+	bool one, no_vectors;
 };
 
 static void parse(int argc, char **argv, struct options *o)
@@ -146,8 +150,8 @@ static void parse(int argc, char **argv, struct options *o)
 		{ "count", required_argument, NULL, 'c' },
 		{ "only", required_argument, NULL, 'o' },
 		{ "simd", required_argument, NULL, 'd' },
+		{ "mutant", required_argument, NULL, 'm' },
 		{ "no-vectors", no_argument, NULL, 'v' },
-		{ "expect-mismatch", no_argument, NULL, 'x' },
 		{ NULL, 0, NULL, 0 },
 	};
 	int c;
@@ -170,12 +174,12 @@ static void parse(int argc, char **argv, struct options *o)
 		case 'v':
 			o->no_vectors = true;
 			break;
-		case 'x':
-			o->expect_mismatch = true;
+		case 'm':
+			o->mutant = optarg;
 			break;
 		default:
 			fprintf(stderr, "usage: %s [--seed N] [--count LEGAL-JOBS] [--only INDEX] "
-				"[--simd NAME] [--no-vectors] [--expect-mismatch]\n", argv[0]);
+				"[--simd NAME] [--mutant OWNER.NAME] [--no-vectors]\n", argv[0]);
 			exit(2);
 		}
 	}
@@ -199,27 +203,30 @@ static enum outcome run_all(const struct options *o)
 		return MISMATCH;
 	printf("seed %llu: %llu runs with %llu multiply-accumulates agree\n",
 	       (unsigned long long)o->seed, (unsigned long long)count,
-	       (unsigned long long)coverage_macs(benches, compare->device_count));
-	/* A shorter run cannot see everything. */
-	return compare->coverage(benches, compare->device_count) &&
-	       o->legal >= compare->legal_jobs ? BROKEN : AGREE;
+	       (unsigned long long)coverage_macs(benches, compare_core.device_count));
+	/* Shorter runs are not expected to cover everything. */
+	return compare_core.coverage(benches, compare_core.device_count) &&
+	       o->legal >= compare_core.legal_jobs ? BROKEN : AGREE;
 }
 
-int compare_main(int argc, char **argv, const struct compare *what)
+int main(int argc, char **argv)
 {
-	struct options options = { .seed = 1, .legal = what->legal_jobs };
+	struct options options = { .seed = 1, .legal = compare_core.legal_jobs };
 	enum outcome outcome;
 
-	compare = what;
 	parse(argc, argv, &options);
-	if (options.simd && !host_has_simd(options.simd)) {
-		printf("this machine has no %s\n", options.simd);
+	if (options.mutant && (!cm_mutant_select || !cm_mutant_select(options.mutant))) {
+		fprintf(stderr, "--mutant %s: this model has no such mutant\n", options.mutant);
+		return 2;
+	}
+	if (options.simd && !host_has_simd(compare_core.devices[0], options.simd)) {
+		printf("--simd %s: not available on this machine\n", options.simd);
 		return SKIPPED;
 	}
-	for (unsigned int i = 0; i < compare->device_count; i++)
-		bench_open(&benches[i], compare->kind, compare->devices[i], options.simd);
+	for (unsigned int i = 0; i < compare_core.device_count; i++)
+		bench_open(&benches[i], compare_core.kind, compare_core.devices[i], options.simd);
 	outcome = run_all(&options);
-	for (unsigned int i = 0; i < compare->device_count; i++)
+	for (unsigned int i = 0; i < compare_core.device_count; i++)
 		bench_close(&benches[i]);
-	return outcome == (options.expect_mismatch ? MISMATCH : AGREE) ? 0 : 1;
+	return outcome == (options.mutant ? MISMATCH : AGREE) ? 0 : 1;
 }

@@ -8,7 +8,7 @@
 
 #include "bench.h"
 
-/** struct compare_vectors - jobs with known results; @fits: is it for a core like that? */
+/** struct compare_vectors - jobs with known results; @fits: does it run on that core? */
 struct compare_vectors {
 	unsigned int (*count)(void);
 	const char *(*name)(unsigned int index);
@@ -18,17 +18,19 @@ struct compare_vectors {
 };
 
 /**
- * struct compare - what is compared.
+ * struct compare - what the comparison needs to know of a core.
  * @devices: cores of each device
- * @legal_jobs: in a run that has to see everything
+ * @legal_jobs: number of legal jobs after which coverage must be complete
  * @kinds: names of the kinds of job
- * @limit: the kind that gets a cycle limit somewhere inside its run
- * @kind_of: kind of the job of that index
- * @device_of: device for a job
- * @legal: is a job of that kind to end well?
- * @together: may it run beside one of the same kind?
- * @generate: fill *@job, whose image is *@image, for a core; all of it follows from @seed
- * @access, @coverage: of coverage.h
+ * @limit: the kind that gets a cycle limit below what it takes
+ * @kind_of: kind of the job with that index
+ * @device_of: index of the device that runs a job
+ * @legal: must jobs of that kind succeed?
+ * @together: may two jobs of that kind run at the same time?
+ * @generate: fill *@job, whose image is *@image, for a core; depends on @seed alone
+ * @print_code: disassemble a program
+ * @access: enum coverage_access of the access that has failed a job
+ * @coverage: print the coverage; return how many expected counts are zero
  */
 struct compare {
 	const struct bench_kind *kind;
@@ -43,11 +45,13 @@ struct compare {
 	bool (*together)(unsigned int kind);
 	void (*generate)(unsigned int kind, uint64_t seed, const struct host_queue *queue,
 			 struct job *job, struct image *image);
+	job_print_code *print_code;
 	struct compare_vectors vectors;
 	unsigned int (*access)(const struct golden_status *status, void *model);
 	unsigned int (*coverage)(const struct bench *benches, unsigned int count);
 };
 
-int compare_main(int argc, char **argv, const struct compare *compare);
+/* The core that this program compares; its folder defines it. */
+extern const struct compare compare_core;
 
 #endif /* GOLDEN_COMPARE_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the golden shell and a golden core say to each other. */
+/* Interface between the golden shell and a golden core. */
 #ifndef GOLDEN_CORE_H
 #define GOLDEN_CORE_H
 
@@ -9,7 +9,7 @@
 
 #include "cnnacc_hw.h"
 
-/** struct golden_fault - why a line of memory was refused. */
+/** struct golden_fault - why an access to a line failed. */
 struct golden_fault {
 	enum cnnacc_status_class status_class;
 	enum cnnacc_fault_level level;
@@ -35,7 +35,7 @@ struct golden_job {
 	uint64_t cycle_limit;
 };
 
-/** struct golden_status - how a job went; names as in struct cnnacc_completion. */
+/** struct golden_status - how a job ended; names as in struct cnnacc_completion. */
 struct golden_status {
 	uint16_t status_class;
 	uint16_t status_code;
@@ -47,7 +47,7 @@ struct golden_status {
 	uint32_t event_trace;	/* core_trace() of PC and EVENT after each */
 };
 
-/* What was seen at a series of places, in one number. */
+/* A hash over (pc, value) pairs in order. */
 static inline uint32_t core_trace(uint32_t trace, uint32_t pc, uint32_t value)
 {
 	return (trace * 0x01000193u ^ pc) * 0x01000193u ^ value;
@@ -58,7 +58,7 @@ struct golden_core {
 	void *priv;
 	uint32_t program_max;
 	uint64_t job_cycles_max;
-	uint64_t scrub_cycles;	/* price of clear() at a change of context */
+	uint64_t scrub_cycles;	/* cycles that clear() costs at a change of context */
 	void (*clear)(void *priv);
 	void (*run)(void *priv, const struct golden_job *job, const struct golden_memory *memory,
 		    struct golden_status *status, struct cnnacc_stats *stats);

@@ -7,7 +7,7 @@
 
 #define CRC32_NONE	0u
 
-/* The CRC of what @crc is of, and @byte. */
+/* Extend @crc by @byte. */
 static inline uint32_t crc32_add(uint32_t crc, uint8_t byte)
 {
 	crc = ~crc ^ byte;

@@ -52,7 +52,7 @@ static inline float float_get(const uint8_t *memory, int64_t index)
 	return fp32_from_bits(word_get(memory, index));
 }
 
-/* What a unit stores: a NaN has one pattern. */
+/* Store a float; every NaN becomes 0x7FC00000. */
 static inline void float_put(uint8_t *memory, int64_t index, float value)
 {
 	word_put(memory, index, value != value ? CNNACC_FP32_NAN : fp32_to_bits(value));

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "cnnacc_model.h"
-#include "words.h"
 #include "cnnacc_seq.h"
+#include "words.h"
 
 #define RINGS_BASE	0xa100000000ull
 #define RINGS_BYTES	(2 * CNNACC_PAGE_SIZE * CNNACC_MAX_CORES)
 #define RING_SIZE	4
-#define PATIENCE	2000000		/* pieces of work in one job */
+#define PATIENCE	2000000		/* steps of a worker before a job counts as hung */
 #define STATE_MAX	(512 << 10)	/* larger states would make moves slow */
 
 static uint8_t *host_at(struct host *host, uint64_t address, size_t length)
@@ -42,7 +42,7 @@ static int dma_write(void *opaque, uint64_t address, const void *buffer, size_t 
 	return 0;
 }
 
-/* Maps as a capricious host would: not at all, in part, or all that was asked. */
+/* Map nothing, a part or all of the range, at random: the model has to cope with each. */
 static void *dma_map(void *opaque, uint64_t address, size_t *length, bool write)
 {
 	static _Thread_local struct prng prng;
@@ -109,7 +109,7 @@ static const struct cm_host_ops host_ops = {
 	.dma_read = dma_read, .dma_write = dma_write,
 	.dma_map = dma_map, .dma_unmap = dma_unmap,
 	.irq_message = irq_message, .irq_level = irq_level,
-	.now = now, .kick = kick, .log = quiet_log,
+	.now = now, .wake_worker = kick, .log = quiet_log,
 };
 
 uint32_t host_read(struct host *host, uint32_t offset)
@@ -165,7 +165,7 @@ static void discover_core(struct host *host, unsigned int core)
 	enable_queue(host, core);
 }
 
-/* A device must not care how many threads compute, nor with which vectors. */
+/* Results must not depend on the number of threads or on the SIMD level: pick any. */
 static const char *pick_threads(struct host *host)
 {
 	static const char *const threads[] = { "1", "2", "3", "8" };
@@ -173,20 +173,17 @@ static const char *pick_threads(struct host *host)
 	return threads[prng_range(&host->prng, 0, 3)];
 }
 
+static const char *const simd_names[] = { "baseline", "avx2", "avx512" };
+
 static const char *pick_simd(struct host *host)
 {
-	static const char *const simd[] = { "baseline", "avx2", "avx512" };
-	unsigned int count = 1;
-
 	if (host->simd)
 		return host->simd;
-	while (count < 3 && host_has_simd(simd[count]))
-		count++;
-	return simd[prng_range(&host->prng, 0, count - 1)];
+	return simd_names[prng_range(&host->prng, 0, host->simd_count - 1)];
 }
 
 static struct cm_device *make_device(struct host *host, const char *cores, const char *threads,
-				      const char *simd, char error[CM_ERR_LEN])
+				     const char *simd, char error[CM_ERR_LEN])
 {
 	struct cm_config config = { 0 };
 
@@ -197,10 +194,10 @@ static struct cm_device *make_device(struct host *host, const char *cores, const
 	return cm_device_create(&config, &host_ops, host, error);
 }
 
-bool host_has_simd(const char *simd)
+bool host_has_simd(const char *cores, const char *simd)
 {
 	char error[CM_ERR_LEN];
-	struct cm_device *dev = make_device(NULL, "ccp", "1", simd, error);
+	struct cm_device *dev = make_device(NULL, cores, "1", simd, error);
 
 	cm_device_destroy(dev);
 	return dev;
@@ -210,7 +207,7 @@ static struct cm_device *new_device(struct host *host)
 {
 	char error[CM_ERR_LEN] = "";
 	struct cm_device *dev = make_device(host, host->cores, pick_threads(host),
-					     pick_simd(host), error);
+					    pick_simd(host), error);
 
 	if (dev)
 		return dev;
@@ -218,7 +215,7 @@ static struct cm_device *new_device(struct host *host)
 	exit(2);
 }
 
-/* What a migration does, now and then: the state goes to a device made for it. */
+/* At random, save the state, load it into a new device and go on there, as a migration does. */
 static void maybe_move(struct host *host)
 {
 	size_t size = cm_device_state_size(host->dev);
@@ -231,7 +228,7 @@ static void maybe_move(struct host *host)
 	cm_device_destroy(host->dev);
 	host->dev = new_device(host);
 	if (cm_device_load(host->dev, host->state, size, error)) {
-		fprintf(stderr, "golden: a saved state is refused: %s\n", error);
+		fprintf(stderr, "golden: cannot load a saved state: %s\n", error);
 		exit(2);
 	}
 	cm_device_wake_workers(host->dev);
@@ -246,6 +243,9 @@ void host_open(struct host *host, const char *cores, const char *simd)
 	pthread_mutex_init(&host->lock, NULL);
 	host->cores = cores;
 	host->simd = simd;
+	host->simd_count = 1;
+	while (host->simd_count < 3 && host_has_simd(cores, simd_names[host->simd_count]))
+		host->simd_count++;
 	host->image.bytes = calloc(1, IMAGE_BYTES);
 	host->rings = calloc(1, RINGS_BYTES);
 	if (!host->image.bytes || !host->rings)
@@ -280,7 +280,7 @@ static uint32_t pick_budget(struct host *host)
 	return budgets[prng_range(&host->prng, 0, 4)];
 }
 
-/* One turn of a core's worker; false if it had nothing to do. */
+/* One step of a core's worker; false if it had nothing to do. */
 static bool turn(struct host *host, unsigned int core)
 {
 	if (!cm_device_begin(host->dev, core))
@@ -344,7 +344,7 @@ static void get_completion(const uint8_t *slot, struct cnnacc_completion *c)
 	c->end_ns = word_pair(slot, 14);
 }
 
-/* What must hold of the queue once the record is there. */
+/* Check the queue after the completion record has been written. */
 static const char *check_queue(struct host *host, struct host_queue *q,
 			       const struct cnnacc_completion *c)
 {
@@ -352,11 +352,11 @@ static const char *check_queue(struct host *host, struct host_queue *q,
 	uint32_t packet = (q->tail + RING_SIZE - 1) % RING_SIZE;
 
 	if (host->mapped)
-		return "memory is still mapped";
+		return "a DMA mapping outlives the job";
 	if (c->fence != q->fence)
-		return "the record has another fence";
+		return "the completion record has the wrong fence";
 	if (c->seq != ++q->seq)
-		return "the record number is wrong";
+		return "the completion record has the wrong sequence number";
 	if (c->start_ns > c->end_ns)
 		return "the job ended before it began";
 	if (host_read(host, q->block + CNNACC_QREG_RING_HEAD) != (failed ? packet : q->tail))
@@ -405,7 +405,7 @@ static void write_ack(struct host *host, unsigned int core)
 	cm_device_write(host->dev, host->queue[core].block + CNNACC_QREG_EVENT_ACK, 1);
 }
 
-/* Let a program go on that an event has suspended; false if none has. */
+/* Resume a program that an event has suspended; false if there is none. */
 static bool acknowledge(struct host *host, struct host_job *job)
 {
 	uint32_t window = host->queue[job->core].window;
@@ -422,7 +422,7 @@ static bool acknowledge(struct host *host, struct host_job *job)
 
 const char *host_run(struct host *host, struct host_job *job)
 {
-	/* Nobody waits for this. */
+	/* An acknowledgement without a suspended program must have no effect. */
 	if (prng_chance(&host->prng, 5))
 		write_ack(host, job->core);
 	host->moves_left = prng_range(&host->prng, 0, 2);
@@ -480,7 +480,7 @@ const char *host_run_together(struct host *host, struct host_job *jobs, unsigned
 		workers[i].host = host;
 		workers[i].job = &jobs[i];
 		if (pthread_create(&workers[i].thread, NULL, work, &workers[i])) {
-			fprintf(stderr, "golden: no thread\n");
+			fprintf(stderr, "golden: cannot create a thread\n");
 			exit(2);
 		}
 	}

@@ -9,7 +9,6 @@ void job_begin(struct job *job, struct image *image, struct prng *prng)
 	job->space.image = image;
 	space_reset(&job->space, prng);
 	job->program.length = 0;
-	job->print_code = program_print;
 	job->segments = 0;
 	job->regions = 0;
 	memset(&job->packet, 0, sizeof(job->packet));
@@ -54,7 +53,7 @@ void job_finish(struct job *job, uint32_t program_va, uint32_t stats_va)
 	job->packet.stats_va = stats_va;
 }
 
-void job_print(FILE *out, const struct job *job)
+void job_print(FILE *out, const struct job *job, job_print_code *print_code)
 {
 	const struct cnnacc_packet *p = &job->packet;
 
@@ -69,9 +68,9 @@ void job_print(FILE *out, const struct job *job)
 			r->permissions & CNNACC_PTE_WRITE ? "w" : "-",
 			r->permissions & CNNACC_PTE_EXEC ? "x" : "-");
 	}
-	job->print_code(out, &job->program, 0);
+	print_code(out, &job->program, 0);
 	for (unsigned int i = 0; i < job->segments; i++) {
 		fprintf(out, "code at %x for word %u\n", job->segment[i].va, job->segment[i].base);
-		job->print_code(out, &job->segment[i].code, job->segment[i].base);
+		print_code(out, &job->segment[i].code, job->segment[i].base);
 	}
 }

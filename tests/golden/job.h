@@ -15,7 +15,7 @@ struct job_region {
 	uint32_t permissions;
 };
 
-/* Code that a program of ccp loads into the instruction cache, at word @base. */
+/* Code that a program loads into its instruction memory, at word @base. */
 struct job_segment {
 	uint32_t va;
 	uint32_t base;
@@ -24,21 +24,22 @@ struct job_segment {
 
 struct job {
 	struct space space;
-	struct program program;		/* what the boot loads */
+	struct program program;		/* what the packet points to */
 	unsigned int segments;
 	struct job_segment segment[JOB_SEGMENTS];
-	void (*print_code)(FILE *out, const struct program *code, unsigned int base);
 	struct cnnacc_packet packet;
 	unsigned int regions;
 	struct job_region region[JOB_REGIONS];	/* for reports and damage */
 };
 
-/* An empty job of ccp whose space is in @image; the packet asks for statistics. */
+/* An empty job whose space is in @image; the packet asks for statistics. */
 void job_begin(struct job *job, struct image *image, struct prng *prng);
-/* Memory of @lines lines at @va. */
+/* Map @lines lines at @va and remember them as a region. */
 void job_region(struct job *job, uint64_t va, uint64_t lines, uint32_t permissions);
-/* Code to its places, a mapping for the record, the packet's remaining fields. */
+/* Write all code to memory, map the statistics record and fill in the rest of the packet. */
 void job_finish(struct job *job, uint32_t program_va, uint32_t stats_va);
-void job_print(FILE *out, const struct job *job);
+/* Print @code; @base: index of its first instruction or command. */
+typedef void job_print_code(FILE *out, const struct program *code, unsigned int base);
+void job_print(FILE *out, const struct job *job, job_print_code *print_code);
 
 #endif /* GOLDEN_JOB_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where in the address space a random job puts things. */
+/* A random allocator of device addresses. */
 #ifndef GOLDEN_PLACES_H
 #define GOLDEN_PLACES_H
 
@@ -13,7 +13,7 @@
 
 /**
  * struct places - VA ranges in use.
- * @near: regions of 4 MiB that jobs prefer, of which @spread are used
+ * @near: regions of 4 MiB that allocations prefer; the first @spread are used
  */
 struct places {
 	struct prng *prng;
@@ -25,9 +25,9 @@ struct places {
 };
 
 void places_begin(struct places *places, struct prng *prng, unsigned int spread);
-/* A place of its own for @lines lines, line-aligned. */
+/* Allocate @lines lines, line-aligned. */
 uint32_t places_take(struct places *places, uint64_t lines);
-/* Nothing else goes there. */
+/* Mark a range as used. */
 void places_keep(struct places *places, uint64_t low, uint64_t high);
 
 #endif /* GOLDEN_PLACES_H */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A deterministic generator: the same seed gives the same jobs everywhere. */
+/* A deterministic random generator: the same seed gives the same jobs on every machine. */
 #ifndef GOLDEN_PRNG_H
 #define GOLDEN_PRNG_H
 

@@ -131,7 +131,7 @@ static bool fetch(struct golden_seq *seq, uint64_t va, uint8_t *to, uint64_t len
 
 /* ----------------------------------------------------------------- words */
 
-/* What a command's words have to be, apart from what their values mean. */
+/* The form of a command: words and flags that it uses, and limits of its values. */
 static const struct {
 	uint32_t flags;
 	unsigned int args;	/* bit n: arg[n] is used */
@@ -204,7 +204,7 @@ struct rows {
 	uint64_t local, rows, bytes, stride;
 };
 
-/* Are rows of the local memory good to be moved? */
+/* Check that the local rows are free and in range. */
 static bool check_local(struct golden_seq *seq, unsigned int memory, const struct rows *r)
 {
 	if (seq->core.uses(seq->core.priv, memory))
@@ -226,7 +226,7 @@ static uint64_t lines_of_rows(uint64_t va, uint64_t stride, const struct rows *r
 	return lines;
 }
 
-/* Would the command end past the limit?  Then it moves nothing. */
+/* A command that would end past the cycle limit moves nothing. */
 static bool too_long(struct golden_seq *seq, uint64_t cost)
 {
 	bool late = seq->t + cost > seq->job->cycle_limit;
@@ -393,7 +393,7 @@ static bool do_loop(struct golden_seq *seq, const struct cnnacc_seq_command *c)
 	return true;
 }
 
-/* Add what a loop under way adds to the command at PC. */
+/* Add a loop's increments to the command at PC. */
 static bool step_words(const struct golden_seq *seq, const struct golden_seq_loop *loop,
 		       struct cnnacc_seq_command *c)
 {
@@ -411,7 +411,7 @@ static bool step_words(const struct golden_seq *seq, const struct golden_seq_loo
 	return changed;
 }
 
-/* The command at PC with what the loops add. */
+/* The command at PC with the increments of all loops. */
 static void load_command(struct golden_seq *seq, struct cnnacc_seq_command *c)
 {
 	const uint8_t *from = seq->program + seq->regs.pc * COMMAND_BYTES;
@@ -427,7 +427,7 @@ static void load_command(struct golden_seq *seq, struct cnnacc_seq_command *c)
 		seq->coverage.stepped[seq->op]++;
 }
 
-/* Behind a command: the next one, which may be the first of a body again. */
+/* Advance PC, back to the start of a loop's body where iterations remain. */
 static void go_on(struct golden_seq *seq)
 {
 	uint32_t next = seq->regs.pc + 1, ended = 0;
@@ -507,7 +507,7 @@ static bool boot(struct golden_seq *seq)
 	return false;
 }
 
-/* One command with the checks around it; false at the end of the job. */
+/* Run one command and check the cycle limit; false at the end of the job. */
 static bool step(struct golden_seq *seq)
 {
 	struct cnnacc_seq_command command;

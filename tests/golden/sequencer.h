@@ -3,15 +3,15 @@
 #ifndef GOLDEN_SEQUENCER_H
 #define GOLDEN_SEQUENCER_H
 
-#include "core.h"
 #include "cnnacc_seq.h"
+#include "core.h"
 
 #define GOLDEN_SEQ_WORDS	8	/* of a command */
 #define GOLDEN_SEQ_OPS		(CNNACC_SEQ_LOOP + 1)
-#define GOLDEN_SEQ_MEMORIES	4	/* at most, of a core */
-#define GOLDEN_SEQ_CODES	64	/* those of a core with them */
+#define GOLDEN_SEQ_MEMORIES	4	/* maximum of any core */
+#define GOLDEN_SEQ_CODES	64	/* the sequencer's and its core's status codes */
 
-/** enum golden_seq_wait - what a WAIT finds. */
+/** enum golden_seq_wait - state of a WAIT's conditions: never true, true, true later. */
 enum golden_seq_wait { GOLDEN_SEQ_NEVER, GOLDEN_SEQ_HOLDS, GOLDEN_SEQ_COMES };
 
 /** struct golden_seq_memory - a local memory. */
@@ -22,15 +22,15 @@ struct golden_seq_memory {
 
 /**
  * struct golden_seq_core - the core behind a sequencer.
- * @registers: result registers
- * @conditions: that WAIT knows
+ * @registers: number of result registers
+ * @conditions: mask of those that WAIT accepts
  * @reset: a job begins
- * @clear: forget the result registers too
- * @uses: does the core use that local memory just now?
+ * @clear: zero all state, result registers included
+ * @uses: does the running core claim that local memory?
  * @exec, @drain: run the command or golden_seq_fail(); words 0, 2..4 and 7 of EXEC and all of
  *	DRAIN have been checked as far as the sequencer's page does
- * @wait: what does a WAIT for those conditions find?
- * @waited: what the core did is over and has been waited for
+ * @wait: state of those conditions
+ * @waited: a WAIT has seen the end of the core's work
  */
 struct golden_seq_core {
 	void *priv;
@@ -55,7 +55,7 @@ struct golden_seq_regs {
 	uint32_t iteration[CNNACC_SEQ_LOOPS];
 };
 
-/** struct golden_seq_coverage - how often each thing was seen. */
+/** struct golden_seq_coverage - number of occurrences. */
 struct golden_seq_coverage {
 	uint64_t op[GOLDEN_SEQ_OPS];		/* completed */
 	uint64_t code[GOLDEN_SEQ_CODES];	/* of finished jobs */
@@ -77,7 +77,7 @@ struct golden_seq_coverage {
 	uint64_t many[2];			/* pairs for one command, for more */
 	uint64_t shared_end;			/* loops that end with the same command */
 	uint64_t ended_in_loop;
-	uint64_t ended_busy;			/* END while the core does something */
+	uint64_t ended_busy;			/* END while the core works */
 };
 
 struct golden_seq_loop {
@@ -88,7 +88,7 @@ struct golden_seq_loop {
 
 /**
  * struct golden_seq - a sequencer.
- * @t, @d: its time, and when the core ends what it does
+ * @t, @d: time of the sequencer, and when the core's work ends
  * @event: the command raises an event
  */
 struct golden_seq {
@@ -100,7 +100,7 @@ struct golden_seq {
 	uint64_t t, d;
 	bool event;
 	unsigned int op;	/* of the command being run */
-	enum cnnacc_access refused;	/* the last access that was */
+	enum cnnacc_access refused;	/* kind of the access that failed last */
 	struct golden_seq_coverage coverage;
 
 	const struct golden_job *job;
@@ -117,16 +117,16 @@ void golden_seq_shell(struct golden_seq *seq, struct golden_core *core);
 
 /* ---- for the core */
 
-/* The command fails; returns false. */
+/* Fail the command; returns false. */
 bool golden_seq_fail(struct golden_seq *seq, uint16_t status_class, uint16_t code,
 		     uint32_t detail);
-/* The command costs cycles. */
+/* Charge cycles to the command. */
 void golden_seq_spend(struct golden_seq *seq, uint64_t cycles);
 /* Lines of memory that [va, +length) touches. */
 uint64_t golden_seq_lines(uint64_t va, uint64_t length);
-/* Write bytes to memory; false with E_DMA if a line is refused. */
+/* Write bytes to memory; false with E_DMA if a line faults. */
 bool golden_seq_store(struct golden_seq *seq, uint64_t va, const void *bytes, uint64_t length);
-/* Where the @n-th register of a DRAIN goes. */
+/* VA of the @n-th register of a DRAIN. */
 uint64_t golden_seq_drain_va(const struct cnnacc_seq_command *command, uint32_t n);
 
 #endif /* GOLDEN_SEQUENCER_H */

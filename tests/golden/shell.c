@@ -119,7 +119,7 @@ static void write_stats(struct golden_shell *shell, uint32_t stats_va,
 	status->fault_va = stats_va;
 }
 
-/* Take over the core for the packet's context; cycles of the clearing. */
+/* Switch the core to the packet's context; return the cycles of clearing it. */
 static uint64_t enter_context(struct golden_shell *shell, const struct cnnacc_packet *packet)
 {
 	uint64_t cycles = 0;

@@ -14,7 +14,7 @@ struct golden_bus {
 	bool (*write)(void *opaque, uint64_t address, const void *buffer, size_t length);
 };
 
-/** struct golden_shell - one core with its queue; zero but for core and bus at first. */
+/** struct golden_shell - one core with its queue; initialise core and bus, zero the rest. */
 struct golden_shell {
 	struct golden_core core;
 	struct golden_bus bus;
@@ -24,7 +24,7 @@ struct golden_shell {
 	uint64_t root;
 };
 
-/** struct golden_result - what a packet leaves behind besides memory. */
+/** struct golden_result - result of a packet, without memory. */
 struct golden_result {
 	struct golden_status status;
 	uint64_t cycles;
@@ -35,7 +35,7 @@ struct golden_result {
 /* Run one packet to its end. */
 void golden_shell_run(struct golden_shell *shell, const struct cnnacc_packet *packet,
 		      struct golden_result *result);
-/* An id is retired: its next job is another context's. */
+/* Retire a context id: the next job with it belongs to a new context. */
 void golden_shell_retire(struct golden_shell *shell, uint32_t ctx_id);
 /* Core reset. */
 void golden_shell_reset(struct golden_shell *shell);

@@ -91,7 +91,7 @@ void space_reset(struct space *space, struct prng *prng)
 		space->order[i] = space->first + (start + i) % pages;
 	if (prng_chance(prng, 70))
 		shuffle(space, prng);
-	/* Often the same directory, so that jobs follow each other in one context. */
+	/* Often reuse the page directory, so that consecutive jobs share a context. */
 	if (prng_chance(prng, 60))
 		reuse_root(space);
 	space->used = 0;

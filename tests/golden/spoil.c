@@ -69,7 +69,7 @@ static void spoil_dir(struct prng *prng, struct job *job, uint64_t va)
 	}
 }
 
-/* Any, but each kind of access as often: the record is last, code is before it. */
+/* Pick each kind of access equally often; the statistics record is the last region. */
 static const struct job_region *pick_region(struct prng *prng, const struct job *job)
 {
 	static const uint32_t kinds[] = { CNNACC_PTE_READ, CNNACC_PTE_WRITE, CNNACC_PTE_EXEC };
@@ -132,7 +132,7 @@ void spoil_packet(struct prng *prng, struct cnnacc_packet *p, uint32_t program_m
 		p->reserved[prng_range(prng, 0, 4)] = 1u << prng_range(prng, 0, 31);
 		break;
 	}
-	/* Now and then a second field, to see which one is named. */
+	/* At times spoil a second field, to check which one is reported. */
 	if (prng_chance(prng, 25))
 		spoil_packet(prng, p, program_max, job_cycles_max);
 }

@@ -1,19 +1,5 @@
 // SPDX-License-Identifier: MIT
 #include "stream.h"
-#include "cnnacc_seq.h"
-
-__u32 stream_insn(unsigned int funct, unsigned int rd, unsigned int rs1, unsigned int rs2)
-{
-	__u32 flags = CNNACC_HWPE_XS1;
-
-	if (funct <= CNNACC_HWPE_MATRIX_MAC)
-		flags |= CNNACC_HWPE_XS2;
-	else if (funct == CNNACC_HWPE_READ_ACC)
-		flags = CNNACC_HWPE_XD;
-	else if (funct == CNNACC_HWPE_RESET)
-		flags = 0;
-	return CNNACC_HWPE_INSN(funct, flags, rd, rs1, rs2);
-}
 
 unsigned int stream_length(const struct program *program)
 {
@@ -49,10 +35,10 @@ void stream_exec(struct program *program, __u32 flags, __u32 insn, __u32 op0, __
 }
 
 void stream_drain(struct program *program, __u32 flags, __u32 va, unsigned int first,
-		  unsigned int count)
+		  unsigned int count, __u32 pitch)
 {
 	stream_emit(program, CNNACC_SEQ_DRAIN | flags | count << CNNACC_SEQ_PARAM_SHIFT,
-		    (__u32[7]){ va, first, 0, 0, 4 * CNNACC_HWPE_PES });
+		    (__u32[7]){ va, first, 0, 0, pitch });
 }
 
 void stream_wait(struct program *program, __u32 conditions)
@@ -84,35 +70,8 @@ static const char *const op_name[] = {
 	"end", "copy2d", "fill", "exec", "drain", "wait", "irq", "loop",
 };
 
-static const char *insn_name(__u32 insn)
-{
-	switch (insn >> 25) {
-	case CNNACC_HWPE_WRITE_FMAP_ADDR:
-		return "WriteFmapAddr";
-	case CNNACC_HWPE_WRITE_CFG:
-		return "WriteCfg";
-	case CNNACC_HWPE_MATRIX_MAC:
-		return "MatrixMac";
-	case CNNACC_HWPE_WRITE_ACC:
-		return "WriteAcc";
-	case CNNACC_HWPE_READ_ACC:
-		return "ReadAcc";
-	case CNNACC_HWPE_RELU_WRITE:
-		return "ReLUWrite";
-	case CNNACC_HWPE_RESET:
-		return "Reset";
-	default:
-		return "illegal";
-	}
-}
-
-static void print_insn(FILE *out, __u32 insn)
-{
-	fprintf(out, " %s rd %u rs1 %u rs2 %u", insn_name(insn), insn >> 7 & 31, insn >> 15 & 31,
-		insn >> 20 & 31);
-}
-
-void stream_print(FILE *out, const struct program *program, unsigned int base)
+void stream_print(FILE *out, const struct program *program, unsigned int base,
+		  void (*print_insn)(FILE *out, __u32 insn))
 {
 	for (unsigned int i = 0; i < stream_length(program); i++) {
 		const __u32 *word = program->word + i * COMMAND_WORDS;

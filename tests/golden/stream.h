@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing and reading programs of the sequencer, with hwpe behind it. */
+/* Writing and printing programs of the sequencer. */
 #ifndef GOLDEN_STREAM_H
 #define GOLDEN_STREAM_H
 
+#include "cnnacc_seq.h"
 #include "program.h"
 
 #define COMMAND_WORDS	8
-#define STREAM_COMMANDS	(PROGRAM_WORDS / COMMAND_WORDS)
 
 /** struct stream_rows - words of COPY2D and FILL. */
 struct stream_rows {
 	__u32 local, rows, bytes, va_stride, local_stride;
 };
 
-/* The instruction word with xd, xs1 and xs2 as they have to be. */
-__u32 stream_insn(unsigned int funct, unsigned int rd, unsigned int rs1, unsigned int rs2);
 /* Commands so far. */
 unsigned int stream_length(const struct program *program);
 /* @op: operation, flags and bits 31:16. */
@@ -24,18 +22,19 @@ void stream_copy(struct program *program, unsigned int memory, __u32 flags, __u3
 void stream_fill(struct program *program, unsigned int memory, __u32 value,
 		 const struct stream_rows *rows);
 void stream_exec(struct program *program, __u32 flags, __u32 insn, __u32 op0, __u32 op1, __u32 va);
-/* @count AccRegs from @first on, compact. */
+/* @count result registers from @first on, @pitch bytes apart in memory. */
 void stream_drain(struct program *program, __u32 flags, __u32 va, unsigned int first,
-		  unsigned int count);
+		  unsigned int count, __u32 pitch);
 void stream_wait(struct program *program, __u32 conditions);
-/* A LOOP over the next @commands, without pairs yet. */
+/* A LOOP over the next @commands; stream_step() adds its pairs. */
 void stream_loop(struct program *program, unsigned int commands, __u32 iterations);
 /* Pair @n, 0..2, of the LOOP that is command @loop. */
 void stream_step(struct program *program, unsigned int loop, unsigned int n, __u32 step,
 		 __u32 increment);
 void stream_end(struct program *program);
 
-/* @base: command index of the first word. */
-void stream_print(FILE *out, const struct program *program, unsigned int base);
+/* @base: command index of the first word; @print_insn: the core's instruction in an EXEC. */
+void stream_print(FILE *out, const struct program *program, unsigned int base,
+		  void (*print_insn)(FILE *out, __u32 insn));
 
 #endif /* GOLDEN_STREAM_H */

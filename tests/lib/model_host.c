@@ -116,7 +116,7 @@ static const struct cm_host_ops ops = {
 	.irq_message = irq_message,
 	.irq_level = irq_level,
 	.now = host_now,
-	.kick = kick,
+	.wake_worker = kick,
 	.log = host_log,
 };
 

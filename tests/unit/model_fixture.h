@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the tests of the shell share: a device, a context, some programs. */
+/* Shared by the tests of the shell: a device, a context, some programs. */
 #ifndef MODEL_FIXTURE_H
 #define MODEL_FIXTURE_H
 

@@ -13,10 +13,9 @@
 
 #include <cmocka.h>
 
+#include "cnnacc_hwpe.h"
 #include "model_asm.h"
 #include "model_host.h"
-#include "cnnacc_seq.h"
-#include "cnnacc_hwpe.h"
 
 #define CORES	"ccp:data-bank=8192:weight-bank=2048:lob=4:icache=512:job-cycles-max=20000+" \
 		"ccp:data-bank=4096:weight-bank=1024:lob=1:icache=256:job-cycles-max=1000000+" \
@@ -58,7 +57,7 @@ static uint32_t any_offset(void)
 	return rnd(2) ? rnd(32) * 4 : rnd(0x12000);
 }
 
-/* A step of one of the cores' workers, their calls interleaved. */
+/* One call of a core's worker, so that the cores' calls interleave. */
 static void work(struct model_host *h, bool in_run[CORE_COUNT])
 {
 	unsigned int core = rnd(CORE_COUNT);
@@ -134,7 +133,7 @@ static uint32_t any_insn(void)
 	return rnd(8) ? mh_random(&seed) & 0x9fffffff : 0;
 }
 
-/* A configuration of a unit that may be right, or nearly. */
+/* A unit's configuration that is valid or nearly so. */
 static void any_layer(struct masm *a)
 {
 	unsigned int unit = rnd(4), is = 1 + rnd(12), k = 1 + rnd(3), s = 1 + rnd(2);
@@ -200,7 +199,7 @@ static struct cnnacc_packet any_packet(struct model_host *h, const struct mh_spa
 
 /* ---- the sequencer and hwpe ---- */
 
-/* Near the edges of small memories, or anything. */
+/* An address near the end of a small memory, or any. */
 static uint32_t any_size(void)
 {
 	return rnd(6) ? rnd(5) * 1024 + rnd(3) - 1 + rnd(2) * rnd(200) : any_value();
@@ -279,7 +278,7 @@ static struct cnnacc_seq_command exec2(uint32_t funct, uint32_t rd, uint32_t a, 
 	};
 }
 
-/* A task that may be right, or nearly, then anything. */
+/* A task that is valid or nearly so, then random commands. */
 static void any_hwpe_program(struct masm *a)
 {
 	struct cnnacc_seq_command c[1024 / sizeof(struct cnnacc_seq_command)];

@@ -37,7 +37,7 @@ static struct masm copy_program(uint32_t from, uint32_t to, uint32_t lines)
 	return a;
 }
 
-/* A page that moved is seen at its new place after INVALIDATE. */
+/* After INVALIDATE a remapped page is read at its new address. */
 static void test_remapped_page(void **state)
 {
 	struct fixture *f = *state;
@@ -278,7 +278,7 @@ static void test_transfer_paths(void **state)
 	}
 }
 
-/* The lines before the one that the bus refuses have moved. */
+/* Lines before the one that the bus refuses are transferred. */
 static void test_bus_error_line(void **state)
 {
 	struct fixture *f = *state;
@@ -371,7 +371,7 @@ static void test_residue_same_id(void **state)
 	check_other_sees_zero(f, &other, CNNACC_CCP_DATA_BANK_DEFAULT / 64);
 }
 
-/* A retired id may come again with the root of its predecessor. */
+/* A retired context id may be reused with the same root. */
 static void test_residue_retired(void **state)
 {
 	struct fixture *f = *state;
@@ -395,7 +395,7 @@ static void test_residue_retired(void **state)
 	assert_int_equal(stats.scrub_cycles, 0);
 }
 
-/* The same while a job runs: it keeps its memories, the next one does not. */
+/* The same during a job: it keeps its memories, and the next job's are cleared. */
 static void test_residue_retired_in_run(void **state)
 {
 	struct fixture *f = *state;
@@ -432,7 +432,7 @@ static void test_no_scrub_within_context(void **state)
 	assert_int_equal(f->data[0], 0x3f);
 }
 
-/* Memories that no job has filled need no clearing, but the cycles are charged. */
+/* Memories that no job has filled are not cleared again, but the cycles are charged. */
 static void test_scrub_of_nothing(void **state)
 {
 	struct model_host *h = mh_new("ccp:data-bank=0x4000000", 1 << 20);

@@ -345,7 +345,7 @@ static void test_abort(void **state)
 	assert_int_equal(qreg(f, CNNACC_QREG_STATE), CNNACC_QSTATE_HALTED);
 }
 
-/* An abort that comes while the last piece runs has nothing to abort. */
+/* An abort during the last step has no effect: the job is complete. */
 static void test_late_abort(void **state)
 {
 	struct fixture *f = *state;

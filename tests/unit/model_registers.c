@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* Registers, discovery, interrupts and build parameters of the model. */
-#include "model_fixture.h"
-#include "cnnacc_seq.h"
+#include <stdio.h>
+
 #include "cnnacc_hwpe.h"
+#include "model_fixture.h"
 
 static void test_reset_values(void **state)
 {
@@ -63,10 +64,11 @@ static void test_table_flags(void **state)
 static struct cnnacc_core_entry entry_of(struct model_host *h, unsigned int index)
 {
 	struct cnnacc_core_entry entry;
-	uint32_t word[16];
+	uint32_t word[CNNACC_CORE_ENTRY_SIZE / 4];
 
-	for (unsigned int i = 0; i < 16; i++)
-		word[i] = mh_read(h, mh_read(h, CNNACC_REG_CORE_TABLE) + index * 64 + i * 4);
+	for (unsigned int i = 0; i < ELEMENTS(word); i++)
+		word[i] = mh_read(h, mh_read(h, CNNACC_REG_CORE_TABLE) + index * sizeof(entry) +
+				  i * 4);
 	memcpy(&entry, word, sizeof(entry));
 	return entry;
 }
@@ -80,6 +82,9 @@ static void test_discovery(void **state)
 
 	(void)state;
 	assert_int_equal(e.type, CNNACC_CORE_CCP);
+	assert_memory_equal(e.name, "ccp\0\0\0\0", sizeof(e.name));
+	for (size_t i = 0; i < ELEMENTS(e.reserved); i++)
+		assert_int_equal(e.reserved[i], 0);
 	assert_int_equal(e.program_max, 512);
 	assert_int_equal(e.param[CNNACC_CCP_PARAM_DATA_BANK], 8192);
 	assert_int_equal(e.param[CNNACC_CCP_PARAM_WEIGHT_BANK], 4096);
@@ -95,6 +100,7 @@ static void test_discovery(void **state)
 	assert_int_equal(e.param[CNNACC_CCP_PARAM_LIMITS], 11 | 8 << 8 | 15 << 16);
 	e = entry_of(h, 2);
 	assert_int_equal(e.type, CNNACC_CORE_HWPE);
+	assert_memory_equal(e.name, "hwpe\0\0\0", sizeof(e.name));
 	assert_int_equal(e.version, 0x00010000);
 	assert_int_equal(e.program_max, CNNACC_HWPE_PROGRAM_DEFAULT);
 	assert_int_equal(e.param[CNNACC_HWPE_PARAM_FMAP], CNNACC_HWPE_FMAP_DEFAULT);
@@ -112,6 +118,75 @@ static void test_discovery(void **state)
 		assert_memory_equal(&e, &none, sizeof(e));
 	}
 	mh_free(h);
+}
+
+/* ------------------------------------------- what the headers say of the cores */
+
+static const struct cnnacc_param_info ccp_params[] = CNNACC_CCP_PARAMS;
+static const struct cnnacc_param_info hwpe_params[] = CNNACC_HWPE_PARAMS;
+static const struct cnnacc_window_info ccp_regs[] = CNNACC_CCP_REGS;
+static const struct cnnacc_window_info hwpe_regs[] = CNNACC_HWPE_REGS;
+static const struct cnnacc_window_info seq_regs[] = CNNACC_SEQ_REGS;
+
+static void set_window(uint32_t *want, const struct cnnacc_window_info *regs, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		for (uint32_t n = 0; n < regs[i].count; n++) {
+			/* No register is listed twice. */
+			assert_int_equal(want[regs[i].offset / 4 + n], 0);
+			want[regs[i].offset / 4 + n] = regs[i].reset;
+		}
+}
+
+static void check_window(struct model_host *h, unsigned int core, const uint32_t *want)
+{
+	struct cnnacc_core_entry e = entry_of(h, core);
+
+	for (uint32_t at = 0; at < e.window_size; at += 4)
+		assert_int_equal(mh_read(h, e.window_offset + at), want[at / 4]);
+}
+
+static void test_windows(void **state)
+{
+	struct model_host *h = mh_new("ccp+hwpe", 1 << 20);
+	uint32_t want[CNNACC_CCP_WINDOW_SIZE / 4] = { 0 };
+
+	(void)state;
+	set_window(want, ccp_regs, ELEMENTS(ccp_regs));
+	check_window(h, 0, want);
+	memset(want, 0, sizeof(want));
+	set_window(want, hwpe_regs, ELEMENTS(hwpe_regs));
+	set_window(want, seq_regs, ELEMENTS(seq_regs));
+	check_window(h, 1, want);
+	mh_free(h);
+}
+
+/* Every parameter of the build by its name in the header, one after the other. */
+static void check_params(const char *name, const struct cnnacc_param_info *params, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct cnnacc_core_entry e;
+		struct model_host *h;
+		char cores[64];
+		uint32_t value;
+
+		if (!(params[i].flags & CNNACC_PARAM_F_BUILD))
+			continue;
+		value = params[i].flags & CNNACC_PARAM_F_BYTES ? 4096 : 7;
+		snprintf(cores, sizeof(cores), "%s:%s=%u", name, params[i].name, value);
+		h = mh_new(cores, 1 << 20);
+		e = entry_of(h, 0);
+		assert_int_equal(params[i].index == CNNACC_PARAM_PROGRAM_MAX ? e.program_max :
+				 e.param[params[i].index], value);
+		mh_free(h);
+	}
+}
+
+static void test_params(void **state)
+{
+	(void)state;
+	check_params("ccp", ccp_params, ELEMENTS(ccp_params));
+	check_params("hwpe", hwpe_params, ELEMENTS(hwpe_params));
 }
 
 static void test_odd_accesses(void **state)
@@ -201,6 +276,7 @@ static void test_config(void **state)
 		{ "cores", "", "no core type" },
 		{ "cores", "ccp+", "no core type" },
 		{ "cores", "npu", "'npu'" },
+		{ "cores", "npu", "(there are: ccp, hwpe)" },
 		{ "cores", "ccp:lob", "PARAM=N" },
 		{ "cores", "ccp:lob=", "lob" },
 		{ "cores", "ccp:lob=-1", "lob" },
@@ -212,6 +288,7 @@ static void test_config(void **state)
 		{ "cores", "ccp:icache=8256", "icache" },
 		{ "cores", "ccp:job-cycles-max=9223372036854775808", "job-cycles-max" },
 		{ "cores", "ccp:colour=1", "'colour'" },
+		{ "cores", "hwpe:colour=1", "(there are: job-cycles-max, fmap, kernel, program)" },
 		{ "cores", "hwpe:fmap=1048640", "fmap" },
 		{ "cores", "hwpe:kernel=4160", "multiple of 128" },
 		{ "cores", "hwpe:program=192", "program" },
@@ -242,8 +319,9 @@ static void test_config(void **state)
 	assert_int_equal(config.threads, 64);
 	assert_int_equal(config.simd, CM_SIMD_BASELINE);
 	assert_int_equal(config.core_count, 2);
-	assert_int_equal(config.core[1].lob, 7);
-	assert_int_equal(config.core[1].icache, 256);
+	assert_string_equal(config.core[1].name, "ccp");
+	assert_int_equal(config.core[1].param[2], 256);
+	assert_int_equal(config.core[1].param[3], 7);
 	assert_int_equal(config.clock_hz, 200000000);
 }
 
@@ -257,11 +335,11 @@ static void test_config_struct(void **state)
 	assert_null(cm_device_create(&config, &none, NULL, err));
 	config.core_count = 1;
 	assert_null(cm_device_create(&config, &none, NULL, err));
-	config.core[0].type = CNNACC_CORE_CCP;
-	config.core[0].data_bank = 100;
+	strcpy(config.core[0].name, "ccp");
+	config.core[0].param[0] = 100;
 	assert_null(cm_device_create(&config, &none, NULL, err));
 	assert_non_null(strstr(err, "data-bank"));
-	config.core[0].data_bank = 0;
+	config.core[0].param[0] = 0;
 	config.core[0].job_cycles_max = ~0ull;
 	assert_null(cm_device_create(&config, &none, NULL, err));
 }
@@ -273,6 +351,8 @@ int main(void)
 		T(test_written_then_reset),
 		T(test_table_flags),
 		cmocka_unit_test(test_discovery),
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_params),
 		T(test_odd_accesses),
 		T(test_time_latch),
 		TWO(test_irq_status),

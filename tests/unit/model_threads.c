@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
+#include "hwpe_code.h"
 #include "model_asm.h"
-#include "seq_code.h"
 #include "cnnacc_model.h"
 
 enum { CCP, HWPE, CORES };
@@ -271,7 +271,7 @@ static void submit_one(struct machine *m, unsigned int core)
 		reg_write(m, core, CNNACC_QREG_RING_TAIL, tail);
 }
 
-/* Counts more than the last reset has left. */
+/* A counter of a core, which counts from its last reset. */
 #define counter(m, core, field) \
 	reg_read(m, core, CNNACC_QREG_STATS + offsetof(struct cnnacc_stats, field))
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* timing=modelled: what a job does is seen when the cycle model says so, not before. */
+/* timing=modelled: a job's effects become visible at the modelled time, not before. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,7 +126,7 @@ static void test_every_access_has_its_time(void **state)
 	assert_int_equal(f->out[0], 2);
 }
 
-/* Nothing waits for what is over. */
+/* A time that has passed causes no wait. */
 static void test_late_worker(void **state)
 {
 	struct fixture *f = *state;
@@ -156,7 +156,7 @@ static void test_next_packet_starts_at_the_end(void **state)
 	assert_int_equal(second.end_ns - second.start_ns, first.end_ns - first.start_ns);
 }
 
-/* What touches no memory runs ahead, but not for ever. */
+/* Commands without memory access run ahead of time, up to a limit. */
 static void test_ahead(void **state)
 {
 	struct fixture *f = *state;

@@ -5,8 +5,8 @@
 
 #include <assert.h>
 
-#include "cnnacc_hw.h"
 #include "cnnacc_ccp.h"
+#include "cnnacc_hw.h"
 
 struct masm {
 	__u32 word[CNNACC_CCP_ICACHE_DEFAULT / 4];

@@ -106,7 +106,7 @@ static void test_simple_instructions(void **state)
 	assert_int_equal(stats.instructions, 5 + 9 + 3);
 }
 
-/* The next job starts from zero registers. */
+/* Registers are zero at the start of the next job. */
 static void test_fresh_registers(void **state)
 {
 	struct fixture *f = *state;
@@ -238,7 +238,7 @@ static void test_dma_range(void **state)
 
 /* ---------------------------------------------------------- unit checks */
 
-/* A small layer of each unit that is right; conv's second group follows. */
+/* Registers of a small valid layer for each unit; conv's second group follows. */
 static const uint32_t good_conv0[8] = {
 	3 | 1 << 8 | 3 << 16, 8 | 6 << 16, 4 | 8 << 16, 3 << 16, 0, 16 | 3 << 8, 0, 0x12345678,
 };
@@ -408,10 +408,10 @@ static void test_fc_checks(void **state)
 struct fix {
 	uint32_t field;
 	unsigned int group, word;
-	uint32_t value;		/* that makes the field good */
+	uint32_t value;		/* valid value of the field */
 };
 
-/* Everything is wrong; what is named is mended, and the next one is named. */
+/* All fields are wrong: after the reported one is corrected, the next in the order is reported. */
 static void check_order(struct fixture *f, unsigned int unit, uint32_t g[2][8], bool two,
 			const struct fix *fixes, size_t n)
 {
@@ -740,7 +740,7 @@ static void test_limit_edges(void **state)
 	}
 }
 
-/* An instruction that fails counts nothing. */
+/* A failing instruction changes no counter. */
 static void test_failed_instruction(void **state)
 {
 	struct fixture *f = *state;

@@ -111,7 +111,7 @@ static int load(struct fixture *f)
 	return ret;
 }
 
-/* What a job leaves: its record but for the times, its statistics, its output. */
+/* A job's results: completion record without times, statistics, output. */
 static uint32_t finish(struct fixture *f)
 {
 	struct cnnacc_completion done;
@@ -223,7 +223,7 @@ static void test_damage(void **state)
 	assert_int_equal(load(f), 0);
 }
 
-/* The published sum of the format, so that a forger's states get past it. */
+/* The checksum that the format documents, to make altered states pass it. */
 static void forge(struct fixture *f)
 {
 	const char *p = f->saved + HEAD_SUMMED;
@@ -254,12 +254,12 @@ static void mutate(struct fixture *f, uint64_t *seed, size_t head)
 	memcpy(f->saved + HEAD_SUMMED + at, &value, 4);
 }
 
-/* A state that a forger summed up is refused, or runs without harm. */
+/* An altered state with a valid checksum is refused, or runs without harm. */
 static void test_forged(void **state)
 {
 	struct fixture *f = *state;
 	/* Registers, queue, job and the head of core 0's state; then the memories. */
-	size_t head = 552 + 40 + 248 + 296 + 800;
+	size_t head = 8 + CNNACC_MAX_CORES * CNNACC_CORE_ENTRY_SIZE + 40 + 248 + 296 + 800;
 	unsigned int taken = 0, points[] = { 0, 3, 12, 40, 75, 110, 150, 200 };
 	char *good = malloc(f->size);
 	uint64_t seed = 1;

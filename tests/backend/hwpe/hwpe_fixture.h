@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs programs of the sequencer and of hwpe on the model. */
-#ifndef SEQ_ASM_H
-#define SEQ_ASM_H
+#ifndef HWPE_FIXTURE_H
+#define HWPE_FIXTURE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -12,8 +12,8 @@
 
 #include <cmocka.h>
 
+#include "hwpe_code.h"
 #include "model_host.h"
-#include "seq_code.h"
 
 #define PAGE		CNNACC_PAGE_SIZE
 #define RW		(CNNACC_PTE_READ | CNNACC_PTE_WRITE)

@@ -349,7 +349,7 @@ static void expect_place(struct hwpe_fixture *f, const struct place *p)
 			 p->rounds ? CNNACC_HWPE_SUSPENDED : CNNACC_HWPE_IDLE);
 	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_ROUND), p->rounds);
 	assert_int_equal(hf_reg(f, CNNACC_HWPE_REG_MAC(0)), p->rounds ? p->counts : 0);
-	/* What the failing DRAIN wrote stays. */
+	/* The failing DRAIN's earlier writes remain. */
 	assert_int_equal(out(f)[0] == (int32_t)0xeeeeeeee, !p->rounds);
 }
 
@@ -525,7 +525,7 @@ static void test_cycles_and_counters(void **state)
 	}
 }
 
-/* A window goes to its end in the time, whether a WAIT sees it or not. */
+/* A window ends at its time, whether or not a WAIT polls for it. */
 static void test_reset_in_a_window(void **state)
 {
 	struct hwpe_fixture *f = *state;
@@ -798,7 +798,7 @@ static void check_vector(struct hwpe_fixture *f, const struct vector *v)
 		bytes[half] = pack_fmap(v, half, f->data + half * PAGE);
 		assert_int_equal(mh_crc32(f->data + half * PAGE, bytes[half]), v->fm[half]);
 	}
-	/* Left words may read behind the map: whatever is there meets zeros. */
+	/* The left SRAM may be read beyond the map; the kernel elements for those words are 0. */
 	memset(f->data + PAGE + bytes[1], 0xa5, 8);
 	bytes[2] = pack_kernels(v, f->data + 2 * PAGE);
 	assert_int_equal(mh_crc32(f->data + 2 * PAGE, bytes[2]), v->km);
@@ -1017,7 +1017,7 @@ static void large_program(struct sasm *a, bool changes)
 	sa_wait(a, ROUND);
 	sa_drain(a, changes ? 0 : CNNACC_SEQ_RESUME, OUT_VA);
 	if (changes) {
-		/* A task that goes on sees memories and AccRegs as they are then. */
+		/* A resumed task uses memories and AccRegs as they are now. */
 		SA(a, CNNACC_SEQ_FILL, 1, 3, 0x200, 1, 100);
 		sa_write_acc(a, 3, 4, INT32_MAX - 5);
 		sa_read_acc(a, 0, 0, ENABLE, OUT_VA);
@@ -1134,7 +1134,7 @@ static void test_save_everywhere(void **state)
 	free(saved);
 }
 
-/* Suspended by an event, which a loaded state still is. */
+/* A job suspended by an event is still suspended after its state is loaded. */
 static void test_save_suspended(void **state)
 {
 	struct hwpe_fixture *f = *state;
@@ -1159,7 +1159,7 @@ static void test_save_suspended(void **state)
 #define HEAD_SUM	16	/* offset of the checksum */
 #define HEAD_SUMMED	24	/* first byte it covers */
 
-/* The published sum of the format, so that a forger's states get past it. */
+/* The checksum that the format documents, to make altered states pass it. */
 static void forge(char *saved, size_t size)
 {
 	const char *p = saved + HEAD_SUMMED;
@@ -1179,8 +1179,9 @@ static void mutate(char *saved, uint64_t *seed)
 		0, 1, 2, 3, 4, 5, 7, 8, 64, 0xff, 0x100, 0xffff, 0x10000, 0x7fffffff, 0x80000000,
 		0xfffffffe, 0xffffffff,
 	};
-	/* Registers, queue, job and the head of the core's state. */
-	uint32_t at = mh_random(seed) % ((552 + 40 + 248 + 296 + 1100) / 4) * 4, value;
+	/* Build parameters, registers, queue, job and the head of the core's state. */
+	uint32_t head = 8 + CNNACC_MAX_CORES * CNNACC_CORE_ENTRY_SIZE + 40 + 248 + 296 + 1100;
+	uint32_t at = mh_random(seed) % (head / 4) * 4, value;
 
 	value = values[mh_random(seed) % (sizeof(values) / sizeof(values[0]))];
 	if (mh_random(seed) & 1)
@@ -1188,7 +1189,7 @@ static void mutate(char *saved, uint64_t *seed)
 	memcpy(saved + HEAD_SUMMED + at, &value, 4);
 }
 
-/* A state that a forger summed up is refused, or runs without harm. */
+/* An altered state with a valid checksum is refused, or runs without harm. */
 static void test_forged(void **state)
 {
 	static const unsigned int points[] = { 0, 2, 20, 90, 115, 130, 150, 200 };

@@ -139,7 +139,7 @@ static void test_boot(void **state)
 	assert_int_equal(f->stats.instructions, 0);
 }
 
-/* What is behind the program's last byte is END, whatever was there before. */
+/* Beyond the program's last byte END is read, whatever an earlier program left there. */
 static void test_rest_is_end(void **state)
 {
 	struct hwpe_fixture *f = *state;
@@ -333,7 +333,7 @@ static void test_edges_of_the_address_space(void **state)
 		   1ull << 32);
 }
 
-/* The line that is refused is named, those before it have moved. */
+/* The fault names the refused line; the lines before it are transferred. */
 static void test_refused(void **state)
 {
 	struct hwpe_fixture *f = *state;
@@ -432,7 +432,7 @@ static void test_deep_loops(void **state)
 	sa_end(&a);
 	hf_ok(f, &a);
 	assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_EVENT), 5);
-	/* Increments are gone when their loop ends, here with the enclosing one's iteration. */
+	/* A loop's increments are dropped when it ends, here at the end of the enclosing iteration. */
 	a.n = 0;
 	SA(&a, CNNACC_SEQ_LOOP, 2, 3);
 	SA(&a, CNNACC_SEQ_LOOP, 1, 3, step, 1);
@@ -530,7 +530,7 @@ static void test_time_limit(void **state)
 	f->limit = BOOT(a) + 1;
 	hf_bad(f, &a, E(COMMAND), 1, 0);
 	assert_int_equal(f->stats.instructions, 1);
-	/* What would move past the limit does not, and nothing refuses it; it counts. */
+	/* A transfer past the limit does not happen and causes no fault, but is counted. */
 	a.n = 0;
 	memset(f->data, 0xee, 64);
 	sa_save(&a, 0, DATA_VA, 0, 64);
@@ -650,7 +650,7 @@ static void test_abort_while_suspended(void **state)
 	assert_int_equal(f->done.pc, 1);
 	assert_int_equal(f->done.cycles, BOOT(a) + 1);
 	assert_int_equal(hf_reg(f, CNNACC_SEQ_REG_STATE), CNNACC_SEQ_IDLE);
-	/* Nothing of the wait is left. */
+	/* The wait leaves no state behind. */
 	f->flags = 0;
 	hf_ok(f, &a);
 }
@@ -803,7 +803,7 @@ static void test_scrub(void **state)
 		assert_int_equal(out[i], 0);
 	assert_int_equal(f->stats.scrub_cycles, KERNEL / 64);
 	assert_int_equal(f->stats.cycles, KERNEL / 64 + BOOT(a) + 17 + KERNEL / 64 + 2 + 1);
-	/* The same context finds what it left. */
+	/* The same context finds its data again. */
 	a.n = 0;
 	sa_write_acc(&a, 3, 4, 78);
 	sa_end(&a);

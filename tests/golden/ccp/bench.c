@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include "../bench.h"
+#include "compare.h"
 #include "ccp.h"
-#include "../params.h"
 
 static void *create(const struct cnnacc_core_entry *entry, struct golden_core *core)
 {
 	struct golden_ccp_params params;
-	struct golden_ccp *ccp = params_of_ccp(entry, &params) ? golden_ccp_create(&params) : NULL;
+	struct golden_ccp *ccp;
 
+	if (!golden_ccp_params_of(entry, &params))
+		return NULL;
+	ccp = golden_ccp_create(&params);
 	if (ccp)
 		golden_ccp_core(ccp, core);
 	return ccp;
@@ -46,6 +48,9 @@ static bool compare_window(struct host *host, uint32_t window, void *model)
 	return bad;
 }
 
-const struct bench_kind bench_ccp = {
+static const struct cnnacc_code_info codes[] = CNNACC_CCP_CODES;
+
+const struct bench_kind ccp_bench = {
 	.create = create, .destroy = destroy, .compare_window = compare_window,
+	.codes = { { codes, sizeof(codes) / sizeof(codes[0]) } },
 };

@@ -3,12 +3,18 @@
 
 #include <stdlib.h>
 
+#include "fields.h"
 #include "../fp32.h"
 
 #define WEIGHT_BANK_0	CNNACC_CCP_DATA_BANKS	/* banks: two data, then four weight */
 #define BANKS		(CNNACC_CCP_DATA_BANKS + CNNACC_CCP_WEIGHT_BANKS)
 #define HALVES		(2 * BANKS)		/* lower and upper half of each bank */
 #define LINE		CNNACC_LINE_SIZE
+
+/* Words of the discovery table: the only geometry and limits that this model implements. */
+#define GEOMETRY	(CNNACC_CCP_ROWS | CNNACC_CCP_LANES << 8 | CNNACC_CCP_GROUPS << 16)
+#define LIMITS		(CNNACC_CCP_KERNEL_MAX | CNNACC_CCP_STRIDE_MAX << 8 | \
+			 CNNACC_CCP_PAD_MAX << 16)
 
 /* The conv iteration that a later one with ci_start > 0 may continue. */
 struct continuation {
@@ -17,7 +23,7 @@ struct continuation {
 	int64_t row_start, col_start, vec_active, co_start, co_cnt;
 };
 
-/* Time with DMA beside the controller. */
+/* Times of the timing model: the controller and the DMA engine run in parallel. */
 struct clock {
 	uint64_t t;		/* controller */
 	uint64_t d;		/* DMA engine free */
@@ -42,7 +48,7 @@ struct golden_ccp {
 	struct cnnacc_stats *stats;
 };
 
-/* What an EXEC costs and moves. */
+/* Cycles, traffic and accessed halves of an EXEC. */
 struct work {
 	uint64_t cycles;
 	uint64_t mac_slots;
@@ -81,11 +87,6 @@ static int64_t bits(uint32_t word, unsigned int high, unsigned int low)
 static int64_t or_default(int64_t value, int64_t if_zero)
 {
 	return value ? value : if_zero;
-}
-
-static int64_t signed_word(uint32_t word)
-{
-	return (int32_t)word;
 }
 
 static int64_t data_floats(const struct golden_ccp *ccp)
@@ -175,6 +176,7 @@ static void touch_planes(const struct golden_ccp *ccp, bool halves[HALVES], int 
 /* ------------------------------------------------------------------ conv */
 
 struct conv {
+	bool reserved_clear;
 	bool relu, bias;
 	int64_t kh, kw, sy, sx;
 	int64_t ih, iw, oh, ow;
@@ -189,47 +191,31 @@ struct conv {
 
 static void conv_resolve(const struct golden_ccp_regs *regs, struct conv *c)
 {
-	const uint32_t *g0 = regs->conv0, *g1 = regs->conv1;
+	int64_t v[CCP_FIELD_NAMES];
+	bool good0 = fields_decode(&ccp_fields, CONV_GROUP_0, regs->conv0, v);
+	bool good1 = fields_decode(&ccp_fields, CONV_GROUP_1, regs->conv1, v);
 
-	c->relu = bits(g0[0], 0, 0);
-	c->bias = bits(g0[0], 1, 1);
-	c->sy = bits(g0[0], 15, 8);
-	c->kh = bits(g0[0], 23, 16);
-	c->sx = or_default(bits(g0[0], 27, 24), c->sy);
-	c->kw = or_default(bits(g0[0], 31, 28), c->kh);
-	c->iw = bits(g0[1], 15, 0);
-	c->ow = bits(g0[1], 31, 16);
-	c->ci_num = bits(g0[2], 15, 0);
-	c->co_num = bits(g0[2], 31, 16);
-	c->ci_start = bits(g0[3], 15, 0);
-	c->ci_end = bits(g0[3], 31, 16);
-	c->row_start = bits(g0[4], 15, 0);
-	c->col_start = bits(g0[4], 31, 16);
-	c->vec_active = bits(g0[5], 4, 0);
-	c->groups = bits(g0[5], 9, 8) + 1;
-	c->co_start = bits(g0[5], 31, 16);
-	c->co_cnt = or_default(bits(g0[6], 15, 0), c->co_num - c->co_start);
-	c->pt = bits(g0[6], 19, 16);
-	c->pb = bits(g0[6], 23, 20);
-	c->pl = bits(g0[6], 27, 24);
-	c->pr = bits(g0[6], 31, 28);
-	c->in_base = signed_word(g1[0]);
-	c->out_base = signed_word(g1[1]);
-	c->weight_base = signed_word(g1[2]);
-	c->bias_base = signed_word(g1[3]);
-	c->ih = or_default(bits(g1[4], 15, 0), c->iw);
-	c->oh = or_default(bits(g1[4], 31, 16), c->ow);
-	c->in_pitch = or_default(g1[5], c->ih * c->iw);
-	c->out_pitch = or_default(g1[6], c->oh * c->ow);
-	c->weight_pitch = or_default(bits(g1[7], 15, 0), c->ci_num);
+	*c = (struct conv){
+		.reserved_clear = good0 && good1,
+		.relu = v[RELU], .bias = v[BIAS_ENABLE],
+		.kh = v[KERNEL_ROWS], .kw = or_default(v[KERNEL_COLUMNS], v[KERNEL_ROWS]),
+		.sy = v[ROW_STRIDE], .sx = or_default(v[COLUMN_STRIDE], v[ROW_STRIDE]),
+		.ih = or_default(v[INPUT_ROWS], v[INPUT_COLUMNS]), .iw = v[INPUT_COLUMNS],
+		.oh = or_default(v[OUTPUT_ROWS], v[OUTPUT_COLUMNS]), .ow = v[OUTPUT_COLUMNS],
+		.pt = v[PAD_TOP], .pb = v[PAD_BOTTOM], .pl = v[PAD_LEFT], .pr = v[PAD_RIGHT],
+		.ci_num = v[CI_NUM], .ci_start = v[CI_START], .ci_end = v[CI_END],
+		.co_num = v[CO_NUM], .co_start = v[CO_START],
+		.co_cnt = or_default(v[CO_CNT], v[CO_NUM] - v[CO_START]),
+		.row_start = v[ROW_START], .col_start = v[COL_START],
+		.vec_active = v[VEC_ACTIVE], .groups = v[GROUPS_LESS_1] + 1,
+		.in_base = v[INPUT_BASE], .out_base = v[OUTPUT_BASE],
+		.weight_base = v[WEIGHT_BASE], .bias_base = v[BIAS_BASE],
+		.weight_pitch = or_default(v[WEIGHT_PITCH], v[CI_NUM]),
+	};
+	c->in_pitch = or_default(v[INPUT_PITCH], c->ih * c->iw);
+	c->out_pitch = or_default(v[OUTPUT_PITCH], c->oh * c->ow);
 	c->row_end = min64(c->row_start + c->vec_active, c->oh);
 	c->col_end = min64(c->col_start + CNNACC_CCP_LANES, c->ow);
-}
-
-static bool conv_reserved_clear(const struct golden_ccp_regs *regs)
-{
-	return !bits(regs->conv0[0], 7, 2) && !bits(regs->conv0[5], 7, 5) &&
-	       !bits(regs->conv0[5], 15, 10) && !bits(regs->conv1[7], 31, 16);
 }
 
 static bool kernel_fits(int64_t in, int64_t pad, int64_t kernel)
@@ -251,9 +237,9 @@ static bool conv_continues(const struct continuation *cont, const struct conv *c
 	       cont->co_start == c->co_start && cont->co_cnt == c->co_cnt;
 }
 
-static int conv_check_shape(const struct golden_ccp_regs *regs, const struct conv *c)
+static int conv_check_shape(const struct conv *c)
 {
-	if (!conv_reserved_clear(regs))
+	if (!c->reserved_clear)
 		return CNNACC_CCP_BAD_RESERVED;
 	if (c->kh < 1 || c->kh > CNNACC_CCP_KERNEL_MAX || c->kw > CNNACC_CCP_KERNEL_MAX)
 		return CNNACC_CCP_BAD_KERNEL;
@@ -289,7 +275,7 @@ static int conv_check_ranges(const struct golden_ccp *ccp, const struct conv *c)
 
 static int conv_check(const struct golden_ccp *ccp, const struct conv *c)
 {
-	int field = conv_check_shape(&ccp->regs, c);
+	int field = conv_check_shape(c);
 
 	if (field)
 		return field;
@@ -438,65 +424,65 @@ static int conv_exec(struct golden_ccp *ccp, struct work *work)
 /* ------------------------------------------------------------------ pool */
 
 struct pool {
-	bool average;
+	bool reserved_clear, average;
+	bool columns_given;	/* the kernel's */
 	int64_t kh, kw, sy, sx;
 	int64_t ih, iw, oh, ow;
-	int64_t oh_field, ow_field, oh_full, ow_full;
+	int64_t oh_full, ow_full;
 	int64_t pt, pb, pl, pr;
 	int64_t channels;
 	int64_t in_base, in_pitch, out_base, out_pitch;
 };
 
-static void pool_resolve(const uint32_t *g, struct pool *p)
+static void pool_resolve(const uint32_t *words, struct pool *p)
 {
-	p->average = bits(g[0], 0, 0);
-	p->sy = bits(g[0], 15, 8);
-	p->kh = bits(g[0], 23, 16);
-	p->sx = or_default(bits(g[0], 27, 24), p->sy);
-	p->kw = or_default(bits(g[0], 31, 28), p->kh);
-	p->iw = bits(g[1], 15, 0);
-	p->ih = or_default(bits(g[1], 31, 16), p->iw);
-	p->channels = bits(g[2], 15, 0);
-	p->pt = bits(g[2], 19, 16);
-	p->pb = bits(g[2], 23, 20);
-	p->pl = bits(g[2], 27, 24);
-	p->pr = bits(g[2], 31, 28);
-	p->in_base = signed_word(g[3]);
-	p->out_base = signed_word(g[4]);
-	p->ow_field = bits(g[5], 15, 0);
-	p->oh_field = bits(g[5], 31, 16);
-	p->in_pitch = or_default(g[6], p->ih * p->iw);
+	int64_t v[CCP_FIELD_NAMES];
+	bool good = fields_decode(&ccp_fields, POOL_GROUP, words, v);
+
+	*p = (struct pool){
+		.reserved_clear = good, .average = v[AVERAGE],
+		.columns_given = v[KERNEL_COLUMNS],
+		.kh = v[KERNEL_ROWS], .kw = or_default(v[KERNEL_COLUMNS], v[KERNEL_ROWS]),
+		.sy = v[ROW_STRIDE], .sx = or_default(v[COLUMN_STRIDE], v[ROW_STRIDE]),
+		.ih = or_default(v[INPUT_ROWS], v[INPUT_COLUMNS]), .iw = v[INPUT_COLUMNS],
+		.oh = v[OUTPUT_ROWS], .ow = v[OUTPUT_COLUMNS],
+		.pt = v[PAD_TOP], .pb = v[PAD_BOTTOM], .pl = v[PAD_LEFT], .pr = v[PAD_RIGHT],
+		.channels = v[CHANNELS],
+		.in_base = v[INPUT_BASE], .out_base = v[OUTPUT_BASE],
+		.out_pitch = v[OUTPUT_PITCH],
+	};
+	p->in_pitch = or_default(v[INPUT_PITCH], p->ih * p->iw);
 }
 
-static bool pool_kernel_good(const struct pool *p, bool columns_given)
+static bool pool_kernel_good(const struct pool *p)
 {
-	if (!columns_given)
+	if (!p->columns_given)
 		return p->kh == 2 || p->kh == 3;
 	return p->kh >= 1 && p->kh <= 3 && p->kw <= 3 && !(p->kh == 1 && p->kw == 1);
 }
 
-/* The output size needs a good kernel, stride and input, hence after their checks. */
-static void pool_resolve_output(uint32_t out_pitch, struct pool *p)
+/* Resolve the output size after kernel, stride and input have been checked: it divides by them. */
+static void pool_resolve_output(struct pool *p)
 {
 	p->oh_full = ceil_div(p->ih + p->pt + p->pb - p->kh, p->sy) + 1;
 	p->ow_full = ceil_div(p->iw + p->pl + p->pr - p->kw, p->sx) + 1;
-	p->oh = or_default(p->oh_field, p->oh_full);
-	p->ow = or_default(p->ow_field, p->ow_full);
-	p->out_pitch = or_default(out_pitch, p->oh * p->ow);
+	p->oh = or_default(p->oh, p->oh_full);
+	p->ow = or_default(p->ow, p->ow_full);
+	p->out_pitch = or_default(p->out_pitch, p->oh * p->ow);
 }
 
-static int pool_check(const struct golden_ccp *ccp, const uint32_t *g, struct pool *p)
+static int pool_check(const struct golden_ccp *ccp, struct pool *p)
 {
-	if (bits(g[0], 7, 1))
+	if (!p->reserved_clear)
 		return CNNACC_CCP_BAD_RESERVED;
-	if (!pool_kernel_good(p, bits(g[0], 31, 28)))
+	if (!pool_kernel_good(p))
 		return CNNACC_CCP_BAD_KERNEL;
 	if (p->sy < 1 || p->sy > CNNACC_CCP_STRIDE_MAX || p->sx > CNNACC_CCP_STRIDE_MAX)
 		return CNNACC_CCP_BAD_STRIDE;
 	if (!p->iw || !kernel_fits(p->ih, p->pt + p->pb, p->kh) ||
 	    !kernel_fits(p->iw, p->pl + p->pr, p->kw))
 		return CNNACC_CCP_BAD_IN_SIZE;
-	pool_resolve_output(g[7], p);
+	pool_resolve_output(p);
 	if (p->oh > p->oh_full || p->ow > p->ow_full)
 		return CNNACC_CCP_BAD_OUT_SIZE;
 	if (!p->channels)
@@ -576,13 +562,12 @@ static float pool_output(const struct golden_ccp *ccp, const struct pool *p, int
 
 static int pool_exec(struct golden_ccp *ccp, struct work *work)
 {
-	const uint32_t *g = ccp->regs.pool0;
 	uint64_t outputs;
 	struct pool p;
 	int field;
 
-	pool_resolve(g, &p);
-	field = pool_check(ccp, g, &p);
+	pool_resolve(ccp->regs.pool0, &p);
+	field = pool_check(ccp, &p);
 	if (field)
 		return field;
 	for (int64_t channel = 0; channel < p.channels; channel++)
@@ -605,29 +590,33 @@ static int pool_exec(struct golden_ccp *ccp, struct work *work)
 /* ------------------------------------------------------------------- pad */
 
 struct pad {
+	bool reserved_clear;
 	int64_t layers;
 	int64_t ih, iw, oh, ow;
 	int64_t channels;
 	int64_t in_base, in_pitch, out_base, out_pitch;
 };
 
-static void pad_resolve(const uint32_t *g, struct pad *p)
+static void pad_resolve(const uint32_t *words, struct pad *p)
 {
-	p->layers = g[0];
-	p->iw = bits(g[1], 15, 0);
-	p->ih = or_default(bits(g[1], 31, 16), p->iw);
+	int64_t v[CCP_FIELD_NAMES];
+	bool good = fields_decode(&ccp_fields, PAD_GROUP, words, v);
+
+	*p = (struct pad){
+		.reserved_clear = good, .layers = v[PAD_LAYERS],
+		.ih = or_default(v[INPUT_ROWS], v[INPUT_COLUMNS]), .iw = v[INPUT_COLUMNS],
+		.channels = v[CHANNELS],
+		.in_base = v[INPUT_BASE], .out_base = v[OUTPUT_BASE],
+		.out_pitch = v[OUTPUT_PITCH],
+	};
 	p->oh = p->ih + 2 * p->layers;
 	p->ow = p->iw + 2 * p->layers;
-	p->channels = bits(g[2], 15, 0);
-	p->in_base = signed_word(g[3]);
-	p->out_base = signed_word(g[4]);
-	p->in_pitch = or_default(g[5], p->ih * p->iw);
-	p->out_pitch = g[6];
+	p->in_pitch = or_default(v[INPUT_PITCH], p->ih * p->iw);
 }
 
-static int pad_check(const struct golden_ccp *ccp, const uint32_t *g, struct pad *p)
+static int pad_check(const struct golden_ccp *ccp, struct pad *p)
 {
-	if (bits(g[2], 31, 16))
+	if (!p->reserved_clear)
 		return CNNACC_CCP_BAD_RESERVED;
 	if (p->layers != 1 && p->layers != 2)
 		return CNNACC_CCP_BAD_PAD;
@@ -661,12 +650,11 @@ static uint32_t pad_output(const struct golden_ccp *ccp, const struct pad *p, in
 
 static int pad_exec(struct golden_ccp *ccp, struct work *work)
 {
-	const uint32_t *g = ccp->regs.pad0;
 	struct pad p;
 	int field;
 
-	pad_resolve(g, &p);
-	field = pad_check(ccp, g, &p);
+	pad_resolve(ccp->regs.pad0, &p);
+	field = pad_check(ccp, &p);
 	if (field)
 		return field;
 	for (int64_t channel = 0; channel < p.channels; channel++)
@@ -688,22 +676,23 @@ static int pad_exec(struct golden_ccp *ccp, struct work *work)
 /* -------------------------------------------------------------------- fc */
 
 struct fc {
-	bool relu, bias;
+	bool reserved_clear, relu, bias;
 	int64_t in, in16, out;
 	int64_t in_base, out_base, weight_base, bias_base;
 };
 
-static void fc_resolve(const uint32_t *g, struct fc *f)
+static void fc_resolve(const uint32_t *words, struct fc *f)
 {
-	f->relu = bits(g[0], 0, 0);
-	f->bias = bits(g[0], 1, 1);
-	f->in = g[1];
-	f->in16 = ceil_div(f->in, 16) * 16;
-	f->out = g[2];
-	f->in_base = signed_word(g[3]);
-	f->out_base = signed_word(g[4]);
-	f->weight_base = signed_word(g[5]);
-	f->bias_base = signed_word(g[6]);
+	int64_t v[CCP_FIELD_NAMES];
+	bool good = fields_decode(&ccp_fields, FC_GROUP, words, v);
+
+	*f = (struct fc){
+		.reserved_clear = good, .relu = v[RELU], .bias = v[BIAS_ENABLE],
+		.in = v[INPUT_LENGTH], .in16 = ceil_div(v[INPUT_LENGTH], 16) * 16,
+		.out = v[OUTPUT_LENGTH],
+		.in_base = v[INPUT_BASE], .out_base = v[OUTPUT_BASE],
+		.weight_base = v[WEIGHT_BASE], .bias_base = v[BIAS_BASE],
+	};
 }
 
 static bool span_inside(int64_t base, int64_t length, int64_t size)
@@ -711,11 +700,11 @@ static bool span_inside(int64_t base, int64_t length, int64_t size)
 	return base >= 0 && base + length <= size;
 }
 
-static int fc_check(const struct golden_ccp *ccp, const uint32_t *g, const struct fc *f)
+static int fc_check(const struct golden_ccp *ccp, const struct fc *f)
 {
 	int64_t all_weights = CNNACC_CCP_WEIGHT_BANKS * weight_floats(ccp);
 
-	if (bits(g[0], 31, 2))
+	if (!f->reserved_clear)
 		return CNNACC_CCP_BAD_RESERVED;
 	if (!f->in || !f->out)
 		return CNNACC_CCP_BAD_LENGTH;
@@ -780,12 +769,11 @@ static void fc_halves(const struct golden_ccp *ccp, const struct fc *f, struct w
 
 static int fc_exec(struct golden_ccp *ccp, struct work *work)
 {
-	const uint32_t *g = ccp->regs.fc0;
 	struct fc f;
 	int field;
 
-	fc_resolve(g, &f);
-	field = fc_check(ccp, g, &f);
+	fc_resolve(ccp->regs.fc0, &f);
+	field = fc_check(ccp, &f);
 	if (field)
 		return field;
 	for (int64_t o = 0; o < f.out; o++)
@@ -814,7 +802,7 @@ static enum golden_ccp_role bank_role(const struct golden_ccp *ccp, int bank)
 	return bank == read_bank_number(ccp) ? GOLDEN_CCP_READ : GOLDEN_CCP_WRITTEN;
 }
 
-/* Transfers of @half that an EXEC found under way, which began at @start if not at once. */
+/* Count the transfers of @half in flight when an EXEC came that started at @start. */
 static void cover_half(struct golden_ccp *ccp, enum golden_ccp_role role, int half, bool used,
 		       uint64_t start)
 {
@@ -854,7 +842,7 @@ static void cover_dma(struct golden_ccp *ccp, bool load, const bool halves[HALVE
 		*both += halves[2 * bank] && halves[2 * bank + 1];
 }
 
-/* The latest of @t and the ends of those halves. */
+/* The maximum of @t and the ends of those halves. */
 static uint64_t after(uint64_t t, const uint64_t ends[HALVES], const bool halves[HALVES])
 {
 	for (int half = 0; half < HALVES; half++)
@@ -1060,7 +1048,7 @@ static void do_bnz(struct golden_ccp *ccp, uint32_t insn, uint32_t *next)
 	spend(ccp, taken ? 2 : 1);
 }
 
-/* One instruction; @next is where to go on, false if it failed. */
+/* Run one instruction; set @next if it branches; false if it failed. */
 static bool execute(struct golden_ccp *ccp, uint32_t insn, uint32_t *next)
 {
 	unsigned int op = bits(insn, 31, 28);
@@ -1130,7 +1118,7 @@ static bool boot(struct golden_ccp *ccp)
 	return false;
 }
 
-/* One instruction with the checks around it; false at the end of the job. */
+/* Run one instruction and check PC and cycle limit; false at the end of the job. */
 static bool step(struct golden_ccp *ccp)
 {
 	uint32_t insn, next = ccp->regs.pc + 1;
@@ -1198,6 +1186,20 @@ static void ccp_clear(void *priv)
 	memset(ccp->icache, 0, params->icache);
 	memset(ccp->lob, 0, lob_floats(params) * sizeof(float));
 	memset(&ccp->regs, 0, sizeof(ccp->regs));
+}
+
+bool golden_ccp_params_of(const struct cnnacc_core_entry *entry,
+			  struct golden_ccp_params *params)
+{
+	*params = (struct golden_ccp_params){
+		.icache = entry->program_max,
+		.data_bank = entry->param[CNNACC_CCP_PARAM_DATA_BANK],
+		.weight_bank = entry->param[CNNACC_CCP_PARAM_WEIGHT_BANK],
+		.lob = entry->param[CNNACC_CCP_PARAM_LOB],
+	};
+	return entry->type == CNNACC_CORE_CCP &&
+	       entry->param[CNNACC_CCP_PARAM_GEOMETRY] == GEOMETRY &&
+	       entry->param[CNNACC_CCP_PARAM_LIMITS] == LIMITS;
 }
 
 struct golden_ccp *golden_ccp_create(const struct golden_ccp_params *params)

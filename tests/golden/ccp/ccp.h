@@ -3,8 +3,8 @@
 #ifndef GOLDEN_CCP_H
 #define GOLDEN_CCP_H
 
-#include "../core.h"
 #include "cnnacc_ccp.h"
+#include "../core.h"
 
 /** struct golden_ccp_params - build parameters, from the discovery table. */
 struct golden_ccp_params {
@@ -28,6 +28,9 @@ struct golden_ccp_regs {
 
 struct golden_ccp;
 
+/* False if the entry is of another core type, or of a geometry that the model lacks. */
+bool golden_ccp_params_of(const struct cnnacc_core_entry *entry,
+			  struct golden_ccp_params *params);
 /* NULL if there is no memory. */
 struct golden_ccp *golden_ccp_create(const struct golden_ccp_params *params);
 void golden_ccp_destroy(struct golden_ccp *ccp);
@@ -35,10 +38,10 @@ void golden_ccp_destroy(struct golden_ccp *ccp);
 void golden_ccp_core(struct golden_ccp *ccp, struct golden_core *core);
 const struct golden_ccp_regs *golden_ccp_regs(const struct golden_ccp *ccp);
 
-/** enum golden_ccp_role - what a bank is to an EXEC. */
+/** enum golden_ccp_role - how an EXEC uses a bank. */
 enum golden_ccp_role { GOLDEN_CCP_READ, GOLDEN_CCP_WRITTEN, GOLDEN_CCP_WEIGHTS, GOLDEN_CCP_ROLES };
 
-/** struct golden_ccp_coverage - how often each thing was seen. */
+/** struct golden_ccp_coverage - number of occurrences. */
 struct golden_ccp_coverage {
 	uint64_t op[16];
 	uint64_t unit[4];		/* EXECs that ran */
@@ -52,7 +55,7 @@ struct golden_ccp_coverage {
 	uint64_t conv_overrun;		/* tile past the map's edge */
 	uint64_t bnz_taken;
 	uint64_t stalled;
-	/* halves with a LOAD or STORE under way when an EXEC came that uses the bank */
+	/* halves with a LOAD or STORE in flight at an EXEC that uses the bank */
 	uint64_t load_waited_for[GOLDEN_CCP_ROLES];
 	uint64_t load_beside[GOLDEN_CCP_ROLES];
 	uint64_t store_waited_for;	/* of the write bank */

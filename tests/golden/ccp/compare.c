@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include <string.h>
 
-#include "../compare.h"
-#include "../coverage.h"
+#include "compare.h"
 #include "gen.h"
-#include "../params.h"
 #include "vectors.h"
 
 static const char *const device_cores[] = {
@@ -42,7 +40,7 @@ static unsigned int device_of(uint64_t random, unsigned int kind)
 {
 	static const unsigned int share[] = { 0, 0, 1, 1, 2, 3, 3, 3, 4, 4 };
 
-	/* An 8 KiB instruction cache has no branch target past its end. */
+	/* BNZ cannot reach past the end of an 8 KiB instruction cache: prefer a smaller one. */
 	if (kind == GEN_PC && random % 2)
 		return 2;
 	if (kind == GEN_EXTREME && random % 3)
@@ -66,7 +64,7 @@ static void generate(unsigned int kind, uint64_t seed, const struct host_queue *
 	static struct gen gen;
 	struct golden_ccp_params params;
 
-	params_of_ccp(&queue->entry, &params);
+	golden_ccp_params_of(&queue->entry, &params);
 	gen_job(&gen, kind, seed, &params, queue->job_cycles_max, job, image);
 }
 
@@ -79,24 +77,20 @@ static bool vector_fits(unsigned int index, const struct cnnacc_core_entry *entr
 	const struct golden_ccp_params *want = vector_params(index);
 	struct golden_ccp_params params;
 
-	return params_of_ccp(entry, &params) &&
+	return golden_ccp_params_of(entry, &params) &&
 	       !memcmp(&params, want ? want : &by_default, sizeof(params));
 }
 
-int main(int argc, char **argv)
-{
-	static const struct compare compare = {
-		.kind = &bench_ccp,
-		.devices = device_cores,
-		.device_count = sizeof(device_cores) / sizeof(device_cores[0]),
-		.legal_jobs = 20000,
-		.kinds = kind_name, .limit = GEN_LIMIT, .kind_of = kind_of, .device_of = device_of,
-		.legal = legal, .together = together, .generate = generate,
-		.vectors = {
-			vector_count, vector_name, vector_fits, vector_build, vector_check,
-		},
-		.access = coverage_ccp_access, .coverage = coverage_ccp,
-	};
-
-	return compare_main(argc, argv, &compare);
-}
+const struct compare compare_core = {
+	.kind = &ccp_bench,
+	.devices = device_cores,
+	.device_count = sizeof(device_cores) / sizeof(device_cores[0]),
+	.legal_jobs = 20000,
+	.kinds = kind_name, .limit = GEN_LIMIT, .kind_of = kind_of, .device_of = device_of,
+	.legal = legal, .together = together, .generate = generate,
+	.print_code = asm_print,
+	.vectors = {
+		vector_count, vector_name, vector_fits, vector_build, vector_check,
+	},
+	.access = ccp_coverage_access, .coverage = ccp_coverage,
+};

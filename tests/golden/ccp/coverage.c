@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include "ccp.h"
 #include "../coverage.h"
+#include "compare.h"
 #include "gen.h"
 
 enum { BY_LOAD, BY_STORE, BY_CODE_LOAD };
 
-unsigned int coverage_ccp_access(const struct golden_status *status, void *model)
+unsigned int ccp_coverage_access(const struct golden_status *status, void *model)
 {
 	(void)model;
 	if (status->access == CNNACC_ACCESS_EXEC)
@@ -22,7 +23,7 @@ static unsigned int report_fields(const struct golden_ccp_coverage *c)
 	       coverage_line("RANGE_DMA", &c->range_dma, 1, 1);
 }
 
-/* What the halves of the banks make different. */
+/* Overlap of DMA and EXEC by halves of banks. */
 static unsigned int report_halves(const struct golden_ccp_coverage *c)
 {
 	uint64_t all = (1u << GOLDEN_CCP_ROLES) - 1;
@@ -36,7 +37,7 @@ static unsigned int report_halves(const struct golden_ccp_coverage *c)
 	       coverage_line("STORE from both halves", &c->store_both, 1, 1);
 }
 
-unsigned int coverage_ccp(const struct bench *benches, unsigned int count)
+unsigned int ccp_coverage(const struct bench *benches, unsigned int count)
 {
 	static const struct coverage_scope scope = {
 		.kinds = GEN_KINDS, .classes = 0x5f,

@@ -22,7 +22,7 @@ static int64_t max64(int64_t a, int64_t b)
 
 /* ---------------------------------------------------------- the program */
 
-/* At an end of the bank, about its middle or anywhere. */
+/* A window at an end of the bank, around its middle or anywhere. */
 static struct gen_window pick_window(struct gen *gen, int64_t words, int64_t most_lines)
 {
 	int64_t all = words / LINE_WORDS, lines = all, first;
@@ -88,7 +88,7 @@ static void load_all(struct gen *gen)
 	for (unsigned int i = 0; i < 6; i++) {
 		unsigned int which = (first + i) % 6;
 
-		/* What an earlier job left is not to be relied on, yet it is defined. */
+		/* The models must agree on what an earlier job left, too: do not always load. */
 		if (gen_chance(gen, 6))
 			continue;
 		if (which < 2)
@@ -161,7 +161,7 @@ static void brief(struct gen *gen)
 							    CNNACC_CCP_INSN_STORE(0, 1, 2, 1));
 			break;
 		default:
-			program_set_all(gen->code, one_by_one);
+			asm_set_all(gen->code, one_by_one);
 			gen_emit(gen, CNNACC_CCP_INSN_CFG(CNNACC_CCP_PAD, 0));
 			gen_emit(gen, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_PAD));
 			break;
@@ -170,7 +170,7 @@ static void brief(struct gen *gen)
 	gen_emit(gen, CNNACC_CCP_INSN_NOP);
 }
 
-/* Words that mean little, with real layers among them. */
+/* Random words, with legal layers among them. */
 static void noise(struct gen *gen)
 {
 	int64_t count = gen_pick(gen, 4, 60);
@@ -196,7 +196,7 @@ static void noise(struct gen *gen)
 	gen->job->packet.cycle_limit = gen_pick(gen, 1, 20000);
 }
 
-/* Past the end of the instruction cache, by a branch or by walking. */
+/* Run past the end of the instruction cache, by a branch or sequentially. */
 static void past_end(struct gen *gen)
 {
 	uint32_t words = gen->params.icache / 4;
@@ -258,7 +258,7 @@ static void tall_conv(struct gen *gen)
 	gen_conv_exec(gen, &l, true);
 }
 
-/* Input channels by the thousand, in slices that fit the weight banks. */
+/* Thousands of input channels, in slices that fit the weight banks. */
 static void deep_conv(struct gen *gen)
 {
 	int64_t words = gen->params.data_bank / 4, weights = gen->params.weight_bank / 4;
@@ -322,7 +322,7 @@ static void wide_pool(struct gen *gen)
 	gen_unit(gen, CNNACC_CCP_POOL, g);
 }
 
-/* Planes of one element by the thousand, or one row of very many columns. */
+/* Thousands of planes of one element, or one row of very many columns. */
 static void large_pad(struct gen *gen)
 {
 	int64_t words = gen->params.data_bank / 4;
@@ -408,13 +408,13 @@ static void finish(struct gen *gen)
 	uint32_t program_va, stats_va;
 
 	gen_code_end(gen);
-	/* The program may be followed by words that happen to be zero. */
+	/* At times the program's length includes zero words behind its last instruction. */
 	if (gen_chance(gen, 3))
 		length = gen_chance(gen, 50) ? gen->params.icache :
 			 4 * gen_pick(gen, length / 4, gen->params.icache / 4);
 	program_va = places_take(&gen->places, (length + 63) / 64);
 	stats_va = places_take(&gen->places, 2);
-	/* The rest of the program or record is mapped where it would wrap to. */
+	/* The rest is beyond 4 GiB; VA 0 is mapped, so that a wrap would not fault. */
 	if (gen->kind == GEN_FAULT && gen_chance(gen, 6))
 		program_va = LAST_LINE;
 	if (gen->kind == GEN_FAULT && gen_chance(gen, 6))

@@ -3,6 +3,7 @@
 #ifndef GOLDEN_GEN_H
 #define GOLDEN_GEN_H
 
+#include "asm.h"
 #include "ccp.h"
 #include "../job.h"
 #include "layer.h"
@@ -25,7 +26,7 @@ enum gen_kind {
 	GEN_KINDS,
 };
 
-/* Where conv, pool, pad and fc find room; words of a bank, whose upper half is from middle. */
+/* Words low..high - 1 of a bank, which the layers use; its upper half starts at middle. */
 struct gen_window {
 	int64_t low, high, middle;
 };
@@ -41,7 +42,7 @@ struct gen {
 
 	struct program *code;	/* being written */
 	uint32_t code_base, code_limit;
-	uint32_t *code_lines;	/* instruction to be told how long the segment is */
+	uint32_t *code_lines;	/* LDI whose immediate becomes the length of the segment */
 
 	struct places places;
 	struct gen_window data, weight;
@@ -49,7 +50,7 @@ struct gen {
 	bool sink_readable[2];
 };
 
-/* Fill @job, whose image is @image; all of it follows from @seed. */
+/* Fill @job, whose image is @image; depends on @seed alone. */
 void gen_job(struct gen *gen, enum gen_kind kind, uint64_t seed,
 	     const struct golden_ccp_params *params, uint64_t job_cycles_max, struct job *job,
 	     struct image *image);
@@ -72,7 +73,7 @@ void gen_dma(struct gen *gen, bool load, uint64_t va, uint64_t lines, uint64_t l
 bool gen_layer(struct gen *gen);
 void gen_unit(struct gen *gen, unsigned int unit, uint32_t g[8]);
 void gen_conv_exec(struct gen *gen, const struct conv_layer *layer, bool bases);
-/* Harmless things between layers. */
+/* Legal instructions without effect on the layers around them. */
 void gen_noise(struct gen *gen);
 
 /* gen_spoil.c: damage */

@@ -120,8 +120,8 @@ void gen_emit(struct gen *gen, uint32_t insn)
 }
 
 /*
- * Go on in code that is not in the instruction cache yet: the program loads it
- * into the other half and jumps there.  Clobbers R0..R2.
+ * Continue in a new code segment: the program loads it into the other half of the
+ * instruction cache and branches there.  Clobbers R0..R2.
  */
 void gen_switch(struct gen *gen)
 {
@@ -134,7 +134,7 @@ void gen_switch(struct gen *gen)
 	next->va = places_take(&gen->places, (limit - base) / LINE_WORDS);
 	next->base = base;
 	next->code.length = 0;
-	program_set(gen->code, 0, next->va / LINE);
+	asm_set(gen->code, 0, next->va / LINE);
 	lines = &gen->code->word[gen->code->length];
 	gen_emit(gen, CNNACC_CCP_INSN_LDI(1, 0));
 	gen_emit(gen, CNNACC_CCP_INSN_LDI(2, base / LINE_WORDS));
@@ -147,7 +147,7 @@ void gen_switch(struct gen *gen)
 	gen->code_limit = limit;
 }
 
-/* The next @words instructions stay together; R0..R2 may be lost before them. */
+/* Keep the next @words instructions in one segment; may clobber R0..R2 before them. */
 void gen_room(struct gen *gen, unsigned int words)
 {
 	if (gen->code_base + gen->code->length + words + SWITCH_WORDS > gen->code_limit)
@@ -165,11 +165,11 @@ void gen_set(struct gen *gen, unsigned int reg, uint32_t value)
 		gen_emit(gen, CNNACC_CCP_INSN_LDIH(reg, value >> 16));
 		break;
 	case 1:
-		program_set(gen->code, reg, value - offset);
+		asm_set(gen->code, reg, value - offset);
 		gen_emit(gen, CNNACC_CCP_INSN_ADDI(reg, reg, offset));
 		break;
 	default:
-		program_set(gen->code, reg, value);
+		asm_set(gen->code, reg, value);
 		break;
 	}
 }

@@ -97,7 +97,7 @@ static struct gen_window pick_lines(struct gen *gen, const struct gen_window *wi
 	return lines;
 }
 
-/* Some of those lines; none if there are none. */
+/* A random part of those lines; none if there are none. */
 static int64_t pick_some(struct gen *gen, const struct gen_window *lines, int64_t *first)
 {
 	*first = lines->low;
@@ -115,7 +115,7 @@ static void move_data(struct gen *gen)
 	uint32_t offset = (first - gen->data.low / LINE_WORDS) * CNNACC_LINE_SIZE;
 	uint32_t from = gen->data_source[bank];
 
-	/* What was stored may come back. */
+	/* At times LOAD what earlier STOREs wrote. */
 	if (gen->sink_readable[bank] && gen_chance(gen, 50))
 		from = gen->data_sink[bank];
 	if (gen_chance(gen, 50))
@@ -134,7 +134,7 @@ static void move_weights(struct gen *gen)
 		CNNACC_CCP_TGT_WEIGHT0 + gen_pick(gen, 0, 3));
 }
 
-/* What the next EXEC waits for or runs beside. */
+/* Transfers that the next EXEC waits for or overlaps with. */
 static void move_beside(struct gen *gen)
 {
 	int64_t count = gen_chance(gen, 25) ? gen_pick(gen, 1, 2) : 0;
@@ -149,7 +149,7 @@ static void move_beside(struct gen *gen)
 
 /* --------------------------------------------------------- instructions */
 
-/* R0..R7 = g, then CFG; the last three registers stay with their CFG. */
+/* R0..R7 = g, then CFG; R0..R2 come last, as a change of segment clobbers them. */
 static void set_group(struct gen *gen, unsigned int unit, unsigned int group, const uint32_t g[8])
 {
 	for (unsigned int reg = 7; reg > 2; reg--) {
@@ -289,7 +289,7 @@ static void pick_conv_slices(struct gen *gen, struct conv_plan *p)
 		p->slice_end[i] = i == p->slices - 1 ? channels - 1 : gen_pick(gen, first, most);
 		first = p->slice_end[i] + 1;
 	}
-	/* A layer may also stay unfinished. */
+	/* A layer may also remain incomplete. */
 	if (p->slices > 1 && gen_chance(gen, 10))
 		p->slices--;
 }
@@ -346,7 +346,7 @@ static int64_t tile_macs(const struct conv_plan *p)
 	return p->taps * p->layer.ci_num * p->co_cnt * rows * min64(CNNACC_CCP_LANES, p->x.out);
 }
 
-/* The next slice comes from another map: only tile and channels must stay. */
+/* Continue on another map: only the tile and the channels have to be the same. */
 static bool change_map(struct gen *gen, struct conv_plan *p)
 {
 	struct conv_plan other = *p;
@@ -364,7 +364,7 @@ static bool change_map(struct gen *gen, struct conv_plan *p)
 	return true;
 }
 
-/* A slice after the last channel of a finished layer continues nothing. */
+/* A slice after the last channel of a complete layer is BAD_CONTINUE. */
 static void spoil_finished(struct gen *gen, const struct conv_plan *p)
 {
 	struct conv_layer l = p->layer;
@@ -472,7 +472,7 @@ static void emit_channel_loop(struct gen *gen, const uint32_t g1[8], int64_t tim
 		gen_emit(gen, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
 		for (unsigned int reg = 0; reg < 4; reg++)
 			gen_emit(gen, CNNACC_CCP_INSN_ADDI(reg, reg, step[reg]));
-		if (gen_chance(gen, 3))		/* to what comes next anyway */
+		if (gen_chance(gen, 3))		/* a branch to the next instruction */
 			gen_emit(gen, CNNACC_CCP_INSN_BNZ(gen_pick(gen, 0, 7), gen->code_base +
 							  gen->code->length + 1));
 	}
@@ -510,7 +510,7 @@ static bool conv_channel_loop(struct gen *gen, struct conv_plan *p)
 	l->out_base = base[1] - l->co_start * p->out_pitch;
 	l->weight_base = base[2] - l->co_start / 4 * p->taps;
 	l->bias_base = base[3] - l->co_start / 4;
-	/* Out of a bank in mid-loop. */
+	/* Leave a bank in the middle of the loop. */
 	if (gen->kind == GEN_FIELD && !gen->spoilt && gen_chance(gen, 30)) {
 		gen->spoilt = true;
 		times *= 1000;
@@ -666,7 +666,7 @@ static bool pad_layer(struct gen *gen)
 	return true;
 }
 
-/* The weight window of every bank is the same, so a linear span may start in any bank. */
+/* All banks have the same weight window, so a linear span may start in any bank. */
 static int64_t pick_linear(struct gen *gen, int64_t length)
 {
 	int64_t bank = gen->params.weight_bank / 4, all = 4 * bank, place;
@@ -775,7 +775,7 @@ bool gen_layer(struct gen *gen)
 {
 	unsigned int unit = gen_pick(gen, 0, 9);
 
-	/* Parameters of every unit are as likely to be bad. */
+	/* Spoil each unit's parameters equally often. */
 	if (gen->kind == GEN_FIELD && gen_chance(gen, 60))
 		unit = gen_pick(gen, 6, 9);
 	for (int i = 0; i < TRIES; i++) {

@@ -185,7 +185,7 @@ static void conv_channels(struct gen *gen, uint32_t g0[8])
 	}
 }
 
-/* A slice that continues nothing, or something else. */
+/* A slice without an open iteration, or one that does not match it. */
 static void conv_continue(struct gen *gen, uint32_t g0[8])
 {
 	uint32_t vec = get_bits(g0[5], 4, 0);

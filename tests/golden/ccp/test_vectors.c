@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ccp.h"
+#include "fields.h"
 #include "vectors.h"
 
 static const struct {
@@ -44,6 +45,37 @@ static void test_encoding(unsigned int i)
 	disassemble(encodings[i].published, text);
 	report(encodings[i].published == encodings[i].encoded && !strcmp(text, encodings[i].text),
 	       encodings[i].text);
+}
+
+/* The rows of BAD_RESERVED in Documentation/hardware/ccp.rst. */
+static void test_reserved(void)
+{
+	static const uint32_t reserved[CCP_GROUPS][CNNACC_CCP_GPRS] = {
+		[CONV_GROUP_0] = { [0] = 0x000000fc, [5] = 0x0000fce0 },
+		[CONV_GROUP_1] = { [7] = 0xffff0000 },
+		[POOL_GROUP] = { [0] = 0x000000fe },
+		[PAD_GROUP] = { [2] = 0xffff0000 },
+		[FC_GROUP] = { [0] = 0xfffffffc },
+	};
+	bool good = true;
+
+	for (unsigned int group = 0; group < CCP_GROUPS; group++)
+		for (unsigned int word = 0; word < CNNACC_CCP_GPRS; word++)
+			good &= fields_reserved(&ccp_fields, group, word) == reserved[group][word];
+	report(good, "reserved bits of the parameter groups");
+}
+
+/* Every bit of every word is in one field or reserved: none is in two. */
+static void test_overlap(void)
+{
+	unsigned int bits = 0;
+
+	for (unsigned int i = 0; i < ccp_fields.count; i++)
+		bits += ccp_fields.field[i].high - ccp_fields.field[i].low + 1;
+	for (unsigned int group = 0; group < CCP_GROUPS; group++)
+		for (unsigned int word = 0; word < CNNACC_CCP_GPRS; word++)
+			bits += __builtin_popcount(fields_reserved(&ccp_fields, group, word));
+	report(bits == 32 * CCP_GROUPS * CNNACC_CCP_GPRS, "no bit of a group in two fields");
 }
 
 static void test_vector(unsigned int i, struct golden_shell *shell, struct job *job)
@@ -120,7 +152,7 @@ static void test_record_fault(struct golden_shell *shell, struct job *job)
 	       *space_at(&job->space, RECORD_VA) == 18 + 17, "a record that does not fit");
 }
 
-/* The instruction that exceeds the limit is the one named, and it counts. */
+/* PC is the instruction that exceeds the limit, and that instruction counts. */
 static void test_limit(struct golden_shell *shell, struct job *job)
 {
 	static const struct golden_status want = {
@@ -137,7 +169,7 @@ static void test_limit(struct golden_shell *shell, struct job *job)
 	       result.stats.instructions == 11, "a cycle limit");
 }
 
-/* A vector for other sizes than the default build's gets a core of its own. */
+/* A vector for other build parameters than the default gets its own core. */
 static void test_vector_of(unsigned int i, struct golden_shell *shell, struct job *job)
 {
 	struct golden_shell other = { .core.job_cycles_max = INT64_MAX, .bus = shell->bus };
@@ -171,9 +203,11 @@ int main(void)
 		return 2;
 	golden_ccp_core(ccp, &shell.core);
 	shell.bus = image_bus(&image);
-	printf("1..%u\n", (unsigned int)ENCODINGS + vector_count() + 3);
+	printf("1..%u\n", (unsigned int)ENCODINGS + vector_count() + 5);
 	for (unsigned int i = 0; i < ENCODINGS; i++)
 		test_encoding(i);
+	test_reserved();
+	test_overlap();
 	for (unsigned int i = 0; i < vector_count(); i++)
 		test_vector_of(i, &shell, job);
 	test_fetch_fault(&shell, job);

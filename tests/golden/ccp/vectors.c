@@ -22,7 +22,7 @@ struct conv_vector {
 	const char *name;
 	int kind;
 	uint32_t slice, batch;	/* channels per EXEC, 0 = all */
-	int moved;		/* load each slice and batch alone, at the bases given */
+	int moved;		/* load each slice and batch alone, to the bases below */
 	uint32_t crc;
 	struct conv_layer layer;
 };
@@ -151,15 +151,15 @@ static void image_load(struct job *job, const struct bank_image *image, unsigned
 			word_put(line, w, image->words[i * LINE_WORDS + w]);
 		space_write(&job->space, va + i * CNNACC_LINE_SIZE, line, sizeof(line));
 	}
-	program_dma(&job->program, 1, va, lines, 0, target);
+	asm_dma(&job->program, 1, va, lines, 0, target);
 }
 
-/* The first @words of the write bank go to memory, the program ends. */
+/* STORE the first @words words of the write bank, then NOP. */
 static void store_and_end(struct job *job, int64_t words)
 {
 	uint32_t lines = (words + LINE_WORDS - 1) / LINE_WORDS;
 
-	program_dma(&job->program, 0, OUT_VA, lines, 0, CNNACC_CCP_TGT_WRITE_BANK);
+	asm_dma(&job->program, 0, OUT_VA, lines, 0, CNNACC_CCP_TGT_WRITE_BANK);
 	program_emit(&job->program, CNNACC_CCP_INSN_NOP);
 	job_region(job, OUT_VA, lines, CNNACC_PTE_WRITE);
 	job_finish(job, PROGRAM_VA, STATS_VA);
@@ -259,9 +259,9 @@ static void emit_conv(struct job *job, const struct conv_layer *l)
 	uint32_t g0[8], g1[8];
 
 	conv_pack(l, g0, g1);
-	program_set_all(&job->program, g1);
+	asm_set_all(&job->program, g1);
 	program_emit(&job->program, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
-	program_set_all(&job->program, g0);
+	asm_set_all(&job->program, g0);
 	program_emit(&job->program, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
 	program_emit(&job->program, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
 }
@@ -344,7 +344,7 @@ static bool conv_good(const struct conv_vector *v, struct job *job)
 
 static void emit_unit(struct job *job, unsigned int unit, const uint32_t g[8])
 {
-	program_set_all(&job->program, g);
+	asm_set_all(&job->program, g);
 	program_emit(&job->program, CNNACC_CCP_INSN_CFG(unit, 0));
 	program_emit(&job->program, CNNACC_CCP_INSN_EXEC(unit));
 }
@@ -493,7 +493,7 @@ static bool complete_good(struct job *job)
 	       word_get(space_at(&job->space, STATS_VA), 2 * 11) == COMPLETE_INSTRUCTIONS;
 }
 
-/* A program whose statistics are worked out by hand. */
+/* A program whose statistics are calculated by hand. */
 struct stats_vector {
 	const char *name;
 	uint32_t program[16];

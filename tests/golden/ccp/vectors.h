@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* ccp layers with results known from outside this model. */
+/* ccp layers whose results come from an independent calculation. */
 #ifndef GOLDEN_VECTORS_CCP_H
 #define GOLDEN_VECTORS_CCP_H
 
+#include "asm.h"
 #include "ccp.h"
 #include "../job.h"
 
@@ -12,7 +13,7 @@ const char *vector_name(unsigned int index);
 const struct golden_ccp_params *vector_params(unsigned int index);
 /* Make the job of a vector. */
 void vector_build(unsigned int index, struct job *job);
-/* After the run: is the output what the vector says? */
+/* After the run: is the output as expected? */
 bool vector_check(unsigned int index, struct job *job);
 
 #endif /* GOLDEN_VECTORS_CCP_H */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Programs that configure a unit, start transfers, EXEC and end; cycles and stalls
- * are worked out by hand.
+ * are calculated by hand.
  *
  * By hand: boot 16 and a line for each 16 words begun; 8 LDI and 8 for the CFG of a
  * group, 1 more for each value above 16 bits; 3 LDI and 1 for a LOAD, 1 more for a
@@ -31,7 +31,7 @@
 #define PROGRAM_VA	0xf0000000u
 #define STATS_VA	0xfffff000u
 
-#define CYCLE_LIMIT	1000		/* below what any core allows */
+#define CYCLE_LIMIT	1000		/* below job_cycles_max of any core */
 
 #define READ		CNNACC_CCP_TGT_READ_BANK
 #define WRITE		CNNACC_CCP_TGT_WRITE_BANK
@@ -236,7 +236,7 @@ const struct golden_ccp_params *halves_params(unsigned int index)
 static void configure(struct program *program, unsigned int unit, unsigned int group,
 		      const uint32_t g[8])
 {
-	program_set_all(program, g);
+	asm_set_all(program, g);
 	program_emit(program, CNNACC_CCP_INSN_CFG(unit, group));
 }
 
@@ -270,8 +270,8 @@ void halves_build(unsigned int index, struct job *job)
 	job_region(job, OUT_VA, 100, CNNACC_PTE_WRITE);
 	configure_unit(&job->program, v);
 	for (const struct move *m = v->move; m < v->move + 2 && m->lines; m++)
-		program_dma(&job->program, !m->store, m->store ? OUT_VA : IN_VA,
-			    m->lines, m->first, m->target);
+		asm_dma(&job->program, !m->store, m->store ? OUT_VA : IN_VA,
+			m->lines, m->first, m->target);
 	if (v->swap)
 		program_emit(&job->program, CNNACC_CCP_INSN_SWAP);
 	program_emit(&job->program, CNNACC_CCP_INSN_EXEC(v->unit));

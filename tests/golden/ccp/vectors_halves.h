@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Timing of transfers beside an EXEC in the halves of the banks. */
+/* Timing of transfers that overlap with an EXEC, by halves of banks. */
 #ifndef VECTORS_HALVES_H
 #define VECTORS_HALVES_H
 
+#include "asm.h"
 #include "ccp.h"
 #include "../job.h"
 

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: MIT
-#include "../bench.h"
-#include "../params.h"
+#include "compare.h"
+#include "hwpe.h"
 
 static void *create(const struct cnnacc_core_entry *entry, struct golden_core *core)
 {
 	struct golden_hwpe_params params;
-	struct golden_hwpe *hwpe = params_of_hwpe(entry, &params) ? golden_hwpe_create(&params) :
-								    NULL;
+	struct golden_hwpe *hwpe;
 
+	if (!golden_hwpe_params_of(entry, &params))
+		return NULL;
+	hwpe = golden_hwpe_create(&params);
 	if (hwpe)
 		golden_hwpe_core(hwpe, core);
 	return hwpe;
@@ -71,6 +73,11 @@ static bool compare_window(struct host *host, uint32_t window, void *model)
 	return bad | compare_accs(host, window, &regs);
 }
 
-const struct bench_kind bench_hwpe = {
+static const struct cnnacc_code_info codes[] = CNNACC_HWPE_CODES;
+static const struct cnnacc_code_info seq_codes[] = CNNACC_SEQ_CODES;
+
+const struct bench_kind hwpe_bench = {
 	.create = create, .destroy = destroy, .compare_window = compare_window,
+	.codes = { { codes, sizeof(codes) / sizeof(codes[0]) },
+		   { seq_codes, sizeof(seq_codes) / sizeof(seq_codes[0]) } },
 };

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
-#include "../compare.h"
-#include "../coverage.h"
+#include "compare.h"
 #include "gen.h"
-#include "../params.h"
 #include "vectors.h"
 
 static const char *const device_cores[] = {
@@ -61,7 +59,7 @@ static void generate(unsigned int kind, uint64_t seed, const struct host_queue *
 	static struct gen_hwpe gen;
 	struct golden_hwpe_params params;
 
-	params_of_hwpe(&queue->entry, &params);
+	golden_hwpe_params_of(&queue->entry, &params);
 	gen_hwpe_job(&gen, kind, seed, &params, queue->job_cycles_max, job, image);
 }
 
@@ -70,26 +68,22 @@ static bool vector_fits(unsigned int index, const struct cnnacc_core_entry *entr
 	struct golden_hwpe_params params;
 
 	(void)index;
-	return params_of_hwpe(entry, &params) && params.fmap == CNNACC_HWPE_FMAP_DEFAULT &&
+	return golden_hwpe_params_of(entry, &params) && params.fmap == CNNACC_HWPE_FMAP_DEFAULT &&
 	       params.kernel == CNNACC_HWPE_KERNEL_DEFAULT &&
 	       params.program == CNNACC_HWPE_PROGRAM_DEFAULT;
 }
 
-int main(int argc, char **argv)
-{
-	static const struct compare compare = {
-		.kind = &bench_hwpe,
-		.devices = device_cores,
-		.device_count = sizeof(device_cores) / sizeof(device_cores[0]),
-		.legal_jobs = 20000,
-		.kinds = kind_name, .limit = GEN_HWPE_LIMIT, .kind_of = kind_of,
-		.device_of = device_of, .legal = legal, .together = together, .generate = generate,
-		.vectors = {
-			hwpe_vector_count, hwpe_vector_name, vector_fits, hwpe_vector_build,
-			hwpe_vector_check,
-		},
-		.access = coverage_hwpe_access, .coverage = coverage_hwpe,
-	};
-
-	return compare_main(argc, argv, &compare);
-}
+const struct compare compare_core = {
+	.kind = &hwpe_bench,
+	.devices = device_cores,
+	.device_count = sizeof(device_cores) / sizeof(device_cores[0]),
+	.legal_jobs = 20000,
+	.kinds = kind_name, .limit = GEN_HWPE_LIMIT, .kind_of = kind_of,
+	.device_of = device_of, .legal = legal, .together = together, .generate = generate,
+	.print_code = insn_print,
+	.vectors = {
+		hwpe_vector_count, hwpe_vector_name, vector_fits, hwpe_vector_build,
+		hwpe_vector_check,
+	},
+	.access = hwpe_coverage_access, .coverage = hwpe_coverage,
+};

@@ -2,6 +2,7 @@
 #include <stdio.h>
 
 #include "../coverage.h"
+#include "compare.h"
 #include "gen.h"
 #include "hwpe.h"
 
@@ -10,7 +11,7 @@
 	coverage_line(name, counts, sizeof(counts) / sizeof((counts)[0]), expected)
 #define ONE(name, count)	coverage_line(name, &(count), 1, 1)
 
-unsigned int coverage_hwpe_access(const struct golden_status *status, void *model)
+unsigned int hwpe_coverage_access(const struct golden_status *status, void *model)
 {
 	(void)status;
 	return COVERAGE_CORE + golden_hwpe_failed_access(model);
@@ -97,7 +98,7 @@ static unsigned int report_drains(const struct golden_hwpe_coverage *c)
 
 static unsigned int report_refusals(const struct golden_hwpe_coverage *c)
 {
-	/* By state: none when IDLE; configuration also when SUSPENDED. */
+	/* States that must be covered: never IDLE; configuration also fails when SUSPENDED. */
 	static const uint64_t states[8] = { 6, 6, 6, 2, 2, 2, 0, 2 };
 	unsigned int missing = 0;
 	char name[32];
@@ -117,14 +118,14 @@ static unsigned int report_refusals(const struct golden_hwpe_coverage *c)
 	       LINE("next window refused", c->refused_resuming, ALL(GOLDEN_HWPE_DRAINS));
 }
 
-unsigned int coverage_hwpe(const struct bench *benches, unsigned int count)
+unsigned int hwpe_coverage(const struct bench *benches, unsigned int count)
 {
 	static const struct coverage_scope scope = {
 		.kinds = GEN_HWPE_KINDS, .classes = 0x7f,
 		.accesses = {
 			[GOLDEN_HWPE_COPY_IN] = { "COPY2D reading", 0x7f },
 			[GOLDEN_HWPE_COPY_OUT] = { "COPY2D writing", 0x7f },
-			/* Four bytes at a 32-bit address are not beyond. */
+			/* Four aligned bytes at a 32-bit VA cannot be beyond 4 GiB. */
 			[GOLDEN_HWPE_RESULT] = { "result", 0x7e },
 			[GOLDEN_HWPE_RELU_BYTES] = { "ReLUWrite", 0x7f },
 			[GOLDEN_HWPE_DRAINED] = { "DRAIN", 0x7f },

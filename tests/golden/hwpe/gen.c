@@ -7,7 +7,7 @@
 
 #define LINE		CNNACC_LINE_SIZE
 #define LAST_LINE	0xffffffc0u
-#define ENDLESS		(1 << 30)	/* room for words that mean no place */
+#define ENDLESS		(1 << 30)	/* room for words that are not addresses */
 
 int64_t hwpe_pick(struct gen_hwpe *gen, int64_t low, int64_t high)
 {
@@ -61,7 +61,7 @@ struct motion {
 	int64_t room, granule;
 };
 
-/* Have one loop change the word; what is left of the room. */
+/* Let one loop change the word; return the rest of the room. */
 static int64_t step_in_loop(struct gen_hwpe *gen, struct gen_hwpe_loop *loop,
 			    const struct motion *m, uint32_t *value)
 {
@@ -102,7 +102,7 @@ static struct gen_hwpe_region region(struct gen_hwpe *gen, uint64_t lines, uint3
 	return r;
 }
 
-/* Bytes as operands of all types; the extremes, and TER2 without the code that is none. */
+/* Operand bytes of all types: extremes, and TER2 without its invalid code. */
 static uint8_t any_byte(uint64_t random, unsigned int mood)
 {
 	static const uint8_t extremes[] = { 0x80, 0x7f, 0xff, 0x00, 0x77, 0xf7, 0x55 };
@@ -189,7 +189,7 @@ static void place_local(struct gen_hwpe *gen, struct cnnacc_seq_command *c, int6
 	gen_hwpe_step(gen, c, 1, room - at, 1);
 }
 
-/* A loop may add rows: those are the last of the rows that have been found room for. */
+/* A loop may add rows: start with fewer than there is room for. */
 static void step_rows(struct gen_hwpe *gen, struct cnnacc_seq_command *c)
 {
 	int64_t more = c->arg[2] && gen->depth ? hwpe_pick(gen, 0, c->arg[2] - 1) : 0;
@@ -238,7 +238,7 @@ static void fill(struct gen_hwpe *gen)
 	gen_hwpe_emit(gen, &c);
 }
 
-/* All that the job uses of the local memories, from anywhere in the source. */
+/* Fill the parts of the local memories that the job uses from anywhere in the source. */
 static void load_all(struct gen_hwpe *gen)
 {
 	for (unsigned int memory = 0; memory < CNNACC_HWPE_MEMORIES; memory++) {
@@ -250,7 +250,7 @@ static void load_all(struct gen_hwpe *gen)
 			  length / piece, piece, 0, piece },
 		};
 
-		/* What an earlier job left is not to be relied on, yet it is defined. */
+		/* The models must agree on what an earlier job left, too: do not always load. */
 		if (hwpe_chance(gen, 6))
 			continue;
 		if (c.arg[2] > 1)
@@ -274,7 +274,7 @@ static void write_acc(struct gen_hwpe *gen)
 {
 	unsigned int pe = hwpe_pick(gen, 0, 15), acc = hwpe_pick(gen, 0, 7);
 	struct cnnacc_seq_command c = { CNNACC_SEQ_EXEC, {
-		stream_insn(CNNACC_HWPE_WRITE_ACC, acc, hwpe_pick(gen, 0, 31), pe) } };
+		insn_encode(CNNACC_HWPE_WRITE_ACC, acc, hwpe_pick(gen, 0, 31), pe) } };
 	uint32_t random = prng_next(&gen->prng);
 
 	/* Near the ends, where sums saturate. */
@@ -336,7 +336,7 @@ void gen_hwpe_beside(struct gen_hwpe *gen)
 
 static void reset(struct gen_hwpe *gen)
 {
-	gen_hwpe_exec(gen, stream_insn(CNNACC_HWPE_RESET, 9, 9, 9), 0, 0);
+	gen_hwpe_exec(gen, insn_encode(CNNACC_HWPE_RESET, 9, 9, 9), 0, 0);
 }
 
 /* Commands in loops, whose inner ones an outer one may make longer. */
@@ -355,7 +355,7 @@ static void loops(struct gen_hwpe *gen, int64_t most)
 		longer = 0;
 	}
 	gen_hwpe_open(gen, iterations);
-	/* Words are to fit in the longest of its runs. */
+	/* The words must fit in the longest of its runs. */
 	if (longer)
 		gen->loop[gen->depth - 1].iterations += longer * (outer->iterations - 1);
 	for (int64_t i = hwpe_pick(gen, 1, 3); i; i--)
@@ -426,7 +426,7 @@ static unsigned int commands_left(const struct gen_hwpe *gen)
 	return left > 0 ? left : 0;
 }
 
-/* A piece of program from IDLE to IDLE, or nothing where it does not fit. */
+/* Commands that start and end with an IDLE core; nothing if they do not fit. */
 static void piece(struct gen_hwpe *gen, void (*write)(struct gen_hwpe *gen))
 {
 	unsigned int length = gen->job->program.length;
@@ -444,7 +444,7 @@ static void some_loops(struct gen_hwpe *gen)
 	loops(gen, hwpe_pick(gen, 1, CNNACC_SEQ_LOOPS));
 }
 
-/* The same task twice, from other bases. */
+/* The same task twice, with different bases. */
 static void tasks(struct gen_hwpe *gen)
 {
 	bool twice = hwpe_chance(gen, 10) && gen_hwpe_open(gen, 2);
@@ -526,13 +526,13 @@ static void finish(struct gen_hwpe *gen)
 	uint32_t program_va = places_take(&gen->places, (length + LINE - 1) / LINE);
 	uint32_t stats_va = places_take(&gen->places, 2);
 
-	/* The rest of the program or record is mapped where it would wrap to. */
+	/* The rest is beyond 4 GiB; VA 0 is mapped, so that a wrap would not fault. */
 	if (gen->kind == GEN_HWPE_FAULT && hwpe_chance(gen, 6))
 		program_va = LAST_LINE;
 	if (gen->kind == GEN_HWPE_FAULT && hwpe_chance(gen, 6))
 		stats_va = LAST_LINE;
 	job_finish(gen->job, program_va, stats_va);
-	/* What follows in its last line is not the program's. */
+	/* Bytes behind the program in its last line must have no effect. */
 	for (uint32_t i = length; i % LINE; i++)
 		*space_at(&gen->job->space, program_va + i) = prng_next(&gen->prng);
 	/* A program may end in the middle of a command. */
@@ -564,7 +564,6 @@ void gen_hwpe_job(struct gen_hwpe *gen, enum gen_hwpe_kind kind, uint64_t seed,
 	gen->rounds = hwpe_chance(gen, 1) ? 3000 : hwpe_chance(gen, 5) ? 500 : 80;
 	places_begin(&gen->places, &gen->prng, kind == GEN_HWPE_FAULT ? PLACES_NEAR : 3);
 	job_begin(job, image, &gen->prng);
-	job->print_code = stream_print;
 	job->packet.ctx_id = hwpe_chance(gen, 80) ? 7 : hwpe_chance(gen, 50) ? 0 : 65535;
 	job->packet.cycle_limit = job_cycles_max;
 	if (hwpe_chance(gen, 50) && job_cycles_max > 1u << 30)

@@ -113,10 +113,10 @@ static void bad_arg(struct gen_hwpe *gen, struct cnnacc_seq_command *c, int n)
 	}
 }
 
-/* Now and then a second word, to see which one is named. */
+/* At times spoil a second word, to check which one is reported. */
 static void bad_words(struct gen_hwpe *gen, struct cnnacc_seq_command *c)
 {
-	/* END is written elsewhere; here it can be bad. */
+	/* Other code emits the legal ENDs; this one may be bad. */
 	if (hwpe_chance(gen, 10)) {
 		*c = (struct cnnacc_seq_command){ .op = CNNACC_SEQ_END };
 		c->arg[hwpe_pick(gen, 0, 6)] = not_zero(gen);
@@ -189,7 +189,7 @@ static void bad_range(struct gen_hwpe *gen, struct cnnacc_seq_command *c)
 	}
 }
 
-/* Into or past the end of the address space, where it would wrap to being mapped too. */
+/* Across or past the end of the address space; VA 0 is mapped, so a wrap would not fault. */
 static void beyond(struct gen_hwpe *gen, struct cnnacc_seq_command *c)
 {
 	switch (op_of(c)) {
@@ -239,7 +239,7 @@ static void emit(struct gen_hwpe *gen, uint32_t op, uint32_t arg0)
 
 static void emit_insn(struct gen_hwpe *gen, unsigned int funct, uint32_t rs1, uint32_t rs2)
 {
-	emit(gen, CNNACC_SEQ_EXEC, stream_insn(funct, 0, rs1, rs2));
+	emit(gen, CNNACC_SEQ_EXEC, insn_encode(funct, 0, rs1, rs2));
 }
 
 static void configure_beside(struct gen_hwpe *gen)
@@ -410,7 +410,7 @@ void gen_hwpe_spoil_loop(struct gen_hwpe *gen)
 
 /* --------------------------------------------------- E_PC and random bits */
 
-/* A program memory full of commands, by itself or as one body. */
+/* Fill the program memory with commands, as a sequence or as the body of one LOOP. */
 void gen_hwpe_past_end(struct gen_hwpe *gen)
 {
 	unsigned int commands = gen->params.program / sizeof(struct cnnacc_seq_command);
@@ -430,7 +430,7 @@ void gen_hwpe_flip(struct gen_hwpe *gen)
 		program->word[hwpe_pick(gen, 0, program->length - 1)] ^= any_bit(gen, 0, 31);
 }
 
-/* A value that some word may well have. */
+/* A value that is plausible in some word. */
 static uint32_t any_value(struct gen_hwpe *gen)
 {
 	switch (hwpe_pick(gen, 0, 5)) {

@@ -6,7 +6,7 @@
 #define WORD	CNNACC_HWPE_OPERAND_BYTES
 #define XS12	(CNNACC_HWPE_XS1 | CNNACC_HWPE_XS2)
 
-/* A task; @room is what its rows may be moved up. */
+/* A task; its rows may move up by @room bytes. */
 struct task {
 	enum cnnacc_hwpe_type type;
 	bool input, special;
@@ -110,7 +110,7 @@ static void pick_freely(struct gen_hwpe *gen, struct task *t)
 	pick_bases(gen, t, rest, granule);
 }
 
-/* Bases and strides as the tables have them; false if the layer does not fit. */
+/* Bases and strides by the published tables; false if the layer does not fit. */
 static bool pick_table(struct gen_hwpe *gen, struct task *t)
 {
 	int64_t c, st = hwpe_pick(gen, 1, 3), h, last;
@@ -137,7 +137,7 @@ static bool pick_table(struct gen_hwpe *gen, struct task *t)
 
 /* ----------------------------------------------------------------- damage */
 
-/* Where the rows go at most from their bases. */
+/* The largest offset of a row from its base. */
 static int64_t moved_by(const struct task *t)
 {
 	return (t->wc - 1) * t->ws + (t->hc - 1) * t->hs;
@@ -160,7 +160,7 @@ static void spoil_window(struct gen_hwpe *gen, struct task *t)
 	case 2:
 		t->base[j] ^= CNNACC_HWPE_SRAM2;
 		break;
-	case 3:		/* by as little as can be */
+	case 3:		/* by the smallest amount */
 		t->base[j] = end + hwpe_pick(gen, 1, 8);
 		break;
 	case 4:
@@ -170,7 +170,7 @@ static void spoil_window(struct gen_hwpe *gen, struct task *t)
 		t->hc = max64(t->hc, 2);
 		t->base[j] = max64(sram, end - moved_by(t) + hwpe_pick(gen, 1, 8));
 		break;
-	default:	/* all groups that there are before that are computed */
+	default:	/* a later kernel group; those before it are computed */
 		if (gen->params.kernel > 65536) {
 			t->base[j] ^= CNNACC_HWPE_SRAM2;
 			break;
@@ -191,7 +191,7 @@ void gen_hwpe_exec(struct gen_hwpe *gen, uint32_t insn, uint32_t op0, uint32_t o
 	gen_hwpe_emit(gen, &c);
 }
 
-/* Fields that an instruction ignores. */
+/* A value for a field that the instruction ignores. */
 static unsigned int any(struct gen_hwpe *gen)
 {
 	return hwpe_chance(gen, 80) ? 0 : hwpe_pick(gen, 0, 31);
@@ -209,7 +209,7 @@ static void read_acc(struct gen_hwpe *gen, bool enable)
 {
 	unsigned int acc = hwpe_pick(gen, 0, 7), pe = hwpe_pick(gen, 0, 15);
 	struct cnnacc_seq_command c = { CNNACC_SEQ_EXEC, {
-		stream_insn(CNNACC_HWPE_READ_ACC, any(gen), acc | (enable ? CNNACC_HWPE_ENABLE : 0),
+		insn_encode(CNNACC_HWPE_READ_ACC, any(gen), acc | (enable ? CNNACC_HWPE_ENABLE : 0),
 			    pe) } };
 	int64_t room;
 
@@ -225,7 +225,7 @@ static void read_acc(struct gen_hwpe *gen, bool enable)
 static void relu_write(struct gen_hwpe *gen, unsigned int acc, bool enable)
 {
 	struct cnnacc_seq_command c = { CNNACC_SEQ_EXEC, {
-		stream_insn(CNNACC_HWPE_RELU_WRITE, any(gen), any(gen),
+		insn_encode(CNNACC_HWPE_RELU_WRITE, any(gen), any(gen),
 			    acc | (enable ? CNNACC_HWPE_ENABLE : 0)) } };
 	int64_t room;
 
@@ -277,7 +277,7 @@ void gen_hwpe_drain(struct gen_hwpe *gen, bool enable)
 static void relu_all(struct gen_hwpe *gen)
 {
 	struct cnnacc_seq_command c = { CNNACC_SEQ_EXEC,
-					{ stream_insn(CNNACC_HWPE_RELU_WRITE, 0, 0, 0) } };
+					{ insn_encode(CNNACC_HWPE_RELU_WRITE, 0, 0, 0) } };
 	struct gen_hwpe_loop *loop;
 
 	if (!gen_hwpe_open(gen, ACCS - 1)) {
@@ -332,12 +332,12 @@ static bool reset_here(struct gen_hwpe *gen)
 {
 	if (gen->depth || !hwpe_chance(gen, 4))
 		return false;
-	gen_hwpe_exec(gen, stream_insn(CNNACC_HWPE_RESET, any(gen), any(gen), any(gen)), 0, 0);
+	gen_hwpe_exec(gen, insn_encode(CNNACC_HWPE_RESET, any(gen), any(gen), any(gen)), 0, 0);
 	gen->state = CNNACC_HWPE_IDLE;
 	return true;
 }
 
-/* From RUNNING to RUNNING; false if the task was given up. */
+/* Finish a window and start the next; false if the task was aborted. */
 static bool window(struct gen_hwpe *gen)
 {
 	for (int64_t i = hwpe_chance(gen, 20) ? hwpe_pick(gen, 1, 3) : 0; i; i--)
@@ -354,7 +354,7 @@ static bool window(struct gen_hwpe *gen)
 	return true;
 }
 
-/* All windows of the counts from @level on, in loops or one after the other. */
+/* All windows of the counts from @level on, in LOOPs or unrolled. */
 static bool windows(struct gen_hwpe *gen, const int64_t counts[3], unsigned int level)
 {
 	if (level == 3)
@@ -382,7 +382,7 @@ static void write_bases(struct gen_hwpe *gen, const struct task *t)
 		unsigned int j = 2 * ((first + i) % pairs);
 		unsigned int odd = hwpe_chance(gen, 10);
 		struct cnnacc_seq_command c = { CNNACC_SEQ_EXEC, {
-			stream_insn(CNNACC_HWPE_WRITE_FMAP_ADDR, j | odd, any(gen), any(gen)), 0, 0,
+			insn_encode(CNNACC_HWPE_WRITE_FMAP_ADDR, j | odd, any(gen), any(gen)), 0, 0,
 			0, t->base[j], t->base[j + 1] } };
 
 		gen_hwpe_step(gen, &c, 4, t->room[j], WORD);
@@ -404,15 +404,15 @@ static void write_config(struct gen_hwpe *gen, const struct task *t)
 	if (t->special && hwpe_chance(gen, 50))
 		cfg[0] = (cfg[0] & 0xffff0000) | hwpe_pick(gen, 0, 0xffff);
 	gen_hwpe_spoil_config(gen, cfg);
-	gen_hwpe_exec(gen, stream_insn(CNNACC_HWPE_WRITE_CFG, any(gen), any(gen), any(gen)), cfg[0],
+	gen_hwpe_exec(gen, insn_encode(CNNACC_HWPE_WRITE_CFG, any(gen), any(gen), any(gen)), cfg[0],
 		      cfg[1]);
 }
 
-/* A task of very many windows at the same place that is given up after a few. */
+/* A task of very many windows at the same place, aborted after a few. */
 static void run_endless(struct gen_hwpe *gen)
 {
 	struct cnnacc_seq_command c = { CNNACC_SEQ_EXEC, {
-		stream_insn(CNNACC_HWPE_MATRIX_MAC, any(gen), any(gen), any(gen)), 0, 0, 0,
+		insn_encode(CNNACC_HWPE_MATRIX_MAC, any(gen), any(gen), any(gen)), 0, 0, 0,
 		hwpe_pick(gen, 1, 65535) | hwpe_pick(gen, 1, 65535) << 16 } };
 
 	gen_hwpe_emit(gen, &c);
@@ -420,7 +420,7 @@ static void run_endless(struct gen_hwpe *gen)
 	for (int64_t i = hwpe_pick(gen, 0, 3); i; i--)
 		if (!window(gen))
 			return;
-	gen_hwpe_exec(gen, stream_insn(CNNACC_HWPE_RESET, 0, 0, 0), 0, 0);
+	gen_hwpe_exec(gen, insn_encode(CNNACC_HWPE_RESET, 0, 0, 0), 0, 0);
 	gen->state = CNNACC_HWPE_IDLE;
 }
 
@@ -430,12 +430,12 @@ static void run_task(struct gen_hwpe *gen, const struct task *t)
 	bool none = !hwpe_pick(gen, 0, 49);
 	struct cnnacc_seq_command c = {
 		CNNACC_SEQ_EXEC | (hwpe_chance(gen, 40) ? CNNACC_SEQ_EVENTS : 0),
-		{ stream_insn(CNNACC_HWPE_MATRIX_MAC, any(gen), any(gen), any(gen)), 0, 0, 0,
+		{ insn_encode(CNNACC_HWPE_MATRIX_MAC, any(gen), any(gen), any(gen)), 0, 0, 0,
 		  t->hc | t->wc << 16, t->hs | t->ws << 16 },
 	};
 
 	if (gen_hwpe_due(gen, GEN_HWPE_CONFIG, 10))
-		gen_hwpe_exec(gen, stream_insn(CNNACC_HWPE_RESET, 0, 0, 0), 0, 0);
+		gen_hwpe_exec(gen, insn_encode(CNNACC_HWPE_RESET, 0, 0, 0), 0, 0);
 	if (none)
 		c.arg[4] &= hwpe_chance(gen, 50) ? 0xffff : 0xffff0000;
 	gen_hwpe_emit(gen, &c);
@@ -462,7 +462,7 @@ void gen_hwpe_task(struct gen_hwpe *gen)
 		run_endless(gen);
 	else
 		run_task(gen, &t);
-	/* What was configured stays so. */
+	/* The configuration remains set. */
 	if (gen->state == CNNACC_HWPE_IDLE && hwpe_chance(gen, 10))
 		gen_hwpe_drain(gen, false);
 }

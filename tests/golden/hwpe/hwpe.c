@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../fields.h"
 #include "../words.h"
 
 #define PES		CNNACC_HWPE_PES
@@ -14,14 +15,20 @@
 #define TAPS_333	27
 #define DRAIN_BUSY	7	/* coverage.busy */
 
+/* Words of the discovery table: the only geometry and limits that this model implements. */
+#define GEOMETRY	(CNNACC_HWPE_PES | CNNACC_HWPE_ACCS << 8 | \
+			 8 * CNNACC_HWPE_OPERAND_BYTES << 16)
+#define LIMITS		(CNNACC_HWPE_KERNEL_MAX | CNNACC_HWPE_SHIFT_MAX << 8)
+
 struct config {
+	bool reserved_clear;
 	int64_t kernel, ch_count, w_offset, k_count;
 	enum cnnacc_hwpe_type type;
 	bool input, special;	/* Layer_type, Kernel_333 */
 	unsigned int shift;
 };
 
-/* The task and, of it, the window that was started last. */
+/* The task and its current window. */
 struct task {
 	bool events;
 	int64_t h_count, w_count, h_stride, w_stride;
@@ -40,7 +47,7 @@ struct golden_hwpe {
 	struct task task;
 	uint32_t funct;			/* of the last instruction */
 	uint64_t useful;		/* products of an AccReg of the job's last window */
-	bool fresh[ACCS][PES];		/* not drained since then */
+	bool fresh[ACCS][PES];		/* not drained since that window */
 	struct golden_hwpe_coverage coverage;
 };
 
@@ -68,13 +75,36 @@ static unsigned int bit_number(uint32_t funct)
 	return n;
 }
 
+/* The table of CfgReg0 and CfgReg1 in Documentation/hardware/hwpe.rst, row by row. */
+enum cfg_field {
+	CONV_CH_COUNT, CONV_W_OFFSET, KERNEL_SIZE, DATA_TYPE, LAYER_TYPE, KERNEL_333,
+	ACCREG_SHIFT, K_COUNT, CFG_FIELDS,
+};
+
+static const struct field cfg_field[CFG_FIELDS] = {
+	{ 0, 0, 15, 0, false, CONV_CH_COUNT },
+	{ 0, 0, 31, 16, false, CONV_W_OFFSET },
+	{ 0, 1, 3, 0, false, KERNEL_SIZE },
+	{ 0, 1, 5, 4, false, DATA_TYPE },
+	{ 0, 1, 6, 6, false, LAYER_TYPE },
+	{ 0, 1, 7, 7, false, KERNEL_333 },
+	{ 0, 1, 12, 8, false, ACCREG_SHIFT },
+	{ 0, 1, 22, 13, false, K_COUNT },
+};
+
+static const struct field_table cfg_fields = { cfg_field, CFG_FIELDS, 2 };
+
 static struct config resolve(const uint32_t cfg[2])
 {
+	int64_t v[CFG_FIELDS];
+	bool good = fields_decode(&cfg_fields, 0, cfg, v);
+
 	return (struct config){
-		.ch_count = bits(cfg[0], 15, 0), .w_offset = bits(cfg[0], 31, 16),
-		.kernel = bits(cfg[1], 3, 0), .type = bits(cfg[1], 5, 4),
-		.input = bits(cfg[1], 6, 6), .special = bits(cfg[1], 7, 7),
-		.shift = bits(cfg[1], 12, 8), .k_count = bits(cfg[1], 22, 13),
+		.reserved_clear = good,
+		.ch_count = v[CONV_CH_COUNT], .w_offset = v[CONV_W_OFFSET],
+		.kernel = v[KERNEL_SIZE], .type = v[DATA_TYPE],
+		.input = v[LAYER_TYPE], .special = v[KERNEL_333],
+		.shift = v[ACCREG_SHIFT], .k_count = v[K_COUNT],
 	};
 }
 
@@ -262,7 +292,7 @@ static bool check_row(struct golden_hwpe *hwpe, const struct task *task, const s
 	return true;
 }
 
-/* Is the window good that @task is at? */
+/* Check the current window of @task. */
 static bool check_window(struct golden_hwpe *hwpe, const struct task *task)
 {
 	struct config c = resolve(hwpe->cfg);
@@ -306,7 +336,7 @@ static unsigned int window_overhead(const struct golden_hwpe *hwpe, const struct
 	return hwpe->task.window ? resumed[layer_of(c)] : 12;
 }
 
-/* Start the task's current window; what starts it has cost what it costs. */
+/* Start the task's current window, after the command's own cost has been charged. */
 static void start_window(struct golden_hwpe *hwpe)
 {
 	struct config c = resolve(hwpe->cfg);
@@ -334,7 +364,7 @@ static void start_window(struct golden_hwpe *hwpe)
 
 /* -------------------------------------------------------------- draining */
 
-/* An AccReg leaves; its useful products are added to @useful. */
+/* Read and clear an AccReg; add its useful products to @useful. */
 static int32_t take(struct golden_hwpe *hwpe, unsigned int acc, unsigned int pe, uint64_t *useful)
 {
 	int32_t value = hwpe->acc[acc][pe];
@@ -348,7 +378,7 @@ static int32_t take(struct golden_hwpe *hwpe, unsigned int acc, unsigned int pe,
 	return value;
 }
 
-/* May @how with the enable flag resume, as far as the state goes? */
+/* The enable flag needs a SUSPENDED core. */
 static bool check_enable(struct golden_hwpe *hwpe, bool enable, enum golden_hwpe_drain how)
 {
 	if (!enable || hwpe->state == CNNACC_HWPE_SUSPENDED)
@@ -357,7 +387,7 @@ static bool check_enable(struct golden_hwpe *hwpe, bool enable, enum golden_hwpe
 	return bad(hwpe, CNNACC_HWPE_E_ENABLE_IDLE, 0);
 }
 
-/* Is the window good that the enable flag starts? */
+/* Check the window that the enable flag starts. */
 static bool check_next(struct golden_hwpe *hwpe, bool enable, enum golden_hwpe_drain how)
 {
 	struct task next = hwpe->task;
@@ -369,7 +399,7 @@ static bool check_next(struct golden_hwpe *hwpe, bool enable, enum golden_hwpe_d
 	return false;
 }
 
-/* The enable flag, at the end of what carries it. */
+/* Resume the task, at the end of the command with the enable flag. */
 static void resume(struct golden_hwpe *hwpe, enum golden_hwpe_drain how)
 {
 	hwpe->seq.stats->stall_cycles += hwpe->seq.t - hwpe->seq.d;
@@ -475,7 +505,7 @@ static enum cnnacc_hwpe_illegal illegal(const struct insn *insn)
 	return 0;
 }
 
-/* Number of the first word that does not go with the instruction, -1 if all do. */
+/* Index of the first word that the instruction does not allow; -1: none. */
 static int bad_word(const struct insn *insn)
 {
 	int64_t flags = insn_flags(insn->funct);
@@ -537,7 +567,7 @@ static enum cnnacc_hwpe_cfg bad_config(const uint32_t cfg[2])
 	struct config c = resolve(cfg);
 	bool bytes = c.type == CNNACC_HWPE_INT8 || c.type == CNNACC_HWPE_UINT8;
 
-	if (cfg[1] & CNNACC_HWPE_CFG_RESERVED)
+	if (!c.reserved_clear)
 		return CNNACC_HWPE_BAD_RESERVED;
 	if (!c.kernel || c.kernel > CNNACC_HWPE_KERNEL_MAX || (c.special && c.kernel != 3))
 		return CNNACC_HWPE_BAD_KERNEL;
@@ -649,7 +679,7 @@ static bool relu_write(struct golden_hwpe *hwpe, const struct insn *insn)
 	return true;
 }
 
-/* Everything but the AccRegs, and what the job has counted of them. */
+/* Reset all but the AccRegs and their counts for this job. */
 static void reset_registers(struct golden_hwpe *hwpe)
 {
 	memset(hwpe->base, 0, sizeof(hwpe->base));
@@ -687,7 +717,7 @@ static bool run_insn(struct golden_hwpe *hwpe, const struct insn *insn)
 	return true;
 }
 
-/* ------------------------------------------------ what the sequencer asks */
+/* ------------------------------------------------ callbacks of the sequencer */
 
 static bool hwpe_exec(void *priv, const struct cnnacc_seq_command *command)
 {
@@ -701,7 +731,7 @@ static bool hwpe_exec(void *priv, const struct cnnacc_seq_command *command)
 	return true;
 }
 
-/* One AccReg of all PEs to memory; its cost is added to @cycles. */
+/* Write one AccReg of all PEs to memory; add the cost to @cycles. */
 static bool drain_acc(struct golden_hwpe *hwpe, const struct cnnacc_seq_command *command,
 		      unsigned int n, uint64_t *cycles, uint64_t *useful)
 {
@@ -788,6 +818,19 @@ static void hwpe_clear(void *priv)
 	struct golden_hwpe *hwpe = priv;
 
 	memset(hwpe->acc, 0, sizeof(hwpe->acc));
+}
+
+bool golden_hwpe_params_of(const struct cnnacc_core_entry *entry,
+			   struct golden_hwpe_params *params)
+{
+	*params = (struct golden_hwpe_params){
+		.program = entry->program_max,
+		.fmap = entry->param[CNNACC_HWPE_PARAM_FMAP],
+		.kernel = entry->param[CNNACC_HWPE_PARAM_KERNEL],
+	};
+	return entry->type == CNNACC_CORE_HWPE &&
+	       entry->param[CNNACC_HWPE_PARAM_GEOMETRY] == GEOMETRY &&
+	       entry->param[CNNACC_HWPE_PARAM_LIMITS] == LIMITS;
 }
 
 struct golden_hwpe *golden_hwpe_create(const struct golden_hwpe_params *params)

@@ -3,8 +3,8 @@
 #ifndef GOLDEN_HWPE_H
 #define GOLDEN_HWPE_H
 
-#include "../sequencer.h"
 #include "cnnacc_hwpe.h"
+#include "../sequencer.h"
 
 /** struct golden_hwpe_params - build parameters, from the discovery table; bytes. */
 struct golden_hwpe_params {
@@ -25,6 +25,9 @@ struct golden_hwpe_regs {
 
 struct golden_hwpe;
 
+/* False if the entry is of another core type, or of a geometry that the model lacks. */
+bool golden_hwpe_params_of(const struct cnnacc_core_entry *entry,
+			   struct golden_hwpe_params *params);
 /* NULL if there is no memory. */
 struct golden_hwpe *golden_hwpe_create(const struct golden_hwpe_params *params);
 void golden_hwpe_destroy(struct golden_hwpe *hwpe);
@@ -49,12 +52,12 @@ enum golden_hwpe_access {
 	GOLDEN_HWPE_DRAINED, GOLDEN_HWPE_ACCESSES,
 };
 
-/* What the access was that has ended the last job with E_DMA. */
+/* The access that ended the last job with E_DMA. */
 enum golden_hwpe_access golden_hwpe_failed_access(const struct golden_hwpe *hwpe);
 
 #define GOLDEN_HWPE_ADDR_KERNEL	CNNACC_HWPE_ACCS	/* detail of E_ADDR */
 
-/** struct golden_hwpe_coverage - how often each thing was seen. */
+/** struct golden_hwpe_coverage - number of occurrences. */
 struct golden_hwpe_coverage {
 	uint64_t insn[7];		/* completed; bit number of the funct */
 	uint64_t illegal[CNNACC_HWPE_BAD_BASE + 1];
@@ -78,7 +81,7 @@ struct golden_hwpe_coverage {
 	uint64_t events;
 	uint64_t stalled;				/* resumed late */
 	uint64_t reset[CNNACC_HWPE_SUSPENDED + 1];	/* in that state */
-	uint64_t started_late;			/* before the window that a Reset left is over */
+	uint64_t started_late;			/* before the end of a window given up by Reset */
 	uint64_t drained_again;
 	uint64_t result, stored_in_two_lines;
 	uint64_t fault[3][2];	/* RESULT, ReLUWrite, DRAIN; whether some of it was written */

@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "hwpe.h"
-#include "../stream.h"
+#include "insn.h"
 #include "vectors.h"
+
+#define STREAM_COMMANDS	(CNNACC_HWPE_PROGRAM_DEFAULT / (4 * COMMAND_WORDS))
 
 #define OUT_VA		0x00400000u	/* a page that may be written */
 #define IN_VA		0x00401000u	/* and one that may be read */
@@ -262,7 +264,7 @@ static void test_stream(const struct short_stream *s, struct golden_shell *shell
 	report(!bad, s->name);
 }
 
-/* A LOOP up to the end of the program memory, whose last command is its body's last. */
+/* A LOOP whose body ends with the last command of the program memory. */
 static void test_end_of_memory(struct golden_shell *shell, struct job *job)
 {
 	struct prng prng = { 1 };
@@ -279,7 +281,7 @@ static void test_end_of_memory(struct golden_shell *shell, struct job *job)
 	       r.status.events == 2 * (STREAM_COMMANDS - 1), "past the program memory");
 }
 
-/* The event of the command that exceeds the limit is not raised, yet counts. */
+/* The command that exceeds the limit raises no event, but counts it. */
 static void test_limit(struct golden_shell *shell, struct job *job)
 {
 	static const struct short_stream s = {

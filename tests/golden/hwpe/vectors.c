@@ -11,9 +11,8 @@
 #include <string.h>
 
 #include "../crc.h"
-#include "../stream.h"
+#include "insn.h"
 #include "../words.h"
-#include "cnnacc_seq.h"
 
 #define FMAP_VA(half)	(0x00000000u + (half) * 0x00100000u)
 #define KERNEL_VA	0x00400000u
@@ -162,7 +161,7 @@ static int64_t value_of(const struct layer *l, unsigned int code, bool left)
 	return code < 128 || (left && l->type == UINT8) ? (int64_t)code : (int64_t)code - 256;
 }
 
-/* Output point (ow, oh) of kernel k, without the hardware's detours. */
+/* Output point (ow, oh) of kernel k by direct convolution. */
 static int64_t convolve(const struct layer *l, int64_t k, int64_t ow, int64_t oh)
 {
 	int64_t sum = 0;
@@ -368,13 +367,13 @@ static void configure(struct program *p, const struct layer *l)
 	uint32_t cfg[2], mac[2];
 
 	registers(l, cfg, mac);
-	stream_exec(p, 0, stream_insn(CNNACC_HWPE_RESET, 0, 0, 0), 0, 0, 0);
+	stream_exec(p, 0, insn_encode(CNNACC_HWPE_RESET, 0, 0, 0), 0, 0, 0);
 	for (unsigned int n = 0; n < (l->special ? ACCS / 2 : ACCS); n += 2)
-		stream_exec(p, 0, stream_insn(CNNACC_HWPE_WRITE_FMAP_ADDR, n, 0, 0),
+		stream_exec(p, 0, insn_encode(CNNACC_HWPE_WRITE_FMAP_ADDR, n, 0, 0),
 			    base_of(l, n), base_of(l, n + 1), 0);
-	stream_exec(p, 0, stream_insn(CNNACC_HWPE_WRITE_CFG, 0, 0, 0), cfg[0], cfg[1], 0);
-	stream_drain(p, 0, OUT_VA, 0, ACCS);
-	stream_exec(p, 0, stream_insn(CNNACC_HWPE_MATRIX_MAC, 0, 0, 0), mac[0], mac[1], 0);
+	stream_exec(p, 0, insn_encode(CNNACC_HWPE_WRITE_CFG, 0, 0, 0), cfg[0], cfg[1], 0);
+	stream_drain(p, 0, OUT_VA, 0, ACCS, 4 * CNNACC_HWPE_PES);
+	stream_exec(p, 0, insn_encode(CNNACC_HWPE_MATRIX_MAC, 0, 0, 0), mac[0], mac[1], 0);
 }
 
 static void build_layer(const struct layer *l, struct job *job)
@@ -382,7 +381,6 @@ static void build_layer(const struct layer *l, struct job *job)
 	struct program *p = &job->program;
 	unsigned int loop;
 
-	job->print_code = stream_print;
 	job_region(job, OUT_VA, lines_of(windows(l) * WINDOW_BYTES), CNNACC_PTE_WRITE);
 	load_image(job, pack_fmap(l, 0), CNNACC_HWPE_FMAP0, FMAP_VA(0));
 	load_image(job, pack_fmap(l, 1), CNNACC_HWPE_FMAP1, FMAP_VA(1));
@@ -392,7 +390,7 @@ static void build_layer(const struct layer *l, struct job *job)
 	stream_loop(p, 2, windows(l));
 	stream_step(p, loop, 0, CNNACC_SEQ_STEP(1, 0, 0), WINDOW_BYTES);
 	stream_wait(p, CNNACC_HWPE_WAIT_ROUND);
-	stream_drain(p, CNNACC_SEQ_RESUME, OUT_VA, 0, ACCS);
+	stream_drain(p, CNNACC_SEQ_RESUME, OUT_VA, 0, ACCS, 4 * CNNACC_HWPE_PES);
 	stream_end(p);
 	job_finish(job, PROGRAM_VA, STATS_VA);
 }
@@ -468,7 +466,7 @@ static uint32_t acc_crc(const struct layer *l, struct job *job)
 	return crc;
 }
 
-/* Interrupts, cycles and utilisation as the specification claims them. */
+/* Interrupts, cycles and utilisation by the specification. */
 static bool check_stats(const struct layer *l, struct job *job)
 {
 	int64_t later = l->special ? 11 : is_input(l) ? 9 : 8;
@@ -507,17 +505,16 @@ static void build_relu(struct job *job)
 {
 	struct program *p = &job->program;
 
-	job->print_code = stream_print;
 	job_region(job, OUT_VA, lines_of(COUNT(relus) * PES), CNNACC_PTE_WRITE);
 	for (unsigned int i = 0; i < COUNT(relus); i++) {
 		unsigned int acc = i % ACCS, pe = i % PES;
 
-		stream_exec(p, 0, stream_insn(CNNACC_HWPE_WRITE_CFG, 0, 0, 0), 1,
+		stream_exec(p, 0, insn_encode(CNNACC_HWPE_WRITE_CFG, 0, 0, 0), 1,
 			    1 | INT8 << CNNACC_HWPE_CFG_TYPE_SHIFT |
 			    relus[i].shift << CNNACC_HWPE_CFG_SHIFT_SHIFT, 0);
-		stream_exec(p, 0, stream_insn(CNNACC_HWPE_WRITE_ACC, acc, 0, pe),
+		stream_exec(p, 0, insn_encode(CNNACC_HWPE_WRITE_ACC, acc, 0, pe),
 			    relus[i].value, 0, 0);
-		stream_exec(p, 0, stream_insn(CNNACC_HWPE_RELU_WRITE, 0, 0, acc),
+		stream_exec(p, 0, insn_encode(CNNACC_HWPE_RELU_WRITE, 0, 0, acc),
 			    OUT_VA + i * PES, 0, 0);
 	}
 	stream_end(p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* hwpe layers and streams with results known from outside this model; the default build. */
+/* hwpe layers and streams with independently known results, for the default build. */
 #ifndef GOLDEN_VECTORS_HWPE_H
 #define GOLDEN_VECTORS_HWPE_H
 
@@ -9,7 +9,7 @@ unsigned int hwpe_vector_count(void);
 const char *hwpe_vector_name(unsigned int index);
 /* Make the job of a vector. */
 void hwpe_vector_build(unsigned int index, struct job *job);
-/* After the run: is what it left behind what the vector says? */
+/* After the run: are memory and statistics as expected? */
 bool hwpe_vector_check(unsigned int index, struct job *job);
 
 #endif /* GOLDEN_VECTORS_HWPE_H */

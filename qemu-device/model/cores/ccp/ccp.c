@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Core ccp as the shell sees it: build, state, register window. */
+/* Core ccp's interface to the shell: build parameters, state, register window. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "ccp.h"
+#include "ccp_mutant.h"
 #include "simd.h"
 
 #define WORD(offset)	((offset) / 4)
@@ -12,25 +13,25 @@
 
 _Static_assert(sizeof(struct ccp_state) % 8 == 0, "no hidden padding in the saved state");
 
-static const struct core_param params[] = {
-	{ "data-bank", offsetof(struct cm_core_config, data_bank),
-	  4096, 64u << 20, CNNACC_LINE_SIZE, CNNACC_CCP_DATA_BANK_DEFAULT },
-	{ "weight-bank", offsetof(struct cm_core_config, weight_bank),
-	  1024, 1u << 20, CNNACC_LINE_SIZE, CNNACC_CCP_WEIGHT_BANK_DEFAULT },
-	{ "icache", offsetof(struct cm_core_config, icache),
-	  256, 8192, CNNACC_LINE_SIZE, CNNACC_CCP_ICACHE_DEFAULT },
-	{ "lob", offsetof(struct cm_core_config, lob),
-	  1, 1024, 1, CNNACC_CCP_LOB_DEFAULT },
+enum { DATA_BANK, WEIGHT_BANK, ICACHE, LOB };
+
+static const struct cm_param params[] = {
+	[DATA_BANK] = { "data-bank", 4096, 64u << 20, CNNACC_LINE_SIZE,
+			CNNACC_CCP_DATA_BANK_DEFAULT },
+	[WEIGHT_BANK] = { "weight-bank", 1024, 1u << 20, CNNACC_LINE_SIZE,
+			  CNNACC_CCP_WEIGHT_BANK_DEFAULT },
+	[ICACHE] = { "icache", 256, 8192, CNNACC_LINE_SIZE, CNNACC_CCP_ICACHE_DEFAULT },
+	[LOB] = { "lob", 1, 1024, 1, CNNACC_CCP_LOB_DEFAULT },
 };
 
-static void describe(const struct cm_core_config *config, struct cnnacc_core_entry *entry)
+static void describe(const uint32_t *param, struct cnnacc_core_entry *entry)
 {
-	entry->program_max = config->icache;
-	entry->param[CNNACC_CCP_PARAM_DATA_BANK] = config->data_bank;
-	entry->param[CNNACC_CCP_PARAM_WEIGHT_BANK] = config->weight_bank;
+	entry->program_max = param[ICACHE];
+	entry->param[CNNACC_CCP_PARAM_DATA_BANK] = param[DATA_BANK];
+	entry->param[CNNACC_CCP_PARAM_WEIGHT_BANK] = param[WEIGHT_BANK];
 	entry->param[CNNACC_CCP_PARAM_GEOMETRY] =
 		CNNACC_CCP_ROWS | CNNACC_CCP_LANES << 8 | CNNACC_CCP_GROUPS << 16;
-	entry->param[CNNACC_CCP_PARAM_LOB] = config->lob;
+	entry->param[CNNACC_CCP_PARAM_LOB] = param[LOB];
 	entry->param[CNNACC_CCP_PARAM_LIMITS] =
 		CNNACC_CCP_KERNEL_MAX | CNNACC_CCP_STRIDE_MAX << 8 | CNNACC_CCP_PAD_MAX << 16;
 }
@@ -40,11 +41,11 @@ static size_t lob_bytes(const struct ccp *c)
 	return (size_t)c->lob_vectors * CNNACC_CCP_GROUPS * CCP_TILE * sizeof(float);
 }
 
-/* Places the memories behind the head of the state; counts only if it is NULL. */
-static void place(struct ccp *c)
+/* Lay out the memories after the head of the state; with c->s NULL, only compute c->size. */
+static void lay_out_memories(struct ccp *c)
 {
 	char *base = (char *)c->s;
-	size_t pos = core_align(sizeof(struct ccp_state));
+	size_t pos = cm_core_align(sizeof(struct ccp_state));
 
 	for (unsigned int i = 0; i < CNNACC_CCP_DATA_BANKS; i++) {
 		c->data[i] = base ? (float *)(base + pos) : NULL;
@@ -67,26 +68,26 @@ static void destroy(void *core)
 	free(c);
 }
 
-static void *create(const struct cm_core_config *config, const struct core_means *means)
+static void *create(const uint32_t *param, const struct cm_core_resources *resources)
 {
-	struct ccp *c = core_alloc(sizeof(*c));
+	struct ccp *c = cm_core_alloc(sizeof(*c));
 
 	if (!c)
 		return NULL;
-	c->bank_floats = config->data_bank / 4;
-	c->weight_floats = config->weight_bank / 4;
-	c->icache_words = config->icache / 4;
-	c->lob_vectors = config->lob;
-	c->means = *means;
-	c->simd = ccp_simd(means->simd);
-	place(c);
-	c->s = core_alloc(c->size);
-	c->scratch = core_alloc(means->threads * sizeof(*c->scratch));
+	c->bank_floats = param[DATA_BANK] / 4;
+	c->weight_floats = param[WEIGHT_BANK] / 4;
+	c->icache_words = param[ICACHE] / 4;
+	c->lob_vectors = param[LOB];
+	c->resources = *resources;
+	c->simd = ccp_simd(resources->simd);
+	lay_out_memories(c);
+	c->s = cm_core_alloc(c->size);
+	c->scratch = cm_core_alloc(resources->threads * sizeof(*c->scratch));
 	if (!c->s || !c->scratch) {
 		destroy(c);
 		return NULL;
 	}
-	place(c);
+	lay_out_memories(c);
 	return c;
 }
 
@@ -98,7 +99,7 @@ static void *state(void *core, size_t *size)
 	return c->s;
 }
 
-/* The caches are cleared side by side, a line per cycle. */
+/* All caches are cleared in parallel, one line per cycle. */
 static uint64_t scrub_cycles(const void *core)
 {
 	const struct ccp *c = core;
@@ -111,25 +112,25 @@ static uint64_t scrub_cycles(const void *core)
 	return words / CCP_LINE_FLOATS;
 }
 
-static void forget(void *core)
+static void drop_derived(void *core)
 {
 	struct ccp *c = core;
 
 	memset(&c->plan, 0, sizeof(c->plan));
 	memset(&c->work, 0, sizeof(c->work));
-	c->conv_of.valid = false;
+	c->conv_cache.valid = false;
 	c->execs++;
 }
 
-static void zeroed(void *core)
+static void on_zeroed(void *core)
 {
 	struct ccp *c = core;
 
-	forget(c);
+	drop_derived(c);
 	c->filled = false;
 }
 
-static bool zero_little(void *core)
+static bool try_fast_zero(void *core)
 {
 	struct ccp *c = core;
 
@@ -137,17 +138,17 @@ static bool zero_little(void *core)
 		return false;
 	memset(c->s, 0, sizeof(*c->s));
 	memset(c->icache, 0, (size_t)c->icache_words * 4);
-	zeroed(c);
+	on_zeroed(c);
 	return true;
 }
 
-/* The caches keep what they hold; everything else starts from zero. */
-static void start(void *core, const struct core_job *job)
+/* The caches keep their contents; everything else is zeroed. */
+static void start(void *core, const struct cm_core_job *job)
 {
 	struct ccp *c = core;
 
 	memset(c->s, 0, sizeof(*c->s));
-	forget(c);
+	drop_derived(c);
 	c->s->cycle_limit = job->cycle_limit;
 	c->s->program_va = job->program_va;
 	c->s->program_len = job->program_len;
@@ -204,7 +205,7 @@ static int refuse(char *err, const char *field, uint64_t value)
 	return -1;
 }
 
-/* An instruction in progress must be one that could have been begun. */
+/* An instruction in progress must pass the checks that it passed when it started. */
 static int check_progress(struct ccp *c, char *err)
 {
 	const struct ccp_state *s = c->s;
@@ -249,7 +250,7 @@ static int check(void *core, char err[CM_ERR_LEN])
 	return check_progress(c, err);
 }
 
-const struct core_ops cm_ccp_ops = {
+const struct cm_core_ops cm_ccp_ops = {
 	.type = CNNACC_CORE_CCP,
 	.name = "ccp",
 	.version = 0x00010001,
@@ -257,14 +258,15 @@ const struct core_ops cm_ccp_ops = {
 	.window_words = WINDOW_WORDS,
 	.params = params,
 	.param_count = sizeof(params) / sizeof(params[0]),
+	.mutants = CM_MUTANT_NAMES(CCP_MUTANTS),
 	.describe = describe,
 	.create = create,
 	.destroy = destroy,
 	.state = state,
 	.scrub_cycles = scrub_cycles,
-	.forget = forget,
-	.zeroed = zeroed,
-	.zero_little = zero_little,
+	.drop_derived = drop_derived,
+	.on_zeroed = on_zeroed,
+	.try_fast_zero = try_fast_zero,
 	.check = check,
 	.start = start,
 	.step = ccp_step,

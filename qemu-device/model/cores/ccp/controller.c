@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Global controller: fetch, decode, and what an instruction ends with. */
+/* Global controller: fetch, decode and retire instructions. */
 #include <string.h>
 
 #include "ccp.h"
 
 #define BOOT_NS		2000
-#define CONTROL_CYCLES	8	/* of an instruction that control() does, at most */
-/* How far instructions that access no memory run ahead of the horizon. */
-#define AHEAD_CYCLES	100000u
+#define CONTROL_CYCLES	8	/* maximum cycles of an instruction of run_control() */
+/* Cycles by which instructions that access no memory may run ahead of device time. */
+#define RUN_AHEAD_CYCLES	100000u
 
 enum outcome {
 	GO_ON,
-	WAIT,		/* for the horizon */
+	WAIT,		/* too early for the next access */
 	ENDED,		/* by NOP */
-	FAILED,		/* fault filled */
+	FAILED,		/* the fault is filled in */
 };
 
-static enum outcome fail(struct core_fault *fault, uint32_t status_class, uint32_t code,
+static enum outcome fail(struct cm_core_fault *fault, uint32_t status_class, uint32_t code,
 			 uint32_t field)
 {
-	*fault = (struct core_fault){
+	*fault = (struct cm_core_fault){
 		.status_class = status_class, .code = code, .detail = field,
 	};
 	return FAILED;
 }
 
-/* The instruction is complete: count it, look at the limit, go to @next. */
-static enum outcome retire(struct ccp *c, uint32_t next, struct core_fault *fault)
+/* Complete the instruction: count it, check the cycle limit, go to @next. */
+static enum outcome retire(struct ccp *c, uint32_t next, struct cm_core_fault *fault)
 {
 	c->s->n.instructions++;
 	if (ccp_elapsed(c) > c->s->cycle_limit)
@@ -36,7 +36,7 @@ static enum outcome retire(struct ccp *c, uint32_t next, struct core_fault *faul
 	return GO_ON;
 }
 
-static enum outcome boot(struct ccp *c, struct cm_port *port, struct core_fault *fault)
+static enum outcome boot(struct ccp *c, struct cm_port *port, struct cm_core_fault *fault)
 {
 	if (ccp_boot(c, port, fault))
 		return FAILED;
@@ -60,7 +60,7 @@ const struct ccp_unit *ccp_unit(const struct ccp *c)
 }
 
 static enum outcome exec(struct ccp *c, const struct ccp_unit *unit, int64_t *budget,
-			 struct core_fault *fault)
+			 struct cm_core_fault *fault)
 {
 	if (!unit->run(c, budget))
 		return GO_ON;
@@ -69,12 +69,12 @@ static enum outcome exec(struct ccp *c, const struct ccp_unit *unit, int64_t *bu
 }
 
 static enum outcome begin_exec(struct ccp *c, struct cm_port *port, int64_t *budget,
-			       struct core_fault *fault)
+			       struct cm_core_fault *fault)
 {
 	const struct ccp_unit *unit = ccp_unit(c);
 	uint32_t field;
 
-	cm_port_settle(port);
+	cm_port_complete(port);
 	if (unit != &ccp_conv_unit)
 		ccp_batch_finish(c);
 	field = unit->check(c);
@@ -89,7 +89,7 @@ static enum outcome begin_exec(struct ccp *c, struct cm_port *port, int64_t *bud
 	return exec(c, unit, budget, fault);
 }
 
-static enum outcome begin_dma(struct ccp *c, struct core_fault *fault)
+static enum outcome begin_dma(struct ccp *c, struct cm_core_fault *fault)
 {
 	uint32_t field, code = ccp_dma_check(c, &field);
 
@@ -102,8 +102,8 @@ static enum outcome begin_dma(struct ccp *c, struct core_fault *fault)
 	return GO_ON;
 }
 
-/* Group that CFG @insn writes, or CCP_GROUPS. */
-static unsigned int configured(uint32_t insn)
+/* Group that the CFG @insn writes; CCP_GROUPS if it does not exist. */
+static unsigned int cfg_group(uint32_t insn)
 {
 	static const uint8_t first[] = {
 		[CNNACC_CCP_CONV] = CCP_CONV0,
@@ -116,7 +116,7 @@ static unsigned int configured(uint32_t insn)
 	return group > (unit == CNNACC_CCP_CONV) ? CCP_GROUPS : first[unit] + group;
 }
 
-/* One by one: a host stalls where it reads together what it has just written one by one. */
+/* volatile: a wide load of gpr stalls on hosts that cannot forward it from 32-bit stores. */
 static void configure(struct ccp_state *s, unsigned int group)
 {
 	const volatile uint32_t *gpr = s->gpr;
@@ -126,10 +126,10 @@ static void configure(struct ccp_state *s, unsigned int group)
 }
 
 /*
- * Does @insn at *@pc and sets *@pc to the next one if it concerns registers
- * alone: LDI, LDIH, ADDI, BNZ and CFG.  Returns its cycles, or 0 if it does not.
+ * Execute @insn at *@pc if it is LDI, LDIH, ADDI, BNZ or CFG, which access only registers.  Sets
+ * *@pc to the next instruction.  Returns the cycles, or 0 for any other instruction.
  */
-static inline unsigned int control(struct ccp_state *s, uint32_t insn, uint32_t *pc)
+static inline unsigned int run_control(struct ccp_state *s, uint32_t insn, uint32_t *pc)
 {
 	uint32_t *rd = &s->gpr[ccp_bits(insn, 27, 25)], imm = insn & CNNACC_CCP_IMM_MASK;
 	unsigned int group;
@@ -148,7 +148,7 @@ static inline unsigned int control(struct ccp_state *s, uint32_t insn, uint32_t 
 		*pc = *rd ? insn & CNNACC_CCP_TARGET_MASK : *pc + 1;
 		return *rd ? 2 : 1;
 	case CNNACC_CCP_CFG:
-		group = configured(insn);
+		group = cfg_group(insn);
 		if (group == CCP_GROUPS)
 			return 0;
 		configure(s, group);
@@ -161,22 +161,22 @@ static inline unsigned int control(struct ccp_state *s, uint32_t insn, uint32_t 
 	return 1;
 }
 
-/* Instructions that concern registers alone, while neither limit nor horizon is near. */
+/* Execute control instructions in a fast loop, until near the cycle limit or cycle_now. */
 static void run_ahead(struct ccp *c, struct cm_port *port, int64_t *budget)
 {
 	struct ccp_state *s = c->s;
 	uint64_t t = s->t, until = s->cycle_limit;
 	int64_t count = 0, most = *budget / CCP_INSN_NS;
-	uint32_t pc = s->pc, again = 0;		/* BNZ that jumped back */
+	uint32_t pc = s->pc, again = 0;		/* pc of a BNZ that jumped back */
 
-	if (until > port->horizon)
-		until = port->horizon;
+	if (until > port->cycle_now)
+		until = port->cycle_now;
 	if (until < CONTROL_CYCLES || s->d > until - CONTROL_CYCLES)
 		return;
 	until -= CONTROL_CYCLES;
 	while (t <= until && count < most && pc < c->icache_words && !again) {
 		uint32_t at = pc;
-		unsigned int cycles = control(s, c->icache[at], &pc);
+		unsigned int cycles = run_control(s, c->icache[at], &pc);
 
 		if (!cycles)
 			break;
@@ -193,13 +193,13 @@ static void run_ahead(struct ccp *c, struct cm_port *port, int64_t *budget)
 		ccp_conv_loop(c, again, until, budget);
 }
 
-static enum outcome end(struct ccp *c, struct core_fault *fault)
+static enum outcome end(struct ccp *c, struct cm_core_fault *fault)
 {
 	ccp_time_simple(c, 1);
 	return retire(c, c->s->pc, fault) == FAILED ? FAILED : ENDED;
 }
 
-static enum outcome swap(struct ccp *c, struct core_fault *fault)
+static enum outcome swap(struct ccp *c, struct cm_core_fault *fault)
 {
 	ccp_batch_finish(c);
 	c->s->sel = !c->s->sel;
@@ -208,7 +208,7 @@ static enum outcome swap(struct ccp *c, struct core_fault *fault)
 }
 
 static enum outcome fetch(struct ccp *c, struct cm_port *port, int64_t *budget,
-			  struct core_fault *fault)
+			  struct cm_core_fault *fault)
 {
 	uint32_t next = c->s->pc;
 	unsigned int cycles;
@@ -227,15 +227,15 @@ static enum outcome fetch(struct ccp *c, struct cm_port *port, int64_t *budget,
 	case CNNACC_CCP_EXEC_UNIT:
 		return begin_exec(c, port, budget, fault);
 	}
-	cycles = control(c->s, c->s->insn, &next);
+	cycles = run_control(c->s, c->s->insn, &next);
 	if (!cycles)
 		return fail(fault, CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, 0);
 	ccp_time_simple(c, cycles);
 	return retire(c, next, fault);
 }
 
-/* The cycle of the job at which what comes next takes effect. */
-static uint64_t acts_at(const struct ccp *c)
+/* Cycle of the job that must have passed before the next action. */
+static uint64_t effect_cycle(const struct ccp *c)
 {
 	uint64_t elapsed = ccp_elapsed(c);
 
@@ -243,17 +243,17 @@ static uint64_t acts_at(const struct ccp *c)
 		return ccp_boot_end(c);
 	if (c->s->phase == CCP_DMA)
 		return ccp_dma_end(c);
-	return elapsed > AHEAD_CYCLES ? elapsed - AHEAD_CYCLES : 0;
+	return elapsed > RUN_AHEAD_CYCLES ? elapsed - RUN_AHEAD_CYCLES : 0;
 }
 
 static enum outcome advance(struct ccp *c, struct cm_port *port, int64_t *budget,
-			    struct core_fault *fault)
+			    struct cm_core_fault *fault)
 {
 	int moved;
 
 	if (c->s->phase == CCP_FETCH)
 		run_ahead(c, port, budget);
-	if (cm_port_waits(port, acts_at(c)))
+	if (cm_port_must_wait(port, effect_cycle(c)))
 		return WAIT;
 	switch (c->s->phase) {
 	case CCP_BOOT:
@@ -272,8 +272,8 @@ static enum outcome advance(struct ccp *c, struct cm_port *port, int64_t *budget
 	return fetch(c, port, budget, fault);
 }
 
-enum core_step ccp_step(void *core, struct cm_port *port, uint32_t budget_ns,
-			struct core_fault *fault)
+enum cm_core_step ccp_step(void *core, struct cm_port *port, uint32_t budget_ns,
+			   struct cm_core_fault *fault)
 {
 	struct ccp *c = core;
 	int64_t budget = budget_ns ? budget_ns : 1;
@@ -283,13 +283,13 @@ enum core_step ccp_step(void *core, struct cm_port *port, uint32_t budget_ns,
 	while (outcome == GO_ON && budget > 0)
 		outcome = advance(c, port, &budget, fault);
 	ccp_batch_finish(c);
-	cm_port_settle(port);
+	cm_port_complete(port);
 	if (outcome == GO_ON || outcome == WAIT)
-		return CORE_RUNNING;
+		return CM_CORE_RUNNING;
 	c->s->phase = CCP_IDLE;
-	/* A translation that worked has left its address there. */
+	/* Successful translations leave their address in the fault. */
 	if (outcome == ENDED)
 		memset(fault, 0, sizeof(*fault));
 	fault->pc = c->s->pc;
-	return outcome == ENDED ? CORE_DONE : CORE_FAULT;
+	return outcome == ENDED ? CM_CORE_DONE : CM_CORE_FAULT;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Convolution unit: parameters and what follows from them. */
+/* Convolution unit: decode and check the parameters, and derive the plan. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
 #include "ccp.h"
-#include "mutant.h"
+#include "ccp_mutant.h"
 #include "simd.h"
 
 static void resolve(struct ccp *c)
@@ -15,8 +15,8 @@ static void resolve(struct ccp *c)
 	struct ccp_conv *p = &c->plan.conv;
 
 	memset(p, 0, sizeof(*p));
-	p->least = relu ? FLT_TRUE_MIN : -INFINITY;
-	p->other = relu ? 0 : CCP_NAN;
+	p->threshold = relu ? FLT_TRUE_MIN : -INFINITY;
+	p->replacement = relu ? 0 : CCP_NAN;
 	p->bias = g0[0] & CNNACC_CCP_R0_BIAS;
 	p->sy = ccp_bits(g0[0], 15, 8);
 	p->kh = ccp_bits(g0[0], 23, 16);
@@ -43,13 +43,13 @@ static void resolve(struct ccp *c)
 	p->last = p->ci_end + 1 == p->ci_num;
 }
 
-/* Weights of the first four output channels are at the bank's base. */
+/* The weights of output channels 0..3 start at the weight base, whatever the pitch. */
 static bool pitch_matters(const struct ccp_conv *p)
 {
 	return p->co_start + p->co_cnt > 4;
 }
 
-/* What may differ from EXEC to EXEC of one plan. */
+/* Decode the fields that may differ between EXECs of one plan. */
 static void resolve_bases(struct ccp *c)
 {
 	const uint32_t *g1 = c->s->group[CCP_CONV1];
@@ -95,7 +95,7 @@ static bool continues(const struct ccp_chain *chain, const struct ccp_conv *p)
 	       chain->co_cnt == p->co_cnt;
 }
 
-/* What an EXEC touches of input, output, weights and biases, from their bases on. */
+/* Ranges of input, output, weights and biases that the EXEC accesses, relative to their bases. */
 static void find_spans(const struct ccp *c, const struct ccp_conv *p, struct ccp_span span[4])
 {
 	int64_t taps = (int64_t)p->kh * p->kw, wp = (int64_t)p->base.weight_pitch;
@@ -141,8 +141,8 @@ static void reverse(uint32_t *tap, uint32_t n)
 	}
 }
 
-/* Which lanes are inside the map, and which find an input under a tap column. */
-static void mask_lanes(struct ccp_conv *p)
+/* Compute the masks of lanes inside the output map, and inside the input for each tap column. */
+static void find_lane_masks(struct ccp_conv *p)
 {
 	for (uint32_t i = 0; i < CNNACC_CCP_LANES; i++)
 		p->valid[i] = -(i < p->cols);
@@ -154,11 +154,11 @@ static void mask_lanes(struct ccp_conv *p)
 		}
 }
 
-/* What of the input the tile reads. */
+/* Find the range of the input that the tile covers. */
 static void find_input(struct ccp_conv *p)
 {
 	int64_t first = (int64_t)p->row_start * p->sy - p->pt;
-	int64_t rows = (int64_t)(p->height * (p->place / p->lanes) - 1) * p->sy + p->kh;
+	int64_t rows = (int64_t)(p->height * (p->vector_floats / p->lanes) - 1) * p->sy + p->kh;
 	int64_t columns = p->kw - 1 + p->lanes * p->sx;
 	int64_t low = first > 0 ? first : 0;
 	int64_t end = first + rows < p->m.ih ? first + rows : p->m.ih;
@@ -172,7 +172,7 @@ static void find_input(struct ccp_conv *p)
 	p->whole = p->sx == 1 && p->columns && first >= 0 && first + rows <= p->m.ih;
 }
 
-/* Makes @in what vectors read that take rows of all input channels where they are. */
+/* Extend @in to the floats that vector loads of a direct convolution read. */
 static void widen(const struct ccp_conv *p, struct ccp_span *in)
 {
 	int64_t first = (int64_t)(p->ci_start * p->m.in_pitch) + p->first_column + p->low;
@@ -182,28 +182,28 @@ static void widen(const struct ccp_conv *p, struct ccp_span *in)
 	in->end = end > in->end ? end : in->end;
 }
 
-/* Vectors of rows in a tile, or of single rows without one. */
-static void lay_out_rows(struct ccp_conv *p, uint32_t width, bool thin)
+/* Assign output rows to vectors; a direct convolution has one row in each. */
+static void lay_out_rows(struct ccp_conv *p, uint32_t width, bool direct)
 {
 	uint32_t group;
 
-	p->thin = thin;
-	p->lanes = thin || p->cols > CNNACC_CCP_LANES / 2 ? CNNACC_CCP_LANES :
+	p->direct = direct;
+	p->lanes = direct || p->cols > CNNACC_CCP_LANES / 2 ? CNNACC_CCP_LANES :
 							    CNNACC_CCP_LANES / 2;
-	p->place = !thin && width > p->lanes ? width : p->lanes;
-	group = p->place / p->lanes;
+	p->vector_floats = !direct && width > p->lanes ? width : p->lanes;
+	group = p->vector_floats / p->lanes;
 	p->height = (p->rows + group - 1) / group;
 	p->tile_rows = (p->height - 1) * p->sy + p->kh;
-	p->tile_size = p->kw * p->tile_rows * p->place;
+	p->tile_size = p->kw * p->tile_rows * p->vector_floats;
 	find_input(p);
 }
 
-static bool may_be_thin(const struct ccp_conv *p)
+static bool may_be_direct(const struct ccp_conv *p)
 {
-	return p->co_cnt <= CCP_THIN && p->sx <= 2;
+	return p->co_cnt <= CCP_DIRECT_MAX && p->sx <= 2;
 }
 
-/* Where the tile lies in the map and how the taps find their inputs. */
+/* Clip the tile to the map and lay out its inputs and taps. */
 static void lay_out(const struct ccp *c, struct ccp_conv *p, struct ccp_span *in)
 {
 	p->rows = clip(p->row_start, p->vec_active, p->m.oh);
@@ -212,8 +212,8 @@ static void lay_out(const struct ccp *c, struct ccp_conv *p, struct ccp_span *in
 		p->cols--;
 	if (!p->rows || !p->cols)
 		return;
-	lay_out_rows(p, c->simd->width, may_be_thin(p));
-	if (p->thin) {
+	lay_out_rows(p, c->simd->width, may_be_direct(p));
+	if (p->direct) {
 		widen(p, in);
 		if (p->base.in + in->first < 0 || p->base.in + in->end > in->floats)
 			lay_out_rows(p, c->simd->width, false);
@@ -223,13 +223,13 @@ static void lay_out(const struct ccp *c, struct ccp_conv *p, struct ccp_span *in
 		p->depth = 1;
 	for (uint32_t r = 0; r < p->kh; r++)
 		for (uint32_t s = 0; s < p->kw; s++)
-			p->tap[r * p->kw + s] = (s * p->tile_rows + r) * p->place;
+			p->tap[r * p->kw + s] = (s * p->tile_rows + r) * p->vector_floats;
 	if (MUTANT(TAPS))
 		reverse(p->tap, p->kh * p->kw);
-	mask_lanes(p);
+	find_lane_masks(p);
 }
 
-/* Checks of what no base has a part in, but for the pitches, which come later. */
+/* Decode and check everything except bases and pitches. */
 static uint32_t check_shape(struct ccp *c)
 {
 	const uint32_t *g0 = c->s->group[CCP_CONV0];
@@ -253,16 +253,17 @@ bool ccp_conv_same(const struct ccp *c, const uint32_t *g1)
 {
 	const uint32_t *g0 = c->s->group[CCP_CONV0];
 
-	return c->conv_of.valid && c->conv_of.sel == c->s->sel &&
-	       !memcmp(g0, c->conv_of.g0, sizeof(c->conv_of.g0)) && g1[4] == c->conv_of.g1[4] &&
-	       g1[5] == c->conv_of.g1[5] && g1[6] == c->conv_of.g1[6] &&
-	       !((g1[7] ^ c->conv_of.g1[7]) & c->conv_of.pitch_mask);
+	return c->conv_cache.valid && c->conv_cache.sel == c->s->sel &&
+	       !memcmp(g0, c->conv_cache.g0, sizeof(c->conv_cache.g0)) &&
+	       g1[4] == c->conv_cache.g1[4] && g1[5] == c->conv_cache.g1[5] &&
+	       g1[6] == c->conv_cache.g1[6] &&
+	       !((g1[7] ^ c->conv_cache.g1[7]) & c->conv_cache.pitch_mask);
 }
 
 static bool within(const uint32_t *bases, const struct ccp_bounds *b)
 {
 	for (uint32_t i = 0; i < CCP_BASES; i++)
-		if ((int32_t)bases[i] < b->least[i] || (int32_t)bases[i] > b->most[i])
+		if ((int32_t)bases[i] < b->min[i] || (int32_t)bases[i] > b->max[i])
 			return false;
 	return true;
 }
@@ -272,18 +273,18 @@ static int32_t clamp(int64_t n)
 	return n < INT32_MIN ? INT32_MIN : n > INT32_MAX ? INT32_MAX : (int32_t)n;
 }
 
-/* Bases with which the EXEC touches the halves of banks that it does with these. */
-static struct ccp_bounds find_near(const struct ccp *c)
+/* Range of bases with which the EXEC accesses the same bank halves as with the current ones. */
+static struct ccp_bounds find_same_halves(const struct ccp *c)
 {
 	const uint32_t *bases = c->s->group[CCP_CONV1];
-	struct ccp_bounds near = c->conv_of.good;
+	struct ccp_bounds same_halves = c->conv_cache.in_range;
 
 	for (uint32_t i = 0; i < CCP_BASES; i++) {
-		const struct ccp_span *span = &c->conv_of.span[i];
+		const struct ccp_span *span = &c->conv_cache.span[i];
 		int64_t middle = ccp_middle((uint32_t)span->floats), base = (int32_t)bases[i];
-		int64_t least = near.least[i], most = near.most[i];
+		int64_t least = same_halves.min[i], most = same_halves.max[i];
 
-		if (base + span->end > middle)	/* touches the upper one */
+		if (base + span->end > middle)	/* accesses the upper half */
 			least = middle + 1 - span->end;
 		else
 			most = middle - span->end;
@@ -291,41 +292,44 @@ static struct ccp_bounds find_near(const struct ccp *c)
 			most = most < middle - 1 - span->first ? most : middle - 1 - span->first;
 		else
 			least = least > middle - span->first ? least : middle - span->first;
-		near.least[i] = clamp(least > near.least[i] ? least : near.least[i]);
-		near.most[i] = clamp(most < near.most[i] ? most : near.most[i]);
+		same_halves.min[i] = clamp(least > same_halves.min[i] ? least : same_halves.min[i]);
+		same_halves.max[i] = clamp(most < same_halves.max[i] ? most : same_halves.max[i]);
 	}
-	return near;
+	return same_halves;
 }
 
-/* One that goes on with partial sums is not the one before; one that could be thin may yet be. */
-static void remember(struct ccp *c, const struct ccp_span *in)
+/*
+ * Not cached: an EXEC that continues partial sums, whose check depends on the chain, and one that
+ * is not direct only because of its bases.
+ */
+static void fill_conv_cache(struct ccp *c, const struct ccp_span *in)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 
-	memcpy(c->conv_of.g0, c->s->group[CCP_CONV0], sizeof(c->conv_of.g0));
-	memcpy(c->conv_of.g1, c->s->group[CCP_CONV1], sizeof(c->conv_of.g1));
+	memcpy(c->conv_cache.g0, c->s->group[CCP_CONV0], sizeof(c->conv_cache.g0));
+	memcpy(c->conv_cache.g1, c->s->group[CCP_CONV1], sizeof(c->conv_cache.g1));
 	for (uint32_t i = 0; i < CCP_BASES; i++) {
-		const struct ccp_span *span = i ? &c->conv_of.span[i] : in;
+		const struct ccp_span *span = i ? &c->conv_cache.span[i] : in;
 
-		c->conv_of.good.least[i] = clamp(-span->first);
-		c->conv_of.good.most[i] = clamp(span->floats - span->end);
+		c->conv_cache.in_range.min[i] = clamp(-span->first);
+		c->conv_cache.in_range.max[i] = clamp(span->floats - span->end);
 	}
-	c->conv_of.near = find_near(c);
-	c->conv_of.pitch_mask = pitch_matters(p) ? UINT32_MAX : ~(uint32_t)UINT16_MAX;
-	c->conv_of.sel = c->s->sel;
-	c->conv_of.work = c->work;
-	c->conv_of.valid = !p->ci_start && (p->thin || !may_be_thin(p));
+	c->conv_cache.same_halves = find_same_halves(c);
+	c->conv_cache.pitch_mask = pitch_matters(p) ? UINT32_MAX : ~(uint32_t)UINT16_MAX;
+	c->conv_cache.sel = c->s->sel;
+	c->conv_cache.work = c->work;
+	c->conv_cache.valid = !p->ci_start && (p->direct || !may_be_direct(p));
 }
 
-static uint32_t check_anew(struct ccp *c)
+static uint32_t check_full(struct ccp *c)
 {
 	const uint32_t *g1 = c->s->group[CCP_CONV1];
 	struct ccp_conv *p = &c->plan.conv;
 	struct ccp_span in;
 	uint32_t bad;
 
-	c->conv_of.valid = false;
-	c->batch.planned = false;
+	c->conv_cache.valid = false;
+	c->batch.plan_valid = false;
 	if (ccp_bits(g1[7], 31, 16))
 		return CNNACC_CCP_BAD_RESERVED;
 	bad = check_shape(c);
@@ -337,33 +341,34 @@ static uint32_t check_anew(struct ccp *c)
 	bad = ccp_check_pitches(&p->m, g1[5], g1[6]);
 	if (bad)
 		return bad;
-	find_spans(c, p, c->conv_of.span);
-	bad = check_ranges(p, g1, c->conv_of.span);
+	find_spans(c, p, c->conv_cache.span);
+	bad = check_ranges(p, g1, c->conv_cache.span);
 	if (bad)
 		return bad;
-	in = c->conv_of.span[0];
+	in = c->conv_cache.span[0];
 	lay_out(c, p, &in);
 	ccp_work_conv(c);
 	ccp_touch_conv(c);
-	remember(c, &in);
+	fill_conv_cache(c, &in);
 	return 0;
 }
 
 static uint32_t check(struct ccp *c)
 {
 	const uint32_t *bases = c->s->group[CCP_CONV1];
-	bool same = ccp_conv_same(c, bases), near = same && within(bases, &c->conv_of.near);
+	bool same = ccp_conv_same(c, bases);
+	bool same_halves = same && within(bases, &c->conv_cache.same_halves);
 
 	c->execs++;
-	if (!near && !(same && within(bases, &c->conv_of.good)))
-		return check_anew(c);
+	if (!same_halves && !(same && within(bases, &c->conv_cache.in_range)))
+		return check_full(c);
 	resolve_bases(c);
-	c->work = c->conv_of.work;
-	if (near)
+	c->work = c->conv_cache.work;
+	if (same_halves)
 		return 0;
 	ccp_touch_conv(c);
-	c->conv_of.work = c->work;
-	c->conv_of.near = find_near(c);
+	c->conv_cache.work = c->work;
+	c->conv_cache.same_halves = find_same_halves(c);
 	return 0;
 }
 

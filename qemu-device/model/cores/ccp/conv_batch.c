@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * Convolutions of one input channel and few output channels, as a depthwise
- * layer has thousands of, are collected and done before something else touches
- * the banks: each is too little work to share, all together are not.  A loop
- * over channels is a run.  Threads share them out by the planes that they
- * write; those of a plane are done in their order.
+ * A depthwise layer has thousands of convolutions with one input channel and few output channels.
+ * Each is too small to divide among threads, so they are deferred in a batch, which is computed
+ * before anything else accesses the banks.  A loop over channels forms a run.  Threads divide the
+ * batch by output planes; EXECs that write the same plane are computed in program order.
  */
 #include "ccp.h"
 #include "simd.h"
 #include "workers.h"
 
-/* Floats from one group of planes to the next; what an EXEC writes is within one. */
+/* Distance between groups of planes, in floats; an EXEC writes within one group. */
 static int64_t group(const struct ccp_conv *p)
 {
 	return (int64_t)(p->co_cnt * p->m.out_pitch);
@@ -21,7 +20,7 @@ static int64_t first_plane(const struct ccp_conv *p, const struct ccp_bases *bas
 	return base->out + (int64_t)(p->co_start * p->m.out_pitch);
 }
 
-static void run_part(void *opaque, unsigned int part, unsigned int seat)
+static void run_part(void *opaque, unsigned int part, unsigned int thread)
 {
 	const struct ccp *c = opaque;
 	const struct ccp_batch *b = &c->batch;
@@ -29,19 +28,19 @@ static void run_part(void *opaque, unsigned int part, unsigned int seat)
 	int64_t low = b->low + span * part / b->parts;
 	int64_t high = b->low + span * (part + 1) / b->parts;
 
-	(void)seat;
+	(void)thread;
 	for (uint32_t i = 0; i < b->runs; i++) {
 		const struct ccp_run *r = &b->run[i];
 		int64_t begin = low > r->group ? low - r->group : 0;
 		int64_t end = high < r->group + r->count ? high - r->group : r->count;
 
 		if (begin < end)
-			c->simd->thin(c, &b->plan[r->plan], r, (uint32_t)begin, (uint32_t)end, 0,
-				      CCP_TO_MAP);
+			c->simd->direct(c, &b->plan[r->plan], r, (uint32_t)begin, (uint32_t)end, 0,
+					CCP_TO_MAP);
 	}
 }
 
-/* Which groups of planes the batch writes, and among how many threads they are shared out. */
+/* Find the range of groups that the batch writes and the number of threads. */
 static void share_out(struct ccp *c)
 {
 	struct ccp_batch *b = &c->batch;
@@ -56,7 +55,9 @@ static void share_out(struct ccp *c)
 		b->end = r->group + r->count > b->end ? r->group + r->count : b->end;
 		ns += r->count * r->ns;
 	}
-	parts = ns / CM_MIN_PART_NS < c->means.threads ? ns / CM_MIN_PART_NS : c->means.threads;
+	parts = ns / CM_MIN_PART_NS;
+	if (parts > c->resources.threads)
+		parts = c->resources.threads;
 	b->parts = parts > 1 ? (uint32_t)parts : 1;
 }
 
@@ -67,37 +68,37 @@ void ccp_batch_finish(struct ccp *c)
 	if (!b->runs)
 		return;
 	share_out(c);
-	cm_workers_run(c->means.workers, run_part, c, b->parts);
-	/* An EXEC leaves nothing of the LOBs of the one before, if that is of its plan. */
+	cm_workers_run(c->resources.workers, run_part, c, b->parts);
+	/* EXECs of one plan overwrite the same LOBs: only those of the last one are needed. */
 	for (uint32_t i = 0; i < b->runs; i++) {
 		const struct ccp_run *r = &b->run[i];
 
 		if (i + 1 == b->runs || r[1].plan != r->plan)
-			c->simd->thin(c, &b->plan[r->plan], r, r->count - 1, r->count, 0,
-				      CCP_TO_LOB);
+			c->simd->direct(c, &b->plan[r->plan], r, r->count - 1, r->count, 0,
+					CCP_TO_LOB);
 	}
 	b->runs = 0;
 	b->plans = 0;
 }
 
-/* Is there room, and are the planes that the EXEC writes those of others, or away from them? */
+/* Does the batch have capacity, and do the EXEC's planes coincide with a group of the batch? */
 static bool fits(const struct ccp_batch *b, const struct ccp_conv *p)
 {
 	const struct ccp_conv *first = &b->plan[0];
 
-	return b->runs < CCP_BATCH_RUNS && b->plans + !b->planned <= CCP_BATCH_PLANS &&
+	return b->runs < CCP_BATCH_RUNS && b->plans + !b->plan_valid <= CCP_BATCH_PLANS &&
 	       p->co_cnt == first->co_cnt && p->m.out_pitch == first->m.out_pitch &&
 	       (first_plane(p, &p->base) - b->origin) % group(p) == 0;
 }
 
-/* Makes the EXEC the next of the last run, if it is. */
+/* Append the EXEC to the last run if its bases continue it. */
 static bool extends(struct ccp_batch *b, const struct ccp_conv *p)
 {
 	struct ccp_run *r = &b->run[b->runs - 1];
 	const struct ccp_bases *base = &p->base;
 	int64_t n = r->count;
 
-	if (!b->planned || base->weight_pitch != r->first.weight_pitch ||
+	if (!b->plan_valid || base->weight_pitch != r->first.weight_pitch ||
 	    base->out != r->first.out + n * r->out)
 		return false;
 	if (n == 1) {
@@ -119,9 +120,9 @@ static void start_run(struct ccp_batch *b, const struct ccp_conv *p, int64_t ns)
 
 	if (!b->runs)
 		b->origin = plane;
-	if (!b->plans || !b->planned)
+	if (!b->plans || !b->plan_valid)
 		b->plan[b->plans++] = *p;
-	b->planned = true;
+	b->plan_valid = true;
 	b->run[b->runs++] = (struct ccp_run){
 		.plan = b->plans - 1,
 		.count = 1,

@@ -1,44 +1,45 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * Convolutions of few output channels, without a tile: rows of eight outputs
- * from the input's rows where they are.  For each vector width as in
- * conv_simd.h, whose functions it uses; wider hosts have more registers.
+ * Direct convolution for few output channels: reads the input's rows in place, without a tile, and
+ * computes rows of eight outputs.  Included once for each vector width after conv_simd.h, whose
+ * functions it uses; hosts with wider vectors have more registers.
  */
 
 #define INLINE	static inline __attribute__((always_inline)) SIMD_TARGET
 
 /**
- * struct thin - an output channel and an input channel of an EXEC; none of it
- * is read again after a store.
+ * struct ccp_direct - one output channel and one input channel of an EXEC; a local copy, so that
+ * the compiler need not reload it after stores.
  * @in: first input of the tile, which may be outside the map
- * @first_row: its row, and @ih the input's rows
+ * @first_row: row of @in
+ * @ih: rows of the input
  * @weights: the channel's taps
- * @column: masks of lanes whose input exists, by tap column
- * @bias: what the sums end with; never -0, so that no sum is
- * @from_lob: LOB of the output channel, to be read; or NULL, for the first input channel
- * @to_lob: the same, to be written; or NULL
- * @out: first output of the tile in the map; or NULL
- * @least: results that are not at least that are stored as @other
+ * @column: masks of the lanes whose input exists, by tap column
+ * @bias: added last to the sums; never -0, so that no sum is -0
+ * @from_lob: LOB to add, or NULL for the first input channel
+ * @to_lob: LOB to write, or NULL
+ * @out: first output of the tile in the map, or NULL
+ * @threshold: a result that is not >= @threshold is stored as @replacement
  */
-struct SIMD(thin) {
+struct SIMD(ccp_direct) {
 	const float *in, *weights, *from_lob;
 	float *to_lob, *out;
 	const bits8 *column;
 	uint64_t first_row, ih;
 	size_t iw, ow;
 	uint32_t rows;
-	row8 bias, least;
-	bits8 other;
+	row8 bias, threshold;
+	bits8 replacement;
 };
 
-/* Row @y of the input under the tile, or of zeros outside the map. */
-INLINE const float *SIMD(thin_row)(const struct SIMD(thin) *x, uint32_t y)
+/* Input row @y of the tile; a row of zeros if it is outside the input. */
+INLINE const float *SIMD(direct_row)(const struct SIMD(ccp_direct) *x, uint32_t y)
 {
 	return x->first_row + y < x->ih ? x->in + y * x->iw : zeros;
 }
 
-/* Lanes of an input row under a tap column, which @column masks if not all are @whole. */
-INLINE void SIMD(thin_input)(row8 *v, const float *in, const bits8 *column, const uint32_t sx,
+/* Load the lanes of an input row for a tap column; masked by @column unless @whole. */
+INLINE void SIMD(direct_input)(row8 *v, const float *in, const bits8 *column, const uint32_t sx,
 			     const bool whole)
 {
 	*v = *(const row8_mem *)in;
@@ -49,32 +50,33 @@ INLINE void SIMD(thin_input)(row8 *v, const float *in, const bits8 *column, cons
 		*v = (row8)((bits8)*v & *column);
 }
 
-/* Row @i of the sums to where they go; @alone: to the map only. */
-INLINE void SIMD(thin_end)(const struct ccp_conv *p, const struct SIMD(thin) *x, row8 *sum,
-			   uint32_t i, const bool whole, const bool alone)
+/* Finish row @i and store it; @map_only: to the map, not to the LOB. */
+INLINE void SIMD(direct_end)(const struct ccp_conv *p, const struct SIMD(ccp_direct) *x, row8 *sum,
+			   uint32_t i, const bool whole, const bool map_only)
 {
-	row8 *lob = alone || !x->to_lob ? NULL : (row8 *)(x->to_lob + i * CNNACC_CCP_LANES);
+	row8 *lob = map_only || !x->to_lob ? NULL : (row8 *)(x->to_lob + i * CNNACC_CCP_LANES);
 
 	if (!MUTANT(BIAS))
 		*sum += x->bias;
-	if (!alone && x->from_lob)
+	if (!map_only && x->from_lob)
 		*sum += *(const row8 *)(x->from_lob + i * CNNACC_CCP_LANES);
 	if (MUTANT(BIAS))
 		*sum += x->bias;
 	if (lob)
-		*lob = whole ? *sum : KEEP(row8, (bits8)*sum, (bits8)*lob, *(const bits8 *)p->valid);
-	if (!alone && !x->out)
+		*lob = whole ? *sum :
+			       KEEP(row8, (bits8)*sum, (bits8)*lob, *(const bits8 *)p->valid);
+	if (!map_only && !x->out)
 		return;
-	*sum = KEEP(row8, (bits8)*sum, x->other, *sum >= x->least);
+	*sum = KEEP(row8, (bits8)*sum, x->replacement, *sum >= x->threshold);
 	if (whole)
 		*(row8_mem *)(x->out + i * x->ow) = *sum;
 	else
 		SIMD(save_row)(p, x->out + i * x->ow, sum);
 }
 
-/* Kernels of 3 x 3: a row of inputs adds to the three rows of outputs that it has a part in. */
-INLINE void SIMD(thin_3x3)(const struct ccp_conv *p, const struct SIMD(thin) *x, const bool whole,
-			   const bool alone)
+/* 3 x 3 kernels: each input row is added to the three output rows that use it. */
+INLINE void SIMD(direct_3x3)(const struct ccp_conv *p, const struct SIMD(ccp_direct) *x,
+			     const bool whole, const bool map_only)
 {
 	row8 weight[9], sum[3] = { 0 };
 	bits8 column[3];
@@ -84,26 +86,26 @@ INLINE void SIMD(thin_3x3)(const struct ccp_conv *p, const struct SIMD(thin) *x,
 	UNROLL for (uint32_t s = 0; s < 3; s++)
 		column[s] = x->column[s];
 	for (uint32_t y = 0; y < x->rows + 2; y++) {
-		const float *in = SIMD(thin_row)(x, y);
+		const float *in = SIMD(direct_row)(x, y);
 
 		UNROLL for (uint32_t s = 0; s < 3; s++) {
 			row8 v;
 
-			SIMD(thin_input)(&v, in + s, &column[s], 1, whole);
+			SIMD(direct_input)(&v, in + s, &column[s], 1, whole);
 			UNROLL for (uint32_t r = 0; r < 3; r++)
 				sum[r] = r + s ? sum[r] + v * weight[3 * r + s] : v * weight[0];
 		}
 		if (y >= 2)
-			SIMD(thin_end)(p, x, &sum[2], y - 2, whole, alone);
+			SIMD(direct_end)(p, x, &sum[2], y - 2, whole, map_only);
 		sum[2] = sum[1];
 		sum[1] = sum[0];
 	}
 }
 
-/* Any kernel, or one that is a square of @side if that is not 0. */
-INLINE void SIMD(thin_any)(const struct ccp_conv *p, const struct SIMD(thin) *x,
+/* Any kernel; a constant @side other than 0 unrolls the loop for a square one. */
+INLINE void SIMD(direct_any)(const struct ccp_conv *p, const struct SIMD(ccp_direct) *x,
 			   const uint32_t side, const uint32_t sx, const bool whole,
-			   const bool alone)
+			   const bool map_only)
 {
 	uint32_t kh = side ? side : p->kh, kw = side ? side : p->kw;
 
@@ -113,47 +115,47 @@ INLINE void SIMD(thin_any)(const struct ccp_conv *p, const struct SIMD(thin) *x,
 		UNROLL for (uint32_t n = 0; n < kh * kw; n++) {
 			uint32_t t = MUTANT(TAPS) ? kh * kw - 1 - n : n, s = t % kw;
 
-			SIMD(thin_input)(&v, SIMD(thin_row)(x, i * p->sy + t / kw) + s,
+			SIMD(direct_input)(&v, SIMD(direct_row)(x, i * p->sy + t / kw) + s,
 					 &x->column[s], sx, whole);
 			sum = n ? sum + v * x->weights[t] : v * x->weights[t];
 		}
-		SIMD(thin_end)(p, x, &sum, i, whole, alone);
+		SIMD(direct_end)(p, x, &sum, i, whole, map_only);
 	}
 }
 
-INLINE void SIMD(thin_exec)(const struct ccp_conv *p, const struct SIMD(thin) *x, const bool whole,
-			    const bool alone)
+INLINE void SIMD(direct_exec)(const struct ccp_conv *p, const struct SIMD(ccp_direct) *x,
+			      const bool whole, const bool map_only)
 {
 	uint32_t side = p->kh == p->kw ? p->kh : 0;
 
 	if (side == 3 && p->sy == 1 && p->sx == 1)
-		SIMD(thin_3x3)(p, x, whole, alone);
+		SIMD(direct_3x3)(p, x, whole, map_only);
 	else if (side == 3 && p->sx == 2)
-		SIMD(thin_any)(p, x, 3, 2, whole, alone);
+		SIMD(direct_any)(p, x, 3, 2, whole, map_only);
 	else if (side == 1 && p->sx == 2)
-		SIMD(thin_any)(p, x, 1, 2, whole, alone);
+		SIMD(direct_any)(p, x, 1, 2, whole, map_only);
 	else
-		SIMD(thin_any)(p, x, 0, p->sx, false, false);
+		SIMD(direct_any)(p, x, 0, p->sx, false, false);
 }
 
 /* Output channel @o of EXECs @begin..@end-1 of a run. */
-INLINE void SIMD(thin_run)(const struct ccp *c, const struct ccp_conv *p, const struct ccp_run *r,
+INLINE void SIMD(direct_run)(const struct ccp *c, const struct ccp_conv *p, const struct ccp_run *r,
 			   uint32_t begin, uint32_t end, uint32_t channel, uint32_t o, uint32_t to,
-			   const bool whole, const bool alone)
+			   const bool whole, const bool map_only)
 {
 	const float *bias, *weights = ccp_conv_weights(c, p, &r->first, channel, o, &bias);
 	const float *in = c->data[c->s->sel] + r->first.in + (int64_t)(channel * p->m.in_pitch) +
 			  p->first_row * p->m.iw + p->first_column;
 	float *out = SIMD(output)(c, p, &r->first, o), *lob = c->lob + (size_t)o * CCP_TILE;
 	bool last = channel + 1 == p->ci_num;
-	struct SIMD(thin) x = {
+	struct SIMD(ccp_direct) x = {
 		.from_lob = channel ? lob : NULL,
 		.to_lob = to & CCP_TO_LOB ? lob : NULL,
 		.column = (const bits8 *)p->column,
 		.first_row = (uint64_t)p->first_row, .ih = p->m.ih,
 		.iw = p->m.iw, .ow = p->m.ow,
 		.rows = p->rows,
-		.least = SPLAT8(p->least), .other = SPLAT8(p->other),
+		.threshold = SPLAT8(p->threshold), .replacement = SPLAT8(p->replacement),
 	};
 
 	for (int64_t n = begin; n < end; n++) {
@@ -161,23 +163,23 @@ INLINE void SIMD(thin_run)(const struct ccp *c, const struct ccp_conv *p, const 
 		x.weights = weights + n * r->weight;
 		x.bias = SPLAT8(last && p->bias ? bias[n * r->bias] + 0.0f : 0.0f);
 		x.out = last && to & CCP_TO_MAP ? out + n * r->out : NULL;
-		SIMD(thin_exec)(p, &x, whole, alone);
+		SIMD(direct_exec)(p, &x, whole, map_only);
 	}
 }
 
-SIMD_TARGET static void SIMD(thin)(const struct ccp *c, const struct ccp_conv *p,
+SIMD_TARGET static void SIMD(direct)(const struct ccp *c, const struct ccp_conv *p,
 				   const struct ccp_run *r, uint32_t begin, uint32_t end,
 				   uint32_t channel, uint32_t to)
 {
-	bool alone = p->ci_num == 1 && to == CCP_TO_MAP;
+	bool map_only = p->ci_num == 1 && to == CCP_TO_MAP;
 
 	for (uint32_t o = 0; o < p->co_cnt; o++)
-		if (p->columns && alone)
-			SIMD(thin_run)(c, p, r, begin, end, 0, o, to, true, true);
-		else if (alone)
-			SIMD(thin_run)(c, p, r, begin, end, 0, o, to, false, true);
+		if (p->columns && map_only)
+			SIMD(direct_run)(c, p, r, begin, end, 0, o, to, true, true);
+		else if (map_only)
+			SIMD(direct_run)(c, p, r, begin, end, 0, o, to, false, true);
 		else
-			SIMD(thin_run)(c, p, r, begin, end, channel, o, to, false, false);
+			SIMD(direct_run)(c, p, r, begin, end, channel, o, to, false, false);
 }
 
 #undef INLINE

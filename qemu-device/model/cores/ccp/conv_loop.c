@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * A loop over channels whose EXECs continue a run of the batch goes on like
- * that, and nothing in it has to wait: its iterations add the same to
- * registers, time and counters, so that all are done as one.
+ * Execute the iterations of a loop over channels at once.  If the loop's EXECs extend a run of the
+ * batch, none of them stalls, and every iteration adds the same increments to registers, time and
+ * counters.
  */
 #include <string.h>
 
 #include "ccp.h"
 
-#define BODY	64	/* instructions of a loop, at most */
+#define BODY	64	/* maximum number of instructions in a loop */
 
-/** struct body - what an iteration does. */
+/** struct body - effects of one iteration. */
 struct body {
 	uint32_t count;				/* register that counts the iterations */
-	uint32_t add[CNNACC_CCP_GPRS];		/* to registers, so far */
-	uint32_t cfg[CNNACC_CCP_GPRS];		/* the same when CFG came last */
+	uint32_t add[CNNACC_CCP_GPRS];		/* added to each register so far */
+	uint32_t cfg[CNNACC_CCP_GPRS];		/* value of @add at the last CFG */
 	bool configured;
 	uint32_t execs;
-	uint64_t cycles, exec_end;		/* from the top */
+	uint64_t cycles, exec_end;		/* since the start of the iteration */
 };
 
-/* Are these the parameters of EXEC @n of the run, if it has the plan of the others? */
+/* Are @g1 the parameters of EXEC @n of the run? */
 static bool continues(const struct ccp *c, const struct ccp_run *r, const uint32_t *g1, int64_t n)
 {
 	const int64_t base[CCP_BASES] = {
@@ -66,40 +66,42 @@ static bool scan(const struct ccp *c, const struct ccp_run *r, uint32_t insn, st
 	return false;
 }
 
-/* Does each iteration do what the one before did, until the counter is 0? */
+/* Do all iterations have the same effects, until the counter is 0? */
 static bool repeats(const struct ccp *c, const struct ccp_run *r, const struct body *b)
 {
-	const int64_t step[CCP_BASES] = { r->in, r->out, r->weight, r->bias };
+	const int64_t increment[CCP_BASES] = { r->in, r->out, r->weight, r->bias };
 
 	for (uint32_t i = 0; i < CNNACC_CCP_GPRS; i++) {
-		bool free = i == 7 && b->count == 7 && !(c->conv_of.pitch_mask & UINT16_MAX);
+		bool free = i == 7 && b->count == 7 && !(c->conv_cache.pitch_mask & UINT16_MAX);
 
-		if (i < CCP_BASES ? b->add[i] != (uint32_t)(b->execs * step[i]) :
+		if (i < CCP_BASES ? b->add[i] != (uint32_t)(b->execs * increment[i]) :
 				    b->add[i] && !free)
 			return false;
 	}
 	return b->execs && b->add[b->count] == UINT32_MAX;
 }
 
-static int64_t least(int64_t a, int64_t b)
+static int64_t min_of(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* How many of the iterations that are @left are alike. */
+/* Number of iterations, at most @left, that access the same bank halves. */
 static int64_t count_alike(const struct ccp *c, const struct ccp_run *r, const struct body *b,
 			   int64_t left)
 {
-	const struct ccp_bounds *near = &c->conv_of.near;
-	const int64_t step[CCP_BASES] = { r->in, r->out, r->weight, r->bias };
-	const int64_t first[CCP_BASES] = { r->first.in, r->first.out, r->first.weight, r->first.bias };
+	const struct ccp_bounds *same_halves = &c->conv_cache.same_halves;
+	const int64_t increment[CCP_BASES] = { r->in, r->out, r->weight, r->bias };
+	const int64_t first[CCP_BASES] = {
+		r->first.in, r->first.out, r->first.weight, r->first.bias,
+	};
 
 	for (uint32_t i = 0; i < CCP_BASES; i++) {
-		int64_t end = step[i] > 0 ? near->most[i] : near->least[i];
-		int64_t base = first[i] + (r->count - 1) * step[i];
+		int64_t end = increment[i] > 0 ? same_halves->max[i] : same_halves->min[i];
+		int64_t base = first[i] + (r->count - 1) * increment[i];
 
-		if (step[i])
-			left = least(left, (end - base) / (b->execs * step[i]));
+		if (increment[i])
+			left = min_of(left, (end - base) / (b->execs * increment[i]));
 	}
 	return left;
 }
@@ -121,7 +123,7 @@ static void repeat(struct ccp *c, struct ccp_run *r, const struct body *b, uint3
 	if (s->gpr[b->count])
 		return;
 	s->pc = bnz + 1;
-	s->t--;			/* no jump */
+	s->t--;			/* the last BNZ is not taken */
 	s->n.cycles_serial--;
 }
 
@@ -132,7 +134,7 @@ void ccp_conv_loop(struct ccp *c, uint32_t bnz, uint64_t until, int64_t *budget)
 	uint32_t insns = bnz - c->s->pc + 1;
 	int64_t left, ns;
 
-	if (!c->batch.planned || r->count < 2 || insns > BODY || c->s->t > until)
+	if (!c->batch.plan_valid || r->count < 2 || insns > BODY || c->s->t > until)
 		return;
 	for (uint32_t i = c->s->pc; i < bnz; i++)
 		if (!scan(c, r, c->icache[i], &b))
@@ -141,8 +143,8 @@ void ccp_conv_loop(struct ccp *c, uint32_t bnz, uint64_t until, int64_t *budget)
 	if (!repeats(c, r, &b))
 		return;
 	ns = b.execs * r->ns + insns * CCP_INSN_NS;
-	left = least(c->s->gpr[b.count], *budget / ns);
-	left = least(left, (int64_t)((until - c->s->t) / b.cycles));
+	left = min_of(c->s->gpr[b.count], *budget / ns);
+	left = min_of(left, (int64_t)((until - c->s->t) / b.cycles));
 	left = count_alike(c, r, &b, left);
 	if (left < 1)
 		return;

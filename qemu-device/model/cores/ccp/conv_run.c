@@ -1,18 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Convolution unit: the walk over slices of input channels. */
+/* Convolution unit: compute an EXEC in slices of input channels. */
 #include "ccp.h"
 #include "simd.h"
 #include "workers.h"
 
-#define SETUP_NS	20	/* per output channel, beside its taps */
-#define TILE_NS		50	/* per input channel */
-#define SHARE		4	/* output channels that are computed together */
+#define PART_CHANNELS	4	/* granularity of a thread's output channels */
 
-/** struct piece - slices of input channels for some output channels. */
-struct piece {
+/** struct chunk - a range of input channels and of output channels, computed in one run. */
+struct chunk {
 	struct ccp *c;
-	uint32_t channel, depth;	/* of all slices */
-	uint32_t first, count;		/* of the output channels */
+	uint32_t channel, depth;	/* input channels: first, count */
+	uint32_t first, count;		/* output channels */
 	unsigned int parts;
 };
 
@@ -28,26 +26,26 @@ static void fill(struct ccp *c, struct ccp_scratch *scratch, const struct ccp_sl
 	scratch->slice = tag;
 }
 
-/* A thread's share: some of the output channels, with all slices. */
-static void share(void *opaque, unsigned int part, unsigned int seat)
+/* A thread computes some of the chunk's output channels, with all slices. */
+static void run_part(void *opaque, unsigned int part, unsigned int thread)
 {
-	const struct piece *piece = opaque;
-	struct ccp *c = piece->c;
+	const struct chunk *chunk = opaque;
+	struct ccp *c = chunk->c;
 	const struct ccp_conv *p = &c->plan.conv;
-	uint32_t groups = (piece->count + SHARE - 1) / SHARE;
-	uint32_t first = groups * part / piece->parts * SHARE;
-	uint32_t end = groups * (part + 1) / piece->parts * SHARE;
-	struct ccp_slice slice = { .tile = c->scratch[seat].tile, .lob = c->lob };
+	uint32_t groups = (chunk->count + PART_CHANNELS - 1) / PART_CHANNELS;
+	uint32_t first = groups * part / chunk->parts * PART_CHANNELS;
+	uint32_t end = groups * (part + 1) / chunk->parts * PART_CHANNELS;
+	struct ccp_slice slice = { .tile = c->scratch[thread].tile, .lob = c->lob };
 
-	if (end > piece->count)
-		end = piece->count;
-	for (uint32_t done = 0; done < piece->depth; done += slice.depth) {
-		slice.channel = piece->channel + done;
-		slice.depth = piece->depth - done < p->depth ? piece->depth - done : p->depth;
+	if (end > chunk->count)
+		end = chunk->count;
+	for (uint32_t done = 0; done < chunk->depth; done += slice.depth) {
+		slice.channel = chunk->channel + done;
+		slice.depth = chunk->depth - done < p->depth ? chunk->depth - done : p->depth;
 		slice.last = slice.channel + slice.depth == p->ci_num;
 		slice.bias = slice.last && p->bias;
-		fill(c, &c->scratch[seat], &slice);
-		c->simd->add(c, &slice, piece->first + first, end - first);
+		fill(c, &c->scratch[thread], &slice);
+		c->simd->add(c, &slice, chunk->first + first, end - first);
 	}
 }
 
@@ -66,32 +64,23 @@ static void finish(struct ccp *c)
 	};
 }
 
-/* pos[0] counts input channels, pos[1] output channels of the slice that begins there. */
+/* pos[0]: input channels done; pos[1]: output channels done of the slice that starts there. */
 bool ccp_conv_check_pos(const struct ccp *c)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 	const uint64_t *pos = c->s->pos;
 
 	return pos[0] <= p->ci_end - p->ci_start && pos[1] < p->co_cnt &&
-	       pos[1] % CCP_PASS == 0;
+	       pos[1] % CCP_CHUNK_CHANNELS == 0;
 }
 
-/* About what a piece takes one thread. */
-int64_t ccp_conv_ns(const struct ccp *c, uint32_t depth, uint32_t count)
-{
-	const struct ccp_conv *p = &c->plan.conv;
-	int64_t macs = (int64_t)p->rows * p->lanes * p->kh * p->kw * depth * count;
-
-	return macs * c->simd->mac_ps / 1000 + count * SETUP_NS + depth * TILE_NS;
-}
-
-/* From where s->pos stands: one slice, or several if they are short. */
-static struct piece next_piece(struct ccp *c, int64_t most_ns)
+/* The chunk at s->pos: one slice or a part of it, or several slices if they are short. */
+static struct chunk next_chunk(struct ccp *c, int64_t most_ns)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 	const uint64_t *pos = c->s->pos;
 	uint32_t left = p->ci_end - p->ci_start + 1 - (uint32_t)pos[0];
-	struct piece piece = {
+	struct chunk chunk = {
 		.c = c,
 		.channel = p->ci_start + (uint32_t)pos[0],
 		.depth = left < p->depth ? left : p->depth,
@@ -99,29 +88,31 @@ static struct piece next_piece(struct ccp *c, int64_t most_ns)
 		.count = p->co_cnt - (uint32_t)pos[1],
 	};
 
-	while (piece.count > CCP_PASS && ccp_conv_ns(c, piece.depth, piece.count) > most_ns)
-		piece.count = (piece.count / 2 + CCP_PASS - 1) / CCP_PASS * CCP_PASS;
-	while (piece.count == p->co_cnt && piece.depth < left &&
-	       ccp_conv_ns(c, piece.depth + p->depth, piece.count) < most_ns)
-		piece.depth = left - piece.depth < p->depth ? left : piece.depth + p->depth;
-	return piece;
+	while (chunk.count > CCP_CHUNK_CHANNELS &&
+	       ccp_conv_ns(c, chunk.depth, chunk.count) > most_ns)
+		chunk.count = (chunk.count / 2 + CCP_CHUNK_CHANNELS - 1) / CCP_CHUNK_CHANNELS *
+			      CCP_CHUNK_CHANNELS;
+	while (chunk.count == p->co_cnt && chunk.depth < left &&
+	       ccp_conv_ns(c, chunk.depth + p->depth, chunk.count) < most_ns)
+		chunk.depth = left - chunk.depth < p->depth ? left : chunk.depth + p->depth;
+	return chunk;
 }
 
-static int64_t run_piece(struct ccp *c, struct piece *piece)
+static int64_t run_chunk(struct ccp *c, struct chunk *chunk)
 {
-	int64_t ns = ccp_conv_ns(c, piece->depth, piece->count), parts = ns / CM_MIN_PART_NS;
+	int64_t ns = ccp_conv_ns(c, chunk->depth, chunk->count), parts = ns / CM_MIN_PART_NS;
 
-	if (parts > (piece->count + SHARE - 1) / SHARE)
-		parts = (piece->count + SHARE - 1) / SHARE;
-	if (parts > c->means.threads)
-		parts = c->means.threads;
-	piece->parts = parts > 1 ? (unsigned int)parts : 1;
-	cm_workers_run(c->means.workers, share, piece, piece->parts);
-	return ns / piece->parts;
+	if (parts > (chunk->count + PART_CHANNELS - 1) / PART_CHANNELS)
+		parts = (chunk->count + PART_CHANNELS - 1) / PART_CHANNELS;
+	if (parts > c->resources.threads)
+		parts = c->resources.threads;
+	chunk->parts = parts > 1 ? (unsigned int)parts : 1;
+	cm_workers_run(c->resources.workers, run_part, chunk, chunk->parts);
+	return ns / chunk->parts;
 }
 
-/* Input channel by input channel; every host may go on from any of them. */
-static bool run_thin(struct ccp *c, int64_t *budget)
+/* One input channel at a time; a loaded state can continue at any of them on every host. */
+static bool run_direct(struct ccp *c, int64_t *budget)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 	struct ccp_run one = { .first = p->base };
@@ -132,8 +123,8 @@ static bool run_thin(struct ccp *c, int64_t *budget)
 	for (; pos[0] <= p->ci_end - p->ci_start; pos[0]++) {
 		if (*budget <= 0)
 			return false;
-		c->simd->thin(c, p, &one, 0, 1, p->ci_start + (uint32_t)pos[0],
-			      CCP_TO_LOB | CCP_TO_MAP);
+		c->simd->direct(c, p, &one, 0, 1, p->ci_start + (uint32_t)pos[0],
+				CCP_TO_LOB | CCP_TO_MAP);
 		*budget -= ns;
 	}
 	finish(c);
@@ -147,14 +138,14 @@ static bool run_slices(struct ccp *c, int64_t *budget)
 
 	ccp_batch_finish(c);
 	while (p->rows && p->cols && pos[0] <= p->ci_end - p->ci_start) {
-		struct piece piece = next_piece(c, ccp_piece_ns(*budget));
+		struct chunk chunk = next_chunk(c, ccp_chunk_ns(*budget));
 
 		if (*budget <= 0)
 			return false;
-		*budget -= run_piece(c, &piece);
-		pos[1] += piece.count;
+		*budget -= run_chunk(c, &chunk);
+		pos[1] += chunk.count;
 		if (pos[1] == p->co_cnt) {
-			pos[0] += piece.depth;
+			pos[0] += chunk.depth;
 			pos[1] = 0;
 		}
 	}
@@ -166,10 +157,10 @@ bool ccp_conv_run(struct ccp *c, int64_t *budget)
 {
 	const struct ccp_conv *p = &c->plan.conv;
 
-	if (!p->thin)
+	if (!p->direct)
 		return run_slices(c, budget);
 	if (p->ci_num > 1)
-		return run_thin(c, budget);
+		return run_direct(c, budget);
 	*budget -= ccp_batch_add(c);
 	finish(c);
 	return true;

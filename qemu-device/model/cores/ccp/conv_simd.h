@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * Inner loops of the convolution; simd.c includes this once per vector width:
+ * Inner loops of the convolution; simd.c includes this file once for each vector width, with
+ * these macros defined:
  *
- *	SIMD(name)	name, made different for each width
- *	SIMD_WIDTH	floats of a vector: 4, 8 or 16
- *	SIMD_BLOCK	vectors of CCP_SIDE channels whose sums fit the host's registers
- *	SIMD_PRODUCT	of a vector and a weight
- *	SIMD_TARGET	attribute that lets the compiler use the vectors
+ *	SIMD(name)	name with a suffix for the width
+ *	SIMD_WIDTH	floats in a vector: 4, 8 or 16
+ *	SIMD_BLOCK	vectors per channel, so that CCP_BLOCK_CHANNELS sums fit the registers
+ *	SIMD_PRODUCT	product of a vector and a weight
+ *	SIMD_TARGET	function attribute that enables the instruction set
  *
- * Vectors run across outputs, so that every output adds its taps in the order
- * of the specification.  What each tap adds to is chosen so that no sum starts
- * with +0: the sums then differ in the sign of zeros at most, and a LOB, that
- * does start with +0, is the same after adding either.
+ * The lanes of a vector are different outputs, so that every output adds its taps in the order of
+ * the specification.  A sum starts with its first product instead of +0.  That changes at most
+ * the sign of a zero sum, and adding either zero to the LOB, which starts with +0, gives the same.
  */
 
 typedef float SIMD(vec) __attribute__((vector_size(4 * SIMD_WIDTH)));
@@ -21,7 +21,7 @@ typedef float SIMD(vec_mem) __attribute__((vector_size(4 * SIMD_WIDTH), aligned(
 
 /* ---- the input tile ---- */
 
-/* Lanes of one input row under tap column @s, whose first is at @in; sx is 1 or 2. */
+/* Load the lanes of an input row for tap column @s; @in is for column 0; sx is 1 or 2. */
 INLINE void SIMD(row8)(const struct ccp_conv *p, row8 *v, const float *in, uint32_t s)
 {
 	*v = *(const row8_mem *)(in + s);
@@ -39,8 +39,9 @@ INLINE void SIMD(row4)(const struct ccp_conv *p, row4 *v, const float *in, uint3
 	*v = (row4)((bits4)*v & *(const bits4 *)p->column[s]);
 }
 
-/* A place of the tile from the input rows at @in. */
-INLINE void SIMD(place8)(const struct ccp_conv *p, float *out, const float *const *in, uint32_t s)
+/* Fill one vector of the tile from the input rows @in. */
+INLINE void SIMD(tile_vector8)(const struct ccp_conv *p, float *out, const float *const *in,
+			       uint32_t s)
 {
 	row8 a;
 #if SIMD_WIDTH == 16
@@ -56,16 +57,17 @@ INLINE void SIMD(place8)(const struct ccp_conv *p, float *out, const float *cons
 #endif
 }
 
-/* All tap columns of a place, @step floats apart. */
-INLINE void SIMD(places)(const struct ccp_conv *p, float *out, const float *const *in, size_t step)
+/* Fill the vectors of all tap columns, @step floats apart, from the input rows @in. */
+INLINE void SIMD(tile_vectors)(const struct ccp_conv *p, float *out, const float *const *in,
+			       size_t step)
 {
 	if (p->lanes == 8) {
 		for (uint32_t s = 0; s < p->kw; s++, out += step)
-			SIMD(place8)(p, out, in, s);
+			SIMD(tile_vector8)(p, out, in, s);
 		return;
 	}
 	for (uint32_t s = 0; s < p->kw; s++, out += step)
-		for (uint32_t j = 0; j < p->place / 4; j++) {
+		for (uint32_t j = 0; j < p->vector_floats / 4; j++) {
 			row4 v;
 
 			SIMD(row4)(p, &v, in[j], s);
@@ -73,14 +75,14 @@ INLINE void SIMD(places)(const struct ccp_conv *p, float *out, const float *cons
 		}
 }
 
-/* Rows @in + q * iw where the map has all that the tile wants. */
+/* Fill a tile that lies entirely inside the input, from rows @in + q * iw. */
 INLINE void SIMD(fill_whole)(const struct ccp_conv *p, float *out, const float *in)
 {
 	const float *far = in + (size_t)p->height * p->sy * p->m.iw;
 	uint32_t iw = p->m.iw;
 
 	for (uint32_t s = 0; s < p->kw; s++, in++, far++)
-		for (uint32_t q = 0; q < p->tile_rows; q++, out += p->place) {
+		for (uint32_t q = 0; q < p->tile_rows; q++, out += p->vector_floats) {
 			row8 a = *(const row8_mem *)(in + (size_t)q * iw);
 #if SIMD_WIDTH == 16
 			row8 b = *(const row8_mem *)(far + (size_t)q * iw);
@@ -92,22 +94,22 @@ INLINE void SIMD(fill_whole)(const struct ccp_conv *p, float *out, const float *
 		}
 }
 
-/* Rows of the map, or of zeros outside it. */
+/* Fill a tile; rows outside the input are zeros. */
 INLINE void SIMD(fill_edge)(const struct ccp_conv *p, float *tile, const float *plane, bool slow)
 {
-	size_t step = (size_t)p->tile_rows * p->place;
+	size_t step = (size_t)p->tile_rows * p->vector_floats;
 	const float *in[4];
 
-	for (uint32_t q = 0; q < p->tile_rows; q++, tile += p->place) {
+	for (uint32_t q = 0; q < p->tile_rows; q++, tile += p->vector_floats) {
 		int64_t y = p->first_row + q;
 
-		for (uint32_t j = 0; j < p->place / p->lanes; j++, y += p->height * p->sy)
+		for (uint32_t j = 0; j < p->vector_floats / p->lanes; j++, y += p->height * p->sy)
 			in[j] = y >= 0 && y < p->m.ih ? plane + y * p->m.iw + p->first_column :
 							zeros;
 		if (slow)
-			ccp_conv_places(p, tile, in, step);
+			ccp_conv_tile_vectors(p, tile, in, step);
 		else
-			SIMD(places)(p, tile, in, step);
+			SIMD(tile_vectors)(p, tile, in, step);
 	}
 }
 
@@ -126,7 +128,7 @@ SIMD_TARGET static void SIMD(fill)(const struct ccp *c, float *tile, uint64_t ch
 
 /* ---- the LOBs ---- */
 
-/* Rows i, i + height, .. of the LOBs as a vector. */
+/* Load rows i, i + height, .. of the LOBs as a vector. */
 INLINE void SIMD(load)(const struct ccp_conv *p, SIMD(vec) *v, const float *lob, uint32_t i)
 {
 	const float *at = lob + i * CNNACC_CCP_LANES;
@@ -149,7 +151,7 @@ INLINE void SIMD(load)(const struct ccp_conv *p, SIMD(vec) *v, const float *lob,
 #endif
 }
 
-/* Lanes and rows outside the map keep what the LOB held. */
+/* The LOB's lanes and rows outside the map keep their contents. */
 INLINE void SIMD(store4)(const struct ccp_conv *p, float *lob, uint32_t y, uint32_t x, row4 v)
 {
 	row4 *at = (row4 *)(lob + y * CNNACC_CCP_LANES + x);
@@ -204,12 +206,12 @@ INLINE void SIMD(store)(const struct ccp_conv *p, const SIMD(vec) *v, float *lob
 
 INLINE void SIMD(result)(const struct ccp_conv *p, row8 *v)
 {
-	bits8 keep = *v >= p->least;
+	bits8 keep = *v >= p->threshold;
 
-	*v = KEEP(row8, (bits8)*v, (bits8){ 0 } + p->other, keep);
+	*v = KEEP(row8, (bits8)*v, (bits8){ 0 } + p->replacement, keep);
 }
 
-/* Columns that the map has. */
+/* Store the lanes inside the map. */
 INLINE void SIMD(save_row)(const struct ccp_conv *p, float *out, const row8 *v)
 {
 	row4 half = HALF4(*v, 0);
@@ -243,7 +245,7 @@ INLINE float *SIMD(output)(const struct ccp *c, const struct ccp_conv *p,
 }
 
 #if SIMD_WIDTH >= 8
-/* A vector of whole rows of channel @o, from row @i on. */
+/* Store a vector of whole rows, from row @i on. */
 INLINE void SIMD(save_rows)(const struct ccp_conv *p, const SIMD(vec) *total, float *out,
 			    uint32_t i)
 {
@@ -251,9 +253,9 @@ INLINE void SIMD(save_rows)(const struct ccp_conv *p, const SIMD(vec) *total, fl
 	SIMD(vec) v;
 	row8 row;
 
-	bits keep = *total >= p->least;
+	bits keep = *total >= p->threshold;
 
-	v = KEEP(SIMD(vec), (bits)*total, (bits){ 0 } + p->other, keep);
+	v = KEEP(SIMD(vec), (bits)*total, (bits){ 0 } + p->replacement, keep);
 #if SIMD_WIDTH == 8
 	row = v;
 #else
@@ -269,9 +271,8 @@ INLINE void SIMD(save_rows)(const struct ccp_conv *p, const SIMD(vec) *total, fl
 /* ---- multiply and add ---- */
 
 /*
- * The slice's weights of some output channels.  Where they are, they would
- * displace each other from the host's first cache: the banks' size is a power
- * of two.
+ * Copy the slice's weights of some output channels.  Read in place they would evict each other
+ * from the host's L1 cache, because the size of a bank is a power of two.
  */
 INLINE void SIMD(gather)(const struct ccp *c, const struct ccp_slice *s, struct ccp_weights *w,
 			 uint32_t first, uint32_t channels)
@@ -296,12 +297,12 @@ INLINE void SIMD(gather)(const struct ccp *c, const struct ccp_slice *s, struct 
 	}
 }
 
-/* The products of a tap: the sums begin with them (@add 0), or take them up. */
+/* Compute the products of a tap; with @add they are added to the sums, else they start them. */
 INLINE void SIMD(tap)(const struct ccp_conv *p, SIMD(vec) *sum, const float *x,
 		      const struct ccp_weights *w, uint32_t at, const uint32_t n,
 		      const uint32_t channels, const bool add)
 {
-	size_t step = (size_t)p->sy * p->place;
+	size_t step = (size_t)p->sy * p->vector_floats;
 
 	UNROLL for (uint32_t i = 0; i < n; i++) {
 		SIMD(vec) v = *(const SIMD(vec) *)(x + i * step);
@@ -315,13 +316,13 @@ INLINE void SIMD(tap)(const struct ccp_conv *p, SIMD(vec) *sum, const float *x,
 	}
 }
 
-/* One input channel, whose weights are those from @at on. */
+/* Accumulate one input channel, whose weights start at index @at. */
 INLINE void SIMD(channel)(const struct ccp_conv *p, SIMD(vec) *total, const float *x,
 			  const struct ccp_weights *w, uint32_t at, const uint32_t n,
 			  const uint32_t channels, const bool bias)
 {
 	uint32_t taps = p->kh * p->kw;
-	SIMD(vec) sum[SIMD_BLOCK * CCP_SIDE];
+	SIMD(vec) sum[SIMD_BLOCK * CCP_BLOCK_CHANNELS];
 
 	SIMD(tap)(p, sum, x + p->tap[0], w, at + (MUTANT(TAPS) ? taps - 1 : 0), n, channels,
 		  false);
@@ -338,19 +339,19 @@ INLINE void SIMD(channel)(const struct ccp_conv *p, SIMD(vec) *total, const floa
 }
 
 /*
- * Vectors i.. of @channels output channels from @first on; with @n and
- * @channels constant, the loops over them unroll into registers.  @one: a
- * kernel of one tap, which needs no sum of its own.
+ * Compute @n vectors from i on of @channels output channels from @first on.  @n and @channels are
+ * constants, so that the loops unroll and the sums stay in registers.  @one: a 1 x 1 kernel,
+ * whose products are added to the LOB without a separate sum.
  */
 INLINE void SIMD(block)(const struct ccp *c, const struct ccp_slice *s,
 			const struct ccp_weights *w, uint32_t first, uint32_t i, uint32_t column,
 			const uint32_t n, const uint32_t channels, const bool one)
 {
 	const struct ccp_conv *p = &c->plan.conv;
-	const float *x = s->tile + (size_t)i * p->sy * p->place + column;
+	const float *x = s->tile + (size_t)i * p->sy * p->vector_floats + column;
 	float *lob = s->lob + (size_t)first * CCP_TILE + column;
 	uint32_t depth = s->depth - s->bias, taps = p->kh * p->kw, at = 0;
-	SIMD(vec) total[SIMD_BLOCK * CCP_SIDE];
+	SIMD(vec) total[SIMD_BLOCK * CCP_BLOCK_CHANNELS];
 
 	UNROLL for (uint32_t k = 0; k < n * channels; k++) {
 		total[k] = (SIMD(vec)){ 0 };
@@ -390,7 +391,7 @@ BLOCKS(3)
 BLOCKS(4)
 #endif
 
-/* Output channels whose lanes are not whole rows in vectors. */
+/* Store output channels from the LOBs, where vectors do not hold whole rows. */
 SIMD_TARGET static void SIMD(save)(const struct ccp *c, uint32_t first, uint32_t count)
 {
 	const struct ccp_conv *p = &c->plan.conv;
@@ -408,9 +409,9 @@ SIMD_TARGET static void SIMD(save)(const struct ccp *c, uint32_t first, uint32_t
 	}
 }
 
-/* @channels is 1 or CCP_SIDE. */
-SIMD_TARGET static void SIMD(add_side)(const struct ccp *c, const struct ccp_slice *s,
-				       uint32_t first, uint32_t channels)
+/* @channels is 1 or CCP_BLOCK_CHANNELS. */
+SIMD_TARGET static void SIMD(add_channels)(const struct ccp *c, const struct ccp_slice *s,
+					   uint32_t first, uint32_t channels)
 {
 #define ROW(n)	{ { SIMD(block_##n##_1_0), SIMD(block_##n##_1_1) }, \
 		  { SIMD(block_##n##_4_0), SIMD(block_##n##_4_1) } }
@@ -445,10 +446,10 @@ static void SIMD(add)(const struct ccp *c, const struct ccp_slice *s, uint32_t f
 {
 	uint32_t end = first + count;
 
-	for (; end - first >= CCP_SIDE; first += CCP_SIDE)
-		SIMD(add_side)(c, s, first, CCP_SIDE);
+	for (; end - first >= CCP_BLOCK_CHANNELS; first += CCP_BLOCK_CHANNELS)
+		SIMD(add_channels)(c, s, first, CCP_BLOCK_CHANNELS);
 	for (; first < end; first++)
-		SIMD(add_side)(c, s, first, 1);
+		SIMD(add_channels)(c, s, first, 1);
 }
 
 #undef BLOCKS

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Boot and the DMA engine: lines between memory and the caches. */
+/* Boot and the DMA engine: transfers of lines between memory and the caches. */
 #include <string.h>
 
 #include "ccp.h"
 
-#define CHUNK_LINES	4096	/* lines of one piece of work */
+#define CHUNK_LINES	4096	/* maximum lines between budget checks */
 #define LINE_NS		24
 
 struct transfer {
@@ -47,7 +47,7 @@ uint64_t ccp_dma_lines(const struct ccp *c)
 	return decode(c).lines;
 }
 
-/* Error code of the LOAD or STORE at hand, or 0. */
+/* Check the current LOAD or STORE; return an error code and *field, or 0. */
 uint32_t ccp_dma_check(const struct ccp *c, uint32_t *field)
 {
 	struct transfer x = decode(c);
@@ -72,8 +72,8 @@ static enum cnnacc_access access_of(const struct transfer *x)
 	return x->target == CNNACC_CCP_TGT_ICACHE ? CNNACC_ACCESS_EXEC : CNNACC_ACCESS_READ;
 }
 
-/* Moves lines from s->pos[0] on: 1 done, 0 budget used up, -1 fault. */
-int ccp_dma_run(struct ccp *c, struct cm_port *port, int64_t *budget, struct core_fault *fault)
+/* Move lines from s->pos[0] on; return 1: done, 0: budget used up, -1: fault. */
+int ccp_dma_run(struct ccp *c, struct cm_port *port, int64_t *budget, struct cm_core_fault *fault)
 {
 	struct transfer x = decode(c);
 	uint64_t *done = &c->s->pos[0], lines;
@@ -86,9 +86,9 @@ int ccp_dma_run(struct ccp *c, struct cm_port *port, int64_t *budget, struct cor
 			return 0;
 		if (n > CHUNK_LINES)
 			n = CHUNK_LINES;
-		if (cm_port_queue(port, x.va + *done * CNNACC_LINE_SIZE,
-				   memory + (x.target_line + *done) * CNNACC_LINE_SIZE, n,
-				   access_of(&x), fault)) {
+		if (cm_port_defer(port, x.va + *done * CNNACC_LINE_SIZE,
+				  memory + (x.target_line + *done) * CNNACC_LINE_SIZE, n,
+				  access_of(&x), fault)) {
 			fault->code = CNNACC_CCP_E_DMA;
 			return -1;
 		}
@@ -96,11 +96,11 @@ int ccp_dma_run(struct ccp *c, struct cm_port *port, int64_t *budget, struct cor
 		*budget -= (int64_t)n * LINE_NS;
 	}
 	if (x.target == CNNACC_CCP_TGT_ICACHE)
-		cm_port_settle(port);
+		cm_port_complete(port);
 	return 1;
 }
 
-int ccp_boot(struct ccp *c, struct cm_port *port, struct core_fault *fault)
+int ccp_boot(struct ccp *c, struct cm_port *port, struct cm_core_fault *fault)
 {
 	uint32_t len = c->s->program_len;
 	uint64_t lines = ccp_div_up(len, CNNACC_LINE_SIZE);

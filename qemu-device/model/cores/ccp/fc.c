@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Fully connected unit: sixteen products a step through an adder tree. */
+/* Fully connected unit: sixteen products at a time through an adder tree. */
 #include <string.h>
 
 #include "ccp.h"
@@ -7,8 +7,8 @@
 #include "workers.h"
 
 #define LANES		CNNACC_CCP_FC_LANES
-#define OUTPUT_NS	10	/* beside its products */
-#define SHARE		16	/* outputs, whole vectors of every width */
+#define OUTPUT_NS	10	/* estimated, in addition to its products */
+#define PART_OUTPUTS		16	/* outputs, whole vectors of every width */
 
 static void resolve(struct ccp *c)
 {
@@ -54,7 +54,7 @@ static uint32_t check(struct ccp *c)
 	return 0;
 }
 
-/* Sum of sixteen products, neighbours pairwise. */
+/* Sum of sixteen products: neighbours are added pairwise. */
 static inline float tree(const float p[LANES])
 {
 	float a[LANES / 2], b[LANES / 4];
@@ -95,28 +95,28 @@ static void output(const struct ccp *c, uint32_t o)
 	c->data[!c->s->sel][p->out_base + o] = p->relu ? ccp_relu(acc) : ccp_canonical(acc);
 }
 
-/** struct piece - outputs that threads share. */
-struct piece {
+/** struct chunk - outputs computed in one run of the threads. */
+struct chunk {
 	const struct ccp *c;
 	uint32_t first, count;
 	unsigned int parts;
 };
 
-static void share(void *opaque, unsigned int part, unsigned int seat)
+static void run_part(void *opaque, unsigned int part, unsigned int thread)
 {
-	const struct piece *piece = opaque;
-	uint32_t groups = (piece->count + SHARE - 1) / SHARE;
-	uint32_t first = groups * part / piece->parts * SHARE;
-	uint32_t end = groups * (part + 1) / piece->parts * SHARE;
+	const struct chunk *chunk = opaque;
+	uint32_t groups = (chunk->count + PART_OUTPUTS - 1) / PART_OUTPUTS;
+	uint32_t first = groups * part / chunk->parts * PART_OUTPUTS;
+	uint32_t end = groups * (part + 1) / chunk->parts * PART_OUTPUTS;
 
-	(void)seat;
-	if (end > piece->count)
-		end = piece->count;
-	first += piece->first;
-	end += piece->first;
-	first += piece->c->simd->fc(piece->c, first, end - first);
+	(void)thread;
+	if (end > chunk->count)
+		end = chunk->count;
+	first += chunk->first;
+	end += chunk->first;
+	first += chunk->c->simd->fc(chunk->c, first, end - first);
 	for (; first < end; first++)
-		output(piece->c, first);
+		output(chunk->c, first);
 }
 
 static int64_t cost(const struct ccp *c, uint32_t count)
@@ -124,24 +124,24 @@ static int64_t cost(const struct ccp *c, uint32_t count)
 	return (int64_t)(c->plan.fc.in16 * count * c->simd->mac_ps / 500) + count * OUTPUT_NS;
 }
 
-static struct piece next_piece(const struct ccp *c, int64_t most_ns)
+static struct chunk next_chunk(const struct ccp *c, int64_t most_ns)
 {
 	uint32_t first = (uint32_t)c->s->pos[0];
-	struct piece piece = { .c = c, .first = first, .count = c->plan.fc.out - first };
+	struct chunk chunk = { .c = c, .first = first, .count = c->plan.fc.out - first };
 	int64_t parts;
 
-	while (piece.count > SHARE && cost(c, piece.count) > most_ns)
-		piece.count = (piece.count / 2 + SHARE - 1) / SHARE * SHARE;
-	parts = cost(c, piece.count) / CM_MIN_PART_NS;
-	if (parts > (piece.count + SHARE - 1) / SHARE)
-		parts = (piece.count + SHARE - 1) / SHARE;
-	if (parts > c->means.threads)
-		parts = c->means.threads;
-	piece.parts = parts > 1 ? (unsigned int)parts : 1;
-	return piece;
+	while (chunk.count > PART_OUTPUTS && cost(c, chunk.count) > most_ns)
+		chunk.count = (chunk.count / 2 + PART_OUTPUTS - 1) / PART_OUTPUTS * PART_OUTPUTS;
+	parts = cost(c, chunk.count) / CM_MIN_PART_NS;
+	if (parts > (chunk.count + PART_OUTPUTS - 1) / PART_OUTPUTS)
+		parts = (chunk.count + PART_OUTPUTS - 1) / PART_OUTPUTS;
+	if (parts > c->resources.threads)
+		parts = c->resources.threads;
+	chunk.parts = parts > 1 ? (unsigned int)parts : 1;
+	return chunk;
 }
 
-/* pos[0] counts outputs. */
+/* pos[0]: outputs done. */
 static bool check_pos(const struct ccp *c)
 {
 	return c->s->pos[0] < c->plan.fc.out;
@@ -150,13 +150,13 @@ static bool check_pos(const struct ccp *c)
 static bool run(struct ccp *c, int64_t *budget)
 {
 	while (c->s->pos[0] < c->plan.fc.out) {
-		struct piece piece = next_piece(c, ccp_piece_ns(*budget));
+		struct chunk chunk = next_chunk(c, ccp_chunk_ns(*budget));
 
 		if (*budget <= 0)
 			return false;
-		cm_workers_run(c->means.workers, share, &piece, piece.parts);
-		c->s->pos[0] += piece.count;
-		*budget -= cost(c, piece.count) / piece.parts;
+		cm_workers_run(c->resources.workers, run_part, &chunk, chunk.parts);
+		c->s->pos[0] += chunk.count;
+		*budget -= cost(c, chunk.count) / chunk.parts;
 	}
 	return true;
 }

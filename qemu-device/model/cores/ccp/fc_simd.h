@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
- * Inner loop of the fully connected unit, for each vector width as in
- * conv_simd.h.  Sixteen products of each of SIMD_WIDTH outputs are sixteen
- * vectors; adding neighbours of two vectors into one, four times, is the
- * unit's adder tree and leaves one sum per output.
+ * Inner loop of the fully connected unit, for each vector width as in conv_simd.h.  The sixteen
+ * products of each of SIMD_WIDTH outputs are sixteen vectors.  Adding neighbouring lanes of two
+ * vectors into one, four times, is the unit's adder tree and leaves one sum for each output.
  */
 
 #define INLINE	static inline __attribute__((always_inline)) SIMD_TARGET
@@ -30,7 +29,7 @@ INLINE void SIMD(tree)(SIMD(vec) *v)
 			       __builtin_shufflevector(v[2 * i], v[2 * i + 1], ODD);
 }
 
-/* Adds a block of sixteen inputs at @x, the first @len of which there are. */
+/* Add a block of sixteen inputs at @x, of which the first @len are valid. */
 INLINE void SIMD(fc_block)(SIMD(vec) *acc, const float *x, const float *w, size_t pitch,
 			   uint32_t len)
 {
@@ -51,7 +50,7 @@ INLINE void SIMD(fc_block)(SIMD(vec) *acc, const float *x, const float *w, size_
 	*acc += v[0];
 }
 
-/* SIMD_WIDTH outputs from @o on. */
+/* Compute SIMD_WIDTH outputs from @o on. */
 INLINE void SIMD(fc_outputs)(const struct ccp *c, uint32_t o)
 {
 	const struct ccp_fc *p = &c->plan.fc;

@@ -3,11 +3,11 @@
 #include "ccp.h"
 
 /*
- * Do planes first..last, @plane floats each, leave [0, floats)?  Bases have 32
- * bits, pitches 32 and channels 16, so nothing here overflows.
+ * Do planes first..last, @plane floats each, exceed [0, floats)?  Bases and pitches have 32 bits,
+ * channels 16, so nothing overflows.
  */
-static bool out_of(int64_t base, uint64_t pitch, uint64_t first, uint64_t last, uint64_t plane,
-		   uint64_t floats)
+static bool outside_bank(int64_t base, uint64_t pitch, uint64_t first, uint64_t last,
+			 uint64_t plane, uint64_t floats)
 {
 	int64_t start = base + (int64_t)(first * pitch);
 	int64_t end = base + (int64_t)(last * pitch + plane);
@@ -28,14 +28,14 @@ uint32_t ccp_check_pitches(struct ccp_maps *m, uint32_t in_pitch, uint32_t out_p
 	return 0;
 }
 
-/* Planes 0..channels-1 of both maps, for pool and pad. */
+/* Check planes 0..channels-1 of both maps, for pool and pad. */
 uint32_t ccp_check_planes(const struct ccp *c, const struct ccp_maps *m, uint32_t channels)
 {
-	if (out_of(m->in_base, m->in_pitch, 0, channels - 1, (uint64_t)m->ih * m->iw,
-		   c->bank_floats))
+	if (outside_bank(m->in_base, m->in_pitch, 0, channels - 1, (uint64_t)m->ih * m->iw,
+			 c->bank_floats))
 		return CNNACC_CCP_RANGE_INPUT;
-	if (out_of(m->out_base, m->out_pitch, 0, channels - 1, (uint64_t)m->oh * m->ow,
-		   c->bank_floats))
+	if (outside_bank(m->out_base, m->out_pitch, 0, channels - 1, (uint64_t)m->oh * m->ow,
+			 c->bank_floats))
 		return CNNACC_CCP_RANGE_OUTPUT;
 	return 0;
 }

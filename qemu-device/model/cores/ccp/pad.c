@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Padding unit: layers of zeros around every plane; moves bits unchanged. */
+/* Padding unit: adds layers of zeros around every plane; copies the bits unchanged. */
 #include <string.h>
 
 #include "ccp.h"
@@ -53,7 +53,7 @@ static void pad_row(struct ccp *c, uint64_t channel, uint64_t y)
 	memset(out + p->layers + m->iw, 0, p->layers * sizeof(*out));
 }
 
-/* pos[0] counts channels, pos[1] output rows. */
+/* pos[0]: channels done; pos[1]: output rows done of the next channel. */
 static bool check_pos(const struct ccp *c)
 {
 	return c->s->pos[0] < c->plan.pad.channels && c->s->pos[1] < c->plan.pad.m.oh;

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Pooling unit: nine inputs a window through a tree of comparators or adders. */
+/* Pooling unit: the nine inputs of a window go through a tree of comparators or adders. */
 #include <string.h>
 
 #include "ccp.h"
-#include "mutant.h"
+#include "ccp_mutant.h"
 
-#define BLOCK		64	/* outputs computed side by side */
+#define BLOCK		64	/* outputs of a row computed together */
 #define INPUTS		9
 #define OUTPUT_NS	10
 
@@ -112,7 +112,7 @@ static float fill_value(const struct ccp_pool *p)
 	return value;
 }
 
-/* Input @in[x * sx + offset] of @n windows; @in NULL is a row outside. */
+/* Gather inputs @in[x * sx + offset] of @n windows; @in is NULL for a row outside the input. */
 static void gather(const struct ccp_pool *p, float *a, const float *in, int64_t offset,
 		   uint32_t n, float fill)
 {
@@ -181,7 +181,7 @@ static void pool_row(struct ccp *c, uint64_t channel, uint64_t y)
 	}
 }
 
-/* pos[0] counts channels, pos[1] rows. */
+/* pos[0]: channels done; pos[1]: rows done of the next channel. */
 static bool check_pos(const struct ccp *c)
 {
 	return c->s->pos[0] < c->plan.pool.channels && c->s->pos[1] < c->plan.pool.m.oh;

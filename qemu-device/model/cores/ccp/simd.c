@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* The widths of vectors that this host may have, and the choice of one. */
+/* The inner loops for each vector width, and the choice at run time. */
 #include <string.h>
 
-#include "mutant.h"
+#include "ccp_mutant.h"
 #include "simd.h"
 
-/* Floats of a map's row and what selects their bits; _mem: at any element. */
+/* Floats of a map's row, and masks for them; _mem: aligned to a float only. */
 typedef float row2 __attribute__((vector_size(8), may_alias));
 typedef float row4 __attribute__((vector_size(16), may_alias));
 typedef float row8 __attribute__((vector_size(32), may_alias));
@@ -32,7 +32,7 @@ typedef int32_t bits8 __attribute__((vector_size(32), may_alias));
 
 #define UNROLL	_Pragma("GCC unroll 16")
 
-/* Keeps the compiler from loading a vector again for each of its uses. */
+/* Keep a vector in a register instead of loading it again for each use. */
 #if defined(__x86_64__)
 #define IN_REGISTER(v)	__asm__("" : "+v"(v))
 #elif defined(__aarch64__)
@@ -43,30 +43,30 @@ typedef int32_t bits8 __attribute__((vector_size(32), may_alias));
 
 #define PRODUCT(v, weight)	((v) * (weight))
 
-#define CCP_SIDE	4	/* output channels that are computed together */
-#define CCP_SLICE_TAPS	(CCP_TILE_CACHE / (2 * CNNACC_CCP_LANES))	/* at most */
-_Static_assert(CCP_TAPS_MAX <= CCP_SLICE_TAPS, "a slice has a channel at least");
+#define CCP_BLOCK_CHANNELS	4	/* output channels computed together */
+#define CCP_SLICE_TAPS	(CCP_TILE_CACHE / (2 * CNNACC_CCP_LANES))	/* maximum in a slice */
+_Static_assert(CCP_TAPS_MAX <= CCP_SLICE_TAPS, "a slice has at least one channel");
 
-/** struct ccp_weights - of a slice, each channel's in lines of the cache of their own. */
+/** struct ccp_weights - weights of a slice; each output channel's are in separate cache lines. */
 struct ccp_weights {
-	float bias[CCP_SIDE];
-	float weight[CCP_SIDE][CCP_SLICE_TAPS + CNNACC_LINE_SIZE / 4];
+	float bias[CCP_BLOCK_CHANNELS];
+	float weight[CCP_BLOCK_CHANNELS][CCP_SLICE_TAPS + CNNACC_LINE_SIZE / 4];
 };
 
-/* A row outside the map. */
+/* An input row outside the map. */
 static const float zeros[CNNACC_CCP_KERNEL_MAX + CNNACC_CCP_LANES * CNNACC_CCP_STRIDE_MAX];
 
-/* Numbers of the inputs that a step of the fully connected unit takes. */
+/* Indices of the inputs of a block, to mask the last one. */
 static const int32_t fc_input[CNNACC_CCP_FC_LANES] __attribute__((aligned(64))) = {
 	0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
 };
 
-/* All tap columns of a place where a row of eight could leave the bank, or strides are wide. */
-static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *const *in,
-			    size_t step)
+/* Scalar version: for loads of eight that could leave the bank, and for strides above 2. */
+static void ccp_conv_tile_vectors(const struct ccp_conv *p, float *out, const float *const *in,
+				  size_t step)
 {
 	for (uint32_t s = 0; s < p->kw; s++, out += step)
-		for (uint32_t i = 0; i < p->place; i++) {
+		for (uint32_t i = 0; i < p->vector_floats; i++) {
 			int64_t x = s + i % p->lanes * p->sx;
 			bool exists = p->first_column + x >= 0 && p->first_column + x < p->m.iw;
 
@@ -125,7 +125,7 @@ static void ccp_conv_places(const struct ccp_conv *p, float *out, const float *c
 #include "conv_direct.h"
 #include "fc_simd.h"
 
-#define PATH(id, width, speed) { width, speed, fill_##id, add_##id, thin_##id, fc_##id }
+#define PATH(id, width, speed) { width, speed, fill_##id, add_##id, direct_##id, fc_##id }
 
 const struct ccp_simd *ccp_simd(uint32_t simd)
 {

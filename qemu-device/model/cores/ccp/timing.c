@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Cycles and counters; the rules are the section "Timing" of the core's page. */
+/* Cycles and counters, as in the sections "Timing" and "Counters" of the core's page. */
 #include "ccp.h"
 
 #define DMA_SETUP	16
@@ -45,15 +45,15 @@ void ccp_time_boot(struct ccp *c)
 }
 
 /*
- * Memories with a port of their own are numbered from 0: the lower and the upper half of data banks
- * 0, 1 and of weight banks 0..3.  Sets of them are masks.
+ * Each half of a bank has its own port.  Halves are numbered from 0: the lower and the upper half
+ * of data banks 0, 1, then of weight banks 0..3.  Sets of halves are masks.
  */
 static unsigned int weight_bank(unsigned int n)
 {
 	return CNNACC_CCP_DATA_BANKS + n;
 }
 
-/* Halves of a bank of @floats that hold floats first..last. */
+/* Mask of the halves of a bank of @floats that contain floats first..last. */
 static uint32_t halves(unsigned int bank, int64_t first, int64_t last, uint32_t floats)
 {
 	int64_t middle = ccp_middle(floats);
@@ -84,7 +84,7 @@ static bool is_store(const struct ccp *c)
 	return c->s->insn >> CNNACC_CCP_OP_SHIFT == CNNACC_CCP_STORE;
 }
 
-/* Halves that the transfer's lines lie in; not of the instruction cache. */
+/* Mask of the halves that the transfer accesses; 0 for the instruction cache. */
 static uint32_t dma_halves(const struct ccp *c)
 {
 	uint32_t target = dma_target(c);
@@ -99,8 +99,8 @@ static uint32_t dma_halves(const struct ccp *c)
 }
 
 /*
- * When the LOAD or STORE at hand will have ended.  EXEC holds the controller: no half is busy
- * for longer than both are.
+ * Cycle at which the current LOAD or STORE ends.  It waits for the DMA engine only: EXEC holds the
+ * controller, so no half is busy later than max(t, d).
  */
 uint64_t ccp_dma_end(const struct ccp *c)
 {
@@ -145,8 +145,8 @@ static void count_execs(struct ccp *c, uint64_t execs)
 }
 
 /*
- * @times iterations of @cycles, with as many EXECs that wait for nothing; the
- * last of an iteration is over after @exec_end.
+ * Account for @times iterations of a loop, each with @execs EXECs that do not stall.  An iteration
+ * takes @cycles; its last EXEC ends after @exec_end.
  */
 void ccp_time_loop(struct ccp *c, uint64_t times, uint64_t cycles, uint64_t exec_end,
 		   uint64_t execs)
@@ -177,7 +177,7 @@ void ccp_time_exec(struct ccp *c)
 	count_execs(c, 1);
 }
 
-/* Sets what an EXEC reads and writes of the data banks: these planes of both maps. */
+/* Set the halves of the data banks that an EXEC accesses, from its planes of both maps. */
 static void touch_planes(struct ccp *c, const struct ccp_maps *m, uint64_t in_first,
 			 uint64_t in_last, uint64_t out_first, uint64_t out_last)
 {
@@ -255,7 +255,7 @@ void ccp_work_pad(struct ccp *c)
 	touch_planes(c, &p->m, 0, p->channels - 1, 0, p->channels - 1);
 }
 
-/* Halves that floats [start, start + len) of the linear weight memory lie in. */
+/* Mask of the halves that contain floats [start, start + len) of the linear weight memory. */
 static uint32_t linear_halves(const struct ccp *c, int64_t start, uint64_t len)
 {
 	uint32_t mask = 0;

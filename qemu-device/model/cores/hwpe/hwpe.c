@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Core hwpe as the shell sees it: build, state, register window. */
+/* Core hwpe's interface to the shell: build parameters, state, register window. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "hwpe.h"
+#include "hwpe_mutant.h"
 
 #define WORD(offset)	((offset) / 4)
 #define WINDOW_WORDS	WORD(CNNACC_HWPE_REG_ACC(0, HWPE_ACCS))
@@ -13,33 +14,33 @@
 _Static_assert(offsetof(struct hwpe_state, seq) == 0, "the sequencer's state comes first");
 _Static_assert(sizeof(struct hwpe_state) % 8 == 0, "no hidden padding in the saved state");
 _Static_assert(offsetof(struct hwpe_state, acc) ==
-	       sizeof(struct seq_state) + 22 * 4 + 2 * HWPE_ACCS, "nor inside it");
+	       sizeof(struct cm_seq_state) + 22 * 4 + 2 * HWPE_ACCS, "nor inside it");
 _Static_assert(WINDOW_WORDS <= 256, "CM_WINDOW_WORDS");
 
-static const struct core_param params[] = {
-	{ "fmap", offsetof(struct cm_core_config, fmap),
-	  4096, CNNACC_HWPE_SRAM2, CNNACC_LINE_SIZE, CNNACC_HWPE_FMAP_DEFAULT },
-	{ "kernel", offsetof(struct cm_core_config, kernel),
-	  4096, 16u << 20, CNNACC_HWPE_ROUND_BYTES, CNNACC_HWPE_KERNEL_DEFAULT },
-	{ "program", offsetof(struct cm_core_config, program),
-	  256, 1u << 20, CNNACC_LINE_SIZE, CNNACC_HWPE_PROGRAM_DEFAULT },
+enum { FMAP, KERNEL, PROGRAM };
+
+static const struct cm_param params[] = {
+	[FMAP] = { "fmap", 4096, CNNACC_HWPE_SRAM2, CNNACC_LINE_SIZE, CNNACC_HWPE_FMAP_DEFAULT },
+	[KERNEL] = { "kernel", 4096, 16u << 20, CNNACC_HWPE_ROUND_BYTES,
+		     CNNACC_HWPE_KERNEL_DEFAULT },
+	[PROGRAM] = { "program", 256, 1u << 20, CNNACC_LINE_SIZE, CNNACC_HWPE_PROGRAM_DEFAULT },
 };
 
-static void describe(const struct cm_core_config *config, struct cnnacc_core_entry *entry)
+static void describe(const uint32_t *param, struct cnnacc_core_entry *entry)
 {
-	entry->program_max = config->program;
-	entry->param[CNNACC_HWPE_PARAM_FMAP] = config->fmap;
-	entry->param[CNNACC_HWPE_PARAM_KERNEL] = config->kernel;
+	entry->program_max = param[PROGRAM];
+	entry->param[CNNACC_HWPE_PARAM_FMAP] = param[FMAP];
+	entry->param[CNNACC_HWPE_PARAM_KERNEL] = param[KERNEL];
 	entry->param[CNNACC_HWPE_PARAM_GEOMETRY] =
 		HWPE_PES | HWPE_ACCS << 8 | CNNACC_HWPE_OPERAND_BYTES * 8 << 16;
 	entry->param[CNNACC_HWPE_PARAM_LIMITS] =
 		CNNACC_HWPE_KERNEL_MAX | CNNACC_HWPE_SHIFT_MAX << 8;
 }
 
-/* Places the memories behind the head of the state; counts only if it is NULL. */
-static void place(struct hwpe *h)
+/* Lay out the memories after the head of the state; with h->s NULL, only compute h->size. */
+static void lay_out_memories(struct hwpe *h)
 {
-	size_t pos = core_align(sizeof(struct hwpe_state));
+	size_t pos = cm_core_align(sizeof(struct hwpe_state));
 	uint8_t *base = (uint8_t *)h->s;
 
 	for (unsigned int i = 0; i < CNNACC_HWPE_MEMORIES; i++) {
@@ -54,39 +55,39 @@ static void destroy(void *core)
 {
 	struct hwpe *h = core;
 
-	free(h->seq.live);
-	free(h->seat);
+	free(h->seq.patched);
+	free(h->thread);
 	free(h->s);
 	free(h);
 }
 
-static void *create(const struct cm_core_config *config, const struct core_means *means)
+static void *create(const uint32_t *param, const struct cm_core_resources *resources)
 {
-	struct hwpe *h = core_alloc(sizeof(*h));
+	struct hwpe *h = cm_core_alloc(sizeof(*h));
 
 	if (!h)
 		return NULL;
-	h->means = *means;
-	h->simd = hwpe_simd(means->simd);
+	h->resources = *resources;
+	h->simd = hwpe_simd(resources->simd);
 	h->seq.ops = &hwpe_seq_ops;
-	seq_init(&h->seq);
+	cm_seq_init(&h->seq);
 	h->seq.memories = CNNACC_HWPE_MEMORIES;
-	h->seq.memory[CNNACC_HWPE_FMAP0].size = config->fmap;
-	h->seq.memory[CNNACC_HWPE_FMAP1].size = config->fmap;
-	h->seq.memory[CNNACC_HWPE_KERNEL].size = config->kernel;
-	h->seq.commands = config->program / sizeof(struct cnnacc_seq_command);
-	place(h);
-	h->s = core_alloc(h->size);
-	h->seq.live = core_alloc(config->program);
-	/* Memory that no thread uses is none of the host's. */
-	h->seat = aligned_alloc(CORE_ALIGN, means->threads * sizeof(*h->seat));
-	if (!h->s || !h->seq.live || !h->seat) {
+	h->seq.memory[CNNACC_HWPE_FMAP0].size = param[FMAP];
+	h->seq.memory[CNNACC_HWPE_FMAP1].size = param[FMAP];
+	h->seq.memory[CNNACC_HWPE_KERNEL].size = param[KERNEL];
+	h->seq.commands = param[PROGRAM] / sizeof(struct cnnacc_seq_command);
+	lay_out_memories(h);
+	h->s = cm_core_alloc(h->size);
+	h->seq.patched = cm_core_alloc(param[PROGRAM]);
+	/* Not zeroed, so that untouched memory of unused threads costs no resident memory. */
+	h->thread = aligned_alloc(CM_CORE_ALIGN, resources->threads * sizeof(*h->thread));
+	if (!h->s || !h->seq.patched || !h->thread) {
 		destroy(h);
 		return NULL;
 	}
 	h->seq.s = &h->s->seq;
-	place(h);
-	hwpe_forget_right(h);
+	lay_out_memories(h);
+	hwpe_drop_right(h);
 	return h;
 }
 
@@ -100,28 +101,28 @@ static void *state(void *core, size_t *size)
 
 static uint64_t scrub_cycles(const void *core)
 {
-	return seq_scrub_cycles(core);
+	return cm_seq_scrub_cycles(core);
 }
 
-static void forget(void *core)
+static void drop_derived(void *core)
 {
 	struct hwpe *h = core;
 
-	seq_forget(&h->seq);
-	hwpe_forget_right(h);
+	cm_seq_drop_derived(&h->seq);
+	hwpe_drop_right(h);
 	h->span.valid = false;
-	hwpe_forget_ahead(h);
+	hwpe_drop_lookahead(h);
 }
 
-static void zeroed(void *core)
+static void on_zeroed(void *core)
 {
 	struct hwpe *h = core;
 
-	forget(h);
+	drop_derived(h);
 	h->seq.filled = false;
 }
 
-static bool zero_little(void *core)
+static bool try_fast_zero(void *core)
 {
 	struct hwpe *h = core;
 
@@ -129,30 +130,30 @@ static bool zero_little(void *core)
 		return false;
 	memset(h->s, 0, sizeof(*h->s));
 	memset(h->seq.program, 0, h->seq.commands * sizeof(*h->seq.program));
-	zeroed(h);
+	on_zeroed(h);
 	return true;
 }
 
-/* The memories and the AccRegs keep what they hold; everything else starts from zero. */
-static void start(void *core, const struct core_job *job)
+/* The memories and the AccRegs keep their contents; everything else is zeroed. */
+static void start(void *core, const struct cm_core_job *job)
 {
 	struct hwpe *h = core;
 
 	memset(h->s, 0, offsetof(struct hwpe_state, acc));
 	h->span.valid = false;
-	hwpe_forget_ahead(h);
-	seq_start(&h->seq, job);
+	hwpe_drop_lookahead(h);
+	cm_seq_start(&h->seq, job);
 }
 
-static enum core_step step(void *core, struct cm_port *port, uint32_t budget_ns,
-			   struct core_fault *fault)
+static enum cm_core_step step(void *core, struct cm_port *port, uint32_t budget_ns,
+			      struct cm_core_fault *fault)
 {
-	return seq_step(core, port, budget_ns, fault);
+	return cm_seq_step(core, port, budget_ns, fault);
 }
 
 static void stats(const void *core, struct cnnacc_stats *stats)
 {
-	seq_stats(core, stats);
+	cm_seq_stats(core, stats);
 }
 
 static uint32_t stop(void *core)
@@ -160,7 +161,7 @@ static uint32_t stop(void *core)
 	struct hwpe *h = core;
 
 	h->s->pending = 0;
-	return seq_stop(&h->seq);
+	return cm_seq_stop(&h->seq);
 }
 
 static uint32_t status_register(const struct hwpe_state *s)
@@ -175,7 +176,7 @@ static void publish(const void *core, uint32_t *window)
 	const struct hwpe *h = core;
 	const struct hwpe_state *s = h->s;
 
-	seq_publish(&h->seq, CNNACC_HWPE_ID, window);
+	cm_seq_publish(&h->seq, CNNACC_HWPE_ID, window);
 	window[WORD(CNNACC_HWPE_REG_STATUS)] = status_register(s);
 	window[WORD(CNNACC_HWPE_REG_ROUND)] = s->round;
 	window[WORD(CNNACC_HWPE_REG_ROUNDS)] = s->rounds;
@@ -200,7 +201,7 @@ static int check(void *core, char err[CM_ERR_LEN])
 	uint64_t value;
 
 	h->seq.filled = true;
-	if (!seq_check(&h->seq, &field, &value))
+	if (!cm_seq_check(&h->seq, &field, &value))
 		return refuse(err, field, value);
 	if (s->state > CNNACC_HWPE_SUSPENDED)
 		return refuse(err, "state", s->state);
@@ -210,12 +211,12 @@ static int check(void *core, char err[CM_ERR_LEN])
 		return refuse(err, "configuration", s->cfg[1]);
 	if (s->state != CNNACC_HWPE_IDLE && !hwpe_window_possible(h))
 		return refuse(err, "window", s->window.ch);
-	if (s->pending && (s->state != CNNACC_HWPE_RUNNING || s->seq.phase != SEQ_PHASE_WORK))
+	if (s->pending && (s->state != CNNACC_HWPE_RUNNING || s->seq.phase != CM_SEQ_PHASE_WORK))
 		return refuse(err, "products", s->pending);
 	return 0;
 }
 
-const struct core_ops cm_hwpe_ops = {
+const struct cm_core_ops cm_hwpe_ops = {
 	.type = CNNACC_CORE_HWPE,
 	.name = "hwpe",
 	.version = 0x00010000,
@@ -223,14 +224,15 @@ const struct core_ops cm_hwpe_ops = {
 	.window_words = WINDOW_WORDS,
 	.params = params,
 	.param_count = sizeof(params) / sizeof(params[0]),
+	.mutants = CM_MUTANT_NAMES(HWPE_MUTANTS),
 	.describe = describe,
 	.create = create,
 	.destroy = destroy,
 	.state = state,
 	.scrub_cycles = scrub_cycles,
-	.forget = forget,
-	.zeroed = zeroed,
-	.zero_little = zero_little,
+	.drop_derived = drop_derived,
+	.on_zeroed = on_zeroed,
+	.try_fast_zero = try_fast_zero,
 	.check = check,
 	.start = start,
 	.step = step,

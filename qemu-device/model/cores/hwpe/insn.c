@@ -1,28 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* The seven instructions, DRAIN and WAIT. */
+/* Execute the seven instructions, DRAIN and WAIT. */
 #include <string.h>
 
 #include "hwpe.h"
-#include "mutant.h"
+#include "hwpe_mutant.h"
 
-#define DRAIN_LATENCY	16	/* cycles of each AccReg before its first line */
+#define DRAIN_LATENCY	16	/* cycles before the first line of each AccReg */
 #define RELU_CYCLES	6
 #define ALL_PES		((1u << HWPE_PES) - 1)
 
 enum { OP_WORD, OPERAND0 = 5, OPERAND1 = 6 };
 
-/** struct insn - an instruction word in its fields. */
+/** struct insn - a decoded instruction word. */
 struct insn {
 	uint32_t funct;
 	uint32_t rd, rs1, rs2;
 	bool resume;
 };
 
-/** struct form - what an instruction has and needs. */
+/** struct form - encoding and preconditions of an instruction. */
 struct form {
 	uint32_t flags;		/* CNNACC_HWPE_X* */
-	uint32_t event_flags;	/* CNNACC_SEQ_* of its EXEC */
-	bool idle;		/* needs an IDLE core; else one that is not RUNNING */
+	uint32_t event_flags;	/* CNNACC_SEQ_* that its EXEC may have */
+	bool idle;		/* requires IDLE; otherwise IDLE or SUSPENDED */
 	uint32_t cycles;
 };
 
@@ -57,7 +57,7 @@ static struct insn decode(uint32_t word)
 	return insn;
 }
 
-/* AccReg that the instruction is about, where it is about one. */
+/* AccReg number in the instruction; 0 if it has none. */
 static uint32_t acc_field(const struct insn *insn)
 {
 	switch (insn->funct) {
@@ -89,41 +89,41 @@ static uint32_t illegal(uint32_t word, const struct insn *insn)
 	return 0;
 }
 
-static enum seq_outcome bad_program(struct core_fault *fault, uint32_t code, uint32_t detail)
+static enum cm_seq_outcome bad_program(struct cm_core_fault *fault, uint32_t code, uint32_t detail)
 {
-	return seq_fail(fault, CNNACC_STATUS_BAD_PROGRAM, code, detail);
+	return cm_seq_fail(fault, CNNACC_STATUS_BAD_PROGRAM, code, detail);
 }
 
-/* Words of the command that go with the instruction. */
-static enum seq_outcome check_words(const struct cnnacc_seq_command *c, const struct insn *insn,
-				    struct core_fault *fault)
+/* Check the command's other words against the instruction. */
+static enum cm_seq_outcome check_words(const struct cnnacc_seq_command *c, const struct insn *insn,
+				       struct cm_core_fault *fault)
 {
 	const struct form *form = form_of(insn->funct);
 	const uint32_t flags = CNNACC_SEQ_RESULT | CNNACC_SEQ_EVENTS;
 
 	if (c->op & flags & ~form->event_flags)
-		return seq_bad_word(fault, OP_WORD);
+		return cm_seq_bad_word(fault, OP_WORD);
 	if (c->arg[4] && !(form->flags & CNNACC_HWPE_XS1))
-		return seq_bad_word(fault, OPERAND0);
+		return cm_seq_bad_word(fault, OPERAND0);
 	if (insn->funct == CNNACC_HWPE_RELU_WRITE && c->arg[4] % 4)
-		return seq_bad_word(fault, OPERAND0);
+		return cm_seq_bad_word(fault, OPERAND0);
 	if (c->arg[5] && !(form->flags & CNNACC_HWPE_XS2))
-		return seq_bad_word(fault, OPERAND1);
-	return SEQ_NEXT;
+		return cm_seq_bad_word(fault, OPERAND1);
+	return CM_SEQ_NEXT;
 }
 
-static enum seq_outcome check_state(const struct hwpe_state *s, const struct insn *insn,
-				    struct core_fault *fault)
+static enum cm_seq_outcome check_state(const struct hwpe_state *s, const struct insn *insn,
+				       struct cm_core_fault *fault)
 {
 	bool idle = form_of(insn->funct)->idle;
 
 	if (insn->funct == CNNACC_HWPE_RESET)
-		return SEQ_NEXT;
+		return CM_SEQ_NEXT;
 	if (idle ? s->state != CNNACC_HWPE_IDLE : s->state == CNNACC_HWPE_RUNNING)
 		return bad_program(fault, CNNACC_HWPE_E_BUSY, s->state);
 	if (insn->resume && s->state != CNNACC_HWPE_SUSPENDED)
 		return bad_program(fault, CNNACC_HWPE_E_ENABLE_IDLE, 0);
-	return SEQ_NEXT;
+	return CM_SEQ_NEXT;
 }
 
 /* enum cnnacc_hwpe_cfg, or 0. */
@@ -148,64 +148,64 @@ uint32_t hwpe_bad_config(uint32_t cfg0, uint32_t cfg1)
 	return 0;
 }
 
-static enum seq_outcome write_config(struct hwpe *h, const uint32_t cfg[2],
-				     struct core_fault *fault)
+static enum cm_seq_outcome write_config(struct hwpe *h, const uint32_t cfg[2],
+					struct cm_core_fault *fault)
 {
 	uint32_t bad = hwpe_bad_config(cfg[0], cfg[1]);
 
 	if (bad)
-		return seq_fail(fault, CNNACC_STATUS_CONFIG, CNNACC_HWPE_E_CFG, bad);
+		return cm_seq_fail(fault, CNNACC_STATUS_CONFIG, CNNACC_HWPE_E_CFG, bad);
 	memcpy(h->s->cfg, cfg, sizeof(h->s->cfg));
-	return SEQ_NEXT;
+	return CM_SEQ_NEXT;
 }
 
-static enum seq_outcome matrix_mac(struct hwpe *h, const struct cnnacc_seq_command *c,
-				   struct core_fault *fault)
+static enum cm_seq_outcome matrix_mac(struct hwpe *h, const struct cnnacc_seq_command *c,
+				      struct cm_core_fault *fault)
 {
 	struct hwpe_state *s = h->s;
 	uint32_t counts = c->arg[4], k = s->cfg[1] >> CNNACC_HWPE_CFG_K_SHIFT & 0x3ff;
 
 	if (!(s->cfg[1] & CNNACC_HWPE_CFG_KERNEL_MASK))
-		return seq_fail(fault, CNNACC_STATUS_CONFIG, CNNACC_HWPE_E_CFG,
-				CNNACC_HWPE_BAD_KERNEL);
+		return cm_seq_fail(fault, CNNACC_STATUS_CONFIG, CNNACC_HWPE_E_CFG,
+				   CNNACC_HWPE_BAD_KERNEL);
 	if (!(counts & 0xffff) || !(counts >> 16) || !k)
-		return SEQ_NEXT;
-	if (hwpe_start_window(h, (struct hwpe_window){ 0 }, true, fault) == SEQ_FAILED)
-		return SEQ_FAILED;
+		return CM_SEQ_NEXT;
+	if (hwpe_start_window(h, (struct hwpe_window){ 0 }, true, fault) == CM_SEQ_FAILED)
+		return CM_SEQ_FAILED;
 	memcpy(s->mac, &c->arg[4], sizeof(s->mac));
 	s->events = (c->op & CNNACC_SEQ_EVENTS) != 0;
 	s->round = 0;
 	s->rounds = k * (counts & 0xffff) * (counts >> 16);
-	return SEQ_NEXT;
+	return CM_SEQ_NEXT;
 }
 
-static void drained(struct hwpe_state *s, uint32_t n, uint32_t pes)
+static void count_drained(struct hwpe_state *s, uint32_t n, uint32_t pes)
 {
-	uint32_t fresh = s->fresh[n] & pes;
+	uint32_t undrained = s->undrained[n] & pes;
 
-	/* All of them is what a host without an instruction for it meets. */
-	s->seq.n.mac_useful += (uint64_t)s->useful * (fresh == ALL_PES ? HWPE_PES :
-						      (uint32_t)__builtin_popcount(fresh));
-	s->fresh[n] &= (uint16_t)~pes;
+	/* Avoid popcount for the common case: it is slow on hosts without an instruction for it. */
+	s->seq.n.mac_useful += (uint64_t)s->useful * (undrained == ALL_PES ? HWPE_PES :
+						      (uint32_t)__builtin_popcount(undrained));
+	s->undrained[n] &= (uint16_t)~pes;
 }
 
-static enum seq_outcome read_acc(struct hwpe *h, const struct insn *insn,
-				 const struct cnnacc_seq_command *c, struct cm_port *port,
-				 struct core_fault *fault)
+static enum cm_seq_outcome read_acc(struct hwpe *h, const struct insn *insn,
+				    const struct cnnacc_seq_command *c, struct cm_port *port,
+				    struct cm_core_fault *fault)
 {
 	uint32_t n = acc_field(insn);
 	int32_t *acc = &h->s->acc[n][insn->rs2], value = *acc;
 
 	*acc = 0;
-	drained(h->s, n, 1u << insn->rs2);
+	count_drained(h->s, n, 1u << insn->rs2);
 	if (!(c->op & CNNACC_SEQ_RESULT))
-		return SEQ_NEXT;
+		return CM_SEQ_NEXT;
 	h->s->seq.n.mem_write_bytes += sizeof(value);
-	return seq_store(port, c->arg[6], &value, sizeof(value), fault);
+	return cm_seq_store(port, c->arg[6], &value, sizeof(value), fault);
 }
 
-static enum seq_outcome relu_write(struct hwpe *h, uint32_t n, uint32_t va,
-				   struct cm_port *port, struct core_fault *fault)
+static enum cm_seq_outcome relu_write(struct hwpe *h, uint32_t n, uint32_t va,
+				      struct cm_port *port, struct cm_core_fault *fault)
 {
 	uint32_t shift = h->s->cfg[1] >> CNNACC_HWPE_CFG_SHIFT_SHIFT & 0x1f;
 	uint8_t out[HWPE_PES];
@@ -213,62 +213,65 @@ static enum seq_outcome relu_write(struct hwpe *h, uint32_t n, uint32_t va,
 	hwpe_relu(h->s->acc[n], shift, out);
 	if (!MUTANT(CLEAR))
 		memset(h->s->acc[n], 0, sizeof(h->s->acc[n]));
-	drained(h->s, n, ALL_PES);
+	count_drained(h->s, n, ALL_PES);
 	h->s->seq.n.mem_write_bytes += sizeof(out);
-	return seq_store(port, va, out, sizeof(out), fault);
+	return cm_seq_store(port, va, out, sizeof(out), fault);
 }
 
-/* Everything but the AccRegs, what was drained of them, and the window that still runs. */
+/*
+ * Reset everything except the AccRegs, the record of which were drained, and the useful count of
+ * the window, which still runs to its end.
+ */
 static void reset(struct hwpe *h)
 {
 	struct hwpe_state *s = h->s, old = *s;
 
-	hwpe_forget_ahead(h);
+	hwpe_drop_lookahead(h);
 	memset(&s->state, 0, offsetof(struct hwpe_state, acc) - offsetof(struct hwpe_state, state));
 	s->useful = old.useful;
-	memcpy(s->fresh, old.fresh, sizeof(s->fresh));
+	memcpy(s->undrained, old.undrained, sizeof(s->undrained));
 }
 
-static enum seq_outcome perform(struct hwpe *h, const struct insn *insn,
-				const struct cnnacc_seq_command *c, struct cm_port *port,
-				struct core_fault *fault)
+static enum cm_seq_outcome perform(struct hwpe *h, const struct insn *insn,
+				   const struct cnnacc_seq_command *c, struct cm_port *port,
+				   struct cm_core_fault *fault)
 {
 	struct hwpe_state *s = h->s;
 
 	switch (insn->funct) {
 	case CNNACC_HWPE_WRITE_FMAP_ADDR:
 		memcpy(&s->base[insn->rd & 6], &c->arg[4], 2 * sizeof(s->base[0]));
-		return SEQ_NEXT;
+		return CM_SEQ_NEXT;
 	case CNNACC_HWPE_WRITE_CFG:
 		return write_config(h, &c->arg[4], fault);
 	case CNNACC_HWPE_MATRIX_MAC:
 		return matrix_mac(h, c, fault);
 	case CNNACC_HWPE_WRITE_ACC:
 		s->acc[acc_field(insn)][insn->rs2] = (int32_t)c->arg[4];
-		return SEQ_NEXT;
+		return CM_SEQ_NEXT;
 	case CNNACC_HWPE_READ_ACC:
 		return read_acc(h, insn, c, port, fault);
 	case CNNACC_HWPE_RELU_WRITE:
 		return relu_write(h, acc_field(insn), c->arg[4], port, fault);
 	}
 	reset(h);
-	return SEQ_NEXT;
+	return CM_SEQ_NEXT;
 }
 
-/** struct costs - what a command that fails does not count. */
+/** struct costs - counters that are restored when a command fails. */
 struct costs {
 	uint64_t t, cycles_serial, mem_write_bytes, mac_useful;
 };
 
-static struct costs costs_so_far(const struct seq_state *s)
+static struct costs costs_so_far(const struct cm_seq_state *s)
 {
 	return (struct costs){ s->t, s->n.cycles_serial, s->n.mem_write_bytes, s->n.mac_useful };
 }
 
-static enum seq_outcome settle(struct seq_state *s, const struct costs *before,
-			       enum seq_outcome outcome)
+static enum cm_seq_outcome undo_costs(struct cm_seq_state *s, const struct costs *before,
+				      enum cm_seq_outcome outcome)
 {
-	if (outcome == SEQ_FAILED) {
+	if (outcome == CM_SEQ_FAILED) {
 		s->t = before->t;
 		s->n.cycles_serial = before->cycles_serial;
 		s->n.mem_write_bytes = before->mem_write_bytes;
@@ -277,36 +280,36 @@ static enum seq_outcome settle(struct seq_state *s, const struct costs *before,
 	return outcome;
 }
 
-static enum seq_outcome exec(struct seq *seq, const struct cnnacc_seq_command *c,
-			     struct cm_port *port, struct core_fault *fault)
+static enum cm_seq_outcome exec(struct cm_seq *seq, const struct cnnacc_seq_command *c,
+				struct cm_port *port, struct cm_core_fault *fault)
 {
 	bool result = c->op & CNNACC_SEQ_RESULT;
 	struct hwpe *h = hwpe_of(seq);
 	struct insn insn = decode(c->arg[0]);
 	uint32_t bad = illegal(c->arg[0], &insn), cycles;
-	enum seq_outcome outcome;
+	enum cm_seq_outcome outcome;
 	struct costs before;
 
 	if (bad)
 		return bad_program(fault, CNNACC_HWPE_E_ILLEGAL, bad);
 	outcome = check_words(c, &insn, fault);
-	if (outcome == SEQ_NEXT)
+	if (outcome == CM_SEQ_NEXT)
 		outcome = check_state(h->s, &insn, fault);
-	if (outcome != SEQ_NEXT)
+	if (outcome != CM_SEQ_NEXT)
 		return outcome;
 	cycles = form_of(insn.funct)->cycles + result;
 	if ((result || insn.funct == CNNACC_HWPE_RELU_WRITE) &&
-	    cm_port_waits(port, seq->s->t + cycles))
-		return SEQ_WAIT;
+	    cm_port_must_wait(port, seq->s->t + cycles))
+		return CM_SEQ_WAIT;
 	before = costs_so_far(seq->s);
-	seq_spend(seq, cycles);
+	cm_seq_spend(seq, cycles);
 	outcome = perform(h, &insn, c, port, fault);
-	if (outcome == SEQ_NEXT && insn.resume)
+	if (outcome == CM_SEQ_NEXT && insn.resume)
 		outcome = hwpe_resume(h, fault);
-	return settle(seq->s, &before, outcome);
+	return undo_costs(seq->s, &before, outcome);
 }
 
-/* Where each AccReg goes. */
+/* Compute the destination of each AccReg. */
 static void drain_places(const struct cnnacc_seq_command *c, uint32_t count, uint64_t va[HWPE_ACCS])
 {
 	uint32_t per_row = c->arg[2] ? c->arg[2] : count, column = 0;
@@ -321,8 +324,8 @@ static void drain_places(const struct cnnacc_seq_command *c, uint32_t count, uin
 	}
 }
 
-static enum seq_outcome drain(struct seq *seq, const struct cnnacc_seq_command *c,
-			      struct cm_port *port, struct core_fault *fault)
+static enum cm_seq_outcome drain(struct cm_seq *seq, const struct cnnacc_seq_command *c,
+				 struct cm_port *port, struct cm_core_fault *fault)
 {
 	uint32_t count = c->op >> CNNACC_SEQ_PARAM_SHIFT, first = c->arg[1];
 	bool resume = c->op & CNNACC_SEQ_RESUME;
@@ -330,7 +333,7 @@ static enum seq_outcome drain(struct seq *seq, const struct cnnacc_seq_command *
 	struct hwpe_state *s = h->s;
 	uint64_t cycles = 1 + count * DRAIN_LATENCY, va[HWPE_ACCS];
 	struct costs before = costs_so_far(seq->s);
-	enum seq_outcome outcome = SEQ_NEXT;
+	enum cm_seq_outcome outcome = CM_SEQ_NEXT;
 
 	if (s->state == CNNACC_HWPE_RUNNING)
 		return bad_program(fault, CNNACC_HWPE_E_BUSY, s->state);
@@ -338,26 +341,26 @@ static enum seq_outcome drain(struct seq *seq, const struct cnnacc_seq_command *
 		return bad_program(fault, CNNACC_HWPE_E_ENABLE_IDLE, 0);
 	drain_places(c, count, va);
 	for (uint32_t i = 0; i < count; i++)
-		cycles += seq_lines(va[i], sizeof(s->acc[0]));
-	if (cm_port_waits(port, seq->s->t + cycles))
-		return SEQ_WAIT;
-	for (uint32_t i = 0; i < count && outcome == SEQ_NEXT; i++) {
+		cycles += cm_seq_lines(va[i], sizeof(s->acc[0]));
+	if (cm_port_must_wait(port, seq->s->t + cycles))
+		return CM_SEQ_WAIT;
+	for (uint32_t i = 0; i < count && outcome == CM_SEQ_NEXT; i++) {
 		int32_t value[HWPE_PES];
 
 		memcpy(value, s->acc[first + i], sizeof(value));
 		memset(s->acc[first + i], 0, sizeof(value));
-		drained(s, first + i, ALL_PES);
-		outcome = seq_store(port, va[i], value, sizeof(value), fault);
+		count_drained(s, first + i, ALL_PES);
+		outcome = cm_seq_store(port, va[i], value, sizeof(value), fault);
 	}
-	seq_spend(seq, cycles);
+	cm_seq_spend(seq, cycles);
 	s->seq.n.mem_write_bytes += count * sizeof(s->acc[0]);
-	if (outcome == SEQ_NEXT && resume)
+	if (outcome == CM_SEQ_NEXT && resume)
 		outcome = hwpe_resume(h, fault);
-	return settle(seq->s, &before, outcome);
+	return undo_costs(seq->s, &before, outcome);
 }
 
-static enum seq_outcome wait(struct seq *seq, const struct cnnacc_seq_command *c,
-			     struct cm_port *port, struct core_fault *fault)
+static enum cm_seq_outcome wait(struct cm_seq *seq, const struct cnnacc_seq_command *c,
+				struct cm_port *port, struct cm_core_fault *fault)
 {
 	struct hwpe_state *s = hwpe_of(seq)->s;
 	uint32_t mask = c->arg[0];
@@ -365,37 +368,37 @@ static enum seq_outcome wait(struct seq *seq, const struct cnnacc_seq_command *c
 
 	if (mask & (s->state == CNNACC_HWPE_IDLE ? CNNACC_HWPE_WAIT_IDLE :
 		    s->state == CNNACC_HWPE_SUSPENDED ? CNNACC_HWPE_WAIT_ROUND : 0)) {
-		seq_spend(seq, 1);
-		return SEQ_NEXT;
+		cm_seq_spend(seq, 1);
+		return CM_SEQ_NEXT;
 	}
 	if (s->state != CNNACC_HWPE_RUNNING || !(mask & CNNACC_HWPE_WAIT_ROUND))
-		return seq_fail(fault, CNNACC_STATUS_DEADLOCK, CNNACC_SEQ_E_DEADLOCK, 0);
-	if (s->events && cm_port_waits(port, end))
-		return SEQ_WAIT;
-	seq_spend(seq, 1);
+		return cm_seq_fail(fault, CNNACC_STATUS_DEADLOCK, CNNACC_SEQ_E_DEADLOCK, 0);
+	if (s->events && cm_port_must_wait(port, end))
+		return CM_SEQ_WAIT;
+	cm_seq_spend(seq, 1);
 	s->seq.t = end;
 	s->state = CNNACC_HWPE_SUSPENDED;
 	s->round++;
 	s->seq.n.events++;
-	return s->events ? SEQ_EVENT : SEQ_NEXT;
+	return s->events ? CM_SEQ_EVENT : CM_SEQ_NEXT;
 }
 
-static bool uses(const struct seq *seq, uint32_t memory)
+static bool uses(const struct cm_seq *seq, uint32_t memory)
 {
 	(void)memory;
 	return hwpe_of(seq)->s->state == CNNACC_HWPE_RUNNING;
 }
 
-static void written(struct seq *seq, uint32_t memory)
+static void written(struct cm_seq *seq, uint32_t memory)
 {
 	struct hwpe *h = hwpe_of(seq);
 
-	hwpe_forget_ahead(h);
+	hwpe_drop_lookahead(h);
 	if (memory == CNNACC_HWPE_KERNEL)
-		hwpe_forget_right(h);
+		hwpe_drop_right(h);
 }
 
-const struct seq_ops hwpe_seq_ops = {
+const struct cm_seq_ops hwpe_seq_ops = {
 	.insn_words = 1,
 	.registers = HWPE_ACCS,
 	.conditions = CNNACC_HWPE_WAIT_ROUND | CNNACC_HWPE_WAIT_IDLE,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
-/* Products of pairs of 16-bit elements; included by simd.c for each width of vectors. */
+/* Products of pairs of 16-bit elements; simd.c includes this file once for each vector width. */
 
-#define PARTS	(HWPE_PES * sizeof(int32_t) / sizeof(VECTOR))	/* of the columns */
+#define PARTS	(HWPE_PES * sizeof(int32_t) / sizeof(VECTOR))	/* vectors for all columns */
 
-/* Adds @pairs pairs of ROWS rows. */
+/* Add the products of @pairs pairs to ROWS rows. */
 SIMD_TARGET static void SIMD(add_rows)(int32_t (*acc)[HWPE_PES], const int32_t *left,
 				       size_t pitch, size_t pairs, const VECTOR *right)
 {

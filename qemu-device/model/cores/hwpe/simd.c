@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Products with the widths of vectors that this host may have, and the choice of one. */
+/* Products with 128-bit and 256-bit vectors or plain C, and the choice at run time. */
 #include <string.h>
 
 #include "hwpe.h"
 
 #define WORD_BYTES	CNNACC_HWPE_OPERAND_BYTES
 
-/* A table of what each byte holds. */
+/* Initialiser of a table with an entry for each byte value. */
 #define TABLE4(entry, b)	entry(b), entry((b) + 1), entry((b) + 2), entry((b) + 3)
 #define TABLE16(entry, b) \
 	TABLE4(entry, b), TABLE4(entry, (b) + 4), TABLE4(entry, (b) + 8), TABLE4(entry, (b) + 12)
@@ -24,9 +24,9 @@
 static const int16_t exp4_bytes[256][2] = { TABLE(EXP4_BYTE) };
 static const int16_t ter2_bytes[256][4] = { TABLE(TER2_BYTE) };
 
-/* ---- elements of 16 bits, two of which are multiplied and added at once ---- */
+/* ---- 16-bit elements, multiplied and added in pairs ---- */
 
-/* Elements of @words words in their order; a left UINT8 alone is unsigned. */
+/* Widen the elements of @words words to 16 bits; only left UINT8 words are unsigned. */
 static void widen(const uint8_t *in, size_t words, uint32_t type, bool left, int16_t *out)
 {
 	size_t bytes = words * WORD_BYTES;
@@ -45,7 +45,7 @@ static void widen(const uint8_t *in, size_t words, uint32_t type, bool left, int
 			memcpy(out + 4 * i, ter2_bytes[in[i]], sizeof(ter2_bytes[0]));
 }
 
-/* [pair of elements][column][2] */
+/* Layout of @out: [pair of elements][column][2]. */
 static const void *right_pairs(const uint8_t *in, uint32_t rounds, uint32_t type, void *out,
 			       int32_t sum[HWPE_PES])
 {
@@ -62,13 +62,14 @@ static const void *right_pairs(const uint8_t *in, uint32_t rounds, uint32_t type
 	return out;
 }
 
-/* Lays out the left words of all rows as pairs of elements. */
+/* Widen the left words of all rows; return whether a TER2 value is 10. */
 static bool left_pairs(const struct hwpe_left *left, uint32_t type, int16_t *out, size_t pitch)
 {
 	bool bad = false;
 
 	for (unsigned int i = 0; i < HWPE_ACCS; i++)
-		for (struct hwpe_run run = { 0 }; hwpe_left_run(left, i, &run); run.to += run.words) {
+		for (struct hwpe_run run = { 0 }; hwpe_left_run(left, i, &run);
+		     run.to += run.words) {
 			widen(run.in, run.words, type, true,
 			      out + i * pitch * 2 + (size_t)run.to * hwpe_elements(type));
 			if (type == CNNACC_HWPE_TER2)
@@ -77,7 +78,7 @@ static bool left_pairs(const struct hwpe_left *left, uint32_t type, int16_t *out
 	return bad;
 }
 
-/* Of a row of the left words of so many products. */
+/* Number of pairs in a row of left words. */
 static size_t pairs_of(const struct hwpe_left *left, uint32_t type)
 {
 	return (size_t)left->rounds * hwpe_elements(type) / 2;
@@ -86,7 +87,7 @@ static size_t pairs_of(const struct hwpe_left *left, uint32_t type)
 #if defined(__x86_64__) && !defined(CM_PORTABLE)
 #include <immintrin.h>
 
-#define ROWS	4	/* whose sums stay in registers */
+#define ROWS	4	/* rows whose sums are kept in registers */
 #define UNROLL	_Pragma("GCC unroll 16")
 
 #define SIMD(name)	name##_avx2
@@ -114,7 +115,7 @@ static size_t pairs_of(const struct hwpe_left *left, uint32_t type)
 #define SIMD_TARGET
 #include "pairs_simd.h"
 
-/* The packing saturates, first to 16 bits, then to unsigned 8. */
+/* The pack instructions saturate to signed 16 bits, then to unsigned 8 bits. */
 void hwpe_relu(const int32_t acc[HWPE_PES], uint32_t shift, uint8_t out[HWPE_PES])
 {
 	const __m128i *in = (const __m128i *)acc, count = _mm_cvtsi32_si128((int)shift);

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* A task and its windows: addresses, their checks, what a window costs and counts. */
+/* Tasks and windows: addresses and their checks, cycles and counters. */
 #include <string.h>
 
 #include "hwpe.h"
-#include "mutant.h"
+#include "hwpe_mutant.h"
 
 #define FMAP_SPACE	(2 * (uint64_t)CNNACC_HWPE_SRAM2)
-#define KERNEL_DETAIL	8	/* of E_ADDR */
-#define SPECIAL_LAST	17	/* byte of a column of Kernel_333 */
+#define KERNEL_DETAIL	8	/* detail of E_ADDR for the kernel memory */
+#define SPECIAL_LAST	17	/* last byte of a column with Kernel_333 */
 #define SLOTS		(HWPE_PES * HWPE_ACCS)
 
 struct hwpe_layer hwpe_layer(const struct hwpe_state *s)
@@ -43,7 +43,7 @@ static uint32_t w_count(const struct hwpe_state *s)
 	return s->mac[0] >> 16;
 }
 
-/* From the bases. */
+/* Distance of a window's addresses from the bases. */
 static uint64_t distance(uint32_t strides, struct hwpe_window window)
 {
 	return (uint64_t)window.cw * (strides >> 16) + (uint64_t)window.ch * (strides & 0xffff);
@@ -65,7 +65,7 @@ bool hwpe_last(const struct hwpe_state *s)
 	       s->window.k + 1 == k_count(s);
 }
 
-/* First and last fmap address that is read from @conv on, both rows of Kernel_333 as one. */
+/* First and last fmap address read from @conv on; a pair of rows counts as one with Kernel_333. */
 static void row_span(const struct hwpe_layer *l, uint64_t conv, uint64_t *lo, uint64_t *hi)
 {
 	uint64_t last = conv + (uint64_t)(l->columns - 1) * l->offset;
@@ -83,7 +83,7 @@ static void row_span(const struct hwpe_layer *l, uint64_t conv, uint64_t *lo, ui
 	*hi = last + (uint64_t)l->words * 8 - 1;
 }
 
-/* Code and detail of what is wrong with a window's addresses, 0 if nothing is. */
+/* Check a window's addresses; return an error code and *detail, or 0. */
 static uint32_t bad_addresses(const struct hwpe *h, const struct hwpe_layer *l,
 			      struct hwpe_window window, uint32_t *detail)
 {
@@ -108,7 +108,7 @@ static uint32_t bad_addresses(const struct hwpe *h, const struct hwpe_layer *l,
 	return 0;
 }
 
-/* What all windows of a task have in common. */
+/* Find the bounds within which the task's windows need no check. */
 static void find_span(struct hwpe *h, const struct hwpe_layer *l)
 {
 	uint64_t bits = l->columns > 1 ? l->offset : 0, length;
@@ -116,27 +116,27 @@ static void find_span(struct hwpe *h, const struct hwpe_layer *l)
 
 	length = l->special ? 2 * (uint64_t)l->offset + SPECIAL_LAST + 1 :
 		 (uint64_t)(l->columns - 1) * l->offset + (uint64_t)l->words * 8;
-	*span = (struct hwpe_span){ .valid = true, .most = UINT64_MAX };
+	*span = (struct hwpe_span){ .valid = true, .max_distance = UINT64_MAX };
 	for (unsigned int j = 0; j < (l->special ? HWPE_ACCS / 2 : HWPE_ACCS); j++) {
 		uint64_t begin = j % 2 * (uint64_t)CNNACC_HWPE_SRAM2, base = h->s->base[j];
 		uint64_t end = begin + h->seq.memory[j % 2].size;
 
 		bits |= base;
-		/* Of a base that is outside nothing is sure. */
+		/* A base outside its SRAM: every window needs the check. */
 		if (base < begin || base + length > end)
 			span->valid = false;
-		else if (end - base - length < span->most)
-			span->most = end - base - length;
+		else if (end - base - length < span->max_distance)
+			span->max_distance = end - base - length;
 	}
 	span->aligned = l->input || bits % 8 == 0;
 	span->groups = (uint32_t)(h->seq.memory[CNNACC_HWPE_KERNEL].size /
 				  ((uint64_t)l->rounds * CNNACC_HWPE_ROUND_BYTES));
 }
 
-static bool surely_good(const struct hwpe *h, struct hwpe_window window)
+static bool known_in_range(const struct hwpe *h, struct hwpe_window window)
 {
 	return h->span.valid && window.k < h->span.groups &&
-	       distance(h->s->mac[1], window) <= h->span.most;
+	       distance(h->s->mac[1], window) <= h->span.max_distance;
 }
 
 static bool misaligned(const struct hwpe_layer *l, struct hwpe_window window)
@@ -169,12 +169,12 @@ static unsigned int latency(const struct hwpe_layer *l, bool first)
 static void account(struct hwpe *h, const struct hwpe_layer *l, bool first)
 {
 	uint64_t cycles = 8 * (uint64_t)l->rounds + latency(l, first);
-	struct seq_state *seq = &h->s->seq;
+	struct cm_seq_state *seq = &h->s->seq;
 
 	if (!first)
 		seq->n.stall_cycles += seq->t - seq->d;
-	/* A window that a Reset left has the PEs first. */
-	seq->d = seq_elapsed(&h->seq) + cycles;
+	/* After a Reset the PEs may still be busy with the window that it left running. */
+	seq->d = cm_seq_elapsed(&h->seq) + cycles;
 	seq->n.cycles_serial += cycles;
 	seq->n.compute_cycles += cycles;
 	seq->n.mac_slots += (uint64_t)SLOTS * l->rounds * hwpe_elements(l->type);
@@ -182,8 +182,8 @@ static void account(struct hwpe *h, const struct hwpe_layer *l, bool first)
 		(CNNACC_HWPE_ROUND_BYTES + HWPE_ACCS * CNNACC_HWPE_OPERAND_BYTES);
 }
 
-enum seq_outcome hwpe_start_window(struct hwpe *h, struct hwpe_window window, bool first,
-				   struct core_fault *fault)
+enum cm_seq_outcome hwpe_start_window(struct hwpe *h, struct hwpe_window window, bool first,
+				      struct cm_core_fault *fault)
 {
 	struct hwpe_state *s = h->s;
 	struct hwpe_layer l = hwpe_layer(s);
@@ -192,25 +192,25 @@ enum seq_outcome hwpe_start_window(struct hwpe *h, struct hwpe_window window, bo
 	if (first || !h->span.valid)
 		find_span(h, &l);
 	if (first)
-		hwpe_forget_ahead(h);
-	if (!surely_good(h, window)) {
+		hwpe_drop_lookahead(h);
+	if (!known_in_range(h, window)) {
 		code = bad_addresses(h, &l, window, &detail);
 		if (code)
-			return seq_fail(fault, CNNACC_STATUS_BAD_PROGRAM, code, detail);
+			return cm_seq_fail(fault, CNNACC_STATUS_BAD_PROGRAM, code, detail);
 	}
 	if (!h->span.aligned || hwpe_window_base(&l, window, 0) % 8)
 		if (misaligned(&l, window))
 			s->sticky |= CNNACC_HWPE_STATUS_ALIGN;
 	account(h, &l, first);
 	s->useful = useful(&l);
-	memset(s->fresh, 0xff, sizeof(s->fresh));
+	memset(s->undrained, 0xff, sizeof(s->undrained));
 	s->window = window;
 	s->pending = l.rounds;
 	s->state = CNNACC_HWPE_RUNNING;
-	return SEQ_NEXT;
+	return CM_SEQ_NEXT;
 }
 
-/* First H, then W, then K. */
+/* H is the innermost loop, then W, then K. */
 static void advance(const struct hwpe_state *s, struct hwpe_window *window)
 {
 	uint32_t *inner = MUTANT(ORDER) ? &window->cw : &window->ch;
@@ -228,10 +228,10 @@ static void advance(const struct hwpe_state *s, struct hwpe_window *window)
 bool hwpe_next(const struct hwpe *h, struct hwpe_window *window)
 {
 	advance(h->s, window);
-	return window->k < k_count(h->s) && surely_good(h, *window);
+	return window->k < k_count(h->s) && known_in_range(h, *window);
 }
 
-enum seq_outcome hwpe_resume(struct hwpe *h, struct core_fault *fault)
+enum cm_seq_outcome hwpe_resume(struct hwpe *h, struct cm_core_fault *fault)
 {
 	struct hwpe_state *s = h->s;
 	struct hwpe_window next = s->window;
@@ -239,7 +239,7 @@ enum seq_outcome hwpe_resume(struct hwpe *h, struct core_fault *fault)
 	if (hwpe_last(s)) {
 		s->seq.n.stall_cycles += s->seq.t - s->seq.d;
 		s->state = CNNACC_HWPE_IDLE;
-		return SEQ_NEXT;
+		return CM_SEQ_NEXT;
 	}
 	advance(s, &next);
 	return hwpe_start_window(h, next, false, fault);

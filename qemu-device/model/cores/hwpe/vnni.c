@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /*
- * Products with AVX-512: four bytes at once (VNNI), or 64 bits of TER2 (VPOPCNTDQ).
+ * Products with AVX-512: VNNI adds four byte products, VPOPCNTDQ counts 64 bits of TER2.
  *
- * VNNI multiplies unsigned by signed bytes.  Signed left elements are raised by 128,
- * for which 128 times the sum of a column is taken off again.
+ * VNNI multiplies unsigned by signed bytes.  So 128 is added to signed left elements, and 128
+ * times the sum of a right column is subtracted from the result.
  */
 #include <string.h>
 
@@ -22,16 +22,16 @@
 #define XOR_AND		0x78		/* a ^ (b & c) */
 #define OR_AND_NOT	0xf4		/* a | (b & ~c) */
 #define TER2_LEFT	0x43		/* a ? b & ~c : ~b */
-#define HALVES	2		/* of the columns: eight are a vector */
-#define WORDS	8		/* of a vector */
+#define HALVES	2		/* vectors for 16 columns: one holds eight words */
+#define WORDS	8		/* words in a vector */
 
-/* 64-bit words that a left word becomes. */
+/* Number of 64-bit words after conversion of one left word. */
 static uint32_t words_of(uint32_t type)
 {
 	return type == CNNACC_HWPE_EXP4 ? 2 : 1;
 }
 
-/* Values of the EXP4 elements in the low halves of all bytes, raised by @bias. */
+/* Decode the EXP4 codes in the low nibbles of all bytes, and add @bias. */
 INLINE __m512i exp4_bytes(__m512i codes, int8_t bias)
 {
 	const __m128i values = _mm_setr_epi8(0, 1, 2, 4, 8, 16, 32, 64,
@@ -43,7 +43,7 @@ INLINE __m512i exp4_bytes(__m512i codes, int8_t bias)
 
 /* ---- right words ---- */
 
-/* The elements in the low halves of the bytes of all words, then those in the high halves. */
+/* Decode the low nibbles of all words, followed by the high nibbles. */
 INLINE void right_exp4(const uint8_t *in, uint32_t rounds, uint8_t *out)
 {
 	size_t all = (size_t)rounds * CNNACC_HWPE_ROUND_BYTES;
@@ -57,8 +57,9 @@ INLINE void right_exp4(const uint8_t *in, uint32_t rounds, uint8_t *out)
 }
 
 /*
- * Of eight columns each, both bits of an element: whether it depends on the left one, and what
- * that is changed by, which is, of a 0, the low bit alone.
+ * For each eight columns, two vectors with two bits for each element.  The first is the mask of
+ * the left element: both bits set unless the right element is 0.  The second is XORed: both bits
+ * set for -1, none for +1, only the low bit for 0.
  */
 INLINE void right_ter2(const uint8_t *in, uint32_t rounds, uint8_t *out)
 {
@@ -72,11 +73,12 @@ INLINE void right_ter2(const uint8_t *in, uint32_t rounds, uint8_t *out)
 
 		minus = _mm512_or_si512(minus, _mm512_slli_epi64(minus, 1));
 		_mm512_store_si512(out, both);
-		_mm512_store_si512(out + 64, _mm512_or_si512(minus, _mm512_andnot_si512(both, even)));
+		_mm512_store_si512(out + 64,
+				   _mm512_or_si512(minus, _mm512_andnot_si512(both, even)));
 	}
 }
 
-/* Sums of neighbours: of 16 columns, whose halves are in two words each. */
+/* Add neighbouring 32-bit lanes: each of the 16 columns has two partial sums. */
 INLINE __m512i fold(__m512i low, __m512i high)
 {
 	const __m512i first = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14,
@@ -87,7 +89,7 @@ INLINE __m512i fold(__m512i low, __m512i high)
 				_mm512_permutex2var_epi32(low, second, high));
 }
 
-/* Bytes stay where they are. */
+/* INT8 and UINT8 words need no conversion. */
 TARGET static const void *right(const uint8_t *in, uint32_t rounds, uint32_t type, void *out,
 				int32_t sum[HWPE_PES])
 {
@@ -115,9 +117,9 @@ TARGET static const void *right(const uint8_t *in, uint32_t rounds, uint32_t typ
 /* ---- left words ---- */
 
 /*
- * Up to eight words, those of @mask.  INT8 is raised; the low halves of EXP4's bytes come first,
- * the high ones @rounds words behind; of TER2 each element is two bits: is it 1, is it at least 0?
- * Adds to @bad what is set of a TER2 value of 10.
+ * Convert up to eight words, those in @mask.  INT8: add BIAS.  EXP4: decode the low nibbles to
+ * @out and the high nibbles @rounds words later.  TER2: two bits for each element, "is 1" and "is
+ * at least 0"; sets bits of @bad for a value of 10.
  */
 INLINE void left_words(const uint8_t *in, uint32_t type, __mmask8 mask, uint64_t *out,
 		       uint32_t rounds, __m512i *bad)
@@ -138,13 +140,14 @@ INLINE void left_words(const uint8_t *in, uint32_t type, __mmask8 mask, uint64_t
 	_mm512_mask_storeu_epi64(out, mask, word);
 }
 
-/* The left words as the type's loop wants them, @pitch words a row; is a TER2 value 10? */
+/* Convert all left words, @pitch words for each row; return whether a TER2 value is 10. */
 INLINE bool prepare(const struct hwpe_left *left, uint32_t type, uint64_t *out, size_t pitch)
 {
 	__m512i bad = _mm512_setzero_si512();
 
 	for (unsigned int i = 0; i < HWPE_ACCS; i++, out += pitch)
-		for (struct hwpe_run run = { 0 }; hwpe_left_run(left, i, &run); run.to += run.words) {
+		for (struct hwpe_run run = { 0 }; hwpe_left_run(left, i, &run);
+		     run.to += run.words) {
 			const uint8_t *in = run.in;
 			uint64_t *to = out + run.to, *end = to + run.words / WORDS * WORDS;
 			uint32_t rest = run.words % WORDS;
@@ -152,7 +155,8 @@ INLINE bool prepare(const struct hwpe_left *left, uint32_t type, uint64_t *out, 
 			for (; to < end; to += WORDS, in += 64)
 				left_words(in, type, 0xff, to, left->rounds, &bad);
 			if (rest)
-				left_words(in, type, (__mmask8)((1u << rest) - 1), to, left->rounds, &bad);
+				left_words(in, type, (__mmask8)((1u << rest) - 1), to,
+					   left->rounds, &bad);
 		}
 	return _mm512_test_epi64_mask(bad, _mm512_set1_epi64(EVEN));
 }
@@ -163,7 +167,7 @@ INLINE void add_bytes(int32_t acc[HWPE_ACCS][HWPE_PES], const uint64_t *left, si
 		      uint32_t words, const __m512i *w, const int32_t sum[HWPE_PES])
 {
 	const __m512i off = _mm512_loadu_si512(sum);
-	/* Of that type GCC 12 keeps them in registers; of __m512i it moves them in every round. */
+	/* GCC 12 keeps arrays of __v16si in registers, but spills arrays of __m512i. */
 	__v16si a[HWPE_ACCS][HALVES];
 
 	UNROLL
@@ -189,7 +193,7 @@ INLINE void add_bytes(int32_t acc[HWPE_ACCS][HWPE_PES], const uint64_t *left, si
 	}
 }
 
-/* A product has two bits for each element, of which as many are set as it is above -1. */
+/* The number of bits set for an element's product is the product plus 1. */
 INLINE void add_ter2(int32_t acc[HWPE_ACCS][HWPE_PES], const uint64_t *left, size_t pitch,
 		     uint32_t rounds, const __m512i *w)
 {
@@ -227,7 +231,7 @@ INLINE void add_ter2(int32_t acc[HWPE_ACCS][HWPE_PES], const uint64_t *left, siz
 		}
 }
 
-/* With a loop of its own for each type. */
+/* Inlined for each type, so that each has a specialised loop. */
 INLINE bool add_type(int32_t acc[HWPE_ACCS][HWPE_PES], const struct hwpe_left *left, uint32_t type,
 		     const void *right, const int32_t sum[HWPE_PES], void *scratch)
 {

@@ -16,7 +16,7 @@
 
 #include <xf86drm.h>
 
-#include "seq_code.h"
+#include "../hwpe_code.h"
 #include "kmd.h"
 
 #define SRAM2		CNNACC_HWPE_SRAM2

@@ -96,7 +96,7 @@ static bool run_device(const struct micro_case *c, struct cnnacc_stats *stats)
 	return false;
 }
 
-/* What needs no model of time has to be equal. */
+/* Counters that do not depend on timing must be equal. */
 static void compare_exact(const struct micro_case *c, const struct cnnacc_stats *stats,
 			  const struct micro_count *micro)
 {
@@ -136,7 +136,7 @@ static void keep_worst(double *worst, uint64_t device, uint64_t micro)
 		*worst = error;
 }
 
-/* How far the device is from the other readings of what the states leave open. */
+/* Distance of the device from the alternative readings of the state tables. */
 static void try_readings(const struct micro_case *c, const struct cnnacc_stats *stats)
 {
 	struct micro_count micro;

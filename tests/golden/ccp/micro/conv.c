@@ -2,7 +2,6 @@
 /* The convolution unit: IDLE, LOAD, SHIFT, SWITCH, BIAS, ACC, SAVE. */
 #include <string.h>
 
-#include "cnnacc_hw.h"
 #include "cnnacc_ccp.h"
 #include "micro.h"
 

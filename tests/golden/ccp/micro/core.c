@@ -2,7 +2,6 @@
 /* The global controller and the DMA engine, which work side by side. */
 #include <string.h>
 
-#include "cnnacc_hw.h"
 #include "cnnacc_ccp.h"
 #include "micro.h"
 
@@ -94,7 +93,7 @@ static uint32_t span_halves(const struct core *c, const struct micro_span *s)
 	return data_halves(c->select ^ (s->memory == MICRO_WRITE_BANK), s->first, s->last);
 }
 
-/* Data still on its way in, or not yet out of what is overwritten. */
+/* An EXEC waits for LOADs to what it accesses and for STOREs from what it overwrites. */
 static bool exec_waits(const struct core *c)
 {
 	uint32_t reads = 0, writes = 0;

@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cnnacc_hw.h"
 #include "cnnacc_ccp.h"
 #include "gen.h"
 
@@ -217,7 +216,7 @@ static unsigned int conv_bias_base(const struct conv_layer *l)
 	return place(l->biases, ceil_div(l->co, 4), WEIGHT_HALF);
 }
 
-/* The data does not matter, so biases may be where weights are. */
+/* Data does not affect timing, so biases may overlap weights. */
 static void conv_group1(struct micro_case *c, const struct conv_layer *l)
 {
 	uint32_t g[8] = {
@@ -430,7 +429,7 @@ static void mixed_item(struct micro_case *c, const struct conv_layer *l,
 	}
 }
 
-/* A loop of R6 rounds whose units keep the parameters they have. */
+/* A loop of R6 iterations over units that are configured already. */
 static void mixed_loop(struct micro_case *c, const struct conv_layer *l,
 		       const struct conv_part *p)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Small random programs for core ccp, each with the spec's formula summed up. */
+/* Small random programs for core ccp, each with its cycles by the spec's formula. */
 #ifndef MICRO_GEN_H
 #define MICRO_GEN_H
 
@@ -17,12 +17,12 @@ struct micro_case {
 	uint64_t seed;
 	uint32_t word[CASE_WORDS];
 	size_t words;
-	unsigned int times;		/* how often what is emitted now runs */
+	unsigned int times;		/* executions of the code being emitted */
 	uint64_t term[MICRO_UNIT_STATES];	/* clocks by the spec's formula */
 	char text[200];
 };
 
-/* Where something begins in a bank: at its first float, so that it is in both halves, or above. */
+/* Where data begins in a bank: at its first float, which spans both halves, or above. */
 enum case_place { PLACE_LOWER, PLACE_BOTH, PLACE_UPPER, CASE_PLACES };
 
 /** struct conv_layer - parameters of a convolution. */

@@ -2,7 +2,7 @@
 /*
  * A clocked model of core ccp that counts cycles by stepping: one call per clock,
  * no formula.  Written from the core's state tables alone, to check the count that
- * the device model computes.  It moves no data, only the words' places in time.
+ * the device model computes.  It moves no data, only tracks when each word moves.
  */
 #ifndef MICRO_H
 #define MICRO_H
@@ -24,7 +24,7 @@
 #define MICRO_DMA_SETUP		16
 #define MICRO_CFG_CLOCKS	8
 
-/* Other readings of what the state tables leave open. */
+/* Alternative readings where the state tables are ambiguous. */
 #define MICRO_SERIAL		0x01u	/* LOAD and STORE block the controller */
 #define MICRO_ALIGNED_PORT	0x02u	/* the data cache gives aligned lines only */
 #define MICRO_CLIP_EDGES	0x04u	/* what is outside the map is not walked */
@@ -65,7 +65,7 @@ enum micro_state {
 	"boot", "simple", "blocked", "stall", "DMA setup", "DMA move", \
 }
 
-/** struct micro_count - what one program took. */
+/** struct micro_count - cycles and counters of one program. */
 struct micro_count {
 	uint64_t state[MICRO_STATES];
 	uint64_t cycles;
@@ -80,7 +80,7 @@ struct micro_walk {
 	unsigned int col, row, plane;
 };
 
-/* What a unit is wired to; the four weight banks are one memory. */
+/* Memories of a unit; the four weight banks are one memory. */
 enum micro_memory { MICRO_READ_BANK, MICRO_WRITE_BANK, MICRO_WEIGHTS };
 
 /** struct micro_span - floats that a run of a unit may read or write. */
@@ -140,7 +140,7 @@ bool micro_issue(struct micro_unit *unit, unsigned int beat);
 /* The pipelines move by one stage of @stages; false if they are empty. */
 bool micro_advance(struct micro_unit *unit, unsigned int stages);
 
-/* Runs @program to its NOP.  The program is one that the device accepts. */
+/* Run @program to its NOP; it must be legal. */
 void micro_run(const uint32_t *program, size_t words, unsigned int flags,
 	       struct micro_count *count);
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The pool, pad and fully connected units, and the pipelines of all units. */
-#include "cnnacc_hw.h"
 #include "cnnacc_ccp.h"
 #include "micro.h"
 
@@ -51,7 +50,7 @@ static void use_planes(struct micro_unit *u, enum micro_memory memory, uint32_t 
 	micro_use(u, memory, (int32_t)base, (planes - 1) * (int64_t)either(pitch, plane) + plane);
 }
 
-/* Windows until the padded input is covered, the last one may reach over. */
+/* Windows needed to cover the padded input; the last one may extend past it. */
 static unsigned int windows(unsigned int size, unsigned int kernel, unsigned int stride)
 {
 	unsigned int n = 1;
