@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What differs between QEMU 7.2 (Debian 12) and 10.0 (Debian 13)
+ * Differences between QEMU 7.2 (Debian 12) and 10.0 (Debian 13)
  */
 #ifndef HW_CNNACC_COMPAT_H
 #define HW_CNNACC_COMPAT_H
@@ -19,14 +19,14 @@
 #include "hw/pci/pci_device.h"
 #endif
 
-/* Tables of a VMStateDescription are const since 9.0 */
+/* The tables of a VMStateDescription are const since 9.0 */
 #if CNNACC_QEMU_VERSION >= 900
 #define CNNACC_VMSTATE_CONST const
 #else
 #define CNNACC_VMSTATE_CONST
 #endif
 
-/* Property tables are const, and counted, since 10.0 */
+/* Property tables are const and have no terminator since 10.0 */
 #if CNNACC_QEMU_VERSION >= 1000
 #define CNNACC_PROP_CONST const
 #define CNNACC_PROP_END
@@ -35,7 +35,7 @@
 #define CNNACC_PROP_END DEFINE_PROP_END_OF_LIST(),
 #endif
 
-/* class_init's data is const since 10.1 */
+/* The data argument of class_init is const since 10.1 */
 #if CNNACC_QEMU_VERSION >= 1001
 typedef const void *CnnaccClassData;
 #else
@@ -48,7 +48,7 @@ typedef void *CnnaccClassData;
 #define cnnacc_set_reset(dc, fn) ((dc)->reset = (fn))
 #endif
 
-/* The iothread lock is called BQL since 9.0 */
+/* The iothread lock is called big QEMU lock (BQL) since 9.0 */
 #if CNNACC_QEMU_VERSION < 900
 #define bql_lock() qemu_mutex_lock_iothread()
 #define bql_locked() qemu_mutex_iothread_locked()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * CNN accelerator: DMA, to RAM only
+ * CNN accelerator: DMA, which reaches RAM only
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
@@ -11,11 +11,12 @@
 
 /*
  * An IOMMU that refuses an access raises an interrupt, for which it needs the
- * big lock.  Taken before RCU's; a locked call of the model has it already.
+ * BQL.  Take the BQL before the RCU read lock.  A locked call of the model
+ * holds it already.
  */
-static bool cnnacc_lock_iommu(CnnaccHost *host)
+static bool cnnacc_lock_iommu(CnnaccState *s)
 {
-    bool lock = qatomic_read(&host->translated) && !bql_locked();
+    bool lock = qatomic_read(&s->translated) && !bql_locked();
 
     if (lock) {
         bql_lock();
@@ -30,27 +31,30 @@ static void cnnacc_unlock_iommu(bool locked)
     }
 }
 
-/* In one RCU section, as the address space may go once access is revoked */
-static MemTxResult cnnacc_rw(CnnaccHost *host, uint64_t addr, void *buf,
+/*
+ * Checks for revocation and accesses memory in one RCU section: the address
+ * space may be freed once access is revoked.
+ */
+static MemTxResult cnnacc_rw(CnnaccState *s, uint64_t addr, void *buf,
                              size_t len, bool is_write)
 {
     RCU_READ_LOCK_GUARD();
-    if (qatomic_read(&host->revoked) ||
-        cnnacc_defect_is(host, is_write ? "dma-write" : "dma-read")) {
+    if (qatomic_read(&s->revoked) ||
+        cnnacc_probe_fault_is(s, is_write ? "dma-write" : "dma-read")) {
         return MEMTX_ACCESS_ERROR;
     }
-    return address_space_rw(host->as, addr, host->attrs, buf, len, is_write);
+    return address_space_rw(s->as, addr, s->attrs, buf, len, is_write);
 }
 
-int cnnacc_dma(CnnaccHost *host, uint64_t addr, void *buf, size_t len,
+int cnnacc_dma(CnnaccState *s, uint64_t addr, void *buf, size_t len,
                bool is_write)
 {
-    bool locked = cnnacc_lock_iommu(host);
-    MemTxResult res = cnnacc_rw(host, addr, buf, len, is_write);
+    bool locked = cnnacc_lock_iommu(s);
+    MemTxResult res = cnnacc_rw(s, addr, buf, len, is_write);
 
     cnnacc_unlock_iommu(locked);
     if (res != MEMTX_OK) {
-        trace_cnnacc_dma_refused(cnnacc_id(host), addr, len, is_write);
+        trace_cnnacc_dma_refused(cnnacc_id(s), addr, len, is_write);
         return -1;
     }
     return 0;
@@ -64,32 +68,32 @@ int cnnacc_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 int cnnacc_dma_write(void *opaque, uint64_t addr, const void *buf,
                      size_t len)
 {
-    struct cnnacc_completion line;
-    CnnaccHost *host = opaque;
+    struct cnnacc_completion record;
+    CnnaccState *s = opaque;
 
-    if (unlikely(host->malice.modes)) {
-        buf = cnnacc_malice_line(host, addr, buf, len, &line);
+    if (unlikely(s->faults.modes)) {
+        buf = cnnacc_fault_record(s, addr, buf, len, &record);
     }
-    return cnnacc_dma(host, addr, (void *)buf, len, true);
+    return cnnacc_dma(s, addr, (void *)buf, len, true);
 }
 
 /*
- * address_space_map() would fall back to a bounce buffer for what is not RAM;
- * here only RAM is mapped, and the reference that address_space_unmap() drops
- * is taken by hand.
+ * Maps RAM only.  address_space_map() would use a bounce buffer for other
+ * regions.  The memory_region_ref() is the one that address_space_unmap()
+ * drops.
  */
-static void *cnnacc_map_ram(CnnaccHost *host, uint64_t addr, size_t *len,
+static void *cnnacc_map_ram(CnnaccState *s, uint64_t addr, size_t *len,
                             bool is_write)
 {
     hwaddr l = *len, xlat;
     MemoryRegion *mr;
 
     RCU_READ_LOCK_GUARD();
-    if (qatomic_read(&host->revoked)) {
+    if (qatomic_read(&s->revoked)) {
         return NULL;
     }
-    mr = address_space_translate(host->as, addr, &xlat, &l, is_write,
-                                 host->attrs);
+    mr = address_space_translate(s->as, addr, &xlat, &l, is_write,
+                                 s->attrs);
     if (!l || !memory_region_is_ram(mr) || memory_region_is_ram_device(mr) ||
         (is_write && (mr->readonly || mr->rom_device))) {
         return NULL;
@@ -102,20 +106,20 @@ static void *cnnacc_map_ram(CnnaccHost *host, uint64_t addr, size_t *len,
 void *cnnacc_dma_map(void *opaque, uint64_t addr, size_t *len,
                      bool is_write)
 {
-    CnnaccHost *host = opaque;
-    bool locked = cnnacc_lock_iommu(host);
-    void *ptr = cnnacc_map_ram(host, addr, len, is_write);
+    CnnaccState *s = opaque;
+    bool locked = cnnacc_lock_iommu(s);
+    void *ptr = cnnacc_map_ram(s, addr, len, is_write);
 
     cnnacc_unlock_iommu(locked);
-    if (unlikely(host->malice.modes) && is_write) {
-        cnnacc_malice_mapped(host, addr);
+    if (unlikely(s->faults.modes) && is_write) {
+        cnnacc_fault_store(s, addr);
     }
     return ptr;
 }
 
 void cnnacc_dma_unmap(void *opaque, void *ptr, size_t len, bool is_write)
 {
-    CnnaccHost *host = opaque;
+    CnnaccState *s = opaque;
 
-    address_space_unmap(host->as, ptr, len, is_write, len);
+    address_space_unmap(s->as, ptr, len, is_write, len);
 }

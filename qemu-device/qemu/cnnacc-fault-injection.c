@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * CNN accelerator: a device that misbehaves on purpose
+ * CNN accelerator: fault injection at run time
  */
 #include "qemu/osdep.h"
 #include "qemu/main-loop.h"
 #include "qapi/error.h"
+#include "qapi/visitor.h"
 #include "cnnacc-compat.h"
 #include "cnnacc-internal.h"
 
-#define CNNACC_MALICE_TICK_NS SCALE_MS
-#define CNNACC_MALICE_LATE_WRITES 4
-#define CNNACC_MALICE_STALE_TICKS 200
+#define CNNACC_FAULT_TICK_NS SCALE_MS
+#define CNNACC_FAULT_LATE_WRITES 4
+#define CNNACC_FAULT_STALE_TICKS 200
 
 enum {
     IRQ_LATE = 1 << 0,
@@ -33,7 +34,7 @@ enum {
 static const struct {
     const char *name;
     uint32_t mode;
-} cnnacc_malice_modes[] = {
+} cnnacc_fault_modes[] = {
     { "irq-late", IRQ_LATE },
     { "irq-lost", IRQ_LOST },
     { "irq-spurious", IRQ_SPURIOUS },
@@ -51,60 +52,66 @@ static const struct {
     { "ack-lost", ACK_LOST },
 };
 
-static uint32_t cnnacc_random(CnnaccMalice *m)
+static uint32_t cnnacc_random(CnnaccFaults *f)
 {
-    m->random ^= m->random << 13;
-    m->random ^= m->random >> 17;
-    m->random ^= m->random << 5;
-    return m->random;
+    f->random ^= f->random << 13;
+    f->random ^= f->random >> 17;
+    f->random ^= f->random << 5;
+    return f->random;
 }
 
-/* One time in four, or a job would hardly ever end well */
-static bool cnnacc_strikes(CnnaccMalice *m, uint32_t mode)
+/*
+ * Decides whether to inject a fault of @mode at this access.  With odds of 1
+ * in 4 some jobs still succeed; reg-garbage affects every register access, so
+ * its odds are 1 in 32.
+ */
+static bool cnnacc_fault_inject(CnnaccFaults *f, uint32_t mode)
 {
     uint32_t odds = mode == REG_GARBAGE ? 32 : 4;
 
-    return (m->modes & mode) && cnnacc_random(m) % odds == 0;
+    return (f->modes & mode) && cnnacc_random(f) % odds == 0;
 }
 
-/* what is where */
+/* lookup of queues and rings */
 
-static uint32_t cnnacc_queue_reg(CnnaccHost *host, unsigned int core,
+static uint32_t cnnacc_queue_reg(CnnaccState *s, unsigned int core,
                                  uint32_t reg)
 {
     uint32_t entry = CNNACC_CORE_TABLE_OFFSET + core * CNNACC_CORE_ENTRY_SIZE;
 
-    return cm_device_read(host->model,
-                           entry + offsetof(struct cnnacc_core_entry,
-                                            queue_offset)) + reg;
+    entry += offsetof(struct cnnacc_core_entry, queue_offset);
+    return cm_device_read(s->model, entry) + reg;
 }
 
-/* Core whose register @reg is at @addr, -1 if none */
-static int cnnacc_core_of(CnnaccHost *host, uint64_t addr, uint32_t reg)
+/* Returns the core whose queue register @reg is at @addr, -1 if none */
+static int cnnacc_core_of(CnnaccState *s, uint64_t addr, uint32_t reg)
 {
-    for (unsigned int i = 0; i < cm_device_core_count(host->model); i++) {
-        if (addr == cnnacc_queue_reg(host, i, reg)) {
+    for (unsigned int i = 0; i < cm_device_core_count(s->model); i++) {
+        if (addr == cnnacc_queue_reg(s, i, reg)) {
             return i;
         }
     }
     return -1;
 }
 
-static uint64_t cnnacc_ring_reg(CnnaccHost *host, unsigned int core,
+static uint64_t cnnacc_ring_reg(CnnaccState *s, unsigned int core,
                                 uint32_t reg)
 {
-    return cm_device_read(host->model, cnnacc_queue_reg(host, core, reg));
+    return cm_device_read(s->model, cnnacc_queue_reg(s, core, reg));
 }
 
-/* Where the record after the one at @addr goes, 0 if there is none there */
-static uint64_t cnnacc_next_record(CnnaccHost *host, uint64_t addr)
+/*
+ * Returns the address of the completion record that follows the one at @addr in
+ * its ring, 0 if @addr is in no completion ring.
+ */
+static uint64_t cnnacc_next_record(CnnaccState *s, uint64_t addr)
 {
     const uint32_t size = sizeof(struct cnnacc_completion);
 
-    for (unsigned int i = 0; i < cm_device_core_count(host->model); i++) {
-        uint64_t base = cnnacc_ring_reg(host, i, CNNACC_QREG_COMPL_BASE_LO) |
-            cnnacc_ring_reg(host, i, CNNACC_QREG_COMPL_BASE_HI) << 32;
-        uint64_t len = cnnacc_ring_reg(host, i, CNNACC_QREG_COMPL_SIZE) * size;
+    for (unsigned int i = 0; i < cm_device_core_count(s->model); i++) {
+        uint64_t base = cnnacc_ring_reg(s, i, CNNACC_QREG_COMPL_BASE_LO) |
+            cnnacc_ring_reg(s, i, CNNACC_QREG_COMPL_BASE_HI) << 32;
+        uint64_t len = cnnacc_ring_reg(s, i, CNNACC_QREG_COMPL_SIZE) * size;
 
         if (addr >= base && addr < base + len) {
             return base + (addr - base + size) % len;
@@ -113,162 +120,162 @@ static uint64_t cnnacc_next_record(CnnaccHost *host, uint64_t addr)
     return 0;
 }
 
-/* what goes wrong by itself */
+/* faults injected by the timer */
 
-static void cnnacc_malice_rearm(CnnaccHost *host)
+static void cnnacc_fault_rearm(CnnaccState *s)
 {
-    CnnaccMalice *m = &host->malice;
+    CnnaccFaults *f = &s->faults;
 
-    if (m->timer && (m->late || m->last.writes || m->stale_ticks ||
-                     (m->modes & IRQ_SPURIOUS))) {
-        timer_mod(m->timer, cnnacc_now(host) + CNNACC_MALICE_TICK_NS);
+    if (f->timer && (f->late || f->last.writes || f->stale_ticks ||
+                     (f->modes & IRQ_SPURIOUS))) {
+        timer_mod(f->timer, cnnacc_now(s) + CNNACC_FAULT_TICK_NS);
     }
 }
 
-static void cnnacc_malice_tick(void *opaque)
+static void cnnacc_fault_tick(void *opaque)
 {
-    CnnaccHost *host = opaque;
-    CnnaccMalice *m = &host->malice;
+    CnnaccState *s = opaque;
+    CnnaccFaults *f = &s->faults;
 
-    if (host->quit || !host->model) {
+    if (s->quit || !s->model) {
         return;
     }
-    if (m->last.writes) {
-        m->last.writes--;
-        cnnacc_dma(host, m->last.addr, &m->last.record,
-                   sizeof(m->last.record), true);
+    if (f->last.writes) {
+        f->last.writes--;
+        cnnacc_dma(s, f->last.addr, &f->last.record,
+                   sizeof(f->last.record), true);
     }
-    if (m->stale_ticks && !--m->stale_ticks) {
-        cnnacc_dma(host, qatomic_read_u64(&m->stored), &m->last.record,
-                   sizeof(m->last.record), true);
+    if (f->stale_ticks && !--f->stale_ticks) {
+        cnnacc_dma(s, qatomic_read_u64(&f->stored), &f->last.record,
+                   sizeof(f->last.record), true);
     }
-    host->messages |= m->late;
-    m->late = 0;
-    if (m->modes & IRQ_SPURIOUS) {
-        host->messages |= 1u << cnnacc_random(m) %
-                          cm_device_vectors(host->model);
+    s->messages |= f->late;
+    f->late = 0;
+    if (f->modes & IRQ_SPURIOUS) {
+        s->messages |= 1u << cnnacc_random(f) % cm_device_vectors(s->model);
     }
-    cnnacc_malice_rearm(host);
-    cnnacc_deliver(host);
+    cnnacc_fault_rearm(s);
+    cnnacc_deliver(s);
 }
 
-/* pins */
+/* faults injected into interrupts, registers and DMA */
 
-uint32_t cnnacc_malice_messages(CnnaccHost *host, unsigned int vector)
+uint32_t cnnacc_fault_messages(CnnaccState *s, unsigned int vector)
 {
-    CnnaccMalice *m = &host->malice;
+    CnnaccFaults *f = &s->faults;
     uint32_t now = 1u << vector;
 
-    if (cnnacc_strikes(m, IRQ_LOST)) {
+    if (cnnacc_fault_inject(f, IRQ_LOST)) {
         return 0;
     }
-    if (m->modes & (IRQ_LATE | IRQ_DUPLICATE)) {
-        m->late |= now;
-        cnnacc_malice_rearm(host);
+    if (f->modes & (IRQ_LATE | IRQ_DUPLICATE)) {
+        f->late |= now;
+        cnnacc_fault_rearm(s);
     }
-    return m->modes & IRQ_LATE ? 0 : now;
+    return f->modes & IRQ_LATE ? 0 : now;
 }
 
-/* An index where there is no record, or an old one */
-static uint32_t cnnacc_wrong_tail(CnnaccMalice *m, uint32_t size)
+/* Returns an index beyond the ring, or one of an old record */
+static uint32_t cnnacc_wrong_tail(CnnaccFaults *f, uint32_t size)
 {
     static const uint32_t beyond[] = { 0, 1, 4095, 0x80000000u, 0xffffffffu };
-    uint32_t pick = cnnacc_random(m) % (2 * ARRAY_SIZE(beyond));
+    uint32_t pick = cnnacc_random(f) % (2 * ARRAY_SIZE(beyond));
 
     if (pick >= ARRAY_SIZE(beyond)) {
-        return cnnacc_random(m) % (size ? size : 1);
+        return cnnacc_random(f) % (size ? size : 1);
     }
     return pick < 2 ? size + beyond[pick] : beyond[pick];
 }
 
-static uint32_t cnnacc_malice_tail(CnnaccHost *host, unsigned int core,
-                                   uint32_t val)
+static uint32_t cnnacc_fault_tail(CnnaccState *s, unsigned int core,
+                                  uint32_t val)
 {
-    uint32_t size = cnnacc_ring_reg(host, core, CNNACC_QREG_COMPL_SIZE);
-    CnnaccMalice *m = &host->malice;
+    uint32_t size = cnnacc_ring_reg(s, core, CNNACC_QREG_COMPL_SIZE);
+    CnnaccFaults *f = &s->faults;
 
-    if (cnnacc_strikes(m, RECORD_RANGE)) {
-        return cnnacc_wrong_tail(m, size);
+    if (cnnacc_fault_inject(f, RECORD_RANGE)) {
+        return cnnacc_wrong_tail(f, size);
     }
-    if (cnnacc_strikes(m, RECORD_REPEAT) && size) {
+    if (cnnacc_fault_inject(f, RECORD_REPEAT) && size) {
         return (val + 1) % size;
     }
     return val;
 }
 
-static uint32_t cnnacc_garbage(CnnaccMalice *m, uint32_t val)
+static uint32_t cnnacc_garbage(CnnaccFaults *f, uint32_t val)
 {
-    switch (cnnacc_random(m) % 4) {
+    switch (cnnacc_random(f) % 4) {
     case 0:
         return 0;
     case 1:
         return 0xffffffffu;
     case 2:
-        return val ^ 1u << cnnacc_random(m) % 32;
+        return val ^ 1u << cnnacc_random(f) % 32;
     default:
-        return cnnacc_random(m);
+        return cnnacc_random(f);
     }
 }
 
-uint32_t cnnacc_malice_read(CnnaccHost *host, uint64_t addr, uint32_t val)
+uint32_t cnnacc_fault_read(CnnaccState *s, uint64_t addr, uint32_t val)
 {
-    CnnaccMalice *m = &host->malice;
+    CnnaccFaults *f = &s->faults;
     int core;
 
-    if (m->modes & REG_ONES) {
+    if (f->modes & REG_ONES) {
         return 0xffffffffu;
     }
-    if (cnnacc_strikes(m, REG_GARBAGE)) {
-        return cnnacc_garbage(m, val);
+    if (cnnacc_fault_inject(f, REG_GARBAGE)) {
+        return cnnacc_garbage(f, val);
     }
-    core = cnnacc_core_of(host, addr, CNNACC_QREG_COMPL_TAIL);
+    core = cnnacc_core_of(s, addr, CNNACC_QREG_COMPL_TAIL);
     if (core >= 0) {
-        return cnnacc_malice_tail(host, core, val);
+        return cnnacc_fault_tail(s, core, val);
     }
-    core = cnnacc_core_of(host, addr, CNNACC_QREG_PROGRESS);
-    if (core >= 0 && (m->modes & PROGRESS) && (m->stuck & 1u << core)) {
-        return ++m->progress;
+    core = cnnacc_core_of(s, addr, CNNACC_QREG_PROGRESS);
+    if (core >= 0 && (f->modes & PROGRESS) && (f->hung & 1u << core)) {
+        return ++f->progress;
     }
-    core = cnnacc_core_of(host, addr, CNNACC_QREG_RESET);
-    if (core >= 0 && (m->stuck_reset & 1u << core)) {
+    core = cnnacc_core_of(s, addr, CNNACC_QREG_RESET);
+    if (core >= 0 && (f->hung_reset & 1u << core)) {
         return 1;
     }
     return val;
 }
 
-bool cnnacc_malice_write(CnnaccHost *host, uint64_t addr, uint32_t val)
+bool cnnacc_fault_write(CnnaccState *s, uint64_t addr, uint32_t val)
 {
-    int core = cnnacc_core_of(host, addr, CNNACC_QREG_RESET);
-    CnnaccMalice *m = &host->malice;
+    int core = cnnacc_core_of(s, addr, CNNACC_QREG_RESET);
+    CnnaccFaults *f = &s->faults;
 
-    if (cnnacc_core_of(host, addr, CNNACC_QREG_EVENT_ACK) >= 0 &&
-        cnnacc_strikes(m, ACK_LOST)) {
+    if (cnnacc_core_of(s, addr, CNNACC_QREG_EVENT_ACK) >= 0 &&
+        cnnacc_fault_inject(f, ACK_LOST)) {
         return false;
     }
     if (addr == CNNACC_REG_RESET) {
-        cnnacc_malice_reset(host);
+        cnnacc_fault_reset(s);
     } else if (addr == CNNACC_REG_INVALIDATE) {
-        m->stale_ticks = qatomic_read_u64(&m->stored) ?
-                         CNNACC_MALICE_STALE_TICKS : 0;
-        cnnacc_malice_rearm(host);
+        f->stale_ticks = qatomic_read_u64(&f->stored) ?
+                         CNNACC_FAULT_STALE_TICKS : 0;
+        cnnacc_fault_rearm(s);
     } else if (core >= 0) {
-        m->stuck &= ~(1u << core);
-        m->stuck_reset |= m->modes & RESET ? 1u << core : 0;
-        if ((m->modes & DMA_LATE) && m->last.addr) {
-            m->last.writes = CNNACC_MALICE_LATE_WRITES;
-            cnnacc_malice_rearm(host);
+        f->hung &= ~(1u << core);
+        f->hung_reset |= f->modes & RESET ? 1u << core : 0;
+        if ((f->modes & DMA_LATE) && f->last.addr) {
+            f->last.writes = CNNACC_FAULT_LATE_WRITES;
+            cnnacc_fault_rearm(s);
         }
     }
     return true;
 }
 
-static void cnnacc_spoil(CnnaccMalice *m, struct cnnacc_completion *record)
+static void cnnacc_corrupt_record(CnnaccFaults *f,
+                                  struct cnnacc_completion *record)
 {
     uint32_t *words = (uint32_t *)record;
 
-    switch (cnnacc_random(m) % 6) {
+    switch (cnnacc_random(f) % 6) {
     case 0:
-        record->fence += (int32_t)(cnnacc_random(m) % 5) - 2;
+        record->fence += (int32_t)(cnnacc_random(f) % 5) - 2;
         break;
     case 1:
         record->seq--;
@@ -277,7 +284,7 @@ static void cnnacc_spoil(CnnaccMalice *m, struct cnnacc_completion *record)
         record->ctx_id ^= 1;
         break;
     case 3:
-        record->status_class = cnnacc_random(m) % 10;
+        record->status_class = cnnacc_random(f) % 10;
         break;
     case 4:
         record->start_ns = 0;
@@ -286,57 +293,67 @@ static void cnnacc_spoil(CnnaccMalice *m, struct cnnacc_completion *record)
         break;
     default:
         for (size_t i = 0; i < sizeof(*record) / sizeof(*words); i++) {
-            words[i] = cnnacc_random(m);
+            words[i] = cnnacc_random(f);
         }
     }
 }
 
-const void *cnnacc_malice_line(CnnaccHost *host, uint64_t addr, const void *buf,
-                               size_t len, struct cnnacc_completion *line)
+const void *cnnacc_fault_record(CnnaccState *s, uint64_t addr, const void *buf,
+                                size_t len, struct cnnacc_completion *record)
 {
-    CnnaccMalice *m = &host->malice;
+    CnnaccFaults *f = &s->faults;
     uint64_t next;
 
-    /* Without the lock it is a program's */
-    if (len != sizeof(*line) || !bql_locked()) {
+    /* The model writes records with the BQL held, a program's data without */
+    if (len != sizeof(*record) || !bql_locked()) {
         return buf;
     }
-    next = cnnacc_next_record(host, addr);
+    next = cnnacc_next_record(s, addr);
     if (!next) {
         return buf;
     }
-    memcpy(line, buf, len);
-    m->last.addr = addr;
-    m->last.record = *line;
-    if (cnnacc_strikes(m, RECORD_WRONG)) {
-        cnnacc_spoil(m, line);
+    memcpy(record, buf, len);
+    f->last.addr = addr;
+    f->last.record = *record;
+    if (cnnacc_fault_inject(f, RECORD_WRONG)) {
+        cnnacc_corrupt_record(f, record);
     }
-    if (m->modes & RECORD_REPEAT) {
-        cnnacc_dma(host, next, line, len, true);
+    if (f->modes & RECORD_REPEAT) {
+        cnnacc_dma(s, next, record, len, true);
     }
-    return line;
+    return record;
 }
 
-void cnnacc_malice_mapped(CnnaccHost *host, uint64_t addr)
+void cnnacc_fault_store(CnnaccState *s, uint64_t addr)
 {
-    if (host->malice.modes & DMA_STALE) {
-        qatomic_set_u64(&host->malice.stored, addr);
+    if (s->faults.modes & DMA_STALE) {
+        qatomic_set_u64(&s->faults.stored, addr);
     }
 }
 
-bool cnnacc_malice_stuck(CnnaccHost *host, unsigned int core)
+bool cnnacc_fault_hang(CnnaccState *s, unsigned int core)
 {
-    CnnaccMalice *m = &host->malice;
+    CnnaccFaults *f = &s->faults;
 
-    if (cnnacc_strikes(m, HANG | PROGRESS)) {
-        m->stuck |= 1u << core;
+    if (cnnacc_fault_inject(f, HANG | PROGRESS)) {
+        f->hung |= 1u << core;
     }
-    return m->stuck & 1u << core;
+    return f->hung & 1u << core;
 }
 
-/* settings */
+/* the property */
 
-static bool cnnacc_malice_parse(const char *text, uint32_t *modes, Error **errp)
+static uint32_t cnnacc_fault_mode(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(cnnacc_fault_modes); i++) {
+        if (!strcmp(name, cnnacc_fault_modes[i].name)) {
+            return cnnacc_fault_modes[i].mode;
+        }
+    }
+    return 0;
+}
+
+static bool cnnacc_fault_parse(const char *text, uint32_t *modes, Error **errp)
 {
     g_auto(GStrv) names = g_strsplit(text, "+", -1);
 
@@ -345,54 +362,35 @@ static bool cnnacc_malice_parse(const char *text, uint32_t *modes, Error **errp)
         return true;
     }
     if (!*text) {
-        error_setg(errp, "malice: empty: modes joined by '+' wanted, or none");
+        error_setg(errp, "fault-injection: the value is empty: give modes "
+                   "separated by '+', or 'none'");
         return false;
     }
     for (char **name = names; *name; name++) {
-        size_t i = 0;
+        uint32_t mode = cnnacc_fault_mode(*name);
 
         if (!**name || !strcmp(*name, "none")) {
-            error_setg(errp, "malice: '%s' has %s", text,
-                       **name ? "none beside a mode" : "a '+' without a mode");
+            error_setg(errp, "fault-injection: '%s' has %s", text, **name ?
+                       "'none' beside a mode" : "a '+' without a mode");
             return false;
         }
-        while (i < ARRAY_SIZE(cnnacc_malice_modes) &&
-               strcmp(*name, cnnacc_malice_modes[i].name)) {
-            i++;
-        }
-        if (i == ARRAY_SIZE(cnnacc_malice_modes)) {
-            error_setg(errp, "malice: no mode '%s'", *name);
+        if (!mode) {
+            error_setg(errp, "fault-injection: unknown mode '%s'", *name);
             return false;
         }
-        *modes |= cnnacc_malice_modes[i].mode;
+        *modes |= mode;
     }
     return true;
 }
 
-bool cnnacc_malice_set(CnnaccHost *host, const char *text, Error **errp)
-{
-    CnnaccMalice *m = &host->malice;
-    uint32_t modes;
-
-    if (!cnnacc_malice_parse(text, &modes, errp)) {
-        return false;
-    }
-    *m = (CnnaccMalice) { .modes = modes, .random = 1, .timer = m->timer };
-    if (host->model && !host->quit) {
-        cnnacc_malice_rearm(host);
-        cm_device_wake_workers(host->model);
-    }
-    return true;
-}
-
-char *cnnacc_malice_get(CnnaccHost *host)
+static char *cnnacc_fault_format(uint32_t modes)
 {
     GString *text = g_string_new("");
 
-    for (size_t i = 0; i < ARRAY_SIZE(cnnacc_malice_modes); i++) {
-        if (host->malice.modes & cnnacc_malice_modes[i].mode) {
+    for (size_t i = 0; i < ARRAY_SIZE(cnnacc_fault_modes); i++) {
+        if (modes & cnnacc_fault_modes[i].mode) {
             g_string_append_printf(text, "%s%s", text->len ? "+" : "",
-                                   cnnacc_malice_modes[i].name);
+                                   cnnacc_fault_modes[i].name);
         }
     }
     if (!text->len) {
@@ -401,21 +399,59 @@ char *cnnacc_malice_get(CnnaccHost *host)
     return g_string_free(text, false);
 }
 
-void cnnacc_malice_realize(CnnaccHost *host)
+static void cnnacc_fault_get(Object *obj, Visitor *v, const char *name,
+                             void *opaque, Error **errp)
 {
-    host->malice.timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, cnnacc_malice_tick,
-                                      host);
-    cnnacc_malice_rearm(host);
+    CnnaccState *s = opaque;
+    g_autofree char *text = cnnacc_fault_format(s->faults.modes);
+
+    visit_type_str(v, name, &text, errp);
 }
 
-void cnnacc_malice_unrealize(CnnaccHost *host)
+static void cnnacc_fault_set(Object *obj, Visitor *v, const char *name,
+                             void *opaque, Error **errp)
 {
-    timer_free(host->malice.timer);
-    host->malice.timer = NULL;
+    CnnaccState *s = opaque;
+    CnnaccFaults *f = &s->faults;
+    g_autofree char *text = NULL;
+    uint32_t modes;
+
+    if (!visit_type_str(v, name, &text, errp) ||
+        !cnnacc_fault_parse(text, &modes, errp)) {
+        return;
+    }
+    *f = (CnnaccFaults) { .modes = modes, .random = 1, .timer = f->timer };
+    if (s->model && !s->quit) {
+        cnnacc_fault_rearm(s);
+        cm_device_wake_workers(s->model);
+    }
 }
 
-void cnnacc_malice_reset(CnnaccHost *host)
+void cnnacc_fault_add_property(CnnaccState *s)
 {
-    host->malice.stuck = 0;
-    host->malice.stuck_reset = 0;
+    Object *obj = OBJECT(s->owner);
+
+    object_property_add(obj, "fault-injection", "str", cnnacc_fault_get,
+                        cnnacc_fault_set, NULL, s);
+    object_property_set_description(obj, "fault-injection",
+        "Faults to inject, modes separated by '+' (default none; can be set at "
+        "any time)");
+}
+
+void cnnacc_fault_realize(CnnaccState *s)
+{
+    s->faults.timer = timer_new_ns(QEMU_CLOCK_VIRTUAL, cnnacc_fault_tick, s);
+    cnnacc_fault_rearm(s);
+}
+
+void cnnacc_fault_unrealize(CnnaccState *s)
+{
+    timer_free(s->faults.timer);
+    s->faults.timer = NULL;
+}
+
+void cnnacc_fault_reset(CnnaccState *s)
+{
+    s->faults.hung = 0;
+    s->faults.hung_reset = 0;
 }

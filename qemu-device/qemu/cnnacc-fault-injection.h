@@ -1,55 +1,58 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A device that misbehaves on purpose, for tests of drivers
+ * CNN accelerator: fault injection at run time, for tests of drivers
  *
- * The model stays right; what goes in and out at its pins is spoiled.  Which
- * of it is decided by a generator that starts anew with every setting, so that
- * a run can be repeated as far as the guest repeats itself.
+ * The model itself stays correct.  Faults are injected into register accesses,
+ * DMA and interrupts on their way between the model and the guest.  A
+ * pseudo-random generator selects the accesses.  It restarts when the property
+ * fault-injection is set, so a run is as reproducible as the guest is.
  */
-#ifndef HW_CNNACC_MALICE_H
-#define HW_CNNACC_MALICE_H
+#ifndef HW_CNNACC_FAULT_INJECTION_H
+#define HW_CNNACC_FAULT_INJECTION_H
 
 #include "qemu/timer.h"
 #include "cnnacc_hw.h"
 
-typedef struct CnnaccHost CnnaccHost;
+typedef struct CnnaccState CnnaccState;
 
-typedef struct CnnaccMalice {
-    uint32_t modes; /* 0: none, and no cost */
+typedef struct CnnaccFaults {
+    uint32_t modes; /* 0: fault injection is off and costs nothing */
     uint32_t random;
     QEMUTimer *timer;
-    uint32_t late; /* messages that the timer sends */
-    uint32_t stuck; /* cores that do nothing until they are reset */
-    uint32_t stuck_reset; /* cores whose reset does not end */
-    uint32_t progress; /* PROGRESS of a core that is stuck */
+    uint32_t late; /* messages that the timer will send */
+    uint32_t hung; /* cores that do no work until they are reset */
+    uint32_t hung_reset; /* cores whose reset does not complete */
+    uint32_t progress; /* PROGRESS of a hung core */
     struct {
         uint64_t addr;
         struct cnnacc_completion record;
-        unsigned int writes; /* left to come late */
+        unsigned int writes; /* late writes that remain */
     } last; /* completion record */
-    uint64_t stored; /* where a program stored last, 0: nowhere; atomic */
-    uint32_t stale_ticks; /* until something is written there */
-} CnnaccMalice;
+    uint64_t stored; /* address of a program's last store, 0: none; atomic */
+    uint32_t stale_ticks; /* ticks until a stale write to that address */
+} CnnaccFaults;
 
-/* Modes, separated by '+'; "none" for none */
-bool cnnacc_malice_set(CnnaccHost *host, const char *text, Error **errp);
-char *cnnacc_malice_get(CnnaccHost *host);
-void cnnacc_malice_realize(CnnaccHost *host);
-void cnnacc_malice_unrealize(CnnaccHost *host);
-/* A reset of the device ends every hang */
-void cnnacc_malice_reset(CnnaccHost *host);
+/* Adds the property fault-injection: modes separated by '+', or "none" */
+void cnnacc_fault_add_property(CnnaccState *s);
+void cnnacc_fault_realize(CnnaccState *s);
+void cnnacc_fault_unrealize(CnnaccState *s);
+/* A reset of the device ends every injected hang */
+void cnnacc_fault_reset(CnnaccState *s);
 
-/* Only called if there are modes */
-uint32_t cnnacc_malice_read(CnnaccHost *host, uint64_t addr, uint32_t val);
-/* False if the device does not get it */
-bool cnnacc_malice_write(CnnaccHost *host, uint64_t addr, uint32_t val);
-/* The messages to send now because of one on @vector */
-uint32_t cnnacc_malice_messages(CnnaccHost *host, unsigned int vector);
-/* What to write to memory instead of @buf; @line receives it */
-const void *cnnacc_malice_line(CnnaccHost *host, uint64_t addr, const void *buf,
-                               size_t len, struct cnnacc_completion *line);
-/* A program is about to write at @addr */
-void cnnacc_malice_mapped(CnnaccHost *host, uint64_t addr);
-bool cnnacc_malice_stuck(CnnaccHost *host, unsigned int core);
+/* The functions below are called only while faults.modes is not 0 */
+
+/* Returns the value that the guest reads instead of @val */
+uint32_t cnnacc_fault_read(CnnaccState *s, uint64_t addr, uint32_t val);
+/* Returns false if the write must not reach the model */
+bool cnnacc_fault_write(CnnaccState *s, uint64_t addr, uint32_t val);
+/* Returns the set of messages to send now when the model sends @vector */
+uint32_t cnnacc_fault_messages(CnnaccState *s, unsigned int vector);
+/* Returns the data to write instead of @buf; @record is space for it */
+const void *cnnacc_fault_record(CnnaccState *s, uint64_t addr, const void *buf,
+                                size_t len, struct cnnacc_completion *record);
+/* Notes that a program is about to write at @addr */
+void cnnacc_fault_store(CnnaccState *s, uint64_t addr);
+/* Returns true if @core must do no work */
+bool cnnacc_fault_hang(CnnaccState *s, unsigned int core);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * CNN accelerator: between the files of the model's host
+ * CNN accelerator: declarations shared by the files of the bus-neutral device
  */
 #ifndef HW_CNNACC_INTERNAL_H
 #define HW_CNNACC_INTERNAL_H
@@ -8,12 +8,12 @@
 #include "cnnacc.h"
 
 /* cnnacc.c */
-const char *cnnacc_id(CnnaccHost *host);
+const char *cnnacc_id(CnnaccState *s);
 uint64_t cnnacc_now(void *opaque);
-void cnnacc_deliver(CnnaccHost *host);
+void cnnacc_deliver(CnnaccState *s);
 
 /* cnnacc-dma.c */
-int cnnacc_dma(CnnaccHost *host, uint64_t addr, void *buf, size_t len,
+int cnnacc_dma(CnnaccState *s, uint64_t addr, void *buf, size_t len,
                bool is_write);
 /* callbacks of the model */
 int cnnacc_dma_read(void *opaque, uint64_t addr, void *buf, size_t len);
@@ -22,18 +22,18 @@ void *cnnacc_dma_map(void *opaque, uint64_t addr, size_t *len, bool is_write);
 void cnnacc_dma_unmap(void *opaque, void *ptr, size_t len, bool is_write);
 
 /* cnnacc-probe-fault.c */
-bool cnnacc_defect_check(CnnaccHost *host, Error **errp);
-/* Only called if there is a defect */
-uint32_t cnnacc_defect_read(CnnaccHost *host, uint64_t addr, uint32_t val);
+bool cnnacc_probe_fault_check(CnnaccState *s, Error **errp);
+/* Returns the value that the guest reads; called only if a fault is set */
+uint32_t cnnacc_probe_fault_read(CnnaccState *s, uint64_t addr, uint32_t val);
 
 /* cnnacc-worker.c */
-bool cnnacc_busy(CnnaccHost *host);
+bool cnnacc_busy(CnnaccState *s);
 void cnnacc_wake(CnnaccWorker *w);
 void cnnacc_work_at_once(CnnaccWorker *w);
-/* Waits until every worker stands at a step boundary */
-void cnnacc_stop(CnnaccHost *host);
-void cnnacc_resume(CnnaccHost *host);
-void cnnacc_start_workers(CnnaccHost *host, bool modelled);
-void cnnacc_dismiss_workers(CnnaccHost *host);
+/* Waits until every worker is at a step boundary */
+void cnnacc_stop(CnnaccState *s);
+void cnnacc_resume(CnnaccState *s);
+void cnnacc_start_workers(CnnaccState *s, bool modelled);
+void cnnacc_dismiss_workers(CnnaccState *s);
 
 #endif

@@ -13,34 +13,35 @@
 static int cnnacc_put_state(QEMUFile *f, void *pv, size_t size,
                             const VMStateField *field, JSONWriter *vmdesc)
 {
-    CnnaccHost *host = pv;
-    size_t len = cm_device_state_size(host->model);
+    CnnaccState *s = pv;
+    size_t len = cm_device_state_size(s->model);
     g_autofree uint8_t *buf = g_try_malloc0(len);
 
     if (!buf) {
-        error_report("%s: no memory to save %zu bytes", cnnacc_id(host), len);
+        error_report("%s: cannot allocate %zu bytes to save the state",
+                     cnnacc_id(s), len);
         return -ENOMEM;
     }
-    trace_cnnacc_save(cnnacc_id(host), len);
-    cnnacc_stop(host);
-    cm_device_save(host->model, buf);
-    cnnacc_resume(host);
+    trace_cnnacc_save(cnnacc_id(s), len);
+    cnnacc_stop(s);
+    cm_device_save(s->model, buf);
+    cnnacc_resume(s);
     qemu_put_be64(f, len);
     qemu_put_buffer(f, buf, len);
     return 0;
 }
 
-static int cnnacc_load_state(CnnaccHost *host, const uint8_t *buf, size_t len)
+static int cnnacc_load_state(CnnaccState *s, const uint8_t *buf, size_t len)
 {
     char err[CM_ERR_LEN] = "";
     int ret;
 
-    cnnacc_stop(host);
-    ret = cm_device_load(host->model, buf, len, err);
-    host->messages = 0;
-    cnnacc_resume(host);
+    cnnacc_stop(s);
+    ret = cm_device_load(s->model, buf, len, err);
+    s->messages = 0;
+    cnnacc_resume(s);
     if (ret) {
-        error_report("%s: saved state refused: %s", cnnacc_id(host), err);
+        error_report("%s: saved state refused: %s", cnnacc_id(s), err);
         return -EINVAL;
     }
     return 0;
@@ -49,28 +50,29 @@ static int cnnacc_load_state(CnnaccHost *host, const uint8_t *buf, size_t len)
 static int cnnacc_get_state(QEMUFile *f, void *pv, size_t size,
                             const VMStateField *field)
 {
-    CnnaccHost *host = pv;
-    size_t want = cm_device_state_size(host->model);
+    CnnaccState *s = pv;
+    size_t want = cm_device_state_size(s->model);
     uint64_t len = qemu_get_be64(f);
     g_autofree uint8_t *buf = NULL;
 
-    trace_cnnacc_load(cnnacc_id(host), len);
+    trace_cnnacc_load(cnnacc_id(s), len);
     if (len != want) {
         error_report("%s: saved state refused: %" PRIu64 " bytes, but these "
-                     "cores need %zu", cnnacc_id(host), len, want);
+                     "cores need %zu", cnnacc_id(s), len, want);
         return -EINVAL;
     }
     buf = g_try_malloc(want);
     if (!buf) {
-        error_report("%s: no memory to load %zu bytes", cnnacc_id(host), want);
+        error_report("%s: cannot allocate %zu bytes to load the state",
+                     cnnacc_id(s), want);
         return -ENOMEM;
     }
     if (qemu_get_buffer(f, buf, want) != want) {
         error_report("%s: saved state refused: it is cut short",
-                     cnnacc_id(host));
+                     cnnacc_id(s));
         return -EINVAL;
     }
-    return cnnacc_load_state(host, buf, want);
+    return cnnacc_load_state(s, buf, want);
 }
 
 static const VMStateInfo vmstate_info_cnnacc_model = {
@@ -79,8 +81,8 @@ static const VMStateInfo vmstate_info_cnnacc_model = {
     .put = cnnacc_put_state,
 };
 
-const VMStateDescription vmstate_cnnacc_host = {
-    .name = "cnnacc-host",
+const VMStateDescription vmstate_cnnacc = {
+    .name = "cnnacc-state",
     .version_id = 1,
     .minimum_version_id = 1,
     .fields = (CNNACC_VMSTATE_CONST VMStateField[]) {

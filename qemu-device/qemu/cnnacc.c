@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * CNN accelerator: the model's host inside QEMU
+ * CNN accelerator: the device, independent of its bus
  */
 #include "qemu/osdep.h"
+#include "qemu/error-report.h"
 #include "qemu/log.h"
 #include "qemu/timer.h"
 #include "qapi/error.h"
@@ -11,31 +12,31 @@
 #include "cnnacc_hw.h"
 #include "trace.h"
 
-const char *cnnacc_id(CnnaccHost *host)
+const char *cnnacc_id(CnnaccState *s)
 {
-    return host->owner->id ? host->owner->id : "cnnacc";
+    return s->owner->id ? s->owner->id : "cnnacc";
 }
 
-/* the model's callbacks */
+/* callbacks of the model */
 
 static void cnnacc_irq_message(void *opaque, unsigned int vector)
 {
-    CnnaccHost *host = opaque;
+    CnnaccState *s = opaque;
 
-    if (cnnacc_defect_is(host, "irq")) {
+    if (cnnacc_probe_fault_is(s, "irq")) {
         return;
     }
-    host->messages |= unlikely(host->malice.modes) ?
-                      cnnacc_malice_messages(host, vector) : 1u << vector;
+    s->messages |= unlikely(s->faults.modes) ?
+                   cnnacc_fault_messages(s, vector) : 1u << vector;
 }
 
 static void cnnacc_irq_level(void *opaque, bool level)
 {
-    CnnaccHost *host = opaque;
+    CnnaccState *s = opaque;
 
-    trace_cnnacc_irq_level(cnnacc_id(host), level);
-    if (host->irq_level) {
-        host->irq_level(host, level);
+    trace_cnnacc_irq_level(cnnacc_id(s), level);
+    if (s->bus->irq_level) {
+        s->bus->irq_level(s, level);
     }
 }
 
@@ -46,22 +47,22 @@ uint64_t cnnacc_now(void *opaque)
 
 static void cnnacc_kick(void *opaque, unsigned int core)
 {
-    CnnaccHost *host = opaque;
+    CnnaccState *s = opaque;
 
-    trace_cnnacc_kick(cnnacc_id(host), core);
-    if (host->writing) {
-        host->kicked |= 1u << core;
+    trace_cnnacc_kick(cnnacc_id(s), core);
+    if (s->writing) {
+        s->kicked |= 1u << core;
     } else {
-        cnnacc_wake(&host->worker[core]);
+        cnnacc_wake(&s->worker[core]);
     }
 }
 
 static void cnnacc_log(void *opaque, const char *text)
 {
-    CnnaccHost *host = opaque;
+    CnnaccState *s = opaque;
 
-    trace_cnnacc_log(cnnacc_id(host), text);
-    qemu_log_mask(LOG_GUEST_ERROR, "%s: %s\n", cnnacc_id(host), text);
+    trace_cnnacc_log(cnnacc_id(s), text);
+    qemu_log_mask(LOG_GUEST_ERROR, "%s: %s\n", cnnacc_id(s), text);
 }
 
 static const struct cm_host_ops cnnacc_ops = {
@@ -77,39 +78,39 @@ static const struct cm_host_ops cnnacc_ops = {
 };
 
 /*
- * A guest can point a message at this device's own registers.  Messages are
- * therefore sent outside the model, and what they write back is dropped.  It
- * can also remove the device with one.
+ * A guest can direct a message to this device's own registers.  Messages are
+ * therefore sent outside the model, and register accesses that they cause are
+ * dropped.  A message can also unplug the device, which sets s->quit.
  */
-void cnnacc_deliver(CnnaccHost *host)
+void cnnacc_deliver(CnnaccState *s)
 {
-    if (host->delivering) {
+    if (s->delivering) {
         return;
     }
-    host->delivering = true;
-    while (host->messages && !host->quit) {
-        unsigned int vector = ctz32(host->messages);
+    s->delivering = true;
+    while (s->messages && !s->quit) {
+        unsigned int vector = ctz32(s->messages);
 
-        host->messages &= ~(1u << vector);
-        trace_cnnacc_irq_message(cnnacc_id(host), vector);
-        if (host->irq_message) {
-            host->irq_message(host, vector);
+        s->messages &= ~(1u << vector);
+        trace_cnnacc_irq_message(cnnacc_id(s), vector);
+        if (s->bus->irq_message) {
+            s->bus->irq_message(s, vector);
         }
     }
-    host->delivering = false;
+    s->delivering = false;
 }
 
 /* registers */
 
-static bool cnnacc_access_ok(CnnaccHost *host, hwaddr addr, unsigned size)
+static bool cnnacc_access_ok(CnnaccState *s, hwaddr addr, unsigned size)
 {
-    if (!host->model || host->quit || host->delivering || host->asleep) {
+    if (!s->model || s->quit || s->delivering || s->asleep) {
         return false;
     }
     if (size != 4 || addr % 4) {
         qemu_log_mask(LOG_GUEST_ERROR, "%s: access of %u bytes at 0x%"
-                      HWADDR_PRIx " has no effect\n", cnnacc_id(host), size,
-                      addr);
+                      HWADDR_PRIx " ignored: only aligned accesses of 4 bytes "
+                      "are supported\n", cnnacc_id(s), size, addr);
         return false;
     }
     return true;
@@ -117,43 +118,43 @@ static bool cnnacc_access_ok(CnnaccHost *host, hwaddr addr, unsigned size)
 
 static uint64_t cnnacc_read(void *opaque, hwaddr addr, unsigned size)
 {
-    CnnaccHost *host = opaque;
-    uint64_t val = host->asleep ? UINT64_MAX : 0;
+    CnnaccState *s = opaque;
+    uint64_t val = s->asleep ? UINT64_MAX : 0;
 
-    if (cnnacc_access_ok(host, addr, size)) {
-        val = cm_device_read(host->model, addr);
-        if (unlikely(host->malice.modes)) {
-            val = cnnacc_malice_read(host, addr, val);
+    if (cnnacc_access_ok(s, addr, size)) {
+        val = cm_device_read(s->model, addr);
+        if (unlikely(s->faults.modes)) {
+            val = cnnacc_fault_read(s, addr, val);
         }
-        if (unlikely(host->defect)) {
-            val = cnnacc_defect_read(host, addr, val);
+        if (unlikely(s->probe_fault)) {
+            val = cnnacc_probe_fault_read(s, addr, val);
         }
-        cnnacc_deliver(host);
+        cnnacc_deliver(s);
     }
-    trace_cnnacc_read(cnnacc_id(host), addr, size, val);
+    trace_cnnacc_read(cnnacc_id(s), addr, size, val);
     return val;
 }
 
 static void cnnacc_write(void *opaque, hwaddr addr, uint64_t val, unsigned size)
 {
-    CnnaccHost *host = opaque;
+    CnnaccState *s = opaque;
 
-    trace_cnnacc_write(cnnacc_id(host), addr, size, val);
-    if (!cnnacc_access_ok(host, addr, size)) {
+    trace_cnnacc_write(cnnacc_id(s), addr, size, val);
+    if (!cnnacc_access_ok(s, addr, size)) {
         return;
     }
-    if (unlikely(host->malice.modes) && !cnnacc_malice_write(host, addr, val)) {
+    if (unlikely(s->faults.modes) && !cnnacc_fault_write(s, addr, val)) {
         return;
     }
-    host->writing = true;
-    cm_device_write(host->model, addr, val);
-    host->writing = false;
-    cnnacc_deliver(host);
-    while (host->kicked) {
-        unsigned int core = ctz32(host->kicked);
+    s->writing = true;
+    cm_device_write(s->model, addr, val);
+    s->writing = false;
+    cnnacc_deliver(s);
+    while (s->kicked) {
+        unsigned int core = ctz32(s->kicked);
 
-        host->kicked &= ~(1u << core);
-        cnnacc_work_at_once(&host->worker[core]);
+        s->kicked &= ~(1u << core);
+        cnnacc_work_at_once(&s->worker[core]);
     }
 }
 
@@ -167,27 +168,27 @@ static const MemoryRegionOps cnnacc_mmio_ops = {
 
 static void cnnacc_vm_state(void *opaque, bool running, RunState state)
 {
-    CnnaccHost *host = opaque;
+    CnnaccState *s = opaque;
 
-    cnnacc_stop(host);
-    host->vm_running = running;
-    cnnacc_resume(host);
+    cnnacc_stop(s);
+    s->vm_running = running;
+    cnnacc_resume(s);
 }
 
-/* life of a device */
+/* configuration, realize, reset */
 
-static bool cnnacc_configure(CnnaccHost *host, struct cm_config *config,
+static bool cnnacc_configure(CnnaccState *s, struct cm_config *config,
                              Error **errp)
 {
     const struct {
         const char *key;
         const char *value;
     } props[] = {
-        { "cores", host->cores },
-        { "clock-hz", host->clock_hz },
-        { "timing", host->timing },
-        { "threads", host->threads },
-        { "simd", host->simd },
+        { "cores", s->cores },
+        { "clock-hz", s->clock_hz },
+        { "timing", s->timing },
+        { "threads", s->threads },
+        { "simd", s->simd },
     };
     char err[CM_ERR_LEN] = "";
 
@@ -201,88 +202,130 @@ static bool cnnacc_configure(CnnaccHost *host, struct cm_config *config,
     return true;
 }
 
-bool cnnacc_host_realize(CnnaccHost *host, Error **errp)
+bool cnnacc_realize(CnnaccState *s, Error **errp)
 {
     struct cm_config config = {};
     char err[CM_ERR_LEN] = "";
 
-    if (host->workers) {
-        error_setg(errp, "the device is still being removed");
+    if (s->workers) {
+        error_setg(errp, "the previous removal of this device is still in "
+                   "progress");
         return false;
     }
-    if (!cnnacc_defect_check(host, errp) ||
-        !cnnacc_configure(host, &config, errp)) {
+    if (!cnnacc_probe_fault_check(s, errp) ||
+        !cnnacc_configure(s, &config, errp)) {
         return false;
     }
-    host->attrs.memory = 1;
-    host->quit = false;
-    host->revoked = false;
-    host->model = cm_device_create(&config, &cnnacc_ops, host, err);
-    if (!host->model) {
+    s->attrs.memory = 1;
+    s->quit = false;
+    s->revoked = false;
+    s->model = cm_device_create(&config, &cnnacc_ops, s, err);
+    if (!s->model) {
         error_setg(errp, "%s", err);
         return false;
     }
-    memory_region_init_io(&host->mmio, OBJECT(host->owner), &cnnacc_mmio_ops,
-                          host, "cnnacc-regs",
-                          cnnacc_defect_is(host, "bar") ?
+    memory_region_init_io(&s->mmio, OBJECT(s->owner), &cnnacc_mmio_ops,
+                          s, "cnnacc-regs",
+                          cnnacc_probe_fault_is(s, "bar") ?
                           CNNACC_REGS_SIZE / 2 : CNNACC_REGS_SIZE);
-    host->vm_running = runstate_is_running();
-    cnnacc_malice_realize(host);
-    cnnacc_start_workers(host, config.modelled);
-    host->vm_state = qdev_add_vm_change_state_handler(host->owner,
-                                                      cnnacc_vm_state, host);
+    s->vm_running = runstate_is_running();
+    cnnacc_fault_realize(s);
+    cnnacc_start_workers(s, config.modelled);
+    s->vm_state = qdev_add_vm_change_state_handler(s->owner,
+                                                   cnnacc_vm_state, s);
     return true;
 }
 
 /*
- * Called in the middle of anything that removes a device, a worker's own
- * message included, so nothing is waited for: the workers leave at the end of
- * their steps, which reach no memory any more.
+ * Any code can remove a device, even the message that a worker delivers, so
+ * this must not wait for the workers.  They exit at the end of their steps;
+ * revoking access keeps those steps away from memory.
  */
-void cnnacc_host_unrealize(CnnaccHost *host)
+void cnnacc_unrealize(CnnaccState *s)
 {
-    qemu_del_vm_change_state_handler(host->vm_state);
-    qatomic_set(&host->revoked, true);
-    host->quit = true;
-    cnnacc_malice_unrealize(host);
-    cnnacc_dismiss_workers(host);
+    qemu_del_vm_change_state_handler(s->vm_state);
+    qatomic_set(&s->revoked, true);
+    s->quit = true;
+    cnnacc_fault_unrealize(s);
+    cnnacc_dismiss_workers(s);
 }
 
 /*
- * Called in the middle of a bus reset or of a write to configuration space,
- * where the lock must not be dropped to wait for the workers: the reset ends
- * with their steps, which reach no memory any more.
+ * The caller is a bus reset or a write to configuration space, where dropping
+ * the BQL to wait for the workers is not allowed.  The reset therefore
+ * completes when their steps end; revoking access keeps those steps away from
+ * memory.
  */
-void cnnacc_host_reset(CnnaccHost *host)
+void cnnacc_reset(CnnaccState *s)
 {
-    trace_cnnacc_reset(cnnacc_id(host));
-    if (!host->model || host->quit) {
+    trace_cnnacc_reset(cnnacc_id(s));
+    if (!s->model || s->quit) {
         return;
     }
-    cm_device_write(host->model, CNNACC_REG_RESET, 1);
-    cnnacc_malice_reset(host);
-    qatomic_set(&host->revoked, cnnacc_busy(host));
-    host->messages = 0;
+    cm_device_write(s->model, CNNACC_REG_RESET, 1);
+    cnnacc_fault_reset(s);
+    qatomic_set(&s->revoked, cnnacc_busy(s));
+    s->messages = 0;
 }
 
-void cnnacc_describe_properties(ObjectClass *klass)
+void cnnacc_init(CnnaccState *s, DeviceState *owner, const CnnaccBusOps *bus)
+{
+    s->owner = owner;
+    s->bus = bus;
+    cnnacc_fault_add_property(s);
+}
+
+#ifdef CNNACC_PRELOADED
+/*
+ * A preloaded device uses structures of a QEMU that was built elsewhere.  Their
+ * size in the running QEMU must be the one in the headers used here.
+ */
+static void cnnacc_check_abi(const char *type, size_t size)
+{
+    size_t found = object_type_get_instance_size(type);
+
+    if (found != size) {
+        error_report("cnnacc was built for QEMU " QEMU_VERSION " with %zu "
+                     "bytes for type '%s', but this QEMU has %zu: run "
+                     "scripts/build-qemu-device for this QEMU", size, type,
+                     found);
+        exit(1);
+    }
+}
+#else
+static void cnnacc_check_abi(const char *type, size_t size)
+{
+}
+#endif
+
+static void cnnacc_describe_properties(ObjectClass *klass)
 {
     object_class_property_set_description(klass, "cores",
-        "Cores, separated by '+', each NAME[:PARAM=N]... (default ccp)");
+        "Cores, separated by '+', each NAME[:PARAM=N]...");
     object_class_property_set_description(klass, "clock-hz",
-        "Clock of the cores, reported to the guest (default 100000000)");
+        "Clock of the cores in Hz, reported to the guest (default 100000000)");
     object_class_property_set_description(klass, "timing",
-        "instant: a job takes what the host takes (default); modelled: its "
-        "modelled cycles at clock-hz in virtual time");
+        "instant: a job ends as soon as the host has computed it (default); "
+        "modelled: a job takes its modelled cycles at clock-hz in virtual "
+        "time");
     object_class_property_set_description(klass, "threads",
-        "Host threads that compute, 1..64 (default the CPUs of the process)");
-    object_class_property_set_description(klass, "malice",
-        "What the device does wrong on purpose, separated by '+' (default none; "
-        "can be set at any time)");
-    object_class_property_set_description(klass, "defect",
-        "What the device cannot do, to test a driver's probe: bar, msix, magic, "
-        "version, cores, entry, reset, register, scratch, queue, irq, dma-read, "
-        "dma-write (default nothing)");
+        "Host threads that compute, 1..64 (default: CPUs available to the "
+        "process)");
     object_class_property_set_description(klass, "simd",
-        "Host vectors to compute with: widest (default), baseline, avx2, avx512");
+        "Widest host vectors to use: widest (default), baseline, avx2, avx512");
+    object_class_property_set_description(klass, "probe-fault",
+        "Fault for a driver's probe to detect: bar, msix, magic, version, "
+        "cores, name, entry, window, reset, register, scratch, queue, irq, "
+        "dma-read, dma-write (default: no fault)");
+}
+
+void cnnacc_class_init(ObjectClass *klass, const char *parent, size_t size)
+{
+    DeviceClass *dc = DEVICE_CLASS(klass);
+
+    cnnacc_check_abi(TYPE_DEVICE, sizeof(DeviceState));
+    cnnacc_check_abi(parent, size);
+    dc->desc = "CNN accelerator";
+    set_bit(DEVICE_CATEGORY_MISC, dc->categories);
+    cnnacc_describe_properties(klass);
 }

@@ -1,20 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What every cnnacc front end shares: the model, its worker threads and its
- * migration.
+ * CNN accelerator: the device, independent of its bus
  *
- * All functions are called with the big QEMU lock held.  One thread per core
- * computes without it and takes it only to begin and to end a step, so
- * the lock also is the one that the model's locked calls need.  What a doorbell
- * starts is worked on at once for some microseconds, which is all that small
- * jobs take, before the thread is woken up.
+ * A front end per bus (cnnacc-pci.c) embeds CnnaccState and calls the
+ * functions below.  All of them need the big QEMU lock (BQL).
  *
- * With timing=modelled a timer of the virtual clock wakes the thread when a
- * packet's time has come.  Where instructions are the clock (-icount), that
- * timer itself does the work instead, and so holds the clock meanwhile.
+ * Each core has a worker thread that computes without the BQL.  The thread
+ * takes the BQL only to begin and to end a step, so the BQL also serialises
+ * the calls for which the model requires a lock.  A doorbell first runs the
+ * core for some microseconds in the register access itself, which is enough
+ * for a small job, and wakes the thread only if work is left.
+ *
+ * With timing=modelled, a timer on the virtual clock wakes the thread when the
+ * modelled time of a packet is reached.  With -icount, where executed
+ * instructions advance the clock, the timer callback does the work instead of
+ * the thread, so the clock does not advance meanwhile.
  */
-#ifndef HW_CNNACC_HOST_H
-#define HW_CNNACC_HOST_H
+#ifndef HW_CNNACC_H
+#define HW_CNNACC_H
 
 #include "exec/memory.h"
 #include "qemu/thread.h"
@@ -23,8 +26,16 @@
 #include "cnnacc-fault-injection.h"
 #include "cnnacc_model.h"
 
+/* What a bus does for the device; an operation that the bus lacks is NULL */
+typedef struct CnnaccBusOps {
+    void (*irq_message)(CnnaccState *s, unsigned int vector);
+    void (*irq_level)(CnnaccState *s, bool level);
+    /* True if an IOMMU translates the DMA */
+    bool (*behind_iommu)(CnnaccState *s);
+} CnnaccBusOps;
+
 typedef struct CnnaccWorker {
-    CnnaccHost *host;
+    CnnaccState *s;
     unsigned int core;
     QemuThread thread;
     QemuCond wake;
@@ -32,13 +43,18 @@ typedef struct CnnaccWorker {
     bool busy;
 } CnnaccWorker;
 
-struct CnnaccHost {
+struct CnnaccState {
+    /* set by cnnacc_init() */
     DeviceState *owner;
+    const CnnaccBusOps *bus;
+
+    /* set by the front end */
     AddressSpace *as;
-    MemTxAttrs attrs;
-    void (*irq_message)(CnnaccHost *host, unsigned int vector);
-    void (*irq_level)(CnnaccHost *host, bool level);
-    bool (*behind_iommu)(CnnaccHost *host);
+    bool asleep; /* power state without register access */
+
+    /* for the front end */
+    struct cm_device *model;
+    MemoryRegion mmio;
 
     /* properties */
     char *cores;
@@ -46,27 +62,25 @@ struct CnnaccHost {
     char *timing;
     char *threads;
     char *simd;
-    char *defect;
+    char *probe_fault;
 
     /* private */
-    struct cm_device *model;
-    MemoryRegion mmio;
+    MemTxAttrs attrs;
     VMChangeStateEntry *vm_state;
     QemuCond idle;
     CnnaccWorker worker[CM_MAX_CORES];
-    unsigned int workers; /* that have not left */
+    unsigned int workers; /* threads that have not exited */
     unsigned int stopping;
     bool vm_running;
     bool quit;
-    bool lockstep;  /* timers do the work, not the threads */
-    bool translated; /* DMA is, by an IOMMU */
-    bool revoked;   /* by a reset that waits for steps to end */
-    bool asleep;    /* in a power state without registers */
+    bool lockstep;   /* timers do the work, not the threads */
+    bool translated; /* an IOMMU translates the DMA */
+    bool revoked;    /* no DMA until the running steps have ended */
     bool delivering;
-    bool writing;   /* a register */
-    uint32_t kicked; /* cores that this write gave work */
+    bool writing;    /* a register write is in progress */
+    uint32_t kicked; /* cores that got work from this register write */
     uint32_t messages;
-    CnnaccMalice malice;
+    CnnaccFaults faults;
 };
 
 #define DEFINE_CNNACC_PROPERTIES(_state, _field)                        \
@@ -75,14 +89,18 @@ struct CnnaccHost {
     DEFINE_PROP_STRING("timing", _state, _field.timing),                \
     DEFINE_PROP_STRING("threads", _state, _field.threads),              \
     DEFINE_PROP_STRING("simd", _state, _field.simd),                    \
-    DEFINE_PROP_STRING("defect", _state, _field.defect)
+    DEFINE_PROP_STRING("probe-fault", _state, _field.probe_fault)
 
-bool cnnacc_host_realize(CnnaccHost *host, Error **errp);
-void cnnacc_host_unrealize(CnnaccHost *host);
-void cnnacc_host_reset(CnnaccHost *host);
-bool cnnacc_defect_is(CnnaccHost *host, const char *name);
-void cnnacc_describe_properties(ObjectClass *klass);
+/* From class_init, after device_class_set_props(); @parent has @size bytes */
+void cnnacc_class_init(ObjectClass *klass, const char *parent, size_t size);
+/* From instance_init */
+void cnnacc_init(CnnaccState *s, DeviceState *owner, const CnnaccBusOps *bus);
+bool cnnacc_realize(CnnaccState *s, Error **errp);
+void cnnacc_unrealize(CnnaccState *s);
+void cnnacc_reset(CnnaccState *s);
+/* True if the property probe-fault has the value @name */
+bool cnnacc_probe_fault_is(CnnaccState *s, const char *name);
 
-extern const VMStateDescription vmstate_cnnacc_host;
+extern const VMStateDescription vmstate_cnnacc;
 
 #endif

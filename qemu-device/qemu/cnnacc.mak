@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Just what tests/vm/run needs: configure --with-devices-x86_64=cnnacc
+# The devices that tests/vm/run needs: configure --with-devices-x86_64=cnnacc
 CONFIG_Q35=y
 CONFIG_VTD=y
 CONFIG_PCIE_PORT=y

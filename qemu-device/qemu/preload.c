@@ -4,9 +4,10 @@
  *
  *     exec env LD_PRELOAD=.../cnnacc-qemu.so qemu-system-x86_64 -device cnnacc
  *
- * QEMU's interfaces are private to a version, so the device itself is a second
- * object, cnnacc-qemu-VERSION.so next to this one, and is loaded only into the
- * version that it was built for.  In any other program this does nothing.
+ * QEMU's internal interfaces change with its version.  The device is therefore
+ * a second object, cnnacc-qemu-VERSION.so in the same directory, which is
+ * loaded only into the version that it was built for.  In a program other than
+ * QEMU this library does nothing.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -29,8 +30,8 @@ struct version_info {
 static void die(const char *what, const char *version, const char *detail)
 {
     fprintf(stderr, "cnnacc: %s QEMU %s: %s\n"
-            "cnnacc: scripts/build-qemu-device builds it for the installed "
-            "QEMU\n", what, version, detail);
+            "cnnacc: run scripts/build-qemu-device to build it for the "
+            "installed QEMU\n", what, version, detail);
     exit(1);
 }
 
@@ -40,7 +41,8 @@ static void device_path(char *path, size_t size, const char *version)
     const char *dot;
 
     if (!dladdr((void *)device_path, &self)) {
-        die("no device for", version, "cannot find this library's own path");
+        die("cannot find the device for", version,
+            "cannot find this library's own path");
     }
     dot = strrchr(self.dli_fname, '.');
     if (!dot || strchr(dot, '/')) {
@@ -57,7 +59,7 @@ static __attribute__((constructor)) void cnnacc_preload(void)
     struct version_info *info;
     char version[64], path[PATH_MAX];
 
-    /* A child process has no use for this, whatever it is */
+    /* Child processes of QEMU must not load the device */
     unsetenv("LD_PRELOAD");
     if (!query) {
         return;
@@ -67,6 +69,6 @@ static __attribute__((constructor)) void cnnacc_preload(void)
              (int)info->qemu->minor, (int)info->qemu->micro);
     device_path(path, sizeof(path), version);
     if (!dlopen(path, RTLD_NOW | RTLD_GLOBAL)) {
-        die("no usable device for", version, dlerror());
+        die("cannot load the device into", version, dlerror());
     }
 }

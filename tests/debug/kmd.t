@@ -11,7 +11,7 @@ debug_guest --module-param watchdog_ms=5000 --device cores=ccp+hwpe -- kmd_all "
 ! debug_full || debug_guest --module-param watchdog_ms=5000 -- kmd_wait bound
 # Without what else allocates, so that a probe's allocations can be counted.
 ! debug_full || CNNACC_APPEND=kasan_multi_shot debug_guest --smp 1 --device '' \
-	--device defect=magic -- kmd_probe
+	--device probe-fault=magic -- kmd_probe
 # Of a full run, recovery.t is a part.
 debug_full || CNNACC_APPEND=kasan_multi_shot debug_guest --module-param watchdog_ms=1000 \
 	--device cores=ccp:job-cycles-max=100000000000 -- kmd_guilty 2

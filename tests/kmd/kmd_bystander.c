@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * kmd_bystander: what a reset of the device does to a job on another core than the one that
- * wants it.  For a device of two cores whose resets do not end (malice=reset): a failed job
+ * wants it.  For a device of two cores whose resets do not end (fault-injection=reset): a failed job
  * on one leads to a reset of the whole.
  */
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * Every allocation of a probe fails once: the driver says so, leaves nothing behind and takes the
  * device the next time.  Needs a kernel with FAULT_INJECTION, and a second device that the driver
- * refuses as soon as it has a DRM device (defect=magic).
+ * refuses as soon as it has a DRM device (probe-fault=magic).
  *
  * Left out is what makes 6.12 itself complain: drm_minor_alloc_release() crashes if
  * drm_sysfs_minor_alloc() has failed, and the interrupt core warns when it removes a file of /proc
@@ -179,7 +179,7 @@ int main(void)
 		return done_testing();
 	}
 	if (!refused) {
-		skip("allocations of a probe", "no second device, with defect=magic");
+		skip("allocations of a probe", "no second device, with probe-fault=magic");
 		return done_testing();
 	}
 	only_kmalloc();

@@ -40,12 +40,15 @@ ok "the driver hears of it" grep -q 'shell error 4, core 0, address 0x200000' "$
 is "other accesses refused" "$(grep "$refused" "$work/log" |
 	grep -cvE 'fault addr 0x[12]00000 ')" 0
 
-guest "a device that writes to freed memory" --device malice=dma-stale -- kmd_isolation stale
+guest "a device that writes to freed memory" --device fault-injection=dma-stale -- \
+	kmd_isolation stale
 # The log has a line twice: from the console, with CR, and as the guest had it.
 writes=$(grep "$refused Write" "$work/log" | tr -d '\r' | sort -u | wc -l)
 ok "late writes refused and reported" [ "$writes" -ge 3 ]
 
-CNNACC_MALICE_IOMMU=y CNNACC_MALICE_JOBS=${CNNACC_MALICE_JOBS:-8} "$here/malice.t" >"$work/out" 2>&1
+export CNNACC_FAULT_INJECTION_IOMMU=y
+export CNNACC_FAULT_INJECTION_JOBS=${CNNACC_FAULT_INJECTION_JOBS:-8}
+"$here/fault-injection.t" >"$work/out" 2>&1
 is "a device that misbehaves" $? 0
 sed 's/^/# /' "$work/out"
 

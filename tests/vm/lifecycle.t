@@ -57,7 +57,7 @@ def check_defects():
     """All broken devices in one guest, beside one that works."""
     devices = ['--device', '']
     for slot, defect in enumerate(DEFECTS, FIRST_SLOT):
-        devices += ['--device', f'addr={slot:#x},defect={defect}']
+        devices += ['--device', f'addr={slot:#x},probe-fault={defect}']
     status, out, log = run(*devices, '--', 'sh', '-c',
                            'ls /sys/class/accel; kmd_smoke; for i in $(seq 600); do '
                            'rmmod cnnacc && break; sleep 0.2; done; dmesg -c >/dev/null; '

@@ -46,9 +46,9 @@ preloaded "$vm_so" -M q35 -device cnnacc,clock-hz=fast
 refused "bad clock" clock-hz
 preloaded "$vm_so" -M q35 -device cnnacc,threads=65
 refused "too many threads" threads
-for malice in '' hang+ +hang hang++reset hang+none none+hang none+none kindness; do
-	preloaded "$vm_so" -M q35 -device "cnnacc,malice=$malice"
-	refused "malice=$malice" "malice: .*'${malice:-+}'"
+for modes in '' hang+ +hang hang++reset hang+none none+hang none+none kindness; do
+	preloaded "$vm_so" -M q35 -device "cnnacc,fault-injection=$modes"
+	refused "fault-injection=$modes" "fault-injection: .*'${modes:-+}'"
 done
 preloaded "$vm_so" -M q35 -device cnnacc,toast=1
 refused "unknown property" toast

@@ -149,7 +149,7 @@ modprobe cnnacc watchdog_ms=400 && kmd_guilty 2 orphans
 END
 tap_run "a reset of the device, a job on another core, and jobs whose owner is gone" \
 	"$top/tests/vm/run" --timeout 900 --module-param watchdog_ms=10000 --share "$work" \
-	--device cores=ccp+ccp:job-cycles-max=1000000000000,malice=reset -- sh /mnt/beside
+	--device cores=ccp+ccp:job-cycles-max=1000000000000,fault-injection=reset -- sh /mnt/beside
 
 # changed OFFSET: the fault's dump with another byte there is run again.
 changed()

@@ -7,7 +7,7 @@
  * kmd_isolation	tries all that
  * kmd_isolation rogue	has the device itself reach for memory that is not its own; only for
  *			machines with an IOMMU in the way, since it would get it
- * kmd_isolation stale	has it, with malice=dma-stale, write to what is not its own any more;
+ * kmd_isolation stale	has it, with fault-injection=dma-stale, write to what is not its own any more;
  *			likewise
  */
 #include <errno.h>

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """A device that misbehaves on purpose: every job ends, the kernel has nothing to complain
-about, and afterwards the device works.  CNNACC_MALICE_JOBS: jobs for each way (20);
-CNNACC_MALICE_MODES: these ways only;
-CNNACC_MALICE_IOMMU: with an IOMMU in the path."""
+about, and afterwards the device works.  CNNACC_FAULT_INJECTION_JOBS: jobs for each way (20);
+CNNACC_FAULT_INJECTION_MODES: these ways only;
+CNNACC_FAULT_INJECTION_IOMMU: with an IOMMU in the path."""
 import os
 import re
 import subprocess
@@ -17,13 +17,13 @@ sys.path.insert(0, os.path.join(HERE, '..'))
 from tap import Tap
 
 IOMMU = ['--qemu-arg', '-device', '--qemu-arg', 'intel-iommu,intremap=on',
-         '--append', 'intel_iommu=on iommu.strict=1'] if 'CNNACC_MALICE_IOMMU' in os.environ else []
+         '--append', 'intel_iommu=on iommu.strict=1'] if 'CNNACC_FAULT_INJECTION_IOMMU' in os.environ else []
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build'))
-JOBS = int(os.environ.get('CNNACC_MALICE_JOBS', 20))
+JOBS = int(os.environ.get('CNNACC_FAULT_INJECTION_JOBS', 20))
 MODES = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-wrong', 'record-repeat',
          'record-range', 'progress', 'hang', 'hang+dma-late', 'hang+reset', 'ack-lost',
          'reg-garbage', 'reg-ones')
-MODES = os.environ.get('CNNACC_MALICE_MODES', '').split() or MODES
+MODES = os.environ.get('CNNACC_FAULT_INJECTION_MODES', '').split() or MODES
 DEVICE = '/machine/peripheral/acc'
 # Where registers lie the driver may give the device up.
 GIVEN_UP = ('reg-garbage', 'reg-ones')
@@ -70,12 +70,12 @@ for mode in {' '.join(MODES)}; do
 	*) echo {LIMIT_MS} ;;
 	esac >/sys/module/cnnacc/parameters/job_limit_ms
 	ask $mode
-	timeout {300 + 3 * JOBS} kmd_malice {JOBS} >$mode.jobs 2>&1
+	timeout {300 + 3 * JOBS} kmd_fault_injection {JOBS} >$mode.jobs 2>&1
 	echo $? >$mode.status
 	case $mode in
 	{' '.join(f'{mode}) events {what} >{mode}.events 2>&1 ;;' for mode, what in EVENTS.items())}
 	esac
-	[ $mode != {ORPHANS} ] || kmd_malice 8 orphans >$mode.orphans 2>&1
+	[ $mode != {ORPHANS} ] || kmd_fault_injection 8 orphans >$mode.orphans 2>&1
 	[ $mode != ack-lost ] || cat /sys/class/devcoredump/devcd*/data >core
 	ask none
 	works $mode
@@ -109,15 +109,15 @@ def serve(qemu, share):
         mode = read(share, f'want.{n}').strip()
         if not mode:
             return
-        qemu.command('qom-set', path=DEVICE, property='malice', value=mode)
-        if qemu.command('qom-get', path=DEVICE, property='malice') != mode:
+        qemu.command('qom-set', path=DEVICE, property='fault-injection', value=mode)
+        if qemu.command('qom-get', path=DEVICE, property='fault-injection') != mode:
             raise Failure(f'{mode} is not in effect')
         with open(os.path.join(share, f'have.{n}'), 'w'):
             n += 1
 
 
 def planned():
-    """What kmd_malice says of a device that does no harm, with its two workers."""
+    """What kmd_fault_injection says of a device that does no harm, with its two workers."""
     kinds = [(job + worker) % 8 for worker in range(2) for job in range((JOBS + 1) // 2)]
     invalid, faulted = kinds.count(5), kinds.count(7)
     return [str(n) for n in (len(kinds) - invalid - faulted, 0, faulted, invalid, 0, 0)]
@@ -157,7 +157,7 @@ def check_mode(share, mode):
 
 
 def main():
-    with tempfile.TemporaryDirectory(prefix='cnnacc-malice.') as work:
+    with tempfile.TemporaryDirectory(prefix='cnnacc-fault-injection.') as work:
         share, path = os.path.join(work, 'share'), os.path.join(work, 'vm')
         os.mkdir(share)
         with open(os.path.join(share, 'guest'), 'w') as f:
@@ -166,7 +166,7 @@ def main():
                        '--module-param', 'watchdog_ms=400', '--', 'sh', '/mnt/guest')
         qemu = Qemu(argv, path)
         try:
-            qemu.command('qom-set', path=DEVICE, property='malice', value='kindness')
+            qemu.command('qom-set', path=DEVICE, property='fault-injection', value='kindness')
             tap.ok(False, 'a way that there is not is refused')
         except Failure as e:
             tap.ok("no mode 'kindness'" in str(e), 'a way that there is not is refused', e)

@@ -7,6 +7,6 @@
 debug_kernel debug CONFIG_CNNACC_KUNIT_TEST=y GCOV_PROFILE=y
 jobs=10
 ! debug_full || jobs=1000
-export CNNACC_MALICE_JOBS=${CNNACC_MALICE_JOBS:-$jobs}
-debug_script malice
+export CNNACC_FAULT_INJECTION_JOBS=${CNNACC_FAULT_INJECTION_JOBS:-$jobs}
+debug_script fault-injection
 debug_done

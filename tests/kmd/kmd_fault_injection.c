@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * kmd_malice JOBS: jobs for a device that misbehaves, from two processes.  Each ends in
+ * kmd_fault_injection JOBS: jobs for a device that misbehaves, from two processes.  Each ends in
  * bounded time, with an error that a fence may have, or well; and a copy that ended well was made.
  *
- * kmd_malice COUNT orphans: so many processes are killed while such a device has jobs of theirs,
+ * kmd_fault_injection COUNT orphans: so many processes are killed while such a device has jobs of theirs,
  * of which nothing is left in bounded time.
  */
 #include <errno.h>
