@@ -10,10 +10,10 @@
 /**
  * DOC: batch
  *
- * What the scheduler handles: one or more jobs of a SUBMIT for one core.  Jobs share a
- * batch only if the device could run them all in the time of a single one, by their cycle
- * limits: so a batch delays others, and the end of its context, no longer than a job may.
- * Every job has its own fence and fails alone.
+ * A batch is what the scheduler schedules: one or more jobs of a SUBMIT for one core.  The sum of
+ * the cycle limits in a batch is at most that of one job (job_cycles_max), so a batch delays other
+ * contexts, and the destruction of its own, no longer than one job may.  Every job has its own
+ * fence and fails alone.
  */
 
 static const char *cnnacc_batch_driver_name(struct dma_fence *fence)
@@ -32,8 +32,8 @@ static const struct dma_fence_ops cnnacc_batch_ops = {
 };
 
 /**
- * cnnacc_batch_create() - Make a batch of one job
- * @first: the job; it stays the caller's, who keeps the device awake, until the batch is pushed
+ * cnnacc_batch_create() - Create a batch of one job
+ * @first: the job; until the batch is pushed the caller owns it and holds a runtime PM reference
  * @file: file that submits it
  *
  * Return: the batch, to be freed with cnnacc_batch_free(), or an error pointer
@@ -44,7 +44,7 @@ struct cnnacc_batch *cnnacc_batch_create(struct cnnacc_job *first, struct drm_fi
 	struct cnnacc_batch *batch;
 	int ret;
 
-	BUILD_BUG_ON(offsetof(struct cnnacc_batch, done));	/* what dma_fence_free() frees */
+	BUILD_BUG_ON(offsetof(struct cnnacc_batch, done));	/* for dma_fence_free() */
 	batch = kzalloc(sizeof(*batch), GFP_KERNEL_ACCOUNT);
 	if (!batch)
 		return ERR_PTR(-ENOMEM);
@@ -54,7 +54,7 @@ struct cnnacc_batch *cnnacc_batch_create(struct cnnacc_job *first, struct drm_fi
 		kfree(batch);
 		return ERR_PTR(ret);
 	}
-	/* Seen by the scheduler only, which does not ask for its place on a timeline. */
+	/* Only the scheduler sees this fence, and it ignores context and number. */
 	spin_lock_init(&batch->lock);
 	dma_fence_init(&batch->done, &cnnacc_batch_ops, &batch->lock, 0, 0);
 	INIT_LIST_HEAD(&batch->jobs);
@@ -67,11 +67,11 @@ struct cnnacc_batch *cnnacc_batch_create(struct cnnacc_job *first, struct drm_fi
 }
 
 /**
- * cnnacc_batch_add() - Add a job to a batch that was not pushed
- * @batch: batch
+ * cnnacc_batch_add() - Add a job to a batch
+ * @batch: batch, not pushed yet
  * @job: job for the same core
  *
- * Return: false if it does not fit, in time, tasks or flags
+ * Return: false if the batch would exceed its cycle or task limit, or the flags differ
  */
 bool cnnacc_batch_add(struct cnnacc_batch *batch, struct cnnacc_job *job)
 {
@@ -79,7 +79,7 @@ bool cnnacc_batch_add(struct cnnacc_batch *batch, struct cnnacc_job *job)
 	u64 max = batch->core->info.job_cycles_max, cycles = 0;
 	u32 i;
 
-	/* No sum overflows: a limit is at most the maximum, and that is below 2^63. */
+	/* The sums cannot overflow: each limit is at most @max, which is below 2^63. */
 	for (i = 0; i < job->task_count && cycles <= max; i++)
 		cycles += job->tasks[i].cycle_limit;
 	if (first &&
@@ -93,23 +93,23 @@ bool cnnacc_batch_add(struct cnnacc_batch *batch, struct cnnacc_job *job)
 }
 
 /**
- * cnnacc_batch_arm() - Make a batch ready to be pushed
+ * cnnacc_batch_arm() - Prepare a batch for drm_sched_entity_push_job()
  * @batch: batch whose jobs are armed
  */
 void cnnacc_batch_arm(struct cnnacc_batch *batch)
 {
 	list_last_entry(&batch->jobs, struct cnnacc_job, link)->last_of = batch;
 	batch->cpu = raw_smp_processor_id();
-	if (batch->gate)
-		cnnacc_gate_arm(batch->gate);
+	if (batch->deps)
+		cnnacc_deps_arm(batch->deps);
 	drm_sched_job_arm(&batch->base);
 }
 
 /**
- * cnnacc_batch_pop() - Take the first job out of a batch
+ * cnnacc_batch_pop() - Remove the first job from a batch
  * @batch: batch
  *
- * Return: the job, to be ended, or NULL
+ * Return: the job, for the caller to end, or NULL if there is none
  */
 struct cnnacc_job *cnnacc_batch_pop(struct cnnacc_batch *batch)
 {
@@ -122,7 +122,7 @@ struct cnnacc_job *cnnacc_batch_pop(struct cnnacc_batch *batch)
 
 /**
  * cnnacc_batch_end_jobs() - End jobs
- * @jobs: list of jobs, linked by &cnnacc_job.link, in no batch any more
+ * @jobs: list of jobs, linked by &cnnacc_job.link and removed from their batch
  * @end: why they end
  */
 void cnnacc_batch_end_jobs(struct list_head *jobs, enum cnnacc_end end)
@@ -134,8 +134,8 @@ void cnnacc_batch_end_jobs(struct list_head *jobs, enum cnnacc_end end)
 }
 
 /**
- * cnnacc_batch_end() - End all jobs of a batch that no core has
- * @batch: batch, not to be touched afterwards unless it is the caller's to free
+ * cnnacc_batch_end() - End all jobs of a batch that no core runs
+ * @batch: batch; the scheduler may free it once its last job has ended
  * @end: why they end
  */
 void cnnacc_batch_end(struct cnnacc_batch *batch, enum cnnacc_end end)
@@ -147,21 +147,21 @@ void cnnacc_batch_end(struct cnnacc_batch *batch, enum cnnacc_end end)
 }
 
 /**
- * cnnacc_batch_free() - Free a batch that is done or was never pushed
+ * cnnacc_batch_free() - Free a batch that is finished or was never pushed
  * @batch: batch
  */
 void cnnacc_batch_free(struct cnnacc_batch *batch)
 {
-	struct cnnacc_job *left = list_first_entry_or_null(&batch->jobs, struct cnnacc_job, link);
+	struct cnnacc_job *first = list_first_entry_or_null(&batch->jobs, struct cnnacc_job, link);
 
-	/* Jobs that the scheduler never got to; those not armed are whose they were. */
-	if (left && left->fence_live)
+	/* Jobs that the scheduler never started; jobs that are not armed belong to the caller. */
+	if (first && first->fence_live)
 		cnnacc_batch_end(batch, CNNACC_END_CANCELED);
 	drm_sched_job_cleanup(&batch->base);
 	cnnacc_pm_put(batch->ctx->cdev);
-	/* Until then the context may open the gate. */
+	/* First, as the context may signal the dependencies early until it is removed. */
 	cnnacc_ctx_remove_batch(batch->ctx, batch);
-	if (batch->gate)
-		dma_fence_put(&batch->gate->base);
+	if (batch->deps)
+		dma_fence_put(&batch->deps->base);
 	dma_fence_put(&batch->done);
 }

@@ -9,17 +9,22 @@
 /**
  * DOC: core
  *
- * A core as the discovery table describes it, with its rings and its scheduler.
+ * Creation of a core: reads its discovery entry, allocates its rings, initialises its scheduler.
  */
 
-static const char * const cnnacc_core_types[] = {
-	[CNNACC_CORE_NONE] = "none",
-	[CNNACC_CORE_CCP] = "ccp",
-	[CNNACC_CORE_GCU] = "gcu",
-	[CNNACC_CORE_HWPE] = "hwpe",
-	[CNNACC_CORE_ENPU] = "enpu",
-	[CNNACC_CORE_IMC] = "imc",
-};
+static_assert(sizeof_field(struct drm_cnnacc_core_info, name) == CNNACC_CORE_NAME_LEN);
+static_assert(sizeof_field(struct drm_cnnacc_core_info, param) == CNNACC_CORE_PARAMS * 4);
+
+/* The name is part of fdinfo keys, debugfs lines and messages, so its characters are limited. */
+static bool cnnacc_core_name_valid(const char name[CNNACC_CORE_NAME_LEN])
+{
+	size_t len;
+
+	if (name[CNNACC_CORE_NAME_LEN - 1])
+		return false;
+	len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-");
+	return len && !memchr_inv(name + len, 0, CNNACC_CORE_NAME_LEN - len);
+}
 
 static int cnnacc_core_discover(struct cnnacc_core *core)
 {
@@ -52,12 +57,11 @@ static int cnnacc_core_discover(struct cnnacc_core *core)
 	    info->queue_offset > CNNACC_REGS_SIZE - CNNACC_QREG_BLOCK_SIZE ||
 	    info->window_size > CNNACC_REGS_SIZE ||
 	    info->window_offset > CNNACC_REGS_SIZE - info->window_size ||
-	    info->program_max < 4 || !info->job_cycles_max || info->job_cycles_max > S64_MAX)
+	    !cnnacc_core_name_valid(info->name) || info->program_max < 4 ||
+	    !info->job_cycles_max || info->job_cycles_max > S64_MAX)
 		return -ENODEV;
 
-	snprintf(core->name, sizeof(core->name), "%s.%u",
-		 info->type < ARRAY_SIZE(cnnacc_core_types) ?
-		 cnnacc_core_types[info->type] : "unknown", core->index);
+	snprintf(core->name, sizeof(core->name), "%s.%u", info->name, core->index);
 	return 0;
 }
 
@@ -85,8 +89,8 @@ static void cnnacc_core_free_rings(struct cnnacc_core *core)
 }
 
 /**
- * cnnacc_core_release() - Free a core when nothing points to it any more
- * @ref: its reference count
+ * cnnacc_core_release() - Free a core, for kref_put()
+ * @ref: &cnnacc_core.ref
  */
 void cnnacc_core_release(struct kref *ref)
 {
@@ -94,11 +98,11 @@ void cnnacc_core_release(struct kref *ref)
 }
 
 /**
- * cnnacc_core_create() - Discover a core and give it rings and a scheduler
+ * cnnacc_core_create() - Discover a core and allocate its rings and its scheduler
  * @cdev: device
  * @index: core index
  *
- * Return: the core, its queue not yet enabled, or an error pointer
+ * Return: the core, whose queue is not enabled yet, or an error pointer
  */
 struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int index)
 {
@@ -134,8 +138,8 @@ struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int 
 }
 
 /**
- * cnnacc_core_destroy() - Take a core's scheduler and rings away
- * @core: core without jobs, which the device does not touch any more
+ * cnnacc_core_destroy() - Free the scheduler and the rings of a core
+ * @core: core without jobs, whose rings the device no longer accesses
  */
 void cnnacc_core_destroy(struct cnnacc_core *core)
 {

@@ -17,16 +17,16 @@
 /**
  * DOC: context
  *
- * A context dies in two steps.  cnnacc_ctx_kill() stops it from taking jobs and opens the
- * gates of those it has, so that they pass through the scheduler at once and are
- * cancelled; nobody waits.  A work item then waits for the running job, takes the
- * address space down, and only then gives the hardware id back.
+ * A context is destroyed in two steps.  cnnacc_ctx_kill() does not wait: it makes the context
+ * reject new jobs and signals the dependencies of its queued jobs early, so that they pass through
+ * the scheduler at once and are canceled.  A work item then waits for the running job, frees the
+ * address space, and only then the hardware id.
  */
 
 /**
- * cnnacc_file_create() - Make what belongs to a new open file
+ * cnnacc_file_create() - Allocate the state of an open file
  *
- * Return: the file or NULL
+ * Return: the state or NULL
  */
 struct cnnacc_file *cnnacc_file_create(void)
 {
@@ -68,9 +68,9 @@ void cnnacc_ctx_put(struct cnnacc_ctx *ctx)
 }
 
 /**
- * cnnacc_ctx_get() - Look a context up
+ * cnnacc_ctx_get() - Look up a context
  * @file: DRM file
- * @id: its id in that file
+ * @id: id of the context in that file
  *
  * Return: the context, referenced, or NULL
  */
@@ -88,32 +88,31 @@ struct cnnacc_ctx *cnnacc_ctx_get(struct drm_file *file, u32 id)
 }
 
 /**
- * cnnacc_ctx_add_batch() - Note jobs that the context must outlive
+ * cnnacc_ctx_add_batch() - Add a batch, which the context must outlive
  * @ctx: context
- * @batch: the jobs
+ * @batch: batch
  */
 void cnnacc_ctx_add_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch)
 {
 	atomic_inc(&ctx->cdev->batch_count);
-	spin_lock(&ctx->job_lock);
-	list_add_tail(&batch->link, &ctx->batches);
-	spin_unlock(&ctx->job_lock);
+	scoped_guard(spinlock, &ctx->job_lock)
+		list_add_tail(&batch->link, &ctx->batches);
 }
 
 /**
- * cnnacc_ctx_remove_batch() - Forget jobs that are about to be freed
- * @ctx: context, not to be touched afterwards
- * @batch: the jobs
+ * cnnacc_ctx_remove_batch() - Remove a batch that is about to be freed
+ * @ctx: context, which may be freed once this returns
+ * @batch: batch
  */
 void cnnacc_ctx_remove_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch)
 {
 	struct cnnacc_device *cdev = ctx->cdev;
 
-	spin_lock(&ctx->job_lock);
-	list_del(&batch->link);
-	if (list_empty(&ctx->batches))
-		wake_up(&ctx->idle);
-	spin_unlock(&ctx->job_lock);
+	scoped_guard(spinlock, &ctx->job_lock) {
+		list_del(&batch->link);
+		if (list_empty(&ctx->batches))
+			wake_up(&ctx->idle);
+	}
 	if (atomic_dec_and_test(&cdev->batch_count))
 		wake_up(&cdev->idle);
 }
@@ -136,7 +135,7 @@ static void cnnacc_ctx_fini_entities(struct cnnacc_ctx *ctx, unsigned int count)
 		drm_sched_entity_destroy(&ctx->entities[i]);
 }
 
-/* All jobs can run to their end by now, so these waits are as long as one job. */
+/* The queued jobs have been canceled, so the waits last no longer than one batch. */
 static void cnnacc_ctx_destroy_work(struct work_struct *work)
 {
 	struct cnnacc_ctx *ctx = container_of(work, struct cnnacc_ctx, destroy_work);
@@ -144,21 +143,23 @@ static void cnnacc_ctx_destroy_work(struct work_struct *work)
 	unsigned int i;
 
 	cnnacc_ctx_fini_entities(ctx, cdev->core_count);
-	/* Idle: a job may take longer than the kernel expects a task to sleep. */
+	/* TASK_IDLE: a job may take longer than the hung-task timeout. */
 	wait_event_idle(ctx->idle, cnnacc_ctx_idle(ctx));
 	for (i = 0; i < cdev->core_count; i++)
-		cnnacc_stats_forget(cdev->cores[i], ctx);
+		cnnacc_stats_drop_owner(cdev->cores[i], ctx);
 	cnnacc_vm_fini(ctx);
 	ida_free(&cdev->ctx_ids, ctx->hw_id);
 
-	mutex_lock(&cdev->ctx_lock);
-	list_del(&ctx->link);
-	mutex_unlock(&cdev->ctx_lock);
+	scoped_guard(mutex, &cdev->ctx_lock)
+		list_del(&ctx->link);
 	cnnacc_ctx_put(ctx);
 }
 
-/* Of a context that is dead, so that none is added while the lock is dropped. */
-static void cnnacc_ctx_open_gates(struct cnnacc_ctx *ctx)
+/*
+ * Signals the dependencies of all queued jobs.  The context is dead, so no batch is added while the
+ * lock is dropped.
+ */
+static void cnnacc_ctx_release_jobs(struct cnnacc_ctx *ctx)
 {
 	struct cnnacc_batch *batch;
 	LIST_HEAD(shut);
@@ -168,8 +169,8 @@ static void cnnacc_ctx_open_gates(struct cnnacc_ctx *ctx)
 	while (!list_empty(&shut)) {
 		batch = list_first_entry(&shut, struct cnnacc_batch, link);
 		list_move_tail(&batch->link, &ctx->batches);
-		if (batch->gate)
-			cnnacc_gate_open(batch->gate);
+		if (batch->deps)
+			cnnacc_deps_force_signal(batch->deps);
 		cond_resched_lock(&ctx->job_lock);
 	}
 	spin_unlock(&ctx->job_lock);
@@ -177,33 +178,31 @@ static void cnnacc_ctx_open_gates(struct cnnacc_ctx *ctx)
 
 static void cnnacc_ctx_kill(struct cnnacc_ctx *ctx)
 {
-	/* Who finds the context dead may rely on its work being queued. */
-	mutex_lock(&ctx->submit_lock);
-	if (!ctx->dead) {
-		WRITE_ONCE(ctx->dead, true);
-		cnnacc_ctx_open_gates(ctx);
-		kref_get(&ctx->ref);
-		queue_work(ctx->cdev->ctx_wq, &ctx->destroy_work);
-	}
-	mutex_unlock(&ctx->submit_lock);
+	/* Under the lock, so that the work is queued whenever @dead is set. */
+	guard(mutex)(&ctx->submit_lock);
+	if (ctx->dead)
+		return;
+	WRITE_ONCE(ctx->dead, true);
+	cnnacc_ctx_release_jobs(ctx);
+	kref_get(&ctx->ref);
+	queue_work(ctx->cdev->ctx_wq, &ctx->destroy_work);
 }
 
 /**
- * cnnacc_ctx_kill_all() - Kill the contexts of a device that is going away
+ * cnnacc_ctx_kill_all() - Kill all contexts of a device that is being removed
  * @cdev: device, unplugged
  */
 void cnnacc_ctx_kill_all(struct cnnacc_device *cdev)
 {
 	struct cnnacc_ctx *ctx;
 
-	mutex_lock(&cdev->ctx_lock);
+	guard(mutex)(&cdev->ctx_lock);
 	list_for_each_entry(ctx, &cdev->contexts, link)
 		cnnacc_ctx_kill(ctx);
-	mutex_unlock(&cdev->ctx_lock);
 }
 
 /**
- * cnnacc_file_close() - Let go of what belongs to a file
+ * cnnacc_file_close() - Kill the contexts of a file and release its state
  * @file: file
  */
 void cnnacc_file_close(struct cnnacc_file *file)
@@ -211,7 +210,7 @@ void cnnacc_file_close(struct cnnacc_file *file)
 	struct cnnacc_ctx *ctx;
 	unsigned long id;
 
-	/* The watchdog ends jobs that run. */
+	/* The watchdog ends the running jobs. */
 	WRITE_ONCE(file->closed, true);
 	xa_for_each(&file->contexts, id, ctx) {
 		cnnacc_ctx_kill(ctx);
@@ -222,7 +221,7 @@ void cnnacc_file_close(struct cnnacc_file *file)
 }
 
 /**
- * cnnacc_ctx_job_failed() - Note a job that failed by its own doing
+ * cnnacc_ctx_job_failed() - Record a job that failed or hung in the context's status
  * @ctx: context
  * @job: the job
  * @state: DRM_CNNACC_CTX_*
@@ -244,7 +243,7 @@ void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 s
 	status->seqno = job->seqno;
 	status->core = job->core->index;
 	/* A record counts the task it is about as done. */
-	status->task = job->done - (record != &none);
+	status->task = job->tasks_done - (record != &none);
 	status->status_class = hang ? 0 : record->status_class;
 	status->status_code = hang ? 0 : record->status_code;
 	status->detail = record->detail;
@@ -256,34 +255,28 @@ void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 s
 }
 
 /**
- * cnnacc_ctx_job_lost() - Note a job lost to a reset that it did not cause
+ * cnnacc_ctx_job_innocent() - Record that a reset ended a job that did not cause it
  * @ctx: context
  */
-void cnnacc_ctx_job_lost(struct cnnacc_ctx *ctx)
+void cnnacc_ctx_job_innocent(struct cnnacc_ctx *ctx)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&ctx->status_lock, flags);
-	ctx->status.state |= DRM_CNNACC_CTX_INNOCENT_RESET;
-	ctx->status.reset_jobs++;
-	spin_unlock_irqrestore(&ctx->status_lock, flags);
+	scoped_guard(spinlock_irqsave, &ctx->status_lock) {
+		ctx->status.state |= DRM_CNNACC_CTX_INNOCENT_RESET;
+		ctx->status.reset_jobs++;
+	}
 }
 
 /**
- * cnnacc_ctx_signal_events() - Add events to the eventfd that asks for them
+ * cnnacc_ctx_signal_events() - Signal the eventfd of a core, if there is one
  * @ctx: context whose job raised them
  * @core: core index
- * @count: how many
+ * @count: number of events
  */
 void cnnacc_ctx_signal_events(struct cnnacc_ctx *ctx, unsigned int core, u32 count)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&ctx->event_lock, flags);
-	if (ctx->events[core])
-		while (count--)
+	scoped_guard(spinlock_irqsave, &ctx->event_lock)
+		while (ctx->events[core] && count--)
 			eventfd_signal(ctx->events[core]);
-	spin_unlock_irqrestore(&ctx->event_lock, flags);
 }
 
 static const enum drm_sched_priority cnnacc_priorities[] = {
@@ -338,7 +331,7 @@ static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_device *cdev, struct cn
 	return ctx;
 }
 
-/* In a drm_dev_enter() section, so that no context escapes cnnacc_ctx_kill_all(). */
+/* Called in a drm_dev_enter() section, so that cnnacc_ctx_kill_all() sees every context. */
 static struct cnnacc_ctx *cnnacc_ctx_create(struct cnnacc_device *cdev,
 					    struct cnnacc_file *file, u32 priority)
 {
@@ -355,13 +348,12 @@ static struct cnnacc_ctx *cnnacc_ctx_create(struct cnnacc_device *cdev,
 	ret = cnnacc_ctx_init_entities(ctx, priority);
 	if (ret)
 		goto err_id;
-	/* Last, as taking it away may have to wait for an unplug. */
+	/* Last, so that no error path needs cnnacc_vm_fini(), which may wait for an unplug. */
 	ret = cnnacc_vm_init(ctx);
 	if (ret)
 		goto err_entities;
-	mutex_lock(&cdev->ctx_lock);
-	list_add_tail(&ctx->link, &cdev->contexts);
-	mutex_unlock(&cdev->ctx_lock);
+	scoped_guard(mutex, &cdev->ctx_lock)
+		list_add_tail(&ctx->link, &cdev->contexts);
 	return ctx;
 err_entities:
 	cnnacc_ctx_fini_entities(ctx, cdev->core_count);
@@ -393,7 +385,7 @@ int cnnacc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file 
 	if (args->priority == DRM_CNNACC_PRIORITY_HIGH && !capable(CAP_SYS_NICE))
 		return -EACCES;
 
-	/* The id limit is the context limit; a context in the making has a free slot. */
+	/* Reserve an id, which enforces the limit; it loads as NULL until the context exists. */
 	ret = xa_alloc(&cfile->contexts, &args->ctx_id, NULL,
 		       XA_LIMIT(1, CNNACC_MAX_CONTEXTS), GFP_KERNEL_ACCOUNT);
 	if (ret)
@@ -430,7 +422,7 @@ int cnnacc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file
 	if (cnnacc_refuses(drm, args->pad))
 		return -EINVAL;
 	xa_lock(&cfile->contexts);
-	/* A reserved slot loads as NULL and must stay reserved. */
+	/* A reserved id loads as NULL and must stay reserved. */
 	ctx = xa_load(&cfile->contexts, args->ctx_id);
 	if (ctx)
 		__xa_erase(&cfile->contexts, args->ctx_id);
@@ -494,9 +486,8 @@ int cnnacc_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	}
 	ctx = cnnacc_ctx_get(file, args->ctx_id);
 	if (ctx) {
-		spin_lock_irq(&ctx->event_lock);
-		swap(ctx->events[array_index_nospec(args->core, core_count)], event);
-		spin_unlock_irq(&ctx->event_lock);
+		scoped_guard(spinlock_irq, &ctx->event_lock)
+			swap(ctx->events[array_index_nospec(args->core, core_count)], event);
 		cnnacc_ctx_put(ctx);
 	}
 	if (event)

@@ -27,14 +27,14 @@ struct drm_gem_object;
 struct eventfd_ctx;
 
 /**
- * struct cnnacc_file - what belongs to an open file; its contexts hold it.
- * @ref: reference count
- * @contexts: its contexts by id
- * @tables: page table pages of its contexts
- * @buffers: its buffer handles
- * @jobs: its jobs that have not ended
- * @closed: nobody uses it any more
- * @usage: of each core
+ * struct cnnacc_file - per-file state.
+ * @ref: held by the open file and by its contexts
+ * @contexts: contexts by id
+ * @tables: number of page table pages of the contexts
+ * @buffers: number of buffer handles
+ * @jobs: number of jobs that have not ended
+ * @closed: the file is closed; its running jobs are ended
+ * @usage: usage of each core
  */
 struct cnnacc_file {
 	struct kref ref;
@@ -48,31 +48,30 @@ struct cnnacc_file {
 
 /**
  * struct cnnacc_ctx - context: an address space and an entity per core.
- * @ref: held by the file, by ioctls at work and by @destroy_work
+ * @ref: held by the file, by running ioctls and by @destroy_work
  * @cdev: device
- * @file: file
+ * @file: file, referenced
  * @link: in &cnnacc_device.contexts
- * @hw_id: its id for the hardware
+ * @hw_id: hardware context id
  * @vm: address space
- * @resv: GEM object whose reservation the private buffers share
- * @entities: queues, by core
- * @submit_lock: makes a SUBMIT whole; protects @dead, @seqno and
- *	@fence_seqno
- * @dead: takes no more jobs
+ * @resv: GEM object whose reservation object the private buffers share
+ * @entities: scheduler entities, by core
+ * @submit_lock: serialises SUBMIT; protects @dead, @seqno and @fence_seqno
+ * @dead: destroyed; accepts no more jobs
  * @seqno: number of the last job
- * @fence_context: of the hardware fences, one more per core
- * @fence_seqno: of the last hardware fence, by core
+ * @fence_context: first of CNNACC_MAX_CORES fence contexts, one per core
+ * @fence_seqno: number of the last hardware fence, by core
  * @job_lock: protects @batches
- * @batches: jobs not yet freed
+ * @batches: batches that are not yet freed
  * @idle: woken when @batches becomes empty
- * @destroy_work: tears it down once its jobs are gone
+ * @destroy_work: frees the context's resources when its jobs have ended
  * @status_lock: protects @status
- * @status: what CTX_QUERY returns
+ * @status: answer to CTX_QUERY
  * @event_lock: protects @events
  * @events: eventfds, by core
- * @usage: of each core
- * @pid: process that made it
- * @comm: its name
+ * @usage: usage of each core
+ * @pid: process that created the context
+ * @comm: name of that process
  */
 struct cnnacc_ctx {
 	struct kref ref;
@@ -83,7 +82,7 @@ struct cnnacc_ctx {
 	struct cnnacc_vm vm;
 	struct drm_gem_object *resv;
 	struct drm_sched_entity entities[CNNACC_MAX_CORES];
-	struct mutex submit_lock;	/* makes a SUBMIT whole */
+	struct mutex submit_lock;	/* serialises SUBMIT */
 	bool dead;
 	u64 seqno;
 	u64 fence_context;
@@ -111,7 +110,7 @@ void cnnacc_ctx_add_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch);
 void cnnacc_ctx_remove_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch);
 void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 state,
 			   const struct cnnacc_completion *record);
-void cnnacc_ctx_job_lost(struct cnnacc_ctx *ctx);
+void cnnacc_ctx_job_innocent(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_signal_events(struct cnnacc_ctx *ctx, unsigned int core, u32 count);
 
 int cnnacc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

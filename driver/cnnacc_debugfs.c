@@ -17,21 +17,20 @@
  *
  * ============ ================================================================
  * regs         every register by name, global and per core
- * stats        what the device counts for each core, since the driver took it
+ * stats        the device's counters of each core, since probe
  * cores        the discovery table
- * contexts     every context: who made it, its jobs and failures, its use of cores
- * queues       every core: its state and what is in its ring
- * mm           what each context maps where, and the memory of all buffers
- * resets       how often the device and each core were reset
- * force_reset  write "device" or the name of a core, as "ccp.0", to have it reset
+ * contexts     every context: its creator, jobs, failures and usage of each core
+ * queues       every core: state of the queue and jobs in the ring
+ * mm           address ranges that each context maps, and the memory of all buffers
+ * resets       number of resets of the device and of each core
+ * force_reset  write "device" or the name of a core, such as NAME.0, to reset it
  * ============ ================================================================
  *
- * A line begins with the name of what it is about; what is counted follows as "key=value" pairs.
- * Nobody waits long for these files: what is locked for long is shown as busy, and lists are cut
- * off.
+ * A line begins with the name of its object, followed by "key=value" pairs.  Reading never blocks
+ * for long: an object whose lock may be held for long is shown as busy, and long lists are cut off.
  */
 
-#define CNNACC_DEBUGFS_RANGES	256	/* shown of a context */
+#define CNNACC_DEBUGFS_RANGES	256	/* maximum shown for each context */
 
 static const struct cnnacc_reg_info cnnacc_global_regs[] = CNNACC_GLOBAL_REGS;
 static const struct cnnacc_reg_info cnnacc_queue_regs[] = CNNACC_QUEUE_REGS;
@@ -106,7 +105,7 @@ static void cnnacc_debugfs_show_usage(struct seq_file *m, const struct cnnacc_us
 		   usage->write_bytes);
 }
 
-/* The name of a process may hold anything; it comes last on its line. */
+/* The process name comes last, as it may contain any characters. */
 static void cnnacc_debugfs_context(struct seq_file *m, struct cnnacc_ctx *ctx)
 {
 	struct cnnacc_device *cdev = ctx->cdev;
@@ -115,12 +114,10 @@ static void cnnacc_debugfs_context(struct seq_file *m, struct cnnacc_ctx *ctx)
 	unsigned int i;
 	bool busy;
 
-	spin_lock_irq(&ctx->status_lock);
-	status = ctx->status;
-	spin_unlock_irq(&ctx->status_lock);
-	spin_lock(&ctx->job_lock);
-	busy = !list_empty(&ctx->batches);
-	spin_unlock(&ctx->job_lock);
+	scoped_guard(spinlock_irq, &ctx->status_lock)
+		status = ctx->status;
+	scoped_guard(spinlock, &ctx->job_lock)
+		busy = !list_empty(&ctx->batches);
 
 	seq_printf(m, "ctx %u pid=%d state=%#x dead=%d submitted=%llu failed=%u reset=%u busy=%d comm=",
 		   ctx->hw_id, ctx->pid, status.state, READ_ONCE(ctx->dead),
@@ -138,10 +135,9 @@ static void cnnacc_debugfs_contexts(struct seq_file *m, struct cnnacc_device *cd
 {
 	struct cnnacc_ctx *ctx;
 
-	mutex_lock(&cdev->ctx_lock);
+	guard(mutex)(&cdev->ctx_lock);
 	list_for_each_entry(ctx, &cdev->contexts, link)
 		cnnacc_debugfs_context(m, ctx);
-	mutex_unlock(&cdev->ctx_lock);
 }
 
 static void cnnacc_debugfs_queue(struct seq_file *m, struct cnnacc_core *core)
@@ -156,7 +152,7 @@ static void cnnacc_debugfs_queue(struct seq_file *m, struct cnnacc_core *core)
 	if (first)
 		list_for_each_entry(job, &core->batch->jobs, link) {
 			jobs++;
-			tasks += job->task_count - job->done;
+			tasks += job->task_count - job->tasks_done;
 		}
 	seq_printf(m, "%s enabled=%d ready=%d broken=%d head=%u tail=%u record=%u resets=%llu jobs=%u tasks=%u waiting=%d\n",
 		   name, core->enabled, core->ready, core->broken,
@@ -165,8 +161,8 @@ static void cnnacc_debugfs_queue(struct seq_file *m, struct cnnacc_core *core)
 	if (first)
 		seq_printf(m, "%s oldest ctx=%u seqno=%llu fence=%llu:%llu task=%u/%u age_ms=%u\n",
 			   name, first->ctx->hw_id, first->seqno, first->fence->base.context,
-			   (u64)first->fence->base.seqno, first->done, first->task_count,
-			   jiffies_to_msecs(jiffies - core->since));
+			   (u64)first->fence->base.seqno, first->tasks_done, first->task_count,
+			   jiffies_to_msecs(jiffies - core->job_start));
 	spin_unlock_irq(&core->lock);
 	cnnacc_stats_get(core, &core->meter.total, &usage);
 	seq_printf(m, "%s total", name);
@@ -187,7 +183,7 @@ static void cnnacc_debugfs_vm(struct seq_file *m, struct cnnacc_ctx *ctx)
 	const struct drm_mm_node *node;
 	unsigned int shown = 0;
 
-	/* An UNMAP holds it while it waits for jobs. */
+	/* An UNMAP holds the lock while it waits for jobs. */
 	if (!mutex_trylock(&vm->lock)) {
 		seq_printf(m, "ctx %u busy\n", ctx->hw_id);
 		return;
@@ -213,19 +209,18 @@ static void cnnacc_debugfs_mm(struct seq_file *m, struct cnnacc_device *cdev)
 	struct cnnacc_ctx *ctx;
 	struct cnnacc_bo *bo;
 
-	mutex_lock(&cdev->ctx_lock);
-	list_for_each_entry(ctx, &cdev->contexts, link)
-		cnnacc_debugfs_vm(m, ctx);
-	mutex_unlock(&cdev->ctx_lock);
+	scoped_guard(mutex, &cdev->ctx_lock)
+		list_for_each_entry(ctx, &cdev->contexts, link)
+			cnnacc_debugfs_vm(m, ctx);
 
-	mutex_lock(&cdev->bo_lock);
-	list_for_each_entry(bo, &cdev->bos, link) {
-		count++;
-		size += bo->base.base.size;
-		if (READ_ONCE(bo->base.pages))
-			resident += bo->base.base.size;
+	scoped_guard(mutex, &cdev->bo_lock) {
+		list_for_each_entry(bo, &cdev->bos, link) {
+			count++;
+			size += bo->base.base.size;
+			if (READ_ONCE(bo->base.pages))
+				resident += bo->base.base.size;
+		}
 	}
-	mutex_unlock(&cdev->bo_lock);
 	seq_printf(m, "buffers count=%u bytes=%llu resident=%llu\n", count, size, resident);
 }
 
@@ -239,7 +234,7 @@ static void cnnacc_debugfs_resets(struct seq_file *m, struct cnnacc_device *cdev
 			   READ_ONCE(cdev->cores[i]->resets));
 }
 
-/* All files: the device stays, awake, while one is read. */
+/* Used for all files: keeps the device registered and resumed during a read. */
 static int cnnacc_debugfs_show(struct seq_file *m, void *data)
 {
 	void (*show)(struct seq_file *m, struct cnnacc_device *cdev);
@@ -310,8 +305,8 @@ static const struct file_operations cnnacc_debugfs_force_reset_fops = {
 };
 
 /**
- * cnnacc_debugfs_init() - Add the files
- * @cdev: device, registered, so that its cores stay until these files are gone
+ * cnnacc_debugfs_init() - Create the debugfs files
+ * @cdev: device, registered; its removal deletes the files before the cores
  */
 void cnnacc_debugfs_init(struct cnnacc_device *cdev)
 {

@@ -18,14 +18,14 @@
 /**
  * DOC: device
  *
- * The bus-neutral part of a device: discovery, reset, forgetting of translations,
- * and the order in which everything comes up and goes away.
+ * The bus-neutral part of a device: identification, reset, TLB invalidation, and the order of
+ * bring-up and removal.
  *
  * Lock order, outermost first:
  *
  * - &cnnacc_vm.lock
  * - &cnnacc_vm.dump_lock, which is also taken where resets run
- * - &cnnacc_device.away_lock
+ * - &cnnacc_device.suspend_lock
  * - &cnnacc_device.ctx_lock
  * - &cnnacc_ctx.submit_lock
  * - &cnnacc_device.bo_lock
@@ -35,9 +35,9 @@
  * - &cnnacc_ctx.status_lock, &cnnacc_ctx.event_lock
  * - fence locks
  *
- * A fence is never signalled under &cnnacc_core.lock.  Whatever resets a core or
- * the device runs on the ordered workqueue &cnnacc_device.reset_wq, as do the
- * schedulers' timeouts, so resets need no lock of their own.
+ * A fence is never signalled under &cnnacc_core.lock.  Everything that resets a core or the device
+ * runs on the ordered workqueue &cnnacc_device.reset_wq, as do the schedulers' timeouts, so resets
+ * need no lock of their own.
  */
 
 #define CNNACC_RESET_TIMEOUT_US		2000000
@@ -48,9 +48,9 @@
 /**
  * cnnacc_device_read_pair() - Read a 64-bit register
  * @cdev: device
- * @offset: offset of its lo half
+ * @offset: offset of the lo half
  *
- * Return: its value
+ * Return: the value
  */
 u64 cnnacc_device_read_pair(struct cnnacc_device *cdev, u32 offset)
 {
@@ -65,18 +65,18 @@ u64 cnnacc_device_read_pair(struct cnnacc_device *cdev, u32 offset)
 }
 
 /**
- * cnnacc_device_read_any() - Read a register that may be half of a pair
+ * cnnacc_device_read_any() - Read a 32-bit register, which may be half of a lo/hi pair
  * @cdev: device
- * @offset: its offset
+ * @offset: offset of the register
  *
- * Return: its value; a hi half's is what the lo half that was read last has latched
+ * Return: the value; for a hi half the one latched by the last read of its lo half
  */
 u32 cnnacc_device_read_any(struct cnnacc_device *cdev, u32 offset)
 {
 	unsigned long flags;
 	u32 value;
 
-	/* Nobody's pair is torn apart by what this latches. */
+	/* Reading a lo half latches the hi half: not in the middle of a pair read. */
 	spin_lock_irqsave(&cdev->pair_lock, flags);
 	value = cnnacc_read(cdev, offset);
 	spin_unlock_irqrestore(&cdev->pair_lock, flags);
@@ -84,16 +84,16 @@ u32 cnnacc_device_read_any(struct cnnacc_device *cdev, u32 offset)
 }
 
 /**
- * cnnacc_device_lost() - Has the device vanished from the bus?
+ * cnnacc_device_gone() - Check whether the device has been removed from the bus
  * @cdev: device
  *
- * Return: true if it does not answer any more
+ * Return: true if it does not answer
  */
-bool cnnacc_device_lost(struct cnnacc_device *cdev)
+bool cnnacc_device_gone(struct cnnacc_device *cdev)
 {
 	unsigned int tries = 3;
 
-	/* To be gone is for good, a wrong answer may not be. */
+	/* Retry: a single wrong answer may be transient, a removal is permanent. */
 	while (tries--)
 		if (cnnacc_read(cdev, CNNACC_REG_MAGIC) == CNNACC_MAGIC)
 			return false;
@@ -108,12 +108,12 @@ static int cnnacc_device_hw_reset(struct cnnacc_device *cdev)
 	cnnacc_write(cdev, CNNACC_REG_RESET, 1);
 	ret = read_poll_timeout(cnnacc_read, value, !(value & 1) || value == ~0u, 100,
 				CNNACC_RESET_TIMEOUT_US, false, cdev, CNNACC_REG_RESET);
-	if (!ret && cnnacc_device_lost(cdev))
+	if (!ret && cnnacc_device_gone(cdev))
 		ret = -ENODEV;
 	return ret;
 }
 
-/* As drm_dev_wedged_event() does, which 6.12 lacks and which wants a primary node. */
+/* Like drm_dev_wedged_event(), which Linux 6.12 lacks and which requires a primary node. */
 static void cnnacc_device_wedged_work(struct work_struct *work)
 {
 	struct cnnacc_device *cdev = container_of(work, struct cnnacc_device, wedged_work);
@@ -129,14 +129,14 @@ static void cnnacc_device_wedged_work(struct work_struct *work)
 	drm_dev_exit(idx);
 }
 
-/* Nothing starts any more, and the device cannot reach memory. */
+/* Gives the device up: no more jobs start, and it is cut off from memory. */
 static void cnnacc_device_wedge(struct cnnacc_device *cdev)
 {
 	bool before = cdev->wedged;
 
 	cdev->bus->allow_dma(cdev->drm.dev, false);
 	WRITE_ONCE(cdev->wedged, true);
-	/* Later, as an event takes memory, for which fences may be waited. */
+	/* In a work item: an uevent allocates memory, and reclaim may wait for our fences. */
 	if (!before)
 		queue_work(cdev->ctx_wq, &cdev->wedged_work);
 }
@@ -152,17 +152,17 @@ static bool cnnacc_device_busy(struct cnnacc_device *cdev)
 }
 
 /*
- * Jobs that run get a bounded time to end; then nobody looks at the queues any more.  A reset
- * of the device is next.
+ * Gives running jobs a bounded time to end and then disables all queues.  The caller resets the
+ * device.
  */
-static void cnnacc_device_settle(struct cnnacc_device *cdev)
+static void cnnacc_device_drain(struct cnnacc_device *cdev)
 {
 	unsigned int i;
 	bool busy;
 
 	for (i = 0; i < cdev->core_count; i++)
-		cnnacc_core_hold(cdev->cores[i]);
-	if (!cnnacc_device_lost(cdev))
+		cnnacc_core_pause(cdev->cores[i]);
+	if (!cnnacc_device_gone(cdev))
 		read_poll_timeout(cnnacc_device_busy, busy, !busy, 1000,
 				  CNNACC_DRAIN_TIMEOUT_US, false, cdev);
 	for (i = 0; i < cdev->core_count; i++) {
@@ -172,36 +172,36 @@ static void cnnacc_device_settle(struct cnnacc_device *cdev)
 }
 
 /**
- * cnnacc_device_halt() - Stop the device, for it to sleep or to be reset from outside
+ * cnnacc_device_suspend() - Stop the device before it loses power or is reset from outside
  * @cdev: device
  *
- * When this returns it does no DMA and raises no interrupt.
+ * When this returns the device does no DMA and raises no interrupts.
  */
-void cnnacc_device_halt(struct cnnacc_device *cdev)
+void cnnacc_device_suspend(struct cnnacc_device *cdev)
 {
-	cnnacc_device_settle(cdev);
+	cnnacc_device_drain(cdev);
 	if (cnnacc_device_hw_reset(cdev))
 		cnnacc_device_wedge(cdev);
 	cnnacc_irq_sync(cdev);
 }
 
 /**
- * cnnacc_device_revive() - Reset a device whose queues nobody looks at, and go on
- * @cdev: device
+ * cnnacc_device_restart() - Reset a device and resume its queues
+ * @cdev: device whose queues are disabled
  *
- * Jobs that were running are run again if they are restartable, or lost.  A device that was
- * given up gets another chance.
+ * Jobs that were running are run again if they are restartable, else they end as innocent.  Tries
+ * to reset a wedged device once more.
  */
-void cnnacc_device_revive(struct cnnacc_device *cdev)
+void cnnacc_device_restart(struct cnnacc_device *cdev)
 {
-	bool lost = cnnacc_device_lost(cdev);
+	bool gone = cnnacc_device_gone(cdev);
 	unsigned int i;
 	int ret;
 
-	ret = lost ? -ENODEV : cnnacc_device_hw_reset(cdev);
+	ret = gone ? -ENODEV : cnnacc_device_hw_reset(cdev);
 	if (ret) {
-		drm_err(&cdev->drm, "the device %s, giving up on it\n",
-			lost ? "is gone" : "does not reset");
+		drm_err(&cdev->drm, "the device %s: jobs fail with ENODEV until it is reset or rebound\n",
+			gone ? "is gone" : "does not reset");
 		cnnacc_device_wedge(cdev);
 	} else if (cdev->wedged) {
 		cdev->bus->allow_dma(cdev->drm.dev, true);
@@ -210,14 +210,15 @@ void cnnacc_device_revive(struct cnnacc_device *cdev)
 	atomic_inc(&cdev->reset_gen);
 
 	for (i = 0; i < cdev->core_count; i++) {
-		cnnacc_core_cancel(cdev->cores[i], ret ? CNNACC_END_GONE : CNNACC_END_LOST);
+		cnnacc_core_cancel_jobs(cdev->cores[i],
+					ret ? CNNACC_END_GONE : CNNACC_END_INNOCENT);
 		if (!ret)
 			ret = cnnacc_core_enable(cdev->cores[i]);
 	}
 	if (ret) {
 		cnnacc_device_wedge(cdev);
 		for (i = 0; i < cdev->core_count; i++)
-			cnnacc_core_cancel(cdev->cores[i], CNNACC_END_GONE);
+			cnnacc_core_cancel_jobs(cdev->cores[i], CNNACC_END_GONE);
 		return;
 	}
 	cnnacc_irq_enable(cdev);
@@ -226,7 +227,7 @@ void cnnacc_device_revive(struct cnnacc_device *cdev)
 }
 
 /**
- * cnnacc_device_reset() - Reset the device, when resetting a core did not help
+ * cnnacc_device_reset() - Reset the device, if the reset of a core failed
  * @cdev: device
  *
  * Runs on &cnnacc_device.reset_wq only.
@@ -236,11 +237,11 @@ void cnnacc_device_reset(struct cnnacc_device *cdev)
 	if (cdev->wedged)
 		return;
 
-	dev_warn_ratelimited(cdev->drm.dev, "resetting the device\n");
+	dev_warn_ratelimited(cdev->drm.dev, "reset of the device\n");
 	trace_cnnacc_reset(cdev, -1, atomic64_read(&cdev->reset_count) + 1);
-	cnnacc_device_settle(cdev);
+	cnnacc_device_drain(cdev);
 	atomic64_inc(&cdev->reset_count);
-	cnnacc_device_revive(cdev);
+	cnnacc_device_restart(cdev);
 }
 
 static void cnnacc_device_reset_work(struct work_struct *work)
@@ -262,7 +263,7 @@ static void cnnacc_device_reset_work(struct work_struct *work)
 
 /**
  * cnnacc_device_request_reset() - Reset the device and wait until that is done
- * @cdev: device, not entered
+ * @cdev: device; the caller is not between cnnacc_device_enter() and cnnacc_device_exit()
  */
 void cnnacc_device_request_reset(struct cnnacc_device *cdev)
 {
@@ -272,27 +273,27 @@ void cnnacc_device_request_reset(struct cnnacc_device *cdev)
 
 static bool cnnacc_device_invalidated(struct cnnacc_device *cdev, u32 seq, int gen)
 {
-	/* An INVALIDATE written during a reset was not taken: the reset does its work. */
+	/* The device ignores INVALIDATE during a reset, but the reset drops all translations. */
 	if (cnnacc_read(cdev, CNNACC_REG_RESET) & 1)
 		return false;
 	return (s32)(cnnacc_read(cdev, CNNACC_REG_INV_DONE) - seq) >= 0 ||
 	       atomic_read(&cdev->reset_gen) != gen;
 }
 
-/* cnnacc_device_stop() is at work and gets there in bounded time. */
-static void cnnacc_device_wait_silent(struct cnnacc_device *cdev)
+/* cnnacc_device_stop() is running and completes it in bounded time. */
+static void cnnacc_device_wait_dma_stopped(struct cnnacc_device *cdev)
 {
-	wait_for_completion_timeout(&cdev->silent, msecs_to_jiffies(CNNACC_FREE_TIMEOUT_MS));
+	wait_for_completion_timeout(&cdev->dma_stopped, msecs_to_jiffies(CNNACC_FREE_TIMEOUT_MS));
 }
 
 /**
- * cnnacc_device_invalidate() - Have the device forget a context's translations
- * @cdev: device, not entered
- * @hw_id: the context's hardware id
- * @flags: CNNACC_INVALIDATE_RETIRE if the context goes away, else 0
+ * cnnacc_device_invalidate() - Invalidate the TLB entries of a context
+ * @cdev: device; the caller is not between cnnacc_device_enter() and cnnacc_device_exit()
+ * @hw_id: hardware id of the context
+ * @flags: CNNACC_INVALIDATE_RETIRE if the context is being destroyed, else 0
  *
- * When this returns the device uses none of the entries that the context's tables
- * held before, even if that took a reset of the device.
+ * When this returns the device no longer uses page table entries that were changed before the
+ * call.  If the invalidation times out, the device is reset.
  */
 void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id, u32 flags)
 {
@@ -301,26 +302,27 @@ void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id, u32 flags)
 	u32 seq;
 
 	if (cnnacc_device_enter(cdev, &idx)) {
-		/* Else it is asleep. */
+		/* Otherwise it is suspended and has no translations. */
 		if (drm_dev_is_unplugged(&cdev->drm))
-			cnnacc_device_wait_silent(cdev);
+			cnnacc_device_wait_dma_stopped(cdev);
 		return;
 	}
 	if (!READ_ONCE(cdev->wedged)) {
-		spin_lock(&cdev->inv_lock);
-		cnnacc_write(cdev, CNNACC_REG_INVALIDATE, hw_id | flags);
-		seq = cnnacc_read(cdev, CNNACC_REG_INV_SEQ);
-		spin_unlock(&cdev->inv_lock);
+		scoped_guard(spinlock, &cdev->inv_lock) {
+			cnnacc_write(cdev, CNNACC_REG_INVALIDATE, hw_id | flags);
+			seq = cnnacc_read(cdev, CNNACC_REG_INV_SEQ);
+		}
 		ret = read_poll_timeout(cnnacc_device_invalidated, done, done, 50,
 					CNNACC_INVALIDATE_TIMEOUT_US, false, cdev, seq, gen);
 	}
 	cnnacc_device_exit(cdev, idx);
 	if (ret) {
-		drm_err(&cdev->drm, "translations of context %u stay in use\n", hw_id);
+		drm_err(&cdev->drm, "TLB invalidation of context %u timed out, resetting the device\n",
+			hw_id);
 		cnnacc_device_request_reset(cdev);
-		/* Then there may have been no reset. */
+		/* The reset work does nothing once the device is unplugged. */
 		if (drm_dev_is_unplugged(&cdev->drm))
-			cnnacc_device_wait_silent(cdev);
+			cnnacc_device_wait_dma_stopped(cdev);
 	}
 }
 
@@ -330,21 +332,23 @@ static int cnnacc_device_identify(struct cnnacc_device *cdev)
 	u32 magic = cnnacc_read(cdev, CNNACC_REG_MAGIC);
 
 	if (magic != CNNACC_MAGIC)
-		return dev_err_probe(dev, -ENODEV, "no cnnacc here: magic %#x%s\n", magic,
-				     magic == ~0u ? ": no power, or BAR not decoded" : "");
+		return dev_err_probe(dev, -ENODEV, "not a cnnacc device: magic %#x%s\n", magic,
+				     magic == ~0u ? ": no power, or registers not decoded" : "");
 	cdev->hw_version = cnnacc_read(cdev, CNNACC_REG_HW_VERSION);
 	if (cdev->hw_version >> 16 != CNNACC_HW_VERSION >> 16)
-		return dev_err_probe(dev, -ENODEV, "hardware version %#x not supported\n",
-				     cdev->hw_version);
+		return dev_err_probe(dev, -ENODEV,
+				     "hardware version %#x not supported, the driver supports %u.x\n",
+				     cdev->hw_version, CNNACC_HW_VERSION >> 16);
 	cdev->features = cnnacc_read(cdev, CNNACC_REG_FEATURES);
 	cdev->clock_hz = cnnacc_read(cdev, CNNACC_REG_CLOCK_HZ);
 	cdev->core_count = cnnacc_read(cdev, CNNACC_REG_CORE_COUNT);
 	if (cdev->core_count < 1 || cdev->core_count > CNNACC_MAX_CORES)
-		return dev_err_probe(dev, -ENODEV, "%u cores\n", cdev->core_count);
+		return dev_err_probe(dev, -ENODEV, "%u cores, supported are 1 to %u\n",
+				     cdev->core_count, CNNACC_MAX_CORES);
 	return 0;
 }
 
-/* Bounce buffers break coherence whatever the device says. */
+/* DMA through bounce buffers (swiotlb) is not coherent, even if the device is. */
 static int cnnacc_device_check_coherence(struct cnnacc_device *cdev)
 {
 	struct device *dev = cdev->drm.dev;
@@ -357,7 +361,7 @@ static int cnnacc_device_check_coherence(struct cnnacc_device *cdev)
 	dma = dma_map_single(dev, page, PAGE_SIZE, DMA_BIDIRECTIONAL);
 	if (dma_mapping_error(dev, dma)) {
 		free_page((unsigned long)page);
-		return dev_err_probe(dev, -EIO, "memory cannot be mapped for the device\n");
+		return dev_err_probe(dev, -EIO, "cannot map a page for DMA\n");
 	}
 	if (dma_need_sync(dev, dma) || dma_addressing_limited(dev))
 		cdev->features &= ~CNNACC_FEATURE_COHERENT;
@@ -381,21 +385,21 @@ static int cnnacc_device_init_software(struct cnnacc_device *cdev)
 	INIT_LIST_HEAD(&cdev->contexts);
 	INIT_LIST_HEAD(&cdev->bos);
 	init_waitqueue_head(&cdev->idle);
-	init_completion(&cdev->silent);
+	init_completion(&cdev->dma_stopped);
 	INIT_WORK(&cdev->reset_work, cnnacc_device_reset_work);
 	INIT_WORK(&cdev->wedged_work, cnnacc_device_wedged_work);
 	cnnacc_dump_init(cdev);
-	INIT_WORK(&cdev->away_work, cnnacc_pm_away_work);
-	init_rwsem(&cdev->away_lock);
-	init_completion(&cdev->left);
-	init_completion(&cdev->back);
+	INIT_WORK(&cdev->suspend_work, cnnacc_pm_suspend_work);
+	init_rwsem(&cdev->suspend_lock);
+	init_completion(&cdev->stopped);
+	init_completion(&cdev->resume);
 	ret = drmm_mutex_init(&cdev->drm, &cdev->ctx_lock);
 	if (!ret)
 		ret = drmm_mutex_init(&cdev->drm, &cdev->bo_lock);
 	if (ret)
 		return ret;
 
-	/* Not unbound: the submitter goes to sleep, so its CPU is the nearest that is free. */
+	/* Per CPU: the submitter goes to sleep, so its own CPU is the nearest idle one. */
 	cdev->sched_wq = alloc_workqueue("cnnacc-sched", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
 	if (!cdev->sched_wq)
 		return -ENOMEM;
@@ -425,7 +429,7 @@ static void cnnacc_device_free_cores(struct cnnacc_device *cdev)
 	}
 }
 
-/* After this nobody looks at the cores: no interrupts, nor what they had others do. */
+/* When this returns, neither interrupt handlers nor forwarded calls nor resets use the cores. */
 static void cnnacc_device_quiesce(struct cnnacc_device *cdev)
 {
 	unsigned int i;
@@ -439,10 +443,10 @@ static void cnnacc_device_quiesce(struct cnnacc_device *cdev)
 }
 
 /**
- * cnnacc_device_create() - Make a device that does not run yet
- * @dev: its struct device
- * @regs: its register pages
- * @bus: what its bus does
+ * cnnacc_device_create() - Allocate and identify a device, without starting it
+ * @dev: bus device
+ * @regs: mapped registers
+ * @bus: bus operations
  *
  * Return: the device, or an error pointer
  */
@@ -460,7 +464,7 @@ struct cnnacc_device *cnnacc_device_create(struct device *dev, void __iomem *reg
 
 	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(CNNACC_BUS_ADDR_BITS));
 	if (ret) {
-		dev_err_probe(dev, ret, "no %u-bit bus addresses\n", CNNACC_BUS_ADDR_BITS);
+		dev_err_probe(dev, ret, "cannot set a %u-bit DMA mask\n", CNNACC_BUS_ADDR_BITS);
 		return ERR_PTR(ret);
 	}
 	dma_set_max_seg_size(dev, UINT_MAX);
@@ -508,7 +512,7 @@ static int cnnacc_device_run(struct cnnacc_device *cdev)
 }
 
 /**
- * cnnacc_device_start() - Reset a device, bring its cores up and register it
+ * cnnacc_device_start() - Reset and test a device, start its cores and register it
  * @cdev: device
  *
  * Return: 0 or a negative error code, after which nothing is left running
@@ -538,11 +542,11 @@ int cnnacc_device_start(struct cnnacc_device *cdev)
 }
 
 /**
- * cnnacc_device_stop() - Unregister a device and let go of everything it uses
+ * cnnacc_device_stop() - Unregister a device and release its resources
  * @cdev: device
  *
- * Files may stay open: their ioctls return -ENODEV from now on, their fences are
- * signalled, their mappings stay usable.
+ * Files may stay open: from now on their ioctls return -ENODEV, their fences are signalled, and
+ * their mappings stay valid.
  */
 void cnnacc_device_stop(struct cnnacc_device *cdev)
 {
@@ -553,16 +557,16 @@ void cnnacc_device_stop(struct cnnacc_device *cdev)
 	if (cnnacc_device_hw_reset(cdev))
 		cnnacc_device_wedge(cdev);
 	WRITE_ONCE(cdev->wedged, true);
-	complete_all(&cdev->silent);
+	complete_all(&cdev->dma_stopped);
 	for (i = 0; i < cdev->core_count; i++)
-		cnnacc_core_cancel(cdev->cores[i], CNNACC_END_GONE);
+		cnnacc_core_cancel_jobs(cdev->cores[i], CNNACC_END_GONE);
 	cnnacc_dump_fini(cdev);
 
 	cnnacc_ctx_kill_all(cdev);
 	drain_workqueue(cdev->ctx_wq);
 	if (!wait_event_timeout(cdev->idle, !atomic_read(&cdev->batch_count),
 				msecs_to_jiffies(CNNACC_FREE_TIMEOUT_MS)))
-		drm_err(&cdev->drm, "%d batches of jobs are left\n",
+		drm_err(&cdev->drm, "%d batches of jobs are not freed\n",
 			atomic_read(&cdev->batch_count));
 	cnnacc_gem_unmap_all(cdev);
 	cnnacc_device_free_cores(cdev);

@@ -26,7 +26,7 @@
 struct cnnacc_device;
 struct cnnacc_dump;
 
-/* What a file, an ioctl and the device may use; user space learns it by DEV_QUERY. */
+/* Limits of a file, an ioctl and the device; DEV_QUERY reports them. */
 #define CNNACC_MAX_CONTEXTS	32
 #define CNNACC_MAX_BIND_OPS	1024
 #define CNNACC_MAX_SYNC_OPS	1024
@@ -44,21 +44,23 @@ struct cnnacc_dump;
 #define CNNACC_RING_ENTRIES	128	/* more than CNNACC_MAX_TASKS */
 
 /**
- * struct cnnacc_bus - what the bus glue does for the bus-neutral part.
- * @irq: Linux interrupt number of a vector
- * @allow_dma: let the device reach memory, or, if it does not reset, cut it off
+ * struct cnnacc_bus - bus operations.
+ * @irq: return the Linux interrupt number of a vector
+ * @allow_dma: allow DMA, or block it if the device cannot be reset
+ * @irq_hint: what to check if interrupts do not arrive
  */
 struct cnnacc_bus {
 	int (*irq)(struct device *dev, unsigned int vector);
 	void (*allow_dma)(struct device *dev, bool allow);
+	const char *irq_hint;
 };
 
 /**
  * struct cnnacc_vector - one interrupt of the device.
  * @cdev: device
- * @mask: CNNACC_IRQ_* bits it serves
- * @pending: bits left to the interrupt thread
- * @count: interrupts taken
+ * @mask: CNNACC_IRQ_* bits that it reports
+ * @pending: bits for the interrupt thread to handle
+ * @count: interrupts handled
  * @irq: Linux interrupt number
  */
 struct cnnacc_vector {
@@ -70,7 +72,7 @@ struct cnnacc_vector {
 };
 
 /**
- * struct cnnacc_shell_report - error that belongs to no job.
+ * struct cnnacc_shell_report - last error of the shell; it belongs to no job.
  * @code: enum cnnacc_shell_error
  * @core: core index
  * @addr: bus address or value
@@ -82,51 +84,51 @@ struct cnnacc_shell_report {
 };
 
 /* Bits of &cnnacc_core.flags */
-#define CNNACC_CORE_FORWARDED	0	/* the csd is on its way */
+#define CNNACC_CORE_FORWARDED	0	/* &cnnacc_core.csd is queued */
 
 /**
  * struct cnnacc_core - a core and its hardware queue.
  *
- * Fences point into it and may outlive the device, so it has its own count.
+ * Hardware fences point to their core and may outlive the device, so a core is reference-counted.
  *
  * @ref: held by the device and by every hardware fence
- * @cdev: device; not valid once it is gone
+ * @cdev: device; dangling once the device is freed
  * @index: core index
- * @name: "TYPE.index"
- * @info: its discovery entry
- * @sched: its scheduler, which lets one batch at a time through
- * @fence_lock: their lock
- * @ring: packets
- * @ring_dma: their bus address
- * @records: completion records
- * @records_dma: their bus address
- * @reset_work: brings the core back after a failure
- * @flags: CNNACC_CORE_*
+ * @name: "NAME.index", with the name in the discovery entry
+ * @info: discovery entry
+ * @sched: scheduler; it has one batch in flight at a time
+ * @fence_lock: lock of the hardware fences
+ * @ring: packet ring
+ * @ring_dma: bus address of @ring
+ * @records: ring of completion records
+ * @records_dma: bus address of @records
+ * @reset_work: resets the core after a failure
+ * @flags: CNNACC_CORE_* bits
  * @cpu: CPU that submitted the jobs in the ring
- * @csd: ends jobs on that CPU
- * @lock: protects what follows
- * @enabled: the hardware queue runs
- * @ready: packets may be put into the ring
- * @broken: the running job is lost, not failed by the device
- * @ending: somebody ends jobs that are done; only one does, so they end in order
- * @again: that one has to look at the queue once more
- * @failure: what stopped the queue, until a reset has dealt with it
- * @batch: jobs that the scheduler has handed over, or NULL
+ * @csd: runs cnnacc_core_forwarded() on @cpu
+ * @lock: protects all members below
+ * @enabled: the hardware queue is enabled and its completion records are valid
+ * @ready: packets may be written to the ring
+ * @broken: the device's answers cannot be trusted; the running job counts as hung
+ * @processing: a thread ends completed jobs; only one at a time does, so that jobs end in order
+ * @reprocess: that thread has to read the queue once more
+ * @failure: the job that stopped the queue, until recovery ends it
+ * @batch: batch that the scheduler has started, or NULL
  * @tail: ring index after the last packet
  * @head: index of the next completion record
- * @head_told: that index as the device knows it
- * @seq: number of the last completion record
+ * @head_acked: value of @head that was last written to the device
+ * @seq: sequence number of the last completion record
  * @next_fence: fence value of the next packet
- * @aborting: fence value of the packet that does not end and is to be aborted, or 0
- * @events: EVENT_COUNT as last seen
- * @watched: fence value of the packet that the watchdog last found at the head
- * @progress: PROGRESS when it last looked
- * @irq_seen: when the watchdog last looked it found an interrupt that nobody had handled yet
- * @irq_count: &cnnacc_vector.count then
- * @irq_lost: a lost interrupt was reported
- * @since: when the first job in the ring came to be that, jiffies
- * @resets: times the core was reset
- * @meter: usage
+ * @aborting: fence value of the hung packet that is being aborted, or 0
+ * @events: last value of EVENT_COUNT
+ * @watchdog_fence: fence value of the packet at the head at the last watchdog check
+ * @watchdog_progress: PROGRESS at the last watchdog check
+ * @irq_seen: the last watchdog check found an unhandled interrupt
+ * @irq_count: &cnnacc_vector.count at the last watchdog check
+ * @irq_lost: a lost interrupt has been reported
+ * @job_start: jiffies when the first job in the ring became the first
+ * @resets: number of core resets
+ * @meter: accounting
  */
 struct cnnacc_core {
 	struct kref ref;
@@ -135,7 +137,7 @@ struct cnnacc_core {
 	char name[16];
 	struct drm_cnnacc_core_info info;
 	struct drm_gpu_scheduler sched;
-	spinlock_t fence_lock;		/* of the hardware fences */
+	spinlock_t fence_lock;		/* lock of the hardware fences */
 	struct cnnacc_packet *ring;
 	dma_addr_t ring_dma;
 	struct cnnacc_completion *records;
@@ -145,27 +147,27 @@ struct cnnacc_core {
 	unsigned int cpu;
 	call_single_data_t csd;
 
-	spinlock_t lock;		/* protects what follows */
+	spinlock_t lock;		/* protects all members below */
 	bool enabled;
 	bool ready;
 	bool broken;
-	bool ending;
-	bool again;
+	bool processing;
+	bool reprocess;
 	struct cnnacc_failure failure;
 	struct cnnacc_batch *batch;
 	u32 tail;
 	u32 head;
-	u32 head_told;
+	u32 head_acked;
 	u32 seq;
 	u64 next_fence;
 	u64 aborting;
 	u32 events;
-	u64 watched;
-	u32 progress;
+	u64 watchdog_fence;
+	u32 watchdog_progress;
 	bool irq_seen;
 	bool irq_lost;
 	unsigned int irq_count;
-	unsigned long since;
+	unsigned long job_start;
 	u64 resets;
 	struct cnnacc_meter meter;
 };
@@ -174,40 +176,40 @@ struct cnnacc_core {
  * struct cnnacc_device - a device.
  * @drm: DRM device
  * @regs: register pages
- * @bus: bus glue
+ * @bus: bus operations
  * @hw_version: register HW_VERSION
- * @features: register FEATURES, less what the path to memory takes away
+ * @features: register FEATURES, without COHERENT if DMA goes through bounce buffers
  * @clock_hz: register CLOCK_HZ
- * @core_count: cores
+ * @core_count: number of cores
  * @cores: the cores
- * @vector_count: interrupts
- * @vectors: the interrupts
- * @shell_error: last error that the interrupt handler saw
- * @pair_lock: makes reads of lo/hi register pairs whole
- * @inv_lock: makes INVALIDATE and the read of its number one
- * @reset_gen: goes up when a device reset forgot all translations
- * @reset_count: device resets
- * @wedged: given up: nothing is started any more
- * @sched_wq: of the schedulers; a job starts on the CPU that submits it
- * @reset_wq: ordered; whatever resets a core or the device runs here
+ * @vector_count: number of requested interrupts
+ * @vectors: the interrupts, one per core and then one for errors
+ * @shell_error: last error that the interrupt handler read
+ * @pair_lock: makes reads of lo/hi register pairs atomic
+ * @inv_lock: makes the write of INVALIDATE and the read of its sequence number atomic
+ * @reset_gen: incremented by each device reset, which also drops all translations
+ * @reset_count: number of device resets
+ * @wedged: the device does not reset; no more jobs are started
+ * @sched_wq: workqueue of the schedulers; a job starts on the CPU that submits it
+ * @reset_wq: ordered workqueue for everything that resets a core or the device
  * @reset_work: resets the device
- * @wedged_work: tells user space that it was given up
- * @away_work: occupies @reset_wq while the device sleeps or is reset from outside
- * @away_lock: held for writing meanwhile
- * @left: done when @away_work has stopped the device
- * @back: done when it may bring it back
- * @ctx_wq: tears contexts down, and tells user space of coredumps and the end
- * @ctx_ids: context ids of the hardware
+ * @wedged_work: sends the uevent about a wedged device
+ * @suspend_work: occupies @reset_wq while the device is suspended or reset from outside
+ * @suspend_lock: held for writing by @suspend_work, for reading by users of registers
+ * @stopped: completed when @suspend_work has stopped the device
+ * @resume: completed when @suspend_work may restart the device
+ * @ctx_wq: workqueue that destroys contexts, publishes coredumps and sends uevents
+ * @ctx_ids: hardware context ids
  * @ctx_lock: protects @contexts
- * @contexts: all contexts not yet torn down
+ * @contexts: contexts that are not yet destroyed
  * @bo_lock: protects @bos
  * @bos: buffers
- * @batch_count: batches of jobs not yet freed
+ * @batch_count: batches that are not yet freed
  * @idle: woken when @batch_count is zero
- * @silent: done when a device that goes away does no DMA any more
- * @dump: coredump that waits to be given away, or NULL
- * @dump_next: jiffies before which none is taken
- * @dump_work: gives it away
+ * @dma_stopped: completed when a device that is being removed does no more DMA
+ * @dump: coredump to be published, or NULL
+ * @dump_next: jiffies before which no coredump is taken
+ * @dump_work: publishes @dump
  */
 struct cnnacc_device {
 	struct drm_device drm;
@@ -221,8 +223,8 @@ struct cnnacc_device {
 	unsigned int vector_count;
 	struct cnnacc_vector vectors[CNNACC_MAX_CORES + 1];
 	struct cnnacc_shell_report shell_error;
-	spinlock_t pair_lock;		/* makes reads of lo/hi pairs whole */
-	spinlock_t inv_lock;		/* joins INVALIDATE and its number */
+	spinlock_t pair_lock;		/* makes reads of lo/hi pairs atomic */
+	spinlock_t inv_lock;		/* makes INVALIDATE and the read of INV_SEQ atomic */
 	atomic_t reset_gen;
 	atomic64_t reset_count;
 	bool wedged;
@@ -230,10 +232,10 @@ struct cnnacc_device {
 	struct workqueue_struct *reset_wq;
 	struct work_struct reset_work;
 	struct work_struct wedged_work;
-	struct work_struct away_work;
-	struct rw_semaphore away_lock;	/* keeps the device from going away */
-	struct completion left;
-	struct completion back;
+	struct work_struct suspend_work;
+	struct rw_semaphore suspend_lock;	/* keeps the device from being suspended */
+	struct completion stopped;
+	struct completion resume;
 	struct workqueue_struct *ctx_wq;
 	struct ida ctx_ids;
 	struct mutex ctx_lock;		/* protects @contexts */
@@ -242,7 +244,7 @@ struct cnnacc_device {
 	struct list_head bos;
 	atomic_t batch_count;
 	wait_queue_head_t idle;
-	struct completion silent;
+	struct completion dma_stopped;
 	struct cnnacc_dump *dump;
 	unsigned long dump_next;
 	struct work_struct dump_work;
@@ -280,9 +282,9 @@ int cnnacc_device_start(struct cnnacc_device *cdev);
 void cnnacc_device_stop(struct cnnacc_device *cdev);
 u64 cnnacc_device_read_pair(struct cnnacc_device *cdev, u32 offset);
 u32 cnnacc_device_read_any(struct cnnacc_device *cdev, u32 offset);
-bool cnnacc_device_lost(struct cnnacc_device *cdev);
-void cnnacc_device_halt(struct cnnacc_device *cdev);
-void cnnacc_device_revive(struct cnnacc_device *cdev);
+bool cnnacc_device_gone(struct cnnacc_device *cdev);
+void cnnacc_device_suspend(struct cnnacc_device *cdev);
+void cnnacc_device_restart(struct cnnacc_device *cdev);
 void cnnacc_device_reset(struct cnnacc_device *cdev);
 void cnnacc_device_request_reset(struct cnnacc_device *cdev);
 void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id, u32 flags);
@@ -294,17 +296,17 @@ void cnnacc_core_release(struct kref *ref);
 void cnnacc_core_program(struct cnnacc_core *core);
 int cnnacc_core_enable(struct cnnacc_core *core);
 void cnnacc_core_disable(struct cnnacc_core *core);
-void cnnacc_core_hold(struct cnnacc_core *core);
+void cnnacc_core_pause(struct cnnacc_core *core);
 bool cnnacc_core_busy(struct cnnacc_core *core);
 void cnnacc_core_resume(struct cnnacc_core *core);
 void cnnacc_core_start(struct cnnacc_core *core, struct cnnacc_batch *batch);
 bool cnnacc_core_forward(struct cnnacc_core *core);
 bool cnnacc_core_process(struct cnnacc_core *core, bool hard);
-void cnnacc_core_break(struct cnnacc_core *core);
+void cnnacc_core_set_broken(struct cnnacc_core *core);
 void cnnacc_core_force_reset(struct cnnacc_core *core);
 bool cnnacc_core_hung(struct cnnacc_core *core);
-void cnnacc_core_kill(struct cnnacc_core *core);
-void cnnacc_core_cancel(struct cnnacc_core *core, enum cnnacc_end end);
+void cnnacc_core_handle_hang(struct cnnacc_core *core);
+void cnnacc_core_cancel_jobs(struct cnnacc_core *core, enum cnnacc_end end);
 
 /* cnnacc_irq.c */
 int cnnacc_irq_init(struct cnnacc_device *cdev);

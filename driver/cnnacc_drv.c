@@ -21,35 +21,35 @@
 /**
  * DOC: driver
  *
- * What the DRM core calls: files, ioctls, and queries about the device.  Where to find
- * the rest:
+ * The DRM driver: open and close, the table of ioctls, DEV_QUERY and REG_RW.  The other files:
  *
  * ==================== =======================================================
  * cnnacc_pci.c         probe of a PCI function
- * cnnacc_device.c      bring-up, teardown, device reset; the lock order
+ * cnnacc_device.c      bring-up, removal, device reset; the lock order
  * cnnacc_core.c        discovery, rings and scheduler of a core
- * cnnacc_queue.c       a core's hardware queue: packets, completions, events
- * cnnacc_recovery.c    hangs, aborts, core reset, what becomes of jobs then
+ * cnnacc_queue.c       hardware queue of a core: packets, completion records, events
+ * cnnacc_recovery.c    hangs, aborts, core reset, guilty and innocent jobs
  * cnnacc_irq.c         interrupts
- * cnnacc_pm.c          runtime and system sleep, resets from outside
- * cnnacc_selftest.c    what a device must do before it is trusted
+ * cnnacc_pm.c          runtime PM, system suspend, resets from outside
+ * cnnacc_selftest.c    self-test at probe
  * cnnacc_gem.c         BO_CREATE, BO_INFO, BO_SYNC, BO_WAIT, PRIME
  * cnnacc_vm.c          VM_BIND, page tables
  * cnnacc_ctx.c         CTX_CREATE, CTX_DESTROY, CTX_QUERY, EVENTFD
  * cnnacc_submit.c      SUBMIT
- * cnnacc_job.c         checks of tasks, hardware fences, end of a job, fence errors
- * cnnacc_batch.c       jobs that go to the core together
- * cnnacc_gate.c        what a job waits for
+ * cnnacc_job.c         validation of tasks, hardware fences, end of a job, fence errors
+ * cnnacc_batch.c       jobs that are started on a core together
+ * cnnacc_deps.c        dependencies of a job
  * cnnacc_sched.c       scheduler callbacks, watchdog
  * cnnacc_stats.c       CTX_STATS, fdinfo
  * cnnacc_dump.c        devcoredump
  * cnnacc_debugfs.c     debugfs
  * cnnacc_sysfs.c       sysfs
  * cnnacc_trace.h       tracepoints
- * compat/              differences between kernels
+ * compat/              differences between kernel versions
  * ==================== =======================================================
  *
- * Versions: 1.0 is the first; 1.1 has CTX_STATS, and more limits in DEV_INFO.
+ * Versions: 1.0 is the first; 1.1 adds CTX_STATS and more limits to DEV_INFO; 1.2
+ * names cores and has 16 parameters of each.
  */
 
 static int cnnacc_open(struct drm_device *drm, struct drm_file *file)
@@ -63,8 +63,8 @@ static void cnnacc_postclose(struct drm_device *drm, struct drm_file *file)
 	cnnacc_file_close(file->driver_priv);
 }
 
-/* The answer to a query. */
-union cnnacc_answer {
+/* Answer to DEV_QUERY. */
+union cnnacc_query_result {
 	struct drm_cnnacc_dev_info device;
 	struct drm_cnnacc_core_info cores[CNNACC_MAX_CORES];
 };
@@ -107,7 +107,7 @@ static int cnnacc_dev_query_ioctl(struct drm_device *drm, void *data, struct drm
 {
 	struct cnnacc_device *cdev = to_cnnacc_device(drm);
 	struct drm_cnnacc_dev_query *args = data;
-	union cnnacc_answer answer;
+	union cnnacc_query_result answer;
 	size_t size;
 	int idx;
 
@@ -121,7 +121,7 @@ static int cnnacc_dev_query_ioctl(struct drm_device *drm, void *data, struct drm
 		size = cnnacc_query_cores(cdev, answer.cores);
 	cnnacc_device_exit(cdev, idx);
 
-	/* User memory may take its time, which must not hold up an unplug. */
+	/* After the exit, as a page fault may take long and must not delay an unplug. */
 	return cnnacc_uobj_put(drm, args->pointer, &args->size, &answer, size);
 }
 
@@ -135,11 +135,11 @@ static int cnnacc_reg_rw_ioctl(struct drm_device *drm, void *data, struct drm_fi
 	    cnnacc_refuses(drm, args->pad) || cnnacc_refuses(drm, args->offset % 4) ||
 	    cnnacc_refuses(drm, args->offset >= CNNACC_REGS_SIZE))
 		return -EINVAL;
-	/* Who writes registers can have the device write any memory. */
+	/* Writing registers can make the device write any memory. */
 	ret = args->flags & DRM_CNNACC_REG_WRITE ? security_locked_down(LOCKDOWN_PCI_ACCESS) : 0;
 	if (ret)
 		return ret;
-	/* A reset behind the driver's back would cost every context its jobs. */
+	/* The driver must do a reset itself, to save the queued jobs of all contexts. */
 	if (args->flags & DRM_CNNACC_REG_WRITE && args->offset == CNNACC_REG_RESET) {
 		if (!drm_dev_enter(drm, &idx))
 			return -ENODEV;
@@ -186,7 +186,7 @@ static const struct file_operations cnnacc_fops = {
 	.show_fdinfo = drm_show_fdinfo,
 };
 
-/* Kernels without accel nodes get a render node. */
+/* On kernels without CONFIG_DRM_ACCEL the device is a render node. */
 #define CNNACC_NODE (IS_ENABLED(CONFIG_DRM_ACCEL) ? DRIVER_COMPUTE_ACCEL : DRIVER_RENDER)
 
 const struct drm_driver cnnacc_drm_driver = {
@@ -221,5 +221,5 @@ module_exit(cnnacc_exit);
 MODULE_DESCRIPTION("CNN accelerator");
 MODULE_AUTHOR("The cnnacc authors");
 MODULE_LICENSE("GPL");
-/* MODULE_IMPORT_NS(), whose argument changed its form in 6.13. */
+/* Instead of MODULE_IMPORT_NS(), whose argument became a string in 6.13. */
 MODULE_INFO(import_ns, "DMA_BUF");

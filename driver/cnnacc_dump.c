@@ -18,33 +18,33 @@
 /**
  * DOC: coredump
  *
- * A failed job is dumped before its core is reset and before its fence is signalled, so its
- * context and its tables stay.  Buffers may be unmapped meanwhile by who does not care for
- * the job; &cnnacc_vm.dump_lock keeps their memory.  Fences depend on the one who dumps, so it
- * takes no lock under which somebody allocates, and memory only if there is some at once, in
- * single pages.  The pages become a device coredump later, in a work item of their own.
+ * A failed job is dumped before its core is reset and before its fence is signalled, so its context
+ * and page tables exist.  User space may unmap buffers meanwhile; &cnnacc_vm.dump_lock keeps their
+ * memory.  Fences wait for the dump to be taken, so it takes no lock under which memory is
+ * allocated, and allocates single pages without reclaim (GFP_NOWAIT).  A work item copies the pages
+ * to a device coredump later.
  *
- * At most one dump is taken in dump_interval_ms, so that who fails on purpose, again and again,
- * does not keep the others waiting.
+ * At most one dump is taken in dump_interval_ms, so that a process that fails on purpose does not
+ * delay the recovery of others.
  */
 
 static unsigned int cnnacc_dump_interval_ms = 1000;
 module_param_named(dump_interval_ms, cnnacc_dump_interval_ms, uint, 0644);
-MODULE_PARM_DESC(dump_interval_ms, "ms between two coredumps at least (default 1000)");
+MODULE_PARM_DESC(dump_interval_ms, "minimum time between two coredumps in ms (default 1000)");
 
 #define CNNACC_DUMP_PAGES	((CNNACC_DUMP_PROGRAM_MAX >> PAGE_SHIFT) + 64)
 
 /**
- * struct cnnacc_dump - a dump in the making.
+ * struct cnnacc_dump - a dump that is being taken.
  * @size: bytes written
- * @full: there was no memory for more
- * @program_left: bytes of programs that may follow
- * @pages: what was written
+ * @full: an allocation failed; nothing more is added
+ * @program_remaining: remaining budget for programs, in bytes
+ * @pages: contents
  */
 struct cnnacc_dump {
 	size_t size;
 	bool full;
-	size_t program_left;
+	size_t program_remaining;
 	struct page *pages[CNNACC_DUMP_PAGES];
 };
 
@@ -80,7 +80,7 @@ static struct page *cnnacc_dump_page(struct cnnacc_dump *dump, size_t index)
 	return dump->pages[index];
 }
 
-/* Copies to what was written or follows it. */
+/* Writes at offset @at, which is at most the current size. */
 static void cnnacc_dump_put(struct cnnacc_dump *dump, size_t at, const void *data, size_t len)
 {
 	struct page *page;
@@ -105,7 +105,7 @@ static void cnnacc_dump_add(struct cnnacc_dump *dump, const void *data, size_t l
 		dump->size += len;
 }
 
-/* Leaves room for the section's head; returns where that is. */
+/* Begins a section with an empty header; returns the offset of the header. */
 static size_t cnnacc_dump_open(struct cnnacc_dump *dump)
 {
 	static const struct cnnacc_dump_section none;
@@ -115,7 +115,7 @@ static size_t cnnacc_dump_open(struct cnnacc_dump *dump)
 	return at;
 }
 
-/* A section that did not fit is left out as a whole. */
+/* Ends a section and fills in its header.  A section that did not fit is removed. */
 static void cnnacc_dump_close(struct cnnacc_dump *dump, size_t at, u32 type, u64 va)
 {
 	size_t size = dump->size - at - sizeof(struct cnnacc_dump_section);
@@ -175,6 +175,7 @@ static void cnnacc_dump_entry(struct cnnacc_core_entry *to,
 		.job_cycles_max_lo = cnnacc_dump_le32(lower_32_bits(from->job_cycles_max)),
 		.job_cycles_max_hi = cnnacc_dump_le32(upper_32_bits(from->job_cycles_max)),
 	};
+	memcpy(to->name, from->name, sizeof(to->name));
 	for (i = 0; i < CNNACC_CORE_PARAMS; i++)
 		to->param[i] = cnnacc_dump_le32(from->param[i]);
 }
@@ -283,23 +284,23 @@ static void cnnacc_dump_walk(struct cnnacc_dump *dump, struct cnnacc_vm *vm, u64
 	cnnacc_dump_section(dump, CNNACC_DUMP_WALK, &out, sizeof(out));
 }
 
-/* Programs are this driver's own memory, so its pages can be read. */
+/* Program buffers are never imported, so their pages can be mapped by the CPU. */
 static void cnnacc_dump_program(struct cnnacc_dump *dump, const struct cnnacc_vm_program *program)
 {
-	size_t at = cnnacc_dump_open(dump), left, part, skip = offset_in_page(program->offset);
+	size_t at = cnnacc_dump_open(dump), remaining, part, skip = offset_in_page(program->offset);
 	struct sg_page_iter page;
 	void *from;
 
-	left = min_t(u64, program->size, dump->program_left);
-	dump->program_left -= left;
+	remaining = min_t(u64, program->size, dump->program_remaining);
+	dump->program_remaining -= remaining;
 	for_each_sgtable_page(program->sgt, &page, program->offset >> PAGE_SHIFT) {
-		part = min_t(size_t, left, PAGE_SIZE - skip);
+		part = min_t(size_t, remaining, PAGE_SIZE - skip);
 		if (!part)
 			break;
 		from = kmap_local_page(sg_page_iter_page(&page));
 		cnnacc_dump_add(dump, from + skip, part);
 		kunmap_local(from);
-		left -= part;
+		remaining -= part;
 		skip = 0;
 	}
 	cnnacc_dump_close(dump, at, CNNACC_DUMP_PROGRAM, program->va);
@@ -315,11 +316,14 @@ static void cnnacc_dump_part(struct cnnacc_dump *dump, const struct cnnacc_vm_pr
 		.offset = program->offset + (from - program->va),
 	};
 
-	if (from < to && dump->program_left && !dump->full)
+	if (from < to && dump->program_remaining && !dump->full)
 		cnnacc_dump_program(dump, &part);
 }
 
-/* The failed task's, whose mappings may be several, then all else that it could have fetched. */
+/*
+ * Dumps the program of the failed task, which may span several mappings, then all other programs
+ * in the address space.
+ */
 static void cnnacc_dump_programs(struct cnnacc_dump *dump, struct cnnacc_vm *vm,
 				 const struct drm_cnnacc_task *task)
 {
@@ -327,7 +331,7 @@ static void cnnacc_dump_programs(struct cnnacc_dump *dump, struct cnnacc_vm *vm,
 	u64 last = ALIGN((u64)task->program_va + task->program_len, CNNACC_PAGE_SIZE);
 	struct cnnacc_vm_program program = { };
 
-	mutex_lock(&vm->dump_lock);
+	guard(mutex)(&vm->dump_lock);
 	while (cnnacc_vm_program(vm, max(first, program.va + program.size), &program) &&
 	       program.va < last)
 		cnnacc_dump_part(dump, &program, max(program.va, first),
@@ -338,7 +342,6 @@ static void cnnacc_dump_programs(struct cnnacc_dump *dump, struct cnnacc_vm *vm,
 		cnnacc_dump_part(dump, &program, program.va, min(end, first));
 		cnnacc_dump_part(dump, &program, max(program.va, last), end);
 	}
-	mutex_unlock(&vm->dump_lock);
 }
 
 static void cnnacc_dump_finish(struct cnnacc_dump *dump)
@@ -359,8 +362,8 @@ static void cnnacc_dump_fill(struct cnnacc_dump *dump, struct cnnacc_core *core)
 	const struct cnnacc_failure *failure = &core->failure;
 	const struct cnnacc_job *job = failure->job;
 	struct cnnacc_vm *vm = &job->ctx->vm;
-	/* A record counts the task it is about as done. */
-	u32 task = min(job->done - failure->has_record, job->task_count - 1);
+	/* With a record, tasks_done includes the failed task. */
+	u32 task = min(job->tasks_done - failure->has_record, job->task_count - 1);
 
 	cnnacc_dump_add(dump, &none, sizeof(none));
 	cnnacc_dump_job(dump, core, failure, task);
@@ -377,7 +380,7 @@ static void cnnacc_dump_fill(struct cnnacc_dump *dump, struct cnnacc_core *core)
 }
 
 /**
- * cnnacc_dump_take() - Note all about a core's failure, if it is not too soon after the last
+ * cnnacc_dump_take() - Dump the failed job of a core, unless dump_interval_ms has not passed
  * @core: core with a failed job, disabled and not yet reset
  *
  * Runs on &cnnacc_device.reset_wq only.
@@ -393,9 +396,9 @@ void cnnacc_dump_take(struct cnnacc_core *core)
 	if (!dump)
 		return;
 	cdev->dump_next = jiffies + msecs_to_jiffies(READ_ONCE(cnnacc_dump_interval_ms));
-	dump->program_left = CNNACC_DUMP_PROGRAM_MAX;
+	dump->program_remaining = CNNACC_DUMP_PROGRAM_MAX;
 	cnnacc_dump_fill(dump, core);
-	/* Complete before the work sees it. */
+	/* Publish the complete dump; pairs with the acquire in cnnacc_dump_work(). */
 	smp_store_release(&cdev->dump, dump);
 	queue_work(cdev->ctx_wq, &cdev->dump_work);
 }
@@ -411,7 +414,7 @@ static void cnnacc_dump_publish(struct cnnacc_device *cdev, const struct cnnacc_
 		part = min_t(size_t, dump->size - at, PAGE_SIZE);
 		memcpy_from_page(data + at, dump->pages[at / PAGE_SIZE], 0, part);
 	}
-	/* Takes the memory over; goes for nothing if nobody has fetched the last one. */
+	/* dev_coredump takes ownership; it drops the dump if an earlier one is still pending. */
 	dev_coredumpv(cdev->drm.dev, data, dump->size, GFP_KERNEL);
 }
 
@@ -420,20 +423,20 @@ static void cnnacc_dump_work(struct work_struct *work)
 	struct cnnacc_device *cdev = container_of(work, struct cnnacc_device, dump_work);
 	struct cnnacc_dump *dump;
 
-	/* As cnnacc_dump_take() left it. */
+	/* Pairs with the release in cnnacc_dump_take(). */
 	dump = smp_load_acquire(&cdev->dump);
 	if (!dump)
 		return;
-	/* There may have been no memory for anything but the header, which comes last. */
+	/* The size is 0 if not even the header could be allocated. */
 	if (dump->size)
 		cnnacc_dump_publish(cdev, dump);
 	cnnacc_dump_free(dump);
-	/* Done with, before there is another. */
+	/* From here on another dump may be taken. */
 	smp_store_release(&cdev->dump, NULL);
 }
 
 /**
- * cnnacc_dump_init() - Make dumps possible
+ * cnnacc_dump_init() - Initialise coredumps
  * @cdev: device
  */
 void cnnacc_dump_init(struct cnnacc_device *cdev)
@@ -443,8 +446,8 @@ void cnnacc_dump_init(struct cnnacc_device *cdev)
 }
 
 /**
- * cnnacc_dump_fini() - Give away a dump that was taken
- * @cdev: device without resets
+ * cnnacc_dump_fini() - Publish a pending coredump
+ * @cdev: device on which no more resets run
  */
 void cnnacc_dump_fini(struct cnnacc_device *cdev)
 {

@@ -18,12 +18,12 @@
 /**
  * DOC: buffers
  *
- * Buffers are shmem GEM objects, so their memory is the owner's (memcg).  A private
- * buffer shares the reservation object of its context: a job adds its fence once
- * for all of them.  A buffer's pages stay where they are once it is mapped.
+ * Buffers are shmem GEM objects, so their memory is charged to the creator's memcg.  The private
+ * buffers of a context share its reservation object, so a job adds its fence once for all of them.
+ * The pages of a buffer stay pinned once it has been mapped for the device.
  */
 
-/* An exporter may keep a mapping for as long as somebody is attached. */
+/* Detaches, too, as an exporter may keep the pages mapped until its importers detach. */
 static void cnnacc_gem_detach(struct cnnacc_bo *bo)
 {
 	struct drm_gem_object *obj = &bo->base.base;
@@ -31,10 +31,10 @@ static void cnnacc_gem_detach(struct cnnacc_bo *bo)
 
 	dma_buf_unmap_attachment_unlocked(attach, bo->base.sgt, DMA_BIDIRECTIONAL);
 	bo->base.sgt = NULL;
-	/* Its reservation is the buffer's. */
-	bo->lender = attach->dmabuf;
+	/* Keep the dma-buf: the buffer uses its reservation object. */
+	bo->detached = attach->dmabuf;
 	obj->import_attach = NULL;
-	dma_buf_detach(bo->lender, attach);
+	dma_buf_detach(bo->detached, attach);
 }
 
 static void cnnacc_gem_unmap(struct cnnacc_bo *bo)
@@ -60,28 +60,29 @@ static void cnnacc_gem_free(struct drm_gem_object *obj)
 {
 	struct cnnacc_device *cdev = to_cnnacc_device(obj->dev);
 	struct drm_gem_object *resv = to_cnnacc_bo(obj)->resv;
-	struct dma_buf *lender;
+	struct dma_buf *detached;
 	bool alive;
 	int idx;
 
 	/*
-	 * No mapping outlives cnnacc_gem_unmap_all(), which waits for who is in here, or comes
-	 * first.  Others need not wait until an exporter lets us have its locks.
+	 * No mapping may outlive cnnacc_gem_unmap_all().  It waits for this function, before the
+	 * unplug by drm_dev_enter(), after the unplug by bo_lock.  Before the unplug, bo_lock is
+	 * released first: the exporter's locks may take long, and other buffers need not wait.
 	 */
 	alive = drm_dev_enter(obj->dev, &idx);
-	mutex_lock(&cdev->bo_lock);
-	if (!alive)
-		cnnacc_gem_unmap(to_cnnacc_bo(obj));
-	list_del(&to_cnnacc_bo(obj)->link);
-	mutex_unlock(&cdev->bo_lock);
+	scoped_guard(mutex, &cdev->bo_lock) {
+		if (!alive)
+			cnnacc_gem_unmap(to_cnnacc_bo(obj));
+		list_del(&to_cnnacc_bo(obj)->link);
+	}
 	if (alive) {
 		cnnacc_gem_unmap(to_cnnacc_bo(obj));
 		drm_dev_exit(idx);
 	}
-	lender = to_cnnacc_bo(obj)->lender;
+	detached = to_cnnacc_bo(obj)->detached;
 	drm_gem_shmem_object_free(obj);
-	if (lender)
-		dma_buf_put(lender);
+	if (detached)
+		dma_buf_put(detached);
 	if (resv)
 		drm_gem_object_put(resv);
 }
@@ -161,7 +162,7 @@ struct drm_gem_object *cnnacc_gem_create_object(struct drm_device *drm, size_t s
 }
 
 /**
- * cnnacc_gem_create_resv() - Make an object for its reservation only
+ * cnnacc_gem_create_resv() - Create an object that only has a reservation object
  * @drm: DRM device
  *
  * Return: the object or NULL
@@ -194,35 +195,32 @@ struct drm_gem_object *cnnacc_gem_import(struct drm_device *drm, struct dma_buf 
 		return ERR_PTR(-ENODEV);
 	obj = drm_gem_prime_import(drm, buf);
 	if (!IS_ERR(obj) && drm_gem_is_imported(obj)) {
-		mutex_lock(&cdev->bo_lock);
+		guard(mutex)(&cdev->bo_lock);
 		list_add_tail(&to_cnnacc_bo(obj)->link, &cdev->bos);
-		mutex_unlock(&cdev->bo_lock);
 	}
 	drm_dev_exit(idx);
 	return obj;
 }
 
 /**
- * cnnacc_gem_unmap_all() - Take all memory of buffers away from a device that is gone
+ * cnnacc_gem_unmap_all() - Unmap the memory of all buffers from a device that is being removed
  * @cdev: device, stopped
  *
- * The buffers live on with their files and CPU mappings.
+ * The buffers and their CPU mappings stay valid while files are open.
  */
 void cnnacc_gem_unmap_all(struct cnnacc_device *cdev)
 {
 	struct cnnacc_bo *bo;
 
-	/* A PRIME ioctl that is late looks at attachments under this lock. */
-	mutex_lock(&cdev->drm.object_name_lock);
-	mutex_lock(&cdev->bo_lock);
+	/* A PRIME ioctl that still runs reads attachments under this lock. */
+	guard(mutex)(&cdev->drm.object_name_lock);
+	guard(mutex)(&cdev->bo_lock);
 	list_for_each_entry(bo, &cdev->bos, link)
 		cnnacc_gem_unmap(bo);
-	mutex_unlock(&cdev->bo_lock);
-	mutex_unlock(&cdev->drm.object_name_lock);
 }
 
 /**
- * cnnacc_gem_usable() - May a context use a buffer?
+ * cnnacc_gem_usable() - Check whether a context may use a buffer
  * @obj: buffer
  * @ctx: context
  *
@@ -236,12 +234,12 @@ bool cnnacc_gem_usable(struct drm_gem_object *obj, struct cnnacc_ctx *ctx)
 }
 
 /**
- * cnnacc_gem_active() - Does a job that has not ended use a buffer?
+ * cnnacc_gem_active() - Check whether a buffer may be in use by a job that has not ended
  * @obj: buffer
  *
- * Any job of its context may use a private buffer.
+ * A private buffer counts as used by every job of its context.
  *
- * Return: true if so
+ * Return: true if it may be in use
  */
 bool cnnacc_gem_active(struct drm_gem_object *obj)
 {
@@ -271,10 +269,9 @@ static int cnnacc_bo_create(struct drm_file *file, struct drm_gem_object *resv,
 		bo->resv = resv;
 		shmem->base.resv = resv->resv;
 	}
-	mutex_lock(&cdev->bo_lock);
-	list_add_tail(&bo->link, &cdev->bos);
-	mutex_unlock(&cdev->bo_lock);
-	/* Mapping for DMA writes the zeroes back that a cache may hold. */
+	scoped_guard(mutex, &cdev->bo_lock)
+		list_add_tail(&bo->link, &cdev->bos);
+	/* Mapping for DMA now writes back zeroes of the new pages that are in a CPU cache. */
 	if (shmem->map_wc) {
 		sgt = drm_gem_shmem_get_pages_sgt(shmem);
 		ret = PTR_ERR_OR_ZERO(sgt);
@@ -390,7 +387,7 @@ static int cnnacc_bo_sync(struct cnnacc_device *cdev, struct drm_file *file,
 	if (cnnacc_refuses(&cdev->drm, op->offset > obj->size ||
 			   op->size > obj->size - op->offset))
 		ret = -EINVAL;
-	/* The exporter keeps an imported buffer coherent (DMA_BUF_IOCTL_SYNC). */
+	/* For an imported buffer that is up to the exporter (DMA_BUF_IOCTL_SYNC). */
 	if (ret || drm_gem_is_imported(obj) || cdev->features & CNNACC_FEATURE_COHERENT)
 		goto out;
 	sgt = drm_gem_shmem_get_pages_sgt(&to_cnnacc_bo(obj)->base);
@@ -413,7 +410,7 @@ out:
 int cnnacc_bo_sync_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_cnnacc_bo_sync *args = data;
-	struct drm_cnnacc_bo_sync_op *ops;
+	struct drm_cnnacc_bo_sync_op *ops __free(kvfree) = NULL;
 	int ret = 0, idx;
 	u32 i;
 
@@ -422,14 +419,13 @@ int cnnacc_bo_sync_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 		return PTR_ERR_OR_ZERO(ops);
 	for (i = 0; i < args->ops.count && !ret; i++) {
 		ret = -ENODEV;
-		/* Copies of large buffers take their time, which an unplug need not wait for. */
+		/* One section for each operation, so that an unplug waits for one only. */
 		if (drm_dev_enter(drm, &idx)) {
 			ret = cnnacc_bo_sync(to_cnnacc_device(drm), file, &ops[i]);
 			drm_dev_exit(idx);
 		}
 		cond_resched();
 	}
-	kvfree(ops);
 	return ret;
 }
 
@@ -456,7 +452,7 @@ int cnnacc_bo_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 		return -ENOENT;
 
 	usage = dma_resv_usage_rw(!(args->flags & DRM_CNNACC_BO_WAIT_WRITE));
-	/* Any job of its context may write a private buffer. */
+	/* Every job of its context may write a private buffer. */
 	if (to_cnnacc_bo(obj)->resv)
 		usage = DMA_RESV_USAGE_BOOKKEEP;
 	timeout = args->timeout_ns > 0 ? drm_timeout_abs_to_jiffies(args->timeout_ns) : 0;

@@ -16,8 +16,8 @@ struct drm_file;
  * @use: enum drm_cnnacc_bo_use
  * @flags: DRM_CNNACC_BO_*
  * @link: in &cnnacc_device.bos
- * @resv: object that lends its reservation to a private buffer; held, else NULL
- * @lender: dma-buf that an imported buffer was attached to, held, once it is unmapped
+ * @resv: for a private buffer, the referenced object whose reservation it shares; else NULL
+ * @detached: dma-buf of an imported buffer that was detached, referenced; else NULL
  */
 struct cnnacc_bo {
 	struct drm_gem_shmem_object base;
@@ -25,7 +25,7 @@ struct cnnacc_bo {
 	u32 flags;
 	struct list_head link;
 	struct drm_gem_object *resv;
-	struct dma_buf *lender;
+	struct dma_buf *detached;
 };
 
 static inline struct cnnacc_bo *to_cnnacc_bo(struct drm_gem_object *obj)

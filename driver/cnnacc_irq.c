@@ -8,13 +8,13 @@
 /**
  * DOC: interrupts
  *
- * The hard handler acknowledges, looks at what the device wrote and signals fences, on the
- * CPU that submitted the jobs; what takes longer, events and errors, is left to the threaded
- * one.  Each core has a vector, errors have one, and a vector knows which status bits are its
- * own: a core's handler need not read them.
+ * The hard handler acknowledges the interrupt, reads the completion records and signals fences, on
+ * the CPU that submitted the jobs.  The threaded handler does what takes longer: events and errors.
+ * Each core has a vector, and errors have one.  A core's vector stands for the status bits of that
+ * core only, so its handler need not read IRQ_STATUS.
  */
 
-/* Clearing the status bit clears the report, so it is read first. */
+/* Must be called before the status bit is cleared, as that clears the report too. */
 static void cnnacc_irq_save_error(struct cnnacc_device *cdev)
 {
 	struct cnnacc_shell_report *report = &cdev->shell_error;
@@ -24,7 +24,7 @@ static void cnnacc_irq_save_error(struct cnnacc_device *cdev)
 	WRITE_ONCE(report->addr, cnnacc_device_read_pair(cdev, CNNACC_REG_ERR_ADDR_LO));
 }
 
-/* What is left to the thread. */
+/* Processes the cores in @status; returns the bits that the interrupt thread must handle. */
 static u32 cnnacc_irq_cores(struct cnnacc_device *cdev, u32 status)
 {
 	unsigned int i;
@@ -45,10 +45,10 @@ static irqreturn_t cnnacc_irq_hard(int irq, void *arg)
 	struct cnnacc_device *cdev = vector->cdev;
 	u32 status = vector->mask;
 
-	/* A message of a core can only be about that core, and its registers tell the rest. */
+	/* A core's vector is about that core only: its queue registers tell the rest. */
 	if (status & CNNACC_IRQ_ERROR) {
 		status = cnnacc_read(cdev, CNNACC_REG_IRQ_STATUS);
-		if (status == ~0u)	/* gone from the bus */
+		if (status == ~0u)	/* the device is gone */
 			return IRQ_NONE;
 		status &= vector->mask;
 	}
@@ -67,7 +67,7 @@ static irqreturn_t cnnacc_irq_hard(int irq, void *arg)
 }
 
 /**
- * cnnacc_irq_defer() - Have the interrupt thread look at a core
+ * cnnacc_irq_defer() - Have the interrupt thread process a core
  * @core: core
  */
 void cnnacc_irq_defer(struct cnnacc_core *core)
@@ -81,10 +81,10 @@ void cnnacc_irq_defer(struct cnnacc_core *core)
 static void cnnacc_irq_error(struct cnnacc_device *cdev)
 {
 	const struct cnnacc_shell_report *report = &cdev->shell_error;
-	/* The next interrupt may write it. */
+	/* READ_ONCE: the hard handler may overwrite the report. */
 	u32 code = READ_ONCE(report->code), core = READ_ONCE(report->core);
 
-	if (code == CNNACC_SHELL_OK)	/* raised by hand */
+	if (code == CNNACC_SHELL_OK)	/* raised by IRQ_RAISE */
 		return;
 	drm_err_ratelimited(&cdev->drm, "shell error %u, core %u, address %#llx\n",
 			    code, core, READ_ONCE(report->addr));
@@ -92,7 +92,7 @@ static void cnnacc_irq_error(struct cnnacc_device *cdev)
 	case CNNACC_SHELL_PACKET_READ:
 	case CNNACC_SHELL_COMPL_WRITE:
 		if (core < cdev->core_count)
-			cnnacc_core_break(cdev->cores[core]);
+			cnnacc_core_set_broken(cdev->cores[core]);
 		break;
 	default:
 		break;
@@ -117,7 +117,7 @@ static irqreturn_t cnnacc_irq_thread(int irq, void *arg)
 }
 
 /**
- * cnnacc_irq_enable() - Have the device raise interrupts
+ * cnnacc_irq_enable() - Enable all interrupts in the device
  * @cdev: device
  */
 void cnnacc_irq_enable(struct cnnacc_device *cdev)
@@ -131,7 +131,7 @@ void cnnacc_irq_enable(struct cnnacc_device *cdev)
 }
 
 /**
- * cnnacc_irq_sync() - Wait for the interrupt handlers that run
+ * cnnacc_irq_sync() - Wait for running interrupt handlers
  * @cdev: device
  */
 void cnnacc_irq_sync(struct cnnacc_device *cdev)
@@ -179,7 +179,7 @@ err:
  * cnnacc_irq_fini() - Free a device's interrupts
  * @cdev: device
  *
- * When this returns no handler runs any more.
+ * When this returns, no handler is running.
  */
 void cnnacc_irq_fini(struct cnnacc_device *cdev)
 {

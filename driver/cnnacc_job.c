@@ -12,9 +12,9 @@
 /**
  * DOC: job
  *
- * A job is tasks that run one after the other on one core, and one fence.  This is
- * where user tasks are checked, so that no packet is ever refused by the device,
- * and where the device's status becomes a fence error and a context state.
+ * A job is a sequence of tasks for one core with one fence.  This file validates the tasks of user
+ * space, so that the device never refuses a packet, and translates the device's status to a fence
+ * error and a context state.
  */
 
 static int cnnacc_job_check_task(const struct cnnacc_core *core, struct drm_cnnacc_task *task)
@@ -41,7 +41,7 @@ static int cnnacc_job_check_task(const struct cnnacc_core *core, struct drm_cnna
 static struct cnnacc_job *cnnacc_job_alloc(struct cnnacc_core *core, u32 task_count,
 					   const struct drm_cnnacc_task *tasks)
 {
-	struct cnnacc_job *job;
+	struct cnnacc_job *job __free(kfree) = NULL;
 	u32 i;
 	int ret;
 
@@ -52,12 +52,10 @@ static struct cnnacc_job *cnnacc_job_alloc(struct cnnacc_core *core, u32 task_co
 	for (i = 0; i < task_count; i++) {
 		job->tasks[i] = tasks[i];
 		ret = cnnacc_job_check_task(core, &job->tasks[i]);
-		if (ret) {
-			kfree(job);
+		if (ret)
 			return ERR_PTR(ret);
-		}
 	}
-	return job;
+	return_ptr(job);
 }
 
 static const char *cnnacc_fence_driver_name(struct dma_fence *fence)
@@ -86,13 +84,13 @@ static const struct dma_fence_ops cnnacc_fence_ops = {
 };
 
 /**
- * cnnacc_job_create() - Make a job from what the user says
- * @ctx: context, which the caller keeps from being torn down
- * @args: the user's description
- * @tasks: its tasks
+ * cnnacc_job_create() - Validate a user's job and create it
+ * @ctx: context; the caller keeps it from being destroyed
+ * @args: job description from user space
+ * @tasks: tasks of the job
  *
- * Return: the job, to be freed with cnnacc_job_free() or, once it is in a batch that was
- * pushed, ended with cnnacc_job_end(); or an error pointer
+ * Return: the job, to be freed by cnnacc_job_free() or, once its batch is pushed, by
+ * cnnacc_job_end(); or an error pointer
  */
 struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cnnacc_job *args,
 				     const struct drm_cnnacc_task *tasks)
@@ -123,12 +121,12 @@ struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cn
 }
 
 /**
- * cnnacc_job_arm() - Number a job and give its fence to the world
- * @job: job, which will end
+ * cnnacc_job_arm() - Number a job and initialise its fence
+ * @job: job; from here on it must be ended by cnnacc_job_end()
  *
- * The order of the calls in a context is the order in which its jobs run on a core.
+ * Jobs of a context run on a core in the order of these calls.
  *
- * Return: its fence, referenced
+ * Return: the fence of the job, referenced
  */
 struct dma_fence *cnnacc_job_arm(struct cnnacc_job *job)
 {
@@ -137,7 +135,7 @@ struct dma_fence *cnnacc_job_arm(struct cnnacc_job *job)
 
 	job->seqno = ++ctx->seqno;
 	kref_get(&core->ref);
-	/* The file that is open now keeps the module from going. */
+	/* Safe: the open file of the caller keeps the module loaded. */
 	__module_get(THIS_MODULE);
 	job->fence->core = core;
 	dma_fence_init(&job->fence->base, &cnnacc_fence_ops, &core->fence_lock,
@@ -175,7 +173,7 @@ static int cnnacc_job_status(const struct cnnacc_completion *record, u32 *state)
 	}
 }
 
-/* Tells the context; returns the fence's error. */
+/* Updates the status of the context; returns the error for the fence. */
 static int cnnacc_job_report(struct cnnacc_job *job, enum cnnacc_end end,
 			     const struct cnnacc_completion *record)
 {
@@ -192,8 +190,8 @@ static int cnnacc_job_report(struct cnnacc_job *job, enum cnnacc_end end,
 	case CNNACC_END_HANG:
 		cnnacc_ctx_job_failed(job->ctx, job, DRM_CNNACC_CTX_HANG, record);
 		return -ETIMEDOUT;
-	case CNNACC_END_LOST:
-		cnnacc_ctx_job_lost(job->ctx);
+	case CNNACC_END_INNOCENT:
+		cnnacc_ctx_job_innocent(job->ctx);
 		return -ECANCELED;
 	case CNNACC_END_CANCELED:
 		return -ECANCELED;
@@ -203,12 +201,12 @@ static int cnnacc_job_report(struct cnnacc_job *job, enum cnnacc_end end,
 }
 
 /**
- * cnnacc_job_end() - Signal the fence of a job that its core is done with, and free the job
- * @job: job, in no batch any more
+ * cnnacc_job_end() - Signal the fence of a job and free the job
+ * @job: job, removed from its batch
  * @end: why it ended
  * @record: last completion record, or NULL
  *
- * The batch that it was the last job of is the scheduler's to free afterwards.
+ * If it was the last job of its batch, the scheduler may free the batch from here on.
  */
 void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 		    const struct cnnacc_completion *record)
@@ -224,7 +222,7 @@ void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 	if (error)
 		dma_fence_set_error(fence, error);
 	dma_fence_signal(fence);
-	/* Second, so that who waits for the job is woken up before the scheduler is. */
+	/* Signal the scheduler's fence second, so that waiters wake first. */
 	if (batch)
 		dma_fence_signal(&batch->done);
 	dma_fence_end_signalling(cookie);

@@ -17,26 +17,26 @@ struct drm_file;
 
 /**
  * enum cnnacc_end - why a job ended.
- * @CNNACC_END_DONE: all tasks done
- * @CNNACC_END_FAILED: a task failed, the completion record says how
- * @CNNACC_END_HANG: no progress, or the device lost it
- * @CNNACC_END_LOST: taken by a reset that it did not cause
- * @CNNACC_END_CANCELED: never started, as what it waited for failed or its context is gone
- * @CNNACC_END_GONE: the device is gone
+ * @CNNACC_END_DONE: all tasks succeeded
+ * @CNNACC_END_FAILED: a task failed; its completion record has the reason
+ * @CNNACC_END_HANG: guilty of a reset: no progress, or the core's answers made no sense
+ * @CNNACC_END_INNOCENT: ended by a reset that it did not cause
+ * @CNNACC_END_CANCELED: never started: a dependency failed or its context was destroyed
+ * @CNNACC_END_GONE: the device is gone or wedged
  */
 enum cnnacc_end {
 	CNNACC_END_DONE,
 	CNNACC_END_FAILED,
 	CNNACC_END_HANG,
-	CNNACC_END_LOST,
+	CNNACC_END_INNOCENT,
 	CNNACC_END_CANCELED,
 	CNNACC_END_GONE,
 };
 
 /**
- * struct cnnacc_fence - signalled when the hardware is done with a job.
+ * struct cnnacc_fence - hardware fence of a job; signalled when the job has ended.
  * @base: fence
- * @core: core, held
+ * @core: core, referenced
  */
 struct cnnacc_fence {
 	struct dma_fence base;
@@ -46,48 +46,48 @@ struct cnnacc_fence {
 /**
  * struct cnnacc_dep - fence that a job waits for.
  * @cb: callback on @fence
- * @gate: its gate
- * @fence: the fence, held
- * @fatal: its error cancels the job
+ * @deps: the dependencies it is one of
+ * @fence: the fence, referenced
+ * @fatal: an error of @fence cancels the job
  */
 struct cnnacc_dep {
 	struct dma_fence_cb cb;
-	struct cnnacc_gate *gate;
+	struct cnnacc_deps *deps;
 	struct dma_fence *fence;
 	bool fatal;
 };
 
 /**
- * struct cnnacc_gate - one fence for all that a job waits for; can be opened early.
- * @base: fence
- * @lock: its lock
- * @pending: dependencies not signalled, one more while they are being added
- * @count: dependencies
- * @max: size of @deps
- * @deps: dependencies
+ * struct cnnacc_deps - all fences that a job waits for, as one fence.
+ * @base: signalled when all of @entries are, or early by cnnacc_deps_force_signal()
+ * @lock: lock of @base
+ * @pending: entries that are not signalled, plus one until cnnacc_deps_arm() has returned
+ * @count: entries in use
+ * @max: entries allocated
+ * @entries: the fences
  */
-struct cnnacc_gate {
+struct cnnacc_deps {
 	struct dma_fence base;
 	spinlock_t lock;	/* fence lock */
 	atomic_t pending;
 	unsigned int count;
 	unsigned int max;
-	struct cnnacc_dep deps[] __counted_by(max);
+	struct cnnacc_dep entries[] __counted_by(max);
 };
 
 /**
- * struct cnnacc_batch - jobs that the scheduler hands to a core together.
- * @done: signalled when the last of them has ended; counts who uses the batch
- * @lock: its lock
- * @base: what the scheduler sees
- * @ctx: their context, which outlives it
- * @core: their core
+ * struct cnnacc_batch - jobs that the scheduler starts on a core together.
+ * @done: signalled when the last job has ended; its reference count is that of the batch
+ * @lock: lock of @done
+ * @base: scheduler job
+ * @ctx: context of the jobs; it outlives the batch
+ * @core: core of the jobs
  * @link: in &cnnacc_ctx.batches
- * @gate: opens when the dependencies of the first job are done; NULL if it has none
+ * @deps: dependencies of the first job; NULL if it has none
  * @jobs: jobs that have not ended, in order
  * @task_count: tasks of all jobs
- * @cycles: their cycle limits
- * @cpu: CPU that submits them
+ * @cycles: sum of the cycle limits of all tasks
+ * @cpu: CPU that submitted the jobs
  * @kicked: the packets of @jobs are in the ring
  */
 struct cnnacc_batch {
@@ -97,7 +97,7 @@ struct cnnacc_batch {
 	struct cnnacc_ctx *ctx;
 	struct cnnacc_core *core;
 	struct list_head link;
-	struct cnnacc_gate *gate;
+	struct cnnacc_deps *deps;
 	struct list_head jobs;
 	u32 task_count;
 	u64 cycles;
@@ -106,21 +106,21 @@ struct cnnacc_batch {
 };
 
 /**
- * struct cnnacc_job - job; freed at its end.
+ * struct cnnacc_job - job; cnnacc_job_end() frees it.
  * @link: in &cnnacc_batch.jobs
- * @ctx: its context, which outlives it
- * @core: its core
+ * @ctx: context; it outlives the job
+ * @core: core
  * @flags: DRM_CNNACC_JOB_*
- * @seqno: number in its context
- * @fence: hardware fence, held
- * @fence_live: @fence is initialised and counted
- * @last_of: the batch that it is the last job of, else NULL
+ * @seqno: number of the job in its context
+ * @fence: hardware fence, referenced
+ * @fence_live: @fence is initialised and reference-counted
+ * @last_of: the batch whose last job this is, else NULL
  * @first_fence: fence value of the first packet
- * @done: tasks done since it was kicked
- * @runtime_ns: device time of its tasks
- * @cycles: cycles of its tasks
- * @task_count: tasks
- * @tasks: tasks
+ * @tasks_done: tasks completed since the job was last written to the ring
+ * @runtime_ns: device time of the completed tasks
+ * @cycles: cycles of the completed tasks
+ * @task_count: number of tasks
+ * @tasks: the tasks
  */
 struct cnnacc_job {
 	struct list_head link;
@@ -132,7 +132,7 @@ struct cnnacc_job {
 	bool fence_live;
 	struct cnnacc_batch *last_of;
 	u64 first_fence;
-	u32 done;
+	u32 tasks_done;
 	u64 runtime_ns;
 	u64 cycles;
 	u32 task_count;
@@ -140,10 +140,10 @@ struct cnnacc_job {
 };
 
 /**
- * struct cnnacc_failure - a job that stopped its core's queue; to be ended.
- * @job: the job, in no batch any more, or NULL
- * @end: why it ends
- * @has_record: @record is its own
+ * struct cnnacc_failure - the job that stopped a core's queue.
+ * @job: the job, removed from its batch, for recovery to end; or NULL
+ * @end: why the job ends
+ * @has_record: @record is valid
  * @record: last completion record, in host byte order
  */
 struct cnnacc_failure {
@@ -154,9 +154,9 @@ struct cnnacc_failure {
 };
 
 /**
- * struct cnnacc_param - module parameter of at least 10 ms.
- * @ms: its value; first, as functions for parameters of type uint have to find it
- * @max_ms: its largest value
+ * struct cnnacc_param - module parameter in ms, with a minimum of 10.
+ * @ms: value; must be the first member, as the functions for uint parameters access it there
+ * @max_ms: maximum
  */
 struct cnnacc_param {
 	unsigned int ms;
@@ -168,12 +168,12 @@ static inline struct cnnacc_batch *to_cnnacc_batch(struct drm_sched_job *base)
 	return container_of(base, struct cnnacc_batch, base);
 }
 
-/* cnnacc_gate.c */
-struct cnnacc_gate *cnnacc_gate_create(unsigned int max);
-void cnnacc_gate_add(struct cnnacc_gate *gate, struct dma_fence *fence, bool fatal);
-void cnnacc_gate_arm(struct cnnacc_gate *gate);
-void cnnacc_gate_open(struct cnnacc_gate *gate);
-bool cnnacc_gate_failed(struct cnnacc_gate *gate);
+/* cnnacc_deps.c */
+struct cnnacc_deps *cnnacc_deps_create(unsigned int max);
+void cnnacc_deps_add(struct cnnacc_deps *deps, struct dma_fence *fence, bool fatal);
+void cnnacc_deps_arm(struct cnnacc_deps *deps);
+void cnnacc_deps_force_signal(struct cnnacc_deps *deps);
+bool cnnacc_deps_failed(struct cnnacc_deps *deps);
 
 /* cnnacc_job.c */
 struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cnnacc_job *args,

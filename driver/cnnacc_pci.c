@@ -9,9 +9,9 @@
 #include "cnnacc_trace.h"
 
 /**
- * DOC: PCI glue
+ * DOC: PCI
  *
- * All that is known about PCI: BAR, vectors, bus mastering and function level reset.
+ * The PCI-specific part: BAR, MSI-X vectors, bus mastering and function level reset.
  */
 
 static int cnnacc_pci_irq(struct device *dev, unsigned int vector)
@@ -30,6 +30,7 @@ static void cnnacc_pci_allow_dma(struct device *dev, bool allow)
 static const struct cnnacc_bus cnnacc_pci_bus = {
 	.irq = cnnacc_pci_irq,
 	.allow_dma = cnnacc_pci_allow_dma,
+	.irq_hint = "MSI-X, pci=nomsi and the IOMMU's interrupt remapping",
 };
 
 static void cnnacc_pci_free_vectors(void *data)
@@ -95,11 +96,11 @@ static void cnnacc_pci_remove(struct pci_dev *pdev)
 	pci_clear_master(pdev);
 }
 
-/* Not everybody who resets a function has woken it up. */
+/* Callers of pci_reset_function() need not have resumed the device. */
 static void cnnacc_pci_reset_prepare(struct pci_dev *pdev)
 {
 	pm_runtime_get_sync(&pdev->dev);
-	cnnacc_pm_leave(pci_get_drvdata(pdev));
+	cnnacc_pm_suspend(pci_get_drvdata(pdev));
 }
 
 static void cnnacc_pci_reset_done(struct pci_dev *pdev)
@@ -108,7 +109,7 @@ static void cnnacc_pci_reset_done(struct pci_dev *pdev)
 
 	atomic64_inc(&cdev->reset_count);
 	trace_cnnacc_reset(cdev, -1, atomic64_read(&cdev->reset_count));
-	cnnacc_pm_return(cdev);
+	cnnacc_pm_resume(cdev);
 	cnnacc_pm_put(cdev);
 }
 
@@ -135,7 +136,7 @@ static struct pci_driver cnnacc_pci_driver = {
 };
 
 /**
- * cnnacc_pci_register() - Start to serve PCI functions
+ * cnnacc_pci_register() - Register the PCI driver
  *
  * Return: 0 or a negative error code
  */
@@ -145,7 +146,7 @@ int cnnacc_pci_register(void)
 }
 
 /**
- * cnnacc_pci_unregister() - Let go of all PCI functions
+ * cnnacc_pci_unregister() - Unregister the PCI driver
  */
 void cnnacc_pci_unregister(void)
 {

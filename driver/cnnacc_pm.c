@@ -7,22 +7,22 @@
 #include "cnnacc_pm.h"
 
 /**
- * DOC: power
+ * DOC: power management
  *
- * A device goes to sleep 50 ms after its last use, goes to sleep with the machine, or is
- * reset from outside (FLR).  Each time it may forget everything, so there is one way down,
- * cnnacc_device_halt(), and one way up, cnnacc_device_revive().
+ * A device is suspended 50 ms after its last use (runtime PM) and with the system, and it may be
+ * reset from outside (FLR).  Each of these may clear all of its state, so all use
+ * cnnacc_device_suspend() before and cnnacc_device_restart() after.
  *
- * A SUBMIT, a batch of jobs, and whoever touches registers for a user hold a runtime PM
- * reference; the latter between cnnacc_device_enter() and cnnacc_device_exit(), which also
- * keeps a sleep or a reset from outside away.  While either lasts, a work item occupies
+ * A SUBMIT, a batch of jobs and an ioctl or file that accesses registers hold a runtime PM
+ * reference.  The last one does so between cnnacc_device_enter() and cnnacc_device_exit(), which
+ * also exclude a system suspend and a reset from outside.  During these two a work item occupies
  * &cnnacc_device.reset_wq, so that neither a reset nor the watchdog touches the device.
  */
 
 #define CNNACC_AUTOSUSPEND_MS	50
 
 /**
- * cnnacc_pm_get() - Wake the device up and keep it awake
+ * cnnacc_pm_get() - Take a runtime PM reference and resume the device
  * @cdev: device
  *
  * Return: 0 or -ENODEV
@@ -33,8 +33,8 @@ int cnnacc_pm_get(struct cnnacc_device *cdev)
 }
 
 /**
- * cnnacc_pm_get_again() - Take one more reference
- * @cdev: device that the caller keeps awake
+ * cnnacc_pm_get_again() - Take one more runtime PM reference
+ * @cdev: device that the caller holds a reference of
  */
 void cnnacc_pm_get_again(struct cnnacc_device *cdev)
 {
@@ -42,7 +42,7 @@ void cnnacc_pm_get_again(struct cnnacc_device *cdev)
 }
 
 /**
- * cnnacc_pm_put() - Let the device sleep when nobody needs it
+ * cnnacc_pm_put() - Release a runtime PM reference
  * @cdev: device
  */
 void cnnacc_pm_put(struct cnnacc_device *cdev)
@@ -52,13 +52,14 @@ void cnnacc_pm_put(struct cnnacc_device *cdev)
 }
 
 /**
- * cnnacc_device_enter() - Begin to use registers, outside of a job and of a reset
+ * cnnacc_device_enter() - Begin a section that accesses registers, outside of jobs and resets
  * @cdev: device
- * @idx: for cnnacc_device_exit()
+ * @idx: out: cookie for cnnacc_device_exit()
  *
- * Not to be held while waiting for a reset.
+ * The section must not wait for a reset: it excludes &cnnacc_device.suspend_work, which resets
+ * wait for.
  *
- * Return: 0 or -ENODEV
+ * Return: 0, or -ENODEV if the device is unplugged or cannot be resumed
  */
 int cnnacc_device_enter(struct cnnacc_device *cdev, int *idx)
 {
@@ -68,109 +69,108 @@ int cnnacc_device_enter(struct cnnacc_device *cdev, int *idx)
 		drm_dev_exit(*idx);
 		return -ENODEV;
 	}
-	down_read(&cdev->away_lock);
+	down_read(&cdev->suspend_lock);
 	return 0;
 }
 
 /**
- * cnnacc_device_exit() - End what cnnacc_device_enter() began
+ * cnnacc_device_exit() - End a section that cnnacc_device_enter() began
  * @cdev: device
- * @idx: from it
+ * @idx: cookie from cnnacc_device_enter()
  */
 void cnnacc_device_exit(struct cnnacc_device *cdev, int idx)
 {
-	up_read(&cdev->away_lock);
+	up_read(&cdev->suspend_lock);
 	cnnacc_pm_put(cdev);
 	drm_dev_exit(idx);
 }
 
 /**
- * cnnacc_pm_away_work() - Keep everybody off the device while it is away
- * @work: &cnnacc_device.away_work
+ * cnnacc_pm_suspend_work() - Suspend and restart the device, excluding all users meanwhile
+ * @work: &cnnacc_device.suspend_work
  */
-void cnnacc_pm_away_work(struct work_struct *work)
+void cnnacc_pm_suspend_work(struct work_struct *work)
 {
-	struct cnnacc_device *cdev = container_of(work, struct cnnacc_device, away_work);
+	struct cnnacc_device *cdev = container_of(work, struct cnnacc_device, suspend_work);
 
-	down_write(&cdev->away_lock);
-	cnnacc_device_halt(cdev);
-	complete(&cdev->left);
-	/* Idle, as the machine may sleep for longer than a task may hang. */
-	wait_for_completion_state(&cdev->back, TASK_IDLE);
-	cnnacc_device_revive(cdev);
-	up_write(&cdev->away_lock);
+	down_write(&cdev->suspend_lock);
+	cnnacc_device_suspend(cdev);
+	complete(&cdev->stopped);
+	/* TASK_IDLE: the system may be suspended for longer than the hung-task timeout. */
+	wait_for_completion_state(&cdev->resume, TASK_IDLE);
+	cnnacc_device_restart(cdev);
+	up_write(&cdev->suspend_lock);
 }
 
 /**
- * cnnacc_pm_leave() - Prepare for a time in which the device forgets everything
+ * cnnacc_pm_suspend() - Stop the device before it may lose its state
  * @cdev: device
  *
- * Jobs that run get a bounded time to end.
+ * Running jobs get a bounded time to end.  Until cnnacc_pm_resume(), users of registers block.
  */
-void cnnacc_pm_leave(struct cnnacc_device *cdev)
+void cnnacc_pm_suspend(struct cnnacc_device *cdev)
 {
-	reinit_completion(&cdev->left);
-	reinit_completion(&cdev->back);
-	queue_work(cdev->reset_wq, &cdev->away_work);
-	wait_for_completion(&cdev->left);
+	reinit_completion(&cdev->stopped);
+	reinit_completion(&cdev->resume);
+	queue_work(cdev->reset_wq, &cdev->suspend_work);
+	wait_for_completion(&cdev->stopped);
 }
 
 /**
- * cnnacc_pm_return() - Bring the device back
+ * cnnacc_pm_resume() - Restart the device after cnnacc_pm_suspend()
  * @cdev: device
  *
- * Jobs that had not ended are run again if they had not started or are restartable, or
- * are lost.
+ * Jobs that had not started, or that are restartable, run again; other jobs end as innocent.
  */
-void cnnacc_pm_return(struct cnnacc_device *cdev)
+void cnnacc_pm_resume(struct cnnacc_device *cdev)
 {
-	complete(&cdev->back);
-	flush_work(&cdev->away_work);
+	complete(&cdev->resume);
+	flush_work(&cdev->suspend_work);
 }
 
-static int cnnacc_pm_suspend(struct device *dev)
+static int cnnacc_pm_system_suspend(struct device *dev)
 {
-	cnnacc_pm_leave(dev_get_drvdata(dev));
+	cnnacc_pm_suspend(dev_get_drvdata(dev));
 	return 0;
 }
 
-static int cnnacc_pm_resume(struct device *dev)
+static int cnnacc_pm_system_resume(struct device *dev)
 {
-	cnnacc_pm_return(dev_get_drvdata(dev));
+	cnnacc_pm_resume(dev_get_drvdata(dev));
 	return 0;
 }
 
-/* There are no jobs, and nobody is between enter and exit. */
+/* No job and no section of cnnacc_device_enter() exists, as each holds a reference. */
 static int cnnacc_pm_runtime_suspend(struct device *dev)
 {
 	struct cnnacc_device *cdev = dev_get_drvdata(dev);
 
 	if (!cdev->wedged)
-		cnnacc_device_halt(cdev);
+		cnnacc_device_suspend(cdev);
 	return 0;
 }
 
 /*
- * A device that does not come back is wedged, which tells users more than an error here, and
- * stays so: another chance at each use would cost each user the time of a failed reset.
+ * A device that does not restart becomes wedged, which tells users more than an error from here.
+ * A wedged device is not reset again: each user would have to wait for another failing reset.
  */
 static int cnnacc_pm_runtime_resume(struct device *dev)
 {
 	struct cnnacc_device *cdev = dev_get_drvdata(dev);
 
 	if (!cdev->wedged)
-		cnnacc_device_revive(cdev);
+		cnnacc_device_restart(cdev);
 	return 0;
 }
 
 const struct dev_pm_ops cnnacc_pm_ops = {
-	SYSTEM_SLEEP_PM_OPS(cnnacc_pm_suspend, cnnacc_pm_resume)
+	SYSTEM_SLEEP_PM_OPS(cnnacc_pm_system_suspend, cnnacc_pm_system_resume)
 	RUNTIME_PM_OPS(cnnacc_pm_runtime_suspend, cnnacc_pm_runtime_resume, NULL)
 };
 
 /**
- * cnnacc_pm_start() - Let the device sleep from now on
- * @cdev: device whose probe holds a reference, which this drops
+ * cnnacc_pm_start() - Enable runtime PM
+ * @cdev: device; releases the reference that its probe holds
  */
 void cnnacc_pm_start(struct cnnacc_device *cdev)
 {
@@ -183,7 +183,7 @@ void cnnacc_pm_start(struct cnnacc_device *cdev)
 }
 
 /**
- * cnnacc_pm_stop() - Wake the device up for good
+ * cnnacc_pm_stop() - Resume the device and disable runtime PM
  * @cdev: device
  */
 void cnnacc_pm_stop(struct cnnacc_device *cdev)

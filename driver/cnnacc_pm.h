@@ -14,9 +14,9 @@ void cnnacc_pm_get_again(struct cnnacc_device *cdev);
 void cnnacc_pm_put(struct cnnacc_device *cdev);
 int cnnacc_device_enter(struct cnnacc_device *cdev, int *idx);
 void cnnacc_device_exit(struct cnnacc_device *cdev, int idx);
-void cnnacc_pm_away_work(struct work_struct *work);
-void cnnacc_pm_leave(struct cnnacc_device *cdev);
-void cnnacc_pm_return(struct cnnacc_device *cdev);
+void cnnacc_pm_suspend_work(struct work_struct *work);
+void cnnacc_pm_suspend(struct cnnacc_device *cdev);
+void cnnacc_pm_resume(struct cnnacc_device *cdev);
 void cnnacc_pm_start(struct cnnacc_device *cdev);
 void cnnacc_pm_stop(struct cnnacc_device *cdev);
 

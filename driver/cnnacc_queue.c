@@ -13,27 +13,29 @@
 /**
  * DOC: queue
  *
- * A core's hardware queue.  The scheduler hands over one batch of jobs at a time; the
- * tasks of all of them are put into the ring together.  A job is owned by whoever takes
- * it out of &cnnacc_core.batch under &cnnacc_core.lock, and that one ends it: the
- * interrupt handler when the device says so, else a reset.  Jobs end in order, which
- * &cnnacc_core.ending sees to.  A queue that stops at a job that failed is reset, and the
- * jobs behind it, which have not started, are kicked again.  While a queue is being
- * brought back, a batch that is handed over waits in &cnnacc_core.batch and is
- * kicked afterwards.
+ * A core's hardware queue.  The scheduler starts one batch of jobs at a time; the packets of all
+ * its tasks are written to the ring together.
  *
- * What the device writes is checked like what a user writes: a record that does
- * not fit the running job means the core has lost its mind, and is a hang.
+ * Whoever removes a job from &cnnacc_core.batch under &cnnacc_core.lock owns it and must end it:
+ * the interrupt handler when its completion records have arrived, else recovery.  Only one thread
+ * at a time processes completions (&cnnacc_core.processing), so jobs end in order.
+ *
+ * A failed job halts the queue.  Recovery then resets the core and writes the jobs behind it, which
+ * have not started, to the ring again.  A batch that the scheduler starts meanwhile stays in
+ * &cnnacc_core.batch until the queue is ready.
+ *
+ * What the device writes is validated like user input.  A record that does not match the running
+ * job is treated as a hang.
  */
 
-#define CNNACC_EVENTS_MAX		0x100000	/* more in one look: a device gone mad */
-#define CNNACC_EVENTS_AT_ONCE		64
-/* Records in use and those of a whole batch fit into the ring. */
-#define CNNACC_RECORDS_UNTOLD		(CNNACC_RING_ENTRIES - CNNACC_MAX_TASKS - 1)
+#define CNNACC_EVENTS_MAX		0x100000	/* larger increments are implausible */
+#define CNNACC_EVENTS_PER_LOCK		64
+/* The unacknowledged records and those of a whole batch together fit into the ring. */
+#define CNNACC_RECORDS_UNACKED_MAX		(CNNACC_RING_ENTRIES - CNNACC_MAX_TASKS - 1)
 
 /**
- * cnnacc_core_program() - Tell a core that was just reset where its rings are
- * @core: core
+ * cnnacc_core_program() - Program the ring registers and enable the queue
+ * @core: core that was just reset
  */
 void cnnacc_core_program(struct cnnacc_core *core)
 {
@@ -50,25 +52,26 @@ void cnnacc_core_program(struct cnnacc_core *core)
  * cnnacc_core_enable() - Program and enable the queue of a core that was just reset
  * @core: core
  *
- * Return: 0 or -EIO if the queue does not accept it
+ * Return: 0, or -EIO if the queue does not become idle
  */
 int cnnacc_core_enable(struct cnnacc_core *core)
 {
 	cnnacc_core_program(core);
 	if (cnnacc_queue_read(core, CNNACC_QREG_STATE) != CNNACC_QSTATE_IDLE) {
-		drm_err(&core->cdev->drm, "%s: the queue does not start\n", core->name);
+		drm_err(&core->cdev->drm, "%s: the queue does not start after a reset\n",
+			core->name);
 		return -EIO;
 	}
 
 	spin_lock_irq(&core->lock);
 	core->tail = 0;
 	core->head = 0;
-	core->head_told = 0;
+	core->head_acked = 0;
 	core->seq = 0;
 	core->events = cnnacc_queue_read(core, CNNACC_QREG_EVENT_COUNT);
 	core->broken = false;
 	core->aborting = 0;
-	core->watched = 0;
+	core->watchdog_fence = 0;
 	core->meter.saved = false;
 	core->enabled = true;
 	spin_unlock_irq(&core->lock);
@@ -76,7 +79,7 @@ int cnnacc_core_enable(struct cnnacc_core *core)
 }
 
 /**
- * cnnacc_core_stop_locked() - Neither look at the queue nor kick
+ * cnnacc_core_stop_locked() - Stop processing completions and writing packets
  * @core: core, locked
  */
 void cnnacc_core_stop_locked(struct cnnacc_core *core)
@@ -87,19 +90,19 @@ void cnnacc_core_stop_locked(struct cnnacc_core *core)
 }
 
 /**
- * cnnacc_core_disable() - Look at the queue no more; the core is about to be reset
+ * cnnacc_core_disable() - Stop using the queue, before a reset
  * @core: core
  *
- * When this returns nobody but the caller ends jobs of the core.
+ * When this returns, only the caller ends jobs of the core.
  */
 void cnnacc_core_disable(struct cnnacc_core *core)
 {
 	spin_lock_irq(&core->lock);
 	cnnacc_core_stop_locked(core);
-	cnnacc_stats_use(core, NULL);
-	while (core->ending || test_bit(CNNACC_CORE_FORWARDED, &core->flags)) {
+	cnnacc_stats_set_owner(core, NULL);
+	while (core->processing || test_bit(CNNACC_CORE_FORWARDED, &core->flags)) {
 		spin_unlock_irq(&core->lock);
-		/* It may be a thread that waits for this CPU. */
+		/* Sleep: the thread that processes completions may need this CPU. */
 		usleep_range(10, 100);
 		spin_lock_irq(&core->lock);
 	}
@@ -107,21 +110,20 @@ void cnnacc_core_disable(struct cnnacc_core *core)
 }
 
 /**
- * cnnacc_core_hold() - Kick no more batches
+ * cnnacc_core_pause() - Stop writing packets; running jobs continue
  * @core: core
  */
-void cnnacc_core_hold(struct cnnacc_core *core)
+void cnnacc_core_pause(struct cnnacc_core *core)
 {
-	spin_lock_irq(&core->lock);
-	core->ready = false;
-	spin_unlock_irq(&core->lock);
+	scoped_guard(spinlock_irq, &core->lock)
+		core->ready = false;
 }
 
 /**
- * cnnacc_core_busy() - Are jobs in the ring?
+ * cnnacc_core_busy() - Check whether jobs are in the ring
  * @core: core
  *
- * Return: true if so
+ * Return: true if there are jobs in the ring of an enabled queue
  */
 bool cnnacc_core_busy(struct cnnacc_core *core)
 {
@@ -137,7 +139,7 @@ bool cnnacc_core_busy(struct cnnacc_core *core)
  * cnnacc_core_make_packet() - Make the packet of a task
  * @job: job in the ring
  * @index: index of the task
- * @packet: the packet, as the device wants it
+ * @packet: the packet, in the device's byte order
  */
 void cnnacc_core_make_packet(const struct cnnacc_job *job, u32 index,
 			     struct cnnacc_packet *packet)
@@ -168,7 +170,7 @@ static void cnnacc_core_write_job(struct cnnacc_core *core, struct cnnacc_job *j
 {
 	u32 i;
 
-	job->done = 0;
+	job->tasks_done = 0;
 	job->first_fence = core->next_fence;
 	core->next_fence += job->task_count;
 	for (i = 0; i < job->task_count; i++) {
@@ -188,8 +190,8 @@ static void cnnacc_core_kick_locked(struct cnnacc_core *core)
 		return;
 
 	batch->kicked = true;
-	core->since = jiffies;
-	cnnacc_stats_use(core, batch->ctx);
+	core->job_start = jiffies;
+	cnnacc_stats_set_owner(core, batch->ctx);
 	WRITE_ONCE(core->cpu, batch->cpu);
 	list_for_each_entry(job, &batch->jobs, link)
 		cnnacc_core_write_job(core, job);
@@ -197,21 +199,21 @@ static void cnnacc_core_kick_locked(struct cnnacc_core *core)
 }
 
 /**
- * cnnacc_core_resume() - Kick batches again
+ * cnnacc_core_resume() - Write packets again, starting with a batch that waits
  * @core: core, enabled
  */
 void cnnacc_core_resume(struct cnnacc_core *core)
 {
-	spin_lock_irq(&core->lock);
-	if (core->enabled) {
+	scoped_guard(spinlock_irq, &core->lock) {
+		if (!core->enabled)
+			return;
 		core->ready = true;
 		cnnacc_core_kick_locked(core);
 	}
-	spin_unlock_irq(&core->lock);
 }
 
 /**
- * cnnacc_core_start() - Run a batch, at once or when the queue is back
+ * cnnacc_core_start() - Run a batch, at once or when the queue is ready again
  * @core: core
  * @batch: batch with jobs
  */
@@ -235,7 +237,7 @@ void cnnacc_core_start(struct cnnacc_core *core, struct cnnacc_batch *batch)
 }
 
 /**
- * cnnacc_core_first_job() - The job that the core is at
+ * cnnacc_core_first_job() - Get the job that the core runs
  * @core: core, locked
  *
  * Return: the first job in the ring that has not ended, or NULL
@@ -247,21 +249,24 @@ struct cnnacc_job *cnnacc_core_first_job(struct cnnacc_core *core)
 	return list_first_entry(&core->batch->jobs, struct cnnacc_job, link);
 }
 
-/* Drops the lock, as an event wakes somebody up; &cnnacc_core.ending keeps the job. */
+/*
+ * Drops the lock, since signalling an eventfd wakes its waiters.  The job stays valid, as no other
+ * thread ends jobs while &cnnacc_core.processing is set.
+ */
 static void cnnacc_core_count_events(struct cnnacc_core *core, u32 now, unsigned long *flags)
 {
 	struct cnnacc_job *job = cnnacc_core_first_job(core);
-	u32 left = now - core->events;
+	u32 remaining = now - core->events;
 	u32 count;
 
-	if (!left || !job)
+	if (!remaining || !job)
 		return;
-	if (left > CNNACC_EVENTS_MAX)
-		left = 0;
-	/* All jobs in the ring are of one context and of one mind about waiting. */
+	if (remaining > CNNACC_EVENTS_MAX)
+		remaining = 0;
+	/* All jobs in the ring share one context and one EVENT_WAIT setting. */
 	core->events = now;
-	for (; left; left -= count) {
-		count = min_t(u32, left, CNNACC_EVENTS_AT_ONCE);
+	for (; remaining; remaining -= count) {
+		count = min_t(u32, remaining, CNNACC_EVENTS_PER_LOCK);
 		spin_unlock_irqrestore(&core->lock, *flags);
 		cnnacc_ctx_signal_events(job->ctx, core->index, count);
 		spin_lock_irqsave(&core->lock, *flags);
@@ -270,7 +275,7 @@ static void cnnacc_core_count_events(struct cnnacc_core *core, u32 now, unsigned
 		cnnacc_queue_write(core, CNNACC_QREG_EVENT_ACK, 1);
 }
 
-/* Copies the next record, in host byte order. */
+/* Reads the next record, in host byte order. */
 static void cnnacc_core_read_record(struct cnnacc_core *core, struct cnnacc_completion *to)
 {
 	const struct cnnacc_completion *from = &core->records[core->head];
@@ -290,20 +295,20 @@ static void cnnacc_core_read_record(struct cnnacc_core *core, struct cnnacc_comp
 	core->head = (core->head + 1) % CNNACC_RING_ENTRIES;
 }
 
-static bool cnnacc_core_record_fits(struct cnnacc_core *core,
-				    const struct cnnacc_completion *record)
+static bool cnnacc_core_record_valid(struct cnnacc_core *core,
+				     const struct cnnacc_completion *record)
 {
 	struct cnnacc_job *job = cnnacc_core_first_job(core);
 
 	return job && record->seq == ++core->seq &&
-	       record->fence == job->first_fence + job->done &&
+	       record->fence == job->first_fence + job->tasks_done &&
 	       record->ctx_id == job->ctx->hw_id &&
 	       record->status_class <= CNNACC_STATUS_ABORTED;
 }
 
 /**
- * cnnacc_core_pop_job() - Take the first job out of the batch
- * @core: core with a batch, locked; after the last job it has no more to do with the batch
+ * cnnacc_core_pop_job() - Remove the first job from the batch
+ * @core: core with a batch, locked; with its last job the core drops the batch
  *
  * Return: the job, to be ended
  */
@@ -311,19 +316,21 @@ struct cnnacc_job *cnnacc_core_pop_job(struct cnnacc_core *core)
 {
 	struct cnnacc_job *job = cnnacc_batch_pop(core->batch);
 
-	core->since = jiffies;
+	core->job_start = jiffies;
 	if (list_empty(&core->batch->jobs))
 		core->batch = NULL;
 	return job;
 }
 
 /**
- * cnnacc_core_take_done() - Take in completion records up to the end of a job
+ * cnnacc_core_take_done() - Read completion records until a job has completed or failed
  * @core: core, locked
- * @tail: index after the last record
- * @record: the job's last record
+ * @tail: index after the last valid record
+ * @record: out: last record of the job
  *
- * Return: the job, to be ended, or NULL if there is none
+ * An invalid record sets &cnnacc_core.broken.
+ *
+ * Return: the job, for the caller to end, or NULL if none has completed
  */
 struct cnnacc_job *cnnacc_core_take_done(struct cnnacc_core *core, u32 tail,
 					 struct cnnacc_completion *record)
@@ -333,64 +340,64 @@ struct cnnacc_job *cnnacc_core_take_done(struct cnnacc_core *core, u32 tail,
 	lockdep_assert_held(&core->lock);
 	while (!core->broken && core->head != tail) {
 		cnnacc_core_read_record(core, record);
-		if (!cnnacc_core_record_fits(core, record)) {
+		if (!cnnacc_core_record_valid(core, record)) {
 			core->broken = true;
 			break;
 		}
 		job = cnnacc_core_first_job(core);
-		job->done++;
+		job->tasks_done++;
 		cnnacc_stats_record(core, job, record);
-		if (record->status_class != CNNACC_STATUS_OK || job->done == job->task_count)
+		if (record->status_class != CNNACC_STATUS_OK || job->tasks_done == job->task_count)
 			return cnnacc_core_pop_job(core);
 	}
 	return NULL;
 }
 
-static void cnnacc_core_tell_head(struct cnnacc_core *core)
+static void cnnacc_core_ack_records(struct cnnacc_core *core)
 {
-	u32 untold = (core->head - core->head_told) % CNNACC_RING_ENTRIES;
+	u32 unacked = (core->head - core->head_acked) % CNNACC_RING_ENTRIES;
 
-	if (untold < CNNACC_RECORDS_UNTOLD)
+	if (unacked < CNNACC_RECORDS_UNACKED_MAX)
 		return;
-	core->head_told = core->head;
+	core->head_acked = core->head;
 	cnnacc_queue_write(core, CNNACC_QREG_COMPL_HEAD, core->head);
 }
 
 /**
- * cnnacc_core_how_ended() - Why a job ended
- * @core: its core
- * @record: its last completion record
+ * cnnacc_core_end_reason() - Get the reason why a job ended
+ * @core: core of the job
+ * @record: last completion record of the job
  *
  * Return: one of CNNACC_END_*
  */
-enum cnnacc_end cnnacc_core_how_ended(struct cnnacc_core *core,
-				      const struct cnnacc_completion *record)
+enum cnnacc_end cnnacc_core_end_reason(struct cnnacc_core *core,
+				       const struct cnnacc_completion *record)
 {
 	switch (record->status_class) {
 	case CNNACC_STATUS_OK:
 		return CNNACC_END_DONE;
 	case CNNACC_STATUS_ABORTED:
-		return record->fence == core->aborting ? CNNACC_END_HANG : CNNACC_END_LOST;
+		return record->fence == core->aborting ? CNNACC_END_HANG : CNNACC_END_INNOCENT;
 	default:
 		return CNNACC_END_FAILED;
 	}
 }
 
 /**
- * cnnacc_core_fail() - Note the job that stopped a queue
- * @core: core, locked, without a failure
- * @job: the job, taken out of the batch; whoever brings the core back ends it
+ * cnnacc_core_set_failure() - Record the job that stopped a queue
+ * @core: core, locked, without a recorded failure
+ * @job: the job, removed from the batch; recovery ends it
  * @end: why it ends
- * @record: its last completion record, or NULL
+ * @record: last completion record of the job, or NULL
  *
- * What is behind the job has not started and will be kicked again, as will a restartable job
- * that was lost.
+ * The jobs behind it have not started and are written to the ring again after the reset.  So is
+ * the job itself if it is innocent and restartable.
  */
-void cnnacc_core_fail(struct cnnacc_core *core, struct cnnacc_job *job, enum cnnacc_end end,
-		      const struct cnnacc_completion *record)
+void cnnacc_core_set_failure(struct cnnacc_core *core, struct cnnacc_job *job, enum cnnacc_end end,
+			     const struct cnnacc_completion *record)
 {
 	lockdep_assert_held(&core->lock);
-	if (end == CNNACC_END_LOST && job->flags & DRM_CNNACC_JOB_RESTARTABLE) {
+	if (end == CNNACC_END_INNOCENT && job->flags & DRM_CNNACC_JOB_RESTARTABLE) {
 		if (!core->batch)
 			core->batch = job->last_of;
 		list_add(&job->link, &core->batch->jobs);
@@ -406,10 +413,10 @@ void cnnacc_core_fail(struct cnnacc_core *core, struct cnnacc_job *job, enum cnn
 }
 
 /*
- * Ends the jobs that are done.  If the queue halted or the device answered nonsense, a
- * reset of the core is queued, which ends the job that failed.  Drops the lock to end a job.
+ * Ends the completed jobs.  If a job failed or a record is invalid, stops the queue and schedules
+ * recovery, which ends that job.  Drops the lock while it ends a job.
  */
-static void cnnacc_core_end_done(struct cnnacc_core *core, u32 tail, unsigned long *flags)
+static void cnnacc_core_end_completed(struct cnnacc_core *core, u32 tail, unsigned long *flags)
 {
 	struct cnnacc_completion record;
 	enum cnnacc_end end;
@@ -419,10 +426,10 @@ static void cnnacc_core_end_done(struct cnnacc_core *core, u32 tail, unsigned lo
 		core->broken = true;
 	while (core->enabled) {
 		job = cnnacc_core_take_done(core, tail, &record);
-		end = job ? cnnacc_core_how_ended(core, &record) : CNNACC_END_DONE;
+		end = job ? cnnacc_core_end_reason(core, &record) : CNNACC_END_DONE;
 		if (end != CNNACC_END_DONE || core->broken) {
 			if (job)
-				cnnacc_core_fail(core, job, end, &record);
+				cnnacc_core_set_failure(core, job, end, &record);
 			cnnacc_core_stop_locked(core);
 			queue_work(core->cdev->reset_wq, &core->reset_work);
 			break;
@@ -434,41 +441,41 @@ static void cnnacc_core_end_done(struct cnnacc_core *core, u32 tail, unsigned lo
 		spin_lock_irqsave(&core->lock, *flags);
 	}
 	if (core->enabled)
-		cnnacc_core_tell_head(core);
+		cnnacc_core_ack_records(core);
 }
 
-/* False if there are events, which take their time, and @hard says that there is none. */
-static bool cnnacc_core_look(struct cnnacc_core *core, bool hard, unsigned long *flags)
+/* Returns false if events are pending and the caller is in hard-IRQ context. */
+static bool cnnacc_core_process_locked(struct cnnacc_core *core, bool hard, unsigned long *flags)
 {
 	bool done = true;
 	u32 tail, events;
 
 	lockdep_assert_held(&core->lock);
-	core->again = true;
-	if (core->ending)
+	core->reprocess = true;
+	if (core->processing)
 		return true;
-	core->ending = true;
-	while (core->again && core->enabled && done) {
-		core->again = false;
-		/* In this order no event of a job is counted after its end. */
+	core->processing = true;
+	while (core->reprocess && core->enabled && done) {
+		core->reprocess = false;
+		/* Tail first: the event count then includes all events of the jobs that end. */
 		tail = cnnacc_queue_read(core, CNNACC_QREG_COMPL_TAIL);
 		events = cnnacc_queue_read(core, CNNACC_QREG_EVENT_COUNT);
 		done = !hard || events == core->events || !core->batch;
 		if (done) {
 			cnnacc_core_count_events(core, events, flags);
-			cnnacc_core_end_done(core, tail, flags);
+			cnnacc_core_end_completed(core, tail, flags);
 		}
 	}
-	core->ending = false;
+	core->processing = false;
 	return done;
 }
 
 /**
- * cnnacc_core_process() - Look at what a core has done: count events and end jobs
+ * cnnacc_core_process() - Process events and completion records of a core
  * @core: core
- * @hard: whether this is a hard interrupt
+ * @hard: the caller is in hard-IRQ context, where events are not signalled
  *
- * Return: false if it is to be called again outside of one
+ * Return: false if the caller must have it called again in thread context
  */
 bool cnnacc_core_process(struct cnnacc_core *core, bool hard)
 {
@@ -476,13 +483,13 @@ bool cnnacc_core_process(struct cnnacc_core *core, bool hard)
 	bool done;
 
 	spin_lock_irqsave(&core->lock, flags);
-	done = !core->enabled || cnnacc_core_look(core, hard, &flags);
+	done = !core->enabled || cnnacc_core_process_locked(core, hard, &flags);
 	spin_unlock_irqrestore(&core->lock, flags);
 	return done;
 }
 
 /**
- * cnnacc_core_forwarded() - Look at what a core has done, on the CPU its jobs come from
+ * cnnacc_core_forwarded() - Process a forwarded interrupt, on the CPU that submitted the jobs
  * @arg: core
  */
 void cnnacc_core_forwarded(void *arg)
@@ -490,20 +497,20 @@ void cnnacc_core_forwarded(void *arg)
 	struct cnnacc_core *core = arg;
 
 	clear_bit(CNNACC_CORE_FORWARDED, &core->flags);
-	smp_mb__after_atomic();		/* what comes later is forwarded again */
+	smp_mb__after_atomic();		/* a later interrupt is forwarded again */
 	if (!cnnacc_core_process(core, true))
 		cnnacc_irq_defer(core);
 }
 
 /**
- * cnnacc_core_forward() - Have a core's interrupt handled where its jobs come from
+ * cnnacc_core_forward() - Forward a core's interrupt to the CPU that submitted the jobs
  * @core: core
  *
- * Who waits for a job is likely to be on the CPU that submitted it, and, were the job ended
- * on another, would wake up to wait for the locks that the other one holds.  So this is done
- * without locks.
+ * The waiter for a job is likely to sleep on that CPU.  If another CPU ended the job, the waiter
+ * would wake up at once and spin on locks that the other CPU still holds.  Takes no locks itself.
  *
- * Return: false if that is this CPU, or if hard interrupts must not take locks
+ * Return: false if the caller must process the interrupt: it runs on that CPU already, or
+ * PREEMPT_RT does not allow the callback to take locks
  */
 bool cnnacc_core_forward(struct cnnacc_core *core)
 {

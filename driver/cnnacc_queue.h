@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Between the files that handle a core's queue. */
+/* Shared by cnnacc_queue.c, cnnacc_recovery.c and other users of a core's queue. */
 #ifndef CNNACC_QUEUE_H
 #define CNNACC_QUEUE_H
 
@@ -14,10 +14,10 @@ struct cnnacc_job *cnnacc_core_take_done(struct cnnacc_core *core, u32 tail,
 					 struct cnnacc_completion *record);
 void cnnacc_core_make_packet(const struct cnnacc_job *job, u32 index,
 			     struct cnnacc_packet *packet);
-void cnnacc_core_fail(struct cnnacc_core *core, struct cnnacc_job *job, enum cnnacc_end end,
-		      const struct cnnacc_completion *record);
-enum cnnacc_end cnnacc_core_how_ended(struct cnnacc_core *core,
-				      const struct cnnacc_completion *record);
+void cnnacc_core_set_failure(struct cnnacc_core *core, struct cnnacc_job *job, enum cnnacc_end end,
+			     const struct cnnacc_completion *record);
+enum cnnacc_end cnnacc_core_end_reason(struct cnnacc_core *core,
+				       const struct cnnacc_completion *record);
 void cnnacc_core_forwarded(void *arg);
 
 /* cnnacc_recovery.c */

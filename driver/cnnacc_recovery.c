@@ -14,10 +14,12 @@
 /**
  * DOC: recovery
  *
- * What happens to the jobs of a core whose queue stands, be it that a job failed or that the
- * core hangs: what there is to know is dumped, the core is reset, or the device if that does not
- * help; the job that ran ends, or is run again if it may be and was not to blame; those behind
- * it in the ring had not started and are kicked again.
+ * What happens when the queue of a core has stopped, because a job failed or the core hangs:
+ *
+ * - A coredump is taken.
+ * - The core is reset; if that does not succeed, the device.
+ * - The job that ran ends.  If it is innocent and restartable it is run again instead.
+ * - The jobs behind it in the ring had not started and are written to the ring again.
  */
 
 #define CNNACC_CORE_RESET_TIMEOUT_US	1000000
@@ -27,7 +29,7 @@ static struct cnnacc_param cnnacc_job_limit = { .ms = 120000, .max_ms = 86400000
 module_param_cb(job_limit_ms, &cnnacc_param_ops, &cnnacc_job_limit, 0644);
 __MODULE_PARM_TYPE(job_limit_ms, "uint");
 MODULE_PARM_DESC(job_limit_ms,
-		 "ms after which a job hangs even if it makes progress (10 to 86400000, default 120000)");
+		 "ms after which a job counts as hung even if it makes progress (10 to 86400000, default 120000)");
 
 static int cnnacc_core_hw_reset(struct cnnacc_core *core)
 {
@@ -48,12 +50,12 @@ static bool cnnacc_core_has_record(struct cnnacc_core *core)
 
 	return job && !core->broken &&
 	       le32_to_cpu((__force __le32)next->seq) == core->seq + 1 &&
-	       le64_to_cpu((__force __le64)next->fence) == job->first_fence + job->done;
+	       le64_to_cpu((__force __le64)next->fence) == job->first_fence + job->tasks_done;
 }
 
 /*
- * Ends the jobs that finished before their core was reset, which the device cannot tell
- * any more, so that the one left first is the one that ran.
+ * Ends the jobs that completed before their core was reset, so that the first remaining job is the
+ * one that ran.  The reset has cleared COMPL_TAIL, so the records themselves tell which are valid.
  */
 static void cnnacc_core_end_finished(struct cnnacc_core *core)
 {
@@ -66,9 +68,9 @@ static void cnnacc_core_end_finished(struct cnnacc_core *core)
 		job = cnnacc_core_take_done(core, (core->head + 1) % CNNACC_RING_ENTRIES, &record);
 		if (!job)
 			continue;
-		end = cnnacc_core_how_ended(core, &record);
+		end = cnnacc_core_end_reason(core, &record);
 		if (end != CNNACC_END_DONE) {
-			cnnacc_core_fail(core, job, end, &record);
+			cnnacc_core_set_failure(core, job, end, &record);
 			break;
 		}
 		spin_unlock_irq(&core->lock);
@@ -78,36 +80,42 @@ static void cnnacc_core_end_finished(struct cnnacc_core *core)
 	spin_unlock_irq(&core->lock);
 }
 
-/* Why the first job ends, without a record: it may have begun when the one that hung ended. */
-static enum cnnacc_end cnnacc_core_verdict(struct cnnacc_core *core, const struct cnnacc_job *job)
+/*
+ * Why the first job ends without a completion record.  Only the packet that is being aborted is
+ * guilty: the first job may have started after the job that hung ended by itself.
+ */
+static enum cnnacc_end cnnacc_core_reset_status(struct cnnacc_core *core,
+						const struct cnnacc_job *job)
 {
 	lockdep_assert_held(&core->lock);
-	return core->broken || job->first_fence + job->done == core->aborting ?
-	       CNNACC_END_HANG : CNNACC_END_LOST;
+	return core->broken || job->first_fence + job->tasks_done == core->aborting ?
+	       CNNACC_END_HANG : CNNACC_END_INNOCENT;
 }
 
 /*
- * Takes the job that ran, if none failed.  Those behind it have not started; but a core that
- * cannot be trusted may have started them as well.
+ * Takes the job that ran out of the batch, unless a failed job is recorded already, and decides
+ * whether it is guilty of the reset.  The jobs behind it have not started; but if the core cannot
+ * be trusted it may have started them too, and those that are not restartable go to @innocent.
  */
-static void cnnacc_core_blame(struct cnnacc_core *core, bool trusted, struct list_head *lost)
+static void cnnacc_core_mark_guilty(struct cnnacc_core *core, bool trusted,
+				    struct list_head *innocent)
 {
 	struct cnnacc_job *job;
 	enum cnnacc_end end;
 	u32 flags;
 
-	spin_lock_irq(&core->lock);
-	job = cnnacc_core_first_job(core);
-	if (job) {
+	scoped_guard(spinlock_irq, &core->lock) {
+		job = cnnacc_core_first_job(core);
+		if (!job)
+			return;
 		flags = job->flags;
-		end = cnnacc_core_verdict(core, job);
-		cnnacc_core_fail(core, cnnacc_core_pop_job(core), end, NULL);
+		end = cnnacc_core_reset_status(core, job);
+		cnnacc_core_set_failure(core, cnnacc_core_pop_job(core), end, NULL);
 		if (core->batch && !trusted && !(flags & DRM_CNNACC_JOB_RESTARTABLE)) {
-			list_splice_init(&core->batch->jobs, lost);
+			list_splice_init(&core->batch->jobs, innocent);
 			core->batch = NULL;
 		}
 	}
-	spin_unlock_irq(&core->lock);
 }
 
 static void cnnacc_core_end_failed(struct cnnacc_core *core)
@@ -121,22 +129,22 @@ static void cnnacc_core_end_failed(struct cnnacc_core *core)
 			       failure->has_record ? &failure->record : NULL);
 }
 
-/* While nobody else looks at the core; what it did last may show in its registers. */
+/* Called before the reset: the registers still show what the core did last. */
 static void cnnacc_core_dump(struct cnnacc_core *core)
 {
 	struct cnnacc_job *first;
 
 	if (core->failure.job) {
-		if (core->failure.end != CNNACC_END_LOST)
+		if (core->failure.end != CNNACC_END_INNOCENT)
 			cnnacc_dump_take(core);
 		return;
 	}
-	/* It may turn out to have ended after all, when the reset is over. */
-	spin_lock_irq(&core->lock);
-	first = cnnacc_core_first_job(core);
-	if (first && cnnacc_core_verdict(core, first) != CNNACC_END_HANG)
-		first = NULL;
-	spin_unlock_irq(&core->lock);
+	/* The job is only dumped here: its completion record may still show up after the reset. */
+	scoped_guard(spinlock_irq, &core->lock) {
+		first = cnnacc_core_first_job(core);
+		if (first && cnnacc_core_reset_status(core, first) != CNNACC_END_HANG)
+			first = NULL;
+	}
 	if (!first)
 		return;
 	core->failure = (struct cnnacc_failure) { .job = first, .end = CNNACC_END_HANG };
@@ -145,13 +153,13 @@ static void cnnacc_core_dump(struct cnnacc_core *core)
 }
 
 /*
- * True if the core is back, with nothing in its ring; else the device was reset, which ended the
- * failed job, and the core may be at others again.
+ * Returns true if the core was reset; its ring is empty.  Otherwise the whole device was reset,
+ * which ended the failed job, and the core may run other jobs already.
  */
-static bool cnnacc_core_bring_back(struct cnnacc_core *core, struct list_head *lost)
+static bool cnnacc_core_reset(struct cnnacc_core *core, struct list_head *innocent)
 {
 	struct cnnacc_device *cdev = core->cdev;
-	bool gone = cnnacc_device_lost(cdev), reset = false;
+	bool gone = cnnacc_device_gone(cdev), reset = false;
 
 	if (!gone) {
 		cnnacc_core_dump(core);
@@ -159,7 +167,7 @@ static bool cnnacc_core_bring_back(struct cnnacc_core *core, struct list_head *l
 	}
 	if (reset)
 		cnnacc_core_end_finished(core);
-	cnnacc_core_blame(core, gone || (reset && !core->broken), lost);
+	cnnacc_core_mark_guilty(core, gone || (reset && !core->broken), innocent);
 	if (gone && !core->failure.has_record)
 		core->failure.end = CNNACC_END_GONE;
 	if (reset && !cnnacc_core_enable(core))
@@ -169,56 +177,53 @@ static bool cnnacc_core_bring_back(struct cnnacc_core *core, struct list_head *l
 }
 
 /*
- * A job whose file is closed is given up, on purpose: others may still have its fence or a buffer
- * of its output, but a process that is gone shall not keep a core.
+ * A job whose file is closed is ended even if another process holds its fence or an output buffer:
+ * a process that has exited must not occupy a core.
  */
 static bool cnnacc_core_orphaned(const struct cnnacc_batch *batch)
 {
 	return batch && READ_ONCE(batch->ctx->file->closed);
 }
 
-/* Jobs that would be kicked again, for nobody. */
-static void cnnacc_core_take_orphans(struct cnnacc_core *core, struct list_head *lost)
+/* Drops the queued jobs of a closed file. */
+static void cnnacc_core_drop_orphans(struct cnnacc_core *core, struct list_head *innocent)
 {
 	spin_lock_irq(&core->lock);
 	if (cnnacc_core_orphaned(core->batch)) {
-		list_splice_tail_init(&core->batch->jobs, lost);
+		list_splice_tail_init(&core->batch->jobs, innocent);
 		core->batch = NULL;
 	}
 	spin_unlock_irq(&core->lock);
 }
 
-/* Runs on the reset workqueue, as all that touches a queue which is not ready. */
+/* Runs on &cnnacc_device.reset_wq, like everything that touches a queue that is not ready. */
 static void cnnacc_core_recover(struct cnnacc_core *core)
 {
-	LIST_HEAD(lost);
-	bool ready;
+	LIST_HEAD(innocent);
 
-	spin_lock_irq(&core->lock);
-	ready = core->ready;
-	spin_unlock_irq(&core->lock);
-	if (ready)
-		return;
+	scoped_guard(spinlock_irq, &core->lock)
+		if (core->ready)
+			return;
 
 	cnnacc_core_disable(core);
-	/* All jobs of a device that was given up have ended. */
+	/* All jobs of a wedged device have ended. */
 	if (READ_ONCE(core->cdev->wedged))
 		return;
-	if (!cnnacc_core_bring_back(core, &lost)) {
-		cnnacc_batch_end_jobs(&lost, CNNACC_END_LOST);
+	if (!cnnacc_core_reset(core, &innocent)) {
+		cnnacc_batch_end_jobs(&innocent, CNNACC_END_INNOCENT);
 		return;
 	}
-	cnnacc_core_take_orphans(core, &lost);
-	/* Its memory is others' from here on: the core had to let go of it first. */
+	cnnacc_core_drop_orphans(core, &innocent);
+	/* The pages may be reused from here on, so the core must be reset first. */
 	cnnacc_core_end_failed(core);
-	cnnacc_batch_end_jobs(&lost, CNNACC_END_LOST);
-	/* They may be what was lost. */
+	cnnacc_batch_end_jobs(&innocent, CNNACC_END_INNOCENT);
+	/* Restore the enable bits, in case their loss has caused the hang. */
 	cnnacc_irq_enable(core->cdev);
 	cnnacc_core_resume(core);
 }
 
 /**
- * cnnacc_core_reset_work() - Bring a core back whose queue stands
+ * cnnacc_core_reset_work() - Recover a core whose queue has stopped
  * @work: &cnnacc_core.reset_work
  */
 void cnnacc_core_reset_work(struct work_struct *work)
@@ -239,36 +244,34 @@ void cnnacc_core_reset_work(struct work_struct *work)
 }
 
 /**
- * cnnacc_core_break() - Give up the running job and reset the core
- * @core: core; one that is not in use, as in the self-test, is left alone
+ * cnnacc_core_set_broken() - Treat the running job as hung and schedule a reset of the core
+ * @core: core; ignored if its queue is not enabled, as in the self-test
  */
-void cnnacc_core_break(struct cnnacc_core *core)
+void cnnacc_core_set_broken(struct cnnacc_core *core)
 {
-	unsigned long flags;
-	bool used;
-
-	spin_lock_irqsave(&core->lock, flags);
-	used = core->enabled;
-	if (used) {
+	scoped_guard(spinlock_irqsave, &core->lock) {
+		if (!core->enabled)
+			return;
 		core->broken = true;
 		cnnacc_core_stop_locked(core);
 	}
-	spin_unlock_irqrestore(&core->lock, flags);
-	if (used)
-		queue_work(core->cdev->reset_wq, &core->reset_work);
+	queue_work(core->cdev->reset_wq, &core->reset_work);
 }
 
-/* A status bit that stays set keeps the device from sending another message. */
-static void cnnacc_core_find_irq(struct cnnacc_core *core)
+/* The device sends no other message for a status bit that stays set, so a lost one is fatal. */
+static void cnnacc_core_check_lost_irq(struct cnnacc_core *core)
 {
 	unsigned int count = READ_ONCE(core->cdev->vectors[core->index].count);
 	u32 status = cnnacc_read(core->cdev, CNNACC_REG_IRQ_STATUS);
 
 	status &= CNNACC_IRQ_CORE(core->index) | CNNACC_IRQ_EVENT(core->index);
-	/* One that is found just once was on its way, as one among many may be each time. */
+	/*
+	 * A bit that is found once may belong to an interrupt in flight.  The interrupt is lost if
+	 * the bit is found twice and no interrupt was handled in between.
+	 */
 	if (status && core->irq_seen && core->irq_count == count && !core->irq_lost) {
 		core->irq_lost = true;
-		drm_warn(&core->cdev->drm, "%s: an interrupt was lost; the watchdog found it\n",
+		drm_warn(&core->cdev->drm, "%s: lost interrupt found by the watchdog\n",
 			 core->name);
 	}
 	core->irq_seen = status;
@@ -278,27 +281,30 @@ static void cnnacc_core_find_irq(struct cnnacc_core *core)
 	cnnacc_core_process(core, false);
 }
 
-/* Has the first job no owner, too much time, or not moved since the watchdog last looked? */
-static bool cnnacc_core_overdue(struct cnnacc_core *core, const struct cnnacc_job *job)
+/* Is the job orphaned, over its time limit, or without progress since the last watchdog check? */
+static bool cnnacc_core_timed_out(struct cnnacc_core *core, const struct cnnacc_job *job)
 {
 	unsigned long limit = msecs_to_jiffies(READ_ONCE(cnnacc_job_limit.ms));
 
 	lockdep_assert_held(&core->lock);
-	return cnnacc_core_orphaned(core->batch) || time_after(jiffies, core->since + limit) ||
-	       (core->watched == job->first_fence + job->done &&
-		core->progress == cnnacc_queue_read(core, CNNACC_QREG_PROGRESS));
+	return cnnacc_core_orphaned(core->batch) || time_after(jiffies, core->job_start + limit) ||
+	       (core->watchdog_fence == job->first_fence + job->tasks_done &&
+		core->watchdog_progress == cnnacc_queue_read(core, CNNACC_QREG_PROGRESS));
 }
 
 static void cnnacc_core_write_abort(struct cnnacc_core *core)
 {
 	lockdep_assert_held(&core->lock);
-	/* A queue that is not enabled stays so: enabling it would lose its place. */
+	/* Keep the ENABLE bit as it is: enabling a disabled queue would restart its ring. */
 	cnnacc_queue_write(core, CNNACC_QREG_CTRL,
 			   cnnacc_queue_read(core, CNNACC_QREG_CTRL) | CNNACC_QCTRL_ABORT);
 }
 
-/* Aborts what runs, unless the core was reset or is away; returns its fence value, else 0. */
-static u64 cnnacc_core_abort_any(struct cnnacc_core *core, u64 resets)
+/*
+ * Aborts the running packet unless the core was reset since @resets was read or is disabled.
+ * Returns the fence value of the packet, or 0.
+ */
+static u64 cnnacc_core_abort_running(struct cnnacc_core *core, u64 resets)
 {
 	struct cnnacc_job *job;
 	u64 fence = 0;
@@ -309,27 +315,28 @@ static u64 cnnacc_core_abort_any(struct cnnacc_core *core, u64 resets)
 		core->ready = false;
 	if (core->resets == resets && core->enabled && job) {
 		cnnacc_core_write_abort(core);
-		fence = job->first_fence + job->done;
+		fence = job->first_fence + job->tasks_done;
 	}
 	spin_unlock_irq(&core->lock);
 	return fence;
 }
 
 /**
- * cnnacc_core_force_reset() - Reset a core that may be well and wait until that is done
- * @core: core
+ * cnnacc_core_force_reset() - Reset a core on request and wait until that is done
+ * @core: core, which may be idle or make progress
  *
- * A job that runs is lost, but not to blame unless it does not let itself be aborted.
+ * The running job ends as innocent, or as hung if it cannot be aborted.
  */
 void cnnacc_core_force_reset(struct cnnacc_core *core)
 {
-	u64 before = READ_ONCE(core->resets), first = cnnacc_core_abort_any(core, before), fence;
+	u64 before = READ_ONCE(core->resets), fence;
+	u64 first = cnnacc_core_abort_running(core, before);
 
-	/* Again and again, as a job may have ended before it was told, and the next begun. */
-	read_poll_timeout(cnnacc_core_abort_any, fence, !fence, 1000, CNNACC_ABORT_TIMEOUT_US,
+	/* Repeat: the job may end before the abort takes effect, and the next one start. */
+	read_poll_timeout(cnnacc_core_abort_running, fence, !fence, 1000, CNNACC_ABORT_TIMEOUT_US,
 			  first, core, before);
 	spin_lock_irq(&core->lock);
-	/* The end of an aborted job has the core reset. */
+	/* Otherwise the completion of the aborted job has triggered the reset already. */
 	if (core->resets == before) {
 		core->aborting = first;
 		cnnacc_core_stop_locked(core);
@@ -340,33 +347,33 @@ void cnnacc_core_force_reset(struct cnnacc_core *core)
 }
 
 /**
- * cnnacc_core_hung() - Is the job that a core is at to be ended?
+ * cnnacc_core_hung() - Watchdog check: is the running job to be ended?
  * @core: core
  *
- * Return: true if nothing moved since this was last asked, or the job takes too long or is
- * nobody's any more
+ * Return: true if the job made no progress since the last check, exceeds the time limit, or
+ * belongs to a closed file
  */
 bool cnnacc_core_hung(struct cnnacc_core *core)
 {
 	struct cnnacc_job *job;
 	bool hung = false;
 
-	/* A lost interrupt is no hang. */
-	cnnacc_core_find_irq(core);
+	/* Handle a lost interrupt first, as it is not a hang. */
+	cnnacc_core_check_lost_irq(core);
 
 	spin_lock_irq(&core->lock);
 	job = cnnacc_core_first_job(core);
 	if (job) {
-		cnnacc_stats_look(core);
-		hung = cnnacc_core_overdue(core, job);
-		core->watched = job->first_fence + job->done;
-		core->progress = cnnacc_queue_read(core, CNNACC_QREG_PROGRESS);
+		cnnacc_stats_sample(core);
+		hung = cnnacc_core_timed_out(core, job);
+		core->watchdog_fence = job->first_fence + job->tasks_done;
+		core->watchdog_progress = cnnacc_queue_read(core, CNNACC_QREG_PROGRESS);
 	}
 	spin_unlock_irq(&core->lock);
 	return hung;
 }
 
-static bool cnnacc_core_abort(struct cnnacc_core *core, u64 first_fence)
+static bool cnnacc_core_job_ended(struct cnnacc_core *core, u64 first_fence)
 {
 	struct cnnacc_job *job;
 	bool ended;
@@ -380,13 +387,13 @@ static bool cnnacc_core_abort(struct cnnacc_core *core, u64 first_fence)
 }
 
 /**
- * cnnacc_core_kill() - End the job that hangs or is nobody's
+ * cnnacc_core_handle_hang() - End the running job if it hangs or belongs to a closed file
  * @core: core
  *
- * Aborts it, which tells where it stood, and resets the core.  Runs on
- * &cnnacc_device.reset_wq only.
+ * Aborts the job, so that its completion record has the program counter, and resets the core.
+ * Runs on &cnnacc_device.reset_wq only.
  */
-void cnnacc_core_kill(struct cnnacc_core *core)
+void cnnacc_core_handle_hang(struct cnnacc_core *core)
 {
 	struct cnnacc_job *job;
 	bool ended, hangs;
@@ -395,15 +402,15 @@ void cnnacc_core_kill(struct cnnacc_core *core)
 
 	spin_lock_irq(&core->lock);
 	job = cnnacc_core_first_job(core);
-	/* It may have gone on, or ended, since it was looked at. */
-	if (!job || !cnnacc_core_overdue(core, job)) {
+	/* The job may have made progress or ended since cnnacc_core_hung(). */
+	if (!job || !cnnacc_core_timed_out(core, job)) {
 		spin_unlock_irq(&core->lock);
 		return;
 	}
 	first_fence = job->first_fence;
 	hangs = !cnnacc_core_orphaned(core->batch);
 	if (hangs)
-		core->aborting = first_fence + job->done;
+		core->aborting = first_fence + job->tasks_done;
 	seqno = job->seqno;
 	hw_id = job->ctx->hw_id;
 	core->ready = false;
@@ -413,30 +420,30 @@ void cnnacc_core_kill(struct cnnacc_core *core)
 	if (hangs)
 		dev_warn_ratelimited(core->cdev->drm.dev, "%s: job %llu of context %u hangs\n",
 				     core->name, seqno, hw_id);
-	read_poll_timeout(cnnacc_core_abort, ended, ended, 1000, CNNACC_ABORT_TIMEOUT_US,
+	read_poll_timeout(cnnacc_core_job_ended, ended, ended, 1000, CNNACC_ABORT_TIMEOUT_US,
 			  false, core, first_fence);
 	cnnacc_core_recover(core);
 }
 
 /**
- * cnnacc_core_cancel() - End jobs of a core that a device reset has stopped
+ * cnnacc_core_cancel_jobs() - End the jobs of a core that a device reset has stopped
  * @core: core, disabled
- * @end: CNNACC_END_LOST, or CNNACC_END_GONE if no job will run again
+ * @end: CNNACC_END_INNOCENT, or CNNACC_END_GONE to end all jobs
  *
- * Jobs that had not started will be kicked again, unless the device is gone or they are
- * nobody's any more; so will the one that ran if it is restartable.
+ * With CNNACC_END_INNOCENT, jobs that had not started stay queued and are written to the ring
+ * again, and so is the job that ran if it is restartable.  Jobs of a closed file end.
  */
-void cnnacc_core_cancel(struct cnnacc_core *core, enum cnnacc_end end)
+void cnnacc_core_cancel_jobs(struct cnnacc_core *core, enum cnnacc_end end)
 {
 	struct cnnacc_job *job;
 	LIST_HEAD(jobs);
 
-	if (end == CNNACC_END_LOST)
+	if (end == CNNACC_END_INNOCENT)
 		cnnacc_core_end_finished(core);
-	/* Before those behind it, which may run again at once. */
+	/* First, as the jobs behind the failed one may run again at once. */
 	cnnacc_core_end_failed(core);
 	spin_lock_irq(&core->lock);
-	if (core->batch && (end != CNNACC_END_LOST || cnnacc_core_orphaned(core->batch))) {
+	if (core->batch && (end != CNNACC_END_INNOCENT || cnnacc_core_orphaned(core->batch))) {
 		list_splice_init(&core->batch->jobs, &jobs);
 		core->batch = NULL;
 	} else if (core->batch) {

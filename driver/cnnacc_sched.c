@@ -10,11 +10,11 @@
 /**
  * DOC: scheduler
  *
- * One DRM scheduler per core lets one batch at a time through to cnnacc_core_start().
+ * Each core has a DRM scheduler with one batch in flight, which cnnacc_core_start() runs.
  *
- * The watchdog looks at a core twice per period: the first look tells where it stands.
- * A job that hangs is ended by us and its batch given back to the scheduler, which finds
- * its fence signalled and frees it; the scheduler is never stopped.
+ * The watchdog checks a core twice per period, as the first check only samples its progress.  The
+ * driver itself ends a job that hangs and reports no hang to the scheduler, which finds the batch's
+ * fence signalled and frees the batch.  The scheduler is never stopped.
  */
 
 static int cnnacc_param_set(const char *val, const struct kernel_param *kp)
@@ -33,7 +33,7 @@ static struct cnnacc_param cnnacc_watchdog = { .ms = 1500, .max_ms = 600000 };
 module_param_cb(watchdog_ms, &cnnacc_param_ops, &cnnacc_watchdog, 0444);
 __MODULE_PARM_TYPE(watchdog_ms, "uint");
 MODULE_PARM_DESC(watchdog_ms,
-		 "ms without progress after which a job hangs (10 to 600000, default 1500)");
+		 "ms without progress after which a job counts as hung (10 to 600000, default 1500)");
 
 static struct dma_fence *cnnacc_sched_run_job(struct drm_sched_job *base)
 {
@@ -46,7 +46,7 @@ static struct dma_fence *cnnacc_sched_run_job(struct drm_sched_job *base)
 	} else if (READ_ONCE(batch->ctx->dead)) {
 		cnnacc_batch_end(batch, CNNACC_END_CANCELED);
 	} else {
-		if (batch->gate && cnnacc_gate_failed(batch->gate))
+		if (batch->deps && cnnacc_deps_failed(batch->deps))
 			cnnacc_job_end(cnnacc_batch_pop(batch), CNNACC_END_CANCELED, NULL);
 		if (!list_empty(&batch->jobs))
 			cnnacc_core_start(batch->core, batch);
@@ -64,11 +64,11 @@ static enum drm_gpu_sched_stat cnnacc_sched_timedout_job(struct drm_sched_job *b
 	if (drm_dev_enter(&core->cdev->drm, &idx)) {
 		cookie = dma_fence_begin_signalling();
 		if (cnnacc_core_hung(core))
-			cnnacc_core_kill(core);
+			cnnacc_core_handle_hang(core);
 		dma_fence_end_signalling(cookie);
 		drm_dev_exit(idx);
 	}
-	return cnnacc_compat_sched_give_back(base);
+	return cnnacc_compat_sched_no_hang(base);
 }
 
 static void cnnacc_sched_free_job(struct drm_sched_job *base)
@@ -83,7 +83,7 @@ static const struct drm_sched_backend_ops cnnacc_sched_ops = {
 };
 
 /**
- * cnnacc_sched_init() - Give a core its scheduler
+ * cnnacc_sched_init() - Initialise the scheduler of a core
  * @core: core
  *
  * Return: 0 or a negative error code
@@ -97,7 +97,7 @@ int cnnacc_sched_init(struct cnnacc_core *core)
 }
 
 /**
- * cnnacc_sched_fini() - Take a core's scheduler away
+ * cnnacc_sched_fini() - Tear down the scheduler of a core
  * @core: core without jobs and entities
  */
 void cnnacc_sched_fini(struct cnnacc_core *core)

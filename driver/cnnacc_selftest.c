@@ -8,19 +8,23 @@
 /**
  * DOC: self-test
  *
- * A device is looked at once, at its probe, before anybody may use it: do its registers have
- * the values that a reset gives them, does every vector's interrupt arrive, and can every core
- * read and write memory?  For the last a core gets a packet that it must refuse: that takes no
- * program and no context, reads the packet ring and writes a completion record.  Every wait is
- * bounded, and what fails is reported with what to look at.
+ * Probe tests a device once, before it can be used:
+ *
+ * - Registers have their reset values, and SCRATCH keeps what is written.
+ * - The interrupt of every vector arrives.
+ * - Every core can read and write memory.  The core gets a packet with invalid flags, which it must
+ *   refuse: this needs neither a program nor a context, but reads the packet ring and writes a
+ *   completion record.
+ *
+ * Every wait is bounded.  A failure is reported together with what to check.
  */
 
 #define CNNACC_SELFTEST_TIMEOUT_US	3000000
 #define CNNACC_SELFTEST_FENCE		0x5e1f7e57c0ffee00ull
 
-static bool cnnacc_selftest_wanted = true;
-module_param_named(selftest, cnnacc_selftest_wanted, bool, 0444);
-MODULE_PARM_DESC(selftest, "test a device before it is used (default true)");
+static bool cnnacc_selftest_enabled = true;
+module_param_named(selftest, cnnacc_selftest_enabled, bool, 0444);
+MODULE_PARM_DESC(selftest, "test a device at probe (default true)");
 
 static const struct cnnacc_reg_info cnnacc_global_regs[] = CNNACC_GLOBAL_REGS;
 static const struct cnnacc_reg_info cnnacc_queue_regs[] = CNNACC_QUEUE_REGS;
@@ -37,7 +41,7 @@ static int cnnacc_selftest_table(struct cnnacc_device *cdev, const char *name, u
 		value = cnnacc_read(cdev, base + info[i].offset);
 		if (value != info[i].reset)
 			return dev_err_probe(cdev->drm.dev, -EIO,
-					     "self-test: %s register %s is %#x after a reset, not %#x: the device is broken\n",
+					     "self-test: %s register %s is %#x after a reset, expected %#x: the device is defective\n",
 					     name, info[i].name, value, info[i].reset);
 	}
 	return 0;
@@ -54,7 +58,7 @@ static int cnnacc_selftest_scratch(struct cnnacc_device *cdev)
 		value = cnnacc_read(cdev, CNNACC_REG_SCRATCH);
 		if (value != patterns[i])
 			return dev_err_probe(cdev->drm.dev, -EIO,
-					     "self-test: register SCRATCH keeps %#x instead of %#x: check the device's place on the bus\n",
+					     "self-test: register SCRATCH reads %#x after a write of %#x: register writes do not arrive\n",
 					     value, patterns[i]);
 	}
 	return 0;
@@ -86,8 +90,8 @@ static int cnnacc_selftest_interrupts(struct cnnacc_device *cdev)
 		if (read_poll_timeout(READ_ONCE, now, now != before, 100,
 				      CNNACC_SELFTEST_TIMEOUT_US, false, vector->count))
 			return dev_err_probe(cdev->drm.dev, -EIO,
-					     "self-test: interrupt %u (irq %d) does not arrive: check MSI-X, pci=nomsi and the IOMMU's interrupt remapping\n",
-					     i, vector->irq);
+					     "self-test: interrupt %u (irq %d) does not arrive: check %s\n",
+					     i, vector->irq, cdev->bus->irq_hint);
 	}
 	return 0;
 }
@@ -123,23 +127,23 @@ static int cnnacc_selftest_dma(struct cnnacc_core *core)
 				CNNACC_SELFTEST_TIMEOUT_US, false, core);
 	if (ret)
 		return dev_err_probe(core->cdev->drm.dev, -EIO,
-				     "self-test: %s does not take a packet, queue state %u: the core is broken\n",
+				     "self-test: %s does not process a packet, queue state %u: the core is defective\n",
 				     core->name, cnnacc_queue_read(core, CNNACC_QREG_STATE));
 	if (le64_to_cpu((__force __le64)READ_ONCE(record->fence)) == CNNACC_SELFTEST_FENCE) {
 		memset(record, 0, sizeof(*record));
 		return 0;
 	}
-	/* A packet that was read leaves its status. */
+	/* A status says that the packet was read. */
 	if (cnnacc_queue_read(core, CNNACC_QREG_STATUS))
 		return cnnacc_selftest_report_dma(core, "write", core->records_dma);
 	return cnnacc_selftest_report_dma(core, "read", core->ring_dma);
 }
 
 /**
- * cnnacc_selftest() - Find out whether a device does what every device must
- * @cdev: device that was just reset, its cores known and its interrupts requested
+ * cnnacc_selftest() - Test a device
+ * @cdev: device after a reset, with its cores created and its interrupts requested
  *
- * The device has to be reset afterwards.
+ * The caller has to reset the device afterwards.
  *
  * Return: 0 or -EIO
  */
@@ -148,7 +152,7 @@ int cnnacc_selftest(struct cnnacc_device *cdev)
 	unsigned int i;
 	int ret;
 
-	if (!cnnacc_selftest_wanted)
+	if (!cnnacc_selftest_enabled)
 		return 0;
 	ret = cnnacc_selftest_registers(cdev);
 	if (ret)

@@ -15,32 +15,32 @@
 #include "cnnacc_uobj.h"
 
 /**
- * DOC: usage
+ * DOC: accounting
  *
- * What a core did is counted for the context, for its file and for all at once, under the
- * core's lock.  Times and cycles come from the completion records.  A record has no room for
- * MACs and bytes; those come from the counters that the device keeps over all jobs of a core,
- * which are read when another context's turn comes, or when somebody asks.
+ * The work of a core is charged to the context, to its file and to the core's total at once, under
+ * &cnnacc_core.lock.  Times and cycles come from the completion records.  The records do not have
+ * MACs and bytes; those come from the device's counters, which run over all jobs of a core.  They
+ * are read when the core changes to another context and when the usage is queried.
  *
- * Those counters start anew when the device is reset or sleeps.  What they had reached is kept
- * before, so that they too only grow for whoever reads them in debugfs.
+ * The device's counters restart at zero when it is reset or suspended.  Their values are saved
+ * before, so that the values in debugfs never decrease.
  *
- * A running job counts from the first time that somebody, or the watchdog, looked: when it
- * began only its record will say.  So no sum ever goes back.
+ * The time of a running job is charged from its first sample on, by the watchdog or by a query,
+ * since only its completion record has the start time.  So no usage ever decreases.
  *
- * fdinfo has, for each core NAME as in "ccp.0", the keys of drm-usage-stats.rst:
+ * fdinfo has, for each core, with NAME as in debugfs, the keys of drm-usage-stats.rst:
  *
- * - drm-engine-NAME: ns that jobs of the file ran there.  Every core is an engine of its own,
- *   as a job names its core.
+ * - drm-engine-NAME: ns that jobs of the file ran on the core.  Every core is an engine of its
+ *   own, as user space selects the core of a job.
  * - drm-cycles-NAME, drm-maxfreq-NAME: cycles of those jobs, and the clock
  * - cnnacc-jobs-NAME, cnnacc-macs-NAME, cnnacc-read-NAME, cnnacc-written-NAME: jobs,
  *   multiply-accumulates, and bytes from and to memory
  *
- * and the memory of the file's buffers, of which those are active that a job may use which has
- * not ended: for a private one that is any job of its context.
+ * and the memory of the file's buffers.  A buffer is active while a job that may use it has not
+ * ended; every job of a context may use its private buffers.
  */
 
-/* Adds a usage of the core for a context to all that count it. */
+/* Adds usage of the core by a context to its three accounts. */
 static void cnnacc_stats_add(struct cnnacc_core *core, struct cnnacc_ctx *ctx,
 			     const struct cnnacc_usage *more)
 {
@@ -66,8 +66,8 @@ static u64 cnnacc_stats_counter(struct cnnacc_core *core, size_t offset)
 				       CNNACC_QREG_STATS + offset);
 }
 
-/* Gives what the device has counted since it was last asked to the context it was for. */
-static void cnnacc_stats_settle(struct cnnacc_core *core)
+/* Charges the owner with what the device has counted since the last charge. */
+static void cnnacc_stats_charge_owner(struct cnnacc_core *core)
 {
 	struct cnnacc_meter *meter = &core->meter;
 	const struct cnnacc_usage now = {
@@ -83,7 +83,7 @@ static void cnnacc_stats_settle(struct cnnacc_core *core)
 		.write_bytes = now.write_bytes - meter->counters.write_bytes,
 	};
 
-	/* A device that is gone answers with ones only. */
+	/* All ones: the device is gone. */
 	if (now.macs == U64_MAX || now.read_bytes == U64_MAX || now.write_bytes == U64_MAX)
 		return;
 	if (meter->owner)
@@ -92,20 +92,20 @@ static void cnnacc_stats_settle(struct cnnacc_core *core)
 }
 
 /**
- * cnnacc_stats_use() - Count for a context what a core does from now on
+ * cnnacc_stats_set_owner() - Set the context to charge with what the device counts from now on
  * @core: core without jobs in the ring, locked
- * @ctx: context; NULL if the counters may be lost, or before the registers are
+ * @ctx: context; NULL before a reset, which clears the counters, or before the registers go away
  */
-void cnnacc_stats_use(struct cnnacc_core *core, struct cnnacc_ctx *ctx)
+void cnnacc_stats_set_owner(struct cnnacc_core *core, struct cnnacc_ctx *ctx)
 {
 	lockdep_assert_held(&core->lock);
 	if (core->meter.owner == ctx)
 		return;
-	cnnacc_stats_settle(core);
+	cnnacc_stats_charge_owner(core);
 	core->meter.owner = ctx;
 }
 
-/* False if the device is gone: it answers with ones only. */
+/* Adds the device's counters to @to.  Returns false if the device is gone. */
 static bool cnnacc_stats_add_counters(struct cnnacc_core *core, u64 *to)
 {
 	u64 now[CNNACC_COUNTERS];
@@ -122,71 +122,70 @@ static bool cnnacc_stats_add_counters(struct cnnacc_core *core, u64 *to)
 }
 
 /**
- * cnnacc_stats_save() - Keep what the device has counted, as a reset of all of it is next
+ * cnnacc_stats_save() - Save the counters of a core before a device reset clears them
  * @core: core, disabled
  */
 void cnnacc_stats_save(struct cnnacc_core *core)
 {
 	struct cnnacc_meter *meter = &core->meter;
 
-	spin_lock_irq(&core->lock);
-	if (!meter->saved)
-		meter->saved = cnnacc_stats_add_counters(core, meter->past);
-	spin_unlock_irq(&core->lock);
+	scoped_guard(spinlock_irq, &core->lock)
+		if (!meter->saved)
+			meter->saved = cnnacc_stats_add_counters(core, meter->saved_counters);
 }
 
 /**
- * cnnacc_stats_counters() - Read the counters of a core, whatever the device forgot meanwhile
- * @core: core of a device that is awake
- * @to: CNNACC_COUNTERS values, in the order of struct cnnacc_stats
+ * cnnacc_stats_counters() - Read the counters of a core, including those saved before resets
+ * @core: core of a device that is not suspended
+ * @to: out: CNNACC_COUNTERS values, in the order of struct cnnacc_stats
  */
 void cnnacc_stats_counters(struct cnnacc_core *core, u64 *to)
 {
 	struct cnnacc_meter *meter = &core->meter;
 
-	spin_lock_irq(&core->lock);
-	memcpy(to, meter->past, sizeof(meter->past));
-	if (!meter->saved)
-		cnnacc_stats_add_counters(core, to);
-	spin_unlock_irq(&core->lock);
+	scoped_guard(spinlock_irq, &core->lock) {
+		memcpy(to, meter->saved_counters, sizeof(meter->saved_counters));
+		if (!meter->saved)
+			cnnacc_stats_add_counters(core, to);
+	}
 }
 
 /**
- * cnnacc_stats_forget() - Count for a context no more
+ * cnnacc_stats_drop_owner() - Stop charging a context that is being destroyed
  * @core: core
  * @ctx: context without jobs
  */
-void cnnacc_stats_forget(struct cnnacc_core *core, struct cnnacc_ctx *ctx)
+void cnnacc_stats_drop_owner(struct cnnacc_core *core, struct cnnacc_ctx *ctx)
 {
 	bool gone;
 	int idx;
 
 	gone = !drm_dev_enter(&core->cdev->drm, &idx);
-	spin_lock_irq(&core->lock);
-	if (core->meter.owner == ctx && !gone)
-		cnnacc_stats_use(core, NULL);
-	else if (core->meter.owner == ctx)
-		core->meter.owner = NULL;
-	spin_unlock_irq(&core->lock);
+	scoped_guard(spinlock_irq, &core->lock) {
+		if (core->meter.owner == ctx && !gone)
+			cnnacc_stats_set_owner(core, NULL);
+		else if (core->meter.owner == ctx)
+			core->meter.owner = NULL;
+	}
 	if (!gone)
 		drm_dev_exit(idx);
 }
 
-/* A record is the device's word: what it says of times must be possible. */
+/* Limits the time in a record to a plausible value, as the device is not trusted. */
 static u64 cnnacc_stats_busy(const struct cnnacc_core *core,
 			     const struct cnnacc_completion *record)
 {
-	u64 most = 2 * jiffies64_to_nsecs(jiffies - core->since) + NSEC_PER_SEC;
+	u64 most = 2 * jiffies64_to_nsecs(jiffies - core->job_start) + NSEC_PER_SEC;
 
 	return record->end_ns > record->start_ns ?
 	       min(record->end_ns - record->start_ns, most) : 0;
 }
 
 /**
- * cnnacc_stats_record() - Count a task that the device has ended
+ * cnnacc_stats_record() - Charge a task that has ended
  * @core: core, locked
- * @job: its job, which this task may be the last of
- * @record: its completion record
+ * @job: job of the task; its tasks_done includes the task
+ * @record: completion record of the task
  */
 void cnnacc_stats_record(struct cnnacc_core *core, struct cnnacc_job *job,
 			 const struct cnnacc_completion *record)
@@ -199,17 +198,17 @@ void cnnacc_stats_record(struct cnnacc_core *core, struct cnnacc_job *job,
 
 	job->runtime_ns += more.busy_ns;
 	job->cycles += more.cycles;
-	if (record->fence == meter->seen)
+	if (record->fence == meter->sampled_fence)
 		more.busy_ns -= min(more.busy_ns, meter->counted_ns);
-	more.jobs = record->status_class != CNNACC_STATUS_OK || job->done == job->task_count;
+	more.jobs = record->status_class != CNNACC_STATUS_OK || job->tasks_done == job->task_count;
 	cnnacc_stats_add(core, job->ctx, &more);
 }
 
 /**
- * cnnacc_stats_look() - Count the running job up to now
+ * cnnacc_stats_sample() - Charge the time of the running job up to now
  * @core: core, locked
  */
-void cnnacc_stats_look(struct cnnacc_core *core)
+void cnnacc_stats_sample(struct cnnacc_core *core)
 {
 	struct cnnacc_job *job = cnnacc_core_first_job(core);
 	struct cnnacc_meter *meter = &core->meter;
@@ -221,40 +220,40 @@ void cnnacc_stats_look(struct cnnacc_core *core)
 	    cnnacc_queue_read(core, CNNACC_QREG_STATE) != CNNACC_QSTATE_RUNNING)
 		return;
 	now = cnnacc_device_read_pair(core->cdev, CNNACC_REG_TIME_LO);
-	/* In this order: if there is no record yet, it was still running then. */
+	/* Time first: without a record afterwards, the job was still running at that time. */
 	if (cnnacc_queue_read(core, CNNACC_QREG_COMPL_TAIL) != core->head)
 		return;
-	fence = job->first_fence + job->done;
-	if (meter->seen != fence) {
-		meter->seen = fence;
-		meter->seen_ns = now;
+	fence = job->first_fence + job->tasks_done;
+	if (meter->sampled_fence != fence) {
+		meter->sampled_fence = fence;
+		meter->sampled_ns = now;
 		meter->counted_ns = 0;
 	}
-	if (now < meter->seen_ns + meter->counted_ns)
+	if (now < meter->sampled_ns + meter->counted_ns)
 		return;
-	more.busy_ns = now - meter->seen_ns - meter->counted_ns;
+	more.busy_ns = now - meter->sampled_ns - meter->counted_ns;
 	meter->counted_ns += more.busy_ns;
 	cnnacc_stats_add(core, job->ctx, &more);
 }
 
 /**
- * cnnacc_stats_get() - Read a usage of a core, up to date
- * @core: core of a device that drm_dev_enter() has been called for
- * @of: one of its context's, its file's or its own
- * @to: where to put it
+ * cnnacc_stats_get() - Update and read one of the accounts of a core
+ * @core: core; the caller is in a drm_dev_enter() section
+ * @of: account of a context, of a file or the core's total
+ * @to: out: the usage
  */
 void cnnacc_stats_get(struct cnnacc_core *core, const struct cnnacc_usage *of,
 		      struct cnnacc_usage *to)
 {
-	spin_lock_irq(&core->lock);
-	cnnacc_stats_look(core);
-	if (core->meter.owner)
-		cnnacc_stats_settle(core);
-	*to = *of;
-	spin_unlock_irq(&core->lock);
+	scoped_guard(spinlock_irq, &core->lock) {
+		cnnacc_stats_sample(core);
+		if (core->meter.owner)
+			cnnacc_stats_charge_owner(core);
+		*to = *of;
+	}
 }
 
-/* As drm_show_memory_stats(), which does not know which fences are a private buffer's. */
+/* Like drm_show_memory_stats(), but with the context's fences for a private buffer. */
 static void cnnacc_stats_show_memory(struct drm_printer *p, struct drm_file *file)
 {
 	struct drm_memory_stats stats = { };
@@ -278,7 +277,7 @@ static void cnnacc_stats_show_memory(struct drm_printer *p, struct drm_file *fil
 
 /**
  * cnnacc_stats_show_file() - &drm_driver.show_fdinfo
- * @p: where to print to
+ * @p: printer
  * @file: DRM file
  */
 void cnnacc_stats_show_file(struct drm_printer *p, struct drm_file *file)

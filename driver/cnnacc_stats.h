@@ -18,14 +18,14 @@ struct drm_file;
 struct drm_printer;
 
 /**
- * struct cnnacc_usage - what a core has done for a context, a file or all.
+ * struct cnnacc_usage - work of a core for a context, for a file or in total.
  *
  * Protected by the &cnnacc_core.lock of that core.
  *
- * @jobs: jobs that the device ended, well or not
- * @busy_ns: device time of their tasks, of the running one as far as it was seen
+ * @jobs: jobs that the device ended, successful or failed
+ * @busy_ns: device time of their tasks, and of the running one up to its last sample
  * @cycles: cycles of their tasks
- * @macs: multiply-accumulates that went into results
+ * @macs: useful multiply-accumulates
  * @read_bytes: bytes read from memory
  * @write_bytes: bytes written to memory
  */
@@ -39,38 +39,37 @@ struct cnnacc_usage {
 };
 
 /**
- * struct cnnacc_meter - who used a core and what is already counted.
+ * struct cnnacc_meter - accounting state of a core.
  *
  * Protected by &cnnacc_core.lock.
  *
- * @total: usage by all
- * @owner: context whose jobs the counters below belong to, or NULL
- * @counters: MACs, bytes read and bytes written, as the device counted them when @owner came
- *	or was last asked about
- * @seen: fence value of the running packet when it was last looked at
- * @seen_ns: device time of the first such look
- * @counted_ns: what of its time is in @total already
- * @past: what the device's counters, a struct cnnacc_stats, had reached when it forgot them
- * @saved: the device's counters are in @past already
+ * @total: usage by all contexts
+ * @owner: context to charge with what the device counts, or NULL
+ * @counters: the device's counts of MACs, bytes read and bytes written that are charged already
+ * @sampled_fence: fence value of the last running packet that was sampled
+ * @sampled_ns: device time of the first sample of that packet
+ * @counted_ns: busy time of that packet that is charged already
+ * @saved_counters: sums of the device's counters, a struct cnnacc_stats, before its resets
+ * @saved: @saved_counters includes what the device counted since its last reset
  */
 struct cnnacc_meter {
 	struct cnnacc_usage total;
 	struct cnnacc_ctx *owner;
 	struct cnnacc_usage counters;
-	u64 seen;
-	u64 seen_ns;
+	u64 sampled_fence;
+	u64 sampled_ns;
 	u64 counted_ns;
-	u64 past[CNNACC_COUNTERS];
+	u64 saved_counters[CNNACC_COUNTERS];
 	bool saved;
 };
 
-void cnnacc_stats_use(struct cnnacc_core *core, struct cnnacc_ctx *ctx);
+void cnnacc_stats_set_owner(struct cnnacc_core *core, struct cnnacc_ctx *ctx);
 void cnnacc_stats_save(struct cnnacc_core *core);
 void cnnacc_stats_counters(struct cnnacc_core *core, u64 *to);
-void cnnacc_stats_forget(struct cnnacc_core *core, struct cnnacc_ctx *ctx);
+void cnnacc_stats_drop_owner(struct cnnacc_core *core, struct cnnacc_ctx *ctx);
 void cnnacc_stats_record(struct cnnacc_core *core, struct cnnacc_job *job,
 			 const struct cnnacc_completion *record);
-void cnnacc_stats_look(struct cnnacc_core *core);
+void cnnacc_stats_sample(struct cnnacc_core *core);
 void cnnacc_stats_get(struct cnnacc_core *core, const struct cnnacc_usage *of,
 		      struct cnnacc_usage *to);
 void cnnacc_stats_show_file(struct drm_printer *p, struct drm_file *file);

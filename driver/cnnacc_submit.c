@@ -23,21 +23,21 @@
 /**
  * DOC: submit
  *
- * A SUBMIT is all or nothing, so it has two halves.  The first builds jobs, finds the
- * fences they wait for, allocates whatever signalling needs and locks the reservations;
- * it may fail anywhere.  The second, cnnacc_submit_push(), arms the jobs and pushes
- * their batches in order and cannot fail.
+ * A SUBMIT is all or nothing, so it has two phases.  The first phase creates the jobs, looks up the
+ * fences that they wait for, allocates everything that signalling needs and locks the reservation
+ * objects; it may fail at any point.  The second phase, cnnacc_submit_push(), arms the jobs and
+ * pushes their batches in order; it cannot fail.
  *
- * User memory is read before the submit lock is taken and written after it is released:
- * a page fault may last as long as a user likes.
+ * User memory is read before &cnnacc_ctx.submit_lock is taken and written after it is released,
+ * since user space controls how long a page fault takes.
  *
- * Jobs of one SUBMIT depend on one another by job index, kept in bit masks, since their
- * fences do not exist before the second half.
+ * Dependencies between jobs of one SUBMIT are bit masks of job indices, since the fences of the
+ * jobs do not exist before the second phase.
  */
 
 /**
  * struct cnnacc_signal - syncobj that a job signals.
- * @syncobj: syncobj, held
+ * @syncobj: syncobj, referenced
  * @chain: preallocated node for a timeline point, else NULL
  * @point: timeline point, 0 for a binary syncobj
  * @job: job index
@@ -50,10 +50,10 @@ struct cnnacc_signal {
 };
 
 /**
- * struct cnnacc_wait - fence from outside that a job waits for.
- * @fence: fence, held
+ * struct cnnacc_wait - fence from outside of this SUBMIT that a job waits for.
+ * @fence: fence, referenced
  * @job: job index
- * @fatal: whether its error cancels the job
+ * @fatal: an error of @fence cancels the job
  */
 struct cnnacc_wait {
 	struct dma_fence *fence;
@@ -63,9 +63,9 @@ struct cnnacc_wait {
 
 /**
  * struct cnnacc_ref - shared buffer that a job uses.
- * @obj: buffer, held
+ * @obj: buffer, referenced
  * @job: job index
- * @write: whether the job writes it
+ * @write: the job writes the buffer
  */
 struct cnnacc_ref {
 	struct drm_gem_object *obj;
@@ -74,47 +74,46 @@ struct cnnacc_ref {
 };
 
 /**
- * struct cnnacc_parts - arrays of a job, copied from user space.
+ * struct cnnacc_job_arrays - arrays of a job, copied from user space.
  * @tasks: tasks
  * @syncs: syncs, NULL if none
  * @bos: shared buffers, NULL if none
  */
-struct cnnacc_parts {
+struct cnnacc_job_arrays {
 	struct drm_cnnacc_task *tasks;
 	struct drm_cnnacc_sync *syncs;
 	struct drm_cnnacc_bo_ref *bos;
 };
 
 /**
- * struct cnnacc_submit - a SUBMIT being made.
- * @ctx: context, held
+ * struct cnnacc_submit - state of a SUBMIT.
+ * @ctx: context, referenced
  * @file: DRM file
- * @count: jobs
- * @args: what the user said about each
- * @parts: its arrays
- * @jobs: the jobs; those before the second half are ours to free
- * @batches: the batches that begin with the job of that index, else NULL; ours to free
- *	before the second half
- * @needs: jobs each job depends on, as explicit syncs say
- * @follows: jobs each job depends on, as shared buffers say
+ * @count: number of jobs
+ * @args: job descriptions from user space
+ * @arrays: arrays of each job
+ * @jobs: the jobs, owned until the second phase
+ * @batches: by job index, the batch whose first job it is, else NULL; owned until the second phase
+ * @explicit_deps: by job index, mask of jobs that it depends on through syncobjs
+ * @implicit_deps: by job index, mask of jobs that it depends on through shared buffers
  * @signals: syncobjs to signal
- * @signal_count: how many
+ * @signal_count: number of @signals
  * @waits: fences to wait for
- * @wait_count: how many
- * @wait_max: size of @waits
+ * @wait_count: number of @waits
+ * @wait_max: allocated size of @waits
  * @refs: shared buffers, sorted by buffer and then by job
- * @ref_count: how many
+ * @ref_count: number of @refs
  */
 struct cnnacc_submit {
 	struct cnnacc_ctx *ctx;
 	struct drm_file *file;
 	u32 count;
 	struct drm_cnnacc_job *args;
-	struct cnnacc_parts parts[CNNACC_MAX_JOBS];
+	struct cnnacc_job_arrays arrays[CNNACC_MAX_JOBS];
 	struct cnnacc_job *jobs[CNNACC_MAX_JOBS];
 	struct cnnacc_batch *batches[CNNACC_MAX_JOBS];
-	u64 needs[CNNACC_MAX_JOBS];
-	u64 follows[CNNACC_MAX_JOBS];
+	u64 explicit_deps[CNNACC_MAX_JOBS];
+	u64 implicit_deps[CNNACC_MAX_JOBS];
 	struct cnnacc_signal *signals;
 	u32 signal_count;
 	struct cnnacc_wait *waits;
@@ -124,8 +123,8 @@ struct cnnacc_submit {
 	u32 ref_count;
 };
 
-/* Batches that were not pushed keep their context busy, so they go before the lock does. */
-static void cnnacc_submit_drop_jobs(struct cnnacc_submit *submit)
+/* Called under &cnnacc_ctx.submit_lock: batches that were not pushed keep the context busy. */
+static void cnnacc_submit_free_jobs(struct cnnacc_submit *submit)
 {
 	u32 i;
 
@@ -142,9 +141,9 @@ static void cnnacc_submit_free(struct cnnacc_submit *submit)
 	u32 i;
 
 	for (i = 0; i < submit->count; i++) {
-		kvfree(submit->parts[i].tasks);
-		kvfree(submit->parts[i].syncs);
-		kvfree(submit->parts[i].bos);
+		kvfree(submit->arrays[i].tasks);
+		kvfree(submit->arrays[i].syncs);
+		kvfree(submit->arrays[i].bos);
 	}
 	for (i = 0; i < submit->signal_count; i++) {
 		dma_fence_chain_free(submit->signals[i].chain);
@@ -161,8 +160,8 @@ static void cnnacc_submit_free(struct cnnacc_submit *submit)
 	kfree(submit);
 }
 
-/* Room for what the jobs name, and for a fence per shared buffer. */
-static int cnnacc_submit_alloc_arrays(struct cnnacc_submit *submit)
+/* Allocates for all syncobjs and shared buffers, and a wait for each of them. */
+static int cnnacc_submit_alloc_lists(struct cnnacc_submit *submit)
 {
 	u32 syncs = 0, bos = 0, i;
 
@@ -216,7 +215,7 @@ static int cnnacc_submit_add_signal(struct cnnacc_submit *submit, u32 job,
 	return 0;
 }
 
-/* The last job before this one that signals a binary syncobj; 0 if none does. */
+/* Returns the last job before @job that signals a binary syncobj, as a mask; 0 if none does. */
 static u64 cnnacc_submit_binary_signaller(struct cnnacc_submit *submit, u32 job,
 					  struct drm_syncobj *syncobj)
 {
@@ -229,7 +228,10 @@ static u64 cnnacc_submit_binary_signaller(struct cnnacc_submit *submit, u32 job,
 	return 0;
 }
 
-/* The jobs before this one that a timeline must pass to reach a point; 0 if it never will. */
+/*
+ * Returns the jobs before @job whose signals make a timeline reach @point, as a mask; 0 if they do
+ * not.
+ */
 static u64 cnnacc_submit_timeline_signallers(struct cnnacc_submit *submit, u32 job,
 					     struct drm_syncobj *syncobj, u64 point)
 {
@@ -266,12 +268,12 @@ static int cnnacc_submit_find_wait(struct cnnacc_submit *submit, u32 job,
 								 sync->point);
 		if (!mask)
 			return ret;
-		/* The timeline also has to pass what it holds already. */
+		/* The points that the timeline has already must be signalled too. */
 		fence = drm_syncobj_fence_get(syncobj);
 		if (fence)
 			cnnacc_submit_add_wait(submit, job, fence, true);
 	}
-	submit->needs[job] |= mask;
+	submit->explicit_deps[job] |= mask;
 	return 0;
 }
 
@@ -319,7 +321,7 @@ static int cnnacc_submit_add_bo(struct cnnacc_submit *submit, u32 job,
 		};
 		return 0;
 	}
-	/* A private buffer is covered by the context's reservation. */
+	/* The context's reservation object covers a private buffer. */
 	if (cnnacc_refuses(drm, !cnnacc_gem_usable(obj, submit->ctx)))
 		ret = -EINVAL;
 	drm_gem_object_put(obj);
@@ -329,19 +331,19 @@ static int cnnacc_submit_add_bo(struct cnnacc_submit *submit, u32 job,
 static int cnnacc_submit_add_job(struct cnnacc_submit *submit, u32 index)
 {
 	const struct drm_cnnacc_job *args = &submit->args[index];
-	const struct cnnacc_parts *parts = &submit->parts[index];
+	const struct cnnacc_job_arrays *arrays = &submit->arrays[index];
 	struct cnnacc_job *job;
 	int ret = 0;
 	u32 i;
 
-	job = cnnacc_job_create(submit->ctx, args, parts->tasks);
+	job = cnnacc_job_create(submit->ctx, args, arrays->tasks);
 	if (IS_ERR(job))
 		return PTR_ERR(job);
 	submit->jobs[index] = job;
 	for (i = 0; i < args->syncs.count && !ret; i++)
-		ret = cnnacc_submit_add_sync(submit, index, &parts->syncs[i]);
+		ret = cnnacc_submit_add_sync(submit, index, &arrays->syncs[i]);
 	for (i = 0; i < args->bos.count && !ret; i++)
-		ret = cnnacc_submit_add_bo(submit, index, &parts->bos[i]);
+		ret = cnnacc_submit_add_bo(submit, index, &arrays->bos[i]);
 	return ret;
 }
 
@@ -354,7 +356,10 @@ static int cnnacc_submit_compare_refs(const void *left, const void *right)
 	return a->job < b->job ? -1 : a->job > b->job;
 }
 
-/* One entry per buffer and job: a job's fence takes one slot in a reservation. */
+/*
+ * Leaves one entry per buffer and job: a fence slot is reserved for each job, and a job adds its
+ * fence once per buffer.
+ */
 static void cnnacc_submit_merge_refs(struct cnnacc_submit *submit)
 {
 	struct cnnacc_ref *last = NULL, *ref;
@@ -373,7 +378,7 @@ static void cnnacc_submit_merge_refs(struct cnnacc_submit *submit)
 	submit->ref_count = count;
 }
 
-/* Orders the jobs that use one buffer: readers after the writer, a writer after all. */
+/* Implicit dependencies: a reader of a buffer follows its writers, a writer follows all users. */
 static void cnnacc_submit_order_jobs(struct cnnacc_submit *submit)
 {
 	u64 readers = 0, writers = 0;
@@ -386,9 +391,9 @@ static void cnnacc_submit_order_jobs(struct cnnacc_submit *submit)
 			readers = 0;
 			writers = 0;
 		}
-		submit->follows[ref->job] |= writers;
+		submit->implicit_deps[ref->job] |= writers;
 		if (ref->write) {
-			submit->follows[ref->job] |= readers;
+			submit->implicit_deps[ref->job] |= readers;
 			writers |= BIT_ULL(ref->job);
 		} else {
 			readers |= BIT_ULL(ref->job);
@@ -426,14 +431,14 @@ static int cnnacc_submit_lock(struct cnnacc_submit *submit, struct drm_exec *exe
 		if (ret)
 			break;
 	}
-	/* Their exporter does not say so. */
+	/* drm_exec reports -EALREADY when two imported buffers share a dma_resv. */
 	two_bos_have_one_resv = ret == -EALREADY;
 	if (cnnacc_refuses(&submit->ctx->cdev->drm, two_bos_have_one_resv))
 		ret = -EINVAL;
 	return ret;
 }
 
-/* What was there before this SUBMIT; an old error in it is nothing to do with us. */
+/* Waits for earlier users of shared buffers.  Their errors do not cancel our jobs. */
 static int cnnacc_submit_add_implicit(struct cnnacc_submit *submit)
 {
 	struct dma_fence *fence;
@@ -454,8 +459,8 @@ static int cnnacc_submit_add_implicit(struct cnnacc_submit *submit)
 }
 
 /*
- * Gives each job that waits a gate, with the fences that exist already, in a batch that
- * begins with it; the others go into the batch before them on their core if they fit.
+ * Starts a new batch with each job that has dependencies.  A job without any joins the last batch
+ * for its core if it fits.
  */
 static int cnnacc_submit_make_batches(struct cnnacc_submit *submit)
 {
@@ -469,8 +474,8 @@ static int cnnacc_submit_make_batches(struct cnnacc_submit *submit)
 		waits[submit->waits[i].job]++;
 	for (i = 0; i < submit->count; i++) {
 		job = submit->jobs[i];
-		max = waits[i] + hweight64(submit->needs[i]) +
-		      hweight64(submit->follows[i] & ~submit->needs[i]);
+		max = waits[i] + hweight64(submit->explicit_deps[i]) +
+		      hweight64(submit->implicit_deps[i] & ~submit->explicit_deps[i]);
 		batch = open[job->core->index];
 		if (!max && batch && cnnacc_batch_add(batch, job))
 			continue;
@@ -480,14 +485,14 @@ static int cnnacc_submit_make_batches(struct cnnacc_submit *submit)
 		submit->batches[i] = batch;
 		open[job->core->index] = batch;
 		if (max)
-			batch->gate = cnnacc_gate_create(max);
-		if (max && !batch->gate)
+			batch->deps = cnnacc_deps_create(max);
+		if (max && !batch->deps)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int cnnacc_submit_add_gates(struct cnnacc_submit *submit)
+static int cnnacc_submit_add_deps(struct cnnacc_submit *submit)
 {
 	struct cnnacc_batch *batch;
 	struct cnnacc_wait *wait;
@@ -496,13 +501,13 @@ static int cnnacc_submit_add_gates(struct cnnacc_submit *submit)
 
 	for (i = 0; i < submit->count && !ret; i++) {
 		batch = submit->batches[i];
-		if (batch && batch->gate)
+		if (batch && batch->deps)
 			ret = drm_sched_job_add_dependency(&batch->base,
-							   dma_fence_get(&batch->gate->base));
+							   dma_fence_get(&batch->deps->base));
 	}
 	for (i = 0; i < submit->wait_count && !ret; i++) {
 		wait = &submit->waits[i];
-		cnnacc_gate_add(submit->batches[wait->job]->gate, dma_fence_get(wait->fence),
+		cnnacc_deps_add(submit->batches[wait->job]->deps, dma_fence_get(wait->fence),
 				wait->fatal);
 	}
 	return ret;
@@ -512,19 +517,19 @@ static void cnnacc_submit_push_batch(struct cnnacc_submit *submit, struct dma_fe
 				     u32 index)
 {
 	struct cnnacc_batch *batch = submit->batches[index];
-	u64 mask = submit->needs[index] | submit->follows[index];
+	u64 mask = submit->explicit_deps[index] | submit->implicit_deps[index];
 	u32 i;
 
 	for (i = 0; i < index; i++)
 		if (mask & BIT_ULL(i))
-			cnnacc_gate_add(batch->gate, dma_fence_get(fences[i]),
-					submit->needs[index] & BIT_ULL(i));
+			cnnacc_deps_add(batch->deps, dma_fence_get(fences[i]),
+					submit->explicit_deps[index] & BIT_ULL(i));
 	cnnacc_batch_arm(batch);
 	submit->batches[index] = NULL;
 	drm_sched_entity_push_job(&batch->base);
 }
 
-static void cnnacc_submit_publish(struct cnnacc_submit *submit, struct dma_fence **fences)
+static void cnnacc_submit_attach_fences(struct cnnacc_submit *submit, struct dma_fence **fences)
 {
 	struct cnnacc_signal *signal;
 	struct cnnacc_ref *ref;
@@ -548,7 +553,7 @@ static void cnnacc_submit_publish(struct cnnacc_submit *submit, struct dma_fence
 	}
 }
 
-/* The second half: nothing here can fail. */
+/* The second phase, which cannot fail. */
 static void cnnacc_submit_push(struct cnnacc_submit *submit)
 {
 	struct dma_fence *fences[CNNACC_MAX_JOBS];
@@ -560,8 +565,8 @@ static void cnnacc_submit_push(struct cnnacc_submit *submit)
 		trace_cnnacc_job_queue(submit->jobs[i]);
 		submit->jobs[i] = NULL;
 	}
-	/* Before any of them runs, so that an UNMAP waits for it. */
-	cnnacc_submit_publish(submit, fences);
+	/* Before any job runs, so that an UNMAP waits for it. */
+	cnnacc_submit_attach_fences(submit, fences);
 	for (i = 0; i < submit->count; i++)
 		if (submit->batches[i])
 			cnnacc_submit_push_batch(submit, fences, i);
@@ -581,7 +586,7 @@ static int cnnacc_submit_commit(struct cnnacc_submit *submit)
 	if (!ret)
 		ret = cnnacc_submit_make_batches(submit);
 	if (!ret)
-		ret = cnnacc_submit_add_gates(submit);
+		ret = cnnacc_submit_add_deps(submit);
 	if (!ret)
 		cnnacc_submit_push(submit);
 	drm_exec_fini(&exec);
@@ -593,7 +598,7 @@ static int cnnacc_submit_build(struct cnnacc_submit *submit)
 	int ret;
 	u32 i;
 
-	ret = cnnacc_submit_alloc_arrays(submit);
+	ret = cnnacc_submit_alloc_lists(submit);
 	for (i = 0; i < submit->count && !ret; i++) {
 		if (fatal_signal_pending(current))
 			return -EINTR;
@@ -609,7 +614,10 @@ static int cnnacc_submit_build(struct cnnacc_submit *submit)
 	return 0;
 }
 
-/* A job that is being made keeps its context from being torn down, if it is not dead yet. */
+/*
+ * Called under &cnnacc_ctx.submit_lock.  Each batch keeps a context that is not dead yet from being
+ * destroyed.
+ */
 static int cnnacc_submit_locked(struct cnnacc_submit *submit)
 {
 	struct cnnacc_ctx *ctx = submit->ctx;
@@ -627,45 +635,45 @@ static int cnnacc_submit_locked(struct cnnacc_submit *submit)
 		ret = cnnacc_submit_build(submit);
 	if (!ret)
 		ret = cnnacc_submit_commit(submit);
-	cnnacc_submit_drop_jobs(submit);
+	cnnacc_submit_free_jobs(submit);
 	if (ret)
 		atomic_sub(submit->count, jobs);
 	cnnacc_pm_put(ctx->cdev);
 	return ret;
 }
 
-static int cnnacc_submit_copy_parts(struct cnnacc_submit *submit)
+static int cnnacc_submit_copy_arrays(struct cnnacc_submit *submit)
 {
 	struct drm_device *drm = &submit->ctx->cdev->drm;
 	const struct drm_cnnacc_job *args;
-	struct cnnacc_parts *parts;
+	struct cnnacc_job_arrays *arrays;
 	void *copy;
 	u32 i;
 
 	for (i = 0; i < submit->count; i++) {
 		args = &submit->args[i];
-		parts = &submit->parts[i];
+		arrays = &submit->arrays[i];
 		copy = cnnacc_uobj_get_array(drm, &args->tasks, CNNACC_MAX_TASKS,
-					     sizeof(*parts->tasks));
+					     sizeof(*arrays->tasks));
 		if (IS_ERR(copy))
 			return PTR_ERR(copy);
-		parts->tasks = copy;
+		arrays->tasks = copy;
 		copy = cnnacc_uobj_get_array(drm, &args->syncs, CNNACC_MAX_SYNCS,
-					     sizeof(*parts->syncs));
+					     sizeof(*arrays->syncs));
 		if (IS_ERR(copy))
 			return PTR_ERR(copy);
-		parts->syncs = copy;
-		copy = cnnacc_uobj_get_array(drm, &args->bos, CNNACC_MAX_BOS, sizeof(*parts->bos));
+		arrays->syncs = copy;
+		copy = cnnacc_uobj_get_array(drm, &args->bos, CNNACC_MAX_BOS, sizeof(*arrays->bos));
 		if (IS_ERR(copy))
 			return PTR_ERR(copy);
-		parts->bos = copy;
+		arrays->bos = copy;
 	}
 	return 0;
 }
 
-/* Writes the jobs' numbers, which follow @last, to the user's array. */
-static int cnnacc_submit_tell_seqnos(struct cnnacc_submit *submit,
-				     const struct drm_cnnacc_obj_array *array, u64 last)
+/* Writes the numbers of the jobs, starting after @last, to the user's array. */
+static int cnnacc_submit_write_seqnos(struct cnnacc_submit *submit,
+				      const struct drm_cnnacc_obj_array *array, u64 last)
 {
 	u64 seqno, at;
 	u32 i;
@@ -730,10 +738,10 @@ int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 		goto out;
 	}
 
-	ret = cnnacc_submit_copy_parts(submit);
-	/* Find out now whether the numbers can be written. */
+	ret = cnnacc_submit_copy_arrays(submit);
+	/* Fail before anything is queued if the array is not writable. */
 	if (!ret)
-		ret = cnnacc_submit_tell_seqnos(submit, &args->jobs, 0);
+		ret = cnnacc_submit_write_seqnos(submit, &args->jobs, 0);
 	if (!ret)
 		ret = mutex_lock_interruptible(&ctx->submit_lock);
 	if (!ret) {
@@ -741,7 +749,7 @@ int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 		ret = cnnacc_submit_locked(submit);
 		mutex_unlock(&ctx->submit_lock);
 		if (!ret)
-			cnnacc_submit_tell_seqnos(submit, &args->jobs, last);
+			cnnacc_submit_write_seqnos(submit, &args->jobs, last);
 	}
 	cnnacc_submit_free(submit);
 out:

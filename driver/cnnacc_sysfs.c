@@ -9,7 +9,7 @@
 /**
  * DOC: sysfs
  *
- * Files of the bus device, described in Documentation/ABI/testing/sysfs-driver-cnnacc.
+ * Attributes of the bus device, see Documentation/ABI/testing/sysfs-driver-cnnacc.
  */
 
 static int cnnacc_sysfs_busy(struct device *dev, unsigned int first, unsigned int count,
@@ -84,7 +84,7 @@ static umode_t cnnacc_sysfs_visible(struct kobject *kobj, struct attribute *attr
 {
 	struct cnnacc_device *cdev = dev_get_drvdata(kobj_to_dev(kobj));
 
-	/* The first is the device's. */
+	/* Attribute 0 is for the device, attribute n + 1 for core n. */
 	return index <= (int)cdev->core_count ? attr->mode : 0;
 }
 

@@ -10,7 +10,7 @@
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 
-/* A SUBMIT is accepted: its jobs are numbered from seqno on. */
+/* A SUBMIT is accepted; seqno is the number of its first job. */
 TRACE_EVENT(cnnacc_submit,
 	    TP_PROTO(const struct cnnacc_ctx *ctx, u64 seqno, u32 jobs),
 	    TP_ARGS(ctx, seqno, jobs),
@@ -48,19 +48,19 @@ DECLARE_EVENT_CLASS(cnnacc_job,
 			      __entry->fence_context, __entry->fence_seqno, __entry->tasks)
 );
 
-/* The scheduler is about to get it. */
+/* A job is about to be passed to the scheduler. */
 DEFINE_EVENT(cnnacc_job, cnnacc_job_queue,
 	     TP_PROTO(const struct cnnacc_job *job),
 	     TP_ARGS(job)
 );
 
-/* Its packets are in the ring. */
+/* The packets of a job are in the ring. */
 DEFINE_EVENT(cnnacc_job, cnnacc_job_start,
 	     TP_PROTO(const struct cnnacc_job *job),
 	     TP_ARGS(job)
 );
 
-/* Its core is done with it. */
+/* A job has ended. */
 TRACE_EVENT(cnnacc_job_done,
 	    TP_PROTO(const struct cnnacc_job *job, int error,
 		     const struct cnnacc_completion *record),
@@ -96,7 +96,7 @@ TRACE_EVENT(cnnacc_job_done,
 		      __entry->end_ns)
 );
 
-/* It failed by its own doing; status is what CTX_QUERY will tell. */
+/* A job failed or hung; status is what CTX_QUERY will return. */
 TRACE_EVENT(cnnacc_fault,
 	    TP_PROTO(const struct cnnacc_job *job, const struct drm_cnnacc_ctx_query *status),
 	    TP_ARGS(job, status),
@@ -130,7 +130,7 @@ TRACE_EVENT(cnnacc_fault,
 		      __entry->detail, __entry->pc, __entry->access, __entry->va)
 );
 
-/* A core is being reset, or the device, core being -1. */
+/* A core is reset, or the device (core -1). */
 TRACE_EVENT(cnnacc_reset,
 	    TP_PROTO(const struct cnnacc_device *cdev, int core, u64 count),
 	    TP_ARGS(cdev, core, count),

@@ -10,25 +10,26 @@
 /**
  * DOC: user objects
  *
- * Arrays of objects of a size that user space names, and objects of a size that
- * both sides name, so that either side may know more fields than the other.
+ * Copies arrays and objects between user space and kernel, which may have been built with different
+ * versions of a struct.  Fields that only user space has must be zero in an array, and are cleared
+ * in an object that is returned.
  */
 
-#define CNNACC_UOBJ_MAX		65536	/* bytes of room that make sense */
+#define CNNACC_UOBJ_MAX		65536	/* largest buffer accepted from user space, in bytes */
 
 /**
  * cnnacc_uobj_get_array() - Copy an array from user space
  * @drm: DRM device
- * @array: what user space says about it
- * @max: most elements
- * @size: size of an element as the kernel knows it, which is that of its first version
+ * @array: address, count and stride given by user space
+ * @max: maximum number of elements
+ * @size: size of the kernel's element, which is also the smallest valid stride
  *
  * Return: the copy, to be freed with kvfree(); NULL for no elements; or an error pointer
  */
 void *cnnacc_uobj_get_array(struct drm_device *drm, const struct drm_cnnacc_obj_array *array,
 			    u32 max, size_t size)
 {
-	void *copy;
+	void *copy __free(kvfree) = NULL;
 	u32 i;
 	int ret;
 
@@ -50,21 +51,19 @@ void *cnnacc_uobj_get_array(struct drm_device *drm, const struct drm_cnnacc_obj_
 					    u64_to_user_ptr(array->array +
 							    (u64)i * array->stride),
 					    array->stride);
-		if (ret) {
-			kvfree(copy);
+		if (ret)
 			return ERR_PTR(ret);
-		}
 	}
-	return copy;
+	return_ptr(copy);
 }
 
 /**
  * cnnacc_uobj_put() - Copy an object to user space
  * @drm: DRM device
- * @pointer: user pointer, or 0 to ask for the size only
- * @size: in: bytes at @pointer; out: bytes the kernel has
+ * @pointer: user pointer, or 0 to query the size only
+ * @size: in: bytes available at @pointer; out: size of the kernel's object
  * @object: the object
- * @object_size: its size
+ * @object_size: size of @object
  *
  * Return: 0 or a negative error code
  */
@@ -72,15 +71,15 @@ int cnnacc_uobj_put(struct drm_device *drm, u64 pointer, u32 *size, const void *
 		    size_t object_size)
 {
 	void __user *to = u64_to_user_ptr(pointer);
-	size_t room = *size;
-	size_t bytes = min(room, object_size);
+	size_t space = *size;
+	size_t bytes = min(space, object_size);
 
 	*size = object_size;
 	if (!pointer)
 		return 0;
-	if (cnnacc_refuses(drm, room > CNNACC_UOBJ_MAX))
+	if (cnnacc_refuses(drm, space > CNNACC_UOBJ_MAX))
 		return -EINVAL;
-	if (copy_to_user(to, object, bytes) || clear_user(to + bytes, room - bytes))
+	if (copy_to_user(to, object, bytes) || clear_user(to + bytes, space - bytes))
 		return -EFAULT;
 	return 0;
 }

@@ -11,9 +11,9 @@
 #include <cnnacc_accel.h>
 
 /**
- * cnnacc_refuses() - Is an argument refused?  If so the kernel's log may say why.
+ * cnnacc_refuses() - Check an ioctl argument and log a refusal at debug level
  * @_drm: DRM device
- * @_cond: what is wrong, in terms of the field and its limit
+ * @_cond: condition that refuses the argument, in terms of the field and its limit; it is logged
  *
  * Return: @_cond
  */

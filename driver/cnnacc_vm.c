@@ -17,22 +17,22 @@
 /**
  * DOC: address space
  *
- * User space owns the addresses: a MAP names a free range and an UNMAP names exactly
- * one mapping.  Page tables are made as they are needed and live as long as the
- * address space.  An UNMAP waits for the jobs submitted so far, clears the
- * entries, and lets go of the buffer only when the device has forgotten them.
+ * User space allocates the addresses: a MAP names a free range and an UNMAP names exactly one
+ * mapping.  Page tables are allocated on demand and freed with the address space.  An UNMAP waits
+ * for the jobs submitted so far, clears the entries, and releases the buffer only after the device
+ * has invalidated them.
  */
 
 #define CNNACC_VM_IDLE_TIMEOUT_MS	30000
 #define CNNACC_VM_PAGES			(1ull << (CNNACC_VA_BITS - CNNACC_PAGE_SHIFT))
 
 /**
- * struct cnnacc_mapping - a buffer's range at an address.
- * @node: its pages in &cnnacc_vm.mm
+ * struct cnnacc_mapping - mapping of a range of a buffer.
+ * @node: range of addresses in &cnnacc_vm.mm, in pages
  * @link: in &cnnacc_vm.unmapped
- * @obj: buffer, held
- * @sgt: its memory
- * @offset: of the range in the buffer
+ * @obj: buffer, referenced
+ * @sgt: pages of the buffer
+ * @offset: offset of the range in the buffer
  */
 struct cnnacc_mapping {
 	struct drm_mm_node node;
@@ -45,11 +45,11 @@ struct cnnacc_mapping {
 /**
  * struct cnnacc_bind_target - buffer of a MAP.
  *
- * Fetched before the first operation, since that can be interrupted, and an ioctl that has
- * done something must not be restarted.
+ * All buffers are looked up before the first operation: getting their pages can be interrupted, and
+ * an ioctl that has executed an operation must not be restarted.
  *
- * @obj: buffer, held; NULL if the handle names none
- * @sgt: its memory, or an error pointer
+ * @obj: buffer, referenced; NULL if the handle is invalid
+ * @sgt: pages of the buffer, or an error pointer
  */
 struct cnnacc_bind_target {
 	struct drm_gem_object *obj;
@@ -62,7 +62,7 @@ static struct device *cnnacc_vm_dev(struct cnnacc_ctx *ctx)
 }
 
 /**
- * cnnacc_vm_init() - Give a context its address space
+ * cnnacc_vm_init() - Create the address space of a context
  * @ctx: context
  *
  * Return: 0 or -ENOMEM
@@ -100,7 +100,7 @@ static int cnnacc_vm_add_table(struct cnnacc_ctx *ctx, u32 dir)
 		return -ENOMEM;
 	}
 	WRITE_ONCE(vm->tables[dir], table);
-	/* The zeroes of the table come before the entry that leads there. */
+	/* The zeroed table must be visible before the entry that points to it. */
 	dma_wmb();
 	WRITE_ONCE(vm->root[dir], cpu_to_le32(CNNACC_PTE_ADDR(*dma) | CNNACC_PTE_VALID));
 	return 0;
@@ -137,7 +137,7 @@ static void cnnacc_vm_clear(struct cnnacc_vm *vm, const struct drm_mm_node *node
 		cnnacc_vm_set(vm, page << CNNACC_PAGE_SHIFT, 0);
 }
 
-/* The memory must look to the device as the entry format needs it. */
+/* Page table entries need page-aligned addresses within CNNACC_BUS_ADDR_BITS. */
 static int cnnacc_vm_check_pages(struct sg_table *sgt)
 {
 	struct scatterlist *sg;
@@ -211,9 +211,8 @@ static int cnnacc_vm_reserve(struct cnnacc_vm *vm, struct cnnacc_mapping *mappin
 		return -ENOSPC;
 	mapping->node.start = op->va >> CNNACC_PAGE_SHIFT;
 	mapping->node.size = op->size >> CNNACC_PAGE_SHIFT;
-	spin_lock(&vm->mm_lock);
-	ret = drm_mm_reserve_node(&vm->mm, &mapping->node);
-	spin_unlock(&vm->mm_lock);
+	scoped_guard(spinlock, &vm->mm_lock)
+		ret = drm_mm_reserve_node(&vm->mm, &mapping->node);
 	if (ret)
 		return ret == -ENOSPC ? -EEXIST : ret;
 	vm->mappings++;
@@ -270,7 +269,7 @@ static int cnnacc_vm_map(struct cnnacc_ctx *ctx, const struct cnnacc_bind_target
 }
 
 /**
- * struct cnnacc_vm_waiter - somebody who waits for a fence, killable.
+ * struct cnnacc_vm_waiter - a killable wait for a fence.
  * @cb: callback on the fence
  * @done: completed when the fence is signalled
  */
@@ -290,7 +289,7 @@ static int cnnacc_vm_wait_idle(struct cnnacc_ctx *ctx)
 	const unsigned long timeout = msecs_to_jiffies(CNNACC_VM_IDLE_TIMEOUT_MS);
 	struct cnnacc_vm_waiter waiter;
 	struct dma_fence *fence;
-	long left = 1;
+	long remaining = 1;
 	int ret;
 
 	ret = dma_resv_get_singleton(ctx->resv->resv, DMA_RESV_USAGE_BOOKKEEP, &fence);
@@ -299,15 +298,15 @@ static int cnnacc_vm_wait_idle(struct cnnacc_ctx *ctx)
 
 	init_completion(&waiter.done);
 	if (!dma_fence_add_callback(fence, &waiter.cb, cnnacc_vm_wait_cb)) {
-		left = wait_for_completion_killable_timeout(&waiter.done, timeout);
-		/* If it is too late to remove, the callback has run or is about to end. */
+		remaining = wait_for_completion_killable_timeout(&waiter.done, timeout);
+		/* If removal fails, the fence is signalled and the callback no longer runs. */
 		if (!dma_fence_remove_callback(fence, &waiter.cb))
-			left = 1;
+			remaining = 1;
 	}
 	dma_fence_put(fence);
-	if (left < 0)
-		return left;
-	return left ? 0 : -ETIMEDOUT;
+	if (remaining < 0)
+		return remaining;
+	return remaining ? 0 : -ETIMEDOUT;
 }
 
 static struct cnnacc_mapping *cnnacc_vm_find(struct cnnacc_vm *vm, u64 start, u64 size)
@@ -323,21 +322,20 @@ static struct cnnacc_mapping *cnnacc_vm_find(struct cnnacc_vm *vm, u64 start, u6
 static void cnnacc_vm_remove(struct cnnacc_vm *vm, struct cnnacc_mapping *mapping)
 {
 	cnnacc_vm_clear(vm, &mapping->node);
-	spin_lock(&vm->mm_lock);
-	drm_mm_remove_node(&mapping->node);
-	spin_unlock(&vm->mm_lock);
+	scoped_guard(spinlock, &vm->mm_lock)
+		drm_mm_remove_node(&mapping->node);
 	vm->mappings--;
 	list_add(&mapping->link, &vm->unmapped);
 }
 
 /**
- * cnnacc_vm_has_table() - Is there a page table for an address?
+ * cnnacc_vm_has_table() - Check whether there is a page table for an address
  * @vm: address space that has jobs
  * @va: address below 4 GiB
  *
- * Tables are never taken away while there are jobs, so this needs no lock.
+ * Needs no lock, as no table is freed while there are jobs.
  *
- * Return: true if so
+ * Return: true if there is a table
  */
 bool cnnacc_vm_has_table(struct cnnacc_vm *vm, u64 va)
 {
@@ -345,11 +343,11 @@ bool cnnacc_vm_has_table(struct cnnacc_vm *vm, u64 va)
 }
 
 /**
- * cnnacc_vm_entry() - Look an address up
+ * cnnacc_vm_entry() - Get the page table entry of an address
  * @vm: address space that has jobs
  * @va: address below 4 GiB
  *
- * Return: its page table entry, 0 if there is none
+ * Return: the entry, 0 if there is none
  */
 u32 cnnacc_vm_entry(struct cnnacc_vm *vm, u64 va)
 {
@@ -359,10 +357,10 @@ u32 cnnacc_vm_entry(struct cnnacc_vm *vm, u64 va)
 }
 
 /**
- * cnnacc_vm_program() - Find a program
- * @vm: address space; &cnnacc_vm.dump_lock is held as long as @program is used
- * @va: address
- * @program: the first mapping of a program buffer that ends beyond @va
+ * cnnacc_vm_program() - Find the next mapping of a program buffer
+ * @vm: address space; the caller holds &cnnacc_vm.dump_lock while it uses @program
+ * @va: address to start from
+ * @program: out: the first mapping of a program buffer that ends above @va
  *
  * Return: false if there is none
  */
@@ -391,7 +389,7 @@ bool cnnacc_vm_program(struct cnnacc_vm *vm, u64 va, struct cnnacc_vm_program *p
 	return found;
 }
 
-/* The device forgets what was unmapped; only then the memory may go. */
+/* Invalidates the cleared entries; only then the buffers may be released. */
 static void cnnacc_vm_flush(struct cnnacc_ctx *ctx)
 {
 	struct cnnacc_mapping *mapping, *next;
@@ -399,7 +397,7 @@ static void cnnacc_vm_flush(struct cnnacc_ctx *ctx)
 	if (list_empty(&ctx->vm.unmapped))
 		return;
 	cnnacc_device_invalidate(ctx->cdev, ctx->hw_id, 0);
-	/* A coredump may have found them before they left the address space. */
+	/* Wait for a coredump that found the mappings before they were removed. */
 	mutex_lock(&ctx->vm.dump_lock);
 	mutex_unlock(&ctx->vm.dump_lock);
 	list_for_each_entry_safe(mapping, next, &ctx->vm.unmapped, link) {
@@ -434,7 +432,10 @@ static int cnnacc_vm_map_entered(struct cnnacc_ctx *ctx,
 {
 	int ret, idx;
 
-	/* The range may have been unmapped by an operation before.  May wait for an unplug. */
+	/*
+	 * An earlier operation may have unmapped this range.  This may wait for an unplug, so it
+	 * comes before the section.
+	 */
 	cnnacc_vm_flush(ctx);
 	if (!drm_dev_enter(&ctx->cdev->drm, &idx))
 		return -ENODEV;
@@ -502,7 +503,7 @@ static int cnnacc_vm_get_targets(struct drm_file *file, struct cnnacc_bind_targe
 static int cnnacc_vm_bind_targets(struct cnnacc_ctx *ctx, struct drm_file *file,
 				  const struct drm_cnnacc_bind_op *ops, u32 count, u32 *done)
 {
-	struct cnnacc_bind_target *targets;
+	struct cnnacc_bind_target *targets __free(kvfree) = NULL;
 	u32 i;
 	int ret;
 
@@ -515,7 +516,6 @@ static int cnnacc_vm_bind_targets(struct cnnacc_ctx *ctx, struct drm_file *file,
 	for (i = 0; i < count; i++)
 		if (targets[i].obj)
 			drm_gem_object_put(targets[i].obj);
-	kvfree(targets);
 	return ret;
 }
 
@@ -530,7 +530,7 @@ static int cnnacc_vm_bind_targets(struct cnnacc_ctx *ctx, struct drm_file *file,
 int cnnacc_vm_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_cnnacc_vm_bind *args = data;
-	struct drm_cnnacc_bind_op *ops;
+	struct drm_cnnacc_bind_op *ops __free(kvfree) = NULL;
 	struct cnnacc_ctx *ctx;
 	int ret;
 
@@ -544,14 +544,12 @@ int cnnacc_vm_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	ret = PTR_ERR_OR_ZERO(ops);
 	if (!ret && ops)
 		ret = cnnacc_vm_bind_targets(ctx, file, ops, args->ops.count, &args->done);
-	if (!IS_ERR(ops))
-		kvfree(ops);
 	cnnacc_ctx_put(ctx);
 	return ret;
 }
 
 /**
- * cnnacc_vm_fini() - Take a context's address space away
+ * cnnacc_vm_fini() - Destroy the address space of a context
  * @ctx: context without jobs
  */
 void cnnacc_vm_fini(struct cnnacc_ctx *ctx)
@@ -561,10 +559,10 @@ void cnnacc_vm_fini(struct cnnacc_ctx *ctx)
 	struct drm_mm_node *node, *next;
 	u32 dir;
 
-	mutex_lock(&vm->lock);
+	guard(mutex)(&vm->lock);
 	drm_mm_for_each_node_safe(node, next, &vm->mm)
 		cnnacc_vm_remove(vm, container_of(node, struct cnnacc_mapping, node));
-	/* The id and even the root page may be the next context's, which must find no residue. */
+	/* The next context may get the same id and root page and must not hit stale entries. */
 	cnnacc_device_invalidate(ctx->cdev, ctx->hw_id, CNNACC_INVALIDATE_RETIRE);
 	cnnacc_vm_flush(ctx);
 
@@ -578,7 +576,6 @@ void cnnacc_vm_fini(struct cnnacc_ctx *ctx)
 	dma_free_coherent(dev, CNNACC_PAGE_SIZE, vm->root, vm->root_dma);
 	vm->root = NULL;
 	drm_mm_takedown(&vm->mm);
-	mutex_unlock(&vm->lock);
 }
 
 #if IS_ENABLED(CONFIG_CNNACC_KUNIT_TEST)

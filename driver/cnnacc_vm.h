@@ -18,21 +18,21 @@ struct sg_table;
 
 /**
  * struct cnnacc_vm - address space of a context.
- * @lock: protects what follows, and the tables
- * @mm_lock: needed besides to change @mm, and enough to look at it
- * @dump_lock: held while a coredump copies what it found in @mm; nobody allocates under it
+ * @lock: protects all members below and the contents of the tables
+ * @mm_lock: enough to read @mm; to change @mm, hold @lock and @mm_lock
+ * @dump_lock: held while a coredump copies the memory of a mapping; no allocations under it
  * @mm: mapped ranges, in pages
- * @mappings: how many
- * @unmapped: mappings without entries that the device may still remember
- * @root: directory table, NULL before and after its life
- * @root_dma: its bus address
- * @tables: page tables, NULL where there is none yet
- * @tables_dma: their bus addresses; those in @root are the device's to overwrite, if it is broken
+ * @mappings: number of mapped ranges
+ * @unmapped: mappings whose entries are cleared but may still be in the device's TLB
+ * @root: directory table; NULL before cnnacc_vm_init() and after cnnacc_vm_fini()
+ * @root_dma: bus address of @root
+ * @tables: page tables, NULL where none is allocated yet
+ * @tables_dma: bus addresses of @tables; a broken device could overwrite the copies in @root
  */
 struct cnnacc_vm {
-	struct mutex lock;	/* protects what follows, and the tables */
-	spinlock_t mm_lock;	/* what else is needed to change @mm */
-	struct mutex dump_lock;	/* keeps what left @mm from being freed */
+	struct mutex lock;	/* protects all members below and the tables */
+	spinlock_t mm_lock;	/* protects @mm, together with @lock for changes */
+	struct mutex dump_lock;	/* keeps mappings removed from @mm from being freed */
 	struct drm_mm mm;
 	u32 mappings;
 	struct list_head unmapped;
@@ -45,9 +45,9 @@ struct cnnacc_vm {
 /**
  * struct cnnacc_vm_program - a mapping of a program buffer.
  * @va: first address
- * @size: bytes
- * @sgt: the buffer's memory
- * @offset: of @va in the buffer
+ * @size: size in bytes
+ * @sgt: pages of the buffer
+ * @offset: offset of @va in the buffer
  */
 struct cnnacc_vm_program {
 	u64 va;

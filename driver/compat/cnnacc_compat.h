@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The few kernel interfaces that differ between the kernels we build on, behind
- * thin inlines; compat/probe.sh finds out which form a kernel has.
+ * Wraps the few kernel interfaces that differ between supported kernels.  compat/probe.sh detects
+ * which form the kernel headers have.
  */
 #ifndef CNNACC_COMPAT_H
 #define CNNACC_COMPAT_H
@@ -17,12 +17,12 @@
 #error "the kernel headers were not found"
 #endif
 
-/* What a workqueue is without WQ_UNBOUND; newer kernels want it said. */
+/* The default without WQ_UNBOUND; newer kernels require the flag. */
 #ifndef HAVE_WQ_PERCPU
 #define WQ_PERCPU 0
 #endif
 
-/* What drm_print_memory_stats() is told to print; older kernels always have "active". */
+/* Flags for drm_print_memory_stats(); older kernels always print "active". */
 #ifdef HAVE_GEM_OBJECT_ACTIVE
 #define CNNACC_COMPAT_MEMORY_STATS (DRM_GEM_OBJECT_RESIDENT | DRM_GEM_OBJECT_ACTIVE)
 #else
@@ -70,11 +70,11 @@ static inline int cnnacc_compat_sched_job_init(struct drm_sched_job *job,
 }
 
 /*
- * Ends a timedout_job callback that dealt with the job itself, or found it alive:
- * the job goes back to the scheduler, which frees it once its fence is signalled.
+ * Return value of a timedout_job callback that handled the job itself or found it making progress.
+ * Returns the job to the scheduler's pending list; it is freed once its fence is signalled.
  */
 static inline enum drm_gpu_sched_stat
-cnnacc_compat_sched_give_back(struct drm_sched_job *job)
+cnnacc_compat_sched_no_hang(struct drm_sched_job *job)
 {
 #ifdef HAVE_SCHED_STAT_NO_HANG
 	return DRM_GPU_SCHED_STAT_NO_HANG;
@@ -84,7 +84,7 @@ cnnacc_compat_sched_give_back(struct drm_sched_job *job)
 	spin_lock(&sched->job_list_lock);
 	list_add(&job->list, &sched->pending_list);
 	spin_unlock(&sched->job_list_lock);
-	/* The scheduler is not stopped: this only has it look for finished jobs. */
+	/* The scheduler is not stopped; this makes it check for finished jobs. */
 	drm_sched_wqueue_start(sched);
 	return DRM_GPU_SCHED_STAT_NOMINAL;
 #endif

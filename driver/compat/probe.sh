@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# Prints -D flags for what the kernel headers in directory $1 offer.  6.12.y changed
-# scheduler interfaces between stable releases, so a version says nothing.  The
-# compiler is not run: its flags may fit another compiler than the one at hand.
+# Prints -D flags for the interfaces that the kernel headers in directory $1 have.  The headers are
+# searched, as 6.12.y changed scheduler interfaces between stable releases, so that a version test
+# would be wrong.  The compiler is not run, since the kernel's flags may be for another compiler.
 
 hdr=$1/include
 
@@ -17,7 +17,7 @@ flag()
 	has "$1" "$2" && printf ' -D%s' "$3"
 }
 
-# Canaries: a probe that always finds or never finds is no probe.
+# Check the probe itself: one pattern must be found and one must not.
 if ! has '^int drm_dev_register\(' drm/drm_drv.h ||
    has 'cnnacc_never_in_a_kernel' drm/drm_drv.h; then
 	echo "cnnacc: no DRM headers in $hdr" >&2

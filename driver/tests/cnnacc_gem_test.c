@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * KUnit suite of memory that another driver lends, and takes its time to take back; a part of
- * cnnacc_gem.c.
+ * KUnit suite of imported buffers whose exporter blocks in unmapping; included in cnnacc_gem.c.
  */
 #include <linux/completion.h>
 #include <linux/file.h>
@@ -9,23 +8,23 @@
 
 #include "cnnacc_mock.h"
 
-#define CNNACC_GEM_TEST_MS	60000	/* for what is not to be held up */
+#define CNNACC_GEM_TEST_MS	60000	/* timeout of operations that must not block */
 
 /**
- * struct cnnacc_gem_test - an imported buffer whose exporter does not take it back at once.
+ * struct cnnacc_gem_test - an imported buffer whose exporter blocks in unmapping.
  * @mock: device
- * @page: its memory
- * @buf: its dma-buf
- * @obj: the buffer
- * @asked: the exporter was asked to take its memory back
- * @takes: it does
- * @free: lets the buffer go
+ * @page: memory of the buffer
+ * @buf: dma-buf
+ * @obj: buffer
+ * @asked: completed when the exporter is asked to unmap
+ * @takes: completed to let the exporter unmap
+ * @free: releases the buffer
  * @stop: stops the device
  * @others: creates and closes another buffer
- * @freed: @free is done
- * @stopped: @stop is done
- * @used: @others is done
- * @ret: what came of @others
+ * @freed: completed when @free is done
+ * @stopped: completed when @stop is done
+ * @used: completed when @others is done
+ * @ret: result of @others
  */
 struct cnnacc_gem_test {
 	struct cnnacc_mock *mock;
@@ -157,7 +156,7 @@ static bool cnnacc_gem_test_waited(struct completion *done)
 	return wait_for_completion_timeout(done, msecs_to_jiffies(CNNACC_GEM_TEST_MS));
 }
 
-/* Who lets an imported buffer go waits for its exporter; others do not. */
+/* Only the release of an imported buffer waits for its exporter. */
 static void cnnacc_gem_test_blocked(struct kunit *test)
 {
 	struct cnnacc_gem_test *t = test->priv;
@@ -174,7 +173,7 @@ static void cnnacc_gem_test_blocked(struct kunit *test)
 	flush_work(&t->others);
 }
 
-/* No device goes before its exporter has let go of memory, whoever asked for that. */
+/* Stopping the device waits until the exporter has unmapped its memory, whoever asked for that. */
 static void cnnacc_gem_test_stopped(struct kunit *test, bool free_first)
 {
 	struct cnnacc_gem_test *t = test->priv;

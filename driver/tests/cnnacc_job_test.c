@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit suite of the checks of jobs; a part of cnnacc_job.c. */
+/* KUnit suite of the validation of jobs; included in cnnacc_job.c. */
 #include <kunit/test.h>
 
 #define CNNACC_JOB_TEST_CYCLES	1000
@@ -118,7 +118,7 @@ static void cnnacc_job_test_status(struct kunit *test)
 	}
 }
 
-/* Jobs share a batch up to the tasks and the cycles that one job may have. */
+/* Jobs share a batch up to the limits of tasks and cycles of one job. */
 static void cnnacc_job_test_batch(struct kunit *test)
 {
 	const struct drm_cnnacc_task task = { .program_len = 4, .cycle_limit = 400 };

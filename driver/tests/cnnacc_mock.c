@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A device in memory, for KUnit. */
+/* Mock device for KUnit: registers in memory and a thread as the shell. */
 #include <linux/delay.h>
 #include <linux/dma-fence.h>
 #include <linux/file.h>
@@ -26,11 +26,11 @@ static u32 *cnnacc_mock_reg(struct cnnacc_mock *mock, u32 offset)
 }
 
 /**
- * cnnacc_mock_read() - Read a register as the device does
+ * cnnacc_mock_read() - Read a register, from the side of the device
  * @mock: device
  * @offset: register
  *
- * Return: its value
+ * Return: the value
  */
 u32 cnnacc_mock_read(struct cnnacc_mock *mock, u32 offset)
 {
@@ -38,7 +38,7 @@ u32 cnnacc_mock_read(struct cnnacc_mock *mock, u32 offset)
 }
 
 /**
- * cnnacc_mock_write() - Set a register as the device does
+ * cnnacc_mock_write() - Write a register, from the side of the device
  * @mock: device
  * @offset: register
  * @value: value
@@ -59,9 +59,9 @@ static void cnnacc_mock_queue_write(struct cnnacc_mock *mock, u32 offset, u32 va
 }
 
 /**
- * cnnacc_mock_interrupt() - Send an interrupt
+ * cnnacc_mock_interrupt() - Raise an interrupt
  * @mock: device
- * @vector: 0: the core's, 1: that of errors
+ * @vector: 0: vector of the core, 1: vector of errors
  */
 void cnnacc_mock_interrupt(struct cnnacc_mock *mock, unsigned int vector)
 {
@@ -69,8 +69,8 @@ void cnnacc_mock_interrupt(struct cnnacc_mock *mock, unsigned int vector)
 }
 
 /**
- * cnnacc_mock_remove() - Take the device from the bus
- * @mock: device, whose registers read as all ones from now on
+ * cnnacc_mock_remove() - Simulate a surprise removal
+ * @mock: device; its registers read as all ones from now on
  */
 void cnnacc_mock_remove(struct cnnacc_mock *mock)
 {
@@ -78,7 +78,7 @@ void cnnacc_mock_remove(struct cnnacc_mock *mock)
 	memset(mock->regs, 0xff, CNNACC_REGS_SIZE);
 }
 
-/* STATE says at once what a write to CTRL makes of it: the driver looks there next. */
+/* Updates STATE at once after a write to CTRL, as the driver reads it next. */
 static void cnnacc_mock_reset_queue(struct cnnacc_mock *mock)
 {
 	memset(mock->regs + CNNACC_MOCK_QUEUE, 0, CNNACC_QREG_BLOCK_SIZE);
@@ -92,8 +92,8 @@ static void cnnacc_mock_reset_queue(struct cnnacc_mock *mock)
 static void cnnacc_mock_fill(struct cnnacc_mock *mock)
 {
 	const u32 entry[] = {
-		CNNACC_CORE_CCP, 0x10000, 0x4000, 0x1000, CNNACC_MOCK_QUEUE,
-		CNNACC_MOCK_PROGRAM, CNNACC_MOCK_CYCLES, 0,
+		CNNACC_MOCK_TYPE, 0x10000, 0x4000, 0x1000, CNNACC_MOCK_QUEUE,
+		CNNACC_MOCK_PROGRAM, CNNACC_MOCK_CYCLES, 0, 'm' | 'o' << 8 | 'c' << 16 | 'k' << 24,
 	};
 
 	cnnacc_mock_write(mock, CNNACC_REG_MAGIC, CNNACC_MAGIC);
@@ -126,7 +126,7 @@ static void cnnacc_mock_complete(struct cnnacc_mock *mock, u16 class)
 		mock->head = (mock->head + 1) % CNNACC_RING_ENTRIES;
 	else
 		mock->halted = true;
-	smp_wmb();	/* the record comes before its index */
+	smp_wmb();	/* the record must be visible before its index */
 	cnnacc_mock_queue_write(mock, CNNACC_QREG_COMPL_TAIL, mock->tail);
 	if (!mock->no_irq)
 		cnnacc_mock_interrupt(mock, 0);
@@ -143,7 +143,7 @@ static void cnnacc_mock_serve_queue(struct cnnacc_mock *mock)
 	if (!(ctrl & CNNACC_QCTRL_ENABLE) || mock->halted ||
 	    mock->head == cnnacc_mock_queue_read(mock, CNNACC_QREG_RING_TAIL))
 		return;
-	smp_rmb();	/* the packet comes after its index */
+	smp_rmb();	/* read the packet after its index */
 	if (READ_ONCE(mock->does) != CNNACC_MOCK_HANGS)
 		cnnacc_mock_queue_write(mock, CNNACC_QREG_PROGRESS, progress + 1);
 	if (abort) {
@@ -203,6 +203,7 @@ static void cnnacc_mock_allow_dma(struct device *dev, bool allow)
 static const struct cnnacc_bus cnnacc_mock_bus = {
 	.irq = cnnacc_mock_irq,
 	.allow_dma = cnnacc_mock_allow_dma,
+	.irq_hint = "the mock device",
 };
 
 static void cnnacc_mock_free(void *data)
@@ -231,7 +232,7 @@ static void cnnacc_mock_alloc_irqs(struct cnnacc_mock *mock)
 			kunit_add_action_or_reset(mock->test, cnnacc_mock_free_irqs, mock));
 }
 
-/* In this order: the driver's end needs the shell. */
+/* The device is stopped before the thread, as the stop needs the shell. */
 static void cnnacc_mock_end(void *data)
 {
 	struct cnnacc_mock *mock = data;
@@ -247,8 +248,8 @@ static void cnnacc_mock_end(void *data)
 }
 
 /**
- * cnnacc_mock_create() - Make a mock device and start it
- * @test: test, with which it goes
+ * cnnacc_mock_create() - Create a mock device and start it
+ * @test: test, at whose end it is freed
  *
  * Return: the device
  */
@@ -270,7 +271,7 @@ struct cnnacc_mock *cnnacc_mock_create(struct kunit *test)
 	dev->platform_data = mock;
 	dev->dma_parms = kunit_kzalloc(test, sizeof(*dev->dma_parms), GFP_KERNEL);
 	KUNIT_ASSERT_NOT_NULL(test, dev->dma_parms);
-	/* Awake until the end, as if somebody used it. */
+	/* Hold a runtime PM reference until the end. */
 	pm_runtime_get_noresume(dev);
 	pm_runtime_set_active(dev);
 	KUNIT_ASSERT_EQ(test, 0, devm_pm_runtime_enable(dev));
@@ -287,10 +288,10 @@ struct cnnacc_mock *cnnacc_mock_create(struct kunit *test)
 }
 
 /**
- * cnnacc_mock_file() - The device as an open file
+ * cnnacc_mock_file() - Open a DRM file of the device
  * @mock: device
  *
- * Return: the file, which goes with the device
+ * Return: the file, freed with the device
  */
 struct drm_file *cnnacc_mock_file(struct cnnacc_mock *mock)
 {
@@ -314,10 +315,10 @@ static void cnnacc_mock_put_ctx(void *data)
 }
 
 /**
- * cnnacc_mock_ctx() - Make a context
+ * cnnacc_mock_ctx() - Create a context
  * @mock: device
  *
- * Return: the context, held until the test ends
+ * Return: the context, referenced until the test ends
  */
 struct cnnacc_ctx *cnnacc_mock_ctx(struct cnnacc_mock *mock)
 {
@@ -341,11 +342,11 @@ static void cnnacc_mock_put_fence(void *data)
 /**
  * cnnacc_mock_submit() - Queue a job
  * @mock: device
- * @ctx: its context
- * @tasks: how many tasks
+ * @ctx: context
+ * @tasks: number of tasks
  * @flags: DRM_CNNACC_JOB_*
  *
- * Return: its fence, held until the test ends
+ * Return: fence of the job, referenced until the test ends
  */
 struct dma_fence *cnnacc_mock_submit(struct cnnacc_mock *mock, struct cnnacc_ctx *ctx,
 				     u32 tasks, u32 flags)
@@ -381,7 +382,7 @@ struct dma_fence *cnnacc_mock_submit(struct cnnacc_mock *mock, struct cnnacc_ctx
 /**
  * cnnacc_mock_wait() - Wait for a job
  * @mock: device
- * @fence: its fence
+ * @fence: fence of the job
  *
  * Return: 0, the fence's error, or 1 if it is not signalled in time
  */
@@ -395,10 +396,10 @@ int cnnacc_mock_wait(struct cnnacc_mock *mock, struct dma_fence *fence)
 /**
  * cnnacc_mock_run() - Run a job
  * @mock: device
- * @ctx: its context
- * @tasks: how many tasks
+ * @ctx: context
+ * @tasks: number of tasks
  *
- * Return: as cnnacc_mock_wait() does
+ * Return: result of cnnacc_mock_wait()
  */
 int cnnacc_mock_run(struct cnnacc_mock *mock, struct cnnacc_ctx *ctx, u32 tasks)
 {

@@ -15,16 +15,17 @@ struct drm_file;
 struct task_struct;
 
 /* The one core of a mock device. */
+#define CNNACC_MOCK_TYPE	77	/* none of those that there are */
 #define CNNACC_MOCK_QUEUE	0x2000
 #define CNNACC_MOCK_CYCLES	1000000
 #define CNNACC_MOCK_PROGRAM	65536
 
 /**
- * enum cnnacc_mock_does - what the mock does with the next packets.
- * @CNNACC_MOCK_RUNS: runs them
- * @CNNACC_MOCK_WORKS: runs on and on, and says so in PROGRESS
- * @CNNACC_MOCK_HANGS: takes a packet and gets nowhere
- * @CNNACC_MOCK_FAULTS: ends the next one with a fault, and then runs them
+ * enum cnnacc_mock_does - behaviour of the mock device for the next packets.
+ * @CNNACC_MOCK_RUNS: completes them
+ * @CNNACC_MOCK_WORKS: starts one, never completes it, but increments PROGRESS
+ * @CNNACC_MOCK_HANGS: starts one and makes no progress
+ * @CNNACC_MOCK_FAULTS: ends the next one with a fault, then completes the others
  */
 enum cnnacc_mock_does {
 	CNNACC_MOCK_RUNS,
@@ -34,30 +35,30 @@ enum cnnacc_mock_does {
 };
 
 /**
- * struct cnnacc_mock - a device of one core whose shell is a thread.
+ * struct cnnacc_mock - a mock device with one core, for tests with a misbehaving device.
  *
- * Registers are memory that the thread looks at, so that what a write does is seen a little
- * later; it is for tests of what the driver does when a device misbehaves.
+ * The registers are memory that a thread, the shell, polls, so a register write takes effect with
+ * a short delay.
  *
  * @test: test
  * @regs: registers
  * @cdev: device
  * @thread: the shell
- * @irqs: Linux interrupts: the core's and the one of errors
+ * @irqs: Linux interrupts: that of the core and that of errors
  * @file: an open file of the device
- * @does: what becomes of packets
- * @spoil: called for each completion record before the driver sees it, or NULL
+ * @does: behaviour for the next packets
+ * @spoil: modifies each completion record before the driver reads it, or NULL
  * @core_reset_stuck: core resets do not end
  * @reset_stuck: device resets do not end
- * @no_irq: interrupts get lost
- * @no_abort: an abort does nothing
- * @resets: device resets done since the start
- * @core_resets: core resets done
- * @stopped_dma: the driver cut the device off memory
+ * @no_irq: interrupts are lost
+ * @no_abort: an abort has no effect
+ * @resets: number of device resets since the start
+ * @core_resets: number of core resets
+ * @stopped_dma: the driver has blocked DMA
  * @head: index of the next packet
  * @tail: index of the next completion record
  * @seq: number of the last completion record
- * @halted: the queue stands at a packet that failed
+ * @halted: the queue is halted at a packet that failed
  */
 struct cnnacc_mock {
 	struct kunit *test;

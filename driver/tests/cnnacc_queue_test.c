@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit suite of a core's queue, with a mock device. */
+/* KUnit suite of the hardware queue, with a mock device. */
 #include <linux/bits.h>
 #include <linux/delay.h>
 #include <linux/dma-fence.h>
@@ -9,7 +9,7 @@
 #include "../cnnacc_device.h"
 #include "cnnacc_mock.h"
 
-/* More packets than the ring has room for, one job after the other. */
+/* More packets than ring entries, in consecutive jobs. */
 static void cnnacc_queue_test_wrap(struct kunit *test)
 {
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
@@ -24,7 +24,7 @@ static void cnnacc_queue_test_wrap(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock->head, packets % CNNACC_RING_ENTRIES);
 }
 
-/* Jobs of two contexts queued together all run, each context's in order. */
+/* Queued jobs of two contexts all run, in order within each context. */
 static void cnnacc_queue_test_many(struct kunit *test)
 {
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
@@ -41,7 +41,7 @@ static void cnnacc_queue_test_many(struct kunit *test)
 						    fences[i - 2]->timestamp), 0);
 }
 
-/* A packet says what the task said; only the last one of a job interrupts. */
+/* A packet has the fields of its task; only the last packet of a job has the IRQ flag. */
 static void cnnacc_queue_test_packets(struct kunit *test)
 {
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
@@ -111,7 +111,7 @@ static void cnnacc_queue_test_spoiler_desc(const struct cnnacc_queue_test_spoile
 KUNIT_ARRAY_PARAM(cnnacc_queue_test_spoiler, cnnacc_queue_test_spoilers,
 		  cnnacc_queue_test_spoiler_desc);
 
-/* A record that does not fit is a hang: the core is reset and serves the next job. */
+/* An invalid record counts as a hang: the core is reset and runs the next job. */
 static void cnnacc_queue_test_bad_record(struct kunit *test)
 {
 	const struct cnnacc_queue_test_spoiler *param = test->param_value;
@@ -140,7 +140,7 @@ static struct dma_fence *cnnacc_queue_test_start(struct cnnacc_mock *mock, struc
 	return fence;
 }
 
-/* An index that the ring does not have is no better than such a record. */
+/* So does an index that is out of range. */
 static void cnnacc_queue_test_bad_tail(struct kunit *test)
 {
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
@@ -154,7 +154,7 @@ static void cnnacc_queue_test_bad_tail(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cnnacc_mock_run(mock, ctx, 1), 0);
 }
 
-/* An interrupt without a cause does no harm, one that is lost is found out. */
+/* A spurious interrupt has no effect; the watchdog finds a lost one. */
 static void cnnacc_queue_test_interrupts(struct kunit *test)
 {
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
@@ -171,7 +171,7 @@ static void cnnacc_queue_test_interrupts(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mock->core_resets, 0);
 }
 
-/* Events are counted and, if the job waits for that, acknowledged. */
+/* Events are signalled and, with EVENT_WAIT, acknowledged. */
 static void cnnacc_queue_test_events(struct kunit *test)
 {
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);

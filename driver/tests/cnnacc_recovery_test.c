@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit suite of recovery, with a mock device; a part of cnnacc_recovery.c. */
+/* KUnit suite of recovery, with a mock device; included in cnnacc_recovery.c. */
 #include <linux/delay.h>
 #include <linux/dma-fence.h>
 #include <linux/file.h>
@@ -40,7 +40,7 @@ static void cnnacc_recovery_test_hang_desc(const struct cnnacc_recovery_test_han
 KUNIT_ARRAY_PARAM(cnnacc_recovery_test_hang, cnnacc_recovery_test_hangs,
 		  cnnacc_recovery_test_hang_desc);
 
-/* The job that hangs ends, and only that one: what was queued behind it runs. */
+/* Only the job that hangs ends; the jobs queued behind it run. */
 static void cnnacc_recovery_test_hanging(struct kunit *test)
 {
 	const struct cnnacc_recovery_test_hang *param = test->param_value;
@@ -63,7 +63,7 @@ static void cnnacc_recovery_test_hanging(struct kunit *test)
 	cnnacc_recovery_test_after(test, mock, param->core_resets, param->resets);
 }
 
-/* A fault costs a core reset; the job behind it has not started and runs. */
+/* A fault leads to a core reset; the job behind it has not started and runs. */
 static void cnnacc_recovery_test_fault(struct kunit *test)
 {
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
@@ -81,7 +81,7 @@ static void cnnacc_recovery_test_fault(struct kunit *test)
 	cnnacc_recovery_test_after(test, mock, 1, 0);
 }
 
-/* Who makes progress does not hang, however slow it is. */
+/* A slow job that makes progress is not a hang. */
 static void cnnacc_recovery_test_slow(struct kunit *test)
 {
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
@@ -97,7 +97,7 @@ static void cnnacc_recovery_test_slow(struct kunit *test)
 	cnnacc_recovery_test_after(test, mock, 0, 0);
 }
 
-/* But not for ever. */
+/* It is one after job_limit_ms. */
 static void cnnacc_recovery_test_too_long(struct kunit *test)
 {
 	unsigned int limit = cnnacc_job_limit.ms;
@@ -112,7 +112,7 @@ static void cnnacc_recovery_test_too_long(struct kunit *test)
 	cnnacc_recovery_test_after(test, mock, 1, 0);
 }
 
-/* A device that does not reset is cut off memory, and every job says so. */
+/* A device that does not reset is cut off from memory, and all jobs fail with -ENODEV. */
 static void cnnacc_recovery_test_wedged(struct kunit *test)
 {
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
@@ -132,7 +132,7 @@ static void cnnacc_recovery_test_wedged(struct kunit *test)
 	mock->reset_stuck = false;
 }
 
-/* A device that is not there any more does not make its jobs guilty. */
+/* The jobs of a device that is gone are not guilty. */
 static void cnnacc_recovery_test_gone(struct kunit *test)
 {
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
@@ -149,7 +149,7 @@ static void cnnacc_recovery_test_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ctx->status.failed_jobs, 0);
 }
 
-/* A reset that is asked for costs a job its life, but not its good name. */
+/* A requested reset ends the running job, which is innocent. */
 static void cnnacc_recovery_test_forced(struct kunit *test)
 {
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
@@ -167,7 +167,7 @@ static void cnnacc_recovery_test_forced(struct kunit *test)
 	cnnacc_recovery_test_after(test, mock, 1, 0);
 }
 
-/* A restartable job that a device reset hits runs again, and nobody is told. */
+/* A restartable job runs again after a device reset, and its context state is unchanged. */
 static void cnnacc_recovery_test_restart(struct kunit *test)
 {
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
@@ -191,7 +191,7 @@ static void cnnacc_recovery_test_restart(struct kunit *test)
 	cnnacc_recovery_test_after(test, mock, 0, 2);
 }
 
-/* Jobs of a context that goes away are cancelled, but for the one that runs. */
+/* Destroying a context cancels its jobs except for the running one. */
 static void cnnacc_recovery_test_destroy(struct kunit *test)
 {
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
@@ -213,8 +213,8 @@ static void cnnacc_recovery_test_destroy(struct kunit *test)
 }
 
 /*
- * A job whose file is closed is ended, whatever progress it makes, and is not run again: not
- * even if it takes a reset of the device, which others do not notice.
+ * A job whose file is closed is ended even if it makes progress, and is not run again, also not
+ * after a device reset; jobs of others are not affected.
  */
 static void cnnacc_recovery_test_orphan(struct kunit *test)
 {

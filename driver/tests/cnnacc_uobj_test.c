@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit suite of what is copied from and to user memory. */
+/* KUnit suite of the copies from and to user memory. */
 #include <linux/mman.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -78,7 +78,7 @@ static void cnnacc_uobj_test_bad_array(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(cnnacc_uobj_test_array(test, PAGE_SIZE + 1, 1, user)),
 			-E2BIG);
 	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(cnnacc_uobj_test_array(test, 8, 1, 1)), -EFAULT);
-	/* The last element is beyond the end of the user's memory. */
+	/* The last element is behind the end of the user's memory. */
 	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(cnnacc_uobj_test_array(test, 8, 2, user +
 								     4 * PAGE_SIZE - 8)), -EFAULT);
 	cnnacc_uobj_test_set(test, 2, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* KUnit suite of the page tables; a part of cnnacc_vm.c. */
+/* KUnit suite of the page tables; included in cnnacc_vm.c. */
 #include <linux/sizes.h>
 
 #include <kunit/test.h>
@@ -7,7 +7,7 @@
 #include <drm/drm_kunit_helpers.h>
 #include <drm/drm_managed.h>
 
-/* Where a directory entry ends and the next begins. */
+/* Boundary between the ranges of two directory entries. */
 #define CNNACC_VM_TEST_EDGE	0x40000000ull
 
 static const struct cnnacc_vm_test_range {
@@ -43,7 +43,7 @@ static void cnnacc_vm_test_check_range(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cnnacc_vm_check_range(NULL, range->va, range->size), range->ret);
 }
 
-/* Memory of @count segments, each an address and a number of pages. */
+/* Creates an sg_table of @count segments, each with an address and a number of pages. */
 static void cnnacc_vm_test_sgt(struct kunit *test, struct sg_table *sgt,
 			       const u64 (*segments)[2], unsigned int count)
 {
@@ -182,7 +182,7 @@ static void cnnacc_vm_test_permissions(struct kunit *test)
 	}
 }
 
-/* The limit counts tables of the file, and a table that is not made does not count. */
+/* The limit counts all tables of the file, but not a table whose allocation failed. */
 static void cnnacc_vm_test_table_limit(struct kunit *test)
 {
 	struct cnnacc_ctx *ctx = test->priv;
@@ -256,7 +256,7 @@ static void cnnacc_vm_test_map(struct kunit *test)
 	drm_gem_object_put(obj);
 }
 
-/* What a buffer is for bounds how the device may use it. */
+/* The use of a buffer limits the permissions of its mappings. */
 static void cnnacc_vm_test_use(struct kunit *test)
 {
 	static const u32 allowed[] = {
@@ -283,8 +283,8 @@ static void cnnacc_vm_test_use(struct kunit *test)
 }
 
 /*
- * The device may write whatever it reaches, these tables among it: what it left there does not
- * decide what is given back, says a kernel with CONFIG_DMA_API_DEBUG.
+ * A broken device may overwrite the tables: the addresses to free do not come from there, which
+ * CONFIG_DMA_API_DEBUG checks.
  */
 static void cnnacc_vm_test_overwritten(struct kunit *test)
 {

@@ -11,7 +11,7 @@
 
 static int control;
 
-/* Not every kernel has all of them. */
+/* Not every kernel has all of these files. */
 static void set_file(const char *path, const char *text)
 {
 	int ret = kmd_write_file(path, text);
@@ -39,7 +39,7 @@ void failnth_arm(unsigned int n)
 	char text[16];
 	int length = snprintf(text, sizeof(text), "%u", n);
 
-	/* Reading the number may be what fails. */
+	/* The injected failure may hit the read itself. */
 	while (pwrite(control, text, length, 0) != length)
 		;
 }

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One allocation, or copy of user memory, of this thread fails: the Nth in the kernel from now
- * on (Documentation/fault-injection/fault-injection.rst of the kernel).
+ * Lets the Nth allocation or copy of user memory that the kernel does for this thread fail; see
+ * Documentation/fault-injection/fault-injection.rst of the kernel.
  */
 #ifndef FAILNTH_H
 #define FAILNTH_H
 
 #include <stdbool.h>
 
-/* Lets everything fail that can; false if the kernel has no FAULT_INJECTION. */
+/* Enables all kinds of failures; false if the kernel has no FAULT_INJECTION. */
 bool failnth_prepare(void);
 void failnth_arm(unsigned int n);
-/* Disarms; returns how many more there would have had to be, 0 if the Nth has failed. */
+/* Disarms; returns how many more calls would have been needed, 0 if the Nth has failed. */
 unsigned int failnth_left(void);
 
 static inline bool failnth_fired(void)

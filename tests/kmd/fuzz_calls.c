@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* One random call: every ioctl of the driver, and those of the DRM core that go with it. */
+/* Random calls: every ioctl of the driver, and related ones of the DRM core. */
 #include "fuzz.h"
 
 #include <errno.h>
@@ -28,14 +28,14 @@ struct drm_syncobj_eventfd {
 
 #define SCRATCH_VA	0x20000000u
 #define FUZZ_BO_MAX	(1u << 20)
-#define ODD		10	/* a call that may be wrong mostly is, in one field */
+#define ODD		10	/* of this many fields one is wrong, on average */
 
 static uint32_t pages(struct fuzz_world *w)
 {
 	return CNNACC_PAGE_SIZE << fuzz_below(w, 5);
 }
 
-/* Absolute and soon. */
+/* An absolute timeout in the near future. */
 static int64_t soon(struct fuzz_world *w)
 {
 	return fuzz_chance(w, 8) ? (int64_t)fuzz_odd(w, 0) % kmd_deadline(2) :
@@ -64,7 +64,7 @@ static void call_ctx_create(struct fuzz_world *w)
 		.pad = fuzz_odd(w, 0),
 	};
 
-	/* Jobs of one without programs do no more than fault. */
+	/* Without programs, the jobs of a context only fault. */
 	if (fuzz_chance(w, 2)) {
 		fuzz_setup(w, file);
 		return;
@@ -116,7 +116,7 @@ static void call_bo_create(struct fuzz_world *w)
 		.ctx_id = fuzz_odd(w, private ? fuzz_id(w, &w->ctxs, file) : 0),
 	};
 
-	/* A MAP takes all of its memory, which no machine has without end. */
+	/* A MAP allocates all pages of the buffer, so limit the size. */
 	if (c.size > FUZZ_BO_MAX && c.size <= w->base->max_bo_size)
 		c.size = FUZZ_BO_MAX;
 
@@ -226,7 +226,7 @@ static void call_eventfd(struct fuzz_world *w)
 	fuzz_ioctl(w, "EVENTFD", file, DRM_IOCTL_CNNACC_EVENTFD, &e);
 }
 
-/* Reads anything; writes what does not take the device away from its driver. */
+/* Reads any register; writes only registers whose change the driver survives. */
 static void call_reg_rw(struct fuzz_world *w)
 {
 	struct drm_cnnacc_reg_rw r = {
@@ -241,21 +241,21 @@ static void call_reg_rw(struct fuzz_world *w)
 	}
 	if (fuzz_chance(w, 400))
 		r = (struct drm_cnnacc_reg_rw){ CNNACC_REG_RESET, DRM_CNNACC_REG_WRITE, 1, 0 };
-	/* A queue that was stopped lets the next job hang. */
+	/* The next job on a queue that was stopped hangs. */
 	if (fuzz_chance(w, 400))
 		r = (struct drm_cnnacc_reg_rw){ w->base->queue + CNNACC_QREG_CTRL,
 						DRM_CNNACC_REG_WRITE, 0, 0 };
 	fuzz_ioctl(w, "REG_RW", fuzz_file(w), DRM_IOCTL_CNNACC_REG_RW, &r);
 }
 
-/* A call of older or newer user space, or none at all. */
+/* An ioctl number with the size of older or newer user space, or an unknown one. */
 static void call_sizes(struct fuzz_world *w)
 {
 	uint8_t arg[256] = { 0 };
 	uint32_t nr = DRM_COMMAND_BASE + fuzz_below(w, 14), size = fuzz_below(w, sizeof(arg));
 	unsigned int file = fuzz_file(w);
 
-	/* Not a register: the bytes are chosen by nobody. */
+	/* Not REG_RW: its offset and value would be arbitrary bytes. */
 	if (nr == DRM_COMMAND_BASE + DRM_CNNACC_REG_RW)
 		nr++;
 	if (fuzz_chance(w, 2))
@@ -301,7 +301,7 @@ static void call_mmap(struct fuzz_world *w)
 	fuzz_end(w, 0);
 	if (map == MAP_FAILED)
 		return;
-	/* All of it is there, as a mapping is never larger than its buffer. */
+	/* A mapping is never larger than its buffer, so all of it can be accessed. */
 	memset(map, fuzz_below(w, 256), size);
 	fuzz_add_map(w, map, size);
 }
@@ -337,7 +337,7 @@ static void call_export(struct fuzz_world *w)
 		close(p.fd);
 }
 
-/* Some file of the sequence, of the right kind or not. */
+/* A random file descriptor of the sequence, of any kind. */
 static int any_fd(struct fuzz_world *w)
 {
 	return w->fds.count ? (int)w->fds.at[fuzz_below(w, w->fds.count)].id : w->base->data;
@@ -540,7 +540,7 @@ void fuzz_call(struct fuzz_world *w)
 
 	for (i = 0; i < ARRAY_LEN(calls); i++)
 		sum += calls[i].weight;
-	/* A choice may find nothing to do. */
+	/* The chosen call may have nothing to act on; then choose again. */
 	while (w->log_count == made) {
 		at = fuzz_below(w, sum);
 		for (i = 0; at >= calls[i].weight; i++)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* SUBMIT with jobs that mostly are right, and that always end soon. */
+/* SUBMIT with jobs that are mostly valid and always end soon. */
 #include "fuzz.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static void make_task(struct fuzz_world *w, struct drm_cnnacc_task *t)
 	}
 	t->flags = fuzz_odd(w, t->flags);
 	t->cycle_limit = 1 + fuzz_below(w, LIMIT);
-	/* Too much is refused, so it delays nobody; any other limit would. */
+	/* A limit above the maximum is refused; any other large one would delay other jobs. */
 	if (fuzz_chance(w, 100))
 		t->cycle_limit = UINT64_MAX - fuzz_below(w, 2);
 }
@@ -49,7 +49,7 @@ static void make_sync(struct fuzz_world *w, unsigned int file, struct drm_cnnacc
 {
 	bool timeline = fuzz_chance(w, 3), wait = fuzz_chance(w, 3);
 
-	/* Most syncobjs have nothing to wait for. */
+	/* Most syncobjs have no fence to wait for. */
 	timeline &= !wait || fuzz_chance(w, 3);
 	s->flags = wait ? DRM_CNNACC_SYNC_WAIT : DRM_CNNACC_SYNC_SIGNAL;
 	s->flags |= timeline ? DRM_CNNACC_SYNC_TIMELINE : 0;

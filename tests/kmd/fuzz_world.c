@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The world of a sequence: random numbers, what there is to name, the log, beginning and end. */
+/* State of a sequence: random numbers, known objects, the log, setup and teardown. */
 #include "fuzz.h"
 
 #include <errno.h>
@@ -74,7 +74,7 @@ uint32_t fuzz_id(struct fuzz_world *w, const struct fuzz_set *set, unsigned int 
 {
 	uint32_t i = set->count ? fuzz_below(w, set->count) : 0, tries;
 
-	/* What another thread has made in the shared file is there to be guessed. */
+	/* Ids of objects that other threads created in the shared file are guessed. */
 	if (w->odd && fuzz_chance(w, file == FUZZ_SHARED ? 3 : w->odd))
 		return fuzz_odd(w, fuzz_below(w, 12));
 	for (tries = 0; tries < set->count; tries++, i = (i + 1) % set->count)
@@ -98,7 +98,7 @@ bool fuzz_add(struct fuzz_set *set, unsigned int file, uint32_t id)
 {
 	uint32_t i;
 
-	/* An import gives the handle that there is. */
+	/* An import returns the existing handle. */
 	for (i = 0; i < set->count; i++)
 		if (set->at[i].file == file && set->at[i].id == id)
 			return true;
@@ -131,7 +131,7 @@ void fuzz_begin(struct fuzz_world *w, const char *name, uint64_t a, uint64_t b, 
 		     (unsigned long long)b, (unsigned long long)c, (unsigned long long)d);
 }
 
-/* What a call may say while the device is there: no -ENODEV, no -EIO, no -ENOSYS. */
+/* Errors allowed while the device exists: not -ENODEV, -EIO or -ENOSYS. */
 static bool may_be(int error)
 {
 	static const int errors[] = {
@@ -226,7 +226,7 @@ void fuzz_setup(struct fuzz_world *w, unsigned int file)
 		w->signalled = syncobj.handle;
 }
 
-/* The shared file keeps nothing of a sequence; another thread may have been faster. */
+/* Removes the objects of a sequence from the shared file; another thread may have done so. */
 static void clean_shared(struct fuzz_world *w)
 {
 	unsigned int i;

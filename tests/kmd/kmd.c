@@ -19,7 +19,6 @@
 #include <xf86drm.h>
 
 #include "kmd.h"
-#include "cnnacc_ccp.h"
 
 static int count, failures;
 
@@ -280,12 +279,32 @@ int kmd_unmap(int fd, uint32_t ctx, uint64_t va, uint64_t size)
 	return bind_one(fd, ctx, &op);
 }
 
+const struct core_programs *kmd_find_programs(int fd, uint32_t *index)
+{
+	const struct core_programs *programs;
+	struct drm_cnnacc_core_info core;
+	struct drm_cnnacc_dev_info info;
+
+	kmd_dev_info(fd, &info);
+	for (*index = 0; *index < info.core_count; ++*index) {
+		kmd_core_info(fd, *index, &core);
+		programs = core_programs(core.name);
+		if (programs)
+			return programs;
+	}
+	errno = ENODEV;
+	bail("no core with programs for tests");
+}
+
 struct kmd_env kmd_env(int fd)
 {
+	uint32_t core;
+	const struct core_programs *programs = kmd_find_programs(fd, &core);
 	struct kmd_env env = {
 		.fd = fd,
 		.ctx = kmd_ctx(fd),
-		.core = kmd_find_core(fd, CNNACC_CORE_CCP),
+		.core = core,
+		.programs = programs,
 		.program = kmd_bo(fd, DRM_CNNACC_BO_PROGRAM, CNNACC_PAGE_SIZE),
 		.data = kmd_bo(fd, DRM_CNNACC_BO_DATA, 16 * CNNACC_PAGE_SIZE),
 	};
@@ -305,84 +324,39 @@ void kmd_env_free(struct kmd_env *env)
 	kmd_ctx_destroy(env->fd, env->ctx);
 }
 
-static uint32_t put_program(struct kmd_env *env, const uint32_t *words, size_t size)
-{
-	memcpy(env->program.map, words, size);
-	return size;
-}
-
 uint32_t kmd_program_nop(struct kmd_env *env)
 {
-	const uint32_t words[] = { CNNACC_CCP_INSN_NOP };
-
-	return put_program(env, words, sizeof(words));
+	return env->programs->nop(env->program.map);
 }
 
 uint32_t kmd_program_copy(struct kmd_env *env, uint32_t from, uint32_t to, uint32_t lines)
 {
-	const uint32_t words[] = {
-		CNNACC_CCP_INSN_LDI(0, from / 64), CNNACC_CCP_INSN_LDIH(0, from / 64 >> 16),
-		CNNACC_CCP_INSN_LDI(1, lines),
-		CNNACC_CCP_INSN_LDI(2, 0),
-		CNNACC_CCP_INSN_LDI(3, to / 64), CNNACC_CCP_INSN_LDIH(3, to / 64 >> 16),
-		CNNACC_CCP_INSN_LOAD(0, 1, 2, CNNACC_CCP_TGT_READ_BANK),
-		CNNACC_CCP_INSN_STORE(3, 1, 2, CNNACC_CCP_TGT_READ_BANK),
-		CNNACC_CCP_INSN_NOP,
-	};
-
-	return put_program(env, words, sizeof(words));
+	return env->programs->copy(env->program.map, from, to, lines);
 }
 
 uint32_t kmd_program_load(struct kmd_env *env, uint32_t line, uint32_t lines)
 {
-	const uint32_t words[] = {
-		CNNACC_CCP_INSN_LDI(0, line), CNNACC_CCP_INSN_LDIH(0, line >> 16),
-		CNNACC_CCP_INSN_LDI(1, lines),
-		CNNACC_CCP_INSN_LOAD(0, 1, 2, CNNACC_CCP_TGT_READ_BANK),
-		CNNACC_CCP_INSN_NOP,
-	};
-
-	return put_program(env, words, sizeof(words));
+	return env->programs->load(env->program.map, line, lines);
 }
 
 uint32_t kmd_program_store(struct kmd_env *env, uint32_t line, uint32_t lines)
 {
-	const uint32_t words[] = {
-		CNNACC_CCP_INSN_LDI(0, line), CNNACC_CCP_INSN_LDIH(0, line >> 16),
-		CNNACC_CCP_INSN_LDI(1, lines),
-		CNNACC_CCP_INSN_STORE(0, 1, 2, CNNACC_CCP_TGT_READ_BANK),
-		CNNACC_CCP_INSN_NOP,
-	};
-
-	return put_program(env, words, sizeof(words));
+	return env->programs->store(env->program.map, line, lines);
 }
 
 uint32_t kmd_program_endless(struct kmd_env *env)
 {
-	const uint32_t words[] = { CNNACC_CCP_INSN_LDI(0, 1), CNNACC_CCP_INSN_BNZ(0, 1) };
-
-	return put_program(env, words, sizeof(words));
+	return env->programs->endless(env->program.map);
 }
 
 uint32_t kmd_program_delay(struct kmd_env *env, uint32_t loops)
 {
-	const uint32_t words[] = {
-		CNNACC_CCP_INSN_LDI(0, loops), CNNACC_CCP_INSN_LDIH(0, loops >> 16),
-		CNNACC_CCP_INSN_ADDI(0, 0, 0xffff),
-		CNNACC_CCP_INSN_BNZ(0, 2),
-		CNNACC_CCP_INSN_NOP,
-	};
-
-	return put_program(env, words, sizeof(words));
+	return env->programs->delay(env->program.map, loops);
 }
 
 uint32_t kmd_program_illegal(struct kmd_env *env)
 {
-	const uint32_t words[] = {
-		CNNACC_CCP_INSN_LDI(0, 1), CNNACC_CCP_INSN_LDI(1, 1), 0xf0000000u,
-	};
-
-	return put_program(env, words, sizeof(words));
+	return env->programs->illegal(env->program.map, KMD_ILLEGAL_PC);
 }
 
 struct drm_cnnacc_task kmd_task(uint32_t length)
@@ -540,7 +514,7 @@ int kmd_run(struct kmd_env *env, uint32_t length)
 	return kmd_run_limited(env, length, 0);
 }
 
-/* The lines of a file in debugfs that have a text, or the number that it ends with. */
+/* Number of lines of a debugfs file that contain a text, or the number after it in the last one. */
 static long long debugfs_number(const char *name, const char *text, bool count_lines)
 {
 	char path[128], line[512];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the ioctl-level tests share: TAP, a device, and tiny ccp programs. */
+/* Shared by the ioctl-level tests: TAP, access to the device, small programs. */
 #ifndef KMD_H
 #define KMD_H
 
@@ -12,9 +12,11 @@
 #include <cnnacc_accel.h>
 #include <cnnacc_hw.h>
 
+#include "core_programs.h"
+
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Does this come true within a minute?  What takes milliseconds may take seconds on a busy host. */
+/* Waits up to a minute for a condition: milliseconds can become seconds on a busy host. */
 #define kmd_soon(condition) ({ \
 	unsigned int kmd_tries; \
 	\
@@ -24,16 +26,16 @@
 })
 
 /*
- * How often something is tried that a host may spoil which keeps the guest or the device waiting:
- * a look at a job that had better not end meanwhile, a time limit.
+ * How often to try something that a busy host may spoil by delaying the guest or the device, such
+ * as observing a job before it ends, or a time limit.
  */
 #define KMD_TRIES	6
 
-/* The tasks of a job that must not end: half a minute or more. */
+/* Tasks of a job that runs for at least half a minute. */
 #define KMD_TASKS_MAX	64u
 #define KMD_LONG_LOOPS	60000000u	/* below the cycle limit */
 
-/* VAs that the helpers use. */
+/* VAs used by the helpers. */
 #define KMD_PROGRAM_VA	0xf0000000u
 #define KMD_DATA_VA	0x10000000u
 
@@ -49,19 +51,21 @@ int done_testing(void);
 int kmd_ioctl(int fd, unsigned long request, void *arg);
 
 int kmd_open(void);
-/* The name of the PCI function, as sysfs has it. */
+/* Name of the PCI function in sysfs. */
 const char *kmd_function(void);
-/* A file of it in sysfs; good until the next call. */
+/* Path of a sysfs file of the PCI function; valid until the next call. */
 const char *kmd_function_file(const char *name);
-/* Writes to a file of sysfs and the like, in one piece: 0 or -errno. */
+/* Writes a string to a sysfs or debugfs file with one write(): 0 or -errno. */
 int kmd_write_file(const char *path, const char *text);
-/* A device that sleeps when nobody uses it forgets what its registers hold. */
+/* Keeps the device resumed, since runtime suspend clears its registers. */
 void kmd_stay_awake(bool awake);
-/* The state of its runtime power management, as sysfs has it. */
+/* Compares the runtime PM status in sysfs. */
 bool kmd_power_is(const char *wanted);
 void kmd_dev_info(int fd, struct drm_cnnacc_dev_info *info);
 void kmd_core_info(int fd, uint32_t core, struct drm_cnnacc_core_info *info);
 uint32_t kmd_find_core(int fd, uint32_t type);
+/* The first core that there are programs for, and its index. */
+const struct core_programs *kmd_find_programs(int fd, uint32_t *index);
 
 uint32_t kmd_ctx(int fd);
 int kmd_ctx_destroy(int fd, uint32_t ctx);
@@ -86,11 +90,15 @@ int kmd_unmap(int fd, uint32_t ctx, uint64_t va, uint64_t size);
 struct kmd_env {
 	int fd;
 	uint32_t ctx, core;
+	const struct core_programs *programs;	/* of that core */
 	struct kmd_bo program, data;
 };
 
 struct kmd_env kmd_env(int fd);
 void kmd_env_free(struct kmd_env *env);
+
+/* Program counter of what kmd_program_illegal() writes. */
+#define KMD_ILLEGAL_PC	2u
 
 /* Programs: each returns its length in bytes. */
 uint32_t kmd_program_nop(struct kmd_env *env);
@@ -106,10 +114,10 @@ struct drm_cnnacc_task kmd_task(uint32_t length);
 /* One job of one task, out to a binary syncobj (0: none): 0 or -errno. */
 int kmd_submit(struct kmd_env *env, uint32_t length, uint64_t cycle_limit, uint32_t out);
 int kmd_submit_jobs(int fd, uint32_t ctx, struct drm_cnnacc_job *jobs, uint32_t count);
-/* One job of so many equal tasks. */
+/* One job of several equal tasks. */
 int kmd_submit_tasks(struct kmd_env *env, uint32_t length, uint32_t tasks, uint32_t flags,
 		     uint32_t out);
-/* Waits until the core is at work, or the job has ended that signals out: has it not? */
+/* Waits until the core runs, or the job that signals out has ended; true if it has not ended. */
 bool kmd_runs(const struct kmd_env *env, uint32_t out);
 
 uint32_t kmd_syncobj(int fd);
@@ -123,19 +131,19 @@ int kmd_run(struct kmd_env *env, uint32_t length);
 int kmd_run_limited(struct kmd_env *env, uint32_t length, uint64_t cycle_limit);
 
 double kmd_seconds(void);
-/* Kills a child that has run for a while: the seconds until it is gone; -1 if it had ended. */
+/* Kills a running child; returns the seconds until it has exited, -1 if it had already ended. */
 double kmd_kill(pid_t pid);
 
-/* Messages with that text in the kernel's log. */
+/* Number of messages with a text in the kernel's log. */
 unsigned int kmd_log_count(const char *text);
 
-/* What all files of the device have, as debugfs tells; -1 without it. */
+/* Totals over all files of the device, from debugfs; -1 without it. */
 struct kmd_left {
 	long long contexts, buffers;
 };
 
 struct kmd_left kmd_left(void);
-/* A test that no more is left than before, soon: contexts are torn down after they are closed. */
+/* Checks that totals return to earlier values; waits, as contexts are destroyed asynchronously. */
 void kmd_check_left(struct kmd_left before);
 
 #endif

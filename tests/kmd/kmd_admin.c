@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * kmd_admin: EVENTFD and REG_RW, and interrupts that nobody caused
- * kmd_admin locked: REG_RW once the kernel is locked down, which it stays
+ * kmd_admin: EVENTFD, REG_RW and spurious interrupts
+ * kmd_admin locked: REG_RW after locking down the kernel, which cannot be undone
  */
 #include <errno.h>
 #include <string.h>

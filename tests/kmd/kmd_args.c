@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Wrong arguments that the tests of the single ioctls do not have: stale and foreign ids,
- * each array of each ioctl, memory that the kernel cannot write, limits that take long.
+ * Wrong arguments that the tests of single ioctls do not cover: stale and foreign ids, each array
+ * of each ioctl, memory that the kernel cannot write, limits that take long to reach.
  *
  * Every check of an argument in driver/ and the test of it ("here" is this file):
  *
@@ -42,8 +42,8 @@
  *   PRIME        private buffer                                  kmd_prime test_private
  *                handle, flags, fd                               here test_prime
  *
- * Not reachable by arguments: buffers of other drivers in pieces that are no pages or beyond 40
- * bits (VM_BIND), and two of them with one reservation object (SUBMIT).
+ * Not testable by arguments: imported buffers that are not page-aligned or above 40 bits (VM_BIND),
+ * and two imported buffers that share a reservation object (SUBMIT).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -61,8 +61,8 @@
 #define VA 0x40000000ull
 #define PAGE 4096u
 
-static struct kmd_env env;	/* everything in it is right */
-static int other;		/* a file that has none of it */
+static struct kmd_env env;	/* valid objects */
+static int other;		/* a file without these objects */
 static uint32_t dead_ctx, closed_bo;
 
 /* ---- every ioctl that takes a context or a handle ---------------------------------------- */
@@ -164,7 +164,7 @@ static int do_wait(int fd, uint32_t handle)
 	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_WAIT, &w);
 }
 
-/* In a context of the file itself, so that the handle is what is wrong. */
+/* With a context of the file itself, so that only the handle is wrong. */
 static int do_map(int fd, uint32_t handle)
 {
 	uint32_t ctx = kmd_ctx(fd);
@@ -219,7 +219,7 @@ static void test_handles(void)
 
 /* ---- every array ------------------------------------------------------------------------- */
 
-/* An element of each kind that is right, with room for what a newer user would add. */
+/* A valid element of each kind, with space for fields of a newer user space. */
 static struct {
 	struct { struct drm_cnnacc_bo_sync_op is; uint64_t more; } range;
 	struct { struct drm_cnnacc_bind_op is; uint64_t more; } op;
@@ -235,7 +235,7 @@ static void fill_elements(void)
 	el.range.is = (struct drm_cnnacc_bo_sync_op){
 		.handle = env.data.handle, .flags = DRM_CNNACC_BO_SYNC_FOR_CPU, .size = 1,
 	};
-	/* Each call maps what the one before has unmapped. */
+	/* Each call maps what the previous one has unmapped. */
 	el.op.is = (struct drm_cnnacc_bind_op){
 		.flags = RW, .handle = env.data.handle, .va = VA, .size = PAGE,
 	};
@@ -303,7 +303,7 @@ static int with_refs(struct drm_cnnacc_obj_array array)
 	return with_parts(one_task(), none, array);
 }
 
-/* An element of size bytes, followed by eight that the kernel does not know. */
+/* An element of @size bytes, followed by eight bytes that the kernel does not know. */
 static void test_array(const char *name, int (*call)(struct drm_cnnacc_obj_array array),
 		       void *element, uint32_t size, uint32_t max)
 {
@@ -337,7 +337,7 @@ static void test_array(const char *name, int (*call)(struct drm_cnnacc_obj_array
 	ok_ret(call(a), -EFAULT, "%s: at the end of all addresses", name);
 }
 
-/* The second element lies where there is no memory. */
+/* The second element is at an unmapped address. */
 static void test_array_end(const char *name, int (*call)(struct drm_cnnacc_obj_array array),
 			   const void *element, uint32_t size)
 {
@@ -466,7 +466,7 @@ static void test_unmap(void)
 	}
 }
 
-/* One page at a time until a context has all the mappings that it may have. */
+/* Maps single pages until the context has reached its limit of mappings. */
 static void test_mapping_limit(void)
 {
 	static struct drm_cnnacc_bind_op ops[1024];
@@ -511,7 +511,7 @@ static void test_buffer_limit(void)
 	close(fd);
 }
 
-/* Submits jobs that take minutes; a syncobj of fd that the last of them signals. */
+/* Submits jobs that take minutes; returns a syncobj of @fd that the last one signals. */
 static uint32_t block(struct kmd_env *blocker, int fd)
 {
 	uint32_t last = kmd_syncobj(blocker->fd), length = kmd_program_endless(blocker), handle;
@@ -602,7 +602,7 @@ static void test_submit_objects(void)
 	kmd_ctx_destroy(env.fd, create.ctx_id);
 }
 
-/* The numbers of jobs go to the user's array: that is found out before anything runs. */
+/* SUBMIT writes job numbers to the array; it must fail before anything runs if it cannot. */
 static void test_read_only(void)
 {
 	struct drm_cnnacc_task task = kmd_task(kmd_program_copy(&env, KMD_DATA_VA,

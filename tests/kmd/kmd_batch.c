@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Jobs of one SUBMIT that are short by their cycle limits go to the core together; each
- * has its own end all the same, and none runs twice.
+ * Jobs of one SUBMIT with small cycle limits are started on the core together.  Each ends on its
+ * own, and none runs twice.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -11,7 +11,6 @@
 #include <xf86drm.h>
 
 #include "kmd.h"
-#include "cnnacc_ccp.h"
 
 #define JOBS		16
 #define BAD		5	/* index of the job that fails */
@@ -28,10 +27,9 @@ struct batch {
 
 static void prepare(struct batch *b, struct kmd_env *env)
 {
-	static const uint32_t endless[] = { CNNACC_CCP_INSN_LDI(0, 1), CNNACC_CCP_INSN_BNZ(0, 1) };
 	uint32_t length = kmd_program_nop(env);
 
-	memcpy((char *)env->program.map + ENDLESS, endless, sizeof(endless));
+	env->programs->endless((uint32_t *)((char *)env->program.map + ENDLESS));
 	b->env = env;
 	for (int i = 0; i < JOBS; i++) {
 		b->tasks[i] = kmd_task(length);
@@ -70,13 +68,13 @@ static uint32_t rw(struct kmd_env *env, uint32_t offset, uint32_t flags, uint32_
 	return args.value;
 }
 
-/* Jobs that the core has run since the device was reset. */
+/* Number of jobs that the core has run since the last reset of the device. */
 static uint32_t jobs_run(struct kmd_env *env)
 {
 	return rw(env, queue_reg(env, CNNACC_QREG_STATS + offsetof(struct cnnacc_stats, jobs)), 0, 0);
 }
 
-/* The number of jobs, but for @bad, that ended well. */
+/* Number of jobs other than @bad that succeeded. */
 static int good_ones(struct batch *b, int bad)
 {
 	int good = 0;
@@ -123,7 +121,7 @@ static void test_hang(struct batch *b)
 	ok(jobs_run(b->env) - before == JOBS - 1, "each other has run once");
 }
 
-/* Some pass before the reset, one may be lost to it, the rest run afterwards. */
+/* Some jobs end before the reset, one may be ended by it, the others run afterwards. */
 static void test_device_reset(struct batch *b)
 {
 	struct drm_cnnacc_ctx_query before = kmd_ctx_query(b->env->fd, b->env->ctx), after;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* VM_BIND: every wrong argument, order, exactness, and what the device then sees. */
+/* VM_BIND: wrong arguments, order of operations, exact ranges, and the device's view of memory. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,7 +174,7 @@ static void test_private(int fd)
 	kmd_ctx_destroy(fd, other);
 }
 
-/* The device reaches the first and the last page, and other data after a remap. */
+/* The device accesses the first and the last page, and other data after a remap. */
 static void test_device_view(int fd)
 {
 	struct kmd_env env = kmd_env(fd);
@@ -220,7 +220,7 @@ static void test_unmap_waits(int fd)
 	kmd_env_free(&env);
 }
 
-/* Many small mappings all over the address space use up what a file may have of tables. */
+/* Many small mappings across the address space reach the limit of page tables per file. */
 static void test_table_limit(void)
 {
 	int fd = kmd_open(), ret = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * kmd_bo [sync]: buffer objects: creation, contents, mmap, info, sync and wait; or sync only, where
- * the device is not coherent, as the other tests do not sync what they write.
+ * kmd_bo [sync]: buffer objects: creation, contents, mmap, info, sync and wait.  With "sync", only
+ * sync, for a device that is not coherent: the other tests do not sync what they write.
  */
 #include <errno.h>
 #include <string.h>
@@ -47,7 +47,7 @@ static void test_create(int fd)
 	ok_ret(create(fd, (struct drm_cnnacc_bo_create){
 			.size = 1, .flags = DRM_CNNACC_BO_PRIVATE | DRM_CNNACC_BO_CACHED,
 			.ctx_id = ctx }), 0, "private and cached");
-	/* What the device does not see coherently gets its pages at once, unless it is cached. */
+	/* On a device that is not coherent, an uncached buffer gets its pages at creation. */
 	ok_ret(create(fd, (struct drm_cnnacc_bo_create){
 			.size = info.max_bo_size,
 			.flags = info.features & CNNACC_FEATURE_COHERENT ? 0 : DRM_CNNACC_BO_CACHED,
@@ -137,7 +137,7 @@ static void test_sync(int fd)
 	kmd_bo_free(fd, &bo);
 }
 
-/* Where a sync copies, as many as may be take long, and whoever asked for them can be killed. */
+/* With bounce buffers, the maximum number of syncs takes long, and its process can be killed. */
 static void test_sync_killed(int fd)
 {
 	struct kmd_bo bo = kmd_bo_flags(fd, DRM_CNNACC_BO_DATA, DRM_CNNACC_BO_CACHED, 16 << 20);
@@ -179,12 +179,12 @@ static int wait_bo(int fd, uint32_t handle, uint32_t flags, int64_t timeout)
 	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_WAIT, &args);
 }
 
-/* What is said of a buffer while a job runs, and once it is waited for. */
+/* BO_WAIT of a buffer while a job runs and after it has ended. */
 struct seen {
 	int submit, any, writer, timeout, end;
 };
 
-/* A job that has the buffer as a reference, or flags 0: as its context's own. */
+/* A job that refers to the buffer with @flags; 0: a private buffer of its context. */
 static int submit_with_bo(struct kmd_env *env, uint32_t tasks, uint32_t handle, uint32_t flags,
 			  uint32_t out)
 {
@@ -204,7 +204,7 @@ static int submit_with_bo(struct kmd_env *env, uint32_t tasks, uint32_t handle, 
 	return kmd_submit_jobs(env->fd, env->ctx, &job, 1);
 }
 
-/* Again with a job twice as long if it has ended meanwhile. */
+/* Retries with a job twice as long if the job has ended meanwhile. */
 static struct seen look(struct kmd_env *env, uint32_t handle, uint32_t flags)
 {
 	uint32_t out = kmd_syncobj(env->fd), tasks;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * kmd_bystander: what a reset of the device does to a job on another core than the one that
- * wants it.  For a device of two cores whose resets do not end (fault-injection=reset): a failed job
- * on one leads to a reset of the whole.
+ * kmd_bystander: effect of a device reset on a job on another core.  For a device with two cores
+ * whose core reset does not end (fault-injection=reset), so that a failed job on one core leads to
+ * a reset of the device.
  */
 #include <errno.h>
 
@@ -10,7 +10,7 @@
 
 #include "kmd.h"
 
-/* The driver tries to reset the core for one second, then drains the others for half of one. */
+/* The driver waits 1 s for the core reset, then drains the other cores for up to 0.5 s. */
 #define DRAIN_S		1.0
 #define DRAINED_S	1.2
 #define LONGER_S	4.0
@@ -19,7 +19,7 @@
 static struct kmd_env guilty, other;
 static double loops_per_second;
 
-/* The fence's error of a program beside which another core has to be reset. */
+/* Fence error of a program that runs while another core has to be reset. */
 static int run_beside(uint32_t length, uint32_t flags)
 {
 	uint32_t out = kmd_syncobj(other.fd);
@@ -53,8 +53,8 @@ static struct drm_cnnacc_ctx_query query(void)
 }
 
 /*
- * A job that is still at work when the driver begins to drain, and ends before it gives up;
- * how long that takes in loops changes with what else the host does.
+ * A job that still runs when the drain begins and ends before its timeout.  The number of loops
+ * for that depends on the load of the host.
  */
 static bool run_drained(void)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * kmd_coredump [SECONDS]: jobs fail and are dumped while what the dump copies is unmapped, or
- * their context or file goes, for 5 s, on a slow machine until each was done ROUNDS_MIN times.
- * Each program page holds the number of its address, so a dump with a page of somebody else is
- * seen; a kernel with KASAN sees the rest.
+ * kmd_coredump [SECONDS]: jobs fail and are dumped while the dumped memory is unmapped, or the
+ * context or file is closed.  Runs for 5 s, and longer if a case has not run ROUNDS_MIN times.
+ * Each program page contains its page number, so that a dump with a wrong page is detected; a
+ * kernel with KASAN detects other use after free.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -30,7 +30,7 @@
 #define JOBS_AHEAD	4
 #define ROUNDS_MIN	4
 #define DUMPS_MIN	3
-#define MORE_S		60	/* for dumps, if there are too few */
+#define MORE_S		60	/* additional time if there are too few dumps */
 
 static bool stop;
 static unsigned int programs_seen;
@@ -100,7 +100,7 @@ static void fetch(const char *name, uint8_t *data)
 		size += (uint64_t)n;
 	if (!n)
 		check_dump(data, size);
-	/* It may have gone by itself, after one that was read twice. */
+	/* It may have been removed already. */
 	(void)!write(fd, "1", 1);
 	close(fd);
 }
@@ -134,7 +134,7 @@ static uint64_t program_va(unsigned int i)
 	return PROGRAMS_VA + (uint64_t)i * PROGRAM_SIZE;
 }
 
-/* A program whose pages tell where they are mapped; its memory goes with the mapping. */
+/* A program whose pages contain their page numbers; unmapping it frees its memory. */
 static int map_program(const struct kmd_env *env, unsigned int i)
 {
 	struct kmd_bo bo = kmd_bo(env->fd, DRM_CNNACC_BO_PROGRAM, PROGRAM_SIZE);
@@ -159,7 +159,7 @@ static struct kmd_env new_env(void)
 	return env;
 }
 
-/* Fails one job after the other, of which some wait. */
+/* Keeps JOBS_AHEAD failing jobs queued. */
 static void *fail_jobs(void *arg)
 {
 	struct kmd_env *env = arg;
@@ -204,7 +204,7 @@ static void test_unmap(double end)
 	close(env.fd);
 }
 
-/* The context, or the file, goes while its job fails. */
+/* Closes the context or the file while its job fails. */
 static void test_end(double end, bool whole_file)
 {
 	unsigned int n = 0, odd = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Contexts: creation, limits, priorities, destruction with jobs under way. */
+/* Contexts: creation, limits, priorities, destruction with unfinished jobs. */
 #include <errno.h>
 #include <sys/types.h>
 #include <sys/wait.h>
@@ -76,7 +76,7 @@ static void test_ids_are_per_file(int fd)
 	close(other);
 }
 
-/* More contexts than the hardware has ids, one after the other. */
+/* Creates and destroys more contexts than there are hardware ids. */
 static void test_churn(int fd)
 {
 	uint32_t i, ctx;
@@ -91,7 +91,7 @@ static void test_churn(int fd)
 
 struct destroyed {
 	int submit, destroy, first, last;
-	bool runs;	/* the first job, when its context is destroyed */
+	bool runs;	/* the first job runs when its context is destroyed */
 };
 
 static struct destroyed destroy_with_jobs(int fd, uint32_t tasks)
@@ -116,7 +116,7 @@ static struct destroyed destroy_with_jobs(int fd, uint32_t tasks)
 	return d;
 }
 
-/* Again with a job twice as long if it has ended meanwhile. */
+/* Retries with a job twice as long if the job has ended meanwhile. */
 static void test_destroy_with_jobs(int fd)
 {
 	struct destroyed d = { };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every allocation and every copy of user memory that an ioctl makes fails once: the
- * ioctl says so and nothing is left behind.  Needs a kernel with FAULT_INJECTION.
+ * Lets every allocation and every copy of user memory in an ioctl fail once: the ioctl returns the
+ * error and leaks nothing.  Needs a kernel with FAULT_INJECTION.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -217,7 +217,7 @@ static int do_mmap(void)
 	return ret;
 }
 
-/* What tells about the device allocates as well. */
+/* The files that report on the device allocate, too. */
 static int do_read(const char *path)
 {
 	char text[512];
@@ -264,7 +264,7 @@ static void sweep(const char *name, int (*step)(void))
 		failnth_arm(++n);
 		ret = step();
 		again = failnth_fired();
-		/* shmem says ENOSPC if it gets no inode. */
+		/* shmem returns ENOSPC if it cannot allocate an inode. */
 		if (again && ret && ret != -ENOMEM && ret != -EFAULT && ret != -ENOSPC)
 			odd++;
 	}
@@ -326,7 +326,7 @@ int main(void)
 	close(exported);
 	close(other);
 	kmd_env_free(&env);
-	/* An export that cannot tell the number of its file has made it nevertheless. */
+	/* An export that cannot copy the descriptor to user space has created it nevertheless. */
 	close_range(3, ~0u, 0);
 	kmd_check_left(before);
 	return done_testing();

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * kmd_fault_injection JOBS: jobs for a device that misbehaves, from two processes.  Each ends in
- * bounded time, with an error that a fence may have, or well; and a copy that ended well was made.
+ * kmd_fault_injection JOBS: submits jobs from two processes to a device that injects faults.  Each
+ * job must end in bounded time, with success or with an error that a fence may have.  A copy job
+ * that ended with success must have copied.
  *
- * kmd_fault_injection COUNT orphans: so many processes are killed while such a device has jobs of theirs,
- * of which nothing is left in bounded time.
+ * kmd_fault_injection COUNT orphans: kills COUNT processes, one after another, while such a device
+ * has jobs of theirs.  Nothing of them may be left after a bounded time.
  */
 #include <errno.h>
 #include <signal.h>
@@ -20,7 +21,7 @@
 #define PROCESSES	2
 #define BOUND_MS	60000
 #define LINES		64
-#define ORPHANS		16	/* jobs of an owner that is killed */
+#define ORPHANS		16	/* jobs of each killed process */
 
 static const int errors[] = { 0, -ETIMEDOUT, -EFAULT, -EINVAL, -ECANCELED, -ENODEV };
 
@@ -30,7 +31,7 @@ struct tally {
 	double worst;
 };
 
-/* What the job does if it is let. */
+/* Emits the program of a job: a copy, an illegal instruction or an MMU fault. */
 static uint32_t program(struct kmd_env *env, int job)
 {
 	if (job % 8 == 5)
@@ -95,7 +96,7 @@ static void worker(int number, int jobs, int out)
 	_exit(write(out, &t, sizeof(t)) != sizeof(t));
 }
 
-/* Some run again after a reset, others are lost. */
+/* Queues jobs and waits to be killed.  Those with RESTARTABLE run again after a reset. */
 static void own(uint32_t flags, int ready)
 {
 	struct kmd_env env = kmd_env(kmd_open());
@@ -170,9 +171,9 @@ int main(int argc, char **argv)
 	note("%u done, %u timed out, %u faulted, %u invalid, %u canceled, %u without a device; "
 	     "%.2f s at most", sum.ends[0], sum.ends[1], sum.ends[2], sum.ends[3], sum.ends[4],
 	     sum.ends[5], sum.worst);
-	ok(!failed, "the processes come to their end");
+	ok(!failed, "the processes end");
 	ok(!sum.stuck, "every job ends");
-	ok(!sum.odd, "with an error that a fence may have");
-	ok(!sum.wrong, "and what ended well was done");
+	ok(!sum.odd, "every error is one that a fence may have");
+	ok(!sum.wrong, "a copy that succeeded was made");
 	return done_testing();
 }

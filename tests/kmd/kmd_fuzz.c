@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * kmd_fuzz [OPTION...]: random sequences of calls of the driver and the DRM core that are
- * mostly right, by several threads at once, on files of their own and on one that they share.
- * Afterwards the device still runs jobs and nothing is left of the sequences.
+ * kmd_fuzz [OPTION...]: random sequences of mostly valid calls of the driver and the DRM core, by
+ * several threads at once, on private files and on a shared one.  Afterwards the device must still
+ * run jobs, and all resources of the sequences must be freed.
  *
- * Sequence n of a run is made from seed + n, and each FUZZ_LIFE of them follow each other on the
- * same files, so that --seed and --count repeat any part of a run that begins with new files, and
- * --threads 1 --verbose shows it.
+ * Sequence n of a run uses the seed "seed + n".  FUZZ_LIFE consecutive sequences use the same
+ * files, so --seed and --count reproduce any part of a run that begins with new files; --threads 1
+ * --verbose logs it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,12 +22,11 @@
 #include <xf86drm.h>
 
 #include "fuzz.h"
-#include "cnnacc_ccp.h"
 
 #define THREADS_MAX	16
-#define STUCK_S		60.0	/* no call takes that long, however slow the machine is */
-#define CHECK_EVERY	5000	/* sequences between two looks at the device */
-#define TELL_EVERY	50000	/* sequences between two signs of life */
+#define STUCK_S		60.0	/* no call takes that long, even on a slow machine */
+#define CHECK_EVERY	5000	/* sequences between two checks of the device */
+#define TELL_EVERY	50000	/* sequences between two progress messages */
 
 static struct {
 	uint64_t seed, count;
@@ -86,42 +85,18 @@ static void read_options(int argc, char **argv)
 
 /* ---- what sequences use ----------------------------------------------------------------- */
 
-static void put_program(uint8_t *page, enum fuzz_program program, const uint32_t *words,
-			size_t size)
+static void write_programs(const struct core_programs *p, uint8_t *page)
 {
-	memcpy(page + program * 256, words, size);
-	base.program_len[program] = size;
-}
+#define AT(program)	((uint32_t *)(page + (program) * 256))
+	uint32_t *length = base.program_len;
 
-static void write_programs(uint8_t *page)
-{
-	const uint32_t nop[] = { CNNACC_CCP_INSN_NOP };
-	const uint32_t copy[] = {
-		CNNACC_CCP_INSN_LDI(0, KMD_DATA_VA / 64),
-		CNNACC_CCP_INSN_LDIH(0, KMD_DATA_VA / 64 >> 16),
-		CNNACC_CCP_INSN_LDI(1, 4), CNNACC_CCP_INSN_LDI(2, 0),
-		CNNACC_CCP_INSN_LOAD(0, 1, 2, CNNACC_CCP_TGT_READ_BANK),
-		CNNACC_CCP_INSN_STORE(0, 1, 2, CNNACC_CCP_TGT_READ_BANK),
-		CNNACC_CCP_INSN_NOP,
-	};
-	const uint32_t delay[] = {
-		CNNACC_CCP_INSN_LDI(0, 2000), CNNACC_CCP_INSN_ADDI(0, 0, 0xffff),
-		CNNACC_CCP_INSN_BNZ(0, 1), CNNACC_CCP_INSN_NOP,
-	};
-	const uint32_t endless[] = { CNNACC_CCP_INSN_LDI(0, 1), CNNACC_CCP_INSN_BNZ(0, 1) };
-	const uint32_t illegal[] = { CNNACC_CCP_INSN_LDI(0, 1), 0xf0000000u };
-	const uint32_t fault[] = {
-		CNNACC_CCP_INSN_LDI(0, 0), CNNACC_CCP_INSN_LDIH(0, 0x100),
-		CNNACC_CCP_INSN_LDI(1, 1),
-		CNNACC_CCP_INSN_LOAD(0, 1, 2, CNNACC_CCP_TGT_READ_BANK), CNNACC_CCP_INSN_NOP,
-	};
-
-	put_program(page, FUZZ_NOP, nop, sizeof(nop));
-	put_program(page, FUZZ_COPY, copy, sizeof(copy));
-	put_program(page, FUZZ_DELAY, delay, sizeof(delay));
-	put_program(page, FUZZ_ENDLESS, endless, sizeof(endless));
-	put_program(page, FUZZ_ILLEGAL, illegal, sizeof(illegal));
-	put_program(page, FUZZ_FAULT, fault, sizeof(fault));
+	length[FUZZ_NOP] = p->nop(AT(FUZZ_NOP));
+	length[FUZZ_COPY] = p->copy(AT(FUZZ_COPY), KMD_DATA_VA, KMD_DATA_VA, 4);
+	length[FUZZ_DELAY] = p->delay(AT(FUZZ_DELAY), 2000);
+	length[FUZZ_ENDLESS] = p->endless(AT(FUZZ_ENDLESS));
+	length[FUZZ_ILLEGAL] = p->illegal(AT(FUZZ_ILLEGAL), 1);
+	length[FUZZ_FAULT] = p->load(AT(FUZZ_FAULT), 0x1000000, 1);
+#undef AT
 }
 
 static int export_bo(struct kmd_bo *bo)
@@ -139,6 +114,7 @@ static void prepare(void)
 	struct drm_cnnacc_core_info core;
 	struct drm_cnnacc_dev_info info;
 	struct kmd_bo program, data;
+	uint32_t with_programs;
 
 	base.fd = kmd_open();
 	base.shared_fd = kmd_open();
@@ -150,7 +126,7 @@ static void prepare(void)
 	base.admin = !kmd_ioctl(base.fd, DRM_IOCTL_CNNACC_REG_RW, &magic);
 	program = kmd_bo(base.fd, DRM_CNNACC_BO_PROGRAM, CNNACC_PAGE_SIZE);
 	data = kmd_bo(base.fd, DRM_CNNACC_BO_DATA, FUZZ_DATA_SIZE);
-	write_programs(program.map);
+	write_programs(kmd_find_programs(base.fd, &with_programs), program.map);
 	base.program = export_bo(&program);
 	base.data = export_bo(&data);
 	kmd_bo_free(base.fd, &program);
@@ -159,7 +135,7 @@ static void prepare(void)
 
 /* ---- the device afterwards -------------------------------------------------------------- */
 
-/* A copy that must be right.  A sequence may reset the device or stop the queue; then again. */
+/* A copy that must be correct.  Retries, as a sequence may reset the device or stop the queue. */
 static bool device_works(void)
 {
 	struct kmd_env env = kmd_env(kmd_open());
@@ -179,7 +155,7 @@ static bool device_works(void)
 
 /* ---- threads ---------------------------------------------------------------------------- */
 
-/* Sequence n, and a look at the device now and then: false if something is wrong. */
+/* Runs sequence n and regularly checks the device; false on a failure. */
 static bool step(struct fuzz_world *w, uint64_t n)
 {
 	fuzz_sequence(w, options.seed + n, n % FUZZ_LIFE == 0);
@@ -197,7 +173,7 @@ static bool step(struct fuzz_world *w, uint64_t n)
 	return true;
 }
 
-/* The sequences that use the same files, from sequence n on. */
+/* Runs the sequences that use the same files, from sequence n on. */
 static bool live(struct fuzz_world *w, uint64_t n)
 {
 	uint64_t last = n + FUZZ_LIFE < options.count ? n + FUZZ_LIFE : options.count;
@@ -238,8 +214,8 @@ static const struct fuzz_world *find_stuck(double since)
 }
 
 /*
- * A wait for a buffer begins again when the buffer gets new fences, so the others pause before
- * a call is said not to end; nothing can be done about it then but to tell which it is.
+ * Reports a call that does not end.  The other threads pause first, since a wait for a buffer
+ * restarts when the buffer gets new fences.
  */
 static void *watchdog(void *opaque)
 {
@@ -284,7 +260,7 @@ static void run_threads(void)
 	pthread_join(dog, NULL);
 }
 
-/* Most calls are to do something: a fuzzer that is only ever refused finds nothing. */
+/* Most calls must succeed: a fuzzer whose calls are all refused finds nothing. */
 static void note_calls(void)
 {
 	uint64_t calls = 0, good = 0, submits = 0, good_submits = 0;

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * kmd_guilty [COUNT [KIND]]: jobs that stand still, are endless, fault, are illegal, run out of
- * cycles or have lost their owner, COUNT times each (5).  The guilty context is told what and
- * where; the job behind it in the ring and the next job of a bystander end well, and all that soon
- * enough: what a busy host delays is tried again, a few times in all.
+ * kmd_guilty [COUNT [KIND]]: jobs that make no progress, are endless, fault, are illegal, exceed
+ * their cycle limit or are orphaned, COUNT times each (5).  CTX_QUERY of the guilty context reports
+ * what failed and where; the job behind it in the ring and the next job of a bystander succeed, all
+ * within a time limit.  A round that a busy host delays is retried, a few times in all.
  *
- * "still" is a queue that is stopped and so does not start what is in it.  "hang" is an endless
- * program, "tasks" many that end, that make progress: only the driver's job_limit_ms ends them,
- * which is set for the purpose.  So that the cycle limit does not come first, the module has to be
- * loaded with watchdog_ms=1000 or less; else those kinds are skipped.  A host that may be busy wants
- * a device with a larger job-cycles-max, too.
+ * "still" is a queue that is stopped and so does not start its jobs.  "hang" is an endless program
+ * and "tasks" a job of many tasks; both make progress, so only the driver's job_limit_ms, which the
+ * test sets, ends them.  The cycle limit must not end them first, so the module has to be loaded
+ * with watchdog_ms=1000 or less, else those kinds are skipped.  On a busy host, use a device with a
+ * larger job-cycles-max, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,7 +23,6 @@
 #include <xf86drm.h>
 
 #include "kmd.h"
-#include "cnnacc_ccp.h"
 
 #define LIMIT_PARAM	"/sys/module/cnnacc/parameters/job_limit_ms"
 #define WATCHDOG_PARAM	"/sys/module/cnnacc/parameters/watchdog_ms"
@@ -41,7 +40,7 @@
 #define SPLIT_PC	20u
 #define TASKS		KMD_TASKS_MAX
 #define TASK_LOOPS	8000000
-#define LATE_MAX	50	/* stops that come too late */
+#define LATE_MAX	50	/* allowed number of stops that come too late */
 
 struct kind {
 	const char *name;
@@ -52,10 +51,10 @@ struct kind {
 	uint16_t class, code;
 	uint32_t detail, pc, access;
 	uint64_t va;
-	uint32_t far;		/* in the middle of much other program, so far from its start */
+	uint32_t far;		/* offset of the program in a large mapping, in bytes */
 	bool still;		/* the queue does not start it */
-	unsigned int limit_ms;	/* job_limit_ms, 0: as it is */
-	uint32_t tasks;		/* 0: one; any may be the one that ends it */
+	unsigned int limit_ms;	/* job_limit_ms, 0: unchanged */
+	uint32_t tasks;		/* 0: one; any of them may be the one that fails */
 };
 
 static uint32_t program_fault(struct kmd_env *env)
@@ -63,13 +62,13 @@ static uint32_t program_fault(struct kmd_env *env)
 	return kmd_program_load(env, NOWHERE / 64, 1);
 }
 
-/* Long enough to stop the queue meanwhile. */
+/* Runs long enough for the test to stop the queue. */
 static uint32_t program_run(struct kmd_env *env)
 {
 	return kmd_program_delay(env, RUN_LOOPS);
 }
 
-/* Far below the limit, but not so all tasks of a job. */
+/* A task is far below the limit, all tasks of a job are above it. */
 static uint32_t program_task(struct kmd_env *env)
 {
 	return kmd_program_delay(env, TASK_LOOPS);
@@ -78,31 +77,44 @@ static uint32_t program_task(struct kmd_env *env)
 /* Illegal behind its first line. */
 static uint32_t program_long(struct kmd_env *env)
 {
-	uint32_t *words = env->program.map;
-
-	for (uint32_t i = 0; i < SPLIT_PC; i++)
-		words[i] = CNNACC_CCP_INSN_LDI(0, 1);
-	words[SPLIT_PC] = 0xf0000000u;
-	return 4 * (SPLIT_PC + 1);
+	return env->programs->illegal(env->program.map, SPLIT_PC);
 }
 
-static const struct kind kinds[] = {
+/* set_codes() adds what depends on the core. */
+static struct kind kinds[] = {
 	{ "still", program_run, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG, .still = true },
-	{ "hang", kmd_program_endless, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG, .pc = 1,
+	{ "hang", kmd_program_endless, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG,
 	  .limit_ms = HANG_LIMIT_MS },
 	{ "tasks", program_task, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG, .limit_ms = HANG_LIMIT_MS,
 	  .tasks = TASKS },
 	{ "fault", program_fault, 0, -EFAULT, DRM_CNNACC_CTX_FAULT, CNNACC_STATUS_MMU_FAULT,
-	  CNNACC_CCP_E_DMA, CNNACC_FAULT_DIR, 3, CNNACC_ACCESS_READ, .va = NOWHERE },
+	  .detail = CNNACC_FAULT_DIR, .access = CNNACC_ACCESS_READ, .va = NOWHERE },
 	{ "illegal", kmd_program_illegal, 0, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
-	  CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, .pc = 2 },
+	  CNNACC_STATUS_BAD_PROGRAM, .pc = KMD_ILLEGAL_PC },
 	{ "far", kmd_program_illegal, 0, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
-	  CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, .pc = 2, .far = 0x280040 },
+	  CNNACC_STATUS_BAD_PROGRAM, .pc = KMD_ILLEGAL_PC, .far = 0x280040 },
 	{ "split", program_long, 0, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
-	  CNNACC_STATUS_BAD_PROGRAM, CNNACC_CCP_E_ILLEGAL, .pc = SPLIT_PC, .far = FAR_SPLIT - 64 },
+	  CNNACC_STATUS_BAD_PROGRAM, .pc = SPLIT_PC, .far = FAR_SPLIT - 64 },
 	{ "limit", kmd_program_endless, 100000, -ETIMEDOUT, DRM_CNNACC_CTX_TIME_LIMIT,
-	  CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, .pc = 1 },
+	  CNNACC_STATUS_TIME_LIMIT, .code = CNNACC_CODE_TIME_LIMIT },
 };
+
+/* Codes of the core, and where its programs end. */
+static void set_codes(const struct core_programs *p)
+{
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		struct kind *k = &kinds[i];
+
+		if (k->program == kmd_program_endless)
+			k->pc = p->endless_pc;
+		if (k->class == CNNACC_STATUS_BAD_PROGRAM)
+			k->code = p->illegal_code;
+		if (k->class == CNNACC_STATUS_MMU_FAULT) {
+			k->code = p->dma_code;
+			k->pc = p->dma_pc;
+		}
+	}
+}
 
 static unsigned int parameter(const char *path)
 {
@@ -142,7 +154,7 @@ static bool told(const struct kind *k, const struct kmd_env *env, uint32_t faile
 	return good;
 }
 
-/* The program of env also at another place. */
+/* Copies the program of @env to another address. */
 static struct kmd_bo copy_far(const struct kind *k, struct kmd_env *env, uint32_t length)
 {
 	struct kmd_bo bo = kmd_bo(env->fd, DRM_CNNACC_BO_PROGRAM, FAR_SIZE);
@@ -162,7 +174,7 @@ static struct kmd_bo copy_far(const struct kind *k, struct kmd_env *env, uint32_
 	return bo;
 }
 
-/* Its jobs are in the ring together, if they are of one task: their limits let them. */
+/* The cycle limits let jobs of one task each be in the ring together. */
 struct round {
 	struct drm_cnnacc_job jobs[ROUND_MAX];
 	struct drm_cnnacc_task tasks[ROUND_MAX][TASKS];
@@ -194,10 +206,9 @@ static int wait_job(const struct round *r, const struct kmd_env *env, uint32_t i
 
 static struct drm_cnnacc_task nop_task(const struct kmd_env *env)
 {
-	const uint32_t nop = CNNACC_CCP_INSN_NOP;
-	struct drm_cnnacc_task task = kmd_task(sizeof(nop));
+	uint32_t *words = (uint32_t *)((char *)env->program.map + NOP_OFFSET);
+	struct drm_cnnacc_task task = kmd_task(env->programs->nop(words));
 
-	memcpy((char *)env->program.map + NOP_OFFSET, &nop, sizeof(nop));
 	task.program_va += NOP_OFFSET;
 	task.cycle_limit = NOP_CYCLES;
 	return task;
@@ -239,7 +250,7 @@ static uint32_t queue_register(const struct kmd_env *env, uint32_t reg, uint32_t
 	return args.value;
 }
 
-/* The second job runs, which its progress shows: the first one's fence may come before. */
+/* Waits until the second job makes progress; the first one's fence is signalled before that. */
 static void wait_until_runs(const struct round *r, const struct kmd_env *env)
 {
 	uint32_t before = queue_register(env, CNNACC_QREG_PROGRESS, 0);
@@ -250,8 +261,8 @@ static void wait_until_runs(const struct round *r, const struct kmd_env *env)
 }
 
 /*
- * What runs when its queue is stopped ends; nobody else's job may be in the ring then.  True if
- * the guilty job and the one behind it stand still: on a busy host the stop may come too late.
+ * Stops the queue.  The running job ends; no job of others may be in the ring.  Returns true if the
+ * guilty job and the one behind it have not started: on a busy host the stop may come too late.
  */
 static bool stand_still(const struct round *r, const struct kmd_env *env)
 {
@@ -273,7 +284,7 @@ struct tally {
 	double worst, sum;
 };
 
-/* The time until all have ended; 0 if the guilty job was none, as the queue was stopped late. */
+/* Returns the time until all jobs have ended; 0 if the queue was stopped too late. */
 static double run_round(const struct kind *k, struct kmd_env *guilty, uint32_t length,
 			struct kmd_env *other, struct tally *t)
 {
@@ -320,7 +331,7 @@ static void run_once(const struct kind *k, struct kmd_env *guilty, uint32_t leng
 			break;
 		t->slow += took > 0;
 	}
-	/* Not in time, too often. */
+	/* Too many rounds exceeded the time limit. */
 	took = took ? took : RECOVERY_MAX_S;
 	t->sum += took;
 	t->worst = took > t->worst ? took : t->worst;
@@ -362,7 +373,7 @@ static void test_kind(const struct kind *k, int count)
 	drmClose(other.fd);
 }
 
-/* A process with a job for half a minute and more; it only waits for its end. */
+/* A process with a job of at least half a minute, which waits to be killed. */
 static pid_t start_owner(uint32_t flags)
 {
 	int ready[2];
@@ -390,7 +401,7 @@ static pid_t start_owner(uint32_t flags)
 	return pid;
 }
 
-/* The time from an owner's end to that of a bystander's job. */
+/* Returns the time from the death of the owner to the end of a bystander's job. */
 static double orphan_once(struct kmd_env *other, uint32_t length, uint32_t flags, int *hurt)
 {
 	pid_t owner = start_owner(flags);
@@ -427,7 +438,11 @@ int main(int argc, char **argv)
 {
 	int count = argc > 1 ? atoi(argv[1]) : 5;
 	bool slow = parameter(WATCHDOG_PARAM) > WATCHDOG_MAX_MS;
+	int fd = kmd_open();
+	uint32_t core;
 
+	set_codes(kmd_find_programs(fd, &core));
+	drmClose(fd);
 	kmd_stay_awake(true);
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		if (argc > 2 && strcmp(argv[2], kinds[i].name))

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * The driver goes away under its users and comes back: unload is refused while
- * somebody needs the module, unbind is not and harms nobody, nor does a device that
- * vanishes from the bus.
+ * Unload, unbind and removal while the device is in use, and rebind: unload is refused while the
+ * module is in use; unbind and surprise removal are not, and are safe for all users.
  *
- * kmd_lifecycle	everything, a few times
- * kmd_lifecycle ROUNDS	unbind, and removal without notice, that often under load
- * kmd_lifecycle load	uses the device until it is gone
- * kmd_lifecycle hold	holds everything a file can hold until the device is gone
- * kmd_lifecycle hold pull	the same, and cuts the power of the device's slot
+ * kmd_lifecycle	all tests, a few rounds each
+ * kmd_lifecycle ROUNDS	unbind and surprise removal, ROUNDS times under load
+ * kmd_lifecycle load	uses the device until it is removed
+ * kmd_lifecycle hold	holds all kinds of objects of a file until the device is removed
+ * kmd_lifecycle hold pull	the same, and switches off the power of the device's slot
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -65,7 +64,7 @@ static int load(void)
 	return system("modprobe cnnacc") ? -EIO : 0;
 }
 
-/* The node's number changes while an old node is open. */
+/* The number of the node changes while an old node is open. */
 static void find_node(void)
 {
 	char path[PATH_MAX];
@@ -91,7 +90,7 @@ static void check_works(const char *when)
 	close(env.fd);
 }
 
-/* The last users may be a moment away from being gone. */
+/* The last references may be released asynchronously. */
 static int unload_soon(void)
 {
 	int ret;
@@ -167,7 +166,7 @@ static void *wait_for_bo(void *arg)
 	return NULL;
 }
 
-/* The removal of the device may be at work still. */
+/* The removal of the device may still be running. */
 static int fence_file_status(int file, struct sync_fence_info *fence)
 {
 	struct pollfd end = { .fd = file, .events = POLLIN };
@@ -180,7 +179,7 @@ static int fence_file_status(int file, struct sync_fence_info *fence)
 	return ioctl(file, SYNC_IOC_FILE_INFO, &info) ? -errno : info.status;
 }
 
-/* Every call of the driver's, with arguments that were good while there was a device. */
+/* Every ioctl of the driver, with arguments that were valid before the removal. */
 static void check_dead_calls(struct kmd_env *env)
 {
 	struct drm_cnnacc_dev_info info;
@@ -236,7 +235,7 @@ static void check_dead_calls(struct kmd_env *env)
 		       calls[i].name);
 }
 
-/* What DRM itself does for the file. */
+/* Calls that the DRM core handles. */
 static void check_dead_file(struct kmd_env *env, uint64_t mmap_offset, int buf)
 {
 	struct drm_prime_handle out = { .handle = env->program.handle };
@@ -249,7 +248,7 @@ static void check_dead_file(struct kmd_env *env, uint64_t mmap_offset, int buf)
 	ok_ret(map == MAP_FAILED ? -errno : 0, -ENODEV, "mmap");
 }
 
-/* A dma-buf of somebody else, or -1. */
+/* A dma-buf of another exporter, or -1. */
 static int foreign_memory(void)
 {
 	struct dma_heap_allocation_data data = { .len = 4096, .fd_flags = O_RDWR | O_CLOEXEC };
@@ -282,7 +281,7 @@ static uint64_t mmap_offset(const struct kmd_env *env)
 	return info.mmap_offset;
 }
 
-/* Whatever can outlive a device. */
+/* Objects that can outlive a device. */
 struct held {
 	struct kmd_env env;
 	struct waiter waiter;
@@ -292,7 +291,7 @@ struct held {
 	uint32_t *map;
 };
 
-/* A running job, queued ones, a thread that waits, mappings, and dma-bufs out and in. */
+/* A running job, queued jobs, a waiting thread, mappings, exported and imported dma-bufs. */
 static struct held *hold(void)
 {
 	static struct held held;
@@ -340,7 +339,7 @@ static void check_held(struct held *held)
 	ok(held->map != MAP_FAILED && *held->map == 0x77777777, "the memory is still there");
 }
 
-/* The memory is the kernel's: another device may have it. */
+/* The buffer is system memory, so another device can import it. */
 static void check_dead_buffer(struct held *held)
 {
 	struct kmd_env env = kmd_env(kmd_open());
@@ -378,7 +377,7 @@ static void test_unbind_in_use(void)
 {
 	struct held *held = hold();
 
-	usleep(10000);		/* for the thread to wait */
+	usleep(10000);		/* until the thread waits */
 	ok_ret(driver_file("unbind"), 0, "unbind while everything is in use");
 	check_held(held);
 	ok_ret(unload(), -EAGAIN, "unload is refused");
@@ -393,7 +392,7 @@ static void test_unbind_in_use(void)
 	check_works("after that");
 }
 
-/* The capability's place in the configuration space that is open as fd, 0 if there is none. */
+/* Offset of a capability in the configuration space open as fd, 0 if there is none. */
 static uint8_t capability(int fd, uint8_t wanted)
 {
 	uint8_t at = 0, id = 0;
@@ -404,7 +403,7 @@ static uint8_t capability(int fd, uint8_t wanted)
 	return at;
 }
 
-static char port[PATH_MAX];	/* configuration space of the slot's port */
+static char port[PATH_MAX];	/* path of the configuration space of the port */
 
 static int write_control(int fd, uint8_t at, uint16_t control)
 {
@@ -412,8 +411,8 @@ static int write_control(int fd, uint8_t at, uint16_t control)
 }
 
 /*
- * Cuts the power of the slot behind the kernel's back, upon which the device is gone at once.
- * Then the port tells that no card is present, which one with a button has to be asked for.
+ * Switches off the power of the slot without telling the kernel: the device is gone at once.  Then
+ * the port reports that no card is present; a port with an attention button must be asked to.
  */
 static int pull(void)
 {
@@ -438,7 +437,7 @@ static int pull(void)
 	return ret;
 }
 
-/* The port ignores who comes until it has turned its light off, a second after the power. */
+/* The port ignores a new card until its indicator is off, one second after the power. */
 static bool port_is_dark(void)
 {
 	int fd = open(port, O_RDONLY | O_CLOEXEC);
@@ -450,7 +449,7 @@ static bool port_is_dark(void)
 	return (control & PCI_EXP_SLTCTL_PIC) == PCI_EXP_SLTCTL_PWR_IND_OFF;
 }
 
-/* The driver gives a device up that does not answer, but the end comes from the port. */
+/* The device that does not answer becomes wedged; the port removes it. */
 static bool gone(void)
 {
 	char path[PATH_MAX];
@@ -459,7 +458,7 @@ static bool gone(void)
 	return kmd_soon(access(path, F_OK) && port_is_dark());
 }
 
-/* Somebody else takes the device away, unless it is pulled out. */
+/* Another process removes the device, unless the test itself pulls it out. */
 static void test_hold(bool pulled)
 {
 	struct held *held = hold();
@@ -485,7 +484,7 @@ static uint32_t private_bo(struct kmd_env *env, uint64_t size)
 	return create.handle;
 }
 
-/* Fetches all memory of a buffer, with the reservation of its context locked. */
+/* Allocates all pages of a buffer, under the lock of its reservation object. */
 static pid_t start_fetch(struct kmd_env *env, uint64_t size)
 {
 	uint32_t handle = private_bo(env, size);
@@ -547,8 +546,8 @@ static void remove_function(void)
 }
 
 /*
- * Buffers are closed, which has to wait for their reservation, while the device is removed:
- * what is mapped for it goes before it does, says a kernel with CONFIG_DMA_API_DEBUG.
+ * Closes buffers, which has to wait for their reservation lock, while the device is removed: they
+ * must be unmapped before the device is gone, which CONFIG_DMA_API_DEBUG checks.
  */
 static void test_close_while_removed(void)
 {
@@ -583,8 +582,8 @@ static void test_close_while_removed(void)
 }
 
 /*
- * Makes a device answer no more, as if it had been pulled out: it decodes no address, or
- * is in a state in which it has no registers.  Binding a driver brings it back.
+ * Makes a device not answer, as after a surprise removal: turns off address decoding, or sets a
+ * power state without registers.  Binding a driver restores it.
  */
 static int vanish(bool asleep)
 {
@@ -604,7 +603,7 @@ static int vanish(bool asleep)
 	return ret;
 }
 
-/* What the kernel sends about devices from now on; -1 if it sends nothing. */
+/* A socket that receives uevents from now on, or -1. */
 static int listen_for_events(void)
 {
 	struct sockaddr_nl address = { .nl_family = AF_NETLINK, .nl_groups = 1 };
@@ -615,7 +614,7 @@ static int listen_for_events(void)
 	return fd;
 }
 
-/* Waits for an event with such a line, which is said to be of a node of the device. */
+/* Waits for a uevent of a node of the device that contains a line. */
 static bool next_event(int fd, const char *wanted)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLIN };
@@ -662,7 +661,7 @@ static void test_wedged(void)
 	check_works("after that");
 }
 
-/* Runs until the device is gone; the helpers' complaints about that are unheard. */
+/* Runs until the device is gone; failures that the helpers report then are ignored. */
 static void load_the_device(void)
 {
 	if (!freopen("/dev/null", "w", stdout))
@@ -685,7 +684,7 @@ static void load_the_device(void)
 
 enum removal { UNBIND, VANISH, SLEEP };
 
-/* The longest time that an unbind took, or -errno. */
+/* Returns the longest time of an unbind, or -errno. */
 static double remove_under_load(enum removal how, unsigned int seed)
 {
 	pid_t pid[LOADERS];

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The memory that a process has the driver use counts in its memory control group. */
+/* Memory that the driver allocates for a process is charged to its memory control group. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define GROUP	"/run/cgroup/kmd"
 
-/* Bytes that the memory control group counts as @key; it may learn of the last two seconds late. */
+/* Bytes charged to the memory control group as @key; the value may be up to 2 s old. */
 static long long charged(const char *key)
 {
 	FILE *file = fopen(GROUP "/memory.stat", "r");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What others can see of the device's work: CTX_STATS, fdinfo by the rules of
- * drm-usage-stats.rst, sysfs, debugfs and tracepoints; all are to say the same.
+ * Observability: CTX_STATS, fdinfo as defined by drm-usage-stats.rst, sysfs, debugfs and
+ * tracepoints; all must be consistent.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,13 +24,13 @@
 
 #define TRACE "/sys/kernel/tracing/instances/kmd"
 
-static char core_name[16];	/* as in keys: "ccp.0" */
+static char core_name[16];	/* as in keys: NAME.INDEX */
 static char device_dir[64];	/* in sysfs */
 static char debug_dir[300];	/* in debugfs; "" without it */
 
 /* ---- files ----------------------------------------------------------------------------- */
 
-/* All of a file as text, static; NULL if it cannot be read. */
+/* Contents of a file in a static buffer; NULL if it cannot be read. */
 static const char *read_text(const char *path)
 {
 	static char text[1 << 16];
@@ -65,7 +65,7 @@ static int force_reset(const char *what)
 	return kmd_write_file(path, what);
 }
 
-/* The number behind KEY in a line that has WHERE; ~0 if there is none. */
+/* The number after KEY in a line that contains WHERE; ~0 if there is none. */
 static uint64_t value_in(const char *text, const char *where, const char *key)
 {
 	const char *line = strstr(text, where), *end = line ? strchr(line, '\n') : NULL, *at;
@@ -88,13 +88,12 @@ static uint64_t sysfs_value(const char *name)
 
 static void find_dirs(struct kmd_env *env)
 {
-	static const char *const types[] = { "none", "ccp", "gcu", "hwpe", "enpu", "imc" };
 	struct drm_cnnacc_core_info core;
 	struct stat st;
 	glob_t found;
 
 	kmd_core_info(env->fd, env->core, &core);
-	snprintf(core_name, sizeof(core_name), "%s.%u", types[core.type], env->core);
+	snprintf(core_name, sizeof(core_name), "%s.%u", core.name, env->core);
 	if (fstat(env->fd, &st))
 		bail("fstat");
 	snprintf(device_dir, sizeof(device_dir), "/sys/dev/char/%u:%u/device",
@@ -114,7 +113,7 @@ static int ctx_stats(int fd, uint32_t ctx, uint32_t core, struct drm_cnnacc_ctx_
 	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_STATS, stats);
 }
 
-/* One value of this process's fdinfo, by the whole key; ~0 if it is not there. */
+/* A value in the fdinfo of this process, by its full key; ~0 if it is missing. */
 static uint64_t fdinfo(int fd, const char *prefix, const char *suffix)
 {
 	char path[64], key[64];
@@ -159,7 +158,7 @@ static int run_with_stats(struct kmd_env *env, uint32_t lines, struct cnnacc_sta
 	return ret;
 }
 
-/* Jobs of two contexts, turn by turn: each learns its own part. */
+/* Alternating jobs of two contexts: each is charged with its own usage. */
 static void test_ctx_stats(struct kmd_env *env, struct kmd_env *other)
 {
 	struct cnnacc_stats sum[2] = { };
@@ -188,42 +187,60 @@ static void test_ctx_stats_arguments(struct kmd_env *env)
 	ok_ret(ctx_stats(env->fd, env->ctx, 8, &s), -EINVAL, "CTX_STATS: unknown core");
 }
 
-#define CORE "(ccp|gcu|hwpe|enpu|imc)\\.[0-7]"
 #define SIZE "[0-9]+( KiB| MiB)?"
 
-/* What drm-usage-stats.rst and Documentation/driver/driver.rst say of a file, with units. */
+/* Keys and units in drm-usage-stats.rst and Documentation/driver/driver.rst. */
 static const struct fdinfo_line {
-	const char *pattern;
+	const char *key, *value;	/* patterns; - and the core follow the key of one per core */
 	enum { ONCE, PER_CORE, MAY_LACK } how_often;
 } fdinfo_lines[] = {
-	{ "drm-driver:\tcnnacc", ONCE },
-	{ "drm-client-id:\t[0-9]+", ONCE },
-	{ "drm-pdev:\t[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]", ONCE },
-	{ "drm-engine-" CORE ":\t[0-9]+ ns", PER_CORE },
-	{ "drm-cycles-" CORE ":\t[0-9]+", PER_CORE },
-	{ "drm-maxfreq-" CORE ":\t[1-9][0-9]* Hz", PER_CORE },
-	{ "cnnacc-jobs-" CORE ":\t[0-9]+", PER_CORE },
-	{ "cnnacc-macs-" CORE ":\t[0-9]+", PER_CORE },
-	{ "cnnacc-read-" CORE ":\t[0-9]+", PER_CORE },
-	{ "cnnacc-written-" CORE ":\t[0-9]+", PER_CORE },
-	{ "drm-total-memory:\t" SIZE, ONCE },
-	{ "drm-shared-memory:\t" SIZE, ONCE },
-	{ "drm-resident-memory:\t" SIZE, ONCE },
-	{ "drm-active-memory:\t" SIZE, ONCE },
-	/* Kernels from 6.14 on leave this out when there is nothing to tell. */
-	{ "drm-purgeable-memory:\t" SIZE, MAY_LACK },
-	{ "drm-client-name:\t.*", MAY_LACK },
+	{ "drm-driver", "cnnacc", ONCE },
+	{ "drm-client-id", "[0-9]+", ONCE },
+	{ "drm-pdev", "[0-9a-f]{4}:[0-9a-f]{2}:[0-9a-f]{2}\\.[0-7]", ONCE },
+	{ "drm-engine", "[0-9]+ ns", PER_CORE },
+	{ "drm-cycles", "[0-9]+", PER_CORE },
+	{ "drm-maxfreq", "[1-9][0-9]* Hz", PER_CORE },
+	{ "cnnacc-jobs", "[0-9]+", PER_CORE },
+	{ "cnnacc-macs", "[0-9]+", PER_CORE },
+	{ "cnnacc-read", "[0-9]+", PER_CORE },
+	{ "cnnacc-written", "[0-9]+", PER_CORE },
+	{ "drm-total-memory", SIZE, ONCE },
+	{ "drm-shared-memory", SIZE, ONCE },
+	{ "drm-resident-memory", SIZE, ONCE },
+	{ "drm-active-memory", SIZE, ONCE },
+	/* Kernels from 6.14 on omit this if it is zero. */
+	{ "drm-purgeable-memory", SIZE, MAY_LACK },
+	{ "drm-client-name", ".*", MAY_LACK },
 };
 
-/* The index of the pattern that the whole line matches, or -1. */
-static int fdinfo_match(const char *line)
+/* A pattern of the device's cores as they are in keys. */
+static void core_keys(int fd, char *pattern, size_t size)
 {
-	char pattern[128];
+	struct drm_cnnacc_core_info core;
+	struct drm_cnnacc_dev_info info;
+	int len = 0;
+
+	kmd_dev_info(fd, &info);
+	for (uint32_t i = 0; i < info.core_count; i++) {
+		kmd_core_info(fd, i, &core);
+		len += snprintf(pattern + len, size - len, "%c%s\\.%u", i ? '|' : '(', core.name, i);
+	}
+	snprintf(pattern + len, size - len, ")");
+}
+
+/* The index of the pattern that the whole line matches, or -1. */
+static int fdinfo_match(const char *line, const char *cores)
+{
+	char pattern[256];
 	regex_t regex;
 	int found;
 
 	for (size_t i = 0; i < ARRAY_LEN(fdinfo_lines); i++) {
-		snprintf(pattern, sizeof(pattern), "^%s$", fdinfo_lines[i].pattern);
+		const struct fdinfo_line *l = &fdinfo_lines[i];
+		bool per_core = l->how_often == PER_CORE;
+
+		snprintf(pattern, sizeof(pattern), "^%s%s%s:\t%s$", l->key, per_core ? "-" : "",
+			 per_core ? cores : "", l->value);
 		if (regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB))
 			bail("pattern %s", pattern);
 		found = !regexec(&regex, line, 0, NULL, 0);
@@ -234,15 +251,16 @@ static int fdinfo_match(const char *line)
 	return -1;
 }
 
-/* No key twice, and none that is not known or has no such value. */
+/* No duplicate key, no unknown key, no malformed value. */
 static void test_fdinfo_format(struct kmd_env *env)
 {
 	unsigned int seen[ARRAY_LEN(fdinfo_lines)] = { }, twice = 0, unknown = 0, wrong = 0;
-	char path[64], copy[1 << 14], *line, *save = NULL;
+	char path[64], cores[128], copy[1 << 14], *line, *save = NULL;
 	struct drm_cnnacc_dev_info info;
 	const char *text;
 
 	kmd_dev_info(env->fd, &info);
+	core_keys(env->fd, cores, sizeof(cores));
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", env->fd);
 	text = read_text(path);
 	snprintf(copy, sizeof(copy), "\n%s", text ? text : "");
@@ -255,7 +273,7 @@ static void test_fdinfo_format(struct kmd_env *env)
 			continue;
 		snprintf(key, sizeof(key), "\n%.*s:", (int)strcspn(line, ":"), line);
 		twice += strstr(strstr(text, key) + 1, key) != NULL;
-		match = fdinfo_match(line);
+		match = fdinfo_match(line, cores);
 		if (match >= 0)
 			seen[match]++;
 		else
@@ -268,7 +286,7 @@ static void test_fdinfo_format(struct kmd_env *env)
 		if (seen[i] == (l->how_often == PER_CORE ? info.core_count : 1) ||
 		    (l->how_often == MAY_LACK && !seen[i]))
 			continue;
-		note("%u times: %s", seen[i], l->pattern);
+		note("%u times: %s", seen[i], l->key);
 		wrong++;
 	}
 	free((char *)text);
@@ -278,7 +296,7 @@ static void test_fdinfo_format(struct kmd_env *env)
 	ok(fdinfo(env->fd, "drm-maxfreq-", core_name) == info.clock_hz, "fdinfo: tells the clock");
 }
 
-/* What a job that has not ended refers to. */
+/* Memory that is active while a job has not ended. */
 static void test_fdinfo_active(struct kmd_env *env)
 {
 	uint32_t out = kmd_syncobj(env->fd);
@@ -322,7 +340,7 @@ static void test_fdinfo_memory(void)
 	int fd = kmd_open();
 	struct kmd_env env = kmd_env(fd);
 
-	/* A page of program and 16 of data, mapped for the device; 256 more that nobody touched. */
+	/* One program page and 16 data pages, mapped for the device; 256 pages never accessed. */
 	kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
 	ok(fdinfo(fd, "drm-total-memory", "") == 1024 + 68, "fdinfo: all memory");
 	ok(fdinfo(fd, "drm-resident-memory", "") == 68, "fdinfo: resident memory");
@@ -333,7 +351,7 @@ static void test_fdinfo_memory(void)
 	close(fd);
 }
 
-/* The time goes on while a job runs, never back, and ends at what the records say. */
+/* Busy time increases while a job runs, never decreases, and ends at the value in the records. */
 static void test_running(struct kmd_env *env)
 {
 	uint32_t out = kmd_syncobj(env->fd), steps = 0;
@@ -368,7 +386,7 @@ static void test_running(struct kmd_env *env)
 	drmSyncobjDestroy(env->fd, out);
 }
 
-/* All that was counted for this file is the sum of what its contexts were. */
+/* The usage of a file is the sum of the usages of its contexts. */
 static void test_sums(void)
 {
 	int fd = kmd_open(), i, ret = 0;
@@ -448,7 +466,7 @@ static void read_counters(uint64_t to[COUNTERS])
 	}
 }
 
-/* What the device counts goes on after it forgot it: each time a job more, no less. */
+/* The counters continue after the device has lost them: each time by one job. */
 static void test_counters(struct kmd_env *env)
 {
 	const uint64_t *record = (void *)((char *)env->data.map + 60 * 1024);
@@ -501,7 +519,7 @@ static void test_mm(void)
 	   value_in(text, "buffers ", "resident=") >= 68 * 1024, "debugfs: memory of buffers");
 }
 
-/* debugfs/queues once the core's oldest job has run for a millisecond. */
+/* Contents of debugfs/queues once the core's oldest job has run for a millisecond. */
 static const char *queues_with_age(const char *oldest)
 {
 	const char *text = "";
@@ -510,7 +528,7 @@ static const char *queues_with_age(const char *oldest)
 	return text;
 }
 
-/* A long job in the ring can be seen there; reset of its core loses it and nothing else. */
+/* A long job in the ring is visible there; a reset of its core ends it and nothing else. */
 static void test_busy_core(struct kmd_env *env)
 {
 	uint32_t out = kmd_syncobj(env->fd), next = kmd_syncobj(env->fd);
@@ -544,6 +562,7 @@ static void test_force_reset(struct kmd_env *env)
 	struct drm_cnnacc_dev_info before, after;
 	uint64_t busy = sysfs_value("busy_time_ns");
 	struct drm_cnnacc_ctx_stats s, t;
+	char unknown[32];
 
 	ctx_stats(env->fd, env->ctx, env->core, &s);
 	kmd_dev_info(env->fd, &before);
@@ -559,7 +578,8 @@ static void test_force_reset(struct kmd_env *env)
 	ok(t.jobs == s.jobs + 2 && t.read_bytes > s.read_bytes &&
 	   t.read_bytes - s.read_bytes < 4096 && sysfs_value("busy_time_ns") >= busy,
 	   "usage goes on from where it was");
-	ok_ret(force_reset("ccp.9"), -EINVAL, "debugfs: reset of an unknown core");
+	snprintf(unknown, sizeof(unknown), "%.*s.9", (int)strcspn(core_name, "."), core_name);
+	ok_ret(force_reset(unknown), -EINVAL, "debugfs: reset of an unknown core");
 	ok_ret(force_reset(""), -EINVAL, "debugfs: reset of nothing");
 	ok_ret(force_reset("a name that no core has"), -EINVAL, "debugfs: a name too long");
 }
@@ -587,8 +607,8 @@ static void test_reset_restarts(struct kmd_env *env)
 }
 
 /*
- * Short jobs and a long one behind them in the ring: a reset that finds the core between two of
- * them takes the next one, but does not say that it hangs.
+ * Short jobs and a long one behind them in the ring: a reset that hits the core between two jobs
+ * ends the next one, but does not report it as hung.
  */
 static void test_reset_blames_nobody(struct kmd_env *env)
 {
@@ -631,7 +651,7 @@ static void test_reset_blames_nobody(struct kmd_env *env)
 
 /* ---- tracepoints ----------------------------------------------------------------------- */
 
-/* Where a line that has all of the words starts, behind FROM; NULL if there is none. */
+/* Start of the next line after FROM that contains all of the words; NULL if there is none. */
 static const char *find_line(const char *from, const char *event, const char *a, const char *b)
 {
 	const char *line, *end, *at;
@@ -648,7 +668,7 @@ static const char *find_line(const char *from, const char *event, const char *a,
 	return NULL;
 }
 
-/* The trace once it has that line: a fence is signalled before the event is out of its buffer. */
+/* The trace once it contains a line: a fence may be signalled before its event is readable. */
 static const char *trace_with(const char *event, const char *a, const char *b)
 {
 	const char *text = NULL;
@@ -696,7 +716,7 @@ static void trace_fault(struct kmd_env *env)
 	ok(find_line(text, "cnnacc_reset:", "core=0", "count="), "trace: the core's reset");
 }
 
-/* Of a reset that gave ret. */
+/* Checks the trace of a device reset that returned ret. */
 static void trace_device_reset(int ret, const char *what)
 {
 	ok_ret(ret, 0, "%s", what);
@@ -738,7 +758,7 @@ static void read_all(const char *pattern)
 	globfree(&found);
 }
 
-/* A file that is open now and then, and all that can be read of the device. */
+/* Repeatedly opens the device and reads all of its files in sysfs and debugfs. */
 static _Noreturn void read_for_ever(void)
 {
 	char pattern[PATH_MAX];
@@ -771,7 +791,7 @@ static int bind_driver(const char *function, const char *file)
 	return kmd_write_file(path, function);
 }
 
-/* Files that the readers had open keep the number of the node for a moment. */
+/* Open files of the readers keep the number of the node in use for a moment. */
 static int bind_for_good(const char *function)
 {
 	int ret = 0;

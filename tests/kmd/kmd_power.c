@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The device loses what it held while jobs run or wait: a reset from outside (FLR), sleep
- * of the machine, sleep for want of use.
+ * The device loses its state while jobs run or wait: a reset from outside (FLR), system suspend,
+ * runtime suspend.
  *
- * kmd_power		resets, runtime sleep, and suspend up to the devices (pm_test)
- * kmd_power mem|freeze	really suspends, to RAM or to idle; somebody has to wake the machine up
+ * kmd_power		resets, runtime suspend, and system suspend of the devices only (pm_test)
+ * kmd_power mem|freeze	real suspend to RAM or to idle; the machine has to be woken from outside
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,9 +17,9 @@
 
 #include "kmd.h"
 
-/* Above what a device gets to finish what it runs (500 ms), unless it is a very fast one. */
+/* Longer than the time to drain (500 ms), except on a very fast device. */
 #define AGAIN_TASKS	3
-/* The device may sleep when it was not used for 50 ms. */
+/* The autosuspend delay is 50 ms. */
 #define UNUSED_US	200000
 
 static int flr(void)
@@ -27,7 +27,7 @@ static int flr(void)
 	return kmd_write_file(kmd_function_file("reset"), "1");
 }
 
-/* What is in the queues when the device goes: the first runs, the others wait. */
+/* Jobs in the queues when the device is suspended: the first runs, the others wait. */
 struct queued {
 	struct kmd_env lost, again, waits;
 	uint32_t out[3];
@@ -40,7 +40,7 @@ static void submit_tasks(struct kmd_env *env, uint32_t length, uint32_t tasks, u
 		bail("SUBMIT");
 }
 
-/* Who is run again has to come to an end, who is lost must not do so before. */
+/* A job that is run again must end; a job that the reset ends must not end before the reset. */
 static struct queued queue_jobs(uint32_t flags)
 {
 	int fd = kmd_open(), i;
@@ -115,7 +115,7 @@ static void *use_registers(void *arg)
 	return (void *)wrong;
 }
 
-/* Nobody reads registers of a function that is being reset, nor misses its translations. */
+/* During a function reset nobody reads registers or misses a TLB invalidation. */
 static void test_flr_in_use(void)
 {
 	struct kmd_env env = kmd_env(kmd_open());
@@ -137,7 +137,7 @@ static void test_flr_in_use(void)
 	close(env.fd);
 }
 
-/* While a job runs; which is twice as long the next time if it has ended meanwhile. */
+/* While a job runs.  Retries with a job twice as long if the job has ended meanwhile. */
 static void test_awake(struct kmd_env *env)
 {
 	uint32_t out = kmd_syncobj(env->fd), length = kmd_program_delay(env, KMD_LONG_LOOPS), tasks;
@@ -198,7 +198,7 @@ static void test_devices_sleep(void)
 	kmd_write_file("/sys/module/suspend/parameters/pm_test_delay", "1");
 	test_sleep("freeze", DRM_CNNACC_JOB_RESTARTABLE, 0);
 	test_sleep("mem", 0, -ECANCELED);
-	kmd_soon(kmd_power_is("suspended"));	/* with the device asleep already */
+	kmd_soon(kmd_power_is("suspended"));	/* the device is suspended already */
 	ok_ret(kmd_write_file("/sys/power/state", "mem"), 0, "mem: without a job");
 	kmd_write_file("/sys/power/pm_test", "none");
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* PRIME: export, import by another file, memory of other drivers, private buffers. */
+/* PRIME: export, import by another file, imported buffers of other drivers, private buffers. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

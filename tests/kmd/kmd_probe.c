@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * Every allocation of a probe fails once: the driver says so, leaves nothing behind and takes the
- * device the next time.  Needs a kernel with FAULT_INJECTION, and a second device that the driver
- * refuses as soon as it has a DRM device (probe-fault=magic).
+ * Lets every allocation of a probe fail once: the driver returns the error, leaks nothing, and the
+ * next probe succeeds.  Needs a kernel with FAULT_INJECTION, and a second device whose probe fails
+ * right after its DRM device is allocated (probe-fault=magic).
  *
- * Left out is what makes 6.12 itself complain: drm_minor_alloc_release() crashes if
- * drm_sysfs_minor_alloc() has failed, and the interrupt core warns when it removes a file of /proc
- * that it could not make.  So points are counted: from the first within drm_minor_alloc() on none
- * fails up to where the refused device was looked at; and only what kmalloc() gives may fail, not
- * caches, which files of /proc have one of.
- * The count is the same from one probe to the next, give or take one, on one processor and without
- * KMEMLEAK.
+ * Some points are excluded, since Linux 6.12 itself fails there: drm_minor_alloc_release() crashes
+ * if drm_sysfs_minor_alloc() has failed, and the interrupt core warns when it removes a /proc file
+ * that it could not create.  So the points are counted: from the first one within
+ * drm_minor_alloc() up to the point where the refused device fails, none is injected.  Only
+ * kmalloc() may fail, not the slab caches, one of which is that of /proc files.
+ * On one processor and without KMEMLEAK, the count is the same for each probe, plus or minus one.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -48,7 +47,7 @@ static int unbind(const char *function)
 	return driver_file("unbind", function, 0);
 }
 
-/* Points of failure of a probe that ends like this. */
+/* Number of failure points of a probe that ends like this. */
 static unsigned int count_points(const char *function, int wanted)
 {
 	int ret = driver_file("bind", function, POINTS_MAX);
@@ -71,7 +70,7 @@ static bool sysfs_is(const char *function, const char *name, const char *wanted)
 	return !strncmp(text, wanted, strlen(wanted));
 }
 
-/* A device that the driver has refused; malloc'ed, NULL if there is none. */
+/* Name of a device that the driver has refused, to be freed; NULL if there is none. */
 static char *find_refused(void)
 {
 	char *found = NULL, driver[PATH_MAX];
@@ -112,7 +111,7 @@ static void show_failures(bool show)
 	kmd_write_file(DEBUG "fail_page_alloc/verbose", show ? "2" : "0");
 }
 
-/* Was what failed last within that function? */
+/* Was the last injected failure within that function? */
 static bool failed_within(const char *name)
 {
 	static char text[1 << 15];
@@ -133,7 +132,7 @@ static struct {
 	unsigned int points, bound, odd;
 } seen;
 
-/* False when there is no Nth point. */
+/* Returns false if there is no Nth point. */
 static bool fail_at(const char *function, unsigned int n)
 {
 	int ret = driver_file("bind", function, n);

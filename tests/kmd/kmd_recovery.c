@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Recovery, provoked through registers: a queue that starts nothing hangs, a lost
- * interrupt does not, and a device reset tells the guilty from the innocent.
+ * Recovery, triggered through registers: a queue that does not start its jobs is a hang, a lost
+ * interrupt is not, and a device reset distinguishes guilty from innocent jobs.
  */
 #include <errno.h>
 
@@ -58,7 +58,7 @@ static int submit_long(struct kmd_env *env, uint32_t tasks, uint32_t flags, uint
 	return kmd_submit_tasks(env, kmd_program_delay(env, KMD_LONG_LOOPS), tasks, flags, out);
 }
 
-/* A job longer than the watchdog's period. */
+/* A job that runs longer than the watchdog's period. */
 static void test_slow(struct kmd_env *env)
 {
 	struct drm_cnnacc_ctx_query before = kmd_ctx_query(env->fd, env->ctx);

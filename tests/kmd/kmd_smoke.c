@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* One job through everything: the first test to look at when others fail. */
+/* One job through the whole stack: check this test first when others fail. */
 #include <string.h>
 
 #include "kmd.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * kmd_stress [SECONDS [PROCESSES]]: processes that do everything at once and at random, with
- * right and with wrong arguments; every copy that succeeds must be right.
+ * kmd_stress [SECONDS [PROCESSES]]: concurrent processes make random calls with valid and invalid
+ * arguments; every copy that succeeds must be correct.
  */
 #include <errno.h>
 #include <signal.h>
@@ -26,7 +26,7 @@ static uint32_t pick(uint32_t below)
 	return (seed >> 8) % below;
 }
 
-/* A copy of random lines to others; false if it is wrong. */
+/* Copies random lines; returns false if the result is wrong. */
 static bool do_copy(struct kmd_env *env)
 {
 	uint32_t from = pick(128), to = 148 + pick(80), lines = 1 + pick(20), i;
@@ -37,7 +37,7 @@ static bool do_copy(struct kmd_env *env)
 		words[from * 16 + i] = seed + i;
 	ret = kmd_run(env, kmd_program_copy(env, KMD_DATA_VA + from * 64, KMD_DATA_VA + to * 64,
 					    lines));
-	/* A bystander may be hit by a reset of the device. */
+	/* A device reset may end the job of a bystander. */
 	if (ret)
 		return ret == -ECANCELED;
 	return !memcmp(words + from * 16, words + to * 16, lines * 64);
@@ -75,7 +75,7 @@ static bool do_bind(struct kmd_env *env)
 	return ret != -ENODEV;
 }
 
-/* Jobs left behind, with syncobjs between them. */
+/* Submits jobs linked by syncobjs and does not wait for them. */
 static bool do_leave(struct kmd_env *env)
 {
 	uint32_t length = kmd_program_delay(env, 1000 + pick(100000)), i;
@@ -155,7 +155,7 @@ int main(int argc, char **argv)
 		if (!pid[i])
 			worker(i + 1, end);
 	}
-	/* One of them meets its end early, again and again. */
+	/* Repeatedly kills one of the processes. */
 	while (kmd_seconds() < end - 1) {
 		usleep(700000);
 		kill(pid[0], SIGKILL);

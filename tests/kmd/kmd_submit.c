@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* SUBMIT: every wrong argument, all or nothing, syncobjs, chains of jobs and tasks. */
+/* SUBMIT: wrong arguments, atomicity, syncobjs, chains of jobs and tasks. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -7,9 +7,8 @@
 #include <xf86drm.h>
 
 #include "kmd.h"
-#include "cnnacc_ccp.h"
 
-/* A job with one task and two syncs, one of each kind, to be spoilt. */
+/* A valid job with one task and two syncs, one of each kind, for tests to modify. */
 struct spoilt {
 	struct drm_cnnacc_submit submit;
 	struct drm_cnnacc_job job;
@@ -97,17 +96,9 @@ static struct drm_cnnacc_task task_at(uint32_t va, uint32_t length)
 /* Puts "store the line counter at data line n" at line 4 * slot of the program page. */
 static struct drm_cnnacc_task copy_task(uint32_t slot, uint32_t from, uint32_t to)
 {
-	const uint32_t words[] = {
-		CNNACC_CCP_INSN_LDI(0, from / 64), CNNACC_CCP_INSN_LDIH(0, from / 64 >> 16),
-		CNNACC_CCP_INSN_LDI(1, 1),
-		CNNACC_CCP_INSN_LDI(3, to / 64), CNNACC_CCP_INSN_LDIH(3, to / 64 >> 16),
-		CNNACC_CCP_INSN_LOAD(0, 1, 2, CNNACC_CCP_TGT_READ_BANK),
-		CNNACC_CCP_INSN_STORE(3, 1, 2, CNNACC_CCP_TGT_READ_BANK),
-		CNNACC_CCP_INSN_NOP,
-	};
+	uint32_t *words = (uint32_t *)((char *)env.program.map + slot * 64);
 
-	memcpy((char *)env.program.map + slot * 64, words, sizeof(words));
-	return task_at(KMD_PROGRAM_VA + slot * 64, sizeof(words));
+	return task_at(KMD_PROGRAM_VA + slot * 64, env.programs->copy(words, from, to, 1));
 }
 
 static uint32_t line(uint32_t n)
@@ -140,7 +131,7 @@ static void test_tasks(void)
 	struct cnnacc_stats *stats = env.data.map;
 	uint32_t i;
 
-	/* Each task hands a line on to the next place. */
+	/* Each task copies a line to the next place. */
 	memset(env.data.map, 0, env.data.size);
 	*word(0) = 12345;
 	for (i = 0; i < 32; i++)
@@ -171,7 +162,8 @@ static void test_tasks(void)
 	tasks[0].stats_va = KMD_DATA_VA;
 	ok_ret(run_job(tasks, 1), 0, "a task with statistics");
 	ok(stats->jobs == 1 && stats->cycles && stats->mem_read_bytes >= 64 &&
-	   stats->mem_write_bytes == 64 && stats->instructions == 8, "that were written");
+	   stats->mem_write_bytes == 64 && stats->instructions == env.programs->copy_instructions,
+	   "that were written");
 }
 
 /* Three jobs in one SUBMIT, the second one waiting for the first by a syncobj. */
@@ -290,7 +282,7 @@ static void test_timeline(void)
 	drmSyncobjDestroy(env.fd, timeline);
 }
 
-/* Two contexts that share a buffer are ordered by what they do with it. */
+/* Jobs of two contexts that share a buffer are ordered by their accesses to it. */
 static void test_implicit(void)
 {
 	struct kmd_env other = kmd_env(env.fd);
@@ -318,7 +310,7 @@ static void test_implicit(void)
 	kmd_env_free(&other);
 }
 
-/* A buffer named several times, with different uses, by every job. */
+/* Every job refers to the same buffer several times, with different accesses. */
 static void test_repeated_buffers(void)
 {
 	struct drm_cnnacc_task task = kmd_task(kmd_program_nop(&env));
@@ -351,7 +343,7 @@ static void test_repeated_buffers(void)
 		kmd_env_free(&other[i]);
 }
 
-/* The most that one SUBMIT may hold. */
+/* A SUBMIT at all of its limits. */
 static void test_large(void)
 {
 	static struct drm_cnnacc_task tasks[64];

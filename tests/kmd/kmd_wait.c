@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Waiting: poll on a fence file, timeouts, and processes killed while they wait.
+ * Waiting: poll() on a fence file, timeouts, and processes killed while they wait.
  *
- * kmd_wait bound: an UNMAP behind jobs of minutes gives up, which takes 30 s.
+ * kmd_wait bound: an UNMAP behind jobs that take minutes times out after 30 s.
  */
 #include <errno.h>
 #include <poll.h>
@@ -15,7 +15,7 @@
 
 #define KILLED_S 5.0
 
-/* Again with a job twice as long if it has ended meanwhile. */
+/* Retries with a job twice as long if the job has ended meanwhile. */
 static void test_poll(int fd)
 {
 	struct kmd_env env = kmd_env(fd);
@@ -42,7 +42,7 @@ static void test_poll(int fd)
 	kmd_env_free(&env);
 }
 
-/* A process that is killed leaves nothing behind that hinders others. */
+/* A killed process does not affect others. */
 static void test_kill(const char *name, void (*child)(void))
 {
 	double took = KILLED_S;
@@ -68,7 +68,7 @@ static void test_kill(const char *name, void (*child)(void))
 	close(fd);
 }
 
-/* For much longer than its process lives. */
+/* Submits jobs that run for much longer than their process. */
 static struct kmd_env busy_env(int jobs)
 {
 	struct kmd_env env = kmd_env(kmd_open());
@@ -105,7 +105,7 @@ static void leave_a_queue(void)
 	pause();
 }
 
-/* Many files closed with jobs under way, and never waited for. */
+/* Closes many files with unfinished jobs, without waiting for them. */
 static void test_close_busy(void)
 {
 	int i;
@@ -123,7 +123,7 @@ static void test_close_busy(void)
 	ok_ret(kmd_run(&env, kmd_program_nop(&env)), 0, "files closed with jobs under way");
 }
 
-/* The mapping stays, so that what ran too long does not write to memory of others. */
+/* The mapping stays, so that the long jobs do not write to reused memory. */
 static void test_bound(void)
 {
 	struct kmd_env env = busy_env(200);

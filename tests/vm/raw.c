@@ -17,7 +17,7 @@ uint64_t bus;
 
 void die(const char *what)
 {
-	fprintf(stderr, "rawjob: %s: %s\n", what, strerror(errno));
+	fprintf(stderr, "%s: %s: %s\n", program_invocation_short_name, what, strerror(errno));
 	exit(1);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Access to the device without its driver. */
+/* Access to the device without the driver. */
 #ifndef RAW_H
 #define RAW_H
 

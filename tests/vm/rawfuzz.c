@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * rawfuzz SEED COUNT: writes nonsense to the device's registers, rings and
- * MSI-X table, with function resets in between.  Addresses stay in one huge
- * page, in the device itself or where no memory is, so that the guest survives;
- * the emulator has to survive everything.
+ * rawfuzz SEED COUNT: writes random values to the device's registers, rings and
+ * MSI-X table, with function resets in between.  Addresses point to one huge
+ * page, to the device itself or to no memory, so that the guest survives.  The
+ * emulator must survive everything.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 #include "cnnacc_hw.h"
-#include "cnnacc_ccp.h"
 #include "raw.h"
 
 #define MSIX_CONTROL	0x42	/* in configuration space */
 #define MSIX_SIZE	0x1000
+#define OP_SHIFT	28	/* operations of the default core; noise to others */
 
 static uint64_t state;
 static uint64_t bar0, bar4;
@@ -63,7 +63,7 @@ static void some_packet(struct cnnacc_packet *p)
 		((uint32_t *)p)[rnd() % 16] = some_value();
 }
 
-/* Tables, instructions and packets, mostly well formed. */
+/* Fills the page with tables, instructions and packets, mostly well formed. */
 static void fill_memory(void)
 {
 	uint32_t *words = (uint32_t *)mem;
@@ -71,7 +71,7 @@ static void fill_memory(void)
 
 	for (uint32_t i = 0; i < HUGE / 4; i++)
 		words[i] = i < 4096 ? CNNACC_PTE_ADDR(bus + (rnd() % 512) * 4096) | rnd() % 16 :
-				      (rnd() % 10) << CNNACC_CCP_OP_SHIFT | (rnd() & 0x0fff00ff);
+				      (rnd() % 10) << OP_SHIFT | (rnd() & 0x0fff00ff);
 	/* Directory entries have no permission bits. */
 	for (uint32_t i = 0; i < 4096; i += 1 + rnd() % 2)
 		words[i] = CNNACC_PTE_ADDR(bus + (rnd() % 4) * 4096) | CNNACC_PTE_VALID;
@@ -133,7 +133,7 @@ static void poke(volatile uint8_t *regs8)
 	}
 }
 
-static void one(const char *dir, volatile uint32_t *msix)
+static void random_step(const char *dir, volatile uint32_t *msix)
 {
 	uint64_t address;
 
@@ -207,7 +207,7 @@ int main(int argc, char **argv)
 	for (uint32_t i = 0; i < count; i++) {
 		if (i % 20000 == 0)
 			fill_memory();
-		one(dir, msix);
+		random_step(dir, msix);
 	}
 	reset_function(dir);
 	printf("magic %#x\n", regs[0]);

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT
 /*
- * Contexts cannot read or write what belongs to others or to the kernel, whichever way a
- * program, its fetch or its statistics record reaches memory, and find nothing that another
- * left in a core.
+ * Contexts cannot read or write memory of others or of the kernel, by loads and stores of a
+ * program, by its fetch or by its statistics record, and find no data of others in a core.
  *
- * kmd_isolation	tries all that
- * kmd_isolation rogue	has the device itself reach for memory that is not its own; only for
- *			machines with an IOMMU in the way, since it would get it
- * kmd_isolation stale	has it, with fault-injection=dma-stale, write to what is not its own any more;
- *			likewise
+ * kmd_isolation	all of these tests
+ * kmd_isolation rogue	makes the device access memory that is not mapped for it; only for machines
+ *			with an IOMMU, as the access would succeed without one
+ * kmd_isolation stale	makes the device, with fault-injection=dma-stale, write to memory
+ *			after it was unmapped; likewise
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,8 +18,9 @@
 
 #include <xf86drm.h>
 
+#include <cnnacc_ccp.h>
+
 #include "kmd.h"
-#include "cnnacc_ccp.h"
 
 #define R	DRM_CNNACC_BIND_READ
 #define W	DRM_CNNACC_BIND_WRITE
@@ -39,7 +39,7 @@ static uint32_t put(struct kmd_env *env, const uint32_t *words, size_t size)
 	return size;
 }
 
-/* A way to memory: what permission it needs, and how it is tried at an address. */
+/* A kind of access to memory: the permission that it needs, and how to make it at an address. */
 struct path {
 	const char *name;
 	uint32_t needs, access;
@@ -60,7 +60,7 @@ static const struct path paths[] = {
 	{ "statistics", W, CNNACC_ACCESS_WRITE, -1 },
 };
 
-/* Lines past the program, so that a LOAD does not change what runs. */
+/* Lines behind the program, so that a LOAD does not overwrite the running code. */
 #define FREE_LINE	64
 
 static uint32_t move_program(struct kmd_env *env, const struct path *path, uint32_t va)
@@ -77,7 +77,7 @@ static uint32_t move_program(struct kmd_env *env, const struct path *path, uint3
 	return put(env, words, sizeof(words));
 }
 
-/* The fence's error. */
+/* Returns the fence error. */
 static int try_path(struct kmd_env *env, const struct path *path, uint32_t va)
 {
 	struct drm_cnnacc_task task;
@@ -107,7 +107,7 @@ static int try_path(struct kmd_env *env, const struct path *path, uint32_t va)
 	return ret;
 }
 
-/* Denied, and said so. */
+/* The access is denied and reported. */
 static bool denied(struct kmd_env *env, const struct path *path, uint32_t va)
 {
 	struct drm_cnnacc_ctx_query q;
@@ -132,7 +132,7 @@ static bool all_denied(struct kmd_env *env, uint32_t va)
 	return good;
 }
 
-/* A buffer that @needs may be had of, bound there. */
+/* A buffer with a use that allows @needs, mapped there. */
 static struct kmd_bo bind_bo(struct kmd_env *env, uint32_t flags, uint64_t size)
 {
 	struct kmd_bo bo = kmd_bo(env->fd, flags == X ? DRM_CNNACC_BO_PROGRAM :
@@ -166,7 +166,7 @@ static void fill(uint32_t *words, size_t count, uint32_t value)
 		*words++ = value;
 }
 
-/* Where the other context has something and this one has nothing. */
+/* Addresses that are mapped in the other context only. */
 static void test_others(void)
 {
 	struct kmd_bo data = bind_bo(&other, R | W, PAGE), code;
@@ -199,7 +199,7 @@ static void write_reg(int fd, uint32_t offset, uint32_t value)
 		bail("REG_RW");
 }
 
-/* Bus addresses of the kernel's rings mean nothing, nor do any others. */
+/* Bus addresses of the kernel's rings, or any others, are not valid as device addresses. */
 static void test_kernel(void)
 {
 	struct drm_cnnacc_core_info core;
@@ -221,7 +221,7 @@ static void test_kernel(void)
 	ok(good, "nor anywhere else");
 }
 
-/* Each path to a mapping with each permission. */
+/* Each kind of access to a mapping with each permission. */
 static void test_permissions(void)
 {
 	static const struct {
@@ -253,7 +253,7 @@ static void test_permissions(void)
 	}
 }
 
-/* The device has used the mapping, so it knows the translation. */
+/* The device has used the mapping, so the translation is in its TLB. */
 static void test_stale(void)
 {
 	bool good = true;
@@ -269,7 +269,7 @@ static void test_stale(void)
 	ok(good, "no path leads to what was unmapped");
 }
 
-/* Most of what is freed is what is given out next, but nothing tells which pages are. */
+/* Most freed pages are allocated again next, but it is not known which. */
 static void test_reused_pages(void)
 {
 	bool good = true;
@@ -289,7 +289,7 @@ static void test_reused_pages(void)
 	ok(good, "pages come to others zeroed and out of reach of whom they were");
 }
 
-/* A new context gets the id, and perhaps the tables' pages, of one that is gone. */
+/* A new context gets the id, and perhaps the table pages, of a destroyed one. */
 static void test_reused_id(void)
 {
 	bool good = true;
@@ -331,7 +331,7 @@ static int leave_residue(void)
 		CNNACC_CCP_INSN_CFG(CNNACC_CCP_POOL, 0), CNNACC_CCP_INSN_CFG(CNNACC_CCP_PAD, 0),
 		CNNACC_CCP_INSN_CFG(CNNACC_CCP_FC, 0),
 		CNNACC_CCP_INSN_NOP,
-		/* Never reached, unless the next program runs into it. */
+		/* Not reached, unless the next program runs into it. */
 		CNNACC_CCP_INSN_BNZ(1, 21),
 	};
 
@@ -356,7 +356,7 @@ static void check_bank(const char *name, uint32_t target)
 	   "residue: nothing in the %s", name);
 }
 
-/* Ones times all weights of all banks: anything but zero would show. */
+/* Multiplies ones by all weights of all banks: any non-zero weight is visible. */
 static void check_weights(void)
 {
 	const uint32_t words[] = {
@@ -403,7 +403,7 @@ static void check_cache_and_registers(void)
 	kmd_bo_free(mine.fd, &bo);
 }
 
-/* Partial sums in the local output buffers are only of use to a convolution that goes on. */
+/* Only a convolution that continues accumulation can read partial sums in the output buffers. */
 static void check_partial_sums(void)
 {
 	const uint32_t words[] = {
@@ -445,7 +445,7 @@ static void check_window(void)
 	ok(!left && seen && !secret, "residue: nothing in the registers of the window");
 }
 
-/* What is freed dirty comes back clean, to the CPU and to the device. */
+/* Memory that is freed with data in it reads as zero when it is allocated again. */
 static void test_zeroed(void)
 {
 	bool good = true;
@@ -464,7 +464,7 @@ static void test_zeroed(void)
 	ok(good, "new memory is zero for the CPU and for the device");
 }
 
-/* The first packet in the ring is a job of ours that has ended. */
+/* The first packet in the ring is that of our job, which has ended. */
 static void start_with_rings(uint32_t queue, uint32_t ring, uint32_t records)
 {
 	write_reg(mine.fd, queue + CNNACC_QREG_CTRL, 0);
@@ -474,7 +474,7 @@ static void start_with_rings(uint32_t queue, uint32_t ring, uint32_t records)
 	write_reg(mine.fd, queue + CNNACC_QREG_RING_TAIL, 1);
 }
 
-/* Waits until the kernel has so many messages with that text. */
+/* Waits until the log has @count messages with a text. */
 static bool reported(const char *text, unsigned int count, double seconds)
 {
 	double end = kmd_seconds() + seconds;
@@ -487,7 +487,7 @@ static bool reported(const char *text, unsigned int count, double seconds)
 	return true;
 }
 
-/* An IOMMU may record one refusal at a time.  The host looks for what the reports say. */
+/* An IOMMU may record one fault at a time only.  The host checks the contents of the reports. */
 static void test_rogue(void)
 {
 	struct drm_cnnacc_core_info core;
@@ -513,8 +513,8 @@ static void test_rogue(void)
 }
 
 /*
- * The device writes once more to what was freed; the kernel may have given it to others.
- * A write that comes before the memory is freed is not refused, and does not count.
+ * The device writes once more to freed memory, which the kernel may have reused.  A write before
+ * the memory is freed is not refused and does not count.
  */
 static void test_stale_write(void)
 {
@@ -526,7 +526,7 @@ static void test_stale_write(void)
 
 		stored = !try_path(&mine, &paths[8], VA);
 		unbind_bo(&mine, &bo);
-		/* Not mapped for the device, so that it has no claim to it, coherent or not. */
+		/* Not mapped for the device, so that no access to it is legal. */
 		next = kmd_bo_flags(mine.fd, DRM_CNNACC_BO_DATA, DRM_CNNACC_BO_CACHED, 64 * PAGE);
 		fill(next.map, next.size / 4, PATTERN);
 		reported("DMAR: [DMA Write", refused + 1, 5);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
  * rawjob ITERATIONS [nomaster | write DIR]: runs one long chain of convolutions
- * on the device without its driver, so that the emulated function can be tested
- * alone.
+ * on the device without the driver, to test the emulated function alone.
  *
- * Every iteration rotates pairs of channels, so that each result depends on all
- * bits of the one before.  Prints "started", then the completion and a hash of
+ * Every iteration rotates pairs of channels, so each result depends on all bits
+ * of the previous one.  Prints "started", then the completion and a hash of
  * the last result.  With "nomaster" bus mastering stays off.  With "write" it only
  * writes the files DIR/{program,input,weights} for cnnctl exec.
  */
@@ -15,7 +14,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "cnnacc_hw.h"
 #include "cnnacc_ccp.h"
 #include "raw.h"
 
@@ -26,7 +24,7 @@
 #define BANK_FLOATS	(CHANNELS / 4 * CHANNELS * TAPS)
 #define PLANES_BYTES	(CHANNELS * ROWS * COLS * 4)
 
-/* Everything the device reaches lies in one huge page: VA = offset in it. */
+/* All memory of the device is in one huge page; a VA is the offset in it. */
 #define OFF_DIR		0x1000
 #define OFF_TABLE	0x2000
 #define OFF_RING	0x3000
@@ -50,7 +48,7 @@ static void write_tables(void)
 			   CNNACC_PTE_READ | CNNACC_PTE_WRITE | CNNACC_PTE_EXEC;
 }
 
-/* Channel o of a pair (o, o ^ 1) becomes the pair turned by a small angle. */
+/* The weights rotate each pair of channels (o, o ^ 1) by a fixed angle. */
 static void write_data(void)
 {
 	float *in = (float *)(mem + OFF_INPUT), *w = (float *)(mem + OFF_WEIGHTS);
@@ -181,7 +179,7 @@ static void submit(uint32_t program_len)
 	fflush(stdout);
 }
 
-/* Waits for the completion or for the queue to halt. */
+/* Waits until the job is complete or the queue halts. */
 static void wait_end(void)
 {
 	volatile uint32_t *q = regs + regs[CNNACC_CORE_TABLE_OFFSET / 4 + 4] / 4;
@@ -202,7 +200,7 @@ static uint64_t hash(const uint8_t *p, size_t len)
 	return h;
 }
 
-/* Prints the completion; what depends on the host's speed goes to stderr. */
+/* Prints the completion.  Times depend on the host's speed and go to stderr. */
 static void report(void)
 {
 	const struct cnnacc_completion *c = (struct cnnacc_completion *)(mem + OFF_COMPL);

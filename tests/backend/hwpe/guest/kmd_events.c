@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * kmd_events [lost | unacknowledged]: events of core hwpe.  Each round of a task that raises events
- * is one count of an eventfd, and the program stands until it is acknowledged; the statistics
- * count rounds always.
+ * kmd_events [lost | unacknowledged]: events of core hwpe.  Each round of a task with events adds 1
+ * to an eventfd, and the program stops until the event is acknowledged.  The statistics always
+ * count rounds.
  *
- * "lost" is for a device that loses messages: the driver's watchdog finds the events.
- * "unacknowledged" is for one that loses acknowledgements: the job hangs and is ended, and the
- * others run.  Both take a watchdog_ms of 400 or less.
+ * "lost" is for a device that loses interrupt messages: the driver's watchdog finds the events.
+ * "unacknowledged" is for a device that loses acknowledgements: the job hangs and is ended, and the
+ * others run.  Both require a watchdog_ms of at most 400.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@
 #define KEPT_ROUNDS	(STATS_OFFSET / ROUND_BYTES)
 #define FMAP_BYTES	65536u
 #define KERNEL_BYTES	262144u
-#define FLOOD		20000u		/* more than the driver takes in at once */
+#define FLOOD		20000u		/* more than the driver signals at once */
 #define WAITS		1000u
 #define RECOVERY_MAX_S	2.0
 #define HUNG_ROUNDS	64u
@@ -114,7 +114,7 @@ static void submit(struct kmd_env *env, uint32_t length, uint32_t flags, uint32_
 		bail("SUBMIT");
 }
 
-/* The fence's error. */
+/* Returns the fence error. */
 static int run(struct kmd_env *env, uint32_t length, uint32_t flags)
 {
 	uint32_t out = kmd_syncobj(env->fd);
@@ -142,7 +142,7 @@ static int listen(const struct kmd_env *env)
 	return args.fd;
 }
 
-/* Takes what has been counted. */
+/* Reads and clears the count of the eventfd. */
 static uint64_t counted(int event)
 {
 	uint64_t n;
@@ -152,7 +152,7 @@ static uint64_t counted(int event)
 
 /* ---- counts ---- */
 
-/* The rounds whose AccRegs are there, all of them right. */
+/* Number of rounds whose AccRegs are written; all must be correct. */
 static uint32_t right_rounds(const struct kmd_env *env, const struct layer *l)
 {
 	uint32_t n = rounds_of(l), kept = n <= KEPT_ROUNDS ? n : 1, i;
@@ -164,7 +164,7 @@ static uint32_t right_rounds(const struct kmd_env *env, const struct layer *l)
 	return i * 4 / ROUND_BYTES == kept ? n : i * 4 / ROUND_BYTES;
 }
 
-/* flags of MatrixMac and of the job; wanted: what the eventfd shall count. */
+/* Flags of MatrixMac and of the job; wanted: expected count of the eventfd. */
 static bool count_once(struct kmd_env *env, int event, const struct layer *l, uint32_t mac,
 		       uint32_t job, uint32_t wanted)
 {
@@ -255,8 +255,8 @@ static void look(const struct kmd_env *env, const struct drm_cnnacc_core_info *c
 }
 
 /*
- * The driver does not see events without interrupts, but for its watchdog, which acknowledges one
- * whenever it looks: what is said of the core holds while the number of events is the same.
+ * Without interrupts only the driver's watchdog finds events, and acknowledges one at each check.
+ * What is read of the core is valid if the number of events has not changed meanwhile.
  */
 static void test_suspended(struct kmd_env *env)
 {
@@ -309,7 +309,7 @@ static void test_lost(struct kmd_env *env)
 /* Command that comes after the WAIT for a round. */
 #define BEHIND_WAIT	11u
 
-/* The time until all have ended. */
+/* Returns the time until all jobs have ended. */
 static double hang(struct kmd_env *guilty, struct kmd_env *same, struct kmd_env *other)
 {
 	static const struct layer l = { "1x1", 1, CFG1(1, INT8, 1), 1, HUNG_ROUNDS, 0x01, 8 };
@@ -344,7 +344,7 @@ static double hang(struct kmd_env *guilty, struct kmd_env *same, struct kmd_env 
 	return took;
 }
 
-/* What the watchdog takes must be that nothing moves, not that the job lasts; gives the old limit. */
+/* Sets job_limit_ms so that only lack of progress ends jobs; before: the old value. */
 static void set_job_limit(const char *ms, char *before, size_t size)
 {
 	static const char path[] = "/sys/module/cnnacc/parameters/job_limit_ms";
@@ -369,7 +369,7 @@ static bool has_hwpe(int fd)
 	return false;
 }
 
-/* As kmd_env(), for hwpe. */
+/* Like kmd_env(), for hwpe. */
 static struct kmd_env hwpe_env(int fd)
 {
 	struct kmd_env env = kmd_env(fd);
