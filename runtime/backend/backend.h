@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What compile/ and the cores' files share. A new core is a struct lw_core_ops in a folder of its
- * name and a line in cores.def.
+ * What compile/ and the cores' folders share. A new core is a struct cnn_backend_ops in a folder of
+ * its name and a line in cores.def.
  */
 #ifndef CNN_LOWER_INTERNAL_H
 #define CNN_LOWER_INTERNAL_H
@@ -10,20 +10,20 @@
 
 #include "lowered.h"
 
-#define LW_MAX_IO	2
+#define CNN_BACKEND_MAX_INPUTS 2
 
 /* Bytes that grow. */
-struct lw_buf {
+struct cnn_image {
 	uint8_t *data;
 	int64_t len, cap, max;
 	const char *what;	/* for the message when it would pass max */
 };
 
 /* One run of cnn_lower. */
-struct lw {
+struct cnn_compile {
 	const struct cnn_graph *g;
 	struct cnn_lowered *out;
-	struct lw_buf program, weights;
+	struct cnn_image program, weights;
 	int task_cap, span_cap;
 	int *root;		/* value whose memory a value shares; itself if none */
 	bool no_keep;
@@ -33,94 +33,96 @@ struct lw {
 };
 
 /* A value that a node reads or writes in the arena, and the layout it is to have. */
-struct lw_io {
+struct cnn_node_io {
 	int value;
 	int slot;		/* of an input that is planned: the value's own, or a copy of it */
 	struct cnn_layout layout;
 	int64_t bytes;		/* what the node writes, if that is more than the layout's */
 };
 
-struct lw_fit {
-	struct lw_io in[LW_MAX_IO], out;
+struct cnn_node_fit {
+	struct cnn_node_io in[CNN_BACKEND_MAX_INPUTS], out;
 	int n_in;
 };
 
 /* One core of the device in one run; the core's own state follows it. */
-struct lw_core {
-	const struct lw_core_ops *ops;
-	struct lw *lw;
+struct cnn_backend {
+	const struct cnn_backend_ops *ops;
+	struct cnn_compile *lw;
 	const struct cnn_core *info;
 	int64_t on_chip;	/* bytes of the largest tensor of floats that can stay in it */
 };
 
-struct lw_core_ops {
+struct cnn_backend_ops {
 	uint32_t type;
 	const char *name;
 	unsigned int fuse;	/* CNN_FUSE_* it can take */
 	unsigned int wants;	/* those that only it asks for */
 	bool copies;		/* its nodes have one input, and read it where their fit says */
 	/* A new core state; NULL if there is no memory. */
-	struct lw_core *(*open)(struct lw *lw, const struct cnn_core *info);
-	void (*close)(struct lw_core *core);
+	struct cnn_backend *(*open)(struct cnn_compile *lw, const struct cnn_core *info);
+	void (*close)(struct cnn_backend *core);
 	/* Is it made for such nodes? Then its reason against one is the one to tell. */
 	bool (*is_for)(const struct cnn_graph *g, const struct cnn_node *n);
 	/* Could it run the node if memory were boundless? Fills fit with the layouts it likes. */
-	bool (*match)(struct lw_core *core, int node, struct lw_fit *fit, char *reason);
+	bool (*match)(struct cnn_backend *core, int node, struct cnn_node_fit *fit, char *reason);
 	/*
 	 * Can it with these layouts and the sizes of this core? Keeps what it needs to lower it
 	 * and says in reason what it does, or why not.
 	 */
-	bool (*plan)(struct lw_core *core, int node, const struct lw_fit *fit, char *reason);
+	bool (*plan)(struct cnn_backend *core, int node, const struct cnn_node_fit *fit,
+		     char *reason);
 	/* Adds tasks, programs and weights of the nodes of a segment that it has planned. */
-	int (*lower)(struct lw_core *core, struct cnn_segment *seg);
+	int (*lower)(struct cnn_backend *core, struct cnn_segment *seg);
 	/* Multiply-adds that it can do in a cycle, with the numbers of a node that it has planned. */
-	int64_t (*peak)(const struct lw_core *core, int node);
+	int64_t (*peak)(const struct cnn_backend *core, int node);
 };
 
-#define CORE(name) extern const struct lw_core_ops lw_##name;
+#define CORE(name) extern const struct cnn_backend_ops cnn_backend_##name;
 #include "cores.def"
 #undef CORE
 
 /* Prints into a reason of CNN_REASON_LEN and returns false. */
-bool lw_no(char *reason, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+bool cnn_reject(char *reason, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Appends len zero bytes at a multiple of align; the offset, or a negative enum cnn_status. */
-int64_t lw_buf_add(struct lw *lw, struct lw_buf *b, int64_t len, int64_t align);
+int64_t cnn_image_add(struct cnn_compile *lw, struct cnn_image *b, int64_t len, int64_t align);
 /* Appends a task, zeroed but for offset and length; NULL after cnn_fail. */
-struct cnn_task *lw_add_task(struct lw *lw, int64_t program, uint32_t length);
+struct cnn_task *cnn_add_task(struct cnn_compile *lw, int64_t program, uint32_t length);
 
 /* So many nodes of this segment have been lowered; a second time is not told. */
-void lw_progress(struct lw *lw, int nodes);
+void cnn_progress(struct cnn_compile *lw, int nodes);
 /* Appends a span, not filled in; NULL after cnn_fail. At most CNN_SPANS_MAX are to be added. */
-struct cnnrt_span *lw_add_span(struct lw *lw);
+struct cnnrt_span *cnn_add_span(struct cnn_compile *lw);
 /*
  * Fills the compulsory bytes of a placed node, and what it moves if that is on the CPU. Tensors of
  * floats of up to on_chip bytes need not be moved.
  */
-void lw_minimum(const struct cnn_graph *g, int node, int64_t on_chip, struct cnn_placement *p);
+void cnn_compulsory_traffic(const struct cnn_graph *g, int node, int64_t on_chip,
+			    struct cnn_placement *p);
 
 /* l seen as n x c x plane; false if its pitches do not allow that. */
-bool lw_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t plane,
-	     struct cnn_layout *out);
+bool cnn_layout_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t plane,
+		     struct cnn_layout *out);
 /* Bytes from the first to behind the last element. */
-int64_t lw_layout_bytes(const struct cnn_layout *l);
+int64_t cnn_layout_bytes(const struct cnn_layout *l);
 
-static inline int64_t lw_div_up(int64_t a, int64_t b)
+static inline int64_t cnn_div_up(int64_t a, int64_t b)
 {
 	return (a + b - 1) / b;
 }
 
-static inline int64_t lw_round_up(int64_t a, int64_t b)
+static inline int64_t cnn_round_up(int64_t a, int64_t b)
 {
-	return lw_div_up(a, b) * b;
+	return cnn_div_up(a, b) * b;
 }
 
-static inline int64_t lw_min(int64_t a, int64_t b)
+static inline int64_t cnn_min(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
-static inline int64_t lw_max(int64_t a, int64_t b)
+static inline int64_t cnn_max(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }

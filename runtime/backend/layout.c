@@ -27,8 +27,8 @@ static int layout_axes(const struct cnn_layout *l, struct axis axes[3])
 	return n;
 }
 
-bool lw_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t plane,
-	     struct cnn_layout *out)
+bool cnn_layout_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t plane,
+		     struct cnn_layout *out)
 {
 	const int64_t want[3] = { plane, c, n };
 	struct axis axes[3];
@@ -59,7 +59,7 @@ bool lw_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t plane,
 	return true;
 }
 
-int64_t lw_layout_bytes(const struct cnn_layout *l)
+int64_t cnn_layout_bytes(const struct cnn_layout *l)
 {
 	int64_t last = (l->n - 1) * l->image_pitch + (l->c - 1) * l->plane_pitch;
 
@@ -68,7 +68,7 @@ int64_t lw_layout_bytes(const struct cnn_layout *l)
 	else
 		last += (l->plane / l->columns - 1) * l->row_pitch +
 			(l->columns - 1) * l->column_pitch;
-	return lw_div_up((last + 1) * cnn_codes_bits((enum cnn_codes)l->codes), 8) * l->size;
+	return cnn_div_up((last + 1) * cnn_codes_bits((enum cnn_codes)l->codes), 8) * l->size;
 }
 
 /* One row of a plane between its own elements and those of the tensor. */

@@ -5,7 +5,7 @@
 
 #include "internal.h"
 
-static void live(struct lowering *x, int value, int turn)
+static void live(struct cnn_compiler *x, int value, int turn)
 {
 	int r = x->lw.root[value];
 
@@ -19,7 +19,7 @@ static void live(struct lowering *x, int value, int turn)
  * A value lives from the node that makes it to the last that reads it. What a segment reads from
  * outside lives to its end, so that a segment may be run again from its start.
  */
-static void find_lives(struct lowering *x)
+static void find_lives(struct cnn_compiler *x)
 {
 	const struct cnn_graph *g = x->lw.g;
 	const struct cnn_lowered *out = x->lw.out;
@@ -56,7 +56,7 @@ struct block {
 
 static int first_of(const void *a, const void *b, void *arg)
 {
-	const int *first = ((struct lowering *)arg)->first;
+	const int *first = ((struct cnn_compiler *)arg)->first;
 	int va = *(const int *)a, vb = *(const int *)b;
 
 	if (first[va] != first[vb])
@@ -72,7 +72,7 @@ static int64_t find_gap(const struct block *blocks, int n, int64_t bytes, int *a
 	for (*at = 0; *at < n; (*at)++) {
 		if (blocks[*at].offset - offset >= bytes)
 			break;
-		offset = lw_max(offset, blocks[*at].end);
+		offset = cnn_max(offset, blocks[*at].end);
 	}
 	return offset;
 }
@@ -87,7 +87,7 @@ static int drop_dead(struct block *blocks, int n, int turn)
 	return kept;
 }
 
-static int place_blocks(struct lowering *x, const int *order, int count, struct block *blocks)
+static int place_blocks(struct cnn_compiler *x, const int *order, int count, struct block *blocks)
 {
 	struct cnn_lowered *out = x->lw.out;
 	int n = 0;
@@ -107,13 +107,13 @@ static int place_blocks(struct lowering *x, const int *order, int count, struct 
 		blocks[at] = (struct block){ slot->offset, slot->offset + slot->bytes,
 					     x->last[order[i]] };
 		n++;
-		out->arena_bytes = lw_max(out->arena_bytes, slot->offset + slot->bytes);
+		out->arena_bytes = cnn_max(out->arena_bytes, slot->offset + slot->bytes);
 	}
 	return CNN_OK;
 }
 
 /* May value v have pages of its own? Not if two of the caller's buffers would have to be there. */
-static bool is_callers(const struct lowering *x, int v)
+static bool is_callers(const struct cnn_compiler *x, int v)
 {
 	const struct cnn_value *val = &x->lw.g->values[v];
 	const struct cnn_slot *slot = &x->lw.out->slots[v];
@@ -121,7 +121,7 @@ static bool is_callers(const struct lowering *x, int v)
 	/* A node that writes more than the value cannot write into the caller's buffer. */
 	return slot->used && (val->is_input || val->is_output) && cnn_layout_dense(&slot->layout) &&
 	       x->lw.out->slots[x->lw.root[v]].bytes ==
-	       lw_round_up(lw_layout_bytes(&slot->layout), CNNACC_LINE_SIZE);
+		       cnn_round_up(cnn_layout_bytes(&slot->layout), CNNACC_LINE_SIZE);
 }
 
 bool cnn_read_on_host(const struct cnn_graph *g, const struct cnn_lowered *l, int v)
@@ -135,7 +135,7 @@ bool cnn_read_on_host(const struct cnn_graph *g, const struct cnn_lowered *l, in
 }
 
 /* What the host reads it would miss in a buffer that is another value's. */
-static void find_callers(struct lowering *x, int *callers)
+static void find_callers(struct cnn_compiler *x, int *callers)
 {
 	int values = x->lw.out->n_values;
 
@@ -150,7 +150,7 @@ static void find_callers(struct lowering *x, int *callers)
 }
 
 /* Behind everything else, each at a page: the values whose memory the caller may provide. */
-static int place_callers(struct lowering *x)
+static int place_callers(struct cnn_compiler *x)
 {
 	struct cnn_lowered *out = x->lw.out;
 
@@ -159,8 +159,8 @@ static int place_callers(struct lowering *x)
 
 		if (!out->slots[v].own_pages)
 			continue;
-		slot->offset = lw_round_up(out->arena_bytes, CNNACC_PAGE_SIZE);
-		out->arena_bytes = slot->offset + lw_round_up(slot->bytes, CNNACC_PAGE_SIZE);
+		slot->offset = cnn_round_up(out->arena_bytes, CNNACC_PAGE_SIZE);
+		out->arena_bytes = slot->offset + cnn_round_up(slot->bytes, CNNACC_PAGE_SIZE);
 		if (out->arena_bytes > CNN_ARENA_MAX)
 			return cnn_fail(x->lw.err, CNN_ELIMIT,
 					"activations would exceed %lld bytes at %s",
@@ -169,7 +169,7 @@ static int place_callers(struct lowering *x)
 	return CNN_OK;
 }
 
-int lw_plan_arena(struct lowering *x)
+int cnn_allocate_arena(struct cnn_compiler *x)
 {
 	struct cnn_lowered *out = x->lw.out;
 	int *order = calloc((size_t)out->n_slots + 1, sizeof(*order));

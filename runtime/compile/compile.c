@@ -5,17 +5,17 @@
 
 #include "internal.h"
 
-static const struct lw_core_ops *const core_ops[] = {
-#define CORE(name) &lw_##name,
+static const struct cnn_backend_ops *const core_ops[] = {
+#define CORE(name) &cnn_backend_##name,
 #include "backend/cores.def"
 #undef CORE
 };
 
 /* ---- images ---------------------------------------------------------------------------- */
 
-static int64_t buf_grow(struct lw *lw, struct lw_buf *b, int64_t need)
+static int64_t buf_grow(struct cnn_compile *lw, struct cnn_image *b, int64_t need)
 {
-	int64_t cap = lw_max(b->cap * 2, lw_round_up(need, 4096));
+	int64_t cap = cnn_max(b->cap * 2, cnn_round_up(need, 4096));
 	uint8_t *data = realloc(b->data, (size_t)cap);
 
 	if (!data)
@@ -26,9 +26,9 @@ static int64_t buf_grow(struct lw *lw, struct lw_buf *b, int64_t need)
 	return 0;
 }
 
-int64_t lw_buf_add(struct lw *lw, struct lw_buf *b, int64_t len, int64_t align)
+int64_t cnn_image_add(struct cnn_compile *lw, struct cnn_image *b, int64_t len, int64_t align)
 {
-	int64_t at = lw_round_up(b->len, align);
+	int64_t at = cnn_round_up(b->len, align);
 
 	if (len > b->max - at)
 		return cnn_fail(lw->err, CNN_ELIMIT, "%s would exceed %lld bytes", b->what,
@@ -40,7 +40,7 @@ int64_t lw_buf_add(struct lw *lw, struct lw_buf *b, int64_t len, int64_t align)
 	return at;
 }
 
-struct cnn_task *lw_add_task(struct lw *lw, int64_t program, uint32_t length)
+struct cnn_task *cnn_add_task(struct cnn_compile *lw, int64_t program, uint32_t length)
 {
 	struct cnn_lowered *out = lw->out;
 
@@ -59,7 +59,7 @@ struct cnn_task *lw_add_task(struct lw *lw, int64_t program, uint32_t length)
 	return &out->tasks[out->n_tasks++];
 }
 
-void lw_progress(struct lw *lw, int nodes)
+void cnn_progress(struct cnn_compile *lw, int nodes)
 {
 	unsigned int done = lw->before + (unsigned int)nodes;
 
@@ -70,7 +70,7 @@ void lw_progress(struct lw *lw, int nodes)
 		lw->opt->progress(lw->done, 2 * (unsigned int)lw->out->n_nodes, lw->opt->opaque);
 }
 
-struct cnnrt_span *lw_add_span(struct lw *lw)
+struct cnnrt_span *cnn_add_span(struct cnn_compile *lw)
 {
 	struct cnn_lowered *out = lw->out;
 
@@ -90,7 +90,7 @@ struct cnnrt_span *lw_add_span(struct lw *lw)
 
 /* ---- the whole ------------------------------------------------------------------------- */
 
-static const struct lw_core_ops *find_ops(uint32_t type)
+static const struct cnn_backend_ops *find_ops(uint32_t type)
 {
 	for (size_t i = 0; i < sizeof(core_ops) / sizeof(core_ops[0]); i++)
 		if (core_ops[i]->type == type)
@@ -119,7 +119,7 @@ unsigned int cnn_lower_fuse_mask(const struct cnn_core *cores, int n_cores,
 	return mask | wants;
 }
 
-static int open_cores(struct lowering *x, const struct cnn_core *cores, int n_cores,
+static int open_cores(struct cnn_compiler *x, const struct cnn_core *cores, int n_cores,
 		      const struct cnn_lower_options *opt)
 {
 	x->cores = calloc((size_t)n_cores + 1, sizeof(*x->cores));
@@ -136,7 +136,7 @@ static int open_cores(struct lowering *x, const struct cnn_core *cores, int n_co
 	return CNN_OK;
 }
 
-static int alloc_results(struct lowering *x)
+static int alloc_results(struct cnn_compiler *x)
 {
 	struct cnn_lowered *out = x->lw.out;
 	size_t values = (size_t)x->lw.g->n_values + 1;
@@ -166,7 +166,7 @@ static int alloc_results(struct lowering *x)
 	return CNN_OK;
 }
 
-static int lower_segments(struct lowering *x)
+static int lower_segments(struct cnn_compiler *x)
 {
 	struct cnn_lowered *out = x->lw.out;
 
@@ -181,25 +181,25 @@ static int lower_segments(struct lowering *x)
 		}
 		if (ret)
 			return ret;
-		lw_progress(&x->lw, seg->n_nodes);
+		cnn_progress(&x->lw, seg->n_nodes);
 		x->lw.before = x->lw.done;
 	}
 	return CNN_OK;
 }
 
-static void add_up(struct lowering *x)
+static void add_up(struct cnn_compiler *x)
 {
 	struct cnn_lowered *out = x->lw.out;
 	int64_t on_chip = 0;
 
 	for (int i = 0; i < x->n_cores; i++)
 		if (x->cores[i])
-			on_chip = lw_max(on_chip, x->cores[i]->on_chip);
+			on_chip = cnn_max(on_chip, x->cores[i]->on_chip);
 	for (int i = 0; i < out->n_nodes; i++) {
 		struct cnn_placement *p = &out->nodes[i];
-		const struct lw_core *core = p->core < 0 ? NULL : x->cores[p->core];
+		const struct cnn_backend *core = p->core < 0 ? NULL : x->cores[p->core];
 
-		lw_minimum(x->lw.g, i, on_chip, p);
+		cnn_compulsory_traffic(x->lw.g, i, on_chip, p);
 		out->macs = cnn_add_sat(out->macs, p->macs);
 		if (!core)
 			continue;
@@ -208,24 +208,24 @@ static void add_up(struct lowering *x)
 	}
 }
 
-static int lower_graph(struct lowering *x)
+static int lower_graph(struct cnn_compiler *x)
 {
 	int ret;
 
 	for (int i = x->lw.g->n_nodes - 1; i >= 0; i--)
-		lw_place_written(x, i);
-	lw_settle_roots(x);
-	ret = lw_make_segments(x);
+		cnn_place_host_copy(x, i);
+	cnn_settle_owners(x);
+	ret = cnn_make_segments(x);
 
 	if (!ret)
-		ret = lw_plan_arena(x);
+		ret = cnn_allocate_arena(x);
 	if (!ret)
 		ret = lower_segments(x);
 	add_up(x);
 	return ret;
 }
 
-static void close_lowering(struct lowering *x)
+static void close_lowering(struct cnn_compiler *x)
 {
 	struct cnn_lowered *out = x->lw.out;
 
@@ -249,7 +249,7 @@ static void close_lowering(struct lowering *x)
 int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cores,
 	      const struct cnn_lower_options *opt, struct cnn_lowered **out, struct cnn_err *err)
 {
-	struct lowering x = {
+	struct cnn_compiler x = {
 		.observe = opt && opt->observe,
 		.lw = {
 			.g = g, .err = err, .opt = opt,
@@ -268,8 +268,8 @@ int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cor
 	if (!ret)
 		ret = open_cores(&x, cores, n_cores, opt);
 	for (int i = 0; i < g->n_nodes && !ret; i++) {
-		lw_place_node(&x, i);
-		lw_progress(&x.lw, i + 1);
+		cnn_place_node(&x, i);
+		cnn_progress(&x.lw, i + 1);
 	}
 	x.lw.before = x.lw.done;
 	if (!ret)

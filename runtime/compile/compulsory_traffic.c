@@ -43,7 +43,8 @@ static void add_inputs(const struct cnn_graph *g, const struct cnn_node *n, int6
 	}
 }
 
-void lw_minimum(const struct cnn_graph *g, int node, int64_t on_chip, struct cnn_placement *p)
+void cnn_compulsory_traffic(const struct cnn_graph *g, int node, int64_t on_chip,
+			    struct cnn_placement *p)
 {
 	const struct cnn_node *n = &g->nodes[node];
 	struct cnnrt_cost moved = { 0 };

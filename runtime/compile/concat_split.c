@@ -25,7 +25,7 @@ static bool is_along_channels(const struct cnn_node *n, const struct cnn_tensor 
 }
 
 /* The core that made a value which lies in the arena, or CNN_ON_CPU. */
-static int maker(const struct lowering *x, int v)
+static int maker(const struct cnn_compiler *x, int v)
 {
 	int producer = v < 0 ? -1 : x->lw.g->values[v].producer;
 
@@ -34,7 +34,7 @@ static int maker(const struct lowering *x, int v)
 }
 
 /* The value whose memory v has, if that is nobody else's and v is all of it; else -1. */
-static int own_root(const struct lowering *x, int v)
+static int own_root(const struct cnn_compiler *x, int v)
 {
 	const struct cnn_slot *slots = x->lw.out->slots;
 	int root = x->lw.root[v];
@@ -45,7 +45,7 @@ static int own_root(const struct lowering *x, int v)
 	return root;
 }
 
-static bool is_repeated(const struct lowering *x, const struct cnn_node *n, int i)
+static bool is_repeated(const struct cnn_compiler *x, const struct cnn_node *n, int i)
 {
 	for (int k = 0; k < i; k++)
 		if (x->lw.root[n->in[k]] == x->lw.root[n->in[i]])
@@ -54,7 +54,7 @@ static bool is_repeated(const struct lowering *x, const struct cnn_node *n, int 
 }
 
 /* The value's layout in the arena: as it is, or what an operator on the CPU would write. */
-static bool get_layout(const struct lowering *x, int v, int64_t c, int64_t plane,
+static bool get_layout(const struct cnn_compiler *x, int v, int64_t c, int64_t plane,
 		       struct cnn_layout *l)
 {
 	*l = (struct cnn_layout){
@@ -62,11 +62,11 @@ static bool get_layout(const struct lowering *x, int v, int64_t c, int64_t plane
 		.size = sizeof(float),
 	};
 	return !x->lw.out->slots[v].used ||
-	       lw_view(&x->lw.out->slots[v].layout, 1, c, plane, l);
+	       cnn_layout_view(&x->lw.out->slots[v].layout, 1, c, plane, l);
 }
 
 /* The floats from plane to plane that all inputs agree on; 0: they do not. */
-static int64_t common_pitch(const struct lowering *x, const struct cnn_node *n, int64_t plane)
+static int64_t common_pitch(const struct cnn_compiler *x, const struct cnn_node *n, int64_t plane)
 {
 	int64_t pitch = 0, c, own;
 	struct cnn_layout l;
@@ -80,7 +80,7 @@ static int64_t common_pitch(const struct lowering *x, const struct cnn_node *n, 
 		if (c > 1)
 			pitch = l.plane_pitch;
 	}
-	return pitch ? pitch : lw_round_up(plane, CNNACC_LINE_SIZE / 4);
+	return pitch ? pitch : cnn_round_up(plane, CNNACC_LINE_SIZE / 4);
 }
 
 /* Every part but the last has to end where a line does. */
@@ -94,7 +94,7 @@ static bool parts_touch(const struct cnn_graph *g, const int *parts, int n, int6
 }
 
 /* Can the value be made in a part of another one? On core, or on the CPU if it is nobody else's. */
-static bool can_join(const struct lowering *x, int v, int core)
+static bool can_join(const struct cnn_compiler *x, int v, int core)
 {
 	const struct cnn_value *val = v < 0 ? NULL : &x->lw.g->values[v];
 
@@ -106,13 +106,13 @@ static bool can_join(const struct lowering *x, int v, int core)
 }
 
 /* The core that takes the first node that reads a value, or CNN_ON_CPU. */
-static int reader(struct lowering *x, int v)
+static int reader(struct cnn_compiler *x, int v)
 {
 	const struct cnn_value *val = &x->lw.g->values[v];
 	char reason[CNN_REASON_LEN];
 
 	for (int i = 0; i < x->n_cores && val->n_consumers; i++) {
-		struct lw_fit fit = { 0 };
+		struct cnn_node_fit fit = { 0 };
 
 		if (x->cores[i] &&
 		    x->cores[i]->ops->match(x->cores[i], val->consumers[0], &fit, reason))
@@ -121,9 +121,9 @@ static int reader(struct lowering *x, int v)
 	return CNN_ON_CPU;
 }
 
-static bool place_concat(struct lowering *x, const struct cnn_node *n, int *core)
+static bool place_concat(struct cnn_compiler *x, const struct cnn_node *n, int *core)
 {
-	struct lw_io io = { .value = n->out[0] };
+	struct cnn_node_io io = { .value = n->out[0] };
 	int64_t c, plane, pitch, at = 0;
 
 	if (!get_channels(cnn_node_out(x->lw.g, n, 0), &c, &plane) ||
@@ -139,18 +139,18 @@ static bool place_concat(struct lowering *x, const struct cnn_node *n, int *core
 	if (!pitch || !parts_touch(x->lw.g, n->in, n->n_in, pitch))
 		return false;
 	for (int i = 0; i < n->n_in; i++) {
-		struct lw_io part = { .value = n->in[i] };
+		struct cnn_node_io part = { .value = n->in[i] };
 
 		c = x->lw.g->values[n->in[i]].t.dims[1];
 		get_layout(x, n->in[i], c, plane, &part.layout);
-		lw_use_slot(x, &part);
+		cnn_use_slot(x, &part);
 	}
 	c = x->lw.g->values[n->out[0]].t.dims[1];
 	io.layout = (struct cnn_layout){
 		.n = 1, .c = c, .plane = plane, .plane_pitch = pitch, .image_pitch = c * pitch,
 		.size = sizeof(float),
 	};
-	lw_use_slot(x, &io);
+	cnn_use_slot(x, &io);
 	x->joined[io.value] = true;
 	for (int i = 0; i < n->n_in; i++) {
 		int root = own_root(x, n->in[i]);
@@ -162,7 +162,7 @@ static bool place_concat(struct lowering *x, const struct cnn_node *n, int *core
 	return true;
 }
 
-static bool place_split(struct lowering *x, const struct cnn_node *n, int *core)
+static bool place_split(struct cnn_compiler *x, const struct cnn_node *n, int *core)
 {
 	const struct cnn_graph *g = x->lw.g;
 	int from = n->in[0];
@@ -172,7 +172,7 @@ static bool place_split(struct lowering *x, const struct cnn_node *n, int *core)
 	*core = maker(x, from);
 	if (*core < 0 || !get_channels(cnn_node_in(g, n, 0), &c, &plane) ||
 	    !is_along_channels(n, cnn_node_in(g, n, 0)) ||
-	    !lw_view(&x->lw.out->slots[from].layout, 1, c, plane, &all))
+	    !cnn_layout_view(&x->lw.out->slots[from].layout, 1, c, plane, &all))
 		return false;
 	for (int i = 0; i < n->n_out; i++)
 		if (n->out[i] < 0 || !get_channels(cnn_node_out(g, n, i), &c, &plane))
@@ -181,11 +181,11 @@ static bool place_split(struct lowering *x, const struct cnn_node *n, int *core)
 		return false;
 	x->joined[x->lw.root[from]] = true;
 	for (int i = 0; i < n->n_out; i++) {
-		struct lw_io io = { .value = n->out[i], .layout = all };
+		struct cnn_node_io io = { .value = n->out[i], .layout = all };
 
 		io.layout.c = g->values[n->out[i]].t.dims[1];
 		io.layout.image_pitch = io.layout.c * all.plane_pitch;
-		lw_use_slot(x, &io);
+		cnn_use_slot(x, &io);
 		x->lw.root[io.value] = x->lw.root[from];
 		x->lw.out->slots[io.value].offset = at;
 		if (x->lw.root[from] != from)
@@ -195,7 +195,7 @@ static bool place_split(struct lowering *x, const struct cnn_node *n, int *core)
 	return true;
 }
 
-bool lw_place_parts(struct lowering *x, int node, int *core)
+bool cnn_place_concat_split(struct cnn_compiler *x, int node, int *core)
 {
 	const struct cnn_node *n = &x->lw.g->nodes[node];
 
@@ -203,7 +203,7 @@ bool lw_place_parts(struct lowering *x, int node, int *core)
 	       n->op == CNN_OP_SPLIT && place_split(x, n, core);
 }
 
-void lw_settle_roots(struct lowering *x)
+void cnn_settle_owners(struct cnn_compiler *x)
 {
 	struct cnn_slot *slots = x->lw.out->slots;
 	int *root = x->lw.root;

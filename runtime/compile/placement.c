@@ -6,7 +6,7 @@
 
 #include "internal.h"
 
-bool lw_no(char *reason, const char *fmt, ...)
+bool cnn_reject(char *reason, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -33,7 +33,7 @@ static bool has_columns(const struct cnn_layout *l, const struct cnn_layout *wan
 }
 
 /* Gives an input the layout that a slot has, if it can be read as it lies there. */
-static bool fit_slot(const struct lowering *x, int s, struct lw_io *io)
+static bool fit_slot(const struct cnn_compiler *x, int s, struct cnn_node_io *io)
 {
 	const struct cnn_layout *lies = &x->lw.out->slots[s].layout;
 	const struct cnn_layout want = io->layout;
@@ -46,11 +46,12 @@ static bool fit_slot(const struct lowering *x, int s, struct lw_io *io)
 	if (want.codes && !memcmp(&want, lies, sizeof(want)))
 		return true;
 	return !want.columns && !want.codes &&
-	       lw_view(lies, want.n, want.c, want.plane, &io->layout);
+	       cnn_layout_view(lies, want.n, want.c, want.plane, &io->layout);
 }
 
 /* Finds a slot to read an input from: its value's own, a copy, or one that is to be made. */
-static bool fit_input(const struct lowering *x, struct lw_io *io, bool copies, char *reason)
+static bool fit_input(const struct cnn_compiler *x, struct cnn_node_io *io, bool copies,
+		      char *reason)
 {
 	char text[120];
 
@@ -64,10 +65,11 @@ static bool fit_input(const struct lowering *x, struct lw_io *io, bool copies, c
 	if (copies)
 		return true;
 	value_text(x->lw.g, io->value, text, sizeof(text));
-	return lw_no(reason, "input %s lies in the arena with other gaps between its planes", text);
+	return cnn_reject(reason, "input %s lies in the arena with other gaps between its planes",
+			  text);
 }
 
-void lw_use_slot(struct lowering *x, const struct lw_io *io)
+void cnn_use_slot(struct cnn_compiler *x, const struct cnn_node_io *io)
 {
 	struct cnn_slot *slot = &x->lw.out->slots[io->value];
 
@@ -75,15 +77,15 @@ void lw_use_slot(struct lowering *x, const struct lw_io *io)
 		return;
 	slot->used = true;
 	slot->layout = io->layout;
-	slot->bytes = lw_round_up(lw_max(lw_layout_bytes(&io->layout), io->bytes),
-				  CNNACC_LINE_SIZE);
+	slot->bytes =
+		cnn_round_up(cnn_max(cnn_layout_bytes(&io->layout), io->bytes), CNNACC_LINE_SIZE);
 }
 
 /* The host copies a value for the node, unless it did for another one. */
-static void use_copy(struct lowering *x, int node, const struct lw_io *io, char *reason)
+static void use_copy(struct cnn_compiler *x, int node, const struct cnn_node_io *io, char *reason)
 {
 	struct cnn_lowered *out = x->lw.out;
-	struct lw_io copy = { .value = io->slot, .layout = io->layout };
+	struct cnn_node_io copy = { .value = io->slot, .layout = io->layout };
 	size_t len = strlen(reason);
 
 	x->copy[node] = io->slot;
@@ -91,17 +93,17 @@ static void use_copy(struct lowering *x, int node, const struct lw_io *io, char 
 	if (io->slot < out->n_slots)
 		return;
 	out->n_slots++;
-	lw_use_slot(x, &copy);
+	cnn_use_slot(x, &copy);
 	out->slots[io->slot].from = io->value;
 	out->slots[io->value].copied = true;
 	x->next_copy[io->slot] = x->next_copy[io->value];
 	x->next_copy[io->value] = io->slot;
 }
 
-static bool place_on(struct lowering *x, int core, int node, char *reason)
+static bool place_on(struct cnn_compiler *x, int core, int node, char *reason)
 {
-	struct lw_core *c = x->cores[core];
-	struct lw_fit fit = { 0 };
+	struct cnn_backend *c = x->cores[core];
+	struct cnn_node_fit fit = { 0 };
 
 	if (!c->ops->match(c, node, &fit, reason))
 		return false;
@@ -112,16 +114,16 @@ static bool place_on(struct lowering *x, int core, int node, char *reason)
 		return false;
 	for (int i = 0; i < fit.n_in; i++) {
 		if (fit.in[i].slot == fit.in[i].value)
-			lw_use_slot(x, &fit.in[i]);
+			cnn_use_slot(x, &fit.in[i]);
 		else
 			use_copy(x, node, &fit.in[i], reason);
 	}
-	lw_use_slot(x, &fit.out);
+	cnn_use_slot(x, &fit.out);
 	return true;
 }
 
 /* The core that takes the node, or CNN_ON_CPU, why, and the reason of a core made for such nodes. */
-static int place_on_any(struct lowering *x, int node, char *reason)
+static int place_on_any(struct cnn_compiler *x, int node, char *reason)
 {
 	const struct cnn_graph *g = x->lw.g;
 	char why[CNN_REASON_LEN];
@@ -149,13 +151,13 @@ static bool is_renaming(enum cnn_op op)
 }
 
 /* An operator that only renames a value which a core made costs nothing if no gap is in the way. */
-static bool place_renaming(struct lowering *x, int node, int *core)
+static bool place_renaming(struct cnn_compiler *x, int node, int *core)
 {
 	const struct cnn_graph *g = x->lw.g;
 	const struct cnn_node *n = &g->nodes[node];
 	const struct cnn_tensor *to = cnn_node_out(g, n, 0);
 	int from = n->in[0], producer = from >= 0 ? g->values[from].producer : -1;
-	struct lw_io io = { .value = n->out[0] };
+	struct cnn_node_io io = { .value = n->out[0] };
 	int64_t plane = 1;
 
 	if (producer < 0 || x->lw.out->nodes[producer].core < 0 || n->act.kind != CNN_ACT_NONE)
@@ -164,10 +166,13 @@ static bool place_renaming(struct lowering *x, int node, int *core)
 		return false;
 	for (int i = 2; i < to->rank; i++)
 		plane *= to->dims[i];
-	if (!lw_view(&x->lw.out->slots[from].layout, to->rank > 1 ? to->dims[0] : 1,
-		     to->rank > 1 ? to->dims[1] : to->rank ? to->dims[0] : 1, plane, &io.layout))
+	if (!cnn_layout_view(&x->lw.out->slots[from].layout, to->rank > 1 ? to->dims[0] : 1,
+			     to->rank > 1 ? to->dims[1] :
+			     to->rank	  ? to->dims[0] :
+					    1,
+			     plane, &io.layout))
 		return false;
-	lw_use_slot(x, &io);
+	cnn_use_slot(x, &io);
 	x->lw.root[io.value] = x->lw.root[from];
 	/* Relative to the root, which is at no offset yet. */
 	if (x->lw.root[from] != from)
@@ -177,7 +182,7 @@ static bool place_renaming(struct lowering *x, int node, int *core)
 }
 
 /* The core of all nodes that read a value, where that may be a copy; else CNN_ON_CPU. */
-static int only_reader(const struct lowering *x, int v)
+static int only_reader(const struct cnn_compiler *x, int v)
 {
 	const struct cnn_value *val = &x->lw.g->values[v];
 	int core = val->n_consumers ? x->lw.out->nodes[val->consumers[0]].core : CNN_ON_CPU;
@@ -188,7 +193,7 @@ static int only_reader(const struct lowering *x, int v)
 	return core >= 0 && x->cores[core]->ops->copies ? core : CNN_ON_CPU;
 }
 
-void lw_place_written(struct lowering *x, int node)
+void cnn_place_host_copy(struct cnn_compiler *x, int node)
 {
 	const struct cnn_node *n = &x->lw.g->nodes[node];
 	struct cnn_placement *p = &x->lw.out->nodes[node];
@@ -208,24 +213,24 @@ void lw_place_written(struct lowering *x, int node)
 	x->copy[node] = to;
 	slots[to].from = from;
 	slots[from].copied = true;
-	lw_no(p->reason, "%s: its input is written straight to where its readers want it",
-	      n->op_type);
+	cnn_reject(p->reason, "%s: its input is written straight to where its readers want it",
+		   n->op_type);
 }
 
-void lw_place_node(struct lowering *x, int node)
+void cnn_place_node(struct cnn_compiler *x, int node)
 {
 	const struct cnn_node *n = &x->lw.g->nodes[node];
 	struct cnn_placement *p = &x->lw.out->nodes[node];
 
 	p->core = CNN_ON_CPU;
 	p->macs = cnn_node_macs(x->lw.g, n);
-	lw_no(p->reason, "%s: no core was asked for", n->op_type);
+	cnn_reject(p->reason, "%s: no core was asked for", n->op_type);
 	if (is_renaming(n->op) && place_renaming(x, node, &p->core)) {
-		lw_no(p->reason, "%s: renames a value in the arena", n->op_type);
+		cnn_reject(p->reason, "%s: renames a value in the arena", n->op_type);
 		return;
 	}
-	if (lw_place_parts(x, node, &p->core)) {
-		lw_no(p->reason, "%s: its parts lie side by side in the arena", n->op_type);
+	if (cnn_place_concat_split(x, node, &p->core)) {
+		cnn_reject(p->reason, "%s: its parts lie side by side in the arena", n->op_type);
 		return;
 	}
 	p->core = place_on_any(x, node, p->reason);

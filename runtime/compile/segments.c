@@ -37,7 +37,7 @@ static int compare_turns(const void *a, const void *b)
 }
 
 /* Runs if begin begins; turns is by node. */
-static int find_levels(const struct lowering *x, int begin, struct turn *turns)
+static int find_levels(const struct cnn_compiler *x, int begin, struct turn *turns)
 {
 	const struct cnn_graph *g = x->lw.g;
 
@@ -60,7 +60,7 @@ static int find_levels(const struct lowering *x, int begin, struct turn *turns)
 }
 
 /* The order if begin begins; how many runs. */
-static int order_nodes(const struct lowering *x, int begin, struct turn *turns)
+static int order_nodes(const struct cnn_compiler *x, int begin, struct turn *turns)
 {
 	int n = find_levels(x, begin, turns), runs = n > 0;
 
@@ -70,7 +70,7 @@ static int order_nodes(const struct lowering *x, int begin, struct turn *turns)
 	return runs;
 }
 
-static int fill_segments(struct lowering *x, const struct turn *turns)
+static int fill_segments(struct cnn_compiler *x, const struct turn *turns)
 {
 	struct cnn_lowered *out = x->lw.out;
 	int n = out->n_nodes;
@@ -95,7 +95,7 @@ static int fill_segments(struct lowering *x, const struct turn *turns)
 	return CNN_OK;
 }
 
-static int cut_segments(struct lowering *x)
+static int cut_segments(struct cnn_compiler *x)
 {
 	struct cnn_lowered *out = x->lw.out;
 	struct turn *turns = calloc((size_t)out->n_nodes + 1, sizeof(*turns));
@@ -127,7 +127,7 @@ static bool is_in(const struct cnn_lowered *out, const struct cnn_segment *seg, 
 	return node >= 0 && out->nodes[node].segment == seg - out->segments;
 }
 
-static bool is_read_outside(const struct lowering *x, const struct cnn_segment *seg, int v)
+static bool is_read_outside(const struct cnn_compiler *x, const struct cnn_segment *seg, int v)
 {
 	const struct cnn_value *val = &x->lw.g->values[v];
 
@@ -155,7 +155,7 @@ static int unique(int *list, int n)
 }
 
 /* The host fills a copy once, and before the segment's first node. */
-static void add_copy(struct lowering *x, struct cnn_segment *seg, int s)
+static void add_copy(struct cnn_compiler *x, struct cnn_segment *seg, int s)
 {
 	if (x->first[s] < x->lw.out->n_nodes)
 		return;
@@ -163,7 +163,7 @@ static void add_copy(struct lowering *x, struct cnn_segment *seg, int s)
 	seg->in[seg->n_in++] = s;
 }
 
-static void collect_io(struct lowering *x, struct cnn_segment *seg)
+static void collect_io(struct cnn_compiler *x, struct cnn_segment *seg)
 {
 	const struct cnn_graph *g = x->lw.g;
 	const struct cnn_slot *slots = x->lw.out->slots;
@@ -190,7 +190,7 @@ static void collect_io(struct lowering *x, struct cnn_segment *seg)
 	}
 }
 
-static int segment_io(struct lowering *x, struct cnn_segment *seg)
+static int segment_io(struct cnn_compiler *x, struct cnn_segment *seg)
 {
 	const struct cnn_graph *g = x->lw.g;
 	size_t ins = 0, outs = 0;
@@ -211,7 +211,7 @@ static int segment_io(struct lowering *x, struct cnn_segment *seg)
 	return CNN_OK;
 }
 
-int lw_make_segments(struct lowering *x)
+int cnn_make_segments(struct cnn_compiler *x)
 {
 	struct cnn_lowered *out = x->lw.out;
 	int ret = cut_segments(x);

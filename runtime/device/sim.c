@@ -16,39 +16,39 @@
 #define SIM_MAX_BO_SIZE		((uint64_t)1 << 30)
 #define SIM_MAX_TASKS		64
 
-static struct sim *to_sim(struct cnnrt_device *dev)
+static struct rt_sim *to_sim(struct cnnrt_device *dev)
 {
-	return (struct sim *)dev;
+	return (struct rt_sim *)dev;
 }
 
 /* ---- the model's host ------------------------------------------------------------------ */
 
 static int host_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
-	struct sim *sim = opaque;
+	struct rt_sim *sim = opaque;
 
-	if (!sim_mem_is_ram(&sim->mem, addr, len))
+	if (!rt_sim_mem_is_ram(&sim->mem, addr, len))
 		return -1;
-	memcpy(buf, sim_mem_ptr(&sim->mem, addr), len);
+	memcpy(buf, rt_sim_mem_ptr(&sim->mem, addr), len);
 	return 0;
 }
 
 static int host_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 {
-	struct sim *sim = opaque;
+	struct rt_sim *sim = opaque;
 
-	if (!sim_mem_is_ram(&sim->mem, addr, len))
+	if (!rt_sim_mem_is_ram(&sim->mem, addr, len))
 		return -1;
-	memcpy(sim_mem_ptr(&sim->mem, addr), buf, len);
+	memcpy(rt_sim_mem_ptr(&sim->mem, addr), buf, len);
 	return 0;
 }
 
 static void *host_dma_map(void *opaque, uint64_t addr, size_t *len, bool write)
 {
-	struct sim *sim = opaque;
+	struct rt_sim *sim = opaque;
 
 	(void)write;
-	return sim_mem_is_ram(&sim->mem, addr, *len) ? sim_mem_ptr(&sim->mem, addr) : NULL;
+	return rt_sim_mem_is_ram(&sim->mem, addr, *len) ? rt_sim_mem_ptr(&sim->mem, addr) : NULL;
 }
 
 static void host_dma_unmap(void *opaque, void *ptr, size_t len, bool write)
@@ -61,7 +61,7 @@ static void host_dma_unmap(void *opaque, void *ptr, size_t len, bool write)
 
 static void host_irq_message(void *opaque, unsigned int vector)
 {
-	struct sim *sim = opaque;
+	struct rt_sim *sim = opaque;
 
 	if (vector >= sim->base.info.core_count)
 		return;
@@ -83,7 +83,7 @@ static uint64_t host_now(void *opaque)
 
 static void host_kick(void *opaque, unsigned int core)
 {
-	struct sim *sim = opaque;
+	struct rt_sim *sim = opaque;
 
 	if (core < CNNRT_MAX_CORES)
 		pthread_cond_signal(&sim->core[core].wake);
@@ -91,7 +91,7 @@ static void host_kick(void *opaque, unsigned int core)
 
 static void host_log(void *opaque, const char *text)
 {
-	struct sim *sim = opaque;
+	struct rt_sim *sim = opaque;
 
 	if (sim->verbose)
 		fprintf(stderr, "cnnacc model: %s\n", text);
@@ -111,18 +111,18 @@ static const struct cm_host_ops host_ops = {
 
 /* ---- contexts -------------------------------------------------------------------------- */
 
-static struct sim_ctx *find_ctx(const struct sim *sim, uint32_t id)
+static struct rt_sim_ctx *find_ctx(const struct rt_sim *sim, uint32_t id)
 {
-	struct sim_ctx *ctx = sim->ctxs;
+	struct rt_sim_ctx *ctx = sim->ctxs;
 
 	while (ctx && ctx->id != id)
 		ctx = ctx->next;
 	return ctx;
 }
 
-static int ctx_create_locked(struct sim *sim, uint32_t *id)
+static int ctx_create_locked(struct rt_sim *sim, uint32_t *id)
 {
-	struct sim_ctx *ctx;
+	struct rt_sim_ctx *ctx;
 	int ret;
 
 	if (sim->ctx_count == SIM_MAX_CONTEXTS)
@@ -130,7 +130,7 @@ static int ctx_create_locked(struct sim *sim, uint32_t *id)
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return -ENOMEM;
-	ret = sim_mem_alloc(&sim->mem, CNNACC_PAGE_SIZE, -1, &ctx->root);
+	ret = rt_sim_mem_alloc(&sim->mem, CNNACC_PAGE_SIZE, -1, &ctx->root);
 	if (ret) {
 		free(ctx);
 		return ret;
@@ -149,7 +149,7 @@ static int ctx_create_locked(struct sim *sim, uint32_t *id)
 
 static int sim_ctx_create(struct cnnrt_device *dev, uint32_t priority, uint32_t *id)
 {
-	struct sim *sim = to_sim(dev);
+	struct rt_sim *sim = to_sim(dev);
 	int ret;
 
 	if (priority > DRM_CNNACC_PRIORITY_HIGH)
@@ -160,26 +160,26 @@ static int sim_ctx_create(struct cnnrt_device *dev, uint32_t priority, uint32_t 
 	return ret;
 }
 
-static void put_bo(struct sim *sim, struct sim_bo *bo)
+static void put_bo(struct rt_sim *sim, struct rt_sim_bo *bo)
 {
 	if (--bo->refs)
 		return;
-	sim_mem_free(&sim->mem, bo->bus);
+	rt_sim_mem_free(&sim->mem, bo->bus);
 	if (bo->fd >= 0)
 		close(bo->fd);
 	free(bo);
 }
 
-static void free_ctx(struct sim *sim, struct sim_ctx *ctx)
+static void free_ctx(struct rt_sim *sim, struct rt_sim_ctx *ctx)
 {
-	struct sim_ctx **link = &sim->ctxs;
+	struct rt_sim_ctx **link = &sim->ctxs;
 
 	while (*link != ctx)
 		link = &(*link)->next;
 	*link = ctx->next;
 	sim->ctx_count--;
 	while (ctx->mappings) {
-		struct sim_mapping *m = ctx->mappings;
+		struct rt_sim_mapping *m = ctx->mappings;
 
 		ctx->mappings = m->next;
 		put_bo(sim, m->bo);
@@ -187,23 +187,23 @@ static void free_ctx(struct sim *sim, struct sim_ctx *ctx)
 	}
 	for (unsigned int i = 0; i < CNNACC_PT_ENTRIES; i++)
 		if (ctx->table[i])
-			sim_mem_free(&sim->mem, ctx->table[i]);
-	sim_mem_free(&sim->mem, ctx->root);
+			rt_sim_mem_free(&sim->mem, ctx->table[i]);
+	rt_sim_mem_free(&sim->mem, ctx->root);
 	free(ctx);
 }
 
 static int sim_ctx_destroy(struct cnnrt_device *dev, uint32_t id)
 {
-	struct sim *sim = to_sim(dev);
-	struct sim_ctx *ctx;
+	struct rt_sim *sim = to_sim(dev);
+	struct rt_sim_ctx *ctx;
 
 	pthread_mutex_lock(&sim->lock);
 	ctx = find_ctx(sim, id);
 	if (ctx) {
 		/* There is nobody left who could want the result. */
-		sim_queue_cancel(sim, ctx, true);
-		sim_queue_idle(sim, ctx);
-		sim_invalidate(sim, id | CNNACC_INVALIDATE_RETIRE);
+		rt_sim_queue_cancel(sim, ctx, true);
+		rt_sim_queue_idle(sim, ctx);
+		rt_sim_invalidate(sim, id | CNNACC_INVALIDATE_RETIRE);
 		free_ctx(sim, ctx);
 	}
 	pthread_mutex_unlock(&sim->lock);
@@ -212,8 +212,8 @@ static int sim_ctx_destroy(struct cnnrt_device *dev, uint32_t id)
 
 static int sim_ctx_query(struct cnnrt_device *dev, struct drm_cnnacc_ctx_query *query)
 {
-	struct sim *sim = to_sim(dev);
-	struct sim_ctx *ctx;
+	struct rt_sim *sim = to_sim(dev);
+	struct rt_sim_ctx *ctx;
 
 	pthread_mutex_lock(&sim->lock);
 	ctx = find_ctx(sim, query->ctx_id);
@@ -225,8 +225,8 @@ static int sim_ctx_query(struct cnnrt_device *dev, struct drm_cnnacc_ctx_query *
 
 static int sim_end_time(struct cnnrt_device *dev, uint32_t ctx_id, int fence, uint64_t *ns)
 {
-	struct sim *sim = to_sim(dev);
-	struct sim_ctx *ctx;
+	struct rt_sim *sim = to_sim(dev);
+	struct rt_sim_ctx *ctx;
 
 	(void)fence;
 	pthread_mutex_lock(&sim->lock);
@@ -239,15 +239,15 @@ static int sim_end_time(struct cnnrt_device *dev, uint32_t ctx_id, int fence, ui
 
 /* ---- buffers --------------------------------------------------------------------------- */
 
-static struct sim_bo *find_bo(const struct sim *sim, uint32_t handle)
+static struct rt_sim_bo *find_bo(const struct rt_sim *sim, uint32_t handle)
 {
 	return handle && handle <= sim->bo_slots ? sim->bos[handle - 1] : NULL;
 }
 
-static int new_handle(struct sim *sim, uint32_t *handle)
+static int new_handle(struct rt_sim *sim, uint32_t *handle)
 {
 	uint32_t slots = sim->bo_slots;
-	struct sim_bo **bos;
+	struct rt_sim_bo **bos;
 
 	for (uint32_t i = 0; i < slots; i++) {
 		if (!sim->bos[i]) {
@@ -266,20 +266,20 @@ static int new_handle(struct sim *sim, uint32_t *handle)
 }
 
 /* Takes fd over on success. */
-static int add_bo(struct sim *sim, uint64_t size, uint32_t use, uint32_t ctx_id, int fd,
+static int add_bo(struct rt_sim *sim, uint64_t size, uint32_t use, uint32_t ctx_id, int fd,
 		  struct rt_bo *out)
 {
-	struct sim_bo *bo = calloc(1, sizeof(*bo));
+	struct rt_sim_bo *bo = calloc(1, sizeof(*bo));
 	uint32_t handle;
 	int ret;
 
 	if (!bo)
 		return -ENOMEM;
-	*bo = (struct sim_bo){ .size = size, .use = use, .ctx_id = ctx_id, .fd = fd, .refs = 1 };
+	*bo = (struct rt_sim_bo){ .size = size, .use = use, .ctx_id = ctx_id, .fd = fd, .refs = 1 };
 	pthread_mutex_lock(&sim->lock);
 	ret = ctx_id && !find_ctx(sim, ctx_id) ? -ENOENT : new_handle(sim, &handle);
 	if (!ret)
-		ret = sim_mem_alloc(&sim->mem, size, fd, &bo->bus);
+		ret = rt_sim_mem_alloc(&sim->mem, size, fd, &bo->bus);
 	if (!ret) {
 		sim->bos[handle - 1] = bo;
 		*out = (struct rt_bo){ .handle = handle, .size = size };
@@ -355,8 +355,8 @@ static int sim_bo_import(struct cnnrt_device *dev, int fd, struct rt_bo *bo)
 
 static int sim_bo_export(struct cnnrt_device *dev, const struct rt_bo *bo, int *fd)
 {
-	struct sim *sim = to_sim(dev);
-	struct sim_bo *b;
+	struct rt_sim *sim = to_sim(dev);
+	struct rt_sim_bo *b;
 	int ret = -ENOENT;
 
 	pthread_mutex_lock(&sim->lock);
@@ -376,13 +376,13 @@ static int sim_bo_export(struct cnnrt_device *dev, const struct rt_bo *bo, int *
 
 static int sim_bo_map(struct cnnrt_device *dev, struct rt_bo *bo)
 {
-	struct sim *sim = to_sim(dev);
-	struct sim_bo *b;
+	struct rt_sim *sim = to_sim(dev);
+	struct rt_sim_bo *b;
 
 	pthread_mutex_lock(&sim->lock);
 	b = find_bo(sim, bo->handle);
 	if (b)
-		bo->map = sim_mem_ptr(&sim->mem, b->bus);
+		bo->map = rt_sim_mem_ptr(&sim->mem, b->bus);
 	pthread_mutex_unlock(&sim->lock);
 	return b ? 0 : -ENOENT;
 }
@@ -390,7 +390,7 @@ static int sim_bo_map(struct cnnrt_device *dev, struct rt_bo *bo)
 /* Memory is coherent; the lock orders the caller after what the workers did. */
 static int sim_bo_sync(struct cnnrt_device *dev, const struct rt_bo *bo, uint32_t flags)
 {
-	struct sim *sim = to_sim(dev);
+	struct rt_sim *sim = to_sim(dev);
 
 	(void)bo;
 	(void)flags;
@@ -401,8 +401,8 @@ static int sim_bo_sync(struct cnnrt_device *dev, const struct rt_bo *bo, uint32_
 
 static void sim_bo_close(struct cnnrt_device *dev, struct rt_bo *bo)
 {
-	struct sim *sim = to_sim(dev);
-	struct sim_bo *b;
+	struct rt_sim *sim = to_sim(dev);
+	struct rt_sim_bo *b;
 
 	pthread_mutex_lock(&sim->lock);
 	b = find_bo(sim, bo->handle);
@@ -416,10 +416,10 @@ static void sim_bo_close(struct cnnrt_device *dev, struct rt_bo *bo)
 
 /* ---- mappings -------------------------------------------------------------------------- */
 
-static int set_pages(struct sim *sim, struct sim_ctx *ctx, uint64_t va, uint64_t size,
+static int set_pages(struct rt_sim *sim, struct rt_sim_ctx *ctx, uint64_t va, uint64_t size,
 		     uint64_t bus, uint32_t bits)
 {
-	uint32_t *dir = sim_mem_ptr(&sim->mem, ctx->root);
+	uint32_t *dir = rt_sim_mem_ptr(&sim->mem, ctx->root);
 
 	for (uint64_t end = va + size; va < end; va += CNNACC_PAGE_SIZE) {
 		uint32_t d = CNNACC_PT_DIR_INDEX(va);
@@ -429,15 +429,14 @@ static int set_pages(struct sim *sim, struct sim_ctx *ctx, uint64_t va, uint64_t
 		if (!ctx->table[d] && !bits)
 			continue;
 		if (!ctx->table[d]) {
-			int ret = sim_mem_alloc(&sim->mem, CNNACC_PAGE_SIZE, -1,
-						&ctx->table[d]);
+			int ret = rt_sim_mem_alloc(&sim->mem, CNNACC_PAGE_SIZE, -1, &ctx->table[d]);
 
 			if (ret)
 				return ret;
 			__atomic_store_n(&dir[d], CNNACC_PTE_ADDR(ctx->table[d]) |
 					 CNNACC_PTE_VALID, __ATOMIC_RELEASE);
 		}
-		table = sim_mem_ptr(&sim->mem, ctx->table[d]);
+		table = rt_sim_mem_ptr(&sim->mem, ctx->table[d]);
 		__atomic_store_n(&table[CNNACC_PT_PAGE_INDEX(va)], pte, __ATOMIC_RELEASE);
 		bus += CNNACC_PAGE_SIZE;
 	}
@@ -462,10 +461,10 @@ static uint32_t flags_of_use(uint32_t use)
 	return DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE;
 }
 
-static int check_map(const struct sim *sim, const struct sim_ctx *ctx,
+static int check_map(const struct rt_sim *sim, const struct rt_sim_ctx *ctx,
 		     const struct drm_cnnacc_bind_op *op)
 {
-	const struct sim_bo *bo = find_bo(sim, op->handle);
+	const struct rt_sim_bo *bo = find_bo(sim, op->handle);
 
 	if (!bo)
 		return -ENOENT;
@@ -473,17 +472,17 @@ static int check_map(const struct sim *sim, const struct sim_ctx *ctx,
 	    (bo->ctx_id && bo->ctx_id != ctx->id) ||
 	    op->bo_offset > bo->size || op->size > bo->size - op->bo_offset)
 		return -EINVAL;
-	for (const struct sim_mapping *m = ctx->mappings; m; m = m->next)
+	for (const struct rt_sim_mapping *m = ctx->mappings; m; m = m->next)
 		if (op->va < m->va + m->size && m->va < op->va + op->size)
 			return -EEXIST;
 	return 0;
 }
 
-static int bind_map(struct sim *sim, struct sim_ctx *ctx, const struct drm_cnnacc_bind_op *op)
+static int bind_map(struct rt_sim *sim, struct rt_sim_ctx *ctx, const struct drm_cnnacc_bind_op *op)
 {
 	int ret = check_map(sim, ctx, op);
-	struct sim_mapping *m;
-	struct sim_bo *bo;
+	struct rt_sim_mapping *m;
+	struct rt_sim_bo *bo;
 
 	if (ret)
 		return ret;
@@ -499,18 +498,22 @@ static int bind_map(struct sim *sim, struct sim_ctx *ctx, const struct drm_cnnac
 		return ret;
 	}
 	bo->refs++;
-	*m = (struct sim_mapping){
-		.va = op->va, .size = op->size, .bo = bo, .next = ctx->mappings,
+	*m = (struct rt_sim_mapping){
+		.va = op->va,
+		.size = op->size,
+		.bo = bo,
+		.next = ctx->mappings,
 	};
 	ctx->mappings = m;
 	return 0;
 }
 
-static int bind_unmap(struct sim *sim, struct sim_ctx *ctx, const struct drm_cnnacc_bind_op *op)
+static int bind_unmap(struct rt_sim *sim, struct rt_sim_ctx *ctx,
+		      const struct drm_cnnacc_bind_op *op)
 {
-	struct sim_mapping **link = &ctx->mappings, *m;
+	struct rt_sim_mapping **link = &ctx->mappings, *m;
 
-	sim_queue_idle(sim, ctx);
+	rt_sim_queue_idle(sim, ctx);
 	while (*link && ((*link)->va != op->va || (*link)->size != op->size))
 		link = &(*link)->next;
 	m = *link;
@@ -518,13 +521,13 @@ static int bind_unmap(struct sim *sim, struct sim_ctx *ctx, const struct drm_cnn
 		return -ENOENT;
 	*link = m->next;
 	set_pages(sim, ctx, m->va, m->size, 0, 0);
-	sim_invalidate(sim, ctx->id);
+	rt_sim_invalidate(sim, ctx->id);
 	put_bo(sim, m->bo);
 	free(m);
 	return 0;
 }
 
-static int bind_one(struct sim *sim, struct sim_ctx *ctx, const struct drm_cnnacc_bind_op *op)
+static int bind_one(struct rt_sim *sim, struct rt_sim_ctx *ctx, const struct drm_cnnacc_bind_op *op)
 {
 	if (!op->size || (op->va | op->size | op->bo_offset) % CNNACC_PAGE_SIZE ||
 	    op->va >> CNNACC_VA_BITS || op->size > (1ull << CNNACC_VA_BITS) - op->va)
@@ -542,8 +545,8 @@ static int bind_one(struct sim *sim, struct sim_ctx *ctx, const struct drm_cnnac
 static int sim_bind(struct cnnrt_device *dev, uint32_t ctx_id,
 		    const struct drm_cnnacc_bind_op *ops, uint32_t count)
 {
-	struct sim *sim = to_sim(dev);
-	struct sim_ctx *ctx;
+	struct rt_sim *sim = to_sim(dev);
+	struct rt_sim_ctx *ctx;
 	int ret = 0;
 
 	pthread_mutex_lock(&sim->lock);
@@ -558,9 +561,9 @@ static int sim_bind(struct cnnrt_device *dev, uint32_t ctx_id,
 
 /* ---- jobs ------------------------------------------------------------------------------ */
 
-static int new_job(const struct rt_submit *s, struct sim_job **out)
+static int new_job(const struct rt_submit *s, struct rt_sim_job **out)
 {
-	struct sim_job *job = calloc(1, sizeof(*job));
+	struct rt_sim_job *job = calloc(1, sizeof(*job));
 
 	if (!job)
 		return -ENOMEM;
@@ -579,7 +582,7 @@ static int new_job(const struct rt_submit *s, struct sim_job **out)
 	return 0;
 }
 
-static void drop_job(struct sim_job *job)
+static void drop_job(struct rt_sim_job *job)
 {
 	close(job->fence);
 	free(job->tasks);
@@ -598,9 +601,9 @@ static int check_tasks(const struct cnnrt_device *dev, const struct rt_submit *s
 
 static int sim_submit(struct cnnrt_device *dev, struct rt_submit *s)
 {
-	struct sim *sim = to_sim(dev);
-	struct sim_ctx *ctx;
-	struct sim_job *job;
+	struct rt_sim *sim = to_sim(dev);
+	struct rt_sim_ctx *ctx;
+	struct rt_sim_job *job;
 	int ret = check_tasks(dev, s);
 
 	if (!ret)
@@ -618,7 +621,7 @@ static int sim_submit(struct cnnrt_device *dev, struct rt_submit *s)
 	if (ctx) {
 		job->ctx = ctx;
 		job->seqno = s->seqno = ++ctx->seqno;
-		sim_queue_push(&sim->core[s->core], job);
+		rt_sim_queue_push(&sim->core[s->core], job);
 	}
 	pthread_mutex_unlock(&sim->lock);
 	if (ctx)
@@ -637,7 +640,7 @@ static bool sim_takes_fence(struct cnnrt_device *dev, int fd)
 
 static int sim_reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw)
 {
-	struct sim *sim = to_sim(dev);
+	struct rt_sim *sim = to_sim(dev);
 
 	if (rw->offset % 4 || rw->offset >= CNNACC_REGS_SIZE)
 		return -EINVAL;
@@ -664,18 +667,18 @@ static int sim_reset_count(struct cnnrt_device *dev, uint64_t *count)
 
 static void sim_close(struct cnnrt_device *dev)
 {
-	struct sim *sim = to_sim(dev);
+	struct rt_sim *sim = to_sim(dev);
 
 	while (sim->ctxs)
 		sim_ctx_destroy(dev, sim->ctxs->id);
-	sim_queue_stop(sim);
+	rt_sim_queue_stop(sim);
 	for (uint32_t i = 0; i < sim->bo_slots; i++)
 		if (sim->bos[i])
 			put_bo(sim, sim->bos[i]);
 	free(sim->bos);
 	if (sim->model)
 		cm_device_destroy(sim->model);
-	sim_mem_fini(&sim->mem);
+	rt_sim_mem_fini(&sim->mem);
 	for (unsigned int i = 0; i < CNNRT_MAX_CORES; i++)
 		pthread_cond_destroy(&sim->core[i].wake);
 	pthread_cond_destroy(&sim->changed);
@@ -737,13 +740,13 @@ static int parse_props(const char *props, struct cm_config *config, struct cnnrt
 	return ret;
 }
 
-static uint32_t reg(struct sim *sim, uint32_t offset)
+static uint32_t reg(struct rt_sim *sim, uint32_t offset)
 {
 	return cm_device_read(sim->model, offset);
 }
 
 /* Reads the discovery table as the kernel's driver does. */
-static int probe(struct sim *sim)
+static int probe(struct rt_sim *sim)
 {
 	struct drm_cnnacc_core_info cores[CNNRT_MAX_CORES] = { 0 };
 	struct drm_cnnacc_dev_info info = {
@@ -780,14 +783,14 @@ static int probe(struct sim *sim)
 	return rt_device_set_info(&sim->base, &info, cores) ? -EINVAL : 0;
 }
 
-static int start(struct sim *sim)
+static int start(struct rt_sim *sim)
 {
 	int ret;
 
 	pthread_mutex_lock(&sim->lock);
 	ret = probe(sim);
 	for (uint32_t i = 0; i < sim->base.info.core_count && !ret; i++)
-		ret = sim_queue_start(&sim->core[i]);
+		ret = rt_sim_queue_start(&sim->core[i]);
 	pthread_mutex_unlock(&sim->lock);
 	return ret;
 }
@@ -796,7 +799,7 @@ int rt_sim_open(const char *props, struct cnnrt_device **dev, struct cnnrt_error
 {
 	struct cm_config config = { 0 };
 	char text[CM_ERR_LEN] = "";
-	struct sim *sim;
+	struct rt_sim *sim;
 	int ret = parse_props(props, &config, err);
 
 	if (ret)
@@ -817,7 +820,7 @@ int rt_sim_open(const char *props, struct cnnrt_device **dev, struct cnnrt_error
 	snprintf(sim->base.info.path, sizeof(sim->base.info.path), "sim%s%.100s",
 		 *props ? ":" : "", props);
 	strcpy(sim->base.info.driver, "in-process");
-	ret = sim_mem_init(&sim->mem);
+	ret = rt_sim_mem_init(&sim->mem);
 	if (ret) {
 		ret = rt_fail_errno(err, ret, "sim: address space for the bus");
 	} else {

@@ -14,70 +14,70 @@
 
 /* ---- the bus: a stretch of reserved address space in which RAM appears ----------------- */
 
-struct sim_extent {
+struct rt_sim_extent {
 	uint64_t bus, size;
-	struct sim_extent *next;
+	struct rt_sim_extent *next;
 };
 
-struct sim_mem {
+struct rt_sim_mem {
 	uint8_t *base;		/* host address of bus address 0 */
 	uint64_t size;
 	uint64_t *ram;		/* a bit per page: is there RAM? */
-	struct sim_extent *used;	/* ascending */
+	struct rt_sim_extent *used; /* ascending */
 };
 
-int sim_mem_init(struct sim_mem *mem);
-void sim_mem_fini(struct sim_mem *mem);
+int rt_sim_mem_init(struct rt_sim_mem *mem);
+void rt_sim_mem_fini(struct rt_sim_mem *mem);
 /* RAM of whole pages, zeroed; fd >= 0: that file's pages.  0 or a negative errno. */
-int sim_mem_alloc(struct sim_mem *mem, uint64_t size, int fd, uint64_t *bus);
-void sim_mem_free(struct sim_mem *mem, uint64_t bus);
+int rt_sim_mem_alloc(struct rt_sim_mem *mem, uint64_t size, int fd, uint64_t *bus);
+void rt_sim_mem_free(struct rt_sim_mem *mem, uint64_t bus);
 /* Is it all RAM?  From any thread. */
-bool sim_mem_is_ram(const struct sim_mem *mem, uint64_t bus, uint64_t len);
+bool rt_sim_mem_is_ram(const struct rt_sim_mem *mem, uint64_t bus, uint64_t len);
 
-static inline void *sim_mem_ptr(const struct sim_mem *mem, uint64_t bus)
+static inline void *rt_sim_mem_ptr(const struct rt_sim_mem *mem, uint64_t bus)
 {
 	return mem->base + bus;
 }
 
 /* ---- objects --------------------------------------------------------------------------- */
 
-struct sim_bo {
+struct rt_sim_bo {
 	uint64_t bus, size;
 	uint32_t use, ctx_id;	/* ctx_id: private to it, 0: shared */
 	int fd;			/* memfd or imported file, -1: private memory */
 	int refs;		/* the handle and every mapping */
 };
 
-struct sim_mapping {
+struct rt_sim_mapping {
 	uint64_t va, size;
-	struct sim_bo *bo;
-	struct sim_mapping *next;
+	struct rt_sim_bo *bo;
+	struct rt_sim_mapping *next;
 };
 
-struct sim_ctx {
+struct rt_sim_ctx {
 	uint32_t id;
 	uint64_t root;
 	uint64_t table[CNNACC_PT_ENTRIES];	/* bus address of each page table, 0: none */
-	struct sim_mapping *mappings;
+	struct rt_sim_mapping *mappings;
 	uint64_t seqno;
 	struct drm_cnnacc_ctx_query last;
 	uint64_t ended_ns;	/* the job that ended last */
-	struct sim_ctx *next;
+	struct rt_sim_ctx *next;
 };
 
-struct sim_job {
-	struct sim_ctx *ctx;
+struct rt_sim_job {
+	struct rt_sim_ctx *ctx;
 	struct drm_cnnacc_task *tasks;
 	uint32_t task_count, task;	/* task: the one that runs next */
 	uint64_t seqno;
 	int fence;
-	struct sim_job *next;
+	struct rt_sim_job *next;
 };
 
 #define SIM_RING	16	/* packets, and completion records */
 
-struct sim_core {
-	struct sim *sim;
+struct rt_sim_core {
+	struct rt_sim *sim;
 	unsigned int index;
 	pthread_t thread;
 	pthread_cond_t wake;
@@ -85,36 +85,36 @@ struct sim_core {
 	bool irq;
 	uint64_t ring, compl;	/* bus addresses */
 	uint32_t tail, compl_head;
-	struct sim_job *queue, **queue_end;
-	struct sim_job *running;	/* its packet is in the ring */
+	struct rt_sim_job *queue, **queue_end;
+	struct rt_sim_job *running; /* its packet is in the ring */
 	uint64_t fence;
 };
 
-struct sim {
+struct rt_sim {
 	struct cnnrt_device base;
 	struct cm_device *model;
 	pthread_mutex_t lock;	/* everything below, and the model's locked calls */
 	pthread_cond_t changed;	/* a run ended, a job ended */
-	struct sim_mem mem;
-	struct sim_core core[CNNRT_MAX_CORES];
-	struct sim_ctx *ctxs;
+	struct rt_sim_mem mem;
+	struct rt_sim_core core[CNNRT_MAX_CORES];
+	struct rt_sim_ctx *ctxs;
 	uint32_t last_ctx_id, ctx_count;
-	struct sim_bo **bos;	/* by handle - 1 */
+	struct rt_sim_bo **bos; /* by handle - 1 */
 	uint32_t bo_slots;
 	bool stop, verbose;
 };
 
 /* ---- queues (sim_queue.c); all with the lock held -------------------------------------- */
 
-int sim_queue_start(struct sim_core *core);
-void sim_queue_push(struct sim_core *core, struct sim_job *job);
+int rt_sim_queue_start(struct rt_sim_core *core);
+void rt_sim_queue_push(struct rt_sim_core *core, struct rt_sim_job *job);
 /* Ends a context's waiting jobs; abort: also the running ones. */
-void sim_queue_cancel(struct sim *sim, const struct sim_ctx *ctx, bool abort);
+void rt_sim_queue_cancel(struct rt_sim *sim, const struct rt_sim_ctx *ctx, bool abort);
 /* Waits until no job of the context is on a core. */
-void sim_queue_idle(struct sim *sim, const struct sim_ctx *ctx);
+void rt_sim_queue_idle(struct rt_sim *sim, const struct rt_sim_ctx *ctx);
 /* Forgets translations, in every access in flight too; value as for CNNACC_REG_INVALIDATE. */
-void sim_invalidate(struct sim *sim, uint32_t value);
+void rt_sim_invalidate(struct rt_sim *sim, uint32_t value);
 /* Without the lock: ends the workers. */
-void sim_queue_stop(struct sim *sim);
+void rt_sim_queue_stop(struct rt_sim *sim);
 
 #endif

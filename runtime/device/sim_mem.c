@@ -10,7 +10,7 @@
 #define SIM_BUS_BITS	(sizeof(void *) > 4 ? 36 : 29)
 #define SIM_BUS_FIRST	0x10000u	/* so that bus address 0 is nothing */
 
-int sim_mem_init(struct sim_mem *mem)
+int rt_sim_mem_init(struct rt_sim_mem *mem)
 {
 	void *base;
 
@@ -24,14 +24,14 @@ int sim_mem_init(struct sim_mem *mem)
 	mem->ram = calloc(mem->size / CNNACC_PAGE_SIZE / 64, sizeof(*mem->ram));
 	if (mem->ram)
 		return 0;
-	sim_mem_fini(mem);
+	rt_sim_mem_fini(mem);
 	return -ENOMEM;
 }
 
-void sim_mem_fini(struct sim_mem *mem)
+void rt_sim_mem_fini(struct rt_sim_mem *mem)
 {
 	while (mem->used) {
-		struct sim_extent *e = mem->used;
+		struct rt_sim_extent *e = mem->used;
 
 		mem->used = e->next;
 		free(e);
@@ -42,7 +42,7 @@ void sim_mem_fini(struct sim_mem *mem)
 	memset(mem, 0, sizeof(*mem));
 }
 
-static void mark(struct sim_mem *mem, uint64_t bus, uint64_t size, bool ram)
+static void mark(struct rt_sim_mem *mem, uint64_t bus, uint64_t size, bool ram)
 {
 	for (uint64_t page = bus / CNNACC_PAGE_SIZE; size; page++, size -= CNNACC_PAGE_SIZE) {
 		uint64_t bit = 1ull << (page % 64);
@@ -54,7 +54,7 @@ static void mark(struct sim_mem *mem, uint64_t bus, uint64_t size, bool ram)
 	}
 }
 
-bool sim_mem_is_ram(const struct sim_mem *mem, uint64_t bus, uint64_t len)
+bool rt_sim_mem_is_ram(const struct rt_sim_mem *mem, uint64_t bus, uint64_t len)
 {
 	uint64_t page, last;
 
@@ -71,9 +71,9 @@ bool sim_mem_is_ram(const struct sim_mem *mem, uint64_t bus, uint64_t len)
 }
 
 /* First fit; returns the link behind which the new extent goes. */
-static struct sim_extent **find_gap(struct sim_mem *mem, uint64_t size, uint64_t *bus)
+static struct rt_sim_extent **find_gap(struct rt_sim_mem *mem, uint64_t size, uint64_t *bus)
 {
-	struct sim_extent **link;
+	struct rt_sim_extent **link;
 	uint64_t start = SIM_BUS_FIRST;
 
 	for (link = &mem->used; *link; link = &(*link)->next) {
@@ -85,10 +85,10 @@ static struct sim_extent **find_gap(struct sim_mem *mem, uint64_t size, uint64_t
 	return mem->size - start >= size ? link : NULL;
 }
 
-int sim_mem_alloc(struct sim_mem *mem, uint64_t size, int fd, uint64_t *bus)
+int rt_sim_mem_alloc(struct rt_sim_mem *mem, uint64_t size, int fd, uint64_t *bus)
 {
 	int flags = MAP_FIXED | (fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS);
-	struct sim_extent *e, **link = find_gap(mem, size, bus);
+	struct rt_sim_extent *e, **link = find_gap(mem, size, bus);
 
 	if (!link)
 		return -ENOMEM;
@@ -100,15 +100,15 @@ int sim_mem_alloc(struct sim_mem *mem, uint64_t size, int fd, uint64_t *bus)
 		free(e);
 		return -errno;
 	}
-	*e = (struct sim_extent){ .bus = *bus, .size = size, .next = *link };
+	*e = (struct rt_sim_extent){ .bus = *bus, .size = size, .next = *link };
 	*link = e;
 	mark(mem, *bus, size, true);
 	return 0;
 }
 
-void sim_mem_free(struct sim_mem *mem, uint64_t bus)
+void rt_sim_mem_free(struct rt_sim_mem *mem, uint64_t bus)
 {
-	struct sim_extent **link = &mem->used, *e;
+	struct rt_sim_extent **link = &mem->used, *e;
 
 	while (*link && (*link)->bus != bus)
 		link = &(*link)->next;

@@ -15,13 +15,13 @@
 #define NS_PER_S	1000000000
 #define SIM_BUDGET_NS	2000000u
 
-static uint32_t queue_read(struct sim_core *core, uint32_t reg)
+static uint32_t queue_read(struct rt_sim_core *core, uint32_t reg)
 {
 	return cm_device_read(core->sim->model,
 			       core->sim->base.core[core->index].queue_offset + reg);
 }
 
-static void queue_write(struct sim_core *core, uint32_t reg, uint32_t value)
+static void queue_write(struct rt_sim_core *core, uint32_t reg, uint32_t value)
 {
 	cm_device_write(core->sim->model,
 			 core->sim->base.core[core->index].queue_offset + reg, value);
@@ -59,7 +59,7 @@ static uint32_t state_of_class(uint32_t status_class)
 	return DRM_CNNACC_CTX_BAD_PROGRAM;
 }
 
-static void end_job(struct sim *sim, struct sim_job *job, int status)
+static void end_job(struct rt_sim *sim, struct rt_sim_job *job, int status)
 {
 	job->ctx->ended_ns = rt_now();
 	rt_fence_signal(job->fence, status);
@@ -70,7 +70,7 @@ static void end_job(struct sim *sim, struct sim_job *job, int status)
 }
 
 /* Taken by a reset that it did not cause, as far as anybody can tell. */
-static void lose_job(struct sim_core *core, struct sim_job *job)
+static void lose_job(struct rt_sim_core *core, struct rt_sim_job *job)
 {
 	struct drm_cnnacc_ctx_query *q = &job->ctx->last;
 
@@ -79,9 +79,9 @@ static void lose_job(struct sim_core *core, struct sim_job *job)
 	end_job(core->sim, job, -ECANCELED);
 }
 
-static void note_failure(struct sim_core *core, const struct cnnacc_completion *c)
+static void note_failure(struct rt_sim_core *core, const struct cnnacc_completion *c)
 {
-	struct sim_job *job = core->running;
+	struct rt_sim_job *job = core->running;
 	struct drm_cnnacc_ctx_query *q = &job->ctx->last;
 
 	*q = (struct drm_cnnacc_ctx_query){
@@ -103,7 +103,7 @@ static void note_failure(struct sim_core *core, const struct cnnacc_completion *
 
 /* ---- the core's rings ------------------------------------------------------------------ */
 
-static int enable(struct sim_core *core)
+static int enable(struct rt_sim_core *core)
 {
 	uint32_t irqs = CNNACC_IRQ_CORE(core->index) | CNNACC_IRQ_EVENT(core->index);
 
@@ -122,18 +122,18 @@ static int enable(struct sim_core *core)
 }
 
 /* The worker itself resets, so the core is not in a run and the reset is done at once. */
-static void recover(struct sim_core *core)
+static void recover(struct rt_sim_core *core)
 {
 	queue_write(core, CNNACC_QREG_RESET, 1);
 	enable(core);
 }
 
-static void put_packet(struct sim_core *core)
+static void put_packet(struct rt_sim_core *core)
 {
-	struct sim *sim = core->sim;
-	struct sim_job *job = core->running;
+	struct rt_sim *sim = core->sim;
+	struct rt_sim_job *job = core->running;
 	const struct drm_cnnacc_task *task = &job->tasks[job->task];
-	struct cnnacc_packet *ring = sim_mem_ptr(&sim->mem, core->ring);
+	struct cnnacc_packet *ring = rt_sim_mem_ptr(&sim->mem, core->ring);
 	uint64_t limit = sim->base.core[core->index].job_cycles_max;
 
 	ring[core->tail] = (struct cnnacc_packet){
@@ -152,14 +152,14 @@ static void put_packet(struct sim_core *core)
 }
 
 /* Somebody with register access reset the core: what it ran is lost. */
-static bool was_reset(struct sim_core *core)
+static bool was_reset(struct rt_sim_core *core)
 {
 	return queue_read(core, CNNACC_QREG_STATE) == CNNACC_QSTATE_DISABLED;
 }
 
-static void start_next(struct sim_core *core)
+static void start_next(struct rt_sim_core *core)
 {
-	struct sim_job *job = core->queue;
+	struct rt_sim_job *job = core->queue;
 
 	if (core->running || !job || (was_reset(core) && enable(core)))
 		return;
@@ -170,9 +170,9 @@ static void start_next(struct sim_core *core)
 	put_packet(core);
 }
 
-static void complete(struct sim_core *core, const struct cnnacc_completion *c)
+static void complete(struct rt_sim_core *core, const struct cnnacc_completion *c)
 {
-	struct sim_job *job = core->running;
+	struct rt_sim_job *job = core->running;
 	int status = errno_of_class(c->status_class);
 
 	if (!job || c->fence != core->fence)
@@ -188,10 +188,10 @@ static void complete(struct sim_core *core, const struct cnnacc_completion *c)
 	end_job(core->sim, job, status);
 }
 
-static void handle_irq(struct sim_core *core)
+static void handle_irq(struct rt_sim_core *core)
 {
-	struct sim *sim = core->sim;
-	const struct cnnacc_completion *ring = sim_mem_ptr(&sim->mem, core->compl);
+	struct rt_sim *sim = core->sim;
+	const struct cnnacc_completion *ring = rt_sim_mem_ptr(&sim->mem, core->compl );
 
 	core->irq = false;
 	cm_device_write(sim->model, CNNACC_REG_IRQ_STATUS,
@@ -206,7 +206,7 @@ static void handle_irq(struct sim_core *core)
 }
 
 /* When to look again, at the latest: a packet may wait for the time that the model gives it. */
-static void in_at_most_a_second(struct sim_core *core, struct timespec *ts)
+static void in_at_most_a_second(struct rt_sim_core *core, struct timespec *ts)
 {
 	uint64_t at = cm_device_wake_time(core->sim->model, core->index), now = rt_now();
 	long ns = at && at < now + NS_PER_S ? (long)(at > now ? at - now : 0) : NS_PER_S;
@@ -218,9 +218,9 @@ static void in_at_most_a_second(struct sim_core *core, struct timespec *ts)
 }
 
 /* Sleeps until there is something to do; a reset may take a while to be over. */
-static void rest(struct sim_core *core)
+static void rest(struct rt_sim_core *core)
 {
-	struct sim_job *lost = core->running;
+	struct rt_sim_job *lost = core->running;
 	struct timespec ts;
 
 	if (!lost && !core->queue) {
@@ -236,8 +236,8 @@ static void rest(struct sim_core *core)
 
 static void *worker(void *arg)
 {
-	struct sim_core *core = arg;
-	struct sim *sim = core->sim;
+	struct rt_sim_core *core = arg;
+	struct rt_sim *sim = core->sim;
 
 	pthread_mutex_lock(&sim->lock);
 	while (!sim->stop) {
@@ -260,15 +260,15 @@ static void *worker(void *arg)
 
 /* ---- interface ------------------------------------------------------------------------- */
 
-int sim_queue_start(struct sim_core *core)
+int rt_sim_queue_start(struct rt_sim_core *core)
 {
-	struct sim_mem *mem = &core->sim->mem;
+	struct rt_sim_mem *mem = &core->sim->mem;
 	int ret;
 
 	core->queue_end = &core->queue;
-	ret = sim_mem_alloc(mem, CNNACC_PAGE_SIZE, -1, &core->ring);
+	ret = rt_sim_mem_alloc(mem, CNNACC_PAGE_SIZE, -1, &core->ring);
 	if (!ret)
-		ret = sim_mem_alloc(mem, CNNACC_PAGE_SIZE, -1, &core->compl);
+		ret = rt_sim_mem_alloc(mem, CNNACC_PAGE_SIZE, -1, &core->compl );
 	if (!ret)
 		ret = enable(core);
 	if (!ret)
@@ -277,16 +277,16 @@ int sim_queue_start(struct sim_core *core)
 	return ret;
 }
 
-void sim_queue_push(struct sim_core *core, struct sim_job *job)
+void rt_sim_queue_push(struct rt_sim_core *core, struct rt_sim_job *job)
 {
 	*core->queue_end = job;
 	core->queue_end = &job->next;
 	pthread_cond_signal(&core->wake);
 }
 
-static void cancel_waiting(struct sim_core *core, const struct sim_ctx *ctx)
+static void cancel_waiting(struct rt_sim_core *core, const struct rt_sim_ctx *ctx)
 {
-	struct sim_job **link = &core->queue, *job;
+	struct rt_sim_job **link = &core->queue, *job;
 
 	while ((job = *link)) {
 		if (job->ctx != ctx) {
@@ -299,10 +299,10 @@ static void cancel_waiting(struct sim_core *core, const struct sim_ctx *ctx)
 	core->queue_end = link;
 }
 
-void sim_queue_cancel(struct sim *sim, const struct sim_ctx *ctx, bool abort)
+void rt_sim_queue_cancel(struct rt_sim *sim, const struct rt_sim_ctx *ctx, bool abort)
 {
 	for (unsigned int i = 0; i < sim->base.info.core_count; i++) {
-		struct sim_core *core = &sim->core[i];
+		struct rt_sim_core *core = &sim->core[i];
 
 		cancel_waiting(core, ctx);
 		if (!abort || !core->running || core->running->ctx != ctx)
@@ -314,7 +314,7 @@ void sim_queue_cancel(struct sim *sim, const struct sim_ctx *ctx, bool abort)
 	}
 }
 
-static bool is_running(const struct sim *sim, const struct sim_ctx *ctx)
+static bool is_running(const struct rt_sim *sim, const struct rt_sim_ctx *ctx)
 {
 	for (unsigned int i = 0; i < sim->base.info.core_count; i++)
 		if (sim->core[i].running && sim->core[i].running->ctx == ctx)
@@ -322,13 +322,13 @@ static bool is_running(const struct sim *sim, const struct sim_ctx *ctx)
 	return false;
 }
 
-void sim_queue_idle(struct sim *sim, const struct sim_ctx *ctx)
+void rt_sim_queue_idle(struct rt_sim *sim, const struct rt_sim_ctx *ctx)
 {
 	while (is_running(sim, ctx))
 		pthread_cond_wait(&sim->changed, &sim->lock);
 }
 
-void sim_invalidate(struct sim *sim, uint32_t value)
+void rt_sim_invalidate(struct rt_sim *sim, uint32_t value)
 {
 	uint32_t seq;
 
@@ -338,7 +338,7 @@ void sim_invalidate(struct sim *sim, uint32_t value)
 		pthread_cond_wait(&sim->changed, &sim->lock);
 }
 
-void sim_queue_stop(struct sim *sim)
+void rt_sim_queue_stop(struct rt_sim *sim)
 {
 	pthread_mutex_lock(&sim->lock);
 	sim->stop = true;

@@ -58,7 +58,7 @@ struct cnnrt_job {
 	uint64_t host_bytes;		/* of all blocks */
 	const struct cnn_tensor **in;	/* of the node being run */
 	struct cnn_tensor **out;
-	struct rt_team *team;		/* for operators on the CPU */
+	struct rt_thread_pool *team;	/* for operators on the CPU */
 	struct drm_cnnacc_task *tasks;	/* one for each of low->tasks */
 	struct rt_binding *bind[2];	/* by direction */
 	struct drm_cnnacc_bo_ref *refs;	/* of one submit */

@@ -304,7 +304,7 @@ int rt_job_memory(struct cnnrt_job *job, struct cnnrt_error *err)
 	/* A segment on a core is copies, at most a submission per task, and copies. */
 	job->steps = calloc((size_t)p->graph->n_nodes + (size_t)p->low->n_tasks +
 			    2 * (size_t)p->low->n_segments + 1, sizeof(*job->steps));
-	job->team = rt_team_create();
+	job->team = rt_thread_pool_create();
 	if (!job->in || !job->out || !job->refs || !job->steps || !job->team)
 		return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
 	if (p->low->n_tasks || p->low->arena_bytes)
@@ -325,7 +325,7 @@ void rt_job_memory_free(struct cnnrt_job *job)
 	if (job->stats.handle)
 		dev->ops->bo_close(dev, &job->stats);
 	rt_images_put(job->ctx, job->images);
-	rt_team_free(job->team);
+	rt_thread_pool_free(job->team);
 	for (int v = 0; job->values && v < job->program->graph->n_values; v++)
 		cnn_tensor_release(&job->values[v].t);
 	for (int i = 0; i < job->block_count; i++)

@@ -207,7 +207,7 @@ static int run_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, int f
 	job->spent_fence = s.out_fence;
 	end_step(job);
 	if (cpu_follows(job, seg))
-		rt_team_wake(job->team);
+		rt_thread_pool_wake(job->team);
 	if (!ret)
 		return CNNRT_OK;
 	rt_job_failure(job->dev, job->ctx_id, s.seqno, ret, &job->status);
@@ -356,13 +356,13 @@ static int run_node(struct cnnrt_job *job, const struct cnn_node *n)
 			job->run_work += work;
 	}
 	if (!ret)
-		ret = cnn_cpu_run(n, job->in, job->out, rt_team_workers(job->team), &e);
+		ret = cnn_cpu_run(n, job->in, job->out, rt_thread_pool_workers(job->team), &e);
 	return ret ? fail(job, e.code, "%s", e.text) : CNNRT_OK;
 }
 
 static int run_cpu(struct cnnrt_job *job, const struct cnn_segment *seg)
 {
-	rt_team_wake(job->team);
+	rt_thread_pool_wake(job->team);
 	for (int i = 0; i < seg->n_nodes; i++) {
 		const struct cnn_node *n = &job->program->graph->nodes[seg->nodes[i]];
 		int64_t macs = job->program->low->nodes[seg->nodes[i]].macs;
@@ -377,7 +377,7 @@ static int run_cpu(struct cnnrt_job *job, const struct cnn_segment *seg)
 			return ret;
 		end_step(job);
 	}
-	rt_team_rest(job->team);
+	rt_thread_pool_idle(job->team);
 	return CNNRT_OK;
 }
 

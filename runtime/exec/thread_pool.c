@@ -17,9 +17,9 @@
 #define SPINS		10000	/* tens to hundreds of microseconds */
 #define PAUSE_EVERY	16	/* spins; a pause makes an emulated processor leave its fast path */
 
-struct rt_team {
+struct rt_thread_pool {
 	struct cnn_workers workers;
-	pthread_t threads[RT_TEAM_MAX - 1];
+	pthread_t threads[RT_THREAD_POOL_MAX - 1];
 	int thread_count;
 	bool started;
 
@@ -51,7 +51,7 @@ static void relax(int spin)
 #endif
 }
 
-static void work(struct rt_team *team)
+static void work(struct rt_thread_pool *team)
 {
 	int part;
 
@@ -60,7 +60,7 @@ static void work(struct rt_team *team)
 	atomic_store(&team->open, false);
 }
 
-static void help(struct rt_team *team)
+static void help(struct rt_thread_pool *team)
 {
 	atomic_fetch_add(&team->inside, 1);
 	if (atomic_load(&team->open))
@@ -72,7 +72,7 @@ static void help(struct rt_team *team)
 	pthread_mutex_unlock(&team->lock);
 }
 
-static bool look_out(struct rt_team *team)
+static bool look_out(struct rt_thread_pool *team)
 {
 	for (int i = 0; i < SPINS && atomic_load(&team->soon); i++) {
 		if (atomic_load(&team->open))
@@ -83,7 +83,7 @@ static bool look_out(struct rt_team *team)
 }
 
 /* False: there will be no more calls. */
-static bool rest(struct rt_team *team)
+static bool rest(struct rt_thread_pool *team)
 {
 	unsigned int alarms;
 	bool quit;
@@ -101,7 +101,7 @@ static bool rest(struct rt_team *team)
 
 static void *member(void *opaque)
 {
-	struct rt_team *team = opaque;
+	struct rt_thread_pool *team = opaque;
 
 	do {
 		while (look_out(team))
@@ -115,10 +115,10 @@ static int cpu_count(void)
 	cpu_set_t set;
 	int count = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
 
-	return count < RT_TEAM_MAX ? count : RT_TEAM_MAX;
+	return count < RT_THREAD_POOL_MAX ? count : RT_THREAD_POOL_MAX;
 }
 
-static void start(struct rt_team *team)
+static void start(struct rt_thread_pool *team)
 {
 	int wanted = cpu_count() - 1;
 	sigset_t all, old;
@@ -133,7 +133,7 @@ static void start(struct rt_team *team)
 	team->started = true;
 }
 
-static void wake(struct rt_team *team)
+static void wake(struct rt_thread_pool *team)
 {
 	if (!atomic_load(&team->sleepers))
 		return;
@@ -143,7 +143,7 @@ static void wake(struct rt_team *team)
 	pthread_mutex_unlock(&team->lock);
 }
 
-static void wait_for_others(struct rt_team *team)
+static void wait_for_others(struct rt_thread_pool *team)
 {
 	for (int i = 0; i < SPINS; i++) {
 		if (!atomic_load(&team->inside))
@@ -160,7 +160,7 @@ static void wait_for_others(struct rt_team *team)
 
 static void run(struct cnn_workers *workers, int parts, void (*fn)(void *arg, int part), void *arg)
 {
-	struct rt_team *team = (struct rt_team *)workers;
+	struct rt_thread_pool *team = (struct rt_thread_pool *)workers;
 
 	if (!team->started)
 		start(team);
@@ -174,20 +174,20 @@ static void run(struct cnn_workers *workers, int parts, void (*fn)(void *arg, in
 	wait_for_others(team);
 }
 
-void rt_team_wake(struct rt_team *team)
+void rt_thread_pool_wake(struct rt_thread_pool *team)
 {
 	atomic_store(&team->soon, true);
 	wake(team);
 }
 
-void rt_team_rest(struct rt_team *team)
+void rt_thread_pool_idle(struct rt_thread_pool *team)
 {
 	atomic_store(&team->soon, false);
 }
 
-struct rt_team *rt_team_create(void)
+struct rt_thread_pool *rt_thread_pool_create(void)
 {
-	struct rt_team *team = calloc(1, sizeof(*team));
+	struct rt_thread_pool *team = calloc(1, sizeof(*team));
 
 	if (!team)
 		return NULL;
@@ -198,7 +198,7 @@ struct rt_team *rt_team_create(void)
 	return team;
 }
 
-void rt_team_free(struct rt_team *team)
+void rt_thread_pool_free(struct rt_thread_pool *team)
 {
 	if (!team)
 		return;
@@ -214,7 +214,7 @@ void rt_team_free(struct rt_team *team)
 	free(team);
 }
 
-struct cnn_workers *rt_team_workers(struct rt_team *team)
+struct cnn_workers *rt_thread_pool_workers(struct rt_thread_pool *team)
 {
 	return &team->workers;
 }

@@ -8,20 +8,20 @@
 
 static const struct {
 	const char *text;
-	bool (*plan)(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
-	int (*weights)(struct lcp_code *c, struct lcp_node *n);	/* NULL: it has none */
-	int (*emit)(struct lcp_code *c, struct lcp_node *n);
+	bool (*plan)(const struct ccpc_hw *hw, struct ccpc_node *n, int attempt);
+	int (*weights)(struct ccpc_code *c, struct ccpc_node *n); /* NULL: it has none */
+	int (*emit)(struct ccpc_code *c, struct ccpc_node *n);
 } kinds[] = {
-	[CCP_CONV] = { "convolution", lcp_conv_plan, lcp_conv_weights, lcp_conv_emit },
-	[CCP_FC] = { "fully connected unit", lcp_fc_plan, lcp_fc_weights, lcp_fc_emit },
-	[CCP_MEAN] = { "fully connected unit, a row of equal weights", lcp_mean_plan,
-		       lcp_mean_weights, lcp_mean_emit },
-	[CCP_POOL] = { "pooling unit", lcp_pool_plan, NULL, lcp_pool_emit },
-	[CCP_PAD] = { "padding unit", lcp_pad_plan, NULL, lcp_pad_emit },
+	[CCP_CONV] = { "convolution", ccpc_conv_plan, ccpc_conv_weights, ccpc_conv_emit },
+	[CCP_FC] = { "fully connected unit", ccpc_fc_plan, ccpc_fc_weights, ccpc_fc_emit },
+	[CCP_MEAN] = { "fully connected unit, a row of equal weights", ccpc_mean_plan,
+		       ccpc_mean_weights, ccpc_mean_emit },
+	[CCP_POOL] = { "pooling unit", ccpc_pool_plan, NULL, ccpc_pool_emit },
+	[CCP_PAD] = { "padding unit", ccpc_pad_plan, NULL, ccpc_pad_emit },
 };
 
 /* The sizes of the discovery table; a core with other arithmetic than ours gets no nodes. */
-static void read_hw(struct lcp_hw *hw, const struct cnn_core *info)
+static void read_hw(struct ccpc_hw *hw, const struct cnn_core *info)
 {
 	uint32_t geometry = info->param[CNNACC_CCP_PARAM_GEOMETRY];
 	uint32_t limits = info->param[CNNACC_CCP_PARAM_LIMITS];
@@ -30,8 +30,8 @@ static void read_hw(struct lcp_hw *hw, const struct cnn_core *info)
 	hw->wbank = info->param[CNNACC_CCP_PARAM_WEIGHT_BANK] / CNNACC_LINE_SIZE * LINE_FLOATS;
 	hw->groups = geometry >> 16 & 0xff;
 	hw->lob = (int64_t)info->param[CNNACC_CCP_PARAM_LOB] * hw->groups;
-	hw->insns = (uint32_t)lw_min(info->program_max / 4, CNNACC_CCP_TARGET_MASK + 1);
-	hw->cycles_max = (uint64_t)lw_min(INT64_MAX, (int64_t)(info->job_cycles_max & INT64_MAX));
+	hw->insns = (uint32_t)cnn_min(info->program_max / 4, CNNACC_CCP_TARGET_MASK + 1);
+	hw->cycles_max = (uint64_t)cnn_min(INT64_MAX, (int64_t)(info->job_cycles_max & INT64_MAX));
 	if ((geometry & 0xff) != CNNACC_CCP_ROWS || (geometry >> 8 & 0xff) != CNNACC_CCP_LANES ||
 	    !hw->groups || hw->groups > CNNACC_CCP_GROUPS)
 		snprintf(hw->bad, sizeof(hw->bad), "core of geometry 0x%x, known is 0x%x", geometry,
@@ -46,13 +46,13 @@ static void read_hw(struct lcp_hw *hw, const struct cnn_core *info)
 			 (long long)hw->bank, (long long)hw->wbank, hw->insns);
 }
 
-static struct lw_core *lcp_open(struct lw *lw, const struct cnn_core *info)
+static struct cnn_backend *ccpc_open(struct cnn_compile *lw, const struct cnn_core *info)
 {
-	struct lcp_core *core = calloc(1, sizeof(*core));
+	struct ccpc_core *core = calloc(1, sizeof(*core));
 
 	if (!core)
 		return NULL;
-	core->base = (struct lw_core){ .ops = &lw_ccp, .lw = lw, .info = info };
+	core->base = (struct cnn_backend){ .ops = &cnn_backend_ccp, .lw = lw, .info = info };
 	core->nodes = calloc((size_t)lw->g->n_nodes + 1, sizeof(*core->nodes));
 	core->index = malloc(((size_t)lw->g->n_values + 1) * sizeof(*core->index));
 	if (!core->nodes || !core->index) {
@@ -68,71 +68,86 @@ static struct lw_core *lcp_open(struct lw *lw, const struct cnn_core *info)
 	return &core->base;
 }
 
-static void lcp_close(struct lw_core *base)
+static void ccpc_close(struct cnn_backend *base)
 {
-	struct lcp_core *core = (struct lcp_core *)base;
+	struct ccpc_core *core = (struct ccpc_core *)base;
 
 	free(core->nodes);
 	free(core->index);
 	free(core);
 }
 
-static bool lcp_is_for(const struct cnn_graph *g, const struct cnn_node *n)
+static bool ccpc_is_for(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
 
 	return y && y->dtype == CNN_FLOAT32;
 }
 
-static bool lcp_match_node(struct lw_core *base, int node, struct lw_fit *fit, char *reason)
+static bool ccpc_match_node(struct cnn_backend *base, int node, struct cnn_node_fit *fit,
+			    char *reason)
 {
-	struct lcp_core *core = (struct lcp_core *)base;
-	struct lcp_node *n = &core->nodes[node];
+	struct ccpc_core *core = (struct ccpc_core *)base;
+	struct ccpc_node *n = &core->nodes[node];
 
-	if (!lcp_match(&core->hw, base->lw->g, node, n, reason))
+	if (!ccpc_match(&core->hw, base->lw->g, node, n, reason))
 		return false;
-	fit->in[0] = (struct lw_io){ .value = n->in, .layout = n->in_l };
+	fit->in[0] = (struct cnn_node_io){ .value = n->in, .layout = n->in_l };
 	fit->n_in = 1;
 	if (n->add >= 0)
-		fit->in[fit->n_in++] = (struct lw_io){ .value = n->add, .layout = n->add_l };
-	fit->out = (struct lw_io){ .value = n->out, .layout = n->out_l };
+		fit->in[fit->n_in++] = (struct cnn_node_io){ .value = n->add, .layout = n->add_l };
+	fit->out = (struct cnn_node_io){ .value = n->out, .layout = n->out_l };
 	return true;
 }
 
 /* ---- rewriting ------------------------------------------------------------------------- */
 
 /* A convolution that sees its whole input at once is a matrix product, if planes touch. */
-static bool conv_as_fc(const struct lcp_node *from, struct lcp_node *n)
+static bool conv_as_fc(const struct ccpc_node *from, struct ccpc_node *n)
 {
-	const struct lcp_conv *v = &from->conv;
+	const struct ccpc_conv *v = &from->conv;
 
 	*n = *from;
 	if (v->adds || v->groups > 1 || v->oh > 1 || v->ow > 1 || v->kh != v->ih ||
 	    v->kw != v->iw || v->pt || v->pb || v->pl || v->pr)
 		return false;
-	if (!lw_view(&from->in_l, v->n, v->ci * v->ih * v->iw, 1, &n->in_l) ||
+	if (!cnn_layout_view(&from->in_l, v->n, v->ci * v->ih * v->iw, 1, &n->in_l) ||
 	    n->in_l.plane_pitch != 1)
 		return false;
 	n->kind = CCP_FC;
-	n->fc = (struct lcp_fc){
-		.rows = v->n, .in = v->ci * v->ih * v->iw, .out = v->co, .w = v->w,
+	n->fc = (struct ccpc_fc){
+		.rows = v->n,
+		.in = v->ci * v->ih * v->iw,
+		.out = v->co,
+		.w = v->w,
 	};
 	n->fc.w.sc = 1;
 	return true;
 }
 
 /* A product with rows too long for the fully connected unit: its sums can go through the LOBs. */
-static bool fc_as_conv(const struct lcp_node *from, struct lcp_node *n)
+static bool fc_as_conv(const struct ccpc_node *from, struct ccpc_node *n)
 {
-	const struct lcp_fc *v = &from->fc;
+	const struct ccpc_fc *v = &from->fc;
 
 	*n = *from;
 	if (v->in > UINT16_MAX || v->out > UINT16_MAX)
 		return false;
 	n->kind = CCP_CONV;
-	n->conv = (struct lcp_conv){
-		.n = v->rows, .groups = 1, .ci = v->in, .co = v->out, .ih = 1, .iw = 1, .oh = 1,
-		.ow = 1, .kh = 1, .kw = 1, .sy = 1, .sx = 1, .w = v->w,
+	n->conv = (struct ccpc_conv){
+		.n = v->rows,
+		.groups = 1,
+		.ci = v->in,
+		.co = v->out,
+		.ih = 1,
+		.iw = 1,
+		.oh = 1,
+		.ow = 1,
+		.kh = 1,
+		.kw = 1,
+		.sy = 1,
+		.sx = 1,
+		.w = v->w,
 	};
 	return true;
 }
@@ -141,10 +156,10 @@ static bool fc_as_conv(const struct lcp_node *from, struct lcp_node *n)
  * A 1 x 1 convolution does not care where rows end: eight columns fill every lane. What it
  * computes of the gap behind a plane is never read.
  */
-static bool conv_as_strip(const struct lcp_node *from, struct lcp_node *n)
+static bool conv_as_strip(const struct ccpc_node *from, struct ccpc_node *n)
 {
-	const struct lcp_conv *v = &from->conv;
-	int64_t plane = v->ih * v->iw, rows = lw_div_up(plane, CNNACC_CCP_LANES);
+	const struct ccpc_conv *v = &from->conv;
+	int64_t plane = v->ih * v->iw, rows = cnn_div_up(plane, CNNACC_CCP_LANES);
 
 	*n = *from;
 	if (v->average || v->kh > 1 || v->kw > 1 || v->sy > 1 || v->sx > 1 || v->pt || v->pb ||
@@ -163,59 +178,59 @@ static bool conv_as_strip(const struct lcp_node *from, struct lcp_node *n)
 
 enum fit { FITS, NO_MEMORY, NO_TASK, NO_ROOM };
 
-int lcp_weights(struct lcp_code *c, struct lcp_node *n)
+int ccpc_weights(struct ccpc_code *c, struct ccpc_node *n)
 {
 	return kinds[n->kind].weights ? kinds[n->kind].weights(c, n) : CNN_OK;
 }
 
-int lcp_emit(struct lcp_code *c, struct lcp_node *n)
+int ccpc_emit(struct ccpc_code *c, struct ccpc_node *n)
 {
 	return kinds[n->kind].emit(c, n);
 }
 
 /* Makes n's code without keeping it, in smaller and smaller units until every one fits a task. */
-static enum fit try_units(struct lcp_core *core, struct lcp_node *n, struct lcp_code *c)
+static enum fit try_units(struct ccpc_core *core, struct ccpc_node *n, struct ccpc_code *c)
 {
-	int ret = LCP_TOO_BIG;
+	int ret = CCPC_TOO_BIG;
 
 	n->in_line = 0x10000000;
 	n->out_line = 0x40000000;
 	n->add_line = 0x20000000;
-	for (int attempt = 0; ret == LCP_TOO_BIG && core->steps < LCP_ALL_STEPS_MAX; attempt++) {
+	for (int attempt = 0; ret == CCPC_TOO_BIG && core->steps < CCPC_ALL_STEPS_MAX; attempt++) {
 		if (!kinds[n->kind].plan(&core->hw, n, attempt))
 			return attempt ? NO_TASK : NO_MEMORY;
-		if (lcp_code_flush(c))
+		if (ccpc_code_flush(c))
 			return NO_MEMORY;
-		c->trial = (struct lcp_trial){ .words = 0 };
-		ret = lcp_weights(c, n);
+		c->trial = (struct ccpc_trial){ .words = 0 };
+		ret = ccpc_weights(c, n);
 		if (!ret)
-			ret = lcp_emit(c, n);
+			ret = ccpc_emit(c, n);
 		core->steps += c->trial.steps;
 	}
-	return ret || lcp_code_flush(c) ? NO_ROOM : FITS;
+	return ret || ccpc_code_flush(c) ? NO_ROOM : FITS;
 }
 
-static enum fit try_node(struct lcp_core *core, struct lcp_node *n, struct lcp_trial *t)
+static enum fit try_node(struct ccpc_core *core, struct ccpc_node *n, struct ccpc_trial *t)
 {
-	struct lcp_code c;
+	struct ccpc_code c;
 	enum fit fit;
 
-	if (lcp_code_init(&c, &core->hw, NULL))
+	if (ccpc_code_init(&c, &core->hw, NULL))
 		return NO_MEMORY;
 	fit = try_units(core, n, &c);
 	*t = c.trial;
-	lcp_code_free(&c);
+	ccpc_code_free(&c);
 	return fit;
 }
 
-bool lcp_try(struct lcp_core *core, struct lcp_node *n, struct lcp_trial *t)
+bool ccpc_try(struct ccpc_core *core, struct ccpc_node *n, struct ccpc_trial *t)
 {
 	return try_node(core, n, t) == FITS;
 }
 
-static enum fit try_plan(struct lcp_core *core, struct lcp_node *n)
+static enum fit try_plan(struct ccpc_core *core, struct ccpc_node *n)
 {
-	struct lcp_trial t;
+	struct ccpc_trial t;
 	enum fit fit = try_node(core, n, &t);
 
 	if (fit != FITS)
@@ -228,7 +243,7 @@ static enum fit try_plan(struct lcp_core *core, struct lcp_node *n)
 	return FITS;
 }
 
-static enum fit plan_node(struct lcp_core *core, const struct lcp_node *from, struct lcp_node *n)
+static enum fit plan_node(struct ccpc_core *core, const struct ccpc_node *from, struct ccpc_node *n)
 {
 	enum fit fit;
 
@@ -243,22 +258,28 @@ static enum fit plan_node(struct lcp_core *core, const struct lcp_node *from, st
 	return fit;
 }
 
-static bool explain(const struct lcp_core *core, const char *op, enum fit fit, char *reason)
+static bool explain(const struct ccpc_core *core, const char *op, enum fit fit, char *reason)
 {
-	const struct lcp_hw *hw = &core->hw;
+	const struct ccpc_hw *hw = &core->hw;
 
 	if (fit == NO_TASK)
-		return lw_no(reason, "%s: its smallest piece exceeds a task's %u instructions or "
-			     "%llu cycles", op, hw->insns, (unsigned long long)hw->cycles_max);
+		return cnn_reject(reason,
+				  "%s: its smallest piece exceeds a task's %u instructions or "
+				  "%llu cycles",
+				  op, hw->insns, (unsigned long long)hw->cycles_max);
 	if (fit == NO_ROOM)
-		return lw_no(reason, "%s: program above %lld words or %u steps, or all weights above "
-			     "%lld bytes", op, (long long)LCP_WORDS_MAX, LCP_STEPS_MAX,
-			     (long long)(CNN_WEIGHTS_MAX / 2));
-	return lw_no(reason, "%s: its smallest piece exceeds data banks of %lld or weight banks of "
-		     "%lld bytes", op, (long long)hw->bank * 4, (long long)hw->wbank * 4);
+		return cnn_reject(reason,
+				  "%s: program above %lld words or %u steps, or all weights above "
+				  "%lld bytes",
+				  op, (long long)CCPC_WORDS_MAX, CCPC_STEPS_MAX,
+				  (long long)(CNN_WEIGHTS_MAX / 2));
+	return cnn_reject(reason,
+			  "%s: its smallest piece exceeds data banks of %lld or weight banks of "
+			  "%lld bytes",
+			  op, (long long)hw->bank * 4, (long long)hw->wbank * 4);
 }
 
-void lcp_describe(const struct lcp_node *n, const char *op, char *reason)
+void ccpc_describe(const struct ccpc_node *n, const char *op, char *reason)
 {
 	static const char *const kept[] = {
 		"", ", input on chip", ", output stays on chip", ", input and output on chip",
@@ -283,32 +304,34 @@ static bool check_pitch(const char *op, const struct cnn_layout *l, char *reason
 {
 	if (l->n == 1 || l->image_pitch % LINE_FLOATS == 0)
 		return true;
-	return lw_no(reason, "%s: %lld floats from image to image, not a multiple of %d", op,
-		     (long long)l->image_pitch, LINE_FLOATS);
+	return cnn_reject(reason, "%s: %lld floats from image to image, not a multiple of %d", op,
+			  (long long)l->image_pitch, LINE_FLOATS);
 }
 
 /* Whole lines are added, so planes have to lie alike. */
-static bool check_addend(const char *op, const struct lcp_node *n, char *reason)
+static bool check_addend(const char *op, const struct ccpc_node *n, char *reason)
 {
 	if (n->out_l.c == 1 || n->add_l.plane_pitch == n->out_l.plane_pitch)
 		return true;
-	return lw_no(reason, "%s: what is added has planes %lld floats apart, the output %lld", op,
-		     (long long)n->add_l.plane_pitch, (long long)n->out_l.plane_pitch);
+	return cnn_reject(reason, "%s: what is added has planes %lld floats apart, the output %lld",
+			  op, (long long)n->add_l.plane_pitch, (long long)n->out_l.plane_pitch);
 }
 
-static bool lcp_plan(struct lw_core *base, int node, const struct lw_fit *fit, char *reason)
+static bool ccpc_plan(struct cnn_backend *base, int node, const struct cnn_node_fit *fit,
+		      char *reason)
 {
-	struct lcp_core *core = (struct lcp_core *)base;
+	struct ccpc_core *core = (struct ccpc_core *)base;
 	const char *op = base->lw->g->nodes[node].op_type;
-	struct lcp_node from = core->nodes[node], *n = &core->nodes[node];
+	struct ccpc_node from = core->nodes[node], *n = &core->nodes[node];
 	enum fit result;
 
 	from.in_l = fit->in[0].layout;
 	from.out_l = fit->out.layout;
 	if (from.add >= 0)
 		from.add_l = fit->in[1].layout;
-	from.in_home = from.out_home = (struct lcp_home){
-		.room = core->hw.bank, .half = core->hw.bank / LINE_FLOATS / 2 * LINE_FLOATS,
+	from.in_home = from.out_home = (struct ccpc_home){
+		.room = core->hw.bank,
+		.half = core->hw.bank / LINE_FLOATS / 2 * LINE_FLOATS,
 		.half_at = { 0, core->hw.bank / LINE_FLOATS / 2 },
 	};
 	n->kind = CCP_NONE;
@@ -318,32 +341,32 @@ static bool lcp_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 			      !check_addend(op, &from, reason)))
 		return false;
 	if (from.kind == CCP_FC && from.in_l.plane_pitch != 1)
-		return lw_no(reason, "%s: rows of the input are not contiguous", op);
+		return cnn_reject(reason, "%s: rows of the input are not contiguous", op);
 	result = plan_node(core, &from, n);
 	if (result != FITS) {
 		n->kind = CCP_NONE;
 		return explain(core, op, result, reason);
 	}
-	lcp_describe(n, op, reason);
+	ccpc_describe(n, op, reason);
 	return true;
 }
 
-static int64_t lcp_peak(const struct lw_core *base, int node)
+static int64_t ccpc_peak(const struct cnn_backend *base, int node)
 {
 	(void)node;
-	return CNNACC_CCP_ROWS * CNNACC_CCP_LANES * ((const struct lcp_core *)base)->hw.groups;
+	return CNNACC_CCP_ROWS * CNNACC_CCP_LANES * ((const struct ccpc_core *)base)->hw.groups;
 }
 
-const struct lw_core_ops lw_ccp = {
+const struct cnn_backend_ops cnn_backend_ccp = {
 	.type = CNNACC_CORE_CCP,
 	.name = "ccp",
 	.fuse = CNN_FUSE_NOP | CNN_FUSE_BN | CNN_FUSE_BIAS | CNN_FUSE_RELU | CNN_FUSE_CHAIN |
 		CNN_FUSE_ADD | CNN_FUSE_SHUFFLE | CNN_FUSE_STRIDE | CNN_FUSE_QDQ,
-	.open = lcp_open,
-	.close = lcp_close,
-	.is_for = lcp_is_for,
-	.match = lcp_match_node,
-	.plan = lcp_plan,
-	.lower = lcp_lower,
-	.peak = lcp_peak,
+	.open = ccpc_open,
+	.close = ccpc_close,
+	.is_for = ccpc_is_for,
+	.match = ccpc_match_node,
+	.plan = ccpc_plan,
+	.lower = ccpc_lower,
+	.peak = ccpc_peak,
 };

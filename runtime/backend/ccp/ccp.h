@@ -9,7 +9,7 @@
 #define LINE_FLOATS	(CNNACC_LINE_SIZE / 4)
 #define WEIGHT_TGT(b)	(CNNACC_CCP_TGT_WEIGHT0 + (b))
 
-struct lcp_hw {
+struct ccpc_hw {
 	int64_t bank;		/* one data bank */
 	int64_t wbank;		/* one weight bank */
 	int64_t lob;		/* output channels of one EXEC */
@@ -27,7 +27,7 @@ struct lcp_hw {
  */
 #define CCP_HALVES	(2 * (CNNACC_CCP_DATA_BANKS + CNNACC_CCP_WEIGHT_BANKS))
 
-struct lcp_clock {
+struct ccpc_clock {
 	uint32_t reg[CNNACC_CCP_GPRS];
 	uint32_t conv0[CNNACC_CCP_GPRS], conv1[CNNACC_CCP_GPRS];
 	uint32_t pool[CNNACC_CCP_GPRS], pad[CNNACC_CCP_GPRS], fc[CNNACC_CCP_GPRS];
@@ -35,53 +35,52 @@ struct lcp_clock {
 	uint64_t t, d;		/* controller; DMA engine free */
 	uint64_t written[CCP_HALVES], read[CCP_HALVES];
 	struct cnnrt_cost count;	/* so far; cycles, control and the minimum are not filled */
-	struct lcp_trace *trace;	/* told of every span; NULL: nobody */
+	struct ccpc_trace *trace;	/* told of every span; NULL: nobody */
 	uint64_t steps;		/* instructions run */
 	int64_t bank, wbank;	/* of the device */
 };
 
-void lcp_clock_boot(struct lcp_clock *c, const struct lcp_hw *hw, uint32_t insns);
+void ccpc_clock_boot(struct ccpc_clock *c, const struct ccpc_hw *hw, uint32_t insns);
 /* Runs one instruction; returns where the next one is. */
-uint32_t lcp_clock_step(struct lcp_clock *c, const uint32_t *words, uint32_t pc);
+uint32_t ccpc_clock_step(struct ccpc_clock *c, const uint32_t *words, uint32_t pc);
 /* Runs words[from..to), which must not jump out of that range. */
-void lcp_clock_run(struct lcp_clock *c, const uint32_t *words, uint32_t from, uint32_t to);
+void ccpc_clock_run(struct ccpc_clock *c, const uint32_t *words, uint32_t from, uint32_t to);
 
 /* A page of so many lines replaces the code: a jump, its LOAD, a jump. */
-void lcp_clock_turn(struct lcp_clock *c, int64_t lines);
+void ccpc_clock_turn(struct ccpc_clock *c, int64_t lines);
 
-static inline uint64_t lcp_clock_cycles(const struct lcp_clock *c)
+static inline uint64_t ccpc_clock_cycles(const struct ccpc_clock *c)
 {
 	return c->t > c->d ? c->t : c->d;
 }
 
 /* ---- accounts -------------------------------------------------------------------------- */
 
-struct lcp_code;
+struct ccpc_code;
 
 /* Runs the code of a whole task and books what it takes to the nodes that its words belong to. */
-int lcp_account(struct lcp_code *c, struct cnn_task *task);
+int ccpc_account(struct ccpc_code *c, struct cnn_task *task);
 /* The clock has spent from..to-1 on something. */
-void lcp_trace_add(struct lcp_trace *t, enum cnnrt_activity what, uint64_t from, uint64_t to);
+void ccpc_trace_add(struct ccpc_trace *t, enum cnnrt_activity what, uint64_t from, uint64_t to);
 
 /* T of one conv EXEC without its end (bias, save, fill), and of the end. */
-int64_t lcp_conv_body(const struct lcp_hw *hw, int64_t ci, int64_t co, int64_t vec, int64_t kh,
-		      int64_t kw, int64_t sy, int64_t sx);
+int64_t ccpc_conv_body(const struct ccpc_hw *hw, int64_t ci, int64_t co, int64_t vec, int64_t kh,
+		       int64_t kw, int64_t sy, int64_t sx);
 
 /* ---- code ------------------------------------------------------------------------------ */
 
 /* Where a node has a value in a data bank. */
-struct lcp_home {
+struct ccpc_home {
 	bool kept;		/* all of it from line at on, as it lies in memory; nothing is moved */
 	int64_t at;
 	int64_t spare, room;	/* bank line and floats for parts of it, if it is not kept */
 	int64_t half, half_at[2];	/* floats for them in either half of the bank, and lines */
 };
 
-#define LCP_BOUNDLESS	((int64_t)1 << 48)
-
+#define CCPC_BOUNDLESS ((int64_t)1 << 48)
 
 /* Where part of a value is in memory, and where in a data bank. */
-struct lcp_region {
+struct ccpc_region {
 	bool kept;		/* in the bank as in memory: pieces and lines do not count */
 	int64_t line, lines;	/* first piece: memory line (VA / 64), length */
 	int64_t at;		/* line of the bank where the pieces go, one after the other */
@@ -94,27 +93,27 @@ struct lcp_region {
 #define CCP_SPANS	64
 
 /* Memory lines from..to-1. */
-struct lcp_span {
+struct ccpc_span {
 	int64_t from, to;
 };
 
 /* What a node takes. */
-struct lcp_trial {
+struct ccpc_trial {
 	int64_t words, weights;
 	uint64_t steps;		/* instructions that the clock has run */
 	uint64_t cycles, bytes;	/* of the tasks that have ended; moved by LOAD and STORE */
 };
 
 /* Weights for the first banks weight banks: lines of each, one after the other in memory. */
-struct lcp_chunk {
+struct ccpc_chunk {
 	int64_t line, lines;	/* lines 0: none */
 	int banks;
 	int node;		/* whose they are */
 };
 
-struct lcp_code {
-	const struct lcp_hw *hw;
-	struct lw *lw;		/* NULL: trial, nothing is kept */
+struct ccpc_code {
+	const struct ccpc_hw *hw;
+	struct cnn_compile *lw; /* NULL: trial, nothing is kept */
 	int node;		/* whose code is being made */
 	uint32_t *words;	/* of the task */
 	int *owner;		/* of each word: the node that it works for */
@@ -127,145 +126,145 @@ struct lcp_code {
 	unsigned int sel;	/* data bank that is the read bank */
 	bool pinned;		/* a bank holds what must not be lost */
 	uint32_t reg[CNNACC_CCP_GPRS];	/* what each register holds */
-	struct lcp_clock clock;
+	struct ccpc_clock clock;
 	uint32_t timed;		/* instructions the clock has run */
 	/* What the read bank holds, in each half if parts alternate; lines 0: unknown. */
-	struct lcp_region in_bank[2];
+	struct ccpc_region in_bank[2];
 	unsigned int in_half, out_half;	/* those that are in use */
 	/* Steps: computed but not yet stored, in the write bank, and an input that is still there. */
-	struct lcp_region pending, beside;
+	struct ccpc_region pending, beside;
 	bool turn;		/* the banks change places before the next step computes */
 	bool odd;		/* they have done so an odd number of times in this node */
 	/* First memory line of what is in the halves of the weight banks; -1: nothing known. */
 	int64_t weights[2];
 	unsigned int weight_half;	/* the one that was used last */
-	struct lcp_chunk next;	/* what the next node begins with */
+	struct ccpc_chunk next;		/* what the next node begins with */
 	/* Memory the task has read before it wrote it, and written. */
-	struct lcp_span reads[CCP_SPANS], writes[CCP_SPANS];
+	struct ccpc_span reads[CCP_SPANS], writes[CCP_SPANS];
 	int n_reads, n_writes;
 	int first_node, last_node;	/* of the task; first -1: none yet */
 	bool restartable;
-	struct lcp_trial trial;	/* since the trial of a node began */
+	struct ccpc_trial trial; /* since the trial of a node began */
 };
 
 /* Beyond these a node is not worth a program: words, and instructions run in it. */
-#define LCP_WORDS_MAX	(CNN_PROGRAM_MAX / 4 / 16)
-#define LCP_STEPS_MAX	100000000u
+#define CCPC_WORDS_MAX (CNN_PROGRAM_MAX / 4 / 16)
+#define CCPC_STEPS_MAX 100000000u
 /* The same for all trials of one compilation, so that its time is bounded. */
-#define LCP_ALL_STEPS_MAX	2000000000u
+#define CCPC_ALL_STEPS_MAX 2000000000u
 
-int lcp_code_init(struct lcp_code *c, const struct lcp_hw *hw, struct lw *lw);
-void lcp_code_free(struct lcp_code *c);
+int ccpc_code_init(struct ccpc_code *c, const struct ccpc_hw *hw, struct cnn_compile *lw);
+void ccpc_code_free(struct ccpc_code *c);
 /* Ends the task if there is one. */
-int lcp_code_flush(struct lcp_code *c);
+int ccpc_code_flush(struct ccpc_code *c);
 
 /*
  * A unit is a stretch of code that loads what it needs and leaves its results in memory, so
  * that a task may end before and after it. emit makes the code of one; if the task gets too
- * long or too slow, it is made again as the first of a new task. LCP_TOO_BIG: no task can hold
- * it. LCP_TOO_MUCH: a trial has gone beyond what a node may take. LCP_PINNED: the task gets too
+ * long or too slow, it is made again as the first of a new task. CCPC_TOO_BIG: no task can hold
+ * it. CCPC_TOO_MUCH: a trial has gone beyond what a node may take. CCPC_PINNED: the task gets too
  * slow, and cannot end here.
  */
-enum { LCP_TOO_BIG = 1, LCP_TOO_MUCH = 2, LCP_PINNED = 3 };
+enum { CCPC_TOO_BIG = 1, CCPC_TOO_MUCH = 2, CCPC_PINNED = 3 };
 
 /* Page i of the task, 0..n_pages: the index of its first word, and its length. */
-uint32_t lcp_page(const struct lcp_code *c, int i, uint32_t *n);
+uint32_t ccpc_page(const struct ccpc_code *c, int i, uint32_t *n);
 /* Words that every page begins with. */
-#define LCP_HEAD	2
+#define CCPC_HEAD 2
 
-int lcp_unit(struct lcp_code *c, void (*emit)(struct lcp_code *c, const void *arg),
-	     const void *arg);
+int ccpc_unit(struct ccpc_code *c, void (*emit)(struct ccpc_code *c, const void *arg),
+	      const void *arg);
 
 /* A task may be run again if it never writes what it has read from outside. */
-void lcp_note_read(struct lcp_code *c, const struct lcp_region *r);
-void lcp_note_write(struct lcp_code *c, const struct lcp_region *r);
+void ccpc_note_read(struct ccpc_code *c, const struct ccpc_region *r);
+void ccpc_note_write(struct ccpc_code *c, const struct ccpc_region *r);
 
 /* Registers of a transfer: memory line, length, bank line; and of a loop. */
-#define LCP_MEM		0
-#define LCP_LEN		1
-#define LCP_BANK	2
-#define LCP_COUNT	7
+#define CCPC_MEM   0
+#define CCPC_LEN   1
+#define CCPC_BANK  2
+#define CCPC_COUNT 7
 
-void lcp_op(struct lcp_code *c, uint32_t insn);
+void ccpc_op(struct ccpc_code *c, uint32_t insn);
 /* Makes rd hold value. */
-void lcp_set(struct lcp_code *c, unsigned int rd, int64_t value);
+void ccpc_set(struct ccpc_code *c, unsigned int rd, int64_t value);
 /* The same for a memory line, with the code size independent of where values lie in a trial. */
-void lcp_set_line(struct lcp_code *c, unsigned int rd, int64_t line);
+void ccpc_set_line(struct ccpc_code *c, unsigned int rd, int64_t line);
 /* The same for a place in the weight banks: which half it is in is not known in a trial. */
-void lcp_set_weights(struct lcp_code *c, unsigned int rd, int64_t value);
+void ccpc_set_weights(struct ccpc_code *c, unsigned int rd, int64_t value);
 /* Adds at run time, inside a loop. */
-void lcp_add(struct lcp_code *c, unsigned int rd, int64_t delta);
+void ccpc_add(struct ccpc_code *c, unsigned int rd, int64_t delta);
 /* The loop from top on runs R7 times; R7 is zero after it. */
-uint32_t lcp_loop(struct lcp_code *c, int64_t count);
-void lcp_loop_end(struct lcp_code *c, uint32_t top);
+uint32_t ccpc_loop(struct ccpc_code *c, int64_t count);
+void ccpc_loop_end(struct ccpc_code *c, uint32_t top);
 /* Tells that rd gained delta in the loop that has just ended. */
-void lcp_gained(struct lcp_code *c, unsigned int rd, int64_t delta);
+void ccpc_gained(struct ccpc_code *c, unsigned int rd, int64_t delta);
 
 /* Planes c0..c1-1 of an image, floats f0..f1-1 of each; line0 is where the value starts. */
-struct lcp_region lcp_region(int64_t line0, const struct lcp_home *home,
-			     const struct cnn_layout *l, int64_t image, int64_t c0, int64_t c1,
-			     int64_t f0, int64_t f1);
+struct ccpc_region ccpc_region(int64_t line0, const struct ccpc_home *home,
+			       const struct cnn_layout *l, int64_t image, int64_t c0, int64_t c1,
+			       int64_t f0, int64_t f1);
 /* Can such a region be made at all (else planes must be taken whole)? */
-bool lcp_splits_planes(const struct cnn_layout *l);
+bool ccpc_splits_planes(const struct cnn_layout *l);
 /* Floats of the room that it takes. */
-static inline int64_t lcp_region_floats(const struct lcp_region *r)
+static inline int64_t ccpc_region_floats(const struct ccpc_region *r)
 {
 	return r->lines * r->pieces * LINE_FLOATS;
 }
 
 /* Cycles that moving it takes, about. */
-static inline int64_t lcp_region_cycles(const struct lcp_region *r)
+static inline int64_t ccpc_region_cycles(const struct ccpc_region *r)
 {
 	return r->kept ? 0 : r->pieces * (r->lines + 22);
 }
 
-bool lcp_same_region(const struct lcp_region *a, const struct lcp_region *b);
+bool ccpc_same_region(const struct ccpc_region *a, const struct ccpc_region *b);
 /* Puts one that is not kept at a line of a bank. */
-void lcp_place(struct lcp_region *r, int64_t at);
+void ccpc_place(struct ccpc_region *r, int64_t at);
 
-static inline void lcp_forget_input(struct lcp_code *c)
+static inline void ccpc_forget_input(struct ccpc_code *c)
 {
 	c->in_bank[0].lines = c->in_bank[1].lines = 0;
 }
 
 /* Exchanges the banks. */
-void lcp_swap(struct lcp_code *c);
+void ccpc_swap(struct ccpc_code *c);
 /* Brings a region into the read bank. */
-void lcp_load(struct lcp_code *c, const struct lcp_region *r);
+void ccpc_load(struct ccpc_code *c, const struct ccpc_region *r);
 /* The same for either bank, whatever it holds. */
-void lcp_load_to(struct lcp_code *c, const struct lcp_region *r, enum cnnacc_ccp_target bank);
+void ccpc_load_to(struct ccpc_code *c, const struct ccpc_region *r, enum cnnacc_ccp_target bank);
 /*
  * Prepares the write bank for a region that will be stored. Lines are the unit of a STORE: where
  * the region starts inside a line, what an earlier store left in front of it is fetched first;
  * what lies behind its end must be stored later than this. whole: fetch all of it.
  */
-void lcp_open_out(struct lcp_code *c, const struct lcp_region *r, bool whole);
-void lcp_store(struct lcp_code *c, const struct lcp_region *r);
+void ccpc_open_out(struct ccpc_code *c, const struct ccpc_region *r, bool whole);
+void ccpc_store(struct ccpc_code *c, const struct ccpc_region *r);
 /* Lines that always fit a half of a weight bank. */
-static inline int64_t lcp_half_lines(const struct lcp_hw *hw)
+static inline int64_t ccpc_half_lines(const struct ccpc_hw *hw)
 {
 	return hw->wbank / LINE_FLOATS / 2;
 }
 
 /* Returns the line of the weight banks where the chunk is: the half that is not in use, or all. */
-int64_t lcp_load_weights(struct lcp_code *c, const struct lcp_chunk *k);
-/* Loads what lcp_load_weights will be asked for next, if it goes beside what is in use. */
-void lcp_load_ahead(struct lcp_code *c, const struct lcp_chunk *k);
+int64_t ccpc_load_weights(struct ccpc_code *c, const struct ccpc_chunk *k);
+/* Loads what ccpc_load_weights will be asked for next, if it goes beside what is in use. */
+void ccpc_load_ahead(struct ccpc_code *c, const struct ccpc_chunk *k);
 /* Lines from line on to line at of a data bank, or from there. */
-struct lcp_move {
+struct ccpc_move {
 	bool load;
 	unsigned int bank;
 	int64_t at, line, lines;
 };
 
-void lcp_move(struct lcp_code *c, const struct lcp_move *m);
+void ccpc_move(struct ccpc_code *c, const struct ccpc_move *m);
 /* Lines to a linear place in the weight banks. */
-void lcp_load_linear(struct lcp_code *c, int64_t line, int64_t lines, int64_t target);
+void ccpc_load_linear(struct ccpc_code *c, int64_t line, int64_t lines, int64_t target);
 
 /* ---- nodes ----------------------------------------------------------------------------- */
 
 /* w(o, c, k) = scale * data[o * so + c * sc + k], or scale without data; bias likewise. */
-struct lcp_weights {
+struct ccpc_weights {
 	const float *data;
 	int64_t so, sc;
 	float scale;
@@ -274,10 +273,10 @@ struct lcp_weights {
 	float bias_scale;
 };
 
-struct lcp_conv {
+struct ccpc_conv {
 	int64_t n, groups, ci, co;	/* ci, co: of one group */
 	int64_t ih, iw, oh, ow, kh, kw, sy, sx, pt, pb, pl, pr;
-	struct lcp_weights w;
+	struct ccpc_weights w;
 	/*
 	 * An average whose divisor is the number of elements under the window: those of the map and
 	 * of this much of its padding. Weights are then one kernel for each such number.
@@ -294,40 +293,40 @@ struct lcp_conv {
 	int64_t columns;	/* tiles of 8 columns per unit */
 };
 
-struct lcp_fc {
+struct ccpc_fc {
 	int64_t rows, in, out;
-	struct lcp_weights w;
+	struct ccpc_weights w;
 	/* Plan: rows of x in the bank, outputs per slice, slices per unit, slots for slices. */
 	int64_t block, slice, unit, slots;
 };
 
-struct lcp_mean {
+struct ccpc_mean {
 	int64_t n, c, plane;
 	int64_t block;		/* channels per unit */
 };
 
-struct lcp_pool {
+struct ccpc_pool {
 	int64_t n, c, ih, iw, oh, ow, kh, kw, sy, sx, pt, pl;
 	bool average;
 	int64_t rows, block;	/* per unit */
 };
 
-struct lcp_pad {
+struct ccpc_pad {
 	int64_t n, c, ih, iw, layers;
 	int64_t block;
 };
 
-enum lcp_kind { CCP_NONE, CCP_CONV, CCP_FC, CCP_MEAN, CCP_POOL, CCP_PAD };
+enum ccpc_kind { CCP_NONE, CCP_CONV, CCP_FC, CCP_MEAN, CCP_POOL, CCP_PAD };
 
-struct lcp_node {
-	enum lcp_kind kind;
+struct ccpc_node {
+	enum ccpc_kind kind;
 	int node;		/* of the graph */
 	union {
-		struct lcp_conv conv;
-		struct lcp_fc fc;
-		struct lcp_mean mean;
-		struct lcp_pool pool;
-		struct lcp_pad pad;
+		struct ccpc_conv conv;
+		struct ccpc_fc fc;
+		struct ccpc_mean mean;
+		struct ccpc_pool pool;
+		struct ccpc_pad pad;
 	};
 	bool relu;
 	bool split;		/* plan: parts of what is not kept alternate between halves */
@@ -336,25 +335,25 @@ struct lcp_node {
 	int add;
 	struct cnn_layout in_l, out_l, add_l;
 	int64_t in_line, out_line, add_line;	/* where they start in memory */
-	struct lcp_home in_home, out_home, add_home;	/* in the read, write and read bank */
+	struct ccpc_home in_home, out_home, add_home; /* in the read, write and read bank */
 	int64_t weight_line;	/* where its weight image starts */
-	struct lcp_chunk first;	/* of its weights */
+	struct ccpc_chunk first; /* of its weights */
 };
 
 /* Floats that regions of the input and of the output may take. */
-static inline int64_t lcp_room(const struct lcp_node *n, const struct lcp_home *home)
+static inline int64_t ccpc_room(const struct ccpc_node *n, const struct ccpc_home *home)
 {
-	return home->kept ? LCP_BOUNDLESS : n->split ? home->half : home->room;
+	return home->kept ? CCPC_BOUNDLESS : n->split ? home->half : home->room;
 }
 
-static inline int64_t lcp_in_room(const struct lcp_node *n)
+static inline int64_t ccpc_in_room(const struct ccpc_node *n)
 {
-	return lcp_room(n, &n->in_home);
+	return ccpc_room(n, &n->in_home);
 }
 
-static inline int64_t lcp_out_room(const struct lcp_node *n)
+static inline int64_t ccpc_out_room(const struct ccpc_node *n)
 {
-	return lcp_room(n, &n->out_home);
+	return ccpc_room(n, &n->out_home);
 }
 
 /* ---- steps of a node ------------------------------------------------------------------- */
@@ -366,103 +365,103 @@ static inline int64_t lcp_out_room(const struct lcp_node *n)
  * node or task, when the banks are again where they were. If halves alternate, ahead loads the
  * input of the next step before this one computes.
  */
-void lcp_step_load(struct lcp_code *c, const struct lcp_node *n, struct lcp_region *in,
-		   struct lcp_region *add, struct lcp_region *out);
-void lcp_step_start(struct lcp_code *c);
-void lcp_step_ahead(struct lcp_code *c, const struct lcp_node *n, struct lcp_region in);
-void lcp_step_done(struct lcp_code *c, const struct lcp_region *out);
-void lcp_step_end(struct lcp_code *c);
+void ccpc_step_load(struct ccpc_code *c, const struct ccpc_node *n, struct ccpc_region *in,
+		    struct ccpc_region *add, struct ccpc_region *out);
+void ccpc_step_start(struct ccpc_code *c);
+void ccpc_step_ahead(struct ccpc_code *c, const struct ccpc_node *n, struct ccpc_region in);
+void ccpc_step_done(struct ccpc_code *c, const struct ccpc_region *out);
+void ccpc_step_end(struct ccpc_code *c);
 /* Cycles that it may take to end them now. */
-uint64_t lcp_step_left(const struct lcp_code *c);
+uint64_t ccpc_step_left(const struct ccpc_code *c);
 /* Exchanges the banks inside the node. */
-void lcp_step_turn(struct lcp_code *c);
+void ccpc_step_turn(struct ccpc_code *c);
 /* The lines of the read and of the write bank from which on what is not kept has its room. */
-int64_t lcp_step_read(const struct lcp_code *c, const struct lcp_node *n);
-int64_t lcp_step_write(const struct lcp_code *c, const struct lcp_node *n);
+int64_t ccpc_step_read(const struct ccpc_code *c, const struct ccpc_node *n);
+int64_t ccpc_step_write(const struct ccpc_code *c, const struct ccpc_node *n);
 /*
  * Adds add to what is computed as out, and ReLU; the result is in the other bank, behind in, which
  * stays there (NULL: in its place). ones: float of weight bank 0 where two weights of 1 are.
  */
-void lcp_step_add(struct lcp_code *c, const struct lcp_node *n, const struct lcp_region *in,
-		  const struct lcp_region *add, struct lcp_region *out, int64_t ones);
+void ccpc_step_add(struct ccpc_code *c, const struct ccpc_node *n, const struct ccpc_region *in,
+		   const struct ccpc_region *add, struct ccpc_region *out, int64_t ones);
 /* May steps of the node exchange the banks, and additions, and may halves alternate? */
-bool lcp_can_turn(const struct lcp_node *n);
-bool lcp_can_halve(const struct lcp_node *n);
-bool lcp_can_add(const struct lcp_node *n);
+bool ccpc_can_turn(const struct ccpc_node *n);
+bool ccpc_can_halve(const struct ccpc_node *n);
+bool ccpc_can_add(const struct ccpc_node *n);
 /*
  * Parts into which a node that moves so many lines is best cut if halves alternate: the first load
  * and the last store have no EXEC beside them, but each step costs the controller some cycles.
  */
-int64_t lcp_parts(int64_t lines);
+int64_t ccpc_parts(int64_t lines);
 /* Floats of a bank that both what is stored and what is loaded may take then. */
-int64_t lcp_turn_room(const struct lcp_node *n);
+int64_t ccpc_turn_room(const struct ccpc_node *n);
 /* How long an addition takes for lines of output, and the most floats of it. */
-int64_t lcp_add_cycles(int64_t lines);
-#define LCP_ADD_MAX	((int64_t)UINT16_MAX * CNNACC_CCP_LANES)
+int64_t ccpc_add_cycles(int64_t lines);
+#define CCPC_ADD_MAX ((int64_t)UINT16_MAX * CNNACC_CCP_LANES)
 
 /*
  * Of each kind: pick the sizes of its units, smaller at each further attempt (from 0 on; false:
  * there is no smaller one), make its weight image, which sets weight_line and first, and make its
- * code (positive: what lcp_unit says).
+ * code (positive: what ccpc_unit says).
  */
-bool lcp_conv_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
-int lcp_conv_weights(struct lcp_code *c, struct lcp_node *n);
-int lcp_conv_emit(struct lcp_code *c, struct lcp_node *n);
-bool lcp_fc_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
-int lcp_fc_weights(struct lcp_code *c, struct lcp_node *n);
-int lcp_fc_emit(struct lcp_code *c, struct lcp_node *n);
-bool lcp_mean_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
-int lcp_mean_weights(struct lcp_code *c, struct lcp_node *n);
-int lcp_mean_emit(struct lcp_code *c, struct lcp_node *n);
+bool ccpc_conv_plan(const struct ccpc_hw *hw, struct ccpc_node *n, int attempt);
+int ccpc_conv_weights(struct ccpc_code *c, struct ccpc_node *n);
+int ccpc_conv_emit(struct ccpc_code *c, struct ccpc_node *n);
+bool ccpc_fc_plan(const struct ccpc_hw *hw, struct ccpc_node *n, int attempt);
+int ccpc_fc_weights(struct ccpc_code *c, struct ccpc_node *n);
+int ccpc_fc_emit(struct ccpc_code *c, struct ccpc_node *n);
+bool ccpc_mean_plan(const struct ccpc_hw *hw, struct ccpc_node *n, int attempt);
+int ccpc_mean_weights(struct ccpc_code *c, struct ccpc_node *n);
+int ccpc_mean_emit(struct ccpc_code *c, struct ccpc_node *n);
 /* Does it compute in the room of its input and output? Neither can be kept then. */
-bool lcp_pool_passes(const struct lcp_node *n);
-bool lcp_pool_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
-int lcp_pool_emit(struct lcp_code *c, struct lcp_node *n);
-bool lcp_pad_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt);
-int lcp_pad_emit(struct lcp_code *c, struct lcp_node *n);
+bool ccpc_pool_passes(const struct ccpc_node *n);
+bool ccpc_pool_plan(const struct ccpc_hw *hw, struct ccpc_node *n, int attempt);
+int ccpc_pool_emit(struct ccpc_code *c, struct ccpc_node *n);
+bool ccpc_pad_plan(const struct ccpc_hw *hw, struct ccpc_node *n, int attempt);
+int ccpc_pad_emit(struct ccpc_code *c, struct ccpc_node *n);
 
 /*
  * Room for a node's weights: sets *line to its memory line and *data to its floats (NULL in a
  * trial).
  */
-int lcp_weight_room(struct lcp_code *c, int64_t floats, int64_t *line, float **data);
-float lcp_weight(const struct lcp_weights *w, int64_t o, int64_t c, int64_t k);
-float lcp_bias(const struct lcp_weights *w, int64_t o);
+int ccpc_weight_room(struct ccpc_code *c, int64_t floats, int64_t *line, float **data);
+float ccpc_weight(const struct ccpc_weights *w, int64_t o, int64_t c, int64_t k);
+float ccpc_bias(const struct ccpc_weights *w, int64_t o);
 
 /* ---- segments -------------------------------------------------------------------------- */
 
-struct lcp_core {
-	struct lw_core base;
-	struct lcp_hw hw;
-	struct lcp_node *nodes;	/* by graph index */
+struct ccpc_core {
+	struct cnn_backend base;
+	struct ccpc_hw hw;
+	struct ccpc_node *nodes; /* by graph index */
 	int *index;		/* scratch by value, -1 */
 	int64_t words, weights;	/* of all nodes planned so far */
 	uint64_t steps;		/* of all trials so far */
 	uint64_t keep_steps;	/* of those to find out what to keep on chip */
 };
 
-static inline int64_t lcp_value_line(const struct lcp_core *core, int value)
+static inline int64_t ccpc_value_line(const struct ccpc_core *core, int value)
 {
 	return (CNN_VA_ARENA + core->base.lw->out->slots[value].offset) / CNNACC_LINE_SIZE;
 }
 
 /* Picks the sizes of n's units for its homes, and tells what it takes; false: it cannot. */
-bool lcp_try(struct lcp_core *core, struct lcp_node *n, struct lcp_trial *t);
-int lcp_weights(struct lcp_code *c, struct lcp_node *n);
-int lcp_emit(struct lcp_code *c, struct lcp_node *n);
+bool ccpc_try(struct ccpc_core *core, struct ccpc_node *n, struct ccpc_trial *t);
+int ccpc_weights(struct ccpc_code *c, struct ccpc_node *n);
+int ccpc_emit(struct ccpc_code *c, struct ccpc_node *n);
 /* Says in a reason what the node has become: its unit, what stays on chip, its tiles. */
-void lcp_describe(const struct lcp_node *n, const char *op, char *reason);
+void ccpc_describe(const struct ccpc_node *n, const char *op, char *reason);
 
-#define LCP_KEPT	8	/* values that the banks hold at most */
-#define LCP_MOVES	(LCP_KEPT + 2)
+#define CCPC_KEPT  8 /* values that the banks hold at most */
+#define CCPC_MOVES (CCPC_KEPT + 2)
 
 /* What is done around a node of a segment. */
-struct lcp_step {
-	struct lcp_move moves[LCP_MOVES];	/* before it */
+struct ccpc_step {
+	struct ccpc_move moves[CCPC_MOVES]; /* before it */
 	int n_moves, cut_at;
 	bool cut;		/* a new task begins before move cut_at */
 	unsigned int bank;	/* to read */
-	struct lcp_home in, out, add;
+	struct ccpc_home in, out, add;
 	bool pinned;		/* the task must not end inside the node */
 	bool store;		/* the output, after it */
 };
@@ -471,11 +470,11 @@ struct lcp_step {
  * Finds a step for each node of a segment that has code, and sets the homes and sizes of these
  * nodes. False if there is no memory or no way.
  */
-bool lcp_keep(struct lcp_core *core, const struct cnn_segment *seg, struct lcp_step *steps);
-int lcp_lower(struct lw_core *base, struct cnn_segment *seg);
+bool ccpc_keep(struct ccpc_core *core, const struct cnn_segment *seg, struct ccpc_step *steps);
+int ccpc_lower(struct cnn_backend *base, struct cnn_segment *seg);
 
 /* From a graph node to its kind; false with the reason. */
-bool lcp_match(const struct lcp_hw *hw, const struct cnn_graph *g, int node, struct lcp_node *n,
-	       char *reason);
+bool ccpc_match(const struct ccpc_hw *hw, const struct cnn_graph *g, int node, struct ccpc_node *n,
+		char *reason);
 
 #endif

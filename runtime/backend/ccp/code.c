@@ -6,7 +6,7 @@
 
 /* ---- instructions ---------------------------------------------------------------------- */
 
-void lcp_op(struct lcp_code *c, uint32_t insn)
+void ccpc_op(struct ccpc_code *c, uint32_t insn)
 {
 	if (c->n >= c->page_end) {
 		c->overflow = true;
@@ -16,7 +16,7 @@ void lcp_op(struct lcp_code *c, uint32_t insn)
 	c->words[c->n++] = insn;
 }
 
-void lcp_set(struct lcp_code *c, unsigned int rd, int64_t value)
+void ccpc_set(struct ccpc_code *c, unsigned int rd, int64_t value)
 {
 	uint32_t want = (uint32_t)value, have = c->reg[rd];
 	int32_t delta = (int32_t)(want - have);
@@ -24,85 +24,88 @@ void lcp_set(struct lcp_code *c, unsigned int rd, int64_t value)
 	if (want == have)
 		return;
 	if (want < 0x10000) {
-		lcp_op(c, CNNACC_CCP_INSN_LDI(rd, want));
+		ccpc_op(c, CNNACC_CCP_INSN_LDI(rd, want));
 	} else if (delta >= INT16_MIN && delta <= INT16_MAX) {
-		lcp_op(c, CNNACC_CCP_INSN_ADDI(rd, rd, delta));
+		ccpc_op(c, CNNACC_CCP_INSN_ADDI(rd, rd, delta));
 	} else {
 		if ((want & 0xffff) != (have & 0xffff))
-			lcp_op(c, CNNACC_CCP_INSN_LDI(rd, want));
-		lcp_op(c, CNNACC_CCP_INSN_LDIH(rd, want >> 16));
+			ccpc_op(c, CNNACC_CCP_INSN_LDI(rd, want));
+		ccpc_op(c, CNNACC_CCP_INSN_LDIH(rd, want >> 16));
 	}
 	c->reg[rd] = want;
 }
 
-void lcp_set_line(struct lcp_code *c, unsigned int rd, int64_t line)
+void ccpc_set_line(struct ccpc_code *c, unsigned int rd, int64_t line)
 {
 	if (c->lw || c->reg[rd] == (uint32_t)line) {
-		lcp_set(c, rd, line);
+		ccpc_set(c, rd, line);
 		return;
 	}
-	lcp_op(c, CNNACC_CCP_INSN_LDI(rd, line));
-	lcp_op(c, CNNACC_CCP_INSN_LDIH(rd, (uint32_t)line >> 16));
+	ccpc_op(c, CNNACC_CCP_INSN_LDI(rd, line));
+	ccpc_op(c, CNNACC_CCP_INSN_LDIH(rd, (uint32_t)line >> 16));
 	c->reg[rd] = (uint32_t)line;
 }
 
-void lcp_set_weights(struct lcp_code *c, unsigned int rd, int64_t value)
+void ccpc_set_weights(struct ccpc_code *c, unsigned int rd, int64_t value)
 {
 	if (c->lw) {
-		lcp_set(c, rd, value);
+		ccpc_set(c, rd, value);
 		return;
 	}
-	lcp_op(c, CNNACC_CCP_INSN_LDI(rd, value));
-	lcp_op(c, CNNACC_CCP_INSN_LDIH(rd, (uint32_t)value >> 16));
+	ccpc_op(c, CNNACC_CCP_INSN_LDI(rd, value));
+	ccpc_op(c, CNNACC_CCP_INSN_LDIH(rd, (uint32_t)value >> 16));
 	c->reg[rd] = (uint32_t)value;
 }
 
-void lcp_add(struct lcp_code *c, unsigned int rd, int64_t delta)
+void ccpc_add(struct ccpc_code *c, unsigned int rd, int64_t delta)
 {
 	while (delta) {
-		int64_t part = lw_max(INT16_MIN, lw_min(INT16_MAX, delta));
+		int64_t part = cnn_max(INT16_MIN, cnn_min(INT16_MAX, delta));
 
-		lcp_op(c, CNNACC_CCP_INSN_ADDI(rd, rd, part));
+		ccpc_op(c, CNNACC_CCP_INSN_ADDI(rd, rd, part));
 		delta -= part;
 		if (c->overflow)
 			return;
 	}
 }
 
-uint32_t lcp_loop(struct lcp_code *c, int64_t count)
+uint32_t ccpc_loop(struct ccpc_code *c, int64_t count)
 {
-	lcp_set(c, LCP_COUNT, count);
+	ccpc_set(c, CCPC_COUNT, count);
 	return c->n - c->page;
 }
 
-void lcp_loop_end(struct lcp_code *c, uint32_t top)
+void ccpc_loop_end(struct ccpc_code *c, uint32_t top)
 {
-	lcp_op(c, CNNACC_CCP_INSN_ADDI(LCP_COUNT, LCP_COUNT, -1));
-	lcp_op(c, CNNACC_CCP_INSN_BNZ(LCP_COUNT, top));
-	c->reg[LCP_COUNT] = 0;
+	ccpc_op(c, CNNACC_CCP_INSN_ADDI(CCPC_COUNT, CCPC_COUNT, -1));
+	ccpc_op(c, CNNACC_CCP_INSN_BNZ(CCPC_COUNT, top));
+	c->reg[CCPC_COUNT] = 0;
 }
 
-void lcp_gained(struct lcp_code *c, unsigned int rd, int64_t delta)
+void ccpc_gained(struct ccpc_code *c, unsigned int rd, int64_t delta)
 {
 	c->reg[rd] += (uint32_t)delta;
 }
 
 /* ---- regions --------------------------------------------------------------------------- */
 
-bool lcp_splits_planes(const struct cnn_layout *l)
+bool ccpc_splits_planes(const struct cnn_layout *l)
 {
 	return l->plane_pitch % LINE_FLOATS == 0 || l->c == 1;
 }
 
-struct lcp_region lcp_region(int64_t line0, const struct lcp_home *home,
-			     const struct cnn_layout *l, int64_t image, int64_t c0, int64_t c1,
-			     int64_t f0, int64_t f1)
+struct ccpc_region ccpc_region(int64_t line0, const struct ccpc_home *home,
+			       const struct cnn_layout *l, int64_t image, int64_t c0, int64_t c1,
+			       int64_t f0, int64_t f1)
 {
 	int64_t start = image * l->image_pitch + c0 * l->plane_pitch;
-	struct lcp_region r = {
-		.pieces = 1, .pitch = c1 - c0 == 1 ? f1 - f0 : l->plane_pitch,
-		.lo = start + f0, .hi = start + (c1 - c0 - 1) * l->plane_pitch + f1,
-		.kept = home->kept, .at = home->kept ? home->at : home->spare,
+	struct ccpc_region r = {
+		.pieces = 1,
+		.pitch = c1 - c0 == 1 ? f1 - f0 : l->plane_pitch,
+		.lo = start + f0,
+		.hi = start + (c1 - c0 - 1) * l->plane_pitch + f1,
+		.kept = home->kept,
+		.at = home->kept ? home->at : home->spare,
 	};
 	int64_t first = r.lo / LINE_FLOATS;
 
@@ -113,15 +116,15 @@ struct lcp_region lcp_region(int64_t line0, const struct lcp_home *home,
 	if (c1 - c0 > 1 && (f0 || f1 < l->plane)) {
 		r.pieces = c1 - c0;
 		r.step = l->plane_pitch / LINE_FLOATS;
-		r.lines = lw_div_up(start + f1, LINE_FLOATS) - first;
+		r.lines = cnn_div_up(start + f1, LINE_FLOATS) - first;
 		r.pitch = r.lines * LINE_FLOATS;
 		return r;
 	}
-	r.lines = lw_div_up(r.hi, LINE_FLOATS) - first;
+	r.lines = cnn_div_up(r.hi, LINE_FLOATS) - first;
 	return r;
 }
 
-void lcp_place(struct lcp_region *r, int64_t at)
+void ccpc_place(struct ccpc_region *r, int64_t at)
 {
 	if (r->kept)
 		return;
@@ -129,7 +132,7 @@ void lcp_place(struct lcp_region *r, int64_t at)
 	r->at = at;
 }
 
-bool lcp_same_region(const struct lcp_region *a, const struct lcp_region *b)
+bool ccpc_same_region(const struct ccpc_region *a, const struct ccpc_region *b)
 {
 	return a->line == b->line && a->lines == b->lines && a->pieces == b->pieces &&
 	       a->step == b->step && a->lo == b->lo && a->hi == b->hi;
@@ -141,9 +144,9 @@ bool lcp_same_region(const struct lcp_region *a, const struct lcp_region *b)
 #define UNROLL_WORDS	256
 
 /* Transfers of a round; the rounds share them out equally. */
-static int64_t unroll_of(const struct lcp_code *c, int64_t pieces)
+static int64_t unroll_of(const struct ccpc_code *c, int64_t pieces)
 {
-	int64_t unroll = lw_max(1, c->hw->insns / UNROLL_WORDS);
+	int64_t unroll = cnn_max(1, c->hw->insns / UNROLL_WORDS);
 
 	while (pieces % unroll)
 		unroll--;
@@ -151,51 +154,51 @@ static int64_t unroll_of(const struct lcp_code *c, int64_t pieces)
 }
 
 /* Moves r's pieces, only the first lines of each. */
-static void transfer(struct lcp_code *c, const struct lcp_region *r, int64_t lines, uint32_t insn)
+static void transfer(struct ccpc_code *c, const struct ccpc_region *r, int64_t lines, uint32_t insn)
 {
 	int64_t unroll = r->pieces <= 3 ? r->pieces : unroll_of(c, r->pieces);
 	bool loop = unroll != r->pieces;
 	uint32_t top;
 
-	lcp_set_line(c, LCP_MEM, r->line);
-	lcp_set(c, LCP_LEN, lines);
-	lcp_set(c, LCP_BANK, r->at);
-	top = loop ? lcp_loop(c, r->pieces / unroll) : 0;
+	ccpc_set_line(c, CCPC_MEM, r->line);
+	ccpc_set(c, CCPC_LEN, lines);
+	ccpc_set(c, CCPC_BANK, r->at);
+	top = loop ? ccpc_loop(c, r->pieces / unroll) : 0;
 	for (int64_t i = 0; i < unroll; i++) {
-		lcp_op(c, insn);
+		ccpc_op(c, insn);
 		if (!loop && i + 1 == unroll)
 			break;
-		lcp_add(c, LCP_MEM, r->step);
-		lcp_add(c, LCP_BANK, r->lines);
+		ccpc_add(c, CCPC_MEM, r->step);
+		ccpc_add(c, CCPC_BANK, r->lines);
 	}
 	if (loop)
-		lcp_loop_end(c, top);
-	lcp_gained(c, LCP_MEM, (r->pieces - !loop) * r->step);
-	lcp_gained(c, LCP_BANK, (r->pieces - !loop) * r->lines);
+		ccpc_loop_end(c, top);
+	ccpc_gained(c, CCPC_MEM, (r->pieces - !loop) * r->step);
+	ccpc_gained(c, CCPC_BANK, (r->pieces - !loop) * r->lines);
 }
 
 static uint32_t load_insn(unsigned int tgt)
 {
-	return CNNACC_CCP_INSN_LOAD(LCP_MEM, LCP_LEN, LCP_BANK, tgt);
+	return CNNACC_CCP_INSN_LOAD(CCPC_MEM, CCPC_LEN, CCPC_BANK, tgt);
 }
 
-void lcp_load_to(struct lcp_code *c, const struct lcp_region *r, enum cnnacc_ccp_target bank)
+void ccpc_load_to(struct ccpc_code *c, const struct ccpc_region *r, enum cnnacc_ccp_target bank)
 {
 	if (bank == CNNACC_CCP_TGT_READ_BANK)
-		lcp_forget_input(c);
-	lcp_note_read(c, r);
+		ccpc_forget_input(c);
+	ccpc_note_read(c, r);
 	transfer(c, r, r->lines, load_insn(bank));
 }
 
-void lcp_load(struct lcp_code *c, const struct lcp_region *r)
+void ccpc_load(struct ccpc_code *c, const struct ccpc_region *r)
 {
-	if (r->kept || (c->in_bank[0].lines && lcp_same_region(&c->in_bank[0], r)))
+	if (r->kept || (c->in_bank[0].lines && ccpc_same_region(&c->in_bank[0], r)))
 		return;
-	lcp_load_to(c, r, CNNACC_CCP_TGT_READ_BANK);
+	ccpc_load_to(c, r, CNNACC_CCP_TGT_READ_BANK);
 	c->in_bank[0] = *r;
 }
 
-void lcp_open_out(struct lcp_code *c, const struct lcp_region *r, bool whole)
+void ccpc_open_out(struct ccpc_code *c, const struct ccpc_region *r, bool whole)
 {
 	if (r->kept || (!whole && r->lo % LINE_FLOATS == 0))
 		return;
@@ -203,57 +206,60 @@ void lcp_open_out(struct lcp_code *c, const struct lcp_region *r, bool whole)
 	transfer(c, r, whole ? r->lines : 1, load_insn(CNNACC_CCP_TGT_WRITE_BANK));
 }
 
-void lcp_store(struct lcp_code *c, const struct lcp_region *r)
+void ccpc_store(struct ccpc_code *c, const struct ccpc_region *r)
 {
 	if (r->kept)
 		return;
-	transfer(c, r, r->lines, CNNACC_CCP_INSN_STORE(LCP_MEM, LCP_LEN, LCP_BANK,
-						       CNNACC_CCP_TGT_WRITE_BANK));
-	lcp_note_write(c, r);
+	transfer(c, r, r->lines,
+		 CNNACC_CCP_INSN_STORE(CCPC_MEM, CCPC_LEN, CCPC_BANK, CNNACC_CCP_TGT_WRITE_BANK));
+	ccpc_note_write(c, r);
 }
 
-void lcp_move(struct lcp_code *c, const struct lcp_move *m)
+void ccpc_move(struct ccpc_code *c, const struct ccpc_move *m)
 {
-	const struct lcp_region r = { .line = m->line, .lines = m->lines, .pieces = 1, .at = m->at };
+	const struct ccpc_region r = {
+		.line = m->line, .lines = m->lines, .pieces = 1, .at = m->at
+	};
 	unsigned int tgt = m->bank == c->sel ? CNNACC_CCP_TGT_READ_BANK : CNNACC_CCP_TGT_WRITE_BANK;
 
-	transfer(c, &r, r.lines, m->load ? load_insn(tgt) :
-		 CNNACC_CCP_INSN_STORE(LCP_MEM, LCP_LEN, LCP_BANK, tgt));
+	transfer(c, &r, r.lines,
+		 m->load ? load_insn(tgt) :
+			   CNNACC_CCP_INSN_STORE(CCPC_MEM, CCPC_LEN, CCPC_BANK, tgt));
 	if (m->load)
-		lcp_note_read(c, &r);
+		ccpc_note_read(c, &r);
 	else
-		lcp_note_write(c, &r);
+		ccpc_note_write(c, &r);
 }
 
-void lcp_swap(struct lcp_code *c)
+void ccpc_swap(struct ccpc_code *c)
 {
-	lcp_op(c, CNNACC_CCP_INSN_SWAP);
+	ccpc_op(c, CNNACC_CCP_INSN_SWAP);
 	c->sel ^= 1;
-	lcp_forget_input(c);
+	ccpc_forget_input(c);
 }
 
 /* A chunk that needs more than a half takes both. */
-static bool takes_half(const struct lcp_code *c, const struct lcp_chunk *k)
+static bool takes_half(const struct ccpc_code *c, const struct ccpc_chunk *k)
 {
-	return k->lines <= lcp_half_lines(c->hw);
+	return k->lines <= ccpc_half_lines(c->hw);
 }
 
-static bool has_half(const struct lcp_code *c, unsigned int half, int64_t line)
+static bool has_half(const struct ccpc_code *c, unsigned int half, int64_t line)
 {
 	return c->weights[half] == line;
 }
 
-static void load_chunk(struct lcp_code *c, const struct lcp_chunk *k, unsigned int half)
+static void load_chunk(struct ccpc_code *c, const struct ccpc_chunk *k, unsigned int half)
 {
 	bool shared = c->weights[0] == c->weights[1];
 	int node = c->node;
 
 	c->node = k->node;
-	lcp_set(c, LCP_LEN, k->lines);
-	lcp_set_weights(c, LCP_BANK, half * lcp_half_lines(c->hw));
+	ccpc_set(c, CCPC_LEN, k->lines);
+	ccpc_set_weights(c, CCPC_BANK, half * ccpc_half_lines(c->hw));
 	for (int b = 0; b < k->banks; b++) {
-		lcp_set_line(c, LCP_MEM, k->line + b * k->lines);
-		lcp_op(c, load_insn(WEIGHT_TGT(b)));
+		ccpc_set_line(c, CCPC_MEM, k->line + b * k->lines);
+		ccpc_op(c, load_insn(WEIGHT_TGT(b)));
 	}
 	c->node = node;
 	if (!takes_half(c, k) || shared)
@@ -261,7 +267,7 @@ static void load_chunk(struct lcp_code *c, const struct lcp_chunk *k, unsigned i
 	c->weights[half] = k->line;
 }
 
-int64_t lcp_load_weights(struct lcp_code *c, const struct lcp_chunk *k)
+int64_t ccpc_load_weights(struct ccpc_code *c, const struct ccpc_chunk *k)
 {
 	if (has_half(c, 0, k->line) || has_half(c, 1, k->line)) {
 		c->weight_half = !has_half(c, 0, k->line);
@@ -269,10 +275,10 @@ int64_t lcp_load_weights(struct lcp_code *c, const struct lcp_chunk *k)
 		c->weight_half = takes_half(c, k) && !c->weight_half;
 		load_chunk(c, k, c->weight_half);
 	}
-	return c->weight_half * lcp_half_lines(c->hw);
+	return c->weight_half * ccpc_half_lines(c->hw);
 }
 
-void lcp_load_ahead(struct lcp_code *c, const struct lcp_chunk *k)
+void ccpc_load_ahead(struct ccpc_code *c, const struct ccpc_chunk *k)
 {
 	bool shared = c->weights[0] >= 0 && c->weights[0] == c->weights[1];
 
@@ -281,18 +287,18 @@ void lcp_load_ahead(struct lcp_code *c, const struct lcp_chunk *k)
 		load_chunk(c, k, !c->weight_half);
 }
 
-void lcp_load_linear(struct lcp_code *c, int64_t line, int64_t lines, int64_t target)
+void ccpc_load_linear(struct ccpc_code *c, int64_t line, int64_t lines, int64_t target)
 {
 	int64_t bank_lines = c->hw->wbank / LINE_FLOATS;
 
 	while (lines > 0) {
 		int64_t bank = target / bank_lines;
-		int64_t part = lw_min(lines, (bank + 1) * bank_lines - target);
+		int64_t part = cnn_min(lines, (bank + 1) * bank_lines - target);
 
-		lcp_set_line(c, LCP_MEM, line);
-		lcp_set(c, LCP_LEN, part);
-		lcp_set(c, LCP_BANK, target % bank_lines);
-		lcp_op(c, load_insn((unsigned int)WEIGHT_TGT(bank)));
+		ccpc_set_line(c, CCPC_MEM, line);
+		ccpc_set(c, CCPC_LEN, part);
+		ccpc_set(c, CCPC_BANK, target % bank_lines);
+		ccpc_op(c, load_insn((unsigned int)WEIGHT_TGT(bank)));
 		line += part;
 		target += part;
 		lines -= part;
@@ -305,7 +311,7 @@ void lcp_load_linear(struct lcp_code *c, int64_t line, int64_t lines, int64_t ta
 /* Where weights seem to lie in a trial: far from every value. */
 #define TRIAL_WEIGHTS	0x80000000u
 
-int lcp_weight_room(struct lcp_code *c, int64_t floats, int64_t *line, float **data)
+int ccpc_weight_room(struct ccpc_code *c, int64_t floats, int64_t *line, float **data)
 {
 	int64_t at;
 
@@ -314,7 +320,7 @@ int lcp_weight_room(struct lcp_code *c, int64_t floats, int64_t *line, float **d
 	c->trial.weights += floats;
 	if (!c->lw)
 		return CNN_OK;
-	at = lw_buf_add(c->lw, &c->lw->weights, floats * 4, CNNACC_LINE_SIZE);
+	at = cnn_image_add(c->lw, &c->lw->weights, floats * 4, CNNACC_LINE_SIZE);
 	if (at < 0)
 		return (int)at;
 	*line = (CNN_VA_WEIGHTS + at) / CNNACC_LINE_SIZE;
@@ -322,14 +328,14 @@ int lcp_weight_room(struct lcp_code *c, int64_t floats, int64_t *line, float **d
 	return CNN_OK;
 }
 
-float lcp_weight(const struct lcp_weights *w, int64_t o, int64_t c, int64_t k)
+float ccpc_weight(const struct ccpc_weights *w, int64_t o, int64_t c, int64_t k)
 {
 	float scale = w->scale;
 
 	return w->data ? scale * w->data[o * w->so + c * w->sc + k] : scale;
 }
 
-float lcp_bias(const struct lcp_weights *w, int64_t o)
+float ccpc_bias(const struct ccpc_weights *w, int64_t o)
 {
 	return w->bias_scale * w->bias[o * w->bias_step];
 }

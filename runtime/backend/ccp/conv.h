@@ -13,23 +13,23 @@ struct slab {
 	int64_t y0, y1, first, rows, pt, pb;
 };
 
-struct slab lcp_slab(const struct lcp_conv *v, int64_t y0, int64_t y1);
+struct slab ccpc_slab(const struct ccpc_conv *v, int64_t y0, int64_t y1);
 
 /* Channels c0..c1-1 of a slab where they are in memory. */
-struct lcp_region lcp_slab_in(const struct lcp_node *n, int64_t image, int64_t c0, int64_t c1,
-			      const struct slab *s);
-struct lcp_region lcp_slab_out(const struct lcp_node *n, int64_t image, int64_t c0, int64_t c1,
-			       const struct slab *s);
-struct lcp_region lcp_slab_add(const struct lcp_node *n, int64_t image, int64_t c0, int64_t c1,
-			       const struct slab *s);
+struct ccpc_region ccpc_slab_in(const struct ccpc_node *n, int64_t image, int64_t c0, int64_t c1,
+				const struct slab *s);
+struct ccpc_region ccpc_slab_out(const struct ccpc_node *n, int64_t image, int64_t c0, int64_t c1,
+				 const struct slab *s);
+struct ccpc_region ccpc_slab_add(const struct ccpc_node *n, int64_t image, int64_t c0, int64_t c1,
+				 const struct slab *s);
 /*
  * Most floats that channels of a slab take in a bank if slabs have rows rows; false if one of
  * them has no input rows or more padding than a field holds.
  */
-bool lcp_slab_floats(const struct lcp_node *n, int64_t rows, int64_t in_ch, int64_t out_ch,
-		     int64_t *in, int64_t *out);
+bool ccpc_slab_floats(const struct ccpc_node *n, int64_t rows, int64_t in_ch, int64_t out_ch,
+		      int64_t *in, int64_t *out);
 /* May slabs have rows rows? */
-bool lcp_can_split(const struct lcp_node *n, int64_t rows);
+bool ccpc_can_split(const struct ccpc_node *n, int64_t rows);
 
 /* Tiles of a slab: full ones of TILE_ROWS rows, and the rows of the last (0: none). */
 static inline int64_t slab_full(const struct slab *s)
@@ -42,9 +42,9 @@ static inline int64_t slab_rest(const struct slab *s)
 	return (s->y1 - s->y0) % TILE_ROWS;
 }
 
-static inline int64_t conv_columns(const struct lcp_conv *v)
+static inline int64_t conv_columns(const struct ccpc_conv *v)
 {
-	return lw_div_up(v->ow, TILE_COLUMNS);
+	return cnn_div_up(v->ow, TILE_COLUMNS);
 }
 
 /*
@@ -57,22 +57,22 @@ struct step {
 	int64_t g0, g1;		/* groups, if they are done in blocks */
 };
 
-int64_t lcp_step_count(const struct lcp_conv *v);
-struct step lcp_step_at(const struct lcp_conv *v, int64_t i);
+int64_t ccpc_step_count(const struct ccpc_conv *v);
+struct step ccpc_step_at(const struct ccpc_conv *v, int64_t i);
 
 /* A step, or some columns of it. */
 struct conv_unit {
-	const struct lcp_node *n;
+	const struct ccpc_node *n;
 	int64_t image, group;
 	int64_t i;		/* step */
 	int64_t x0, x1;		/* tiles of columns */
 };
 
 /* What the unit after u reads; lines 0: nothing new, or not all at once. */
-struct lcp_region lcp_next_input(const struct conv_unit *u);
+struct ccpc_region ccpc_next_input(const struct conv_unit *u);
 
-void lcp_emit_dense(struct lcp_code *c, const void *unit);
-void lcp_emit_block(struct lcp_code *c, const void *unit);
+void ccpc_emit_dense(struct ccpc_code *c, const void *unit);
+void ccpc_emit_block(struct ccpc_code *c, const void *unit);
 
 /* The part of the parameters that changes inside a step. */
 struct conv_span {
@@ -82,10 +82,10 @@ struct conv_span {
 };
 
 /* Registers of the two parameter groups but R4 of the first, which places the tile. */
-void lcp_conv_geometry(struct lcp_code *c, const struct lcp_node *n, const struct slab *s,
-		       const struct conv_span *p, int64_t vec);
-void lcp_conv_bases(struct lcp_code *c, const struct slab *s, const struct conv_span *p,
-		    const struct lcp_region *in, const struct lcp_region *out);
+void ccpc_conv_geometry(struct ccpc_code *c, const struct ccpc_node *n, const struct slab *s,
+			const struct conv_span *p, int64_t vec);
+void ccpc_conv_bases(struct ccpc_code *c, const struct slab *s, const struct conv_span *p,
+		     const struct ccpc_region *in, const struct ccpc_region *out);
 
 /* ---- weight image ---------------------------------------------------------------------- */
 
@@ -99,23 +99,23 @@ struct chunk {
 	int64_t channels;	/* input channels in it */
 };
 
-struct chunk lcp_chunk_shape(const struct lcp_conv *v);
+struct chunk ccpc_chunk_shape(const struct ccpc_conv *v);
 /* Number of the chunk that holds output channel o of a group in a slice. */
-int64_t lcp_chunk_index(const struct lcp_conv *v, int64_t g, int64_t o, int64_t slice);
-struct lcp_chunk lcp_chunk_at(const struct lcp_node *n, int64_t index);
-int64_t lcp_chunk_count(const struct lcp_conv *v);
-void lcp_pack(const struct lcp_conv *v, const struct chunk *k, float *data);
+int64_t ccpc_chunk_index(const struct ccpc_conv *v, int64_t g, int64_t o, int64_t slice);
+struct ccpc_chunk ccpc_chunk_at(const struct ccpc_node *n, int64_t index);
+int64_t ccpc_chunk_count(const struct ccpc_conv *v);
+void ccpc_pack(const struct ccpc_conv *v, const struct chunk *k, float *data);
 /* A kernel for every number of rows and columns that an average's window may cover. */
-int64_t lcp_average_weights(const struct lcp_conv *v);
+int64_t ccpc_average_weights(const struct ccpc_conv *v);
 
 static inline int64_t chunk_lines(const struct chunk *k)
 {
 	return k->banks * k->lines;
 }
 
-static inline int64_t slice_count(const struct lcp_conv *v)
+static inline int64_t slice_count(const struct ccpc_conv *v)
 {
-	return v->slice ? lw_div_up(v->ci, v->slice) : 1;
+	return v->slice ? cnn_div_up(v->ci, v->slice) : 1;
 }
 
 /* ---- plan ------------------------------------------------------------------------------ */
@@ -126,15 +126,15 @@ struct conv_limits {
 };
 
 /* Cycles of T of one EXEC of ci input and co output channels. */
-int64_t lcp_conv_time(const struct lcp_hw *hw, const struct lcp_conv *v, int64_t ci, int64_t co,
-		      int64_t vec, bool last);
+int64_t ccpc_conv_time(const struct ccpc_hw *hw, const struct ccpc_conv *v, int64_t ci, int64_t co,
+		       int64_t vec, bool last);
 /* Cycles of one image and group with the plan in n, and a share for each line moved. */
-int64_t lcp_dense_cost(const struct lcp_hw *hw, const struct lcp_node *n, int64_t limit);
-bool lcp_plan_dense(const struct lcp_hw *hw, struct lcp_node *n, const struct conv_limits *l);
-bool lcp_plan_blocks(const struct lcp_hw *hw, struct lcp_node *n, const struct conv_limits *l);
+int64_t ccpc_dense_cost(const struct ccpc_hw *hw, const struct ccpc_node *n, int64_t limit);
+bool ccpc_plan_dense(const struct ccpc_hw *hw, struct ccpc_node *n, const struct conv_limits *l);
+bool ccpc_plan_blocks(const struct ccpc_hw *hw, struct ccpc_node *n, const struct conv_limits *l);
 /* Rows of a slab to try after rows (0: first); 0: no more. */
-int64_t lcp_next_rows(const struct lcp_conv *v, int64_t rows, int64_t limit);
+int64_t ccpc_next_rows(const struct ccpc_conv *v, int64_t rows, int64_t limit);
 /* A round number that is not above value. */
-int64_t lcp_round_channels(int64_t value, int64_t all);
+int64_t ccpc_round_channels(int64_t value, int64_t all);
 
 #endif

@@ -13,50 +13,50 @@
 /* ---- plan ------------------------------------------------------------------------------ */
 
 /* Groups in a block if slabs have rows rows; 0: not even one. */
-static int64_t block_size(const struct lcp_hw *hw, const struct lcp_node *n, int64_t rows,
+static int64_t block_size(const struct ccpc_hw *hw, const struct ccpc_node *n, int64_t rows,
 			  const struct conv_limits *l)
 {
-	const struct lcp_conv *v = &n->conv;
-	int64_t in, out, fit, in_room = lcp_in_room(n), out_room = lcp_out_room(n);
+	const struct ccpc_conv *v = &n->conv;
+	int64_t in, out, fit, in_room = ccpc_in_room(n), out_room = ccpc_out_room(n);
 
-	if (!lcp_can_split(n, rows) || !lcp_slab_floats(n, rows, v->ci, v->co, &in, &out))
+	if (!ccpc_can_split(n, rows) || !ccpc_slab_floats(n, rows, v->ci, v->co, &in, &out))
 		return 0;
 	if (in > in_room || out > out_room)
 		return 0;
 	if (rows < v->oh)
-		fit = lw_min(in_room / lw_max(in, 1), out_room / lw_max(out, 1));
+		fit = cnn_min(in_room / cnn_max(in, 1), out_room / cnn_max(out, 1));
 	else
-		fit = 1 + lw_min((in_room - in) / (v->ci * n->in_l.plane_pitch),
-				 (out_room - out) / (v->co * n->out_l.plane_pitch));
+		fit = 1 + cnn_min((in_room - in) / (v->ci * n->in_l.plane_pitch),
+				  (out_room - out) / (v->co * n->out_l.plane_pitch));
 	if (!v->average)
-		fit = lw_min(fit, hw->wbank /
-			     (lw_div_up(v->co, 4) * (v->ci * v->kh * v->kw + 1)));
-	return lw_min(lw_min(fit, l->co), lw_min(v->groups, UINT16_MAX));
+		fit = cnn_min(fit,
+			      hw->wbank / (cnn_div_up(v->co, 4) * (v->ci * v->kh * v->kw + 1)));
+	return cnn_min(cnn_min(fit, l->co), cnn_min(v->groups, UINT16_MAX));
 }
 
 /* Cycles of an image in blocks of block groups; the EXECs of all are the same. */
-static int64_t block_cost(const struct lcp_hw *hw, const struct lcp_node *n, int64_t rows,
+static int64_t block_cost(const struct ccpc_hw *hw, const struct ccpc_node *n, int64_t rows,
 			  int64_t block)
 {
-	const struct lcp_conv *v = &n->conv;
-	struct slab s = lcp_slab(v, rows < v->oh ? rows : 0, rows < v->oh ? 2 * rows : rows);
-	struct lcp_region in = lcp_slab_in(n, 0, 0, v->ci * block, &s);
-	struct lcp_region out = lcp_slab_out(n, 0, 0, v->co * block, &s);
-	int64_t slabs = lw_div_up(v->oh, rows), steps = slabs * lw_div_up(v->groups, block);
-	int64_t load = lcp_region_cycles(&in), store = lcp_region_cycles(&out);
+	const struct ccpc_conv *v = &n->conv;
+	struct slab s = ccpc_slab(v, rows < v->oh ? rows : 0, rows < v->oh ? 2 * rows : rows);
+	struct ccpc_region in = ccpc_slab_in(n, 0, 0, v->ci * block, &s);
+	struct ccpc_region out = ccpc_slab_out(n, 0, 0, v->co * block, &s);
+	int64_t slabs = cnn_div_up(v->oh, rows), steps = slabs * cnn_div_up(v->groups, block);
+	int64_t load = ccpc_region_cycles(&in), store = ccpc_region_cycles(&out);
 	int64_t tiles = slabs * (rows / TILE_ROWS) * conv_columns(v), cost, weights;
-	bool turn = lcp_can_turn(n) && lcp_region_floats(&in) + lcp_region_floats(&out) <=
-				       lcp_turn_room(n);
+	bool turn = ccpc_can_turn(n) &&
+		    ccpc_region_floats(&in) + ccpc_region_floats(&out) <= ccpc_turn_room(n);
 
-	cost = tiles * lcp_conv_time(hw, v, v->ci, v->co, TILE_ROWS, true);
+	cost = tiles * ccpc_conv_time(hw, v, v->ci, v->co, TILE_ROWS, true);
 	if (rows % TILE_ROWS) {
 		tiles += slabs * conv_columns(v);
 		cost += slabs * conv_columns(v) *
-			lcp_conv_time(hw, v, v->ci, v->co, rows % TILE_ROWS, true);
+			ccpc_conv_time(hw, v, v->ci, v->co, rows % TILE_ROWS, true);
 	}
-	cost = (cost + tiles * 13) * v->groups + lw_div_up(v->groups, block) * tiles * 40;
+	cost = (cost + tiles * 13) * v->groups + cnn_div_up(v->groups, block) * tiles * 40;
 	if (n->split)
-		cost = lw_max(cost, (steps - 1) * (load + store));
+		cost = cnn_max(cost, (steps - 1) * (load + store));
 	weights = v->co * (v->ci * v->kh * v->kw + 1) * v->groups / LINE_FLOATS;
 	if (rows * v->ow % LINE_FLOATS && rows < v->oh && !out.kept)
 		store += out.pieces * 17;
@@ -64,17 +64,17 @@ static int64_t block_cost(const struct lcp_hw *hw, const struct lcp_node *n, int
 	return cost + weights + steps * (80 + in.pieces * in.lines + out.pieces * out.lines);
 }
 
-static void weigh_blocks(const struct lcp_hw *hw, struct lcp_node *n, int64_t rows, int64_t most,
-			 int64_t *least, struct lcp_node *best)
+static void weigh_blocks(const struct ccpc_hw *hw, struct ccpc_node *n, int64_t rows, int64_t most,
+			 int64_t *least, struct ccpc_node *best)
 {
-	struct lcp_conv *v = &n->conv;
-	int64_t blocks = lw_div_up(v->groups, most);
+	struct ccpc_conv *v = &n->conv;
+	int64_t blocks = cnn_div_up(v->groups, most);
 
 	for (int64_t i = 0; i < 4; i++) {
-		int64_t block = lw_min(lw_div_up(v->groups, blocks << i), most), cost;
+		int64_t block = cnn_min(cnn_div_up(v->groups, blocks << i), most), cost;
 
 		if (block < v->groups)
-			block = lcp_round_channels(block, v->groups);
+			block = ccpc_round_channels(block, v->groups);
 		cost = block_cost(hw, n, rows, block);
 		if (cost >= *least)
 			continue;
@@ -85,18 +85,18 @@ static void weigh_blocks(const struct lcp_hw *hw, struct lcp_node *n, int64_t ro
 	}
 }
 
-bool lcp_plan_blocks(const struct lcp_hw *hw, struct lcp_node *n, const struct conv_limits *l)
+bool ccpc_plan_blocks(const struct ccpc_hw *hw, struct ccpc_node *n, const struct conv_limits *l)
 {
-	struct lcp_conv *v = &n->conv;
-	struct lcp_node best;
+	struct ccpc_conv *v = &n->conv;
+	struct ccpc_node best;
 	int64_t least = INT64_MAX;
 
 	if ((v->groups == 1 && !v->average) || v->co > hw->lob ||
-	    (v->average && lcp_average_weights(v) > hw->wbank))
+	    (v->average && ccpc_average_weights(v) > hw->wbank))
 		return false;
 	v->out_first = true;
-	for (int64_t rows = 0; (rows = lcp_next_rows(v, rows, l->rows)) > 0;) {
-		for (int split = 0; split <= lcp_can_halve(n); split++) {
+	for (int64_t rows = 0; (rows = ccpc_next_rows(v, rows, l->rows)) > 0;) {
+		for (int split = 0; split <= ccpc_can_halve(n); split++) {
 			int64_t most;
 
 			n->split = split;
@@ -115,98 +115,98 @@ bool lcp_plan_blocks(const struct lcp_hw *hw, struct lcp_node *n, const struct c
 
 /* What is the same for all tiles of a step. */
 struct block {
-	const struct lcp_node *n;
+	const struct ccpc_node *n;
 	struct slab s;
 	struct chunk k;
-	struct lcp_region in, out;
+	struct ccpc_region in, out;
 	struct conv_span p;
 	int64_t groups;
 };
 
-static void exec_group(struct lcp_code *c)
+static void exec_group(struct ccpc_code *c)
 {
-	lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
-	lcp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
+	ccpc_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
+	ccpc_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
 }
 
 /* One after the other; the bases move on behind each. */
-static void exec_each(struct lcp_code *c, int64_t groups, const int64_t step[4])
+static void exec_each(struct ccpc_code *c, int64_t groups, const int64_t step[4])
 {
 	for (int64_t g = 0; g < groups && !c->overflow; g++) {
 		exec_group(c);
 		for (unsigned int r = 0; r < 4; r++)
-			lcp_set(c, r, (int32_t)c->reg[r] + step[r]);
+			ccpc_set(c, r, (int32_t)c->reg[r] + step[r]);
 	}
 }
 
 /* The groups of a block for one tile; a loop where the weight pitch in R7 does not matter. */
-static void exec_groups(struct lcp_code *c, const struct chunk *k, int64_t groups,
+static void exec_groups(struct ccpc_code *c, const struct chunk *k, int64_t groups,
 			const int64_t step[4])
 {
 	int64_t loops = k->quads == 1 ? groups / GROUP_UNROLL : 0;
 	uint32_t top;
 
-	lcp_set(c, 7, 0);
+	ccpc_set(c, 7, 0);
 	exec_each(c, groups - loops * GROUP_UNROLL, step);
 	if (!loops)
 		return;
-	top = lcp_loop(c, loops);
+	top = ccpc_loop(c, loops);
 	for (int i = 0; i < GROUP_UNROLL; i++) {
 		exec_group(c);
 		for (unsigned int r = 0; r < 4; r++)
-			lcp_add(c, r, step[r]);
+			ccpc_add(c, r, step[r]);
 	}
-	lcp_loop_end(c, top);
+	ccpc_loop_end(c, top);
 	for (unsigned int r = 0; r < 4; r++)
-		lcp_gained(c, r, loops * GROUP_UNROLL * step[r]);
+		ccpc_gained(c, r, loops * GROUP_UNROLL * step[r]);
 }
 
-static void exec_block(struct lcp_code *c, const struct block *b, int64_t row, int64_t vec,
+static void exec_block(struct ccpc_code *c, const struct block *b, int64_t row, int64_t vec,
 		       int64_t column)
 {
-	const struct lcp_conv *v = &b->n->conv;
+	const struct ccpc_conv *v = &b->n->conv;
 	const int64_t step[4] = {
 		v->ci * b->in.pitch, v->co * b->out.pitch,
 		v->average ? 0 : b->k.quads * v->ci * v->kh * v->kw,
 		v->w.bias ? b->k.quads : 0,
 	};
 
-	lcp_conv_geometry(c, b->n, &b->s, &b->p, vec);
-	lcp_set(c, 4, column << 16 | row);
-	lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
-	lcp_conv_bases(c, &b->s, &b->p, &b->in, &b->out);
+	ccpc_conv_geometry(c, b->n, &b->s, &b->p, vec);
+	ccpc_set(c, 4, column << 16 | row);
+	ccpc_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
+	ccpc_conv_bases(c, &b->s, &b->p, &b->in, &b->out);
 	exec_groups(c, &b->k, b->groups, step);
 }
 
-static void exec_tiles(struct lcp_code *c, const struct conv_unit *u, const struct block *b)
+static void exec_tiles(struct ccpc_code *c, const struct conv_unit *u, const struct block *b)
 {
 	int64_t rows = b->s.y1 - b->s.y0;
 
 	for (int64_t x = u->x0; x < u->x1; x++)
 		for (int64_t row = 0; row < rows && !c->overflow; row += TILE_ROWS)
-			exec_block(c, b, row, lw_min(TILE_ROWS, rows - row), x * TILE_COLUMNS);
+			exec_block(c, b, row, cnn_min(TILE_ROWS, rows - row), x * TILE_COLUMNS);
 }
 
 /* How many of the kernel's taps from position first on lie in lo..hi-1. */
 static int64_t taps_inside(int64_t first, int64_t kernel, int64_t lo, int64_t hi)
 {
-	return lw_min(first + kernel, hi) - lw_max(first, lo);
+	return cnn_min(first + kernel, hi) - cnn_max(first, lo);
 }
 
-static int64_t rows_inside(const struct lcp_conv *v, int64_t y)
+static int64_t rows_inside(const struct ccpc_conv *v, int64_t y)
 {
 	return taps_inside(y * v->sy - v->pt, v->kh, -v->top, v->ih + v->bottom);
 }
 
-static int64_t columns_inside(const struct lcp_conv *v, int64_t x)
+static int64_t columns_inside(const struct ccpc_conv *v, int64_t x)
 {
 	return taps_inside(x * v->sx - v->pl, v->kw, -v->left, v->iw + v->right);
 }
 
 /* Rows y..end-1, which have the same number of taps inside. */
-static void exec_average_rows(struct lcp_code *c, struct block *b, int64_t y, int64_t end)
+static void exec_average_rows(struct ccpc_code *c, struct block *b, int64_t y, int64_t end)
 {
-	const struct lcp_conv *v = &b->n->conv;
+	const struct ccpc_conv *v = &b->n->conv;
 	int64_t weights = b->p.weight;
 
 	for (int64_t x = 0; x < v->ow; x++) {
@@ -222,9 +222,9 @@ static void exec_average_rows(struct lcp_code *c, struct block *b, int64_t y, in
 	b->p.weight = weights;
 }
 
-static void exec_average(struct lcp_code *c, struct block *b)
+static void exec_average(struct ccpc_code *c, struct block *b)
 {
-	const struct lcp_conv *v = &b->n->conv;
+	const struct ccpc_conv *v = &b->n->conv;
 
 	for (int64_t y = b->s.y0; y < b->s.y1;) {
 		int64_t end = y + 1;
@@ -237,43 +237,43 @@ static void exec_average(struct lcp_code *c, struct block *b)
 	}
 }
 
-static struct lcp_chunk chunk_of(const struct lcp_node *n, int64_t step)
+static struct ccpc_chunk chunk_of(const struct ccpc_node *n, int64_t step)
 {
-	const struct lcp_conv *v = &n->conv;
+	const struct ccpc_conv *v = &n->conv;
 
-	return lcp_chunk_at(n, v->average ? 0 : lcp_step_at(v, step).g0 / v->block);
+	return ccpc_chunk_at(n, v->average ? 0 : ccpc_step_at(v, step).g0 / v->block);
 }
 
 /* What the unit after u begins with. */
-static struct lcp_chunk next_chunk(const struct lcp_code *c, const struct conv_unit *u)
+static struct ccpc_chunk next_chunk(const struct ccpc_code *c, const struct conv_unit *u)
 {
-	const struct lcp_conv *v = &u->n->conv;
+	const struct ccpc_conv *v = &u->n->conv;
 
 	if (u->x1 < conv_columns(v))
 		return chunk_of(u->n, u->i);
-	if (u->i + 1 < lcp_step_count(v))
+	if (u->i + 1 < ccpc_step_count(v))
 		return chunk_of(u->n, u->i + 1);
 	return u->image + 1 < v->n ? u->n->first : c->next;
 }
 
-void lcp_emit_block(struct lcp_code *c, const void *unit)
+void ccpc_emit_block(struct ccpc_code *c, const void *unit)
 {
 	const struct conv_unit *u = unit;
-	const struct lcp_node *n = u->n;
-	const struct lcp_conv *v = &n->conv;
-	const struct step t = lcp_step_at(v, u->i);
-	struct block b = { .n = n, .s = t.s, .k = lcp_chunk_shape(v), .groups = t.g1 - t.g0 };
-	const struct lcp_chunk chunk = chunk_of(n, u->i), next = next_chunk(c, u);
+	const struct ccpc_node *n = u->n;
+	const struct ccpc_conv *v = &n->conv;
+	const struct step t = ccpc_step_at(v, u->i);
+	struct block b = { .n = n, .s = t.s, .k = ccpc_chunk_shape(v), .groups = t.g1 - t.g0 };
+	const struct ccpc_chunk chunk = chunk_of(n, u->i), next = next_chunk(c, u);
 	int64_t weights;
 
-	b.in = lcp_slab_in(n, u->image, t.g0 * v->ci, t.g1 * v->ci, &b.s);
-	b.out = lcp_slab_out(n, u->image, t.g0 * v->co, t.g1 * v->co, &b.s);
-	lcp_step_load(c, n, &b.in, NULL, &b.out);
-	weights = lcp_load_weights(c, &chunk) * LINE_FLOATS;
-	lcp_step_start(c);
-	lcp_open_out(c, &b.out, u->x0 > 0);
-	lcp_load_ahead(c, &next);
-	lcp_step_ahead(c, n, lcp_next_input(u));
+	b.in = ccpc_slab_in(n, u->image, t.g0 * v->ci, t.g1 * v->ci, &b.s);
+	b.out = ccpc_slab_out(n, u->image, t.g0 * v->co, t.g1 * v->co, &b.s);
+	ccpc_step_load(c, n, &b.in, NULL, &b.out);
+	weights = ccpc_load_weights(c, &chunk) * LINE_FLOATS;
+	ccpc_step_start(c);
+	ccpc_open_out(c, &b.out, u->x0 > 0);
+	ccpc_load_ahead(c, &next);
+	ccpc_step_ahead(c, n, ccpc_next_input(u));
 	b.p = (struct conv_span){
 		.ci1 = v->ci - 1, .co_num = v->co, .co_cnt = v->co, .in = b.in.base,
 		.out = b.out.base, .weight = weights, .bias = weights + b.k.bias,
@@ -282,5 +282,5 @@ void lcp_emit_block(struct lcp_code *c, const void *unit)
 		exec_average(c, &b);
 	else
 		exec_tiles(c, u, &b);
-	lcp_step_done(c, &b.out);
+	ccpc_step_done(c, &b.out);
 }

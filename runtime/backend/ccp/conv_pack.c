@@ -2,33 +2,33 @@
 /* Weights of convolutions as the weight banks of core ccp want them. */
 #include "conv.h"
 
-int64_t lcp_average_weights(const struct lcp_conv *v)
+int64_t ccpc_average_weights(const struct ccpc_conv *v)
 {
 	return v->kh * v->kw * v->kh * v->kw;
 }
 
-struct chunk lcp_chunk_shape(const struct lcp_conv *v)
+struct chunk ccpc_chunk_shape(const struct ccpc_conv *v)
 {
 	int64_t co = v->block ? v->co : v->weight_co;
 	struct chunk k = {
-		.banks = (int)lw_min(co, CNNACC_CCP_WEIGHT_BANKS),
-		.quads = lw_div_up(co, CNNACC_CCP_WEIGHT_BANKS),
+		.banks = (int)cnn_min(co, CNNACC_CCP_WEIGHT_BANKS),
+		.quads = cnn_div_up(co, CNNACC_CCP_WEIGHT_BANKS),
 		.channels = v->slice ? v->slice : v->ci,
 	};
 	int64_t groups = v->block ? v->block : 1;
 
 	if (v->average) {
-		k.lines = lw_div_up(lcp_average_weights(v), LINE_FLOATS);
+		k.lines = cnn_div_up(ccpc_average_weights(v), LINE_FLOATS);
 		return k;
 	}
 	k.bias = groups * k.quads * k.channels * v->kh * v->kw;
 	k.ones = k.bias + groups * k.quads;
-	k.lines = lw_div_up(k.ones + (v->adds ? 2 : 0), LINE_FLOATS);
+	k.lines = cnn_div_up(k.ones + (v->adds ? 2 : 0), LINE_FLOATS);
 	return k;
 }
 
 /* Output channels o0..o1-1 of group g (input channels c0..c1-1) as number nth of a chunk. */
-static void pack(const struct lcp_conv *v, const struct chunk *k, float *data, int64_t nth,
+static void pack(const struct ccpc_conv *v, const struct chunk *k, float *data, int64_t nth,
 		 int64_t g, int64_t o0, int64_t o1, int64_t c0, int64_t c1)
 {
 	int64_t taps = v->kh * v->kw;
@@ -40,38 +40,41 @@ static void pack(const struct lcp_conv *v, const struct chunk *k, float *data, i
 
 		for (int64_t c = c0; c < c1; c++)
 			for (int64_t t = 0; t < taps; t++)
-				*w++ = lcp_weight(&v->w, g * v->co + o, c, t);
+				*w++ = ccpc_weight(&v->w, g * v->co + o, c, t);
 		if (v->w.bias)
-			bank[k->bias + nth * k->quads + quad] = lcp_bias(&v->w, g * v->co + o);
+			bank[k->bias + nth * k->quads + quad] = ccpc_bias(&v->w, g * v->co + o);
 	}
 	for (int i = 0; i < 2 && v->adds; i++)
 		data[k->ones + i] = 1;
 }
 
-int64_t lcp_chunk_count(const struct lcp_conv *v)
+int64_t ccpc_chunk_count(const struct ccpc_conv *v)
 {
 	if (v->average)
 		return 1;
 	if (v->block)
-		return lw_div_up(v->groups, v->block);
-	return v->groups * lw_div_up(v->co, v->weight_co) * slice_count(v);
+		return cnn_div_up(v->groups, v->block);
+	return v->groups * cnn_div_up(v->co, v->weight_co) * slice_count(v);
 }
 
-int64_t lcp_chunk_index(const struct lcp_conv *v, int64_t g, int64_t o, int64_t slice)
+int64_t ccpc_chunk_index(const struct ccpc_conv *v, int64_t g, int64_t o, int64_t slice)
 {
-	return (g * lw_div_up(v->co, v->weight_co) + o / v->weight_co) * slice_count(v) + slice;
+	return (g * cnn_div_up(v->co, v->weight_co) + o / v->weight_co) * slice_count(v) + slice;
 }
 
-struct lcp_chunk lcp_chunk_at(const struct lcp_node *n, int64_t index)
+struct ccpc_chunk ccpc_chunk_at(const struct ccpc_node *n, int64_t index)
 {
-	const struct chunk k = lcp_chunk_shape(&n->conv);
+	const struct chunk k = ccpc_chunk_shape(&n->conv);
 
-	return (struct lcp_chunk){
-		n->weight_line + index * chunk_lines(&k), k.lines, k.banks, n->node,
+	return (struct ccpc_chunk){
+		n->weight_line + index * chunk_lines(&k),
+		k.lines,
+		k.banks,
+		n->node,
 	};
 }
 
-static void pack_average(const struct lcp_conv *v, float *data)
+static void pack_average(const struct ccpc_conv *v, float *data)
 {
 	int64_t taps = v->kh * v->kw;
 
@@ -81,7 +84,7 @@ static void pack_average(const struct lcp_conv *v, float *data)
 				*data++ = (float)(1.0 / (double)(rows * columns));
 }
 
-void lcp_pack(const struct lcp_conv *v, const struct chunk *k, float *data)
+void ccpc_pack(const struct ccpc_conv *v, const struct chunk *k, float *data)
 {
 	int64_t step = chunk_lines(k) * LINE_FLOATS;
 
@@ -97,8 +100,8 @@ void lcp_pack(const struct lcp_conv *v, const struct chunk *k, float *data)
 		}
 		for (int64_t o = 0; o < v->co; o += v->weight_co)
 			for (int64_t s = 0; s < slice_count(v); s++)
-				pack(v, k, data + lcp_chunk_index(v, g, o, s) * step, 0, g, o,
-				     lw_min(o + v->weight_co, v->co), s * k->channels,
-				     lw_min((s + 1) * k->channels, v->ci));
+				pack(v, k, data + ccpc_chunk_index(v, g, o, s) * step, 0, g, o,
+				     cnn_min(o + v->weight_co, v->co), s * k->channels,
+				     cnn_min((s + 1) * k->channels, v->ci));
 	}
 }

@@ -17,8 +17,8 @@ struct row {
 	uint64_t bin[BINS][KINDS];
 };
 
-struct lcp_trace {
-	struct lw *lw;
+struct ccpc_trace {
+	struct cnn_compile *lw;
 	int node, task;
 	struct row row[ROWS];
 	bool failed;
@@ -62,7 +62,7 @@ static void fill(struct row *r, unsigned int kind, uint64_t from, uint64_t to)
 	}
 }
 
-void lcp_trace_add(struct lcp_trace *t, enum cnnrt_activity what, uint64_t from, uint64_t to)
+void ccpc_trace_add(struct ccpc_trace *t, enum cnnrt_activity what, uint64_t from, uint64_t to)
 {
 	struct row *r = &t->row[row_of(what)];
 
@@ -72,7 +72,7 @@ void lcp_trace_add(struct lcp_trace *t, enum cnnrt_activity what, uint64_t from,
 	fill(r, kind_of(what), from, to);
 }
 
-static void emit(struct lcp_trace *t, enum cnnrt_activity what, uint64_t from, uint64_t to)
+static void emit(struct ccpc_trace *t, enum cnnrt_activity what, uint64_t from, uint64_t to)
 {
 	struct cnn_lowered *out = t->lw->out;
 	struct cnnrt_span *s = out->n_spans ? &out->spans[out->n_spans - 1] : NULL;
@@ -84,7 +84,7 @@ static void emit(struct lcp_trace *t, enum cnnrt_activity what, uint64_t from, u
 	}
 	if (out->n_spans == CNN_SPANS_MAX)
 		return;
-	s = lw_add_span(t->lw);
+	s = cnn_add_span(t->lw);
 	if (!s) {
 		t->failed = true;
 		return;
@@ -95,7 +95,7 @@ static void emit(struct lcp_trace *t, enum cnnrt_activity what, uint64_t from, u
 	};
 }
 
-static void close_row(struct lcp_trace *t, unsigned int row)
+static void close_row(struct ccpc_trace *t, unsigned int row)
 {
 	struct row *r = &t->row[row];
 	enum cnnrt_activity first = row ? CNNRT_DMA_PROGRAM : CNNRT_CONTROL;
@@ -113,7 +113,7 @@ static void close_row(struct lcp_trace *t, unsigned int row)
 }
 
 /* Books what came since @from, when the clock stood so, and closes the node's rows. */
-static void book(struct lcp_trace *t, const struct lcp_clock *now, struct lcp_clock *from)
+static void book(struct ccpc_trace *t, const struct ccpc_clock *now, struct ccpc_clock *from)
 {
 	struct cnnrt_cost *to = &t->lw->out->nodes[t->node].cost;
 	const struct cnnrt_cost *a = &from->count, *b = &now->count;
@@ -140,41 +140,43 @@ static void book(struct lcp_trace *t, const struct lcp_clock *now, struct lcp_cl
 }
 
 /* The jump that ends a page is timed with the one that it loads. */
-static void run_page(const struct lcp_code *c, int i, struct lcp_trace *t, struct lcp_clock *clock,
-		     struct lcp_clock *from)
+static void run_page(const struct ccpc_code *c, int i, struct ccpc_trace *t,
+		     struct ccpc_clock *clock, struct ccpc_clock *from)
 {
-	uint32_t n, page = lcp_page(c, i, &n), end = i < c->n_pages ? n - 1 : n;
+	uint32_t n, page = ccpc_page(c, i, &n), end = i < c->n_pages ? n - 1 : n;
 
 	if (i)
-		lcp_clock_turn(clock, lw_div_up(n, LINE_FLOATS));
-	for (uint32_t pc = i ? LCP_HEAD : 0; pc < end;) {
+		ccpc_clock_turn(clock, cnn_div_up(n, LINE_FLOATS));
+	for (uint32_t pc = i ? CCPC_HEAD : 0; pc < end;) {
 		if (c->owner[page + pc] != t->node) {
 			book(t, clock, from);
 			t->node = c->owner[page + pc];
 		}
-		pc = lcp_clock_step(clock, c->words + page, pc);
+		pc = ccpc_clock_step(clock, c->words + page, pc);
 	}
 }
 
-int lcp_account(struct lcp_code *c, struct cnn_task *task)
+int ccpc_account(struct ccpc_code *c, struct cnn_task *task)
 {
-	struct lcp_trace t = {
-		.lw = c->lw, .node = c->first_node, .task = (int)(task - c->lw->out->tasks),
+	struct ccpc_trace t = {
+		.lw = c->lw,
+		.node = c->first_node,
+		.task = (int)(task - c->lw->out->tasks),
 	};
-	struct lcp_clock clock, from = { .t = 0 };
+	struct ccpc_clock clock, from = { .t = 0 };
 	uint64_t waits;
 	uint32_t n;
 
-	lcp_page(c, 0, &n);
-	lcp_clock_boot(&clock, c->hw, n);
+	ccpc_page(c, 0, &n);
+	ccpc_clock_boot(&clock, c->hw, n);
 	clock.trace = &t;
-	lcp_trace_add(&t, CNNRT_DMA_PROGRAM, 0, clock.d);
+	ccpc_trace_add(&t, CNNRT_DMA_PROGRAM, 0, clock.d);
 	for (int i = 0; i <= c->n_pages; i++)
 		run_page(c, i, &t, &clock, &from);
 	/* The end waits for the DMA engine. */
-	waits = lcp_clock_cycles(&clock) - clock.t;
+	waits = ccpc_clock_cycles(&clock) - clock.t;
 	if (waits)
-		lcp_trace_add(&t, CNNRT_STALL, clock.t, clock.t + waits);
+		ccpc_trace_add(&t, CNNRT_STALL, clock.t, clock.t + waits);
 	clock.count.stall += waits;
 	clock.t += waits;
 	book(&t, &clock, &from);

@@ -11,15 +11,15 @@ static uint64_t max64(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-static void trace(struct lcp_clock *c, enum cnnrt_activity what, uint64_t from, uint64_t to)
+static void trace(struct ccpc_clock *c, enum cnnrt_activity what, uint64_t from, uint64_t to)
 {
 	if (c->trace && to > from)
-		lcp_trace_add(c->trace, what, from, to);
+		ccpc_trace_add(c->trace, what, from, to);
 }
 
-void lcp_clock_boot(struct lcp_clock *c, const struct lcp_hw *hw, uint32_t insns)
+void ccpc_clock_boot(struct ccpc_clock *c, const struct ccpc_hw *hw, uint32_t insns)
 {
-	uint64_t lines = (uint64_t)lw_div_up(insns, LINE_FLOATS);
+	uint64_t lines = (uint64_t)cnn_div_up(insns, LINE_FLOATS);
 
 	memset(c, 0, sizeof(*c));
 	c->t = c->d = DMA_SETUP + lines;
@@ -66,7 +66,7 @@ struct map {
 	int64_t base, pitch, plane;
 };
 
-static unsigned int map_halves(const struct lcp_clock *c, unsigned int bank, struct map m,
+static unsigned int map_halves(const struct ccpc_clock *c, unsigned int bank, struct map m,
 			       int64_t first, int64_t last)
 {
 	int64_t pitch = m.pitch ? m.pitch : m.plane;
@@ -77,14 +77,14 @@ static unsigned int map_halves(const struct lcp_clock *c, unsigned int bank, str
 
 /* ---- units ----------------------------------------------------------------------------- */
 
-int64_t lcp_conv_body(const struct lcp_hw *hw, int64_t ci, int64_t co, int64_t vec, int64_t kh,
-		      int64_t kw, int64_t sy, int64_t sx)
+int64_t ccpc_conv_body(const struct ccpc_hw *hw, int64_t ci, int64_t co, int64_t vec, int64_t kh,
+		       int64_t kw, int64_t sy, int64_t sx)
 {
 	int64_t rows = (vec - 1) * sy + kh;
 	int64_t columns = (CNNACC_CCP_LANES - 1) * sx + kw;
-	int64_t passes = lw_div_up(co, CNNACC_CCP_BEATS * hw->groups);
+	int64_t passes = cnn_div_up(co, CNNACC_CCP_BEATS * hw->groups);
 
-	return ci * (rows * lw_div_up(columns, 16) + 2 + passes * (kh * (4 * kw + 1) + 4));
+	return ci * (rows * cnn_div_up(columns, 16) + 2 + passes * (kh * (4 * kw + 1) + 4));
 }
 
 static uint32_t bits(uint32_t word, unsigned int shift, unsigned int count)
@@ -98,7 +98,7 @@ static uint32_t or_default(uint32_t value, uint32_t def)
 }
 
 /* Outputs of one channel of a tile that lie inside the map. */
-static uint64_t conv_outputs(const struct lcp_clock *c)
+static uint64_t conv_outputs(const struct ccpc_clock *c)
 {
 	uint32_t ow = c->conv0[1] >> 16, oh = or_default(c->conv1[4] >> 16, ow);
 	uint32_t y = bits(c->conv0[4], 0, 16), x = c->conv0[4] >> 16;
@@ -110,7 +110,7 @@ static uint64_t conv_outputs(const struct lcp_clock *c)
 	       (ow - x < CNNACC_CCP_LANES ? ow - x : CNNACC_CCP_LANES);
 }
 
-static struct use conv_use(const struct lcp_clock *c, uint32_t co)
+static struct use conv_use(const struct ccpc_clock *c, uint32_t co)
 {
 	const uint32_t *r = c->conv0, *g = c->conv1;
 	int64_t kh = bits(r[0], 16, 8), taps = kh * or_default(bits(r[0], 28, 4), (uint32_t)kh);
@@ -135,20 +135,21 @@ static struct use conv_use(const struct lcp_clock *c, uint32_t co)
 	return use;
 }
 
-static uint64_t conv_time(struct lcp_clock *c, struct use *use)
+static uint64_t conv_time(struct ccpc_clock *c, struct use *use)
 {
 	const uint32_t *r = c->conv0;
 	uint32_t kh = bits(r[0], 16, 8), kw = or_default(bits(r[0], 28, 4), kh);
 	uint32_t sy = bits(r[0], 8, 8), sx = or_default(bits(r[0], 24, 4), sy);
 	uint32_t ci_num = bits(r[2], 0, 16), ci_start = bits(r[3], 0, 16), ci_end = r[3] >> 16;
 	uint32_t vec = bits(r[5], 0, 5), co_start = r[5] >> 16;
-	struct lcp_hw hw = { .groups = bits(r[5], 8, 2) + 1 };
+	struct ccpc_hw hw = { .groups = bits(r[5], 8, 2) + 1 };
 	uint32_t co = or_default(bits(r[6], 0, 16), (r[2] >> 16) - co_start);
 	bool last = ci_end + 1 == ci_num;
-	uint64_t t = 6 + (uint64_t)lcp_conv_body(&hw, ci_end - ci_start + 1, co, vec, kh, kw, sy, sx);
+	uint64_t t =
+		6 + (uint64_t)ccpc_conv_body(&hw, ci_end - ci_start + 1, co, vec, kh, kw, sy, sx);
 
 	if (last && (r[0] & CNNACC_CCP_R0_BIAS))
-		t += 4 * (uint64_t)lw_div_up(co, CNNACC_CCP_BEATS * hw.groups);
+		t += 4 * (uint64_t)cnn_div_up(co, CNNACC_CCP_BEATS * hw.groups);
 	if (last)
 		t += (uint64_t)vec * co;
 	*use = conv_use(c, co);
@@ -159,10 +160,10 @@ static uint64_t conv_time(struct lcp_clock *c, struct use *use)
 
 static uint32_t pool_size(uint32_t in, uint32_t pad, uint32_t kernel, uint32_t stride)
 {
-	return (uint32_t)lw_div_up((int64_t)in + pad - kernel, stride) + 1;
+	return (uint32_t)cnn_div_up((int64_t)in + pad - kernel, stride) + 1;
 }
 
-static struct use maps_use(const struct lcp_clock *c, int64_t channels, struct map in,
+static struct use maps_use(const struct ccpc_clock *c, int64_t channels, struct map in,
 			   struct map out)
 {
 	return (struct use){
@@ -171,7 +172,7 @@ static struct use maps_use(const struct lcp_clock *c, int64_t channels, struct m
 	};
 }
 
-static uint64_t pool_time(const struct lcp_clock *c, struct use *use)
+static uint64_t pool_time(const struct ccpc_clock *c, struct use *use)
 {
 	const uint32_t *r = c->pool;
 	uint32_t kh = bits(r[0], 16, 8), kw = or_default(bits(r[0], 28, 4), kh);
@@ -188,7 +189,7 @@ static uint64_t pool_time(const struct lcp_clock *c, struct use *use)
 	return (uint64_t)bits(r[2], 0, 16) * oh * ow + 5;
 }
 
-static uint64_t pad_time(const struct lcp_clock *c, struct use *use)
+static uint64_t pad_time(const struct ccpc_clock *c, struct use *use)
 {
 	const uint32_t *r = c->pad;
 	int64_t iw = bits(r[1], 0, 16), ih = or_default(r[1] >> 16, (uint32_t)iw);
@@ -196,23 +197,23 @@ static uint64_t pad_time(const struct lcp_clock *c, struct use *use)
 
 	*use = maps_use(c, channels, (struct map){ (int32_t)r[3], r[5], ih * iw },
 			(struct map){ (int32_t)r[4], r[6], plane });
-	return (uint64_t)lw_div_up(channels * plane, 16);
+	return (uint64_t)cnn_div_up(channels * plane, 16);
 }
 
 /* Of the weight banks as one linear memory, for floats first..first+count-1. */
-static unsigned int linear_halves(const struct lcp_clock *c, int64_t first, int64_t count)
+static unsigned int linear_halves(const struct ccpc_clock *c, int64_t first, int64_t count)
 {
 	unsigned int set = 0;
 
 	for (int64_t b = first / c->wbank; b * c->wbank < first + count; b++)
 		set |= weight_halves((unsigned int)b,
-				     touched(lw_max(first - b * c->wbank, 0),
-					     lw_min(first + count - b * c->wbank, c->wbank),
+				     touched(cnn_max(first - b * c->wbank, 0),
+					     cnn_min(first + count - b * c->wbank, c->wbank),
 					     c->wbank));
 	return set;
 }
 
-static uint64_t fc_time(struct lcp_clock *c, struct use *use)
+static uint64_t fc_time(struct ccpc_clock *c, struct use *use)
 {
 	const uint32_t *r = c->fc;
 	uint64_t in16 = ((uint64_t)r[1] + 15) / 16, out = r[2];
@@ -229,7 +230,7 @@ static uint64_t fc_time(struct lcp_clock *c, struct use *use)
 	return t;
 }
 
-static void run_unit(struct lcp_clock *c, unsigned int unit)
+static void run_unit(struct ccpc_clock *c, unsigned int unit)
 {
 	struct use use;
 	uint64_t start, t;
@@ -255,7 +256,7 @@ static void run_unit(struct lcp_clock *c, unsigned int unit)
 /* ---- transfers ------------------------------------------------------------------------- */
 
 /* Where they come from or go to tells what they are. */
-static void count_dma(struct lcp_clock *c, uint64_t line, uint64_t lines, bool load)
+static void count_dma(struct ccpc_clock *c, uint64_t line, uint64_t lines, bool load)
 {
 	uint64_t bytes = lines * CNNACC_LINE_SIZE, cycles = DMA_SETUP + lines;
 	bool weights = load && line >= CNN_VA_WEIGHTS / CNNACC_LINE_SIZE;
@@ -267,7 +268,7 @@ static void count_dma(struct lcp_clock *c, uint64_t line, uint64_t lines, bool l
 		bytes;
 }
 
-static void run_dma(struct lcp_clock *c, uint32_t insn, bool load)
+static void run_dma(struct ccpc_clock *c, uint32_t insn, bool load)
 {
 	int64_t lines = c->reg[bits(insn, CNNACC_CCP_RL_SHIFT, 3)];
 	int64_t first = c->reg[bits(insn, CNNACC_CCP_RT_SHIFT, 3)];
@@ -289,7 +290,7 @@ static void run_dma(struct lcp_clock *c, uint32_t insn, bool load)
 	extend(load ? c->written : c->read, set, c->d);
 }
 
-void lcp_clock_turn(struct lcp_clock *c, int64_t lines)
+void ccpc_clock_turn(struct ccpc_clock *c, int64_t lines)
 {
 	c->t += 2 + 1;
 	c->d = max64(c->t, c->d) + DMA_SETUP + (uint64_t)lines;
@@ -300,7 +301,7 @@ void lcp_clock_turn(struct lcp_clock *c, int64_t lines)
 	c->steps += 3;
 }
 
-static void run_cfg(struct lcp_clock *c, uint32_t insn)
+static void run_cfg(struct ccpc_clock *c, uint32_t insn)
 {
 	uint32_t *const group[4] = { c->conv0, c->pool, c->pad, c->fc };
 	unsigned int unit = bits(insn, CNNACC_CCP_UNIT_SHIFT, 2);
@@ -311,7 +312,7 @@ static void run_cfg(struct lcp_clock *c, uint32_t insn)
 }
 
 /* LDI, LDIH, ADDI, SWAP, NOP and BNZ; returns where the next instruction is. */
-static uint32_t run_simple(struct lcp_clock *c, uint32_t insn, uint32_t pc)
+static uint32_t run_simple(struct ccpc_clock *c, uint32_t insn, uint32_t pc)
 {
 	uint32_t *rd = &c->reg[bits(insn, CNNACC_CCP_RD_SHIFT, 3)];
 	enum cnnacc_ccp_op op = insn >> CNNACC_CCP_OP_SHIFT;
@@ -331,7 +332,7 @@ static uint32_t run_simple(struct lcp_clock *c, uint32_t insn, uint32_t pc)
 	return insn & CNNACC_CCP_TARGET_MASK;
 }
 
-uint32_t lcp_clock_step(struct lcp_clock *c, const uint32_t *words, uint32_t pc)
+uint32_t ccpc_clock_step(struct ccpc_clock *c, const uint32_t *words, uint32_t pc)
 {
 	uint32_t insn = words[pc];
 	enum cnnacc_ccp_op op = insn >> CNNACC_CCP_OP_SHIFT;
@@ -348,8 +349,8 @@ uint32_t lcp_clock_step(struct lcp_clock *c, const uint32_t *words, uint32_t pc)
 	return pc + 1;
 }
 
-void lcp_clock_run(struct lcp_clock *c, const uint32_t *words, uint32_t from, uint32_t to)
+void ccpc_clock_run(struct ccpc_clock *c, const uint32_t *words, uint32_t from, uint32_t to)
 {
 	for (uint32_t pc = from; pc < to;)
-		pc = lcp_clock_step(c, words, pc);
+		pc = ccpc_clock_step(c, words, pc);
 }

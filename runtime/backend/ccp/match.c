@@ -9,11 +9,14 @@
 /* The layout this core likes: planes start at a line, or touch if they are tiny. */
 static struct cnn_layout layout(int64_t n, int64_t c, int64_t plane)
 {
-	int64_t pitch = plane < LINE_FLOATS ? plane : lw_round_up(plane, LINE_FLOATS);
+	int64_t pitch = plane < LINE_FLOATS ? plane : cnn_round_up(plane, LINE_FLOATS);
 
 	return (struct cnn_layout){
-		.n = n, .c = c, .plane = plane, .plane_pitch = pitch,
-		.image_pitch = n > 1 ? lw_round_up(c * pitch, LINE_FLOATS) : c * pitch,
+		.n = n,
+		.c = c,
+		.plane = plane,
+		.plane_pitch = pitch,
+		.image_pitch = n > 1 ? cnn_round_up(c * pitch, LINE_FLOATS) : c * pitch,
 		.size = sizeof(float),
 	};
 }
@@ -22,16 +25,16 @@ static bool check_act(const struct cnn_node *n, bool relu, char *reason)
 {
 	if (n->act.kind == CNN_ACT_NONE || (relu && n->act.kind == CNN_ACT_RELU))
 		return true;
-	return lw_no(reason, "%s: fused activation %s", n->op_type, n->fused ? n->fused : "");
+	return cnn_reject(reason, "%s: fused activation %s", n->op_type, n->fused ? n->fused : "");
 }
 
 static bool check_value(const struct cnn_node *n, const struct cnn_tensor *t, char *reason)
 {
 	if (!t || cnn_tensor_count(t) < 1)
-		return lw_no(reason, "%s: a shape is unknown or empty", n->op_type);
+		return cnn_reject(reason, "%s: a shape is unknown or empty", n->op_type);
 	if (t->dtype != CNN_FLOAT32)
-		return lw_no(reason, "%s: type %s, ccp has float32", n->op_type,
-			     cnn_dtype_name(t->dtype));
+		return cnn_reject(reason, "%s: type %s, ccp has float32", n->op_type,
+				  cnn_dtype_name(t->dtype));
 	return true;
 }
 
@@ -40,8 +43,8 @@ static bool check_limit(const struct cnn_node *n, const char *what, int64_t valu
 {
 	if (value <= limit)
 		return true;
-	return lw_no(reason, "%s: %s %lld, limit of ccp %lld", n->op_type, what, (long long)value,
-		     (long long)limit);
+	return cnn_reject(reason, "%s: %s %lld, limit of ccp %lld", n->op_type, what,
+			  (long long)value, (long long)limit);
 }
 
 /* A constant float tensor. */
@@ -50,7 +53,7 @@ static bool check_constant(const struct cnn_node *n, const struct cnn_tensor *t,
 {
 	if (!check_value(n, t, reason))
 		return false;
-	return t->data || lw_no(reason, "%s: %s is not constant", n->op_type, what);
+	return t->data || cnn_reject(reason, "%s: %s is not constant", n->op_type, what);
 }
 
 /* ---- windows --------------------------------------------------------------------------- */
@@ -73,12 +76,12 @@ static struct axis window_axis(const struct cnn_window *w, int axis)
 static bool check_axis(const struct cnn_node *n, const struct axis *a, int64_t kernel, char *reason)
 {
 	if (a->dilation > 1 && a->kernel > 1)
-		return lw_no(reason, "%s: dilation %lld, limit of ccp 1", n->op_type,
-			     (long long)a->dilation);
+		return cnn_reject(reason, "%s: dilation %lld, limit of ccp 1", n->op_type,
+				  (long long)a->dilation);
 	return check_limit(n, "kernel", a->kernel, kernel, reason) &&
 	       check_limit(n, "stride", a->stride, CNNACC_CCP_STRIDE_MAX, reason) &&
-	       check_limit(n, "padding", lw_max(a->begin, a->end), CNNACC_CCP_PAD_MAX, reason) &&
-	       check_limit(n, "map size", lw_max(a->in, a->out), MAX_SIZE, reason);
+	       check_limit(n, "padding", cnn_max(a->begin, a->end), CNNACC_CCP_PAD_MAX, reason) &&
+	       check_limit(n, "map size", cnn_max(a->in, a->out), MAX_SIZE, reason);
 }
 
 static bool get_window(const struct cnn_graph *g, const struct cnn_node *n, struct cnn_window *w,
@@ -90,32 +93,44 @@ static bool get_window(const struct cnn_graph *g, const struct cnn_node *n, stru
 	    !check_value(n, cnn_node_out(g, n, 0), reason))
 		return false;
 	if (cnn_node_window(g, n, w, &err))
-		return lw_no(reason, "%s", err.text);
+		return cnn_reject(reason, "%s", err.text);
 	return true;
 }
 
-static void set_io(struct lcp_node *node, const struct cnn_node *n, int in)
+static void set_io(struct ccpc_node *node, const struct cnn_node *n, int in)
 {
 	node->relu = n->act.kind == CNN_ACT_RELU;
 	node->in = n->in[in];
 	node->out = n->out[0];
 }
 
-static void fill_conv(struct lcp_node *node, const struct cnn_window *w, const struct axis *y,
+static void fill_conv(struct ccpc_node *node, const struct cnn_window *w, const struct axis *y,
 		      const struct axis *x)
 {
 	node->kind = CCP_CONV;
-	node->conv = (struct lcp_conv){
-		.n = w->batch, .groups = w->group, .ci = w->in_ch / w->group,
-		.co = w->out_ch / w->group, .ih = y->in, .iw = x->in, .oh = y->out, .ow = x->out,
-		.kh = y->kernel, .kw = x->kernel, .sy = y->stride, .sx = x->stride,
-		.pt = y->begin, .pb = y->end, .pl = x->begin, .pr = x->end,
+	node->conv = (struct ccpc_conv){
+		.n = w->batch,
+		.groups = w->group,
+		.ci = w->in_ch / w->group,
+		.co = w->out_ch / w->group,
+		.ih = y->in,
+		.iw = x->in,
+		.oh = y->out,
+		.ow = x->out,
+		.kh = y->kernel,
+		.kw = x->kernel,
+		.sy = y->stride,
+		.sx = x->stride,
+		.pt = y->begin,
+		.pb = y->end,
+		.pl = x->begin,
+		.pr = x->end,
 	};
 	node->in_l = layout(w->batch, w->in_ch, y->in * x->in);
 	node->out_l = layout(w->batch, w->out_ch, y->out * x->out);
 }
 
-static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, struct lcp_node *node,
+static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, struct ccpc_node *node,
 		       char *reason)
 {
 	const struct cnn_tensor *weight = cnn_node_in(g, n, 1), *bias = cnn_node_in(g, n, 2);
@@ -127,27 +142,33 @@ static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, stru
 	    (bias && !check_constant(n, bias, "bias", reason)))
 		return false;
 	if (w.spatial > 2)
-		return lw_no(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type, w.spatial);
+		return cnn_reject(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type,
+				  w.spatial);
 	y = window_axis(&w, 0);
 	x = window_axis(&w, 1);
 	if (!check_axis(n, &y, CNNACC_CCP_KERNEL_MAX, reason) ||
 	    !check_axis(n, &x, CNNACC_CCP_KERNEL_MAX, reason) ||
-	    !check_limit(n, "channels", lw_max(w.in_ch, w.out_ch), MAX_SIZE, reason))
+	    !check_limit(n, "channels", cnn_max(w.in_ch, w.out_ch), MAX_SIZE, reason))
 		return false;
 	set_io(node, n, 0);
 	fill_conv(node, &w, &y, &x);
 	if (cnn_node_in(g, n, 3)) {
 		if (w.group > 1)
-			return lw_no(reason, "%s: adds a value and has %lld groups, limit of ccp 1",
-				     n->op_type, (long long)w.group);
+			return cnn_reject(reason,
+					  "%s: adds a value and has %lld groups, limit of ccp 1",
+					  n->op_type, (long long)w.group);
 		node->add = n->in[3];
 		node->add_l = node->out_l;
 		node->conv.adds = true;
 	}
-	node->conv.w = (struct lcp_weights){
-		.data = weight->data, .so = node->conv.ci * y.kernel * x.kernel,
-		.sc = y.kernel * x.kernel, .scale = 1,
-		.bias = bias ? bias->data : NULL, .bias_step = 1, .bias_scale = 1,
+	node->conv.w = (struct ccpc_weights){
+		.data = weight->data,
+		.so = node->conv.ci * y.kernel * x.kernel,
+		.sc = y.kernel * x.kernel,
+		.scale = 1,
+		.bias = bias ? bias->data : NULL,
+		.bias_step = 1,
+		.bias_scale = 1,
 	};
 	return true;
 }
@@ -160,21 +181,22 @@ static int64_t overhang(const struct axis *a)
 
 /* A convolution of each channel with equal weights. */
 static bool match_pool_conv(const struct cnn_node *n, const struct cnn_window *w,
-			    const struct axis *y, const struct axis *x, struct lcp_node *node,
+			    const struct axis *y, const struct axis *x, struct ccpc_node *node,
 			    char *reason)
 {
 	struct axis ay = *y, ax = *x;
 
 	/* What the last window reaches of the padding is all that is needed. */
-	ay.end = lw_max(0, (y->out - 1) * y->stride + y->kernel - y->in - y->begin);
-	ax.end = lw_max(0, (x->out - 1) * x->stride + x->kernel - x->in - x->begin);
+	ay.end = cnn_max(0, (y->out - 1) * y->stride + y->kernel - y->in - y->begin);
+	ax.end = cnn_max(0, (x->out - 1) * x->stride + x->kernel - x->in - x->begin);
 	if (!check_axis(n, &ay, CNNACC_CCP_KERNEL_MAX, reason) ||
 	    !check_axis(n, &ax, CNNACC_CCP_KERNEL_MAX, reason) ||
 	    !check_limit(n, "channels", w->in_ch, MAX_SIZE, reason))
 		return false;
 	if ((ay.in + ay.begin + ay.end - ay.kernel) / ay.stride + 1 != ay.out ||
 	    (ax.in + ax.begin + ax.end - ax.kernel) / ax.stride + 1 != ax.out)
-		return lw_no(reason, "%s: output size that a convolution would not give", n->op_type);
+		return cnn_reject(reason, "%s: output size that a convolution would not give",
+				  n->op_type);
 	fill_conv(node, w, &ay, &ax);
 	node->conv.w.scale = (float)(1.0 / (double)(y->kernel * x->kernel));
 	return true;
@@ -182,14 +204,14 @@ static bool match_pool_conv(const struct cnn_node *n, const struct cnn_window *w
 
 /* The same with a divisor that counts what is under the window. */
 static bool match_border_average(const struct cnn_node *n, const struct cnn_window *w,
-				 const struct axis *y, const struct axis *x,
-				 struct lcp_node *node, char *reason)
+				 const struct axis *y, const struct axis *x, struct ccpc_node *node,
+				 char *reason)
 {
 	bool pads = w->count_include_pad;
 
 	if (y->begin >= y->kernel || x->begin >= x->kernel || overhang(y) >= y->kernel ||
 	    overhang(x) >= x->kernel)
-		return lw_no(reason, "%s: a window lies wholly in the padding", n->op_type);
+		return cnn_reject(reason, "%s: a window lies wholly in the padding", n->op_type);
 	if (!match_pool_conv(n, w, y, x, node, reason))
 		return false;
 	node->conv.average = true;
@@ -201,21 +223,32 @@ static bool match_border_average(const struct cnn_node *n, const struct cnn_wind
 }
 
 static bool match_pool_unit(const struct cnn_node *n, const struct cnn_window *w,
-			    const struct axis *y, const struct axis *x, struct lcp_node *node,
+			    const struct axis *y, const struct axis *x, struct ccpc_node *node,
 			    char *reason)
 {
 	if (!check_axis(n, y, 2 * CNNACC_CCP_PAD_MAX, reason) ||
 	    !check_axis(n, x, 2 * CNNACC_CCP_PAD_MAX, reason))
 		return false;
-	if (lw_max(overhang(y), overhang(x)) > CNNACC_CCP_PAD_MAX)
-		return lw_no(reason, "%s: the last window reaches %lld past the map, limit of ccp %d",
-			     n->op_type, (long long)lw_max(overhang(y), overhang(x)),
-			     CNNACC_CCP_PAD_MAX);
+	if (cnn_max(overhang(y), overhang(x)) > CNNACC_CCP_PAD_MAX)
+		return cnn_reject(reason,
+				  "%s: the last window reaches %lld past the map, limit of ccp %d",
+				  n->op_type, (long long)cnn_max(overhang(y), overhang(x)),
+				  CNNACC_CCP_PAD_MAX);
 	node->kind = CCP_POOL;
-	node->pool = (struct lcp_pool){
-		.n = w->batch, .c = w->in_ch, .ih = y->in, .iw = x->in, .oh = y->out, .ow = x->out,
-		.kh = y->kernel, .kw = x->kernel, .sy = y->stride, .sx = x->stride,
-		.pt = y->begin, .pl = x->begin, .average = n->op == CNN_OP_AVERAGE_POOL,
+	node->pool = (struct ccpc_pool){
+		.n = w->batch,
+		.c = w->in_ch,
+		.ih = y->in,
+		.iw = x->in,
+		.oh = y->out,
+		.ow = x->out,
+		.kh = y->kernel,
+		.kw = x->kernel,
+		.sy = y->stride,
+		.sx = x->stride,
+		.pt = y->begin,
+		.pl = x->begin,
+		.average = n->op == CNN_OP_AVERAGE_POOL,
 	};
 	node->in_l = layout(w->batch, w->in_ch, y->in * x->in);
 	node->out_l = layout(w->batch, w->in_ch, y->out * x->out);
@@ -223,7 +256,7 @@ static bool match_pool_unit(const struct cnn_node *n, const struct cnn_window *w
 }
 
 static bool match_max_pool(const struct cnn_graph *g, const struct cnn_node *n,
-			   struct lcp_node *node, char *reason)
+			   struct ccpc_node *node, char *reason)
 {
 	struct cnn_window w;
 	struct axis y, x;
@@ -231,9 +264,10 @@ static bool match_max_pool(const struct cnn_graph *g, const struct cnn_node *n,
 	if (!get_window(g, n, &w, reason) || !check_act(n, true, reason))
 		return false;
 	if (n->n_out > 1 && n->out[1] >= 0)
-		return lw_no(reason, "%s: output Indices", n->op_type);
+		return cnn_reject(reason, "%s: output Indices", n->op_type);
 	if (w.spatial > 2)
-		return lw_no(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type, w.spatial);
+		return cnn_reject(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type,
+				  w.spatial);
 	y = window_axis(&w, 0);
 	x = window_axis(&w, 1);
 	set_io(node, n, 0);
@@ -243,7 +277,7 @@ static bool match_max_pool(const struct cnn_graph *g, const struct cnn_node *n,
 		return false;
 	if (y.begin >= y.kernel || x.begin >= x.kernel || overhang(&y) >= y.kernel ||
 	    overhang(&x) >= x.kernel)
-		return lw_no(reason, "%s: a window lies wholly in the padding", n->op_type);
+		return cnn_reject(reason, "%s: a window lies wholly in the padding", n->op_type);
 	return match_pool_unit(n, &w, &y, &x, node, reason);
 }
 
@@ -257,11 +291,13 @@ static bool counts_all(const struct cnn_window *w, const struct axis *a)
 	return !a->begin && over <= 0;
 }
 
-static bool match_mean(int64_t batch, int64_t channels, int64_t plane, struct lcp_node *node)
+static bool match_mean(int64_t batch, int64_t channels, int64_t plane, struct ccpc_node *node)
 {
 	node->kind = CCP_MEAN;
-	node->mean = (struct lcp_mean){
-		.n = batch, .c = channels, .plane = plane,
+	node->mean = (struct ccpc_mean){
+		.n = batch,
+		.c = channels,
+		.plane = plane,
 	};
 	node->in_l = layout(batch, channels, plane);
 	node->out_l = layout(batch, channels, 1);
@@ -269,7 +305,7 @@ static bool match_mean(int64_t batch, int64_t channels, int64_t plane, struct lc
 }
 
 static bool match_average_pool(const struct cnn_graph *g, const struct cnn_node *n,
-			       struct lcp_node *node, char *reason)
+			       struct ccpc_node *node, char *reason)
 {
 	int64_t plane = 1;
 	bool global = true;
@@ -286,7 +322,8 @@ static bool match_average_pool(const struct cnn_graph *g, const struct cnn_node 
 	if (global)
 		return match_mean(w.batch, w.in_ch, plane, node);
 	if (w.spatial > 2)
-		return lw_no(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type, w.spatial);
+		return cnn_reject(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type,
+				  w.spatial);
 	y = window_axis(&w, 0);
 	x = window_axis(&w, 1);
 	if (!counts_all(&w, &y) || !counts_all(&w, &x))
@@ -300,7 +337,7 @@ static bool match_average_pool(const struct cnn_graph *g, const struct cnn_node 
 /* ---- means over the map ---------------------------------------------------------------- */
 
 static bool match_reduce_mean(const struct cnn_graph *g, const struct cnn_node *n,
-			      struct lcp_node *node, char *reason)
+			      struct ccpc_node *node, char *reason)
 {
 	const struct cnn_tensor *x = cnn_node_in(g, n, 0), *list = cnn_node_in(g, n, 1);
 	const int64_t *axes;
@@ -321,7 +358,7 @@ static bool match_reduce_mean(const struct cnn_graph *g, const struct cnn_node *
 		seen |= a >= 0 && a < x->rank ? 1 << a : 0;
 	}
 	if (x->rank < 3 || seen != (1 << x->rank) - 4)
-		return lw_no(reason, "%s: axes other than the map's", n->op_type);
+		return cnn_reject(reason, "%s: axes other than the map's", n->op_type);
 	for (int i = 2; i < x->rank; i++)
 		plane *= x->dims[i];
 	set_io(node, n, 0);
@@ -343,7 +380,7 @@ static const int64_t *pad_amounts(const struct cnn_graph *g, const struct cnn_no
 	return list ? list : cnn_node_ints(n, "paddings", count);
 }
 
-static bool match_pad(const struct cnn_graph *g, const struct cnn_node *n, struct lcp_node *node,
+static bool match_pad(const struct cnn_graph *g, const struct cnn_node *n, struct ccpc_node *node,
 		      char *reason)
 {
 	const struct cnn_tensor *x = cnn_node_in(g, n, 0), *value = cnn_node_in(g, n, 2);
@@ -357,18 +394,23 @@ static bool match_pad(const struct cnn_graph *g, const struct cnn_node *n, struc
 	if (strcmp(cnn_node_str(n, "mode", "constant"), "constant") ||
 	    cnn_node_float(n, "value", 0) != 0 ||
 	    (value && (!value->data || value->dtype != CNN_FLOAT32 || *(float *)value->data != 0)))
-		return lw_no(reason, "%s: mode or value, ccp pads with the constant 0", n->op_type);
+		return cnn_reject(reason, "%s: mode or value, ccp pads with the constant 0",
+				  n->op_type);
 	if (x->rank != 4 || count != 8)
-		return lw_no(reason, "%s: %d axes, ccp has 4", n->op_type, x->rank);
+		return cnn_reject(reason, "%s: %d axes, ccp has 4", n->op_type, x->rank);
 	if (pads[0] || pads[1] || pads[4] || pads[5] || pads[2] < 1 || pads[2] > 2 ||
 	    pads[3] != pads[2] || pads[6] != pads[2] || pads[7] != pads[2])
-		return lw_no(reason, "%s: pads, ccp has 1 or 2 on every side of the map", n->op_type);
-	if (!check_limit(n, "map size", lw_max(x->dims[2], x->dims[3]), MAX_SIZE - 4, reason))
+		return cnn_reject(reason, "%s: pads, ccp has 1 or 2 on every side of the map",
+				  n->op_type);
+	if (!check_limit(n, "map size", cnn_max(x->dims[2], x->dims[3]), MAX_SIZE - 4, reason))
 		return false;
 	set_io(node, n, 0);
 	node->kind = CCP_PAD;
-	node->pad = (struct lcp_pad){
-		.n = x->dims[0], .c = x->dims[1], .ih = x->dims[2], .iw = x->dims[3],
+	node->pad = (struct ccpc_pad){
+		.n = x->dims[0],
+		.c = x->dims[1],
+		.ih = x->dims[2],
+		.iw = x->dims[3],
 		.layers = pads[2],
 	};
 	node->in_l = layout(x->dims[0], x->dims[1], x->dims[2] * x->dims[3]);
@@ -381,7 +423,7 @@ static bool match_pad(const struct cnn_graph *g, const struct cnn_node *n, struc
 
 /* Gemm's C as one bias per column. */
 static bool match_bias(const struct cnn_node *n, const struct cnn_tensor *c,
-		       const struct cnn_matmul *mm, struct lcp_weights *w, char *reason)
+		       const struct cnn_matmul *mm, struct ccpc_weights *w, char *reason)
 {
 	int64_t count;
 
@@ -391,7 +433,7 @@ static bool match_bias(const struct cnn_node *n, const struct cnn_tensor *c,
 		return false;
 	count = cnn_tensor_count(c);
 	if (count != 1 && (count != mm->n || c->dims[c->rank - 1] != mm->n))
-		return lw_no(reason, "%s: C is not one value per column", n->op_type);
+		return cnn_reject(reason, "%s: C is not one value per column", n->op_type);
 	w->bias = c->data;
 	w->bias_step = count > 1;
 	w->bias_scale = mm->beta;
@@ -399,18 +441,19 @@ static bool match_bias(const struct cnn_node *n, const struct cnn_tensor *c,
 }
 
 static bool match_product(const struct cnn_node *n, const struct cnn_matmul *mm,
-			  const struct cnn_tensor *b, struct lcp_node *node, char *reason)
+			  const struct cnn_tensor *b, struct ccpc_node *node, char *reason)
 {
-	struct lcp_fc *v = &node->fc;
+	struct ccpc_fc *v = &node->fc;
 	int64_t rows = mm->batch * mm->m;
 
 	if (cnn_tensor_count(b) != mm->k * mm->n)
-		return lw_no(reason, "%s: B is a batch of matrices", n->op_type);
+		return cnn_reject(reason, "%s: B is a batch of matrices", n->op_type);
 	if (mm->trans_a && mm->m > 1 && mm->k > 1)
-		return lw_no(reason, "%s: transA of a matrix that is not constant", n->op_type);
+		return cnn_reject(reason, "%s: transA of a matrix that is not constant",
+				  n->op_type);
 	set_io(node, n, 0);
 	node->kind = CCP_FC;
-	*v = (struct lcp_fc){
+	*v = (struct ccpc_fc){
 		.rows = rows, .in = mm->k, .out = mm->n,
 		.w = {
 			.data = b->data, .so = mm->trans_b ? mm->k : 1,
@@ -425,19 +468,29 @@ static bool match_product(const struct cnn_node *n, const struct cnn_matmul *mm,
 /* Constant matrix times maps: a 1 x 1 convolution of the rows of B. */
 static bool match_const_a(const struct cnn_node *n, const struct cnn_matmul *mm,
 			  const struct cnn_tensor *a, const struct cnn_tensor *b,
-			  struct lcp_node *node, char *reason)
+			  struct ccpc_node *node, char *reason)
 {
-	struct lcp_conv *v = &node->conv;
+	struct ccpc_conv *v = &node->conv;
 
 	if (cnn_tensor_count(a) != mm->m * mm->k || b->rank < 2)
-		return lw_no(reason, "%s: A is a batch of matrices", n->op_type);
-	if (!check_limit(n, "matrix size", lw_max(lw_max(mm->m, mm->k), mm->n), MAX_SIZE, reason))
+		return cnn_reject(reason, "%s: A is a batch of matrices", n->op_type);
+	if (!check_limit(n, "matrix size", cnn_max(cnn_max(mm->m, mm->k), mm->n), MAX_SIZE, reason))
 		return false;
 	set_io(node, n, 1);
 	node->kind = CCP_CONV;
-	*v = (struct lcp_conv){
-		.n = mm->batch, .groups = 1, .ci = mm->k, .co = mm->m, .ih = 1, .iw = mm->n,
-		.oh = 1, .ow = mm->n, .kh = 1, .kw = 1, .sy = 1, .sx = 1,
+	*v = (struct ccpc_conv){
+		.n = mm->batch,
+		.groups = 1,
+		.ci = mm->k,
+		.co = mm->m,
+		.ih = 1,
+		.iw = mm->n,
+		.oh = 1,
+		.ow = mm->n,
+		.kh = 1,
+		.kw = 1,
+		.sy = 1,
+		.sx = 1,
 		.w = { .data = a->data, .so = mm->k, .sc = 1, .scale = 1 },
 	};
 	node->in_l = layout(mm->batch, mm->k, mm->n);
@@ -446,7 +499,7 @@ static bool match_const_a(const struct cnn_node *n, const struct cnn_matmul *mm,
 }
 
 static bool match_matmul(const struct cnn_graph *g, const struct cnn_node *n,
-			 struct lcp_node *node, char *reason)
+			 struct ccpc_node *node, char *reason)
 {
 	const struct cnn_tensor *a = cnn_node_in(g, n, 0), *b = cnn_node_in(g, n, 1);
 	struct cnn_matmul mm;
@@ -456,19 +509,19 @@ static bool match_matmul(const struct cnn_graph *g, const struct cnn_node *n,
 	    !check_value(n, cnn_node_out(g, n, 0), reason) || !check_act(n, true, reason))
 		return false;
 	if (cnn_node_matmul(g, n, &mm, &err))
-		return lw_no(reason, "%s", err.text);
+		return cnn_reject(reason, "%s", err.text);
 	if (a->data && !b->data && n->op == CNN_OP_MATMUL)
 		return match_const_a(n, &mm, a, b, node, reason);
 	if (!check_constant(n, b, "B", reason))
 		return false;
 	if (a->data)
-		return lw_no(reason, "%s: A is constant", n->op_type);
+		return cnn_reject(reason, "%s: A is constant", n->op_type);
 	return match_product(n, &mm, b, node, reason) &&
 	       match_bias(n, cnn_node_in(g, n, 2), &mm, &node->fc.w, reason);
 }
 
-bool lcp_match(const struct lcp_hw *hw, const struct cnn_graph *g, int index,
-	       struct lcp_node *node, char *reason)
+bool ccpc_match(const struct ccpc_hw *hw, const struct cnn_graph *g, int index,
+		struct ccpc_node *node, char *reason)
 {
 	const struct cnn_node *n = &g->nodes[index];
 
@@ -476,7 +529,7 @@ bool lcp_match(const struct lcp_hw *hw, const struct cnn_graph *g, int index,
 	node->node = index;
 	node->add = -1;
 	if (*hw->bad)
-		return lw_no(reason, "%s: %s", n->op_type, hw->bad);
+		return cnn_reject(reason, "%s: %s", n->op_type, hw->bad);
 	switch (n->op) {
 	case CNN_OP_CONV:
 		return match_conv(g, n, node, reason);
@@ -493,6 +546,6 @@ bool lcp_match(const struct lcp_hw *hw, const struct cnn_graph *g, int index,
 	case CNN_OP_MATMUL:
 		return match_matmul(g, n, node, reason);
 	default:
-		return lw_no(reason, "%s: ccp has no such operator", n->op_type);
+		return cnn_reject(reason, "%s: ccp has no such operator", n->op_type);
 	}
 }

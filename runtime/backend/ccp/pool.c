@@ -7,7 +7,7 @@
 #include "ccp.h"
 
 struct unit {
-	const struct lcp_node *n;
+	const struct ccpc_node *n;
 	int64_t i, image, c0, c1, y0, y1;
 };
 
@@ -17,126 +17,127 @@ struct slab {
 	int64_t first, rows, pt, pb;
 };
 
-static struct slab slab_at(const struct lcp_pool *v, int64_t y0, int64_t y1)
+static struct slab slab_at(const struct ccpc_pool *v, int64_t y0, int64_t y1)
 {
 	int64_t end = (y1 - 1) * v->sy + v->kh - v->pt;
 	struct slab s = { .rows = v->ih };
 
 	if (y0 > 0 || y1 < v->oh) {
-		s.first = lw_max(0, y0 * v->sy - v->pt);
-		s.rows = lw_min(v->ih, end) - s.first;
+		s.first = cnn_max(0, y0 * v->sy - v->pt);
+		s.rows = cnn_min(v->ih, end) - s.first;
 	}
-	s.pt = lw_max(0, v->pt - y0 * v->sy);
-	s.pb = lw_max(0, end - s.first - s.rows);
+	s.pt = cnn_max(0, v->pt - y0 * v->sy);
+	s.pb = cnn_max(0, end - s.first - s.rows);
 	return s;
 }
 
-static struct lcp_region in_region(const struct unit *u, const struct slab *s)
+static struct ccpc_region in_region(const struct unit *u, const struct slab *s)
 {
-	const struct lcp_node *n = u->n;
+	const struct ccpc_node *n = u->n;
 
-	return lcp_region(n->in_line, &n->in_home, &n->in_l, u->image, u->c0, u->c1,
-			  s->first * n->pool.iw, (s->first + s->rows) * n->pool.iw);
+	return ccpc_region(n->in_line, &n->in_home, &n->in_l, u->image, u->c0, u->c1,
+			   s->first * n->pool.iw, (s->first + s->rows) * n->pool.iw);
 }
 
-static struct lcp_region out_region(const struct unit *u)
+static struct ccpc_region out_region(const struct unit *u)
 {
-	const struct lcp_node *n = u->n;
+	const struct ccpc_node *n = u->n;
 
-	return lcp_region(n->out_line, &n->out_home, &n->out_l, u->image, u->c0, u->c1,
-			  u->y0 * n->pool.ow, u->y1 * n->pool.ow);
+	return ccpc_region(n->out_line, &n->out_home, &n->out_l, u->image, u->c0, u->c1,
+			   u->y0 * n->pool.ow, u->y1 * n->pool.ow);
 }
 
 #define STAGE	3	/* rows and columns that the unit takes at once */
 
-static int64_t stage_count(const struct lcp_pool *v)
+static int64_t stage_count(const struct ccpc_pool *v)
 {
-	return lw_max(1, lw_div_up(lw_max(v->kh, v->kw) - 1, STAGE - 1));
+	return cnn_max(1, cnn_div_up(cnn_max(v->kh, v->kw) - 1, STAGE - 1));
 }
 
-bool lcp_pool_passes(const struct lcp_node *n)
+bool ccpc_pool_passes(const struct ccpc_node *n)
 {
 	return stage_count(&n->pool) > 1;
 }
 
-static int64_t pad_right(const struct lcp_pool *v)
+static int64_t pad_right(const struct ccpc_pool *v)
 {
-	return lw_max(0, (v->ow - 1) * v->sx + v->kw - v->pl - v->iw);
+	return cnn_max(0, (v->ow - 1) * v->sx + v->kw - v->pl - v->iw);
 }
 
 /* Planes of most floats, pitch floats apart, that fit a room; pitch 0: each in lines of its own. */
 static int64_t planes_in(int64_t room, int64_t most, int64_t pitch)
 {
 	if (!pitch)
-		return room / lw_max(most, 1);
+		return room / cnn_max(most, 1);
 	return most > room ? 0 : 1 + (room - most) / pitch;
 }
 
 /* The most floats that a channel of a slab takes in each bank; false if a slab has no input. */
-static bool slab_floats(const struct lcp_node *n, int64_t rows, int64_t *in, int64_t *out)
+static bool slab_floats(const struct ccpc_node *n, int64_t rows, int64_t *in, int64_t *out)
 {
-	const struct lcp_pool *v = &n->pool;
+	const struct ccpc_pool *v = &n->pool;
 
 	*in = *out = 0;
 	for (int64_t y = 0; y < v->oh; y += rows) {
-		struct unit u = { .n = n, .c1 = 1, .y0 = y, .y1 = lw_min(y + rows, v->oh) };
+		struct unit u = { .n = n, .c1 = 1, .y0 = y, .y1 = cnn_min(y + rows, v->oh) };
 		struct slab s = slab_at(v, u.y0, u.y1);
-		struct lcp_region ri, ro;
+		struct ccpc_region ri, ro;
 		int64_t stage = (s.pt + s.rows + s.pb) * (v->pl + v->iw + pad_right(v));
 
 		if (s.rows < 1)
 			return false;
 		ri = in_region(&u, &s);
 		ro = out_region(&u);
-		*in = lw_max(*in, lcp_region_floats(&ri));
-		*out = lw_max(*out, lcp_region_floats(&ro));
+		*in = cnn_max(*in, ccpc_region_floats(&ri));
+		*out = cnn_max(*out, ccpc_region_floats(&ro));
 		if (stage_count(v) > 1)
-			*in = *out = lw_max(stage, lw_max(*in, *out));
+			*in = *out = cnn_max(stage, cnn_max(*in, *out));
 	}
 	return true;
 }
 
 /* Channels that fit if slabs have rows rows; 0: not even one. */
-static int64_t block_of(const struct lcp_node *n, int64_t rows)
+static int64_t block_of(const struct ccpc_node *n, int64_t rows)
 {
-	const struct lcp_pool *v = &n->pool;
-	int64_t in_room = lcp_in_room(n), out_room = lcp_out_room(n);
+	const struct ccpc_pool *v = &n->pool;
+	int64_t in_room = ccpc_in_room(n), out_room = ccpc_out_room(n);
 	int64_t in_pitch = n->in_l.plane_pitch, out_pitch = n->out_l.plane_pitch, in, out;
 
-	if (rows < v->oh && ((!n->in_home.kept && !lcp_splits_planes(&n->in_l)) ||
-			     (!n->out_home.kept && !lcp_splits_planes(&n->out_l))))
+	if (rows < v->oh && ((!n->in_home.kept && !ccpc_splits_planes(&n->in_l)) ||
+			     (!n->out_home.kept && !ccpc_splits_planes(&n->out_l))))
 		return 0;
 	if (!slab_floats(n, rows, &in, &out))
 		return 0;
 	if (rows < v->oh)
-		return lw_min(planes_in(in_room, in, 0), planes_in(out_room, out, 0));
+		return cnn_min(planes_in(in_room, in, 0), planes_in(out_room, out, 0));
 	in += LINE_FLOATS;	/* compact planes may start inside a line */
 	out += LINE_FLOATS;
 	if (stage_count(v) > 1)
-		in_pitch = out_pitch = lw_max(in_pitch, out_pitch);
+		in_pitch = out_pitch = cnn_max(in_pitch, out_pitch);
 	if (v->c == 1 || stage_count(v) > 1)
-		return lw_min(planes_in(in_room, lw_max(in, in_pitch), 0),
-			      planes_in(out_room, lw_max(out, out_pitch), 0));
-	return lw_min(planes_in(in_room, in, in_pitch), planes_in(out_room, out, out_pitch));
+		return cnn_min(planes_in(in_room, cnn_max(in, in_pitch), 0),
+			       planes_in(out_room, cnn_max(out, out_pitch), 0));
+	return cnn_min(planes_in(in_room, in, in_pitch), planes_in(out_room, out, out_pitch));
 }
 
 /* Lines of a value that pass through a bank. */
-static int64_t passing_lines(const struct lcp_home *home, const struct cnn_layout *l)
+static int64_t passing_lines(const struct ccpc_home *home, const struct cnn_layout *l)
 {
 	return home->kept ? 0 : l->c * l->plane_pitch / LINE_FLOATS;
 }
 
 /* Blocks and slabs for the room that there is, in halves or whole banks. */
-static bool plan_in_room(struct lcp_node *n, int attempt)
+static bool plan_in_room(struct ccpc_node *n, int attempt)
 {
-	struct lcp_pool *v = &n->pool;
+	struct ccpc_pool *v = &n->pool;
 	int64_t lines = passing_lines(&n->in_home, &n->in_l) +
 			passing_lines(&n->out_home, &n->out_l);
-	int64_t parts = n->split ? lw_min(lcp_parts(lines), v->c) : 1;
+	int64_t parts = n->split ? cnn_min(ccpc_parts(lines), v->c) : 1;
 
-	for (int64_t rows = v->oh; rows > 0; rows = rows > 16 ? lw_round_up(rows / 2, 16) : rows / 2) {
-		v->block = lw_min(lw_min(block_of(n, rows), lw_div_up(v->c, parts)), UINT16_MAX);
-		v->block >>= lw_min(attempt, 62);
+	for (int64_t rows = v->oh; rows > 0;
+	     rows = rows > 16 ? cnn_round_up(rows / 2, 16) : rows / 2) {
+		v->block = cnn_min(cnn_min(block_of(n, rows), cnn_div_up(v->c, parts)), UINT16_MAX);
+		v->block >>= cnn_min(attempt, 62);
 		if (v->block >= 16 && v->block < v->c)
 			v->block = v->block / 16 * 16;
 		v->rows = rows;
@@ -146,10 +147,10 @@ static bool plan_in_room(struct lcp_node *n, int attempt)
 	return false;
 }
 
-bool lcp_pool_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
+bool ccpc_pool_plan(const struct ccpc_hw *hw, struct ccpc_node *n, int attempt)
 {
 	(void)hw;		/* the homes say what there is of it */
-	n->split = lcp_can_halve(n) && !lcp_pool_passes(n);
+	n->split = ccpc_can_halve(n) && !ccpc_pool_passes(n);
 	if (n->split && plan_in_room(n, attempt))
 		return true;
 	n->split = false;
@@ -157,23 +158,23 @@ bool lcp_pool_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
 }
 
 /* Unit i of all. */
-static struct unit unit_at(const struct lcp_node *n, int64_t i)
+static struct unit unit_at(const struct ccpc_node *n, int64_t i)
 {
-	const struct lcp_pool *v = &n->pool;
-	int64_t slabs = lw_div_up(v->oh, v->rows), blocks = lw_div_up(v->c, v->block);
+	const struct ccpc_pool *v = &n->pool;
+	int64_t slabs = cnn_div_up(v->oh, v->rows), blocks = cnn_div_up(v->c, v->block);
 	struct unit u = {
 		.n = n, .i = i, .image = i / slabs / blocks, .c0 = i / slabs % blocks * v->block,
 		.y0 = i % slabs * v->rows,
 	};
 
-	u.c1 = lw_min(u.c0 + v->block, v->c);
-	u.y1 = lw_min(u.y0 + v->rows, v->oh);
+	u.c1 = cnn_min(u.c0 + v->block, v->c);
+	u.y1 = cnn_min(u.y0 + v->rows, v->oh);
 	return u;
 }
 
-static int64_t unit_count(const struct lcp_pool *v)
+static int64_t unit_count(const struct ccpc_pool *v)
 {
-	return v->n * lw_div_up(v->c, v->block) * lw_div_up(v->oh, v->rows);
+	return v->n * cnn_div_up(v->c, v->block) * cnn_div_up(v->oh, v->rows);
 }
 
 /* One EXEC as the fields of its parameter group. */
@@ -182,47 +183,49 @@ struct stage {
 	int64_t in, in_pitch, out, out_pitch;
 };
 
-static void exec_stage(struct lcp_code *c, const struct lcp_pool *v, int64_t channels,
+static void exec_stage(struct ccpc_code *c, const struct ccpc_pool *v, int64_t channels,
 		       const struct stage *p)
 {
-	lcp_set(c, 0, (v->average ? CNNACC_CCP_R0_AVERAGE : 0) |
-		      p->sy << CNNACC_CCP_R0_STRIDE_SHIFT | p->kh << CNNACC_CCP_R0_KERNEL_SHIFT |
-		      p->sx << CNNACC_CCP_R0_STRIDE_X_SHIFT |
-		      p->kw << CNNACC_CCP_R0_KERNEL_X_SHIFT);
-	lcp_set(c, 1, p->iw | p->ih << 16);
-	lcp_set(c, 2, channels | p->pt << CNNACC_CCP_PAD_TOP_SHIFT |
-		      p->pb << CNNACC_CCP_PAD_BOTTOM_SHIFT | p->pl << CNNACC_CCP_PAD_LEFT_SHIFT |
-		      p->pr << CNNACC_CCP_PAD_RIGHT_SHIFT);
-	lcp_set(c, 3, p->in);
-	lcp_set(c, 4, p->out);
-	lcp_set(c, 5, p->ow | p->oh << 16);
-	lcp_set(c, 6, p->in_pitch);
-	lcp_set(c, 7, p->out_pitch);
-	lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_POOL, 0));
-	lcp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_POOL));
+	ccpc_set(c, 0,
+		 (v->average ? CNNACC_CCP_R0_AVERAGE : 0) | p->sy << CNNACC_CCP_R0_STRIDE_SHIFT |
+			 p->kh << CNNACC_CCP_R0_KERNEL_SHIFT |
+			 p->sx << CNNACC_CCP_R0_STRIDE_X_SHIFT |
+			 p->kw << CNNACC_CCP_R0_KERNEL_X_SHIFT);
+	ccpc_set(c, 1, p->iw | p->ih << 16);
+	ccpc_set(c, 2,
+		 channels | p->pt << CNNACC_CCP_PAD_TOP_SHIFT |
+			 p->pb << CNNACC_CCP_PAD_BOTTOM_SHIFT | p->pl << CNNACC_CCP_PAD_LEFT_SHIFT |
+			 p->pr << CNNACC_CCP_PAD_RIGHT_SHIFT);
+	ccpc_set(c, 3, p->in);
+	ccpc_set(c, 4, p->out);
+	ccpc_set(c, 5, p->ow | p->oh << 16);
+	ccpc_set(c, 6, p->in_pitch);
+	ccpc_set(c, 7, p->out_pitch);
+	ccpc_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_POOL, 0));
+	ccpc_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_POOL));
 }
 
 /*
  * All stages but the last, which p becomes; the banks change places after each. They use the room of
  * both values: beside it either bank may keep others.
  */
-static void exec_early_stages(struct lcp_code *c, const struct lcp_node *n, int64_t channels,
+static void exec_early_stages(struct ccpc_code *c, const struct ccpc_node *n, int64_t channels,
 			      struct stage *p)
 {
-	const struct lcp_pool *v = &n->pool;
+	const struct ccpc_pool *v = &n->pool;
 	int64_t kh = v->kh, kw = v->kw;
 	struct stage last = *p;
 
 	for (int64_t left = stage_count(v); left > 1; left--) {
-		p->kh = lw_min(kh, STAGE);
-		p->kw = lw_min(kw, STAGE);
+		p->kh = cnn_min(kh, STAGE);
+		p->kw = cnn_min(kw, STAGE);
 		p->sy = p->sx = 1;
 		p->oh = p->ih + p->pt + p->pb - p->kh + 1;
 		p->ow = p->iw + p->pl + p->pr - p->kw + 1;
-		p->out = lcp_step_write(c, n) * LINE_FLOATS;
+		p->out = ccpc_step_write(c, n) * LINE_FLOATS;
 		p->out_pitch = 0;
 		exec_stage(c, v, channels, p);
-		lcp_step_turn(c);
+		ccpc_step_turn(c);
 		kh -= p->kh - 1;
 		kw -= p->kw - 1;
 		*p = (struct stage){ .ih = p->oh, .iw = p->ow, .in = p->out };
@@ -236,7 +239,7 @@ static void exec_early_stages(struct lcp_code *c, const struct lcp_node *n, int6
 	*p = last;
 }
 
-static void load_next(struct lcp_code *c, const struct unit *u)
+static void load_next(struct ccpc_code *c, const struct unit *u)
 {
 	struct unit next;
 	struct slab s;
@@ -245,25 +248,25 @@ static void load_next(struct lcp_code *c, const struct unit *u)
 		return;
 	next = unit_at(u->n, u->i + 1);
 	s = slab_at(&u->n->pool, next.y0, next.y1);
-	lcp_step_ahead(c, u->n, in_region(&next, &s));
+	ccpc_step_ahead(c, u->n, in_region(&next, &s));
 }
 
-static void emit_pool(struct lcp_code *c, const void *arg)
+static void emit_pool(struct ccpc_code *c, const void *arg)
 {
 	const struct unit *u = arg;
-	const struct lcp_pool *v = &u->n->pool;
+	const struct ccpc_pool *v = &u->n->pool;
 	struct slab s = slab_at(v, u->y0, u->y1);
-	struct lcp_region in = in_region(u, &s), out = out_region(u);
+	struct ccpc_region in = in_region(u, &s), out = out_region(u);
 	struct stage p;
 
-	if (lcp_pool_passes(u->n)) {
-		lcp_place(&in, lcp_step_read(c, u->n));
-		lcp_load(c, &in);
-		lcp_load_ahead(c, &c->next);
+	if (ccpc_pool_passes(u->n)) {
+		ccpc_place(&in, ccpc_step_read(c, u->n));
+		ccpc_load(c, &in);
+		ccpc_load_ahead(c, &c->next);
 	} else {
-		lcp_step_load(c, u->n, &in, NULL, &out);
-		lcp_load_ahead(c, &c->next);
-		lcp_step_start(c);
+		ccpc_step_load(c, u->n, &in, NULL, &out);
+		ccpc_load_ahead(c, &c->next);
+		ccpc_step_start(c);
 	}
 	p = (struct stage){
 		.kh = v->kh, .kw = v->kw, .sy = v->sy, .sx = v->sx, .ih = s.rows, .iw = v->iw,
@@ -271,94 +274,98 @@ static void emit_pool(struct lcp_code *c, const void *arg)
 		.pr = pad_right(v), .in = in.base, .in_pitch = in.pitch,
 	};
 
-	if (lcp_pool_passes(u->n)) {
+	if (ccpc_pool_passes(u->n)) {
 		exec_early_stages(c, u->n, u->c1 - u->c0, &p);
-		lcp_place(&out, lcp_step_write(c, u->n));
+		ccpc_place(&out, ccpc_step_write(c, u->n));
 	}
 	p.out = out.base;
 	p.out_pitch = out.pitch;
-	lcp_open_out(c, &out, false);
+	ccpc_open_out(c, &out, false);
 	load_next(c, u);
 	exec_stage(c, v, u->c1 - u->c0, &p);
-	if (lcp_pool_passes(u->n))
-		lcp_store(c, &out);
+	if (ccpc_pool_passes(u->n))
+		ccpc_store(c, &out);
 	else
-		lcp_step_done(c, &out);
+		ccpc_step_done(c, &out);
 }
 
-static void emit_end(struct lcp_code *c, const void *arg)
+static void emit_end(struct ccpc_code *c, const void *arg)
 {
 	(void)arg;
-	lcp_step_end(c);
+	ccpc_step_end(c);
 }
 
-int lcp_pool_emit(struct lcp_code *c, struct lcp_node *n)
+int ccpc_pool_emit(struct ccpc_code *c, struct ccpc_node *n)
 {
 	for (int64_t i = 0; i < unit_count(&n->pool); i++) {
 		const struct unit u = unit_at(n, i);
-		int ret = lcp_unit(c, emit_pool, &u);
+		int ret = ccpc_unit(c, emit_pool, &u);
 
 		if (ret)
 			return ret;
 	}
-	return lcp_unit(c, emit_end, NULL);
+	return ccpc_unit(c, emit_end, NULL);
 }
 
 /* ---- padding --------------------------------------------------------------------------- */
 
-bool lcp_pad_plan(const struct lcp_hw *hw, struct lcp_node *n, int attempt)
+bool ccpc_pad_plan(const struct ccpc_hw *hw, struct ccpc_node *n, int attempt)
 {
-	struct lcp_pad *v = &n->pad;
+	struct ccpc_pad *v = &n->pad;
 	int64_t plane = (v->ih + 2 * v->layers) * (v->iw + 2 * v->layers);
-	int64_t one = lw_round_up(plane, LINE_FLOATS) + LINE_FLOATS;
-	int64_t in = lcp_in_room(n), out = lcp_out_room(n);
+	int64_t one = cnn_round_up(plane, LINE_FLOATS) + LINE_FLOATS;
+	int64_t in = ccpc_in_room(n), out = ccpc_out_room(n);
 
 	(void)hw;
 	if (one > in || one > out)
 		return false;
-	v->block = v->c == 1 ? 1 : 1 + lw_min((in - one) / n->in_l.plane_pitch,
-					      (out - one) / n->out_l.plane_pitch);
-	v->block = lw_min(v->block, lw_min(v->c, UINT16_MAX)) >> lw_min(attempt, 62);
+	v->block = v->c == 1 ? 1 :
+			       1 + cnn_min((in - one) / n->in_l.plane_pitch,
+					   (out - one) / n->out_l.plane_pitch);
+	v->block = cnn_min(v->block, cnn_min(v->c, UINT16_MAX)) >> cnn_min(attempt, 62);
 	if (v->block >= 16 && v->block < v->c)
 		v->block = v->block / 16 * 16;
 	return v->block > 0;
 }
 
-static void emit_pad(struct lcp_code *c, const void *arg)
+static void emit_pad(struct ccpc_code *c, const void *arg)
 {
 	const struct unit *u = arg;
-	const struct lcp_node *n = u->n;
-	const struct lcp_pad *v = &n->pad;
-	struct lcp_region in = lcp_region(n->in_line, &n->in_home, &n->in_l, u->image, u->c0, u->c1, 0,
-					  n->in_l.plane);
-	struct lcp_region out = lcp_region(n->out_line, &n->out_home, &n->out_l, u->image, u->c0, u->c1, 0,
-					   n->out_l.plane);
+	const struct ccpc_node *n = u->n;
+	const struct ccpc_pad *v = &n->pad;
+	struct ccpc_region in = ccpc_region(n->in_line, &n->in_home, &n->in_l, u->image, u->c0,
+					    u->c1, 0, n->in_l.plane);
+	struct ccpc_region out = ccpc_region(n->out_line, &n->out_home, &n->out_l, u->image, u->c0,
+					     u->c1, 0, n->out_l.plane);
 
-	lcp_load(c, &in);
-	lcp_load_ahead(c, &c->next);
-	lcp_open_out(c, &out, false);
-	lcp_set(c, 0, v->layers);
-	lcp_set(c, 1, v->iw | v->ih << 16);
-	lcp_set(c, 2, u->c1 - u->c0);
-	lcp_set(c, 3, in.base);
-	lcp_set(c, 4, out.base);
-	lcp_set(c, 5, in.pitch);
-	lcp_set(c, 6, out.pitch);
-	lcp_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_PAD, 0));
-	lcp_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_PAD));
-	lcp_store(c, &out);
+	ccpc_load(c, &in);
+	ccpc_load_ahead(c, &c->next);
+	ccpc_open_out(c, &out, false);
+	ccpc_set(c, 0, v->layers);
+	ccpc_set(c, 1, v->iw | v->ih << 16);
+	ccpc_set(c, 2, u->c1 - u->c0);
+	ccpc_set(c, 3, in.base);
+	ccpc_set(c, 4, out.base);
+	ccpc_set(c, 5, in.pitch);
+	ccpc_set(c, 6, out.pitch);
+	ccpc_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_PAD, 0));
+	ccpc_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_PAD));
+	ccpc_store(c, &out);
 }
 
-int lcp_pad_emit(struct lcp_code *c, struct lcp_node *n)
+int ccpc_pad_emit(struct ccpc_code *c, struct ccpc_node *n)
 {
-	const struct lcp_pad *v = &n->pad;
+	const struct ccpc_pad *v = &n->pad;
 
 	for (int64_t image = 0; image < v->n; image++) {
 		for (int64_t ch = 0; ch < v->c; ch += v->block) {
 			const struct unit u = {
-				.n = n, .image = image, .c0 = ch, .c1 = lw_min(ch + v->block, v->c),
+				.n = n,
+				.image = image,
+				.c0 = ch,
+				.c1 = cnn_min(ch + v->block, v->c),
 			};
-			int ret = lcp_unit(c, emit_pad, &u);
+			int ret = ccpc_unit(c, emit_pad, &u);
 
 			if (ret)
 				return ret;

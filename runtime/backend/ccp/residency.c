@@ -50,9 +50,9 @@ static bool evict(const struct keep *k, struct state *s, const struct way *w)
 			continue;
 		if (w->evict != EVICT_CUT && is_used(p, h->object))
 			continue;
-		if (!lcp_save(k, s, h))
+		if (!ccpc_save(k, s, h))
 			return false;
-		lcp_drop(s, h);
+		ccpc_drop(s, h);
 	}
 	s->step.cut = w->evict == EVICT_CUT;
 	s->step.cut_at = s->step.n_moves;
@@ -65,35 +65,35 @@ static bool evict(const struct keep *k, struct state *s, const struct way *w)
 static bool take_input(const struct keep *k, struct state *s, const struct way *w, int object,
 		       bool load)
 {
-	struct held *h = lcp_find_held(s, object), fresh = { .object = object, .bank = w->bank };
+	struct held *h = ccpc_find_held(s, object), fresh = { .object = object, .bank = w->bank };
 
 	if (h && h->bank == w->bank)
 		return !load;
-	if (h && !lcp_save(k, s, h))
+	if (h && !ccpc_save(k, s, h))
 		return false;
 	if (!load)
 		return true;
 	if (k->objects[object].written >= w->pos)
 		return false;
 	if (h)
-		lcp_drop(s, h);
-	fresh.at = lcp_find_room(k, s, w->bank, k->objects[object].lines, false);
-	return fresh.at >= 0 && lcp_hold(s, fresh) && lcp_add_move(k, s, &fresh, true);
+		ccpc_drop(s, h);
+	fresh.at = ccpc_find_room(k, s, w->bank, k->objects[object].lines, false);
+	return fresh.at >= 0 && ccpc_hold(s, fresh) && ccpc_add_move(k, s, &fresh, true);
 }
 
 /* What is added passes through a bank, wherever it is held. */
 static bool take_addend(const struct keep *k, struct state *s, int object)
 {
-	struct held *h = object < 0 ? NULL : lcp_find_held(s, object);
+	struct held *h = object < 0 ? NULL : ccpc_find_held(s, object);
 
-	return !h || lcp_save(k, s, h);
+	return !h || ccpc_save(k, s, h);
 }
 
 static bool take_output(const struct keep *k, struct state *s, const struct way *w)
 {
 	const struct place *p = &k->places[w->pos];
 	const struct object *o = &k->objects[p->out];
-	struct held *h = lcp_find_held(s, p->out);
+	struct held *h = ccpc_find_held(s, p->out);
 	struct held fresh = { .object = p->out, .bank = !w->bank, .dirty = !o->wanted };
 
 	if (h && h->bank != w->bank) {
@@ -101,31 +101,31 @@ static bool take_output(const struct keep *k, struct state *s, const struct way 
 		return w->out == OUT_PASSES;
 	}
 	if (h) {
-		if (!lcp_save(k, s, h))
+		if (!ccpc_save(k, s, h))
 			return false;
-		lcp_drop(s, h);
+		ccpc_drop(s, h);
 	}
 	if (w->out == OUT_PASSES)
 		return true;
 	if (o->outside || o->first < w->pos || o->last <= w->pos)
 		return false;
-	fresh.at = lcp_find_room(k, s, fresh.bank, o->lines, w->out == OUT_HIGH);
-	return fresh.at >= 0 && lcp_hold(s, fresh);
+	fresh.at = ccpc_find_room(k, s, fresh.bank, o->lines, w->out == OUT_HIGH);
+	return fresh.at >= 0 && ccpc_hold(s, fresh);
 }
 
 static void set_home(const struct keep *k, struct state *s, int object, unsigned int bank,
-		     int64_t line, struct lcp_home *home)
+		     int64_t line, struct ccpc_home *home)
 {
-	const struct held *h = lcp_find_held(s, object);
+	const struct held *h = ccpc_find_held(s, object);
 
 	home->kept = h && h->bank == bank;
 	home->at = home->kept ? h->at + line - k->objects[object].line : 0;
-	lcp_set_spare(k, s, bank, home);
+	ccpc_set_spare(k, s, bank, home);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------- */
 
-static bool is_same(const struct plan *a, const struct lcp_step *step)
+static bool is_same(const struct plan *a, const struct ccpc_step *step)
 {
 	return a->kept[0] == step->in.kept && a->kept[1] == step->out.kept &&
 	       a->kept[2] == step->add.kept && a->room[0] == step->in.room &&
@@ -135,24 +135,24 @@ static bool is_same(const struct plan *a, const struct lcp_step *step)
 
 static void try_plan(struct keep *k, struct plan *plan)
 {
-	struct lcp_core *core = k->core;
-	const struct lcp_home *in = &plan->node.in_home, *out = &plan->node.out_home;
+	struct ccpc_core *core = k->core;
+	const struct ccpc_home *in = &plan->node.in_home, *out = &plan->node.out_home;
 	bool whole = !in->kept && !out->kept && in->room == core->hw.bank &&
 		     out->room == core->hw.bank;
-	struct lcp_trial t;
+	struct ccpc_trial t;
 
 	if (core->keep_steps > STEPS_MAX) {
 		plan->fits = whole;
 		return;
 	}
-	plan->fits = lcp_try(core, &plan->node, &t);
+	plan->fits = ccpc_try(core, &plan->node, &t);
 	core->keep_steps += t.steps;
 	plan->cost = t.cycles + t.bytes / CNNACC_LINE_SIZE;
 	plan->cycles = t.cycles;
 }
 
 /* Index of what the node takes with the homes of step; -1: no memory. */
-static int find_plan(struct keep *k, int pos, const struct lcp_step *step)
+static int find_plan(struct keep *k, int pos, const struct ccpc_step *step)
 {
 	struct place *p = &k->places[pos];
 	struct plan *plans, *plan;
@@ -183,10 +183,10 @@ static int find_plan(struct keep *k, int pos, const struct lcp_step *step)
  * Where nothing passes the room is no matter: then it is all the same. Where both values pass, the
  * node may exchange the banks.
  */
-static void normalize(struct lcp_step *step, bool has_add)
+static void normalize(struct ccpc_step *step, bool has_add)
 {
 	bool passes = !step->in.kept || has_add;
-	int64_t both = lw_min(step->in.room, step->out.room);
+	int64_t both = cnn_min(step->in.room, step->out.room);
 
 	if (!passes)
 		step->in.room = step->in.half = 0;
@@ -207,14 +207,14 @@ static void drop_dead(const struct keep *k, struct state *s, int pos)
 		const struct object *o = &k->objects[s->held[i].object];
 
 		if (o->last <= pos && o->written <= pos)
-			lcp_drop(s, &s->held[i]);
+			ccpc_drop(s, &s->held[i]);
 	}
 }
 
 /* Can the node have its values where step has them? */
-static bool can_keep(const struct lcp_node *n, const struct lcp_step *step)
+static bool can_keep(const struct ccpc_node *n, const struct ccpc_step *step)
 {
-	if (n->kind == CCP_POOL && lcp_pool_passes(n))
+	if (n->kind == CCP_POOL && ccpc_pool_passes(n))
 		return !step->in.kept && !step->out.kept;
 	return n->add < 0 || !step->out.kept;
 }
@@ -223,7 +223,7 @@ static bool can_keep(const struct lcp_node *n, const struct lcp_step *step)
 static bool go(struct keep *k, const struct state *from, const struct way *w, struct state *s)
 {
 	const struct place *p = &k->places[w->pos];
-	const struct lcp_node *n = &k->core->nodes[p->node];
+	const struct ccpc_node *n = &k->core->nodes[p->node];
 	uint64_t limit = cycle_limit(k);
 	const struct plan *plan;
 
@@ -234,8 +234,8 @@ static bool go(struct keep *k, const struct state *from, const struct way *w, st
 	    !take_addend(k, s, p->add) || !take_output(k, s, w))
 		return false;
 	s->step.pinned = s->n_held > 0;
-	set_home(k, s, p->in, w->bank, lcp_value_line(k->core, n->in), &s->step.in);
-	set_home(k, s, p->out, !w->bank, lcp_value_line(k->core, n->out), &s->step.out);
+	set_home(k, s, p->in, w->bank, ccpc_value_line(k->core, n->in), &s->step.in);
+	set_home(k, s, p->out, !w->bank, ccpc_value_line(k->core, n->out), &s->step.out);
 	if (!can_keep(n, &s->step))
 		return false;
 	normalize(&s->step, n->add >= 0);
@@ -251,7 +251,7 @@ static bool go(struct keep *k, const struct state *from, const struct way *w, st
 		s->cycles = limit;
 	if (s->step.out.kept && k->objects[p->out].wanted) {
 		s->step.store = true;
-		lcp_add_cost(s, k->core->base.lw->out->slots[n->out].bytes / CNNACC_LINE_SIZE);
+		ccpc_add_cost(s, k->core->base.lw->out->slots[n->out].bytes / CNNACC_LINE_SIZE);
 	}
 	drop_dead(k, s, w->pos);
 	return true;
@@ -331,14 +331,14 @@ static int advance(struct keep *k, int pos, const struct state *from, int n, str
 }
 
 /* Writes down the way to state best of the window's last position. */
-static void commit(struct keep *k, int first, int n, struct lcp_step *steps)
+static void commit(struct keep *k, int first, int n, struct ccpc_step *steps)
 {
 	int at = 0;
 
 	for (int i = n; i > 0; i--) {
 		const struct state *s = &k->states[i][at];
 		const struct place *p = &k->places[first + i - 1];
-		struct lcp_node *node = &k->core->nodes[p->node];
+		struct ccpc_node *node = &k->core->nodes[p->node];
 
 		*node = p->plans[s->plan].node;
 		node->in_home = s->step.in;
@@ -355,14 +355,14 @@ static void commit(struct keep *k, int first, int n, struct lcp_step *steps)
 	}
 }
 
-static bool search(struct keep *k, struct lcp_step *steps)
+static bool search(struct keep *k, struct ccpc_step *steps)
 {
 	int first = 0;
 
 	memset(&k->states[0][0], 0, sizeof(k->states[0][0]));
 	k->counts[0] = 1;
 	while (first < k->n_places) {
-		int n = (int)lw_min(WINDOW, k->n_places - first);
+		int n = (int)cnn_min(WINDOW, k->n_places - first);
 
 		for (int i = 0; i < n; i++) {
 			k->counts[i + 1] = advance(k, first + i, k->states[i], k->counts[i],
@@ -381,14 +381,17 @@ static bool search(struct keep *k, struct lcp_step *steps)
 /* The object of a value, with what it takes in the segment so far. */
 static int object_of(struct keep *k, int value)
 {
-	const struct lw *lw = k->core->base.lw;
+	const struct cnn_compile *lw = k->core->base.lw;
 	int root = lw->root[value], *index = k->core->index;
 
 	if (index[root] < 0) {
 		k->objects[k->n_objects] = (struct object){
-			.root = root, .line = lcp_value_line(k->core, root),
+			.root = root,
+			.line = ccpc_value_line(k->core, root),
 			.lines = lw->out->slots[root].bytes / CNNACC_LINE_SIZE,
-			.first = INT32_MAX, .written = -1, .last = -1,
+			.first = INT32_MAX,
+			.written = -1,
+			.last = -1,
 		};
 		index[root] = k->n_objects++;
 	}
@@ -402,7 +405,7 @@ static void read_object(struct keep *k, int object, int pos)
 
 static void add_place(struct keep *k, int node)
 {
-	const struct lcp_node *n = &k->core->nodes[node];
+	const struct ccpc_node *n = &k->core->nodes[node];
 	int pos = k->n_places++;
 	struct place *p = &k->places[pos];
 
@@ -437,7 +440,7 @@ static void fill(struct keep *k, const struct cnn_segment *seg)
 		index[k->objects[i].root] = -1;
 }
 
-bool lcp_keep(struct lcp_core *core, const struct cnn_segment *seg, struct lcp_step *steps)
+bool ccpc_keep(struct ccpc_core *core, const struct cnn_segment *seg, struct ccpc_step *steps)
 {
 	struct keep k = { .core = core };
 	bool good;

@@ -26,11 +26,11 @@ struct held {
 };
 
 struct state {
-	struct held held[LCP_KEPT];
+	struct held held[CCPC_KEPT];
 	int n_held;			/* ascending objects */
 	uint64_t cost, cycles;		/* cycles: since the task began, at most */
 	int parent;			/* state of the position before */
-	struct lcp_step step;		/* how it came from there */
+	struct ccpc_step step;		/* how it came from there */
 	int plan;			/* of the position */
 };
 
@@ -40,7 +40,7 @@ struct plan {
 	int64_t room[2], half[2];
 	bool fits;
 	uint64_t cost, cycles;
-	struct lcp_node node;
+	struct ccpc_node node;
 };
 
 /* A node of the segment that has code. */
@@ -52,7 +52,7 @@ struct place {
 };
 
 struct keep {
-	struct lcp_core *core;
+	struct ccpc_core *core;
 	struct object *objects;
 	struct place *places;
 	struct state (*states)[BEAM];	/* of the window */
@@ -62,21 +62,21 @@ struct keep {
 };
 
 /* The entry of an object; NULL: no bank holds it. */
-struct held *lcp_find_held(struct state *s, int object);
-void lcp_drop(struct state *s, struct held *h);
+struct held *ccpc_find_held(struct state *s, int object);
+void ccpc_drop(struct state *s, struct held *h);
 /* False: the banks hold too many. */
-bool lcp_hold(struct state *s, struct held h);
+bool ccpc_hold(struct state *s, struct held h);
 /* Room for lines lines in a bank: the lowest, or the end of the highest; -1: none. */
-int64_t lcp_find_room(const struct keep *k, const struct state *s, unsigned int bank,
-		      int64_t lines, bool high);
+int64_t ccpc_find_room(const struct keep *k, const struct state *s, unsigned int bank,
+		       int64_t lines, bool high);
 /* Sets spare, room and the same of halves to the largest free stretches, in one of a few sizes. */
-void lcp_set_spare(const struct keep *k, const struct state *s, unsigned int bank,
-		   struct lcp_home *home);
+void ccpc_set_spare(const struct keep *k, const struct state *s, unsigned int bank,
+		    struct ccpc_home *home);
 /* What moving lines costs. */
-void lcp_add_cost(struct state *s, int64_t lines);
+void ccpc_add_cost(struct state *s, int64_t lines);
 /* Adds a move of all of an object to the step; false: it has too many. */
-bool lcp_add_move(const struct keep *k, struct state *s, const struct held *h, bool load);
+bool ccpc_add_move(const struct keep *k, struct state *s, const struct held *h, bool load);
 /* Makes sure that memory has it. */
-bool lcp_save(const struct keep *k, struct state *s, struct held *h);
+bool ccpc_save(const struct keep *k, struct state *s, struct held *h);
 
 #endif

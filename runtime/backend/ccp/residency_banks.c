@@ -8,7 +8,7 @@
 
 /* ---- banks ----------------------------------------------------------------------------- */
 
-struct held *lcp_find_held(struct state *s, int object)
+struct held *ccpc_find_held(struct state *s, int object)
 {
 	for (int i = 0; i < s->n_held; i++)
 		if (s->held[i].object == object)
@@ -16,17 +16,17 @@ struct held *lcp_find_held(struct state *s, int object)
 	return NULL;
 }
 
-void lcp_drop(struct state *s, struct held *h)
+void ccpc_drop(struct state *s, struct held *h)
 {
 	s->n_held--;
 	memmove(h, h + 1, (size_t)(&s->held[s->n_held] - h) * sizeof(*h));
 }
 
-bool lcp_hold(struct state *s, struct held h)
+bool ccpc_hold(struct state *s, struct held h)
 {
 	int i = s->n_held;
 
-	if (i == LCP_KEPT)
+	if (i == CCPC_KEPT)
 		return false;
 	for (; i > 0 && s->held[i - 1].object > h.object; i--)
 		s->held[i] = s->held[i - 1];
@@ -61,12 +61,12 @@ static int64_t next_gap(const struct keep *k, const struct state *s, unsigned in
 	return end - from;
 }
 
-int64_t lcp_find_room(const struct keep *k, const struct state *s, unsigned int bank,
-			 int64_t lines, bool high)
+int64_t ccpc_find_room(const struct keep *k, const struct state *s, unsigned int bank,
+		       int64_t lines, bool high)
 {
 	int64_t bank_lines = k->core->hw.bank / LINE_FLOATS, found = -1, at = 0, gap = 0;
 
-	for (int64_t from = 0; from < bank_lines; from = at + lw_max(1, gap)) {
+	for (int64_t from = 0; from < bank_lines; from = at + cnn_max(1, gap)) {
 		gap = next_gap(k, s, bank, from, &at);
 		if (gap < lines)
 			continue;
@@ -84,52 +84,56 @@ static int64_t largest_gap(const struct keep *k, const struct state *s, unsigned
 	int64_t most = 0, at = 0, gap = 0;
 
 	*where = from;
-	for (; from < to; from = at + lw_max(1, gap)) {
+	for (; from < to; from = at + cnn_max(1, gap)) {
 		gap = next_gap(k, s, bank, from, &at);
-		if (lw_min(gap, to - at) > most) {
-			most = lw_min(gap, to - at);
+		if (cnn_min(gap, to - at) > most) {
+			most = cnn_min(gap, to - at);
 			*where = at;
 		}
 	}
 	return most;
 }
 
-void lcp_set_spare(const struct keep *k, const struct state *s, unsigned int bank,
-		      struct lcp_home *home)
+void ccpc_set_spare(const struct keep *k, const struct state *s, unsigned int bank,
+		    struct ccpc_home *home)
 {
-	int64_t lines = k->core->hw.bank / LINE_FLOATS, step = lw_max(1, lines / ROOM_STEPS);
+	int64_t lines = k->core->hw.bank / LINE_FLOATS, step = cnn_max(1, lines / ROOM_STEPS);
 	int64_t most = largest_gap(k, s, bank, 0, lines, &home->spare), half;
 
 	home->room = (most == lines ? lines : most / step * step) * LINE_FLOATS;
-	half = lw_min(largest_gap(k, s, bank, 0, lines / 2, &home->half_at[0]),
-		      largest_gap(k, s, bank, lines / 2, lines, &home->half_at[1]));
+	half = cnn_min(largest_gap(k, s, bank, 0, lines / 2, &home->half_at[0]),
+		       largest_gap(k, s, bank, lines / 2, lines, &home->half_at[1]));
 	home->half = (half == lines / 2 ? half : half / step * step) * LINE_FLOATS;
 }
 
 /* ---- moves ----------------------------------------------------------------------------- */
 
-void lcp_add_cost(struct state *s, int64_t lines)
+void ccpc_add_cost(struct state *s, int64_t lines)
 {
 	s->cost += 2 * (uint64_t)lines + 16;
 	s->cycles += (uint64_t)lines + 32;
 }
 
-bool lcp_add_move(const struct keep *k, struct state *s, const struct held *h, bool load)
+bool ccpc_add_move(const struct keep *k, struct state *s, const struct held *h, bool load)
 {
 	const struct object *o = &k->objects[h->object];
 
-	if (s->step.n_moves == LCP_MOVES)
+	if (s->step.n_moves == CCPC_MOVES)
 		return false;
-	s->step.moves[s->step.n_moves++] = (struct lcp_move){
-		.load = load, .bank = h->bank, .at = h->at, .line = o->line, .lines = o->lines,
+	s->step.moves[s->step.n_moves++] = (struct ccpc_move){
+		.load = load,
+		.bank = h->bank,
+		.at = h->at,
+		.line = o->line,
+		.lines = o->lines,
 	};
-	lcp_add_cost(s, o->lines);
+	ccpc_add_cost(s, o->lines);
 	return true;
 }
 
-bool lcp_save(const struct keep *k, struct state *s, struct held *h)
+bool ccpc_save(const struct keep *k, struct state *s, struct held *h)
 {
-	if (h->dirty && !lcp_add_move(k, s, h, false))
+	if (h->dirty && !ccpc_add_move(k, s, h, false))
 		return false;
 	h->dirty = false;
 	return true;

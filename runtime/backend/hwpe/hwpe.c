@@ -8,12 +8,12 @@
 #define MAX_FIELD	65535	/* counts and strides are 16-bit fields */
 #define MAX_GROUPS	1023	/* K_count */
 
-static void read_hw(struct lhw_hw *hw, const struct cnn_core *info)
+static void read_hw(struct hwpec_hw *hw, const struct cnn_core *info)
 {
 	uint32_t geometry = info->param[CNNACC_HWPE_PARAM_GEOMETRY];
-	const uint32_t known = CNNACC_HWPE_PES | CNNACC_HWPE_ACCS << 8 | 8 * LHW_WORD << 16;
+	const uint32_t known = CNNACC_HWPE_PES | CNNACC_HWPE_ACCS << 8 | 8 * HWPEC_WORD << 16;
 
-	hw->fmap = lw_min(info->param[CNNACC_HWPE_PARAM_FMAP], CNNACC_HWPE_SRAM2);
+	hw->fmap = cnn_min(info->param[CNNACC_HWPE_PARAM_FMAP], CNNACC_HWPE_SRAM2);
 	hw->kernel = info->param[CNNACC_HWPE_PARAM_KERNEL];
 	hw->kernel_max = info->param[CNNACC_HWPE_PARAM_LIMITS] & 0xff;
 	hw->shift_max = info->param[CNNACC_HWPE_PARAM_LIMITS] >> 8 & 0xff;
@@ -22,32 +22,32 @@ static void read_hw(struct lhw_hw *hw, const struct cnn_core *info)
 	if (geometry != known)
 		snprintf(hw->bad, sizeof(hw->bad), "core of geometry 0x%x, known is 0x%x", geometry,
 			 known);
-	else if (hw->commands < 2 * LHW_TILE_COMMANDS || hw->fmap < 64 || hw->kernel < 128)
+	else if (hw->commands < 2 * HWPEC_TILE_COMMANDS || hw->fmap < 64 || hw->kernel < 128)
 		snprintf(hw->bad, sizeof(hw->bad), "core with memories of %lld and %lld bytes, "
 			 "%lld commands", (long long)hw->fmap, (long long)hw->kernel,
 			 (long long)hw->commands);
 }
 
-static void lhw_close(struct lw_core *base)
+static void hwpec_close(struct cnn_backend *base)
 {
-	struct lhw_core *core = (struct lhw_core *)base;
+	struct hwpec_core *core = (struct hwpec_core *)base;
 
 	free(core->nodes);
 	free(core->codes);
 	free(core);
 }
 
-static struct lw_core *lhw_open(struct lw *lw, const struct cnn_core *info)
+static struct cnn_backend *hwpec_open(struct cnn_compile *lw, const struct cnn_core *info)
 {
-	struct lhw_core *core = calloc(1, sizeof(*core));
+	struct hwpec_core *core = calloc(1, sizeof(*core));
 
 	if (!core)
 		return NULL;
-	core->base = (struct lw_core){ .ops = &lw_hwpe, .lw = lw, .info = info };
+	core->base = (struct cnn_backend){ .ops = &cnn_backend_hwpe, .lw = lw, .info = info };
 	core->nodes = calloc((size_t)lw->g->n_nodes + 1, sizeof(*core->nodes));
 	core->codes = calloc((size_t)lw->g->n_values + 1, sizeof(*core->codes));
 	if (!core->nodes || !core->codes) {
-		lhw_close(&core->base);
+		hwpec_close(&core->base);
 		return NULL;
 	}
 	cnn_graph_codes(lw->g, core->codes);
@@ -55,24 +55,27 @@ static struct lw_core *lhw_open(struct lw *lw, const struct cnn_core *info)
 	return &core->base;
 }
 
-static bool lhw_is_for(const struct cnn_graph *g, const struct cnn_node *n)
+static bool hwpec_is_for(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	(void)g;
 	return n->op == CNN_OP_CONV_INTEGER || n->op == CNN_OP_MATMUL_INTEGER ||
-	       n->op == CNN_OP_QLINEAR_SUMS || lhw_is_unsplit(n);
+	       n->op == CNN_OP_QLINEAR_SUMS || hwpec_is_unsplit(n);
 }
 
-static bool lhw_match_node(struct lw_core *base, int node, struct lw_fit *fit, char *reason)
+static bool hwpec_match_node(struct cnn_backend *base, int node, struct cnn_node_fit *fit,
+			     char *reason)
 {
-	struct lhw_core *core = (struct lhw_core *)base;
-	struct lhw_node *n = &core->nodes[node];
+	struct hwpec_core *core = (struct hwpec_core *)base;
+	struct hwpec_node *n = &core->nodes[node];
 
-	if (!lhw_match(core, node, n, reason))
+	if (!hwpec_match(core, node, n, reason))
 		return false;
-	fit->in[0] = (struct lw_io){ .value = n->in, .layout = n->in_l };
+	fit->in[0] = (struct cnn_node_io){ .value = n->in, .layout = n->in_l };
 	fit->n_in = 1;
-	fit->out = (struct lw_io){
-		.value = n->out, .layout = n->out_l, .bytes = n->out_bytes,
+	fit->out = (struct cnn_node_io){
+		.value = n->out,
+		.layout = n->out_l,
+		.bytes = n->out_bytes,
 	};
 	return true;
 }
@@ -85,20 +88,20 @@ struct limit {
 };
 
 /* The limits that a tile of th rows and tw columns has to keep; returns how many. */
-static int tile_limits(const struct lhw_hw *hw, const struct lhw_node *n, struct limit *l)
+static int tile_limits(const struct hwpec_hw *hw, const struct hwpec_node *n, struct limit *l)
 {
-	int64_t column = lhw_column_bytes(n, n->th);
-	int64_t columns = (n->tw / LHW_OUT_COLUMNS - 1) * n->sw + (n->kw - 1) * n->dw + 1;
+	int64_t column = hwpec_column_bytes(n, n->th);
+	int64_t columns = (n->tw / HWPEC_OUT_COLUMNS - 1) * n->sw + (n->kw - 1) * n->dw + 1;
 	const struct limit all[] = {
 		{ "Conv_CH_count", n->words, MAX_FIELD },
-		{ "H_stride", lhw_row_step(n), MAX_FIELD },
+		{ "H_stride", hwpec_row_step(n), MAX_FIELD },
 		{ "W_stride", n->sw * column, MAX_FIELD },
 		{ "Conv_W_offset", n->dw * column, MAX_FIELD },
-		{ "H_count", n->th / LHW_OUT_ROWS, MAX_FIELD },
-		{ "W_count", n->tw / LHW_OUT_COLUMNS, MAX_FIELD },
-		{ "bytes of half a map", columns * column + LHW_WORD, hw->fmap },
+		{ "H_count", n->th / HWPEC_OUT_ROWS, MAX_FIELD },
+		{ "W_count", n->tw / HWPEC_OUT_COLUMNS, MAX_FIELD },
+		{ "bytes of half a map", columns * column + HWPEC_WORD, hw->fmap },
 		{ "bytes of weights", n->rounds * CNNACC_HWPE_ROUND_BYTES, hw->kernel },
-		{ "cycles of a tile", (int64_t)lhw_tile_cycles(n),
+		{ "cycles of a tile", (int64_t)hwpec_tile_cycles(n),
 		  (int64_t)(hw->cycles_max & INT64_MAX) / 2 },
 	};
 	int count = sizeof(all) / sizeof(all[0]);
@@ -118,35 +121,35 @@ static const struct limit *find_broken(const struct limit *l, int count)
 
 static int64_t half_up(int64_t v, int64_t unit)
 {
-	return lw_round_up(v / 2, unit);
+	return cnn_round_up(v / 2, unit);
 }
 
 /* The largest tile: whole maps, halved along the longer side until one fits. */
-static bool find_tile(const struct lhw_hw *hw, struct lhw_node *n, const char *op, char *reason)
+static bool find_tile(const struct hwpec_hw *hw, struct hwpec_node *n, const char *op, char *reason)
 {
 	struct limit l[16];
 
 	n->th = n->ohp;
 	n->tw = n->owp;
-	n->chunk = lw_min(hw->kernel / (n->rounds * CNNACC_HWPE_ROUND_BYTES), MAX_GROUPS);
-	n->chunk = lw_min(n->chunk, lw_div_up(lhw_block_outputs(n, 0), LHW_COLUMNS));
+	n->chunk = cnn_min(hw->kernel / (n->rounds * CNNACC_HWPE_ROUND_BYTES), MAX_GROUPS);
+	n->chunk = cnn_min(n->chunk, cnn_div_up(hwpec_block_outputs(n, 0), HWPEC_COLUMNS));
 	/* The core begins each task with the first group of the kernel memory. */
 	if (n->start)
-		n->chunk = lw_min(n->chunk, 1);
+		n->chunk = cnn_min(n->chunk, 1);
 	while (true) {
 		const struct limit *bad = find_broken(l, tile_limits(hw, n, l));
 
 		if (!bad)
 			return true;
-		if (n->th > LHW_OUT_ROWS && (n->th >= n->tw || n->tw <= LHW_OUT_COLUMNS))
-			n->th = half_up(n->th, LHW_OUT_ROWS);
-		else if (n->tw > LHW_OUT_COLUMNS)
-			n->tw = half_up(n->tw, LHW_OUT_COLUMNS);
+		if (n->th > HWPEC_OUT_ROWS && (n->th >= n->tw || n->tw <= HWPEC_OUT_COLUMNS))
+			n->th = half_up(n->th, HWPEC_OUT_ROWS);
+		else if (n->tw > HWPEC_OUT_COLUMNS)
+			n->tw = half_up(n->tw, HWPEC_OUT_COLUMNS);
 		else if (n->chunk > 1)
 			n->chunk = n->chunk / 2;
 		else
-			return lw_no(reason, "%s: %s %lld, limit of hwpe %lld", op, bad->what,
-				     (long long)bad->value, (long long)bad->limit);
+			return cnn_reject(reason, "%s: %s %lld, limit of hwpe %lld", op, bad->what,
+					  (long long)bad->value, (long long)bad->limit);
 	}
 }
 
@@ -154,21 +157,21 @@ static bool find_tile(const struct lhw_hw *hw, struct lhw_node *n, const char *o
  * Where the last parts of a whole image's tile lie beside the output nobody wants their AccRegs.
  * What stays in them goes wrong, which would matter to tiles of other sizes.
  */
-static uint32_t wanted_accs(const struct lhw_node *n)
+static uint32_t wanted_accs(const struct hwpec_node *n)
 {
-	int64_t rows = n->product ? lw_min(n->rows, n->oh) : n->oh;
-	int64_t columns = n->product ? lw_div_up(n->rows, n->oh) : n->ow;
-	int64_t parts = lw_div_up(rows, n->th / LHW_OUT_ROWS);
+	int64_t rows = n->product ? cnn_min(n->rows, n->oh) : n->oh;
+	int64_t columns = n->product ? cnn_div_up(n->rows, n->oh) : n->ow;
+	int64_t parts = cnn_div_up(rows, n->th / HWPEC_OUT_ROWS);
 
 	if (n->th < n->ohp || n->tw < n->owp || n->interleaved)
 		return CNNACC_HWPE_ACCS;
-	return (uint32_t)(LHW_OUT_COLUMNS * (parts - 1) +
-			  lw_div_up(columns, n->tw / LHW_OUT_COLUMNS));
+	return (uint32_t)(HWPEC_OUT_COLUMNS * (parts - 1) +
+			  cnn_div_up(columns, n->tw / HWPEC_OUT_COLUMNS));
 }
 
-static void describe(const struct lhw_node *n, const char *op, int64_t macs, char *reason)
+static void describe(const struct hwpec_node *n, const char *op, int64_t macs, char *reason)
 {
-	int64_t slots = lhw_slots(n), tiles = lhw_tiles(n);
+	int64_t slots = hwpec_slots(n), tiles = hwpec_tiles(n);
 	int len = snprintf(reason, CNN_REASON_LEN, "%s: %s%s%s, %lld tile%s", op,
 			   n->codes ? cnn_codes_name(n->codes) : "", n->codes ? " " : "",
 			   n->product ? "matrix product" : n->interleaved ? "interleaved input layer" :
@@ -186,9 +189,9 @@ static void describe(const struct lhw_node *n, const char *op, int64_t macs, cha
 }
 
 /* The core has a mode for kernels of 3 x 3 pixels of 3 bytes: fewer rounds for more transfers. */
-static void try_interleaved(struct lhw_core *core, struct lhw_node *n, const char *op)
+static void try_interleaved(struct hwpec_core *core, struct hwpec_node *n, const char *op)
 {
-	struct lhw_node other = *n;
+	struct hwpec_node other = *n;
 	char reason[CNN_REASON_LEN];
 	uint64_t cycles;
 
@@ -200,13 +203,13 @@ static void try_interleaved(struct lhw_core *core, struct lhw_node *n, const cha
 	if (!find_tile(&core->hw, &other, op, reason))
 		return;
 	other.accs = wanted_accs(&other);
-	cycles = lhw_cycles(core, &other);
-	if (cycles && cycles < lhw_cycles(core, n))
+	cycles = hwpec_cycles(core, &other);
+	if (cycles && cycles < hwpec_cycles(core, n))
 		*n = other;
 }
 
 /* The input lies as what made it left it. */
-static void place_input(struct lhw_node *n)
+static void place_input(struct hwpec_node *n)
 {
 	if (!n->product)
 		n->cp = n->in_l.row_pitch / n->per_byte;
@@ -215,18 +218,19 @@ static void place_input(struct lhw_node *n)
 	n->column = n->product ? n->ih * n->cp : n->in_l.column_pitch / n->per_byte;
 }
 
-static bool lhw_plan(struct lw_core *base, int node, const struct lw_fit *fit, char *reason)
+static bool hwpec_plan(struct cnn_backend *base, int node, const struct cnn_node_fit *fit,
+		       char *reason)
 {
-	struct lhw_core *core = (struct lhw_core *)base;
+	struct hwpec_core *core = (struct hwpec_core *)base;
 	const struct cnn_graph *g = base->lw->g;
 	const char *op = g->nodes[node].op_type;
-	struct lhw_node *n = &core->nodes[node];
+	struct hwpec_node *n = &core->nodes[node];
 
 	n->in = fit->in[0].slot;
 	n->in_l = fit->in[0].layout;
 	n->out_l = fit->out.layout;
 	if (n->product && n->in_l.n != 1)
-		return lw_no(reason, "%s: rows do not lie at one distance in the arena", op);
+		return cnn_reject(reason, "%s: rows do not lie at one distance in the arena", op);
 	place_input(n);
 	if (!find_tile(&core->hw, n, op, reason))
 		return false;
@@ -236,37 +240,37 @@ static bool lhw_plan(struct lw_core *base, int node, const struct lw_fit *fit, c
 	return true;
 }
 
-static int lhw_lower(struct lw_core *base, struct cnn_segment *seg)
+static int hwpec_lower(struct cnn_backend *base, struct cnn_segment *seg)
 {
-	struct lhw_core *core = (struct lhw_core *)base;
+	struct hwpec_core *core = (struct hwpec_core *)base;
 	int ret = CNN_OK;
 
 	for (int i = 0; i < seg->n_nodes && !ret; i++) {
 		if (core->nodes[seg->nodes[i]].cp)
-			ret = lhw_emit(core, seg->nodes[i]);
-		lw_progress(base->lw, i + 1);
+			ret = hwpec_emit(core, seg->nodes[i]);
+		cnn_progress(base->lw, i + 1);
 	}
 	return ret;
 }
 
-static int64_t lhw_peak(const struct lw_core *base, int node)
+static int64_t hwpec_peak(const struct cnn_backend *base, int node)
 {
-	const struct lhw_core *core = (const struct lhw_core *)base;
+	const struct hwpec_core *core = (const struct hwpec_core *)base;
 
-	return LHW_COLUMNS * LHW_WORD * core->nodes[node].per_byte;
+	return HWPEC_COLUMNS * HWPEC_WORD * core->nodes[node].per_byte;
 }
 
-const struct lw_core_ops lw_hwpe = {
+const struct cnn_backend_ops cnn_backend_hwpe = {
 	.type = CNNACC_CORE_HWPE,
 	.name = "hwpe",
 	.fuse = CNN_FUSE_ALL,
 	.wants = CNN_FUSE_SUMS,
 	.copies = true,
-	.open = lhw_open,
-	.close = lhw_close,
-	.is_for = lhw_is_for,
-	.match = lhw_match_node,
-	.plan = lhw_plan,
-	.lower = lhw_lower,
-	.peak = lhw_peak,
+	.open = hwpec_open,
+	.close = hwpec_close,
+	.is_for = hwpec_is_for,
+	.match = hwpec_match_node,
+	.plan = hwpec_plan,
+	.lower = hwpec_lower,
+	.peak = hwpec_peak,
 };

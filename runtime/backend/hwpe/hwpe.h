@@ -15,14 +15,14 @@
 #include <cnnacc_seq.h>
 #include <cnnacc_hwpe.h>
 
-#define LHW_WORD	CNNACC_HWPE_OPERAND_BYTES
-#define LHW_COLUMNS	CNNACC_HWPE_PES
-#define LHW_BOTH	(CNNACC_HWPE_XS1 | CNNACC_HWPE_XS2)	/* an instruction's operands */
-#define LHW_OUT_ROWS	4	/* parts of a tile that the bases of one SRAM serve */
-#define LHW_OUT_COLUMNS	2	/* SRAMs */
+#define HWPEC_WORD	  CNNACC_HWPE_OPERAND_BYTES
+#define HWPEC_COLUMNS	  CNNACC_HWPE_PES
+#define HWPEC_BOTH	  (CNNACC_HWPE_XS1 | CNNACC_HWPE_XS2) /* an instruction's operands */
+#define HWPEC_OUT_ROWS	  4 /* parts of a tile that the bases of one SRAM serve */
+#define HWPEC_OUT_COLUMNS 2 /* SRAMs */
 
 /* What the discovery table says of a core. */
-struct lhw_hw {
+struct hwpec_hw {
 	int64_t fmap, kernel;		/* bytes of one fmap SRAM, of the kernel memory */
 	int64_t kernel_max, shift_max;
 	int64_t commands;		/* of a program */
@@ -31,12 +31,12 @@ struct lhw_hw {
 };
 
 /* Weights of output channel k, input channel c of its group, row y and column x of the kernel. */
-struct lhw_weights {
+struct hwpec_weights {
 	const int8_t *data;
 	int64_t k, c, y, x;		/* elements from one to the next */
 };
 
-struct lhw_node {
+struct hwpec_node {
 	int in, out;		/* slots */
 	struct cnn_layout in_l, out_l;
 	int64_t out_bytes;
@@ -45,7 +45,7 @@ struct lhw_node {
 	int64_t n, ih, iw, oh, ow;
 	int64_t kh, kw, dh, dw, sh, sw, pt, pl;
 	int64_t groups, ci, co;		/* of a group */
-	struct lhw_weights w;
+	struct hwpec_weights w;
 	enum cnn_codes codes;	/* the format that both operands have */
 	int64_t per_byte;	/* elements of a byte */
 	uint32_t type;		/* enum cnnacc_hwpe_type */
@@ -65,21 +65,21 @@ struct lhw_node {
 };
 
 /* Part of the output: from row y, column x of image n on; th, tw padded. */
-struct lhw_tile {
+struct hwpec_tile {
 	int64_t n, y, x, th, tw;
 };
 
-struct lhw_core {
-	struct lw_core base;
-	struct lhw_hw hw;
+struct hwpec_core {
+	struct cnn_backend base;
+	struct hwpec_hw hw;
 	enum cnn_codes *codes;		/* by value index */
-	struct lhw_node *nodes;		/* by node index */
+	struct hwpec_node *nodes;	/* by node index */
 };
 
 /* A program under way and what it takes so far. */
-struct lhw_task {
-	struct lw *lw;
-	const struct lhw_hw *hw;
+struct hwpec_task {
+	struct cnn_compile *lw;
+	const struct hwpec_hw *hw;
 	int node;
 	struct cnnacc_seq_command *command;
 	int64_t count, cap;
@@ -90,37 +90,38 @@ struct lhw_task {
 };
 
 /* match.c: a quantised operator that legalize.c has left as it was. */
-bool lhw_is_unsplit(const struct cnn_node *n);
+bool hwpec_is_unsplit(const struct cnn_node *n);
 /* The node as a convolution, and the layouts it has. */
-bool lhw_match(const struct lhw_core *core, int node, struct lhw_node *n, char *reason);
+bool hwpec_match(const struct hwpec_core *core, int node, struct hwpec_node *n, char *reason);
 
 /* Of a result in memory. */
-static inline int64_t lhw_result_bytes(const struct lhw_node *n)
+static inline int64_t hwpec_result_bytes(const struct hwpec_node *n)
 {
 	return n->shift < 0 ? 4 : 1;
 }
 
 /* pack.c */
-static inline int64_t lhw_block_outputs(const struct lhw_node *n, int64_t block)
+static inline int64_t hwpec_block_outputs(const struct hwpec_node *n, int64_t block)
 {
-	return lw_min(n->block_groups, n->groups - block * n->block_groups) * n->co;
+	return cnn_min(n->block_groups, n->groups - block * n->block_groups) * n->co;
 }
 
 /* The bytes of the kernel memory for the groups of 16 outputs from first on of a block. */
-void lhw_pack(const struct lhw_node *n, int64_t block, int64_t first, int64_t count, uint8_t *to);
+void hwpec_pack(const struct hwpec_node *n, int64_t block, int64_t first, int64_t count,
+		uint8_t *to);
 
 /* task.c: commands, and what each takes by the cycle rules of the core's page. */
-void lhw_begin(struct lhw_task *t);
+void hwpec_begin(struct hwpec_task *t);
 /* Ends the program and makes it a task; 0 or an error. */
-int lhw_end(struct lhw_task *t);
-void lhw_copy(struct lhw_task *t, uint32_t memory, const uint32_t arg[6], bool weights);
+int hwpec_end(struct hwpec_task *t);
+void hwpec_copy(struct hwpec_task *t, uint32_t memory, const uint32_t arg[6], bool weights);
 /* The same for count columns: in each the address and the local address move on. */
-void lhw_copy_columns(struct lhw_task *t, uint32_t memory, const uint32_t arg[6], int64_t count,
-		      uint32_t va_step, uint32_t local_step);
-void lhw_fill(struct lhw_task *t, uint32_t memory, uint32_t value, uint32_t bytes);
-void lhw_exec(struct lhw_task *t, uint32_t insn, uint32_t a, uint32_t b);
+void hwpec_copy_columns(struct hwpec_task *t, uint32_t memory, const uint32_t arg[6], int64_t count,
+			uint32_t va_step, uint32_t local_step);
+void hwpec_fill(struct hwpec_task *t, uint32_t memory, uint32_t value, uint32_t bytes);
+void hwpec_exec(struct hwpec_task *t, uint32_t insn, uint32_t a, uint32_t b);
 /* Runs all windows of a tile and writes their results from va on. */
-struct lhw_windows {
+struct hwpec_windows {
 	int64_t groups, wc, hc;
 	uint32_t va, row_pitch, pitch;		/* from AccReg 0 to 2 and to 1 */
 	uint32_t group_step, column_step, row_step;
@@ -128,22 +129,23 @@ struct lhw_windows {
 	const int32_t *start;		/* of 16 columns, if the node has any */
 };
 
-void lhw_run(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w);
+void hwpec_run(struct hwpec_task *t, const struct hwpec_node *n, const struct hwpec_windows *w);
 /* The same of a node with starts: each window is a task, so that its AccRegs can be set before. */
-void lhw_run_started(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w);
+void hwpec_run_started(struct hwpec_task *t, const struct hwpec_node *n,
+		       const struct hwpec_windows *w);
 
 /* emit.c */
 /* The most cycles and commands of one tile with its weights. */
-uint64_t lhw_tile_cycles(const struct lhw_node *n);
-#define LHW_TILE_COMMANDS	64
-int lhw_emit(struct lhw_core *core, int node);
+uint64_t hwpec_tile_cycles(const struct hwpec_node *n);
+#define HWPEC_TILE_COMMANDS 64
+int hwpec_emit(struct hwpec_core *core, int node);
 /* Cycles of the node's programs, so that ways to run it can be compared; 0 without memory. */
-uint64_t lhw_cycles(struct lhw_core *core, struct lhw_node *n);
+uint64_t hwpec_cycles(struct hwpec_core *core, struct hwpec_node *n);
 /* Bytes of a column of a tile of th rows in an SRAM, and from an output's rows to the next's. */
-int64_t lhw_column_bytes(const struct lhw_node *n, int64_t th);
-int64_t lhw_row_step(const struct lhw_node *n);
+int64_t hwpec_column_bytes(const struct hwpec_node *n, int64_t th);
+int64_t hwpec_row_step(const struct hwpec_node *n);
 /* Multiply-add slots of the node, and tiles; without memory or output. */
-int64_t lhw_slots(const struct lhw_node *n);
-int64_t lhw_tiles(const struct lhw_node *n);
+int64_t hwpec_slots(const struct hwpec_node *n);
+int64_t hwpec_tiles(const struct hwpec_node *n);
 
 #endif

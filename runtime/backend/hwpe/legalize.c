@@ -18,41 +18,39 @@
 
 #define PADDING_MAX	((int64_t)1 << 24)	/* bytes that a Pad may add */
 
-static const struct cnn_product_form forms[] = {
-	{ CNN_OP_CONV_INTEGER, 2, 1, 3, -1, -1 },
-	{ CNN_OP_MATMUL_INTEGER, 2, 1, 3, -1, -1 },
-	{ CNN_OP_QLINEAR_CONV, 2, 3, 5, 8, 6 },
-	{ CNN_OP_QLINEAR_MATMUL, 2, 3, 5, -1, 6 },
+static const struct hwpec_product_form forms[] = {
+	{ CNN_OP_CONV_INTEGER, 2, 1, 3, -1, -1 }, { CNN_OP_MATMUL_INTEGER, 2, 1, 3, -1, -1 },
+	{ CNN_OP_QLINEAR_CONV, 2, 3, 5, 8, 6 },	  { CNN_OP_QLINEAR_MATMUL, 2, 3, 5, -1, 6 },
 	{ CNN_OP_QGEMM, 2, 3, 5, 6, 7 },
 };
 
-const struct cnn_tensor *cnn_product_input(const struct cnn_product *p, int i)
+const struct cnn_tensor *hwpec_product_input(const struct hwpec_product *p, int i)
 {
 	return i < 0 ? NULL : cnn_node_in(p->g, &p->g->nodes[p->node], i);
 }
 
-static bool is_known(const struct cnn_product *p, int i)
+static bool is_known(const struct hwpec_product *p, int i)
 {
-	const struct cnn_tensor *t = cnn_product_input(p, i);
+	const struct cnn_tensor *t = hwpec_product_input(p, i);
 
 	return !t || t->data;
 }
 
 /* ---- weights --------------------------------------------------------------------------- */
 
-static int shift_of(const struct cnn_product *p)
+static int shift_of(const struct hwpec_product *p)
 {
-	return cnn_product_input(p, p->form.w)->dtype == CNN_UINT8 ? 128 : 0;
+	return hwpec_product_input(p, p->form.w)->dtype == CNN_UINT8 ? 128 : 0;
 }
 
-static int32_t weight_zero(const struct cnn_product *p, int64_t k)
+static int32_t weight_zero(const struct hwpec_product *p, int64_t k)
 {
-	return cnn_zero_point(cnn_product_input(p, p->form.w_zero), k) - shift_of(p);
+	return cnn_zero_point(hwpec_product_input(p, p->form.w_zero), k) - shift_of(p);
 }
 
-int cnn_product_weight(const struct cnn_product *p, int64_t k, int64_t tap)
+int hwpec_product_weight(const struct hwpec_product *p, int64_t k, int64_t tap)
 {
-	const struct cnn_tensor *w = cnn_product_input(p, p->form.w);
+	const struct cnn_tensor *w = hwpec_product_input(p, p->form.w);
 	int64_t i = p->conv || p->trans_b ? k * p->taps + tap : tap * p->channels + k;
 
 	return w->dtype == CNN_UINT8 ? ((const uint8_t *)w->data)[i] - 128 :
@@ -62,9 +60,9 @@ int cnn_product_weight(const struct cnn_product *p, int64_t k, int64_t tap)
 /* ---- what can be taken ----------------------------------------------------------------- */
 
 /* x with what pads it. */
-static struct cnn_tensor padded(const struct cnn_product *p)
+static struct cnn_tensor padded(const struct hwpec_product *p)
 {
-	const struct cnn_tensor *x = cnn_product_input(p, 0);
+	const struct cnn_tensor *x = hwpec_product_input(p, 0);
 	struct cnn_tensor t = { .dtype = x->dtype, .rank = x->rank };
 
 	memcpy(t.dims, x->dims, sizeof(t.dims));
@@ -73,9 +71,10 @@ static struct cnn_tensor padded(const struct cnn_product *p)
 	return t;
 }
 
-static bool get_sizes(struct cnn_product *p, const struct cnn_node *n)
+static bool get_sizes(struct hwpec_product *p, const struct cnn_node *n)
 {
-	const struct cnn_tensor *x = cnn_product_input(p, 0), *w = cnn_product_input(p, p->form.w);
+	const struct cnn_tensor *x = hwpec_product_input(p, 0),
+				*w = hwpec_product_input(p, p->form.w);
 	struct cnn_tensor t;
 
 	if (p->conv) {
@@ -99,10 +98,10 @@ static bool get_sizes(struct cnn_product *p, const struct cnn_node *n)
 	return p->channels * p->taps == cnn_tensor_count(w);	/* one matrix for all of x */
 }
 
-bool cnn_product_get(struct cnn_product *p)
+bool hwpec_product_get(struct hwpec_product *p)
 {
 	const struct cnn_node *n = &p->g->nodes[p->node];
-	const struct cnn_product_form *f = NULL;
+	const struct hwpec_product_form *f = NULL;
 
 	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
 		if (forms[i].op == n->op)
@@ -113,17 +112,18 @@ bool cnn_product_get(struct cnn_product *p)
 	p->form = *f;
 	p->conv = n->op == CNN_OP_CONV_INTEGER || n->op == CNN_OP_QLINEAR_CONV;
 	p->late = !is_known(p, f->x_zero);
-	if (!cnn_product_input(p, f->w)->data || !is_known(p, f->w_zero) ||
+	if (!hwpec_product_input(p, f->w)->data || !is_known(p, f->w_zero) ||
 	    !is_known(p, f->bias) || cnn_node_out(p->g, n, 0)->rank < 1)
 		return false;
 	if (f->y_scale >= 0 && (!is_known(p, 1) || !is_known(p, f->w + 1) ||
 				!is_known(p, f->y_scale) || !is_known(p, f->y_scale + 1)))
 		return false;
-	if (cnn_product_input(p, f->x_zero) && cnn_tensor_count(cnn_product_input(p, f->x_zero)) != 1)
+	if (hwpec_product_input(p, f->x_zero) &&
+	    cnn_tensor_count(hwpec_product_input(p, f->x_zero)) != 1)
 		return false;
 	if (cnn_tensor_count(cnn_node_out(p->g, n, 0)) < 1 || !get_sizes(p, n) || p->taps < 1)
 		return false;
-	p->x_zero = p->late ? 0 : cnn_zero_point(cnn_product_input(p, f->x_zero), 0);
+	p->x_zero = p->late ? 0 : cnn_zero_point(hwpec_product_input(p, f->x_zero), 0);
 	for (int64_t k = 0; k < p->channels; k++)
 		p->by_inputs |= weight_zero(p, k) != 0;
 	/* Nothing would be left to do. */
@@ -133,7 +133,7 @@ bool cnn_product_get(struct cnn_product *p)
 /* ---- constants ------------------------------------------------------------------------- */
 
 /* A new constant, which the caller fills; its value, or an error. */
-static int add_const(const struct cnn_product *p, struct cnn_tensor *t, const char *suffix,
+static int add_const(const struct hwpec_product *p, struct cnn_tensor *t, const char *suffix,
 		     void **data)
 {
 	char name[128];
@@ -150,7 +150,7 @@ static int add_const(const struct cnn_product *p, struct cnn_tensor *t, const ch
 }
 
 /* Sums of a group: its channels, and perhaps that of inputs. */
-static int64_t group_sums(const struct cnn_product *p)
+static int64_t group_sums(const struct hwpec_product *p)
 {
 	return p->channels / p->groups + p->by_inputs;
 }
@@ -161,7 +161,7 @@ static int scaled(int weight, int up)
 	return up < 0 ? weight >> -up : weight * (1 << up);
 }
 
-static int add_weights(const struct cnn_product *p)
+static int add_weights(const struct hwpec_product *p)
 {
 	struct cnn_tensor t = { .dtype = CNN_INT8, .rank = 2 };
 	int64_t own = p->channels / p->groups, all = group_sums(p) * p->groups;
@@ -169,9 +169,9 @@ static int add_weights(const struct cnn_product *p)
 	int ret;
 
 	if (p->conv) {
-		t = *cnn_product_input(p, p->form.w);
+		t = *hwpec_product_input(p, p->form.w);
 		t = (struct cnn_tensor){ .dtype = CNN_INT8, .rank = t.rank };
-		memcpy(t.dims, cnn_product_input(p, p->form.w)->dims, sizeof(t.dims));
+		memcpy(t.dims, hwpec_product_input(p, p->form.w)->dims, sizeof(t.dims));
 		t.dims[0] = all;
 	} else {
 		t.dims[0] = p->taps;
@@ -181,28 +181,28 @@ static int add_weights(const struct cnn_product *p)
 	for (int64_t i = 0; i < all && ret >= 0; i++) {
 		int64_t j = i % group_sums(p), k = i / group_sums(p) * own + j;
 
-		int up = p->shift < 0 ? 0 : cnn_shift_up(p, k);
+		int up = p->shift < 0 ? 0 : hwpec_shift_up(p, k);
 
 		for (int64_t tap = 0; tap < p->taps; tap++)
 			((int8_t *)data)[p->conv ? i * p->taps + tap : tap * all + i] =
-				(int8_t)(j < own ? scaled(cnn_product_weight(p, k, tap), up) : 1);
+				(int8_t)(j < own ? scaled(hwpec_product_weight(p, k, tap), up) : 1);
 	}
 	return ret;
 }
 
 /* What the sums of channel k have too much for each 1 of the zero point of x. */
-static int32_t zero_factor(const struct cnn_product *p, int64_t k)
+static int32_t zero_factor(const struct hwpec_product *p, int64_t k)
 {
 	uint32_t sum = 0;
 
 	for (int64_t tap = 0; tap < p->taps; tap++)
-		sum += (uint32_t)cnn_product_weight(p, k, tap);
+		sum += (uint32_t)hwpec_product_weight(p, k, tap);
 	return (int32_t)(sum - (uint32_t)p->taps * (uint32_t)weight_zero(p, k));
 }
 
-int32_t cnn_product_term(const struct cnn_product *p, int64_t k)
+int32_t hwpec_product_term(const struct hwpec_product *p, int64_t k)
 {
-	const struct cnn_tensor *bias = cnn_product_input(p, p->form.bias);
+	const struct cnn_tensor *bias = hwpec_product_input(p, p->form.bias);
 	uint32_t sum = bias ? ((const uint32_t *)bias->data)[k] : 0;
 
 	if (p->x_zero)
@@ -211,8 +211,8 @@ int32_t cnn_product_term(const struct cnn_product *p, int64_t k)
 }
 
 /* A constant of a number for each channel. */
-static int add_numbers(const struct cnn_product *p, const char *suffix,
-		       int32_t (*number)(const struct cnn_product *p, int64_t k))
+static int add_numbers(const struct hwpec_product *p, const char *suffix,
+		       int32_t (*number)(const struct hwpec_product *p, int64_t k))
 {
 	struct cnn_tensor t = { .dtype = CNN_INT32, .rank = 1, .dims = { p->channels } };
 	void *data = NULL;
@@ -223,37 +223,37 @@ static int add_numbers(const struct cnn_product *p, const char *suffix,
 	return ret;
 }
 
-static int add_terms(const struct cnn_product *p)
+static int add_terms(const struct hwpec_product *p)
 {
-	const struct cnn_tensor *bias = cnn_product_input(p, p->form.bias);
+	const struct cnn_tensor *bias = hwpec_product_input(p, p->form.bias);
 
 	if (bias && cnn_tensor_count(bias) != p->channels)
 		return cnn_fail(p->err, CNN_EINVAL, "a bias of another length");
-	return add_numbers(p, "_terms", cnn_product_term);
+	return add_numbers(p, "_terms", hwpec_product_term);
 }
 
-float cnn_product_scale(const struct cnn_product *p, int64_t k)
+float hwpec_product_scale(const struct hwpec_product *p, int64_t k)
 {
-	return cnn_scale(cnn_product_input(p, 1), 0) *
-	       cnn_scale(cnn_product_input(p, p->form.w + 1), k) /
-	       cnn_scale(cnn_product_input(p, p->form.y_scale), 0);
+	return cnn_scale(hwpec_product_input(p, 1), 0) *
+	       cnn_scale(hwpec_product_input(p, p->form.w + 1), k) /
+	       cnn_scale(hwpec_product_input(p, p->form.y_scale), 0);
 }
 
-static int add_scales(const struct cnn_product *p)
+static int add_scales(const struct hwpec_product *p)
 {
 	struct cnn_tensor t = { .dtype = CNN_FLOAT32, .rank = 1, .dims = { p->channels } };
 	void *data = NULL;
 	int ret = add_const(p, &t, "_scales", &data);
 
 	for (int64_t k = 0; k < p->channels && ret >= 0; k++)
-		((float *)data)[k] = cnn_product_scale(p, k);
+		((float *)data)[k] = hwpec_product_scale(p, k);
 	return ret;
 }
 
 /* ---- padding with what is not known yet ------------------------------------------------ */
 
 /* The Pad's inputs besides x, and the convolution's attributes without padding. */
-static int set_padding(const struct cnn_product *p, int pads)
+static int set_padding(const struct hwpec_product *p, int pads)
 {
 	struct cnn_node *pad = &p->g->nodes[p->node - 1], *n = &p->g->nodes[p->node];
 	const struct cnn_window *w = &p->win;
@@ -270,7 +270,7 @@ static int set_padding(const struct cnn_product *p, int pads)
 }
 
 /* What pads x gets a node of its own, before the product. */
-static int add_pad(struct cnn_product *p)
+static int add_pad(struct hwpec_product *p)
 {
 	struct cnn_tensor x = padded(p);
 	struct cnn_tensor t = { .dtype = CNN_INT64, .rank = 1, .dims = { 2 * x.rank } };
@@ -299,7 +299,7 @@ static int add_pad(struct cnn_product *p)
 
 /* ---- the two nodes --------------------------------------------------------------------- */
 
-static int add_sums(const struct cnn_product *p, int axis)
+static int add_sums(const struct hwpec_product *p, int axis)
 {
 	const struct cnn_node *n = &p->g->nodes[p->node];
 	struct cnn_tensor t = *cnn_node_out(p->g, n, 0);
@@ -312,7 +312,7 @@ static int add_sums(const struct cnn_product *p, int axis)
 }
 
 /* The node makes sums from now on. */
-static int turn_node(const struct cnn_product *p, int weights, int sums)
+static int turn_node(const struct hwpec_product *p, int weights, int sums)
 {
 	struct cnn_node *n = &p->g->nodes[p->node];
 	char *type = strdup(p->conv ? "ConvInteger" : "MatMulInteger");
@@ -337,7 +337,7 @@ struct parts {
 	int weights, terms, zeros, scales, y_zero, x_zero, factors, sums, out, axis;
 };
 
-static int add_parts(const struct cnn_product *p, struct parts *s)
+static int add_parts(const struct hwpec_product *p, struct parts *s)
 {
 	const struct cnn_node *n = &p->g->nodes[p->node];
 	bool scaled = p->form.y_scale >= 0;
@@ -368,7 +368,7 @@ static int add_parts(const struct cnn_product *p, struct parts *s)
 	return s->sums < 0 ? s->sums : CNN_OK;
 }
 
-static int split(struct cnn_product *p)
+static int split(struct hwpec_product *p)
 {
 	struct parts s;
 	struct cnn_node *n;
@@ -403,16 +403,16 @@ static int split(struct cnn_product *p)
 }
 
 /* All is left to the core. */
-static int shift_out(const struct cnn_product *p)
+static int shift_out(const struct hwpec_product *p)
 {
 	struct cnn_node *n = &p->g->nodes[p->node];
 	int weights = add_weights(p), starts = -1, ret = weights < 0 ? weights : CNN_OK;
 	bool any = false;
 
 	for (int64_t k = 0; k < p->channels; k++)
-		any |= cnn_shift_start(p, k) != 0;
+		any |= hwpec_shift_start(p, k) != 0;
 	if (!ret && any) {
-		starts = add_numbers(p, "_starts", cnn_shift_start);
+		starts = add_numbers(p, "_starts", hwpec_shift_start);
 		ret = starts < 0 ? starts : CNN_OK;
 	}
 	if (!ret)
@@ -427,13 +427,13 @@ int cnn_fuse_sums(struct cnn_graph *g, struct cnn_err *err)
 	int ret = cnn_fuse_matrices(g, err);
 
 	if (!ret)
-		ret = cnn_shift_types(g, err);
+		ret = hwpec_shift_types(g, err);
 	for (int i = 0; i < g->n_nodes && !ret; i++) {
-		struct cnn_product p = { .g = g, .node = i, .err = err };
+		struct hwpec_product p = { .g = g, .node = i, .err = err };
 
-		if (!cnn_product_get(&p))
+		if (!hwpec_product_get(&p))
 			continue;
-		cnn_product_find_shift(&p);
+		hwpec_product_find_shift(&p);
 		if (p.shift >= 0 && cnn_node_out(g, &g->nodes[i], 0)->dtype == CNN_UINT8) {
 			ret = shift_out(&p);
 			continue;

@@ -8,11 +8,11 @@ struct column {
 	int64_t c0;		/* first channel of its group in the block's pixels */
 };
 
-static bool get_column(const struct lhw_node *n, int64_t block, int64_t o, struct column *c)
+static bool get_column(const struct hwpec_node *n, int64_t block, int64_t o, struct column *c)
 {
 	int64_t group = o / n->co;
 
-	if (o >= lhw_block_outputs(n, block))
+	if (o >= hwpec_block_outputs(n, block))
 		return false;
 	c->w = n->w.data + (block * n->block_groups * n->co + o) * n->w.k;
 	c->c0 = group * n->ci;
@@ -20,7 +20,7 @@ static bool get_column(const struct lhw_node *n, int64_t block, int64_t o, struc
 }
 
 /* The weight that element at of strip m meets. */
-static int8_t weight_at(const struct lhw_node *n, const struct column *col, int64_t m, int64_t at)
+static int8_t weight_at(const struct hwpec_node *n, const struct column *col, int64_t m, int64_t at)
 {
 	int64_t cs = n->cs * n->per_byte, y = at / cs, c = at % cs - col->c0;
 
@@ -30,7 +30,7 @@ static int8_t weight_at(const struct lhw_node *n, const struct column *col, int6
 }
 
 /* The same of the interleaved kernel, whose words have 8, 8, 6 and 5 weights. */
-static int8_t interleaved_at(const struct column *col, const struct lhw_weights *w, int64_t t,
+static int8_t interleaved_at(const struct column *col, const struct hwpec_weights *w, int64_t t,
 			     int64_t b)
 {
 	static const int8_t begin[] = { 0, 8, 16, 22, 27 };
@@ -39,10 +39,10 @@ static int8_t interleaved_at(const struct column *col, const struct lhw_weights 
 	return e < begin[t + 1] ? col->w[e % 3 * w->c + e / 3 % 3 * w->y + e / 9 * w->x] : 0;
 }
 
-static void pack_column(const struct lhw_node *n, const struct column *col, uint8_t *round)
+static void pack_column(const struct hwpec_node *n, const struct column *col, uint8_t *round)
 {
-	int64_t per_word = LHW_WORD * n->per_byte;
-	int8_t word[LHW_WORD * 4];
+	int64_t per_word = HWPEC_WORD * n->per_byte;
+	int8_t word[HWPEC_WORD * 4];
 
 	for (int64_t t = 0; t < n->rounds; t++, round += CNNACC_HWPE_ROUND_BYTES) {
 		for (int64_t i = 0; i < per_word; i++)
@@ -52,15 +52,16 @@ static void pack_column(const struct lhw_node *n, const struct column *col, uint
 	}
 }
 
-void lhw_pack(const struct lhw_node *n, int64_t block, int64_t first, int64_t count, uint8_t *to)
+void hwpec_pack(const struct hwpec_node *n, int64_t block, int64_t first, int64_t count,
+		uint8_t *to)
 {
 	struct column col;
 
-	for (int64_t i = 0; i < count * LHW_COLUMNS; i++) {
-		uint8_t *round = to + i / LHW_COLUMNS * n->rounds * CNNACC_HWPE_ROUND_BYTES +
-				 i % LHW_COLUMNS * LHW_WORD;
+	for (int64_t i = 0; i < count * HWPEC_COLUMNS; i++) {
+		uint8_t *round = to + i / HWPEC_COLUMNS * n->rounds * CNNACC_HWPE_ROUND_BYTES +
+				 i % HWPEC_COLUMNS * HWPEC_WORD;
 
-		if (get_column(n, block, first * LHW_COLUMNS + i, &col))
+		if (get_column(n, block, first * HWPEC_COLUMNS + i, &col))
 			pack_column(n, &col, round);
 	}
 }

@@ -12,7 +12,7 @@
 
 /* ---- commands -------------------------------------------------------------------------- */
 
-static void add(struct lhw_task *t, uint32_t op, uint32_t param, const uint32_t *arg, int args)
+static void add(struct hwpec_task *t, uint32_t op, uint32_t param, const uint32_t *arg, int args)
 {
 	struct cnnacc_seq_command *c;
 
@@ -32,14 +32,14 @@ static void add(struct lhw_task *t, uint32_t op, uint32_t param, const uint32_t 
 	memcpy(c->arg, arg, (size_t)args * sizeof(*arg));
 }
 
-static void control(struct lhw_task *t, uint64_t cycles)
+static void control(struct hwpec_task *t, uint64_t cycles)
 {
 	t->cost.cycles += cycles;
 	t->cost.control += cycles;
 }
 
 /* Body of so many commands, with up to three words that move on. */
-static void loop(struct lhw_task *t, uint32_t body, int64_t times, const uint32_t pairs[6])
+static void loop(struct hwpec_task *t, uint32_t body, int64_t times, const uint32_t pairs[6])
 {
 	uint32_t arg[7] = { (uint32_t)times };
 
@@ -47,25 +47,25 @@ static void loop(struct lhw_task *t, uint32_t body, int64_t times, const uint32_
 	add(t, CNNACC_SEQ_LOOP, body, arg, 7);
 }
 
-static void add_exec(struct lhw_task *t, uint32_t insn, uint32_t a, uint32_t b)
+static void add_exec(struct hwpec_task *t, uint32_t insn, uint32_t a, uint32_t b)
 {
 	const uint32_t arg[6] = { insn, 0, 0, 0, a, b };
 
 	add(t, CNNACC_SEQ_EXEC, 0, arg, 6);
 }
 
-void lhw_exec(struct lhw_task *t, uint32_t insn, uint32_t a, uint32_t b)
+void hwpec_exec(struct hwpec_task *t, uint32_t insn, uint32_t a, uint32_t b)
 {
 	add_exec(t, insn, a, b);
 	control(t, 1);
 }
 
-void lhw_fill(struct lhw_task *t, uint32_t memory, uint32_t value, uint32_t bytes)
+void hwpec_fill(struct hwpec_task *t, uint32_t memory, uint32_t value, uint32_t bytes)
 {
 	const uint32_t arg[6] = { value, 0, 1, bytes, 0, 0 };
 
 	add(t, CNNACC_SEQ_FILL, memory, arg, 6);
-	control(t, 1 + (uint64_t)lw_div_up(bytes, CNNACC_LINE_SIZE));
+	control(t, 1 + (uint64_t)cnn_div_up(bytes, CNNACC_LINE_SIZE));
 }
 
 /* Lines of memory that rows of bytes touch. */
@@ -78,7 +78,7 @@ static uint64_t lines_of(uint64_t va, uint64_t rows, uint64_t bytes, uint64_t st
 	return lines;
 }
 
-static void count_copy(struct lhw_task *t, const uint32_t arg[6], uint64_t va, bool weights)
+static void count_copy(struct hwpec_task *t, const uint32_t arg[6], uint64_t va, bool weights)
 {
 	uint64_t cycles = TRANSFER + lines_of(va, arg[2], arg[3], arg[4]);
 	uint64_t bytes = (uint64_t)arg[2] * arg[3];
@@ -88,14 +88,14 @@ static void count_copy(struct lhw_task *t, const uint32_t arg[6], uint64_t va, b
 	*(weights ? &t->cost.read_weights : &t->cost.read_data) += bytes;
 }
 
-void lhw_copy(struct lhw_task *t, uint32_t memory, const uint32_t arg[6], bool weights)
+void hwpec_copy(struct hwpec_task *t, uint32_t memory, const uint32_t arg[6], bool weights)
 {
 	add(t, CNNACC_SEQ_COPY2D, memory, arg, 6);
 	count_copy(t, arg, arg[0], weights);
 }
 
-void lhw_copy_columns(struct lhw_task *t, uint32_t memory, const uint32_t arg[6], int64_t count,
-		      uint32_t va_step, uint32_t local_step)
+void hwpec_copy_columns(struct hwpec_task *t, uint32_t memory, const uint32_t arg[6], int64_t count,
+			uint32_t va_step, uint32_t local_step)
 {
 	const uint32_t pairs[6] = {
 		CNNACC_SEQ_STEP(0, 0, 0), va_step, CNNACC_SEQ_STEP(0, 0, 1), local_step,
@@ -111,15 +111,16 @@ void lhw_copy_columns(struct lhw_task *t, uint32_t memory, const uint32_t arg[6]
 /* ---- windows --------------------------------------------------------------------------- */
 
 /* Multiply-adds of a result. */
-static uint64_t count_used(const struct lhw_node *n)
+static uint64_t count_used(const struct hwpec_node *n)
 {
 	if (n->interleaved)
 		return 27;
-	return (uint64_t)(n->input ? n->kw * lw_min(3 * n->kw, n->words * LHW_WORD) :
-			  n->rounds * LHW_WORD * n->per_byte);
+	return (uint64_t)(n->input ? n->kw * cnn_min(3 * n->kw, n->words * HWPEC_WORD) :
+				     n->rounds * HWPEC_WORD * n->per_byte);
 }
 
-static uint32_t result_place(const struct lhw_node *n, const struct lhw_windows *w, uint32_t acc)
+static uint32_t result_place(const struct hwpec_node *n, const struct hwpec_windows *w,
+			     uint32_t acc)
 {
 	uint32_t side = n->interleaved ? acc / 2 % 2 : acc % 2;
 	uint32_t row = n->interleaved ? acc / 4 + 2 * (acc % 2) : acc / 2;
@@ -127,35 +128,35 @@ static uint32_t result_place(const struct lhw_node *n, const struct lhw_windows 
 	return w->va + row * w->row_pitch + side * w->pitch;
 }
 
-static uint64_t drain_cycles(const struct lhw_node *n, const struct lhw_windows *w, uint32_t at)
+static uint64_t drain_cycles(const struct hwpec_node *n, const struct hwpec_windows *w, uint32_t at)
 {
 	uint64_t cycles = n->interleaved ? 2 : 1;
 
 	if (n->shift >= 0)
 		return 6 * n->accs;
 	for (uint32_t i = 0; i < n->accs; i++)
-		cycles += 16 + lines_of(result_place(n, w, i) + at, 1, 4 * LHW_COLUMNS, 0);
+		cycles += 16 + lines_of(result_place(n, w, i) + at, 1, 4 * HWPEC_COLUMNS, 0);
 	return cycles;
 }
 
 /* One whose results lie at bytes behind the first window's. */
-static void count_window(struct lhw_task *t, const struct lhw_node *n, bool first, uint32_t at,
-			 const struct lhw_windows *w)
+static void count_window(struct hwpec_task *t, const struct hwpec_node *n, bool first, uint32_t at,
+			 const struct hwpec_windows *w)
 {
-	uint64_t rounds = (uint64_t)n->rounds, results = n->accs * LHW_COLUMNS;
+	uint64_t rounds = (uint64_t)n->rounds, results = n->accs * HWPEC_COLUMNS;
 	uint64_t resumed = n->interleaved ? 11 : n->input ? 9 : 8;
 	uint64_t run = 8 * rounds + (first ? 12 : resumed), drain = drain_cycles(n, w, at);
 
 	t->cost.cycles += run + drain;
 	t->cost.compute += run;
 	t->cost.stall += drain;
-	t->cost.mac_slots += 128 * rounds * LHW_WORD * (uint64_t)n->per_byte;
+	t->cost.mac_slots += 128 * rounds * HWPEC_WORD * (uint64_t)n->per_byte;
 	t->cost.mac_useful += results * count_used(n);
-	t->cost.written += results * (uint64_t)lhw_result_bytes(n);
+	t->cost.written += results * (uint64_t)hwpec_result_bytes(n);
 }
 
-static void count_windows(struct lhw_task *t, const struct lhw_node *n,
-			  const struct lhw_windows *w)
+static void count_windows(struct hwpec_task *t, const struct hwpec_node *n,
+			  const struct hwpec_windows *w)
 {
 	for (int64_t k = 0; k < w->groups; k++)
 		for (int64_t x = 0; x < w->wc; x++)
@@ -167,14 +168,14 @@ static void count_windows(struct lhw_task *t, const struct lhw_node *n,
 }
 
 /* Commands that drain a window, and the word of theirs that is an address. */
-static uint32_t drains_of(const struct lhw_node *n, uint32_t *word)
+static uint32_t drains_of(const struct hwpec_node *n, uint32_t *word)
 {
 	*word = n->shift < 0 ? 0 : 4;
 	return n->shift >= 0 ? n->accs : n->interleaved ? 2 : 1;
 }
 
 /* AccReg 4 a + 2 side + part has row hc * (2 part + a) of its half. */
-static void drain_interleaved(struct lhw_task *t, const struct lhw_windows *w)
+static void drain_interleaved(struct hwpec_task *t, const struct hwpec_windows *w)
 {
 	for (uint32_t a = 0; a < 2; a++) {
 		const uint32_t arg[5] = {
@@ -186,10 +187,11 @@ static void drain_interleaved(struct lhw_task *t, const struct lhw_windows *w)
 }
 
 /* The last one resumes the core. */
-static void add_drains(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w)
+static void add_drains(struct hwpec_task *t, const struct hwpec_node *n,
+		       const struct hwpec_windows *w)
 {
 	const uint32_t round = CNNACC_HWPE_WAIT_ROUND;
-	const uint32_t drain[5] = { w->va, 0, LHW_OUT_COLUMNS, w->row_pitch, w->pitch };
+	const uint32_t drain[5] = { w->va, 0, HWPEC_OUT_COLUMNS, w->row_pitch, w->pitch };
 
 	add(t, CNNACC_SEQ_WAIT, 0, &round, 1);
 	for (uint32_t i = 0; n->shift >= 0 && i < n->accs; i++)
@@ -202,27 +204,28 @@ static void add_drains(struct lhw_task *t, const struct lhw_node *n, const struc
 		add(t, CNNACC_SEQ_DRAIN | CNNACC_SEQ_RESUME, n->accs, drain, 5);
 }
 
-static void add_mac(struct lhw_task *t, const struct lhw_windows *w, int64_t hc, int64_t wc)
+static void add_mac(struct hwpec_task *t, const struct hwpec_windows *w, int64_t hc, int64_t wc)
 {
-	add_exec(t, CNNACC_HWPE_INSN(CNNACC_HWPE_MATRIX_MAC, LHW_BOTH, 0, 0, 0),
+	add_exec(t, CNNACC_HWPE_INSN(CNNACC_HWPE_MATRIX_MAC, HWPEC_BOTH, 0, 0, 0),
 		 (uint32_t)hc | (uint32_t)wc << 16, w->base_row | w->base_column << 16);
 }
 
-static uint32_t base_commands(const struct lhw_node *n)
+static uint32_t base_commands(const struct hwpec_node *n)
 {
 	return n->interleaved ? 2 : CNNACC_HWPE_ACCS / 2;
 }
 
 /* The second SRAM's are as the first's. */
-static void add_bases(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w)
+static void add_bases(struct hwpec_task *t, const struct hwpec_node *n,
+		      const struct hwpec_windows *w)
 {
 	for (uint32_t i = 0; i < base_commands(n); i++)
-		add_exec(t, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_FMAP_ADDR, LHW_BOTH, 2 * i, 0, 0),
+		add_exec(t, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_FMAP_ADDR, HWPEC_BOTH, 2 * i, 0, 0),
 			 i * w->base_step, CNNACC_HWPE_SRAM2 + i * w->base_step);
 }
 
 /* The loops and the waiting are over before the window is. */
-void lhw_run(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w)
+void hwpec_run(struct hwpec_task *t, const struct hwpec_node *n, const struct hwpec_windows *w)
 {
 	uint32_t word, drains = drains_of(n, &word);
 	const uint32_t group[6] = { CNNACC_SEQ_STEP(3, drains - 1, word), w->group_step };
@@ -245,22 +248,22 @@ struct body {
 };
 
 /* Sets the AccRegs that do not begin with 0. */
-static void add_starts(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w,
-		       uint32_t count)
+static void add_starts(struct hwpec_task *t, const struct hwpec_node *n,
+		       const struct hwpec_windows *w, uint32_t count)
 {
 	const uint32_t acc[6] = { CNNACC_SEQ_STEP(0, count - 1, 0), 1 << 7 };
 
 	if (!count)
 		return;
 	loop(t, count, n->accs, acc);
-	for (uint32_t i = 0; i < LHW_COLUMNS; i++)
+	for (uint32_t i = 0; i < HWPEC_COLUMNS; i++)
 		if (w->start[i])
 			add_exec(t, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_ACC, CNNACC_HWPE_XS1, 0, 0,
 						     i), (uint32_t)w->start[i], 0);
 }
 
 /* Windows so many bytes apart, in their SRAM and in memory; before: commands of the loop's own. */
-static void loop_windows(struct lhw_task *t, const struct body *b, uint32_t before, int64_t times,
+static void loop_windows(struct hwpec_task *t, const struct body *b, uint32_t before, int64_t times,
 			 uint32_t base_step, uint32_t step)
 {
 	uint32_t bases = before + b->starts, drains = bases + b->bases + 2;
@@ -273,13 +276,14 @@ static void loop_windows(struct lhw_task *t, const struct body *b, uint32_t befo
 	loop(t, drains + b->drains, times, pairs);
 }
 
-void lhw_run_started(struct lhw_task *t, const struct lhw_node *n, const struct lhw_windows *w)
+void hwpec_run_started(struct hwpec_task *t, const struct hwpec_node *n,
+		       const struct hwpec_windows *w)
 {
 	struct body b = { .bases = base_commands(n), .drains = n->accs };
 	uint32_t count = 0;
 	uint64_t window;
 
-	for (int i = 0; i < LHW_COLUMNS; i++)
+	for (int i = 0; i < HWPEC_COLUMNS; i++)
 		count += w->start[i] != 0;
 	b.starts = count ? count + 1 : 0;
 	window = b.bases + 1 + (count ? 1 + n->accs * (uint64_t)count : 0);
@@ -296,7 +300,7 @@ void lhw_run_started(struct lhw_task *t, const struct lhw_node *n, const struct 
 /* ---- tasks ----------------------------------------------------------------------------- */
 
 /* AccRegs keep what the program before left in them. */
-void lhw_begin(struct lhw_task *t)
+void hwpec_begin(struct hwpec_task *t)
 {
 	const uint32_t acc[6] = { CNNACC_SEQ_STEP(1, 0, 0), 1 << 7 };
 	const uint32_t pe[6] = { CNNACC_SEQ_STEP(0, 0, 0), 1 << 20 };
@@ -305,18 +309,18 @@ void lhw_begin(struct lhw_task *t)
 	t->cost = (struct cnnrt_cost){ 0 };
 	loop(t, 2, CNNACC_HWPE_ACCS, acc);
 	loop(t, 1, CNNACC_HWPE_PES, pe);
-	lhw_exec(t, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_ACC, CNNACC_HWPE_XS1, 0, 0, 0), 0, 0);
+	hwpec_exec(t, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_ACC, CNNACC_HWPE_XS1, 0, 0, 0), 0, 0);
 	control(t, 1 + CNNACC_HWPE_ACCS + CNNACC_HWPE_ACCS * CNNACC_HWPE_PES - 1);
 }
 
-static int add_span(struct lhw_task *t, enum cnnrt_activity what, uint64_t *at, uint64_t cycles)
+static int add_span(struct hwpec_task *t, enum cnnrt_activity what, uint64_t *at, uint64_t cycles)
 {
 	struct cnn_lowered *out = t->lw->out;
 	struct cnnrt_span *s;
 
 	if (!cycles || out->n_spans == CNN_SPANS_MAX)
 		return CNN_OK;
-	s = lw_add_span(t->lw);
+	s = cnn_add_span(t->lw);
 	if (!s)
 		return CNN_ENOMEM;
 	*s = (struct cnnrt_span){
@@ -329,7 +333,7 @@ static int add_span(struct lhw_task *t, enum cnnrt_activity what, uint64_t *at, 
 }
 
 /* The time line of a task is one piece. */
-static int add_spans(struct lhw_task *t)
+static int add_spans(struct hwpec_task *t)
 {
 	uint64_t core = 0, dma = 0;
 	int ret = add_span(t, CNNRT_CONTROL, &core, t->cost.control);
@@ -362,7 +366,7 @@ static void add_cost(struct cnnrt_cost *to, const struct cnnrt_cost *c)
 	to->written += c->written;
 }
 
-int lhw_end(struct lhw_task *t)
+int hwpec_end(struct hwpec_task *t)
 {
 	const uint32_t none = 0;
 	uint64_t lines;
@@ -375,23 +379,23 @@ int lhw_end(struct lhw_task *t)
 		return cnn_fail(t->lw->err, CNN_ENOMEM, "no memory for %lld commands",
 				(long long)t->count);
 	bytes = t->count * (int64_t)sizeof(*t->command);
-	lines = (uint64_t)lw_div_up(bytes, CNNACC_LINE_SIZE);
+	lines = (uint64_t)cnn_div_up(bytes, CNNACC_LINE_SIZE);
 	control(t, TRANSFER + lines);
 	t->cost.dma_program += TRANSFER + lines;
 	t->cost.read_program += lines * CNNACC_LINE_SIZE;
 	t->total += t->cost.cycles;
 	if (t->dry)
 		return CNN_OK;
-	at = lw_buf_add(t->lw, &t->lw->program, bytes, CNNACC_LINE_SIZE);
+	at = cnn_image_add(t->lw, &t->lw->program, bytes, CNNACC_LINE_SIZE);
 	if (at < 0)
 		return (int)at;
 	memcpy(t->lw->program.data + at, t->command, (size_t)bytes);
-	task = lw_add_task(t->lw, at, (uint32_t)bytes);
+	task = cnn_add_task(t->lw, at, (uint32_t)bytes);
 	if (!task)
 		return CNN_ENOMEM;
 	task->cycles = t->cost.cycles;
-	task->cycle_limit = (uint64_t)lw_min((int64_t)(task->cycles + task->cycles / 4 + 1024),
-					     (int64_t)(t->hw->cycles_max & INT64_MAX));
+	task->cycle_limit = (uint64_t)cnn_min((int64_t)(task->cycles + task->cycles / 4 + 1024),
+					      (int64_t)(t->hw->cycles_max & INT64_MAX));
 	task->restartable = true;
 	task->first_node = task->last_node = t->node;
 	add_cost(&t->lw->out->nodes[t->node].cost, &t->cost);
