@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Fences: sync_files of DRM drivers and, where no kernel driver makes one, eventfds whose count
- * carries the result: 1 is success, 1 + errno a failure.  Nobody reads an eventfd, so it stays
- * readable for every waiter; its count is looked at through /proc.
+ * Fences: sync_files of DRM drivers, and eventfds where no kernel driver is involved. An eventfd's
+ * count is the status: 1 for success, 1 + errno for a failure. The eventfd is never read, so it
+ * stays readable for all waiters; the count comes from /proc/self/fdinfo.
  */
 #include "device.h"
 
@@ -25,7 +25,7 @@ int rt_fence_create(void)
 
 void rt_fence_signal(int fd, int status)
 {
-	/* Cannot fail: the count is zero and the descriptor ours. */
+	/* Cannot fail: the count is 0 and the descriptor is the library's. */
 	(void)!eventfd_write(fd, 1 + (eventfd_t)-status);
 }
 
@@ -61,7 +61,7 @@ static int eventfd_status(int fd)
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	f = fopen(path, "re");
-	/* Without /proc or a free descriptor nobody knows; that is no success. */
+	/* Status unknown (no /proc or no free descriptor): report failure. */
 	if (!f)
 		return -errno;
 	while (fgets(line, sizeof(line), f))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The in-process device: opening, contexts, buffers, mappings. */
+/* The in-process device: open and close, contexts, buffers, mappings, submit. */
 #include "sim.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As cnnacc.ko has them, so that the same is refused. */
+/* The limits of cnnacc.ko. */
 #define SIM_MAX_CONTEXTS	32
 #define SIM_MAX_BO_SIZE		((uint64_t)1 << 30)
 #define SIM_MAX_TASKS		64
@@ -21,7 +21,7 @@ static struct rt_sim *to_sim(struct cnnrt_device *dev)
 	return (struct rt_sim *)dev;
 }
 
-/* ---- the model's host ------------------------------------------------------------------ */
+/* ---- callbacks of the model ------------------------------------------------------------ */
 
 static int host_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
@@ -200,7 +200,7 @@ static int sim_ctx_destroy(struct cnnrt_device *dev, uint32_t id)
 	pthread_mutex_lock(&sim->lock);
 	ctx = find_ctx(sim, id);
 	if (ctx) {
-		/* There is nobody left who could want the result. */
+		/* Nothing can use the result of its jobs. */
 		rt_sim_queue_cancel(sim, ctx, true);
 		rt_sim_queue_idle(sim, ctx);
 		rt_sim_invalidate(sim, id | CNNACC_INVALIDATE_RETIRE);
@@ -241,31 +241,31 @@ static int sim_end_time(struct cnnrt_device *dev, uint32_t ctx_id, int fence, ui
 
 static struct rt_sim_bo *find_bo(const struct rt_sim *sim, uint32_t handle)
 {
-	return handle && handle <= sim->bo_slots ? sim->bos[handle - 1] : NULL;
+	return handle && handle <= sim->bo_cap ? sim->bos[handle - 1] : NULL;
 }
 
 static int new_handle(struct rt_sim *sim, uint32_t *handle)
 {
-	uint32_t slots = sim->bo_slots;
+	uint32_t cap = sim->bo_cap;
 	struct rt_sim_bo **bos;
 
-	for (uint32_t i = 0; i < slots; i++) {
+	for (uint32_t i = 0; i < cap; i++) {
 		if (!sim->bos[i]) {
 			*handle = i + 1;
 			return 0;
 		}
 	}
-	bos = realloc(sim->bos, (slots + 64) * sizeof(*bos));
+	bos = realloc(sim->bos, (cap + 64) * sizeof(*bos));
 	if (!bos)
 		return -ENOMEM;
-	memset(bos + slots, 0, 64 * sizeof(*bos));
+	memset(bos + cap, 0, 64 * sizeof(*bos));
 	sim->bos = bos;
-	sim->bo_slots = slots + 64;
-	*handle = slots + 1;
+	sim->bo_cap = cap + 64;
+	*handle = cap + 1;
 	return 0;
 }
 
-/* Takes fd over on success. */
+/* Takes ownership of fd on success. */
 static int add_bo(struct rt_sim *sim, uint64_t size, uint32_t use, uint32_t ctx_id, int fd,
 		  struct rt_bo *out)
 {
@@ -325,7 +325,7 @@ static int sim_bo_create(struct cnnrt_device *dev, uint64_t size, uint32_t use, 
 	return ret;
 }
 
-/* A file that can shrink would take the pages away under the model; a dma-buf cannot. */
+/* If a mapped file shrank, the model's access would raise SIGBUS; a dma-buf cannot shrink. */
 static bool can_shrink(int fd)
 {
 	int seals = fcntl(fd, F_GET_SEALS);
@@ -387,7 +387,7 @@ static int sim_bo_map(struct cnnrt_device *dev, struct rt_bo *bo)
 	return b ? 0 : -ENOENT;
 }
 
-/* Memory is coherent; the lock orders the caller after what the workers did. */
+/* Memory is coherent; taking the lock orders the caller after the workers' writes. */
 static int sim_bo_sync(struct cnnrt_device *dev, const struct rt_bo *bo, uint32_t flags)
 {
 	struct rt_sim *sim = to_sim(dev);
@@ -649,7 +649,7 @@ static int sim_reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw)
 		cm_device_write(sim->model, rw->offset, rw->value);
 	else
 		rw->value = cm_device_read(sim->model, rw->offset);
-	/* That may have been a reset: the workers look after their queues. */
+	/* The write may have been a reset: wake the workers to check their queues. */
 	for (uint32_t i = 0; i < dev->info.core_count; i++)
 		pthread_cond_signal(&sim->core[i].wake);
 	pthread_mutex_unlock(&sim->lock);
@@ -672,7 +672,7 @@ static void sim_close(struct cnnrt_device *dev)
 	while (sim->ctxs)
 		sim_ctx_destroy(dev, sim->ctxs->id);
 	rt_sim_queue_stop(sim);
-	for (uint32_t i = 0; i < sim->bo_slots; i++)
+	for (uint32_t i = 0; i < sim->bo_cap; i++)
 		if (sim->bos[i])
 			put_bo(sim, sim->bos[i]);
 	free(sim->bos);
@@ -705,8 +705,8 @@ static const struct rt_device_ops sim_ops = {
 	.reg_rw = sim_reg_rw,
 };
 
-/* Is it the key of an item before? text: of items that have been cut into keys and values. */
-static bool is_again(const char *text, const char *key)
+/* Has an earlier item this key? text: the items so far, as zero-terminated keys and values. */
+static bool is_duplicate(const char *text, const char *key)
 {
 	for (; text < key; text += strlen(text) + 1)
 		if (!strcmp(text, key))
@@ -714,7 +714,7 @@ static bool is_again(const char *text, const char *key)
 	return false;
 }
 
-/* "cores=ccp:lob=64,clock-hz=200000000" */
+/* "cores=NAME:PARAM=64,clock-hz=200000000" */
 static int parse_props(const char *props, struct cm_config *config, struct cnnrt_error *err)
 {
 	char text[CM_ERR_LEN], *copy = strdup(props), *save, *item;
@@ -725,12 +725,14 @@ static int parse_props(const char *props, struct cm_config *config, struct cnnrt
 		char *value = strchr(item, '=');
 
 		if (!value) {
-			ret = rt_fail(err, CNNRT_EINVAL, "sim: property \"%.100s\" has no value",
+			ret = rt_fail(err, CNNRT_EINVAL,
+				      "sim: property \"%.100s\" has no value: write "
+				      "KEY=VALUE",
 				      item);
 			break;
 		}
 		*value++ = '\0';
-		if (is_again(copy, item))
+		if (is_duplicate(copy, item))
 			ret = rt_fail(err, CNNRT_EINVAL, "sim: property \"%.100s\" is given twice",
 				      item);
 		else if (cm_config_set(config, item, value, text))
@@ -745,7 +747,7 @@ static uint32_t reg(struct rt_sim *sim, uint32_t offset)
 	return cm_device_read(sim->model, offset);
 }
 
-/* Reads the discovery table as the kernel's driver does. */
+/* Reads the discovery table, as cnnacc.ko does at probe. */
 static int probe(struct rt_sim *sim)
 {
 	struct drm_cnnacc_core_info cores[CNNRT_MAX_CORES] = { 0 };
@@ -822,7 +824,7 @@ int rt_sim_open(const char *props, struct cnnrt_device **dev, struct cnnrt_error
 	strcpy(sim->base.info.driver, "in-process");
 	ret = rt_sim_mem_init(&sim->mem);
 	if (ret) {
-		ret = rt_fail_errno(err, ret, "sim: address space for the bus");
+		ret = rt_fail_errno(err, ret, "sim: reserving address space for the bus");
 	} else {
 		sim->model = cm_device_create(&config, &host_ops, sim, text);
 		if (!sim->model)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The device inside this process: a small driver that does with the model's registers, tables
- * and rings what cnnacc.ko does with the device's.
+ * The in-process device: a small driver that uses the model's registers, page tables and rings as
+ * cnnacc.ko uses the device's.
  */
 #ifndef CNNRT_SIM_H
 #define CNNRT_SIM_H
@@ -12,7 +12,7 @@
 
 #include <cnnacc_model.h>
 
-/* ---- the bus: a stretch of reserved address space in which RAM appears ----------------- */
+/* ---- the bus: a reserved range of host addresses, with RAM in parts of it -------------- */
 
 struct rt_sim_extent {
 	uint64_t bus, size;
@@ -22,16 +22,16 @@ struct rt_sim_extent {
 struct rt_sim_mem {
 	uint8_t *base;		/* host address of bus address 0 */
 	uint64_t size;
-	uint64_t *ram;		/* a bit per page: is there RAM? */
+	uint64_t *ram;		    /* bitmap by page: is it RAM? */
 	struct rt_sim_extent *used; /* ascending */
 };
 
 int rt_sim_mem_init(struct rt_sim_mem *mem);
 void rt_sim_mem_fini(struct rt_sim_mem *mem);
-/* RAM of whole pages, zeroed; fd >= 0: that file's pages.  0 or a negative errno. */
+/* Allocates zeroed RAM of whole pages; fd >= 0: maps that file. 0 or a negative errno. */
 int rt_sim_mem_alloc(struct rt_sim_mem *mem, uint64_t size, int fd, uint64_t *bus);
 void rt_sim_mem_free(struct rt_sim_mem *mem, uint64_t bus);
-/* Is it all RAM?  From any thread. */
+/* Is the whole range RAM? May be called by any thread. */
 bool rt_sim_mem_is_ram(const struct rt_sim_mem *mem, uint64_t bus, uint64_t len);
 
 static inline void *rt_sim_mem_ptr(const struct rt_sim_mem *mem, uint64_t bus)
@@ -43,7 +43,7 @@ static inline void *rt_sim_mem_ptr(const struct rt_sim_mem *mem, uint64_t bus)
 
 struct rt_sim_bo {
 	uint64_t bus, size;
-	uint32_t use, ctx_id;	/* ctx_id: private to it, 0: shared */
+	uint32_t use, ctx_id;	/* ctx_id: the buffer is private to it; 0: shared */
 	int fd;			/* memfd or imported file, -1: private memory */
 	int refs;		/* the handle and every mapping */
 };
@@ -61,20 +61,20 @@ struct rt_sim_ctx {
 	struct rt_sim_mapping *mappings;
 	uint64_t seqno;
 	struct drm_cnnacc_ctx_query last;
-	uint64_t ended_ns;	/* the job that ended last */
+	uint64_t ended_ns; /* when its latest job ended, CLOCK_MONOTONIC */
 	struct rt_sim_ctx *next;
 };
 
 struct rt_sim_job {
 	struct rt_sim_ctx *ctx;
 	struct drm_cnnacc_task *tasks;
-	uint32_t task_count, task;	/* task: the one that runs next */
+	uint32_t task_count, task; /* task: the one that runs, or is next */
 	uint64_t seqno;
 	int fence;
 	struct rt_sim_job *next;
 };
 
-#define SIM_RING	16	/* packets, and completion records */
+#define RT_SIM_RING 16 /* packets, and completion records */
 
 struct rt_sim_core {
 	struct rt_sim *sim;
@@ -93,18 +93,18 @@ struct rt_sim_core {
 struct rt_sim {
 	struct cnnrt_device base;
 	struct cm_device *model;
-	pthread_mutex_t lock;	/* everything below, and the model's locked calls */
-	pthread_cond_t changed;	/* a run ended, a job ended */
+	pthread_mutex_t lock;	/* protects what follows, and the model's calls that need a lock */
+	pthread_cond_t changed; /* a run of the model or a job ended */
 	struct rt_sim_mem mem;
 	struct rt_sim_core core[CNNRT_MAX_CORES];
 	struct rt_sim_ctx *ctxs;
 	uint32_t last_ctx_id, ctx_count;
 	struct rt_sim_bo **bos; /* by handle - 1 */
-	uint32_t bo_slots;
+	uint32_t bo_cap;
 	bool stop, verbose;
 };
 
-/* ---- queues (sim_queue.c); all with the lock held -------------------------------------- */
+/* ---- queues (sim_queue.c); with the lock held unless said otherwise -------------------- */
 
 int rt_sim_queue_start(struct rt_sim_core *core);
 void rt_sim_queue_push(struct rt_sim_core *core, struct rt_sim_job *job);
@@ -112,9 +112,9 @@ void rt_sim_queue_push(struct rt_sim_core *core, struct rt_sim_job *job);
 void rt_sim_queue_cancel(struct rt_sim *sim, const struct rt_sim_ctx *ctx, bool abort);
 /* Waits until no job of the context is on a core. */
 void rt_sim_queue_idle(struct rt_sim *sim, const struct rt_sim_ctx *ctx);
-/* Forgets translations, in every access in flight too; value as for CNNACC_REG_INVALIDATE. */
+/* Invalidates translations and waits for accesses in flight; value: CNNACC_REG_INVALIDATE. */
 void rt_sim_invalidate(struct rt_sim *sim, uint32_t value);
-/* Without the lock: ends the workers. */
+/* Without the lock: stops and joins the workers. */
 void rt_sim_queue_stop(struct rt_sim *sim);
 
 #endif

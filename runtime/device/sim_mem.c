@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 
 #define SIM_BUS_BITS	(sizeof(void *) > 4 ? 36 : 29)
-#define SIM_BUS_FIRST	0x10000u	/* so that bus address 0 is nothing */
+#define SIM_BUS_FIRST	0x10000u /* bus address 0 is never RAM */
 
 int rt_sim_mem_init(struct rt_sim_mem *mem)
 {
@@ -70,7 +70,7 @@ bool rt_sim_mem_is_ram(const struct rt_sim_mem *mem, uint64_t bus, uint64_t len)
 	return true;
 }
 
-/* First fit; returns the link behind which the new extent goes. */
+/* First fit; returns the link at which to insert the new extent, NULL if none is large enough. */
 static struct rt_sim_extent **find_gap(struct rt_sim_mem *mem, uint64_t size, uint64_t *bus)
 {
 	struct rt_sim_extent **link;
@@ -116,7 +116,7 @@ void rt_sim_mem_free(struct rt_sim_mem *mem, uint64_t bus)
 	if (!e)
 		return;
 	mark(mem, e->bus, e->size, false);
-	/* Reserve the addresses again; if that fails, nothing of ours lands there anyway. */
+	/* Reserve the addresses again. If that fails, the old pages stay until the next use. */
 	mmap(mem->base + e->bus, e->size, PROT_NONE,
 	     MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	*link = e->next;

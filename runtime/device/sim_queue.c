@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs of the in-process device: a worker thread per core plays the part of the core and of the
- * driver's scheduler.  One packet of a core is in the ring at a time, so a failed one never has
- * others behind it.
+ * Jobs of the in-process device: a worker thread per core runs the model's core and schedules its
+ * jobs. A ring has at most one packet at a time, so no packet is behind one that fails.
  */
 #include "sim.h"
 
@@ -18,13 +17,13 @@
 static uint32_t queue_read(struct rt_sim_core *core, uint32_t reg)
 {
 	return cm_device_read(core->sim->model,
-			       core->sim->base.core[core->index].queue_offset + reg);
+			      core->sim->base.core[core->index].queue_offset + reg);
 }
 
 static void queue_write(struct rt_sim_core *core, uint32_t reg, uint32_t value)
 {
 	cm_device_write(core->sim->model,
-			 core->sim->base.core[core->index].queue_offset + reg, value);
+			core->sim->base.core[core->index].queue_offset + reg, value);
 }
 
 /* ---- end of jobs ----------------------------------------------------------------------- */
@@ -69,8 +68,8 @@ static void end_job(struct rt_sim *sim, struct rt_sim_job *job, int status)
 	pthread_cond_broadcast(&sim->changed);
 }
 
-/* Taken by a reset that it did not cause, as far as anybody can tell. */
-static void lose_job(struct rt_sim_core *core, struct rt_sim_job *job)
+/* Ends a job that a reset canceled; the job counts as innocent of it. */
+static void cancel_by_reset(struct rt_sim_core *core, struct rt_sim_job *job)
 {
 	struct drm_cnnacc_ctx_query *q = &job->ctx->last;
 
@@ -108,20 +107,20 @@ static int enable(struct rt_sim_core *core)
 	uint32_t irqs = CNNACC_IRQ_CORE(core->index) | CNNACC_IRQ_EVENT(core->index);
 
 	cm_device_write(core->sim->model, CNNACC_REG_IRQ_ENABLE, irqs |
-			 cm_device_read(core->sim->model, CNNACC_REG_IRQ_ENABLE));
+			cm_device_read(core->sim->model, CNNACC_REG_IRQ_ENABLE));
 	core->tail = 0;
 	core->compl_head = 0;
 	queue_write(core, CNNACC_QREG_RING_BASE_LO, (uint32_t)core->ring);
 	queue_write(core, CNNACC_QREG_RING_BASE_HI, (uint32_t)(core->ring >> 32));
-	queue_write(core, CNNACC_QREG_RING_SIZE, SIM_RING);
+	queue_write(core, CNNACC_QREG_RING_SIZE, RT_SIM_RING);
 	queue_write(core, CNNACC_QREG_COMPL_BASE_LO, (uint32_t)core->compl);
 	queue_write(core, CNNACC_QREG_COMPL_BASE_HI, (uint32_t)(core->compl >> 32));
-	queue_write(core, CNNACC_QREG_COMPL_SIZE, SIM_RING);
+	queue_write(core, CNNACC_QREG_COMPL_SIZE, RT_SIM_RING);
 	queue_write(core, CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE);
 	return queue_read(core, CNNACC_QREG_STATE) == CNNACC_QSTATE_IDLE ? 0 : -EIO;
 }
 
-/* The worker itself resets, so the core is not in a run and the reset is done at once. */
+/* Called by the core's worker, so the model does not run the core and resets it at once. */
 static void recover(struct rt_sim_core *core)
 {
 	queue_write(core, CNNACC_QREG_RESET, 1);
@@ -147,11 +146,11 @@ static void put_packet(struct rt_sim_core *core)
 		.program_len = task->program_len,
 		.stats_va = task->stats_va,
 	};
-	core->tail = (core->tail + 1) % SIM_RING;
+	core->tail = (core->tail + 1) % RT_SIM_RING;
 	queue_write(core, CNNACC_QREG_RING_TAIL, core->tail);
 }
 
-/* Somebody with register access reset the core: what it ran is lost. */
+/* Did a register write by the administrator reset the core? Its running job is lost. */
 static bool was_reset(struct rt_sim_core *core)
 {
 	return queue_read(core, CNNACC_QREG_STATE) == CNNACC_QSTATE_DISABLED;
@@ -191,22 +190,22 @@ static void complete(struct rt_sim_core *core, const struct cnnacc_completion *c
 static void handle_irq(struct rt_sim_core *core)
 {
 	struct rt_sim *sim = core->sim;
-	const struct cnnacc_completion *ring = rt_sim_mem_ptr(&sim->mem, core->compl );
+	const struct cnnacc_completion *ring = rt_sim_mem_ptr(&sim->mem, core->compl);
 
 	core->irq = false;
 	cm_device_write(sim->model, CNNACC_REG_IRQ_STATUS,
-			 CNNACC_IRQ_CORE(core->index) | CNNACC_IRQ_EVENT(core->index));
+			CNNACC_IRQ_CORE(core->index) | CNNACC_IRQ_EVENT(core->index));
 	while (core->compl_head != queue_read(core, CNNACC_QREG_COMPL_TAIL)) {
 		struct cnnacc_completion c = ring[core->compl_head];
 
-		core->compl_head = (core->compl_head + 1) % SIM_RING;
+		core->compl_head = (core->compl_head + 1) % RT_SIM_RING;
 		queue_write(core, CNNACC_QREG_COMPL_HEAD, core->compl_head);
 		complete(core, &c);
 	}
 }
 
-/* When to look again, at the latest: a packet may wait for the time that the model gives it. */
-static void in_at_most_a_second(struct rt_sim_core *core, struct timespec *ts)
+/* The end of a wait: a second from now, or the earlier time at which the model wants to run. */
+static void get_deadline(struct rt_sim_core *core, struct timespec *ts)
 {
 	uint64_t at = cm_device_wake_time(core->sim->model, core->index), now = rt_now();
 	long ns = at && at < now + NS_PER_S ? (long)(at > now ? at - now : 0) : NS_PER_S;
@@ -217,8 +216,8 @@ static void in_at_most_a_second(struct rt_sim_core *core, struct timespec *ts)
 	ts->tv_nsec = ns % NS_PER_S;
 }
 
-/* Sleeps until there is something to do; a reset may take a while to be over. */
-static void rest(struct rt_sim_core *core)
+/* Sleeps until the core has work, at most until the deadline while a reset may be in progress. */
+static void wait_for_work(struct rt_sim_core *core)
 {
 	struct rt_sim_job *lost = core->running;
 	struct timespec ts;
@@ -227,9 +226,9 @@ static void rest(struct rt_sim_core *core)
 		pthread_cond_wait(&core->wake, &core->sim->lock);
 	} else if (lost && was_reset(core)) {
 		core->running = NULL;
-		lose_job(core, lost);
+		cancel_by_reset(core, lost);
 	} else {
-		in_at_most_a_second(core, &ts);
+		get_deadline(core, &ts);
 		pthread_cond_timedwait(&core->wake, &core->sim->lock, &ts);
 	}
 }
@@ -249,7 +248,7 @@ static void *worker(void *arg)
 			cm_device_end(sim->model, core->index);
 			pthread_cond_broadcast(&sim->changed);
 		} else if (!core->irq) {
-			rest(core);
+			wait_for_work(core);
 		}
 		if (core->irq)
 			handle_irq(core);
@@ -268,7 +267,7 @@ int rt_sim_queue_start(struct rt_sim_core *core)
 	core->queue_end = &core->queue;
 	ret = rt_sim_mem_alloc(mem, CNNACC_PAGE_SIZE, -1, &core->ring);
 	if (!ret)
-		ret = rt_sim_mem_alloc(mem, CNNACC_PAGE_SIZE, -1, &core->compl );
+		ret = rt_sim_mem_alloc(mem, CNNACC_PAGE_SIZE, -1, &core->compl);
 	if (!ret)
 		ret = enable(core);
 	if (!ret)
@@ -307,7 +306,7 @@ void rt_sim_queue_cancel(struct rt_sim *sim, const struct rt_sim_ctx *ctx, bool 
 		cancel_waiting(core, ctx);
 		if (!abort || !core->running || core->running->ctx != ctx)
 			continue;
-		/* No task of it may follow the aborted one. */
+		/* Do not start its next task. */
 		core->running->task_count = core->running->task + 1;
 		queue_write(core, CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE | CNNACC_QCTRL_ABORT);
 		pthread_cond_signal(&core->wake);

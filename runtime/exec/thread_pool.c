@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Parts are taken one by one, so that the caller has done all of a small operator before another
- * thread has woken up, and waits for no thread that came too late.
+ * A thread pool for one caller. Threads take the parts of a call one by one: the caller can finish
+ * a small operator alone before another thread wakes up, and does not wait for late threads.
  *
- * To go to sleep and be woken takes longer than many an operator: the caller spins until the last
- * parts are done, and the other threads while operators follow one another.
+ * Sleeping and waking take longer than many operators. So the caller spins until the last parts are
+ * done, and the other threads spin between operators that follow one another.
  */
 #include "thread_pool.h"
 
@@ -15,7 +15,7 @@
 #include <stdlib.h>
 
 #define SPINS		10000	/* tens to hundreds of microseconds */
-#define PAUSE_EVERY	16	/* spins; a pause makes an emulated processor leave its fast path */
+#define PAUSE_EVERY	16	/* spins; an emulated CPU leaves its fast path at a pause */
 
 struct rt_thread_pool {
 	struct cnn_workers workers;
@@ -23,24 +23,24 @@ struct rt_thread_pool {
 	int thread_count;
 	bool started;
 
-	/* Of a call, unchanged while it is open or a thread inside. */
+	/* The current call; unchanged while it is open or a thread is active. */
 	void (*fn)(void *arg, int part);
 	void *arg;
 	int parts;
-	atomic_int next;		/* part that nobody has taken */
-	atomic_bool open;		/* there may be one */
-	atomic_int inside;		/* threads that may call fn, without the caller */
+	atomic_int next;   /* first part that no thread has taken */
+	atomic_bool open;  /* false: all parts are taken */
+	atomic_int active; /* threads that may call fn, without the caller */
 
-	atomic_bool soon;		/* a call will come */
-	atomic_bool waiting;		/* the caller, for those inside */
+	atomic_bool expect_calls; /* threads spin for the next call before they sleep */
+	atomic_bool waiting;	  /* the caller sleeps until no thread is active */
 	atomic_int sleepers;
-	pthread_mutex_t lock;		/* what follows, and to sleep */
-	pthread_cond_t wake, left;
-	unsigned int alarms;
+	pthread_mutex_t lock; /* protects what follows; held to sleep and to wake */
+	pthread_cond_t wake, all_left;
+	unsigned int wakeups;
 	bool quit;
 };
 
-static void relax(int spin)
+static void cpu_relax(int spin)
 {
 	if (spin % PAUSE_EVERY)
 		return;
@@ -51,62 +51,62 @@ static void relax(int spin)
 #endif
 }
 
-static void work(struct rt_thread_pool *team)
+static void do_parts(struct rt_thread_pool *pool)
 {
 	int part;
 
-	while ((part = atomic_fetch_add(&team->next, 1)) < team->parts)
-		team->fn(team->arg, part);
-	atomic_store(&team->open, false);
+	while ((part = atomic_fetch_add(&pool->next, 1)) < pool->parts)
+		pool->fn(pool->arg, part);
+	atomic_store(&pool->open, false);
 }
 
-static void help(struct rt_thread_pool *team)
+static void join_call(struct rt_thread_pool *pool)
 {
-	atomic_fetch_add(&team->inside, 1);
-	if (atomic_load(&team->open))
-		work(team);
-	if (atomic_fetch_sub(&team->inside, 1) > 1 || !atomic_load(&team->waiting))
+	atomic_fetch_add(&pool->active, 1);
+	if (atomic_load(&pool->open))
+		do_parts(pool);
+	if (atomic_fetch_sub(&pool->active, 1) > 1 || !atomic_load(&pool->waiting))
 		return;
-	pthread_mutex_lock(&team->lock);
-	pthread_cond_signal(&team->left);
-	pthread_mutex_unlock(&team->lock);
+	pthread_mutex_lock(&pool->lock);
+	pthread_cond_signal(&pool->all_left);
+	pthread_mutex_unlock(&pool->lock);
 }
 
-static bool look_out(struct rt_thread_pool *team)
+static bool spin_for_work(struct rt_thread_pool *pool)
 {
-	for (int i = 0; i < SPINS && atomic_load(&team->soon); i++) {
-		if (atomic_load(&team->open))
+	for (int i = 0; i < SPINS && atomic_load(&pool->expect_calls); i++) {
+		if (atomic_load(&pool->open))
 			return true;
-		relax(i);
+		cpu_relax(i);
 	}
-	return atomic_load(&team->open);
+	return atomic_load(&pool->open);
 }
 
-/* False: there will be no more calls. */
-static bool rest(struct rt_thread_pool *team)
+/* False: the pool is being freed. */
+static bool sleep_until_woken(struct rt_thread_pool *pool)
 {
-	unsigned int alarms;
+	unsigned int wakeups;
 	bool quit;
 
-	pthread_mutex_lock(&team->lock);
-	atomic_fetch_add(&team->sleepers, 1);
-	alarms = team->alarms;
-	while (!team->quit && !atomic_load(&team->open) && alarms == team->alarms)
-		pthread_cond_wait(&team->wake, &team->lock);
-	atomic_fetch_sub(&team->sleepers, 1);
-	quit = team->quit;
-	pthread_mutex_unlock(&team->lock);
+	pthread_mutex_lock(&pool->lock);
+	atomic_fetch_add(&pool->sleepers, 1);
+	wakeups = pool->wakeups;
+	while (!pool->quit && !atomic_load(&pool->open) && wakeups == pool->wakeups)
+		pthread_cond_wait(&pool->wake, &pool->lock);
+	atomic_fetch_sub(&pool->sleepers, 1);
+	quit = pool->quit;
+	pthread_mutex_unlock(&pool->lock);
 	return !quit;
 }
 
-static void *member(void *opaque)
+static void *thread_main(void *opaque)
 {
-	struct rt_thread_pool *team = opaque;
+	struct rt_thread_pool *pool = opaque;
 
 	do {
-		while (look_out(team))
-			help(team);
-	} while (rest(team));
+		while (spin_for_work(pool))
+			join_call(pool);
+	} while (sleep_until_woken(pool));
 	return NULL;
 }
 
@@ -118,103 +118,103 @@ static int cpu_count(void)
 	return count < RT_THREAD_POOL_MAX ? count : RT_THREAD_POOL_MAX;
 }
 
-static void start(struct rt_thread_pool *team)
+static void start(struct rt_thread_pool *pool)
 {
 	int wanted = cpu_count() - 1;
 	sigset_t all, old;
 
-	/* Signals are the application's. */
+	/* The application's threads handle its signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	while (team->thread_count < wanted &&
-	       !pthread_create(&team->threads[team->thread_count], NULL, member, team))
-		team->thread_count++;
+	while (pool->thread_count < wanted &&
+	       !pthread_create(&pool->threads[pool->thread_count], NULL, thread_main, pool))
+		pool->thread_count++;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	team->started = true;
+	pool->started = true;
 }
 
-static void wake(struct rt_thread_pool *team)
+static void wake(struct rt_thread_pool *pool)
 {
-	if (!atomic_load(&team->sleepers))
+	if (!atomic_load(&pool->sleepers))
 		return;
-	pthread_mutex_lock(&team->lock);
-	team->alarms++;
-	pthread_cond_broadcast(&team->wake);
-	pthread_mutex_unlock(&team->lock);
+	pthread_mutex_lock(&pool->lock);
+	pool->wakeups++;
+	pthread_cond_broadcast(&pool->wake);
+	pthread_mutex_unlock(&pool->lock);
 }
 
-static void wait_for_others(struct rt_thread_pool *team)
+static void wait_for_others(struct rt_thread_pool *pool)
 {
 	for (int i = 0; i < SPINS; i++) {
-		if (!atomic_load(&team->inside))
+		if (!atomic_load(&pool->active))
 			return;
-		relax(i);
+		cpu_relax(i);
 	}
-	pthread_mutex_lock(&team->lock);
-	atomic_store(&team->waiting, true);
-	while (atomic_load(&team->inside))
-		pthread_cond_wait(&team->left, &team->lock);
-	atomic_store(&team->waiting, false);
-	pthread_mutex_unlock(&team->lock);
+	pthread_mutex_lock(&pool->lock);
+	atomic_store(&pool->waiting, true);
+	while (atomic_load(&pool->active))
+		pthread_cond_wait(&pool->all_left, &pool->lock);
+	atomic_store(&pool->waiting, false);
+	pthread_mutex_unlock(&pool->lock);
 }
 
 static void run(struct cnn_workers *workers, int parts, void (*fn)(void *arg, int part), void *arg)
 {
-	struct rt_thread_pool *team = (struct rt_thread_pool *)workers;
+	struct rt_thread_pool *pool = (struct rt_thread_pool *)workers;
 
-	if (!team->started)
-		start(team);
-	team->fn = fn;
-	team->arg = arg;
-	team->parts = parts;
-	atomic_store(&team->next, 0);
-	atomic_store(&team->open, true);
-	wake(team);
-	work(team);
-	wait_for_others(team);
+	if (!pool->started)
+		start(pool);
+	pool->fn = fn;
+	pool->arg = arg;
+	pool->parts = parts;
+	atomic_store(&pool->next, 0);
+	atomic_store(&pool->open, true);
+	wake(pool);
+	do_parts(pool);
+	wait_for_others(pool);
 }
 
-void rt_thread_pool_wake(struct rt_thread_pool *team)
+void rt_thread_pool_wake(struct rt_thread_pool *pool)
 {
-	atomic_store(&team->soon, true);
-	wake(team);
+	atomic_store(&pool->expect_calls, true);
+	wake(pool);
 }
 
-void rt_thread_pool_idle(struct rt_thread_pool *team)
+void rt_thread_pool_idle(struct rt_thread_pool *pool)
 {
-	atomic_store(&team->soon, false);
+	atomic_store(&pool->expect_calls, false);
 }
 
 struct rt_thread_pool *rt_thread_pool_create(void)
 {
-	struct rt_thread_pool *team = calloc(1, sizeof(*team));
+	struct rt_thread_pool *pool = calloc(1, sizeof(*pool));
 
-	if (!team)
+	if (!pool)
 		return NULL;
-	team->workers.run = run;
-	pthread_mutex_init(&team->lock, NULL);
-	pthread_cond_init(&team->wake, NULL);
-	pthread_cond_init(&team->left, NULL);
-	return team;
+	pool->workers.run = run;
+	pthread_mutex_init(&pool->lock, NULL);
+	pthread_cond_init(&pool->wake, NULL);
+	pthread_cond_init(&pool->all_left, NULL);
+	return pool;
 }
 
-void rt_thread_pool_free(struct rt_thread_pool *team)
+void rt_thread_pool_free(struct rt_thread_pool *pool)
 {
-	if (!team)
+	if (!pool)
 		return;
-	pthread_mutex_lock(&team->lock);
-	team->quit = true;
-	pthread_cond_broadcast(&team->wake);
-	pthread_mutex_unlock(&team->lock);
-	for (int i = 0; i < team->thread_count; i++)
-		pthread_join(team->threads[i], NULL);
-	pthread_cond_destroy(&team->left);
-	pthread_cond_destroy(&team->wake);
-	pthread_mutex_destroy(&team->lock);
-	free(team);
+	pthread_mutex_lock(&pool->lock);
+	pool->quit = true;
+	pthread_cond_broadcast(&pool->wake);
+	pthread_mutex_unlock(&pool->lock);
+	for (int i = 0; i < pool->thread_count; i++)
+		pthread_join(pool->threads[i], NULL);
+	pthread_cond_destroy(&pool->all_left);
+	pthread_cond_destroy(&pool->wake);
+	pthread_mutex_destroy(&pool->lock);
+	free(pool);
 }
 
-struct cnn_workers *rt_thread_pool_workers(struct rt_thread_pool *team)
+struct cnn_workers *rt_thread_pool_workers(struct rt_thread_pool *pool)
 {
-	return &team->workers;
+	return &pool->workers;
 }

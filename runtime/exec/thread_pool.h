@@ -5,19 +5,22 @@
 
 #include "ops/cpu.h"
 
-/* So many threads compute at most, the caller's among them. */
-#define RT_THREAD_POOL_MAX 8
+/* The most threads that compute at once, the caller included. */
+#define RT_THREAD_POOL_MAX	8
 
 struct rt_thread_pool;
 
-/* NULL: no memory. Its threads, one for each CPU of the process, start with the first work. */
+/*
+ * NULL: no memory. The threads, with the caller one for each CPU of the process's affinity mask,
+ * are created by the first call of run.
+ */
 struct rt_thread_pool *rt_thread_pool_create(void);
-void rt_thread_pool_free(struct rt_thread_pool *team);
-/* What cnn_cpu_run takes; one thread at a time may use it. */
-struct cnn_workers *rt_thread_pool_workers(struct rt_thread_pool *team);
-/* Work will come soon, and again and again: its threads look out for it, for a while. */
-void rt_thread_pool_wake(struct rt_thread_pool *team);
-/* None will come for some time. */
-void rt_thread_pool_idle(struct rt_thread_pool *team);
+void rt_thread_pool_free(struct rt_thread_pool *pool);
+/* For cnn_cpu_run; one thread at a time may use it. */
+struct cnn_workers *rt_thread_pool_workers(struct rt_thread_pool *pool);
+/* Operators follow: wakes the threads, which spin between them for a while before they sleep. */
+void rt_thread_pool_wake(struct rt_thread_pool *pool);
+/* No operator follows for now: the threads may sleep at once. */
+void rt_thread_pool_idle(struct rt_thread_pool *pool);
 
 #endif

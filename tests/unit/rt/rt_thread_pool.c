@@ -29,9 +29,9 @@ static void part(void *arg, int i)
 	c->done[i]++;
 }
 
-static void call(struct rt_thread_pool *team, int number)
+static void call(struct rt_thread_pool *pool, int number)
 {
-	struct cnn_workers *w = rt_thread_pool_workers(team);
+	struct cnn_workers *w = rt_thread_pool_workers(pool);
 	int parts = 1 + number % PARTS;
 	struct call c = { .slow = number % 7 ? -1 : number % parts };
 
@@ -42,21 +42,21 @@ static void call(struct rt_thread_pool *team, int number)
 
 static void test_calls(void **state)
 {
-	struct rt_thread_pool *team = rt_thread_pool_create();
+	struct rt_thread_pool *pool = rt_thread_pool_create();
 
 	(void)state;
-	assert_non_null(team);
-	rt_thread_pool_wake(team);
+	assert_non_null(pool);
+	rt_thread_pool_wake(pool);
 	for (int i = 0; i < CALLS; i++) {
 		if (i % 5 == 0)
-			rt_thread_pool_wake(team);
-		call(team, i);
+			rt_thread_pool_wake(pool);
+		call(pool, i);
 		if (i % 3 == 0)
-			rt_thread_pool_idle(team);
+			rt_thread_pool_idle(pool);
 		if (i % SLEEP == 0)
 			usleep(5000);
 	}
-	rt_thread_pool_free(team);
+	rt_thread_pool_free(pool);
 }
 
 /* Whatever its threads are about. */
@@ -64,16 +64,16 @@ static void test_ends(void **state)
 {
 	(void)state;
 	for (int i = 0; i < 50; i++) {
-		struct rt_thread_pool *team = rt_thread_pool_create();
+		struct rt_thread_pool *pool = rt_thread_pool_create();
 
-		assert_non_null(team);
+		assert_non_null(pool);
 		if (i % 2)
-			call(team, PARTS - 1);
+			call(pool, PARTS - 1);
 		if (i % 4 > 1)
-			rt_thread_pool_wake(team);
+			rt_thread_pool_wake(pool);
 		if (i % 8 > 3)
 			usleep(1000);
-		rt_thread_pool_free(team);
+		rt_thread_pool_free(pool);
 	}
 }
 
