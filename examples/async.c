@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * async MODEL [DEVICE]: two jobs in flight, the second started by the first one's fence, and
- * poll() instead of waiting.
+ * async MODEL [DEVICE]: submit two jobs, the second of which waits for the first one's fence, and
+ * poll() their fences.
  */
 #include <poll.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct app {
 static int setup(struct app *a, const char *model, const char *device)
 {
 	struct cnnrt_error *err = &a->err;
-	struct cnnrt_tensor_info in;
+	struct cnnrt_tensor_info in = { .struct_size = sizeof(in) };
 	void *mem;
 
 	if (cnnrt_device_open(device, 0, &a->dev, err) ||
@@ -42,7 +42,7 @@ static int setup(struct app *a, const char *model, const char *device)
 
 static int print_answer(struct app *a, int j)
 {
-	struct cnnrt_tensor_info out;
+	struct cnnrt_tensor_info out = { .struct_size = sizeof(out) };
 	size_t best = 0;
 	void *mem;
 	float *y;
@@ -69,7 +69,7 @@ static int run(struct app *a)
 		p[j] = (struct pollfd){ .fd = a->fence[j], .events = POLLIN };
 	while (p[0].fd >= 0 || p[1].fd >= 0) {
 		if (poll(p, 2, 60000) <= 0) {
-			fprintf(stderr, "nothing happened for a minute\n");
+			fprintf(stderr, "no job ended within a minute\n");
 			return 1;
 		}
 		for (int j = 0; j < 2; j++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dmabuf MODEL [DEVICE]: the network reads and writes memory that somebody else allocated, such
- * as a camera or a GPU.  Here the memory is a memfd; udmabuf makes a dma-buf of it for a kernel
- * device, and the in-process device takes the memfd itself.
+ * dmabuf MODEL [DEVICE]: the network reads and writes memory that another device allocated, such
+ * as a camera or a GPU.  Here the memory is a memfd: udmabuf turns it into a dma-buf for a kernel
+ * device, and the in-process device imports the memfd itself.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -88,7 +88,7 @@ static int foreign_memory(const struct app *a, size_t size, void **mem)
 
 static int bind_memory(struct app *a, enum cnnrt_direction dir)
 {
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	void *mem = NULL;
 	int fd, ret;
 
@@ -108,7 +108,8 @@ static int bind_memory(struct app *a, enum cnnrt_direction dir)
 
 static int run(struct app *a, const char *model, const char *device)
 {
-	struct cnnrt_tensor_info in, out;
+	struct cnnrt_tensor_info in = { .struct_size = sizeof(in) };
+	struct cnnrt_tensor_info out = { .struct_size = sizeof(out) };
 	struct cnnrt_error *err = &a->err;
 	size_t best = 0;
 	int ret;

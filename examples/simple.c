@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* simple MODEL [DEVICE]: the shortest way from a model file to an answer. */
+/* simple MODEL [DEVICE]: run a model once with cnnrt_run(). */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -13,7 +13,7 @@ static bool is_simple(const struct cnnrt_program *p, const struct cnnrt_tensor_i
 	    cnnrt_program_io_count(p, CNNRT_OUTPUT) == 1 && out->type == CNNRT_FLOAT32 &&
 	    out->size)
 		return true;
-	fprintf(stderr, "this example wants a network with one input and one output, both float\n");
+	fprintf(stderr, "this example needs a network with one float32 input and output\n");
 	return false;
 }
 
@@ -23,7 +23,8 @@ int main(int argc, char **argv)
 	struct cnnrt_model *model = NULL;
 	struct cnnrt_program *program = NULL;
 	struct cnnrt_context *ctx = NULL;
-	struct cnnrt_tensor_info in, out;
+	struct cnnrt_tensor_info in = { .struct_size = sizeof(in) };
+	struct cnnrt_tensor_info out = { .struct_size = sizeof(out) };
 	struct cnnrt_error err = { 0 };
 	float *x = NULL, *y = NULL;
 	size_t best = 0;

@@ -3,11 +3,12 @@
  * What compile/ and the cores' folders share. A new core is a struct cnn_backend_ops in a folder of
  * its name and a line in cores.def.
  */
-#ifndef CNN_LOWER_INTERNAL_H
-#define CNN_LOWER_INTERNAL_H
+#ifndef CNN_BACKEND_H
+#define CNN_BACKEND_H
 
 #include <cnnacc_hw.h>
 
+#include "passes/passes.h"
 #include "lowered.h"
 
 #define CNN_BACKEND_MAX_INPUTS 2
@@ -25,9 +26,11 @@ struct cnn_compile {
 	struct cnn_lowered *out;
 	struct cnn_image program, weights;
 	int task_cap, span_cap;
-	int *root;		/* value whose memory a value shares; itself if none */
-	bool no_keep;
-	const struct cnn_lower_options *opt;	/* may be NULL */
+	int *owner;		/* by slot: the slot whose memory it shares; itself if none */
+	bool no_residency;	/* see struct cnn_lower_options */
+	/* Called with the nodes placed and lowered so far, and the number it ends at; NULL: none. */
+	void (*progress)(unsigned int done, unsigned int total, void *opaque);
+	void *opaque;
 	unsigned int done, before;	/* nodes placed and lowered; those before this segment */
 	struct cnn_err *err;
 };
@@ -48,19 +51,19 @@ struct cnn_node_fit {
 /* One core of the device in one run; the core's own state follows it. */
 struct cnn_backend {
 	const struct cnn_backend_ops *ops;
-	struct cnn_compile *lw;
+	struct cnn_compile *compile;
 	const struct cnn_core *info;
 	int64_t on_chip;	/* bytes of the largest tensor of floats that can stay in it */
 };
 
 struct cnn_backend_ops {
-	uint32_t type;
-	const char *name;
+	const char *name;	/* in the discovery table */
 	unsigned int fuse;	/* CNN_FUSE_* it can take */
-	unsigned int wants;	/* those that only it asks for */
 	bool copies;		/* its nodes have one input, and read it where their fit says */
+	/* Rewrites the graph for this type of core, before any node is placed; may be NULL. */
+	int (*legalize)(struct cnn_graph *g, struct cnn_err *err);
 	/* A new core state; NULL if there is no memory. */
-	struct cnn_backend *(*open)(struct cnn_compile *lw, const struct cnn_core *info);
+	struct cnn_backend *(*open)(struct cnn_compile *compile, const struct cnn_core *info);
 	void (*close)(struct cnn_backend *core);
 	/* Is it made for such nodes? Then its reason against one is the one to tell. */
 	bool (*is_for)(const struct cnn_graph *g, const struct cnn_node *n);
@@ -86,21 +89,14 @@ struct cnn_backend_ops {
 bool cnn_reject(char *reason, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /* Appends len zero bytes at a multiple of align; the offset, or a negative enum cnn_status. */
-int64_t cnn_image_add(struct cnn_compile *lw, struct cnn_image *b, int64_t len, int64_t align);
+int64_t cnn_image_add(struct cnn_compile *compile, struct cnn_image *b, int64_t len, int64_t align);
 /* Appends a task, zeroed but for offset and length; NULL after cnn_fail. */
-struct cnn_task *cnn_add_task(struct cnn_compile *lw, int64_t program, uint32_t length);
+struct cnn_task *cnn_add_task(struct cnn_compile *compile, int64_t program, uint32_t length);
 
 /* So many nodes of this segment have been lowered; a second time is not told. */
-void cnn_progress(struct cnn_compile *lw, int nodes);
+void cnn_progress(struct cnn_compile *compile, int nodes);
 /* Appends a span, not filled in; NULL after cnn_fail. At most CNN_SPANS_MAX are to be added. */
-struct cnnrt_span *cnn_add_span(struct cnn_compile *lw);
-/*
- * Fills the compulsory bytes of a placed node, and what it moves if that is on the CPU. Tensors of
- * floats of up to on_chip bytes need not be moved.
- */
-void cnn_compulsory_traffic(const struct cnn_graph *g, int node, int64_t on_chip,
-			    struct cnn_placement *p);
-
+struct cnnrt_span *cnn_add_span(struct cnn_compile *compile);
 /* l seen as n x c x plane; false if its pitches do not allow that. */
 bool cnn_layout_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t plane,
 		     struct cnn_layout *out);

@@ -68,7 +68,7 @@ int64_t cnn_layout_bytes(const struct cnn_layout *l)
 	else
 		last += (l->plane / l->columns - 1) * l->row_pitch +
 			(l->columns - 1) * l->column_pitch;
-	return cnn_div_up((last + 1) * cnn_codes_bits((enum cnn_codes)l->codes), 8) * l->size;
+	return cnn_div_up((last + 1) * cnn_packed_bits(l->codes), 8) * l->size;
 }
 
 /* One row of a plane between its own elements and those of the tensor. */
@@ -101,22 +101,22 @@ static void move_plane(const struct cnn_layout *l, uint8_t *arena, uint8_t *dens
 /* The adjacent ones of an image: each pixel's channels, or each plane. */
 static void pack_image(const struct cnn_layout *l, const int8_t *dense, uint8_t *arena)
 {
-	enum cnn_codes f = (enum cnn_codes)l->codes;
-	int64_t per_byte = 8 / cnn_codes_bits(f);
+	int64_t per_byte = 8 / cnn_packed_bits(l->codes);
 
 	for (int64_t c = 0; c < l->c && !l->columns; c++)
-		cnn_codes_pack(f, dense + c * l->plane, 1, l->plane,
-			       arena + c * l->plane_pitch / per_byte);
+		cnn_packed_encode(l->codes, dense + c * l->plane, 1, l->plane,
+				  arena + c * l->plane_pitch / per_byte);
 	for (int64_t i = 0; i < l->plane && l->columns; i++)
-		cnn_codes_pack(f, dense + i, l->plane, l->c,
-			       arena + (i / l->columns * l->row_pitch +
-					i % l->columns * l->column_pitch) / per_byte);
+		cnn_packed_encode(l->codes, dense + i, l->plane, l->c,
+				  arena + (i / l->columns * l->row_pitch +
+					   i % l->columns * l->column_pitch) /
+						  per_byte);
 }
 
 static void pack_slot(const struct cnn_slot *slot, uint8_t *arena, const int8_t *dense)
 {
 	const struct cnn_layout *l = &slot->layout;
-	int64_t per_byte = 8 / cnn_codes_bits((enum cnn_codes)l->codes);
+	int64_t per_byte = 8 / cnn_packed_bits(l->codes);
 
 	for (int64_t n = 0; n < l->n; n++)
 		pack_image(l, dense + n * l->c * l->plane,

@@ -4,6 +4,16 @@
 
 #include "lowered.h"
 
+bool cnn_read_on_host(const struct cnn_graph *g, const struct cnn_lowered *l, int v)
+{
+	const struct cnn_value *val = &g->values[v];
+
+	for (int i = 0; i < val->n_consumers; i++)
+		if (l->nodes[val->consumers[i]].core < 0)
+			return true;
+	return val->is_output || l->slots[v].copied;
+}
+
 void cnn_lowered_free(struct cnn_lowered *l)
 {
 	if (!l)

@@ -1,58 +1,31 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * From a graph to native programs. The executor goes
- *
- *	cnn_graph_fuse(g, cnn_lower_fuse_mask(...)) -> cnn_lower -> run segments in order
- *	-> cnn_lowered_free
- *
- * and may keep the result as long as it likes: it holds no pointer into the graph. The same
- * graph, cores and options always give the same bytes.
- *
- * Running a result. Three buffers are bound in a context at the fixed addresses below: program
- * image (execute only), weight image (read only) and activation arena (read and write, any
- * content). For each segment in order, which is not the graph's order of nodes: a CPU segment runs
- * its nodes one by one; before a device segment each value of its in list is put into the arena,
- * if a CPU node or the caller made it or the slot is not its own; then the segment's tasks are
- * submitted as one job (more jobs if there are more tasks than a job takes), in order. What a
- * device segment has in its out list is then in the arena until the last node that reads it has
- * run, a graph output until the end; its other values may never have left the core. Values that are
- * only renamed, and the parts of a Concat or Split, share their slot's memory. Programs fit every
- * core of the same type and parameters, not just the one named.
- */
-#ifndef CNN_LOWER_H
-#define CNN_LOWER_H
+/* A compiled network: where each node runs, where each value is, and the programs of the cores. */
+#ifndef CNN_LOWERED_H
+#define CNN_LOWERED_H
 
-#include "backend/hwpe/packed_format.h"
 #include <cnnrt.h>
 
-/* Device addresses of the three buffers; the sizes are in struct cnn_lowered. */
-#define CNN_VA_ARENA		0x10000000u
-#define CNN_VA_WEIGHTS		0x80000000u
-#define CNN_VA_PROGRAM		0xf0000000u
-/* What each may grow to. Below CNN_VA_ARENA is free for others, such as statistics. */
-#define CNN_ARENA_MAX		((int64_t)CNN_VA_WEIGHTS - CNN_VA_ARENA)
-#define CNN_WEIGHTS_MAX		((int64_t)CNN_VA_PROGRAM - CNN_VA_WEIGHTS)
-#define CNN_PROGRAM_MAX		((int64_t)0x100000000 - CNN_VA_PROGRAM)
+#include "ir/graph.h"
+#include "packed_format.h"
 
-#define CNN_REASON_LEN		160
-#define CNN_SPANS_MAX		(1 << 20)
+/* Device addresses of the three buffers; the sizes are in struct cnn_lowered. */
+#define CNN_VA_ARENA   0x10000000u
+#define CNN_VA_WEIGHTS 0x80000000u
+#define CNN_VA_PROGRAM 0xf0000000u
+/* What each may grow to. Below CNN_VA_ARENA is free for others, such as statistics. */
+#define CNN_ARENA_MAX	((int64_t)CNN_VA_WEIGHTS - CNN_VA_ARENA)
+#define CNN_WEIGHTS_MAX ((int64_t)CNN_VA_PROGRAM - CNN_VA_WEIGHTS)
+#define CNN_PROGRAM_MAX ((int64_t)0x100000000 - CNN_VA_PROGRAM)
+
+#define CNN_REASON_LEN 160
+#define CNN_SPANS_MAX  (1 << 20)
 
 /* A core as the discovery table describes it. */
 struct cnn_core {
-	uint32_t type;		/* enum cnnacc_core_type */
-	uint32_t program_max;	/* bytes */
+	char name[8];
+	uint32_t program_max; /* bytes */
 	uint64_t job_cycles_max;
-	uint32_t param[8];	/* CNNACC_*_PARAM_* */
-};
-
-struct cnn_lower_options {
-	uint32_t cores;		/* bit i: core i may be used; 0: all may */
-	bool cpu_only;		/* place nothing on a core */
-	bool observe;		/* each value has its own place in the arena, to the end of the run */
-	bool no_keep;		/* each value that a core makes goes there, as with observe */
-	/* Told of each node placed and of each lowered; NULL: nobody. done ends at total. */
-	void (*progress)(unsigned int done, unsigned int total, void *opaque);
-	void *opaque;
+	uint32_t param[16]; /* CNNACC_NAME_PARAM_* */
 };
 
 /*
@@ -65,11 +38,12 @@ struct cnn_lower_options {
 struct cnn_layout {
 	int64_t n, c, plane;
 	int64_t plane_pitch, image_pitch;
-	int64_t columns, row_pitch, column_pitch;	/* 0: a plane's elements touch */
+	int64_t columns, row_pitch, column_pitch; /* 0: a plane's elements touch */
 	int64_t size;
 	/*
-	 * enum cnn_codes: an int8 element is so many bits, the first in a byte's lowest. Where there are
-	 * columns, plane_pitch is 1; what is not adjacent begins with a byte. Never made by a core.
+	 * Number of a packed format (packed_format.h): an int8 element is so many bits, the first in
+	 * a byte's lowest. Where there are columns, plane_pitch is 1; what is not adjacent begins
+	 * with a byte. Never made by a core.
 	 */
 	int64_t codes;
 };
@@ -83,15 +57,15 @@ static inline bool cnn_layout_dense(const struct cnn_layout *l)
 
 /* A value in the arena; index = value index of the graph, behind those come copies of values. */
 struct cnn_slot {
-	bool used;		/* false: no device node reads or writes it */
-	bool copied;		/* another slot has its value's elements, too; also if not used */
+	bool used;   /* false: no device node reads or writes it */
+	bool copied; /* another slot has its value's elements, too; also if not used */
 	/*
 	 * The value whose elements it has. If that is another one, the host writes them here, before
 	 * the segment that has the slot in its in list.
 	 */
 	int from;
-	int64_t offset;		/* bytes from CNN_VA_ARENA, multiple of 64 */
-	int64_t bytes;		/* multiple of 64 */
+	int64_t offset; /* bytes from CNN_VA_ARENA, multiple of 64 */
+	int64_t bytes;	/* multiple of 64 */
 	/*
 	 * Nothing else is ever in its pages, and offset is a multiple of 4096: the executor may bind
 	 * the application's own buffer there. Wanted for graph inputs and outputs with a dense layout.
@@ -100,37 +74,37 @@ struct cnn_slot {
 	struct cnn_layout layout;
 };
 
-#define CNN_ON_CPU	(-1)
+#define CNN_ON_CPU (-1)
 
 /* Where a node runs; index = node index of the graph. */
 struct cnn_placement {
-	int core;		/* index in the cores given to cnn_lower, or CNN_ON_CPU */
+	int core; /* index in the cores given to cnn_lower, or CNN_ON_CPU */
 	int segment;
-	int turn;		/* how many nodes run before it */
+	int order; /* number of nodes that run before it */
 	/*
 	 * Why: names the operator, the parameter and the limit. For a device node what it became
 	 * ("convolution, 3 slabs of 16 rows").
 	 */
 	char reason[CNN_REASON_LEN];
-	int64_t macs;		/* useful multiply-adds, as cnn_node_macs */
+	int64_t macs; /* useful multiply-adds, as cnn_node_macs */
 	struct cnnrt_cost cost;
 };
 
 /* One program: becomes one task of the job. */
 struct cnn_task {
-	int64_t offset;		/* in the program image: its VA is CNN_VA_PROGRAM + offset */
-	uint32_t length;	/* bytes */
-	uint64_t cycles;	/* by the core's cycle model, without DMA contention or scrubbing */
-	uint64_t cycle_limit;	/* for the packet: cycles with a margin, at most job_cycles_max */
-	bool restartable;	/* writes nothing that it reads from an earlier task */
-	int first_node, last_node;	/* whose work it does, graph indices */
+	int64_t offset;	      /* in the program image: its VA is CNN_VA_PROGRAM + offset */
+	uint32_t length;      /* bytes */
+	uint64_t cycles;      /* by the core's cycle model, without DMA contention or scrubbing */
+	uint64_t cycle_limit; /* for the packet: cycles with a margin, at most job_cycles_max */
+	bool restartable;     /* writes nothing that it reads from an earlier task */
+	int first_node, last_node; /* whose work it does, graph indices */
 };
 
 /* Nodes that run in one place, one after the other. */
 struct cnn_segment {
-	int core;		/* index of the core, or CNN_ON_CPU */
-	int *nodes, n_nodes;	/* graph indices, in the order they run: ascending */
-	int first_task, n_tasks;	/* none if its nodes only rename values */
+	int core;		 /* index of the core, or CNN_ON_CPU */
+	int *nodes, n_nodes;	 /* graph indices, in the order they run: ascending */
+	int first_task, n_tasks; /* none if its nodes only rename values */
 	/*
 	 * Device only: slot indices, ascending. in: read here and made elsewhere (constants that
 	 * a device node reads from the arena included); one with another value's elements is there
@@ -138,36 +112,26 @@ struct cnn_segment {
 	 */
 	int *in, *out;
 	int n_in, n_out;
-	bool restartable;	/* the whole job: writes nothing that its nodes read from outside */
+	bool restartable; /* the whole job: writes nothing that its nodes read from outside */
 };
 
 struct cnn_lowered {
-	struct cnn_placement *nodes;	/* n_nodes */
-	struct cnn_slot *slots;		/* n_slots: those of the n_values, and copies */
+	struct cnn_placement *nodes; /* n_nodes */
+	struct cnn_slot *slots;	     /* n_slots: those of the n_values, and copies */
 	struct cnn_segment *segments;
 	struct cnn_task *tasks;
 	int n_nodes, n_values, n_slots, n_segments, n_tasks;
-	struct cnnrt_span *spans;	/* at most CNN_SPANS_MAX; see cnnrt_program_spans */
+	struct cnnrt_span *spans; /* at most CNN_SPANS_MAX; see cnnrt_program_spans */
 	int n_spans;
 	uint8_t *program;
 	int64_t program_bytes;
 	uint8_t *weights;
 	int64_t weight_bytes;
-	bool borrowed;		/* program and weights are someone else's memory */
+	bool borrowed; /* program and weights are someone else's memory */
 	int64_t arena_bytes;
-	int64_t macs, device_macs;	/* of all nodes, and of those on cores */
+	int64_t macs, device_macs; /* of all nodes, and of those on cores */
 };
 
-/* What cnn_graph_fuse may put into a node so that these cores still take it. */
-unsigned int cnn_lower_fuse_mask(const struct cnn_core *cores, int n_cores,
-				 const struct cnn_lower_options *opt);
-
-/*
- * Places and lowers every node of g (inferred, and fused if the caller likes). opt may be NULL.
- * That no core takes a node is not an error; no memory and images beyond their address range are.
- */
-int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cores,
-	      const struct cnn_lower_options *opt, struct cnn_lowered **out, struct cnn_err *err);
 void cnn_lowered_free(struct cnn_lowered *l);
 
 /* Does the CPU or the application read a value, or the host to put it into another slot? */

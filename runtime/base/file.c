@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files that are named by the application. */
+/* Files named by the application. */
 #include "base.h"
 
 #include <errno.h>

@@ -1,51 +1,53 @@
 // SPDX-License-Identifier: MIT
-/* Where values lie in the arena: lives, and memory that is used again. */
+/* Allocates the arena: live ranges of values, and offsets that reuse dead values' memory. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 
-static void live(struct cnn_compiler *x, int value, int turn)
+/* Extends the live range of a value's memory to a node's place in the order. */
+static void extend_life(struct cnn_compiler *cc, int value, int order)
 {
-	int r = x->lw.root[value];
+	int owner = cc->compile.owner[value];
 
-	if (turn < x->first[r])
-		x->first[r] = turn;
-	if (turn > x->last[r])
-		x->last[r] = turn;
+	if (order < cc->first[owner])
+		cc->first[owner] = order;
+	if (order > cc->last[owner])
+		cc->last[owner] = order;
 }
 
 /*
- * A value lives from the node that makes it to the last that reads it. What a segment reads from
- * outside lives to its end, so that a segment may be run again from its start.
+ * A value lives from its producer to its last reader. A segment's inputs live to the segment's end,
+ * so that the segment can be restarted.
  */
-static void find_lives(struct cnn_compiler *x)
+static void find_lives(struct cnn_compiler *cc)
 {
-	const struct cnn_graph *g = x->lw.g;
-	const struct cnn_lowered *out = x->lw.out;
+	const struct cnn_graph *g = cc->compile.g;
+	const struct cnn_lowered *out = cc->compile.out;
 
 	for (int v = 0; v < out->n_values; v++) {
 		const struct cnn_value *val = &g->values[v];
 
 		if (!out->slots[v].used)
 			continue;
-		live(x, v, val->producer < 0 ? -1 : out->nodes[val->producer].turn);
+		extend_life(cc, v, val->producer < 0 ? -1 : out->nodes[val->producer].order);
 		for (int i = 0; i < val->n_consumers; i++)
-			live(x, v, out->nodes[val->consumers[i]].turn);
-		if (val->is_output || x->observe)
-			live(x, v, out->n_nodes);
+			extend_life(cc, v, out->nodes[val->consumers[i]].order);
+		if (val->is_output || cc->observe)
+			extend_life(cc, v, out->n_nodes);
 	}
 	for (int i = 0; i < out->n_segments; i++) {
 		const struct cnn_segment *seg = &out->segments[i];
 
 		for (int k = 0; k < seg->n_in && seg->core >= 0; k++)
-			live(x, seg->in[k], out->nodes[seg->nodes[seg->n_nodes - 1]].turn);
+			extend_life(cc, seg->in[k], out->nodes[seg->nodes[seg->n_nodes - 1]].order);
 	}
 	for (int i = 0; i < out->n_nodes; i++) {
 		const struct cnn_segment *seg = &out->segments[out->nodes[i].segment];
 
-		if (x->copy[i] >= 0)
-			live(x, x->copy[i], out->nodes[seg->nodes[seg->n_nodes - 1]].turn);
+		if (cc->copy[i] >= 0)
+			extend_life(cc, cc->copy[i],
+				    out->nodes[seg->nodes[seg->n_nodes - 1]].order);
 	}
 }
 
@@ -54,7 +56,7 @@ struct block {
 	int last;
 };
 
-static int first_of(const void *a, const void *b, void *arg)
+static int compare_starts(const void *a, const void *b, void *arg)
 {
 	const int *first = ((struct cnn_compiler *)arg)->first;
 	int va = *(const int *)a, vb = *(const int *)b;
@@ -64,7 +66,7 @@ static int first_of(const void *a, const void *b, void *arg)
 	return (va > vb) - (va < vb);
 }
 
-/* The lowest gap between the blocks (ascending) that holds bytes; *at is where it belongs. */
+/* The lowest gap of bytes between the ascending blocks; *at is the index for the new block. */
 static int64_t find_gap(const struct block *blocks, int n, int64_t bytes, int *at)
 {
 	int64_t offset = 0;
@@ -77,125 +79,121 @@ static int64_t find_gap(const struct block *blocks, int n, int64_t bytes, int *a
 	return offset;
 }
 
-static int drop_dead(struct block *blocks, int n, int turn)
+static int drop_dead(struct block *blocks, int n, int order)
 {
-	int kept = 0;
+	int alive = 0;
 
 	for (int i = 0; i < n; i++)
-		if (blocks[i].last >= turn)
-			blocks[kept++] = blocks[i];
-	return kept;
+		if (blocks[i].last >= order)
+			blocks[alive++] = blocks[i];
+	return alive;
 }
 
-static int place_blocks(struct cnn_compiler *x, const int *order, int count, struct block *blocks)
+/* slots: in the order in which their lives begin. */
+static int place_blocks(struct cnn_compiler *cc, const int *slots, int count, struct block *blocks)
 {
-	struct cnn_lowered *out = x->lw.out;
+	struct cnn_lowered *out = cc->compile.out;
 	int n = 0;
 
 	for (int i = 0; i < count; i++) {
-		struct cnn_slot *slot = &out->slots[order[i]];
+		struct cnn_slot *slot = &out->slots[slots[i]];
 		int at;
 
-		n = drop_dead(blocks, n, x->first[order[i]]);
+		n = drop_dead(blocks, n, cc->first[slots[i]]);
 		slot->offset = find_gap(blocks, n, slot->bytes, &at);
 		if (slot->bytes > CNN_ARENA_MAX - slot->offset)
-			return cnn_fail(x->lw.err, CNN_ELIMIT,
+			return cnn_fail(cc->compile.err, CNN_ELIMIT,
 					"activations would exceed %lld bytes at %s",
 					(long long)CNN_ARENA_MAX,
-					x->lw.g->values[slot->from].name);
+					cc->compile.g->values[slot->from].name);
 		memmove(&blocks[at + 1], &blocks[at], (size_t)(n - at) * sizeof(*blocks));
 		blocks[at] = (struct block){ slot->offset, slot->offset + slot->bytes,
-					     x->last[order[i]] };
+					     cc->last[slots[i]] };
 		n++;
 		out->arena_bytes = cnn_max(out->arena_bytes, slot->offset + slot->bytes);
 	}
 	return CNN_OK;
 }
 
-/* May value v have pages of its own? Not if two of the caller's buffers would have to be there. */
-static bool is_callers(const struct cnn_compiler *x, int v)
+/* Could the caller's buffer take the place of v's slot, were v the only such value in it? */
+static bool is_bindable(const struct cnn_compiler *cc, int v)
 {
-	const struct cnn_value *val = &x->lw.g->values[v];
-	const struct cnn_slot *slot = &x->lw.out->slots[v];
+	const struct cnn_value *val = &cc->compile.g->values[v];
+	const struct cnn_slot *slot = &cc->compile.out->slots[v];
 
-	/* A node that writes more than the value cannot write into the caller's buffer. */
+	/* A node may write more than the value; the caller's buffer has no space for that. */
 	return slot->used && (val->is_input || val->is_output) && cnn_layout_dense(&slot->layout) &&
-	       x->lw.out->slots[x->lw.root[v]].bytes ==
+	       cc->compile.out->slots[cc->compile.owner[v]].bytes ==
 		       cnn_round_up(cnn_layout_bytes(&slot->layout), CNNACC_LINE_SIZE);
 }
 
-bool cnn_read_on_host(const struct cnn_graph *g, const struct cnn_lowered *l, int v)
+/*
+ * Slots that no other value shares get pages of their own: one range of VAs has one buffer, and the
+ * host reads a value from its slot, not from the buffer bound for another one.
+ */
+static void find_own_pages(struct cnn_compiler *cc, int *uses)
 {
-	const struct cnn_value *val = &g->values[v];
+	int values = cc->compile.out->n_values;
 
-	for (int i = 0; i < val->n_consumers; i++)
-		if (l->nodes[val->consumers[i]].core < 0)
-			return true;
-	return val->is_output || l->slots[v].copied;
+	memset(uses, 0, (size_t)values * sizeof(*uses));
+	for (int v = 0; v < values; v++)
+		uses[cc->compile.owner[v]] +=
+			is_bindable(cc, v) || (cc->compile.out->slots[v].used &&
+					       cnn_read_on_host(cc->compile.g, cc->compile.out, v));
+	for (int v = 0; v < values; v++)
+		cc->compile.out->slots[v].own_pages = is_bindable(cc, v) &&
+						      uses[cc->compile.owner[v]] == 1 &&
+						      !cc->has_parts[cc->compile.owner[v]];
 }
 
-/* What the host reads it would miss in a buffer that is another value's. */
-static void find_callers(struct cnn_compiler *x, int *callers)
+/* Places the slots with pages of their own behind all others. */
+static int place_own_pages(struct cnn_compiler *cc)
 {
-	int values = x->lw.out->n_values;
-
-	memset(callers, 0, (size_t)values * sizeof(*callers));
-	for (int v = 0; v < values; v++)
-		callers[x->lw.root[v]] += is_callers(x, v) ||
-					  (x->lw.out->slots[v].used &&
-					   cnn_read_on_host(x->lw.g, x->lw.out, v));
-	for (int v = 0; v < values; v++)
-		x->lw.out->slots[v].own_pages = is_callers(x, v) && callers[x->lw.root[v]] == 1 &&
-					      !x->joined[x->lw.root[v]];
-}
-
-/* Behind everything else, each at a page: the values whose memory the caller may provide. */
-static int place_callers(struct cnn_compiler *x)
-{
-	struct cnn_lowered *out = x->lw.out;
+	struct cnn_lowered *out = cc->compile.out;
 
 	for (int v = 0; v < out->n_values; v++) {
-		struct cnn_slot *slot = &out->slots[x->lw.root[v]];
+		struct cnn_slot *slot = &out->slots[cc->compile.owner[v]];
 
 		if (!out->slots[v].own_pages)
 			continue;
 		slot->offset = cnn_round_up(out->arena_bytes, CNNACC_PAGE_SIZE);
 		out->arena_bytes = slot->offset + cnn_round_up(slot->bytes, CNNACC_PAGE_SIZE);
 		if (out->arena_bytes > CNN_ARENA_MAX)
-			return cnn_fail(x->lw.err, CNN_ELIMIT,
+			return cnn_fail(cc->compile.err, CNN_ELIMIT,
 					"activations would exceed %lld bytes at %s",
-					(long long)CNN_ARENA_MAX, x->lw.g->values[v].name);
+					(long long)CNN_ARENA_MAX, cc->compile.g->values[v].name);
 	}
 	return CNN_OK;
 }
 
-int cnn_allocate_arena(struct cnn_compiler *x)
+int cnn_allocate_arena(struct cnn_compiler *cc)
 {
-	struct cnn_lowered *out = x->lw.out;
-	int *order = calloc((size_t)out->n_slots + 1, sizeof(*order));
+	struct cnn_lowered *out = cc->compile.out;
+	int *slots = calloc((size_t)out->n_slots + 1, sizeof(*slots));
 	struct block *blocks = calloc((size_t)out->n_slots + 1, sizeof(*blocks));
 	int count = 0, ret;
 
-	if (!order || !blocks) {
-		free(order);
+	if (!slots || !blocks) {
+		free(slots);
 		free(blocks);
-		return cnn_fail(x->lw.err, CNN_ENOMEM, "no memory for the arena's plan");
+		return cnn_fail(cc->compile.err, CNN_ENOMEM,
+				"no memory to allocate the arena of %d slots", out->n_slots);
 	}
-	find_lives(x);
-	find_callers(x, order);
+	find_lives(cc);
+	find_own_pages(cc, slots);
 	for (int v = 0; v < out->n_values; v++)
-		x->shared[x->lw.root[v]] |= out->slots[v].own_pages;
+		cc->caller_memory[cc->compile.owner[v]] |= out->slots[v].own_pages;
 	for (int s = 0; s < out->n_slots; s++)
-		if (out->slots[s].used && x->lw.root[s] == s && !x->shared[s])
-			order[count++] = s;
-	qsort_r(order, (size_t)count, sizeof(*order), first_of, x);
-	ret = place_blocks(x, order, count, blocks);
+		if (out->slots[s].used && cc->compile.owner[s] == s && !cc->caller_memory[s])
+			slots[count++] = s;
+	qsort_r(slots, (size_t)count, sizeof(*slots), compare_starts, cc);
+	ret = place_blocks(cc, slots, count, blocks);
 	if (!ret)
-		ret = place_callers(x);
+		ret = place_own_pages(cc);
 	for (int v = 0; v < out->n_values; v++)
-		if (x->lw.root[v] != v)
-			out->slots[v].offset += out->slots[x->lw.root[v]].offset;
-	free(order);
+		if (cc->compile.owner[v] != v)
+			out->slots[v].offset += out->slots[cc->compile.owner[v]].offset;
+	free(slots);
 	free(blocks);
 	return ret;
 }

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* From a graph to images: what does not depend on the kind of core. */
+/* Compiles a graph to programs and weights: the part that is common to all back ends. */
 #include <stdlib.h>
 #include <string.h>
 
+#include "passes/passes.h"
+#include "compile.h"
 #include "internal.h"
 
 static const struct cnn_backend_ops *const core_ops[] = {
@@ -11,89 +13,10 @@ static const struct cnn_backend_ops *const core_ops[] = {
 #undef CORE
 };
 
-/* ---- images ---------------------------------------------------------------------------- */
-
-static int64_t buf_grow(struct cnn_compile *lw, struct cnn_image *b, int64_t need)
-{
-	int64_t cap = cnn_max(b->cap * 2, cnn_round_up(need, 4096));
-	uint8_t *data = realloc(b->data, (size_t)cap);
-
-	if (!data)
-		return cnn_fail(lw->err, CNN_ENOMEM, "no memory for %lld bytes of %s",
-				(long long)cap, b->what);
-	b->data = data;
-	b->cap = cap;
-	return 0;
-}
-
-int64_t cnn_image_add(struct cnn_compile *lw, struct cnn_image *b, int64_t len, int64_t align)
-{
-	int64_t at = cnn_round_up(b->len, align);
-
-	if (len > b->max - at)
-		return cnn_fail(lw->err, CNN_ELIMIT, "%s would exceed %lld bytes", b->what,
-				(long long)b->max);
-	if (at + len > b->cap && buf_grow(lw, b, at + len))
-		return CNN_ENOMEM;
-	memset(b->data + b->len, 0, (size_t)(at + len - b->len));
-	b->len = at + len;
-	return at;
-}
-
-struct cnn_task *cnn_add_task(struct cnn_compile *lw, int64_t program, uint32_t length)
-{
-	struct cnn_lowered *out = lw->out;
-
-	if (out->n_tasks == lw->task_cap) {
-		int cap = lw->task_cap ? 2 * lw->task_cap : 64;
-		struct cnn_task *tasks = realloc(out->tasks, (size_t)cap * sizeof(*tasks));
-
-		if (!tasks) {
-			cnn_fail(lw->err, CNN_ENOMEM, "no memory for %d tasks", cap);
-			return NULL;
-		}
-		out->tasks = tasks;
-		lw->task_cap = cap;
-	}
-	out->tasks[out->n_tasks] = (struct cnn_task){ .offset = program, .length = length };
-	return &out->tasks[out->n_tasks++];
-}
-
-void cnn_progress(struct cnn_compile *lw, int nodes)
-{
-	unsigned int done = lw->before + (unsigned int)nodes;
-
-	if (done <= lw->done)
-		return;
-	lw->done = done;
-	if (lw->opt && lw->opt->progress)
-		lw->opt->progress(lw->done, 2 * (unsigned int)lw->out->n_nodes, lw->opt->opaque);
-}
-
-struct cnnrt_span *cnn_add_span(struct cnn_compile *lw)
-{
-	struct cnn_lowered *out = lw->out;
-
-	if (out->n_spans == lw->span_cap) {
-		int cap = lw->span_cap ? 2 * lw->span_cap : 1024;
-		struct cnnrt_span *spans = realloc(out->spans, (size_t)cap * sizeof(*spans));
-
-		if (!spans) {
-			cnn_fail(lw->err, CNN_ENOMEM, "no memory for %d spans", cap);
-			return NULL;
-		}
-		out->spans = spans;
-		lw->span_cap = cap;
-	}
-	return &out->spans[out->n_spans++];
-}
-
-/* ---- the whole ------------------------------------------------------------------------- */
-
-static const struct cnn_backend_ops *find_ops(uint32_t type)
+static const struct cnn_backend_ops *find_ops(const char *name)
 {
 	for (size_t i = 0; i < sizeof(core_ops) / sizeof(core_ops[0]); i++)
-		if (core_ops[i]->type == type)
+		if (!strcmp(core_ops[i]->name, name))
 			return core_ops[i];
 	return NULL;
 }
@@ -102,73 +25,88 @@ static bool is_wanted(const struct cnn_core *cores, int i, const struct cnn_lowe
 {
 	if (opt && (opt->cpu_only || (opt->cores && !(opt->cores >> i & 1))))
 		return false;
-	return find_ops(cores[i].type) != NULL;
+	return find_ops(cores[i].name) != NULL;
 }
 
 unsigned int cnn_lower_fuse_mask(const struct cnn_core *cores, int n_cores,
 				 const struct cnn_lower_options *opt)
 {
-	unsigned int mask = CNN_FUSE_ALL, wants = 0;
+	unsigned int mask = CNN_FUSE_ALL;
 
-	for (int i = 0; i < n_cores; i++) {
-		if (!is_wanted(cores, i, opt))
-			continue;
-		mask &= find_ops(cores[i].type)->fuse;
-		wants |= find_ops(cores[i].type)->wants;
-	}
-	return mask | wants;
+	for (int i = 0; i < n_cores; i++)
+		if (is_wanted(cores, i, opt))
+			mask &= find_ops(cores[i].name)->fuse;
+	return mask;
 }
 
-static int open_cores(struct cnn_compiler *x, const struct cnn_core *cores, int n_cores,
+int cnn_legalize(struct cnn_graph *g, const struct cnn_core *cores, int n_cores,
+		 const struct cnn_lower_options *opt, struct cnn_err *err)
+{
+	int ret = CNN_OK;
+
+	for (size_t k = 0; k < sizeof(core_ops) / sizeof(core_ops[0]) && !ret; k++) {
+		bool wanted = false;
+
+		for (int i = 0; i < n_cores; i++)
+			wanted |= find_ops(cores[i].name) == core_ops[k] &&
+				  is_wanted(cores, i, opt);
+		if (wanted && core_ops[k]->legalize)
+			ret = core_ops[k]->legalize(g, err);
+	}
+	return ret;
+}
+
+static int open_cores(struct cnn_compiler *cc, const struct cnn_core *cores, int n_cores,
 		      const struct cnn_lower_options *opt)
 {
-	x->cores = calloc((size_t)n_cores + 1, sizeof(*x->cores));
-	if (!x->cores)
-		return cnn_fail(x->lw.err, CNN_ENOMEM, "no memory for cores");
-	x->n_cores = n_cores;
+	cc->cores = calloc((size_t)n_cores + 1, sizeof(*cc->cores));
+	if (!cc->cores)
+		return cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for cores");
+	cc->n_cores = n_cores;
 	for (int i = 0; i < n_cores; i++) {
 		if (!is_wanted(cores, i, opt))
 			continue;
-		x->cores[i] = find_ops(cores[i].type)->open(&x->lw, &cores[i]);
-		if (!x->cores[i])
-			return cnn_fail(x->lw.err, CNN_ENOMEM, "no memory for cores");
+		cc->cores[i] = find_ops(cores[i].name)->open(&cc->compile, &cores[i]);
+		if (!cc->cores[i])
+			return cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for cores");
 	}
 	return CNN_OK;
 }
 
-static int alloc_results(struct cnn_compiler *x)
+static int alloc_results(struct cnn_compiler *cc)
 {
-	struct cnn_lowered *out = x->lw.out;
-	size_t values = (size_t)x->lw.g->n_values + 1;
-	size_t slots = values + (size_t)x->lw.g->n_nodes;	/* a copy for each node */
+	struct cnn_lowered *out = cc->compile.out;
+	size_t values = (size_t)cc->compile.g->n_values + 1;
+	size_t slots = values + (size_t)cc->compile.g->n_nodes; /* at most a copy per node */
 
-	out->n_nodes = x->lw.g->n_nodes;
-	out->n_values = out->n_slots = x->lw.g->n_values;
+	out->n_nodes = cc->compile.g->n_nodes;
+	out->n_values = out->n_slots = cc->compile.g->n_values;
 	out->nodes = calloc((size_t)out->n_nodes + 1, sizeof(*out->nodes));
 	out->slots = calloc(slots, sizeof(*out->slots));
-	x->lw.root = calloc(slots, sizeof(int));
-	x->first = calloc(slots, sizeof(int));
-	x->last = calloc(slots, sizeof(int));
-	x->shared = calloc(slots, sizeof(bool));
-	x->joined = calloc(values, sizeof(bool));
-	x->copy = calloc((size_t)out->n_nodes + 1, sizeof(int));
-	x->next_copy = calloc(slots, sizeof(int));
-	if (!out->nodes || !out->slots || !x->lw.root || !x->first || !x->last || !x->shared ||
-	    !x->joined || !x->copy || !x->next_copy)
-		return cnn_fail(x->lw.err, CNN_ENOMEM, "no memory for %d nodes", out->n_nodes);
+	cc->compile.owner = calloc(slots, sizeof(int));
+	cc->first = calloc(slots, sizeof(int));
+	cc->last = calloc(slots, sizeof(int));
+	cc->caller_memory = calloc(slots, sizeof(bool));
+	cc->has_parts = calloc(values, sizeof(bool));
+	cc->copy = calloc((size_t)out->n_nodes + 1, sizeof(int));
+	cc->next_copy = calloc(slots, sizeof(int));
+	if (!out->nodes || !out->slots || !cc->compile.owner || !cc->first || !cc->last ||
+	    !cc->caller_memory || !cc->has_parts || !cc->copy || !cc->next_copy)
+		return cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for %d nodes",
+				out->n_nodes);
 	for (int s = 0; s < (int)slots; s++) {
-		out->slots[s].from = x->lw.root[s] = s;
-		x->first[s] = out->n_nodes;
-		x->last[s] = -1;
+		out->slots[s].from = cc->compile.owner[s] = s;
+		cc->first[s] = out->n_nodes;
+		cc->last[s] = -1;
 	}
 	for (int i = 0; i < out->n_nodes; i++)
-		x->copy[i] = -1;
+		cc->copy[i] = -1;
 	return CNN_OK;
 }
 
-static int lower_segments(struct cnn_compiler *x)
+static int lower_segments(struct cnn_compiler *cc)
 {
-	struct cnn_lowered *out = x->lw.out;
+	struct cnn_lowered *out = cc->compile.out;
 
 	for (int i = 0; i < out->n_segments; i++) {
 		struct cnn_segment *seg = &out->segments[i];
@@ -176,30 +114,30 @@ static int lower_segments(struct cnn_compiler *x)
 
 		if (seg->core >= 0) {
 			seg->first_task = out->n_tasks;
-			ret = x->cores[seg->core]->ops->lower(x->cores[seg->core], seg);
+			ret = cc->cores[seg->core]->ops->lower(cc->cores[seg->core], seg);
 			seg->n_tasks = out->n_tasks - seg->first_task;
 		}
 		if (ret)
 			return ret;
-		cnn_progress(&x->lw, seg->n_nodes);
-		x->lw.before = x->lw.done;
+		cnn_progress(&cc->compile, seg->n_nodes);
+		cc->compile.before = cc->compile.done;
 	}
 	return CNN_OK;
 }
 
-static void add_up(struct cnn_compiler *x)
+static void sum_costs(struct cnn_compiler *cc)
 {
-	struct cnn_lowered *out = x->lw.out;
+	struct cnn_lowered *out = cc->compile.out;
 	int64_t on_chip = 0;
 
-	for (int i = 0; i < x->n_cores; i++)
-		if (x->cores[i])
-			on_chip = cnn_max(on_chip, x->cores[i]->on_chip);
+	for (int i = 0; i < cc->n_cores; i++)
+		if (cc->cores[i])
+			on_chip = cnn_max(on_chip, cc->cores[i]->on_chip);
 	for (int i = 0; i < out->n_nodes; i++) {
 		struct cnn_placement *p = &out->nodes[i];
-		const struct cnn_backend *core = p->core < 0 ? NULL : x->cores[p->core];
+		const struct cnn_backend *core = p->core < 0 ? NULL : cc->cores[p->core];
 
-		cnn_compulsory_traffic(x->lw.g, i, on_chip, p);
+		cnn_compulsory_traffic(cc->compile.g, i, on_chip, p);
 		out->macs = cnn_add_sat(out->macs, p->macs);
 		if (!core)
 			continue;
@@ -208,52 +146,53 @@ static void add_up(struct cnn_compiler *x)
 	}
 }
 
-static int lower_graph(struct cnn_compiler *x)
+static int lower_graph(struct cnn_compiler *cc)
 {
 	int ret;
 
-	for (int i = x->lw.g->n_nodes - 1; i >= 0; i--)
-		cnn_place_host_copy(x, i);
-	cnn_settle_owners(x);
-	ret = cnn_make_segments(x);
-
+	for (int i = cc->compile.g->n_nodes - 1; i >= 0; i--)
+		cnn_place_host_copy(cc, i);
+	cnn_settle_owners(cc);
+	ret = cnn_make_segments(cc);
 	if (!ret)
-		ret = cnn_allocate_arena(x);
+		ret = cnn_allocate_arena(cc);
 	if (!ret)
-		ret = lower_segments(x);
-	add_up(x);
+		ret = lower_segments(cc);
+	sum_costs(cc);
 	return ret;
 }
 
-static void close_lowering(struct cnn_compiler *x)
+static void finish(struct cnn_compiler *cc)
 {
-	struct cnn_lowered *out = x->lw.out;
+	struct cnn_lowered *out = cc->compile.out;
 
-	for (int i = 0; i < x->n_cores; i++)
-		if (x->cores[i])
-			x->cores[i]->ops->close(x->cores[i]);
-	free(x->cores);
-	free(x->lw.root);
-	free(x->first);
-	free(x->last);
-	free(x->shared);
-	free(x->joined);
-	free(x->copy);
-	free(x->next_copy);
-	out->program = x->lw.program.data;
-	out->program_bytes = x->lw.program.len;
-	out->weights = x->lw.weights.data;
-	out->weight_bytes = x->lw.weights.len;
+	for (int i = 0; i < cc->n_cores; i++)
+		if (cc->cores[i])
+			cc->cores[i]->ops->close(cc->cores[i]);
+	free(cc->cores);
+	free(cc->compile.owner);
+	free(cc->first);
+	free(cc->last);
+	free(cc->caller_memory);
+	free(cc->has_parts);
+	free(cc->copy);
+	free(cc->next_copy);
+	out->program = cc->compile.program.data;
+	out->program_bytes = cc->compile.program.len;
+	out->weights = cc->compile.weights.data;
+	out->weight_bytes = cc->compile.weights.len;
 }
 
 int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cores,
 	      const struct cnn_lower_options *opt, struct cnn_lowered **out, struct cnn_err *err)
 {
-	struct cnn_compiler x = {
+	struct cnn_compiler cc = {
 		.observe = opt && opt->observe,
-		.lw = {
-			.g = g, .err = err, .opt = opt,
-			.no_keep = opt && (opt->no_keep || opt->observe),
+		.compile = {
+			.g = g, .err = err,
+			.progress = opt ? opt->progress : NULL,
+			.opaque = opt ? opt->opaque : NULL,
+			.no_residency = opt && (opt->no_residency || opt->observe),
 			.program = { .max = CNN_PROGRAM_MAX, .what = "programs" },
 			.weights = { .max = CNN_WEIGHTS_MAX, .what = "weights" },
 		},
@@ -261,23 +200,23 @@ int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cor
 	int ret;
 
 	*out = NULL;
-	x.lw.out = calloc(1, sizeof(*x.lw.out));
-	if (!x.lw.out)
+	cc.compile.out = calloc(1, sizeof(*cc.compile.out));
+	if (!cc.compile.out)
 		return cnn_fail(err, CNN_ENOMEM, "no memory for a compiled network");
-	ret = alloc_results(&x);
+	ret = alloc_results(&cc);
 	if (!ret)
-		ret = open_cores(&x, cores, n_cores, opt);
+		ret = open_cores(&cc, cores, n_cores, opt);
 	for (int i = 0; i < g->n_nodes && !ret; i++) {
-		cnn_place_node(&x, i);
-		cnn_progress(&x.lw, i + 1);
+		cnn_place_node(&cc, i);
+		cnn_progress(&cc.compile, i + 1);
 	}
-	x.lw.before = x.lw.done;
+	cc.compile.before = cc.compile.done;
 	if (!ret)
-		ret = lower_graph(&x);
-	close_lowering(&x);
+		ret = lower_graph(&cc);
+	finish(&cc);
 	if (ret)
-		cnn_lowered_free(x.lw.out);
+		cnn_lowered_free(cc.compile.out);
 	else
-		*out = x.lw.out;
+		*out = cc.compile.out;
 	return ret;
 }

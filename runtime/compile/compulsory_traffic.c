@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
-/* The bytes that a layer must move whatever the compiler does. */
-#include "backend/backend.h"
+/* Compulsory traffic: the bytes that a layer must move however it is compiled. */
+#include "internal.h"
 
 static uint64_t tensor_bytes(const struct cnn_tensor *t)
 {
@@ -9,7 +9,7 @@ static uint64_t tensor_bytes(const struct cnn_tensor *t)
 	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
-/* Floats that a core's memory holds need not leave it, unless the application wants them. */
+/* Float tensors that fit on chip need no transfer, except inputs, constants and outputs. */
 static bool must_move(const struct cnn_value *v, int64_t on_chip)
 {
 	return v->is_output || v->producer < 0 || v->t.dtype != CNN_FLOAT32 ||
@@ -49,7 +49,7 @@ void cnn_compulsory_traffic(const struct cnn_graph *g, int node, int64_t on_chip
 	const struct cnn_node *n = &g->nodes[node];
 	struct cnnrt_cost moved = { 0 };
 
-	/* On a core what takes no cycle renames a value: it is no layer. */
+	/* A node on a core that takes no cycles only renames a value. */
 	if (p->core >= 0 && !p->cost.cycles)
 		return;
 	add_inputs(g, n, on_chip, &p->cost, &moved);

@@ -1,35 +1,42 @@
 /* SPDX-License-Identifier: MIT */
-/* What the steps of cnn_lower share that does not depend on the kind of core. */
+/* State that the phases of cnn_lower share, for every back end. */
 #ifndef CNN_COMPILE_INTERNAL_H
 #define CNN_COMPILE_INTERNAL_H
 
 #include "backend/backend.h"
 
-/* Scratch of one cnn_lower. */
+/* One call of cnn_lower. */
 struct cnn_compiler {
-	struct cnn_compile lw;
-	struct cnn_backend **cores; /* NULL where no compiler or not wanted */
+	struct cnn_compile compile;
+	struct cnn_backend **cores; /* NULL: not to be used, or has no back end */
 	int n_cores;
-	int *first, *last;	/* life of a root's memory, in turns */
-	bool *joined;		/* a root of which other values are parts */
-	bool *shared;		/* a root whose memory the caller may provide */
+	/* By owner of memory: live range, in cnn_placement.order; -1: from the start of the run. */
+	int *first, *last;
+	bool *has_parts;	/* other values are parts of its memory */
+	bool *caller_memory;	/* the caller may provide its memory */
 	int *copy;		/* by node: the slot that the host fills for it; -1: none */
-	int *next_copy;		/* by slot: another copy of the same value; 0: that was all */
+	int *next_copy;		/* by slot: the next copy of the same value; 0: end of list */
 	bool observe;
 };
 
-/* Notes that io's value is in the arena, with that layout if it has none. */
-void cnn_use_slot(struct cnn_compiler *x, const struct cnn_node_io *io);
-/* A Concat or Split that costs nothing: true, and the core whose values it renames. */
-bool cnn_place_concat_split(struct cnn_compiler *x, int node, int *core);
+/* Gives io's value a slot with this layout, unless it has a slot. */
+void cnn_use_slot(struct cnn_compiler *cc, const struct cnn_node_io *io);
+/* Places a Concat or Split that needs no copy: true, and the core whose memory it renames. */
+bool cnn_place_concat_split(struct cnn_compiler *cc, int node, int *core);
 
-/* In this order. */
-void cnn_place_node(struct cnn_compiler *x, int node);
-/* When all are placed: what then needs no operator on the CPU. */
-void cnn_place_host_copy(struct cnn_compiler *x, int node);
-/* Makes roots and offsets those of the memory that is nobody's part. */
-void cnn_settle_owners(struct cnn_compiler *x);
-int cnn_make_segments(struct cnn_compiler *x);
-int cnn_allocate_arena(struct cnn_compiler *x);
+/* The phases, to be called in this order. */
+void cnn_place_node(struct cnn_compiler *cc, int node);
+/* Once all nodes are placed: turns a renaming on the CPU into a copy that the host makes. */
+void cnn_place_host_copy(struct cnn_compiler *cc, int node);
+/* Makes owner the outermost memory, and offsets relative to it. */
+void cnn_settle_owners(struct cnn_compiler *cc);
+int cnn_make_segments(struct cnn_compiler *cc);
+int cnn_allocate_arena(struct cnn_compiler *cc);
+/*
+ * Fills in the compulsory bytes of a placed node, and the bytes that it moves if it is on the CPU.
+ * Float tensors of up to on_chip bytes can stay in a core.
+ */
+void cnn_compulsory_traffic(const struct cnn_graph *g, int node, int64_t on_chip,
+			    struct cnn_placement *p);
 
 #endif

@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Which core takes a node, and the layout of its values in the arena. */
-#include <stdarg.h>
+/* Places each node on a core or the CPU, and chooses the layout of its values in the arena. */
 #include <stdio.h>
 #include <string.h>
 
 #include "internal.h"
-
-bool cnn_reject(char *reason, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(reason, CNN_REASON_LEN, fmt, ap);
-	va_end(ap);
-	return false;
-}
 
 static void value_text(const struct cnn_graph *g, int v, char *buf, size_t len)
 {
@@ -24,7 +13,7 @@ static void value_text(const struct cnn_graph *g, int v, char *buf, size_t len)
 		 cnn_tensor_describe(&g->values[v].t, shape, sizeof(shape)));
 }
 
-/* The same elements, column after column; the core sees to the pitches. */
+/* Both have the same elements in columns; only row, column and image pitch may differ. */
 static bool has_columns(const struct cnn_layout *l, const struct cnn_layout *want)
 {
 	return l->n == want->n && l->c == want->c && l->plane == want->plane &&
@@ -32,114 +21,104 @@ static bool has_columns(const struct cnn_layout *l, const struct cnn_layout *wan
 	       l->size == want->size && l->codes == want->codes;
 }
 
-/* Gives an input the layout that a slot has, if it can be read as it lies there. */
-static bool fit_slot(const struct cnn_compiler *x, int s, struct cnn_node_io *io)
+/* Gives an input a slot's layout, if the node can read that. */
+static bool fit_slot(const struct cnn_compiler *cc, int s, struct cnn_node_io *io)
 {
-	const struct cnn_layout *lies = &x->lw.out->slots[s].layout;
+	const struct cnn_layout *have = &cc->compile.out->slots[s].layout;
 	const struct cnn_layout want = io->layout;
 
 	io->slot = s;
-	if (want.columns && has_columns(lies, &want)) {
-		io->layout = *lies;
+	if (want.columns && has_columns(have, &want)) {
+		io->layout = *have;
 		return true;
 	}
-	if (want.codes && !memcmp(&want, lies, sizeof(want)))
+	if (want.codes && !memcmp(&want, have, sizeof(want)))
 		return true;
 	return !want.columns && !want.codes &&
-	       cnn_layout_view(lies, want.n, want.c, want.plane, &io->layout);
+	       cnn_layout_view(have, want.n, want.c, want.plane, &io->layout);
 }
 
-/* Finds a slot to read an input from: its value's own, a copy, or one that is to be made. */
-static bool fit_input(const struct cnn_compiler *x, struct cnn_node_io *io, bool copies,
+/* Finds a slot to read an input from: the value's own, a copy, or a copy yet to be made. */
+static bool fit_input(const struct cnn_compiler *cc, struct cnn_node_io *io, bool copies,
 		      char *reason)
 {
 	char text[120];
 
 	io->slot = io->value;
-	if (!x->lw.out->slots[io->value].used || fit_slot(x, io->value, io))
+	if (!cc->compile.out->slots[io->value].used || fit_slot(cc, io->value, io))
 		return true;
-	for (int s = x->next_copy[io->value]; s; s = x->next_copy[s])
-		if (fit_slot(x, s, io))
+	for (int s = cc->next_copy[io->value]; s; s = cc->next_copy[s])
+		if (fit_slot(cc, s, io))
 			return true;
-	io->slot = x->lw.out->n_slots;
+	io->slot = cc->compile.out->n_slots;
 	if (copies)
 		return true;
-	value_text(x->lw.g, io->value, text, sizeof(text));
-	return cnn_reject(reason, "input %s lies in the arena with other gaps between its planes",
-			  text);
+	value_text(cc->compile.g, io->value, text, sizeof(text));
+	return cnn_reject(reason, "input %s: the core cannot read its layout in the arena", text);
 }
 
-void cnn_use_slot(struct cnn_compiler *x, const struct cnn_node_io *io)
+/* Makes the host copy a value for the node, unless an earlier node has such a copy. */
+static void use_copy(struct cnn_compiler *cc, int node, const struct cnn_node_io *io, char *reason)
 {
-	struct cnn_slot *slot = &x->lw.out->slots[io->value];
-
-	if (slot->used)
-		return;
-	slot->used = true;
-	slot->layout = io->layout;
-	slot->bytes =
-		cnn_round_up(cnn_max(cnn_layout_bytes(&io->layout), io->bytes), CNNACC_LINE_SIZE);
-}
-
-/* The host copies a value for the node, unless it did for another one. */
-static void use_copy(struct cnn_compiler *x, int node, const struct cnn_node_io *io, char *reason)
-{
-	struct cnn_lowered *out = x->lw.out;
+	struct cnn_lowered *out = cc->compile.out;
 	struct cnn_node_io copy = { .value = io->slot, .layout = io->layout };
 	size_t len = strlen(reason);
 
-	x->copy[node] = io->slot;
-	snprintf(reason + len, CNN_REASON_LEN - len, ", of a copy of its input in this layout");
+	cc->copy[node] = io->slot;
+	snprintf(reason + len, CNN_REASON_LEN - len, ", from a copy of its input in this layout");
 	if (io->slot < out->n_slots)
 		return;
 	out->n_slots++;
-	cnn_use_slot(x, &copy);
+	cnn_use_slot(cc, &copy);
 	out->slots[io->slot].from = io->value;
 	out->slots[io->value].copied = true;
-	x->next_copy[io->slot] = x->next_copy[io->value];
-	x->next_copy[io->value] = io->slot;
+	cc->next_copy[io->slot] = cc->next_copy[io->value];
+	cc->next_copy[io->value] = io->slot;
 }
 
-static bool place_on(struct cnn_compiler *x, int core, int node, char *reason)
+static bool place_on(struct cnn_compiler *cc, int core, int node, char *reason)
 {
-	struct cnn_backend *c = x->cores[core];
+	struct cnn_backend *c = cc->cores[core];
 	struct cnn_node_fit fit = { 0 };
 
 	if (!c->ops->match(c, node, &fit, reason))
 		return false;
 	for (int i = 0; i < fit.n_in; i++)
-		if (!fit_input(x, &fit.in[i], c->ops->copies, reason))
+		if (!fit_input(cc, &fit.in[i], c->ops->copies, reason))
 			return false;
 	if (!c->ops->plan(c, node, &fit, reason))
 		return false;
 	for (int i = 0; i < fit.n_in; i++) {
 		if (fit.in[i].slot == fit.in[i].value)
-			cnn_use_slot(x, &fit.in[i]);
+			cnn_use_slot(cc, &fit.in[i]);
 		else
-			use_copy(x, node, &fit.in[i], reason);
+			use_copy(cc, node, &fit.in[i], reason);
 	}
-	cnn_use_slot(x, &fit.out);
+	cnn_use_slot(cc, &fit.out);
 	return true;
 }
 
-/* The core that takes the node, or CNN_ON_CPU, why, and the reason of a core made for such nodes. */
-static int place_on_any(struct cnn_compiler *x, int node, char *reason)
+/*
+ * The first core that takes the node, or CNN_ON_CPU. The reason is that core's; else that of the
+ * last core made for such nodes, or of the first core if there is none.
+ */
+static int place_on_any(struct cnn_compiler *cc, int node, char *reason)
 {
-	const struct cnn_graph *g = x->lw.g;
+	const struct cnn_graph *g = cc->compile.g;
 	char why[CNN_REASON_LEN];
-	bool told = false;
+	bool has_reason = false;
 
-	for (int i = 0; i < x->n_cores; i++) {
+	for (int i = 0; i < cc->n_cores; i++) {
 		bool takes;
 
-		if (!x->cores[i])
+		if (!cc->cores[i])
 			continue;
-		takes = place_on(x, i, node, why);
-		if (takes || !told || x->cores[i]->ops->is_for(g, &g->nodes[node]))
+		takes = place_on(cc, i, node, why);
+		if (takes || !has_reason || cc->cores[i]->ops->is_for(g, &g->nodes[node]))
 			memcpy(reason, why, sizeof(why));
 		if (takes)
 			return i;
-		told = true;
+		has_reason = true;
 	}
 	return CNN_ON_CPU;
 }
@@ -150,88 +129,91 @@ static bool is_renaming(enum cnn_op op)
 	       op == CNN_OP_UNSQUEEZE || op == CNN_OP_IDENTITY || op == CNN_OP_DROPOUT;
 }
 
-/* An operator that only renames a value which a core made costs nothing if no gap is in the way. */
-static bool place_renaming(struct cnn_compiler *x, int node, int *core)
+/* Renames a value that a core made, if its layout can be seen in the new shape: no cost. */
+static bool place_renaming(struct cnn_compiler *cc, int node, int *core)
 {
-	const struct cnn_graph *g = x->lw.g;
+	const struct cnn_graph *g = cc->compile.g;
 	const struct cnn_node *n = &g->nodes[node];
 	const struct cnn_tensor *to = cnn_node_out(g, n, 0);
 	int from = n->in[0], producer = from >= 0 ? g->values[from].producer : -1;
 	struct cnn_node_io io = { .value = n->out[0] };
 	int64_t plane = 1;
 
-	if (producer < 0 || x->lw.out->nodes[producer].core < 0 || n->act.kind != CNN_ACT_NONE)
+	if (producer < 0 || cc->compile.out->nodes[producer].core < 0 ||
+	    n->act.kind != CNN_ACT_NONE)
 		return false;
-	if (!x->lw.out->slots[from].used || !to || to->rank < 0 || (n->n_out > 1 && n->out[1] >= 0))
+	if (!cc->compile.out->slots[from].used || !to || to->rank < 0 ||
+	    (n->n_out > 1 && n->out[1] >= 0))
 		return false;
 	for (int i = 2; i < to->rank; i++)
 		plane *= to->dims[i];
-	if (!cnn_layout_view(&x->lw.out->slots[from].layout, to->rank > 1 ? to->dims[0] : 1,
+	if (!cnn_layout_view(&cc->compile.out->slots[from].layout, to->rank > 1 ? to->dims[0] : 1,
 			     to->rank > 1 ? to->dims[1] :
 			     to->rank	  ? to->dims[0] :
 					    1,
 			     plane, &io.layout))
 		return false;
-	cnn_use_slot(x, &io);
-	x->lw.root[io.value] = x->lw.root[from];
-	/* Relative to the root, which is at no offset yet. */
-	if (x->lw.root[from] != from)
-		x->lw.out->slots[io.value].offset = x->lw.out->slots[from].offset;
-	*core = x->lw.out->nodes[producer].core;
+	cnn_use_slot(cc, &io);
+	cc->compile.owner[io.value] = cc->compile.owner[from];
+	/* Relative to the owner, which has no offset yet. */
+	if (cc->compile.owner[from] != from)
+		cc->compile.out->slots[io.value].offset = cc->compile.out->slots[from].offset;
+	*core = cc->compile.out->nodes[producer].core;
 	return true;
 }
 
-/* The core of all nodes that read a value, where that may be a copy; else CNN_ON_CPU. */
-static int only_reader(const struct cnn_compiler *x, int v)
+/* The one core that runs all readers of a value, if it reads copies; else CNN_ON_CPU. */
+static int copying_reader(const struct cnn_compiler *cc, int v)
 {
-	const struct cnn_value *val = &x->lw.g->values[v];
-	int core = val->n_consumers ? x->lw.out->nodes[val->consumers[0]].core : CNN_ON_CPU;
+	const struct cnn_value *val = &cc->compile.g->values[v];
+	int core = val->n_consumers ? cc->compile.out->nodes[val->consumers[0]].core : CNN_ON_CPU;
 
 	for (int i = 1; i < val->n_consumers; i++)
-		if (x->lw.out->nodes[val->consumers[i]].core != core)
+		if (cc->compile.out->nodes[val->consumers[i]].core != core)
 			return CNN_ON_CPU;
-	return core >= 0 && x->cores[core]->ops->copies ? core : CNN_ON_CPU;
+	return core >= 0 && cc->cores[core]->ops->copies ? core : CNN_ON_CPU;
 }
 
-void cnn_place_host_copy(struct cnn_compiler *x, int node)
+void cnn_place_host_copy(struct cnn_compiler *cc, int node)
 {
-	const struct cnn_node *n = &x->lw.g->nodes[node];
-	struct cnn_placement *p = &x->lw.out->nodes[node];
-	struct cnn_slot *slots = x->lw.out->slots;
+	const struct cnn_node *n = &cc->compile.g->nodes[node];
+	struct cnn_placement *p = &cc->compile.out->nodes[node];
+	struct cnn_slot *slots = cc->compile.out->slots;
 	int from = n->in[0], to = n->out[0];
 
-	if (p->core >= 0 || !is_renaming(n->op) || n->act.kind != CNN_ACT_NONE || from < 0 || to < 0 ||
-	    (n->n_out > 1 && n->out[1] >= 0))
+	if (p->core >= 0 || !is_renaming(n->op) || n->act.kind != CNN_ACT_NONE || from < 0 ||
+	    to < 0 || (n->n_out > 1 && n->out[1] >= 0))
 		return;
-	/* Codes are never taken back from the arena, as what a core makes may have to be. */
-	if (x->lw.g->values[from].t.rank < 0 || x->lw.g->values[to].is_output ||
+	/* The host may read back what a core makes; it cannot read packed codes. */
+	if (cc->compile.g->values[from].t.rank < 0 || cc->compile.g->values[to].is_output ||
 	    !slots[to].used || slots[to].copied || slots[to].layout.codes)
 		return;
-	p->core = only_reader(x, to);
+	p->core = copying_reader(cc, to);
 	if (p->core < 0)
 		return;
-	x->copy[node] = to;
+	cc->copy[node] = to;
 	slots[to].from = from;
 	slots[from].copied = true;
-	cnn_reject(p->reason, "%s: its input is written straight to where its readers want it",
+	cnn_reject(p->reason, "%s: the host writes its input in the layout of its readers",
 		   n->op_type);
 }
 
-void cnn_place_node(struct cnn_compiler *x, int node)
+void cnn_place_node(struct cnn_compiler *cc, int node)
 {
-	const struct cnn_node *n = &x->lw.g->nodes[node];
-	struct cnn_placement *p = &x->lw.out->nodes[node];
+	const struct cnn_node *n = &cc->compile.g->nodes[node];
+	struct cnn_placement *p = &cc->compile.out->nodes[node];
 
 	p->core = CNN_ON_CPU;
-	p->macs = cnn_node_macs(x->lw.g, n);
-	cnn_reject(p->reason, "%s: no core was asked for", n->op_type);
-	if (is_renaming(n->op) && place_renaming(x, node, &p->core)) {
+	p->macs = cnn_node_macs(cc->compile.g, n);
+	cnn_reject(p->reason, "%s: no core may be used", n->op_type);
+	if (is_renaming(n->op) && place_renaming(cc, node, &p->core)) {
 		cnn_reject(p->reason, "%s: renames a value in the arena", n->op_type);
 		return;
 	}
-	if (cnn_place_concat_split(x, node, &p->core)) {
-		cnn_reject(p->reason, "%s: its parts lie side by side in the arena", n->op_type);
+	if (cnn_place_concat_split(cc, node, &p->core)) {
+		cnn_reject(p->reason, "%s: no copy, its parts are adjacent in the arena",
+			   n->op_type);
 		return;
 	}
-	p->core = place_on_any(x, node, p->reason);
+	p->core = place_on_any(cc, node, p->reason);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A device as a text of "key=value" lines: enough to compile for it where it is not. */
+/* Device descriptions: files of "key=value" lines, to compile for a device without having it. */
 #include "device.h"
 
 #include <ctype.h>
@@ -16,9 +16,13 @@ struct caps {
 struct field {
 	const char *key;
 	size_t offset, size;
+	bool text;
 };
 
-#define FIELD(s, key, member)	{ key, offsetof(struct s, member), sizeof(((struct s *)0)->member) }
+#define FIELD(s, key, member)	{ key, offsetof(struct s, member), \
+				  sizeof(((struct s *)0)->member), false }
+#define TEXT(s, key, member)	{ key, offsetof(struct s, member), \
+				  sizeof(((struct s *)0)->member), true }
 
 static const struct field info_fields[] = {
 	FIELD(drm_cnnacc_dev_info, "hw_version", hw_version),
@@ -33,6 +37,7 @@ static const struct field info_fields[] = {
 };
 
 static const struct field core_fields[] = {
+	TEXT(drm_cnnacc_core_info, "name", name),
 	FIELD(drm_cnnacc_core_info, "type", type),
 	FIELD(drm_cnnacc_core_info, "version", version),
 	FIELD(drm_cnnacc_core_info, "window_offset", window_offset),
@@ -48,6 +53,14 @@ static const struct field core_fields[] = {
 	FIELD(drm_cnnacc_core_info, "param5", param[5]),
 	FIELD(drm_cnnacc_core_info, "param6", param[6]),
 	FIELD(drm_cnnacc_core_info, "param7", param[7]),
+	FIELD(drm_cnnacc_core_info, "param8", param[8]),
+	FIELD(drm_cnnacc_core_info, "param9", param[9]),
+	FIELD(drm_cnnacc_core_info, "param10", param[10]),
+	FIELD(drm_cnnacc_core_info, "param11", param[11]),
+	FIELD(drm_cnnacc_core_info, "param12", param[12]),
+	FIELD(drm_cnnacc_core_info, "param13", param[13]),
+	FIELD(drm_cnnacc_core_info, "param14", param[14]),
+	FIELD(drm_cnnacc_core_info, "param15", param[15]),
 };
 
 /* ---- write -------------------------------------------------------------------------- */
@@ -56,9 +69,15 @@ static void print_fields(FILE *f, const char *prefix, const struct field *fields
 			 const void *data)
 {
 	for (size_t i = 0; i < n; i++) {
+		const uint8_t *field = (const uint8_t *)data + fields[i].offset;
 		uint64_t v = 0;
 
-		memcpy(&v, (const uint8_t *)data + fields[i].offset, fields[i].size);
+		if (fields[i].text) {
+			fprintf(f, "%s%s=%.*s\n", prefix, fields[i].key, (int)fields[i].size,
+				(const char *)field);
+			continue;
+		}
+		memcpy(&v, field, fields[i].size);
 		fprintf(f, "%s%s=0x%llx\n", prefix, fields[i].key, (unsigned long long)v);
 	}
 }
@@ -83,6 +102,7 @@ static void describe(const struct cnnrt_device *dev, struct caps *c)
 			.queue_offset = from->queue_offset, .program_max = from->program_max,
 			.job_cycles_max = from->job_cycles_max,
 		};
+		memcpy(c->core[i].name, from->name, sizeof(from->name));
 		memcpy(c->core[i].param, from->param, sizeof(from->param));
 	}
 }
@@ -112,7 +132,7 @@ int cnnrt_device_save_caps(const struct cnnrt_device *dev, const char *path,
 
 /* ---- read --------------------------------------------------------------------------- */
 
-/* Where key is among fields, -1 if it is not. */
+/* Index of the field named key, -1 if there is none. */
 static int find(const char *key, const struct field *fields, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
@@ -126,6 +146,12 @@ static bool put(const struct field *f, void *data, const char *text)
 	char *end;
 	uint64_t v;
 
+	if (f->text) {
+		if (strlen(text) >= f->size)
+			return false;
+		strcpy((char *)data + f->offset, text);
+		return true;
+	}
 	if (!isdigit((unsigned char)*text))
 		return false;
 	errno = 0;
@@ -136,7 +162,10 @@ static bool put(const struct field *f, void *data, const char *text)
 	return true;
 }
 
-/* Which fields were there: a bit for each; the device's in seen[CNNRT_MAX_CORES]. */
+/*
+ * Parses a line; returns NULL or what is wrong. seen: a bit for each field so far, by core; the
+ * device's own fields in seen[CNNRT_MAX_CORES].
+ */
 static const char *read_line(struct caps *c, char *line, uint32_t *seen)
 {
 	char *value = strchr(line, '=');
@@ -146,11 +175,11 @@ static const char *read_line(struct caps *c, char *line, uint32_t *seen)
 	int skip = 0, i;
 
 	if (!value)
-		return "no \"=\"";
+		return "no \"=\" after the key";
 	*value++ = '\0';
 	if (sscanf(line, "core%u.%n", &core, &skip) == 1 && skip) {
 		if (core >= CNNRT_MAX_CORES)
-			return "a core beyond the last one";
+			return "a core above the highest possible index";
 		fields = core_fields;
 		data = &c->core[core];
 	}
@@ -159,9 +188,12 @@ static const char *read_line(struct caps *c, char *line, uint32_t *seen)
 	if (i < 0)
 		return "an unknown key";
 	if (seen[core] & 1u << i)
-		return "a key twice";
+		return "a key that was given before";
 	seen[core] |= 1u << i;
-	return put(&fields[i], data, value) ? NULL : "no number, or too large";
+	if (put(&fields[i], data, value))
+		return NULL;
+	return fields[i].text ? "a name that is too long" :
+				"a value that is no number, or too large";
 }
 
 static int check_seen(const struct caps *c, const uint32_t *seen, const char *path,
@@ -206,7 +238,7 @@ static int read_caps(const char *path, struct caps *c, struct cnnrt_error *err)
 	return ret ? ret : check_seen(c, seen, path, err);
 }
 
-/* ---- a device that can only be compiled for ----------------------------------------- */
+/* ---- a device that programs are compiled for, but not run on ------------------------ */
 
 static void caps_close(struct cnnrt_device *dev)
 {
@@ -235,7 +267,7 @@ static int caps_reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw)
 	return -ENODEV;
 }
 
-/* Nothing else can be called without a context. */
+/* The other functions need a context, and none can be created. */
 static const struct rt_device_ops caps_ops = {
 	.close = caps_close,
 	.reset_count = caps_reset_count,

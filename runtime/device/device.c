@@ -9,55 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Kernels have pages of up to 64 KiB; what libcnnrt maps starts at multiples of more. */
-#define MAX_PAGE_SIZE	0x10000u
-
-static const char *check_info(const struct drm_cnnacc_dev_info *info)
-{
-	if (!info->core_count || info->core_count > CNNRT_MAX_CORES)
-		return "core_count";
-	if (info->va_bits != CNNACC_VA_BITS)
-		return "va_bits";
-	if (!info->clock_hz)
-		return "clock_hz";
-	if (info->page_size < CNNACC_PAGE_SIZE || info->page_size > MAX_PAGE_SIZE ||
-	    info->page_size & (info->page_size - 1))
-		return "page_size";
-	return info->max_tasks ? NULL : "max_tasks";
-}
-
-const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
-			       const struct drm_cnnacc_core_info *cores)
-{
-	const char *bad = check_info(info);
-
-	if (bad)
-		return bad;
-	dev->info.hw_version = info->hw_version;
-	dev->info.features = info->features;
-	dev->info.clock_hz = info->clock_hz;
-	dev->info.core_count = info->core_count;
-	dev->info.reset_count = info->reset_count;
-	dev->info.max_buffer = info->max_bo_size;
-	dev->page_size = info->page_size;
-	dev->max_contexts = info->max_contexts;
-	dev->max_tasks = info->max_tasks;
-	for (uint32_t i = 0; i < info->core_count; i++) {
-		const struct drm_cnnacc_core_info *c = &cores[i];
-
-		dev->core[i] = (struct cnnrt_core_info){
-			.type = c->type, .version = c->version,
-			.name = rt_core_name(c->type),
-			.window_offset = c->window_offset, .window_size = c->window_size,
-			.queue_offset = c->queue_offset, .program_max = c->program_max,
-			.job_cycles_max = c->job_cycles_max,
-		};
-		memcpy(dev->core[i].param, c->param, sizeof(dev->core[i].param));
-	}
-	return NULL;
-}
-
-/* What a walk over the machine's accelerators ended with. */
+/* The accelerator chosen among those of the machine. */
 struct choice {
 	const char *wanted;	/* a node's path, NULL: any */
 	char path[128];
@@ -66,8 +18,8 @@ struct choice {
 };
 
 /*
- * Of those that cannot be used the one that was asked for is told about, else the first; one
- * without a node may be what was asked for.
+ * Chooses the wanted accelerator, or the first usable one. If none is usable, reports the wanted
+ * one, else the first. One without a node may be the wanted one.
  */
 static int choose(const struct cnnrt_found *f, void *opaque)
 {
@@ -85,7 +37,7 @@ static int choose(const struct cnnrt_found *f, void *opaque)
 	return f->state == CNNRT_OK || named;
 }
 
-static int look(const char *wanted, struct choice *c, struct cnnrt_error *err)
+static int find_accelerator(const char *wanted, struct choice *c, struct cnnrt_error *err)
 {
 	int ret;
 
@@ -104,7 +56,7 @@ static int open_found(const char *wanted, unsigned int flags, struct cnnrt_devic
 {
 	const char *load = getenv("CNNRT_LOAD_MODULE");
 	struct choice c;
-	int ret = look(wanted, &c, err);
+	int ret = find_accelerator(wanted, &c, err);
 
 	if (ret)
 		return ret;
@@ -112,7 +64,7 @@ static int open_found(const char *wanted, unsigned int flags, struct cnnrt_devic
 	    (flags & CNNRT_OPEN_LOAD_MODULE || (load && !strcmp(load, "1")))) {
 		ret = rt_load_module(err);
 		if (!ret)
-			ret = look(wanted, &c, err);
+			ret = find_accelerator(wanted, &c, err);
 		if (ret)
 			return ret;
 	}
@@ -144,21 +96,21 @@ static int open_device(const char *name, unsigned int flags, struct cnnrt_device
 }
 
 /*
- * fork()s that led to this process.  A pid would not do: a child in a namespace of its own can have
- * its parent's.  glibc links pthread_atfork() into the library itself, registers the handler under
- * the library's handle and drops it at dlclose().
+ * The number of fork() calls between the first process and this one. A pid does not identify the
+ * process: a child in a pid namespace of its own can have its parent's. The handler ends with
+ * dlclose(): glibc links pthread_atfork() into the library and registers it for the library.
  */
-static unsigned int forks;
-static int forks_error;
+static unsigned int fork_count;
+static int fork_watch_error;
 
-static void count_fork(void)
+static void on_fork_child(void)
 {
-	forks++;
+	fork_count++;
 }
 
 static void __attribute__((constructor)) watch_forks(void)
 {
-	forks_error = pthread_atfork(NULL, NULL, count_fork);
+	fork_watch_error = pthread_atfork(NULL, NULL, on_fork_child);
 }
 
 int cnnrt_device_open(const char *name, unsigned int flags, struct cnnrt_device **dev,
@@ -167,13 +119,14 @@ int cnnrt_device_open(const char *name, unsigned int flags, struct cnnrt_device 
 	int ret;
 
 	if (!dev || flags & ~CNNRT_OPEN_LOAD_MODULE)
-		return rt_fail(err, CNNRT_EINVAL, "device: unknown flags 0x%x or no result",
+		return rt_fail(err, CNNRT_EINVAL,
+			       "device: unknown flags 0x%x, or the result's pointer is NULL",
 			       flags);
-	if (forks_error)
-		return rt_fail_errno(err, forks_error, "device: pthread_atfork");
+	if (fork_watch_error)
+		return rt_fail_errno(err, fork_watch_error, "device: pthread_atfork");
 	ret = open_device(name, flags, dev, err);
 	if (!ret)
-		(*dev)->forks = forks;
+		(*dev)->fork_count = fork_count;
 	return ret;
 }
 
@@ -185,40 +138,89 @@ void cnnrt_device_close(struct cnnrt_device *dev)
 
 bool rt_is_ours(const struct cnnrt_device *dev)
 {
-	return dev->forks == forks;
+	return dev->fork_count == fork_count;
 }
 
 int rt_check_process(const struct cnnrt_device *dev, struct cnnrt_error *err)
 {
 	if (rt_is_ours(dev))
 		return CNNRT_OK;
-	return rt_fail(err, CNNRT_EINVAL, "%s: another process opened this device; a child opens "
-		       "it anew", dev->info.path);
+	return rt_fail(err, CNNRT_EINVAL,
+		       "%s: another process opened this device: open it again "
+		       "in the child",
+		       dev->info.path);
 }
 
 int cnnrt_device_info(struct cnnrt_device *dev, struct cnnrt_device_info *info,
 		      struct cnnrt_error *err)
 {
+	const struct rt_struct *type = RT_STRUCT(cnnrt_device_info, max_buffer);
+	struct cnnrt_device_info own = dev->info;
 	uint64_t resets;
-	int ret = rt_check_process(dev, err);
+	int ret = rt_struct_check(type, info->struct_size, err);
 
+	if (!ret)
+		ret = rt_check_process(dev, err);
 	if (ret)
 		return ret;
 	ret = dev->ops->reset_count(dev, &resets);
 	if (ret)
 		return rt_fail_errno(err, ret, "%s: query", dev->info.path);
-	*info = dev->info;
-	info->reset_count = resets;
+	own.reset_count = resets;
+	rt_struct_write(type, info, &own);
 	return CNNRT_OK;
 }
 
 int cnnrt_device_core(const struct cnnrt_device *dev, unsigned int index,
 		      struct cnnrt_core_info *info, struct cnnrt_error *err)
 {
+	const struct rt_struct *type = RT_STRUCT(cnnrt_core_info, param);
+	int ret = rt_struct_check(type, info->struct_size, err);
+
+	if (ret)
+		return ret;
 	if (index >= dev->info.core_count)
 		return rt_fail(err, CNNRT_EINVAL, "core %u: %s has cores 0..%u", index,
 			       dev->info.path, dev->info.core_count - 1);
-	*info = dev->core[index];
+	rt_struct_write(type, info, &dev->core[index]);
+	return CNNRT_OK;
+}
+
+/* "NAME.0, NAME.1" */
+static void list_cores(const struct cnnrt_device *dev, char *text, size_t len)
+{
+	size_t at = 0;
+
+	*text = '\0';
+	for (uint32_t i = 0; i < dev->info.core_count && at < len; i++)
+		at += (size_t)snprintf(text + at, len - at, "%s%s.%u", i ? ", " : "",
+				       dev->core[i].name, i);
+}
+
+/* Does name, as "NAME", "INDEX" or "NAME.INDEX", mean core i? */
+static bool is_called(const struct cnnrt_device *dev, uint32_t i, const char *name)
+{
+	char full[64];
+
+	snprintf(full, sizeof(full), "%s.%u", dev->core[i].name, i);
+	return !strcmp(name, dev->core[i].name) || !strcmp(name, full) ||
+	       !strcmp(name, full + strlen(dev->core[i].name) + 1);
+}
+
+int cnnrt_device_find_cores(const struct cnnrt_device *dev, const char *name, uint32_t *cores,
+			    struct cnnrt_error *err)
+{
+	char known[CNNRT_ERROR_TEXT / 2];
+	uint32_t found = 0;
+
+	for (uint32_t i = 0; i < dev->info.core_count; i++)
+		found |= is_called(dev, i, name) ? 1u << i : 0;
+	if (!found) {
+		list_cores(dev, known, sizeof(known));
+		return rt_fail(err, CNNRT_EINVAL, "%.60s has no core \"%.40s\": it has %s",
+			       dev->info.path, name, known);
+	}
+	*cores = found;
 	return CNNRT_OK;
 }
 
@@ -236,8 +238,9 @@ static int reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw,
 		return ret;
 	ret = dev->ops->reg_rw(dev, rw);
 	if (ret == -EPERM)
-		return rt_fail(err, CNNRT_EACCES, "%s: register 0x%x: in a kernel that is locked "
-			       "down (kernel_lockdown(7)) nobody may write registers",
+		return rt_fail(err, CNNRT_EACCES,
+			       "%s: register 0x%x: the kernel is locked down "
+			       "(kernel_lockdown(7)), which forbids register writes",
 			       dev->info.path, rw->offset);
 	if (ret == -EACCES)
 		return rt_fail(err, CNNRT_EACCES, "%s: register 0x%x: only the administrator "

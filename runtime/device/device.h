@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A device behind a table of functions: the kernel's driver or the one in this process.  Both
- * take the structures of cnnacc_accel.h and give the same negative errno for the same mistake;
- * the words are added above this table, so they are the same too.
+ * The device interface. It has two implementations, the kernel's driver and the in-process driver,
+ * which take the structures of cnnacc_accel.h and return the same negative errno for the same
+ * mistake. The callers add the error text, so that is the same too.
  */
 #ifndef CNNRT_DEVICE_H
 #define CNNRT_DEVICE_H
@@ -29,7 +29,7 @@ struct rt_submit {
 	uint32_t task_count;
 	const struct drm_cnnacc_bo_ref *bos;	/* shared buffers */
 	uint32_t bo_count;
-	int in_fence;		/* one that takes_fence accepts, or -1 */
+	int in_fence;		/* a descriptor that takes_fence accepts, or -1 */
 	int out_fence;		/* out: the caller closes it */
 	uint64_t seqno;		/* out: as in struct drm_cnnacc_ctx_query */
 };
@@ -52,9 +52,9 @@ struct rt_device_ops {
 	int (*bind)(struct cnnrt_device *dev, uint32_t ctx_id,
 		    const struct drm_cnnacc_bind_op *ops, uint32_t count);
 	int (*submit)(struct cnnrt_device *dev, struct rt_submit *submit);
-	/* Can submit wait for this descriptor by itself? */
+	/* Can submit take this descriptor as in_fence? */
 	bool (*takes_fence)(struct cnnrt_device *dev, int fd);
-	/* CLOCK_MONOTONIC, ns: when the context's latest job ended, whose fence that is. */
+	/* When the context's latest job ended, whose fence is given. CLOCK_MONOTONIC, ns. */
 	int (*end_time)(struct cnnrt_device *dev, uint32_t ctx_id, int fence, uint64_t *ns);
 	int (*reg_rw)(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw);
 };
@@ -63,57 +63,52 @@ struct rt_device_ops {
 struct cnnrt_device {
 	const struct rt_device_ops *ops;
 	int fd;			/* -1: none */
-	unsigned int forks;	/* that led to the process that opened it */
+	unsigned int fork_count; /* of the process that opened it: see rt_is_ours */
 	struct cnnrt_device_info info;
 	struct cnnrt_core_info core[CNNRT_MAX_CORES];
-	uint32_t page_size;	/* what bind counts in */
+	uint32_t page_size; /* bytes; the granularity of bind */
 	uint32_t max_contexts;
 	uint32_t max_tasks;	/* per job */
 };
 
 /*
- * A child of fork() has neither the threads that jobs and the device in process need, nor kernel
- * objects of its own: what it freed would be gone for its parent.
+ * Did this process open the device? A child of fork() must not use it: it has not the threads that
+ * jobs and the in-process device need, and freeing kernel objects would free its parent's.
  */
 bool rt_is_ours(const struct cnnrt_device *dev);
-/* CNNRT_OK, or CNNRT_EINVAL and words for a child. */
+/* CNNRT_OK, or CNNRT_EINVAL in a forked child. */
 int rt_check_process(const struct cnnrt_device *dev, struct cnnrt_error *err);
 
-/*
- * Fills dev->info and dev->core from what a back end read: NULL, or the name of what makes no sense.
- */
+/* Fills dev->info and dev->core. NULL, or the name of an invalid field. */
 const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
 			       const struct drm_cnnacc_core_info *cores);
 
 int rt_kernel_open(const char *path, struct cnnrt_device **dev, struct cnnrt_error *err);
 int rt_caps_open(const char *path, struct cnnrt_device **dev, struct cnnrt_error *err);
-/* Is it nothing but a description? */
+/* Is it a device description, without a device? */
 bool rt_is_caps(const struct cnnrt_device *dev);
 int rt_sim_open(const char *props, struct cnnrt_device **dev, struct cnnrt_error *err);
 
-/* Loads cnnacc.ko and waits until a node is there. */
+/* Loads cnnacc.ko and waits up to 5 seconds for a usable device node. */
 int rt_load_module(struct cnnrt_error *err);
 
 /* ---- fences ---------------------------------------------------------------------------- */
 
-/* A new fence of ours, or a negative errno. */
+/* A new eventfd fence, or a negative errno. */
 int rt_fence_create(void);
-/* Ends it: status 0 or a negative errno, which rt_fence_status reads back. */
+/* Signals an eventfd fence; status: 0 or a negative errno, which rt_fence_status returns. */
 void rt_fence_signal(int fd, int status);
-/* 0, -ETIMEDOUT, or a negative errno of poll.  timeout_ns < 0: as long as it takes. */
+/* 0, -ETIMEDOUT, or a negative errno of poll. timeout_ns < 0: no timeout. */
 int rt_fence_wait(int fd, int64_t timeout_ns);
-/* Of an ended fence: 0 or the negative errno it ended with. */
+/* The status of a signaled fence: 0 or a negative errno. */
 int rt_fence_status(int fd);
 
-/* ---- words ----------------------------------------------------------------------------- */
+/* ---- status texts ---------------------------------------------------------------------- */
 
-const char *rt_core_name(uint32_t type);
 const char *rt_class_name(uint32_t status_class);
-const char *rt_code_name(uint32_t core_type, uint32_t code);
-/* Of a build parameter, CNNACC_*_PARAM_*. */
-const char *rt_param_name(uint32_t core_type, uint32_t index);
+/* core: the core's name. */
+const char *rt_code_name(const char *core, uint32_t code);
 /* "MMU_FAULT (E_DMA) at instruction 4: read of VA 0x1000: no page" */
-void rt_status_text(uint32_t core_type, const struct drm_cnnacc_ctx_query *q, char *buf,
-		    size_t len);
+void rt_status_text(const char *core, const struct drm_cnnacc_ctx_query *q, char *buf, size_t len);
 
 #endif

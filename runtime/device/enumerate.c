@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which accelerators this machine has and why one cannot be used.  The hardware is looked for
- * on its bus, not by its node, so that a missing driver is told apart from a missing device.
- * udevd need not run: everything comes from sysfs, and a device that udevd has not "initialized"
- * counts.
+ * Finds the machine's accelerators, and why one cannot be used. The search is by bus, not by node,
+ * to tell a missing driver from a missing device. udevd need not run: all data is from sysfs, and
+ * devices that udevd has not initialized are included.
  */
 #include "device.h"
 
@@ -35,8 +34,8 @@ static const char *no_driver_remedy(bool bound)
 		return "another driver is bound to it: unbind that, then modprobe " MODULE;
 	if (access("/sys/module/" MODULE, F_OK))
 		return "the module is not loaded: run modprobe " MODULE " as root";
-	return "the module is loaded but did not take it, which the kernel log (dmesg) explains, or "
-	       "it was unbound";
+	return "the module is loaded but did not bind to it (see the kernel log, dmesg), or it was "
+	       "unbound";
 }
 
 static void access_remedy(const char *node, char *buf, size_t len)
@@ -58,13 +57,15 @@ static void access_remedy(const char *node, char *buf, size_t len)
 static void report_node(struct walk *w, const char *node, const char *bus)
 {
 	char remedy[160] = "";
-	struct cnnrt_found f = { .path = node, .bus = bus, .remedy = remedy };
+	struct cnnrt_found f = {
+		.struct_size = sizeof(f), .path = node, .bus = bus, .remedy = remedy,
+	};
 
 	if (access(node, R_OK | W_OK)) {
 		f.state = errno == ENOENT ? CNNRT_ENODRIVER : CNNRT_EACCES;
 		if (errno == ENOENT)
 			snprintf(remedy, sizeof(remedy),
-				 "the node is missing: is /dev a devtmpfs?");
+				 "its node is missing: mount a devtmpfs at /dev");
 		else
 			access_remedy(node, remedy, sizeof(remedy));
 	}
@@ -72,7 +73,7 @@ static void report_node(struct walk *w, const char *node, const char *bus)
 	w->stop = w->found(&f, w->opaque);
 }
 
-/* The node of a subsystem below the hardware; malloc'ed, NULL if there is none. */
+/* The path of the device's node in a subsystem, malloc'ed; NULL if there is none. */
 static char *find_node(struct udev *udev, struct udev_device *hw, const char *subsystem,
 		       const char *prefix)
 {
@@ -103,20 +104,22 @@ static void report_hardware(struct walk *w, struct udev_device *hw)
 {
 	const char *driver = udev_device_get_driver(hw);
 	const char *bus = udev_device_get_sysname(hw);
-	bool ours = driver && !strcmp(driver, MODULE);
-	struct cnnrt_found f = { .path = "", .bus = bus, .state = CNNRT_ENODRIVER };
+	bool bound = driver && !strcmp(driver, MODULE);
+	struct cnnrt_found f = {
+		.struct_size = sizeof(f), .path = "", .bus = bus, .state = CNNRT_ENODRIVER,
+	};
 	char *node = NULL;
 
-	if (ours)
+	if (bound)
 		node = find_node(w->udev, hw, "accel", "accel");
-	if (ours && !node)
+	if (bound && !node)
 		node = find_node(w->udev, hw, "drm", "renderD");
 	if (node) {
 		report_node(w, node, bus);
 		free(node);
 		return;
 	}
-	f.remedy = no_driver_remedy(driver && !ours);
+	f.remedy = no_driver_remedy(driver && !bound);
 	w->count++;
 	w->stop = w->found(&f, w->opaque);
 }
@@ -133,7 +136,7 @@ static void report_matches(struct walk *w, struct udev_enumerate *e)
 		struct udev_device *hw =
 			udev_device_new_from_syspath(w->udev, udev_list_entry_get_name(entry));
 
-		/* One that went away meanwhile is none. */
+		/* A device removed since the scan is skipped. */
 		if (!hw && errno != ENOENT && errno != ENODEV)
 			w->failed = -errno;
 		if (hw && !w->stop)
@@ -191,7 +194,7 @@ static int first_usable(const struct cnnrt_found *f, void *opaque)
 	return f->state == CNNRT_OK;
 }
 
-/* Probing may go on after the module is in. */
+/* Probing may continue after the module is loaded. */
 static int wait_for_node(struct cnnrt_error *err)
 {
 	int state = CNNRT_ENODEV;
@@ -202,8 +205,9 @@ static int wait_for_node(struct cnnrt_error *err)
 			return CNNRT_OK;
 		usleep(100 * 1000);
 	}
-	return rt_fail(err, CNNRT_ENODRIVER, "module " MODULE " was loaded, but no accelerator "
-		       "appeared: the kernel log (dmesg) says why");
+	return rt_fail(err, CNNRT_ENODRIVER,
+		       "module " MODULE " was loaded, but no accelerator "
+		       "appeared within 5 seconds: see the kernel log (dmesg)");
 }
 
 int rt_load_module(struct cnnrt_error *err)
@@ -221,10 +225,13 @@ int rt_load_module(struct cnnrt_error *err)
 	kmod_module_unref(mod);
 	kmod_unref(ctx);
 	if (ret == -ENOENT)
-		return rt_fail(err, CNNRT_ENODRIVER, "there is no module " MODULE
-			       " for this kernel: install it (make modules_install, depmod)");
+		return rt_fail(err, CNNRT_ENODRIVER,
+			       "module " MODULE " is not installed for "
+			       "this kernel: install it (make modules_install, depmod)");
 	if (ret > 0)
-		return rt_fail(err, CNNRT_ENODRIVER, "module " MODULE " is blacklisted");
+		return rt_fail(err, CNNRT_ENODRIVER,
+			       "module " MODULE " is blacklisted "
+			       "(modprobe.d)");
 	if (ret)
 		return rt_fail_errno(err, ret, "loading module " MODULE);
 	return wait_for_node(err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The device behind cnnacc.ko. */
+/* The device of the kernel's driver, cnnacc.ko. */
 #include "device.h"
 
 #include <errno.h>
@@ -21,10 +21,10 @@
 
 struct kernel {
 	struct cnnrt_device dev;
-	pthread_mutex_t lock;		/* what follows, and who closes handles */
-	uint32_t *refs;			/* buffers that share the GEM handle, by handle */
-	uint32_t slots;
-	uint32_t spare;			/* syncobj that no SUBMIT is using; 0: none */
+	pthread_mutex_t lock; /* protects what follows, and closing of handles */
+	uint32_t *refs;	      /* by GEM handle: buffers that share it */
+	uint32_t handle_cap;
+	uint32_t free_syncobj; /* one that no SUBMIT uses; 0: none */
 };
 
 static struct kernel *to_kernel(struct cnnrt_device *dev)
@@ -89,26 +89,26 @@ static int kernel_ctx_query(struct cnnrt_device *dev, struct drm_cnnacc_ctx_quer
 
 /* ---- handles --------------------------------------------------------------------------- */
 
-/* Small numbers, given out from 1 on, so that an array serves. */
+/* GEM handles are small integers from 1 on, so they index an array. */
 static int grow_refs(struct kernel *k, uint32_t handle)
 {
-	size_t slots = ((size_t)handle | 63) + 1;
+	size_t cap = ((size_t)handle | 63) + 1;
 	uint32_t *refs;
 
-	if (handle < k->slots)
+	if (handle < k->handle_cap)
 		return 0;
-	if (slots > UINT32_MAX)
+	if (cap > UINT32_MAX)
 		return -ENOMEM;
-	refs = reallocarray(k->refs, slots, sizeof(*refs));
+	refs = reallocarray(k->refs, cap, sizeof(*refs));
 	if (!refs)
 		return -ENOMEM;
-	memset(refs + k->slots, 0, (slots - k->slots) * sizeof(*refs));
+	memset(refs + k->handle_cap, 0, (cap - k->handle_cap) * sizeof(*refs));
 	k->refs = refs;
-	k->slots = (uint32_t)slots;
+	k->handle_cap = (uint32_t)cap;
 	return 0;
 }
 
-/* Takes over a handle that an ioctl gave; an unused one is closed on failure. */
+/* Takes a reference to a handle from an ioctl; a new handle is closed on failure. */
 static int get_handle(struct kernel *k, uint32_t handle)
 {
 	int ret = grow_refs(k, handle);
@@ -129,8 +129,8 @@ static void put_handle(struct kernel *k, uint32_t handle)
 }
 
 /*
- * PRIME has one handle for each buffer of an open device, however often it is imported, also for
- * one that was created here.
+ * PRIME returns the same handle each time a buffer is imported into an open device, also if the
+ * buffer was created there.
  */
 static int import_handle(struct kernel *k, int fd, uint32_t *handle)
 {
@@ -205,7 +205,7 @@ static int kernel_bo_export(struct cnnrt_device *dev, const struct rt_bo *bo, in
 	return drmPrimeHandleToFD(dev->fd, bo->handle, DRM_CLOEXEC | DRM_RDWR, fd) ? -errno : 0;
 }
 
-/* Its exporter knows the caches of another driver's memory. */
+/* Caches of another driver's memory are its exporter's to maintain. */
 static int dmabuf_sync(const struct rt_bo *bo, uint64_t flags)
 {
 	struct dma_buf_sync sync = { .flags = DMA_BUF_SYNC_RW | flags };
@@ -213,7 +213,7 @@ static int dmabuf_sync(const struct rt_bo *bo, uint64_t flags)
 	return drmIoctl(bo->dmabuf, DMA_BUF_IOCTL_SYNC, &sync) ? -errno : 0;
 }
 
-/* Memory of another driver is mapped through its own dma-buf; the CPU has it from then on. */
+/* Maps another driver's memory through its dma-buf, and begins CPU access. */
 static int dmabuf_map(struct rt_bo *bo)
 {
 	void *map = mmap(NULL, bo->size, PROT_READ | PROT_WRITE, MAP_SHARED, bo->dmabuf, 0);
@@ -272,7 +272,7 @@ static int kernel_bind(struct cnnrt_device *dev, uint32_t ctx_id,
 	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_VM_BIND, &bind);
 }
 
-/* A syncobj that holds the fence of a sync_file, or none yet. */
+/* A new syncobj, with the fence of sync_file unless that is negative. */
 static int make_syncobj(int fd, int sync_file, uint32_t *handle)
 {
 	int ret;
@@ -286,12 +286,12 @@ static int make_syncobj(int fd, int sync_file, uint32_t *handle)
 	return ret;
 }
 
-/* Making one for each job would make each wait for that. */
+/* Reuses a syncobj: an ioctl to create one would delay each submit. */
 static int take_syncobj(struct kernel *k, uint32_t *handle)
 {
 	pthread_mutex_lock(&k->lock);
-	*handle = k->spare;
-	k->spare = 0;
+	*handle = k->free_syncobj;
+	k->free_syncobj = 0;
 	pthread_mutex_unlock(&k->lock);
 	return *handle ? 0 : make_syncobj(k->dev.fd, -1, handle);
 }
@@ -301,8 +301,8 @@ static void give_syncobj(struct kernel *k, uint32_t handle)
 	uint32_t other;
 
 	pthread_mutex_lock(&k->lock);
-	other = k->spare;
-	k->spare = handle;
+	other = k->free_syncobj;
+	k->free_syncobj = handle;
 	pthread_mutex_unlock(&k->lock);
 	if (other)
 		drmSyncobjDestroy(k->dev.fd, other);
@@ -329,7 +329,7 @@ static int submit_synced(struct cnnrt_device *dev, struct rt_submit *s, uint32_t
 	s->seqno = job.seqno;
 	if (!ret && drmSyncobjExportSyncFile(dev->fd, signal, &s->out_fence)) {
 		ret = -errno;
-		/* The caller takes it for never started and will touch its memory. */
+		/* The caller treats the job as never started: wait until its memory is unused. */
 		drmSyncobjWait(dev->fd, &signal, 1, INT64_MAX, 0, NULL);
 	}
 	return ret;
@@ -407,13 +407,13 @@ static int check_driver(struct cnnrt_device *dev, const char *path, struct cnnrt
 		ret = rt_fail(err, CNNRT_ENODEV, "%s: not a cnnacc accelerator", path);
 	else if (v->version_major != DRM_CNNACC_VERSION_MAJOR)
 		ret = rt_fail(err, CNNRT_EUNSUPPORTED,
-			      "%s: driver interface %d.%d, this library knows %d.x", path,
+			      "%s: driver interface %d.%d, this library needs %d.x", path,
 			      v->version_major, v->version_minor, DRM_CNNACC_VERSION_MAJOR);
 	drmFreeVersion(v);
 	return ret;
 }
 
-/* The name of the hardware on its bus; libdrm of Debian 12 does not know accel nodes. */
+/* Finds the device's name on its bus through sysfs; Debian 12's libdrm lacks accel nodes. */
 static void read_bus(struct cnnrt_device *dev)
 {
 	char path[64], target[PATH_MAX], *name;
@@ -448,23 +448,27 @@ static int read_info(struct cnnrt_device *dev, const char *path, struct cnnrt_er
 	return CNNRT_OK;
 }
 
-/* Each has its own remedy. */
+/* Adds the remedy for each reason. */
 static int fail_open(struct cnnrt_error *err, const char *path, int e)
 {
 	switch (e) {
 	case ENOENT:
-		return rt_fail(err, CNNRT_ENODEV, "%s: there is no such node (any more)", path);
+		return rt_fail(err, CNNRT_ENODEV, "%s: there is no such node", path);
 	case EACCES:
 	case EPERM:
-		return rt_fail(err, CNNRT_EACCES, "%s: this user may not open it: the group of "
-			       "the node may, or a container has to pass it on (--device)", path);
+		return rt_fail(err, CNNRT_EACCES,
+			       "%s: this user may not open it: join the group "
+			       "of the node, or pass it to the container (--device)",
+			       path);
 	case EBUSY:
-		return rt_fail(err, CNNRT_EBUSY, "%s: another program has the device for itself",
+		return rt_fail(err, CNNRT_EBUSY, "%s: another program uses the device exclusively",
 			       path);
 	case ENODEV:
 	case ENXIO:
-		return rt_fail(err, CNNRT_ENODRIVER, "%s: no driver behind the node: the module "
-			       "is not loaded, or the device is gone", path);
+		return rt_fail(err, CNNRT_ENODRIVER,
+			       "%s: the node has no driver: the module "
+			       "is not loaded, or the device is gone",
+			       path);
 	default:
 		return rt_fail_errno(err, e, "%s", path);
 	}

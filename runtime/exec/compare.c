@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A job's values, each held against what the CPU makes of the same inputs: with the operators of
- * the file, as they were before any were fused, or with the program's own where that is not known.
- * The program keeps all values in memory to the end of the run.
+ * Compares each value of a job with what the CPU computes from the same inputs: with the operators
+ * of the file before fusion, or with the program's own where those are not known. The program is
+ * compiled with observe, so all values stay in memory to the end of the run.
  */
 #include "job.h"
 #include "ops/ops.h"
+#include "passes/passes.h"
 
 #include <float.h>
 #include <math.h>
@@ -19,14 +20,13 @@
 struct compare {
 	struct cnnrt_job *job;
 	double atol, rtol;
-	/* of one node, CNN_MAX_INPUTS each */
+	/* of the current node, CNN_MAX_INPUTS each */
 	const struct cnn_tensor **in;
 	struct cnn_tensor **out;
 	struct cnn_tensor *seen, *made;
-	/* The file's operators have been run up to node next; what they made and is still wanted. */
-	const struct cnn_graph *file;	/* NULL: not known */
-	struct cnn_tensor *file_made;	/* by value */
-	int next;
+	const struct cnn_graph *file; /* the file's operators; NULL: not known */
+	struct cnn_tensor *file_made; /* by value: their results, while they are needed */
+	int next;		      /* the next of file's nodes to run */
 	void (*report)(const struct cnnrt_layer *layer, void *opaque);
 	void *opaque;
 	int bad;
@@ -42,7 +42,7 @@ static void fill(void *p, size_t bytes)
 		word[i] = POISON;
 }
 
-/* Is it an application's input, which stays as it is? Nothing else lies in its memory. */
+/* Is it an input of the application? It must stay; no other value shares its memory. */
 static bool is_given(const struct cnn_value *v)
 {
 	return v->is_input || (v->producer < 0 && v->t.data);
@@ -60,12 +60,12 @@ static void poison(struct cnnrt_job *job)
 			continue;
 		if (slot->used)
 			fill((uint8_t *)job->arena.map + slot->offset, (size_t)slot->bytes);
-		if (val->home == RT_HOME_HOST && val->t.data)
+		if (val->location == RT_AT_HOST && val->t.data)
 			fill(val->t.data, val->t.capacity);
 	}
 }
 
-/* ---- what was made ------------------------------------------------------------------ */
+/* ---- the job's values --------------------------------------------------------------- */
 
 static bool is_dense_in_arena(const struct cnnrt_job *job, int v)
 {
@@ -75,8 +75,8 @@ static bool is_dense_in_arena(const struct cnnrt_job *job, int v)
 	       rt_slot_is_dense(job, v);
 }
 
-/* The value v as a dense tensor; t->owned if it had to be copied. */
-static int see(struct cnnrt_job *job, int v, struct cnn_tensor *t, struct cnn_err *e)
+/* Sets t to the value v as a dense tensor; t->owned if it is a copy. */
+static int get_value(struct cnnrt_job *job, int v, struct cnn_tensor *t, struct cnn_err *e)
 {
 	const struct cnn_slot *slot = &job->program->low->slots[v];
 	int producer = job->program->graph->values[v].producer;
@@ -87,7 +87,8 @@ static int see(struct cnnrt_job *job, int v, struct cnn_tensor *t, struct cnn_er
 	if (producer < 0 || job->program->low->nodes[producer].core < 0)
 		return CNN_OK;
 	if (!slot->used)
-		return cnn_fail(e, CNN_EINVAL, "value %.60s of a core is not in memory",
+		return cnn_fail(e, CNN_EINVAL,
+				"compare: value %.60s is not in memory: its core did not store it",
 				job->program->graph->values[v].name);
 	if (is_dense_in_arena(job, v)) {
 		t->data = (uint8_t *)job->arena.map + slot->offset;
@@ -119,14 +120,14 @@ static double element(const struct cnn_tensor *t, int64_t i)
 	return v;
 }
 
-/* By what a value may differ beside rounding. */
+/* Differences that are allowed besides rounding. */
 struct allowance {
 	/*
-	 * A pooling unit compares with -FLT_MAX where a window has a border or is not full
-	 * (Documentation/hardware/ccp.rst, Pooling): that is its maximum of nothing but -infinity.
+	 * A pooling unit compares with -FLT_MAX where a window has padding or is not full
+	 * (Documentation/hardware/, Pooling). That is the maximum if all else is -infinity.
 	 */
 	bool fills;
-	double steps;		/* of integers */
+	double integer; /* of integers */
 };
 
 static double difference(const struct cnn_tensor *got, const struct cnn_tensor *want, int64_t i,
@@ -145,7 +146,10 @@ static bool is_poison(const struct cnn_tensor *t, int64_t i)
 	return t->dtype == CNN_FLOAT32 && ((const uint32_t *)t->data)[i] == POISON;
 }
 
-/* Sums are rounded by the size of what is added, which may cancel: a tensor's largest tells it. */
+/*
+ * The scale of the absolute tolerance. A sum's rounding error depends on its terms, which may
+ * cancel, so the tensor's largest element serves for all.
+ */
 static double largest(const struct cnn_tensor *t, int64_t count)
 {
 	double most = 1;
@@ -163,7 +167,7 @@ static void compare_value(const struct compare *c, const struct cnn_tensor *got,
 			  const struct cnn_tensor *want, struct allowance may,
 			  struct cnnrt_layer *l)
 {
-	double atol = may.steps, rtol = 0;
+	double atol = may.integer, rtol = 0;
 
 	l->count = (uint64_t)cnn_tensor_count(got);
 	if (is_float(got->dtype)) {
@@ -190,7 +194,7 @@ static void compare_value(const struct compare *c, const struct cnn_tensor *got,
 
 /* ---- the operators of the file ------------------------------------------------------ */
 
-/* Is what the program computes as value v what the file's operators compute as v? */
+/* Does the program's value v equal the value v of the file, apart from rounding? */
 static bool is_of_file(const struct compare *c, int v)
 {
 	const struct cnn_value *mine = &c->job->program->graph->values[v];
@@ -199,13 +203,13 @@ static bool is_of_file(const struct compare *c, int v)
 	       mine->producer >= 0 && !mine->rewritten;
 }
 
-/* An input of a node of the file: what the program has of it, else what the file's nodes made. */
-static int see_of_file(struct compare *c, int v, struct cnn_tensor *t, struct cnn_err *e)
+/* Gets an input of a node of the file: the job's value, else what the file's nodes computed. */
+static int get_value_of_file(struct compare *c, int v, struct cnn_tensor *t, struct cnn_err *e)
 {
 	const struct cnn_value *val = &c->file->values[v];
 
 	if (!val->t.data && (val->producer < 0 || is_of_file(c, v)))
-		return see(c->job, v, t, e);
+		return get_value(c->job, v, t, e);
 	*t = val->t.data ? val->t : c->file_made[v];
 	t->owned = false;
 	return CNN_OK;
@@ -220,7 +224,7 @@ static int run_of_file(struct compare *c, int node, struct cnn_err *e)
 		c->seen[k] = (struct cnn_tensor){ .rank = -1 };
 		c->in[k] = n->in[k] < 0 ? NULL : &c->seen[k];
 		if (n->in[k] >= 0 && !ret)
-			ret = see_of_file(c, n->in[k], &c->seen[k], e);
+			ret = get_value_of_file(c, n->in[k], &c->seen[k], e);
 	}
 	for (int k = 0; k < n->n_out; k++) {
 		c->out[k] = n->out[k] < 0 ? NULL : &c->file_made[n->out[k]];
@@ -241,7 +245,7 @@ static int run_of_file(struct compare *c, int node, struct cnn_err *e)
 
 /* ---- one operator ------------------------------------------------------------------- */
 
-/* Sums of integers are exact where the file's are rounded: see CNN_FUSE_QDQ. */
+/* Integer sums are exact where the file's float sums are rounded: see CNN_FUSE_QDQ. */
 static struct allowance allowance(const struct compare *c, int node, int v)
 {
 	const struct cnn_node *n = &c->job->program->graph->nodes[node];
@@ -251,7 +255,7 @@ static struct allowance allowance(const struct compare *c, int node, int v)
 
 	return (struct allowance){
 		.fills = core && n->op == CNN_OP_MAX_POOL,
-		.steps = quantises && n->op != CNN_OP_QUANTIZE_LINEAR,
+		.integer = quantises && n->op != CNN_OP_QUANTIZE_LINEAR,
 	};
 }
 
@@ -261,19 +265,23 @@ static int compare_output(struct compare *c, int node, int k, const struct cnn_t
 	const struct cnnrt_program *p = c->job->program;
 	const struct cnn_node *n = &p->graph->nodes[node];
 	const struct cnn_placement *at = &p->low->nodes[node];
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	struct cnnrt_layer l = {
+		.struct_size = sizeof(l),
 		.index = (unsigned int)node, .op = n->op_type, .name = n->name,
 		.place = at->core < 0 ? "cpu" : p->core[at->core].name,
 	};
 	struct cnn_tensor got;
-	int ret = see(c->job, n->out[k], &got, e);
+	int ret = get_value(c->job, n->out[k], &got, e);
 
 	if (ret)
 		return ret;
-	rt_tensor_info(p->graph->values[n->out[k]].name, &got, &l.value);
+	rt_tensor_info(p->graph->values[n->out[k]].name, &got, &info, NULL);
+	l.value = &info;
 	if (got.dtype != want->dtype || !cnn_tensor_same_shape(&got, want)) {
 		cnn_tensor_release(&got);
-		return cnn_fail(e, CNN_EINVAL, "%s (%.60s): the CPU gives output %d another shape",
+		return cnn_fail(e, CNN_EINVAL,
+				"%s (%.60s): output %d has another type or shape on the CPU",
 				n->op_type, n->name, k);
 	}
 	compare_value(c, &got, want, allowance(c, node, n->out[k]), &l);
@@ -283,7 +291,7 @@ static int compare_output(struct compare *c, int node, int k, const struct cnn_t
 	return CNN_OK;
 }
 
-/* False: what it makes is not in the file, and has to be computed as the program says it. */
+/* False: an output is not a value of the file, so the program's operator must compute it. */
 static bool compare_with_file(struct compare *c, int node, int *ret, struct cnn_err *e)
 {
 	const struct cnn_node *n = &c->job->program->graph->nodes[node];
@@ -317,7 +325,7 @@ static int compare_node(struct compare *c, int node, struct cnn_err *e)
 		c->seen[k] = (struct cnn_tensor){ .rank = -1 };
 		c->in[k] = n->in[k] < 0 ? NULL : &c->seen[k];
 		if (n->in[k] >= 0 && !ret)
-			ret = see(c->job, n->in[k], &c->seen[k], e);
+			ret = get_value(c->job, n->in[k], &c->seen[k], e);
 	}
 	for (int k = 0; k < n->n_out; k++) {
 		c->made[k] = (struct cnn_tensor){ .rank = -1 };
@@ -369,27 +377,32 @@ static int check_job(const struct cnnrt_job *job, struct cnnrt_error *err)
 	const struct cnnrt_program *p = job->program;
 
 	if (!p->observe)
-		return rt_fail(err, CNNRT_EINVAL, "compare: the program was not compiled to be "
-			       "observed (cnnrun: --compile --compare)");
+		return rt_fail(err, CNNRT_EINVAL,
+			       "compare: the program was not compiled with "
+			       "observe (cnnrun: --compile --compare)");
 	for (unsigned int i = 0; i < cnnrt_program_io_count(p, CNNRT_OUTPUT); i++)
 		if (job->bind[CNNRT_OUTPUT][i].buf)
-			return rt_fail(err, CNNRT_EINVAL, "compare: output %u is bound to a buffer",
+			return rt_fail(err, CNNRT_EINVAL,
+				       "compare: output %u is bound to a buffer: "
+				       "unbind it",
 				       i);
 	return CNNRT_OK;
 }
 
-int cnnrt_compare(struct cnnrt_job *job, const struct cnnrt_compare_options *o,
+int cnnrt_compare(struct cnnrt_job *job, const struct cnnrt_compare_options *options,
 		  void (*report)(const struct cnnrt_layer *layer, void *opaque), void *opaque,
 		  struct cnnrt_error *err)
 {
-	struct compare c = {
-		.job = job, .report = report, .opaque = opaque,
-		.atol = o && o->atol > 0 ? o->atol : DEFAULT_ATOL,
-		.rtol = o && o->rtol > 0 ? o->rtol : DEFAULT_RTOL,
-	};
+	struct compare c = { .job = job, .report = report, .opaque = opaque };
+	struct cnnrt_compare_options o;
 	struct cnn_err e = { 0 };
-	int ret = rt_job_idle(job, err);
+	int ret = rt_struct_read(RT_STRUCT(cnnrt_compare_options, rtol), &o, options, err);
 
+	if (ret)
+		return ret;
+	c.atol = o.atol > 0 ? o.atol : DEFAULT_ATOL;
+	c.rtol = o.rtol > 0 ? o.rtol : DEFAULT_RTOL;
+	ret = rt_job_idle(job, err);
 	if (!ret)
 		ret = check_job(job, err);
 	if (ret)

@@ -18,8 +18,10 @@ int cnnrt_context_create(struct cnnrt_device *dev, enum cnnrt_priority priority,
 		return rt_fail(err, CNNRT_EINVAL, "context: priority %d: 0..2 wanted",
 			       (int)priority);
 	if (rt_is_caps(dev))
-		return rt_fail(err, CNNRT_ENODEV, "%s: this describes a device; programs can be "
-			       "compiled for it, not run", dev->info.path);
+		return rt_fail(err, CNNRT_ENODEV,
+			       "%s: a description of a device: programs can be "
+			       "compiled for it, not run on it",
+			       dev->info.path);
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return rt_fail(err, CNNRT_ENOMEM, "context: out of memory");
@@ -58,18 +60,23 @@ int rt_bo_new(struct cnnrt_device *dev, uint64_t size, uint32_t use, uint32_t ct
 			     (unsigned long long)size);
 }
 
-int rt_bind(struct cnnrt_device *dev, uint32_t ctx_id, const struct rt_bo *bo, uint64_t bo_offset,
-	    uint64_t va, uint64_t size, uint32_t flags, struct cnnrt_error *err)
+int rt_bind(struct cnnrt_device *dev, uint32_t ctx_id, const struct rt_bind_range *range,
+	    struct cnnrt_error *err)
 {
 	struct drm_cnnacc_bind_op op = {
-		.op = DRM_CNNACC_BIND_MAP, .flags = flags, .handle = bo->handle,
-		.va = va, .bo_offset = bo_offset, .size = size,
+		.op = DRM_CNNACC_BIND_MAP,
+		.flags = range->flags,
+		.handle = range->bo->handle,
+		.va = range->va,
+		.bo_offset = range->bo_offset,
+		.size = range->size,
 	};
 	int ret = dev->ops->bind(dev, ctx_id, &op, 1);
 
 	if (ret)
 		return rt_fail_errno(err, ret, "mapping %llu bytes at VA 0x%llx",
-				     (unsigned long long)size, (unsigned long long)va);
+				     (unsigned long long)range->size,
+				     (unsigned long long)range->va);
 	return CNNRT_OK;
 }
 
@@ -82,7 +89,8 @@ int rt_unbind(struct cnnrt_device *dev, uint32_t ctx_id, uint64_t va, uint64_t s
 	int ret = dev->ops->bind(dev, ctx_id, &op, 1);
 
 	if (ret)
-		return rt_fail_errno(err, ret, "unmapping VA 0x%llx", (unsigned long long)va);
+		return rt_fail_errno(err, ret, "unmapping %llu bytes at VA 0x%llx",
+				     (unsigned long long)size, (unsigned long long)va);
 	return CNNRT_OK;
 }
 
@@ -187,7 +195,7 @@ void cnnrt_buffer_free(struct cnnrt_buffer *buf)
 	free(buf);
 }
 
-/* ---- how jobs end -------------------------------------------------------------------------- */
+/* ---- status of jobs -------------------------------------------------------------------- */
 
 static int code_of_fence(int fence_errno)
 {
@@ -202,20 +210,27 @@ static int code_of_fence(int fence_errno)
 	return CNNRT_EJOB;
 }
 
-void cnnrt_status_describe(uint32_t core_type, struct cnnrt_job_status *status)
+int cnnrt_status_describe(const char *core, struct cnnrt_job_status *status,
+			  struct cnnrt_error *err)
 {
-	struct drm_cnnacc_ctx_query q = {
-		.status_class = status->status_class, .status_code = status->status_code,
-		.detail = status->detail, .pc = status->pc, .access = status->access,
-		.fault_va = status->va,
-	};
+	struct drm_cnnacc_ctx_query q;
+	struct cnnrt_job_status s;
+	int ret = rt_struct_read(RT_JOB_STATUS, &s, status, err);
 
-	status->class_name = rt_class_name(q.status_class);
-	status->code_name = rt_code_name(core_type, q.status_code);
+	if (ret)
+		return ret;
+	q = (struct drm_cnnacc_ctx_query){
+		.status_class = s.status_class, .status_code = s.status_code,
+		.detail = s.detail, .pc = s.pc, .access = s.access, .fault_va = s.va,
+	};
+	s.class_name = rt_class_name(q.status_class);
+	s.code_name = rt_code_name(core, q.status_code);
 	if (q.status_class == CNNACC_STATUS_OK)
-		snprintf(status->text, sizeof(status->text), "OK");
+		snprintf(s.text, sizeof(s.text), "OK");
 	else
-		rt_status_text(core_type, &q, status->text, sizeof(status->text));
+		rt_status_text(core, &q, s.text, sizeof(s.text));
+	rt_struct_write(RT_JOB_STATUS, status, &s);
+	return CNNRT_OK;
 }
 
 void rt_job_done(struct cnnrt_job_status *status)
@@ -223,7 +238,7 @@ void rt_job_done(struct cnnrt_job_status *status)
 	*status = (struct cnnrt_job_status){
 		.state = CNNRT_JOB_DONE, .core = -1,
 		.class_name = rt_class_name(CNNACC_STATUS_OK),
-		.code_name = rt_code_name(CNNACC_CORE_NONE, CNNACC_CODE_NONE),
+		.code_name = rt_code_name("", CNNACC_CODE_NONE),
 	};
 }
 
@@ -252,8 +267,8 @@ void rt_job_failure(struct cnnrt_device *dev, uint32_t ctx_id, uint64_t seqno, i
 	status->access = q.access;
 	status->va = q.fault_va;
 	status->class_name = q.status_class ? rt_class_name(q.status_class) : "HANG";
-	status->code_name = rt_code_name(dev->core[q.core].type, q.status_code);
-	rt_status_text(dev->core[q.core].type, &q, text, sizeof(text));
+	status->code_name = rt_code_name(dev->core[q.core].name, q.status_code);
+	rt_status_text(dev->core[q.core].name, &q, text, sizeof(text));
 	snprintf(status->text, sizeof(status->text), "core %u (%s): %s", q.core,
 		 dev->core[q.core].name, text);
 }

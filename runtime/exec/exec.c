@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Raw programs: pages as the caller describes them, one task, and what came of it. */
+/* Runs a raw program: maps the caller's ranges, submits one task and reports its status. */
 #include "context.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 #define VA_END	(1ull << CNNACC_VA_BITS)
 
-/* Whole pages that one or more ranges share. */
+/* Pages that one range or several overlapping ranges cover. */
 struct span {
 	uint64_t va, end;
 	unsigned int flags;
@@ -26,7 +26,7 @@ struct run {
 	unsigned int span_count;
 	bool wants_stats;
 	uint64_t stats_va;
-	struct rt_bo stats;	/* unless the record is the program's own or not wanted */
+	struct rt_bo stats; /* handle 0: the program has its own record, or none is wanted */
 };
 
 static int compare_spans(const void *a, const void *b)
@@ -36,17 +36,29 @@ static int compare_spans(const void *a, const void *b)
 	return x->va < y->va ? -1 : x->va > y->va;
 }
 
-static int check_range(const struct cnnrt_range *r, unsigned int i, struct cnnrt_error *err)
+static const struct cnnrt_range *range_at(const struct cnnrt_exec *exec, unsigned int i)
+{
+	return (const void *)((const char *)exec->ranges + i * exec->range_size);
+}
+
+/* size: sizeof(struct cnnrt_range) of the caller */
+static int check_range(const struct cnnrt_range *r, unsigned int i, size_t size,
+		       struct cnnrt_error *err)
 {
 	unsigned int known = CNNRT_MAP_READ | CNNRT_MAP_WRITE | CNNRT_MAP_EXEC;
 
 	if (!r->size || r->va >= VA_END || r->size > VA_END - r->va)
-		return rt_fail(err, CNNRT_EINVAL, "range %u: 0x%" PRIx64 ":0x%" PRIx64
-			       " is empty or goes beyond 4 GiB", i, r->va, r->size);
+		return rt_fail(err, CNNRT_EINVAL,
+			       "range %u: 0x%" PRIx64 ":0x%" PRIx64
+			       " is empty or ends beyond 4 GiB",
+			       i, r->va, r->size);
 	if (!r->flags || r->flags & ~known || (r->flags & CNNRT_MAP_EXEC &&
 					       r->flags != CNNRT_MAP_EXEC))
 		return rt_fail(err, CNNRT_EINVAL, "range %u at VA 0x%" PRIx64 ": flags 0x%x: "
 			       "read, write, both, or execute wanted", i, r->va, r->flags);
+	if (!rt_is_zero(r, sizeof(*r), size))
+		return rt_fail(err, CNNRT_EINVAL, "range %u at VA 0x%" PRIx64 ": a field that "
+			       "libcnnrt %s does not have is not zero", i, r->va, cnnrt_version());
 	return CNNRT_OK;
 }
 
@@ -80,8 +92,8 @@ static int make_spans(struct run *run, struct cnnrt_error *err)
 	if (!run->spans)
 		return rt_fail(err, CNNRT_ENOMEM, "exec: out of memory");
 	for (unsigned int i = 0; i < exec->range_count; i++) {
-		const struct cnnrt_range *r = &exec->ranges[i];
-		int ret = check_range(r, i, err);
+		const struct cnnrt_range *r = range_at(exec, i);
+		int ret = check_range(r, i, exec->range_size, err);
 
 		if (ret)
 			return ret;
@@ -93,7 +105,7 @@ static int make_spans(struct run *run, struct cnnrt_error *err)
 	return merge_spans(run, err);
 }
 
-/* The statistics record goes to the highest free page, whatever the caller maps. */
+/* The statistics record goes to the highest page that the caller leaves free. */
 static void place_stats(struct run *run)
 {
 	if (run->exec->own_stats || !run->wants_stats)
@@ -113,28 +125,41 @@ static uint32_t use_of_flags(unsigned int flags)
 	return flags & CNNRT_MAP_WRITE ? DRM_CNNACC_BO_DATA : DRM_CNNACC_BO_WEIGHT;
 }
 
+static int map_stats(struct run *run, struct cnnrt_error *err)
+{
+	struct rt_bind_range range = {
+		.bo = &run->stats,
+		.va = run->stats_va,
+		.size = run->dev->page_size,
+		.flags = DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE,
+	};
+	int ret =
+		rt_bo_new(run->dev, range.size, DRM_CNNACC_BO_DATA, run->ctx_id, &run->stats, err);
+
+	return ret ? ret : rt_bind(run->dev, run->ctx_id, &range, err);
+}
+
 static int map_spans(struct run *run, struct cnnrt_error *err)
 {
-	uint32_t rw = DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE;
 	int ret = CNNRT_OK;
 
 	for (unsigned int i = 0; i < run->span_count && !ret; i++) {
 		struct span *s = &run->spans[i];
+		struct rt_bind_range range = {
+			.bo = &s->bo,
+			.va = s->va,
+			.size = s->end - s->va,
+			.flags = s->flags,
+		};
 
 		ret = rt_bo_new(run->dev, s->end - s->va, use_of_flags(s->flags), run->ctx_id,
 				&s->bo, err);
 		if (!ret)
-			ret = rt_bind(run->dev, run->ctx_id, &s->bo, 0, s->va, s->end - s->va,
-				      s->flags, err);
+			ret = rt_bind(run->dev, run->ctx_id, &range, err);
 	}
 	if (ret || run->exec->own_stats || !run->wants_stats)
 		return ret;
-	ret = rt_bo_new(run->dev, run->dev->page_size, DRM_CNNACC_BO_DATA, run->ctx_id,
-			&run->stats, err);
-	if (!ret)
-		ret = rt_bind(run->dev, run->ctx_id, &run->stats, 0, run->stats_va,
-			      run->dev->page_size, rw, err);
-	return ret;
+	return map_stats(run, err);
 }
 
 static const struct span *span_of(const struct run *run, uint64_t va)
@@ -148,7 +173,7 @@ static const struct span *span_of(const struct run *run, uint64_t va)
 static void copy_ranges(const struct run *run, bool out)
 {
 	for (unsigned int i = 0; i < run->exec->range_count; i++) {
-		const struct cnnrt_range *r = &run->exec->ranges[i];
+		const struct cnnrt_range *r = range_at(run->exec, i);
 		const struct span *s = span_of(run, r->va);
 		uint8_t *mem = (uint8_t *)s->bo.map + (r->va - s->va);
 
@@ -195,7 +220,7 @@ static int run_program(struct run *run, struct cnnrt_job_status *status,
 	else if (ret)
 		ret = rt_fail_errno(err, ret, "core %u: wait", exec->core);
 	else if ((ret = rt_fence_status(s.out_fence))) {
-		memset(status, 0, sizeof(*status));
+		*status = (struct cnnrt_job_status){ 0 };
 		rt_job_failure(run->dev, run->ctx_id, s.seqno, ret, status);
 		ret = CNNRT_OK;
 	} else {
@@ -228,6 +253,10 @@ static int check_exec(const struct cnnrt_device *dev, const struct cnnrt_exec *e
 	core = &dev->core[exec->core];
 	if (!exec->range_count || !exec->ranges)
 		return rt_fail(err, CNNRT_EINVAL, "exec: no ranges");
+	if (exec->range_size < sizeof(struct cnnrt_range) || exec->range_size % 8)
+		return rt_fail(err, CNNRT_EINVAL, "struct cnnrt_exec: range_size is %zu, a multiple "
+			       "of 8 from %zu is valid; set it to sizeof(struct cnnrt_range)",
+			       exec->range_size, sizeof(struct cnnrt_range));
 	if (exec->program_va >= VA_END)
 		return rt_fail(err, CNNRT_EINVAL, "program at VA 0x%" PRIx64 ": beyond 4 GiB",
 			       exec->program_va);
@@ -249,39 +278,55 @@ static int check_exec(const struct cnnrt_device *dev, const struct cnnrt_exec *e
 	return CNNRT_OK;
 }
 
-int cnnrt_exec(struct cnnrt_device *dev, const struct cnnrt_exec *exec,
+static int execute(struct run *run, struct cnnrt_job_status *status, void *stats,
+		   struct cnnrt_error *err)
+{
+	struct cnnrt_device *dev = run->dev;
+	int ret = make_spans(run, err);
+
+	if (ret)
+		return ret;
+	place_stats(run);
+	ret = dev->ops->ctx_create(dev, DRM_CNNACC_PRIORITY_NORMAL, &run->ctx_id);
+	if (ret)
+		return rt_fail_errno(err, ret, "creating a context");
+	ret = map_spans(run, err);
+	if (ret)
+		return ret;
+	copy_ranges(run, false);
+	sync_spans(run, DRM_CNNACC_BO_SYNC_FOR_DEVICE);
+	ret = run_program(run, status, err);
+	if (ret)
+		return ret;
+	sync_spans(run, DRM_CNNACC_BO_SYNC_FOR_CPU);
+	copy_ranges(run, true);
+	if (stats && run->stats.handle)
+		memcpy(stats, run->stats.map, sizeof(struct cnnacc_stats));
+	else if (stats)
+		memset(stats, 0, sizeof(struct cnnacc_stats));
+	return CNNRT_OK;
+}
+
+int cnnrt_exec(struct cnnrt_device *dev, const struct cnnrt_exec *from,
 	       struct cnnrt_job_status *status, void *stats, struct cnnrt_error *err)
 {
-	struct run run = {
-		.dev = dev, .exec = exec, .wants_stats = stats, .stats_va = exec->stats_va,
-	};
-	int ret = rt_check_process(dev, err);
+	struct cnnrt_exec exec;
+	struct cnnrt_job_status own = { 0 };
+	struct run run = { .dev = dev, .exec = &exec, .wants_stats = stats };
+	int ret = rt_struct_read(RT_STRUCT(cnnrt_exec, stats_va), &exec, from, err);
 
 	if (!ret)
-		ret = check_exec(dev, exec, err);
+		ret = rt_struct_check(RT_JOB_STATUS, status->struct_size, err);
 	if (!ret)
-		ret = make_spans(&run, err);
-	if (!ret) {
-		place_stats(&run);
-		ret = dev->ops->ctx_create(dev, DRM_CNNACC_PRIORITY_NORMAL, &run.ctx_id);
-		if (ret)
-			ret = rt_fail_errno(err, ret, "creating a context");
-	}
+		ret = rt_check_process(dev, err);
 	if (!ret)
-		ret = map_spans(&run, err);
-	if (!ret) {
-		copy_ranges(&run, false);
-		sync_spans(&run, DRM_CNNACC_BO_SYNC_FOR_DEVICE);
-		ret = run_program(&run, status, err);
-	}
-	if (!ret) {
-		sync_spans(&run, DRM_CNNACC_BO_SYNC_FOR_CPU);
-		copy_ranges(&run, true);
-		if (stats && run.stats.handle)
-			memcpy(stats, run.stats.map, sizeof(struct cnnacc_stats));
-		else if (stats)
-			memset(stats, 0, sizeof(struct cnnacc_stats));
-	}
+		ret = check_exec(dev, &exec, err);
+	if (ret)
+		return ret;
+	run.stats_va = exec.stats_va;
+	ret = execute(&run, &own, stats, err);
 	free_run(&run);
+	if (!ret)
+		rt_struct_write(RT_JOB_STATUS, status, &own);
 	return ret;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Jobs as the application sees them.  A run that is nothing but one device job is submitted by
- * the caller and its fence is the device's; any other run is done by a thread of the job, whose
- * fence is an eventfd.
+ * The interface of jobs. A run that is just one device job is direct: the caller's thread submits
+ * it, and its fence is the device's. The job's own thread does any other run, whose fence is an
+ * eventfd.
  */
 #include "job.h"
 
@@ -46,7 +46,7 @@ int cnnrt_job_create(struct cnnrt_context *ctx, const struct cnnrt_program *prog
 	job->ctx = ctx;
 	job->dev = ctx->dev;
 	job->program = program;
-	job->fence = job->in_fence = job->spent_fence = -1;
+	job->fence = job->in_fence = job->ended_fence = -1;
 	job->status = (struct cnnrt_job_status){
 		.core = -1, .class_name = "NONE", .code_name = "NONE",
 	};
@@ -76,7 +76,7 @@ static void stop_thread(struct cnnrt_job *job)
 	pthread_join(job->thread, NULL);
 }
 
-/* What the device runs uses our memory. */
+/* Waits for a direct run: the device uses the job's memory. */
 static void end_direct(struct cnnrt_job *job)
 {
 	pthread_mutex_lock(&job->lock);
@@ -105,7 +105,7 @@ void cnnrt_job_free(struct cnnrt_job *job)
 
 /* ---- the job's thread ------------------------------------------------------------------ */
 
-/* 0; or the negative errno that the fence ended with, -ECANCELED if the job is being freed. */
+/* 0, or the fence's negative errno; -ECANCELED if the job is being freed. */
 static int wait_in_fence(struct cnnrt_job *job)
 {
 	struct pollfd p[2] = {
@@ -135,9 +135,12 @@ static void run_in_thread(struct cnnrt_job *job)
 	}
 	if (ret) {
 		job->status = (struct cnnrt_job_status){
-			.state = CNNRT_JOB_FAILED, .code = CNNRT_ECANCELED, .core = -1,
-			.class_name = "CANCELED", .code_name = "NONE",
-			.text = "what the job waited for failed or never came",
+			.state = CNNRT_JOB_FAILED,
+			.code = CNNRT_ECANCELED,
+			.core = -1,
+			.class_name = "CANCELED",
+			.code_name = "NONE",
+			.text = "the in-fence failed, or the job was freed before it signaled",
 		};
 		return;
 	}
@@ -208,7 +211,7 @@ static int submit_to_thread(struct cnnrt_job *job, int in_fence, struct cnnrt_er
 
 /* ---- submit and wait ------------------------------------------------------------------- */
 
-/* With the lock held: has a direct run ended? */
+/* With the lock held: false while the job runs. Finishes a direct run whose fence is signaled. */
 static bool poll_direct(struct cnnrt_job *job)
 {
 	if (!job->running || !job->direct || rt_fence_wait(job->fence, 0))
@@ -261,7 +264,7 @@ int cnnrt_job_submit(struct cnnrt_job *job, int in_fence, int *out_fence,
 	return ret;
 }
 
-/* With the lock held; gives it up while waiting. */
+/* With the lock held, which is released while a thread's run is waited for. */
 static int wait_locked(struct cnnrt_job *job, int64_t timeout_ns)
 {
 	uint64_t end = rt_now() + (uint64_t)timeout_ns;
@@ -311,18 +314,17 @@ int cnnrt_job_wait(struct cnnrt_job *job, int64_t timeout_ns, struct cnnrt_error
 int cnnrt_job_status(struct cnnrt_job *job, struct cnnrt_job_status *status,
 		     struct cnnrt_error *err)
 {
-	int ret = rt_check_process(job->dev, err);
+	static const struct cnnrt_job_status running = {
+		.state = CNNRT_JOB_RUNNING, .core = -1, .class_name = "RUNNING", .code_name = "NONE",
+	};
+	int ret = rt_struct_check(RT_JOB_STATUS, status->struct_size, err);
 
+	if (!ret)
+		ret = rt_check_process(job->dev, err);
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&job->lock);
-	if (poll_direct(job))
-		*status = job->status;
-	else
-		*status = (struct cnnrt_job_status){
-			.state = CNNRT_JOB_RUNNING, .core = -1,
-			.class_name = "RUNNING", .code_name = "NONE",
-		};
+	rt_struct_write(RT_JOB_STATUS, status, poll_direct(job) ? &job->status : &running);
 	pthread_mutex_unlock(&job->lock);
 	return CNNRT_OK;
 }
@@ -373,19 +375,20 @@ int cnnrt_job_map(struct cnnrt_job *job, enum cnnrt_direction dir, unsigned int 
 	if (ret)
 		return ret;
 	v = rt_io_value(job->program, dir, index);
-	if (ptr && dir == CNNRT_INPUT && job->values[v].home == RT_HOME_CONST)
-		return rt_fail(err, CNNRT_EINVAL, "input %u: it was made a constant", index);
+	if (ptr && dir == CNNRT_INPUT && job->values[v].location == RT_AT_GRAPH)
+		return rt_fail(err, CNNRT_EINVAL, "input %u: it is compiled as a constant", index);
 	if (ptr && !job->values[v].t.data)
 		return rt_fail(err, CNNRT_EINVAL, "output %u: its shape is only known after a run",
 			       index);
 	if (info)
-		rt_tensor_info(job->program->graph->values[v].name, &job->values[v].t, info);
-	if (ptr)
+		ret = rt_tensor_info(job->program->graph->values[v].name, &job->values[v].t, info,
+				     err);
+	if (!ret && ptr)
 		*ptr = job->values[v].t.data;
-	return CNNRT_OK;
+	return ret;
 }
 
-/* What one mapping shows. */
+/* Pages that can be mapped at a slot. */
 struct pages {
 	const struct rt_bo *bo;
 	uint64_t offset;
@@ -396,7 +399,7 @@ static struct pages arena_pages(const struct cnnrt_job *job, int v)
 	return (struct pages){ &job->arena, (uint64_t)job->program->low->slots[v].offset };
 }
 
-/* Maps other pages at the value's slot; on failure the old ones again. */
+/* Maps other pages at the value's slot; restores the old mapping on failure. */
 static int swap_pages(struct cnnrt_job *job, int v, struct pages from, struct pages to,
 		      struct cnnrt_error *err)
 {
@@ -408,9 +411,11 @@ static int swap_pages(struct cnnrt_job *job, int v, struct pages from, struct pa
 
 	if (ret)
 		return ret;
-	ret = rt_bind(job->dev, job->ctx_id, to.bo, to.offset, va, size, rw, err);
+	ret = rt_bind(job->dev, job->ctx_id,
+		      &(struct rt_bind_range){ to.bo, to.offset, va, size, rw }, err);
 	if (ret)
-		rt_bind(job->dev, job->ctx_id, from.bo, from.offset, va, size, rw, NULL);
+		rt_bind(job->dev, job->ctx_id,
+			&(struct rt_bind_range){ from.bo, from.offset, va, size, rw }, NULL);
 	return ret;
 }
 
@@ -423,15 +428,15 @@ static int unbind(struct cnnrt_job *job, int v, struct rt_binding *b, struct cnn
 				 arena_pages(job, v), err);
 	if (ret)
 		return ret;
-	job->values[v].home = job->values[v].first_home;
-	job->values[v].t.data = job->values[v].first_data;
+	job->values[v].location = job->values[v].unbound_location;
+	job->values[v].t.data = job->values[v].unbound_data;
 	*b = (struct rt_binding){ 0 };
 	return CNNRT_OK;
 }
 
 /*
- * A value that is input and output at once, or an output twice, or two that share a slot have
- * one place: copies serve.
+ * Is the value, or another one in its slot, input or output more than once? Then no buffer can take
+ * the slot's place, and the data is copied.
  */
 static bool is_shared(const struct cnnrt_job *job, int v)
 {
@@ -449,31 +454,30 @@ static bool is_shared(const struct cnnrt_job *job, int v)
 	return uses > 1;
 }
 
-static int bind_buffer(struct cnnrt_job *job, enum cnnrt_direction dir, int v,
-		       struct rt_binding *b, struct cnnrt_buffer *buf, size_t offset,
-		       struct cnnrt_error *err)
+/* b is unbound; binds it to what to says. */
+static int bind_buffer(struct cnnrt_job *job, enum cnnrt_direction dir, int v, struct rt_binding *b,
+		       struct rt_binding to, struct cnnrt_error *err)
 {
 	const struct cnn_slot *slot = &job->program->low->slots[v];
 	struct rt_value *val = &job->values[v];
 	bool shared = is_shared(job, v);
 	void *map;
-	int ret = cnnrt_buffer_map(buf, &map, err);
+	int ret = cnnrt_buffer_map(to.buf, &map, err);
 
 	if (ret)
 		return ret;
-	if (val->home == RT_HOME_ARENA && rt_own_pages(job, v) && !shared &&
-	    rt_pages(job->dev, (uint64_t)slot->bytes) <= buf->bo.size - offset) {
-		ret = swap_pages(job, v, arena_pages(job, v), (struct pages){ &buf->bo, offset },
-				 err);
+	if (val->location == RT_AT_ARENA && rt_has_own_pages(job, v) && !shared &&
+	    rt_pages(job->dev, (uint64_t)slot->bytes) <= to.buf->bo.size - to.offset) {
+		ret = swap_pages(job, v, arena_pages(job, v),
+				 (struct pages){ &to.buf->bo, to.offset }, err);
 		if (ret)
 			return ret;
-		b->mapped = true;
+		to.mapped = true;
 	}
-	b->buf = buf;
-	b->offset = offset;
-	if (b->mapped || (!shared && val->home == RT_HOME_HOST) || dir == CNNRT_INPUT) {
-		val->home = RT_HOME_USER;
-		val->t.data = (uint8_t *)map + offset;
+	*b = to;
+	if (b->mapped || (!shared && val->location == RT_AT_HOST) || dir == CNNRT_INPUT) {
+		val->location = RT_AT_USER_BUFFER;
+		val->t.data = (uint8_t *)map + to.offset;
 	}
 	return CNNRT_OK;
 }
@@ -489,8 +493,8 @@ int cnnrt_job_bind(struct cnnrt_job *job, enum cnnrt_direction dir, unsigned int
 		return ret;
 	v = rt_io_value(job->program, dir, index);
 	size = cnn_tensor_bytes(&job->values[v].t);
-	if (dir == CNNRT_INPUT && job->values[v].home == RT_HOME_CONST)
-		return rt_fail(err, CNNRT_EINVAL, "input %u: it was made a constant", index);
+	if (dir == CNNRT_INPUT && job->values[v].location == RT_AT_GRAPH)
+		return rt_fail(err, CNNRT_EINVAL, "input %u: it is compiled as a constant", index);
 	if (buf->dev != job->dev || offset % job->dev->page_size || offset > buf->bo.size ||
 	    (size > 0 && (uint64_t)size > buf->bo.size - offset))
 		return rt_fail(err, CNNRT_EINVAL, "%s %u: a buffer of this device with %lld bytes "
@@ -501,7 +505,10 @@ int cnnrt_job_bind(struct cnnrt_job *job, enum cnnrt_direction dir, unsigned int
 	b = &job->bind[dir][index];
 	if (b->buf)
 		ret = unbind(job, v, b, err);
-	return ret ? ret : bind_buffer(job, dir, v, b, buf, offset, err);
+	if (ret)
+		return ret;
+	return bind_buffer(job, dir, v, b, (struct rt_binding){ .buf = buf, .offset = offset },
+			   err);
 }
 
 /* ---- convenience ----------------------------------------------------------------------- */
@@ -510,16 +517,16 @@ static int run_once(struct cnnrt_job *job, const void *const *inputs, void *cons
 		    struct cnnrt_error *err)
 {
 	const struct cnnrt_program *p = job->program;
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	void *mem;
 	int ret = CNNRT_OK;
 
 	for (unsigned int i = 0; i < cnnrt_program_io_count(p, CNNRT_INPUT) && !ret; i++) {
-		if (job->values[rt_io_value(p, CNNRT_INPUT, i)].home == RT_HOME_CONST)
+		if (job->values[rt_io_value(p, CNNRT_INPUT, i)].location == RT_AT_GRAPH)
 			continue;
 		ret = cnnrt_job_map(job, CNNRT_INPUT, i, &info, &mem, err);
 		if (!ret && info.size && !inputs[i])
-			ret = rt_fail(err, CNNRT_EINVAL, "input %u: no memory was given", i);
+			ret = rt_fail(err, CNNRT_EINVAL, "input %u: no data given", i);
 		if (!ret && info.size)
 			memcpy(mem, inputs[i], info.size);
 	}
@@ -528,7 +535,7 @@ static int run_once(struct cnnrt_job *job, const void *const *inputs, void *cons
 	if (!ret)
 		ret = cnnrt_job_wait(job, -1, err);
 	for (unsigned int i = 0; i < cnnrt_program_io_count(p, CNNRT_OUTPUT) && !ret; i++) {
-		struct cnnrt_tensor_info want;
+		struct cnnrt_tensor_info want = { .struct_size = sizeof(want) };
 
 		ret = cnnrt_program_io(p, CNNRT_OUTPUT, i, &want, err);
 		if (!ret)
@@ -537,7 +544,7 @@ static int run_once(struct cnnrt_job *job, const void *const *inputs, void *cons
 			ret = rt_fail(err, CNNRT_EUNSUPPORTED, "output %u: its shape is only known "
 				      "after a run: use a job", i);
 		if (!ret && info.size && !outputs[i])
-			ret = rt_fail(err, CNNRT_EINVAL, "output %u: no memory was given", i);
+			ret = rt_fail(err, CNNRT_EINVAL, "output %u: no memory given", i);
 		if (!ret && info.size)
 			memcpy(outputs[i], mem, info.size);
 	}

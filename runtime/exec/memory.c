@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A job's memory: what lives in the arena, what in host memory, and who shares it. */
+/* A job's memory: the location of each value, shared host memory, and device memory. */
 #include "job.h"
 
 #include <stdlib.h>
@@ -7,27 +7,27 @@
 
 #define ALIGNMENT	64
 
-/* ---- where each value lives ------------------------------------------------------------ */
+/* ---- location of each value ------------------------------------------------------------ */
 
-static enum rt_home choose_home(const struct cnnrt_job *job, int v)
+static enum rt_value_location choose_location(const struct cnnrt_job *job, int v)
 {
 	const struct cnn_value *val = &job->program->graph->values[v];
 
 	if (val->t.data)
-		return RT_HOME_CONST;
+		return RT_AT_GRAPH;
 	if (rt_made_on_device(job->program, v)) {
 		if (!cnn_read_on_host(job->program->graph, job->program->low, v))
-			return RT_HOME_NONE;
-		return rt_slot_is_dense(job, v) ? RT_HOME_ARENA : RT_HOME_HOST;
+			return RT_AT_NONE;
+		return rt_slot_is_dense(job, v) ? RT_AT_ARENA : RT_AT_HOST;
 	}
 	if (!val->is_input && val->producer < 0)
-		return RT_HOME_NONE;
+		return RT_AT_NONE;
 	if (val->t.rank < 0 || cnn_tensor_bytes(&val->t) < 0)
-		return RT_HOME_RUN;
-	/* What the caller sees must outlive the run; anything else is where the core reads it. */
-	if ((val->is_input || val->is_output) && !rt_own_pages(job, v))
-		return RT_HOME_HOST;
-	return rt_slot_is_dense(job, v) ? RT_HOME_ARENA : RT_HOME_HOST;
+		return RT_AT_RUN_TIME;
+	/* Inputs and outputs must outlive the run, which an arena slot does only with own pages. */
+	if ((val->is_input || val->is_output) && !rt_has_own_pages(job, v))
+		return RT_AT_HOST;
+	return rt_slot_is_dense(job, v) ? RT_AT_ARENA : RT_AT_HOST;
 }
 
 /* ---- host memory ----------------------------------------------------------------------- */
@@ -78,18 +78,18 @@ static int host_value(struct cnnrt_job *job, int v, int *block_of, struct cnnrt_
 	return CNNRT_OK;
 }
 
-/* Has every node that reads the value run when node has? */
+/* Do all readers of the value run up to node? */
 static bool is_last_reader(const struct cnnrt_job *job, const struct cnn_value *val, int node)
 {
 	const struct cnn_placement *nodes = job->program->low->nodes;
 
 	for (int i = 0; i < val->n_consumers; i++)
-		if (nodes[val->consumers[i]].turn > nodes[node].turn)
+		if (nodes[val->consumers[i]].order > nodes[node].order)
 			return false;
 	return true;
 }
 
-/* Gives back the blocks of values that node i was the last to read. */
+/* Frees the blocks of values whose last reader is node i. */
 static void release_dead(struct cnnrt_job *job, int i, const int *block_of)
 {
 	const struct cnn_graph *g = job->program->graph;
@@ -111,10 +111,10 @@ static int place_value(struct cnnrt_job *job, int v, int *block_of, struct cnnrt
 {
 	struct rt_value *val = &job->values[v];
 
-	if (val->home == RT_HOME_ARENA) {
+	if (val->location == RT_AT_ARENA) {
 		val->t.data = (uint8_t *)job->arena.map + job->program->low->slots[v].offset;
 		val->t.capacity = (size_t)job->program->low->slots[v].bytes;
-	} else if (val->home == RT_HOME_HOST && block_of[v] < 0) {
+	} else if (val->location == RT_AT_HOST && block_of[v] < 0) {
 		return host_value(job, v, block_of, err);
 	}
 	return CNNRT_OK;
@@ -132,7 +132,7 @@ static int place_node(struct cnnrt_job *job, int i, int *block_of, struct cnnrt_
 	return ret;
 }
 
-/* A device segment's results are moved out when it has ended, so they are live from there. */
+/* In the order of execution, so that blocks of dead values are reused. */
 static int place_all(struct cnnrt_job *job, int *block_of, struct cnnrt_error *err)
 {
 	const struct cnn_graph *g = job->program->graph;
@@ -147,7 +147,7 @@ static int place_all(struct cnnrt_job *job, int *block_of, struct cnnrt_error *e
 	return ret;
 }
 
-static int plan_values(struct cnnrt_job *job, struct cnnrt_error *err)
+static int place_values(struct cnnrt_job *job, struct cnnrt_error *err)
 {
 	const struct cnn_graph *g = job->program->graph;
 	size_t n = (size_t)g->n_values + 1;
@@ -164,12 +164,12 @@ static int plan_values(struct cnnrt_job *job, struct cnnrt_error *err)
 		block_of[v] = -1;
 		job->values[v].t = g->values[v].t;
 		job->values[v].t.owned = false;
-		job->values[v].home = choose_home(job, v);
+		job->values[v].location = choose_location(job, v);
 	}
 	ret = place_all(job, block_of, err);
 	for (int v = 0; v < g->n_values; v++) {
-		job->values[v].first_home = job->values[v].home;
-		job->values[v].first_data = job->values[v].t.data;
+		job->values[v].unbound_location = job->values[v].location;
+		job->values[v].unbound_data = job->values[v].t.data;
 	}
 	free(block_of);
 	return ret;
@@ -184,14 +184,27 @@ static int compare_slots(const void *a, const void *b)
 	return (*x)->offset < (*y)->offset ? -1 : (*x)->offset > (*y)->offset;
 }
 
+static int bind_arena(struct cnnrt_job *job, uint64_t offset, uint64_t size,
+		      struct cnnrt_error *err)
+{
+	struct rt_bind_range range = {
+		.bo = &job->arena,
+		.bo_offset = offset,
+		.va = CNN_VA_ARENA + offset,
+		.size = size,
+		.flags = DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE,
+	};
+
+	return rt_bind(job->dev, job->ctx_id, &range, err);
+}
+
 /*
- * Slots that a caller's buffer may replace get a mapping each, the rest what lies between.  Two
- * values that share a slot share the mapping.
+ * Gives each slot that a caller's buffer may replace a mapping of its own, and maps what is between
+ * them. Values that share a slot share the mapping.
  */
 static int map_arena(struct cnnrt_job *job, const struct cnn_slot **slots, size_t count,
 		     struct cnnrt_error *err)
 {
-	uint32_t rw = DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE;
 	uint64_t at = 0;
 	int ret = CNNRT_OK;
 
@@ -203,17 +216,15 @@ static int map_arena(struct cnnrt_job *job, const struct cnn_slot **slots, size_
 		if (next < at)
 			continue;
 		if (next > at)
-			ret = rt_bind(job->dev, job->ctx_id, &job->arena, at, CNN_VA_ARENA + at,
-				      next - at, rw, err);
+			ret = bind_arena(job, at, next - at, err);
 		if (size && !ret)
-			ret = rt_bind(job->dev, job->ctx_id, &job->arena, next,
-				      CNN_VA_ARENA + next, size, rw, err);
+			ret = bind_arena(job, next, size, err);
 		at = next + size;
 	}
 	return ret;
 }
 
-static int arena(struct cnnrt_job *job, struct cnnrt_error *err)
+static int create_arena(struct cnnrt_job *job, struct cnnrt_error *err)
 {
 	const struct cnn_graph *g = job->program->graph;
 	const struct cnn_lowered *low = job->program->low;
@@ -227,7 +238,7 @@ static int arena(struct cnnrt_job *job, struct cnnrt_error *err)
 	if (!slots)
 		return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
 	for (int v = 0; v < g->n_values; v++)
-		if (low->slots[v].used && rt_own_pages(job, v) &&
+		if (low->slots[v].used && rt_has_own_pages(job, v) &&
 		    (g->values[v].is_input || g->values[v].is_output))
 			slots[count++] = &low->slots[v];
 	ret = rt_bo_new(job->dev, (uint64_t)low->arena_bytes, DRM_CNNACC_BO_DATA, job->ctx_id,
@@ -238,34 +249,39 @@ static int arena(struct cnnrt_job *job, struct cnnrt_error *err)
 	return ret;
 }
 
-static int image(struct cnnrt_job *job, const struct rt_bo *bo, uint64_t va, uint32_t flags,
-		 struct cnnrt_error *err)
+static int bind_whole(struct cnnrt_job *job, const struct rt_bo *bo, uint64_t va, uint32_t flags,
+		      struct cnnrt_error *err)
 {
-	return bo->handle ? rt_bind(job->dev, job->ctx_id, bo, 0, va, bo->size, flags, err) :
-			    CNNRT_OK;
+	struct rt_bind_range range = { .bo = bo, .va = va, .size = bo->size, .flags = flags };
+
+	return bo->handle ? rt_bind(job->dev, job->ctx_id, &range, err) : CNNRT_OK;
 }
 
-static int device_memory(struct cnnrt_job *job, struct cnnrt_error *err)
+static int create_device_memory(struct cnnrt_job *job, struct cnnrt_error *err)
 {
 	const struct cnn_lowered *low = job->program->low;
 	int ret = job->dev->ops->ctx_create(job->dev, job->ctx->priority, &job->ctx_id);
 
 	if (ret)
-		return rt_fail_errno(err, ret, "job: creating an address space (an open device "
-				     "takes %u at once)", job->dev->max_contexts);
-	ret = rt_images_get(job->ctx, job->program, &job->images, err);
+		return rt_fail_errno(err, ret,
+				     "job: creating an address space (an open device "
+				     "has at most %u)",
+				     job->dev->max_contexts);
+	ret = rt_weight_images_get(job->ctx, job->program, &job->images, err);
 	if (!ret)
-		ret = image(job, &job->images->weights, CNN_VA_WEIGHTS, DRM_CNNACC_BIND_READ, err);
+		ret = bind_whole(job, &job->images->weights, CNN_VA_WEIGHTS, DRM_CNNACC_BIND_READ,
+				 err);
 	if (!ret)
-		ret = image(job, &job->images->code, CNN_VA_PROGRAM, DRM_CNNACC_BIND_EXEC, err);
+		ret = bind_whole(job, &job->images->code, CNN_VA_PROGRAM, DRM_CNNACC_BIND_EXEC,
+				 err);
 	if (!ret)
-		ret = arena(job, err);
+		ret = create_arena(job, err);
 	if (!ret)
 		ret = rt_bo_new(job->dev, ((uint64_t)low->n_tasks + 1) * sizeof(struct cnnacc_stats),
 				DRM_CNNACC_BO_DATA, job->ctx_id, &job->stats, err);
 	if (!ret)
-		ret = rt_bind(job->dev, job->ctx_id, &job->stats, 0, RT_VA_STATS, job->stats.size,
-			      DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE, err);
+		ret = bind_whole(job, &job->stats, RT_VA_STATS,
+				 DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE, err);
 	return ret;
 }
 
@@ -301,17 +317,17 @@ int rt_job_memory(struct cnnrt_job *job, struct cnnrt_error *err)
 	job->out = calloc(CNN_MAX_INPUTS, sizeof(*job->out));
 	job->refs = calloc((size_t)p->graph->n_inputs + (size_t)p->graph->n_outputs + 1,
 			   sizeof(*job->refs));
-	/* A segment on a core is copies, at most a submission per task, and copies. */
+	/* A segment on a core has a copy step, at most one step per task, and a copy step. */
 	job->steps = calloc((size_t)p->graph->n_nodes + (size_t)p->low->n_tasks +
 			    2 * (size_t)p->low->n_segments + 1, sizeof(*job->steps));
-	job->team = rt_thread_pool_create();
-	if (!job->in || !job->out || !job->refs || !job->steps || !job->team)
+	job->pool = rt_thread_pool_create();
+	if (!job->in || !job->out || !job->refs || !job->steps || !job->pool)
 		return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
 	if (p->low->n_tasks || p->low->arena_bytes)
-		ret = device_memory(job, err);
+		ret = create_device_memory(job, err);
 	if (!ret)
 		ret = make_tasks(job, err);
-	return ret ? ret : plan_values(job, err);
+	return ret ? ret : place_values(job, err);
 }
 
 void rt_job_memory_free(struct cnnrt_job *job)
@@ -324,8 +340,8 @@ void rt_job_memory_free(struct cnnrt_job *job)
 		dev->ops->bo_close(dev, &job->arena);
 	if (job->stats.handle)
 		dev->ops->bo_close(dev, &job->stats);
-	rt_images_put(job->ctx, job->images);
-	rt_thread_pool_free(job->team);
+	rt_weight_images_put(job->ctx, job->images);
+	rt_thread_pool_free(job->pool);
 	for (int v = 0; job->values && v < job->program->graph->n_values; v++)
 		cnn_tensor_release(&job->values[v].t);
 	for (int i = 0; i < job->block_count; i++)

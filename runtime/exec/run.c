@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One run of a job: its segments in order, on cores and on the CPU. */
+/* Runs a job: its segments in order, on cores and on the CPU. */
 #include "job.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@ static int fail(struct cnnrt_job *job, int code, const char *fmt, ...)
 	return code;
 }
 
-/* Adds to a core's failure what the program was doing. */
+/* Prefixes a core's failure with the operator that the failed task computes. */
 static void name_failure(struct cnnrt_job *job, int first_task)
 {
 	const struct cnn_graph *g = job->program->graph;
@@ -46,24 +46,26 @@ static void name_failure(struct cnnrt_job *job, int first_task)
 
 static int check_stop(struct cnnrt_job *job)
 {
-	return atomic_load(&job->stop) ? fail(job, CNNRT_ECANCELED, "the job was freed") : CNNRT_OK;
+	return atomic_load(&job->stop) ? fail(job, CNNRT_ECANCELED, "the job is being freed") :
+					 CNNRT_OK;
 }
 
-/* ---- steps ----------------------------------------------------------------------------- */
+/* ---- the profile's steps --------------------------------------------------------------- */
 
 static uint64_t elapsed(const struct cnnrt_job *job)
 {
 	return rt_now() - job->start_ns;
 }
 
-/* A step that begins now; end_step ends it. */
+/* Starts a step now; end_step ends it. */
 static struct cnnrt_step *begin_step(struct cnnrt_job *job, enum cnnrt_step_kind kind, int core,
 				     int node)
 {
 	struct cnnrt_step *step = &job->steps[job->step_count++];
 
 	*step = (struct cnnrt_step){
-		.kind = kind, .name = job->program->graph->nodes[node].name, .core = core,
+		.struct_size = sizeof(*step), .kind = kind,
+		.name = job->program->graph->nodes[node].name, .core = core,
 		.place = core < 0 ? "cpu" : job->dev->core[core].name, .op = (unsigned int)node,
 		.start_ns = elapsed(job),
 	};
@@ -103,39 +105,39 @@ static bool is_mapped(const struct cnnrt_job *job, int v)
 	return false;
 }
 
-/* Is the value's data where the core reads or writes it? */
-static bool in_place(const struct cnnrt_job *job, int v)
+/* Is the value's data in the pages that the core accesses, so that no copy is needed? */
+static bool is_in_place(const struct cnnrt_job *job, int v)
 {
-	enum rt_home home = job->values[v].home;
+	enum rt_value_location location = job->values[v].location;
 
-	return home == RT_HOME_NONE || home == RT_HOME_ARENA ||
-	       (home == RT_HOME_USER && is_mapped(job, v));
+	return location == RT_AT_NONE || location == RT_AT_ARENA ||
+	       (location == RT_AT_USER_BUFFER && is_mapped(job, v));
 }
 
-/* Does the host write the slot's elements there? */
-static bool is_put(const struct cnnrt_job *job, int slot)
+/* Must the host write the slot before the core reads it? */
+static bool is_written_by_host(const struct cnnrt_job *job, int slot)
 {
 	int v = job->program->low->slots[slot].from;
 
-	return v != slot || (!rt_made_on_device(job->program, v) && !in_place(job, v));
+	return v != slot || (!rt_made_on_device(job->program, v) && !is_in_place(job, v));
 }
 
-static void put_inputs(struct cnnrt_job *job, const struct cnn_segment *seg)
+static void copy_inputs_in(struct cnnrt_job *job, const struct cnn_segment *seg)
 {
 	for (int i = 0; i < seg->n_in; i++) {
 		const struct cnn_slot *slot = &job->program->low->slots[seg->in[i]];
 
-		if (is_put(job, seg->in[i]))
+		if (is_written_by_host(job, seg->in[i]))
 			cnn_slot_write(slot, job->arena.map, job->values[slot->from].t.data);
 	}
 }
 
-static void take_outputs(struct cnnrt_job *job, const struct cnn_segment *seg)
+static void copy_outputs_out(struct cnnrt_job *job, const struct cnn_segment *seg)
 {
 	for (int i = 0; i < seg->n_out; i++) {
 		int v = seg->out[i];
 
-		if (!in_place(job, v))
+		if (!is_in_place(job, v))
 			cnn_slot_read(&job->program->low->slots[v], job->arena.map,
 				      job->values[v].t.data);
 	}
@@ -174,12 +176,12 @@ static int submit_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, in
 	return job->dev->ops->submit(job->dev, s);
 }
 
-/* While a core computes, the host has time for it. */
-static void close_spent(struct cnnrt_job *job)
+/* Called after the next submit, because close() takes time that the core can use. */
+static void close_ended_fence(struct cnnrt_job *job)
 {
-	if (job->spent_fence >= 0)
-		close(job->spent_fence);
-	job->spent_fence = -1;
+	if (job->ended_fence >= 0)
+		close(job->ended_fence);
+	job->ended_fence = -1;
 }
 
 static bool cpu_follows(const struct cnnrt_job *job, const struct cnn_segment *seg)
@@ -200,14 +202,14 @@ static int run_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, int f
 		return fail(job, rt_code_of_errno(-ret), "submitting %d programs to core %d: %s",
 			    count, seg->core, strerrordesc_np(-ret));
 	last_step(job)->submitted_ns = elapsed(job);
-	close_spent(job);
+	close_ended_fence(job);
 	ret = rt_fence_wait(s.out_fence, -1);
 	if (!ret)
 		ret = rt_fence_status(s.out_fence);
-	job->spent_fence = s.out_fence;
+	job->ended_fence = s.out_fence;
 	end_step(job);
 	if (cpu_follows(job, seg))
-		rt_thread_pool_wake(job->team);
+		rt_thread_pool_wake(job->pool);
 	if (!ret)
 		return CNNRT_OK;
 	rt_job_failure(job->dev, job->ctx_id, s.seqno, ret, &job->status);
@@ -216,13 +218,13 @@ static int run_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, int f
 }
 
 /*
- * A job that a reset took without its fault is submitted again, as the kernel's driver does by
- * itself where it knows the whole job.  A device that needs resets all the time is not trusted.
+ * A segment that a reset cancels without its fault is submitted again, at most so often per run.
+ * The driver does that itself where one job is the whole segment (DRM_CNNACC_JOB_RESTARTABLE).
  */
 #define RESUBMITS	3
 
-/* Did a reset that the job did not cause take what was submitted last? */
-static bool is_innocent(struct cnnrt_job *job, const struct cnn_segment *seg)
+/* Did a reset that the job did not cause cancel the last submission, and may it be repeated? */
+static bool may_resubmit(struct cnnrt_job *job, const struct cnn_segment *seg)
 {
 	struct drm_cnnacc_ctx_query q = { .ctx_id = job->ctx_id };
 	uint32_t before = job->reset_jobs;
@@ -233,7 +235,7 @@ static bool is_innocent(struct cnnrt_job *job, const struct cnn_segment *seg)
 	return q.reset_jobs != before && seg->restartable && job->resubmits++ < RESUBMITS;
 }
 
-/* What the device counted; the records must have been synced. */
+/* Adds up the tasks' statistics records, which must have been synced for the CPU. */
 static void count_tasks(struct cnnrt_job *job, struct cnnrt_step *step)
 {
 	const struct cnnacc_stats *stats = job->stats.map;
@@ -253,8 +255,9 @@ static int sync_arena(struct cnnrt_job *job, uint32_t flags)
 		ret = job->dev->ops->bo_sync(job->dev, &job->arena, flags);
 	if (!ret && job->stats.handle)
 		ret = job->dev->ops->bo_sync(job->dev, &job->stats, flags);
-	return ret ? fail(job, rt_code_of_errno(-ret), "cache maintenance: %s",
-			  strerrordesc_np(-ret)) : CNNRT_OK;
+	return ret ? fail(job, rt_code_of_errno(-ret), "syncing the caches of the job's memory: %s",
+			  strerrordesc_np(-ret)) :
+		     CNNRT_OK;
 }
 
 static int run_all_tasks(struct cnnrt_job *job, const struct cnn_segment *seg)
@@ -274,7 +277,7 @@ static int run_device(struct cnnrt_job *job, const struct cnn_segment *seg)
 	int first_step, ret;
 
 	begin_step(job, CNNRT_STEP_COPY, -1, seg->nodes[0]);
-	put_inputs(job, seg);
+	copy_inputs_in(job, seg);
 	ret = sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_DEVICE);
 	end_step(job);
 	first_step = job->step_count;
@@ -282,14 +285,14 @@ static int run_device(struct cnnrt_job *job, const struct cnn_segment *seg)
 		job->step_count = first_step;
 		if (!ret)
 			ret = run_all_tasks(job, seg);
-	} while (ret && is_innocent(job, seg) && !(ret = check_stop(job)));
+	} while (ret && may_resubmit(job, seg) && !(ret = check_stop(job)));
 	if (ret)
 		return ret;
 	begin_step(job, CNNRT_STEP_COPY, -1, seg->nodes[seg->n_nodes - 1]);
 	ret = sync_arena(job, DRM_CNNACC_BO_SYNC_FOR_CPU);
 	if (ret)
 		return ret;
-	take_outputs(job, seg);
+	copy_outputs_out(job, seg);
 	end_step(job);
 	for (int i = first_step; i < job->step_count; i++)
 		count_tasks(job, &job->steps[i]);
@@ -301,25 +304,26 @@ static int run_device(struct cnnrt_job *job, const struct cnn_segment *seg)
 static bool is_dynamic(const struct cnnrt_job *job, const struct cnn_node *n)
 {
 	for (int i = 0; i < n->n_out; i++)
-		if (n->out[i] >= 0 && job->values[n->out[i]].home == RT_HOME_RUN)
+		if (n->out[i] >= 0 && job->values[n->out[i]].location == RT_AT_RUN_TIME)
 			return true;
 	return false;
 }
 
-/* What inference did for the other nodes, now that the inputs are known. */
-static int settle_shapes(struct cnnrt_job *job, const struct cnn_node *n, struct cnn_err *e)
+/* Infers the output shapes that depend on the data of inputs, and checks their size. */
+static int infer_at_run_time(struct cnnrt_job *job, const struct cnn_node *n, struct cnn_err *e)
 {
 	const struct cnn_limits *lim = &job->program->graph->limits;
 	int ret;
 
 	for (int i = 0; i < n->n_out; i++)
-		if (job->out[i] && job->values[n->out[i]].home == RT_HOME_RUN)
+		if (job->out[i] && job->values[n->out[i]].location == RT_AT_RUN_TIME)
 			cnn_tensor_release(job->out[i]);
 	ret = cnn_cpu_check(n, job->in, job->out, e);
 	if (!ret)
 		ret = cnn_cpu_infer(n, job->in, job->out, e);
 	if (ret > 0)
-		return cnn_fail(e, CNN_EINVAL, "%s (%.60s): the output's shape cannot be found",
+		return cnn_fail(e, CNN_EINVAL,
+				"%s (%.60s): the shape of its output cannot be inferred",
 				n->op_type, n->name);
 	for (int i = 0; i < n->n_out && !ret; i++) {
 		int64_t bytes = job->out[i] ? cnn_tensor_bytes(job->out[i]) : 0;
@@ -346,23 +350,25 @@ static int run_node(struct cnnrt_job *job, const struct cnn_node *n)
 	for (int i = 0; i < n->n_out; i++)
 		job->out[i] = n->out[i] < 0 ? NULL : &job->values[n->out[i]].t;
 	if (is_dynamic(job, n))
-		ret = settle_shapes(job, n, &e);
+		ret = infer_at_run_time(job, n, &e);
 	if (!ret) {
 		work = cnn_cpu_work(n, job->in, job->out);
 		if (work > lim->work - job->run_work)
-			ret = cnn_fail(&e, CNN_ELIMIT, "%s (%.60s): more than %lld steps",
+			ret = cnn_fail(&e, CNN_ELIMIT,
+				       "%s (%.60s): the run takes more than "
+				       "%lld multiply-adds or elements",
 				       n->op_type, n->name, (long long)lim->work);
 		else
 			job->run_work += work;
 	}
 	if (!ret)
-		ret = cnn_cpu_run(n, job->in, job->out, rt_thread_pool_workers(job->team), &e);
+		ret = cnn_cpu_run(n, job->in, job->out, rt_thread_pool_workers(job->pool), &e);
 	return ret ? fail(job, e.code, "%s", e.text) : CNNRT_OK;
 }
 
 static int run_cpu(struct cnnrt_job *job, const struct cnn_segment *seg)
 {
-	rt_thread_pool_wake(job->team);
+	rt_thread_pool_wake(job->pool);
 	for (int i = 0; i < seg->n_nodes; i++) {
 		const struct cnn_node *n = &job->program->graph->nodes[seg->nodes[i]];
 		int64_t macs = job->program->low->nodes[seg->nodes[i]].macs;
@@ -377,14 +383,14 @@ static int run_cpu(struct cnnrt_job *job, const struct cnn_segment *seg)
 			return ret;
 		end_step(job);
 	}
-	rt_thread_pool_idle(job->team);
+	rt_thread_pool_idle(job->pool);
 	return CNNRT_OK;
 }
 
 /* ---- a whole run ----------------------------------------------------------------------- */
 
-/* Outputs that could not be made where the caller wants them. */
-static int copy_outputs(struct cnnrt_job *job)
+/* Copies the outputs that were not made in the caller's buffers. */
+static int copy_to_bound(struct cnnrt_job *job)
 {
 	const struct cnnrt_program *p = job->program;
 
@@ -397,8 +403,11 @@ static int copy_outputs(struct cnnrt_job *job)
 		if (!to || val->t.data == to || b->mapped)
 			continue;
 		if (size < 0 || (uint64_t)size > b->buf->bo.size - b->offset)
-			return fail(job, CNNRT_EINVAL, "output %u: %lld bytes do not fit the "
-				    "bound buffer", i, (long long)size);
+			return fail(job, CNNRT_EINVAL,
+				    "output %u: it has %lld bytes, the bound "
+				    "buffer has %llu from its offset",
+				    i, (long long)size,
+				    (unsigned long long)(b->buf->bo.size - b->offset));
 		memcpy(to, val->t.data, (size_t)size);
 	}
 	return CNNRT_OK;
@@ -424,9 +433,9 @@ void rt_job_run(struct cnnrt_job *job)
 
 		ret = seg->core >= 0 ? run_device(job, seg) : run_cpu(job, seg);
 	}
-	close_spent(job);
+	close_ended_fence(job);
 	if (!ret)
-		ret = copy_outputs(job);
+		ret = copy_to_bound(job);
 	if (!ret)
 		rt_job_done(&job->status);
 }
@@ -447,10 +456,10 @@ static bool is_direct(const struct cnnrt_job *job, const struct cnn_segment *seg
 	const struct cnn_graph *g = job->program->graph;
 
 	for (int i = 0; i < seg->n_in; i++)
-		if (is_put(job, seg->in[i]))
+		if (is_written_by_host(job, seg->in[i]))
 			return false;
 	for (int i = 0; i < g->n_outputs; i++)
-		if (!in_place(job, g->outputs[i]) ||
+		if (!is_in_place(job, g->outputs[i]) ||
 		    (job->bind[CNNRT_OUTPUT][i].buf && !job->bind[CNNRT_OUTPUT][i].mapped))
 			return false;
 	return true;
@@ -479,7 +488,7 @@ int rt_job_submit_direct(struct cnnrt_job *job, int in_fence, struct cnnrt_error
 	return CNNRT_OK;
 }
 
-/* Not when the application comes to ask. */
+/* When the device ended it, which may be long before the application asks. */
 static uint64_t direct_end(const struct cnnrt_job *job)
 {
 	uint64_t end;
@@ -490,12 +499,12 @@ static uint64_t direct_end(const struct cnnrt_job *job)
 	return end - job->start_ns;
 }
 
-/* Not if somebody has seen the fence fail. */
+/* Not if the application has the fence and may have seen it fail. */
 static bool resubmit_direct(struct cnnrt_job *job, const struct cnn_segment *seg)
 {
 	struct rt_submit s;
 
-	if (job->fence_shared || !is_innocent(job, seg) ||
+	if (job->fence_shared || !may_resubmit(job, seg) ||
 	    submit_tasks(job, seg, seg->first_task, seg->n_tasks, -1, &s))
 		return false;
 	close(job->fence);

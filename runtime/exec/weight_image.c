@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Weights and programs in device memory, once per context. */
+/* The weight and program images in device memory, one copy per context and program. */
 #include "job.h"
 
 #include <stdlib.h>
@@ -17,10 +17,12 @@ static int upload(struct cnnrt_device *dev, const void *data, int64_t size, uint
 		return ret;
 	memcpy(bo->map, data, (size_t)size);
 	ret = dev->ops->bo_sync(dev, bo, DRM_CNNACC_BO_SYNC_FOR_DEVICE);
-	return ret ? rt_fail_errno(err, ret, "writing weights or programs") : CNNRT_OK;
+	return ret ? rt_fail_errno(err, ret, "uploading %lld bytes of weights or programs",
+				   (long long)size) :
+		     CNNRT_OK;
 }
 
-static void free_images(struct cnnrt_device *dev, struct rt_images *im)
+static void free_images(struct cnnrt_device *dev, struct rt_weight_images *im)
 {
 	if (im->weights.handle)
 		dev->ops->bo_close(dev, &im->weights);
@@ -30,10 +32,10 @@ static void free_images(struct cnnrt_device *dev, struct rt_images *im)
 }
 
 static int new_images(struct cnnrt_context *ctx, const struct cnnrt_program *program,
-		      struct rt_images **out, struct cnnrt_error *err)
+		      struct rt_weight_images **out, struct cnnrt_error *err)
 {
 	const struct cnn_lowered *low = program->low;
-	struct rt_images *im = calloc(1, sizeof(*im));
+	struct rt_weight_images *im = calloc(1, sizeof(*im));
 	int ret;
 
 	if (!im)
@@ -54,10 +56,10 @@ static int new_images(struct cnnrt_context *ctx, const struct cnnrt_program *pro
 	return CNNRT_OK;
 }
 
-int rt_images_get(struct cnnrt_context *ctx, const struct cnnrt_program *program,
-		  struct rt_images **out, struct cnnrt_error *err)
+int rt_weight_images_get(struct cnnrt_context *ctx, const struct cnnrt_program *program,
+			 struct rt_weight_images **out, struct cnnrt_error *err)
 {
-	struct rt_images *im;
+	struct rt_weight_images *im;
 	int ret = CNNRT_OK;
 
 	pthread_mutex_lock(&ctx->lock);
@@ -73,9 +75,9 @@ int rt_images_get(struct cnnrt_context *ctx, const struct cnnrt_program *program
 	return ret;
 }
 
-void rt_images_put(struct cnnrt_context *ctx, struct rt_images *im)
+void rt_weight_images_put(struct cnnrt_context *ctx, struct rt_weight_images *im)
 {
-	struct rt_images **link;
+	struct rt_weight_images **link;
 
 	if (!im)
 		return;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import.h"
 #include "ops/cpu.h"
 #include "pb.h"
 
@@ -39,7 +40,8 @@ static bool writer_alloc(struct writer *w)
 	size_t io = (size_t)g->n_inputs + (size_t)g->n_outputs;
 
 	for (int i = 0; i < g->n_nodes; i++) {
-		attrs += (size_t)g->nodes[i].n_attrs;
+		for (const struct cnn_field *f = cnn_node_fields(&g->nodes[i]); f->name; f++)
+			attrs++;
 		edges += (size_t)g->nodes[i].n_in + (size_t)g->nodes[i].n_out;
 	}
 	w->nodes = calloc(nodes + 1, sizeof(*w->nodes));
@@ -114,48 +116,71 @@ static Onnx__TensorProto *write_tensor(struct writer *w, const struct cnn_tensor
 	return tp;
 }
 
-static int write_attr(struct writer *w, const struct cnn_attr *a, Onnx__AttributeProto *ap)
+static Onnx__AttributeProto *next_attr(struct writer *w, const struct cnn_field *f)
 {
+	static const Onnx__AttributeProto__AttributeType types[] = {
+		['f'] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT,
+		['i'] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT,
+		['s'] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING,
+		['t'] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR,
+		['F'] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS,
+		['I'] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS,
+	};
+	Onnx__AttributeProto *ap = &w->attrs[w->next_attr];
+
+	w->attr_list[w->next_attr++] = ap;
 	onnx__attribute_proto__init(ap);
-	ap->name = a->name;
+	ap->name = (char *)f->name;
 	ap->has_type = true;
-	switch (a->type) {
+	ap->type = types[(unsigned char)f->type];
+	return ap;
+}
+
+static void write_attr(struct writer *w, const struct cnn_field *f, void *at)
+{
+	Onnx__AttributeProto *ap = next_attr(w, f);
+	bool owned = f->kind == CNN_FIELD_TENSOR;
+	struct cnn_tensor *t = at;
+	const char *text;
+
+	switch (f->type) {
 	case 'i':
-		ap->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT;
 		ap->has_i = true;
-		ap->i = a->i;
-		return CNN_OK;
+		ap->i = cnn_field_int(f, at);
+		break;
 	case 'f':
-		ap->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT;
 		ap->has_f = true;
-		ap->f = a->f;
-		return CNN_OK;
+		ap->f = *(float *)at;
+		break;
 	case 's':
-		ap->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING;
+		text = f->kind == CNN_FIELD_TEXT ? at : f->texts[cnn_field_int(f, at)];
 		ap->has_s = true;
-		ap->s = (ProtobufCBinaryData){ strlen(a->s), (uint8_t *)a->s };
-		return CNN_OK;
+		ap->s = (ProtobufCBinaryData){ strlen(text), (uint8_t *)text };
+		break;
 	case 'I':
-		ap->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
-		ap->n_ints = (size_t)a->count;
-		ap->ints = a->ints;
-		return CNN_OK;
+		ap->n_ints = (size_t)(owned ? t->dims[0] : *(int *)at);
+		ap->ints = owned ? t->data : cnn_field_ints(at);
+		break;
 	case 'F':
-		ap->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS;
-		ap->n_floats = (size_t)a->count;
-		ap->floats = a->floats;
-		return CNN_OK;
-	case 't':
-		ap->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR;
-		ap->t = write_tensor(w, &a->t, NULL);
-		return CNN_OK;
-	case '0':		/* an empty list, which may have been of either type */
-		ap->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS;
-		return CNN_OK;
+		ap->n_floats = (size_t)*(int *)at;
+		ap->floats = cnn_field_floats(at);
+		break;
 	default:
-		return cnn_fail(w->err, CNN_EUNSUPPORTED, "attribute %.60s cannot be written",
-				a->name);
+		ap->t = write_tensor(w, t, NULL);
+		break;
 	}
+}
+
+static int write_attrs(struct writer *w, const struct cnn_node *n, Onnx__NodeProto *np)
+{
+	np->attribute = &w->attr_list[w->next_attr];
+	for (const struct cnn_field *f = cnn_node_fields(n); f->name; f++) {
+		if (f->alias || cnn_node_is_default(n, f))
+			continue;
+		write_attr(w, f, cnn_field_at((struct cnn_params *)&n->params, f));
+		np->n_attribute++;
+	}
+	return CNN_OK;
 }
 
 static char **write_edges(struct writer *w, const int *values, int n)
@@ -173,21 +198,18 @@ static bool is_ours(const struct cnn_node *n)
 {
 	static const enum cnn_op ops[] = {
 		CNN_OP_QGEMM, CNN_OP_QLINEAR_ADD, CNN_OP_QLINEAR_GLOBAL_AVERAGE_POOL,
-		CNN_OP_QLINEAR_SOFTMAX, CNN_OP_QLINEAR_SUMS, CNN_OP_REQUANTIZE, CNN_OP_SCALED_ADD,
+		CNN_OP_QLINEAR_SOFTMAX, CNN_OP_REQUANTIZE, CNN_OP_SCALED_ADD,
 		CNN_OP_SWISH,
 	};
 
 	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++)
 		if (n->op == ops[i])
 			return true;
-	return cnn_node_has(n, "pad_value") || cnn_node_has(n, "shift_out") ||
-	       (n->op == CNN_OP_CONV && n->n_in > 3);
+	return n->op == CNN_OP_CONV && n->n_in > 3;
 }
 
 static int write_node(struct writer *w, const struct cnn_node *n, Onnx__NodeProto *np)
 {
-	int ret = CNN_OK;
-
 	if (is_ours(n))
 		return cnn_fail(w->err, CNN_EUNSUPPORTED, "%s (%.60s): ONNX has no such operator",
 				n->op_type, n->name);
@@ -202,13 +224,7 @@ static int write_node(struct writer *w, const struct cnn_node *n, Onnx__NodeProt
 	np->input = write_edges(w, n->in, n->n_in);
 	np->n_output = (size_t)n->n_out;
 	np->output = write_edges(w, n->out, n->n_out);
-	np->n_attribute = (size_t)n->n_attrs;
-	np->attribute = &w->attr_list[w->next_attr];
-	for (int i = 0; i < n->n_attrs && !ret; i++) {
-		np->attribute[i] = &w->attrs[w->next_attr++];
-		ret = write_attr(w, &n->attrs[i], np->attribute[i]);
-	}
-	return ret;
+	return write_attrs(w, n, np);
 }
 
 /* What has no shape before it runs has none in the file. */

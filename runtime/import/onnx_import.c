@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "import.h"
 #include "ops/cpu.h"
 #include "pb.h"
 
@@ -180,68 +181,155 @@ static char attr_type(const Onnx__AttributeProto *ap)
 	return ap->n_ints ? 'I' : '0';
 }
 
-static void *dup_array(const void *p, size_t n, size_t size)
+static int attr_fail(const struct import *im, const struct cnn_node *n, enum cnn_status code,
+		     const char *name, const char *what)
 {
-	void *copy = malloc(n ? n * size : 1);
-
-	if (copy && n)
-		memcpy(copy, p, n * size);
-	return copy;
+	return cnn_fail(im->err, code, "%s (%.60s): attribute %.60s %s", n->op_type, n->name, name,
+			what);
 }
 
-static int import_attr(struct import *im, const struct cnn_node *n, const Onnx__AttributeProto *ap,
-		       struct cnn_attr *a)
+/* A constant with a copy of data, which has the type that the attribute has. */
+static int import_tensor(struct import *im, char type, const Onnx__AttributeProto *ap,
+			 struct cnn_tensor *t)
 {
-	if (!ap->name)
-		return cnn_fail(im->err, CNN_EINVAL, "%s (%.60s): an attribute has no name",
-				n->op_type, n->name);
-	if (ap->n_ints > INT32_MAX || ap->n_floats > INT32_MAX)
-		return cnn_fail(im->err, CNN_ELIMIT, "%s (%.60s): attribute %.60s is too long",
-				n->op_type, n->name, ap->name);
-	a->t.rank = -1;
-	a->name = strdup(ap->name);
-	a->type = attr_type(ap);
-	a->i = ap->i;
-	a->f = ap->f;
-	if (!a->name)
-		return nomem(im->err);
-	if (a->type == 's') {
-		a->s = strndup(ap->s.data ? (char *)ap->s.data : "", ap->s.len);
-		return a->s ? CNN_OK : nomem(im->err);
-	}
-	if (a->type == 'I') {
-		a->count = ap->n_ints;
-		a->ints = dup_array(ap->ints, ap->n_ints, sizeof(*a->ints));
-		return a->ints ? CNN_OK : nomem(im->err);
-	}
-	if (a->type == 'F') {
-		a->count = ap->n_floats;
-		a->floats = dup_array(ap->floats, ap->n_floats, sizeof(*a->floats));
-		return a->floats ? CNN_OK : nomem(im->err);
-	}
-	if (a->type == 't' && ap->t)
-		return cnn_tensor_from_proto(ap->t, &a->t, im->err);
-	if (a->type == 't')
-		return cnn_fail(im->err, CNN_EINVAL, "%s (%.60s): attribute %s holds no tensor",
-				n->op_type, n->name, a->name);
+	bool list = type == 'I' || type == 'F', floats = type == 'F' || type == 'f';
+	const void *data = type == 'i' ? (const void *)&ap->i : type == 'f' ? &ap->f :
+			   floats ? (const void *)ap->floats : ap->ints;
+	int ret;
+
+	*t = (struct cnn_tensor){
+		.dtype = floats ? CNN_FLOAT32 : CNN_INT64, .rank = list,
+		.dims = { (int64_t)(floats ? ap->n_floats : ap->n_ints) },
+	};
+	ret = cnn_tensor_alloc(t, 0, im->err);
+	if (!ret && cnn_tensor_bytes(t))
+		memcpy(t->data, data, (size_t)cnn_tensor_bytes(t));
+	return ret;
+}
+
+static int import_list(struct import *im, const struct cnn_node *n, const struct cnn_field *f,
+		       const Onnx__AttributeProto *ap, int *count)
+{
+	size_t have = f->type == 'I' ? ap->n_ints : ap->n_floats;
+
+	if (have > (size_t)f->max)
+		return cnn_fail(im->err, CNN_EUNSUPPORTED,
+				"%s (%.60s): %s has %zu entries, limit %d", n->op_type, n->name,
+				f->name, have, f->max);
+	*count = (int)have;
+	if (have && f->type == 'I')
+		memcpy(cnn_field_ints(count), ap->ints, have * sizeof(*ap->ints));
+	else if (have)
+		memcpy(cnn_field_floats(count), ap->floats, have * sizeof(*ap->floats));
 	return CNN_OK;
 }
 
+static int import_choice(struct import *im, const struct cnn_node *n, const struct cnn_field *f,
+			 const Onnx__AttributeProto *ap, int *choice)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "%.*s", ap->s.len < 39 ? (int)ap->s.len : 39,
+		 ap->s.data ? (char *)ap->s.data : "");
+	*choice = cnn_field_choice(f, text);
+	if (*choice >= 0)
+		return CNN_OK;
+	return cnn_fail(im->err, CNN_EUNSUPPORTED, "%s (%.60s): attribute %s is \"%.30s\"",
+			n->op_type, n->name, f->name, text);
+}
+
+static int import_field(struct import *im, struct cnn_node *n, const struct cnn_field *f,
+			const Onnx__AttributeProto *ap)
+{
+	void *at = cnn_field_at(&n->params, f);
+	struct cnn_tensor *t = at;
+
+	switch (f->kind) {
+	case CNN_FIELD_BOOL:
+		*(bool *)at = ap->i;
+		return CNN_OK;
+	case CNN_FIELD_INT:
+		*(int64_t *)at = ap->i;
+		return CNN_OK;
+	case CNN_FIELD_FLOAT:
+		*(float *)at = ap->f;
+		return CNN_OK;
+	case CNN_FIELD_CHOICE:
+		return import_choice(im, n, f, ap, at);
+	case CNN_FIELD_TEXT:
+		snprintf(at, f->size, "%.*s", (int)(ap->s.len < f->size ? ap->s.len : f->size),
+			 ap->s.data ? (char *)ap->s.data : "");
+		return CNN_OK;
+	case CNN_FIELD_INTS:
+	case CNN_FIELD_FLOATS:
+		return import_list(im, n, f, ap, at);
+	case CNN_FIELD_TENSOR:
+		if (t->rank >= 0)
+			return attr_fail(im, n, CNN_EINVAL, f->name, "is a second value");
+		if (f->type != 't')
+			return import_tensor(im, f->type, ap, t);
+		return ap->t ? cnn_tensor_from_proto(ap->t, t, im->err) :
+			       attr_fail(im, n, CNN_EINVAL, f->name, "holds no tensor");
+	case CNN_FIELD_IGNORED:
+		break;
+	}
+	return CNN_OK;
+}
+
+/* Of an attribute that a node has twice the first counts; seen has a bit for each field. */
+static int import_attr(struct import *im, struct cnn_node *n, const Onnx__AttributeProto *ap,
+		       uint64_t *seen)
+{
+	/* A hint of operator sets below 6. */
+	static const struct cnn_field consumed = { .name = "consumed_inputs", .type = 'I' };
+	const struct cnn_field *f;
+	char type = attr_type(ap);
+	uint64_t bit;
+
+	if (!ap->name)
+		return attr_fail(im, n, CNN_EINVAL, "", "has no name");
+	f = strcmp(ap->name, consumed.name) ? cnn_node_field(n, ap->name) : &consumed;
+	if (!f)
+		return attr_fail(im, n, CNN_EUNSUPPORTED, ap->name, "is not supported");
+	if (f->type != type && !(type == '0' && strchr("IF", f->type)))
+		return attr_fail(im, n, CNN_EINVAL, f->name, "has the wrong type");
+	if (f == &consumed)
+		return CNN_OK;
+	bit = (uint64_t)1 << (f - cnn_node_fields(n));
+	if (*seen & bit)
+		return CNN_OK;
+	*seen |= bit;
+	return import_field(im, n, f, ap);
+}
+
+/* Inference names an operator that is not known: its attributes mean nothing. */
 static int import_attrs(struct import *im, struct cnn_node *n, const Onnx__NodeProto *np)
 {
-	if (!np->n_attribute)
-		return CNN_OK;
-	n->attrs = calloc(np->n_attribute, sizeof(*n->attrs));
-	if (!n->attrs)
-		return nomem(im->err);
-	for (size_t i = 0; i < np->n_attribute; i++) {
-		int ret;
+	int ret = CNN_OK;
 
-		n->n_attrs++;
-		ret = import_attr(im, n, np->attribute[i], &n->attrs[i]);
-		if (ret)
-			return ret;
-	}
+	uint64_t seen = 0;
+
+	cnn_params_init(n);
+	for (size_t i = 0; i < np->n_attribute && !ret && n->op != CNN_OP_UNKNOWN; i++)
+		ret = import_attr(im, n, np->attribute[i], &seen);
+	return ret ? ret : cnn_params_check(n, im->err);
+}
+
+/* A parameter that is refused matters only if inference needs the node. */
+static int import_params(struct import *im, struct cnn_node *n, const Onnx__NodeProto *np)
+{
+	struct cnn_err *outer = im->err, err = { 0 };
+	int ret;
+
+	im->err = &err;
+	ret = import_attrs(im, n, np);
+	im->err = outer;
+	if (!ret)
+		return CNN_OK;
+	n->refused = ret == CNN_ENOMEM ? NULL : malloc(sizeof(err));
+	if (!n->refused)
+		return nomem(im->err);
+	*n->refused = err;
 	return CNN_OK;
 }
 
@@ -299,7 +387,7 @@ static int import_node(struct import *im, const Onnx__NodeProto *np)
 		return nomem(im->err);
 	n->opset = *domain ? opset_of(im->model, domain) : im->opset;
 	cnn_op_find(domain, np->op_type, &n->op);
-	ret = import_attrs(im, n, np);
+	ret = import_params(im, n, np);
 	if (!ret)
 		ret = import_edges(im, np->input, np->n_input, &n->in, &n->n_in);
 	if (!ret)

@@ -78,6 +78,7 @@ struct tfl {
 	int n_tensors;
 	int max_nodes;
 	int status;		/* the first error: from then on nothing is built */
+	struct cnn_params unused;	/* what tfl_params gives then */
 };
 
 struct tfl_kind {
@@ -93,6 +94,10 @@ const struct tfl_kind *tfl_find_kind(int64_t code);
 /* What the schema calls it, known here or not; "operator": one that came to the schema later. */
 const char *tfl_code_name(int64_t code);
 
+/* Keeps the first error as the status; -1. */
+int tfl_error(struct tfl *m, int ret);
+int tfl_nomem(struct tfl *m);
+
 /*
  * "OPERATOR_NUMBER: " + message, as the status. Like everything below that gives a value of the
  * graph it gives -1, which as an input of a node means that it is left out: what is made of it
@@ -101,6 +106,8 @@ const char *tfl_code_name(int64_t code);
 int tfl_fail(struct tfl *m, const struct tfl_op *op, enum cnn_status code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/* A new value, which takes t over. */
+int tfl_add_value(struct tfl *m, const char *name, struct cnn_tensor *t);
 /* The value of a tensor in a layout: a constant, or moved from the other layout, if need be. */
 int tfl_value(struct tfl *m, const struct tfl_op *op, int tensor, enum tfl_layout layout);
 /* A constant: of rank 0, or of rank 1 with count elements. */
@@ -110,11 +117,12 @@ int tfl_list(struct tfl *m, const int64_t *v, int count);
 int tfl_scale(struct tfl *m, const struct tfl_op *op, int tensor);
 int tfl_zero(struct tfl *m, const struct tfl_op *op, int tensor);
 
-/* A node with these inputs and one new value as its output. Attributes go to the last node made. */
+/* A node with these inputs, one new value as its output and default parameters. */
 int tfl_node(struct tfl *m, const struct tfl_op *op, enum cnn_op kind, int n_in, const int *in);
-void tfl_attr_int(struct tfl *m, const char *name, int64_t v);
-void tfl_attr_ints(struct tfl *m, const char *name, int count, const int64_t *v);
-void tfl_attr_str(struct tfl *m, const char *name, const char *v);
+/* Parameters of the last node made, for its reader to fill in. */
+struct cnn_params *tfl_params(struct tfl *m);
+/* The last node, a Transpose, moves four axes. */
+void tfl_permute(struct tfl *m, const int64_t *perm);
 /* v becomes the operator's output in that layout. */
 void tfl_give(struct tfl *m, const struct tfl_op *op, enum tfl_layout layout, int v);
 

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: MIT
 /* TensorFlow Lite files to graphs: tensors, operators in the file's order, inputs and outputs. */
-#include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "import.h"
 #include "ops/cpu.h"
 #include "tflite.h"
 
 #define SCHEMA		3	/* the only version there has been since 2017 */
-#define OPSET		14	/* whose meaning the nodes have: the first with allowzero */
 
 /* Fields by their numbers in the schema. */
 enum { MODEL_VERSION, MODEL_CODES, MODEL_SUBGRAPHS, MODEL_DESCRIPTION, MODEL_BUFFERS };
@@ -21,272 +19,6 @@ enum { TENSOR_SHAPE, TENSOR_TYPE, TENSOR_BUFFER, TENSOR_NAME, TENSOR_QUANTIZATIO
 enum { QUANT_SCALE = 2, QUANT_ZERO_POINT, QUANT_DETAILS_TYPE, QUANT_DETAILS, QUANT_AXIS };
 enum { OP_CODE, OP_INPUTS, OP_OUTPUTS, OP_OPTIONS_TYPE, OP_OPTIONS };
 enum { BUFFER_DATA, BUFFER_OFFSET };
-
-/* Keeps the first error; gives -1. */
-static int fail(struct tfl *m, int ret)
-{
-	if (!m->status)
-		m->status = ret;
-	return -1;
-}
-
-static int nomem(struct tfl *m)
-{
-	return m->status ? -1 : fail(m, cnn_fail(m->err, CNN_ENOMEM, "no memory for the network"));
-}
-
-int tfl_fail(struct tfl *m, const struct tfl_op *op, enum cnn_status code, const char *fmt, ...)
-{
-	char text[160];
-	va_list ap;
-
-	if (m->status)
-		return -1;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return fail(m, cnn_fail(m->err, code, "%s: %s", op->name, text));
-}
-
-/* ---- values and nodes -------------------------------------------------------------------- */
-
-/* Takes t over. */
-static int add_value(struct tfl *m, const char *name, struct cnn_tensor *t)
-{
-	int v = m->status ? -1 : cnn_graph_add_value(m->g, name, t, m->err);
-
-	if (v >= 0)
-		return v;
-	cnn_tensor_release(t);
-	return fail(m, v);
-}
-
-/* data NULL: zeros. */
-static int add_constant(struct tfl *m, const char *name, struct cnn_tensor *t, const void *data)
-{
-	int ret = m->status ? m->status : cnn_tensor_alloc(t, m->g->limits.tensor_bytes, m->err);
-
-	if (ret)
-		return fail(m, ret);
-	if (m->g->const_bytes + (int64_t)t->capacity > m->g->limits.total_bytes) {
-		cnn_tensor_release(t);
-		return fail(m, cnn_fail(m->err, CNN_ELIMIT, "constants take more than %lld bytes",
-					(long long)m->g->limits.total_bytes));
-	}
-	if (t->capacity && data)
-		memcpy(t->data, data, t->capacity);
-	return add_value(m, name, t);
-}
-
-int tfl_scalar(struct tfl *m, enum cnn_dtype type, const void *v)
-{
-	struct cnn_tensor t = { .dtype = type };
-
-	return add_constant(m, "constant", &t, v);
-}
-
-int tfl_list(struct tfl *m, const int64_t *v, int count)
-{
-	struct cnn_tensor t = { .dtype = CNN_INT64, .rank = 1, .dims = { count } };
-
-	return add_constant(m, "constant", &t, v);
-}
-
-/* Room for one more; what it holds is zero. */
-static struct cnn_node *next_node(struct tfl *m)
-{
-	struct cnn_graph *g = m->g;
-
-	if (g->n_nodes == m->max_nodes) {
-		int max = m->max_nodes ? 2 * m->max_nodes : 64;
-		struct cnn_node *nodes = realloc(g->nodes, sizeof(*nodes) * (size_t)max);
-
-		if (!nodes)
-			return NULL;
-		g->nodes = nodes;
-		m->max_nodes = max;
-	}
-	memset(&g->nodes[g->n_nodes], 0, sizeof(*g->nodes));
-	return &g->nodes[g->n_nodes++];
-}
-
-static int fill_node(struct tfl *m, struct cnn_node *n, const char *name, int n_in, const int *in,
-		     int out)
-{
-	n->op_type = strdup(cnn_op_desc(n->op)->name);
-	n->domain = strdup("");
-	n->name = strdup(name);
-	n->opset = OPSET;
-	n->in = malloc(sizeof(*n->in) * (size_t)n_in);
-	n->out = malloc(sizeof(*n->out));
-	if (!n->op_type || !n->domain || !n->name || !n->in || !n->out)
-		return nomem(m);
-	memcpy(n->in, in, sizeof(*in) * (size_t)n_in);
-	n->n_in = n_in;
-	n->out[0] = out;
-	n->n_out = 1;
-	return out;
-}
-
-int tfl_node(struct tfl *m, const struct tfl_op *op, enum cnn_op kind, int n_in, const int *in)
-{
-	struct cnn_tensor none = { .rank = -1 };
-	struct cnn_node *n;
-	char name[96];
-	int v;
-
-	if (m->status)
-		return -1;
-	if (m->g->n_nodes >= CNN_MAX_NODES)
-		return fail(m, cnn_fail(m->err, CNN_ELIMIT, "more than %d nodes", CNN_MAX_NODES));
-	snprintf(name, sizeof(name), "%s/%s", op->name, cnn_op_desc(kind)->name);
-	v = add_value(m, name, &none);
-	n = v < 0 ? NULL : next_node(m);
-	if (!n)
-		return nomem(m);
-	n->op = kind;
-	return fill_node(m, n, name, n_in, in, v);
-}
-
-static struct cnn_node *last_node(struct tfl *m)
-{
-	return m->status ? NULL : &m->g->nodes[m->g->n_nodes - 1];
-}
-
-static void check(struct tfl *m, int ret)
-{
-	if (ret)
-		fail(m, ret);
-}
-
-void tfl_attr_int(struct tfl *m, const char *name, int64_t v)
-{
-	if (last_node(m))
-		check(m, cnn_node_add_int(last_node(m), name, v, m->err));
-}
-
-void tfl_attr_ints(struct tfl *m, const char *name, int count, const int64_t *v)
-{
-	if (last_node(m))
-		check(m, cnn_node_add_ints(last_node(m), name, count, v, m->err));
-}
-
-void tfl_attr_str(struct tfl *m, const char *name, const char *v)
-{
-	if (last_node(m))
-		check(m, cnn_node_add_str(last_node(m), name, v, m->err));
-}
-
-/* ---- tensors ----------------------------------------------------------------------------- */
-
-static int constant_value(struct tfl *m, const struct tfl_op *op, const struct tfl_tensor *t)
-{
-	struct cnn_tensor c = { .dtype = t->dtype, .rank = t->rank };
-	int64_t bytes;
-
-	memcpy(c.dims, t->dims, sizeof(c.dims));
-	bytes = cnn_tensor_bytes(&c);
-	if (bytes < 0 || (uint64_t)bytes != t->data.count)
-		return tfl_fail(m, op, CNN_EINVAL, "tensor %.60s has %zu bytes, %lld wanted",
-				t->name, t->data.count, (long long)bytes);
-	return add_constant(m, t->name, &c, m->fb.data + t->data.at);
-}
-
-int tfl_value(struct tfl *m, const struct tfl_op *op, int tensor, enum tfl_layout layout)
-{
-	static const int64_t perm[TFL_LAYOUTS][4] = { { 0, 2, 3, 1 }, { 0, 3, 1, 2 } };
-	struct tfl_tensor *t = &m->tensors[tensor];
-	enum tfl_layout other = layout == TFL_FILE ? TFL_NCHW : TFL_FILE;
-
-	if (t->rank != 4) {
-		layout = TFL_FILE;
-		other = TFL_NCHW;
-	}
-	if (t->value[TFL_FILE] < 0 && t->value[TFL_NCHW] < 0) {
-		if (!t->data.count)
-			return tfl_fail(m, op, CNN_EINVAL, "nothing gives tensor %.60s", t->name);
-		t->value[TFL_FILE] = constant_value(m, op, t);
-	}
-	if (t->value[layout] < 0 && !m->status) {
-		t->value[layout] = tfl_node(m, op, CNN_OP_TRANSPOSE, 1, &t->value[other]);
-		tfl_attr_ints(m, "perm", 4, perm[layout]);
-	}
-	return m->status ? -1 : t->value[layout];
-}
-
-void tfl_give(struct tfl *m, const struct tfl_op *op, enum tfl_layout layout, int v)
-{
-	struct tfl_tensor *t = &m->tensors[op->out];
-	char *name = m->status ? NULL : strdup(t->name);
-
-	if (m->status)
-		return;
-	if (!name) {
-		nomem(m);
-	} else if (t->value[TFL_FILE] >= 0 || t->value[TFL_NCHW] >= 0 || t->data.count) {
-		tfl_fail(m, op, CNN_EINVAL, "its output %.60s is given elsewhere too", t->name);
-		free(name);
-	} else {
-		free(m->g->values[v].name);
-		m->g->values[v].name = name;
-		t->value[t->rank == 4 ? layout : TFL_FILE] = v;
-	}
-}
-
-/* May its scales and zero points be used? Sets the status if not. */
-static void check_quantisation(struct tfl *m, const struct tfl_op *op, const struct tfl_tensor *t)
-{
-	int low = t->dtype == CNN_INT8 ? -128 : 0;
-	size_t n = t->scale.count;
-
-	if ((t->dtype != CNN_INT8 && t->dtype != CNN_UINT8) || !n)
-		tfl_fail(m, op, CNN_EUNSUPPORTED, "tensor %.60s is %s with %zu scales, quantised "
-			 "int8 or uint8 wanted", t->name, cnn_dtype_name(t->dtype), n);
-	if ((t->zero.count && t->zero.count != n) ||
-	    (n > 1 && (t->axis < 0 || t->axis >= t->rank || (uint64_t)t->dims[t->axis] != n)))
-		tfl_fail(m, op, CNN_EINVAL, "tensor %.60s: %zu scales, %zu zero points on axis %d",
-			 t->name, n, t->zero.count, t->axis);
-	for (size_t i = 0; i < n && !m->status; i++) {
-		float s = fb_float_at(&t->scale, i);
-		int64_t z = t->zero.count ? fb_int_at(&t->zero, i, 8) : 0;
-
-		if (!isnormal(s) || s < 0 || z < low || z > low + 255)
-			tfl_fail(m, op, CNN_EINVAL, "tensor %.60s: scale %g, zero point %lld",
-				 t->name, (double)s, (long long)z);
-	}
-}
-
-/* Its scales and zero points as constants: the zero points have the tensor's type. */
-static void make_quantisation(struct tfl *m, struct tfl_tensor *t)
-{
-	int64_t n = (int64_t)t->scale.count;
-	struct cnn_tensor scale = { .dtype = CNN_FLOAT32, .rank = n > 1, .dims = { n } };
-	struct cnn_tensor zero = { .dtype = t->dtype, .rank = n > 1, .dims = { n } };
-	uint8_t *z;
-
-	t->scale_value = add_constant(m, "scale", &scale, m->fb.data + t->scale.at);
-	t->zero_value = add_constant(m, "zero_point", &zero, NULL);
-	z = m->status ? NULL : m->g->values[t->zero_value].t.data;
-	for (int64_t i = 0; z && i < (int64_t)t->zero.count; i++)
-		z[i] = (uint8_t)fb_int_at(&t->zero, (size_t)i, 8);
-}
-
-int tfl_scale(struct tfl *m, const struct tfl_op *op, int tensor)
-{
-	struct tfl_tensor *t = &m->tensors[tensor];
-
-	if (t->scale_value < 0)
-		check_quantisation(m, op, t);
-	if (t->scale_value < 0 && !m->status)
-		make_quantisation(m, t);
-	return m->status ? -1 : t->scale_value;
-}
-
-int tfl_zero(struct tfl *m, const struct tfl_op *op, int tensor)
-{
-	tfl_scale(m, op, tensor);
-	return m->status ? -1 : m->tensors[tensor].zero_value;
-}
 
 /* ---- the file ---------------------------------------------------------------------------- */
 
@@ -305,7 +37,7 @@ static int damaged(struct tfl *m, const char *what, int i)
 {
 	if (m->status)
 		return -1;
-	return fail(m, cnn_fail(m->err, CNN_EINVAL, "TFLite file: %s %d is damaged or cut off",
+	return tfl_error(m, cnn_fail(m->err, CNN_EINVAL, "TFLite file: %s %d is damaged or cut off",
 				what, i));
 }
 
@@ -343,7 +75,7 @@ static void read_tensor(struct tfl *m, const struct fb_table *table,
 	buffer = fb_table_at(buffers, number);
 	t->data = fb_vector(&buffer, BUFFER_DATA, 1);
 	if (shape.count > CNN_MAX_RANK) {
-		fail(m, cnn_fail(m->err, CNN_ELIMIT, "tensor %.60s: %zu dimensions, limit %d",
+		tfl_error(m, cnn_fail(m->err, CNN_ELIMIT, "tensor %.60s: %zu dimensions, limit %d",
 				 t->name, shape.count, CNN_MAX_RANK));
 		return;
 	}
@@ -352,7 +84,7 @@ static void read_tensor(struct tfl *m, const struct fb_table *table,
 		t->dims[j] = fb_int_at(&shape, (size_t)j, 4);
 	if (fb_int(table, TENSOR_IS_VARIABLE, 1, 0) || fb_table(table, TENSOR_SPARSITY).at ||
 	    fb_int(&buffer, BUFFER_OFFSET, 8, 0) || fb_int(&quant, QUANT_DETAILS_TYPE, 1, 0))
-		fail(m, cnn_fail(m->err, CNN_EUNSUPPORTED, "tensor %.60s is variable, sparse, "
+		tfl_error(m, cnn_fail(m->err, CNN_EUNSUPPORTED, "tensor %.60s is variable, sparse, "
 				 "outside the flatbuffer or quantised in another way", t->name));
 	if (m->fb.bad)
 		damaged(m, "tensor", i);
@@ -364,13 +96,13 @@ static void read_tensors(struct tfl *m, const struct fb_table *graph,
 	struct fb_vector tensors = fb_vector(graph, GRAPH_TENSORS, 4);
 
 	if (tensors.count > CNN_MAX_VALUES / 4) {
-		fail(m, cnn_fail(m->err, CNN_ELIMIT, "%zu tensors, limit %d", tensors.count,
+		tfl_error(m, cnn_fail(m->err, CNN_ELIMIT, "%zu tensors, limit %d", tensors.count,
 				 CNN_MAX_VALUES / 4));
 		return;
 	}
 	m->tensors = calloc(tensors.count + 1, sizeof(*m->tensors));
 	if (!m->tensors) {
-		nomem(m);
+		tfl_nomem(m);
 		return;
 	}
 	m->n_tensors = (int)tensors.count;
@@ -390,7 +122,7 @@ static int tensor_number(struct tfl *m, const struct fb_vector *list, size_t i, 
 		return (int)t;
 	if (t == -1 && optional)
 		return -1;
-	return fail(m, cnn_fail(m->err, CNN_EINVAL, "TFLite file: tensor %lld of %d", (long long)t,
+	return tfl_error(m, cnn_fail(m->err, CNN_EINVAL, "TFLite file: tensor %lld of %d", (long long)t,
 				m->n_tensors));
 }
 
@@ -452,7 +184,7 @@ static void read_ops(struct tfl *m, const struct fb_table *model, const struct f
 	struct tfl_op *op = calloc(1, sizeof(*op));
 
 	if (!op)
-		nomem(m);
+		tfl_nomem(m);
 	for (size_t i = 0; i < ops.count && i <= CNN_MAX_NODES && !m->status; i++) {
 		struct fb_table table = fb_table_at(&ops, i);
 
@@ -475,14 +207,14 @@ static void give_input(struct tfl *m, const struct fb_vector *list, size_t i)
 	if (!t)
 		return;
 	if (t->value[TFL_FILE] >= 0 || t->data.count || !cnn_dtype_size(t->dtype)) {
-		fail(m, cnn_fail(m->err, CNN_EINVAL, "input %.60s is constant, given twice or of "
+		tfl_error(m, cnn_fail(m->err, CNN_EINVAL, "input %.60s is constant, given twice or of "
 				 "type %s", t->name, cnn_dtype_name(t->dtype)));
 		return;
 	}
 	shape.dtype = t->dtype;
 	shape.rank = t->rank;
 	memcpy(shape.dims, t->dims, sizeof(shape.dims));
-	v = t->value[TFL_FILE] = add_value(m, t->name, &shape);
+	v = t->value[TFL_FILE] = tfl_add_value(m, t->name, &shape);
 	if (v < 0)
 		return;
 	m->g->values[v].is_input = true;
@@ -517,13 +249,13 @@ static void read_graph(struct tfl *m, const struct fb_table *model, const struct
 	m->g->outputs = calloc(outputs.count + 1, sizeof(*m->g->outputs));
 	m->g->name = strdup("");
 	if (!m->g->inputs || !m->g->outputs || !m->g->name)
-		nomem(m);
+		tfl_nomem(m);
 	for (size_t i = 0; i < inputs.count && !m->status; i++)
 		give_input(m, &inputs, i);
 	if (!m->status)
 		read_ops(m, model, graph);
 	if (!m->status && !outputs.count)
-		fail(m, cnn_fail(m->err, CNN_EINVAL, "the network has no output"));
+		tfl_error(m, cnn_fail(m->err, CNN_EINVAL, "the network has no output"));
 	for (size_t i = 0; i < outputs.count && !m->status; i++)
 		give_output(m, &outputs, i);
 }
@@ -535,10 +267,10 @@ static void read_model(struct tfl *m)
 	int64_t version = fb_int(&model, MODEL_VERSION, 4, 0);
 
 	if (!m->fb.bad && version != SCHEMA)
-		fail(m, cnn_fail(m->err, CNN_EUNSUPPORTED, "TFLite file: schema version %lld, %d "
+		tfl_error(m, cnn_fail(m->err, CNN_EUNSUPPORTED, "TFLite file: schema version %lld, %d "
 				 "wanted", (long long)version, SCHEMA));
 	if (!m->fb.bad && !m->status && graphs.count != 1)
-		fail(m, cnn_fail(m->err, CNN_EUNSUPPORTED, "TFLite file: %zu subgraphs, limit 1",
+		tfl_error(m, cnn_fail(m->err, CNN_EUNSUPPORTED, "TFLite file: %zu subgraphs, limit 1",
 				 graphs.count));
 	if (!m->fb.bad && !m->status) {
 		graph = fb_table_at(&graphs, 0);
@@ -564,6 +296,8 @@ int cnn_graph_import_tflite(const void *buf, size_t len, struct cnn_graph **grap
 		return cnn_fail(err, CNN_ENOMEM, "no memory for the network");
 	cnn_graph_default_limits(m.g);
 	read_model(&m);
+	for (int i = 0; i < m.g->n_nodes && !m.status; i++)
+		m.status = cnn_params_check(&m.g->nodes[i], err);
 	if (!m.status)
 		m.status = cnn_graph_link(m.g, err);
 	free(m.tensors);

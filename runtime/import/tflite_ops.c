@@ -158,15 +158,17 @@ static void give(struct tfl *m, const struct tfl_op *op, enum tfl_layout layout,
 
 /* ---- convolutions ------------------------------------------------------------------------ */
 
-static void window_attrs(struct tfl *m, const struct tfl_op *op, const int64_t *stride,
-			 const int64_t *dilation, int64_t padding)
+static void fill_window(struct tfl *m, const struct tfl_op *op, const int64_t *stride,
+			const int64_t *dilation, int64_t padding)
 {
+	struct cnn_window_params *p = &tfl_params(m)->window;
+
 	if (padding != PADDING_SAME && padding != PADDING_VALID)
 		tfl_fail(m, op, CNN_EINVAL, "padding %lld", (long long)padding);
-	tfl_attr_str(m, "auto_pad", padding == PADDING_SAME ? "SAME_UPPER" : "VALID");
-	tfl_attr_ints(m, "strides", 2, stride);
+	p->auto_pad = padding == PADDING_SAME ? CNN_PAD_SAME_UPPER : CNN_PAD_VALID;
+	p->strides = (struct cnn_window_ints){ 2, { stride[0], stride[1] } };
 	if (dilation)
-		tfl_attr_ints(m, "dilations", 2, dilation);
+		p->dilations = (struct cnn_window_ints){ 2, { dilation[0], dilation[1] } };
 }
 
 static bool is_depthwise(const struct tfl_op *op)
@@ -224,8 +226,8 @@ static void convolve(struct tfl *m, const struct tfl_op *op, int w, int64_t grou
 	int x = tfl_value(m, op, op->in[0], TFL_NCHW);
 	int v = weighted(m, op, CNN_OP_CONV, CNN_OP_QLINEAR_CONV, x, w, bias_of(m, op));
 
-	window_attrs(m, op, stride, dilation, fb_int(o, 0, 1, 0));
-	tfl_attr_int(m, "group", group);
+	fill_window(m, op, stride, dilation, fb_int(o, 0, 1, 0));
+	tfl_params(m)->window.group = group;
 	give(m, op, TFL_NCHW, fb_int(o, is_depthwise(op) ? 4 : 3, 1, 0), BOUND_XNNPACK, v);
 }
 
@@ -251,7 +253,7 @@ static void make_depthwise_conv(struct tfl *m, const struct tfl_op *op)
 	want_maps(m, op, op->in[1]);
 	w = m->status ? -1 : tfl_value(m, op, op->in[1], TFL_FILE);
 	w = tfl_node(m, op, CNN_OP_TRANSPOSE, 1, &w);
-	tfl_attr_ints(m, "perm", 4, perm);
+	tfl_permute(m, perm);
 	if (!m->status)
 		convolve(m, op, w, m->tensors[op->in[0]].dims[3]);
 }
@@ -269,7 +271,7 @@ static int as_declared(struct tfl *m, const struct tfl_op *op, int v)
 	const struct tfl_tensor *y = &m->tensors[op->out];
 
 	v = reshape(m, op, v, y->dims, y->rank);
-	tfl_attr_int(m, "allowzero", 1);
+	tfl_params(m)->reshape.allowzero = true;
 	return v;
 }
 
@@ -288,7 +290,7 @@ static void make_fully_connected(struct tfl *m, const struct tfl_op *op)
 		v = reshape(m, op, v, (const int64_t[]){ -1, w->dims[1] }, 2);
 	v = weighted(m, op, CNN_OP_GEMM, CNN_OP_QGEMM, v, tfl_value(m, op, op->in[1], TFL_FILE),
 		     bias_of(m, op));
-	tfl_attr_int(m, "transB", 1);
+	tfl_params(m)->gemm.trans_b = true;
 	if (m->tensors[op->out].rank != 2)
 		v = as_declared(m, op, v);
 	give(m, op, TFL_FILE, fb_int(&op->options, 0, 1, 0), BOUND_XNNPACK, v);
@@ -301,15 +303,15 @@ static void make_pool(struct tfl *m, const struct tfl_op *op)
 	bool max = op->kind->code == MAX_POOL_2D;
 	const struct fb_table *o = &op->options;
 	int64_t stride[] = { fb_int(o, 2, 4, 0), fb_int(o, 1, 4, 0) };
-	int64_t kernel[] = { fb_int(o, 4, 4, 0), fb_int(o, 3, 4, 0) };
+	const struct cnn_window_ints kernel = { 2, { fb_int(o, 4, 4, 0), fb_int(o, 3, 4, 0) } };
 	int v;
 
 	want_maps(m, op, op->in[0]);
 	want_same(m, op, op->in[0]);
 	v = tfl_value(m, op, op->in[0], TFL_NCHW);
 	v = tfl_node(m, op, max ? CNN_OP_MAX_POOL : CNN_OP_AVERAGE_POOL, 1, &v);
-	tfl_attr_ints(m, "kernel_shape", 2, kernel);
-	window_attrs(m, op, stride, NULL, fb_int(o, 0, 1, 0));
+	tfl_params(m)->window.kernel_shape = kernel;
+	fill_window(m, op, stride, NULL, fb_int(o, 0, 1, 0));
 	give(m, op, TFL_NCHW, fb_int(o, 5, 1, 0), max ? BOUND_XNNPACK : BOUND_TFLITE, v);
 }
 
@@ -436,7 +438,7 @@ static void make_concat(struct tfl *m, const struct tfl_op *op)
 	if (m->status)
 		return;
 	in[0] = tfl_node(m, op, CNN_OP_CONCAT, op->n_in, in);
-	tfl_attr_int(m, "axis", rank == 4 ? nchw_axis(axis) : axis);
+	tfl_params(m)->axis.axis = rank == 4 ? nchw_axis(axis) : axis;
 	give(m, op, TFL_NCHW, fb_int(&op->options, 1, 1, 0), BOUND_XNNPACK, in[0]);
 }
 
@@ -460,7 +462,7 @@ static void make_softmax(struct tfl *m, const struct tfl_op *op)
 			v = tfl_node(m, op, CNN_OP_MUL, 2,
 				     (const int[]){ v, float_constant(m, beta) });
 		v = tfl_node(m, op, CNN_OP_SOFTMAX, 1, &v);
-		tfl_attr_int(m, "axis", -1);
+		tfl_params(m)->axis.axis = -1;
 		tfl_give(m, op, TFL_FILE, v);
 		return;
 	}
@@ -482,7 +484,7 @@ static int requantise(struct tfl *m, const struct tfl_op *op, int x, int bits)
 	};
 	int v = tfl_node(m, op, CNN_OP_REQUANTIZE, 5, in);
 
-	tfl_attr_int(m, "multiplier_bits", bits);
+	tfl_params(m)->requantize.multiplier_bits = bits;
 	return v;
 }
 
@@ -551,12 +553,12 @@ static void make_dequantize(struct tfl *m, const struct tfl_op *op)
 			 cnn_dtype_name(type_of(m, op->out)));
 	if (x->dtype == CNN_FLOAT16) {
 		in[0] = tfl_node(m, op, CNN_OP_CAST, 1, in);
-		tfl_attr_int(m, "to", CNN_FLOAT32);
+		tfl_params(m)->cast.to = CNN_FLOAT32;
 	} else {
 		in[1] = tfl_scale(m, op, op->in[0]);
 		in[2] = tfl_zero(m, op, op->in[0]);
 		in[0] = tfl_node(m, op, CNN_OP_DEQUANTIZE_LINEAR, 3, in);
-		tfl_attr_int(m, "axis", x->axis);
+		tfl_params(m)->axis.axis = x->axis;
 	}
 	tfl_give(m, op, layout, in[0]);
 }

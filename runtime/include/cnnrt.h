@@ -9,18 +9,32 @@
  * text that names the operator, parameter or device and the limit.  On failure nothing is
  * created and no out parameter is written.
  *
- * Ownership: who creates frees.  A device must outlive its contexts, a context its buffers
- * and jobs, a program its jobs, a model only the cnnrt_compile() call.  *_free(NULL),
+ * Ownership: the caller frees what it creates.  A device must outlive its contexts, a context its
+ * buffers and jobs, a program its jobs, a model only the cnnrt_compile() call.  *_free(NULL),
  * *_close(NULL) and *_destroy(NULL) do nothing.
  *
- * Threads: there is no global state but a count of fork()s.  Devices, contexts and programs may
+ * Threads: the only global state is a count of fork() calls.  Devices, contexts and programs may
  * be used by many threads at once; a model, a buffer or a job by one thread at a time.  Closing,
  * destroying and freeing need the object to be unused by every other thread.
  *
  * Processes: after fork() the objects stay the parent's.  In the child, functions that would use
  * the device fail and those that free do nothing; it opens the device anew.  Models and programs
- * are only memory: the child may use and free its copies.  Of _Fork() and clone() no library is
- * told: their children may call nothing here.
+ * are only memory: the child may use and free its copies.  Children made by _Fork() or clone()
+ * must not call the library, which is not told of them.
+ *
+ * Versions: a later version of the library may append fields to a struct whose first field is
+ * struct_size; programs and libraries of different versions work together.  The caller sets
+ * struct_size of each struct that it passes, and every field that it does not use to zero:
+ *
+ *	struct cnnrt_device_info info = { .struct_size = sizeof(info) };
+ *	struct cnnrt_compile_options options = { .struct_size = sizeof(options), .core = "NAME" };
+ *
+ * The library reads and writes at most struct_size bytes.  Fields that only the caller's version
+ * has must be zero on input (else CNNRT_EINVAL) and are zero on output.  A struct_size below that
+ * of the first version is CNNRT_EINVAL; the text names the struct.  In a struct that the library
+ * passes to a callback, the library sets struct_size; a later field is there if it lies within.
+ * struct cnnrt_error and struct cnnrt_span do not change; struct cnnrt_cost gets fields only when
+ * struct cnnrt_op_report does; cnnrt_exec.range_size is the distance of the ranges of an array.
  *
  * Fences are file descriptors that poll() readable (POLLIN) when the job has ended, well or
  * badly: a sync_file on a kernel device (usable with every other DRM driver), an eventfd on
@@ -41,17 +55,17 @@ extern "C" {
 enum cnnrt_code {
 	CNNRT_OK = 0,
 	CNNRT_EINVAL = -1,	/* a wrong argument, or a file that is not what it should be */
-	CNNRT_EUNSUPPORTED = -2,	/* valid, but an operator, attribute or type we lack */
+	CNNRT_EUNSUPPORTED = -2,	/* an operator, attribute or type is not implemented */
 	CNNRT_ELIMIT = -3,	/* beyond a size or work limit */
 	CNNRT_ENOMEM = -4,
 	CNNRT_EFILE = -5,	/* a file cannot be read */
 	CNNRT_ENODEV = -6,	/* there is no such accelerator */
-	CNNRT_ENODRIVER = -7,	/* it is there, but cnnacc.ko is not loaded or not bound */
-	CNNRT_EACCES = -8,	/* it is there, but this user may not do that */
-	CNNRT_EGONE = -9,	/* the device went away */
-	CNNRT_ETIMEDOUT = -10,	/* the wait ended; the job goes on */
+	CNNRT_ENODRIVER = -7,	/* cnnacc.ko is not loaded, or not bound to the device */
+	CNNRT_EACCES = -8,	/* this user may not use it in that way */
+	CNNRT_EGONE = -9,	/* the device was removed */
+	CNNRT_ETIMEDOUT = -10,	/* the wait timed out; the job still runs */
 	CNNRT_EJOB = -11,	/* the job failed: cnnrt_job_status() says where */
-	CNNRT_ECANCELED = -12,	/* the job never ran to its end through no fault of its own */
+	CNNRT_ECANCELED = -12,	/* the job was stopped for a reason that is not its own */
 	CNNRT_EBUSY = -13,	/* the job is still running */
 	CNNRT_ESYSTEM = -14,	/* a system call failed; the text says which */
 };
@@ -78,17 +92,19 @@ const char *cnnrt_strerror(int code);
 
 /** struct cnnrt_core_info - one core of a device. */
 struct cnnrt_core_info {
+	size_t struct_size;
 	uint32_t type;		/* enum cnnacc_core_type of cnnacc_hw.h */
 	uint32_t version;	/* 31:16 major, 15:0 minor */
-	const char *name;	/* "ccp", "gcu", "hwpe", "enpu", "imc" or "unknown"; static */
+	char name[8];		/* of the design, as cnnrt_compile_options.core takes it */
 	uint32_t window_offset, window_size, queue_offset;	/* for cnnrt_device_reg_read() */
 	uint32_t program_max;	/* bytes of the largest program */
 	uint64_t job_cycles_max;	/* largest cycle limit of one program */
-	uint32_t param[8];	/* build parameters, CNNACC_*_PARAM_* of cnnacc_hw.h */
+	uint32_t param[16];	/* build parameters, CNNACC_NAME_PARAM_* of cnnacc_NAME.h */
 };
 
 /** struct cnnrt_device_info - a device. */
 struct cnnrt_device_info {
+	size_t struct_size;
 	char path[128];		/* "/dev/accel/accel0", "sim" */
 	char driver[32];	/* "cnnacc", "in-process" */
 	char bus[64];		/* "0000:00:04.0", "" if unknown */
@@ -102,6 +118,7 @@ struct cnnrt_device_info {
 
 /** struct cnnrt_found - what cnnrt_device_enumerate() reports; valid during the callback. */
 struct cnnrt_found {
+	size_t struct_size;
 	const char *path;	/* node to open; "" if there is none */
 	const char *bus;	/* bus address */
 	int state;		/* CNNRT_OK usable, CNNRT_ENODRIVER or CNNRT_EACCES */
@@ -124,7 +141,7 @@ struct cnnrt_device;
 /**
  * cnnrt_device_open() - open an accelerator.
  * @name: path of a device node; "sim" or "sim:PROPS" for a device inside this process, with
- *	PROPS like the QEMU device's ("sim:cores=ccp:lob=64,clock-hz=200000000"); "caps:FILE"
+ *	PROPS like the QEMU device's ("sim:cores=NAME:PARAM=64,clock-hz=200000000"); "caps:FILE"
  *	for a device that cnnrt_device_save_caps() described, to compile for only; NULL for
  *	$CNNRT_DEVICE, or without it the first usable accelerator of the machine
  * @flags: CNNRT_OPEN_*; $CNNRT_LOAD_MODULE=1 is the same as CNNRT_OPEN_LOAD_MODULE
@@ -143,6 +160,17 @@ int cnnrt_device_info(struct cnnrt_device *dev, struct cnnrt_device_info *info,
 /** cnnrt_device_core() - core @index, 0..core_count-1. */
 int cnnrt_device_core(const struct cnnrt_device *dev, unsigned int index,
 		      struct cnnrt_core_info *info, struct cnnrt_error *err);
+
+/**
+ * cnnrt_device_find_cores() - the cores that a user means.
+ * @name: "NAME": all cores of that name; "NAME.INDEX": core INDEX of the device, which must have
+ *	that name; "INDEX": core INDEX.  Indices count all cores of the device from 0.
+ * @cores: receives a bit for each core
+ *
+ * Return: CNNRT_OK with at least one core, or CNNRT_EINVAL with the names that there are.
+ */
+int cnnrt_device_find_cores(const struct cnnrt_device *dev, const char *name, uint32_t *cores,
+			    struct cnnrt_error *err);
 
 /** cnnrt_device_save_caps() - write what compiling needs to know of the device to a text file. */
 int cnnrt_device_save_caps(const struct cnnrt_device *dev, const char *path,
@@ -205,6 +233,7 @@ enum cnnrt_direction {
 
 /** struct cnnrt_tensor_info - an input or output; dense, row-major. */
 struct cnnrt_tensor_info {
+	size_t struct_size;
 	const char *name;	/* owned by the object that was asked */
 	enum cnnrt_type type;
 	int rank;		/* -1: only known when a job has run */
@@ -245,17 +274,21 @@ int cnnrt_model_set_input_data(struct cnnrt_model *model, unsigned int index, in
 
 /* ---- programs -------------------------------------------------------------------------- */
 
-/** struct cnnrt_compile_options - all zero is the default. */
+/** struct cnnrt_compile_options - what is zero is the default. */
 struct cnnrt_compile_options {
-	/* Every operator that this core can run runs there: a name, or an index.  NULL: best. */
+	size_t struct_size;
+	/*
+	 * Every operator that these cores can run runs there: a name as for
+	 * cnnrt_device_find_cores().  NULL: where it is best.
+	 */
 	const char *core;
-	bool cpu_only;		/* nothing on the device: for comparison */
-	bool no_fuse;		/* keep operators apart */
-	bool observe;		/* every value stays in memory: for cnnrt_compare() */
-	/* For networks of doubtful origin; more is CNNRT_ELIMIT.  0: 8 GiB and 2^42. */
+	bool cpu_only;		/* run nothing on the device */
+	bool no_fuse;		/* do not fuse operators */
+	bool observe;		/* keep every value in memory, for cnnrt_compare() */
+	/* Limits for untrusted networks; beyond is CNNRT_ELIMIT.  0: 8 GiB and 2^42. */
 	uint64_t max_memory;	/* bytes of constants, and of the values of one job */
 	uint64_t max_work;	/* multiply-adds or element steps of one run */
-	/* Called now and then from inside cnnrt_compile(), last with done == total; NULL: not. */
+	/* Called from time to time by cnnrt_compile(), last with done == total; may be NULL. */
 	void (*progress)(unsigned int done, unsigned int total, void *opaque);
 	void *opaque;
 };
@@ -284,8 +317,9 @@ void cnnrt_program_free(struct cnnrt_program *program);
 int cnnrt_program_save(const struct cnnrt_program *program, const char *path,
 		       struct cnnrt_error *err);
 
-/** struct cnnrt_load_options - for files of doubtful origin; all zero is the default. */
+/** struct cnnrt_load_options - limits for untrusted files; zero is the default. */
 struct cnnrt_load_options {
+	size_t struct_size;
 	uint64_t max_memory;	/* as in struct cnnrt_compile_options */
 	uint64_t max_work;
 };
@@ -323,41 +357,43 @@ int cnnrt_program_io(const struct cnnrt_program *program, enum cnnrt_direction d
  * struct cnnrt_cost - what an operator takes in one run, by its core's cycle model (section
  * Timing of the core's page).
  *
- * Where the code of several operators makes one program, each has its part: over all operators
- * of a core these are, to the cycle and byte, the sums of the statistics records of the
- * program's tasks.  On the CPU there are no cycles, and the bytes are its tensors', once each.
+ * Operators that share a program share its cost: added over all operators of a core, cycles and
+ * bytes equal the sums of the statistics records of its tasks exactly.  An operator on the CPU
+ * has no cycles, and its bytes are the sizes of its tensors, once each.
  */
 struct cnnrt_cost {
 	/* in cycles */
 	uint64_t cycles;	/* compute + stall + control */
-	uint64_t compute;	/* a unit of the core works */
-	uint64_t stall;		/* it waits for the DMA engine */
-	uint64_t control;	/* boot, and instructions that start no unit */
-	uint64_t dma_program, dma_weights, dma_data;	/* the DMA engine works, beside all that */
+	uint64_t compute;	/* an execution unit of the core is busy */
+	uint64_t stall;		/* the core waits for the DMA engine */
+	uint64_t control;	/* boot, and instructions that start no execution unit */
+	uint64_t dma_program, dma_weights, dma_data;	/* DMA engine busy; overlaps the others */
 	/* multiply-accumulates */
-	uint64_t mac_slots;	/* that the busy units could do */
-	uint64_t mac_useful;	/* that they did for an output, the rewriting's zeros included */
-	uint64_t mac_peak;	/* that the core could do in cycles, with numbers of that format */
+	uint64_t mac_slots;	/* capacity of the execution units while they are busy */
+	uint64_t mac_useful;	/* done for an output, including zeros that the compiler added */
+	uint64_t mac_peak;	/* capacity of the core in all its cycles, in that number format */
 	/* bytes from and to memory */
 	uint64_t read_program, read_weights, read_data, written;
 	/*
-	 * The least bytes: constants once, each other tensor once.  A tensor that fits a data bank
-	 * could have stayed there and counts only if the application brings or takes it.
+	 * Compulsory traffic in bytes: each constant and each other tensor once.  A tensor that
+	 * fits an on-chip data bank could stay there, so that it counts only if it is an input or
+	 * output of the network.
 	 */
 	uint64_t min_weights, min_input, min_output;
 };
 
 /** struct cnnrt_op_report - where one operator runs; valid during the callback. */
 struct cnnrt_op_report {
+	size_t struct_size;
 	unsigned int index;
 	const char *op;		/* "Conv" */
 	const char *name;	/* as in the file */
 	const char *fused;	/* operators that were merged into it, "" if none */
 	const char *place;	/* core name or "cpu" */
-	const char *reason;	/* why there */
+	const char *reason;	/* why it runs there */
 	int core;		/* core index, -1 on the CPU */
-	uint64_t macs;		/* multiply-accumulates (a mean: its elements), 0: none or unknown */
-	struct cnnrt_cost cost;
+	uint64_t macs;		/* multiply-accumulates (mean: elements); 0: none or unknown */
+	const struct cnnrt_cost *cost;
 };
 
 /** cnnrt_program_explain() - report every operator in the order of execution. */
@@ -375,13 +411,13 @@ void cnnrt_program_removed(const struct cnnrt_program *program,
 
 /** enum cnnrt_activity - what a core and its DMA engine do. */
 enum cnnrt_activity {
-	CNNRT_CONTROL = 0,	/* core: boot, and instructions that start no unit */
+	CNNRT_CONTROL = 0,	/* core: boot, and instructions that start no execution unit */
 	CNNRT_STALL = 1,	/* core: waits for the DMA engine */
-	CNNRT_COMPUTE = 2,	/* core: a unit works */
-	CNNRT_DMA_PROGRAM = 3,	/* DMA engine: loads instructions, */
-	CNNRT_DMA_WEIGHTS = 4,	/* weights, */
-	CNNRT_DMA_LOAD = 5,	/* activations; */
-	CNNRT_DMA_STORE = 6,	/* stores activations */
+	CNNRT_COMPUTE = 2,	/* core: an execution unit is busy */
+	CNNRT_DMA_PROGRAM = 3,	/* DMA engine: loads instructions */
+	CNNRT_DMA_WEIGHTS = 4,	/* DMA engine: loads weights */
+	CNNRT_DMA_LOAD = 5,	/* DMA engine: loads activations */
+	CNNRT_DMA_STORE = 6,	/* DMA engine: stores activations */
 };
 
 /** struct cnnrt_span - a stretch of the modelled time line of a task. */
@@ -396,10 +432,10 @@ struct cnnrt_span {
 /**
  * cnnrt_program_spans() - report the time line of every task.
  *
- * Those of one task and row (core or DMA engine) come in order and do not overlap; those of the
- * core leave no gap.  What a row does for one operator in one go is cut into at most 32 pieces
- * of equal length; spans inside a piece are added up per activity and lie at its start, in the
- * order of enum cnnrt_activity.  No more than 2^20 spans are kept.
+ * A task has two rows, the core and its DMA engine.  The spans of a row come in order and do not
+ * overlap; those of the core leave no gap.  A row's work for one operator is cut into at most 32
+ * pieces of equal length; inside a piece, spans are added up per activity and put at its start, in
+ * the order of enum cnnrt_activity.  At most 2^20 spans are kept.
  */
 void cnnrt_program_spans(const struct cnnrt_program *program,
 			 void (*report)(const struct cnnrt_span *span, void *opaque),
@@ -407,27 +443,29 @@ void cnnrt_program_spans(const struct cnnrt_program *program,
 
 /** struct cnnrt_estimate - what one run takes. */
 struct cnnrt_estimate {
+	size_t struct_size;
 	uint64_t macs_total;	/* multiply-accumulates of all operators */
-	uint64_t macs_device;	/* of those that run on a core */
+	uint64_t macs_device;	/* of operators that run on a core */
 	uint64_t macs_core[CNNRT_MAX_CORES];
 	uint32_t ops_total, ops_device;
 	uint32_t tasks;		/* programs that the device runs */
-	uint32_t segments;	/* stretches of operators in one place */
+	uint32_t segments;	/* runs of consecutive operators on one core or the CPU */
 	uint64_t cycles;	/* of all tasks, by the cycle model */
 	uint64_t compile_ns;	/* wall time of cnnrt_compile(); 0: loaded */
 	uint64_t weight_bytes;	/* device memory written once */
 	uint64_t program_bytes;
 	uint64_t activation_bytes;	/* device memory per context */
 	/*
-	 * Tensors that the host brings in each run from its order of elements to that of a core, or
-	 * back, and their bytes in its own.
+	 * Tensors that the host converts in each run between its layout and that of a core, and
+	 * their bytes in the host's layout.
 	 */
 	uint32_t conversions;
 	uint64_t conversion_bytes;
 };
 
 /** cnnrt_program_estimate() - totals and per core. */
-void cnnrt_program_estimate(const struct cnnrt_program *program, struct cnnrt_estimate *est);
+int cnnrt_program_estimate(const struct cnnrt_program *program, struct cnnrt_estimate *est,
+			   struct cnnrt_error *err);
 
 /* ---- contexts -------------------------------------------------------------------------- */
 
@@ -473,7 +511,7 @@ enum cnnrt_sync {
 
 /**
  * cnnrt_buffer_sync() - cache maintenance; does nothing where caches are coherent, except that
- * the driver that imported memory comes from is always told.
+ * the exporter of imported memory is always told.
  */
 int cnnrt_buffer_sync(struct cnnrt_buffer *buf, enum cnnrt_sync what, struct cnnrt_error *err);
 /** cnnrt_buffer_free() - no job that uses it may be running. */
@@ -540,6 +578,7 @@ enum cnnrt_job_state {
 
 /** struct cnnrt_job_status - how a job or a raw program ended. */
 struct cnnrt_job_status {
+	size_t struct_size;
 	enum cnnrt_job_state state;
 	int code;		/* enum cnnrt_code */
 	int core;		/* core index of the failure, -1: not on a core */
@@ -561,14 +600,15 @@ int cnnrt_job_status(struct cnnrt_job *job, struct cnnrt_job_status *status,
 /** enum cnnrt_step_kind - what the host does in a step. */
 enum cnnrt_step_kind {
 	CNNRT_STEP_OP = 0,	/* runs an operator on the CPU */
-	CNNRT_STEP_TASKS = 1,	/* has a core run programs: one submission, and the wait for it */
-	CNNRT_STEP_COPY = 2,	/* puts values where a core wants them, or takes them from there */
+	CNNRT_STEP_TASKS = 1,	/* submits programs to a core and waits for them */
+	CNNRT_STEP_COPY = 2,	/* converts values to or from the layout of a core */
 };
 
 /** struct cnnrt_step - one step of the last run; valid during the callback. */
 struct cnnrt_step {
+	size_t struct_size;
 	enum cnnrt_step_kind kind;
-	const char *name;	/* the operator, or the first of those that the programs do */
+	const char *name;	/* the operator, or the first operator of the programs */
 	const char *place;	/* core name or "cpu" */
 	int core;		/* core index, -1 on the CPU */
 	unsigned int op;	/* index of the operator called name */
@@ -576,8 +616,8 @@ struct cnnrt_step {
 	uint64_t start_ns, end_ns;	/* measured, since the submit of the job */
 	uint64_t submitted_ns;	/* of TASKS: when the wait began; else start_ns */
 	uint64_t cycles;	/* that the device counted, 0 on the CPU */
-	uint64_t macs;		/* of TASKS: that the device counted; else the operator's */
-	uint64_t mac_slots;	/* of TASKS: that its busy units could have done; else 0 */
+	uint64_t macs;		/* of TASKS: counted by the device; else the operator's */
+	uint64_t mac_slots;	/* of TASKS: capacity of its busy execution units; else 0 */
 };
 
 /** cnnrt_job_profile() - report the steps of a finished run in the order of their start. */
@@ -585,8 +625,9 @@ int cnnrt_job_profile(struct cnnrt_job *job,
 		      void (*report)(const struct cnnrt_step *step, void *opaque), void *opaque,
 		      struct cnnrt_error *err);
 
-/** struct cnnrt_compare_options - all zero is the default. */
+/** struct cnnrt_compare_options - what is zero is the default. */
 struct cnnrt_compare_options {
+	size_t struct_size;
 	/*
 	 * An element may differ by rtol * |reference| + atol * largest |reference| of the tensor,
 	 * at least 1.  0: 1e-5 and 1e-4.  Integers may not differ.
@@ -596,31 +637,32 @@ struct cnnrt_compare_options {
 
 /** struct cnnrt_layer - one output of one operator, compared; valid during the callback. */
 struct cnnrt_layer {
+	size_t struct_size;
 	unsigned int index;	/* of the operator, as cnnrt_program_explain() counts */
 	const char *op, *name;
 	const char *place;	/* core name or "cpu" */
-	struct cnnrt_tensor_info value;
+	const struct cnnrt_tensor_info *value;
 	uint64_t count;		/* elements */
-	uint64_t unwritten;	/* of them never written: they hold 0x7fa0cccc */
-	uint64_t beyond;	/* of them beyond the bound, or never written */
-	uint64_t first;		/* the first of those, row-major */
+	uint64_t unwritten;	/* elements never written: they hold 0x7fa0cccc */
+	uint64_t beyond;	/* elements beyond the bound, or never written */
+	uint64_t first;		/* the first element beyond, row-major */
 	double got, want;	/* its value, and the reference */
 	double error;		/* the largest difference of all written elements */
-	double bound;		/* what atol allows all of them */
+	double bound;		/* difference that atol allows every element */
 };
 
 /**
- * cnnrt_compare() - run a job and hold every operator's output against the CPU's.
+ * cnnrt_compare() - run a job and compare every operator's output with the CPU's.
  * @job: of a program that was compiled with observe, its inputs filled, no output bound
  * @options: NULL for the default
  * @report: called for each output of each operator, in the order of execution
  *
- * The reference of an operator is computed on the CPU from the inputs that the device had, so errors
- * do not add up from layer to layer and each layer is judged by itself: by the operators of the
- * model's file that it stands for, or, if the program was loaded from a file or the layer computes
- * what the model does not (such as a factor plus one), by itself.  Infinities must be equal, but a
- * MaxPool on a core may give -FLT_MAX for -infinity.  Before the run every value is filled with a NaN
- * that no operator makes.
+ * The reference of an operator is computed on the CPU from the inputs that the device had, so that
+ * errors do not add up from layer to layer.  It is computed by the operators of the model's file
+ * that the layer replaces; if the program was loaded from a file, or the layer computes something
+ * that the model does not have (such as a factor plus one), by the compiled operator itself.
+ * Infinities must be equal, except that a MaxPool on a core may give -FLT_MAX for -infinity.
+ * Before the run every value is filled with a NaN that no operator produces.
  *
  * Return: number of outputs with an element beyond the bound, or an error.
  */
@@ -644,15 +686,16 @@ int cnnrt_run(struct cnnrt_context *ctx, const struct cnnrt_program *program,
 
 /** struct cnnrt_range - a piece of the device address space for a raw program. */
 struct cnnrt_range {
-	uint64_t va;		/* any byte; what else its pages hold is zero */
+	uint64_t va;		/* any byte; the rest of its pages is zero */
 	uint64_t size;
-	unsigned int flags;	/* CNNRT_MAP_*; of one page the same in every range */
+	unsigned int flags;	/* CNNRT_MAP_*; the same in all ranges that share a page */
 	const void *in;		/* bytes before the run, NULL: zero */
 	void *out;		/* receives the bytes after the run, NULL: not wanted */
 };
 
 /** struct cnnrt_exec - one raw program. */
 struct cnnrt_exec {
+	size_t struct_size;
 	unsigned int core;	/* core index */
 	uint64_t program_va;	/* multiple of 64, in an executable range */
 	uint64_t program_size;	/* bytes */
@@ -660,15 +703,16 @@ struct cnnrt_exec {
 	int64_t timeout_ns;	/* negative: as long as the cycle limit lasts */
 	struct cnnrt_range *ranges;
 	unsigned int range_count;
-	bool own_stats;		/* the program's statistics record goes */
-	uint64_t stats_va;	/* here, in a range or not, multiple of 64 */
+	size_t range_size;	/* sizeof(struct cnnrt_range) */
+	bool own_stats;		/* write the statistics record to stats_va */
+	uint64_t stats_va;	/* in a range or not; multiple of 64 */
 };
 
 /**
  * cnnrt_exec() - run one raw program in a fresh context and wait for it.
  * @status: how it ended
- * @stats: NULL, or memory for struct cnnacc_stats of cnnacc_hw.h, for which a page is mapped that
- *	no range has; zero if none was written there
+ * @stats: NULL, or memory for struct cnnacc_stats of cnnacc_hw.h, which is written to a page
+ *	outside every range; zero if the device wrote none
  *
  * Return: CNNRT_OK whenever the device ran it, however it ended; else an error.
  */
@@ -676,12 +720,13 @@ int cnnrt_exec(struct cnnrt_device *dev, const struct cnnrt_exec *exec,
 	       struct cnnrt_job_status *status, void *stats, struct cnnrt_error *err);
 
 /**
- * cnnrt_status_describe() - put a status into words.
- * @core_type: enum cnnacc_core_type
- * @status: its numbers are read; class_name, code_name and text are written.  The text is about
- *	the core alone and says nothing of hangs.
+ * cnnrt_status_describe() - describe a status in text.
+ * @core: name of the core; for one unknown to the library only the shell's codes have text
+ * @status: its numbers are read; class_name, code_name and text are written.  The text describes
+ *	the core's status only, not hangs.
  */
-void cnnrt_status_describe(uint32_t core_type, struct cnnrt_job_status *status);
+int cnnrt_status_describe(const char *core, struct cnnrt_job_status *status,
+			  struct cnnrt_error *err);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,19 @@
 
 #include "graph_internal.h"
 
+void cnn_node_free(struct cnn_node *n)
+{
+	cnn_params_release(n);
+	free(n->op_type);
+	free(n->domain);
+	free(n->name);
+	free(n->in);
+	free(n->out);
+	free(n->fused);
+	free(n->refused);
+	memset(n, 0, sizeof(*n));
+}
+
 void cnn_graph_free(struct cnn_graph *g)
 {
 	if (!g)
@@ -131,7 +144,7 @@ static int check_sources(const struct cnn_graph *g, struct cnn_err *err)
 		for (int j = 0; j < n->n_in; j++) {
 			const struct cnn_value *v = n->in[j] < 0 ? NULL : &g->values[n->in[j]];
 
-			if (v && v->producer < 0 && !v->is_input && !v->t.data && !v->elsewhere)
+			if (v && v->producer < 0 && !v->is_input && !v->t.data && !v->in_weight_image)
 				return cnn_fail(err, CNN_EINVAL,
 						"%s (%.60s): nothing gives its input %.80s",
 						n->op_type, n->name, v->name);

@@ -3,32 +3,24 @@
 #include <string.h>
 
 #include "graph_internal.h"
+#include "params_table.h"
 
-/* Bounds each parameter so that no sum or product of two of them leaves 64 bits. */
-#define MAX_PARAM	((int64_t)1 << 30)
+/* In the order of enum cnn_auto_pad. */
+const char *const cnn_auto_pads[] = { "NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", NULL };
 
-static int axis_attr(const struct cnn_node *n, const char *name, int count, int64_t least,
-		     int64_t *v, int64_t def, struct cnn_err *err)
+/* Limit of the kernel that weights give; the table of parameters bounds the others (params.c). */
+#define MAX_KERNEL	((int64_t)1 << 30)
+
+/* Fills v with the count entries of a list, if the node has it. */
+static int axis_list(const struct cnn_node *n, const char *name, const struct cnn_window_ints *list,
+		     int count, int64_t *v, struct cnn_err *err)
 {
-	const int64_t *ints;
-	int have;
-
-	for (int i = 0; i < count; i++)
-		v[i] = def;
-	ints = cnn_node_ints(n, name, &have);
-	if (!ints || !have)
+	if (list->n <= 0)
 		return CNN_OK;
-	if (have != count)
+	if (list->n != count)
 		return cnn_fail(err, CNN_EINVAL, "%s (%.60s): %s has %d entries, %d expected",
-				n->op_type, n->name, name, have, count);
-	for (int i = 0; i < count; i++) {
-		if (ints[i] < least || ints[i] > MAX_PARAM)
-			return cnn_fail(err, CNN_ELIMIT,
-					"%s (%.60s): %s is %lld, limits %lld to %lld", n->op_type,
-					n->name, name, (long long)ints[i], (long long)least,
-					(long long)MAX_PARAM);
-		v[i] = ints[i];
-	}
+				n->op_type, n->name, name, list->n, count);
+	memcpy(v, list->v, sizeof(*v) * (size_t)count);
 	return CNN_OK;
 }
 
@@ -53,7 +45,7 @@ static int window_channels(const struct cnn_node *n, const struct cnn_tensor *x,
 	if (w->rank != x->rank)
 		return cnn_fail(err, CNN_EINVAL, "%s (%.60s): weights have %d dimensions, input %d",
 				n->op_type, n->name, w->rank, x->rank);
-	win->group = cnn_node_int(n, "group", 1);
+	win->group = n->params.window.group;
 	if (n->op == CNN_OP_CONV_TRANSPOSE) {
 		fits = win->in_ch > 0 && win->group >= 1 && w->dims[0] == win->in_ch &&
 		       !(win->in_ch % win->group) &&
@@ -81,11 +73,12 @@ static int window_kernel(const struct cnn_node *n, const struct cnn_tensor *x,
 		memcpy(win->kernel, &x->dims[2], sizeof(win->kernel[0]) * win->spatial);
 		return CNN_OK;
 	}
-	ret = axis_attr(n, "kernel_shape", win->spatial, 1, win->kernel, 0, err);
+	ret = axis_list(n, "kernel_shape", &n->params.window.kernel_shape, win->spatial, win->kernel,
+			err);
 	for (int i = 0; !ret && i < win->spatial; i++) {
 		if (w && !win->kernel[i])
 			win->kernel[i] = w->dims[i + 2];
-		if (win->kernel[i] < 1 || win->kernel[i] > MAX_PARAM ||
+		if (win->kernel[i] < 1 || win->kernel[i] > MAX_KERNEL ||
 		    (w && win->kernel[i] != w->dims[i + 2]))
 			return cnn_fail(err, CNN_EINVAL,
 					"%s (%.60s): kernel_shape %lld is missing, out of range or "
@@ -101,37 +94,36 @@ static int64_t reach(const struct cnn_window *w, int i)
 	return w->dilation[i] * (w->kernel[i] - 1);
 }
 
-static int auto_pads(const struct cnn_node *n, const char *mode, struct cnn_window *w,
-		     struct cnn_err *err)
+static void auto_pads(enum cnn_auto_pad mode, struct cnn_window *w)
 {
-	bool upper = !strcmp(mode, "SAME_UPPER");
-
-	if (!strcmp(mode, "VALID"))
-		return CNN_OK;
-	if (!upper && strcmp(mode, "SAME_LOWER"))
-		return cnn_fail(err, CNN_EUNSUPPORTED, "%s (%.60s): attribute auto_pad %.20s",
-				n->op_type, n->name, mode);
-	for (int i = 0; i < w->spatial; i++) {
+	for (int i = 0; i < w->spatial && mode != CNN_PAD_VALID; i++) {
 		int64_t out = (w->in[i] - 1) / w->stride[i] + 1;
 		int64_t pad = (out - 1) * w->stride[i] + reach(w, i) + 1 - w->in[i];
 
 		if (pad < 0)
 			pad = 0;
-		w->pad_begin[i] = upper ? pad / 2 : pad - pad / 2;
+		w->pad_begin[i] = mode == CNN_PAD_SAME_UPPER ? pad / 2 : pad - pad / 2;
 		w->pad_end[i] = pad - w->pad_begin[i];
 	}
-	return CNN_OK;
 }
 
 static int window_pads(const struct cnn_node *n, struct cnn_window *w, struct cnn_err *err)
 {
-	const char *mode = cnn_node_str(n, "auto_pad", "NOTSET");
-	int64_t pads[2 * CNN_MAX_SPATIAL];
+	const struct cnn_window_params *p = &n->params.window;
+	int64_t pads[2 * CNN_MAX_SPATIAL] = { 0 };
 	int ret;
 
-	if (strcmp(mode, "NOTSET") && *mode)
-		return auto_pads(n, mode, w, err);
-	ret = axis_attr(n, "pads", 2 * w->spatial, 0, pads, 0, err);
+	if (p->auto_pad != CNN_PAD_NOTSET) {
+		auto_pads(p->auto_pad, w);
+		return CNN_OK;
+	}
+	ret = axis_list(n, "pads", &p->pads, 2 * w->spatial, pads, err);
+	/* Not a limit of the parameter: where auto_pad or output_shape decides it has no effect. */
+	for (int i = 0; !ret && i < 2 * w->spatial; i++)
+		if (pads[i] < 0 || pads[i] > WINDOW_MAX)
+			return cnn_fail(err, CNN_ELIMIT, "%s (%.60s): pads is %lld, limits 0 to %lld",
+					n->op_type, n->name, (long long)pads[i],
+					(long long)WINDOW_MAX);
 	for (int i = 0; !ret && i < w->spatial; i++) {
 		w->pad_begin[i] = pads[i];
 		w->pad_end[i] = pads[i + w->spatial];
@@ -160,10 +152,9 @@ static int window_outputs(const struct cnn_node *n, struct cnn_window *w, struct
  * What is cut from an axis of a ConvTranspose so that out elements are left. The odd element's
  * side changed in opset 11. Nothing is cut if out is more than there is: zeros follow.
  */
-static void split_cut(const struct cnn_node *n, const char *mode, int64_t cut, int64_t *begin,
-		      int64_t *end)
+static void split_cut(const struct cnn_node *n, int64_t cut, int64_t *begin, int64_t *end)
 {
-	bool upper = !strcmp(mode, "SAME_UPPER");
+	bool upper = n->params.window.auto_pad == CNN_PAD_SAME_UPPER;
 	int64_t small;
 
 	cut = cut < 0 ? 0 : cut;
@@ -175,19 +166,16 @@ static void split_cut(const struct cnn_node *n, const char *mode, int64_t cut, i
 /* ConvTranspose: the sizes of the output, and what padding cuts from the full one. */
 static int transpose_outputs(const struct cnn_node *n, struct cnn_window *w, struct cnn_err *err)
 {
-	const char *mode = cnn_node_str(n, "auto_pad", "NOTSET");
-	bool same = !strncmp(mode, "SAME_", 5), given = cnn_node_has(n, "output_shape");
-	int64_t extra[CNN_MAX_SPATIAL], want[CNN_MAX_SPATIAL];
-	int ret = axis_attr(n, "output_padding", w->spatial, 0, extra, 0, err);
+	const struct cnn_window_params *p = &n->params.window;
+	bool same = p->auto_pad == CNN_PAD_SAME_UPPER || p->auto_pad == CNN_PAD_SAME_LOWER;
+	int64_t extra[CNN_MAX_SPATIAL] = { 0 }, want[CNN_MAX_SPATIAL] = { 0 };
+	bool given = p->output_shape.n > 0;
+	int ret = axis_list(n, "output_padding", &p->output_padding, w->spatial, extra, err);
 
 	if (!ret)
-		ret = axis_attr(n, "output_shape", w->spatial, 1, want, 0, err);
+		ret = axis_list(n, "output_shape", &p->output_shape, w->spatial, want, err);
 	if (!ret && !same && !given)
 		ret = window_pads(n, w, err);
-	if (!ret && strcmp(mode, "NOTSET") && strcmp(mode, "VALID") && *mode &&
-	    strcmp(mode, "SAME_UPPER") && strcmp(mode, "SAME_LOWER"))
-		return cnn_fail(err, CNN_EUNSUPPORTED, "%s (%.60s): attribute auto_pad %.20s",
-				n->op_type, n->name, mode);
 	for (int i = 0; !ret && i < w->spatial; i++) {
 		int64_t full, span;
 
@@ -199,7 +187,7 @@ static int transpose_outputs(const struct cnn_node *n, struct cnn_window *w, str
 					n->op_type, n->name, i);
 		if (same || given) {
 			w->out[i] = given ? want[i] : w->in[i] * w->stride[i];
-			split_cut(n, mode, full - w->out[i], &w->pad_begin[i], &w->pad_end[i]);
+			split_cut(n, full - w->out[i], &w->pad_begin[i], &w->pad_end[i]);
 		} else {
 			w->out[i] = full - w->pad_begin[i] - w->pad_end[i];
 		}
@@ -214,6 +202,7 @@ static int transpose_outputs(const struct cnn_node *n, struct cnn_window *w, str
 int cnn_window_resolve(const struct cnn_node *n, const struct cnn_tensor *x,
 		       const struct cnn_tensor *w, struct cnn_window *win, struct cnn_err *err)
 {
+	const struct cnn_window_params *p = &n->params.window;
 	int ret;
 
 	memset(win, 0, sizeof(*win));
@@ -224,19 +213,20 @@ int cnn_window_resolve(const struct cnn_node *n, const struct cnn_tensor *x,
 				n->op_type, n->name, win->spatial, CNN_MAX_SPATIAL);
 	for (int i = 0; i < win->spatial; i++) {
 		win->in[i] = x->dims[i + 2];
+		win->stride[i] = win->dilation[i] = 1;
 		if (win->in[i] > (int64_t)1 << 40)
 			return cnn_fail(err, CNN_ELIMIT, "%s (%.60s): input dimension %lld",
 					n->op_type, n->name, (long long)win->in[i]);
 	}
-	win->ceil_mode = cnn_node_int(n, "ceil_mode", 0);
-	win->count_include_pad = cnn_node_int(n, "count_include_pad", 0);
+	win->ceil_mode = p->ceil_mode;
+	win->count_include_pad = p->count_include_pad;
 	ret = window_channels(n, x, w, win, err);
 	if (!ret)
 		ret = window_kernel(n, x, w, win, err);
 	if (!ret)
-		ret = axis_attr(n, "strides", win->spatial, 1, win->stride, 1, err);
+		ret = axis_list(n, "strides", &p->strides, win->spatial, win->stride, err);
 	if (!ret)
-		ret = axis_attr(n, "dilations", win->spatial, 1, win->dilation, 1, err);
+		ret = axis_list(n, "dilations", &p->dilations, win->spatial, win->dilation, err);
 	if (!ret && n->op == CNN_OP_CONV_TRANSPOSE)
 		return transpose_outputs(n, win, err);
 	if (!ret)
@@ -260,9 +250,22 @@ bool cnn_window_is_padded(const struct cnn_window *win)
 	return false;
 }
 
+enum cnn_op cnn_op_base(enum cnn_op op)
+{
+	static const enum cnn_op base[CNN_OP_COUNT] = {
+#define OP(...)
+#define CORE_OP(sym, name, infer, compute, least, most, outs, math, fields, like)	\
+		[CNN_OP_##sym] = CNN_OP_##like,
+#include "ops.def"
+#undef OP
+	};
+
+	return base[op] ? base[op] : op;
+}
+
 int cnn_weights_input(enum cnn_op op)
 {
-	switch (op) {
+	switch (cnn_op_base(op)) {
 	case CNN_OP_CONV:
 	case CNN_OP_CONV_INTEGER:
 	case CNN_OP_CONV_TRANSPOSE:
@@ -304,8 +307,9 @@ int cnn_node_matmul(const struct cnn_graph *g, const struct cnn_node *n, struct 
 		    struct cnn_err *err)
 {
 	const struct cnn_tensor *a = cnn_node_in(g, n, 0);
-	bool gemm = n->op == CNN_OP_GEMM || n->op == CNN_OP_QGEMM;
-	bool quantised = n->op == CNN_OP_QGEMM || n->op == CNN_OP_QLINEAR_MATMUL;
+	enum cnn_op op = cnn_op_base(n->op);
+	bool gemm = op == CNN_OP_GEMM || op == CNN_OP_QGEMM;
+	bool quantised = op == CNN_OP_QGEMM || op == CNN_OP_QLINEAR_MATMUL;
 	const struct cnn_tensor *b = cnn_node_in(g, n, quantised ? 3 : 1);
 	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
 	int ret = known(n, a, err);
@@ -319,18 +323,17 @@ int cnn_node_matmul(const struct cnn_graph *g, const struct cnn_node *n, struct 
 		return ret;
 	mm->alpha = 1;
 	mm->b_const = b->data;
-	if (n->op == CNN_OP_MATMUL || n->op == CNN_OP_MATMUL_INTEGER ||
-	    n->op == CNN_OP_QLINEAR_MATMUL) {
+	if (op == CNN_OP_MATMUL || op == CNN_OP_MATMUL_INTEGER || op == CNN_OP_QLINEAR_MATMUL) {
 		matmul_dims(a, b, y, mm);
 		return CNN_OK;
 	}
 	if (!gemm || a->rank != 2 || b->rank != 2)
 		return cnn_fail(err, CNN_EINVAL, "%s (%.60s) is not a matrix product", n->op_type,
 				n->name);
-	mm->trans_a = cnn_node_int(n, "transA", 0);
-	mm->trans_b = cnn_node_int(n, "transB", 0);
-	mm->alpha = cnn_node_float(n, "alpha", 1);
-	mm->beta = cnn_node_float(n, "beta", 1);
+	mm->trans_a = n->params.gemm.trans_a;
+	mm->trans_b = n->params.gemm.trans_b;
+	mm->alpha = quantised ? 1 : n->params.gemm.alpha;
+	mm->beta = quantised ? 1 : n->params.gemm.beta;
 	mm->has_c = cnn_node_in(g, n, quantised ? 6 : 2);
 	mm->batch = 1;
 	mm->m = a->dims[mm->trans_a];
@@ -342,7 +345,7 @@ int cnn_node_matmul(const struct cnn_graph *g, const struct cnn_node *n, struct 
 /* Of count elements of an output those that the network has, not the last of each group. */
 static int64_t without_sums(const struct cnn_node *n, int64_t count, int64_t channels, int64_t groups)
 {
-	if (!count || !cnn_node_has(n, "input_sums"))
+	if (!count || !n->params.product.input_sums)
 		return count;
 	return count / channels * (channels - groups);
 }
@@ -356,7 +359,7 @@ int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n)
 
 	if (count < 0)
 		return 0;
-	switch (n->op) {
+	switch (cnn_op_base(n->op)) {
 	case CNN_OP_GEMM:
 	case CNN_OP_MATMUL:
 	case CNN_OP_MATMUL_INTEGER:

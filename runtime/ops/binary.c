@@ -213,19 +213,20 @@ static void run_binary(struct cnn_call *c, binary_fn *fn, const struct cnn_tenso
 static int legacy_shape(struct cnn_call *c, struct cnn_tensor *b)
 {
 	const struct cnn_tensor *a = c->in[0];
-	int64_t axis = cnn_node_int(c->node, "axis", a->rank - b->rank);
+	const struct cnn_binary_params *p = &c->node->params.binary;
+	int64_t axis = p->axis == CNN_AXIS_NONE ? a->rank - b->rank : p->axis;
 	int rank = b->rank;
 
 	if (c->node->opset >= 7)
 		return CNN_OK;
-	if (!cnn_node_int(c->node, "broadcast", 0)) {
+	if (!p->broadcast) {
 		if (!cnn_tensor_same_shape(a, b))
 			return cnn_op_fail(c, CNN_EINVAL, "shapes differ without broadcast");
 		return CNN_OK;
 	}
 	if (axis < 0)
 		axis += a->rank;
-	if (axis < 0 || axis + rank > a->rank)
+	if (axis < 0 || axis > a->rank - rank)
 		return cnn_op_fail(c, CNN_EINVAL, "axis %lld, limits 0 to %d", (long long)axis,
 				   a->rank - rank);
 	while (axis + b->rank < a->rank)

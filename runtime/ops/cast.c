@@ -201,7 +201,7 @@ static void store(const struct block *b, enum cnn_dtype t, void *dst, int n)
 
 int cnn_infer_cast(struct cnn_call *c)
 {
-	int64_t to = cnn_node_int(c->node, "to", 0);
+	int64_t to = c->node->params.cast.to;
 	int ret = cnn_infer_like(c, c->in[0]);
 
 	if (to <= 0 || to > CNN_BFLOAT16 || !cnn_dtype_size(to))

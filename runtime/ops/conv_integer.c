@@ -20,19 +20,6 @@ static int infer_conv(struct cnn_call *c, int weights, struct cnn_window *w)
 	return CNN_OK;
 }
 
-/* Our own attribute: what pads x, which has no zero point then, in the type of x. */
-static int check_padding(const struct cnn_call *c)
-{
-	int64_t pad = cnn_node_int(c->node, "pad_value", 0);
-	bool is_signed = c->in[0]->dtype == CNN_INT8;
-
-	if (!pad || (pad >= (is_signed ? INT8_MIN : 0) && pad <= (is_signed ? INT8_MAX : UINT8_MAX) &&
-		     !cnn_in(c, 2) && !cnn_in(c, 3) && c->in[1]->dtype == CNN_INT8))
-		return CNN_OK;
-	return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute pad_value %lld: with zero points, of "
-			   "another type, or weights not int8", (long long)pad);
-}
-
 int cnn_infer_conv_integer(struct cnn_call *c)
 {
 	struct cnn_window w;
@@ -46,9 +33,8 @@ int cnn_infer_conv_integer(struct cnn_call *c)
 		ret = cnn_quant_param(c, 2, c->in[0]->dtype, 1);
 	if (!ret)
 		ret = cnn_quant_param(c, 3, c->in[1]->dtype, w.out_ch);
-	if (!ret)
-		ret = cnn_infer_shift_out(c, w.out_ch);
-	return ret ? ret : check_padding(c);
+	c->out[0]->dtype = CNN_INT32;
+	return ret;
 }
 
 int cnn_infer_qlinear_conv(struct cnn_call *c)
@@ -70,9 +56,8 @@ int cnn_infer_qlinear_conv(struct cnn_call *c)
 	return ret;
 }
 
-/* The sums of products of input 0 with the weights, as ConvInteger gives them. */
-static int sum_products(const struct cnn_call *c, int weights, int32_t x_zero,
-			const struct cnn_tensor *w_zero, int32_t *acc)
+int cnn_conv_sums(const struct cnn_call *c, int weights, int32_t x_zero,
+		  const struct cnn_tensor *w_zero, int32_t *acc)
 {
 	const struct cnn_tensor *x = c->in[0], *w = c->in[weights];
 	int64_t nx = cnn_tensor_count(x), nw = cnn_tensor_count(w), taps;
@@ -99,41 +84,9 @@ static int sum_products(const struct cnn_call *c, int weights, int32_t x_zero,
 	return ret;
 }
 
-/* What sums of products with x - pad lack: pad times the sum of each channel's weights. */
-static void add_padding(const struct cnn_call *c, int32_t pad, int32_t *acc)
-{
-	const struct cnn_tensor *w = c->in[1], *y = c->out[0];
-	int64_t channels = y->dims[1], taps = cnn_tensor_count(w) / channels, plane;
-
-	plane = cnn_tensor_count(y) / y->dims[0] / channels;
-	for (int64_t i = 0; i < y->dims[0] * channels; i++, acc += plane) {
-		const int8_t *from = (const int8_t *)w->data + i % channels * taps;
-		uint32_t sum = 0;
-
-		for (int64_t t = 0; t < taps; t++)
-			sum += (uint32_t)from[t];
-		for (int64_t j = 0; j < plane; j++)
-			acc[j] = (int32_t)((uint32_t)acc[j] + (uint32_t)pad * sum);
-	}
-}
-
 int cnn_compute_conv_integer(struct cnn_call *c)
 {
-	int32_t pad = (int32_t)cnn_node_int(c->node, "pad_value", 0);
-	int32_t zero = pad ? pad : cnn_zero_point(cnn_in(c, 2), 0);
-	int64_t n = cnn_tensor_count(c->out[0]), channels = c->out[0]->dims[1];
-	int32_t *acc;
-	int ret;
-
-	if (!n)
-		return CNN_OK;
-	acc = cnn_sums_begin(c);
-	if (!acc)
-		return cnn_op_fail(c, CNN_ENOMEM, "no memory for %lld sums", (long long)n);
-	ret = sum_products(c, 1, zero, cnn_in(c, 3), acc);
-	if (!ret && pad)
-		add_padding(c, pad, acc);
-	return cnn_sums_end(c, acc, channels, n / c->out[0]->dims[0] / channels, ret);
+	return cnn_conv_sums(c, 1, cnn_zero_point(cnn_in(c, 2), 0), cnn_in(c, 3), c->out[0]->data);
 }
 
 /* Adds the bias and requantises, a plane at a time: each has one scale. */
@@ -168,7 +121,7 @@ int cnn_compute_qlinear_conv(struct cnn_call *c)
 	acc = malloc(n * sizeof(*acc));
 	if (!acc)
 		return cnn_op_fail(c, CNN_ENOMEM, "no memory for %lld sums", (long long)n);
-	ret = sum_products(c, 3, cnn_zero_point(c->in[2], 0), c->in[5], acc);
+	ret = cnn_conv_sums(c, 3, cnn_zero_point(c->in[2], 0), c->in[5], acc);
 	if (!ret)
 		finish(c, acc);
 	free(acc);

@@ -30,20 +30,20 @@ struct cnn_call {
 
 struct cnn_op_desc {
 	const char *name;
-	/* Sets dtype, rank and dims of each wanted output, or fails; checks every attribute. */
+	const char *domain;	/* "": ONNX's, and what we have besides */
+	/* Sets dtype, rank and dims of each wanted output, or fails; checks the parameters. */
 	int (*infer)(struct cnn_call *c);
 	/* Fills the outputs, whose shapes infer has set and whose data exists. */
 	int (*compute)(struct cnn_call *c);
 	int min_in, max_in, max_out;
 	bool math;		/* computes floats: NaNs of the result are made 0x7fc00000 */
-	const char *attrs;	/* see graph/ops.def */
 };
 
 /* NULL if the operator is unknown; domain "" or "ai.onnx". */
 const struct cnn_op_desc *cnn_op_find(const char *domain, const char *op_type, enum cnn_op *op);
 const struct cnn_op_desc *cnn_op_desc(enum cnn_op op);
 
-/* Is the operator known, with the right number of inputs and outputs and legal attributes? */
+/* Is the operator known, with the right number of inputs and outputs? */
 int cnn_cpu_check(const struct cnn_node *node, const struct cnn_tensor *const *in,
 		  struct cnn_tensor *const *out, struct cnn_err *err);
 

@@ -6,13 +6,11 @@
 
 static int block_size(struct cnn_call *c, int64_t *block, bool *column_row)
 {
-	const char *mode = cnn_node_str(c->node, "mode", "DCR");
+	const struct cnn_depth_to_space_params *p = &c->node->params.depth_to_space;
 	const struct cnn_tensor *x = c->in[0];
 
-	*block = cnn_node_int(c->node, "blocksize", 0);
-	*column_row = !strcmp(mode, "CRD");
-	if (!*column_row && strcmp(mode, "DCR"))
-		return cnn_op_fail(c, CNN_EINVAL, "mode %.20s", mode);
+	*block = p->blocksize;
+	*column_row = p->mode == CNN_COLUMN_ROW_DEPTH;
 	if (x->rank != 4)
 		return cnn_op_fail(c, CNN_EINVAL, "%d axes, 4 wanted", x->rank);
 	if (*block < 1 || *block > INT32_MAX || x->dims[1] % (*block * *block))

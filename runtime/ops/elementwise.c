@@ -76,7 +76,7 @@ int cnn_infer_clip(struct cnn_call *c)
 					   cnn_dtype_name(x->dtype));
 	}
 	if (x->dtype != CNN_FLOAT32 &&
-	    (cnn_node_has(c->node, "min") || cnn_node_has(c->node, "max")))
+	    (c->node->params.clip.min != -INFINITY || c->node->params.clip.max != INFINITY))
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "type %s", cnn_dtype_name(x->dtype));
 	return cnn_infer_relu(c);
 }
@@ -84,9 +84,9 @@ int cnn_infer_clip(struct cnn_call *c)
 int cnn_compute_clip(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0], *lo = cnn_in(c, 1), *hi = cnn_in(c, 2);
-	float flo = cnn_node_float(c->node, "min", 0), fhi = cnn_node_float(c->node, "max", 0);
-	const void *plo = lo ? lo->data : cnn_node_has(c->node, "min") ? &flo : NULL;
-	const void *phi = hi ? hi->data : cnn_node_has(c->node, "max") ? &fhi : NULL;
+	const struct cnn_clip_params *p = &c->node->params.clip;
+	const void *plo = lo ? lo->data : p->min != -INFINITY ? &p->min : NULL;
+	const void *phi = hi ? hi->data : p->max != INFINITY ? &p->max : NULL;
 
 	clip_of(x->dtype)(x->data, c->out[0]->data, cnn_tensor_count(x), plo, phi);
 	return CNN_OK;

@@ -342,11 +342,9 @@ static void none(const float *x, float *y, int64_t n, float a, float b)
 		memmove(y, x, n * sizeof(*y));
 }
 
-typedef void unary_fn(const float *x, float *y, int64_t n, float a, float b);
-
 void cnn_act_apply(const struct cnn_act *act, const float *x, float *y, int64_t n)
 {
-	static unary_fn *const fn[] = {
+	static cnn_unary_fn *const fn[] = {
 		[CNN_ACT_NONE] = none,
 		[CNN_ACT_RELU] = relu,
 		[CNN_ACT_CLIP] = clip,
@@ -361,46 +359,29 @@ void cnn_act_apply(const struct cnn_act *act, const float *x, float *y, int64_t 
 	fn[act->kind](x, y, n, act->a, act->b);
 }
 
-/* ---- operators of one float32 tensor and at most two attributes ---------------------------- */
-
-struct unary {
-	unary_fn *fn;
-	const char *a, *b;	/* attributes */
-	float a_default, b_default;
-};
-
-static const struct unary table[CNN_OP_COUNT] = {
-	[CNN_OP_ELU] = { elu, "alpha", NULL, 1, 0 },
-	[CNN_OP_ERF] = { .fn = error_function },
-	[CNN_OP_EXP] = { .fn = exponential },
-	[CNN_OP_HARD_SIGMOID] = { hard_sigmoid, "alpha", "beta", 0.2f, 0.5f },
-	[CNN_OP_HARD_SWISH] = { .fn = hard_swish },
-	[CNN_OP_LEAKY_RELU] = { leaky_relu, "alpha", NULL, 0.01f, 0 },
-	[CNN_OP_LOG] = { .fn = logarithm },
-	[CNN_OP_RECIPROCAL] = { .fn = reciprocal },
-	[CNN_OP_ROUND] = { .fn = round_even },
-	[CNN_OP_SIGMOID] = { .fn = sigmoid },
-	[CNN_OP_SOFTPLUS] = { .fn = softplus },
-	[CNN_OP_SQRT] = { .fn = square_root },
-	[CNN_OP_SWISH] = { swish, "alpha", NULL, 1, 0 },
-	[CNN_OP_TANH] = { .fn = hyperbolic_tangent },
-};
-
-int cnn_infer_unary_float(struct cnn_call *c)
+cnn_unary_fn *cnn_unary_of(enum cnn_op op)
 {
-	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32);
+	static cnn_unary_fn *const fn[CNN_OP_COUNT] = {
+		[CNN_OP_ELU] = elu,
+		[CNN_OP_ERF] = error_function,
+		[CNN_OP_EXP] = exponential,
+		[CNN_OP_HARD_SIGMOID] = hard_sigmoid,
+		[CNN_OP_HARD_SWISH] = hard_swish,
+		[CNN_OP_LEAKY_RELU] = leaky_relu,
+		[CNN_OP_LOG] = logarithm,
+		[CNN_OP_RECIPROCAL] = reciprocal,
+		[CNN_OP_ROUND] = round_even,
+		[CNN_OP_SIGMOID] = sigmoid,
+		[CNN_OP_SOFTPLUS] = softplus,
+		[CNN_OP_SQRT] = square_root,
+		[CNN_OP_SWISH] = swish,
+		[CNN_OP_TANH] = hyperbolic_tangent,
+	};
 
-	return ret ? ret : cnn_infer_like(c, c->in[0]);
+	return fn[op];
 }
 
-struct unary_call {
-	const struct cnn_call *c;
-	unary_fn *fn;		/* NULL: a HardSwish and an affine activation */
-	float a, b;
-};
-
-/* A HardSwish and an affine activation in one loop. */
-static void scaled_hard_swish(const struct cnn_act *act, const float *x, float *y, int64_t n)
+void cnn_hard_swish_scaled(const struct cnn_act *act, const float *x, float *y, int64_t n)
 {
 	bool nan = true;
 
@@ -412,33 +393,4 @@ static void scaled_hard_swish(const struct cnn_act *act, const float *x, float *
 		nan = hard_swish_6(x, y, n, 0);
 	if (nan)
 		cnn_canonical_nans(y, n);
-}
-
-static void unary_block(const void *arg, int64_t first, int64_t n)
-{
-	const struct unary_call *u = arg;
-	const float *x = (const float *)u->c->in[0]->data + first;
-	float *y = (float *)u->c->out[0]->data + first;
-
-	if (u->fn) {
-		u->fn(x, y, n, u->a, u->b);
-		cnn_op_finish(u->c, y, n);
-	} else {
-		scaled_hard_swish(&u->c->node->act, x, y, n);
-	}
-}
-
-int cnn_compute_unary_float(struct cnn_call *c)
-{
-	bool scaled = c->node->op == CNN_OP_HARD_SWISH && c->node->act.kind == CNN_ACT_AFFINE;
-	const struct unary *t = &table[c->node->op];
-	const struct unary_call u = {
-		.c = c, .fn = scaled ? NULL : t->fn,
-		.a = t->a ? cnn_node_float(c->node, t->a, t->a_default) : 0,
-		.b = t->b ? cnn_node_float(c->node, t->b, t->b_default) : 0,
-	};
-
-	cnn_for_blocks(c, cnn_tensor_count(c->in[0]), CNN_BLOCK, unary_block, &u);
-	c->finished = true;
-	return CNN_OK;
 }

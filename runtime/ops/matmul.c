@@ -141,7 +141,7 @@ void cnn_gemm_whole(const struct cnn_gemm *g, float *scratch, int32_t *acc)
 int cnn_infer_gemm(struct cnn_call *c)
 {
 	const struct cnn_tensor *a = c->in[0], *b = c->in[1], *c0 = cnn_in(c, 2);
-	int ta = !!cnn_node_int(c->node, "transA", 0), tb = !!cnn_node_int(c->node, "transB", 0);
+	int ta = c->node->params.gemm.trans_a, tb = c->node->params.gemm.trans_b;
 	struct cnn_tensor *y = c->out[0];
 	int ret = CNN_WANT(c, a, CNN_FLOAT32);
 
@@ -167,15 +167,15 @@ int cnn_infer_gemm(struct cnn_call *c)
 int cnn_compute_gemm(struct cnn_call *c)
 {
 	const struct cnn_tensor *a = c->in[0], *b = c->in[1], *c0 = cnn_in(c, 2);
-	bool ta = cnn_node_int(c->node, "transA", 0), tb = cnn_node_int(c->node, "transB", 0);
+	const struct cnn_gemm_params *p = &c->node->params.gemm;
+	bool ta = p->trans_a, tb = p->trans_b;
 	const struct cnn_tensor *y = c->out[0];
 	struct cnn_gemm g = {
 		.m = y->dims[0], .n = y->dims[1], .k = a->dims[!ta],
 		.a = a->data, .b = b->data, .c = y->data, .c_row = y->dims[1],
 		.a_row = ta ? 1 : a->dims[1], .a_col = ta ? a->dims[1] : 1,
 		.b_row = tb ? 1 : b->dims[1], .b_col = tb ? b->dims[1] : 1,
-		.alpha = cnn_node_float(c->node, "alpha", 1),
-		.beta = cnn_node_float(c->node, "beta", 1),
+		.alpha = p->alpha, .beta = p->beta,
 	};
 	float *scratch;
 

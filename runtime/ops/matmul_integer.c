@@ -27,7 +27,8 @@ int cnn_infer_matmul_integer(struct cnn_call *c)
 		ret = cnn_quant_param(c, 2, a->dtype, rows_of(a));
 	if (!ret)
 		ret = cnn_quant_param(c, 3, b->dtype, columns_of(b));
-	return ret ? ret : cnn_infer_shift_out(c, columns_of(b));
+	c->out[0]->dtype = CNN_INT32;
+	return ret;
 }
 
 int cnn_infer_qlinear_matmul(struct cnn_call *c)
@@ -95,18 +96,16 @@ static int sum_products(const struct cnn_call *c, const struct operands *o, int3
 	return ret;
 }
 
-int cnn_compute_matmul_integer(struct cnn_call *c)
+int cnn_matmul_sums(const struct cnn_call *c, int32_t *acc)
 {
 	struct operands o = { c->in[0], c->in[1], cnn_in(c, 2), cnn_in(c, 3) };
-	int64_t n = cnn_tensor_count(c->out[0]);
-	int32_t *acc;
 
-	if (!n)
-		return CNN_OK;
-	acc = cnn_sums_begin(c);
-	if (!acc)
-		return cnn_op_fail(c, CNN_ENOMEM, "no memory for %lld sums", (long long)n);
-	return cnn_sums_end(c, acc, columns_of(o.b), 1, sum_products(c, &o, acc));
+	return cnn_tensor_count(c->out[0]) ? sum_products(c, &o, acc) : CNN_OK;
+}
+
+int cnn_compute_matmul_integer(struct cnn_call *c)
+{
+	return cnn_matmul_sums(c, c->out[0]->data);
 }
 
 /* Adds the bias and requantises rows of n sums; y: the first of the inputs that tell how. */
@@ -155,7 +154,7 @@ int cnn_compute_qlinear_matmul(struct cnn_call *c)
 int cnn_infer_qgemm(struct cnn_call *c)
 {
 	const struct cnn_tensor *a = c->in[0], *b = c->in[3], *bias = cnn_in(c, 6);
-	bool tb = cnn_node_int(c->node, "transB", 0);
+	bool tb = c->node->params.gemm.trans_b;
 	int ret = cnn_quant_operand(c, 0, 1);
 
 	if (ret)
@@ -180,7 +179,7 @@ static int multiply_gemm(const struct cnn_call *c, float *a, float *b, float *sc
 			 int32_t *acc)
 {
 	const struct cnn_tensor *y = c->out[0];
-	bool tb = cnn_node_int(c->node, "transB", 0);
+	bool tb = c->node->params.gemm.trans_b;
 	int64_t n = y->dims[1], k = c->in[0]->dims[1];
 	struct cnn_gemm g = {
 		.m = y->dims[0], .n = n, .k = k, .a = a, .a_row = k, .a_col = 1, .b = b,

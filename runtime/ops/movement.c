@@ -56,21 +56,21 @@ static void copy_strided(const struct cnn_tensor *y, const char *src, const int6
 
 static int permutation(struct cnn_call *c, int *perm)
 {
-	int rank = c->in[0]->rank, n;
-	const int64_t *p = cnn_node_ints(c->node, "perm", &n);
+	const struct cnn_ints *p = &c->node->params.transpose.perm;
+	int rank = c->in[0]->rank;
 	unsigned int seen = 0;
 
-	for (int i = 0; i < rank && !p; i++)
+	for (int i = 0; i < rank && p->n < 0; i++)
 		perm[i] = rank - 1 - i;
-	if (!p)
+	if (p->n < 0)
 		return CNN_OK;
-	for (int i = 0; i < n && n == rank; i++) {
-		if (p[i] < 0 || p[i] >= rank)
+	for (int i = 0; i < p->n && p->n == rank; i++) {
+		if (p->v[i] < 0 || p->v[i] >= rank)
 			break;
-		perm[i] = p[i];
-		seen |= 1u << p[i];
+		perm[i] = p->v[i];
+		seen |= 1u << p->v[i];
 	}
-	if (n != rank || seen != (1u << rank) - 1)
+	if (p->n != rank || seen != (1u << rank) - 1)
 		return cnn_op_fail(c, CNN_EINVAL, "perm is not an order of %d axes", rank);
 	return CNN_OK;
 }
@@ -107,8 +107,8 @@ int cnn_compute_transpose(struct cnn_call *c)
 
 static int concat_axis(struct cnn_call *c, int64_t *axis)
 {
-	*axis = cnn_node_int(c->node, "axis", 1);
-	if (c->node->opset >= 4 && !cnn_node_has(c->node, "axis"))
+	*axis = c->node->params.axis.axis;
+	if (*axis == CNN_AXIS_NONE)
 		return cnn_op_fail(c, CNN_EINVAL, "attribute axis is missing");
 	return cnn_op_axis(c, axis, c->in[0]->rank);
 }
@@ -168,10 +168,15 @@ int cnn_compute_concat(struct cnn_call *c)
 /* Sizes of the parts: given, or as equal as can be (the last may be smaller from opset 18). */
 static int split_sizes(struct cnn_call *c, int64_t *axis, int64_t *size)
 {
-	int64_t dim, sum = 0, parts = cnn_node_int(c->node, "num_outputs", c->n_out);
-	int n = 0, ret = cnn_op_ints(c, "split", 1, size, CNN_MAX_INPUTS, &n);
+	const struct cnn_split_params *p = &c->node->params.split;
+	const struct cnn_tensor *list = cnn_in(c, 1) ? cnn_in(c, 1) :
+					p->split.rank >= 0 ? &p->split : NULL;
+	int64_t dim, sum = 0, parts = p->num_outputs != -1 ? p->num_outputs : c->n_out;
+	int n = list ? (int)cnn_tensor_count(list) : -1, ret = CNN_OK;
 
-	*axis = cnn_node_int(c->node, "axis", 0);
+	*axis = p->axis;
+	if (list)
+		ret = cnn_op_list(c, "split", list, CNN_MAX_INPUTS, size);
 	if (!ret)
 		ret = cnn_op_axis(c, axis, c->in[0]->rank);
 	if (ret)
@@ -180,7 +185,7 @@ static int split_sizes(struct cnn_call *c, int64_t *axis, int64_t *size)
 	if (parts != c->n_out || (n >= 0 && n != c->n_out))
 		return cnn_op_fail(c, CNN_EINVAL, "%d outputs, %lld parts", c->n_out,
 				   (long long)(n >= 0 ? n : parts));
-	if (n < 0 && dim % parts && !cnn_node_has(c->node, "num_outputs"))
+	if (n < 0 && dim % parts && p->num_outputs == -1)
 		return cnn_op_fail(c, CNN_EINVAL, "%lld elements in %lld equal parts",
 				   (long long)dim, (long long)parts);
 	for (int i = 0; i < c->n_out; i++) {
@@ -246,12 +251,12 @@ int cnn_compute_split(struct cnn_call *c)
 int cnn_infer_expand(struct cnn_call *c)
 {
 	struct cnn_tensor shape = { .rank = -1 };
-	int n = 0, ret = cnn_op_ints(c, "shape", 1, shape.dims, CNN_MAX_RANK, &n);
+	int ret = cnn_op_list(c, "shape", c->in[1], CNN_MAX_RANK, shape.dims);
 
 	if (ret)
 		return ret;
-	shape.rank = n;
-	for (int i = 0; i < n; i++)
+	shape.rank = (int)cnn_tensor_count(c->in[1]);
+	for (int i = 0; i < shape.rank; i++)
 		if (shape.dims[i] < 0)
 			return cnn_op_fail(c, CNN_EINVAL, "shape[%d] is %lld", i,
 					   (long long)shape.dims[i]);
@@ -279,7 +284,7 @@ int cnn_compute_expand(struct cnn_call *c)
 int cnn_infer_gather(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0], *idx = c->in[1];
-	int64_t axis = cnn_node_int(c->node, "axis", 0);
+	int64_t axis = c->node->params.axis.axis;
 	struct cnn_tensor *y = c->out[0];
 	int ret = CNN_WANT(c, idx, CNN_INT64, CNN_INT32);
 
@@ -304,7 +309,7 @@ int cnn_infer_gather(struct cnn_call *c)
 int cnn_compute_gather(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0], *idx = c->in[1];
-	int64_t axis = cnn_node_int(c->node, "axis", 0), n = cnn_tensor_count(idx), outer, run, dim;
+	int64_t axis = c->node->params.axis.axis, n = cnn_tensor_count(idx), outer, run, dim;
 	char *dst = c->out[0]->data;
 	int ret = cnn_op_axis(c, &axis, x->rank);
 
@@ -360,29 +365,32 @@ static void slice_axis(struct slice *s, int axis, int64_t dim, int64_t start, in
 
 static int resolve_slice(struct cnn_call *c, struct slice *s)
 {
-	int64_t starts[CNN_MAX_RANK], ends[CNN_MAX_RANK], axes[CNN_MAX_RANK], steps[CNN_MAX_RANK];
-	int n = 0, n_ends = 0, n_axes = 0, n_steps = 0, rank = c->in[0]->rank, ret;
+	const struct cnn_slice_params *p = &c->node->params.slice;
+	const struct cnn_ints none = { .n = -1 };
+	struct cnn_ints starts, ends, axes, steps;
+	int rank = c->in[0]->rank, n, ret;
 
-	ret = cnn_op_ints(c, "starts", 1, starts, CNN_MAX_RANK, &n);
-	ret = ret ? ret : cnn_op_ints(c, "ends", 2, ends, CNN_MAX_RANK, &n_ends);
-	ret = ret ? ret : cnn_op_ints(c, "axes", 3, axes, CNN_MAX_RANK, &n_axes);
-	ret = ret ? ret : cnn_op_ints(c, "steps", 4, steps, CNN_MAX_RANK, &n_steps);
+	ret = cnn_op_ints(c, "starts", &p->starts, 1, CNN_MAX_RANK, &starts);
+	ret = ret ? ret : cnn_op_ints(c, "ends", &p->ends, 2, CNN_MAX_RANK, &ends);
+	ret = ret ? ret : cnn_op_ints(c, "axes", &p->axes, 3, CNN_MAX_RANK, &axes);
+	ret = ret ? ret : cnn_op_ints(c, "steps", &none, 4, CNN_MAX_RANK, &steps);
 	if (ret)
 		return ret;
-	if (n < 0 || n != n_ends || (n_axes >= 0 && n_axes != n) ||
-	    (n_steps >= 0 && n_steps != n) || n > rank)
+	n = starts.n;
+	if (n < 0 || n != ends.n || (axes.n >= 0 && axes.n != n) ||
+	    (steps.n >= 0 && steps.n != n) || n > rank)
 		return cnn_op_fail(c, CNN_EINVAL, "starts, ends, axes and steps differ in length");
 	for (int i = 0; i < rank; i++)
 		slice_axis(s, i, c->in[0]->dims[i], 0, INT64_MAX, 1);
 	for (int i = 0; i < n; i++) {
-		int64_t axis = n_axes >= 0 ? axes[i] : i, step = n_steps >= 0 ? steps[i] : 1;
+		int64_t axis = axes.n >= 0 ? axes.v[i] : i, step = steps.n >= 0 ? steps.v[i] : 1;
 
 		ret = cnn_op_axis(c, &axis, rank);
 		if (ret)
 			return ret;
 		if (!step)
 			return cnn_op_fail(c, CNN_EINVAL, "a step is 0");
-		slice_axis(s, axis, c->in[0]->dims[axis], starts[i], ends[i], step);
+		slice_axis(s, axis, c->in[0]->dims[axis], starts.v[i], ends.v[i], step);
 	}
 	return CNN_OK;
 }
@@ -421,40 +429,25 @@ int cnn_compute_slice(struct cnn_call *c)
 
 /* ---- Pad -------------------------------------------------------------------------------- */
 
-enum pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE };
-
 struct pad {
-	enum pad_mode mode;
+	enum cnn_pad_mode mode;
 	int64_t begin[CNN_MAX_RANK], end[CNN_MAX_RANK];
 };
 
-static int pad_mode(struct cnn_call *c, struct pad *p)
-{
-	const char *mode = cnn_node_str(c->node, "mode", "constant");
-
-	if (!strcmp(mode, "constant"))
-		p->mode = PAD_CONSTANT;
-	else if (!strcmp(mode, "reflect"))
-		p->mode = PAD_REFLECT;
-	else if (!strcmp(mode, "edge"))
-		p->mode = PAD_EDGE;
-	else
-		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute mode %.20s", mode);
-	return CNN_OK;
-}
-
 static int resolve_pad(struct cnn_call *c, struct pad *p)
 {
-	const char *attr = cnn_node_has(c->node, "paddings") ? "paddings" : "pads";
-	int64_t pads[2 * CNN_MAX_RANK];
-	int n = 0, rank = c->in[0]->rank, ret = pad_mode(c, p);
+	const struct cnn_pad_params *given = &c->node->params.pad;
+	int rank = c->in[0]->rank, ret;
+	struct cnn_ints list;
+	const int64_t *pads = list.v;
 
-	if (!ret)
-		ret = cnn_op_ints(c, attr, 1, pads, 2 * CNN_MAX_RANK, &n);
+	ret = cnn_op_ints(c, "pads", &given->pads, 1, 2 * CNN_MAX_RANK, &list);
 	if (ret)
 		return ret;
-	if (n != 2 * rank)
-		return cnn_op_fail(c, CNN_EINVAL, "pads has %d entries, %d expected", n, 2 * rank);
+	if (list.n != 2 * rank)
+		return cnn_op_fail(c, CNN_EINVAL, "pads has %d entries, %d expected", list.n,
+				   2 * rank);
+	p->mode = given->mode;
 	for (int i = 0; i < rank; i++) {
 		int64_t dim = c->in[0]->dims[i];
 
@@ -466,7 +459,7 @@ static int resolve_pad(struct cnn_call *c, struct pad *p)
 						   "pads is %lld, limits %lld to %lld",
 						   (long long)pads[j], (long long)-dim,
 						   (long long)CNN_MAX_TENSOR_BYTES);
-		if (p->mode != PAD_CONSTANT && !dim && (pads[i] > 0 || pads[i + rank] > 0))
+		if (p->mode != CNN_PAD_CONSTANT && !dim && (pads[i] > 0 || pads[i + rank] > 0))
 			return cnn_op_fail(c, CNN_EINVAL, "an empty axis has nothing to repeat");
 	}
 	return CNN_OK;
@@ -483,7 +476,7 @@ int cnn_infer_pad(struct cnn_call *c)
 	if (value && (value->dtype != x->dtype || cnn_tensor_count(value) != 1))
 		return cnn_op_fail(c, CNN_EINVAL, "the constant is not one %s",
 				   cnn_dtype_name(x->dtype));
-	if (x->dtype != CNN_FLOAT32 && cnn_node_has(c->node, "value"))
+	if (x->dtype != CNN_FLOAT32 && c->node->params.pad.value != 0)
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "type %s", cnn_dtype_name(x->dtype));
 	cnn_infer_like(c, x);
 	for (int i = 0; i < x->rank; i++) {
@@ -495,13 +488,13 @@ int cnn_infer_pad(struct cnn_call *c)
 }
 
 /* Which element of an axis is repeated at position i of the output; -1: the constant. */
-static int64_t pad_source(enum pad_mode mode, int64_t i, int64_t dim)
+static int64_t pad_source(enum cnn_pad_mode mode, int64_t i, int64_t dim)
 {
 	if (i >= 0 && i < dim)
 		return i;
-	if (mode == PAD_CONSTANT)
+	if (mode == CNN_PAD_CONSTANT)
 		return -1;
-	if (mode == PAD_EDGE || dim == 1)
+	if (mode == CNN_PAD_EDGE || dim == 1)
 		return i < 0 ? 0 : dim - 1;
 	i %= 2 * (dim - 1);		/* reflections repeat with this period */
 	if (i < 0)
@@ -544,7 +537,6 @@ static char *pad_axes(const struct pad_walk *w, int axis, const char *src, char 
 
 int cnn_compute_pad(struct cnn_call *c)
 {
-	float value = cnn_node_float(c->node, "value", 0);
 	struct pad_walk w = { .x = c->in[0], .y = c->out[0] };
 	static const int64_t zero[2];
 	struct pad p;
@@ -559,8 +551,8 @@ int cnn_compute_pad(struct cnn_call *c)
 		return CNN_OK;
 	}
 	w.pad = &p;
-	w.fill = cnn_in(c, 2) ? c->in[2]->data : cnn_node_has(c->node, "value") ?
-		 (const void *)&value : (const void *)zero;
+	w.fill = cnn_in(c, 2) ? c->in[2]->data : w.x->dtype == CNN_FLOAT32 ?
+		 (const void *)&c->node->params.pad.value : (const void *)zero;
 	cnn_strides(w.x, w.strides);
 	n = w.y->dims[inner];
 	w.inner = malloc(n * sizeof(*w.inner));

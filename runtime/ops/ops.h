@@ -60,10 +60,14 @@ int cnn_infer_like(struct cnn_call *c, const struct cnn_tensor *t);
 /* A negative axis counts from the end; fails unless 0 <= *axis < limit afterwards. */
 int cnn_op_axis(const struct cnn_call *c, int64_t *axis, int limit);
 /*
- * A list of integers that old opsets have as an attribute and new ones as input i (int64 or
- * int32): *n is -1 when neither is there. CNN_NEED_DATA if the input has no data yet.
+ * The integers of t (int64 or int32), at most max; CNN_NEED_DATA if it has no data yet. name: what
+ * a message calls it.
  */
-int cnn_op_ints(const struct cnn_call *c, const char *attr, int i, int64_t *v, int max, int *n);
+int cnn_op_list(const struct cnn_call *c, const char *name, const struct cnn_tensor *t, int max,
+		int64_t *v);
+/* A list that old opsets have as an attribute, which is in given, and new ones as input i. */
+int cnn_op_ints(const struct cnn_call *c, const char *name, const struct cnn_ints *given, int i,
+		int max, struct cnn_ints *list);
 /* Element i of an int64 or int32 tensor. */
 int64_t cnn_int_at(const struct cnn_tensor *t, int64_t i);
 
@@ -102,6 +106,12 @@ void cnn_repeat(const uint32_t *x, uint32_t *y, int64_t n, int64_t times);
 /* Deterministic mathematics for one number: within a few 2^-32 of the result, or better. */
 double cnn_ln(double x);
 double cnn_pow(double x, double y);
+/* y[i] = f(x[i]), with the operator's parameters; x and y may be the same. */
+typedef void cnn_unary_fn(const float *x, float *y, int64_t n, float a, float b);
+/* The arithmetic of an operator of one float32 tensor; NULL if it has none here. */
+cnn_unary_fn *cnn_unary_of(enum cnn_op op);
+/* HardSwish and the affine activation act in one loop, NaNs made canonical. */
+void cnn_hard_swish_scaled(const struct cnn_act *act, const float *x, float *y, int64_t n);
 /* y[i] = exp(x[i] - shift) */
 void cnn_exp_shifted(const float *x, float shift, float *y, int64_t n);
 

@@ -28,7 +28,7 @@ int cnn_infer_pool(struct cnn_call *c)
 {
 	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32, CNN_INT8, CNN_UINT8);
 
-	if (!ret && c->in[0]->dtype != CNN_FLOAT32 && cnn_node_int(c->node, "count_include_pad", 0))
+	if (!ret && c->in[0]->dtype != CNN_FLOAT32 && c->node->params.window.count_include_pad)
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute count_include_pad with type %s",
 				   cnn_dtype_name(c->in[0]->dtype));
 	return ret ? ret : infer_window(c);
@@ -107,7 +107,7 @@ static int make_pool(struct cnn_call *c, struct pool *p)
 		p->out[i] = s < 0 ? 1 : p->w.out[s];
 		p->in_plane *= p->in[i];
 	}
-	p->column_major = cnn_node_int(c->node, "storage_order", 0);
+	p->column_major = c->node->params.window.storage_order;
 	return ret;
 }
 

@@ -200,7 +200,7 @@ int cnn_compute_qlinear_softmax(struct cnn_call *c)
 
 int cnn_infer_requantize(struct cnn_call *c)
 {
-	int64_t bits = cnn_node_int(c->node, "multiplier_bits", 31);
+	int64_t bits = c->node->params.requantize.multiplier_bits;
 	int ret = cnn_quant_operand(c, 0, 1);
 
 	if (!ret)
@@ -252,7 +252,7 @@ int cnn_compute_requantize(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0], *y = c->out[0];
 	float ratio = cnn_scale(c->in[1], 0) / cnn_scale(c->in[3], 0);
-	bool short_factor = cnn_node_int(c->node, "multiplier_bits", 31) == 8;
+	bool short_factor = c->node->params.requantize.multiplier_bits == 8;
 	float least = short_factor ? 0x1p-8f : 0x1p-30f, most = short_factor ? 0x1p7f : 0x1p22f;
 	struct cnn_range range = cnn_range_of(y->dtype, cnn_zero_point(c->in[4], 0));
 	int32_t zero = cnn_zero_point(c->in[2], 0);

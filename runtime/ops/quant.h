@@ -54,12 +54,11 @@ void cnn_gemm_whole(const struct cnn_gemm *g, float *scratch, int32_t *acc);
 int cnn_conv_whole(const struct cnn_call *c, const struct cnn_window *w, const float *x,
 		   const float *weights, int32_t *acc);
 
-/* The type of output 0 of sums of channels, and what shift_out.c wants. */
-int cnn_infer_shift_out(struct cnn_call *c, int64_t channels);
-/* Where to make the sums of output 0; NULL: no memory. */
-int32_t *cnn_sums_begin(const struct cnn_call *c);
-/* Output 0 of sums made there, inner of a channel in a row, unless ret is an error; returns ret. */
-int cnn_sums_end(const struct cnn_call *c, int32_t *sums, int64_t channels, int64_t inner, int ret);
+/* acc = the sums of products of ConvInteger, with x_zero and the weights' zero points subtracted. */
+int cnn_conv_sums(const struct cnn_call *c, int weights, int32_t x_zero,
+		  const struct cnn_tensor *w_zero, int32_t *acc);
+/* acc = the sums of products of MatMulInteger's inputs 0 to 3. */
+int cnn_matmul_sums(const struct cnn_call *c, int32_t *acc);
 
 /* ---- requantisation -------------------------------------------------------------------- */
 

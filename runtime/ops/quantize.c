@@ -115,7 +115,7 @@ static int param_count(const struct cnn_call *c, int64_t *axis, int64_t *count)
 	const struct cnn_tensor *x = c->in[0];
 	int ret;
 
-	*axis = cnn_node_int(c->node, "axis", 1);
+	*axis = c->node->params.axis.axis;
 	*count = 1;
 	if (cnn_tensor_count(c->in[1]) == 1)	/* the axis does not matter, and may not exist */
 		return CNN_OK;

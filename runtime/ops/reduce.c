@@ -11,17 +11,18 @@
 /* Which axes go: the set bits. */
 static int reduced_axes(struct cnn_call *c, unsigned int *set)
 {
-	int rank = c->in[0]->rank, n = 0;
-	int64_t axes[CNN_MAX_RANK];
-	int ret = cnn_op_ints(c, "axes", 1, axes, CNN_MAX_RANK, &n);
+	const struct cnn_reduce_params *p = &c->node->params.reduce;
+	int rank = c->in[0]->rank;
+	struct cnn_ints axes;
+	int ret = cnn_op_ints(c, "axes", &p->axes, 1, CNN_MAX_RANK, &axes);
 
 	*set = 0;
-	for (int i = 0; !ret && i < n; i++) {
-		ret = cnn_op_axis(c, &axes[i], rank);
+	for (int i = 0; !ret && i < axes.n; i++) {
+		ret = cnn_op_axis(c, &axes.v[i], rank);
 		if (!ret)
-			*set |= 1u << axes[i];
+			*set |= 1u << axes.v[i];
 	}
-	if (n <= 0 && !cnn_node_int(c->node, "noop_with_empty_axes", 0))
+	if (axes.n <= 0 && !p->noop_with_empty_axes)
 		*set = (1u << rank) - 1;
 	return ret;
 }
@@ -100,7 +101,7 @@ static reduce_fn *reduce_of(enum cnn_op op, enum cnn_dtype t)
 int cnn_infer_reduce(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
-	bool keep = cnn_node_int(c->node, "keepdims", 1);
+	bool keep = c->node->params.reduce.keepdims;
 	struct cnn_tensor *y = c->out[0];
 	unsigned int set;
 	int ret = reduced_axes(c, &set);
@@ -280,7 +281,7 @@ static arg_fn *arg_of(enum cnn_dtype t)
 int cnn_infer_arg(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
-	int64_t axis = cnn_node_int(c->node, "axis", 0);
+	int64_t axis = c->node->params.axis.axis;
 	struct cnn_tensor *y = c->out[0];
 	int ret = cnn_op_axis(c, &axis, x->rank);
 
@@ -293,7 +294,7 @@ int cnn_infer_arg(struct cnn_call *c)
 	for (int i = 0; i < x->rank; i++) {
 		if (i != axis)
 			y->dims[y->rank++] = x->dims[i];
-		else if (cnn_node_int(c->node, "keepdims", 1))
+		else if (c->node->params.axis.keepdims)
 			y->dims[y->rank++] = 1;
 	}
 	return CNN_OK;
@@ -302,8 +303,8 @@ int cnn_infer_arg(struct cnn_call *c)
 int cnn_compute_arg(struct cnn_call *c)
 {
 	bool min = c->node->op == CNN_OP_ARG_MIN;
-	bool later = cnn_node_int(c->node, "select_last_index", 0);
-	int64_t axis = cnn_node_int(c->node, "axis", 0), inner = 1, n;
+	bool later = c->node->params.axis.select_last_index;
+	int64_t axis = c->node->params.axis.axis, inner = 1, n;
 	const struct cnn_tensor *x = c->in[0];
 	int64_t count = cnn_tensor_count(c->out[0]), *y = c->out[0]->data;
 	size_t size = cnn_dtype_size(x->dtype);
@@ -327,7 +328,7 @@ int cnn_compute_arg(struct cnn_call *c)
 
 int cnn_infer_softmax(struct cnn_call *c)
 {
-	int64_t axis = cnn_node_int(c->node, "axis", c->node->opset < 13 ? 1 : -1);
+	int64_t axis = c->node->params.axis.axis;
 	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32);
 
 	/* Before opset 13 axis could be the rank: rows of one element. */
@@ -361,7 +362,7 @@ int cnn_compute_softmax(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
 	bool flat = c->node->opset < 13;
-	int64_t axis = cnn_node_int(c->node, "axis", flat ? 1 : -1), outer = 1, n = 1, inner = 1;
+	int64_t axis = c->node->params.axis.axis, outer = 1, n = 1, inner = 1;
 	float *y = c->out[0]->data;
 
 	if (!cnn_tensor_count(x))
@@ -387,8 +388,8 @@ int cnn_compute_softmax(struct cnn_call *c)
 static bool training(const struct cnn_node *n)
 {
 	if (n->opset < 7)
-		return !cnn_node_int(n, "is_test", 0);
-	return cnn_node_int(n, "training_mode", 0);
+		return !n->params.norm.is_test;
+	return n->params.norm.training_mode;
 }
 
 int cnn_infer_batch_norm(struct cnn_call *c)
@@ -400,7 +401,7 @@ int cnn_infer_batch_norm(struct cnn_call *c)
 		return ret;
 	if (training(c->node))
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute training_mode");
-	if (!cnn_node_int(c->node, "spatial", 1))
+	if (!c->node->params.norm.spatial)
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute spatial 0");
 	for (int i = 1; i < c->n_out; i++)
 		if (c->out[i])
@@ -428,7 +429,7 @@ int cnn_compute_batch_norm(struct cnn_call *c)
 	const struct cnn_tensor *x = c->in[0];
 	const float *scale = c->in[1]->data, *bias = c->in[2]->data;
 	const float *mean = c->in[3]->data, *var = c->in[4]->data, *src = x->data;
-	float epsilon = cnn_node_float(c->node, "epsilon", 1e-5f), *dst = c->out[0]->data;
+	float epsilon = c->node->params.norm.epsilon, *dst = c->out[0]->data;
 	int64_t channels = x->rank > 1 ? x->dims[1] : 1, n = 1;
 
 	if (!cnn_tensor_count(x))

@@ -5,49 +5,20 @@
 
 #include "resize.h"
 
-enum policy { STRETCH, NOT_LARGER, NOT_SMALLER };
-
-static const char *const mode_names[] = { "nearest", "linear", "cubic", NULL };
-static const char *const coordinate_names[] = {
-	"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
-	"tf_crop_and_resize", "tf_half_pixel_for_nn", NULL,
-};
-static const char *const rounding_names[] = {
-	"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL,
-};
-static const char *const policy_names[] = { "stretch", "not_larger", "not_smaller", NULL };
-
-static int pick(struct cnn_call *c, const char *attr, const char *const *names, int def)
-{
-	const char *s = cnn_node_str(c->node, attr, names[def]);
-
-	for (int i = 0; names[i]; i++)
-		if (!strcmp(s, names[i]))
-			return i;
-	return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute %s %.30s", attr, s);
-}
-
 static int read_modes(struct cnn_call *c, struct resize *r)
 {
-	bool old = c->node->opset < 11 || c->node->op == CNN_OP_UPSAMPLE;
-	const char *mode = cnn_node_str(c->node, "mode", "nearest");
-	int coordinates = pick(c, "coordinate_transformation_mode", coordinate_names,
-			       old ? ASYMMETRIC : HALF_PIXEL);
-	int rounding = pick(c, "nearest_mode", rounding_names, old ? FLOOR : ROUND_PREFER_FLOOR);
-	/* Opset 7 to 9 had other words. */
-	int m = !strcmp(mode, "bilinear") ? LINEAR : pick(c, "mode", mode_names, NEAREST);
+	const struct cnn_resize_params *p = &c->node->params.resize;
+	bool upsample = c->node->op == CNN_OP_UPSAMPLE;
 
-	if (coordinates < 0 || rounding < 0 || m < 0)
-		return CNN_EUNSUPPORTED;
-	r->mode = m;
-	r->coordinates = coordinates;
-	r->rounding = rounding;
-	r->cubic_a = cnn_node_float(c->node, "cubic_coeff_a", -0.75f);
-	r->exclude_outside = cnn_node_int(c->node, "exclude_outside", 0);
-	r->extrapolation = cnn_node_float(c->node, "extrapolation_value", 0);
-	if (cnn_node_int(c->node, "antialias", 0))
+	r->mode = p->mode == CNN_RESIZE_BILINEAR ? CNN_RESIZE_LINEAR : p->mode;
+	r->coordinates = upsample ? CNN_RESIZE_ASYMMETRIC : p->coordinates;
+	r->rounding = upsample ? CNN_RESIZE_FLOOR : p->rounding;
+	r->cubic_a = upsample ? -0.75f : p->cubic_coeff_a;
+	r->exclude_outside = p->exclude_outside;
+	r->extrapolation = p->extrapolation_value;
+	if (p->antialias)
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute antialias");
-	if (m != NEAREST || coordinates == TF_CROP_AND_RESIZE)
+	if (r->mode != CNN_RESIZE_NEAREST || r->coordinates == CNN_RESIZE_TF_CROP_AND_RESIZE)
 		return CNN_WANT(c, c->in[0], CNN_FLOAT32);
 	return CNN_OK;
 }
@@ -55,15 +26,15 @@ static int read_modes(struct cnn_call *c, struct resize *r)
 /* The axes that roi, scales and sizes list. */
 static int read_axes(struct cnn_call *c, int rank, int *axes, int *n)
 {
-	const int64_t *list = cnn_node_ints(c->node, "axes", n);
+	const struct cnn_ints *list = &c->node->params.resize.axes;
+	bool all = list->n < 0 || c->node->op == CNN_OP_UPSAMPLE;
 	unsigned int seen = 0;
 
-	if (!list)
-		*n = rank;
+	*n = all ? rank : list->n;
 	if (*n > rank)
 		return cnn_op_fail(c, CNN_EINVAL, "%d axes, limit %d", *n, rank);
 	for (int i = 0; i < *n; i++) {
-		int64_t axis = list ? list[i] : i;
+		int64_t axis = all ? i : list->v[i];
 		int ret = cnn_op_axis(c, &axis, rank);
 
 		if (ret)
@@ -111,27 +82,25 @@ static int apply_scale(struct cnn_call *c, struct resize *r, int axis, float sca
 static int apply_sizes(struct cnn_call *c, struct resize *r, const int *axes, int n,
 		       const int64_t *sizes)
 {
-	int policy = pick(c, "keep_aspect_ratio_policy", policy_names, STRETCH);
+	enum cnn_resize_policy policy = c->node->params.resize.policy;
 	double common = 0;
 
-	if (policy < 0)
-		return policy;
 	for (int i = 0; i < n; i++) {
 		double scale = (double)sizes[i] / (double)r->in[axes[i]];
 
 		if (sizes[i] < 0 || sizes[i] > (int64_t)1 << 40 || !r->in[axes[i]])
 			return cnn_op_fail(c, CNN_EINVAL, "size %lld from %lld of axis %d",
 					   (long long)sizes[i], (long long)r->in[axes[i]], axes[i]);
-		if (!i || (policy == NOT_LARGER ? scale < common : scale > common))
+		if (!i || (policy == CNN_RESIZE_NOT_LARGER ? scale < common : scale > common))
 			common = scale;
 	}
 	for (int i = 0; i < n; i++) {
 		double in = (double)r->in[axes[i]];
 
-		r->out[axes[i]] = policy == STRETCH ? sizes[i] : (int64_t)floor(common * in + 0.5);
+		r->out[axes[i]] = policy == CNN_RESIZE_STRETCH ? sizes[i] : (int64_t)floor(common * in + 0.5);
 		r->scale[axes[i]] = (float)((double)r->out[axes[i]] / in);
 	}
-	r->by_size = policy == STRETCH;
+	r->by_size = policy == CNN_RESIZE_STRETCH;
 	return CNN_OK;
 }
 
@@ -140,20 +109,20 @@ static int read_shape(struct cnn_call *c, struct resize *r)
 {
 	bool first = c->node->op == CNN_OP_UPSAMPLE || c->node->opset < 11;
 	int axes[CNN_MAX_RANK], n = 0, ret = read_axes(c, r->rank, axes, &n);
-	const struct cnn_attr *attr = cnn_node_attr(c->node, "scales");
+	const struct cnn_floats *given = &c->node->params.resize.scales;
 	const void *scales = NULL, *sizes = NULL, *roi = NULL;
 
 	if (!ret)
 		ret = read_list(c, first ? 1 : 2, "scales", CNN_FLOAT32, n, &scales);
 	if (!ret && !first)
 		ret = read_list(c, 3, "sizes", CNN_INT64, n, &sizes);
-	if (!ret && r->coordinates == TF_CROP_AND_RESIZE)
+	if (!ret && r->coordinates == CNN_RESIZE_TF_CROP_AND_RESIZE)
 		ret = read_list(c, 1, "roi", CNN_FLOAT32, 2 * n, &roi);
 	if (ret)
 		return ret;
-	if (attr && attr->type == 'F' && attr->count == n)
-		scales = attr->floats;
-	if (!scales == !sizes || (r->coordinates == TF_CROP_AND_RESIZE && !roi))
+	if (c->node->op == CNN_OP_UPSAMPLE && given->n == n)
+		scales = given->v;
+	if (!scales == !sizes || (r->coordinates == CNN_RESIZE_TF_CROP_AND_RESIZE && !roi))
 		return cnn_op_fail(c, CNN_EINVAL, "scales, sizes or roi do not fit");
 	for (int i = 0; roi && i < 2 * n; i++)
 		r->roi[i >= n][axes[i % n]] = ((const float *)roi)[i];

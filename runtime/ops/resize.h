@@ -5,17 +5,10 @@
 
 #include "ops.h"
 
-enum mode { NEAREST, LINEAR, CUBIC };
-enum coordinates {
-	HALF_PIXEL, HALF_PIXEL_SYMMETRIC, PYTORCH_HALF_PIXEL, ALIGN_CORNERS, ASYMMETRIC,
-	TF_CROP_AND_RESIZE, TF_HALF_PIXEL_FOR_NN,
-};
-enum rounding { ROUND_PREFER_FLOOR, ROUND_PREFER_CEIL, FLOOR, CEIL };
-
 struct resize {
-	enum mode mode;
-	enum coordinates coordinates;
-	enum rounding rounding;
+	enum cnn_resize_mode mode;
+	enum cnn_resize_coordinates coordinates;
+	enum cnn_resize_rounding rounding;
 	float cubic_a, extrapolation;
 	bool exclude_outside;
 	bool by_size;

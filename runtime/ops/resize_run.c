@@ -29,19 +29,19 @@ static double source(const struct resize *r, int axis, int64_t o)
 	double width = r->by_size ? (double)r->out[axis] : scale * in, first, span;
 
 	switch (r->coordinates) {
-	case ALIGN_CORNERS:
+	case CNN_RESIZE_ALIGN_CORNERS:
 		return width == 1 ? 0 : x * (in - 1) / (width - 1);
-	case TF_CROP_AND_RESIZE:
+	case CNN_RESIZE_TF_CROP_AND_RESIZE:
 		first = r->roi[0][axis];
 		span = r->roi[1][axis] - first;
 		return first * (in - 1) +
 		       (width == 1 ? span * (in - 1) / 2 : x * span * (in - 1) / (width - 1));
-	case ASYMMETRIC:
+	case CNN_RESIZE_ASYMMETRIC:
 		return r->by_size ? x * in / width : (double)((float)x / r->scale[axis]);
-	case TF_HALF_PIXEL_FOR_NN:
+	case CNN_RESIZE_TF_HALF_PIXEL_FOR_NN:
 		return r->by_size ? (x + 0.5) * in / width :
 				    (double)(((float)x + 0.5f) / r->scale[axis]);
-	case PYTORCH_HALF_PIXEL:
+	case CNN_RESIZE_PYTORCH_HALF_PIXEL:
 		if (width == 1)
 			return -0.5;
 		break;
@@ -50,19 +50,19 @@ static double source(const struct resize *r, int axis, int64_t o)
 	}
 	x = r->by_size ? (x + 0.5) * in / width - 0.5 :
 			 (double)(((float)x + 0.5f) / r->scale[axis] - 0.5f);
-	if (r->coordinates == HALF_PIXEL_SYMMETRIC)
+	if (r->coordinates == CNN_RESIZE_HALF_PIXEL_SYMMETRIC)
 		x += in / 2 * (1 - (double)r->out[axis] / width);
 	return x;
 }
 
-static bool rounds_up(enum rounding mode, double part)
+static bool rounds_up(enum cnn_resize_rounding mode, double part)
 {
 	switch (mode) {
-	case ROUND_PREFER_FLOOR:
+	case CNN_RESIZE_ROUND_PREFER_FLOOR:
 		return part > 0.5;
-	case ROUND_PREFER_CEIL:
+	case CNN_RESIZE_ROUND_PREFER_CEIL:
 		return part >= 0.5;
-	case CEIL:
+	case CNN_RESIZE_CEIL:
 		return part > 0;
 	default:
 		return false;
@@ -84,9 +84,9 @@ static int64_t inside(int64_t i, int64_t n)
 	return i < 0 ? 0 : i >= n ? n - 1 : i;
 }
 
-static int taps_of(enum mode mode)
+static int taps_of(enum cnn_resize_mode mode)
 {
-	return mode == NEAREST ? 1 : mode == LINEAR ? 2 : MAX_TAPS;
+	return mode == CNN_RESIZE_NEAREST ? 1 : mode == CNN_RESIZE_LINEAR ? 2 : MAX_TAPS;
 }
 
 static void make_tap(const struct resize *r, int axis, int64_t o, struct tap *t)
@@ -95,15 +95,15 @@ static void make_tap(const struct resize *r, int axis, int64_t o, struct tap *t)
 	int n = taps_of(r->mode);
 	int64_t base;
 
-	t->outside = r->coordinates == TF_CROP_AND_RESIZE && !(x >= 0 && x <= last);
+	t->outside = r->coordinates == CNN_RESIZE_TF_CROP_AND_RESIZE && !(x >= 0 && x <= last);
 	x = x >= -4 ? x : -4;		/* what is beyond the edge repeats it; no NaN remains */
 	x = x <= last + 4 ? x : last + 4;
 	base = (int64_t)floor(x);
 	part = x - (double)base;
-	if (r->mode == NEAREST) {
+	if (r->mode == CNN_RESIZE_NEAREST) {
 		base += rounds_up(r->rounding, part);
 		w[0] = 1;
-	} else if (r->mode == LINEAR) {
+	} else if (r->mode == CNN_RESIZE_LINEAR) {
 		w[0] = 1 - part;
 		w[1] = part;
 	} else {
@@ -154,7 +154,7 @@ static void single_row(const struct pass *p, const char *x, char *y)
 	const struct tap *t = p->taps;
 	const float *f = (const float *)x;
 
-	if (p->r->mode == LINEAR) {
+	if (p->r->mode == CNN_RESIZE_LINEAR) {
 		for (int64_t i = 0; i < p->out; i++)
 			((float *)y)[i] = f[t[i].at[0]] * t[i].weight[0] +
 					  f[t[i].at[1]] * t[i].weight[1];
@@ -207,7 +207,7 @@ static void one_line(const struct pass *p, const char *x, char *y)
 	for (int64_t i = 0; i < p->out; i++, y += run) {
 		if (p->taps[i].outside)
 			fill((float *)y, p->inner, p->r->extrapolation);
-		else if (p->r->mode == NEAREST)
+		else if (p->r->mode == CNN_RESIZE_NEAREST)
 			memcpy(y, x + p->taps[i].at[0] * run, run);
 		else
 			mix((const float *)x, &p->taps[i], taps_of(p->r->mode), (float *)y, p->inner);
@@ -216,8 +216,8 @@ static void one_line(const struct pass *p, const char *x, char *y)
 
 static void run_pass(const struct pass *p)
 {
-	bool single = p->inner == 1 && p->r->mode != CUBIC &&
-		      p->r->coordinates != TF_CROP_AND_RESIZE;
+	bool single = p->inner == 1 && p->r->mode != CNN_RESIZE_CUBIC &&
+		      p->r->coordinates != CNN_RESIZE_TF_CROP_AND_RESIZE;
 	int64_t x_step = p->in * p->inner * p->size, y_step = p->out * p->inner * p->size;
 
 	for (int64_t o = 0; o < p->outer; o++) {
@@ -308,7 +308,7 @@ static bool keeps(const struct resize *r, int axis)
 /* Nearest elements of maps of four bytes each: rows and columns in one go. */
 static bool is_choice(const struct cnn_call *c, const struct resize *r)
 {
-	if (r->mode != NEAREST || r->coordinates == TF_CROP_AND_RESIZE || r->rank < 2)
+	if (r->mode != CNN_RESIZE_NEAREST || r->coordinates == CNN_RESIZE_TF_CROP_AND_RESIZE || r->rank < 2)
 		return false;
 	for (int i = 0; i < r->rank - 2; i++)
 		if (!keeps(r, i))

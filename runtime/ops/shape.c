@@ -30,7 +30,7 @@ int cnn_infer_dropout(struct cnn_call *c)
 	if (mode && !mode->data)
 		return CNN_NEED_DATA;
 	if ((mode && *(uint8_t *)mode->data) ||
-	    (c->node->opset < 7 && !cnn_node_int(c->node, "is_test", 0)))
+	    (c->node->opset < 7 && !c->node->params.norm.is_test))
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute training_mode");
 	cnn_infer_like(c, c->in[0]);
 	if (mask) {
@@ -63,17 +63,19 @@ int cnn_compute_dropout(struct cnn_call *c)
 int cnn_infer_reshape(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
-	bool allow_zero = cnn_node_int(c->node, "allowzero", 0);
-	int64_t shape[CNN_MAX_RANK], known = 1, count = cnn_tensor_count(x);
+	const struct cnn_reshape_params *p = &c->node->params.reshape;
+	int64_t *shape, known = 1, count = cnn_tensor_count(x);
 	struct cnn_tensor *y = c->out[0];
-	int n = 0, free_axis = -1, ret = cnn_op_ints(c, "shape", 1, shape, CNN_MAX_RANK, &n);
+	struct cnn_ints list;
+	int free_axis = -1, ret = cnn_op_ints(c, "shape", &p->shape, 1, CNN_MAX_RANK, &list);
 
 	if (ret)
 		return ret;
-	if (n < 0)
+	if (list.n < 0)
 		return cnn_op_fail(c, CNN_EINVAL, "there is no shape");
-	for (int i = 0; i < n; i++) {
-		if (!shape[i] && !allow_zero) {
+	shape = list.v;
+	for (int i = 0; i < list.n; i++) {
+		if (!shape[i] && !p->allowzero) {
 			if (i >= x->rank)
 				return cnn_op_fail(c, CNN_EINVAL, "shape keeps axis %d of %d", i,
 						   x->rank);
@@ -92,15 +94,15 @@ int cnn_infer_reshape(struct cnn_call *c)
 		return cnn_op_fail(c, CNN_EINVAL, "%lld elements do not fit the shape",
 				   (long long)count);
 	y->dtype = x->dtype;
-	y->rank = n;
-	memcpy(y->dims, shape, sizeof(shape[0]) * n);
+	y->rank = list.n;
+	memcpy(y->dims, shape, sizeof(shape[0]) * list.n);
 	return CNN_OK;
 }
 
 int cnn_infer_flatten(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
-	int64_t axis = cnn_node_int(c->node, "axis", 1);
+	int64_t axis = c->node->params.axis.axis;
 	struct cnn_tensor *y = c->out[0];
 
 	if (axis < -x->rank || axis > x->rank)
@@ -116,20 +118,19 @@ int cnn_infer_flatten(struct cnn_call *c)
 	return CNN_OK;
 }
 
-/* The axes attribute or input as a set of axes of a rank; *n is -1 if it is not there. */
-static int axis_set(struct cnn_call *c, int i, int rank, unsigned int *set, int *n)
+/* The axes of a rank as a set. */
+static int axis_set(struct cnn_call *c, struct cnn_ints *axes, int rank, unsigned int *set)
 {
-	int64_t axes[CNN_MAX_RANK];
-	int ret = cnn_op_ints(c, "axes", i, axes, CNN_MAX_RANK, n);
+	int ret = CNN_OK;
 
 	*set = 0;
-	for (int j = 0; !ret && j < *n; j++) {
-		ret = cnn_op_axis(c, &axes[j], rank);
-		if (!ret && (*set & 1u << axes[j]))
+	for (int j = 0; !ret && j < axes->n; j++) {
+		ret = cnn_op_axis(c, &axes->v[j], rank);
+		if (!ret && (*set & 1u << axes->v[j]))
 			ret = cnn_op_fail(c, CNN_EINVAL, "axis %lld is named twice",
-					  (long long)axes[j]);
+					  (long long)axes->v[j]);
 		if (!ret)
-			*set |= 1u << axes[j];
+			*set |= 1u << axes->v[j];
 	}
 	return ret;
 }
@@ -138,18 +139,21 @@ int cnn_infer_squeeze(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
 	struct cnn_tensor *y = c->out[0];
+	struct cnn_ints axes;
 	unsigned int set;
-	int n = 0, ret = axis_set(c, 1, x->rank, &set, &n);
+	int ret = cnn_op_ints(c, "axes", &c->node->params.axes, 1, CNN_MAX_RANK, &axes);
 
+	if (!ret)
+		ret = axis_set(c, &axes, x->rank, &set);
 	if (ret)
 		return ret;
 	y->dtype = x->dtype;
 	y->rank = 0;
 	for (int i = 0; i < x->rank; i++) {
-		if (n >= 0 && (set & 1u << i) && x->dims[i] != 1)
+		if (axes.n >= 0 && (set & 1u << i) && x->dims[i] != 1)
 			return cnn_op_fail(c, CNN_EINVAL, "axis %d has %lld elements, not 1", i,
 					   (long long)x->dims[i]);
-		if (n < 0 ? x->dims[i] != 1 : !(set & 1u << i))
+		if (axes.n < 0 ? x->dims[i] != 1 : !(set & 1u << i))
 			y->dims[y->rank++] = x->dims[i];
 	}
 	return CNN_OK;
@@ -159,20 +163,20 @@ int cnn_infer_unsqueeze(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
 	struct cnn_tensor *y = c->out[0];
-	int64_t axes[CNN_MAX_RANK];
+	struct cnn_ints axes;
 	unsigned int set;
-	int n = 0, from = 0, ret = cnn_op_ints(c, "axes", 1, axes, CNN_MAX_RANK, &n);
+	int from = 0, ret = cnn_op_ints(c, "axes", &c->node->params.axes, 1, CNN_MAX_RANK, &axes);
 
 	if (ret)
 		return ret;
-	if (n < 0 || x->rank + n > CNN_MAX_RANK)
+	if (axes.n < 0 || x->rank + axes.n > CNN_MAX_RANK)
 		return cnn_op_fail(c, CNN_ELIMIT, "axes is missing or makes over %d dimensions",
 				   CNN_MAX_RANK);
-	ret = axis_set(c, 1, x->rank + n, &set, &n);
+	ret = axis_set(c, &axes, x->rank + axes.n, &set);
 	if (ret)
 		return ret;
 	y->dtype = x->dtype;
-	y->rank = x->rank + n;
+	y->rank = x->rank + axes.n;
 	for (int i = 0; i < y->rank; i++)
 		y->dims[i] = set & 1u << i ? 1 : x->dims[from++];
 	return CNN_OK;
@@ -180,10 +184,9 @@ int cnn_infer_unsqueeze(struct cnn_call *c)
 
 /* ---- Shape ------------------------------------------------------------------------------ */
 
-static int64_t shape_bound(const struct cnn_call *c, const char *attr, int64_t def)
+static int64_t shape_bound(const struct cnn_call *c, int64_t v)
 {
 	int rank = c->in[0]->rank;
-	int64_t v = cnn_node_int(c->node, attr, def);
 
 	v += v < 0 ? rank : 0;
 	return v < 0 ? 0 : v > rank ? rank : v;
@@ -191,7 +194,8 @@ static int64_t shape_bound(const struct cnn_call *c, const char *attr, int64_t d
 
 int cnn_infer_shape(struct cnn_call *c)
 {
-	int64_t n = shape_bound(c, "end", c->in[0]->rank) - shape_bound(c, "start", 0);
+	const struct cnn_shape_params *p = &c->node->params.shape;
+	int64_t n = shape_bound(c, p->end) - shape_bound(c, p->start);
 
 	c->out[0]->dtype = CNN_INT64;
 	c->out[0]->rank = 1;
@@ -201,7 +205,7 @@ int cnn_infer_shape(struct cnn_call *c)
 
 int cnn_compute_shape(struct cnn_call *c)
 {
-	int64_t start = shape_bound(c, "start", 0), *y = c->out[0]->data;
+	int64_t start = shape_bound(c, c->node->params.shape.start), *y = c->out[0]->data;
 
 	for (int64_t i = 0; i < c->out[0]->dims[0]; i++)
 		y[i] = c->in[0]->dims[start + i];
@@ -210,89 +214,36 @@ int cnn_compute_shape(struct cnn_call *c)
 
 /* ---- Constant, ConstantOfShape ---------------------------------------------------------- */
 
-static const struct cnn_attr *constant_attr(const struct cnn_call *c)
-{
-	const struct cnn_attr *found = NULL;
-
-	for (int i = 0; i < c->node->n_attrs; i++) {
-		const struct cnn_attr *a = &c->node->attrs[i];
-
-		if (strncmp(a->name, "value", 5))
-			continue;
-		if (found)
-			return NULL;
-		found = a;
-	}
-	return found;
-}
-
-/* An empty list in a file without types has none: its name tells. */
-static char constant_type(const struct cnn_attr *a)
-{
-	if (a->type != '0')
-		return a->type;
-	return !strcmp(a->name, "value_floats") ? 'F' : !strcmp(a->name, "value_ints") ? 'I' : '?';
-}
-
 int cnn_infer_constant(struct cnn_call *c)
 {
-	const struct cnn_attr *a = constant_attr(c);
-	struct cnn_tensor *y = c->out[0];
-	char type = a ? constant_type(a) : '?';
+	const struct cnn_tensor *value = &c->node->params.constant.value;
 
-	if (!a)
+	if (value->rank < 0)
 		return cnn_op_fail(c, CNN_EINVAL, "not exactly one attribute with the value");
-	if (!strchr("tfiFI", type))
-		return cnn_op_fail(c, CNN_EINVAL, "attribute %.60s has the wrong type", a->name);
-	if (type == 't')
-		return cnn_infer_like(c, &a->t);
-	y->dtype = type == 'f' || type == 'F' ? CNN_FLOAT32 : CNN_INT64;
-	y->rank = type == 'F' || type == 'I';
-	y->dims[0] = a->count;
-	return CNN_OK;
-}
-
-static const void *constant_data(const struct cnn_attr *a)
-{
-	switch (constant_type(a)) {
-	case 't':
-		return a->t.data;
-	case 'f':
-		return &a->f;
-	case 'i':
-		return &a->i;
-	case 'F':
-		return a->floats;
-	default:
-		return a->ints;
-	}
+	return cnn_infer_like(c, value);
 }
 
 int cnn_compute_constant(struct cnn_call *c)
 {
-	const struct cnn_attr *a = constant_attr(c);
 	int64_t bytes = cnn_tensor_bytes(c->out[0]);
-	const void *src = constant_data(a);
 
-	if (bytes > 0 && !src)
-		return cnn_op_fail(c, CNN_EINVAL, "attribute %.60s holds no data", a->name);
 	if (bytes > 0)
-		memcpy(c->out[0]->data, src, bytes);
+		memcpy(c->out[0]->data, c->node->params.constant.value.data, bytes);
 	return CNN_OK;
 }
 
 int cnn_infer_constant_of_shape(struct cnn_call *c)
 {
-	const struct cnn_tensor *value = cnn_node_tensor(c->node, "value");
+	const struct cnn_tensor *value = &c->node->params.constant.value;
 	struct cnn_tensor *y = c->out[0];
-	int n = 0, ret = cnn_op_ints(c, "input", 0, y->dims, CNN_MAX_RANK, &n);
+	int ret = cnn_op_list(c, "input", c->in[0], CNN_MAX_RANK, y->dims);
 
 	if (ret)
 		return ret;
-	if (value && cnn_tensor_count(value) != 1)
+	if (value->rank >= 0 && cnn_tensor_count(value) != 1)
 		return cnn_op_fail(c, CNN_EINVAL, "attribute value is not one element");
-	y->dtype = value ? value->dtype : CNN_FLOAT32;
-	y->rank = n;
+	y->dtype = value->rank >= 0 ? value->dtype : CNN_FLOAT32;
+	y->rank = (int)cnn_tensor_count(c->in[0]);
 	if (cnn_tensor_bytes(y) < 0)
 		return cnn_op_fail(c, CNN_ELIMIT,
 				   "a dimension is negative or the tensor too large");
@@ -301,12 +252,13 @@ int cnn_infer_constant_of_shape(struct cnn_call *c)
 
 int cnn_compute_constant_of_shape(struct cnn_call *c)
 {
-	const struct cnn_tensor *value = cnn_node_tensor(c->node, "value");
+	const struct cnn_tensor *value = &c->node->params.constant.value;
 	size_t size = cnn_dtype_size(c->out[0]->dtype);
 	int64_t n = cnn_tensor_count(c->out[0]);
 	static const int64_t zero;
 
 	for (int64_t i = 0; i < n; i++)
-		memcpy((char *)c->out[0]->data + i * size, value ? value->data : &zero, size);
+		memcpy((char *)c->out[0]->data + i * size, value->rank < 0 ? &zero : value->data,
+		       size);
 	return CNN_OK;
 }

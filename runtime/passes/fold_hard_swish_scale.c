@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * What scales and shifts the result of a HardSwish goes into the convolutions that read it: its
- * division by six as well, so that a product of two numbers is all that is left for each element. A
- * shift stays where padding is read as zeros beside it.
+ * Pass: fold the scale and shift of a HardSwish into the Convs that read it, and its division by
+ * six too, which leaves one product per element. With padding the shift is not folded, since the
+ * zeros of the padding are not shifted.
  */
 #include <math.h>
 
@@ -24,13 +24,13 @@ static bool get_scaling(const struct cnn_node *n, struct scaling *s)
 	return isnormal(s->scale) && isfinite(s->shift);
 }
 
-/* Is n a convolution of value v by constants of its own kind? */
+/* Is n a Conv of value v with constant float weights and bias? */
 static bool takes_scaling(const struct cnn_graph *g, const struct cnn_node *n, int v)
 {
 	const struct cnn_tensor *bias = cnn_node_in(g, n, 2);
 
-	if (n->op != CNN_OP_CONV || n->in[0] != v || !is_const(cnn_node_in(g, n, 1)) ||
-	    (bias && !is_const(bias)) || !cnn_tensor_count(cnn_node_in(g, n, 1)))
+	if (n->op != CNN_OP_CONV || n->in[0] != v || !cnn_is_const(cnn_node_in(g, n, 1)) ||
+	    (bias && !cnn_is_const(bias)) || !cnn_tensor_count(cnn_node_in(g, n, 1)))
 		return false;
 	for (int i = 1; i < n->n_in; i++)
 		if (n->in[i] == v)
@@ -45,16 +45,16 @@ static bool has_padding(const struct cnn_graph *g, const struct cnn_node *n)
 	return cnn_node_window(g, n, &w, NULL) || cnn_window_is_padded(&w);
 }
 
-/* Weights times scale; the bias gains what the shift would have given. */
-static int scale_conv(struct fuse *f, struct cnn_node *n, float scale, float shift)
+/* Multiplies the weights by scale, and adds what the shift contributes to the bias. */
+static int scale_conv(struct cnn_merge *f, struct cnn_node *n, float scale, float shift)
 {
 	const struct cnn_tensor *t = cnn_node_in(f->g, n, 1);
 	int64_t channels = t->dims[0], taps = cnn_tensor_count(t) / channels;
 	float *w, *bias = NULL;
-	int ret = cnn_fuse_own_weights(f, n, &w);
+	int ret = cnn_merge_own_weights(f, n, &w);
 
 	if (!ret && shift != 0)
-		ret = cnn_fuse_own_bias(f, n, channels, &bias);
+		ret = cnn_merge_own_bias(f, n, channels, &bias);
 	for (int64_t c = 0; c < channels && !ret; c++) {
 		double sum = 0;
 
@@ -68,7 +68,7 @@ static int scale_conv(struct fuse *f, struct cnn_node *n, float scale, float shi
 	return ret;
 }
 
-static int fuse_readers(struct fuse *f, struct cnn_node *n)
+static int fuse_readers(struct cnn_merge *f, struct cnn_node *n)
 {
 	const struct cnn_value *v = &f->g->values[n->out[0]];
 	int readers = v->n_consumers, ret = CNN_OK;
@@ -84,7 +84,7 @@ static int fuse_readers(struct fuse *f, struct cnn_node *n)
 			return CNN_OK;
 		padded |= has_padding(f->g, conv);
 	}
-	for (int i = 0; i < readers && !ret; i++)	/* new constants move the values */
+	for (int i = 0; i < readers && !ret; i++) /* adding constants may move the values */
 		ret = scale_conv(f, &f->g->nodes[f->g->values[n->out[0]].consumers[i]], s.scale,
 				 padded ? 0 : s.shift);
 	n->act = (struct cnn_act){ CNN_ACT_AFFINE, 6, padded ? s.shift : 0 };
@@ -92,11 +92,12 @@ static int fuse_readers(struct fuse *f, struct cnn_node *n)
 	return ret;
 }
 
-int cnn_fuse_scales(struct fuse *f)
+int cnn_pass_fold_hard_swish_scale(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 {
+	struct cnn_merge f = { g, what, err };
 	int ret = CNN_OK;
 
-	for (int i = 0; !ret && i < f->g->n_nodes; i++)
-		ret = fuse_readers(f, &f->g->nodes[i]);
+	for (int i = 0; !ret && i < g->n_nodes; i++)
+		ret = fuse_readers(&f, &g->nodes[i]);
 	return ret;
 }

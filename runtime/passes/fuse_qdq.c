@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quantised networks that spell their operators out: DequantizeLinear, Conv, MatMul or Gemm,
- * perhaps Relu or Clip, and QuantizeLinear become QLinearConv, QLinearMatMul or QGemm and perhaps
- * a Clip of bytes; and what only moves elements between the two moves bytes.
+ * Pass: fuse DequantizeLinear, a Conv, MatMul or Gemm, perhaps Relu or Clip, and QuantizeLinear
+ * (QDQ format) into QLinearConv, QLinearMatMul or QGemm and perhaps a Clip of bytes. An operator
+ * that only moves elements between DequantizeLinear and QuantizeLinear moves bytes instead.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -11,30 +11,32 @@
 #include "ops/cpu.h"
 #include "merge.h"
 
-/* A bias may differ from the products' scale by what rounding it costs. */
+/* Relative rounding error allowed between a bias's scale and the products' scale. */
 #define BIAS_SCALE_ERROR	0x1p-20
 
-/* What a pattern is made of; numbers of nodes, -1: none. */
+/* The nodes of a pattern, by index; -1: none. */
 struct qdq {
 	int product, act, quantize;
 	int x, w, bias;			/* their DequantizeLinear */
 	float low, high;		/* of act */
 };
 
-static struct cnn_node *maker(const struct cnn_graph *g, const struct cnn_node *n, int i)
+static struct cnn_node *producer(const struct cnn_graph *g, const struct cnn_node *n, int i)
 {
 	int v = i < n->n_in ? n->in[i] : -1;
 
 	return v < 0 || g->values[v].producer < 0 ? NULL : &g->nodes[g->values[v].producer];
 }
 
-/* The same, if n alone reads what it makes. */
-static struct cnn_node *own_maker(const struct cnn_graph *g, const struct cnn_node *n, int i)
+/* As producer, if n is the only reader. */
+static struct cnn_node *sole_producer(const struct cnn_graph *g, const struct cnn_node *n, int i)
 {
-	struct cnn_node *m = maker(g, n, i);
+	struct cnn_node *m = producer(g, n, i);
 
-	return m && m->n_out == 1 && cnn_fuse_only_reader(g, m) == n &&
-	       m->act.kind == CNN_ACT_NONE ? m : NULL;
+	return m && m->n_out == 1 && cnn_rewrite_only_reader(g, m) == n &&
+			       m->act.kind == CNN_ACT_NONE ?
+		       m :
+		       NULL;
 }
 
 static const struct cnn_tensor *constant(const struct cnn_graph *g, const struct cnn_node *n, int i)
@@ -57,7 +59,7 @@ static int zero_at(const struct cnn_tensor *t, int64_t i)
 	       ((uint8_t *)t->data)[i] : ((int32_t *)t->data)[i];
 }
 
-/* Are scale and zero point of a QuantizeLinear or DequantizeLinear constants, of the tensor? */
+/* Are scale and zero point of a QuantizeLinear or DequantizeLinear constant and per tensor? */
 static bool is_uniform(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	const struct cnn_tensor *scale = constant(g, n, 1), *zero = cnn_node_in(g, n, 2);
@@ -67,11 +69,11 @@ static bool is_uniform(const struct cnn_graph *g, const struct cnn_node *n)
 	       (!zero || (zero->data && cnn_tensor_count(zero) == 1));
 }
 
-/* The DequantizeLinear that makes input i of n; NULL if there is none for bytes (bias: int32). */
+/* The DequantizeLinear of bytes (bias: of a constant int32) that is input i of n, or NULL. */
 static struct cnn_node *dequantizer(const struct cnn_graph *g, const struct cnn_node *n, int i,
 				    bool bias)
 {
-	struct cnn_node *d = maker(g, n, i);
+	struct cnn_node *d = producer(g, n, i);
 	const struct cnn_tensor *x = d ? cnn_node_in(g, d, 0) : NULL;
 
 	if (!d || d->op != CNN_OP_DEQUANTIZE_LINEAR || x->rank < 0 || !constant(g, d, 1) ||
@@ -80,11 +82,11 @@ static struct cnn_node *dequantizer(const struct cnn_graph *g, const struct cnn_
 	return (bias ? x->dtype == CNN_INT32 && x->data : is_byte(x)) ? d : NULL;
 }
 
-/* Weights: parameters of the tensor or of each output channel, which lie on that axis. */
+/* Are the weights quantised per tensor, or per output channel (axis)? */
 static bool weights_fit(const struct cnn_graph *g, const struct cnn_node *d, int64_t axis)
 {
 	const struct cnn_tensor *w = cnn_node_in(g, d, 0), *scale = constant(g, d, 1);
-	int64_t own = cnn_node_int(d, "axis", 1), n = cnn_tensor_count(scale);
+	int64_t own = d->params.axis.axis, n = cnn_tensor_count(scale);
 
 	for (int64_t i = 0; i < n; i++)
 		if (!(((float *)scale->data)[i] > 0) || !isfinite(((float *)scale->data)[i]))
@@ -92,7 +94,7 @@ static bool weights_fit(const struct cnn_graph *g, const struct cnn_node *d, int
 	return n == 1 || (own + (own < 0 ? w->rank : 0) == axis && n == w->dims[axis]);
 }
 
-/* Is the scale of the bias that of the products, its zero point 0, and it one per channel? */
+/* Has the bias one element per channel, the products' scale and zero point 0? */
 static bool bias_fits(const struct cnn_graph *g, const struct qdq *q, int64_t channels)
 {
 	const struct cnn_node *d = &g->nodes[q->bias];
@@ -115,12 +117,12 @@ static bool bias_fits(const struct cnn_graph *g, const struct qdq *q, int64_t ch
 	return true;
 }
 
-/* Do the operands of the product fit, and which are they? */
+/* Finds the operands of the product; false if they do not fit. */
 static bool find_operands(const struct cnn_graph *g, struct qdq *q)
 {
 	const struct cnn_node *n = &g->nodes[q->product];
 	bool gemm = n->op == CNN_OP_GEMM, conv = n->op == CNN_OP_CONV;
-	bool trans = cnn_node_int(n, "transB", 0);
+	const struct cnn_gemm_params *p = &n->params.gemm;
 	const struct cnn_node *x = dequantizer(g, n, 0, false), *w = dequantizer(g, n, 1, false);
 	bool biased = n->n_in > 2 && n->in[2] >= 0;
 	const struct cnn_node *bias = biased ? dequantizer(g, n, 2, true) : NULL;
@@ -129,14 +131,13 @@ static bool find_operands(const struct cnn_graph *g, struct qdq *q)
 
 	if (!x || !w || !is_uniform(g, x) || n->n_in > 3 || weights->rank < 2)
 		return false;
-	axis = conv || (gemm && trans) ? 0 : weights->rank - 1;
+	axis = conv || (gemm && p->trans_b) ? 0 : weights->rank - 1;
 	q->x = (int)(x - g->nodes);
 	q->w = (int)(w - g->nodes);
 	q->bias = bias ? (int)(bias - g->nodes) : -1;
 	if (!weights_fit(g, w, axis) || (n->op == CNN_OP_MATMUL && n->n_in > 2))
 		return false;
-	if (gemm && (cnn_node_int(n, "transA", 0) || cnn_node_float(n, "alpha", 1) != 1 ||
-		     (bias && cnn_node_float(n, "beta", 1) != 1)))
+	if (gemm && (p->trans_a || p->alpha != 1 || (bias && p->beta != 1)))
 		return false;
 	if (biased)
 		return bias && bias_fits(g, q, weights->dims[axis]);
@@ -146,12 +147,12 @@ static bool find_operands(const struct cnn_graph *g, struct qdq *q)
 /* Bounds of a Relu or Clip between the product and its QuantizeLinear. */
 static bool find_bounds(const struct cnn_graph *g, const struct cnn_node *act, struct qdq *q)
 {
-	q->low = act->op == CNN_OP_RELU ? 0 : cnn_node_float(act, "min", -INFINITY);
-	q->high = act->op == CNN_OP_RELU ? INFINITY : cnn_node_float(act, "max", INFINITY);
+	q->low = act->op == CNN_OP_RELU ? 0 : act->params.clip.min;
+	q->high = act->op == CNN_OP_RELU ? INFINITY : act->params.clip.max;
 	for (int i = 1; i < act->n_in && act->op == CNN_OP_CLIP; i++) {
 		const struct cnn_tensor *t = cnn_node_in(g, act, i);
 
-		if (t && !is_const(t))
+		if (t && !cnn_is_const(t))
 			return false;
 		if (t)
 			*(i == 1 ? &q->low : &q->high) = *(float *)t->data;
@@ -159,10 +160,10 @@ static bool find_bounds(const struct cnn_graph *g, const struct cnn_node *act, s
 	return q->low <= q->high;
 }
 
-/* The pattern that ends in QuantizeLinear number i. */
+/* Finds the pattern that ends in QuantizeLinear number i. */
 static bool find_pattern(const struct cnn_graph *g, int i, struct qdq *q)
 {
-	const struct cnn_node *end = &g->nodes[i], *n = own_maker(g, end, 0);
+	const struct cnn_node *end = &g->nodes[i], *n = sole_producer(g, end, 0);
 
 	*q = (struct qdq){ .act = -1, .quantize = i, .low = -INFINITY, .high = INFINITY };
 	if (end->op != CNN_OP_QUANTIZE_LINEAR || !is_uniform(g, end))
@@ -171,7 +172,7 @@ static bool find_pattern(const struct cnn_graph *g, int i, struct qdq *q)
 		if (!find_bounds(g, n, q))
 			return false;
 		q->act = (int)(n - g->nodes);
-		n = own_maker(g, n, 0);
+		n = sole_producer(g, n, 0);
 	}
 	if (!n || (n->op != CNN_OP_CONV && n->op != CNN_OP_MATMUL && n->op != CNN_OP_GEMM) ||
 	    cnn_node_out(g, n, 0)->rank < 0)
@@ -182,7 +183,7 @@ static bool find_pattern(const struct cnn_graph *g, int i, struct qdq *q)
 
 /* ---- rewriting --------------------------------------------------------------------------- */
 
-/* A constant of one byte. */
+/* Adds a constant of one byte; its value index or an error. */
 static int byte_constant(struct cnn_graph *g, enum cnn_dtype type, int v, struct cnn_err *err)
 {
 	struct cnn_tensor t = { .dtype = type };
@@ -197,7 +198,7 @@ static int byte_constant(struct cnn_graph *g, enum cnn_dtype type, int v, struct
 	return ret;
 }
 
-/* Value of the zero point of node i, made if the file leaves it out; the type that it then has. */
+/* The zero point of node i; if it has none, a new constant 0 of that type. */
 static int zero_value(struct cnn_graph *g, int i, enum cnn_dtype type, struct cnn_err *err)
 {
 	const struct cnn_node *n = &g->nodes[i];
@@ -210,7 +211,7 @@ static enum cnn_dtype type_of(const struct cnn_graph *g, int node)
 	return cnn_node_in(g, &g->nodes[node], 0)->dtype;
 }
 
-/* Inputs of the quantised operator: count, or an error. */
+/* Fills in the inputs of the quantised operator; their number or an error. */
 static int quantised_inputs(struct cnn_graph *g, const struct qdq *q, bool gemm, int *in,
 			    struct cnn_err *err)
 {
@@ -242,7 +243,7 @@ static int set_inputs(struct cnn_node *n, const int *in, int count, struct cnn_e
 	int *copy = malloc(sizeof(*copy) * (size_t)count);
 
 	if (!copy)
-		return nomem(err);
+		return cnn_rewrite_nomem(err);
 	memcpy(copy, in, sizeof(*copy) * (size_t)count);
 	free(n->in);
 	n->in = copy;
@@ -250,7 +251,7 @@ static int set_inputs(struct cnn_node *n, const int *in, int count, struct cnn_e
 	return CNN_OK;
 }
 
-/* Bound v as an element: what QuantizeLinear would make of it. */
+/* Bound v as QuantizeLinear would quantise it. */
 static int quantised_bound(const struct cnn_graph *g, const struct cnn_node *end, float v)
 {
 	enum cnn_dtype type = cnn_node_out(g, end, 0)->dtype;
@@ -261,7 +262,7 @@ static int quantised_bound(const struct cnn_graph *g, const struct cnn_node *end
 	return (int)(nearbyintf(q) + zero);
 }
 
-/* The QuantizeLinear becomes the Clip that its bounds ask for, or goes. */
+/* Turns the QuantizeLinear into a Clip to the bounds, or removes it if they bound nothing. */
 static int finish(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
 {
 	struct cnn_node *end = &g->nodes[q->quantize], *n = &g->nodes[q->product];
@@ -282,9 +283,8 @@ static int finish(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
 	in[2] = byte_constant(g, type, high, err);
 	if (in[1] < 0 || in[2] < 0)
 		return in[1] < 0 ? in[1] : in[2];
-	cnn_node_drop_attrs(end);
 	ret = set_inputs(end, in, 3, err);
-	return ret ? ret : cnn_fuse_rename(end, CNN_OP_CLIP, err);
+	return ret ? ret : cnn_rewrite_rename(end, CNN_OP_CLIP, err);
 }
 
 static int note(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
@@ -296,7 +296,7 @@ static int note(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
 		const struct cnn_node *n = parts[i] < 0 ? NULL : &g->nodes[parts[i]];
 
 		if (n && (parts[i] == q->quantize || g->values[n->out[0]].n_consumers == 1))
-			ret = cnn_fuse_note(&g->nodes[q->product], n, err);
+			ret = cnn_rewrite_note(&g->nodes[q->product], n, err);
 	}
 	return ret;
 }
@@ -306,7 +306,6 @@ static int rewrite(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err
 	enum cnn_op op = g->nodes[q->product].op;
 	enum cnn_op to = op == CNN_OP_CONV ? CNN_OP_QLINEAR_CONV :
 			 op == CNN_OP_GEMM ? CNN_OP_QGEMM : CNN_OP_QLINEAR_MATMUL;
-	bool trans = cnn_node_int(&g->nodes[q->product], "transB", 0);
 	int in[9], count = quantised_inputs(g, q, op == CNN_OP_GEMM, in, err);
 	struct cnn_node *n = &g->nodes[q->product];
 	int ret = count < 0 ? count : note(g, q, err);
@@ -314,11 +313,7 @@ static int rewrite(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err
 	if (!ret)
 		ret = set_inputs(n, in, count, err);
 	if (!ret)
-		ret = cnn_fuse_rename(n, to, err);
-	if (!ret && op == CNN_OP_GEMM) {
-		cnn_node_drop_attrs(n);
-		ret = cnn_node_add_int(n, "transB", trans, err);
-	}
+		ret = cnn_rewrite_rename(n, to, err);
 	if (!ret)
 		ret = finish(g, q, err);
 	if (!ret && q->act >= 0)
@@ -353,17 +348,17 @@ static bool same_quantisation(const struct cnn_graph *g, const struct cnn_node *
 	       zero_at(constant(g, a, 2), 0) == zero_at(constant(g, b, 2), 0);
 }
 
-/* DequantizeLinear, a mover, QuantizeLinear number i back to the same: the mover alone is left. */
+/* Removes DequantizeLinear, and QuantizeLinear number i, around an operator that moves elements. */
 static int fuse_mover(struct cnn_graph *g, int i, struct cnn_err *err)
 {
 	struct cnn_node *end = &g->nodes[i];
-	struct cnn_node *n = end->op == CNN_OP_QUANTIZE_LINEAR ? own_maker(g, end, 0) : NULL;
+	struct cnn_node *n = end->op == CNN_OP_QUANTIZE_LINEAR ? sole_producer(g, end, 0) : NULL;
 	struct cnn_node *d = n && moves_elements(n) ? dequantizer(g, n, 0, false) : NULL;
 	int ret;
 
 	if (!d || !same_quantisation(g, d, end))
 		return 0;
-	ret = cnn_fuse_note(n, end, err);
+	ret = cnn_rewrite_note(n, end, err);
 	if (ret)
 		return ret;
 	n->in[0] = d->in[0];
@@ -373,7 +368,7 @@ static int fuse_mover(struct cnn_graph *g, int i, struct cnn_err *err)
 	return ret ? ret : 1;
 }
 
-/* 1 if the QuantizeLinear number i went, 0 if not, or an error. */
+/* 1 if QuantizeLinear number i was fused, 0 if not, or an error. */
 static int fuse_quantize(struct cnn_graph *g, int i, struct cnn_err *err)
 {
 	int ret = fuse_mover(g, i, err);
@@ -385,13 +380,14 @@ static int fuse_quantize(struct cnn_graph *g, int i, struct cnn_err *err)
 	return ret ? ret : 1;
 }
 
-int cnn_fuse_qdq(struct cnn_graph *g, struct cnn_err *err)
+int cnn_pass_fuse_qdq(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 {
 	int ret = CNN_OK, i = 0;
 
+	(void)what;
 	while (i < g->n_nodes && ret >= 0) {
 		ret = fuse_quantize(g, i, err);
-		i = ret <= 0 ? i + 1 : i > 4 ? i - 4 : 0;	/* at most three nodes went */
+		i = ret <= 0 ? i + 1 : i > 4 ? i - 4 : 0; /* at most three nodes were removed */
 	}
 	return ret < 0 ? ret : cnn_graph_prune(g, err);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Additions of two values, as at the end of a residual block, into a convolution. */
+/* Pass: fuse the addition at the end of a residual block into a Conv before it. */
 #include <string.h>
 
-#include "ir/graph_internal.h"
+#include "passes.h"
 
-/* Could node b, which adds two values of its own shape, be the end of a convolution? */
+/* Does node b add two float values of its output's shape, none of them constant? */
 static bool is_addition(const struct cnn_graph *g, const struct cnn_node *b)
 {
 	const struct cnn_tensor *y = cnn_node_out(g, b, 0);
@@ -22,29 +22,29 @@ static bool is_addition(const struct cnn_graph *g, const struct cnn_node *b)
 	return b->in[0] != b->in[1];
 }
 
-/* The convolution that makes operand i of b and that no one else reads; NULL if there is none. */
-static struct cnn_node *open_conv(const struct cnn_graph *g, const struct cnn_node *b, int i,
-				  unsigned int what)
+/* The Conv that computes operand i of b, if it has no activation and no other reader; or NULL. */
+static struct cnn_node *fusible_conv(const struct cnn_graph *g, const struct cnn_node *b, int i,
+				     unsigned int what)
 {
 	int producer = g->values[b->in[i]].producer;
 	struct cnn_node *a = producer < 0 ? NULL : &g->nodes[producer];
 
 	if (!a || a->op != CNN_OP_CONV || a->act.kind != CNN_ACT_NONE || cnn_node_in(g, a, 3))
 		return NULL;
-	if (cnn_fuse_only_reader(g, a) != b)
+	if (cnn_rewrite_only_reader(g, a) != b)
 		return NULL;
-	return what & CNN_FUSE_CPU || cnn_node_int(a, "group", 1) == 1 ? a : NULL;
+	return what & CNN_FUSE_FOR_CPU || a->params.window.group == 1 ? a : NULL;
 }
 
-/* a takes b's place and output: it is then behind what makes the other operand. */
+/* Moves a to b's place, where the other operand has been computed, with b's output. */
 static int take_place(struct cnn_graph *g, struct cnn_node *a, struct cnn_node *b, int other,
 		      struct cnn_err *err)
 {
 	struct cnn_node conv;
-	int ret = cnn_fuse_set_input(a, 3, other, err);
+	int ret = cnn_rewrite_set_input(a, 3, other, err);
 
 	if (!ret)
-		ret = cnn_fuse_note(a, b, err);
+		ret = cnn_rewrite_note(a, b, err);
 	if (ret)
 		return ret;
 	a->act = b->act;
@@ -57,7 +57,7 @@ static int take_place(struct cnn_graph *g, struct cnn_node *a, struct cnn_node *
 	return CNN_OK;
 }
 
-int cnn_fuse_additions(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
+int cnn_pass_fuse_residual(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 {
 	int ret = CNN_OK;
 
@@ -67,8 +67,8 @@ int cnn_fuse_additions(struct cnn_graph *g, unsigned int what, struct cnn_err *e
 
 		if (!b->op_type || !is_addition(g, b))
 			continue;
-		a[0] = open_conv(g, b, 0, what);
-		a[1] = open_conv(g, b, 1, what);
+		a[0] = fusible_conv(g, b, 0, what);
+		a[1] = fusible_conv(g, b, 1, what);
 		later = !a[0] || (a[1] && a[1] > a[0]);
 		if (a[later])
 			ret = take_place(g, a[later], b, b->in[!later], err);

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: MIT
 /*
- * A 1 x 1 convolution with strides reads few pixels of its input: an AveragePool of single pixels
- * picks these out, and the convolution has no strides. The map that it reads then may stay on a
- * core where all of the input would not, and its rows need not be apart.
+ * Pass: move the strides of a 1 x 1 Conv, which reads few pixels of its input, to an AveragePool of
+ * single pixels before it. The Conv's smaller input may fit on chip where the whole would not, and
+ * its rows are contiguous.
  */
 #include <stdio.h>
 
-#include "ir/graph_internal.h"
+#include "passes.h"
 
-/* Fewer output pixels are read with strides in less time than it takes to pick them. */
-#define LEAST_PIXELS	128
+/* For fewer output pixels the Conv with strides takes less time. */
+#define LEAST_PIXELS 128
 
 static bool has_stride(const struct cnn_graph *g, const struct cnn_node *n, struct cnn_window *w)
 {
@@ -24,11 +24,11 @@ static bool has_stride(const struct cnn_graph *g, const struct cnn_node *n, stru
 	return w->stride[0] > 1 && w->stride[1] > 1 && w->out[0] * w->out[1] >= LEAST_PIXELS;
 }
 
-/* Node i, such a Conv, becomes an AveragePool and a Conv. */
+/* Replaces the Conv, node i, by an AveragePool and a Conv without strides. */
 static int split(struct cnn_graph *g, int i, const struct cnn_window *w, struct cnn_err *err)
 {
-	const int64_t one[2] = { 1, 1 };
 	struct cnn_node *n = &g->nodes[i];
+	struct cnn_window_params *pick;
 	struct cnn_tensor t = *cnn_node_in(g, n, 0);
 	int in = n->in[0], mid, ret;
 	char name[128];
@@ -40,17 +40,21 @@ static int split(struct cnn_graph *g, int i, const struct cnn_window *w, struct 
 	if (mid < 0)
 		return mid;
 	n->in[0] = mid;
-	cnn_node_drop_attrs(n);
-	ret = cnn_fuse_insert(g, i, CNN_OP_AVERAGE_POOL, "AveragePool", in, mid, err);
-	if (!ret)
-		ret = cnn_node_add_ints(&g->nodes[i], "kernel_shape", 2, one, err);
-	return ret ? ret : cnn_node_add_ints(&g->nodes[i], "strides", 2, w->stride, err);
+	cnn_params_init(n);
+	ret = cnn_rewrite_insert(g, i, CNN_OP_AVERAGE_POOL, in, mid, err);
+	if (ret)
+		return ret;
+	pick = &g->nodes[i].params.window;
+	pick->kernel_shape = (struct cnn_window_ints){ 2, { 1, 1 } };
+	pick->strides = (struct cnn_window_ints){ 2, { w->stride[0], w->stride[1] } };
+	return CNN_OK;
 }
 
-int cnn_fuse_strides(struct cnn_graph *g, struct cnn_err *err)
+int cnn_pass_hoist_stride(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 {
 	int ret = CNN_OK;
 
+	(void)what;
 	for (int i = 0; !ret && i < g->n_nodes; i++) {
 		struct cnn_window w;
 

@@ -4,13 +4,13 @@
 #include <string.h>
 
 #include "ops/cpu.h"
-#include "ir/graph_internal.h"
+#include "passes.h"
 
 struct inference {
 	struct cnn_graph *g;
 	struct cnn_err *err;
 	int64_t work_left;
-	const struct cnn_tensor **in;	/* of the node at hand */
+	const struct cnn_tensor **in; /* of the current node */
 	struct cnn_tensor **out;
 };
 
@@ -24,13 +24,13 @@ static int check_inputs(const struct cnn_graph *g, struct cnn_err *err)
 		if (cnn_tensor_count(&v->t) < 0)
 			return cnn_fail(err, CNN_EINVAL,
 					"input %.60s: a dimension of %s is dynamic or out of "
-					"range: its shape must be given", v->name,
-					cnn_tensor_describe(&v->t, shape, sizeof(shape)));
+					"range: set its shape",
+					v->name, cnn_tensor_describe(&v->t, shape, sizeof(shape)));
 	}
 	return CNN_OK;
 }
 
-/* Points in and out at the node's tensors; tells what is known of the inputs. */
+/* Points in and out at the node's tensors. Are the shapes, and the data, of all inputs known? */
 static void gather(struct inference *inf, const struct cnn_node *n, bool *shapes, bool *data)
 {
 	*shapes = true;
@@ -69,7 +69,8 @@ static int fold_budget(struct inference *inf, const struct cnn_node *n)
 	inf->work_left -= cnn_cpu_work(n, inf->in, inf->out);
 	if (inf->work_left < 0)
 		return cnn_fail(inf->err, CNN_ELIMIT,
-				"%s (%.60s): folding constants takes more than %lld steps",
+				"%s (%.60s): folding constants takes more than %lld "
+				"multiply-adds or elements",
 				n->op_type, n->name, (long long)g->limits.fold_work);
 	for (int i = 0; i < n->n_out; i++)
 		if (inf->out[i])
@@ -81,7 +82,7 @@ static int fold_budget(struct inference *inf, const struct cnn_node *n)
 	return CNN_OK;
 }
 
-/* Replaces a node by the data of its outputs. */
+/* Computes the node's outputs, which become constants, and removes it. */
 static int fold(struct inference *inf, struct cnn_node *n)
 {
 	int ret = fold_budget(inf, n);
@@ -93,8 +94,8 @@ static int fold(struct inference *inf, struct cnn_node *n)
 	return ret;
 }
 
-/* Dequantised weights and biases: cnn_fuse_qdq may want them as they were. */
-static bool is_kept(const struct cnn_graph *g, const struct cnn_node *n)
+/* Is it a DequantizeLinear of weights or a bias, which the pass fuse_qdq may need unfolded? */
+static bool is_for_fuse_qdq(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	const struct cnn_value *v = &g->values[n->out[0]];
 
@@ -112,6 +113,8 @@ static int infer_node(struct inference *inf, struct cnn_node *n)
 	bool shapes, data;
 	int ret;
 
+	if (n->refused)
+		return cnn_fail(inf->err, n->refused->code, "%s", n->refused->text);
 	gather(inf, n, &shapes, &data);
 	ret = cnn_cpu_check(n, inf->in, inf->out, inf->err);
 	if (ret || !shapes)
@@ -125,7 +128,7 @@ static int infer_node(struct inference *inf, struct cnn_node *n)
 	}
 	if (!ret)
 		ret = check_size(inf, n);
-	if (!ret && ((data && !is_kept(inf->g, n)) || n->op == CNN_OP_SHAPE))
+	if (!ret && ((data && !is_for_fuse_qdq(inf->g, n)) || n->op == CNN_OP_SHAPE))
 		ret = fold(inf, n);
 	return ret;
 }
@@ -156,8 +159,9 @@ static int infer_all(struct inference *inf)
 	return ret;
 }
 
-/* Runs what with room for the inputs and outputs of a node. */
-static int with_room(struct cnn_graph *g, int (*what)(struct inference *inf), struct cnn_err *err)
+/* Calls what with buffers for the inputs and outputs of a node. */
+static int with_buffers(struct cnn_graph *g, int (*what)(struct inference *inf),
+			struct cnn_err *err)
 {
 	struct inference inf = { .g = g, .err = err, .work_left = g->limits.fold_work };
 	int ret;
@@ -191,9 +195,10 @@ static int fold_dequantised(struct inference *inf)
 	return ret || !n ? ret : cnn_graph_compact(g, inf->err);
 }
 
-int cnn_graph_fold_dequantised(struct cnn_graph *g, struct cnn_err *err)
+int cnn_pass_fold_dequantised(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 {
-	return with_room(g, fold_dequantised, err);
+	(void)what;
+	return with_buffers(g, fold_dequantised, err);
 }
 
 int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err)
@@ -201,11 +206,12 @@ int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err)
 	int ret;
 
 	if (g->inferred)
-		return cnn_fail(err, CNN_EINVAL, "shapes are inferred once only");
+		return cnn_fail(err, CNN_EINVAL,
+				"infer: the graph's shapes have been inferred already");
 	ret = check_inputs(g, err);
 	if (ret)
 		return ret;
-	ret = with_room(g, infer_all, err);
+	ret = with_buffers(g, infer_all, err);
 	if (ret)
 		return ret;
 	cnn_graph_drop_constants(g);

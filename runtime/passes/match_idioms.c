@@ -1,31 +1,22 @@
 // SPDX-License-Identifier: MIT
-/* Chains of nodes that spell out one operator: HardSwish, Swish, a scale with a shortcut. */
+/* Pass: replace chains of nodes that equal one operator: HardSwish, Swish, x + x * s. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "ir/graph_internal.h"
+#include "passes.h"
 
-/* A chain that computes op of the value x and ends in a node that stays in its place. */
+/* A chain that computes op of the value x. Its last node becomes op, the others are removed. */
 struct chain {
 	struct cnn_graph *g;
 	enum cnn_op op;
 	int x;
-	struct cnn_node *gone[3];
-	int n_gone;
+	struct cnn_node *removed[3];
+	int n_removed;
 };
 
-struct cnn_node *cnn_fuse_maker(const struct cnn_graph *g, int value, enum cnn_op op)
-{
-	const struct cnn_value *v = value < 0 ? NULL : &g->values[value];
-
-	if (!v || v->producer < 0 || v->is_output || v->n_consumers != 1)
-		return NULL;
-	return g->nodes[v->producer].op == op ? &g->nodes[v->producer] : NULL;
-}
-
-/* The one float that input i of a node is. */
-static bool number(const struct cnn_graph *g, const struct cnn_node *n, int i, float *v)
+/* Gets input i of a node if it is a constant of one float. */
+static bool get_scalar(const struct cnn_graph *g, const struct cnn_node *n, int i, float *v)
 {
 	const struct cnn_tensor *t = cnn_node_in(g, n, i);
 
@@ -40,96 +31,95 @@ static bool is_sixth(float v)
 	return fabsf(v * 6 - 1) <= 1e-6f;
 }
 
-/* The input that node n divides by six, -1 if it does something else. */
+/* The index of the input that node n divides by six, -1 for another operation. */
 static int divided_by_six(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	float v;
 
 	if (n->op == CNN_OP_DIV)
-		return number(g, n, 1, &v) && v == 6 ? 0 : -1;
+		return get_scalar(g, n, 1, &v) && v == 6 ? 0 : -1;
 	for (int i = 0; n->op == CNN_OP_MUL && i < 2; i++)
-		if (number(g, n, !i, &v) && is_sixth(v))
+		if (get_scalar(g, n, !i, &v) && is_sixth(v))
 			return i;
 	return -1;
 }
 
-/* Is bound i of a Clip, an input or an attribute, v? */
+/* Is bound i of a Clip (1: min, 2: max) equal to v? */
 static bool clips_at(const struct cnn_graph *g, const struct cnn_node *n, int i, float v)
 {
 	float bound;
 
 	if (cnn_node_in(g, n, i))
-		return number(g, n, i, &bound) && bound == v;
-	return cnn_node_float(n, i == 1 ? "min" : "max", NAN) == v;
+		return get_scalar(g, n, i, &bound) && bound == v;
+	return (i == 1 ? n->params.clip.min : n->params.clip.max) == v;
 }
 
-/* Is the value min(max(x + 3, 0), 6) of the chain's x? Its nodes then go. */
+/* Is the value min(max(x + 3, 0), 6) for the chain's x? Adds its nodes to removed. */
 static bool is_clipped(struct chain *c, int value)
 {
-	struct cnn_node *clip = cnn_fuse_maker(c->g, value, CNN_OP_CLIP), *add;
+	struct cnn_node *clip = cnn_rewrite_producer(c->g, value, CNN_OP_CLIP), *add;
 	float three;
 
 	if (!clip || !clips_at(c->g, clip, 1, 0) || !clips_at(c->g, clip, 2, 6))
 		return false;
-	add = cnn_fuse_maker(c->g, clip->in[0], CNN_OP_ADD);
+	add = cnn_rewrite_producer(c->g, clip->in[0], CNN_OP_ADD);
 	for (int i = 0; add && i < 2; i++) {
-		if (add->in[i] != c->x || !number(c->g, add, !i, &three) || three != 3)
+		if (add->in[i] != c->x || !get_scalar(c->g, add, !i, &three) || three != 3)
 			continue;
-		c->gone[c->n_gone++] = clip;
-		c->gone[c->n_gone++] = add;
+		c->removed[c->n_removed++] = clip;
+		c->removed[c->n_removed++] = add;
 		c->op = CNN_OP_HARD_SWISH;
 		return true;
 	}
 	return false;
 }
 
-/* n is (x * clipped) / 6 */
+/* Is n (x * clipped) / 6? */
 static bool match_quotient(struct chain *c, struct cnn_node *n)
 {
 	int in = divided_by_six(c->g, n);
-	struct cnn_node *mul = in < 0 ? NULL : cnn_fuse_maker(c->g, n->in[in], CNN_OP_MUL);
+	struct cnn_node *mul = in < 0 ? NULL : cnn_rewrite_producer(c->g, n->in[in], CNN_OP_MUL);
 
 	for (int i = 0; mul && i < 2; i++) {
 		c->x = mul->in[i];
 		if (is_clipped(c, mul->in[!i])) {
-			c->gone[c->n_gone++] = mul;
+			c->removed[c->n_removed++] = mul;
 			return true;
 		}
 	}
 	return false;
 }
 
-/* Is the value clipped / 6 of the chain's x? */
+/* Is the value clipped / 6 for the chain's x? */
 static bool is_clipped_sixth(struct chain *c, int value)
 {
-	struct cnn_node *n = cnn_fuse_maker(c->g, value, CNN_OP_DIV);
+	struct cnn_node *n = cnn_rewrite_producer(c->g, value, CNN_OP_DIV);
 	int in;
 
 	if (!n)
-		n = cnn_fuse_maker(c->g, value, CNN_OP_MUL);
+		n = cnn_rewrite_producer(c->g, value, CNN_OP_MUL);
 	in = n ? divided_by_six(c->g, n) : -1;
 	if (in < 0 || !is_clipped(c, n->in[in]))
 		return false;
-	c->gone[c->n_gone++] = n;
+	c->removed[c->n_removed++] = n;
 	return true;
 }
 
-/* Is the value a sigmoid, hard or not, of the chain's x? */
+/* Is the value a Sigmoid or HardSigmoid of the chain's x? */
 static bool is_sigmoid(struct chain *c, int value)
 {
-	struct cnn_node *n = cnn_fuse_maker(c->g, value, CNN_OP_HARD_SIGMOID);
+	struct cnn_node *n = cnn_rewrite_producer(c->g, value, CNN_OP_HARD_SIGMOID);
 
 	c->op = CNN_OP_HARD_SWISH;
-	if (n && (!is_sixth(cnn_node_float(n, "alpha", 0.2f)) ||
-		  cnn_node_float(n, "beta", 0.5f) != 0.5f))
+	if (n && (!is_sixth(n->params.unary.alpha) || n->params.unary.beta != 0.5f))
 		return false;
 	if (!n) {
-		n = cnn_fuse_maker(c->g, value, CNN_OP_SIGMOID);
+		n = cnn_rewrite_producer(c->g, value, CNN_OP_SIGMOID);
 		c->op = CNN_OP_SWISH;
 	}
 	if (!n || n->in[0] != c->x)
 		return false;
-	c->gone[c->n_gone++] = n;
+	c->removed[c->n_removed++] = n;
 	return true;
 }
 
@@ -138,7 +128,7 @@ static bool match(struct chain *c, struct cnn_node *n)
 	const struct cnn_tensor *y = cnn_node_out(c->g, n, 0), *x;
 	bool found;
 
-	if ((n->op != CNN_OP_MUL && n->op != CNN_OP_DIV) || n->n_attrs ||
+	if ((n->op != CNN_OP_MUL && n->op != CNN_OP_DIV) || !cnn_has_opset7_broadcast(n) ||
 	    y->dtype != CNN_FLOAT32 || y->rank < 0)
 		return false;
 	found = match_quotient(c, n);
@@ -154,22 +144,18 @@ static bool match(struct chain *c, struct cnn_node *n)
 
 static int replace(struct chain *c, struct cnn_node *n, struct cnn_err *err)
 {
-	char *type = strdup(c->op == CNN_OP_SWISH ? "Swish" : "HardSwish");
-	int ret = type ? CNN_OK : cnn_fail(err, CNN_ENOMEM, "no memory to fuse nodes");
+	int ret = CNN_OK;
 
-	for (int i = 0; !ret && i < c->n_gone; i++)
-		ret = cnn_fuse_note(n, c->gone[i], err);
-	if (ret) {
-		free(type);
+	for (int i = 0; !ret && i < c->n_removed; i++)
+		ret = cnn_rewrite_note(n, c->removed[i], err);
+	if (!ret)
+		ret = cnn_rewrite_rename(n, c->op, err);
+	if (ret)
 		return ret;
-	}
-	free(n->op_type);
-	n->op_type = type;
-	n->op = c->op;
 	n->in[0] = c->x;
 	n->n_in = 1;
-	for (int i = 0; i < c->n_gone; i++)
-		cnn_node_free(c->gone[i]);
+	for (int i = 0; i < c->n_removed; i++)
+		cnn_node_free(c->removed[i]);
 	return CNN_OK;
 }
 
@@ -183,21 +169,22 @@ static bool is_scale(const struct cnn_graph *g, const struct cnn_node *n, int s,
 }
 
 /*
- * x + x * s with few factors s, as at the end of a squeeze-and-excite block with a shortcut, is
- * x * (s + 1): what makes s adds the one. The Mul of such an Add n, and what makes its s.
+ * x + x * s, as at the end of a squeeze-and-excite block with a shortcut, becomes x * (s + 1),
+ * where s has few elements and its producer adds the 1. Returns the Mul of such an Add n, and the
+ * producer of its s.
  */
 static struct cnn_node *shortcut(const struct cnn_graph *g, const struct cnn_node *n,
 				 struct cnn_node **scale)
 {
 	for (int i = 0; n->op == CNN_OP_ADD && i < 4; i++) {
-		struct cnn_node *mul = cnn_fuse_maker(g, n->in[i & 1], CNN_OP_MUL);
+		struct cnn_node *mul = cnn_rewrite_producer(g, n->in[i & 1], CNN_OP_MUL);
 		int x = n->in[!(i & 1)], s = mul ? mul->in[i >> 1] : -1;
 
 		if (!mul || mul->act.kind != CNN_ACT_NONE || mul->in[!(i >> 1)] != x)
 			continue;
-		*scale = cnn_fuse_maker(g, s, CNN_OP_HARD_SIGMOID);
+		*scale = cnn_rewrite_producer(g, s, CNN_OP_HARD_SIGMOID);
 		if (!*scale)
-			*scale = cnn_fuse_maker(g, s, CNN_OP_SIGMOID);
+			*scale = cnn_rewrite_producer(g, s, CNN_OP_SIGMOID);
 		if (*scale && is_scale(g, n, s, x))
 			return mul;
 	}
@@ -211,7 +198,7 @@ static int replace_shortcut(struct cnn_graph *g, struct cnn_node *n, struct cnn_
 
 	if (!mul)
 		return CNN_OK;
-	ret = cnn_fuse_note(mul, n, err);
+	ret = cnn_rewrite_note(mul, n, err);
 	if (ret)
 		return ret;
 	scale->act = (struct cnn_act){ CNN_ACT_AFFINE, 1, 1 };
@@ -221,10 +208,11 @@ static int replace_shortcut(struct cnn_graph *g, struct cnn_node *n, struct cnn_
 	return CNN_OK;
 }
 
-int cnn_fuse_chains(struct cnn_graph *g, struct cnn_err *err)
+int cnn_pass_match_idioms(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 {
 	int ret = CNN_OK;
 
+	(void)what;
 	for (int i = 0; !ret && i < g->n_nodes; i++) {
 		struct chain c = { .g = g };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* BatchNormalization, and Mul and Add of constants, into the constants of the node before them. */
+/* Merges BatchNormalization, and Mul and Add of constants, into the previous node's constants. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "merge.h"
 
-int cnn_fuse_own_weights(struct fuse *f, struct cnn_node *a, float **data)
+int cnn_merge_own_weights(struct cnn_merge *f, struct cnn_node *a, float **data)
 {
 	struct cnn_value *v = &f->g->values[a->in[1]];
 	struct cnn_tensor shape = v->t;
@@ -16,18 +16,18 @@ int cnn_fuse_own_weights(struct fuse *f, struct cnn_node *a, float **data)
 		*data = v->t.data;
 		return CNN_OK;
 	}
-	ret = cnn_fuse_set_const(f->g, a, 1, &shape, "_weights", data, f->err);
+	ret = cnn_rewrite_set_const(f->g, a, 1, &shape, "_weights", data, f->err);
 	if (!ret)
 		memcpy(*data, shape.data, cnn_tensor_bytes(&shape));
 	return ret;
 }
 
-int cnn_fuse_own_bias(struct fuse *f, struct cnn_node *a, int64_t n, float **data)
+int cnn_merge_own_bias(struct cnn_merge *f, struct cnn_node *a, int64_t n, float **data)
 {
 	const struct cnn_tensor *old = cnn_node_in(f->g, a, 2);
 	const float *from = old ? old->data : NULL;
 	const struct cnn_tensor shape = { .rank = 1, .dims = { n } };
-	int ret = cnn_fuse_set_const(f->g, a, 2, &shape, "_bias", data, f->err);
+	int ret = cnn_rewrite_set_const(f->g, a, 2, &shape, "_bias", data, f->err);
 
 	if (!ret && from)
 		memcpy(*data, from, n * sizeof(float));
@@ -39,11 +39,12 @@ static bool conv_is_open(const struct cnn_graph *g, const struct cnn_node *a)
 	const struct cnn_tensor *bias = cnn_node_in(g, a, 2);
 
 	return (a->op == CNN_OP_CONV || a->op == CNN_OP_CONV_TRANSPOSE) &&
-	       a->act.kind == CNN_ACT_NONE && is_const(cnn_node_in(g, a, 1)) && (!bias || is_const(bias));
+	       a->act.kind == CNN_ACT_NONE && cnn_is_const(cnn_node_in(g, a, 1)) &&
+	       (!bias || cnn_is_const(bias));
 }
 
 /* Multiplies the weights of output channel c of a by factor. */
-static void scale_channel(const struct fuse *f, const struct cnn_node *a, float *w, int64_t c,
+static void scale_channel(const struct cnn_merge *f, const struct cnn_node *a, float *w, int64_t c,
 			  float factor)
 {
 	const struct cnn_tensor *t = cnn_node_in(f->g, a, 1);
@@ -53,8 +54,8 @@ static void scale_channel(const struct fuse *f, const struct cnn_node *a, float 
 		taps *= t->dims[i];
 	if (a->op == CNN_OP_CONV) {
 		taps *= t->dims[1];
-	} else {	/* ConvTranspose: in its group, one slice of each input channel */
-		int64_t group = cnn_node_int(a, "group", 1);
+	} else { /* ConvTranspose: a slice of each input channel of the group */
+		int64_t group = a->params.window.group;
 
 		step = t->dims[1];
 		n = t->dims[0] / group;
@@ -65,11 +66,11 @@ static void scale_channel(const struct fuse *f, const struct cnn_node *a, float 
 			w[(from + i * step) * taps + j] *= factor;
 }
 
-/* Conv + BatchNormalization: each output channel's weights are scaled. */
-int cnn_fuse_bn(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+/* Conv and BatchNormalization: scales each output channel's weights and bias. */
+int cnn_merge_bn(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b)
 {
 	const struct cnn_tensor *p[5];
-	float *w, *bias, epsilon = cnn_node_float(b, "epsilon", 1e-5f);
+	float *w, *bias, epsilon = b->params.norm.epsilon;
 	int64_t channels;
 	int ret;
 
@@ -77,16 +78,16 @@ int cnn_fuse_bn(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 		return 0;
 	for (int i = 1; i < 5; i++) {
 		p[i] = cnn_node_in(f->g, b, i);
-		if (!is_const(p[i]))
+		if (!cnn_is_const(p[i]))
 			return 0;
 	}
 	channels = p[1]->dims[0];
-	ret = cnn_fuse_own_weights(f, a, &w);
+	ret = cnn_merge_own_weights(f, a, &w);
 	if (!ret)
-		ret = cnn_fuse_own_bias(f, a, channels, &bias);
+		ret = cnn_merge_own_bias(f, a, channels, &bias);
 	if (ret)
 		return ret;
-	for (int i = 1; i < 5; i++)	/* adding constants may have moved the values */
+	for (int i = 1; i < 5; i++) /* adding constants may have moved the values */
 		p[i] = cnn_node_in(f->g, b, i);
 	for (int64_t c = 0; c < channels; c++) {
 		float factor = ((float *)p[1]->data)[c] / sqrtf(((float *)p[4]->data)[c] + epsilon);
@@ -94,24 +95,24 @@ int cnn_fuse_bn(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
 		scale_channel(f, a, w, c, factor);
 		bias[c] = (bias[c] - ((float *)p[3]->data)[c]) * factor + ((float *)p[2]->data)[c];
 	}
-	return cnn_fuse_merge(f, a, b);
+	return cnn_rewrite_merge(f->g, a, b, a, f->err);
 }
 
-const struct cnn_tensor *cnn_fuse_operand(const struct cnn_graph *g, const struct cnn_node *a,
-					  const struct cnn_node *b, enum cnn_op op)
+const struct cnn_tensor *cnn_merge_operand(const struct cnn_graph *g, const struct cnn_node *a,
+					   const struct cnn_node *b, enum cnn_op op)
 {
 	const struct cnn_tensor *y = cnn_node_out(g, a, 0), *t;
 
-	if (b->op != op || (b->opset < 7 && cnn_node_has(b, "axis")))
+	if (b->op != op || (b->opset < 7 && b->params.binary.axis != CNN_AXIS_NONE))
 		return NULL;
 	t = cnn_node_in(g, b, b->in[0] == a->out[0]);
-	if (!is_const(t) || y->rank < 0 || !cnn_tensor_same_shape(y, cnn_node_out(g, b, 0)))
+	if (!cnn_is_const(t) || y->rank < 0 || !cnn_tensor_same_shape(y, cnn_node_out(g, b, 0)))
 		return NULL;
 	return t;
 }
 
-/* Does t broadcast to y as one number per channel (axis 1), or one for all? */
-static bool per_channel(const struct cnn_tensor *t, const struct cnn_tensor *y)
+/* Does t broadcast to y per channel (axis 1), or as a scalar? */
+static bool is_per_channel(const struct cnn_tensor *t, const struct cnn_tensor *y)
 {
 	for (int i = 0; i < t->rank; i++) {
 		int axis = y->rank - t->rank + i;
@@ -122,100 +123,98 @@ static bool per_channel(const struct cnn_tensor *t, const struct cnn_tensor *y)
 	return t->rank <= y->rank;
 }
 
-static int fuse_conv_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+static int fuse_conv_bias(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b)
 {
-	const struct cnn_tensor *t = cnn_fuse_operand(f->g, a, b, CNN_OP_ADD);
+	const struct cnn_tensor *t = cnn_merge_operand(f->g, a, b, CNN_OP_ADD);
 	const struct cnn_tensor *y = cnn_node_out(f->g, a, 0);
 	int64_t channels, n;
 	const float *add;
 	float *bias;
 	int ret;
 
-	if (!t || !conv_is_open(f->g, a) || !per_channel(t, y))
+	if (!t || !conv_is_open(f->g, a) || !is_per_channel(t, y))
 		return 0;
 	channels = y->dims[1];
 	n = cnn_tensor_count(t);
 	add = t->data;
-	ret = cnn_fuse_own_bias(f, a, channels, &bias);
+	ret = cnn_merge_own_bias(f, a, channels, &bias);
 	if (ret)
 		return ret;
 	for (int64_t i = 0; i < channels; i++)
 		bias[i] += add[n == 1 ? 0 : i];
-	return cnn_fuse_merge(f, a, b);
+	return cnn_rewrite_merge(f->g, a, b, a, f->err);
 }
 
-/* Conv + Mul by a constant of each channel. */
-int cnn_fuse_conv_scale(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+/* Conv and Mul by a constant per channel. */
+int cnn_merge_conv_scale(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b)
 {
-	const struct cnn_tensor *t = cnn_fuse_operand(f->g, a, b, CNN_OP_MUL);
+	const struct cnn_tensor *t = cnn_merge_operand(f->g, a, b, CNN_OP_MUL);
 	const struct cnn_tensor *y = cnn_node_out(f->g, a, 0);
 	int64_t channels, n;
 	const float *factor;
 	float *w, *bias;
 	int ret;
 
-	if (!t || !conv_is_open(f->g, a) || !per_channel(t, y))
+	if (!t || !conv_is_open(f->g, a) || !is_per_channel(t, y))
 		return 0;
 	channels = y->dims[1];
 	n = cnn_tensor_count(t);
 	factor = t->data;
-	ret = cnn_fuse_own_weights(f, a, &w);
+	ret = cnn_merge_own_weights(f, a, &w);
 	if (!ret)
-		ret = cnn_fuse_own_bias(f, a, channels, &bias);
+		ret = cnn_merge_own_bias(f, a, channels, &bias);
 	if (ret)
 		return ret;
 	for (int64_t i = 0; i < channels; i++) {
 		scale_channel(f, a, w, i, factor[n == 1 ? 0 : i]);
 		bias[i] *= factor[n == 1 ? 0 : i];
 	}
-	return cnn_fuse_merge(f, a, b);
+	return cnn_rewrite_merge(f->g, a, b, a, f->err);
 }
 
-/* Would a core that runs product a still run it with t as C, one value per column? */
-static bool takes_c(const struct fuse *f, const struct cnn_node *a, const struct cnn_tensor *t)
+/* Can cores still run product a with t as C? They need constant B, and C as one row. */
+static bool allows_c(const struct cnn_merge *f, const struct cnn_node *a,
+		     const struct cnn_tensor *t)
 {
 	const struct cnn_tensor *y = cnn_node_out(f->g, a, 0);
 	int64_t count = cnn_tensor_count(t);
 
-	if (f->what & CNN_FUSE_CPU)
+	if (f->what & CNN_FUSE_FOR_CPU)
 		return true;
-	return !cnn_node_in(f->g, a, 0)->data && is_const(cnn_node_in(f->g, a, 1)) &&
+	return !cnn_node_in(f->g, a, 0)->data && cnn_is_const(cnn_node_in(f->g, a, 1)) &&
 	       (count == 1 || (count == y->dims[1] && t->dims[t->rank - 1] == count));
 }
 
-/* MatMul + Add becomes Gemm; Gemm without C takes the addend as C. */
-static int fuse_gemm_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+/* MatMul and Add become Gemm; the addend becomes C of a Gemm without C. */
+static int fuse_gemm_bias(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b)
 {
-	const struct cnn_tensor *t = cnn_fuse_operand(f->g, a, b, CNN_OP_ADD);
+	const struct cnn_tensor *t = cnn_merge_operand(f->g, a, b, CNN_OP_ADD);
 	const struct cnn_tensor *x = cnn_node_in(f->g, a, 0), *w = cnn_node_in(f->g, a, 1);
 	int *in, c;
 
 	if (!t || t->rank > 2 || a->act.kind != CNN_ACT_NONE || x->rank != 2 || w->rank != 2)
 		return 0;
-	if (a->op == CNN_OP_GEMM && (cnn_node_in(f->g, a, 2) || cnn_node_has(a, "beta")))
+	if (a->op == CNN_OP_GEMM && (cnn_node_in(f->g, a, 2) || a->params.gemm.beta != 1))
 		return 0;
-	if (!takes_c(f, a, t))
+	if (!allows_c(f, a, t))
 		return 0;
 	c = b->in[b->in[0] == a->out[0]];
 	in = realloc(a->in, 3 * sizeof(*in));
 	if (!in)
-		return nomem(f->err);
+		return cnn_rewrite_nomem(f->err);
 	a->in = in;
 	in[2] = c;
 	a->n_in = 3;
 	if (a->op == CNN_OP_MATMUL) {
-		char *type = strdup("Gemm");
+		int ret = cnn_rewrite_rename(a, CNN_OP_GEMM, f->err);
 
-		if (!type)
-			return nomem(f->err);
-		free(a->op_type);
-		a->op_type = type;
-		a->op = CNN_OP_GEMM;
+		if (ret)
+			return ret;
 	}
-	return cnn_fuse_merge(f, a, b);
+	return cnn_rewrite_merge(f->g, a, b, a, f->err);
 }
 
-int cnn_fuse_bias(struct fuse *f, struct cnn_node *a, struct cnn_node *b)
+int cnn_merge_bias(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b)
 {
 	if (a->op == CNN_OP_CONV || a->op == CNN_OP_CONV_TRANSPOSE)
 		return fuse_conv_bias(f, a, b);

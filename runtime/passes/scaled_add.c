@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * x * s + b, one s for each channel, as where the maps of a pyramid are added up: a Mul, an Add, and
- * the Resize that repeats the elements of a smaller b, become one ScaledAdd. A constant s is left to
- * the convolution before it.
+ * Pass: fuse x * s + b with one s per channel, as in feature pyramids, into a ScaledAdd: a Mul, an
+ * Add and, if b is upsampled by repeating elements, the Resize. A constant s is merged into the
+ * Conv before it instead.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "merge.h"
 
 struct scaled_add {
-	struct cnn_node *mul, *resize;	/* resize NULL: none */
+	struct cnn_node *mul, *resize; /* resize NULL: none */
 	int x, s, b;
 };
 
@@ -20,7 +20,7 @@ static bool is_map(const struct cnn_tensor *t)
 	return t->dtype == CNN_FLOAT32 && t->rank == 4;
 }
 
-/* Is s one number for each channel of x? */
+/* Has s one element per channel of x? */
 static bool is_scale(const struct cnn_tensor *s, const struct cnn_tensor *x)
 {
 	return is_map(s) && s->dims[0] == x->dims[0] && s->dims[1] == x->dims[1] &&
@@ -34,8 +34,8 @@ static bool match_product(const struct cnn_graph *g, struct scaled_add *m,
 		m->x = m->mul->in[i];
 		m->s = m->mul->in[!i];
 		if (cnn_tensor_same_shape(&g->values[m->x].t, y) &&
-		    !is_const(&g->values[m->s].t) && is_scale(&g->values[m->s].t, y))
-			return !m->mul->n_attrs && m->mul->act.kind == CNN_ACT_NONE;
+		    !cnn_is_const(&g->values[m->s].t) && is_scale(&g->values[m->s].t, y))
+			return cnn_has_opset7_broadcast(m->mul) && m->mul->act.kind == CNN_ACT_NONE;
 	}
 	return false;
 }
@@ -49,17 +49,17 @@ static bool repeats(const struct cnn_graph *g, const struct cnn_node *n)
 	return n->act.kind == CNN_ACT_NONE && cnn_resize_repeats(n, in);
 }
 
-/* n is an Add. */
+/* Finds the nodes of x * s + b that the Add n ends. */
 static bool match(const struct cnn_graph *g, const struct cnn_node *n, struct scaled_add *m)
 {
 	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
 
-	if (n->op != CNN_OP_ADD || n->n_attrs || !is_map(y))
+	if (n->op != CNN_OP_ADD || !cnn_has_opset7_broadcast(n) || !is_map(y))
 		return false;
 	for (int i = 0; i < 2; i++) {
-		m->mul = cnn_fuse_maker(g, n->in[i], CNN_OP_MUL);
+		m->mul = cnn_rewrite_producer(g, n->in[i], CNN_OP_MUL);
 		m->b = n->in[!i];
-		m->resize = cnn_fuse_maker(g, m->b, CNN_OP_RESIZE);
+		m->resize = cnn_rewrite_producer(g, m->b, CNN_OP_RESIZE);
 		if (!match_product(g, m, y) || !cnn_tensor_same_shape(&g->values[m->b].t, y))
 			continue;
 		if (m->resize && !repeats(g, m->resize))
@@ -73,34 +73,29 @@ static bool match(const struct cnn_graph *g, const struct cnn_node *n, struct sc
 
 static int replace(struct cnn_node *n, const struct scaled_add *m, struct cnn_err *err)
 {
-	char *type = strdup("ScaledAdd");
-	int ret = type ? CNN_OK : cnn_fail(err, CNN_ENOMEM, "no memory to fuse nodes");
+	int ret = cnn_rewrite_note(n, m->mul, err);
 
-	if (!ret)
-		ret = cnn_fuse_note(n, m->mul, err);
 	if (!ret && m->resize)
-		ret = cnn_fuse_note(n, m->resize, err);
+		ret = cnn_rewrite_note(n, m->resize, err);
 	if (!ret)
-		ret = cnn_fuse_set_input(n, 2, m->b, err);
-	if (ret) {
-		free(type);
+		ret = cnn_rewrite_set_input(n, 2, m->b, err);
+	if (!ret)
+		ret = cnn_rewrite_rename(n, CNN_OP_SCALED_ADD, err);
+	if (ret)
 		return ret;
-	}
 	n->in[0] = m->x;
 	n->in[1] = m->s;
-	free(n->op_type);
-	n->op_type = type;
-	n->op = CNN_OP_SCALED_ADD;
 	cnn_node_free(m->mul);
 	if (m->resize)
 		cnn_node_free(m->resize);
 	return CNN_OK;
 }
 
-int cnn_fuse_scaled_adds(struct cnn_graph *g, struct cnn_err *err)
+int cnn_pass_scaled_add(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 {
 	int ret = CNN_OK;
 
+	(void)what;
 	for (int i = 0; !ret && i < g->n_nodes; i++) {
 		struct scaled_add m;
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * ConvTranspose whose taps do not overlap: each tap is a 1 x 1 convolution of its own, and
- * DepthToSpace puts their maps together. Pixel by pixel a 1 x 1 convolution does the same before
- * DepthToSpace as behind it, so a chain ends in the shuffling, which no core does.
+ * Pass: split a ConvTranspose whose taps do not overlap. Each tap is a 1 x 1 Conv, and a
+ * DepthToSpace interleaves their outputs. A 1 x 1 Conv and DepthToSpace commute, so the
+ * DepthToSpace, which no core runs, moves behind the 1 x 1 Convs that follow.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,15 +11,15 @@
 #include "ops/cpu.h"
 #include "merge.h"
 
-#define BLOCK_MAX	4
+#define BLOCK_MAX 4
 
 static bool has_constants(const struct cnn_graph *g, const struct cnn_node *n)
 {
-	return is_const(cnn_node_in(g, n, 1)) &&
-	       (!cnn_node_in(g, n, 2) || is_const(cnn_node_in(g, n, 2)));
+	return cnn_is_const(cnn_node_in(g, n, 1)) &&
+	       (!cnn_node_in(g, n, 2) || cnn_is_const(cnn_node_in(g, n, 2)));
 }
 
-/* The side of the block that each input pixel of ConvTranspose n becomes; 0: it is not so. */
+/* The size of the output block of each input pixel of ConvTranspose n; 0: n cannot be split. */
 static int64_t block_of(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	struct cnn_window w;
@@ -34,7 +34,7 @@ static int64_t block_of(const struct cnn_graph *g, const struct cnn_node *n)
 	return w.group == 1 && w.kernel[0] > 1 && w.kernel[0] <= BLOCK_MAX ? w.kernel[0] : 0;
 }
 
-/* Does n compute each pixel from the same pixel alone? */
+/* Is n a 1 x 1 Conv without strides, padding and groups? */
 static bool is_pointwise(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	struct cnn_window w;
@@ -48,9 +48,9 @@ static bool is_pointwise(const struct cnn_graph *g, const struct cnn_node *n)
 	return true;
 }
 
-/* The weights of a ConvTranspose, [in][out][taps], as [taps][out][in]; tap by tap the bias. */
-static int turn_constants(struct cnn_graph *g, struct cnn_node *n, int64_t taps,
-			  struct cnn_err *err)
+/* Transposes the weights from [in][out][taps] to [taps][out][in], and repeats the bias by tap. */
+static int transpose_constants(struct cnn_graph *g, struct cnn_node *n, int64_t taps,
+			       struct cnn_err *err)
 {
 	const struct cnn_tensor old = *cnn_node_in(g, n, 1), *bias = cnn_node_in(g, n, 2);
 	int64_t in = old.dims[0], out = old.dims[1];
@@ -58,19 +58,19 @@ static int turn_constants(struct cnn_graph *g, struct cnn_node *n, int64_t taps,
 	const struct cnn_tensor list = { .rank = 1, .dims = { taps * out } };
 	const float *from = old.data, *from_bias = bias ? bias->data : NULL;
 	float *to;
-	int ret = cnn_fuse_set_const(g, n, 1, &shape, "_taps", &to, err);
+	int ret = cnn_rewrite_set_const(g, n, 1, &shape, "_taps", &to, err);
 
 	for (int64_t i = 0; !ret && i < taps * out * in; i++)
 		to[i] = from[(i % in * out + i / in % out) * taps + i / in / out];
 	if (ret || !from_bias)
 		return ret;
-	ret = cnn_fuse_set_const(g, n, 2, &list, "_bias", &to, err);
+	ret = cnn_rewrite_set_const(g, n, 2, &list, "_bias", &to, err);
 	for (int64_t i = 0; !ret && i < taps * out; i++)
 		to[i] = from_bias[i % out];
 	return ret;
 }
 
-/* The same weights and bias for each of groups. */
+/* Repeats weights and bias for each of groups. */
 static int repeat_constants(struct cnn_graph *g, struct cnn_node *n, int64_t groups,
 			    struct cnn_err *err)
 {
@@ -84,55 +84,17 @@ static int repeat_constants(struct cnn_graph *g, struct cnn_node *n, int64_t gro
 
 		if (!t)
 			continue;
-		old = shape = *t;	/* a new constant may move the values */
+		old = shape = *t; /* adding a constant may move the values */
 		count = cnn_tensor_count(&old);
 		shape.dims[0] *= groups;
-		ret = cnn_fuse_set_const(g, n, i, &shape, "_groups", &to, err);
+		ret = cnn_rewrite_set_const(g, n, i, &shape, "_groups", &to, err);
 		for (int64_t k = 0; !ret && k < groups; k++)
 			memcpy(to + k * count, old.data, count * sizeof(*to));
 	}
 	return ret;
 }
 
-int cnn_fuse_rename(struct cnn_node *n, enum cnn_op op, struct cnn_err *err)
-{
-	char *copy = strdup(cnn_op_desc(op)->name);
-
-	if (!copy)
-		return cnn_fail(err, CNN_ENOMEM, "no memory to fuse nodes");
-	free(n->op_type);
-	n->op_type = copy;
-	n->op = op;
-	return CNN_OK;
-}
-
-int cnn_fuse_insert(struct cnn_graph *g, int at, enum cnn_op op, const char *type, int in, int out,
-		    struct cnn_err *err)
-{
-	struct cnn_node n = { .op = op, .opset = 13, .n_in = 1, .n_out = 1 };
-	struct cnn_node *nodes = realloc(g->nodes, sizeof(*nodes) * (g->n_nodes + 1));
-	char name[128];
-
-	if (nodes)
-		g->nodes = nodes;
-	snprintf(name, sizeof(name), "%.100s_%s", g->values[out].name, type);
-	n.op_type = strdup(type);
-	n.domain = strdup("");
-	n.name = strdup(name);
-	n.in = malloc(sizeof(*n.in));
-	n.out = malloc(sizeof(*n.out));
-	if (!nodes || !n.op_type || !n.domain || !n.name || !n.in || !n.out) {
-		cnn_node_free(&n);
-		return cnn_fail(err, CNN_ENOMEM, "no memory to fuse nodes");
-	}
-	n.in[0] = in;
-	n.out[0] = out;
-	memmove(&nodes[at + 1], &nodes[at], sizeof(*nodes) * (g->n_nodes++ - at));
-	nodes[at] = n;
-	return CNN_OK;
-}
-
-/* Node i, a ConvTranspose, becomes a Conv and a DepthToSpace. */
+/* Replaces the ConvTranspose, node i, by a Conv and a DepthToSpace. */
 static int split(struct cnn_graph *g, int i, int64_t block, struct cnn_err *err)
 {
 	struct cnn_node *n = &g->nodes[i];
@@ -147,29 +109,31 @@ static int split(struct cnn_graph *g, int i, int64_t block, struct cnn_err *err)
 	mid = cnn_graph_add_value(g, name, &t, err);
 	if (mid < 0)
 		return mid;
-	ret = turn_constants(g, n, block * block, err);
+	ret = transpose_constants(g, n, block * block, err);
 	if (!ret)
-		ret = cnn_fuse_rename(n, CNN_OP_CONV, err);
+		ret = cnn_rewrite_rename(n, CNN_OP_CONV, err);
 	if (ret)
 		return ret;
-	cnn_node_drop_attrs(n);
+	cnn_params_init(n);
 	n->out[0] = mid;
-	ret = cnn_fuse_insert(g, i + 1, CNN_OP_DEPTH_TO_SPACE, "DepthToSpace", mid, out, err);
-	return ret ? ret : cnn_node_add_int(&g->nodes[i + 1], "blocksize", block, err);
+	ret = cnn_rewrite_insert(g, i + 1, CNN_OP_DEPTH_TO_SPACE, mid, out, err);
+	if (!ret)
+		g->nodes[i + 1].params.depth_to_space.blocksize = block;
+	return ret;
 }
 
-/* The order that split makes: the channels of each place of the block together. */
+/* Is n a DepthToSpace with the channel order of split: block position first? */
 static bool is_shuffle(const struct cnn_node *n)
 {
 	return n->op == CNN_OP_DEPTH_TO_SPACE && n->act.kind == CNN_ACT_NONE &&
-	       cnn_node_int(n, "blocksize", 1) <= BLOCK_MAX &&
-	       !strcmp(cnn_node_str(n, "mode", "DCR"), "DCR");
+	       n->params.depth_to_space.blocksize <= BLOCK_MAX &&
+	       n->params.depth_to_space.mode == CNN_DEPTH_COLUMN_ROW;
 }
 
-/* Conv b reads DepthToSpace a: now a reads b. */
+/* Swaps DepthToSpace a and the Conv b that reads it. */
 static int swap(struct cnn_graph *g, struct cnn_node *a, struct cnn_node *b, struct cnn_err *err)
 {
-	int64_t block = cnn_node_int(a, "blocksize", 1);
+	int64_t block = a->params.depth_to_space.blocksize;
 	const struct cnn_tensor *x = cnn_node_in(g, a, 0);
 	struct cnn_value *mid = &g->values[a->out[0]];
 	int in = a->in[0], channels = cnn_node_out(g, b, 0)->dims[1], ret;
@@ -177,12 +141,11 @@ static int swap(struct cnn_graph *g, struct cnn_node *a, struct cnn_node *b, str
 
 	memcpy(mid->t.dims, x->dims, sizeof(x->dims));
 	mid->t.dims[1] = channels * block * block;
-	cnn_node_drop_attrs(b);
 	ret = repeat_constants(g, b, block * block, err);
-	if (!ret)
-		ret = cnn_node_add_int(b, "group", block * block, err);
 	if (ret)
 		return ret;
+	cnn_params_init(b);
+	b->params.window.group = block * block;
 	shuffle.in[0] = shuffle.out[0];
 	shuffle.out[0] = b->out[0];
 	b->out[0] = shuffle.in[0];
@@ -193,10 +156,11 @@ static int swap(struct cnn_graph *g, struct cnn_node *a, struct cnn_node *b, str
 	return CNN_OK;
 }
 
-int cnn_fuse_shuffles(struct cnn_graph *g, struct cnn_err *err)
+int cnn_pass_split_conv_transpose(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 {
 	int ret = CNN_OK;
 
+	(void)what;
 	for (int i = 0; !ret && i < g->n_nodes; i++) {
 		int64_t block = block_of(g, &g->nodes[i]);
 
@@ -208,7 +172,7 @@ int cnn_fuse_shuffles(struct cnn_graph *g, struct cnn_err *err)
 	for (int i = 0; !ret && i < g->n_nodes; i++) {
 		struct cnn_node *a = &g->nodes[i], *b;
 
-		b = is_shuffle(a) ? cnn_fuse_only_reader(g, a) : NULL;
+		b = is_shuffle(a) ? cnn_rewrite_only_reader(g, a) : NULL;
 		if (!b || !is_pointwise(g, b))
 			continue;
 		ret = swap(g, a, b, err);

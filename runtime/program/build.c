@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* From a model to a program. */
+/* Compiles a model to a program. */
 #include "model.h"
-#include "device/device.h"
+#include "import/import.h"
+#include "passes/passes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -28,22 +29,7 @@ static int apply_input(const struct cnnrt_model *m, struct cnn_graph *g, int i,
 	return dynamic ? cnn_graph_set_input_shape(g, i, t->rank, dims, e) : CNN_OK;
 }
 
-/* Cores by name, or one by index. */
-static int find_cores(const struct cnnrt_device *dev, const char *name, uint32_t *cores,
-		      struct cnnrt_error *err)
-{
-	char *end;
-	unsigned long index = strtoul(name, &end, 0);
-
-	*cores = 0;
-	for (uint32_t i = 0; i < dev->info.core_count; i++)
-		if (!strcmp(dev->core[i].name, name) || (end != name && !*end && index == i))
-			*cores |= 1u << i;
-	return *cores ? CNNRT_OK : rt_fail(err, CNNRT_EINVAL, "core %.40s: %s has none", name,
-					   dev->info.path);
-}
-
-/* The graph with the application's inputs and shapes. */
+/* Imports the graph and applies the application's inputs, shapes and limits. */
 static int import(struct cnn_graph **g, const struct cnnrt_model *m,
 		  const struct cnnrt_compile_options *o, struct cnn_err *e)
 {
@@ -57,18 +43,18 @@ static int import(struct cnn_graph **g, const struct cnnrt_model *m,
 	return ret;
 }
 
-/* The graph with its constants computed; and once more for cnnrt_compare(). */
+/* Imports the graph and infers it, which folds constants; twice if cnnrt_compare() needs a copy. */
 static int infer(struct cnnrt_program *p, const struct cnnrt_model *m,
 		 const struct cnnrt_compile_options *o, struct cnn_err *e)
 {
 	int ret = import(&p->graph, m, o, e);
 
 	if (!ret)
-		ret = rt_removed_start(p, e);
+		ret = rt_eliminated_ops_start(p, e);
 	if (!ret)
 		ret = cnn_graph_infer(p->graph, e);
 	if (!ret)
-		ret = rt_removed_folded(p, e);
+		ret = rt_eliminated_ops_folded(p, e);
 	if (!ret && o->observe)
 		ret = import(&p->file_graph, m, o, e);
 	if (!ret && o->observe)
@@ -85,60 +71,50 @@ static int build(struct cnnrt_program *p, const struct cnnrt_model *m,
 	int ret;
 
 	for (unsigned int i = 0; i < p->core_count; i++) {
-		cores[i].type = p->core[i].type;
+		memcpy(cores[i].name, p->core[i].name, sizeof(cores[i].name));
 		cores[i].program_max = p->core[i].program_max;
 		cores[i].job_cycles_max = p->core[i].job_cycles_max;
-		memcpy(cores[i].param, p->core[i].param, sizeof(p->core[i].param));
+		memcpy(cores[i].param, p->core[i].param, sizeof(cores[i].param));
 	}
 	ret = infer(p, m, o, e);
 	if (!o->no_fuse)
 		fuse |= cnn_lower_fuse_mask(cores, (int)p->core_count, opt);
 	if (!ret)
 		ret = cnn_graph_fuse(p->graph, fuse, e);
+	if (!ret && !o->no_fuse)
+		ret = cnn_legalize(p->graph, cores, (int)p->core_count, opt, e);
 	if (!ret)
-		ret = rt_removed_fused(p, e);
+		ret = rt_eliminated_ops_fused(p, e);
 	if (!ret)
 		ret = cnn_lower(p->graph, cores, (int)p->core_count, opt, &p->low, e);
 	return ret ? ret : rt_check_limits(p, e);
 }
 
-int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *dev,
-		  const struct cnnrt_compile_options *options, struct cnnrt_program **out,
-		  struct cnnrt_error *err)
+static void set_target(struct cnnrt_program *p, const struct rt_target *target)
 {
-	static const struct cnnrt_compile_options none;
-	struct cnn_lower_options opt = { 0 };
-	struct cnn_err e = { 0 };
-	struct cnnrt_program *p;
-	int ret = CNNRT_OK;
-	uint64_t start;
+	p->core_count = target->core_count;
+	memcpy(p->core, target->core, p->core_count * sizeof(p->core[0]));
+	p->hw_version = target->hw_version;
+}
 
-	if (!options)
-		options = &none;
-	opt.cpu_only = options->cpu_only;
-	opt.observe = options->observe;
-	opt.progress = options->progress;
-	opt.opaque = options->opaque;
-	if (options->core && options->cpu_only)
-		return rt_fail(err, CNNRT_EINVAL, "compile: a core and the CPU only");
-	if (options->core)
-		ret = find_cores(dev, options->core, &opt.cores, err);
-	if (ret)
-		return ret;
-	p = calloc(1, sizeof(*p));
+int rt_build(const struct cnnrt_model *model, const struct rt_target *target,
+	     const struct cnnrt_compile_options *options, const struct cnn_lower_options *opt,
+	     struct cnnrt_program **out, struct cnnrt_error *err)
+{
+	struct cnnrt_program *p = calloc(1, sizeof(*p));
+	uint64_t start = rt_now();
+	struct cnn_err e = { 0 };
+
 	if (!p)
 		return rt_fail(err, CNNRT_ENOMEM, "compile: out of memory");
-	start = rt_now();
-	p->core_count = dev->info.core_count;
-	memcpy(p->core, dev->core, sizeof(p->core));
-	p->hw_version = dev->info.hw_version;
+	set_target(p, target);
 	p->observe = options->observe;
-	if (build(p, model, &opt, options, &e)) {
+	if (build(p, model, opt, options, &e)) {
 		cnnrt_program_free(p);
 		return rt_graph_error(err, &e);
 	}
 	p->compile_ns = rt_now() - start;
-	rt_mark_elsewhere(p);
+	rt_mark_in_weight_image(p);
 	*out = p;
 	return CNNRT_OK;
 }

@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: MIT */
-/* What became of the operators of the file that no program runs. */
+/* Records the operators of the file that are not in the compiled graph, and why. */
 #include "model.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A piece of what was fused into a node: "Relu relu3". */
-struct piece {
+/* One entry of a node's list of fused operators: "Relu relu3". */
+struct fused_op {
 	const char *text;
 	size_t len;
 	int node;
 };
 
-int rt_removed_start(struct cnnrt_program *p, struct cnn_err *e)
+int rt_eliminated_ops_start(struct cnnrt_program *p, struct cnn_err *e)
 {
 	const struct cnn_graph *g = p->graph;
 
-	p->removed = calloc((size_t)g->n_nodes + 1, sizeof(*p->removed));
-	if (!p->removed)
+	p->eliminated = calloc((size_t)g->n_nodes + 1, sizeof(*p->eliminated));
+	if (!p->eliminated)
 		return cnn_fail(e, CNN_ENOMEM, "no memory for %d operators", g->n_nodes);
-	p->n_removed = g->n_nodes;
+	p->n_eliminated = g->n_nodes;
 	for (int i = 0; i < g->n_nodes; i++) {
-		struct rt_removed *r = &p->removed[i];
+		struct rt_eliminated_op *r = &p->eliminated[i];
 
 		r->op = strdup(g->nodes[i].op_type);
 		r->name = strdup(g->nodes[i].name);
-		r->was = g->nodes[i].name;
+		r->node_name = g->nodes[i].name;
 		if (!r->op || !r->name)
 			return cnn_fail(e, CNN_ENOMEM, "no memory for operators' names");
 	}
@@ -40,8 +40,8 @@ static int compare_pointers(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The nodes' names: a node keeps its own wherever it is moved. */
-static const char **names_left(const struct cnn_graph *g)
+/* The nodes' name pointers, sorted: a node moves within the graph with its name. */
+static const char **sorted_node_names(const struct cnn_graph *g)
 {
 	const char **names = calloc((size_t)g->n_nodes + 1, sizeof(*names));
 
@@ -52,24 +52,24 @@ static const char **names_left(const struct cnn_graph *g)
 	return names;
 }
 
-static bool is_left(const char **names, int count, const struct rt_removed *r)
+static bool is_in_graph(const char **names, int count, const struct rt_eliminated_op *r)
 {
-	const char **found = bsearch(&r->was, names, (size_t)count, sizeof(*names),
-				     compare_pointers);
+	const char **found =
+		bsearch(&r->node_name, names, (size_t)count, sizeof(*names), compare_pointers);
 
 	return found && !strcmp(*found, r->name);
 }
 
-int rt_removed_folded(struct cnnrt_program *p, struct cnn_err *e)
+int rt_eliminated_ops_folded(struct cnnrt_program *p, struct cnn_err *e)
 {
-	const char **names = names_left(p->graph);
+	const char **names = sorted_node_names(p->graph);
 
 	if (!names)
 		return cnn_fail(e, CNN_ENOMEM, "no memory for operators' names");
-	for (int i = 0; i < p->n_removed; i++) {
-		struct rt_removed *r = &p->removed[i];
+	for (int i = 0; i < p->n_eliminated; i++) {
+		struct rt_eliminated_op *r = &p->eliminated[i];
 
-		if (is_left(names, p->graph->n_nodes, r))
+		if (is_in_graph(names, p->graph->n_nodes, r))
 			continue;
 		r->why = strdup("folded: its value is constant, or nothing needs it");
 		if (!r->why)
@@ -79,17 +79,17 @@ int rt_removed_folded(struct cnnrt_program *p, struct cnn_err *e)
 	return CNN_OK;
 }
 
-static int compare_pieces(const void *a, const void *b)
+static int compare_fused_ops(const void *a, const void *b)
 {
-	const struct piece *x = a, *y = b;
+	const struct fused_op *x = a, *y = b;
 	int order = memcmp(x->text, y->text, x->len < y->len ? x->len : y->len);
 
 	return order ? order : (x->len > y->len) - (x->len < y->len);
 }
 
-static struct piece *fused_pieces(const struct cnn_graph *g, int *count)
+static struct fused_op *list_fused_ops(const struct cnn_graph *g, int *count)
 {
-	struct piece *pieces;
+	struct fused_op *ops;
 	int max = 0;
 
 	for (int i = 0; i < g->n_nodes; i++) {
@@ -97,39 +97,41 @@ static struct piece *fused_pieces(const struct cnn_graph *g, int *count)
 		for (const char *s = g->nodes[i].fused; s && (s = strstr(s, ", ")); s += 2)
 			max++;
 	}
-	pieces = calloc((size_t)max + 1, sizeof(*pieces));
+	ops = calloc((size_t)max + 1, sizeof(*ops));
 	*count = 0;
-	for (int i = 0; pieces && i < g->n_nodes; i++) {
+	for (int i = 0; ops && i < g->n_nodes; i++) {
 		const char *s = g->nodes[i].fused;
 
 		while (s) {
 			const char *end = strstr(s, ", ");
 
-			pieces[(*count)++] = (struct piece){
-				s, end ? (size_t)(end - s) : strlen(s), i,
+			ops[(*count)++] = (struct fused_op){
+				s,
+				end ? (size_t)(end - s) : strlen(s),
+				i,
 			};
 			s = end ? end + 2 : NULL;
 		}
 	}
-	if (pieces)
-		qsort(pieces, (size_t)*count, sizeof(*pieces), compare_pieces);
-	return pieces;
+	if (ops)
+		qsort(ops, (size_t)*count, sizeof(*ops), compare_fused_ops);
+	return ops;
 }
 
 /* "fused into Conv conv3" */
-static char *why_fused(const struct cnn_graph *g, const struct piece *pieces, int count,
-		       const struct rt_removed *r)
+static char *why_fused(const struct cnn_graph *g, const struct fused_op *ops, int count,
+		       const struct rt_eliminated_op *r)
 {
 	char *text = NULL, *why = NULL;
-	const struct piece *found;
-	struct piece key;
+	const struct fused_op *found;
+	struct fused_op key;
 
 	if (asprintf(&text, "%s %s", r->op, r->name) < 0)
 		return NULL;
-	key = (struct piece){ text, strlen(text), 0 };
-	found = bsearch(&key, pieces, (size_t)count, sizeof(*pieces), compare_pieces);
+	key = (struct fused_op){ text, strlen(text), 0 };
+	found = bsearch(&key, ops, (size_t)count, sizeof(*ops), compare_fused_ops);
 	if (!found)
-		why = strdup("replaced, or does nothing but hand on its input");
+		why = strdup("replaced, or passes its input on unchanged");
 	else if (asprintf(&why, "fused into %s %s", g->nodes[found->node].op_type,
 			  g->nodes[found->node].name) < 0)
 		why = NULL;
@@ -137,49 +139,49 @@ static char *why_fused(const struct cnn_graph *g, const struct piece *pieces, in
 	return why;
 }
 
-static void removed_free(struct rt_removed *r)
+static void free_eliminated_op(struct rt_eliminated_op *r)
 {
 	free(r->op);
 	free(r->name);
 	free(r->why);
 }
 
-int rt_removed_fused(struct cnnrt_program *p, struct cnn_err *e)
+int rt_eliminated_ops_fused(struct cnnrt_program *p, struct cnn_err *e)
 {
-	const char **names = names_left(p->graph);
-	int count, kept = 0;
-	struct piece *pieces = fused_pieces(p->graph, &count);
+	const char **names = sorted_node_names(p->graph);
+	int count, out = 0;
+	struct fused_op *ops = list_fused_ops(p->graph, &count);
 
-	for (int i = 0; names && pieces && i < p->n_removed; i++) {
-		struct rt_removed r = p->removed[i];
+	for (int i = 0; names && ops && i < p->n_eliminated; i++) {
+		struct rt_eliminated_op r = p->eliminated[i];
 
-		if (!r.why && is_left(names, p->graph->n_nodes, &r)) {
-			removed_free(&r);
+		if (!r.why && is_in_graph(names, p->graph->n_nodes, &r)) {
+			free_eliminated_op(&r);
 			continue;
 		}
 		if (!r.why)
-			r.why = why_fused(p->graph, pieces, count, &r);
-		p->removed[kept++] = r;
+			r.why = why_fused(p->graph, ops, count, &r);
+		p->eliminated[out++] = r;
 	}
-	if (names && pieces)
-		p->n_removed = kept;
+	if (names && ops)
+		p->n_eliminated = out;
 	free(names);
-	free(pieces);
-	return names && pieces ? CNN_OK : cnn_fail(e, CNN_ENOMEM, "no memory for operators' names");
+	free(ops);
+	return names && ops ? CNN_OK : cnn_fail(e, CNN_ENOMEM, "no memory for operators' names");
 }
 
-void rt_removed_free(struct cnnrt_program *p)
+void rt_eliminated_ops_free(struct cnnrt_program *p)
 {
-	for (int i = 0; i < p->n_removed; i++)
-		removed_free(&p->removed[i]);
-	free(p->removed);
+	for (int i = 0; i < p->n_eliminated; i++)
+		free_eliminated_op(&p->eliminated[i]);
+	free(p->eliminated);
 }
 
 void cnnrt_program_removed(const struct cnnrt_program *p,
 			   void (*report)(const char *op, const char *name, const char *why,
 					  void *opaque), void *opaque)
 {
-	for (int i = 0; i < p->n_removed; i++)
-		report(p->removed[i].op, p->removed[i].name,
-		       p->removed[i].why ? p->removed[i].why : "removed", opaque);
+	for (int i = 0; i < p->n_eliminated; i++)
+		report(p->eliminated[i].op, p->eliminated[i].name,
+		       p->eliminated[i].why ? p->eliminated[i].why : "removed", opaque);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Programs in files: a header, then four sections, each at a multiple of 64 bytes: description,
- * constants, weights, programs. The last three are used where the file is mapped.
+ * Program files: a header, then four sections, each at a multiple of 64 bytes: description,
+ * constants, weights, programs. The last three are used in place, in the mapped file.
  */
 #include "file.h"
 
@@ -17,7 +17,7 @@
 
 #define MAGIC		"\x89" "CNN\r\n\x1a\n"
 #define BYTE_ORDER_MARK	0x01020304u
-#define FORMAT		5u
+#define FORMAT		6u
 
 enum { DESCRIPTION, CONSTANTS, WEIGHTS, PROGRAMS, SECTIONS };
 
@@ -27,12 +27,13 @@ struct header {
 	uint64_t size;			/* of the file */
 	uint32_t crc;			/* of the file with 0 here */
 	uint32_t flags;			/* FLAG_* */
-	uint64_t section[SECTIONS];	/* bytes of each */
+	uint64_t section[SECTIONS];	/* bytes */
 };
 
-_Static_assert(sizeof(struct header) == RT_FILE_ALIGN, "the header is a section too");
+_Static_assert(sizeof(struct header) == RT_FILE_ALIGN,
+	       "the first section follows the header at RT_FILE_ALIGN");
 
-#define FLAG_OBSERVE	1u	/* every value stays in memory, all constants are there */
+#define FLAG_OBSERVE 1u /* compiled with observe: holds all constants */
 
 static uint64_t align(uint64_t n)
 {
@@ -46,10 +47,10 @@ static uint32_t add_crc(uint32_t crc, const void *data, size_t size)
 
 /* ---- save -------------------------------------------------------------------------------- */
 
-/* Called for each piece of the file in order. */
-typedef int (*piece_fn)(const void *data, size_t size, void *arg);
+/* Called for the parts of the file in order. */
+typedef int (*part_fn)(const void *data, size_t size, void *arg);
 
-static int padded(const struct rt_blob *b, piece_fn fn, void *arg)
+static int padded(const struct rt_blob *b, part_fn fn, void *arg)
 {
 	static const uint8_t zeros[RT_FILE_ALIGN];
 	int ret = b->size ? fn(b->data, b->size, arg) : 0;
@@ -57,8 +58,8 @@ static int padded(const struct rt_blob *b, piece_fn fn, void *arg)
 	return ret ? ret : fn(zeros, (size_t)(align(b->size) - b->size), arg);
 }
 
-static int each_piece(const struct header *h, const struct rt_archive *a,
-		      const struct cnn_lowered *low, piece_fn fn, void *arg)
+static int each_part(const struct header *h, const struct rt_archive *a,
+		     const struct cnn_lowered *low, part_fn fn, void *arg)
 {
 	const struct rt_blob description = { a->bytes, a->size };
 	const struct rt_blob weights = { low->weights, (size_t)low->weight_bytes };
@@ -74,7 +75,7 @@ static int each_piece(const struct header *h, const struct rt_archive *a,
 	return ret ? ret : padded(&programs, fn, arg);
 }
 
-static int sum_piece(const void *data, size_t size, void *arg)
+static int sum_part(const void *data, size_t size, void *arg)
 {
 	uint32_t *crc = arg;
 
@@ -82,7 +83,7 @@ static int sum_piece(const void *data, size_t size, void *arg)
 	return 0;
 }
 
-static int write_piece(const void *data, size_t size, void *arg)
+static int write_part(const void *data, size_t size, void *arg)
 {
 	return fwrite(data, 1, size, arg) == size ? 0 : -1;
 }
@@ -101,35 +102,35 @@ static void fill_header(struct header *h, const struct rt_archive *a,
 	memcpy(h->magic, MAGIC, sizeof(h->magic));
 	for (int i = 0; i < SECTIONS; i++)
 		h->size += align(h->section[i]);
-	each_piece(h, a, low, sum_piece, &crc);
+	each_part(h, a, low, sum_part, &crc);
 	h->crc = crc;
 }
 
-/* Under another name first: a program that runs from the old file keeps it. */
+/* Writes to another name and renames it, because an old file may be mapped by a running program. */
 static int write_file(const char *path, const struct header *h, const struct rt_archive *a,
 		      const struct cnn_lowered *low, struct cnnrt_error *err)
 {
-	char *part = NULL;
+	char *temporary = NULL;
 	struct stat st;
 	FILE *f;
 	int ret;
 
 	if (!stat(path, &st) && !S_ISREG(st.st_mode))
 		return rt_fail(err, CNNRT_EFILE, "%.200s: not a regular file", path);
-	if (asprintf(&part, "%s.part", path) < 0)
+	if (asprintf(&temporary, "%s.part", path) < 0)
 		return rt_fail(err, CNNRT_ENOMEM, "%.200s: out of memory", path);
-	f = fopen(part, "wbe");
-	ret = f ? each_piece(h, a, low, write_piece, f) : -1;
+	f = fopen(temporary, "wbe");
+	ret = f ? each_part(h, a, low, write_part, f) : -1;
 	if (f && fclose(f))
 		ret = -1;
 	if (!ret)
-		ret = rename(part, path);
+		ret = rename(temporary, path);
 	if (ret) {
 		ret = rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno));
 		if (f)
-			unlink(part);
+			unlink(temporary);
 	}
-	free(part);
+	free(temporary);
 	return ret;
 }
 
@@ -137,16 +138,18 @@ int cnnrt_program_save(const struct cnnrt_program *program, const char *path,
 		       struct cnnrt_error *err)
 {
 	struct rt_archive a = {
-		.writing = true, .err = err, .keep_constants = program->observe,
+		.writing = true,
+		.err = err,
+		.all_constants = program->observe,
 	};
 	struct header h;
 	int ret;
 
-	/* The walks only read what they write. */
+	/* With writing set, the walks only read the program. */
 	rt_ar_needs(&a, (struct cnnrt_program *)program, program->hw_version);
 	rt_ar_graph(&a, program->graph);
 	rt_ar_lowered(&a, program->low);
-	rt_ar_removed(&a, (struct cnnrt_program *)program);
+	rt_ar_eliminated_ops(&a, (struct cnnrt_program *)program);
 	ret = a.code;
 	if (!ret) {
 		fill_header(&h, &a, program->low, program->observe);
@@ -180,8 +183,9 @@ static int check_sections(const struct header *h, struct cnnrt_error *err)
 				       (unsigned long long)left);
 		left -= align(h->section[i]);
 	}
-	return left ? rt_fail(err, CNNRT_EINVAL, "program file: %llu bytes behind its sections",
-			      (unsigned long long)left) : CNNRT_OK;
+	return left ? rt_fail(err, CNNRT_EINVAL, "program file: %llu bytes after its last section",
+			      (unsigned long long)left) :
+		      CNNRT_OK;
 }
 
 static int check_header(const struct rt_mapping *m, struct header *h, struct cnnrt_error *err)
@@ -192,20 +196,26 @@ static int check_header(const struct rt_mapping *m, struct header *h, struct cnn
 		return rt_fail(err, CNNRT_EINVAL, "not a program file");
 	memcpy(h, m->data, sizeof(*h));
 	if (h->byte_order != BYTE_ORDER_MARK)
-		return rt_fail(err, CNNRT_EUNSUPPORTED, "program file: byte order 0x%08x, this "
-			       "machine wants 0x%08x", h->byte_order, BYTE_ORDER_MARK);
+		return rt_fail(err, CNNRT_EUNSUPPORTED,
+			       "program file: byte order 0x%08x, this "
+			       "machine needs 0x%08x",
+			       h->byte_order, BYTE_ORDER_MARK);
 	if (h->format != FORMAT)
 		return rt_fail(err, CNNRT_EUNSUPPORTED, "program file: format %u, this library "
 			       "reads %u: compile the network again", h->format, FORMAT);
 	if (h->size != m->size)
-		return rt_fail(err, CNNRT_EINVAL, "program file: %zu bytes, it should have %llu",
-			       m->size, (unsigned long long)h->size);
+		return rt_fail(err, CNNRT_EINVAL,
+			       "program file: it has %zu bytes, its header says %llu", m->size,
+			       (unsigned long long)h->size);
 	crc = file_crc(m);
 	if (h->crc != crc)
-		return rt_fail(err, CNNRT_EINVAL, "program file: checksum 0x%08x, that of its "
-			       "bytes is 0x%08x: it is damaged", h->crc, crc);
+		return rt_fail(err, CNNRT_EINVAL,
+			       "program file: it is damaged: checksum 0x%08x, "
+			       "computed 0x%08x",
+			       h->crc, crc);
 	if (h->flags & ~FLAG_OBSERVE)
-		return rt_fail(err, CNNRT_EUNSUPPORTED, "program file: flags 0x%x", h->flags);
+		return rt_fail(err, CNNRT_EUNSUPPORTED, "program file: unknown flags 0x%x",
+			       h->flags & ~FLAG_OBSERVE);
 	return check_sections(h, err);
 }
 
@@ -230,7 +240,8 @@ static void set_sections(const struct header *h, struct cnnrt_program *p, struct
 static int check_end(struct rt_archive *a)
 {
 	if (a->at != a->size)
-		rt_ar_fail(a, CNNRT_EINVAL, "program file: %zu bytes behind its description",
+		rt_ar_fail(a, CNNRT_EINVAL,
+			   "program file: %zu bytes after the end of its description",
 			   a->size - a->at);
 	if (align(a->constants_at) != a->constants_size)
 		rt_ar_fail(a, CNNRT_EINVAL, "program file: %llu bytes of constants, %llu are used",
@@ -239,7 +250,7 @@ static int check_end(struct rt_archive *a)
 	return a->code;
 }
 
-static int parse(struct cnnrt_program *p, const struct cnnrt_device *dev,
+static int parse(struct cnnrt_program *p, const struct rt_target *target,
 		 const struct cnnrt_load_options *o, struct cnnrt_error *err)
 {
 	struct rt_archive a = { .err = err };
@@ -254,30 +265,30 @@ static int parse(struct cnnrt_program *p, const struct cnnrt_device *dev,
 	if (!p->graph || !p->low)
 		return rt_fail(err, CNNRT_ENOMEM, "program file: out of memory");
 	p->observe = h.flags & FLAG_OBSERVE;
-	p->core_count = dev->info.core_count;
-	memcpy(p->core, dev->core, sizeof(p->core));
+	p->core_count = target->core_count;
+	memcpy(p->core, target->core, p->core_count * sizeof(p->core[0]));
 	set_sections(&h, p, &a);
-	rt_ar_needs(&a, p, dev->info.hw_version);
+	rt_ar_needs(&a, p, target->hw_version);
 	rt_ar_graph(&a, p->graph);
 	rt_ar_lowered(&a, p->low);
-	rt_ar_removed(&a, p);
+	rt_ar_eliminated_ops(&a, p);
 	ret = check_end(&a);
 	if (ret)
 		return ret;
 	cnn_graph_default_limits(p->graph);
-	rt_set_limits(p->graph, o ? o->max_memory : 0, o ? o->max_work : 0);
+	rt_set_limits(p->graph, o->max_memory, o->max_work);
 	if (rt_program_check(p, &e))
 		return rt_graph_error(err, &e);
-	rt_mark_elsewhere(p);
+	rt_mark_in_weight_image(p);
 	return CNNRT_OK;
 }
 
-/* Takes over what m holds. */
-static int load(struct rt_mapping m, const struct cnnrt_device *dev,
-		const struct cnnrt_load_options *o, struct cnnrt_program **out,
-		struct cnnrt_error *err)
+int rt_load(struct rt_mapping m, const struct rt_target *target,
+	    const struct cnnrt_load_options *options, struct cnnrt_program **out,
+	    struct cnnrt_error *err)
 {
 	struct cnnrt_program *p = calloc(1, sizeof(*p));
+	struct cnnrt_load_options o;
 	int ret;
 
 	if (!p) {
@@ -285,7 +296,9 @@ static int load(struct rt_mapping m, const struct cnnrt_device *dev,
 		return rt_fail(err, CNNRT_ENOMEM, "program file: out of memory");
 	}
 	p->file = m;
-	ret = parse(p, dev, o, err);
+	ret = rt_struct_read(RT_STRUCT(cnnrt_load_options, max_work), &o, options, err);
+	if (!ret)
+		ret = parse(p, target, &o, err);
 	if (ret)
 		cnnrt_program_free(p);
 	else
@@ -293,7 +306,7 @@ static int load(struct rt_mapping m, const struct cnnrt_device *dev,
 	return ret;
 }
 
-static int map_file(const char *path, struct rt_mapping *m, struct cnnrt_error *err)
+int rt_map_file(const char *path, struct rt_mapping *m, struct cnnrt_error *err)
 {
 	size_t size;
 	FILE *f;
@@ -306,32 +319,19 @@ static int map_file(const char *path, struct rt_mapping *m, struct cnnrt_error *
 		m->data = mmap(NULL, m->size, PROT_READ, MAP_PRIVATE, fileno(f), 0);
 	fclose(f);
 	if (m->data == MAP_FAILED)
-		return rt_fail(err, CNNRT_EFILE, "%.200s: mapping it: %s", path, strerror(errno));
+		return rt_fail(err, CNNRT_EFILE, "%.200s: mmap: %s", path, strerror(errno));
 	return CNNRT_OK;
 }
 
-int cnnrt_program_load(const char *path, const struct cnnrt_device *dev,
-		       const struct cnnrt_load_options *options, struct cnnrt_program **program,
-		       struct cnnrt_error *err)
+int rt_map_copy(const void *data, size_t size, struct rt_mapping *m, struct cnnrt_error *err)
 {
-	struct rt_mapping m;
-	int ret = map_file(path, &m, err);
-
-	return ret ? ret : load(m, dev, options, program, err);
-}
-
-int cnnrt_program_load_buffer(const void *data, size_t size, const struct cnnrt_device *dev,
-			      const struct cnnrt_load_options *options,
-			      struct cnnrt_program **program, struct cnnrt_error *err)
-{
-	struct rt_mapping m = { .size = size };
-
-	m.data = aligned_alloc(RT_FILE_ALIGN, (size_t)align(size + 1));
-	if (!m.data)
+	*m = (struct rt_mapping){ .size = size };
+	m->data = aligned_alloc(RT_FILE_ALIGN, (size_t)align(size + 1));
+	if (!m->data)
 		return rt_fail(err, CNNRT_ENOMEM, "program file: no memory for %zu bytes", size);
 	if (size)
-		memcpy(m.data, data, size);
-	return load(m, dev, options, program, err);
+		memcpy(m->data, data, size);
+	return CNNRT_OK;
 }
 
 bool cnnrt_program_is(const void *data, size_t size)

@@ -67,7 +67,7 @@ void rt_ar_bool(struct rt_archive *a, bool *v)
 
 	rt_ar_bytes(a, &byte, 1);
 	if (byte > 1)
-		rt_ar_fail(a, CNNRT_EINVAL, "program file: %u for yes or no", byte);
+		rt_ar_fail(a, CNNRT_EINVAL, "program file: %u for a boolean", byte);
 	if (!a->writing)
 		*v = byte == 1;
 }
@@ -95,7 +95,7 @@ void rt_ar_int(struct rt_archive *a, int *v, int min, int max, const char *what)
 	*v = a->code ? 0 : n;
 }
 
-/* Length and bytes of a string to be read; UINT32_MAX for none. */
+/* Reads the length of a string; NO_STRING on failure, or if null allows it. */
 static uint32_t string_length(struct rt_archive *a, bool null, const char *what)
 {
 	uint32_t n;
@@ -157,7 +157,7 @@ void rt_ar_list(struct rt_archive *a, int *n, int max, void **list, size_t size,
 {
 	size_t left = a->size - a->at;
 
-	/* Each element takes a byte at least, so a short file cannot ask for much memory. */
+	/* Each element takes at least a byte, so a short file cannot request much memory. */
 	if (!a->writing && left < (size_t)max)
 		max = (int)left;
 	rt_ar_int(a, n, 0, max, what);

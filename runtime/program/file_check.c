@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the host does with a program that someone else compiled: every index, size and order that
- * it relies on. Values first, then the graph, the arena, and what runs where.
+ * Checks a program from an untrusted file: every index, size and order that the host relies on.
+ * First the values, then the graph, the arena, segments and tasks.
  */
 #include "file.h"
 #include "ir/graph_internal.h"
@@ -29,7 +29,7 @@ static int check_value(const struct check *c, int i)
 	int64_t bytes = v->t.rank < 0 ? 0 : cnn_tensor_bytes(&v->t);
 
 	if (bytes < 0 || (v->t.data && v->t.rank < 0))
-		return wrong(c, "value", i, "element type or shape");
+		return wrong(c, "value", i, "invalid element type or shape");
 	if (bytes > c->g->limits.tensor_bytes)
 		return cnn_fail(c->e, CNN_ELIMIT, "program file: value %.60s takes %lld bytes, the "
 				"limit is %lld", v->name, (long long)bytes,
@@ -37,50 +37,54 @@ static int check_value(const struct check *c, int i)
 	return CNN_OK;
 }
 
-static int mark_ends(const struct check *c)
+static int check_inputs_outputs(const struct check *c)
 {
 	struct cnn_graph *g = c->g;
 
 	for (int i = 0; i < g->n_inputs; i++) {
 		struct cnn_value *v = &g->values[g->inputs[i]];
 
-		if (v->is_input || v->elsewhere || v->t.rank < 0)
-			return wrong(c, "input", i, "given twice, or without a shape");
+		if (v->is_input || v->in_weight_image || v->t.rank < 0)
+			return wrong(c, "input", i, "listed twice, without a shape, or a constant");
 		v->is_input = true;
 	}
 	for (int i = 0; i < g->n_outputs; i++) {
 		struct cnn_value *v = &g->values[g->outputs[i]];
 
-		if (v->is_output || v->elsewhere)
-			return wrong(c, "output", i, "given twice, or without data");
+		if (v->is_output || v->in_weight_image)
+			return wrong(c, "output", i,
+				     "listed twice, or its data is not in the file");
 		v->is_output = true;
 	}
 	return g->n_outputs ? CNN_OK : wrong(c, "network", 0, "no outputs");
 }
 
-/* Every value is there before it is read, and made once. */
+/* Each value has one producer, which comes before its readers. */
 static int check_order(const struct check *c, bool *made)
 {
 	const struct cnn_graph *g = c->g;
 
 	for (int v = 0; v < g->n_values; v++)
-		made[v] = g->values[v].is_input || g->values[v].t.data || g->values[v].elsewhere;
+		made[v] = g->values[v].is_input || g->values[v].t.data ||
+			  g->values[v].in_weight_image;
 	for (int i = 0; i < g->n_nodes; i++) {
 		const struct cnn_node *n = &g->nodes[i];
 
 		for (int k = 0; k < n->n_in; k++)
 			if (n->in[k] >= 0 && !made[n->in[k]])
-				return wrong(c, "operator", i, "reads what is not made yet");
+				return wrong(c, "operator", i,
+					     "it reads a value before its producer runs");
 		for (int k = 0; k < n->n_out; k++) {
 			if (n->out[k] >= 0 && made[n->out[k]])
-				return wrong(c, "operator", i, "makes what is there already");
+				return wrong(c, "operator", i,
+					     "it writes a value that has data or a producer");
 			if (n->out[k] >= 0)
 				made[n->out[k]] = true;
 		}
 	}
 	for (int i = 0; i < g->n_outputs; i++)
 		if (!made[g->outputs[i]])
-			return wrong(c, "output", i, "nothing makes it");
+			return wrong(c, "output", i, "it has no producer");
 	return CNN_OK;
 }
 
@@ -92,7 +96,7 @@ static int check_graph(const struct check *c)
 	for (int i = 0; i < c->g->n_values && !ret; i++)
 		ret = check_value(c, i);
 	if (!ret)
-		ret = mark_ends(c);
+		ret = check_inputs_outputs(c);
 	if (!ret)
 		ret = check_order(c, made);
 	free(made);
@@ -106,7 +110,7 @@ static bool same_type(const struct cnn_tensor *a, const struct cnn_tensor *b)
 	return a->rank < 0 ? b->rank < 0 : a->dtype == b->dtype && cnn_tensor_same_shape(a, b);
 }
 
-/* The shapes in the file are those that its operators give. */
+/* The shapes in the file must equal those that inference gives. */
 static int check_shapes(const struct check *c, int node, const struct cnn_tensor **in,
 			struct cnn_tensor **out, struct cnn_tensor *made)
 {
@@ -131,7 +135,8 @@ static int check_shapes(const struct check *c, int node, const struct cnn_tensor
 		if (ret == CNN_NEED_DATA)
 			made[k].rank = -1;
 		if (out[k] && !same_type(out[k], cnn_node_out(c->g, n, k)))
-			return wrong(c, "operator", node, "its output has another shape");
+			return wrong(c, "operator", node,
+				     "its output has a type or shape other than inferred");
 	}
 	return CNN_OK;
 }
@@ -176,14 +181,14 @@ static bool layout_fits(const struct cnn_slot *s, const struct cnn_tensor *t)
 		last = cnn_add_sat(last, cnn_add_sat(
 			cnn_mul_sat(l->plane / l->columns - 1, l->row_pitch),
 			cnn_mul_sat(l->columns - 1, l->column_pitch)));
-	return last < s->bytes / l->size * (8 / cnn_codes_bits((enum cnn_codes)l->codes));
+	return last < s->bytes / l->size * (8 / cnn_packed_bits(l->codes));
 }
 
-/* Codes of a byte are written together, and never read here. */
+/* The host packs codes by whole bytes, and cannot read them. */
 static bool codes_fit(const struct check *c, int i)
 {
 	const struct cnn_layout *l = &c->low->slots[i].layout;
-	int64_t per_byte = 8 / cnn_codes_bits((enum cnn_codes)l->codes);
+	int64_t per_byte = 8 / cnn_packed_bits(l->codes);
 
 	if (!l->codes)
 		return true;
@@ -203,11 +208,11 @@ static int check_slot(const struct check *c, int i)
 		return CNN_OK;
 	if (!layout_fits(s, &c->g->values[s->from].t) ||
 	    (i < c->g->n_values && !layout_fits(s, &c->g->values[i].t)) || !codes_fit(c, i))
-		return wrong(c, "slot", i, "its layout is not that of the value, or too large");
+		return wrong(c, "slot", i, "its layout does not fit the value or the slot");
 	if (s->offset % align || s->bytes % CNNACC_LINE_SIZE || !s->bytes ||
 	    s->bytes > c->low->arena_bytes - s->offset)
-		return wrong(c, "slot", i, "it is not in the arena");
-	if (c->g->values[s->from].elsewhere)
+		return wrong(c, "slot", i, "it is misaligned, or outside the arena");
+	if (c->g->values[s->from].in_weight_image)
 		return wrong(c, "slot", i, "its constant is not in the file");
 	return CNN_OK;
 }
@@ -220,7 +225,7 @@ static bool overlap(const struct check *c, int v, int w)
 	       b->offset < a->offset + a->bytes;
 }
 
-/* An operator on the CPU may work in the arena: not where it reads, and on each output apart. */
+/* A CPU operator may work in the arena, where its outputs must not overlap inputs or each other. */
 static int check_apart(const struct check *c, int i)
 {
 	const struct cnn_node *n = &c->g->nodes[i];
@@ -228,24 +233,24 @@ static int check_apart(const struct check *c, int i)
 	for (int k = 0; k < n->n_out; k++) {
 		for (int j = 0; j < n->n_in && n->out[k] >= 0; j++)
 			if (n->in[j] >= 0 && overlap(c, n->out[k], n->in[j]))
-				return wrong(c, "operator", i, "it writes where it reads");
+				return wrong(c, "operator", i, "an output overlaps an input");
 		for (int j = 0; j < k && n->out[k] >= 0; j++)
 			if (n->out[j] >= 0 && overlap(c, n->out[k], n->out[j]))
-				return wrong(c, "operator", i, "two outputs in one place");
+				return wrong(c, "operator", i, "two outputs overlap");
 	}
 	return CNN_OK;
 }
 
-/* What the host reads of a core's work must be in memory, a core's constants are the core's own. */
+/* What the host reads must be in memory: a slot for a core's result, data for a constant. */
 static int check_crossing(const struct check *c, int i)
 {
 	const struct cnn_value *v = &c->g->values[i];
 	bool host = cnn_read_on_host(c->g, c->low, i);
 
-	if (host && v->elsewhere)
-		return wrong(c, "value", i, "the host reads it, it is not in the file");
+	if (host && v->in_weight_image)
+		return wrong(c, "value", i, "the host reads it, but its data is not in the file");
 	if (host && rt_made_on_device(c->p, i) && !c->low->slots[i].used)
-		return wrong(c, "value", i, "the host reads what a core makes: it has no slot");
+		return wrong(c, "value", i, "the host reads it from a core, but it has no slot");
 	return CNN_OK;
 }
 
@@ -258,7 +263,7 @@ static bool has_data(const struct check *c, int v)
 	return val->t.data || val->is_input || val->producer >= 0;
 }
 
-/* Is what the host fills a slot with from another value there before segment i? */
+/* Can the host fill a slot with another value before segment i? */
 static bool can_copy(const struct check *c, int i, int slot)
 {
 	int from = c->low->slots[slot].from, producer = c->g->values[from].producer;
@@ -272,56 +277,60 @@ static int check_lists(const struct check *c, int i)
 	const struct cnn_segment *s = &c->low->segments[i];
 
 	if (s->core < 0 && (s->n_in || s->n_out))
-		return wrong(c, "segment", i, "lists of values for the CPU");
+		return wrong(c, "segment", i, "it is on the CPU, but has lists of slots");
 	for (int k = 0; k < s->n_in; k++) {
 		const struct cnn_slot *slot = &c->low->slots[s->in[k]];
 
 		if (!slot->used || !has_data(c, slot->from) ||
 		    (slot->from != s->in[k] && !can_copy(c, i, s->in[k])))
-			return wrong(c, "segment", i, "it reads a value that is not there");
+			return wrong(c, "segment", i, "it reads a value that has no data by then");
 	}
 	for (int k = 0; k < s->n_out; k++)
 		if (!c->low->slots[s->out[k]].used || !rt_made_on_device(c->p, s->out[k]) ||
 		    c->low->nodes[c->g->values[s->out[k]].producer].segment != i)
-			return wrong(c, "segment", i, "it does not make a value that it gives");
+			return wrong(c, "segment", i,
+				     "it does not compute a value of its out list");
 	return CNN_OK;
 }
 
-/* Segments hold all nodes, each once and after those whose values it reads. */
-static int take_node(const struct check *c, int segment, int node, int turn)
+/* Each node is in one segment, after the nodes whose values it reads. */
+static int take_node(const struct check *c, int segment, int node, int order)
 {
 	struct cnn_placement *p = &c->low->nodes[node];
 	const struct cnn_node *n = &c->g->nodes[node];
 
 	if (p->segment >= 0 || p->core != c->low->segments[segment].core)
-		return wrong(c, "operator", node, "it runs twice, or elsewhere");
+		return wrong(c, "operator", node,
+			     "it runs twice, or its segment is on another core");
 	for (int k = 0; k < n->n_in; k++) {
 		int from = n->in[k] < 0 ? -1 : c->g->values[n->in[k]].producer;
 
 		if (from >= 0 && c->low->nodes[from].segment < 0)
-			return wrong(c, "operator", node, "it runs before one that it reads from");
+			return wrong(c, "operator", node,
+				     "it runs before the producer of an input");
 	}
 	p->segment = segment;
-	p->turn = turn;
+	p->order = order;
 	return CNN_OK;
 }
 
-/* And all tasks, in order. */
+/* Each task is in one segment, and tasks are in order. */
 static int take_tasks(const struct check *c, int i, int *task)
 {
 	const struct cnn_segment *s = &c->low->segments[i];
 
 	if (s->core < 0)
-		return s->n_tasks ? wrong(c, "segment", i, "tasks for the CPU") : CNN_OK;
+		return s->n_tasks ? wrong(c, "segment", i, "it is on the CPU, but has tasks") :
+				    CNN_OK;
 	if (s->first_task != *task || s->n_tasks > c->low->n_tasks - *task)
-		return wrong(c, "segment", i, "its tasks do not follow those before it");
+		return wrong(c, "segment", i, "its tasks do not follow the previous segment's");
 	*task += s->n_tasks;
 	return CNN_OK;
 }
 
 static int take_segments(const struct check *c)
 {
-	int turn = 0, task = 0, ret = CNN_OK;
+	int order = 0, task = 0, ret = CNN_OK;
 
 	for (int i = 0; i < c->low->n_nodes; i++)
 		c->low->nodes[i].segment = -1;
@@ -331,12 +340,13 @@ static int take_segments(const struct check *c)
 		if (!s->n_nodes)
 			ret = wrong(c, "segment", i, "it has no operators");
 		for (int k = 0; k < s->n_nodes && !ret; k++)
-			ret = take_node(c, i, s->nodes[k], turn++);
+			ret = take_node(c, i, s->nodes[k], order++);
 		if (!ret)
 			ret = take_tasks(c, i, &task);
 	}
-	if (!ret && (turn != c->g->n_nodes || task != c->low->n_tasks))
-		ret = wrong(c, "segment", c->low->n_segments, "operators or tasks are left");
+	if (!ret && (order != c->g->n_nodes || task != c->low->n_tasks))
+		ret = wrong(c, "segment", c->low->n_segments,
+			    "operators or tasks without a segment");
 	return ret;
 }
 
@@ -347,9 +357,9 @@ static int check_task(const struct check *c, const struct cnnrt_core_info *core,
 	if (t->offset % CNNACC_LINE_SIZE || !t->length || t->length % 4 ||
 	    t->length > core->program_max ||
 	    (int64_t)t->length > c->low->program_bytes - t->offset)
-		return wrong(c, "task", i, "its program is not in the image, or too long");
+		return wrong(c, "task", i, "its program is outside the image, or too long");
 	if (!t->cycle_limit || t->cycle_limit > core->job_cycles_max)
-		return wrong(c, "task", i, "cycle limit");
+		return wrong(c, "task", i, "its cycle limit is 0, or above the core's");
 	return CNN_OK;
 }
 
@@ -367,7 +377,7 @@ static int check_segments(const struct check *c)
 	return ret;
 }
 
-/* ---- the whole ---------------------------------------------------------------------- */
+/* ---- the whole program -------------------------------------------------------------- */
 
 static void sum_up(struct cnn_lowered *low)
 {
@@ -385,7 +395,7 @@ int rt_program_check(struct cnnrt_program *p, struct cnn_err *e)
 
 	if (c.low->n_nodes != c.g->n_nodes || c.low->n_values != c.g->n_values)
 		return wrong(&c, "placement", c.low->n_nodes,
-			     "not as many as operators and values");
+			     "the counts differ from those of operators and values");
 	if (c.low->weight_bytes > CNN_WEIGHTS_MAX || c.low->program_bytes > CNN_PROGRAM_MAX)
 		return cnn_fail(e, CNN_ELIMIT, "program file: %lld bytes of weights, %lld of "
 				"programs: limits %lld and %lld", (long long)c.low->weight_bytes,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program needs of the device that it is loaded for. */
+/* What a program requires of the device that it is loaded for. */
+#include "backend/desc.h"
 #include "file.h"
 
 #include <string.h>
 
-/* ---- what this program needs -------------------------------------------------------- */
+/* ---- requirements of the program ---------------------------------------------------- */
 
 static struct rt_need *need_of(struct rt_archive *a, const struct cnnrt_program *p, int core)
 {
@@ -15,12 +16,13 @@ static struct rt_need *need_of(struct rt_archive *a, const struct cnnrt_program 
 		if (a->need[i].core == core)
 			return &a->need[i];
 	need = &a->need[a->need_count++];
-	*need = (struct rt_need){ .core = core, .type = c->type, .version = c->version };
+	*need = (struct rt_need){ .core = core, .version = c->version };
+	memcpy(need->name, c->name, sizeof(need->name));
 	memcpy(need->param, c->param, sizeof(need->param));
 	return need;
 }
 
-/* By placement too: a core may have nothing to do but rename values. */
+/* Placements count too: a core may only rename values, without a task. */
 static void collect_needs(struct rt_archive *a, const struct cnnrt_program *p)
 {
 	const struct cnn_lowered *low = p->low;
@@ -43,32 +45,52 @@ static void collect_needs(struct rt_archive *a, const struct cnnrt_program *p)
 	}
 }
 
-/* ---- does a device have it? --------------------------------------------------------- */
+/* ---- matching cores of the device --------------------------------------------------- */
 
-/* Major versions must be the same, the device's minor one may be newer. */
+/* Major versions must be equal; the device's minor version may be higher. */
 static bool version_fits(uint32_t have, uint32_t want)
 {
 	return have >> 16 == want >> 16 && (have & 0xffff) >= (want & 0xffff);
 }
 
-/* Does core c serve? If not, what it lacks. */
-static bool serves(const struct cnnrt_core_info *c, int index, const struct rt_need *need,
-		   struct cnnrt_error *why)
+/* Names the first parameter in build parameter word i that differs; false. */
+static bool param_differs(const struct cnnrt_core_info *c, int index, const struct rt_need *need,
+			  uint32_t i, struct cnnrt_error *why)
 {
-	if (c->type != need->type)
+	const struct cnn_core_desc *desc = cnn_core_desc(c->name);
+	uint32_t want = need->param[i], have = c->param[i];
+	const char *name = "unknown";
+
+	for (size_t k = 0; desc && k < desc->n_params; k++) {
+		const struct cnnacc_param_info *p = &desc->params[k];
+		uint32_t value = cnn_desc_param(p, need->param, 0);
+
+		if (p->index != i || value == cnn_desc_param(p, c->param, 0))
+			continue;
+		name = p->name;
+		want = value;
+		have = cnn_desc_param(p, c->param, 0);
+		break;
+	}
+	return !rt_fail(why, CNNRT_EUNSUPPORTED, "the program needs %s parameter %u (%s) 0x%x, core "
+			"%d of the device has 0x%x", c->name, i, name, want, index, have);
+}
+
+/* Does core c meet the need? If not, why says what it lacks. */
+static bool meets_need(const struct cnnrt_core_info *c, int index, const struct rt_need *need,
+		       struct cnnrt_error *why)
+{
+	if (strcmp(c->name, need->name))
 		return !rt_fail(why, CNNRT_EUNSUPPORTED, "the program needs a core %s, core %d of "
-				"the device is %s", rt_core_name(need->type), index, c->name);
+				"the device is %s", need->name, index, c->name);
 	if (!version_fits(c->version, need->version))
 		return !rt_fail(why, CNNRT_EUNSUPPORTED, "the program needs %s version %u.%u, core "
 				"%d of the device is %u.%u", c->name, need->version >> 16,
 				need->version & 0xffff, index, c->version >> 16,
 				c->version & 0xffff);
-	for (int i = 0; i < 8; i++)
+	for (uint32_t i = 0; i < RT_ARRAY_SIZE(c->param); i++)
 		if (c->param[i] != need->param[i])
-			return !rt_fail(why, CNNRT_EUNSUPPORTED, "the program needs %s parameter "
-					"%d (%s) 0x%x, core %d of the device has 0x%x", c->name, i,
-					rt_param_name(c->type, (uint32_t)i), need->param[i], index,
-					c->param[i]);
+			return param_differs(c, index, need, i, why);
 	if (need->program_max > c->program_max)
 		return !rt_fail(why, CNNRT_EUNSUPPORTED, "the program needs programs of %u bytes, "
 				"core %d (%s) takes up to %u", need->program_max, index, c->name,
@@ -81,21 +103,21 @@ static bool serves(const struct cnnrt_core_info *c, int index, const struct rt_n
 	return true;
 }
 
-/* The core that it was compiled for if that serves, else the first other one that does. */
+/* Prefers the core of the same index, then the first that no other need has, then any. */
 static bool find_core(const struct cnnrt_program *p, struct rt_need *need, unsigned int taken,
 		      struct cnnrt_error *why)
 {
 	int count = (int)p->core_count, found = -1;
 
-	if (need->core < count && serves(&p->core[need->core], need->core, need, why))
+	if (need->core < count && meets_need(&p->core[need->core], need->core, need, why))
 		return true;
 	for (int i = 0; i < count; i++) {
-		bool same_type = p->core[i].type == need->type;
+		bool same_name = !strcmp(p->core[i].name, need->name);
 
 		if (found >= 0 && (!(taken & 1u << found) || taken & 1u << i))
 			continue;
-		/* A core of another type says nothing about what one of this type lacks. */
-		if (serves(&p->core[i], i, need, same_type ? why : NULL))
+		/* The reason is to be about a core of the same kind, if there is one. */
+		if (meets_need(&p->core[i], i, need, same_name ? why : NULL))
 			found = i;
 	}
 	if (found >= 0)
@@ -111,7 +133,7 @@ static void find_cores(struct rt_archive *a, const struct cnnrt_program *p)
 		struct cnnrt_error why = { 0 };
 
 		rt_fail(&why, CNNRT_EUNSUPPORTED, "the program needs a core %s, the device has "
-			"none", rt_core_name(a->need[i].type));
+			"none", a->need[i].name);
 		if (!find_core(p, &a->need[i], taken, &why))
 			rt_ar_fail(a, why.code, "%s", why.text);
 		taken |= 1u << a->need[i].core;
@@ -123,7 +145,11 @@ static void find_cores(struct rt_archive *a, const struct cnnrt_program *p)
 static void walk_need(struct rt_archive *a, struct rt_need *need)
 {
 	rt_ar_int(a, &need->core, 0, CNNRT_MAX_CORES - 1, "index of a core");
-	rt_ar_u32(a, &need->type);
+	rt_ar_chars(a, need->name, sizeof(need->name), "name of a core");
+	/* It is printed, and looked up: the rule of the driver. */
+	if (!a->writing && !a->code &&
+	    (!*need->name || need->name[strspn(need->name, "abcdefghijklmnopqrstuvwxyz0123456789-")]))
+		rt_ar_fail(a, CNNRT_EINVAL, "program file: characters in the name of a core");
 	rt_ar_u32(a, &need->version);
 	rt_ar_u32(a, &need->program_max);
 	rt_ar_u64(a, &need->job_cycles_max);

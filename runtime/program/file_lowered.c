@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Placement, segments, tasks and the arena's plan in a program file. */
+/* Placement, slots, segments, tasks and spans in a program file. */
 #include "file.h"
 
 #if __SIZEOF_POINTER__ == 8
-/* Whoever adds a field says here whether it belongs into the file. */
+/* A new field must be added to the walk, unless it does not belong in the file. */
 _Static_assert(sizeof(struct cnn_placement) == 320, "struct cnn_placement and its walk");
 _Static_assert(sizeof(struct cnn_slot) == 112, "struct cnn_slot and its walk");
 _Static_assert(sizeof(struct cnn_task) == 48, "struct cnn_task and its walk");
@@ -15,7 +15,7 @@ _Static_assert(sizeof(struct cnn_lowered) == 136, "struct cnn_lowered and its wa
 
 #define MAX_COUNT	((int64_t)1 << 62)	/* of work */
 
-/* In the file cores are counted as the needs are, on the device as it has them. */
+/* The file has the index of the core's need; in memory it is the index of the device's core. */
 static void walk_core(struct rt_archive *a, int *core)
 {
 	int k = CNN_ON_CPU;
@@ -33,7 +33,7 @@ static void walk_placement(struct rt_archive *a, struct cnn_placement *p)
 	walk_core(a, &p->core);
 	rt_ar_chars(a, p->reason, sizeof(p->reason), "reason");
 	rt_ar_i64(a, &p->macs, 0, MAX_COUNT, "multiply-adds");
-	rt_ar_bytes(a, &p->cost, sizeof(p->cost));	/* nothing but 64-bit numbers */
+	rt_ar_bytes(a, &p->cost, sizeof(p->cost)); /* only 64-bit numbers */
 }
 
 static void walk_slot(struct rt_archive *a, struct cnn_slot *s, int values)
@@ -57,7 +57,10 @@ static void walk_slot(struct rt_archive *a, struct cnn_slot *s, int values)
 	rt_ar_i64(a, &l->row_pitch, 0, CNN_ARENA_MAX, "pitch of rows");
 	rt_ar_i64(a, &l->column_pitch, 0, CNN_ARENA_MAX, "pitch of columns");
 	rt_ar_i64(a, &l->size, 1, 8, "bytes of an element");
-	rt_ar_i64(a, &l->codes, CNN_CODES_NONE, CNN_CODES_COUNT - 1, "codes of an element");
+	rt_ar_i64(a, &l->codes, 0, INT8_MAX, "packed format of an element");
+	if (l->codes && !cnn_packed_format(l->codes))
+		rt_ar_fail(a, CNNRT_EUNSUPPORTED, "program file: no packed format %lld",
+			   (long long)l->codes);
 }
 
 static void walk_indices(struct rt_archive *a, int **list, int *n, int below,
@@ -106,8 +109,9 @@ static void walk_span(struct rt_archive *a, struct cnnrt_span *s, const struct c
 	s->task = (unsigned int)task;
 	s->what = (enum cnnrt_activity)what;
 	if (s->core < 0 || s->start > s->end)
-		rt_ar_fail(a, CNNRT_EINVAL, "program file: a span on no core, or that ends before "
-			   "it starts");
+		rt_ar_fail(a, CNNRT_EINVAL,
+			   "program file: a span on no core, or one that ends "
+			   "before it starts");
 }
 
 void rt_ar_lowered(struct rt_archive *a, struct cnn_lowered *l)

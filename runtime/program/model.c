@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "import/import.h"
 #include "model.h"
 
 #include <stdlib.h>
@@ -105,8 +106,7 @@ int cnnrt_model_io(const struct cnnrt_model *m, enum cnnrt_direction dir, unsign
 		t.rank = m->inputs[index].rank;
 		memcpy(t.dims, m->inputs[index].dims, sizeof(t.dims));
 	}
-	rt_tensor_info(v->name, &t, info);
-	return CNNRT_OK;
+	return rt_tensor_info(v->name, &t, info, err);
 }
 
 static int check_shape(const struct cnnrt_model *m, unsigned int index, int rank,

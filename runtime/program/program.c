@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a program says about itself. */
+/* Limits, description and estimate of a program. */
 #include "model.h"
 
 #include <stdlib.h>
@@ -27,12 +27,16 @@ int rt_check_limits(const struct cnnrt_program *p, struct cnn_err *e)
 	const struct cnn_lowered *low = p->low;
 
 	if (low->macs > lim->work)
-		return cnn_fail(e, CNN_ELIMIT, "the network takes %lld multiply-adds, the limit "
-				"is %lld", (long long)low->macs, (long long)lim->work);
+		return cnn_fail(e, CNN_ELIMIT,
+				"the network takes %lld multiply-adds, the limit "
+				"is %lld (max_work)",
+				(long long)low->macs, (long long)lim->work);
 	if (low->arena_bytes > lim->total_bytes || low->weight_bytes > lim->total_bytes)
-		return cnn_fail(e, CNN_ELIMIT, "the network takes %lld bytes of device memory, "
-				"the limit is %lld", (long long)(low->arena_bytes +
-				low->weight_bytes), (long long)lim->total_bytes);
+		return cnn_fail(e, CNN_ELIMIT,
+				"the network takes %lld bytes of device memory, "
+				"the limit is %lld (max_memory)",
+				(long long)(low->arena_bytes + low->weight_bytes),
+				(long long)lim->total_bytes);
 	return CNN_OK;
 }
 
@@ -44,11 +48,11 @@ static bool only_cores_read(const struct cnnrt_program *p, int v)
 	       !cnn_read_on_host(p->graph, p->low, v);
 }
 
-void rt_mark_elsewhere(struct cnnrt_program *p)
+void rt_mark_in_weight_image(struct cnnrt_program *p)
 {
 	for (int v = 0; v < p->graph->n_values; v++)
 		if (p->graph->values[v].t.data)
-			p->graph->values[v].elsewhere = only_cores_read(p, v);
+			p->graph->values[v].in_weight_image = only_cores_read(p, v);
 }
 
 void rt_unmap(struct rt_mapping *m)
@@ -66,7 +70,7 @@ void cnnrt_program_free(struct cnnrt_program *p)
 	cnn_lowered_free(p->low);
 	cnn_graph_free(p->graph);
 	cnn_graph_free(p->file_graph);
-	rt_removed_free(p);
+	rt_eliminated_ops_free(p);
 	rt_unmap(&p->file);
 	free(p);
 }
@@ -86,8 +90,7 @@ int cnnrt_program_io(const struct cnnrt_program *p, enum cnnrt_direction dir, un
 		return ret;
 	v = &p->graph->values[dir == CNNRT_INPUT ? p->graph->inputs[index] :
 			      p->graph->outputs[index]];
-	rt_tensor_info(v->name, &v->t, info);
-	return CNNRT_OK;
+	return rt_tensor_info(v->name, &v->t, info, err);
 }
 
 void cnnrt_program_explain(const struct cnnrt_program *p,
@@ -98,11 +101,12 @@ void cnnrt_program_explain(const struct cnnrt_program *p,
 		const struct cnn_node *n = &p->graph->nodes[i];
 		const struct cnn_placement *at = &p->low->nodes[i];
 		struct cnnrt_op_report r = {
+			.struct_size = sizeof(r),
 			.index = (unsigned int)i, .op = n->op_type, .name = n->name,
 			.fused = n->fused ? n->fused : "",
 			.place = at->core < 0 ? "cpu" : p->core[at->core].name,
 			.reason = at->reason, .core = at->core,
-			.macs = (uint64_t)at->macs, .cost = at->cost,
+			.macs = (uint64_t)at->macs, .cost = &at->cost,
 		};
 
 		report(&r, opaque);
@@ -151,9 +155,11 @@ static void count_conversions(const struct cnnrt_program *p, struct cnnrt_estima
 	}
 }
 
-void cnnrt_program_estimate(const struct cnnrt_program *p, struct cnnrt_estimate *est)
+int cnnrt_program_estimate(const struct cnnrt_program *p, struct cnnrt_estimate *est,
+			   struct cnnrt_error *err)
 {
-	*est = (struct cnnrt_estimate){
+	const struct rt_struct *type = RT_STRUCT(cnnrt_estimate, activation_bytes);
+	struct cnnrt_estimate own = {
 		.macs_total = (uint64_t)p->low->macs,
 		.macs_device = (uint64_t)p->low->device_macs,
 		.ops_total = (uint32_t)p->graph->n_nodes,
@@ -164,14 +170,20 @@ void cnnrt_program_estimate(const struct cnnrt_program *p, struct cnnrt_estimate
 		.program_bytes = (uint64_t)p->low->program_bytes,
 		.activation_bytes = (uint64_t)p->low->arena_bytes,
 	};
+	int ret = rt_struct_check(type, est->struct_size, err);
+
+	if (ret)
+		return ret;
 	for (int i = 0; i < p->graph->n_nodes; i++) {
 		const struct cnn_placement *at = &p->low->nodes[i];
 
 		if (at->core < 0)
 			continue;
-		est->ops_device++;
-		est->macs_core[at->core] += (uint64_t)at->macs;
-		est->cycles += at->cost.cycles;
+		own.ops_device++;
+		own.macs_core[at->core] += (uint64_t)at->macs;
+		own.cycles += at->cost.cycles;
 	}
-	count_conversions(p, est);
+	count_conversions(p, &own);
+	rt_struct_write(type, est, &own);
+	return CNNRT_OK;
 }

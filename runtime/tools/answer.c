@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What cnnrun tells of placement and answers. */
+/* Prints where operators run, and outputs. */
 #include "cnnrun.h"
 
 #include <inttypes.h>
@@ -39,11 +39,14 @@ void print_explain(const struct cnnrt_program *program, const char *core)
 
 void print_macs(const struct cnnrt_program *program, const struct cnnrt_device *dev)
 {
-	struct cnnrt_estimate est;
-	struct cnnrt_core_info core;
+	struct cnnrt_estimate est = { .struct_size = sizeof(est) };
+	struct cnnrt_core_info core = { .struct_size = sizeof(core) };
 	struct cnnrt_error err;
 
-	cnnrt_program_estimate(program, &est);
+	if (cnnrt_program_estimate(program, &est, &err)) {
+		complain_error(&err);
+		return;
+	}
 	printf("MACs on device: %" PRIu64 " of %" PRIu64 " (%.2f %%)", est.macs_device,
 	       est.macs_total,
 	       est.macs_total ? 100.0 * (double)est.macs_device / (double)est.macs_total : 0.0);
@@ -112,14 +115,10 @@ static bool is_scores(const struct cnn_tensor *t, int64_t count)
 void print_output(const struct cnnrt_tensor_info *info, const void *data, char *const *labels,
 		  size_t label_count)
 {
-	struct cnn_tensor t = {
-		.dtype = (enum cnn_dtype)info->type, .rank = info->rank, .data = (void *)data,
-	};
+	struct cnn_tensor t = tensor_of(info, (void *)data);
+	int64_t count = cnn_tensor_count(&t);
 	char text[128], name[256];
-	int64_t count;
 
-	memcpy(t.dims, info->dims, sizeof(t.dims));
-	count = cnn_tensor_count(&t);
 	printf("%s: %s\n", clean(info->name, name, sizeof(name)), cnn_tensor_describe(&t, text, sizeof(text)));
 	if (is_scores(&t, count))
 		print_top(&t, count, labels, label_count);

@@ -12,11 +12,12 @@
 
 int clients_device(struct cnnrt_device *dev, struct client_device *d)
 {
-	struct cnnrt_core_info core;
+	struct cnnrt_core_info core = { .struct_size = sizeof(core) };
 	struct cnnrt_error err;
 	struct stat st;
 
 	memset(d, 0, sizeof(*d));
+	d->info.struct_size = sizeof(d->info);
 	if (cnnrt_device_info(dev, &d->info, &err))
 		return complain_error(&err);
 	if (cnnrt_device_fd(dev) < 0 || fstat(cnnrt_device_fd(dev), &st) || !*d->info.bus)
@@ -48,9 +49,37 @@ int clients_read_cores(struct client_device *d)
 	return EXIT_DONE;
 }
 
+/* ---- usage ---------------------------------------------------------------------------- */
+
+#define USAGE(member, fdinfo, debugfs)	{ offsetof(struct usage, member), #member, fdinfo, debugfs }
+
+/* Fields of struct usage, uint64_t each: their names in JSON, fdinfo and debugfs. */
+static const struct {
+	size_t offset;
+	const char *json, *fdinfo, *debugfs;
+} usages[] = {
+	USAGE(busy_ns, "drm-engine-", " busy_ns="), USAGE(cycles, "drm-cycles-", " cycles="),
+	USAGE(jobs, "cnnacc-jobs-", " jobs="), USAGE(macs, "cnnacc-macs-", " macs="),
+	USAGE(read_bytes, "cnnacc-read-", " read="),
+	USAGE(written_bytes, "cnnacc-written-", " written="),
+};
+
+static uint64_t *usage_at(struct usage *u, size_t i)
+{
+	return (uint64_t *)(void *)((char *)u + usages[i].offset);
+}
+
+void json_usage(struct json *j, const struct usage *u)
+{
+	struct usage copy = *u;
+
+	for (size_t i = 0; i < ARRAY_SIZE(usages); i++)
+		json_u64(j, usages[i].json, *usage_at(&copy, i));
+}
+
 /* ---- fdinfo ---------------------------------------------------------------------------- */
 
-/* "drm-engine-ccp.0: 12 ns": the rest of the line if it starts with the key of a core. */
+/* Returns the value in a line such as "drm-engine-NAME.0: 12 ns", NULL if the key is another. */
 static const char *core_key(const char *line, const char *prefix, const char *core)
 {
 	size_t n = strlen(prefix), m = strlen(core);
@@ -62,20 +91,11 @@ static const char *core_key(const char *line, const char *prefix, const char *co
 
 static void parse_core(const char *line, const char *core, struct usage *u)
 {
-	const struct {
-		const char *prefix;
-		uint64_t *value;
-	} keys[] = {
-		{ "drm-engine-", &u->busy_ns }, { "drm-cycles-", &u->cycles },
-		{ "cnnacc-jobs-", &u->jobs }, { "cnnacc-macs-", &u->macs },
-		{ "cnnacc-read-", &u->read_bytes }, { "cnnacc-written-", &u->written_bytes },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-		const char *rest = core_key(line, keys[i].prefix, core);
+	for (size_t i = 0; i < ARRAY_SIZE(usages); i++) {
+		const char *rest = core_key(line, usages[i].fdinfo, core);
 
 		if (rest)
-			*keys[i].value = strtoull(rest, NULL, 10);
+			*usage_at(u, i) = strtoull(rest, NULL, 10);
 	}
 }
 
@@ -88,7 +108,7 @@ static uint64_t parse_kib(const char *rest)
 	return strstr(end, "MiB") ? value << 10 : strstr(end, "KiB") ? value : value >> 10;
 }
 
-/* False if the file is none of a client of the driver. */
+/* Returns false if the file does not belong to a client of the driver. */
 static bool parse_fdinfo(const struct client_device *d, FILE *f, struct client *c)
 {
 	bool ours = false, numbered = false;
@@ -125,7 +145,7 @@ static void read_comm(long pid, char *comm, size_t size)
 	clean(text, comm, size);
 }
 
-/* A file may be open in several processes, or several times in one. */
+/* One client can have many descriptors, in one process or several. */
 static bool known(const struct clients *c, uint64_t id)
 {
 	for (unsigned int i = 0; i < c->count; i++)
@@ -212,7 +232,7 @@ static FILE *open_debugfs(const struct client_device *d, const char *name)
 	return f;
 }
 
-/* The number behind " key=", 0 if it is not there. */
+/* Returns the number after key, 0 if the line lacks it. */
 static uint64_t number(const char *line, const char *key)
 {
 	const char *at = strstr(line, key);
@@ -245,12 +265,8 @@ static void parse_context_core(const struct client_device *d, const char *line, 
 		snprintf(key, sizeof(key), " core %s ", d->core[i]);
 		if (!strstr(line, key))
 			continue;
-		c->core[i] = (struct usage){
-			.jobs = number(line, " jobs="), .busy_ns = number(line, " busy_ns="),
-			.cycles = number(line, " cycles="), .macs = number(line, " macs="),
-			.read_bytes = number(line, " read="),
-			.written_bytes = number(line, " written="),
-		};
+		for (size_t k = 0; k < ARRAY_SIZE(usages); k++)
+			*usage_at(&c->core[i], k) = number(line, usages[k].debugfs);
 	}
 }
 
@@ -296,14 +312,4 @@ int clients_read_contexts(const struct client_device *d, struct contexts *c)
 	}
 	fclose(f);
 	return EXIT_DONE;
-}
-
-void json_usage(struct json *j, const struct usage *u)
-{
-	json_u64(j, "busy_ns", u->busy_ns);
-	json_u64(j, "cycles", u->cycles);
-	json_u64(j, "jobs", u->jobs);
-	json_u64(j, "macs", u->macs);
-	json_u64(j, "read_bytes", u->read_bytes);
-	json_u64(j, "written_bytes", u->written_bytes);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who uses a device and how much, as the kernel shows it: fdinfo, sysfs, debugfs. */
+/* Clients of a device and what they used, from fdinfo, sysfs and debugfs. */
 #ifndef CNNCTL_CLIENTS_H
 #define CNNCTL_CLIENTS_H
 
@@ -13,7 +13,7 @@
 #define CLIENTS_COUNTERS	(sizeof(struct cnnacc_stats) / sizeof(uint64_t))
 #define CLIENTS_PATH		160
 
-/* What a core has done for somebody. */
+/* What a core has done for a client or a context. */
 struct usage {
 	uint64_t busy_ns, cycles, jobs, macs, read_bytes, written_bytes;
 };
@@ -21,7 +21,7 @@ struct usage {
 struct client_device {
 	struct cnnrt_device_info info;
 	dev_t node;
-	char core[CNNRT_MAX_CORES][16];		/* names as in fdinfo: "ccp.0" */
+	char core[CNNRT_MAX_CORES][16];		/* names as in fdinfo: "NAME.0" */
 	uint64_t core_busy_ns[CNNRT_MAX_CORES];	/* of all clients */
 };
 
@@ -36,11 +36,11 @@ struct client {
 
 struct clients {
 	unsigned int count;
-	bool truncated;		/* there are more */
+	bool truncated;		/* more than CLIENTS_MAX were found */
 	struct client at[CLIENTS_MAX];
 };
 
-/* A context, alive or being torn down; core[].jobs and so on are its part. */
+/* A context, alive or being destroyed; core[] counts its own jobs. */
 struct context {
 	unsigned int hw_id;
 	long pid;
@@ -51,21 +51,21 @@ struct context {
 
 struct contexts {
 	unsigned int count;
-	bool truncated;		/* there are more */
+	bool truncated;		/* more than CLIENTS_MAX were found */
 	struct context at[CLIENTS_MAX];
 };
 
-/* Describes a device behind the kernel's driver: an exit status, after a message. */
+/* Describes a device of the kernel driver; on failure prints a message. Returns an exit status. */
 int clients_device(struct cnnrt_device *dev, struct client_device *d);
-/* Reads the cores' busy times: an exit status, after a message. */
+/* Reads the cores' busy times; on failure prints a message. Returns an exit status. */
 int clients_read_cores(struct client_device *d);
 /* Finds all files of the device that this user may see. */
 void clients_read(const struct client_device *d, struct clients *c);
-/* The path of a file of the driver's in debugfs. */
+/* Writes the path of one of the driver's files in debugfs. */
 void clients_debugfs(const struct client_device *d, const char *name, char path[CLIENTS_PATH]);
-/* Reads what each core has counted, in the order of struct cnnacc_stats: an exit status. */
+/* Reads each core's counters, in the order of struct cnnacc_stats. Returns an exit status. */
 int clients_read_counters(const struct client_device *d, uint64_t counters[][CLIENTS_COUNTERS]);
-/* Reads the contexts of all users: an exit status, after a message. */
+/* Reads the contexts of all users; on failure prints a message. Returns an exit status. */
 int clients_read_contexts(const struct client_device *d, struct contexts *c);
 
 void json_usage(struct json *j, const struct usage *u);

@@ -2,9 +2,9 @@
 #ifndef CNNCTL_H
 #define CNNCTL_H
 
-#include "util.h"
+#include "options.h"
 
-/* Each takes what follows its name and returns an exit status. */
+/* Each takes its arguments, the first of which is its name, and returns an exit status. */
 int cmd_info(int argc, char **argv);
 int cmd_regs(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
@@ -15,18 +15,21 @@ int cmd_exec(int argc, char **argv);
 int cmd_core(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 
-/* Options that every command takes. */
+/* Options that most commands take. */
 struct common {
 	const char *device;
-	const char *caps;	/* info: where to write what compiling needs to know */
-	const char *core;	/* reset: of this core only */
+	const char *caps;	/* info: file to write for cnnrun --device-caps */
+	const char *core;	/* reset: this core only */
 	bool json;
 };
 
-/*
- * Reads --device and --json, for info --caps, for reset --core; anything else is a usage error.
- * Returns EXIT_DONE or EXIT_USAGE.
- */
-int parse_common(int argc, char **argv, const char *command, struct common *c);
+#define OPTION_DEVICE(type, member) \
+	OPT_SETS_TEXT(type, member, "device", OPT_DEVICE_ARG, OPT_DEVICE_TEXT)
+#define OPTION_JSON(type, member) \
+	OPT_SETS_FLAG(type, member, "json", "print JSON")
+/* In a struct opt_command: its options are these two, in a struct common. */
+#define DEVICE_AND_JSON \
+	.options = (const struct opt_spec[]){ OPTION_DEVICE(struct common, device), \
+					      OPTION_JSON(struct common, json) }, .count = 2
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnnctl core, cnnctl replay: what the driver's coredumps say. */
+/* cnnctl core, cnnctl replay: print a coredump of the driver, or run its program again. */
 #include "cnnctl.h"
 
 #include <errno.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "backend/desc.h"
 #include "dump.h"
-#include <cnnacc_seq.h>
 
 #define REPLAY_TIMEOUT_NS	60000000000
 #define WORDS_AROUND		3	/* instructions printed before and after the last */
@@ -21,19 +21,36 @@ struct request {
 	struct dump dump;
 };
 
-static int parse_options(struct request *r, const char *command, int argc, char **argv)
+static int set_path(void *request, char *text)
 {
-	for (int i = 0; i < argc; i++) {
-		if (!strcmp(argv[i], "--json"))
-			r->json = true;
-		else if (r->path || !strncmp(argv[i], "--", 2))
-			return complain(EXIT_USAGE, "%s: one file and --json wanted, not %s",
-					command, argv[i]);
-		else
-			r->path = argv[i];
-	}
-	return r->path ? EXIT_DONE : complain(EXIT_USAGE, "%s: which file?", command);
+	struct request *r = request;
+
+	if (r->path)
+		return complain(EXIT_USAGE, "one FILE is read: there is \"%s\" and \"%s\"", r->path,
+				text);
+	r->path = text;
+	return EXIT_DONE;
 }
+
+static const struct opt_spec options[] = {
+	OPTION_JSON(struct request, json),
+};
+
+static const struct opt_command core_command = {
+	.name = "core",
+	.usage = { "FILE [--json]" },
+	.intro = "Prints a coredump of the driver, a copy of /sys/class/devcoredump/devcdN/data.",
+	.options = options, .count = ARRAY_SIZE(options), .operand = set_path,
+};
+
+static const struct opt_command replay_command = {
+	.name = "replay",
+	.usage = { "FILE [--json]" },
+	.intro = "Runs a coredump's program on a device inside the process and tells whether it ends "
+		 "at the same place.",
+	.notes = "Exit status: 0 at the same place, 1 failed, 2 usage, 4 at another place.",
+	.options = options, .count = ARRAY_SIZE(options), .operand = set_path,
+};
 
 static int load(struct request *r)
 {
@@ -47,18 +64,18 @@ static int load(struct request *r)
 	return EXIT_DONE;
 }
 
-static int command(const char *name, int argc, char **argv, int (*run)(struct request *r))
+static int run_command(const struct opt_command *c, int argc, char **argv,
+		       int (*run)(struct request *r))
 {
 	struct request *r = calloc(1, sizeof(*r));
 	int ret;
 
 	if (!r)
-		return complain(EXIT_FAILED, "%s: out of memory", name);
-	ret = parse_options(r, name, argc, argv);
-	if (!ret)
-		ret = load(r);
-	if (!ret)
-		ret = run(r);
+		return complain(EXIT_FAILED, "%s: out of memory", c->name);
+	ret = opt_parse(c, argc, argv, r, NULL);
+	if (!ret && !r->path)
+		ret = opt_missing(c, "FILE");
+	ret = ret ?: load(r) ?: run(r);
 	free(r->data);
 	free(r);
 	return ret;
@@ -77,6 +94,32 @@ static const char *find_reg(const struct cnnacc_reg_info *info, size_t count, ui
 	return NULL;
 }
 
+struct reg_search {
+	uint32_t offset;
+	char *buf;
+	size_t len;
+	bool found;
+};
+
+static void compare_reg(const char *name, uint32_t offset, void *opaque)
+{
+	struct reg_search *s = opaque;
+
+	if (offset != s->offset)
+		return;
+	snprintf(s->buf, s->len, "%s", name);
+	s->found = true;
+}
+
+static void window_name(const struct dump *d, uint32_t offset, char *buf, size_t len)
+{
+	struct reg_search s = { .offset = offset, .buf = buf, .len = len };
+
+	cnn_desc_regs(cnn_core_desc(d->job.entry.name), compare_reg, &s);
+	if (!s.found)
+		snprintf(buf, len, "window+0x%x", offset);
+}
+
 static const char *reg_name(const struct dump *d, uint32_t offset, char *buf, size_t len)
 {
 	const struct cnnacc_core_entry *e = &d->job.entry;
@@ -87,7 +130,7 @@ static const char *reg_name(const struct dump *d, uint32_t offset, char *buf, si
 	if (name)
 		return name;
 	if (offset >= e->window_offset && offset - e->window_offset < e->window_size)
-		snprintf(buf, len, "window+0x%x", offset - e->window_offset);
+		window_name(d, offset - e->window_offset, buf, len);
 	else
 		snprintf(buf, len, "0x%x", offset);
 	return buf;
@@ -112,23 +155,23 @@ static const char *time_text(uint64_t ns, char *buf, size_t len)
 	return buf;
 }
 
-/* The packet at index i of the ring has not been completed. */
+/* Is the packet at index i of the ring not completed yet? */
 static bool is_pending(const struct dump *d, size_t i)
 {
 	size_t size = d->packet_count, head = d->job.records_head, tail = d->job.ring_tail;
 
-	/* The driver takes in a record per packet. */
+	/* The driver consumes one completion record per packet. */
 	return head < size && tail < size && (i + size - head) % size < (tail + size - head) % size;
 }
 
-/* Numbers of the first and last instruction to print. */
+/* Computes the numbers of the first and last instruction to print. */
 static void words_around(uint32_t pc, uint32_t *first, uint32_t *last)
 {
 	*first = pc > WORDS_AROUND ? pc - WORDS_AROUND : 0;
 	*last = pc < UINT32_MAX - WORDS_AROUND ? pc + WORDS_AROUND : UINT32_MAX - 1;
 }
 
-/* Has the dump an instruction?  Its words, of which there are dump_insn_words(). */
+/* Copies the dump_insn_words() words of an instruction; false if the dump lacks it. */
 static bool insn_words(const struct dump *d, uint32_t pc, uint32_t *words)
 {
 	for (uint32_t n = 0; n < dump_insn_words(d); n++)
@@ -137,13 +180,24 @@ static bool insn_words(const struct dump *d, uint32_t pc, uint32_t *words)
 	return true;
 }
 
+/* Decodes an instruction; "" if the core is unknown. */
+static const char *insn_text(const struct dump *d, const uint32_t *words, char *buf, size_t len)
+{
+	const struct cnn_core_desc *desc = cnn_core_desc(d->job.entry.name);
+
+	*buf = '\0';
+	if (desc)
+		desc->decode(words, buf, len);
+	return buf;
+}
+
 /* ---- text ------------------------------------------------------------------------------ */
 
 static void show_job(const struct dump *d, const struct cnnrt_job_status *s)
 {
 	const struct cnnacc_dump_job *j = &d->job;
-	uint32_t first, last, word[sizeof(struct cnnacc_seq_command) / 4];
-	char when[64];
+	uint32_t first, last, word[CNN_DESC_INSN_WORDS_MAX];
+	char when[64], text[160];
 
 	printf("job %" PRIu64 " of context %u, task %u of %u, core %u, %s%s\n",
 	       (uint64_t)j->seqno, j->ctx_id, j->task, j->task_count, j->core,
@@ -158,7 +212,7 @@ static void show_job(const struct dump *d, const struct cnnrt_job_status *s)
 		printf("  %s %5u:", i == s->pc ? ">" : " ", i);
 		for (uint32_t n = 0; n < dump_insn_words(d); n++)
 			printf(" %08x", word[n]);
-		printf("\n");
+		printf("  %s\n", insn_text(d, word, text, sizeof(text)));
 	}
 }
 
@@ -216,54 +270,37 @@ static void show_regs(const struct dump *d)
 
 /* ---- JSON ------------------------------------------------------------------------------ */
 
-static void json_status(struct json *j, const char *key, const struct cnnrt_job_status *s)
-{
-	json_open(j, key, '{');
-	json_string(j, "class", s->class_name);
-	json_u64(j, "class_value", s->status_class);
-	json_string(j, "code", s->code_name);
-	json_u64(j, "code_value", s->status_code);
-	json_u64(j, "detail", s->detail);
-	json_u64(j, "pc", s->pc);
-	json_u64(j, "access", s->access);
-	json_hex(j, "fault_va", s->va);
-	json_string(j, "text", s->text);
-	json_close(j, '}');
-}
-
 static void json_job(struct json *j, const struct dump *d)
 {
 	const struct cnnacc_dump_job *job = &d->job;
 
-	json_u64(j, "seqno", job->seqno);
-	json_u64(j, "context", job->ctx_id);
-	json_u64(j, "core", job->core);
-	json_u64(j, "task", job->task);
-	json_u64(j, "task_count", job->task_count);
-	json_u64(j, "time_ns", job->time_ns);
-	json_hex(j, "program_va", job->packet.program_va);
-	json_u64(j, "program_len", job->packet.program_len);
-	json_u64(j, "cycle_limit", job->packet.cycle_limit);
-	json_u64(j, "cycles", job->record.cycles);
+	JSON_MEMBERS(j, U64("seqno", job->seqno), U64("context", job->ctx_id),
+		     U64("core", job->core), U64("task", job->task),
+		     U64("task_count", job->task_count), U64("time_ns", job->time_ns),
+		     HEX("program_va", job->packet.program_va),
+		     U64("program_len", job->packet.program_len),
+		     U64("cycle_limit", job->packet.cycle_limit),
+		     U64("cycles", job->record.cycles));
 	json_bool(j, "truncated", d->header.flags & CNNACC_DUMP_TRUNCATED);
 }
 
 static void json_program(struct json *j, const struct dump *d, uint32_t pc)
 {
-	uint32_t first, last, word[sizeof(struct cnnacc_seq_command) / 4];
+	uint32_t first, last, word[CNN_DESC_INSN_WORDS_MAX];
+	char text[160];
 
 	words_around(pc, &first, &last);
 	json_open(j, "program", '[');
 	for (uint32_t i = first; i <= last && insn_words(d, i, word); i++) {
 		json_open(j, NULL, '{');
-		json_u64(j, "pc", i);
-		json_hex(j, "word", word[0]);
+		JSON_MEMBERS(j, U64("pc", i), HEX("word", word[0]));
 		if (dump_insn_words(d) > 1)
 			json_open(j, "operands", '[');
 		for (uint32_t n = 1; n < dump_insn_words(d); n++)
 			json_hex(j, NULL, word[n]);
 		if (dump_insn_words(d) > 1)
 			json_close(j, ']');
+		json_string(j, "text", insn_text(d, word, text, sizeof(text)));
 		json_close(j, '}');
 	}
 	json_close(j, ']');
@@ -274,29 +311,20 @@ static void json_memory(struct json *j, const struct dump *d)
 	char flags[4];
 
 	if (d->has_walk) {
-		json_open(j, "walk", '{');
-		json_hex(j, "va", d->walk.va);
-		json_hex(j, "root", d->walk.root);
-		json_hex(j, "dir_entry", d->walk.dir_entry);
-		json_hex(j, "page_entry", d->walk.page_entry);
-		json_close(j, '}');
+		const struct cnnacc_dump_walk *w = &d->walk;
+
+		JSON_OBJECT(j, "walk", HEX("va", w->va), HEX("root", w->root),
+			    HEX("dir_entry", w->dir_entry), HEX("page_entry", w->page_entry));
 	}
 	json_open(j, "mapped", '[');
-	for (size_t i = 0; i < d->range_count; i++) {
-		json_open(j, NULL, '{');
-		json_hex(j, "va", d->ranges[i].va);
-		json_u64(j, "size", d->ranges[i].size);
-		json_string(j, "flags", flags_text(d->ranges[i].flags, flags));
-		json_close(j, '}');
-	}
+	for (size_t i = 0; i < d->range_count; i++)
+		JSON_OBJECT(j, NULL, HEX("va", d->ranges[i].va), U64("size", d->ranges[i].size),
+			    TEXT("flags", flags_text(d->ranges[i].flags, flags)));
 	json_close(j, ']');
 	json_open(j, "programs", '[');
-	for (size_t i = 0; i < d->program_count; i++) {
-		json_open(j, NULL, '{');
-		json_hex(j, "va", d->programs[i].va);
-		json_u64(j, "size", d->programs[i].size);
-		json_close(j, '}');
-	}
+	for (size_t i = 0; i < d->program_count; i++)
+		JSON_OBJECT(j, NULL, HEX("va", d->programs[i].va),
+			    U64("size", d->programs[i].size));
 	json_close(j, ']');
 }
 
@@ -306,16 +334,10 @@ static void json_packets(struct json *j, const struct dump *d)
 	for (size_t i = 0; i < d->packet_count; i++) {
 		const struct cnnacc_packet *p = &d->packets[i];
 
-		if (!is_pending(d, i))
-			continue;
-		json_open(j, NULL, '{');
-		json_u64(j, "index", i);
-		json_u64(j, "fence", p->fence);
-		json_u64(j, "context", p->ctx_id);
-		json_hex(j, "program_va", p->program_va);
-		json_u64(j, "program_len", p->program_len);
-		json_hex(j, "flags", p->flags);
-		json_close(j, '}');
+		if (is_pending(d, i))
+			JSON_OBJECT(j, NULL, U64("index", i), U64("fence", p->fence),
+				    U64("context", p->ctx_id), HEX("program_va", p->program_va),
+				    U64("program_len", p->program_len), HEX("flags", p->flags));
 	}
 	json_close(j, ']');
 }
@@ -326,18 +348,12 @@ static void json_records(struct json *j, const struct dump *d)
 	for (size_t i = 0; i < d->record_count; i++) {
 		const struct cnnacc_completion *c = &d->records[i];
 
-		if (!c->seq)
-			continue;
-		json_open(j, NULL, '{');
-		json_u64(j, "index", i);
-		json_u64(j, "seq", c->seq);
-		json_u64(j, "fence", c->fence);
-		json_u64(j, "context", c->ctx_id);
-		json_u64(j, "class_value", c->status_class);
-		json_u64(j, "code_value", c->status_code);
-		json_u64(j, "pc", c->pc);
-		json_u64(j, "cycles", c->cycles);
-		json_close(j, '}');
+		if (c->seq)
+			JSON_OBJECT(j, NULL, U64("index", i), U64("seq", c->seq),
+				    U64("fence", c->fence), U64("context", c->ctx_id),
+				    U64("class_value", c->status_class),
+				    U64("code_value", c->status_code), U64("pc", c->pc),
+				    U64("cycles", c->cycles));
 	}
 	json_close(j, ']');
 }
@@ -347,13 +363,10 @@ static void json_regs(struct json *j, const struct dump *d)
 	char name[32];
 
 	json_open(j, "registers", '[');
-	for (size_t i = 0; i < d->reg_count; i++) {
-		json_open(j, NULL, '{');
-		json_hex(j, "offset", d->regs[i].offset);
-		json_string(j, "name", reg_name(d, d->regs[i].offset, name, sizeof(name)));
-		json_hex(j, "value", d->regs[i].value);
-		json_close(j, '}');
-	}
+	for (size_t i = 0; i < d->reg_count; i++)
+		JSON_OBJECT(j, NULL, HEX("offset", d->regs[i].offset),
+			    TEXT("name", reg_name(d, d->regs[i].offset, name, sizeof(name))),
+			    HEX("value", d->regs[i].value));
 	json_close(j, ']');
 }
 
@@ -361,7 +374,7 @@ static int print_core(struct request *r)
 {
 	const struct dump *d = &r->dump;
 	struct json j = { .out = stdout };
-	struct cnnrt_job_status status;
+	struct cnnrt_job_status status = { .struct_size = sizeof(status) };
 
 	dump_status(d, &status);
 	if (r->json) {
@@ -385,15 +398,16 @@ static int print_core(struct request *r)
 
 static int print_replay(struct request *r)
 {
-	struct cnnrt_job_status recorded, replayed;
+	struct cnnrt_job_status recorded = { .struct_size = sizeof(recorded) };
+	struct cnnrt_job_status replayed = { .struct_size = sizeof(replayed) };
 	struct json j = { .out = stdout };
 	struct cnnrt_error err;
 	bool same;
 
-	if (dump_replay(&r->dump, REPLAY_TIMEOUT_NS, &replayed, &err))
+	if (dump_replay(&r->dump, REPLAY_TIMEOUT_NS, &replayed, &err) ||
+	    cnnrt_status_describe(r->dump.job.entry.name, &replayed, &err))
 		return complain(EXIT_FAILED, "%s: %s", r->path, err.text);
 	dump_status(&r->dump, &recorded);
-	cnnrt_status_describe(r->dump.job.entry.type, &replayed);
 	same = dump_same(&r->dump, &replayed);
 	if (r->json) {
 		json_open(&j, NULL, '{');
@@ -410,10 +424,10 @@ static int print_replay(struct request *r)
 
 int cmd_core(int argc, char **argv)
 {
-	return command("core", argc, argv, print_core);
+	return run_command(&core_command, argc, argv, print_core);
 }
 
 int cmd_replay(int argc, char **argv)
 {
-	return command("replay", argc, argv, print_replay);
+	return run_command(&replay_command, argc, argv, print_replay);
 }

@@ -26,14 +26,15 @@ struct request {
 	unsigned int count, dump_count;
 };
 
-/* "VA=FILE" or "VA:LEN=FILE"; cuts text into pieces. */
-static bool split(char *text, char mark, char **rest)
+/* Cuts text at mark and returns what follows; NULL if there is none. */
+static char *cut(char *text, char mark)
 {
-	*rest = strchr(text, mark);
-	if (!*rest)
-		return false;
-	*(*rest)++ = '\0';
-	return true;
+	char *at = strchr(text, mark);
+
+	if (!at)
+		return NULL;
+	*at = '\0';
+	return at + 1;
 }
 
 static int check_range(unsigned int count, uint64_t va, uint64_t size)
@@ -50,12 +51,11 @@ static int add_range(struct request *r, uint64_t va, uint64_t size, unsigned int
 {
 	int ret = check_range(r->count, va, size);
 
-	if (ret)
-		return ret;
-	r->ranges[r->count++] = (struct cnnrt_range){
-		.va = va, .size = size, .flags = flags, .in = in,
-	};
-	return EXIT_DONE;
+	if (!ret)
+		r->ranges[r->count++] = (struct cnnrt_range){
+			.va = va, .size = size, .flags = flags, .in = in,
+		};
+	return ret;
 }
 
 static int add_file(struct request *r, uint64_t va, const char *path, unsigned int flags)
@@ -72,31 +72,37 @@ static int add_file(struct request *r, uint64_t va, const char *path, unsigned i
 	return ret;
 }
 
-static int option_load(struct request *r, char *value, unsigned int flags)
+static int load_file(struct request *r, char *value, unsigned int flags)
 {
-	char *path;
+	char *path = cut(value, '=');
 	uint64_t va;
 
-	if (!split(value, '=', &path) || !parse_u64(value, &va))
-		return complain(EXIT_USAGE, "exec: \"%s\": VA=FILE wanted", value);
-	return add_file(r, va, path, flags);
+	return path && parse_u64(value, &va) ? add_file(r, va, path, flags) : OPT_BAD_VALUE;
 }
 
-static int option_program(struct request *r, char *value)
+static int set_load(void *request, char *value)
 {
-	char *path = value, *rest;
+	return load_file(request, value, CNNRT_MAP_READ | CNNRT_MAP_WRITE);
+}
+
+static int set_load_ro(void *request, char *value)
+{
+	return load_file(request, value, CNNRT_MAP_READ);
+}
+
+static int set_program(void *request, char *value)
+{
+	struct request *r = request;
+	char *path = value, *mark = strchr(value, '=');
 	int ret;
 
-	if (r->program)
-		return complain(EXIT_USAGE, "exec: more than one --program");
 	r->program_va = DEFAULT_PROGRAM_VA;
-	rest = strchr(value, '=');
-	if (rest) {
-		*rest = '\0';
+	if (mark) {
+		*mark = '\0';
 		if (parse_u64(value, &r->program_va))
-			path = rest + 1;
+			path = mark + 1;
 		else
-			*rest = '=';
+			*mark = '=';
 	}
 	ret = add_file(r, r->program_va, path, CNNRT_MAP_EXEC);
 	if (!ret) {
@@ -123,50 +129,68 @@ static int add_dump(struct request *r, uint64_t va, uint64_t size, const char *p
 	return EXIT_DONE;
 }
 
-static int option_range(struct request *r, char *value, bool dump)
+/* "VA:LEN" */
+static bool parse_range(char *value, uint64_t *va, uint64_t *size)
 {
-	char *len, *path = NULL;
+	char *len = cut(value, ':');
+
+	return len && parse_u64(value, va) && parse_u64(len, size);
+}
+
+static int set_zero(void *request, char *value)
+{
 	uint64_t va, size;
 
-	if ((dump && !split(value, '=', &path)) || !split(value, ':', &len) ||
-	    !parse_u64(value, &va) || !parse_u64(len, &size))
-		return complain(EXIT_USAGE, "exec: \"%s\": VA:LEN%s wanted", value,
-				dump ? "=FILE" : "");
-	return dump ? add_dump(r, va, size, path) :
-		      add_range(r, va, size, CNNRT_MAP_READ | CNNRT_MAP_WRITE, NULL);
+	return parse_range(value, &va, &size) ?
+	       add_range(request, va, size, CNNRT_MAP_READ | CNNRT_MAP_WRITE, NULL) : OPT_BAD_VALUE;
 }
 
-static int option(struct request *r, const char *name, char *value)
+static int set_dump(void *request, char *value)
 {
-	if (!strcmp(name, "--core"))
-		r->core = value;
-	else if (!strcmp(name, "--device"))
-		r->device = value;
-	else if (!strcmp(name, "--program"))
-		return option_program(r, value);
-	else if (!strcmp(name, "--load"))
-		return option_load(r, value, CNNRT_MAP_READ | CNNRT_MAP_WRITE);
-	else if (!strcmp(name, "--load-ro"))
-		return option_load(r, value, CNNRT_MAP_READ);
-	else if (!strcmp(name, "--zero"))
-		return option_range(r, value, false);
-	else if (!strcmp(name, "--dump"))
-		return option_range(r, value, true);
-	else if (!strcmp(name, "--cycles")) {
-		if (!parse_u64(value, &r->cycles) || !r->cycles)
-			return complain(EXIT_USAGE, "exec: --cycles %s: 1 or more wanted", value);
-	} else if (!strcmp(name, "--timeout")) {
-		if (!parse_u64(value, &r->timeout_ms) || !r->timeout_ms ||
-		    r->timeout_ms > 86400000)
-			return complain(EXIT_USAGE, "exec: --timeout %s: 1..86400000 ms wanted",
-					value);
-	} else {
-		return complain(EXIT_USAGE, "exec: unknown option %s", name);
-	}
-	return EXIT_DONE;
+	char *path = cut(value, '=');
+	uint64_t va, size;
+
+	return path && parse_range(value, &va, &size) ? add_dump(request, va, size, path) :
+							OPT_BAD_VALUE;
 }
 
-/* What is mapped at a page, 0 for nothing, and where that ends or another range starts. */
+#define FIELD(member)	.field = offsetof(struct request, member)
+
+static const struct opt_spec options[] = {
+	{ .name = "core", .arg = OPT_CORE_ARG, .kind = OPT_TEXT, FIELD(core),
+	  .text = "core that runs the program: the first called NAME, or the one that cnnctl info "
+		  "prints as NAME.INDEX" },
+	{ .name = "program", .arg = "[VA=]FILE", .set = set_program,
+	  .text = "the program, mapped read-only and executable at VA; default 0xF0000000" },
+	{ .name = "load", .arg = "VA=FILE", .set = set_load, .flags = OPT_MANY,
+	  .text = "map FILE at VA, in pages that are zero elsewhere" },
+	{ .name = "load-ro", .arg = "VA=FILE", .set = set_load_ro, .flags = OPT_MANY,
+	  .text = "the same, read-only to the program" },
+	{ .name = "zero", .arg = "VA:LEN", .set = set_zero, .flags = OPT_MANY,
+	  .text = "map LEN zero bytes at VA" },
+	{ .name = "dump", .arg = "VA:LEN=FILE", .set = set_dump, .flags = OPT_MANY,
+	  .text = "write LEN bytes from VA to FILE after the run; pages that nothing maps are zero "
+		  "before it" },
+	{ .name = "cycles", .arg = "N", .kind = OPT_NUMBER, FIELD(cycles), .min = 1,
+	  .max = UINT64_MAX, .text = "cycle limit; default: the largest of the core" },
+	{ .name = "timeout", .arg = "MS", .kind = OPT_NUMBER, FIELD(timeout_ms), .min = 1,
+	  .max = 86400000, .text = "milliseconds to wait for the end; default 60000" },
+	OPTION_DEVICE(struct request, device),
+};
+
+static const struct opt_command command = {
+	.name = "exec",
+	.usage = {
+		"--core NAME[.INDEX] --program [VA=]FILE\n[--load VA=FILE]... [--load-ro VA=FILE]... "
+		"[--zero VA:LEN]...\n[--dump VA:LEN=FILE]... [--cycles N] [--timeout MS] [--device D]",
+	},
+	.intro = "Runs one raw program on a core and prints how it ended and its statistics as JSON.",
+	.notes = "VA, LEN and N are in C notation. Exit status: 0 done, 1 the program or a file failed, "
+		 "2 usage, 3 no device.",
+	.options = options, .count = ARRAY_SIZE(options),
+};
+
+/* Returns the flags mapped at a page, 0 for none; lowers *end to where they may change. */
 static unsigned int flags_at(const struct request *r, unsigned int count, uint64_t page,
 			     uint64_t *end)
 {
@@ -187,8 +211,8 @@ static unsigned int flags_at(const struct request *r, unsigned int count, uint64
 	return flags;
 }
 
-/* A dump takes pages as they are mapped, whatever their permissions; else they are data. */
-static int settle_dump(struct request *r, unsigned int mapped, const struct dump *d)
+/* A dump does not change the permissions of mapped pages; unmapped pages become readable data. */
+static int add_dump_range(struct request *r, unsigned int mapped, const struct dump *d)
 {
 	uint64_t stop = d->va + d->size, after = (stop - 1) / CNNACC_PAGE_SIZE + 1, end;
 
@@ -209,13 +233,13 @@ static int settle_dump(struct request *r, unsigned int mapped, const struct dump
 	return EXIT_DONE;
 }
 
-static int settle_dumps(struct request *r)
+static int add_dump_ranges(struct request *r)
 {
 	unsigned int mapped = r->count;
 	int ret = EXIT_DONE;
 
 	for (unsigned int i = 0; i < r->dump_count && !ret; i++)
-		ret = settle_dump(r, mapped, &r->dumps[i]);
+		ret = add_dump_range(r, mapped, &r->dumps[i]);
 	return ret;
 }
 
@@ -229,17 +253,7 @@ static void print_result(const char *core, const struct cnnrt_job_status *s,
 	memcpy(values, stats, sizeof(values));
 	json_open(&j, NULL, '{');
 	json_string(&j, "core", core);
-	json_open(&j, "status", '{');
-	json_string(&j, "class", s->class_name);
-	json_u64(&j, "class_value", s->status_class);
-	json_string(&j, "code", s->code_name);
-	json_u64(&j, "code_value", s->status_code);
-	json_u64(&j, "detail", s->detail);
-	json_u64(&j, "pc", s->pc);
-	json_u64(&j, "access", s->access);
-	json_hex(&j, "fault_va", s->va);
-	json_string(&j, "text", s->text);
-	json_close(&j, '}');
+	json_status(&j, "status", s);
 	json_open(&j, "stats", '{');
 	for (size_t i = 0; i < ARRAY_SIZE(names) - 1; i++)
 		json_u64(&j, names[i], values[i]);
@@ -261,27 +275,28 @@ static int write_dumps(const struct request *r)
 static int run(struct request *r, struct cnnrt_device *dev)
 {
 	struct cnnrt_exec exec = {
+		.struct_size = sizeof(exec),
 		.program_va = r->program_va, .program_size = r->program_size,
 		.cycle_limit = r->cycles, .timeout_ns = (int64_t)r->timeout_ms * 1000000,
 		.ranges = r->ranges, .range_count = r->count,
+		.range_size = sizeof(*r->ranges),
 	};
-	int core = find_core(dev, r->core);
-	struct cnnrt_job_status status;
-	struct cnnrt_core_info info;
+	struct cnnrt_job_status status = { .struct_size = sizeof(status) };
+	struct cnnrt_core_info info = { .struct_size = sizeof(info) };
 	struct cnnacc_stats stats;
 	struct cnnrt_error err;
-	int ret;
+	uint32_t cores;
+	int ret = find_cores(dev, r->core, &cores);
 
-	if (core < 0)
-		return EXIT_USAGE;
-	exec.core = (unsigned int)core;
+	if (ret)
+		return ret;
+	exec.core = (unsigned int)__builtin_ctz(cores);
 	if (cnnrt_device_core(dev, exec.core, &info, &err) ||
 	    cnnrt_exec(dev, &exec, &status, &stats, &err))
 		return complain(err.code == CNNRT_EINVAL ? EXIT_USAGE : EXIT_FAILED, "%s",
 				err.text);
 	print_result(info.name, &status, &stats);
-	ret = write_dumps(r);
-	return ret ? ret : status.state == CNNRT_JOB_DONE ? EXIT_DONE : EXIT_FAILED;
+	return write_dumps(r) ?: status.state == CNNRT_JOB_DONE ? EXIT_DONE : EXIT_FAILED;
 }
 
 static void free_request(struct request *r)
@@ -293,31 +308,30 @@ static void free_request(struct request *r)
 	free(r);
 }
 
+static int run_request(struct request *r, int argc, char **argv)
+{
+	struct cnnrt_device *dev;
+	int ret = opt_parse(&command, argc, argv, r, NULL);
+
+	if (!ret && (!r->core || !r->program))
+		ret = opt_missing(&command, r->core ? "--program" : "--core");
+	ret = ret ?: add_dump_ranges(r) ?: open_device(r->device, 0, &dev);
+	if (ret)
+		return ret;
+	ret = run(r, dev);
+	cnnrt_device_close(dev);
+	return ret;
+}
+
 int cmd_exec(int argc, char **argv)
 {
 	struct request *r = calloc(1, sizeof(*r));
-	struct cnnrt_device *dev;
-	int ret = r ? EXIT_DONE : complain(EXIT_FAILED, "exec: out of memory");
+	int ret;
 
-	for (int i = 0; i < argc && !ret; i += 2) {
-		if (i + 1 == argc)
-			ret = complain(EXIT_USAGE, "exec: %s needs a value", argv[i]);
-		else
-			ret = option(r, argv[i], argv[i + 1]);
-	}
-	if (!ret && (!r->core || !r->program))
-		ret = complain(EXIT_USAGE, "exec: --core and --program are needed");
-	if (!ret)
-		ret = settle_dumps(r);
-	if (!ret)
-		ret = open_device(r->device, 0, &dev);
-	if (!ret) {
-		if (!r->timeout_ms)
-			r->timeout_ms = DEFAULT_TIMEOUT_MS;
-		ret = run(r, dev);
-		cnnrt_device_close(dev);
-	}
-	if (r)
-		free_request(r);
+	if (!r)
+		return complain(EXIT_FAILED, "exec: out of memory");
+	r->timeout_ms = DEFAULT_TIMEOUT_MS;
+	ret = run_request(r, argc, argv);
+	free_request(r);
 	return ret;
 }

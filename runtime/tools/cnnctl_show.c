@@ -7,11 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <cnnacc_hw.h>
-#include <cnnacc_seq.h>
-#include <cnnacc_ccp.h>
-#include <cnnacc_hwpe.h>
-
+#include "backend/desc.h"
 #include "clients.h"
 
 /* ---- info ------------------------------------------------------------------------------ */
@@ -27,63 +23,63 @@ static void show_info(const struct cnnrt_device_info *info)
 	       info->max_buffer >> 20);
 }
 
-static void show_ccp(const struct cnnrt_core_info *c)
+/* "data-bank 1024 KiB, lob 256"; an unknown core gets its parameter words as numbers. */
+static void show_params(const struct cnnrt_core_info *c)
 {
-	printf("    data banks 2 x %u KiB, weight banks 4 x %u KiB, %u output vectors, "
-	       "%u x %u x %u MAC units\n", c->param[CNNACC_CCP_PARAM_DATA_BANK] >> 10,
-	       c->param[CNNACC_CCP_PARAM_WEIGHT_BANK] >> 10, c->param[CNNACC_CCP_PARAM_LOB],
-	       c->param[CNNACC_CCP_PARAM_GEOMETRY] >> 16 & 0xff,
-	       c->param[CNNACC_CCP_PARAM_GEOMETRY] & 0xff,
-	       c->param[CNNACC_CCP_PARAM_GEOMETRY] >> 8 & 0xff);
-}
+	const struct cnn_core_desc *desc = cnn_core_desc(c->name);
 
-static void show_hwpe(const struct cnnrt_core_info *c)
-{
-	uint32_t geometry = c->param[CNNACC_HWPE_PARAM_GEOMETRY];
-	uint32_t limits = c->param[CNNACC_HWPE_PARAM_LIMITS];
+	for (size_t i = 0; desc && i < desc->n_params; i++) {
+		const struct cnnacc_param_info *p = &desc->params[i];
+		uint32_t value = cnn_desc_param(p, c->param, c->program_max);
+		bool kib = p->flags & CNNACC_PARAM_F_BYTES && value % 1024 == 0;
 
-	printf("    fmap SRAMs 2 x %u KiB, kernel SRAMs %u KiB, %u PEs x %u AccRegs, %u-bit operands, "
-	       "kernels up to %u, shifts up to %u\n", c->param[CNNACC_HWPE_PARAM_FMAP] >> 10,
-	       c->param[CNNACC_HWPE_PARAM_KERNEL] >> 10, geometry & 0xff, geometry >> 8 & 0xff,
-	       geometry >> 16 & 0xff, limits & 0xff, limits >> 8 & 0xff);
+		printf("%s%s %u%s", i ? ", " : "    ", p->name, kib ? value >> 10 : value,
+		       kib ? " KiB" : p->flags & CNNACC_PARAM_F_BYTES ? " bytes" : "");
+	}
+	for (size_t i = 0; !desc && i < ARRAY_SIZE(c->param); i++)
+		printf("%s0x%x", i ? " " : "    unknown core, parameters ", c->param[i]);
+	printf("\n");
 }
 
 static void show_core(unsigned int i, const struct cnnrt_core_info *c)
 {
-	printf("  core %u: %s %u.%u, programs up to %u bytes and %" PRIu64 " cycles\n", i,
-	       c->name, c->version >> 16, c->version & 0xffff, c->program_max,
+	printf("  core %s.%u: version %u.%u, programs up to %u bytes and %" PRIu64 " cycles\n",
+	       c->name, i, c->version >> 16, c->version & 0xffff, c->program_max,
 	       c->job_cycles_max);
-	if (c->type == CNNACC_CORE_CCP)
-		show_ccp(c);
-	else if (c->type == CNNACC_CORE_HWPE)
-		show_hwpe(c);
+	show_params(c);
+}
+
+static void json_params(struct json *j, const struct cnnrt_core_info *c)
+{
+	const struct cnn_core_desc *desc = cnn_core_desc(c->name);
+
+	json_open(j, "param", '[');
+	for (size_t i = 0; i < ARRAY_SIZE(c->param); i++)
+		json_u64(j, NULL, c->param[i]);
+	json_close(j, ']');
+	json_open(j, "parameters", '{');
+	for (size_t i = 0; desc && i < desc->n_params; i++)
+		json_u64(j, desc->params[i].name,
+			 cnn_desc_param(&desc->params[i], c->param, c->program_max));
+	json_close(j, '}');
 }
 
 static void json_core(struct json *j, const struct cnnrt_core_info *c)
 {
 	json_open(j, NULL, '{');
-	json_string(j, "name", c->name);
-	json_u64(j, "type", c->type);
-	json_u64(j, "version", c->version);
-	json_u64(j, "program_max", c->program_max);
-	json_u64(j, "job_cycles_max", c->job_cycles_max);
-	json_open(j, "param", '[');
-	for (unsigned int i = 0; i < ARRAY_SIZE(c->param); i++)
-		json_u64(j, NULL, c->param[i]);
-	json_close(j, ']');
+	JSON_MEMBERS(j, TEXT("name", c->name), U64("type", c->type), U64("version", c->version),
+		     U64("program_max", c->program_max),
+		     U64("job_cycles_max", c->job_cycles_max));
+	json_params(j, c);
 	json_close(j, '}');
 }
 
 static void json_info(struct json *j, const struct cnnrt_device_info *info)
 {
-	json_string(j, "path", info->path);
-	json_string(j, "driver", info->driver);
-	json_string(j, "bus", info->bus);
-	json_hex(j, "hw_version", info->hw_version);
-	json_hex(j, "features", info->features);
-	json_u64(j, "clock_hz", info->clock_hz);
-	json_u64(j, "reset_count", info->reset_count);
-	json_u64(j, "max_buffer", info->max_buffer);
+	JSON_MEMBERS(j, TEXT("path", info->path), TEXT("driver", info->driver),
+		     TEXT("bus", info->bus), HEX("hw_version", info->hw_version),
+		     HEX("features", info->features), U64("clock_hz", info->clock_hz),
+		     U64("reset_count", info->reset_count), U64("max_buffer", info->max_buffer));
 }
 
 static int save_caps(const char *device, const char *path)
@@ -94,16 +90,15 @@ static int save_caps(const char *device, const char *path)
 
 	if (ret)
 		return ret;
-	if (cnnrt_device_save_caps(dev, path, &err))
-		ret = complain_error(&err);
+	ret = checked(cnnrt_device_save_caps(dev, path, &err), &err);
 	cnnrt_device_close(dev);
 	return ret;
 }
 
 static int info_of(const char *name, struct json *j)
 {
-	struct cnnrt_device_info info;
-	struct cnnrt_core_info core;
+	struct cnnrt_device_info info = { .struct_size = sizeof(info) };
+	struct cnnrt_core_info core = { .struct_size = sizeof(core) };
 	struct cnnrt_device *dev;
 	struct cnnrt_error err;
 	int ret = open_device(name, 0, &dev);
@@ -148,26 +143,37 @@ static int list_one(const struct cnnrt_found *f, void *opaque)
 		l->usable += info_of(f->path, l->j) == EXIT_DONE;
 		return 0;
 	}
-	if (l->j->out) {
-		json_open(l->j, NULL, '{');
-		json_string(l->j, "path", f->path);
-		json_string(l->j, "bus", f->bus);
-		json_string(l->j, "problem", f->remedy);
-		json_close(l->j, '}');
-	} else {
+	if (l->j->out)
+		JSON_OBJECT(l->j, NULL, TEXT("path", f->path), TEXT("bus", f->bus),
+			    TEXT("problem", f->remedy));
+	else
 		printf("%s%s%s: cannot be used: %s\n", f->bus, *f->path ? " " : "", f->path,
 		       f->remedy);
-	}
 	return 0;
 }
+
+static const struct opt_spec info_options[] = {
+	OPTION_DEVICE(struct common, device),
+	OPTION_JSON(struct common, json),
+	OPT_SETS_TEXT(struct common, caps, "caps", "FILE", "write what compiling needs to know of the "
+		      "device to FILE, for cnnrun --compile --device-caps FILE where it is not"),
+};
+
+static const struct opt_command info_command = {
+	.name = "info",
+	.usage = { "[--device D] [--json]", "--caps FILE [--device D]" },
+	.intro = "Prints what the device is, or why it cannot be used; without --device, every "
+		 "accelerator of the machine.",
+	.options = info_options, .count = ARRAY_SIZE(info_options),
+};
 
 int cmd_info(int argc, char **argv)
 {
 	struct json j = { 0 };
 	struct listing l = { .j = &j };
 	struct cnnrt_error err;
-	struct common c;
-	int ret = parse_common(argc, argv, "info", &c);
+	struct common c = { 0 };
+	int ret = opt_parse(&info_command, argc, argv, &c, NULL);
 
 	if (ret)
 		return ret;
@@ -203,6 +209,7 @@ struct dump {
 	struct cnnrt_device *dev;
 	struct json j;
 	struct cnnrt_error err;
+	uint32_t window;
 	bool failed;
 };
 
@@ -227,55 +234,12 @@ static void dump_table(struct dump *d, const struct cnnacc_reg_info *regs, size_
 		dump_reg(d, regs[i].name, base + regs[i].offset);
 }
 
-static void dump_numbered(struct dump *d, const char *group, uint32_t offset, unsigned int count)
+/* Prints a register in the window of the current core. */
+static void dump_window(const char *name, uint32_t offset, void *opaque)
 {
-	char name[32];
+	struct dump *d = opaque;
 
-	for (unsigned int i = 0; i < count; i++) {
-		snprintf(name, sizeof(name), "%.20s_%u", group, i);
-		dump_reg(d, name, offset + 4 * i);
-	}
-}
-
-static void dump_ccp(struct dump *d, uint32_t base)
-{
-	static const struct {
-		const char *name;
-		uint32_t offset;
-	} groups[] = {
-		{ "GPR", CNNACC_CCP_REG_GPR(0) }, { "CONV0", CNNACC_CCP_REG_CONV0(0) },
-		{ "CONV1", CNNACC_CCP_REG_CONV1(0) }, { "POOL0", CNNACC_CCP_REG_POOL0(0) },
-		{ "PAD0", CNNACC_CCP_REG_PAD0(0) }, { "FC0", CNNACC_CCP_REG_FC0(0) },
-	};
-
-	dump_reg(d, "ID", base + CNNACC_CCP_REG_ID);
-	dump_reg(d, "PC", base + CNNACC_CCP_REG_PC);
-	dump_reg(d, "STATE", base + CNNACC_CCP_REG_STATE);
-	dump_reg(d, "BANK_SEL", base + CNNACC_CCP_REG_BANK_SEL);
-	for (size_t g = 0; g < ARRAY_SIZE(groups); g++)
-		dump_numbered(d, groups[g].name, base + groups[g].offset, CNNACC_CCP_GPRS);
-}
-
-static void dump_hwpe(struct dump *d, uint32_t base)
-{
-	char name[32];
-
-	dump_reg(d, "ID", base + CNNACC_SEQ_REG_ID);
-	dump_reg(d, "PC", base + CNNACC_SEQ_REG_PC);
-	dump_reg(d, "STATE", base + CNNACC_SEQ_REG_STATE);
-	dump_reg(d, "EVENT", base + CNNACC_SEQ_REG_EVENT);
-	dump_reg(d, "LOOPS", base + CNNACC_SEQ_REG_LOOPS);
-	dump_numbered(d, "ITERATION", base + CNNACC_SEQ_REG_ITERATION(0), CNNACC_SEQ_LOOPS);
-	dump_reg(d, "STATUS", base + CNNACC_HWPE_REG_STATUS);
-	dump_reg(d, "ROUND", base + CNNACC_HWPE_REG_ROUND);
-	dump_reg(d, "ROUNDS", base + CNNACC_HWPE_REG_ROUNDS);
-	dump_numbered(d, "CFG", base + CNNACC_HWPE_REG_CFG(0), 2);
-	dump_numbered(d, "MAC", base + CNNACC_HWPE_REG_MAC(0), 2);
-	dump_numbered(d, "BASE", base + CNNACC_HWPE_REG_BASE(0), CNNACC_HWPE_ACCS);
-	for (unsigned int n = 0; n < CNNACC_HWPE_ACCS; n++) {
-		snprintf(name, sizeof(name), "ACC%u", n);
-		dump_numbered(d, name, base + CNNACC_HWPE_REG_ACC(0, n), CNNACC_HWPE_PES);
-	}
+	dump_reg(d, name, d->window + offset);
 }
 
 static void section(struct dump *d, const char *name)
@@ -296,7 +260,7 @@ static void end_section(struct dump *d)
 
 static void dump_regs(struct dump *d)
 {
-	struct cnnrt_core_info core;
+	struct cnnrt_core_info core = { .struct_size = sizeof(core) };
 	struct cnnrt_error err;
 	char name[48];
 
@@ -308,30 +272,32 @@ static void dump_regs(struct dump *d)
 		section(d, name);
 		dump_table(d, queue_regs, ARRAY_SIZE(queue_regs), core.queue_offset);
 		end_section(d);
-		if (core.type != CNNACC_CORE_CCP && core.type != CNNACC_CORE_HWPE)
-			continue;
 		snprintf(name, sizeof(name), "core%u.%s", i, core.name);
 		section(d, name);
-		if (core.type == CNNACC_CORE_CCP)
-			dump_ccp(d, core.window_offset);
-		else
-			dump_hwpe(d, core.window_offset);
+		d->window = core.window_offset;
+		cnn_desc_regs(cnn_core_desc(core.name), dump_window, d);
 		end_section(d);
 	}
 }
 
+static const struct opt_command regs_command = {
+	.name = "regs",
+	.usage = { "[--device D] [--json]" },
+	.intro = "Prints the registers of the device and its cores by name (administrator).",
+	DEVICE_AND_JSON,
+};
+
 int cmd_regs(int argc, char **argv)
 {
 	struct dump d = { 0 };
-	struct common c;
+	struct common c = { 0 };
 	uint32_t magic;
-	int ret = parse_common(argc, argv, "regs", &c);
+	int ret = opt_parse(&regs_command, argc, argv, &c, NULL) ?:
+		  open_device(c.device, 0, &d.dev);
 
-	if (!ret)
-		ret = open_device(c.device, 0, &d.dev);
 	if (ret)
 		return ret;
-	/* Who may not read them sees nothing but that. */
+	/* A first read without permission prints the error alone. */
 	d.failed = cnnrt_device_reg_read(d.dev, CNNACC_REG_MAGIC, &magic, &d.err);
 	if (!d.failed) {
 		if (c.json) {
@@ -348,46 +314,49 @@ int cmd_regs(int argc, char **argv)
 
 /* ---- reset, selftest ------------------------------------------------------------------- */
 
-static int find_core_key(const struct client_device *d, const char *name)
-{
-	for (unsigned int i = 0; i < d->info.core_count; i++)
-		if (!strcmp(d->core[i], name))
-			return (int)i;
-	return -1;
-}
-
-static int reset_core(struct cnnrt_device *dev, const char *core)
+/* The driver resets the core when its name is written, and fails or restarts its jobs. */
+static int reset_cores(struct cnnrt_device *dev, const char *name)
 {
 	struct client_device d;
 	char path[CLIENTS_PATH];
-	int ret = clients_device(dev, &d);
+	uint32_t cores;
+	int ret = clients_device(dev, &d) ?: find_cores(dev, name, &cores);
 
 	if (ret)
 		return ret;
-	if (find_core_key(&d, core) < 0)
-		return complain(EXIT_USAGE, "reset: the device has cores %s to %s, not \"%s\"",
-				d.core[0], d.core[d.info.core_count - 1], core);
 	clients_debugfs(&d, "force_reset", path);
-	if (!write_file(path, core, strlen(core)))
-		return complain(EXIT_FAILED, "reset: core \"%s\" through %s: %s", core, path,
-				strerror(errno));
+	for (uint32_t i = 0; i < d.info.core_count; i++)
+		if (cores & 1u << i && !write_file(path, d.core[i], strlen(d.core[i])))
+			return complain(EXIT_FAILED, "reset: core %s through %s: %s", d.core[i],
+					path, strerror(errno));
 	return EXIT_DONE;
 }
 
-/* The driver takes the write as a request and looks after its jobs. */
+static const struct opt_spec reset_options[] = {
+	OPTION_DEVICE(struct common, device),
+	OPT_SETS_TEXT(struct common, core, "core", OPT_CORE_ARG, "reset all cores called NAME, or the "
+		      "one that cnnctl info prints as NAME.INDEX; default: the device"),
+};
+
+static const struct opt_command reset_command = {
+	.name = "reset",
+	.usage = { "[--core NAME[.INDEX]] [--device D]" },
+	.intro = "Has the driver reset the device, or cores of it (administrator).",
+	.options = reset_options, .count = ARRAY_SIZE(reset_options),
+};
+
 int cmd_reset(int argc, char **argv)
 {
 	struct cnnrt_device *dev;
 	struct cnnrt_error err;
-	struct common c;
-	int ret = parse_common(argc, argv, "reset", &c);
+	struct common c = { 0 };
+	int ret = opt_parse(&reset_command, argc, argv, &c, NULL) ?:
+		  open_device(c.device, 0, &dev);
 
-	if (!ret)
-		ret = open_device(c.device, 0, &dev);
 	if (ret)
 		return ret;
 	if (c.core)
-		ret = reset_core(dev, c.core);
+		ret = reset_cores(dev, c.core);
 	else if (cnnrt_device_reg_write(dev, CNNACC_REG_RESET, 1, &err))
 		ret = complain(EXIT_FAILED, "%s", err.text);
 	cnnrt_device_close(dev);
@@ -398,27 +367,29 @@ static void report(const char *test, const char *failure, void *opaque)
 {
 	struct json *j = opaque;
 
-	if (j->out) {
-		json_open(j, NULL, '{');
-		json_string(j, "test", test);
-		json_string(j, "failure", failure);
-		json_close(j, '}');
-	} else {
+	if (j->out)
+		JSON_OBJECT(j, NULL, TEXT("test", test), TEXT("failure", failure));
+	else
 		printf("%s %s%s%s\n", *failure ? "FAIL" : "ok  ", test, *failure ? ": " : "",
 		       failure);
-	}
 }
+
+static const struct opt_command selftest_command = {
+	.name = "selftest",
+	.usage = { "[--device D] [--json]" },
+	.intro = "Runs small programs with known answers on every core.",
+	DEVICE_AND_JSON,
+};
 
 int cmd_selftest(int argc, char **argv)
 {
 	struct json j = { 0 };
 	struct cnnrt_device *dev;
 	struct cnnrt_error err;
-	struct common c;
-	int failed, ret = parse_common(argc, argv, "selftest", &c);
+	struct common c = { 0 };
+	int failed, ret = opt_parse(&selftest_command, argc, argv, &c, NULL) ?:
+			  open_device(c.device, 0, &dev);
 
-	if (!ret)
-		ret = open_device(c.device, 0, &dev);
 	if (ret)
 		return ret;
 	if (c.json) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnnctl stats: what the cores have counted, and for whom. */
+/* cnnctl stats: the cores' counters, and what each context used. */
 #include "cnnctl.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@ static const char *const names[CLIENTS_COUNTERS] = CNNACC_STATS_NAMES;
 
 /* ---- counters -------------------------------------------------------------------------- */
 
-/* Those of a device in this process, which has no driver that keeps them. */
+/* Reads the counters of an in-process device, which has no driver to add them up. */
 static int read_registers(struct cnnrt_device *dev, uint32_t base,
 			  uint64_t counters[CLIENTS_COUNTERS])
 {
@@ -39,7 +39,7 @@ static void print_counters(struct json *j, unsigned int index, const char *core,
 		json_open(j, section, '{');
 	else
 		printf("[%s]\n", section);
-	/* The last is reserved. */
+	/* The last counter is reserved. */
 	for (size_t i = 0; i < CLIENTS_COUNTERS - 1; i++) {
 		if (j->out)
 			json_u64(j, names[i], counters[i]);
@@ -69,13 +69,10 @@ static void show_context(const struct client_device *d, const struct context *c)
 static void json_context(struct json *j, const struct client_device *d, const struct context *c)
 {
 	json_open(j, NULL, '{');
-	json_u64(j, "id", c->hw_id);
-	json_u64(j, "pid", (uint64_t)c->pid);
-	json_string(j, "command", c->comm);
-	json_u64(j, "state", c->state);
-	json_u64(j, "submitted", c->submitted);
-	json_u64(j, "failed", c->failed);
-	json_u64(j, "reset", c->reset);
+	JSON_MEMBERS(j, U64("id", c->hw_id), U64("pid", (uint64_t)c->pid),
+		     TEXT("command", c->comm), U64("state", c->state),
+		     U64("submitted", c->submitted), U64("failed", c->failed),
+		     U64("reset", c->reset));
 	json_open(j, "cores", '[');
 	for (unsigned int i = 0; i < d->info.core_count; i++) {
 		json_open(j, NULL, '{');
@@ -87,7 +84,6 @@ static void json_context(struct json *j, const struct client_device *d, const st
 	json_close(j, '}');
 }
 
-/* Whatever contexts there are. */
 static void print_contexts(struct json *j, const struct client_device *d,
 			   const struct contexts *c)
 {
@@ -119,17 +115,15 @@ struct stats {
 
 static int read_stats(struct stats *s)
 {
-	struct cnnrt_core_info core;
+	struct cnnrt_core_info core = { .struct_size = sizeof(core) };
 	struct cnnrt_error err;
 	int ret = EXIT_DONE;
 
 	s->has_contexts = cnnrt_device_fd(s->dev) >= 0;
-	if (s->has_contexts) {
-		ret = clients_device(s->dev, &s->device);
-		if (!ret)
-			ret = clients_read_counters(&s->device, s->counters);
-		return ret ? ret : clients_read_contexts(&s->device, &s->contexts);
-	}
+	if (s->has_contexts)
+		return clients_device(s->dev, &s->device) ?:
+		       clients_read_counters(&s->device, s->counters) ?:
+		       clients_read_contexts(&s->device, &s->contexts);
 	for (unsigned int i = 0; !ret && !cnnrt_device_core(s->dev, i, &core, &err); i++)
 		ret = read_registers(s->dev, core.queue_offset + CNNACC_QREG_STATS,
 				     s->counters[i]);
@@ -138,7 +132,7 @@ static int read_stats(struct stats *s)
 
 static void print_stats(struct json *j, const struct stats *s)
 {
-	struct cnnrt_core_info core;
+	struct cnnrt_core_info core = { .struct_size = sizeof(core) };
 	struct cnnrt_error err;
 
 	if (j->out)
@@ -151,12 +145,20 @@ static void print_stats(struct json *j, const struct stats *s)
 		json_close(j, '}');
 }
 
+static const struct opt_command stats_command = {
+	.name = "stats",
+	.usage = { "[--device D] [--json]" },
+	.intro = "Prints the statistics counters of the device's cores, and what each context used "
+		 "(administrator).",
+	DEVICE_AND_JSON,
+};
+
 int cmd_stats(int argc, char **argv)
 {
 	struct json j = { 0 };
 	struct stats *s;
-	struct common c;
-	int ret = parse_common(argc, argv, "stats", &c);
+	struct common c = { 0 };
+	int ret = opt_parse(&stats_command, argc, argv, &c, NULL);
 
 	if (ret)
 		return ret;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* cnnctl top: who uses the device, now. */
+/* cnnctl top: the load of the cores, and of each client. */
 #include "cnnctl.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "clients.h"
@@ -24,36 +23,24 @@ struct sample {
 	struct clients clients;
 };
 
-static int read_options(int argc, char **argv, struct options *o)
-{
-	char *rest[64];
-	int count = 0;
+static const struct opt_spec top_options[] = {
+	OPTION_DEVICE(struct options, common.device),
+	OPT_SETS_FLAG(struct options, common.json, "json", "print JSON, an object per line"),
+	OPT_SETS_FLAG(struct options, once, "once", "print once, after one interval"),
+	{ .name = "interval", .arg = "MS", .kind = OPT_NUMBER,
+	  .field = offsetof(struct options, interval_ms), .min = 10, .max = 3600000,
+	  .text = "milliseconds from one print to the next; default 1000" },
+};
 
-	*o = (struct options){ .interval_ms = DEFAULT_INTERVAL_MS };
-	for (int i = 0; i < argc && count < 64; i++) {
-		if (!strcmp(argv[i], "--once")) {
-			o->once = true;
-		} else if (!strcmp(argv[i], "--interval") && i + 1 < argc) {
-			if (!parse_u64(argv[++i], &o->interval_ms) || o->interval_ms < 10 ||
-			    o->interval_ms > 3600000)
-				return complain(EXIT_USAGE, "top: --interval %s: 10..3600000 ms "
-						"wanted", argv[i]);
-		} else {
-			rest[count++] = argv[i];
-		}
-	}
-	return parse_common(count, rest, "top", &o->common);
-}
+static const struct opt_command top_command = {
+	.name = "top",
+	.usage = { "[--once] [--interval MS] [--device D] [--json]" },
+	.intro = "Prints again and again who uses the device's cores and memory: your processes, or "
+		 "all as root.",
+	.options = top_options, .count = ARRAY_SIZE(top_options),
+};
 
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
-static int take(struct sample *s)
+static int take_sample(struct sample *s)
 {
 	int ret = clients_read_cores(&s->device);
 
@@ -62,7 +49,7 @@ static int take(struct sample *s)
 	return ret;
 }
 
-/* A part of the time between two samples; what is seen late may be more than there was. */
+/* Returns the busy share of the time between two samples; late accounting can make it exceed 1. */
 static double load(uint64_t before, uint64_t after, uint64_t ns)
 {
 	double part = after > before && ns ? (double)(after - before) / (double)ns : 0;
@@ -118,11 +105,9 @@ static void json_client(struct json *j, const struct sample *a, const struct sam
 			const struct client *c)
 {
 	json_open(j, NULL, '{');
-	json_u64(j, "pid", (uint64_t)c->pid);
-	json_string(j, "command", c->comm);
-	json_u64(j, "client_id", c->id);
-	json_u64(j, "memory_kib", c->memory_kib);
-	json_u64(j, "resident_kib", c->resident_kib);
+	JSON_MEMBERS(j, U64("pid", (uint64_t)c->pid), TEXT("command", c->comm),
+		     U64("client_id", c->id), U64("memory_kib", c->memory_kib),
+		     U64("resident_kib", c->resident_kib));
 	json_open(j, "cores", '[');
 	for (unsigned int i = 0; i < b->device.info.core_count; i++) {
 		json_open(j, NULL, '{');
@@ -140,10 +125,9 @@ static void print_json(const struct sample *a, const struct sample *b)
 	struct json j = { .out = stdout, .one_line = true };
 
 	json_open(&j, NULL, '{');
-	json_string(&j, "path", b->device.info.path);
-	json_string(&j, "bus", b->device.info.bus);
-	json_u64(&j, "interval_ns", b->ns - a->ns);
-	json_u64(&j, "reset_count", b->device.info.reset_count);
+	JSON_MEMBERS(&j, TEXT("path", b->device.info.path), TEXT("bus", b->device.info.bus),
+		     U64("interval_ns", b->ns - a->ns),
+		     U64("reset_count", b->device.info.reset_count));
 	json_open(&j, "cores", '[');
 	for (unsigned int i = 0; i < b->device.info.core_count; i++) {
 		json_open(&j, NULL, '{');
@@ -166,10 +150,8 @@ static int watch(struct cnnrt_device *dev, const struct options *o, struct sampl
 {
 	bool live = !o->once && !o->common.json && isatty(STDOUT_FILENO);
 	struct cnnrt_error err;
-	int ret = clients_device(dev, &a->device);
+	int ret = clients_device(dev, &a->device) ?: take_sample(a);
 
-	if (!ret)
-		ret = take(a);
 	while (!ret) {
 		struct sample *next = a;
 
@@ -177,7 +159,7 @@ static int watch(struct cnnrt_device *dev, const struct options *o, struct sampl
 		b->device = a->device;
 		if (cnnrt_device_info(dev, &b->device.info, &err))
 			return complain_error(&err);
-		ret = take(b);
+		ret = take_sample(b);
 		if (ret)
 			break;
 		if (live)
@@ -198,11 +180,10 @@ int cmd_top(int argc, char **argv)
 {
 	struct sample *samples;
 	struct cnnrt_device *dev;
-	struct options o;
-	int ret = read_options(argc, argv, &o);
+	struct options o = { .interval_ms = DEFAULT_INTERVAL_MS };
+	int ret = opt_parse(&top_command, argc, argv, &o, NULL) ?:
+		  open_device(o.common.device, 0, &dev);
 
-	if (!ret)
-		ret = open_device(o.common.device, 0, &dev);
 	if (ret)
 		return ret;
 	samples = calloc(2, sizeof(*samples));

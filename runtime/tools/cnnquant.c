@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* cnnquant: makes a network of few bits from one of floats. */
+/* cnnquant: quantises a float network to few bits. */
+#include "import/import.h"
+#include "passes/passes.h"
 #include "cnnquant.h"
+#include "options.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,113 +13,91 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-#define SAMPLES	64
-
-static const char usage[] =
-"usage: cnnquant MODEL -o FILE.onnx --format FORMAT --samples FILE.npy [OPTION...]\n"
-"\n"
-"Makes of MODEL, an ONNX or TensorFlow Lite file of floats with one input, an ONNX file in\n"
-"which convolutions and matrix products have EXP4, TER2 or INT8 operands: the nearest codes,\n"
-"with a scale that is a power of two for each output channel and one for the input.\n"
-"  -o FILE.onnx        where to write the network\n"
-"  --format FORMAT     of both operands of every layer: EXP4, TER2, INT8 or FLOAT32 (as it was)\n"
-"  --first FORMAT      of the first layer\n"
-"  --last FORMAT       of the last layer\n"
-"  --layer NAME=FORMAT of the layers called NAME; the table that is printed has the names\n"
-"  --samples FILE.npy  typical inputs along the first axis, as float32 and as the network gets\n"
-"                      them: the scales are those by which its layers come nearest to what\n"
-"                      they were\n"
-"  --count N           how many of them are used, spread over the file; default 64\n"
-"\n"
-"  --test FILE.npy     run both networks with these inputs, one at a time, and print how their\n"
-"                      first outputs differ, and in how many the largest element is the same\n"
-"  --labels FILE.npy   where that element should be in each, from 0: the share of right ones\n"
-"  --answers FILE.npy  write the first output of the quantised network for each\n"
-"  --device D          where it runs; default: sim:cores=hwpe, a device in the process\n"
-"  --core NAME         the core that may be used; \"cpu\": none\n"
-"\n"
-"Exit status: 0 done, 1 failed, 2 usage, 3 no device.\n";
+#define SAMPLES		64
+#define MAX_SAMPLES	1000000
 
 /* ---- options --------------------------------------------------------------------------- */
 
-static bool set_format(enum format *f, const char *value)
+#define FORMATS	"EXP4, TER2, INT8 or FLOAT32"
+#define FIELD(member)	.field = offsetof(struct quant_options, member)
+
+static int set_format(void *format, char *value)
 {
-	for (int i = 0; i < FORMAT_UNSET; i++) {
+	for (int i = FORMAT_FLOAT32; format_name((enum format)i); i++) {
 		if (!strcasecmp(value, format_name((enum format)i))) {
-			*f = (enum format)i;
-			return true;
+			*(enum format *)format = (enum format)i;
+			return EXIT_DONE;
 		}
 	}
-	return false;
+	return OPT_BAD_VALUE;
 }
 
-static bool set_layer(struct quant_options *o, char *value)
+static int set_layer(void *request, char *value)
 {
+	struct quant_options *o = request;
 	char *mark = strrchr(value, '=');
 
-	if (!mark || mark == value || !set_format(&o->layer[o->layers].format, mark + 1))
-		return false;
+	if (o->layers == MAX_LAYERS)
+		return complain(EXIT_USAGE, "--layer is given more than %d times", MAX_LAYERS);
+	if (!mark || mark == value || set_format(&o->layer[o->layers].format, mark + 1))
+		return OPT_BAD_VALUE;
 	*mark = '\0';
 	o->layer[o->layers++].name = value;
-	return true;
+	return EXIT_DONE;
 }
 
-static bool set_count(struct quant_options *o, const char *value)
+static const struct opt_spec options[] = {
+	{ .letter = 'o', .arg = "FILE.onnx", .kind = OPT_TEXT, FIELD(out),
+	  .text = "file that the quantised network is written to" },
+	{ .name = "format", .arg = "FORMAT", FIELD(format), .set = set_format, .valid = FORMATS,
+	  .text = "format of both operands of every layer: EXP4, TER2, INT8, or FLOAT32 (the layer "
+		  "stays as it is)" },
+	{ .name = "first", .arg = "FORMAT", FIELD(first), .set = set_format, .valid = FORMATS,
+	  .text = "format of the first layer" },
+	{ .name = "last", .arg = "FORMAT", FIELD(last), .set = set_format, .valid = FORMATS,
+	  .text = "format of the last layer" },
+	{ .name = "layer", .arg = "NAME=FORMAT", .set = set_layer, .flags = OPT_MANY,
+	  .valid = "NAME=" FORMATS,
+	  .text = "format of the layers called NAME; the printed table has the names" },
+	{ .name = "samples", .arg = "FILE.npy", .kind = OPT_TEXT, FIELD(samples),
+	  .text = "typical inputs along the first axis, float32, as the network gets them; the scales "
+		  "are those with the smallest error of each layer's outputs" },
+	{ .name = "count", .arg = "N", .kind = OPT_NUMBER, FIELD(count), .min = 1, .max = MAX_SAMPLES,
+	  .text = "use N of the samples, spread over the file; default 64" },
+	{ .name = "test", .arg = "FILE.npy", .kind = OPT_TEXT, FIELD(test),
+	  .text = "run both networks with each of these inputs and print how their first outputs "
+		  "differ, and for how many the largest element is the same" },
+	{ .name = "labels", .arg = "FILE.npy", .kind = OPT_TEXT, FIELD(labels),
+	  .text = "index of the right largest element for each input of --test, from 0: also print "
+		  "the share of right ones" },
+	{ .name = "answers", .arg = "FILE.npy", .kind = OPT_TEXT, FIELD(answers),
+	  .text = "write the quantised network's first output for each input of --test" },
+	{ .name = "device", .arg = OPT_DEVICE_ARG, .kind = OPT_TEXT, FIELD(device),
+	  .text = "device that --test runs on; default: a core with packed formats, inside the "
+		  "process" },
+	{ .name = "core", .arg = OPT_CORE_ARG, .kind = OPT_TEXT, FIELD(core),
+	  .text = "cores that --test uses: all called NAME, or the one that cnnctl info prints as "
+		  "NAME.INDEX; \"cpu\": none" },
+};
+
+static int set_model(void *request, char *text)
 {
-	uint64_t n;
+	struct quant_options *o = request;
 
-	if (!parse_u64(value, &n) || !n || n > 1000000)
-		return false;
-	o->count = (unsigned int)n;
-	return true;
+	if (o->model)
+		return complain(EXIT_USAGE, "one MODEL is quantised: there is \"%s\" and \"%s\"",
+				o->model, text);
+	o->model = text;
+	return EXIT_DONE;
 }
 
-/* What is wanted of an option's value, in words. */
-static const char *wanted(const char *name)
-{
-	return !strcmp(name, "--count") ? "1 to 1000000" :
-	       !strcmp(name, "--layer") ? "NAME=EXP4, TER2, INT8 or FLOAT32" :
-					  "EXP4, TER2, INT8 or FLOAT32";
-}
-
-/* 1: done; 0: bad value, or NULL; -1: unknown; -2: it was given before. */
-static int option(struct quant_options *o, const char *name, char *value)
-{
-	const struct {
-		const char *name, **text;
-	} texts[] = {
-		{ "-o", &o->out }, { "--samples", &o->samples }, { "--test", &o->test },
-		{ "--labels", &o->labels }, { "--answers", &o->answers },
-		{ "--device", &o->device }, { "--core", &o->core },
-	};
-	const struct {
-		const char *name;
-		enum format *format;
-	} formats[] = {
-		{ "--format", &o->format }, { "--first", &o->first }, { "--last", &o->last },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		if (strcmp(name, texts[i].name))
-			continue;
-		if (*texts[i].text)
-			return -2;
-		*texts[i].text = value;
-		return value != NULL;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(formats); i++) {
-		if (strcmp(name, formats[i].name))
-			continue;
-		if (*formats[i].format != FORMAT_UNSET)
-			return -2;
-		return value && set_format(formats[i].format, value);
-	}
-	if (!strcmp(name, "--layer"))
-		return value && set_layer(o, value);
-	if (!strcmp(name, "--count"))
-		return value && set_count(o, value);
-	return -1;
-}
+static const struct opt_command command = {
+	.usage = { "MODEL -o FILE.onnx --format FORMAT --samples FILE.npy [OPTION...]" },
+	.intro = "Quantises a float network: convolutions and matrix products get EXP4, TER2 or INT8 "
+		 "operands, with a scale that is a power of two for each output channel and one for "
+		 "the input. MODEL is an ONNX or TensorFlow Lite file with one input.",
+	.options = options, .count = ARRAY_SIZE(options), .operand = set_model,
+};
 
 static bool is_same_file(const char *a, const char *b)
 {
@@ -126,16 +107,16 @@ static bool is_same_file(const char *a, const char *b)
 				 x.st_dev == y.st_dev && x.st_ino == y.st_ino);
 }
 
-/* Nothing that is read is written. */
+/* Refuses output files that are also inputs. */
 static int check_files(const struct quant_options *o)
 {
 	const char *const read[] = { o->model, o->samples, o->test, o->labels };
 
 	for (size_t i = 0; i < ARRAY_SIZE(read); i++) {
 		if (read[i] && is_same_file(o->out, read[i]))
-			return complain(EXIT_USAGE, "-o %s: it is read, too", o->out);
+			return complain(EXIT_USAGE, "-o %s: it is also an input", o->out);
 		if (read[i] && o->answers && is_same_file(o->answers, read[i]))
-			return complain(EXIT_USAGE, "--answers %s: it is read, too", o->answers);
+			return complain(EXIT_USAGE, "--answers %s: it is also an input", o->answers);
 	}
 	if (o->answers && is_same_file(o->answers, o->out))
 		return complain(EXIT_USAGE, "--answers %s: -o is the same file", o->answers);
@@ -145,44 +126,14 @@ static int check_files(const struct quant_options *o)
 static int check_options(const struct quant_options *o)
 {
 	if (!o->model)
-		return complain(EXIT_USAGE, "no MODEL is given; cnnquant --help tells more");
+		return complain(EXIT_USAGE, "no MODEL is given; try cnnquant --help");
 	if (!o->out || !o->samples || o->format == FORMAT_UNSET)
-		return complain(EXIT_USAGE, "%s is missing", !o->out ? "-o FILE.onnx" :
+		return complain(EXIT_USAGE, "%s is missing; try cnnquant --help", !o->out ? "-o FILE.onnx" :
 				!o->samples ? "--samples FILE.npy" : "--format FORMAT");
 	if (!o->test && (o->labels || o->answers || o->device || o->core))
 		return complain(EXIT_USAGE, "%s is for --test", o->labels ? "--labels" :
 				o->answers ? "--answers" : o->device ? "--device" : "--core");
 	return check_files(o);
-}
-
-static int parse(int argc, char **argv, struct quant_options *o)
-{
-	for (int i = 1; i < argc; i++) {
-		char *value = i + 1 < argc && strncmp(argv[i + 1], "--", 2) ? argv[i + 1] : NULL;
-		int took;
-
-		if (argv[i][0] != '-') {
-			if (o->model)
-				return complain(EXIT_USAGE, "one MODEL is quantised: there is \"%s\" "
-						"and \"%s\"", o->model, argv[i]);
-			o->model = argv[i];
-			continue;
-		}
-		if (!strcmp(argv[i], "--layer") && o->layers == MAX_LAYERS)
-			return complain(EXIT_USAGE, "--layer is given more than %d times",
-					MAX_LAYERS);
-		took = option(o, argv[i], value);
-		if (took < 0)
-			return complain(EXIT_USAGE, took == -2 ? "%s is given twice" :
-					"unknown option %s", argv[i]);
-		if (!took && !value)
-			return complain(EXIT_USAGE, "%s: its value is missing", argv[i]);
-		if (!took)
-			return complain(EXIT_USAGE, "%s: \"%s\", %s wanted", argv[i], value,
-					wanted(argv[i]));
-		i++;
-	}
-	return check_options(o);
 }
 
 /* ---- the network ----------------------------------------------------------------------- */
@@ -199,7 +150,7 @@ static int read_model(struct quantizer *q)
 	return cnn_graph_import(q->file, q->file_size, &q->g, &q->err) ? fail(q) : EXIT_DONE;
 }
 
-/* The input takes one of the samples. */
+/* Gives the input the shape of one sample. */
 static int set_input(struct quantizer *q)
 {
 	const struct cnn_tensor *x;
@@ -222,26 +173,23 @@ static int set_input(struct quantizer *q)
 	return EXIT_DONE;
 }
 
-/* The graph with shapes for one sample, and what follows a layer and is linear within it. */
+/* Reads the graph, infers shapes for one sample, and fuses linear operators into layers. */
 static int open_graph(struct quantizer *q)
 {
-	int ret = read_model(q);
+	int ret = read_model(q) ?: set_input(q);
 
-	if (!ret)
-		ret = set_input(q);
 	if (ret)
 		return ret;
-	ret = cnn_graph_infer(q->g, &q->err);
-	if (!ret)
-		ret = cnn_graph_fuse(q->g, CNN_FUSE_NOP | CNN_FUSE_BN | CNN_FUSE_BIAS, &q->err);
+	ret = cnn_graph_infer(q->g, &q->err) ?:
+	      cnn_graph_fuse(q->g, CNN_FUSE_NOP | CNN_FUSE_BN | CNN_FUSE_BIAS, &q->err);
 	return ret ? fail(q) : EXIT_DONE;
 }
 
-/* Puts samples that are spread over the file to its beginning; how many. */
+/* Moves samples spread over the file to its beginning; returns how many. */
 static int64_t pick_samples(struct quantizer *q)
 {
 	struct cnn_tensor *t = &q->samples;
-	int64_t count = q->o->count;
+	int64_t count = (int64_t)q->o->count;
 	int64_t n = count < t->dims[0] ? count : t->dims[0];
 	size_t size = (size_t)(cnn_tensor_bytes(t) / t->dims[0]);
 
@@ -251,7 +199,7 @@ static int64_t pick_samples(struct quantizer *q)
 	return n;
 }
 
-/* What is left of the outputs, against their errors. */
+/* Prints the signal-to-noise ratio of a layer's outputs. */
 static void print_ratio(const struct layer *l)
 {
 	if (l->noise > 0)
@@ -306,22 +254,14 @@ static int run(const struct quant_options *o)
 {
 	struct quantizer q = { .o = o };
 	struct test test = { .o = o };
-	int ret = read_samples(o->samples, &q.samples);
+	int ret = read_samples(o->samples, &q.samples) ?: open_graph(&q) ?:
+		  (o->test ? open_test(&test) : EXIT_DONE) ?: find_layers(&q) ?:
+		  calibrate(&q, pick_samples(&q));
 
-	if (!ret)
-		ret = open_graph(&q);
-	if (!ret && o->test)
-		ret = open_test(&test);
-	if (!ret)
-		ret = find_layers(&q);
-	if (!ret)
-		ret = calibrate(&q, pick_samples(&q));
 	if (!ret) {
 		print_layers(&q);
-		ret = rewrite(&q);
+		ret = rewrite(&q) ?: write_network(&q, &test);
 	}
-	if (!ret)
-		ret = write_network(&q, &test);
 	close_test(&test);
 	free_layers(&q);
 	cnn_graph_free(q.g);
@@ -336,18 +276,6 @@ int main(int argc, char **argv)
 		.format = FORMAT_UNSET, .first = FORMAT_UNSET, .last = FORMAT_UNSET,
 		.count = SAMPLES,
 	};
-	int ret;
 
-	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		fputs(usage, stdout);
-		return EXIT_DONE;
-	}
-	if (argc > 1 && !strcmp(argv[1], "--version")) {
-		printf("cnnquant %s\n", cnnrt_version());
-		return EXIT_DONE;
-	}
-	ret = parse(argc, argv, &o);
-	if (!ret)
-		ret = run(&o);
-	return end_output(ret);
+	return end_output(opt_parse(&command, argc, argv, &o, NULL) ?: check_options(&o) ?: run(&o));
 }

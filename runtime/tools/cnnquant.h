@@ -1,27 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cnnquant: networks of few bits from networks of floats. A layer is a Conv, Gemm or MatMul with
- * constant weights; quantised it is a product of whole numbers, a scale that is a power of two for
- * each output channel, and a bias:
+ * cnnquant: quantises float networks to few bits. A layer is a Conv, Gemm or MatMul with constant
+ * weights; quantised it is an integer product, a power-of-two scale for each output channel, and a
+ * bias:
  *
  *	Quantize(x, x_scale, x_zero) -> ConvInteger or MatMulInteger -> Cast -> Mul -> Add
  */
 #ifndef CNNQUANT_H
 #define CNNQUANT_H
 
-#include "backend/hwpe/packed_format.h"
+#include "backend/packed_format.h"
 #include "ir/graph_internal.h"
 #include "tensor.h"
 
 #define MAX_LAYERS	64	/* named by options */
 
-/* What a layer's operands become; CNN_CODES_NONE stands for int8. */
+/* Format of a layer's operands. */
 enum format {
-	FORMAT_INT8 = CNN_CODES_NONE,
-	FORMAT_EXP4 = CNN_CODES_EXP4,
-	FORMAT_TER2 = CNN_CODES_TER2,
-	FORMAT_FLOAT32 = CNN_CODES_COUNT,	/* the layer stays as it is */
-	FORMAT_UNSET
+	FORMAT_UNSET = -2,
+	FORMAT_FLOAT32 = -1, /* the layer is not quantised */
+	FORMAT_INT8 = 0,
+	FORMAT_PACKED = 1, /* and on: numbers of packed formats */
 };
 
 struct quant_options {
@@ -31,7 +30,8 @@ struct quant_options {
 		const char *name;
 		enum format format;
 	} layer[MAX_LAYERS];
-	unsigned int layers, count;	/* count: samples that are used */
+	unsigned int layers;
+	uint64_t count;		/* samples that are used */
 };
 
 struct layer {
@@ -45,7 +45,7 @@ struct layer {
 	int8_t *codes;			/* as weights */
 	float *scale, *bias;		/* of each output: x_scale times that of its weights */
 	double signal, noise;		/* sums of squares of the outputs and of their errors */
-	const char *why;		/* it stays as it is */
+	const char *why;		/* reason that it is not quantised */
 };
 
 struct quantizer {
@@ -59,14 +59,12 @@ struct quantizer {
 	struct cnn_err err;
 };
 
-const char *format_name(enum format f);
-
-/* quant_layer.c: the layers of a graph, and what becomes of them; EXIT_DONE or a failure, told. */
+/* quant_layer.c: finds the layers of a graph. Returns EXIT_DONE, or EXIT_FAILED after a message. */
 int find_layers(struct quantizer *q);
 void free_layers(struct quantizer *q);
-/* The layer that a node is; NULL if it is none, or stays as it is. */
+/* Returns the layer of a node; NULL if the node is no layer or is not quantised. */
 struct layer *layer_at(const struct quantizer *q, int node);
-/* The layer stays as it is; false. */
+/* Notes why a layer is not quantised; returns false. */
 bool leave_layer(struct layer *l, const char *why);
 /* Element of weights and codes. */
 static inline int64_t weight_index(const struct layer *l, int64_t output, int64_t tap)
@@ -75,23 +73,24 @@ static inline int64_t weight_index(const struct layer *l, int64_t output, int64_
 }
 
 /*
- * quant_walk.c: chooses scales and biases by the first count samples. A layer for which there are
- * none stays as it is.
+ * quant_walk.c: chooses scales and biases with the first count samples. A layer for which no scale
+ * fits is not quantised.
  */
 int calibrate(struct quantizer *q, int64_t count);
 
-/* quant_scale.c */
+/* NULL: there is no such format. */
+const char *format_name(enum format f);
 /* Powers of two that are tried: the second is the least that holds all numbers up to most. */
 #define X_SCALES	10
 #define W_SCALES	6
 float scale_number(enum format f, float most, int i);
-/* y = what x / scale + zero becomes in the format. */
+/* y = x / scale + zero, rounded to the format. */
 void quantize(enum format f, const float *x, float scale, int8_t zero, int8_t *y, int64_t n);
 
-/* quant_rewrite.c: puts the nodes of quantised layers into the graph. */
+/* quant_rewrite.c: replaces quantised layers in the graph by their integer nodes. */
 int rewrite(struct quantizer *q);
 
-/* quant_test.c: both networks with the test's inputs, and how their answers differ. */
+/* quant_test.c: runs both networks with the inputs of --test and compares their outputs. */
 struct test {
 	const struct quant_options *o;
 	struct cnnrt_device *dev;
@@ -101,7 +100,7 @@ struct test {
 };
 
 int read_samples(const char *path, struct cnn_tensor *t);
-/* All that the test reads, before the long work. */
+/* Reads the files of --test, before the calibration takes its time. */
 int open_test(struct test *t);
 /* file: the quantised network. */
 int test_networks(struct test *t, const struct quantizer *q, const void *file, size_t size);

@@ -22,22 +22,24 @@ static int open_session_device(const struct run_options *o, struct cnnrt_device 
 
 static int run_session(const struct run_options *o)
 {
-	struct session s = { .opt = o };
+	struct session s = {
+		.opt = o, .compile = { .struct_size = sizeof(s.compile) },
+	};
 	struct cnnrt_error err;
-	int ret;
+	uint32_t cores;
+	int ret = open_session_device(o, &s.dev);
 
-	ret = open_session_device(o, &s.dev);
 	if (ret)
 		return ret;
 	s.compile.observe = o->compare;
 	s.compile.cpu_only = o->core && !strcmp(o->core, "cpu");
 	if (o->core && !s.compile.cpu_only) {
 		s.compile.core = o->core;
-		ret = find_core(s.dev, o->core) < 0 ? EXIT_USAGE : EXIT_DONE;
+		ret = find_cores(s.dev, o->core, &cores);
 	}
-	if (!ret && !o->compile &&
-	    cnnrt_context_create(s.dev, CNNRT_PRIORITY_NORMAL, &s.ctx, &err))
-		ret = complain_error(&err);
+	if (!ret && !o->compile)
+		ret = checked(cnnrt_context_create(s.dev, CNNRT_PRIORITY_NORMAL, &s.ctx, &err),
+			      &err);
 	if (!ret)
 		ret = o->compile ? compile_network(&s) : o->node_test ? node_test(&s) :
 			run_network(&s);
@@ -54,20 +56,10 @@ int main(int argc, char **argv)
 	};
 	int ret;
 
-	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		fputs(run_usage, stdout);
-		return EXIT_DONE;
-	}
-	if (argc > 1 && !strcmp(argv[1], "--version")) {
-		printf("cnnrun %s\n", cnnrt_version());
-		return EXIT_DONE;
-	}
 	o.dirs = calloc((size_t)argc + 1, sizeof(*o.dirs));
 	if (!o.dirs)
 		return complain(EXIT_FAILED, "out of memory");
-	ret = parse_options(argc, argv, &o);
-	if (!ret)
-		ret = run_session(&o);
+	ret = parse_options(argc, argv, &o) ?: run_session(&o);
 	free(o.dirs);
 	return end_output(ret);
 }

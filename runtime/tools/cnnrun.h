@@ -11,21 +11,25 @@ struct named_file {
 	const char *name, *file;
 };
 
+struct named_files {
+	unsigned int count;
+	struct named_file at[MAX_FILES];
+};
+
 struct run_options {
 	const char *model, *device, *core, *profile, *labels;
 	const char *out, *caps;		/* --compile */
 	const char *report;		/* file; NULL: print it, if print_report */
-	struct named_file input[MAX_FILES], output[MAX_FILES], shape[MAX_FILES];
-	unsigned int inputs, outputs, shapes;
+	struct named_files input, output, shape;
 	const char **dirs;		/* --node-test */
 	unsigned int dir_count;
-	unsigned int repeat;
+	uint64_t repeat;
 	double atol, rtol;		/* --compare */
 	bool node_test, explain, load_module, compile, compare, print_report;
 	struct picture_options picture;
 };
 
-/* An open device, and what every compile is given. */
+/* An open device, and the options of every compilation. */
 struct session {
 	const struct run_options *opt;
 	struct cnnrt_device *dev;
@@ -35,24 +39,13 @@ struct session {
 
 /* EXIT_DONE, or EXIT_USAGE after a message; o holds the defaults and dirs for argc entries. */
 int parse_options(int argc, char **argv, struct run_options *o);
-extern const char run_usage[];
-
-/* A line on standard error; progress_show is for struct cnnrt_compile_options. */
-struct progress {
-	int64_t next_ms;
-	bool tty, shown;
-};
-
-void progress_begin(struct progress *p);
-void progress_show(unsigned int done, unsigned int total, void *opaque);
-void progress_end(const struct progress *p);
 
 int run_network(struct session *s);
-/* --compile: to a file, for the session's device; its context is not used. */
+/* --compile: writes a file for the session's device, which needs no context. */
 int compile_network(struct session *s);
 int node_test(struct session *s);
 
-/* compare.c: every layer of a filled job, and the outputs of two finished ones. */
+/* compare.c: compares every layer of a job with its inputs set, and outputs of two finished jobs. */
 int compare_layers(struct cnnrt_job *job, const struct run_options *o);
 int compare_outputs(struct cnnrt_job *observed, struct cnnrt_job *plain, unsigned int count,
 		    const struct run_options *o);

@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
+#include <unistd.h>
 
 struct network {
 	struct session *s;
-	struct cnnrt_model *model;		/* NULL: it comes compiled */
+	struct cnnrt_model *model;		/* NULL: the file is a compiled program */
 	struct cnnrt_program *program;
 	struct cnnrt_job *job;
 	struct cnn_tensor input[MAX_FILES];	/* as s->opt->input */
+	int input_index[MAX_FILES];
 	void *first[MAX_FILES];			/* outputs of the first run */
 };
 
@@ -35,7 +36,7 @@ static int get_io(const struct network *n, enum cnnrt_direction dir, unsigned in
 static int find_io(const struct network *n, enum cnnrt_direction dir, const char *name)
 {
 	unsigned int count = io_count(n, dir);
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	uint64_t index;
 
 	for (unsigned int i = 0; i < count; i++)
@@ -55,9 +56,9 @@ static int set_shapes(struct network *n)
 	const struct run_options *o = n->s->opt;
 	struct cnnrt_error err;
 
-	for (unsigned int i = 0; i < o->shapes; i++) {
-		int index = find_io(n, CNNRT_INPUT, o->shape[i].name), rank = 0;
-		const char *p = o->shape[i].file;
+	for (unsigned int i = 0; i < o->shape.count; i++) {
+		int index = find_io(n, CNNRT_INPUT, o->shape.at[i].name), rank = 0;
+		const char *p = o->shape.at[i].file;
 		int64_t dims[CNNRT_MAX_RANK];
 
 		if (index < 0)
@@ -68,12 +69,12 @@ static int set_shapes(struct network *n)
 			dims[rank++] = strtoll(p, &end, 10);
 			if (end == p || (*end && *end != ',') || !strcmp(end, ","))
 				return complain(EXIT_USAGE, "--shape %s: \"%s\" is no list of "
-						"numbers", o->shape[i].name, o->shape[i].file);
+						"numbers", o->shape.at[i].name, o->shape.at[i].file);
 			p = end;
 		}
 		if (*p)
 			return complain(EXIT_USAGE, "--shape %s: more than %d dimensions",
-					o->shape[i].name, CNNRT_MAX_RANK);
+					o->shape.at[i].name, CNNRT_MAX_RANK);
 		if (cnnrt_model_set_input_shape(n->model, (unsigned int)index, rank, dims, &err))
 			return complain_error(&err);
 	}
@@ -83,18 +84,19 @@ static int set_shapes(struct network *n)
 static int read_inputs(struct network *n)
 {
 	const struct run_options *o = n->s->opt;
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	struct cnnrt_error err;
 
-	for (unsigned int i = 0; i < o->inputs; i++) {
+	for (unsigned int i = 0; i < o->input.count; i++) {
 		struct cnn_tensor *t = &n->input[i];
-		int index = find_io(n, CNNRT_INPUT, o->input[i].name), ret;
+		int index = find_io(n, CNNRT_INPUT, o->input.at[i].name), ret;
 
 		if (index < 0)
 			return EXIT_USAGE;
+		n->input_index[i] = index;
 		if (get_io(n, CNNRT_INPUT, (unsigned int)index, &info, &err))
 			return complain_error(&err);
-		ret = tensor_read(o->input[i].file, &info, &o->picture, t);
+		ret = tensor_read(o->input.at[i].file, &info, &o->picture, t);
 		if (ret)
 			return ret;
 		if (n->model && cnnrt_model_set_input_shape(n->model, (unsigned int)index, t->rank,
@@ -104,23 +106,22 @@ static int read_inputs(struct network *n)
 	return EXIT_DONE;
 }
 
-/* Before the run: what it takes must not be lost to a slip in a name. */
+/* Called before the run, so that a mistyped name does not cost its time. */
 static int check_outputs(struct network *n)
 {
 	const struct run_options *o = n->s->opt;
 
-	for (unsigned int i = 0; i < o->outputs; i++)
-		if (find_io(n, CNNRT_OUTPUT, o->output[i].name) < 0)
+	for (unsigned int i = 0; i < o->output.count; i++)
+		if (find_io(n, CNNRT_OUTPUT, o->output.at[i].name) < 0)
 			return EXIT_USAGE;
 	return EXIT_DONE;
 }
 
 static int complain_shape(const struct cnnrt_tensor_info *info, const struct cnn_tensor *have)
 {
-	struct cnn_tensor want = { .dtype = (enum cnn_dtype)info->type, .rank = info->rank };
+	struct cnn_tensor want = tensor_of(info, NULL);
 	char a[128], b[128];
 
-	memcpy(want.dims, info->dims, sizeof(want.dims));
 	return complain(EXIT_FAILED, "input %s: %s wanted, the file has %s", info->name,
 			cnn_tensor_describe(&want, a, sizeof(a)),
 			cnn_tensor_describe(have, b, sizeof(b)));
@@ -128,15 +129,14 @@ static int complain_shape(const struct cnnrt_tensor_info *info, const struct cnn
 
 static int fill_inputs(struct network *n)
 {
-	const struct run_options *o = n->s->opt;
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	struct cnnrt_error err;
 	void *mem;
 
-	for (unsigned int i = 0; i < o->inputs; i++) {
-		int index = find_io(n, CNNRT_INPUT, o->input[i].name);
+	for (unsigned int i = 0; i < n->s->opt->input.count; i++) {
+		unsigned int index = (unsigned int)n->input_index[i];
 
-		if (cnnrt_job_map(n->job, CNNRT_INPUT, (unsigned int)index, &info, &mem, &err))
+		if (cnnrt_job_map(n->job, CNNRT_INPUT, index, &info, &mem, &err))
 			return complain_error(&err);
 		if (info.type != (enum cnnrt_type)n->input[i].dtype ||
 		    info.size != (size_t)cnn_tensor_bytes(&n->input[i]))
@@ -148,15 +148,11 @@ static int fill_inputs(struct network *n)
 
 static void name_zeros(const struct network *n)
 {
-	const struct run_options *o = n->s->opt;
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	uint64_t given = 0;
 
-	for (unsigned int i = 0; i < o->inputs; i++) {
-		int index = find_io(n, CNNRT_INPUT, o->input[i].name);
-
-		given |= index < 64 ? 1ull << index : 0;
-	}
+	for (unsigned int i = 0; i < n->s->opt->input.count; i++)
+		given |= n->input_index[i] < 64 ? 1ull << n->input_index[i] : 0;
 	for (unsigned int i = 0; i < io_count(n, CNNRT_INPUT) && i < 64; i++)
 		if (!(given & 1ull << i) && !get_io(n, CNNRT_INPUT, i, &info, NULL))
 			complain(0, "input %s is not given: zeros", info.name);
@@ -173,7 +169,7 @@ static int compare_u64(const void *a, const void *b)
 static int check_run(struct network *n, unsigned int run)
 {
 	unsigned int count = io_count(n, CNNRT_OUTPUT);
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	struct cnnrt_error err;
 	void *mem;
 
@@ -193,21 +189,24 @@ static int check_run(struct network *n, unsigned int run)
 	return EXIT_DONE;
 }
 
+static int run_job(struct cnnrt_job *job)
+{
+	struct cnnrt_error err;
+
+	return checked(cnnrt_job_submit(job, -1, NULL, &err) ?: cnnrt_job_wait(job, -1, &err), &err);
+}
+
 static int run_all(struct network *n)
 {
-	unsigned int repeat = n->s->opt->repeat;
+	uint64_t repeat = n->s->opt->repeat;
 	uint64_t *times = calloc(repeat, sizeof(*times));
-	struct cnnrt_error err;
 	int ret = times ? EXIT_DONE : complain(EXIT_FAILED, "out of memory");
 
-	for (unsigned int i = 0; i < repeat && !ret; i++) {
-		struct timespec a, b;
+	for (uint64_t i = 0; i < repeat && !ret; i++) {
+		uint64_t start = now_ns();
 
-		clock_gettime(CLOCK_MONOTONIC, &a);
-		if (cnnrt_job_submit(n->job, -1, NULL, &err) || cnnrt_job_wait(n->job, -1, &err))
-			ret = complain_error(&err);
-		clock_gettime(CLOCK_MONOTONIC, &b);
-		times[i] = (uint64_t)((b.tv_sec - a.tv_sec) * 1000000000 + b.tv_nsec - a.tv_nsec);
+		ret = run_job(n->job);
+		times[i] = now_ns() - start;
 		if (!ret && repeat > 1)
 			ret = check_run(n, i);
 	}
@@ -215,7 +214,7 @@ static int run_all(struct network *n)
 		qsort(times, repeat, sizeof(*times), compare_u64);
 		printf("time: %.3f ms", (double)times[repeat / 2] / 1e6);
 		if (repeat > 1)
-			printf(" median of %u, %.3f .. %.3f ms", repeat, (double)times[0] / 1e6,
+			printf(" median of %" PRIu64 ", %.3f .. %.3f ms", repeat, (double)times[0] / 1e6,
 			       (double)times[repeat - 1] / 1e6);
 		putchar('\n');
 	}
@@ -247,22 +246,19 @@ static char **read_labels(const char *path, char **text, size_t *count)
 static int write_outputs(struct network *n)
 {
 	const struct run_options *o = n->s->opt;
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	struct cnnrt_error err;
 	int ret = EXIT_DONE;
 	void *mem;
 
-	for (unsigned int i = 0; i < o->outputs && !ret; i++) {
-		int index = find_io(n, CNNRT_OUTPUT, o->output[i].name);
-		struct cnn_tensor t = { 0 };
+	for (unsigned int i = 0; i < o->output.count && !ret; i++) {
+		int index = find_io(n, CNNRT_OUTPUT, o->output.at[i].name);
+		struct cnn_tensor t;
 
 		if (cnnrt_job_map(n->job, CNNRT_OUTPUT, (unsigned int)index, &info, &mem, &err))
 			return complain_error(&err);
-		t.dtype = (enum cnn_dtype)info.type;
-		t.rank = info.rank;
-		memcpy(t.dims, info.dims, sizeof(t.dims));
-		t.data = mem;
-		ret = tensor_write(o->output[i].file, info.name, &t);
+		t = tensor_of(&info, mem);
+		ret = tensor_write(o->output.at[i].file, info.name, &t);
 	}
 	return ret;
 }
@@ -271,7 +267,7 @@ static int print_outputs(struct network *n)
 {
 	unsigned int count = io_count(n, CNNRT_OUTPUT);
 	char **labels = NULL, *text = NULL;
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	size_t label_count = 0;
 	struct cnnrt_error err;
 	int ret = EXIT_DONE;
@@ -283,9 +279,8 @@ static int print_outputs(struct network *n)
 			ret = EXIT_FAILED;
 	}
 	for (unsigned int i = 0; i < count && !ret; i++) {
-		if (cnnrt_job_map(n->job, CNNRT_OUTPUT, i, &info, &mem, &err))
-			ret = complain_error(&err);
-		else
+		ret = checked(cnnrt_job_map(n->job, CNNRT_OUTPUT, i, &info, &mem, &err), &err);
+		if (!ret)
 			print_output(&info, mem, labels, label_count);
 	}
 	free(labels);
@@ -293,7 +288,49 @@ static int print_outputs(struct network *n)
 	return ret;
 }
 
-/* The name or index of each --output must be right before the run takes its time. */
+/* ---- compiling ------------------------------------------------------------------------- */
+
+#define FIRST_NS	1000000000u
+#define TTY_NS		100000000u	/* between updates of the line */
+#define FILE_NS		10000000000u
+
+/* The progress of a compilation that takes more than a second, on standard error. */
+struct progress {
+	uint64_t next_ns;
+	bool tty, shown;
+};
+
+static void progress_begin(struct progress *p)
+{
+	*p = (struct progress){ .next_ns = now_ns() + FIRST_NS, .tty = isatty(STDERR_FILENO) };
+}
+
+static void progress_show(unsigned int done, unsigned int total, void *opaque)
+{
+	struct progress *p = opaque;
+	uint64_t now = now_ns();
+
+	if (now < p->next_ns)
+		return;
+	fprintf(stderr, p->tty ? "\rcompiling: %u %%" : "compiling: %u %%\n",
+		100 * done / (total ? total : 1));
+	p->shown = true;
+	p->next_ns = now + (p->tty ? TTY_NS : FILE_NS);
+}
+
+static void progress_end(const struct progress *p)
+{
+	if (p->shown && p->tty)
+		fputs("\r\033[K", stderr);
+}
+
+/* An error without a file's name gets that of the model. */
+static int complain_load(const char *model, const struct cnnrt_error *err)
+{
+	return err->code == CNNRT_EFILE ? complain_error(err) :
+					  complain(EXIT_FAILED, "%s: %s", model, err->text);
+}
+
 static int load_network(struct network *n)
 {
 	struct session *s = n->s;
@@ -303,39 +340,30 @@ static int load_network(struct network *n)
 	int ret;
 
 	if (cnnrt_model_load(s->opt->model, &n->model, &err))
-		return err.code == CNNRT_EFILE ? complain_error(&err) :
-			complain(EXIT_FAILED, "%s: %s", s->opt->model, err.text);
-	ret = set_shapes(n);
-	if (!ret)
-		ret = check_outputs(n);
-	if (!ret)
-		ret = read_inputs(n);
+		return complain_load(s->opt->model, &err);
+	ret = set_shapes(n) ?: check_outputs(n) ?: read_inputs(n);
+	if (ret)
+		return ret;
 	progress_begin(&progress);
 	opt.progress = progress_show;
 	opt.opaque = &progress;
-	if (!ret) {
-		ret = cnnrt_compile(n->model, s->dev, &opt, &n->program, &err);
-		progress_end(&progress);
-		ret = ret ? complain_error(&err) : EXIT_DONE;
-	}
-	return ret;
+	ret = cnnrt_compile(n->model, s->dev, &opt, &n->program, &err);
+	progress_end(&progress);
+	return checked(ret, &err);
 }
 
-/* The same for a network that was compiled before. */
+/* Loads a network that was compiled before. */
 static int load_program(struct network *n)
 {
 	struct session *s = n->s;
 	struct cnnrt_error err;
-	int ret;
 
-	if (s->opt->shapes || s->opt->core)
+	if (s->opt->shape.count || s->opt->core)
 		return complain(EXIT_USAGE, "%s is compiled: --shape and --core come too late",
 				s->opt->model);
 	if (cnnrt_program_load(s->opt->model, s->dev, NULL, &n->program, &err))
-		return err.code == CNNRT_EFILE ? complain_error(&err) :
-			complain(EXIT_FAILED, "%s: %s", s->opt->model, err.text);
-	ret = check_outputs(n);
-	return ret ? ret : read_inputs(n);
+		return complain_load(s->opt->model, &err);
+	return check_outputs(n) ?: read_inputs(n);
 }
 
 static bool is_program(const char *path)
@@ -345,7 +373,7 @@ static bool is_program(const char *path)
 	size_t size;
 	FILE *f;
 
-	if (stat(path, &st) || !S_ISREG(st.st_mode))	/* to open a FIFO may take for ever */
+	if (stat(path, &st) || !S_ISREG(st.st_mode))	/* opening a FIFO may block */
 		return false;
 	f = fopen(path, "rbe");
 	if (!f)
@@ -363,10 +391,8 @@ static int prepare(struct network *n)
 
 	if (ret)
 		return ret;
-	if (s->opt->explain)
-		print_explain(n->program, NULL);
-	else if (s->compile.core)
-		print_explain(n->program, s->compile.core);
+	if (s->opt->explain || s->compile.core)
+		print_explain(n->program, s->opt->explain ? NULL : s->compile.core);
 	print_macs(n->program, s->dev);
 	if (s->opt->compile)
 		return EXIT_DONE;
@@ -391,10 +417,8 @@ int compile_network(struct session *s)
 {
 	struct network n = { .s = s };
 	struct cnnrt_error err;
-	int ret = prepare(&n);
+	int ret = prepare(&n) ?: checked(cnnrt_program_save(n.program, s->opt->out, &err), &err);
 
-	if (!ret && cnnrt_program_save(n.program, s->opt->out, &err))
-		ret = complain_error(&err);
 	free_network(&n);
 	return ret;
 }
@@ -403,8 +427,11 @@ static int report_run(struct network *n)
 {
 	const struct run_options *o = n->s->opt;
 	struct report r;
-	int ret = report_open(&r, o->model, n->program, n->s->dev, n->job);
+	int ret;
 
+	if (!o->profile && !o->report && !o->print_report)
+		return EXIT_DONE;
+	ret = report_open(&r, o->model, n->program, n->s->dev, n->job);
 	if (!ret && o->print_report)
 		report_print(&r);
 	if (!ret && o->report)
@@ -415,27 +442,21 @@ static int report_run(struct network *n)
 	return ret;
 }
 
-/* The network as it is compiled without being observed: memory used again, values kept on chip. */
+/* Compiles without observe: memory is reused and values stay on chip. */
 static int compare_plain(struct network *n)
 {
 	struct cnnrt_compile_options opt = n->s->compile;
 	struct network plain = *n;
 	struct cnnrt_error err;
-	int ret = EXIT_DONE;
+	int ret;
 
 	opt.observe = false;
 	plain.program = NULL;
 	plain.job = NULL;
-	if (cnnrt_compile(n->model, n->s->dev, &opt, &plain.program, &err) ||
-	    cnnrt_job_create(n->s->ctx, plain.program, &plain.job, &err))
-		ret = complain_error(&err);
-	if (!ret)
-		ret = fill_inputs(&plain);
-	if (!ret && (cnnrt_job_submit(plain.job, -1, NULL, &err) ||
-		     cnnrt_job_wait(plain.job, -1, &err)))
-		ret = complain_error(&err);
-	if (!ret)
-		ret = compare_outputs(n->job, plain.job, io_count(n, CNNRT_OUTPUT), n->s->opt);
+	ret = checked(cnnrt_compile(n->model, n->s->dev, &opt, &plain.program, &err), &err) ?:
+	      checked(cnnrt_job_create(n->s->ctx, plain.program, &plain.job, &err), &err) ?:
+	      fill_inputs(&plain) ?: run_job(plain.job) ?:
+	      compare_outputs(n->job, plain.job, io_count(n, CNNRT_OUTPUT), n->s->opt);
 	cnnrt_job_free(plain.job);
 	cnnrt_program_free(plain.program);
 	return ret;
@@ -453,19 +474,10 @@ int run_network(struct session *s)
 	struct network n = { .s = s };
 	int ret = prepare(&n);
 
-	if (!ret && s->opt->compare) {
+	if (!ret && s->opt->compare)
 		ret = compare_network(&n);
-		free_network(&n);
-		return ret;
-	}
-	if (!ret)
-		ret = run_all(&n);
-	if (!ret)
-		ret = print_outputs(&n);
-	if (!ret)
-		ret = write_outputs(&n);
-	if (!ret && (s->opt->profile || s->opt->report || s->opt->print_report))
-		ret = report_run(&n);
+	else if (!ret)
+		ret = run_all(&n) ?: print_outputs(&n) ?: write_outputs(&n) ?: report_run(&n);
 	free_network(&n);
 	return ret;
 }

@@ -1,177 +1,93 @@
 /* SPDX-License-Identifier: MIT */
-/* What cnnrun is asked to do. */
+/* The options of cnnrun. */
 #include "cnnrun.h"
+#include "options.h"
 #include "report.h"
 
 #include <string.h>
 
-const char run_usage[] =
-"usage: cnnrun MODEL [OPTION...]\n"
-"       cnnrun --compile MODEL -o FILE.cnn [--device-caps FILE] [OPTION...]\n"
-"       cnnrun --node-test DIR... [--device D] [--core NAME]\n"
-"\n"
-"MODEL is an ONNX or TensorFlow Lite file, or what --compile made of one.\n"
-"  --input NAME=FILE   input by name or index; FILE is .npy, ONNX .pb, PNG, JPEG or\n"
-"                      PNM; inputs that are not given are zero\n"
-"  --output NAME=FILE  where to write an output: .pb, else as .npy\n"
-"  --shape NAME=N,N,.. size of an input's free dimensions, without it they are those of\n"
-"                      the file, or 1\n"
-"  --device D          /dev/accel/accelN, or sim[:PROPS] for a device in the process;\n"
-"                      default: $CNNRT_DEVICE, or the first accelerator\n"
-"  --load-module       load cnnacc.ko if needed\n"
-"  --core NAME         everything this core can run must run there; \"cpu\": nothing on\n"
-"                      the device\n"
-"  --explain           where each operator runs, and why, and what became of the others\n"
-"  --report [FILE]     what each layer takes: cycles, use of the MAC units, bytes, and\n"
-"                      what bounds it; FILE.html: a page with roofline and time line,\n"
-"                      FILE.svg: these alone, FILE.json: for programs\n"
-"  --profile FILE      the time line as JSON (trace events: Perfetto shows it)\n"
-"  --repeat N          run N times, print the times, and check that the answers agree\n"
-"  -o FILE             what --compile writes\n"
-"  --device-caps FILE  compile for the device that cnnctl info --caps wrote down\n"
-"  --compare           run every layer on the device and on the CPU and name the first\n"
-"                      element that differs by more than --rtol R (default 1e-4) times\n"
-"                      its value plus --atol A (1e-5) times the layer's largest value,\n"
-"                      at least 1; with --compile: make a file that can be compared\n"
-"  --labels FILE       a name per line for each class\n"
-"\n"
-"Pictures: resized bilinearly to the input's height and width, RGB or grey as it has\n"
-"channels; value = (pixel * scale - mean) / std.\n"
-"  --fit stretch|crop|pad   ignore the aspect (default), cut the middle out, or keep it all\n"
-"                           in the upper left corner with zeros behind\n"
-"  --scale S                of a pixel 0..255; default 1/255\n"
-"  --mean M[,M,M] --std S[,S,S]   default 0 and 1; in the order of the channels\n"
-"  --bgr                    blue first\n"
-"\n"
-"--node-test runs ONNX test cases (model.onnx, test_data_set_N/{input,output}_M.pb).\n"
-"Exit status: 0 done, 1 failed, 2 usage, 3 no device.\n";
+#define MAX_REPEAT	1000000
 
-static bool named(struct named_file *files, unsigned int *count, char *value)
+static int add_named(void *field, char *value)
 {
+	struct named_files *files = field;
 	char *mark = strchr(value, '=');
 
-	if (!mark || mark == value || *count == MAX_FILES)
-		return false;
+	if (!mark || mark == value)
+		return OPT_BAD_VALUE;
+	if (files->count == MAX_FILES)
+		return complain(EXIT_USAGE, "more than %d of one option: %s", MAX_FILES, value);
 	*mark = '\0';
-	files[(*count)++] = (struct named_file){ value, mark + 1 };
-	return true;
+	files->at[files->count++] = (struct named_file){ value, mark + 1 };
+	return EXIT_DONE;
 }
 
-static bool set_fit(struct run_options *o, const char *value)
+static int set_fit(void *fit, char *value)
 {
 	static const char *const names[] = { "stretch", "crop", "pad" };
 
 	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++) {
 		if (!strcmp(value, names[i])) {
-			o->picture.fit = i;
-			return true;
+			*(enum picture_fit *)fit = i;
+			return EXIT_DONE;
 		}
 	}
-	return false;
+	return OPT_BAD_VALUE;
 }
 
-static bool set_repeat(struct run_options *o, const char *value)
+static bool parse_float(const char *text, float v[3])
 {
-	uint64_t n;
-
-	if (!parse_u64(value, &n) || !n || n > 1000000)
-		return false;
-	o->repeat = (unsigned int)n;
-	return true;
+	return !strchr(text, ',') && parse_floats(text, v);
 }
 
-static bool set_bound(double *bound, const char *value)
+static int set_bound(void *bound, char *value)
 {
 	float v[3];
 
-	if (strchr(value, ',') || !parse_floats(value, v) || !(v[0] > 0))
-		return false;
-	*bound = (double)v[0];
-	return true;
+	if (!parse_float(value, v) || !(v[0] > 0))
+		return OPT_BAD_VALUE;
+	*(double *)bound = (double)v[0];
+	return EXIT_DONE;
 }
 
-static bool set_scale(struct run_options *o, const char *value)
+static int set_scale(void *scale, char *value)
 {
 	float v[3];
 
-	if (strchr(value, ',') || !parse_floats(value, v))
-		return false;
-	o->picture.scale = v[0];
-	return true;
+	if (!parse_float(value, v))
+		return OPT_BAD_VALUE;
+	*(float *)scale = v[0];
+	return EXIT_DONE;
 }
 
-static bool set_std(struct run_options *o, const char *value)
+static int set_mean(void *mean, char *value)
 {
-	return parse_floats(value, o->picture.std) && o->picture.std[0] != 0 &&
-	       o->picture.std[1] != 0 && o->picture.std[2] != 0;
+	return parse_floats(value, mean) ? EXIT_DONE : OPT_BAD_VALUE;
 }
 
-/* The file is optional, so that only a name of its kind is one. */
-static int set_report(struct run_options *o, const char *value)
+static int set_std(void *field, char *value)
 {
-	if (!value || !report_is_file(value)) {
+	float *std = field;
+
+	return parse_floats(value, std) && std[0] != 0 && std[1] != 0 && std[2] != 0 ? EXIT_DONE :
+										OPT_BAD_VALUE;
+}
+
+static int set_report(void *request, char *value)
+{
+	struct run_options *o = request;
+
+	if (!value) {
 		o->print_report = true;
-		return 0;
+		return EXIT_DONE;
 	}
+	if (!report_is_file(value))
+		return OPT_BAD_VALUE;
 	if (o->report)
-		return -3;
+		return complain(EXIT_USAGE, "--report is given twice with a file: %s and %s",
+				o->report, value);
 	o->report = value;
-	return 1;
-}
-
-/* 1: took the value too; 0: a flag; -1: bad value; -2: unknown; -3: one value too many. */
-static int option(struct run_options *o, const char *name, char *value)
-{
-	static const char *const flags[] = {
-		"--explain", "--bgr", "--load-module", "--node-test", "--compile", "--compare",
-	};
-	bool *const set[] = {
-		&o->explain, &o->picture.bgr, &o->load_module, &o->node_test, &o->compile,
-		&o->compare,
-	};
-	const struct {
-		const char *name, **text;
-	} texts[] = {
-		{ "--device", &o->device }, { "--core", &o->core },
-		{ "--profile", &o->profile }, { "--labels", &o->labels },
-		{ "-o", &o->out }, { "--device-caps", &o->caps },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
-		if (!strcmp(name, flags[i])) {
-			*set[i] = true;
-			return 0;
-		}
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		if (!strcmp(name, texts[i].name)) {
-			*texts[i].text = value;
-			return value ? 1 : -1;
-		}
-	}
-	if (!strcmp(name, "--report"))
-		return set_report(o, value);
-	if (!strcmp(name, "--input"))
-		return value && named(o->input, &o->inputs, value) ? 1 : -1;
-	if (!strcmp(name, "--output"))
-		return value && named(o->output, &o->outputs, value) ? 1 : -1;
-	if (!strcmp(name, "--shape"))
-		return value && named(o->shape, &o->shapes, value) ? 1 : -1;
-	if (!strcmp(name, "--repeat"))
-		return value && set_repeat(o, value) ? 1 : -1;
-	if (!strcmp(name, "--atol"))
-		return value && set_bound(&o->atol, value) ? 1 : -1;
-	if (!strcmp(name, "--rtol"))
-		return value && set_bound(&o->rtol, value) ? 1 : -1;
-	if (!strcmp(name, "--fit"))
-		return value && set_fit(o, value) ? 1 : -1;
-	if (!strcmp(name, "--scale"))
-		return value && set_scale(o, value) ? 1 : -1;
-	if (!strcmp(name, "--mean"))
-		return value && parse_floats(value, o->picture.mean) ? 1 : -1;
-	if (!strcmp(name, "--std"))
-		return value && set_std(o, value) ? 1 : -1;
-	return -2;
+	return EXIT_DONE;
 }
 
 enum mode { RUN, COMPARE, COMPILE, NODE_TEST, MODES };
@@ -180,22 +96,104 @@ static const char *const mode_names[MODES] = {
 	"a plain run", "--compare", "--compile", "--node-test",
 };
 
-#define ALL		((1u << MODES) - 1)
-#define NETWORK		(1u << RUN | 1u << COMPARE | 1u << COMPILE)
-#define MANY		(1u << MODES)	/* it may be given many times */
+/* In opt_spec.flags: the modes that an option is for. */
+#define ON_RUN		(1u << RUN)
+#define ON_COMPARE	(1u << COMPARE)
+#define ON_COMPILE	(1u << COMPILE)
+#define ON_NODE_TEST	(1u << NODE_TEST)
+#define ON_NETWORK	(ON_RUN | ON_COMPARE | ON_COMPILE)
+#define ON_ALL		(ON_NETWORK | ON_NODE_TEST)
 
-static const struct {
-	const char *name;
-	unsigned int modes;
-} uses[] = {
-	{ "--node-test", 1u << NODE_TEST }, { "--compile", 1u << COMPILE },
-	{ "--compare", 1u << COMPARE | 1u << COMPILE }, { "-o", 1u << COMPILE },
-	{ "--device-caps", 1u << COMPILE }, { "--device", ALL }, { "--load-module", ALL },
-	{ "--core", ALL }, { "--explain", NETWORK }, { "--input", NETWORK | MANY },
-	{ "--shape", NETWORK | MANY }, { "--output", 1u << RUN | MANY }, { "--labels", 1u << RUN },
-	{ "--report", 1u << RUN | MANY }, { "--profile", 1u << RUN }, { "--repeat", 1u << RUN },
-	{ "--atol", 1u << COMPARE }, { "--rtol", 1u << COMPARE }, { "--fit", NETWORK },
-	{ "--scale", NETWORK }, { "--mean", NETWORK }, { "--std", NETWORK }, { "--bgr", NETWORK },
+#define FIELD(member)	.field = offsetof(struct run_options, member)
+
+static const struct opt_spec options[] = {
+	{ .name = "input", .arg = "NAME=FILE", FIELD(input), .set = add_named,
+	  .flags = ON_NETWORK | OPT_MANY,
+	  .text = "input by name or index; FILE is .npy, ONNX .pb, PNG, JPEG or PNM; an input that "
+		  "is not given is zero" },
+	{ .name = "output", .arg = "NAME=FILE", FIELD(output), .set = add_named,
+	  .flags = ON_RUN | OPT_MANY,
+	  .text = "write an output to FILE: as ONNX tensor if it ends in .pb, else as .npy" },
+	{ .name = "shape", .arg = "NAME=N,N,..", FIELD(shape), .set = add_named,
+	  .flags = ON_NETWORK | OPT_MANY,
+	  .text = "size of an input whose dimensions are free; default: those of the input's file, "
+		  "or 1" },
+	{ .name = "device", .arg = OPT_DEVICE_ARG, .kind = OPT_TEXT, FIELD(device), .flags = ON_ALL,
+	  .text = OPT_DEVICE_TEXT },
+	{ .name = "load-module", .kind = OPT_FLAG, FIELD(load_module), .flags = ON_ALL,
+	  .text = "load cnnacc.ko if needed" },
+	{ .name = "core", .arg = OPT_CORE_ARG, .kind = OPT_TEXT, FIELD(core), .flags = ON_ALL,
+	  .text = "run every operator that this core can run there: all cores called NAME, or the "
+		  "one that cnnctl info prints as NAME.INDEX; \"cpu\": run nothing on the device" },
+	{ .name = "explain", .kind = OPT_FLAG, FIELD(explain), .flags = ON_NETWORK,
+	  .text = "print where each operator runs and why, and what became of the operators that "
+		  "are not run" },
+	{ .name = "report", .arg = "[FILE]", .set = set_report, .takes = report_is_file,
+	  .flags = ON_RUN | OPT_MANY, .valid = "a file name that ends in .html, .json or .svg",
+	  .text = "print cycles, MAC utilisation, bytes moved and the bottleneck of each layer; "
+		  "FILE.html: a page with roofline and time line, FILE.svg: only these two, "
+		  "FILE.json: all figures for programs" },
+	{ .name = "profile", .arg = "FILE", .kind = OPT_TEXT, FIELD(profile), .flags = ON_RUN,
+	  .text = "write the time line as JSON trace events, which Perfetto shows" },
+	{ .name = "repeat", .arg = "N", .kind = OPT_NUMBER, FIELD(repeat), .min = 1,
+	  .max = MAX_REPEAT, .flags = ON_RUN,
+	  .text = "run N times, print the times, and check that the outputs are the same" },
+	{ .name = "labels", .arg = "FILE", .kind = OPT_TEXT, FIELD(labels), .flags = ON_RUN,
+	  .text = "names of the classes, one per line" },
+	{ .name = "compile", .kind = OPT_FLAG, FIELD(compile), .flags = ON_COMPILE,
+	  .text = "write the compiled network to the file of -o instead of running it" },
+	{ .letter = 'o', .arg = "FILE", .kind = OPT_TEXT, FIELD(out), .flags = ON_COMPILE,
+	  .text = "file that --compile writes" },
+	{ .name = "device-caps", .arg = "FILE", .kind = OPT_TEXT, FIELD(caps), .flags = ON_COMPILE,
+	  .text = "compile for the device that cnnctl info --caps FILE described" },
+	{ .name = "compare", .kind = OPT_FLAG, FIELD(compare), .flags = ON_COMPARE | ON_COMPILE,
+	  .text = "run every layer on the device and on the CPU and print the first element that "
+		  "differs by more than R * |value| + A * the layer's largest |value|, at least 1; "
+		  "with --compile: write a file that can be compared" },
+	{ .name = "rtol", .arg = "R", FIELD(rtol), .set = set_bound, .flags = ON_COMPARE,
+	  .valid = "a number above 0", .text = "relative tolerance of --compare; default 1e-4" },
+	{ .name = "atol", .arg = "A", FIELD(atol), .set = set_bound, .flags = ON_COMPARE,
+	  .valid = "a number above 0", .text = "absolute tolerance of --compare; default 1e-5" },
+	{ .name = "node-test", .kind = OPT_FLAG, FIELD(node_test), .flags = ON_NODE_TEST,
+	  .text = "run ONNX test cases: directories with model.onnx and "
+		  "test_data_set_N/{input,output}_M.pb" },
+	{ .name = "fit", .arg = "HOW", FIELD(picture.fit), .set = set_fit, .flags = ON_NETWORK,
+	  .valid = "stretch, crop or pad",
+	  .text = "how a picture is resized to the input's height and width: stretch ignores the "
+		  "aspect (default), crop cuts the middle out, pad keeps it all in the upper left "
+		  "corner and fills the rest with zeros" },
+	{ .name = "scale", .arg = "S", FIELD(picture.scale), .set = set_scale,
+	  .flags = ON_NETWORK, .valid = "a number",
+	  .text = "factor of a picture's pixels, which are 0 to 255; default 1/255" },
+	{ .name = "mean", .arg = "M[,M,M]", FIELD(picture.mean), .set = set_mean, .flags = ON_NETWORK,
+	  .valid = "a number or three, in the order of the channels",
+	  .text = "subtracted from a scaled pixel; default 0" },
+	{ .name = "std", .arg = "S[,S,S]", FIELD(picture.std), .set = set_std, .flags = ON_NETWORK,
+	  .valid = "a number or three, in the order of the channels, none of them 0",
+	  .text = "divides what is left: value = (pixel * scale - mean) / std; default 1" },
+	{ .name = "bgr", .kind = OPT_FLAG, FIELD(picture.bgr), .flags = ON_NETWORK,
+	  .text = "put a picture's blue channel first" },
+};
+
+static int add_operand(void *request, char *text)
+{
+	struct run_options *o = request;
+
+	o->dirs[o->dir_count++] = text;
+	return EXIT_DONE;
+}
+
+static const struct opt_command command = {
+	.usage = {
+		"MODEL [OPTION...]",
+		"--compile MODEL -o FILE.cnn [--device-caps FILE] [OPTION...]",
+		"--node-test DIR... [--device D] [--core NAME[.INDEX]]",
+	},
+	.intro = "Runs a network on an accelerator. MODEL is an ONNX or TensorFlow Lite file, or what "
+		 "--compile made of one.",
+	.notes = "Pictures are resized bilinearly; they become RGB or grey, as the input has "
+		 "channels.\n\n" OPT_EXIT_STATUS,
+	.options = options, .count = ARRAY_SIZE(options), .operand = add_operand,
 };
 
 static enum mode mode_of(const struct run_options *o)
@@ -203,24 +201,27 @@ static enum mode mode_of(const struct run_options *o)
 	return o->node_test ? NODE_TEST : o->compile ? COMPILE : o->compare ? COMPARE : RUN;
 }
 
-/* given: a bit for each of uses. */
-static int check_uses(const struct run_options *o, uint32_t given)
+/* given: a bit for each of options. */
+static int check_modes(const struct run_options *o, uint64_t given)
 {
 	enum mode mode = mode_of(o);
+	char name[32];
 
-	for (size_t i = 0; i < ARRAY_SIZE(uses); i++)
-		if (given & 1u << i && !(uses[i].modes & 1u << mode))
-			return complain(EXIT_USAGE, "%s is for %s, not for %s", uses[i].name,
-					mode_names[__builtin_ctz(uses[i].modes)], mode_names[mode]);
+	for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+		if (given & 1ull << i && !(options[i].flags & 1u << mode))
+			return complain(EXIT_USAGE, "%s is for %s, not for %s",
+					opt_name(&options[i], name),
+					mode_names[__builtin_ctz(options[i].flags)],
+					mode_names[mode]);
 	return EXIT_DONE;
 }
 
-static int check_options(const struct run_options *o, uint32_t given)
+static int check_options(const struct run_options *o, uint64_t given)
 {
 	if (o->node_test && !o->dir_count)
-		return complain(EXIT_USAGE, "--node-test: no directory is given");
+		return complain(EXIT_USAGE, "--node-test: no directory is given; try cnnrun --help");
 	if (!o->dir_count)
-		return complain(EXIT_USAGE, "no MODEL is given; cnnrun --help tells more");
+		return complain(EXIT_USAGE, "no MODEL is given; try cnnrun --help");
 	if (!o->node_test && o->dir_count > 1)
 		return complain(EXIT_USAGE, "one MODEL is run: there is \"%s\" and \"%s\"%s",
 				o->dirs[0], o->dirs[1], o->print_report ? " (a report is written to "
@@ -229,43 +230,14 @@ static int check_options(const struct run_options *o, uint32_t given)
 		return complain(EXIT_USAGE, "--compile and -o FILE go together");
 	if (o->caps && o->device)
 		return complain(EXIT_USAGE, "--device-caps is in place of --device");
-	return check_uses(o, given);
-}
-
-/* Notes the use of an option; false if it was there before. */
-static bool note_use(const char *name, uint32_t *given)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(uses); i++) {
-		uint32_t bit = 1u << i;
-
-		if (strcmp(name, uses[i].name))
-			continue;
-		if (*given & bit && !(uses[i].modes & MANY))
-			return false;
-		*given |= bit;
-	}
-	return true;
+	return check_modes(o, given);
 }
 
 int parse_options(int argc, char **argv, struct run_options *o)
 {
-	uint32_t given = 0;
+	uint64_t given;
+	int ret = opt_parse(&command, argc, argv, o, &given);
 
-	for (int i = 1; i < argc; i++) {
-		int took = option(o, argv[i], i + 1 < argc ? argv[i + 1] : NULL);
-
-		if (took == -3 || (took >= 0 && !note_use(argv[i], &given)))
-			return complain(EXIT_USAGE, "%s is given twice", argv[i]);
-		if (took >= 0) {
-			i += took;
-			continue;
-		}
-		if (took == -1)
-			return complain(EXIT_USAGE, "%s: missing or bad value", argv[i]);
-		if (argv[i][0] == '-' && argv[i][1])
-			return complain(EXIT_USAGE, "unknown option %s", argv[i]);
-		o->dirs[o->dir_count++] = argv[i];
-	}
 	o->model = o->dirs[0];
-	return check_options(o, given);
+	return ret ? ret : check_options(o, given);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnnrun --compare: the first layer, and the element in it, that a device gets wrong. */
+/* cnnrun --compare: finds the first layer and element that the device computes wrongly. */
 #include "cnnrun.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@ struct finding {
 	uint64_t elements;
 	double worst;			/* largest error, and where */
 	char worst_name[61];
-	char first[512];		/* what is wrong with the first bad one */
+	char first[512];		/* describes the first bad element */
 };
 
 /* "[0,3,17,20]": element i of a tensor, row-major. */
@@ -34,9 +34,9 @@ static void describe(const struct cnnrt_layer *l, char *buf, size_t len)
 {
 	char type[64], name[61], value[61], index[128];
 
-	print_index(&l->value, l->first, index, sizeof(index));
+	print_index(l->value, l->first, index, sizeof(index));
 	clean(l->name, name, sizeof(name));
-	clean(l->value.name, value, sizeof(value));
+	clean(l->value->name, value, sizeof(value));
 	snprintf(buf, len, "operator %u, %s %s on %s: element %" PRIu64 " %s of %s is %.9g, %.9g by "
 		 "the CPU; %" PRIu64 " of %" PRIu64 " elements %s", l->index,
 		 clean(l->op, type, sizeof(type)), name, l->place, l->first, index, value, l->got,
@@ -66,7 +66,9 @@ static void take_layer(const struct cnnrt_layer *l, void *opaque)
 
 int compare_layers(struct cnnrt_job *job, const struct run_options *o)
 {
-	struct cnnrt_compare_options opt = { .atol = o->atol, .rtol = o->rtol };
+	struct cnnrt_compare_options opt = {
+		.struct_size = sizeof(opt), .atol = o->atol, .rtol = o->rtol,
+	};
 	struct finding f = { 0 };
 	struct cnnrt_error err;
 
@@ -86,23 +88,23 @@ int compare_layers(struct cnnrt_job *job, const struct run_options *o)
 static bool get_output(struct cnnrt_job *job, unsigned int i, struct cnnrt_tensor_info *info,
 		       struct cnn_tensor *t, struct cnnrt_error *err)
 {
-	if (cnnrt_job_map(job, CNNRT_OUTPUT, i, info, &t->data, err))
+	void *data;
+
+	if (cnnrt_job_map(job, CNNRT_OUTPUT, i, info, &data, err))
 		return false;
-	t->dtype = (enum cnn_dtype)info->type;
-	t->rank = info->rank;
-	memcpy(t->dims, info->dims, sizeof(t->dims));
+	*t = tensor_of(info, data);
 	return true;
 }
 
 int compare_outputs(struct cnnrt_job *observed, struct cnnrt_job *plain, unsigned int count,
 		    const struct run_options *o)
 {
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	struct cnnrt_error err;
 	char text[256], name[256];
 
 	for (unsigned int i = 0; i < count; i++) {
-		struct cnn_tensor a = { 0 }, b = { 0 };
+		struct cnn_tensor a, b;
 
 		if (!get_output(observed, i, &info, &a, &err) ||
 		    !get_output(plain, i, &info, &b, &err))

@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 #include "dump.h"
 
+#include "backend/desc.h"
+
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <cnnacc_seq.h>
 
 #define VA_END	(1ull << CNNACC_VA_BITS)
 
-static int damaged(struct cnnrt_error *err, const char *fmt, ...)
-	__attribute__((format(printf, 2, 3)));
+#define damaged(err, ...)	dump_fail(err, CNNRT_EINVAL, __VA_ARGS__)
 
-static int damaged(struct cnnrt_error *err, const char *fmt, ...)
+int dump_fail(struct cnnrt_error *err, int code, const char *fmt, ...)
 {
 	va_list ap;
 
-	err->code = CNNRT_EINVAL;
+	err->code = code;
 	va_start(ap, fmt);
 	vsnprintf(err->text, sizeof(err->text), fmt, ap);
 	va_end(ap);
-	return -1;
+	return code;
 }
 
 static int parse_header(struct dump *d, const void *data, size_t size, struct cnnrt_error *err)
@@ -41,7 +41,7 @@ static int parse_header(struct dump *d, const void *data, size_t size, struct cn
 	return 0;
 }
 
-/* A structure that grows at its end. */
+/* A structure that later versions extend at its end: copies what both have. */
 static int parse_struct(const char *name, bool *has, void *to, size_t want, const void *data,
 			size_t size, struct cnnrt_error *err)
 {
@@ -79,6 +79,11 @@ static int parse_program(struct dump *d, uint64_t va, const void *data, size_t s
 	return 0;
 }
 
+#define ONE(name, has, to) \
+	parse_struct(name, &d->has, &d->to, sizeof(d->to), data, size, err)
+#define MANY(name, to, count) \
+	parse_array(name, sizeof(*d->to), (const void **)&d->to, &d->count, data, size, err)
+
 static int parse_section(struct dump *d, const struct cnnacc_dump_section *s, const void *data,
 			 struct cnnrt_error *err)
 {
@@ -86,22 +91,17 @@ static int parse_section(struct dump *d, const struct cnnacc_dump_section *s, co
 
 	switch (s->type) {
 	case CNNACC_DUMP_JOB:
-		return parse_struct("JOB", &d->has_job, &d->job, sizeof(d->job), data, size, err);
+		return ONE("JOB", has_job, job);
 	case CNNACC_DUMP_WALK:
-		return parse_struct("WALK", &d->has_walk, &d->walk, sizeof(d->walk), data, size,
-				    err);
+		return ONE("WALK", has_walk, walk);
 	case CNNACC_DUMP_REGS:
-		return parse_array("REGS", sizeof(*d->regs), (const void **)&d->regs,
-				   &d->reg_count, data, size, err);
+		return MANY("REGS", regs, reg_count);
 	case CNNACC_DUMP_MAP:
-		return parse_array("MAP", sizeof(*d->ranges), (const void **)&d->ranges,
-				   &d->range_count, data, size, err);
+		return MANY("MAP", ranges, range_count);
 	case CNNACC_DUMP_PACKETS:
-		return parse_array("PACKETS", sizeof(*d->packets), (const void **)&d->packets,
-				   &d->packet_count, data, size, err);
+		return MANY("PACKETS", packets, packet_count);
 	case CNNACC_DUMP_RECORDS:
-		return parse_array("RECORDS", sizeof(*d->records), (const void **)&d->records,
-				   &d->record_count, data, size, err);
+		return MANY("RECORDS", records, record_count);
 	case CNNACC_DUMP_PROGRAM:
 		return parse_program(d, s->va, data, size, err);
 	}
@@ -112,8 +112,9 @@ static int parse_sections(struct dump *d, const uint8_t *data, size_t size,
 			  struct cnnrt_error *err)
 {
 	size_t at = sizeof(struct cnnacc_dump_header);
+	int ret = CNNRT_OK;
 
-	while (at < size) {
+	while (at < size && !ret) {
 		struct cnnacc_dump_section s;
 
 		if (size - at < sizeof(s))
@@ -124,11 +125,10 @@ static int parse_sections(struct dump *d, const uint8_t *data, size_t size,
 			return damaged(err, "byte %zu: section of type %u with %" PRIu64 " bytes "
 				       "goes beyond the end of the file", at, s.type,
 				       (uint64_t)s.size);
-		if (parse_section(d, &s, data + at, err))
-			return -1;
+		ret = parse_section(d, &s, data + at, err);
 		at += (size_t)((s.size + 7) & ~7ull);
 	}
-	return 0;
+	return ret;
 }
 
 static int check_ranges(const struct dump *d, struct cnnrt_error *err)
@@ -156,6 +156,10 @@ static int check_job(const struct dump *d, struct cnnrt_error *err)
 
 	if (!d->has_job)
 		return damaged(err, "there is no section JOB");
+	/* Others look the name up and print it: it must be a string. */
+	if (!memchr(j->entry.name, 0, sizeof(j->entry.name)) ||
+	    j->entry.name[strspn(j->entry.name, "abcdefghijklmnopqrstuvwxyz0123456789-")])
+		return damaged(err, "section JOB: the name of the core");
 	if (j->reason != CNNACC_DUMP_FAILED && j->reason != CNNACC_DUMP_HANG)
 		return damaged(err, "section JOB: reason %u", j->reason);
 	if (j->reason == CNNACC_DUMP_FAILED &&
@@ -167,10 +171,8 @@ static int check_job(const struct dump *d, struct cnnrt_error *err)
 int dump_parse(struct dump *d, const void *data, size_t size, struct cnnrt_error *err)
 {
 	memset(d, 0, sizeof(*d));
-	if (parse_header(d, data, size, err) || parse_sections(d, data, size, err) ||
-	    check_ranges(d, err))
-		return -1;
-	return check_job(d, err);
+	return parse_header(d, data, size, err) ?: parse_sections(d, data, size, err) ?:
+	       check_ranges(d, err) ?: check_job(d, err);
 }
 
 void dump_status(const struct dump *d, struct cnnrt_job_status *status)
@@ -179,13 +181,14 @@ void dump_status(const struct dump *d, struct cnnrt_job_status *status)
 	bool hang = d->job.reason == CNNACC_DUMP_HANG;
 
 	*status = (struct cnnrt_job_status){
-		.state = CNNRT_JOB_FAILED, .code = CNNRT_EJOB, .core = (int)d->job.core,
+		.struct_size = sizeof(*status), .state = CNNRT_JOB_FAILED,
+		.code = CNNRT_EJOB, .core = (int)d->job.core,
 		.task = d->job.task, .pc = r->pc, .detail = r->detail, .access = r->access,
 		.va = r->fault_va,
 		.status_class = hang ? CNNACC_STATUS_OK : r->status_class,
 		.status_code = hang ? CNNACC_CODE_NONE : r->status_code,
 	};
-	cnnrt_status_describe(d->job.entry.type, status);
+	cnnrt_status_describe(d->job.entry.name, status, NULL);
 	if (!hang)
 		return;
 	status->class_name = "HANG";
@@ -197,13 +200,9 @@ void dump_status(const struct dump *d, struct cnnrt_job_status *status)
 
 uint32_t dump_insn_words(const struct dump *d)
 {
-	switch (d->job.entry.type) {
-	case CNNACC_CORE_HWPE:
-	case CNNACC_CORE_ENPU:
-	case CNNACC_CORE_IMC:
-		return sizeof(struct cnnacc_seq_command) / 4;
-	}
-	return 1;
+	const struct cnn_core_desc *desc = cnn_core_desc(d->job.entry.name);
+
+	return desc ? desc->insn_words : 1;
 }
 
 bool dump_word(const struct dump *d, uint32_t pc, uint32_t n, uint32_t *word)

@@ -32,18 +32,22 @@ struct dump {
 	size_t program_count;
 };
 
+/* Fills err and returns code. */
+int dump_fail(struct cnnrt_error *err, int code, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /*
- * data is aligned to 8 bytes and stays in use.  0; or -1 with the first thing that is wrong, and
- * where, in err.
+ * data is aligned to 8 bytes and stays in use.  CNNRT_OK; or CNNRT_EINVAL with the first thing that
+ * is wrong, and where, in err.
  */
 int dump_parse(struct dump *d, const void *data, size_t size, struct cnnrt_error *err);
 
-/* How the device says that the job ended; state is FAILED, class OK means a hang. */
+/* The status that the device reported; state is FAILED, and class OK means a hang. */
 void dump_status(const struct dump *d, struct cnnrt_job_status *status);
 
-/* Words of an instruction of the core, or of a command of its sequencer. */
+/* Words in an instruction of the core, or in a command of its sequencer. */
 uint32_t dump_insn_words(const struct dump *d);
-/* Word n of the task's instruction number pc, as far as the dump has it. */
+/* Copies word n of the task's instruction number pc; false if the dump lacks it. */
 bool dump_word(const struct dump *d, uint32_t pc, uint32_t n, uint32_t *word);
 
 /*
@@ -53,7 +57,7 @@ bool dump_word(const struct dump *d, uint32_t pc, uint32_t n, uint32_t *word);
 int dump_replay(const struct dump *d, int64_t timeout_ns, struct cnnrt_job_status *status,
 		struct cnnrt_error *err);
 
-/* Did the program stop at the same place?  After a hang: does it not end either? */
+/* Did the program stop at the same place?  After a hang: did it reach its cycle limit? */
 bool dump_same(const struct dump *d, const struct cnnrt_job_status *replayed);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A dumped program once more, inside this process. */
+/* Runs a dumped program again, inside this process. */
 #include "dump.h"
+
+#include "backend/desc.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,39 +10,21 @@
 #include <string.h>
 
 #include "util.h"
-#include <cnnacc_ccp.h>
-#include <cnnacc_hwpe.h>
 
-/* A mapping is made of buffers, which are smaller than the address space. */
+/* A dumped mapping may exceed the largest buffer: it is mapped in pieces. */
 #define PIECE		(1ull << 29)
 #define PIECES_MAX	(CNNACC_DUMP_RANGES_MAX + (1ull << CNNACC_VA_BITS) / PIECE)
 
-static int fail(struct cnnrt_error *err, int code, const char *text)
-{
-	err->code = code;
-	snprintf(err->text, sizeof(err->text), "%s", text);
-	return code;
-}
-
-/* The build of the dumped core as properties of the in-process device. */
+/* Describes the dumped core as properties of the in-process device. */
 static int describe_core(const struct dump *d, char *buf, size_t len, struct cnnrt_error *err)
 {
-	const struct cnnacc_core_entry *e = &d->job.entry;
-	uint64_t cycles = (uint64_t)e->job_cycles_max_hi << 32 | e->job_cycles_max_lo;
+	static const char prefix[] = "sim:cores=";
+	size_t n = sizeof(prefix) - 1;
 
-	if (e->type == CNNACC_CORE_HWPE) {
-		snprintf(buf, len, "sim:cores=hwpe:fmap=%u:kernel=%u:program=%u:job-cycles-max=%" PRIu64,
-			 e->param[CNNACC_HWPE_PARAM_FMAP], e->param[CNNACC_HWPE_PARAM_KERNEL],
-			 e->program_max, cycles);
-		return CNNRT_OK;
-	}
-	if (e->type != CNNACC_CORE_CCP)
-		return fail(err, CNNRT_EUNSUPPORTED, "section JOB: a core of a type that cannot "
-			    "be run in process");
-	snprintf(buf, len, "sim:cores=ccp:data-bank=%u:weight-bank=%u:icache=%u:lob=%u"
-		 ":job-cycles-max=%" PRIu64, e->param[CNNACC_CCP_PARAM_DATA_BANK],
-		 e->param[CNNACC_CCP_PARAM_WEIGHT_BANK], e->program_max,
-		 e->param[CNNACC_CCP_PARAM_LOB], cycles);
+	memcpy(buf, prefix, sizeof(prefix));
+	if (!cnn_desc_property(&d->job.entry, buf + n, len - n))
+		return dump_fail(err, CNNRT_EUNSUPPORTED, "section JOB: a core of a type that "
+				 "cannot be run in process");
 	return CNNRT_OK;
 }
 
@@ -51,7 +35,7 @@ static unsigned int map_flags(uint32_t pte)
 	       (pte & CNNACC_PTE_EXEC ? CNNRT_MAP_EXEC : 0);
 }
 
-/* Zeros everywhere, and then the programs. */
+/* The dumped mappings as zeros, then the programs over them. */
 static unsigned int make_ranges(const struct dump *d, struct cnnrt_range *ranges)
 {
 	unsigned int n = 0;
@@ -74,8 +58,8 @@ static unsigned int make_ranges(const struct dump *d, struct cnnrt_range *ranges
 }
 
 /*
- * A program that hung gets as many cycles as it had, but for one that may have waited for an
- * acknowledgement, which takes none.
+ * A program that hung gets as many cycles as it had. One that waits for acknowledgements of its
+ * events keeps its limit, as that wait takes no cycles.
  */
 static uint64_t cycle_limit(const struct cnnacc_dump_job *j)
 {
@@ -93,19 +77,19 @@ static int run(const struct dump *d, struct cnnrt_range *ranges, int64_t timeout
 	       struct cnnrt_job_status *status, struct cnnrt_error *err)
 {
 	struct cnnrt_exec exec = {
-		.program_va = d->job.packet.program_va,
+		.struct_size = sizeof(exec), .program_va = d->job.packet.program_va,
 		.program_size = d->job.packet.program_len,
 		.cycle_limit = cycle_limit(&d->job), .timeout_ns = timeout_ns,
 		.ranges = ranges, .range_count = make_ranges(d, ranges),
+		.range_size = sizeof(*ranges),
 		.own_stats = d->job.packet.flags & CNNACC_PACKET_STATS,
 		.stats_va = d->job.packet.stats_va,
 	};
 	struct cnnrt_device *dev;
 	char name[256];
-	int ret = describe_core(d, name, sizeof(name), err);
+	int ret = describe_core(d, name, sizeof(name), err) ?:
+		  cnnrt_device_open(name, 0, &dev, err);
 
-	if (!ret)
-		ret = cnnrt_device_open(name, 0, &dev, err);
 	if (ret)
 		return ret;
 	ret = cnnrt_exec(dev, &exec, status, NULL, err);
@@ -113,7 +97,7 @@ static int run(const struct dump *d, struct cnnrt_range *ranges, int64_t timeout
 	return ret;
 }
 
-/* The part of a program that the device could fetch, from va on: its end, or va if there is none. */
+/* Returns the end of the executable mapping at va, or va if there is none. */
 static uint64_t fetchable(const struct dump *d, uint64_t va)
 {
 	for (size_t i = 0; i < d->range_count; i++) {
@@ -125,7 +109,7 @@ static uint64_t fetchable(const struct dump *d, uint64_t va)
 	return va;
 }
 
-/* As fetchable(), of what was dumped. */
+/* Returns the end of the dumped program at va, or va if there is none. */
 static uint64_t dumped(const struct dump *d, uint64_t va)
 {
 	for (size_t i = 0; i < d->program_count; i++)
@@ -134,7 +118,7 @@ static uint64_t dumped(const struct dump *d, uint64_t va)
 	return va;
 }
 
-/* Zeros in place of a part that the dump lacks would be another program. */
+/* Refuses a dump without all of its program: zeros in its place would be another program. */
 static int check_program(const struct dump *d, struct cnnrt_error *err)
 {
 	uint64_t va = d->job.packet.program_va, end = va + d->job.packet.program_len;
@@ -144,12 +128,9 @@ static int check_program(const struct dump *d, struct cnnrt_error *err)
 
 		if (limit == va)
 			break;
-		if (next == va) {
-			err->code = CNNRT_EINVAL;
-			snprintf(err->text, sizeof(err->text), "the dump lacks the program from VA "
-				 "0x%" PRIx64 " on: it cannot be run again", va);
-			return err->code;
-		}
+		if (next == va)
+			return dump_fail(err, CNNRT_EINVAL, "the dump lacks the program from VA 0x%"
+					 PRIx64 " on: it cannot be run again", va);
 		va = next < limit ? next : limit;
 	}
 	return CNNRT_OK;
@@ -162,15 +143,15 @@ int dump_replay(const struct dump *d, int64_t timeout_ns, struct cnnrt_job_statu
 	int ret;
 
 	if (d->range_count > CNNACC_DUMP_RANGES_MAX)
-		return fail(err, CNNRT_ELIMIT, "section MAP: more ranges than a coredump has");
+		return dump_fail(err, CNNRT_ELIMIT, "section MAP: more ranges than a coredump has");
 	if (!d->job.packet.cycle_limit)
-		return fail(err, CNNRT_EINVAL, "section JOB: a packet without a cycle limit");
+		return dump_fail(err, CNNRT_EINVAL, "section JOB: a packet without a cycle limit");
 	ret = check_program(d, err);
 	if (ret)
 		return ret;
 	ranges = calloc(PIECES_MAX + DUMP_PROGRAMS_MAX, sizeof(*ranges));
 	if (!ranges)
-		return fail(err, CNNRT_ENOMEM, "replay: out of memory");
+		return dump_fail(err, CNNRT_ENOMEM, "replay: out of memory");
 	ret = run(d, ranges, timeout_ns, status, err);
 	free(ranges);
 	return ret;

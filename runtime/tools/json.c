@@ -94,3 +94,30 @@ void json_double(struct json *j, const char *key, double value)
 	start(j, key);
 	fprintf(j->out, "%.9g", value);
 }
+
+void json_members(struct json *j, const struct json_member *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].text)
+			json_string(j, list[i].key, list[i].text);
+		else if (list[i].hex)
+			json_hex(j, list[i].key, list[i].value);
+		else
+			json_u64(j, list[i].key, list[i].value);
+	}
+}
+
+void json_object(struct json *j, const char *key, const struct json_member *list, size_t count)
+{
+	json_open(j, key, '{');
+	json_members(j, list, count);
+	json_close(j, '}');
+}
+
+void json_status(struct json *j, const char *key, const struct cnnrt_job_status *s)
+{
+	JSON_OBJECT(j, key, TEXT("class", s->class_name), U64("class_value", s->status_class),
+		    TEXT("code", s->code_name), U64("code_value", s->status_code),
+		    U64("detail", s->detail), U64("pc", s->pc), U64("access", s->access),
+		    HEX("fault_va", s->va), TEXT("text", s->text));
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnnrun --node-test: ONNX test cases, one line and one verdict each. */
+/* cnnrun --node-test: runs ONNX test cases, one line of output each. */
 #include "cnnrun.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ struct test_case {
 	const char *dir;
 	char text[400];		/* why it did not pass */
 	uint64_t macs_device, macs_total;
-	uint64_t hash;		/* of all output bytes: two devices can be compared by it */
+	uint64_t hash;		/* of all output bytes, to compare two devices */
 	unsigned int sets;
 	char cpu[120];		/* operators that did not run on a core */
 };
@@ -97,7 +97,7 @@ static enum verdict read_tensors(struct test_case *t, unsigned int set, const ch
 
 /* ---- one run --------------------------------------------------------------------------- */
 
-/* Inputs from the second on are made constants if frozen: how weights usually come. */
+/* If frozen, make all inputs but the first constants, as weights usually are. */
 static int give_shapes(struct cnnrt_model *m, const struct data_set *d, bool frozen,
 		       struct cnnrt_error *err)
 {
@@ -120,7 +120,7 @@ static int give_inputs(struct cnnrt_job *job, const struct data_set *d, bool fro
 		       struct cnnrt_error *err)
 {
 	for (unsigned int i = 0; i < d->in_count && !(frozen && i); i++) {
-		struct cnnrt_tensor_info info;
+		struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 		void *mem;
 		int ret = cnnrt_job_map(job, CNNRT_INPUT, i, &info, &mem, err);
 
@@ -148,20 +148,17 @@ static void hash_bytes(struct test_case *t, const void *data, size_t size)
 
 static enum verdict compare(struct test_case *t, struct cnnrt_job *job, const struct data_set *d)
 {
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	struct cnnrt_error err;
 	char text[300], why[240];
 	void *mem;
 
 	for (unsigned int i = 0; i < d->out_count; i++) {
-		struct cnn_tensor got = { 0 };
+		struct cnn_tensor got;
 
 		if (cnnrt_job_map(job, CNNRT_OUTPUT, i, &info, &mem, &err))
 			return because(t, err.code, err.text);
-		got.dtype = (enum cnn_dtype)info.type;
-		got.rank = info.rank;
-		memcpy(got.dims, info.dims, sizeof(got.dims));
-		got.data = mem;
+		got = tensor_of(&info, mem);
 		hash_bytes(t, mem, info.size);
 		if (tensor_differs(&got, &d->out[i], RTOL, ATOL, why, sizeof(why))) {
 			snprintf(text, sizeof(text), "output %u: %s", i, why);
@@ -181,17 +178,14 @@ static enum verdict run_program(struct test_case *t, const struct cnnrt_program 
 
 	if (ret)
 		return because(t, err.code, err.text);
-	ret = give_inputs(job, d, frozen, &err);
-	if (!ret)
-		ret = cnnrt_job_submit(job, -1, NULL, &err);
-	if (!ret)
-		ret = cnnrt_job_wait(job, -1, &err);
+	ret = give_inputs(job, d, frozen, &err) ?: cnnrt_job_submit(job, -1, NULL, &err) ?:
+	      cnnrt_job_wait(job, -1, &err);
 	v = ret ? because(t, err.code, err.text) : compare(t, job, d);
 	cnnrt_job_free(job);
 	return v;
 }
 
-/* As many as there is room for; a case has few. */
+/* Names that do not fit are dropped. */
 static void note_cpu(const struct cnnrt_op_report *op, void *opaque)
 {
 	struct test_case *t = opaque;
@@ -203,12 +197,11 @@ static void note_cpu(const struct cnnrt_op_report *op, void *opaque)
 
 static void note_macs(struct test_case *t, const struct cnnrt_program *program)
 {
-	struct cnnrt_estimate est;
+	struct cnnrt_estimate est = { .struct_size = sizeof(est) };
 
 	t->cpu[0] = '\0';
 	cnnrt_program_explain(program, note_cpu, t);
-	cnnrt_program_estimate(program, &est);
-	if (est.macs_device >= t->macs_device) {
+	if (!cnnrt_program_estimate(program, &est, NULL) && est.macs_device >= t->macs_device) {
 		t->macs_device = est.macs_device;
 		t->macs_total = est.macs_total;
 	}
@@ -232,7 +225,7 @@ static enum verdict run_set(struct test_case *t, struct cnnrt_model *model,
 
 /* ---- one case -------------------------------------------------------------------------- */
 
-/* Data that cannot be read matters only if the network could have run on it. */
+/* Unreadable data is a failure only if the network compiles. */
 static enum verdict unreadable(struct test_case *t, const struct cnnrt_model *model,
 			       enum verdict v)
 {
@@ -249,11 +242,10 @@ static enum verdict read_set(struct test_case *t, const struct cnnrt_model *mode
 			     unsigned int set, struct data_set *d)
 {
 	enum verdict v = read_tensors(t, set, "input", cnnrt_model_io_count(model, CNNRT_INPUT),
-				      &d->in, &d->in_count);
+				      &d->in, &d->in_count) ?:
+			 read_tensors(t, set, "output", cnnrt_model_io_count(model, CNNRT_OUTPUT),
+				      &d->out, &d->out_count);
 
-	if (!v)
-		v = read_tensors(t, set, "output", cnnrt_model_io_count(model, CNNRT_OUTPUT),
-				 &d->out, &d->out_count);
 	if (!v && !d->out_count)
 		v = because(t, CNNRT_EFILE, "it has no expected output");
 	return v ? unreadable(t, model, v) : v;
@@ -270,9 +262,7 @@ static enum verdict with_model(struct test_case *t, unsigned int set, bool froze
 	snprintf(path, sizeof(path), "%s/model.onnx", t->dir);
 	if (cnnrt_model_load(path, &model, &err))
 		return because(t, err.code, err.text);
-	v = d->in ? VERDICT_PASS : read_set(t, model, set, d);
-	if (!v)
-		v = run_set(t, model, d, frozen);
+	v = (d->in ? VERDICT_PASS : read_set(t, model, set, d)) ?: run_set(t, model, d, frozen);
 	cnnrt_model_free(model);
 	return v;
 }

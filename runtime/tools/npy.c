@@ -70,7 +70,7 @@ static bool parse_header(const char *header, struct cnn_tensor *t, const char **
 	const char *order = find_key(header, "'fortran_order'");
 
 	if (!parse_type(header, t))
-		*why = "an element type that is not one of ours";
+		*why = "unsupported element type";
 	else if (!order || strncmp(order, "False", 5))
 		*why = "not in C order";
 	else if (!parse_shape(header, t))

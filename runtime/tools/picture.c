@@ -176,12 +176,8 @@ bool picture_decode(const void *data, size_t size, struct picture *p, const char
 	bool ok;
 
 	memset(p, 0, sizeof(*p));
-	if (is_png(data, size))
-		ok = decode_png(data, size, p, why);
-	else if (is_jpeg(data, size))
-		ok = decode_jpeg(data, size, p, why);
-	else
-		ok = decode_pnm(data, size, p, why);
+	ok = is_png(data, size) ? decode_png(data, size, p, why) :
+	     is_jpeg(data, size) ? decode_jpeg(data, size, p, why) : decode_pnm(data, size, p, why);
 	if (!ok) {
 		free(p->pixels);
 		p->pixels = NULL;
@@ -224,7 +220,7 @@ static float bilinear(const struct picture *p, float x, float y, unsigned int c,
 	return top * (1 - fy) + bottom * fy;
 }
 
-/* Where target pixels come from: source = (target + 0.5) * step + start - 0.5. */
+/* Maps target to source pixels: source = (target + 0.5) * step + start - 0.5. */
 struct view {
 	float step_x, step_y, start_x, start_y;
 	unsigned int width, height;	/* the part of the target that the picture covers */
@@ -256,7 +252,7 @@ static struct view make_view(const struct picture *p, unsigned int width, unsign
 	return v;
 }
 
-/* nhwc: the channels of a pixel lie side by side, else those of a channel. */
+/* nhwc: the channels of a pixel are adjacent; else NCHW. */
 static void fill(const struct picture *p, const struct picture_options *opt, unsigned int channels,
 		 unsigned int height, unsigned int width, bool nhwc, struct cnn_tensor *t)
 {

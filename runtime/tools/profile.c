@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * --profile: a run as trace events, for Perfetto and browsers. The host's rows are measured. A
- * core's rows are the cycle model's at the device's clock: the programs of a submission begin
- * where the host made it, or after those of the submission before if these would still run.
+ * --profile: writes a run as trace events, for Perfetto and browsers. The host's rows are measured.
+ * A core's rows come from the cycle model at the device's clock: the programs of a submission start
+ * when the host submits them, or when those of the previous submission end, if that is later.
  */
 #include "report.h"
 
@@ -31,7 +31,7 @@ static uint64_t to_ns(const struct trace *t, uint64_t cycles)
 {
 	uint64_t hz = t->r->dev.clock_hz ? t->r->dev.clock_hz : 1;
 
-	/* In two parts, so that nothing overflows. */
+	/* Whole seconds first, so that the product does not overflow. */
 	return cycles / hz * 1000000000 + cycles % hz * 1000000000 / hz;
 }
 
@@ -40,11 +40,8 @@ static void open_slice(struct trace *t, const char *name, const char *category, 
 		       unsigned int tid, uint64_t start_ns, uint64_t end_ns)
 {
 	json_open(&t->j, NULL, '{');
-	json_string(&t->j, "name", name);
-	json_string(&t->j, "cat", category);
-	json_string(&t->j, "ph", "X");
-	json_u64(&t->j, "pid", (uint64_t)pid);
-	json_u64(&t->j, "tid", tid);
+	JSON_MEMBERS(&t->j, TEXT("name", name), TEXT("cat", category), TEXT("ph", "X"),
+		     U64("pid", (uint64_t)pid), U64("tid", tid));
 	json_micros(&t->j, "ts", start_ns);
 	json_micros(&t->j, "dur", end_ns - start_ns);
 	json_open(&t->j, "args", '{');
@@ -60,13 +57,10 @@ static void name_row(struct trace *t, const char *what, int pid, unsigned int ti
 		     const char *name)
 {
 	json_open(&t->j, NULL, '{');
-	json_string(&t->j, "name", what);
-	json_string(&t->j, "ph", "M");
-	json_u64(&t->j, "pid", (uint64_t)pid);
-	json_u64(&t->j, "tid", tid);
-	json_open(&t->j, "args", '{');
-	json_string(&t->j, "name", name);
-	close_slice(t);
+	JSON_MEMBERS(&t->j, TEXT("name", what), TEXT("ph", "M"), U64("pid", (uint64_t)pid),
+		     U64("tid", tid));
+	JSON_OBJECT(&t->j, "args", TEXT("name", name));
+	json_close(&t->j, '}');
 }
 
 static void name_rows(struct trace *t)
@@ -99,7 +93,7 @@ static void put_activity(struct trace *t, const struct cnnrt_span *s, unsigned i
 	close_slice(t);
 }
 
-/* One layer's stretch of a core's time: spans first..last-1, those of the DMA engine among them. */
+/* The time that a core spends on one layer: spans first..last-1, including the DMA engine's. */
 static void put_layer(struct trace *t, size_t first, size_t last, uint64_t end)
 {
 	const struct cnnrt_span *s = &t->r->spans[first];
@@ -107,16 +101,14 @@ static void put_layer(struct trace *t, size_t first, size_t last, uint64_t end)
 
 	open_slice(t, l->name, "layer", PID_DEVICE, TID_CORE(s->core),
 		   t->base_ns + to_ns(t, s->start), t->base_ns + to_ns(t, end));
-	json_string(&t->j, "op", l->op);
-	json_u64(&t->j, "index", l->index);
-	json_u64(&t->j, "cycles", end - s->start);
-	json_u64(&t->j, "cycles of the layer", l->cost.cycles);
-	json_u64(&t->j, "MACs of the layer", l->macs);
+	JSON_MEMBERS(&t->j, TEXT("op", l->op), U64("index", l->index),
+		     U64("cycles", end - s->start), U64("cycles of the layer", l->cost.cycles),
+		     U64("MACs of the layer", l->macs));
 	json_double(&t->j, "MACs, % of the peak",
 		    100 * report_utilisation(l->macs, l->cost.mac_peak));
-	json_u64(&t->j, "bytes of the layer", report_moved(&l->cost));
-	json_u64(&t->j, "least bytes of the layer", report_minimum(&l->cost));
-	json_string(&t->j, "bound", report_bound(&l->cost));
+	JSON_MEMBERS(&t->j, U64("bytes of the layer", report_moved(&l->cost)),
+		     U64("least bytes of the layer", report_minimum(&l->cost)),
+		     TEXT("bound", report_bound(&l->cost)));
 	close_slice(t);
 	for (size_t i = first; i < last; i++)
 		if (t->r->spans[i].what < CNNRT_DMA_PROGRAM)
@@ -174,13 +166,12 @@ static void put_tasks(struct trace *t, const struct cnnrt_step *s)
 	char wait[64];
 
 	open_slice(t, "submit", "submit", PID_HOST, 1, s->start_ns, s->submitted_ns);
-	json_u64(&t->j, "programs", s->task_count);
-	json_string(&t->j, "from", s->name);
+	JSON_MEMBERS(&t->j, U64("programs", s->task_count), TEXT("from", s->name));
 	close_slice(t);
 	snprintf(wait, sizeof(wait), "wait for core %d, %.32s", s->core, s->place);
 	open_slice(t, wait, "wait", PID_HOST, 1, s->submitted_ns, s->end_ns);
-	json_u64(&t->j, "programs", s->task_count);
-	json_u64(&t->j, "cycles counted by the device", s->cycles);
+	JSON_MEMBERS(&t->j, U64("programs", s->task_count),
+		     U64("cycles counted by the device", s->cycles));
 	close_slice(t);
 }
 
@@ -196,9 +187,8 @@ static void put_step(struct trace *t, const struct cnnrt_step *s)
 		close_slice(t);
 	} else {
 		open_slice(t, l->name, "operator", PID_HOST, 1, s->start_ns, s->end_ns);
-		json_string(&t->j, "op", l->op);
-		json_u64(&t->j, "index", l->index);
-		json_u64(&t->j, "MACs", l->macs);
+		JSON_MEMBERS(&t->j, TEXT("op", l->op), U64("index", l->index),
+			     U64("MACs", l->macs));
 		close_slice(t);
 	}
 }

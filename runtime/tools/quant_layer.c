@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which nodes are layers that can be quantised, and their weights and biases. */
+/* The layers that can be quantised, their weights and biases, and the formats. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ static bool is_constant(const struct cnn_tensor *t)
 	return t && t->data && t->dtype == CNN_FLOAT32;
 }
 
-/* Can the node be a product of whole numbers with one bias for each output? */
+/* Can the node become an integer product with one bias for each output? */
 static bool can_quantize(const struct cnn_graph *g, const struct cnn_node *n, struct layer *l)
 {
 	const struct cnn_tensor *x = cnn_node_in(g, n, 0), *w = cnn_node_in(g, n, 1);
@@ -46,10 +46,10 @@ static bool can_quantize(const struct cnn_graph *g, const struct cnn_node *n, st
 		return leave_layer(l, "a weight or bias is not finite");
 	if (n->op == CNN_OP_MATMUL && w->rank != 2)
 		return leave_layer(l, "its weights are not one matrix");
-	if (n->op == CNN_OP_GEMM && cnn_node_int(n, "transA", 0))
+	if (n->op == CNN_OP_GEMM && n->params.gemm.trans_a)
 		return leave_layer(l, "transA");
 	l->conv = n->op == CNN_OP_CONV;
-	l->outputs = l->conv ? w->dims[0] : w->dims[!cnn_node_int(n, "transB", 0)];
+	l->outputs = l->conv ? w->dims[0] : w->dims[!(n->op == CNN_OP_GEMM && n->params.gemm.trans_b)];
 	l->taps = cnn_tensor_count(w) / l->outputs;
 	if (c && (!is_constant(c) ||
 		  (cnn_tensor_count(c) != 1 &&
@@ -58,14 +58,14 @@ static bool can_quantize(const struct cnn_graph *g, const struct cnn_node *n, st
 	return true;
 }
 
-/* The weights, with alpha of a Gemm, not transposed, and the bias, with its beta. */
+/* Copies weights and bias: those of a Gemm scaled by alpha and beta, and not transposed. */
 static int copy_weights(struct quantizer *q, const struct cnn_node *n, struct layer *l)
 {
 	const struct cnn_tensor *c = cnn_node_in(q->g, n, 2);
 	const float *from = cnn_node_in(q->g, n, 1)->data;
-	bool gemm = n->op == CNN_OP_GEMM, trans = gemm && cnn_node_int(n, "transB", 0);
-	float alpha = gemm ? cnn_node_float(n, "alpha", 1) : 1;
-	float beta = gemm ? cnn_node_float(n, "beta", 1) : 1;
+	bool gemm = n->op == CNN_OP_GEMM, trans = gemm && n->params.gemm.trans_b;
+	float alpha = gemm ? n->params.gemm.alpha : 1;
+	float beta = gemm ? n->params.gemm.beta : 1;
 	size_t count = (size_t)(l->outputs * l->taps);
 
 	l->weights = malloc(count * sizeof(*l->weights));
@@ -86,7 +86,7 @@ static int copy_weights(struct quantizer *q, const struct cnn_node *n, struct la
 	return EXIT_DONE;
 }
 
-/* Every layer of that name; false if there is none. */
+/* Sets the format of all layers of that name; returns false if there is none. */
 static bool set_named(struct quantizer *q, const char *name, enum format f)
 {
 	bool found = false;
@@ -160,4 +160,37 @@ void free_layers(struct quantizer *q)
 		free(q->layers[i].bias);
 	}
 	free(q->layers);
+}
+
+/* ---- formats and scales ----------------------------------------------------------------- */
+
+const char *format_name(enum format f)
+{
+	const struct cnn_packed_format *packed = cnn_packed_format(f);
+
+	if (f == FORMAT_FLOAT32)
+		return "FLOAT32";
+	return f == FORMAT_INT8 ? "INT8" : packed ? packed->name : NULL;
+}
+
+float scale_number(enum format f, float most, int i)
+{
+	const struct cnn_packed_format *packed = cnn_packed_format(f);
+	int exponent;
+
+	if (!(most > 0))
+		return 1;
+	frexpf(most / (float)(packed ? packed->largest : INT8_MAX), &exponent);
+	return ldexpf(1, exponent + 1 - i < -100 ? -100 : exponent + 1 - i);
+}
+
+void quantize(enum format f, const float *x, float scale, int8_t zero, int8_t *y, int64_t n)
+{
+	struct cnn_range range = cnn_range_of(CNN_INT8, zero);
+
+	if (f >= FORMAT_PACKED)
+		cnn_packed_format(f)->quantize(x, scale, (float)zero, y, n);
+	else
+		for (int64_t i = 0; i < n; i++)
+			y[i] = (int8_t)cnn_to_range(&range, x[i] / scale);
 }

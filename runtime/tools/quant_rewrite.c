@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* Quantised layers as nodes that ONNX has, and QuantizeCodes. */
+/* Replaces quantised layers by nodes of ONNX and by QuantizeCodes, an operator of cnnacc. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cnnquant.h"
 
-#define LEAST_OPSET	10	/* of ConvInteger */
+#define LEAST_OPSET	10	/* the first with ConvInteger */
 #define LAYER_NODES	5
 
 struct rewriting {
 	struct quantizer *q;
-	struct cnn_node *nodes;		/* the new ones */
+	struct cnn_node *nodes;		/* of the rewritten graph */
 	int n_nodes, opset;
-	int x_zero;			/* the zero point of the layer's inputs; -1: none */
+	int x_zero;			/* value that is the zero point of the layer's inputs; -1: none */
 };
 
 static int fail(const struct rewriting *r)
@@ -21,7 +21,7 @@ static int fail(const struct rewriting *r)
 	return complain(EXIT_FAILED, "%s: %s", r->q->o->model, r->q->err.text);
 }
 
-/* A new value named after the layer's node; its index, or below 0. */
+/* Adds a value named after the layer's node. Returns its index, below 0 on failure. */
 static int add_value(struct rewriting *r, const struct layer *l, const char *what,
 		     struct cnn_tensor *t)
 {
@@ -32,7 +32,7 @@ static int add_value(struct rewriting *r, const struct layer *l, const char *wha
 	return cnn_graph_add_value(g, name, t, &r->q->err);
 }
 
-/* A constant with a copy of data. */
+/* Adds a constant with a copy of data. */
 static int add_const(struct rewriting *r, const struct layer *l, const char *what,
 		     const struct cnn_tensor *shape, const void *data)
 {
@@ -50,7 +50,7 @@ static int add_const(struct rewriting *r, const struct layer *l, const char *wha
 	return v;
 }
 
-/* The next node, of two inputs or one, that makes value out. */
+/* Adds a node with inputs a and, unless it is below 0, b, and output out. */
 static struct cnn_node *add_node(struct rewriting *r, const struct layer *l, const char *type,
 				 enum cnn_op op, int a, int b, int out)
 {
@@ -70,13 +70,14 @@ static struct cnn_node *add_node(struct rewriting *r, const struct layer *l, con
 			cnn_fail(&r->q->err, CNN_ENOMEM, "out of memory");
 		return NULL;
 	}
+	cnn_params_init(n);
 	n->in[0] = a;
 	n->in[1] = b;
 	n->out[0] = out;
 	return n;
 }
 
-/* A value without data, of the shape and another type. */
+/* Adds a value without data of the shape of value like. */
 static int add_result(struct rewriting *r, const struct layer *l, const char *what, int like,
 		      enum cnn_dtype type)
 {
@@ -89,7 +90,7 @@ static int add_result(struct rewriting *r, const struct layer *l, const char *wh
 	return add_value(r, l, what, &t);
 }
 
-/* Its input in the layer's format: the value, or below 0; and its zero point. */
+/* Quantises the layer's input and sets x_zero. Returns the value, below 0 on failure. */
 static int add_quantizer(struct rewriting *r, const struct layer *l)
 {
 	const struct cnn_tensor scalar = { .dtype = CNN_FLOAT32 }, byte = { .dtype = CNN_INT8 };
@@ -109,10 +110,13 @@ static int add_quantizer(struct rewriting *r, const struct layer *l)
 		return CNN_ENOMEM;
 	n = codes ? add_node(r, l, "QuantizeCodes", CNN_OP_QUANTIZE_CODES, x, scale, out) :
 		    add_node(r, l, "QuantizeLinear", CNN_OP_QUANTIZE_LINEAR, x, scale, out);
-	if (!n || (codes && cnn_node_add_str(n, "format", format_name(l->format), &r->q->err)))
+	if (!n)
 		return CNN_ENOMEM;
-	if (codes)
+	if (codes) {
 		n->opset = 1;
+		n->params.codes.format =
+			cnn_field_choice(cnn_node_field(n, "format"), format_name(l->format));
+	}
 	if (r->x_zero >= 0) {
 		n->n_in = 3;
 		n->in[2] = r->x_zero;
@@ -122,7 +126,7 @@ static int add_quantizer(struct rewriting *r, const struct layer *l)
 	return out;
 }
 
-/* The weights' codes as the constant of a Conv or a matrix product. */
+/* Adds the quantised weights as a constant. */
 static int add_codes(struct rewriting *r, const struct layer *l)
 {
 	const struct cnn_node *n = &r->q->g->nodes[l->node];
@@ -137,7 +141,7 @@ static int add_codes(struct rewriting *r, const struct layer *l)
 	return add_const(r, l, "codes", &t, l->codes);
 }
 
-/* A number for each output, along the right axis. */
+/* Adds a constant with a number for each output, along the axis of the outputs. */
 static int add_list(struct rewriting *r, const struct layer *l, const char *what, const float *v)
 {
 	int rank = r->q->g->values[r->q->g->nodes[l->node].out[0]].t.rank;
@@ -146,15 +150,6 @@ static int add_list(struct rewriting *r, const struct layer *l, const char *what
 	for (int i = 0; i < t.rank; i++)
 		t.dims[i] = i ? 1 : l->outputs;
 	return add_const(r, l, what, &t, v);
-}
-
-/* The layer's attributes that the product of whole numbers has, too. */
-static void move_attrs(struct cnn_node *from, struct cnn_node *to)
-{
-	to->attrs = from->attrs;
-	to->n_attrs = from->n_attrs;
-	from->attrs = NULL;
-	from->n_attrs = 0;
 }
 
 static int rewrite_layer(struct rewriting *r, const struct layer *l)
@@ -177,18 +172,19 @@ static int rewrite_layer(struct rewriting *r, const struct layer *l)
 		n->n_in = 3;
 		n->in[2] = zero;
 	}
-	if (n && l->conv)
-		move_attrs(&r->q->g->nodes[l->node], n);
+	if (n && l->conv)	/* a Conv has no other parameters */
+		n->params.window = r->q->g->nodes[l->node].params.window;
 	cast = n ? add_node(r, l, "Cast", CNN_OP_CAST, sums, -1, real) : NULL;
-	if (!cast || cnn_node_add_int(cast, "to", CNN_FLOAT32, &r->q->err) ||
-	    !add_node(r, l, "Mul", CNN_OP_MUL, real, scale, scaled) ||
+	if (cast)
+		cast->params.cast.to = CNN_FLOAT32;
+	if (!cast || !add_node(r, l, "Mul", CNN_OP_MUL, real, scale, scaled) ||
 	    !add_node(r, l, "Add", CNN_OP_ADD, scaled, bias, y))
 		return fail(r);
 	cnn_node_free(&r->q->g->nodes[l->node]);
 	return EXIT_DONE;
 }
 
-/* Operators that mean something else, or are gone, in the operator set that ConvInteger needs. */
+/* Refuses operators that LEAST_OPSET changed or removed. */
 static int check_opset(struct rewriting *r)
 {
 	static const enum cnn_op changed[] = { CNN_OP_SLICE, CNN_OP_UPSAMPLE, CNN_OP_RESIZE };

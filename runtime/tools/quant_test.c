@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The accuracy of a quantised network, beside that of the network it was made from. */
+/* Measures the accuracy of the quantised network and of the float network. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -8,8 +8,6 @@
 
 #include "cnnquant.h"
 #include "cnnrun.h"
-
-#define DEVICE	"sim:cores=hwpe"
 
 static int read_array(const char *path, struct cnn_tensor *t)
 {
@@ -60,7 +58,7 @@ static int read_labels(struct test *t)
 static int compile(struct test *t, const void *file, size_t size, bool quantised,
 		   struct cnnrt_program **p)
 {
-	struct cnnrt_compile_options opt = { .cpu_only = !quantised };
+	struct cnnrt_compile_options opt = { .struct_size = sizeof(opt), .cpu_only = !quantised };
 	int64_t dims[CNN_MAX_RANK];
 	struct cnnrt_model *model;
 	struct cnnrt_error err;
@@ -77,15 +75,14 @@ static int compile(struct test *t, const void *file, size_t size, bool quantised
 	if (cnnrt_model_set_input_shape(model, 0, t->samples.rank, dims, &err))
 		ret = complain(EXIT_FAILED, "%s: one sample: %s", t->o->test, err.text);
 	else
-		ret = cnnrt_compile(model, t->dev, &opt, p, &err) ? complain_error(&err) :
-								    EXIT_DONE;
+		ret = checked(cnnrt_compile(model, t->dev, &opt, p, &err), &err);
 	cnnrt_model_free(model);
 	return ret;
 }
 
 static int add_answer(struct test *t, struct cnnrt_job *job, int64_t sample, struct cnn_tensor *all)
 {
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	struct cnnrt_error err;
 	void *p;
 
@@ -112,7 +109,7 @@ static int add_answer(struct test *t, struct cnnrt_job *job, int64_t sample, str
 static int run_samples(struct test *t, const struct cnnrt_program *p, struct cnn_tensor *all)
 {
 	size_t size = (size_t)(cnn_tensor_bytes(&t->samples) / t->samples.dims[0]);
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	struct cnnrt_error err;
 	struct cnnrt_job *job;
 	int ret = EXIT_DONE;
@@ -121,15 +118,11 @@ static int run_samples(struct test *t, const struct cnnrt_program *p, struct cnn
 	if (cnnrt_job_create(t->ctx, p, &job, &err))
 		return complain_error(&err);
 	for (int64_t i = 0; i < t->samples.dims[0] && !ret; i++) {
-		if (cnnrt_job_map(job, CNNRT_INPUT, 0, &info, &in, &err)) {
-			ret = complain_error(&err);
-			break;
-		}
-		memcpy(in, (char *)t->samples.data + (size_t)i * size, size);
-		if (cnnrt_job_submit(job, -1, NULL, &err) || cnnrt_job_wait(job, -1, &err))
-			ret = complain_error(&err);
-		else
-			ret = add_answer(t, job, i, all);
+		ret = cnnrt_job_map(job, CNNRT_INPUT, 0, &info, &in, &err);
+		if (!ret)
+			memcpy(in, (char *)t->samples.data + (size_t)i * size, size);
+		ret = ret ?: cnnrt_job_submit(job, -1, NULL, &err) ?: cnnrt_job_wait(job, -1, &err);
+		ret = checked(ret, &err) ?: add_answer(t, job, i, all);
 	}
 	cnnrt_job_free(job);
 	return ret;
@@ -161,7 +154,7 @@ static int64_t best_of(const struct cnn_tensor *t, int64_t sample)
 	return best;
 }
 
-/* A label is the place of an element of the answer. */
+/* Refuses labels that are no index of an element of the answer. */
 static int check_labels(const struct test *t)
 {
 	int64_t places = t->answers[0].dims[1];
@@ -224,20 +217,22 @@ static int print_table(const struct test *t)
 
 int open_test(struct test *t)
 {
-	const char *device = t->o->device ? t->o->device : DEVICE;
+	char own[32];
+	const char *device = t->o->device ? t->o->device : own;
 	struct cnnrt_error err;
+	uint32_t cores;
 	int ret = read_samples(t->o->test, &t->samples);
 
+	snprintf(own, sizeof(own), "sim:cores=%s", cnn_packed_format(FORMAT_PACKED)->core);
 	if (!ret && t->o->labels)
 		ret = read_labels(t);
 	if (!ret)
 		ret = open_device(device, 0, &t->dev);
+	if (!ret && t->o->core && strcmp(t->o->core, "cpu"))
+		ret = find_cores(t->dev, t->o->core, &cores);
 	if (ret)
 		return ret;
-	if (t->o->core && strcmp(t->o->core, "cpu") && find_core(t->dev, t->o->core) < 0)
-		return EXIT_USAGE;
-	return cnnrt_context_create(t->dev, CNNRT_PRIORITY_NORMAL, &t->ctx, &err) ?
-	       complain_error(&err) : EXIT_DONE;
+	return checked(cnnrt_context_create(t->dev, CNNRT_PRIORITY_NORMAL, &t->ctx, &err), &err);
 }
 
 void close_test(struct test *t)
@@ -252,13 +247,8 @@ void close_test(struct test *t)
 
 int test_networks(struct test *t, const struct quantizer *q, const void *file, size_t size)
 {
-	int ret = run_network_of(t, file, size, true);
+	int ret = run_network_of(t, file, size, true) ?:
+		  run_network_of(t, q->file, q->file_size, false) ?: print_table(t);
 
-	if (!ret)
-		ret = run_network_of(t, q->file, q->file_size, false);
-	if (!ret)
-		ret = print_table(t);
-	if (!ret && t->o->answers)
-		ret = npy_write(t->o->answers, &t->answers[1]);
-	return ret;
+	return ret || !t->o->answers ? ret : npy_write(t->o->answers, &t->answers[1]);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One walk through the network with all samples at once, each as the network computes it and as the
- * quantised one does: a layer's scales and biases are chosen by the inputs that it will have, with
- * the errors of the layers before, and by the outputs that it should have.
+ * Calibration: one walk through the network with all samples at once. Each value is computed twice,
+ * by the float network and by the quantised one. A layer's scales and biases are chosen for its
+ * quantised inputs, with the errors of the layers before, and for the outputs of the float network.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@ enum side { REAL, QUANT, SIDES };
 struct walk {
 	struct quantizer *q;
 	int64_t samples;
-	struct cnn_tensor *values[SIDES];	/* [sample][value]; constants, inputs: views */
+	struct cnn_tensor *values[SIDES];	/* [sample][value]; constants and inputs are views */
 	const struct cnn_tensor **in;
 	struct cnn_tensor **out;
 };
@@ -46,7 +46,7 @@ static int run_side(const struct walk *w, const struct cnn_node *n, enum side si
 	return EXIT_DONE;
 }
 
-/* What node i was the last to read, and what nobody reads. */
+/* Releases the values that node i is the last to read, and its outputs that no node reads. */
 static void drop_dead(const struct walk *w, int i)
 {
 	const struct cnn_graph *g = w->q->g;
@@ -66,12 +66,12 @@ static void drop_dead(const struct walk *w, int i)
 
 /* ---- one layer ------------------------------------------------------------------------- */
 
-/* A layer's work: codes of its inputs, sums, and what each output's errors add up to. */
+/* A layer with one choice of scales: its codes, its sums and the errors of each output. */
 struct trial {
 	const struct walk *w;
 	struct layer *l;
 	const struct cnn_node *n;
-	struct cnn_node product;	/* the node as one of whole numbers */
+	struct cnn_node product;	/* the node as an integer product */
 	struct cnn_tensor *x, codes, sums;
 	float *scale;			/* of each output's sums */
 	double *error, *square, *least;	/* of each output */
@@ -87,7 +87,7 @@ static int64_t output_of(const struct trial *t, const struct cnn_tensor *y, int6
 	return i / plane % t->l->outputs;
 }
 
-/* The inputs that the layer will have, by its scale and zero point; the error that makes. */
+/* Quantises the layer's inputs with its scale and zero point; returns the squared error. */
 static double quantize_inputs(struct trial *t)
 {
 	const struct layer *l = t->l;
@@ -108,7 +108,7 @@ static double quantize_inputs(struct trial *t)
 	return sum;
 }
 
-/* The scale, of those that are tried, by which the inputs are nearest to what they were. */
+/* Returns the number of the scale with the smallest error of the quantised inputs. */
 static int nearest_scale(struct trial *t, float most)
 {
 	double least = INFINITY;
@@ -140,7 +140,7 @@ static float largest_input(const struct trial *t)
 	return fminf(most, 1e30f);
 }
 
-/* Weights by the k-th scale of each output. */
+/* Quantises the weights with scale number k of each output. */
 static void try_weights(struct trial *t, int k)
 {
 	struct layer *l = t->l;
@@ -168,7 +168,7 @@ static int make_sums(struct trial *t, int64_t sample)
 	return cnn_cpu_run(&t->product, in, out, NULL, &t->w->q->err) ? fail(t->w) : EXIT_DONE;
 }
 
-/* Errors of the outputs with these weights and no bias. */
+/* Adds up the errors of each output with these weights and no bias. */
 static int measure(struct trial *t)
 {
 	memset(t->error, 0, sizeof(*t->error) * (size_t)t->l->outputs);
@@ -192,7 +192,7 @@ static int measure(struct trial *t)
 	return EXIT_DONE;
 }
 
-/* Keeps the weights of those outputs whose errors vary least; their mean is the bias. */
+/* Keeps the weights of outputs whose error has the least variance yet; its mean is the bias. */
 static void keep_best(struct trial *t)
 {
 	struct layer *l = t->l;
@@ -212,7 +212,7 @@ static void keep_best(struct trial *t)
 	}
 }
 
-/* The layer's outputs as the quantised network has them, and how far they are off. */
+/* Computes the quantised network's outputs of the layer, and their signal and noise. */
 static int make_outputs(struct trial *t)
 {
 	struct layer *l = t->l;
@@ -264,10 +264,9 @@ static int alloc_trial(struct trial *t)
 	if (cnn_tensor_alloc(&t->codes, 0, &t->w->q->err))
 		return fail(t->w);
 	t->product = *t->n;
-	t->product.op = t->l->conv ? CNN_OP_CONV_INTEGER : CNN_OP_MATMUL_INTEGER;
+	cnn_params_convert(&t->product, t->l->conv ? CNN_OP_CONV_INTEGER : CNN_OP_MATMUL_INTEGER);
 	t->product.op_type = t->l->conv ? "ConvInteger" : "MatMulInteger";
 	t->product.n_in = 3;
-	t->product.n_attrs = t->l->conv ? t->n->n_attrs : 0;
 	t->x = calloc((size_t)t->w->samples, sizeof(*t->x));
 	t->scale = calloc(outputs, sizeof(*t->scale));
 	t->error = calloc(outputs, sizeof(*t->error));
@@ -291,7 +290,7 @@ static void free_trial(struct trial *t)
 	free(t->least);
 }
 
-/* The best weights for inputs by the layer's scale and zero point; *error: what they leave. */
+/* Chooses the weights' scales for the layer's x_scale and x_zero; *error: what remains. */
 static int choose_weights(struct trial *t, double *error)
 {
 	int ret = EXIT_DONE;
@@ -312,19 +311,20 @@ static int choose_weights(struct trial *t, double *error)
 }
 
 /*
- * The inputs' scale that leaves the outputs the smallest error, of that by which they are nearest
- * to what they were and those beside it. In TER2 -1 may be the code for 0: inputs that are never
- * negative then have three values, not two.
+ * Chooses the inputs' scale with the smallest error of the outputs, of nearest_scale() and its two
+ * neighbours. In TER2 the code for 0 may be -1: inputs that are never negative then have three
+ * values, not two.
  */
 static int choose_inputs(struct trial *t)
 {
 	float most = largest_input(t), scale = 1;
 	double least = INFINITY, error;
 	struct layer *l = t->l;
+	const struct cnn_packed_format *packed = cnn_packed_format(l->format);
 	int8_t zero = 0;
 	int ret = EXIT_DONE;
 
-	for (int z = 0; z >= (l->format == FORMAT_TER2 ? -1 : 0) && !ret; z--) {
+	for (int z = 0; z >= (packed && packed->shifts_zero ? -1 : 0) && !ret; z--) {
 		int best;
 
 		l->x_zero = (int8_t)z;
@@ -349,10 +349,8 @@ static int choose_inputs(struct trial *t)
 static int quantize_layer(const struct walk *w, struct layer *l)
 {
 	struct trial t = { .w = w, .l = l, .n = &w->q->g->nodes[l->node] };
-	int ret = alloc_trial(&t);
+	int ret = alloc_trial(&t) ?: choose_inputs(&t);
 
-	if (!ret)
-		ret = choose_inputs(&t);
 	if (!ret && l->format != FORMAT_FLOAT32)
 		ret = make_outputs(&t);
 	free_trial(&t);
@@ -375,7 +373,7 @@ static int walk_node(const struct walk *w, int i)
 	return ret;
 }
 
-/* Views of constants and of the samples. */
+/* Makes constants and inputs views of the graph and of the samples. */
 static void set_values(const struct walk *w)
 {
 	const struct cnn_graph *g = w->q->g;

@@ -2,9 +2,38 @@
 /* Collects what --report and --profile show. */
 #include "report.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+
+#define COST(name, member)	{ name, offsetof(struct cnnrt_cost, member) }
+
+/* The figures of a cost, uint64_t each, under their names in JSON. */
+static const struct {
+	const char *name;
+	size_t offset;
+} costs[] = {
+	COST("cycles", cycles), COST("compute_cycles", compute), COST("stall_cycles", stall),
+	COST("control_cycles", control), COST("dma_program_cycles", dma_program),
+	COST("dma_weights_cycles", dma_weights), COST("dma_data_cycles", dma_data),
+	COST("mac_slots", mac_slots), COST("mac_useful", mac_useful), COST("mac_peak", mac_peak),
+	COST("read_program_bytes", read_program), COST("read_weights_bytes", read_weights),
+	COST("read_data_bytes", read_data), COST("written_bytes", written),
+	COST("min_weights_bytes", min_weights), COST("min_input_bytes", min_input),
+	COST("min_output_bytes", min_output),
+};
+
+static uint64_t *cost_at(struct cnnrt_cost *c, size_t i)
+{
+	return (uint64_t *)(void *)((char *)c + costs[i].offset);
+}
+
+void report_json_cost(struct json *j, const struct cnnrt_cost *c)
+{
+	struct cnnrt_cost copy = *c;
+
+	for (size_t i = 0; i < ARRAY_SIZE(costs); i++)
+		json_u64(j, costs[i].name, *cost_at(&copy, i));
+}
 
 /* ---- collecting ------------------------------------------------------------------------ */
 
@@ -49,7 +78,7 @@ static void add_layer(const struct cnnrt_op_report *op, void *opaque)
 	l = &r->layers[r->layer_count++];
 	*l = (struct report_layer){
 		.index = op->index, .op = cleaned(op->op), .name = cleaned(op->name),
-		.place = cleaned(op->place), .core = op->core, .macs = op->macs, .cost = op->cost,
+		.place = cleaned(op->place), .core = op->core, .macs = op->macs, .cost = *op->cost,
 	};
 	r->failed = !l->op || !l->name || !l->place;
 }
@@ -98,28 +127,13 @@ static void add_up(struct report *r)
 	uint64_t end[CNNRT_MAX_CORES] = { 0 };
 
 	for (unsigned int i = 0; i < r->layer_count; i++) {
-		const struct cnnrt_cost *c = &r->layers[i].cost;
+		struct cnnrt_cost *c = &r->layers[i].cost;
 
 		if (r->layers[i].core < 0)
 			continue;
 		r->total_macs += r->layers[i].macs;
-		r->total.cycles += c->cycles;
-		r->total.compute += c->compute;
-		r->total.stall += c->stall;
-		r->total.control += c->control;
-		r->total.dma_program += c->dma_program;
-		r->total.dma_weights += c->dma_weights;
-		r->total.dma_data += c->dma_data;
-		r->total.mac_slots += c->mac_slots;
-		r->total.mac_useful += c->mac_useful;
-		r->total.mac_peak += c->mac_peak;
-		r->total.read_program += c->read_program;
-		r->total.read_weights += c->read_weights;
-		r->total.read_data += c->read_data;
-		r->total.written += c->written;
-		r->total.min_weights += c->min_weights;
-		r->total.min_input += c->min_input;
-		r->total.min_output += c->min_output;
+		for (size_t k = 0; k < ARRAY_SIZE(costs); k++)
+			*cost_at(&r->total, k) += *cost_at(c, k);
 	}
 	for (unsigned int i = 0; i < r->est.tasks; i++) {
 		r->tasks[i].start = end[r->tasks[i].core];
@@ -140,13 +154,17 @@ int report_open(struct report *r, const char *model, const struct cnnrt_program 
 {
 	struct cnnrt_error err;
 
-	*r = (struct report){ .model = model };
-	if (cnnrt_device_info(dev, &r->dev, &err))
+	*r = (struct report){
+		.model = model, .dev.struct_size = sizeof(r->dev), .est.struct_size = sizeof(r->est),
+	};
+	if (cnnrt_device_info(dev, &r->dev, &err) ||
+	    cnnrt_program_estimate(program, &r->est, &err))
 		return complain_error(&err);
-	for (unsigned int i = 0; i < r->dev.core_count; i++)
+	for (unsigned int i = 0; i < r->dev.core_count; i++) {
+		r->core[i].struct_size = sizeof(r->core[i]);
 		if (cnnrt_device_core(dev, i, &r->core[i], &err))
 			return complain_error(&err);
-	cnnrt_program_estimate(program, &r->est);
+	}
 	r->tasks = calloc(r->est.tasks + 1, sizeof(*r->tasks));
 	r->failed = !r->tasks;
 	cnnrt_program_explain(program, add_layer, r);
@@ -211,44 +229,4 @@ bool report_works(const struct report_layer *l)
 double report_ms(const struct report *r, uint64_t cycles)
 {
 	return r->dev.clock_hz ? (double)cycles * 1e3 / r->dev.clock_hz : 0;
-}
-
-/* ---- files ----------------------------------------------------------------------------- */
-
-static const struct {
-	const char *ending;
-	void (*write)(const struct report *r, FILE *out);
-} kinds[] = {
-	{ ".html", report_html },
-	{ ".json", report_json },
-	{ ".svg", report_svg },
-};
-
-static int kind_of(const char *path)
-{
-	const char *ending = strrchr(path, '.');
-
-	for (unsigned int i = 0; ending && i < ARRAY_SIZE(kinds); i++)
-		if (!strcmp(ending, kinds[i].ending))
-			return (int)i;
-	return -1;
-}
-
-bool report_is_file(const char *path)
-{
-	return kind_of(path) >= 0;
-}
-
-int report_write(const struct report *r, const char *path)
-{
-	FILE *out = fopen(path, "we");
-	bool bad;
-
-	if (!out)
-		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
-	kinds[kind_of(path)].write(r, out);
-	bad = ferror(out);
-	if (fclose(out) || bad)
-		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
-	return EXIT_DONE;
 }

@@ -51,6 +51,8 @@ int report_open(struct report *r, const char *model, const struct cnnrt_program 
 		struct cnnrt_device *dev, struct cnnrt_job *job);
 void report_close(struct report *r);
 
+/* Writes every figure of a cost. */
+void report_json_cost(struct json *j, const struct cnnrt_cost *c);
 /* Bytes that a cost moves, and the least it could. */
 uint64_t report_moved(const struct cnnrt_cost *c);
 uint64_t report_minimum(const struct cnnrt_cost *c);
@@ -76,15 +78,17 @@ bool report_is_file(const char *path);
 
 /* ---- pieces of the page ---------------------------------------------------------------- */
 
-extern const char report_style[];	/* CSS of the page and its pictures */
+extern const char markup_style[];	/* CSS of the page and its pictures */
 
-/* Text of XML and HTML, also inside quotes. */
-void put_escaped(FILE *out, const char *text);
-/* The class that gives a bound its colour. */
-const char *bound_class(const struct cnnrt_cost *c);
-/* What a pointer over the layer shows: plain text, several lines. */
-void put_tooltip(FILE *out, const struct report_layer *l);
-/* Both are <svg> elements of this width. */
+/* Escapes text for XML and HTML, also inside quotes. */
+void markup_text(FILE *out, const char *text);
+/* The CSS class of the colour for what bounds a layer. */
+const char *markup_bound_class(const struct cnnrt_cost *c);
+/* Bytes moved as a multiple of the least that could be moved, "-" if that is 0. */
+void markup_ratio(FILE *out, const struct cnnrt_cost *c);
+/* A <title> of several lines: what a pointer over the layer shows. */
+void markup_tooltip(FILE *out, const struct report_layer *l);
+/* Both pictures are <svg> elements of this width. */
 #define PICTURE_WIDTH	1100
 #define ROOFLINE_HEIGHT	450
 

@@ -5,27 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-const char report_style[] =
-":root{--bg:#ffffff;--card:#f5f7fa;--fg:#1a2230;--dim:#5d6b80;--line:#d9dfe8;--band:#e9edf3;"
-"--compute:#2f6fdb;--busy:#a9c4f2;--stall:#ee8a33;--control:#98a3b3;--weights:#7c5cd6;--load:#1f9e92;"
-"--store:#cc4a80;--cpu:#57902f}\n"
-"@media(prefers-color-scheme:dark){:root{--bg:#12161d;--card:#1b212b;--fg:#e6eaf1;--dim:#96a3b6;"
-"--line:#323b49;--band:#262e3a;--compute:#5b95f5;--busy:#2c4a7c;--stall:#f59e4b;--control:#6d7a8d;"
-"--weights:#a184f2;--load:#3fc0b2;--store:#ea74a3;--cpu:#83bd55}}\n"
-"text{font:12px system-ui,'DejaVu Sans',sans-serif;fill:var(--dim)}\n"
-"text.title{font-size:14px;font-weight:600;fill:var(--fg)}\n"
-".end{text-anchor:end}.mid{text-anchor:middle}.small{font-size:10.5px}\n"
-".paper{fill:var(--bg)}.axis{stroke:var(--line);fill:none}.band{fill:var(--band)}\n"
-".band2{fill:var(--line)}.roof{stroke:var(--fg);stroke-width:2;fill:none}\n"
-".use{fill:var(--compute)}path.compute,rect.compute{fill:var(--busy)}.dot{fill-opacity:.62;stroke-width:1}\n"
-".compute{fill:var(--compute)}.stall{fill:var(--stall)}.control{fill:var(--control)}\n"
-".weights{fill:var(--weights)}.load{fill:var(--load)}.store{fill:var(--store)}\n"
-".cpu{fill:var(--cpu)}.wait{fill:var(--band)}.dot.compute{stroke:var(--compute)}\n"
-".dot.weights{stroke:var(--weights)}.dot.load{stroke:var(--load)}"
-".dot.control{stroke:var(--control)}\n"
-".all{fill:none;stroke:var(--fg);stroke-width:2}.hit{fill:transparent}"
-".hit:hover{fill:var(--fg);fill-opacity:.12}\n";
-
 static const char page_style[] =
 "body{background:var(--bg);color:var(--fg);font:14px/1.45 system-ui,'DejaVu Sans',sans-serif;"
 "max-width:1120px;margin:24px auto;padding:0 16px}\n"
@@ -47,71 +26,6 @@ static const char page_style[] =
 "i.compute{background:var(--compute)}i.weights{background:var(--weights)}"
 "i.load{background:var(--load)}i.control{background:var(--control)}i.cpu{background:var(--cpu)}\n";
 
-void put_escaped(FILE *out, const char *text)
-{
-	for (; *text; text++) {
-		switch (*text) {
-		case '&':
-			fputs("&amp;", out);
-			break;
-		case '<':
-			fputs("&lt;", out);
-			break;
-		case '>':
-			fputs("&gt;", out);
-			break;
-		case '"':
-			fputs("&quot;", out);
-			break;
-		case '\'':
-			fputs("&#39;", out);
-			break;
-		default:
-			fputc(*text, out);
-		}
-	}
-}
-
-const char *bound_class(const struct cnnrt_cost *c)
-{
-	const char *bound = report_bound(c);
-
-	return !strcmp(bound, "weight load") ? "weights" : !strcmp(bound, "data load") ? "load" :
-	       bound;
-}
-
-static void put_times(FILE *out, const struct cnnrt_cost *c)
-{
-	uint64_t least = report_minimum(c);
-
-	if (least)
-		fprintf(out, "%.2f", (double)report_moved(c) / (double)least);
-	else
-		fputs("-", out);
-}
-
-void put_tooltip(FILE *out, const struct report_layer *l)
-{
-	const struct cnnrt_cost *c = &l->cost;
-
-	fputs("<title>", out);
-	put_escaped(out, l->op);
-	fputs("  ", out);
-	put_escaped(out, l->name);
-	fprintf(out, "\n%" PRIu64 " cycles, %.1f %% stalled\n%" PRIu64 " MACs, %.1f %% of the peak\n"
-		"%.1f KiB moved, %s", c->cycles,
-		c->cycles ? 100 * (double)c->stall / (double)c->cycles : 0, l->macs,
-		100 * report_utilisation(l->macs, c->mac_peak),
-		(double)report_moved(c) / 1024, report_minimum(c) ? "" : "none of it compulsory");
-	if (report_minimum(c)) {
-		put_times(out, c);
-		fputs(" of the minimum", out);
-	}
-	fprintf(out, "\nbound by %s</title>", report_bound(c));
-}
-
-/* ---- the page -------------------------------------------------------------------------- */
-
 static void put_tiles(FILE *out, const struct report *r)
 {
 	const struct cnnrt_cost *t = &r->total;
@@ -125,7 +39,7 @@ static void put_tiles(FILE *out, const struct report *r)
 		100 * (double)t->stall / cycles);
 	fprintf(out, "<div class=\"tile\"><b>%.4g MiB</b><span>moved, ",
 		(double)report_moved(t) / 1048576);
-	put_times(out, t);
+	markup_ratio(out, t);
 	fprintf(out, " of the minimum</span></div>\n<div class=\"tile\"><b>%.2f %%</b><span>of %.4g G "
 		"MACs on cores</span></div>\n",
 		r->est.macs_total ? 100 * (double)r->est.macs_device / (double)r->est.macs_total : 0,
@@ -168,19 +82,19 @@ static void put_figures(FILE *out, const struct report *r, uint64_t macs,
 	fprintf(out, "<td>%.1f</td><td>%.1f</td><td>%.1f</td><td>%.1f</td><td>",
 		100 * (double)c->stall / cycles, (double)c->read_weights / 1024,
 		(double)(c->read_data + c->written) / 1024, (double)c->read_program / 1024);
-	put_times(out, c);
-	fprintf(out, "</td><td><i class=\"%s\"></i>%s</td></tr>\n", bound_class(c),
+	markup_ratio(out, c);
+	fprintf(out, "</td><td><i class=\"%s\"></i>%s</td></tr>\n", markup_bound_class(c),
 		report_bound(c));
 }
 
 static void put_row(FILE *out, const struct report *r, const struct report_layer *l)
 {
 	fprintf(out, "<tr%s><td>%u</td><td>", l->core < 0 ? " class=\"cpu\"" : "", l->index);
-	put_escaped(out, l->op);
+	markup_text(out, l->op);
 	fputs("</td><td title=\"", out);
-	put_escaped(out, l->name);
+	markup_text(out, l->name);
 	fputs("\">", out);
-	put_escaped(out, l->name);
+	markup_text(out, l->name);
 	fputs("</td>", out);
 	if (l->core >= 0) {
 		put_figures(out, r, l->macs, &l->cost);
@@ -189,7 +103,7 @@ static void put_row(FILE *out, const struct report *r, const struct report_layer
 	fprintf(out, "<td>%.3f ms</td><td></td><td></td><td></td><td>%.1f</td><td>%.1f</td>"
 		"<td></td><td>", (double)l->host_ns / 1e6, (double)l->cost.read_weights / 1024,
 		(double)(l->cost.read_data + l->cost.written) / 1024);
-	put_times(out, &l->cost);
+	markup_ratio(out, &l->cost);
 	fputs("</td><td><i class=\"cpu\"></i>CPU</td></tr>\n", out);
 }
 
@@ -221,12 +135,12 @@ void report_html(const struct report *r, FILE *out)
 	clean(base_name(r->model), model, sizeof(model));
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>", out);
-	put_escaped(out, model);
-	fprintf(out, "</title>\n<style>\n%s%s</style>\n</head>\n<body>\n<h1>", report_style,
+	markup_text(out, model);
+	fprintf(out, "</title>\n<style>\n%s%s</style>\n</head>\n<body>\n<h1>", markup_style,
 		page_style);
-	put_escaped(out, model);
+	markup_text(out, model);
 	fputs("</h1>\n<p>", out);
-	put_escaped(out, r->dev.path);
+	markup_text(out, r->dev.path);
 	for (unsigned int i = 0; i < r->dev.core_count; i++)
 		fprintf(out, ", core %u %s", i, r->core[i].name);
 	fprintf(out, ", at %.6g MHz. Cycles and bytes are those of the cycle model; times on the "
@@ -245,7 +159,7 @@ void report_svg(const struct report *r, FILE *out)
 	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" width=\"%d\" "
 		"height=\"%d\">\n<style>\n%s</style>\n<rect class=\"paper\" width=\"%d\" "
 		"height=\"%d\"/>\n<g transform=\"translate(10 10)\">\n", width, height, width, height,
-		report_style, width, height);
+		markup_style, width, height);
 	draw_roofline(out, r);
 	fprintf(out, "</g>\n<g transform=\"translate(10 %d)\">\n", ROOFLINE_HEIGHT + 20);
 	draw_timeline(out, r);

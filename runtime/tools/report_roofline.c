@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The roofline of a report: how far each layer is from what core and memory can do. */
+/* The roofline of a report: each layer beside the limits of core and memory. */
 #include "report.h"
 
 #include <inttypes.h>
@@ -13,7 +13,7 @@
 #define TOP	48
 #define BOTTOM	46
 
-/* Powers of ten at the ends of the axes. */
+/* Ends of the axes, as powers of ten. */
 struct plane {
 	double x0, x1, y0, y1;
 };
@@ -31,8 +31,8 @@ static double at_y(const struct plane *p, double speed)
 }
 
 /*
- * MACs per byte and per cycle; false if the layer has no place on the plane. One that moves nothing
- * is infinitely far to the right: at the edge.
+ * Computes MACs per byte and per cycle; false if the layer has no MACs or cycles. A layer that moves
+ * no bytes has infinite intensity and is drawn at the right edge.
  */
 static bool locate(uint64_t macs, const struct cnnrt_cost *c, double *intensity, double *speed)
 {
@@ -112,9 +112,9 @@ static void draw_dots(FILE *out, const struct report *r, const struct plane *p)
 		if (l->core < 0 || !locate(l->macs, &l->cost, &x, &y))
 			continue;
 		fprintf(out, "<circle class=\"dot %s\" cx=\"%.1f\" cy=\"%.1f\" r=\"%.1f\">",
-			bound_class(&l->cost), at_x(p, x), at_y(p, y),
+			markup_bound_class(&l->cost), at_x(p, x), at_y(p, y),
 			3 + 34 * sqrt((double)l->cost.cycles / (double)r->total.cycles / M_PI));
-		put_tooltip(out, l);
+		markup_tooltip(out, l);
 		fputs("</circle>\n", out);
 	}
 	if (!locate(r->total_macs, &r->total, &x, &y))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The time line of a report: what cores and DMA engines do by the model, and the host as measured. */
+/* The time line of a report: cores and DMA engines as modelled, the host as measured. */
 #include "report.h"
 
 #include <inttypes.h>
@@ -10,7 +10,7 @@
 #define WIDTH		PICTURE_WIDTH
 #define LEFT		64
 #define ROOM		(WIDTH - LEFT - 10)
-#define COLUMN		2	/* pixels that show one mix of activities */
+#define COLUMN		2	/* pixels that share one mix of activities */
 #define COLUMNS		(ROOM / COLUMN)
 #define ACTIVITIES	(CNNRT_DMA_STORE + 1)
 
@@ -34,7 +34,7 @@ struct columns {
 	uint64_t total;
 };
 
-/* Where a column begins. */
+/* The cycle at which a column begins. */
 static uint64_t edge(const struct columns *c, int column)
 {
 	return (uint64_t)column * c->total / COLUMNS;
@@ -42,7 +42,7 @@ static uint64_t edge(const struct columns *c, int column)
 
 static void fill(struct columns *c, enum cnnrt_activity what, uint64_t from, uint64_t to)
 {
-	/* A program from a file may say anything. */
+	/* A program from a file may have spans beyond the total. */
 	uint64_t first = c->total ? from * COLUMNS / c->total : COLUMNS;
 
 	for (int i = first < COLUMNS ? (int)first : COLUMNS; i < COLUMNS && from < to; i++) {
@@ -70,7 +70,7 @@ static void collect(struct columns *c, const struct report *r, int core)
 	}
 }
 
-/* The sum of count activities in every column, as an area above y. */
+/* Draws the sum of count activities in each column as an area from y + height upwards. */
 static void draw_area(FILE *out, const struct columns *c, const int *what, int count, int y,
 		      int height)
 {
@@ -92,7 +92,7 @@ static void draw_area(FILE *out, const struct columns *c, const int *what, int c
 	fprintf(out, "H%dV%dz\"/>\n", LEFT + COLUMNS * COLUMN, y + height);
 }
 
-/* Activities on top of each other, in this order from below. */
+/* Stacks activities, the first at the bottom. */
 static void draw_row(FILE *out, const struct columns *c, const int *order, int count, int y,
 		     int height)
 {
@@ -136,7 +136,7 @@ static void draw_legend(FILE *out, const struct columns *c, const int *order, in
 
 struct run {
 	const struct report_layer *layer;
-	uint64_t start, end;		/* of the core */
+	uint64_t start, end;		/* in cycles of the core */
 };
 
 static void draw_run(FILE *out, const struct columns *c, const struct run *run, int y, bool odd)
@@ -149,16 +149,16 @@ static void draw_run(FILE *out, const struct columns *c, const struct run *run, 
 		odd ? "band" : "band2", x, y, width, STRIP);
 	if (fits > 2 && fits >= len) {
 		fprintf(out, "<text class=\"mid small\" x=\"%.1f\" y=\"%d\">", x + width / 2, y + 12);
-		put_escaped(out, run->layer->name);
+		markup_text(out, run->layer->name);
 		fputs("</text>", out);
 	}
 	fprintf(out, "<rect class=\"hit\" x=\"%.1f\" y=\"%d\" width=\"%.1f\" height=\"%d\">", x, y,
 		fmax(width, 0.5), STRIP + CORE + DMA + 2 * GAP);
-	put_tooltip(out, run->layer);
+	markup_tooltip(out, run->layer);
 	fputs("</rect>\n", out);
 }
 
-/* Calls draw for every stretch of a core's time that is one layer's. */
+/* Calls draw for each uninterrupted stretch of one layer on a core. */
 static void each_run(const struct report *r, int core, void (*draw)(const struct run *, void *),
 		     void *opaque)
 {
@@ -206,7 +206,7 @@ static void draw_use(const struct run *run, void *opaque)
 		LEFT + (double)run->end / (double)d->c->total * ROOM);
 }
 
-/* MACs of the network by those that the core could have done. */
+/* MACs of the network divided by the capacity of the core in its layers. */
 static double core_use(const struct report *r, int core)
 {
 	uint64_t peak = 0;
@@ -260,7 +260,7 @@ static void draw_stretch(FILE *out, const struct report *r, const char *class, c
 	fprintf(out, "<rect class=\"%s\" x=\"%.2f\" y=\"%d\" width=\"%.2f\" height=\"%d\"><title>%s",
 		class, LEFT + (double)start / all * ROOM, y,
 		fmax((double)(end - start) / all * ROOM, 0.4), HOST, what);
-	put_escaped(out, name);
+	markup_text(out, name);
 	fprintf(out, "\n%.3f ms</title></rect>\n", (double)(end - start) / 1e6);
 }
 

@@ -93,6 +93,16 @@ int tensor_write(const char *path, const char *name, const struct cnn_tensor *t)
 	return ret;
 }
 
+struct cnn_tensor tensor_of(const struct cnnrt_tensor_info *info, void *data)
+{
+	struct cnn_tensor t = {
+		.dtype = (enum cnn_dtype)info->type, .rank = info->rank, .data = data,
+	};
+
+	memcpy(t.dims, info->dims, sizeof(t.dims));
+	return t;
+}
+
 /* ---- comparing ------------------------------------------------------------------------- */
 
 static double half(uint16_t h)

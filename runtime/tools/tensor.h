@@ -7,9 +7,11 @@
 
 #include "ir/graph.h"
 
+enum picture_fit { FIT_STRETCH, FIT_CROP, FIT_PAD };
+
 /* How a picture becomes a tensor. */
 struct picture_options {
-	enum { FIT_STRETCH, FIT_CROP, FIT_PAD } fit;
+	enum picture_fit fit;
 	bool bgr;
 	float scale;		/* of a pixel 0..255 */
 	float mean[3], std[3];	/* value = (pixel * scale - mean) / std */
@@ -18,10 +20,10 @@ struct picture_options {
 /* "0.5" or "0.485,0.456,0.406" */
 bool parse_floats(const char *text, float values[3]);
 
-/* Whatever the file is by its content; want: type and shape of a picture's tensor. */
+/* Reads a file, whose format its content tells; want: type and shape of a picture's tensor. */
 int tensor_read(const char *path, const struct cnnrt_tensor_info *want,
 		const struct picture_options *opt, struct cnn_tensor *t);
-/* By the file's name: .pb, or .npy for any other. */
+/* Writes ONNX if the file's name ends in .pb, else .npy. */
 int tensor_write(const char *path, const char *name, const struct cnn_tensor *t);
 
 bool npy_parse(const void *data, size_t size, struct cnn_tensor *t, const char **why);
@@ -38,10 +40,12 @@ bool picture_decode(const void *data, size_t size, struct picture *p, const char
 int picture_to_tensor(const struct picture *p, const struct cnnrt_tensor_info *want,
 		      const struct picture_options *opt, struct cnn_tensor *t);
 
-/* What differs beyond rtol and atol, in words; false if nothing does. */
+/* The tensor that info describes, with its elements at data. */
+struct cnn_tensor tensor_of(const struct cnnrt_tensor_info *info, void *data);
+/* Describes the first difference beyond rtol and atol; false if there is none. */
 bool tensor_differs(const struct cnn_tensor *got, const struct cnn_tensor *want, double rtol,
 		    double atol, char *text, size_t len);
-/* Element i as a number. */
+/* Returns element i as a double. */
 double tensor_element(const struct cnn_tensor *t, int64_t i);
 
 #endif

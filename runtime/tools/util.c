@@ -5,11 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
-#define READ_MIN	65536		/* as much as a pipe holds */
+#define READ_MIN	65536		/* capacity of a pipe */
 #define READ_MAX	((size_t)1 << 33)
 
-/* Bytes of the UTF-8 sequence that starts here, 0 if it is not one or no character of XML. */
+/* Returns the length of the UTF-8 sequence at s, 0 if it is invalid or not allowed in XML. */
 static size_t utf8_length(const unsigned char *s)
 {
 	size_t n = s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
@@ -73,6 +74,19 @@ int complain_error(const struct cnnrt_error *err)
 	return complain(no_device ? EXIT_NO_DEVICE : EXIT_FAILED, "%s", err->text);
 }
 
+int checked(int ret, const struct cnnrt_error *err)
+{
+	return ret ? complain_error(err) : EXIT_DONE;
+}
+
+uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 int open_device(const char *name, unsigned int flags, struct cnnrt_device **dev)
 {
 	struct cnnrt_error err;
@@ -96,23 +110,23 @@ bool parse_u64(const char *text, uint64_t *value)
 	return !errno && !*end;
 }
 
-/* All that comes, of what may be a pipe, or a file of sysfs that says it is empty. */
-static bool read_all(FILE *f, size_t room, void **data, size_t *size)
+/* Reads to the end: pipes and sysfs files do not report their size. */
+static bool read_all(FILE *f, size_t capacity, void **data, size_t *size)
 {
 	void *grown;
 
 	*data = NULL;
-	for (*size = 0; ; room *= 2) {
-		if (room > READ_MAX) {
+	for (*size = 0; ; capacity *= 2) {
+		if (capacity > READ_MAX) {
 			errno = EFBIG;
 			return false;
 		}
-		grown = realloc(*data, room);
+		grown = realloc(*data, capacity);
 		if (!grown)
 			return false;
 		*data = grown;
-		*size += fread((char *)*data + *size, 1, room - *size, f);
-		if (*size < room)
+		*size += fread((char *)*data + *size, 1, capacity - *size, f);
+		if (*size < capacity)
 			return !ferror(f);
 	}
 }
@@ -153,19 +167,11 @@ bool write_file(const char *path, const void *data, size_t size)
 	return !fclose(f) && ok;
 }
 
-int find_core(const struct cnnrt_device *dev, const char *name)
+int find_cores(const struct cnnrt_device *dev, const char *name, uint32_t *cores)
 {
-	struct cnnrt_core_info core;
 	struct cnnrt_error err;
-	uint64_t index;
-	unsigned int i;
 
-	if (parse_u64(name, &index) && index < CNNRT_MAX_CORES &&
-	    !cnnrt_device_core(dev, (unsigned int)index, &core, &err))
-		return (int)index;
-	for (i = 0; !cnnrt_device_core(dev, i, &core, &err); i++)
-		if (!strcmp(core.name, name))
-			return (int)i;
-	complain(0, "the device has no core \"%s\" among its %u", name, i);
-	return -1;
+	if (!cnnrt_device_find_cores(dev, name, cores, &err))
+		return EXIT_DONE;
+	return complain(EXIT_USAGE, "--core: %s", err.text);
 }

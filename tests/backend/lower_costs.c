@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* What the compiler says a network takes, against what a device counted and in itself. */
+/* The compiler's predicted costs: consistent, and the same as the device's counters. */
 #include "lower_costs.h"
 
 #include <stdio.h>

@@ -5,7 +5,7 @@
 
 #include <cnnacc_hw.h>
 
-#include "backend/lowered.h"
+#include "compile/compile.h"
 
 /* Do the costs of all nodes on cores add up to the records of all tasks, to the cycle and byte? */
 const char *lower_check_costs(const struct cnn_lowered *l, const struct cnnacc_stats *stats);

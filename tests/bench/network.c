@@ -88,6 +88,8 @@ static int compile(struct bench *b, const char *path, const char *shape)
 
 static int open_bench(struct bench *b, char **argv)
 {
+	b->in.struct_size = sizeof(b->in);
+	b->out.struct_size = sizeof(b->out);
 	if (cnnrt_device_open(argv[2], 0, &b->dev, &err) || compile(b, argv[1], argv[3]) ||
 	    cnnrt_program_io(b->program, CNNRT_INPUT, 0, &b->in, &err) ||
 	    cnnrt_context_create(b->dev, CNNRT_PRIORITY_NORMAL, &b->ctx, &err) ||
@@ -110,8 +112,8 @@ static void close_bench(struct bench *b)
 /* The sums over all cores since the device was opened. */
 static int read_stats(struct bench *b, uint64_t stats[STATS])
 {
-	struct cnnrt_device_info info;
-	struct cnnrt_core_info core;
+	struct cnnrt_device_info info = { .struct_size = sizeof(info) };
+	struct cnnrt_core_info core = { .struct_size = sizeof(core) };
 
 	memset(stats, 0, STATS * sizeof(*stats));
 	if (cnnrt_device_info(b->dev, &info, &err))
@@ -136,8 +138,9 @@ static void print_op(const struct cnnrt_op_report *op, void *opaque)
 {
 	(void)opaque;
 	printf("op\t%s\t%" PRIu64 "\t%" PRIu64 "\t%" PRIu64 "\t%s\t%s\n", op->place,
-	       op->cost.cycles, op->macs,
-	       op->cost.read_weights + op->cost.read_data + op->cost.written, op->name, op->fused);
+	       op->cost->cycles, op->macs,
+	       op->cost->read_weights + op->cost->read_data + op->cost->written, op->name,
+	       op->fused);
 }
 
 static void add_step(const struct cnnrt_step *step, void *opaque)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump_mutate: a coredump, damaged: each byte once and then at random. What is left gives a message,
- * or is printed and run again. Built with the address and undefined-behaviour sanitizers,
- * which end the program at the first fault; leaks fail it at the end.
+ * dump_mutate: damages a coredump, each byte once and then at random. cnnctl refuses the result
+ * with a message, or prints it and runs it again. Built with the address and undefined-behaviour
+ * sanitizers, which end the program at the first fault; leaks fail it at the end.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,10 +11,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "../../runtime/tools/cnnctl.h"
-#include "../../runtime/tools/dump.h"
+#include <cnnacc_ccp.h>
+
+#include "tools/cnnctl.h"
+#include "tools/dump.h"
 #include "hang.h"
-#include "cnnacc_ccp.h"
 
 #define CASE_SECONDS		120
 #define RANDOM_CASES		4000
@@ -60,7 +61,7 @@ static void add_section(struct file *f, uint32_t type, uint64_t va, const void *
 	add(f, zeros, -size & 7);
 }
 
-/* As the driver writes it after a read of nothing. */
+/* A dump as the driver writes it, of a fault at a page that is not mapped. */
 static void make(struct file *f)
 {
 	const uint32_t program[] = {
@@ -72,7 +73,7 @@ static void make(struct file *f)
 		.reason = CNNACC_DUMP_FAILED, .flags = CNNACC_DUMP_HAS_RECORD, .seqno = 1,
 		.task_count = 1, .ring_tail = 1,
 		.entry = {
-			.type = CNNACC_CORE_CCP, .queue_offset = 0x2000, .window_offset = 0x4000,
+			.type = CNNACC_CORE_CCP, .name = "ccp", .queue_offset = 0x2000, .window_offset = 0x4000,
 			.window_size = 0x1000, .program_max = CNNACC_CCP_ICACHE_DEFAULT,
 			.job_cycles_max_lo = 1 << 20,
 			.param = { 65536, 4096, 0, 64 },
@@ -115,12 +116,13 @@ struct counts {
 
 static void print(const struct file *f)
 {
-	char path[32], json[] = "--json", *argv[] = { path, json };
+	char name[] = "core", path[32], json[] = "--json", *argv[] = { name, path, json, NULL };
+	char *text_argv[] = { name, path, NULL };
 	int fd = memfd_create("dump", 0);
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
 	if (fd < 0 || write(fd, f->bytes, f->size) != (ssize_t)f->size ||
-	    cmd_core(1, argv) || cmd_core(2, argv))
+	    cmd_core(2, text_argv) || cmd_core(3, argv))
 		abort();
 	close(fd);
 }
@@ -128,7 +130,7 @@ static void print(const struct file *f)
 static void try_case(const struct file *f, struct counts *c)
 {
 	static struct dump d;
-	struct cnnrt_job_status status;
+	struct cnnrt_job_status status = { .struct_size = sizeof(status) };
 	struct cnnrt_error err = { 0 };
 
 	alarm(CASE_SECONDS);
@@ -137,7 +139,8 @@ static void try_case(const struct file *f, struct counts *c)
 	} else {
 		print(f);
 		if (!dump_replay(&d, REPLAY_TIMEOUT_NS, &status, &err)) {
-			cnnrt_status_describe(d.job.entry.type, &status);
+			if (cnnrt_status_describe(d.job.entry.name, &status, &err))
+				abort();
 			c->same += dump_same(&d, &status);
 			c->others += !dump_same(&d, &status);
 			return;
@@ -147,7 +150,7 @@ static void try_case(const struct file *f, struct counts *c)
 	c->mute += !(err.code < 0 && *err.text);
 }
 
-/* Mostly numbers that are nearly right. */
+/* Mostly numbers near valid ones. */
 static void change(struct file *f)
 {
 	static const uint64_t odd[] = { 0, 1, 8, 4096, 1 << 30, UINT32_MAX, INT64_MAX, UINT64_MAX };
@@ -189,13 +192,13 @@ static void damage(const struct file *good, struct counts *c)
 	}
 }
 
-/* The program is mapped, but the dump has it not, as if there had been no memory for it. */
+/* The program is mapped but not in the dump, as when the kernel had no memory for it. */
 static bool misses_program(const struct file *good)
 {
 	const uint32_t program = CNNACC_DUMP_PROGRAM, unknown = 99;
 	static struct file f;
 	static struct dump d;
-	struct cnnrt_job_status status;
+	struct cnnrt_job_status status = { .struct_size = sizeof(status) };
 	struct cnnrt_error err = { 0 };
 	size_t at = sizeof(struct cnnacc_dump_header), last = at;
 	struct cnnacc_dump_section s;
@@ -224,7 +227,7 @@ int main(void)
 		return 1;
 	fuzz_name_hangs();
 	make(&good);
-	/* A busy host may use the time up. */
+	/* On a busy host the time may run out. */
 	for (int tries = 0; tries < 20 && !first.same; tries++)
 		try_case(&good, &first);
 	if (first.same)

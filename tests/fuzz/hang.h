@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A case that alarm() ends is a failure that names the case. */
+/* Report a case that runs into alarm() as a failure, by name. */
 #ifndef FUZZ_HANG_H
 #define FUZZ_HANG_H
 

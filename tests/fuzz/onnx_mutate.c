@@ -10,7 +10,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "import/import.h"
 #include "ops/cpu.h"
+#include "passes/passes.h"
 #include "hang.h"
 #include "onnx_build.h"
 
@@ -106,7 +108,8 @@ static int run(const void *buf, size_t len, unsigned int fuse, uint64_t *h, stru
 /* A buffer of exactly len bytes, so that a read beyond it is seen. */
 static bool try_one(const void *bytes, size_t len, struct tally *tally)
 {
-	static const unsigned int fuse[4] = { 0, 0, CNN_FUSE_ALL, CNN_FUSE_ALL & ~CNN_FUSE_CPU };
+	static const unsigned int fuse[4] = { 0, 0, CNN_FUSE_ALL,
+					      CNN_FUSE_ALL & ~CNN_FUSE_FOR_CPU };
 	void *buf = malloc(len ? len : 1);
 	uint64_t h[4] = { 0 };
 	struct cnn_err err[4];

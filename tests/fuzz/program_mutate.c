@@ -48,18 +48,21 @@ static void count_op(const struct cnnrt_op_report *op, void *opaque)
 
 static int run(struct world *w, size_t size, struct cnnrt_error *err)
 {
-	struct cnnrt_load_options opt = { .max_memory = MAX_MEMORY, .max_work = MAX_WORK };
+	struct cnnrt_load_options opt = {
+		.struct_size = sizeof(opt), .max_memory = MAX_MEMORY, .max_work = MAX_WORK,
+	};
 	struct cnnrt_program *program = NULL;
 	struct cnnrt_job *job = NULL;
-	struct cnnrt_estimate est;
+	struct cnnrt_estimate est = { .struct_size = sizeof(est) };
 	size_t text = 0;
 	int ret = cnnrt_program_load_buffer(w->copy, size, w->dev, &opt, &program, err);
 
 	if (!ret) {
 		cnnrt_program_explain(program, count_op, &text);
-		cnnrt_program_estimate(program, &est);
-		ret = cnnrt_job_create(w->ctx, program, &job, err);
+		ret = cnnrt_program_estimate(program, &est, err);
 	}
+	if (!ret)
+		ret = cnnrt_job_create(w->ctx, program, &job, err);
 	if (!ret)
 		ret = fuzz_fill_and_run(job, program, err);
 	cnnrt_job_free(job);

@@ -11,7 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "import/import.h"
 #include "ir/graph.h"
+#include "passes/passes.h"
 #include "hang.h"
 #include "onnx_build.h"
 #include "runtime_case.h"

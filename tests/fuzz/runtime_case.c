@@ -25,7 +25,7 @@ uint32_t fuzz_number(uint32_t below)
 int fuzz_fill_and_run(struct cnnrt_job *job, const struct cnnrt_program *p,
 		      struct cnnrt_error *err)
 {
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	void *mem;
 	int ret = CNNRT_OK;
 

@@ -36,7 +36,7 @@ struct world {
 static int hash_outputs(struct cnnrt_job *job, const struct cnnrt_program *program, uint64_t *hash,
 			struct cnnrt_error *err)
 {
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	void *mem;
 	int ret = CNNRT_OK;
 
@@ -52,6 +52,7 @@ static int hash_outputs(struct cnnrt_job *job, const struct cnnrt_program *progr
 static int run(struct world *w, size_t size, bool cpu, uint64_t *hash, struct cnnrt_error *err)
 {
 	struct cnnrt_compile_options opt = {
+		.struct_size = sizeof(opt),
 		.cpu_only = cpu, .max_memory = MAX_MEMORY, .max_work = MAX_WORK,
 	};
 	struct cnnrt_model *model = NULL;

@@ -1,70 +1,61 @@
 // SPDX-License-Identifier: MIT
-/* Core ccp, the programmable CNN coprocessor: from nodes to tasks. */
+/* Core ccp, the programmable CNN coprocessor: its back end, and how nodes are planned. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ccp.h"
 
-static const struct {
-	const char *text;
-	bool (*plan)(const struct ccpc_hw *hw, struct ccpc_node *n, int attempt);
-	int (*weights)(struct ccpc_code *c, struct ccpc_node *n); /* NULL: it has none */
-	int (*emit)(struct ccpc_code *c, struct ccpc_node *n);
-} kinds[] = {
-	[CCP_CONV] = { "convolution", ccpc_conv_plan, ccpc_conv_weights, ccpc_conv_emit },
-	[CCP_FC] = { "fully connected unit", ccpc_fc_plan, ccpc_fc_weights, ccpc_fc_emit },
-	[CCP_MEAN] = { "fully connected unit, a row of equal weights", ccpc_mean_plan,
-		       ccpc_mean_weights, ccpc_mean_emit },
-	[CCP_POOL] = { "pooling unit", ccpc_pool_plan, NULL, ccpc_pool_emit },
-	[CCP_PAD] = { "padding unit", ccpc_pad_plan, NULL, ccpc_pad_emit },
-};
-
-/* The sizes of the discovery table; a core with other arithmetic than ours gets no nodes. */
+/* Reads the discovery table. A core with another arithmetic than ours gets no nodes. */
 static void read_hw(struct ccpc_hw *hw, const struct cnn_core *info)
 {
 	uint32_t geometry = info->param[CNNACC_CCP_PARAM_GEOMETRY];
 	uint32_t limits = info->param[CNNACC_CCP_PARAM_LIMITS];
 
-	hw->bank = info->param[CNNACC_CCP_PARAM_DATA_BANK] / CNNACC_LINE_SIZE * LINE_FLOATS;
-	hw->wbank = info->param[CNNACC_CCP_PARAM_WEIGHT_BANK] / CNNACC_LINE_SIZE * LINE_FLOATS;
+	hw->data_bank =
+		info->param[CNNACC_CCP_PARAM_DATA_BANK] / CNNACC_LINE_SIZE * CCPC_LINE_FLOATS;
+	hw->weight_bank =
+		info->param[CNNACC_CCP_PARAM_WEIGHT_BANK] / CNNACC_LINE_SIZE * CCPC_LINE_FLOATS;
 	hw->groups = geometry >> 16 & 0xff;
 	hw->lob = (int64_t)info->param[CNNACC_CCP_PARAM_LOB] * hw->groups;
 	hw->insns = (uint32_t)cnn_min(info->program_max / 4, CNNACC_CCP_TARGET_MASK + 1);
 	hw->cycles_max = (uint64_t)cnn_min(INT64_MAX, (int64_t)(info->job_cycles_max & INT64_MAX));
 	if ((geometry & 0xff) != CNNACC_CCP_ROWS || (geometry >> 8 & 0xff) != CNNACC_CCP_LANES ||
 	    !hw->groups || hw->groups > CNNACC_CCP_GROUPS)
-		snprintf(hw->bad, sizeof(hw->bad), "core of geometry 0x%x, known is 0x%x", geometry,
+		snprintf(hw->bad, sizeof(hw->bad),
+			 "geometry 0x%x of the core is not supported, only 0x%x", geometry,
 			 CNNACC_CCP_ROWS | CNNACC_CCP_LANES << 8 | CNNACC_CCP_GROUPS << 16);
 	else if ((limits & 0xff) < CNNACC_CCP_KERNEL_MAX ||
 		 (limits >> 8 & 0xff) < CNNACC_CCP_STRIDE_MAX ||
 		 (limits >> 16 & 0xff) < CNNACC_CCP_PAD_MAX)
-		snprintf(hw->bad, sizeof(hw->bad), "core with limits 0x%x on kernel, stride and "
-			 "padding", limits);
-	else if (hw->bank < 1024 || hw->wbank < 256 || hw->insns < 64 || hw->lob < 1)
-		snprintf(hw->bad, sizeof(hw->bad), "core with memories of %lld, %lld and %u words",
-			 (long long)hw->bank, (long long)hw->wbank, hw->insns);
+		snprintf(hw->bad, sizeof(hw->bad),
+			 "limits 0x%x of the core on kernel, stride and padding are too low",
+			 limits);
+	else if (hw->data_bank < 1024 || hw->weight_bank < 256 || hw->insns < 64 || hw->lob < 1)
+		snprintf(hw->bad, sizeof(hw->bad),
+			 "memories of %lld, %lld and %u words are too small",
+			 (long long)hw->data_bank, (long long)hw->weight_bank, hw->insns);
 }
 
-static struct cnn_backend *ccpc_open(struct cnn_compile *lw, const struct cnn_core *info)
+static struct cnn_backend *ccpc_open(struct cnn_compile *compile, const struct cnn_core *info)
 {
 	struct ccpc_core *core = calloc(1, sizeof(*core));
 
 	if (!core)
 		return NULL;
-	core->base = (struct cnn_backend){ .ops = &cnn_backend_ccp, .lw = lw, .info = info };
-	core->nodes = calloc((size_t)lw->g->n_nodes + 1, sizeof(*core->nodes));
-	core->index = malloc(((size_t)lw->g->n_values + 1) * sizeof(*core->index));
+	core->base =
+		(struct cnn_backend){ .ops = &cnn_backend_ccp, .compile = compile, .info = info };
+	core->nodes = calloc((size_t)compile->g->n_nodes + 1, sizeof(*core->nodes));
+	core->index = malloc(((size_t)compile->g->n_values + 1) * sizeof(*core->index));
 	if (!core->nodes || !core->index) {
 		free(core->nodes);
 		free(core->index);
 		free(core);
 		return NULL;
 	}
-	for (int v = 0; v < lw->g->n_values; v++)
+	for (int v = 0; v < compile->g->n_values; v++)
 		core->index[v] = -1;
 	read_hw(&core->hw, info);
-	core->base.on_chip = core->hw.bank * (int64_t)sizeof(float);
+	core->base.on_chip = core->hw.data_bank * (int64_t)sizeof(float);
 	return &core->base;
 }
 
@@ -90,42 +81,43 @@ static bool ccpc_match_node(struct cnn_backend *base, int node, struct cnn_node_
 	struct ccpc_core *core = (struct ccpc_core *)base;
 	struct ccpc_node *n = &core->nodes[node];
 
-	if (!ccpc_match(&core->hw, base->lw->g, node, n, reason))
+	if (!ccpc_match(&core->hw, base->compile->g, node, n, reason))
 		return false;
-	fit->in[0] = (struct cnn_node_io){ .value = n->in, .layout = n->in_l };
+	fit->in[0] = (struct cnn_node_io){ .value = n->in.value, .layout = n->in.layout };
 	fit->n_in = 1;
-	if (n->add >= 0)
-		fit->in[fit->n_in++] = (struct cnn_node_io){ .value = n->add, .layout = n->add_l };
-	fit->out = (struct cnn_node_io){ .value = n->out, .layout = n->out_l };
+	if (n->add.value >= 0)
+		fit->in[fit->n_in++] =
+			(struct cnn_node_io){ .value = n->add.value, .layout = n->add.layout };
+	fit->out = (struct cnn_node_io){ .value = n->out.value, .layout = n->out.layout };
 	return true;
 }
 
 /* ---- rewriting ------------------------------------------------------------------------- */
 
-/* A convolution that sees its whole input at once is a matrix product, if planes touch. */
+/* A convolution whose window covers the whole input is a matrix product, if planes are adjacent. */
 static bool conv_as_fc(const struct ccpc_node *from, struct ccpc_node *n)
 {
 	const struct ccpc_conv *v = &from->conv;
 
 	*n = *from;
 	if (v->adds || v->groups > 1 || v->oh > 1 || v->ow > 1 || v->kh != v->ih ||
-	    v->kw != v->iw || v->pt || v->pb || v->pl || v->pr)
+	    v->kw != v->iw || v->pad.top || v->pad.bottom || v->pad.left || v->pad.right)
 		return false;
-	if (!cnn_layout_view(&from->in_l, v->n, v->ci * v->ih * v->iw, 1, &n->in_l) ||
-	    n->in_l.plane_pitch != 1)
+	if (!cnn_layout_view(&from->in.layout, v->n, v->ci * v->ih * v->iw, 1, &n->in.layout) ||
+	    n->in.layout.plane_pitch != 1)
 		return false;
-	n->kind = CCP_FC;
+	n->kind = &ccpc_fc;
 	n->fc = (struct ccpc_fc){
 		.rows = v->n,
 		.in = v->ci * v->ih * v->iw,
 		.out = v->co,
 		.w = v->w,
 	};
-	n->fc.w.sc = 1;
+	n->fc.w.stride_in = 1;
 	return true;
 }
 
-/* A product with rows too long for the fully connected unit: its sums can go through the LOBs. */
+/* A product with rows too long for the fully connected unit: a convolution sums in the LOBs. */
 static bool fc_as_conv(const struct ccpc_node *from, struct ccpc_node *n)
 {
 	const struct ccpc_fc *v = &from->fc;
@@ -133,7 +125,7 @@ static bool fc_as_conv(const struct ccpc_node *from, struct ccpc_node *n)
 	*n = *from;
 	if (v->in > UINT16_MAX || v->out > UINT16_MAX)
 		return false;
-	n->kind = CCP_CONV;
+	n->kind = &ccpc_conv;
 	n->conv = (struct ccpc_conv){
 		.n = v->rows,
 		.groups = 1,
@@ -153,8 +145,8 @@ static bool fc_as_conv(const struct ccpc_node *from, struct ccpc_node *n)
 }
 
 /*
- * A 1 x 1 convolution does not care where rows end: eight columns fill every lane. What it
- * computes of the gap behind a plane is never read.
+ * A 1 x 1 convolution may treat a plane as rows of eight columns, which fill every lane. Its
+ * results for the gap behind a plane are never read.
  */
 static bool conv_as_strip(const struct ccpc_node *from, struct ccpc_node *n)
 {
@@ -162,12 +154,12 @@ static bool conv_as_strip(const struct ccpc_node *from, struct ccpc_node *n)
 	int64_t plane = v->ih * v->iw, rows = cnn_div_up(plane, CNNACC_CCP_LANES);
 
 	*n = *from;
-	if (v->average || v->kh > 1 || v->kw > 1 || v->sy > 1 || v->sx > 1 || v->pt || v->pb ||
-	    v->pl || v->pr)
+	if (v->average || v->kh > 1 || v->kw > 1 || v->sy > 1 || v->sx > 1 || v->pad.top ||
+	    v->pad.bottom || v->pad.left || v->pad.right)
 		return false;
-	if (plane < LINE_FLOATS || rows > UINT16_MAX ||
-	    (from->in_l.c > 1 && from->in_l.plane_pitch < rows * CNNACC_CCP_LANES) ||
-	    (from->out_l.c > 1 && from->out_l.plane_pitch < rows * CNNACC_CCP_LANES))
+	if (plane < CCPC_LINE_FLOATS || rows > UINT16_MAX ||
+	    (from->in.layout.c > 1 && from->in.layout.plane_pitch < rows * CNNACC_CCP_LANES) ||
+	    (from->out.layout.c > 1 && from->out.layout.plane_pitch < rows * CNNACC_CCP_LANES))
 		return false;
 	n->conv.ih = n->conv.oh = rows;
 	n->conv.iw = n->conv.ow = CNNACC_CCP_LANES;
@@ -176,178 +168,117 @@ static bool conv_as_strip(const struct ccpc_node *from, struct ccpc_node *n)
 
 /* ---- planning -------------------------------------------------------------------------- */
 
-enum fit { FITS, NO_MEMORY, NO_TASK, NO_ROOM };
-
-int ccpc_weights(struct ccpc_code *c, struct ccpc_node *n)
-{
-	return kinds[n->kind].weights ? kinds[n->kind].weights(c, n) : CNN_OK;
-}
-
-int ccpc_emit(struct ccpc_code *c, struct ccpc_node *n)
-{
-	return kinds[n->kind].emit(c, n);
-}
-
-/* Makes n's code without keeping it, in smaller and smaller units until every one fits a task. */
-static enum fit try_units(struct ccpc_core *core, struct ccpc_node *n, struct ccpc_code *c)
-{
-	int ret = CCPC_TOO_BIG;
-
-	n->in_line = 0x10000000;
-	n->out_line = 0x40000000;
-	n->add_line = 0x20000000;
-	for (int attempt = 0; ret == CCPC_TOO_BIG && core->steps < CCPC_ALL_STEPS_MAX; attempt++) {
-		if (!kinds[n->kind].plan(&core->hw, n, attempt))
-			return attempt ? NO_TASK : NO_MEMORY;
-		if (ccpc_code_flush(c))
-			return NO_MEMORY;
-		c->trial = (struct ccpc_trial){ .words = 0 };
-		ret = ccpc_weights(c, n);
-		if (!ret)
-			ret = ccpc_emit(c, n);
-		core->steps += c->trial.steps;
-	}
-	return ret || ccpc_code_flush(c) ? NO_ROOM : FITS;
-}
-
-static enum fit try_node(struct ccpc_core *core, struct ccpc_node *n, struct ccpc_trial *t)
-{
-	struct ccpc_code c;
-	enum fit fit;
-
-	if (ccpc_code_init(&c, &core->hw, NULL))
-		return NO_MEMORY;
-	fit = try_units(core, n, &c);
-	*t = c.trial;
-	ccpc_code_free(&c);
-	return fit;
-}
-
-bool ccpc_try(struct ccpc_core *core, struct ccpc_node *n, struct ccpc_trial *t)
-{
-	return try_node(core, n, t) == FITS;
-}
-
-static enum fit try_plan(struct ccpc_core *core, struct ccpc_node *n)
+static enum ccpc_trial_result try_plan(struct ccpc_core *core, struct ccpc_node *n)
 {
 	struct ccpc_trial t;
-	enum fit fit = try_node(core, n, &t);
+	enum ccpc_trial_result fit = ccpc_node_try(core, n, &t);
 
-	if (fit != FITS)
+	if (fit != CCPC_FITS)
 		return fit;
 	if ((core->words + t.words) * 4 > CNN_PROGRAM_MAX / 2 ||
 	    (core->weights + t.weights) * 4 > CNN_WEIGHTS_MAX / 2)
-		return NO_ROOM;
+		return CCPC_NO_CAPACITY;
 	core->words += t.words;
 	core->weights += t.weights;
-	return FITS;
+	return CCPC_FITS;
 }
 
-static enum fit plan_node(struct ccpc_core *core, const struct ccpc_node *from, struct ccpc_node *n)
+static enum ccpc_trial_result plan_node(struct ccpc_core *core, const struct ccpc_node *from,
+					struct ccpc_node *n)
 {
-	enum fit fit;
+	enum ccpc_trial_result fit;
 
-	if (from->kind == CCP_CONV && conv_as_fc(from, n) && try_plan(core, n) == FITS)
-		return FITS;
-	if (from->kind == CCP_CONV && conv_as_strip(from, n) && try_plan(core, n) == FITS)
-		return FITS;
+	if (from->kind == &ccpc_conv && conv_as_fc(from, n) && try_plan(core, n) == CCPC_FITS)
+		return CCPC_FITS;
+	if (from->kind == &ccpc_conv && conv_as_strip(from, n) && try_plan(core, n) == CCPC_FITS)
+		return CCPC_FITS;
 	*n = *from;
 	fit = try_plan(core, n);
-	if (fit != FITS && from->kind == CCP_FC && fc_as_conv(from, n))
+	if (fit != CCPC_FITS && from->kind == &ccpc_fc && fc_as_conv(from, n))
 		fit = try_plan(core, n);
 	return fit;
 }
 
-static bool explain(const struct ccpc_core *core, const char *op, enum fit fit, char *reason)
+static bool explain(const struct ccpc_core *core, const char *op, enum ccpc_trial_result fit,
+		    char *reason)
 {
 	const struct ccpc_hw *hw = &core->hw;
 
-	if (fit == NO_TASK)
+	if (fit == CCPC_NO_TASK)
 		return cnn_reject(reason,
 				  "%s: its smallest piece exceeds a task's %u instructions or "
 				  "%llu cycles",
 				  op, hw->insns, (unsigned long long)hw->cycles_max);
-	if (fit == NO_ROOM)
+	if (fit == CCPC_NO_CAPACITY)
 		return cnn_reject(reason,
-				  "%s: program above %lld words or %u steps, or all weights above "
-				  "%lld bytes",
-				  op, (long long)CCPC_WORDS_MAX, CCPC_STEPS_MAX,
+				  "%s: program exceeds %lld words or %u executed instructions, or "
+				  "all weights exceed %lld bytes",
+				  op, (long long)CCPC_WORDS_MAX, CCPC_TRIAL_INSNS_MAX,
 				  (long long)(CNN_WEIGHTS_MAX / 2));
 	return cnn_reject(reason,
 			  "%s: its smallest piece exceeds data banks of %lld or weight banks of "
 			  "%lld bytes",
-			  op, (long long)hw->bank * 4, (long long)hw->wbank * 4);
+			  op, (long long)hw->data_bank * 4, (long long)hw->weight_bank * 4);
 }
 
-void ccpc_describe(const struct ccpc_node *n, const char *op, char *reason)
-{
-	static const char *const kept[] = {
-		"", ", input on chip", ", output stays on chip", ", input and output on chip",
-	};
-	int len = snprintf(reason, CNN_REASON_LEN, "%s: %s%s", op, kinds[n->kind].text,
-			   kept[n->in_home.kept + 2 * n->out_home.kept]);
-
-	if (n->kind == CCP_CONV && n->conv.block)
-		snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
-			 ", %lld of %lld rows, %lld of %lld groups at a time",
-			 (long long)n->conv.rows, (long long)n->conv.oh, (long long)n->conv.block,
-			 (long long)n->conv.groups);
-	else if (n->kind == CCP_CONV)
-		snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
-			 ", %lld of %lld rows, %lld of %lld channels at a time%s",
-			 (long long)n->conv.rows, (long long)n->conv.oh, (long long)n->conv.out_co,
-			 (long long)n->conv.co, n->conv.slice ? ", input channels in slices" : "");
-}
-
-/* Images have to start at a line, or a store would touch two of them. */
+/* A batch element must start at a line. Otherwise a store would write a part of the one before. */
 static bool check_pitch(const char *op, const struct cnn_layout *l, char *reason)
 {
-	if (l->n == 1 || l->image_pitch % LINE_FLOATS == 0)
+	if (l->n == 1 || l->image_pitch % CCPC_LINE_FLOATS == 0)
 		return true;
-	return cnn_reject(reason, "%s: %lld floats from image to image, not a multiple of %d", op,
-			  (long long)l->image_pitch, LINE_FLOATS);
+	return cnn_reject(reason, "%s: batch elements are %lld floats apart, not a multiple of %d",
+			  op, (long long)l->image_pitch, CCPC_LINE_FLOATS);
 }
 
-/* Whole lines are added, so planes have to lie alike. */
+/* Whole lines are added, so both operands need the same plane pitch. */
 static bool check_addend(const char *op, const struct ccpc_node *n, char *reason)
 {
-	if (n->out_l.c == 1 || n->add_l.plane_pitch == n->out_l.plane_pitch)
+	if (n->out.layout.c == 1 || n->add.layout.plane_pitch == n->out.layout.plane_pitch)
 		return true;
-	return cnn_reject(reason, "%s: what is added has planes %lld floats apart, the output %lld",
-			  op, (long long)n->add_l.plane_pitch, (long long)n->out_l.plane_pitch);
+	return cnn_reject(
+		reason, "%s: planes of the addend are %lld floats apart, those of the output %lld",
+		op, (long long)n->add.layout.plane_pitch, (long long)n->out.layout.plane_pitch);
+}
+
+/* Binding to a bank that holds nothing. */
+static struct ccpc_bank_binding empty_bank(const struct ccpc_hw *hw)
+{
+	int64_t half_lines = hw->data_bank / CCPC_LINE_FLOATS / 2;
+
+	return (struct ccpc_bank_binding){
+		.capacity = hw->data_bank,
+		.half_capacity = half_lines * CCPC_LINE_FLOATS,
+		.half_line = { 0, half_lines },
+	};
 }
 
 static bool ccpc_plan(struct cnn_backend *base, int node, const struct cnn_node_fit *fit,
 		      char *reason)
 {
 	struct ccpc_core *core = (struct ccpc_core *)base;
-	const char *op = base->lw->g->nodes[node].op_type;
+	const char *op = base->compile->g->nodes[node].op_type;
 	struct ccpc_node from = core->nodes[node], *n = &core->nodes[node];
-	enum fit result;
+	enum ccpc_trial_result result;
 
-	from.in_l = fit->in[0].layout;
-	from.out_l = fit->out.layout;
-	if (from.add >= 0)
-		from.add_l = fit->in[1].layout;
-	from.in_home = from.out_home = (struct ccpc_home){
-		.room = core->hw.bank,
-		.half = core->hw.bank / LINE_FLOATS / 2 * LINE_FLOATS,
-		.half_at = { 0, core->hw.bank / LINE_FLOATS / 2 },
-	};
-	n->kind = CCP_NONE;
-	if (!check_pitch(op, &from.in_l, reason) || !check_pitch(op, &from.out_l, reason))
+	from.in.layout = fit->in[0].layout;
+	from.out.layout = fit->out.layout;
+	if (from.add.value >= 0)
+		from.add.layout = fit->in[1].layout;
+	from.in.bind = from.out.bind = empty_bank(&core->hw);
+	n->kind = NULL;
+	if (!check_pitch(op, &from.in.layout, reason) || !check_pitch(op, &from.out.layout, reason))
 		return false;
-	if (from.add >= 0 && (!check_pitch(op, &from.add_l, reason) ||
-			      !check_addend(op, &from, reason)))
+	if (from.add.value >= 0 &&
+	    (!check_pitch(op, &from.add.layout, reason) || !check_addend(op, &from, reason)))
 		return false;
-	if (from.kind == CCP_FC && from.in_l.plane_pitch != 1)
+	if (from.kind == &ccpc_fc && from.in.layout.plane_pitch != 1)
 		return cnn_reject(reason, "%s: rows of the input are not contiguous", op);
 	result = plan_node(core, &from, n);
-	if (result != FITS) {
-		n->kind = CCP_NONE;
+	if (result != CCPC_FITS) {
+		n->kind = NULL;
 		return explain(core, op, result, reason);
 	}
-	ccpc_describe(n, op, reason);
+	ccpc_node_describe(n, op, reason);
 	return true;
 }
 
@@ -358,9 +289,8 @@ static int64_t ccpc_peak(const struct cnn_backend *base, int node)
 }
 
 const struct cnn_backend_ops cnn_backend_ccp = {
-	.type = CNNACC_CORE_CCP,
 	.name = "ccp",
-	.fuse = CNN_FUSE_NOP | CNN_FUSE_BN | CNN_FUSE_BIAS | CNN_FUSE_RELU | CNN_FUSE_CHAIN |
+	.fuse = CNN_FUSE_NOP | CNN_FUSE_BN | CNN_FUSE_BIAS | CNN_FUSE_RELU | CNN_FUSE_IDIOMS |
 		CNN_FUSE_ADD | CNN_FUSE_SHUFFLE | CNN_FUSE_STRIDE | CNN_FUSE_QDQ,
 	.open = ccpc_open,
 	.close = ccpc_close,

@@ -1,14 +1,25 @@
 // SPDX-License-Identifier: MIT
-/* Code of core ccp: registers, loops, transfers. */
-#include <string.h>
+/* Instructions, registers, loops and transfers of core ccp. */
+#include "code.h"
 
-#include "ccp.h"
+/* ---- overlays -------------------------------------------------------------------------- */
+
+uint32_t ccpc_overlay(const struct ccpc_code *c, int i, uint32_t *n)
+{
+	uint32_t from = i < c->n_overlays ? c->overlays[i] : c->overlay;
+	uint32_t to = i == c->n_overlays    ? c->n :
+		      i + 1 < c->n_overlays ? c->overlays[i + 1] :
+					      c->overlay;
+
+	*n = to - from;
+	return from;
+}
 
 /* ---- instructions ---------------------------------------------------------------------- */
 
-void ccpc_op(struct ccpc_code *c, uint32_t insn)
+void ccpc_insn(struct ccpc_code *c, uint32_t insn)
 {
-	if (c->n >= c->page_end) {
+	if (c->n >= c->overlay_end) {
 		c->overflow = true;
 		return;
 	}
@@ -24,36 +35,36 @@ void ccpc_set(struct ccpc_code *c, unsigned int rd, int64_t value)
 	if (want == have)
 		return;
 	if (want < 0x10000) {
-		ccpc_op(c, CNNACC_CCP_INSN_LDI(rd, want));
+		ccpc_insn(c, CNNACC_CCP_INSN_LDI(rd, want));
 	} else if (delta >= INT16_MIN && delta <= INT16_MAX) {
-		ccpc_op(c, CNNACC_CCP_INSN_ADDI(rd, rd, delta));
+		ccpc_insn(c, CNNACC_CCP_INSN_ADDI(rd, rd, delta));
 	} else {
 		if ((want & 0xffff) != (have & 0xffff))
-			ccpc_op(c, CNNACC_CCP_INSN_LDI(rd, want));
-		ccpc_op(c, CNNACC_CCP_INSN_LDIH(rd, want >> 16));
+			ccpc_insn(c, CNNACC_CCP_INSN_LDI(rd, want));
+		ccpc_insn(c, CNNACC_CCP_INSN_LDIH(rd, want >> 16));
 	}
 	c->reg[rd] = want;
 }
 
 void ccpc_set_line(struct ccpc_code *c, unsigned int rd, int64_t line)
 {
-	if (c->lw || c->reg[rd] == (uint32_t)line) {
+	if (c->compile || c->reg[rd] == (uint32_t)line) {
 		ccpc_set(c, rd, line);
 		return;
 	}
-	ccpc_op(c, CNNACC_CCP_INSN_LDI(rd, line));
-	ccpc_op(c, CNNACC_CCP_INSN_LDIH(rd, (uint32_t)line >> 16));
+	ccpc_insn(c, CNNACC_CCP_INSN_LDI(rd, line));
+	ccpc_insn(c, CNNACC_CCP_INSN_LDIH(rd, (uint32_t)line >> 16));
 	c->reg[rd] = (uint32_t)line;
 }
 
 void ccpc_set_weights(struct ccpc_code *c, unsigned int rd, int64_t value)
 {
-	if (c->lw) {
+	if (c->compile) {
 		ccpc_set(c, rd, value);
 		return;
 	}
-	ccpc_op(c, CNNACC_CCP_INSN_LDI(rd, value));
-	ccpc_op(c, CNNACC_CCP_INSN_LDIH(rd, (uint32_t)value >> 16));
+	ccpc_insn(c, CNNACC_CCP_INSN_LDI(rd, value));
+	ccpc_insn(c, CNNACC_CCP_INSN_LDIH(rd, (uint32_t)value >> 16));
 	c->reg[rd] = (uint32_t)value;
 }
 
@@ -62,7 +73,7 @@ void ccpc_add(struct ccpc_code *c, unsigned int rd, int64_t delta)
 	while (delta) {
 		int64_t part = cnn_max(INT16_MIN, cnn_min(INT16_MAX, delta));
 
-		ccpc_op(c, CNNACC_CCP_INSN_ADDI(rd, rd, part));
+		ccpc_insn(c, CNNACC_CCP_INSN_ADDI(rd, rd, part));
 		delta -= part;
 		if (c->overflow)
 			return;
@@ -72,78 +83,81 @@ void ccpc_add(struct ccpc_code *c, unsigned int rd, int64_t delta)
 uint32_t ccpc_loop(struct ccpc_code *c, int64_t count)
 {
 	ccpc_set(c, CCPC_COUNT, count);
-	return c->n - c->page;
+	return c->n - c->overlay;
 }
 
 void ccpc_loop_end(struct ccpc_code *c, uint32_t top)
 {
-	ccpc_op(c, CNNACC_CCP_INSN_ADDI(CCPC_COUNT, CCPC_COUNT, -1));
-	ccpc_op(c, CNNACC_CCP_INSN_BNZ(CCPC_COUNT, top));
+	ccpc_insn(c, CNNACC_CCP_INSN_ADDI(CCPC_COUNT, CCPC_COUNT, -1));
+	ccpc_insn(c, CNNACC_CCP_INSN_BNZ(CCPC_COUNT, top));
 	c->reg[CCPC_COUNT] = 0;
 }
 
-void ccpc_gained(struct ccpc_code *c, unsigned int rd, int64_t delta)
+void ccpc_reg_advanced(struct ccpc_code *c, unsigned int rd, int64_t delta)
 {
 	c->reg[rd] += (uint32_t)delta;
 }
 
 /* ---- regions --------------------------------------------------------------------------- */
 
-bool ccpc_splits_planes(const struct cnn_layout *l)
+bool ccpc_can_cut_planes(const struct cnn_layout *l)
 {
-	return l->plane_pitch % LINE_FLOATS == 0 || l->c == 1;
+	return l->plane_pitch % CCPC_LINE_FLOATS == 0 || l->c == 1;
 }
 
-struct ccpc_region ccpc_region(int64_t line0, const struct ccpc_home *home,
-			       const struct cnn_layout *l, int64_t image, int64_t c0, int64_t c1,
-			       int64_t f0, int64_t f1)
+struct ccpc_region ccpc_region_of(const struct ccpc_operand *o, const struct ccpc_planes *p)
 {
-	int64_t start = image * l->image_pitch + c0 * l->plane_pitch;
+	const struct ccpc_bank_binding *bind = &o->bind;
+	const struct cnn_layout *l = &o->layout;
+	int64_t start = p->image * l->image_pitch + p->c0 * l->plane_pitch, planes = p->c1 - p->c0;
 	struct ccpc_region r = {
 		.pieces = 1,
-		.pitch = c1 - c0 == 1 ? f1 - f0 : l->plane_pitch,
-		.lo = start + f0,
-		.hi = start + (c1 - c0 - 1) * l->plane_pitch + f1,
-		.kept = home->kept,
-		.at = home->kept ? home->at : home->spare,
+		.pitch = planes == 1 ? p->f1 - p->f0 : l->plane_pitch,
+		.lo = start + p->f0,
+		.hi = start + (planes - 1) * l->plane_pitch + p->f1,
+		.resident = bind->resident,
+		.at = bind->resident ? bind->at : bind->free_line,
 	};
-	int64_t first = r.lo / LINE_FLOATS;
+	int64_t first = r.lo / CCPC_LINE_FLOATS;
 
-	r.line = line0 + first;
-	r.base = r.at * LINE_FLOATS + (home->kept ? r.lo : r.lo % LINE_FLOATS);
-	if (home->kept)
+	r.line = o->line + first;
+	r.base = r.at * CCPC_LINE_FLOATS + (r.resident ? r.lo : r.lo % CCPC_LINE_FLOATS);
+	if (r.resident)
 		return r;
-	if (c1 - c0 > 1 && (f0 || f1 < l->plane)) {
-		r.pieces = c1 - c0;
-		r.step = l->plane_pitch / LINE_FLOATS;
-		r.lines = cnn_div_up(start + f1, LINE_FLOATS) - first;
-		r.pitch = r.lines * LINE_FLOATS;
+	if (planes > 1 && (p->f0 || p->f1 < l->plane)) {
+		r.pieces = planes;
+		r.piece_pitch = l->plane_pitch / CCPC_LINE_FLOATS;
+		r.lines = cnn_div_up(start + p->f1, CCPC_LINE_FLOATS) - first;
+		r.pitch = r.lines * CCPC_LINE_FLOATS;
 		return r;
 	}
-	r.lines = cnn_div_up(r.hi, LINE_FLOATS) - first;
+	r.lines = cnn_div_up(r.hi, CCPC_LINE_FLOATS) - first;
 	return r;
 }
 
-void ccpc_place(struct ccpc_region *r, int64_t at)
+void ccpc_region_place(struct ccpc_region *r, int64_t at)
 {
-	if (r->kept)
+	if (r->resident)
 		return;
-	r->base += (at - r->at) * LINE_FLOATS;
+	r->base += (at - r->at) * CCPC_LINE_FLOATS;
 	r->at = at;
 }
 
 bool ccpc_same_region(const struct ccpc_region *a, const struct ccpc_region *b)
 {
 	return a->line == b->line && a->lines == b->lines && a->pieces == b->pieces &&
-	       a->step == b->step && a->lo == b->lo && a->hi == b->hi;
+	       a->piece_pitch == b->piece_pitch && a->lo == b->lo && a->hi == b->hi;
 }
 
 /* ---- transfers ------------------------------------------------------------------------- */
 
-/* Words of a page for each transfer of a loop's round: some room is for more than trials need. */
+/*
+ * Words of an overlay per transfer in a loop. An instruction cache has slack beyond trials for
+ * them.
+ */
 #define UNROLL_WORDS	256
 
-/* Transfers of a round; the rounds share them out equally. */
+/* Transfers per round of a loop: the most that divide the number of pieces. */
 static int64_t unroll_of(const struct ccpc_code *c, int64_t pieces)
 {
 	int64_t unroll = cnn_max(1, c->hw->insns / UNROLL_WORDS);
@@ -153,7 +167,7 @@ static int64_t unroll_of(const struct ccpc_code *c, int64_t pieces)
 	return unroll;
 }
 
-/* Moves r's pieces, only the first lines of each. */
+/* Moves the pieces of r, but only the first @lines of each. */
 static void transfer(struct ccpc_code *c, const struct ccpc_region *r, int64_t lines, uint32_t insn)
 {
 	int64_t unroll = r->pieces <= 3 ? r->pieces : unroll_of(c, r->pieces);
@@ -165,16 +179,16 @@ static void transfer(struct ccpc_code *c, const struct ccpc_region *r, int64_t l
 	ccpc_set(c, CCPC_BANK, r->at);
 	top = loop ? ccpc_loop(c, r->pieces / unroll) : 0;
 	for (int64_t i = 0; i < unroll; i++) {
-		ccpc_op(c, insn);
+		ccpc_insn(c, insn);
 		if (!loop && i + 1 == unroll)
 			break;
-		ccpc_add(c, CCPC_MEM, r->step);
+		ccpc_add(c, CCPC_MEM, r->piece_pitch);
 		ccpc_add(c, CCPC_BANK, r->lines);
 	}
 	if (loop)
 		ccpc_loop_end(c, top);
-	ccpc_gained(c, CCPC_MEM, (r->pieces - !loop) * r->step);
-	ccpc_gained(c, CCPC_BANK, (r->pieces - !loop) * r->lines);
+	ccpc_reg_advanced(c, CCPC_MEM, (r->pieces - !loop) * r->piece_pitch);
+	ccpc_reg_advanced(c, CCPC_BANK, (r->pieces - !loop) * r->lines);
 }
 
 static uint32_t load_insn(unsigned int tgt)
@@ -192,15 +206,15 @@ void ccpc_load_to(struct ccpc_code *c, const struct ccpc_region *r, enum cnnacc_
 
 void ccpc_load(struct ccpc_code *c, const struct ccpc_region *r)
 {
-	if (r->kept || (c->in_bank[0].lines && ccpc_same_region(&c->in_bank[0], r)))
+	if (r->resident || (c->in_bank[0].lines && ccpc_same_region(&c->in_bank[0], r)))
 		return;
 	ccpc_load_to(c, r, CNNACC_CCP_TGT_READ_BANK);
 	c->in_bank[0] = *r;
 }
 
-void ccpc_open_out(struct ccpc_code *c, const struct ccpc_region *r, bool whole)
+void ccpc_prepare_out(struct ccpc_code *c, const struct ccpc_region *r, bool whole)
 {
-	if (r->kept || (!whole && r->lo % LINE_FLOATS == 0))
+	if (r->resident || (!whole && r->lo % CCPC_LINE_FLOATS == 0))
 		return;
 	c->restartable = false;
 	transfer(c, r, whole ? r->lines : 1, load_insn(CNNACC_CCP_TGT_WRITE_BANK));
@@ -208,7 +222,7 @@ void ccpc_open_out(struct ccpc_code *c, const struct ccpc_region *r, bool whole)
 
 void ccpc_store(struct ccpc_code *c, const struct ccpc_region *r)
 {
-	if (r->kept)
+	if (r->resident)
 		return;
 	transfer(c, r, r->lines,
 		 CNNACC_CCP_INSN_STORE(CCPC_MEM, CCPC_LEN, CCPC_BANK, CNNACC_CCP_TGT_WRITE_BANK));
@@ -220,7 +234,8 @@ void ccpc_move(struct ccpc_code *c, const struct ccpc_move *m)
 	const struct ccpc_region r = {
 		.line = m->line, .lines = m->lines, .pieces = 1, .at = m->at
 	};
-	unsigned int tgt = m->bank == c->sel ? CNNACC_CCP_TGT_READ_BANK : CNNACC_CCP_TGT_WRITE_BANK;
+	unsigned int tgt =
+		m->bank == c->read_bank ? CNNACC_CCP_TGT_READ_BANK : CNNACC_CCP_TGT_WRITE_BANK;
 
 	transfer(c, &r, r.lines,
 		 m->load ? load_insn(tgt) :
@@ -233,13 +248,13 @@ void ccpc_move(struct ccpc_code *c, const struct ccpc_move *m)
 
 void ccpc_swap(struct ccpc_code *c)
 {
-	ccpc_op(c, CNNACC_CCP_INSN_SWAP);
-	c->sel ^= 1;
+	ccpc_insn(c, CNNACC_CCP_INSN_SWAP);
+	c->read_bank ^= 1;
 	ccpc_forget_input(c);
 }
 
-/* A chunk that needs more than a half takes both. */
-static bool takes_half(const struct ccpc_code *c, const struct ccpc_chunk *k)
+/* A larger chunk takes both halves. */
+static bool takes_half(const struct ccpc_code *c, const struct ccpc_weight_chunk *k)
 {
 	return k->lines <= ccpc_half_lines(c->hw);
 }
@@ -249,7 +264,7 @@ static bool has_half(const struct ccpc_code *c, unsigned int half, int64_t line)
 	return c->weights[half] == line;
 }
 
-static void load_chunk(struct ccpc_code *c, const struct ccpc_chunk *k, unsigned int half)
+static void load_chunk(struct ccpc_code *c, const struct ccpc_weight_chunk *k, unsigned int half)
 {
 	bool shared = c->weights[0] == c->weights[1];
 	int node = c->node;
@@ -259,7 +274,7 @@ static void load_chunk(struct ccpc_code *c, const struct ccpc_chunk *k, unsigned
 	ccpc_set_weights(c, CCPC_BANK, half * ccpc_half_lines(c->hw));
 	for (int b = 0; b < k->banks; b++) {
 		ccpc_set_line(c, CCPC_MEM, k->line + b * k->lines);
-		ccpc_op(c, load_insn(WEIGHT_TGT(b)));
+		ccpc_insn(c, load_insn(CCPC_WEIGHT_TGT(b)));
 	}
 	c->node = node;
 	if (!takes_half(c, k) || shared)
@@ -267,7 +282,7 @@ static void load_chunk(struct ccpc_code *c, const struct ccpc_chunk *k, unsigned
 	c->weights[half] = k->line;
 }
 
-int64_t ccpc_load_weights(struct ccpc_code *c, const struct ccpc_chunk *k)
+int64_t ccpc_load_weights(struct ccpc_code *c, const struct ccpc_weight_chunk *k)
 {
 	if (has_half(c, 0, k->line) || has_half(c, 1, k->line)) {
 		c->weight_half = !has_half(c, 0, k->line);
@@ -278,7 +293,7 @@ int64_t ccpc_load_weights(struct ccpc_code *c, const struct ccpc_chunk *k)
 	return c->weight_half * ccpc_half_lines(c->hw);
 }
 
-void ccpc_load_ahead(struct ccpc_code *c, const struct ccpc_chunk *k)
+void ccpc_prefetch_weights(struct ccpc_code *c, const struct ccpc_weight_chunk *k)
 {
 	bool shared = c->weights[0] >= 0 && c->weights[0] == c->weights[1];
 
@@ -289,7 +304,7 @@ void ccpc_load_ahead(struct ccpc_code *c, const struct ccpc_chunk *k)
 
 void ccpc_load_linear(struct ccpc_code *c, int64_t line, int64_t lines, int64_t target)
 {
-	int64_t bank_lines = c->hw->wbank / LINE_FLOATS;
+	int64_t bank_lines = c->hw->weight_bank / CCPC_LINE_FLOATS;
 
 	while (lines > 0) {
 		int64_t bank = target / bank_lines;
@@ -298,7 +313,7 @@ void ccpc_load_linear(struct ccpc_code *c, int64_t line, int64_t lines, int64_t 
 		ccpc_set_line(c, CCPC_MEM, line);
 		ccpc_set(c, CCPC_LEN, part);
 		ccpc_set(c, CCPC_BANK, target % bank_lines);
-		ccpc_op(c, load_insn((unsigned int)WEIGHT_TGT(bank)));
+		ccpc_insn(c, load_insn((unsigned int)CCPC_WEIGHT_TGT(bank)));
 		line += part;
 		target += part;
 		lines -= part;
@@ -308,23 +323,23 @@ void ccpc_load_linear(struct ccpc_code *c, int64_t line, int64_t lines, int64_t 
 
 /* ---- weights --------------------------------------------------------------------------- */
 
-/* Where weights seem to lie in a trial: far from every value. */
+/* Memory line of packed weights in a trial, far from every value. */
 #define TRIAL_WEIGHTS	0x80000000u
 
-int ccpc_weight_room(struct ccpc_code *c, int64_t floats, int64_t *line, float **data)
+int ccpc_reserve_weights(struct ccpc_code *c, int64_t floats, int64_t *line, float **data)
 {
 	int64_t at;
 
 	*line = TRIAL_WEIGHTS;
 	*data = NULL;
 	c->trial.weights += floats;
-	if (!c->lw)
+	if (!c->compile)
 		return CNN_OK;
-	at = cnn_image_add(c->lw, &c->lw->weights, floats * 4, CNNACC_LINE_SIZE);
+	at = cnn_image_add(c->compile, &c->compile->weights, floats * 4, CNNACC_LINE_SIZE);
 	if (at < 0)
 		return (int)at;
 	*line = (CNN_VA_WEIGHTS + at) / CNNACC_LINE_SIZE;
-	*data = (float *)(c->lw->weights.data + at);
+	*data = (float *)(c->compile->weights.data + at);
 	return CNN_OK;
 }
 
@@ -332,10 +347,10 @@ float ccpc_weight(const struct ccpc_weights *w, int64_t o, int64_t c, int64_t k)
 {
 	float scale = w->scale;
 
-	return w->data ? scale * w->data[o * w->so + c * w->sc + k] : scale;
+	return w->data ? scale * w->data[o * w->stride_out + c * w->stride_in + k] : scale;
 }
 
 float ccpc_bias(const struct ccpc_weights *w, int64_t o)
 {
-	return w->bias_scale * w->bias[o * w->bias_step];
+	return w->bias_scale * w->bias[o * w->bias_stride];
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * Convolutions of many small groups on core ccp: a block of groups in the banks, and tile by tile a
- * loop over its groups.
+ * Convolutions of many small groups on core ccp. A block of groups is in the banks, and each patch
+ * is computed by a loop over its groups.
  *
- * An average with borders is a convolution of each channel whose tiles have different weights. A
- * tile writes eight columns even where fewer have its divisor; the next one sets the rest right.
+ * An average with borders is a convolution of each channel whose patches differ in their weights.
+ * An EXEC writes eight columns, even if fewer have its divisor; the next EXEC overwrites the rest.
  */
 #include "conv.h"
 
@@ -12,56 +12,57 @@
 
 /* ---- plan ------------------------------------------------------------------------------ */
 
-/* Groups in a block if slabs have rows rows; 0: not even one. */
+/* Groups of a block if slabs have @rows rows; 0: not even one fits. */
 static int64_t block_size(const struct ccpc_hw *hw, const struct ccpc_node *n, int64_t rows,
-			  const struct conv_limits *l)
+			  const struct ccpc_conv_limits *l)
 {
 	const struct ccpc_conv *v = &n->conv;
-	int64_t in, out, fit, in_room = ccpc_in_room(n), out_room = ccpc_out_room(n);
+	int64_t in, out, fit, in_capacity = ccpc_in_capacity(n),
+			      out_capacity = ccpc_out_capacity(n);
 
-	if (!ccpc_can_split(n, rows) || !ccpc_slab_floats(n, rows, v->ci, v->co, &in, &out))
+	if (!ccpc_can_cut_rows(n, rows) || !ccpc_slab_floats(n, rows, v->ci, v->co, &in, &out))
 		return 0;
-	if (in > in_room || out > out_room)
+	if (in > in_capacity || out > out_capacity)
 		return 0;
 	if (rows < v->oh)
-		fit = cnn_min(in_room / cnn_max(in, 1), out_room / cnn_max(out, 1));
+		fit = cnn_min(in_capacity / cnn_max(in, 1), out_capacity / cnn_max(out, 1));
 	else
-		fit = 1 + cnn_min((in_room - in) / (v->ci * n->in_l.plane_pitch),
-				  (out_room - out) / (v->co * n->out_l.plane_pitch));
+		fit = 1 + cnn_min((in_capacity - in) / (v->ci * n->in.layout.plane_pitch),
+				  (out_capacity - out) / (v->co * n->out.layout.plane_pitch));
 	if (!v->average)
-		fit = cnn_min(fit,
-			      hw->wbank / (cnn_div_up(v->co, 4) * (v->ci * v->kh * v->kw + 1)));
+		fit = cnn_min(fit, hw->weight_bank /
+					   (cnn_div_up(v->co, 4) * (v->ci * v->kh * v->kw + 1)));
 	return cnn_min(cnn_min(fit, l->co), cnn_min(v->groups, UINT16_MAX));
 }
 
-/* Cycles of an image in blocks of block groups; the EXECs of all are the same. */
+/* Cycles of a batch element in blocks of @block groups. The EXECs of all groups are the same. */
 static int64_t block_cost(const struct ccpc_hw *hw, const struct ccpc_node *n, int64_t rows,
 			  int64_t block)
 {
 	const struct ccpc_conv *v = &n->conv;
-	struct slab s = ccpc_slab(v, rows < v->oh ? rows : 0, rows < v->oh ? 2 * rows : rows);
+	struct ccpc_slab s = ccpc_slab(v, rows < v->oh ? rows : 0, rows < v->oh ? 2 * rows : rows);
 	struct ccpc_region in = ccpc_slab_in(n, 0, 0, v->ci * block, &s);
-	struct ccpc_region out = ccpc_slab_out(n, 0, 0, v->co * block, &s);
-	int64_t slabs = cnn_div_up(v->oh, rows), steps = slabs * cnn_div_up(v->groups, block);
+	struct ccpc_region out = ccpc_slab_out(n, &n->out, 0, 0, v->co * block, &s);
+	int64_t slabs = cnn_div_up(v->oh, rows), tiles = slabs * cnn_div_up(v->groups, block);
 	int64_t load = ccpc_region_cycles(&in), store = ccpc_region_cycles(&out);
-	int64_t tiles = slabs * (rows / TILE_ROWS) * conv_columns(v), cost, weights;
-	bool turn = ccpc_can_turn(n) &&
-		    ccpc_region_floats(&in) + ccpc_region_floats(&out) <= ccpc_turn_room(n);
+	int64_t patches = slabs * (rows / CCPC_EXEC_ROWS) * ccpc_patch_columns(v), cost, weights;
+	bool swap = ccpc_can_swap(n) &&
+		    ccpc_region_floats(&in) + ccpc_region_floats(&out) <= ccpc_swap_capacity(n);
 
-	cost = tiles * ccpc_conv_time(hw, v, v->ci, v->co, TILE_ROWS, true);
-	if (rows % TILE_ROWS) {
-		tiles += slabs * conv_columns(v);
-		cost += slabs * conv_columns(v) *
-			ccpc_conv_time(hw, v, v->ci, v->co, rows % TILE_ROWS, true);
+	cost = patches * ccpc_conv_exec_cycles(hw, v, v->ci, v->co, CCPC_EXEC_ROWS, true);
+	if (rows % CCPC_EXEC_ROWS) {
+		patches += slabs * ccpc_patch_columns(v);
+		cost += slabs * ccpc_patch_columns(v) *
+			ccpc_conv_exec_cycles(hw, v, v->ci, v->co, rows % CCPC_EXEC_ROWS, true);
 	}
-	cost = (cost + tiles * 13) * v->groups + cnn_div_up(v->groups, block) * tiles * 40;
-	if (n->split)
-		cost = cnn_max(cost, (steps - 1) * (load + store));
-	weights = v->co * (v->ci * v->kh * v->kw + 1) * v->groups / LINE_FLOATS;
-	if (rows * v->ow % LINE_FLOATS && rows < v->oh && !out.kept)
+	cost = (cost + patches * 13) * v->groups + cnn_div_up(v->groups, block) * patches * 40;
+	if (n->alternate)
+		cost = cnn_max(cost, (tiles - 1) * (load + store));
+	weights = v->co * (v->ci * v->kh * v->kw + 1) * v->groups / CCPC_LINE_FLOATS;
+	if (rows * v->ow % CCPC_LINE_FLOATS && rows < v->oh && !out.resident)
 		store += out.pieces * 17;
-	cost += (n->split ? 1 : steps) * load + (n->split || turn ? 1 : steps) * store;
-	return cost + weights + steps * (80 + in.pieces * in.lines + out.pieces * out.lines);
+	cost += (n->alternate ? 1 : tiles) * load + (n->alternate || swap ? 1 : tiles) * store;
+	return cost + weights + tiles * (80 + in.pieces * in.lines + out.pieces * out.lines);
 }
 
 static void weigh_blocks(const struct ccpc_hw *hw, struct ccpc_node *n, int64_t rows, int64_t most,
@@ -85,27 +86,28 @@ static void weigh_blocks(const struct ccpc_hw *hw, struct ccpc_node *n, int64_t 
 	}
 }
 
-bool ccpc_plan_blocks(const struct ccpc_hw *hw, struct ccpc_node *n, const struct conv_limits *l)
+bool ccpc_plan_blocks(const struct ccpc_hw *hw, struct ccpc_node *n,
+		      const struct ccpc_conv_limits *l)
 {
 	struct ccpc_conv *v = &n->conv;
 	struct ccpc_node best;
 	int64_t least = INT64_MAX;
 
 	if ((v->groups == 1 && !v->average) || v->co > hw->lob ||
-	    (v->average && ccpc_average_weights(v) > hw->wbank))
+	    (v->average && ccpc_average_weights(v) > hw->weight_bank))
 		return false;
 	v->out_first = true;
 	for (int64_t rows = 0; (rows = ccpc_next_rows(v, rows, l->rows)) > 0;) {
-		for (int split = 0; split <= ccpc_can_halve(n); split++) {
+		for (int alternate = 0; alternate <= ccpc_can_alternate(n); alternate++) {
 			int64_t most;
 
-			n->split = split;
+			n->alternate = alternate;
 			most = block_size(hw, n, rows, l);
 			if (most)
 				weigh_blocks(hw, n, rows, most, &least, &best);
 		}
 	}
-	n->split = false;
+	n->alternate = false;
 	if (least < INT64_MAX)
 		*n = best;
 	return least < INT64_MAX;
@@ -113,81 +115,84 @@ bool ccpc_plan_blocks(const struct ccpc_hw *hw, struct ccpc_node *n, const struc
 
 /* ---- code ------------------------------------------------------------------------------ */
 
-/* What is the same for all tiles of a step. */
-struct block {
+/* What is the same for all patches of a tile. */
+struct group_block {
 	const struct ccpc_node *n;
-	struct slab s;
-	struct chunk k;
+	struct ccpc_slab s;
+	struct ccpc_chunk_shape k;
 	struct ccpc_region in, out;
-	struct conv_span p;
+	struct ccpc_conv_params p;
 	int64_t groups;
 };
 
 static void exec_group(struct ccpc_code *c)
 {
-	ccpc_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
-	ccpc_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
+	ccpc_insn(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
+	ccpc_insn(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
 }
 
-/* One after the other; the bases move on behind each. */
-static void exec_each(struct ccpc_code *c, int64_t groups, const int64_t step[4])
+/* Unrolled; the bases advance after each group. */
+static void exec_each(struct ccpc_code *c, int64_t groups, const int64_t advance[4])
 {
 	for (int64_t g = 0; g < groups && !c->overflow; g++) {
 		exec_group(c);
 		for (unsigned int r = 0; r < 4; r++)
-			ccpc_set(c, r, (int32_t)c->reg[r] + step[r]);
+			ccpc_set(c, r, (int32_t)c->reg[r] + advance[r]);
 	}
 }
 
-/* The groups of a block for one tile; a loop where the weight pitch in R7 does not matter. */
-static void exec_groups(struct ccpc_code *c, const struct chunk *k, int64_t groups,
-			const int64_t step[4])
+/* Computes the groups of a block for one patch. A loop is possible if R7 need not hold a pitch. */
+static void exec_groups(struct ccpc_code *c, const struct ccpc_chunk_shape *k, int64_t groups,
+			const int64_t advance[4])
 {
 	int64_t loops = k->quads == 1 ? groups / GROUP_UNROLL : 0;
 	uint32_t top;
 
 	ccpc_set(c, 7, 0);
-	exec_each(c, groups - loops * GROUP_UNROLL, step);
+	exec_each(c, groups - loops * GROUP_UNROLL, advance);
 	if (!loops)
 		return;
 	top = ccpc_loop(c, loops);
 	for (int i = 0; i < GROUP_UNROLL; i++) {
 		exec_group(c);
 		for (unsigned int r = 0; r < 4; r++)
-			ccpc_add(c, r, step[r]);
+			ccpc_add(c, r, advance[r]);
 	}
 	ccpc_loop_end(c, top);
 	for (unsigned int r = 0; r < 4; r++)
-		ccpc_gained(c, r, loops * GROUP_UNROLL * step[r]);
+		ccpc_reg_advanced(c, r, loops * GROUP_UNROLL * advance[r]);
 }
 
-static void exec_block(struct ccpc_code *c, const struct block *b, int64_t row, int64_t vec,
+static void exec_block(struct ccpc_code *c, const struct group_block *b, int64_t row, int64_t vec,
 		       int64_t column)
 {
 	const struct ccpc_conv *v = &b->n->conv;
-	const int64_t step[4] = {
-		v->ci * b->in.pitch, v->co * b->out.pitch,
+	const int64_t advance[4] = {
+		v->ci * b->in.pitch,
+		v->co * b->out.pitch,
 		v->average ? 0 : b->k.quads * v->ci * v->kh * v->kw,
 		v->w.bias ? b->k.quads : 0,
 	};
 
 	ccpc_conv_geometry(c, b->n, &b->s, &b->p, vec);
 	ccpc_set(c, 4, column << 16 | row);
-	ccpc_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
+	ccpc_insn(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
 	ccpc_conv_bases(c, &b->s, &b->p, &b->in, &b->out);
-	exec_groups(c, &b->k, b->groups, step);
+	exec_groups(c, &b->k, b->groups, advance);
 }
 
-static void exec_tiles(struct ccpc_code *c, const struct conv_unit *u, const struct block *b)
+static void exec_patches(struct ccpc_code *c, const struct ccpc_conv_part *u,
+			 const struct group_block *b)
 {
 	int64_t rows = b->s.y1 - b->s.y0;
 
 	for (int64_t x = u->x0; x < u->x1; x++)
-		for (int64_t row = 0; row < rows && !c->overflow; row += TILE_ROWS)
-			exec_block(c, b, row, cnn_min(TILE_ROWS, rows - row), x * TILE_COLUMNS);
+		for (int64_t row = 0; row < rows && !c->overflow; row += CCPC_EXEC_ROWS)
+			exec_block(c, b, row, cnn_min(CCPC_EXEC_ROWS, rows - row),
+				   x * CCPC_EXEC_COLUMNS);
 }
 
-/* How many of the kernel's taps from position first on lie in lo..hi-1. */
+/* Taps of a kernel from position @first on that lie in lo..hi-1. */
 static int64_t taps_inside(int64_t first, int64_t kernel, int64_t lo, int64_t hi)
 {
 	return cnn_min(first + kernel, hi) - cnn_max(first, lo);
@@ -195,16 +200,18 @@ static int64_t taps_inside(int64_t first, int64_t kernel, int64_t lo, int64_t hi
 
 static int64_t rows_inside(const struct ccpc_conv *v, int64_t y)
 {
-	return taps_inside(y * v->sy - v->pt, v->kh, -v->top, v->ih + v->bottom);
+	return taps_inside(y * v->sy - v->pad.top, v->kh, -v->counted.top,
+			   v->ih + v->counted.bottom);
 }
 
 static int64_t columns_inside(const struct ccpc_conv *v, int64_t x)
 {
-	return taps_inside(x * v->sx - v->pl, v->kw, -v->left, v->iw + v->right);
+	return taps_inside(x * v->sx - v->pad.left, v->kw, -v->counted.left,
+			   v->iw + v->counted.right);
 }
 
 /* Rows y..end-1, which have the same number of taps inside. */
-static void exec_average_rows(struct ccpc_code *c, struct block *b, int64_t y, int64_t end)
+static void exec_average_rows(struct ccpc_code *c, struct group_block *b, int64_t y, int64_t end)
 {
 	const struct ccpc_conv *v = &b->n->conv;
 	int64_t weights = b->p.weight;
@@ -212,7 +219,7 @@ static void exec_average_rows(struct ccpc_code *c, struct block *b, int64_t y, i
 	for (int64_t x = 0; x < v->ow; x++) {
 		int64_t start = x, inside = columns_inside(v, x);
 
-		while (x + 1 < v->ow && x + 1 < start + TILE_COLUMNS &&
+		while (x + 1 < v->ow && x + 1 < start + CCPC_EXEC_COLUMNS &&
 		       columns_inside(v, x + 1) == inside)
 			x++;
 		b->p.weight = weights +
@@ -222,14 +229,14 @@ static void exec_average_rows(struct ccpc_code *c, struct block *b, int64_t y, i
 	b->p.weight = weights;
 }
 
-static void exec_average(struct ccpc_code *c, struct block *b)
+static void exec_average(struct ccpc_code *c, struct group_block *b)
 {
 	const struct ccpc_conv *v = &b->n->conv;
 
 	for (int64_t y = b->s.y0; y < b->s.y1;) {
 		int64_t end = y + 1;
 
-		while (end < b->s.y1 && end < y + TILE_ROWS &&
+		while (end < b->s.y1 && end < y + CCPC_EXEC_ROWS &&
 		       rows_inside(v, end) == rows_inside(v, y))
 			end++;
 		exec_average_rows(c, b, y, end);
@@ -237,50 +244,58 @@ static void exec_average(struct ccpc_code *c, struct block *b)
 	}
 }
 
-static struct ccpc_chunk chunk_of(const struct ccpc_node *n, int64_t step)
+static struct ccpc_weight_chunk chunk_of(const struct ccpc_node *n, int64_t tile)
 {
 	const struct ccpc_conv *v = &n->conv;
 
-	return ccpc_chunk_at(n, v->average ? 0 : ccpc_step_at(v, step).g0 / v->block);
+	return ccpc_chunk_at(n, v->average ? 0 : ccpc_conv_tile_at(v, tile).g0 / v->block);
 }
 
-/* What the unit after u begins with. */
-static struct ccpc_chunk next_chunk(const struct ccpc_code *c, const struct conv_unit *u)
+/* First chunk of the part after u. */
+static struct ccpc_weight_chunk next_chunk(const struct ccpc_code *c,
+					   const struct ccpc_conv_part *u)
 {
 	const struct ccpc_conv *v = &u->n->conv;
 
-	if (u->x1 < conv_columns(v))
+	if (u->x1 < ccpc_patch_columns(v))
 		return chunk_of(u->n, u->i);
-	if (u->i + 1 < ccpc_step_count(v))
+	if (u->i + 1 < ccpc_conv_tile_count(v))
 		return chunk_of(u->n, u->i + 1);
 	return u->image + 1 < v->n ? u->n->first : c->next;
 }
 
 void ccpc_emit_block(struct ccpc_code *c, const void *unit)
 {
-	const struct conv_unit *u = unit;
+	const struct ccpc_conv_part *u = unit;
 	const struct ccpc_node *n = u->n;
 	const struct ccpc_conv *v = &n->conv;
-	const struct step t = ccpc_step_at(v, u->i);
-	struct block b = { .n = n, .s = t.s, .k = ccpc_chunk_shape(v), .groups = t.g1 - t.g0 };
-	const struct ccpc_chunk chunk = chunk_of(n, u->i), next = next_chunk(c, u);
+	const struct ccpc_conv_tile t = ccpc_conv_tile_at(v, u->i);
+	struct group_block b = {
+		.n = n, .s = t.s, .k = ccpc_chunk_shape_of(v), .groups = t.g1 - t.g0
+	};
+	const struct ccpc_weight_chunk chunk = chunk_of(n, u->i), next = next_chunk(c, u);
 	int64_t weights;
 
 	b.in = ccpc_slab_in(n, u->image, t.g0 * v->ci, t.g1 * v->ci, &b.s);
-	b.out = ccpc_slab_out(n, u->image, t.g0 * v->co, t.g1 * v->co, &b.s);
-	ccpc_step_load(c, n, &b.in, NULL, &b.out);
-	weights = ccpc_load_weights(c, &chunk) * LINE_FLOATS;
-	ccpc_step_start(c);
-	ccpc_open_out(c, &b.out, u->x0 > 0);
-	ccpc_load_ahead(c, &next);
-	ccpc_step_ahead(c, n, ccpc_next_input(u));
-	b.p = (struct conv_span){
-		.ci1 = v->ci - 1, .co_num = v->co, .co_cnt = v->co, .in = b.in.base,
-		.out = b.out.base, .weight = weights, .bias = weights + b.k.bias,
+	b.out = ccpc_slab_out(n, &n->out, u->image, t.g0 * v->co, t.g1 * v->co, &b.s);
+	ccpc_tile_load(c, n, &b.in, NULL, &b.out);
+	weights = ccpc_load_weights(c, &chunk) * CCPC_LINE_FLOATS;
+	ccpc_tile_start(c);
+	ccpc_prepare_out(c, &b.out, u->x0 > 0);
+	ccpc_prefetch_weights(c, &next);
+	ccpc_tile_prefetch(c, n, ccpc_next_input(u));
+	b.p = (struct ccpc_conv_params){
+		.ci1 = v->ci - 1,
+		.co_num = v->co,
+		.co_cnt = v->co,
+		.in = b.in.base,
+		.out = b.out.base,
+		.weight = weights,
+		.bias = weights + b.k.bias,
 	};
 	if (v->average)
 		exec_average(c, &b);
 	else
-		exec_tiles(c, u, &b);
-	ccpc_step_done(c, &b.out);
+		exec_patches(c, u, &b);
+	ccpc_tile_done(c, &b.out);
 }

@@ -1,40 +1,49 @@
 // SPDX-License-Identifier: MIT
 /*
- * What a plan of a convolution costs: the cycle model of Documentation/hardware/ccp.rst gone
- * through step by step, without making the code.
+ * Estimates the cost of a plan of a convolution: applies the cycle model of
+ * Documentation/hardware/ccp.rst tile by tile, without making code.
  */
 #include "conv.h"
 
 #define DMA_SETUP	16
-/* Controller: an EXEC with its CFG and tile; both parameter groups set. */
-#define TILE_SETUP	11
+/* Controller cycles: an EXEC with its CFG and R4; both parameter groups. */
+#define PATCH_SETUP	11
 #define CHUNK_SETUP	30
-/* A line moved is worth a cycle beyond the time that it takes, as where values are kept. */
+/* Extra cost of a moved line in cycles, so that equally fast plans keep values resident. */
 #define LINE_WORTH	1
 
-struct walk {
+struct cost_walk {
 	const struct ccpc_hw *hw;
 	const struct ccpc_node *n;
-	struct chunk k;
-	int64_t in_lines;	/* of the input in the read bank */
-	int64_t pending;	/* lines computed but not stored */
-	int64_t store;		/* cycles that will take */
-	int64_t stored;		/* halves alternate: cycles of the store before it */
-	int64_t computed;	/* and of EXECs of the last step that wait for no other transfer */
-	bool half;		/* a chunk fits a half of the weight banks */
-	int64_t chunk[2];	/* in the weight banks, the last first */
-	int64_t beside;		/* of those of a slice, what the next slice's weights leave */
-	int64_t ahead;		/* cycles of EXECs since then, beside which the next has come */
+	struct ccpc_chunk_shape k;
+	int64_t in_lines;	/* lines of the input in the read bank */
+	int64_t pending;	/* lines of the pending output */
+	int64_t store;		/* cycles of its store */
+	int64_t stored;		/* if tiles alternate: cycles of the store before it */
+	int64_t computed;	/* cycles of the last tile's EXECs without other transfers */
+	bool fits_half;		/* a chunk fits a half of the weight banks */
+	int64_t chunk[2];	/* in the weight banks, latest first */
+	int64_t beside;		/* cycles of the last slice beyond its weight transfer */
+	int64_t ahead;		/* cycles of EXECs since the last chunk, hiding a load */
 	int64_t cycles, lines;
 };
 
-int64_t ccpc_conv_time(const struct ccpc_hw *hw, const struct ccpc_conv *v, int64_t ci, int64_t co,
-		       int64_t vec, bool last)
+int64_t ccpc_conv_exec_cycles(const struct ccpc_hw *hw, const struct ccpc_conv *v, int64_t ci,
+			      int64_t co, int64_t rows, bool last)
 {
-	int64_t t = 6 + ccpc_conv_body(hw, ci, co, vec, v->kh, v->kw, v->sy, v->sx);
+	const struct ccpc_exec_shape e = {
+		.ci = ci,
+		.co = co,
+		.rows = rows,
+		.kh = v->kh,
+		.kw = v->kw,
+		.sy = v->sy,
+		.sx = v->sx,
+	};
+	int64_t t = 6 + ccpc_conv_body_cycles(hw->groups, &e);
 
 	if (last)
-		t += vec * co;
+		t += rows * co;
 	if (last && v->w.bias)
 		t += 4 * cnn_div_up(co, CNNACC_CCP_BEATS * hw->groups);
 	return t;
@@ -42,81 +51,83 @@ int64_t ccpc_conv_time(const struct ccpc_hw *hw, const struct ccpc_conv *v, int6
 
 static int64_t region_cycles(const struct ccpc_region *r)
 {
-	return r->kept ? 0 : r->pieces * (DMA_SETUP + r->lines);
+	return r->resident ? 0 : r->pieces * (DMA_SETUP + r->lines);
 }
 
-static void move(struct walk *w, const struct ccpc_region *r)
+static void move(struct cost_walk *w, const struct ccpc_region *r)
 {
 	w->cycles += region_cycles(r);
 	w->lines += r->pieces * r->lines;
 }
 
-static int64_t weight_cycles(const struct chunk *k)
+static int64_t weight_cycles(const struct ccpc_chunk_shape *k)
 {
 	return k->banks * (DMA_SETUP + k->lines);
 }
 
-/* Tiles of vec rows: weights stay, or come slice by slice. */
-static int64_t tile_cycles(struct walk *w, const struct slab *s, int64_t co, int64_t vec,
-			   int64_t tiles)
+/* Cycles of patches of @rows rows. Weights stay, or are loaded slice by slice. */
+static int64_t patch_cycles(struct cost_walk *w, const struct ccpc_slab *s, int64_t co,
+			    int64_t rows, int64_t patches)
 {
 	const struct ccpc_conv *v = &w->n->conv;
-	int64_t slices = slice_count(v), all = 0;
+	int64_t slices = ccpc_slice_count(v), all = 0;
 
 	if (!v->slice)
-		return tiles * (ccpc_conv_time(w->hw, v, v->ci, co, vec, true) + TILE_SETUP);
+		return patches *
+		       (ccpc_conv_exec_cycles(w->hw, v, v->ci, co, rows, true) + PATCH_SETUP);
 	for (int64_t i = 0; i < slices; i++) {
 		int64_t s0 = i * v->slice, s1 = cnn_min(s0 + v->slice, v->ci);
-		int64_t load = weight_cycles(&w->k), setup = CHUNK_SETUP + TILE_SETUP;
-		int64_t exec = ccpc_conv_time(w->hw, v, s1 - s0, co, vec, s1 == v->ci);
+		int64_t load = weight_cycles(&w->k), setup = CHUNK_SETUP + PATCH_SETUP;
+		int64_t exec = ccpc_conv_exec_cycles(w->hw, v, s1 - s0, co, rows, s1 == v->ci);
 
-		all += w->half ? cnn_max(exec + setup, load) : exec + cnn_max(setup, load);
-		w->beside = w->half ? cnn_max(exec + setup - load, 0) : 0;
+		all += w->fits_half ? cnn_max(exec + setup, load) : exec + cnn_max(setup, load);
+		w->beside = w->fits_half ? cnn_max(exec + setup - load, 0) : 0;
 		if (v->slice_input) {
 			struct ccpc_region in = ccpc_slab_in(w->n, 0, s0, s1, s);
 
 			all += region_cycles(&in);
-			w->lines += tiles * in.pieces * in.lines;
+			w->lines += patches * in.pieces * in.lines;
 		}
 	}
-	w->lines += tiles * slices * chunk_lines(&w->k);
-	return tiles * all;
+	w->lines += patches * slices * ccpc_chunk_lines(&w->k);
+	return patches * all;
 }
 
-/* Cycles until a chunk of weights is there. */
-static int64_t take_chunk(struct walk *w, int64_t chunk)
+/* Cycles until a chunk of weights is loaded. */
+static int64_t take_chunk(struct cost_walk *w, int64_t chunk)
 {
 	int64_t load = weight_cycles(&w->k);
 
-	if (chunk == w->chunk[0] || (w->half && chunk == w->chunk[1]))
+	if (chunk == w->chunk[0] || (w->fits_half && chunk == w->chunk[1]))
 		return 0;
 	w->chunk[1] = w->chunk[0];
 	w->chunk[0] = chunk;
-	w->lines += chunk_lines(&w->k);
-	if (w->half)
+	w->lines += ccpc_chunk_lines(&w->k);
+	if (w->fits_half)
 		load = cnn_max(0, load - w->ahead);
 	w->ahead = 0;
 	return load;
 }
 
-/* Computing output channels o..end-1, which are in one chunk. */
-static int64_t part_cycles(struct walk *w, const struct slab *s, int64_t o, int64_t end)
+/* Cycles of output channels o..end-1, which are in one chunk. */
+static int64_t part_cycles(struct cost_walk *w, const struct ccpc_slab *s, int64_t o, int64_t end)
 {
 	const struct ccpc_conv *v = &w->n->conv;
-	int64_t full = slab_full(s), rest = slab_rest(s), columns = conv_columns(v), t = 0, load;
+	int64_t full = ccpc_full_patches(s), rest = ccpc_last_rows(s),
+		columns = ccpc_patch_columns(v), t = 0, load;
 
 	load = v->slice ? 0 : take_chunk(w, o / v->weight_co);
 	t += CHUNK_SETUP;
 	if (full)
-		t += tile_cycles(w, s, end - o, TILE_ROWS, full * columns);
+		t += patch_cycles(w, s, end - o, CCPC_EXEC_ROWS, full * columns);
 	if (rest)
-		t += tile_cycles(w, s, end - o, rest, columns);
+		t += patch_cycles(w, s, end - o, rest, columns);
 	w->ahead += t;
 	return load + t;
 }
 
-/* Halves alternate: the load and a store have gone on beside the step before. */
-static void load_ahead(struct walk *w, const struct step *t, bool new_slab,
+/* If tiles alternate: the load and a store overlap the previous tile. */
+static void load_ahead(struct cost_walk *w, const struct ccpc_conv_tile *t, bool new_slab,
 		       const struct ccpc_region *out)
 {
 	struct ccpc_region in = ccpc_slab_in(w->n, 0, 0, w->n->conv.ci, &t->s);
@@ -124,45 +135,45 @@ static void load_ahead(struct walk *w, const struct step *t, bool new_slab,
 
 	w->cycles += cnn_max(0, load + w->stored - w->computed);
 	w->lines += new_slab ? in.pieces * in.lines : 0;
-	if (!out->kept && out->lo % LINE_FLOATS)
+	if (!out->resident && out->lo % CCPC_LINE_FLOATS)
 		w->cycles += out->pieces * (DMA_SETUP + 1);
 	w->stored = w->store;
 }
 
-/* Loads of a step; does the last store go on beside what follows? */
-static bool load_step(struct walk *w, const struct step *t, bool new_slab,
+/* Adds the loads of a tile; true if the pending store overlaps the tile. */
+static bool load_tile(struct cost_walk *w, const struct ccpc_conv_tile *t, bool new_slab,
 		      const struct ccpc_region *out)
 {
 	const struct ccpc_conv *v = &w->n->conv;
-	int64_t bank = ccpc_can_turn(w->n) ? ccpc_turn_room(w->n) / LINE_FLOATS : 0;
+	int64_t bank = ccpc_can_swap(w->n) ? ccpc_swap_capacity(w->n) / CCPC_LINE_FLOATS : 0;
 	struct ccpc_region in = ccpc_slab_in(w->n, 0, 0, v->ci, &t->s);
 	bool beside = w->pending && v->adds &&
-		      (in.kept || (!new_slab && w->in_lines + w->pending <= bank));
+		      (in.resident || (!new_slab && w->in_lines + w->pending <= bank));
 	bool load = !v->slice_input && (new_slab || (v->adds && !beside));
-	bool turn = beside || (w->pending && load && w->pending + in.lines * in.pieces <= bank);
+	bool swap = beside || (w->pending && load && w->pending + in.lines * in.pieces <= bank);
 
 	if (load)
 		move(w, &in);
 	w->in_lines = in.lines * in.pieces;
 	if (v->adds)
 		move(w, out);
-	/* Lines shared with what an earlier step has stored. */
-	if (!out->kept && out->lo % LINE_FLOATS)
+	/* Lines shared with an earlier output are fetched. */
+	if (!out->resident && out->lo % CCPC_LINE_FLOATS)
 		w->cycles += out->pieces * (DMA_SETUP + 1);
-	if (!turn)
+	if (!swap)
 		w->cycles += w->store;
-	return turn;
+	return swap;
 }
 
-static void walk_step(struct walk *w, const struct step *t, bool new_slab)
+static void walk_tile(struct cost_walk *w, const struct ccpc_conv_tile *t, bool new_slab)
 {
 	const struct ccpc_conv *v = &w->n->conv;
-	struct ccpc_region out = ccpc_slab_out(w->n, 0, t->o0, t->o1, &t->s);
+	struct ccpc_region out = ccpc_slab_out(w->n, &w->n->out, 0, t->o0, t->o1, &t->s);
 	int64_t hidden = 0, before;
 
-	if (w->n->split)
+	if (w->n->alternate)
 		load_ahead(w, t, new_slab, &out);
-	else if (load_step(w, t, new_slab, &out))
+	else if (load_tile(w, t, new_slab, &out))
 		hidden = w->store;
 	before = w->cycles;
 
@@ -171,7 +182,7 @@ static void walk_step(struct walk *w, const struct step *t, bool new_slab)
 
 		end = cnn_min(o / v->weight_co * v->weight_co + v->weight_co, t->o1);
 		cycles = part_cycles(w, &t->s, o, end);
-		/* Whoever waits for the next weights waits for the store before them. */
+		/* A load of weights queues behind the store. */
 		w->cycles += cnn_max(cycles, hidden);
 		hidden = 0;
 	}
@@ -185,19 +196,19 @@ static void walk_step(struct walk *w, const struct step *t, bool new_slab)
 
 int64_t ccpc_dense_cost(const struct ccpc_hw *hw, const struct ccpc_node *n, int64_t limit)
 {
-	struct walk w = {
+	struct cost_walk w = {
 		.hw = hw,
 		.n = n,
-		.k = ccpc_chunk_shape(&n->conv),
+		.k = ccpc_chunk_shape_of(&n->conv),
 		.chunk = { -1, -1 },
 	};
-	int64_t steps = ccpc_step_count(&n->conv), y0 = -1;
+	int64_t tiles = ccpc_conv_tile_count(&n->conv), y0 = -1;
 
-	w.half = w.k.lines <= ccpc_half_lines(hw);
-	for (int64_t i = 0; i < steps && w.cycles < limit; i++) {
-		struct step t = ccpc_step_at(&n->conv, i);
+	w.fits_half = w.k.lines <= ccpc_half_lines(hw);
+	for (int64_t i = 0; i < tiles && w.cycles < limit; i++) {
+		struct ccpc_conv_tile t = ccpc_conv_tile_at(&n->conv, i);
 
-		walk_step(&w, &t, t.s.y0 != y0);
+		walk_tile(&w, &t, t.s.y0 != y0);
 		y0 = t.s.y0;
 	}
 	return w.cycles + w.store + w.lines * LINE_WORTH;

@@ -1,54 +1,54 @@
 // SPDX-License-Identifier: MIT
-/* Code of convolutions on core ccp, group by group: steps, chunks of weights, tiles, slices. */
+/* Code of convolutions on core ccp, group by group: tiles, chunks of weights, patches, slices. */
 #include "conv.h"
 
-/* What is the same for all EXECs of a step. */
+/* What is the same for all EXECs of a tile. */
 struct dense {
-	const struct conv_unit *u;
-	struct step t;
-	struct chunk k;
+	const struct ccpc_conv_part *u;
+	struct ccpc_conv_tile t;
+	struct ccpc_chunk_shape k;
 	struct ccpc_region in, add, out;
-	struct ccpc_region next; /* what the unit after it reads */
+	struct ccpc_region next; /* input of the part after it */
 	int64_t weights;	/* float of the weight banks where the chunk in use starts */
 };
 
-static void exec_tile(struct ccpc_code *c, int64_t column, int64_t row)
+static void exec_patch(struct ccpc_code *c, int64_t column, int64_t row)
 {
-	ccpc_set(c, 4, column * TILE_COLUMNS << 16 | row);
-	ccpc_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
-	ccpc_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
+	ccpc_set(c, 4, column * CCPC_EXEC_COLUMNS << 16 | row);
+	ccpc_insn(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
+	ccpc_insn(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
 }
 
-/* All full tiles of a column; R4 walks down. */
-static void exec_column(struct ccpc_code *c, int64_t column, int64_t tiles)
+/* All full patches of a column; a loop advances R4. */
+static void exec_column(struct ccpc_code *c, int64_t column, int64_t patches)
 {
 	uint32_t top;
 
-	if (tiles < 4) {
-		for (int64_t t = 0; t < tiles; t++)
-			exec_tile(c, column, t * TILE_ROWS);
+	if (patches < 4) {
+		for (int64_t t = 0; t < patches; t++)
+			exec_patch(c, column, t * CCPC_EXEC_ROWS);
 		return;
 	}
-	ccpc_set(c, 4, column * TILE_COLUMNS << 16);
-	top = ccpc_loop(c, tiles);
-	ccpc_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
-	ccpc_op(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
-	ccpc_add(c, 4, TILE_ROWS);
+	ccpc_set(c, 4, column * CCPC_EXEC_COLUMNS << 16);
+	top = ccpc_loop(c, patches);
+	ccpc_insn(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
+	ccpc_insn(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
+	ccpc_add(c, 4, CCPC_EXEC_ROWS);
 	ccpc_loop_end(c, top);
-	ccpc_gained(c, 4, tiles * TILE_ROWS);
+	ccpc_reg_advanced(c, 4, patches * CCPC_EXEC_ROWS);
 }
 
-/* What the unit after this one begins with. */
-static struct ccpc_chunk next_unit(const struct ccpc_code *c, const struct dense *d)
+/* First chunk of the part after this one. */
+static struct ccpc_weight_chunk next_part(const struct ccpc_code *c, const struct dense *d)
 {
-	const struct conv_unit *u = d->u;
+	const struct ccpc_conv_part *u = d->u;
 	const struct ccpc_conv *v = &u->n->conv;
 	int64_t group = u->group, o = 0;
 
-	if (u->x1 < conv_columns(v))
+	if (u->x1 < ccpc_patch_columns(v))
 		o = d->t.o0;
-	else if (u->i + 1 < ccpc_step_count(v))
-		o = ccpc_step_at(v, u->i + 1).o0;
+	else if (u->i + 1 < ccpc_conv_tile_count(v))
+		o = ccpc_conv_tile_at(v, u->i + 1).o0;
 	else
 		group++;
 	if (group == v->groups)
@@ -56,28 +56,29 @@ static struct ccpc_chunk next_unit(const struct ccpc_code *c, const struct dense
 	return ccpc_chunk_at(u->n, ccpc_chunk_index(v, group, o, 0));
 }
 
-/* Weights of output channel o in a slice; loads what comes after them, from channel then on. */
+/* Loads the weights of output channel o and a slice. Prefetches those of channel @then. */
 static void load_weights(struct ccpc_code *c, struct dense *d, int64_t o, int64_t slice,
 			 int64_t then, int64_t then_slice)
 {
 	const struct ccpc_node *n = d->u->n;
 	int64_t g = d->u->group;
-	struct ccpc_chunk k = ccpc_chunk_at(n, ccpc_chunk_index(&n->conv, g, o, slice)), next;
+	struct ccpc_weight_chunk k = ccpc_chunk_at(n, ccpc_chunk_index(&n->conv, g, o, slice)),
+				 next;
 
-	d->weights = ccpc_load_weights(c, &k) * LINE_FLOATS;
+	d->weights = ccpc_load_weights(c, &k) * CCPC_LINE_FLOATS;
 	next = then < d->t.o1 ? ccpc_chunk_at(n, ccpc_chunk_index(&n->conv, g, then, then_slice)) :
-				next_unit(c, d);
-	ccpc_load_ahead(c, &next);
+				next_part(c, d);
+	ccpc_prefetch_weights(c, &next);
 }
 
 /* Output channels o..end-1 of a chunk that holds all input channels. */
 static void exec_chunk(struct ccpc_code *c, struct dense *d, int64_t o, int64_t end)
 {
-	const struct conv_unit *u = d->u;
+	const struct ccpc_conv_part *u = d->u;
 	const struct ccpc_conv *v = &u->n->conv;
-	const struct slab *s = &d->t.s;
-	int64_t first = o / v->weight_co * v->weight_co, full = slab_full(s);
-	struct conv_span p = {
+	const struct ccpc_slab *s = &d->t.s;
+	int64_t first = o / v->weight_co * v->weight_co, full = ccpc_full_patches(s);
+	struct ccpc_conv_params p = {
 		.ci1 = v->ci - 1,
 		.co_num = cnn_min(first + v->weight_co, v->co) - first,
 		.co_start = o - first,
@@ -87,101 +88,122 @@ static void exec_chunk(struct ccpc_code *c, struct dense *d, int64_t o, int64_t 
 	};
 
 	load_weights(c, d, o, 0, end, 0);
-	ccpc_step_ahead(c, u->n, d->next);
+	ccpc_tile_prefetch(c, u->n, d->next);
 	p.weight = d->weights;
 	p.bias = d->weights + d->k.bias;
 	ccpc_conv_bases(c, s, &p, &d->in, &d->out);
 	ccpc_set(c, 7, 0);
-	ccpc_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
+	ccpc_insn(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
 	if (full)
-		ccpc_conv_geometry(c, u->n, s, &p, TILE_ROWS);
+		ccpc_conv_geometry(c, u->n, s, &p, CCPC_EXEC_ROWS);
 	for (int64_t x = u->x0; x < u->x1 && full; x++)
 		exec_column(c, x, full);
-	if (!slab_rest(s))
+	if (!ccpc_last_rows(s))
 		return;
-	ccpc_conv_geometry(c, u->n, s, &p, slab_rest(s));
+	ccpc_conv_geometry(c, u->n, s, &p, ccpc_last_rows(s));
 	for (int64_t x = u->x0; x < u->x1; x++)
-		exec_tile(c, x, full * TILE_ROWS);
+		exec_patch(c, x, full * CCPC_EXEC_ROWS);
 }
 
-/* One slice of the input channels of a tile, for chunk o..end-1; last: the tile is the last one. */
-static void exec_slice(struct ccpc_code *c, struct dense *d, int64_t o, int64_t end, int64_t slice,
-		       int64_t x, int64_t row, bool last)
+/* An EXEC of one patch: output channels o..end-1, a slice of the input channels. */
+struct slice_exec {
+	int64_t o, end, slice;
+	int64_t x, row; /* column of patches, first row */
+	bool last;	/* the last patch of the part */
+};
+
+static void load_slice_weights(struct ccpc_code *c, struct dense *d, const struct slice_exec *e)
 {
-	const struct conv_unit *u = d->u;
+	if (e->slice + 1 < ccpc_slice_count(&d->u->n->conv))
+		load_weights(c, d, e->o, e->slice, e->o, e->slice + 1);
+	else
+		load_weights(c, d, e->o, e->slice, e->last ? e->end : e->o, 0);
+}
+
+static void exec_slice(struct ccpc_code *c, struct dense *d, const struct slice_exec *e)
+{
+	const struct ccpc_conv_part *u = d->u;
 	const struct ccpc_conv *v = &u->n->conv;
-	const struct slab *s = &d->t.s;
-	int64_t s0 = slice * v->slice, s1 = cnn_min(s0 + v->slice, v->ci);
+	const struct ccpc_slab *s = &d->t.s;
+	int64_t s0 = e->slice * v->slice, s1 = cnn_min(s0 + v->slice, v->ci);
 	int64_t c0 = u->group * v->ci, skipped = v->slice_input ? s0 : 0;
-	struct conv_span p = {
-		.ci0 = s0, .ci1 = s1 - 1, .co_num = end - o, .co_cnt = end - o,
-		.out = d->out.base + (o - d->t.o0) * d->out.pitch,
+	struct ccpc_conv_params p = {
+		.ci0 = s0,
+		.ci1 = s1 - 1,
+		.co_num = e->end - e->o,
+		.co_cnt = e->end - e->o,
+		.out = d->out.base + (e->o - d->t.o0) * d->out.pitch,
 	};
 
 	if (v->slice_input) {
 		d->in = ccpc_slab_in(u->n, u->image, c0 + s0, c0 + s1, s);
-		ccpc_place(&d->in, ccpc_step_read(c, u->n));
+		ccpc_region_place(&d->in, ccpc_tile_read_line(c, u->n));
 		ccpc_load(c, &d->in);
 	}
 	p.in = d->in.base - skipped * d->in.pitch;
-	if (slice + 1 < slice_count(v))
-		load_weights(c, d, o, slice, o, slice + 1);
-	else
-		load_weights(c, d, o, slice, last ? end : o, 0);
-	ccpc_step_ahead(c, u->n, d->next);
+	load_slice_weights(c, d, e);
+	ccpc_tile_prefetch(c, u->n, d->next);
 	p.weight = d->weights - s0 * v->kh * v->kw;
 	p.bias = d->weights + d->k.bias;
 	ccpc_conv_bases(c, s, &p, &d->in, &d->out);
 	ccpc_set(c, 7, s1 - s0);
-	ccpc_op(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
-	ccpc_conv_geometry(c, u->n, s, &p, cnn_min(TILE_ROWS, s->y1 - s->y0 - row));
-	exec_tile(c, x, row);
+	ccpc_insn(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
+	ccpc_conv_geometry(c, u->n, s, &p, cnn_min(CCPC_EXEC_ROWS, s->y1 - s->y0 - e->row));
+	exec_patch(c, e->x, e->row);
 }
 
+static void exec_patch_slices(struct ccpc_code *c, struct dense *d, struct slice_exec *e)
+{
+	for (e->slice = 0; e->slice < ccpc_slice_count(&d->u->n->conv); e->slice++)
+		exec_slice(c, d, e);
+}
+
+/* Output channels o..end-1, slice by slice. */
 static void exec_slices(struct ccpc_code *c, struct dense *d, int64_t o, int64_t end)
 {
-	const struct conv_unit *u = d->u;
-	const struct ccpc_conv *v = &u->n->conv;
+	const struct ccpc_conv_part *u = d->u;
 	int64_t rows = d->t.s.y1 - d->t.s.y0;
+	struct slice_exec e = { .o = o, .end = end };
 
-	for (int64_t x = u->x0; x < u->x1; x++)
-		for (int64_t row = 0; row < rows && !c->overflow; row += TILE_ROWS)
-			for (int64_t slice = 0; slice < slice_count(v); slice++)
-				exec_slice(c, d, o, end, slice, x, row,
-					   x + 1 == u->x1 && row + TILE_ROWS >= rows);
+	for (e.x = u->x0; e.x < u->x1; e.x++) {
+		for (e.row = 0; e.row < rows && !c->overflow; e.row += CCPC_EXEC_ROWS) {
+			e.last = e.x + 1 == u->x1 && e.row + CCPC_EXEC_ROWS >= rows;
+			exec_patch_slices(c, d, &e);
+		}
+	}
 }
 
-/* Will the next step read the same input, and does the result fit behind it? */
+/* True if the next tile reads the same input, and the result fits behind it. */
 static bool keeps_input(const struct ccpc_code *c, const struct dense *d)
 {
 	const struct ccpc_conv *v = &d->u->n->conv;
-	int64_t before = (d->in.at - ccpc_step_read(c, d->u->n)) * LINE_FLOATS;
+	int64_t before = (d->in.at - ccpc_tile_read_line(c, d->u->n)) * CCPC_LINE_FLOATS;
 
-	return d->u->i + 1 < ccpc_step_count(v) && !v->slice_input && !d->in.kept &&
-	       ccpc_step_at(v, d->u->i + 1).s.y0 == d->t.s.y0 &&
+	return d->u->i + 1 < ccpc_conv_tile_count(v) && !v->slice_input && !d->in.resident &&
+	       ccpc_conv_tile_at(v, d->u->i + 1).s.y0 == d->t.s.y0 &&
 	       before + ccpc_region_floats(&d->in) + ccpc_region_floats(&d->out) <=
-		       ccpc_turn_room(d->u->n);
+		       ccpc_swap_capacity(d->u->n);
 }
 
 void ccpc_emit_dense(struct ccpc_code *c, const void *unit)
 {
-	const struct conv_unit *u = unit;
+	const struct ccpc_conv_part *u = unit;
 	const struct ccpc_node *n = u->n;
 	const struct ccpc_conv *v = &n->conv;
-	struct dense d = { .u = u, .t = ccpc_step_at(v, u->i), .k = ccpc_chunk_shape(v) };
+	struct dense d = { .u = u, .t = ccpc_conv_tile_at(v, u->i), .k = ccpc_chunk_shape_of(v) };
 	int64_t c0 = u->group * v->ci, o0 = u->group * v->co;
-	struct ccpc_chunk chunk;
+	struct ccpc_weight_chunk chunk;
 
 	d.in = ccpc_slab_in(n, u->image, c0, c0 + v->ci, &d.t.s);
-	d.out = ccpc_slab_out(n, u->image, o0 + d.t.o0, o0 + d.t.o1, &d.t.s);
+	d.out = ccpc_slab_out(n, &n->out, u->image, o0 + d.t.o0, o0 + d.t.o1, &d.t.s);
 	if (v->adds)
-		d.add = ccpc_slab_add(n, u->image, o0 + d.t.o0, o0 + d.t.o1, &d.t.s);
+		d.add = ccpc_slab_out(n, &n->add, u->image, o0 + d.t.o0, o0 + d.t.o1, &d.t.s);
 	d.next = ccpc_next_input(u);
-	ccpc_step_load(c, n, v->slice_input ? NULL : &d.in, v->adds ? &d.add : NULL, &d.out);
+	ccpc_tile_load(c, n, v->slice_input ? NULL : &d.in, v->adds ? &d.add : NULL, &d.out);
 	chunk = ccpc_chunk_at(n, ccpc_chunk_index(v, u->group, d.t.o0, 0));
 	ccpc_load_weights(c, &chunk);
-	ccpc_step_start(c);
-	ccpc_open_out(c, &d.out, u->x0 > 0);
+	ccpc_tile_start(c);
+	ccpc_prepare_out(c, &d.out, u->x0 > 0);
 	for (int64_t o = d.t.o0, end; o < d.t.o1; o = end) {
 		end = cnn_min(o / v->weight_co * v->weight_co + v->weight_co, d.t.o1);
 		if (v->slice)
@@ -190,8 +212,8 @@ void ccpc_emit_dense(struct ccpc_code *c, const void *unit)
 			exec_chunk(c, &d, o, end);
 	}
 	if (v->adds)
-		ccpc_step_add(c, n, keeps_input(c, &d) ? &d.in : NULL, &d.add, &d.out,
+		ccpc_tile_add(c, n, keeps_input(c, &d) ? &d.in : NULL, &d.add, &d.out,
 			      d.weights + d.k.ones);
 	else
-		ccpc_step_done(c, &d.out);
+		ccpc_tile_done(c, &d.out);
 }

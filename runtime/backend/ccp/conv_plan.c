@@ -1,62 +1,45 @@
 // SPDX-License-Identifier: MIT
 /*
- * Plans of convolutions on core ccp: rows of a slab, output channels of a step and of an EXEC, and
- * whether weights stay or come slice by slice, whichever ccpc_dense_cost finds cheapest.
+ * Plans convolutions on core ccp: rows of a slab, output channels of a tile and of an EXEC, and
+ * whether weights stay or are loaded slice by slice. ccpc_dense_cost decides.
  */
 #include "conv.h"
 
-/* Words of code: an EXEC of a slice with its loads; what a step has besides. */
+/* Words of code: an EXEC of a slice with its loads; the rest of a tile. */
 #define SLICE_WORDS	44
-#define STEP_WORDS	160
+#define TILE_WORDS	160
 #define PLANS_OF_SLICES	8
-
-int64_t ccpc_next_rows(const struct ccpc_conv *v, int64_t rows, int64_t limit)
-{
-	if (!rows)
-		return cnn_min(v->oh, limit);
-	if (rows <= 2 * TILE_ROWS)
-		return rows - 1;
-	/* Many rows: in ever larger steps. */
-	return (rows - 1) / TILE_ROWS * TILE_ROWS - rows / (32 * TILE_ROWS) * TILE_ROWS;
-}
-
-int64_t ccpc_round_channels(int64_t value, int64_t all)
-{
-	if (value >= all)
-		return all;
-	return value >= 16 ? value / 16 * 16 : value >= 4 ? value / 4 * 4 : value;
-}
 
 /* ---- search ---------------------------------------------------------------------------- */
 
-struct search {
+struct conv_search {
 	const struct ccpc_hw *hw;
 	struct ccpc_node *n;
-	int64_t batch;		/* most output channels of a step */
-	int64_t wbank;		/* what a chunk may take of a weight bank: all or half of it */
+	int64_t batch;	     /* most output channels of a tile */
+	int64_t weight_bank; /* floats that a chunk may take: a whole bank or half */
 	int64_t least;
 	struct ccpc_node best;
 };
 
-/* Does the code of a step fit a program? */
-static bool fits_program(const struct search *x)
+/* True if the code of a tile fits a program. */
+static bool fits_program(const struct conv_search *x)
 {
 	const struct ccpc_conv *v = &x->n->conv;
-	int64_t slices = cnn_div_up(v->rows, TILE_ROWS) * conv_columns(v) * slice_count(v) *
-			 cnn_div_up(v->out_co, v->weight_co);
+	int64_t slices = cnn_div_up(v->rows, CCPC_EXEC_ROWS) * ccpc_patch_columns(v) *
+			 ccpc_slice_count(v) * cnn_div_up(v->out_co, v->weight_co);
 
-	return !v->slice || slices * SLICE_WORDS + STEP_WORDS <= x->hw->insns - x->hw->insns / 32;
+	return !v->slice || slices * SLICE_WORDS + TILE_WORDS <= x->hw->insns - x->hw->insns / 32;
 }
 
-/* What is added starts at a line, and so must every batch of that many channels. */
-static bool can_batch(const struct search *x, int64_t co)
+/* An addend starts at a line, so every batch of co channels must. */
+static bool can_batch(const struct conv_search *x, int64_t co)
 {
 	const struct ccpc_conv *v = &x->n->conv;
 
-	return !v->adds || co >= v->co || co * x->n->out_l.plane_pitch % LINE_FLOATS == 0;
+	return !v->adds || co >= v->co || co * x->n->out.layout.plane_pitch % CCPC_LINE_FLOATS == 0;
 }
 
-static void weigh(struct search *x)
+static void weigh(struct conv_search *x)
 {
 	struct ccpc_conv *v = &x->n->conv;
 	int64_t cost;
@@ -70,7 +53,7 @@ static void weigh(struct search *x)
 	x->best = *x->n;
 }
 
-static void weigh_orders(struct search *x)
+static void weigh_orders(struct conv_search *x)
 {
 	x->n->conv.out_first = false;
 	weigh(x);
@@ -78,8 +61,8 @@ static void weigh_orders(struct search *x)
 	weigh(x);
 }
 
-/* Chunks of weight_co output channels with all input channels; a step has several, or a part. */
-static void weigh_chunks(struct search *x, int64_t weight_co)
+/* Chunks of weight_co output channels and all input channels. A tile has several, or a part. */
+static void weigh_chunks(struct conv_search *x, int64_t weight_co)
 {
 	struct ccpc_conv *v = &x->n->conv;
 
@@ -98,16 +81,16 @@ static void weigh_chunks(struct search *x, int64_t weight_co)
 		weigh_orders(x);
 }
 
-/* Most output channels whose weights of all input channels the weight banks hold. */
-static int64_t resident_channels(const struct search *x)
+/* Most output channels whose weights of all input channels fit the weight banks. */
+static int64_t resident_channels(const struct conv_search *x)
 {
 	const struct ccpc_conv *v = &x->n->conv;
-	int64_t room = x->wbank - (v->adds ? 2 : 0);
+	int64_t capacity = x->weight_bank - (v->adds ? 2 : 0);
 
-	return cnn_min(cnn_min(4 * (room / (v->ci * v->kh * v->kw + 1)), x->hw->lob), v->co);
+	return cnn_min(cnn_min(4 * (capacity / (v->ci * v->kh * v->kw + 1)), x->hw->lob), v->co);
 }
 
-static void weigh_resident(struct search *x)
+static void weigh_resident(struct conv_search *x)
 {
 	const struct ccpc_conv *v = &x->n->conv;
 	int64_t most = resident_channels(x), even;
@@ -120,33 +103,35 @@ static void weigh_resident(struct search *x)
 		weigh_chunks(x, even);
 }
 
-/* Input channels of a slice if a chunk has co output channels: as equal as they can be. */
-static int64_t slice_channels(const struct search *x, int64_t co)
+/* Input channels of a slice if a chunk has co output channels: slices of equal size. */
+static int64_t slice_channels(const struct conv_search *x, int64_t co)
 {
 	const struct ccpc_conv *v = &x->n->conv;
 	int64_t quads = cnn_div_up(co, CNNACC_CCP_WEIGHT_BANKS);
-	int64_t room = x->wbank - quads - (v->adds ? 2 : 0);
-	int64_t most = cnn_min(room / (quads * v->kh * v->kw), v->ci);
+	int64_t capacity = x->weight_bank - quads - (v->adds ? 2 : 0);
+	int64_t most = cnn_min(capacity / (quads * v->kh * v->kw), v->ci);
 
 	return most < 1 ? 0 : cnn_div_up(v->ci, cnn_div_up(v->ci, most));
 }
 
-/* Slices of both, where the read bank does not hold even one row of all input channels. */
-static void weigh_slice_input(struct search *x)
+/* Slices of weights and input, if not even one row of all input channels fits the read bank. */
+static void weigh_slice_input(struct conv_search *x)
 {
 	struct ccpc_conv *v = &x->n->conv;
-	int64_t in, out, fit, room = ccpc_in_room(x->n);
+	int64_t in, out, fit, capacity = ccpc_in_capacity(x->n);
 
-	if (v->rows > TILE_ROWS || !ccpc_slab_floats(x->n, v->rows, 1, 1, &in, &out) || in > room)
+	if (v->rows > CCPC_EXEC_ROWS || !ccpc_slab_floats(x->n, v->rows, 1, 1, &in, &out) ||
+	    in > capacity)
 		return;
-	fit = v->rows < v->oh ? room / cnn_max(in, 1) : (room - in) / x->n->in_l.plane_pitch + 1;
+	fit = v->rows < v->oh ? capacity / cnn_max(in, 1) :
+				(capacity - in) / x->n->in.layout.plane_pitch + 1;
 	v->slice = cnn_min(v->slice, fit);
 	v->slice_input = true;
 	weigh_orders(x);
 }
 
 /* Weights slice by slice, for one chunk of output channels after the other. */
-static void weigh_slices(struct search *x, bool input)
+static void weigh_slices(struct conv_search *x, bool input)
 {
 	struct ccpc_conv *v = &x->n->conv;
 	int64_t most = cnn_min(cnn_min(x->batch, x->hw->lob), v->co), last = 0;
@@ -170,55 +155,58 @@ static void weigh_slices(struct search *x, bool input)
 	}
 }
 
-/* Output channels that the write bank holds, with what is added to them. */
-static int64_t batch_channels(const struct search *x, int64_t rows, int64_t out)
+/* Output channels of a batch: what fits the write bank with its addend. */
+static int64_t batch_channels(const struct conv_search *x, int64_t rows, int64_t out)
 {
 	const struct ccpc_node *n = x->n;
-	int64_t room =
-		n->conv.adds ? cnn_min(ccpc_turn_room(n) / 2, CCPC_ADD_MAX) : ccpc_out_room(n);
+	int64_t capacity = n->conv.adds ? cnn_min(ccpc_swap_capacity(n) / 2, CCPC_ADD_MAX) :
+					  ccpc_out_capacity(n);
 
-	if (out > room)
+	if (out > capacity)
 		return 0;
-	return rows < n->conv.oh ? room / cnn_max(out, 1) : (room - out) / n->out_l.plane_pitch + 1;
+	return rows < n->conv.oh ? capacity / cnn_max(out, 1) :
+				   (capacity - out) / n->out.layout.plane_pitch + 1;
 }
 
-static void weigh_rows(struct search *x, const struct conv_limits *l, int64_t rows)
+static void weigh_rows(struct conv_search *x, const struct ccpc_conv_limits *l, int64_t rows)
 {
 	struct ccpc_conv *v = &x->n->conv;
 	int64_t in, out;
 	bool sliced;
 
-	if (!ccpc_can_split(x->n, rows) || !ccpc_slab_floats(x->n, rows, 1, 1, &in, &out))
+	if (!ccpc_can_cut_rows(x->n, rows) || !ccpc_slab_floats(x->n, rows, 1, 1, &in, &out))
 		return;
 	v->rows = rows;
 	x->batch = cnn_min(cnn_min(batch_channels(x, rows, out), v->co), l->co);
 	if (!can_batch(x, x->batch))
-		x->batch = x->batch / LINE_FLOATS * LINE_FLOATS;
+		x->batch = x->batch / CCPC_LINE_FLOATS * CCPC_LINE_FLOATS;
 	if (x->batch < 1)
 		return;
-	sliced = !ccpc_slab_floats(x->n, rows, v->ci, 1, &in, &out) || in > ccpc_in_room(x->n);
+	sliced = !ccpc_slab_floats(x->n, rows, v->ci, 1, &in, &out) || in > ccpc_in_capacity(x->n);
 	for (int parts = 1; parts <= 2; parts++) {
-		x->wbank = parts == 1 ? x->hw->wbank : ccpc_half_lines(x->hw) * LINE_FLOATS;
+		x->weight_bank =
+			parts == 1 ? x->hw->weight_bank : ccpc_half_lines(x->hw) * CCPC_LINE_FLOATS;
 		if (!sliced)
 			weigh_resident(x);
-		if (!sliced || !x->n->split)
+		if (!sliced || !x->n->alternate)
 			weigh_slices(x, sliced);
 	}
 }
 
-bool ccpc_plan_dense(const struct ccpc_hw *hw, struct ccpc_node *n, const struct conv_limits *l)
+bool ccpc_plan_dense(const struct ccpc_hw *hw, struct ccpc_node *n,
+		     const struct ccpc_conv_limits *l)
 {
-	struct search x = { .hw = hw, .n = n, .least = INT64_MAX };
+	struct conv_search x = { .hw = hw, .n = n, .least = INT64_MAX };
 
 	if (n->conv.adds && !ccpc_can_add(n))
 		return false;
 	for (int64_t rows = 0; (rows = ccpc_next_rows(&n->conv, rows, l->rows)) > 0;) {
-		for (int split = 0; split <= ccpc_can_halve(n); split++) {
-			n->split = split;
+		for (int alternate = 0; alternate <= ccpc_can_alternate(n); alternate++) {
+			n->alternate = alternate;
 			weigh_rows(&x, l, rows);
 		}
 	}
-	n->split = false;
+	n->alternate = false;
 	if (x.least < INT64_MAX)
 		*n = x.best;
 	return x.least < INT64_MAX;
@@ -226,21 +214,21 @@ bool ccpc_plan_dense(const struct ccpc_hw *hw, struct ccpc_node *n, const struct
 
 /* ---- attempts -------------------------------------------------------------------------- */
 
-/* Smaller units at each attempt: fewer rows, then columns, then channels. */
-static bool limits_at(struct ccpc_conv *v, int attempt, struct conv_limits *l)
+/* Each attempt makes sections smaller: fewer rows, then columns, then channels. */
+static bool limits_at(struct ccpc_conv *v, int attempt, struct ccpc_conv_limits *l)
 {
-	int steps = 0;
+	int halvings = 0;
 
-	*l = (struct conv_limits){ v->oh, INT64_MAX };
-	v->columns = conv_columns(v);
+	*l = (struct ccpc_conv_limits){ v->oh, INT64_MAX };
+	v->columns = ccpc_patch_columns(v);
 	if (attempt >= 1)
-		l->rows = 4 * TILE_ROWS;
+		l->rows = 4 * CCPC_EXEC_ROWS;
 	if (attempt >= 2)
-		l->rows = TILE_ROWS;
+		l->rows = CCPC_EXEC_ROWS;
 	/* Averages and additions take whole rows. */
-	for (; steps < attempt - 2 && v->columns > 1 && !v->average && !v->adds; steps++)
+	for (; halvings < attempt - 2 && v->columns > 1 && !v->average && !v->adds; halvings++)
 		v->columns = cnn_div_up(v->columns, 2);
-	attempt -= 2 + steps;
+	attempt -= 2 + halvings;
 	if (attempt >= 1)
 		l->co = attempt == 1 ? 16 : attempt == 2 ? 4 : 1;
 	return attempt <= 3;
@@ -249,7 +237,7 @@ static bool limits_at(struct ccpc_conv *v, int attempt, struct conv_limits *l)
 bool ccpc_conv_plan(const struct ccpc_hw *hw, struct ccpc_node *n, int attempt)
 {
 	struct ccpc_conv *v = &n->conv;
-	struct conv_limits l;
+	struct ccpc_conv_limits l;
 
 	v->block = 0;
 	v->slice = 0;

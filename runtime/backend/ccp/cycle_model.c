@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* How long a program takes: the timing section of Documentation/hardware/ccp.rst. */
+/* How many cycles a program takes: the timing section of Documentation/hardware/ccp.rst. */
 #include <string.h>
 
-#include "ccp.h"
+#include "cycle_model.h"
 
 #define DMA_SETUP	16
 
@@ -14,27 +14,27 @@ static uint64_t max64(uint64_t a, uint64_t b)
 static void trace(struct ccpc_clock *c, enum cnnrt_activity what, uint64_t from, uint64_t to)
 {
 	if (c->trace && to > from)
-		ccpc_trace_add(c->trace, what, from, to);
+		c->trace(c->trace_arg, what, from, to);
 }
 
 void ccpc_clock_boot(struct ccpc_clock *c, const struct ccpc_hw *hw, uint32_t insns)
 {
-	uint64_t lines = (uint64_t)cnn_div_up(insns, LINE_FLOATS);
+	uint64_t lines = (uint64_t)cnn_div_up(insns, CCPC_LINE_FLOATS);
 
 	memset(c, 0, sizeof(*c));
-	c->t = c->d = DMA_SETUP + lines;
-	c->count.dma_program = c->d;
+	c->now = c->dma_free = DMA_SETUP + lines;
+	c->count.dma_program = c->dma_free;
 	c->count.read_program = lines * CNNACC_LINE_SIZE;
-	c->bank = hw->bank;
-	c->wbank = hw->wbank;
+	c->data_bank = hw->data_bank;
+	c->weight_bank = hw->weight_bank;
 }
 
 /* ---- halves ---------------------------------------------------------------------------- */
 
-/* Of a bank of size floats, those that hold floats first..end-1: bit 0 the lower, 1 the upper. */
+/* Halves of a bank of @size floats that hold floats first..end-1. Bit 0: lower, bit 1: upper. */
 static unsigned int touched(int64_t first, int64_t end, int64_t size)
 {
-	int64_t middle = size / LINE_FLOATS / 2 * LINE_FLOATS;
+	int64_t middle = size / CCPC_LINE_FLOATS / 2 * CCPC_LINE_FLOATS;
 
 	return (unsigned int)((first < middle) | (end > middle) << 1);
 }
@@ -71,20 +71,20 @@ static unsigned int map_halves(const struct ccpc_clock *c, unsigned int bank, st
 {
 	int64_t pitch = m.pitch ? m.pitch : m.plane;
 
-	return touched(m.base + first * pitch, m.base + last * pitch + m.plane, c->bank)
+	return touched(m.base + first * pitch, m.base + last * pitch + m.plane, c->data_bank)
 	       << 2 * bank;
 }
 
 /* ---- units ----------------------------------------------------------------------------- */
 
-int64_t ccpc_conv_body(const struct ccpc_hw *hw, int64_t ci, int64_t co, int64_t vec, int64_t kh,
-		       int64_t kw, int64_t sy, int64_t sx)
+int64_t ccpc_conv_body_cycles(uint32_t groups, const struct ccpc_exec_shape *e)
 {
-	int64_t rows = (vec - 1) * sy + kh;
-	int64_t columns = (CNNACC_CCP_LANES - 1) * sx + kw;
-	int64_t passes = cnn_div_up(co, CNNACC_CCP_BEATS * hw->groups);
+	int64_t rows = (e->rows - 1) * e->sy + e->kh;
+	int64_t columns = (CNNACC_CCP_LANES - 1) * e->sx + e->kw;
+	int64_t passes = cnn_div_up(e->co, CNNACC_CCP_BEATS * groups);
 
-	return ci * (rows * cnn_div_up(columns, 16) + 2 + passes * (kh * (4 * kw + 1) + 4));
+	return e->ci *
+	       (rows * cnn_div_up(columns, 16) + 2 + passes * (e->kh * (4 * e->kw + 1) + 4));
 }
 
 static uint32_t bits(uint32_t word, unsigned int shift, unsigned int count)
@@ -97,7 +97,7 @@ static uint32_t or_default(uint32_t value, uint32_t def)
 	return value ? value : def;
 }
 
-/* Outputs of one channel of a tile that lie inside the map. */
+/* Outputs of one channel of the EXEC that lie inside the map. */
 static uint64_t conv_outputs(const struct ccpc_clock *c)
 {
 	uint32_t ow = c->conv0[1] >> 16, oh = or_default(c->conv1[4] >> 16, ow);
@@ -122,14 +122,14 @@ static struct use conv_use(const struct ccpc_clock *c, uint32_t co)
 	const struct map in = { (int32_t)g[0], g[5], ih * iw };
 	const struct map out = { (int32_t)g[1], g[6], oh * ow };
 	struct use use = {
-		map_halves(c, c->sel, in, ci_start, ci_end),
-		map_halves(c, !c->sel, out, co_start, co_start + co - 1),
+		map_halves(c, c->read_bank, in, ci_start, ci_end),
+		map_halves(c, !c->read_bank, out, co_start, co_start + co - 1),
 	};
 	unsigned int weights = touched(base + (first * pitch + ci_start) * taps,
-				       base + (last * pitch + ci_end + 1) * taps, c->wbank);
+				       base + (last * pitch + ci_end + 1) * taps, c->weight_bank);
 
 	if (r[0] & CNNACC_CCP_R0_BIAS)
-		weights |= touched((int32_t)g[3] + first, (int32_t)g[3] + last + 1, c->wbank);
+		weights |= touched((int32_t)g[3] + first, (int32_t)g[3] + last + 1, c->weight_bank);
 	for (uint32_t i = 0; i < co && i < CNNACC_CCP_WEIGHT_BANKS; i++)
 		use.reads |= weight_halves((co_start + i) % CNNACC_CCP_WEIGHT_BANKS, weights);
 	return use;
@@ -138,23 +138,29 @@ static struct use conv_use(const struct ccpc_clock *c, uint32_t co)
 static uint64_t conv_time(struct ccpc_clock *c, struct use *use)
 {
 	const uint32_t *r = c->conv0;
-	uint32_t kh = bits(r[0], 16, 8), kw = or_default(bits(r[0], 28, 4), kh);
-	uint32_t sy = bits(r[0], 8, 8), sx = or_default(bits(r[0], 24, 4), sy);
-	uint32_t ci_num = bits(r[2], 0, 16), ci_start = bits(r[3], 0, 16), ci_end = r[3] >> 16;
-	uint32_t vec = bits(r[5], 0, 5), co_start = r[5] >> 16;
-	struct ccpc_hw hw = { .groups = bits(r[5], 8, 2) + 1 };
+	uint32_t ci_num = bits(r[2], 0, 16), ci_end = r[3] >> 16, co_start = r[5] >> 16;
 	uint32_t co = or_default(bits(r[6], 0, 16), (r[2] >> 16) - co_start);
+	uint32_t groups = bits(r[5], 8, 2) + 1;
+	struct ccpc_exec_shape e = {
+		.ci = (int64_t)ci_end - bits(r[3], 0, 16) + 1,
+		.co = co,
+		.rows = bits(r[5], 0, 5),
+		.kh = bits(r[0], 16, 8),
+		.sy = bits(r[0], 8, 8),
+	};
 	bool last = ci_end + 1 == ci_num;
-	uint64_t t =
-		6 + (uint64_t)ccpc_conv_body(&hw, ci_end - ci_start + 1, co, vec, kh, kw, sy, sx);
+	uint64_t t;
 
+	e.kw = or_default(bits(r[0], 28, 4), (uint32_t)e.kh);
+	e.sx = or_default(bits(r[0], 24, 4), (uint32_t)e.sy);
+	t = 6 + (uint64_t)ccpc_conv_body_cycles(groups, &e);
 	if (last && (r[0] & CNNACC_CCP_R0_BIAS))
-		t += 4 * (uint64_t)cnn_div_up(co, CNNACC_CCP_BEATS * hw.groups);
+		t += 4 * (uint64_t)cnn_div_up(co, CNNACC_CCP_BEATS * groups);
 	if (last)
-		t += (uint64_t)vec * co;
+		t += (uint64_t)e.rows * co;
 	*use = conv_use(c, co);
 	c->count.mac_slots += 512 * t;
-	c->count.mac_useful += (uint64_t)(ci_end - ci_start + 1) * kh * kw * co * conv_outputs(c);
+	c->count.mac_useful += (uint64_t)(e.ci * e.kh * e.kw) * co * conv_outputs(c);
 	return t;
 }
 
@@ -167,8 +173,8 @@ static struct use maps_use(const struct ccpc_clock *c, int64_t channels, struct 
 			   struct map out)
 {
 	return (struct use){
-		map_halves(c, c->sel, in, 0, channels - 1),
-		map_halves(c, !c->sel, out, 0, channels - 1),
+		map_halves(c, c->read_bank, in, 0, channels - 1),
+		map_halves(c, !c->read_bank, out, 0, channels - 1),
 	};
 }
 
@@ -200,16 +206,17 @@ static uint64_t pad_time(const struct ccpc_clock *c, struct use *use)
 	return (uint64_t)cnn_div_up(channels * plane, 16);
 }
 
-/* Of the weight banks as one linear memory, for floats first..first+count-1. */
+/* The same for floats first..first+count-1 of the weight banks as one linear memory. */
 static unsigned int linear_halves(const struct ccpc_clock *c, int64_t first, int64_t count)
 {
 	unsigned int set = 0;
 
-	for (int64_t b = first / c->wbank; b * c->wbank < first + count; b++)
+	for (int64_t b = first / c->weight_bank; b * c->weight_bank < first + count; b++)
 		set |= weight_halves((unsigned int)b,
-				     touched(cnn_max(first - b * c->wbank, 0),
-					     cnn_min(first + count - b * c->wbank, c->wbank),
-					     c->wbank));
+				     touched(cnn_max(first - b * c->weight_bank, 0),
+					     cnn_min(first + count - b * c->weight_bank,
+						     c->weight_bank),
+					     c->weight_bank));
 	return set;
 }
 
@@ -243,26 +250,29 @@ static void run_unit(struct ccpc_clock *c, unsigned int unit)
 		t = pad_time(c, &use);
 	else
 		t = fc_time(c, &use);
-	start = latest(c->read, use.writes, latest(c->written, use.reads | use.writes, c->t));
-	trace(c, CNNRT_STALL, c->t, start);
+	start = latest(c->read, use.writes, latest(c->written, use.reads | use.writes, c->now));
+	trace(c, CNNRT_STALL, c->now, start);
 	trace(c, CNNRT_COMPUTE, start, start + t);
-	c->count.stall += start - c->t;
+	c->count.stall += start - c->now;
 	c->count.compute += t;
-	c->t = start + t;
-	extend(c->read, use.reads, c->t);
-	extend(c->written, use.writes, c->t);
+	c->now = start + t;
+	extend(c->read, use.reads, c->now);
+	extend(c->written, use.writes, c->now);
 }
 
 /* ---- transfers ------------------------------------------------------------------------- */
 
-/* Where they come from or go to tells what they are. */
+/* The memory address tells weights from activations. */
 static void count_dma(struct ccpc_clock *c, uint64_t line, uint64_t lines, bool load)
 {
 	uint64_t bytes = lines * CNNACC_LINE_SIZE, cycles = DMA_SETUP + lines;
 	bool weights = load && line >= CNN_VA_WEIGHTS / CNNACC_LINE_SIZE;
 
-	trace(c, !load ? CNNRT_DMA_STORE : weights ? CNNRT_DMA_WEIGHTS : CNNRT_DMA_LOAD,
-	      c->d - cycles, c->d);
+	trace(c,
+	      !load   ? CNNRT_DMA_STORE :
+	      weights ? CNNRT_DMA_WEIGHTS :
+			CNNRT_DMA_LOAD,
+	      c->dma_free - cycles, c->dma_free);
 	*(weights ? &c->count.dma_weights : &c->count.dma_data) += cycles;
 	*(!load ? &c->count.written : weights ? &c->count.read_weights : &c->count.read_data) +=
 		bytes;
@@ -274,31 +284,32 @@ static void run_dma(struct ccpc_clock *c, uint32_t insn, bool load)
 	int64_t first = c->reg[bits(insn, CNNACC_CCP_RT_SHIFT, 3)];
 	unsigned int tgt = bits(insn, CNNACC_CCP_TGT_SHIFT, 3), set;
 
-	c->t++;
+	c->now++;
 	if (!lines)
 		return;
 	if (tgt >= CNNACC_CCP_TGT_WEIGHT0)
 		set = weight_halves(tgt - CNNACC_CCP_TGT_WEIGHT0,
-				    touched(first * LINE_FLOATS, (first + lines) * LINE_FLOATS,
-					    c->wbank));
+				    touched(first * CCPC_LINE_FLOATS,
+					    (first + lines) * CCPC_LINE_FLOATS, c->weight_bank));
 	else
-		set = touched(first * LINE_FLOATS, (first + lines) * LINE_FLOATS, c->bank) <<
-		      2 * (tgt ^ c->sel);
-	/* EXEC holds the controller: no half is busy for longer than both are. */
-	c->d = max64(c->t, c->d) + DMA_SETUP + (uint64_t)lines;
+		set = touched(first * CCPC_LINE_FLOATS, (first + lines) * CCPC_LINE_FLOATS,
+			      c->data_bank)
+		      << 2 * (tgt ^ c->read_bank);
+	/* The controller waits for an EXEC, so no half is busy longer than controller and DMA. */
+	c->dma_free = max64(c->now, c->dma_free) + DMA_SETUP + (uint64_t)lines;
 	count_dma(c, c->reg[bits(insn, CNNACC_CCP_RA_SHIFT, 3)], (uint64_t)lines, load);
-	extend(load ? c->written : c->read, set, c->d);
+	extend(load ? c->written : c->read, set, c->dma_free);
 }
 
-void ccpc_clock_turn(struct ccpc_clock *c, int64_t lines)
+void ccpc_clock_switch_overlay(struct ccpc_clock *c, int64_t lines)
 {
-	c->t += 2 + 1;
-	c->d = max64(c->t, c->d) + DMA_SETUP + (uint64_t)lines;
-	trace(c, CNNRT_DMA_PROGRAM, c->d - DMA_SETUP - (uint64_t)lines, c->d);
+	c->now += 2 + 1;
+	c->dma_free = max64(c->now, c->dma_free) + DMA_SETUP + (uint64_t)lines;
+	trace(c, CNNRT_DMA_PROGRAM, c->dma_free - DMA_SETUP - (uint64_t)lines, c->dma_free);
 	c->count.dma_program += DMA_SETUP + (uint64_t)lines;
 	c->count.read_program += (uint64_t)lines * CNNACC_LINE_SIZE;
-	c->t = c->d + 2;
-	c->steps += 3;
+	c->now = c->dma_free + 2;
+	c->insns_run += 3;
 }
 
 static void run_cfg(struct ccpc_clock *c, uint32_t insn)
@@ -308,16 +319,16 @@ static void run_cfg(struct ccpc_clock *c, uint32_t insn)
 	uint32_t *to = bits(insn, CNNACC_CCP_GROUP_SHIFT, 2) ? c->conv1 : group[unit];
 
 	memcpy(to, c->reg, sizeof(c->reg));
-	c->t += 8;
+	c->now += 8;
 }
 
-/* LDI, LDIH, ADDI, SWAP, NOP and BNZ; returns where the next instruction is. */
+/* LDI, LDIH, ADDI, SWAP, NOP and BNZ. Returns the index of the next instruction. */
 static uint32_t run_simple(struct ccpc_clock *c, uint32_t insn, uint32_t pc)
 {
 	uint32_t *rd = &c->reg[bits(insn, CNNACC_CCP_RD_SHIFT, 3)];
 	enum cnnacc_ccp_op op = insn >> CNNACC_CCP_OP_SHIFT;
 
-	c->t++;
+	c->now++;
 	if (op == CNNACC_CCP_LDI)
 		*rd = insn & 0xffff;
 	else if (op == CNNACC_CCP_LDIH)
@@ -325,19 +336,19 @@ static uint32_t run_simple(struct ccpc_clock *c, uint32_t insn, uint32_t pc)
 	else if (op == CNNACC_CCP_ADDI)
 		*rd = c->reg[bits(insn, CNNACC_CCP_RS_SHIFT, 3)] + (uint32_t)(int16_t)insn;
 	else if (op == CNNACC_CCP_SWAP)
-		c->sel ^= 1;
+		c->read_bank ^= 1;
 	if (op != CNNACC_CCP_BNZ || !*rd)
 		return pc + 1;
-	c->t++;
+	c->now++;
 	return insn & CNNACC_CCP_TARGET_MASK;
 }
 
-uint32_t ccpc_clock_step(struct ccpc_clock *c, const uint32_t *words, uint32_t pc)
+uint32_t ccpc_clock_run_insn(struct ccpc_clock *c, const uint32_t *words, uint32_t pc)
 {
 	uint32_t insn = words[pc];
 	enum cnnacc_ccp_op op = insn >> CNNACC_CCP_OP_SHIFT;
 
-	c->steps++;
+	c->insns_run++;
 	if (op == CNNACC_CCP_LOAD || op == CNNACC_CCP_STORE)
 		run_dma(c, insn, op == CNNACC_CCP_LOAD);
 	else if (op == CNNACC_CCP_CFG)
@@ -352,5 +363,5 @@ uint32_t ccpc_clock_step(struct ccpc_clock *c, const uint32_t *words, uint32_t p
 void ccpc_clock_run(struct ccpc_clock *c, const uint32_t *words, uint32_t from, uint32_t to)
 {
 	for (uint32_t pc = from; pc < to;)
-		pc = ccpc_clock_step(c, words, pc);
+		pc = ccpc_clock_run_insn(c, words, pc);
 }

@@ -6,17 +6,17 @@
 
 #define MAX_SIZE	65535	/* sizes and channel counts are 16-bit fields */
 
-/* The layout this core likes: planes start at a line, or touch if they are tiny. */
+/* Preferred layout: line-aligned planes; tiny planes are packed. */
 static struct cnn_layout layout(int64_t n, int64_t c, int64_t plane)
 {
-	int64_t pitch = plane < LINE_FLOATS ? plane : cnn_round_up(plane, LINE_FLOATS);
+	int64_t pitch = plane < CCPC_LINE_FLOATS ? plane : cnn_round_up(plane, CCPC_LINE_FLOATS);
 
 	return (struct cnn_layout){
 		.n = n,
 		.c = c,
 		.plane = plane,
 		.plane_pitch = pitch,
-		.image_pitch = n > 1 ? cnn_round_up(c * pitch, LINE_FLOATS) : c * pitch,
+		.image_pitch = n > 1 ? cnn_round_up(c * pitch, CCPC_LINE_FLOATS) : c * pitch,
 		.size = sizeof(float),
 	};
 }
@@ -25,7 +25,8 @@ static bool check_act(const struct cnn_node *n, bool relu, char *reason)
 {
 	if (n->act.kind == CNN_ACT_NONE || (relu && n->act.kind == CNN_ACT_RELU))
 		return true;
-	return cnn_reject(reason, "%s: fused activation %s", n->op_type, n->fused ? n->fused : "");
+	return cnn_reject(reason, "%s: fused activation %s is not supported by ccp", n->op_type,
+			  n->fused ? n->fused : "");
 }
 
 static bool check_value(const struct cnn_node *n, const struct cnn_tensor *t, char *reason)
@@ -47,7 +48,6 @@ static bool check_limit(const struct cnn_node *n, const char *what, int64_t valu
 			  (long long)value, (long long)limit);
 }
 
-/* A constant float tensor. */
 static bool check_constant(const struct cnn_node *n, const struct cnn_tensor *t, const char *what,
 			   char *reason)
 {
@@ -59,21 +59,29 @@ static bool check_constant(const struct cnn_node *n, const struct cnn_tensor *t,
 /* ---- windows --------------------------------------------------------------------------- */
 
 /* One axis of a window: 0 rows, 1 columns; a 1-D map is one row. */
-struct axis {
+struct window_axis {
 	int64_t in, out, kernel, stride, dilation, begin, end;
 };
 
-static struct axis window_axis(const struct cnn_window *w, int axis)
+static struct window_axis get_axis(const struct cnn_window *w, int axis)
 {
 	int i = axis - (2 - w->spatial);
 
 	if (i < 0)
-		return (struct axis){ 1, 1, 1, 1, 1, 0, 0 };
-	return (struct axis){ w->in[i], w->out[i], w->kernel[i], w->stride[i], w->dilation[i],
-			      w->pad_begin[i], w->pad_end[i] };
+		return (struct window_axis){ 1, 1, 1, 1, 1, 0, 0 };
+	return (struct window_axis){
+		.in = w->in[i],
+		.out = w->out[i],
+		.kernel = w->kernel[i],
+		.stride = w->stride[i],
+		.dilation = w->dilation[i],
+		.begin = w->pad_begin[i],
+		.end = w->pad_end[i],
+	};
 }
 
-static bool check_axis(const struct cnn_node *n, const struct axis *a, int64_t kernel, char *reason)
+static bool check_axis(const struct cnn_node *n, const struct window_axis *a, int64_t kernel,
+		       char *reason)
 {
 	if (a->dilation > 1 && a->kernel > 1)
 		return cnn_reject(reason, "%s: dilation %lld, limit of ccp 1", n->op_type,
@@ -100,14 +108,14 @@ static bool get_window(const struct cnn_graph *g, const struct cnn_node *n, stru
 static void set_io(struct ccpc_node *node, const struct cnn_node *n, int in)
 {
 	node->relu = n->act.kind == CNN_ACT_RELU;
-	node->in = n->in[in];
-	node->out = n->out[0];
+	node->in.value = n->in[in];
+	node->out.value = n->out[0];
 }
 
-static void fill_conv(struct ccpc_node *node, const struct cnn_window *w, const struct axis *y,
-		      const struct axis *x)
+static void fill_conv(struct ccpc_node *node, const struct cnn_window *w,
+		      const struct window_axis *y, const struct window_axis *x)
 {
-	node->kind = CCP_CONV;
+	node->kind = &ccpc_conv;
 	node->conv = (struct ccpc_conv){
 		.n = w->batch,
 		.groups = w->group,
@@ -121,13 +129,13 @@ static void fill_conv(struct ccpc_node *node, const struct cnn_window *w, const 
 		.kw = x->kernel,
 		.sy = y->stride,
 		.sx = x->stride,
-		.pt = y->begin,
-		.pb = y->end,
-		.pl = x->begin,
-		.pr = x->end,
+		.pad.top = y->begin,
+		.pad.bottom = y->end,
+		.pad.left = x->begin,
+		.pad.right = x->end,
 	};
-	node->in_l = layout(w->batch, w->in_ch, y->in * x->in);
-	node->out_l = layout(w->batch, w->out_ch, y->out * x->out);
+	node->in.layout = layout(w->batch, w->in_ch, y->in * x->in);
+	node->out.layout = layout(w->batch, w->out_ch, y->out * x->out);
 }
 
 static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, struct ccpc_node *node,
@@ -135,7 +143,7 @@ static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, stru
 {
 	const struct cnn_tensor *weight = cnn_node_in(g, n, 1), *bias = cnn_node_in(g, n, 2);
 	struct cnn_window w;
-	struct axis y, x;
+	struct window_axis y, x;
 
 	if (!get_window(g, n, &w, reason) || !check_act(n, true, reason) ||
 	    !check_constant(n, weight, "weight", reason) ||
@@ -144,8 +152,8 @@ static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, stru
 	if (w.spatial > 2)
 		return cnn_reject(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type,
 				  w.spatial);
-	y = window_axis(&w, 0);
-	x = window_axis(&w, 1);
+	y = get_axis(&w, 0);
+	x = get_axis(&w, 1);
 	if (!check_axis(n, &y, CNNACC_CCP_KERNEL_MAX, reason) ||
 	    !check_axis(n, &x, CNNACC_CCP_KERNEL_MAX, reason) ||
 	    !check_limit(n, "channels", cnn_max(w.in_ch, w.out_ch), MAX_SIZE, reason))
@@ -155,38 +163,38 @@ static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, stru
 	if (cnn_node_in(g, n, 3)) {
 		if (w.group > 1)
 			return cnn_reject(reason,
-					  "%s: adds a value and has %lld groups, limit of ccp 1",
+					  "%s: fused addition with %lld groups, limit of ccp 1",
 					  n->op_type, (long long)w.group);
-		node->add = n->in[3];
-		node->add_l = node->out_l;
+		node->add.value = n->in[3];
+		node->add.layout = node->out.layout;
 		node->conv.adds = true;
 	}
 	node->conv.w = (struct ccpc_weights){
 		.data = weight->data,
-		.so = node->conv.ci * y.kernel * x.kernel,
-		.sc = y.kernel * x.kernel,
+		.stride_out = node->conv.ci * y.kernel * x.kernel,
+		.stride_in = y.kernel * x.kernel,
 		.scale = 1,
 		.bias = bias ? bias->data : NULL,
-		.bias_step = 1,
+		.bias_stride = 1,
 		.bias_scale = 1,
 	};
 	return true;
 }
 
-/* How far the last window reaches past the input and its padding at the beginning. */
-static int64_t overhang(const struct axis *a)
+/* How far the last window reaches past the input, apart from the leading padding. */
+static int64_t overhang(const struct window_axis *a)
 {
 	return (a->out - 1) * a->stride + a->kernel - a->in - a->begin;
 }
 
-/* A convolution of each channel with equal weights. */
+/* Max and average pools as a convolution of each channel with equal weights. */
 static bool match_pool_conv(const struct cnn_node *n, const struct cnn_window *w,
-			    const struct axis *y, const struct axis *x, struct ccpc_node *node,
-			    char *reason)
+			    const struct window_axis *y, const struct window_axis *x,
+			    struct ccpc_node *node, char *reason)
 {
-	struct axis ay = *y, ax = *x;
+	struct window_axis ay = *y, ax = *x;
 
-	/* What the last window reaches of the padding is all that is needed. */
+	/* Only the padding that the last window reaches is needed. */
 	ay.end = cnn_max(0, (y->out - 1) * y->stride + y->kernel - y->in - y->begin);
 	ax.end = cnn_max(0, (x->out - 1) * x->stride + x->kernel - x->in - x->begin);
 	if (!check_axis(n, &ay, CNNACC_CCP_KERNEL_MAX, reason) ||
@@ -202,10 +210,10 @@ static bool match_pool_conv(const struct cnn_node *n, const struct cnn_window *w
 	return true;
 }
 
-/* The same with a divisor that counts what is under the window. */
+/* An average pool whose divisor is the number of elements under the window. */
 static bool match_border_average(const struct cnn_node *n, const struct cnn_window *w,
-				 const struct axis *y, const struct axis *x, struct ccpc_node *node,
-				 char *reason)
+				 const struct window_axis *y, const struct window_axis *x,
+				 struct ccpc_node *node, char *reason)
 {
 	bool pads = w->count_include_pad;
 
@@ -215,16 +223,16 @@ static bool match_border_average(const struct cnn_node *n, const struct cnn_wind
 	if (!match_pool_conv(n, w, y, x, node, reason))
 		return false;
 	node->conv.average = true;
-	node->conv.top = pads ? y->begin : 0;
-	node->conv.bottom = pads ? y->end : 0;
-	node->conv.left = pads ? x->begin : 0;
-	node->conv.right = pads ? x->end : 0;
+	node->conv.counted.top = pads ? y->begin : 0;
+	node->conv.counted.bottom = pads ? y->end : 0;
+	node->conv.counted.left = pads ? x->begin : 0;
+	node->conv.counted.right = pads ? x->end : 0;
 	return true;
 }
 
 static bool match_pool_unit(const struct cnn_node *n, const struct cnn_window *w,
-			    const struct axis *y, const struct axis *x, struct ccpc_node *node,
-			    char *reason)
+			    const struct window_axis *y, const struct window_axis *x,
+			    struct ccpc_node *node, char *reason)
 {
 	if (!check_axis(n, y, 2 * CNNACC_CCP_PAD_MAX, reason) ||
 	    !check_axis(n, x, 2 * CNNACC_CCP_PAD_MAX, reason))
@@ -234,7 +242,7 @@ static bool match_pool_unit(const struct cnn_node *n, const struct cnn_window *w
 				  "%s: the last window reaches %lld past the map, limit of ccp %d",
 				  n->op_type, (long long)cnn_max(overhang(y), overhang(x)),
 				  CNNACC_CCP_PAD_MAX);
-	node->kind = CCP_POOL;
+	node->kind = &ccpc_pool;
 	node->pool = (struct ccpc_pool){
 		.n = w->batch,
 		.c = w->in_ch,
@@ -246,12 +254,11 @@ static bool match_pool_unit(const struct cnn_node *n, const struct cnn_window *w
 		.kw = x->kernel,
 		.sy = y->stride,
 		.sx = x->stride,
-		.pt = y->begin,
-		.pl = x->begin,
+		.pad = { .top = y->begin, .left = x->begin },
 		.average = n->op == CNN_OP_AVERAGE_POOL,
 	};
-	node->in_l = layout(w->batch, w->in_ch, y->in * x->in);
-	node->out_l = layout(w->batch, w->in_ch, y->out * x->out);
+	node->in.layout = layout(w->batch, w->in_ch, y->in * x->in);
+	node->out.layout = layout(w->batch, w->in_ch, y->out * x->out);
 	return true;
 }
 
@@ -259,17 +266,17 @@ static bool match_max_pool(const struct cnn_graph *g, const struct cnn_node *n,
 			   struct ccpc_node *node, char *reason)
 {
 	struct cnn_window w;
-	struct axis y, x;
+	struct window_axis y, x;
 
 	if (!get_window(g, n, &w, reason) || !check_act(n, true, reason))
 		return false;
 	if (n->n_out > 1 && n->out[1] >= 0)
-		return cnn_reject(reason, "%s: output Indices", n->op_type);
+		return cnn_reject(reason, "%s: output Indices is not supported by ccp", n->op_type);
 	if (w.spatial > 2)
 		return cnn_reject(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type,
 				  w.spatial);
-	y = window_axis(&w, 0);
-	x = window_axis(&w, 1);
+	y = get_axis(&w, 0);
+	x = get_axis(&w, 1);
 	set_io(node, n, 0);
 	if (y.kernel == 1 && x.kernel == 1 && !y.begin && !x.begin)
 		return match_pool_conv(n, &w, &y, &x, node, reason);
@@ -281,8 +288,8 @@ static bool match_max_pool(const struct cnn_graph *g, const struct cnn_node *n,
 	return match_pool_unit(n, &w, &y, &x, node, reason);
 }
 
-/* Does every window count kernel elements, as the core assumes? */
-static bool counts_all(const struct cnn_window *w, const struct axis *a)
+/* True if every window counts all its elements, as the pooling unit assumes. */
+static bool counts_all(const struct cnn_window *w, const struct window_axis *a)
 {
 	int64_t over = overhang(a);
 
@@ -293,14 +300,14 @@ static bool counts_all(const struct cnn_window *w, const struct axis *a)
 
 static bool match_mean(int64_t batch, int64_t channels, int64_t plane, struct ccpc_node *node)
 {
-	node->kind = CCP_MEAN;
+	node->kind = &ccpc_mean;
 	node->mean = (struct ccpc_mean){
 		.n = batch,
 		.c = channels,
 		.plane = plane,
 	};
-	node->in_l = layout(batch, channels, plane);
-	node->out_l = layout(batch, channels, 1);
+	node->in.layout = layout(batch, channels, plane);
+	node->out.layout = layout(batch, channels, 1);
 	return true;
 }
 
@@ -310,7 +317,7 @@ static bool match_average_pool(const struct cnn_graph *g, const struct cnn_node 
 	int64_t plane = 1;
 	bool global = true;
 	struct cnn_window w;
-	struct axis y, x;
+	struct window_axis y, x;
 
 	if (!get_window(g, n, &w, reason) || !check_act(n, true, reason))
 		return false;
@@ -324,8 +331,8 @@ static bool match_average_pool(const struct cnn_graph *g, const struct cnn_node 
 	if (w.spatial > 2)
 		return cnn_reject(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type,
 				  w.spatial);
-	y = window_axis(&w, 0);
-	x = window_axis(&w, 1);
+	y = get_axis(&w, 0);
+	x = get_axis(&w, 1);
 	if (!counts_all(&w, &y) || !counts_all(&w, &x))
 		return match_border_average(n, &w, &y, &x, node, reason);
 	if (y.kernel > 3 || x.kernel > 3 || y.kernel * x.kernel == 1 ||
@@ -347,10 +354,11 @@ static bool match_reduce_mean(const struct cnn_graph *g, const struct cnn_node *
 	if (!check_value(n, x, reason) || !check_value(n, cnn_node_out(g, n, 0), reason) ||
 	    !check_act(n, false, reason))
 		return false;
-	axes = cnn_node_ints(n, "axes", &count);
+	axes = n->params.reduce.axes.v;
+	count = n->params.reduce.axes.n;
 	if (list) {
 		axes = list->data;
-		count = axes ? (int)cnn_tensor_count(list) : 0;
+		count = axes && list->dtype == CNN_INT64 ? (int)cnn_tensor_count(list) : 0;
 	}
 	for (int i = 0; i < count; i++) {
 		int64_t a = axes[i] < 0 ? axes[i] + x->rank : axes[i];
@@ -358,7 +366,8 @@ static bool match_reduce_mean(const struct cnn_graph *g, const struct cnn_node *
 		seen |= a >= 0 && a < x->rank ? 1 << a : 0;
 	}
 	if (x->rank < 3 || seen != (1 << x->rank) - 4)
-		return cnn_reject(reason, "%s: axes other than the map's", n->op_type);
+		return cnn_reject(reason, "%s: reduces other axes than those of the map",
+				  n->op_type);
 	for (int i = 2; i < x->rank; i++)
 		plane *= x->dims[i];
 	set_io(node, n, 0);
@@ -370,14 +379,13 @@ static bool match_reduce_mean(const struct cnn_graph *g, const struct cnn_node *
 static const int64_t *pad_amounts(const struct cnn_graph *g, const struct cnn_node *n, int *count)
 {
 	const struct cnn_tensor *pads = cnn_node_in(g, n, 1);
-	const int64_t *list;
 
 	if (pads) {
 		*count = pads->data && pads->dtype == CNN_INT64 ? (int)cnn_tensor_count(pads) : 0;
 		return pads->data;
 	}
-	list = cnn_node_ints(n, "pads", count);
-	return list ? list : cnn_node_ints(n, "paddings", count);
+	*count = n->params.pad.pads.n;
+	return n->params.pad.pads.v;
 }
 
 static bool match_pad(const struct cnn_graph *g, const struct cnn_node *n, struct ccpc_node *node,
@@ -391,21 +399,20 @@ static bool match_pad(const struct cnn_graph *g, const struct cnn_node *n, struc
 	    !check_act(n, false, reason))
 		return false;
 	pads = pad_amounts(g, n, &count);
-	if (strcmp(cnn_node_str(n, "mode", "constant"), "constant") ||
-	    cnn_node_float(n, "value", 0) != 0 ||
+	if (n->params.pad.mode != CNN_PAD_CONSTANT || n->params.pad.value != 0 ||
 	    (value && (!value->data || value->dtype != CNN_FLOAT32 || *(float *)value->data != 0)))
-		return cnn_reject(reason, "%s: mode or value, ccp pads with the constant 0",
+		return cnn_reject(reason, "%s: mode or value; ccp pads with the constant 0",
 				  n->op_type);
 	if (x->rank != 4 || count != 8)
 		return cnn_reject(reason, "%s: %d axes, ccp has 4", n->op_type, x->rank);
 	if (pads[0] || pads[1] || pads[4] || pads[5] || pads[2] < 1 || pads[2] > 2 ||
 	    pads[3] != pads[2] || pads[6] != pads[2] || pads[7] != pads[2])
-		return cnn_reject(reason, "%s: pads, ccp has 1 or 2 on every side of the map",
+		return cnn_reject(reason, "%s: pads; ccp pads every side of the map by 1 or by 2",
 				  n->op_type);
 	if (!check_limit(n, "map size", cnn_max(x->dims[2], x->dims[3]), MAX_SIZE - 4, reason))
 		return false;
 	set_io(node, n, 0);
-	node->kind = CCP_PAD;
+	node->kind = &ccpc_pad;
 	node->pad = (struct ccpc_pad){
 		.n = x->dims[0],
 		.c = x->dims[1],
@@ -413,9 +420,9 @@ static bool match_pad(const struct cnn_graph *g, const struct cnn_node *n, struc
 		.iw = x->dims[3],
 		.layers = pads[2],
 	};
-	node->in_l = layout(x->dims[0], x->dims[1], x->dims[2] * x->dims[3]);
-	node->out_l = layout(x->dims[0], x->dims[1],
-			     (x->dims[2] + 2 * pads[2]) * (x->dims[3] + 2 * pads[2]));
+	node->in.layout = layout(x->dims[0], x->dims[1], x->dims[2] * x->dims[3]);
+	node->out.layout = layout(x->dims[0], x->dims[1],
+				  (x->dims[2] + 2 * pads[2]) * (x->dims[3] + 2 * pads[2]));
 	return true;
 }
 
@@ -435,7 +442,7 @@ static bool match_bias(const struct cnn_node *n, const struct cnn_tensor *c,
 	if (count != 1 && (count != mm->n || c->dims[c->rank - 1] != mm->n))
 		return cnn_reject(reason, "%s: C is not one value per column", n->op_type);
 	w->bias = c->data;
-	w->bias_step = count > 1;
+	w->bias_stride = count > 1;
 	w->bias_scale = mm->beta;
 	return true;
 }
@@ -452,20 +459,20 @@ static bool match_product(const struct cnn_node *n, const struct cnn_matmul *mm,
 		return cnn_reject(reason, "%s: transA of a matrix that is not constant",
 				  n->op_type);
 	set_io(node, n, 0);
-	node->kind = CCP_FC;
+	node->kind = &ccpc_fc;
 	*v = (struct ccpc_fc){
 		.rows = rows, .in = mm->k, .out = mm->n,
 		.w = {
-			.data = b->data, .so = mm->trans_b ? mm->k : 1,
-			.sc = mm->trans_b ? 1 : mm->n, .scale = mm->alpha,
+			.data = b->data, .stride_out = mm->trans_b ? mm->k : 1,
+			.stride_in = mm->trans_b ? 1 : mm->n, .scale = mm->alpha,
 		},
 	};
-	node->in_l = layout(rows, mm->k, 1);
-	node->out_l = layout(rows, mm->n, 1);
+	node->in.layout = layout(rows, mm->k, 1);
+	node->out.layout = layout(rows, mm->n, 1);
 	return true;
 }
 
-/* Constant matrix times maps: a 1 x 1 convolution of the rows of B. */
+/* A constant matrix times maps is a 1 x 1 convolution of the rows of B. */
 static bool match_const_a(const struct cnn_node *n, const struct cnn_matmul *mm,
 			  const struct cnn_tensor *a, const struct cnn_tensor *b,
 			  struct ccpc_node *node, char *reason)
@@ -477,7 +484,7 @@ static bool match_const_a(const struct cnn_node *n, const struct cnn_matmul *mm,
 	if (!check_limit(n, "matrix size", cnn_max(cnn_max(mm->m, mm->k), mm->n), MAX_SIZE, reason))
 		return false;
 	set_io(node, n, 1);
-	node->kind = CCP_CONV;
+	node->kind = &ccpc_conv;
 	*v = (struct ccpc_conv){
 		.n = mm->batch,
 		.groups = 1,
@@ -491,10 +498,10 @@ static bool match_const_a(const struct cnn_node *n, const struct cnn_matmul *mm,
 		.kw = 1,
 		.sy = 1,
 		.sx = 1,
-		.w = { .data = a->data, .so = mm->k, .sc = 1, .scale = 1 },
+		.w = { .data = a->data, .stride_out = mm->k, .stride_in = 1, .scale = 1 },
 	};
-	node->in_l = layout(mm->batch, mm->k, mm->n);
-	node->out_l = layout(mm->batch, mm->m, mm->n);
+	node->in.layout = layout(mm->batch, mm->k, mm->n);
+	node->out.layout = layout(mm->batch, mm->m, mm->n);
 	return true;
 }
 
@@ -527,7 +534,7 @@ bool ccpc_match(const struct ccpc_hw *hw, const struct cnn_graph *g, int index,
 
 	memset(node, 0, sizeof(*node));
 	node->node = index;
-	node->add = -1;
+	node->add.value = -1;
 	if (*hw->bad)
 		return cnn_reject(reason, "%s: %s", n->op_type, hw->bad);
 	switch (n->op) {
@@ -546,6 +553,6 @@ bool ccpc_match(const struct ccpc_hw *hw, const struct cnn_graph *g, int index,
 	case CNN_OP_MATMUL:
 		return match_matmul(g, n, node, reason);
 	default:
-		return cnn_reject(reason, "%s: ccp has no such operator", n->op_type);
+		return cnn_reject(reason, "%s: operator not supported by ccp", n->op_type);
 	}
 }

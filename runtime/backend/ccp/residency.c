@@ -1,257 +1,271 @@
 // SPDX-License-Identifier: MIT
 /*
- * What stays in the data banks between the nodes of a segment.
+ * Which values stay in the data banks between the nodes of a segment.
  *
- * A node reads one bank and writes the other. Values that fit stay where they have been computed,
- * as they lie in memory, until the last node has read them from there; a value that is wanted in the
- * other bank, or has to make room, goes through memory. The search goes from node to node with the
- * cheapest BEAM ways to have got there; what a node costs in a situation, its tiles chosen for that
- * situation, the cycle model says. Cost is cycles and lines moved, one for one: what does not
- * move leaves memory to others.
+ * A node reads one bank and writes the other. A value that fits stays in the bank where it was
+ * computed, laid out as in memory, until its last reader. A value that is needed in the other bank,
+ * or that must make room, goes through memory. A beam search walks over the nodes and keeps the
+ * CCPC_BEAM cheapest states. The cost of a node with given bindings comes from a trial, which
+ * chooses tiles for these bindings, and the cycle model. Cost is the sum of cycles and lines moved:
+ * a line not moved leaves bandwidth to others.
  */
 #include <stdlib.h>
 #include <string.h>
 
 #include "residency.h"
 
-/* Instructions that trials of one compilation may run; beyond it nothing new is tried. */
-#define STEPS_MAX	200000000u
+/* Instructions that trials of one compilation may run. Beyond it only known variants are used. */
+#define TRIAL_INSNS_MAX 200000000u
 
-/* One way to take the next node. */
-struct way {
+/* One way to run the next node. */
+struct choice {
 	int pos;
-	unsigned int bank;		/* to read */
+	unsigned int bank; /* bank to read */
 	enum { EVICT_NONE, EVICT_OUT, EVICT_BOTH, EVICT_CUT } evict;
-	bool load;		/* the input, all of it */
+	bool load; /* the whole input */
 	enum { OUT_PASSES, OUT_LOW, OUT_HIGH } out;
 };
 
-/* What a task may take, with a margin: trials are not exact. */
-static uint64_t cycle_limit(const struct keep *k)
+/* Cycles that a task may take, with a margin because trials are inexact. */
+static uint64_t cycle_limit(const struct ccpc_residency *k)
 {
 	return k->core->hw.cycles_max - k->core->hw.cycles_max / 8;
 }
 
 /* ---- what a node finds ---------------------------------------------------------------- */
 
-static bool is_used(const struct place *p, int object)
+static bool is_used(const struct ccpc_position *p, int storage)
 {
-	return object == p->in || object == p->add || object == p->out;
+	return storage == p->in || storage == p->add || storage == p->out;
 }
 
-static bool evict(const struct keep *k, struct state *s, const struct way *w)
+static bool evict(const struct ccpc_residency *k, struct ccpc_state *s, const struct choice *w)
 {
-	const struct place *p = &k->places[w->pos];
+	const struct ccpc_position *p = &k->positions[w->pos];
 
-	for (int i = s->n_held; i-- > 0;) {
-		struct held *h = &s->held[i];
+	for (int i = s->n_resident; i-- > 0;) {
+		struct ccpc_resident *h = &s->resident[i];
 
 		if (w->evict == EVICT_NONE || (w->evict == EVICT_OUT && h->bank == w->bank))
 			continue;
-		if (w->evict != EVICT_CUT && is_used(p, h->object))
+		if (w->evict != EVICT_CUT && is_used(p, h->storage))
 			continue;
-		if (!ccpc_save(k, s, h))
+		if (!ccpc_write_back(k, s, h))
 			return false;
-		ccpc_drop(s, h);
+		ccpc_drop_resident(s, h);
 	}
-	s->step.cut = w->evict == EVICT_CUT;
-	s->step.cut_at = s->step.n_moves;
-	if (s->step.cut)
+	s->schedule.cut = w->evict == EVICT_CUT;
+	s->schedule.cut_at = s->schedule.n_moves;
+	if (s->schedule.cut)
 		s->cycles = 0;
 	return true;
 }
 
-/* Brings an input to where the node can read it; pinned or passing. */
-static bool take_input(const struct keep *k, struct state *s, const struct way *w, int object,
-		       bool load)
+/* Makes an input available to the node: resident in the read bank, or in memory. */
+static bool take_input(const struct ccpc_residency *k, struct ccpc_state *s, const struct choice *w,
+		       int storage, bool load)
 {
-	struct held *h = ccpc_find_held(s, object), fresh = { .object = object, .bank = w->bank };
+	struct ccpc_resident *h = ccpc_find_resident(s, storage),
+			     fresh = { .storage = storage, .bank = w->bank };
 
 	if (h && h->bank == w->bank)
 		return !load;
-	if (h && !ccpc_save(k, s, h))
+	if (h && !ccpc_write_back(k, s, h))
 		return false;
 	if (!load)
 		return true;
-	if (k->objects[object].written >= w->pos)
+	if (k->storages[storage].written >= w->pos)
 		return false;
 	if (h)
-		ccpc_drop(s, h);
-	fresh.at = ccpc_find_room(k, s, w->bank, k->objects[object].lines, false);
-	return fresh.at >= 0 && ccpc_hold(s, fresh) && ccpc_add_move(k, s, &fresh, true);
+		ccpc_drop_resident(s, h);
+	fresh.at = ccpc_find_free(k, s, w->bank, k->storages[storage].lines, false);
+	return fresh.at >= 0 && ccpc_add_resident(s, fresh) && ccpc_add_move(k, s, &fresh, true);
 }
 
-/* What is added passes through a bank, wherever it is held. */
-static bool take_addend(const struct keep *k, struct state *s, int object)
+/* An addend is always transferred, so memory must have it. */
+static bool take_addend(const struct ccpc_residency *k, struct ccpc_state *s, int storage)
 {
-	struct held *h = object < 0 ? NULL : ccpc_find_held(s, object);
+	struct ccpc_resident *h = storage < 0 ? NULL : ccpc_find_resident(s, storage);
 
-	return !h || ccpc_save(k, s, h);
+	return !h || ccpc_write_back(k, s, h);
 }
 
-static bool take_output(const struct keep *k, struct state *s, const struct way *w)
+static bool take_output(const struct ccpc_residency *k, struct ccpc_state *s,
+			const struct choice *w)
 {
-	const struct place *p = &k->places[w->pos];
-	const struct object *o = &k->objects[p->out];
-	struct held *h = ccpc_find_held(s, p->out);
-	struct held fresh = { .object = p->out, .bank = !w->bank, .dirty = !o->wanted };
+	const struct ccpc_position *p = &k->positions[w->pos];
+	const struct ccpc_storage *o = &k->storages[p->out];
+	struct ccpc_resident *h = ccpc_find_resident(s, p->out);
+	struct ccpc_resident fresh = { .storage = p->out,
+				       .bank = !w->bank,
+				       .dirty = !o->read_outside };
 
 	if (h && h->bank != w->bank) {
-		h->dirty = !o->wanted;
+		h->dirty = !o->read_outside;
 		return w->out == OUT_PASSES;
 	}
 	if (h) {
-		if (!ccpc_save(k, s, h))
+		if (!ccpc_write_back(k, s, h))
 			return false;
-		ccpc_drop(s, h);
+		ccpc_drop_resident(s, h);
 	}
 	if (w->out == OUT_PASSES)
 		return true;
-	if (o->outside || o->first < w->pos || o->last <= w->pos)
+	if (o->written_outside || o->first < w->pos || o->last <= w->pos)
 		return false;
-	fresh.at = ccpc_find_room(k, s, fresh.bank, o->lines, w->out == OUT_HIGH);
-	return fresh.at >= 0 && ccpc_hold(s, fresh);
+	fresh.at = ccpc_find_free(k, s, fresh.bank, o->lines, w->out == OUT_HIGH);
+	return fresh.at >= 0 && ccpc_add_resident(s, fresh);
 }
 
-static void set_home(const struct keep *k, struct state *s, int object, unsigned int bank,
-		     int64_t line, struct ccpc_home *home)
+static void bind_storage(const struct ccpc_residency *k, struct ccpc_state *s, int storage,
+			 unsigned int bank, int64_t line, struct ccpc_bank_binding *bind)
 {
-	const struct held *h = ccpc_find_held(s, object);
+	const struct ccpc_resident *h = ccpc_find_resident(s, storage);
 
-	home->kept = h && h->bank == bank;
-	home->at = home->kept ? h->at + line - k->objects[object].line : 0;
-	ccpc_set_spare(k, s, bank, home);
+	bind->resident = h && h->bank == bank;
+	bind->at = bind->resident ? h->at + line - k->storages[storage].line : 0;
+	ccpc_set_free(k, s, bank, bind);
 }
 
 /* ---- nodes ----------------------------------------------------------------------------- */
 
-static bool is_same(const struct plan *a, const struct ccpc_step *step)
+static bool is_same(const struct ccpc_variant *a, const struct ccpc_node_schedule *schedule)
 {
-	return a->kept[0] == step->in.kept && a->kept[1] == step->out.kept &&
-	       a->kept[2] == step->add.kept && a->room[0] == step->in.room &&
-	       a->room[1] == step->out.room && a->half[0] == step->in.half &&
-	       a->half[1] == step->out.half;
+	return a->resident[0] == schedule->in.resident &&
+	       a->resident[1] == schedule->out.resident &&
+	       a->resident[2] == schedule->add.resident &&
+	       a->capacity[0] == schedule->in.capacity &&
+	       a->capacity[1] == schedule->out.capacity &&
+	       a->half_capacity[0] == schedule->in.half_capacity &&
+	       a->half_capacity[1] == schedule->out.half_capacity;
 }
 
-static void try_plan(struct keep *k, struct plan *plan)
+static void try_variant(struct ccpc_residency *k, struct ccpc_variant *variant)
 {
 	struct ccpc_core *core = k->core;
-	const struct ccpc_home *in = &plan->node.in_home, *out = &plan->node.out_home;
-	bool whole = !in->kept && !out->kept && in->room == core->hw.bank &&
-		     out->room == core->hw.bank;
+	const struct ccpc_bank_binding *in = &variant->node.in.bind, *out = &variant->node.out.bind;
+	bool whole = !in->resident && !out->resident && in->capacity == core->hw.data_bank &&
+		     out->capacity == core->hw.data_bank;
 	struct ccpc_trial t;
 
-	if (core->keep_steps > STEPS_MAX) {
-		plan->fits = whole;
+	if (core->residency_insns > TRIAL_INSNS_MAX) {
+		variant->fits = whole;
 		return;
 	}
-	plan->fits = ccpc_try(core, &plan->node, &t);
-	core->keep_steps += t.steps;
-	plan->cost = t.cycles + t.bytes / CNNACC_LINE_SIZE;
-	plan->cycles = t.cycles;
+	variant->fits = ccpc_node_try(core, &variant->node, &t) == CCPC_FITS;
+	core->residency_insns += t.insns_run;
+	variant->cost = t.cycles + t.bytes / CNNACC_LINE_SIZE;
+	variant->cycles = t.cycles;
 }
 
-/* Index of what the node takes with the homes of step; -1: no memory. */
-static int find_plan(struct keep *k, int pos, const struct ccpc_step *step)
+/* Index of the variant for the bindings of a schedule; -1: no memory. */
+static int find_variant(struct ccpc_residency *k, int pos,
+			const struct ccpc_node_schedule *schedule)
 {
-	struct place *p = &k->places[pos];
-	struct plan *plans, *plan;
+	struct ccpc_position *p = &k->positions[pos];
+	struct ccpc_variant *variants, *variant;
 
-	for (int i = 0; i < p->n_plans; i++)
-		if (is_same(&p->plans[i], step))
+	for (int i = 0; i < p->n_variants; i++)
+		if (is_same(&p->variants[i], schedule))
 			return i;
-	plans = realloc(p->plans, ((size_t)p->n_plans + 1) * sizeof(*plans));
-	if (!plans) {
+	variants = realloc(p->variants, ((size_t)p->n_variants + 1) * sizeof(*variants));
+	if (!variants) {
 		k->failed = true;
 		return -1;
 	}
-	p->plans = plans;
-	plan = &plans[p->n_plans];
-	*plan = (struct plan){
-		.kept = { step->in.kept, step->out.kept, step->add.kept },
-		.room = { step->in.room, step->out.room },
-		.half = { step->in.half, step->out.half }, .node = k->core->nodes[p->node],
+	p->variants = variants;
+	variant = &variants[p->n_variants];
+	*variant = (struct ccpc_variant){
+		.resident = { schedule->in.resident, schedule->out.resident,
+			      schedule->add.resident },
+		.capacity = { schedule->in.capacity, schedule->out.capacity },
+		.half_capacity = { schedule->in.half_capacity, schedule->out.half_capacity },
+		.node = k->core->nodes[p->node],
 	};
-	plan->node.in_home = step->in;
-	plan->node.out_home = step->out;
-	plan->node.add_home = step->add;
-	try_plan(k, plan);
-	return p->n_plans++;
+	variant->node.in.bind = schedule->in;
+	variant->node.out.bind = schedule->out;
+	variant->node.add.bind = schedule->add;
+	try_variant(k, variant);
+	return p->n_variants++;
 }
 
 /*
- * Where nothing passes the room is no matter: then it is all the same. Where both values pass, the
- * node may exchange the banks.
+ * Makes bindings that mean the same equal, so that variants recur: free space does not matter to a
+ * resident value. If both values are transferred, the node may exchange the banks, so both get the
+ * smaller capacity.
  */
-static void normalize(struct ccpc_step *step, bool has_add)
+static void normalize(struct ccpc_node_schedule *schedule, bool has_add)
 {
-	bool passes = !step->in.kept || has_add;
-	int64_t both = cnn_min(step->in.room, step->out.room);
+	bool passes = !schedule->in.resident || has_add;
+	int64_t both = cnn_min(schedule->in.capacity, schedule->out.capacity);
 
 	if (!passes)
-		step->in.room = step->in.half = 0;
-	else if (!step->out.kept)
-		step->in.room = both;
-	if (step->out.kept)
-		step->out.room = step->out.half = 0;
+		schedule->in.capacity = schedule->in.half_capacity = 0;
+	else if (!schedule->out.resident)
+		schedule->in.capacity = both;
+	if (schedule->out.resident)
+		schedule->out.capacity = schedule->out.half_capacity = 0;
 	else if (passes)
-		step->out.room = both;
+		schedule->out.capacity = both;
 	if (has_add)
-		step->in.half = step->out.half = 0;
-	step->add.room = step->in.room;
+		schedule->in.half_capacity = schedule->out.half_capacity = 0;
+	schedule->add.capacity = schedule->in.capacity;
 }
 
-static void drop_dead(const struct keep *k, struct state *s, int pos)
+static void drop_dead(const struct ccpc_residency *k, struct ccpc_state *s, int pos)
 {
-	for (int i = s->n_held; i-- > 0;) {
-		const struct object *o = &k->objects[s->held[i].object];
+	for (int i = s->n_resident; i-- > 0;) {
+		const struct ccpc_storage *o = &k->storages[s->resident[i].storage];
 
 		if (o->last <= pos && o->written <= pos)
-			ccpc_drop(s, &s->held[i]);
+			ccpc_drop_resident(s, &s->resident[i]);
 	}
 }
 
-/* Can the node have its values where step has them? */
-static bool can_keep(const struct ccpc_node *n, const struct ccpc_step *step)
+/* True if the kind of node allows these bindings. */
+static bool can_bind(const struct ccpc_node *n, const struct ccpc_node_schedule *schedule)
 {
-	if (n->kind == CCP_POOL && ccpc_pool_passes(n))
-		return !step->in.kept && !step->out.kept;
-	return n->add < 0 || !step->out.kept;
+	if (n->kind == &ccpc_pool && ccpc_pool_is_staged(n))
+		return !schedule->in.resident && !schedule->out.resident;
+	return n->add.value < 0 || !schedule->out.resident;
 }
 
-/* The state after going w from *from; false if that cannot be. */
-static bool go(struct keep *k, const struct state *from, const struct way *w, struct state *s)
+/* Sets *s to the state after choice w from *from; false if it is not possible. */
+static bool apply_choice(struct ccpc_residency *k, const struct ccpc_state *from,
+			 const struct choice *w, struct ccpc_state *s)
 {
-	const struct place *p = &k->places[w->pos];
+	const struct ccpc_position *p = &k->positions[w->pos];
 	const struct ccpc_node *n = &k->core->nodes[p->node];
 	uint64_t limit = cycle_limit(k);
-	const struct plan *plan;
+	const struct ccpc_variant *variant;
 
 	*s = *from;
-	memset(&s->step, 0, sizeof(s->step));
-	s->step.bank = w->bank;
+	memset(&s->schedule, 0, sizeof(s->schedule));
+	s->schedule.bank = w->bank;
 	if (!evict(k, s, w) || !take_input(k, s, w, p->in, w->load) ||
 	    !take_addend(k, s, p->add) || !take_output(k, s, w))
 		return false;
-	s->step.pinned = s->n_held > 0;
-	set_home(k, s, p->in, w->bank, ccpc_value_line(k->core, n->in), &s->step.in);
-	set_home(k, s, p->out, !w->bank, ccpc_value_line(k->core, n->out), &s->step.out);
-	if (!can_keep(n, &s->step))
+	s->schedule.pinned = s->n_resident > 0;
+	bind_storage(k, s, p->in, w->bank, ccpc_value_line(k->core, n->in.value), &s->schedule.in);
+	bind_storage(k, s, p->out, !w->bank, ccpc_value_line(k->core, n->out.value),
+		     &s->schedule.out);
+	if (!can_bind(n, &s->schedule))
 		return false;
-	normalize(&s->step, n->add >= 0);
-	s->plan = find_plan(k, w->pos, &s->step);
-	if (s->plan < 0)
+	normalize(&s->schedule, n->add.value >= 0);
+	s->variant = find_variant(k, w->pos, &s->schedule);
+	if (s->variant < 0)
 		return false;
-	plan = &p->plans[s->plan];
-	s->cost += plan->cost;
-	s->cycles += plan->cycles;
-	if (!plan->fits || (s->step.pinned && s->cycles > limit))
+	variant = &p->variants[s->variant];
+	s->cost += variant->cost;
+	s->cycles += variant->cycles;
+	if (!variant->fits || (s->schedule.pinned && s->cycles > limit))
 		return false;
 	if (s->cycles > limit)
 		s->cycles = limit;
-	if (s->step.out.kept && k->objects[p->out].wanted) {
-		s->step.store = true;
-		ccpc_add_cost(s, k->core->base.lw->out->slots[n->out].bytes / CNNACC_LINE_SIZE);
+	if (s->schedule.out.resident && k->storages[p->out].read_outside) {
+		s->schedule.store = true;
+		ccpc_add_move_cost(s, k->core->base.compile->out->slots[n->out.value].bytes /
+					      CNNACC_LINE_SIZE);
 	}
 	drop_dead(k, s, w->pos);
 	return true;
@@ -259,19 +273,21 @@ static bool go(struct keep *k, const struct state *from, const struct way *w, st
 
 /* ---- search ---------------------------------------------------------------------------- */
 
-static bool same_banks(const struct state *a, const struct state *b)
+static bool same_banks(const struct ccpc_state *a, const struct ccpc_state *b)
 {
-	if (a->n_held != b->n_held)
+	if (a->n_resident != b->n_resident)
 		return false;
-	for (int i = 0; i < a->n_held; i++)
-		if (a->held[i].object != b->held[i].object || a->held[i].bank != b->held[i].bank ||
-		    a->held[i].at != b->held[i].at || a->held[i].dirty != b->held[i].dirty)
+	for (int i = 0; i < a->n_resident; i++)
+		if (a->resident[i].storage != b->resident[i].storage ||
+		    a->resident[i].bank != b->resident[i].bank ||
+		    a->resident[i].at != b->resident[i].at ||
+		    a->resident[i].dirty != b->resident[i].dirty)
 			return false;
 	return true;
 }
 
-/* Keeps the cheapest, the first of equals, and one for each content of the banks. */
-static void offer(struct state *list, int *count, const struct state *s)
+/* Inserts s by cost, after equals. Keeps one state for each content of the banks. */
+static void offer(struct ccpc_state *list, int *count, const struct ccpc_state *s)
 {
 	int at = *count;
 
@@ -286,83 +302,85 @@ static void offer(struct state *list, int *count, const struct state *s)
 	}
 	while (at > 0 && list[at - 1].cost > s->cost)
 		at--;
-	if (at == BEAM)
+	if (at == CCPC_BEAM)
 		return;
-	if (*count < BEAM)
+	if (*count < CCPC_BEAM)
 		++*count;
 	memmove(&list[at + 1], &list[at], (size_t)(*count - at - 1) * sizeof(*list));
 	list[at] = *s;
 }
 
-/* All that can be done with the banks set: what is loaded, and where the output goes. */
-static void go_from(struct keep *k, const struct state *from, struct way *w, int parent,
-		    struct state *list, int *count)
+/* Tries all ways to load the input and to place the output, after the given eviction. */
+static void expand(struct ccpc_residency *k, const struct ccpc_state *from, struct choice *w,
+		   int parent, struct ccpc_state *list, int *count)
 {
-	struct state s;
+	struct ccpc_state s;
 
 	for (int i = 0; i < 6; i++) {
 		w->load = i / 3;
 		w->out = i % 3;
-		if (!go(k, from, w, &s))
+		if (!apply_choice(k, from, w, &s))
 			continue;
 		s.parent = parent;
 		offer(list, count, &s);
 	}
 }
 
-static int advance(struct keep *k, int pos, const struct state *from, int n, struct state *list)
+static int advance(struct ccpc_residency *k, int pos, const struct ccpc_state *from, int n,
+		   struct ccpc_state *list)
 {
 	uint64_t limit = cycle_limit(k);
 	int count = 0;
 
 	for (int i = 0; i < n; i++) {
-		struct way w = { .pos = pos };
+		struct choice w = { .pos = pos };
 
-		for (w.bank = 0; w.bank < (from[i].n_held ? 2 : 1); w.bank++)
+		for (w.bank = 0; w.bank < (from[i].n_resident ? 2 : 1); w.bank++)
 			for (w.evict = EVICT_NONE; w.evict <= EVICT_CUT; w.evict++) {
-				if (w.evict != EVICT_NONE && w.evict != EVICT_CUT && !from[i].n_held)
+				if (w.evict != EVICT_NONE && w.evict != EVICT_CUT &&
+				    !from[i].n_resident)
 					continue;
 				if (w.evict == EVICT_CUT && from[i].cycles < limit / 2)
 					continue;
-				go_from(k, &from[i], &w, i, list, &count);
+				expand(k, &from[i], &w, i, list, &count);
 			}
 	}
 	return count;
 }
 
-/* Writes down the way to state best of the window's last position. */
-static void commit(struct keep *k, int first, int n, struct ccpc_step *steps)
+/* Follows the parents from the best state of the last position and sets their schedules. */
+static void commit(struct ccpc_residency *k, int first, int n, struct ccpc_node_schedule *schedules)
 {
 	int at = 0;
 
 	for (int i = n; i > 0; i--) {
-		const struct state *s = &k->states[i][at];
-		const struct place *p = &k->places[first + i - 1];
+		const struct ccpc_state *s = &k->states[i][at];
+		const struct ccpc_position *p = &k->positions[first + i - 1];
 		struct ccpc_node *node = &k->core->nodes[p->node];
 
-		*node = p->plans[s->plan].node;
-		node->in_home = s->step.in;
-		node->out_home = s->step.out;
-		node->add_home = s->step.add;
-		steps[first + i - 1] = s->step;
+		*node = p->variants[s->variant].node;
+		node->in.bind = s->schedule.in;
+		node->out.bind = s->schedule.out;
+		node->add.bind = s->schedule.add;
+		schedules[first + i - 1] = s->schedule;
 		at = s->parent;
 	}
 	k->states[0][0] = k->states[n][0];
 	k->counts[0] = 1;
 	for (int i = 0; i < n; i++) {
-		free(k->places[first + i].plans);
-		k->places[first + i].plans = NULL;
+		free(k->positions[first + i].variants);
+		k->positions[first + i].variants = NULL;
 	}
 }
 
-static bool search(struct keep *k, struct ccpc_step *steps)
+static bool search(struct ccpc_residency *k, struct ccpc_node_schedule *schedules)
 {
 	int first = 0;
 
 	memset(&k->states[0][0], 0, sizeof(k->states[0][0]));
 	k->counts[0] = 1;
-	while (first < k->n_places) {
-		int n = (int)cnn_min(WINDOW, k->n_places - first);
+	while (first < k->n_positions) {
+		int n = (int)cnn_min(CCPC_BEAM_WINDOW, k->n_positions - first);
 
 		for (int i = 0; i < n; i++) {
 			k->counts[i + 1] = advance(k, first + i, k->states[i], k->counts[i],
@@ -370,7 +388,7 @@ static bool search(struct keep *k, struct ccpc_step *steps)
 			if (!k->counts[i + 1])
 				return false;
 		}
-		commit(k, first, n, steps);
+		commit(k, first, n, schedules);
 		first += n;
 	}
 	return true;
@@ -378,84 +396,85 @@ static bool search(struct keep *k, struct ccpc_step *steps)
 
 /* ---- the segment ----------------------------------------------------------------------- */
 
-/* The object of a value, with what it takes in the segment so far. */
-static int object_of(struct keep *k, int value)
+/* The storage of a value; a new one has no accesses. */
+static int storage_of(struct ccpc_residency *k, int value)
 {
-	const struct cnn_compile *lw = k->core->base.lw;
-	int root = lw->root[value], *index = k->core->index;
+	const struct cnn_compile *compile = k->core->base.compile;
+	int owner = compile->owner[value], *index = k->core->index;
 
-	if (index[root] < 0) {
-		k->objects[k->n_objects] = (struct object){
-			.root = root,
-			.line = ccpc_value_line(k->core, root),
-			.lines = lw->out->slots[root].bytes / CNNACC_LINE_SIZE,
+	if (index[owner] < 0) {
+		k->storages[k->n_storages] = (struct ccpc_storage){
+			.owner = owner,
+			.line = ccpc_value_line(k->core, owner),
+			.lines = compile->out->slots[owner].bytes / CNNACC_LINE_SIZE,
 			.first = INT32_MAX,
 			.written = -1,
 			.last = -1,
 		};
-		index[root] = k->n_objects++;
+		index[owner] = k->n_storages++;
 	}
-	return index[root];
+	return index[owner];
 }
 
-static void read_object(struct keep *k, int object, int pos)
+static void note_last_read(struct ccpc_residency *k, int storage, int pos)
 {
-	k->objects[object].last = pos;
+	k->storages[storage].last = pos;
 }
 
-static void add_place(struct keep *k, int node)
+static void add_position(struct ccpc_residency *k, int node)
 {
 	const struct ccpc_node *n = &k->core->nodes[node];
-	int pos = k->n_places++;
-	struct place *p = &k->places[pos];
+	int pos = k->n_positions++;
+	struct ccpc_position *p = &k->positions[pos];
 
-	*p = (struct place){ .node = node, .add = -1 };
-	p->in = object_of(k, n->in);
-	p->out = object_of(k, n->out);
-	read_object(k, p->in, pos);
-	if (n->add >= 0) {
-		p->add = object_of(k, n->add);
-		read_object(k, p->add, pos);
+	*p = (struct ccpc_position){ .node = node, .add = -1 };
+	p->in = storage_of(k, n->in.value);
+	p->out = storage_of(k, n->out.value);
+	note_last_read(k, p->in, pos);
+	if (n->add.value >= 0) {
+		p->add = storage_of(k, n->add.value);
+		note_last_read(k, p->add, pos);
 	}
-	if (pos < k->objects[p->out].first)
-		k->objects[p->out].first = pos;
-	k->objects[p->out].written = pos;
+	if (pos < k->storages[p->out].first)
+		k->storages[p->out].first = pos;
+	k->storages[p->out].written = pos;
 }
 
-static void fill(struct keep *k, const struct cnn_segment *seg)
+static void fill(struct ccpc_residency *k, const struct cnn_segment *seg)
 {
-	const int *root = k->core->base.lw->root;
+	const int *owner = k->core->base.compile->owner;
 	int *index = k->core->index;
 
 	for (int i = 0; i < seg->n_nodes; i++)
-		if (k->core->nodes[seg->nodes[i]].kind != CCP_NONE)
-			add_place(k, seg->nodes[i]);
+		if (k->core->nodes[seg->nodes[i]].kind != NULL)
+			add_position(k, seg->nodes[i]);
 	for (int i = 0; i < seg->n_out; i++)
-		if (index[root[seg->out[i]]] >= 0)
-			k->objects[index[root[seg->out[i]]]].wanted = true;
+		if (index[owner[seg->out[i]]] >= 0)
+			k->storages[index[owner[seg->out[i]]]].read_outside = true;
 	for (int i = 0; i < seg->n_in; i++)
-		if (index[root[seg->in[i]]] >= 0)
-			k->objects[index[root[seg->in[i]]]].outside = true;
-	for (int i = 0; i < k->n_objects; i++)
-		index[k->objects[i].root] = -1;
+		if (index[owner[seg->in[i]]] >= 0)
+			k->storages[index[owner[seg->in[i]]]].written_outside = true;
+	for (int i = 0; i < k->n_storages; i++)
+		index[k->storages[i].owner] = -1;
 }
 
-bool ccpc_keep(struct ccpc_core *core, const struct cnn_segment *seg, struct ccpc_step *steps)
+bool ccpc_search_residency(struct ccpc_core *core, const struct cnn_segment *seg,
+			   struct ccpc_node_schedule *schedules)
 {
-	struct keep k = { .core = core };
+	struct ccpc_residency k = { .core = core };
 	bool good;
 
-	k.objects = calloc(3 * (size_t)seg->n_nodes + 1, sizeof(*k.objects));
-	k.places = calloc((size_t)seg->n_nodes + 1, sizeof(*k.places));
-	k.states = calloc(WINDOW + 1, sizeof(*k.states));
-	good = k.objects && k.places && k.states;
+	k.storages = calloc(3 * (size_t)seg->n_nodes + 1, sizeof(*k.storages));
+	k.positions = calloc((size_t)seg->n_nodes + 1, sizeof(*k.positions));
+	k.states = calloc(CCPC_BEAM_WINDOW + 1, sizeof(*k.states));
+	good = k.storages && k.positions && k.states;
 	if (good)
 		fill(&k, seg);
-	good = good && search(&k, steps) && !k.failed;
-	for (int i = 0; k.places && i < k.n_places; i++)
-		free(k.places[i].plans);
-	free(k.objects);
-	free(k.places);
+	good = good && search(&k, schedules) && !k.failed;
+	for (int i = 0; k.positions && i < k.n_positions; i++)
+		free(k.positions[i].variants);
+	free(k.storages);
+	free(k.positions);
 	free(k.states);
 	return good;
 }

@@ -1,82 +1,84 @@
 /* SPDX-License-Identifier: MIT */
-/* The search for what stays in the data banks, shared by ccp_keep*.c. */
-#ifndef CNN_LOWER_CCP_KEEP_H
-#define CNN_LOWER_CCP_KEEP_H
+/* The search for values that stay in the data banks, shared by residency*.c. */
+#ifndef CCPC_RESIDENCY_H
+#define CCPC_RESIDENCY_H
 
 #include "ccp.h"
 
-#define BEAM		12
-#define WINDOW		64	/* nodes after which the best way so far is the way */
+#define CCPC_BEAM	 12
+#define CCPC_BEAM_WINDOW 64 /* nodes after which the best state so far is final */
 
-/* The memory of a value and of those that share it. */
-struct object {
-	int root;
+/* The memory of a value and of those that share it. Positions count the nodes with code. */
+struct ccpc_storage {
+	int owner;
 	int64_t line, lines;
-	int first, written, last;	/* positions: writes, the last read; -1: none */
-	bool wanted;			/* in memory: read elsewhere */
-	bool outside;			/* part of it comes from elsewhere */
+	int first, written, last; /* first and last write, last read; -1: none */
+	bool read_outside;	/* read outside the segment, so memory must have it */
+	bool written_outside;	/* part of it is written outside the segment */
 };
 
-/* An object that a bank holds: all of it that has been written. */
-struct held {
-	int object;
+/* A storage of which a bank holds everything written so far. */
+struct ccpc_resident {
+	int storage;
 	unsigned int bank;
-	int64_t at;
+	int64_t at;			/* bank line */
 	bool dirty;			/* memory does not have it */
 };
 
-struct state {
-	struct held held[CCPC_KEPT];
-	int n_held;			/* ascending objects */
-	uint64_t cost, cycles;		/* cycles: since the task began, at most */
+struct ccpc_state {
+	struct ccpc_resident resident[CCPC_RESIDENT_MAX]; /* sorted by storage */
+	int n_resident;
+	uint64_t cost;
+	uint64_t cycles;		/* upper bound, since the task began */
 	int parent;			/* state of the position before */
-	struct ccpc_step step;		/* how it came from there */
-	int plan;			/* of the position */
+	struct ccpc_node_schedule schedule; /* from the parent to here */
+	int variant;	/* of the position */
 };
 
-/* What a node takes in a situation. */
-struct plan {
-	bool kept[3];
-	int64_t room[2], half[2];
+/* A node compiled for given bindings, and what it takes. */
+struct ccpc_variant {
+	bool resident[3];	/* input, output, addend */
+	int64_t capacity[2], half_capacity[2]; /* input, output */
 	bool fits;
 	uint64_t cost, cycles;
 	struct ccpc_node node;
 };
 
 /* A node of the segment that has code. */
-struct place {
+struct ccpc_position {
 	int node;
-	int in, add, out;		/* objects; add -1: none */
-	struct plan *plans;
-	int n_plans;
+	int in, add, out; /* storages; add -1: none */
+	struct ccpc_variant *variants;
+	int n_variants;
 };
 
-struct keep {
+struct ccpc_residency {
 	struct ccpc_core *core;
-	struct object *objects;
-	struct place *places;
-	struct state (*states)[BEAM];	/* of the window */
-	int counts[WINDOW + 1];
-	int n_objects, n_places;
+	struct ccpc_storage *storages;
+	struct ccpc_position *positions;
+	struct ccpc_state (*states)[CCPC_BEAM]; /* of the window */
+	int counts[CCPC_BEAM_WINDOW + 1];
+	int n_storages, n_positions;
 	bool failed;			/* no memory */
 };
 
-/* The entry of an object; NULL: no bank holds it. */
-struct held *ccpc_find_held(struct state *s, int object);
-void ccpc_drop(struct state *s, struct held *h);
-/* False: the banks hold too many. */
-bool ccpc_hold(struct state *s, struct held h);
-/* Room for lines lines in a bank: the lowest, or the end of the highest; -1: none. */
-int64_t ccpc_find_room(const struct keep *k, const struct state *s, unsigned int bank,
-		       int64_t lines, bool high);
-/* Sets spare, room and the same of halves to the largest free stretches, in one of a few sizes. */
-void ccpc_set_spare(const struct keep *k, const struct state *s, unsigned int bank,
-		    struct ccpc_home *home);
-/* What moving lines costs. */
-void ccpc_add_cost(struct state *s, int64_t lines);
-/* Adds a move of all of an object to the step; false: it has too many. */
-bool ccpc_add_move(const struct keep *k, struct state *s, const struct held *h, bool load);
-/* Makes sure that memory has it. */
-bool ccpc_save(const struct keep *k, struct state *s, struct held *h);
+/* The entry of a storage; NULL: it is not resident. */
+struct ccpc_resident *ccpc_find_resident(struct ccpc_state *s, int storage);
+void ccpc_drop_resident(struct ccpc_state *s, struct ccpc_resident *r);
+/* False if the banks hold too many values. */
+bool ccpc_add_resident(struct ccpc_state *s, struct ccpc_resident r);
+/* Free space for lines of a bank: the lowest, or the end of the highest (@high); -1: none. */
+int64_t ccpc_find_free(const struct ccpc_residency *k, const struct ccpc_state *s,
+		       unsigned int bank, int64_t lines, bool high);
+/* Binds to the largest free stretches of a bank. Few sizes are used, so that variants recur. */
+void ccpc_set_free(const struct ccpc_residency *k, const struct ccpc_state *s, unsigned int bank,
+		   struct ccpc_bank_binding *bind);
+/* Adds the cost of moving lines. */
+void ccpc_add_move_cost(struct ccpc_state *s, int64_t lines);
+/* Schedules a move of a whole storage; false if the schedule has too many. */
+bool ccpc_add_move(const struct ccpc_residency *k, struct ccpc_state *s,
+		   const struct ccpc_resident *r, bool load);
+/* Schedules a store if memory does not have the value. */
+bool ccpc_write_back(const struct ccpc_residency *k, struct ccpc_state *s, struct ccpc_resident *r);
 
 #endif

@@ -1,52 +1,52 @@
 // SPDX-License-Identifier: MIT
-/* What the data banks hold in a state of the search, and what it takes to move it. */
+/* Contents of the data banks in a state of the search, and the cost of moves. */
 #include <string.h>
 
 #include "residency.h"
 
-#define ROOM_STEPS	16	/* room for parts comes in so many sizes */
+#define CAPACITY_SIZES 16 /* number of distinct capacities of free stretches */
 
 /* ---- banks ----------------------------------------------------------------------------- */
 
-struct held *ccpc_find_held(struct state *s, int object)
+struct ccpc_resident *ccpc_find_resident(struct ccpc_state *s, int storage)
 {
-	for (int i = 0; i < s->n_held; i++)
-		if (s->held[i].object == object)
-			return &s->held[i];
+	for (int i = 0; i < s->n_resident; i++)
+		if (s->resident[i].storage == storage)
+			return &s->resident[i];
 	return NULL;
 }
 
-void ccpc_drop(struct state *s, struct held *h)
+void ccpc_drop_resident(struct ccpc_state *s, struct ccpc_resident *h)
 {
-	s->n_held--;
-	memmove(h, h + 1, (size_t)(&s->held[s->n_held] - h) * sizeof(*h));
+	s->n_resident--;
+	memmove(h, h + 1, (size_t)(&s->resident[s->n_resident] - h) * sizeof(*h));
 }
 
-bool ccpc_hold(struct state *s, struct held h)
+bool ccpc_add_resident(struct ccpc_state *s, struct ccpc_resident h)
 {
-	int i = s->n_held;
+	int i = s->n_resident;
 
-	if (i == CCPC_KEPT)
+	if (i == CCPC_RESIDENT_MAX)
 		return false;
-	for (; i > 0 && s->held[i - 1].object > h.object; i--)
-		s->held[i] = s->held[i - 1];
-	s->held[i] = h;
-	s->n_held++;
+	for (; i > 0 && s->resident[i - 1].storage > h.storage; i--)
+		s->resident[i] = s->resident[i - 1];
+	s->resident[i] = h;
+	s->n_resident++;
 	return true;
 }
 
-/* The free stretch of a bank that begins at or behind from; its length, 0 at the end. */
-static int64_t next_gap(const struct keep *k, const struct state *s, unsigned int bank,
-			int64_t from, int64_t *at)
+/* Length of the first free stretch of a bank from line @from on, 0 at the end; sets *at. */
+static int64_t next_gap(const struct ccpc_residency *k, const struct ccpc_state *s,
+			unsigned int bank, int64_t from, int64_t *at)
 {
-	int64_t end = k->core->hw.bank / LINE_FLOATS;
+	int64_t end = k->core->hw.data_bank / CCPC_LINE_FLOATS;
 	bool moved = true;
 
 	while (moved) {
 		moved = false;
-		for (int i = 0; i < s->n_held; i++) {
-			const struct held *h = &s->held[i];
-			int64_t last = h->at + k->objects[h->object].lines;
+		for (int i = 0; i < s->n_resident; i++) {
+			const struct ccpc_resident *h = &s->resident[i];
+			int64_t last = h->at + k->storages[h->storage].lines;
 
 			if (h->bank == bank && h->at <= from && from < last) {
 				from = last;
@@ -54,17 +54,18 @@ static int64_t next_gap(const struct keep *k, const struct state *s, unsigned in
 			}
 		}
 	}
-	for (int i = 0; i < s->n_held; i++)
-		if (s->held[i].bank == bank && s->held[i].at > from && s->held[i].at < end)
-			end = s->held[i].at;
+	for (int i = 0; i < s->n_resident; i++)
+		if (s->resident[i].bank == bank && s->resident[i].at > from &&
+		    s->resident[i].at < end)
+			end = s->resident[i].at;
 	*at = from;
 	return end - from;
 }
 
-int64_t ccpc_find_room(const struct keep *k, const struct state *s, unsigned int bank,
-		       int64_t lines, bool high)
+int64_t ccpc_find_free(const struct ccpc_residency *k, const struct ccpc_state *s,
+		       unsigned int bank, int64_t lines, bool high)
 {
-	int64_t bank_lines = k->core->hw.bank / LINE_FLOATS, found = -1, at = 0, gap = 0;
+	int64_t bank_lines = k->core->hw.data_bank / CCPC_LINE_FLOATS, found = -1, at = 0, gap = 0;
 
 	for (int64_t from = 0; from < bank_lines; from = at + cnn_max(1, gap)) {
 		gap = next_gap(k, s, bank, from, &at);
@@ -77,9 +78,9 @@ int64_t ccpc_find_room(const struct keep *k, const struct state *s, unsigned int
 	return found;
 }
 
-/* The largest free stretch of lines from..to-1 of a bank; its length. */
-static int64_t largest_gap(const struct keep *k, const struct state *s, unsigned int bank,
-			   int64_t from, int64_t to, int64_t *where)
+/* Length of the largest free stretch in lines from..to-1 of a bank; sets *where. */
+static int64_t largest_gap(const struct ccpc_residency *k, const struct ccpc_state *s,
+			   unsigned int bank, int64_t from, int64_t to, int64_t *where)
 {
 	int64_t most = 0, at = 0, gap = 0;
 
@@ -94,44 +95,46 @@ static int64_t largest_gap(const struct keep *k, const struct state *s, unsigned
 	return most;
 }
 
-void ccpc_set_spare(const struct keep *k, const struct state *s, unsigned int bank,
-		    struct ccpc_home *home)
+void ccpc_set_free(const struct ccpc_residency *k, const struct ccpc_state *s, unsigned int bank,
+		   struct ccpc_bank_binding *bind)
 {
-	int64_t lines = k->core->hw.bank / LINE_FLOATS, step = cnn_max(1, lines / ROOM_STEPS);
-	int64_t most = largest_gap(k, s, bank, 0, lines, &home->spare), half;
+	int64_t lines = k->core->hw.data_bank / CCPC_LINE_FLOATS,
+		unit = cnn_max(1, lines / CAPACITY_SIZES);
+	int64_t most = largest_gap(k, s, bank, 0, lines, &bind->free_line), half;
 
-	home->room = (most == lines ? lines : most / step * step) * LINE_FLOATS;
-	half = cnn_min(largest_gap(k, s, bank, 0, lines / 2, &home->half_at[0]),
-		       largest_gap(k, s, bank, lines / 2, lines, &home->half_at[1]));
-	home->half = (half == lines / 2 ? half : half / step * step) * LINE_FLOATS;
+	bind->capacity = (most == lines ? lines : most / unit * unit) * CCPC_LINE_FLOATS;
+	half = cnn_min(largest_gap(k, s, bank, 0, lines / 2, &bind->half_line[0]),
+		       largest_gap(k, s, bank, lines / 2, lines, &bind->half_line[1]));
+	bind->half_capacity = (half == lines / 2 ? half : half / unit * unit) * CCPC_LINE_FLOATS;
 }
 
 /* ---- moves ----------------------------------------------------------------------------- */
 
-void ccpc_add_cost(struct state *s, int64_t lines)
+void ccpc_add_move_cost(struct ccpc_state *s, int64_t lines)
 {
 	s->cost += 2 * (uint64_t)lines + 16;
 	s->cycles += (uint64_t)lines + 32;
 }
 
-bool ccpc_add_move(const struct keep *k, struct state *s, const struct held *h, bool load)
+bool ccpc_add_move(const struct ccpc_residency *k, struct ccpc_state *s,
+		   const struct ccpc_resident *h, bool load)
 {
-	const struct object *o = &k->objects[h->object];
+	const struct ccpc_storage *o = &k->storages[h->storage];
 
-	if (s->step.n_moves == CCPC_MOVES)
+	if (s->schedule.n_moves == CCPC_MOVES_MAX)
 		return false;
-	s->step.moves[s->step.n_moves++] = (struct ccpc_move){
+	s->schedule.moves[s->schedule.n_moves++] = (struct ccpc_move){
 		.load = load,
 		.bank = h->bank,
 		.at = h->at,
 		.line = o->line,
 		.lines = o->lines,
 	};
-	ccpc_add_cost(s, o->lines);
+	ccpc_add_move_cost(s, o->lines);
 	return true;
 }
 
-bool ccpc_save(const struct keep *k, struct state *s, struct held *h)
+bool ccpc_write_back(const struct ccpc_residency *k, struct ccpc_state *s, struct ccpc_resident *h)
 {
 	if (h->dirty && !ccpc_add_move(k, s, h, false))
 		return false;

@@ -1,263 +1,319 @@
 // SPDX-License-Identifier: MIT
-/* The programs of one node: its weights once, then its tiles. */
+/* The programs of a node: for each chunk of weights, the weights and then all tiles. */
 #include <stdlib.h>
 
 #include "hwpe.h"
 
-/* Where the halves of a tile begin in the input, and their sizes. */
-struct half {
+/* One side of a tile: the input that one SRAM holds. */
+struct side_tile {
 	int64_t x, y, columns, rows;
 };
 
-/* Interleaved: two parts of so many rows, which overlap; the second begins at row part_step(). */
-static int64_t part_step(const struct hwpec_node *n, int64_t th)
+/* Interleaved: a column has two parts that overlap; the input rows from one to the other. */
+static int64_t part_advance(const struct hwpec_conv *v, int64_t tile_h)
 {
-	return th / 2 * n->sh;
+	return tile_h / 2 * v->sh;
 }
 
-static int64_t part_rows(const struct hwpec_node *n, int64_t th)
+static int64_t part_rows(const struct hwpec_conv *v, int64_t tile_h)
 {
-	return (th / 2 - 1) * n->sh + n->kh;
+	return (tile_h / 2 - 1) * v->sh + v->kh;
 }
 
-int64_t hwpec_column_bytes(const struct hwpec_node *n, int64_t th)
+int64_t hwpec_column_bytes(const struct hwpec_node *n, int64_t tile_h)
 {
-	return n->cs * (n->interleaved ? 2 * part_rows(n, th) : (th - 1) * n->sh + n->kh);
+	const struct hwpec_conv *v = &n->conv;
+
+	return v->sram_pixel *
+	       (n->plan.interleaved ? 2 * part_rows(v, tile_h) : (tile_h - 1) * v->sh + v->kh);
 }
 
-int64_t hwpec_row_step(const struct hwpec_node *n)
+int64_t hwpec_row_advance(const struct hwpec_node *n)
 {
-	return n->sh * n->cs * (n->interleaved ? 2 : 1);
+	return n->conv.sh * n->conv.sram_pixel * (n->plan.interleaved ? 2 : 1);
 }
 
-static struct half get_half(const struct hwpec_node *n, const struct hwpec_tile *t, int side)
+static struct side_tile get_side(const struct hwpec_node *n, const struct hwpec_tile *t, int side)
 {
-	int64_t columns = t->tw / HWPEC_OUT_COLUMNS;
+	const struct hwpec_conv *v = &n->conv;
+	int64_t columns = t->w / HWPEC_OUT_COLUMNS;
 
-	return (struct half){
-		.x = (t->x + side * columns) * n->sw - n->pl, .y = t->y * n->sh - n->pt,
-		.columns = (columns - 1) * n->sw + (n->kw - 1) * n->dw + 1,
-		.rows = (t->th - 1) * n->sh + n->kh,
+	return (struct side_tile){
+		.x = (t->x + side * columns) * v->sw - v->pad_left,
+		.y = t->y * v->sh - v->pad_top,
+		.columns = (columns - 1) * v->sw + (v->kw - 1) * v->dw + 1,
+		.rows = (t->h - 1) * v->sh + v->kh,
 	};
 }
 
 /* ---- what it takes --------------------------------------------------------------------- */
 
 #define DRAIN_CYCLES	(1 + CNNACC_HWPE_ACCS * (16 + 2))
-#define START_CYCLES	(8 + CNNACC_HWPE_ACCS * CNNACC_HWPE_PES)
+#define INIT_CYCLES	(8 + CNNACC_HWPE_ACCS * CNNACC_HWPE_PES)
 #define TASK_CYCLES	512
 
 uint64_t hwpec_tile_cycles(const struct hwpec_node *n)
 {
-	const struct hwpec_tile t = { .th = n->th, .tw = n->tw };
-	struct half h = get_half(n, &t, 0);
-	int64_t windows = n->chunk * (n->th / HWPEC_OUT_ROWS) * (n->tw / HWPEC_OUT_COLUMNS);
-	int64_t column = hwpec_column_bytes(n, n->th), bytes = h.columns * column;
-	int64_t pieces = h.columns, window = 8 * n->rounds + 12 + DRAIN_CYCLES;
+	const struct hwpec_tile t = { .h = n->plan.tile_h, .w = n->plan.tile_w };
+	struct side_tile h = get_side(n, &t, 0);
+	int64_t windows = n->plan.chunk * (n->plan.tile_h / HWPEC_OUT_ROWS) *
+			  (n->plan.tile_w / HWPEC_OUT_COLUMNS);
+	int64_t column = hwpec_column_bytes(n, n->plan.tile_h), bytes = h.columns * column;
+	int64_t pieces = h.columns, window = 8 * n->plan.rounds + 12 + DRAIN_CYCLES;
 
-	if (n->start)
-		window += START_CYCLES;
-	if (n->cs != n->cp)
+	if (n->conv.acc_init)
+		window += INIT_CYCLES;
+	if (n->conv.sram_pixel != n->plan.pixel)
 		pieces *= h.rows;
-	if (n->interleaved)
+	if (n->plan.interleaved)
 		pieces *= column;
-	return (uint64_t)(TASK_CYCLES + windows * window + 2 * n->chunk * n->rounds +
+	return (uint64_t)(TASK_CYCLES + windows * window + 2 * n->plan.chunk * n->plan.rounds +
 			  HWPEC_OUT_COLUMNS * (2 * cnn_div_up(bytes, CNNACC_LINE_SIZE) +
 					       2 * pieces + 17 * h.columns));
 }
 
 int64_t hwpec_tiles(const struct hwpec_node *n)
 {
-	return n->n * cnn_div_up(n->ohp, n->th) * cnn_div_up(n->owp, n->tw);
+	return n->conv.batch * cnn_div_up(n->conv.ofm_h_padded, n->plan.tile_h) *
+	       cnn_div_up(n->conv.ofm_w_padded, n->plan.tile_w);
 }
 
 int64_t hwpec_slots(const struct hwpec_node *n)
 {
-	int64_t windows = n->n * (n->ohp / HWPEC_OUT_ROWS) * (n->owp / HWPEC_OUT_COLUMNS),
+	int64_t windows = n->conv.batch * (n->conv.ofm_h_padded / HWPEC_OUT_ROWS) *
+			  (n->conv.ofm_w_padded / HWPEC_OUT_COLUMNS),
 		slots = 0;
 
-	for (int64_t b = 0; b < n->blocks; b++)
-		slots += windows * cnn_div_up(hwpec_block_outputs(n, b), HWPEC_COLUMNS) *
-			 n->rounds * HWPEC_COLUMNS * CNNACC_HWPE_ACCS * HWPEC_WORD * n->per_byte;
+	for (int64_t b = 0; b < n->conv.blocks; b++)
+		slots += windows * cnn_div_up(hwpec_block_outputs(&n->conv, b), HWPEC_COLUMNS) *
+			 n->plan.rounds * HWPEC_COLUMNS * CNNACC_HWPE_ACCS * HWPEC_WORD *
+			 n->conv.per_byte;
 	return slots;
 }
 
 /* ---- tiles ----------------------------------------------------------------------------- */
 
-struct unit {
+struct emitter {
 	struct hwpec_node *n;
-	struct hwpec_task *task;
+	struct seqc *seq;
 	uint32_t in, out;		/* addresses */
 	int64_t block, first, groups;	/* of 16 outputs */
 	uint32_t weights;
-	struct hwpec_tile loaded; /* whose input is in the SRAMs; th 0: none */
+	struct hwpec_tile loaded; /* its input is in the SRAMs; h 0: none */
 };
 
-/* Columns x0 to x1 of both parts of a half, a byte at a time. */
-static void load_parts(const struct unit *u, const struct hwpec_tile *t, int side, int64_t x0,
+/* Columns x0..x1-1 of both parts of a side, byte by byte. */
+static void load_parts(const struct emitter *u, const struct hwpec_tile *t, int side, int64_t x0,
 		       int64_t x1)
 {
-	const struct hwpec_node *n = u->n;
-	struct half h = get_half(n, t, side);
-	int64_t column = hwpec_column_bytes(n, t->th);
+	const struct hwpec_conv *v = &u->n->conv;
+	struct side_tile h = get_side(u->n, t, side);
+	int64_t pixel = u->n->plan.pixel, column = hwpec_column_bytes(u->n, t->h);
+	int64_t va = u->in + t->n * v->ifm.image_pitch + x0 * u->n->plan.column;
 
 	for (int part = 0; part < 2; part++) {
-		int64_t y = h.y + part * part_step(n, t->th), y0 = cnn_max(y, 0);
-		int64_t y1 = cnn_min(y + part_rows(n, t->th), n->ih);
-		const uint32_t arg[6] = {
-			(uint32_t)(u->in + t->n * n->in_l.image_pitch + x0 * n->column + y0 * n->cp),
-			(uint32_t)((x0 - h.x) * column + (y0 - y) * n->cp * 2 + part),
-			(uint32_t)((y1 - y0) * n->cp), 1, 1, 2,
+		int64_t y = h.y + part * part_advance(v, t->h), y0 = cnn_max(y, 0);
+		int64_t y1 = cnn_min(y + part_rows(v, t->h), v->ifm_h);
+		const struct seqc_copy copy = {
+			.memory = (uint32_t)side,
+			.va = va + y0 * pixel,
+			.local = (x0 - h.x) * column + (y0 - y) * pixel * 2 + part,
+			.rows = (y1 - y0) * pixel,
+			.row_bytes = 1,
+			.va_pitch = 1,
+			.local_pitch = 2,
 		};
 
 		if (y0 < y1)
-			hwpec_copy_columns(u->task, (uint32_t)side, arg, x1 - x0,
-					   (uint32_t)n->column, (uint32_t)column);
+			seqc_copy_loop(u->seq, &copy, x1 - x0, u->n->plan.column, column);
 	}
 }
 
-/* What there is of a half in the input; the rest is padding, or nobody's. */
-static void load_half(const struct unit *u, const struct hwpec_tile *t, int side)
+/* The part of a side that the input has: columns x0..x1-1, rows y0..y1-1. */
+struct side_part {
+	int64_t x0, x1, y0, y1;
+};
+
+static struct side_part clip_side(const struct hwpec_conv *v, const struct side_tile *h)
 {
-	const struct hwpec_node *n = u->n;
-	struct half h = get_half(n, t, side);
-	int64_t x0 = cnn_max(h.x, 0), x1 = cnn_min(h.x + h.columns, n->iw);
-	int64_t y0 = cnn_max(h.y, 0), y1 = cnn_min(h.y + h.rows, n->ih);
-	int64_t c0 = u->block * n->block_groups * n->ci / n->per_byte;
-	int64_t width = cnn_min(n->cs, n->cp - c0);
-	int64_t local = ((x0 - h.x) * h.rows + y0 - h.y) * n->cs, va;
+	struct side_part p = {
+		.x0 = cnn_max(h->x, 0),
+		.x1 = cnn_min(h->x + h->columns, v->ifm_w),
+		.y0 = cnn_max(h->y, 0),
+		.y1 = cnn_min(h->y + h->rows, v->ifm_h),
+	};
 
-	if (n->product)
-		y1 = cnn_min(y1, n->rows - x0 * n->ih);
-	else if (x0 != h.x || y0 != h.y || x1 != h.x + h.columns || y1 != h.y + h.rows)
-		hwpec_fill(u->task, (uint32_t)side, n->pad,
-			   (uint32_t)(h.columns * hwpec_column_bytes(n, t->th)));
-	if (x1 <= x0 || y1 <= y0)
-		return;
-	if (n->interleaved) {
-		load_parts(u, t, side, x0, x1);
-		return;
-	}
-	va = u->in + t->n * n->in_l.image_pitch / n->per_byte + x0 * n->column + y0 * n->cp + c0;
-	if (n->cs == n->cp) {
-		const uint32_t arg[6] = {
-			(uint32_t)va, (uint32_t)local, (uint32_t)(x1 - x0),
-			(uint32_t)((y1 - y0) * n->cp), (uint32_t)n->column,
-			(uint32_t)(h.rows * n->cs),
-		};
+	if (v->product)
+		p.y1 = cnn_min(p.y1, v->rows - p.x0 * v->ifm_h);
+	return p;
+}
 
-		hwpec_copy(u->task, (uint32_t)side, arg, false);
+/* Whole columns if an SRAM has all channels of a pixel, otherwise pixel by pixel. */
+static void load_pixels(const struct emitter *u, const struct hwpec_tile *t, int side,
+			const struct side_part *p)
+{
+	const struct hwpec_conv *v = &u->n->conv;
+	const struct hwpec_plan *plan = &u->n->plan;
+	struct side_tile h = get_side(u->n, t, side);
+	int64_t c0 = u->block * v->block_groups * v->ci / v->per_byte;
+	int64_t column = h.rows * v->sram_pixel, rows = p->y1 - p->y0, columns = p->x1 - p->x0;
+	struct seqc_copy copy = {
+		.memory = (uint32_t)side,
+		.va = u->in + t->n * v->ifm.image_pitch / v->per_byte + p->x0 * plan->column +
+		      p->y0 * plan->pixel + c0,
+		.local = ((p->x0 - h.x) * h.rows + p->y0 - h.y) * v->sram_pixel,
+	};
+
+	if (v->sram_pixel == plan->pixel) {
+		copy.rows = columns;
+		copy.row_bytes = rows * plan->pixel;
+		copy.va_pitch = plan->column;
+		copy.local_pitch = column;
+		seqc_copy(u->seq, &copy);
 	} else {
-		const uint32_t arg[6] = {
-			(uint32_t)va, (uint32_t)local, (uint32_t)(y1 - y0), (uint32_t)width,
-			(uint32_t)n->cp, (uint32_t)n->cs,
-		};
-
-		hwpec_copy_columns(u->task, (uint32_t)side, arg, x1 - x0, (uint32_t)n->column,
-				   (uint32_t)(h.rows * n->cs));
+		copy.rows = rows;
+		copy.row_bytes = cnn_min(v->sram_pixel, plan->pixel - c0);
+		copy.va_pitch = plan->pixel;
+		copy.local_pitch = v->sram_pixel;
+		seqc_copy_loop(u->seq, &copy, columns, plan->column, column);
 	}
 }
 
-/* Channel of the first of 16 outputs. */
-static int64_t first_channel(const struct unit *u)
+/* Loads one side of a tile. What the input does not have is padding, or does not matter. */
+static void load_side(const struct emitter *u, const struct hwpec_tile *t, int side)
 {
-	return u->block * u->n->block_groups * u->n->co + u->first * HWPEC_COLUMNS;
+	const struct hwpec_conv *v = &u->n->conv;
+	struct side_tile h = get_side(u->n, t, side);
+	struct side_part p = clip_side(v, &h);
+	bool whole = p.x0 == h.x && p.y0 == h.y && p.x1 == h.x + h.columns && p.y1 == h.y + h.rows;
+
+	if (!v->product && !whole)
+		seqc_fill(u->seq, (uint32_t)side, v->pad_byte,
+			  h.columns * hwpec_column_bytes(u->n, t->h));
+	if (p.x1 <= p.x0 || p.y1 <= p.y0)
+		return;
+	if (u->n->plan.interleaved)
+		load_parts(u, t, side, p.x0, p.x1);
+	else
+		load_pixels(u, t, side, &p);
 }
 
-static void get_start(const struct unit *u, int32_t start[HWPEC_COLUMNS])
+/* Index of the first of 16 output channels. */
+static int64_t first_channel(const struct emitter *u)
 {
-	int64_t left = hwpec_block_outputs(u->n, u->block) - u->first * HWPEC_COLUMNS;
+	return u->block * u->n->conv.block_groups * u->n->conv.co + u->first * HWPEC_COLUMNS;
+}
+
+static void get_acc_init(const struct emitter *u, int32_t acc_init[HWPEC_COLUMNS])
+{
+	int64_t left = hwpec_block_outputs(&u->n->conv, u->block) - u->first * HWPEC_COLUMNS;
 
 	for (int64_t i = 0; i < HWPEC_COLUMNS; i++)
-		start[i] = i < left ? u->n->start[first_channel(u) + i] : 0;
+		acc_init[i] = i < left ? u->n->conv.acc_init[first_channel(u) + i] : 0;
 }
 
-static void configure(const struct unit *u, const struct hwpec_tile *t)
+static void configure(const struct emitter *u, const struct hwpec_tile *t)
 {
 	const struct hwpec_node *n = u->n;
-	uint32_t shift = n->shift < 0 ? 0 : (uint32_t)n->shift;
+	uint32_t shift = n->conv.shift < 0 ? 0 : (uint32_t)n->conv.shift;
 
-	hwpec_exec(u->task, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_CFG, HWPEC_BOTH, 0, 0, 0),
-		   (uint32_t)n->words | (uint32_t)(n->dw * hwpec_column_bytes(n, t->th)) << 16,
-		   (uint32_t)n->kw | n->type << CNNACC_HWPE_CFG_TYPE_SHIFT |
-			   (n->input ? CNNACC_HWPE_CFG_INPUT : 0) |
-			   (n->interleaved ? CNNACC_HWPE_CFG_333 : 0) |
+	hwpec_exec(u->seq, CNNACC_HWPE_INSN(CNNACC_HWPE_WRITE_CFG, HWPEC_BOTH, 0, 0, 0),
+		   (uint32_t)n->conv.words | (uint32_t)(n->conv.dw * hwpec_column_bytes(n, t->h))
+						     << 16,
+		   (uint32_t)n->conv.kw | n->conv.type << CNNACC_HWPE_CFG_TYPE_SHIFT |
+			   (n->conv.input_layer ? CNNACC_HWPE_CFG_INPUT : 0) |
+			   (n->plan.interleaved ? CNNACC_HWPE_CFG_333 : 0) |
 			   shift << CNNACC_HWPE_CFG_SHIFT_SHIFT |
 			   (uint32_t)u->groups << CNNACC_HWPE_CFG_K_SHIFT);
 }
 
-static bool is_loaded(const struct unit *u, const struct hwpec_tile *t)
+static bool is_loaded(const struct emitter *u, const struct hwpec_tile *t)
 {
-	return u->loaded.th && u->loaded.n == t->n && u->loaded.x == t->x && u->loaded.y == t->y;
+	return u->loaded.h && u->loaded.n == t->n && u->loaded.x == t->x && u->loaded.y == t->y;
 }
 
-static void run_tile(struct unit *u, const struct hwpec_tile *t)
+/* The windows of a tile, but for acc_init. */
+static struct hwpec_windows get_windows(const struct emitter *u, const struct hwpec_tile *t)
 {
-	const struct hwpec_node *n = u->n;
-	int64_t size = hwpec_result_bytes(n), row = n->kp * size, column = n->ohp * row;
-	int32_t start[HWPEC_COLUMNS];
+	const struct hwpec_conv *v = &u->n->conv;
+	int64_t size = hwpec_result_bytes(v), row = v->ofm_c_padded * size;
+	int64_t column = v->ofm_h_padded * row;
 	struct hwpec_windows w = {
 		.groups = u->groups,
-		.wc = t->tw / HWPEC_OUT_COLUMNS,
-		.hc = t->th / HWPEC_OUT_ROWS,
-		.group_step = (uint32_t)(HWPEC_COLUMNS * size),
-		.column_step = (uint32_t)column,
-		.row_step = (uint32_t)row,
-		.base_row = (uint32_t)hwpec_row_step(n),
-		.base_column = (uint32_t)(n->sw * hwpec_column_bytes(n, t->th)),
+		.w = t->w / HWPEC_OUT_COLUMNS,
+		.h = t->h / HWPEC_OUT_ROWS,
+		.va = u->out + (uint32_t)(t->n * v->ofm.image_pitch * size + t->x * column +
+					  t->y * row + first_channel(u) * size),
+		.group_pitch = (uint32_t)(HWPEC_COLUMNS * size),
+		.column_advance = (uint32_t)column,
+		.row_advance = (uint32_t)row,
+		.base_row = (uint32_t)hwpec_row_advance(u->n),
+		.base_column = (uint32_t)(v->sw * hwpec_column_bytes(u->n, t->h)),
 	};
 
-	w.va = u->out + (uint32_t)(t->n * n->out_l.image_pitch * size + t->x * column +
-				   t->y * row + first_channel(u) * size);
-	w.row_pitch = (uint32_t)(w.hc * row);
-	w.pitch = (uint32_t)(w.wc * column);
-	w.base_step = (uint32_t)w.hc * w.base_row;
+	w.row_pitch = (uint32_t)(w.h * row);
+	w.pitch = (uint32_t)(w.w * column);
+	w.base_pitch = (uint32_t)w.h * w.base_row;
+	return w;
+}
+
+static void run_tile(struct emitter *u, const struct hwpec_tile *t)
+{
+	struct hwpec_windows w = get_windows(u, t);
+	int32_t acc_init[HWPEC_COLUMNS];
+
 	for (int side = 0; side < HWPEC_OUT_COLUMNS && !is_loaded(u, t); side++)
-		load_half(u, t, side);
+		load_side(u, t, side);
 	u->loaded = *t;
 	configure(u, t);
-	if (n->start) {
-		get_start(u, start);
-		w.start = start;
-		hwpec_run_started(u->task, n, &w);
-	} else {
-		hwpec_run(u->task, n, &w);
+	if (u->n->conv.acc_init) {
+		get_acc_init(u, acc_init);
+		w.acc_init = acc_init;
 	}
+	hwpec_run(u->seq, u->n, &w);
 }
 
-static void load_weights(const struct unit *u)
+static int64_t weight_bytes(const struct emitter *u)
 {
-	const uint32_t arg[6] = {
-		u->weights, 0, 1,
-		(uint32_t)(u->groups * u->n->rounds * CNNACC_HWPE_ROUND_BYTES), 0, 0,
+	return u->groups * u->n->plan.rounds * CNNACC_HWPE_ROUND_BYTES;
+}
+
+static void load_weights(const struct emitter *u)
+{
+	const struct seqc_copy copy = {
+		.memory = CNNACC_HWPE_KERNEL,
+		.va = u->weights,
+		.rows = 1,
+		.row_bytes = weight_bytes(u),
+		.weights = true,
 	};
 
-	hwpec_copy(u->task, CNNACC_HWPE_KERNEL, arg, true);
+	seqc_copy(u->seq, &copy);
 }
 
-static bool is_full(const struct hwpec_task *t, const struct hwpec_node *n)
+static bool is_full(const struct seqc *s, const struct hwpec_node *n)
 {
-	uint64_t boot = (uint64_t)t->hw->commands / 2 + 32;
+	uint64_t boot = (uint64_t)s->commands_max / 2 + 32;
 
-	return t->count + HWPEC_TILE_COMMANDS > t->hw->commands ||
-	       t->cost.cycles + hwpec_tile_cycles(n) + boot > t->hw->cycles_max;
+	return s->count + HWPEC_TILE_COMMANDS > s->commands_max ||
+	       s->cost.cycles + hwpec_tile_cycles(n) + boot > s->cycles_max;
 }
 
-/* A tile, in a new program if this one is full; weights tells whether it has them. */
-static int add_tile(struct unit *u, const struct hwpec_tile *t, bool *weights)
+/* Appends a tile, to a new program if this one is full. *weights: the program has loaded them. */
+static int add_tile(struct emitter *u, const struct hwpec_tile *t, bool *weights)
 {
 	int ret = CNN_OK;
 
-	if (u->task->count && is_full(u->task, u->n)) {
-		ret = hwpec_end(u->task);
-		u->task->count = 0;
+	if (u->seq->count && is_full(u->seq, u->n)) {
+		ret = seqc_end(u->seq);
+		u->seq->count = 0;
 	}
 	if (ret)
 		return ret;
-	if (!u->task->count) {
-		hwpec_begin(u->task);
+	if (!u->seq->count) {
+		hwpec_begin(u->seq);
 		*weights = false;
-		u->loaded.th = 0;
+		u->loaded.h = 0;
 	}
 	if (!*weights)
 		load_weights(u);
@@ -266,81 +322,90 @@ static int add_tile(struct unit *u, const struct hwpec_tile *t, bool *weights)
 	return CNN_OK;
 }
 
-static int add_tiles(struct unit *u)
+static int add_tiles(struct emitter *u)
 {
 	const struct hwpec_node *n = u->n;
 	struct hwpec_tile t = { 0 };
 	bool weights = false;
 	int ret = CNN_OK;
 
-	for (t.n = 0; t.n < n->n; t.n++)
-		for (t.x = 0; t.x < n->owp; t.x += n->tw)
-			for (t.y = 0; t.y < n->ohp && !ret; t.y += n->th) {
-				t.tw = cnn_min(n->tw, n->owp - t.x);
-				t.th = cnn_min(n->th, n->ohp - t.y);
+	for (t.n = 0; t.n < n->conv.batch; t.n++)
+		for (t.x = 0; t.x < n->conv.ofm_w_padded; t.x += n->plan.tile_w)
+			for (t.y = 0; t.y < n->conv.ofm_h_padded && !ret; t.y += n->plan.tile_h) {
+				t.w = cnn_min(n->plan.tile_w, n->conv.ofm_w_padded - t.x);
+				t.h = cnn_min(n->plan.tile_h, n->conv.ofm_h_padded - t.y);
 				ret = add_tile(u, &t, &weights);
 			}
 	return ret;
 }
 
-/* The outputs of a block whose weights are in the kernel memory at once. */
-static int add_chunk(struct unit *u)
+/* The outputs of a block whose weights fit the kernel memory. */
+static int add_chunk(struct emitter *u)
 {
-	struct cnn_compile *lw = u->task->lw;
-	int64_t bytes = u->groups * u->n->rounds * CNNACC_HWPE_ROUND_BYTES;
+	struct cnn_compile *compile = u->seq->compile;
 	int64_t at;
 
-	if (u->task->dry)
+	if (u->seq->dry)
 		return add_tiles(u);
-	at = cnn_image_add(lw, &lw->weights, bytes, CNNACC_LINE_SIZE);
+	at = cnn_image_add(compile, &compile->weights, weight_bytes(u), CNNACC_LINE_SIZE);
 	if (at < 0)
 		return (int)at;
-	hwpec_pack(u->n, u->block, u->first, u->groups, lw->weights.data + at);
+	hwpec_pack(u->n, u->block, u->first, u->groups, compile->weights.data + at);
 	u->weights = CNN_VA_WEIGHTS + (uint32_t)at;
 	return add_tiles(u);
 }
 
-static int add_blocks(struct unit *u)
+static int add_blocks(struct emitter *u)
 {
 	int ret = CNN_OK;
 
-	for (u->block = 0; u->block < u->n->blocks && !ret; u->block++) {
-		int64_t groups = cnn_div_up(hwpec_block_outputs(u->n, u->block), HWPEC_COLUMNS);
+	for (u->block = 0; u->block < u->n->conv.blocks && !ret; u->block++) {
+		int64_t groups =
+			cnn_div_up(hwpec_block_outputs(&u->n->conv, u->block), HWPEC_COLUMNS);
 
-		u->loaded.th = 0;
-		for (u->first = 0; u->first < groups && !ret; u->first += u->n->chunk) {
-			u->groups = cnn_min(u->n->chunk, groups - u->first);
+		u->loaded.h = 0;
+		for (u->first = 0; u->first < groups && !ret; u->first += u->n->plan.chunk) {
+			u->groups = cnn_min(u->n->plan.chunk, groups - u->first);
 			ret = add_chunk(u);
 		}
 	}
 	return ret;
 }
 
+/* Makes all programs of a node. */
+static int add_programs(struct hwpec_core *core, struct emitter *u)
+{
+	int ret;
+
+	u->seq->compile = core->base.compile;
+	u->seq->commands_max = core->hw.commands;
+	u->seq->cycles_max = core->hw.cycles_max;
+	ret = add_blocks(u);
+	if (!ret && u->seq->count)
+		ret = seqc_end(u->seq);
+	seqc_free(u->seq);
+	return ret;
+}
+
 uint64_t hwpec_cycles(struct hwpec_core *core, struct hwpec_node *n)
 {
-	struct hwpec_task task = { .lw = core->base.lw, .hw = &core->hw, .dry = true };
-	struct unit u = { .n = n, .task = &task };
-	int ret = add_blocks(&u);
+	struct seqc seq = { .dry = true };
+	struct emitter u = { .n = n, .seq = &seq };
 
-	if (!ret && task.count)
-		ret = hwpec_end(&task);
-	free(task.command);
-	return ret ? 0 : task.total;
+	return add_programs(core, &u) ? 0 : seq.total;
 }
 
 int hwpec_emit(struct hwpec_core *core, int node)
 {
 	struct hwpec_node *n = &core->nodes[node];
-	const struct cnn_slot *slots = core->base.lw->out->slots;
-	struct hwpec_task task = { .lw = core->base.lw, .hw = &core->hw, .node = node };
-	struct unit u = {
-		.n = n, .task = &task, .in = CNN_VA_ARENA + (uint32_t)slots[n->in].offset,
-		.out = CNN_VA_ARENA + (uint32_t)slots[n->out].offset,
+	const struct cnn_slot *slots = core->base.compile->out->slots;
+	struct seqc seq = { .node = node };
+	struct emitter u = {
+		.n = n,
+		.seq = &seq,
+		.in = CNN_VA_ARENA + (uint32_t)slots[n->conv.in].offset,
+		.out = CNN_VA_ARENA + (uint32_t)slots[n->conv.out].offset,
 	};
-	int ret = add_blocks(&u);
 
-	if (!ret && task.count)
-		ret = hwpec_end(&task);
-	free(task.command);
-	return ret;
+	return add_programs(core, &u);
 }

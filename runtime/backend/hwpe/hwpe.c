@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: MIT
-/* Core hwpe, the matrix coprocessor for quantised networks: which tiles a node is cut into. */
+/*
+ * Core hwpe, the matrix coprocessor for quantised networks: its back end, and the choice of tiles.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "hwpe.h"
+#include "qproduct.h"
 
 #define MAX_FIELD	65535	/* counts and strides are 16-bit fields */
 #define MAX_GROUPS	1023	/* K_count */
@@ -20,12 +23,12 @@ static void read_hw(struct hwpec_hw *hw, const struct cnn_core *info)
 	hw->commands = info->program_max / sizeof(struct cnnacc_seq_command);
 	hw->cycles_max = info->job_cycles_max;
 	if (geometry != known)
-		snprintf(hw->bad, sizeof(hw->bad), "core of geometry 0x%x, known is 0x%x", geometry,
-			 known);
+		snprintf(hw->bad, sizeof(hw->bad),
+			 "geometry 0x%x of the core is not supported, only 0x%x", geometry, known);
 	else if (hw->commands < 2 * HWPEC_TILE_COMMANDS || hw->fmap < 64 || hw->kernel < 128)
-		snprintf(hw->bad, sizeof(hw->bad), "core with memories of %lld and %lld bytes, "
-			 "%lld commands", (long long)hw->fmap, (long long)hw->kernel,
-			 (long long)hw->commands);
+		snprintf(hw->bad, sizeof(hw->bad),
+			 "memories of %lld and %lld bytes and %lld commands are too small",
+			 (long long)hw->fmap, (long long)hw->kernel, (long long)hw->commands);
 }
 
 static void hwpec_close(struct cnn_backend *base)
@@ -37,45 +40,48 @@ static void hwpec_close(struct cnn_backend *base)
 	free(core);
 }
 
-static struct cnn_backend *hwpec_open(struct cnn_compile *lw, const struct cnn_core *info)
+static struct cnn_backend *hwpec_open(struct cnn_compile *compile, const struct cnn_core *info)
 {
 	struct hwpec_core *core = calloc(1, sizeof(*core));
 
 	if (!core)
 		return NULL;
-	core->base = (struct cnn_backend){ .ops = &cnn_backend_hwpe, .lw = lw, .info = info };
-	core->nodes = calloc((size_t)lw->g->n_nodes + 1, sizeof(*core->nodes));
-	core->codes = calloc((size_t)lw->g->n_values + 1, sizeof(*core->codes));
+	core->base =
+		(struct cnn_backend){ .ops = &cnn_backend_hwpe, .compile = compile, .info = info };
+	core->nodes = calloc((size_t)compile->g->n_nodes + 1, sizeof(*core->nodes));
+	core->codes = calloc((size_t)compile->g->n_values + 1, sizeof(*core->codes));
 	if (!core->nodes || !core->codes) {
 		hwpec_close(&core->base);
 		return NULL;
 	}
-	cnn_graph_codes(lw->g, core->codes);
+	cnn_graph_codes(compile->g, core->codes);
 	read_hw(&core->hw, info);
 	return &core->base;
 }
 
 static bool hwpec_is_for(const struct cnn_graph *g, const struct cnn_node *n)
 {
+	enum cnn_op op = cnn_op_base(n->op);
+
 	(void)g;
-	return n->op == CNN_OP_CONV_INTEGER || n->op == CNN_OP_MATMUL_INTEGER ||
-	       n->op == CNN_OP_QLINEAR_SUMS || hwpec_is_unsplit(n);
+	return op == CNN_OP_CONV_INTEGER || op == CNN_OP_MATMUL_INTEGER ||
+	       op == CNN_OP_QLINEAR_SUMS || hwpec_is_unsplit(n);
 }
 
 static bool hwpec_match_node(struct cnn_backend *base, int node, struct cnn_node_fit *fit,
 			     char *reason)
 {
 	struct hwpec_core *core = (struct hwpec_core *)base;
-	struct hwpec_node *n = &core->nodes[node];
+	struct hwpec_conv *v = &core->nodes[node].conv;
 
-	if (!hwpec_match(core, node, n, reason))
+	if (!hwpec_match(core, node, v, reason))
 		return false;
-	fit->in[0] = (struct cnn_node_io){ .value = n->in, .layout = n->in_l };
+	fit->in[0] = (struct cnn_node_io){ .value = v->in, .layout = v->ifm };
 	fit->n_in = 1;
 	fit->out = (struct cnn_node_io){
-		.value = n->out,
-		.layout = n->out_l,
-		.bytes = n->out_bytes,
+		.value = v->out,
+		.layout = v->ofm,
+		.bytes = v->ofm_bytes,
 	};
 	return true;
 }
@@ -87,20 +93,21 @@ struct limit {
 	int64_t value, limit;
 };
 
-/* The limits that a tile of th rows and tw columns has to keep; returns how many. */
+/* Fills the limits that the tile in the plan has to keep; returns their number. */
 static int tile_limits(const struct hwpec_hw *hw, const struct hwpec_node *n, struct limit *l)
 {
-	int64_t column = hwpec_column_bytes(n, n->th);
-	int64_t columns = (n->tw / HWPEC_OUT_COLUMNS - 1) * n->sw + (n->kw - 1) * n->dw + 1;
+	int64_t column = hwpec_column_bytes(n, n->plan.tile_h);
+	int64_t columns = (n->plan.tile_w / HWPEC_OUT_COLUMNS - 1) * n->conv.sw +
+			  (n->conv.kw - 1) * n->conv.dw + 1;
 	const struct limit all[] = {
-		{ "Conv_CH_count", n->words, MAX_FIELD },
-		{ "H_stride", hwpec_row_step(n), MAX_FIELD },
-		{ "W_stride", n->sw * column, MAX_FIELD },
-		{ "Conv_W_offset", n->dw * column, MAX_FIELD },
-		{ "H_count", n->th / HWPEC_OUT_ROWS, MAX_FIELD },
-		{ "W_count", n->tw / HWPEC_OUT_COLUMNS, MAX_FIELD },
-		{ "bytes of half a map", columns * column + HWPEC_WORD, hw->fmap },
-		{ "bytes of weights", n->rounds * CNNACC_HWPE_ROUND_BYTES, hw->kernel },
+		{ "Conv_CH_count", n->conv.words, MAX_FIELD },
+		{ "H_stride", hwpec_row_advance(n), MAX_FIELD },
+		{ "W_stride", n->conv.sw * column, MAX_FIELD },
+		{ "Conv_W_offset", n->conv.dw * column, MAX_FIELD },
+		{ "H_count", n->plan.tile_h / HWPEC_OUT_ROWS, MAX_FIELD },
+		{ "W_count", n->plan.tile_w / HWPEC_OUT_COLUMNS, MAX_FIELD },
+		{ "bytes of the map in one SRAM", columns * column + HWPEC_WORD, hw->fmap },
+		{ "bytes of weights", n->plan.rounds * CNNACC_HWPE_ROUND_BYTES, hw->kernel },
 		{ "cycles of a tile", (int64_t)hwpec_tile_cycles(n),
 		  (int64_t)(hw->cycles_max & INT64_MAX) / 2 },
 	};
@@ -119,34 +126,37 @@ static const struct limit *find_broken(const struct limit *l, int count)
 	return NULL;
 }
 
-static int64_t half_up(int64_t v, int64_t unit)
+static int64_t halve(int64_t v, int64_t unit)
 {
 	return cnn_round_up(v / 2, unit);
 }
 
-/* The largest tile: whole maps, halved along the longer side until one fits. */
+/* Finds the largest tile: the whole map, halved along the longer side until it fits. */
 static bool find_tile(const struct hwpec_hw *hw, struct hwpec_node *n, const char *op, char *reason)
 {
 	struct limit l[16];
 
-	n->th = n->ohp;
-	n->tw = n->owp;
-	n->chunk = cnn_min(hw->kernel / (n->rounds * CNNACC_HWPE_ROUND_BYTES), MAX_GROUPS);
-	n->chunk = cnn_min(n->chunk, cnn_div_up(hwpec_block_outputs(n, 0), HWPEC_COLUMNS));
-	/* The core begins each task with the first group of the kernel memory. */
-	if (n->start)
-		n->chunk = cnn_min(n->chunk, 1);
+	n->plan.tile_h = n->conv.ofm_h_padded;
+	n->plan.tile_w = n->conv.ofm_w_padded;
+	n->plan.chunk =
+		cnn_min(hw->kernel / (n->plan.rounds * CNNACC_HWPE_ROUND_BYTES), MAX_GROUPS);
+	n->plan.chunk =
+		cnn_min(n->plan.chunk, cnn_div_up(hwpec_block_outputs(&n->conv, 0), HWPEC_COLUMNS));
+	/* The core begins each MAC with the first group of the kernel memory. */
+	if (n->conv.acc_init)
+		n->plan.chunk = cnn_min(n->plan.chunk, 1);
 	while (true) {
 		const struct limit *bad = find_broken(l, tile_limits(hw, n, l));
 
 		if (!bad)
 			return true;
-		if (n->th > HWPEC_OUT_ROWS && (n->th >= n->tw || n->tw <= HWPEC_OUT_COLUMNS))
-			n->th = half_up(n->th, HWPEC_OUT_ROWS);
-		else if (n->tw > HWPEC_OUT_COLUMNS)
-			n->tw = half_up(n->tw, HWPEC_OUT_COLUMNS);
-		else if (n->chunk > 1)
-			n->chunk = n->chunk / 2;
+		if (n->plan.tile_h > HWPEC_OUT_ROWS &&
+		    (n->plan.tile_h >= n->plan.tile_w || n->plan.tile_w <= HWPEC_OUT_COLUMNS))
+			n->plan.tile_h = halve(n->plan.tile_h, HWPEC_OUT_ROWS);
+		else if (n->plan.tile_w > HWPEC_OUT_COLUMNS)
+			n->plan.tile_w = halve(n->plan.tile_w, HWPEC_OUT_COLUMNS);
+		else if (n->plan.chunk > 1)
+			n->plan.chunk = n->plan.chunk / 2;
 		else
 			return cnn_reject(reason, "%s: %s %lld, limit of hwpe %lld", op, bad->what,
 					  (long long)bad->value, (long long)bad->limit);
@@ -154,87 +164,97 @@ static bool find_tile(const struct hwpec_hw *hw, struct hwpec_node *n, const cha
 }
 
 /*
- * Where the last parts of a whole image's tile lie beside the output nobody wants their AccRegs.
- * What stays in them goes wrong, which would matter to tiles of other sizes.
+ * Accumulators beyond the output edge need not be drained. They then keep stale sums, which would
+ * spoil tiles of other sizes, so this holds only if one tile covers the map.
  */
-static uint32_t wanted_accs(const struct hwpec_node *n)
+static uint32_t used_accs(const struct hwpec_node *n)
 {
-	int64_t rows = n->product ? cnn_min(n->rows, n->oh) : n->oh;
-	int64_t columns = n->product ? cnn_div_up(n->rows, n->oh) : n->ow;
-	int64_t parts = cnn_div_up(rows, n->th / HWPEC_OUT_ROWS);
+	int64_t rows = n->conv.product ? cnn_min(n->conv.rows, n->conv.ofm_h) : n->conv.ofm_h;
+	int64_t columns = n->conv.product ? cnn_div_up(n->conv.rows, n->conv.ofm_h) : n->conv.ofm_w;
+	int64_t parts = cnn_div_up(rows, n->plan.tile_h / HWPEC_OUT_ROWS);
 
-	if (n->th < n->ohp || n->tw < n->owp || n->interleaved)
+	if (n->plan.tile_h < n->conv.ofm_h_padded || n->plan.tile_w < n->conv.ofm_w_padded ||
+	    n->plan.interleaved)
 		return CNNACC_HWPE_ACCS;
 	return (uint32_t)(HWPEC_OUT_COLUMNS * (parts - 1) +
-			  cnn_div_up(columns, n->tw / HWPEC_OUT_COLUMNS));
+			  cnn_div_up(columns, n->plan.tile_w / HWPEC_OUT_COLUMNS));
 }
 
 static void describe(const struct hwpec_node *n, const char *op, int64_t macs, char *reason)
 {
 	int64_t slots = hwpec_slots(n), tiles = hwpec_tiles(n);
 	int len = snprintf(reason, CNN_REASON_LEN, "%s: %s%s%s, %lld tile%s", op,
-			   n->codes ? cnn_codes_name(n->codes) : "", n->codes ? " " : "",
-			   n->product ? "matrix product" : n->interleaved ? "interleaved input layer" :
-			   n->input ? "input layer" : "inner layer", (long long)tiles, tiles == 1 ? "" : "s");
+			   n->conv.codes ? cnn_codes_format(n->conv.codes)->name : "",
+			   n->conv.codes ? " " : "",
+			   n->conv.product     ? "matrix product" :
+			   n->plan.interleaved ? "interleaved input layer" :
+			   n->conv.input_layer ? "input layer" :
+						 "inner layer",
+			   (long long)tiles, tiles == 1 ? "" : "s");
 
-	if (n->blocks > 1)
+	if (n->conv.blocks > 1)
 		len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
-				", %lld groups as %lld dense blocks", (long long)n->groups,
-				(long long)n->blocks);
+				", %lld groups as %lld dense blocks", (long long)n->conv.groups,
+				(long long)n->conv.blocks);
 	len += snprintf(reason + len, CNN_REASON_LEN - (size_t)len, ", %.1f %% of %lld slots used",
 			100.0 * (double)macs / (double)slots, (long long)slots);
-	if (n->shift >= 0)
+	if (n->conv.shift >= 0)
 		snprintf(reason + len, CNN_REASON_LEN - (size_t)len, ", shifted out by %d",
-			 n->shift);
+			 n->conv.shift);
 }
 
-/* The core has a mode for kernels of 3 x 3 pixels of 3 bytes: fewer rounds for more transfers. */
+/* Kernel_333, for kernels of 3 x 3 pixels of 3 bytes, needs fewer rounds but more transfers. */
 static void try_interleaved(struct hwpec_core *core, struct hwpec_node *n, const char *op)
 {
 	struct hwpec_node other = *n;
 	char reason[CNN_REASON_LEN];
 	uint64_t cycles;
 
-	if (n->product || n->groups > 1 || n->ci != 3 || n->cp != 3 || n->kh != 3 || n->kw != 3 ||
-	    n->dh > 1 || n->dw > 1)
+	if (n->conv.product || n->conv.groups > 1 || n->conv.ci != 3 || n->plan.pixel != 3 ||
+	    n->conv.kh != 3 || n->conv.kw != 3 || n->conv.dh > 1 || n->conv.dw > 1)
 		return;
-	other.interleaved = true;
-	other.rounds = 4;
+	other.plan.interleaved = true;
+	other.plan.rounds = 4;
 	if (!find_tile(&core->hw, &other, op, reason))
 		return;
-	other.accs = wanted_accs(&other);
+	other.plan.accs = used_accs(&other);
 	cycles = hwpec_cycles(core, &other);
 	if (cycles && cycles < hwpec_cycles(core, n))
 		*n = other;
 }
 
-/* The input lies as what made it left it. */
-static void place_input(struct hwpec_node *n)
+/* Use the layout chosen by the producer. */
+static void plan_input(struct hwpec_node *n)
 {
-	if (!n->product)
-		n->cp = n->in_l.row_pitch / n->per_byte;
-	else if (n->in_l.c > 1)
-		n->cp = n->in_l.plane_pitch / n->per_byte;
-	n->column = n->product ? n->ih * n->cp : n->in_l.column_pitch / n->per_byte;
+	const struct hwpec_conv *v = &n->conv;
+
+	if (!v->product)
+		n->plan.pixel = v->ifm.row_pitch / v->per_byte;
+	else if (v->ifm.c > 1)
+		n->plan.pixel = v->ifm.plane_pitch / v->per_byte;
+	n->plan.column = v->product ? v->ifm_h * n->plan.pixel : v->ifm.column_pitch / v->per_byte;
 }
 
 static bool hwpec_plan(struct cnn_backend *base, int node, const struct cnn_node_fit *fit,
 		       char *reason)
 {
 	struct hwpec_core *core = (struct hwpec_core *)base;
-	const struct cnn_graph *g = base->lw->g;
+	const struct cnn_graph *g = base->compile->g;
 	const char *op = g->nodes[node].op_type;
 	struct hwpec_node *n = &core->nodes[node];
 
-	n->in = fit->in[0].slot;
-	n->in_l = fit->in[0].layout;
-	n->out_l = fit->out.layout;
-	if (n->product && n->in_l.n != 1)
-		return cnn_reject(reason, "%s: rows do not lie at one distance in the arena", op);
-	place_input(n);
+	n->conv.in = fit->in[0].slot;
+	n->conv.ifm = fit->in[0].layout;
+	n->conv.ofm = fit->out.layout;
+	if (n->conv.product && n->conv.ifm.n != 1)
+		return cnn_reject(reason, "%s: rows of the input are not equidistant in the arena",
+				  op);
+	n->plan =
+		(struct hwpec_plan){ .pixel = n->conv.pixel, .rounds = n->conv.kw * n->conv.words };
+	plan_input(n);
 	if (!find_tile(&core->hw, n, op, reason))
 		return false;
-	n->accs = wanted_accs(n);
+	n->plan.accs = used_accs(n);
 	try_interleaved(core, n, op);
 	describe(n, op, cnn_node_macs(g, &g->nodes[node]), reason);
 	return true;
@@ -246,9 +266,9 @@ static int hwpec_lower(struct cnn_backend *base, struct cnn_segment *seg)
 	int ret = CNN_OK;
 
 	for (int i = 0; i < seg->n_nodes && !ret; i++) {
-		if (core->nodes[seg->nodes[i]].cp)
+		if (core->nodes[seg->nodes[i]].conv.pixel)
 			ret = hwpec_emit(core, seg->nodes[i]);
-		cnn_progress(base->lw, i + 1);
+		cnn_progress(base->compile, i + 1);
 	}
 	return ret;
 }
@@ -257,14 +277,13 @@ static int64_t hwpec_peak(const struct cnn_backend *base, int node)
 {
 	const struct hwpec_core *core = (const struct hwpec_core *)base;
 
-	return HWPEC_COLUMNS * HWPEC_WORD * core->nodes[node].per_byte;
+	return HWPEC_COLUMNS * HWPEC_WORD * core->nodes[node].conv.per_byte;
 }
 
 const struct cnn_backend_ops cnn_backend_hwpe = {
-	.type = CNNACC_CORE_HWPE,
 	.name = "hwpe",
 	.fuse = CNN_FUSE_ALL,
-	.wants = CNN_FUSE_SUMS,
+	.legalize = hwpec_legalize,
 	.copies = true,
 	.open = hwpec_open,
 	.close = hwpec_close,

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Core hwpe: sums of products of bytes, or of codes (Documentation/hardware/hwpe.rst).
+ * Core hwpe: sums of products of bytes, or of packed codes (Documentation/hardware/hwpe.rst).
  *
- * A node becomes a convolution of maps that lie in the arena column after column, a column's
- * pixels one after the other, a pixel's channels together: [n][W][H][C] bytes in, [n][W][H][K]
- * int32 out, or bytes where the core shifts sums out by itself. A row of the matrix is a strip of C
- * times the kernel's rows bytes, taken Kernel_size times from column to column. A matrix product is a
- * convolution of two columns of pixels.
+ * A node becomes a convolution. Its maps lie in the arena column by column, the pixels of a column
+ * one after the other, the channels of a pixel together: [n][W][H][C] bytes in, [n][W][H][K] int32
+ * out, or bytes where the core requantises by a shift. A row of the matrix is a strip: the C
+ * channels of as many pixels of a column as the kernel has rows, taken Kernel_size times, once per
+ * column. A matrix product is a convolution of two columns of pixels.
  */
-#ifndef CNN_LOWER_HWPE_H
-#define CNN_LOWER_HWPE_H
+#ifndef HWPEC_HWPE_H
+#define HWPEC_HWPE_H
 
-#include "backend/backend.h"
-#include <cnnacc_seq.h>
 #include <cnnacc_hwpe.h>
 
-#define HWPEC_WORD	  CNNACC_HWPE_OPERAND_BYTES
-#define HWPEC_COLUMNS	  CNNACC_HWPE_PES
-#define HWPEC_BOTH	  (CNNACC_HWPE_XS1 | CNNACC_HWPE_XS2) /* an instruction's operands */
-#define HWPEC_OUT_ROWS	  4 /* parts of a tile that the bases of one SRAM serve */
-#define HWPEC_OUT_COLUMNS 2 /* SRAMs */
+#include "backend/sequencer.h"
+#include "packed_format.h"
+
+#define HWPEC_WORD		CNNACC_HWPE_OPERAND_BYTES
+#define HWPEC_COLUMNS		CNNACC_HWPE_PES	/* output channels of a round */
+#define HWPEC_BOTH		(CNNACC_HWPE_XS1 | CNNACC_HWPE_XS2)	/* both operands */
+#define HWPEC_OUT_ROWS		4	/* rows of a window: bases of one SRAM */
+#define HWPEC_OUT_COLUMNS	2	/* columns of a window: SRAMs */
 
 /* What the discovery table says of a core. */
 struct hwpec_hw {
@@ -27,46 +28,59 @@ struct hwpec_hw {
 	int64_t kernel_max, shift_max;
 	int64_t commands;		/* of a program */
 	uint64_t cycles_max;
-	char bad[CNN_REASON_LEN];	/* why it gets no nodes */
+	char bad[CNN_REASON_LEN];	/* why this core gets no nodes; "": it is supported */
 };
 
-/* Weights of output channel k, input channel c of its group, row y and column x of the kernel. */
+/* Weights by output channel k, input channel c of its group, row y and column x of the kernel. */
 struct hwpec_weights {
 	const int8_t *data;
 	int64_t k, c, y, x;		/* elements from one to the next */
 };
 
-struct hwpec_node {
-	int in, out;		/* slots */
-	struct cnn_layout in_l, out_l;
-	int64_t out_bytes;
-	bool product;		/* a matrix product: rows, of iw * ih, are there */
+/* What is computed: the node as a convolution. Filled by match. */
+struct hwpec_conv {
+	int in, out;			/* values; in: the slot of the planned input */
+	struct cnn_layout ifm, ofm;	/* in the arena */
+	int64_t ofm_bytes;
+	bool product;			/* a matrix product: @rows of ifm_w * ifm_h exist */
 	int64_t rows;
-	int64_t n, ih, iw, oh, ow;
-	int64_t kh, kw, dh, dw, sh, sw, pt, pl;
-	int64_t groups, ci, co;		/* of a group */
-	struct hwpec_weights w;
-	enum cnn_codes codes;	/* the format that both operands have */
-	int64_t per_byte;	/* elements of a byte */
-	uint32_t type;		/* enum cnnacc_hwpe_type */
-	bool input;		/* Layer_type: strips of any length at any address */
-	bool interleaved;	/* Kernel_333: a tile's upper and lower half, byte by byte */
-	uint8_t pad;		/* what is around the map */
-	int shift;		/* of what the core writes as bytes; -1: sums are written */
-	const int32_t *start;	/* what each channel adds to its sums before; NULL: nothing */
-	int64_t cp, column;	/* bytes from pixel to pixel, and column to column, in the arena */
-	int64_t kp, ohp, owp;	/* channels, rows, columns of the output and what is beside it */
-	/* Groups are taken block_groups at a time, as dense blocks. */
-	int64_t block_groups, blocks, cs;	/* cs: bytes from pixel to pixel in an SRAM */
-	int64_t words, rounds;	/* Conv_CH_count, rounds of a window */
-	int64_t th, tw;		/* a tile's rows and columns of the output */
-	int64_t chunk;		/* groups of 16 output channels whose weights fit */
-	uint32_t accs;		/* AccRegs that hold what is wanted; the others are never read */
+	int64_t batch, ifm_h, ifm_w, ofm_h, ofm_w;
+	int64_t kh, kw, dh, dw, sh, sw;	/* kernel, dilation, stride; kh includes dilation */
+	int64_t pad_top, pad_left;
+	int64_t groups, ci, co;		/* ci, co: channels of one group */
+	struct hwpec_weights weights;
+	enum cnn_codes codes;		/* format of both operands */
+	int64_t per_byte;		/* elements of a byte */
+	uint32_t type;			/* enum cnnacc_hwpe_type */
+	bool input_layer;		/* Layer_type: strips of any length at any address */
+	uint8_t pad_byte;		/* what surrounds the map */
+	int shift;			/* requantisation to bytes; -1: sums are written */
+	const int32_t *acc_init;	/* first value of the sums by output channel; NULL: zero */
+	int64_t ofm_c_padded, ofm_h_padded, ofm_w_padded;	/* as written */
+	/* Blocks of groups, each a convolution with a dense kernel. */
+	int64_t block_groups, blocks;
+	int64_t pixel, sram_pixel;	/* bytes of a pixel in the preferred layout, in an SRAM */
+	int64_t words;			/* Conv_CH_count */
 };
 
-/* Part of the output: from row y, column x of image n on; th, tw padded. */
+/* How it is computed. Filled by plan. */
+struct hwpec_plan {
+	int64_t pixel, column;		/* bytes of a pixel and of a column in the arena */
+	bool interleaved;		/* Kernel_333: two parts of a column, byte by byte */
+	int64_t rounds;			/* of a window */
+	int64_t tile_h, tile_w;		/* rows and columns of the output */
+	int64_t chunk;			/* groups of 16 output channels whose weights fit */
+	uint32_t accs;			/* AccRegs with results; others are not read */
+};
+
+struct hwpec_node {
+	struct hwpec_conv conv;
+	struct hwpec_plan plan;
+};
+
+/* Part of the output: from row y, column x of batch element n on. Sizes are padded. */
 struct hwpec_tile {
-	int64_t n, y, x, th, tw;
+	int64_t n, y, x, h, w;
 };
 
 struct hwpec_core {
@@ -76,75 +90,65 @@ struct hwpec_core {
 	struct hwpec_node *nodes;	/* by node index */
 };
 
-/* A program under way and what it takes so far. */
-struct hwpec_task {
-	struct cnn_compile *lw;
-	const struct hwpec_hw *hw;
-	int node;
-	struct cnnacc_seq_command *command;
-	int64_t count, cap;
-	struct cnnrt_cost cost;
-	uint64_t total;			/* cycles of all programs */
-	bool dry;			/* only the cycles are wanted */
-	bool failed;			/* no memory */
-};
+/* ---- match.c --------------------------------------------------------------------------- */
 
-/* match.c: a quantised operator that legalize.c has left as it was. */
+/* True for a quantised operator that legalize.c has not split. */
 bool hwpec_is_unsplit(const struct cnn_node *n);
-/* The node as a convolution, and the layouts it has. */
-bool hwpec_match(const struct hwpec_core *core, int node, struct hwpec_node *n, char *reason);
+/* Describes a graph node as a convolution; false with the reason if it cannot run on hwpe. */
+bool hwpec_match(const struct hwpec_core *core, int node, struct hwpec_conv *v, char *reason);
 
-/* Of a result in memory. */
-static inline int64_t hwpec_result_bytes(const struct hwpec_node *n)
+/* Bytes of one result in memory. */
+static inline int64_t hwpec_result_bytes(const struct hwpec_conv *v)
 {
-	return n->shift < 0 ? 4 : 1;
+	return v->shift < 0 ? 4 : 1;
 }
 
-/* pack.c */
-static inline int64_t hwpec_block_outputs(const struct hwpec_node *n, int64_t block)
+/* Output channels of a block. */
+static inline int64_t hwpec_block_outputs(const struct hwpec_conv *v, int64_t block)
 {
-	return cnn_min(n->block_groups, n->groups - block * n->block_groups) * n->co;
+	return cnn_min(v->block_groups, v->groups - block * v->block_groups) * v->co;
 }
 
-/* The bytes of the kernel memory for the groups of 16 outputs from first on of a block. */
+/* ---- pack.c ---------------------------------------------------------------------------- */
+
+/* Packs the weights of groups of 16 outputs of a block, from the first on, for kernel memory. */
 void hwpec_pack(const struct hwpec_node *n, int64_t block, int64_t first, int64_t count,
 		uint8_t *to);
 
-/* task.c: commands, and what each takes by the cycle rules of the core's page. */
-void hwpec_begin(struct hwpec_task *t);
-/* Ends the program and makes it a task; 0 or an error. */
-int hwpec_end(struct hwpec_task *t);
-void hwpec_copy(struct hwpec_task *t, uint32_t memory, const uint32_t arg[6], bool weights);
-/* The same for count columns: in each the address and the local address move on. */
-void hwpec_copy_columns(struct hwpec_task *t, uint32_t memory, const uint32_t arg[6], int64_t count,
-			uint32_t va_step, uint32_t local_step);
-void hwpec_fill(struct hwpec_task *t, uint32_t memory, uint32_t value, uint32_t bytes);
-void hwpec_exec(struct hwpec_task *t, uint32_t insn, uint32_t a, uint32_t b);
-/* Runs all windows of a tile and writes their results from va on. */
+/* ---- windows.c ------------------------------------------------------------------------- */
+
+/* Begins a program. */
+void hwpec_begin(struct seqc *s);
+/* Appends an instruction and adds the cost of the command. */
+void hwpec_exec(struct seqc *s, uint32_t insn, uint32_t a, uint32_t b);
+
+/* The windows of a tile, and where their results go. */
 struct hwpec_windows {
-	int64_t groups, wc, hc;
-	uint32_t va, row_pitch, pitch;		/* from AccReg 0 to 2 and to 1 */
-	uint32_t group_step, column_step, row_step;
-	uint32_t base_step, base_column, base_row;	/* of FmapAddrBase: from 0 to 2, strides */
-	const int32_t *start;		/* of 16 columns, if the node has any */
+	int64_t groups, w, h;		/* groups of 16 outputs, columns, rows */
+	uint32_t va;			/* of AccReg 0 of the first window */
+	uint32_t row_pitch, pitch;	/* from AccReg 0 to 2 and to 1 */
+	uint32_t group_pitch;		/* to the next group */
+	uint32_t column_advance, row_advance;	/* to the next window */
+	uint32_t base_pitch;		/* from FmapAddrBase 0 to 2 */
+	uint32_t base_column, base_row;	/* of the bases, to the next window */
+	const int32_t *acc_init;	/* of 16 outputs, if the node has any */
 };
 
-void hwpec_run(struct hwpec_task *t, const struct hwpec_node *n, const struct hwpec_windows *w);
-/* The same of a node with starts: each window is a task, so that its AccRegs can be set before. */
-void hwpec_run_started(struct hwpec_task *t, const struct hwpec_node *n,
-		       const struct hwpec_windows *w);
+/* Runs all windows and writes their results. */
+void hwpec_run(struct seqc *s, const struct hwpec_node *n, const struct hwpec_windows *w);
 
-/* emit.c */
-/* The most cycles and commands of one tile with its weights. */
+/* ---- emit.c ---------------------------------------------------------------------------- */
+
+/* Most cycles and most commands of one tile with its weights. */
 uint64_t hwpec_tile_cycles(const struct hwpec_node *n);
-#define HWPEC_TILE_COMMANDS 64
+#define HWPEC_TILE_COMMANDS	64
 int hwpec_emit(struct hwpec_core *core, int node);
-/* Cycles of the node's programs, so that ways to run it can be compared; 0 without memory. */
+/* Cycles of the node's programs, to compare plans; 0: no memory. */
 uint64_t hwpec_cycles(struct hwpec_core *core, struct hwpec_node *n);
-/* Bytes of a column of a tile of th rows in an SRAM, and from an output's rows to the next's. */
-int64_t hwpec_column_bytes(const struct hwpec_node *n, int64_t th);
-int64_t hwpec_row_step(const struct hwpec_node *n);
-/* Multiply-add slots of the node, and tiles; without memory or output. */
+/* Bytes in an SRAM of a column of a tile of @tile_h rows, and between the rows of windows. */
+int64_t hwpec_column_bytes(const struct hwpec_node *n, int64_t tile_h);
+int64_t hwpec_row_advance(const struct hwpec_node *n);
+/* Multiply-add slots and tiles of the node. */
 int64_t hwpec_slots(const struct hwpec_node *n);
 int64_t hwpec_tiles(const struct hwpec_node *n);
 

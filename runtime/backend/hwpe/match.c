@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* Which graph nodes core hwpe can run, as what convolution, and how their values lie. */
+/* Which graph nodes core hwpe can run, as what convolution, and their layouts. */
 #include <stdlib.h>
 
 #include "hwpe.h"
 
-#define RESULT_ALIGN	4			/* bytes, of what ReLUWrite and DRAIN write */
+#define RESULT_ALIGN	4 /* bytes; ReLUWrite and DRAIN write aligned results */
 #define BYTES_MAX	(CNN_ARENA_MAX / 4)	/* of one value in the arena */
 
 static bool is_zero(const struct cnn_tensor *t)
@@ -39,13 +39,13 @@ bool hwpec_is_unsplit(const struct cnn_node *n)
 	       n->op == CNN_OP_QGEMM;
 }
 
-/* Why it was not made sums of products, or did not become a part of them. */
+/* Tells why an operator is not, or has not become, a sum of products. */
 static bool refuse(const struct cnn_graph *g, const struct cnn_node *n, char *reason)
 {
 	const struct cnn_tensor *w = hwpec_is_unsplit(n) ? cnn_node_in(g, n, 3) : NULL;
-	const char *why = cnn_node_str(n, "why", NULL);
+	const char *why = n->op == CNN_OP_QLINEAR_SUMS ? n->params.sums.why : "";
 
-	if (n->op == CNN_OP_QLINEAR_SUMS && why)
+	if (*why)
 		return cnn_reject(reason, "%s: hwpe does not requantise: %s", n->op_type, why);
 	if (!hwpec_is_unsplit(n))
 		return cnn_reject(reason,
@@ -68,7 +68,7 @@ static bool check_operands(const struct cnn_graph *g, const struct cnn_node *n, 
 	if (!x || !y || cnn_tensor_count(x) < 1 || cnn_tensor_count(y) < 1)
 		return cnn_reject(reason, "%s: a shape is unknown or empty", n->op_type);
 	if (!check_weights(n, w, reason) ||
-	    (n->op == CNN_OP_MATMUL_INTEGER && !check_matrices(n, x, w, reason)))
+	    (cnn_op_base(n->op) == CNN_OP_MATMUL_INTEGER && !check_matrices(n, x, w, reason)))
 		return false;
 	if (!is_zero(cnn_node_in(g, n, 2)) || !is_zero(cnn_node_in(g, n, 3)))
 		return cnn_reject(reason, "%s: a zero point is not constant, or one for each row",
@@ -77,7 +77,7 @@ static bool check_operands(const struct cnn_graph *g, const struct cnn_node *n, 
 		return cnn_reject(reason, "%s: weight of type %s, hwpe has int8", n->op_type,
 				  cnn_dtype_name(w->dtype));
 	if (cnn_node_in(g, n, 4) && !cnn_node_in(g, n, 4)->data)
-		return cnn_reject(reason, "%s: what its sums begin with is not constant",
+		return cnn_reject(reason, "%s: the initial value of its sums is not constant",
 				  n->op_type);
 	return true;
 }
@@ -89,75 +89,79 @@ static int64_t gcd(int64_t a, int64_t b)
 	return b ? gcd(b, a % b) : a;
 }
 
-/* Blocks begin at a word, have results for most columns, and write them where ReLUWrite can. */
-static void cut_blocks(struct hwpec_node *n)
+/*
+ * Cuts groups into blocks: their pixels are whole words, their outputs fill most columns, and their
+ * results are aligned for ReLUWrite.
+ */
+static void cut_blocks(struct hwpec_conv *v)
 {
-	int64_t word = HWPEC_WORD * n->per_byte, count = word / gcd(word, n->ci);
+	int64_t word = HWPEC_WORD * v->per_byte, count = word / gcd(word, v->ci);
 
-	while (count * n->co < HWPEC_COLUMNS && 2 * count <= n->groups)
+	while (count * v->co < HWPEC_COLUMNS && 2 * count <= v->groups)
 		count *= 2;
-	while (count < n->groups && count * n->co * hwpec_result_bytes(n) % RESULT_ALIGN)
+	while (count < v->groups && count * v->co * hwpec_result_bytes(v) % RESULT_ALIGN)
 		count *= 2;
-	if (n->input || count > n->groups)
-		count = n->groups;
-	n->block_groups = count;
-	n->blocks = cnn_div_up(n->groups, count);
-	n->cs = n->blocks > 1 ? count * n->ci / n->per_byte : n->cp;
-	n->words = cnn_div_up(n->kh * n->cs, HWPEC_WORD);
-	n->rounds = n->kw * n->words;
-	n->kp = cnn_round_up((n->blocks - 1) * count * n->co +
-				     cnn_round_up(hwpec_block_outputs(n, n->blocks - 1),
-						  HWPEC_COLUMNS),
-			     HWPEC_COLUMNS);
+	if (v->input_layer || count > v->groups)
+		count = v->groups;
+	v->block_groups = count;
+	v->blocks = cnn_div_up(v->groups, count);
+	v->sram_pixel = v->blocks > 1 ? count * v->ci / v->per_byte : v->pixel;
+	v->words = cnn_div_up(v->kh * v->sram_pixel, HWPEC_WORD);
+	v->ofm_c_padded = cnn_round_up((v->blocks - 1) * count * v->co +
+					       cnn_round_up(hwpec_block_outputs(v, v->blocks - 1),
+							    HWPEC_COLUMNS),
+				       HWPEC_COLUMNS);
 }
 
-static void set_pixels(struct hwpec_node *n)
+static void set_pixels(struct hwpec_conv *v)
 {
-	int64_t bytes = cnn_div_up(n->groups * n->ci, n->per_byte);
+	int64_t bytes = cnn_div_up(v->groups * v->ci, v->per_byte);
 
-	n->input = bytes < HWPEC_WORD && !n->codes;
-	n->cp = n->input ? bytes : cnn_round_up(bytes, HWPEC_WORD);
-	n->ohp = cnn_round_up(n->oh, HWPEC_OUT_ROWS);
-	n->owp = cnn_round_up(n->ow, HWPEC_OUT_COLUMNS);
-	cut_blocks(n);
+	v->input_layer = bytes < HWPEC_WORD && !v->codes;
+	v->pixel = v->input_layer ? bytes : cnn_round_up(bytes, HWPEC_WORD);
+	v->ofm_h_padded = cnn_round_up(v->ofm_h, HWPEC_OUT_ROWS);
+	v->ofm_w_padded = cnn_round_up(v->ofm_w, HWPEC_OUT_COLUMNS);
+	cut_blocks(v);
 }
 
-static void set_maps(struct hwpec_node *n)
+static void set_maps(struct hwpec_conv *v)
 {
-	int64_t pixel = n->cp * n->per_byte;
+	int64_t pixel = v->pixel * v->per_byte;
 
-	n->in_l = (struct cnn_layout){
-		.n = n->n,
-		.c = n->groups * n->ci,
-		.plane = n->ih * n->iw,
+	v->ifm = (struct cnn_layout){
+		.n = v->batch,
+		.c = v->groups * v->ci,
+		.plane = v->ifm_h * v->ifm_w,
 		.plane_pitch = 1,
-		.image_pitch = cnn_round_up(n->iw * n->ih * n->cp, CNNACC_LINE_SIZE) * n->per_byte,
-		.columns = n->iw,
+		.image_pitch = cnn_round_up(v->ifm_w * v->ifm_h * v->pixel, CNNACC_LINE_SIZE) *
+			       v->per_byte,
+		.columns = v->ifm_w,
 		.row_pitch = pixel,
-		.column_pitch = n->ih * pixel,
+		.column_pitch = v->ifm_h * pixel,
 		.size = 1,
-		.codes = n->codes,
+		.codes = cnn_codes_number(v->codes),
 	};
-	n->out_l = (struct cnn_layout){
-		.n = n->n,
-		.c = n->groups * n->co,
-		.plane = n->oh * n->ow,
+	v->ofm = (struct cnn_layout){
+		.n = v->batch,
+		.c = v->groups * v->co,
+		.plane = v->ofm_h * v->ofm_w,
 		.plane_pitch = 1,
-		.image_pitch = n->owp * n->ohp * n->kp,
-		.columns = n->ow,
-		.row_pitch = n->kp,
-		.column_pitch = n->ohp * n->kp,
-		.size = hwpec_result_bytes(n),
+		.image_pitch = v->ofm_w_padded * v->ofm_h_padded * v->ofm_c_padded,
+		.columns = v->ofm_w,
+		.row_pitch = v->ofm_c_padded,
+		.column_pitch = v->ofm_h_padded * v->ofm_c_padded,
+		.size = hwpec_result_bytes(v),
 	};
-	n->out_bytes = n->n * n->out_l.image_pitch * n->out_l.size;
+	v->ofm_bytes = v->batch * v->ofm.image_pitch * v->ofm.size;
 }
 
 static int shift_of(const struct cnn_node *op)
 {
-	return (int)cnn_node_int(op, "shift_out", -1);
+	return op->op == CNN_OP_CONV_SUMS || op->op == CNN_OP_MATMUL_SUMS ?
+		       (int)op->params.product.shift_out : -1;
 }
 
-static const int32_t *start_of(const struct cnn_graph *g, const struct cnn_node *op)
+static const int32_t *acc_init_of(const struct cnn_graph *g, const struct cnn_node *op)
 {
 	const struct cnn_tensor *t = cnn_node_in(g, op, 4);
 
@@ -165,7 +169,7 @@ static const int32_t *start_of(const struct cnn_graph *g, const struct cnn_node 
 }
 
 static bool match_conv(const struct hwpec_hw *hw, const struct cnn_graph *g,
-		       const struct cnn_node *op, struct hwpec_node *n, char *reason)
+		       const struct cnn_node *op, struct hwpec_conv *v, char *reason)
 {
 	struct cnn_window w;
 	struct cnn_err err;
@@ -180,118 +184,126 @@ static bool match_conv(const struct hwpec_hw *hw, const struct cnn_graph *g,
 	if (w.kernel[x] > hw->kernel_max)
 		return cnn_reject(reason, "%s: kernel of %lld columns, limit of hwpe %lld",
 				  op->op_type, (long long)w.kernel[x], (long long)hw->kernel_max);
-	*n = (struct hwpec_node){
+	*v = (struct hwpec_conv){
 		.in = op->in[0],
 		.out = op->out[0],
-		.n = w.batch,
+		.batch = w.batch,
 		.groups = w.group,
 		.ci = w.in_ch / w.group,
 		.co = w.out_ch / w.group,
-		.ih = 1,
-		.oh = 1,
+		.ifm_h = 1,
+		.ofm_h = 1,
 		.kh = 1,
 		.dh = 1,
 		.sh = 1,
-		.iw = w.in[x],
-		.ow = w.out[x],
+		.ifm_w = w.in[x],
+		.ofm_w = w.out[x],
 		.kw = w.kernel[x],
 		.dw = w.dilation[x],
 		.sw = w.stride[x],
-		.pl = w.pad_begin[x],
-		.codes = n->codes,
-		.per_byte = n->per_byte,
-		.type = n->type,
-		.pad = cnn_codes_fill(n->codes, (int8_t)cnn_node_int(op, "pad_value", 0)),
+		.pad_left = w.pad_begin[x],
+		.codes = v->codes,
+		.per_byte = v->per_byte,
+		.type = v->type,
+		.pad_byte = cnn_codes_fill(v->codes, (int8_t)op->params.product.pad_value),
 		.shift = shift_of(op),
-		.start = start_of(g, op),
+		.acc_init = acc_init_of(g, op),
 	};
 	y = x - 1;
 	if (y >= 0) {
-		n->ih = w.in[y];
-		n->oh = w.out[y];
-		n->dh = w.dilation[y];
-		n->kh = (w.kernel[y] - 1) * n->dh + 1;
-		n->sh = w.stride[y];
-		n->pt = w.pad_begin[y];
+		v->ifm_h = w.in[y];
+		v->ofm_h = w.out[y];
+		v->dh = w.dilation[y];
+		v->kh = (w.kernel[y] - 1) * v->dh + 1;
+		v->sh = w.stride[y];
+		v->pad_top = w.pad_begin[y];
 	}
-	n->w = (struct hwpec_weights){
+	v->weights = (struct hwpec_weights){
 		.data = cnn_node_in(g, op, 1)->data,
 		.x = 1,
-		.y = n->kw,
-		.c = n->kw * (y >= 0 ? w.kernel[y] : 1),
+		.y = v->kw,
+		.c = v->kw * (y >= 0 ? w.kernel[y] : 1),
 	};
-	n->w.k = n->w.c * n->ci;
-	set_pixels(n);
-	set_maps(n);
+	v->weights.k = v->weights.c * v->ci;
+	set_pixels(v);
+	set_maps(v);
 	return true;
 }
 
-/* Rows of the left matrix are pixels, half of them in the left column. */
+/* Rows of the left matrix become pixels, half of them in each of two columns. */
 static void match_product(const struct cnn_graph *g, const struct cnn_node *op,
-			  struct hwpec_node *n)
+			  struct hwpec_conv *v)
 {
 	const struct cnn_tensor *a = cnn_node_in(g, op, 0), *b = cnn_node_in(g, op, 1);
 	int64_t depth = b->dims[b->rank - 2], columns = b->dims[b->rank - 1];
 	int64_t rows = cnn_tensor_count(a) / depth;
 	int64_t part = cnn_round_up(cnn_div_up(rows, HWPEC_OUT_COLUMNS), HWPEC_OUT_ROWS);
 
-	*n = (struct hwpec_node){
+	*v = (struct hwpec_conv){
 		.in = op->in[0],
 		.out = op->out[0],
 		.product = true,
 		.rows = rows,
-		.n = 1,
+		.batch = 1,
 		.groups = 1,
 		.ci = depth,
 		.co = columns,
-		.codes = n->codes,
-		.per_byte = n->per_byte,
-		.type = n->type,
-		.ih = part,
-		.oh = part,
-		.iw = 2,
-		.ow = 2,
+		.codes = v->codes,
+		.per_byte = v->per_byte,
+		.type = v->type,
+		.ifm_h = part,
+		.ofm_h = part,
+		.ifm_w = 2,
+		.ofm_w = 2,
 		.kh = 1,
 		.kw = 1,
 		.dh = 1,
 		.dw = 1,
 		.sh = 1,
 		.sw = 1,
-		.w = { .data = b->data, .k = 1, .c = columns },
+		.weights = { .data = b->data, .k = 1, .c = columns },
 		.shift = shift_of(op),
-		.start = start_of(g, op),
+		.acc_init = acc_init_of(g, op),
 	};
-	set_pixels(n);
-	n->in_l = (struct cnn_layout){
-		.n = 1, .c = rows, .plane = n->ci, .plane_pitch = n->cp * n->per_byte,
-		.image_pitch = rows * n->cp * n->per_byte, .size = 1, .codes = n->codes,
-	};
-	n->out_l = (struct cnn_layout){
+	set_pixels(v);
+	v->ifm = (struct cnn_layout){
 		.n = 1,
 		.c = rows,
-		.plane = n->co,
-		.plane_pitch = n->kp,
-		.image_pitch = rows * n->kp,
-		.size = hwpec_result_bytes(n),
+		.plane = v->ci,
+		.plane_pitch = v->pixel * v->per_byte,
+		.image_pitch = rows * v->pixel * v->per_byte,
+		.size = 1,
+		.codes = cnn_codes_number(v->codes),
 	};
-	n->out_bytes = 2 * part * n->kp * n->out_l.size;
+	v->ofm = (struct cnn_layout){
+		.n = 1,
+		.c = rows,
+		.plane = v->co,
+		.plane_pitch = v->ofm_c_padded,
+		.image_pitch = rows * v->ofm_c_padded,
+		.size = hwpec_result_bytes(v),
+	};
+	v->ofm_bytes = 2 * part * v->ofm_c_padded * v->ofm.size;
 }
 
 /* ---- sums ------------------------------------------------------------------------------ */
 
-/* The core stops at the ends of int32 where the CPU goes round: no sum may come there. */
-static bool check_sums(const struct hwpec_node *n, const char *op, char *reason)
+/* The core saturates at the limits of int32 where the CPU wraps: no sum may reach them. */
+static bool check_sums(const struct hwpec_conv *v, const char *op, char *reason)
 {
-	int64_t most = n->type == CNNACC_HWPE_UINT8 ? 255 : n->codes ? cnn_codes_most(n->codes) : 128;
-	int64_t rows = (n->kh - 1) / n->dh + 1;
+	const struct hwpec_weights *w = &v->weights;
+	int64_t most = v->type == CNNACC_HWPE_UINT8 ? 255 :
+		       v->codes			    ? cnn_codes_format(v->codes)->largest :
+						      128;
+	int64_t rows = (v->kh - 1) / v->dh + 1;
 
-	for (int64_t k = 0; k < n->groups * n->co; k++) {
-		int64_t sum = n->start ? llabs((int64_t)n->start[k]) : 0;
+	for (int64_t k = 0; k < v->groups * v->co; k++) {
+		int64_t sum = v->acc_init ? llabs((int64_t)v->acc_init[k]) : 0;
 
-		for (int64_t c = 0; c < n->ci; c++)
-			for (int64_t i = 0; i < rows * n->kw; i++)
-				sum += most * abs(n->w.data[k * n->w.k + c * n->w.c +
-							    i / n->kw * n->w.y + i % n->kw * n->w.x]);
+		for (int64_t c = 0; c < v->ci; c++)
+			for (int64_t i = 0; i < rows * v->kw; i++)
+				sum += most * abs(w->data[k * w->k + c * w->c + i / v->kw * w->y +
+							  i % v->kw * w->x]);
 		if (sum > INT32_MAX)
 			return cnn_reject(reason,
 					  "%s: sums of output channel %lld up to %lld, limit of "
@@ -301,52 +313,55 @@ static bool check_sums(const struct hwpec_node *n, const char *op, char *reason)
 	return true;
 }
 
-/* The format that has the values of both operands; bytes where pixels have less than a word. */
-static void set_type(const struct hwpec_core *core, const struct cnn_node *op, struct hwpec_node *n)
+/*
+ * The narrowest format that has the values of both operands, or bytes if a pixel is less than a
+ * word.
+ */
+static void set_type(const struct hwpec_core *core, const struct cnn_node *op, struct hwpec_conv *v)
 {
-	const struct cnn_graph *g = core->base.lw->g;
+	const struct cnn_graph *g = core->base.compile->g;
 	const struct cnn_tensor *a = cnn_node_in(g, op, 0), *b = cnn_node_in(g, op, 1);
 	static const uint32_t types[CNN_CODES_COUNT] = {
 		[CNN_CODES_NONE] = CNNACC_HWPE_INT8, [CNN_CODES_EXP4] = CNNACC_HWPE_EXP4,
 		[CNN_CODES_TER2] = CNNACC_HWPE_TER2,
 	};
 	enum cnn_codes x = core->codes[op->in[0]], w = core->codes[op->in[1]];
-	int64_t channels = op->op == CNN_OP_CONV_INTEGER ? a->dims[1] :
+	int64_t channels = cnn_op_base(op->op) == CNN_OP_CONV_INTEGER ? a->dims[1] :
 			   b->rank > 1 ? b->dims[b->rank - 2] : 1;
-	int8_t pad = (int8_t)cnn_node_int(op, "pad_value", 0);
+	int8_t pad = (int8_t)op->params.product.pad_value;
 	enum cnn_codes beside = cnn_codes_of(&pad, 1);
 
 	x = beside < x ? beside : x;
-	n->codes = channels < HWPEC_WORD ? CNN_CODES_NONE : x < w ? x : w;
-	n->per_byte = 8 / cnn_codes_bits(n->codes);
-	n->type = types[n->codes];
+	v->codes = channels < HWPEC_WORD ? CNN_CODES_NONE : x < w ? x : w;
+	v->per_byte = 8 / cnn_packed_bits(cnn_codes_number(v->codes));
+	v->type = types[v->codes];
 	if (a->dtype == CNN_UINT8)
-		n->type = CNNACC_HWPE_UINT8;
+		v->type = CNNACC_HWPE_UINT8;
 }
 
-bool hwpec_match(const struct hwpec_core *core, int node, struct hwpec_node *n, char *reason)
+bool hwpec_match(const struct hwpec_core *core, int node, struct hwpec_conv *v, char *reason)
 {
-	const struct cnn_graph *g = core->base.lw->g;
+	const struct cnn_graph *g = core->base.compile->g;
 	const struct cnn_node *op = &g->nodes[node];
-	bool product = op->op == CNN_OP_MATMUL_INTEGER;
+	bool product = cnn_op_base(op->op) == CNN_OP_MATMUL_INTEGER;
 	const struct hwpec_hw *hw = &core->hw;
 
 	if (hw->bad[0])
 		return cnn_reject(reason, "%s: %s", op->op_type, hw->bad);
-	if (!product && op->op != CNN_OP_CONV_INTEGER)
+	if (!product && cnn_op_base(op->op) != CNN_OP_CONV_INTEGER)
 		return refuse(g, op, reason);
 	if (!check_operands(g, op, reason))
 		return false;
-	set_type(core, op, n);
+	set_type(core, op, v);
 	if (product)
-		match_product(g, op, n);
-	else if (!match_conv(hw, g, op, n, reason))
+		match_product(g, op, v);
+	else if (!match_conv(hw, g, op, v, reason))
 		return false;
-	if (n->shift > hw->shift_max)
+	if (v->shift > hw->shift_max)
 		return cnn_reject(reason, "%s: shift of %d, limit of hwpe %lld", op->op_type,
-				  n->shift, (long long)hw->shift_max);
-	if (n->out_bytes > BYTES_MAX)
+				  v->shift, (long long)hw->shift_max);
+	if (v->ofm_bytes > BYTES_MAX)
 		return cnn_reject(reason, "%s: results of %lld bytes, limit of hwpe %lld",
-				  op->op_type, (long long)n->out_bytes, (long long)BYTES_MAX);
-	return check_sums(n, op->op_type, reason);
+				  op->op_type, (long long)v->ofm_bytes, (long long)BYTES_MAX);
+	return check_sums(v, op->op_type, reason);
 }

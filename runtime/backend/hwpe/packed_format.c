@@ -6,35 +6,7 @@
 #include "ops/ops.h"
 #include "packed_format.h"
 
-static const struct {
-	const char *name;
-	int most;
-} formats[CNN_CODES_COUNT] = {
-	[CNN_CODES_NONE] = { "INT8", 127 },
-	[CNN_CODES_EXP4] = { "EXP4", 64 },
-	[CNN_CODES_TER2] = { "TER2", 1 },
-};
-
-const char *cnn_codes_name(enum cnn_codes f)
-{
-	return formats[f].name;
-}
-
-int cnn_codes_most(enum cnn_codes f)
-{
-	return formats[f].most;
-}
-
-bool cnn_codes_find(const char *name, enum cnn_codes *f)
-{
-	for (int i = 0; i < CNN_CODES_COUNT; i++) {
-		if (!strcmp(formats[i].name, name)) {
-			*f = (enum cnn_codes)i;
-			return true;
-		}
-	}
-	return false;
-}
+extern const struct cnn_packed_format cnn_packed_hwpe[];
 
 /* ---- which values a tensor holds ------------------------------------------------------- */
 
@@ -78,7 +50,7 @@ static enum cnn_codes codes_of_node(const struct cnn_node *n, const enum cnn_cod
 	int inputs;
 
 	if (n->op == CNN_OP_QUANTIZE_CODES)
-		return cnn_codes_find(cnn_node_str(n, "format", ""), &f) ? f : CNN_CODES_NONE;
+		return (enum cnn_codes)n->params.codes.format;
 	if (!only_moves(n, &inputs))
 		return CNN_CODES_NONE;
 	for (int i = 0; i < inputs; i++)
@@ -93,7 +65,8 @@ void cnn_graph_codes(const struct cnn_graph *g, enum cnn_codes *of)
 		const struct cnn_tensor *t = &g->values[v].t;
 
 		of[v] = t->data && t->dtype == CNN_INT8 ?
-			cnn_codes_of(t->data, cnn_tensor_count(t)) : CNN_CODES_NONE;
+				cnn_codes_of(t->data, cnn_tensor_count(t)) :
+				CNN_CODES_NONE;
 	}
 	for (int i = 0; i < g->n_nodes; i++) {
 		const struct cnn_node *n = &g->nodes[i];
@@ -135,46 +108,36 @@ static void quantize_ter2(const float *x, float scale, float zero, int8_t *y, in
 	}
 }
 
-void cnn_codes_quantize(enum cnn_codes f, const float *x, float scale, float zero, int8_t *y,
-			int64_t n)
-{
-	if (f == CNN_CODES_EXP4)
-		quantize_exp4(x, scale, zero, y, n);
-	else
-		quantize_ter2(x, scale, zero, y, n);
-}
-
-static unsigned int code_of(enum cnn_codes f, int8_t value)
+static unsigned int encode_exp4(int8_t value)
 {
 	unsigned int most = value < 0 ? -value : value;
 
-	if (f == CNN_CODES_NONE)
-		return (uint8_t)value;
-	if (!most)
-		return 0;
-	return f == CNN_CODES_TER2 ? (value < 0 ? 3 : 1) :
-	       (unsigned int)(1 + __builtin_ctz(most)) | (value < 0 ? 8 : 0);
+	return most ? (unsigned int)(1 + __builtin_ctz(most)) | (value < 0 ? 8 : 0) : 0;
 }
 
-void cnn_codes_pack(enum cnn_codes f, const int8_t *values, int64_t stride, int64_t n,
-		    uint8_t *to)
+static unsigned int encode_ter2(int8_t value)
 {
-	int bits = cnn_codes_bits(f);
-
-	for (int64_t i = 0; i < n; to++) {
-		unsigned int byte = 0;
-
-		for (int at = 0; at < 8 && i < n; at += bits, i++)
-			byte |= code_of(f, values[i * stride]) << at;
-		*to = (uint8_t)byte;
-	}
+	return value ? value < 0 ? 3 : 1 : 0;
 }
 
-uint8_t cnn_codes_fill(enum cnn_codes f, int8_t value)
-{
-	const int8_t same[4] = { value, value, value, value };
-	uint8_t byte;
+const struct cnn_packed_format cnn_packed_hwpe[] = {
+	[CNN_CODES_EXP4 - 1] = { .name = "EXP4",
+				 .core = "hwpe",
+				 .bits = 4,
+				 .largest = 64,
+				 .encode = encode_exp4,
+				 .quantize = quantize_exp4 },
+	[CNN_CODES_TER2 - 1] = { .name = "TER2",
+				 .core = "hwpe",
+				 .bits = 2,
+				 .largest = 1,
+				 .shifts_zero = true,
+				 .encode = encode_ter2,
+				 .quantize = quantize_ter2 },
+	{ .name = NULL }
+};
 
-	cnn_codes_pack(f, same, 1, 8 / cnn_codes_bits(f), &byte);
-	return byte;
+const struct cnn_packed_format *cnn_codes_format(enum cnn_codes f)
+{
+	return &cnn_packed_hwpe[f - 1];
 }

@@ -5,14 +5,12 @@
  */
 #include <math.h>
 
-#include "packed_format.h"
 #include "ops/quant.h"
+#include "packed_format.h"
 
 static enum cnn_codes format_of(const struct cnn_call *c)
 {
-	enum cnn_codes f;
-
-	return cnn_codes_find(cnn_node_str(c->node, "format", ""), &f) ? f : CNN_CODES_NONE;
+	return (enum cnn_codes)c->node->params.codes.format;
 }
 
 int cnn_infer_quantize_codes(struct cnn_call *c)
@@ -21,8 +19,7 @@ int cnn_infer_quantize_codes(struct cnn_call *c)
 	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32);
 
 	if (!ret && format_of(c) == CNN_CODES_NONE)
-		return cnn_op_fail(c, CNN_EINVAL, "attribute format is \"%.20s\", EXP4 or TER2 "
-				   "wanted", cnn_node_str(c->node, "format", ""));
+		return cnn_op_fail(c, CNN_EINVAL, "attribute format is missing");
 	if (!ret)
 		ret = cnn_quant_param(c, 1, CNN_FLOAT32, 1);
 	if (!ret && scale->data && !(cnn_scale(scale, 0) > 0 && isfinite(cnn_scale(scale, 0))))
@@ -39,9 +36,10 @@ int cnn_infer_quantize_codes(struct cnn_call *c)
 static void quantize_block(const void *arg, int64_t first, int64_t n)
 {
 	const struct cnn_call *c = arg;
+	const float *x = (const float *)c->in[0]->data + first;
 
-	cnn_codes_quantize(format_of(c), (const float *)c->in[0]->data + first,
-			   cnn_scale(c->in[1], 0), (float)cnn_zero_point(cnn_in(c, 2), 0),
+	cnn_codes_format(format_of(c))
+		->quantize(x, cnn_scale(c->in[1], 0), (float)cnn_zero_point(cnn_in(c, 2), 0),
 			   (int8_t *)c->out[0]->data + first, n);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quantised products whose requantisation is what core hwpe does by itself. A channel of int8
+ * Quantised products that core hwpe can requantise. A channel of int8
  * weights w, with b for what is added to its sums and a scale of 2^-e, gives
  *
  *	clamp(rint(S / 2^e) + zero, 0, 255),	S = sum x w + b, ties to even
@@ -24,16 +24,16 @@
 #include <stdlib.h>
 
 #include "ops/quant.h"
-#include "legalize.h"
+#include "qproduct.h"
 
-#define E_MIN	(-7)
-#define E_MAX	16
+#define E_MIN (-7)
+#define E_MAX 16
 
-/* What there is of the weights of channel k. */
+/* Properties of the weights of channel k. */
 struct weights {
-	int most;		/* such that all are from -most - 1 to most */
-	int zeros;		/* 2 to the power of this divides all; E_MAX if they are 0 */
-	int64_t sum;		/* of them without signs */
+	int most;    /* all are in -most - 1..most */
+	int zeros;   /* 2 to the power of this divides all; E_MAX if all are 0 */
+	int64_t sum; /* of absolute values */
 };
 
 static struct weights get_weights(const struct hwpec_product *p, int64_t k)
@@ -53,7 +53,7 @@ static struct weights get_weights(const struct hwpec_product *p, int64_t k)
 	return w;
 }
 
-/* The e of channel k; false if its scale is no power of 2, or a far one. */
+/* Exponent e of channel k; false if its scale is not a power of 2, or too far from 1. */
 static bool get_exponent(const struct hwpec_product *p, int64_t k, int *e)
 {
 	int exponent;
@@ -119,7 +119,7 @@ static bool check_scales(struct hwpec_product *p)
 	return true;
 }
 
-/* The least shift that makes all weights whole; -1: sums can be ties. */
+/* The least shift that makes all weights integers; -1: a sum can be a tie. */
 static int least_shift(struct hwpec_product *p)
 {
 	int shift = 0, e = 0;
@@ -138,7 +138,7 @@ static int least_shift(struct hwpec_product *p)
 	return shift;
 }
 
-/* Weights are int8, and no sum, the core's or the operator's, leaves an int32. */
+/* True if the weights are int8 and no sum of core or operator leaves int32. */
 static bool check_fit(struct hwpec_product *p, int shift)
 {
 	for (int64_t k = 0; k < p->channels; k++) {
@@ -190,7 +190,7 @@ int32_t hwpec_shift_start(const struct hwpec_product *p, int64_t k)
 
 /* ---- types ----------------------------------------------------------------------------- */
 
-/* Input i of a node, one int8 zero point, as that of what is larger by 128. */
+/* Changes int8 zero point i of a node for values that are larger by 128. */
 static int turn_zero(struct cnn_graph *g, struct cnn_node *n, int i, struct cnn_err *err)
 {
 	struct cnn_tensor t = { .dtype = CNN_UINT8 };
@@ -201,12 +201,12 @@ static int turn_zero(struct cnn_graph *g, struct cnn_node *n, int i, struct cnn_
 	*(uint8_t *)t.data = (uint8_t)(cnn_zero_point(cnn_node_in(g, n, i), 0) + 128);
 	v = cnn_graph_add_value(g, n->name, &t, err);
 	if (v >= 0)
-		return cnn_fuse_set_input(n, i, v, err);
+		return cnn_rewrite_set_input(n, i, v, err);
 	cnn_tensor_release(&t);
 	return v;
 }
 
-/* Is the value's only use to be multiplied, less a known zero point? */
+/* True if the only reader of the value is a product with a known zero point. */
 static bool is_operand(const struct cnn_graph *g, int value, const struct cnn_node *n)
 {
 	const struct cnn_tensor *zero = cnn_node_in(g, n, 2);

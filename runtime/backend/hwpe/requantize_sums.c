@@ -18,13 +18,13 @@ struct shape {
 static int get_shape(const struct cnn_call *c, struct shape *s)
 {
 	const struct cnn_tensor *x = c->in[0];
-	int64_t axis = cnn_node_int(c->node, "axis", 1);
+	int64_t axis = c->node->params.sums.axis;
 	int ret = cnn_op_axis(c, &axis, x->rank);
 
 	if (ret)
 		return ret;
 	*s = (struct shape){
-		.outer = 1, .groups = cnn_node_int(c->node, "group", 1), .inner = 1,
+		.outer = 1, .groups = c->node->params.sums.group, .inner = 1,
 		.by_inputs = cnn_in(c, 2),
 	};
 	if (s->groups < 1 || x->dims[axis] % s->groups || x->dims[axis] / s->groups <= s->by_inputs)
@@ -77,7 +77,7 @@ int cnn_infer_qlinear_sums(struct cnn_call *c)
 		ret = cnn_infer_like(c, c->in[0]);
 	if (ret)
 		return ret;
-	axis = cnn_node_int(c->node, "axis", 1);
+	axis = c->node->params.sums.axis;
 	y->dims[axis + (axis < 0 ? y->rank : 0)] = channels;
 	if (cnn_in(c, 4))
 		y->dtype = c->in[4]->dtype;

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quantised products with several matrices of weights as one product for each: a Split of x where it
- * has one for each as well, the products, and a Concat, which has the node's name.
+ * Splits a quantised product with several matrices of weights into one product for each: a Split of
+ * x if x has several matrices, too, the products, and a Concat, which keeps the name of the node.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "legalize.h"
+#include "qproduct.h"
 
-#define MATRICES_MAX	64	/* of one node */
+#define MATRICES_MAX 64 /* of one node */
 
 struct matrices {
 	struct cnn_graph *g;
-	int node, x, w, y;	/* values */
-	int weights;		/* which input w is */
-	int axis, count;	/* of w, and how many there are along it */
+	int node, x, w, y; /* values */
+	int weights;	   /* index of input w */
+	int axis, count;   /* axis of w, number of matrices along it */
 	struct cnn_err *err;
 };
 
@@ -24,22 +24,22 @@ static int64_t count_matrices(const struct cnn_tensor *w)
 	return cnn_tensor_count(w) / (w->dims[w->rank - 2] * w->dims[w->rank - 1]);
 }
 
-/* Fills m for a node with matrices that differ; the first axis of several is taken. */
+/* Fills m if the node has several matrices. Of several axes it takes the first. */
 static bool find_matrices(struct matrices *m)
 {
 	const struct cnn_node *n = &m->g->nodes[m->node];
 	const struct cnn_tensor *x, *w, *zero;
 
-	if (n->op != CNN_OP_MATMUL_INTEGER && n->op != CNN_OP_QLINEAR_MATMUL)
+	if (cnn_op_base(n->op) != CNN_OP_MATMUL_INTEGER && n->op != CNN_OP_QLINEAR_MATMUL)
 		return false;
-	m->weights = n->op == CNN_OP_MATMUL_INTEGER ? 1 : 3;
+	m->weights = cnn_op_base(n->op) == CNN_OP_MATMUL_INTEGER ? 1 : 3;
 	m->x = n->in[0];
 	m->w = n->in[m->weights];
 	m->y = n->out[0];
 	x = &m->g->values[m->x].t;
 	w = &m->g->values[m->w].t;
 	zero = cnn_node_in(m->g, n, 2);
-	/* A zero point for each row is left to the CPU. */
+	/* A zero point for each row stays on the CPU. */
 	if (!w->data || x->rank < w->rank || cnn_tensor_count(w) < 1 ||
 	    cnn_tensor_count(&m->g->values[m->y].t) < 1 || (zero && cnn_tensor_count(zero) != 1))
 		return false;
@@ -51,13 +51,13 @@ static bool find_matrices(struct matrices *m)
 	return true;
 }
 
-/* The axis of a value of the product's that is m->axis of w. */
+/* The axis of a value of the product that corresponds to m->axis of w. */
 static int axis_of(const struct matrices *m, int value)
 {
 	return m->axis + m->g->values[value].t.rank - m->g->values[m->w].t.rank;
 }
 
-/* A value of one matrix of those that value has along the axis, or an error. */
+/* Adds a value that is one part of @value along the axis. Returns it, or an error. */
 static int add_part(const struct matrices *m, int value, int i)
 {
 	const struct cnn_tensor *whole = &m->g->values[value].t;
@@ -72,7 +72,7 @@ static int add_part(const struct matrices *m, int value, int i)
 		ret = cnn_tensor_alloc(&t, m->g->limits.tensor_bytes, m->err);
 		if (ret)
 			return ret;
-		/* Axes before it have one element. */
+		/* All axes before it have one element. */
 		memcpy(t.data, (const char *)whole->data + i * cnn_tensor_bytes(&t),
 		       (size_t)cnn_tensor_bytes(&t));
 	}
@@ -82,7 +82,7 @@ static int add_part(const struct matrices *m, int value, int i)
 	return ret;
 }
 
-/* Node at becomes part i of the product, with y its value of what the node gave. */
+/* Makes node @at product i; y becomes its output. */
 static int add_product(const struct matrices *m, int at, int x, int y, int i)
 {
 	struct cnn_node *n, *whole;
@@ -91,17 +91,18 @@ static int add_product(const struct matrices *m, int at, int x, int y, int i)
 	if (w < 0)
 		return w;
 	whole = &m->g->nodes[m->node];
-	ret = cnn_fuse_insert(m->g, at, whole->op, whole->op_type, x, y, m->err);
+	ret = cnn_rewrite_insert(m->g, at, whole->op, x, y, m->err);
 	if (ret)
 		return ret;
 	n = &m->g->nodes[at];
 	whole = &m->g->nodes[m->node + 1];
+	n->params.product = whole->params.product;
 	for (int k = 1; k < whole->n_in && !ret; k++)
-		ret = cnn_fuse_set_input(n, k, k == m->weights ? w : whole->in[k], m->err);
+		ret = cnn_rewrite_set_input(n, k, k == m->weights ? w : whole->in[k], m->err);
 	return ret;
 }
 
-/* x[i] becomes what product i reads; node m->node is a Split if they differ. */
+/* Sets x[i] to the input of product i. If these differ, node m->node becomes a Split. */
 static int split_input(struct matrices *m, int *x)
 {
 	int axis = axis_of(m, m->x), ret;
@@ -117,7 +118,7 @@ static int split_input(struct matrices *m, int *x)
 		if (x[i] < 0)
 			return x[i];
 	}
-	ret = cnn_fuse_insert(m->g, m->node, CNN_OP_SPLIT, "Split", m->x, x[0], m->err);
+	ret = cnn_rewrite_insert(m->g, m->node, CNN_OP_SPLIT, m->x, x[0], m->err);
 	if (ret)
 		return ret;
 	n = &m->g->nodes[m->node++];
@@ -127,22 +128,23 @@ static int split_input(struct matrices *m, int *x)
 	memcpy(out, x, (size_t)m->count * sizeof(*out));
 	n->out = out;
 	n->n_out = m->count;
-	return cnn_node_add_int(n, "axis", axis, m->err);
+	n->params.split.axis = axis;
+	return CNN_OK;
 }
 
-/* The node itself joins what its parts y give. */
+/* Makes the node a Concat of the outputs y. */
 static int join(const struct matrices *m, const int *y)
 {
 	struct cnn_node *n = &m->g->nodes[m->node];
-	int ret = cnn_fuse_rename(n, CNN_OP_CONCAT, m->err);
+	int ret = cnn_rewrite_rename(n, CNN_OP_CONCAT, m->err);
 
 	if (ret)
 		return ret;
-	cnn_node_drop_attrs(n);
+	n->params.axis.axis = axis_of(m, m->y);
 	n->n_in = 0;
 	for (int i = 0; i < m->count && !ret; i++)
-		ret = cnn_fuse_set_input(n, i, y[i], m->err);
-	return ret ? ret : cnn_node_add_int(n, "axis", axis_of(m, m->y), m->err);
+		ret = cnn_rewrite_set_input(n, i, y[i], m->err);
+	return ret;
 }
 
 static int split(struct matrices *m)
@@ -157,7 +159,7 @@ static int split(struct matrices *m)
 	return ret ? ret : join(m, y);
 }
 
-int cnn_fuse_matrices(struct cnn_graph *g, struct cnn_err *err)
+int hwpec_split_matmul(struct cnn_graph *g, struct cnn_err *err)
 {
 	int ret = CNN_OK;
 
@@ -169,7 +171,7 @@ int cnn_fuse_matrices(struct cnn_graph *g, struct cnn_err *err)
 		if (g->n_nodes + m.count + 1 > CNN_MAX_NODES)
 			break;
 		ret = split(&m);
-		i--;		/* parts may have further axes */
+		i--; /* the products may have further axes */
 	}
 	return ret ? ret : cnn_graph_link(g, err);
 }

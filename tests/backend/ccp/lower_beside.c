@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Layers whose transfers the units must not wait for: what a layer moves goes on beside its EXECs,
- * in halves of banks that these do not touch. TAP.
+ * Double buffering on ccp: a layer's transfers run beside its EXECs, in the halves of banks that
+ * these do not use, so that the units wait for few of them. TAP.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@ struct layer {
 	void (*make)(struct onnx_build *b, const struct layer *l);
 	int64_t channels, size;		/* of the square input */
 	int64_t out, groups, kernel;
-	int stall;	/* percent of what the DMA engine works that the units may wait */
+	int stall;	/* units may wait this percentage of the DMA engine's cycles */
 };
 
 static void add_conv(struct onnx_build *b, const struct layer *l, const char *inputs,
@@ -36,7 +36,7 @@ static void make_conv(struct onnx_build *b, const struct layer *l)
 	add_conv(b, l, "x w b", "y");
 }
 
-/* The last one finds its input on the core, and its weights fit beside those of the first. */
+/* The second layer's input stays on the core, and the weights of both fit. */
 static void make_two(struct onnx_build *b, const struct layer *l)
 {
 	ob_random(b, "w", 1, 4, (int64_t[]){ l->out, l->channels, l->kernel, l->kernel });
@@ -68,7 +68,7 @@ static const struct layer layers[] = {
 	{ "weights of the next layer", make_two, 48, 8, 48, 1, 3, 20 },
 };
 
-/* Of the last operator. */
+/* Look at the last operator. */
 static bool check_cost(const struct layer *l, const struct cnn_lowered *lowered)
 {
 	const struct cnn_placement *n = &lowered->nodes[lowered->n_nodes - 1];

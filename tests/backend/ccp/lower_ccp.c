@@ -95,7 +95,7 @@ static int make_conv(struct onnx_build *b, struct shape *s)
 	return 0;
 }
 
-/* Two convolutions of the same input, added: the later one takes the addition in. */
+/* Two convolutions of the same input and their sum: the addition is fused into the later one. */
 static int make_sum(struct onnx_build *b, struct shape *s)
 {
 	int64_t ci = pick_small(1, 60), co = pick_small(1, 80);
@@ -292,7 +292,7 @@ static float conv_element(const struct cnn_graph *g, const struct cnn_node *n,
 			sum += ((const float *)bias->data)[o];
 		lob = c ? lob + sum : sum;
 	}
-	/* What is added comes from a convolution of the same input. */
+	/* The addend is a convolution of the same input. */
 	if (cnn_node_in(g, n, 3))
 		lob += conv_element(g, &g->nodes[0], w, x - ci * ih * iw, o, y, z);
 	return n->act.kind == CNN_ACT_RELU && !(lob > 0) ? 0 : lob;

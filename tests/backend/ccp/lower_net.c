@@ -69,7 +69,7 @@ static void add_constant(struct net *x, char name[16], int64_t terms, int rank, 
 	free(v);
 }
 
-/* A value of the given rank, late ones more often; NULL if there is none. */
+/* Choose a value of the given rank, recent ones more often; NULL if there is none. */
 static const struct value *any(const struct net *x, int rank)
 {
 	for (int tries = 0; tries < 30; tries++) {
@@ -168,7 +168,7 @@ static bool add_flatten(struct net *x)
 	return true;
 }
 
-/* Back to a map whose planes may not be what they were. */
+/* Reshape back to a map, perhaps with planes of another size. */
 static bool add_reshape(struct net *x)
 {
 	const struct value *in = any(x, 2);
@@ -218,7 +218,7 @@ static bool add_mean(struct net *x, const struct value *in)
 	return true;
 }
 
-/* A maximum between what makes a value and what reads it, which the banks may keep meanwhile. */
+/* A pool between a value's producer and a later reader: the value may stay in the banks. */
 static bool add_beside(struct net *x)
 {
 	const struct value *made;
@@ -249,7 +249,7 @@ static bool add_gate(struct net *x)
 	return true;
 }
 
-/* Of two or three values along the channels; it may be the same one twice. */
+/* Concatenate two or three values along the channels, perhaps the same one twice. */
 static bool add_concat(struct net *x)
 {
 	const struct value *first = any(x, 4);
@@ -278,7 +278,7 @@ static bool add_concat(struct net *x)
 	return true;
 }
 
-/* Two halves of the channels. */
+/* Split the channels in halves. */
 static bool add_split(struct net *x)
 {
 	const struct value *in = any(x, 4);
@@ -356,7 +356,7 @@ static struct onnx_build *random_net(void)
 
 struct tally {
 	int nets, nodes, on_device, segments, tasks;
-	uint64_t bytes, plain_bytes;	/* moved with values kept on chip, and without */
+	uint64_t bytes, plain_bytes;	/* DMA bytes with resident values, and without */
 	bool verbose;
 };
 
@@ -404,13 +404,13 @@ static uint64_t bytes_moved(const struct lower_result *r)
 static const char *check_kept(const struct lower_case *c, const struct cnn_tensor *in,
 			      const struct cnn_tensor *want, struct tally *tally)
 {
-	const struct cnn_lower_options no_keep = { .no_keep = true };
+	const struct cnn_lower_options no_residency = { .no_residency = true };
 	struct cnn_tensor got[MAX_OUTPUTS + 1] = { 0 };
 	struct lower_case plain = *c;
 	struct lower_result result;
 	const char *wrong;
 
-	if (cnn_lower(c->graph, &c->core, 1, &no_keep, &plain.lowered, NULL))
+	if (cnn_lower(c->graph, &c->core, 1, &no_residency, &plain.lowered, NULL))
 		return "cannot lower without keeping values";
 	wrong = lower_run(&plain, in, got, &result);
 	tally->plain_bytes += bytes_moved(&result);
@@ -448,7 +448,7 @@ static void release_all(struct cnn_tensor *t, int n)
 		cnn_tensor_release(&t[i]);
 }
 
-/* What --core cpu makes of the network. */
+/* Run the network as --core cpu compiles it. */
 static const char *check_cpu(const void *onnx, size_t len, const struct cnn_tensor *in,
 			     const struct cnn_tensor *want)
 {

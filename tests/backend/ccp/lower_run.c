@@ -20,7 +20,7 @@ static uint32_t or_default(uint32_t value, uint32_t def)
 struct cnn_core lower_core(uint32_t data_bank, uint32_t weight_bank, uint32_t icache, uint32_t lob)
 {
 	struct cnn_core core = {
-		.type = CNNACC_CORE_CCP,
+		.name = "ccp",
 		.program_max = or_default(icache, CNNACC_CCP_ICACHE_DEFAULT),
 		.job_cycles_max = 1ull << 40,
 	};
@@ -70,8 +70,8 @@ struct device {
 	struct golden_ccp *ccp;
 	struct golden_core core;
 	struct golden_memory memory;
-	uint8_t *poison;		/* NaNs enough for a bank */
-	uint32_t spoil[12];		/* a program that fills all banks with them */
+	uint8_t *poison;		/* a bank full of NaNs */
+	uint32_t spoil[12];		/* a program that copies them to all banks */
 };
 
 #define POISON_VA	0x04000000u
@@ -164,7 +164,7 @@ static const char *device_open(struct device *d, const struct lower_case *c)
 		return "no memory for a device";
 	memset(d->poison, 0xff, POISON_MAX);
 	make_spoil(d, &params);
-	/* Whatever is read before it is written is a NaN. */
+	/* Fill memory with NaNs, so that a read before a write shows. */
 	memset(d->arena, 0xff, (size_t)c->lowered->arena_bytes);
 	golden_ccp_core(d->ccp, &d->core);
 	return NULL;
@@ -178,7 +178,7 @@ static void device_close(struct device *d)
 	free(d->poison);
 }
 
-/* A task must not rely on what the caches hold. */
+/* Spoil the caches: a task must not rely on their contents. */
 static const char *spoil_banks(struct device *d)
 {
 	const struct golden_job job = {
@@ -229,7 +229,7 @@ static const char *run_task(struct device *d, const struct cnn_task *t, struct l
 	return NULL;
 }
 
-/* What says it may be run again is. */
+/* Run a task twice if it is marked restartable. */
 static const char *run_tasks(struct device *d, const struct cnn_segment *seg,
 			     struct lower_result *r)
 {
@@ -253,7 +253,7 @@ static const char *run_tasks(struct device *d, const struct cnn_segment *seg,
 struct run {
 	const struct lower_case *c;
 	struct device device;
-	struct cnn_tensor *values;	/* what CPU nodes made or fetched */
+	struct cnn_tensor *values;	/* results of CPU nodes, and values fetched for them */
 	struct cnn_err err;
 };
 

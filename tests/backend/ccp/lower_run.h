@@ -5,7 +5,9 @@
 
 #include <cnnacc_hw.h>
 
-#include "backend/lowered.h"
+#include "compile/compile.h"
+#include "import/import.h"
+#include "passes/passes.h"
 
 /* A ccp core with these memories, in bytes (lob: vectors); 0: default. */
 struct cnn_core lower_core(uint32_t data_bank, uint32_t weight_bank, uint32_t icache,

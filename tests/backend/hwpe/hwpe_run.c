@@ -55,9 +55,9 @@ static void add_cost(const struct cnnrt_op_report *op, void *opaque)
 {
 	struct answer *a = opaque;
 
-	a->useful += op->cost.mac_useful;
-	a->all_slots += op->cost.mac_slots;
-	a->peak += op->cost.mac_peak;
+	a->useful += op->cost->mac_useful;
+	a->all_slots += op->cost->mac_slots;
+	a->peak += op->cost->mac_peak;
 	a->shifted += op->core >= 0 && strstr(op->reason, "shifted out");
 	a->sums += !strcmp(op->op, "QLinearSums");
 }
@@ -87,7 +87,7 @@ void bench_close(struct bench *t)
 	cnnrt_device_close(t->dev);
 }
 
-/* Bytes, or floats whose sums of products with others of few bits are exact. */
+/* Random bytes, or floats of few bits, whose sums of products are exact. */
 static void fill(void *data, const struct cnnrt_tensor_info *info, uint32_t seed)
 {
 	uint8_t *bytes = data;
@@ -103,14 +103,14 @@ static void fill(void *data, const struct cnnrt_tensor_info *info, uint32_t seed
 
 static int run_job(struct bench *t, struct cnnrt_job *job, uint32_t seed, struct answer *a)
 {
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	void *p;
 	int ret = cnnrt_job_map(job, CNNRT_INPUT, 0, &info, &p, &t->err);
 
 	if (ret)
 		return ret;
 	fill(p, &info, seed);
-	/* The first time the core may have another context's residue to clear, which takes cycles. */
+	/* In its first run the core may clear another context's residue, which takes cycles. */
 	for (int i = 0; i < 2 && !ret; i++) {
 		ret = cnnrt_job_submit(job, -1, NULL, &t->err);
 		if (!ret)
@@ -139,12 +139,12 @@ static int run_program(struct bench *t, const struct cnnrt_program *p, uint32_t 
 		return ret;
 	ret = run_job(t, job, seed, a);
 	cnnrt_job_free(job);
-	cnnrt_program_estimate(p, &a->estimate);
 	cnnrt_program_explain(p, add_cost, a);
-	return ret;
+	a->estimate.struct_size = sizeof(a->estimate);
+	return ret ? ret : cnnrt_program_estimate(p, &a->estimate, NULL);
 }
 
-/* The program as a file has it. */
+/* Write the program to a file and read it back. */
 static int through_file(struct bench *t, struct cnnrt_program **p)
 {
 	char path[] = "/tmp/lower_hwpe.XXXXXX";
@@ -164,7 +164,7 @@ static int through_file(struct bench *t, struct cnnrt_program **p)
 
 int compile(struct bench *t, const void *file, size_t len, bool cpu, struct cnnrt_program **p)
 {
-	const struct cnnrt_compile_options opt = { .cpu_only = cpu };
+	const struct cnnrt_compile_options opt = { .struct_size = sizeof(opt), .cpu_only = cpu };
 	struct cnnrt_model *model;
 	int ret = cnnrt_model_load_buffer(file, len, &model, &t->err);
 

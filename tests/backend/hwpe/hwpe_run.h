@@ -5,7 +5,7 @@
 
 #include <stdbool.h>
 
-#include <cnnrt.h>
+#include "cnnrt.h"
 
 struct bench {
 	struct cnnrt_device *dev;
@@ -25,19 +25,19 @@ struct answer {
 	struct cnnrt_estimate estimate;
 };
 
-/* A random number of the sequence that random_state is at. */
+/* Next number of the random sequence, whose state is random_state. */
 extern uint32_t random_state;
 int64_t pick(int64_t least, int64_t most);
 
-/* A result in TAP; wrong: why it fails, NULL if it does not. end_checks() gives the exit status. */
+/* Print a TAP result; wrong: why it fails, or NULL. end_checks() returns the exit status. */
 void check(const char *name, const char *wrong);
 int end_checks(void);
-/* NULL, or with the options that repeat it. */
+/* Add the options that repeat a failure to its text; NULL stays NULL. */
 const char *with_seed(const char *wrong, uint32_t seed);
 /* "--seed N" and "--count N". */
 void read_options(int argc, char **argv, uint32_t *seed, uint32_t *count);
 
-/* 0, or an error that is in t. */
+/* Return 0, or an error whose text is in t. */
 int bench_open(struct bench *t, const char *name);
 void bench_close(struct bench *t);
 int compile(struct bench *t, const void *file, size_t len, bool cpu, struct cnnrt_program **p);

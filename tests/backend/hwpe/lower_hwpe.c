@@ -24,7 +24,7 @@ static int byte_type(void)
 	return pick(0, 1) ? INT8 : UINT8;
 }
 
-/* A constant of random bytes, far ones at times, so that a sum can be large. */
+/* A constant of random bytes, sometimes extreme ones, so that sums can be large. */
 static void add_bytes(struct onnx_build *b, const char *name, int type, int rank,
 		      const int64_t *dims)
 {
@@ -42,7 +42,7 @@ static void add_bytes(struct onnx_build *b, const char *name, int type, int rank
 	free(v);
 }
 
-/* A zero point: of the whole tensor, of each of count, or zero. */
+/* A zero point for the whole tensor or for each of count channels, or zero. */
 static void add_zero(struct onnx_build *b, const char *name, int type, int64_t count)
 {
 	const uint8_t none = 0;
@@ -64,7 +64,7 @@ static void add_scales(struct onnx_build *b, const char *name, int64_t count, fl
 	ob_floats(b, name, list, &count, v);
 }
 
-/* What a quantised operator has besides x and its weights, for sums of so many products. */
+/* Scales and zero points of a quantised operator that sums so many products. */
 static void add_quantisation(struct onnx_build *b, int64_t count, int64_t terms, bool bias)
 {
 	int32_t v[256];
@@ -135,7 +135,7 @@ static void add_conv(struct onnx_build *b, const struct conv *c, bool quantised)
 				    ob_node(b, "ConvInteger", "x w xz wz", "y"), c);
 }
 
-/* Floats quantised as they come, so that their zero point is not known before. */
+/* Floats that DynamicQuantizeLinear quantises, so that the zero point is known at run time only. */
 static void add_dynamic(struct onnx_build *b)
 {
 	int64_t a[2] = { pick(1, 20), pick(1, 70) }, w[2] = { a[1], pick(1, 50) };
@@ -154,7 +154,7 @@ static void add_dynamic(struct onnx_build *b)
 		ob_attr_ints(n, "pads", 4, pads);
 }
 
-/* Weights that a format has, all of them. */
+/* Weights that take every value of a format. */
 static void add_values(struct onnx_build *b, const char *name, bool ternary, int rank,
 		       const int64_t *dims)
 {
@@ -172,7 +172,7 @@ static void add_values(struct onnx_build *b, const char *name, bool ternary, int
 	free(v);
 }
 
-/* x in a format, as q. */
+/* Quantise x to a format, as q. */
 static void add_quantizer(struct onnx_build *b, const char *format, float scale)
 {
 	Onnx__NodeProto *n;
@@ -188,7 +188,7 @@ static void add_codes(struct onnx_build *b, const struct conv *c)
 {
 	int64_t a[2] = { pick(1, 20), pick(1, 200) }, w[2] = { a[1], pick(1, 50) };
 	bool ternary = pick(0, 1), conv = pick(0, 2);
-	const int8_t zero = (int8_t)pick(-4, 1);	/* what pads, most times a value of the format */
+	const int8_t zero = (int8_t)pick(-4, 1);	/* padding value, mostly one of the format */
 	Onnx__NodeProto *n;
 
 	ob_input(b, "x", FLOAT, conv ? 4 : 2, conv ? c->x : a);
@@ -229,7 +229,7 @@ static void add_product(struct onnx_build *b, bool quantised)
 		ob_node(b, "MatMulInteger", "x w xz wz", "y");
 }
 
-/* all: of a layer that the core gets it gets all multiply-adds. */
+/* all: a layer on the core has all its multiply-adds there. */
 static const char *run_random(struct bench *t, uint32_t seed, bool all)
 {
 	struct onnx_build *b;
@@ -262,7 +262,7 @@ static const char *run_random(struct bench *t, uint32_t seed, bool all)
 	return with_seed(wrong, seed);
 }
 
-/* In the smaller ones one layer in so many is too large. */
+/* On small devices, about one layer in so many is too large for the core. */
 static const struct {
 	const char *name;
 	uint32_t refused;
@@ -291,7 +291,7 @@ static void check_random(uint32_t seed, uint32_t count)
 
 /* ---- networks -------------------------------------------------------------------------- */
 
-/* Bytes v1 to bytes v2: one quantised layer, maps of that size. */
+/* One quantised layer from v1 to v2, with maps of that size. */
 static void add_layer(struct onnx_build *b, int i, const int64_t w[4], int64_t groups,
 		      int64_t stride)
 {
@@ -310,7 +310,7 @@ static void add_layer(struct onnx_build *b, int i, const int64_t w[4], int64_t g
 	ob_attr_ints(n, "pads", 4, pads);
 }
 
-/* Convolutions of each kind between quantising floats and giving floats; first one of floats. */
+/* A float convolution, then each kind of quantised one between QuantizeLinear and its inverse. */
 static struct onnx_build *small_network(void)
 {
 	const int64_t x[4] = { 1, 3, 24, 20 }, stem[4] = { 3, 3, 3, 3 };
@@ -367,7 +367,7 @@ static void check_column(void)
 	free(file);
 }
 
-/* The share of the network's multiply-adds on the cores, and both have some. */
+/* Both cores do multiply-adds of the network, and hwpe at least three quarters of them. */
 static void check_network(void)
 {
 	struct onnx_build *b = small_network();
@@ -500,7 +500,7 @@ static void check_reason(const char *text, struct onnx_build *b, const char *dev
 	free(file);
 }
 
-/* A layer of ones that the CPU gets because of a limit. */
+/* A layer that falls to the CPU because of a limit; all its values are 1. */
 static void check_refusal(const char *text, int64_t channels, int64_t rows, int64_t columns,
 			  const char *device)
 {
@@ -581,7 +581,8 @@ int main(int argc, char **argv)
 	check_refusal("sums of output channel 0 up to 2148744750, limit of hwpe 2147483647", 66350, 1,
 		      1, devices[0].name);
 	check_refusal("bytes of weights 67584, limit of hwpe 65536", 64, 6, 11, devices[2].name);
-	check_refusal("bytes of half a map 9864, limit of hwpe 8192", 64, 11, 11, devices[1].name);
+	check_refusal("bytes of the map in one SRAM 9864, limit of hwpe 8192", 64, 11, 11,
+		      devices[1].name);
 	check_unsplit("QLinearMatMul: matrices of 3 and 3 dimensions, one matrix of weights wanted",
 		      65, "");
 	check_unsplit("QLinearMatMul: weight is not constant", 1, "w");

@@ -28,11 +28,11 @@ enum format { ANY, EXP4, TER2 };
 
 struct net {
 	struct onnx_build *b;
-	int64_t v[4];			/* shape of the value that all read */
+	int64_t v[4];			/* shape of the value that all layers read */
 	int type;
 	enum format source, weights;	/* of the value if FROM_CODES; of the next weights */
 	int parts;
-	char outputs[200];		/* of the readers, flat */
+	char outputs[200];		/* names of the readers' outputs, flattened */
 };
 
 static int64_t count_of(int rank, const int64_t *dims)
@@ -200,10 +200,10 @@ static void count_bad(const struct cnnrt_layer *layer, void *opaque)
 	*(uint64_t *)opaque += layer->beyond;
 }
 
-/* Every value of a run, also those that the host copies, against the CPU's operators. */
+/* Compare every value of a run, also converted copies, with the CPU operators. */
 static const char *compare_layers(struct bench *t, const void *file, size_t len)
 {
-	const struct cnnrt_compile_options opt = { .observe = true };
+	const struct cnnrt_compile_options opt = { .struct_size = sizeof(opt), .observe = true };
 	struct cnnrt_program *p = NULL;
 	struct cnnrt_job *job = NULL;
 	struct cnnrt_model *model;
@@ -327,7 +327,7 @@ static void check_plan(const struct plan *p)
 #define CHANNELS	32
 #define BUFFER	8192
 
-/* What the core makes is the output under another name; read: and a Cast's input on the CPU. */
+/* The output renames a value that the core computes; read: a Cast on the CPU reads it, too. */
 static void *make_renamed(int64_t rows, bool read, size_t *len)
 {
 	struct net n = { .b = ob_new(13), .v = { rows, DEPTH } };
@@ -350,7 +350,7 @@ static void *make_renamed(int64_t rows, bool read, size_t *len)
 	return file;
 }
 
-/* Of an x of ones. */
+/* Run it on an x of ones. */
 static const char *check_bound(const uint8_t *buf, const float *z, int64_t count)
 {
 	const int32_t *y = (const int32_t *)buf;

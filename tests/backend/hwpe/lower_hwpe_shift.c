@@ -28,7 +28,7 @@ struct layer {
 	int t, e[OUTPUTS];
 	int32_t b[OUTPUTS];
 	int8_t *w;		/* [out][taps] of a convolution, [taps][out] of a product */
-	float factor;		/* what makes the scale no power of two; 1 */
+	float factor;		/* 1, or a factor that makes the scale no power of two */
 	int weight_zero;
 };
 
@@ -44,7 +44,7 @@ static int weight(const struct layer *l, int64_t k, int64_t tap)
 
 /* ---- what is right --------------------------------------------------------------------- */
 
-/* Can a sum of channel k lie in the middle between two results? Its sums are b + u 2^t. */
+/* Can a sum of channel k be a tie, halfway between two results? Its sums are b + u 2^t. */
 static bool has_tie(const struct layer *l, int64_t k)
 {
 	int64_t sum = 0, unit = (int64_t)1 << (l->e[k] > 0 ? l->e[k] : 0);
@@ -60,7 +60,7 @@ static bool has_tie(const struct layer *l, int64_t k)
 	return false;
 }
 
-/* The next layer has to take the result as uint8, so int8 ones may not be the last. */
+/* The next layer reads the result as uint8, so the last layer cannot give int8. */
 static bool is_shifted(const struct layer *l)
 {
 	if (l->factor != 1 || l->weight_zero || (l->last && l->y_type == INT8))
@@ -95,7 +95,7 @@ static void fill_scales(struct layer *l)
 		l->e[k] = full ? 0 : e + (int)pick(0, l->t ? 2 : 0);
 }
 
-/* Most of them make a tie impossible where something can. */
+/* Most biases make a tie impossible where a bias can. */
 static void fill_bias(struct layer *l)
 {
 	bool any = !pick(0, 3);
@@ -312,7 +312,7 @@ static void look(const struct cnnrt_op_report *op, void *opaque)
 	snprintf(s->reason, sizeof(s->reason), "%s", op->reason);
 }
 
-/* The layer of two channels is left to the CPU, and that is what is said of it. */
+/* The layer of two channels runs on the CPU, with this reason. */
 static void check_reason(const char *text, const struct layer *l)
 {
 	struct search s = { .text = text };

@@ -117,7 +117,7 @@ static void test_dense(void **state)
 	assert_int_equal(g->nodes[2].act.kind, CNN_ACT_SIGMOID);
 	assert_int_equal(g->nodes[3].act.kind, CNN_ACT_HARD_SWISH);
 	cnn_graph_free(g);
-	g = compare_fused(dense, CNN_FUSE_BIAS | CNN_FUSE_RELU | CNN_FUSE_CPU, 0);
+	g = compare_fused(dense, CNN_FUSE_BIAS | CNN_FUSE_RELU | CNN_FUSE_FOR_CPU, 0);
 	assert_int_equal(g->n_nodes, 7);
 	cnn_graph_free(g);
 	g = compare_fused(dense, CNN_FUSE_BIAS | CNN_FUSE_RELU, 0);
@@ -240,7 +240,7 @@ static struct onnx_build *no_chains(void)
 
 static void test_no_chains(void **state)
 {
-	struct cnn_graph *g = compare_fused(no_chains, CNN_FUSE_CHAIN, 0);
+	struct cnn_graph *g = compare_fused(no_chains, CNN_FUSE_IDIOMS, 0);
 
 	(void)state;
 	assert_int_equal(g->n_nodes, 14);
@@ -274,7 +274,7 @@ static struct onnx_build *shortcuts(void)
 
 static void test_shortcuts(void **state)
 {
-	struct cnn_graph *g = compare_fused(shortcuts, CNN_FUSE_CHAIN, 5e-7);
+	struct cnn_graph *g = compare_fused(shortcuts, CNN_FUSE_IDIOMS, 5e-7);
 
 	(void)state;
 	assert_int_equal(g->n_nodes, 10);	/* the second Sigmoid is in the first Mul */
@@ -408,7 +408,7 @@ static struct onnx_build *core_pools(void)
 
 static void test_stays_on_core(void **state)
 {
-	const unsigned int what = CNN_FUSE_ALL & ~CNN_FUSE_CPU;
+	const unsigned int what = CNN_FUSE_ALL & ~CNN_FUSE_FOR_CPU;
 	struct cnn_graph *g = compare_fused(core_products, what, 0);
 
 	(void)state;

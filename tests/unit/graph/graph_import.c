@@ -290,6 +290,60 @@ static void test_count(void **state)
 	assert_says(err, "float64[");
 }
 
+/* Parameters: of one given twice the first counts, and those of a node without readers may be wrong. */
+static void test_parameters(void **state)
+{
+	const int64_t pads[4] = { -1, -1, -1, -1 }, kernel[2] = { 2, 2 };
+	struct onnx_build *b = ob_new(13);
+	Onnx__NodeProto *n;
+	struct cnn_graph *g;
+
+	(void)state;
+	ob_input(b, "x", CNN_FLOAT32, OB_DIMS(1, 1, 4, 4));
+	n = ob_node(b, "LeakyRelu", "x", "l");
+	ob_attr_float(n, "alpha", 2);
+	ob_attr_float(n, "alpha", 3);
+	n = ob_node(b, "MaxPool", "l", "y");
+	ob_attr_ints(n, "kernel_shape", 2, kernel);
+	ob_attr_str(n, "auto_pad", "VALID");
+	ob_attr_ints(n, "pads", 4, pads);
+	n = ob_node(b, "Cast", "x", "dead");
+	ob_attr_int(n, "to", CNN_FLOAT32);
+	ob_attr_int(n, "saturate", 1);
+	ob_output(b, "y");
+	g = inferred(b);
+	assert_int_equal(g->n_nodes, 2);
+	assert_true(g->nodes[0].params.unary.alpha == 2);
+	cnn_graph_free(g);
+}
+
+/* A node that is needed is refused, and by which parameter. */
+static void test_refused_parameters(void **state)
+{
+	struct onnx_build *b = ob_new(6);
+	struct cnn_err err = { 0 };
+	Onnx__NodeProto *n;
+
+	(void)state;
+	ob_input(b, "x", CNN_FLOAT32, OB_DIMS(2, 3));
+	ob_random(b, "w", 1, OB_DIMS(2, 3));
+	n = ob_node(b, "Add", "x w", "y");
+	ob_attr_int(n, "broadcast", 1);
+	ob_attr_int(n, "axis", INT64_MAX);
+	ob_output(b, "y");
+	assert_int_equal(import_and_infer(b, &err), CNN_EINVAL);
+	assert_says(err, "axis");
+
+	b = ob_new(13);
+	ob_input(b, "x", CNN_FLOAT32, OB_DIMS(2, 3));
+	n = ob_node(b, "Cast", "x", "y");
+	ob_attr_int(n, "to", CNN_FLOAT32);
+	ob_attr_int(n, "saturate", 1);
+	ob_output(b, "y");
+	assert_int_equal(import_and_infer(b, &err), CNN_EUNSUPPORTED);
+	assert_says(err, "saturate");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -304,6 +358,8 @@ int main(void)
 		cmocka_unit_test(test_tensor_forms),
 		cmocka_unit_test(test_round_trip),
 		cmocka_unit_test(test_count),
+		cmocka_unit_test(test_parameters),
+		cmocka_unit_test(test_refused_parameters),
 	};
 
 	return cmocka_run_group_tests_name("graph import", tests, NULL, NULL);

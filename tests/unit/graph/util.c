@@ -19,6 +19,21 @@ struct cnn_graph *import_as(struct onnx_build *b, int want, struct cnn_err *err)
 	return g;
 }
 
+int import_and_infer(struct onnx_build *b, struct cnn_err *err)
+{
+	struct cnn_graph *g;
+	size_t len;
+	void *buf = ob_pack(b, &len);
+	int ret = cnn_graph_import_onnx(buf, len, &g, err);
+
+	ob_free(b);
+	free(buf);
+	if (!ret)
+		ret = cnn_graph_infer(g, err);
+	cnn_graph_free(g);
+	return ret;
+}
+
 struct cnn_graph *import(struct onnx_build *b)
 {
 	struct cnn_err err;

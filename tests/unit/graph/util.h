@@ -12,7 +12,9 @@
 
 #include <cmocka.h>
 
+#include "import/import.h"
 #include "ops/cpu.h"
+#include "passes/passes.h"
 #include "onnx_build.h"
 
 /* Packs, frees the builder and imports; the status must be want. */
@@ -20,6 +22,8 @@ struct cnn_graph *import_as(struct onnx_build *b, int want, struct cnn_err *err)
 /* Import that must succeed; then inference that must. */
 struct cnn_graph *import(struct onnx_build *b);
 struct cnn_graph *inferred(struct onnx_build *b);
+/* The first status of the two that is an error: importing checks parameters, inference shapes. */
+int import_and_infer(struct onnx_build *b, struct cnn_err *err);
 
 #define assert_says(err, part)	assert_non_null(strstr((err).text, part))
 

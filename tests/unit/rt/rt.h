@@ -90,7 +90,8 @@ static inline void rt_fill(float *x, size_t size, unsigned int seed)
 /* The answer for a seed, by cnnrt_run; malloc'ed. */
 static inline float *rt_answer(struct rt_net *n, unsigned int seed, size_t *size)
 {
-	struct cnnrt_tensor_info in, out;
+	struct cnnrt_tensor_info in = { .struct_size = sizeof(in) };
+	struct cnnrt_tensor_info out = { .struct_size = sizeof(out) };
 	float *x, *y;
 
 	OK(cnnrt_program_io(n->program, CNNRT_INPUT, 0, &in, &rt_err));
@@ -108,7 +109,7 @@ static inline float *rt_answer(struct rt_net *n, unsigned int seed, size_t *size
 
 static inline void rt_set_input(struct cnnrt_job *job, unsigned int seed)
 {
-	struct cnnrt_tensor_info in;
+	struct cnnrt_tensor_info in = { .struct_size = sizeof(in) };
 	void *mem;
 
 	OK(cnnrt_job_map(job, CNNRT_INPUT, 0, &in, &mem, &rt_err));
@@ -117,7 +118,7 @@ static inline void rt_set_input(struct cnnrt_job *job, unsigned int seed)
 
 static inline void rt_check_output(struct cnnrt_job *job, const float *want, size_t size)
 {
-	struct cnnrt_tensor_info out;
+	struct cnnrt_tensor_info out = { .struct_size = sizeof(out) };
 	void *mem;
 
 	OK(cnnrt_job_map(job, CNNRT_OUTPUT, 0, &out, &mem, &rt_err));

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Devices, models, programs, buffers: what works and what is refused, with which words. */
+#include <cnnacc_ccp.h>
+
 #include "rt.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include "cnnacc_ccp.h"
 
 static void test_words(void **state)
 {
@@ -48,8 +49,8 @@ static void test_open_errors(void **state)
 
 static void test_device(void **state)
 {
-	struct cnnrt_device_info info;
-	struct cnnrt_core_info core;
+	struct cnnrt_device_info info = { .struct_size = sizeof(info) };
+	struct cnnrt_core_info core = { .struct_size = sizeof(core) };
 	struct cnnrt_device *dev;
 	uint32_t value;
 
@@ -76,6 +77,181 @@ static void test_device(void **state)
 	cnnrt_device_close(dev);
 }
 
+static void test_find_cores(void **state)
+{
+	static const struct {
+		const char *name;
+		uint32_t cores;
+	} good[] = {
+		{ "ccp", 5 }, { "hwpe", 2 }, { "ccp.0", 1 }, { "ccp.2", 4 }, { "hwpe.1", 2 },
+		{ "0", 1 }, { "2", 4 },
+	};
+	static const char *const bad[] = {
+		"", ".", "gcu", "cc", "ccp.", "ccp.1", "ccp.3", "hwpe.0", "ccp.00", "ccp.0.0", "3",
+		"-1", "0x0", "00", ".0", "ccp 0", "1 ",
+	};
+	struct cnnrt_device *dev;
+	uint32_t cores;
+
+	(void)state;
+	OK(cnnrt_device_open("sim:cores=ccp+hwpe+ccp", 0, &dev, &rt_err));
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		OK(cnnrt_device_find_cores(dev, good[i].name, &cores, &rt_err));
+		assert_int_equal(cores, good[i].cores);
+	}
+	cores = 77;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		FAILS(CNNRT_EINVAL, "it has ccp.0, hwpe.1, ccp.2",
+		      cnnrt_device_find_cores(dev, bad[i], &cores, &rt_err));
+	assert_int_equal(cores, 77);
+	cnnrt_device_close(dev);
+}
+
+/* ---- struct_size ----------------------------------------------------------------------- */
+
+/* A struct of a newer caller, with fields that the library does not have. */
+#define NEWER(type) \
+	union { \
+		struct type s; \
+		uint8_t bytes[sizeof(struct type) + 24]; \
+	}
+
+static bool is_all(const uint8_t *bytes, size_t size, uint8_t value)
+{
+	for (size_t i = 0; i < size; i++)
+		if (bytes[i] != value)
+			return false;
+	return true;
+}
+
+/* Too short, or as long as memory that nobody set; then a newer one, which is filled with 0. */
+#define CHECK_FILLED(type, call) do { \
+	static const size_t sizes[] = { 0, 8, 4097, SIZE_MAX }; \
+	NEWER(type) u; \
+	struct type *s = &u.s; \
+	for (size_t i_ = 0; i_ < sizeof(sizes) / sizeof(sizes[0]); i_++) { \
+		memset(&u, 0xa5, sizeof(u)); \
+		s->struct_size = sizes[i_]; \
+		FAILS(CNNRT_EINVAL, "struct " #type ": struct_size is", call); \
+		assert_true(is_all(u.bytes + 8, sizeof(u) - 8, 0xa5)); \
+	} \
+	s->struct_size = sizeof(u); \
+	OK(call); \
+	assert_int_equal(s->struct_size, sizeof(u)); \
+	assert_true(is_all(u.bytes + sizeof(struct type), 24, 0)); \
+} while (0)
+
+/* A newer one may have only zeros in the fields that the library does not have. */
+#define CHECK_READ(type, call) do { \
+	NEWER(type) u = { .s = { .struct_size = 8 } }; \
+	struct type *s = &u.s; \
+	FAILS(CNNRT_EINVAL, "struct " #type ": struct_size is 8", call); \
+	s->struct_size = sizeof(u); \
+	u.bytes[sizeof(u) - 1] = 1; \
+	FAILS(CNNRT_EINVAL, "struct " #type ": a field", call); \
+	u.bytes[sizeof(u) - 1] = 0; \
+	OK(call); \
+} while (0)
+
+static void check_filled(struct rt_net *n, struct cnnrt_job *job)
+{
+	CHECK_FILLED(cnnrt_device_info, cnnrt_device_info(n->dev, s, &rt_err));
+	CHECK_FILLED(cnnrt_core_info, cnnrt_device_core(n->dev, 0, s, &rt_err));
+	CHECK_FILLED(cnnrt_tensor_info, cnnrt_model_io(n->model, CNNRT_INPUT, 0, s, &rt_err));
+	CHECK_FILLED(cnnrt_tensor_info, cnnrt_program_io(n->program, CNNRT_OUTPUT, 0, s, &rt_err));
+	CHECK_FILLED(cnnrt_tensor_info, cnnrt_job_map(job, CNNRT_INPUT, 0, s, NULL, &rt_err));
+	CHECK_FILLED(cnnrt_estimate, cnnrt_program_estimate(n->program, s, &rt_err));
+	CHECK_FILLED(cnnrt_job_status, cnnrt_job_status(job, s, &rt_err));
+}
+
+static int compile_and_free(struct rt_net *n, const struct cnnrt_compile_options *o)
+{
+	struct cnnrt_program *p;
+	int ret = cnnrt_compile(n->model, n->dev, o, &p, &rt_err);
+
+	if (!ret)
+		cnnrt_program_free(p);
+	return ret;
+}
+
+static int load_and_free(struct rt_net *n, const char *path, const struct cnnrt_load_options *o)
+{
+	struct cnnrt_program *p;
+	int ret = cnnrt_program_load(path, n->dev, o, &p, &rt_err);
+
+	if (!ret)
+		cnnrt_program_free(p);
+	return ret;
+}
+
+static int exec_nop(struct rt_net *n, const struct cnnrt_exec *from, size_t range_size)
+{
+	static const uint32_t nop = CNNACC_CCP_INSN_NOP;
+	struct cnnrt_job_status status = { .struct_size = sizeof(status) };
+	struct cnnrt_range r[2] = {
+		{ .va = 0xf0000000u, .size = 4, .flags = CNNRT_MAP_EXEC, .in = &nop },
+	};
+	NEWER(cnnrt_exec) u;
+
+	memcpy(&u, from, from->struct_size < sizeof(u) ? from->struct_size : sizeof(u));
+	u.s.program_va = 0xf0000000u;
+	u.s.program_size = 4;
+	u.s.timeout_ns = -1;
+	u.s.ranges = r;
+	u.s.range_count = 1;
+	u.s.range_size = range_size;
+	return cnnrt_exec(n->dev, &u.s, &status, NULL, &rt_err);
+}
+
+static void test_struct_sizes(void **state)
+{
+	char path[] = "/tmp/rt_api-XXXXXX";
+	struct cnnrt_compare_options compare = { .struct_size = 8 };
+	struct cnnrt_job_status status = { .struct_size = 8 };
+	struct cnnrt_exec exec = { .struct_size = sizeof(exec) };
+	struct rt_net n;
+	struct cnnrt_job *job;
+
+	(void)state;
+	rt_open(&n, "RT_DIGITS");
+	close(mkstemp(path));
+	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
+	OK(cnnrt_program_save(n.program, path, &rt_err));
+	check_filled(&n, job);
+	CHECK_READ(cnnrt_compile_options, compile_and_free(&n, s));
+	CHECK_READ(cnnrt_load_options, load_and_free(&n, path, s));
+	CHECK_READ(cnnrt_exec, exec_nop(&n, s, sizeof(struct cnnrt_range)));
+	FAILS(CNNRT_EINVAL, "struct cnnrt_compare_options: struct_size is 8",
+	      cnnrt_compare(job, &compare, NULL, NULL, &rt_err));
+	FAILS(CNNRT_EINVAL, "struct cnnrt_job_status: struct_size is 8",
+	      cnnrt_status_describe("ccp", &status, &rt_err));
+	FAILS(CNNRT_EINVAL, "range_size is 0", exec_nop(&n, &exec, 0));
+	OK(exec_nop(&n, &exec, 2 * sizeof(struct cnnrt_range)));
+	unlink(path);
+	cnnrt_job_free(job);
+	rt_close(&n);
+}
+
+/* A program that was built when the structs ended earlier: what lies behind is not the library's. */
+static void test_older_structs(void **state)
+{
+	struct cnnrt_compile_options opt = { .core = "ccp" };
+	struct cnnrt_estimate est;
+	struct rt_net n;
+
+	(void)state;
+	rt_open(&n, "RT_DIGITS");
+	opt.struct_size = offsetof(struct cnnrt_compile_options, progress);
+	opt.progress = (void (*)(unsigned int, unsigned int, void *))(uintptr_t)1;
+	OK(compile_and_free(&n, &opt));
+	memset(&est, 0xa5, sizeof(est));
+	est.struct_size = offsetof(struct cnnrt_estimate, conversions);
+	OK(cnnrt_program_estimate(n.program, &est, &rt_err));
+	assert_int_equal(est.tasks, 1);
+	assert_true(is_all((uint8_t *)&est.conversions, sizeof(est) - est.struct_size, 0xa5));
+	rt_close(&n);
+}
+
 static void count_report(const char *test, const char *failure, void *opaque)
 {
 	assert_true(strlen(test) > 0);
@@ -98,7 +274,7 @@ static void test_selftest(void **state)
 static void test_model_errors(void **state)
 {
 	struct cnnrt_model *model = NULL;
-	struct cnnrt_tensor_info info;
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	int64_t dims[4] = { 1, 1, 28, 28 };
 	float data[4] = { 0 };
 
@@ -144,16 +320,16 @@ static void note_op(const struct cnnrt_op_report *op, void *opaque)
 
 static void test_compile(void **state)
 {
-	struct cnnrt_compile_options opt = { .core = "gcu" };
+	struct cnnrt_compile_options opt = { .struct_size = sizeof(opt), .core = "gcu" };
 	struct cnnrt_program *cpu;
-	struct cnnrt_estimate est;
+	struct cnnrt_estimate est = { .struct_size = sizeof(est) };
 	struct rt_net n;
 	uint64_t macs = 0;
 
 	(void)state;
 	rt_open(&n, "RT_MIXED");
 	cnnrt_program_explain(n.program, note_op, &macs);
-	cnnrt_program_estimate(n.program, &est);
+	OK(cnnrt_program_estimate(n.program, &est, &rt_err));
 	assert_true(est.macs_device > 0);
 	assert_int_equal(est.macs_device, macs);
 	assert_int_equal(est.macs_core[0], macs);
@@ -161,10 +337,10 @@ static void test_compile(void **state)
 	FAILS(CNNRT_EINVAL, "gcu", cnnrt_compile(n.model, n.dev, &opt, &cpu, &rt_err));
 	opt.core = "ccp";
 	opt.cpu_only = true;
-	FAILS(CNNRT_EINVAL, "CPU", cnnrt_compile(n.model, n.dev, &opt, &cpu, &rt_err));
+	FAILS(CNNRT_EINVAL, "cpu_only", cnnrt_compile(n.model, n.dev, &opt, &cpu, &rt_err));
 	opt.core = NULL;
 	OK(cnnrt_compile(n.model, n.dev, &opt, &cpu, &rt_err));
-	cnnrt_program_estimate(cpu, &est);
+	OK(cnnrt_program_estimate(cpu, &est, &rt_err));
 	assert_int_equal(est.macs_device, 0);
 	assert_int_equal(est.tasks, 0);
 	cnnrt_program_free(cpu);
@@ -184,15 +360,17 @@ static void note_progress(unsigned int done, unsigned int total, void *opaque)
 static void test_progress(void **state)
 {
 	unsigned int last[3] = { 0 };
-	struct cnnrt_compile_options opt = { .progress = note_progress, .opaque = last };
+	struct cnnrt_compile_options opt = {
+		.struct_size = sizeof(opt), .progress = note_progress, .opaque = last,
+	};
 	struct cnnrt_program *p;
-	struct cnnrt_estimate est;
+	struct cnnrt_estimate est = { .struct_size = sizeof(est) };
 	struct rt_net n;
 
 	(void)state;
 	rt_open(&n, "RT_MIXED");
 	OK(cnnrt_compile(n.model, n.dev, &opt, &p, &rt_err));
-	cnnrt_program_estimate(p, &est);
+	OK(cnnrt_program_estimate(p, &est, &rt_err));
 	assert_true(last[1] > 0);
 	assert_int_equal(last[0], last[1]);
 	/* Often enough for a line that moves. */
@@ -204,7 +382,9 @@ static void test_progress(void **state)
 /* Enough for every value, but not for all of one job's. */
 static void test_memory_limit(void **state)
 {
-	struct cnnrt_compile_options opt = { .cpu_only = true, .max_memory = 30000 };
+	struct cnnrt_compile_options opt = {
+		.struct_size = sizeof(opt), .cpu_only = true, .max_memory = 30000,
+	};
 	struct cnnrt_program *cpu;
 	struct cnnrt_job *job;
 	struct rt_net n;
@@ -360,6 +540,9 @@ int main(void)
 		cmocka_unit_test(test_free_null),
 		cmocka_unit_test(test_open_errors),
 		cmocka_unit_test(test_device),
+		cmocka_unit_test(test_find_cores),
+		cmocka_unit_test(test_struct_sizes),
+		cmocka_unit_test(test_older_structs),
 		cmocka_unit_test(test_selftest),
 		cmocka_unit_test(test_model_errors),
 		cmocka_unit_test(test_compile),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Raw programs in process: address ranges, ends, statistics. */
+#include <cnnacc_ccp.h>
+
 #include "rt.h"
-#include "cnnacc_ccp.h"
 
 #define RW	(CNNRT_MAP_READ | CNNRT_MAP_WRITE)
 #define CODE_VA	0xf0000000u
@@ -29,8 +30,9 @@ static const uint32_t nop[] = { CNNACC_CCP_INSN_NOP };
 static struct cnnrt_exec exec_of(struct cnnrt_range *ranges, unsigned int count)
 {
 	return (struct cnnrt_exec){
-		.program_va = CODE_VA, .program_size = ranges[0].size, .timeout_ns = 30000000000,
-		.ranges = ranges, .range_count = count,
+		.struct_size = sizeof(struct cnnrt_exec), .program_va = CODE_VA,
+		.program_size = ranges[0].size, .timeout_ns = 30000000000,
+		.ranges = ranges, .range_count = count, .range_size = sizeof(struct cnnrt_range),
 	};
 }
 
@@ -41,7 +43,7 @@ static void test_arguments(void **state)
 		{ .va = 0x1000, .size = 64, .flags = RW },
 	};
 	struct cnnrt_exec e = exec_of(r, 2);
-	struct cnnrt_job_status s;
+	struct cnnrt_job_status s = { .struct_size = sizeof(s) };
 
 	(void)state;
 	OK(cnnrt_exec(dev, &e, &s, NULL, &rt_err));
@@ -100,7 +102,7 @@ static void test_ranges(void **state)
 	};
 	struct cnnrt_exec e = exec_of(r, 6);
 	struct cnnacc_stats stats;
-	struct cnnrt_job_status s;
+	struct cnnrt_job_status s = { .struct_size = sizeof(s) };
 
 	(void)state;
 	for (int i = 0; i < 64; i++)
@@ -140,7 +142,7 @@ static void test_failures(void **state)
 	const uint32_t illegal[] = { CNNACC_CCP_INSN_SWAP, CNNACC_CCP_INSN_SWAP, 0xc0000000 };
 	const uint32_t endless[] = { CNNACC_CCP_INSN_LDI(1, 1), CNNACC_CCP_INSN_BNZ(1, 1) };
 	const uint32_t config[] = { CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV) };
-	struct cnnrt_job_status s;
+	struct cnnrt_job_status s = { .struct_size = sizeof(s) };
 
 	(void)state;
 	run_failing(fault, sizeof(fault), 0, &s);
@@ -173,7 +175,8 @@ static void test_own_stats(void **state)
 		LINE_IN_R(1, 0x1000), CNNACC_CCP_INSN_LDI(2, 1),
 		CNNACC_CCP_INSN_LOAD(1, 2, 0, CNNACC_CCP_TGT_READ_BANK),
 	};
-	struct cnnrt_job_status s, again;
+	struct cnnrt_job_status s = { .struct_size = sizeof(s) };
+	struct cnnrt_job_status again = { .struct_size = sizeof(again) };
 	struct cnnacc_stats stats;
 	struct cnnrt_range r[2] = {
 		{ .va = CODE_VA, .size = sizeof(nop), .flags = CNNRT_MAP_EXEC, .in = nop },
@@ -195,7 +198,7 @@ static void test_own_stats(void **state)
 	assert_int_equal(s.va, 0x2000);
 	again = s;
 	again.class_name = again.code_name = NULL;
-	cnnrt_status_describe(CNNACC_CORE_CCP, &again);
+	OK(cnnrt_status_describe("ccp", &again, &rt_err));
 	assert_string_equal(again.code_name, s.code_name);
 	assert_non_null(strstr(s.text, again.text));
 	run_failing(last, sizeof(last), 0, &s);
@@ -212,7 +215,7 @@ static void test_own_stats(void **state)
 /* On a busy host an endless program may come to its cycle limit before the wait to its end. */
 static int exec_endless(const struct cnnrt_exec *e)
 {
-	struct cnnrt_job_status s;
+	struct cnnrt_job_status s = { .struct_size = sizeof(s) };
 	int ret, tries = 0;
 
 	do

@@ -27,13 +27,13 @@ static void take(const struct cnnrt_layer *l, void *opaque)
 	f->first[f->bad] = l->first;
 	snprintf(f->op[f->bad++], sizeof(f->op[0]), "%.15s", l->op);
 	/* That column, and no more than it: where Relu gives 0 what is lost may not show. */
-	assert_int_equal(l->value.dims[3] - 1, l->first % (uint64_t)l->value.dims[3]);
-	assert_true(l->beyond <= l->count / (uint64_t)l->value.dims[3]);
+	assert_int_equal(l->value->dims[3] - 1, l->first % (uint64_t)l->value->dims[3]);
+	assert_true(l->beyond <= l->count / (uint64_t)l->value->dims[3]);
 }
 
 static void test_lost_column(void **state)
 {
-	struct cnnrt_compile_options opt = { .observe = true };
+	struct cnnrt_compile_options opt = { .struct_size = sizeof(opt), .observe = true };
 	struct found f = { 0 };
 	struct cnnrt_job *job;
 	struct rt_net n;
@@ -65,7 +65,9 @@ static void note_first(const struct cnnrt_layer *l, void *opaque)
 /* Breaks what it is given; the first layer on the CPU must then differ, and no other. */
 static void check_program(void (*damage)(struct cnnrt_program *p))
 {
-	struct cnnrt_compile_options opt = { .observe = true, .cpu_only = true };
+	struct cnnrt_compile_options opt = {
+		.struct_size = sizeof(opt), .observe = true, .cpu_only = true,
+	};
 	const char *first = NULL;
 	struct cnnrt_job *job;
 	struct rt_net n;

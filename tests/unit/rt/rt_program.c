@@ -74,7 +74,7 @@ static void add_op(const struct cnnrt_op_report *op, void *opaque)
 static void check_round_trip(const char *model)
 {
 	char first[32], again[32];
-	struct cnnrt_estimate a, b;
+	struct cnnrt_estimate a = { .struct_size = sizeof(a) }, b = { .struct_size = sizeof(b) };
 	struct sums x = { 0 }, y = { 0 };
 	struct rt_net n;
 	size_t size, size2;
@@ -83,11 +83,11 @@ static void check_round_trip(const char *model)
 	rt_open(&n, model);
 	want = rt_answer(&n, 3, &size);
 	OK(cnnrt_program_save(n.program, temporary(first), &rt_err));
-	cnnrt_program_estimate(n.program, &a);
+	OK(cnnrt_program_estimate(n.program, &a, &rt_err));
 	cnnrt_program_explain(n.program, add_op, &x);
 	cnnrt_program_free(n.program);
 	OK(cnnrt_program_load(first, n.dev, NULL, &n.program, &rt_err));
-	cnnrt_program_estimate(n.program, &b);
+	OK(cnnrt_program_estimate(n.program, &b, &rt_err));
 	cnnrt_program_explain(n.program, add_op, &y);
 	assert_int_equal(b.compile_ns, 0);
 	a.compile_ns = 0;
@@ -151,7 +151,7 @@ static void test_damage(void **state)
 	cnnrt_program_free(p);
 	FAILS(CNNRT_EINVAL, "not a program", cnnrt_program_load_buffer(data, 63, n.dev, NULL, &p,
 								       &rt_err));
-	FAILS(CNNRT_EINVAL, "it should have", cnnrt_program_load_buffer(data, size - 1, n.dev, NULL,
+	FAILS(CNNRT_EINVAL, "its header says", cnnrt_program_load_buffer(data, size - 1, n.dev, NULL,
 									&p, &rt_err));
 	data[size / 2] ^= 4;
 	FAILS(CNNRT_EINVAL, "checksum", cnnrt_program_load_buffer(data, size, n.dev, NULL, &p,
@@ -159,7 +159,7 @@ static void test_damage(void **state)
 	write_bytes(path, data, size);
 	FAILS(CNNRT_EINVAL, "checksum", cnnrt_program_load(path, n.dev, NULL, &p, &rt_err));
 	data[12]++;
-	FAILS(CNNRT_EUNSUPPORTED, "format 6", cnnrt_program_load_buffer(data, size, n.dev, NULL, &p,
+	FAILS(CNNRT_EUNSUPPORTED, "format 7", cnnrt_program_load_buffer(data, size, n.dev, NULL, &p,
 									&rt_err));
 	memcpy(data + 8, (uint8_t[]){ 1, 2, 3, 4 }, 4);
 	FAILS(CNNRT_EUNSUPPORTED, "byte order", cnnrt_program_load_buffer(data, size, n.dev, NULL,
@@ -193,7 +193,7 @@ static void refuse(const char *path, const char *device, const char *why)
 static void test_other_devices(void **state)
 {
 	struct cnnrt_program *p = NULL;
-	struct cnnrt_load_options small = { .max_memory = 4096 };
+	struct cnnrt_load_options small = { .struct_size = sizeof(small), .max_memory = 4096 };
 	char path[32];
 	struct rt_net n;
 
@@ -215,7 +215,7 @@ static void test_other_devices(void **state)
 static void test_other_core(void **state)
 {
 	struct cnnrt_program *p = NULL;
-	struct cnnrt_estimate est;
+	struct cnnrt_estimate est = { .struct_size = sizeof(est) };
 	struct cnnrt_device *dev;
 	char path[32];
 	struct rt_net n;
@@ -232,7 +232,7 @@ static void test_other_core(void **state)
 	memset(&n, 0, sizeof(n));
 	OK(cnnrt_device_open("sim:cores=ccp:lob=16+ccp", 0, &dev, &rt_err));
 	OK(cnnrt_program_load(path, dev, NULL, &p, &rt_err));
-	cnnrt_program_estimate(p, &est);
+	OK(cnnrt_program_estimate(p, &est, &rt_err));
 	assert_int_equal(est.macs_core[0], 0);
 	assert_true(est.macs_core[1] > 0);
 	n.dev = dev;
@@ -285,7 +285,7 @@ static void count_layer(const struct cnnrt_layer *l, void *opaque)
 /* Every layer agrees, twice; only an observed program's job can be compared. */
 static void check_compare(const char *model)
 {
-	struct cnnrt_compile_options opt = { .observe = true };
+	struct cnnrt_compile_options opt = { .struct_size = sizeof(opt), .observe = true };
 	struct cnnrt_program *observed;
 	struct cnnrt_job *job;
 	uint64_t elements = 0;
@@ -293,7 +293,7 @@ static void check_compare(const char *model)
 
 	rt_open(&n, model);
 	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
-	FAILS(CNNRT_EINVAL, "not compiled to be observed",
+	FAILS(CNNRT_EINVAL, "not compiled with observe",
 	      cnnrt_compare(job, NULL, count_layer, &elements, &rt_err));
 	cnnrt_job_free(job);
 	OK(cnnrt_compile(n.model, n.dev, &opt, &observed, &rt_err));
@@ -324,6 +324,70 @@ static void refuse_caps(const char *path, const char *text, const char *why)
 	FAILS(CNNRT_EINVAL, why, cnnrt_device_open(name, 0, &dev, &rt_err));
 }
 
+/* Rewrites one line of the description of a device. */
+static void change_line(const char *path, const char *key, const char *value)
+{
+	char line[256], out[8192];
+	size_t used = 0;
+	FILE *f = fopen(path, "r");
+
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f)) {
+		bool found = !strncmp(line, key, strlen(key)) && line[strlen(key)] == '=';
+
+		used += (size_t)snprintf(out + used, sizeof(out) - used, "%s%s%s",
+					 found ? key : line, found ? "=" : "", found ? value : "");
+		if (found)
+			used += (size_t)snprintf(out + used, sizeof(out) - used, "\n");
+		assert_true(used < sizeof(out));
+	}
+	fclose(f);
+	write_bytes(path, out, used);
+}
+
+/* A core that this library has no description of: shown as it is, and nothing is placed there. */
+static void test_unknown_core(void **state)
+{
+	static const char *const bad[] = { "", "NPU", "a b", "a\x1b[", "\xc3\xa4", "a.b", "a_b" };
+	struct cnnrt_core_info core = { .struct_size = sizeof(core) };
+	struct cnnrt_program *p;
+	struct cnnrt_estimate est = { .struct_size = sizeof(est) };
+	struct cnnrt_device *dev;
+	char caps[32], name[64];
+	struct rt_net n;
+
+	(void)state;
+	rt_open(&n, "RT_DIGITS");
+	OK(cnnrt_device_save_caps(n.dev, temporary(caps), &rt_err));
+	change_line(caps, "core0.name", "npu-2");
+	change_line(caps, "core0.type", "77");
+	for (unsigned int i = 0; i < 16; i++) {
+		char key[24], value[24];
+
+		snprintf(key, sizeof(key), "core0.param%u", i);
+		snprintf(value, sizeof(value), "0x%x", 0xf0000000u + i);
+		change_line(caps, key, value);
+	}
+	snprintf(name, sizeof(name), "caps:%s", caps);
+	OK(cnnrt_device_open(name, 0, &dev, &rt_err));
+	OK(cnnrt_device_core(dev, 0, &core, &rt_err));
+	assert_string_equal(core.name, "npu-2");
+	for (unsigned int i = 0; i < 16; i++)
+		assert_int_equal(core.param[i], 0xf0000000u + i);
+	OK(cnnrt_compile(n.model, dev, NULL, &p, &rt_err));
+	OK(cnnrt_program_estimate(p, &est, &rt_err));
+	assert_int_equal(est.macs_core[0], 0);
+	cnnrt_program_free(p);
+	cnnrt_device_close(dev);
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		change_line(caps, "core0.name", bad[i]);
+		FAILS(CNNRT_EINVAL, "name has a value that is not a device's",
+		      cnnrt_device_open(name, 0, &dev, &rt_err));
+	}
+	unlink(caps);
+	rt_close(&n);
+}
+
 static void test_bad_caps(void **state)
 {
 	struct cnnrt_device *dev;
@@ -334,14 +398,16 @@ static void test_bad_caps(void **state)
 	FAILS(CNNRT_EFILE, "/nowhere/x", cnnrt_device_open("caps:/nowhere/x", 0, &dev, &rt_err));
 	refuse_caps(path, "", "hw_version is missing");
 	refuse_caps(path, "# x\nhw_version", "line 2: no \"=\"");
-	refuse_caps(path, "hw_version=1\nhw_version=1", "line 2: a key twice");
+	refuse_caps(path, "hw_version=1\nhw_version=1", "line 2: a key that was given before");
 	refuse_caps(path, "hw_version=-1", "no number");
 	refuse_caps(path, "hw_version=0x100000000", "too large");
-	refuse_caps(path, "core8.type=1", "beyond the last");
+	refuse_caps(path, "core8.type=1", "above the highest");
+	refuse_caps(path, "core0.name=longname", "line 1: a name that is too long");
+	refuse_caps(path, "core0.param16=1", "unknown key");
 	refuse_caps(path, "core0.nonsense=1", "unknown key");
 	refuse_caps(path, "hw_version=1\nfeatures=0\nclock_hz=1\nva_bits=32\npage_size=4096\n"
 		    "max_contexts=1\nmax_tasks=1\nmax_bo_size=1\ncore_count=1\n",
-		    "core0.type is missing");
+		    "core0.name is missing");
 	refuse_caps(path, "hw_version=1\nfeatures=0\nclock_hz=1\nva_bits=32\npage_size=4096\n"
 		    "max_contexts=1\nmax_tasks=1\nmax_bo_size=1\ncore_count=0\n",
 		    "core_count has a value that is not a device's");
@@ -363,6 +429,7 @@ int main(void)
 		cmocka_unit_test(test_other_devices),
 		cmocka_unit_test(test_other_core),
 		cmocka_unit_test(test_caps),
+		cmocka_unit_test(test_unknown_core),
 		cmocka_unit_test(test_bad_caps),
 		cmocka_unit_test(test_compare),
 	};

@@ -13,7 +13,7 @@ int main(int argc, char **argv)
 	struct cnnrt_program *program = NULL;
 	struct cnnrt_context *ctx = NULL;
 	struct cnnrt_device *dev = NULL;
-	struct cnnrt_tensor_info info = { 0 };
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	struct cnnrt_job *job = NULL;
 	struct cnnrt_error err = { 0 };
 	void *mem = NULL;

@@ -17,8 +17,6 @@
 #include <string.h>
 #include <time.h>
 
-#include <cnnacc_hw.h>
-#include <cnnacc_seq.h>
 #include <cnnacc_hwpe.h>
 #include <cnnrt.h>
 
@@ -211,10 +209,11 @@ static struct cnnacc_stats run(struct cnnrt_device *dev, const struct program *p
 			       struct cnnrt_range *ranges, unsigned int count)
 {
 	struct cnnrt_exec e = {
+		.struct_size = sizeof(e),
 		.program_va = CODE_VA, .program_size = p->n * sizeof(p->c[0]), .timeout_ns = -1,
-		.ranges = ranges, .range_count = count,
+		.ranges = ranges, .range_count = count, .range_size = sizeof(struct cnnrt_range),
 	};
-	struct cnnrt_job_status status;
+	struct cnnrt_job_status status = { .struct_size = sizeof(status) };
 	struct cnnacc_stats stats;
 
 	ranges[0] = (struct cnnrt_range){

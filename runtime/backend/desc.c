@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT */
+#include "desc.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define CORE(name) extern const struct cnn_core_desc cnn_desc_##name;
+#include "cores.def"
+#undef CORE
+
+static const struct cnn_core_desc *const descs[] = {
+#define CORE(name) &cnn_desc_##name,
+#include "cores.def"
+#undef CORE
+};
+
+const struct cnn_core_desc *cnn_core_desc(const char *name)
+{
+	for (size_t i = 0; i < sizeof(descs) / sizeof(descs[0]); i++)
+		if (!strcmp(descs[i]->name, name))
+			return descs[i];
+	return NULL;
+}
+
+const struct cnnacc_code_info *cnn_desc_code(const struct cnn_core_desc *desc, uint32_t code)
+{
+	for (; desc; desc = desc->base)
+		for (size_t i = 0; i < desc->n_codes; i++)
+			if (desc->codes[i].code == code)
+				return &desc->codes[i];
+	return NULL;
+}
+
+const char *cnn_desc_detail(const struct cnn_core_desc *desc, uint32_t code, uint32_t detail)
+{
+	for (; desc; desc = desc->base)
+		for (size_t i = 0; i < desc->n_details; i++)
+			if (desc->details[i].code == code && desc->details[i].detail == detail)
+				return desc->details[i].text;
+	return NULL;
+}
+
+uint32_t cnn_desc_param(const struct cnnacc_param_info *info, const uint32_t *param,
+			uint32_t program_max)
+{
+	uint32_t word = info->index == CNNACC_PARAM_PROGRAM_MAX ? program_max : param[info->index];
+
+	return word >> info->shift & (uint32_t)((1ull << info->bits) - 1);
+}
+
+void cnn_desc_regs(const struct cnn_core_desc *desc,
+		   void (*found)(const char *name, uint32_t offset, void *opaque), void *opaque)
+{
+	char name[32];
+
+	for (; desc; desc = desc->base)
+		for (size_t i = 0; i < desc->n_regs; i++) {
+			const struct cnnacc_window_info *r = &desc->regs[i];
+
+			for (uint32_t n = 0; n < r->count; n++) {
+				snprintf(name, sizeof(name), r->count > 1 ? "%s_%u" : "%s", r->name,
+					 n);
+				found(name, r->offset + 4 * n, opaque);
+			}
+		}
+}
+
+bool cnn_desc_property(const struct cnnacc_core_entry *entry, char *buf, size_t len)
+{
+	const struct cnn_core_desc *desc = cnn_core_desc(entry->name);
+	uint64_t cycles = (uint64_t)entry->job_cycles_max_hi << 32 | entry->job_cycles_max_lo;
+	int n = desc ? snprintf(buf, len, "%s:job-cycles-max=%llu", desc->name,
+				(unsigned long long)cycles) : -1;
+	size_t used = (size_t)n;
+
+	for (size_t i = 0; n >= 0 && used < len && i < desc->n_params; i++) {
+		const struct cnnacc_param_info *p = &desc->params[i];
+
+		if (!(p->flags & CNNACC_PARAM_F_BUILD))
+			continue;
+		n = snprintf(buf + used, len - used, ":%s=%u", p->name,
+			     cnn_desc_param(p, entry->param, entry->program_max));
+		used += (size_t)n;
+	}
+	return n >= 0 && used < len;
+}

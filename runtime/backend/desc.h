@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What can be said about a core without compiling for it: its parameters, codes, registers and
+ * instructions in words, and programs with known answers. It is found by the name in the discovery
+ * table; a core without a description is shown in numbers.
+ *
+ * A core defines cnn_desc_NAME in its folder; cores.def registers it. Tools use it, too, so it
+ * stands on uapi/ alone.
+ */
+#ifndef CNN_DESC_H
+#define CNN_DESC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cnnacc_hw.h>
+
+/* Where a self-test's ranges are bound. Nothing is at CNN_TEST_NOWHERE. */
+#define CNN_TEST_IN		0x1000u		/* read only; @in, or CNN_TEST_FILLED bytes */
+#define CNN_TEST_OUT		0x2000u		/* a page of zeros, writable */
+#define CNN_TEST_PROGRAM	0xf0000000u
+#define CNN_TEST_NOWHERE	0x40000000u
+#define CNN_TEST_FILLED		64u
+
+/* A program and how it must end. */
+struct cnn_core_test {
+	const char *name;
+	const void *code;
+	uint32_t code_size; /* bytes */
+	const void *in;	    /* NULL: the caller fills CNN_TEST_FILLED bytes */
+	uint32_t in_size;
+	const void *out; /* expected at CNN_TEST_OUT; NULL: the bytes that were filled in */
+	uint32_t out_size;
+	uint16_t status_class, status_code;
+	uint32_t pc; /* pc and va: of a failure */
+	uint64_t va;
+	uint64_t cycle_limit;
+};
+
+struct cnn_core_desc {
+	const char *name;		  /* in the discovery table */
+	const struct cnn_core_desc *base; /* more codes, details and registers; NULL: none */
+	const struct cnnacc_param_info *params;
+	const struct cnnacc_code_info *codes;
+	const struct cnnacc_detail_info *details;
+	const struct cnnacc_window_info *regs;
+	const struct cnn_core_test *tests;
+	size_t n_params, n_codes, n_details, n_regs, n_tests;
+	uint32_t insn_words; /* 32-bit words of an instruction, which a program counter counts */
+	/* Writes an instruction as text. */
+	void (*decode)(const uint32_t *insn, char *buf, size_t len);
+};
+
+#define CNN_DESC_INSN_WORDS_MAX	8
+
+/* A table of the same name and its length. */
+#define CNN_DESC_TABLE(table)	.table = (table), .n_##table = sizeof(table) / sizeof((table)[0])
+
+/* NULL: there is no description of such a core. */
+const struct cnn_core_desc *cnn_core_desc(const char *name);
+
+/* Each takes a desc of NULL and returns NULL if there is nothing to say. */
+const struct cnnacc_code_info *cnn_desc_code(const struct cnn_core_desc *desc, uint32_t code);
+const char *cnn_desc_detail(const struct cnn_core_desc *desc, uint32_t code, uint32_t detail);
+
+/* The value of a parameter in a discovery entry's words. */
+uint32_t cnn_desc_param(const struct cnnacc_param_info *info, const uint32_t *param,
+			uint32_t program_max);
+
+/*
+ * Calls found() for each register of the window: name is valid during the call, offset is in the
+ * window.
+ */
+void cnn_desc_regs(const struct cnn_core_desc *desc,
+		   void (*found)(const char *name, uint32_t offset, void *opaque), void *opaque);
+
+/*
+ * The core as property "cores" builds it: "NAME:PARAM=N...". False if there is no description or
+ * no room.
+ */
+bool cnn_desc_property(const struct cnnacc_core_entry *entry, char *buf, size_t len);
+
+#endif

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: MIT
+/* A quantised product: its shape, weights, zero points and scales. */
+#include <string.h>
+
+#include "ops/quant.h"
+#include "qproduct.h"
+
+#define PADDING_MAX ((int64_t)1 << 24) /* bytes that a Pad may add */
+
+static const struct hwpec_product_form forms[] = {
+	{ CNN_OP_CONV_INTEGER, 2, 1, 3, -1, -1 }, { CNN_OP_MATMUL_INTEGER, 2, 1, 3, -1, -1 },
+	{ CNN_OP_QLINEAR_CONV, 2, 3, 5, 8, 6 },	  { CNN_OP_QLINEAR_MATMUL, 2, 3, 5, -1, 6 },
+	{ CNN_OP_QGEMM, 2, 3, 5, 6, 7 },
+};
+
+const struct cnn_tensor *hwpec_product_input(const struct hwpec_product *p, int i)
+{
+	return i < 0 ? NULL : cnn_node_in(p->g, &p->g->nodes[p->node], i);
+}
+
+static bool is_known(const struct hwpec_product *p, int i)
+{
+	const struct cnn_tensor *t = hwpec_product_input(p, i);
+
+	return !t || t->data;
+}
+
+/* ---- weights --------------------------------------------------------------------------- */
+
+static int shift_of(const struct hwpec_product *p)
+{
+	return hwpec_product_input(p, p->form.w)->dtype == CNN_UINT8 ? 128 : 0;
+}
+
+int32_t hwpec_product_weight_zero(const struct hwpec_product *p, int64_t k)
+{
+	return cnn_zero_point(hwpec_product_input(p, p->form.w_zero), k) - shift_of(p);
+}
+
+int hwpec_product_weight(const struct hwpec_product *p, int64_t k, int64_t tap)
+{
+	const struct cnn_tensor *w = hwpec_product_input(p, p->form.w);
+	int64_t i = p->conv || p->trans_b ? k * p->taps + tap : tap * p->channels + k;
+
+	return w->dtype == CNN_UINT8 ? ((const uint8_t *)w->data)[i] - 128 :
+				       ((const int8_t *)w->data)[i];
+}
+
+/* ---- operators that can be split -------------------------------------------------------- */
+
+struct cnn_tensor hwpec_product_padded(const struct hwpec_product *p)
+{
+	const struct cnn_tensor *x = hwpec_product_input(p, 0);
+	struct cnn_tensor t = { .dtype = x->dtype, .rank = x->rank };
+
+	memcpy(t.dims, x->dims, sizeof(t.dims));
+	for (int i = 0; i < p->win.spatial; i++)
+		t.dims[i + 2] += p->win.pad_begin[i] + p->win.pad_end[i];
+	return t;
+}
+
+static bool get_sizes(struct hwpec_product *p, const struct cnn_node *n)
+{
+	const struct cnn_tensor *x = hwpec_product_input(p, 0),
+				*w = hwpec_product_input(p, p->form.w);
+	struct cnn_tensor t;
+
+	if (p->conv) {
+		if (cnn_node_window(p->g, n, &p->win, NULL))
+			return false;
+		t = hwpec_product_padded(p);
+		if (p->late && (cnn_tensor_count(&t) < 0 ||
+				cnn_tensor_count(&t) - cnn_tensor_count(x) > PADDING_MAX))
+			return false;
+		p->groups = p->win.group;
+		p->channels = p->win.out_ch;
+		p->taps = cnn_tensor_count(w) / p->win.out_ch;
+		return true;
+	}
+	if (w->rank < 2 || x->rank < w->rank)
+		return false;
+	p->trans_b = n->op == CNN_OP_QGEMM && n->params.gemm.trans_b;
+	p->groups = 1;
+	p->channels = w->dims[w->rank - 1 - p->trans_b];
+	p->taps = w->dims[w->rank - 2 + p->trans_b];
+	return p->channels * p->taps == cnn_tensor_count(w); /* one matrix for all of x */
+}
+
+bool hwpec_product_get(struct hwpec_product *p)
+{
+	const struct cnn_node *n = &p->g->nodes[p->node];
+	const struct hwpec_product_form *f = NULL;
+
+	for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+		if (forms[i].op == n->op)
+			f = &forms[i];
+	if (!f || n->act.kind != CNN_ACT_NONE)
+		return false;
+	p->form = *f;
+	p->conv = n->op == CNN_OP_CONV_INTEGER || n->op == CNN_OP_QLINEAR_CONV;
+	p->late = !is_known(p, f->x_zero);
+	if (!hwpec_product_input(p, f->w)->data || !is_known(p, f->w_zero) ||
+	    !is_known(p, f->bias) || cnn_node_out(p->g, n, 0)->rank < 1)
+		return false;
+	if (f->y_scale >= 0 && (!is_known(p, 1) || !is_known(p, f->w + 1) ||
+				!is_known(p, f->y_scale) || !is_known(p, f->y_scale + 1)))
+		return false;
+	if (hwpec_product_input(p, f->x_zero) &&
+	    cnn_tensor_count(hwpec_product_input(p, f->x_zero)) != 1)
+		return false;
+	if (cnn_tensor_count(cnn_node_out(p->g, n, 0)) < 1 || !get_sizes(p, n) || p->taps < 1)
+		return false;
+	p->x_zero = p->late ? 0 : cnn_zero_point(hwpec_product_input(p, f->x_zero), 0);
+	for (int64_t k = 0; k < p->channels; k++)
+		p->by_inputs |= hwpec_product_weight_zero(p, k) != 0;
+	/* False if nothing would change. */
+	return f->y_scale >= 0 || p->late || p->x_zero || p->by_inputs || shift_of(p);
+}
+
+/* ---- terms of the sums ----------------------------------------------------------------- */
+
+int32_t hwpec_product_zero_factor(const struct hwpec_product *p, int64_t k)
+{
+	uint32_t sum = 0;
+
+	for (int64_t tap = 0; tap < p->taps; tap++)
+		sum += (uint32_t)hwpec_product_weight(p, k, tap);
+	return (int32_t)(sum - (uint32_t)p->taps * (uint32_t)hwpec_product_weight_zero(p, k));
+}
+
+int32_t hwpec_product_term(const struct hwpec_product *p, int64_t k)
+{
+	const struct cnn_tensor *bias = hwpec_product_input(p, p->form.bias);
+	uint32_t sum = bias ? ((const uint32_t *)bias->data)[k] : 0;
+
+	if (p->x_zero)
+		sum -= (uint32_t)p->x_zero * (uint32_t)hwpec_product_zero_factor(p, k);
+	return (int32_t)sum;
+}
+
+float hwpec_product_scale(const struct hwpec_product *p, int64_t k)
+{
+	return cnn_scale(hwpec_product_input(p, 1), 0) *
+	       cnn_scale(hwpec_product_input(p, p->form.w + 1), k) /
+	       cnn_scale(hwpec_product_input(p, p->form.y_scale), 0);
+}

@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Programs of the sequencer. It waits for each of its transfers, so that costs add up. The cycles
+ * are those of Documentation/hardware/sequencer.rst.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sequencer.h"
+
+#define TRANSFER	16	/* cycles of a transfer besides its lines */
+
+/* ---- commands -------------------------------------------------------------------------- */
+
+static void add(struct seqc *s, uint32_t op, uint32_t param, const uint32_t *arg, int args)
+{
+	struct cnnacc_seq_command *c;
+
+	if (s->count == s->cap) {
+		int64_t cap = s->cap ? 2 * s->cap : 64;
+
+		c = realloc(s->command, (size_t)cap * sizeof(*c));
+		if (!c) {
+			s->failed = true;
+			return;
+		}
+		s->command = c;
+		s->cap = cap;
+	}
+	c = &s->command[s->count++];
+	*c = (struct cnnacc_seq_command){ .op = op | param << CNNACC_SEQ_PARAM_SHIFT };
+	memcpy(c->arg, arg, (size_t)args * sizeof(*arg));
+}
+
+void seqc_charge(struct seqc *s, uint64_t cycles)
+{
+	s->cost.cycles += cycles;
+	s->cost.control += cycles;
+}
+
+void seqc_loop(struct seqc *s, uint32_t body, int64_t times, const struct seqc_advance *advance,
+	       int advances)
+{
+	uint32_t arg[7] = { (uint32_t)times };
+
+	for (int i = 0; i < advances; i++) {
+		arg[1 + 2 * i] = advance[i].words;
+		arg[2 + 2 * i] = advance[i].by;
+	}
+	add(s, CNNACC_SEQ_LOOP, body, arg, 7);
+}
+
+void seqc_exec(struct seqc *s, uint32_t insn, uint32_t a, uint32_t b)
+{
+	const uint32_t arg[6] = { insn, 0, 0, 0, a, b };
+
+	add(s, CNNACC_SEQ_EXEC, 0, arg, 6);
+}
+
+void seqc_wait(struct seqc *s, uint32_t conditions)
+{
+	add(s, CNNACC_SEQ_WAIT, 0, &conditions, 1);
+}
+
+void seqc_drain(struct seqc *s, const struct seqc_drain *d)
+{
+	const uint32_t arg[5] = { d->va, d->first, d->per_row, d->row_pitch, d->pitch };
+
+	add(s, CNNACC_SEQ_DRAIN | (d->resume ? CNNACC_SEQ_RESUME : 0), d->count, arg, 5);
+}
+
+void seqc_fill(struct seqc *s, uint32_t memory, uint32_t value, int64_t bytes)
+{
+	const uint32_t arg[6] = { value, 0, 1, (uint32_t)bytes, 0, 0 };
+
+	add(s, CNNACC_SEQ_FILL, memory, arg, 6);
+	seqc_charge(s, 1 + (uint64_t)cnn_div_up(bytes, CNNACC_LINE_SIZE));
+}
+
+/* ---- copies ---------------------------------------------------------------------------- */
+
+uint64_t seqc_lines(uint64_t va, uint64_t rows, uint64_t bytes, uint64_t pitch)
+{
+	uint64_t lines = 0;
+
+	for (uint64_t r = 0; r < rows; r++, va += pitch)
+		lines += (va + bytes - 1) / CNNACC_LINE_SIZE - va / CNNACC_LINE_SIZE + 1;
+	return lines;
+}
+
+static void add_copy(struct seqc *s, const struct seqc_copy *c)
+{
+	const uint32_t arg[6] = {
+		(uint32_t)c->va, (uint32_t)c->local, (uint32_t)c->rows, (uint32_t)c->row_bytes,
+		(uint32_t)c->va_pitch, (uint32_t)c->local_pitch,
+	};
+
+	add(s, CNNACC_SEQ_COPY2D, c->memory, arg, 6);
+}
+
+static void charge_copy(struct seqc *s, const struct seqc_copy *c, int64_t va)
+{
+	uint64_t rows = (uint64_t)c->rows, bytes = (uint64_t)c->row_bytes;
+	uint64_t cycles = TRANSFER + seqc_lines((uint64_t)va, rows, bytes, (uint64_t)c->va_pitch);
+
+	seqc_charge(s, 1 + cycles);
+	*(c->weights ? &s->cost.dma_weights : &s->cost.dma_data) += cycles;
+	*(c->weights ? &s->cost.read_weights : &s->cost.read_data) += rows * bytes;
+}
+
+void seqc_copy(struct seqc *s, const struct seqc_copy *c)
+{
+	add_copy(s, c);
+	charge_copy(s, c, c->va);
+}
+
+void seqc_copy_loop(struct seqc *s, const struct seqc_copy *c, int64_t count, int64_t va_advance,
+		    int64_t local_advance)
+{
+	const struct seqc_advance advance[] = {
+		{ CNNACC_SEQ_STEP(0, 0, 0), (uint32_t)va_advance },
+		{ CNNACC_SEQ_STEP(0, 0, 1), (uint32_t)local_advance },
+	};
+
+	seqc_loop(s, 1, count, advance, 2);
+	seqc_charge(s, 1);
+	add_copy(s, c);
+	for (int64_t i = 0; i < count; i++)
+		charge_copy(s, c, c->va + i * va_advance);
+}
+
+/* ---- tasks ----------------------------------------------------------------------------- */
+
+void seqc_begin(struct seqc *s)
+{
+	s->count = 0;
+	s->cost = (struct cnnrt_cost){ 0 };
+}
+
+void seqc_free(struct seqc *s)
+{
+	free(s->command);
+	s->command = NULL;
+}
+
+static int add_span(struct seqc *s, enum cnnrt_activity what, uint64_t *at, uint64_t cycles)
+{
+	struct cnn_lowered *out = s->compile->out;
+	struct cnnrt_span *span;
+
+	if (!cycles || out->n_spans == CNN_SPANS_MAX)
+		return CNN_OK;
+	span = cnn_add_span(s->compile);
+	if (!span)
+		return CNN_ENOMEM;
+	*span = (struct cnnrt_span){
+		.op = (unsigned int)s->node, .task = (unsigned int)(out->n_tasks - 1),
+		.core = out->nodes[s->node].core, .what = what,
+		.start = *at, .end = *at + cycles,
+	};
+	*at += cycles;
+	return CNN_OK;
+}
+
+/* A task has one span per activity: their order inside it is not modelled. */
+static int add_spans(struct seqc *s)
+{
+	uint64_t core = 0, dma = 0;
+	int ret = add_span(s, CNNRT_CONTROL, &core, s->cost.control);
+
+	if (!ret)
+		ret = add_span(s, CNNRT_STALL, &core, s->cost.stall);
+	if (!ret)
+		ret = add_span(s, CNNRT_COMPUTE, &core, s->cost.compute);
+	if (!ret)
+		ret = add_span(s, CNNRT_DMA_PROGRAM, &dma, s->cost.dma_program);
+	if (!ret)
+		ret = add_span(s, CNNRT_DMA_WEIGHTS, &dma, s->cost.dma_weights);
+	return ret ? ret : add_span(s, CNNRT_DMA_LOAD, &dma, s->cost.dma_data);
+}
+
+static void add_cost(struct cnnrt_cost *to, const struct cnnrt_cost *c)
+{
+	to->cycles += c->cycles;
+	to->compute += c->compute;
+	to->stall += c->stall;
+	to->control += c->control;
+	to->dma_program += c->dma_program;
+	to->dma_weights += c->dma_weights;
+	to->dma_data += c->dma_data;
+	to->mac_slots += c->mac_slots;
+	to->mac_useful += c->mac_useful;
+	to->read_program += c->read_program;
+	to->read_weights += c->read_weights;
+	to->read_data += c->read_data;
+	to->written += c->written;
+}
+
+static int add_task(struct seqc *s)
+{
+	int64_t bytes = s->count * (int64_t)sizeof(*s->command);
+	int64_t at = cnn_image_add(s->compile, &s->compile->program, bytes, CNNACC_LINE_SIZE);
+	struct cnn_task *task;
+
+	if (at < 0)
+		return (int)at;
+	memcpy(s->compile->program.data + at, s->command, (size_t)bytes);
+	task = cnn_add_task(s->compile, at, (uint32_t)bytes);
+	if (!task)
+		return CNN_ENOMEM;
+	task->cycles = s->cost.cycles;
+	task->cycle_limit = (uint64_t)cnn_min((int64_t)(task->cycles + task->cycles / 4 + 1024),
+					      (int64_t)(s->cycles_max & INT64_MAX));
+	task->restartable = true;
+	task->first_node = task->last_node = s->node;
+	add_cost(&s->compile->out->nodes[s->node].cost, &s->cost);
+	return add_spans(s);
+}
+
+int seqc_end(struct seqc *s)
+{
+	const uint32_t none = 0;
+	uint64_t lines;
+
+	add(s, CNNACC_SEQ_END, 0, &none, 0);
+	seqc_charge(s, 1);
+	if (s->failed)
+		return cnn_fail(s->compile->err, CNN_ENOMEM, "no memory for %lld commands",
+				(long long)s->count);
+	lines = (uint64_t)cnn_div_up(s->count * (int64_t)sizeof(*s->command), CNNACC_LINE_SIZE);
+	seqc_charge(s, TRANSFER + lines);
+	s->cost.dma_program += TRANSFER + lines;
+	s->cost.read_program += lines * CNNACC_LINE_SIZE;
+	s->total += s->cost.cycles;
+	return s->dry ? CNN_OK : add_task(s);
+}

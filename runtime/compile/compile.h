@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Compiles a graph to native programs. The executor calls
+ *
+ *	cnn_graph_fuse(g, cnn_lower_fuse_mask(...)) -> cnn_legalize -> cnn_lower
+ *	-> run segments in order -> cnn_lowered_free
+ *
+ * The result holds no pointer into the graph. The same graph, cores and options always give the
+ * same bytes.
+ *
+ * Running a result. Three buffers are bound in a context at fixed addresses (backend/lowered.h):
+ * program image (execute only), weight image (read only) and activation arena (read and write, any
+ * initial content). Segments run in order, which is not the graph's order of nodes. A CPU segment
+ * runs its nodes one by one. Before a device segment, the host writes each slot of its in list that
+ * a CPU node or the caller made, or that is a copy of another value. Then the segment's tasks are
+ * submitted in order as one job, or as several if a job takes fewer tasks. Afterwards the values of
+ * its out list are in the arena until their last reader has run, graph outputs until the end; its
+ * other values may never leave the core. Values that are only renamed, and the parts of a Concat or
+ * Split, share memory. Programs run on every core of the same type and parameters.
+ */
+#ifndef CNN_COMPILE_H
+#define CNN_COMPILE_H
+
+#include "backend/lowered.h"
+
+struct cnn_lower_options {
+	uint32_t cores;		/* bit i: core i may be used; 0: all may */
+	bool cpu_only;		/* place nothing on a core */
+	bool observe;		/* each value has its own slot in the arena to the end of the run */
+	bool no_residency;	/* cores store each value to the arena, as with observe */
+	/* Called for each node placed and each lowered, until done is total; may be NULL. */
+	void (*progress)(unsigned int done, unsigned int total, void *opaque);
+	void *opaque;
+};
+
+/* The fusions (CNN_FUSE_*) that all these cores support. */
+unsigned int cnn_lower_fuse_mask(const struct cnn_core *cores, int n_cores,
+				 const struct cnn_lower_options *opt);
+
+/* Lets each type of core that may be used rewrite the graph; after cnn_graph_fuse. */
+int cnn_legalize(struct cnn_graph *g, const struct cnn_core *cores, int n_cores,
+		 const struct cnn_lower_options *opt, struct cnn_err *err);
+
+/*
+ * Places and lowers every node of g, which is inferred and may be fused. opt may be NULL. A node
+ * that no core takes runs on the CPU. Fails without memory, and if programs, weights or activations
+ * exceed their address ranges.
+ */
+int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cores,
+	      const struct cnn_lower_options *opt, struct cnn_lowered **out, struct cnn_err *err);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Checks and stores a device's description, from a driver or a file. */
+#include "device.h"
+
+#include <string.h>
+
+/* The largest page of any kernel; the library's fixed VAs are multiples of it. */
+#define MAX_PAGE_SIZE 0x10000u
+
+static const char *check_info(const struct drm_cnnacc_dev_info *info)
+{
+	if (!info->core_count || info->core_count > CNNRT_MAX_CORES)
+		return "core_count";
+	if (info->va_bits != CNNACC_VA_BITS)
+		return "va_bits";
+	if (!info->clock_hz)
+		return "clock_hz";
+	if (info->page_size < CNNACC_PAGE_SIZE || info->page_size > MAX_PAGE_SIZE ||
+	    info->page_size & (info->page_size - 1))
+		return "page_size";
+	return info->max_tasks ? NULL : "max_tasks";
+}
+
+/* Names are printed and looked up; the driver has the same rule. */
+static bool name_ok(const char *name, size_t size)
+{
+	size_t len = strnlen(name, size);
+
+	return len && len < size && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
+}
+
+const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
+			       const struct drm_cnnacc_core_info *cores)
+{
+	const char *bad = check_info(info);
+
+	if (bad)
+		return bad;
+	dev->info.hw_version = info->hw_version;
+	dev->info.features = info->features;
+	dev->info.clock_hz = info->clock_hz;
+	dev->info.core_count = info->core_count;
+	dev->info.reset_count = info->reset_count;
+	dev->info.max_buffer = info->max_bo_size;
+	dev->page_size = info->page_size;
+	dev->max_contexts = info->max_contexts;
+	dev->max_tasks = info->max_tasks;
+	for (uint32_t i = 0; i < info->core_count; i++) {
+		const struct drm_cnnacc_core_info *c = &cores[i];
+
+		if (!name_ok(c->name, sizeof(c->name)))
+			return "name";
+		dev->core[i] = (struct cnnrt_core_info){
+			.type = c->type,
+			.version = c->version,
+			.window_offset = c->window_offset,
+			.window_size = c->window_size,
+			.queue_offset = c->queue_offset,
+			.program_max = c->program_max,
+			.job_cycles_max = c->job_cycles_max,
+		};
+		memcpy(dev->core[i].name, c->name, sizeof(c->name));
+		memcpy(dev->core[i].param, c->param, sizeof(c->param));
+	}
+	return NULL;
+}

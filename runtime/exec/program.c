@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/* Programs for an open device: compiled from a model, or loaded from a file. */
+#include "device/device.h"
+#include "program/model.h"
+
+static struct rt_target target_of(const struct cnnrt_device *dev)
+{
+	return (struct rt_target){
+		.core = dev->core, .core_count = dev->info.core_count,
+		.hw_version = dev->info.hw_version,
+	};
+}
+
+static int read_options(const struct cnnrt_compile_options *from, const struct cnnrt_device *dev,
+			struct cnnrt_compile_options *o, struct cnn_lower_options *opt,
+			struct cnnrt_error *err)
+{
+	int ret = rt_struct_read(RT_STRUCT(cnnrt_compile_options, max_work), o, from, err);
+
+	if (ret)
+		return ret;
+	*opt = (struct cnn_lower_options){
+		.cpu_only = o->cpu_only, .observe = o->observe, .progress = o->progress,
+		.opaque = o->opaque,
+	};
+	if (o->core && o->cpu_only)
+		return rt_fail(err, CNNRT_EINVAL,
+			       "compile: core \"%.40s\" and cpu_only contradict each other: "
+			       "leave one out",
+			       o->core);
+	return o->core ? cnnrt_device_find_cores(dev, o->core, &opt->cores, err) : CNNRT_OK;
+}
+
+int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *dev,
+		  const struct cnnrt_compile_options *options, struct cnnrt_program **out,
+		  struct cnnrt_error *err)
+{
+	const struct rt_target target = target_of(dev);
+	struct cnnrt_compile_options own;
+	struct cnn_lower_options opt;
+	int ret = read_options(options, dev, &own, &opt, err);
+
+	return ret ? ret : rt_build(model, &target, &own, &opt, out, err);
+}
+
+int cnnrt_program_load(const char *path, const struct cnnrt_device *dev,
+		       const struct cnnrt_load_options *options, struct cnnrt_program **program,
+		       struct cnnrt_error *err)
+{
+	const struct rt_target target = target_of(dev);
+	struct rt_mapping m;
+	int ret = rt_map_file(path, &m, err);
+
+	return ret ? ret : rt_load(m, &target, options, program, err);
+}
+
+int cnnrt_program_load_buffer(const void *data, size_t size, const struct cnnrt_device *dev,
+			      const struct cnnrt_load_options *options,
+			      struct cnnrt_program **program, struct cnnrt_error *err)
+{
+	const struct rt_target target = target_of(dev);
+	struct rt_mapping m;
+	int ret = rt_map_copy(data, size, &m, err);
+
+	return ret ? ret : rt_load(m, &target, options, program, err);
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* Networks from files, and back. */
+#ifndef CNN_IMPORT_H
+#define CNN_IMPORT_H
+
+#include "ir/graph.h"
+
+int cnn_graph_import_onnx(const void *buf, size_t len, struct cnn_graph **graph,
+			  struct cnn_err *err);
+/* A TensorFlow Lite file: quantised or float32, inputs and outputs in the file's layout (NHWC). */
+int cnn_graph_import_tflite(const void *buf, size_t len, struct cnn_graph **graph,
+			    struct cnn_err *err);
+/* Either, told apart by the identifier that TensorFlow Lite files have at byte 4. */
+int cnn_graph_import(const void *buf, size_t len, struct cnn_graph **graph, struct cnn_err *err);
+/*
+ * The graph as an ONNX file, *buf malloc'ed: nodes and constants as they are, inputs with the shapes
+ * that they have now, the newest operator set that a node has. A value has a name of its own there.
+ * Fails on what only we have but CNN_DOMAIN's operators.
+ */
+int cnn_graph_export_onnx(const struct cnn_graph *g, void **buf, size_t *len, struct cnn_err *err);
+
+#endif

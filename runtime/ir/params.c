@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+/* Tables of parameters, and what walks them. */
+#include <math.h>
+#include <string.h>
+
+#include "graph_internal.h"
+#include "params_table.h"
+
+TABLE(none) = { END };
+
+/* ---- convolutions, pools and matrix products -------------------------------------------- */
+
+TABLE(conv) = { WINDOW, GROUP, END };
+TABLE(conv_transpose) = {
+	WINDOW, GROUP,
+	INTS("output_padding", window.output_padding, CNN_MAX_SPATIAL, LIMITS(0, WINDOW_MAX)),
+	INTS("output_shape", window.output_shape, CNN_MAX_SPATIAL, LIMITS(1, WINDOW_MAX)), END
+};
+TABLE(average_pool) = {
+	WINDOW, FLAG("ceil_mode", window.ceil_mode, 0),
+	FLAG("count_include_pad", window.count_include_pad, 0), END
+};
+TABLE(max_pool) = {
+	WINDOW, FLAG("ceil_mode", window.ceil_mode, 0),
+	FLAG("storage_order", window.storage_order, 0), END
+};
+TABLE(gemm) = {
+	FLOAT("alpha", gemm.alpha, 1), FLOAT("beta", gemm.beta, 1),
+	FLAG("transA", gemm.trans_a, 0), FLAG("transB", gemm.trans_b, 0),
+	IGNORED("broadcast", 'i'), END
+};
+TABLE(qgemm) = { FLAG("transB", gemm.trans_b, 0), END };
+
+/* ---- elements ---------------------------------------------------------------------------- */
+
+TABLE(binary) = {
+	INT("axis", binary.axis, CNN_AXIS_NONE, NO_LIMITS), FLAG("broadcast", binary.broadcast, 0),
+	END
+};
+TABLE(clip) = { FLOAT("min", clip.min, -INFINITY), FLOAT("max", clip.max, INFINITY), END };
+TABLE(elu) = { FLOAT("alpha", unary.alpha, 1), END };
+TABLE(swish) = { FLOAT("alpha", unary.alpha, 1), END };
+TABLE(leaky_relu) = { FLOAT("alpha", unary.alpha, 0.01f), END };
+TABLE(hard_sigmoid) = {
+	FLOAT("alpha", unary.alpha, 0.2f), FLOAT("beta", unary.beta, 0.5f), END
+};
+TABLE(batch_norm) = {
+	FLOAT("epsilon", norm.epsilon, 1e-5f), IGNORED("momentum", 'f'),
+	FLAG("spatial", norm.spatial, 1), FLAG("is_test", norm.is_test, 0),
+	FLAG("training_mode", norm.training_mode, 0), END
+};
+TABLE(dropout) = {
+	IGNORED("ratio", 'f'), IGNORED("seed", 'i'), FLAG("is_test", norm.is_test, 0), END
+};
+TABLE(cast) = { INT("to", cast.to, 0, NO_LIMITS), END };
+
+/* ---- quantisation ------------------------------------------------------------------------ */
+
+TABLE(quantize) = { INT("axis", axis.axis, 1, NO_LIMITS), END };
+TABLE(requantize) = { INT("multiplier_bits", requantize.multiplier_bits, 31, NO_LIMITS), END };
+
+/* ---- axes and shapes --------------------------------------------------------------------- */
+
+#define AXES(member)	INTS("axes", member, CNN_MAX_RANK, NO_LIMITS)
+#define KEEP(member)	FLAG("keepdims", member, 1)
+
+TABLE(arg) = {
+	INT("axis", axis.axis, 0, NO_LIMITS), KEEP(axis.keepdims),
+	FLAG("select_last_index", axis.select_last_index, 0), END
+};
+TABLE(concat) = {
+	{ .name = "axis", .kind = CNN_FIELD_INT, .type = 'i', AT(axis.axis), .since = 4,
+	  .def = CNN_AXIS_NONE, .before = 1, NO_LIMITS }, END
+};
+TABLE(flatten) = { INT("axis", axis.axis, 1, NO_LIMITS), END };
+TABLE(gather) = { INT("axis", axis.axis, 0, NO_LIMITS), END };
+TABLE(softmax) = {
+	{ .name = "axis", .kind = CNN_FIELD_INT, .type = 'i', AT(axis.axis), .since = 13,
+	  .def = -1, .before = 1, NO_LIMITS }, END
+};
+TABLE(reduce) = {
+	AXES(reduce.axes), KEEP(reduce.keepdims),
+	FLAG("noop_with_empty_axes", reduce.noop_with_empty_axes, 0), END
+};
+TABLE(squeeze) = { AXES(axes), END };
+TABLE(reshape) = {
+	FLAG("allowzero", reshape.allowzero, 0),
+	INTS("shape", reshape.shape, CNN_MAX_RANK, NO_LIMITS), END
+};
+TABLE(shape) = {
+	INT("start", shape.start, 0, NO_LIMITS), INT("end", shape.end, INT64_MAX, NO_LIMITS), END
+};
+TABLE(slice) = {
+	AXES(slice.axes), INTS("starts", slice.starts, CNN_MAX_RANK, NO_LIMITS),
+	INTS("ends", slice.ends, CNN_MAX_RANK, NO_LIMITS), END
+};
+TABLE(split) = {
+	INT("axis", split.axis, 0, NO_LIMITS), INT("num_outputs", split.num_outputs, -1, NO_LIMITS),
+	TENSOR("split", 'I', split.split, CNN_MAX_INPUTS), END
+};
+TABLE(transpose) = { INTS("perm", transpose.perm, CNN_MAX_RANK, NO_LIMITS), END };
+
+/* ---- maps -------------------------------------------------------------------------------- */
+
+static const char *const depth_modes[] = { "DCR", "CRD", NULL };
+static const char *const pad_modes[] = { "constant", "reflect", "edge", NULL };
+static const char *const resize_modes[] = { "nearest", "linear", "cubic", "bilinear", NULL };
+static const char *const coordinates[] = {
+	"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",
+	"tf_crop_and_resize", "tf_half_pixel_for_nn", NULL
+};
+static const char *const roundings[] = {
+	"round_prefer_floor", "round_prefer_ceil", "floor", "ceil", NULL
+};
+static const char *const policies[] = { "stretch", "not_larger", "not_smaller", NULL };
+
+TABLE(depth_to_space) = {
+	INT("blocksize", depth_to_space.blocksize, 0, NO_LIMITS),
+	CHOICE("mode", depth_to_space.mode, 0, depth_modes), END
+};
+TABLE(pad) = {
+	CHOICE("mode", pad.mode, 0, pad_modes), FLOAT("value", pad.value, 0),
+	INTS("pads", pad.pads, 2 * CNN_MAX_RANK, NO_LIMITS),
+	INTS("paddings", pad.pads, 2 * CNN_MAX_RANK, NO_LIMITS, .alias = true), END
+};
+TABLE(resize) = {
+	CHOICE("mode", resize.mode, 0, resize_modes),
+	CHOICE("coordinate_transformation_mode", resize.coordinates, CNN_RESIZE_HALF_PIXEL,
+	       coordinates, .since = 11, .before = CNN_RESIZE_ASYMMETRIC),
+	CHOICE("nearest_mode", resize.rounding, CNN_RESIZE_ROUND_PREFER_FLOOR, roundings,
+	       .since = 11, .before = CNN_RESIZE_FLOOR),
+	CHOICE("keep_aspect_ratio_policy", resize.policy, 0, policies),
+	AXES(resize.axes), FLOAT("cubic_coeff_a", resize.cubic_coeff_a, -0.75f),
+	FLOAT("extrapolation_value", resize.extrapolation_value, 0),
+	FLAG("antialias", resize.antialias, 0),
+	FLAG("exclude_outside", resize.exclude_outside, 0), END
+};
+TABLE(upsample) = {
+	CHOICE("mode", resize.mode, 0, resize_modes),
+	{ .name = "scales", .kind = CNN_FIELD_FLOATS, .type = 'F', AT(resize.scales),
+	  .max = CNN_MAX_RANK }, END
+};
+
+/* ---- constants --------------------------------------------------------------------------- */
+
+TABLE(constant) = {
+	TENSOR("value", 't', constant.value, 0),
+	TENSOR("value_float", 'f', constant.value, 0, .alias = true),
+	TENSOR("value_floats", 'F', constant.value, INT32_MAX, .alias = true),
+	TENSOR("value_int", 'i', constant.value, 0, .alias = true),
+	TENSOR("value_ints", 'I', constant.value, INT32_MAX, .alias = true), END
+};
+TABLE(constant_of_shape) = { TENSOR("value", 't', constant.value, 0), END };
+
+/* ---- walking ----------------------------------------------------------------------------- */
+
+const struct cnn_field *cnn_node_fields(const struct cnn_node *n)
+{
+	static const struct cnn_field *const tables[CNN_OP_COUNT] = {
+		[CNN_OP_UNKNOWN] = cnn_fields_none,
+#define OP(sym, name, infer, compute, least, most, outs, math, fields)	\
+		[CNN_OP_##sym] = cnn_fields_##fields,
+#include "ops.def"
+#undef OP
+	};
+
+	return tables[n->op];
+}
+
+const struct cnn_field *cnn_node_field(const struct cnn_node *n, const char *name)
+{
+	for (const struct cnn_field *f = cnn_node_fields(n); f->name; f++)
+		if (!strcmp(f->name, name))
+			return f;
+	return NULL;
+}
+
+int cnn_field_choice(const struct cnn_field *f, const char *text)
+{
+	if (!*text)
+		return (int)f->def;
+	for (int i = 0; f->texts[i]; i++)
+		if (!strcmp(f->texts[i], text))
+			return i;
+	return -1;
+}
+
+int64_t cnn_field_int(const struct cnn_field *f, const void *at)
+{
+	int64_t v = 0;
+
+	memcpy(&v, at, f->size);	/* little-endian, and never negative if shorter */
+	return v;
+}
+
+static void set_default(struct cnn_node *n, const struct cnn_field *f)
+{
+	int64_t v = n->opset < f->since ? f->before : f->def;
+	void *at = cnn_field_at(&n->params, f);
+
+	if (f->kind == CNN_FIELD_TENSOR)
+		((struct cnn_tensor *)at)->rank = -1;
+	else if (f->kind == CNN_FIELD_INTS || f->kind == CNN_FIELD_FLOATS)
+		*(int *)at = -1;
+	else if (f->kind == CNN_FIELD_FLOAT)
+		*(float *)at = f->real;
+	else if (f->kind != CNN_FIELD_TEXT)
+		memcpy(at, &v, f->size);
+}
+
+void cnn_params_init(struct cnn_node *n)
+{
+	memset(&n->params, 0, sizeof(n->params));
+	for (const struct cnn_field *f = cnn_node_fields(n); f->name; f++)
+		set_default(n, f);
+}
+
+bool cnn_node_is_default(const struct cnn_node *n, const struct cnn_field *f)
+{
+	struct cnn_node fresh = { .op = n->op, .opset = n->opset };
+
+	set_default(&fresh, f);
+	return !memcmp(cnn_field_at(&fresh.params, f),
+		       cnn_field_at((struct cnn_params *)&n->params, f), f->size);
+}
+
+void cnn_params_release(struct cnn_node *n)
+{
+	for (const struct cnn_field *f = cnn_node_fields(n); f->name; f++)
+		if (f->kind == CNN_FIELD_TENSOR)
+			cnn_tensor_release(cnn_field_at(&n->params, f));
+}
+
+void cnn_params_convert(struct cnn_node *n, enum cnn_op op)
+{
+	struct cnn_node old = *n;
+
+	n->op = op;
+	cnn_params_init(n);
+	for (const struct cnn_field *f = cnn_node_fields(n); f->name; f++) {
+		const struct cnn_field *from = cnn_node_field(&old, f->name);
+
+		if (from && from->kind == f->kind && from->offset == f->offset &&
+		    from->kind != CNN_FIELD_TENSOR)
+			memcpy(cnn_field_at(&n->params, f), cnn_field_at(&old.params, f), f->size);
+	}
+	cnn_params_release(&old);
+}
+
+static int check_limits(const struct cnn_node *n, const struct cnn_field *f, const int64_t *v,
+			int count, struct cnn_err *err)
+{
+	for (int i = 0; i < count; i++)
+		if (v[i] < f->least || v[i] > f->most)
+			return cnn_fail(err, CNN_ELIMIT,
+					"%s (%.60s): %s is %lld, limits %lld to %lld", n->op_type,
+					n->name, f->name, (long long)v[i], (long long)f->least,
+					(long long)f->most);
+	return CNN_OK;
+}
+
+static int check_count(const struct cnn_node *n, const struct cnn_field *f, int64_t count,
+		       struct cnn_err *err)
+{
+	if (count >= -1 && count <= f->max)
+		return CNN_OK;
+	return cnn_fail(err, CNN_EUNSUPPORTED, "%s (%.60s): %s has %lld entries, limit %d",
+			n->op_type, n->name, f->name, (long long)count, f->max);
+}
+
+static int check_tensor(const struct cnn_node *n, const struct cnn_field *f,
+			const struct cnn_tensor *t, struct cnn_err *err)
+{
+	if (t->rank < 0 || f->alias)
+		return CNN_OK;
+	if ((f->type == 'I' && (t->dtype != CNN_INT64 || t->rank != 1)) ||
+	    cnn_tensor_bytes(t) < 0 || (cnn_tensor_bytes(t) > 0 && !t->data))
+		return cnn_fail(err, CNN_EINVAL, "%s (%.60s): attribute %s holds no data",
+				n->op_type, n->name, f->name);
+	return f->type == 'I' ? check_count(n, f, t->dims[0], err) : CNN_OK;
+}
+
+/* Can a field that has no limits hold this? */
+static bool is_valid(const struct cnn_field *f, const void *at)
+{
+	int count = 0;
+
+	switch (f->kind) {
+	case CNN_FIELD_BOOL:
+		return cnn_field_int(f, at) <= 1;
+	case CNN_FIELD_CHOICE:
+		while (f->texts[count])
+			count++;
+		return cnn_field_int(f, at) < count;
+	case CNN_FIELD_TEXT:
+		return memchr(at, 0, f->size);
+	default:
+		return true;
+	}
+}
+
+static int check_field(const struct cnn_node *n, const struct cnn_field *f, struct cnn_err *err)
+{
+	void *at = cnn_field_at((struct cnn_params *)&n->params, f);
+	int ret;
+
+	if (f->kind == CNN_FIELD_INT)
+		return check_limits(n, f, at, 1, err);
+	if (f->kind == CNN_FIELD_TENSOR)
+		return check_tensor(n, f, at, err);
+	if (f->kind == CNN_FIELD_INTS || f->kind == CNN_FIELD_FLOATS) {
+		ret = check_count(n, f, *(int *)at, err);
+		return ret || f->kind == CNN_FIELD_FLOATS ? ret :
+		       check_limits(n, f, cnn_field_ints(at), *(int *)at, err);
+	}
+	return is_valid(f, at) ? CNN_OK :
+	       cnn_fail(err, CNN_EINVAL, "%s (%.60s): attribute %s has no valid value", n->op_type,
+			n->name, f->name);
+}
+
+int cnn_params_check(const struct cnn_node *n, struct cnn_err *err)
+{
+	int ret = CNN_OK;
+
+	for (const struct cnn_field *f = cnn_node_fields(n); f->name && !ret; f++)
+		ret = check_field(n, f, err);
+	return ret;
+}

@@ -1,0 +1,256 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Parameters of operators, with types. A file's attributes are read once, by importing; kernels,
+ * passes and back ends read the structs. One table per operator (struct cnn_field) names its
+ * attributes and gives their types, defaults and limits: importers, the ONNX writer and program
+ * files walk that table.
+ */
+#ifndef CNN_PARAMS_H
+#define CNN_PARAMS_H
+
+#include "tensor.h"
+
+#define CNN_MAX_SPATIAL	3
+#define CNN_MAX_INPUTS	1024		/* inputs or outputs of one node */
+
+/* An axis that the file does not name, where no number can stand for that. */
+#define CNN_AXIS_NONE	INT64_MIN
+
+/* Lists: n is -1 if the file has none. All begin alike, see cnn_field. */
+struct cnn_ints {
+	int n;
+	int64_t v[2 * CNN_MAX_RANK];
+};
+
+struct cnn_window_ints {
+	int n;
+	int64_t v[2 * CNN_MAX_SPATIAL];
+};
+
+struct cnn_floats {
+	int n;
+	float v[CNN_MAX_RANK];
+};
+
+enum cnn_auto_pad { CNN_PAD_NOTSET, CNN_PAD_SAME_UPPER, CNN_PAD_SAME_LOWER, CNN_PAD_VALID };
+
+/* Convolutions and pools; those without attributes (global pools) have zeros. */
+struct cnn_window_params {
+	enum cnn_auto_pad auto_pad;
+	struct cnn_window_ints kernel_shape, strides, pads, dilations;
+	struct cnn_window_ints output_padding, output_shape;	/* ConvTranspose */
+	int64_t group;						/* convolutions */
+	bool ceil_mode, count_include_pad, storage_order;	/* pools */
+};
+
+/* ConvInteger and MatMulInteger: what ONNX does not have. */
+struct cnn_product_params {
+	int64_t pad_value;	/* pads input 0, which has no zero point then */
+	int64_t shift_out;	/* the result is min(max(sum, 0) >> shift_out, 255); -1: the sum */
+	bool input_sums;	/* the last channel of each group is the sum of its inputs */
+};
+
+struct cnn_gemm_params {
+	bool trans_a, trans_b;
+	float alpha, beta;
+};
+
+/* ArgMax, ArgMin, Concat, Flatten, Gather, Softmax, QuantizeLinear and their like. */
+struct cnn_axis_params {
+	int64_t axis;
+	bool keepdims, select_last_index;
+};
+
+/* Broadcasting before operator set 7: axis of a where the axes of b begin. */
+struct cnn_binary_params {
+	int64_t axis;		/* CNN_AXIS_NONE: they end together */
+	bool broadcast;
+};
+
+struct cnn_reduce_params {
+	struct cnn_ints axes;
+	bool keepdims, noop_with_empty_axes;
+};
+
+struct cnn_reshape_params {
+	struct cnn_ints shape;
+	bool allowzero;
+};
+
+struct cnn_slice_params {
+	struct cnn_ints starts, ends, axes;
+};
+
+struct cnn_split_params {
+	int64_t axis, num_outputs;	/* num_outputs -1: not given */
+	struct cnn_tensor split;	/* int64 */
+};
+
+struct cnn_transpose_params {
+	struct cnn_ints perm;
+};
+
+struct cnn_shape_params {
+	int64_t start, end;
+};
+
+enum cnn_pad_mode { CNN_PAD_CONSTANT, CNN_PAD_REFLECT, CNN_PAD_EDGE };
+
+struct cnn_pad_params {
+	enum cnn_pad_mode mode;
+	struct cnn_ints pads;
+	float value;
+};
+
+enum cnn_resize_mode {
+	CNN_RESIZE_NEAREST, CNN_RESIZE_LINEAR, CNN_RESIZE_CUBIC,
+	CNN_RESIZE_BILINEAR,		/* the older word for linear */
+};
+
+enum cnn_resize_coordinates {
+	CNN_RESIZE_HALF_PIXEL, CNN_RESIZE_HALF_PIXEL_SYMMETRIC, CNN_RESIZE_PYTORCH_HALF_PIXEL,
+	CNN_RESIZE_ALIGN_CORNERS, CNN_RESIZE_ASYMMETRIC, CNN_RESIZE_TF_CROP_AND_RESIZE,
+	CNN_RESIZE_TF_HALF_PIXEL_FOR_NN,
+};
+
+enum cnn_resize_rounding {
+	CNN_RESIZE_ROUND_PREFER_FLOOR, CNN_RESIZE_ROUND_PREFER_CEIL, CNN_RESIZE_FLOOR,
+	CNN_RESIZE_CEIL,
+};
+
+enum cnn_resize_policy { CNN_RESIZE_STRETCH, CNN_RESIZE_NOT_LARGER, CNN_RESIZE_NOT_SMALLER };
+
+/* Resize, and Upsample with mode and scales. */
+struct cnn_resize_params {
+	enum cnn_resize_mode mode;
+	enum cnn_resize_coordinates coordinates;
+	enum cnn_resize_rounding rounding;
+	enum cnn_resize_policy policy;
+	struct cnn_ints axes;
+	struct cnn_floats scales;
+	float cubic_coeff_a, extrapolation_value;
+	bool antialias, exclude_outside;
+};
+
+struct cnn_unary_params {
+	float alpha, beta;
+};
+
+/* Clip before operator set 11; infinite: no bound. */
+struct cnn_clip_params {
+	float min, max;
+};
+
+/* BatchNormalization; Dropout has the flags, too. */
+struct cnn_norm_params {
+	float epsilon;
+	bool spatial, is_test, training_mode;
+};
+
+struct cnn_depth_to_space_params {
+	int64_t blocksize;
+	enum { CNN_DEPTH_COLUMN_ROW, CNN_COLUMN_ROW_DEPTH } mode;
+};
+
+/* Constant, in whichever of its attributes the value was, and ConstantOfShape. */
+struct cnn_constant_params {
+	struct cnn_tensor value;	/* rank -1: none */
+};
+
+struct cnn_cast_params {
+	int64_t to;
+};
+
+#define CNN_WHY_MAX	96
+
+struct cnn_sums_params {
+	int64_t axis, group;
+	char why[CNN_WHY_MAX];	/* why a core does not requantise; "": there is nothing to */
+};
+
+struct cnn_requantize_params {
+	int64_t multiplier_bits;
+};
+
+struct cnn_codes_params {
+	int format;		/* enum cnn_codes; 0: none */
+};
+
+struct cnn_params {
+	union {
+		struct cnn_window_params window;
+		struct cnn_gemm_params gemm;
+		struct cnn_axis_params axis;
+		struct cnn_binary_params binary;
+		struct cnn_reduce_params reduce;
+		struct cnn_ints axes;		/* Squeeze, Unsqueeze */
+		struct cnn_reshape_params reshape;
+		struct cnn_slice_params slice;
+		struct cnn_split_params split;
+		struct cnn_transpose_params transpose;
+		struct cnn_shape_params shape;
+		struct cnn_pad_params pad;
+		struct cnn_resize_params resize;
+		struct cnn_unary_params unary;
+		struct cnn_clip_params clip;
+		struct cnn_norm_params norm;
+		struct cnn_depth_to_space_params depth_to_space;
+		struct cnn_constant_params constant;
+		struct cnn_cast_params cast;
+		struct cnn_sums_params sums;
+		struct cnn_requantize_params requantize;
+		struct cnn_codes_params codes;
+	};
+	struct cnn_product_params product;
+};
+
+/* ---- the tables ------------------------------------------------------------------------ */
+
+enum cnn_field_kind {
+	CNN_FIELD_IGNORED,	/* known, and without effect here */
+	CNN_FIELD_BOOL,
+	CNN_FIELD_INT,		/* int64_t */
+	CNN_FIELD_FLOAT,
+	CNN_FIELD_CHOICE,	/* an enum: the number of the text in texts */
+	CNN_FIELD_TEXT,		/* char[] */
+	CNN_FIELD_INTS,		/* struct cnn_ints or cnn_window_ints */
+	CNN_FIELD_FLOATS,	/* struct cnn_floats */
+	CNN_FIELD_TENSOR,	/* struct cnn_tensor, which the node owns; rank -1: none */
+};
+
+struct cnn_field {
+	const char *name;		/* of the attribute; NULL ends a table */
+	enum cnn_field_kind kind;
+	char type;			/* of the attribute: i f s t single, I F lists */
+	bool alias;			/* an older name of another field, or another type for it */
+	unsigned int offset, size;	/* in struct cnn_params */
+	int max;			/* entries of a list */
+	int since;			/* def holds from this operator set on, before before it */
+	int64_t def, before;
+	float real;			/* default of CNN_FIELD_FLOAT */
+	int64_t least, most;		/* of an integer, or of each in a list */
+	const char *const *texts;	/* NULL ends it */
+};
+
+static inline void *cnn_field_at(struct cnn_params *p, const struct cnn_field *f)
+{
+	return (char *)p + f->offset;
+}
+
+/* Integers or floats of a list. */
+static inline int64_t *cnn_field_ints(void *list)
+{
+	return (int64_t *)((char *)list + offsetof(struct cnn_ints, v));
+}
+
+static inline float *cnn_field_floats(void *list)
+{
+	return ((struct cnn_floats *)list)->v;
+}
+
+/* The value of CNN_FIELD_BOOL, _INT or _CHOICE. */
+int64_t cnn_field_int(const struct cnn_field *f, const void *at);
+/* The number of a text of CNN_FIELD_CHOICE, -1 if there is no such one; "" is the default. */
+int cnn_field_choice(const struct cnn_field *f, const char *text);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Shape inference and the core-neutral rewriting of graphs. */
+#ifndef CNN_PASSES_H
+#define CNN_PASSES_H
+
+#include "rewrite.h"
+
+/*
+ * Infers each value's type and shape, folds constants, and drops nodes whose outputs are unused.
+ * All input dimensions must be known. A shape that depends on the data of a non-constant input
+ * stays unknown (t.rank == -1), as do those after it: the CPU executor infers them at run time.
+ * Fails with CNN_EUNSUPPORTED at the first node that no CPU operator implements, and names it. May
+ * be called once per graph; after an error the graph can only be freed. Constants dequantised for
+ * a Conv, MatMul or Gemm are folded by cnn_graph_fuse.
+ */
+int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
+
+#define CNN_FUSE_NOP	    (1u << 0) /* drop Identity and inference Dropout */
+#define CNN_FUSE_BN	    (1u << 1) /* BatchNormalization, Mul into Conv's constants */
+#define CNN_FUSE_BIAS	    (1u << 2) /* Add of a constant into Conv; MatMul+Add to Gemm */
+#define CNN_FUSE_RELU	    (1u << 3) /* into Conv, Gemm, MatMul, Add, pools */
+#define CNN_FUSE_CLIP	    (1u << 4)
+#define CNN_FUSE_SIGMOID    (1u << 5)
+#define CNN_FUSE_ACT_HARD   (1u << 6) /* HardSigmoid, HardSwish */
+#define CNN_FUSE_ACT_SCALAR (1u << 7) /* LeakyRelu, Swish; Mul, Add of one constant */
+/*
+ * For the CPU: a chain of nodes equal to one operator becomes that operator (Add, Clip, Mul, Div to
+ * HardSwish; Mul and HardSigmoid to HardSwish; Mul and Sigmoid to Swish; x + x * sigmoid to a Mul;
+ * Mul, Resize, Add to ScaledAdd), and Sub, Mul, Div, DepthToSpace, LeakyRelu, HardSwish and Swish
+ * accept every activation. The scale and shift of a HardSwish, and its division by six, go into the
+ * weights of the Convs that read it. Results differ from the chain's by a few ulp, and where a
+ * HardSwish exceeds FLT_MAX / 6.
+ */
+#define CNN_FUSE_IDIOMS (1u << 8)
+/*
+ * Also fusions that a core could not run: any C of a product, any activation of a MaxPool. Without
+ * it a Relu after a MaxPool moves to the node before the MaxPool.
+ */
+#define CNN_FUSE_FOR_CPU (1u << 9)
+/*
+ * An Add or Sum of two values of one shape into the Conv that computes one of them. The other one
+ * becomes the Conv's input 3, added after the bias and before the activation. The Conv moves to the
+ * Add's place in the order. Without CNN_FUSE_FOR_CPU only a Conv with one group qualifies.
+ */
+#define CNN_FUSE_ADD (1u << 10)
+/*
+ * A ConvTranspose whose taps do not overlap (kernel as the stride) becomes a 1 x 1 Conv and a
+ * DepthToSpace, which then moves behind any 1 x 1 Conv that reads it. Ignored with
+ * CNN_FUSE_FOR_CPU.
+ */
+#define CNN_FUSE_SHUFFLE (1u << 11)
+/*
+ * The strides of a 1 x 1 Conv move to a new AveragePool of single pixels before it. Ignored with
+ * CNN_FUSE_FOR_CPU.
+ */
+#define CNN_FUSE_STRIDE (1u << 12)
+/*
+ * DequantizeLinear, a Conv, MatMul or Gemm, perhaps Relu or Clip, and QuantizeLinear become a
+ * QLinearConv, QLinearMatMul or QGemm and perhaps a Clip of bytes, as in ONNX Runtime. An operator
+ * that only moves elements between two equal quantisations moves bytes. The integer sums are exact,
+ * while the file's float sums are rounded: a result near a rounding boundary can differ by one.
+ */
+#define CNN_FUSE_QDQ (1u << 13)
+#define CNN_FUSE_ALL 0x3fffu
+/*
+ * To be called after cnn_graph_infer. Values that are graph outputs or have other readers are not
+ * eliminated. Values keep their indices; an eliminated value stays in the list, unused.
+ */
+int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err);
+
+/*
+ * The passes, each in a file of its name; g is inferred, what has all CNN_FUSE_* that are enabled.
+ * None is for one core: a back end has its own rewriting (legalize of struct cnn_backend_ops).
+ */
+#define PASS(name, needs)	\
+	int cnn_pass_##name(struct cnn_graph *g, unsigned int what, struct cnn_err *err);
+#include "passes.def"
+#undef PASS
+
+/* Is output 0 of node n always equal to input 0? */
+bool cnn_is_nop(const struct cnn_graph *g, const struct cnn_node *n);
+
+#endif

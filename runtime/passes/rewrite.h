@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/* Functions with which passes and back ends rewrite a graph. */
+#ifndef CNN_REWRITE_H
+#define CNN_REWRITE_H
+
+#include "ir/graph_internal.h"
+
+/* Is it a constant of floats? */
+static inline bool cnn_is_const(const struct cnn_tensor *t)
+{
+	return t && t->data && t->dtype == CNN_FLOAT32;
+}
+
+/* Does an Add, Mul or Div broadcast by the rules of operator set 7 and later? */
+static inline bool cnn_has_opset7_broadcast(const struct cnn_node *n)
+{
+	return n->params.binary.axis == CNN_AXIS_NONE && !n->params.binary.broadcast;
+}
+
+static inline int cnn_rewrite_nomem(struct cnn_err *err)
+{
+	return cnn_fail(err, CNN_ENOMEM, "no memory to fuse nodes");
+}
+
+/* Adds b, and what is fused into b, to a's list of fused operators. */
+int cnn_rewrite_note(struct cnn_node *a, const struct cnn_node *b, struct cnn_err *err);
+/* The only reader of output 0 of node n; NULL for more readers, and for a graph output. */
+struct cnn_node *cnn_rewrite_only_reader(const struct cnn_graph *g, const struct cnn_node *n);
+/* Makes value b input i of node a; new inputs before it are -1 (omitted). */
+int cnn_rewrite_set_input(struct cnn_node *a, int i, int b, struct cnn_err *err);
+/* Replaces input i of node a by a new float constant of that shape, which the caller fills. */
+int cnn_rewrite_set_const(struct cnn_graph *g, struct cnn_node *a, int i,
+			  const struct cnn_tensor *shape, const char *suffix, float **data,
+			  struct cnn_err *err);
+/* Inserts a node with default parameters from value in to value out, as node number at. */
+int cnn_rewrite_insert(struct cnn_graph *g, int at, enum cnn_op op, int in, int out,
+		       struct cnn_err *err);
+/* Turns n into operator op; see cnn_params_convert. */
+int cnn_rewrite_rename(struct cnn_node *n, enum cnn_op op, struct cnn_err *err);
+/* The value's producer, if its operator is op and the value has one reader; else NULL. */
+struct cnn_node *cnn_rewrite_producer(const struct cnn_graph *g, int value, enum cnn_op op);
+/*
+ * Removes b, the only reader of a's output: a computes b's output instead. b is added to the list
+ * of operators fused into note. Returns 1 or an error.
+ */
+int cnn_rewrite_merge(struct cnn_graph *g, struct cnn_node *a, struct cnn_node *b,
+		      struct cnn_node *note, struct cnn_err *err);
+
+#endif

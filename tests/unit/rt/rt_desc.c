@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT */
+/* The descriptions of cores: against the device's own tables, and of cores that have none. */
+#include "rt.h"
+
+#include "backend/desc.h"
+
+#define TWO_CORES \
+	"sim:cores=ccp:data-bank=8192:weight-bank=4096:icache=512:lob=3:job-cycles-max=0x123456789+" \
+	"hwpe:fmap=4096:kernel=8192:program=1024:job-cycles-max=5000"
+
+static struct cnnacc_core_entry entry_of(const struct cnnrt_core_info *c)
+{
+	struct cnnacc_core_entry e = {
+		.type = c->type, .program_max = c->program_max,
+		.job_cycles_max_lo = (uint32_t)c->job_cycles_max,
+		.job_cycles_max_hi = (uint32_t)(c->job_cycles_max >> 32),
+	};
+
+	memcpy(e.name, c->name, sizeof(e.name));
+	memcpy(e.param, c->param, sizeof(e.param));
+	return e;
+}
+
+/* The property that the description makes builds the same core again. */
+static void check_property(struct cnnrt_device *dev, unsigned int core)
+{
+	struct cnnrt_core_info want = { .struct_size = sizeof(want) };
+	struct cnnrt_core_info got = { .struct_size = sizeof(got) };
+	struct cnnacc_core_entry entry;
+	struct cnnrt_device *again;
+	char name[256] = "sim:cores=";
+	size_t n = strlen(name);
+
+	OK(cnnrt_device_core(dev, core, &want, &rt_err));
+	entry = entry_of(&want);
+	assert_true(cnn_desc_property(&entry, name + n, sizeof(name) - n));
+	for (size_t len = 1; len <= strlen(name + n); len++) {
+		char small[256];
+
+		assert_false(cnn_desc_property(&entry, small, len));
+	}
+	OK(cnnrt_device_open(name, 0, &again, &rt_err));
+	OK(cnnrt_device_core(again, 0, &got, &rt_err));
+	assert_string_equal(got.name, want.name);
+	assert_int_equal(got.program_max, want.program_max);
+	assert_int_equal(got.job_cycles_max, want.job_cycles_max);
+	assert_memory_equal(got.param, want.param, sizeof(got.param));
+	cnnrt_device_close(again);
+}
+
+static void test_property(void **state)
+{
+	static const char *const devices[] = { "sim:cores=ccp+hwpe", TWO_CORES };
+	struct cnnrt_device *dev;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		OK(cnnrt_device_open(devices[i], 0, &dev, &rt_err));
+		check_property(dev, 0);
+		check_property(dev, 1);
+		cnnrt_device_close(dev);
+	}
+}
+
+static void count_test(const char *test, const char *failure, void *opaque)
+{
+	if (*failure)
+		print_message("%s: %s\n", test, failure);
+	assert_string_equal(failure, "");
+	++*(unsigned int *)opaque;
+}
+
+/* Every core has programs, also in small memories, and every answer is right. */
+static void test_selftest(void **state)
+{
+	static const char *const devices[] = { "sim:cores=ccp+hwpe", TWO_CORES,
+					       "sim:cores=hwpe+ccp+hwpe" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+		struct cnnrt_device_info info = { .struct_size = sizeof(info) };
+		struct cnnrt_core_info core = { .struct_size = sizeof(core) };
+		struct cnnrt_device *dev;
+		unsigned int count = 0, want = 1;
+
+		OK(cnnrt_device_open(devices[i], 0, &dev, &rt_err));
+		OK(cnnrt_device_info(dev, &info, &rt_err));
+		for (unsigned int c = 0; c < info.core_count; c++) {
+			OK(cnnrt_device_core(dev, c, &core, &rt_err));
+			assert_true(cnn_core_desc(core.name)->n_tests > 0);
+			want += (unsigned int)cnn_core_desc(core.name)->n_tests;
+		}
+		assert_int_equal(cnnrt_device_selftest(dev, count_test, &count, &rt_err), 0);
+		assert_int_equal(count, want);
+		cnnrt_device_close(dev);
+	}
+}
+
+static void describe(const char *core, struct cnnrt_job_status *s, const char *want)
+{
+	OK(cnnrt_status_describe(core, s, &rt_err));
+	assert_string_equal(s->text, want);
+}
+
+static void test_status(void **state)
+{
+	struct cnnrt_job_status s = {
+		.struct_size = sizeof(s), .status_class = CNNACC_STATUS_CONFIG, .status_code = 35, .detail = 6, .pc = 9,
+	};
+
+	(void)state;
+	describe("hwpe", &s, "CONFIG (E_CFG) at instruction 9: channel count");
+	describe("npu", &s, "CONFIG (unknown) at instruction 9");
+	s.detail = 99;
+	describe("hwpe", &s, "CONFIG (E_CFG) at instruction 9");
+	s.status_class = CNNACC_STATUS_BAD_PROGRAM;
+	s.status_code = 20;
+	s.detail = 2;
+	describe("hwpe", &s, "BAD_PROGRAM (E_RANGE) at instruction 9: local memory 2");
+	s.status_code = 18;
+	describe("hwpe", &s, "BAD_PROGRAM (E_LOOP) at instruction 9: nested too deep");
+	s.detail = 16;
+	describe("ccp", &s, "BAD_PROGRAM (E_RANGE) at instruction 9: input outside the read bank");
+	s.status_code = CNNACC_CODE_PACKET;
+	s.detail = CNNACC_PACKET_BAD_LIMIT;
+	describe("npu", &s, "BAD_PROGRAM (PACKET) at instruction 9: bad cycle limit");
+}
+
+static void test_unknown(void **state)
+{
+	struct cnnacc_core_entry entry = { .name = "npu" };
+	char text[64];
+
+	(void)state;
+	assert_null(cnn_core_desc("npu"));
+	assert_null(cnn_core_desc(""));
+	assert_null(cnn_desc_code(NULL, 16));
+	assert_null(cnn_desc_detail(NULL, 16, 1));
+	cnn_desc_regs(NULL, NULL, NULL);
+	assert_false(cnn_desc_property(&entry, text, sizeof(text)));
+}
+
+/* An instruction is text whatever its words are, and no longer than there is room. */
+static void test_decode(void **state)
+{
+	static const char *const names[] = { "ccp", "hwpe" };
+	uint32_t insn[CNN_DESC_INSN_WORDS_MAX];
+	char text[256];
+
+	(void)state;
+	for (uint32_t i = 0; i < 20000; i++) {
+		const struct cnn_core_desc *desc = cnn_core_desc(names[i % 2]);
+		size_t len = 1 + i % (sizeof(text) - 1);
+
+		assert_true(desc->insn_words <= CNN_DESC_INSN_WORDS_MAX);
+		for (unsigned int w = 0; w < CNN_DESC_INSN_WORDS_MAX; w++)
+			insn[w] = (i + w) * 0x9e3779b1u ^ i << 25;
+		insn[0] = i % 3 ? insn[0] & 0xffffff07 : insn[0];
+		memset(text, 0x55, sizeof(text));
+		desc->decode(insn, text, len);
+		assert_true(strnlen(text, len) < len);
+		assert_int_equal(text[len], 0x55);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_property), cmocka_unit_test(test_selftest),
+		cmocka_unit_test(test_status),	 cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_decode),
+	};
+
+	return cmocka_run_group_tests_name("rt_desc", tests, NULL, NULL);
+}
