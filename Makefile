@@ -2,7 +2,9 @@
 #
 # make          builds everything into build/
 # make demo     a real CNN through the real driver in a VM (README.md)
-# make check    every test; make check-GROUP for one group
+# make check    every test; make check-GROUP for one group; JUNIT=FILE also writes JUnit XML
+# make check-quick
+#               what takes at most 3 minutes, for the edit loop
 # make fuzz     random ioctls in a VM; COUNT=sequences (1000000), SEED=first
 # make fuzz-debug
 #               the same in guests whose kernel has checkers, CHUNK sequences in each (100000)
@@ -19,7 +21,7 @@ KVER ?= $(shell ls -v /lib/modules 2>/dev/null | grep '^6\.12.*-amd64$$' | tail 
 KDIR ?= /lib/modules/$(KVER)/build
 
 # Those with the longest scripts first, so that the last ones end at about the same time.
-GROUPS := debug kmd vm lint network conformance unit golden fuzz docs
+GROUPS := debug kmd vm lint network conformance tools unit golden fuzz bench lib docs
 
 # Python and meson of the distribution, whatever else comes first on PATH.
 export PATH := /usr/sbin:/usr/bin:/sbin:/bin:$(PATH)
@@ -64,10 +66,16 @@ demo: all
 	scripts/demo
 
 check: packages-check all tests
-	tests/check $(GROUPS)
+	tests/check $(JUNIT:%=--junit %) $(GROUPS)
 
 $(patsubst %,check-%,$(filter-out debug,$(GROUPS))): check-%: packages-check all tests
-	tests/check $*
+	tests/check $(JUNIT:%=--junit %) $*
+
+# The edit loop: builds no more than it runs.
+check-quick: user module device
+	scripts/install-packages check
+	ninja -C $(BUILD) tests/kmd/kmd_smoke
+	tests/check --build $(JUNIT:%=--junit %) quick lint/tree.t
 
 fuzz: packages-check all tests
 	tests/vm/run --timeout 86400 -- kmd_fuzz --count $(or $(COUNT),1000000) \
@@ -83,7 +91,7 @@ fuzz-debug: kernel-debug all tests
 lint: check-lint
 
 check-debug: kernel-debug all tests
-	tests/check debug debug/full
+	tests/check $(JUNIT:%=--junit %) debug debug/full
 
 kernel-debug kernel-kcsan: kernel-%: packages-check
 	scripts/build-debug-kernel $* >/dev/null
@@ -111,5 +119,5 @@ clean:
 	rm -rf $(BUILD) $(BUILD)-asan
 
 .PHONY: all packages packages-check packages-bench configure user tests module device demo check \
-	check-kcsan kernel-debug kernel-kcsan coverage lint bench fuzz fuzz-debug install clean \
+	check-quick check-kcsan kernel-debug kernel-kcsan coverage lint bench fuzz fuzz-debug install clean \
 	$(GROUPS:%=check-%)

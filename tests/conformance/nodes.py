@@ -29,7 +29,7 @@ MISSING = (
     (r'(is a segment)', 'segmented tensors are never held'),
 )
 
-# Cases of quantised operators, and those that core hwpe must compute whole.
+# Cases of quantised operators, and those that the core for integers must compute whole.
 QUANTISED = re.compile('quantize|qlinear|matmulinteger|convinteger')
 PRODUCTS = re.compile('integer|qlinearconv|qlinearmatmul_2D')
 

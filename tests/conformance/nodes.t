@@ -46,7 +46,7 @@ def main():
     quantised = [n for n in names if result.get(n, ' ')[0] == 'PASS' and
                  nodes.QUANTISED.search(n)]
     again, _ = nodes.run(quantised, '--device', 'sim:cores=hwpe')
-    check('quantised operators pass on hwpe', [
+    check('quantised operators pass on the core for integers', [
         f'{n}: {again.get(n)}' for n in quantised if again.get(n, ' ')[0] != 'PASS'] +
         ([] if quantised else ['there are none']))
     products = [n for n in quantised if nodes.PRODUCTS.search(n)]

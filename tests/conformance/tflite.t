@@ -14,7 +14,7 @@ import tempfile
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
+sys.path[:0] = [HERE, os.path.join(HERE, '..', 'lib')]
 import tap
 import tflite_cases
 import tflite_networks
@@ -94,12 +94,12 @@ def check_ours(result, cases, work):
 
 
 def check_shifted(result, cases, work):
-    """What hwpe requantises by itself: all but an int8 result that is no product's operand."""
+    """What the device requantises: all but an int8 result that is no product's operand."""
     for dtype, c in ((dtype, c) for dtype, c in cases if c.name == tflite_cases.SHIFTED):
         wrong = run(c, work, 'sim:cores=hwpe')
         _, said = cnnrun(f'{work}/model.tflite', '--explain', device='sim:cores=hwpe')
         result.ok(not wrong and said.count('shifted out by 6') == 1 + (dtype == 'uint8'),
-                  f'{c.name} of {dtype}, which hwpe requantises', wrong or said)
+                  f'{c.name} of {dtype}, which the core requantises', wrong or said)
 
 
 def peer_answers(cases, package, work):
@@ -125,7 +125,7 @@ def network_case(name):
 
 
 def check_networks(result, package, work):
-    """Whole networks with their products on hwpe against TensorFlow Lite."""
+    """Whole networks with their products on a core against TensorFlow Lite."""
     cases = [('network', network_case(name)) for name in tflite_networks.NETWORKS]
     wrong = []
     for (_, c), answer in zip(cases, peer_answers(cases, package, work)):
@@ -142,7 +142,7 @@ def check_networks(result, package, work):
     model = write(f'{work}/shifted.tflite', tflite_networks.NETWORKS['shifted']().file)
     _, said = cnnrun(model, '--explain', device='sim:cores=hwpe')
     result.ok(said.count('shifted out by') == 5 and 'interleaved input layer' in said,
-              'hwpe requantises all of shifted, whose first layer is interleaved', said)
+              'the core requantises all of shifted, whose first layer is interleaved', said)
 
 
 def check_rules(result, cases, package, work):

@@ -8,15 +8,17 @@ pseudo-random weights.  Its input is a picture of uint8, its outputs are the ans
               convolutions of 64 channels, 2.7 M MACs
   mobile-u8   uint8, zero points of the weights, RELU6: 64x64x3, five depthwise separable
               convolutions, 1.7 M MACs
-  shifted     uint8, scales that are powers of two, weights even and biases odd, so that hwpe
-              requantises: 32x32x3, five convolutions, 12.0 M MACs
+  shifted     uint8, scales that are powers of two, weights even and biases odd, so that the
+              device requantises: 32x32x3, five convolutions, 12.0 M MACs
 """
 import math
+import os
 import random
 import struct
 import sys
 from dataclasses import dataclass
 
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
 from tflite_build import INT8, INT32, UINT8, Model
 
 NONE, RELU, RELU6 = 0, 1, 3
@@ -186,7 +188,7 @@ def mobile_u8():
 
 
 def shifted():
-    """Each product is a task of hwpe alone, the first one with interleaved rows."""
+    """The core for integers computes each product alone, the first one with interleaved rows."""
     net = Net(UINT8, [1, 32, 32, 3], 7, powers=True)
     net.conv(64, (3, 3))
     net.conv(64, (3, 3), 2)

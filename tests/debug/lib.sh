@@ -7,7 +7,7 @@
 # skipped if there is no kernel.
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-. "$here/../tap.sh"
+. "$here/../lib/tap.sh"
 # Scripts in full/ lie one directory deeper.
 top=$(cd "$here/../.." && pwd)
 build=${CNNACC_BUILD:-$top/build}

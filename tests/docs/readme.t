@@ -1,7 +1,7 @@
-#!/bin/sh
+#!/bin/bash
 # SPDX-License-Identifier: MIT
 # The program in README.md compiles and answers; what README.md names exists.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

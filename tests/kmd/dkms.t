@@ -5,7 +5,7 @@
 # installed kernel, and leaves kernels alone that the driver is not for.  Nothing of the system's
 # own DKMS is touched.
 here=$(cd "$(dirname "$0")" && pwd)
-. "$here/../tap.sh"
+. "$here/../lib/tap.sh"
 . "$top/tests/lint/known.sh"
 
 kver=$(ls -v /lib/modules | grep '^6\.12.*-amd64$' | tail -n 1)

@@ -14,7 +14,7 @@ set -uo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin:$PATH
 
 here=$(cd "$(dirname "$0")" && pwd)
-. "$here/../tap.sh"
+. "$here/../lib/tap.sh"
 . "$top/scripts/apt.sh"
 . "$top/tests/lint/known.sh"
 

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The semantic patches of the kernel source over driver/, in report mode.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/known.sh"
 
 work=$(mktemp -d)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # What a kernel reviewer runs over driver/ and uapi/: checkpatch, W=1, clang, sparse,
 # kernel-doc.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/known.sh"
 
 work=$(mktemp -d)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
 # What depends on files alone need not be done again: minutes of CPU time.  Sourced by bash
-# scripts that print TAP, after tests/tap.sh.
+# scripts that print TAP, after tests/lib/tap.sh.
 
 # known_key TEXT...: a name for the driver, the script as they are, and the texts.
 known_key()

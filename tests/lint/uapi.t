@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # The contract headers compile alone, in C and C++, in 32 and 64 bit, with one layout.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

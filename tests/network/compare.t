@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Every layer of whole networks on the device against the CPU: none may differ.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/lib.sh"
 
 agrees()

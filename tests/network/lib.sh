@@ -81,3 +81,59 @@ share_on_core()
 	sed -n "s/^MACs on device: [0-9]* of \([0-9]*\) .*($1) \([0-9]*\).*/\2 \1/p" "$2" |
 		awk '{ print int(100 * $1 / $2) }'
 }
+
+# close GOT WANTED: within bounds, as the CPU operators add in another order than the core.
+close()
+{
+	python3 - "$1" "$2" <<'END'
+import struct
+import sys
+
+
+def floats(path):
+    data = open(path, 'rb').read()
+    start = 10 + struct.unpack('<H', data[8:10])[0]
+    return struct.unpack(f'<{(len(data) - start) // 4}f', data[start:])
+
+
+got, want = floats(sys.argv[1]), floats(sys.argv[2])
+bad = [(g, w) for g, w in zip(got, want) if not abs(g - w) <= 1e-5 + 1e-3 * abs(w)]
+print(len(got), 'values; beyond the bound:', bad[:4])
+sys.exit(len(got) != len(want) or not got or bool(bad))
+END
+}
+
+# floors [WORD]: of each network that a core has to run, NAME, CORE, FLOOR and ANSWER; those alone
+# that are marked with WORD.  They are in the cores' files tests/backend/CORE/floors.txt.  FLOOR: the
+# least share of its multiply-accumulates that must run on the core, in per cent; ANSWER: close to
+# the CPU's, or the same bytes; marks: tiny, it runs on small memories, too; quick, in check-quick.
+floors()
+{
+	awk -v word="$1" '
+		/^#/ || !NF { next }
+		{ marks = " "; for (i = 4; i <= NF; i++) marks = marks $i " " }
+		word == "" || index(marks, " " word " ") {
+			n = split(FILENAME, part, "/")
+			print $1, part[n - 1], $2, $3
+		}' "$top"/tests/backend/*/floors.txt
+}
+
+# floor_cores: the cores that have networks to run, as cores= takes them.
+floor_cores()
+{
+	floors | awk '!seen[$2]++ { print $2 }' | paste -sd +
+}
+
+# agrees ANSWER GOT WANTED: the core's answer is close to the CPU's, or the same bytes.
+agrees()
+{
+	if [ "$1" = close ]; then close "$2" "$3"; else same_outputs "$2" "$3"; fi
+}
+
+# floor_holds FILE CORE FLOOR: what cnnrun printed has at least that share on the core.
+floor_holds()
+{
+	share=$(share_on_core "$2" "$1")
+	echo "$share % of the MACs on $2, floor $3 %"
+	[ -n "$share" ] && [ "$share" -ge "$3" ]
+}

@@ -2,45 +2,10 @@
 # SPDX-License-Identifier: MIT
 # Whole networks: device against CPU, VM against sim byte for byte, and the share of the
 # work that the device did.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/lib.sh"
 
-device=cores=ccp+hwpe
-
-# close GOT WANTED: the CPU operators add up in another order than ccp.
-close()
-{
-	python3 - "$1" "$2" <<'END'
-import struct
-import sys
-
-
-def floats(path):
-    data = open(path, 'rb').read()
-    start = 10 + struct.unpack('<H', data[8:10])[0]
-    return struct.unpack(f'<{(len(data) - start) // 4}f', data[start:])
-
-
-got, want = floats(sys.argv[1]), floats(sys.argv[2])
-bad = [(g, w) for g, w in zip(got, want) if not abs(g - w) <= 1e-5 + 1e-3 * abs(w)]
-print(len(got), 'values; beyond the bound:', bad[:4])
-sys.exit(len(got) != len(want) or not got or bool(bad))
-END
-}
-
-# agrees CORE GOT WANTED: as that core's answer must agree with the CPU's.
-agrees()
-{
-	if [ "$1" = ccp ]; then close "$2" "$3"; else same_outputs "$2" "$3"; fi
-}
-
-# floor_holds FILE CORE FLOOR
-floor_holds()
-{
-	share=$(share_on_core "$2" "$1")
-	echo "$share % of the MACs on $2, floor $3 %"
-	[ -n "$share" ] && [ "$share" -ge "$3" ]
-}
+device=cores=$(floor_cores)
 
 # The network in a file of its own gives the answer of the ONNX file.
 same_compiled()
@@ -54,8 +19,7 @@ same_compiled()
 
 guest="cd /mnt"
 ready=
-while read -r name core floor; do
-	case $name in ''|'#'*) continue ;; esac
+while read -r name core floor answer; do
 	if ! network "$name"; then
 		for what in 'device against CPU' "share on $core" \
 			'compiled ahead, the same bytes' 'VM against sim' \
@@ -69,14 +33,14 @@ while read -r name core floor; do
 		>"$work/$name.sim"
 	run_network "$name" "$work/text.png" "$work/$name.cpu.npy" --device sim --core cpu \
 		>"$work/$name.cpu"
-	tap_run "$name: device against CPU" agrees "$core" "$work/$name.sim.npy" \
+	tap_run "$name: device against CPU" agrees "$answer" "$work/$name.sim.npy" \
 		"$work/$name.cpu.npy"
 	tap_run "$name: share on $core" floor_holds "$work/$name.sim" "$core" "$floor"
 	tap_run "$name: compiled ahead, the same bytes" same_compiled "$name"
 	guest="$guest; cnnrun $(file_of "$name") $(network_options "$name") --input 0=text.png"
 	guest="$guest $(output_options "$name" "$name.vm.npy") >$name.vm"
 	ready="$ready $name:$core:$floor"
-done <"$top/tests/network/floors.txt"
+done < <(floors)
 
 "$top/tests/vm/run" --device "$device" --share "$work" -- sh -c "$guest"
 tap_ok "networks run in the VM"
@@ -87,15 +51,14 @@ for name in $ready; do
 done
 
 # A tiny device must give the same bytes: tiling is not allowed to show.
-tiny=ccp:data-bank=32768:weight-bank=4096:lob=16+hwpe:fmap=8192:kernel=32768
-for name in lenet:ccp mobile:ccp resnet8:hwpe ds-cnn:hwpe shifted:hwpe; do
-	core=${name#*:} name=${name%:*}
-	run_network "$name" "$work/text.png" "$work/$name.tiny.npy" --device "sim:cores=$tiny" \
+tiny=cores=ccp:data-bank=32768:weight-bank=4096:lob=16+hwpe:fmap=8192:kernel=32768
+while read -r name core floor answer; do
+	run_network "$name" "$work/text.png" "$work/$name.tiny.npy" --device "sim:$tiny" \
 		>"$work/$name.tiny"
 	tap_run "$name: the same bytes on a device with small memories" \
 		same_outputs "$work/$name.tiny.npy" "$work/$name.sim.npy"
 	tap_run "$name: still on $core" floor_holds "$work/$name.tiny" "$core" 50
-done
+done < <(floors tiny)
 
 answer()
 {

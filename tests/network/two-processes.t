@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 # Two processes run different networks at once: their jobs overlap in the scheduler's trace and
 # every answer is right.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/lib.sh"
 
 cp "$top/demo/text.png" "$work/"

@@ -14,7 +14,7 @@ import time
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.dirname(HERE)]
+sys.path[:0] = [HERE, os.path.join(HERE, '..', 'lib')]
 from qmp import Failure, Qemu, complaints, prepare
 from tap import Tap
 

@@ -11,7 +11,7 @@ import time
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from qmp import HERE, Failure, Qemu, prepare, until
-sys.path.insert(0, os.path.join(HERE, '..'))
+sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 from tap import Tap
 
 ITERATIONS = 20000      # seconds of convolutions

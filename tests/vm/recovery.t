@@ -4,7 +4,7 @@
 # Jobs that stand still, hang, fault or are illegal beside a process that runs a network: the
 # process notices nothing but a delay; the driver's coredump stops at the same place when it is
 # run again here.  CNNACC_RECOVERY_COUNT: times each (5).
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -3,7 +3,7 @@
 #
 # libcnnrt on the kernel driver: its own tests, the examples, compiled networks, and what a user is told when the
 # module is not loaded or the device may not be opened.
-. "$(dirname "$0")/../tap.sh"
+. "$(dirname "$0")/../lib/tap.sh"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

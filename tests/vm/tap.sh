@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 #
-# What the scripts here add to tests/tap.sh; sourced.
+# What the scripts here add to tests/lib/tap.sh; sourced.
 
-. "$(dirname "${BASH_SOURCE[0]}")/../tap.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/../lib/tap.sh"
 
 # ok NAME COMMAND...: passes if COMMAND does.
 ok()

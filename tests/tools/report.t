@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ET
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
-sys.path[:0] = [HERE, os.path.join(HERE, '..')]
+sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 from tap import Tap
 from tflite_build import FLOAT32, INT8, INT32, Model
 

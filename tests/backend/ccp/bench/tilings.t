@@ -2,10 +2,6 @@
 # SPDX-License-Identifier: MIT
 """The search for the best tilings against cycles worked out by hand and against plain trying."""
 import itertools
-import os
-import sys
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'bench'))
 
 import tilings
 from tilings import Conv, Core

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT
 # A network of floats in EXP4, TER2 and INT8: its accuracy on digits that it has not seen, all of
 # its multiply-adds on core hwpe, and the CPU's answers to the byte.
-. "$(dirname "$0")/../tap.sh"
-. "$(dirname "$0")/lib.sh"
+. "$(dirname "$0")/../../../lib/tap.sh"
+. "$(dirname "$0")/../../../network/lib.sh"
 
 # quantize NAME OPTION...: digits.onnx as NAME.onnx, tested.
 quantize()

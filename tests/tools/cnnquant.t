@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""cnnquant: what it writes has nearest codes and scales that are powers of two, and runs on core
-hwpe as on the CPU; and what it says of bad input, as built with the sanitizers."""
+"""cnnquant: what it writes has nearest codes and scales that are powers of two, and runs on the
+device as on the CPU; and what it says of bad input, as built with the sanitizers."""
 import itertools
 import os
 import random
@@ -173,15 +173,15 @@ def weights_of(name):
 
 
 def same_on_cpu(name):
-    """The file's answers on core hwpe are the CPU's; all of its multiply-adds are there."""
-    for place in ('hwpe', 'cpu'):
+    """The file's answers on the device are the CPU's; all of its multiply-adds are there."""
+    for place in ('0', 'cpu'):
         done = run('cnnrun', path(name), '--device', 'sim:cores=hwpe', '--core', place, '--input',
                    f'0={path("sample.npy")}', '--output', f'0={path(place + ".npy")}')
         if done.returncode:
             return done.stdout + done.stderr
-        if place == 'hwpe' and '(100.00 %)' not in done.stdout:
+        if place == '0' and '(100.00 %)' not in done.stdout:
             return done.stdout
-    same = np.load(path('hwpe.npy')).tobytes() == np.load(path('cpu.npy')).tobytes()
+    same = np.load(path('0.npy')).tobytes() == np.load(path('cpu.npy')).tobytes()
     return None if same else 'answers differ'
 
 
@@ -246,13 +246,13 @@ def check_messages():
             (USAGE, 'no MODEL is given', []),
             (USAGE, '--format FORMAT is missing', [path('net.onnx'), '-o', 'x', '--samples', 'y']),
             (USAGE, '--samples FILE.npy is missing', [path('net.onnx'), '-o', 'x']),
-            (USAGE, '--format: "EXP5", EXP4, TER2, INT8 or FLOAT32 wanted', call(format='EXP5')),
-            (USAGE, '--last: "", EXP4', call('--last', '')),
-            (USAGE, '--layer: "TER2", NAME=EXP4', call('--layer', 'TER2')),
-            (USAGE, '--layer: "x=y", NAME=EXP4', call('--layer', 'x=y')),
+            (USAGE, '--format: bad value "EXP5"; it must be EXP4, TER2, INT8 or FLOAT32', call(format='EXP5')),
+            (USAGE, '--last: bad value ""; it must be EXP4', call('--last', '')),
+            (USAGE, '--layer: bad value "TER2"; it must be NAME=EXP4', call('--layer', 'TER2')),
+            (USAGE, '--layer: bad value "x=y"; it must be NAME=EXP4', call('--layer', 'x=y')),
             (USAGE, 'more than 64 times', call(*['--layer', 'Conv_0=INT8'] * 65)),
-            (USAGE, '--count: "0", 1 to 1000000 wanted', call('--count', '0')),
-            (USAGE, '--count: "-1", 1 to', call('--count', '-1')),
+            (USAGE, '--count: bad value "0"; it must be 1 to 1000000', call('--count', '0')),
+            (USAGE, '--count: bad value "-1"; it must be 1 to', call('--count', '-1')),
             (USAGE, '-o: its value is missing', [path('net.onnx'), '-o', '--format', 'EXP4']),
             (USAGE, '--test: its value is missing', call('--test')),
             (USAGE, '-o FILE.onnx is missing', [path('net.onnx'), '--format', 'EXP4']),
@@ -260,9 +260,9 @@ def check_messages():
             (USAGE, '--format is given twice', call('--format', 'TER2')),
             (USAGE, 'one MODEL is quantised', call(path('net.onnx'))),
             (USAGE, '--labels is for --test', call('--labels', 'x')),
-            (USAGE, 'net.onnx: it is read, too', call(o=path('net.onnx'))),
-            (USAGE, 'link.onnx: it is read, too', call(o=path('link.onnx'))),
-            (USAGE, 'samples.npy: it is read, too', call(*test, '--answers', test[1])),
+            (USAGE, 'net.onnx: it is also an input', call(o=path('net.onnx'))),
+            (USAGE, 'link.onnx: it is also an input', call(o=path('link.onnx'))),
+            (USAGE, 'samples.npy: it is also an input', call(*test, '--answers', test[1])),
             (USAGE, 'x: -o is the same file', call(*test, '--answers', 'x', o='x')),
             (USAGE, 'has no such layer', call('--layer', 'Conv_77=TER2')),
             (FAILED, 'No such file', call(model='absent.onnx')),
@@ -279,7 +279,7 @@ def check_messages():
                                                    path('few.npy'))),
             (FAILED, 'element 7 is 7, limits 0 to 6', call(*test, '--labels', path('high.npy'))),
             (FAILED, 'element 0 is -1, limits', call(*test, '--labels', path('low.npy'))),
-            (USAGE, 'has no core "ccp"', call(*test, '--core', 'ccp')),
+            (USAGE, 'has no core "1"', call(*test, '--core', '1')),
             (3, 'no such accelerator', call(*test, '--device', 'absent')),
             (FAILED, 'a.npy: No such file', call(*test, '--answers', path('absent/a.npy'))),
             (FAILED, 'full: No space left', call(o='/dev/full')),

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT
 """What cnnctl and cnnrun make of odd arguments, on the in-process device."""
 import os
+import re
 import struct
 import subprocess
 import tempfile
@@ -91,6 +92,19 @@ def check_exec():
     execute(FAILED, '/nowhere/x', '--program', 'nop', '--dump', '0:64=/nowhere/x')
 
 
+def check_cores():
+    """--core NAME[.INDEX] as cnnctl info prints it; a number alone is an index."""
+    two = ['--device', 'sim:cores=hwpe+ccp:lob=64', '--program', 'nop']
+    expect(DONE, 'core hwpe.0: version', ['cnnctl', 'info', *two[:2]])
+    expect(DONE, 'core ccp.1: version', ['cnnctl', 'info', *two[:2]])
+    for name in ('ccp', 'ccp.1', '1'):
+        expect(DONE, '"core": "ccp"', ['cnnctl', 'exec', *two, '--core', name])
+    for name in ('ccp.0', 'gcu', '2', ''):
+        expect(USAGE, f'has no core "{name}": it has hwpe.0, ccp.1',
+               ['cnnctl', 'exec', *two, '--core', name])
+    expect(USAGE, 'the kernel does not know', ['cnnctl', 'reset', *two[:2], '--core', 'ccp'])
+
+
 def check_dumps():
     """A dump over pages of every kind, and beyond them."""
     args = ['--program', 'copy', '--load-ro', '0x1000=line']
@@ -107,13 +121,31 @@ def check_dumps():
             report(f.read() == content, f'dump {name} holds what it should')
 
 
+def check_unknown_core():
+    """A core without a description: its name and numbers."""
+    expect(DONE, '', ['cnnctl', 'info', '--device', 'sim', '--caps', 'npu.caps'])
+    with open('npu.caps', encoding='ascii') as f:
+        text = f.read()
+    with open('npu.caps', 'w', encoding='ascii') as f:
+        f.write(re.sub('param15=.*', 'param15=0x1f', text.replace('name=ccp', 'name=npu')))
+    expect(DONE, 'core npu.0: version 1.1', ['cnnctl', 'info', '--device', 'caps:npu.caps'])
+    expect(DONE, 'unknown core, parameters 0x100000 0x10000 ', ['cnnctl', 'info', '--device',
+                                                               'caps:npu.caps'])
+    expect(DONE, ' 0x1f\n', ['cnnctl', 'info', '--device', 'caps:npu.caps'])
+
+
 def check_devices():
     expect(DONE, 'in-process', ['cnnctl', 'info'], {'CNNRT_DEVICE': 'sim'})
     cores = 'sim:cores=ccp:lob=128+hwpe:fmap=65536:kernel=131072'
-    expect(DONE, 'data banks 2 x 1024 KiB, weight banks 4 x 64 KiB, 128 output vectors, '
-           '4 x 16 x 8 MAC units', ['cnnctl', 'info', '--device', cores])
-    expect(DONE, 'fmap SRAMs 2 x 64 KiB, kernel SRAMs 128 KiB, 16 PEs x 8 AccRegs, 64-bit operands, '
-           'kernels up to 11, shifts up to 24', ['cnnctl', 'info', '--device', cores])
+    expect(DONE, '    data-bank 1024 KiB, weight-bank 64 KiB, icache 8 KiB, lob 128, rows 16, lanes 8, '
+           'groups 4, kernel-max 11, stride-max 8, pad-max 15\n',
+           ['cnnctl', 'info', '--device', cores])
+    expect(DONE, '    fmap 64 KiB, kernel 128 KiB, program 64 KiB, pes 16, accs 8, operand-bits 64, '
+           'kernel-max 11, shift-max 24\n', ['cnnctl', 'info', '--device', cores])
+    expect(DONE, '"operand-bits": 64', ['cnnctl', 'info', '--json', '--device', cores])
+    check_unknown_core()
+    for test in ('core 0 (ccp): copy a line', 'core 1 (hwpe): convolve eight pixels'):
+        expect(DONE, f'ok   {test}', ['cnnctl', 'selftest', '--device', cores])
     expect(DONE, 'ID                       0x5000  0x45505748',
            ['cnnctl', 'regs', '--device', cores])
     expect(DONE, '"ACC7_15"', ['cnnctl', 'regs', '--json', '--device', cores])
@@ -124,6 +156,47 @@ def check_devices():
         expect(USAGE, 'no property', [*tool, '--device', 'sim:nonsense=1'])
         expect(USAGE, 'threads" is given twice', [*tool, '--device', 'sim:threads=1,threads=2'])
         expect(USAGE, 'no core type', [*tool, '--device', 'sim:cores=nonsense'])
+
+
+def check_options():
+    """What getopt_long() understands, what it refuses, and --help of every tool and command."""
+    for form in (['--device=sim'], ['--device', 'sim'], ['--dev', 'sim'], ['--dev=sim']):
+        expect(DONE, 'in-process', ['cnnctl', 'info', *form])
+    expect(DONE, '786560 of 786560', ['cnnrun', '--device=sim', '--repe=1', '--core=ccp', '--', MODEL])
+    expect(DONE, 'bound by', ['cnnrun', '--device=sim', '--report', MODEL])
+    network(DONE, '786560 of 786560', '--report=page.html', '--output=0=y.npy')
+    report(os.path.exists('page.html') and os.path.exists('y.npy'), 'files named after "=" are there')
+    network(USAGE, '--report: bad value "page.txt"; it must be a file name that ends in .html',
+            '--report=page.txt')
+    network(USAGE, 'option --re is ambiguous: --report, --repeat; try cnnrun --help', '--re', '2')
+    network(USAGE, '--explain takes no value', '--explain=yes')
+    network(USAGE, '--repeat: bad value "0"; it must be 1 to 1000000', '--repeat', '0')
+    network(USAGE, '--fit: bad value "tight"; it must be stretch, crop or pad', '--fit', 'tight')
+    network(USAGE, '--labels: its value is missing: "--explain" follows', '--labels', '--explain')
+    network(USAGE, 'unknown option -z', '-z')
+    expect(USAGE, 'info: unknown option --fast; try cnnctl info --help',
+           ['cnnctl', 'info', '--fast=1'])
+    expect(USAGE, 'info: "more" is no option', ['cnnctl', 'info', 'more'])
+    expect(USAGE, 'unknown command "look"; try cnnctl --help', ['cnnctl', 'look'])
+    expect(USAGE, 'COMMAND is missing', ['cnnctl'])
+    expect(USAGE, 'core: FILE is missing', ['cnnctl', 'core', '--json'])
+    expect(USAGE, 'there is "a" and "b"', ['cnnctl', 'replay', 'a', 'b'])
+    expect(USAGE, 'exec: --program is missing', ['cnnctl', 'exec', '--core', 'ccp'])
+    expect(USAGE, 'top: --interval: bad value "9"; it must be 10 to 3600000',
+           ['cnnctl', 'top', '--interval', '9'])
+    for command in ('info', 'regs', 'stats', 'top', 'selftest', 'reset', 'core', 'replay', 'exec'):
+        expect(DONE, f'usage: cnnctl {command} ', ['cnnctl', command, '--help'])
+        expect(DONE, f'  {command}  ', ['cnnctl', '-h'])
+    for tool in ('cnnctl', 'cnnrun', 'cnnquant'):
+        expect(DONE, f'usage: {tool} ', [tool, '--help'])
+        expect(DONE, f'{tool} 0.', [tool, '--version'])
+        check_width(tool)
+
+
+def check_width(tool):
+    text = subprocess.run([os.path.join(BUILD, 'runtime', 'tools', tool), '--help'],
+                          capture_output=True, text=True, timeout=120, check=True).stdout
+    report(max(map(len, text.splitlines())) <= 79, f'{tool} --help fits a terminal')
 
 
 def check_descriptors():
@@ -149,9 +222,15 @@ def check_output():
 
 def check_cnnrun():
     network(DONE, '786560 of 786560', '--core', '0')
-    network(USAGE, 'no core', '--core', '1')
+    network(DONE, '786560 of 786560', '--core', 'ccp.0')
+    network(USAGE, 'no core "1": it has ccp.0', '--core', '1')
+    network(USAGE, 'no core "ccp.1": it has ccp.0', '--core', 'ccp.1')
     expect(DONE, 'core 0 (ccp) 0, core 1 (ccp) 786560',
            ['cnnrun', MODEL, '--device', 'sim:cores=ccp+ccp', '--core', '1'])
+    expect(DONE, 'core 0 (ccp) 0, core 1 (ccp) 786560',
+           ['cnnrun', MODEL, '--device', 'sim:cores=ccp+ccp', '--core', 'ccp.1'])
+    expect(DONE, 'core 0 (hwpe) 0, core 1 (ccp) 786560',
+           ['cnnrun', MODEL, '--device', 'sim:cores=hwpe+ccp', '--core', 'ccp'])
     network(DONE, 'fused into Conv conv3', '--explain')
     network(USAGE, 'unknown option', '--nonsense')
     network(USAGE, '--output', '--output')
@@ -197,8 +276,10 @@ def main():
         os.chdir(work)
         programs()
         check_exec()
+        check_cores()
         check_dumps()
         check_devices()
+        check_options()
         check_cnnrun()
         check_output()
         check_descriptors()

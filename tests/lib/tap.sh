@@ -2,7 +2,7 @@
 #
 # TAP for shell scripts; sourced.  A script ends with tap_done.
 
-top=$(cd "$(dirname "$0")/../.." && pwd)
+top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=${CNNACC_BUILD:-$top/build}
 tap_n=0
 tap_failed=0

@@ -1,0 +1,28 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# A float network and a quantised one: device against CPU, VM against sim byte for byte.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../network/lib.sh"
+
+device=cores=$(floor_cores)
+cp "$top/demo/text.png" "$work/"
+guest="cd /mnt"
+while read -r name core floor answer; do
+	tap_run "$name: made" network "$name"
+	run_network "$name" "$work/text.png" "$work/$name.sim.npy" --device "sim:$device" \
+		>"$work/$name.sim"
+	run_network "$name" "$work/text.png" "$work/$name.cpu.npy" --device sim --core cpu \
+		>"$work/$name.cpu"
+	tap_run "$name: device against CPU" agrees "$answer" "$work/$name.sim.npy" \
+		"$work/$name.cpu.npy"
+	tap_run "$name: share on $core" floor_holds "$work/$name.sim" "$core" "$floor"
+	guest="$guest; cnnrun $(file_of "$name") --input 0=text.png"
+	guest="$guest $(output_options "$name" "$name.vm.npy") >$name.vm"
+done < <(floors quick)
+
+tap_run "networks run in the VM" "$top/tests/vm/run" --device "$device" --share "$work" \
+	-- sh -c "$guest"
+for name in $(floors quick | cut -d " " -f 1); do
+	tap_run "$name: VM against sim" same_outputs "$work/$name.vm.npy" "$work/$name.sim.npy"
+done
+tap_done
