@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# A device that misbehaves: 1000 jobs in each way, or a hundredth.
+# Fault injection: 1000 jobs in each mode with CNNACC_DEBUG=full, else 10.
 . "$(dirname "$0")/lib.sh"
 
 debug_kernel debug CONFIG_CNNACC_KUNIT_TEST=y GCOV_PROFILE=y

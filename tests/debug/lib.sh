@@ -133,6 +133,6 @@ debug_guest()
 debug_explain()
 {
 	sed 's/^/# /' "$debug_work/err"
-	grep -E -A 45 'BUG:|WARNING:|UBSAN:|ODEBUG:|DMA-API: .*d|Oops|INFO: (task|rcu)|memory was lost' \
+	grep -E -A 45 'BUG:|WARNING:|UBSAN:|ODEBUG:|DMA-API: .*d|Oops|INFO: (task|rcu)|memory leaked' \
 		"$debug_work/log" | head -n 150 | sed 's/^/# /'
 }

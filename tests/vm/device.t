@@ -9,7 +9,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from qmp import HERE, Qemu, prepare, until
+from qmp import HERE, Qemu, prepare, run_test, until
 sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 from tap import Tap
 
@@ -33,7 +33,7 @@ devmem $((bar + 0x1c)) 32 0x12345678
 devmem $((bar + 0x1c)) 8 0xff
 devmem $((bar + 0x1d)) 32 0xffffffff
 echo scratch $(devmem $((bar + 0x1c)) 32)
-# A host that does something else may delay one reset, not five.
+# A busy host may delay one reset, but not five.
 for try in 1 2 3 4 5; do
 	devmem $((bar + 0x1c)) 32 0x12345678
 	rawjob 1000000000 >/tmp/out 2>&1 &
@@ -67,23 +67,15 @@ def run(*args):
     return done.returncode, done.stdout
 
 
-def output(path):
-    try:
-        with open(os.path.join(path, 'out')) as f:
-            return f.read()
-    except FileNotFoundError:
-        return ''
-
-
 def check_function():
     """Identity, access rules and FLR, the last in the middle of a job."""
     script = os.path.join(directory('look'), 'look')
     with open(script, 'w') as f:
         f.write(LOOK)
-    # A job that does not come to its end while somebody looks.
+    # The job limit is so high that the job does not end while the script runs.
     status, out = run('--device', 'cores=ccp:job-cycles-max=1000000000000', '--program', script,
                       '--', 'sh', '/usr/local/bin/look')
-    tap.equal(status, 0, 'a look at the function')
+    tap.equal(status, 0, 'the script that inspects the function succeeds')
     print('# ' + out.replace('\n', '\n# '))
     seen = dict(line.split(' ', 1) for line in out.splitlines() if ' ' in line)
     tap.equal(seen.get('class'), '0x120000', 'class: processing accelerator')
@@ -96,14 +88,14 @@ def check_function():
               'accesses of other sizes read zero')
     tap.equal(seen.get('scratch'), '0x12345678', 'accesses of other sizes write nothing')
     tap.equal(seen.get('queue'), '0x00000002', 'a job runs')
-    tap.ok(float(seen.get('reset', 99)) < 2, 'FLR of a running function ends soon')
+    tap.ok(float(seen.get('reset', 99)) < 2, 'FLR of a running function takes less than 2 s')
     tap.equal(seen.get('after'), '0x00000000 0x00000000 0x434E4E41', 'FLR resets the registers')
     tap.ok('again shell error 0' in out and ' class 0 ' in out, 'the function works after FLR')
     return out
 
 
 def check_dma_rules():
-    """What the host's bridges refuse must not reach memory."""
+    """DMA must not reach memory without bus mastering, nor past an IOMMU."""
     status, out = run('--', 'rawjob', '10', 'nomaster')
     tap.ok(status == 0 and 'shell error 3' in out, 'no DMA without bus mastering')
     status, out = run('--qemu-arg', '-device', '--qemu-arg', 'intel-iommu', '--append',
@@ -111,27 +103,27 @@ def check_dma_rules():
     tap.ok(status == 0 and 'shell error 3' in out, 'no DMA to what an IOMMU does not map')
 
 
-def check_nonsense():
-    """Whatever a guest writes, the emulator lives and the function recovers."""
+def check_random_writes():
+    """Random register writes: the emulator survives and the function recovers."""
     status, out = run('--device', 'cores=ccp+ccp', '--', 'sh', '-c',
                       'for seed in 1 2 3 4; do rawfuzz $seed 100000 || exit; done; rawjob 100')
-    tap.equal((status, out.count('magic 0x434e4e41')), (0, 4), 'nonsense in every register')
-    tap.ok(' class 0 code 0 ' in out, 'the function works after nonsense')
+    tap.equal((status, out.count('magic 0x434e4e41')), (0, 4), 'random values in every register')
+    tap.ok(' class 0 code 0 ' in out, 'the function works after random writes')
 
 
 def start(name, *args):
-    """A guest with a monitor that runs a job; returns it and its directory."""
+    """Starts a guest with a monitor that runs a job."""
     path = directory(name)
     qemu = Qemu(prepare(path, '--no-module', '--memory', '256', *args), path)
-    qemu.until('start of the job', lambda: 'started' in output(path))
+    qemu.until('start of the job', lambda: 'started' in qemu.output())
     time.sleep(0.3)
-    return qemu, path
+    return qemu
 
 
 def check_stop():
-    """Stopping the machine stops the job, without any effect on it."""
-    # Longer than the stops take.
-    qemu, path = start('stop', '--', 'rawjob', '20000')
+    """Stopping the machine suspends the job and does not change its result."""
+    # The job lasts longer than all the stops.
+    qemu = start('stop', '--', 'rawjob', '20000')
     for _ in range(20):
         qemu.command('stop')
         qemu.command('cont')
@@ -139,24 +131,25 @@ def check_stop():
     qemu.command('stop')
     progress = qemu.register(qemu.register(0x1010) + 0x34)
     time.sleep(0.3)
-    tap.equal(qemu.register(qemu.register(0x1010) + 0x34), progress, 'a stopped machine stands')
+    tap.equal(qemu.register(qemu.register(0x1010) + 0x34), progress,
+              'PROGRESS does not change in a stopped machine')
     qemu.command('cont')
     tap.equal(qemu.wait(), 0, 'the job ends after many stops')
-    undisturbed = run('--', 'rawjob', '20000')[1]
-    tap.equal(output(path), undisturbed, 'the result is that of an undisturbed job')
+    uninterrupted = run('--', 'rawjob', '20000')[1]
+    tap.equal(qemu.output(), uninterrupted, 'the result is that of an uninterrupted job')
 
 
 def check_system_reset():
     """A machine reset in the middle of a job."""
-    qemu, path = start('reset', '--', 'rawjob', '1000000000')
+    qemu = start('reset', '--', 'rawjob', '1000000000')
     qemu.command('set-action', reboot='reset')
     for n in range(2, 4):
         qemu.command('system_reset')
-        qemu.until('job after reset', lambda: output(path).count('started') == n)
-    tap.equal(qemu.quit(), 0, 'the machine is reset twice, then leaves, with a job running')
+        qemu.until('job after reset', lambda: qemu.output().count('started') == n)
+    tap.equal(qemu.quit(), 0, 'QEMU quits after two machine resets with a job running')
 
 
-# The job goes on in the device when nobody in the guest looks after it.
+# The device continues the job when rawjob is killed.
 PLUG = r'''
 acc=/sys/bus/pci/devices/0000:01:00.0
 while :; do
@@ -174,31 +167,26 @@ done
 
 
 def check_unplug():
-    """The function goes while its job runs, and another comes."""
-    qemu, path = start('unplug', '--device', 'id=acc,bus=rp', '--qemu-arg', '-device',
+    """The function is unplugged while its job runs, and another one is plugged."""
+    qemu = start('unplug', '--device', 'id=acc,bus=rp', '--qemu-arg', '-device',
                        '--qemu-arg', 'pcie-root-port,id=rp,chassis=1,hotplug=on',
                        '--', 'sh', '-c', PLUG)
     for n in range(1, 4):
-        qemu.until('job', lambda: output(path).count('started') == n)
-        qemu.until('removal', lambda: output(path).count('removed') == n)
+        qemu.until('job', lambda: qemu.output().count('started') == n)
+        qemu.until('removal', lambda: qemu.output().count('removed') == n)
         qemu.command('device_del', id='acc')
-        until('unplug', lambda: not present(qemu))
+        until('unplug', lambda: not qemu.has_device('acc'))
         qemu.command('device_add', driver='cnnacc', id='acc', bus='rp',
                      cores='ccp+ccp:lob=64')
-        tap.ok(present(qemu), 'unplugged and plugged again')
-    qemu.until('last job', lambda: output(path).count('started') == 4)
-    tap.equal(qemu.quit(), 0, 'QEMU leaves after unplugging')
-
-
-def present(qemu):
-    return any(entry['name'] == 'acc' for entry in
-               qemu.command('qom-list', path='/machine/peripheral'))
+        tap.ok(qemu.has_device('acc'), 'unplugged and plugged again')
+    qemu.until('last job', lambda: qemu.output().count('started') == 4)
+    tap.equal(qemu.quit(), 0, 'QEMU quits after unplugging')
 
 
 def main():
     check_function()
     check_dma_rules()
-    check_nonsense()
+    check_random_writes()
     check_stop()
     check_system_reset()
     check_unplug()
@@ -206,9 +194,4 @@ def main():
 
 
 if __name__ == '__main__':
-    try:
-        sys.exit(main())
-    finally:
-        for emulator in Qemu.started:
-            emulator.kill()
-        work.cleanup()
+    run_test(main, work)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# The driver and the device together, on machines that differ.
+# The driver and the device on machines with different memory, CPUs, cores and kernels.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,8 +10,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# guest NAME OPTION... -- CMD...: passes if CMD does and the kernel is content; skipped if
-# CMD says "SKIP" and why.
+# guest NAME OPTION... -- CMD...: passes if CMD succeeds and the kernel does not complain;
+# skipped if CMD prints "SKIP REASON".
 guest()
 {
 	local name=$1 status
@@ -32,11 +32,15 @@ iommu=(--qemu-arg -device --qemu-arg "intel-iommu,intremap=on"
 
 guest "behind an IOMMU" "${iommu[@]}" -- cnnctl selftest
 ok "the IOMMU is on" grep -q 'DMAR: IOMMU enabled' "$work/log"
-ok "no access that the IOMMU refuses" sh -c "! grep -q 'DMAR: \[DMA' $work/log"
+ok "the IOMMU refuses no access" sh -c "! grep -q 'DMAR: \[DMA' $work/log"
 guest "with bounce buffers" --memory 512 --append swiotlb=force -- \
 	sh -c 'cnnctl selftest && kmd_bo sync'
-ok "a device that is not coherent" grep -q 'device that is not coherent' "$work/out"
-guest "one processor" --smp 1 -- cnnctl selftest
+ok "the device is reported as not coherent" grep -q 'device that is not coherent' "$work/out"
+guest "one CPU" --smp 1 -- cnnctl selftest
+guest "every kind of core" --device cores=ccp+hwpe:fmap=8192:kernel=65536 -- sh -c \
+	'name=$(cnnctl info | sed -n "s/^ *core \([a-z]*\)\.1:.*/\1/p") && [ "$name" ] &&
+	 cnnctl selftest | tee /tmp/out && grep -q "^ok   core 1 ($name): convolve" /tmp/out &&
+	 ! grep FAIL /tmp/out'
 guest "three cores" --device cores=ccp+ccp:data-bank=65536:lob=64+ccp -- cnnctl selftest
 is "cores tested" "$(grep -c 'core [0-9].*endless loop' "$work/out")" 3
 guest "two devices" --device '' --device cores=ccp+ccp -- sh -c \
@@ -45,22 +49,22 @@ guest "two devices" --device '' --device cores=ccp+ccp -- sh -c \
 cat >"$work/second" <<'END'
 chmod 600 /dev/accel/accel0
 echo 0000:00:09.0 >/sys/bus/pci/drivers/cnnacc/unbind
-su -s /bin/sh nobody -c "cnnctl info --device /dev/accel/accel0" 2>&1 | tee /tmp/said
-grep -q "0000:00:08.0 /dev/accel/accel0: this user may not open it" /tmp/said
+su -s /bin/sh nobody -c "cnnctl info --device /dev/accel/accel0" 2>&1 | tee /tmp/message
+grep -q "0000:00:08.0 /dev/accel/accel0: this user may not open it" /tmp/message
 END
-guest "whose troubles are told apart" --share "$work" --device addr=8 --device addr=9 -- \
-	sh /mnt/second
+guest "two devices that cannot be opened for different reasons" --share "$work" \
+	--device addr=8 --device addr=9 -- sh /mnt/second
 guest "no device" --device none -- sh -c '! cnnctl info'
-guest "a processor with everything" --cpu max -- cnnctl selftest
+guest "a CPU with all features" --cpu max -- cnnctl selftest
 cat >"$work/locked" <<'END'
 mount -t securityfs securityfs /sys/kernel/security 2>/dev/null || true
 [ -e /sys/kernel/security/lockdown ] || { echo "SKIP the kernel has no lockdown"; exit 0; }
 kmd_admin locked
-cnnctl reset 2>&1 | grep "a kernel that is locked down"
+cnnctl reset 2>&1 | grep "the kernel is locked down"
 END
 guest "a kernel that is locked down" --share "$work" -- sh -e /mnt/locked
 
-# A kernel from a directory, whichever the others had.
+# These variables would override the kernel's directory.
 unset CNNACC_KERNEL CNNACC_MODULE CNNACC_APPEND CNNACC_COVERAGE
 kernel=$(ls -v /boot/vmlinuz-6.12*-amd64 | tail -n 1)
 mkdir -p "$work/kernel/lib/modules"

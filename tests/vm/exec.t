@@ -1,11 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Raw ccp programs through cnnctl exec: in process and in a guest, the same answers."""
+"""Raw programs through cnnctl exec: the same results in process and in a guest."""
 import json
 import os
 import struct
 import subprocess
-import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -36,7 +35,7 @@ PROGRAMS = {
     'readonly': ONE_LINE + move(5, SRC, READ) + NOP,
     'endless': ldi(1, 1) + [9 << 28 | 1 << 25 | 2],
 }
-# class, code, instruction and fault address of each end; exit status
+# Expected class, code, program counter and fault address
 ENDS = {
     'copy': ('OK', 'NONE', 0, 0), 'swap': ('OK', 'NONE', 0, 0), 'swap2': ('OK', 'NONE', 0, 0),
     'illegal': ('BAD_PROGRAM', 'E_ILLEGAL', 1, 0),
@@ -44,7 +43,7 @@ ENDS = {
     'readonly': ('MMU_FAULT', 'E_DMA', 3, SRC),
     'endless': ('TIME_LIMIT', 'TIME_LIMIT', 2, 0),
 }
-# In this order, so that each failure is followed by a program that must work.
+# Each failure is followed by a program that must succeed.
 ORDER = ('copy', 'illegal', 'swap', 'fault', 'copy', 'readonly', 'swap', 'endless', 'copy', 'swap2')
 LINE = struct.pack('<16f', *(i * 1.5 - 3 for i in range(16)))
 number = 0
@@ -63,7 +62,7 @@ def script(device):
     """Shell commands that run ORDER and leave N.json, N.bin and N.rc."""
     lines = []
     for n, name in enumerate(ORDER):
-        lines.append(f'cnnctl exec --core ccp --program {name}.prog --load-ro {SRC:#x}=line '
+        lines.append(f'cnnctl exec --core 0 --program {name}.prog --load-ro {SRC:#x}=line '
                      f'--zero {DST:#x}:64 --dump {DST:#x}:64={device}{n}.bin --cycles 200000 '
                      f'{"--device sim" if device == "sim" else ""} >{device}{n}.json; '
                      f'echo $? >{device}{n}.rc')
@@ -80,7 +79,7 @@ def read(work, name):
 
 
 def result(work, device, n):
-    """The JSON of a run; the guest's core also had to forget the program before."""
+    """The JSON of a run without scrub cycles: only the guest's core scrubs a previous program."""
     try:
         found = json.loads(read(work, f'{device}{n}.json'))
     except ValueError:
@@ -92,7 +91,7 @@ def result(work, device, n):
 
 
 def judge(work, device):
-    """Checks every program's end and what it stored."""
+    """Checks the status of every program and what it stored."""
     for n, name in enumerate(ORDER):
         text = read(work, f'{device}{n}.json')
         try:
@@ -105,8 +104,8 @@ def judge(work, device):
         right = LINE if name in ('copy', 'swap') else bytes(64)
         good = end == ENDS[name] and rc == (b'0' if end and end[0] == 'OK' else b'1') and \
             stored == right
-        check(f'{device}: {name} ends as it should and stores what it should', good,
-              f'exit status {rc}, {end}, {ENDS[name]} wanted\n{text.decode()}\n{stored.hex()}')
+        check(f'{device}: {name} has the expected status and stored data', good,
+              f'exit status {rc}, {end}, expected {ENDS[name]}\n{text.decode()}\n{stored.hex()}')
 
 
 def main():

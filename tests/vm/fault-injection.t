@@ -1,9 +1,12 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""A device that misbehaves on purpose: every job ends, the kernel has nothing to complain
-about, and afterwards the device works.  CNNACC_FAULT_INJECTION_JOBS: jobs for each way (20);
-CNNACC_FAULT_INJECTION_MODES: these ways only;
-CNNACC_FAULT_INJECTION_IOMMU: with an IOMMU in the path."""
+"""Jobs on a device that injects faults: every job ends, the kernel does not complain, and
+the device works afterwards.
+
+CNNACC_FAULT_INJECTION_JOBS: jobs for each mode (20)
+CNNACC_FAULT_INJECTION_MODES: modes to test, separated by spaces (all)
+CNNACC_FAULT_INJECTION_IOMMU: if set, the device is behind an IOMMU
+"""
 import os
 import re
 import subprocess
@@ -12,12 +15,13 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from qmp import HERE, Failure, Qemu, complaints, prepare
+from qmp import HERE, Failure, Qemu, complaints, prepare, run_test
 sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 from tap import Tap
 
 IOMMU = ['--qemu-arg', '-device', '--qemu-arg', 'intel-iommu,intremap=on',
-         '--append', 'intel_iommu=on iommu.strict=1'] if 'CNNACC_FAULT_INJECTION_IOMMU' in os.environ else []
+         '--append', 'intel_iommu=on iommu.strict=1']
+IOMMU = IOMMU if 'CNNACC_FAULT_INJECTION_IOMMU' in os.environ else []
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build'))
 JOBS = int(os.environ.get('CNNACC_FAULT_INJECTION_JOBS', 20))
 MODES = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-wrong', 'record-repeat',
@@ -25,18 +29,18 @@ MODES = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-wrong'
          'reg-garbage', 'reg-ones')
 MODES = os.environ.get('CNNACC_FAULT_INJECTION_MODES', '').split() or MODES
 DEVICE = '/machine/peripheral/acc'
-# Where registers lie the driver may give the device up.
+# Register reads may tell the driver that the device is gone: it gives up, until the next probe.
 GIVEN_UP = ('reg-garbage', 'reg-ones')
-# job_limit_ms, and where a job that the host keeps waiting must not take too long.
+# job_limit_ms; the long one where a job must not time out even on a busy host.
 LIMIT_MS, PATIENT_MS = 200, 120000
-# No job may notice.
+# These modes must not change how a job ends.
 HARMLESS = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-repeat', 'ack-lost')
-# Resets of a core fail, and so owners that go leave their jobs to one of the device.
+# Core resets fail here, so the jobs of killed owners end by a reset of the device.
 ORPHANS = 'hang+reset'
-# What kmd_events has for it.
+# Argument of kmd_events for these modes.
 EVENTS = {'irq-lost': 'lost', 'ack-lost': 'unacknowledged'}
 
-# The host sets what a file "want.N" asks for and answers with "have.N".
+# The host sets the mode that the file "want.N" names and answers with the file "have.N".
 GUEST = f'''
 cd /mnt
 n=0
@@ -55,7 +59,7 @@ works()
 	echo $device >/sys/bus/pci/drivers/cnnacc/bind
 	kmd_smoke >$1.after 2>&1 && echo after a probe >>$1.after
 }}
-# What was dumped before is in the way of the next.
+# A coredump that is still pending suppresses the next one.
 events()
 {{
 	for data in /sys/class/devcoredump/devcd*/data; do
@@ -94,7 +98,7 @@ def read(*parts):
 
 
 def serve(qemu, share):
-    """Sets what the guest asks for, until it ends."""
+    """Sets the modes that the guest asks for, until the guest ends."""
     n = 1
 
     def asked():
@@ -117,22 +121,21 @@ def serve(qemu, share):
 
 
 def planned():
-    """What kmd_fault_injection says of a device that does no harm, with its two workers."""
+    """The counts that kmd_fault_injection reports if no fault changes how a job ends."""
     kinds = [(job + worker) % 8 for worker in range(2) for job in range((JOBS + 1) // 2)]
     invalid, faulted = kinds.count(5), kinds.count(7)
     return [str(n) for n in (len(kinds) - invalid - faulted, 0, faulted, invalid, 0, 0)]
 
 
 def check_core(share):
-    """The coredump of a program whose acknowledgement was lost."""
+    """The coredump of a program that waits for a lost acknowledgement."""
     tool, core = os.path.join(BUILD, 'runtime', 'tools', 'cnnctl'), os.path.join(share, 'core')
-    said = subprocess.run([tool, 'core', core], capture_output=True, text=True).stdout
-    tap.ok('ended: HANG at instruction 11' in said and re.search(r'> +11:( [0-9a-f]{8}){8}$', said,
-                                                                 re.M),
-           'the command behind the wait is in its coredump', said)
+    text = subprocess.run([tool, 'core', core], capture_output=True, text=True).stdout
+    tap.ok('ended: HANG at instruction 11' in text and re.search(r'> +11:( [0-9a-f]{8}){8} +[A-Z]', text),
+           'the coredump shows the command after the wait', text)
     done = subprocess.run([tool, 'replay', core], capture_output=True, text=True)
     tap.ok(done.returncode == 4 and re.search('^recorded: HANG', done.stdout, re.M) and
-           re.search('^replayed: OK', done.stdout, re.M), 'and ends when it is run again',
+           re.search('^replayed: OK', done.stdout, re.M), 'the program ends when it is replayed',
            done.stdout + done.stderr)
 
 
@@ -142,11 +145,11 @@ def check_mode(share, mode):
     tap.ok(read(share, f'{mode}.status').strip() == '0', f'{mode}: {JOBS} jobs end', jobs)
     if mode in HARMLESS:
         tap.equal(re.findall(r'\d+(?= [a-z])', jobs.partition(';')[0]), planned(),
-                  f'{mode}: every job ends as its program has it, and none is lost')
+                  f'{mode}: every job ends as its program specifies')
     if mode == ORPHANS:
         orphans = read(share, f'{mode}.orphans')
         tap.ok(re.search(r'^1\.\.8', orphans, re.M) and not re.search('not ok|SKIP', orphans),
-               f'{mode}: nothing is left of owners that were killed', orphans)
+               f'{mode}: killed processes leave nothing behind', orphans)
     if mode in EVENTS:
         events = read(share, f'{mode}.events')
         print(f'# {mode}:', *(line for line in events.splitlines() if line.startswith('#')))
@@ -166,24 +169,20 @@ def main():
                        '--module-param', 'watchdog_ms=400', '--', 'sh', '/mnt/guest')
         qemu = Qemu(argv, path)
         try:
-            qemu.command('qom-set', path=DEVICE, property='fault-injection', value='kindness')
-            tap.ok(False, 'a way that there is not is refused')
+            qemu.command('qom-set', path=DEVICE, property='fault-injection', value='no-such-mode')
+            tap.ok(False, 'an unknown mode is refused')
         except Failure as e:
-            tap.ok("no mode 'kindness'" in str(e), 'a way that there is not is refused', e)
+            tap.ok("unknown mode 'no-such-mode'" in str(e), 'an unknown mode is refused', e)
         serve(qemu, share)
         tap.ok(qemu.wait() == 0 and read(path, 'status').strip() == '0',
-               'the guest came to its end', qemu.messages() + read(path, 'console'))
+               'the guest ends', qemu.messages() + read(path, 'console'))
         for mode in MODES:
             check_mode(share, mode)
         if 'ack-lost' in MODES:
             check_core(share)
-        tap.equal(complaints(path), '', 'the kernel has nothing to complain about')
+        tap.equal(complaints(path), '', 'the kernel does not complain')
     return tap.done()
 
 
 if __name__ == '__main__':
-    try:
-        sys.exit(main())
-    finally:
-        for emulator in Qemu.started:
-            emulator.kill()
+    run_test(main)

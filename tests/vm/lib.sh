@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# Parts that boot a guest with the emulated device; sourced by bash scripts.
-# Functions and variables that start with vm_ are the interface.
+# Functions that prepare a guest with the emulated device; sourced by bash scripts.
+# The functions and variables that start with vm_ are the interface.
 
 vm_top=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 vm_build=$(realpath -m "${CNNACC_BUILD:-$vm_top/build}")
@@ -9,13 +9,13 @@ vm_cache=${XDG_CACHE_HOME:-$HOME/.cache}/cnnacc
 
 # Modules that a guest may need, besides what cnnacc.ko depends on.
 vm_base_modules="9p 9pnet_virtio virtio_iommu drm_shmem_helper gpu-sched drm_exec"
-# The same, if the kernel has them: a guest with its own kernel may not.
+# More modules for the guest, omitted if its kernel lacks them.
 vm_spare_modules="nvme"
 
 # Raise this when the layout of the cached part of the initramfs changes.
 vm_base_layout=2
 
-# What a healthy kernel never prints, on a stock kernel or one with checkers.
+# Messages that a healthy kernel never prints, whether stock or built with checkers.
 vm_splat='BUG:|WARNING:|Oops|Kernel panic|general protection fault'
 vm_splat="$vm_splat|UBSAN:|KCSAN:|KASAN:|ODEBUG:|unreferenced object|refcount_t:"
 vm_splat="$vm_splat|INFO: (task|rcu)|suspicious RCU|possible (circular|recursive|irq)"
@@ -33,8 +33,8 @@ vm_path()
 }
 
 # vm_find_kernel [DIR]: sets vm_kernel, vm_kver and vm_modroot.  DIR holds
-# vmlinuz (or bzImage) and lib/modules/VERSION; without it, the newest stock
-# 6.12 kernel that is installed serves.
+# vmlinuz (or bzImage) and lib/modules/VERSION.  The default is the newest installed stock
+# 6.12 kernel.
 vm_find_kernel()
 {
 	local dir=${1:-}
@@ -59,7 +59,7 @@ vm_find_kernel()
 	[ -n "$vm_kver" ] || vm_die "no lib/modules/VERSION in $dir"
 }
 
-# vm_module_files NAME...: the files to load for these modules, in order.
+# vm_module_files NAME...: prints the files to load for these modules, in order.
 vm_module_files()
 {
 	local name
@@ -71,7 +71,7 @@ vm_module_files()
 	done | awk '$1 == "insmod" && !seen[$2]++ { print $2 }'
 }
 
-# Prints where a module file of the host's tree lies in the guest.
+# vm_guest_module FILE: prints the path in the guest of a module file of the host.
 vm_guest_module()
 {
 	local name=${1##*/}
@@ -122,9 +122,8 @@ vm_write_base()
 		"$root/lib/modules/$vm_kver" 2>/dev/null || true
 }
 
-# vm_base: sets vm_base_dir to the cached, unpacked part of the guest that
-# depends on the kernel and on nothing of this project but init; base.cpio in it is
-# the packed form.
+# vm_base: makes and caches the base of the guest: busybox, init and the kernel's modules,
+# which rarely change.  Sets vm_base_dir to a directory with tree/ and its archive base.cpio.
 vm_base()
 {
 	local key tmp
@@ -150,7 +149,7 @@ vm_base()
 	exec {vm_lock}>&-
 }
 
-# vm_add_program ROOT FILE...: programs and their shared libraries.
+# vm_add_program ROOT FILE...: adds programs and their shared libraries.
 vm_add_program()
 {
 	local root=$1 lib
@@ -165,22 +164,20 @@ vm_add_program()
 	cp -L /lib64/ld-linux-x86-64.so.2 "$root/lib64/"
 }
 
-# The programs that meson built and that are of use in a guest.
+# vm_programs: prints the programs for the guest that meson built.
 vm_programs()
 {
 	local dir
 
-	for dir in runtime/tools examples tests/kmd tests/vm tests/backend/ccp/guest \
-		   tests/backend/hwpe/guest; do
-		[ ! -d "$vm_build/$dir" ] ||
-			find "$vm_build/$dir" -maxdepth 1 -type f -perm -100 \
-				! -name '*.so*'
-		[ ! -d "$vm_top/$dir" ] || [ "$dir" != tests/kmd ] ||
-			find "$vm_top/$dir" -maxdepth 1 -type f -perm -100
+	for dir in "$vm_build"/{runtime/tools,examples,tests/kmd,tests/vm,tests/backend/*/guest} \
+		"$vm_top/tests/kmd"; do
+		[ ! -d "$dir" ] ||
+			find "$dir" -maxdepth 1 -type f -perm -100 ! -name '*.so*'
 	done
 }
 
-# vm_find_module: sets vm_module, unless it is set, to cnnacc.ko or to nothing.
+# vm_find_module: sets vm_module, unless it is set, to the path of cnnacc.ko, '' if there is
+# none.
 vm_find_module()
 {
 	[ -z "$vm_module" ] || return 0
@@ -190,15 +187,15 @@ vm_find_module()
 	done
 }
 
-# vm_add_modules ROOT LOAD SHARE PARAMS: cnnacc.ko, an index that modprobe and libkmod
-# can read, and the list of modules to load.
+# vm_add_modules ROOT LOAD SHARE PARAMS: adds cnnacc.ko, the index for modprobe and libkmod,
+# and the list of modules that init loads.
 vm_add_modules()
 {
 	local root=$1 load=$2 share=$3 params=$4 dir file names=
 
 	dir=$root/lib/modules/$vm_kver
 	mkdir -p "$dir/kernel" "$root/cnnacc"
-	# A kernel that has all it needs built in has none.
+	# There may be no file: a kernel can have everything built in.
 	find "$vm_base_dir/tree/lib/modules/$vm_kver/kernel" -type f \
 		-exec ln -s -t "$dir/kernel" {} +
 	cp "$vm_base_dir/tree/lib/modules/$vm_kver"/modules.* "$dir/"
@@ -220,15 +217,15 @@ vm_add_modules()
 	find "$dir" -type l -delete
 }
 
-# vm_initramfs OUT ROOT: the cached base and then ROOT, which may add files.
+# vm_initramfs OUT ROOT: writes an initramfs of the cached base and ROOT.
 vm_initramfs()
 {
 	cp "$vm_base_dir/base.cpio" "$1"
 	vm_pack "$2" >>"$1" || vm_die "cannot pack the initramfs"
 }
 
-# vm_device_so: sets vm_so to the device for the distribution's QEMU, built
-# now if it is not up to date.
+# vm_device_so: sets vm_so to the device for the distribution's QEMU, and builds it if it is
+# out of date.
 vm_device_so()
 {
 	local log

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Devices that are broken, go away or sleep under the driver.
+"""Devices that are faulty, are removed or sleep while the driver uses them.
 
-CNNACC_ROUNDS: how often each kind of removal is done (default 3; 200 for a full run).
+CNNACC_ROUNDS: removals of each kind (default 3; 200 for a full run).
 """
 import os
 import re
@@ -15,29 +15,36 @@ import time
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, '..', 'lib')]
-from qmp import Failure, Qemu, complaints, prepare
+from qmp import Failure, Qemu, complaints, prepare, run_test
 from tap import Tap
 
 tap = Tap()
 work = tempfile.TemporaryDirectory(prefix='cnnacc-lifecycle.')
 ROUNDS = int(os.environ.get('CNNACC_ROUNDS', '3'))
 
-# Defect of the device: what the driver says, and what to look at.
-DEFECTS = {
+# The core of a device without cores=.
+CNNCTL = os.path.join(os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build')),
+                      'runtime', 'tools', 'cnnctl')
+CORE = re.search(r'core (\w+\.0):', subprocess.run(
+    [CNNCTL, 'info', '--device', 'sim'], capture_output=True, text=True, check=True).stdout)[1]
+
+# Each fault that a probe must detect, and what the driver's message must contain.
+PROBE_FAULTS = {
     'bar': 'BAR 0 has 32768 bytes, not 65536: check its assignment, pci=realloc',
     'msix': "no 2 MSI-X vectors: check pci=nomsi and the platform's MSI",
-    'magic': 'no cnnacc here: magic 0x0',
+    'magic': 'not a cnnacc device: magic 0x0',
     'version': 'hardware version 0x20000 not supported',
     'cores': '0 cores',
+    'name': 'core 0: bad discovery entry',
     'entry': 'core 0: bad discovery entry',
     'window': 'core 0: bad discovery entry',
     'reset': 'the device does not reset',
-    'register': 'self-test: global register INV_SEQ is 0xdead after a reset, not 0',
-    'scratch': 'self-test: register SCRATCH keeps 0x0 instead of 0x55555555',
-    'queue': 'ccp.0: the queue does not start',
+    'register': 'self-test: global register INV_SEQ is 0xdead after a reset, expected 0',
+    'scratch': 'self-test: register SCRATCH reads 0x0 after a write of 0x55555555',
+    'queue': f'{CORE}: the queue does not start',
     'irq': 'does not arrive: check MSI-X, pci=nomsi',
-    'dma-read': 'self-test: ccp.0 cannot read memory at',
-    'dma-write': 'self-test: ccp.0 cannot write memory at',
+    'dma-read': f'self-test: {CORE} cannot read memory at',
+    'dma-write': f'self-test: {CORE} cannot write memory at',
 }
 FIRST_SLOT = 8
 
@@ -53,47 +60,41 @@ def run(*args):
         return done.returncode, done.stdout, f.read()
 
 
-def check_defects():
-    """All broken devices in one guest, beside one that works."""
+def check_probe_faults():
+    """A device for each probe fault in one guest, beside a healthy one."""
     devices = ['--device', '']
-    for slot, defect in enumerate(DEFECTS, FIRST_SLOT):
-        devices += ['--device', f'addr={slot:#x},probe-fault={defect}']
+    for slot, fault in enumerate(PROBE_FAULTS, FIRST_SLOT):
+        devices += ['--device', f'addr={slot:#x},probe-fault={fault}']
     status, out, log = run(*devices, '--', 'sh', '-c',
                            'ls /sys/class/accel; kmd_smoke; for i in $(seq 600); do '
                            'rmmod cnnacc && break; sleep 0.2; done; dmesg -c >/dev/null; '
                            'modprobe cnnacc; dmesg | grep -c "error -"; ls /sys/class/accel')
-    tap.ok(status == 0 and 'not ok' not in out, 'a device works beside broken ones')
-    tap.equal(out.split().count('accel0'), 2, 'and is the only one, also after a reload')
-    for slot, (defect, message) in enumerate(DEFECTS.items(), FIRST_SLOT):
+    tap.ok(status == 0 and 'not ok' not in out, 'a device works beside faulty ones')
+    tap.equal(out.split().count('accel0'), 2,
+              'only the healthy device is accepted, also after a reload')
+    for slot, (fault, message) in enumerate(PROBE_FAULTS.items(), FIRST_SLOT):
         lines = [line for line in log.splitlines()
                  if f'cnnacc 0000:00:{slot:02x}.0: ' in line and message in line]
-        tap.ok(lines, f'defect {defect}: the driver says what to look at')
+        tap.ok(lines, f'probe-fault={fault}: the driver names the cause')
 
 
 def check_no_msi():
     status, _, log = run('--append', 'pci=nomsi', '--', 'sh', '-c', '! ls /sys/class/accel/accel0')
-    tap.ok(status == 0 and DEFECTS['msix'] in log, 'without MSI the driver says so')
+    tap.ok(status == 0 and PROBE_FAULTS['msix'] in log, 'without MSI the driver names the cause')
 
 
 def start(name, script, *args):
-    """A guest with a monitor; returns it and a function that reads its output."""
+    """Starts a guest with a monitor."""
     path = os.path.join(work.name, name)
     os.makedirs(path)
     qemu = Qemu(prepare(path, '--memory', '512', *args, '--', 'sh', '-c', script), path)
-
-    def output():
-        try:
-            with open(os.path.join(path, 'out'), errors='replace') as f:
-                return f.read()
-        except FileNotFoundError:
-            return ''
-    return qemu, output
+    return qemu
 
 
-def finish(qemu, output, name, plans):
-    """So many programs came to their plan, none failed, and the kernel did not complain."""
-    path = os.path.dirname(qemu.errors)
-    lines = output().splitlines() + complaints(path).splitlines()
+def finish(qemu, name, plans):
+    """Checks that `plans` programs completed, none failed, and the kernel did not complain."""
+    path = qemu.directory
+    lines = qemu.output().splitlines() + complaints(path).splitlines()
     with open(os.path.join(path, 'console'), errors='replace') as f:
         lines += [line for line in f if 'DMAR: [DMA' in line]
     bad = [line for line in lines if not re.match(r'(ok|#|1\.\.[1-9]|done|the end)', line)]
@@ -101,8 +102,8 @@ def finish(qemu, output, name, plans):
     tap.equal((bad, sum(line.startswith('1..') for line in lines)), ([], plans), name)
 
 
-# A serial line wakes the machine up from idle: q35's clock cannot, and not every kernel has a
-# keyboard.  The log says where a machine stands that does not come back.
+# Input on a serial line wakes the machine from suspend-to-idle: q35's real-time clock cannot, and
+# not every kernel supports a keyboard.  The log shows where a machine stopped that does not resume.
 SLEEP = r'''
 echo 8 >/proc/sys/kernel/printk
 echo 1 >/sys/power/pm_print_times
@@ -117,40 +118,40 @@ echo the end
 
 
 def check_sleep():
-    """Suspend to idle and S3 with jobs queued; the machine is woken up from outside.
+    """Suspend to idle and S3 with jobs queued; the host wakes the machine.
 
-    One of some hundred machines has been seen not to come back from S3, as one of some hundred does
-    not boot (tests/vm/run): to freeze tasks the kernel patches itself.  Then a second one has to,
-    unless the first stands in the driver.
+    About one machine in some hundreds does not resume from S3, for the same reason as one in some
+    hundreds does not boot (tests/vm/run): the kernel patches code to freeze tasks.  In that case a
+    second machine must resume.  A machine that stopped inside the driver is always a failure.
     """
-    for name in ('sleep', 'sleep once more'):
+    for name in ('sleep', 'sleep again'):
         try:
             return sleep(name)
         except Failure as e:
-            told = '\n# '.join([str(e), *processors()])
-            if name != 'sleep' or not stands_elsewhere(name):
-                raise Failure(told) from e
-            print('\n# '.join([f'# {told}', *tail(name, 'console').splitlines()]))
+            details = '\n# '.join([str(e), *processors()])
+            if name != 'sleep' or not stopped_outside_driver(name):
+                raise Failure(details) from e
+            print('\n# '.join([f'# {details}', *tail(name, 'console').splitlines()]))
 
 
 def sleep(name):
-    """The host may keep a job of seconds from progress for longer than the watchdog waits."""
+    """One machine.  watchdog_ms is long because a busy host may stall a job for seconds."""
     path = os.path.join(work.name, name + '.line')
-    qemu, output = start(name, SLEEP, '--append', 'no_console_suspend nokaslr',
+    qemu = start(name, SLEEP, '--append', 'no_console_suspend nokaslr',
                          '--module-param', 'watchdog_ms=30000', '--qemu-arg', '-chardev',
                          '--qemu-arg', f'socket,id=line,path={path},server=on,wait=off',
                          '--qemu-arg', '-device', '--qemu-arg', 'isa-serial,chardev=line')
     with socket.socket(socket.AF_UNIX) as line:
         line.connect(path)
-        qemu.until('start', lambda: 'goes to sleep' in output())
-        qemu.until('the end', lambda: not wake(qemu, line) and '\nthe end' in output())
-    # QEMU may not power off after S3.
+        qemu.until('start', lambda: 'goes to sleep' in qemu.output())
+        qemu.until('the end', lambda: not wake(qemu, line) and '\nthe end' in qemu.output())
+    # QEMU may fail to power off after S3.
     qemu.kill()
-    finish(qemu, output, 'suspend to idle and to RAM with jobs queued', 2)
+    finish(qemu, 'suspend to idle and to RAM with jobs queued', 2)
 
 
-def stands_elsewhere(name):
-    """Did the machine begin to sleep, and not come back, outside of the driver's callbacks?"""
+def stopped_outside_driver(name):
+    """True if the machine did not resume and stopped outside of the driver's callbacks."""
     with open(os.path.join(work.name, name, 'console'), errors='replace') as f:
         log = f.read()
     ours = re.findall(r'cnnacc \S+: PM: (calling|\w+ returned)', log)
@@ -159,7 +160,7 @@ def stands_elsewhere(name):
 
 
 def processors():
-    """Where those of the last guest are: in the kernel, in its firmware, halted."""
+    """The instruction pointers of the last guest's CPUs."""
     qemu = Qemu.started[-1]
     if qemu.process.poll() is not None:
         return []
@@ -167,18 +168,18 @@ def processors():
 
 
 def wake(qemu, line):
-    """Wakes a machine that sleeps; returns whether it was in S3."""
+    """Wakes a sleeping machine; returns whether it was in S3."""
     sleeps = qemu.command('query-status')['status'] == 'suspended'
     if sleeps:
         qemu.command('system_wakeup')
     elif qemu.queue_state() is None and idle(qemu):
-        # The device sleeps with the machine, or for want of use: then a byte does no harm.
+        # If only the device is asleep, by runtime PM, the byte has no effect.
         line.send(b'\n')
     return sleeps
 
 
 def idle(qemu):
-    """Do all processors stand still for half a second?  On its way to sleep a machine does not."""
+    """True if all CPUs are halted for half a second, unlike those of a machine that suspends."""
     for _ in range(10):
         if 'HLT=0' in qemu.human('info registers -a'):
             return False
@@ -186,10 +187,10 @@ def idle(qemu):
     return True
 
 
-# Uses the device from all sides until it goes, again and again.  A node is there a moment before
-# it can be opened.
+# Uses the device in several ways until it is removed, ROUNDS times.  The device node appears a
+# moment before it can be opened.
 USERS = r'''
-# A loader that finds no device to open ends with 1.
+# kmd_lifecycle load ends with 1 if it finds no device.
 loader_ended()
 {
 	wait $1
@@ -210,33 +211,28 @@ done
 '''
 
 
-def present(qemu):
-    return any(entry['name'] == 'acc' for entry in
-               qemu.command('qom-list', path='/machine/peripheral'))
-
-
 def check_removal(name, pulled, *args):
-    """The device goes while everything of it is in use, and another comes.
+    """Removes the device while all parts of it are in use, and plugs another one.
 
-    It is unplugged, which the firmware announces to the guest; or it is pulled out: the slot
-    loses power, and its port tells the guest afterwards.
+    The firmware announces an unplug to the guest.  If the device is pulled out, the slot loses
+    power and its port tells the guest afterwards.
     """
     users = USERS.replace('ROUNDS', str(ROUNDS)).replace('HOW', 'pull' if pulled else '')
     if pulled:
         args += ('--qemu-arg', '-global',
                  '--qemu-arg', 'ICH9-LPC.acpi-pci-hotplug-with-bridge-support=off')
-    qemu, output = start(name, users, '--device', 'id=acc,bus=rp', '--qemu-arg', '-device',
+    qemu = start(name, users, '--device', 'id=acc,bus=rp', '--qemu-arg', '-device',
                          '--qemu-arg', 'pcie-root-port,id=rp,chassis=1,hotplug=on', *args)
     for n in range(1, ROUNDS + 1):
-        qemu.until('users', lambda: output().count('# holding') == n)
+        qemu.until('users', lambda: qemu.output().count('# holding') == n)
         if not pulled:
             qemu.command('device_del', id='acc')
-        qemu.until('unplug', lambda: not present(qemu))
-        qemu.until('end of the users', lambda: f'done {n}\n' in output())
+        qemu.until('unplug', lambda: not qemu.has_device('acc'))
+        qemu.until('end of the users', lambda: f'done {n}\n' in qemu.output())
         if n < ROUNDS:
             qemu.command('device_add', driver='cnnacc', id='acc', bus='rp')
-    tap.equal(qemu.wait(), 0, f'{name}: the guest comes to its end')
-    finish(qemu, output, f'{name}: {ROUNDS} times while it is in use', ROUNDS)
+    tap.equal(qemu.wait(), 0, f'{name}: the guest ends')
+    finish(qemu, f'{name}: {ROUNDS} times while it is in use', ROUNDS)
 
 
 IOMMU = ['--qemu-arg', '-device', '--qemu-arg', 'intel-iommu,intremap=on',
@@ -250,17 +246,16 @@ REMOVALS = [
 
 
 def attempt(name, check, *args):
-    """A check with guests of its own: whatever keeps it from its end fails it, not the others."""
+    """Runs a check with guests of its own.  An exception fails this check only."""
     try:
         check(*args)
     except (Failure, OSError, subprocess.SubprocessError) as e:
         tap.ok(False, f'{name}: {e}', '\n'.join(tail(name, file) for file in ('out', 'console')))
-    for emulator in Qemu.started:
-        emulator.kill()
+    Qemu.kill_all()
 
 
 def tail(name, file):
-    """The end of what a guest said."""
+    """The last lines of an output file of a guest."""
     try:
         with open(os.path.join(work.name, name, file), errors='replace') as f:
             return f'{file}:\n' + ''.join(f.readlines()[-14:])
@@ -269,7 +264,7 @@ def tail(name, file):
 
 
 def main():
-    attempt('defects', check_defects)
+    attempt('probe faults', check_probe_faults)
     attempt('no MSI', check_no_msi)
     attempt('sleep', check_sleep)
     for name, pulled, args in REMOVALS if ROUNDS > 10 else REMOVALS[:2]:
@@ -278,9 +273,4 @@ def main():
 
 
 if __name__ == '__main__':
-    try:
-        sys.exit(main())
-    finally:
-        for emulator in Qemu.started:
-            emulator.kill()
-        work.cleanup()
+    run_test(main, work)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Saves the guest in the middle of a convolution and goes on in a new process."""
+"""Saves a guest in the middle of a convolution and continues it in a new process."""
 import os
 import random
 import struct
@@ -10,7 +10,7 @@ import time
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from qmp import HERE, Failure, Qemu, prepare, until
+from qmp import HERE, Failure, Qemu, prepare, run_test, until
 sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
 from tap import Tap
 
@@ -23,17 +23,19 @@ MEMORY = '256'
 DRIVER_JOB = f'''
 rawjob {ITERATIONS} write /tmp
 echo started
-cnnctl exec --core ccp --program 0x5000=/tmp/program --load-ro 0x10000=/tmp/input \\
+cnnctl exec --core 0 --program 0x5000=/tmp/program --load-ro 0x10000=/tmp/input \\
 	--load-ro 0x40000=/tmp/weights --zero 0x20000:0x8000 --dump 0x20000:0x8000=/tmp/output \\
 	--timeout 600000
 echo status $?
 md5sum /tmp/output
 '''
 
-# The model's state: magic, version, size, checksum, then what is summed.
+# The model's state: magic, version, size, checksum, then the data that the checksum covers.
 STATE_MAGIC = b'CNNS'
 STATE_SUMMED = 24
-STATE_HEAD = 32 + 8 * 64
+# The head ends with the discovery entries of CM_MAX_CORES cores.
+STATE_ENTRIES, ENTRY, ENTRY_PARAM = 32, 128, 64
+STATE_HEAD = STATE_ENTRIES + 8 * ENTRY
 
 tap = Tap()
 work = tempfile.TemporaryDirectory(prefix='cnnacc-migrate.')
@@ -45,21 +47,13 @@ def directory(name):
     return path
 
 
-def output(path):
-    try:
-        with open(os.path.join(path, 'out')) as f:
-            return f.read()
-    except FileNotFoundError:
-        return ''
-
-
 def raw(path):
-    """A guest whose job knows no driver."""
+    """A guest that runs the job without the driver."""
     return prepare(path, '--no-module', '--memory', MEMORY, '--', 'rawjob', str(ITERATIONS))
 
 
 def driver(path):
-    """A guest that sends the same job through cnnacc.ko."""
+    """A guest that runs the same job through cnnacc.ko."""
     script = os.path.join(path, 'job')
     with open(script, 'w') as f:
         f.write(DRIVER_JOB)
@@ -68,19 +62,19 @@ def driver(path):
 
 
 def forget(path):
-    """Removes what a guest has said."""
+    """Removes the output of the guest that ran in this directory."""
     for stream in ('out', 'status'):
         if os.path.exists(os.path.join(path, stream)):
             os.unlink(os.path.join(path, stream))
 
 
 def start_job(guest, path):
-    """Boots a guest and stops it in the middle of its job: another one if that has ended already."""
+    """Boots a guest and stops it in the middle of its job; tries again if the job has ended."""
     for last in [False] * (TRIES - 1) + [True]:
         forget(path)
         qemu = Qemu(guest(path), path)
         try:
-            qemu.until('start of the job', lambda: 'started' in output(path))
+            qemu.until('start of the job', lambda: 'started' in qemu.output())
             qemu.until('running queue', lambda: qemu.queue_state() == RUNNING)
             time.sleep(0.3)
             qemu.command('stop')
@@ -97,11 +91,11 @@ def finish(qemu, path):
     if qemu.wait():
         raise Failure('QEMU failed: ' + qemu.messages())
     with open(os.path.join(path, 'status')) as f:
-        return f.read().strip() + '\n' + output(path)
+        return f.read().strip() + '\n' + qemu.output()
 
 
 def check_migration(guest, reference):
-    """To a file and from it; returns the file."""
+    """Migrates to a file and from it; returns the file."""
     name = guest.__name__
     path = directory(f'migrate-{name}')
     state = os.path.join(path, 'state')
@@ -120,7 +114,7 @@ def check_migration(guest, reference):
 
 
 def add_disk(qemu, path):
-    """A disk that no guest sees, to keep snapshots in."""
+    """Adds a disk for snapshots that is attached to no guest device."""
     if not os.path.exists(path):
         qemu.job('blockdev-create', options={'driver': 'file', 'filename': path, 'size': 0})
         qemu.command('blockdev-add', driver='file', **{'node-name': 'raw', 'filename': path})
@@ -140,7 +134,8 @@ def check_snapshot(guest, reference):
     qemu.job('snapshot-save', tag='middle', vmstate='disk', devices=['disk'])
     tap.equal(qemu.queue_state(), RUNNING, f'{name}: the job runs after savevm')
     qemu.command('cont')
-    tap.equal(finish(qemu, path), reference, f'{name}: same result after savevm in the same process')
+    tap.equal(finish(qemu, path), reference,
+              f'{name}: same result after savevm in the same process')
 
     forget(path)
     qemu = Qemu([*guest(path), '-S'], path)
@@ -148,7 +143,7 @@ def check_snapshot(guest, reference):
     qemu.job('snapshot-load', tag='middle', vmstate='disk', devices=['disk'])
     tap.equal(qemu.queue_state(), RUNNING, f'{name}: the job runs after loadvm')
     qemu.command('cont')
-    # What was printed before savevm went to the first process.
+    # The first process received what the guest printed before savevm.
     tap.equal(finish(qemu, path), reference.replace('started\n', ''),
               f'{name}: same result after loadvm in a new process')
 
@@ -176,7 +171,7 @@ def find_state(stream):
 
 
 def mutations(state):
-    """Damaged states: (name, bytes, whether it has to be refused)."""
+    """Damaged states: (name, bytes, whether it must be refused)."""
     rng = random.Random(1)
 
     def damaged(offset, value):
@@ -187,10 +182,10 @@ def mutations(state):
     yield 'magic', damaged(0, b'X'), True
     yield 'version', damaged(4, b'\xff'), True
     yield 'size', damaged(8, b'\xff'), True
-    yield 'build parameter', damaged(40 + 32, b'\xff\xff'), True
+    yield 'build parameter', damaged(STATE_ENTRIES + ENTRY_PARAM, b'\xff\xff'), True
     yield 'one bit of the data', damaged(len(state) // 2, bytes([state[len(state) // 2] ^ 1])), True
-    # With a good checksum every field has to be checked for itself; what is
-    # not refused runs.
+    # With a correct checksum, only the checks of single fields can refuse a state.  An accepted
+    # state runs.
     for n in range(MUTATIONS):
         data = bytearray(state)
         for _ in range(rng.choice((1, 1, 2, 8))):
@@ -229,17 +224,17 @@ def load(argv, stream, path):
 
 
 def check_mutations(state_file):
-    """Damaged states in a small machine that never booted."""
+    """Loads damaged states into a small machine that has not booted."""
     path = directory('mutate')
     with open(state_file, 'rb') as f:
         stream = f.read()
     start, length = find_state(stream)
     state = stream[start:start + length]
 
-    # The same emulator and device, and little else.
+    # The same emulator and device in a minimal machine.
     argv = raw(path)
-    argv = [*argv[:argv.index('-nodefaults')], '-nodefaults', '-no-user-config', '-display', 'none', '-M', 'q35',
-            '-m', '16', '-S', '-device', 'cnnacc']
+    argv = [*argv[:argv.index('-nodefaults')], '-nodefaults', '-no-user-config', '-display',
+            'none', '-M', 'q35', '-m', '16', '-S', '-device', 'cnnacc']
     qemu = Qemu(argv, path)
     qemu.save_to(os.path.join(path, 'empty'))
     qemu.quit()
@@ -281,7 +276,7 @@ def main():
         path = directory(f'reference-{guest.__name__}')
         reference = finish(Qemu(guest(path), path), path)
         tap.ok(reference.startswith('0\n') and good in reference,
-               f'{guest.__name__}: a job that nobody disturbs')
+               f'{guest.__name__}: an uninterrupted job')
         state = check_migration(guest, reference)
         check_snapshot(guest, reference)
     check_mutations(state)
@@ -289,9 +284,4 @@ def main():
 
 
 if __name__ == '__main__':
-    try:
-        sys.exit(main())
-    finally:
-        for emulator in Qemu.started:
-            emulator.kill()
-        work.cleanup()
+    run_test(main, work)

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# The device in the distribution's own QEMU: what loads, and what is refused.
+# Loading the device into the distribution's QEMU: what is accepted and what is refused.
 set -u
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -15,7 +15,7 @@ vm_device_so
 version=$(qemu-system-x86_64 --version | sed -n 's/.*version \([0-9.]*\).*/\1/p')
 device=${vm_so%.so}-$version.so
 
-# preloaded SO ARG...: QEMU's output and status; a machine that ends at once.
+# preloaded SO ARG...: runs QEMU with SO preloaded; sets status, writes its output to $work/out.
 preloaded()
 {
 	local so=$1
@@ -28,7 +28,7 @@ preloaded()
 	grep cnnacc "$work/out" | sed 's/^/# /'
 }
 
-# refused NAME PATTERN: the last run ended with status 1 and such a message.
+# refused NAME PATTERN: the last run ended with status 1 and a message that matches.
 refused()
 {
 	is "$1: status" $status 1
@@ -38,20 +38,20 @@ refused()
 preloaded "$vm_so" -device help
 ok "QEMU lists the device" grep -q '"cnnacc", bus PCI' "$work/out"
 
-preloaded "$vm_so" -M q35 -device cnnacc,cores=toaster
-refused "unknown core" toaster
+preloaded "$vm_so" -M q35 -device cnnacc,cores=no-such-core
+refused "unknown core" no-such-core
 preloaded "$vm_so" -M q35 -device cnnacc,cores=ccp:lob=100000
 refused "core parameter out of range" lob
 preloaded "$vm_so" -M q35 -device cnnacc,clock-hz=fast
 refused "bad clock" clock-hz
 preloaded "$vm_so" -M q35 -device cnnacc,threads=65
 refused "too many threads" threads
-for modes in '' hang+ +hang hang++reset hang+none none+hang none+none kindness; do
+for modes in '' hang+ +hang hang++reset hang+none none+hang none+none no-such-mode; do
 	preloaded "$vm_so" -M q35 -device "cnnacc,fault-injection=$modes"
 	refused "fault-injection=$modes" "fault-injection: .*'${modes:-+}'"
 done
-preloaded "$vm_so" -M q35 -device cnnacc,toast=1
-refused "unknown property" toast
+preloaded "$vm_so" -M q35 -device cnnacc,no-such-property=1
+refused "unknown property" no-such-property
 
 mkdir "$work/other"
 cp "$vm_so" "$work/other/cnnacc-qemu.so"
@@ -59,7 +59,7 @@ cp "$device" "$work/other/cnnacc-qemu-99.1.0.so"
 preloaded "$work/other/cnnacc-qemu.so" -M q35
 refused "device for another version only" "QEMU $version"
 
-# What a build for a QEMU 7.2 before 7.2.6 would be: a smaller DeviceState.
+# A device built for a QEMU 7.2 before 7.2.6, which has a smaller DeviceState.
 headers=$("$vm_top/scripts/fetch-qemu-headers")
 cp -rs "$headers" "$work/headers"
 for file in cflags version src/include/hw/qdev-core.h; do
@@ -73,9 +73,9 @@ ok "device for other structures: built" env CNNACC_QEMU_HEADERS="$work/headers" 
 preloaded "$work/small/cnnacc-qemu.so" -M q35 -device cnnacc
 refused "device for other structures" "built for QEMU"
 
-is "another program is left alone" \
+is "a program other than QEMU is not affected" \
 	"$(LD_PRELOAD=$vm_so sh -c 'echo fine; env | grep LD_PRELOAD')" fine
-# QEMU would go on waiting for a machine's state.
+# The child ends QEMU, which would wait for the incoming state otherwise.
 preloaded "$vm_so" -M q35 -device cnnacc -incoming "exec:env >$work/env; kill \$PPID"
 ok "a child of QEMU is started" grep -q PATH= "$work/env"
 ok "a child of QEMU does not inherit the library" \

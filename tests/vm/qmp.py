@@ -5,15 +5,16 @@ import os
 import re
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-LIMIT = 300  # seconds any one step may take in which a guest says nothing
+LIMIT = 300  # seconds that a step may take without output from the guest
 
 
 def keep_counts(directory):
-    """Keeps which lines of the driver ran, as tests/vm/run does."""
+    """Unpacks gcov's counters to a new directory, as tests/vm/run does."""
     counts, to = os.path.join(directory, 'counts'), os.environ.get('CNNACC_COVERAGE')
     if to and os.path.exists(counts) and os.path.getsize(counts):
         to = tempfile.mkdtemp(prefix=os.path.basename(to) + '.', dir=os.path.dirname(to))
@@ -21,7 +22,7 @@ def keep_counts(directory):
 
 
 class Failure(Exception):
-    """Something did not happen as it must."""
+    """A step of the test failed."""
 
 
 def prepare(directory, *args):
@@ -31,15 +32,15 @@ def prepare(directory, *args):
         return [arg.decode() for arg in f.read().split(b'\0')[:-1]]
 
 
-# The port driver of 6.12 takes its lock again under the one of removals, whatever the device,
-# which lockdep reports once.
+# Linux 6.12's PCIe hot-plug driver nests its own lock in the lock of removals, for any device.
+# lockdep reports that once.  A report that involves cnnacc is not ignored.
 PCIEHP_REPORT = re.compile(r'^.*WARNING: possible circular locking .*\n(?:.*\n){3}'
                            r'.*&ctrl->reset_lock.*pciehp_unconfigure_device(?:.*\n)*?'
                            r'.*</TASK>', re.M)
 
 
 def complaints(directory):
-    """What the guest's kernel printed that a healthy one does not; with its context."""
+    """Messages of the guest's kernel that a healthy one never prints, with context."""
     text = ''
     for name in ('console', 'dmesg'):
         path = os.path.join(directory, name)
@@ -53,7 +54,7 @@ def complaints(directory):
 
 
 def until(what, condition, progress=lambda: None):
-    """Waits for a condition to hold and returns its value; progress begins the limit anew."""
+    """Waits until condition() is true; returns its value.  Progress restarts the time limit."""
     seen, end = progress(), time.monotonic() + LIMIT
     while time.monotonic() < end:
         value = condition()
@@ -72,6 +73,7 @@ class Qemu:
 
     def __init__(self, argv, directory):
         path = os.path.join(directory, 'qmp')
+        self.directory = directory
         self.errors = os.path.join(directory, 'qemu.log')
         listener = socket.socket(socket.AF_UNIX)
         if os.path.exists(path):
@@ -91,7 +93,7 @@ class Qemu:
             self.command('qmp_capabilities')
 
     def accept(self, listener):
-        """Takes the monitor's connection, or notes that there will be none."""
+        """Accepts the monitor's connection.  True also if QEMU has ended and will not connect."""
         try:
             connection = listener.accept()[0]
         except TimeoutError:
@@ -114,7 +116,7 @@ class Qemu:
                 return message
 
     def until(self, what, condition):
-        """Waits for a condition to hold while QEMU lives."""
+        """Waits until condition() is true; fails if QEMU ends."""
         def condition_or_end():
             if self.process.poll() is not None:
                 raise Failure(f'{what}: QEMU has ended: {self.messages()}')
@@ -122,9 +124,8 @@ class Qemu:
         return until(what, condition_or_end, self.progress)
 
     def progress(self):
-        """How much the guest has said."""
-        directory = os.path.dirname(self.errors)
-        paths = [os.path.join(directory, name) for name in ('out', 'err', 'console', 'counts')]
+        """Sizes of the guest's output files."""
+        paths = [os.path.join(self.directory, name) for name in ('out', 'err', 'console', 'counts')]
         return [os.path.getsize(path) for path in paths if os.path.exists(path)]
 
     def command(self, execute, **arguments):
@@ -140,7 +141,7 @@ class Qemu:
         return self.command('human-monitor-command', **{'command-line': line})
 
     def job(self, execute, **arguments):
-        """Runs a monitor command that is a job, to its end."""
+        """Runs a monitor command that starts a job, and waits for the job."""
         self.command(execute, **{'job-id': 'job', **arguments})
         until(execute, lambda: self.job_state()['status'] == 'concluded')
         error = self.job_state().get('error')
@@ -152,19 +153,19 @@ class Qemu:
         return self.command('query-jobs')[0]
 
     def register(self, offset):
-        """A 32-bit register of the first cnnacc device; all ones if nothing answers there."""
+        """A 32-bit register of the first cnnacc device; all ones if the BAR cannot be read."""
         for bus in self.command('query-pci'):
             for dev in bus['devices']:
                 if (dev['id']['vendor'], dev['id']['device']) == (0x1234, 0xcacc):
-                    # -1 is that of a BAR which is not decoded, as after the reset of S3.
+                    # The address is -1 while the BAR is not decoded, for example after S3.
                     base = dev['regions'][0]['address']
-                    said = self.human(f'xp /1xw {base + offset:#x}') if base >= 0 else ''
-                    value = re.search(r': (0x\w+)', said)
+                    text = self.human(f'xp /1xw {base + offset:#x}') if base >= 0 else ''
+                    value = re.search(r': (0x\w+)', text)
                     return int(value[1], 0) if value else 0xffffffff
         raise Failure('QEMU shows no cnnacc device')
 
     def queue_state(self):
-        """State of the first core's queue; None while the device sleeps."""
+        """State of the first core's queue; None while the device is asleep."""
         window = self.register(0x1010)
         return None if window == 0xffffffff else self.register(window + 0x2c)
 
@@ -185,13 +186,13 @@ class Qemu:
             return f.read().strip()
 
     def wait(self):
-        """Waits for QEMU's end; returns its status, negative for a signal."""
+        """Waits until QEMU ends; returns its exit status, negative for a signal."""
         until('end of QEMU', lambda: self.process.poll() is not None, self.progress)
-        keep_counts(os.path.dirname(self.errors))
+        keep_counts(self.directory)
         return self.process.returncode
 
     def quit(self):
-        """Ends QEMU; returns its status."""
+        """Tells QEMU to quit; returns its exit status."""
         try:
             self.stream.write('{"execute": "quit"}\n')
             self.stream.flush()
@@ -199,7 +200,35 @@ class Qemu:
             pass
         return self.wait()
 
+    def output(self):
+        """What the guest's command has printed so far."""
+        try:
+            with open(os.path.join(self.directory, 'out'), errors='replace') as f:
+                return f.read()
+        except FileNotFoundError:
+            return ''
+
+    def has_device(self, name):
+        """Whether a device with this id is plugged."""
+        return any(entry['name'] == name for entry in
+                   self.command('qom-list', path='/machine/peripheral'))
+
     def kill(self):
         if self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+
+    @classmethod
+    def kill_all(cls):
+        for qemu in cls.started:
+            qemu.kill()
+
+
+def run_test(main, work=None):
+    """Exits with the status of main(), without leaving an emulator or the directory work behind."""
+    try:
+        sys.exit(main())
+    finally:
+        Qemu.kill_all()
+        if work:
+            work.cleanup()

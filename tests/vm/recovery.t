@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# Jobs that stand still, hang, fault or are illegal beside a process that runs a network: the
-# process notices nothing but a delay; the driver's coredump stops at the same place when it is
-# run again here.  CNNACC_RECOVERY_COUNT: times each (5).
+# Jobs that stall, hang, fault or are illegal, beside a process that runs a network.  The process
+# may only be delayed.  A replay of the driver's coredump must stop at the same instruction.
+# CNNACC_RECOVERY_COUNT: jobs of each kind (5).
 . "$(dirname "$0")/../lib/tap.sh"
 
 work=$(mktemp -d)
@@ -11,8 +11,11 @@ trap 'rm -rf "$work"' EXIT
 count=${CNNACC_RECOVERY_COUNT:-5}
 kinds="still hang fault illegal far split limit"
 cnnctl=$build/runtime/tools/cnnctl
+# Not the default build: a replay must build the same core.
+cores=cores=ccp:job-cycles-max=100000000000:data-bank=65536:weight-bank=32768:lob=64
 cp "$build/tests/unit/rt/digits.onnx" "$work/"
-"$build/runtime/tools/cnnrun" "$work/digits.onnx" --device sim --output "0=$work/sim.npy" \
+"$build/runtime/tools/cnnrun" "$work/digits.onnx" --device "sim:$cores" \
+	--output "0=$work/sim.npy" \
 	>"$work/sim.log" 2>&1
 tap_ok "the network's answer in process"
 
@@ -34,7 +37,7 @@ kmd_guilty $count >guilty 2>&1
 echo \$? >guilty.rc
 echo >/tmp/stop
 until [ -e /tmp/stopped ]; do sleep 0.1; done
-# A dump that was taken is in the way of the next, for a second or until it is fetched.
+# The next dump is lost while this one is pending: for a second, or until it is fetched.
 fetch()
 {
 	for try in \$(seq 600); do
@@ -51,7 +54,7 @@ for kind in $kinds; do
 	kmd_guilty 1 \$kind >\$kind.log 2>&1
 	fetch \$kind.core
 done
-# The last users may be a moment away from being gone.
+# The last users may take a moment to close the device.
 for try in \$(seq 600); do
 	rmmod cnnacc && break
 	sleep 0.1
@@ -60,43 +63,46 @@ modprobe cnnacc && cat /sys/module/cnnacc/parameters/watchdog_ms >defaults &&
 	kmd_guilty $(((count + 2) / 3)) still >>defaults 2>&1
 echo \$? >>defaults
 END
-# A program without end must not come to its cycle limit while the host keeps the driver waiting,
-# nor the watchdog look twice while it keeps the device waiting.
+# On a busy host an endless program must not reach its cycle limit while the driver waits for the
+# CPU, and the watchdog must not expire while the device does.
 "$top/tests/vm/run" --timeout $((900 + 9 * count)) --module-param watchdog_ms=1000 --share "$work" \
-	--device cores=ccp:job-cycles-max=100000000000 -- sh /mnt/guest >"$work/log" 2>&1
+	--device "$cores" -- sh /mnt/guest >"$work/log" 2>&1
 tap_ok "the guest ran and the kernel did not complain"
 sed 's/^/# /' "$work/log"
 grep '^#' "$work/guilty"
-tap_run "guilty programs, $count times each" sh -c "cat $work/guilty; [ \"\$(cat $work/guilty.rc)\" = 0 ]"
-tap_run "a core that stands still, with the default parameters" sh -c \
+tap_run "guilty programs, $count times each" sh -c \
+	"cat $work/guilty; [ \"\$(cat $work/guilty.rc)\" = 0 ]"
+tap_run "a core that stalls, with the default parameters" sh -c \
 	"cat $work/defaults; [ \"\$(sed -n '1p;\$p' $work/defaults | xargs)\" = '1500 0' ]"
 grep '^#' "$work/defaults"
-tap_run "every answer of the innocent process is right" sh -c \
+tap_run "every result of the innocent process is right" sh -c \
 	"cat $work/innocent.log; [ \"\$(cat $work/innocent)\" -gt 0 ]"
 echo "# $(cat "$work/innocent") runs of the network meanwhile"
 
-# said KIND TEXT: the coredump says so.
-said()
+# dumped KIND TEXT: the text of the coredump contains TEXT.
+dumped()
 {
 	"$cnnctl" core "$work/$1.core" >"$work/text" && grep -qF -- "$2" "$work/text" && return
 	cat "$work/text"
 	return 1
 }
-tap_run "coredump of a core that stands still" said still \
+tap_run "coredump of a core that stalls" dumped still \
 	"ended: HANG, and no answer to an abort"
-tap_run "coredump of a hang" said hang "ended: HANG at instruction 1"
-tap_run "coredump of a fault" said fault \
+tap_run "coredump of a hang" dumped hang "ended: HANG at instruction 1"
+tap_run "coredump of a fault" dumped fault \
 	"ended: MMU_FAULT (E_DMA) at instruction 3: read of VA 0x50000040: nothing is mapped there"
-tap_run "with the table walk" said fault "walk of VA 0x50000040"
-tap_run "the mappings" said fault "0xf0000000..0xf0000fff --x"
-tap_run "and the registers" said fault "STATUS         00020014"
-tap_run "coredump of an illegal program" said illegal \
+tap_run "coredump of a fault has the table walk" dumped fault "walk of VA 0x50000040"
+tap_run "coredump of a fault has the mappings" dumped fault "0xf0000000..0xf0000fff --x"
+tap_run "coredump of a fault has the registers" dumped fault "STATUS         00020014"
+tap_run "coredump of an illegal program" dumped illegal \
 	"ended: BAD_PROGRAM (E_ILLEGAL) at instruction 2"
-tap_run "with the instruction" said illegal ">     2: f0000000"
-tap_run "also where there is more program than a dump has" said far ">     2: f0000000"
-tap_run "and where a program lies in two mappings" said split ">    20: f0000000"
-tap_run "coredump of an endless program" said limit "ended: TIME_LIMIT at instruction 1"
-# pending KIND COUNT: so many packets were in the ring, the last of them of the job behind.
+tap_run "coredump of an illegal program has the instruction" dumped illegal \
+	">     2: f0000000  unknown operation 15"
+tap_run "coredump of a program longer than the dump has the instruction" \
+	dumped far ">     2: f0000000"
+tap_run "coredump of a program in two mappings has the instruction" dumped split ">    20: f0000000"
+tap_run "coredump of an endless program" dumped limit "ended: TIME_LIMIT at instruction 1"
+# pending KIND COUNT: COUNT packets were in the ring, the last one of the next job.
 pending()
 {
 	"$cnnctl" core "$work/$1.core" >"$work/text" || return
@@ -107,9 +113,9 @@ pending()
 	cat "$work/text"
 	return 1
 }
-tap_run "the queue of a core that stands still: its packet and the next" pending still 2
-tap_run "the queue of a hang, which an abort ended: the next packet" pending hang 1
-# json_too KIND: the JSON has what the text has, line by line.
+tap_run "the queue of a core that stalls: its packet and the next" pending still 2
+tap_run "the queue of a hang that an abort ended: the next packet" pending hang 1
+# json_too KIND: the JSON form has the same entries as the text.
 json_too()
 {
 	"$cnnctl" core "$work/$1.core" >"$work/text" &&
@@ -132,26 +138,27 @@ assert core['status']['text'] in open(sys.argv[1]).read()
 END
 }
 for kind in $kinds; do
-	tap_run "$kind: as JSON" json_too "$kind"
+	tap_run "$kind: the JSON form has the same entries" json_too "$kind"
 	[ "$kind" = still ] ||
-		tap_run "$kind: stops at the same place when run again" \
+		tap_run "$kind: the replay stops at the same instruction" \
 			"$cnnctl" replay "$work/$kind.core"
 done
-tap_run "what stood still ends when it is run again: it was the device" sh -c \
+tap_run "the replay of a stalled job ends: the device was the cause" sh -c \
 	"$cnnctl replay $work/still.core >$work/text; [ \$? -eq 4 ] && cat $work/text &&
 	grep -q '^recorded: HANG' $work/text && grep -q '^replayed: OK' $work/text"
 
-# Jobs of seconds are beside the watchdog's point, those without an owner are not.
+# The watchdog must not end kmd_bystander's jobs, which take seconds, but must be quick to notice
+# jobs without an owner.
 cat >"$work/beside" <<'END'
 kmd_bystander || exit
 until rmmod cnnacc; do sleep 0.1; done
 modprobe cnnacc watchdog_ms=400 && kmd_guilty 2 orphans
 END
-tap_run "a reset of the device, a job on another core, and jobs whose owner is gone" \
+tap_run "a device reset beside a job on another core, and jobs of killed processes" \
 	"$top/tests/vm/run" --timeout 900 --module-param watchdog_ms=10000 --share "$work" \
 	--device cores=ccp+ccp:job-cycles-max=1000000000000,fault-injection=reset -- sh /mnt/beside
 
-# changed OFFSET: the fault's dump with another byte there is run again.
+# changed OFFSET: a replay of the fault's dump with another byte there reports a difference.
 changed()
 {
 	cp "$work/fault.core" "$work/changed.core"
@@ -160,8 +167,8 @@ changed()
 	[ $? -eq 4 ]
 }
 # Header, section head; then the record's pc and fault address in struct cnnacc_dump_job.
-tap_run "another instruction is not the same" changed $((24 + 24 + 184 + 20))
-tap_run "another address is not the same" changed $((24 + 24 + 184 + 32))
+tap_run "a replay notices another program counter" changed $((24 + 24 + 248 + 20))
+tap_run "a replay notices another fault address" changed $((24 + 24 + 248 + 32))
 tap_run "a dump cut short is refused" sh -c \
 	"head -c 5000 $work/fault.core >$work/cut && ! $cnnctl core $work/cut"
 tap_done

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# tests/vm/run keeps what it promises about output, status and limits.
+# tests/vm/run: output, exit status and limits.
 set -u
 
 here=$(dirname "$0")
@@ -24,7 +24,7 @@ all_bytes()
 	python3 -c 'import sys; sys.stdout.buffer.write(bytes(range(256)) * 4096)'
 }
 
-# One boot for everything about a command that ends well.
+# One boot for everything about a command that succeeds.
 mkdir "$work/share"
 all_bytes >"$work/share/bytes"
 cat >"$work/share/cmd" <<'EOF'
@@ -35,9 +35,9 @@ printf '%s\n' "$@" >/mnt/args
 id -u >/mnt/uid
 EOF
 guest --share "$work/share" -- sh /mnt/cmd 'a  b' "c'd" '' $'e\tf$g'
-is "status of a command that ends well" $status 0
-ok "stdout is not changed by a byte" cmp "$work/out" "$work/share/bytes"
-is "stderr is apart" "$(cat "$work/err")" "some error
+is "status of a command that succeeds" $status 0
+ok "stdout arrives unchanged" cmp "$work/out" "$work/share/bytes"
+is "stderr is separate" "$(cat "$work/err")" "some error
 via dev"
 is "arguments arrive unchanged" "$(cat "$work/share/args")" \
 	"$(printf '%s\n' 'a  b' "c'd" '' $'e\tf$g')"
@@ -51,11 +51,11 @@ ok "the kernel's log is kept" grep -q 'Linux version' "$log"
 
 guest --append 'rdinit=/none root=/none' -- true
 is "status of a kernel that panics" $status 123
-is "one that dies before process 1 gets one more try" \
-	"$(grep -c 'once more' "$work/err")" 1
+is "a kernel that dies before process 1 is booted once more" \
+	"$(grep -c 'booting again' "$work/err")" 1
 
 guest -- no-such-command
-is "status of a command that is not there" $status 127
+is "status of a command that does not exist" $status 127
 
 start=$SECONDS
 guest --timeout 8 -- sleep 1000
@@ -63,7 +63,7 @@ is "status after the time limit" $status 124
 ok "the time limit holds" [ $((SECONDS - start)) -lt 250 ]
 
 guest --timeout 0 -- true
-is "no time limit at all is refused" $status 125
+is "a time limit of 0 is refused" $status 125
 
 guest -- sh -c 'echo "<4>WARNING: CPU: 0 PID: 1 at made/up.c:1" >/dev/kmsg; echo end'
 is "status after a kernel warning" $status 123
@@ -80,8 +80,8 @@ is "status without a kernel" $status 125
 
 start=$SECONDS
 "$here/run" --device none --no-module -- yes 2>/dev/null | head -c 3 >"$work/out"
-is "output up to where the reader stops" "$(cat "$work/out")" "y
+is "the reader gets the output that it reads" "$(cat "$work/out")" "y
 y"
-ok "a reader that stops stops the guest" [ $((SECONDS - start)) -lt 250 ]
+ok "the guest is stopped when its reader stops" [ $((SECONDS - start)) -lt 250 ]
 
 tap_done

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 #
-# libcnnrt on the kernel driver: its own tests, the examples, compiled networks, and what a user is told when the
-# module is not loaded or the device may not be opened.
+# libcnnrt on the kernel driver: its own tests, the examples, compiled networks, and the messages
+# when the module is not loaded or the user may not open the device.
 . "$(dirname "$0")/../lib/tap.sh"
 
 work=$(mktemp -d)
@@ -33,20 +33,20 @@ for e in simple async dmabuf; do
 	run $e example-$e model.onnx
 done
 run selftest cnnctl selftest
-# A network that keeps the device busy, and who sees what of it.
+# Networks of root and of a user keep the device busy; cnnctl top and stats show each user's share.
 cnnrun mixed.onnx --repeat 100000 >/dev/null 2>&1 &
 busy=$!
 chmod 666 /dev/accel/accel0
 cp mixed.onnx /tmp/
 su -s /bin/sh nobody -c 'cnnrun /tmp/mixed.onnx --repeat 100000' >/dev/null 2>&1 &
-# A busy host may let none of them work for a while.
+# On a busy host both may get no CPU time for a while.
 for try in $(seq 300); do
 	run topjson cnnctl top --once --interval 500 --json
 	[ "$(grep -o '"macs": [1-9]' topjson.out | wc -l)" -lt 2 ] ||
 		sed 's/"clients".*//' topjson.out | grep -q '"load": 0,' || break
 done
 run top cnnctl top --once --interval 500
-# It ends when nobody reads any more.
+# cnnctl top must end when its reader has closed the pipe.
 cnnctl top --interval 50 --json 2>/dev/null | head -n 3 >toplines.out
 su -s /bin/sh nobody -c 'cnnctl top --once --interval 200' >usertop.out 2>&1
 echo $? >usertop.rc
@@ -69,7 +69,7 @@ nobody()
 {
 	su -s /bin/sh nobody -c "$1"
 }
-# The rule that make install installs, under the udev of the distribution.
+# Apply the udev rule that make install installs.
 echo render:x:106:nobody >>/etc/group
 mkdir -p /lib/udev/rules.d /run/udev
 cp 60-cnnacc.rules /lib/udev/rules.d/
@@ -89,7 +89,7 @@ run user nobody "cnnctl selftest"
 run registers nobody "cnnctl regs"
 run registersjson nobody "cnnctl regs --json"
 run counters nobody "cnnctl stats"
-# Asleep, and asked again.
+# Statistics must survive the device's sleep (runtime PM).
 run statsbefore cnnctl stats
 for try in $(seq 600); do
 	cat /sys/class/accel/accel0/device/power/runtime_status >asleep.out
@@ -97,7 +97,7 @@ for try in $(seq 600); do
 	sleep 0.1
 done
 run statsafter cnnctl stats
-# The last users may be a moment away from being gone.
+# The last users may take a moment to close the device.
 for try in $(seq 600); do
 	rmmod cnnacc && break
 	sleep 0.1
@@ -110,15 +110,16 @@ run loads cnnctl selftest
 END
 "$top/tests/vm/run" --timeout 1200 --share "$work" --program "$build/tests/unit/rt/rt_api" \
 	--program "$build/tests/unit/rt/rt_exec" --program "$build/tests/unit/rt/rt_jobs" \
-	--program "$build/tests/unit/rt/rt_program" --program /bin/udevadm -- sh /mnt/guest >"$work/log" 2>&1
+	--program "$build/tests/unit/rt/rt_program" --program /bin/udevadm -- \
+	sh /mnt/guest >"$work/log" 2>&1
 tap_ok "the guest ran and the kernel did not complain"
 [ $tap_failed -eq 0 ] || sed 's/^/# /' "$work/log"
 
-# ended NAME STATUS [TEXT]: the command ended like that and said that.
+# ended NAME STATUS [TEXT]: the command ended with STATUS and printed TEXT.
 ended()
 {
 	[ "$(cat "$work/$1.rc")" = "$2" ] && grep -qF -- "${3:-}" "$work/$1.out" && return
-	echo "exit status $(cat "$work/$1.rc"), $2 wanted; said:"
+	echo "exit status $(cat "$work/$1.rc"), expected $2; output:"
 	cat "$work/$1.out"
 	return 1
 }
@@ -132,36 +133,36 @@ tap_run "devices, models, buffers" ended rt_api 0
 tap_run "raw programs" ended rt_exec 0
 tap_run "jobs, fences, bound buffers, resets" ended rt_jobs 0
 for example in simple async dmabuf; do
-	tap_run "example $example gives the answer of the in-process device" same_answer $example
+	tap_run "example $example gives the result of the in-process device" same_answer $example
 done
-tap_run "programs in files, layers compared" ended rt_program 0
-tap_run "a network compiled here runs there" ended compiled 0
-tap_run "and gives the same bytes" cmp "$work/vm.npy" "$work/sim.npy"
+tap_run "programs in files and comparison of layers" ended rt_program 0
+tap_run "a network compiled on the host runs in the guest" ended compiled 0
+tap_run "it gives the same bytes" cmp "$work/vm.npy" "$work/sim.npy"
 tap_run "every layer agrees" ended compare 0 "none beyond the bound"
-tap_run "what compiling needs to know of the device" test -s "$work/guest.caps"
-tap_run "compiling for it where it is not" "$cnnrun" --compile "$work/mixed.onnx" \
+tap_run "cnnctl writes the device's capabilities" test -s "$work/guest.caps"
+tap_run "a network is compiled with these capabilities" "$cnnrun" --compile "$work/mixed.onnx" \
 	-o "$work/caps.cnn" --device-caps "$work/guest.caps"
-tap_run "gives the same bytes too" cmp "$work/caps.cnn" "$work/mixed.cnn"
+tap_run "the program is the same" cmp "$work/caps.cnn" "$work/mixed.cnn"
 tap_run "selftest as root tests the registers too" ended selftest 0 "registers keep their values"
-tap_run "udev gives the node to a group" ended udev 0 "render 660"
-tap_run "whose members may use it" ended group 0
+tap_run "udev gives the node to group render" ended udev 0 "render 660"
+tap_run "a member of the group may use the device" ended group 0
 tap_run "a user without access is told what to do" ended unreadable 3 "may not open it"
 tap_run "a user with access needs no privilege" ended user 0
-# refused NAME: that, and nothing before.
+# refused NAME: the command printed the refusal only.
 refused()
 {
 	ended "$1" 1 "only the administrator" && [ "$(wc -l <"$work/$1.out")" = 1 ]
 }
 tap_run "registers are for the administrator" refused registers
-tap_run "as JSON too" refused registersjson
-tap_run "so are statistics" refused counters
+tap_run "registers as JSON are for the administrator" refused registersjson
+tap_run "statistics are for the administrator" refused counters
 counters_stay()
 {
 	ended statsbefore 0 "[core0.ccp]" && grep -q '^cycles  *[1-9]' "$work/statsbefore.out" &&
 		grep suspended "$work/asleep.out" &&
 		cmp "$work/statsbefore.out" "$work/statsafter.out"
 }
-tap_run "which a device that sleeps does not forget" counters_stay
+tap_run "statistics survive the device's sleep" counters_stay
 tap_run "top shows who uses the device" ended top 0 "cnnrun"
 two_clients()
 {
@@ -176,16 +177,16 @@ assert all(c['cores'][0]['macs'] > 0 for c in clients)
 assert all(c['memory_kib'] >= c['resident_kib'] > 0 for c in clients)
 END
 }
-tap_run "in numbers that fit" two_clients
+tap_run "top's numbers are consistent" two_clients
 three_objects()
 {
 	/usr/bin/python3 -c 'import json, sys
 looks = [json.loads(line) for line in sys.stdin]
 assert len(looks) == 3 and all(look["cores"] for look in looks)' <"$work/toplines.out"
 }
-tap_run "and an object per line" three_objects
-tap_run "a user sees what is his" ended usertop 0 "cnnrun"
-tap_run "and nothing else" [ "$(grep -c cnnrun "$work/usertop.out")" = 1 ]
+tap_run "top --json prints an object per line" three_objects
+tap_run "top shows a user his own processes" ended usertop 0 "cnnrun"
+tap_run "top shows a user no other process" [ "$(grep -c cnnrun "$work/usertop.out")" = 1 ]
 tap_run "stats shows contexts" ended stats 0 "of cnnrun"
 contexts()
 {
@@ -200,15 +201,15 @@ for key, name in (('macs', 'mac_useful'), ('read_bytes', 'mem_read_bytes')):
     assert used[0]['cores'][0][key] <= total[name], key
 END
 }
-tap_run "that have their part of the device's" contexts
+tap_run "the contexts' shares are within the device's statistics" contexts
 tap_run "reset of a core" grep -qx 0 "$work/resetcore.rc"
-tap_run "of one that is not there" ended nocore 2 "ccp.0"
-tap_run "of the device" grep -qx 0 "$work/resetdevice.rc"
-tap_run "not by anybody" ended userreset 1 "only the administrator"
-tap_run "a node without a driver" ended nodriver 3 "no driver behind the node"
-tap_run "top of a device in another process" ended simtop 2 "does not know"
-tap_run "without the module a user is told so" ended unloaded 3 "modprobe cnnacc"
-tap_run "cnnctl info says so too" ended info 3 "the module is not loaded"
-tap_run "a user cannot load it" ended refused 3
-tap_run "root can, when asked" ended loads 0
+tap_run "reset of a core that does not exist is refused" ended nocore 2 "ccp.0"
+tap_run "reset of the device" grep -qx 0 "$work/resetdevice.rc"
+tap_run "a user may not reset the device" ended userreset 1 "only the administrator"
+tap_run "a node without a driver" ended nodriver 3 "the node has no driver"
+tap_run "top of an in-process device is refused" ended simtop 2 "does not know"
+tap_run "without the module the message names modprobe" ended unloaded 3 "modprobe cnnacc"
+tap_run "cnnctl info reports that the module is not loaded" ended info 3 "the module is not loaded"
+tap_run "a user cannot load the module" ended refused 3
+tap_run "root can, with CNNRT_LOAD_MODULE=1" ended loads 0
 tap_done

@@ -38,17 +38,17 @@ while :; do :; done &
 load=$!
 rawjob "$work/loaded" "${lockstep[@]}"
 kill $load
-is "the same on a host that has something else to do" "$ns $(cat "$work/loaded")" \
+is "the same on a busy host" "$ns $(cat "$work/loaded")" \
 	"$want $(cat "$work/instant")"
 
 rawjob "$work/free" "${modelled[@]}"
-ok "without -icount the same result" cmp "$work/instant" "$work/free"
-ok "and $ns ns are at least $want" [ "$ns" -ge "$want" ]
+ok "timing=modelled without -icount gives the same result" cmp "$work/instant" "$work/free"
+ok "without -icount a job takes $ns ns, at least $want" [ "$ns" -ge "$want" ]
 
 "$here/run" --device timing=modelled -- cnnctl selftest >"$work/selftest" 2>&1
 is "the driver's self-test with timing=modelled" $? 0
 
 "$here/run" --no-module --device timing=later -- true 2>&1 | grep -q "neither instant nor modelled"
-is "a timing that there is not is refused by name" $? 0
+is "an unknown timing is refused with a message" $? 0
 
 tap_done
