@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+#
+# Rules of the tree: licences, function length, include directions.  Sourced by bash scripts that
+# print TAP, after tests/lib/tap.sh; each rule looks at the tracked files of the git repository in
+# the current directory and prints a line for each violation.
+
+# files [PATTERN...]: the tracked files that are there.
+files()
+{
+	local file
+
+	git ls-files -- "$@" | while read -r file; do
+		[ ! -f "$file" ] || echo "$file"
+	done
+}
+
+rule_spdx()
+{
+	local file a b c
+
+	files | grep -vE '^LICENSES/|\.(png|npy|pb|onnx|txt|json|bin)$' | while read -r file; do
+		{ read -r a; read -r b; read -r c; } <"$file"
+		[[ "$a$b$c" == *SPDX-License-Identifier* ]] || echo "$file: no SPDX line"
+	done
+}
+
+rule_licences()
+{
+	local dir want file line
+
+	while read -r dir want; do
+		files "$dir" | grep -E '\.[ch]$' | while read -r file; do
+			read -r line <"$file"
+			[[ "$line" == *"$want"* ]] || echo "$file: not $want"
+		done
+	done <<-END
+		driver GPL-2.0-only
+		uapi ((GPL-2.0-only WITH Linux-syscall-note) OR MIT)
+		qemu-device/model GPL-2.0-or-later OR MIT
+		qemu-device/qemu GPL-2.0-or-later
+		runtime MIT
+		examples MIT
+		tests MIT
+	END
+}
+
+rule_function_length()
+{
+	files '*.c' '*.h' | xargs -r awk '
+		FNR == 1 { open = 0 }
+		/^\{/ || /^[A-Za-z_].*\)[ \t]*\{[ \t]*$/ { open = FNR }
+		/^\}/ {
+			if (open && FNR - open > 60)
+				print FILENAME ":" open ": " FNR - open " lines"
+			open = 0
+		}'
+}
+
+# Who may include whom: rooms meet in uapi/ only, and the golden model knows only itself, uapi/ and
+# the model's public header.
+rule_includes()
+{
+	files driver qemu-device | xargs -r grep -nHE '#include "(\.\./)*(runtime|qemu-device|tests)/' |
+		grep -v '^driver/.*"tests/cnnacc_[a-z]*_test\.c"'
+	files runtime | xargs -r grep -nHE '#include "(\.\./)*(driver|qemu-device|tests)/'
+	files runtime | xargs -r grep -nH '#include ".*cnnacc_model\.h"' | grep -v '^runtime/device/'
+	golden_includes
+}
+
+golden_includes()
+{
+	local known file line included
+
+	known=" cnnacc_model.h $(files tests/golden tests/lib uapi | sed 's#.*/##' | tr '\n' ' ')"
+	files tests/golden | xargs -r grep -HE '^#include "' | while IFS=: read -r file line; do
+		included=${line#*\"}
+		included=${included%\"*}
+		[[ $included =~ ^(\.\./)?[a-z0-9_]+\.(h|inc)$ && $known == *" ${included#../} "* ]] ||
+			echo "$file: $line"
+	done
+}
+
+rule_marks()
+{
+	files '*.c' '*.h' '*.sh' | xargs -r grep -nHE '\b(TO[D]O|FIX[M]E|XX[X])\b'
+	true
+}
