@@ -22,6 +22,8 @@ SCRIPTS = {
     'dead': 'echo ok 1 - all of it; echo 1..1; exit 3',
     'mute': 'true',
     'skipped': 'echo "1..0 # SKIP the kernel is not built"',
+    'guest': 'echo not ok 1 - guest; echo "# not ok 7 - inner"; echo "# # got 4"; '
+             'seq -f "# ok %g - later" 8 60; echo 1..1; exit 1',
     'strange': r"printf 'not ok 1 - bell \a\n1..1\n'",
 }
 # Meson tests of the suite "mixed": {name: (protocol, text)}.
@@ -75,23 +77,26 @@ def outcomes(suite):
 
 def test_scripts(work):
     status, lines = check(work, '--junit', f'{work}/out.xml', 'fake')
-    tap.equal((status, lines[-1]), (1, '3 passed, 5 failed, 2 skipped'), 'counts of scripts')
+    tap.equal((status, lines[-1]), (1, '3 passed, 6 failed, 2 skipped'), 'counts of scripts')
     tap.equal([line for line in lines if line.startswith('FAILED')],
               ['FAILED fake/bad.t: wrong', 'FAILED fake/cut.t: 1 results, 2 planned (exit status 0)',
-               'FAILED fake/dead.t: exit status 3', 'FAILED fake/mute.t: printed no plan '
-               '(exit status 0)', 'FAILED fake/strange.t: bell \a'], 'every failure is named')
+               'FAILED fake/dead.t: exit status 3', 'FAILED fake/guest.t: guest',
+               'FAILED fake/mute.t: printed no plan (exit status 0)',
+               'FAILED fake/strange.t: bell \a'], 'every failure is named')
     tap.ok('  said before' in lines and '  # why: a < b & c' in lines,
            'what a script said around its failure is shown')
+    tap.ok('  # not ok 7 - inner' in lines and '  # # got 4' in lines,
+           "a failure in a guest's own TAP is shown, too")
     tap.ok('  skipped fake/good.t: two: no such device' in lines, 'the reason of a skip is shown')
-    heading, row = [line.split() for line in lines[-8:-6]]
+    heading, row = [line.split() for line in lines[-9:-7]]
     tap.equal(heading, ['group', 'seconds', 'passed', 'failed', 'skipped'], 'a table of groups')
-    tap.equal([row[0], *row[2:]], ['fake', '3', '5', '2'], 'its row')
+    tap.equal([row[0], *row[2:]], ['fake', '3', '6', '2'], 'its row')
 
 
 def test_junit(work):
     root = ET.parse(f'{work}/out.xml').getroot()
     tap.equal([root.get(key) for key in ('tests', 'failures', 'errors', 'skipped')],
-              ['10', '5', '0', '2'], 'JUnit: counts of all')
+              ['11', '6', '0', '2'], 'JUnit: counts of all')
     suites = {suite.get('name'): suite for suite in root.iter('testsuite')}
     tap.equal(sorted(suites), sorted(f'fake: fake/{name}.t' for name in SCRIPTS),
               'JUnit: a suite for each script')
