@@ -155,8 +155,7 @@ static int add_span(struct seqc *s, enum cnnrt_activity what, uint64_t *at, uint
 		return CNN_ENOMEM;
 	*span = (struct cnnrt_span){
 		.op = (unsigned int)s->node, .task = (unsigned int)(out->n_tasks - 1),
-		.core = out->nodes[s->node].core, .what = what,
-		.start = *at, .end = *at + cycles,
+		.core = out->nodes[s->node].core, .what = what, .start = *at, .end = *at + cycles,
 	};
 	*at += cycles;
 	return CNN_OK;

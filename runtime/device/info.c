@@ -51,13 +51,9 @@ const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc
 		if (!name_ok(c->name, sizeof(c->name)))
 			return "name";
 		dev->core[i] = (struct cnnrt_core_info){
-			.type = c->type,
-			.version = c->version,
-			.window_offset = c->window_offset,
-			.window_size = c->window_size,
-			.queue_offset = c->queue_offset,
-			.program_max = c->program_max,
-			.job_cycles_max = c->job_cycles_max,
+			.type = c->type, .version = c->version, .window_offset = c->window_offset,
+			.window_size = c->window_size, .queue_offset = c->queue_offset,
+			.program_max = c->program_max, .job_cycles_max = c->job_cycles_max,
 		};
 		memcpy(dev->core[i].name, c->name, sizeof(c->name));
 		memcpy(dev->core[i].param, c->param, sizeof(c->param));

@@ -499,10 +499,7 @@ static int bind_map(struct rt_sim *sim, struct rt_sim_ctx *ctx, const struct drm
 	}
 	bo->refs++;
 	*m = (struct rt_sim_mapping){
-		.va = op->va,
-		.size = op->size,
-		.bo = bo,
-		.next = ctx->mappings,
+		.va = op->va, .size = op->size, .bo = bo, .next = ctx->mappings,
 	};
 	ctx->mappings = m;
 	return 0;
@@ -755,12 +752,9 @@ static int probe(struct rt_sim *sim)
 		.hw_version = reg(sim, CNNACC_REG_HW_VERSION),
 		.features = reg(sim, CNNACC_REG_FEATURES),
 		.core_count = reg(sim, CNNACC_REG_CORE_COUNT),
-		.clock_hz = reg(sim, CNNACC_REG_CLOCK_HZ),
-		.va_bits = CNNACC_VA_BITS,
-		.page_size = CNNACC_PAGE_SIZE,
-		.max_contexts = SIM_MAX_CONTEXTS,
-		.max_tasks = SIM_MAX_TASKS,
-		.max_bo_size = SIM_MAX_BO_SIZE,
+		.clock_hz = reg(sim, CNNACC_REG_CLOCK_HZ), .va_bits = CNNACC_VA_BITS,
+		.page_size = CNNACC_PAGE_SIZE, .max_contexts = SIM_MAX_CONTEXTS,
+		.max_tasks = SIM_MAX_TASKS, .max_bo_size = SIM_MAX_BO_SIZE,
 	};
 	uint32_t table = reg(sim, CNNACC_REG_CORE_TABLE);
 

@@ -84,19 +84,11 @@ static void note_failure(struct rt_sim_core *core, const struct cnnacc_completio
 	struct drm_cnnacc_ctx_query *q = &job->ctx->last;
 
 	*q = (struct drm_cnnacc_ctx_query){
-		.ctx_id = job->ctx->id,
-		.state = q->state | state_of_class(c->status_class),
-		.failed_jobs = q->failed_jobs + 1,
-		.reset_jobs = q->reset_jobs,
-		.seqno = job->seqno,
-		.core = core->index,
-		.task = job->task,
-		.status_class = c->status_class,
-		.status_code = c->status_code,
-		.detail = c->detail,
-		.pc = c->pc,
-		.access = c->access,
-		.fault_va = c->fault_va,
+		.ctx_id = job->ctx->id, .state = q->state | state_of_class(c->status_class),
+		.failed_jobs = q->failed_jobs + 1, .reset_jobs = q->reset_jobs, .seqno = job->seqno,
+		.core = core->index, .task = job->task, .status_class = c->status_class,
+		.status_code = c->status_code, .detail = c->detail, .pc = c->pc,
+		.access = c->access, .fault_va = c->fault_va,
 	};
 }
 
@@ -138,12 +130,9 @@ static void put_packet(struct rt_sim_core *core)
 	ring[core->tail] = (struct cnnacc_packet){
 		.flags = CNNACC_PACKET_IRQ |
 			 (task->flags & DRM_CNNACC_TASK_STATS ? CNNACC_PACKET_STATS : 0),
-		.ctx_id = job->ctx->id,
-		.root = job->ctx->root,
-		.fence = ++core->fence,
+		.ctx_id = job->ctx->id, .root = job->ctx->root, .fence = ++core->fence,
 		.cycle_limit = task->cycle_limit ? task->cycle_limit : limit,
-		.program_va = task->program_va,
-		.program_len = task->program_len,
+		.program_va = task->program_va, .program_len = task->program_len,
 		.stats_va = task->stats_va,
 	};
 	core->tail = (core->tail + 1) % RT_SIM_RING;

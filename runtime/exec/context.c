@@ -64,12 +64,8 @@ int rt_bind(struct cnnrt_device *dev, uint32_t ctx_id, const struct rt_bind_rang
 	    struct cnnrt_error *err)
 {
 	struct drm_cnnacc_bind_op op = {
-		.op = DRM_CNNACC_BIND_MAP,
-		.flags = range->flags,
-		.handle = range->bo->handle,
-		.va = range->va,
-		.bo_offset = range->bo_offset,
-		.size = range->size,
+		.op = DRM_CNNACC_BIND_MAP, .flags = range->flags, .handle = range->bo->handle,
+		.va = range->va, .bo_offset = range->bo_offset, .size = range->size,
 	};
 	int ret = dev->ops->bind(dev, ctx_id, &op, 1);
 
@@ -83,9 +79,7 @@ int rt_bind(struct cnnrt_device *dev, uint32_t ctx_id, const struct rt_bind_rang
 int rt_unbind(struct cnnrt_device *dev, uint32_t ctx_id, uint64_t va, uint64_t size,
 	      struct cnnrt_error *err)
 {
-	struct drm_cnnacc_bind_op op = {
-		.op = DRM_CNNACC_BIND_UNMAP, .va = va, .size = size,
-	};
+	struct drm_cnnacc_bind_op op = { .op = DRM_CNNACC_BIND_UNMAP, .va = va, .size = size };
 	int ret = dev->ops->bind(dev, ctx_id, &op, 1);
 
 	if (ret)
@@ -236,8 +230,7 @@ int cnnrt_status_describe(const char *core, struct cnnrt_job_status *status,
 void rt_job_done(struct cnnrt_job_status *status)
 {
 	*status = (struct cnnrt_job_status){
-		.state = CNNRT_JOB_DONE, .core = -1,
-		.class_name = rt_class_name(CNNACC_STATUS_OK),
+		.state = CNNRT_JOB_DONE, .core = -1, .class_name = rt_class_name(CNNACC_STATUS_OK),
 		.code_name = rt_code_name("", CNNACC_CODE_NONE),
 	};
 }

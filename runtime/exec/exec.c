@@ -128,9 +128,7 @@ static uint32_t use_of_flags(unsigned int flags)
 static int map_stats(struct run *run, struct cnnrt_error *err)
 {
 	struct rt_bind_range range = {
-		.bo = &run->stats,
-		.va = run->stats_va,
-		.size = run->dev->page_size,
+		.bo = &run->stats, .va = run->stats_va, .size = run->dev->page_size,
 		.flags = DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE,
 	};
 	int ret =
@@ -146,10 +144,7 @@ static int map_spans(struct run *run, struct cnnrt_error *err)
 	for (unsigned int i = 0; i < run->span_count && !ret; i++) {
 		struct span *s = &run->spans[i];
 		struct rt_bind_range range = {
-			.bo = &s->bo,
-			.va = s->va,
-			.size = s->end - s->va,
-			.flags = s->flags,
+			.bo = &s->bo, .va = s->va, .size = s->end - s->va, .flags = s->flags,
 		};
 
 		ret = rt_bo_new(run->dev, s->end - s->va, use_of_flags(s->flags), run->ctx_id,
@@ -199,8 +194,7 @@ static int run_program(struct run *run, struct cnnrt_job_status *status,
 	struct drm_cnnacc_task task = {
 		.flags = run->wants_stats || exec->own_stats ? DRM_CNNACC_TASK_STATS : 0,
 		.program_va = (uint32_t)exec->program_va,
-		.program_len = (uint32_t)exec->program_size,
-		.stats_va = (uint32_t)run->stats_va,
+		.program_len = (uint32_t)exec->program_size, .stats_va = (uint32_t)run->stats_va,
 		.cycle_limit = exec->cycle_limit,
 	};
 	struct rt_submit s = {

@@ -135,11 +135,8 @@ static void run_in_thread(struct cnnrt_job *job)
 	}
 	if (ret) {
 		job->status = (struct cnnrt_job_status){
-			.state = CNNRT_JOB_FAILED,
-			.code = CNNRT_ECANCELED,
-			.core = -1,
-			.class_name = "CANCELED",
-			.code_name = "NONE",
+			.state = CNNRT_JOB_FAILED, .code = CNNRT_ECANCELED, .core = -1,
+			.class_name = "CANCELED", .code_name = "NONE",
 			.text = "the in-fence failed, or the job was freed before it signaled",
 		};
 		return;

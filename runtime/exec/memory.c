@@ -188,10 +188,7 @@ static int bind_arena(struct cnnrt_job *job, uint64_t offset, uint64_t size,
 		      struct cnnrt_error *err)
 {
 	struct rt_bind_range range = {
-		.bo = &job->arena,
-		.bo_offset = offset,
-		.va = CNN_VA_ARENA + offset,
-		.size = size,
+		.bo = &job->arena, .bo_offset = offset, .va = CNN_VA_ARENA + offset, .size = size,
 		.flags = DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE,
 	};
 

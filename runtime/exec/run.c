@@ -170,8 +170,7 @@ static int submit_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, in
 		.flags = seg->restartable && count == seg->n_tasks ?
 			 DRM_CNNACC_JOB_RESTARTABLE : 0,
 		.tasks = &job->tasks[first], .task_count = (uint32_t)count,
-		.bos = job->refs, .bo_count = buffer_refs(job),
-		.in_fence = in_fence,
+		.bos = job->refs, .bo_count = buffer_refs(job), .in_fence = in_fence,
 	};
 	return job->dev->ops->submit(job->dev, s);
 }

@@ -137,11 +137,7 @@ static int write_file(const char *path, const struct header *h, const struct rt_
 int cnnrt_program_save(const struct cnnrt_program *program, const char *path,
 		       struct cnnrt_error *err)
 {
-	struct rt_archive a = {
-		.writing = true,
-		.err = err,
-		.all_constants = program->observe,
-	};
+	struct rt_archive a = { .writing = true, .err = err, .all_constants = program->observe };
 	struct header h;
 	int ret;
 

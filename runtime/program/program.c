@@ -160,12 +160,9 @@ int cnnrt_program_estimate(const struct cnnrt_program *p, struct cnnrt_estimate 
 {
 	const struct rt_struct *type = RT_STRUCT(cnnrt_estimate, activation_bytes);
 	struct cnnrt_estimate own = {
-		.macs_total = (uint64_t)p->low->macs,
-		.macs_device = (uint64_t)p->low->device_macs,
-		.ops_total = (uint32_t)p->graph->n_nodes,
-		.tasks = (uint32_t)p->low->n_tasks,
-		.segments = (uint32_t)p->low->n_segments,
-		.compile_ns = p->compile_ns,
+		.macs_total = (uint64_t)p->low->macs, .macs_device = (uint64_t)p->low->device_macs,
+		.ops_total = (uint32_t)p->graph->n_nodes, .tasks = (uint32_t)p->low->n_tasks,
+		.segments = (uint32_t)p->low->n_segments, .compile_ns = p->compile_ns,
 		.weight_bytes = (uint64_t)p->low->weight_bytes,
 		.program_bytes = (uint64_t)p->low->program_bytes,
 		.activation_bytes = (uint64_t)p->low->arena_bytes,

@@ -37,15 +37,13 @@ static const struct opt_spec options[] = {
 };
 
 static const struct opt_command core_command = {
-	.name = "core",
-	.usage = { "FILE [--json]" },
+	.name = "core", .usage = { "FILE [--json]" },
 	.intro = "Prints a coredump of the driver, a copy of /sys/class/devcoredump/devcdN/data.",
 	.options = options, .count = ARRAY_SIZE(options), .operand = set_path,
 };
 
 static const struct opt_command replay_command = {
-	.name = "replay",
-	.usage = { "FILE [--json]" },
+	.name = "replay", .usage = { "FILE [--json]" },
 	.intro = "Runs a coredump's program on a device inside the process and tells whether it ends "
 		 "at the same place.",
 	.notes = "Exit status: 0 at the same place, 1 failed, 2 usage, 4 at another place.",

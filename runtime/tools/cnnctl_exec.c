@@ -278,8 +278,7 @@ static int run(struct request *r, struct cnnrt_device *dev)
 		.struct_size = sizeof(exec),
 		.program_va = r->program_va, .program_size = r->program_size,
 		.cycle_limit = r->cycles, .timeout_ns = (int64_t)r->timeout_ms * 1000000,
-		.ranges = r->ranges, .range_count = r->count,
-		.range_size = sizeof(*r->ranges),
+		.ranges = r->ranges, .range_count = r->count, .range_size = sizeof(*r->ranges),
 	};
 	struct cnnrt_job_status status = { .struct_size = sizeof(status) };
 	struct cnnrt_core_info info = { .struct_size = sizeof(info) };

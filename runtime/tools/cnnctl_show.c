@@ -160,8 +160,7 @@ static const struct opt_spec info_options[] = {
 };
 
 static const struct opt_command info_command = {
-	.name = "info",
-	.usage = { "[--device D] [--json]", "--caps FILE [--device D]" },
+	.name = "info", .usage = { "[--device D] [--json]", "--caps FILE [--device D]" },
 	.intro = "Prints what the device is, or why it cannot be used; without --device, every "
 		 "accelerator of the machine.",
 	.options = info_options, .count = ARRAY_SIZE(info_options),
@@ -281,8 +280,7 @@ static void dump_regs(struct dump *d)
 }
 
 static const struct opt_command regs_command = {
-	.name = "regs",
-	.usage = { "[--device D] [--json]" },
+	.name = "regs", .usage = { "[--device D] [--json]" },
 	.intro = "Prints the registers of the device and its cores by name (administrator).",
 	DEVICE_AND_JSON,
 };
@@ -339,8 +337,7 @@ static const struct opt_spec reset_options[] = {
 };
 
 static const struct opt_command reset_command = {
-	.name = "reset",
-	.usage = { "[--core NAME[.INDEX]] [--device D]" },
+	.name = "reset", .usage = { "[--core NAME[.INDEX]] [--device D]" },
 	.intro = "Has the driver reset the device, or cores of it (administrator).",
 	.options = reset_options, .count = ARRAY_SIZE(reset_options),
 };
@@ -375,8 +372,7 @@ static void report(const char *test, const char *failure, void *opaque)
 }
 
 static const struct opt_command selftest_command = {
-	.name = "selftest",
-	.usage = { "[--device D] [--json]" },
+	.name = "selftest", .usage = { "[--device D] [--json]" },
 	.intro = "Runs small programs with known answers on every core.",
 	DEVICE_AND_JSON,
 };

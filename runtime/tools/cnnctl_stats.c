@@ -146,8 +146,7 @@ static void print_stats(struct json *j, const struct stats *s)
 }
 
 static const struct opt_command stats_command = {
-	.name = "stats",
-	.usage = { "[--device D] [--json]" },
+	.name = "stats", .usage = { "[--device D] [--json]" },
 	.intro = "Prints the statistics counters of the device's cores, and what each context used "
 		 "(administrator).",
 	DEVICE_AND_JSON,

@@ -33,8 +33,7 @@ static const struct opt_spec top_options[] = {
 };
 
 static const struct opt_command top_command = {
-	.name = "top",
-	.usage = { "[--once] [--interval MS] [--device D] [--json]" },
+	.name = "top", .usage = { "[--once] [--interval MS] [--device D] [--json]" },
 	.intro = "Prints again and again who uses the device's cores and memory: your processes, or "
 		 "all as root.",
 	.options = top_options, .count = ARRAY_SIZE(top_options),

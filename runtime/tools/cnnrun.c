@@ -22,9 +22,7 @@ static int open_session_device(const struct run_options *o, struct cnnrt_device 
 
 static int run_session(const struct run_options *o)
 {
-	struct session s = {
-		.opt = o, .compile = { .struct_size = sizeof(s.compile) },
-	};
+	struct session s = { .opt = o, .compile = { .struct_size = sizeof(s.compile) } };
 	struct cnnrt_error err;
 	uint32_t cores;
 	int ret = open_session_device(o, &s.dev);

@@ -184,8 +184,7 @@ void dump_status(const struct dump *d, struct cnnrt_job_status *status)
 		.struct_size = sizeof(*status), .state = CNNRT_JOB_FAILED,
 		.code = CNNRT_EJOB, .core = (int)d->job.core,
 		.task = d->job.task, .pc = r->pc, .detail = r->detail, .access = r->access,
-		.va = r->fault_va,
-		.status_class = hang ? CNNACC_STATUS_OK : r->status_class,
+		.va = r->fault_va, .status_class = hang ? CNNACC_STATUS_OK : r->status_class,
 		.status_code = hang ? CNNACC_CODE_NONE : r->status_code,
 	};
 	cnnrt_status_describe(d->job.entry.name, status, NULL);

@@ -231,8 +231,7 @@ static struct view make_view(const struct picture *p, unsigned int width, unsign
 {
 	struct view v = {
 		.step_x = (float)p->width / (float)width,
-		.step_y = (float)p->height / (float)height,
-		.width = width, .height = height,
+		.step_y = (float)p->height / (float)height, .width = width, .height = height,
 	};
 
 	if (fit == FIT_CROP) {

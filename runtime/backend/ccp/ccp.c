@@ -108,10 +108,7 @@ static bool conv_as_fc(const struct ccpc_node *from, struct ccpc_node *n)
 		return false;
 	n->kind = &ccpc_fc;
 	n->fc = (struct ccpc_fc){
-		.rows = v->n,
-		.in = v->ci * v->ih * v->iw,
-		.out = v->co,
-		.w = v->w,
+		.rows = v->n, .in = v->ci * v->ih * v->iw, .out = v->co, .w = v->w,
 	};
 	n->fc.w.stride_in = 1;
 	return true;
@@ -127,19 +124,8 @@ static bool fc_as_conv(const struct ccpc_node *from, struct ccpc_node *n)
 		return false;
 	n->kind = &ccpc_conv;
 	n->conv = (struct ccpc_conv){
-		.n = v->rows,
-		.groups = 1,
-		.ci = v->in,
-		.co = v->out,
-		.ih = 1,
-		.iw = 1,
-		.oh = 1,
-		.ow = 1,
-		.kh = 1,
-		.kw = 1,
-		.sy = 1,
-		.sx = 1,
-		.w = v->w,
+		.n = v->rows, .groups = 1, .ci = v->in, .co = v->out, .ih = 1, .iw = 1, .oh = 1,
+		.ow = 1, .kh = 1, .kw = 1, .sy = 1, .sx = 1, .w = v->w,
 	};
 	return true;
 }
@@ -246,8 +232,7 @@ static struct ccpc_bank_binding empty_bank(const struct ccpc_hw *hw)
 	int64_t half_lines = hw->data_bank / CCPC_LINE_FLOATS / 2;
 
 	return (struct ccpc_bank_binding){
-		.capacity = hw->data_bank,
-		.half_capacity = half_lines * CCPC_LINE_FLOATS,
+		.capacity = hw->data_bank, .half_capacity = half_lines * CCPC_LINE_FLOATS,
 		.half_line = { 0, half_lines },
 	};
 }

@@ -111,12 +111,9 @@ struct ccpc_region ccpc_region_of(const struct ccpc_operand *o, const struct ccp
 	const struct cnn_layout *l = &o->layout;
 	int64_t start = p->image * l->image_pitch + p->c0 * l->plane_pitch, planes = p->c1 - p->c0;
 	struct ccpc_region r = {
-		.pieces = 1,
-		.pitch = planes == 1 ? p->f1 - p->f0 : l->plane_pitch,
-		.lo = start + p->f0,
-		.hi = start + (planes - 1) * l->plane_pitch + p->f1,
-		.resident = bind->resident,
-		.at = bind->resident ? bind->at : bind->free_line,
+		.pieces = 1, .pitch = planes == 1 ? p->f1 - p->f0 : l->plane_pitch,
+		.lo = start + p->f0, .hi = start + (planes - 1) * l->plane_pitch + p->f1,
+		.resident = bind->resident, .at = bind->resident ? bind->at : bind->free_line,
 	};
 	int64_t first = r.lo / CCPC_LINE_FLOATS;
 

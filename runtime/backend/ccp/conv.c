@@ -75,8 +75,5 @@ static int conv_emit(struct ccpc_code *c, struct ccpc_node *n)
 }
 
 const struct ccpc_kind ccpc_conv = {
-	.text = "convolution",
-	.plan = ccpc_conv_plan,
-	.weights = conv_weights,
-	.emit = conv_emit,
+	.text = "convolution", .plan = ccpc_conv_plan, .weights = conv_weights, .emit = conv_emit,
 };

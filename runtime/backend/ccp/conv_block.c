@@ -285,13 +285,8 @@ void ccpc_emit_block(struct ccpc_code *c, const void *unit)
 	ccpc_prefetch_weights(c, &next);
 	ccpc_tile_prefetch(c, n, ccpc_next_input(u));
 	b.p = (struct ccpc_conv_params){
-		.ci1 = v->ci - 1,
-		.co_num = v->co,
-		.co_cnt = v->co,
-		.in = b.in.base,
-		.out = b.out.base,
-		.weight = weights,
-		.bias = weights + b.k.bias,
+		.ci1 = v->ci - 1, .co_num = v->co, .co_cnt = v->co, .in = b.in.base,
+		.out = b.out.base, .weight = weights, .bias = weights + b.k.bias,
 	};
 	if (v->average)
 		exec_average(c, &b);

@@ -32,12 +32,7 @@ int64_t ccpc_conv_exec_cycles(const struct ccpc_hw *hw, const struct ccpc_conv *
 			      int64_t co, int64_t rows, bool last)
 {
 	const struct ccpc_exec_shape e = {
-		.ci = ci,
-		.co = co,
-		.rows = rows,
-		.kh = v->kh,
-		.kw = v->kw,
-		.sy = v->sy,
+		.ci = ci, .co = co, .rows = rows, .kh = v->kh, .kw = v->kw, .sy = v->sy,
 		.sx = v->sx,
 	};
 	int64_t t = 6 + ccpc_conv_body_cycles(hw->groups, &e);
@@ -197,10 +192,7 @@ static void walk_tile(struct cost_walk *w, const struct ccpc_conv_tile *t, bool 
 int64_t ccpc_dense_cost(const struct ccpc_hw *hw, const struct ccpc_node *n, int64_t limit)
 {
 	struct cost_walk w = {
-		.hw = hw,
-		.n = n,
-		.k = ccpc_chunk_shape_of(&n->conv),
-		.chunk = { -1, -1 },
+		.hw = hw, .n = n, .k = ccpc_chunk_shape_of(&n->conv), .chunk = { -1, -1 },
 	};
 	int64_t tiles = ccpc_conv_tile_count(&n->conv), y0 = -1;
 

@@ -79,11 +79,8 @@ static void exec_chunk(struct ccpc_code *c, struct dense *d, int64_t o, int64_t 
 	const struct ccpc_slab *s = &d->t.s;
 	int64_t first = o / v->weight_co * v->weight_co, full = ccpc_full_patches(s);
 	struct ccpc_conv_params p = {
-		.ci1 = v->ci - 1,
-		.co_num = cnn_min(first + v->weight_co, v->co) - first,
-		.co_start = o - first,
-		.co_cnt = end - o,
-		.in = d->in.base,
+		.ci1 = v->ci - 1, .co_num = cnn_min(first + v->weight_co, v->co) - first,
+		.co_start = o - first, .co_cnt = end - o, .in = d->in.base,
 		.out = d->out.base + (first - d->t.o0) * d->out.pitch,
 	};
 
@@ -128,10 +125,7 @@ static void exec_slice(struct ccpc_code *c, struct dense *d, const struct slice_
 	int64_t s0 = e->slice * v->slice, s1 = cnn_min(s0 + v->slice, v->ci);
 	int64_t c0 = u->group * v->ci, skipped = v->slice_input ? s0 : 0;
 	struct ccpc_conv_params p = {
-		.ci0 = s0,
-		.ci1 = s1 - 1,
-		.co_num = e->end - e->o,
-		.co_cnt = e->end - e->o,
+		.ci0 = s0, .ci1 = s1 - 1, .co_num = e->end - e->o, .co_cnt = e->end - e->o,
 		.out = d->out.base + (e->o - d->t.o0) * d->out.pitch,
 	};
 

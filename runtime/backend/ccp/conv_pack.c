@@ -99,11 +99,8 @@ static void pack_group(const struct ccpc_conv *v, const struct ccpc_chunk_shape 
 	for (int64_t o = 0; o < v->co; o += v->weight_co) {
 		for (int64_t s = 0; s < ccpc_slice_count(v); s++) {
 			const struct pack_part p = {
-				.g = g,
-				.o0 = o,
-				.o1 = cnn_min(o + v->weight_co, v->co),
-				.c0 = s * k->channels,
-				.c1 = cnn_min((s + 1) * k->channels, v->ci),
+				.g = g, .o0 = o, .o1 = cnn_min(o + v->weight_co, v->co),
+				.c0 = s * k->channels, .c1 = cnn_min((s + 1) * k->channels, v->ci),
 			};
 
 			pack(v, k, data + ccpc_chunk_index(v, g, o, s) * chunk_floats, &p);
@@ -121,10 +118,7 @@ void ccpc_pack(const struct ccpc_conv *v, const struct ccpc_chunk_shape *k, floa
 	}
 	for (int64_t g = 0; g < v->groups; g++) {
 		const struct pack_part p = {
-			.nth = v->block ? g % v->block : 0,
-			.g = g,
-			.o1 = v->co,
-			.c1 = v->ci,
+			.nth = v->block ? g % v->block : 0, .g = g, .o1 = v->co, .c1 = v->ci,
 		};
 
 		if (v->block)

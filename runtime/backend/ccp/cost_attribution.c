@@ -161,8 +161,7 @@ static void run_overlay(const struct ccpc_code *c, int i, struct trace *t, struc
 int ccpc_attribute_cost(struct ccpc_code *c, struct cnn_task *task)
 {
 	struct trace t = {
-		.compile = c->compile,
-		.node = c->first_node,
+		.compile = c->compile, .node = c->first_node,
 		.task = (int)(task - c->compile->out->tasks),
 	};
 	struct ccpc_clock clock, from = { .now = 0 };

@@ -142,11 +142,8 @@ static uint64_t conv_time(struct ccpc_clock *c, struct use *use)
 	uint32_t co = or_default(bits(r[6], 0, 16), (r[2] >> 16) - co_start);
 	uint32_t groups = bits(r[5], 8, 2) + 1;
 	struct ccpc_exec_shape e = {
-		.ci = (int64_t)ci_end - bits(r[3], 0, 16) + 1,
-		.co = co,
-		.rows = bits(r[5], 0, 5),
-		.kh = bits(r[0], 16, 8),
-		.sy = bits(r[0], 8, 8),
+		.ci = (int64_t)ci_end - bits(r[3], 0, 16) + 1, .co = co, .rows = bits(r[5], 0, 5),
+		.kh = bits(r[0], 16, 8), .sy = bits(r[0], 8, 8),
 	};
 	bool last = ci_end + 1 == ci_num;
 	uint64_t t;

@@ -106,10 +106,7 @@ static struct ccpc_region row_region(const struct ccpc_operand *o, int64_t r0, i
 	struct ccpc_region r;
 
 	rows.layout = (struct cnn_layout){
-		.n = 1,
-		.c = o->layout.n,
-		.plane = width,
-		.plane_pitch = o->layout.image_pitch,
+		.n = 1, .c = o->layout.n, .plane = width, .plane_pitch = o->layout.image_pitch,
 	};
 	r = ccpc_region_of(&rows, &p);
 	r.pitch = o->layout.image_pitch;
@@ -262,10 +259,7 @@ static int fc_emit(struct ccpc_code *c, struct ccpc_node *n)
 	for (int64_t r = 0; r < v->rows; r += v->block) {
 		for (int64_t s = 0; s < slices; s += v->section_slices) {
 			const struct fc_part u = {
-				.n = n,
-				.r0 = r,
-				.r1 = cnn_min(r + v->block, v->rows),
-				.s0 = s,
+				.n = n, .r0 = r, .r1 = cnn_min(r + v->block, v->rows), .s0 = s,
 				.s1 = cnn_min(s + v->section_slices, slices),
 			};
 
@@ -331,9 +325,7 @@ static bool next_mean(const struct fc_part *u, struct fc_part *next)
 	bool last = u->r1 == v->c;
 
 	*next = (struct fc_part){
-		.n = u->n,
-		.r0 = last ? 0 : u->r1,
-		.s0 = last ? u->s0 + 1 : u->s0,
+		.n = u->n, .r0 = last ? 0 : u->r1, .s0 = last ? u->s0 + 1 : u->s0,
 	};
 	next->r1 = cnn_min(next->r0 + v->block, v->c);
 	return next->s0 < v->n;
@@ -427,15 +419,10 @@ static int mean_emit(struct ccpc_code *c, struct ccpc_node *n)
 }
 
 const struct ccpc_kind ccpc_fc = {
-	.text = "fully connected unit",
-	.plan = fc_plan,
-	.weights = fc_weights,
-	.emit = fc_emit,
+	.text = "fully connected unit", .plan = fc_plan, .weights = fc_weights, .emit = fc_emit,
 };
 
 const struct ccpc_kind ccpc_mean = {
-	.text = "fully connected unit, a row of equal weights",
-	.plan = mean_plan,
-	.weights = mean_weights,
-	.emit = mean_emit,
+	.text = "fully connected unit, a row of equal weights", .plan = mean_plan,
+	.weights = mean_weights, .emit = mean_emit,
 };

@@ -35,9 +35,7 @@ static int lower_moves(struct ccpc_code *c, const struct ccpc_node_schedule *sch
 static int lower_store(const struct ccpc_core *core, struct ccpc_code *c, const struct ccpc_node *n)
 {
 	const struct ccpc_move m = {
-		.bank = !c->read_bank,
-		.at = n->out.bind.at,
-		.line = n->out.line,
+		.bank = !c->read_bank, .at = n->out.bind.at, .line = n->out.line,
 		.lines = core->base.compile->out->slots[n->out.value].bytes / CNNACC_LINE_SIZE,
 	};
 

@@ -12,10 +12,7 @@ static struct cnn_layout layout(int64_t n, int64_t c, int64_t plane)
 	int64_t pitch = plane < CCPC_LINE_FLOATS ? plane : cnn_round_up(plane, CCPC_LINE_FLOATS);
 
 	return (struct cnn_layout){
-		.n = n,
-		.c = c,
-		.plane = plane,
-		.plane_pitch = pitch,
+		.n = n, .c = c, .plane = plane, .plane_pitch = pitch,
 		.image_pitch = n > 1 ? cnn_round_up(c * pitch, CCPC_LINE_FLOATS) : c * pitch,
 		.size = sizeof(float),
 	};
@@ -70,13 +67,8 @@ static struct window_axis get_axis(const struct cnn_window *w, int axis)
 	if (i < 0)
 		return (struct window_axis){ 1, 1, 1, 1, 1, 0, 0 };
 	return (struct window_axis){
-		.in = w->in[i],
-		.out = w->out[i],
-		.kernel = w->kernel[i],
-		.stride = w->stride[i],
-		.dilation = w->dilation[i],
-		.begin = w->pad_begin[i],
-		.end = w->pad_end[i],
+		.in = w->in[i], .out = w->out[i], .kernel = w->kernel[i], .stride = w->stride[i],
+		.dilation = w->dilation[i], .begin = w->pad_begin[i], .end = w->pad_end[i],
 	};
 }
 
@@ -117,21 +109,10 @@ static void fill_conv(struct ccpc_node *node, const struct cnn_window *w,
 {
 	node->kind = &ccpc_conv;
 	node->conv = (struct ccpc_conv){
-		.n = w->batch,
-		.groups = w->group,
-		.ci = w->in_ch / w->group,
-		.co = w->out_ch / w->group,
-		.ih = y->in,
-		.iw = x->in,
-		.oh = y->out,
-		.ow = x->out,
-		.kh = y->kernel,
-		.kw = x->kernel,
-		.sy = y->stride,
-		.sx = x->stride,
-		.pad.top = y->begin,
-		.pad.bottom = y->end,
-		.pad.left = x->begin,
+		.n = w->batch, .groups = w->group, .ci = w->in_ch / w->group,
+		.co = w->out_ch / w->group, .ih = y->in, .iw = x->in, .oh = y->out, .ow = x->out,
+		.kh = y->kernel, .kw = x->kernel, .sy = y->stride, .sx = x->stride,
+		.pad.top = y->begin, .pad.bottom = y->end, .pad.left = x->begin,
 		.pad.right = x->end,
 	};
 	node->in.layout = layout(w->batch, w->in_ch, y->in * x->in);
@@ -170,13 +151,9 @@ static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, stru
 		node->conv.adds = true;
 	}
 	node->conv.w = (struct ccpc_weights){
-		.data = weight->data,
-		.stride_out = node->conv.ci * y.kernel * x.kernel,
-		.stride_in = y.kernel * x.kernel,
-		.scale = 1,
-		.bias = bias ? bias->data : NULL,
-		.bias_stride = 1,
-		.bias_scale = 1,
+		.data = weight->data, .stride_out = node->conv.ci * y.kernel * x.kernel,
+		.stride_in = y.kernel * x.kernel, .scale = 1, .bias = bias ? bias->data : NULL,
+		.bias_stride = 1, .bias_scale = 1,
 	};
 	return true;
 }
@@ -244,16 +221,8 @@ static bool match_pool_unit(const struct cnn_node *n, const struct cnn_window *w
 				  CNNACC_CCP_PAD_MAX);
 	node->kind = &ccpc_pool;
 	node->pool = (struct ccpc_pool){
-		.n = w->batch,
-		.c = w->in_ch,
-		.ih = y->in,
-		.iw = x->in,
-		.oh = y->out,
-		.ow = x->out,
-		.kh = y->kernel,
-		.kw = x->kernel,
-		.sy = y->stride,
-		.sx = x->stride,
+		.n = w->batch, .c = w->in_ch, .ih = y->in, .iw = x->in, .oh = y->out, .ow = x->out,
+		.kh = y->kernel, .kw = x->kernel, .sy = y->stride, .sx = x->stride,
 		.pad = { .top = y->begin, .left = x->begin },
 		.average = n->op == CNN_OP_AVERAGE_POOL,
 	};
@@ -301,11 +270,7 @@ static bool counts_all(const struct cnn_window *w, const struct window_axis *a)
 static bool match_mean(int64_t batch, int64_t channels, int64_t plane, struct ccpc_node *node)
 {
 	node->kind = &ccpc_mean;
-	node->mean = (struct ccpc_mean){
-		.n = batch,
-		.c = channels,
-		.plane = plane,
-	};
+	node->mean = (struct ccpc_mean){ .n = batch, .c = channels, .plane = plane };
 	node->in.layout = layout(batch, channels, plane);
 	node->out.layout = layout(batch, channels, 1);
 	return true;
@@ -414,10 +379,7 @@ static bool match_pad(const struct cnn_graph *g, const struct cnn_node *n, struc
 	set_io(node, n, 0);
 	node->kind = &ccpc_pad;
 	node->pad = (struct ccpc_pad){
-		.n = x->dims[0],
-		.c = x->dims[1],
-		.ih = x->dims[2],
-		.iw = x->dims[3],
+		.n = x->dims[0], .c = x->dims[1], .ih = x->dims[2], .iw = x->dims[3],
 		.layers = pads[2],
 	};
 	node->in.layout = layout(x->dims[0], x->dims[1], x->dims[2] * x->dims[3]);
@@ -486,18 +448,8 @@ static bool match_const_a(const struct cnn_node *n, const struct cnn_matmul *mm,
 	set_io(node, n, 1);
 	node->kind = &ccpc_conv;
 	*v = (struct ccpc_conv){
-		.n = mm->batch,
-		.groups = 1,
-		.ci = mm->k,
-		.co = mm->m,
-		.ih = 1,
-		.iw = mm->n,
-		.oh = 1,
-		.ow = mm->n,
-		.kh = 1,
-		.kw = 1,
-		.sy = 1,
-		.sx = 1,
+		.n = mm->batch, .groups = 1, .ci = mm->k, .co = mm->m, .ih = 1, .iw = mm->n,
+		.oh = 1, .ow = mm->n, .kh = 1, .kw = 1, .sy = 1, .sx = 1,
 		.w = { .data = a->data, .stride_out = mm->k, .stride_in = 1, .scale = 1 },
 	};
 	node->in.layout = layout(mm->batch, mm->k, mm->n);

@@ -170,10 +170,7 @@ static struct pool_part part_at(const struct ccpc_node *n, int64_t i)
 	const struct ccpc_pool *v = &n->pool;
 	int64_t slabs = cnn_div_up(v->oh, v->rows), blocks = cnn_div_up(v->c, v->block);
 	struct pool_part u = {
-		.n = n,
-		.i = i,
-		.image = i / slabs / blocks,
-		.c0 = i / slabs % blocks * v->block,
+		.n = n, .i = i, .image = i / slabs / blocks, .c0 = i / slabs % blocks * v->block,
 		.y0 = i % slabs * v->rows,
 	};
 
@@ -282,19 +279,9 @@ static void emit_pool(struct ccpc_code *c, const void *arg)
 		ccpc_tile_start(c);
 	}
 	p = (struct pool_stage){
-		.kh = v->kh,
-		.kw = v->kw,
-		.sy = v->sy,
-		.sx = v->sx,
-		.ih = s.rows,
-		.iw = v->iw,
-		.oh = u->y1 - u->y0,
-		.ow = v->ow,
-		.pad.top = s.pad.top,
-		.pad.bottom = s.pad.bottom,
-		.pad.left = v->pad.left,
-		.pad.right = pad_right(v),
-		.in = in.base,
+		.kh = v->kh, .kw = v->kw, .sy = v->sy, .sx = v->sx, .ih = s.rows, .iw = v->iw,
+		.oh = u->y1 - u->y0, .ow = v->ow, .pad.top = s.pad.top, .pad.bottom = s.pad.bottom,
+		.pad.left = v->pad.left, .pad.right = pad_right(v), .in = in.base,
 		.in_pitch = in.pitch,
 	};
 
@@ -383,9 +370,7 @@ static int pad_emit(struct ccpc_code *c, struct ccpc_node *n)
 	for (int64_t image = 0; image < v->n; image++) {
 		for (int64_t ch = 0; ch < v->c; ch += v->block) {
 			const struct pool_part u = {
-				.n = n,
-				.image = image,
-				.c0 = ch,
+				.n = n, .image = image, .c0 = ch,
 				.c1 = cnn_min(ch + v->block, v->c),
 			};
 			int ret = ccpc_emit_section(c, emit_pad, &u);
@@ -398,13 +383,9 @@ static int pad_emit(struct ccpc_code *c, struct ccpc_node *n)
 }
 
 const struct ccpc_kind ccpc_pool = {
-	.text = "pooling unit",
-	.plan = pool_plan,
-	.emit = pool_emit,
+	.text = "pooling unit", .plan = pool_plan, .emit = pool_emit,
 };
 
 const struct ccpc_kind ccpc_pad = {
-	.text = "padding unit",
-	.plan = pad_plan,
-	.emit = pad_emit,
+	.text = "padding unit", .plan = pad_plan, .emit = pad_emit,
 };

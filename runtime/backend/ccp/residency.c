@@ -404,12 +404,9 @@ static int storage_of(struct ccpc_residency *k, int value)
 
 	if (index[owner] < 0) {
 		k->storages[k->n_storages] = (struct ccpc_storage){
-			.owner = owner,
-			.line = ccpc_value_line(k->core, owner),
+			.owner = owner, .line = ccpc_value_line(k->core, owner),
 			.lines = compile->out->slots[owner].bytes / CNNACC_LINE_SIZE,
-			.first = INT32_MAX,
-			.written = -1,
-			.last = -1,
+			.first = INT32_MAX, .written = -1, .last = -1,
 		};
 		index[owner] = k->n_storages++;
 	}

@@ -124,11 +124,7 @@ bool ccpc_add_move(const struct ccpc_residency *k, struct ccpc_state *s,
 	if (s->schedule.n_moves == CCPC_MOVES_MAX)
 		return false;
 	s->schedule.moves[s->schedule.n_moves++] = (struct ccpc_move){
-		.load = load,
-		.bank = h->bank,
-		.at = h->at,
-		.line = o->line,
-		.lines = o->lines,
+		.load = load, .bank = h->bank, .at = h->at, .line = o->line, .lines = o->lines,
 	};
 	ccpc_add_move_cost(s, o->lines);
 	return true;

@@ -39,8 +39,7 @@ static struct side_tile get_side(const struct hwpec_node *n, const struct hwpec_
 	int64_t columns = t->w / HWPEC_OUT_COLUMNS;
 
 	return (struct side_tile){
-		.x = (t->x + side * columns) * v->sw - v->pad_left,
-		.y = t->y * v->sh - v->pad_top,
+		.x = (t->x + side * columns) * v->sw - v->pad_left, .y = t->y * v->sh - v->pad_top,
 		.columns = (columns - 1) * v->sw + (v->kw - 1) * v->dw + 1,
 		.rows = (t->h - 1) * v->sh + v->kh,
 	};
@@ -115,13 +114,9 @@ static void load_parts(const struct emitter *u, const struct hwpec_tile *t, int 
 		int64_t y = h.y + part * part_advance(v, t->h), y0 = cnn_max(y, 0);
 		int64_t y1 = cnn_min(y + part_rows(v, t->h), v->ifm_h);
 		const struct seqc_copy copy = {
-			.memory = (uint32_t)side,
-			.va = va + y0 * pixel,
+			.memory = (uint32_t)side, .va = va + y0 * pixel,
 			.local = (x0 - h.x) * column + (y0 - y) * pixel * 2 + part,
-			.rows = (y1 - y0) * pixel,
-			.row_bytes = 1,
-			.va_pitch = 1,
-			.local_pitch = 2,
+			.rows = (y1 - y0) * pixel, .row_bytes = 1, .va_pitch = 1, .local_pitch = 2,
 		};
 
 		if (y0 < y1)
@@ -137,10 +132,8 @@ struct side_part {
 static struct side_part clip_side(const struct hwpec_conv *v, const struct side_tile *h)
 {
 	struct side_part p = {
-		.x0 = cnn_max(h->x, 0),
-		.x1 = cnn_min(h->x + h->columns, v->ifm_w),
-		.y0 = cnn_max(h->y, 0),
-		.y1 = cnn_min(h->y + h->rows, v->ifm_h),
+		.x0 = cnn_max(h->x, 0), .x1 = cnn_min(h->x + h->columns, v->ifm_w),
+		.y0 = cnn_max(h->y, 0), .y1 = cnn_min(h->y + h->rows, v->ifm_h),
 	};
 
 	if (v->product)
@@ -239,15 +232,11 @@ static struct hwpec_windows get_windows(const struct emitter *u, const struct hw
 	int64_t size = hwpec_result_bytes(v), row = v->ofm_c_padded * size;
 	int64_t column = v->ofm_h_padded * row;
 	struct hwpec_windows w = {
-		.groups = u->groups,
-		.w = t->w / HWPEC_OUT_COLUMNS,
-		.h = t->h / HWPEC_OUT_ROWS,
+		.groups = u->groups, .w = t->w / HWPEC_OUT_COLUMNS, .h = t->h / HWPEC_OUT_ROWS,
 		.va = u->out + (uint32_t)(t->n * v->ofm.image_pitch * size + t->x * column +
 					  t->y * row + first_channel(u) * size),
-		.group_pitch = (uint32_t)(HWPEC_COLUMNS * size),
-		.column_advance = (uint32_t)column,
-		.row_advance = (uint32_t)row,
-		.base_row = (uint32_t)hwpec_row_advance(u->n),
+		.group_pitch = (uint32_t)(HWPEC_COLUMNS * size), .column_advance = (uint32_t)column,
+		.row_advance = (uint32_t)row, .base_row = (uint32_t)hwpec_row_advance(u->n),
 		.base_column = (uint32_t)(v->sw * hwpec_column_bytes(u->n, t->h)),
 	};
 
@@ -281,11 +270,8 @@ static int64_t weight_bytes(const struct emitter *u)
 static void load_weights(const struct emitter *u)
 {
 	const struct seqc_copy copy = {
-		.memory = CNNACC_HWPE_KERNEL,
-		.va = u->weights,
-		.rows = 1,
-		.row_bytes = weight_bytes(u),
-		.weights = true,
+		.memory = CNNACC_HWPE_KERNEL, .va = u->weights, .rows = 1,
+		.row_bytes = weight_bytes(u), .weights = true,
 	};
 
 	seqc_copy(u->seq, &copy);
@@ -401,9 +387,7 @@ int hwpec_emit(struct hwpec_core *core, int node)
 	const struct cnn_slot *slots = core->base.compile->out->slots;
 	struct seqc seq = { .node = node };
 	struct emitter u = {
-		.n = n,
-		.seq = &seq,
-		.in = CNN_VA_ARENA + (uint32_t)slots[n->conv.in].offset,
+		.n = n, .seq = &seq, .in = CNN_VA_ARENA + (uint32_t)slots[n->conv.in].offset,
 		.out = CNN_VA_ARENA + (uint32_t)slots[n->conv.out].offset,
 	};
 

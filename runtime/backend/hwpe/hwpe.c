@@ -78,11 +78,7 @@ static bool hwpec_match_node(struct cnn_backend *base, int node, struct cnn_node
 		return false;
 	fit->in[0] = (struct cnn_node_io){ .value = v->in, .layout = v->ifm };
 	fit->n_in = 1;
-	fit->out = (struct cnn_node_io){
-		.value = v->out,
-		.layout = v->ofm,
-		.bytes = v->ofm_bytes,
-	};
+	fit->out = (struct cnn_node_io){ .value = v->out, .layout = v->ofm, .bytes = v->ofm_bytes };
 	return true;
 }
 

@@ -129,28 +129,19 @@ static void set_maps(struct hwpec_conv *v)
 	int64_t pixel = v->pixel * v->per_byte;
 
 	v->ifm = (struct cnn_layout){
-		.n = v->batch,
-		.c = v->groups * v->ci,
-		.plane = v->ifm_h * v->ifm_w,
+		.n = v->batch, .c = v->groups * v->ci, .plane = v->ifm_h * v->ifm_w,
 		.plane_pitch = 1,
 		.image_pitch = cnn_round_up(v->ifm_w * v->ifm_h * v->pixel, CNNACC_LINE_SIZE) *
 			       v->per_byte,
-		.columns = v->ifm_w,
-		.row_pitch = pixel,
-		.column_pitch = v->ifm_h * pixel,
-		.size = 1,
-		.codes = cnn_codes_number(v->codes),
+		.columns = v->ifm_w, .row_pitch = pixel, .column_pitch = v->ifm_h * pixel,
+		.size = 1, .codes = cnn_codes_number(v->codes),
 	};
 	v->ofm = (struct cnn_layout){
-		.n = v->batch,
-		.c = v->groups * v->co,
-		.plane = v->ofm_h * v->ofm_w,
+		.n = v->batch, .c = v->groups * v->co, .plane = v->ofm_h * v->ofm_w,
 		.plane_pitch = 1,
 		.image_pitch = v->ofm_w_padded * v->ofm_h_padded * v->ofm_c_padded,
-		.columns = v->ofm_w,
-		.row_pitch = v->ofm_c_padded,
-		.column_pitch = v->ofm_h_padded * v->ofm_c_padded,
-		.size = hwpec_result_bytes(v),
+		.columns = v->ofm_w, .row_pitch = v->ofm_c_padded,
+		.column_pitch = v->ofm_h_padded * v->ofm_c_padded, .size = hwpec_result_bytes(v),
 	};
 	v->ofm_bytes = v->batch * v->ofm.image_pitch * v->ofm.size;
 }
@@ -185,29 +176,13 @@ static bool match_conv(const struct hwpec_hw *hw, const struct cnn_graph *g,
 		return cnn_reject(reason, "%s: kernel of %lld columns, limit of hwpe %lld",
 				  op->op_type, (long long)w.kernel[x], (long long)hw->kernel_max);
 	*v = (struct hwpec_conv){
-		.in = op->in[0],
-		.out = op->out[0],
-		.batch = w.batch,
-		.groups = w.group,
-		.ci = w.in_ch / w.group,
-		.co = w.out_ch / w.group,
-		.ifm_h = 1,
-		.ofm_h = 1,
-		.kh = 1,
-		.dh = 1,
-		.sh = 1,
-		.ifm_w = w.in[x],
-		.ofm_w = w.out[x],
-		.kw = w.kernel[x],
-		.dw = w.dilation[x],
-		.sw = w.stride[x],
-		.pad_left = w.pad_begin[x],
-		.codes = v->codes,
-		.per_byte = v->per_byte,
-		.type = v->type,
+		.in = op->in[0], .out = op->out[0], .batch = w.batch, .groups = w.group,
+		.ci = w.in_ch / w.group, .co = w.out_ch / w.group, .ifm_h = 1, .ofm_h = 1, .kh = 1,
+		.dh = 1, .sh = 1, .ifm_w = w.in[x], .ofm_w = w.out[x], .kw = w.kernel[x],
+		.dw = w.dilation[x], .sw = w.stride[x], .pad_left = w.pad_begin[x],
+		.codes = v->codes, .per_byte = v->per_byte, .type = v->type,
 		.pad_byte = cnn_codes_fill(v->codes, (int8_t)op->params.product.pad_value),
-		.shift = shift_of(op),
-		.acc_init = acc_init_of(g, op),
+		.shift = shift_of(op), .acc_init = acc_init_of(g, op),
 	};
 	y = x - 1;
 	if (y >= 0) {
@@ -219,9 +194,7 @@ static bool match_conv(const struct hwpec_hw *hw, const struct cnn_graph *g,
 		v->pad_top = w.pad_begin[y];
 	}
 	v->weights = (struct hwpec_weights){
-		.data = cnn_node_in(g, op, 1)->data,
-		.x = 1,
-		.y = v->kw,
+		.data = cnn_node_in(g, op, 1)->data, .x = 1, .y = v->kw,
 		.c = v->kw * (y >= 0 ? w.kernel[y] : 1),
 	};
 	v->weights.k = v->weights.c * v->ci;
@@ -240,48 +213,22 @@ static void match_product(const struct cnn_graph *g, const struct cnn_node *op,
 	int64_t part = cnn_round_up(cnn_div_up(rows, HWPEC_OUT_COLUMNS), HWPEC_OUT_ROWS);
 
 	*v = (struct hwpec_conv){
-		.in = op->in[0],
-		.out = op->out[0],
-		.product = true,
-		.rows = rows,
-		.batch = 1,
-		.groups = 1,
-		.ci = depth,
-		.co = columns,
-		.codes = v->codes,
-		.per_byte = v->per_byte,
-		.type = v->type,
-		.ifm_h = part,
-		.ofm_h = part,
-		.ifm_w = 2,
-		.ofm_w = 2,
-		.kh = 1,
-		.kw = 1,
-		.dh = 1,
-		.dw = 1,
-		.sh = 1,
-		.sw = 1,
-		.weights = { .data = b->data, .k = 1, .c = columns },
-		.shift = shift_of(op),
+		.in = op->in[0], .out = op->out[0], .product = true, .rows = rows, .batch = 1,
+		.groups = 1, .ci = depth, .co = columns, .codes = v->codes, .per_byte = v->per_byte,
+		.type = v->type, .ifm_h = part, .ofm_h = part, .ifm_w = 2, .ofm_w = 2, .kh = 1,
+		.kw = 1, .dh = 1, .dw = 1, .sh = 1, .sw = 1,
+		.weights = { .data = b->data, .k = 1, .c = columns }, .shift = shift_of(op),
 		.acc_init = acc_init_of(g, op),
 	};
 	set_pixels(v);
 	v->ifm = (struct cnn_layout){
-		.n = 1,
-		.c = rows,
-		.plane = v->ci,
-		.plane_pitch = v->pixel * v->per_byte,
-		.image_pitch = rows * v->pixel * v->per_byte,
-		.size = 1,
+		.n = 1, .c = rows, .plane = v->ci, .plane_pitch = v->pixel * v->per_byte,
+		.image_pitch = rows * v->pixel * v->per_byte, .size = 1,
 		.codes = cnn_codes_number(v->codes),
 	};
 	v->ofm = (struct cnn_layout){
-		.n = 1,
-		.c = rows,
-		.plane = v->co,
-		.plane_pitch = v->ofm_c_padded,
-		.image_pitch = rows * v->ofm_c_padded,
-		.size = hwpec_result_bytes(v),
+		.n = 1, .c = rows, .plane = v->co, .plane_pitch = v->ofm_c_padded,
+		.image_pitch = rows * v->ofm_c_padded, .size = hwpec_result_bytes(v),
 	};
 	v->ofm_bytes = 2 * part * v->ofm_c_padded * v->ofm.size;
 }

@@ -87,13 +87,8 @@ static void drain_interleaved(struct seqc *s, const struct hwpec_windows *w)
 {
 	for (uint32_t a = 0; a < 2; a++) {
 		const struct seqc_drain d = {
-			.va = w->va + a * w->row_pitch,
-			.first = 4 * a,
-			.count = 4,
-			.per_row = 2,
-			.row_pitch = w->pitch,
-			.pitch = 2 * w->row_pitch,
-			.resume = a > 0,
+			.va = w->va + a * w->row_pitch, .first = 4 * a, .count = 4, .per_row = 2,
+			.row_pitch = w->pitch, .pitch = 2 * w->row_pitch, .resume = a > 0,
 		};
 
 		seqc_drain(s, &d);
@@ -118,12 +113,8 @@ static void write_bytes(struct seqc *s, const struct hwpec_node *n, const struct
 static void add_drains(struct seqc *s, const struct hwpec_node *n, const struct hwpec_windows *w)
 {
 	const struct seqc_drain drain = {
-		.va = w->va,
-		.count = n->plan.accs,
-		.per_row = HWPEC_OUT_COLUMNS,
-		.row_pitch = w->row_pitch,
-		.pitch = w->pitch,
-		.resume = true,
+		.va = w->va, .count = n->plan.accs, .per_row = HWPEC_OUT_COLUMNS,
+		.row_pitch = w->row_pitch, .pitch = w->pitch, .resume = true,
 	};
 
 	seqc_wait(s, CNNACC_HWPE_WAIT_ROUND);
