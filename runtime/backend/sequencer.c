@@ -165,17 +165,13 @@ static int add_span(struct seqc *s, enum cnnrt_activity what, uint64_t *at, uint
 static int add_spans(struct seqc *s)
 {
 	uint64_t core = 0, dma = 0;
-	int ret = add_span(s, CNNRT_CONTROL, &core, s->cost.control);
 
-	if (!ret)
-		ret = add_span(s, CNNRT_STALL, &core, s->cost.stall);
-	if (!ret)
-		ret = add_span(s, CNNRT_COMPUTE, &core, s->cost.compute);
-	if (!ret)
-		ret = add_span(s, CNNRT_DMA_PROGRAM, &dma, s->cost.dma_program);
-	if (!ret)
-		ret = add_span(s, CNNRT_DMA_WEIGHTS, &dma, s->cost.dma_weights);
-	return ret ? ret : add_span(s, CNNRT_DMA_LOAD, &dma, s->cost.dma_data);
+	return add_span(s, CNNRT_CONTROL, &core, s->cost.control) ?:
+	       add_span(s, CNNRT_STALL, &core, s->cost.stall) ?:
+	       add_span(s, CNNRT_COMPUTE, &core, s->cost.compute) ?:
+	       add_span(s, CNNRT_DMA_PROGRAM, &dma, s->cost.dma_program) ?:
+	       add_span(s, CNNRT_DMA_WEIGHTS, &dma, s->cost.dma_weights) ?:
+	       add_span(s, CNNRT_DMA_LOAD, &dma, s->cost.dma_data);
 }
 
 static void add_cost(struct cnnrt_cost *to, const struct cnnrt_cost *c)

@@ -62,9 +62,7 @@ static int open_found(const char *wanted, unsigned int flags, struct cnnrt_devic
 		return ret;
 	if (c.state == CNNRT_ENODRIVER &&
 	    (flags & CNNRT_OPEN_LOAD_MODULE || (load && !strcmp(load, "1")))) {
-		ret = rt_load_module(err);
-		if (!ret)
-			ret = find_accelerator(wanted, &c, err);
+		ret = rt_load_module(err) ?: find_accelerator(wanted, &c, err);
 		if (ret)
 			return ret;
 	}

@@ -218,10 +218,9 @@ int rt_load_module(struct cnnrt_error *err)
 
 	if (!ctx)
 		return rt_fail(err, CNNRT_ENOMEM, "libkmod: out of memory");
-	ret = kmod_module_new_from_name(ctx, MODULE, &mod);
-	if (!ret)
-		ret = kmod_module_probe_insert_module(mod, KMOD_PROBE_APPLY_BLACKLIST, NULL,
-						      NULL, NULL, NULL);
+	ret = kmod_module_new_from_name(ctx, MODULE, &mod) ?:
+	      kmod_module_probe_insert_module(mod, KMOD_PROBE_APPLY_BLACKLIST, NULL, NULL, NULL,
+					      NULL);
 	kmod_module_unref(mod);
 	kmod_unref(ctx);
 	if (ret == -ENOENT)

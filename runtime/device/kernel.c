@@ -435,9 +435,8 @@ static int read_info(struct cnnrt_device *dev, const char *path, struct cnnrt_er
 	struct drm_cnnacc_dev_info info = { 0 };
 	int ret;
 
-	ret = kernel_query(dev, DRM_CNNACC_DEV_QUERY_DEV_INFO, &info, sizeof(info));
-	if (!ret)
-		ret = kernel_query(dev, DRM_CNNACC_DEV_QUERY_CORE_INFO, cores, sizeof(cores));
+	ret = kernel_query(dev, DRM_CNNACC_DEV_QUERY_DEV_INFO, &info, sizeof(info)) ?:
+	      kernel_query(dev, DRM_CNNACC_DEV_QUERY_CORE_INFO, cores, sizeof(cores));
 	if (!ret && rt_device_set_info(dev, &info, cores))
 		ret = -EINVAL;
 	if (ret)

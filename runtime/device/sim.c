@@ -601,10 +601,8 @@ static int sim_submit(struct cnnrt_device *dev, struct rt_submit *s)
 	struct rt_sim *sim = to_sim(dev);
 	struct rt_sim_ctx *ctx;
 	struct rt_sim_job *job;
-	int ret = check_tasks(dev, s);
+	int ret = check_tasks(dev, s) ?: new_job(s, &job);
 
-	if (!ret)
-		ret = new_job(s, &job);
 	if (ret)
 		return ret;
 	s->out_fence = fcntl(job->fence, F_DUPFD_CLOEXEC, 0);

@@ -254,13 +254,9 @@ int rt_sim_queue_start(struct rt_sim_core *core)
 	int ret;
 
 	core->queue_end = &core->queue;
-	ret = rt_sim_mem_alloc(mem, CNNACC_PAGE_SIZE, -1, &core->ring);
-	if (!ret)
-		ret = rt_sim_mem_alloc(mem, CNNACC_PAGE_SIZE, -1, &core->compl);
-	if (!ret)
-		ret = enable(core);
-	if (!ret)
-		ret = -pthread_create(&core->thread, NULL, worker, core);
+	ret = rt_sim_mem_alloc(mem, CNNACC_PAGE_SIZE, -1, &core->ring) ?:
+	      rt_sim_mem_alloc(mem, CNNACC_PAGE_SIZE, -1, &core->compl) ?: enable(core) ?:
+	      -pthread_create(&core->thread, NULL, worker, core);
 	core->started = !ret;
 	return ret;
 }

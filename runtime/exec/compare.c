@@ -402,15 +402,11 @@ int cnnrt_compare(struct cnnrt_job *job, const struct cnnrt_compare_options *opt
 		return ret;
 	c.atol = o.atol > 0 ? o.atol : DEFAULT_ATOL;
 	c.rtol = o.rtol > 0 ? o.rtol : DEFAULT_RTOL;
-	ret = rt_job_idle(job, err);
-	if (!ret)
-		ret = check_job(job, err);
+	ret = rt_job_idle(job, err) ?: check_job(job, err);
 	if (ret)
 		return ret;
 	poison(job);
-	ret = cnnrt_job_submit(job, -1, NULL, err);
-	if (!ret)
-		ret = cnnrt_job_wait(job, -1, err);
+	ret = cnnrt_job_submit(job, -1, NULL, err) ?: cnnrt_job_wait(job, -1, err);
 	if (ret)
 		return ret;
 	return compare_all(&c, &e) ? rt_graph_error(err, &e) : c.bad;

@@ -148,9 +148,8 @@ static int map_spans(struct run *run, struct cnnrt_error *err)
 		};
 
 		ret = rt_bo_new(run->dev, s->end - s->va, use_of_flags(s->flags), run->ctx_id,
-				&s->bo, err);
-		if (!ret)
-			ret = rt_bind(run->dev, run->ctx_id, &range, err);
+				&s->bo, err) ?:
+		      rt_bind(run->dev, run->ctx_id, &range, err);
 	}
 	if (ret || run->exec->own_stats || !run->wants_stats)
 		return ret;
@@ -307,14 +306,10 @@ int cnnrt_exec(struct cnnrt_device *dev, const struct cnnrt_exec *from,
 	struct cnnrt_exec exec;
 	struct cnnrt_job_status own = { 0 };
 	struct run run = { .dev = dev, .exec = &exec, .wants_stats = stats };
-	int ret = rt_struct_read(RT_STRUCT(cnnrt_exec, stats_va), &exec, from, err);
+	int ret = rt_struct_read(RT_STRUCT(cnnrt_exec, stats_va), &exec, from, err) ?:
+		  rt_struct_check(RT_JOB_STATUS, status->struct_size, err) ?:
+		  rt_check_process(dev, err) ?: check_exec(dev, &exec, err);
 
-	if (!ret)
-		ret = rt_struct_check(RT_JOB_STATUS, status->struct_size, err);
-	if (!ret)
-		ret = rt_check_process(dev, err);
-	if (!ret)
-		ret = check_exec(dev, &exec, err);
 	if (ret)
 		return ret;
 	run.stats_va = exec.stats_va;

@@ -314,10 +314,9 @@ int cnnrt_job_status(struct cnnrt_job *job, struct cnnrt_job_status *status,
 	static const struct cnnrt_job_status running = {
 		.state = CNNRT_JOB_RUNNING, .core = -1, .class_name = "RUNNING", .code_name = "NONE",
 	};
-	int ret = rt_struct_check(RT_JOB_STATUS, status->struct_size, err);
+	int ret = rt_struct_check(RT_JOB_STATUS, status->struct_size, err) ?:
+		  rt_check_process(job->dev, err);
 
-	if (!ret)
-		ret = rt_check_process(job->dev, err);
 	if (ret)
 		return ret;
 	pthread_mutex_lock(&job->lock);
@@ -534,9 +533,8 @@ static int run_once(struct cnnrt_job *job, const void *const *inputs, void *cons
 	for (unsigned int i = 0; i < cnnrt_program_io_count(p, CNNRT_OUTPUT) && !ret; i++) {
 		struct cnnrt_tensor_info want = { .struct_size = sizeof(want) };
 
-		ret = cnnrt_program_io(p, CNNRT_OUTPUT, i, &want, err);
-		if (!ret)
-			ret = cnnrt_job_map(job, CNNRT_OUTPUT, i, &info, &mem, err);
+		ret = cnnrt_program_io(p, CNNRT_OUTPUT, i, &want, err) ?:
+		      cnnrt_job_map(job, CNNRT_OUTPUT, i, &info, &mem, err);
 		if (!ret && info.size != want.size)
 			ret = rt_fail(err, CNNRT_EUNSUPPORTED, "output %u: its shape is only known "
 				      "after a run: use a job", i);

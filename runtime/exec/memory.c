@@ -239,9 +239,8 @@ static int create_arena(struct cnnrt_job *job, struct cnnrt_error *err)
 		    (g->values[v].is_input || g->values[v].is_output))
 			slots[count++] = &low->slots[v];
 	ret = rt_bo_new(job->dev, (uint64_t)low->arena_bytes, DRM_CNNACC_BO_DATA, job->ctx_id,
-			&job->arena, err);
-	if (!ret)
-		ret = map_arena(job, slots, count, err);
+			&job->arena, err) ?:
+	      map_arena(job, slots, count, err);
 	free(slots);
 	return ret;
 }
@@ -264,22 +263,14 @@ static int create_device_memory(struct cnnrt_job *job, struct cnnrt_error *err)
 				     "job: creating an address space (an open device "
 				     "has at most %u)",
 				     job->dev->max_contexts);
-	ret = rt_weight_images_get(job->ctx, job->program, &job->images, err);
-	if (!ret)
-		ret = bind_whole(job, &job->images->weights, CNN_VA_WEIGHTS, DRM_CNNACC_BIND_READ,
-				 err);
-	if (!ret)
-		ret = bind_whole(job, &job->images->code, CNN_VA_PROGRAM, DRM_CNNACC_BIND_EXEC,
-				 err);
-	if (!ret)
-		ret = create_arena(job, err);
-	if (!ret)
-		ret = rt_bo_new(job->dev, ((uint64_t)low->n_tasks + 1) * sizeof(struct cnnacc_stats),
-				DRM_CNNACC_BO_DATA, job->ctx_id, &job->stats, err);
-	if (!ret)
-		ret = bind_whole(job, &job->stats, RT_VA_STATS,
-				 DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE, err);
-	return ret;
+	return rt_weight_images_get(job->ctx, job->program, &job->images, err) ?:
+	       bind_whole(job, &job->images->weights, CNN_VA_WEIGHTS, DRM_CNNACC_BIND_READ, err) ?:
+	       bind_whole(job, &job->images->code, CNN_VA_PROGRAM, DRM_CNNACC_BIND_EXEC, err) ?:
+	       create_arena(job, err) ?:
+	       rt_bo_new(job->dev, ((uint64_t)low->n_tasks + 1) * sizeof(struct cnnacc_stats),
+			 DRM_CNNACC_BO_DATA, job->ctx_id, &job->stats, err) ?:
+	       bind_whole(job, &job->stats, RT_VA_STATS, DRM_CNNACC_BIND_READ |
+			  DRM_CNNACC_BIND_WRITE, err);
 }
 
 static int make_tasks(struct cnnrt_job *job, struct cnnrt_error *err)

@@ -202,9 +202,7 @@ static int run_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, int f
 			    count, seg->core, strerrordesc_np(-ret));
 	last_step(job)->submitted_ns = elapsed(job);
 	close_ended_fence(job);
-	ret = rt_fence_wait(s.out_fence, -1);
-	if (!ret)
-		ret = rt_fence_status(s.out_fence);
+	ret = rt_fence_wait(s.out_fence, -1) ?: rt_fence_status(s.out_fence);
 	job->ended_fence = s.out_fence;
 	end_step(job);
 	if (cpu_follows(job, seg))
@@ -264,9 +262,7 @@ static int run_all_tasks(struct cnnrt_job *job, const struct cnn_segment *seg)
 	int max = (int)job->dev->max_tasks, end = seg->first_task + seg->n_tasks, ret = CNNRT_OK;
 
 	for (int i = seg->first_task; i < end && !ret; i += max) {
-		ret = run_tasks(job, seg, i, end - i < max ? end - i : max);
-		if (!ret)
-			ret = check_stop(job);
+		ret = run_tasks(job, seg, i, end - i < max ? end - i : max) ?: check_stop(job);
 	}
 	return ret;
 }
@@ -317,9 +313,7 @@ static int infer_at_run_time(struct cnnrt_job *job, const struct cnn_node *n, st
 	for (int i = 0; i < n->n_out; i++)
 		if (job->out[i] && job->values[n->out[i]].location == RT_AT_RUN_TIME)
 			cnn_tensor_release(job->out[i]);
-	ret = cnn_cpu_check(n, job->in, job->out, e);
-	if (!ret)
-		ret = cnn_cpu_infer(n, job->in, job->out, e);
+	ret = cnn_cpu_check(n, job->in, job->out, e) ?: cnn_cpu_infer(n, job->in, job->out, e);
 	if (ret > 0)
 		return cnn_fail(e, CNN_EINVAL,
 				"%s (%.60s): the shape of its output cannot be inferred",

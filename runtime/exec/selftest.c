@@ -84,10 +84,9 @@ static int scratch_test(struct cnnrt_device *dev, char *failure, size_t len,
 
 	*failure = '\0';
 	for (unsigned int i = 0; i < RT_ARRAY_SIZE(patterns); i++) {
-		int ret = cnnrt_device_reg_write(dev, CNNACC_REG_SCRATCH, patterns[i], err);
+		int ret = cnnrt_device_reg_write(dev, CNNACC_REG_SCRATCH, patterns[i], err) ?:
+			  cnnrt_device_reg_read(dev, CNNACC_REG_SCRATCH, &value, err);
 
-		if (!ret)
-			ret = cnnrt_device_reg_read(dev, CNNACC_REG_SCRATCH, &value, err);
 		if (ret)
 			return ret;
 		if (value != patterns[i])

@@ -41,11 +41,10 @@ static int new_images(struct cnnrt_context *ctx, const struct cnnrt_program *pro
 	if (!im)
 		return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
 	im->program = program;
-	ret = upload(ctx->dev, low->weights, low->weight_bytes, DRM_CNNACC_BO_WEIGHT,
-		     &im->weights, err);
-	if (!ret)
-		ret = upload(ctx->dev, low->program, low->program_bytes, DRM_CNNACC_BO_PROGRAM,
-			     &im->code, err);
+	ret = upload(ctx->dev, low->weights, low->weight_bytes, DRM_CNNACC_BO_WEIGHT, &im->weights,
+		     err) ?:
+	      upload(ctx->dev, low->program, low->program_bytes, DRM_CNNACC_BO_PROGRAM, &im->code,
+		     err);
 	if (ret) {
 		free_images(ctx->dev, im);
 		return ret;

@@ -47,14 +47,9 @@ static int import(struct cnn_graph **g, const struct cnnrt_model *m,
 static int infer(struct cnnrt_program *p, const struct cnnrt_model *m,
 		 const struct cnnrt_compile_options *o, struct cnn_err *e)
 {
-	int ret = import(&p->graph, m, o, e);
+	int ret = import(&p->graph, m, o, e) ?: rt_eliminated_ops_start(p, e) ?:
+		  cnn_graph_infer(p->graph, e) ?: rt_eliminated_ops_folded(p, e);
 
-	if (!ret)
-		ret = rt_eliminated_ops_start(p, e);
-	if (!ret)
-		ret = cnn_graph_infer(p->graph, e);
-	if (!ret)
-		ret = rt_eliminated_ops_folded(p, e);
 	if (!ret && o->observe)
 		ret = import(&p->file_graph, m, o, e);
 	if (!ret && o->observe)

@@ -64,10 +64,8 @@ static int each_part(const struct header *h, const struct rt_archive *a,
 	const struct rt_blob description = { a->bytes, a->size };
 	const struct rt_blob weights = { low->weights, (size_t)low->weight_bytes };
 	const struct rt_blob programs = { low->program, (size_t)low->program_bytes };
-	int ret = fn(h, sizeof(*h), arg);
+	int ret = fn(h, sizeof(*h), arg) ?: padded(&description, fn, arg);
 
-	if (!ret)
-		ret = padded(&description, fn, arg);
 	for (int i = 0; i < a->blob_count && !ret; i++)
 		ret = padded(&a->blobs[i], fn, arg);
 	if (!ret)
@@ -292,9 +290,8 @@ int rt_load(struct rt_mapping m, const struct rt_target *target,
 		return rt_fail(err, CNNRT_ENOMEM, "program file: out of memory");
 	}
 	p->file = m;
-	ret = rt_struct_read(RT_STRUCT(cnnrt_load_options, max_work), &o, options, err);
-	if (!ret)
-		ret = parse(p, target, &o, err);
+	ret = rt_struct_read(RT_STRUCT(cnnrt_load_options, max_work), &o, options, err) ?:
+	      parse(p, target, &o, err);
 	if (ret)
 		cnnrt_program_free(p);
 	else

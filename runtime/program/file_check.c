@@ -402,11 +402,7 @@ int rt_program_check(struct cnnrt_program *p, struct cnn_err *e)
 				(long long)c.low->program_bytes, (long long)CNN_WEIGHTS_MAX,
 				(long long)CNN_PROGRAM_MAX);
 	sum_up(c.low);
-	ret = check_graph(&c);
-	if (!ret)
-		ret = rt_check_limits(p, e);
-	if (!ret)
-		ret = check_cpu(&c);
+	ret = check_graph(&c) ?: rt_check_limits(p, e) ?: check_cpu(&c);
 	for (int i = 0; i < c.low->n_slots && !ret; i++)
 		ret = check_slot(&c, i);
 	for (int i = 0; i < c.g->n_values && !ret; i++)

@@ -36,9 +36,7 @@ static enum ccpc_trial_result try_sizes(struct ccpc_core *core, struct ccpc_node
 		if (ccpc_code_flush(c))
 			return CCPC_NO_MEMORY;
 		c->trial = (struct ccpc_trial){ .words = 0 };
-		ret = ccpc_node_weights(c, n);
-		if (!ret)
-			ret = ccpc_node_emit(c, n);
+		ret = ccpc_node_weights(c, n) ?: ccpc_node_emit(c, n);
 		core->trial_insns += c->trial.insns_run;
 	}
 	return ret || ccpc_code_flush(c) ? CCPC_NO_CAPACITY : CCPC_FITS;

@@ -63,11 +63,8 @@ static int check_padding(const struct cnn_call *c)
 
 int cnn_infer_conv_sums(struct cnn_call *c)
 {
-	int ret = cnn_infer_conv_integer(c);
-
-	if (!ret)
-		ret = infer_shift_out(c, c->out[0]->dims[1]);
-	return ret ? ret : check_padding(c);
+	return cnn_infer_conv_integer(c) ?: infer_shift_out(c, c->out[0]->dims[1]) ?:
+	       check_padding(c);
 }
 
 int cnn_infer_matmul_sums(struct cnn_call *c)

@@ -115,10 +115,9 @@ static int add_scales(const struct hwpec_product *p)
 static int set_padding(const struct hwpec_product *p, int pads)
 {
 	struct cnn_node *pad = &p->g->nodes[p->node - 1], *n = &p->g->nodes[p->node];
-	int ret = cnn_rewrite_set_input(pad, 1, pads, p->err);
+	int ret = cnn_rewrite_set_input(pad, 1, pads, p->err) ?:
+		  cnn_rewrite_set_input(pad, 2, n->in[p->form.x_zero], p->err);
 
-	if (!ret)
-		ret = cnn_rewrite_set_input(pad, 2, n->in[p->form.x_zero], p->err);
 	n->params.window.auto_pad = CNN_PAD_NOTSET;
 	n->params.window.pads.n = -1;
 	return ret;
@@ -279,10 +278,8 @@ static int shift_out(const struct hwpec_product *p)
 
 int hwpec_legalize(struct cnn_graph *g, struct cnn_err *err)
 {
-	int ret = hwpec_split_matmul(g, err);
+	int ret = hwpec_split_matmul(g, err) ?: hwpec_shift_types(g, err);
 
-	if (!ret)
-		ret = hwpec_shift_types(g, err);
 	for (int i = 0; i < g->n_nodes && !ret; i++) {
 		struct hwpec_product p = { .g = g, .node = i, .err = err };
 

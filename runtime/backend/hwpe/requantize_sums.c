@@ -51,20 +51,13 @@ int cnn_infer_qlinear_sums(struct cnn_call *c)
 	struct cnn_tensor *y = c->out[0];
 	struct shape s;
 	int64_t channels, axis;
-	int ret = CNN_WANT(c, c->in[0], CNN_INT32);
+	int ret = CNN_WANT(c, c->in[0], CNN_INT32) ?: get_shape(c, &s);
 
-	if (!ret)
-		ret = get_shape(c, &s);
 	if (ret)
 		return ret;
 	channels = s.groups * (s.sums - s.by_inputs);
-	ret = want_list(c, 1, CNN_INT32, channels);
-	if (!ret)
-		ret = want_list(c, 2, CNN_INT32, channels);
-	if (!ret)
-		ret = want_list(c, 3, CNN_FLOAT32, channels);
-	if (!ret)
-		ret = want_list(c, 6, CNN_INT32, channels);
+	ret = want_list(c, 1, CNN_INT32, channels) ?: want_list(c, 2, CNN_INT32, channels) ?:
+	      want_list(c, 3, CNN_FLOAT32, channels) ?: want_list(c, 6, CNN_INT32, channels);
 	if (!ret && (!cnn_in(c, 3) != !cnn_in(c, 4) || !cnn_in(c, 5) != !cnn_in(c, 6)))
 		return cnn_op_fail(c, CNN_EINVAL, "one of inputs 3 and 4, or 5 and 6, alone");
 	if (!ret && cnn_in(c, 5))
