@@ -43,8 +43,7 @@ bool rt_is_zero(const void *data, size_t from, size_t to);
 /* CNNRT_EINVAL unless size is valid for a caller's struct. */
 int rt_struct_check(const struct rt_struct *s, size_t size, struct cnnrt_error *err);
 /* Copies a caller's struct; fields that it lacks become zero, as do all if from is NULL. */
-int rt_struct_read(const struct rt_struct *s, void *own, const void *from,
-		   struct cnnrt_error *err);
+int rt_struct_read(const struct rt_struct *s, void *own, const void *from, struct cnnrt_error *err);
 /* Fills a caller's struct, whose size was checked; fields that the library lacks become zero. */
 void rt_struct_write(const struct rt_struct *s, void *to, const void *own);
 

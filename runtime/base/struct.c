@@ -32,10 +32,9 @@ int rt_struct_read(const struct rt_struct *s, void *own, const void *from, struc
 	if (ret)
 		return ret;
 	if (!rt_is_zero(from, s->size, size))
-		return rt_fail(err, CNNRT_EINVAL,
-			       "%s: a field that libcnnrt %s does not have is not "
-			       "zero: install a newer libcnnrt, or leave it zero",
-			       s->name, cnnrt_version());
+		return rt_fail(err, CNNRT_EINVAL, "%s: a field that libcnnrt %s does not have is "
+			       "not zero: install a newer libcnnrt, or leave it zero", s->name,
+			       cnnrt_version());
 	memset(own, 0, s->size);
 	if (from)
 		memcpy(own, from, size < s->size ? size : s->size);

@@ -117,9 +117,8 @@ int cnnrt_device_open(const char *name, unsigned int flags, struct cnnrt_device 
 	int ret;
 
 	if (!dev || flags & ~CNNRT_OPEN_LOAD_MODULE)
-		return rt_fail(err, CNNRT_EINVAL,
-			       "device: unknown flags 0x%x, or the result's pointer is NULL",
-			       flags);
+		return rt_fail(err, CNNRT_EINVAL, "device: unknown flags 0x%x, or the result's "
+			       "pointer is NULL", flags);
 	if (fork_watch_error)
 		return rt_fail_errno(err, fork_watch_error, "device: pthread_atfork");
 	ret = open_device(name, flags, dev, err);
@@ -143,10 +142,8 @@ int rt_check_process(const struct cnnrt_device *dev, struct cnnrt_error *err)
 {
 	if (rt_is_ours(dev))
 		return CNNRT_OK;
-	return rt_fail(err, CNNRT_EINVAL,
-		       "%s: another process opened this device: open it again "
-		       "in the child",
-		       dev->info.path);
+	return rt_fail(err, CNNRT_EINVAL, "%s: another process opened this device: open it again "
+		       "in the child", dev->info.path);
 }
 
 int cnnrt_device_info(struct cnnrt_device *dev, struct cnnrt_device_info *info,
@@ -227,8 +224,7 @@ int cnnrt_device_fd(const struct cnnrt_device *dev)
 	return dev->fd;
 }
 
-static int reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw,
-		  struct cnnrt_error *err)
+static int reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw, struct cnnrt_error *err)
 {
 	int ret = rt_check_process(dev, err);
 
@@ -236,8 +232,7 @@ static int reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw,
 		return ret;
 	ret = dev->ops->reg_rw(dev, rw);
 	if (ret == -EPERM)
-		return rt_fail(err, CNNRT_EACCES,
-			       "%s: register 0x%x: the kernel is locked down "
+		return rt_fail(err, CNNRT_EACCES, "%s: register 0x%x: the kernel is locked down "
 			       "(kernel_lockdown(7)), which forbids register writes",
 			       dev->info.path, rw->offset);
 	if (ret == -EACCES)

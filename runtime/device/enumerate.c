@@ -205,8 +205,7 @@ static int wait_for_node(struct cnnrt_error *err)
 			return CNNRT_OK;
 		usleep(100 * 1000);
 	}
-	return rt_fail(err, CNNRT_ENODRIVER,
-		       "module " MODULE " was loaded, but no accelerator "
+	return rt_fail(err, CNNRT_ENODRIVER, "module " MODULE " was loaded, but no accelerator "
 		       "appeared within 5 seconds: see the kernel log (dmesg)");
 }
 
@@ -224,12 +223,10 @@ int rt_load_module(struct cnnrt_error *err)
 	kmod_module_unref(mod);
 	kmod_unref(ctx);
 	if (ret == -ENOENT)
-		return rt_fail(err, CNNRT_ENODRIVER,
-			       "module " MODULE " is not installed for "
-			       "this kernel: install it (make modules_install, depmod)");
+		return rt_fail(err, CNNRT_ENODRIVER, "module " MODULE " is not installed for this "
+			       "kernel: install it (make modules_install, depmod)");
 	if (ret > 0)
-		return rt_fail(err, CNNRT_ENODRIVER,
-			       "module " MODULE " is blacklisted "
+		return rt_fail(err, CNNRT_ENODRIVER, "module " MODULE " is blacklisted "
 			       "(modprobe.d)");
 	if (ret)
 		return rt_fail_errno(err, ret, "loading module " MODULE);

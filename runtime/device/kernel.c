@@ -455,19 +455,15 @@ static int fail_open(struct cnnrt_error *err, const char *path, int e)
 		return rt_fail(err, CNNRT_ENODEV, "%s: there is no such node", path);
 	case EACCES:
 	case EPERM:
-		return rt_fail(err, CNNRT_EACCES,
-			       "%s: this user may not open it: join the group "
-			       "of the node, or pass it to the container (--device)",
-			       path);
+		return rt_fail(err, CNNRT_EACCES, "%s: this user may not open it: join the group "
+			       "of the node, or pass it to the container (--device)", path);
 	case EBUSY:
 		return rt_fail(err, CNNRT_EBUSY, "%s: another program uses the device exclusively",
 			       path);
 	case ENODEV:
 	case ENXIO:
-		return rt_fail(err, CNNRT_ENODRIVER,
-			       "%s: the node has no driver: the module "
-			       "is not loaded, or the device is gone",
-			       path);
+		return rt_fail(err, CNNRT_ENODRIVER, "%s: the node has no driver: the module is "
+			       "not loaded, or the device is gone", path);
 	default:
 		return rt_fail_errno(err, e, "%s", path);
 	}

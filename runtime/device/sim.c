@@ -296,8 +296,7 @@ static int make_memfd(uint64_t size)
 
 	if (fd < 0)
 		return -errno;
-	if (!ftruncate(fd, (off_t)size) &&
-	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
+	if (!ftruncate(fd, (off_t)size) && !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW))
 		return fd;
 	close(fd);
 	return -ENOMEM;
@@ -490,8 +489,7 @@ static int bind_map(struct rt_sim *sim, struct rt_sim_ctx *ctx, const struct drm
 	if (!m)
 		return -ENOMEM;
 	bo = find_bo(sim, op->handle);
-	ret = set_pages(sim, ctx, op->va, op->size, bo->bus + op->bo_offset,
-			pte_bits(op->flags));
+	ret = set_pages(sim, ctx, op->va, op->size, bo->bus + op->bo_offset, pte_bits(op->flags));
 	if (ret) {
 		set_pages(sim, ctx, op->va, op->size, 0, 0);
 		free(m);
@@ -720,10 +718,8 @@ static int parse_props(const char *props, struct cm_config *config, struct cnnrt
 		char *value = strchr(item, '=');
 
 		if (!value) {
-			ret = rt_fail(err, CNNRT_EINVAL,
-				      "sim: property \"%.100s\" has no value: write "
-				      "KEY=VALUE",
-				      item);
+			ret = rt_fail(err, CNNRT_EINVAL, "sim: property \"%.100s\" has no value: "
+				      "write KEY=VALUE", item);
 			break;
 		}
 		*value++ = '\0';

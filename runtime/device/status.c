@@ -120,15 +120,13 @@ void rt_status_text(const char *core, const struct drm_cnnacc_ctx_query *q, char
 	int n;
 
 	if (q->status_class == CNNACC_STATUS_OK) {
-		snprintf(buf, len, "the core hung at instruction %u and was reset",
-			 q->pc);
+		snprintf(buf, len, "the core hung at instruction %u and was reset", q->pc);
 		return;
 	}
 	if (q->status_code == CNNACC_CODE_TIME_LIMIT)
 		n = snprintf(buf, len, "TIME_LIMIT at instruction %u", q->pc);
 	else
-		n = snprintf(buf, len, "%s (%s) at instruction %u",
-			     rt_class_name(q->status_class),
+		n = snprintf(buf, len, "%s (%s) at instruction %u", rt_class_name(q->status_class),
 			     rt_code_name(core, q->status_code), q->pc);
 	if (n < 0 || (size_t)n >= len)
 		return;

@@ -87,9 +87,8 @@ static int get_value(struct cnnrt_job *job, int v, struct cnn_tensor *t, struct 
 	if (producer < 0 || job->program->low->nodes[producer].core < 0)
 		return CNN_OK;
 	if (!slot->used)
-		return cnn_fail(e, CNN_EINVAL,
-				"compare: value %.60s is not in memory: its core did not store it",
-				job->program->graph->values[v].name);
+		return cnn_fail(e, CNN_EINVAL, "compare: value %.60s is not in memory: its core "
+				"did not store it", job->program->graph->values[v].name);
 	if (is_dense_in_arena(job, v)) {
 		t->data = (uint8_t *)job->arena.map + slot->offset;
 		t->capacity = (size_t)slot->bytes;
@@ -280,9 +279,8 @@ static int compare_output(struct compare *c, int node, int k, const struct cnn_t
 	l.value = &info;
 	if (got.dtype != want->dtype || !cnn_tensor_same_shape(&got, want)) {
 		cnn_tensor_release(&got);
-		return cnn_fail(e, CNN_EINVAL,
-				"%s (%.60s): output %d has another type or shape on the CPU",
-				n->op_type, n->name, k);
+		return cnn_fail(e, CNN_EINVAL, "%s (%.60s): output %d has another type or shape on "
+				"the CPU", n->op_type, n->name, k);
 	}
 	compare_value(c, &got, want, allowance(c, node, n->out[k]), &l);
 	cnn_tensor_release(&got);
@@ -377,15 +375,12 @@ static int check_job(const struct cnnrt_job *job, struct cnnrt_error *err)
 	const struct cnnrt_program *p = job->program;
 
 	if (!p->observe)
-		return rt_fail(err, CNNRT_EINVAL,
-			       "compare: the program was not compiled with "
+		return rt_fail(err, CNNRT_EINVAL, "compare: the program was not compiled with "
 			       "observe (cnnrun: --compile --compare)");
 	for (unsigned int i = 0; i < cnnrt_program_io_count(p, CNNRT_OUTPUT); i++)
 		if (job->bind[CNNRT_OUTPUT][i].buf)
-			return rt_fail(err, CNNRT_EINVAL,
-				       "compare: output %u is bound to a buffer: "
-				       "unbind it",
-				       i);
+			return rt_fail(err, CNNRT_EINVAL, "compare: output %u is bound to a "
+				       "buffer: unbind it", i);
 	return CNNRT_OK;
 }
 

@@ -18,10 +18,8 @@ int cnnrt_context_create(struct cnnrt_device *dev, enum cnnrt_priority priority,
 		return rt_fail(err, CNNRT_EINVAL, "context: priority %d: 0..2 wanted",
 			       (int)priority);
 	if (rt_is_caps(dev))
-		return rt_fail(err, CNNRT_ENODEV,
-			       "%s: a description of a device: programs can be "
-			       "compiled for it, not run on it",
-			       dev->info.path);
+		return rt_fail(err, CNNRT_ENODEV, "%s: a description of a device: programs can be "
+			       "compiled for it, not run on it", dev->info.path);
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return rt_fail(err, CNNRT_ENOMEM, "context: out of memory");
@@ -88,8 +86,7 @@ int rt_unbind(struct cnnrt_device *dev, uint32_t ctx_id, uint64_t va, uint64_t s
 	return CNNRT_OK;
 }
 
-static int new_buffer(struct cnnrt_context *ctx, struct cnnrt_buffer **out,
-		      struct cnnrt_error *err)
+static int new_buffer(struct cnnrt_context *ctx, struct cnnrt_buffer **out, struct cnnrt_error *err)
 {
 	int ret = rt_check_process(ctx->dev, err);
 
@@ -247,8 +244,7 @@ void rt_job_failure(struct cnnrt_device *dev, uint32_t ctx_id, uint64_t seqno, i
 	status->class_name = status->code == CNNRT_EGONE ? "GONE" : "CANCELED";
 	status->code_name = "NONE";
 	if (dev->ops->ctx_query(dev, &q) || q.seqno != seqno || q.core >= dev->info.core_count) {
-		snprintf(status->text, sizeof(status->text), "%s",
-			 cnnrt_strerror(status->code));
+		snprintf(status->text, sizeof(status->text), "%s", cnnrt_strerror(status->code));
 		return;
 	}
 	status->core = (int)q.core;

@@ -48,10 +48,8 @@ static int check_range(const struct cnnrt_range *r, unsigned int i, size_t size,
 	unsigned int known = CNNRT_MAP_READ | CNNRT_MAP_WRITE | CNNRT_MAP_EXEC;
 
 	if (!r->size || r->va >= VA_END || r->size > VA_END - r->va)
-		return rt_fail(err, CNNRT_EINVAL,
-			       "range %u: 0x%" PRIx64 ":0x%" PRIx64
-			       " is empty or ends beyond 4 GiB",
-			       i, r->va, r->size);
+		return rt_fail(err, CNNRT_EINVAL, "range %u: 0x%" PRIx64 ":0x%" PRIx64 " is empty "
+			       "or ends beyond 4 GiB", i, r->va, r->size);
 	if (!r->flags || r->flags & ~known || (r->flags & CNNRT_MAP_EXEC &&
 					       r->flags != CNNRT_MAP_EXEC))
 		return rt_fail(err, CNNRT_EINVAL, "range %u at VA 0x%" PRIx64 ": flags 0x%x: "
@@ -186,8 +184,7 @@ static void sync_spans(const struct run *run, uint32_t flags)
 		run->dev->ops->bo_sync(run->dev, &run->stats, flags);
 }
 
-static int run_program(struct run *run, struct cnnrt_job_status *status,
-		       struct cnnrt_error *err)
+static int run_program(struct run *run, struct cnnrt_job_status *status, struct cnnrt_error *err)
 {
 	const struct cnnrt_exec *exec = run->exec;
 	struct drm_cnnacc_task task = {
@@ -256,8 +253,7 @@ static int check_exec(const struct cnnrt_device *dev, const struct cnnrt_exec *e
 	if (exec->program_va % CNNACC_LINE_SIZE)
 		return rt_fail(err, CNNRT_EINVAL, "program at VA 0x%" PRIx64 ": multiple of %d "
 			       "wanted", exec->program_va, CNNACC_LINE_SIZE);
-	if (!exec->program_size || exec->program_size % 4 ||
-	    exec->program_size > core->program_max)
+	if (!exec->program_size || exec->program_size % 4 || exec->program_size > core->program_max)
 		return rt_fail(err, CNNRT_EINVAL, "program of %" PRIu64 " bytes: core %s takes a "
 			       "multiple of 4 up to %u", exec->program_size, core->name,
 			       core->program_max);
@@ -265,9 +261,8 @@ static int check_exec(const struct cnnrt_device *dev, const struct cnnrt_exec *e
 		return rt_fail(err, CNNRT_EINVAL, "statistics at VA 0x%" PRIx64 ": multiple of %d "
 			       "below 4 GiB wanted", exec->stats_va, CNNACC_LINE_SIZE);
 	if (exec->cycle_limit > core->job_cycles_max)
-		return rt_fail(err, CNNRT_EINVAL, "cycle limit %" PRIu64 ": core %s takes at "
-			       "most %" PRIu64, exec->cycle_limit, core->name,
-			       core->job_cycles_max);
+		return rt_fail(err, CNNRT_EINVAL, "cycle limit %" PRIu64 ": core %s takes at most "
+			       "%" PRIu64, exec->cycle_limit, core->name, core->job_cycles_max);
 	return CNNRT_OK;
 }
 

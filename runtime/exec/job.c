@@ -244,8 +244,7 @@ static int submit_locked(struct cnnrt_job *job, int in_fence, int *out_fence,
 	return CNNRT_OK;
 }
 
-int cnnrt_job_submit(struct cnnrt_job *job, int in_fence, int *out_fence,
-		     struct cnnrt_error *err)
+int cnnrt_job_submit(struct cnnrt_job *job, int in_fence, int *out_fence, struct cnnrt_error *err)
 {
 	int ret = rt_check_process(job->dev, err);
 

@@ -259,10 +259,8 @@ static int create_device_memory(struct cnnrt_job *job, struct cnnrt_error *err)
 	int ret = job->dev->ops->ctx_create(job->dev, job->ctx->priority, &job->ctx_id);
 
 	if (ret)
-		return rt_fail_errno(err, ret,
-				     "job: creating an address space (an open device "
-				     "has at most %u)",
-				     job->dev->max_contexts);
+		return rt_fail_errno(err, ret, "job: creating an address space (an open device has "
+				     "at most %u)", job->dev->max_contexts);
 	return rt_weight_images_get(job->ctx, job->program, &job->images, err) ?:
 	       bind_whole(job, &job->images->weights, CNN_VA_WEIGHTS, DRM_CNNACC_BIND_READ, err) ?:
 	       bind_whole(job, &job->images->code, CNN_VA_PROGRAM, DRM_CNNACC_BIND_EXEC, err) ?:

@@ -24,10 +24,8 @@ static int read_options(const struct cnnrt_compile_options *from, const struct c
 		.opaque = o->opaque,
 	};
 	if (o->core && o->cpu_only)
-		return rt_fail(err, CNNRT_EINVAL,
-			       "compile: core \"%.40s\" and cpu_only contradict each other: "
-			       "leave one out",
-			       o->core);
+		return rt_fail(err, CNNRT_EINVAL, "compile: core \"%.40s\" and cpu_only contradict "
+			       "each other: leave one out", o->core);
 	return o->core ? cnnrt_device_find_cores(dev, o->core, &opt->cores, err) : CNNRT_OK;
 }
 

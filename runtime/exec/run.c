@@ -315,9 +315,8 @@ static int infer_at_run_time(struct cnnrt_job *job, const struct cnn_node *n, st
 			cnn_tensor_release(job->out[i]);
 	ret = cnn_cpu_check(n, job->in, job->out, e) ?: cnn_cpu_infer(n, job->in, job->out, e);
 	if (ret > 0)
-		return cnn_fail(e, CNN_EINVAL,
-				"%s (%.60s): the shape of its output cannot be inferred",
-				n->op_type, n->name);
+		return cnn_fail(e, CNN_EINVAL, "%s (%.60s): the shape of its output cannot be "
+				"inferred", n->op_type, n->name);
 	for (int i = 0; i < n->n_out && !ret; i++) {
 		int64_t bytes = job->out[i] ? cnn_tensor_bytes(job->out[i]) : 0;
 
@@ -347,10 +346,9 @@ static int run_node(struct cnnrt_job *job, const struct cnn_node *n)
 	if (!ret) {
 		work = cnn_cpu_work(n, job->in, job->out);
 		if (work > lim->work - job->run_work)
-			ret = cnn_fail(&e, CNN_ELIMIT,
-				       "%s (%.60s): the run takes more than "
-				       "%lld multiply-adds or elements",
-				       n->op_type, n->name, (long long)lim->work);
+			ret = cnn_fail(&e, CNN_ELIMIT, "%s (%.60s): the run takes more than %lld "
+				       "multiply-adds or elements", n->op_type, n->name,
+				       (long long)lim->work);
 		else
 			job->run_work += work;
 	}
@@ -396,10 +394,8 @@ static int copy_to_bound(struct cnnrt_job *job)
 		if (!to || val->t.data == to || b->mapped)
 			continue;
 		if (size < 0 || (uint64_t)size > b->buf->bo.size - b->offset)
-			return fail(job, CNNRT_EINVAL,
-				    "output %u: it has %lld bytes, the bound "
-				    "buffer has %llu from its offset",
-				    i, (long long)size,
+			return fail(job, CNNRT_EINVAL, "output %u: it has %lld bytes, the bound "
+				    "buffer has %llu from its offset", i, (long long)size,
 				    (unsigned long long)(b->buf->bo.size - b->offset));
 		memcpy(to, val->t.data, (size_t)size);
 	}
@@ -486,8 +482,7 @@ static uint64_t direct_end(const struct cnnrt_job *job)
 {
 	uint64_t end;
 
-	if (job->dev->ops->end_time(job->dev, job->ctx_id, job->fence, &end) ||
-	    end < job->start_ns)
+	if (job->dev->ops->end_time(job->dev, job->ctx_id, job->fence, &end) || end < job->start_ns)
 		end = rt_now();
 	return end - job->start_ns;
 }

@@ -30,8 +30,7 @@ static void judge(const struct cnn_core_test *t, const struct cnnrt_job_status *
 {
 	if (s->status_class != t->status_class || s->status_code != t->status_code)
 		snprintf(failure, len, "ended with class %u code %u, %u and %u expected: %.150s",
-			 s->status_class, s->status_code, t->status_class, t->status_code,
-			 s->text);
+			 s->status_class, s->status_code, t->status_class, t->status_code, s->text);
 	else if (s->state == CNNRT_JOB_FAILED && (s->pc != t->pc || s->va != t->va))
 		snprintf(failure, len, "ended at instruction %u, VA 0x%llx; %u, 0x%llx expected",
 			 s->pc, (unsigned long long)s->va, t->pc, (unsigned long long)t->va);

@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int apply_input(const struct cnnrt_model *m, struct cnn_graph *g, int i,
-		       struct cnn_err *e)
+static int apply_input(const struct cnnrt_model *m, struct cnn_graph *g, int i, struct cnn_err *e)
 {
 	const struct rt_input *in = &m->inputs[i];
 	struct cnn_tensor *t = &g->values[g->inputs[i]].t;

@@ -190,23 +190,18 @@ static int check_header(const struct rt_mapping *m, struct header *h, struct cnn
 		return rt_fail(err, CNNRT_EINVAL, "not a program file");
 	memcpy(h, m->data, sizeof(*h));
 	if (h->byte_order != BYTE_ORDER_MARK)
-		return rt_fail(err, CNNRT_EUNSUPPORTED,
-			       "program file: byte order 0x%08x, this "
-			       "machine needs 0x%08x",
-			       h->byte_order, BYTE_ORDER_MARK);
+		return rt_fail(err, CNNRT_EUNSUPPORTED, "program file: byte order 0x%08x, this "
+			       "machine needs 0x%08x", h->byte_order, BYTE_ORDER_MARK);
 	if (h->format != FORMAT)
 		return rt_fail(err, CNNRT_EUNSUPPORTED, "program file: format %u, this library "
 			       "reads %u: compile the network again", h->format, FORMAT);
 	if (h->size != m->size)
-		return rt_fail(err, CNNRT_EINVAL,
-			       "program file: it has %zu bytes, its header says %llu", m->size,
-			       (unsigned long long)h->size);
+		return rt_fail(err, CNNRT_EINVAL, "program file: it has %zu bytes, its header says "
+			       "%llu", m->size, (unsigned long long)h->size);
 	crc = file_crc(m);
 	if (h->crc != crc)
-		return rt_fail(err, CNNRT_EINVAL,
-			       "program file: it is damaged: checksum 0x%08x, "
-			       "computed 0x%08x",
-			       h->crc, crc);
+		return rt_fail(err, CNNRT_EINVAL, "program file: it is damaged: checksum 0x%08x, "
+			       "computed 0x%08x", h->crc, crc);
 	if (h->flags & ~FLAG_OBSERVE)
 		return rt_fail(err, CNNRT_EUNSUPPORTED, "program file: unknown flags 0x%x",
 			       h->flags & ~FLAG_OBSERVE);
@@ -234,9 +229,8 @@ static void set_sections(const struct header *h, struct cnnrt_program *p, struct
 static int check_end(struct rt_archive *a)
 {
 	if (a->at != a->size)
-		rt_ar_fail(a, CNNRT_EINVAL,
-			   "program file: %zu bytes after the end of its description",
-			   a->size - a->at);
+		rt_ar_fail(a, CNNRT_EINVAL, "program file: %zu bytes after the end of its "
+			   "description", a->size - a->at);
 	if (align(a->constants_at) != a->constants_size)
 		rt_ar_fail(a, CNNRT_EINVAL, "program file: %llu bytes of constants, %llu are used",
 			   (unsigned long long)a->constants_size,

@@ -65,8 +65,7 @@ void rt_ar_string(struct rt_archive *a, char **s, bool null, const char *what);
 /* A string in an array of size bytes. */
 void rt_ar_chars(struct rt_archive *a, char *s, size_t size, const char *what);
 /* The length of a list, and zeroed memory for it; 0 and NULL on failure. */
-void rt_ar_list(struct rt_archive *a, int *n, int max, void **list, size_t size,
-		const char *what);
+void rt_ar_list(struct rt_archive *a, int *n, int max, void **list, size_t size, const char *what);
 /* Bytes in the section of constants; reading sets *p to their place in the mapped file. */
 void rt_ar_blob(struct rt_archive *a, void **p, size_t n);
 

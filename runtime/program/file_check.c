@@ -355,8 +355,7 @@ static int check_task(const struct check *c, const struct cnnrt_core_info *core,
 	const struct cnn_task *t = &c->low->tasks[i];
 
 	if (t->offset % CNNACC_LINE_SIZE || !t->length || t->length % 4 ||
-	    t->length > core->program_max ||
-	    (int64_t)t->length > c->low->program_bytes - t->offset)
+	    t->length > core->program_max || (int64_t)t->length > c->low->program_bytes - t->offset)
 		return wrong(c, "task", i, "its program is outside the image, or too long");
 	if (!t->cycle_limit || t->cycle_limit > core->job_cycles_max)
 		return wrong(c, "task", i, "its cycle limit is 0, or above the core's");

@@ -63,8 +63,7 @@ static void walk_slot(struct rt_archive *a, struct cnn_slot *s, int values)
 			   (long long)l->codes);
 }
 
-static void walk_indices(struct rt_archive *a, int **list, int *n, int below,
-			 const char *what)
+static void walk_indices(struct rt_archive *a, int **list, int *n, int below, const char *what)
 {
 	rt_ar_list(a, n, below, (void **)list, sizeof(**list), what);
 	for (int i = 0; i < *n; i++)
@@ -109,8 +108,7 @@ static void walk_span(struct rt_archive *a, struct cnnrt_span *s, const struct c
 	s->task = (unsigned int)task;
 	s->what = (enum cnnrt_activity)what;
 	if (s->core < 0 || s->start > s->end)
-		rt_ar_fail(a, CNNRT_EINVAL,
-			   "program file: a span on no core, or one that ends "
+		rt_ar_fail(a, CNNRT_EINVAL, "program file: a span on no core, or one that ends "
 			   "before it starts");
 }
 

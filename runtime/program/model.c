@@ -125,13 +125,11 @@ static int check_shape(const struct cnnrt_model *m, unsigned int index, int rank
 		int64_t fixed = v->t.rank < 0 ? -1 : v->t.dims[i];
 
 		if (dims[i] < 0)
-			return rt_fail(err, CNNRT_EINVAL,
-				       "input %.80s: dimension %d: %lld given, 0 or more wanted",
-				       v->name, i, (long long)dims[i]);
+			return rt_fail(err, CNNRT_EINVAL, "input %.80s: dimension %d: %lld given, "
+				       "0 or more wanted", v->name, i, (long long)dims[i]);
 		if (fixed >= 0 && dims[i] != fixed)
-			return rt_fail(err, CNNRT_EINVAL,
-				       "input %.80s: dimension %d is %lld, %lld given", v->name, i,
-				       (long long)fixed, (long long)dims[i]);
+			return rt_fail(err, CNNRT_EINVAL, "input %.80s: dimension %d is %lld, %lld "
+				       "given", v->name, i, (long long)fixed, (long long)dims[i]);
 	}
 	return CNNRT_OK;
 }

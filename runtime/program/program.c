@@ -27,15 +27,12 @@ int rt_check_limits(const struct cnnrt_program *p, struct cnn_err *e)
 	const struct cnn_lowered *low = p->low;
 
 	if (low->macs > lim->work)
-		return cnn_fail(e, CNN_ELIMIT,
-				"the network takes %lld multiply-adds, the limit "
-				"is %lld (max_work)",
-				(long long)low->macs, (long long)lim->work);
+		return cnn_fail(e, CNN_ELIMIT, "the network takes %lld multiply-adds, the limit is "
+				"%lld (max_work)", (long long)low->macs, (long long)lim->work);
 	if (low->arena_bytes > lim->total_bytes || low->weight_bytes > lim->total_bytes)
-		return cnn_fail(e, CNN_ELIMIT,
-				"the network takes %lld bytes of device memory, "
-				"the limit is %lld (max_memory)",
-				(long long)(low->arena_bytes + low->weight_bytes),
+		return cnn_fail(e, CNN_ELIMIT, "the network takes %lld bytes of device memory, the "
+				"limit is %lld (max_memory)", (long long)(low->arena_bytes +
+									  low->weight_bytes),
 				(long long)lim->total_bytes);
 	return CNN_OK;
 }
@@ -114,8 +111,7 @@ void cnnrt_program_explain(const struct cnnrt_program *p,
 }
 
 void cnnrt_program_spans(const struct cnnrt_program *p,
-			 void (*report)(const struct cnnrt_span *span, void *opaque),
-			 void *opaque)
+			 void (*report)(const struct cnnrt_span *span, void *opaque), void *opaque)
 {
 	for (int i = 0; i < p->low->n_spans; i++)
 		report(&p->low->spans[i], opaque);

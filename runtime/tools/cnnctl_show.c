@@ -68,8 +68,7 @@ static void json_core(struct json *j, const struct cnnrt_core_info *c)
 {
 	json_open(j, NULL, '{');
 	JSON_MEMBERS(j, TEXT("name", c->name), U64("type", c->type), U64("version", c->version),
-		     U64("program_max", c->program_max),
-		     U64("job_cycles_max", c->job_cycles_max));
+		     U64("program_max", c->program_max), U64("job_cycles_max", c->job_cycles_max));
 	json_params(j, c);
 	json_close(j, '}');
 }

@@ -84,8 +84,7 @@ static void json_context(struct json *j, const struct client_device *d, const st
 	json_close(j, '}');
 }
 
-static void print_contexts(struct json *j, const struct client_device *d,
-			   const struct contexts *c)
+static void print_contexts(struct json *j, const struct client_device *d, const struct contexts *c)
 {
 	if (j->out)
 		json_open(j, "contexts", '[');
@@ -125,8 +124,7 @@ static int read_stats(struct stats *s)
 		       clients_read_counters(&s->device, s->counters) ?:
 		       clients_read_contexts(&s->device, &s->contexts);
 	for (unsigned int i = 0; !ret && !cnnrt_device_core(s->dev, i, &core, &err); i++)
-		ret = read_registers(s->dev, core.queue_offset + CNNACC_QREG_STATS,
-				     s->counters[i]);
+		ret = read_registers(s->dev, core.queue_offset + CNNACC_QREG_STATS, s->counters[i]);
 	return ret;
 }
 

@@ -108,8 +108,7 @@ static int parse_section(struct dump *d, const struct cnnacc_dump_section *s, co
 	return 0;
 }
 
-static int parse_sections(struct dump *d, const uint8_t *data, size_t size,
-			  struct cnnrt_error *err)
+static int parse_sections(struct dump *d, const uint8_t *data, size_t size, struct cnnrt_error *err)
 {
 	size_t at = sizeof(struct cnnacc_dump_header);
 	int ret = CNNRT_OK;

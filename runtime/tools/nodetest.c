@@ -226,8 +226,7 @@ static enum verdict run_set(struct test_case *t, struct cnnrt_model *model,
 /* ---- one case -------------------------------------------------------------------------- */
 
 /* Unreadable data is a failure only if the network compiles. */
-static enum verdict unreadable(struct test_case *t, const struct cnnrt_model *model,
-			       enum verdict v)
+static enum verdict unreadable(struct test_case *t, const struct cnnrt_model *model, enum verdict v)
 {
 	struct cnnrt_program *program;
 	struct cnnrt_error err;

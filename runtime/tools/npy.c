@@ -128,14 +128,12 @@ int npy_write(const char *path, const struct cnn_tensor *t)
 		if (descriptors[i].type == t->dtype)
 			descr = descriptors[i].name;
 	if (!descr)
-		return complain(EXIT_FAILED, "%s: .npy has no %s", path,
-				cnn_dtype_name(t->dtype));
+		return complain(EXIT_FAILED, "%s: .npy has no %s", path, cnn_dtype_name(t->dtype));
 	for (int i = 0; i < t->rank; i++)
 		n += (size_t)snprintf(shape + n, sizeof(shape) - n, "%lld,%s",
 				      (long long)t->dims[i], i + 1 < t->rank ? " " : "");
-	n = (size_t)snprintf(header, sizeof(header),
-			     "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr,
-			     shape);
+	n = (size_t)snprintf(header, sizeof(header), "{'descr': '%s', 'fortran_order': False, "
+			     "'shape': (%s), }", descr, shape);
 	while ((10 + n + 1) % 64)
 		header[n++] = ' ';
 	header[n++] = '\n';

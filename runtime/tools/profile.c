@@ -53,8 +53,7 @@ static void close_slice(struct trace *t)
 	json_close(&t->j, '}');
 }
 
-static void name_row(struct trace *t, const char *what, int pid, unsigned int tid,
-		     const char *name)
+static void name_row(struct trace *t, const char *what, int pid, unsigned int tid, const char *name)
 {
 	json_open(&t->j, NULL, '{');
 	JSON_MEMBERS(&t->j, TEXT("name", what), TEXT("ph", "M"), U64("pid", (uint64_t)pid),

@@ -157,8 +157,7 @@ int report_open(struct report *r, const char *model, const struct cnnrt_program 
 	*r = (struct report){
 		.model = model, .dev.struct_size = sizeof(r->dev), .est.struct_size = sizeof(r->est),
 	};
-	if (cnnrt_device_info(dev, &r->dev, &err) ||
-	    cnnrt_program_estimate(program, &r->est, &err))
+	if (cnnrt_device_info(dev, &r->dev, &err) || cnnrt_program_estimate(program, &r->est, &err))
 		return complain_error(&err);
 	for (unsigned int i = 0; i < r->dev.core_count; i++) {
 		r->core[i].struct_size = sizeof(r->core[i]);

@@ -233,9 +233,8 @@ static void draw_core(FILE *out, const struct report *r, const struct columns *c
 	fprintf(out, "<text x=\"%d\" y=\"%d\">of the cycles:</text>\n", LEFT, y - 8);
 	draw_legend(out, c, units, 3, LEFT + 90, y - 8);
 	draw_legend(out, c, dma, 4, LEFT + 556, y - 8);
-	fprintf(out, "<path class=\"use\" d=\"M%d %dh11v11h-11z\"/><text x=\"%d\" y=\"%d\">"
-		"useful %.1f %%</text>\n", LEFT + 447, y - 18, LEFT + 463, y - 8,
-		100 * core_use(r, core));
+	fprintf(out, "<path class=\"use\" d=\"M%d %dh11v11h-11z\"/><text x=\"%d\" y=\"%d\">useful "
+		"%.1f %%</text>\n", LEFT + 447, y - 18, LEFT + 463, y - 8, 100 * core_use(r, core));
 	draw_row(out, c, units, 3, row, CORE);
 	d.y = row;
 	fprintf(out, "<path class=\"use\" d=\"M%d %d", LEFT, row + CORE);

@@ -27,13 +27,11 @@ static void read_hw(struct ccpc_hw *hw, const struct cnn_core *info)
 	else if ((limits & 0xff) < CNNACC_CCP_KERNEL_MAX ||
 		 (limits >> 8 & 0xff) < CNNACC_CCP_STRIDE_MAX ||
 		 (limits >> 16 & 0xff) < CNNACC_CCP_PAD_MAX)
-		snprintf(hw->bad, sizeof(hw->bad),
-			 "limits 0x%x of the core on kernel, stride and padding are too low",
-			 limits);
+		snprintf(hw->bad, sizeof(hw->bad), "limits 0x%x of the core on kernel, stride and "
+			 "padding are too low", limits);
 	else if (hw->data_bank < 1024 || hw->weight_bank < 256 || hw->insns < 64 || hw->lob < 1)
-		snprintf(hw->bad, sizeof(hw->bad),
-			 "memories of %lld, %lld and %u words are too small",
-			 (long long)hw->data_bank, (long long)hw->weight_bank, hw->insns);
+		snprintf(hw->bad, sizeof(hw->bad), "memories of %lld, %lld and %u words are too "
+			 "small", (long long)hw->data_bank, (long long)hw->weight_bank, hw->insns);
 }
 
 static struct cnn_backend *ccpc_open(struct cnn_compile *compile, const struct cnn_core *info)
@@ -191,20 +189,17 @@ static bool explain(const struct ccpc_core *core, const char *op, enum ccpc_tria
 	const struct ccpc_hw *hw = &core->hw;
 
 	if (fit == CCPC_NO_TASK)
-		return cnn_reject(reason,
-				  "%s: its smallest piece exceeds a task's %u instructions or "
-				  "%llu cycles",
-				  op, hw->insns, (unsigned long long)hw->cycles_max);
+		return cnn_reject(reason, "%s: its smallest piece exceeds a task's %u instructions "
+				  "or %llu cycles", op, hw->insns,
+				  (unsigned long long)hw->cycles_max);
 	if (fit == CCPC_NO_CAPACITY)
-		return cnn_reject(reason,
-				  "%s: program exceeds %lld words or %u executed instructions, or "
-				  "all weights exceed %lld bytes",
-				  op, (long long)CCPC_WORDS_MAX, CCPC_TRIAL_INSNS_MAX,
+		return cnn_reject(reason, "%s: program exceeds %lld words or %u executed "
+				  "instructions, or all weights exceed %lld bytes", op,
+				  (long long)CCPC_WORDS_MAX, CCPC_TRIAL_INSNS_MAX,
 				  (long long)(CNN_WEIGHTS_MAX / 2));
-	return cnn_reject(reason,
-			  "%s: its smallest piece exceeds data banks of %lld or weight banks of "
-			  "%lld bytes",
-			  op, (long long)hw->data_bank * 4, (long long)hw->weight_bank * 4);
+	return cnn_reject(reason, "%s: its smallest piece exceeds data banks of %lld or weight "
+			  "banks of %lld bytes", op, (long long)hw->data_bank * 4,
+			  (long long)hw->weight_bank * 4);
 }
 
 /* A batch element must start at a line. Otherwise a store would write a part of the one before. */

@@ -143,9 +143,8 @@ static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, stru
 	fill_conv(node, &w, &y, &x);
 	if (cnn_node_in(g, n, 3)) {
 		if (w.group > 1)
-			return cnn_reject(reason,
-					  "%s: fused addition with %lld groups, limit of ccp 1",
-					  n->op_type, (long long)w.group);
+			return cnn_reject(reason, "%s: fused addition with %lld groups, limit of "
+					  "ccp 1", n->op_type, (long long)w.group);
 		node->add.value = n->in[3];
 		node->add.layout = node->out.layout;
 		node->conv.adds = true;
@@ -300,8 +299,7 @@ static bool match_average_pool(const struct cnn_graph *g, const struct cnn_node 
 	x = get_axis(&w, 1);
 	if (!counts_all(&w, &y) || !counts_all(&w, &x))
 		return match_border_average(n, &w, &y, &x, node, reason);
-	if (y.kernel > 3 || x.kernel > 3 || y.kernel * x.kernel == 1 ||
-	    n->act.kind != CNN_ACT_NONE)
+	if (y.kernel > 3 || x.kernel > 3 || y.kernel * x.kernel == 1 || n->act.kind != CNN_ACT_NONE)
 		return match_pool_conv(n, &w, &y, &x, node, reason);
 	return match_pool_unit(n, &w, &y, &x, node, reason);
 }

@@ -70,10 +70,9 @@ void ccpc_node_describe(const struct ccpc_node *n, const char *op, char *reason)
 			   places[n->in.bind.resident + 2 * n->out.bind.resident]);
 
 	if (n->kind == &ccpc_conv && n->conv.block)
-		snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
-			 ", %lld of %lld rows, %lld of %lld groups at a time",
-			 (long long)n->conv.rows, (long long)n->conv.oh, (long long)n->conv.block,
-			 (long long)n->conv.groups);
+		snprintf(reason + len, CNN_REASON_LEN - (size_t)len, ", %lld of %lld rows, %lld of "
+			 "%lld groups at a time", (long long)n->conv.rows, (long long)n->conv.oh,
+			 (long long)n->conv.block, (long long)n->conv.groups);
 	else if (n->kind == &ccpc_conv)
 		snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
 			 ", %lld of %lld rows, %lld of %lld channels at a time%s",

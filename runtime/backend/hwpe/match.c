@@ -28,9 +28,8 @@ static bool check_matrices(const struct cnn_node *n, const struct cnn_tensor *a,
 	if (b->rank >= 2 && a->rank >= b->rank &&
 	    cnn_tensor_count(b) == b->dims[b->rank - 2] * b->dims[b->rank - 1])
 		return true;
-	return cnn_reject(reason,
-			  "%s: matrices of %d and %d dimensions, one matrix of weights wanted",
-			  n->op_type, a->rank, b->rank);
+	return cnn_reject(reason, "%s: matrices of %d and %d dimensions, one matrix of weights "
+			  "wanted", n->op_type, a->rank, b->rank);
 }
 
 bool hwpec_is_unsplit(const struct cnn_node *n)
@@ -48,10 +47,8 @@ static bool refuse(const struct cnn_graph *g, const struct cnn_node *n, char *re
 	if (*why)
 		return cnn_reject(reason, "%s: hwpe does not requantise: %s", n->op_type, why);
 	if (!hwpec_is_unsplit(n))
-		return cnn_reject(reason,
-				  "%s: hwpe has only ConvInteger and MatMulInteger, and what "
-				  "becomes one of them",
-				  n->op_type);
+		return cnn_reject(reason, "%s: hwpe has only ConvInteger and MatMulInteger, and "
+				  "what becomes one of them", n->op_type);
 	return check_weights(n, w, reason) &&
 	       (n->op != CNN_OP_QLINEAR_MATMUL ||
 		check_matrices(n, cnn_node_in(g, n, 0), w, reason)) &&
@@ -108,9 +105,8 @@ static void cut_blocks(struct hwpec_conv *v)
 	v->sram_pixel = v->blocks > 1 ? count * v->ci / v->per_byte : v->pixel;
 	v->words = cnn_div_up(v->kh * v->sram_pixel, HWPEC_WORD);
 	v->ofm_c_padded = cnn_round_up((v->blocks - 1) * count * v->co +
-					       cnn_round_up(hwpec_block_outputs(v, v->blocks - 1),
-							    HWPEC_COLUMNS),
-				       HWPEC_COLUMNS);
+				       cnn_round_up(hwpec_block_outputs(v, v->blocks - 1),
+						    HWPEC_COLUMNS), HWPEC_COLUMNS);
 }
 
 static void set_pixels(struct hwpec_conv *v)
@@ -252,10 +248,9 @@ static bool check_sums(const struct hwpec_conv *v, const char *op, char *reason)
 				sum += most * abs(w->data[k * w->k + c * w->c + i / v->kw * w->y +
 							  i % v->kw * w->x]);
 		if (sum > INT32_MAX)
-			return cnn_reject(reason,
-					  "%s: sums of output channel %lld up to %lld, limit of "
-					  "hwpe %d",
-					  op, (long long)k, (long long)sum, INT32_MAX);
+			return cnn_reject(reason, "%s: sums of output channel %lld up to %lld, "
+					  "limit of hwpe %d", op, (long long)k, (long long)sum,
+					  INT32_MAX);
 	}
 	return true;
 }

@@ -112,10 +112,9 @@ static bool check_scales(struct hwpec_product *p)
 
 	for (int64_t k = 0; k < p->channels; k++)
 		if (!get_exponent(p, k, &e))
-			return no(p,
-				  "the scale of channel %lld is %g, no power of 2 from 2^-%d to "
-				  "2^%d",
-				  (long long)k, (double)hwpec_product_scale(p, k), E_MAX, -E_MIN);
+			return no(p, "the scale of channel %lld is %g, no power of 2 from 2^-%d to "
+				  "2^%d", (long long)k, (double)hwpec_product_scale(p, k), E_MAX,
+				  -E_MIN);
 	return true;
 }
 
