@@ -38,6 +38,11 @@ struct cnn_core_test {
 	uint64_t cycle_limit;
 };
 
+/* A test's program; how one ends that is to fail. */
+#define CNN_TEST_CODE(program)	.code = program, .code_size = sizeof(program)
+#define CNN_TEST_ENDS(class, own_code) \
+	.status_class = CNNACC_STATUS_##class, .status_code = CNNACC_##own_code
+
 struct cnn_core_desc {
 	const char *name;		  /* in the discovery table */
 	const struct cnn_core_desc *base; /* more codes, details and registers; NULL: none */

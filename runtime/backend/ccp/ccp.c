@@ -34,6 +34,15 @@ static void read_hw(struct ccpc_hw *hw, const struct cnn_core *info)
 			 "small", (long long)hw->data_bank, (long long)hw->weight_bank, hw->insns);
 }
 
+static void ccpc_close(struct cnn_backend *base)
+{
+	struct ccpc_core *core = (struct ccpc_core *)base;
+
+	free(core->nodes);
+	free(core->index);
+	free(core);
+}
+
 static struct cnn_backend *ccpc_open(struct cnn_compile *compile, const struct cnn_core *info)
 {
 	struct ccpc_core *core = calloc(1, sizeof(*core));
@@ -45,9 +54,7 @@ static struct cnn_backend *ccpc_open(struct cnn_compile *compile, const struct c
 	core->nodes = calloc((size_t)compile->g->n_nodes + 1, sizeof(*core->nodes));
 	core->index = malloc(((size_t)compile->g->n_values + 1) * sizeof(*core->index));
 	if (!core->nodes || !core->index) {
-		free(core->nodes);
-		free(core->index);
-		free(core);
+		ccpc_close(&core->base);
 		return NULL;
 	}
 	for (int v = 0; v < compile->g->n_values; v++)
@@ -55,15 +62,6 @@ static struct cnn_backend *ccpc_open(struct cnn_compile *compile, const struct c
 	read_hw(&core->hw, info);
 	core->base.on_chip = core->hw.data_bank * (int64_t)sizeof(float);
 	return &core->base;
-}
-
-static void ccpc_close(struct cnn_backend *base)
-{
-	struct ccpc_core *core = (struct ccpc_core *)base;
-
-	free(core->nodes);
-	free(core->index);
-	free(core);
 }
 
 static bool ccpc_is_for(const struct cnn_graph *g, const struct cnn_node *n)

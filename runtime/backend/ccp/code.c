@@ -46,17 +46,6 @@ void ccpc_set(struct ccpc_code *c, unsigned int rd, int64_t value)
 	c->reg[rd] = want;
 }
 
-void ccpc_set_line(struct ccpc_code *c, unsigned int rd, int64_t line)
-{
-	if (c->compile || c->reg[rd] == (uint32_t)line) {
-		ccpc_set(c, rd, line);
-		return;
-	}
-	ccpc_insn(c, CNNACC_CCP_INSN_LDI(rd, line));
-	ccpc_insn(c, CNNACC_CCP_INSN_LDIH(rd, (uint32_t)line >> 16));
-	c->reg[rd] = (uint32_t)line;
-}
-
 void ccpc_set_weights(struct ccpc_code *c, unsigned int rd, int64_t value)
 {
 	if (c->compile) {
@@ -66,6 +55,12 @@ void ccpc_set_weights(struct ccpc_code *c, unsigned int rd, int64_t value)
 	ccpc_insn(c, CNNACC_CCP_INSN_LDI(rd, value));
 	ccpc_insn(c, CNNACC_CCP_INSN_LDIH(rd, (uint32_t)value >> 16));
 	c->reg[rd] = (uint32_t)value;
+}
+
+void ccpc_set_line(struct ccpc_code *c, unsigned int rd, int64_t line)
+{
+	if (c->reg[rd] != (uint32_t)line)
+		ccpc_set_weights(c, rd, line);
 }
 
 void ccpc_add(struct ccpc_code *c, unsigned int rd, int64_t delta)
@@ -121,14 +116,13 @@ struct ccpc_region ccpc_region_of(const struct ccpc_operand *o, const struct ccp
 	r.base = r.at * CCPC_LINE_FLOATS + (r.resident ? r.lo : r.lo % CCPC_LINE_FLOATS);
 	if (r.resident)
 		return r;
+	r.lines = cnn_div_up(r.hi, CCPC_LINE_FLOATS) - first;
 	if (planes > 1 && (p->f0 || p->f1 < l->plane)) {
 		r.pieces = planes;
 		r.piece_pitch = l->plane_pitch / CCPC_LINE_FLOATS;
 		r.lines = cnn_div_up(start + p->f1, CCPC_LINE_FLOATS) - first;
 		r.pitch = r.lines * CCPC_LINE_FLOATS;
-		return r;
 	}
-	r.lines = cnn_div_up(r.hi, CCPC_LINE_FLOATS) - first;
 	return r;
 }
 

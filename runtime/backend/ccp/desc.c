@@ -108,29 +108,16 @@ static const uint32_t nowhere[] = {
 static const uint32_t endless[] = { CNNACC_CCP_INSN_LDI(1, 1), CNNACC_CCP_INSN_BNZ(1, 1) };
 
 static const struct cnn_core_test tests[] = {
-	{
-		.name = "copy a line through the read bank", .code = copy,
-		.code_size = sizeof(copy), .out_size = CNN_TEST_FILLED,
-	},
-	{
-		.name = "copy a line and swap the banks", .code = swap, .code_size = sizeof(swap),
-		.out_size = CNN_TEST_FILLED,
-	},
-	{
-		.name = "an illegal instruction is refused", .code = illegal,
-		.code_size = sizeof(illegal), .status_class = CNNACC_STATUS_BAD_PROGRAM,
-		.status_code = CNNACC_CCP_E_ILLEGAL, .pc = 1,
-	},
-	{
-		.name = "an access to nowhere faults", .code = nowhere,
-		.code_size = sizeof(nowhere), .status_class = CNNACC_STATUS_MMU_FAULT,
-		.status_code = CNNACC_CCP_E_DMA, .pc = 3, .va = CNN_TEST_NOWHERE,
-	},
-	{
-		.name = "an endless loop meets its cycle limit", .code = endless,
-		.code_size = sizeof(endless), .status_class = CNNACC_STATUS_TIME_LIMIT,
-		.status_code = CNNACC_CODE_TIME_LIMIT, .pc = 1, .cycle_limit = 10000,
-	},
+	{ .name = "copy a line through the read bank", CNN_TEST_CODE(copy),
+	  .out_size = CNN_TEST_FILLED },
+	{ .name = "copy a line and swap the banks", CNN_TEST_CODE(swap),
+	  .out_size = CNN_TEST_FILLED },
+	{ .name = "an illegal instruction is refused", CNN_TEST_CODE(illegal),
+	  CNN_TEST_ENDS(BAD_PROGRAM, CCP_E_ILLEGAL), .pc = 1 },
+	{ .name = "an access to nowhere faults", CNN_TEST_CODE(nowhere),
+	  CNN_TEST_ENDS(MMU_FAULT, CCP_E_DMA), .pc = 3, .va = CNN_TEST_NOWHERE },
+	{ .name = "an endless loop meets its cycle limit", CNN_TEST_CODE(endless),
+	  CNN_TEST_ENDS(TIME_LIMIT, CODE_TIME_LIMIT), .pc = 1, .cycle_limit = 10000 },
 };
 
 const struct cnn_core_desc cnn_desc_ccp = {

@@ -55,21 +55,34 @@ static bool check_constant(const struct cnn_node *n, const struct cnn_tensor *t,
 
 /* ---- windows --------------------------------------------------------------------------- */
 
-/* One axis of a window: 0 rows, 1 columns; a 1-D map is one row. */
+/* One axis of a window. */
 struct window_axis {
 	int64_t in, out, kernel, stride, dilation, begin, end;
 };
 
-static struct window_axis get_axis(const struct cnn_window *w, int axis)
-{
-	int i = axis - (2 - w->spatial);
+/* Rows and columns; a 1-D map is one row. */
+struct window_axes {
+	struct window_axis y, x;
+};
 
+static struct window_axis get_axis(const struct cnn_window *w, int i)
+{
 	if (i < 0)
 		return (struct window_axis){ 1, 1, 1, 1, 1, 0, 0 };
 	return (struct window_axis){
 		.in = w->in[i], .out = w->out[i], .kernel = w->kernel[i], .stride = w->stride[i],
 		.dilation = w->dilation[i], .begin = w->pad_begin[i], .end = w->pad_end[i],
 	};
+}
+
+static bool get_axes(const struct cnn_node *n, const struct cnn_window *w, struct window_axes *a,
+		     char *reason)
+{
+	if (w->spatial > 2)
+		return cnn_reject(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type,
+				  w->spatial);
+	*a = (struct window_axes){ get_axis(w, w->spatial - 2), get_axis(w, w->spatial - 1) };
+	return true;
 }
 
 static bool check_axis(const struct cnn_node *n, const struct window_axis *a, int64_t kernel,
@@ -84,6 +97,12 @@ static bool check_axis(const struct cnn_node *n, const struct window_axis *a, in
 	       check_limit(n, "map size", cnn_max(a->in, a->out), MAX_SIZE, reason);
 }
 
+static bool check_axes(const struct cnn_node *n, const struct window_axes *a, int64_t kernel,
+		       char *reason)
+{
+	return check_axis(n, &a->y, kernel, reason) && check_axis(n, &a->x, kernel, reason);
+}
+
 static bool get_window(const struct cnn_graph *g, const struct cnn_node *n, struct cnn_window *w,
 		       char *reason)
 {
@@ -92,9 +111,7 @@ static bool get_window(const struct cnn_graph *g, const struct cnn_node *n, stru
 	if (!check_value(n, cnn_node_in(g, n, 0), reason) ||
 	    !check_value(n, cnn_node_out(g, n, 0), reason))
 		return false;
-	if (cnn_node_window(g, n, w, &err))
-		return cnn_reject(reason, "%s", err.text);
-	return true;
+	return !cnn_node_window(g, n, w, &err) || cnn_reject(reason, "%s", err.text);
 }
 
 static void set_io(struct ccpc_node *node, const struct cnn_node *n, int in)
@@ -104,19 +121,27 @@ static void set_io(struct ccpc_node *node, const struct cnn_node *n, int in)
 	node->out.value = n->out[0];
 }
 
-static void fill_conv(struct ccpc_node *node, const struct cnn_window *w,
-		      const struct window_axis *y, const struct window_axis *x)
+static void set_layouts(struct ccpc_node *node, const struct cnn_window *w,
+			const struct window_axes *a)
 {
+	node->in.layout = layout(w->batch, w->in_ch, a->y.in * a->x.in);
+	node->out.layout = layout(w->batch, w->out_ch, a->y.out * a->x.out);
+}
+
+static void fill_conv(struct ccpc_node *node, const struct cnn_window *w,
+		      const struct window_axes *a)
+{
+	const struct window_axis *y = &a->y, *x = &a->x;
+
 	node->kind = &ccpc_conv;
 	node->conv = (struct ccpc_conv){
-		.n = w->batch, .groups = w->group, .ci = w->in_ch / w->group,
-		.co = w->out_ch / w->group, .ih = y->in, .iw = x->in, .oh = y->out, .ow = x->out,
+		.n = w->batch, .groups = w->group,
+		.ci = w->in_ch / w->group, .co = w->out_ch / w->group,
+		.ih = y->in, .iw = x->in, .oh = y->out, .ow = x->out,
 		.kh = y->kernel, .kw = x->kernel, .sy = y->stride, .sx = x->stride,
-		.pad.top = y->begin, .pad.bottom = y->end, .pad.left = x->begin,
-		.pad.right = x->end,
+		.pad = { .top = y->begin, .bottom = y->end, .left = x->begin, .right = x->end },
 	};
-	node->in.layout = layout(w->batch, w->in_ch, y->in * x->in);
-	node->out.layout = layout(w->batch, w->out_ch, y->out * x->out);
+	set_layouts(node, w, a);
 }
 
 static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, struct ccpc_node *node,
@@ -124,23 +149,16 @@ static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, stru
 {
 	const struct cnn_tensor *weight = cnn_node_in(g, n, 1), *bias = cnn_node_in(g, n, 2);
 	struct cnn_window w;
-	struct window_axis y, x;
+	struct window_axes a;
 
 	if (!get_window(g, n, &w, reason) || !check_act(n, true, reason) ||
 	    !check_constant(n, weight, "weight", reason) ||
-	    (bias && !check_constant(n, bias, "bias", reason)))
-		return false;
-	if (w.spatial > 2)
-		return cnn_reject(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type,
-				  w.spatial);
-	y = get_axis(&w, 0);
-	x = get_axis(&w, 1);
-	if (!check_axis(n, &y, CNNACC_CCP_KERNEL_MAX, reason) ||
-	    !check_axis(n, &x, CNNACC_CCP_KERNEL_MAX, reason) ||
+	    (bias && !check_constant(n, bias, "bias", reason)) ||
+	    !get_axes(n, &w, &a, reason) || !check_axes(n, &a, CNNACC_CCP_KERNEL_MAX, reason) ||
 	    !check_limit(n, "channels", cnn_max(w.in_ch, w.out_ch), MAX_SIZE, reason))
 		return false;
 	set_io(node, n, 0);
-	fill_conv(node, &w, &y, &x);
+	fill_conv(node, &w, &a);
 	if (cnn_node_in(g, n, 3)) {
 		if (w.group > 1)
 			return cnn_reject(reason, "%s: fused addition with %lld groups, limit of "
@@ -150,9 +168,10 @@ static bool match_conv(const struct cnn_graph *g, const struct cnn_node *n, stru
 		node->conv.adds = true;
 	}
 	node->conv.w = (struct ccpc_weights){
-		.data = weight->data, .stride_out = node->conv.ci * y.kernel * x.kernel,
-		.stride_in = y.kernel * x.kernel, .scale = 1, .bias = bias ? bias->data : NULL,
-		.bias_stride = 1, .bias_scale = 1,
+		.data = weight->data, .scale = 1,
+		.stride_out = node->conv.ci * a.y.kernel * a.x.kernel,
+		.stride_in = a.y.kernel * a.x.kernel,
+		.bias = bias ? bias->data : NULL, .bias_stride = 1, .bias_scale = 1,
 	};
 	return true;
 }
@@ -163,70 +182,73 @@ static int64_t overhang(const struct window_axis *a)
 	return (a->out - 1) * a->stride + a->kernel - a->in - a->begin;
 }
 
+/* Is the output as large as that of a convolution? */
+static bool is_conv_size(const struct window_axis *a)
+{
+	return (a->in + a->begin + a->end - a->kernel) / a->stride + 1 == a->out;
+}
+
 /* Max and average pools as a convolution of each channel with equal weights. */
 static bool match_pool_conv(const struct cnn_node *n, const struct cnn_window *w,
-			    const struct window_axis *y, const struct window_axis *x,
-			    struct ccpc_node *node, char *reason)
+			    struct window_axes a, struct ccpc_node *node, char *reason)
 {
-	struct window_axis ay = *y, ax = *x;
-
 	/* Only the padding that the last window reaches is needed. */
-	ay.end = cnn_max(0, (y->out - 1) * y->stride + y->kernel - y->in - y->begin);
-	ax.end = cnn_max(0, (x->out - 1) * x->stride + x->kernel - x->in - x->begin);
-	if (!check_axis(n, &ay, CNNACC_CCP_KERNEL_MAX, reason) ||
-	    !check_axis(n, &ax, CNNACC_CCP_KERNEL_MAX, reason) ||
+	a.y.end = cnn_max(0, overhang(&a.y));
+	a.x.end = cnn_max(0, overhang(&a.x));
+	if (!check_axes(n, &a, CNNACC_CCP_KERNEL_MAX, reason) ||
 	    !check_limit(n, "channels", w->in_ch, MAX_SIZE, reason))
 		return false;
-	if ((ay.in + ay.begin + ay.end - ay.kernel) / ay.stride + 1 != ay.out ||
-	    (ax.in + ax.begin + ax.end - ax.kernel) / ax.stride + 1 != ax.out)
+	if (!is_conv_size(&a.y) || !is_conv_size(&a.x))
 		return cnn_reject(reason, "%s: output size that a convolution would not give",
 				  n->op_type);
-	fill_conv(node, w, &ay, &ax);
-	node->conv.w.scale = (float)(1.0 / (double)(y->kernel * x->kernel));
+	fill_conv(node, w, &a);
+	node->conv.w.scale = (float)(1.0 / (double)(a.y.kernel * a.x.kernel));
 	return true;
+}
+
+/* Does each window have an element of the map? */
+static bool check_border(const struct cnn_node *n, const struct window_axes *a, char *reason)
+{
+	if (cnn_max(a->y.begin, overhang(&a->y)) < a->y.kernel &&
+	    cnn_max(a->x.begin, overhang(&a->x)) < a->x.kernel)
+		return true;
+	return cnn_reject(reason, "%s: a window lies wholly in the padding", n->op_type);
 }
 
 /* An average pool whose divisor is the number of elements under the window. */
 static bool match_border_average(const struct cnn_node *n, const struct cnn_window *w,
-				 const struct window_axis *y, const struct window_axis *x,
-				 struct ccpc_node *node, char *reason)
+				 const struct window_axes *a, struct ccpc_node *node, char *reason)
 {
-	bool pads = w->count_include_pad;
-
-	if (y->begin >= y->kernel || x->begin >= x->kernel || overhang(y) >= y->kernel ||
-	    overhang(x) >= x->kernel)
-		return cnn_reject(reason, "%s: a window lies wholly in the padding", n->op_type);
-	if (!match_pool_conv(n, w, y, x, node, reason))
+	if (!check_border(n, a, reason) || !match_pool_conv(n, w, *a, node, reason))
 		return false;
 	node->conv.average = true;
-	node->conv.counted.top = pads ? y->begin : 0;
-	node->conv.counted.bottom = pads ? y->end : 0;
-	node->conv.counted.left = pads ? x->begin : 0;
-	node->conv.counted.right = pads ? x->end : 0;
+	if (w->count_include_pad)
+		node->conv.counted = (struct ccpc_padding){
+			.top = a->y.begin, .bottom = a->y.end, .left = a->x.begin, .right = a->x.end,
+		};
 	return true;
 }
 
 static bool match_pool_unit(const struct cnn_node *n, const struct cnn_window *w,
-			    const struct window_axis *y, const struct window_axis *x,
-			    struct ccpc_node *node, char *reason)
+			    const struct window_axes *a, struct ccpc_node *node, char *reason)
 {
-	if (!check_axis(n, y, 2 * CNNACC_CCP_PAD_MAX, reason) ||
-	    !check_axis(n, x, 2 * CNNACC_CCP_PAD_MAX, reason))
+	const struct window_axis *y = &a->y, *x = &a->x;
+	int64_t beyond = cnn_max(overhang(y), overhang(x));
+
+	if (!check_axes(n, a, 2 * CNNACC_CCP_PAD_MAX, reason))
 		return false;
-	if (cnn_max(overhang(y), overhang(x)) > CNNACC_CCP_PAD_MAX)
-		return cnn_reject(reason,
-				  "%s: the last window reaches %lld past the map, limit of ccp %d",
-				  n->op_type, (long long)cnn_max(overhang(y), overhang(x)),
-				  CNNACC_CCP_PAD_MAX);
+	if (beyond > CNNACC_CCP_PAD_MAX)
+		return cnn_reject(reason, "%s: the last window reaches %lld past the map, limit of "
+				  "ccp %d", n->op_type, (long long)beyond, CNNACC_CCP_PAD_MAX);
 	node->kind = &ccpc_pool;
 	node->pool = (struct ccpc_pool){
-		.n = w->batch, .c = w->in_ch, .ih = y->in, .iw = x->in, .oh = y->out, .ow = x->out,
+		.n = w->batch, .c = w->in_ch,
+		.ih = y->in, .iw = x->in, .oh = y->out, .ow = x->out,
 		.kh = y->kernel, .kw = x->kernel, .sy = y->stride, .sx = x->stride,
 		.pad = { .top = y->begin, .left = x->begin },
 		.average = n->op == CNN_OP_AVERAGE_POOL,
 	};
-	node->in.layout = layout(w->batch, w->in_ch, y->in * x->in);
-	node->out.layout = layout(w->batch, w->in_ch, y->out * x->out);
+	set_layouts(node, w, a);
 	return true;
 }
 
@@ -234,26 +256,19 @@ static bool match_max_pool(const struct cnn_graph *g, const struct cnn_node *n,
 			   struct ccpc_node *node, char *reason)
 {
 	struct cnn_window w;
-	struct window_axis y, x;
+	struct window_axes a;
 
 	if (!get_window(g, n, &w, reason) || !check_act(n, true, reason))
 		return false;
 	if (n->n_out > 1 && n->out[1] >= 0)
 		return cnn_reject(reason, "%s: output Indices is not supported by ccp", n->op_type);
-	if (w.spatial > 2)
-		return cnn_reject(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type,
-				  w.spatial);
-	y = get_axis(&w, 0);
-	x = get_axis(&w, 1);
-	set_io(node, n, 0);
-	if (y.kernel == 1 && x.kernel == 1 && !y.begin && !x.begin)
-		return match_pool_conv(n, &w, &y, &x, node, reason);
-	if (!check_act(n, false, reason))
+	if (!get_axes(n, &w, &a, reason))
 		return false;
-	if (y.begin >= y.kernel || x.begin >= x.kernel || overhang(&y) >= y.kernel ||
-	    overhang(&x) >= x.kernel)
-		return cnn_reject(reason, "%s: a window lies wholly in the padding", n->op_type);
-	return match_pool_unit(n, &w, &y, &x, node, reason);
+	set_io(node, n, 0);
+	if (a.y.kernel == 1 && a.x.kernel == 1 && !a.y.begin && !a.x.begin)
+		return match_pool_conv(n, &w, a, node, reason);
+	return check_act(n, false, reason) && check_border(n, &a, reason) &&
+	       match_pool_unit(n, &w, &a, node, reason);
 }
 
 /* True if every window counts all its elements, as the pooling unit assumes. */
@@ -261,9 +276,7 @@ static bool counts_all(const struct cnn_window *w, const struct window_axis *a)
 {
 	int64_t over = overhang(a);
 
-	if (w->count_include_pad)
-		return over <= a->end;
-	return !a->begin && over <= 0;
+	return w->count_include_pad ? over <= a->end : !a->begin && over <= 0;
 }
 
 static bool match_mean(int64_t batch, int64_t channels, int64_t plane, struct ccpc_node *node)
@@ -281,7 +294,7 @@ static bool match_average_pool(const struct cnn_graph *g, const struct cnn_node 
 	int64_t plane = 1;
 	bool global = true;
 	struct cnn_window w;
-	struct window_axis y, x;
+	struct window_axes a;
 
 	if (!get_window(g, n, &w, reason) || !check_act(n, true, reason))
 		return false;
@@ -292,16 +305,14 @@ static bool match_average_pool(const struct cnn_graph *g, const struct cnn_node 
 	}
 	if (global)
 		return match_mean(w.batch, w.in_ch, plane, node);
-	if (w.spatial > 2)
-		return cnn_reject(reason, "%s: %d spatial axes, limit of ccp 2", n->op_type,
-				  w.spatial);
-	y = get_axis(&w, 0);
-	x = get_axis(&w, 1);
-	if (!counts_all(&w, &y) || !counts_all(&w, &x))
-		return match_border_average(n, &w, &y, &x, node, reason);
-	if (y.kernel > 3 || x.kernel > 3 || y.kernel * x.kernel == 1 || n->act.kind != CNN_ACT_NONE)
-		return match_pool_conv(n, &w, &y, &x, node, reason);
-	return match_pool_unit(n, &w, &y, &x, node, reason);
+	if (!get_axes(n, &w, &a, reason))
+		return false;
+	if (!counts_all(&w, &a.y) || !counts_all(&w, &a.x))
+		return match_border_average(n, &w, &a, node, reason);
+	if (a.y.kernel > 3 || a.x.kernel > 3 || a.y.kernel * a.x.kernel == 1 ||
+	    n->act.kind != CNN_ACT_NONE)
+		return match_pool_conv(n, &w, a, node, reason);
+	return match_pool_unit(n, &w, &a, node, reason);
 }
 
 /* ---- means over the map ---------------------------------------------------------------- */

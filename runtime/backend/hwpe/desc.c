@@ -140,30 +140,17 @@ static const struct cnnacc_seq_command endless[] = {
 };
 
 static const struct cnn_core_test tests[] = {
-	{
-		.name = "copy a line through the kernel memory", .code = copy,
-		.code_size = sizeof(copy), .out_size = CNN_TEST_FILLED,
-	},
-	{
-		.name = "convolve eight pixels with sixteen filters", .code = conv,
-		.code_size = sizeof(conv), .in = &conv_in, .in_size = sizeof(conv_in),
-		.out = conv_out, .out_size = sizeof(conv_out),
-	},
-	{
-		.name = "an illegal instruction is refused", .code = illegal,
-		.code_size = sizeof(illegal), .status_class = CNNACC_STATUS_BAD_PROGRAM,
-		.status_code = CNNACC_HWPE_E_ILLEGAL, .pc = 1,
-	},
-	{
-		.name = "an access to nowhere faults", .code = nowhere,
-		.code_size = sizeof(nowhere), .status_class = CNNACC_STATUS_MMU_FAULT,
-		.status_code = CNNACC_SEQ_E_DMA, .va = CNN_TEST_NOWHERE,
-	},
-	{
-		.name = "an endless loop meets its cycle limit", .code = endless,
-		.code_size = sizeof(endless), .status_class = CNNACC_STATUS_TIME_LIMIT,
-		.status_code = CNNACC_CODE_TIME_LIMIT, .pc = 1, .cycle_limit = 10000,
-	},
+	{ .name = "copy a line through the kernel memory", CNN_TEST_CODE(copy),
+	  .out_size = CNN_TEST_FILLED },
+	{ .name = "convolve eight pixels with sixteen filters", CNN_TEST_CODE(conv),
+	  .in = &conv_in, .in_size = sizeof(conv_in), .out = conv_out,
+	  .out_size = sizeof(conv_out) },
+	{ .name = "an illegal instruction is refused", CNN_TEST_CODE(illegal),
+	  CNN_TEST_ENDS(BAD_PROGRAM, HWPE_E_ILLEGAL), .pc = 1 },
+	{ .name = "an access to nowhere faults", CNN_TEST_CODE(nowhere),
+	  CNN_TEST_ENDS(MMU_FAULT, SEQ_E_DMA), .va = CNN_TEST_NOWHERE },
+	{ .name = "an endless loop meets its cycle limit", CNN_TEST_CODE(endless),
+	  CNN_TEST_ENDS(TIME_LIMIT, CODE_TIME_LIMIT), .pc = 1, .cycle_limit = 10000 },
 };
 
 const struct cnn_core_desc cnn_desc_hwpe = {
