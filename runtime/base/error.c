@@ -13,39 +13,20 @@ const char *cnnrt_version(void)
 
 const char *cnnrt_strerror(int code)
 {
-	switch (code) {
-	case CNNRT_OK:
-		return "success";
-	case CNNRT_EINVAL:
-		return "invalid argument or file";
-	case CNNRT_EUNSUPPORTED:
-		return "not supported";
-	case CNNRT_ELIMIT:
-		return "limit exceeded";
-	case CNNRT_ENOMEM:
-		return "out of memory";
-	case CNNRT_EFILE:
-		return "file cannot be read";
-	case CNNRT_ENODEV:
-		return "no such accelerator";
-	case CNNRT_ENODRIVER:
-		return "accelerator without a driver";
-	case CNNRT_EACCES:
-		return "permission denied";
-	case CNNRT_EGONE:
-		return "device went away";
-	case CNNRT_ETIMEDOUT:
-		return "timed out";
-	case CNNRT_EJOB:
-		return "job failed";
-	case CNNRT_ECANCELED:
-		return "job canceled";
-	case CNNRT_EBUSY:
-		return "job still running";
-	case CNNRT_ESYSTEM:
-		return "system call failed";
-	}
-	return "unknown error";
+	static const char *const texts[] = {
+		[-CNNRT_OK] = "success", [-CNNRT_EINVAL] = "invalid argument or file",
+		[-CNNRT_EUNSUPPORTED] = "not supported", [-CNNRT_ELIMIT] = "limit exceeded",
+		[-CNNRT_ENOMEM] = "out of memory", [-CNNRT_EFILE] = "file cannot be read",
+		[-CNNRT_ENODEV] = "no such accelerator",
+		[-CNNRT_ENODRIVER] = "accelerator without a driver",
+		[-CNNRT_EACCES] = "permission denied", [-CNNRT_EGONE] = "device went away",
+		[-CNNRT_ETIMEDOUT] = "timed out", [-CNNRT_EJOB] = "job failed",
+		[-CNNRT_ECANCELED] = "job canceled", [-CNNRT_EBUSY] = "job still running",
+		[-CNNRT_ESYSTEM] = "system call failed",
+	};
+	size_t at = -(size_t)code;
+
+	return at < RT_ARRAY_SIZE(texts) ? texts[at] : "unknown error";
 }
 
 int rt_fail(struct cnnrt_error *err, int code, const char *fmt, ...)

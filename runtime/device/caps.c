@@ -19,48 +19,23 @@ struct field {
 	bool text;
 };
 
-#define FIELD(s, key, member)	{ key, offsetof(struct s, member), \
-				  sizeof(((struct s *)0)->member), false }
-#define TEXT(s, key, member)	{ key, offsetof(struct s, member), \
-				  sizeof(((struct s *)0)->member), true }
+#define FIELD(type, key, member, is_text) \
+	{ key, offsetof(struct type, member), sizeof(((struct type *)0)->member), is_text }
+#define INFO(member)	FIELD(drm_cnnacc_dev_info, #member, member, false)
+#define CORE(member)	FIELD(drm_cnnacc_core_info, #member, member, false)
+#define PARAM(i)	FIELD(drm_cnnacc_core_info, "param" #i, param[i], false)
 
 static const struct field info_fields[] = {
-	FIELD(drm_cnnacc_dev_info, "hw_version", hw_version),
-	FIELD(drm_cnnacc_dev_info, "features", features),
-	FIELD(drm_cnnacc_dev_info, "clock_hz", clock_hz),
-	FIELD(drm_cnnacc_dev_info, "va_bits", va_bits),
-	FIELD(drm_cnnacc_dev_info, "page_size", page_size),
-	FIELD(drm_cnnacc_dev_info, "max_contexts", max_contexts),
-	FIELD(drm_cnnacc_dev_info, "max_tasks", max_tasks),
-	FIELD(drm_cnnacc_dev_info, "max_bo_size", max_bo_size),
-	FIELD(drm_cnnacc_dev_info, "core_count", core_count),
+	INFO(hw_version), INFO(features), INFO(clock_hz), INFO(va_bits), INFO(page_size),
+	INFO(max_contexts), INFO(max_tasks), INFO(max_bo_size), INFO(core_count),
 };
 
 static const struct field core_fields[] = {
-	TEXT(drm_cnnacc_core_info, "name", name),
-	FIELD(drm_cnnacc_core_info, "type", type),
-	FIELD(drm_cnnacc_core_info, "version", version),
-	FIELD(drm_cnnacc_core_info, "window_offset", window_offset),
-	FIELD(drm_cnnacc_core_info, "window_size", window_size),
-	FIELD(drm_cnnacc_core_info, "queue_offset", queue_offset),
-	FIELD(drm_cnnacc_core_info, "program_max", program_max),
-	FIELD(drm_cnnacc_core_info, "job_cycles_max", job_cycles_max),
-	FIELD(drm_cnnacc_core_info, "param0", param[0]),
-	FIELD(drm_cnnacc_core_info, "param1", param[1]),
-	FIELD(drm_cnnacc_core_info, "param2", param[2]),
-	FIELD(drm_cnnacc_core_info, "param3", param[3]),
-	FIELD(drm_cnnacc_core_info, "param4", param[4]),
-	FIELD(drm_cnnacc_core_info, "param5", param[5]),
-	FIELD(drm_cnnacc_core_info, "param6", param[6]),
-	FIELD(drm_cnnacc_core_info, "param7", param[7]),
-	FIELD(drm_cnnacc_core_info, "param8", param[8]),
-	FIELD(drm_cnnacc_core_info, "param9", param[9]),
-	FIELD(drm_cnnacc_core_info, "param10", param[10]),
-	FIELD(drm_cnnacc_core_info, "param11", param[11]),
-	FIELD(drm_cnnacc_core_info, "param12", param[12]),
-	FIELD(drm_cnnacc_core_info, "param13", param[13]),
-	FIELD(drm_cnnacc_core_info, "param14", param[14]),
-	FIELD(drm_cnnacc_core_info, "param15", param[15]),
+	FIELD(drm_cnnacc_core_info, "name", name, true), CORE(type), CORE(version),
+	CORE(window_offset), CORE(window_size), CORE(queue_offset), CORE(program_max),
+	CORE(job_cycles_max),
+	PARAM(0), PARAM(1), PARAM(2), PARAM(3), PARAM(4), PARAM(5), PARAM(6), PARAM(7),
+	PARAM(8), PARAM(9), PARAM(10), PARAM(11), PARAM(12), PARAM(13), PARAM(14), PARAM(15),
 };
 
 /* ---- write -------------------------------------------------------------------------- */

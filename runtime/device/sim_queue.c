@@ -28,34 +28,26 @@ static void queue_write(struct rt_sim_core *core, uint32_t reg, uint32_t value)
 
 /* ---- end of jobs ----------------------------------------------------------------------- */
 
-static int errno_of_class(uint32_t status_class)
+/* What a class of status means to the job's fence, and to its context. */
+struct outcome {
+	int fence;
+	uint32_t state;
+};
+
+static struct outcome outcome_of(uint32_t status_class)
 {
 	switch (status_class) {
 	case CNNACC_STATUS_OK:
-		return 0;
+		return (struct outcome){ 0, 0 };
 	case CNNACC_STATUS_MMU_FAULT:
 	case CNNACC_STATUS_BUS_ERROR:
-		return -EFAULT;
+		return (struct outcome){ -EFAULT, DRM_CNNACC_CTX_FAULT };
 	case CNNACC_STATUS_TIME_LIMIT:
-		return -ETIMEDOUT;
+		return (struct outcome){ -ETIMEDOUT, DRM_CNNACC_CTX_TIME_LIMIT };
 	case CNNACC_STATUS_ABORTED:
-		return -ECANCELED;
+		return (struct outcome){ -ECANCELED, 0 };
 	}
-	return -EINVAL;
-}
-
-static uint32_t state_of_class(uint32_t status_class)
-{
-	switch (status_class) {
-	case CNNACC_STATUS_MMU_FAULT:
-	case CNNACC_STATUS_BUS_ERROR:
-		return DRM_CNNACC_CTX_FAULT;
-	case CNNACC_STATUS_TIME_LIMIT:
-		return DRM_CNNACC_CTX_TIME_LIMIT;
-	case CNNACC_STATUS_ABORTED:
-		return 0;
-	}
-	return DRM_CNNACC_CTX_BAD_PROGRAM;
+	return (struct outcome){ -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM };
 }
 
 static void end_job(struct rt_sim *sim, struct rt_sim_job *job, int status)
@@ -84,7 +76,7 @@ static void note_failure(struct rt_sim_core *core, const struct cnnacc_completio
 	struct drm_cnnacc_ctx_query *q = &job->ctx->last;
 
 	*q = (struct drm_cnnacc_ctx_query){
-		.ctx_id = job->ctx->id, .state = q->state | state_of_class(c->status_class),
+		.ctx_id = job->ctx->id, .state = q->state | outcome_of(c->status_class).state,
 		.failed_jobs = q->failed_jobs + 1, .reset_jobs = q->reset_jobs, .seqno = job->seqno,
 		.core = core->index, .task = job->task, .status_class = c->status_class,
 		.status_code = c->status_code, .detail = c->detail, .pc = c->pc,
@@ -161,7 +153,7 @@ static void start_next(struct rt_sim_core *core)
 static void complete(struct rt_sim_core *core, const struct cnnacc_completion *c)
 {
 	struct rt_sim_job *job = core->running;
-	int status = errno_of_class(c->status_class);
+	int status = outcome_of(c->status_class).fence;
 
 	if (!job || c->fence != core->fence)
 		return;

@@ -5,32 +5,21 @@
 
 #include <stdio.h>
 
-struct named_value {
-	uint32_t value;
-	const char *text;
-};
-
-static const char *find(const struct named_value *names, size_t count, uint32_t value)
+/* The text for a value in a table by values, which may have gaps. */
+static const char *find(const char *const *texts, size_t count, uint32_t value)
 {
-	for (size_t i = 0; i < count; i++)
-		if (names[i].value == value)
-			return names[i].text;
-	return "unknown";
+	return value < count && texts[value] ? texts[value] : "unknown";
 }
 
 #define FIND(table, value)	find(table, RT_ARRAY_SIZE(table), value)
+#define STATUS(name)		[CNNACC_STATUS_##name] = #name
+#define CODE(name)		[CNNACC_CODE_##name] = #name
 
 const char *rt_class_name(uint32_t status_class)
 {
-	static const struct named_value names[] = {
-		{ CNNACC_STATUS_OK, "OK" },
-		{ CNNACC_STATUS_BAD_PROGRAM, "BAD_PROGRAM" },
-		{ CNNACC_STATUS_MMU_FAULT, "MMU_FAULT" },
-		{ CNNACC_STATUS_BUS_ERROR, "BUS_ERROR" },
-		{ CNNACC_STATUS_CONFIG, "CONFIG" },
-		{ CNNACC_STATUS_DEADLOCK, "DEADLOCK" },
-		{ CNNACC_STATUS_TIME_LIMIT, "TIME_LIMIT" },
-		{ CNNACC_STATUS_ABORTED, "ABORTED" },
+	static const char *const names[] = {
+		STATUS(OK), STATUS(BAD_PROGRAM), STATUS(MMU_FAULT), STATUS(BUS_ERROR),
+		STATUS(CONFIG), STATUS(DEADLOCK), STATUS(TIME_LIMIT), STATUS(ABORTED),
 	};
 
 	return FIND(names, status_class);
@@ -38,13 +27,8 @@ const char *rt_class_name(uint32_t status_class)
 
 const char *rt_code_name(const char *core, uint32_t code)
 {
-	static const struct named_value shell[] = {
-		{ CNNACC_CODE_NONE, "NONE" },
-		{ CNNACC_CODE_PACKET, "PACKET" },
-		{ CNNACC_CODE_FETCH, "FETCH" },
-		{ CNNACC_CODE_STATS, "STATS" },
-		{ CNNACC_CODE_TIME_LIMIT, "TIME_LIMIT" },
-		{ CNNACC_CODE_ABORT, "ABORT" },
+	static const char *const shell[] = {
+		CODE(NONE), CODE(PACKET), CODE(FETCH), CODE(STATS), CODE(TIME_LIMIT), CODE(ABORT),
 	};
 	const struct cnnacc_code_info *info;
 
@@ -54,46 +38,26 @@ const char *rt_code_name(const char *core, uint32_t code)
 	return info ? info->name : "unknown";
 }
 
-static const char *access_name(uint32_t access)
-{
-	static const struct named_value names[] = {
-		{ CNNACC_ACCESS_NONE, "access" },
-		{ CNNACC_ACCESS_READ, "read" },
-		{ CNNACC_ACCESS_WRITE, "write" },
-		{ CNNACC_ACCESS_EXEC, "program fetch" },
-	};
+static const char *const accesses[] = {
+	[CNNACC_ACCESS_NONE] = "access", [CNNACC_ACCESS_READ] = "read",
+	[CNNACC_ACCESS_WRITE] = "write", [CNNACC_ACCESS_EXEC] = "program fetch",
+};
 
-	return FIND(names, access);
-}
+static const char *const fault_levels[] = {
+	[CNNACC_FAULT_NONE] = "refused by the bus", [CNNACC_FAULT_BEYOND] = "beyond 4 GiB",
+	[CNNACC_FAULT_DIR] = "nothing is mapped there",
+	[CNNACC_FAULT_PAGE] = "nothing is mapped there",
+	[CNNACC_FAULT_PERM] = "the mapping does not permit it",
+};
 
-static const char *level_name(uint32_t level)
-{
-	static const struct named_value names[] = {
-		{ CNNACC_FAULT_NONE, "refused by the bus" },
-		{ CNNACC_FAULT_BEYOND, "beyond 4 GiB" },
-		{ CNNACC_FAULT_DIR, "nothing is mapped there" },
-		{ CNNACC_FAULT_PAGE, "nothing is mapped there" },
-		{ CNNACC_FAULT_PERM, "the mapping does not permit it" },
-	};
-
-	return FIND(names, level);
-}
-
-static const char *packet_field_name(uint32_t field)
-{
-	static const struct named_value names[] = {
-		{ CNNACC_PACKET_BAD_FLAGS, "flags" },
-		{ CNNACC_PACKET_BAD_CTX, "context id" },
-		{ CNNACC_PACKET_BAD_ROOT, "root table" },
-		{ CNNACC_PACKET_BAD_LIMIT, "cycle limit" },
-		{ CNNACC_PACKET_BAD_PROGRAM_VA, "program address" },
-		{ CNNACC_PACKET_BAD_PROGRAM_LEN, "program length" },
-		{ CNNACC_PACKET_BAD_STATS_VA, "statistics address" },
-		{ CNNACC_PACKET_BAD_RESERVED, "reserved word" },
-	};
-
-	return FIND(names, field);
-}
+static const char *const packet_fields[] = {
+	[CNNACC_PACKET_BAD_FLAGS] = "flags", [CNNACC_PACKET_BAD_CTX] = "context id",
+	[CNNACC_PACKET_BAD_ROOT] = "root table", [CNNACC_PACKET_BAD_LIMIT] = "cycle limit",
+	[CNNACC_PACKET_BAD_PROGRAM_VA] = "program address",
+	[CNNACC_PACKET_BAD_PROGRAM_LEN] = "program length",
+	[CNNACC_PACKET_BAD_STATS_VA] = "statistics address",
+	[CNNACC_PACKET_BAD_RESERVED] = "reserved word",
+};
 
 static bool has_va(const struct drm_cnnacc_ctx_query *q)
 {
@@ -133,10 +97,10 @@ void rt_status_text(const char *core, const struct drm_cnnacc_ctx_query *q, char
 	buf += n;
 	len -= (size_t)n;
 	if (has_va(q))
-		snprintf(buf, len, ": %s of VA 0x%llx: %s", access_name(q->access),
-			 (unsigned long long)q->fault_va, level_name(q->detail));
+		snprintf(buf, len, ": %s of VA 0x%llx: %s", FIND(accesses, q->access),
+			 (unsigned long long)q->fault_va, FIND(fault_levels, q->detail));
 	else if (q->status_code == CNNACC_CODE_PACKET)
-		snprintf(buf, len, ": bad %s", packet_field_name(q->detail));
+		snprintf(buf, len, ": bad %s", FIND(packet_fields, q->detail));
 	else if (q->status_class == CNNACC_STATUS_TIME_LIMIT)
 		snprintf(buf, len, ": the cycle limit was reached");
 	else

@@ -105,11 +105,8 @@ static struct fused_op *list_fused_ops(const struct cnn_graph *g, int *count)
 		while (s) {
 			const char *end = strstr(s, ", ");
 
-			ops[(*count)++] = (struct fused_op){
-				s,
-				end ? (size_t)(end - s) : strlen(s),
-				i,
-			};
+			ops[(*count)++] =
+				(struct fused_op){ s, end ? (size_t)(end - s) : strlen(s), i };
 			s = end ? end + 2 : NULL;
 		}
 	}

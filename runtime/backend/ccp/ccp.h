@@ -111,7 +111,8 @@ void ccpc_tile_load(struct ccpc_code *c, const struct ccpc_node *n, struct ccpc_
 void ccpc_tile_start(struct ccpc_code *c);
 void ccpc_tile_prefetch(struct ccpc_code *c, const struct ccpc_node *n, struct ccpc_region in);
 void ccpc_tile_done(struct ccpc_code *c, const struct ccpc_region *out);
-void ccpc_tile_flush(struct ccpc_code *c);
+/* Makes a section; without an argument. */
+void ccpc_tile_flush(struct ccpc_code *c, const void *none);
 /* Most cycles that ccpc_tile_flush takes. */
 uint64_t ccpc_tile_cycles_left(const struct ccpc_code *c);
 /* Exchanges the banks inside a node. */

@@ -23,23 +23,15 @@ static int emit_tiles(struct ccpc_code *c, struct ccpc_conv_part *u)
 	const struct ccpc_conv *v = &u->n->conv;
 	int64_t columns = ccpc_patch_columns(v);
 
-	for (u->i = 0; u->i < ccpc_conv_tile_count(v); u->i++) {
-		for (u->x0 = 0; u->x0 < columns; u->x0 = u->x1) {
-			int ret;
+	int ret = CNN_OK;
 
+	for (u->i = 0; u->i < ccpc_conv_tile_count(v) && !ret; u->i++) {
+		for (u->x0 = 0; u->x0 < columns && !ret; u->x0 = u->x1) {
 			u->x1 = cnn_min(u->x0 + v->columns, columns);
 			ret = ccpc_emit_section(c, v->block ? ccpc_emit_block : ccpc_emit_dense, u);
-			if (ret)
-				return ret;
 		}
 	}
-	return 0;
-}
-
-static void emit_flush(struct ccpc_code *c, const void *arg)
-{
-	(void)arg;
-	ccpc_tile_flush(c);
+	return ret;
 }
 
 static int conv_weights(struct ccpc_code *c, struct ccpc_node *n)
@@ -61,17 +53,16 @@ static int conv_weights(struct ccpc_code *c, struct ccpc_node *n)
 static int conv_emit(struct ccpc_code *c, struct ccpc_node *n)
 {
 	const struct ccpc_conv *v = &n->conv;
+	int ret = CNN_OK;
 
 	for (int64_t image = 0; image < v->n; image++) {
-		for (int64_t g = 0; g < (v->block ? 1 : v->groups); g++) {
+		for (int64_t g = 0; g < (v->block ? 1 : v->groups) && !ret; g++) {
 			struct ccpc_conv_part u = { .n = n, .image = image, .group = g };
-			int ret = emit_tiles(c, &u);
 
-			if (ret)
-				return ret;
+			ret = emit_tiles(c, &u);
 		}
 	}
-	return ccpc_emit_section(c, emit_flush, NULL);
+	return ret ?: ccpc_emit_section(c, ccpc_tile_flush, NULL);
 }
 
 const struct ccpc_kind ccpc_conv = {

@@ -179,8 +179,9 @@ uint64_t ccpc_tile_cycles_left(const struct ccpc_code *c)
 	return c->pending.lines ? (uint64_t)ccpc_region_cycles(&c->pending) + 64 : 0;
 }
 
-void ccpc_tile_flush(struct ccpc_code *c)
+void ccpc_tile_flush(struct ccpc_code *c, const void *none)
 {
+	(void)none;
 	store_pending(c);
 	c->behind.lines = 0;
 	if (c->swapped)

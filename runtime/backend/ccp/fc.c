@@ -255,21 +255,19 @@ static int fc_emit(struct ccpc_code *c, struct ccpc_node *n)
 {
 	const struct ccpc_fc *v = &n->fc;
 	int64_t slices = cnn_div_up(v->out, v->slice);
+	int ret = CNN_OK;
 
 	for (int64_t r = 0; r < v->rows; r += v->block) {
-		for (int64_t s = 0; s < slices; s += v->section_slices) {
+		for (int64_t s = 0; s < slices && !ret; s += v->section_slices) {
 			const struct fc_part u = {
-				.n = n, .r0 = r, .r1 = cnn_min(r + v->block, v->rows), .s0 = s,
-				.s1 = cnn_min(s + v->section_slices, slices),
+				.n = n, .r0 = r, .r1 = cnn_min(r + v->block, v->rows),
+				.s0 = s, .s1 = cnn_min(s + v->section_slices, slices),
 			};
 
-			int ret = ccpc_emit_section(c, emit_fc, &u);
-
-			if (ret)
-				return ret;
+			ret = ccpc_emit_section(c, emit_fc, &u);
 		}
 	}
-	return CNN_OK;
+	return ret;
 }
 
 /* ---- means ----------------------------------------------------------------------------- */
@@ -311,11 +309,9 @@ static bool mean_plan(const struct ccpc_hw *hw, struct ccpc_node *n, int attempt
 
 static struct ccpc_region mean_input(const struct fc_part *u)
 {
-	const struct ccpc_node *n = u->n;
+	const struct ccpc_planes p = { u->s0, u->r0, u->r1, 0, u->n->mean.plane };
 
-	const struct ccpc_planes p = { u->s0, u->r0, u->r1, 0, n->mean.plane };
-
-	return ccpc_region_of(&n->in, &p);
+	return ccpc_region_of(&u->n->in, &p);
 }
 
 /* Sets *next to the part after u; false if u is the last. */
@@ -397,25 +393,17 @@ static int mean_weights(struct ccpc_code *c, struct ccpc_node *n)
 	return CNN_OK;
 }
 
-static void emit_flush(struct ccpc_code *c, const void *arg)
-{
-	(void)arg;
-	ccpc_tile_flush(c);
-}
-
 static int mean_emit(struct ccpc_code *c, struct ccpc_node *n)
 {
 	struct fc_part u = { .n = n, .r1 = cnn_min(n->mean.block, n->mean.c) }, next;
 	bool more = true;
+	int ret = CNN_OK;
 
-	for (; more; u = next) {
-		int ret = ccpc_emit_section(c, emit_mean, &u);
-
-		if (ret)
-			return ret;
+	for (; more && !ret; u = next) {
+		ret = ccpc_emit_section(c, emit_mean, &u);
 		more = next_mean(&u, &next);
 	}
-	return ccpc_emit_section(c, emit_flush, NULL);
+	return ret ?: ccpc_emit_section(c, ccpc_tile_flush, NULL);
 }
 
 const struct ccpc_kind ccpc_fc = {

@@ -129,12 +129,8 @@ struct mark {
 
 static struct mark take_mark(const struct cnn_compile *compile)
 {
-	return (struct mark){
-		compile->program.len,
-		compile->weights.len,
-		compile->out->n_tasks,
-		compile->out->n_spans,
-	};
+	return (struct mark){ compile->program.len, compile->weights.len, compile->out->n_tasks,
+			      compile->out->n_spans };
 }
 
 static void go_back(struct cnn_compile *compile, const struct cnn_segment *seg,

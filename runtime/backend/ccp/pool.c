@@ -34,24 +34,19 @@ static struct pool_slab slab_at(const struct ccpc_pool *v, int64_t y0, int64_t y
 
 static struct ccpc_region in_region(const struct pool_part *u, const struct pool_slab *s)
 {
-	const struct ccpc_node *n = u->n;
+	int64_t iw = u->n->pool.iw;
+	const struct ccpc_planes p = { u->image, u->c0, u->c1, s->first * iw,
+				       (s->first + s->rows) * iw };
 
-	const struct ccpc_planes p = {
-		u->image, u->c0, u->c1, s->first * n->pool.iw, (s->first + s->rows) * n->pool.iw,
-	};
-
-	return ccpc_region_of(&n->in, &p);
+	return ccpc_region_of(&u->n->in, &p);
 }
 
 static struct ccpc_region out_region(const struct pool_part *u)
 {
-	const struct ccpc_node *n = u->n;
+	int64_t ow = u->n->pool.ow;
+	const struct ccpc_planes p = { u->image, u->c0, u->c1, u->y0 * ow, u->y1 * ow };
 
-	const struct ccpc_planes p = {
-		u->image, u->c0, u->c1, u->y0 * n->pool.ow, u->y1 * n->pool.ow,
-	};
-
-	return ccpc_region_of(&n->out, &p);
+	return ccpc_region_of(&u->n->out, &p);
 }
 
 #define STAGE_MAX 3 /* rows and columns that the unit takes at once */
@@ -267,30 +262,26 @@ static void emit_pool(struct ccpc_code *c, const void *arg)
 	const struct ccpc_pool *v = &u->n->pool;
 	struct pool_slab s = slab_at(v, u->y0, u->y1);
 	struct ccpc_region in = in_region(u, &s), out = out_region(u);
-	struct pool_stage p;
+	struct pool_stage p = {
+		.kh = v->kh, .kw = v->kw, .sy = v->sy, .sx = v->sx, .ih = s.rows, .iw = v->iw,
+		.oh = u->y1 - u->y0, .ow = v->ow, .in_pitch = in.pitch, .out_pitch = out.pitch,
+		.pad = { s.pad.top, s.pad.bottom, v->pad.left, pad_right(v) },
+	};
 
 	if (ccpc_pool_is_staged(u->n)) {
 		ccpc_region_place(&in, ccpc_tile_read_line(c, u->n));
 		ccpc_load(c, &in);
 		ccpc_prefetch_weights(c, &c->next);
+		p.in = in.base;
+		exec_early_stages(c, u->n, u->c1 - u->c0, &p);
+		ccpc_region_place(&out, ccpc_tile_write_line(c, u->n));
 	} else {
 		ccpc_tile_load(c, u->n, &in, NULL, &out);
 		ccpc_prefetch_weights(c, &c->next);
 		ccpc_tile_start(c);
-	}
-	p = (struct pool_stage){
-		.kh = v->kh, .kw = v->kw, .sy = v->sy, .sx = v->sx, .ih = s.rows, .iw = v->iw,
-		.oh = u->y1 - u->y0, .ow = v->ow, .pad.top = s.pad.top, .pad.bottom = s.pad.bottom,
-		.pad.left = v->pad.left, .pad.right = pad_right(v), .in = in.base,
-		.in_pitch = in.pitch,
-	};
-
-	if (ccpc_pool_is_staged(u->n)) {
-		exec_early_stages(c, u->n, u->c1 - u->c0, &p);
-		ccpc_region_place(&out, ccpc_tile_write_line(c, u->n));
+		p.in = in.base;
 	}
 	p.out = out.base;
-	p.out_pitch = out.pitch;
 	ccpc_prepare_out(c, &out, false);
 	load_next(c, u);
 	exec_stage(c, v, u->c1 - u->c0, &p);
@@ -300,22 +291,16 @@ static void emit_pool(struct ccpc_code *c, const void *arg)
 		ccpc_tile_done(c, &out);
 }
 
-static void emit_flush(struct ccpc_code *c, const void *arg)
-{
-	(void)arg;
-	ccpc_tile_flush(c);
-}
-
 static int pool_emit(struct ccpc_code *c, struct ccpc_node *n)
 {
-	for (int64_t i = 0; i < part_count(&n->pool); i++) {
-		const struct pool_part u = part_at(n, i);
-		int ret = ccpc_emit_section(c, emit_pool, &u);
+	int ret = CNN_OK;
 
-		if (ret)
-			return ret;
+	for (int64_t i = 0; i < part_count(&n->pool) && !ret; i++) {
+		const struct pool_part u = part_at(n, i);
+
+		ret = ccpc_emit_section(c, emit_pool, &u);
 	}
-	return ccpc_emit_section(c, emit_flush, NULL);
+	return ret ?: ccpc_emit_section(c, ccpc_tile_flush, NULL);
 }
 
 /* ---- padding --------------------------------------------------------------------------- */
@@ -366,20 +351,18 @@ static void emit_pad(struct ccpc_code *c, const void *arg)
 static int pad_emit(struct ccpc_code *c, struct ccpc_node *n)
 {
 	const struct ccpc_pad *v = &n->pad;
+	int ret = CNN_OK;
 
 	for (int64_t image = 0; image < v->n; image++) {
-		for (int64_t ch = 0; ch < v->c; ch += v->block) {
+		for (int64_t ch = 0; ch < v->c && !ret; ch += v->block) {
 			const struct pool_part u = {
-				.n = n, .image = image, .c0 = ch,
-				.c1 = cnn_min(ch + v->block, v->c),
+				.n = n, .image = image, .c0 = ch, .c1 = cnn_min(ch + v->block, v->c),
 			};
-			int ret = ccpc_emit_section(c, emit_pad, &u);
 
-			if (ret)
-				return ret;
+			ret = ccpc_emit_section(c, emit_pad, &u);
 		}
 	}
-	return CNN_OK;
+	return ret;
 }
 
 const struct ccpc_kind ccpc_pool = {

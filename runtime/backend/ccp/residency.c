@@ -96,8 +96,7 @@ static bool take_output(const struct ccpc_residency *k, struct ccpc_state *s,
 	const struct ccpc_position *p = &k->positions[w->pos];
 	const struct ccpc_storage *o = &k->storages[p->out];
 	struct ccpc_resident *h = ccpc_find_resident(s, p->out);
-	struct ccpc_resident fresh = { .storage = p->out,
-				       .bank = !w->bank,
+	struct ccpc_resident fresh = { .storage = p->out, .bank = !w->bank,
 				       .dirty = !o->read_outside };
 
 	if (h && h->bank != w->bank) {
@@ -413,11 +412,6 @@ static int storage_of(struct ccpc_residency *k, int value)
 	return index[owner];
 }
 
-static void note_last_read(struct ccpc_residency *k, int storage, int pos)
-{
-	k->storages[storage].last = pos;
-}
-
 static void add_position(struct ccpc_residency *k, int node)
 {
 	const struct ccpc_node *n = &k->core->nodes[node];
@@ -427,10 +421,10 @@ static void add_position(struct ccpc_residency *k, int node)
 	*p = (struct ccpc_position){ .node = node, .add = -1 };
 	p->in = storage_of(k, n->in.value);
 	p->out = storage_of(k, n->out.value);
-	note_last_read(k, p->in, pos);
+	k->storages[p->in].last = pos;
 	if (n->add.value >= 0) {
 		p->add = storage_of(k, n->add.value);
-		note_last_read(k, p->add, pos);
+		k->storages[p->add].last = pos;
 	}
 	if (pos < k->storages[p->out].first)
 		k->storages[p->out].first = pos;

@@ -176,7 +176,7 @@ int ccpc_code_flush(struct ccpc_code *c)
 			ret = emit_overlay_switch(c);
 		if (ret)
 			return ret;
-		ccpc_tile_flush(c);
+		ccpc_tile_flush(c, NULL);
 		ccpc_clock_run(&c->clock, c->words + c->overlay, c->timed - c->overlay,
 			       c->n - c->overlay);
 	}

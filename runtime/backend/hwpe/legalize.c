@@ -185,39 +185,36 @@ static int turn_node(const struct hwpec_product *p, int weights, int sums)
 	return CNN_OK;
 }
 
+/* Inputs of a QLinearSums behind the sums. */
+enum { TERMS = 1, ZEROS, SCALES, Y_ZERO, X_ZERO, FACTORS, SUMS_INPUTS = FACTORS };
+
 struct parts {
-	int weights, terms, zeros, scales, y_zero, x_zero, factors, sums, out, axis;
+	int weights, sums, out, axis;
+	int input[SUMS_INPUTS + 1];	/* -1: it has none */
 };
 
 static int add_parts(const struct hwpec_product *p, struct parts *s)
 {
 	const struct cnn_node *n = &p->g->nodes[p->node];
 	bool scaled = p->form.y_scale >= 0;
+	int *in = s->input, ret;
 
 	s->out = n->out[0];
 	s->axis = p->conv ? 1 : cnn_node_out(p->g, n, 0)->rank - 1;
-	s->y_zero = scaled ? n->in[p->form.y_scale + 1] : -1;
-	s->x_zero = p->late ? n->in[p->form.x_zero] : -1;
-	s->zeros = s->scales = s->factors = -1;
+	for (int i = 0; i <= SUMS_INPUTS; i++)
+		s->input[i] = -1;
+	in[Y_ZERO] = scaled ? n->in[p->form.y_scale + 1] : -1;
+	in[X_ZERO] = p->late ? n->in[p->form.x_zero] : -1;
 	s->weights = add_weights(p);
-	s->terms = s->weights < 0 ? s->weights : add_terms(p);
-	s->sums = s->terms < 0 ? s->terms : add_sums(p, s->axis);
-	if (s->sums >= 0 && p->by_inputs) {
-		s->zeros = add_numbers(p, "_zeros", hwpec_product_weight_zero);
-		if (s->zeros < 0)
-			return s->zeros;
-	}
-	if (s->sums >= 0 && scaled) {
-		s->scales = add_scales(p);
-		if (s->scales < 0)
-			return s->scales;
-	}
-	if (s->sums >= 0 && p->late) {
-		s->factors = add_numbers(p, "_factors", hwpec_product_zero_factor);
-		if (s->factors < 0)
-			return s->factors;
-	}
-	return s->sums < 0 ? s->sums : CNN_OK;
+	in[TERMS] = s->weights < 0 ? s->weights : add_terms(p);
+	s->sums = ret = in[TERMS] < 0 ? in[TERMS] : add_sums(p, s->axis);
+	if (ret >= 0 && p->by_inputs)
+		in[ZEROS] = ret = add_numbers(p, "_zeros", hwpec_product_weight_zero);
+	if (ret >= 0 && scaled)
+		in[SCALES] = ret = add_scales(p);
+	if (ret >= 0 && p->late)
+		in[FACTORS] = ret = add_numbers(p, "_factors", hwpec_product_zero_factor);
+	return ret < 0 ? ret : CNN_OK;
 }
 
 static int split(struct hwpec_product *p)
@@ -237,17 +234,9 @@ static int split(struct hwpec_product *p)
 	if (ret)
 		return ret;
 	n = &p->g->nodes[p->node + 1];
-	ret = cnn_rewrite_set_input(n, 1, s.terms, p->err);
-	if (!ret && s.zeros >= 0)
-		ret = cnn_rewrite_set_input(n, 2, s.zeros, p->err);
-	if (!ret && s.scales >= 0)
-		ret = cnn_rewrite_set_input(n, 3, s.scales, p->err);
-	if (!ret && s.scales >= 0)
-		ret = cnn_rewrite_set_input(n, 4, s.y_zero, p->err);
-	if (!ret && s.factors >= 0)
-		ret = cnn_rewrite_set_input(n, 5, s.x_zero, p->err);
-	if (!ret && s.factors >= 0)
-		ret = cnn_rewrite_set_input(n, 6, s.factors, p->err);
+	for (int i = 1; i <= SUMS_INPUTS && !ret; i++)
+		if (s.input[i] >= 0)
+			ret = cnn_rewrite_set_input(n, i, s.input[i], p->err);
 	sums = &n->params.sums;
 	sums->axis = s.axis;
 	sums->group = p->groups;

@@ -121,18 +121,10 @@ static unsigned int encode_ter2(int8_t value)
 }
 
 const struct cnn_packed_format cnn_packed_hwpe[] = {
-	[CNN_CODES_EXP4 - 1] = { .name = "EXP4",
-				 .core = "hwpe",
-				 .bits = 4,
-				 .largest = 64,
-				 .encode = encode_exp4,
-				 .quantize = quantize_exp4 },
-	[CNN_CODES_TER2 - 1] = { .name = "TER2",
-				 .core = "hwpe",
-				 .bits = 2,
-				 .largest = 1,
-				 .shifts_zero = true,
-				 .encode = encode_ter2,
+	[CNN_CODES_EXP4 - 1] = { .name = "EXP4", .core = "hwpe", .bits = 4, .largest = 64,
+				 .encode = encode_exp4, .quantize = quantize_exp4 },
+	[CNN_CODES_TER2 - 1] = { .name = "TER2", .core = "hwpe", .bits = 2, .largest = 1,
+				 .shifts_zero = true, .encode = encode_ter2,
 				 .quantize = quantize_ter2 },
 	{ .name = NULL }
 };
