@@ -187,9 +187,7 @@ int cnn_allocate_arena(struct cnn_compiler *cc)
 		if (out->slots[s].used && cc->compile.owner[s] == s && !cc->caller_memory[s])
 			slots[count++] = s;
 	qsort_r(slots, (size_t)count, sizeof(*slots), compare_starts, cc);
-	ret = place_blocks(cc, slots, count, blocks);
-	if (!ret)
-		ret = place_own_pages(cc);
+	ret = place_blocks(cc, slots, count, blocks) ?: place_own_pages(cc);
 	for (int v = 0; v < out->n_values; v++)
 		if (cc->compile.owner[v] != v)
 			out->slots[v].offset += out->slots[cc->compile.owner[v]].offset;

@@ -153,11 +153,7 @@ static int lower_graph(struct cnn_compiler *cc)
 	for (int i = cc->compile.g->n_nodes - 1; i >= 0; i--)
 		cnn_place_host_copy(cc, i);
 	cnn_settle_owners(cc);
-	ret = cnn_make_segments(cc);
-	if (!ret)
-		ret = cnn_allocate_arena(cc);
-	if (!ret)
-		ret = lower_segments(cc);
+	ret = cnn_make_segments(cc) ?: cnn_allocate_arena(cc) ?: lower_segments(cc);
 	sum_costs(cc);
 	return ret;
 }
@@ -203,9 +199,7 @@ int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cor
 	cc.compile.out = calloc(1, sizeof(*cc.compile.out));
 	if (!cc.compile.out)
 		return cnn_fail(err, CNN_ENOMEM, "no memory for a compiled network");
-	ret = alloc_results(&cc);
-	if (!ret)
-		ret = open_cores(&cc, cores, n_cores, opt);
+	ret = alloc_results(&cc) ?: open_cores(&cc, cores, n_cores, opt);
 	for (int i = 0; i < g->n_nodes && !ret; i++) {
 		cnn_place_node(&cc, i);
 		cnn_progress(&cc.compile, i + 1);

@@ -312,7 +312,7 @@ static int import_attrs(struct import *im, struct cnn_node *n, const Onnx__NodeP
 	cnn_params_init(n);
 	for (size_t i = 0; i < np->n_attribute && !ret && n->op != CNN_OP_UNKNOWN; i++)
 		ret = import_attr(im, n, np->attribute[i], &seen);
-	return ret ? ret : cnn_params_check(n, im->err);
+	return ret ?: cnn_params_check(n, im->err);
 }
 
 /* A parameter that is refused matters only if inference needs the node. */
@@ -372,7 +372,6 @@ static int import_node(struct import *im, const Onnx__NodeProto *np)
 	struct cnn_node *n = &im->g->nodes[im->g->n_nodes];
 	const char *domain = np->domain ? np->domain : "";
 	char name[96];
-	int ret;
 
 	if (!np->op_type || !*np->op_type)
 		return cnn_fail(im->err, CNN_EINVAL, "node %d has no operator", im->g->n_nodes);
@@ -387,12 +386,9 @@ static int import_node(struct import *im, const Onnx__NodeProto *np)
 		return nomem(im->err);
 	n->opset = *domain ? opset_of(im->model, domain) : im->opset;
 	cnn_op_find(domain, np->op_type, &n->op);
-	ret = import_params(im, n, np);
-	if (!ret)
-		ret = import_edges(im, np->input, np->n_input, &n->in, &n->n_in);
-	if (!ret)
-		ret = import_edges(im, np->output, np->n_output, &n->out, &n->n_out);
-	return ret;
+	return import_params(im, n, np) ?:
+	       import_edges(im, np->input, np->n_input, &n->in, &n->n_in) ?:
+	       import_edges(im, np->output, np->n_output, &n->out, &n->n_out);
 }
 
 static int import_outputs(struct import *im, const Onnx__GraphProto *gp)
@@ -438,10 +434,8 @@ static int import_alloc(struct import *im, const Onnx__GraphProto *gp)
 
 static int import_graph(struct import *im, const Onnx__GraphProto *gp)
 {
-	int ret = import_alloc(im, gp);
+	int ret = import_alloc(im, gp) ?: import_initializers(im, gp);
 
-	if (!ret)
-		ret = import_initializers(im, gp);
 	for (size_t i = 0; !ret && i < gp->n_input; i++)
 		ret = import_input(im, gp->input[i]);
 	for (size_t i = 0; !ret && i < gp->n_node; i++)

@@ -124,16 +124,13 @@ static int link_inputs(struct cnn_graph *g, struct cnn_err *err)
 
 static int link(struct cnn_graph *g, struct cnn_err *err)
 {
-	int ret;
-
 	for (int i = 0; i < g->n_values; i++) {
 		g->values[i].producer = -1;
 		free(g->values[i].consumers);
 		g->values[i].consumers = NULL;
 		g->values[i].n_consumers = 0;
 	}
-	ret = link_outputs(g, err);
-	return ret ? ret : link_inputs(g, err);
+	return link_outputs(g, err) ?: link_inputs(g, err);
 }
 
 static int check_sources(const struct cnn_graph *g, struct cnn_err *err)
@@ -220,10 +217,8 @@ static int sort(struct cnn_graph *g, struct cnn_err *err)
 
 int cnn_graph_link(struct cnn_graph *g, struct cnn_err *err)
 {
-	int ret = link(g, err);
+	int ret = link(g, err) ?: check_sources(g, err);
 
-	if (!ret)
-		ret = check_sources(g, err);
 	if (!ret && !sorted(g))
 		ret = sort(g, err);
 	return ret;
@@ -352,9 +347,7 @@ int cnn_graph_set_input_data(struct cnn_graph *g, int i, const struct cnn_tensor
 	if (t->dtype != v->t.dtype || !t->data)
 		return cnn_fail(err, CNN_EINVAL, "input %.60s is %s in the network, not %s",
 				v->name, cnn_dtype_name(v->t.dtype), cnn_dtype_name(t->dtype));
-	ret = check_shape(v, t, err);
-	if (!ret)
-		ret = cnn_tensor_copy(&copy, t, err);
+	ret = check_shape(v, t, err) ?: cnn_tensor_copy(&copy, t, err);
 	if (ret)
 		return ret;
 	cnn_tensor_release(&v->t);

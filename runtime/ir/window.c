@@ -170,10 +170,9 @@ static int transpose_outputs(const struct cnn_node *n, struct cnn_window *w, str
 	bool same = p->auto_pad == CNN_PAD_SAME_UPPER || p->auto_pad == CNN_PAD_SAME_LOWER;
 	int64_t extra[CNN_MAX_SPATIAL] = { 0 }, want[CNN_MAX_SPATIAL] = { 0 };
 	bool given = p->output_shape.n > 0;
-	int ret = axis_list(n, "output_padding", &p->output_padding, w->spatial, extra, err);
+	int ret = axis_list(n, "output_padding", &p->output_padding, w->spatial, extra, err) ?:
+		  axis_list(n, "output_shape", &p->output_shape, w->spatial, want, err);
 
-	if (!ret)
-		ret = axis_list(n, "output_shape", &p->output_shape, w->spatial, want, err);
 	if (!ret && !same && !given)
 		ret = window_pads(n, w, err);
 	for (int i = 0; !ret && i < w->spatial; i++) {
@@ -220,18 +219,14 @@ int cnn_window_resolve(const struct cnn_node *n, const struct cnn_tensor *x,
 	}
 	win->ceil_mode = p->ceil_mode;
 	win->count_include_pad = p->count_include_pad;
-	ret = window_channels(n, x, w, win, err);
-	if (!ret)
-		ret = window_kernel(n, x, w, win, err);
-	if (!ret)
-		ret = axis_list(n, "strides", &p->strides, win->spatial, win->stride, err);
-	if (!ret)
-		ret = axis_list(n, "dilations", &p->dilations, win->spatial, win->dilation, err);
+	ret = window_channels(n, x, w, win, err) ?: window_kernel(n, x, w, win, err) ?:
+	      axis_list(n, "strides", &p->strides, win->spatial, win->stride, err) ?:
+	      axis_list(n, "dilations", &p->dilations, win->spatial, win->dilation, err);
 	if (!ret && n->op == CNN_OP_CONV_TRANSPOSE)
 		return transpose_outputs(n, win, err);
 	if (!ret)
 		ret = window_pads(n, win, err);
-	return ret ? ret : window_outputs(n, win, err);
+	return ret ?: window_outputs(n, win, err);
 }
 
 static int known(const struct cnn_node *n, const struct cnn_tensor *t, struct cnn_err *err)
@@ -287,7 +282,7 @@ int cnn_node_window(const struct cnn_graph *g, const struct cnn_node *n, struct 
 
 	if (!ret && weights >= 0)
 		ret = known(n, w, err);
-	return ret ? ret : cnn_window_resolve(n, x, w, win, err);
+	return ret ?: cnn_window_resolve(n, x, w, win, err);
 }
 
 /* numpy.matmul: the matrices are the last two axes, a vector is a matrix of one row or column. */

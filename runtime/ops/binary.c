@@ -251,13 +251,9 @@ static int same_types(struct cnn_call *c)
 int cnn_infer_binary(struct cnn_call *c)
 {
 	struct cnn_tensor b = *c->in[1];
-	int ret = legacy_shape(c, &b);
 
-	if (!ret)
-		ret = same_types(c);
-	if (!ret)
-		ret = cnn_infer_like(c, c->in[0]);
-	return ret ? ret : cnn_broadcast(c, c->out[0], &b);
+	return legacy_shape(c, &b) ?: same_types(c) ?: cnn_infer_like(c, c->in[0]) ?:
+	       cnn_broadcast(c, c->out[0], &b);
 }
 
 int cnn_compute_binary(struct cnn_call *c)
@@ -282,10 +278,8 @@ int cnn_infer_compare(struct cnn_call *c)
 
 int cnn_infer_variadic(struct cnn_call *c)
 {
-	int ret = same_types(c);
+	int ret = same_types(c) ?: cnn_infer_like(c, c->in[0]);
 
-	if (!ret)
-		ret = cnn_infer_like(c, c->in[0]);
 	for (int i = 1; !ret && i < c->n_in; i++)
 		ret = cnn_broadcast(c, c->out[0], c->in[i]);
 	return ret;
@@ -390,15 +384,13 @@ static void power_row(enum cnn_dtype t, const struct cnn_walk *w, void *y)
 int cnn_infer_pow(struct cnn_call *c)
 {
 	struct cnn_tensor b = *c->in[1];
-	int ret = legacy_shape(c, &b);
+	int ret = legacy_shape(c, &b) ?: CNN_WANT(c, c->in[0], CNN_FLOAT32, CNN_INT32, CNN_INT64);
 
-	if (!ret)
-		ret = CNN_WANT(c, c->in[0], CNN_FLOAT32, CNN_INT32, CNN_INT64);
 	if (!ret && b.dtype == CNN_BOOL)
 		ret = cnn_op_fail(c, CNN_EINVAL, "type bool");
 	if (!ret)
 		ret = cnn_infer_like(c, c->in[0]);
-	return ret ? ret : cnn_broadcast(c, c->out[0], &b);
+	return ret ?: cnn_broadcast(c, c->out[0], &b);
 }
 
 int cnn_compute_pow(struct cnn_call *c)
@@ -438,7 +430,7 @@ int cnn_infer_where(struct cnn_call *c)
 		ret = cnn_infer_like(c, c->in[1]);
 	if (!ret)
 		ret = cnn_broadcast(c, c->out[0], c->in[2]);
-	return ret ? ret : cnn_broadcast(c, c->out[0], c->in[0]);
+	return ret ?: cnn_broadcast(c, c->out[0], c->in[0]);
 }
 
 #define WHERE(type)								\

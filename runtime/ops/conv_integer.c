@@ -23,16 +23,10 @@ static int infer_conv(struct cnn_call *c, int weights, struct cnn_window *w)
 int cnn_infer_conv_integer(struct cnn_call *c)
 {
 	struct cnn_window w;
-	int ret = cnn_quant_bytes(c, 0);
+	int ret = cnn_quant_bytes(c, 0) ?: cnn_quant_bytes(c, 1) ?: infer_conv(c, 1, &w) ?:
+		  cnn_quant_param(c, 2, c->in[0]->dtype, 1) ?:
+		  cnn_quant_param(c, 3, c->in[1]->dtype, w.out_ch);
 
-	if (!ret)
-		ret = cnn_quant_bytes(c, 1);
-	if (!ret)
-		ret = infer_conv(c, 1, &w);
-	if (!ret)
-		ret = cnn_quant_param(c, 2, c->in[0]->dtype, 1);
-	if (!ret)
-		ret = cnn_quant_param(c, 3, c->in[1]->dtype, w.out_ch);
 	c->out[0]->dtype = CNN_INT32;
 	return ret;
 }
@@ -41,14 +35,9 @@ int cnn_infer_qlinear_conv(struct cnn_call *c)
 {
 	const struct cnn_tensor *bias = cnn_in(c, 8);
 	struct cnn_window w;
-	int ret = cnn_quant_operand(c, 0, 1);
+	int ret = cnn_quant_operand(c, 0, 1) ?: infer_conv(c, 3, &w) ?:
+		  cnn_quant_operand(c, 3, w.out_ch) ?: cnn_quant_result(c, 6);
 
-	if (!ret)
-		ret = infer_conv(c, 3, &w);
-	if (!ret)
-		ret = cnn_quant_operand(c, 3, w.out_ch);
-	if (!ret)
-		ret = cnn_quant_result(c, 6);
 	if (!ret && bias && (bias->dtype != CNN_INT32 || bias->rank != 1 ||
 			     bias->dims[0] != w.out_ch))
 		return cnn_op_fail(c, CNN_EINVAL, "the bias is not one int32 for each of %lld "

@@ -175,5 +175,5 @@ int cnn_cpu_run(const struct cnn_node *node, const struct cnn_tensor *const *in,
 			ret = provide(node, out[i], err);
 	if (!ret)
 		ret = cnn_op_desc(node->op)->compute(&c);
-	return ret ? ret : finish(&c);
+	return ret ?: finish(&c);
 }

@@ -17,29 +17,18 @@ static int64_t columns_of(const struct cnn_tensor *b)
 int cnn_infer_matmul_integer(struct cnn_call *c)
 {
 	const struct cnn_tensor *a = c->in[0], *b = c->in[1];
-	int ret = cnn_quant_bytes(c, 0);
+	int ret = cnn_quant_bytes(c, 0) ?: cnn_quant_bytes(c, 1) ?: cnn_matmul_shape(c, a, b) ?:
+		  cnn_quant_param(c, 2, a->dtype, rows_of(a)) ?:
+		  cnn_quant_param(c, 3, b->dtype, columns_of(b));
 
-	if (!ret)
-		ret = cnn_quant_bytes(c, 1);
-	if (!ret)
-		ret = cnn_matmul_shape(c, a, b);
-	if (!ret)
-		ret = cnn_quant_param(c, 2, a->dtype, rows_of(a));
-	if (!ret)
-		ret = cnn_quant_param(c, 3, b->dtype, columns_of(b));
 	c->out[0]->dtype = CNN_INT32;
 	return ret;
 }
 
 int cnn_infer_qlinear_matmul(struct cnn_call *c)
 {
-	int ret = cnn_quant_operand(c, 0, 1);
-
-	if (!ret)
-		ret = cnn_matmul_shape(c, c->in[0], c->in[3]);
-	if (!ret)
-		ret = cnn_quant_operand(c, 3, columns_of(c->in[3]));
-	return ret ? ret : cnn_quant_result(c, 6);
+	return cnn_quant_operand(c, 0, 1) ?: cnn_matmul_shape(c, c->in[0], c->in[3]) ?:
+	       cnn_quant_operand(c, 3, columns_of(c->in[3])) ?: cnn_quant_result(c, 6);
 }
 
 /* Rows of width bytes as whole numbers; the zero point is that of the row or of the column. */
@@ -161,9 +150,7 @@ int cnn_infer_qgemm(struct cnn_call *c)
 		return ret;
 	if (a->rank != 2 || b->rank != 2 || a->dims[1] != b->dims[tb])
 		return cnn_op_fail(c, CNN_EINVAL, "A and B are not matrices to be multiplied");
-	ret = cnn_quant_operand(c, 3, b->dims[!tb]);
-	if (!ret)
-		ret = cnn_quant_result(c, 7);
+	ret = cnn_quant_operand(c, 3, b->dims[!tb]) ?: cnn_quant_result(c, 7);
 	if (!ret && bias && (bias->dtype != CNN_INT32 || bias->rank != 1 ||
 			     bias->dims[0] != b->dims[!tb]))
 		return cnn_op_fail(c, CNN_EINVAL, "C is not one int32 for each of %lld columns",

@@ -286,10 +286,8 @@ int cnn_infer_gather(struct cnn_call *c)
 	const struct cnn_tensor *x = c->in[0], *idx = c->in[1];
 	int64_t axis = c->node->params.axis.axis;
 	struct cnn_tensor *y = c->out[0];
-	int ret = CNN_WANT(c, idx, CNN_INT64, CNN_INT32);
+	int ret = CNN_WANT(c, idx, CNN_INT64, CNN_INT32) ?: cnn_op_axis(c, &axis, x->rank);
 
-	if (!ret)
-		ret = cnn_op_axis(c, &axis, x->rank);
 	if (ret)
 		return ret;
 	if (x->rank + idx->rank - 1 > CNN_MAX_RANK)

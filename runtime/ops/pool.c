@@ -31,15 +31,14 @@ int cnn_infer_pool(struct cnn_call *c)
 	if (!ret && c->in[0]->dtype != CNN_FLOAT32 && c->node->params.window.count_include_pad)
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute count_include_pad with type %s",
 				   cnn_dtype_name(c->in[0]->dtype));
-	return ret ? ret : infer_window(c);
+	return ret ?: infer_window(c);
 }
 
 int cnn_infer_max_pool(struct cnn_call *c)
 {
-	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32, CNN_FLOAT64, CNN_INT8, CNN_UINT8);
+	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32, CNN_FLOAT64, CNN_INT8, CNN_UINT8) ?:
+		  infer_window(c);
 
-	if (!ret)
-		ret = infer_window(c);
 	if (!ret && cnn_out(c, 1)) {
 		struct cnn_tensor *indices = c->out[1];
 

@@ -32,20 +32,12 @@ static int element(const struct cnn_tensor *t, const char *p)
 
 int cnn_infer_qlinear_add(struct cnn_call *c)
 {
-	int ret = cnn_quant_operand(c, 0, 1);
+	int ret = cnn_quant_operand(c, 0, 1) ?: cnn_quant_operand(c, 3, 1) ?:
+		  cnn_quant_result(c, 6) ?: want_type(c, 3) ?: want_type(c, 7);
 
-	if (!ret)
-		ret = cnn_quant_operand(c, 3, 1);
-	if (!ret)
-		ret = cnn_quant_result(c, 6);
-	if (!ret)
-		ret = want_type(c, 3);
-	if (!ret)
-		ret = want_type(c, 7);
 	if (ret)
 		return ret;
-	ret = cnn_infer_like(c, c->in[0]);
-	return ret ? ret : cnn_broadcast(c, c->out[0], c->in[3]);
+	return cnn_infer_like(c, c->in[0]) ?: cnn_broadcast(c, c->out[0], c->in[3]);
 }
 
 /* y = (bias + a * a_factor + b * b_factor) >> shift, rounded down, with the zero points in bias. */
@@ -106,10 +98,8 @@ int cnn_infer_qlinear_mean(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
 	struct cnn_tensor *y = c->out[0];
-	int ret = cnn_quant_operand(c, 0, 1);
+	int ret = cnn_quant_operand(c, 0, 1) ?: cnn_quant_result(c, 3);
 
-	if (!ret)
-		ret = cnn_quant_result(c, 3);
 	if (ret)
 		return ret;
 	if (x->rank < 3)
@@ -146,17 +136,12 @@ int cnn_compute_qlinear_mean(struct cnn_call *c)
 
 int cnn_infer_qlinear_softmax(struct cnn_call *c)
 {
-	int ret = cnn_quant_bytes(c, 0);
+	int ret = cnn_quant_bytes(c, 0) ?: cnn_quant_param(c, 1, CNN_FLOAT32, 1) ?:
+		  cnn_quant_result(c, 2) ?: want_type(c, 3);
 
-	if (!ret)
-		ret = cnn_quant_param(c, 1, CNN_FLOAT32, 1);
-	if (!ret)
-		ret = cnn_quant_result(c, 2);
-	if (!ret)
-		ret = want_type(c, 3);
 	if (!ret && c->in[0]->rank < 1)
 		return cnn_op_fail(c, CNN_EINVAL, "a scalar has no last axis");
-	return ret ? ret : cnn_infer_like(c, c->in[0]);
+	return ret ?: cnn_infer_like(c, c->in[0]);
 }
 
 /* table[d] = exp(-scale * d): what an element d below the largest counts. */
@@ -201,10 +186,8 @@ int cnn_compute_qlinear_softmax(struct cnn_call *c)
 int cnn_infer_requantize(struct cnn_call *c)
 {
 	int64_t bits = c->node->params.requantize.multiplier_bits;
-	int ret = cnn_quant_operand(c, 0, 1);
+	int ret = cnn_quant_operand(c, 0, 1) ?: cnn_quant_result(c, 3);
 
-	if (!ret)
-		ret = cnn_quant_result(c, 3);
 	if (!ret && bits != 8 && bits != 31)
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute multiplier_bits %lld",
 				   (long long)bits);

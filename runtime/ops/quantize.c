@@ -27,11 +27,8 @@ int cnn_quant_bytes(const struct cnn_call *c, int i)
 
 int cnn_quant_operand(const struct cnn_call *c, int first, int64_t count)
 {
-	int ret = cnn_quant_bytes(c, first);
-
-	if (!ret)
-		ret = cnn_quant_param(c, first + 1, CNN_FLOAT32, count);
-	return ret ? ret : cnn_quant_param(c, first + 2, c->in[first]->dtype, count);
+	return cnn_quant_bytes(c, first) ?: cnn_quant_param(c, first + 1, CNN_FLOAT32, count) ?:
+	       cnn_quant_param(c, first + 2, c->in[first]->dtype, count);
 }
 
 int cnn_quant_result(const struct cnn_call *c, int i)
@@ -150,14 +147,10 @@ int cnn_infer_dequantize(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
 	int64_t axis, count;
-	int ret = CNN_WANT(c, x, CNN_UINT8, CNN_INT8, CNN_INT32);
+	int ret = CNN_WANT(c, x, CNN_UINT8, CNN_INT8, CNN_INT32) ?: param_count(c, &axis, &count) ?:
+		  cnn_quant_param(c, 1, CNN_FLOAT32, count) ?:
+		  cnn_quant_param(c, 2, x->dtype, count);
 
-	if (!ret)
-		ret = param_count(c, &axis, &count);
-	if (!ret)
-		ret = cnn_quant_param(c, 1, CNN_FLOAT32, count);
-	if (!ret)
-		ret = cnn_quant_param(c, 2, x->dtype, count);
 	if (ret)
 		return ret;
 	cnn_infer_like(c, x);

@@ -334,7 +334,7 @@ int cnn_infer_softmax(struct cnn_call *c)
 	/* Before opset 13 axis could be the rank: rows of one element. */
 	if (!ret && (c->node->opset >= 13 || axis != c->in[0]->rank))
 		ret = cnn_op_axis(c, &axis, c->in[0]->rank);
-	return ret ? ret : cnn_infer_like(c, c->in[0]);
+	return ret ?: cnn_infer_like(c, c->in[0]);
 }
 
 /* n elements, step apart; logs: the logarithms of the results. */

@@ -136,7 +136,6 @@ static int read_shape(struct cnn_call *c, struct resize *r)
 int cnn_resize_resolve(struct cnn_call *c, struct resize *r)
 {
 	const struct cnn_tensor *x = c->in[0];
-	int ret;
 
 	memset(r, 0, sizeof(*r));
 	r->rank = x->rank;
@@ -147,8 +146,7 @@ int cnn_resize_resolve(struct cnn_call *c, struct resize *r)
 		r->scale[i] = 1;
 		r->roi[1][i] = 1;
 	}
-	ret = read_modes(c, r);
-	return ret ? ret : read_shape(c, r);
+	return read_modes(c, r) ?: read_shape(c, r);
 }
 
 int cnn_infer_resize(struct cnn_call *c)

@@ -93,13 +93,8 @@ static int run_node(struct run *r, int i)
 		r->in[j] = n->in[j] < 0 ? NULL : &r->t[n->in[j]];
 	for (int j = 0; j < n->n_out; j++)
 		r->out[j] = n->out[j] < 0 ? NULL : &r->t[n->out[j]];
-	ret = cnn_cpu_check(n, r->in, r->out, r->err);
-	if (!ret)
-		ret = cnn_cpu_infer(n, r->in, r->out, r->err);
-	if (!ret)
-		ret = charge(r, n);
-	if (!ret)
-		ret = cnn_cpu_run(n, r->in, r->out, NULL, r->err);
+	ret = cnn_cpu_check(n, r->in, r->out, r->err) ?: cnn_cpu_infer(n, r->in, r->out, r->err) ?:
+	      charge(r, n) ?: cnn_cpu_run(n, r->in, r->out, NULL, r->err);
 	drop_dead(r, i);
 	return ret;
 }

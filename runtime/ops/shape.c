@@ -141,10 +141,9 @@ int cnn_infer_squeeze(struct cnn_call *c)
 	struct cnn_tensor *y = c->out[0];
 	struct cnn_ints axes;
 	unsigned int set;
-	int ret = cnn_op_ints(c, "axes", &c->node->params.axes, 1, CNN_MAX_RANK, &axes);
+	int ret = cnn_op_ints(c, "axes", &c->node->params.axes, 1, CNN_MAX_RANK, &axes) ?:
+		  axis_set(c, &axes, x->rank, &set);
 
-	if (!ret)
-		ret = axis_set(c, &axes, x->rank, &set);
 	if (ret)
 		return ret;
 	y->dtype = x->dtype;

@@ -4,9 +4,7 @@
 
 int cnn_infer_unary_float(struct cnn_call *c)
 {
-	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32);
-
-	return ret ? ret : cnn_infer_like(c, c->in[0]);
+	return CNN_WANT(c, c->in[0], CNN_FLOAT32) ?: cnn_infer_like(c, c->in[0]);
 }
 
 struct unary_call {

@@ -269,7 +269,6 @@ static int finish(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
 	enum cnn_dtype type = cnn_node_out(g, end, 0)->dtype;
 	int least = type == CNN_INT8 ? -128 : 0;
 	int low = quantised_bound(g, end, q->low), high = quantised_bound(g, end, q->high), in[3];
-	int ret;
 
 	if (low == least && high == least + 255) {
 		n->out[0] = end->out[0];
@@ -283,8 +282,7 @@ static int finish(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
 	in[2] = byte_constant(g, type, high, err);
 	if (in[1] < 0 || in[2] < 0)
 		return in[1] < 0 ? in[1] : in[2];
-	ret = set_inputs(end, in, 3, err);
-	return ret ? ret : cnn_rewrite_rename(end, CNN_OP_CLIP, err);
+	return set_inputs(end, in, 3, err) ?: cnn_rewrite_rename(end, CNN_OP_CLIP, err);
 }
 
 static int note(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
@@ -318,7 +316,7 @@ static int rewrite(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err
 		ret = finish(g, q, err);
 	if (!ret && q->act >= 0)
 		cnn_node_free(&g->nodes[q->act]);
-	return ret ? ret : cnn_graph_compact(g, err);
+	return ret ?: cnn_graph_compact(g, err);
 }
 
 /* ---- bytes that only move ----------------------------------------------------------------- */
@@ -364,8 +362,7 @@ static int fuse_mover(struct cnn_graph *g, int i, struct cnn_err *err)
 	n->in[0] = d->in[0];
 	n->out[0] = end->out[0];
 	cnn_node_free(end);
-	ret = cnn_graph_compact(g, err);
-	return ret ? ret : 1;
+	return cnn_graph_compact(g, err) ?: 1;
 }
 
 /* 1 if QuantizeLinear number i was fused, 0 if not, or an error. */
@@ -376,8 +373,7 @@ static int fuse_quantize(struct cnn_graph *g, int i, struct cnn_err *err)
 
 	if (ret || !find_pattern(g, i, &q))
 		return ret;
-	ret = rewrite(g, &q, err);
-	return ret ? ret : 1;
+	return rewrite(g, &q, err) ?: 1;
 }
 
 int cnn_pass_fuse_qdq(struct cnn_graph *g, unsigned int what, struct cnn_err *err)

@@ -41,10 +41,8 @@ static int take_place(struct cnn_graph *g, struct cnn_node *a, struct cnn_node *
 		      struct cnn_err *err)
 {
 	struct cnn_node conv;
-	int ret = cnn_rewrite_set_input(a, 3, other, err);
+	int ret = cnn_rewrite_set_input(a, 3, other, err) ?: cnn_rewrite_note(a, b, err);
 
-	if (!ret)
-		ret = cnn_rewrite_note(a, b, err);
 	if (ret)
 		return ret;
 	a->act = b->act;
@@ -73,5 +71,5 @@ int cnn_pass_fuse_residual(struct cnn_graph *g, unsigned int what, struct cnn_er
 		if (a[later])
 			ret = take_place(g, a[later], b, b->in[!later], err);
 	}
-	return ret ? ret : cnn_graph_compact(g, err);
+	return ret ?: cnn_graph_compact(g, err);
 }

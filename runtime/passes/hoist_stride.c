@@ -63,5 +63,5 @@ int cnn_pass_hoist_stride(struct cnn_graph *g, unsigned int what, struct cnn_err
 		ret = split(g, i, &w, err);
 		i++;
 	}
-	return ret ? ret : cnn_graph_link(g, err);
+	return ret ?: cnn_graph_link(g, err);
 }

@@ -85,10 +85,8 @@ static int fold_budget(struct inference *inf, const struct cnn_node *n)
 /* Computes the node's outputs, which become constants, and removes it. */
 static int fold(struct inference *inf, struct cnn_node *n)
 {
-	int ret = fold_budget(inf, n);
+	int ret = fold_budget(inf, n) ?: cnn_cpu_run(n, inf->in, inf->out, NULL, inf->err);
 
-	if (!ret)
-		ret = cnn_cpu_run(n, inf->in, inf->out, NULL, inf->err);
 	if (!ret)
 		cnn_node_free(n);
 	return ret;

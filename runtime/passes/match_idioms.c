@@ -221,5 +221,5 @@ int cnn_pass_match_idioms(struct cnn_graph *g, unsigned int what, struct cnn_err
 		else
 			ret = replace_shortcut(g, &g->nodes[i], err);
 	}
-	return ret ? ret : cnn_graph_compact(g, err);
+	return ret ?: cnn_graph_compact(g, err);
 }

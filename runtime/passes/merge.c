@@ -213,5 +213,5 @@ int cnn_pass_merge(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 
 	for (int i = 0; !ret && i < g->n_nodes; i++)
 		ret = fuse_node(&f, &g->nodes[i]);
-	return ret ? ret : cnn_graph_compact(g, err);
+	return ret ?: cnn_graph_compact(g, err);
 }

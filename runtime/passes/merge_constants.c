@@ -82,9 +82,7 @@ int cnn_merge_bn(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b)
 			return 0;
 	}
 	channels = p[1]->dims[0];
-	ret = cnn_merge_own_weights(f, a, &w);
-	if (!ret)
-		ret = cnn_merge_own_bias(f, a, channels, &bias);
+	ret = cnn_merge_own_weights(f, a, &w) ?: cnn_merge_own_bias(f, a, channels, &bias);
 	if (ret)
 		return ret;
 	for (int i = 1; i < 5; i++) /* adding constants may have moved the values */
@@ -160,9 +158,7 @@ int cnn_merge_conv_scale(struct cnn_merge *f, struct cnn_node *a, struct cnn_nod
 	channels = y->dims[1];
 	n = cnn_tensor_count(t);
 	factor = t->data;
-	ret = cnn_merge_own_weights(f, a, &w);
-	if (!ret)
-		ret = cnn_merge_own_bias(f, a, channels, &bias);
+	ret = cnn_merge_own_weights(f, a, &w) ?: cnn_merge_own_bias(f, a, channels, &bias);
 	if (ret)
 		return ret;
 	for (int64_t i = 0; i < channels; i++) {

@@ -102,5 +102,5 @@ int cnn_pass_scaled_add(struct cnn_graph *g, unsigned int what, struct cnn_err *
 		if (match(g, &g->nodes[i], &m))
 			ret = replace(&g->nodes[i], &m, err);
 	}
-	return ret ? ret : cnn_graph_compact(g, err);
+	return ret ?: cnn_graph_compact(g, err);
 }

@@ -109,9 +109,8 @@ static int split(struct cnn_graph *g, int i, int64_t block, struct cnn_err *err)
 	mid = cnn_graph_add_value(g, name, &t, err);
 	if (mid < 0)
 		return mid;
-	ret = transpose_constants(g, n, block * block, err);
-	if (!ret)
-		ret = cnn_rewrite_rename(n, CNN_OP_CONV, err);
+	ret = transpose_constants(g, n, block * block, err) ?:
+	      cnn_rewrite_rename(n, CNN_OP_CONV, err);
 	if (ret)
 		return ret;
 	cnn_params_init(n);
@@ -175,9 +174,7 @@ int cnn_pass_split_conv_transpose(struct cnn_graph *g, unsigned int what, struct
 		b = is_shuffle(a) ? cnn_rewrite_only_reader(g, a) : NULL;
 		if (!b || !is_pointwise(g, b))
 			continue;
-		ret = swap(g, a, b, err);
-		if (!ret)
-			ret = cnn_graph_link(g, err);
+		ret = swap(g, a, b, err) ?: cnn_graph_link(g, err);
 	}
 	return ret;
 }
