@@ -211,11 +211,9 @@ static bool is_ours(const struct cnn_node *n)
 static int write_node(struct writer *w, const struct cnn_node *n, Onnx__NodeProto *np)
 {
 	if (is_ours(n))
-		return cnn_fail(w->err, CNN_EUNSUPPORTED, "%s (%.60s): ONNX has no such operator",
-				n->op_type, n->name);
+		return cnn_node_fail(n, w->err, CNN_EUNSUPPORTED, "ONNX has no such operator");
 	if (n->act.kind != CNN_ACT_NONE)
-		return cnn_fail(w->err, CNN_EINVAL, "%s (%.60s): its activation cannot be written",
-				n->op_type, n->name);
+		return cnn_node_fail(n, w->err, CNN_EINVAL, "its activation cannot be written");
 	onnx__node_proto__init(np);
 	np->op_type = n->op_type;
 	np->domain = n->domain;

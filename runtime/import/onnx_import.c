@@ -184,8 +184,7 @@ static char attr_type(const Onnx__AttributeProto *ap)
 static int attr_fail(const struct import *im, const struct cnn_node *n, enum cnn_status code,
 		     const char *name, const char *what)
 {
-	return cnn_fail(im->err, code, "%s (%.60s): attribute %.60s %s", n->op_type, n->name, name,
-			what);
+	return cnn_node_fail(n, im->err, code, "attribute %.60s %s", name, what);
 }
 
 /* A constant with a copy of data, which has the type that the attribute has. */
@@ -213,9 +212,8 @@ static int import_list(struct import *im, const struct cnn_node *n, const struct
 	size_t have = f->type == 'I' ? ap->n_ints : ap->n_floats;
 
 	if (have > (size_t)f->max)
-		return cnn_fail(im->err, CNN_EUNSUPPORTED,
-				"%s (%.60s): %s has %zu entries, limit %d", n->op_type, n->name,
-				f->name, have, f->max);
+		return cnn_node_fail(n, im->err, CNN_EUNSUPPORTED, "%s has %zu entries, limit %d",
+				     f->name, have, f->max);
 	*count = (int)have;
 	if (have && f->type == 'I')
 		memcpy(cnn_field_ints(count), ap->ints, have * sizeof(*ap->ints));
@@ -234,8 +232,8 @@ static int import_choice(struct import *im, const struct cnn_node *n, const stru
 	*choice = cnn_field_choice(f, text);
 	if (*choice >= 0)
 		return CNN_OK;
-	return cnn_fail(im->err, CNN_EUNSUPPORTED, "%s (%.60s): attribute %s is \"%.30s\"",
-			n->op_type, n->name, f->name, text);
+	return cnn_node_fail(n, im->err, CNN_EUNSUPPORTED, "attribute %s is \"%.30s\"", f->name,
+			     text);
 }
 
 static int import_field(struct import *im, struct cnn_node *n, const struct cnn_field *f,

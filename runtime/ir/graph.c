@@ -1,9 +1,23 @@
 // SPDX-License-Identifier: MIT
 /* The graph's structure: links, order, removal, inputs. */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph_internal.h"
+
+int cnn_node_fail(const struct cnn_node *n, struct cnn_err *err, enum cnn_status code,
+		  const char *fmt, ...)
+{
+	char text[sizeof(err->text)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return cnn_fail(err, code, "%s (%.60s): %s", n->op_type, n->name, text);
+}
 
 void cnn_node_free(struct cnn_node *n)
 {
@@ -67,9 +81,9 @@ static int link_outputs(struct cnn_graph *g, struct cnn_err *err)
 				continue;
 			v = &g->values[n->out[j]];
 			if (v->producer >= 0 || v->is_input || v->t.data)
-				return cnn_fail(err, CNN_EINVAL,
-						"%s (%.60s): output %.80s is given elsewhere too",
-						n->op_type, n->name, v->name);
+				return cnn_node_fail(n, err, CNN_EINVAL,
+						     "output %.80s is given elsewhere too",
+						     v->name);
 			v->producer = i;
 		}
 	}
@@ -142,9 +156,8 @@ static int check_sources(const struct cnn_graph *g, struct cnn_err *err)
 			const struct cnn_value *v = n->in[j] < 0 ? NULL : &g->values[n->in[j]];
 
 			if (v && v->producer < 0 && !v->is_input && !v->t.data && !v->in_weight_image)
-				return cnn_fail(err, CNN_EINVAL,
-						"%s (%.60s): nothing gives its input %.80s",
-						n->op_type, n->name, v->name);
+				return cnn_node_fail(n, err, CNN_EINVAL,
+						     "nothing gives its input %.80s", v->name);
 		}
 	}
 	return CNN_OK;

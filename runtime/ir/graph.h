@@ -83,6 +83,10 @@ struct cnn_node {
 	struct cnn_err *refused;
 };
 
+/* As cnn_fail, with "OPERATOR (NAME): " before the message. */
+int cnn_node_fail(const struct cnn_node *n, struct cnn_err *err, enum cnn_status code,
+		  const char *fmt, ...) __attribute__((format(printf, 4, 5)));
+
 /* What one graph may take; importing sets the defaults, a caller may change them. */
 struct cnn_limits {
 	int64_t tensor_bytes;	/* one tensor */

@@ -252,10 +252,9 @@ static int check_limits(const struct cnn_node *n, const struct cnn_field *f, con
 {
 	for (int i = 0; i < count; i++)
 		if (v[i] < f->least || v[i] > f->most)
-			return cnn_fail(err, CNN_ELIMIT,
-					"%s (%.60s): %s is %lld, limits %lld to %lld", n->op_type,
-					n->name, f->name, (long long)v[i], (long long)f->least,
-					(long long)f->most);
+			return cnn_node_fail(n, err, CNN_ELIMIT, "%s is %lld, limits %lld to %lld",
+					     f->name, (long long)v[i], (long long)f->least,
+					     (long long)f->most);
 	return CNN_OK;
 }
 
@@ -264,8 +263,8 @@ static int check_count(const struct cnn_node *n, const struct cnn_field *f, int6
 {
 	if (count >= -1 && count <= f->max)
 		return CNN_OK;
-	return cnn_fail(err, CNN_EUNSUPPORTED, "%s (%.60s): %s has %lld entries, limit %d",
-			n->op_type, n->name, f->name, (long long)count, f->max);
+	return cnn_node_fail(n, err, CNN_EUNSUPPORTED, "%s has %lld entries, limit %d", f->name,
+			     (long long)count, f->max);
 }
 
 static int check_tensor(const struct cnn_node *n, const struct cnn_field *f,
@@ -275,8 +274,7 @@ static int check_tensor(const struct cnn_node *n, const struct cnn_field *f,
 		return CNN_OK;
 	if ((f->type == 'I' && (t->dtype != CNN_INT64 || t->rank != 1)) ||
 	    cnn_tensor_bytes(t) < 0 || (cnn_tensor_bytes(t) > 0 && !t->data))
-		return cnn_fail(err, CNN_EINVAL, "%s (%.60s): attribute %s holds no data",
-				n->op_type, n->name, f->name);
+		return cnn_node_fail(n, err, CNN_EINVAL, "attribute %s holds no data", f->name);
 	return f->type == 'I' ? check_count(n, f, t->dims[0], err) : CNN_OK;
 }
 
@@ -314,8 +312,7 @@ static int check_field(const struct cnn_node *n, const struct cnn_field *f, stru
 		       check_limits(n, f, cnn_field_ints(at), *(int *)at, err);
 	}
 	return is_valid(f, at) ? CNN_OK :
-	       cnn_fail(err, CNN_EINVAL, "%s (%.60s): attribute %s has no valid value", n->op_type,
-			n->name, f->name);
+	       cnn_node_fail(n, err, CNN_EINVAL, "attribute %s has no valid value", f->name);
 }
 
 int cnn_params_check(const struct cnn_node *n, struct cnn_err *err)

@@ -18,8 +18,8 @@ static int axis_list(const struct cnn_node *n, const char *name, const struct cn
 	if (list->n <= 0)
 		return CNN_OK;
 	if (list->n != count)
-		return cnn_fail(err, CNN_EINVAL, "%s (%.60s): %s has %d entries, %d expected",
-				n->op_type, n->name, name, list->n, count);
+		return cnn_node_fail(n, err, CNN_EINVAL, "%s has %d entries, %d expected", name,
+				     list->n, count);
 	memcpy(v, list->v, sizeof(*v) * (size_t)count);
 	return CNN_OK;
 }
@@ -43,8 +43,8 @@ static int window_channels(const struct cnn_node *n, const struct cnn_tensor *x,
 		return CNN_OK;
 	}
 	if (w->rank != x->rank)
-		return cnn_fail(err, CNN_EINVAL, "%s (%.60s): weights have %d dimensions, input %d",
-				n->op_type, n->name, w->rank, x->rank);
+		return cnn_node_fail(n, err, CNN_EINVAL, "weights have %d dimensions, input %d",
+				     w->rank, x->rank);
 	win->group = n->params.window.group;
 	if (n->op == CNN_OP_CONV_TRANSPOSE) {
 		fits = win->in_ch > 0 && win->group >= 1 && w->dims[0] == win->in_ch &&
@@ -56,11 +56,10 @@ static int window_channels(const struct cnn_node *n, const struct cnn_tensor *x,
 		       !(win->out_ch % win->group) && w->dims[1] == win->in_ch / win->group;
 	}
 	if (!fits)
-		return cnn_fail(err, CNN_EINVAL,
-				"%s (%.60s): group %lld does not fit %lld input channels, %lld "
-				"output channels and weights for %lld", n->op_type, n->name,
-				(long long)win->group, (long long)win->in_ch,
-				(long long)win->out_ch, (long long)w->dims[1]);
+		return cnn_node_fail(n, err, CNN_EINVAL, "group %lld does not fit %lld input "
+				     "channels, %lld output channels and weights for %lld",
+				     (long long)win->group, (long long)win->in_ch,
+				     (long long)win->out_ch, (long long)w->dims[1]);
 	return CNN_OK;
 }
 
@@ -80,10 +79,9 @@ static int window_kernel(const struct cnn_node *n, const struct cnn_tensor *x,
 			win->kernel[i] = w->dims[i + 2];
 		if (win->kernel[i] < 1 || win->kernel[i] > MAX_KERNEL ||
 		    (w && win->kernel[i] != w->dims[i + 2]))
-			return cnn_fail(err, CNN_EINVAL,
-					"%s (%.60s): kernel_shape %lld is missing, out of range or "
-					"not that of the weights", n->op_type, n->name,
-					(long long)win->kernel[i]);
+			return cnn_node_fail(n, err, CNN_EINVAL, "kernel_shape %lld is missing, "
+					     "out of range or not that of the weights",
+					     (long long)win->kernel[i]);
 	}
 	return ret;
 }
@@ -121,9 +119,8 @@ static int window_pads(const struct cnn_node *n, struct cnn_window *w, struct cn
 	/* Not a limit of the parameter: where auto_pad or output_shape decides it has no effect. */
 	for (int i = 0; !ret && i < 2 * w->spatial; i++)
 		if (pads[i] < 0 || pads[i] > WINDOW_MAX)
-			return cnn_fail(err, CNN_ELIMIT, "%s (%.60s): pads is %lld, limits 0 to %lld",
-					n->op_type, n->name, (long long)pads[i],
-					(long long)WINDOW_MAX);
+			return cnn_node_fail(n, err, CNN_ELIMIT, "pads is %lld, limits 0 to %lld",
+					     (long long)pads[i], (long long)WINDOW_MAX);
 	for (int i = 0; !ret && i < w->spatial; i++) {
 		w->pad_begin[i] = pads[i];
 		w->pad_end[i] = pads[i + w->spatial];
@@ -137,9 +134,8 @@ static int window_outputs(const struct cnn_node *n, struct cnn_window *w, struct
 		int64_t room = w->in[i] + w->pad_begin[i] + w->pad_end[i] - reach(w, i) - 1;
 
 		if (w->in[i] < 1 || room < 0)
-			return cnn_fail(err, CNN_EINVAL,
-					"%s (%.60s): the kernel is larger than the padded input on "
-					"spatial axis %d", n->op_type, n->name, i);
+			return cnn_node_fail(n, err, CNN_EINVAL, "the kernel is larger than the "
+					     "padded input on spatial axis %d", i);
 		w->out[i] = room / w->stride[i] + 1;
 		if (w->ceil_mode && room % w->stride[i] &&
 		    w->out[i] * w->stride[i] < w->in[i] + w->pad_begin[i])
@@ -181,9 +177,8 @@ static int transpose_outputs(const struct cnn_node *n, struct cnn_window *w, str
 		if (w->in[i] < 1 || __builtin_mul_overflow(w->in[i] - 1, w->stride[i], &span) ||
 		    __builtin_add_overflow(span, extra[i] + reach(w, i) + 1, &full) ||
 		    full > (int64_t)1 << 61)
-			return cnn_fail(err, CNN_ELIMIT,
-					"%s (%.60s): spatial axis %d is empty or too large",
-					n->op_type, n->name, i);
+			return cnn_node_fail(n, err, CNN_ELIMIT,
+					     "spatial axis %d is empty or too large", i);
 		if (same || given) {
 			w->out[i] = given ? want[i] : w->in[i] * w->stride[i];
 			split_cut(n, full - w->out[i], &w->pad_begin[i], &w->pad_end[i]);
@@ -191,9 +186,8 @@ static int transpose_outputs(const struct cnn_node *n, struct cnn_window *w, str
 			w->out[i] = full - w->pad_begin[i] - w->pad_end[i];
 		}
 		if (w->out[i] < 1)
-			return cnn_fail(err, CNN_EINVAL,
-					"%s (%.60s): padding leaves nothing of spatial axis %d",
-					n->op_type, n->name, i);
+			return cnn_node_fail(n, err, CNN_EINVAL,
+					     "padding leaves nothing of spatial axis %d", i);
 	}
 	return ret;
 }
@@ -207,15 +201,14 @@ int cnn_window_resolve(const struct cnn_node *n, const struct cnn_tensor *x,
 	memset(win, 0, sizeof(*win));
 	win->spatial = x->rank - 2;
 	if (win->spatial < 1 || win->spatial > CNN_MAX_SPATIAL)
-		return cnn_fail(err, CNN_EUNSUPPORTED,
-				"%s (%.60s): %d spatial axes, limits 1 to %d",
-				n->op_type, n->name, win->spatial, CNN_MAX_SPATIAL);
+		return cnn_node_fail(n, err, CNN_EUNSUPPORTED, "%d spatial axes, limits 1 to %d",
+				     win->spatial, CNN_MAX_SPATIAL);
 	for (int i = 0; i < win->spatial; i++) {
 		win->in[i] = x->dims[i + 2];
 		win->stride[i] = win->dilation[i] = 1;
 		if (win->in[i] > (int64_t)1 << 40)
-			return cnn_fail(err, CNN_ELIMIT, "%s (%.60s): input dimension %lld",
-					n->op_type, n->name, (long long)win->in[i]);
+			return cnn_node_fail(n, err, CNN_ELIMIT, "input dimension %lld",
+					     (long long)win->in[i]);
 	}
 	win->ceil_mode = p->ceil_mode;
 	win->count_include_pad = p->count_include_pad;
@@ -233,8 +226,7 @@ static int known(const struct cnn_node *n, const struct cnn_tensor *t, struct cn
 {
 	if (t && cnn_tensor_count(t) >= 0)
 		return CNN_OK;
-	return cnn_fail(err, CNN_EINVAL, "%s (%.60s): the shape of an input is not known",
-			n->op_type, n->name);
+	return cnn_node_fail(n, err, CNN_EINVAL, "the shape of an input is not known");
 }
 
 bool cnn_window_is_padded(const struct cnn_window *win)

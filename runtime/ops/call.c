@@ -1,21 +1,8 @@
 // SPDX-License-Identifier: MIT
 /* What the operators share: errors, types, axes, blocks of elements. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "ops.h"
-
-int cnn_op_fail(const struct cnn_call *c, enum cnn_status code, const char *fmt, ...)
-{
-	char text[160];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return cnn_fail(c->err, code, "%s (%.60s): %s", c->node->op_type, c->node->name, text);
-}
 
 int cnn_op_want(const struct cnn_call *c, const struct cnn_tensor *t, const enum cnn_dtype *types,
 		int n)

@@ -20,15 +20,14 @@ int cnn_cpu_check(const struct cnn_node *node, const struct cnn_tensor *const *i
 	if (!d)
 		return CNN_EUNSUPPORTED;
 	if (node->n_in > d->max_in)
-		return cnn_fail(err, CNN_EUNSUPPORTED, "%s (%.60s): %d inputs, limit %d",
-				node->op_type, node->name, node->n_in, d->max_in);
+		return cnn_node_fail(node, err, CNN_EUNSUPPORTED, "%d inputs, limit %d", node->n_in,
+				     d->max_in);
 	for (int i = 0; i < d->min_in; i++)
 		if (i >= node->n_in || !in[i])
-			return cnn_fail(err, CNN_EINVAL, "%s (%.60s): input %d is missing",
-					node->op_type, node->name, i);
+			return cnn_node_fail(node, err, CNN_EINVAL, "input %d is missing", i);
 	if (node->n_out < 1 || node->n_out > d->max_out || !out[0])
-		return cnn_fail(err, CNN_EINVAL, "%s (%.60s): %d outputs, limits 1 to %d",
-				node->op_type, node->name, node->n_out, d->max_out);
+		return cnn_node_fail(node, err, CNN_EINVAL, "%d outputs, limits 1 to %d",
+				     node->n_out, d->max_out);
 	return CNN_OK;
 }
 
@@ -126,10 +125,9 @@ static int provide(const struct cnn_node *node, struct cnn_tensor *t, struct cnn
 	if (!t->data)
 		return cnn_tensor_alloc(t, 0, err);
 	if (cnn_tensor_bytes(t) < 0 || (uint64_t)cnn_tensor_bytes(t) > t->capacity)
-		return cnn_fail(err, CNN_ELIMIT,
-				"%s (%.60s): output needs %lld bytes, %zu are there",
-				node->op_type, node->name, (long long)cnn_tensor_bytes(t),
-				t->capacity);
+		return cnn_node_fail(node, err, CNN_ELIMIT,
+				     "output needs %lld bytes, %zu are there",
+				     (long long)cnn_tensor_bytes(t), t->capacity);
 	return CNN_OK;
 }
 

@@ -22,8 +22,7 @@
 #endif
 
 /* "OPERATOR (NAME): " + message */
-int cnn_op_fail(const struct cnn_call *c, enum cnn_status code, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+#define cnn_op_fail(c, code, ...)	cnn_node_fail((c)->node, (c)->err, code, __VA_ARGS__)
 /* Fails with the operator and the type unless t is one of the n types. */
 int cnn_op_want(const struct cnn_call *c, const struct cnn_tensor *t, const enum cnn_dtype *types,
 		int n);

@@ -49,15 +49,15 @@ static int charge(struct run *r, const struct cnn_node *n)
 		int64_t bytes = r->out[i] ? cnn_tensor_bytes(r->out[i]) : 0;
 
 		if (bytes < 0 || bytes > lim->tensor_bytes || r->bytes + bytes > lim->total_bytes)
-			return cnn_fail(r->err, CNN_ELIMIT,
-					"%s (%.60s): output %d goes over the limit of %lld bytes",
-					n->op_type, n->name, i, (long long)lim->tensor_bytes);
+			return cnn_node_fail(n, r->err, CNN_ELIMIT,
+					     "output %d goes over the limit of %lld bytes", i,
+					     (long long)lim->tensor_bytes);
 		r->bytes += bytes;
 	}
 	r->work = cnn_add_sat(r->work, cnn_cpu_work(n, r->in, r->out));
 	if (r->work > lim->work)
-		return cnn_fail(r->err, CNN_ELIMIT, "%s (%.60s): more than %lld steps", n->op_type,
-				n->name, (long long)lim->work);
+		return cnn_node_fail(n, r->err, CNN_ELIMIT, "more than %lld steps",
+				     (long long)lim->work);
 	return CNN_OK;
 }
 

@@ -53,11 +53,10 @@ static int check_size(struct inference *inf, const struct cnn_node *n)
 		int64_t bytes = inf->out[i] ? cnn_tensor_bytes(inf->out[i]) : 0;
 
 		if (bytes < 0 || bytes > inf->g->limits.tensor_bytes)
-			return cnn_fail(inf->err, CNN_ELIMIT,
-					"%s (%.60s): its output %s is over the limit of %lld bytes",
-					n->op_type, n->name,
-					cnn_tensor_describe(inf->out[i], shape, sizeof(shape)),
-					(long long)inf->g->limits.tensor_bytes);
+			return cnn_node_fail(n, inf->err, CNN_ELIMIT,
+					     "its output %s is over the limit of %lld bytes",
+					     cnn_tensor_describe(inf->out[i], shape, sizeof(shape)),
+					     (long long)inf->g->limits.tensor_bytes);
 	}
 	return CNN_OK;
 }
@@ -68,17 +67,15 @@ static int fold_budget(struct inference *inf, const struct cnn_node *n)
 
 	inf->work_left -= cnn_cpu_work(n, inf->in, inf->out);
 	if (inf->work_left < 0)
-		return cnn_fail(inf->err, CNN_ELIMIT,
-				"%s (%.60s): folding constants takes more than %lld "
-				"multiply-adds or elements",
-				n->op_type, n->name, (long long)g->limits.fold_work);
+		return cnn_node_fail(n, inf->err, CNN_ELIMIT, "folding constants takes more than "
+				     "%lld multiply-adds or elements",
+				     (long long)g->limits.fold_work);
 	for (int i = 0; i < n->n_out; i++)
 		if (inf->out[i])
 			g->const_bytes += cnn_tensor_bytes(inf->out[i]);
 	if (g->const_bytes > g->limits.total_bytes)
-		return cnn_fail(inf->err, CNN_ELIMIT,
-				"%s (%.60s): constants take more than %lld bytes", n->op_type,
-				n->name, (long long)g->limits.total_bytes);
+		return cnn_node_fail(n, inf->err, CNN_ELIMIT, "constants take more than %lld bytes",
+				     (long long)g->limits.total_bytes);
 	return CNN_OK;
 }
 
