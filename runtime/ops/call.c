@@ -13,13 +13,16 @@ int cnn_op_want(const struct cnn_call *c, const struct cnn_tensor *t, const enum
 	return cnn_op_fail(c, CNN_EUNSUPPORTED, "type %s", cnn_dtype_name(t->dtype));
 }
 
-int cnn_infer_like(struct cnn_call *c, const struct cnn_tensor *t)
+void cnn_set_shape(struct cnn_tensor *y, enum cnn_dtype type, const struct cnn_tensor *t)
 {
-	struct cnn_tensor *y = c->out[0];
-
-	y->dtype = t->dtype;
+	y->dtype = type;
 	y->rank = t->rank;
 	memcpy(y->dims, t->dims, sizeof(y->dims));
+}
+
+int cnn_infer_like(struct cnn_call *c, const struct cnn_tensor *t)
+{
+	cnn_set_shape(c->out[0], t->dtype, t);
 	return CNN_OK;
 }
 

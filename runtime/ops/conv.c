@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "geom.h"
 #include "quant.h"
 
 /* Only fusing makes input 3. */
@@ -21,7 +22,6 @@ static int check_addend(const struct cnn_call *c, const struct cnn_tensor *y)
 int cnn_infer_conv(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0], *w = c->in[1], *b = cnn_in(c, 2);
-	struct cnn_tensor *y = c->out[0];
 	struct cnn_window win;
 	int ret = CNN_WANT(c, x, CNN_FLOAT32);
 
@@ -29,29 +29,17 @@ int cnn_infer_conv(struct cnn_call *c)
 		return ret;
 	if (w->dtype != x->dtype || (b && b->dtype != x->dtype))
 		return cnn_op_fail(c, CNN_EINVAL, "inputs of different types");
-	ret = cnn_window_resolve(c->node, x, w, &win, c->err);
+	ret = cnn_infer_window(c, w, &win);
 	if (ret)
 		return ret;
 	if (b && (b->rank != 1 || b->dims[0] != win.out_ch))
 		return cnn_op_fail(c, CNN_EINVAL, "the bias is not one number for each of %lld "
 				   "output channels", (long long)win.out_ch);
-	y->dtype = x->dtype;
-	y->rank = x->rank;
-	y->dims[0] = win.batch;
-	y->dims[1] = win.out_ch;
-	for (int i = 0; i < win.spatial; i++)
-		y->dims[i + 2] = win.out[i];
-	return check_addend(c, y);
+	return check_addend(c, c->out[0]);
 }
 
-/* The window with three spatial axes, missing ones in front. */
-struct geom {
-	int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3];
-	int64_t in_plane, out_plane;
-};
-
 /* One tap at every place of the map, no padding read. */
-static bool is_pointwise(const struct geom *g)
+static bool is_pointwise(const struct cnn_geom *g)
 {
 	for (int i = 0; i < 3; i++)
 		if (g->kernel[i] != 1 || g->in[i] != g->out[i] || g->pad[i] ||
@@ -60,27 +48,18 @@ static bool is_pointwise(const struct geom *g)
 	return true;
 }
 
-static void make_geom(const struct cnn_window *w, struct geom *g)
+/* A pointwise convolution sees a plane as one long row. */
+static struct cnn_geom make_geom(const struct cnn_window *w)
 {
-	for (int i = 0; i < 3; i++) {
-		int s = i - (3 - w->spatial);
+	struct cnn_geom g = cnn_geom_of(w);
 
-		g->in[i] = s < 0 ? 1 : w->in[s];
-		g->out[i] = s < 0 ? 1 : w->out[s];
-		g->kernel[i] = s < 0 ? 1 : w->kernel[s];
-		g->stride[i] = s < 0 ? 1 : w->stride[s];
-		g->dilation[i] = s < 0 ? 1 : w->dilation[s];
-		g->pad[i] = s < 0 ? 0 : w->pad_begin[s];
+	if (is_pointwise(&g)) {
+		g.in[2] = g.in_plane;
+		g.out[2] = g.out_plane;
+		g.in[0] = g.in[1] = g.out[0] = g.out[1] = 1;
+		g.stride[0] = g.stride[1] = g.stride[2] = 1;
 	}
-	g->in_plane = g->in[0] * g->in[1] * g->in[2];
-	g->out_plane = g->out[0] * g->out[1] * g->out[2];
-	/* A pointwise convolution sees a plane as one long row. */
-	if (is_pointwise(g)) {
-		g->in[2] = g->in_plane;
-		g->out[2] = g->out_plane;
-		g->in[0] = g->in[1] = g->out[0] = g->out[1] = 1;
-		g->stride[0] = g->stride[1] = g->stride[2] = 1;
-	}
+	return g;
 }
 
 /* The outputs [*lo, *hi) of a row whose tap at offset (dilation * k - pad) lies in the input. */
@@ -96,7 +75,7 @@ static void valid_range(int64_t in, int64_t stride, int64_t offset, int64_t *lo,
 }
 
 /* The input row that tap (kd, kh) of output row (od, oh) reads; NULL in the padding. */
-static const float *input_row(const struct geom *g, const float *plane, int64_t od, int64_t oh,
+static const float *input_row(const struct cnn_geom *g, const float *plane, int64_t od, int64_t oh,
 			      int64_t kd, int64_t kh)
 {
 	int64_t d = od * g->stride[0] + kd * g->dilation[0] - g->pad[0];
@@ -118,7 +97,7 @@ static void add_scaled(float *y, const float *x, int64_t n, int64_t stride, floa
 			y[i] += w * x[i * stride];
 }
 
-static void depthwise_row(const struct geom *g, const float *plane, const float *w, int64_t od,
+static void depthwise_row(const struct cnn_geom *g, const float *plane, const float *w, int64_t od,
 			  int64_t oh, float *y)
 {
 	for (int64_t kd = 0; kd < g->kernel[0]; kd++) {
@@ -138,8 +117,8 @@ static void depthwise_row(const struct geom *g, const float *plane, const float 
 	}
 }
 
-static void depthwise_plane(const struct geom *g, const float *plane, const float *w, float bias,
-			    const float *add, float *y)
+static void depthwise_plane(const struct cnn_geom *g, const float *plane, const float *w,
+			    float bias, const float *add, float *y)
 {
 	memset(y, 0, g->out_plane * sizeof(*y));
 	for (int64_t od = 0; od < g->out[0]; od++)
@@ -152,52 +131,27 @@ static void depthwise_plane(const struct geom *g, const float *plane, const floa
 		y[i] += add[i];
 }
 
-static void depthwise(const struct cnn_call *c, const struct cnn_window *w, const struct geom *g)
+static void depthwise(const struct cnn_call *c, const struct cnn_window *w,
+		      const struct cnn_geom *g)
 {
 	const float *x = c->in[0]->data, *weights = c->in[1]->data;
 	const float *bias = cnn_in(c, 2) ? c->in[2]->data : NULL;
 	const float *add = cnn_in(c, 3) ? c->in[3]->data : NULL;
-	int64_t taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
-	int64_t per_group = w->out_ch / w->group;
 	float *y = c->out[0]->data;
 
-	for (int64_t n = 0; n < w->batch; n++)
-		for (int64_t oc = 0; oc < w->out_ch; oc++, y += g->out_plane) {
-			depthwise_plane(g, x + (n * w->in_ch + oc / per_group) * g->in_plane,
-					weights + oc * taps, bias ? bias[oc] : 0, add, y);
-			add = add ? add + g->out_plane : NULL;
-		}
-}
+	for (int64_t i = 0; i < w->batch * w->out_ch; i++) {
+		int64_t oc = i % w->out_ch, channel = i / (w->out_ch / w->group);
 
-/* A run of output pixels of one row, part of a panel. */
-struct run {
-	int64_t od, oh, ow;
-	int n, at;		/* pixels, first column of the panel */
-};
-
-static int make_runs(const struct geom *g, int64_t pixel, int n, struct run *runs)
-{
-	int count = 0;
-
-	for (int at = 0; at < n; count++) {
-		struct run *r = &runs[count];
-		int64_t left;
-
-		r->ow = (pixel + at) % g->out[2];
-		r->oh = (pixel + at) / g->out[2] % g->out[1];
-		r->od = (pixel + at) / g->out[2] / g->out[1];
-		r->at = at;
-		left = g->out[2] - r->ow;
-		r->n = left < n - at ? left : n - at;
-		at += r->n;
+		depthwise_plane(g, x + channel * g->in_plane, weights + oc * g->taps,
+				bias ? bias[oc] : 0, add ? add + i * g->out_plane : NULL,
+				y + i * g->out_plane);
 	}
-	return count;
 }
 
-static void pack_run(const struct geom *g, const float *x, const struct run *r, int64_t offset,
-		     float *col)
+static void pack_run(const struct cnn_geom *g, const float *x, const struct cnn_run *r,
+		     int64_t offset, float *col)
 {
-	int64_t lo = r->ow, hi = r->ow + r->n;
+	int64_t lo = r->w, hi = r->w + r->n;
 
 	valid_range(g->in[2], g->stride[2], offset, &lo, &hi);
 	if (g->stride[2] == 1 && hi - lo == CNN_PANEL) {
@@ -205,22 +159,21 @@ static void pack_run(const struct geom *g, const float *x, const struct run *r, 
 		return;
 	}
 	for (int64_t i = lo; i < hi; i++)
-		col[i - r->ow] = x[i * g->stride[2] + offset];
+		col[i - r->w] = x[i * g->stride[2] + offset];
 }
 
 /* panel[k][j]: what tap k (channel, kd, kh, kw) of pixel j reads; 0 in the padding. */
-static void pack_panel(const struct geom *g, const float *x, int64_t channels,
-		       const struct run *runs, int n_runs, float *panel)
+static void pack_panel(const struct cnn_geom *g, const float *x, int64_t channels,
+		       const struct cnn_run *runs, int n_runs, float *panel)
 {
-	int64_t taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
 
-	memset(panel, 0, channels * taps * CNN_PANEL * sizeof(*panel));
+	memset(panel, 0, channels * g->taps * CNN_PANEL * sizeof(*panel));
 	for (int64_t ch = 0; ch < channels; ch++, x += g->in_plane)
 		for (int64_t kd = 0; kd < g->kernel[0]; kd++)
 			for (int64_t kh = 0; kh < g->kernel[1]; kh++)
 				for (int i = 0; i < n_runs; i++) {
-					const struct run *r = &runs[i];
-					const float *row = input_row(g, x, r->od, r->oh, kd, kh);
+					const struct cnn_run *r = &runs[i];
+					const float *row = input_row(g, x, r->d, r->h, kd, kh);
 
 					for (int64_t kw = 0; row && kw < g->kernel[2]; kw++)
 						pack_run(g, row, r, kw * g->dilation[2] - g->pad[2],
@@ -245,8 +198,8 @@ static void add_row(float *y, const float *add, int n)
 }
 
 /* The first n pixels of a panel of sums, m channels, as pixels p and up. */
-static void store_panel(const struct geom *g, const struct part *part, int64_t m, int64_t p, int n,
-			const float *acc)
+static void store_panel(const struct cnn_geom *g, const struct part *part, int64_t m, int64_t p,
+			int n, const float *acc)
 {
 	for (int64_t i = 0; i < m; i++, acc += CNN_PANEL) {
 		float *y = part->y + i * g->out_plane + p, bias = part->bias ? part->bias[i] : 0;
@@ -258,29 +211,29 @@ static void store_panel(const struct geom *g, const struct part *part, int64_t m
 	}
 }
 
-static void conv_group(const struct geom *g, const struct part *part, int64_t channels, int64_t m,
-		       float *scratch)
+static void conv_group(const struct cnn_geom *g, const struct part *part, int64_t channels,
+		       int64_t m, float *scratch)
 {
-	int64_t k = channels * g->kernel[0] * g->kernel[1] * g->kernel[2];
+	int64_t k = channels * g->taps;
 	float *acc = scratch, *panel = scratch + m * CNN_PANEL;
-	struct run runs[CNN_PANEL];
+	struct cnn_run runs[CNN_PANEL];
 
 	for (int64_t p = 0; p < g->out_plane; p += CNN_PANEL) {
 		int n = g->out_plane - p < CNN_PANEL ? g->out_plane - p : CNN_PANEL;
 
-		pack_panel(g, part->x, channels, runs, make_runs(g, p, n, runs), panel);
+		pack_panel(g, part->x, channels, runs, cnn_make_runs(g->out, p, n, runs), panel);
 		cnn_gemm_panel(m, k, part->w, k, 1, panel, acc);
 		store_panel(g, part, m, p, n, acc);
 	}
 }
 
-static int conv(const struct cnn_call *c, const struct cnn_window *w, const struct geom *g)
+static int conv(const struct cnn_call *c, const struct cnn_window *w, const struct cnn_geom *g)
 {
 	const float *x = c->in[0]->data, *weights = c->in[1]->data;
 	const float *bias = cnn_in(c, 2) ? c->in[2]->data : NULL;
 	const float *add = cnn_in(c, 3) ? c->in[3]->data : NULL;
 	int64_t channels = w->in_ch / w->group, m = w->out_ch / w->group;
-	int64_t k = channels * g->kernel[0] * g->kernel[1] * g->kernel[2];
+	int64_t k = channels * g->taps;
 	float *scratch = cnn_gemm_scratch(m, k), *y = c->out[0]->data;
 
 	if (!scratch)
@@ -301,26 +254,26 @@ static int conv(const struct cnn_call *c, const struct cnn_window *w, const stru
 
 /* ---- whole numbers ---------------------------------------------------------------------- */
 
-static void depthwise_whole(const struct cnn_window *w, const struct geom *g, const float *x,
+static void depthwise_whole(const struct cnn_window *w, const struct cnn_geom *g, const float *x,
 			    const float *weights, float *plane, int32_t *acc)
 {
-	int64_t taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
 
 	for (int64_t i = 0; i < w->batch * w->out_ch; i++, acc += g->out_plane) {
 		int64_t oc = i % w->out_ch, channel = i / (w->out_ch / w->group);
 
-		depthwise_plane(g, x + channel * g->in_plane, weights + oc * taps, 0, NULL, plane);
+		depthwise_plane(g, x + channel * g->in_plane, weights + oc * g->taps, 0, NULL,
+				plane);
 		for (int64_t j = 0; j < g->out_plane; j++)
 			acc[j] = (int32_t)plane[j];
 	}
 }
 
 /* As conv_group. */
-static void group_whole(const struct geom *g, const float *x, const float *weights,
+static void group_whole(const struct cnn_geom *g, const float *x, const float *weights,
 			int64_t channels, int64_t m, float *scratch, int32_t *acc)
 {
-	int64_t k = channels * g->kernel[0] * g->kernel[1] * g->kernel[2];
-	struct run runs[CNN_PANEL];
+	int64_t k = channels * g->taps;
+	struct cnn_run runs[CNN_PANEL];
 
 	for (int64_t p = 0; p < g->out_plane; p += CNN_PANEL) {
 		struct cnn_whole_panel panel = {
@@ -330,7 +283,8 @@ static void group_whole(const struct geom *g, const float *x, const float *weigh
 			.acc = acc + p, .acc_row = g->out_plane,
 		};
 
-		pack_panel(g, x, channels, runs, make_runs(g, p, panel.n, runs), panel.panel);
+		pack_panel(g, x, channels, runs, cnn_make_runs(g->out, p, panel.n, runs),
+			   panel.panel);
 		cnn_panel_whole(&panel);
 	}
 }
@@ -341,10 +295,9 @@ int cnn_conv_whole(const struct cnn_call *c, const struct cnn_window *w, const f
 	int64_t channels = w->in_ch / w->group, m = w->out_ch / w->group, k;
 	bool by_channel;
 	float *scratch;
-	struct geom g;
+	struct cnn_geom g = make_geom(w);
 
-	make_geom(w, &g);
-	k = channels * g.kernel[0] * g.kernel[1] * g.kernel[2];
+	k = channels * g.taps;
 	by_channel = channels == 1 && w->group > 1 && k <= CNN_WHOLE_TERMS;
 	scratch = by_channel ? malloc(g.out_plane * sizeof(*scratch)) : cnn_gemm_scratch(m, k);
 	if (!scratch)
@@ -361,12 +314,12 @@ int cnn_conv_whole(const struct cnn_call *c, const struct cnn_window *w, const f
 int cnn_compute_conv(struct cnn_call *c)
 {
 	struct cnn_window w;
-	struct geom g;
+	struct cnn_geom g;
 	int ret = cnn_window_resolve(c->node, c->in[0], c->in[1], &w, c->err);
 
 	if (ret || !cnn_tensor_count(c->out[0]))
 		return ret;
-	make_geom(&w, &g);
+	g = make_geom(&w);
 	if (w.in_ch == w.group && w.group > 1) {
 		depthwise(c, &w, &g);
 		return CNN_OK;

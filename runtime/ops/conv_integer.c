@@ -2,29 +2,14 @@
 /* ConvInteger and QLinearConv. */
 #include <stdlib.h>
 
+#include "geom.h"
 #include "quant.h"
-
-static int infer_conv(struct cnn_call *c, int weights, struct cnn_window *w)
-{
-	const struct cnn_tensor *x = c->in[0];
-	struct cnn_tensor *y = c->out[0];
-	int ret = cnn_window_resolve(c->node, x, c->in[weights], w, c->err);
-
-	if (ret)
-		return ret;
-	y->rank = x->rank;
-	y->dims[0] = w->batch;
-	y->dims[1] = w->out_ch;
-	for (int i = 0; i < w->spatial; i++)
-		y->dims[i + 2] = w->out[i];
-	return CNN_OK;
-}
 
 int cnn_infer_conv_integer(struct cnn_call *c)
 {
 	struct cnn_window w;
-	int ret = cnn_quant_bytes(c, 0) ?: cnn_quant_bytes(c, 1) ?: infer_conv(c, 1, &w) ?:
-		  cnn_quant_param(c, 2, c->in[0]->dtype, 1) ?:
+	int ret = cnn_quant_bytes(c, 0) ?: cnn_quant_bytes(c, 1) ?:
+		  cnn_infer_window(c, c->in[1], &w) ?: cnn_quant_param(c, 2, c->in[0]->dtype, 1) ?:
 		  cnn_quant_param(c, 3, c->in[1]->dtype, w.out_ch);
 
 	c->out[0]->dtype = CNN_INT32;
@@ -35,7 +20,7 @@ int cnn_infer_qlinear_conv(struct cnn_call *c)
 {
 	const struct cnn_tensor *bias = cnn_in(c, 8);
 	struct cnn_window w;
-	int ret = cnn_quant_operand(c, 0, 1) ?: infer_conv(c, 3, &w) ?:
+	int ret = cnn_quant_operand(c, 0, 1) ?: cnn_infer_window(c, c->in[3], &w) ?:
 		  cnn_quant_operand(c, 3, w.out_ch) ?: cnn_quant_result(c, 6);
 
 	if (!ret && bias && (bias->dtype != CNN_INT32 || bias->rank != 1 ||

@@ -3,59 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops.h"
-
-/* The window with three spatial axes, missing ones in front. */
-struct geom {
-	int64_t in[3], out[3], kernel[3], stride[3], dilation[3], pad[3];
-	int64_t in_plane, out_plane, taps;
-};
-
-static void make_geom(const struct cnn_window *w, struct geom *g)
-{
-	for (int i = 0; i < 3; i++) {
-		int s = i - (3 - w->spatial);
-
-		g->in[i] = s < 0 ? 1 : w->in[s];
-		g->out[i] = s < 0 ? 1 : w->out[s];
-		g->kernel[i] = s < 0 ? 1 : w->kernel[s];
-		g->stride[i] = s < 0 ? 1 : w->stride[s];
-		g->dilation[i] = s < 0 ? 1 : w->dilation[s];
-		g->pad[i] = s < 0 ? 0 : w->pad_begin[s];
-	}
-	g->in_plane = g->in[0] * g->in[1] * g->in[2];
-	g->out_plane = g->out[0] * g->out[1] * g->out[2];
-	g->taps = g->kernel[0] * g->kernel[1] * g->kernel[2];
-}
-
-/* A run of pixels of one row of x, part of a panel. */
-struct run {
-	int64_t d, h, w;
-	int n, at;		/* pixels, first column of the panel */
-};
-
-static int make_runs(const struct geom *g, int64_t pixel, int n, struct run *runs)
-{
-	int count = 0;
-
-	for (int at = 0; at < n; count++) {
-		struct run *r = &runs[count];
-		int64_t left;
-
-		r->w = (pixel + at) % g->in[2];
-		r->h = (pixel + at) / g->in[2] % g->in[1];
-		r->d = (pixel + at) / g->in[2] / g->in[1];
-		r->at = at;
-		left = g->in[2] - r->w;
-		r->n = left < n - at ? left : n - at;
-		at += r->n;
-	}
-	return count;
-}
+#include "geom.h"
 
 /* Adds what tap (kd, kh, kw) of one output channel gives for a run to its plane y. */
-static void scatter(const struct geom *g, const float *v, const struct run *r, const int64_t *tap,
-		    float *y)
+static void scatter(const struct cnn_geom *g, const float *v, const struct cnn_run *r,
+		    const int64_t *tap, float *y)
 {
 	int64_t d = r->d * g->stride[0] + tap[0] * g->dilation[0] - g->pad[0];
 	int64_t h = r->h * g->stride[1] + tap[1] * g->dilation[1] - g->pad[1];
@@ -76,17 +28,17 @@ static void scatter(const struct geom *g, const float *v, const struct run *r, c
 }
 
 /* One group of one image: x has k channels, y gets m of them. */
-static void transpose_group(const struct geom *g, const float *x, int64_t k, const float *w,
+static void transpose_group(const struct cnn_geom *g, const float *x, int64_t k, const float *w,
 			    int64_t m, float *y, float *scratch)
 {
 	int64_t rows = m * g->taps;
 	float *acc = scratch, *panel = scratch + rows * CNN_PANEL;
-	struct run runs[CNN_PANEL];
+	struct cnn_run runs[CNN_PANEL];
 
 	memset(panel, 0, k * CNN_PANEL * sizeof(*panel));
 	for (int64_t p = 0; p < g->in_plane; p += CNN_PANEL) {
 		int n = g->in_plane - p < CNN_PANEL ? g->in_plane - p : CNN_PANEL;
-		int n_runs = make_runs(g, p, n, runs);
+		int n_runs = cnn_make_runs(g->in, p, n, runs);
 
 		for (int64_t i = 0; i < k; i++)
 			memcpy(panel + i * CNN_PANEL, x + i * g->in_plane + p, n * sizeof(*panel));
@@ -102,7 +54,7 @@ static void transpose_group(const struct geom *g, const float *x, int64_t k, con
 	}
 }
 
-static void fill_bias(const struct geom *g, const struct cnn_tensor *b, int64_t planes,
+static void fill_bias(const struct cnn_geom *g, const struct cnn_tensor *b, int64_t planes,
 		      int64_t channels, float *y)
 {
 	const float *bias = b ? b->data : NULL;
@@ -118,12 +70,12 @@ int cnn_compute_conv_transpose(struct cnn_call *c)
 	float *y = c->out[0]->data, *scratch;
 	struct cnn_window w;
 	int64_t k, m;
-	struct geom g;
+	struct cnn_geom g;
 	int ret = cnn_window_resolve(c->node, c->in[0], c->in[1], &w, c->err);
 
 	if (ret || !cnn_tensor_count(c->out[0]))
 		return ret;
-	make_geom(&w, &g);
+	g = cnn_geom_of(&w);
 	k = w.in_ch / w.group;
 	m = w.out_ch / w.group;
 	scratch = cnn_gemm_scratch(cnn_mul_sat(m, g.taps), k);

@@ -72,10 +72,12 @@ int cnn_compute_depth_to_space(struct cnn_call *c)
 		for (int64_t ch = 0; ch < y->dims[1]; ch++)
 			for (int64_t i = 0; i < y->dims[2]; i++, to += block * row) {
 				int64_t r = i % block * block;
-				int64_t plane = column_row ? ch * block * block + r : r * y->dims[1] + ch;
+				int64_t plane =
+					column_row ? ch * block * block + r : r * y->dims[1] + ch;
 				int64_t step = (column_row ? 1 : y->dims[1]) * h * row;
 
-				weave(image + (plane * h + i / block) * row, step, to, w, block, size);
+				weave(image + (plane * h + i / block) * row, step, to, w, block,
+				      size);
 			}
 	return CNN_OK;
 }

@@ -212,14 +212,10 @@ int cnn_infer_split(struct cnn_call *c)
 	int ret = split_sizes(c, &axis, size);
 
 	for (int i = 0; !ret && i < c->n_out; i++) {
-		struct cnn_tensor *y = c->out[i];
-
-		if (!y)
+		if (!c->out[i])
 			continue;
-		y->dtype = c->in[0]->dtype;
-		y->rank = c->in[0]->rank;
-		memcpy(y->dims, c->in[0]->dims, sizeof(y->dims));
-		y->dims[axis] = size[i];
+		cnn_set_shape(c->out[i], c->in[0]->dtype, c->in[0]);
+		c->out[i]->dims[axis] = size[i];
 	}
 	return ret;
 }

@@ -54,6 +54,8 @@ static inline struct cnn_tensor *cnn_out(const struct cnn_call *c, int i)
 	return i < c->n_out ? c->out[i] : NULL;
 }
 
+/* y gets that type and the shape of t. */
+void cnn_set_shape(struct cnn_tensor *y, enum cnn_dtype type, const struct cnn_tensor *t);
 /* Output 0 gets the type and shape of t. */
 int cnn_infer_like(struct cnn_call *c, const struct cnn_tensor *t);
 /* A negative axis counts from the end; fails unless 0 <= *axis < limit afterwards. */

@@ -1,53 +1,36 @@
 // SPDX-License-Identifier: MIT
 /* AveragePool, MaxPool and their global forms in one, two or three dimensions. */
 #include <float.h>
-#include <string.h>
 
-#include "ops.h"
-
-static int infer_window(struct cnn_call *c)
-{
-	const struct cnn_tensor *x = c->in[0];
-	struct cnn_tensor *y = c->out[0];
-	struct cnn_window w;
-	int ret = cnn_window_resolve(c->node, x, NULL, &w, c->err);
-
-	if (ret)
-		return ret;
-	y->dtype = x->dtype;
-	y->rank = x->rank;
-	y->dims[0] = w.batch;
-	y->dims[1] = w.out_ch;
-	for (int i = 0; i < w.spatial; i++)
-		y->dims[i + 2] = w.out[i];
-	return CNN_OK;
-}
+#include "geom.h"
 
 /* ONNX has averages of floats only; those of bytes are TensorFlow Lite's. */
 int cnn_infer_pool(struct cnn_call *c)
 {
+	struct cnn_window w;
 	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32, CNN_INT8, CNN_UINT8);
 
 	if (!ret && c->in[0]->dtype != CNN_FLOAT32 && c->node->params.window.count_include_pad)
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute count_include_pad with type %s",
 				   cnn_dtype_name(c->in[0]->dtype));
-	return ret ?: infer_window(c);
+	return ret ?: cnn_infer_window(c, NULL, &w);
 }
 
 int cnn_infer_max_pool(struct cnn_call *c)
 {
+	struct cnn_window w;
 	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32, CNN_FLOAT64, CNN_INT8, CNN_UINT8) ?:
-		  infer_window(c);
+		  cnn_infer_window(c, NULL, &w);
 
-	if (!ret && cnn_out(c, 1)) {
-		struct cnn_tensor *indices = c->out[1];
-
-		indices->dtype = CNN_INT64;
-		indices->rank = c->out[0]->rank;
-		memcpy(indices->dims, c->out[0]->dims, sizeof(indices->dims));
-	}
+	if (!ret && cnn_out(c, 1))
+		cnn_set_shape(c->out[1], CNN_INT64, c->out[0]);
 	return ret;
 }
+
+struct pool {
+	struct cnn_geom g;
+	bool count_include_pad, column_major;
+};
 
 /* The taps of one window that lie in the input, per axis (missing axes in front). */
 struct taps {
@@ -55,94 +38,26 @@ struct taps {
 	int64_t padded;				/* taps that lie in the input or its padding */
 };
 
-static void axis_taps(const struct cnn_window *w, int i, int64_t out, int64_t *first, int64_t *n,
-		      int64_t *padded)
-{
-	int64_t dil = w->dilation[i], start = out * w->stride[i] - w->pad_begin[i];
-	int64_t skip = start < 0 ? (-start + dil - 1) / dil : 0;
-	int64_t limit = w->in[i] > start ? (w->in[i] - start - 1) / dil + 1 : 0;
-	int64_t wide = (w->in[i] + w->pad_end[i] - start - 1) / dil + 1;
-
-	*first = start + skip * dil;
-	if (limit > w->kernel[i])
-		limit = w->kernel[i];
-	*n = limit > skip ? limit - skip : 0;
-	*padded = wide < w->kernel[i] ? wide : w->kernel[i];
-}
-
-static void window_taps(const struct cnn_window *w, const int64_t *out, struct taps *t)
+static void window_taps(const struct cnn_geom *g, const int64_t *out, struct taps *t)
 {
 	t->padded = 1;
-	for (int i = 0; i < 3; i++) {
-		int s = i - (3 - w->spatial);
-		int64_t padded;
+	for (int i = g->missing; i < 3; i++) {
+		int64_t dil = g->dilation[i], start = out[i] * g->stride[i] - g->pad[i];
+		int64_t skip = start < 0 ? (-start + dil - 1) / dil : 0;
+		int64_t limit = g->in[i] > start ? (g->in[i] - start - 1) / dil + 1 : 0;
+		int64_t wide = (g->in[i] + g->pad_end[i] - start - 1) / dil + 1;
 
-		t->first[i] = 0;
-		t->n[i] = 1;
-		t->step[i] = 1;
-		if (s < 0)
-			continue;
-		t->step[i] = w->dilation[s];
-		axis_taps(w, s, out[i], &t->first[i], &t->n[i], &padded);
-		t->padded *= padded;
+		limit = limit < g->kernel[i] ? limit : g->kernel[i];
+		t->first[i] = start + skip * dil;
+		t->n[i] = limit > skip ? limit - skip : 0;
+		t->step[i] = dil;
+		t->padded *= wide < g->kernel[i] ? wide : g->kernel[i];
 	}
 }
 
-struct pool {
-	struct cnn_window w;
-	int64_t in[3], out[3], in_plane;
-	bool column_major;
-};
-
-static int make_pool(struct cnn_call *c, struct pool *p)
-{
-	int ret = cnn_window_resolve(c->node, c->in[0], NULL, &p->w, c->err);
-
-	p->in_plane = 1;
-	for (int i = 0; i < 3; i++) {
-		int s = i - (3 - p->w.spatial);
-
-		p->in[i] = s < 0 ? 1 : p->w.in[s];
-		p->out[i] = s < 0 ? 1 : p->w.out[s];
-		p->in_plane *= p->in[i];
-	}
-	p->column_major = c->node->params.window.storage_order;
-	return ret;
-}
-
-/*
- * The sum of a window. Floats in double: a global mean of a large map must not lose digits; bytes
- * exactly.
- */
-#define SUM(suffix, type, wide)								\
-static wide sum_##suffix(const struct pool *p, const type *x, const struct taps *t)	\
-{											\
-	wide sum = 0;									\
-											\
-	for (int64_t d = 0; d < t->n[0]; d++)						\
-		for (int64_t h = 0; h < t->n[1]; h++) {					\
-			const type *row = x + ((t->first[0] + d * t->step[0]) * p->in[1] +	\
-					       t->first[1] + h * t->step[1]) * p->in[2] +	\
-					  t->first[2];					\
-											\
-			for (int64_t i = 0; i < t->n[2]; i++)				\
-				sum += row[i * t->step[2]];				\
-		}									\
-	return sum;									\
-}
-
-SUM(f32, float, double)
-SUM(i8, int8_t, int64_t)
-SUM(u8, uint8_t, int64_t)
-
-static void average_float(const struct pool *p, const void *x, int64_t at, const struct taps *t,
-			  void *y)
-{
-	int64_t count = p->w.count_include_pad ? t->padded : t->n[0] * t->n[1] * t->n[2];
-	double sum = sum_f32(p, (const float *)x + at, t);
-
-	*(float *)y = count > 0 ? (float)(sum / count) : 0;
-}
+/* One output: y of the plane at x, and where in the tensor a maximum is, if there is an index. */
+typedef void pool_fn(const struct pool *p, const void *x, int64_t plane, const struct taps *t,
+		     void *y, int64_t *index);
 
 /* To the nearest whole number, halves away from zero. */
 static int64_t rounded_quotient(int64_t sum, int64_t count)
@@ -152,59 +67,50 @@ static int64_t rounded_quotient(int64_t sum, int64_t count)
 	return (sum > 0 ? sum + count / 2 : sum - count / 2) / count;
 }
 
-static void average_i8(const struct pool *p, const void *x, int64_t at, const struct taps *t,
-		       void *y)
-{
-	*(int8_t *)y = (int8_t)rounded_quotient(sum_i8(p, (const int8_t *)x + at, t),
-						t->n[0] * t->n[1] * t->n[2]);
+/*
+ * The mean of a window. Floats in double: a global mean of a large map must not lose digits; bytes
+ * exactly.
+ */
+#define AVERAGE(suffix, type, wide, quotient)						\
+static void average_##suffix(const struct pool *p, const void *px, int64_t plane,	\
+			     const struct taps *t, void *y, int64_t *index)		\
+{											\
+	const type *x = (const type *)px + plane * p->g.in_plane;			\
+	int64_t count = p->count_include_pad ? t->padded : t->n[0] * t->n[1] * t->n[2];	\
+	wide sum = 0;									\
+											\
+	(void)index;									\
+	for (int64_t d = 0; d < t->n[0]; d++)						\
+		for (int64_t h = 0; h < t->n[1]; h++) {					\
+			const type *row = x + ((t->first[0] + d * t->step[0]) * p->g.in[1] +	\
+					       t->first[1] + h * t->step[1]) * p->g.in[2] +	\
+					  t->first[2];					\
+											\
+			for (int64_t i = 0; i < t->n[2]; i++)				\
+				sum += row[i * t->step[2]];				\
+		}									\
+	*(type *)y = (type)(quotient);							\
 }
 
-static void average_u8(const struct pool *p, const void *x, int64_t at, const struct taps *t,
-		       void *y)
-{
-	*(uint8_t *)y = (uint8_t)rounded_quotient(sum_u8(p, (const uint8_t *)x + at, t),
-						  t->n[0] * t->n[1] * t->n[2]);
-}
-
-int cnn_compute_average_pool(struct cnn_call *c)
-{
-	const struct cnn_tensor *x = c->in[0];
-	size_t size = cnn_dtype_size(x->dtype);
-	char *y = c->out[0]->data;
-	int64_t planes, o[3];
-	struct pool p;
-	struct taps t;
-	int ret = make_pool(c, &p);
-
-	if (ret || !cnn_tensor_count(c->out[0]))
-		return ret;
-	planes = p.w.batch * p.w.out_ch;
-	for (int64_t n = 0; n < planes; n++)
-		for (o[0] = 0; o[0] < p.out[0]; o[0]++)
-			for (o[1] = 0; o[1] < p.out[1]; o[1]++)
-				for (o[2] = 0; o[2] < p.out[2]; o[2]++, y += size) {
-					window_taps(&p.w, o, &t);
-					(x->dtype == CNN_FLOAT32 ? average_float :
-					 x->dtype == CNN_INT8 ? average_i8 : average_u8)
-						(&p, x->data, n * p.in_plane, &t, y);
-				}
-	return CNN_OK;
-}
+AVERAGE(f32, float, double, count > 0 ? sum / count : 0)
+AVERAGE(i8, int8_t, int64_t, rounded_quotient(sum, count))
+AVERAGE(u8, uint8_t, int64_t, rounded_quotient(sum, count))
 
 /* Where tap (d, h, i) lies in the tensor, as MaxPool's second output counts it. */
 static int64_t tap_index(const struct pool *p, int64_t plane, int64_t d, int64_t h, int64_t i)
 {
-	if (p->column_major)
-		return plane * p->in_plane + d + p->in[0] * (h + p->in[1] * i);
-	return plane * p->in_plane + (d * p->in[1] + h) * p->in[2] + i;
+	const int64_t *in = p->g.in;
+
+	return plane * p->g.in_plane +
+	       (p->column_major ? d + in[0] * (h + in[1] * i) : (d * in[1] + h) * in[2] + i);
 }
 
-/* Each defines max_TYPE(): the largest element of a window and where it is; NaN is largest. */
+/* The largest element of a window; NaN is largest. */
 #define MAX(suffix, type, lowest)							\
 static void max_##suffix(const struct pool *p, const void *px, int64_t plane,		\
 			 const struct taps *t, void *py, int64_t *index)		\
 {											\
-	const type *x = (const type *)px + plane * p->in_plane;				\
+	const type *x = (const type *)px + plane * p->g.in_plane;			\
 	type best = lowest;								\
 	int64_t at = -1;								\
 											\
@@ -212,7 +118,7 @@ static void max_##suffix(const struct pool *p, const void *px, int64_t plane,		\
 		for (int64_t h = t->first[1]; h < t->first[1] + t->n[1] * t->step[1]; h += t->step[1])	\
 			for (int64_t j = 0; j < t->n[2]; j++) {				\
 				int64_t i = t->first[2] + j * t->step[2];		\
-				type v = x[(d * p->in[1] + h) * p->in[2] + i];		\
+				type v = x[(d * p->g.in[1] + h) * p->g.in[2] + i];	\
 											\
 				if (at < 0 || v > best || (v != v && best == best)) {	\
 					best = v;					\
@@ -220,7 +126,8 @@ static void max_##suffix(const struct pool *p, const void *px, int64_t plane,		\
 				}							\
 			}								\
 	*(type *)py = best;								\
-	*index = at;									\
+	if (index)									\
+		*index = at;								\
 }
 
 MAX(f32, float, -FLT_MAX)
@@ -228,32 +135,47 @@ MAX(f64, double, -DBL_MAX)
 MAX(i8, int8_t, INT8_MIN)
 MAX(u8, uint8_t, 0)
 
-typedef void max_fn(const struct pool *p, const void *x, int64_t plane, const struct taps *t,
-		    void *y, int64_t *index);
-
-int cnn_compute_max_pool(struct cnn_call *c)
+/* Calls fn for each output. */
+static int each_window(struct cnn_call *c, pool_fn *fn)
 {
-	const struct cnn_tensor *x = c->in[0];
-	max_fn *fn = x->dtype == CNN_FLOAT32 ? max_f32 : x->dtype == CNN_FLOAT64 ? max_f64 :
-		     x->dtype == CNN_INT8 ? max_i8 : max_u8;
-	int64_t *indices = cnn_out(c, 1) ? c->out[1]->data : NULL, index, o[3], planes;
-	size_t size = cnn_dtype_size(x->dtype);
+	const struct cnn_window_params *params = &c->node->params.window;
+	int64_t *indices = cnn_out(c, 1) ? c->out[1]->data : NULL, o[3];
+	size_t size = cnn_dtype_size(c->in[0]->dtype);
+	struct taps t = { .n = { 1, 1, 1 }, .step = { 1, 1, 1 } };
 	char *y = c->out[0]->data;
+	struct cnn_window w;
 	struct pool p;
-	struct taps t;
-	int ret = make_pool(c, &p);
+	int ret = cnn_window_resolve(c->node, c->in[0], NULL, &w, c->err);
 
 	if (ret || !cnn_tensor_count(c->out[0]))
 		return ret;
-	planes = p.w.batch * p.w.out_ch;
-	for (int64_t n = 0; n < planes; n++)
-		for (o[0] = 0; o[0] < p.out[0]; o[0]++)
-			for (o[1] = 0; o[1] < p.out[1]; o[1]++)
-				for (o[2] = 0; o[2] < p.out[2]; o[2]++, y += size) {
-					window_taps(&p.w, o, &t);
-					fn(&p, x->data, n, &t, y, &index);
-					if (indices)
-						*indices++ = index;
+	p = (struct pool){ cnn_geom_of(&w), params->count_include_pad, params->storage_order };
+	for (int64_t n = 0; n < w.batch * w.out_ch; n++)
+		for (o[0] = 0; o[0] < p.g.out[0]; o[0]++)
+			for (o[1] = 0; o[1] < p.g.out[1]; o[1]++)
+				for (o[2] = 0; o[2] < p.g.out[2]; o[2]++, y += size) {
+					window_taps(&p.g, o, &t);
+					fn(&p, c->in[0]->data, n, &t, y, indices);
+					indices += !!indices;
 				}
 	return CNN_OK;
+}
+
+int cnn_compute_average_pool(struct cnn_call *c)
+{
+	static pool_fn *const fn[] = {
+		[CNN_FLOAT32] = average_f32, [CNN_INT8] = average_i8, [CNN_UINT8] = average_u8,
+	};
+
+	return each_window(c, fn[c->in[0]->dtype]);
+}
+
+int cnn_compute_max_pool(struct cnn_call *c)
+{
+	static pool_fn *const fn[] = {
+		[CNN_FLOAT32] = max_f32, [CNN_FLOAT64] = max_f64, [CNN_INT8] = max_i8,
+		[CNN_UINT8] = max_u8,
+	};
+
+	return each_window(c, fn[c->in[0]->dtype]);
 }

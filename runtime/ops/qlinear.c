@@ -5,7 +5,6 @@
  * Runtime's, and the arithmetic of XNNPACK and of TensorFlow Lite, which rounds elsewhere.
  */
 #include <math.h>
-#include <string.h>
 
 #include "quant.h"
 
@@ -193,8 +192,7 @@ int cnn_infer_requantize(struct cnn_call *c)
 				   (long long)bits);
 	if (ret)
 		return ret;
-	c->out[0]->rank = c->in[0]->rank;
-	memcpy(c->out[0]->dims, c->in[0]->dims, sizeof(c->out[0]->dims));
+	cnn_set_shape(c->out[0], c->out[0]->dtype, c->in[0]);
 	return CNN_OK;
 }
 

@@ -136,11 +136,8 @@ int cnn_infer_quantize(struct cnn_call *c)
 		ret = cnn_quant_param(c, 1, CNN_FLOAT32, count);
 	if (!ret && zp)
 		ret = cnn_quant_param(c, 2, zp->dtype, count);
-	if (ret)
-		return ret;
-	cnn_infer_like(c, x);
-	c->out[0]->dtype = zp ? zp->dtype : CNN_UINT8;
-	return CNN_OK;
+	cnn_set_shape(c->out[0], zp ? zp->dtype : CNN_UINT8, x);
+	return ret;
 }
 
 int cnn_infer_dequantize(struct cnn_call *c)
@@ -151,11 +148,8 @@ int cnn_infer_dequantize(struct cnn_call *c)
 		  cnn_quant_param(c, 1, CNN_FLOAT32, count) ?:
 		  cnn_quant_param(c, 2, x->dtype, count);
 
-	if (ret)
-		return ret;
-	cnn_infer_like(c, x);
-	c->out[0]->dtype = CNN_FLOAT32;
-	return CNN_OK;
+	cnn_set_shape(c->out[0], CNN_FLOAT32, x);
+	return ret;
 }
 
 /* A piece of x and y that has one scale and one zero point. */

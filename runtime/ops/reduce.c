@@ -208,7 +208,8 @@ static void reduce_end(enum cnn_op op, enum cnn_dtype t, int64_t *acc, int64_t n
 		if (!real && op == CNN_OP_REDUCE_MEAN) {
 			whole = per ? whole / per : 0;
 		} else {
-			v = op == CNN_OP_REDUCE_MEAN ? v / (double)per : sqrt(real ? v : (double)whole);
+			v = op == CNN_OP_REDUCE_MEAN ? v / (double)per :
+						       sqrt(real ? v : (double)whole);
 			cnn_cast(CNN_FLOAT64, &v, real ? CNN_FLOAT64 : CNN_INT64, &whole, 1);
 		}
 		memcpy(&acc[i], &whole, sizeof(whole));

@@ -71,8 +71,8 @@ static int apply_scale(struct cnn_call *c, struct resize *r, int axis, float sca
 	double size = floor((double)((float)r->in[axis] * scale));
 
 	if (!(scale > 0) || !(size < 0x1p40))
-		return cnn_op_fail(c, CNN_EINVAL, "scale %g of axis %d is not positive or too large",
-				   scale, axis);
+		return cnn_op_fail(c, CNN_EINVAL,
+				   "scale %g of axis %d is not positive or too large", scale, axis);
 	r->scale[axis] = scale;
 	r->out[axis] = (int64_t)size;
 	return CNN_OK;
@@ -97,7 +97,8 @@ static int apply_sizes(struct cnn_call *c, struct resize *r, const int *axes, in
 	for (int i = 0; i < n; i++) {
 		double in = (double)r->in[axes[i]];
 
-		r->out[axes[i]] = policy == CNN_RESIZE_STRETCH ? sizes[i] : (int64_t)floor(common * in + 0.5);
+		r->out[axes[i]] =
+			policy == CNN_RESIZE_STRETCH ? sizes[i] : (int64_t)floor(common * in + 0.5);
 		r->scale[axes[i]] = (float)((double)r->out[axes[i]] / in);
 	}
 	r->by_size = policy == CNN_RESIZE_STRETCH;

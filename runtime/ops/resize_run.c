@@ -210,7 +210,8 @@ static void one_line(const struct pass *p, const char *x, char *y)
 		else if (p->r->mode == CNN_RESIZE_NEAREST)
 			memcpy(y, x + p->taps[i].at[0] * run, run);
 		else
-			mix((const float *)x, &p->taps[i], taps_of(p->r->mode), (float *)y, p->inner);
+			mix((const float *)x, &p->taps[i], taps_of(p->r->mode), (float *)y,
+			    p->inner);
 	}
 }
 
@@ -308,7 +309,8 @@ static bool keeps(const struct resize *r, int axis)
 /* Nearest elements of maps of four bytes each: rows and columns in one go. */
 static bool is_choice(const struct cnn_call *c, const struct resize *r)
 {
-	if (r->mode != CNN_RESIZE_NEAREST || r->coordinates == CNN_RESIZE_TF_CROP_AND_RESIZE || r->rank < 2)
+	if (r->mode != CNN_RESIZE_NEAREST || r->coordinates == CNN_RESIZE_TF_CROP_AND_RESIZE ||
+	    r->rank < 2)
 		return false;
 	for (int i = 0; i < r->rank - 2; i++)
 		if (!keeps(r, i))

@@ -34,9 +34,7 @@ int cnn_infer_dropout(struct cnn_call *c)
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute training_mode");
 	cnn_infer_like(c, c->in[0]);
 	if (mask) {
-		mask->dtype = c->node->opset < 10 ? c->in[0]->dtype : CNN_BOOL;
-		mask->rank = c->in[0]->rank;
-		memcpy(mask->dims, c->in[0]->dims, sizeof(mask->dims));
+		cnn_set_shape(mask, c->node->opset < 10 ? c->in[0]->dtype : CNN_BOOL, c->in[0]);
 		if (mask->dtype != CNN_BOOL && mask->dtype != CNN_FLOAT32)
 			return cnn_op_fail(c, CNN_EUNSUPPORTED, "type %s of output mask",
 					   cnn_dtype_name(mask->dtype));
