@@ -58,21 +58,15 @@ static void name(const void *pa, const void *pb, void *py, int64_t n, bool sa, b
 	BINARY(, mul_##suffix, type, type, (uint64_t)u * (uint64_t)v)		\
 	BINARY(, div_##suffix, type, type, quotient)
 
-#define BINARY_SIGNED(suffix, type)	\
+#define BINARY_SIGNED(dtype, suffix, type)	\
 	BINARY_INT(suffix, type, !v ? 0 : v == -1 ? (type)(0 - (uint64_t)u) : u / v)
-#define BINARY_UNSIGNED(suffix, type)	\
+#define BINARY_UNSIGNED(dtype, suffix, type)	\
 	BINARY_INT(suffix, type, !v ? 0 : u / v)
 
 BINARY_FLOAT(CNN_CLONES, f32, float)
 BINARY_FLOAT(, f64, double)
-BINARY_SIGNED(i8, int8_t)
-BINARY_UNSIGNED(u8, uint8_t)
-BINARY_SIGNED(i16, int16_t)
-BINARY_UNSIGNED(u16, uint16_t)
-BINARY_SIGNED(i32, int32_t)
-BINARY_UNSIGNED(u32, uint32_t)
-BINARY_SIGNED(i64, int64_t)
-BINARY_UNSIGNED(u64, uint64_t)
+CNN_SIGNED(BINARY_SIGNED)
+CNN_UNSIGNED(BINARY_UNSIGNED)
 
 /* Halves as integers in their order; the NaNs at the ends do not compare. */
 static inline int half_order(uint16_t h)
@@ -108,28 +102,24 @@ BINARY(, xor_bool, uint8_t, uint8_t, !u != !v)
 
 BINARY(CNN_CLONES, prelu_f32, float, float, u < 0 ? u * v : u)
 
-#define ORDER(type, suffix)							\
-	[CNN_OP_MAX][type] = max_##suffix, [CNN_OP_MIN][type] = min_##suffix
-#define ARITHMETIC(type, suffix)						\
-	ORDER(type, suffix),							\
-	[CNN_OP_ADD][type] = add_##suffix, [CNN_OP_SUB][type] = sub_##suffix,	\
-	[CNN_OP_MUL][type] = mul_##suffix, [CNN_OP_DIV][type] = div_##suffix
-#define COMPARISON(type, suffix)						\
-	[CNN_OP_EQUAL][type] = equal_##suffix,					\
-	[CNN_OP_GREATER][type] = greater_##suffix,				\
-	[CNN_OP_LESS][type] = less_##suffix,					\
-	[CNN_OP_GREATER_OR_EQUAL][type] = greater_equal_##suffix,		\
+#define ORDER(dtype, suffix)								\
+	[CNN_OP_MAX][CNN_##dtype] = max_##suffix, [CNN_OP_MIN][CNN_##dtype] = min_##suffix,
+#define ARITHMETIC(dtype, suffix, type)							\
+	ORDER(dtype, suffix)								\
+	[CNN_OP_ADD][CNN_##dtype] = add_##suffix, [CNN_OP_SUB][CNN_##dtype] = sub_##suffix,	\
+	[CNN_OP_MUL][CNN_##dtype] = mul_##suffix, [CNN_OP_DIV][CNN_##dtype] = div_##suffix,
+#define COMPARISON(type, suffix)							\
+	[CNN_OP_EQUAL][type] = equal_##suffix,						\
+	[CNN_OP_GREATER][type] = greater_##suffix,					\
+	[CNN_OP_LESS][type] = less_##suffix,						\
+	[CNN_OP_GREATER_OR_EQUAL][type] = greater_equal_##suffix,			\
 	[CNN_OP_LESS_OR_EQUAL][type] = less_equal_##suffix
 
 static binary_fn *binary_of(enum cnn_op op, enum cnn_dtype t)
 {
 	static binary_fn *const fn[CNN_OP_COUNT][CNN_UINT64 + 1] = {
-		ARITHMETIC(CNN_FLOAT32, f32), ARITHMETIC(CNN_FLOAT64, f64),
-		ARITHMETIC(CNN_INT8, i8), ARITHMETIC(CNN_UINT8, u8),
-		ARITHMETIC(CNN_INT16, i16), ARITHMETIC(CNN_UINT16, u16),
-		ARITHMETIC(CNN_INT32, i32), ARITHMETIC(CNN_UINT32, u32),
-		ARITHMETIC(CNN_INT64, i64), ARITHMETIC(CNN_UINT64, u64),
-		ORDER(CNN_FLOAT16, f16),
+		CNN_NUMBERS(ARITHMETIC)
+		ORDER(FLOAT16, f16)
 		COMPARISON(CNN_FLOAT32, f32), COMPARISON(CNN_FLOAT64, f64),
 		COMPARISON(CNN_INT32, i32), COMPARISON(CNN_INT64, i64),
 		[CNN_OP_EQUAL][CNN_BOOL] = equal_bool,
@@ -433,6 +423,8 @@ int cnn_infer_where(struct cnn_call *c)
 	return ret ?: cnn_broadcast(c, c->out[0], c->in[0]);
 }
 
+typedef void where_fn(const struct cnn_walk *w, void *y);
+
 #define WHERE(type)								\
 static void where_##type(const struct cnn_walk *w, void *py)			\
 {										\
@@ -451,21 +443,17 @@ WHERE(uint64_t)
 
 int cnn_compute_where(struct cnn_call *c)
 {
+	static where_fn *const of_size[] = {
+		[1] = where_uint8_t, [2] = where_uint16_t, [4] = where_uint32_t,
+		[8] = where_uint64_t,
+	};
 	const struct cnn_tensor *y = c->out[0];
 	int64_t left = cnn_tensor_count(y), size = cnn_dtype_size(y->dtype);
 	char *py = y->data;
 	struct cnn_walk w;
 
-	for (cnn_walk_start(&w, y, 3, c->in); left > 0; left -= w.row, cnn_walk_next(&w)) {
-		if (size == 1)
-			where_uint8_t(&w, py);
-		else if (size == 2)
-			where_uint16_t(&w, py);
-		else if (size == 4)
-			where_uint32_t(&w, py);
-		else
-			where_uint64_t(&w, py);
-		py += w.row * size;
-	}
+	cnn_walk_start(&w, y, 3, c->in);
+	for (; left > 0; left -= w.row, py += w.row * size, cnn_walk_next(&w))
+		of_size[size](&w, py);
 	return CNN_OK;
 }

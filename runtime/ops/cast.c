@@ -12,15 +12,13 @@ enum class { CLASS_FLOAT, CLASS_SIGNED, CLASS_UNSIGNED };
 static enum class class_of(enum cnn_dtype t)
 {
 	switch (t) {
+#define CASE(dtype, suffix, type)	case CNN_##dtype:
+	CNN_FLOATS(CASE)
 	case CNN_FLOAT16:
-	case CNN_FLOAT32:
-	case CNN_FLOAT64:
 		return CLASS_FLOAT;
-	case CNN_INT8:
-	case CNN_INT16:
-	case CNN_INT32:
-	case CNN_INT64:
+	CNN_SIGNED(CASE)
 		return CLASS_SIGNED;
+#undef CASE
 	default:
 		return CLASS_UNSIGNED;
 	}
@@ -75,48 +73,26 @@ static uint16_t to_half(double v)
 	return sign | (uint16_t)(((exp + 14) << 10) + frac);
 }
 
-#define LOAD(member, type)						\
-	do {								\
+#define LOAD(member, dtype, type)					\
+	case CNN_##dtype:						\
 		for (int j = 0; j < n; j++)				\
 			b->member[j] = ((const type *)src)[j];		\
-	} while (0)
+		break;
+#define LOAD_FLOAT(dtype, suffix, type)	LOAD(f, dtype, type)
+#define LOAD_INT(dtype, suffix, type)	LOAD(i, dtype, type)
 
 static void load(struct block *b, enum cnn_dtype t, const void *src, int n)
 {
 	switch (t) {
+	CNN_FLOATS(LOAD_FLOAT)
+	CNN_SIGNED(LOAD_INT)
+	CNN_UNSIGNED(LOAD_INT)
+	LOAD(i, BOOL, uint8_t)
 	case CNN_FLOAT16:
 		for (int j = 0; j < n; j++)
 			b->f[j] = from_half(((const uint16_t *)src)[j]);
 		break;
-	case CNN_FLOAT32:
-		LOAD(f, float);
-		break;
-	case CNN_FLOAT64:
-		LOAD(f, double);
-		break;
-	case CNN_INT8:
-		LOAD(i, int8_t);
-		break;
-	case CNN_INT16:
-		LOAD(i, int16_t);
-		break;
-	case CNN_INT32:
-		LOAD(i, int32_t);
-		break;
-	case CNN_INT64:
-		LOAD(i, int64_t);
-		break;
-	case CNN_UINT16:
-		LOAD(i, uint16_t);
-		break;
-	case CNN_UINT32:
-		LOAD(i, uint32_t);
-		break;
-	case CNN_UINT64:
-		LOAD(i, uint64_t);
-		break;
 	default:
-		LOAD(i, uint8_t);
 		break;
 	}
 }
@@ -153,48 +129,26 @@ static void convert(struct block *b, enum cnn_dtype to, int n)
 	}
 }
 
-#define STORE(member, type)						\
-	do {								\
+#define STORE(member, dtype, type)					\
+	case CNN_##dtype:						\
 		for (int j = 0; j < n; j++)				\
 			((type *)dst)[j] = (type)b->member[j];		\
-	} while (0)
+		break;
+#define STORE_FLOAT(dtype, suffix, type)	STORE(f, dtype, type)
+#define STORE_INT(dtype, suffix, type)		STORE(i, dtype, type)
 
 static void store(const struct block *b, enum cnn_dtype t, void *dst, int n)
 {
 	switch (t) {
+	CNN_FLOATS(STORE_FLOAT)
+	CNN_SIGNED(STORE_INT)
+	CNN_UNSIGNED(STORE_INT)
+	STORE(i, BOOL, uint8_t)
 	case CNN_FLOAT16:
 		for (int j = 0; j < n; j++)
 			((uint16_t *)dst)[j] = to_half(b->f[j]);
 		break;
-	case CNN_FLOAT32:
-		STORE(f, float);
-		break;
-	case CNN_FLOAT64:
-		STORE(f, double);
-		break;
-	case CNN_INT8:
-		STORE(i, int8_t);
-		break;
-	case CNN_INT16:
-		STORE(i, int16_t);
-		break;
-	case CNN_INT32:
-		STORE(i, int32_t);
-		break;
-	case CNN_INT64:
-		STORE(i, int64_t);
-		break;
-	case CNN_UINT16:
-		STORE(i, uint16_t);
-		break;
-	case CNN_UINT32:
-		STORE(i, uint32_t);
-		break;
-	case CNN_UINT64:
-		STORE(i, uint64_t);
-		break;
 	default:
-		STORE(i, uint8_t);
 		break;
 	}
 }

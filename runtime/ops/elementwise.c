@@ -6,7 +6,7 @@
 
 /* ---- Relu and Clip, for any signed or unsigned number ----------------------------------- */
 
-#define CLIP(suffix, type)								\
+#define CLIP(dtype, suffix, type)							\
 static void clip_##suffix(const void *px, void *py, int64_t n, const void *plo,		\
 			  const void *phi)						\
 {											\
@@ -20,26 +20,16 @@ static void clip_##suffix(const void *px, void *py, int64_t n, const void *plo,	
 	}										\
 }
 
-CLIP(f32, float)
-CLIP(f64, double)
-CLIP(i8, int8_t)
-CLIP(u8, uint8_t)
-CLIP(i16, int16_t)
-CLIP(u16, uint16_t)
-CLIP(i32, int32_t)
-CLIP(u32, uint32_t)
-CLIP(i64, int64_t)
-CLIP(u64, uint64_t)
+CNN_NUMBERS(CLIP)
 
 typedef void clip_fn(const void *x, void *y, int64_t n, const void *lo, const void *hi);
 
 static clip_fn *clip_of(enum cnn_dtype t)
 {
 	static clip_fn *const fn[] = {
-		[CNN_FLOAT32] = clip_f32, [CNN_FLOAT64] = clip_f64, [CNN_INT8] = clip_i8,
-		[CNN_UINT8] = clip_u8, [CNN_INT16] = clip_i16, [CNN_UINT16] = clip_u16,
-		[CNN_INT32] = clip_i32, [CNN_UINT32] = clip_u32, [CNN_INT64] = clip_i64,
-		[CNN_UINT64] = clip_u64,
+#define ENTRY(dtype, suffix, type)	[CNN_##dtype] = clip_##suffix,
+		CNN_NUMBERS(ENTRY)
+#undef ENTRY
 	};
 
 	return t < sizeof(fn) / sizeof(fn[0]) ? fn[t] : NULL;
@@ -110,26 +100,23 @@ static void name(const void *px, void *py, int64_t n)		\
 }
 
 /* The smallest integer has no negative: it wraps to itself. */
+#define NEG_ABS(dtype, suffix, type)						\
+	SIGN(neg_##suffix, type, 0 - (uint64_t)v)				\
+	SIGN(abs_##suffix, type, v < 0 ? 0 - (uint64_t)v : (uint64_t)v)
+
+CNN_SIGNED(NEG_ABS)
 SIGN(neg_f32, float, -v)
 SIGN(neg_f64, double, -v)
-SIGN(neg_i8, int8_t, 0 - (uint64_t)v)
-SIGN(neg_i16, int16_t, 0 - (uint64_t)v)
-SIGN(neg_i32, int32_t, 0 - (uint64_t)v)
-SIGN(neg_i64, int64_t, 0 - (uint64_t)v)
 SIGN(abs_f32, float, fabsf(v))
 SIGN(abs_f64, double, fabs(v))
-SIGN(abs_i8, int8_t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v)
-SIGN(abs_i16, int16_t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v)
-SIGN(abs_i32, int32_t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v)
-SIGN(abs_i64, int64_t, v < 0 ? 0 - (uint64_t)v : (uint64_t)v)
 SIGN(not_bool, uint8_t, !v)
 
 static sign_fn *sign_of(enum cnn_op op, enum cnn_dtype t)
 {
 	static sign_fn *const fn[][2] = {
-		[CNN_FLOAT32] = { neg_f32, abs_f32 }, [CNN_FLOAT64] = { neg_f64, abs_f64 },
-		[CNN_INT8] = { neg_i8, abs_i8 }, [CNN_INT16] = { neg_i16, abs_i16 },
-		[CNN_INT32] = { neg_i32, abs_i32 }, [CNN_INT64] = { neg_i64, abs_i64 },
+#define ENTRY(dtype, suffix, type)	[CNN_##dtype] = { neg_##suffix, abs_##suffix },
+		CNN_FLOATS(ENTRY) CNN_SIGNED(ENTRY)
+#undef ENTRY
 	};
 
 	if (op == CNN_OP_NOT)

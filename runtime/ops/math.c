@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Functions of one number from our own exponential and logarithm: the same bits everywhere. */
+/*
+ * Functions of one number from our own exponential and logarithm, the same bits everywhere, and the
+ * operators of one float32 tensor and at most two parameters.
+ */
 #include <math.h>
 #include <string.h>
 
@@ -107,6 +110,9 @@ double cnn_pow(double x, double y)
 		r = exp_double(fmin(fmax(y * cnn_ln(a), -690), 690));
 	return x < 0 && odd ? -r : r;
 }
+
+/* y[i] = f(x[i]), with two parameters; x and y may be the same. */
+typedef void unary_fn(const float *x, float *y, int64_t n, float a, float b);
 
 /* y[i] = expr of v = x[i] and two parameters. */
 #define UNARY(name, expr)								\
@@ -334,54 +340,36 @@ void cnn_exp_shifted(const float *x, float shift, float *y, int64_t n)
 		y[i] = exp1(x[i] - shift);
 }
 
-static void none(const float *x, float *y, int64_t n, float a, float b)
-{
-	(void)a;
-	(void)b;
-	if (x != y && n)
-		memmove(y, x, n * sizeof(*y));
-}
-
 void cnn_act_apply(const struct cnn_act *act, const float *x, float *y, int64_t n)
 {
-	static cnn_unary_fn *const fn[] = {
-		[CNN_ACT_NONE] = none,
-		[CNN_ACT_RELU] = relu,
-		[CNN_ACT_CLIP] = clip,
-		[CNN_ACT_SIGMOID] = sigmoid,
-		[CNN_ACT_HARD_SIGMOID] = hard_sigmoid,
-		[CNN_ACT_HARD_SWISH] = hard_swish,
-		[CNN_ACT_LEAKY_RELU] = leaky_relu,
-		[CNN_ACT_SWISH] = swish,
+	static unary_fn *const fn[] = {
+		[CNN_ACT_RELU] = relu, [CNN_ACT_CLIP] = clip, [CNN_ACT_SIGMOID] = sigmoid,
+		[CNN_ACT_HARD_SIGMOID] = hard_sigmoid, [CNN_ACT_HARD_SWISH] = hard_swish,
+		[CNN_ACT_LEAKY_RELU] = leaky_relu, [CNN_ACT_SWISH] = swish,
 		[CNN_ACT_AFFINE] = affine,
 	};
 
-	fn[act->kind](x, y, n, act->a, act->b);
+	if (act->kind != CNN_ACT_NONE)
+		fn[act->kind](x, y, n, act->a, act->b);
+	else if (x != y && n)
+		memmove(y, x, n * sizeof(*y));
 }
 
-cnn_unary_fn *cnn_unary_of(enum cnn_op op)
+void cnn_op_finish(const struct cnn_call *c, float *y, int64_t n)
 {
-	static cnn_unary_fn *const fn[CNN_OP_COUNT] = {
-		[CNN_OP_ELU] = elu,
-		[CNN_OP_ERF] = error_function,
-		[CNN_OP_EXP] = exponential,
-		[CNN_OP_HARD_SIGMOID] = hard_sigmoid,
-		[CNN_OP_HARD_SWISH] = hard_swish,
-		[CNN_OP_LEAKY_RELU] = leaky_relu,
-		[CNN_OP_LOG] = logarithm,
-		[CNN_OP_RECIPROCAL] = reciprocal,
-		[CNN_OP_ROUND] = round_even,
-		[CNN_OP_SIGMOID] = sigmoid,
-		[CNN_OP_SOFTPLUS] = softplus,
-		[CNN_OP_SQRT] = square_root,
-		[CNN_OP_SWISH] = swish,
-		[CNN_OP_TANH] = hyperbolic_tangent,
-	};
-
-	return fn[op];
+	cnn_act_apply(&c->node->act, y, y, n);
+	cnn_canonical_nans(y, n);
 }
 
-void cnn_hard_swish_scaled(const struct cnn_act *act, const float *x, float *y, int64_t n)
+/* ---- operators -------------------------------------------------------------------------- */
+
+int cnn_infer_unary_float(struct cnn_call *c)
+{
+	return CNN_WANT(c, c->in[0], CNN_FLOAT32) ?: cnn_infer_like(c, c->in[0]);
+}
+
+/* HardSwish and the affine activation act in one loop, NaNs made canonical. */
+static void hard_swish_scaled(const struct cnn_act *act, const float *x, float *y, int64_t n)
 {
 	bool nan = true;
 
@@ -393,4 +381,36 @@ void cnn_hard_swish_scaled(const struct cnn_act *act, const float *x, float *y, 
 		nan = hard_swish_6(x, y, n, 0);
 	if (nan)
 		cnn_canonical_nans(y, n);
+}
+
+static void unary_block(const void *arg, int64_t first, int64_t n)
+{
+	static unary_fn *const fn[CNN_OP_COUNT] = {
+		[CNN_OP_ELU] = elu, [CNN_OP_ERF] = error_function, [CNN_OP_EXP] = exponential,
+		[CNN_OP_HARD_SIGMOID] = hard_sigmoid, [CNN_OP_HARD_SWISH] = hard_swish,
+		[CNN_OP_LEAKY_RELU] = leaky_relu, [CNN_OP_LOG] = logarithm,
+		[CNN_OP_RECIPROCAL] = reciprocal, [CNN_OP_ROUND] = round_even,
+		[CNN_OP_SIGMOID] = sigmoid, [CNN_OP_SOFTPLUS] = softplus,
+		[CNN_OP_SQRT] = square_root, [CNN_OP_SWISH] = swish,
+		[CNN_OP_TANH] = hyperbolic_tangent,
+	};
+	const struct cnn_call *c = arg;
+	const struct cnn_node *node = c->node;
+	const struct cnn_unary_params *p = &node->params.unary;
+	const float *x = (const float *)c->in[0]->data + first;
+	float *y = (float *)c->out[0]->data + first;
+
+	if (node->op == CNN_OP_HARD_SWISH && node->act.kind == CNN_ACT_AFFINE) {
+		hard_swish_scaled(&node->act, x, y, n);
+		return;
+	}
+	fn[node->op](x, y, n, p->alpha, p->beta);
+	cnn_op_finish(c, y, n);
+}
+
+int cnn_compute_unary_float(struct cnn_call *c)
+{
+	cnn_for_blocks(c, cnn_tensor_count(c->in[0]), CNN_BLOCK, unary_block, c);
+	c->finished = true;
+	return CNN_OK;
 }

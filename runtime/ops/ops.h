@@ -13,6 +13,16 @@
 #include "ir/ops.def"
 #undef OP
 
+/* X(enum suffix, function suffix, C type) for the types of numbers that C has. */
+#define CNN_FLOATS(X)	X(FLOAT32, f32, float) X(FLOAT64, f64, double)
+#define CNN_SIGNED(X)							\
+	X(INT8, i8, int8_t) X(INT16, i16, int16_t)			\
+	X(INT32, i32, int32_t) X(INT64, i64, int64_t)
+#define CNN_UNSIGNED(X)							\
+	X(UINT8, u8, uint8_t) X(UINT16, u16, uint16_t)			\
+	X(UINT32, u32, uint32_t) X(UINT64, u64, uint64_t)
+#define CNN_NUMBERS(X)	CNN_FLOATS(X) CNN_SIGNED(X) CNN_UNSIGNED(X)
+
 /* Inner loops compiled once for plain x86-64 and once for AVX2; without FMA the bits are equal. */
 #if defined(__x86_64__) && defined(__gnu_linux__) && !defined(__clang__) && \
 	!defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -107,12 +117,6 @@ void cnn_repeat(const uint32_t *x, uint32_t *y, int64_t n, int64_t times);
 /* Deterministic mathematics for one number: within a few 2^-32 of the result, or better. */
 double cnn_ln(double x);
 double cnn_pow(double x, double y);
-/* y[i] = f(x[i]), with the operator's parameters; x and y may be the same. */
-typedef void cnn_unary_fn(const float *x, float *y, int64_t n, float a, float b);
-/* The arithmetic of an operator of one float32 tensor; NULL if it has none here. */
-cnn_unary_fn *cnn_unary_of(enum cnn_op op);
-/* HardSwish and the affine activation act in one loop, NaNs made canonical. */
-void cnn_hard_swish_scaled(const struct cnn_act *act, const float *x, float *y, int64_t n);
 /* y[i] = exp(x[i] - shift) */
 void cnn_exp_shifted(const float *x, float shift, float *y, int64_t n);
 

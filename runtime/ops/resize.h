@@ -20,14 +20,4 @@ struct resize {
 
 int cnn_resize_resolve(struct cnn_call *c, struct resize *r);
 
-/* Which of an axis' in elements each of its out elements is: at[0..out-1]. */
-struct choice {
-	int64_t in, out;
-	int64_t *at;
-};
-
-/* y[n][i][j] = x[n][rows->at[i]][columns->at[j]] */
-void cnn_resize_choose(const uint32_t *x, uint32_t *y, int64_t planes, const struct choice *rows,
-		       const struct choice *columns);
-
 #endif
