@@ -44,25 +44,30 @@ static void make_whole(const struct cnn_tensor *t, int64_t width, const struct c
 			  step);
 }
 
+/* trans_b: one product, b is rows of k. */
 struct operands {
 	const struct cnn_tensor *a, *b, *a_zero, *b_zero;
+	bool trans_b;
 };
 
 static int multiply(const struct cnn_call *c, const struct operands *o, float *a, float *b,
 		    int32_t *acc)
 {
 	const struct cnn_tensor *y = c->out[0];
-	struct cnn_products p = cnn_matmul_products(o->a, o->b, y);
+	struct cnn_products p = o->trans_b ?
+		(struct cnn_products){ y->dims[0], y->dims[1], o->a->dims[1], 1, 0 } :
+		cnn_matmul_products(o->a, o->b, y);
 	float *scratch = cnn_gemm_scratch(p.m, p.k);
 
 	if (!scratch)
 		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
 	make_whole(o->a, p.k, o->a_zero, rows_of(o->a), a);
-	make_whole(o->b, p.n, o->b_zero, 0, b);
+	make_whole(o->b, o->trans_b ? p.k : p.n, o->b_zero, o->trans_b ? p.n : 0, b);
 	for (int64_t i = 0; i < p.count; i++) {
 		struct cnn_gemm g = {
-			.m = p.m, .n = p.n, .k = p.k, .a_row = p.k, .a_col = 1, .b_row = p.n,
-			.b_col = 1, .a = a + cnn_matmul_at(o->a, y, p.rank, i) * p.m * p.k,
+			.m = p.m, .n = p.n, .k = p.k, .a_row = p.k, .a_col = 1,
+			.b_row = o->trans_b ? 1 : p.n, .b_col = o->trans_b ? p.k : 1,
+			.a = a + cnn_matmul_at(o->a, y, p.rank, i) * p.m * p.k,
 			.b = b + cnn_matmul_at(o->b, y, p.rank, i) * p.k * p.n,
 		};
 
@@ -87,7 +92,7 @@ static int sum_products(const struct cnn_call *c, const struct operands *o, int3
 
 int cnn_matmul_sums(const struct cnn_call *c, int32_t *acc)
 {
-	struct operands o = { c->in[0], c->in[1], cnn_in(c, 2), cnn_in(c, 3) };
+	struct operands o = { c->in[0], c->in[1], cnn_in(c, 2), cnn_in(c, 3), false };
 
 	return cnn_tensor_count(c->out[0]) ? sum_products(c, &o, acc) : CNN_OK;
 }
@@ -121,9 +126,11 @@ static int finish(const struct cnn_call *c, int32_t *acc, int64_t n, const struc
 	return CNN_OK;
 }
 
-int cnn_compute_qlinear_matmul(struct cnn_call *c)
+/* Requantised products of inputs 0 and 3; inputs y and y + 1 are the result's quantisation. */
+static int compute_quantised(const struct cnn_call *c, bool trans_b, const struct cnn_tensor *bias,
+			     int y)
 {
-	struct operands o = { c->in[0], c->in[3], c->in[2], c->in[5] };
+	struct operands o = { c->in[0], c->in[3], c->in[2], c->in[5], trans_b };
 	int64_t count = cnn_tensor_count(c->out[0]);
 	int32_t *acc;
 	int ret;
@@ -133,9 +140,14 @@ int cnn_compute_qlinear_matmul(struct cnn_call *c)
 	acc = malloc(count * sizeof(*acc));
 	ret = acc ? sum_products(c, &o, acc) : cnn_op_fail(c, CNN_ENOMEM, "no memory for sums");
 	if (!ret)
-		ret = finish(c, acc, columns_of(o.b), NULL, 6);
+		ret = finish(c, acc, trans_b ? o.b->dims[0] : columns_of(o.b), bias, y);
 	free(acc);
 	return ret;
+}
+
+int cnn_compute_qlinear_matmul(struct cnn_call *c)
+{
+	return compute_quantised(c, false, NULL, 6);
 }
 
 /* ---- QGemm ------------------------------------------------------------------------------ */
@@ -161,43 +173,7 @@ int cnn_infer_qgemm(struct cnn_call *c)
 	return ret;
 }
 
-/* One product: a is rows of k, b is rows of n, or of k where it is transposed. */
-static int multiply_gemm(const struct cnn_call *c, float *a, float *b, float *scratch,
-			 int32_t *acc)
-{
-	const struct cnn_tensor *y = c->out[0];
-	bool tb = c->node->params.gemm.trans_b;
-	int64_t n = y->dims[1], k = c->in[0]->dims[1];
-	struct cnn_gemm g = {
-		.m = y->dims[0], .n = n, .k = k, .a = a, .a_row = k, .a_col = 1, .b = b,
-		.b_row = tb ? 1 : n, .b_col = tb ? k : 1,
-	};
-
-	if (!a || !b || !scratch || !acc)
-		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
-	make_whole(c->in[0], k, c->in[2], 1, a);
-	make_whole(c->in[3], tb ? k : n, c->in[5], tb ? n : 0, b);
-	cnn_gemm_whole(&g, scratch, acc);
-	return finish(c, acc, n, cnn_in(c, 6), 7);
-}
-
 int cnn_compute_qgemm(struct cnn_call *c)
 {
-	int64_t count = cnn_tensor_count(c->out[0]);
-	float *a, *b, *scratch;
-	int32_t *acc;
-	int ret;
-
-	if (!count)
-		return CNN_OK;
-	a = malloc((cnn_tensor_count(c->in[0]) + 1) * sizeof(*a));
-	b = malloc((cnn_tensor_count(c->in[3]) + 1) * sizeof(*b));
-	scratch = cnn_gemm_scratch(c->in[0]->dims[0], c->in[0]->dims[1]);
-	acc = malloc(count * sizeof(*acc));
-	ret = multiply_gemm(c, a, b, scratch, acc);
-	free(a);
-	free(b);
-	free(scratch);
-	free(acc);
-	return ret;
+	return compute_quantised(c, c->node->params.gemm.trans_b, cnn_in(c, 6), 7);
 }

@@ -98,11 +98,19 @@ static reduce_fn *reduce_of(enum cnn_op op, enum cnn_dtype t)
 	return t <= CNN_UINT64 ? fn[op][t] : NULL;
 }
 
+/* The axes of x that are not in the set, and with keep an axis of 1 for each that is. */
+static void reduce_shape(const struct cnn_tensor *x, unsigned int set, bool keep,
+			 struct cnn_tensor *y)
+{
+	y->rank = 0;
+	for (int i = 0; i < x->rank; i++)
+		if (keep || !(set & 1u << i))
+			y->dims[y->rank++] = set & 1u << i ? 1 : x->dims[i];
+}
+
 int cnn_infer_reduce(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
-	bool keep = c->node->params.reduce.keepdims;
-	struct cnn_tensor *y = c->out[0];
 	unsigned int set;
 	int ret = reduced_axes(c, &set);
 
@@ -110,14 +118,8 @@ int cnn_infer_reduce(struct cnn_call *c)
 		return ret;
 	if (!reduce_of(c->node->op, x->dtype))
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "type %s", cnn_dtype_name(x->dtype));
-	y->dtype = x->dtype;
-	y->rank = 0;
-	for (int i = 0; i < x->rank; i++) {
-		if (!(set & 1u << i))
-			y->dims[y->rank++] = x->dims[i];
-		else if (keep)
-			y->dims[y->rank++] = 1;
-	}
+	reduce_shape(x, set, c->node->params.reduce.keepdims, c->out[0]);
+	c->out[0]->dtype = x->dtype;
 	return CNN_OK;
 }
 
@@ -177,16 +179,20 @@ static void reduce_rows(reduce_fn *fn, const struct cnn_tensor *x, unsigned int 
 	}
 }
 
+static bool is_real(enum cnn_dtype t)
+{
+	return t == CNN_FLOAT32 || t == CNN_FLOAT64;
+}
+
 /* What an accumulator holds before the first element. */
 static void reduce_start(enum cnn_op op, enum cnn_dtype t, int64_t *acc, int64_t n)
 {
-	bool real = t == CNN_FLOAT32 || t == CNN_FLOAT64;
 	double first = op == CNN_OP_REDUCE_PROD ? 1 : op == CNN_OP_REDUCE_MAX ? -INFINITY :
 		       op == CNN_OP_REDUCE_MIN ? INFINITY : 0;
 	int64_t whole = op == CNN_OP_REDUCE_PROD ? 1 : op == CNN_OP_REDUCE_MAX ? INT64_MIN :
 			op == CNN_OP_REDUCE_MIN ? INT64_MAX : 0;
 
-	if (real)
+	if (is_real(t))
 		memcpy(&whole, &first, sizeof(whole));
 	for (int64_t i = 0; i < n; i++)
 		memcpy(&acc[i], &whole, sizeof(whole));
@@ -195,7 +201,7 @@ static void reduce_start(enum cnn_op op, enum cnn_dtype t, int64_t *acc, int64_t
 /* Means and roots of the accumulators; per elements went into each. */
 static void reduce_end(enum cnn_op op, enum cnn_dtype t, int64_t *acc, int64_t n, int64_t per)
 {
-	bool real = t == CNN_FLOAT32 || t == CNN_FLOAT64;
+	bool real = is_real(t);
 
 	if (op != CNN_OP_REDUCE_MEAN && op != CNN_OP_REDUCE_L2)
 		return;
@@ -219,7 +225,7 @@ static void reduce_end(enum cnn_op op, enum cnn_dtype t, int64_t *acc, int64_t n
 int cnn_compute_reduce(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0], *y = c->out[0];
-	bool real = x->dtype == CNN_FLOAT32 || x->dtype == CNN_FLOAT64;
+	bool real = is_real(x->dtype);
 	int64_t count = cnn_tensor_count(y), per = 1, *acc;
 	enum cnn_op op = c->node->op;
 	unsigned int set;
@@ -283,21 +289,14 @@ int cnn_infer_arg(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
 	int64_t axis = c->node->params.axis.axis;
-	struct cnn_tensor *y = c->out[0];
 	int ret = cnn_op_axis(c, &axis, x->rank);
 
 	if (ret)
 		return ret;
 	if (!arg_of(x->dtype))
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "type %s", cnn_dtype_name(x->dtype));
-	y->dtype = CNN_INT64;
-	y->rank = 0;
-	for (int i = 0; i < x->rank; i++) {
-		if (i != axis)
-			y->dims[y->rank++] = x->dims[i];
-		else if (c->node->params.axis.keepdims)
-			y->dims[y->rank++] = 1;
-	}
+	reduce_shape(x, 1u << axis, c->node->params.axis.keepdims, c->out[0]);
+	c->out[0]->dtype = CNN_INT64;
 	return CNN_OK;
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Pass: drop Identity and inference Dropout. */
-#include <stdlib.h>
-
 #include "passes.h"
 
 bool cnn_is_nop(const struct cnn_graph *g, const struct cnn_node *n)
@@ -15,26 +13,20 @@ bool cnn_is_nop(const struct cnn_graph *g, const struct cnn_node *n)
 }
 
 /* Readers of a no-op's output read its input instead. */
-int cnn_pass_drop_nops(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
+int cnn_pass_drop_nops(struct cnn_pass *p, int i)
 {
-	int *source = malloc(sizeof(*source) * (g->n_values + 1));
+	struct cnn_node *n = &p->g->nodes[i];
+	const struct cnn_value *v = &p->g->values[n->out[0]];
 
-	(void)what;
-	if (!source)
-		return cnn_rewrite_nomem(err);
-	for (int i = 0; i < g->n_values; i++)
-		source[i] = i;
-	for (int i = 0; i < g->n_nodes; i++) {
-		struct cnn_node *n = &g->nodes[i];
+	if (v->is_output || !cnn_is_nop(p->g, n))
+		return CNN_OK;
+	for (int k = 0; k < v->n_consumers; k++) {
+		struct cnn_node *reader = &p->g->nodes[v->consumers[k]];
 
-		for (int j = 0; j < n->n_in; j++)
-			if (n->in[j] >= 0)
-				n->in[j] = source[n->in[j]];
-		if (!cnn_is_nop(g, n) || g->values[n->out[0]].is_output)
-			continue;
-		source[n->out[0]] = n->in[0];
-		cnn_node_free(n);
+		for (int j = 0; j < reader->n_in; j++)
+			if (reader->in[j] == n->out[0])
+				reader->in[j] = n->in[0];
 	}
-	free(source);
-	return cnn_graph_compact(g, err);
+	cnn_node_free(n);
+	return CNN_OK;
 }

@@ -46,7 +46,7 @@ static bool has_padding(const struct cnn_graph *g, const struct cnn_node *n)
 }
 
 /* Multiplies the weights by scale, and adds what the shift contributes to the bias. */
-static int scale_conv(struct cnn_merge *f, struct cnn_node *n, float scale, float shift)
+static int scale_conv(struct cnn_pass *f, struct cnn_node *n, float scale, float shift)
 {
 	const struct cnn_tensor *t = cnn_node_in(f->g, n, 1);
 	int64_t channels = t->dims[0], taps = cnn_tensor_count(t) / channels;
@@ -68,8 +68,9 @@ static int scale_conv(struct cnn_merge *f, struct cnn_node *n, float scale, floa
 	return ret;
 }
 
-static int fuse_readers(struct cnn_merge *f, struct cnn_node *n)
+int cnn_pass_fold_hard_swish_scale(struct cnn_pass *f, int number)
 {
+	struct cnn_node *n = &f->g->nodes[number];
 	const struct cnn_value *v = &f->g->values[n->out[0]];
 	int readers = v->n_consumers, ret = CNN_OK;
 	bool padded = false;
@@ -89,15 +90,5 @@ static int fuse_readers(struct cnn_merge *f, struct cnn_node *n)
 				 padded ? 0 : s.shift);
 	n->act = (struct cnn_act){ CNN_ACT_AFFINE, 6, padded ? s.shift : 0 };
 	f->g->values[n->out[0]].rewritten = true;
-	return ret;
-}
-
-int cnn_pass_fold_hard_swish_scale(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
-{
-	struct cnn_merge f = { g, what, err };
-	int ret = CNN_OK;
-
-	for (int i = 0; !ret && i < g->n_nodes; i++)
-		ret = fuse_readers(&f, &g->nodes[i]);
 	return ret;
 }

@@ -376,14 +376,13 @@ static int fuse_quantize(struct cnn_graph *g, int i, struct cnn_err *err)
 	return rewrite(g, &q, err) ?: 1;
 }
 
-int cnn_pass_fuse_qdq(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
+int cnn_pass_fuse_qdq(struct cnn_pass *p)
 {
 	int ret = CNN_OK, i = 0;
 
-	(void)what;
-	while (i < g->n_nodes && ret >= 0) {
-		ret = fuse_quantize(g, i, err);
+	while (i < p->g->n_nodes && ret >= 0) {
+		ret = fuse_quantize(p->g, i, p->err);
 		i = ret <= 0 ? i + 1 : i > 4 ? i - 4 : 0; /* at most three nodes were removed */
 	}
-	return ret < 0 ? ret : cnn_graph_prune(g, err);
+	return ret < 0 ? ret : cnn_graph_prune(p->g, p->err);
 }

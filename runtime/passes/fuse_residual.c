@@ -55,21 +55,15 @@ static int take_place(struct cnn_graph *g, struct cnn_node *a, struct cnn_node *
 	return CNN_OK;
 }
 
-int cnn_pass_fuse_residual(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
+int cnn_pass_fuse_residual(struct cnn_pass *p, int i)
 {
-	int ret = CNN_OK;
+	struct cnn_node *b = &p->g->nodes[i], *a[2];
+	int later;
 
-	for (int i = 0; !ret && i < g->n_nodes; i++) {
-		struct cnn_node *b = &g->nodes[i], *a[2];
-		int later;
-
-		if (!b->op_type || !is_addition(g, b))
-			continue;
-		a[0] = fusible_conv(g, b, 0, what);
-		a[1] = fusible_conv(g, b, 1, what);
-		later = !a[0] || (a[1] && a[1] > a[0]);
-		if (a[later])
-			ret = take_place(g, a[later], b, b->in[!later], err);
-	}
-	return ret ?: cnn_graph_compact(g, err);
+	if (!is_addition(p->g, b))
+		return CNN_OK;
+	a[0] = fusible_conv(p->g, b, 0, p->what);
+	a[1] = fusible_conv(p->g, b, 1, p->what);
+	later = !a[0] || (a[1] && a[1] > a[0]);
+	return a[later] ? take_place(p->g, a[later], b, b->in[!later], p->err) : CNN_OK;
 }

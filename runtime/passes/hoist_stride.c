@@ -50,18 +50,9 @@ static int split(struct cnn_graph *g, int i, const struct cnn_window *w, struct 
 	return CNN_OK;
 }
 
-int cnn_pass_hoist_stride(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
+int cnn_pass_hoist_stride(struct cnn_pass *p, int i)
 {
-	int ret = CNN_OK;
+	struct cnn_window w;
 
-	(void)what;
-	for (int i = 0; !ret && i < g->n_nodes; i++) {
-		struct cnn_window w;
-
-		if (!has_stride(g, &g->nodes[i], &w))
-			continue;
-		ret = split(g, i, &w, err);
-		i++;
-	}
-	return ret ?: cnn_graph_link(g, err);
+	return has_stride(p->g, &p->g->nodes[i], &w) ? split(p->g, i, &w, p->err) : CNN_OK;
 }

@@ -190,10 +190,9 @@ static int fold_dequantised(struct inference *inf)
 	return ret || !n ? ret : cnn_graph_compact(g, inf->err);
 }
 
-int cnn_pass_fold_dequantised(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
+int cnn_pass_fold_dequantised(struct cnn_pass *p)
 {
-	(void)what;
-	return with_buffers(g, fold_dequantised, err);
+	return with_buffers(p->g, fold_dequantised, p->err);
 }
 
 int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err)

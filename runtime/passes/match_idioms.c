@@ -208,18 +208,10 @@ static int replace_shortcut(struct cnn_graph *g, struct cnn_node *n, struct cnn_
 	return CNN_OK;
 }
 
-int cnn_pass_match_idioms(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
+int cnn_pass_match_idioms(struct cnn_pass *p, int i)
 {
-	int ret = CNN_OK;
+	struct cnn_node *n = &p->g->nodes[i];
+	struct chain c = { .g = p->g };
 
-	(void)what;
-	for (int i = 0; !ret && i < g->n_nodes; i++) {
-		struct chain c = { .g = g };
-
-		if (match(&c, &g->nodes[i]))
-			ret = replace(&c, &g->nodes[i], err);
-		else
-			ret = replace_shortcut(g, &g->nodes[i], err);
-	}
-	return ret ?: cnn_graph_compact(g, err);
+	return match(&c, n) ? replace(&c, n, p->err) : replace_shortcut(p->g, n, p->err);
 }

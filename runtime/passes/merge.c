@@ -81,7 +81,7 @@ static unsigned int activation(const struct cnn_graph *g, const struct cnn_node 
 }
 
 /* The flags that allow activations of a. Operators that only the CPU runs need CNN_FUSE_IDIOMS. */
-static unsigned int allowed_flags(const struct cnn_merge *f, const struct cnn_node *a)
+static unsigned int allowed_flags(const struct cnn_pass *f, const struct cnn_node *a)
 {
 	const struct cnn_tensor *y = cnn_node_out(f->g, a, 0);
 
@@ -133,7 +133,7 @@ static bool windows_hold_data(const struct cnn_graph *g, const struct cnn_node *
  * Relu and maximum commute. Pooling units have no Relu, so a Relu after a pool moves to the product
  * before the pool, if the pool is its only reader.
  */
-static int fuse_pool_relu(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b)
+static int fuse_pool_relu(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 {
 	const struct cnn_value *v = &f->g->values[a->in[0]];
 	struct cnn_node *p = v->producer >= 0 ? &f->g->nodes[v->producer] : NULL;
@@ -155,7 +155,7 @@ static int fuse_pool_relu(struct cnn_merge *f, struct cnn_node *a, struct cnn_no
 	return ret;
 }
 
-static int fuse_activation(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b)
+static int fuse_activation(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 {
 	bool scaled = a->act.kind == CNN_ACT_AFFINE && a->act.b == 0;
 	unsigned int flags = allowed_flags(f, a);
@@ -172,7 +172,7 @@ static int fuse_activation(struct cnn_merge *f, struct cnn_node *a, struct cnn_n
 }
 
 /* 1 if b was merged into a, 0 if not, or an error. */
-static int fuse_pair(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b)
+static int fuse_pair(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 {
 	int ret = 0;
 
@@ -194,24 +194,14 @@ static int fuse_pair(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b
 	return ret;
 }
 
-static int fuse_node(struct cnn_merge *f, struct cnn_node *a)
+int cnn_pass_merge(struct cnn_pass *f, int i)
 {
-	struct cnn_node *b;
+	struct cnn_node *a = &f->g->nodes[i], *b;
 	int ret = 1;
 
 	while (ret > 0) {
-		b = a->op_type ? cnn_rewrite_only_reader(f->g, a) : NULL;
+		b = cnn_rewrite_only_reader(f->g, a);
 		ret = b ? fuse_pair(f, a, b) : 0;
 	}
 	return ret;
-}
-
-int cnn_pass_merge(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
-{
-	struct cnn_merge f = { g, what, err };
-	int ret = CNN_OK;
-
-	for (int i = 0; !ret && i < g->n_nodes; i++)
-		ret = fuse_node(&f, &g->nodes[i]);
-	return ret ?: cnn_graph_compact(g, err);
 }

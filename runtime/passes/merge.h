@@ -5,12 +5,6 @@
 
 #include "passes.h"
 
-struct cnn_merge {
-	struct cnn_graph *g;
-	unsigned int what;
-	struct cnn_err *err;
-};
-
 /*
  * The constant operand of b, if b is the Add or Mul (op) of it and the output of a, in that shape;
  * else NULL.
@@ -18,12 +12,12 @@ struct cnn_merge {
 const struct cnn_tensor *cnn_merge_operand(const struct cnn_graph *g, const struct cnn_node *a,
 					   const struct cnn_node *b, enum cnn_op op);
 /* Each merges b into the constants of a. 1 if b was merged, 0 if not, or an error. */
-int cnn_merge_bn(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b);
-int cnn_merge_conv_scale(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b);
-int cnn_merge_bias(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b);
+int cnn_merge_bn(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b);
+int cnn_merge_conv_scale(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b);
+int cnn_merge_bias(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b);
 /* Weights of a that may be modified: its own if it is their only reader, else a copy. */
-int cnn_merge_own_weights(struct cnn_merge *f, struct cnn_node *a, float **data);
+int cnn_merge_own_weights(struct cnn_pass *f, struct cnn_node *a, float **data);
 /* A new bias of a that may be modified: a copy of the old one, or n zeros. */
-int cnn_merge_own_bias(struct cnn_merge *f, struct cnn_node *a, int64_t n, float **data);
+int cnn_merge_own_bias(struct cnn_pass *f, struct cnn_node *a, int64_t n, float **data);
 
 #endif

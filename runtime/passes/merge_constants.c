@@ -6,7 +6,7 @@
 
 #include "merge.h"
 
-int cnn_merge_own_weights(struct cnn_merge *f, struct cnn_node *a, float **data)
+int cnn_merge_own_weights(struct cnn_pass *f, struct cnn_node *a, float **data)
 {
 	struct cnn_value *v = &f->g->values[a->in[1]];
 	struct cnn_tensor shape = v->t;
@@ -22,7 +22,7 @@ int cnn_merge_own_weights(struct cnn_merge *f, struct cnn_node *a, float **data)
 	return ret;
 }
 
-int cnn_merge_own_bias(struct cnn_merge *f, struct cnn_node *a, int64_t n, float **data)
+int cnn_merge_own_bias(struct cnn_pass *f, struct cnn_node *a, int64_t n, float **data)
 {
 	const struct cnn_tensor *old = cnn_node_in(f->g, a, 2);
 	const float *from = old ? old->data : NULL;
@@ -44,7 +44,7 @@ static bool conv_is_open(const struct cnn_graph *g, const struct cnn_node *a)
 }
 
 /* Multiplies the weights of output channel c of a by factor. */
-static void scale_channel(const struct cnn_merge *f, const struct cnn_node *a, float *w, int64_t c,
+static void scale_channel(const struct cnn_pass *f, const struct cnn_node *a, float *w, int64_t c,
 			  float factor)
 {
 	const struct cnn_tensor *t = cnn_node_in(f->g, a, 1);
@@ -67,7 +67,7 @@ static void scale_channel(const struct cnn_merge *f, const struct cnn_node *a, f
 }
 
 /* Conv and BatchNormalization: scales each output channel's weights and bias. */
-int cnn_merge_bn(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b)
+int cnn_merge_bn(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 {
 	const struct cnn_tensor *p[5];
 	float *w, *bias, epsilon = b->params.norm.epsilon;
@@ -121,7 +121,7 @@ static bool is_per_channel(const struct cnn_tensor *t, const struct cnn_tensor *
 	return t->rank <= y->rank;
 }
 
-static int fuse_conv_bias(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b)
+static int fuse_conv_bias(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 {
 	const struct cnn_tensor *t = cnn_merge_operand(f->g, a, b, CNN_OP_ADD);
 	const struct cnn_tensor *y = cnn_node_out(f->g, a, 0);
@@ -144,7 +144,7 @@ static int fuse_conv_bias(struct cnn_merge *f, struct cnn_node *a, struct cnn_no
 }
 
 /* Conv and Mul by a constant per channel. */
-int cnn_merge_conv_scale(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b)
+int cnn_merge_conv_scale(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 {
 	const struct cnn_tensor *t = cnn_merge_operand(f->g, a, b, CNN_OP_MUL);
 	const struct cnn_tensor *y = cnn_node_out(f->g, a, 0);
@@ -169,7 +169,7 @@ int cnn_merge_conv_scale(struct cnn_merge *f, struct cnn_node *a, struct cnn_nod
 }
 
 /* Can cores still run product a with t as C? They need constant B, and C as one row. */
-static bool allows_c(const struct cnn_merge *f, const struct cnn_node *a,
+static bool allows_c(const struct cnn_pass *f, const struct cnn_node *a,
 		     const struct cnn_tensor *t)
 {
 	const struct cnn_tensor *y = cnn_node_out(f->g, a, 0);
@@ -182,7 +182,7 @@ static bool allows_c(const struct cnn_merge *f, const struct cnn_node *a,
 }
 
 /* MatMul and Add become Gemm; the addend becomes C of a Gemm without C. */
-static int fuse_gemm_bias(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b)
+static int fuse_gemm_bias(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 {
 	const struct cnn_tensor *t = cnn_merge_operand(f->g, a, b, CNN_OP_ADD);
 	const struct cnn_tensor *x = cnn_node_in(f->g, a, 0), *w = cnn_node_in(f->g, a, 1);
@@ -210,7 +210,7 @@ static int fuse_gemm_bias(struct cnn_merge *f, struct cnn_node *a, struct cnn_no
 	return cnn_rewrite_merge(f->g, a, b, a, f->err);
 }
 
-int cnn_merge_bias(struct cnn_merge *f, struct cnn_node *a, struct cnn_node *b)
+int cnn_merge_bias(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 {
 	if (a->op == CNN_OP_CONV || a->op == CNN_OP_CONV_TRANSPOSE)
 		return fuse_conv_bias(f, a, b);

@@ -3,26 +3,39 @@
 #include "passes.h"
 
 static const struct {
-	const char *name;
 	unsigned int needs;
-	int (*run)(struct cnn_graph *g, unsigned int what, struct cnn_err *err);
+	int (*run)(struct cnn_pass *p);
+	int (*visit)(struct cnn_pass *p, int i);
 } passes[] = {
-#define PASS(name, needs) { #name, needs, cnn_pass_##name },
+#define PASS(name, needs)	{ needs, cnn_pass_##name, NULL },
+#define NODE_PASS(name, needs)	{ needs, NULL, cnn_pass_##name },
 #include "passes.def"
-#undef PASS
 };
+
+static int visit_nodes(struct cnn_pass *p, int (*visit)(struct cnn_pass *p, int i))
+{
+	int ret = CNN_OK;
+
+	for (int i = 0; !ret && i < p->g->n_nodes; i++)
+		if (p->g->nodes[i].op_type)	/* not removed */
+			ret = visit(p, i);
+	return ret ?: cnn_graph_compact(p->g, p->err);
+}
 
 int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 {
+	struct cnn_pass p = { g, what, err };
 	int ret = CNN_OK;
 
 	if (!g->inferred)
 		return cnn_fail(err, CNN_EINVAL, "fuse: the graph's shapes have not been inferred");
 	/* These add nodes, which only pays on a core. */
 	if (what & CNN_FUSE_FOR_CPU)
-		what &= ~(CNN_FUSE_SHUFFLE | CNN_FUSE_STRIDE);
+		p.what &= ~(CNN_FUSE_SHUFFLE | CNN_FUSE_STRIDE);
 	for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]) && !ret; i++)
-		if ((what & passes[i].needs) == passes[i].needs)
-			ret = passes[i].run(g, what, err);
+		if ((p.what & passes[i].needs) == passes[i].needs)
+			ret = passes[i].run ? passes[i].run(&p) : visit_nodes(&p, passes[i].visit);
+	if (!ret)
+		cnn_graph_drop_constants(g);
 	return ret;
 }

@@ -68,14 +68,23 @@ int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
  */
 int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err);
 
+/* What a pass works on: g is inferred, what has all CNN_FUSE_* that are enabled. */
+struct cnn_pass {
+	struct cnn_graph *g;
+	unsigned int what;
+	struct cnn_err *err;
+};
+
 /*
- * The passes, each in a file of its name; g is inferred, what has all CNN_FUSE_* that are enabled.
- * None is for one core: a back end has its own rewriting (legalize of struct cnn_backend_ops).
+ * The passes. None is for one core: a back end has its own rewriting (legalize of struct
+ * cnn_backend_ops). One for nodes may remove nodes and add some behind node i; the graph is linked
+ * afterwards.
  */
-#define PASS(name, needs)	\
-	int cnn_pass_##name(struct cnn_graph *g, unsigned int what, struct cnn_err *err);
+#define PASS(name, needs)	int cnn_pass_##name(struct cnn_pass *p);
+#define NODE_PASS(name, needs)	int cnn_pass_##name(struct cnn_pass *p, int i);
 #include "passes.def"
 #undef PASS
+#undef NODE_PASS
 
 /* Is output 0 of node n always equal to input 0? */
 bool cnn_is_nop(const struct cnn_graph *g, const struct cnn_node *n);

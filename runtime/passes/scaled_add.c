@@ -91,16 +91,10 @@ static int replace(struct cnn_node *n, const struct scaled_add *m, struct cnn_er
 	return CNN_OK;
 }
 
-int cnn_pass_scaled_add(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
+int cnn_pass_scaled_add(struct cnn_pass *p, int i)
 {
-	int ret = CNN_OK;
+	struct cnn_node *n = &p->g->nodes[i];
+	struct scaled_add m;
 
-	(void)what;
-	for (int i = 0; !ret && i < g->n_nodes; i++) {
-		struct scaled_add m;
-
-		if (match(g, &g->nodes[i], &m))
-			ret = replace(&g->nodes[i], &m, err);
-	}
-	return ret ?: cnn_graph_compact(g, err);
+	return match(p->g, n, &m) ? replace(n, &m, p->err) : CNN_OK;
 }

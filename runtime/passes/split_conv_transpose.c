@@ -155,26 +155,19 @@ static int swap(struct cnn_graph *g, struct cnn_node *a, struct cnn_node *b, str
 	return CNN_OK;
 }
 
-int cnn_pass_split_conv_transpose(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
+int cnn_pass_split_conv_transpose(struct cnn_pass *p, int i)
 {
-	int ret = CNN_OK;
+	int64_t block = block_of(p->g, &p->g->nodes[i]);
 
-	(void)what;
-	for (int i = 0; !ret && i < g->n_nodes; i++) {
-		int64_t block = block_of(g, &g->nodes[i]);
+	return block ? split(p->g, i, block, p->err) : CNN_OK;
+}
 
-		if (block)
-			ret = split(g, i, block, err);
-	}
-	if (!ret)
-		ret = cnn_graph_link(g, err);
-	for (int i = 0; !ret && i < g->n_nodes; i++) {
-		struct cnn_node *a = &g->nodes[i], *b;
+int cnn_pass_move_depth_to_space(struct cnn_pass *p, int i)
+{
+	struct cnn_node *a = &p->g->nodes[i];
+	struct cnn_node *b = is_shuffle(a) ? cnn_rewrite_only_reader(p->g, a) : NULL;
 
-		b = is_shuffle(a) ? cnn_rewrite_only_reader(g, a) : NULL;
-		if (!b || !is_pointwise(g, b))
-			continue;
-		ret = swap(g, a, b, err) ?: cnn_graph_link(g, err);
-	}
-	return ret;
+	if (!b || !is_pointwise(p->g, b))
+		return CNN_OK;
+	return swap(p->g, a, b, p->err) ?: cnn_graph_link(p->g, p->err);
 }
