@@ -9,7 +9,7 @@ known=(
 	# Tests of the shell in the model: their programs are written with one core's encoders, and
 	# each knows its cycles, accesses and faults.
 	tests/unit/meson.build
-	tests/unit/model_fixture.h
+	tests/lib/model_fixture.h
 	tests/unit/model_mmu.c
 	tests/unit/model_queue.c
 	tests/unit/model_timing.c
