@@ -19,3 +19,8 @@ const struct core_programs *core_programs(const char *name)
 			return all[i];
 	return NULL;
 }
+
+const struct core_programs *core_programs_at(size_t index)
+{
+	return index < sizeof(all) / sizeof(all[0]) ? all[index] : NULL;
+}

@@ -4,6 +4,7 @@
 #define MODEL_ASM_H
 
 #include <assert.h>
+#include <stddef.h>
 
 #include "cnnacc_ccp.h"
 #include "cnnacc_hw.h"
