@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* Shared by the tests of the shell: a device, a context, some programs. */
+/* Shared by the tests of the shell: a device with any core, a context, the core's programs. */
 #ifndef MODEL_FIXTURE_H
 #define MODEL_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 
-#include <cmocka.h>
-
-#include "model_asm.h"
 #include "model_host.h"
+#include "on_cores.h"
 
 #define DATA_VA		0x00400000u
 #define PAGE		CNNACC_PAGE_SIZE
@@ -26,6 +20,7 @@ struct fixture {
 	struct model_host *h;
 	struct mh_space space;
 	uint8_t *data;
+	uint32_t code[CORE_PROGRAM_MAX / 4];
 };
 
 static inline struct fixture make(const char *cores)
@@ -44,7 +39,7 @@ static inline int setup(void **state)
 {
 	static struct fixture f;
 
-	f = make(NULL);
+	f = make(programs->name);
 	*state = &f;
 	return 0;
 }
@@ -52,8 +47,10 @@ static inline int setup(void **state)
 static inline int setup_two(void **state)
 {
 	static struct fixture f;
+	char cores[128];
 
-	f = make("ccp+ccp:data-bank=65536");
+	snprintf(cores, sizeof(cores), "%s+%s", programs->name, programs->small);
+	f = make(cores);
 	*state = &f;
 	return 0;
 }
@@ -66,15 +63,26 @@ static inline int teardown(void **state)
 	return 0;
 }
 
-static const uint32_t nop[] = { CNNACC_CCP_INSN_NOP };
-/* Never ends. */
-static const uint32_t loop[] = {
-	CNNACC_CCP_INSN_LDI(0, 1), CNNACC_CCP_INSN_BNZ(0, 1),
-};
-
-static inline struct cnnacc_packet packet_of(struct fixture *f, const uint32_t *program, size_t words)
+/* A packet for the @bytes of f->code. */
+static inline struct cnnacc_packet packet_of(struct fixture *f, uint32_t bytes)
 {
-	return mh_packet(f->h, &f->space, program, words);
+	return mh_packet(f->h, &f->space, f->code, bytes / 4);
+}
+
+static inline struct cnnacc_packet nop_packet(struct fixture *f)
+{
+	return packet_of(f, programs->nop(f->code));
+}
+
+static inline struct cnnacc_packet endless_packet(struct fixture *f)
+{
+	return packet_of(f, programs->endless(f->code));
+}
+
+/* Runs the @bytes of f->code on core 0. */
+static inline struct cnnacc_completion exec_code(struct fixture *f, uint32_t bytes)
+{
+	return mh_exec(f->h, &f->space, f->code, bytes / 4, NULL);
 }
 
 static inline struct cnnacc_completion take(struct fixture *f, unsigned int core)
@@ -110,6 +118,19 @@ static inline void run_between(struct fixture *f, unsigned int core)
 	f->h->running = true;
 	cm_device_run(f->h->dev, core, 10000);
 	f->h->running = false;
+}
+
+/* The discovery table's entry of a core. */
+static inline struct cnnacc_core_entry entry_of(struct model_host *h, unsigned int index)
+{
+	struct cnnacc_core_entry entry;
+	uint32_t word[CNNACC_CORE_ENTRY_SIZE / 4];
+
+	for (unsigned int i = 0; i < ELEMENTS(word); i++)
+		word[i] = mh_read(h, mh_read(h, CNNACC_REG_CORE_TABLE) + index * sizeof(entry) +
+				  i * 4);
+	memcpy(&entry, word, sizeof(entry));
+	return entry;
 }
 
 #define T(name)		cmocka_unit_test_setup_teardown(name, setup, teardown)

@@ -6,18 +6,7 @@
 
 # Known mentions, as patterns of paths.  The list only shrinks: an entry without a mention fails.
 known=(
-	# Tests of the shell in the model: their programs are written with one core's encoders, and
-	# each knows its cycles, accesses and faults.
-	tests/unit/meson.build
-	tests/lib/model_fixture.h
-	tests/unit/model_mmu.c
-	tests/unit/model_queue.c
-	tests/unit/model_timing.c
-	# Every core side by side, with random or long programs of each.
-	tests/unit/model_fuzz.c
-	tests/unit/model_threads.c
-	# What the discovery table, the windows and the configuration say of each core.
-	tests/unit/model_registers.c
+	# What the configuration says of each core.
 	tests/unit/rt/rt_desc.c
 	# How a core is chosen by name and index, and what is said of it and of its programs.
 	tests/tools/report.t

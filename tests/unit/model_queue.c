@@ -81,7 +81,7 @@ static void test_doorbells(void **state)
 static void test_one_job(void **state)
 {
 	struct fixture *f = *state;
-	struct cnnacc_packet p = packet_of(f, nop, 1);
+	struct cnnacc_packet p = nop_packet(f);
 	struct cnnacc_completion done;
 	uint64_t before = f->h->now;
 
@@ -95,7 +95,7 @@ static void test_one_job(void **state)
 	assert_int_equal(done.ctx_id, 7);
 	assert_int_equal(done.status_class, CNNACC_STATUS_OK);
 	assert_int_equal(done.status_code, CNNACC_CODE_NONE);
-	assert_int_equal(done.cycles, 18);
+	assert_int_equal(done.cycles, programs->nop_stats.cycles);
 	assert_true(before < done.start_ns && done.start_ns < done.end_ns);
 	assert_int_equal(done.fault_va, 0);
 	assert_int_equal(done.access, 0);
@@ -114,7 +114,7 @@ static void test_one_job(void **state)
 static void test_rings_wrap(void **state)
 {
 	struct fixture *f = *state;
-	struct cnnacc_packet p = packet_of(f, nop, 1);
+	struct cnnacc_packet p = nop_packet(f);
 
 	for (unsigned int i = 1; i <= 5 * MH_RING_SIZE; i += 3) {
 		for (unsigned int j = 0; j < 3; j++) {
@@ -134,7 +134,7 @@ static void test_rings_wrap(void **state)
 static void test_full_completion_ring(void **state)
 {
 	struct fixture *f = *state;
-	struct cnnacc_packet p = packet_of(f, nop, 1);
+	struct cnnacc_packet p = nop_packet(f);
 	struct cnnacc_completion done;
 
 	mh_queue_init(f->h, 0, 8, 2);
@@ -163,13 +163,13 @@ static void test_bad_packets(void **state)
 	struct cnnacc_completion done;
 
 	for (size_t i = 0; i < ELEMENTS(p); i++)
-		p[i] = packet_of(f, nop, 1);
+		p[i] = nop_packet(f);
 	p[0].flags = 8;
 	p[1].ctx_id = 0x10000;
 	p[2].root = 1ull << 40;
 	p[3].cycle_limit = 0;
 	p[4].program_va |= 32;
-	p[5].program_len = CNNACC_CCP_ICACHE_DEFAULT + 4;
+	p[5].program_len = entry_of(f->h, 0).program_max + 4;
 	p[6].stats_va |= 4;
 	p[7].reserved[4] = 1;
 	for (uint32_t i = 0; i < ELEMENTS(p); i++) {
@@ -193,7 +193,7 @@ static void test_bad_packets(void **state)
 static void test_more_bad_packets(void **state)
 {
 	struct fixture *f = *state;
-	struct cnnacc_packet ok = packet_of(f, nop, 1), p;
+	struct cnnacc_packet ok = nop_packet(f), p;
 	const uint32_t lens[] = { 0, 2, 0xfffffffc };
 	const uint64_t limits[] = { (1 << 28) + 1, ~0ull };
 
@@ -230,7 +230,7 @@ static void test_more_bad_packets(void **state)
 static void test_halt(void **state)
 {
 	struct fixture *f = *state;
-	struct cnnacc_packet p = packet_of(f, nop, 1), bad = p;
+	struct cnnacc_packet p = nop_packet(f), bad = p;
 	struct cnnacc_completion done;
 
 	bad.flags = 0x80;
@@ -255,7 +255,7 @@ static void test_halt(void **state)
 static void test_completion_unwritable(void **state)
 {
 	struct fixture *f = *state;
-	struct cnnacc_packet p = packet_of(f, nop, 1);
+	struct cnnacc_packet p = nop_packet(f);
 
 	f->h->hole = f->h->ring[0].records;
 	f->h->hole_size = 64;
@@ -270,7 +270,7 @@ static void test_completion_unwritable(void **state)
 static void test_disable(void **state)
 {
 	struct fixture *f = *state;
-	struct cnnacc_packet p = packet_of(f, loop, 2);
+	struct cnnacc_packet p = endless_packet(f);
 	struct cnnacc_completion done;
 
 	p.cycle_limit = 1 << 20;
@@ -287,7 +287,7 @@ static void test_disable(void **state)
 	mh_work(f->h, 0);
 	assert_int_equal(take(f, 0).status_class, CNNACC_STATUS_TIME_LIMIT);
 	mh_core_reset(f->h, 0);
-	p = packet_of(f, nop, 1);
+	p = nop_packet(f);
 	mh_submit(f->h, 0, &p);
 	mh_submit(f->h, 0, &p);
 	assert_true(cm_device_begin(f->h->dev, 0));
@@ -305,7 +305,7 @@ static void test_disable(void **state)
 static void test_time_limit(void **state)
 {
 	struct fixture *f = *state;
-	struct cnnacc_packet p = packet_of(f, loop, 2);
+	struct cnnacc_packet p = endless_packet(f);
 	struct cnnacc_completion done;
 	uint32_t progress;
 
@@ -320,14 +320,14 @@ static void test_time_limit(void **state)
 	done = take(f, 0);
 	assert_int_equal(done.status_class, CNNACC_STATUS_TIME_LIMIT);
 	assert_int_equal(done.status_code, CNNACC_CODE_TIME_LIMIT);
-	assert_int_equal(done.pc, 1);
+	assert_int_equal(done.pc, programs->endless_pc);
 	assert_in_range(done.cycles, 100001, 100002);
 }
 
 static void test_abort(void **state)
 {
 	struct fixture *f = *state;
-	struct cnnacc_packet p = packet_of(f, loop, 2);
+	struct cnnacc_packet p = endless_packet(f);
 	struct cnnacc_completion done;
 
 	mh_qwrite(f->h, 0, CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE | CNNACC_QCTRL_ABORT);
@@ -340,7 +340,7 @@ static void test_abort(void **state)
 	done = take(f, 0);
 	assert_int_equal(done.status_class, CNNACC_STATUS_ABORTED);
 	assert_int_equal(done.status_code, CNNACC_CODE_ABORT);
-	assert_int_equal(done.pc, 1);
+	assert_int_equal(done.pc, programs->endless_pc);
 	assert_true(done.cycles > 0);
 	assert_int_equal(qreg(f, CNNACC_QREG_STATE), CNNACC_QSTATE_HALTED);
 }
@@ -349,7 +349,7 @@ static void test_abort(void **state)
 static void test_late_abort(void **state)
 {
 	struct fixture *f = *state;
-	struct cnnacc_packet p = packet_of(f, nop, 1);
+	struct cnnacc_packet p = nop_packet(f);
 
 	mh_submit(f->h, 0, &p);
 	mh_submit(f->h, 0, &p);
@@ -365,7 +365,7 @@ static void test_late_abort(void **state)
 static void test_core_reset_in_run(void **state)
 {
 	struct fixture *f = *state;
-	struct cnnacc_packet p = packet_of(f, loop, 2);
+	struct cnnacc_packet p = endless_packet(f);
 
 	mh_submit(f->h, 0, &p);
 	mh_submit(f->h, 1, &p);
@@ -392,7 +392,7 @@ static void test_core_reset_in_run(void **state)
 static void test_core_reset_scope(void **state)
 {
 	struct fixture *f = *state;
-	struct cnnacc_packet p = packet_of(f, nop, 1);
+	struct cnnacc_packet p = nop_packet(f);
 
 	for (unsigned int i = 0; i < 2; i++) {
 		mh_submit(f->h, i, &p);
@@ -401,7 +401,7 @@ static void test_core_reset_scope(void **state)
 	mh_write(f->h, CNNACC_REG_IRQ_RAISE, 0x303);
 	mh_qwrite(f->h, 0, CNNACC_QREG_RESET, 1);
 	assert_int_equal(mh_read(f->h, CNNACC_REG_IRQ_STATUS), 0x202);
-	assert_int_equal(mh_qread(f->h, 0, CNNACC_QREG_STATS), 18);
+	assert_int_equal(mh_qread(f->h, 0, CNNACC_QREG_STATS), programs->nop_stats.cycles);
 	assert_int_equal(mh_qread(f->h, 0, CNNACC_QREG_CONTEXT), CNNACC_NO_CONTEXT);
 	assert_int_equal(mh_qread(f->h, 1, CNNACC_QREG_CONTEXT), 7);
 	assert_int_equal(mh_qread(f->h, 1, CNNACC_QREG_RING_HEAD), 1);
@@ -411,7 +411,7 @@ static void test_core_reset_scope(void **state)
 static void test_device_reset_in_run(void **state)
 {
 	struct fixture *f = *state;
-	struct cnnacc_packet p = packet_of(f, loop, 2);
+	struct cnnacc_packet p = endless_packet(f);
 
 	mh_submit(f->h, 0, &p);
 	mh_submit(f->h, 1, &p);
@@ -432,17 +432,18 @@ static void test_device_reset_in_run(void **state)
 static void test_counters(void **state)
 {
 	struct fixture *f = *state;
+	const struct cnnacc_stats *one = &programs->nop_stats;
 	const struct { size_t offset; uint64_t value; } expected[] = {
-		{ offsetof(struct cnnacc_stats, cycles), 3 * 18 },
-		{ offsetof(struct cnnacc_stats, dma_cycles), 3 * 17 },
-		{ offsetof(struct cnnacc_stats, mem_read_bytes), 3 * 64 },
-		{ offsetof(struct cnnacc_stats, instructions), 3 },
-		{ offsetof(struct cnnacc_stats, jobs), 3 },
+		{ offsetof(struct cnnacc_stats, cycles), 3 * one->cycles },
+		{ offsetof(struct cnnacc_stats, dma_cycles), 3 * one->dma_cycles },
+		{ offsetof(struct cnnacc_stats, mem_read_bytes), 3 * one->mem_read_bytes },
+		{ offsetof(struct cnnacc_stats, instructions), 3 * one->instructions },
+		{ offsetof(struct cnnacc_stats, jobs), 3 * one->jobs },
 		{ offsetof(struct cnnacc_stats, scrub_cycles), 0 },
 	};
 
 	for (unsigned int i = 0; i < 3; i++)
-		mh_exec(f->h, &f->space, nop, 1, NULL);
+		exec_code(f, programs->nop(f->code));
 	mh_core_reset(f->h, 0);
 	for (size_t i = 0; i < ELEMENTS(expected); i++) {
 		uint32_t reg = CNNACC_QREG_STATS + (uint32_t)expected[i].offset;
@@ -475,5 +476,5 @@ int main(void)
 		T(test_counters),
 	};
 
-	return cmocka_run_group_tests_name("model_queue", tests, NULL, NULL);
+	return RUN_ON_CORES("model_queue", tests);
 }

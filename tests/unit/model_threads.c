@@ -8,34 +8,34 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "hwpe_code.h"
-#include "model_asm.h"
 #include "cnnacc_model.h"
+#include "core_programs.h"
 
-enum { CCP, HWPE, CORES };
 #define RAM_SIZE	(1u << 20)
 #define PAGE		CNNACC_PAGE_SIZE
 #define RING		64
 #define JOBS		50	/* of each core, to their end */
-/* Bus addresses: what the cores share, then four pages per core. */
+/* Bus addresses: the page table, a page of code and two of rings per core, the data. */
 #define ROOT		0u
 #define TABLE		PAGE
 #define CODE(core)	((2 + (core)) * PAGE)
-#define RINGS		(4 * PAGE)
+#define RINGS		CODE(CM_MAX_CORES)
 #define PACKETS(core)	(RINGS + (core) * 2 * PAGE)
 #define RECORDS(core)	(PACKETS(core) + PAGE)
-#define DATA		(RINGS + 2 * CORES * PAGE)
-#define OUT		(DATA + 16 * PAGE)
+#define DATA		PACKETS(CM_MAX_CORES)
+#define OUT(core)	(DATA + (1 + (core)) * PAGE)
 
 struct machine {
 	struct cm_device *dev;
 	uint8_t *ram;
+	unsigned int cores;	/* one of each kind */
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	uint64_t now;
@@ -149,46 +149,6 @@ static void put32(struct machine *m, uint32_t addr, uint32_t value)
 	memcpy(m->ram + addr, &value, sizeof(value));
 }
 
-static uint32_t write_ccp(struct machine *m)
-{
-	static const uint32_t conv0[8] = {
-		3 | 1 << 8 | 3 << 16, 18 | 16 << 16, 4 | 16 << 16, 3 << 16, 0, 16 | 3 << 8,
-	};
-	static const uint32_t conv1[8] = { 0, 0, 0, 400 };
-	struct masm a = { .n = 0 };
-
-	ma_dma(&a, 0, DATA, 8, 0, CNNACC_CCP_TGT_READ_BANK);
-	ma_dma(&a, 0, DATA, 8, 0, CNNACC_CCP_TGT_WEIGHT0);
-	ma_cfg(&a, CNNACC_CCP_CONV, 1, conv1);
-	ma_cfg(&a, CNNACC_CCP_CONV, 0, conv0);
-	ma_exec(&a, CNNACC_CCP_CONV);
-	ma_end(&a);
-	memcpy(m->ram + CODE(CCP), a.word, a.n * 4);
-	return (uint32_t)a.n * 4;
-}
-
-/* A convolution 3 x 3 of two groups, the end of each of its rounds an event. */
-static uint32_t write_hwpe(struct machine *m)
-{
-	struct sasm a = { .n = 0 };
-
-	sa_load(&a, CNNACC_HWPE_FMAP0, DATA, 0, 4096);
-	sa_load(&a, CNNACC_HWPE_FMAP1, DATA, 0, 4096);
-	sa_load(&a, CNNACC_HWPE_KERNEL, DATA, 0, 4096);
-	for (unsigned int i = 0; i < CNNACC_HWPE_ACCS; i += 2)
-		sa_bases(&a, i, 16 * i, CNNACC_HWPE_SRAM2 + 16 * i);
-	sa_cfg(&a, 512 << 16 | 2, 3 | CNNACC_HWPE_INT8 << CNNACC_HWPE_CFG_TYPE_SHIFT |
-	       2 << CNNACC_HWPE_CFG_K_SHIFT);
-	sa_mac(&a, 4 << 16 | 4, 512 << 16 | 16);
-	a.c[a.n - 1].op |= CNNACC_SEQ_EVENTS;
-	SA(&a, CNNACC_SEQ_LOOP, 2, 32, CNNACC_SEQ_STEP(1, 0, 0), 512);
-	sa_wait(&a, ROUND);
-	sa_drain(&a, CNNACC_SEQ_RESUME, OUT);
-	sa_end(&a);
-	memcpy(m->ram + CODE(HWPE), a.c, a.n * sizeof(a.c[0]));
-	return (uint32_t)(a.n * sizeof(a.c[0]));
-}
-
 static void write_packets(struct machine *m, unsigned int core, uint32_t length)
 {
 	for (unsigned int i = 0; i < RING; i++) {
@@ -208,8 +168,13 @@ static void write_programs(struct machine *m)
 	put32(m, ROOT, CNNACC_PTE_ADDR(TABLE) | CNNACC_PTE_VALID);
 	for (uint32_t page = 0; page < RAM_SIZE / PAGE; page++)
 		put32(m, TABLE + 4 * page, CNNACC_PTE_ADDR(page * PAGE) | CNNACC_PTE_FLAGS);
-	write_packets(m, CCP, write_ccp(m));
-	write_packets(m, HWPE, write_hwpe(m));
+	for (unsigned int i = 0; i < m->cores; i++) {
+		uint32_t code[CORE_PROGRAM_LONG / 4];
+		uint32_t size = core_programs_at(i)->compute(code, DATA, OUT(i));
+
+		memcpy(m->ram + CODE(i), code, size);
+		write_packets(m, i, size);
+	}
 }
 
 static void reg_write(struct machine *m, unsigned int core, uint32_t reg, uint32_t value)
@@ -275,6 +240,28 @@ static void submit_one(struct machine *m, unsigned int core)
 #define counter(m, core, field) \
 	reg_read(m, core, CNNACC_QREG_STATS + offsetof(struct cnnacc_stats, field))
 
+static bool all_have_jobs(struct machine *m, uint32_t jobs_wanted)
+{
+	for (unsigned int i = 0; i < m->cores; i++)
+		if (counter(m, i, jobs) < jobs_wanted)
+			return false;
+	return true;
+}
+
+/* A property cores with every core that has programs. */
+static void configure(struct machine *m, struct cm_config *config)
+{
+	char err[CM_ERR_LEN], cores[256] = "";
+	const struct core_programs *p;
+	size_t n = 0;
+
+	for (; (p = core_programs_at(m->cores)); m->cores++)
+		n += (size_t)snprintf(cores + n, sizeof(cores) - n, "%s%s", n ? "+" : "", p->name);
+	assert_true(n < sizeof(cores) && m->cores <= CM_MAX_CORES);
+	assert_int_equal(cm_config_set(config, "cores", cores, err), 0);
+	assert_int_equal(cm_config_set(config, "threads", "3", err), 0);
+}
+
 static void test_threads(void **state)
 {
 	struct cm_config config = { 0 };
@@ -282,17 +269,15 @@ static void test_threads(void **state)
 	struct machine m = {
 		.lock = PTHREAD_MUTEX_INITIALIZER, .wake = PTHREAD_COND_INITIALIZER,
 	};
-	struct worker worker[CORES];
+	struct worker worker[CM_MAX_CORES];
 
 	(void)state;
-	assert_int_equal(cm_config_set(&config, "cores",
-					"ccp+hwpe:fmap=8192:kernel=32768:program=4096", err), 0);
-	assert_int_equal(cm_config_set(&config, "threads", "3", err), 0);
+	configure(&m, &config);
 	m.ram = calloc(1, RAM_SIZE);
 	m.dev = cm_device_create(&config, &ops, &m, err);
 	assert_non_null(m.dev);
 	write_programs(&m);
-	for (unsigned int i = 0; i < CORES; i++) {
+	for (unsigned int i = 0; i < m.cores; i++) {
 		worker[i] = (struct worker){ .m = &m, .core = i };
 		pthread_create(&worker[i].thread, NULL, work, &worker[i]);
 		start_queue(&m, i);
@@ -300,26 +285,27 @@ static void test_threads(void **state)
 	pthread_mutex_lock(&m.lock);
 	cm_device_write(m.dev, CNNACC_REG_IRQ_ENABLE, 0xffffffff);
 	pthread_mutex_unlock(&m.lock);
-	for (unsigned int i = 1; counter(&m, CCP, jobs) < JOBS || counter(&m, HWPE, jobs) < JOBS; i++) {
-		for (unsigned int core = 0; core < CORES; core++) {
+	for (unsigned int i = 1; !all_have_jobs(&m, JOBS); i++) {
+		for (unsigned int core = 0; core < m.cores; core++) {
 			submit_one(&m, core);
 			disturb(&m, core, i);
 		}
 		usleep(100);
 	}
-	for (unsigned int i = 0; i < CORES; i++)
+	for (unsigned int i = 0; i < m.cores; i++)
 		while (reg_read(&m, i, CNNACC_QREG_STATE) == CNNACC_QSTATE_RUNNING)
 			reg_write(&m, i, CNNACC_QREG_EVENT_ACK, 1);
 	pthread_mutex_lock(&m.lock);
 	m.quit = true;
 	pthread_cond_broadcast(&m.wake);
 	pthread_mutex_unlock(&m.lock);
-	for (unsigned int i = 0; i < CORES; i++)
+	for (unsigned int i = 0; i < m.cores; i++)
 		pthread_join(worker[i].thread, NULL);
 	assert_true(m.messages > 0);
-	for (unsigned int i = 0; i < CORES; i++)
+	for (unsigned int i = 0; i < m.cores; i++) {
 		assert_true(counter(&m, i, mac_useful) > 0);
-	assert_true(counter(&m, HWPE, events) > 0);
+		assert_true(!core_programs_at(i)->compute_events || counter(&m, i, events) > 0);
+	}
 	cm_device_destroy(m.dev);
 	free(m.ram);
 }
