@@ -39,6 +39,7 @@ struct core_programs {
 	uint16_t dma_code;		/* status code of a load or store that cannot be done */
 	uint32_t dma_pc;		/* and where it is in the programs load and store */
 	uint16_t illegal_code;		/* status code of an illegal instruction */
+	const char *illegal_name;	/* and its name */
 	uint32_t endless_pc;		/* where the program endless stays */
 	uint64_t copy_instructions;	/* that the statistics of the program copy count */
 	struct core_times copy_times;	/* of the program copy with CORE_TIMED_LINES */

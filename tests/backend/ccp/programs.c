@@ -187,7 +187,7 @@ const struct core_programs ccp_programs = {
 	.small = "ccp:data-bank=8192:weight-bank=2048:lob=4:icache=512",
 	.tiny = "ccp:data-bank=4096:weight-bank=1024:lob=1:icache=256",
 	.dma_code = CNNACC_CCP_E_DMA, .dma_pc = 3,
-	.illegal_code = CNNACC_CCP_E_ILLEGAL,
+	.illegal_code = CNNACC_CCP_E_ILLEGAL, .illegal_name = "E_ILLEGAL",
 	.endless_pc = 1,
 	.copy_instructions = 9,
 	.copy_times = { FETCHED, LOADED, STORED, STORED },

@@ -236,7 +236,7 @@ const struct core_programs hwpe_programs = {
 	.small = "hwpe:fmap=4096:kernel=4096:program=1024",
 	.tiny = "hwpe:fmap=4096:kernel=4096:program=256",
 	.dma_code = CNNACC_SEQ_E_DMA, .dma_pc = 0,
-	.illegal_code = CNNACC_SEQ_E_COMMAND,
+	.illegal_code = CNNACC_SEQ_E_COMMAND, .illegal_name = "E_COMMAND",
 	.endless_pc = 1,
 	.copy_instructions = 3,
 	.copy_times = { FETCHED, LOADED, STORED, STORED + 1 },

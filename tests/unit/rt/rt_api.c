@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Devices, models, programs, buffers: what works and what is refused, with which words. */
-#include <cnnacc_ccp.h>
-
-#include "rt.h"
+#include "rt_programs.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -47,26 +45,25 @@ static void test_open_errors(void **state)
 	assert_int_equal(cnnrt_device_open("/", 0, &dev, NULL), CNNRT_ENODEV);
 }
 
-static void test_device(void **state)
+/* The parameters of a core are those of its entry in the discovery table. */
+static void check_params(struct cnnrt_device *dev, const struct cnnrt_core_info *core,
+			 uint32_t index)
 {
-	struct cnnrt_device_info info = { .struct_size = sizeof(info) };
-	struct cnnrt_core_info core = { .struct_size = sizeof(core) };
-	struct cnnrt_device *dev;
+	const size_t params = offsetof(struct cnnacc_core_entry, param);
+	uint32_t table, value;
+
+	OK(cnnrt_device_reg_read(dev, CNNACC_REG_CORE_TABLE, &table, &rt_err));
+	table += index * CNNACC_CORE_ENTRY_SIZE;
+	for (uint32_t i = 0; i < sizeof(core->param) / sizeof(core->param[0]); i++) {
+		OK(cnnrt_device_reg_read(dev, table + (uint32_t)params + 4 * i, &value, &rt_err));
+		assert_int_equal(core->param[i], value);
+	}
+}
+
+static void check_registers(struct cnnrt_device *dev)
+{
 	uint32_t value;
 
-	(void)state;
-	OK(cnnrt_device_open("sim:cores=ccp:lob=64+ccp,clock-hz=50000000", 0, &dev, &rt_err));
-	OK(cnnrt_device_info(dev, &info, &rt_err));
-	assert_int_equal(info.core_count, 2);
-	assert_int_equal(info.clock_hz, 50000000);
-	assert_string_equal(info.driver, "in-process");
-	OK(cnnrt_device_core(dev, 0, &core, &rt_err));
-	assert_string_equal(core.name, "ccp");
-	assert_int_equal(core.param[CNNACC_CCP_PARAM_LOB], 64);
-	OK(cnnrt_device_core(dev, 1, &core, &rt_err));
-	assert_int_equal(core.param[CNNACC_CCP_PARAM_LOB], CNNACC_CCP_LOB_DEFAULT);
-	FAILS(CNNRT_EINVAL, "cores 0..1", cnnrt_device_core(dev, 2, &core, &rt_err));
-	assert_int_equal(cnnrt_device_fd(dev), -1);
 	OK(cnnrt_device_reg_read(dev, CNNACC_REG_MAGIC, &value, &rt_err));
 	assert_int_equal(value, CNNACC_MAGIC);
 	OK(cnnrt_device_reg_write(dev, CNNACC_REG_SCRATCH, 0x12345678, &rt_err));
@@ -74,36 +71,80 @@ static void test_device(void **state)
 	assert_int_equal(value, 0x12345678);
 	FAILS(CNNRT_EINVAL, "0x2", cnnrt_device_reg_read(dev, 2, &value, &rt_err));
 	FAILS(CNNRT_EINVAL, "0x10000", cnnrt_device_reg_write(dev, CNNACC_REGS_SIZE, 0, &rt_err));
+}
+
+static void test_device(void **state)
+{
+	struct cnnrt_device_info info = { .struct_size = sizeof(info) };
+	struct cnnrt_core_info core = { .struct_size = sizeof(core) };
+	struct cnnrt_core_info small = { .struct_size = sizeof(small) };
+	const struct core_programs *p = core_programs_at(0);
+	struct cnnrt_device *dev;
+	char device[256];
+
+	(void)state;
+	snprintf(device, sizeof(device), "sim:cores=%s+%s,clock-hz=50000000", p->small, p->name);
+	OK(cnnrt_device_open(device, 0, &dev, &rt_err));
+	OK(cnnrt_device_info(dev, &info, &rt_err));
+	assert_int_equal(info.core_count, 2);
+	assert_int_equal(info.clock_hz, 50000000);
+	assert_string_equal(info.driver, "in-process");
+	OK(cnnrt_device_core(dev, 0, &small, &rt_err));
+	assert_string_equal(small.name, p->name);
+	check_params(dev, &small, 0);
+	OK(cnnrt_device_core(dev, 1, &core, &rt_err));
+	check_params(dev, &core, 1);
+	assert_memory_not_equal(core.param, small.param, sizeof(core.param));
+	FAILS(CNNRT_EINVAL, "cores 0..1", cnnrt_device_core(dev, 2, &core, &rt_err));
+	assert_int_equal(cnnrt_device_fd(dev), -1);
+	check_registers(dev);
 	cnnrt_device_close(dev);
 }
 
+/* The name of kind @kind of core, if it is not negative, then @rest. */
+struct core_name {
+	int kind;
+	const char *rest;
+	uint32_t cores;		/* that it stands for; 0: none */
+};
+
+static const struct core_name core_names[] = {
+	{ 0, "", 5 }, { 1, "", 2 }, { 0, ".0", 1 }, { 0, ".2", 4 }, { 1, ".1", 2 },
+	{ -1, "0", 1 }, { -1, "2", 4 }, { -1, "", 0 }, { -1, ".", 0 }, { -1, "npu", 0 },
+	{ 0, ".", 0 }, { 0, ".1", 0 }, { 0, ".3", 0 }, { 1, ".0", 0 }, { 0, ".00", 0 },
+	{ 0, ".0.0", 0 }, { -1, "3", 0 }, { -1, "-1", 0 }, { -1, "0x0", 0 }, { -1, "00", 0 },
+	{ -1, ".0", 0 }, { 0, " 0", 0 }, { -1, "1 ", 0 }, { 0, "x", 0 },
+};
+
+/* Of a device that has the first, the second and the first kind. */
 static void test_find_cores(void **state)
 {
-	static const struct {
-		const char *name;
-		uint32_t cores;
-	} good[] = {
-		{ "ccp", 5 }, { "hwpe", 2 }, { "ccp.0", 1 }, { "ccp.2", 4 }, { "hwpe.1", 2 },
-		{ "0", 1 }, { "2", 4 },
-	};
-	static const char *const bad[] = {
-		"", ".", "gcu", "cc", "ccp.", "ccp.1", "ccp.3", "hwpe.0", "ccp.00", "ccp.0.0", "3",
-		"-1", "0x0", "00", ".0", "ccp 0", "1 ",
-	};
+	const char *first = core_programs_at(0)->name, *second = core_programs_at(1)->name;
+	char text[64], has[64];
 	struct cnnrt_device *dev;
 	uint32_t cores;
 
 	(void)state;
-	OK(cnnrt_device_open("sim:cores=ccp+hwpe+ccp", 0, &dev, &rt_err));
-	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		OK(cnnrt_device_find_cores(dev, good[i].name, &cores, &rt_err));
-		assert_int_equal(cores, good[i].cores);
+	snprintf(text, sizeof(text), "sim:cores=%s+%s+%s", first, second, first);
+	snprintf(has, sizeof(has), "it has %s.0, %s.1, %s.2", first, second, first);
+	OK(cnnrt_device_open(text, 0, &dev, &rt_err));
+	for (size_t i = 0; i < sizeof(core_names) / sizeof(core_names[0]); i++) {
+		const struct core_name *n = &core_names[i];
+
+		snprintf(text, sizeof(text), "%s%s",
+			 n->kind < 0 ? "" : n->kind ? second : first, n->rest);
+		cores = 77;
+		if (n->cores) {
+			OK(cnnrt_device_find_cores(dev, text, &cores, &rt_err));
+			assert_int_equal(cores, n->cores);
+			continue;
+		}
+		FAILS(CNNRT_EINVAL, has, cnnrt_device_find_cores(dev, text, &cores, &rt_err));
+		assert_int_equal(cores, 77);
 	}
-	cores = 77;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		FAILS(CNNRT_EINVAL, "it has ccp.0, hwpe.1, ccp.2",
-		      cnnrt_device_find_cores(dev, bad[i], &cores, &rt_err));
-	assert_int_equal(cores, 77);
+	/* A part of a name. */
+	snprintf(text, sizeof(text), "%.*s", (int)strlen(first) - 1, first);
+	FAILS(CNNRT_EINVAL, has, cnnrt_device_find_cores(dev, text, &cores, &rt_err));
 	cnnrt_device_close(dev);
 }
 
@@ -186,16 +227,17 @@ static int load_and_free(struct rt_net *n, const char *path, const struct cnnrt_
 
 static int exec_nop(struct rt_net *n, const struct cnnrt_exec *from, size_t range_size)
 {
-	static const uint32_t nop = CNNACC_CCP_INSN_NOP;
+	uint32_t nop[CORE_PROGRAM_MAX / 4];
 	struct cnnrt_job_status status = { .struct_size = sizeof(status) };
 	struct cnnrt_range r[2] = {
-		{ .va = 0xf0000000u, .size = 4, .flags = CNNRT_MAP_EXEC, .in = &nop },
+		{ .va = 0xf0000000u, .size = rt_programs(n->dev)->nop(nop),
+		  .flags = CNNRT_MAP_EXEC, .in = nop },
 	};
 	NEWER(cnnrt_exec) u;
 
 	memcpy(&u, from, from->struct_size < sizeof(u) ? from->struct_size : sizeof(u));
 	u.s.program_va = 0xf0000000u;
-	u.s.program_size = 4;
+	u.s.program_size = r[0].size;
 	u.s.timeout_ns = -1;
 	u.s.ranges = r;
 	u.s.range_count = 1;
@@ -224,7 +266,7 @@ static void test_struct_sizes(void **state)
 	FAILS(CNNRT_EINVAL, "struct cnnrt_compare_options: struct_size is 8",
 	      cnnrt_compare(job, &compare, NULL, NULL, &rt_err));
 	FAILS(CNNRT_EINVAL, "struct cnnrt_job_status: struct_size is 8",
-	      cnnrt_status_describe("ccp", &status, &rt_err));
+	      cnnrt_status_describe(core_programs_at(0)->name, &status, &rt_err));
 	FAILS(CNNRT_EINVAL, "range_size is 0", exec_nop(&n, &exec, 0));
 	OK(exec_nop(&n, &exec, 2 * sizeof(struct cnnrt_range)));
 	unlink(path);
@@ -235,12 +277,15 @@ static void test_struct_sizes(void **state)
 /* A program that was built when the structs ended earlier: what lies behind is not the library's. */
 static void test_older_structs(void **state)
 {
-	struct cnnrt_compile_options opt = { .core = "ccp" };
+	struct cnnrt_compile_options opt = { 0 };
+	struct cnnrt_core_info core;
 	struct cnnrt_estimate est;
 	struct rt_net n;
 
 	(void)state;
 	rt_open(&n, "RT_DIGITS");
+	core = rt_first_core(n.dev);
+	opt.core = core.name;
 	opt.struct_size = offsetof(struct cnnrt_compile_options, progress);
 	opt.progress = (void (*)(unsigned int, unsigned int, void *))(uintptr_t)1;
 	OK(compile_and_free(&n, &opt));
@@ -308,34 +353,40 @@ static void test_model_errors(void **state)
 	cnnrt_model_free(model);
 }
 
+struct noted {
+	struct cnnrt_core_info core;	/* the only one */
+	uint64_t macs;			/* on it */
+};
+
 static void note_op(const struct cnnrt_op_report *op, void *opaque)
 {
-	uint64_t *macs = opaque;
+	struct noted *noted = opaque;
 
 	assert_true(strlen(op->op) > 0 && strlen(op->reason) > 0);
-	assert_string_equal(op->place, op->core < 0 ? "cpu" : "ccp");
+	assert_string_equal(op->place, op->core < 0 ? "cpu" : noted->core.name);
 	if (op->core >= 0)
-		*macs += op->macs;
+		noted->macs += op->macs;
 }
 
 static void test_compile(void **state)
 {
-	struct cnnrt_compile_options opt = { .struct_size = sizeof(opt), .core = "gcu" };
+	struct cnnrt_compile_options opt = { .struct_size = sizeof(opt), .core = "npu" };
 	struct cnnrt_program *cpu;
 	struct cnnrt_estimate est = { .struct_size = sizeof(est) };
+	struct noted noted = { .macs = 0 };
 	struct rt_net n;
-	uint64_t macs = 0;
 
 	(void)state;
 	rt_open(&n, "RT_MIXED");
-	cnnrt_program_explain(n.program, note_op, &macs);
+	noted.core = rt_first_core(n.dev);
+	cnnrt_program_explain(n.program, note_op, &noted);
 	OK(cnnrt_program_estimate(n.program, &est, &rt_err));
 	assert_true(est.macs_device > 0);
-	assert_int_equal(est.macs_device, macs);
-	assert_int_equal(est.macs_core[0], macs);
+	assert_int_equal(est.macs_device, noted.macs);
+	assert_int_equal(est.macs_core[0], noted.macs);
 	assert_true(est.ops_device > 0 && est.ops_device < est.ops_total);
-	FAILS(CNNRT_EINVAL, "gcu", cnnrt_compile(n.model, n.dev, &opt, &cpu, &rt_err));
-	opt.core = "ccp";
+	FAILS(CNNRT_EINVAL, "npu", cnnrt_compile(n.model, n.dev, &opt, &cpu, &rt_err));
+	opt.core = noted.core.name;
 	opt.cpu_only = true;
 	FAILS(CNNRT_EINVAL, "cpu_only", cnnrt_compile(n.model, n.dev, &opt, &cpu, &rt_err));
 	opt.core = NULL;

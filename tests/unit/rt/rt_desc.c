@@ -1,12 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 /* The descriptions of cores: against the device's own tables, and of cores that have none. */
+#include "core_programs.h"
 #include "rt.h"
 
 #include "backend/desc.h"
 
-#define TWO_CORES \
-	"sim:cores=ccp:data-bank=8192:weight-bank=4096:icache=512:lob=3:job-cycles-max=0x123456789+" \
-	"hwpe:fmap=4096:kernel=8192:program=1024:job-cycles-max=5000"
+enum { DEFAULT, SMALL, TINY, AGAIN, CASES };
+
+/*
+ * Devices with all cores, of which there are @count: as they are; with small memories; with the
+ * smallest and a limit of cycles; the first core behind the others, too.
+ */
+static unsigned int write_device(unsigned int number, char *text, size_t size)
+{
+	size_t n = (size_t)snprintf(text, size, "sim:cores=");
+	const struct core_programs *p;
+	unsigned int count = 0;
+
+	for (; (p = core_programs_at(count)); count++) {
+		const char *const builds[CASES] = { p->name, p->small, p->tiny, p->name };
+
+		n += (size_t)snprintf(text + n, size - n, "%s%s%s", count ? "+" : "",
+				      builds[number], number == TINY ?
+				      ":job-cycles-max=0x123456789" : "");
+		assert_true(n < size);
+	}
+	if (number != AGAIN)
+		return count;
+	n += (size_t)snprintf(text + n, size - n, "+%s", core_programs_at(0)->small);
+	assert_true(n < size);
+	return count + 1;
+}
 
 static struct cnnacc_core_entry entry_of(const struct cnnrt_core_info *c)
 {
@@ -50,14 +74,16 @@ static void check_property(struct cnnrt_device *dev, unsigned int core)
 
 static void test_property(void **state)
 {
-	static const char *const devices[] = { "sim:cores=ccp+hwpe", TWO_CORES };
 	struct cnnrt_device *dev;
+	char device[512];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
-		OK(cnnrt_device_open(devices[i], 0, &dev, &rt_err));
-		check_property(dev, 0);
-		check_property(dev, 1);
+	for (unsigned int i = 0; i < CASES; i++) {
+		unsigned int count = write_device(i, device, sizeof(device));
+
+		OK(cnnrt_device_open(device, 0, &dev, &rt_err));
+		for (unsigned int c = 0; c < count; c++)
+			check_property(dev, c);
 		cnnrt_device_close(dev);
 	}
 }
@@ -70,20 +96,25 @@ static void count_test(const char *test, const char *failure, void *opaque)
 	++*(unsigned int *)opaque;
 }
 
-/* Every core has programs, also in small memories, and every answer is right. */
+/*
+ * Every core has programs, also in small memories, and every answer is right.  The smallest program
+ * memories do not hold them.
+ */
 static void test_selftest(void **state)
 {
-	static const char *const devices[] = { "sim:cores=ccp+hwpe", TWO_CORES,
-					       "sim:cores=hwpe+ccp+hwpe" };
+	char device[512];
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(devices) / sizeof(devices[0]); i++) {
+	for (unsigned int i = 0; i < CASES; i++) {
 		struct cnnrt_device_info info = { .struct_size = sizeof(info) };
 		struct cnnrt_core_info core = { .struct_size = sizeof(core) };
 		struct cnnrt_device *dev;
 		unsigned int count = 0, want = 1;
 
-		OK(cnnrt_device_open(devices[i], 0, &dev, &rt_err));
+		if (i == TINY)
+			continue;
+		write_device(i, device, sizeof(device));
+		OK(cnnrt_device_open(device, 0, &dev, &rt_err));
 		OK(cnnrt_device_info(dev, &info, &rt_err));
 		for (unsigned int c = 0; c < info.core_count; c++) {
 			OK(cnnrt_device_core(dev, c, &core, &rt_err));
@@ -104,23 +135,24 @@ static void describe(const char *core, struct cnnrt_job_status *s, const char *w
 
 static void test_status(void **state)
 {
-	struct cnnrt_job_status s = {
-		.struct_size = sizeof(s), .status_class = CNNACC_STATUS_CONFIG, .status_code = 35, .detail = 6, .pc = 9,
-	};
+	struct cnnrt_job_status s = { .struct_size = sizeof(s), .pc = 9 };
+	const struct core_programs *p;
 
 	(void)state;
-	describe("hwpe", &s, "CONFIG (E_CFG) at instruction 9: channel count");
+	for (size_t i = 0; (p = core_programs_at(i)); i++) {
+		assert_true(p->text_count > 0);
+		for (size_t t = 0; t < p->text_count; t++) {
+			s.status_class = p->texts[t].status_class;
+			s.status_code = p->texts[t].status_code;
+			s.detail = p->texts[t].detail;
+			describe(p->name, &s, p->texts[t].text);
+		}
+	}
+	s.status_class = CNNACC_STATUS_CONFIG;
+	s.status_code = 35;
+	s.detail = 6;
 	describe("npu", &s, "CONFIG (unknown) at instruction 9");
-	s.detail = 99;
-	describe("hwpe", &s, "CONFIG (E_CFG) at instruction 9");
 	s.status_class = CNNACC_STATUS_BAD_PROGRAM;
-	s.status_code = 20;
-	s.detail = 2;
-	describe("hwpe", &s, "BAD_PROGRAM (E_RANGE) at instruction 9: local memory 2");
-	s.status_code = 18;
-	describe("hwpe", &s, "BAD_PROGRAM (E_LOOP) at instruction 9: nested too deep");
-	s.detail = 16;
-	describe("ccp", &s, "BAD_PROGRAM (E_RANGE) at instruction 9: input outside the read bank");
 	s.status_code = CNNACC_CODE_PACKET;
 	s.detail = CNNACC_PACKET_BAD_LIMIT;
 	describe("npu", &s, "BAD_PROGRAM (PACKET) at instruction 9: bad cycle limit");
@@ -143,23 +175,26 @@ static void test_unknown(void **state)
 /* An instruction is text whatever its words are, and no longer than there is room. */
 static void test_decode(void **state)
 {
-	static const char *const names[] = { "ccp", "hwpe" };
+	const struct core_programs *p;
 	uint32_t insn[CNN_DESC_INSN_WORDS_MAX];
 	char text[256];
 
 	(void)state;
-	for (uint32_t i = 0; i < 20000; i++) {
-		const struct cnn_core_desc *desc = cnn_core_desc(names[i % 2]);
-		size_t len = 1 + i % (sizeof(text) - 1);
+	for (size_t core = 0; (p = core_programs_at(core)); core++) {
+		const struct cnn_core_desc *desc = cnn_core_desc(p->name);
 
 		assert_true(desc->insn_words <= CNN_DESC_INSN_WORDS_MAX);
-		for (unsigned int w = 0; w < CNN_DESC_INSN_WORDS_MAX; w++)
-			insn[w] = (i + w) * 0x9e3779b1u ^ i << 25;
-		insn[0] = i % 3 ? insn[0] & 0xffffff07 : insn[0];
-		memset(text, 0x55, sizeof(text));
-		desc->decode(insn, text, len);
-		assert_true(strnlen(text, len) < len);
-		assert_int_equal(text[len], 0x55);
+		for (uint32_t i = 0; i < 20000; i++) {
+			size_t len = 1 + i % (sizeof(text) - 1);
+
+			for (unsigned int w = 0; w < CNN_DESC_INSN_WORDS_MAX; w++)
+				insn[w] = (i + w) * 0x9e3779b1u ^ i << 25;
+			insn[0] = i % 3 ? insn[0] & 0xffffff07 : insn[0];
+			memset(text, 0x55, sizeof(text));
+			desc->decode(insn, text, len);
+			assert_true(strnlen(text, len) < len);
+			assert_int_equal(text[len], 0x55);
+		}
 	}
 }
 

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* Raw programs in process: address ranges, ends, statistics. */
-#include <cnnacc_ccp.h>
-
-#include "rt.h"
+#include "rt_programs.h"
 
 #define RW	(CNNRT_MAP_READ | CNNRT_MAP_WRITE)
 #define CODE_VA	0xf0000000u
 
-#define LINE_IN_R(reg, va) \
-	CNNACC_CCP_INSN_LDI(reg, ((va) / 64) & 0xffff), CNNACC_CCP_INSN_LDIH(reg, ((va) / 64) >> 16)
+#define LINE(va)	((va) / CNNACC_LINE_SIZE)
 
+static char device[64];
 static struct cnnrt_device *dev;
+static const struct core_programs *programs;	/* of its first core */
 
 static int open_device(void **state)
 {
+	int ret = cnnrt_device_open(device, 0, &dev, &rt_err);
+
 	(void)state;
-	return cnnrt_device_open(rt_device(), 0, &dev, &rt_err);
+	if (!ret)
+		programs = rt_programs(dev);
+	return ret;
 }
 
 static int close_device(void **state)
@@ -24,8 +27,6 @@ static int close_device(void **state)
 	cnnrt_device_close(dev);
 	return 0;
 }
-
-static const uint32_t nop[] = { CNNACC_CCP_INSN_NOP };
 
 static struct cnnrt_exec exec_of(struct cnnrt_range *ranges, unsigned int count)
 {
@@ -38,12 +39,15 @@ static struct cnnrt_exec exec_of(struct cnnrt_range *ranges, unsigned int count)
 
 static void test_arguments(void **state)
 {
+	uint32_t nop[CORE_PROGRAM_MAX / 4];
 	struct cnnrt_range r[2] = {
-		{ .va = CODE_VA, .size = 4, .flags = CNNRT_MAP_EXEC, .in = nop },
+		{ .va = CODE_VA, .size = programs->nop(nop), .flags = CNNRT_MAP_EXEC, .in = nop },
 		{ .va = 0x1000, .size = 64, .flags = RW },
 	};
+	const uint64_t program_max = rt_first_core(dev).program_max;
 	struct cnnrt_exec e = exec_of(r, 2);
 	struct cnnrt_job_status s = { .struct_size = sizeof(s) };
+	char limit[32];
 
 	(void)state;
 	OK(cnnrt_exec(dev, &e, &s, NULL, &rt_err));
@@ -65,10 +69,11 @@ static void test_arguments(void **state)
 	e = exec_of(r, 2);
 	e.program_size = 3;
 	FAILS(CNNRT_EINVAL, "program of 3", cnnrt_exec(dev, &e, &s, NULL, &rt_err));
-	e.program_size = 0x2004;
-	FAILS(CNNRT_EINVAL, "up to 8192", cnnrt_exec(dev, &e, &s, NULL, &rt_err));
+	snprintf(limit, sizeof(limit), "up to %u", (unsigned int)program_max);
+	e.program_size = program_max + 4;
+	FAILS(CNNRT_EINVAL, limit, cnnrt_exec(dev, &e, &s, NULL, &rt_err));
 	e.program_size = (1ull << 32) + 4;
-	FAILS(CNNRT_EINVAL, "up to 8192", cnnrt_exec(dev, &e, &s, NULL, &rt_err));
+	FAILS(CNNRT_EINVAL, limit, cnnrt_exec(dev, &e, &s, NULL, &rt_err));
 	e = exec_of(r, 2);
 	r[1].size = 0;
 	FAILS(CNNRT_EINVAL, "empty", cnnrt_exec(dev, &e, &s, NULL, &rt_err));
@@ -85,15 +90,11 @@ static void test_arguments(void **state)
 /* Ranges that share pages, in any order, with VA 0 and the last page taken. */
 static void test_ranges(void **state)
 {
-	const uint32_t code[] = {
-		LINE_IN_R(1, 0x40), CNNACC_CCP_INSN_LDI(2, 1),
-		CNNACC_CCP_INSN_LOAD(1, 2, 0, CNNACC_CCP_TGT_READ_BANK),
-		LINE_IN_R(3, 0xffffffc0u),
-		CNNACC_CCP_INSN_STORE(3, 2, 0, CNNACC_CCP_TGT_READ_BANK),
-	};
+	uint32_t code[CORE_PROGRAM_MAX / 4];
+	const uint32_t size = programs->copy(code, 0x40, 0xffffffc0u, 1);
 	uint8_t src[64], dst[64], rest[8], far[4096];
 	struct cnnrt_range r[] = {
-		{ .va = CODE_VA, .size = sizeof(code), .flags = CNNRT_MAP_EXEC, .in = code },
+		{ .va = CODE_VA, .size = size, .flags = CNNRT_MAP_EXEC, .in = code },
 		{ .va = 0xffffffc0u, .size = 64, .flags = RW, .out = dst },
 		{ .va = 0x40, .size = 64, .flags = RW, .in = src },
 		{ .va = 0, .size = 8, .flags = RW, .out = rest },
@@ -135,30 +136,24 @@ static void run_failing(const uint32_t *code, size_t size, uint64_t limit,
 
 static void test_failures(void **state)
 {
-	const uint32_t fault[] = {
-		LINE_IN_R(1, 0x12340000), CNNACC_CCP_INSN_LDI(2, 1),
-		CNNACC_CCP_INSN_STORE(1, 2, 0, CNNACC_CCP_TGT_READ_BANK),
-	};
-	const uint32_t illegal[] = { CNNACC_CCP_INSN_SWAP, CNNACC_CCP_INSN_SWAP, 0xc0000000 };
-	const uint32_t endless[] = { CNNACC_CCP_INSN_LDI(1, 1), CNNACC_CCP_INSN_BNZ(1, 1) };
-	const uint32_t config[] = { CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV) };
 	struct cnnrt_job_status s = { .struct_size = sizeof(s) };
+	uint32_t code[2 * CORE_PROGRAM_MAX / 4];
 
-	(void)state;
-	run_failing(fault, sizeof(fault), 0, &s);
+	run_failing(code, programs->store(code, LINE(0x12340000), 1), 0, &s);
 	assert_int_equal(s.status_class, CNNACC_STATUS_MMU_FAULT);
 	assert_int_equal(s.va, 0x12340000);
-	assert_int_equal(s.pc, 3);
+	assert_int_equal(s.pc, programs->dma_pc);
 	assert_int_equal(s.access, CNNACC_ACCESS_WRITE);
 	assert_non_null(strstr(s.text, "write of VA 0x12340000"));
-	run_failing(illegal, sizeof(illegal), 0, &s);
+	run_failing(code, programs->illegal(code, 2), 0, &s);
 	assert_string_equal(s.class_name, "BAD_PROGRAM");
-	assert_string_equal(s.code_name, "E_ILLEGAL");
+	assert_int_equal(s.status_code, programs->illegal_code);
+	assert_string_equal(s.code_name, programs->illegal_name);
 	assert_int_equal(s.pc, 2);
-	run_failing(config, sizeof(config), 0, &s);
+	run_failing(code, programs->config_error(code), 0, &s);
 	assert_int_equal(s.status_class, CNNACC_STATUS_CONFIG);
-	assert_non_null(strstr(s.text, "kernel size"));
-	run_failing(endless, sizeof(endless), 5000, &s);
+	assert_non_null(strstr(s.text, programs->config_text));
+	run_failing(code, programs->endless(code), 5000, &s);
 	assert_int_equal(s.status_class, CNNACC_STATUS_TIME_LIMIT);
 	assert_non_null(strstr(s.text, "cycle limit"));
 	test_ranges(state);
@@ -167,19 +162,12 @@ static void test_failures(void **state)
 /* The program's own statistics record, and nothing mapped that no range has. */
 static void test_own_stats(void **state)
 {
-	const uint32_t last[] = {
-		LINE_IN_R(1, 0xfffff000u), CNNACC_CCP_INSN_LDI(2, 1),
-		CNNACC_CCP_INSN_STORE(1, 2, 0, CNNACC_CCP_TGT_READ_BANK),
-	};
-	const uint32_t load[] = {
-		LINE_IN_R(1, 0x1000), CNNACC_CCP_INSN_LDI(2, 1),
-		CNNACC_CCP_INSN_LOAD(1, 2, 0, CNNACC_CCP_TGT_READ_BANK),
-	};
+	uint32_t code[CORE_PROGRAM_MAX / 4];
 	struct cnnrt_job_status s = { .struct_size = sizeof(s) };
 	struct cnnrt_job_status again = { .struct_size = sizeof(again) };
 	struct cnnacc_stats stats;
 	struct cnnrt_range r[2] = {
-		{ .va = CODE_VA, .size = sizeof(nop), .flags = CNNRT_MAP_EXEC, .in = nop },
+		{ .va = CODE_VA, .size = programs->nop(code), .flags = CNNRT_MAP_EXEC, .in = code },
 		{ .va = 0x1000, .size = sizeof(stats), .flags = CNNRT_MAP_WRITE, .out = &stats },
 	};
 	struct cnnrt_exec e = exec_of(r, 2);
@@ -198,14 +186,15 @@ static void test_own_stats(void **state)
 	assert_int_equal(s.va, 0x2000);
 	again = s;
 	again.class_name = again.code_name = NULL;
-	OK(cnnrt_status_describe("ccp", &again, &rt_err));
+	OK(cnnrt_status_describe(programs->name, &again, &rt_err));
 	assert_string_equal(again.code_name, s.code_name);
 	assert_non_null(strstr(s.text, again.text));
-	run_failing(last, sizeof(last), 0, &s);
+	run_failing(code, programs->store(code, LINE(0xfffff000u), 1), 0, &s);
 	assert_int_equal(s.va, 0xfffff000u);
 	/* What may be written may not be read. */
 	r[0] = (struct cnnrt_range){
-		.va = CODE_VA, .size = sizeof(load), .flags = CNNRT_MAP_EXEC, .in = load,
+		.va = CODE_VA, .size = programs->load(code, LINE(0x1000), 1),
+		.flags = CNNRT_MAP_EXEC, .in = code,
 	};
 	e = exec_of(r, 2);
 	OK(cnnrt_exec(dev, &e, &s, NULL, &rt_err));
@@ -227,9 +216,9 @@ static int exec_endless(const struct cnnrt_exec *e)
 /* A wait that is too short gives the core back for the next one. */
 static void test_timeout(void **state)
 {
-	const uint32_t endless[] = { CNNACC_CCP_INSN_LDI(1, 1), CNNACC_CCP_INSN_BNZ(1, 1) };
+	uint32_t code[CORE_PROGRAM_MAX / 4];
 	struct cnnrt_range r = {
-		.va = CODE_VA, .size = sizeof(endless), .flags = CNNRT_MAP_EXEC, .in = endless,
+		.va = CODE_VA, .size = programs->endless(code), .flags = CNNRT_MAP_EXEC, .in = code,
 	};
 	struct cnnrt_exec e = exec_of(&r, 1);
 
@@ -248,5 +237,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_timeout, open_device, close_device),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	const struct core_programs *p;
+	int failed = 0;
+
+	if (getenv("RT_DEVICE")) {
+		snprintf(device, sizeof(device), "%s", rt_device());
+		return cmocka_run_group_tests(tests, NULL, NULL);
+	}
+	for (size_t i = 0; (p = core_programs_at(i)); i++) {
+		snprintf(device, sizeof(device), "sim:cores=%s", p->name);
+		failed += cmocka_run_group_tests_name(device, tests, NULL, NULL);
+	}
+	return failed;
 }
