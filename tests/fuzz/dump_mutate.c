@@ -11,8 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cnnacc_ccp.h>
-
+#include "core_programs.h"
 #include "tools/cnnctl.h"
 #include "tools/dump.h"
 #include "hang.h"
@@ -61,31 +60,47 @@ static void add_section(struct file *f, uint32_t type, uint64_t va, const void *
 	add(f, zeros, -size & 7);
 }
 
-/* A dump as the driver writes it, of a fault at a page that is not mapped. */
-static void make(struct file *f)
+/* The first core of an in-process device as the discovery table has it; false: there is none. */
+static bool find_core(struct cnnacc_core_entry *entry)
 {
-	const uint32_t program[] = {
-		CNNACC_CCP_INSN_LDI(0, NOWHERE / 64), CNNACC_CCP_INSN_LDIH(0, NOWHERE / 64 >> 16),
-		CNNACC_CCP_INSN_LDI(1, 1),
-		CNNACC_CCP_INSN_LOAD(0, 1, 2, CNNACC_CCP_TGT_READ_BANK), CNNACC_CCP_INSN_NOP,
+	struct cnnrt_core_info core = { .struct_size = sizeof(core) };
+	struct cnnrt_device *dev;
+	char device[128];
+	bool found;
+
+	snprintf(device, sizeof(device), "sim:cores=%s", core_programs_at(0)->small);
+	if (cnnrt_device_open(device, 0, &dev, NULL))
+		return false;
+	found = !cnnrt_device_core(dev, 0, &core, NULL);
+	cnnrt_device_close(dev);
+	*entry = (struct cnnacc_core_entry){
+		.type = core.type, .queue_offset = 0x2000, .window_offset = 0x4000,
+		.window_size = 0x1000, .program_max = core.program_max,
+		.job_cycles_max_lo = 1 << 20,
 	};
+	snprintf(entry->name, sizeof(entry->name), "%s", core.name);
+	memcpy(entry->param, core.param, sizeof(entry->param));
+	return found;
+}
+
+/* A dump as the driver writes it, of a fault at a page that is not mapped. */
+static void make(struct file *f, const struct cnnacc_core_entry *entry)
+{
+	const struct core_programs *programs = core_programs(entry->name);
+	uint32_t program[CORE_PROGRAM_MAX / 4];
+	const uint32_t program_size = programs->load(program, NOWHERE / CNNACC_LINE_SIZE, 1);
 	const struct cnnacc_dump_job job = {
 		.reason = CNNACC_DUMP_FAILED, .flags = CNNACC_DUMP_HAS_RECORD, .seqno = 1,
-		.task_count = 1, .ring_tail = 1,
-		.entry = {
-			.type = CNNACC_CORE_CCP, .name = "ccp", .queue_offset = 0x2000, .window_offset = 0x4000,
-			.window_size = 0x1000, .program_max = CNNACC_CCP_ICACHE_DEFAULT,
-			.job_cycles_max_lo = 1 << 20,
-			.param = { 65536, 4096, 0, 64 },
-		},
+		.task_count = 1, .ring_tail = 1, .entry = *entry,
 		.packet = {
 			.fence = 1, .cycle_limit = 1 << 20, .program_va = PROGRAM_VA,
-			.program_len = sizeof(program),
+			.program_len = program_size,
 		},
 		.record = {
 			.fence = 1, .seq = 1, .status_class = CNNACC_STATUS_MMU_FAULT,
-			.status_code = CNNACC_CCP_E_DMA, .pc = 3, .detail = CNNACC_FAULT_DIR,
-			.access = CNNACC_ACCESS_READ, .fault_va = NOWHERE, .cycles = 20,
+			.status_code = programs->dma_code, .pc = programs->dma_pc,
+			.detail = CNNACC_FAULT_DIR, .access = CNNACC_ACCESS_READ,
+			.fault_va = NOWHERE, .cycles = 20,
 		},
 	};
 	const struct cnnacc_dump_range ranges[] = {
@@ -105,7 +120,7 @@ static void make(struct file *f)
 	add_section(f, CNNACC_DUMP_PACKETS, 0, &job.packet, sizeof(job.packet));
 	add_section(f, CNNACC_DUMP_RECORDS, 0, &job.record, sizeof(job.record));
 	add_section(f, CNNACC_DUMP_MAP, 0, ranges, sizeof(ranges));
-	add_section(f, CNNACC_DUMP_PROGRAM, PROGRAM_VA, program, sizeof(program));
+	add_section(f, CNNACC_DUMP_PROGRAM, PROGRAM_VA, program, program_size);
 	header.size = f->size;
 	memcpy(f->bytes, &header, sizeof(header));
 }
@@ -221,12 +236,15 @@ int main(void)
 	static struct file good;
 	struct counts first = { 0 }, c = { 0 };
 	FILE *tap = fdopen(dup(1), "w");
+	struct cnnacc_core_entry entry;
 	bool ok, refused;
 
 	if (!tap || !freopen("/dev/null", "w", stdout))
 		return 1;
 	fuzz_name_hangs();
-	make(&good);
+	if (!find_core(&entry))
+		return 1;
+	make(&good, &entry);
 	/* On a busy host the time may run out. */
 	for (int tries = 0; tries < 20 && !first.same; tries++)
 		try_case(&good, &first);
