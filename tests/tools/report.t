@@ -14,6 +14,7 @@ import xml.etree.ElementTree as ET
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
+import cores
 from tap import Tap
 from tflite_build import FLOAT32, INT8, INT32, Model
 
@@ -25,13 +26,16 @@ SMALL = 'sim:cores=ccp:data-bank=32768:weight-bank=4096:lob=16:icache=1024'
 CORE = ('compute', 'stall', 'control')
 DMA = {'load program': 'dma_program_cycles', 'load weights': 'dma_weights_cycles',
        'load data': 'dma_data_cycles', 'store data': 'dma_data_cycles'}
-MACS_A_CYCLE = {'ccp': 512, 'hwpe': 128}    # of floats, of bytes
 BOUNDS = {'compute', 'weight load', 'data load', 'control'}
 # Names of the same length as those that the generator gives.
 HOSTILE = {b'globalaveragepool': b'</title><script>"', b'conv': b'&\'\\<',
            b'hardswish': b'\xff\x01"\xef\xbf\xbe<&\x7f',
            b'batchnorm': b'\xf0\x9f\x90\x8e\n\\\xc3\xbc>'}
 tap = Tap()
+FACTS = cores.facts()
+# The cores of TWO.
+FLOATS, INTEGERS = (next(name for name, fact in FACTS.items() if fact['elements'] == elements)
+                    for elements in ('float', 'integer'))
 
 
 def check(name, test, *args):
@@ -68,7 +72,8 @@ def check_sums(data):
             continue
         assert layer['bound'] in BOUNDS and 0 <= layer['utilisation'] <= 1, layer
         assert layer['mac_useful'] <= layer['mac_slots'], layer
-        equal(layer['mac_peak'], MACS_A_CYCLE[layer['place']] * layer['cycles'], layer['name'])
+        peak = FACTS[layer['place']]['macs_a_cycle']
+        equal(layer['mac_peak'], peak * layer['cycles'], layer['name'])
     equal(sum(layer['host_ns'] for layer in data['layers']), data['cpu_ns'], 'cpu_ns')
     assert 0 <= data['cpu_ns'] + data['copy_ns'] <= data['run_ns'] and data['compile_ns'] > 0
     assert data['copy_ns'] or not data['conversions'], 'copies take no time'
@@ -342,13 +347,13 @@ def two_cores(work):
 
 
 def check_two_cores(work):
-    """Who has which work; hwpe's 16 channels of bytes and 32 of sums change their order."""
+    """Who has which work; the 16 channels of bytes and 32 of sums change their order."""
     path = os.path.join(work, 'two.json')
     floats, integers, changes = 64 * 576, 64 * 4608, [2, 64 * (16 + 4 * 32)]
     for option, macs, conversions in (
-            ([], {'ccp': floats, 'hwpe': integers}, changes),
-            (['--core', 'ccp'], {'ccp': floats, 'cpu': integers}, [0, 0]),
-            (['--core', 'hwpe'], {'cpu': floats, 'hwpe': integers}, changes)):
+            ([], {FLOATS: floats, INTEGERS: integers}, changes),
+            (['--core', FLOATS], {FLOATS: floats, 'cpu': integers}, [0, 0]),
+            (['--core', INTEGERS], {'cpu': floats, INTEGERS: integers}, changes)):
         run = cnnrun(two_cores(work), '--explain', '--report', path, '--device', TWO, *option)
         assert run.returncode == 0, run.stderr
         with open(path, encoding='utf-8') as out:

@@ -1,22 +1,39 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """What cnnctl and cnnrun make of odd arguments, on the in-process device."""
+import json
 import os
 import re
 import struct
 import subprocess
+import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
+import cores
+
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build'))
 MODEL = os.path.join(BUILD, 'tests', 'unit', 'rt', 'digits.onnx')
 DONE, FAILED, USAGE, NO_DEVICE = range(4)
 number = failed = 0
 
-NOP = [0]
-# One line from VA 0x1000 to VA 0x2000.
-COPY = [0x10000040, 0x12000001, 0x14000000, 0x40500000, 0x10000080, 0x50500000, 0]
 LINE = bytes(range(64))
+
+
+def core_program(*args):
+    """Lists the cores, or makes a program of one."""
+    return subprocess.run([os.path.join(BUILD, 'tests', 'lib', 'core_program'), *args],
+                          stdout=subprocess.PIPE, timeout=120, check=True).stdout
+
+
+# The first is the one of a device that names none, and the networks of these tests run on it.
+CORES = core_program().decode().split()
+CORE, OTHER = CORES[:2]
+NOP = core_program(CORE, 'nop')
+# One line from VA 0x1000 to VA 0x2000.
+COPY = core_program(CORE, 'copy', '0x1000', '0x2000', '1')
 
 
 def array(version=1, descr="'<f4'", shape='1, 1, 28, 28', order='False', size=28 * 28 * 4):
@@ -61,18 +78,23 @@ def expect(status, words, command, env=None):
 
 
 def execute(status, words, *args):
-    expect(status, words, ['cnnctl', 'exec', '--device', 'sim', '--core', 'ccp', *args])
+    expect(status, words, ['cnnctl', 'exec', '--device', 'sim', '--core', CORE, *args])
 
 
 def network(status, words, *args):
     expect(status, words, ['cnnrun', MODEL, '--device', 'sim', *args])
 
 
+def program_max():
+    """Bytes of the longest program of the first core."""
+    run = subprocess.run([os.path.join(BUILD, 'runtime', 'tools', 'cnnctl'), 'info', '--json',
+                          '--device', 'sim'], stdout=subprocess.PIPE, timeout=120, check=True)
+    return json.loads(run.stdout)[0]['cores'][0]['program_max']
+
+
 def programs():
-    for name, code in (('nop', NOP), ('copy', COPY), ('long', NOP * 2049)):
-        with open(name, 'wb') as f:
-            f.write(struct.pack(f'<{len(code)}I', *code))
-    for name, data in (('line', LINE), ('odd', bytes(3)), ('empty', b'')):
+    for name, data in (('nop', NOP), ('copy', COPY), ('long', bytes(program_max() + 4)),
+                       ('line', LINE), ('odd', bytes(3)), ('empty', b'')):
         with open(name, 'wb') as f:
             f.write(data)
 
@@ -80,7 +102,7 @@ def programs():
 def check_exec():
     execute(USAGE, 'multiple of 64', '--program', '0x1001=nop')
     execute(USAGE, 'program of 3 bytes', '--program', 'odd')
-    execute(USAGE, 'up to 8192', '--program', 'long')
+    execute(USAGE, f'up to {program_max()}', '--program', 'long')
     execute(USAGE, 'empty', '--program', 'empty')
     execute(USAGE, '4 GiB', '--program', 'nop', '--zero', '0xfffff000:0x1001')
     execute(USAGE, 'VA:LEN=FILE', '--program', 'nop', '--dump', '0:64')
@@ -94,15 +116,15 @@ def check_exec():
 
 def check_cores():
     """--core NAME[.INDEX] as cnnctl info prints it; a number alone is an index."""
-    two = ['--device', 'sim:cores=hwpe+ccp:lob=64', '--program', 'nop']
-    expect(DONE, 'core hwpe.0: version', ['cnnctl', 'info', *two[:2]])
-    expect(DONE, 'core ccp.1: version', ['cnnctl', 'info', *two[:2]])
-    for name in ('ccp', 'ccp.1', '1'):
-        expect(DONE, '"core": "ccp"', ['cnnctl', 'exec', *two, '--core', name])
-    for name in ('ccp.0', 'gcu', '2', ''):
-        expect(USAGE, f'has no core "{name}": it has hwpe.0, ccp.1',
+    two = ['--device', f'sim:cores={OTHER}+{CORE}', '--program', 'nop']
+    expect(DONE, f'core {OTHER}.0: version', ['cnnctl', 'info', *two[:2]])
+    expect(DONE, f'core {CORE}.1: version', ['cnnctl', 'info', *two[:2]])
+    for name in (CORE, f'{CORE}.1', '1'):
+        expect(DONE, f'"core": "{CORE}"', ['cnnctl', 'exec', *two, '--core', name])
+    for name in (f'{CORE}.0', 'npu', '2', ''):
+        expect(USAGE, f'has no core "{name}": it has {OTHER}.0, {CORE}.1',
                ['cnnctl', 'exec', *two, '--core', name])
-    expect(USAGE, 'the kernel does not know', ['cnnctl', 'reset', *two[:2], '--core', 'ccp'])
+    expect(USAGE, 'the kernel does not know', ['cnnctl', 'reset', *two[:2], '--core', CORE])
 
 
 def check_dumps():
@@ -114,8 +136,7 @@ def check_dumps():
             '--dump', '0xfff:0x2100=across3', '--dump', '0x2001:3=part')
     want = LINE + bytes(0xfc0)
     for name, content in (('across', want + want), ('across2', want + want),
-                          ('across3', (b'\0' + want + want +
-                                       struct.pack(f'<{len(COPY)}I', *COPY) + bytes(256))[:0x2100]),
+                          ('across3', (b'\0' + want + want + COPY + bytes(256))[:0x2100]),
                           ('part', LINE[1:4])):
         with open(name, 'rb') as f:
             report(f.read() == content, f'dump {name} holds what it should')
@@ -127,28 +148,31 @@ def check_unknown_core():
     with open('npu.caps', encoding='ascii') as f:
         text = f.read()
     with open('npu.caps', 'w', encoding='ascii') as f:
-        f.write(re.sub('param15=.*', 'param15=0x1f', text.replace('name=ccp', 'name=npu')))
+        f.write(re.sub('param15=.*', 'param15=0x1f', text.replace(f'name={CORE}', 'name=npu')))
     expect(DONE, 'core npu.0: version 1.1', ['cnnctl', 'info', '--device', 'caps:npu.caps'])
     expect(DONE, 'unknown core, parameters 0x100000 0x10000 ', ['cnnctl', 'info', '--device',
                                                                'caps:npu.caps'])
     expect(DONE, ' 0x1f\n', ['cnnctl', 'info', '--device', 'caps:npu.caps'])
 
 
+def check_facts():
+    """What cnnctl prints of each core, all of them on one device."""
+    facts = cores.facts()
+    device = ['--device', 'sim:cores=' + '+'.join(facts[name]['build'] for name in CORES)]
+    for i, name in enumerate(CORES):
+        fact = facts[name]
+        expect(DONE, f'    {fact["info"]}\n', ['cnnctl', 'info', *device])
+        expect(DONE, fact['info_json'], ['cnnctl', 'info', '--json', *device])
+        expect(DONE, f'ok   core {i} ({name}): {fact["selftest"]}', ['cnnctl', 'selftest', *device])
+        expect(DONE, f'{"ID":24} {0x4000 + 0x1000 * i:#x}  {fact["id"]}',
+               ['cnnctl', 'regs', *device])
+        expect(DONE, fact['regs_json'], ['cnnctl', 'regs', '--json', *device])
+
+
 def check_devices():
     expect(DONE, 'in-process', ['cnnctl', 'info'], {'CNNRT_DEVICE': 'sim'})
-    cores = 'sim:cores=ccp:lob=128+hwpe:fmap=65536:kernel=131072'
-    expect(DONE, '    data-bank 1024 KiB, weight-bank 64 KiB, icache 8 KiB, lob 128, rows 16, lanes 8, '
-           'groups 4, kernel-max 11, stride-max 8, pad-max 15\n',
-           ['cnnctl', 'info', '--device', cores])
-    expect(DONE, '    fmap 64 KiB, kernel 128 KiB, program 64 KiB, pes 16, accs 8, operand-bits 64, '
-           'kernel-max 11, shift-max 24\n', ['cnnctl', 'info', '--device', cores])
-    expect(DONE, '"operand-bits": 64', ['cnnctl', 'info', '--json', '--device', cores])
+    check_facts()
     check_unknown_core()
-    for test in ('core 0 (ccp): copy a line', 'core 1 (hwpe): convolve eight pixels'):
-        expect(DONE, f'ok   {test}', ['cnnctl', 'selftest', '--device', cores])
-    expect(DONE, 'ID                       0x5000  0x45505748',
-           ['cnnctl', 'regs', '--device', cores])
-    expect(DONE, '"ACC7_15"', ['cnnctl', 'regs', '--json', '--device', cores])
     expect(DONE, 'usage', ['cnnctl', 'exec', '--help'])
     expect(NO_DEVICE, 'no such accelerator', ['cnnctl', 'info', '--device', '/nowhere'])
     expect(NO_DEVICE, 'not a cnnacc', ['cnnctl', 'info', '--device', '/dev/null'])
@@ -162,7 +186,8 @@ def check_options():
     """What getopt_long() understands, what it refuses, and --help of every tool and command."""
     for form in (['--device=sim'], ['--device', 'sim'], ['--dev', 'sim'], ['--dev=sim']):
         expect(DONE, 'in-process', ['cnnctl', 'info', *form])
-    expect(DONE, '786560 of 786560', ['cnnrun', '--device=sim', '--repe=1', '--core=ccp', '--', MODEL])
+    expect(DONE, '786560 of 786560',
+           ['cnnrun', '--device=sim', '--repe=1', f'--core={CORE}', '--', MODEL])
     expect(DONE, 'bound by', ['cnnrun', '--device=sim', '--report', MODEL])
     network(DONE, '786560 of 786560', '--report=page.html', '--output=0=y.npy')
     report(os.path.exists('page.html') and os.path.exists('y.npy'), 'files named after "=" are there')
@@ -181,7 +206,7 @@ def check_options():
     expect(USAGE, 'COMMAND is missing', ['cnnctl'])
     expect(USAGE, 'core: FILE is missing', ['cnnctl', 'core', '--json'])
     expect(USAGE, 'there is "a" and "b"', ['cnnctl', 'replay', 'a', 'b'])
-    expect(USAGE, 'exec: --program is missing', ['cnnctl', 'exec', '--core', 'ccp'])
+    expect(USAGE, 'exec: --program is missing', ['cnnctl', 'exec', '--core', CORE])
     expect(USAGE, 'top: --interval: bad value "9"; it must be 10 to 3600000',
            ['cnnctl', 'top', '--interval', '9'])
     for command in ('info', 'regs', 'stats', 'top', 'selftest', 'reset', 'core', 'replay', 'exec'):
@@ -222,15 +247,14 @@ def check_output():
 
 def check_cnnrun():
     network(DONE, '786560 of 786560', '--core', '0')
-    network(DONE, '786560 of 786560', '--core', 'ccp.0')
-    network(USAGE, 'no core "1": it has ccp.0', '--core', '1')
-    network(USAGE, 'no core "ccp.1": it has ccp.0', '--core', 'ccp.1')
-    expect(DONE, 'core 0 (ccp) 0, core 1 (ccp) 786560',
-           ['cnnrun', MODEL, '--device', 'sim:cores=ccp+ccp', '--core', '1'])
-    expect(DONE, 'core 0 (ccp) 0, core 1 (ccp) 786560',
-           ['cnnrun', MODEL, '--device', 'sim:cores=ccp+ccp', '--core', 'ccp.1'])
-    expect(DONE, 'core 0 (hwpe) 0, core 1 (ccp) 786560',
-           ['cnnrun', MODEL, '--device', 'sim:cores=hwpe+ccp', '--core', 'ccp'])
+    network(DONE, '786560 of 786560', '--core', f'{CORE}.0')
+    network(USAGE, f'no core "1": it has {CORE}.0', '--core', '1')
+    network(USAGE, f'no core "{CORE}.1": it has {CORE}.0', '--core', f'{CORE}.1')
+    for name in ('1', f'{CORE}.1'):
+        expect(DONE, f'core 0 ({CORE}) 0, core 1 ({CORE}) 786560',
+               ['cnnrun', MODEL, '--device', f'sim:cores={CORE}+{CORE}', '--core', name])
+    expect(DONE, f'core 0 ({OTHER}) 0, core 1 ({CORE}) 786560',
+           ['cnnrun', MODEL, '--device', f'sim:cores={OTHER}+{CORE}', '--core', CORE])
     network(DONE, 'fused into Conv conv3', '--explain')
     network(USAGE, 'unknown option', '--nonsense')
     network(USAGE, '--output', '--output')

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: MIT
+/*
+ * core_program: lists the cores that have programs for tests, or writes a program of one to
+ * standard output:
+ *
+ *	core_program
+ *	core_program NAME nop
+ *	core_program NAME copy FROM TO LINES
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core_programs.h"
+
+static uint32_t number(const char *text)
+{
+	return (uint32_t)strtoul(text, NULL, 0);
+}
+
+int main(int argc, char **argv)
+{
+	const struct core_programs *programs;
+	uint32_t code[CORE_PROGRAM_MAX / 4], size;
+
+	if (argc == 1) {
+		for (size_t i = 0; (programs = core_programs_at(i)); i++)
+			puts(programs->name);
+		return 0;
+	}
+	programs = core_programs(argv[1]);
+	if (programs && argc == 3 && !strcmp(argv[2], "nop")) {
+		size = programs->nop(code);
+	} else if (programs && argc == 6 && !strcmp(argv[2], "copy")) {
+		size = programs->copy(code, number(argv[3]), number(argv[4]), number(argv[5]));
+	} else {
+		fprintf(stderr, "usage: %s [NAME nop | NAME copy FROM TO LINES]\n", argv[0]);
+		return 2;
+	}
+	return fwrite(code, size, 1, stdout) != 1;
+}
