@@ -10,9 +10,12 @@ trap 'rm -rf "$work"' EXIT
 cp "$build/tests/unit/rt/digits.onnx" "$work/model.onnx"
 cp "$build/tests/unit/rt/mixed.onnx" "$top/packaging/60-cnnacc.rules" "$work/"
 cnnrun=$build/runtime/tools/cnnrun
+# The core of a device that names none.
+core=$("$build/tests/lib/core_program" | head -n 1)
 "$cnnrun" --compile "$work/mixed.onnx" -o "$work/mixed.cnn" --device sim >/dev/null
 "$cnnrun" "$work/mixed.cnn" --device sim --output "0=$work/sim.npy" >/dev/null 2>&1
-cat >"$work/guest" <<'END'
+echo "core=$core" >"$work/guest"
+cat >>"$work/guest" <<'END'
 export RT_DEVICE=/dev/accel/accel0 RT_DIGITS=/mnt/model.onnx RT_MIXED=/mnt/mixed.onnx
 cd /mnt
 run()
@@ -52,8 +55,8 @@ su -s /bin/sh nobody -c 'cnnctl top --once --interval 200' >usertop.out 2>&1
 echo $? >usertop.rc
 run stats cnnctl stats
 run statsjson cnnctl stats --json
-run resetcore cnnctl reset --core ccp.0
-run nocore cnnctl reset --core ccp.7
+run resetcore cnnctl reset --core $core.0
+run nocore cnnctl reset --core $core.7
 run resetdevice cnnctl reset
 su -s /bin/sh nobody -c 'cnnctl reset' >userreset.out 2>&1
 echo $? >userreset.rc
@@ -158,7 +161,7 @@ tap_run "registers as JSON are for the administrator" refused registersjson
 tap_run "statistics are for the administrator" refused counters
 counters_stay()
 {
-	ended statsbefore 0 "[core0.ccp]" && grep -q '^cycles  *[1-9]' "$work/statsbefore.out" &&
+	ended statsbefore 0 "[core0.$core]" && grep -q '^cycles  *[1-9]' "$work/statsbefore.out" &&
 		grep suspended "$work/asleep.out" &&
 		cmp "$work/statsbefore.out" "$work/statsafter.out"
 }
@@ -190,12 +193,12 @@ tap_run "top shows a user no other process" [ "$(grep -c cnnrun "$work/usertop.o
 tap_run "stats shows contexts" ended stats 0 "of cnnrun"
 contexts()
 {
-	/usr/bin/python3 - "$work/statsjson.out" <<'END'
+	/usr/bin/python3 - "$work/statsjson.out" "$core" <<'END'
 import json, sys
 stats = json.load(open(sys.argv[1]))
 used = [c for c in stats['contexts'] if c['cores'][0]['jobs']]
 assert len(used) >= 2, stats['contexts']
-total = stats['core0.ccp']
+total = stats['core0.' + sys.argv[2]]
 for key, name in (('macs', 'mac_useful'), ('read_bytes', 'mem_read_bytes')):
     assert 0 < sum(c['cores'][0][key] for c in used), key
     assert used[0]['cores'][0][key] <= total[name], key
@@ -203,7 +206,7 @@ END
 }
 tap_run "the contexts' shares are within the device's statistics" contexts
 tap_run "reset of a core" grep -qx 0 "$work/resetcore.rc"
-tap_run "reset of a core that does not exist is refused" ended nocore 2 "ccp.0"
+tap_run "reset of a core that does not exist is refused" ended nocore 2 "it has $core.0"
 tap_run "reset of the device" grep -qx 0 "$work/resetdevice.rc"
 tap_run "a user may not reset the device" ended userreset 1 "only the administrator"
 tap_run "a node without a driver" ended nodriver 3 "the node has no driver"
