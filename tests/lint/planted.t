@@ -40,8 +40,16 @@ good_tree()
 	write qemu-device/qemu/a.c GPL-2.0-or-later
 	write runtime/device/sim.c MIT '#include "cnnacc_model.h"'
 	write runtime/a.c MIT
+	write uapi/cnnacc_one.h '((GPL-2.0-only WITH Linux-syscall-note) OR MIT)'
+	write uapi/cnnacc_two.h '((GPL-2.0-only WITH Linux-syscall-note) OR MIT)'
+	write tests/lib/lib.h MIT
 	write tests/golden/a.h MIT
-	write tests/golden/one/a.c MIT 'int run;' '#include "../a.h"' '#include "cnnacc_model.h"' '#include "cnnacc_hw.h"'
+	write tests/golden/a.c MIT '#include "a.h"' '#include "cnnacc_model.h"' '#include "cnnacc_hw.h"'
+	write tests/golden/one/one.h MIT
+	write tests/golden/one/a.c MIT 'int run;' '#include "one.h"' '#include "../a.h"' \
+		'#include "cnnacc_one.h"' '#include "cnnacc_hw.h"'
+	write tests/golden/one/sub/a.c MIT '#include "../one.h"'
+	write tests/golden/two/two.h MIT
 	git add .
 }
 
@@ -93,6 +101,15 @@ planted includes runtime/b.c MIT '#include "qemu-device/model/device.h"'
 planted includes runtime/b.c MIT '#include "cnnacc_model.h"'
 planted includes tests/golden/b.c MIT '#include "device.h"'
 planted includes tests/golden/b.c MIT '#include "../../qemu-device/model/device.h"'
+planted includes tests/golden/b.c MIT '#include "lib.h"'
+planted includes tests/golden/b.c MIT '#include "one/one.h"'
+planted includes tests/golden/b.c MIT '#include "cnnacc_one.h"'
+planted includes tests/golden/one/b.c MIT '#include "lib.h"'
+planted includes tests/golden/one/b.c MIT '#include "../../lib/lib.h"'
+planted includes tests/golden/one/b.c MIT '#include "../two/two.h"'
+planted includes tests/golden/one/b.c MIT '#include "two.h"'
+planted includes tests/golden/one/b.c MIT '#include "cnnacc_two.h"'
+planted includes tests/golden/one/b.c MIT '#include "cnnacc_model.h"'
 planted marks runtime/b.c MIT '/* TODO: all of it */'
 planted marks driver/b.h GPL-2.0-only '/* FIXME */'
 planted marks scripts/b.sh MIT '# XXX'
