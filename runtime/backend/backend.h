@@ -52,7 +52,7 @@ struct cnn_node_fit {
 struct cnn_backend {
 	const struct cnn_backend_ops *ops;
 	struct cnn_compile *compile;
-	const struct cnn_core *info;
+	const struct cnnrt_core_info *info;
 	int64_t on_chip;	/* bytes of the largest tensor of floats that can stay in it */
 };
 
@@ -63,7 +63,7 @@ struct cnn_backend_ops {
 	/* Rewrites the graph for this type of core, before any node is placed; may be NULL. */
 	int (*legalize)(struct cnn_graph *g, struct cnn_err *err);
 	/* A new core state; NULL if there is no memory. */
-	struct cnn_backend *(*open)(struct cnn_compile *compile, const struct cnn_core *info);
+	struct cnn_backend *(*open)(struct cnn_compile *compile, const struct cnnrt_core_info *info);
 	void (*close)(struct cnn_backend *core);
 	/* Is it made for such nodes? Then its reason against one is the one to tell. */
 	bool (*is_for)(const struct cnn_graph *g, const struct cnn_node *n);
@@ -93,6 +93,9 @@ int64_t cnn_image_add(struct cnn_compile *compile, struct cnn_image *b, int64_t 
 /* Appends a task, zeroed but for offset and length; NULL after cnn_fail. */
 struct cnn_task *cnn_add_task(struct cnn_compile *compile, int64_t program, uint32_t length);
 
+/* Adds what a cost has grown by from start (NULL: 0) to end. */
+void cnn_add_cost(struct cnnrt_cost *to, const struct cnnrt_cost *end,
+		  const struct cnnrt_cost *start);
 /* So many nodes of this segment have been lowered; a second time is not told. */
 void cnn_progress(struct cnn_compile *compile, int nodes);
 /* Appends a span, not filled in; NULL after cnn_fail. At most CNN_SPANS_MAX are to be added. */

@@ -53,7 +53,7 @@ struct cnn_core_desc {
 	const struct cnn_core_test *tests;
 	size_t n_params, n_codes, n_details, n_regs, n_tests;
 	uint32_t insn_words; /* 32-bit words of an instruction, which a program counter counts */
-	/* Writes an instruction as text. */
+	/* Writes an instruction as text; never NULL. */
 	void (*decode)(const uint32_t *insn, char *buf, size_t len);
 };
 

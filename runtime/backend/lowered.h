@@ -20,14 +20,6 @@
 #define CNN_REASON_LEN 160
 #define CNN_SPANS_MAX  (1 << 20)
 
-/* A core as the discovery table describes it. */
-struct cnn_core {
-	char name[8];
-	uint32_t program_max; /* bytes */
-	uint64_t job_cycles_max;
-	uint32_t param[16]; /* CNNACC_NAME_PARAM_* */
-};
-
 /*
  * Where the elements of a value are in the arena: the value as n images of c planes of elements of
  * size bytes; element i of plane p of image m is number m * image_pitch + p * plane_pitch + i.

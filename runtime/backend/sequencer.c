@@ -174,23 +174,6 @@ static int add_spans(struct seqc *s)
 	       add_span(s, CNNRT_DMA_LOAD, &dma, s->cost.dma_data);
 }
 
-static void add_cost(struct cnnrt_cost *to, const struct cnnrt_cost *c)
-{
-	to->cycles += c->cycles;
-	to->compute += c->compute;
-	to->stall += c->stall;
-	to->control += c->control;
-	to->dma_program += c->dma_program;
-	to->dma_weights += c->dma_weights;
-	to->dma_data += c->dma_data;
-	to->mac_slots += c->mac_slots;
-	to->mac_useful += c->mac_useful;
-	to->read_program += c->read_program;
-	to->read_weights += c->read_weights;
-	to->read_data += c->read_data;
-	to->written += c->written;
-}
-
 static int add_task(struct seqc *s)
 {
 	int64_t bytes = s->count * (int64_t)sizeof(*s->command);
@@ -208,7 +191,7 @@ static int add_task(struct seqc *s)
 					      (int64_t)(s->cycles_max & INT64_MAX));
 	task->restartable = true;
 	task->first_node = task->last_node = s->node;
-	add_cost(&s->compile->out->nodes[s->node].cost, &s->cost);
+	cnn_add_cost(&s->compile->out->nodes[s->node].cost, &s->cost, NULL);
 	return add_spans(s);
 }
 

@@ -12,6 +12,9 @@ static const struct cnnacc_window_info regs[] = CNNACC_SEQ_REGS;
 
 #define ARGS	7
 
+_Static_assert(sizeof(struct cnnacc_seq_command) <= 4 * CNN_DESC_INSN_WORDS_MAX,
+	       "CNN_DESC_INSN_WORDS_MAX has to hold a command");
+
 static const struct {
 	const char *name;
 	const char *param; /* bits 31:16, NULL: unused */

@@ -21,14 +21,14 @@ static const struct cnn_backend_ops *find_ops(const char *name)
 	return NULL;
 }
 
-static bool is_wanted(const struct cnn_core *cores, int i, const struct cnn_lower_options *opt)
+static bool is_wanted(const struct cnnrt_core_info *cores, int i, const struct cnn_lower_options *opt)
 {
 	if (opt && (opt->cpu_only || (opt->cores && !(opt->cores >> i & 1))))
 		return false;
 	return find_ops(cores[i].name) != NULL;
 }
 
-unsigned int cnn_lower_fuse_mask(const struct cnn_core *cores, int n_cores,
+unsigned int cnn_lower_fuse_mask(const struct cnnrt_core_info *cores, int n_cores,
 				 const struct cnn_lower_options *opt)
 {
 	unsigned int mask = CNN_FUSE_ALL;
@@ -39,7 +39,7 @@ unsigned int cnn_lower_fuse_mask(const struct cnn_core *cores, int n_cores,
 	return mask;
 }
 
-int cnn_legalize(struct cnn_graph *g, const struct cnn_core *cores, int n_cores,
+int cnn_legalize(struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
 		 const struct cnn_lower_options *opt, struct cnn_err *err)
 {
 	int ret = CNN_OK;
@@ -56,7 +56,7 @@ int cnn_legalize(struct cnn_graph *g, const struct cnn_core *cores, int n_cores,
 	return ret;
 }
 
-static int open_cores(struct cnn_compiler *cc, const struct cnn_core *cores, int n_cores,
+static int open_cores(struct cnn_compiler *cc, const struct cnnrt_core_info *cores, int n_cores,
 		      const struct cnn_lower_options *opt)
 {
 	cc->cores = calloc((size_t)n_cores + 1, sizeof(*cc->cores));
@@ -179,7 +179,7 @@ static void finish(struct cnn_compiler *cc)
 	out->weight_bytes = cc->compile.weights.len;
 }
 
-int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cores,
+int cnn_lower(const struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
 	      const struct cnn_lower_options *opt, struct cnn_lowered **out, struct cnn_err *err)
 {
 	struct cnn_compiler cc = {

@@ -34,11 +34,11 @@ struct cnn_lower_options {
 };
 
 /* The fusions (CNN_FUSE_*) that all these cores support. */
-unsigned int cnn_lower_fuse_mask(const struct cnn_core *cores, int n_cores,
+unsigned int cnn_lower_fuse_mask(const struct cnnrt_core_info *cores, int n_cores,
 				 const struct cnn_lower_options *opt);
 
 /* Lets each type of core that may be used rewrite the graph; after cnn_graph_fuse. */
-int cnn_legalize(struct cnn_graph *g, const struct cnn_core *cores, int n_cores,
+int cnn_legalize(struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
 		 const struct cnn_lower_options *opt, struct cnn_err *err);
 
 /*
@@ -46,7 +46,7 @@ int cnn_legalize(struct cnn_graph *g, const struct cnn_core *cores, int n_cores,
  * that no core takes runs on the CPU. Fails without memory, and if programs, weights or activations
  * exceed their address ranges.
  */
-int cnn_lower(const struct cnn_graph *g, const struct cnn_core *cores, int n_cores,
+int cnn_lower(const struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
 	      const struct cnn_lower_options *opt, struct cnn_lowered **out, struct cnn_err *err);
 
 #endif

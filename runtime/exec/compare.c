@@ -103,11 +103,6 @@ static int get_value(struct cnnrt_job *job, int v, struct cnn_tensor *t, struct 
 
 /* ---- one value ---------------------------------------------------------------------- */
 
-static bool is_float(enum cnn_dtype t)
-{
-	return t == CNN_FLOAT32 || t == CNN_FLOAT64 || t == CNN_FLOAT16;
-}
-
 static double element(const struct cnn_tensor *t, int64_t i)
 {
 	double v;
@@ -169,7 +164,7 @@ static void compare_value(const struct compare *c, const struct cnn_tensor *got,
 	double atol = may.integer, rtol = 0;
 
 	l->count = (uint64_t)cnn_tensor_count(got);
-	if (is_float(got->dtype)) {
+	if (got->dtype == CNN_FLOAT32 || got->dtype == CNN_FLOAT64 || got->dtype == CNN_FLOAT16) {
 		atol = c->atol * largest(want, (int64_t)l->count);
 		rtol = c->rtol;
 	}
@@ -202,29 +197,38 @@ static bool is_of_file(const struct compare *c, int v)
 	       mine->producer >= 0 && !mine->rewritten;
 }
 
-/* Gets an input of a node of the file: the job's value, else what the file's nodes computed. */
-static int get_value_of_file(struct compare *c, int v, struct cnn_tensor *t, struct cnn_err *e)
+/* Gets an input of a node: the job's value, else what the nodes of the file computed. */
+static int get_input(struct compare *c, bool of_file, int v, struct cnn_tensor *t,
+		     struct cnn_err *e)
 {
-	const struct cnn_value *val = &c->file->values[v];
+	const struct cnn_value *val = of_file ? &c->file->values[v] : NULL;
 
-	if (!val->t.data && (val->producer < 0 || is_of_file(c, v)))
+	if (!val || (!val->t.data && (val->producer < 0 || is_of_file(c, v))))
 		return get_value(c->job, v, t, e);
 	*t = val->t.data ? val->t : c->file_made[v];
 	t->owned = false;
 	return CNN_OK;
 }
 
-static int run_of_file(struct compare *c, int node, struct cnn_err *e)
+/* Sets c->in, whose tensors are in c->seen. */
+static int get_inputs(struct compare *c, const struct cnn_node *n, bool of_file, struct cnn_err *e)
 {
-	const struct cnn_node *n = &c->file->nodes[node];
 	int ret = CNN_OK;
 
 	for (int k = 0; k < n->n_in; k++) {
 		c->seen[k] = (struct cnn_tensor){ .rank = -1 };
 		c->in[k] = n->in[k] < 0 ? NULL : &c->seen[k];
 		if (n->in[k] >= 0 && !ret)
-			ret = get_value_of_file(c, n->in[k], &c->seen[k], e);
+			ret = get_input(c, of_file, n->in[k], &c->seen[k], e);
 	}
+	return ret;
+}
+
+static int run_of_file(struct compare *c, int node, struct cnn_err *e)
+{
+	const struct cnn_node *n = &c->file->nodes[node];
+	int ret = get_inputs(c, n, true, e);
+
 	for (int k = 0; k < n->n_out; k++) {
 		c->out[k] = n->out[k] < 0 ? NULL : &c->file_made[n->out[k]];
 		if (c->out[k])
@@ -319,12 +323,7 @@ static int compare_node(struct compare *c, int node, struct cnn_err *e)
 
 	if (compare_with_file(c, node, &ret, e))
 		return ret;
-	for (int k = 0; k < n->n_in; k++) {
-		c->seen[k] = (struct cnn_tensor){ .rank = -1 };
-		c->in[k] = n->in[k] < 0 ? NULL : &c->seen[k];
-		if (n->in[k] >= 0 && !ret)
-			ret = get_value(c->job, n->in[k], &c->seen[k], e);
-	}
+	ret = get_inputs(c, n, false, e);
 	for (int k = 0; k < n->n_out; k++) {
 		c->made[k] = (struct cnn_tensor){ .rank = -1 };
 		c->out[k] = n->out[k] < 0 ? NULL : &c->made[k];

@@ -9,9 +9,7 @@
 
 /* ---- failures -------------------------------------------------------------------------- */
 
-static int fail(struct cnnrt_job *job, int code, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
+__attribute__((format(printf, 3, 4)))
 static int fail(struct cnnrt_job *job, int code, const char *fmt, ...)
 {
 	struct cnnrt_job_status *s = &job->status;

@@ -60,35 +60,17 @@ static int build(struct cnnrt_program *p, const struct cnnrt_model *m,
 		 const struct cnn_lower_options *opt, const struct cnnrt_compile_options *o,
 		 struct cnn_err *e)
 {
-	struct cnn_core cores[CNNRT_MAX_CORES] = { 0 };
 	unsigned int fuse = CNN_FUSE_NOP;
-	int ret;
+	int n = (int)p->core_count, ret = infer(p, m, o, e);
 
-	for (unsigned int i = 0; i < p->core_count; i++) {
-		memcpy(cores[i].name, p->core[i].name, sizeof(cores[i].name));
-		cores[i].program_max = p->core[i].program_max;
-		cores[i].job_cycles_max = p->core[i].job_cycles_max;
-		memcpy(cores[i].param, p->core[i].param, sizeof(cores[i].param));
-	}
-	ret = infer(p, m, o, e);
 	if (!o->no_fuse)
-		fuse |= cnn_lower_fuse_mask(cores, (int)p->core_count, opt);
+		fuse |= cnn_lower_fuse_mask(p->core, n, opt);
 	if (!ret)
 		ret = cnn_graph_fuse(p->graph, fuse, e);
 	if (!ret && !o->no_fuse)
-		ret = cnn_legalize(p->graph, cores, (int)p->core_count, opt, e);
-	if (!ret)
-		ret = rt_eliminated_ops_fused(p, e);
-	if (!ret)
-		ret = cnn_lower(p->graph, cores, (int)p->core_count, opt, &p->low, e);
-	return ret ? ret : rt_check_limits(p, e);
-}
-
-static void set_target(struct cnnrt_program *p, const struct rt_target *target)
-{
-	p->core_count = target->core_count;
-	memcpy(p->core, target->core, p->core_count * sizeof(p->core[0]));
-	p->hw_version = target->hw_version;
+		ret = cnn_legalize(p->graph, p->core, n, opt, e);
+	return ret ?: rt_eliminated_ops_fused(p, e) ?:
+	       cnn_lower(p->graph, p->core, n, opt, &p->low, e) ?: rt_check_limits(p, e);
 }
 
 int rt_build(const struct cnnrt_model *model, const struct rt_target *target,
@@ -101,7 +83,9 @@ int rt_build(const struct cnnrt_model *model, const struct rt_target *target,
 
 	if (!p)
 		return rt_fail(err, CNNRT_ENOMEM, "compile: out of memory");
-	set_target(p, target);
+	p->core_count = target->core_count;
+	memcpy(p->core, target->core, p->core_count * sizeof(p->core[0]));
+	p->hw_version = target->hw_version;
 	p->observe = options->observe;
 	if (build(p, model, opt, options, &e)) {
 		cnnrt_program_free(p);

@@ -6,7 +6,7 @@
 #include "ccp.h"
 
 /* Reads the discovery table. A core with another arithmetic than ours gets no nodes. */
-static void read_hw(struct ccpc_hw *hw, const struct cnn_core *info)
+static void read_hw(struct ccpc_hw *hw, const struct cnnrt_core_info *info)
 {
 	uint32_t geometry = info->param[CNNACC_CCP_PARAM_GEOMETRY];
 	uint32_t limits = info->param[CNNACC_CCP_PARAM_LIMITS];
@@ -43,7 +43,7 @@ static void ccpc_close(struct cnn_backend *base)
 	free(core);
 }
 
-static struct cnn_backend *ccpc_open(struct cnn_compile *compile, const struct cnn_core *info)
+static struct cnn_backend *ccpc_open(struct cnn_compile *compile, const struct cnnrt_core_info *info)
 {
 	struct ccpc_core *core = calloc(1, sizeof(*core));
 

@@ -72,12 +72,8 @@ struct ccpc_weight_chunk ccpc_chunk_at(const struct ccpc_node *n, int64_t index)
 {
 	const struct ccpc_chunk_shape k = ccpc_chunk_shape_of(&n->conv);
 
-	return (struct ccpc_weight_chunk){
-		n->weight_line + index * ccpc_chunk_lines(&k),
-		k.lines,
-		k.banks,
-		n->node,
-	};
+	return (struct ccpc_weight_chunk){ n->weight_line + index * ccpc_chunk_lines(&k), k.lines,
+					   k.banks, n->node };
 }
 
 static void pack_average(const struct ccpc_conv *v, float *data)

@@ -121,19 +121,9 @@ static void book(struct trace *t, const struct ccpc_clock *now, struct ccpc_cloc
 	const struct cnnrt_cost *a = &from->count, *b = &now->count;
 	uint64_t busy = b->compute - a->compute + b->stall - a->stall;
 
+	cnn_add_cost(to, b, a);
 	to->cycles += now->now - from->now;
-	to->compute += b->compute - a->compute;
-	to->stall += b->stall - a->stall;
 	to->control += now->now - from->now - busy;
-	to->dma_program += b->dma_program - a->dma_program;
-	to->dma_weights += b->dma_weights - a->dma_weights;
-	to->dma_data += b->dma_data - a->dma_data;
-	to->mac_slots += b->mac_slots - a->mac_slots;
-	to->mac_useful += b->mac_useful - a->mac_useful;
-	to->read_program += b->read_program - a->read_program;
-	to->read_weights += b->read_weights - a->read_weights;
-	to->read_data += b->read_data - a->read_data;
-	to->written += b->written - a->written;
 	if (t->row[0].end < now->now)
 		fill(&t->row[0], kind_of(CNNRT_CONTROL), t->row[0].end, now->now);
 	for (unsigned int i = 0; i < TRACE_ROWS; i++)

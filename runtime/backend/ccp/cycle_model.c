@@ -265,10 +265,7 @@ static void count_dma(struct ccpc_clock *c, uint64_t line, uint64_t lines, bool 
 	uint64_t bytes = lines * CNNACC_LINE_SIZE, cycles = DMA_SETUP + lines;
 	bool weights = load && line >= CNN_VA_WEIGHTS / CNNACC_LINE_SIZE;
 
-	trace(c,
-	      !load   ? CNNRT_DMA_STORE :
-	      weights ? CNNRT_DMA_WEIGHTS :
-			CNNRT_DMA_LOAD,
+	trace(c, !load ? CNNRT_DMA_STORE : weights ? CNNRT_DMA_WEIGHTS : CNNRT_DMA_LOAD,
 	      c->dma_free - cycles, c->dma_free);
 	*(weights ? &c->count.dma_weights : &c->count.dma_data) += cycles;
 	*(!load ? &c->count.written : weights ? &c->count.read_weights : &c->count.read_data) +=

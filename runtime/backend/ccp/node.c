@@ -61,10 +61,7 @@ enum ccpc_trial_result ccpc_node_try(struct ccpc_core *core, struct ccpc_node *n
 void ccpc_node_describe(const struct ccpc_node *n, const char *op, char *reason)
 {
 	static const char *const places[] = {
-		"",
-		", input on chip",
-		", output stays on chip",
-		", input and output on chip",
+		"", ", input on chip", ", output stays on chip", ", input and output on chip",
 	};
 	int len = snprintf(reason, CNN_REASON_LEN, "%s: %s%s", op, n->kind->text,
 			   places[n->in.bind.resident + 2 * n->out.bind.resident]);

@@ -11,7 +11,7 @@
 #define MAX_FIELD	65535	/* counts and strides are 16-bit fields */
 #define MAX_GROUPS	1023	/* K_count */
 
-static void read_hw(struct hwpec_hw *hw, const struct cnn_core *info)
+static void read_hw(struct hwpec_hw *hw, const struct cnnrt_core_info *info)
 {
 	uint32_t geometry = info->param[CNNACC_HWPE_PARAM_GEOMETRY];
 	const uint32_t known = CNNACC_HWPE_PES | CNNACC_HWPE_ACCS << 8 | 8 * HWPEC_WORD << 16;
@@ -40,7 +40,7 @@ static void hwpec_close(struct cnn_backend *base)
 	free(core);
 }
 
-static struct cnn_backend *hwpec_open(struct cnn_compile *compile, const struct cnn_core *info)
+static struct cnn_backend *hwpec_open(struct cnn_compile *compile, const struct cnnrt_core_info *info)
 {
 	struct hwpec_core *core = calloc(1, sizeof(*core));
 

@@ -94,8 +94,7 @@ static int64_t start_of(const struct hwpec_product *p, int64_t k, int shift, int
 	       shift_by(result_zero(p), shift);
 }
 
-static bool no(struct hwpec_product *p, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
+__attribute__((format(printf, 2, 3)))
 static bool no(struct hwpec_product *p, const char *fmt, ...)
 {
 	va_list ap;

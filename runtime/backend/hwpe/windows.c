@@ -103,10 +103,8 @@ static void write_bytes(struct seqc *s, const struct hwpec_node *n, const struct
 	for (uint32_t i = 0; i < accs; i++) {
 		uint32_t resume = i + 1 < accs ? 0 : CNNACC_HWPE_ENABLE;
 
-		seqc_exec(s,
-			  CNNACC_HWPE_INSN(CNNACC_HWPE_RELU_WRITE, CNNACC_HWPE_XS1, 0, 0,
-					   i | resume),
-			  result_va(n, w, i), 0);
+		seqc_exec(s, CNNACC_HWPE_INSN(CNNACC_HWPE_RELU_WRITE, CNNACC_HWPE_XS1, 0, 0,
+					      i | resume), result_va(n, w, i), 0);
 	}
 }
 
@@ -152,10 +150,8 @@ static void run_from_zero(struct seqc *s, const struct hwpec_node *n, const stru
 {
 	uint32_t word, drains = drains_of(n, &word);
 	const struct seqc_advance group = { CNNACC_SEQ_STEP(3, drains - 1, word), w->group_pitch };
-	const struct seqc_advance column = {
-		CNNACC_SEQ_STEP(2, drains - 1, word),
-		w->column_advance,
-	};
+	const struct seqc_advance column = { CNNACC_SEQ_STEP(2, drains - 1, word),
+					     w->column_advance };
 	const struct seqc_advance row = { CNNACC_SEQ_STEP(1, drains - 1, word), w->row_advance };
 
 	add_bases(s, n, w);

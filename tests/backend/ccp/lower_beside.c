@@ -82,7 +82,7 @@ static bool check_cost(const struct layer *l, const struct cnn_lowered *lowered)
 
 static bool check(const struct layer *l)
 {
-	const struct cnn_core core = lower_core(0, 0, 0, 0);
+	const struct cnnrt_core_info core = lower_core(0, 0, 0, 0);
 	const int64_t dims[] = { 1, l->channels, l->size, l->size };
 	struct onnx_build *b = ob_new(13);
 	struct lower_case c;

@@ -242,9 +242,9 @@ static const struct {
 	{ "MatMul", make_matmul }, { "mean", make_mean }, { "Pad", make_pad },
 };
 
-static struct cnn_core random_core(void)
+static struct cnnrt_core_info random_core(void)
 {
-	struct cnn_core core = lower_core(
+	struct cnnrt_core_info core = lower_core(
 		(uint32_t)ONE_OF(0, 0, 0x1000, 0x2000, 0x4000, 0x10000, 0x40000, 0x1040),
 		(uint32_t)ONE_OF(0, 0, 0x400, 0x800, 0x1000, 0x4000, 0x440),
 		(uint32_t)ONE_OF(0, 0, 0, 0x100, 0x200, 0x800), (uint32_t)ONE_OF(0, 0, 1, 2, 16));
@@ -365,7 +365,7 @@ static const char *compare_runs(const struct lower_case *c, const void *onnx, si
 	return wrong;
 }
 
-static const char *trial(const struct cnn_core *core, struct onnx_build *b, struct tally *tally)
+static const char *trial(const struct cnnrt_core_info *core, struct onnx_build *b, struct tally *tally)
 {
 	struct lower_case c;
 	struct cnn_err err;
@@ -397,7 +397,7 @@ static bool run_kind(int kind, int count, struct tally *tally)
 	for (int i = 0; i < count; i++) {
 		uint32_t seed = state;
 		struct onnx_build *b = ob_new(13);
-		struct cnn_core core = random_core();
+		struct cnnrt_core_info core = random_core();
 		const char *wrong = NULL;
 		struct shape s;
 

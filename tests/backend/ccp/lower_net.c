@@ -360,14 +360,14 @@ struct tally {
 	bool verbose;
 };
 
-static struct cnn_core random_core(void)
+static struct cnnrt_core_info random_core(void)
 {
 	static const uint32_t data[] = { 0, 0x2000, 0x8000, 0x40000 };
 	static const uint32_t weights[] = { 0, 0x400, 0x2000 };
 	static const uint32_t icache[] = { 0, 0, 0x400 };
 
 	static const uint64_t cycles[] = { 1ull << 40, 1ull << 40, 100000, 20000 };
-	struct cnn_core core = lower_core(data[pick(0, 3)], weights[pick(0, 2)],
+	struct cnnrt_core_info core = lower_core(data[pick(0, 3)], weights[pick(0, 2)],
 					  icache[pick(0, 2)], 0);
 
 	core.job_cycles_max = cycles[pick(0, 3)];
@@ -502,7 +502,7 @@ static const char *check_outputs(const struct lower_case *c, struct cnn_graph *p
 
 static const char *trial(struct onnx_build *b, struct tally *tally)
 {
-	struct cnn_core core = random_core();
+	struct cnnrt_core_info core = random_core();
 	struct cnn_graph *plain = NULL;
 	static struct cnn_err err;
 	struct lower_case c = { 0 };

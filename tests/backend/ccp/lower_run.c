@@ -17,9 +17,9 @@ static uint32_t or_default(uint32_t value, uint32_t def)
 	return value ? value : def;
 }
 
-struct cnn_core lower_core(uint32_t data_bank, uint32_t weight_bank, uint32_t icache, uint32_t lob)
+struct cnnrt_core_info lower_core(uint32_t data_bank, uint32_t weight_bank, uint32_t icache, uint32_t lob)
 {
-	struct cnn_core core = {
+	struct cnnrt_core_info core = {
 		.name = "ccp",
 		.program_max = or_default(icache, CNNACC_CCP_ICACHE_DEFAULT),
 		.job_cycles_max = 1ull << 40,
@@ -36,7 +36,7 @@ struct cnn_core lower_core(uint32_t data_bank, uint32_t weight_bank, uint32_t ic
 	return core;
 }
 
-int lower_open(struct lower_case *c, const void *onnx, size_t len, const struct cnn_core *core,
+int lower_open(struct lower_case *c, const void *onnx, size_t len, const struct cnnrt_core_info *core,
 	       struct cnn_err *err)
 {
 	int ret;

@@ -10,7 +10,7 @@
 #include "passes/passes.h"
 
 /* A ccp core with these memories, in bytes (lob: vectors); 0: default. */
-struct cnn_core lower_core(uint32_t data_bank, uint32_t weight_bank, uint32_t icache,
+struct cnnrt_core_info lower_core(uint32_t data_bank, uint32_t weight_bank, uint32_t icache,
 			   uint32_t lob);
 
 struct lower_result {
@@ -21,12 +21,12 @@ struct lower_result {
 /* Graph, core and compiled form, ready to run. */
 struct lower_case {
 	struct cnn_graph *graph;	/* as lowered: fused */
-	struct cnn_core core;
+	struct cnnrt_core_info core;
 	struct cnn_lowered *lowered;
 };
 
 /* Imports (the buffer stays the caller's), infers, fuses, lowers. 0 or the status with err. */
-int lower_open(struct lower_case *c, const void *onnx, size_t len, const struct cnn_core *core,
+int lower_open(struct lower_case *c, const void *onnx, size_t len, const struct cnnrt_core_info *core,
 	       struct cnn_err *err);
 void lower_close(struct lower_case *c);
 
