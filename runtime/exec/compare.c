@@ -20,10 +20,9 @@
 struct compare {
 	struct cnnrt_job *job;
 	double atol, rtol;
-	/* of the current node, CNN_MAX_INPUTS each */
-	const struct cnn_tensor **in;
-	struct cnn_tensor **out;
-	struct cnn_tensor *seen, *made;
+	/* of the current node */
+	const struct cnn_tensor *in[CNN_MAX_INPUTS];
+	struct cnn_tensor *out[CNN_MAX_INPUTS], seen[CNN_MAX_INPUTS], made[CNN_MAX_INPUTS];
 	const struct cnn_graph *file; /* the file's operators; NULL: not known */
 	struct cnn_tensor *file_made; /* by value: their results, while they are needed */
 	int next;		      /* the next of file's nodes to run */
@@ -347,14 +346,10 @@ static int compare_all(struct compare *c, struct cnn_err *e)
 	const struct cnn_lowered *low = c->job->program->low;
 	int ret = CNN_OK, values;
 
-	c->in = calloc(CNN_MAX_INPUTS, sizeof(*c->in));
-	c->out = calloc(CNN_MAX_INPUTS, sizeof(*c->out));
-	c->seen = calloc(CNN_MAX_INPUTS, sizeof(*c->seen));
-	c->made = calloc(CNN_MAX_INPUTS, sizeof(*c->made));
 	c->file = c->job->program->file_graph;
 	values = c->file ? c->file->n_values : 0;
 	c->file_made = calloc((size_t)values + 1, sizeof(*c->file_made));
-	if (!c->in || !c->out || !c->seen || !c->made || !c->file_made)
+	if (!c->file_made)
 		ret = cnn_fail(e, CNN_ENOMEM, "compare: out of memory");
 	for (int s = 0; s < low->n_segments && !ret; s++)
 		for (int i = 0; i < low->segments[s].n_nodes && !ret; i++)
@@ -362,10 +357,6 @@ static int compare_all(struct compare *c, struct cnn_err *e)
 	for (int v = 0; c->file_made && v < values; v++)
 		cnn_tensor_release(&c->file_made[v]);
 	free(c->file_made);
-	free(c->in);
-	free(c->out);
-	free(c->seen);
-	free(c->made);
 	return ret;
 }
 
@@ -387,21 +378,26 @@ int cnnrt_compare(struct cnnrt_job *job, const struct cnnrt_compare_options *opt
 		  void (*report)(const struct cnnrt_layer *layer, void *opaque), void *opaque,
 		  struct cnnrt_error *err)
 {
-	struct compare c = { .job = job, .report = report, .opaque = opaque };
 	struct cnnrt_compare_options o;
+	struct compare *c;
 	struct cnn_err e = { 0 };
-	int ret = rt_struct_read(RT_STRUCT(cnnrt_compare_options, rtol), &o, options, err);
+	int ret = rt_struct_read(RT_STRUCT(cnnrt_compare_options, rtol), &o, options, err) ?:
+		  rt_job_idle(job, err) ?: check_job(job, err);
 
 	if (ret)
 		return ret;
-	c.atol = o.atol > 0 ? o.atol : DEFAULT_ATOL;
-	c.rtol = o.rtol > 0 ? o.rtol : DEFAULT_RTOL;
-	ret = rt_job_idle(job, err) ?: check_job(job, err);
-	if (ret)
-		return ret;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return rt_fail(err, CNNRT_ENOMEM, "compare: out of memory");
+	c->job = job;
+	c->report = report;
+	c->opaque = opaque;
+	c->atol = o.atol > 0 ? o.atol : DEFAULT_ATOL;
+	c->rtol = o.rtol > 0 ? o.rtol : DEFAULT_RTOL;
 	poison(job);
 	ret = cnnrt_job_submit(job, -1, NULL, err) ?: cnnrt_job_wait(job, -1, err);
-	if (ret)
-		return ret;
-	return compare_all(&c, &e) ? rt_graph_error(err, &e) : c.bad;
+	if (!ret)
+		ret = compare_all(c, &e) ? rt_graph_error(err, &e) : c->bad;
+	free(c);
+	return ret;
 }

@@ -110,31 +110,36 @@ static bool same_type(const struct cnn_tensor *a, const struct cnn_tensor *b)
 	return a->rank < 0 ? b->rank < 0 : a->dtype == b->dtype && cnn_tensor_same_shape(a, b);
 }
 
+/* The operands of a node, and its outputs as inference makes them. */
+struct operands {
+	const struct cnn_tensor *in[CNN_MAX_INPUTS];
+	struct cnn_tensor *out[CNN_MAX_INPUTS], made[CNN_MAX_INPUTS];
+};
+
 /* The shapes in the file must equal those that inference gives. */
-static int check_shapes(const struct check *c, int node, const struct cnn_tensor **in,
-			struct cnn_tensor **out, struct cnn_tensor *made)
+static int check_shapes(const struct check *c, int node, struct operands *o)
 {
 	const struct cnn_node *n = &c->g->nodes[node];
 	bool known = true;
 	int ret;
 
 	for (int k = 0; k < n->n_in; k++) {
-		in[k] = cnn_node_in(c->g, n, k);
-		known = known && (!in[k] || in[k]->rank >= 0);
+		o->in[k] = cnn_node_in(c->g, n, k);
+		known = known && (!o->in[k] || o->in[k]->rank >= 0);
 	}
 	for (int k = 0; k < n->n_out; k++) {
-		made[k] = (struct cnn_tensor){ .rank = -1 };
-		out[k] = n->out[k] < 0 ? NULL : &made[k];
+		o->made[k] = (struct cnn_tensor){ .rank = -1 };
+		o->out[k] = n->out[k] < 0 ? NULL : &o->made[k];
 	}
-	ret = cnn_cpu_check(n, in, out, c->e);
+	ret = cnn_cpu_check(n, o->in, o->out, c->e);
 	if (!ret && known)
-		ret = cnn_cpu_infer(n, in, out, c->e);
+		ret = cnn_cpu_infer(n, o->in, o->out, c->e);
 	if (ret < 0)
 		return ret;
 	for (int k = 0; k < n->n_out; k++) {
 		if (ret == CNN_NEED_DATA)
-			made[k].rank = -1;
-		if (out[k] && !same_type(out[k], cnn_node_out(c->g, n, k)))
+			o->made[k].rank = -1;
+		if (o->out[k] && !same_type(o->out[k], cnn_node_out(c->g, n, k)))
 			return wrong(c, "operator", node,
 				     "its output has a type or shape other than inferred");
 	}
@@ -143,19 +148,13 @@ static int check_shapes(const struct check *c, int node, const struct cnn_tensor
 
 static int check_cpu(const struct check *c)
 {
-	const struct cnn_tensor **in = calloc(CNN_MAX_INPUTS, sizeof(*in));
-	struct cnn_tensor *made = calloc(CNN_MAX_INPUTS, sizeof(*made));
-	struct cnn_tensor **out = calloc(CNN_MAX_INPUTS, sizeof(*out));
-	int ret = CNN_OK;
+	struct operands *o = calloc(1, sizeof(*o));
+	int ret = o ? CNN_OK : cnn_fail(c->e, CNN_ENOMEM, "program file: out of memory");
 
-	if (!in || !out || !made)
-		ret = cnn_fail(c->e, CNN_ENOMEM, "program file: out of memory");
 	for (int i = 0; i < c->g->n_nodes && !ret; i++)
 		if (c->low->nodes[i].core < 0)
-			ret = check_shapes(c, i, in, out, made);
-	free(in);
-	free(out);
-	free(made);
+			ret = check_shapes(c, i, o);
+	free(o);
 	return ret;
 }
 

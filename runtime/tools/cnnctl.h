@@ -32,4 +32,11 @@ struct common {
 	.options = (const struct opt_spec[]){ OPTION_DEVICE(struct common, device), \
 					      OPTION_JSON(struct common, json) }, .count = 2
 
+/*
+ * Reads the command line of a command with the options of struct common, opens the device, and runs
+ * it. Returns an exit status.
+ */
+int run_on_device(const struct opt_command *command, int argc, char **argv,
+		  int (*run)(struct cnnrt_device *dev, const struct common *c));
+
 #endif

@@ -10,6 +10,20 @@
 #include "backend/desc.h"
 #include "clients.h"
 
+int run_on_device(const struct opt_command *command, int argc, char **argv,
+		  int (*run)(struct cnnrt_device *dev, const struct common *c))
+{
+	struct cnnrt_device *dev;
+	struct common c = { 0 };
+	int ret = opt_parse(command, argc, argv, &c, NULL) ?: open_device(c.device, 0, &dev);
+
+	if (ret)
+		return ret;
+	ret = run(dev, &c);
+	cnnrt_device_close(dev);
+	return ret;
+}
+
 /* ---- info ------------------------------------------------------------------------------ */
 
 static void show_info(const struct cnnrt_device_info *info)
@@ -284,29 +298,27 @@ static const struct opt_command regs_command = {
 	DEVICE_AND_JSON,
 };
 
+static int print_regs(struct cnnrt_device *dev, const struct common *c)
+{
+	struct dump d = { .dev = dev };
+	uint32_t magic;
+
+	/* A first read without permission prints the error alone. */
+	if (cnnrt_device_reg_read(dev, CNNACC_REG_MAGIC, &magic, &d.err))
+		return complain(EXIT_FAILED, "%s", d.err.text);
+	if (c->json) {
+		d.j.out = stdout;
+		json_open(&d.j, NULL, '{');
+	}
+	dump_regs(&d);
+	while (d.j.depth)
+		json_close(&d.j, '}');
+	return d.failed ? complain(EXIT_FAILED, "%s", d.err.text) : EXIT_DONE;
+}
+
 int cmd_regs(int argc, char **argv)
 {
-	struct dump d = { 0 };
-	struct common c = { 0 };
-	uint32_t magic;
-	int ret = opt_parse(&regs_command, argc, argv, &c, NULL) ?:
-		  open_device(c.device, 0, &d.dev);
-
-	if (ret)
-		return ret;
-	/* A first read without permission prints the error alone. */
-	d.failed = cnnrt_device_reg_read(d.dev, CNNACC_REG_MAGIC, &magic, &d.err);
-	if (!d.failed) {
-		if (c.json) {
-			d.j.out = stdout;
-			json_open(&d.j, NULL, '{');
-		}
-		dump_regs(&d);
-		while (d.j.depth)
-			json_close(&d.j, '}');
-	}
-	cnnrt_device_close(d.dev);
-	return d.failed ? complain(EXIT_FAILED, "%s", d.err.text) : EXIT_DONE;
+	return run_on_device(&regs_command, argc, argv, print_regs);
 }
 
 /* ---- reset, selftest ------------------------------------------------------------------- */
@@ -341,22 +353,19 @@ static const struct opt_command reset_command = {
 	.options = reset_options, .count = ARRAY_SIZE(reset_options),
 };
 
+static int reset(struct cnnrt_device *dev, const struct common *c)
+{
+	struct cnnrt_error err;
+
+	if (c->core)
+		return reset_cores(dev, c->core);
+	return cnnrt_device_reg_write(dev, CNNACC_REG_RESET, 1, &err) ?
+	       complain(EXIT_FAILED, "%s", err.text) : EXIT_DONE;
+}
+
 int cmd_reset(int argc, char **argv)
 {
-	struct cnnrt_device *dev;
-	struct cnnrt_error err;
-	struct common c = { 0 };
-	int ret = opt_parse(&reset_command, argc, argv, &c, NULL) ?:
-		  open_device(c.device, 0, &dev);
-
-	if (ret)
-		return ret;
-	if (c.core)
-		ret = reset_cores(dev, c.core);
-	else if (cnnrt_device_reg_write(dev, CNNACC_REG_RESET, 1, &err))
-		ret = complain(EXIT_FAILED, "%s", err.text);
-	cnnrt_device_close(dev);
-	return ret;
+	return run_on_device(&reset_command, argc, argv, reset);
 }
 
 static void report(const char *test, const char *failure, void *opaque)
@@ -376,26 +385,23 @@ static const struct opt_command selftest_command = {
 	DEVICE_AND_JSON,
 };
 
-int cmd_selftest(int argc, char **argv)
+static int selftest(struct cnnrt_device *dev, const struct common *c)
 {
-	struct json j = { 0 };
-	struct cnnrt_device *dev;
+	struct json j = { .out = c->json ? stdout : NULL };
 	struct cnnrt_error err;
-	struct common c = { 0 };
-	int failed, ret = opt_parse(&selftest_command, argc, argv, &c, NULL) ?:
-			  open_device(c.device, 0, &dev);
+	int failed;
 
-	if (ret)
-		return ret;
-	if (c.json) {
-		j.out = stdout;
+	if (c->json)
 		json_open(&j, NULL, '[');
-	}
 	failed = cnnrt_device_selftest(dev, report, &j, &err);
-	if (c.json)
+	if (c->json)
 		json_close(&j, ']');
-	cnnrt_device_close(dev);
 	if (failed < 0)
 		return complain(EXIT_FAILED, "%s", err.text);
 	return failed ? EXIT_FAILED : EXIT_DONE;
+}
+
+int cmd_selftest(int argc, char **argv)
+{
+	return run_on_device(&selftest_command, argc, argv, selftest);
 }

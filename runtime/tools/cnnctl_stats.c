@@ -150,26 +150,23 @@ static const struct opt_command stats_command = {
 	DEVICE_AND_JSON,
 };
 
-int cmd_stats(int argc, char **argv)
+static int stats(struct cnnrt_device *dev, const struct common *c)
 {
-	struct json j = { 0 };
-	struct stats *s;
-	struct common c = { 0 };
-	int ret = opt_parse(&stats_command, argc, argv, &c, NULL);
+	struct json j = { .out = c->json ? stdout : NULL };
+	struct stats *s = calloc(1, sizeof(*s));
+	int ret;
 
-	if (ret)
-		return ret;
-	s = calloc(1, sizeof(*s));
 	if (!s)
 		return complain(EXIT_FAILED, "stats: out of memory");
-	ret = open_device(c.device, 0, &s->dev);
-	if (!ret) {
-		j.out = c.json ? stdout : NULL;
-		ret = read_stats(s);
-		if (!ret)
-			print_stats(&j, s);
-		cnnrt_device_close(s->dev);
-	}
+	s->dev = dev;
+	ret = read_stats(s);
+	if (!ret)
+		print_stats(&j, s);
 	free(s);
 	return ret;
+}
+
+int cmd_stats(int argc, char **argv)
+{
+	return run_on_device(&stats_command, argc, argv, stats);
 }

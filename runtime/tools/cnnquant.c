@@ -138,16 +138,11 @@ static int check_options(const struct quant_options *o)
 
 /* ---- the network ----------------------------------------------------------------------- */
 
-static int fail(const struct quantizer *q)
-{
-	return complain(EXIT_FAILED, "%s: %s", q->o->model, q->err.text);
-}
-
 static int read_model(struct quantizer *q)
 {
 	if (!read_file(q->o->model, &q->file, &q->file_size))
 		return complain(EXIT_FAILED, "%s: %s", q->o->model, strerror(errno));
-	return cnn_graph_import(q->file, q->file_size, &q->g, &q->err) ? fail(q) : EXIT_DONE;
+	return cnn_graph_import(q->file, q->file_size, &q->g, &q->err) ? quant_fail(q) : EXIT_DONE;
 }
 
 /* Gives the input the shape of one sample. */
@@ -182,7 +177,7 @@ static int open_graph(struct quantizer *q)
 		return ret;
 	ret = cnn_graph_infer(q->g, &q->err) ?:
 	      cnn_graph_fuse(q->g, CNN_FUSE_NOP | CNN_FUSE_BN | CNN_FUSE_BIAS, &q->err);
-	return ret ? fail(q) : EXIT_DONE;
+	return ret ? quant_fail(q) : EXIT_DONE;
 }
 
 /* Moves samples spread over the file to its beginning; returns how many. */
@@ -241,7 +236,7 @@ static int write_network(struct quantizer *q, struct test *t)
 	int ret = EXIT_DONE;
 
 	if (cnn_graph_export_onnx(q->g, &data, &size, &q->err))
-		return fail(q);
+		return quant_fail(q);
 	if (!write_file(q->o->out, data, size))
 		ret = complain(EXIT_FAILED, "%s: %s", q->o->out, strerror(errno));
 	if (!ret && q->o->test)

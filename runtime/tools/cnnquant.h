@@ -59,6 +59,12 @@ struct quantizer {
 	struct cnn_err err;
 };
 
+/* Prints the error of a function of the graph; returns EXIT_FAILED. */
+static inline int quant_fail(const struct quantizer *q)
+{
+	return complain(EXIT_FAILED, "%s: %s", q->o->model, q->err.text);
+}
+
 /* quant_layer.c: finds the layers of a graph. Returns EXIT_DONE, or EXIT_FAILED after a message. */
 int find_layers(struct quantizer *q);
 void free_layers(struct quantizer *q);

@@ -300,11 +300,6 @@ struct progress {
 	bool tty, shown;
 };
 
-static void progress_begin(struct progress *p)
-{
-	*p = (struct progress){ .next_ns = now_ns() + FIRST_NS, .tty = isatty(STDERR_FILENO) };
-}
-
 static void progress_show(unsigned int done, unsigned int total, void *opaque)
 {
 	struct progress *p = opaque;
@@ -316,12 +311,6 @@ static void progress_show(unsigned int done, unsigned int total, void *opaque)
 		100 * done / (total ? total : 1));
 	p->shown = true;
 	p->next_ns = now + (p->tty ? TTY_NS : FILE_NS);
-}
-
-static void progress_end(const struct progress *p)
-{
-	if (p->shown && p->tty)
-		fputs("\r\033[K", stderr);
 }
 
 /* An error without a file's name gets that of the model. */
@@ -344,11 +333,12 @@ static int load_network(struct network *n)
 	ret = set_shapes(n) ?: check_outputs(n) ?: read_inputs(n);
 	if (ret)
 		return ret;
-	progress_begin(&progress);
+	progress = (struct progress){ .next_ns = now_ns() + FIRST_NS, .tty = isatty(STDERR_FILENO) };
 	opt.progress = progress_show;
 	opt.opaque = &progress;
 	ret = cnnrt_compile(n->model, s->dev, &opt, &n->program, &err);
-	progress_end(&progress);
+	if (progress.shown && progress.tty)
+		fputs("\r\033[K", stderr);
 	return checked(ret, &err);
 }
 
@@ -462,20 +452,13 @@ static int compare_plain(struct network *n)
 	return ret;
 }
 
-static int compare_network(struct network *n)
-{
-	int ret = compare_layers(n->job, n->s->opt);
-
-	return ret || !n->model ? ret : compare_plain(n);
-}
-
 int run_network(struct session *s)
 {
 	struct network n = { .s = s };
 	int ret = prepare(&n);
 
 	if (!ret && s->opt->compare)
-		ret = compare_network(&n);
+		ret = compare_layers(n.job, s->opt) ?: (n.model ? compare_plain(&n) : EXIT_DONE);
 	else if (!ret)
 		ret = run_all(&n) ?: print_outputs(&n) ?: write_outputs(&n) ?: report_run(&n);
 	free_network(&n);

@@ -122,7 +122,6 @@ int npy_write(const char *path, const struct cnn_tensor *t)
 	const char *descr = NULL;
 	size_t n = 0;
 	FILE *f;
-	bool ok;
 
 	for (size_t i = 0; i < ARRAY_SIZE(descriptors); i++)
 		if (descriptors[i].type == t->dtype)
@@ -140,11 +139,10 @@ int npy_write(const char *path, const struct cnn_tensor *t)
 	f = fopen(path, "wbe");
 	if (!f)
 		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
-	ok = fwrite(MAGIC "\1\0", 1, 8, f) == 8 && fputc((int)(n & 0xff), f) != EOF &&
-	     fputc((int)(n >> 8), f) != EOF && fwrite(header, 1, n, f) == n;
-	n = (size_t)cnn_tensor_bytes(t);
-	ok = ok && fwrite(t->data, 1, n, f) == n;
-	if (fclose(f) || !ok)
-		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
-	return EXIT_DONE;
+	fwrite(MAGIC "\1\0", 1, 8, f);
+	fputc((int)(n & 0xff), f);
+	fputc((int)(n >> 8), f);
+	fwrite(header, 1, n, f);
+	fwrite(t->data, 1, (size_t)cnn_tensor_bytes(t), f);
+	return close_file(f, path);
 }

@@ -195,7 +195,6 @@ static void put_step(struct trace *t, const struct cnnrt_step *s)
 int profile_write(const struct report *r, const char *path)
 {
 	struct trace t = { .j.out = fopen(path, "we"), .r = r };
-	bool bad;
 
 	if (!t.j.out)
 		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
@@ -208,8 +207,5 @@ int profile_write(const struct report *r, const char *path)
 	put_device(&t);
 	json_close(&t.j, ']');
 	json_close(&t.j, '}');
-	bad = ferror(t.j.out);
-	if (fclose(t.j.out) || bad)
-		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
-	return EXIT_DONE;
+	return close_file(t.j.out, path);
 }

@@ -16,11 +16,6 @@ struct rewriting {
 	int x_zero;			/* value that is the zero point of the layer's inputs; -1: none */
 };
 
-static int fail(const struct rewriting *r)
-{
-	return complain(EXIT_FAILED, "%s: %s", r->q->o->model, r->q->err.text);
-}
-
 /* Adds a value named after the layer's node. Returns its index, below 0 on failure. */
 static int add_value(struct rewriting *r, const struct layer *l, const char *what,
 		     struct cnn_tensor *t)
@@ -165,7 +160,7 @@ static int rewrite_layer(struct rewriting *r, const struct layer *l)
 	struct cnn_node *n, *cast;
 
 	if (scaled < 0)
-		return fail(r);
+		return quant_fail(r->q);
 	n = l->conv ? add_node(r, l, "ConvInteger", CNN_OP_CONV_INTEGER, x, w, sums) :
 		      add_node(r, l, "MatMulInteger", CNN_OP_MATMUL_INTEGER, x, w, sums);
 	if (n && zero >= 0) {
@@ -179,7 +174,7 @@ static int rewrite_layer(struct rewriting *r, const struct layer *l)
 		cast->params.cast.to = CNN_FLOAT32;
 	if (!cast || !add_node(r, l, "Mul", CNN_OP_MUL, real, scale, scaled) ||
 	    !add_node(r, l, "Add", CNN_OP_ADD, scaled, bias, y))
-		return fail(r);
+		return quant_fail(r->q);
 	cnn_node_free(&r->q->g->nodes[l->node]);
 	return EXIT_DONE;
 }
@@ -238,5 +233,5 @@ int rewrite(struct quantizer *q)
 		return ret;
 	ret = cnn_graph_link(g, &q->err);
 	cnn_graph_drop_constants(g);
-	return ret ? fail(&r) : EXIT_DONE;
+	return ret ? quant_fail(q) : EXIT_DONE;
 }

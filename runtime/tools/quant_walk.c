@@ -26,11 +26,6 @@ static struct cnn_tensor *value_of(const struct walk *w, enum side side, int64_t
 	return &w->values[side][sample * w->q->g->n_values + v];
 }
 
-static int fail(const struct walk *w)
-{
-	return complain(EXIT_FAILED, "%s: %s", w->q->o->model, w->q->err.text);
-}
-
 /* ---- nodes ----------------------------------------------------------------------------- */
 
 static int run_side(const struct walk *w, const struct cnn_node *n, enum side side)
@@ -41,7 +36,7 @@ static int run_side(const struct walk *w, const struct cnn_node *n, enum side si
 		for (int i = 0; i < n->n_out; i++)
 			w->out[i] = n->out[i] < 0 ? NULL : value_of(w, side, s, n->out[i]);
 		if (cnn_cpu_run(n, w->in, w->out, NULL, &w->q->err))
-			return fail(w);
+			return quant_fail(w->q);
 	}
 	return EXIT_DONE;
 }
@@ -73,8 +68,10 @@ struct trial {
 	const struct cnn_node *n;
 	struct cnn_node product;	/* the node as an integer product */
 	struct cnn_tensor *x, codes, sums;
-	float *scale;			/* of each output's sums */
-	double *error, *square, *least;	/* of each output */
+	struct {
+		float scale;		/* of its sums */
+		double error, square, least;
+	} *output;
 	int64_t count;			/* results of each output */
 };
 
@@ -155,7 +152,7 @@ static void try_weights(struct trial *t, int k)
 		for (int64_t j = 0; j < l->taps; j++)
 			quantize(l->format, &l->weights[weight_index(l, i, j)], scale, 0,
 				 &codes[weight_index(l, i, j)], 1);
-		t->scale[i] = scale * l->x_scale;
+		t->output[i].scale = scale * l->x_scale;
 	}
 }
 
@@ -165,14 +162,14 @@ static int make_sums(struct trial *t, int64_t sample)
 	const struct cnn_tensor *in[3] = { &t->x[sample], &t->codes, &zero };
 	struct cnn_tensor *out[1] = { &t->sums };
 
-	return cnn_cpu_run(&t->product, in, out, NULL, &t->w->q->err) ? fail(t->w) : EXIT_DONE;
+	return cnn_cpu_run(&t->product, in, out, NULL, &t->w->q->err) ? quant_fail(t->w->q) : EXIT_DONE;
 }
 
 /* Adds up the errors of each output with these weights and no bias. */
 static int measure(struct trial *t)
 {
-	memset(t->error, 0, sizeof(*t->error) * (size_t)t->l->outputs);
-	memset(t->square, 0, sizeof(*t->square) * (size_t)t->l->outputs);
+	for (int64_t k = 0; k < t->l->outputs; k++)
+		t->output[k].error = t->output[k].square = 0;
 	t->count = 0;
 	for (int64_t s = 0; s < t->w->samples; s++) {
 		const struct cnn_tensor *y = value_of(t->w, REAL, s, t->n->out[0]);
@@ -182,10 +179,10 @@ static int measure(struct trial *t)
 		for (int64_t i = 0; i < cnn_tensor_count(y); i++) {
 			int64_t k = output_of(t, y, i);
 			double e = (double)((const float *)y->data)[i] -
-				   (double)t->scale[k] * ((const int32_t *)t->sums.data)[i];
+				   (double)t->output[k].scale * ((const int32_t *)t->sums.data)[i];
 
-			t->error[k] += e;
-			t->square[k] += e * e;
+			t->output[k].error += e;
+			t->output[k].square += e * e;
 		}
 		t->count += cnn_tensor_count(y) / t->l->outputs;
 	}
@@ -199,13 +196,13 @@ static void keep_best(struct trial *t)
 	double n = (double)t->count;
 
 	for (int64_t k = 0; k < l->outputs; k++) {
-		double left = t->square[k] - t->error[k] * t->error[k] / n;
+		double left = t->output[k].square - t->output[k].error * t->output[k].error / n;
 
-		if (!(left < t->least[k]))
+		if (!(left < t->output[k].least))
 			continue;
-		t->least[k] = left;
-		l->scale[k] = t->scale[k];
-		l->bias[k] = (float)(t->error[k] / n);
+		t->output[k].least = left;
+		l->scale[k] = t->output[k].scale;
+		l->bias[k] = (float)(t->output[k].error / n);
 		for (int64_t j = 0; j < l->taps; j++)
 			l->codes[weight_index(l, k, j)] =
 				((int8_t *)t->codes.data)[weight_index(l, k, j)];
@@ -225,7 +222,7 @@ static int make_outputs(struct trial *t)
 		if (make_sums(t, s))
 			return EXIT_FAILED;
 		if (cnn_tensor_copy(y, real, &t->w->q->err))
-			return fail(t->w);
+			return quant_fail(t->w->q);
 		for (int64_t i = 0; i < cnn_tensor_count(y); i++) {
 			int64_t k = output_of(t, y, i);
 			float *v = (float *)y->data + i, was = *v;
@@ -245,15 +242,13 @@ static int alloc_inputs(struct trial *t)
 		t->x[s].dtype = CNN_INT8;
 		t->x[s].owned = false;
 		if (cnn_tensor_alloc(&t->x[s], 0, &t->w->q->err))
-			return fail(t->w);
+			return quant_fail(t->w->q);
 	}
 	return EXIT_DONE;
 }
 
 static int alloc_trial(struct trial *t)
 {
-	size_t outputs = (size_t)t->l->outputs;
-
 	t->codes = t->w->q->g->values[t->n->in[1]].t;
 	t->codes.dtype = CNN_INT8;
 	t->codes.owned = false;
@@ -262,17 +257,14 @@ static int alloc_trial(struct trial *t)
 		t->codes.dims[1] = t->l->outputs;
 	}
 	if (cnn_tensor_alloc(&t->codes, 0, &t->w->q->err))
-		return fail(t->w);
+		return quant_fail(t->w->q);
 	t->product = *t->n;
 	cnn_params_convert(&t->product, t->l->conv ? CNN_OP_CONV_INTEGER : CNN_OP_MATMUL_INTEGER);
 	t->product.op_type = t->l->conv ? "ConvInteger" : "MatMulInteger";
 	t->product.n_in = 3;
 	t->x = calloc((size_t)t->w->samples, sizeof(*t->x));
-	t->scale = calloc(outputs, sizeof(*t->scale));
-	t->error = calloc(outputs, sizeof(*t->error));
-	t->square = calloc(outputs, sizeof(*t->square));
-	t->least = calloc(outputs, sizeof(*t->least));
-	if (!t->x || !t->scale || !t->error || !t->square || !t->least)
+	t->output = calloc((size_t)t->l->outputs, sizeof(*t->output));
+	if (!t->x || !t->output)
 		return complain(EXIT_FAILED, "out of memory");
 	return alloc_inputs(t);
 }
@@ -284,10 +276,7 @@ static void free_trial(struct trial *t)
 	cnn_tensor_release(&t->codes);
 	cnn_tensor_release(&t->sums);
 	free(t->x);
-	free(t->scale);
-	free(t->error);
-	free(t->square);
-	free(t->least);
+	free(t->output);
 }
 
 /* Chooses the weights' scales for the layer's x_scale and x_zero; *error: what remains. */
@@ -297,7 +286,7 @@ static int choose_weights(struct trial *t, double *error)
 
 	quantize_inputs(t);
 	for (int64_t k = 0; k < t->l->outputs; k++)
-		t->least[k] = INFINITY;
+		t->output[k].least = INFINITY;
 	for (int i = 0; i < W_SCALES && !ret; i++) {
 		try_weights(t, i);
 		ret = measure(t);
@@ -306,7 +295,7 @@ static int choose_weights(struct trial *t, double *error)
 	}
 	*error = 0;
 	for (int64_t k = 0; k < t->l->outputs; k++)
-		*error += t->least[k];
+		*error += t->output[k].least;
 	return ret;
 }
 

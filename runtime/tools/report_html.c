@@ -121,18 +121,11 @@ static void put_table(FILE *out, const struct report *r)
 	fputs("</tbody>\n</table>\n", out);
 }
 
-static const char *base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
-}
-
 void report_html(const struct report *r, FILE *out)
 {
 	char model[512];
 
-	clean(base_name(r->model), model, sizeof(model));
+	clean(basename(r->model), model, sizeof(model));
 	fputs("<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	      "<meta name=\"viewport\" content=\"width=device-width\">\n<title>", out);
 	markup_text(out, model);

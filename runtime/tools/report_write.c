@@ -32,13 +32,9 @@ bool report_is_file(const char *path)
 int report_write(const struct report *r, const char *path)
 {
 	FILE *out = fopen(path, "we");
-	bool bad;
 
 	if (!out)
 		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
 	kinds[kind_of(path)].write(r, out);
-	bad = ferror(out);
-	if (fclose(out) || bad)
-		return complain(EXIT_FAILED, "%s: %s", path, strerror(errno));
-	return EXIT_DONE;
+	return close_file(out, path);
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "ops/ops.h"
 #include "tensor.h"
 
 #include <errno.h>
@@ -105,50 +106,15 @@ struct cnn_tensor tensor_of(const struct cnnrt_tensor_info *info, void *data)
 
 /* ---- comparing ------------------------------------------------------------------------- */
 
-static double half(uint16_t h)
-{
-	int exponent = h >> 10 & 31, mantissa = h & 1023;
-	double sign = h & 0x8000 ? -1 : 1;
-
-	if (exponent == 31)
-		return mantissa ? NAN : sign * INFINITY;
-	return sign * (exponent ? ldexp(1024 + mantissa, exponent - 25) : ldexp(mantissa, -24));
-}
-
 double tensor_element(const struct cnn_tensor *t, int64_t i)
 {
-	switch (t->dtype) {
-	case CNN_FLOAT32:
-		return ((const float *)t->data)[i];
-	case CNN_FLOAT64:
-		return ((const double *)t->data)[i];
-	case CNN_FLOAT16:
-		return half(((const uint16_t *)t->data)[i]);
-	case CNN_INT8:
-		return ((const int8_t *)t->data)[i];
-	case CNN_UINT8:
-	case CNN_BOOL:
-		return ((const uint8_t *)t->data)[i];
-	case CNN_INT16:
-		return ((const int16_t *)t->data)[i];
-	case CNN_UINT16:
-		return ((const uint16_t *)t->data)[i];
-	case CNN_INT32:
-		return ((const int32_t *)t->data)[i];
-	case CNN_UINT32:
-		return ((const uint32_t *)t->data)[i];
-	case CNN_INT64:
-		return (double)((const int64_t *)t->data)[i];
-	case CNN_UINT64:
-		return (double)((const uint64_t *)t->data)[i];
-	default:
-		return 0;
-	}
-}
+	double v;
 
-static bool is_float(enum cnn_dtype t)
-{
-	return t == CNN_FLOAT32 || t == CNN_FLOAT64 || t == CNN_FLOAT16;
+	if (t->dtype == CNN_FLOAT32)
+		return (double)((const float *)t->data)[i];
+	cnn_cast(t->dtype, (const uint8_t *)t->data + (size_t)i * cnn_dtype_size(t->dtype),
+		 CNN_FLOAT64, &v, 1);
+	return v;
 }
 
 static bool close_enough(double got, double want, double rtol, double atol)
@@ -163,6 +129,8 @@ static bool close_enough(double got, double want, double rtol, double atol)
 bool tensor_differs(const struct cnn_tensor *got, const struct cnn_tensor *want, double rtol,
 		    double atol, char *text, size_t len)
 {
+	bool is_float = want->dtype == CNN_FLOAT32 || want->dtype == CNN_FLOAT64 ||
+			want->dtype == CNN_FLOAT16;
 	size_t size = cnn_dtype_size(want->dtype);
 	char a[128], b[128];
 
@@ -177,8 +145,8 @@ bool tensor_differs(const struct cnn_tensor *got, const struct cnn_tensor *want,
 
 		if (!memcmp(x, y, size))
 			continue;
-		if (is_float(want->dtype) && close_enough(tensor_element(got, i),
-							  tensor_element(want, i), rtol, atol))
+		if (is_float &&
+		    close_enough(tensor_element(got, i), tensor_element(want, i), rtol, atol))
 			continue;
 		snprintf(text, len, "element %lld is %.9g, %.9g expected", (long long)i,
 			 tensor_element(got, i), tensor_element(want, i));

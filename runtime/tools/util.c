@@ -167,6 +167,13 @@ bool write_file(const char *path, const void *data, size_t size)
 	return !fclose(f) && ok;
 }
 
+int close_file(FILE *f, const char *path)
+{
+	bool bad = ferror(f);
+
+	return fclose(f) || bad ? complain(EXIT_FAILED, "%s: %s", path, strerror(errno)) : EXIT_DONE;
+}
+
 int find_cores(const struct cnnrt_device *dev, const char *name, uint32_t *cores)
 {
 	struct cnnrt_error err;

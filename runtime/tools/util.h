@@ -48,6 +48,8 @@ bool parse_u64(const char *text, uint64_t *value);
 /* Reads a file into malloc'ed memory of at least one byte; on failure false, with errno set. */
 bool read_file(const char *path, void **data, size_t *size);
 bool write_file(const char *path, const void *data, size_t size);
+/* Closes a file that was written; on failure, also before, a message. Returns an exit status. */
+int close_file(FILE *f, const char *path);
 
 /* Sets a bit for each core that --core NAME means; on failure a message. Returns an exit status. */
 int find_cores(const struct cnnrt_device *dev, const char *name, uint32_t *cores);
