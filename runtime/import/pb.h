@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What only the reading of ONNX files needs: nothing else in the library knows protobuf. */
-#ifndef CNN_GRAPH_PB_H
-#define CNN_GRAPH_PB_H
+#ifndef CNN_IMPORT_PB_H
+#define CNN_IMPORT_PB_H
 
 #include "ir/graph_internal.h"
 #include "onnx.pb-c.h"

@@ -3,8 +3,8 @@
  * TensorFlow Lite files: a bounds-checked reader of their flatbuffers, and what the files that turn
  * them into graphs share. Nothing outside the file is ever read; what is damaged sets bad.
  */
-#ifndef CNN_GRAPH_TFLITE_H
-#define CNN_GRAPH_TFLITE_H
+#ifndef CNN_IMPORT_TFLITE_H
+#define CNN_IMPORT_TFLITE_H
 
 #include "ir/graph_internal.h"
 

@@ -3,8 +3,8 @@
  * The operators on the CPU. Deterministic: every result is the same on every machine that does
  * IEEE 754 arithmetic (no libm in the arithmetic, no contraction, fixed order of sums).
  */
-#ifndef CNN_CPU_H
-#define CNN_CPU_H
+#ifndef CNN_OPS_CPU_H
+#define CNN_OPS_CPU_H
 
 #include "ir/graph.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What convolutions and pools share. */
-#ifndef CNN_CPU_GEOM_H
-#define CNN_CPU_GEOM_H
+#ifndef CNN_OPS_GEOM_H
+#define CNN_OPS_GEOM_H
 
 #include "ops.h"
 

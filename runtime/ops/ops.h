@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the operators share. */
-#ifndef CNN_CPU_OPS_H
-#define CNN_CPU_OPS_H
+#ifndef CNN_OPS_H
+#define CNN_OPS_H
 
 #include "ir/graph_internal.h"
 #include "cpu.h"

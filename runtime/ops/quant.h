@@ -4,8 +4,8 @@
  * steps that do not know each other: sums of products of whole numbers, exact modulo 2^32, and
  * the requantisation of those sums.
  */
-#ifndef CNN_CPU_QUANT_H
-#define CNN_CPU_QUANT_H
+#ifndef CNN_OPS_QUANT_H
+#define CNN_OPS_QUANT_H
 
 #include "ops.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What a Resize or Upsample is asked for. */
-#ifndef CNN_CPU_RESIZE_H
-#define CNN_CPU_RESIZE_H
+#ifndef CNN_OPS_RESIZE_H
+#define CNN_OPS_RESIZE_H
 
 #include "ops.h"
 
