@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * ConvInteger and MatMulInteger with what core hwpe does besides. shift_out is what it does with its
- * sums (ReLUWrite): min(max(sum, 0) >> shift_out, 255), where input 4 is what each channel adds to
- * its sums before. pad_value is what pads x, in its type.
+ * ConvInteger and MatMulInteger with what core hwpe does besides. shift_out is what it does with
+ * its sums (ReLUWrite): min(max(sum, 0) >> shift_out, 255), where input 4 is what each channel adds
+ * to its sums before. pad_value is what pads x, in its type.
  */
 #include <stdlib.h>
 
@@ -17,15 +17,16 @@ static int infer_shift_out(struct cnn_call *c, int64_t channels)
 	if (!start || (shift >= 0 && start->dtype == CNN_INT32 && start->rank == 1 &&
 		       start->dims[0] == channels))
 		return CNN_OK;
-	return cnn_op_fail(c, CNN_EINVAL, "input 4 is not one int32 for each of %lld channels, with "
-			   "attribute shift_out", (long long)channels);
+	return cnn_op_fail(c, CNN_EINVAL, "input 4 is not one int32 for each of %lld channels, "
+			   "with attribute shift_out", (long long)channels);
 }
 
 static int32_t *begin_sums(const struct cnn_call *c)
 {
 	int64_t n = cnn_tensor_count(c->out[0]);
 
-	return c->out[0]->dtype == CNN_INT32 ? c->out[0]->data : malloc((size_t)n * sizeof(int32_t));
+	return c->out[0]->dtype == CNN_INT32 ? c->out[0]->data :
+	       malloc((size_t)n * sizeof(int32_t));
 }
 
 static int end_sums(const struct cnn_call *c, int32_t *sums, int64_t channels, int64_t inner,
@@ -54,7 +55,8 @@ static int check_padding(const struct cnn_call *c)
 	int64_t pad = c->node->params.product.pad_value;
 	bool is_signed = c->in[0]->dtype == CNN_INT8;
 
-	if (!pad || (pad >= (is_signed ? INT8_MIN : 0) && pad <= (is_signed ? INT8_MAX : UINT8_MAX) &&
+	if (!pad || (pad >= (is_signed ? INT8_MIN : 0) &&
+		     pad <= (is_signed ? INT8_MAX : UINT8_MAX) &&
 		     !cnn_in(c, 2) && !cnn_in(c, 3) && c->in[1]->dtype == CNN_INT8))
 		return CNN_OK;
 	return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute pad_value %lld: with zero points, of "

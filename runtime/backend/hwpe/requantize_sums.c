@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * QLinearSums: what is left of a quantised product when its sums of products have been made without
- * zero points. Inputs: the sums, int32; what is added for each channel; optionally what each channel
- * takes the last channel of its group times, which is then a sum of inputs alone; optionally the
- * scale of each channel and the zero point of the result, which then has its type; optionally the
- * zero point of the inputs, if it was not known before, and what each channel takes it times.
+ * QLinearSums: what is left of a quantised product when its sums of products have been made
+ * without zero points. Inputs: the sums, int32; what is added for each channel; optionally what
+ * each channel takes the last channel of its group times, which is then a sum of inputs alone;
+ * optionally the scale of each channel and the zero point of the result, which then has its type;
+ * optionally the zero point of the inputs, if it was not known before, and what each channel takes
+ * it times.
  */
 #include <stdlib.h>
 
