@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* EXP4 and TER2: QuantizeCodes against a search of all codes, codes in bytes, formats of values. */
+/*
+ * EXP4 and TER2: QuantizeCodes against a search of all codes, codes in bytes, formats of values.
+ * The other operators of the domain cnnacc in a file.
+ */
 #include <math.h>
 
 #include "backend/hwpe/packed_format.h"
@@ -189,6 +192,60 @@ static void test_messages(void **state)
 	refuse("cnnacc", "TER2", NAN, "is not a positive number");
 }
 
+static Onnx__NodeProto *own_node(struct onnx_build *b, const char *op, const char *inputs,
+				 const char *outputs)
+{
+	Onnx__NodeProto *node = ob_node(b, op, inputs, outputs);
+
+	node->domain = strdup("cnnacc");
+	return node;
+}
+
+/* A file of three uint8, 10, 20 and 30, times 3, that has the other operators of the domain. */
+static void run_products(bool shift, struct cnn_tensor *out)
+{
+	static uint8_t bytes[] = { 10, 20, 30 };
+	const int8_t weight = 3;
+	const int32_t start = -40, add = 7;
+	struct onnx_build *b = ob_new(13);
+	struct cnn_tensor in = view(CNN_UINT8, OB_DIMS(1, 1, 1, 3), bytes);
+	struct cnn_graph *g;
+	struct cnn_err err;
+
+	ob_input(b, "x", CNN_UINT8, OB_DIMS(1, 1, 1, 3));
+	ob_bytes(b, "w", CNN_INT8, OB_DIMS(1, 1, 1, 1), &weight);
+	ob_raw(b, "start", CNN_INT32, sizeof(start), OB_DIMS(1), &start);
+	ob_raw(b, "add", CNN_INT32, sizeof(add), OB_DIMS(1), &add);
+	if (shift) {
+		ob_attr_int(own_node(b, "ConvInteger", "x w - - start", "y"), "shift_out", 2);
+	} else {
+		own_node(b, "ConvInteger", "x w", "sums");
+		own_node(b, "QLinearSums", "sums add", "y");
+	}
+	ob_output(b, "y");
+	g = import(b);
+	assert_int_equal(cnn_graph_infer(g, &err), 0);
+	run_graph(g, &in, out);
+	cnn_graph_free(g);
+}
+
+static void test_products(void **state)
+{
+	const int32_t sums[] = { 37, 67, 97 };
+	const uint8_t shifted[] = { 0, 5, 12 };
+	struct cnn_tensor out;
+
+	(void)state;
+	run_products(true, &out);
+	assert_int_equal(out.dtype, CNN_UINT8);
+	assert_memory_equal(out.data, shifted, sizeof(shifted));
+	cnn_tensor_release(&out);
+	run_products(false, &out);
+	assert_int_equal(out.dtype, CNN_INT32);
+	assert_memory_equal(out.data, sums, sizeof(sums));
+	cnn_tensor_release(&out);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +253,7 @@ int main(void)
 		cmocka_unit_test(test_codes),
 		cmocka_unit_test(test_graph),
 		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_products),
 	};
 
 	return cmocka_run_group_tests_name("cpu codes", tests, NULL, NULL);
