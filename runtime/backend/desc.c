@@ -22,6 +22,13 @@ const struct cnn_core_desc *cnn_core_desc(const char *name)
 	return NULL;
 }
 
+bool cnn_core_name_ok(const char *name, size_t size)
+{
+	size_t len = strnlen(name, size);
+
+	return len && len < size && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
+}
+
 const struct cnnacc_code_info *cnn_desc_code(const struct cnn_core_desc *desc, uint32_t code)
 {
 	for (; desc; desc = desc->base)
@@ -48,21 +55,21 @@ uint32_t cnn_desc_param(const struct cnnacc_param_info *info, const uint32_t *pa
 	return word >> info->shift & (uint32_t)((1ull << info->bits) - 1);
 }
 
-void cnn_desc_regs(const struct cnn_core_desc *desc,
-		   void (*found)(const char *name, uint32_t offset, void *opaque), void *opaque)
+bool cnn_desc_reg(const struct cnn_core_desc *desc, uint32_t i, char name[CNN_DESC_REG_NAME],
+		  uint32_t *offset)
 {
-	char name[32];
+	for (; desc; desc = desc->base) {
+		const struct cnnacc_window_info *r = desc->regs, *end = r + desc->n_regs;
 
-	for (; desc; desc = desc->base)
-		for (size_t i = 0; i < desc->n_regs; i++) {
-			const struct cnnacc_window_info *r = &desc->regs[i];
-
-			for (uint32_t n = 0; n < r->count; n++) {
-				snprintf(name, sizeof(name), r->count > 1 ? "%s_%u" : "%s", r->name,
-					 n);
-				found(name, r->offset + 4 * n, opaque);
-			}
-		}
+		for (; r < end && i >= r->count; r++)
+			i -= r->count;
+		if (r == end)
+			continue;
+		snprintf(name, CNN_DESC_REG_NAME, r->count > 1 ? "%s_%u" : "%s", r->name, i);
+		*offset = r->offset + 4 * i;
+		return true;
+	}
+	return false;
 }
 
 bool cnn_desc_property(const struct cnnacc_core_entry *entry, char *buf, size_t len)

@@ -65,6 +65,9 @@ struct cnn_core_desc {
 /* NULL: there is no description of such a core. */
 const struct cnn_core_desc *cnn_core_desc(const char *name);
 
+/* Names are printed and looked up; the driver has the same rule. */
+bool cnn_core_name_ok(const char *name, size_t size);
+
 /* Each takes a desc of NULL and returns NULL if there is nothing to say. */
 const struct cnnacc_code_info *cnn_desc_code(const struct cnn_core_desc *desc, uint32_t code);
 const char *cnn_desc_detail(const struct cnn_core_desc *desc, uint32_t code, uint32_t detail);
@@ -73,12 +76,11 @@ const char *cnn_desc_detail(const struct cnn_core_desc *desc, uint32_t code, uin
 uint32_t cnn_desc_param(const struct cnnacc_param_info *info, const uint32_t *param,
 			uint32_t program_max);
 
-/*
- * Calls found() for each register of the window: name is valid during the call, offset is in the
- * window.
- */
-void cnn_desc_regs(const struct cnn_core_desc *desc,
-		   void (*found)(const char *name, uint32_t offset, void *opaque), void *opaque);
+#define CNN_DESC_REG_NAME	32
+
+/* Name and offset of register number i of the window; false if it has no more. */
+bool cnn_desc_reg(const struct cnn_core_desc *desc, uint32_t i, char name[CNN_DESC_REG_NAME],
+		  uint32_t *offset);
 
 /*
  * The core as property "cores" builds it: "NAME:PARAM=N...". False if there is no description or

@@ -220,13 +220,6 @@ static void caps_close(struct cnnrt_device *dev)
 	free(dev);
 }
 
-static int caps_reset_count(struct cnnrt_device *dev, uint64_t *count)
-{
-	(void)dev;
-	*count = 0;
-	return 0;
-}
-
 static int caps_ctx_create(struct cnnrt_device *dev, uint32_t priority, uint32_t *id)
 {
 	(void)dev;
@@ -235,19 +228,10 @@ static int caps_ctx_create(struct cnnrt_device *dev, uint32_t priority, uint32_t
 	return -ENODEV;
 }
 
-static int caps_reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw)
-{
-	(void)dev;
-	(void)rw;
-	return -ENODEV;
-}
-
 /* The other functions need a context, and none can be created. */
 static const struct rt_device_ops caps_ops = {
 	.close = caps_close,
-	.reset_count = caps_reset_count,
 	.ctx_create = caps_ctx_create,
-	.reg_rw = caps_reg_rw,
 };
 
 bool rt_is_caps(const struct cnnrt_device *dev)

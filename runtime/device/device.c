@@ -151,14 +151,14 @@ int cnnrt_device_info(struct cnnrt_device *dev, struct cnnrt_device_info *info,
 {
 	const struct rt_struct *type = RT_STRUCT(cnnrt_device_info, max_buffer);
 	struct cnnrt_device_info own = dev->info;
-	uint64_t resets;
+	uint64_t resets = 0;
 	int ret = rt_struct_check(type, info->struct_size, err);
 
 	if (!ret)
 		ret = rt_check_process(dev, err);
 	if (ret)
 		return ret;
-	ret = dev->ops->reset_count(dev, &resets);
+	ret = dev->ops->reset_count ? dev->ops->reset_count(dev, &resets) : 0;
 	if (ret)
 		return rt_fail_errno(err, ret, "%s: query", dev->info.path);
 	own.reset_count = resets;
@@ -230,7 +230,7 @@ static int reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw, struct
 
 	if (ret)
 		return ret;
-	ret = dev->ops->reg_rw(dev, rw);
+	ret = dev->ops->reg_rw ? dev->ops->reg_rw(dev, rw) : -ENODEV;
 	if (ret == -EPERM)
 		return rt_fail(err, CNNRT_EACCES, "%s: register 0x%x: the kernel is locked down "
 			       "(kernel_lockdown(7)), which forbids register writes",

@@ -37,6 +37,7 @@ struct rt_submit {
 /* Every function returns 0 or a negative errno and may be called by many threads. */
 struct rt_device_ops {
 	void (*close)(struct cnnrt_device *dev);
+	/* Optional: how often the device was reset. */
 	int (*reset_count)(struct cnnrt_device *dev, uint64_t *count);
 	int (*ctx_create)(struct cnnrt_device *dev, uint32_t priority, uint32_t *id);
 	int (*ctx_destroy)(struct cnnrt_device *dev, uint32_t id);
@@ -52,10 +53,11 @@ struct rt_device_ops {
 	int (*bind)(struct cnnrt_device *dev, uint32_t ctx_id,
 		    const struct drm_cnnacc_bind_op *ops, uint32_t count);
 	int (*submit)(struct cnnrt_device *dev, struct rt_submit *submit);
-	/* Can submit take this descriptor as in_fence? */
+	/* Optional: can submit take this descriptor as in_fence? */
 	bool (*takes_fence)(struct cnnrt_device *dev, int fd);
 	/* When the context's latest job ended, whose fence is given. CLOCK_MONOTONIC, ns. */
 	int (*end_time)(struct cnnrt_device *dev, uint32_t ctx_id, int fence, uint64_t *ns);
+	/* Optional: a description of a device has no registers. */
 	int (*reg_rw)(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw);
 };
 

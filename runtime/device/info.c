@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Checks and stores a device's description, from a driver or a file. */
+#include "backend/desc.h"
 #include "device.h"
 
 #include <string.h>
@@ -21,14 +22,6 @@ static const char *check_info(const struct drm_cnnacc_dev_info *info)
 	return info->max_tasks ? NULL : "max_tasks";
 }
 
-/* Names are printed and looked up; the driver has the same rule. */
-static bool name_ok(const char *name, size_t size)
-{
-	size_t len = strnlen(name, size);
-
-	return len && len < size && strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
-}
-
 const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
 			       const struct drm_cnnacc_core_info *cores)
 {
@@ -48,7 +41,7 @@ const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc
 	for (uint32_t i = 0; i < info->core_count; i++) {
 		const struct drm_cnnacc_core_info *c = &cores[i];
 
-		if (!name_ok(c->name, sizeof(c->name)))
+		if (!cnn_core_name_ok(c->name, sizeof(c->name)))
 			return "name";
 		dev->core[i] = (struct cnnrt_core_info){
 			.type = c->type, .version = c->version, .window_offset = c->window_offset,

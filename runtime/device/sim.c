@@ -120,6 +120,13 @@ static struct rt_sim_ctx *find_ctx(const struct rt_sim *sim, uint32_t id)
 	return ctx;
 }
 
+/* Takes the lock, too, also if there is none. */
+static struct rt_sim_ctx *lock_ctx(struct rt_sim *sim, uint32_t id)
+{
+	pthread_mutex_lock(&sim->lock);
+	return find_ctx(sim, id);
+}
+
 static int ctx_create_locked(struct rt_sim *sim, uint32_t *id)
 {
 	struct rt_sim_ctx *ctx;
@@ -195,10 +202,8 @@ static void free_ctx(struct rt_sim *sim, struct rt_sim_ctx *ctx)
 static int sim_ctx_destroy(struct cnnrt_device *dev, uint32_t id)
 {
 	struct rt_sim *sim = to_sim(dev);
-	struct rt_sim_ctx *ctx;
+	struct rt_sim_ctx *ctx = lock_ctx(sim, id);
 
-	pthread_mutex_lock(&sim->lock);
-	ctx = find_ctx(sim, id);
 	if (ctx) {
 		/* Nothing can use the result of its jobs. */
 		rt_sim_queue_cancel(sim, ctx, true);
@@ -213,10 +218,8 @@ static int sim_ctx_destroy(struct cnnrt_device *dev, uint32_t id)
 static int sim_ctx_query(struct cnnrt_device *dev, struct drm_cnnacc_ctx_query *query)
 {
 	struct rt_sim *sim = to_sim(dev);
-	struct rt_sim_ctx *ctx;
+	struct rt_sim_ctx *ctx = lock_ctx(sim, query->ctx_id);
 
-	pthread_mutex_lock(&sim->lock);
-	ctx = find_ctx(sim, query->ctx_id);
 	if (ctx)
 		*query = ctx->last;
 	pthread_mutex_unlock(&sim->lock);
@@ -226,11 +229,9 @@ static int sim_ctx_query(struct cnnrt_device *dev, struct drm_cnnacc_ctx_query *
 static int sim_end_time(struct cnnrt_device *dev, uint32_t ctx_id, int fence, uint64_t *ns)
 {
 	struct rt_sim *sim = to_sim(dev);
-	struct rt_sim_ctx *ctx;
+	struct rt_sim_ctx *ctx = lock_ctx(sim, ctx_id);
 
 	(void)fence;
-	pthread_mutex_lock(&sim->lock);
-	ctx = find_ctx(sim, ctx_id);
 	if (ctx)
 		*ns = ctx->ended_ns;
 	pthread_mutex_unlock(&sim->lock);
@@ -242,6 +243,13 @@ static int sim_end_time(struct cnnrt_device *dev, uint32_t ctx_id, int fence, ui
 static struct rt_sim_bo *find_bo(const struct rt_sim *sim, uint32_t handle)
 {
 	return handle && handle <= sim->bo_cap ? sim->bos[handle - 1] : NULL;
+}
+
+/* Takes the lock, too, also if there is none. */
+static struct rt_sim_bo *lock_bo(struct rt_sim *sim, const struct rt_bo *bo)
+{
+	pthread_mutex_lock(&sim->lock);
+	return find_bo(sim, bo->handle);
 }
 
 static int new_handle(struct rt_sim *sim, uint32_t *handle)
@@ -355,31 +363,22 @@ static int sim_bo_import(struct cnnrt_device *dev, int fd, struct rt_bo *bo)
 static int sim_bo_export(struct cnnrt_device *dev, const struct rt_bo *bo, int *fd)
 {
 	struct rt_sim *sim = to_sim(dev);
-	struct rt_sim_bo *b;
-	int ret = -ENOENT;
+	struct rt_sim_bo *b = lock_bo(sim, bo);
+	int ret = !b ? -ENOENT : b->fd < 0 ? -EINVAL : 0;
 
-	pthread_mutex_lock(&sim->lock);
-	b = find_bo(sim, bo->handle);
-	if (b && b->fd < 0)
-		ret = -EINVAL;
-	else if (b)
-		ret = fcntl(b->fd, F_DUPFD_CLOEXEC, 0);
-	if (ret < 0 && b && b->fd >= 0)
-		ret = -errno;
+	if (!ret) {
+		*fd = fcntl(b->fd, F_DUPFD_CLOEXEC, 0);
+		ret = *fd < 0 ? -errno : 0;
+	}
 	pthread_mutex_unlock(&sim->lock);
-	if (ret < 0)
-		return ret;
-	*fd = ret;
-	return 0;
+	return ret;
 }
 
 static int sim_bo_map(struct cnnrt_device *dev, struct rt_bo *bo)
 {
 	struct rt_sim *sim = to_sim(dev);
-	struct rt_sim_bo *b;
+	struct rt_sim_bo *b = lock_bo(sim, bo);
 
-	pthread_mutex_lock(&sim->lock);
-	b = find_bo(sim, bo->handle);
 	if (b)
 		bo->map = rt_sim_mem_ptr(&sim->mem, b->bus);
 	pthread_mutex_unlock(&sim->lock);
@@ -401,10 +400,8 @@ static int sim_bo_sync(struct cnnrt_device *dev, const struct rt_bo *bo, uint32_
 static void sim_bo_close(struct cnnrt_device *dev, struct rt_bo *bo)
 {
 	struct rt_sim *sim = to_sim(dev);
-	struct rt_sim_bo *b;
+	struct rt_sim_bo *b = lock_bo(sim, bo);
 
-	pthread_mutex_lock(&sim->lock);
-	b = find_bo(sim, bo->handle);
 	if (b) {
 		sim->bos[bo->handle - 1] = NULL;
 		put_bo(sim, b);
@@ -541,13 +538,9 @@ static int sim_bind(struct cnnrt_device *dev, uint32_t ctx_id,
 		    const struct drm_cnnacc_bind_op *ops, uint32_t count)
 {
 	struct rt_sim *sim = to_sim(dev);
-	struct rt_sim_ctx *ctx;
-	int ret = 0;
+	struct rt_sim_ctx *ctx = lock_ctx(sim, ctx_id);
+	int ret = ctx ? 0 : -ENOENT;
 
-	pthread_mutex_lock(&sim->lock);
-	ctx = find_ctx(sim, ctx_id);
-	if (!ctx)
-		ret = -ENOENT;
 	for (uint32_t i = 0; i < count && !ret; i++)
 		ret = bind_one(sim, ctx, &ops[i]);
 	pthread_mutex_unlock(&sim->lock);
@@ -609,8 +602,7 @@ static int sim_submit(struct cnnrt_device *dev, struct rt_submit *s)
 		drop_job(job);
 		return ret;
 	}
-	pthread_mutex_lock(&sim->lock);
-	ctx = find_ctx(sim, s->ctx_id);
+	ctx = lock_ctx(sim, s->ctx_id);
 	if (ctx) {
 		job->ctx = ctx;
 		job->seqno = s->seqno = ++ctx->seqno;
@@ -622,13 +614,6 @@ static int sim_submit(struct cnnrt_device *dev, struct rt_submit *s)
 	close(s->out_fence);
 	drop_job(job);
 	return -ENOENT;
-}
-
-static bool sim_takes_fence(struct cnnrt_device *dev, int fd)
-{
-	(void)dev;
-	(void)fd;
-	return false;
 }
 
 static int sim_reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw)
@@ -646,13 +631,6 @@ static int sim_reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw)
 	for (uint32_t i = 0; i < dev->info.core_count; i++)
 		pthread_cond_signal(&sim->core[i].wake);
 	pthread_mutex_unlock(&sim->lock);
-	return 0;
-}
-
-static int sim_reset_count(struct cnnrt_device *dev, uint64_t *count)
-{
-	(void)dev;
-	*count = 0;
 	return 0;
 }
 
@@ -681,7 +659,6 @@ static void sim_close(struct cnnrt_device *dev)
 
 static const struct rt_device_ops sim_ops = {
 	.close = sim_close,
-	.reset_count = sim_reset_count,
 	.ctx_create = sim_ctx_create,
 	.ctx_destroy = sim_ctx_destroy,
 	.ctx_query = sim_ctx_query,
@@ -693,7 +670,6 @@ static const struct rt_device_ops sim_ops = {
 	.bo_close = sim_bo_close,
 	.bind = sim_bind,
 	.submit = sim_submit,
-	.takes_fence = sim_takes_fence,
 	.end_time = sim_end_time,
 	.reg_rw = sim_reg_rw,
 };

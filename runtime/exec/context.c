@@ -139,9 +139,7 @@ int cnnrt_buffer_export(struct cnnrt_buffer *buf, int *fd, struct cnnrt_error *e
 	if (ret)
 		return ret;
 	ret = buf->dev->ops->bo_export(buf->dev, &buf->bo, fd);
-	if (ret)
-		return rt_fail_errno(err, ret, "buffer: export");
-	return CNNRT_OK;
+	return ret ? rt_fail_errno(err, ret, "buffer: export") : CNNRT_OK;
 }
 
 int cnnrt_buffer_map(struct cnnrt_buffer *buf, void **ptr, struct cnnrt_error *err)
@@ -173,9 +171,7 @@ int cnnrt_buffer_sync(struct cnnrt_buffer *buf, enum cnnrt_sync what, struct cnn
 	ret = buf->dev->ops->bo_sync(buf->dev, &buf->bo,
 				     what == CNNRT_SYNC_FOR_DEVICE ?
 				     DRM_CNNACC_BO_SYNC_FOR_DEVICE : DRM_CNNACC_BO_SYNC_FOR_CPU);
-	if (ret)
-		return rt_fail_errno(err, ret, "buffer: sync");
-	return CNNRT_OK;
+	return ret ? rt_fail_errno(err, ret, "buffer: sync") : CNNRT_OK;
 }
 
 void cnnrt_buffer_free(struct cnnrt_buffer *buf)

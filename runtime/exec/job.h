@@ -57,8 +57,9 @@ struct cnnrt_job {
 	struct rt_block *blocks;
 	int block_count;
 	uint64_t host_bytes;		/* sum over blocks */
-	const struct cnn_tensor **in;	/* of the node being run */
-	struct cnn_tensor **out;
+	/* of the node being run */
+	const struct cnn_tensor *in[CNN_MAX_INPUTS];
+	struct cnn_tensor *out[CNN_MAX_INPUTS];
 	struct rt_thread_pool *pool;	/* for operators on the CPU */
 	struct drm_cnnacc_task *tasks;	/* one for each of low->tasks */
 	struct rt_binding *bind[2];	/* by direction */

@@ -299,15 +299,13 @@ int rt_job_memory(struct cnnrt_job *job, struct cnnrt_error *err)
 		if (!job->bind[d])
 			return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
 	}
-	job->in = calloc(CNN_MAX_INPUTS, sizeof(*job->in));
-	job->out = calloc(CNN_MAX_INPUTS, sizeof(*job->out));
 	job->refs = calloc((size_t)p->graph->n_inputs + (size_t)p->graph->n_outputs + 1,
 			   sizeof(*job->refs));
 	/* A segment on a core has a copy step, at most one step per task, and a copy step. */
 	job->steps = calloc((size_t)p->graph->n_nodes + (size_t)p->low->n_tasks +
 			    2 * (size_t)p->low->n_segments + 1, sizeof(*job->steps));
 	job->pool = rt_thread_pool_create();
-	if (!job->in || !job->out || !job->refs || !job->steps || !job->pool)
+	if (!job->refs || !job->steps || !job->pool)
 		return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
 	if (p->low->n_tasks || p->low->arena_bytes)
 		ret = create_device_memory(job, err);
@@ -334,8 +332,6 @@ void rt_job_memory_free(struct cnnrt_job *job)
 		free(job->blocks[i].mem);
 	free(job->values);
 	free(job->blocks);
-	free(job->in);
-	free(job->out);
 	free(job->refs);
 	free(job->steps);
 	free(job->tasks);

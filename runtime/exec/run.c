@@ -454,12 +454,13 @@ static bool is_direct(const struct cnnrt_job *job, const struct cnn_segment *seg
 
 int rt_job_submit_direct(struct cnnrt_job *job, int in_fence, struct cnnrt_error *err)
 {
+	const struct rt_device_ops *ops = job->dev->ops;
 	const struct cnn_segment *seg = only_segment(job);
 	struct rt_submit s;
 	int ret;
 
 	if (!seg || !is_direct(job, seg) ||
-	    (in_fence >= 0 && !job->dev->ops->takes_fence(job->dev, in_fence)))
+	    (in_fence >= 0 && !(ops->takes_fence && ops->takes_fence(job->dev, in_fence))))
 		return CNNRT_EUNSUPPORTED;
 	start_run(job);
 	begin_tasks(job, seg->core, seg->first_task, seg->n_tasks);

@@ -19,11 +19,7 @@
 /* What the program requires of one core. */
 struct rt_need {
 	int core; /* writing: its index; reading: the index of the core found */
-	char name[8];
-	uint32_t version;
-	uint32_t program_max;		/* bytes of the largest program */
-	uint64_t job_cycles_max;	/* the largest cycle limit */
-	uint32_t param[16];
+	struct cnnrt_core_info info; /* name, version and parameters; the limits that it uses */
 };
 
 struct rt_blob {

@@ -9,16 +9,15 @@
 
 static struct rt_need *need_of(struct rt_archive *a, const struct cnnrt_program *p, int core)
 {
-	const struct cnnrt_core_info *c = &p->core[core];
 	struct rt_need *need;
 
 	for (int i = 0; i < a->need_count; i++)
 		if (a->need[i].core == core)
 			return &a->need[i];
 	need = &a->need[a->need_count++];
-	*need = (struct rt_need){ .core = core, .version = c->version };
-	memcpy(need->name, c->name, sizeof(need->name));
-	memcpy(need->param, c->param, sizeof(need->param));
+	*need = (struct rt_need){ .core = core, .info = p->core[core] };
+	need->info.program_max = 0;
+	need->info.job_cycles_max = 0;
 	return need;
 }
 
@@ -37,10 +36,10 @@ static void collect_needs(struct rt_archive *a, const struct cnnrt_program *p)
 		for (int k = s->first_task; need && k < s->first_task + s->n_tasks; k++) {
 			const struct cnn_task *t = &low->tasks[k];
 
-			if (need->program_max < t->length)
-				need->program_max = t->length;
-			if (need->job_cycles_max < t->cycle_limit)
-				need->job_cycles_max = t->cycle_limit;
+			if (need->info.program_max < t->length)
+				need->info.program_max = t->length;
+			if (need->info.job_cycles_max < t->cycle_limit)
+				need->info.job_cycles_max = t->cycle_limit;
 		}
 	}
 }
@@ -58,12 +57,12 @@ static bool param_differs(const struct cnnrt_core_info *c, int index, const stru
 			  uint32_t i, struct cnnrt_error *why)
 {
 	const struct cnn_core_desc *desc = cnn_core_desc(c->name);
-	uint32_t want = need->param[i], have = c->param[i];
+	uint32_t want = need->info.param[i], have = c->param[i];
 	const char *name = "unknown";
 
 	for (size_t k = 0; desc && k < desc->n_params; k++) {
 		const struct cnnacc_param_info *p = &desc->params[k];
-		uint32_t value = cnn_desc_param(p, need->param, 0);
+		uint32_t value = cnn_desc_param(p, need->info.param, 0);
 
 		if (p->index != i || value == cnn_desc_param(p, c->param, 0))
 			continue;
@@ -80,25 +79,25 @@ static bool param_differs(const struct cnnrt_core_info *c, int index, const stru
 static bool meets_need(const struct cnnrt_core_info *c, int index, const struct rt_need *need,
 		       struct cnnrt_error *why)
 {
-	if (strcmp(c->name, need->name))
+	if (strcmp(c->name, need->info.name))
 		return !rt_fail(why, CNNRT_EUNSUPPORTED, "the program needs a core %s, core %d of "
-				"the device is %s", need->name, index, c->name);
-	if (!version_fits(c->version, need->version))
+				"the device is %s", need->info.name, index, c->name);
+	if (!version_fits(c->version, need->info.version))
 		return !rt_fail(why, CNNRT_EUNSUPPORTED, "the program needs %s version %u.%u, core "
-				"%d of the device is %u.%u", c->name, need->version >> 16,
-				need->version & 0xffff, index, c->version >> 16,
+				"%d of the device is %u.%u", c->name, need->info.version >> 16,
+				need->info.version & 0xffff, index, c->version >> 16,
 				c->version & 0xffff);
 	for (uint32_t i = 0; i < RT_ARRAY_SIZE(c->param); i++)
-		if (c->param[i] != need->param[i])
+		if (c->param[i] != need->info.param[i])
 			return param_differs(c, index, need, i, why);
-	if (need->program_max > c->program_max)
+	if (need->info.program_max > c->program_max)
 		return !rt_fail(why, CNNRT_EUNSUPPORTED, "the program needs programs of %u bytes, "
-				"core %d (%s) takes up to %u", need->program_max, index, c->name,
-				c->program_max);
-	if (need->job_cycles_max > c->job_cycles_max)
+				"core %d (%s) takes up to %u", need->info.program_max, index,
+				c->name, c->program_max);
+	if (need->info.job_cycles_max > c->job_cycles_max)
 		return !rt_fail(why, CNNRT_EUNSUPPORTED, "the program needs a cycle limit of %llu, "
 				"core %d (%s) takes up to %llu",
-				(unsigned long long)need->job_cycles_max, index, c->name,
+				(unsigned long long)need->info.job_cycles_max, index, c->name,
 				(unsigned long long)c->job_cycles_max);
 	return true;
 }
@@ -112,7 +111,7 @@ static bool find_core(const struct cnnrt_program *p, struct rt_need *need, unsig
 	if (need->core < count && meets_need(&p->core[need->core], need->core, need, why))
 		return true;
 	for (int i = 0; i < count; i++) {
-		bool same_name = !strcmp(p->core[i].name, need->name);
+		bool same_name = !strcmp(p->core[i].name, need->info.name);
 
 		if (found >= 0 && (!(taken & 1u << found) || taken & 1u << i))
 			continue;
@@ -133,7 +132,7 @@ static void find_cores(struct rt_archive *a, const struct cnnrt_program *p)
 		struct cnnrt_error why = { 0 };
 
 		rt_fail(&why, CNNRT_EUNSUPPORTED, "the program needs a core %s, the device has "
-			"none", a->need[i].name);
+			"none", a->need[i].info.name);
 		if (!find_core(p, &a->need[i], taken, &why))
 			rt_ar_fail(a, why.code, "%s", why.text);
 		taken |= 1u << a->need[i].core;
@@ -145,15 +144,13 @@ static void find_cores(struct rt_archive *a, const struct cnnrt_program *p)
 static void walk_need(struct rt_archive *a, struct rt_need *need)
 {
 	rt_ar_int(a, &need->core, 0, CNNRT_MAX_CORES - 1, "index of a core");
-	rt_ar_chars(a, need->name, sizeof(need->name), "name of a core");
-	/* It is printed, and looked up: the rule of the driver. */
-	if (!a->writing && !a->code &&
-	    (!*need->name || need->name[strspn(need->name, "abcdefghijklmnopqrstuvwxyz0123456789-")]))
+	rt_ar_chars(a, need->info.name, sizeof(need->info.name), "name of a core");
+	if (!a->writing && !a->code && !cnn_core_name_ok(need->info.name, sizeof(need->info.name)))
 		rt_ar_fail(a, CNNRT_EINVAL, "program file: characters in the name of a core");
-	rt_ar_u32(a, &need->version);
-	rt_ar_u32(a, &need->program_max);
-	rt_ar_u64(a, &need->job_cycles_max);
-	rt_ar_bytes(a, need->param, sizeof(need->param));
+	rt_ar_u32(a, &need->info.version);
+	rt_ar_u32(a, &need->info.program_max);
+	rt_ar_u64(a, &need->info.job_cycles_max);
+	rt_ar_bytes(a, need->info.param, sizeof(need->info.param));
 }
 
 void rt_ar_needs(struct rt_archive *a, struct cnnrt_program *p, uint32_t hw_version)

@@ -92,34 +92,9 @@ static const char *find_reg(const struct cnnacc_reg_info *info, size_t count, ui
 	return NULL;
 }
 
-struct reg_search {
-	uint32_t offset;
-	char *buf;
-	size_t len;
-	bool found;
-};
-
-static void compare_reg(const char *name, uint32_t offset, void *opaque)
+static const char *reg_name(const struct dump *d, uint32_t offset, char buf[CNN_DESC_REG_NAME])
 {
-	struct reg_search *s = opaque;
-
-	if (offset != s->offset)
-		return;
-	snprintf(s->buf, s->len, "%s", name);
-	s->found = true;
-}
-
-static void window_name(const struct dump *d, uint32_t offset, char *buf, size_t len)
-{
-	struct reg_search s = { .offset = offset, .buf = buf, .len = len };
-
-	cnn_desc_regs(cnn_core_desc(d->job.entry.name), compare_reg, &s);
-	if (!s.found)
-		snprintf(buf, len, "window+0x%x", offset);
-}
-
-static const char *reg_name(const struct dump *d, uint32_t offset, char *buf, size_t len)
-{
+	const struct cnn_core_desc *desc = cnn_core_desc(d->job.entry.name);
 	const struct cnnacc_core_entry *e = &d->job.entry;
 	const char *name = find_reg(global_regs, ARRAY_SIZE(global_regs), offset);
 
@@ -127,10 +102,15 @@ static const char *reg_name(const struct dump *d, uint32_t offset, char *buf, si
 		name = find_reg(queue_regs, ARRAY_SIZE(queue_regs), offset - e->queue_offset);
 	if (name)
 		return name;
-	if (offset >= e->window_offset && offset - e->window_offset < e->window_size)
-		window_name(d, offset - e->window_offset, buf, len);
-	else
-		snprintf(buf, len, "0x%x", offset);
+	if (offset < e->window_offset || offset - e->window_offset >= e->window_size) {
+		snprintf(buf, CNN_DESC_REG_NAME, "0x%x", offset);
+		return buf;
+	}
+	offset -= e->window_offset;
+	for (uint32_t i = 0, at; cnn_desc_reg(desc, i, buf, &at); i++)
+		if (at == offset)
+			return buf;
+	snprintf(buf, CNN_DESC_REG_NAME, "window+0x%x", offset);
 	return buf;
 }
 
@@ -258,12 +238,12 @@ static void show_queue(const struct dump *d)
 
 static void show_regs(const struct dump *d)
 {
-	char name[32];
+	char name[CNN_DESC_REG_NAME];
 
 	printf("registers:\n");
 	for (size_t i = 0; i < d->reg_count; i++)
 		printf("  %04x %-14s %08x\n", d->regs[i].offset,
-		       reg_name(d, d->regs[i].offset, name, sizeof(name)), d->regs[i].value);
+		       reg_name(d, d->regs[i].offset, name), d->regs[i].value);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------ */
@@ -358,12 +338,12 @@ static void json_records(struct json *j, const struct dump *d)
 
 static void json_regs(struct json *j, const struct dump *d)
 {
-	char name[32];
+	char name[CNN_DESC_REG_NAME];
 
 	json_open(j, "registers", '[');
 	for (size_t i = 0; i < d->reg_count; i++)
 		JSON_OBJECT(j, NULL, HEX("offset", d->regs[i].offset),
-			    TEXT("name", reg_name(d, d->regs[i].offset, name, sizeof(name))),
+			    TEXT("name", reg_name(d, d->regs[i].offset, name)),
 			    HEX("value", d->regs[i].value));
 	json_close(j, ']');
 }

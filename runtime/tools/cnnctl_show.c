@@ -221,7 +221,6 @@ struct dump {
 	struct cnnrt_device *dev;
 	struct json j;
 	struct cnnrt_error err;
-	uint32_t window;
 	bool failed;
 };
 
@@ -246,14 +245,6 @@ static void dump_table(struct dump *d, const struct cnnacc_reg_info *regs, size_
 		dump_reg(d, regs[i].name, base + regs[i].offset);
 }
 
-/* Prints a register in the window of the current core. */
-static void dump_window(const char *name, uint32_t offset, void *opaque)
-{
-	struct dump *d = opaque;
-
-	dump_reg(d, name, d->window + offset);
-}
-
 static void section(struct dump *d, const char *name)
 {
 	if (d->failed)
@@ -275,6 +266,7 @@ static void dump_regs(struct dump *d)
 	struct cnnrt_core_info core = { .struct_size = sizeof(core) };
 	struct cnnrt_error err;
 	char name[48];
+	uint32_t offset;
 
 	section(d, "shell");
 	dump_table(d, global_regs, ARRAY_SIZE(global_regs), 0);
@@ -286,8 +278,8 @@ static void dump_regs(struct dump *d)
 		end_section(d);
 		snprintf(name, sizeof(name), "core%u.%s", i, core.name);
 		section(d, name);
-		d->window = core.window_offset;
-		cnn_desc_regs(cnn_core_desc(core.name), dump_window, d);
+		for (uint32_t k = 0; cnn_desc_reg(cnn_core_desc(core.name), k, name, &offset); k++)
+			dump_reg(d, name, core.window_offset + offset);
 		end_section(d);
 	}
 }

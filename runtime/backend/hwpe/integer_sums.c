@@ -21,12 +21,17 @@ static int infer_shift_out(struct cnn_call *c, int64_t channels)
 			   "with attribute shift_out", (long long)channels);
 }
 
+/* Where the sums are made; NULL after a message if there is no memory. */
 static int32_t *begin_sums(const struct cnn_call *c)
 {
 	int64_t n = cnn_tensor_count(c->out[0]);
+	int32_t *sums = c->out[0]->data;
 
-	return c->out[0]->dtype == CNN_INT32 ? c->out[0]->data :
-	       malloc((size_t)n * sizeof(int32_t));
+	if (c->out[0]->dtype != CNN_INT32)
+		sums = malloc((size_t)n * sizeof(*sums));
+	if (!sums)
+		cnn_op_fail(c, CNN_ENOMEM, "no memory for %lld sums", (long long)n);
+	return sums;
 }
 
 static int end_sums(const struct cnn_call *c, int32_t *sums, int64_t channels, int64_t inner,
@@ -106,7 +111,7 @@ int cnn_compute_conv_sums(struct cnn_call *c)
 		return CNN_OK;
 	acc = begin_sums(c);
 	if (!acc)
-		return cnn_op_fail(c, CNN_ENOMEM, "no memory for %lld sums", (long long)n);
+		return CNN_ENOMEM;
 	ret = cnn_conv_sums(c, 1, pad ? pad : cnn_zero_point(cnn_in(c, 2), 0), cnn_in(c, 3), acc);
 	if (!ret && pad)
 		add_padding(c, pad, acc);
@@ -123,6 +128,6 @@ int cnn_compute_matmul_sums(struct cnn_call *c)
 		return CNN_OK;
 	acc = begin_sums(c);
 	if (!acc)
-		return cnn_op_fail(c, CNN_ENOMEM, "no memory for %lld sums", (long long)n);
+		return CNN_ENOMEM;
 	return end_sums(c, acc, w->rank > 1 ? w->dims[w->rank - 1] : 1, 1, cnn_matmul_sums(c, acc));
 }

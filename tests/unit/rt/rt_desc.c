@@ -168,7 +168,7 @@ static void test_unknown(void **state)
 	assert_null(cnn_core_desc(""));
 	assert_null(cnn_desc_code(NULL, 16));
 	assert_null(cnn_desc_detail(NULL, 16, 1));
-	cnn_desc_regs(NULL, NULL, NULL);
+	assert_false(cnn_desc_reg(NULL, 0, NULL, NULL));
 	assert_false(cnn_desc_property(&entry, text, sizeof(text)));
 }
 
