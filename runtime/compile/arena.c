@@ -102,9 +102,8 @@ static int place_blocks(struct cnn_compiler *cc, const int *slots, int count, st
 		n = drop_dead(blocks, n, cc->first[slots[i]]);
 		slot->offset = find_gap(blocks, n, slot->bytes, &at);
 		if (slot->bytes > CNN_ARENA_MAX - slot->offset)
-			return cnn_fail(cc->compile.err, CNN_ELIMIT,
-					"activations would exceed %lld bytes at %s",
-					(long long)CNN_ARENA_MAX,
+			return cnn_fail(cc->compile.err, CNN_ELIMIT, "activations would exceed "
+					"%lld bytes at %s", (long long)CNN_ARENA_MAX,
 					cc->compile.g->values[slot->from].name);
 		memmove(&blocks[at + 1], &blocks[at], (size_t)(n - at) * sizeof(*blocks));
 		blocks[at] = (struct block){ slot->offset, slot->offset + slot->bytes,

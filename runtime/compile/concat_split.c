@@ -89,8 +89,7 @@ static int64_t common_pitch(const struct cnn_compiler *cc, const struct cnn_node
 static bool parts_are_aligned(const struct cnn_graph *g, const int *parts, int n, int64_t pitch)
 {
 	for (int i = 0; i < n; i++)
-		if (g->values[parts[i]].t.dims[1] * pitch % (CNNACC_LINE_SIZE / 4) &&
-		    i + 1 < n)
+		if (g->values[parts[i]].t.dims[1] * pitch % (CNNACC_LINE_SIZE / 4) && i + 1 < n)
 			return false;
 	return true;
 }

@@ -114,8 +114,7 @@ static int import_shape(const Onnx__TensorShapeProto *sp, const char *name, stru
 	t->rank = sp->n_dim;
 	for (size_t i = 0; i < sp->n_dim; i++) {
 		const Onnx__TensorShapeProto__Dimension *d = sp->dim[i];
-		bool known = d->value_case ==
-			     ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+		bool known = d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
 
 		t->dims[i] = known && d->dim_value >= 0 ? d->dim_value : -1;
 	}
@@ -141,8 +140,7 @@ static int import_input(struct import *im, const Onnx__ValueInfoProto *vi)
 		return CNN_OK;
 	if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
 		return cnn_fail(im->err, CNN_EUNSUPPORTED,
-				"input %.80s: type is not a dense tensor",
-				vi->name);
+				"input %.80s: type is not a dense tensor", vi->name);
 	if (!cnn_dtype_size(type->tensor_type->elem_type))
 		return cnn_fail(im->err, CNN_EUNSUPPORTED, "input %.80s: type %s", vi->name,
 				cnn_dtype_name(type->tensor_type->elem_type));
@@ -454,9 +452,8 @@ static int import_model(const Onnx__ModelProto *model, struct cnn_graph *g, stru
 		return cnn_fail(err, CNN_EINVAL, "the file holds no graph");
 	im.opset = opset_of(model, "");
 	if (im.opset < 1 || im.opset > MAX_OPSET)
-		return cnn_fail(err, CNN_EUNSUPPORTED,
-				"operator set version %d, limit %d", im.opset,
-				MAX_OPSET);
+		return cnn_fail(err, CNN_EUNSUPPORTED, "operator set version %d, limit %d",
+				im.opset, MAX_OPSET);
 	ret = import_graph(&im, model->graph);
 	tdestroy(im.names, keep);
 	free(im.refs);

@@ -167,9 +167,8 @@ static int proto_header(const Onnx__TensorProto *tp, struct cnn_tensor *t, struc
 	memset(t, 0, sizeof(*t));
 	t->rank = -1;
 	if (tp->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL || tp->n_external_data)
-		return cnn_fail(err, CNN_EUNSUPPORTED,
-				"tensor %.80s keeps its data in another file (external data)",
-				TNAME(tp));
+		return cnn_fail(err, CNN_EUNSUPPORTED, "tensor %.80s keeps its data in another "
+				"file (external data)", TNAME(tp));
 	if (tp->segment)
 		return cnn_fail(err, CNN_EUNSUPPORTED, "tensor %.80s is a segment", TNAME(tp));
 	if (!cnn_dtype_size(tp->data_type))
@@ -183,9 +182,8 @@ static int proto_header(const Onnx__TensorProto *tp, struct cnn_tensor *t, struc
 	for (size_t i = 0; i < tp->n_dims; i++)
 		t->dims[i] = tp->dims[i];
 	if (cnn_tensor_bytes(t) < 0 || cnn_tensor_bytes(t) > CNN_MAX_TENSOR_BYTES)
-		return cnn_fail(err, CNN_ELIMIT,
-				"tensor %.80s: dimensions negative or over the limit of %lld bytes",
-				TNAME(tp), (long long)CNN_MAX_TENSOR_BYTES);
+		return cnn_fail(err, CNN_ELIMIT, "tensor %.80s: dimensions negative or over the "
+				"limit of %lld bytes", TNAME(tp), (long long)CNN_MAX_TENSOR_BYTES);
 	return CNN_OK;
 }
 
@@ -198,9 +196,8 @@ int cnn_tensor_from_proto(Onnx__TensorProto *tp, struct cnn_tensor *t, struct cn
 		return ret;
 	if (tp->has_raw_data && tp->raw_data.len) {
 		if (tp->raw_data.len != (size_t)cnn_tensor_bytes(t))
-			return cnn_fail(err, CNN_EINVAL,
-					"tensor %.80s: %zu bytes of raw_data, %lld expected",
-					TNAME(tp), tp->raw_data.len,
+			return cnn_fail(err, CNN_EINVAL, "tensor %.80s: %zu bytes of raw_data, "
+					"%lld expected", TNAME(tp), tp->raw_data.len,
 					(long long)cnn_tensor_bytes(t));
 		t->data = tp->raw_data.data;
 		t->capacity = tp->raw_data.len;

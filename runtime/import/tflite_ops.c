@@ -324,9 +324,8 @@ static const struct tfl_tensor *integers(struct tfl *m, const struct tfl_op *op,
 
 	*n = size ? t->data.count / size : 0;
 	if ((t->dtype != CNN_INT32 && t->dtype != CNN_INT64) || *n > max || !*n) {
-		tfl_fail(m, op, CNN_EUNSUPPORTED,
-			 "tensor %.60s is not a list of at most %zu constant integers", t->name,
-			 max);
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "tensor %.60s is not a list of at most %zu "
+			 "constant integers", t->name, max);
 		*n = 0;
 	}
 	for (size_t i = 0; i < *n; i++)

@@ -75,65 +75,41 @@ static int link_outputs(struct cnn_graph *g, struct cnn_err *err)
 		const struct cnn_node *n = &g->nodes[i];
 
 		for (int j = 0; j < n->n_out; j++) {
-			struct cnn_value *v;
+			struct cnn_value *v = n->out[j] < 0 ? NULL : &g->values[n->out[j]];
 
-			if (n->out[j] < 0)
-				continue;
-			v = &g->values[n->out[j]];
-			if (v->producer >= 0 || v->is_input || v->t.data)
-				return cnn_node_fail(n, err, CNN_EINVAL,
-						     "output %.80s is given elsewhere too",
-						     v->name);
-			v->producer = i;
+			if (v && (v->producer >= 0 || v->is_input || v->t.data))
+				return cnn_node_fail(n, err, CNN_EINVAL, "output %.80s is given "
+						     "elsewhere too", v->name);
+			if (v)
+				v->producer = i;
 		}
 	}
 	return CNN_OK;
 }
 
-/* Calls for each node and each value it reads, once per pair; count only when !fill. */
-static void each_consumer(struct cnn_graph *g, int *last, bool fill)
+static int add_consumer(struct cnn_value *v, int node, struct cnn_err *err)
 {
-	for (int i = 0; i < g->n_values; i++)
-		last[i] = -1;
-	for (int i = 0; i < g->n_nodes; i++) {
-		const struct cnn_node *n = &g->nodes[i];
+	int *list;
 
-		for (int j = 0; j < n->n_in; j++) {
-			struct cnn_value *v;
-
-			if (n->in[j] < 0 || last[n->in[j]] == i)
-				continue;
-			last[n->in[j]] = i;
-			v = &g->values[n->in[j]];
-			if (fill)
-				v->consumers[v->n_consumers] = i;
-			v->n_consumers++;
-		}
-	}
+	if (v->n_consumers && v->consumers[v->n_consumers - 1] == node)
+		return CNN_OK;
+	list = realloc(v->consumers, sizeof(*list) * (v->n_consumers + 1));
+	if (!list)
+		return cnn_fail(err, CNN_ENOMEM, "no memory for the graph");
+	v->consumers = list;
+	list[v->n_consumers++] = node;
+	return CNN_OK;
 }
 
 static int link_inputs(struct cnn_graph *g, struct cnn_err *err)
 {
-	int *last = malloc(sizeof(*last) * (g->n_values ? g->n_values : 1));
+	int ret = CNN_OK;
 
-	if (!last)
-		return cnn_fail(err, CNN_ENOMEM, "no memory for the graph");
-	each_consumer(g, last, false);
-	for (int i = 0; i < g->n_values; i++) {
-		struct cnn_value *v = &g->values[i];
-
-		if (!v->n_consumers)
-			continue;
-		v->consumers = malloc(sizeof(int) * v->n_consumers);
-		if (!v->consumers) {
-			free(last);
-			return cnn_fail(err, CNN_ENOMEM, "no memory for the graph");
-		}
-		v->n_consumers = 0;
-	}
-	each_consumer(g, last, true);
-	free(last);
-	return CNN_OK;
+	for (int i = 0; i < g->n_nodes; i++)
+		for (int j = 0; !ret && j < g->nodes[i].n_in; j++)
+			if (g->nodes[i].in[j] >= 0)
+				ret = add_consumer(&g->values[g->nodes[i].in[j]], i, err);
+	return ret;
 }
 
 static int link(struct cnn_graph *g, struct cnn_err *err)
@@ -167,8 +143,7 @@ static bool sorted(const struct cnn_graph *g)
 {
 	for (int i = 0; i < g->n_nodes; i++)
 		for (int j = 0; j < g->nodes[i].n_in; j++)
-			if (g->nodes[i].in[j] >= 0 &&
-			    g->values[g->nodes[i].in[j]].producer >= i)
+			if (g->nodes[i].in[j] >= 0 && g->values[g->nodes[i].in[j]].producer >= i)
 				return false;
 	return true;
 }

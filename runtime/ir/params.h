@@ -86,10 +86,6 @@ struct cnn_split_params {
 	struct cnn_tensor split;	/* int64 */
 };
 
-struct cnn_transpose_params {
-	struct cnn_ints perm;
-};
-
 struct cnn_shape_params {
 	int64_t start, end;
 };
@@ -141,24 +137,9 @@ struct cnn_clip_params {
 	float min, max;
 };
 
-/* BatchNormalization; Dropout has the flags, too. */
-struct cnn_norm_params {
-	float epsilon;
-	bool spatial, is_test, training_mode;
-};
-
 struct cnn_depth_to_space_params {
 	int64_t blocksize;
 	enum { CNN_DEPTH_COLUMN_ROW, CNN_COLUMN_ROW_DEPTH } mode;
-};
-
-/* Constant, in whichever of its attributes the value was, and ConstantOfShape. */
-struct cnn_constant_params {
-	struct cnn_tensor value;	/* rank -1: none */
-};
-
-struct cnn_cast_params {
-	int64_t to;
 };
 
 #define CNN_WHY_MAX	96
@@ -166,14 +147,6 @@ struct cnn_cast_params {
 struct cnn_sums_params {
 	int64_t axis, group;
 	char why[CNN_WHY_MAX];	/* why a core does not requantise; "": there is nothing to */
-};
-
-struct cnn_requantize_params {
-	int64_t multiplier_bits;
-};
-
-struct cnn_codes_params {
-	int format;		/* enum cnn_codes; 0: none */
 };
 
 struct cnn_params {
@@ -187,19 +160,23 @@ struct cnn_params {
 		struct cnn_reshape_params reshape;
 		struct cnn_slice_params slice;
 		struct cnn_split_params split;
-		struct cnn_transpose_params transpose;
+		struct { struct cnn_ints perm; } transpose;
 		struct cnn_shape_params shape;
 		struct cnn_pad_params pad;
 		struct cnn_resize_params resize;
 		struct cnn_unary_params unary;
 		struct cnn_clip_params clip;
-		struct cnn_norm_params norm;
+		struct {			/* BatchNormalization; Dropout has the flags, too */
+			float epsilon;
+			bool spatial, is_test, training_mode;
+		} norm;
 		struct cnn_depth_to_space_params depth_to_space;
-		struct cnn_constant_params constant;
-		struct cnn_cast_params cast;
+		/* Constant, in whichever of its attributes the value was, and ConstantOfShape. */
+		struct { struct cnn_tensor value; } constant;	/* rank -1: none */
+		struct { int64_t to; } cast;
 		struct cnn_sums_params sums;
-		struct cnn_requantize_params requantize;
-		struct cnn_codes_params codes;
+		struct { int64_t multiplier_bits; } requantize;
+		struct { int format; } codes;	/* enum cnn_codes; 0: none */
 	};
 	struct cnn_product_params product;
 };

@@ -24,23 +24,14 @@ static const struct {
 	const char *name;
 	size_t size;
 } dtypes[] = {
-	[CNN_UNDEFINED] = { "undefined", 0 },
-	[CNN_FLOAT32] = { "float32", 4 },
-	[CNN_UINT8] = { "uint8", 1 },
-	[CNN_INT8] = { "int8", 1 },
-	[CNN_UINT16] = { "uint16", 2 },
-	[CNN_INT16] = { "int16", 2 },
-	[CNN_INT32] = { "int32", 4 },
-	[CNN_INT64] = { "int64", 8 },
-	[CNN_STRING] = { "string", 0 },
-	[CNN_BOOL] = { "bool", 1 },
-	[CNN_FLOAT16] = { "float16", 2 },
-	[CNN_FLOAT64] = { "float64", 8 },
-	[CNN_UINT32] = { "uint32", 4 },
-	[CNN_UINT64] = { "uint64", 8 },
-	[14] = { "complex64", 0 },
-	[15] = { "complex128", 0 },
-	[CNN_BFLOAT16] = { "bfloat16", 0 },
+	[CNN_UNDEFINED] = { "undefined", 0 }, [CNN_STRING] = { "string", 0 },
+	[CNN_BOOL] = { "bool", 1 }, [CNN_FLOAT16] = { "float16", 2 },
+	[CNN_FLOAT32] = { "float32", 4 }, [CNN_FLOAT64] = { "float64", 8 },
+	[CNN_INT8] = { "int8", 1 }, [CNN_UINT8] = { "uint8", 1 },
+	[CNN_INT16] = { "int16", 2 }, [CNN_UINT16] = { "uint16", 2 },
+	[CNN_INT32] = { "int32", 4 }, [CNN_UINT32] = { "uint32", 4 },
+	[CNN_INT64] = { "int64", 8 }, [CNN_UINT64] = { "uint64", 8 },
+	[14] = { "complex64", 0 }, [15] = { "complex128", 0 }, [CNN_BFLOAT16] = { "bfloat16", 0 },
 };
 
 #define N_DTYPES	(sizeof(dtypes) / sizeof(dtypes[0]))

@@ -14,9 +14,8 @@ int cnn_broadcast(const struct cnn_call *c, struct cnn_tensor *y, const struct c
 		int64_t dy = iy < 0 ? 1 : y->dims[iy], dt = it < 0 ? 1 : t->dims[it];
 
 		if (dy != dt && dy != 1 && dt != 1)
-			return cnn_op_fail(c, CNN_EINVAL,
-					   "dimensions %lld and %lld do not broadcast",
-					   (long long)dy, (long long)dt);
+			return cnn_op_fail(c, CNN_EINVAL, "dimensions %lld and %lld do not "
+					   "broadcast", (long long)dy, (long long)dt);
 		dims[i] = dy == 1 ? dt : dy;
 	}
 	y->rank = rank;

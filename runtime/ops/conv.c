@@ -123,8 +123,7 @@ static void depthwise_plane(const struct cnn_geom *g, const float *plane, const 
 	memset(y, 0, g->out_plane * sizeof(*y));
 	for (int64_t od = 0; od < g->out[0]; od++)
 		for (int64_t oh = 0; oh < g->out[1]; oh++)
-			depthwise_row(g, plane, w, od, oh,
-				      y + (od * g->out[1] + oh) * g->out[2]);
+			depthwise_row(g, plane, w, od, oh, y + (od * g->out[1] + oh) * g->out[2]);
 	for (int64_t i = 0; bias != 0 && i < g->out_plane; i++)
 		y[i] += bias;
 	for (int64_t i = 0; add && i < g->out_plane; i++)

@@ -215,8 +215,7 @@ int cnn_matmul_shape(const struct cnn_call *c, const struct cnn_tensor *a,
 	struct cnn_tensor *y = c->out[0];
 	int rank = batch_rank(a) > batch_rank(b) ? batch_rank(a) : batch_rank(b);
 
-	if (!a->rank || !b->rank ||
-	    a->dims[a->rank - 1] != b->dims[b->rank > 1 ? b->rank - 2 : 0])
+	if (!a->rank || !b->rank || a->dims[a->rank - 1] != b->dims[b->rank > 1 ? b->rank - 2 : 0])
 		return cnn_op_fail(c, CNN_EINVAL, "inputs are not matrices that can be multiplied");
 	for (int i = 0; i < rank; i++) {
 		int64_t da = batch_dim(a, i, rank), db = batch_dim(b, i, rank);

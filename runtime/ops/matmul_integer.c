@@ -114,8 +114,7 @@ static int finish(const struct cnn_call *c, int32_t *acc, int64_t n, const struc
 	if (!scale)
 		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
 	for (int64_t i = 0; i < n; i++)
-		scale[i] = cnn_scale(c->in[1], 0) * cnn_scale(c->in[4], i) /
-			   cnn_scale(c->in[y], 0);
+		scale[i] = cnn_scale(c->in[1], 0) * cnn_scale(c->in[4], i) / cnn_scale(c->in[y], 0);
 	for (int64_t at = 0; at < count; at += n) {
 		for (int64_t i = 0; bias && i < n; i++)
 			acc[at + i] = (int32_t)((uint32_t)acc[at + i] +

@@ -449,9 +449,8 @@ static int resolve_pad(struct cnn_call *c, struct pad *p)
 		p->end[i] = pads[i + rank];
 		for (int j = i; j < 2 * rank; j += rank)
 			if (pads[j] > CNN_MAX_TENSOR_BYTES || pads[j] < -dim)
-				return cnn_op_fail(c, CNN_ELIMIT,
-						   "pads is %lld, limits %lld to %lld",
-						   (long long)pads[j], (long long)-dim,
+				return cnn_op_fail(c, CNN_ELIMIT, "pads is %lld, limits %lld to "
+						   "%lld", (long long)pads[j], (long long)-dim,
 						   (long long)CNN_MAX_TENSOR_BYTES);
 		if (p->mode != CNN_PAD_CONSTANT && !dim && (pads[i] > 0 || pads[i + rank] > 0))
 			return cnn_op_fail(c, CNN_EINVAL, "an empty axis has nothing to repeat");

@@ -15,9 +15,8 @@ int cnn_quant_param(const struct cnn_call *c, int i, enum cnn_dtype type, int64_
 	if (count == 1)
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "input %d has %lld elements, limit 1", i,
 				   (long long)n);
-	return cnn_op_fail(c, CNN_EINVAL, "input %d has %lld elements in %d dimensions, "
-			   "1 or a list of %lld wanted", i, (long long)n, t->rank,
-			   (long long)count);
+	return cnn_op_fail(c, CNN_EINVAL, "input %d has %lld elements in %d dimensions, 1 or a "
+			   "list of %lld wanted", i, (long long)n, t->rank, (long long)count);
 }
 
 int cnn_quant_bytes(const struct cnn_call *c, int i)

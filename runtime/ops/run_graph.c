@@ -30,9 +30,8 @@ static int take_inputs(struct run *r, const struct cnn_tensor *in)
 			continue;
 		if (!in[i].data || in[i].dtype != v->t.dtype ||
 		    !cnn_tensor_same_shape(&in[i], &v->t))
-			return cnn_fail(r->err, CNN_EINVAL,
-					"input %.60s is %s, %s was given", v->name,
-					cnn_tensor_describe(&v->t, want, sizeof(want)),
+			return cnn_fail(r->err, CNN_EINVAL, "input %.60s is %s, %s was given",
+					v->name, cnn_tensor_describe(&v->t, want, sizeof(want)),
 					cnn_tensor_describe(&in[i], have, sizeof(have)));
 		r->t[g->inputs[i]] = in[i];
 		r->t[g->inputs[i]].owned = false;
@@ -49,9 +48,8 @@ static int charge(struct run *r, const struct cnn_node *n)
 		int64_t bytes = r->out[i] ? cnn_tensor_bytes(r->out[i]) : 0;
 
 		if (bytes < 0 || bytes > lim->tensor_bytes || r->bytes + bytes > lim->total_bytes)
-			return cnn_node_fail(n, r->err, CNN_ELIMIT,
-					     "output %d goes over the limit of %lld bytes", i,
-					     (long long)lim->tensor_bytes);
+			return cnn_node_fail(n, r->err, CNN_ELIMIT, "output %d goes over the limit "
+					     "of %lld bytes", i, (long long)lim->tensor_bytes);
 		r->bytes += bytes;
 	}
 	r->work = cnn_add_sat(r->work, cnn_cpu_work(n, r->in, r->out));

@@ -22,10 +22,9 @@ static int check_inputs(const struct cnn_graph *g, struct cnn_err *err)
 		const struct cnn_value *v = &g->values[g->inputs[i]];
 
 		if (cnn_tensor_count(&v->t) < 0)
-			return cnn_fail(err, CNN_EINVAL,
-					"input %.60s: a dimension of %s is dynamic or out of "
-					"range: set its shape",
-					v->name, cnn_tensor_describe(&v->t, shape, sizeof(shape)));
+			return cnn_fail(err, CNN_EINVAL, "input %.60s: a dimension of %s is "
+					"dynamic or out of range: set its shape", v->name,
+					cnn_tensor_describe(&v->t, shape, sizeof(shape)));
 	}
 	return CNN_OK;
 }

@@ -121,35 +121,14 @@ static bool is_per_channel(const struct cnn_tensor *t, const struct cnn_tensor *
 	return t->rank <= y->rank;
 }
 
-static int fuse_conv_bias(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
+/* Conv and the Add of a constant per channel, or the Mul by one. */
+static int merge_per_channel(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b,
+			     enum cnn_op op)
 {
-	const struct cnn_tensor *t = cnn_merge_operand(f->g, a, b, CNN_OP_ADD);
+	const struct cnn_tensor *t = cnn_merge_operand(f->g, a, b, op);
 	const struct cnn_tensor *y = cnn_node_out(f->g, a, 0);
 	int64_t channels, n;
-	const float *add;
-	float *bias;
-	int ret;
-
-	if (!t || !conv_is_open(f->g, a) || !is_per_channel(t, y))
-		return 0;
-	channels = y->dims[1];
-	n = cnn_tensor_count(t);
-	add = t->data;
-	ret = cnn_merge_own_bias(f, a, channels, &bias);
-	if (ret)
-		return ret;
-	for (int64_t i = 0; i < channels; i++)
-		bias[i] += add[n == 1 ? 0 : i];
-	return cnn_rewrite_merge(f->g, a, b, a, f->err);
-}
-
-/* Conv and Mul by a constant per channel. */
-int cnn_merge_conv_scale(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
-{
-	const struct cnn_tensor *t = cnn_merge_operand(f->g, a, b, CNN_OP_MUL);
-	const struct cnn_tensor *y = cnn_node_out(f->g, a, 0);
-	int64_t channels, n;
-	const float *factor;
+	const float *from;
 	float *w, *bias;
 	int ret;
 
@@ -157,20 +136,28 @@ int cnn_merge_conv_scale(struct cnn_pass *f, struct cnn_node *a, struct cnn_node
 		return 0;
 	channels = y->dims[1];
 	n = cnn_tensor_count(t);
-	factor = t->data;
-	ret = cnn_merge_own_weights(f, a, &w) ?: cnn_merge_own_bias(f, a, channels, &bias);
+	from = t->data;
+	ret = op == CNN_OP_MUL ? cnn_merge_own_weights(f, a, &w) : CNN_OK;
+	ret = ret ?: cnn_merge_own_bias(f, a, channels, &bias);
 	if (ret)
 		return ret;
 	for (int64_t i = 0; i < channels; i++) {
-		scale_channel(f, a, w, i, factor[n == 1 ? 0 : i]);
-		bias[i] *= factor[n == 1 ? 0 : i];
+		float v = from[n == 1 ? 0 : i];
+
+		if (op == CNN_OP_MUL)
+			scale_channel(f, a, w, i, v);
+		bias[i] = op == CNN_OP_MUL ? bias[i] * v : bias[i] + v;
 	}
 	return cnn_rewrite_merge(f->g, a, b, a, f->err);
 }
 
+int cnn_merge_conv_scale(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
+{
+	return merge_per_channel(f, a, b, CNN_OP_MUL);
+}
+
 /* Can cores still run product a with t as C? They need constant B, and C as one row. */
-static bool allows_c(const struct cnn_pass *f, const struct cnn_node *a,
-		     const struct cnn_tensor *t)
+static bool allows_c(const struct cnn_pass *f, const struct cnn_node *a, const struct cnn_tensor *t)
 {
 	const struct cnn_tensor *y = cnn_node_out(f->g, a, 0);
 	int64_t count = cnn_tensor_count(t);
@@ -186,7 +173,7 @@ static int fuse_gemm_bias(struct cnn_pass *f, struct cnn_node *a, struct cnn_nod
 {
 	const struct cnn_tensor *t = cnn_merge_operand(f->g, a, b, CNN_OP_ADD);
 	const struct cnn_tensor *x = cnn_node_in(f->g, a, 0), *w = cnn_node_in(f->g, a, 1);
-	int *in, c;
+	int ret;
 
 	if (!t || t->rank > 2 || a->act.kind != CNN_ACT_NONE || x->rank != 2 || w->rank != 2)
 		return 0;
@@ -194,26 +181,16 @@ static int fuse_gemm_bias(struct cnn_pass *f, struct cnn_node *a, struct cnn_nod
 		return 0;
 	if (!allows_c(f, a, t))
 		return 0;
-	c = b->in[b->in[0] == a->out[0]];
-	in = realloc(a->in, 3 * sizeof(*in));
-	if (!in)
-		return cnn_rewrite_nomem(f->err);
-	a->in = in;
-	in[2] = c;
-	a->n_in = 3;
-	if (a->op == CNN_OP_MATMUL) {
-		int ret = cnn_rewrite_rename(a, CNN_OP_GEMM, f->err);
-
-		if (ret)
-			return ret;
-	}
-	return cnn_rewrite_merge(f->g, a, b, a, f->err);
+	ret = cnn_rewrite_set_input(a, 2, b->in[b->in[0] == a->out[0]], f->err);
+	if (!ret && a->op == CNN_OP_MATMUL)
+		ret = cnn_rewrite_rename(a, CNN_OP_GEMM, f->err);
+	return ret ?: cnn_rewrite_merge(f->g, a, b, a, f->err);
 }
 
 int cnn_merge_bias(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 {
 	if (a->op == CNN_OP_CONV || a->op == CNN_OP_CONV_TRANSPOSE)
-		return fuse_conv_bias(f, a, b);
+		return merge_per_channel(f, a, b, CNN_OP_ADD);
 	if (a->op == CNN_OP_MATMUL || a->op == CNN_OP_GEMM)
 		return fuse_gemm_bias(f, a, b);
 	return 0;
