@@ -74,13 +74,6 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 /* y[i] = act(x[i]); x and y may be the same. */
 void cnn_act_apply(const struct cnn_act *act, const float *x, float *y, int64_t n);
 
-/*
- * Runs a whole graph (inferred; fused or not) on the CPU. in has graph->n_inputs tensors; out
- * has graph->n_outputs, which are overwritten with owned tensors.
- */
-int cnn_graph_run_cpu(const struct cnn_graph *g, const struct cnn_tensor *in,
-		      struct cnn_tensor *out, struct cnn_err *err);
-
 /* Our own exp: within 2 ulp, the same bits everywhere. */
 float cnn_expf(float x);
 

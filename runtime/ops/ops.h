@@ -148,9 +148,8 @@ struct cnn_products cnn_matmul_products(const struct cnn_tensor *a, const struct
 					const struct cnn_tensor *y);
 int64_t cnn_matmul_at(const struct cnn_tensor *t, const struct cnn_tensor *y, int rank, int64_t i);
 
-/* Scratch for cnn_gemm_f32 with these m and k, to be freed; NULL if it cannot be had. */
+/* Scratch for products with these m and k, to be freed; NULL if it cannot be had. */
 float *cnn_gemm_scratch(int64_t m, int64_t k);
-void cnn_gemm_f32(const struct cnn_gemm *g, float *scratch);
 
 /* acc[m][CNN_PANEL] = a[m][k] * panel[k][CNN_PANEL], every sum in the order of k. */
 #define CNN_PANEL	16

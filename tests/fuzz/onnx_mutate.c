@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "import/import.h"
-#include "ops/cpu.h"
+#include "run_graph.h"
 #include "passes/passes.h"
 #include "hang.h"
 #include "onnx_build.h"

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "onnx_build.h"
-#include "ops/cpu.h"
+#include "run_graph.h"
 #include "lower_run.h"
 
 #define MAX_WORK	4000000

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "onnx_build.h"
-#include "ops/cpu.h"
+#include "run_graph.h"
 #include "lower_run.h"
 
 #define MAX_VALUES	40

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "import/import.h"
-#include "ops/cpu.h"
+#include "run_graph.h"
 #include "passes/passes.h"
 #include "onnx_build.h"
 

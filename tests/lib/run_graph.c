@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* A whole graph on the CPU. */
+/* A whole graph on the CPU, one operator after the other. */
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops.h"
+#include "run_graph.h"
 
 struct run {
 	const struct cnn_graph *g;
