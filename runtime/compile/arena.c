@@ -5,15 +5,27 @@
 
 #include "internal.h"
 
+void cnn_use_slot(struct cnn_compiler *cc, const struct cnn_node_io *io)
+{
+	struct cnn_slot *slot = &cc->compile.out->slots[io->value];
+
+	if (slot->used)
+		return;
+	slot->used = true;
+	slot->layout = io->layout;
+	slot->bytes =
+		cnn_round_up(cnn_max(cnn_layout_bytes(&io->layout), io->bytes), CNNACC_LINE_SIZE);
+}
+
 /* Extends the live range of a value's memory to a node's place in the order. */
 static void extend_life(struct cnn_compiler *cc, int value, int order)
 {
 	int owner = cc->compile.owner[value];
 
-	if (order < cc->first[owner])
-		cc->first[owner] = order;
-	if (order > cc->last[owner])
-		cc->last[owner] = order;
+	if (order < cc->slots[owner].first)
+		cc->slots[owner].first = order;
+	if (order > cc->slots[owner].last)
+		cc->slots[owner].last = order;
 }
 
 /*
@@ -58,11 +70,11 @@ struct block {
 
 static int compare_starts(const void *a, const void *b, void *arg)
 {
-	const int *first = ((struct cnn_compiler *)arg)->first;
+	const struct cnn_slot_life *slots = ((struct cnn_compiler *)arg)->slots;
 	int va = *(const int *)a, vb = *(const int *)b;
 
-	if (first[va] != first[vb])
-		return first[va] < first[vb] ? -1 : 1;
+	if (slots[va].first != slots[vb].first)
+		return slots[va].first < slots[vb].first ? -1 : 1;
 	return (va > vb) - (va < vb);
 }
 
@@ -89,6 +101,12 @@ static int drop_dead(struct block *blocks, int n, int order)
 	return alive;
 }
 
+static int too_large(const struct cnn_compiler *cc, int v)
+{
+	return cnn_fail(cc->compile.err, CNN_ELIMIT, "activations would exceed %lld bytes at %s",
+			(long long)CNN_ARENA_MAX, cc->compile.g->values[v].name);
+}
+
 /* slots: in the order in which their lives begin. */
 static int place_blocks(struct cnn_compiler *cc, const int *slots, int count, struct block *blocks)
 {
@@ -99,15 +117,13 @@ static int place_blocks(struct cnn_compiler *cc, const int *slots, int count, st
 		struct cnn_slot *slot = &out->slots[slots[i]];
 		int at;
 
-		n = drop_dead(blocks, n, cc->first[slots[i]]);
+		n = drop_dead(blocks, n, cc->slots[slots[i]].first);
 		slot->offset = find_gap(blocks, n, slot->bytes, &at);
 		if (slot->bytes > CNN_ARENA_MAX - slot->offset)
-			return cnn_fail(cc->compile.err, CNN_ELIMIT, "activations would exceed "
-					"%lld bytes at %s", (long long)CNN_ARENA_MAX,
-					cc->compile.g->values[slot->from].name);
+			return too_large(cc, slot->from);
 		memmove(&blocks[at + 1], &blocks[at], (size_t)(n - at) * sizeof(*blocks));
 		blocks[at] = (struct block){ slot->offset, slot->offset + slot->bytes,
-					     cc->last[slots[i]] };
+					     cc->slots[slots[i]].last };
 		n++;
 		out->arena_bytes = cnn_max(out->arena_bytes, slot->offset + slot->bytes);
 	}
@@ -142,7 +158,7 @@ static void find_own_pages(struct cnn_compiler *cc, int *uses)
 	for (int v = 0; v < values; v++)
 		cc->compile.out->slots[v].own_pages = is_bindable(cc, v) &&
 						      uses[cc->compile.owner[v]] == 1 &&
-						      !cc->has_parts[cc->compile.owner[v]];
+						      !cc->slots[cc->compile.owner[v]].has_parts;
 }
 
 /* Places the slots with pages of their own behind all others. */
@@ -158,9 +174,7 @@ static int place_own_pages(struct cnn_compiler *cc)
 		slot->offset = cnn_round_up(out->arena_bytes, CNNACC_PAGE_SIZE);
 		out->arena_bytes = slot->offset + cnn_round_up(slot->bytes, CNNACC_PAGE_SIZE);
 		if (out->arena_bytes > CNN_ARENA_MAX)
-			return cnn_fail(cc->compile.err, CNN_ELIMIT,
-					"activations would exceed %lld bytes at %s",
-					(long long)CNN_ARENA_MAX, cc->compile.g->values[v].name);
+			return too_large(cc, v);
 	}
 	return CNN_OK;
 }
@@ -181,9 +195,9 @@ int cnn_allocate_arena(struct cnn_compiler *cc)
 	find_lives(cc);
 	find_own_pages(cc, slots);
 	for (int v = 0; v < out->n_values; v++)
-		cc->caller_memory[cc->compile.owner[v]] |= out->slots[v].own_pages;
+		cc->slots[cc->compile.owner[v]].caller_memory |= out->slots[v].own_pages;
 	for (int s = 0; s < out->n_slots; s++)
-		if (out->slots[s].used && cc->compile.owner[s] == s && !cc->caller_memory[s])
+		if (out->slots[s].used && cc->compile.owner[s] == s && !cc->slots[s].caller_memory)
 			slots[count++] = s;
 	qsort_r(slots, (size_t)count, sizeof(*slots), compare_starts, cc);
 	ret = place_blocks(cc, slots, count, blocks) ?: place_own_pages(cc);

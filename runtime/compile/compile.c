@@ -76,28 +76,23 @@ static int open_cores(struct cnn_compiler *cc, const struct cnnrt_core_info *cor
 static int alloc_results(struct cnn_compiler *cc)
 {
 	struct cnn_lowered *out = cc->compile.out;
-	size_t values = (size_t)cc->compile.g->n_values + 1;
-	size_t slots = values + (size_t)cc->compile.g->n_nodes; /* at most a copy per node */
+	/* At most a copy per node. */
+	size_t slots = (size_t)cc->compile.g->n_values + (size_t)cc->compile.g->n_nodes + 1;
 
 	out->n_nodes = cc->compile.g->n_nodes;
 	out->n_values = out->n_slots = cc->compile.g->n_values;
 	out->nodes = calloc((size_t)out->n_nodes + 1, sizeof(*out->nodes));
 	out->slots = calloc(slots, sizeof(*out->slots));
 	cc->compile.owner = calloc(slots, sizeof(int));
-	cc->first = calloc(slots, sizeof(int));
-	cc->last = calloc(slots, sizeof(int));
-	cc->caller_memory = calloc(slots, sizeof(bool));
-	cc->has_parts = calloc(values, sizeof(bool));
+	cc->slots = calloc(slots, sizeof(*cc->slots));
 	cc->copy = calloc((size_t)out->n_nodes + 1, sizeof(int));
-	cc->next_copy = calloc(slots, sizeof(int));
-	if (!out->nodes || !out->slots || !cc->compile.owner || !cc->first || !cc->last ||
-	    !cc->caller_memory || !cc->has_parts || !cc->copy || !cc->next_copy)
+	if (!out->nodes || !out->slots || !cc->compile.owner || !cc->slots || !cc->copy)
 		return cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for %d nodes",
 				out->n_nodes);
 	for (int s = 0; s < (int)slots; s++) {
 		out->slots[s].from = cc->compile.owner[s] = s;
-		cc->first[s] = out->n_nodes;
-		cc->last[s] = -1;
+		cc->slots[s].first = out->n_nodes;
+		cc->slots[s].last = -1;
 	}
 	for (int i = 0; i < out->n_nodes; i++)
 		cc->copy[i] = -1;
@@ -167,12 +162,8 @@ static void finish(struct cnn_compiler *cc)
 			cc->cores[i]->ops->close(cc->cores[i]);
 	free(cc->cores);
 	free(cc->compile.owner);
-	free(cc->first);
-	free(cc->last);
-	free(cc->caller_memory);
-	free(cc->has_parts);
+	free(cc->slots);
 	free(cc->copy);
-	free(cc->next_copy);
 	out->program = cc->compile.program.data;
 	out->program_bytes = cc->compile.program.len;
 	out->weights = cc->compile.weights.data;

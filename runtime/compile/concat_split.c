@@ -151,7 +151,7 @@ static bool place_concat(struct cnn_compiler *cc, const struct cnn_node *n, int 
 		.size = sizeof(float),
 	};
 	cnn_use_slot(cc, &io);
-	cc->has_parts[io.value] = true;
+	cc->slots[io.value].has_parts = true;
 	for (int i = 0; i < n->n_in; i++) {
 		int owner = whole_owner(cc, n->in[i]);
 
@@ -179,7 +179,7 @@ static bool place_split(struct cnn_compiler *cc, const struct cnn_node *n, int *
 			return false;
 	if (!parts_are_aligned(g, n->out, n->n_out, all.plane_pitch))
 		return false;
-	cc->has_parts[cc->compile.owner[from]] = true;
+	cc->slots[cc->compile.owner[from]].has_parts = true;
 	for (int i = 0; i < n->n_out; i++) {
 		struct cnn_node_io io = { .value = n->out[i], .layout = all };
 
@@ -225,6 +225,6 @@ void cnn_settle_owners(struct cnn_compiler *cc)
 			slots[i].offset = offset;
 			offset -= own;
 		}
-		cc->has_parts[r] |= cc->has_parts[v];
+		cc->slots[r].has_parts |= cc->slots[v].has_parts;
 	}
 }

@@ -5,17 +5,21 @@
 
 #include "backend/backend.h"
 
+/* What is known of a slot; of the owner of memory but for next_copy. */
+struct cnn_slot_life {
+	int first, last;	/* live range, in cnn_placement.order; -1: from the start of the run */
+	int next_copy;		/* the next copy of the same value; 0: end of list */
+	bool has_parts;		/* other values are parts of its memory */
+	bool caller_memory;	/* the caller may provide its memory */
+};
+
 /* One call of cnn_lower. */
 struct cnn_compiler {
 	struct cnn_compile compile;
 	struct cnn_backend **cores; /* NULL: not to be used, or has no back end */
 	int n_cores;
-	/* By owner of memory: live range, in cnn_placement.order; -1: from the start of the run. */
-	int *first, *last;
-	bool *has_parts;	/* other values are parts of its memory */
-	bool *caller_memory;	/* the caller may provide its memory */
+	struct cnn_slot_life *slots;
 	int *copy;		/* by node: the slot that the host fills for it; -1: none */
-	int *next_copy;		/* by slot: the next copy of the same value; 0: end of list */
 	bool observe;
 };
 

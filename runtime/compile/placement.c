@@ -47,7 +47,7 @@ static bool fit_input(const struct cnn_compiler *cc, struct cnn_node_io *io, boo
 	io->slot = io->value;
 	if (!cc->compile.out->slots[io->value].used || fit_slot(cc, io->value, io))
 		return true;
-	for (int s = cc->next_copy[io->value]; s; s = cc->next_copy[s])
+	for (int s = cc->slots[io->value].next_copy; s; s = cc->slots[s].next_copy)
 		if (fit_slot(cc, s, io))
 			return true;
 	io->slot = cc->compile.out->n_slots;
@@ -72,8 +72,8 @@ static void use_copy(struct cnn_compiler *cc, int node, const struct cnn_node_io
 	cnn_use_slot(cc, &copy);
 	out->slots[io->slot].from = io->value;
 	out->slots[io->value].copied = true;
-	cc->next_copy[io->slot] = cc->next_copy[io->value];
-	cc->next_copy[io->value] = io->slot;
+	cc->slots[io->slot].next_copy = cc->slots[io->value].next_copy;
+	cc->slots[io->value].next_copy = io->slot;
 }
 
 static bool place_on(struct cnn_compiler *cc, int core, int node, char *reason)

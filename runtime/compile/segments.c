@@ -158,9 +158,9 @@ static int unique(int *list, int n)
 /* The host fills a copy once, before the first segment that reads it. */
 static void add_copy(struct cnn_compiler *cc, struct cnn_segment *seg, int s)
 {
-	if (cc->first[s] < cc->compile.out->n_nodes)
+	if (cc->slots[s].first < cc->compile.out->n_nodes)
 		return;
-	cc->first[s] = cc->compile.out->nodes[seg->nodes[0]].order;
+	cc->slots[s].first = cc->compile.out->nodes[seg->nodes[0]].order;
 	seg->in[seg->n_in++] = s;
 }
 

@@ -7,10 +7,10 @@
 
 int cnn_graph_import_onnx(const void *buf, size_t len, struct cnn_graph **graph,
 			  struct cnn_err *err);
-/* A TensorFlow Lite file: quantised or float32, inputs and outputs in the file's layout (NHWC). */
-int cnn_graph_import_tflite(const void *buf, size_t len, struct cnn_graph **graph,
-			    struct cnn_err *err);
-/* Either, told apart by the identifier that TensorFlow Lite files have at byte 4. */
+/*
+ * An ONNX file, or a TensorFlow Lite file as the identifier at its byte 4 tells: quantised or
+ * float32, inputs and outputs in the file's layout (NHWC).
+ */
 int cnn_graph_import(const void *buf, size_t len, struct cnn_graph **graph, struct cnn_err *err);
 /*
  * The graph as an ONNX file, *buf malloc'ed: nodes and constants as they are, inputs with the shapes

@@ -280,13 +280,7 @@ static void read_model(struct tfl *m)
 		damaged(m, "model", 0);
 }
 
-static bool is_tflite(const void *buf, size_t len)
-{
-	return len >= 8 && !memcmp((const char *)buf + 4, "TFL3", 4);
-}
-
-int cnn_graph_import_tflite(const void *buf, size_t len, struct cnn_graph **graph,
-			    struct cnn_err *err)
+static int import_tflite(const void *buf, size_t len, struct cnn_graph **graph, struct cnn_err *err)
 {
 	struct tfl m = { .fb = { .data = buf, .len = len }, .err = err };
 
@@ -310,6 +304,8 @@ int cnn_graph_import_tflite(const void *buf, size_t len, struct cnn_graph **grap
 
 int cnn_graph_import(const void *buf, size_t len, struct cnn_graph **graph, struct cnn_err *err)
 {
-	return is_tflite(buf, len) ? cnn_graph_import_tflite(buf, len, graph, err) :
-					 cnn_graph_import_onnx(buf, len, graph, err);
+	bool tflite = len >= 8 && !memcmp((const char *)buf + 4, "TFL3", 4);
+
+	return tflite ? import_tflite(buf, len, graph, err) :
+			cnn_graph_import_onnx(buf, len, graph, err);
 }

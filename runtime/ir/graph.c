@@ -255,21 +255,20 @@ int cnn_graph_prune(struct cnn_graph *g, struct cnn_err *err)
 int cnn_graph_add_value(struct cnn_graph *g, const char *name, struct cnn_tensor *t,
 			struct cnn_err *err)
 {
-	struct cnn_value *values, *v;
+	bool full = g->n_values >= CNN_MAX_VALUES;
+	struct cnn_value *values =
+		full ? NULL : realloc(g->values, sizeof(*values) * (g->n_values + 1));
+	char *own = strdup(name);
 
-	if (g->n_values >= CNN_MAX_VALUES)
-		return cnn_fail(err, CNN_ELIMIT, "more than %d values", CNN_MAX_VALUES);
-	values = realloc(g->values, sizeof(*values) * (g->n_values + 1));
-	if (!values)
-		return cnn_fail(err, CNN_ENOMEM, "no memory for the graph");
-	g->values = values;
-	v = &values[g->n_values];
-	memset(v, 0, sizeof(*v));
-	v->name = strdup(name);
-	if (!v->name)
-		return cnn_fail(err, CNN_ENOMEM, "no memory for the graph");
-	v->producer = -1;
-	v->t = *t;
+	if (values)
+		g->values = values;
+	if (!values || !own) {
+		free(own);
+		cnn_tensor_release(t);
+		return full ? cnn_fail(err, CNN_ELIMIT, "more than %d values", CNN_MAX_VALUES) :
+			      cnn_fail(err, CNN_ENOMEM, "no memory for the graph");
+	}
+	values[g->n_values] = (struct cnn_value){ .name = own, .producer = -1, .t = *t };
 	g->const_bytes += t->capacity;
 	memset(t, 0, sizeof(*t));
 	return g->n_values++;

@@ -33,7 +33,7 @@ int cnn_graph_compact(struct cnn_graph *g, struct cnn_err *err);
 int cnn_graph_prune(struct cnn_graph *g, struct cnn_err *err);
 /* Frees constants that no one reads any more. */
 void cnn_graph_drop_constants(struct cnn_graph *g);
-/* Index of a new value that takes over t, with data a constant, or an error. */
+/* Index of a new value that takes over t, with data a constant, or an error: t is released. */
 int cnn_graph_add_value(struct cnn_graph *g, const char *name, struct cnn_tensor *t,
 			struct cnn_err *err);
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops/cpu.h"
+#include "ops/quant.h"
 #include "merge.h"
 
 /* Relative rounding error allowed between a bias's scale and the products' scale. */
@@ -33,10 +33,9 @@ static struct cnn_node *sole_producer(const struct cnn_graph *g, const struct cn
 {
 	struct cnn_node *m = producer(g, n, i);
 
-	return m && m->n_out == 1 && cnn_rewrite_only_reader(g, m) == n &&
-			       m->act.kind == CNN_ACT_NONE ?
-		       m :
-		       NULL;
+	if (!m || m->n_out != 1 || cnn_rewrite_only_reader(g, m) != n)
+		return NULL;
+	return m->act.kind == CNN_ACT_NONE ? m : NULL;
 }
 
 static const struct cnn_tensor *constant(const struct cnn_graph *g, const struct cnn_node *n, int i)
@@ -51,21 +50,13 @@ static bool is_byte(const struct cnn_tensor *t)
 	return t->dtype == CNN_INT8 || t->dtype == CNN_UINT8;
 }
 
-static int zero_at(const struct cnn_tensor *t, int64_t i)
-{
-	if (!t)
-		return 0;
-	return t->dtype == CNN_INT8 ? ((int8_t *)t->data)[i] : t->dtype == CNN_UINT8 ?
-	       ((uint8_t *)t->data)[i] : ((int32_t *)t->data)[i];
-}
-
 /* Are scale and zero point of a QuantizeLinear or DequantizeLinear constant and per tensor? */
 static bool is_uniform(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	const struct cnn_tensor *scale = constant(g, n, 1), *zero = cnn_node_in(g, n, 2);
 
-	return scale && cnn_tensor_count(scale) == 1 && *(float *)scale->data > 0 &&
-	       isfinite(*(float *)scale->data) &&
+	return scale && cnn_tensor_count(scale) == 1 && cnn_scale(scale, 0) > 0 &&
+	       isfinite(cnn_scale(scale, 0)) &&
 	       (!zero || (zero->data && cnn_tensor_count(zero) == 1));
 }
 
@@ -89,7 +80,7 @@ static bool weights_fit(const struct cnn_graph *g, const struct cnn_node *d, int
 	int64_t own = d->params.axis.axis, n = cnn_tensor_count(scale);
 
 	for (int64_t i = 0; i < n; i++)
-		if (!(((float *)scale->data)[i] > 0) || !isfinite(((float *)scale->data)[i]))
+		if (!(cnn_scale(scale, i) > 0) || !isfinite(cnn_scale(scale, i)))
 			return false;
 	return n == 1 || (own + (own < 0 ? w->rank : 0) == axis && n == w->dims[axis]);
 }
@@ -100,18 +91,16 @@ static bool bias_fits(const struct cnn_graph *g, const struct qdq *q, int64_t ch
 	const struct cnn_node *d = &g->nodes[q->bias];
 	const struct cnn_tensor *b = cnn_node_in(g, d, 0), *own = constant(g, d, 1);
 	const struct cnn_tensor *w = constant(g, &g->nodes[q->w], 1);
-	double x = *(float *)constant(g, &g->nodes[q->x], 1)->data;
-	int64_t n = cnn_tensor_count(own), nw = cnn_tensor_count(w);
+	double x = cnn_scale(constant(g, &g->nodes[q->x], 1), 0);
+	int64_t n = cnn_tensor_count(own);
 
 	if (b->rank != 1 || b->dims[0] != channels || (n != 1 && n != channels))
 		return false;
 	for (int64_t i = 0; i < channels; i++) {
-		double want = x * ((float *)w->data)[nw == 1 ? 0 : i];
-		double have = ((float *)own->data)[n == 1 ? 0 : i];
-		const struct cnn_tensor *zero = constant(g, d, 2);
+		double want = x * cnn_scale(w, i), have = cnn_scale(own, i);
 
 		if (!(fabs(have - want) <= want * BIAS_SCALE_ERROR) ||
-		    zero_at(zero, zero && cnn_tensor_count(zero) > 1 ? i : 0))
+		    cnn_zero_point(constant(g, d, 2), i))
 			return false;
 	}
 	return true;
@@ -147,16 +136,10 @@ static bool find_operands(const struct cnn_graph *g, struct qdq *q)
 /* Bounds of a Relu or Clip between the product and its QuantizeLinear. */
 static bool find_bounds(const struct cnn_graph *g, const struct cnn_node *act, struct qdq *q)
 {
-	q->low = act->op == CNN_OP_RELU ? 0 : act->params.clip.min;
-	q->high = act->op == CNN_OP_RELU ? INFINITY : act->params.clip.max;
-	for (int i = 1; i < act->n_in && act->op == CNN_OP_CLIP; i++) {
-		const struct cnn_tensor *t = cnn_node_in(g, act, i);
-
-		if (t && !cnn_is_const(t))
-			return false;
-		if (t)
-			*(i == 1 ? &q->low : &q->high) = *(float *)t->data;
-	}
+	if (act->op == CNN_OP_RELU)
+		q->low = 0;
+	else if (!cnn_clip_bounds(g, act, &q->low, &q->high))
+		return false;
 	return q->low <= q->high;
 }
 
@@ -192,10 +175,7 @@ static int byte_constant(struct cnn_graph *g, enum cnn_dtype type, int v, struct
 	if (ret)
 		return ret;
 	*(uint8_t *)t.data = (uint8_t)v;
-	ret = cnn_graph_add_value(g, "constant", &t, err);
-	if (ret < 0)
-		cnn_tensor_release(&t);
-	return ret;
+	return cnn_graph_add_value(g, "constant", &t, err);
 }
 
 /* The zero point of node i; if it has none, a new constant 0 of that type. */
@@ -255,8 +235,8 @@ static int set_inputs(struct cnn_node *n, const int *in, int count, struct cnn_e
 static int quantised_bound(const struct cnn_graph *g, const struct cnn_node *end, float v)
 {
 	enum cnn_dtype type = cnn_node_out(g, end, 0)->dtype;
-	float low = type == CNN_INT8 ? -128 : 0, zero = (float)zero_at(constant(g, end, 2), 0);
-	float q = v / *(float *)constant(g, end, 1)->data;
+	float low = type == CNN_INT8 ? -128 : 0, zero = (float)cnn_zero_point(constant(g, end, 2), 0);
+	float q = v / cnn_scale(constant(g, end, 1), 0);
 
 	q = fminf(fmaxf(q, low - zero), low + 255 - zero);
 	return (int)(nearbyintf(q) + zero);
@@ -342,8 +322,8 @@ static bool same_quantisation(const struct cnn_graph *g, const struct cnn_node *
 	const struct cnn_tensor *x = cnn_node_in(g, a, 0), *y = cnn_node_out(g, b, 0);
 
 	return is_uniform(g, a) && is_uniform(g, b) && x->dtype == y->dtype &&
-	       *(float *)constant(g, a, 1)->data == *(float *)constant(g, b, 1)->data &&
-	       zero_at(constant(g, a, 2), 0) == zero_at(constant(g, b, 2), 0);
+	       cnn_scale(constant(g, a, 1), 0) == cnn_scale(constant(g, b, 1), 0) &&
+	       cnn_zero_point(constant(g, a, 2), 0) == cnn_zero_point(constant(g, b, 2), 0);
 }
 
 /* Removes DequantizeLinear, and QuantizeLinear number i, around an operator that moves elements. */

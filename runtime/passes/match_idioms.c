@@ -44,23 +44,13 @@ static int divided_by_six(const struct cnn_graph *g, const struct cnn_node *n)
 	return -1;
 }
 
-/* Is bound i of a Clip (1: min, 2: max) equal to v? */
-static bool clips_at(const struct cnn_graph *g, const struct cnn_node *n, int i, float v)
-{
-	float bound;
-
-	if (cnn_node_in(g, n, i))
-		return get_scalar(g, n, i, &bound) && bound == v;
-	return (i == 1 ? n->params.clip.min : n->params.clip.max) == v;
-}
-
 /* Is the value min(max(x + 3, 0), 6) for the chain's x? Adds its nodes to removed. */
 static bool is_clipped(struct chain *c, int value)
 {
 	struct cnn_node *clip = cnn_rewrite_producer(c->g, value, CNN_OP_CLIP), *add;
-	float three;
+	float low, high, three;
 
-	if (!clip || !clips_at(c->g, clip, 1, 0) || !clips_at(c->g, clip, 2, 6))
+	if (!clip || !cnn_clip_bounds(c->g, clip, &low, &high) || low != 0 || high != 6)
 		return false;
 	add = cnn_rewrite_producer(c->g, clip->in[0], CNN_OP_ADD);
 	for (int i = 0; add && i < 2; i++) {

@@ -7,21 +7,10 @@
 
 #include "merge.h"
 
-/* Bound i (1: min, 2: max) of a Clip; false if it is not constant. */
-static bool clip_bound(const struct cnn_graph *g, const struct cnn_node *b, int i, float *v)
-{
-	const struct cnn_tensor *t = cnn_node_in(g, b, i);
-
-	*v = i == 1 ? b->params.clip.min : b->params.clip.max;
-	if (t && cnn_is_const(t))
-		*v = *(float *)t->data;
-	return !t || cnn_is_const(t);
-}
-
 static bool clip_activation(const struct cnn_graph *g, const struct cnn_node *b,
 			    struct cnn_act *act)
 {
-	if (!clip_bound(g, b, 1, &act->a) || !clip_bound(g, b, 2, &act->b) || act->a > act->b)
+	if (!cnn_clip_bounds(g, b, &act->a, &act->b) || act->a > act->b)
 		return false;
 	act->kind = act->a == 0 && act->b == INFINITY ? CNN_ACT_RELU : CNN_ACT_CLIP;
 	return true;

@@ -25,6 +25,20 @@ struct cnn_node *cnn_rewrite_producer(const struct cnn_graph *g, int value, enum
 	return g->nodes[v->producer].op == op ? &g->nodes[v->producer] : NULL;
 }
 
+bool cnn_clip_bounds(const struct cnn_graph *g, const struct cnn_node *clip, float *low,
+		     float *high)
+{
+	for (int i = 1; i <= 2; i++) {
+		const struct cnn_tensor *t = cnn_node_in(g, clip, i);
+		const struct cnn_clip_params *p = &clip->params.clip;
+
+		if (t && (!cnn_is_const(t) || cnn_tensor_count(t) != 1))
+			return false;
+		*(i == 1 ? low : high) = t ? *(float *)t->data : i == 1 ? p->min : p->max;
+	}
+	return true;
+}
+
 int cnn_rewrite_note(struct cnn_node *a, const struct cnn_node *b, struct cnn_err *err)
 {
 	size_t old = a->fused ? strlen(a->fused) : 0;
@@ -86,11 +100,7 @@ int cnn_rewrite_set_const(struct cnn_graph *g, struct cnn_node *a, int i,
 	*data = t.data;
 	snprintf(name, sizeof(name), "%.100s%s", a->name, suffix);
 	ret = cnn_graph_add_value(g, name, &t, err);
-	if (ret < 0) {
-		cnn_tensor_release(&t);
-		return ret;
-	}
-	return cnn_rewrite_set_input(a, i, ret, err);
+	return ret < 0 ? ret : cnn_rewrite_set_input(a, i, ret, err);
 }
 
 int cnn_rewrite_rename(struct cnn_node *n, enum cnn_op op, struct cnn_err *err)

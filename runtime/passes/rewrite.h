@@ -22,6 +22,9 @@ static inline int cnn_rewrite_nomem(struct cnn_err *err)
 	return cnn_fail(err, CNN_ENOMEM, "no memory to fuse nodes");
 }
 
+/* The bounds of a float Clip; false if one is not constant. */
+bool cnn_clip_bounds(const struct cnn_graph *g, const struct cnn_node *clip, float *low,
+		     float *high);
 /* Adds b, and what is fused into b, to a's list of fused operators. */
 int cnn_rewrite_note(struct cnn_node *a, const struct cnn_node *b, struct cnn_err *err);
 /* The only reader of output 0 of node n; NULL for more readers, and for a graph output. */
