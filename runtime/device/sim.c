@@ -25,30 +25,26 @@ static struct rt_sim *to_sim(struct cnnrt_device *dev)
 
 static int host_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
-	struct rt_sim *sim = opaque;
+	const void *ram = rt_sim_mem_ram(&((struct rt_sim *)opaque)->mem, addr, len);
 
-	if (!rt_sim_mem_is_ram(&sim->mem, addr, len))
-		return -1;
-	memcpy(buf, rt_sim_mem_ptr(&sim->mem, addr), len);
-	return 0;
+	if (ram)
+		memcpy(buf, ram, len);
+	return ram ? 0 : -1;
 }
 
 static int host_dma_write(void *opaque, uint64_t addr, const void *buf, size_t len)
 {
-	struct rt_sim *sim = opaque;
+	void *ram = rt_sim_mem_ram(&((struct rt_sim *)opaque)->mem, addr, len);
 
-	if (!rt_sim_mem_is_ram(&sim->mem, addr, len))
-		return -1;
-	memcpy(rt_sim_mem_ptr(&sim->mem, addr), buf, len);
-	return 0;
+	if (ram)
+		memcpy(ram, buf, len);
+	return ram ? 0 : -1;
 }
 
 static void *host_dma_map(void *opaque, uint64_t addr, size_t *len, bool write)
 {
-	struct rt_sim *sim = opaque;
-
 	(void)write;
-	return rt_sim_mem_is_ram(&sim->mem, addr, *len) ? rt_sim_mem_ptr(&sim->mem, addr) : NULL;
+	return rt_sim_mem_ram(&((struct rt_sim *)opaque)->mem, addr, *len);
 }
 
 static void host_dma_unmap(void *opaque, void *ptr, size_t len, bool write)

@@ -31,8 +31,8 @@ void rt_sim_mem_fini(struct rt_sim_mem *mem);
 /* Allocates zeroed RAM of whole pages; fd >= 0: maps that file. 0 or a negative errno. */
 int rt_sim_mem_alloc(struct rt_sim_mem *mem, uint64_t size, int fd, uint64_t *bus);
 void rt_sim_mem_free(struct rt_sim_mem *mem, uint64_t bus);
-/* Is the whole range RAM? May be called by any thread. */
-bool rt_sim_mem_is_ram(const struct rt_sim_mem *mem, uint64_t bus, uint64_t len);
+/* A range of RAM; NULL if part of it is none. May be called by any thread. */
+void *rt_sim_mem_ram(const struct rt_sim_mem *mem, uint64_t bus, uint64_t len);
 
 static inline void *rt_sim_mem_ptr(const struct rt_sim_mem *mem, uint64_t bus)
 {

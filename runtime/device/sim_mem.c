@@ -54,20 +54,17 @@ static void mark(struct rt_sim_mem *mem, uint64_t bus, uint64_t size, bool ram)
 	}
 }
 
-bool rt_sim_mem_is_ram(const struct rt_sim_mem *mem, uint64_t bus, uint64_t len)
+void *rt_sim_mem_ram(const struct rt_sim_mem *mem, uint64_t bus, uint64_t len)
 {
-	uint64_t page, last;
+	uint64_t end = bus + len;
 
-	if (!len)
-		return true;
-	if (bus >= mem->size || len > mem->size - bus)
-		return false;
-	last = (bus + len - 1) / CNNACC_PAGE_SIZE;
-	for (page = bus / CNNACC_PAGE_SIZE; page <= last; page++)
+	if (len && (bus >= mem->size || len > mem->size - bus))
+		return NULL;
+	for (uint64_t page = bus / CNNACC_PAGE_SIZE; len && page * CNNACC_PAGE_SIZE < end; page++)
 		if (!(__atomic_load_n(&mem->ram[page / 64], __ATOMIC_ACQUIRE) &
 		      1ull << (page % 64)))
-			return false;
-	return true;
+			return NULL;
+	return mem->base + bus;
 }
 
 /* First fit; returns the link at which to insert the new extent, NULL if none is large enough. */

@@ -104,13 +104,6 @@ static int enable(struct rt_sim_core *core)
 	return queue_read(core, CNNACC_QREG_STATE) == CNNACC_QSTATE_IDLE ? 0 : -EIO;
 }
 
-/* Called by the core's worker, so the model does not run the core and resets it at once. */
-static void recover(struct rt_sim_core *core)
-{
-	queue_write(core, CNNACC_QREG_RESET, 1);
-	enable(core);
-}
-
 static void put_packet(struct rt_sim_core *core)
 {
 	struct rt_sim *sim = core->sim;
@@ -159,7 +152,9 @@ static void complete(struct rt_sim_core *core, const struct cnnacc_completion *c
 		return;
 	if (status) {
 		note_failure(core, c);
-		recover(core);
+		/* This is the core's worker, so the model does not run it and resets it at once. */
+		queue_write(core, CNNACC_QREG_RESET, 1);
+		enable(core);
 	} else if (++job->task < job->task_count) {
 		put_packet(core);
 		return;

@@ -41,21 +41,17 @@ static void fill(void *p, size_t bytes)
 		word[i] = POISON;
 }
 
-/* Is it an input of the application? It must stay; no other value shares its memory. */
-static bool is_given(const struct cnn_value *v)
-{
-	return v->is_input || (v->producer < 0 && v->t.data);
-}
-
 static void poison(struct cnnrt_job *job)
 {
 	const struct cnn_graph *g = job->program->graph;
 
 	for (int v = 0; v < g->n_values; v++) {
+		const struct cnn_value *from = &g->values[v];
 		const struct cnn_slot *slot = &job->program->low->slots[v];
 		struct rt_value *val = &job->values[v];
 
-		if (is_given(&g->values[v]))
+		/* What the application gives must stay; no other value shares its memory. */
+		if (from->is_input || (from->producer < 0 && from->t.data))
 			continue;
 		if (slot->used)
 			fill((uint8_t *)job->arena.map + slot->offset, (size_t)slot->bytes);

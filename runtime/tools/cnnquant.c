@@ -138,13 +138,6 @@ static int check_options(const struct quant_options *o)
 
 /* ---- the network ----------------------------------------------------------------------- */
 
-static int read_model(struct quantizer *q)
-{
-	if (!read_file(q->o->model, &q->file, &q->file_size))
-		return complain(EXIT_FAILED, "%s: %s", q->o->model, strerror(errno));
-	return cnn_graph_import(q->file, q->file_size, &q->g, &q->err) ? quant_fail(q) : EXIT_DONE;
-}
-
 /* Gives the input the shape of one sample. */
 static int set_input(struct quantizer *q)
 {
@@ -171,8 +164,13 @@ static int set_input(struct quantizer *q)
 /* Reads the graph, infers shapes for one sample, and fuses linear operators into layers. */
 static int open_graph(struct quantizer *q)
 {
-	int ret = read_model(q) ?: set_input(q);
+	int ret;
 
+	if (!read_file(q->o->model, &q->file, &q->file_size))
+		return complain(EXIT_FAILED, "%s: %s", q->o->model, strerror(errno));
+	if (cnn_graph_import(q->file, q->file_size, &q->g, &q->err))
+		return quant_fail(q);
+	ret = set_input(q);
 	if (ret)
 		return ret;
 	ret = cnn_graph_infer(q->g, &q->err) ?:

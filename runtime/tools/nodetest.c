@@ -12,11 +12,7 @@
 #define ATOL		1e-7
 #define MAX_SETS	100
 
-enum verdict {
-	VERDICT_PASS,
-	VERDICT_FAIL,
-	VERDICT_UNSUPPORTED,
-};
+enum verdict { VERDICT_PASS, VERDICT_FAIL, VERDICT_UNSUPPORTED };
 
 /* Tensors of one data set. */
 struct data_set {
@@ -47,12 +43,6 @@ static void free_tensors(struct cnn_tensor *t, unsigned int count)
 	for (unsigned int i = 0; t && i < count; i++)
 		cnn_tensor_release(&t[i]);
 	free(t);
-}
-
-static void free_set(struct data_set *d)
-{
-	free_tensors(d->in, d->in_count);
-	free_tensors(d->out, d->out_count);
 }
 
 static enum verdict read_tensor(struct test_case *t, const char *path, struct cnn_tensor *out)
@@ -273,7 +263,8 @@ static enum verdict test_set(struct test_case *t, unsigned int set)
 
 	if (!v && d.in_count > 1)
 		v = with_model(t, set, true, &d);
-	free_set(&d);
+	free_tensors(d.in, d.in_count);
+	free_tensors(d.out, d.out_count);
 	return v;
 }
 

@@ -14,11 +14,6 @@ bool leave_layer(struct layer *l, const char *why)
 	return false;
 }
 
-static bool is_layer(const struct cnn_node *n)
-{
-	return n->op == CNN_OP_CONV || n->op == CNN_OP_GEMM || n->op == CNN_OP_MATMUL;
-}
-
 static bool is_finite(const struct cnn_tensor *t)
 {
 	for (int64_t i = 0; i < cnn_tensor_count(t); i++)
@@ -126,9 +121,12 @@ int find_layers(struct quantizer *q)
 	q->layers = calloc((size_t)q->g->n_nodes + 1, sizeof(*q->layers));
 	if (!q->layers)
 		return complain(EXIT_FAILED, "out of memory");
-	for (int i = 0; i < q->g->n_nodes; i++)
-		if (is_layer(&q->g->nodes[i]))
+	for (int i = 0; i < q->g->n_nodes; i++) {
+		enum cnn_op op = q->g->nodes[i].op;
+
+		if (op == CNN_OP_CONV || op == CNN_OP_GEMM || op == CNN_OP_MATMUL)
 			q->layers[q->n_layers++].node = i;
+	}
 	if (!q->n_layers)
 		return complain(EXIT_FAILED, "%s: it has no Conv, Gemm or MatMul", q->o->model);
 	ret = set_formats(q);

@@ -9,12 +9,7 @@ struct side_tile {
 	int64_t x, y, columns, rows;
 };
 
-/* Interleaved: a column has two parts that overlap; the input rows from one to the other. */
-static int64_t part_advance(const struct hwpec_conv *v, int64_t tile_h)
-{
-	return tile_h / 2 * v->sh;
-}
-
+/* Interleaved: a column has two parts that overlap; the input rows of one. */
 static int64_t part_rows(const struct hwpec_conv *v, int64_t tile_h)
 {
 	return (tile_h / 2 - 1) * v->sh + v->kh;
@@ -111,7 +106,7 @@ static void load_parts(const struct emitter *u, const struct hwpec_tile *t, int 
 	int64_t va = u->in + t->n * v->ifm.image_pitch + x0 * u->n->plan.column;
 
 	for (int part = 0; part < 2; part++) {
-		int64_t y = h.y + part * part_advance(v, t->h), y0 = cnn_max(y, 0);
+		int64_t y = h.y + part * (t->h / 2 * v->sh), y0 = cnn_max(y, 0);
 		int64_t y1 = cnn_min(y + part_rows(v, t->h), v->ifm_h);
 		const struct seqc_copy copy = {
 			.memory = (uint32_t)side, .va = va + y0 * pixel,

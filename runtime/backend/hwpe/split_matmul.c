@@ -19,11 +19,6 @@ struct matrices {
 	struct cnn_err *err;
 };
 
-static int64_t count_matrices(const struct cnn_tensor *w)
-{
-	return cnn_tensor_count(w) / (w->dims[w->rank - 2] * w->dims[w->rank - 1]);
-}
-
 /* Fills m if the node has several matrices. Of several axes it takes the first. */
 static bool find_matrices(struct matrices *m)
 {
@@ -45,7 +40,8 @@ static bool find_matrices(struct matrices *m)
 		return false;
 	for (m->axis = 0; m->axis < w->rank - 2 && w->dims[m->axis] == 1; m->axis++)
 		;
-	if (m->axis >= w->rank - 2 || count_matrices(w) > MATRICES_MAX)
+	if (m->axis >= w->rank - 2 ||
+	    cnn_tensor_count(w) / (w->dims[w->rank - 2] * w->dims[w->rank - 1]) > MATRICES_MAX)
 		return false;
 	m->count = (int)w->dims[m->axis];
 	return true;
