@@ -5,31 +5,30 @@
 
 #include "backend/desc.h"
 
-enum { DEFAULT, SMALL, TINY, AGAIN, CASES };
+enum { DEFAULT, SMALL, TINY, BACKWARDS, CASES };
 
 /*
  * Devices with all cores, of which there are @count: as they are; with small memories; with the
- * smallest and a limit of cycles; the first core behind the others, too.
+ * smallest and a limit of cycles; from the last to the first, then the last again.
  */
 static unsigned int write_device(unsigned int number, char *text, size_t size)
 {
 	size_t n = (size_t)snprintf(text, size, "sim:cores=");
-	const struct core_programs *p;
-	unsigned int count = 0;
+	unsigned int kinds = 0, count;
 
-	for (; (p = core_programs_at(count)); count++) {
+	while (core_programs_at(kinds))
+		kinds++;
+	count = kinds + (number == BACKWARDS);
+	for (unsigned int i = 0; i < count; i++) {
+		const struct core_programs *p =
+			core_programs_at(number == BACKWARDS ? kinds - 1 - i % kinds : i);
 		const char *const builds[CASES] = { p->name, p->small, p->tiny, p->name };
 
-		n += (size_t)snprintf(text + n, size - n, "%s%s%s", count ? "+" : "",
-				      builds[number], number == TINY ?
-				      ":job-cycles-max=0x123456789" : "");
+		n += (size_t)snprintf(text + n, size - n, "%s%s%s", i ? "+" : "", builds[number],
+				      number == TINY ? ":job-cycles-max=0x123456789" : "");
 		assert_true(n < size);
 	}
-	if (number != AGAIN)
-		return count;
-	n += (size_t)snprintf(text + n, size - n, "+%s", core_programs_at(0)->small);
-	assert_true(n < size);
-	return count + 1;
+	return count;
 }
 
 static struct cnnacc_core_entry entry_of(const struct cnnrt_core_info *c)
