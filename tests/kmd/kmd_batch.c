@@ -23,13 +23,14 @@ struct batch {
 	struct drm_cnnacc_task tasks[JOBS];
 	struct drm_cnnacc_sync syncs[JOBS];
 	struct drm_cnnacc_job jobs[JOBS];
+	uint32_t endless_len;		/* bytes of the program at ENDLESS */
 };
 
 static void prepare(struct batch *b, struct kmd_env *env)
 {
 	uint32_t length = kmd_program_nop(env);
 
-	env->programs->endless((uint32_t *)((char *)env->program.map + ENDLESS));
+	b->endless_len = env->programs->endless((uint32_t *)((char *)env->program.map + ENDLESS));
 	b->env = env;
 	for (int i = 0; i < JOBS; i++) {
 		b->tasks[i] = kmd_task(length);
@@ -147,7 +148,7 @@ int main(void)
 	kmd_stay_awake(true);
 	test_all_good(&b);
 	test_one_fails(&b, NOWHERE, 4, -EFAULT);
-	test_one_fails(&b, KMD_PROGRAM_VA + ENDLESS, 8, -ETIMEDOUT);
+	test_one_fails(&b, KMD_PROGRAM_VA + ENDLESS, b.endless_len, -ETIMEDOUT);
 	test_hang(&b);
 	test_all_good(&b);
 	test_device_reset(&b);

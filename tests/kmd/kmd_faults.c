@@ -66,10 +66,12 @@ static void test_mmu(void)
 {
 	struct kmd_bo weights = kmd_bo(env.fd, DRM_CNNACC_BO_WEIGHT, 4096);
 	struct kmd_bo blind = kmd_bo(env.fd, DRM_CNNACC_BO_DATA, 4096);
-	const uint32_t ro = 0x20000000, wo = 0x30000000;
+	struct kmd_bo last = kmd_bo(env.fd, DRM_CNNACC_BO_DATA, 4096);
+	const uint32_t ro = 0x20000000, wo = 0x30000000, end = 0xfffff000;
 
 	kmd_map(env.fd, env.ctx, weights.handle, DRM_CNNACC_BIND_READ, ro, 4096);
 	kmd_map(env.fd, env.ctx, blind.handle, DRM_CNNACC_BIND_WRITE, wo, 4096);
+	kmd_map(env.fd, env.ctx, last.handle, DRM_CNNACC_BIND_READ, end, 4096);
 
 	check_fault("read of nothing", kmd_program_load(&env, 0x50000040 / 64, 1),
 		    CNNACC_ACCESS_READ, CNNACC_FAULT_DIR, 0x50000040);
@@ -82,10 +84,11 @@ static void test_mmu(void)
 		    CNNACC_ACCESS_READ, CNNACC_FAULT_PERM, wo);
 	check_fault("write of the program", kmd_program_store(&env, KMD_PROGRAM_VA / 64, 1),
 		    CNNACC_ACCESS_WRITE, CNNACC_FAULT_PERM, KMD_PROGRAM_VA);
-	check_fault("read beyond 4 GiB", kmd_program_load(&env, 0x4000000, 1),
+	check_fault("read beyond 4 GiB", kmd_program_load(&env, end / 64, 65),
 		    CNNACC_ACCESS_READ, CNNACC_FAULT_BEYOND, 0x100000000);
 	kmd_bo_free(env.fd, &weights);
 	kmd_bo_free(env.fd, &blind);
+	kmd_bo_free(env.fd, &last);
 }
 
 static void test_unmapped(void)

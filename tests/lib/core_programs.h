@@ -58,7 +58,7 @@ struct core_programs {
 	uint32_t (*nop)(uint32_t *words);
 	/* Copies lines of 64 bytes. */
 	uint32_t (*copy)(uint32_t *words, uint32_t from, uint32_t to, uint32_t lines);
-	/* Reads memory from address 64 * @line on into the core, or writes from there. */
+	/* Reads memory from address 64 * @line, below 4 GiB, on into the core, or writes it. */
 	uint32_t (*load)(uint32_t *words, uint32_t line, uint32_t lines);
 	uint32_t (*store)(uint32_t *words, uint32_t line, uint32_t lines);
 	uint32_t (*endless)(uint32_t *words);
