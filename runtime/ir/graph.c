@@ -1,23 +1,9 @@
 // SPDX-License-Identifier: MIT
 /* The graph's structure: links, order, removal, inputs. */
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph_internal.h"
-
-int cnn_node_fail(const struct cnn_node *n, struct cnn_err *err, enum cnn_status code,
-		  const char *fmt, ...)
-{
-	char text[sizeof(err->text)];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	return cnn_fail(err, code, "%s (%.60s): %s", n->op_type, n->name, text);
-}
 
 void cnn_node_free(struct cnn_node *n)
 {

@@ -20,6 +20,18 @@ int cnn_fail(struct cnn_err *err, enum cnn_status code, const char *fmt, ...)
 	return code;
 }
 
+int cnn_node_fail(const struct cnn_node *n, struct cnn_err *err, enum cnn_status code,
+		  const char *fmt, ...)
+{
+	char text[sizeof(err->text)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return cnn_fail(err, code, "%s (%.60s): %s", n->op_type, n->name, text);
+}
+
 static const struct {
 	const char *name;
 	size_t size;

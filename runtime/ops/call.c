@@ -76,6 +76,15 @@ int cnn_op_ints(const struct cnn_call *c, const char *name, const struct cnn_int
 	return ret;
 }
 
+int64_t cnn_span(const struct cnn_tensor *t, int from, int end)
+{
+	int64_t n = 1;
+
+	for (int i = from; i < end; i++)
+		n *= t->dims[i];
+	return n;
+}
+
 void cnn_strides(const struct cnn_tensor *t, int64_t *strides)
 {
 	int64_t s = 1;

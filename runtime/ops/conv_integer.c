@@ -68,11 +68,9 @@ static void finish(const struct cnn_call *c, int32_t *acc)
 {
 	const struct cnn_tensor *bias = cnn_in(c, 8), *y = c->out[0];
 	struct cnn_range range = cnn_range_of(y->dtype, cnn_zero_point(c->in[7], 0));
-	int64_t channels = y->dims[1], plane = 1;
+	int64_t channels = y->dims[1], plane = cnn_span(y, 2, y->rank);
 	uint8_t *out = y->data;
 
-	for (int i = 2; i < y->rank; i++)
-		plane *= y->dims[i];
 	for (int64_t i = 0; i < y->dims[0] * channels; i++, acc += plane, out += plane) {
 		uint32_t b = bias ? ((const uint32_t *)bias->data)[i % channels] : 0;
 		float scale = cnn_scale(c->in[1], 0) * cnn_scale(c->in[4], i % channels) /

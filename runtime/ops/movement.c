@@ -5,15 +5,6 @@
 
 #include "ops.h"
 
-static int64_t product(const int64_t *dims, int from, int to)
-{
-	int64_t n = 1;
-
-	for (int i = from; i < to; i++)
-		n *= dims[i];
-	return n;
-}
-
 /* A row of n elements whose sources are stride elements apart. */
 static void copy_row(char *dst, const char *src, int64_t n, int64_t stride, size_t size)
 {
@@ -151,10 +142,10 @@ int cnn_compute_concat(struct cnn_call *c)
 
 	if (ret || !cnn_tensor_count(y))
 		return ret;
-	outer = product(y->dims, 0, axis);
-	pitch = product(y->dims, axis, y->rank) * size;
+	outer = cnn_span(y, 0, axis);
+	pitch = cnn_span(y, axis, y->rank) * size;
 	for (int i = 0; i < c->n_in; i++) {
-		int64_t run = product(c->in[i]->dims, axis, y->rank) * size;
+		int64_t run = cnn_span(c->in[i], axis, y->rank) * size;
 
 		for (int64_t o = 0; o < outer; o++)
 			memcpy(dst + o * pitch, (char *)c->in[i]->data + o * run, run);
@@ -229,8 +220,8 @@ int cnn_compute_split(struct cnn_call *c)
 
 	if (ret || !cnn_tensor_count(x))
 		return ret;
-	outer = product(x->dims, 0, axis);
-	inner = product(x->dims, axis + 1, x->rank) * cnn_dtype_size(x->dtype);
+	outer = cnn_span(x, 0, axis);
+	inner = cnn_span(x, axis + 1, x->rank) * cnn_dtype_size(x->dtype);
 	pitch = x->dims[axis] * inner;
 	for (int i = 0; i < c->n_out; i++) {
 		int64_t run = size[i] * inner;
@@ -310,8 +301,8 @@ int cnn_compute_gather(struct cnn_call *c)
 	if (ret || !cnn_tensor_count(c->out[0]))
 		return ret;
 	dim = x->dims[axis];
-	outer = product(x->dims, 0, axis);
-	run = product(x->dims, axis + 1, x->rank) * cnn_dtype_size(x->dtype);
+	outer = cnn_span(x, 0, axis);
+	run = cnn_span(x, axis + 1, x->rank) * cnn_dtype_size(x->dtype);
 	for (int64_t o = 0; o < outer; o++)
 		for (int64_t i = 0; i < n; i++, dst += run) {
 			int64_t at = cnn_int_at(idx, i);

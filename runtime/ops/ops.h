@@ -82,6 +82,8 @@ int cnn_op_ints(const struct cnn_call *c, const char *name, const struct cnn_int
 /* Element i of an int64 or int32 tensor. */
 int64_t cnn_int_at(const struct cnn_tensor *t, int64_t i);
 
+/* Elements of axes from to end - 1 together; 1 if there are none. */
+int64_t cnn_span(const struct cnn_tensor *t, int from, int end);
 /* Row-major strides in elements. */
 void cnn_strides(const struct cnn_tensor *t, int64_t *strides);
 

@@ -199,17 +199,13 @@ static int each_piece(const struct cnn_call *c,
 		      void (*block)(const void *arg, int64_t first, int64_t n))
 {
 	const struct cnn_tensor *x = c->in[0], *y = c->out[0], *zp = cnn_in(c, 2);
-	int64_t axis, count, inner = 1, left = cnn_tensor_count(x);
+	int64_t axis, count, inner, left = cnn_tensor_count(x);
 	struct piece p = { .x = x->data, .y = y->data, .x_type = x->dtype };
 	int ret = param_count(c, &axis, &count);
 
 	if (ret || !left)
 		return ret;
-	if (count == 1)
-		inner = left;
-	else
-		for (int i = axis + 1; i < x->rank; i++)
-			inner *= x->dims[i];
+	inner = count == 1 ? left : cnn_span(x, axis + 1, x->rank);
 	for (int64_t i = 0; left > 0; i++, left -= inner) {
 		p.scale = cnn_scale(c->in[1], i % count);
 		p.zero_point = cnn_zero_point(zp, i % count);

@@ -123,60 +123,17 @@ int cnn_infer_reduce(struct cnn_call *c)
 	return CNN_OK;
 }
 
-/* Distance in the output of neighbours along each input axis: 0 along a reduced one. */
-static void reduce_strides(const struct cnn_tensor *x, unsigned int set, int64_t *strides)
-{
-	int64_t s = 1;
-
-	for (int i = x->rank - 1; i >= 0; i--) {
-		strides[i] = set & 1u << i ? 0 : s;
-		s *= set & 1u << i ? 1 : x->dims[i];
-	}
-}
-
-/* Runs of input axes that all go or all stay become one axis; ones vanish. */
-static int merge_axes(const struct cnn_tensor *x, const int64_t *strides, int64_t *dims,
-		      int64_t *merged)
-{
-	int rank = 0;
-
-	for (int i = 0; i < x->rank; i++) {
-		if (x->dims[i] == 1)
-			continue;
-		if (rank && !merged[rank - 1] == !strides[i])
-			dims[rank - 1] *= x->dims[i];
-		else
-			dims[rank++] = x->dims[i];
-		merged[rank - 1] = strides[i];
-	}
-	if (!rank) {
-		dims[rank] = 1;
-		merged[rank++] = 0;
-	}
-	return rank;
-}
-
+/* acc: 8 bytes for each element that stays. */
 static void reduce_rows(reduce_fn *fn, const struct cnn_tensor *x, unsigned int set, int64_t *acc)
 {
-	int64_t strides[CNN_MAX_RANK], dims[CNN_MAX_RANK], merged[CNN_MAX_RANK];
-	int64_t at[CNN_MAX_RANK] = { 0 }, left = cnn_tensor_count(x), row;
-	const char *p = x->data;
-	int inner;
+	struct cnn_tensor to = { .dtype = CNN_INT64, .data = acc };
+	const struct cnn_tensor *const t[] = { x, &to };
+	int64_t left = cnn_tensor_count(x);
+	struct cnn_walk w;
 
-	reduce_strides(x, set, strides);
-	inner = merge_axes(x, strides, dims, merged) - 1;
-	row = dims[inner];
-	for (; left > 0; left -= row) {
-		fn(acc, p, row, merged[inner]);
-		p += row * (int64_t)cnn_dtype_size(x->dtype);
-		for (int a = inner - 1; a >= 0; a--) {
-			acc += merged[a];
-			if (++at[a] < dims[a])
-				break;
-			acc -= merged[a] * dims[a];
-			at[a] = 0;
-		}
-	}
+	reduce_shape(x, set, true, &to);
+	for (cnn_walk_start(&w, x, 2, t); left > 0; left -= w.row, cnn_walk_next(&w))
+		fn((void *)w.p[1], w.p[0], w.row, w.moves[1]);
 }
 
 static bool is_real(enum cnn_dtype t)
@@ -304,7 +261,7 @@ int cnn_compute_arg(struct cnn_call *c)
 {
 	bool min = c->node->op == CNN_OP_ARG_MIN;
 	bool later = c->node->params.axis.select_last_index;
-	int64_t axis = c->node->params.axis.axis, inner = 1, n;
+	int64_t axis = c->node->params.axis.axis, inner, n;
 	const struct cnn_tensor *x = c->in[0];
 	int64_t count = cnn_tensor_count(c->out[0]), *y = c->out[0]->data;
 	size_t size = cnn_dtype_size(x->dtype);
@@ -315,8 +272,7 @@ int cnn_compute_arg(struct cnn_call *c)
 	n = x->dims[axis];
 	if (!n)
 		return cnn_op_fail(c, CNN_EINVAL, "no elements to choose from");
-	for (int i = axis + 1; i < x->rank; i++)
-		inner *= x->dims[i];
+	inner = cnn_span(x, axis + 1, x->rank);
 	for (int64_t i = 0; i < count; i++)
 		y[i] = arg_of(x->dtype)((char *)x->data +
 					(i / inner * n * inner + i % inner) * size, n, inner, min,
@@ -362,20 +318,17 @@ int cnn_compute_softmax(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
 	bool flat = c->node->opset < 13;
-	int64_t axis = c->node->params.axis.axis, outer = 1, n = 1, inner = 1;
+	int64_t axis = c->node->params.axis.axis, outer, n, inner;
 	float *y = c->out[0]->data;
+	int end;
 
 	if (!cnn_tensor_count(x))
 		return CNN_OK;
 	axis += axis < 0 ? x->rank : 0;
-	for (int i = 0; i < x->rank; i++) {
-		if (i < axis)
-			outer *= x->dims[i];
-		else if (i == axis || flat)
-			n *= x->dims[i];
-		else
-			inner *= x->dims[i];
-	}
+	end = flat ? x->rank : axis + 1;
+	outer = cnn_span(x, 0, axis);
+	n = cnn_span(x, axis, end);
+	inner = cnn_span(x, end, x->rank);
 	for (int64_t o = 0; o < outer; o++)
 		for (int64_t i = 0; i < inner; i++)
 			softmax_row((float *)x->data + o * n * inner + i, y + o * n * inner + i, n,
@@ -430,12 +383,10 @@ int cnn_compute_batch_norm(struct cnn_call *c)
 	const float *scale = c->in[1]->data, *bias = c->in[2]->data;
 	const float *mean = c->in[3]->data, *var = c->in[4]->data, *src = x->data;
 	float epsilon = c->node->params.norm.epsilon, *dst = c->out[0]->data;
-	int64_t channels = x->rank > 1 ? x->dims[1] : 1, n = 1;
+	int64_t channels = x->rank > 1 ? x->dims[1] : 1, n = cnn_span(x, 2, x->rank);
 
 	if (!cnn_tensor_count(x))
 		return CNN_OK;
-	for (int i = 2; i < x->rank; i++)
-		n *= x->dims[i];
 	for (int64_t b = 0; b < (x->rank ? x->dims[0] : 1); b++)
 		for (int64_t ch = 0; ch < channels; ch++, src += n, dst += n)
 			normalize(src, dst, n, mean[ch], scale[ch] / sqrtf(var[ch] + epsilon),
