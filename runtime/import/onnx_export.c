@@ -104,15 +104,7 @@ static Onnx__TensorProto *write_tensor(struct writer *w, const struct cnn_tensor
 {
 	Onnx__TensorProto *tp = &w->tensors[w->next_tensor++];
 
-	onnx__tensor_proto__init(tp);
-	tp->n_dims = (size_t)t->rank;
-	tp->dims = (int64_t *)t->dims;
-	tp->has_data_type = true;
-	tp->data_type = (int32_t)t->dtype;
-	tp->name = name;
-	tp->has_raw_data = true;
-	tp->raw_data.len = (size_t)cnn_tensor_bytes(t);
-	tp->raw_data.data = t->data;
+	cnn_tensor_to_proto(t, name, tp);
 	return tp;
 }
 
@@ -171,7 +163,7 @@ static void write_attr(struct writer *w, const struct cnn_field *f, void *at)
 	}
 }
 
-static int write_attrs(struct writer *w, const struct cnn_node *n, Onnx__NodeProto *np)
+static void write_attrs(struct writer *w, const struct cnn_node *n, Onnx__NodeProto *np)
 {
 	np->attribute = &w->attr_list[w->next_attr];
 	for (const struct cnn_field *f = cnn_node_fields(n); f->name; f++) {
@@ -180,7 +172,6 @@ static int write_attrs(struct writer *w, const struct cnn_node *n, Onnx__NodePro
 		write_attr(w, f, cnn_field_at((struct cnn_params *)&n->params, f));
 		np->n_attribute++;
 	}
-	return CNN_OK;
 }
 
 static char **write_edges(struct writer *w, const int *values, int n)
@@ -222,7 +213,8 @@ static int write_node(struct writer *w, const struct cnn_node *n, Onnx__NodeProt
 	np->input = write_edges(w, n->in, n->n_in);
 	np->n_output = (size_t)n->n_out;
 	np->output = write_edges(w, n->out, n->n_out);
-	return write_attrs(w, n, np);
+	write_attrs(w, n, np);
+	return CNN_OK;
 }
 
 /* What has no shape before it runs has none in the file. */

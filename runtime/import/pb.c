@@ -247,21 +247,27 @@ int cnn_tensor_from_pb(const void *buf, size_t len, struct cnn_tensor *t, char *
 	return ret;
 }
 
+void cnn_tensor_to_proto(const struct cnn_tensor *t, const char *name, Onnx__TensorProto *tp)
+{
+	onnx__tensor_proto__init(tp);
+	tp->n_dims = (size_t)t->rank;
+	tp->dims = (int64_t *)t->dims;
+	tp->has_data_type = true;
+	tp->data_type = (int32_t)t->dtype;
+	tp->name = (char *)name;
+	tp->has_raw_data = true;
+	tp->raw_data.len = (size_t)cnn_tensor_bytes(t);
+	tp->raw_data.data = t->data;
+}
+
 int cnn_tensor_to_pb(const struct cnn_tensor *t, const char *name, void **buf, size_t *len,
 		     struct cnn_err *err)
 {
-	Onnx__TensorProto tp = ONNX__TENSOR_PROTO__INIT;
+	Onnx__TensorProto tp;
 
 	if (cnn_tensor_bytes(t) < 0 || !t->data)
 		return cnn_fail(err, CNN_EINVAL, "a tensor without data cannot be written");
-	tp.n_dims = t->rank;
-	tp.dims = (int64_t *)t->dims;
-	tp.has_data_type = true;
-	tp.data_type = t->dtype;
-	tp.name = (char *)name;
-	tp.has_raw_data = true;
-	tp.raw_data.len = cnn_tensor_bytes(t);
-	tp.raw_data.data = t->data;
+	cnn_tensor_to_proto(t, name, &tp);
 	*len = onnx__tensor_proto__get_packed_size(&tp);
 	*buf = malloc(*len);
 	if (!*buf)

@@ -19,5 +19,7 @@ int cnn_pb_check(const ProtobufCMessageDescriptor *desc, const uint8_t *buf, siz
 		 struct cnn_err *err);
 /* raw_data that fits is taken over from tp, not copied. */
 int cnn_tensor_from_proto(Onnx__TensorProto *tp, struct cnn_tensor *t, struct cnn_err *err);
+/* tp points into t and name. */
+void cnn_tensor_to_proto(const struct cnn_tensor *t, const char *name, Onnx__TensorProto *tp);
 
 #endif

@@ -14,10 +14,10 @@
 /* Relative rounding error allowed between a bias's scale and the products' scale. */
 #define BIAS_SCALE_ERROR	0x1p-20
 
-/* The nodes of a pattern, by index; -1: none. */
+/* The nodes of a pattern; act and bias may be NULL. */
 struct qdq {
-	int product, act, quantize;
-	int x, w, bias;			/* their DequantizeLinear */
+	struct cnn_node *product, *act, *quantize;
+	struct cnn_node *x, *w, *bias;	/* their DequantizeLinear */
 	float low, high;		/* of act */
 };
 
@@ -88,10 +88,10 @@ static bool weights_fit(const struct cnn_graph *g, const struct cnn_node *d, int
 /* Has the bias one element per channel, the products' scale and zero point 0? */
 static bool bias_fits(const struct cnn_graph *g, const struct qdq *q, int64_t channels)
 {
-	const struct cnn_node *d = &g->nodes[q->bias];
+	const struct cnn_node *d = q->bias;
 	const struct cnn_tensor *b = cnn_node_in(g, d, 0), *own = constant(g, d, 1);
-	const struct cnn_tensor *w = constant(g, &g->nodes[q->w], 1);
-	double x = cnn_scale(constant(g, &g->nodes[q->x], 1), 0);
+	const struct cnn_tensor *w = constant(g, q->w, 1);
+	double x = cnn_scale(constant(g, q->x, 1), 0);
 	int64_t n = cnn_tensor_count(own);
 
 	if (b->rank != 1 || b->dims[0] != channels || (n != 1 && n != channels))
@@ -109,28 +109,25 @@ static bool bias_fits(const struct cnn_graph *g, const struct qdq *q, int64_t ch
 /* Finds the operands of the product; false if they do not fit. */
 static bool find_operands(const struct cnn_graph *g, struct qdq *q)
 {
-	const struct cnn_node *n = &g->nodes[q->product];
+	const struct cnn_node *n = q->product;
 	bool gemm = n->op == CNN_OP_GEMM, conv = n->op == CNN_OP_CONV;
 	const struct cnn_gemm_params *p = &n->params.gemm;
-	const struct cnn_node *x = dequantizer(g, n, 0, false), *w = dequantizer(g, n, 1, false);
 	bool biased = n->n_in > 2 && n->in[2] >= 0;
-	const struct cnn_node *bias = biased ? dequantizer(g, n, 2, true) : NULL;
-	const struct cnn_tensor *weights = w ? cnn_node_in(g, w, 0) : NULL;
+	const struct cnn_tensor *weights;
 	int64_t axis;
 
-	if (!x || !w || !is_uniform(g, x) || n->n_in > 3 || weights->rank < 2)
+	q->x = dequantizer(g, n, 0, false);
+	q->w = dequantizer(g, n, 1, false);
+	q->bias = biased ? dequantizer(g, n, 2, true) : NULL;
+	weights = q->w ? cnn_node_in(g, q->w, 0) : NULL;
+	if (!q->x || !q->w || !is_uniform(g, q->x) || n->n_in > 3 || weights->rank < 2)
 		return false;
 	axis = conv || (gemm && p->trans_b) ? 0 : weights->rank - 1;
-	q->x = (int)(x - g->nodes);
-	q->w = (int)(w - g->nodes);
-	q->bias = bias ? (int)(bias - g->nodes) : -1;
-	if (!weights_fit(g, w, axis) || (n->op == CNN_OP_MATMUL && n->n_in > 2))
+	if (!weights_fit(g, q->w, axis) || (n->op == CNN_OP_MATMUL && n->n_in > 2))
 		return false;
-	if (gemm && (p->trans_a || p->alpha != 1 || (bias && p->beta != 1)))
+	if (gemm && (p->trans_a || p->alpha != 1 || (q->bias && p->beta != 1)))
 		return false;
-	if (biased)
-		return bias && bias_fits(g, q, weights->dims[axis]);
-	return true;
+	return !biased || (q->bias && bias_fits(g, q, weights->dims[axis]));
 }
 
 /* Bounds of a Relu or Clip between the product and its QuantizeLinear. */
@@ -146,21 +143,21 @@ static bool find_bounds(const struct cnn_graph *g, const struct cnn_node *act, s
 /* Finds the pattern that ends in QuantizeLinear number i. */
 static bool find_pattern(const struct cnn_graph *g, int i, struct qdq *q)
 {
-	const struct cnn_node *end = &g->nodes[i], *n = sole_producer(g, end, 0);
+	struct cnn_node *end = &g->nodes[i], *n = sole_producer(g, end, 0);
 
-	*q = (struct qdq){ .act = -1, .quantize = i, .low = -INFINITY, .high = INFINITY };
+	*q = (struct qdq){ .quantize = end, .low = -INFINITY, .high = INFINITY };
 	if (end->op != CNN_OP_QUANTIZE_LINEAR || !is_uniform(g, end))
 		return false;
 	if (n && (n->op == CNN_OP_RELU || n->op == CNN_OP_CLIP)) {
 		if (!find_bounds(g, n, q))
 			return false;
-		q->act = (int)(n - g->nodes);
+		q->act = n;
 		n = sole_producer(g, n, 0);
 	}
 	if (!n || (n->op != CNN_OP_CONV && n->op != CNN_OP_MATMUL && n->op != CNN_OP_GEMM) ||
 	    cnn_node_out(g, n, 0)->rank < 0)
 		return false;
-	q->product = (int)(n - g->nodes);
+	q->product = n;
 	return find_operands(g, q);
 }
 
@@ -178,31 +175,24 @@ static int byte_constant(struct cnn_graph *g, enum cnn_dtype type, int v, struct
 	return cnn_graph_add_value(g, "constant", &t, err);
 }
 
-/* The zero point of node i; if it has none, a new constant 0 of that type. */
-static int zero_value(struct cnn_graph *g, int i, enum cnn_dtype type, struct cnn_err *err)
+/* The zero point of node n; if it has none, a new constant 0 of that type. */
+static int zero_value(struct cnn_graph *g, const struct cnn_node *n, enum cnn_dtype type,
+		      struct cnn_err *err)
 {
-	const struct cnn_node *n = &g->nodes[i];
-
 	return n->n_in > 2 && n->in[2] >= 0 ? n->in[2] : byte_constant(g, type, 0, err);
-}
-
-static enum cnn_dtype type_of(const struct cnn_graph *g, int node)
-{
-	return cnn_node_in(g, &g->nodes[node], 0)->dtype;
 }
 
 /* Fills in the inputs of the quantised operator; their number or an error. */
 static int quantised_inputs(struct cnn_graph *g, const struct qdq *q, bool gemm, int *in,
 			    struct cnn_err *err)
 {
-	enum cnn_dtype y_type = cnn_node_out(g, &g->nodes[q->quantize], 0)->dtype;
+	const struct cnn_node *x = q->x, *w = q->w, *y = q->quantize;
 	int zeros[] = {
-		zero_value(g, q->x, type_of(g, q->x), err),
-		zero_value(g, q->w, type_of(g, q->w), err),
-		zero_value(g, q->quantize, y_type, err),
+		zero_value(g, x, cnn_node_in(g, x, 0)->dtype, err),
+		zero_value(g, w, cnn_node_in(g, w, 0)->dtype, err),
+		zero_value(g, y, cnn_node_out(g, y, 0)->dtype, err),
 	};
-	const struct cnn_node *x = &g->nodes[q->x], *w = &g->nodes[q->w];
-	int bias = q->bias < 0 ? -1 : g->nodes[q->bias].in[0], at = 6;
+	int bias = q->bias ? q->bias->in[0] : -1, at = 6;
 
 	for (int i = 0; i < 3; i++)
 		if (zeros[i] < 0)
@@ -211,7 +201,7 @@ static int quantised_inputs(struct cnn_graph *g, const struct qdq *q, bool gemm,
 	       6 * sizeof(*in));
 	if (gemm)
 		in[at++] = bias;
-	in[at++] = g->nodes[q->quantize].in[1];
+	in[at++] = y->in[1];
 	in[at++] = zeros[2];
 	if (!gemm && bias >= 0)
 		in[at++] = bias;
@@ -245,7 +235,7 @@ static int quantised_bound(const struct cnn_graph *g, const struct cnn_node *end
 /* Turns the QuantizeLinear into a Clip to the bounds, or removes it if they bound nothing. */
 static int finish(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
 {
-	struct cnn_node *end = &g->nodes[q->quantize], *n = &g->nodes[q->product];
+	struct cnn_node *end = q->quantize, *n = q->product;
 	enum cnn_dtype type = cnn_node_out(g, end, 0)->dtype;
 	int least = type == CNN_INT8 ? -128 : 0;
 	int low = quantised_bound(g, end, q->low), high = quantised_bound(g, end, q->high), in[3];
@@ -267,35 +257,28 @@ static int finish(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
 
 static int note(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
 {
-	const int parts[] = { q->x, q->w, q->bias, q->act, q->quantize };
+	const struct cnn_node *const parts[] = { q->x, q->w, q->bias, q->act, q->quantize };
 	int ret = CNN_OK;
 
-	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !ret; i++) {
-		const struct cnn_node *n = parts[i] < 0 ? NULL : &g->nodes[parts[i]];
-
-		if (n && (parts[i] == q->quantize || g->values[n->out[0]].n_consumers == 1))
-			ret = cnn_rewrite_note(&g->nodes[q->product], n, err);
-	}
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && !ret; i++)
+		if (parts[i] && (parts[i] == q->quantize ||
+				 g->values[parts[i]->out[0]].n_consumers == 1))
+			ret = cnn_rewrite_note(q->product, parts[i], err);
 	return ret;
 }
 
 static int rewrite(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
 {
-	enum cnn_op op = g->nodes[q->product].op;
+	enum cnn_op op = q->product->op;
 	enum cnn_op to = op == CNN_OP_CONV ? CNN_OP_QLINEAR_CONV :
 			 op == CNN_OP_GEMM ? CNN_OP_QGEMM : CNN_OP_QLINEAR_MATMUL;
 	int in[9], count = quantised_inputs(g, q, op == CNN_OP_GEMM, in, err);
-	struct cnn_node *n = &g->nodes[q->product];
 	int ret = count < 0 ? count : note(g, q, err);
 
-	if (!ret)
-		ret = set_inputs(n, in, count, err);
-	if (!ret)
-		ret = cnn_rewrite_rename(n, to, err);
-	if (!ret)
-		ret = finish(g, q, err);
-	if (!ret && q->act >= 0)
-		cnn_node_free(&g->nodes[q->act]);
+	ret = ret ?: set_inputs(q->product, in, count, err) ?:
+	      cnn_rewrite_rename(q->product, to, err) ?: finish(g, q, err);
+	if (!ret && q->act)
+		cnn_node_free(q->act);
 	return ret ?: cnn_graph_compact(g, err);
 }
 
