@@ -94,12 +94,10 @@ const struct tfl_kind *tfl_find_kind(int64_t code);
 /* What the schema calls it, known here or not; "operator": one that came to the schema later. */
 const char *tfl_code_name(int64_t code);
 
-/* Keeps the first error as the status; -1. */
-int tfl_error(struct tfl *m, int ret);
 int tfl_nomem(struct tfl *m);
 
 /*
- * "OPERATOR_NUMBER: " + message, as the status. Like everything below that gives a value of the
+ * "OPERATOR_NUMBER: " + message, as the status; op may be NULL. Like everything below that gives a value of the
  * graph it gives -1, which as an input of a node means that it is left out: what is made of it
  * later is not made.
  */

@@ -11,7 +11,8 @@
 
 #define OPSET	14	/* operator set of the nodes: the first with allowzero */
 
-int tfl_error(struct tfl *m, int ret)
+/* Keeps the first error as the status; -1. */
+static int set_status(struct tfl *m, int ret)
 {
 	if (!m->status)
 		m->status = ret;
@@ -20,7 +21,7 @@ int tfl_error(struct tfl *m, int ret)
 
 int tfl_nomem(struct tfl *m)
 {
-	return m->status ? -1 : tfl_error(m, cnn_fail(m->err, CNN_ENOMEM, "no memory for the network"));
+	return tfl_fail(m, NULL, CNN_ENOMEM, "no memory for the network");
 }
 
 int tfl_fail(struct tfl *m, const struct tfl_op *op, enum cnn_status code, const char *fmt, ...)
@@ -33,7 +34,8 @@ int tfl_fail(struct tfl *m, const struct tfl_op *op, enum cnn_status code, const
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return tfl_error(m, cnn_fail(m->err, code, "%s: %s", op->name, text));
+	return set_status(m, cnn_fail(m->err, code, "%s%s%s", op ? op->name : "", op ? ": " : "",
+				     text));
 }
 
 /* ---- values and nodes -------------------------------------------------------------------- */
@@ -45,7 +47,7 @@ int tfl_add_value(struct tfl *m, const char *name, struct cnn_tensor *t)
 	if (v >= 0)
 		return v;
 	cnn_tensor_release(t);
-	return tfl_error(m, v);
+	return set_status(m, v);
 }
 
 /* data NULL: zeros. */
@@ -54,11 +56,11 @@ static int add_constant(struct tfl *m, const char *name, struct cnn_tensor *t, c
 	int ret = m->status ? m->status : cnn_tensor_alloc(t, m->g->limits.tensor_bytes, m->err);
 
 	if (ret)
-		return tfl_error(m, ret);
+		return set_status(m, ret);
 	if (m->g->const_bytes + (int64_t)t->capacity > m->g->limits.total_bytes) {
 		cnn_tensor_release(t);
-		return tfl_error(m, cnn_fail(m->err, CNN_ELIMIT, "constants take more than %lld bytes",
-					(long long)m->g->limits.total_bytes));
+		return tfl_fail(m, NULL, CNN_ELIMIT, "constants take more than %lld bytes",
+				(long long)m->g->limits.total_bytes);
 	}
 	if (t->capacity && data)
 		memcpy(t->data, data, t->capacity);
@@ -124,7 +126,7 @@ int tfl_node(struct tfl *m, const struct tfl_op *op, enum cnn_op kind, int n_in,
 	if (m->status)
 		return -1;
 	if (m->g->n_nodes >= CNN_MAX_NODES)
-		return tfl_error(m, cnn_fail(m->err, CNN_ELIMIT, "more than %d nodes", CNN_MAX_NODES));
+		return tfl_fail(m, NULL, CNN_ELIMIT, "more than %d nodes", CNN_MAX_NODES);
 	snprintf(name, sizeof(name), "%s/%s", op->name, cnn_op_desc(kind)->name);
 	v = tfl_add_value(m, name, &none);
 	n = v < 0 ? NULL : next_node(m);

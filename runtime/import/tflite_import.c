@@ -35,10 +35,7 @@ static enum cnn_dtype dtype_of(int64_t type)
 
 static int damaged(struct tfl *m, const char *what, int i)
 {
-	if (m->status)
-		return -1;
-	return tfl_error(m, cnn_fail(m->err, CNN_EINVAL, "TFLite file: %s %d is damaged or cut off",
-				what, i));
+	return tfl_fail(m, NULL, CNN_EINVAL, "TFLite file: %s %d is damaged or cut off", what, i);
 }
 
 static void read_name(const struct fb_table *table, int i, struct tfl_tensor *t)
@@ -75,8 +72,8 @@ static void read_tensor(struct tfl *m, const struct fb_table *table,
 	buffer = fb_table_at(buffers, number);
 	t->data = fb_vector(&buffer, BUFFER_DATA, 1);
 	if (shape.count > CNN_MAX_RANK) {
-		tfl_error(m, cnn_fail(m->err, CNN_ELIMIT, "tensor %.60s: %zu dimensions, limit %d",
-				 t->name, shape.count, CNN_MAX_RANK));
+		tfl_fail(m, NULL, CNN_ELIMIT, "tensor %.60s: %zu dimensions, limit %d", t->name,
+			 shape.count, CNN_MAX_RANK);
 		return;
 	}
 	t->rank = (int)shape.count;
@@ -84,8 +81,8 @@ static void read_tensor(struct tfl *m, const struct fb_table *table,
 		t->dims[j] = fb_int_at(&shape, (size_t)j, 4);
 	if (fb_int(table, TENSOR_IS_VARIABLE, 1, 0) || fb_table(table, TENSOR_SPARSITY).at ||
 	    fb_int(&buffer, BUFFER_OFFSET, 8, 0) || fb_int(&quant, QUANT_DETAILS_TYPE, 1, 0))
-		tfl_error(m, cnn_fail(m->err, CNN_EUNSUPPORTED, "tensor %.60s is variable, sparse, "
-				 "outside the flatbuffer or quantised in another way", t->name));
+		tfl_fail(m, NULL, CNN_EUNSUPPORTED, "tensor %.60s is variable, sparse, outside the "
+			 "flatbuffer or quantised in another way", t->name);
 	if (m->fb.bad)
 		damaged(m, "tensor", i);
 }
@@ -96,8 +93,8 @@ static void read_tensors(struct tfl *m, const struct fb_table *graph,
 	struct fb_vector tensors = fb_vector(graph, GRAPH_TENSORS, 4);
 
 	if (tensors.count > CNN_MAX_VALUES / 4) {
-		tfl_error(m, cnn_fail(m->err, CNN_ELIMIT, "%zu tensors, limit %d", tensors.count,
-				 CNN_MAX_VALUES / 4));
+		tfl_fail(m, NULL, CNN_ELIMIT, "%zu tensors, limit %d", tensors.count,
+			 CNN_MAX_VALUES / 4);
 		return;
 	}
 	m->tensors = calloc(tensors.count + 1, sizeof(*m->tensors));
@@ -122,8 +119,8 @@ static int tensor_number(struct tfl *m, const struct fb_vector *list, size_t i, 
 		return (int)t;
 	if (t == -1 && optional)
 		return -1;
-	return tfl_error(m, cnn_fail(m->err, CNN_EINVAL, "TFLite file: tensor %lld of %d", (long long)t,
-				m->n_tensors));
+	return tfl_fail(m, NULL, CNN_EINVAL, "TFLite file: tensor %lld of %d", (long long)t,
+			m->n_tensors);
 }
 
 static void find_kind(struct tfl *m, const struct fb_table *code, struct tfl_op *op)
@@ -207,8 +204,8 @@ static void give_input(struct tfl *m, const struct fb_vector *list, size_t i)
 	if (!t)
 		return;
 	if (t->value[TFL_FILE] >= 0 || t->data.count || !cnn_dtype_size(t->dtype)) {
-		tfl_error(m, cnn_fail(m->err, CNN_EINVAL, "input %.60s is constant, given twice or of "
-				 "type %s", t->name, cnn_dtype_name(t->dtype)));
+		tfl_fail(m, NULL, CNN_EINVAL, "input %.60s is constant, given twice or of type %s",
+			 t->name, cnn_dtype_name(t->dtype));
 		return;
 	}
 	shape.dtype = t->dtype;
@@ -255,7 +252,7 @@ static void read_graph(struct tfl *m, const struct fb_table *model, const struct
 	if (!m->status)
 		read_ops(m, model, graph);
 	if (!m->status && !outputs.count)
-		tfl_error(m, cnn_fail(m->err, CNN_EINVAL, "the network has no output"));
+		tfl_fail(m, NULL, CNN_EINVAL, "the network has no output");
 	for (size_t i = 0; i < outputs.count && !m->status; i++)
 		give_output(m, &outputs, i);
 }
@@ -267,11 +264,11 @@ static void read_model(struct tfl *m)
 	int64_t version = fb_int(&model, MODEL_VERSION, 4, 0);
 
 	if (!m->fb.bad && version != SCHEMA)
-		tfl_error(m, cnn_fail(m->err, CNN_EUNSUPPORTED, "TFLite file: schema version %lld, %d "
-				 "wanted", (long long)version, SCHEMA));
+		tfl_fail(m, NULL, CNN_EUNSUPPORTED, "TFLite file: schema version %lld, %d wanted",
+			 (long long)version, SCHEMA);
 	if (!m->fb.bad && !m->status && graphs.count != 1)
-		tfl_error(m, cnn_fail(m->err, CNN_EUNSUPPORTED, "TFLite file: %zu subgraphs, limit 1",
-				 graphs.count));
+		tfl_fail(m, NULL, CNN_EUNSUPPORTED, "TFLite file: %zu subgraphs, limit 1",
+			 graphs.count);
 	if (!m->fb.bad && !m->status) {
 		graph = fb_table_at(&graphs, 0);
 		read_graph(m, &model, &graph);

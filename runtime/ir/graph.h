@@ -158,6 +158,7 @@ struct cnn_window {
 /* x, w: tensors of inputs 0 and 1 (w NULL for pools); their shapes must be known. */
 int cnn_window_resolve(const struct cnn_node *n, const struct cnn_tensor *x,
 		       const struct cnn_tensor *w, struct cnn_window *win, struct cnn_err *err);
+int64_t cnn_window_taps(const struct cnn_window *win);	/* of one channel, INT64_MAX at most */
 bool cnn_window_is_padded(const struct cnn_window *win);
 /* The input that holds the weights of a convolution, quantised or not; -1: op is none. */
 int cnn_weights_input(enum cnn_op op);

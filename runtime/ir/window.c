@@ -237,6 +237,15 @@ bool cnn_window_is_padded(const struct cnn_window *win)
 	return false;
 }
 
+int64_t cnn_window_taps(const struct cnn_window *win)
+{
+	int64_t taps = 1;
+
+	for (int i = 0; i < win->spatial; i++)
+		taps = cnn_mul_sat(taps, win->kernel[i]);
+	return taps;
+}
+
 enum cnn_op cnn_op_base(enum cnn_op op)
 {
 	static const enum cnn_op base[CNN_OP_COUNT] = {
@@ -360,9 +369,7 @@ int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n)
 	case CNN_OP_AVERAGE_POOL:
 		if (cnn_node_window(g, n, &w, NULL))
 			return 0;
-		count = without_sums(n, count, w.out_ch, w.group);
-		for (int i = 0; i < w.spatial; i++)
-			count = cnn_mul_sat(count, w.kernel[i]);
+		count = cnn_mul_sat(without_sums(n, count, w.out_ch, w.group), cnn_window_taps(&w));
 		return cnn_weights_input(n->op) < 0 ? count :
 						      cnn_mul_sat(count, w.in_ch / w.group);
 	case CNN_OP_GLOBAL_AVERAGE_POOL:
@@ -374,9 +381,7 @@ int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n)
 		if (cnn_node_window(g, n, &w, NULL))
 			return 0;
 		count = cnn_mul_sat(cnn_tensor_count(cnn_node_in(g, n, 0)), w.out_ch / w.group);
-		for (int i = 0; i < w.spatial; i++)
-			count = cnn_mul_sat(count, w.kernel[i]);
-		return count;
+		return cnn_mul_sat(count, cnn_window_taps(&w));
 	default:
 		return 0;
 	}

@@ -35,11 +35,7 @@ static struct cnn_call make_call(const struct cnn_node *node, const struct cnn_t
 				 struct cnn_tensor **out, struct cnn_err *err)
 {
 	return (struct cnn_call){
-		.node = node,
-		.n_in = node->n_in,
-		.n_out = node->n_out,
-		.in = in,
-		.out = out,
+		.node = node, .n_in = node->n_in, .n_out = node->n_out, .in = in, .out = out,
 		.err = err,
 	};
 }
@@ -51,21 +47,6 @@ int cnn_cpu_infer(const struct cnn_node *node, const struct cnn_tensor *const *i
 	const struct cnn_op_desc *d = desc_of(node, err);
 
 	return d ? d->infer(&c) : CNN_EUNSUPPORTED;
-}
-
-/* Multiply-adds of a ConvTranspose: each input meets each tap of each output channel. */
-static int64_t transpose_work(const struct cnn_node *node, const struct cnn_tensor *const *in,
-			      const struct cnn_tensor *y)
-{
-	int64_t work = cnn_tensor_count(in[0]);
-	struct cnn_window w;
-
-	if (cnn_window_resolve(node, in[0], in[1], &w, NULL))
-		return 1;
-	work = cnn_mul_sat(work, w.out_ch / w.group);
-	for (int i = 0; i < w.spatial; i++)
-		work = cnn_mul_sat(work, w.kernel[i]);
-	return cnn_add_sat(work, cnn_tensor_count(y));
 }
 
 int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const *in,
@@ -85,13 +66,14 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 	case CNN_OP_GLOBAL_MAX_POOL:
 		if (cnn_window_resolve(node, in[0], weights < 0 ? NULL : in[weights], &w, NULL))
 			break;
-		for (int i = 0; i < w.spatial; i++)
-			per_output = cnn_mul_sat(per_output, w.kernel[i]);
-		if (weights >= 0)
-			per_output = cnn_mul_sat(per_output, w.in_ch / w.group);
+		per_output = cnn_mul_sat(cnn_window_taps(&w), weights < 0 ? 1 : w.in_ch / w.group);
 		break;
-	case CNN_OP_CONV_TRANSPOSE:
-		return transpose_work(node, in, out[0]);
+	case CNN_OP_CONV_TRANSPOSE:	/* each input meets each tap of each output channel */
+		if (cnn_window_resolve(node, in[0], in[1], &w, NULL))
+			return 1;
+		work = cnn_mul_sat(cnn_tensor_count(in[0]), w.out_ch / w.group);
+		return cnn_add_sat(cnn_mul_sat(work, cnn_window_taps(&w)),
+				   cnn_tensor_count(out[0]));
 	case CNN_OP_MAX:
 	case CNN_OP_MIN:
 	case CNN_OP_SUM:

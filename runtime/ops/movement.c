@@ -73,8 +73,7 @@ int cnn_infer_transpose(struct cnn_call *c)
 
 	if (ret)
 		return ret;
-	y->dtype = c->in[0]->dtype;
-	y->rank = c->in[0]->rank;
+	cnn_infer_like(c, c->in[0]);
 	for (int i = 0; i < y->rank; i++)
 		y->dims[i] = c->in[0]->dims[perm[i]];
 	return CNN_OK;
@@ -355,10 +354,10 @@ static int resolve_slice(struct cnn_call *c, struct slice *s)
 	struct cnn_ints starts, ends, axes, steps;
 	int rank = c->in[0]->rank, n, ret;
 
-	ret = cnn_op_ints(c, "starts", &p->starts, 1, CNN_MAX_RANK, &starts);
-	ret = ret ? ret : cnn_op_ints(c, "ends", &p->ends, 2, CNN_MAX_RANK, &ends);
-	ret = ret ? ret : cnn_op_ints(c, "axes", &p->axes, 3, CNN_MAX_RANK, &axes);
-	ret = ret ? ret : cnn_op_ints(c, "steps", &none, 4, CNN_MAX_RANK, &steps);
+	ret = cnn_op_ints(c, "starts", &p->starts, 1, CNN_MAX_RANK, &starts) ?:
+	      cnn_op_ints(c, "ends", &p->ends, 2, CNN_MAX_RANK, &ends) ?:
+	      cnn_op_ints(c, "axes", &p->axes, 3, CNN_MAX_RANK, &axes) ?:
+	      cnn_op_ints(c, "steps", &none, 4, CNN_MAX_RANK, &steps);
 	if (ret)
 		return ret;
 	n = starts.n;
@@ -414,36 +413,25 @@ int cnn_compute_slice(struct cnn_call *c)
 
 /* ---- Pad -------------------------------------------------------------------------------- */
 
-struct pad {
-	enum cnn_pad_mode mode;
-	int64_t begin[CNN_MAX_RANK], end[CNN_MAX_RANK];
-};
-
-static int resolve_pad(struct cnn_call *c, struct pad *p)
+/* The list of pads, checked: at the beginning of each axis, then at their ends. */
+static int resolve_pad(struct cnn_call *c, struct cnn_ints *pads)
 {
-	const struct cnn_pad_params *given = &c->node->params.pad;
-	int rank = c->in[0]->rank, ret;
-	struct cnn_ints list;
-	const int64_t *pads = list.v;
+	const struct cnn_pad_params *p = &c->node->params.pad;
+	int rank = c->in[0]->rank, ret = cnn_op_ints(c, "pads", &p->pads, 1, 2 * CNN_MAX_RANK, pads);
 
-	ret = cnn_op_ints(c, "pads", &given->pads, 1, 2 * CNN_MAX_RANK, &list);
 	if (ret)
 		return ret;
-	if (list.n != 2 * rank)
-		return cnn_op_fail(c, CNN_EINVAL, "pads has %d entries, %d expected", list.n,
+	if (pads->n != 2 * rank)
+		return cnn_op_fail(c, CNN_EINVAL, "pads has %d entries, %d expected", pads->n,
 				   2 * rank);
-	p->mode = given->mode;
-	for (int i = 0; i < rank; i++) {
-		int64_t dim = c->in[0]->dims[i];
+	for (int i = 0; i < 2 * rank; i++) {
+		int64_t dim = c->in[0]->dims[i % rank];
 
-		p->begin[i] = pads[i];
-		p->end[i] = pads[i + rank];
-		for (int j = i; j < 2 * rank; j += rank)
-			if (pads[j] > CNN_MAX_TENSOR_BYTES || pads[j] < -dim)
-				return cnn_op_fail(c, CNN_ELIMIT, "pads is %lld, limits %lld to "
-						   "%lld", (long long)pads[j], (long long)-dim,
-						   (long long)CNN_MAX_TENSOR_BYTES);
-		if (p->mode != CNN_PAD_CONSTANT && !dim && (pads[i] > 0 || pads[i + rank] > 0))
+		if (pads->v[i] > CNN_MAX_TENSOR_BYTES || pads->v[i] < -dim)
+			return cnn_op_fail(c, CNN_ELIMIT, "pads is %lld, limits %lld to %lld",
+					   (long long)pads->v[i], (long long)-dim,
+					   (long long)CNN_MAX_TENSOR_BYTES);
+		if (p->mode != CNN_PAD_CONSTANT && !dim && pads->v[i] > 0)
 			return cnn_op_fail(c, CNN_EINVAL, "an empty axis has nothing to repeat");
 	}
 	return CNN_OK;
@@ -452,8 +440,8 @@ static int resolve_pad(struct cnn_call *c, struct pad *p)
 int cnn_infer_pad(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0], *value = cnn_in(c, 2);
-	struct pad p;
-	int ret = resolve_pad(c, &p);
+	struct cnn_ints pads;
+	int ret = resolve_pad(c, &pads);
 
 	if (ret)
 		return ret;
@@ -464,7 +452,7 @@ int cnn_infer_pad(struct cnn_call *c)
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "type %s", cnn_dtype_name(x->dtype));
 	cnn_infer_like(c, x);
 	for (int i = 0; i < x->rank; i++) {
-		c->out[0]->dims[i] += p.begin[i] + p.end[i];
+		c->out[0]->dims[i] += pads.v[i] + pads.v[i + x->rank];
 		if (c->out[0]->dims[i] < 0)
 			return cnn_op_fail(c, CNN_EINVAL, "pads remove more than there is");
 	}
@@ -489,7 +477,8 @@ static int64_t pad_source(enum cnn_pad_mode mode, int64_t i, int64_t dim)
 struct pad_walk {
 	const struct cnn_tensor *x, *y;
 	const char *fill;
-	const struct pad *pad;
+	enum cnn_pad_mode mode;
+	struct cnn_ints pads;
 	int64_t strides[CNN_MAX_RANK];
 	int64_t *inner;			/* sources along the innermost axis */
 	size_t size;
@@ -511,7 +500,7 @@ static char *pad_axes(const struct pad_walk *w, int axis, const char *src, char 
 	if (axis == w->y->rank - 1)
 		return pad_row(w, src, dst);
 	for (int64_t i = 0; i < w->y->dims[axis]; i++) {
-		int64_t s = pad_source(w->pad->mode, i - w->pad->begin[axis], w->x->dims[axis]);
+		int64_t s = pad_source(w->mode, i - w->pads.v[axis], w->x->dims[axis]);
 
 		dst = pad_axes(w, axis + 1, src && s >= 0 ?
 			       src + s * w->strides[axis] * (int64_t)w->size : NULL, dst);
@@ -521,11 +510,11 @@ static char *pad_axes(const struct pad_walk *w, int axis, const char *src, char 
 
 int cnn_compute_pad(struct cnn_call *c)
 {
-	struct pad_walk w = { .x = c->in[0], .y = c->out[0] };
+	const struct cnn_pad_params *p = &c->node->params.pad;
+	struct pad_walk w = { .x = c->in[0], .y = c->out[0], .mode = p->mode };
 	static const int64_t zero[2];
-	struct pad p;
 	int64_t n;
-	int ret = resolve_pad(c, &p), inner = w.y->rank - 1;
+	int ret = resolve_pad(c, &w.pads), inner = w.y->rank - 1;
 
 	if (ret || !cnn_tensor_count(w.y))
 		return ret;
@@ -534,16 +523,15 @@ int cnn_compute_pad(struct cnn_call *c)
 		memcpy(w.y->data, w.x->data, w.size);
 		return CNN_OK;
 	}
-	w.pad = &p;
 	w.fill = cnn_in(c, 2) ? c->in[2]->data : w.x->dtype == CNN_FLOAT32 ?
-		 (const void *)&c->node->params.pad.value : (const void *)zero;
+		 (const void *)&p->value : (const void *)zero;
 	cnn_strides(w.x, w.strides);
 	n = w.y->dims[inner];
 	w.inner = malloc(n * sizeof(*w.inner));
 	if (!w.inner)
 		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
 	for (int64_t i = 0; i < n; i++)
-		w.inner[i] = pad_source(p.mode, i - p.begin[inner], w.x->dims[inner]);
+		w.inner[i] = pad_source(w.mode, i - w.pads.v[inner], w.x->dims[inner]);
 	pad_axes(&w, 0, w.x->data, w.y->data);
 	free(w.inner);
 	return CNN_OK;

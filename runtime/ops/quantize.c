@@ -78,14 +78,9 @@ void cnn_whole(enum cnn_dtype type, const void *x, int32_t zero_point, float *y,
 
 struct cnn_range cnn_range_of(enum cnn_dtype type, int32_t zero_point)
 {
-	bool is_signed = type == CNN_INT8;
+	int32_t low = type == CNN_INT8 ? INT8_MIN : 0;
 
-	return (struct cnn_range){
-		.type = type,
-		.zero_point = zero_point,
-		.low = is_signed ? INT8_MIN : 0,
-		.high = is_signed ? INT8_MAX : UINT8_MAX,
-	};
+	return (struct cnn_range){ type, zero_point, .low = low, .high = low + UINT8_MAX };
 }
 
 CNN_CLONES

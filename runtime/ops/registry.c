@@ -9,15 +9,10 @@
 
 static const struct cnn_op_desc table[] = {
 #define ENTRY(sym, in_domain, op_name, inf, comp, least, most, outs, is_math, fields)	\
-	[CNN_OP_##sym] = {						\
-		.name = op_name,					\
-		.domain = in_domain,					\
-		.infer = cnn_infer_##inf,				\
-		.compute = cnn_compute_##comp,				\
-		.min_in = least,					\
-		.max_in = most,						\
-		.max_out = outs,					\
-		.math = is_math,					\
+	[CNN_OP_##sym] = {							\
+		.name = op_name, .domain = in_domain, .infer = cnn_infer_##inf,	\
+		.compute = cnn_compute_##comp, .min_in = least, .max_in = most,	\
+		.max_out = outs, .math = is_math,				\
 	},
 #define OP(sym, ...)			ENTRY(sym, "", __VA_ARGS__)
 #define CORE_OP(sym, name, infer, compute, least, most, outs, math, fields, like)	\
