@@ -24,7 +24,6 @@ struct import {
 	void *names;		/* tree of struct name_ref: no hash that a file could overload */
 	struct name_ref *refs;
 	size_t n_refs, max_refs;
-	int max_values;
 	int opset;
 };
 
@@ -46,10 +45,9 @@ static void keep(void *p)
 /* Index of the value called name, made if new; an error below 0. */
 static int value_get(struct import *im, const char *name)
 {
-	struct cnn_graph *g = im->g;
+	struct cnn_tensor unknown = { .rank = -1 };
 	struct name_ref *ref = &im->refs[im->n_refs];
 	struct name_ref **found;
-	struct cnn_value *v;
 
 	ref->name = name;
 	ref->value = -1;
@@ -59,24 +57,8 @@ static int value_get(struct import *im, const char *name)
 	if (*found != ref)
 		return (*found)->value;
 	im->n_refs++;
-	if (g->n_values >= CNN_MAX_VALUES)
-		return cnn_fail(im->err, CNN_ELIMIT, "more than %d values", CNN_MAX_VALUES);
-	if (g->n_values == im->max_values) {
-		im->max_values = im->max_values ? 2 * im->max_values : 64;
-		v = realloc(g->values, sizeof(*v) * im->max_values);
-		if (!v)
-			return nomem(im->err);
-		g->values = v;
-	}
-	v = &g->values[g->n_values];
-	memset(v, 0, sizeof(*v));
-	v->producer = -1;
-	v->t.rank = -1;
-	v->name = strdup(name);
-	if (!v->name)
-		return nomem(im->err);
-	ref->value = g->n_values;
-	return g->n_values++;
+	ref->value = cnn_graph_add_value(im->g, name, &unknown, im->err);
+	return ref->value;
 }
 
 static int import_initializers(struct import *im, const Onnx__GraphProto *gp)
@@ -301,9 +283,8 @@ static int import_attr(struct import *im, struct cnn_node *n, const Onnx__Attrib
 /* Inference names an operator that is not known: its attributes mean nothing. */
 static int import_attrs(struct import *im, struct cnn_node *n, const Onnx__NodeProto *np)
 {
-	int ret = CNN_OK;
-
 	uint64_t seen = 0;
+	int ret = CNN_OK;
 
 	cnn_params_init(n);
 	for (size_t i = 0; i < np->n_attribute && !ret && n->op != CNN_OP_UNKNOWN; i++)
@@ -436,11 +417,7 @@ static int import_graph(struct import *im, const Onnx__GraphProto *gp)
 		ret = import_input(im, gp->input[i]);
 	for (size_t i = 0; !ret && i < gp->n_node; i++)
 		ret = import_node(im, gp->node[i]);
-	if (!ret)
-		ret = import_outputs(im, gp);
-	if (!ret)
-		ret = cnn_graph_link(im->g, im->err);
-	return ret;
+	return ret ?: import_outputs(im, gp) ?: cnn_graph_link(im->g, im->err);
 }
 
 static int import_model(const Onnx__ModelProto *model, struct cnn_graph *g, struct cnn_err *err)

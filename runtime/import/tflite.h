@@ -76,7 +76,6 @@ struct tfl {
 	struct cnn_err *err;
 	struct tfl_tensor *tensors;
 	int n_tensors;
-	int max_nodes;
 	int status;		/* the first error: from then on nothing is built */
 	struct cnn_params unused;	/* what tfl_params gives then */
 };

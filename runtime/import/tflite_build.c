@@ -85,18 +85,13 @@ int tfl_list(struct tfl *m, const int64_t *v, int count)
 static struct cnn_node *next_node(struct tfl *m)
 {
 	struct cnn_graph *g = m->g;
+	struct cnn_node *nodes = realloc(g->nodes, sizeof(*nodes) * ((size_t)g->n_nodes + 1));
 
-	if (g->n_nodes == m->max_nodes) {
-		int max = m->max_nodes ? 2 * m->max_nodes : 64;
-		struct cnn_node *nodes = realloc(g->nodes, sizeof(*nodes) * (size_t)max);
-
-		if (!nodes)
-			return NULL;
-		g->nodes = nodes;
-		m->max_nodes = max;
-	}
-	memset(&g->nodes[g->n_nodes], 0, sizeof(*g->nodes));
-	return &g->nodes[g->n_nodes++];
+	if (!nodes)
+		return NULL;
+	g->nodes = nodes;
+	memset(&nodes[g->n_nodes], 0, sizeof(*nodes));
+	return &nodes[g->n_nodes++];
 }
 
 static int fill_node(struct tfl *m, struct cnn_node *n, const char *name, int n_in, const int *in,

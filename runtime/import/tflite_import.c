@@ -178,21 +178,18 @@ static void read_ops(struct tfl *m, const struct fb_table *model, const struct f
 {
 	struct fb_vector codes = fb_vector(model, MODEL_CODES, 4);
 	struct fb_vector ops = fb_vector(graph, GRAPH_OPERATORS, 4);
-	struct tfl_op *op = calloc(1, sizeof(*op));
+	struct tfl_op op = { 0 };
 
-	if (!op)
-		tfl_nomem(m);
 	for (size_t i = 0; i < ops.count && i <= CNN_MAX_NODES && !m->status; i++) {
 		struct fb_table table = fb_table_at(&ops, i);
 
-		op->number = (int)i;
-		read_op(m, &table, &codes, op);
+		op.number = (int)i;
+		read_op(m, &table, &codes, &op);
 		if (!m->status && !m->fb.bad)
-			op->kind->make(m, op);
+			op.kind->make(m, &op);
 		if (m->fb.bad)
 			damaged(m, "operator", (int)i);
 	}
-	free(op);
 }
 
 static void give_input(struct tfl *m, const struct fb_vector *list, size_t i)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* Shape inference and constant folding. */
-#include <stdlib.h>
-#include <string.h>
-
 #include "ops/cpu.h"
 #include "passes.h"
 
@@ -10,8 +7,8 @@ struct inference {
 	struct cnn_graph *g;
 	struct cnn_err *err;
 	int64_t work_left;
-	const struct cnn_tensor **in; /* of the current node */
-	struct cnn_tensor **out;
+	const struct cnn_tensor *in[CNN_MAX_INPUTS];	/* of the current node */
+	struct cnn_tensor *out[CNN_MAX_INPUTS];
 };
 
 static int check_inputs(const struct cnn_graph *g, struct cnn_err *err)
@@ -146,65 +143,37 @@ static int infer_all(struct inference *inf)
 
 	for (int i = 0; !ret && i < g->n_nodes; i++)
 		ret = infer_node(inf, &g->nodes[i]);
-	if (!ret)
-		ret = cnn_graph_compact(g, inf->err);
-	if (!ret)
-		ret = cnn_graph_prune(g, inf->err);
-	return ret;
+	return ret ?: cnn_graph_compact(g, inf->err) ?: cnn_graph_prune(g, inf->err);
 }
 
-/* Calls what with buffers for the inputs and outputs of a node. */
-static int with_buffers(struct cnn_graph *g, int (*what)(struct inference *inf),
-			struct cnn_err *err)
+int cnn_pass_fold_dequantised(struct cnn_pass *p)
 {
-	struct inference inf = { .g = g, .err = err, .work_left = g->limits.fold_work };
-	int ret;
-
-	inf.in = calloc(CNN_MAX_INPUTS, sizeof(*inf.in));
-	inf.out = calloc(CNN_MAX_INPUTS, sizeof(*inf.out));
-	if (inf.in && inf.out)
-		ret = what(&inf);
-	else
-		ret = cnn_fail(err, CNN_ENOMEM, "no memory for shape inference");
-	free(inf.in);
-	free(inf.out);
-	return ret;
-}
-
-static int fold_dequantised(struct inference *inf)
-{
-	struct cnn_graph *g = inf->g;
+	struct cnn_graph *g = p->g;
+	struct inference inf = { .g = g, .err = p->err, .work_left = g->limits.fold_work };
 	bool shapes, data;
 	int ret = CNN_OK, n = 0;
 
 	for (int i = 0; !ret && i < g->n_nodes; i++) {
 		if (g->nodes[i].op != CNN_OP_DEQUANTIZE_LINEAR)
 			continue;
-		gather(inf, &g->nodes[i], &shapes, &data);
+		gather(&inf, &g->nodes[i], &shapes, &data);
 		if (!data)
 			continue;
-		ret = fold(inf, &g->nodes[i]);
+		ret = fold(&inf, &g->nodes[i]);
 		n++;
 	}
-	return ret || !n ? ret : cnn_graph_compact(g, inf->err);
-}
-
-int cnn_pass_fold_dequantised(struct cnn_pass *p)
-{
-	return with_buffers(p->g, fold_dequantised, p->err);
+	return ret || !n ? ret : cnn_graph_compact(g, p->err);
 }
 
 int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err)
 {
+	struct inference inf = { .g = g, .err = err, .work_left = g->limits.fold_work };
 	int ret;
 
 	if (g->inferred)
 		return cnn_fail(err, CNN_EINVAL,
 				"infer: the graph's shapes have been inferred already");
-	ret = check_inputs(g, err);
-	if (ret)
-		return ret;
-	ret = with_buffers(g, infer_all, err);
+	ret = check_inputs(g, err) ?: infer_all(&inf);
 	if (ret)
 		return ret;
 	cnn_graph_drop_constants(g);

@@ -34,39 +34,30 @@ static unsigned int affine(const struct cnn_graph *g, const struct cnn_node *a,
 static unsigned int activation(const struct cnn_graph *g, const struct cnn_node *a,
 			       const struct cnn_node *b, struct cnn_act *act)
 {
-	switch (b->op) {
-	case CNN_OP_RELU:
-		act->kind = CNN_ACT_RELU;
-		return CNN_FUSE_RELU;
-	case CNN_OP_CLIP:
-		if (!clip_activation(g, b, act))
-			return 0;
-		return act->kind == CNN_ACT_RELU ? CNN_FUSE_RELU : CNN_FUSE_CLIP;
-	case CNN_OP_SIGMOID:
-		act->kind = CNN_ACT_SIGMOID;
-		return CNN_FUSE_SIGMOID;
-	case CNN_OP_HARD_SIGMOID:
-		act->kind = CNN_ACT_HARD_SIGMOID;
-		act->a = b->params.unary.alpha;
-		act->b = b->params.unary.beta;
-		return CNN_FUSE_ACT_HARD;
-	case CNN_OP_HARD_SWISH:
-		act->kind = CNN_ACT_HARD_SWISH;
-		return CNN_FUSE_ACT_HARD;
-	case CNN_OP_LEAKY_RELU:
-		act->kind = CNN_ACT_LEAKY_RELU;
-		act->a = b->params.unary.alpha;
-		return CNN_FUSE_ACT_SCALAR;
-	case CNN_OP_SWISH:
-		act->kind = CNN_ACT_SWISH;
-		act->a = b->params.unary.alpha;
-		return CNN_FUSE_ACT_SCALAR;
-	case CNN_OP_MUL:
-	case CNN_OP_ADD:
+	static const struct {
+		enum cnn_op op;
+		enum cnn_act_kind kind;
+		unsigned int flag;
+	} kinds[] = {
+		{ CNN_OP_RELU, CNN_ACT_RELU, CNN_FUSE_RELU },
+		{ CNN_OP_SIGMOID, CNN_ACT_SIGMOID, CNN_FUSE_SIGMOID },
+		{ CNN_OP_HARD_SIGMOID, CNN_ACT_HARD_SIGMOID, CNN_FUSE_ACT_HARD },
+		{ CNN_OP_HARD_SWISH, CNN_ACT_HARD_SWISH, CNN_FUSE_ACT_HARD },
+		{ CNN_OP_LEAKY_RELU, CNN_ACT_LEAKY_RELU, CNN_FUSE_ACT_SCALAR },
+		{ CNN_OP_SWISH, CNN_ACT_SWISH, CNN_FUSE_ACT_SCALAR },
+	};
+	const struct cnn_unary_params *p = &b->params.unary;
+
+	if (b->op == CNN_OP_MUL || b->op == CNN_OP_ADD)
 		return affine(g, a, b, act);
-	default:
-		return 0;
-	}
+	if (b->op == CNN_OP_CLIP && clip_activation(g, b, act))
+		return act->kind == CNN_ACT_RELU ? CNN_FUSE_RELU : CNN_FUSE_CLIP;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
+		if (b->op == kinds[i].op) {
+			*act = (struct cnn_act){ kinds[i].kind, p->alpha, p->beta };
+			return kinds[i].flag;
+		}
+	return 0;
 }
 
 /* The flags that allow activations of a. Operators that only the CPU runs need CNN_FUSE_IDIOMS. */
