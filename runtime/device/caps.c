@@ -10,7 +10,7 @@
 
 struct caps {
 	struct drm_cnnacc_dev_info info;
-	struct drm_cnnacc_core_info core[CNNRT_MAX_CORES];
+	struct cnnrt_core_info core[CNNRT_MAX_CORES];
 };
 
 struct field {
@@ -22,8 +22,8 @@ struct field {
 #define FIELD(type, key, member, is_text) \
 	{ key, offsetof(struct type, member), sizeof(((struct type *)0)->member), is_text }
 #define INFO(member)	FIELD(drm_cnnacc_dev_info, #member, member, false)
-#define CORE(member)	FIELD(drm_cnnacc_core_info, #member, member, false)
-#define PARAM(i)	FIELD(drm_cnnacc_core_info, "param" #i, param[i], false)
+#define CORE(member)	FIELD(cnnrt_core_info, #member, member, false)
+#define PARAM(i)	FIELD(cnnrt_core_info, "param" #i, param[i], false)
 
 static const struct field info_fields[] = {
 	INFO(hw_version), INFO(features), INFO(clock_hz), INFO(va_bits), INFO(page_size),
@@ -31,7 +31,7 @@ static const struct field info_fields[] = {
 };
 
 static const struct field core_fields[] = {
-	FIELD(drm_cnnacc_core_info, "name", name, true), CORE(type), CORE(version),
+	FIELD(cnnrt_core_info, "name", name, true), CORE(type), CORE(version),
 	CORE(window_offset), CORE(window_size), CORE(queue_offset), CORE(program_max),
 	CORE(job_cycles_max),
 	PARAM(0), PARAM(1), PARAM(2), PARAM(3), PARAM(4), PARAM(5), PARAM(6), PARAM(7),
@@ -57,48 +57,28 @@ static void print_fields(FILE *f, const char *prefix, const struct field *fields
 	}
 }
 
-static void describe(const struct cnnrt_device *dev, struct caps *c)
-{
-	*c = (struct caps){
-		.info = {
-			.hw_version = dev->info.hw_version, .features = dev->info.features,
-			.clock_hz = dev->info.clock_hz, .va_bits = CNNACC_VA_BITS,
-			.page_size = dev->page_size, .max_contexts = dev->max_contexts,
-			.max_tasks = dev->max_tasks, .max_bo_size = dev->info.max_buffer,
-			.core_count = dev->info.core_count,
-		},
-	};
-	for (uint32_t i = 0; i < dev->info.core_count; i++) {
-		const struct cnnrt_core_info *from = &dev->core[i];
-
-		c->core[i] = (struct drm_cnnacc_core_info){
-			.type = from->type, .version = from->version,
-			.window_offset = from->window_offset, .window_size = from->window_size,
-			.queue_offset = from->queue_offset, .program_max = from->program_max,
-			.job_cycles_max = from->job_cycles_max,
-		};
-		memcpy(c->core[i].name, from->name, sizeof(from->name));
-		memcpy(c->core[i].param, from->param, sizeof(from->param));
-	}
-}
-
 int cnnrt_device_save_caps(const struct cnnrt_device *dev, const char *path,
 			   struct cnnrt_error *err)
 {
+	const struct drm_cnnacc_dev_info info = {
+		.hw_version = dev->info.hw_version, .features = dev->info.features,
+		.clock_hz = dev->info.clock_hz, .va_bits = CNNACC_VA_BITS,
+		.page_size = dev->page_size, .max_contexts = dev->max_contexts,
+		.max_tasks = dev->max_tasks, .max_bo_size = dev->info.max_buffer,
+		.core_count = dev->info.core_count,
+	};
 	FILE *f = fopen(path, "we");
-	struct caps c;
 	bool bad;
 
 	if (!f)
 		return rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno));
-	describe(dev, &c);
 	fprintf(f, "# cnnacc device: %s\n", dev->info.driver);
-	print_fields(f, "", info_fields, RT_ARRAY_SIZE(info_fields), &c.info);
-	for (uint32_t i = 0; i < c.info.core_count; i++) {
+	print_fields(f, "", info_fields, RT_ARRAY_SIZE(info_fields), &info);
+	for (uint32_t i = 0; i < info.core_count; i++) {
 		char prefix[24];
 
 		snprintf(prefix, sizeof(prefix), "core%u.", i);
-		print_fields(f, prefix, core_fields, RT_ARRAY_SIZE(core_fields), &c.core[i]);
+		print_fields(f, prefix, core_fields, RT_ARRAY_SIZE(core_fields), &dev->core[i]);
 	}
 	bad = ferror(f);
 	bad = fclose(f) || bad;

@@ -83,7 +83,7 @@ int rt_check_process(const struct cnnrt_device *dev, struct cnnrt_error *err);
 
 /* Fills dev->info and dev->core. NULL, or the name of an invalid field. */
 const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
-			       const struct drm_cnnacc_core_info *cores);
+			       const struct cnnrt_core_info *cores);
 
 int rt_kernel_open(const char *path, struct cnnrt_device **dev, struct cnnrt_error *err);
 int rt_caps_open(const char *path, struct cnnrt_device **dev, struct cnnrt_error *err);

@@ -23,7 +23,7 @@ static const char *check_info(const struct drm_cnnacc_dev_info *info)
 }
 
 const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
-			       const struct drm_cnnacc_core_info *cores)
+			       const struct cnnrt_core_info *cores)
 {
 	const char *bad = check_info(info);
 
@@ -39,17 +39,9 @@ const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc
 	dev->max_contexts = info->max_contexts;
 	dev->max_tasks = info->max_tasks;
 	for (uint32_t i = 0; i < info->core_count; i++) {
-		const struct drm_cnnacc_core_info *c = &cores[i];
-
-		if (!cnn_core_name_ok(c->name, sizeof(c->name)))
+		if (!cnn_core_name_ok(cores[i].name, sizeof(cores[i].name)))
 			return "name";
-		dev->core[i] = (struct cnnrt_core_info){
-			.type = c->type, .version = c->version, .window_offset = c->window_offset,
-			.window_size = c->window_size, .queue_offset = c->queue_offset,
-			.program_max = c->program_max, .job_cycles_max = c->job_cycles_max,
-		};
-		memcpy(dev->core[i].name, c->name, sizeof(c->name));
-		memcpy(dev->core[i].param, c->param, sizeof(c->param));
+		dev->core[i] = cores[i];
 	}
 	return NULL;
 }

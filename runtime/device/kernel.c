@@ -431,12 +431,24 @@ static void read_bus(struct cnnrt_device *dev)
 
 static int read_info(struct cnnrt_device *dev, const char *path, struct cnnrt_error *err)
 {
-	struct drm_cnnacc_core_info cores[CNNRT_MAX_CORES] = { 0 };
+	struct drm_cnnacc_core_info from[CNNRT_MAX_CORES] = { 0 };
+	struct cnnrt_core_info cores[CNNRT_MAX_CORES];
 	struct drm_cnnacc_dev_info info = { 0 };
 	int ret;
 
 	ret = kernel_query(dev, DRM_CNNACC_DEV_QUERY_DEV_INFO, &info, sizeof(info)) ?:
-	      kernel_query(dev, DRM_CNNACC_DEV_QUERY_CORE_INFO, cores, sizeof(cores));
+	      kernel_query(dev, DRM_CNNACC_DEV_QUERY_CORE_INFO, from, sizeof(from));
+	for (int i = 0; i < CNNRT_MAX_CORES; i++) {
+		const struct drm_cnnacc_core_info *c = &from[i];
+
+		cores[i] = (struct cnnrt_core_info){
+			.type = c->type, .version = c->version, .window_offset = c->window_offset,
+			.window_size = c->window_size, .queue_offset = c->queue_offset,
+			.program_max = c->program_max, .job_cycles_max = c->job_cycles_max,
+		};
+		memcpy(cores[i].name, c->name, sizeof(c->name));
+		memcpy(cores[i].param, c->param, sizeof(c->param));
+	}
 	if (!ret && rt_device_set_info(dev, &info, cores))
 		ret = -EINVAL;
 	if (ret)

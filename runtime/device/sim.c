@@ -713,7 +713,7 @@ static uint32_t reg(struct rt_sim *sim, uint32_t offset)
 /* Reads the discovery table, as cnnacc.ko does at probe. */
 static int probe(struct rt_sim *sim)
 {
-	struct drm_cnnacc_core_info cores[CNNRT_MAX_CORES] = { 0 };
+	struct cnnrt_core_info cores[CNNRT_MAX_CORES] = { 0 };
 	struct drm_cnnacc_dev_info info = {
 		.hw_version = reg(sim, CNNACC_REG_HW_VERSION),
 		.features = reg(sim, CNNACC_REG_FEATURES),
@@ -732,7 +732,7 @@ static int probe(struct rt_sim *sim)
 
 		for (uint32_t w = 0; w < sizeof(e) / 4; w++)
 			word[w] = reg(sim, table + i * CNNACC_CORE_ENTRY_SIZE + 4 * w);
-		cores[i] = (struct drm_cnnacc_core_info){
+		cores[i] = (struct cnnrt_core_info){
 			.type = e.type, .version = e.version,
 			.window_offset = e.window_offset, .window_size = e.window_size,
 			.queue_offset = e.queue_offset, .program_max = e.program_max,
