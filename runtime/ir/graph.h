@@ -71,6 +71,7 @@ struct cnn_node {
 	char *name;		/* as in the file, or "Conv_12" */
 	int opset;		/* version of the domain the file asked for */
 	int n_in, n_out;
+	int file_op;		/* while compiling: 1 + its place in the file; 0: a pass made it */
 	int *in, *out;		/* value indices; -1: optional and left out */
 	struct cnn_params params;	/* set by cnn_params_init */
 	struct cnn_act act;	/* set by cnn_graph_fuse */

@@ -15,7 +15,7 @@ struct fused_op {
 
 int rt_eliminated_ops_start(struct cnnrt_program *p, struct cnn_err *e)
 {
-	const struct cnn_graph *g = p->graph;
+	struct cnn_graph *g = p->graph;
 
 	p->eliminated = calloc((size_t)g->n_nodes + 1, sizeof(*p->eliminated));
 	if (!p->eliminated)
@@ -26,56 +26,39 @@ int rt_eliminated_ops_start(struct cnnrt_program *p, struct cnn_err *e)
 
 		r->op = strdup(g->nodes[i].op_type);
 		r->name = strdup(g->nodes[i].name);
-		r->node_name = g->nodes[i].name;
+		g->nodes[i].file_op = i + 1;
 		if (!r->op || !r->name)
 			return cnn_fail(e, CNN_ENOMEM, "no memory for operators' names");
 	}
 	return CNN_OK;
 }
 
-static int compare_pointers(const void *a, const void *b)
+/* By operator of the file: is its node in the graph? */
+static bool *find_nodes(const struct cnn_graph *g, int count)
 {
-	const char *x = *(const char *const *)a, *y = *(const char *const *)b;
+	bool *found = calloc((size_t)count + 1, sizeof(*found));
 
-	return (x > y) - (x < y);
-}
-
-/* The nodes' name pointers, sorted: a node moves within the graph with its name. */
-static const char **sorted_node_names(const struct cnn_graph *g)
-{
-	const char **names = calloc((size_t)g->n_nodes + 1, sizeof(*names));
-
-	for (int i = 0; names && i < g->n_nodes; i++)
-		names[i] = g->nodes[i].name;
-	if (names)
-		qsort(names, (size_t)g->n_nodes, sizeof(*names), compare_pointers);
-	return names;
-}
-
-static bool is_in_graph(const char **names, int count, const struct rt_eliminated_op *r)
-{
-	const char **found =
-		bsearch(&r->node_name, names, (size_t)count, sizeof(*names), compare_pointers);
-
-	return found && !strcmp(*found, r->name);
+	for (int i = 0; found && i < g->n_nodes; i++)
+		found[g->nodes[i].file_op] = true;
+	return found;
 }
 
 int rt_eliminated_ops_folded(struct cnnrt_program *p, struct cnn_err *e)
 {
-	const char **names = sorted_node_names(p->graph);
+	bool *found = find_nodes(p->graph, p->n_eliminated);
 
-	if (!names)
+	if (!found)
 		return cnn_fail(e, CNN_ENOMEM, "no memory for operators' names");
 	for (int i = 0; i < p->n_eliminated; i++) {
 		struct rt_eliminated_op *r = &p->eliminated[i];
 
-		if (is_in_graph(names, p->graph->n_nodes, r))
+		if (found[i + 1])
 			continue;
 		r->why = strdup("folded: its value is constant, or nothing needs it");
 		if (!r->why)
 			break;
 	}
-	free(names);
+	free(found);
 	return CNN_OK;
 }
 
@@ -145,14 +128,14 @@ static void free_eliminated_op(struct rt_eliminated_op *r)
 
 int rt_eliminated_ops_fused(struct cnnrt_program *p, struct cnn_err *e)
 {
-	const char **names = sorted_node_names(p->graph);
+	bool *found = find_nodes(p->graph, p->n_eliminated);
 	int count, out = 0;
 	struct fused_op *ops = list_fused_ops(p->graph, &count);
 
-	for (int i = 0; names && ops && i < p->n_eliminated; i++) {
+	for (int i = 0; found && ops && i < p->n_eliminated; i++) {
 		struct rt_eliminated_op r = p->eliminated[i];
 
-		if (!r.why && is_in_graph(names, p->graph->n_nodes, &r)) {
+		if (!r.why && found[i + 1]) {
 			free_eliminated_op(&r);
 			continue;
 		}
@@ -160,11 +143,11 @@ int rt_eliminated_ops_fused(struct cnnrt_program *p, struct cnn_err *e)
 			r.why = why_fused(p->graph, ops, count, &r);
 		p->eliminated[out++] = r;
 	}
-	if (names && ops)
+	if (found && ops)
 		p->n_eliminated = out;
-	free(names);
+	free(found);
 	free(ops);
-	return names && ops ? CNN_OK : cnn_fail(e, CNN_ENOMEM, "no memory for operators' names");
+	return found && ops ? CNN_OK : cnn_fail(e, CNN_ENOMEM, "no memory for operators' names");
 }
 
 void rt_eliminated_ops_free(struct cnnrt_program *p)

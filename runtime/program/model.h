@@ -33,7 +33,6 @@ struct rt_mapping {
 /* An operator of the file that folding or fusion eliminated from the graph. */
 struct rt_eliminated_op {
 	char *op, *name, *why;		/* why may be NULL */
-	const char *node_name;		/* while compiling: the node's own name pointer */
 };
 
 /* The device that a program is compiled or loaded for. */
