@@ -37,21 +37,21 @@ void report_json_cost(struct json *j, const struct cnnrt_cost *c)
 
 /* ---- collecting ------------------------------------------------------------------------ */
 
-/* Room for one more in a list; false if there is none. */
-static bool grow(void *list, size_t *cap, size_t count, size_t size)
+/* Room for one more in a list; false, and the report has failed, if there is none. */
+static bool grow(struct report *r, void *list, size_t *cap, size_t count, size_t size)
 {
-	void **data = list;
 	size_t want = *cap ? 2 * *cap : 64;
-	void *more;
+	void **data = list, *more;
 
-	if (count < *cap)
-		return true;
+	if (r->failed || count < *cap)
+		return !r->failed;
 	more = reallocarray(*data, want, size);
-	if (!more)
-		return false;
-	*data = more;
-	*cap = want;
-	return true;
+	r->failed = !more;
+	if (more) {
+		*data = more;
+		*cap = want;
+	}
+	return more;
 }
 
 static char *cleaned(const char *text)
@@ -67,14 +67,10 @@ static char *cleaned(const char *text)
 static void add_layer(const struct cnnrt_op_report *op, void *opaque)
 {
 	struct report *r = opaque;
-	size_t cap = r->layer_cap;
 	struct report_layer *l;
 
-	if (r->failed || !grow(&r->layers, &cap, r->layer_count, sizeof(*r->layers))) {
-		r->failed = true;
+	if (!grow(r, &r->layers, &r->layer_cap, r->layer_count, sizeof(*r->layers)))
 		return;
-	}
-	r->layer_cap = (unsigned int)cap;
 	l = &r->layers[r->layer_count++];
 	*l = (struct report_layer){
 		.index = op->index, .op = cleaned(op->op), .name = cleaned(op->name),
@@ -87,10 +83,8 @@ static void add_span(const struct cnnrt_span *span, void *opaque)
 {
 	struct report *r = opaque;
 
-	if (r->failed || !grow(&r->spans, &r->span_cap, r->span_count, sizeof(*r->spans))) {
-		r->failed = true;
+	if (!grow(r, &r->spans, &r->span_cap, r->span_count, sizeof(*r->spans)))
 		return;
-	}
 	r->spans[r->span_count++] = *span;
 	/* The core's row has no gaps: the last span ends the task. */
 	r->tasks[span->task].core = span->core;
@@ -103,10 +97,8 @@ static void add_step(const struct cnnrt_step *step, void *opaque)
 	struct report *r = opaque;
 	struct report_layer *l;
 
-	if (r->failed || !grow(&r->steps, &r->step_cap, r->step_count, sizeof(*r->steps))) {
-		r->failed = true;
+	if (!grow(r, &r->steps, &r->step_cap, r->step_count, sizeof(*r->steps)))
 		return;
-	}
 	l = &r->layers[r->by_op[step->op]];
 	r->steps[r->step_count] = *step;
 	r->steps[r->step_count].name = l->name;

@@ -31,7 +31,8 @@ struct report {
 	struct cnnrt_core_info core[CNNRT_MAX_CORES];
 	struct cnnrt_estimate est;
 	struct report_layer *layers;	/* as cnnrt_program_explain reports them */
-	unsigned int layer_count, layer_cap;
+	unsigned int layer_count;
+	size_t layer_cap;
 	unsigned int *by_op;		/* operator index -> layer */
 	struct cnnrt_span *spans;
 	size_t span_count, span_cap;

@@ -146,12 +146,6 @@ static void exec_slice(struct ccpc_code *c, struct dense *d, const struct slice_
 	exec_patch(c, e->x, e->row);
 }
 
-static void exec_patch_slices(struct ccpc_code *c, struct dense *d, struct slice_exec *e)
-{
-	for (e->slice = 0; e->slice < ccpc_slice_count(&d->u->n->conv); e->slice++)
-		exec_slice(c, d, e);
-}
-
 /* Output channels o..end-1, slice by slice. */
 static void exec_slices(struct ccpc_code *c, struct dense *d, int64_t o, int64_t end)
 {
@@ -162,7 +156,8 @@ static void exec_slices(struct ccpc_code *c, struct dense *d, int64_t o, int64_t
 	for (e.x = u->x0; e.x < u->x1; e.x++) {
 		for (e.row = 0; e.row < rows && !c->overflow; e.row += CCPC_EXEC_ROWS) {
 			e.last = e.x + 1 == u->x1 && e.row + CCPC_EXEC_ROWS >= rows;
-			exec_patch_slices(c, d, &e);
+			for (e.slice = 0; e.slice < ccpc_slice_count(&u->n->conv); e.slice++)
+				exec_slice(c, d, &e);
 		}
 	}
 }
