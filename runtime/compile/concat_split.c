@@ -55,14 +55,19 @@ static bool is_repeated(const struct cnn_compiler *cc, const struct cnn_node *n,
 	return false;
 }
 
+static struct cnn_layout one_image(int64_t c, int64_t plane, int64_t pitch)
+{
+	return (struct cnn_layout){
+		.n = 1, .c = c, .plane = plane, .plane_pitch = pitch, .image_pitch = c * pitch,
+		.size = sizeof(float),
+	};
+}
+
 /* The value's layout in the arena; dense if it has none yet, as the CPU would write it. */
 static bool get_layout(const struct cnn_compiler *cc, int v, int64_t c, int64_t plane,
 		       struct cnn_layout *l)
 {
-	*l = (struct cnn_layout){
-		.n = 1, .c = c, .plane = plane, .plane_pitch = plane, .image_pitch = c * plane,
-		.size = sizeof(float),
-	};
+	*l = one_image(c, plane, plane);
 	return !cc->compile.out->slots[v].used ||
 	       cnn_layout_view(&cc->compile.out->slots[v].layout, 1, c, plane, l);
 }
@@ -146,10 +151,7 @@ static bool place_concat(struct cnn_compiler *cc, const struct cnn_node *n, int 
 		cnn_use_slot(cc, &part);
 	}
 	c = cc->compile.g->values[n->out[0]].t.dims[1];
-	io.layout = (struct cnn_layout){
-		.n = 1, .c = c, .plane = plane, .plane_pitch = pitch, .image_pitch = c * pitch,
-		.size = sizeof(float),
-	};
+	io.layout = one_image(c, plane, pitch);
 	cnn_use_slot(cc, &io);
 	cc->slots[io.value].has_parts = true;
 	for (int i = 0; i < n->n_in; i++) {

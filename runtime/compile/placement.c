@@ -5,14 +5,6 @@
 
 #include "internal.h"
 
-static void value_text(const struct cnn_graph *g, int v, char *buf, size_t len)
-{
-	char shape[80];
-
-	snprintf(buf, len, "%.40s %s", g->values[v].name,
-		 cnn_tensor_describe(&g->values[v].t, shape, sizeof(shape)));
-}
-
 /* Both have the same elements in columns; only row, column and image pitch may differ. */
 static bool has_columns(const struct cnn_layout *l, const struct cnn_layout *want)
 {
@@ -42,7 +34,8 @@ static bool fit_slot(const struct cnn_compiler *cc, int s, struct cnn_node_io *i
 static bool fit_input(const struct cnn_compiler *cc, struct cnn_node_io *io, bool copies,
 		      char *reason)
 {
-	char text[120];
+	const struct cnn_value *v = &cc->compile.g->values[io->value];
+	char shape[80];
 
 	io->slot = io->value;
 	if (!cc->compile.out->slots[io->value].used || fit_slot(cc, io->value, io))
@@ -53,8 +46,8 @@ static bool fit_input(const struct cnn_compiler *cc, struct cnn_node_io *io, boo
 	io->slot = cc->compile.out->n_slots;
 	if (copies)
 		return true;
-	value_text(cc->compile.g, io->value, text, sizeof(text));
-	return cnn_reject(reason, "input %s: the core cannot read its layout in the arena", text);
+	return cnn_reject(reason, "input %.40s %s: the core cannot read its layout in the arena",
+			  v->name, cnn_tensor_describe(&v->t, shape, sizeof(shape)));
 }
 
 /* Makes the host copy a value for the node, unless an earlier node has such a copy. */

@@ -36,37 +36,28 @@ static int compare_scheduled(const void *a, const void *b)
 	return (x->node > y->node) - (x->node < y->node);
 }
 
-/* Fills schedule by node if level 0 belongs to processor first. */
-static int find_levels(const struct cnn_compiler *cc, int first, struct scheduled_node *schedule)
+/* Sorts the schedule whose level 0 belongs to processor first; returns the number of segments. */
+static int order_nodes(const struct cnn_compiler *cc, int first, struct scheduled_node *schedule)
 {
 	const struct cnn_graph *g = cc->compile.g;
+	int segments = g->n_nodes > 0;
 
 	for (int i = 0; i < g->n_nodes; i++) {
 		int least = 0;
 
 		for (int k = 0; k < g->nodes[i].n_in; k++) {
 			int v = g->nodes[i].in[k], from = v < 0 ? -1 : g->values[v].producer;
-			int level = from < 0 ? 0 : schedule[from].level;
+			/* What the host copies is made in an earlier segment. */
+			int level = from < 0 ? 0 : schedule[from].level + (cc->copy[i] >= 0);
 
-			/* The host copies it, so it is made in an earlier segment. */
-			if (from >= 0 && cc->copy[i] >= 0)
-				level++;
 			least = level > least ? level : least;
 		}
 		schedule[i].node = i;
 		schedule[i].level =
 			next_level(least, processor_of(cc->compile.out, i), first, cc->n_cores + 1);
 	}
-	return g->n_nodes;
-}
-
-/* Sorts the schedule that begins with processor first; returns the number of segments. */
-static int order_nodes(const struct cnn_compiler *cc, int first, struct scheduled_node *schedule)
-{
-	int n = find_levels(cc, first, schedule), segments = n > 0;
-
-	qsort(schedule, (size_t)n, sizeof(*schedule), compare_scheduled);
-	for (int i = 1; i < n; i++)
+	qsort(schedule, (size_t)g->n_nodes, sizeof(*schedule), compare_scheduled);
+	for (int i = 1; i < g->n_nodes; i++)
 		segments += schedule[i].level != schedule[i - 1].level;
 	return segments;
 }

@@ -148,17 +148,8 @@ static char attr_type(const Onnx__AttributeProto *ap)
 	if (ap->type)
 		return '?';
 	/* The first ONNX files had no type field. */
-	if (ap->has_f)
-		return 'f';
-	if (ap->has_i)
-		return 'i';
-	if (ap->has_s)
-		return 's';
-	if (ap->t)
-		return 't';
-	if (ap->n_floats)
-		return 'F';
-	return ap->n_ints ? 'I' : '0';
+	return ap->has_f ? 'f' : ap->has_i ? 'i' : ap->has_s ? 's' : ap->t ? 't' :
+	       ap->n_floats ? 'F' : ap->n_ints ? 'I' : '0';
 }
 
 static int attr_fail(const struct import *im, const struct cnn_node *n, enum cnn_status code,

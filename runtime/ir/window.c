@@ -308,13 +308,9 @@ int cnn_node_matmul(const struct cnn_graph *g, const struct cnn_node *n, struct 
 	bool quantised = op == CNN_OP_QGEMM || op == CNN_OP_QLINEAR_MATMUL;
 	const struct cnn_tensor *b = cnn_node_in(g, n, quantised ? 3 : 1);
 	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
-	int ret = known(n, a, err);
+	int ret = known(n, a, err) ?: known(n, b, err) ?: known(n, y, err);
 
 	memset(mm, 0, sizeof(*mm));
-	if (!ret)
-		ret = known(n, b, err);
-	if (!ret)
-		ret = known(n, y, err);
 	if (ret)
 		return ret;
 	mm->alpha = 1;

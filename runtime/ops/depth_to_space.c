@@ -4,31 +4,18 @@
 
 #include "ops.h"
 
-static int block_size(struct cnn_call *c, int64_t *block, bool *column_row)
-{
-	const struct cnn_depth_to_space_params *p = &c->node->params.depth_to_space;
-	const struct cnn_tensor *x = c->in[0];
-
-	*block = p->blocksize;
-	*column_row = p->mode == CNN_COLUMN_ROW_DEPTH;
-	if (x->rank != 4)
-		return cnn_op_fail(c, CNN_EINVAL, "%d axes, 4 wanted", x->rank);
-	if (*block < 1 || *block > INT32_MAX || x->dims[1] % (*block * *block))
-		return cnn_op_fail(c, CNN_EINVAL, "blocksize %lld with %lld channels",
-				   (long long)*block, (long long)x->dims[1]);
-	return CNN_OK;
-}
-
 int cnn_infer_depth_to_space(struct cnn_call *c)
 {
+	int64_t block = c->node->params.depth_to_space.blocksize;
+	const struct cnn_tensor *x = c->in[0];
 	struct cnn_tensor *y = c->out[0];
-	bool column_row;
-	int64_t block;
-	int ret = block_size(c, &block, &column_row);
 
-	if (ret)
-		return ret;
-	cnn_infer_like(c, c->in[0]);
+	if (x->rank != 4)
+		return cnn_op_fail(c, CNN_EINVAL, "%d axes, 4 wanted", x->rank);
+	if (block < 1 || block > INT32_MAX || x->dims[1] % (block * block))
+		return cnn_op_fail(c, CNN_EINVAL, "blocksize %lld with %lld channels",
+				   (long long)block, (long long)x->dims[1]);
+	cnn_infer_like(c, x);
 	y->dims[1] /= block * block;
 	y->dims[2] = cnn_mul_sat(y->dims[2], block);
 	y->dims[3] = cnn_mul_sat(y->dims[3], block);
@@ -60,14 +47,14 @@ int cnn_compute_depth_to_space(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0], *y = c->out[0];
 	size_t size = cnn_dtype_size(x->dtype);
-	int64_t h = x->dims[2], w = x->dims[3], block, row = w * (int64_t)size;
+	int64_t block = c->node->params.depth_to_space.blocksize;
+	bool column_row = c->node->params.depth_to_space.mode == CNN_COLUMN_ROW_DEPTH;
+	int64_t h = x->dims[2], w = x->dims[3], row = w * (int64_t)size;
 	const char *image = x->data;
 	char *to = y->data;
-	bool column_row;
-	int ret = block_size(c, &block, &column_row);
 
-	if (ret || !cnn_tensor_count(y))
-		return ret;
+	if (!cnn_tensor_count(y))
+		return CNN_OK;
 	for (int64_t n = 0; n < x->dims[0]; n++, image += x->dims[1] * h * row)
 		for (int64_t ch = 0; ch < y->dims[1]; ch++)
 			for (int64_t i = 0; i < y->dims[2]; i++, to += block * row) {

@@ -365,17 +365,20 @@ static void copy_chosen(const uint32_t *x, uint32_t *y, int64_t planes, const st
 		}
 }
 
-/* Equal sizes are not enough: some coordinates shift the elements. */
-static bool keeps(const struct resize *r, int axis)
+/* How often each element of an axis follows itself; 0: something else happens to the axis. */
+static int64_t repeats(const struct resize *r, int axis)
 {
+	int64_t times = r->in[axis] ? r->out[axis] / r->in[axis] : 0;
 	struct tap tap;
 
+	if (!times || r->out[axis] % r->in[axis])
+		return 0;
 	for (int64_t i = 0; i < r->out[axis]; i++) {
 		make_tap(r, axis, i, &tap);
-		if (tap.at[0] != i)
-			return false;
+		if (tap.at[0] != i / times)
+			return 0;
 	}
-	return r->in[axis] == r->out[axis];
+	return times;
 }
 
 /* Nearest elements of maps of four bytes each: rows and columns in one go. */
@@ -385,24 +388,9 @@ static bool is_choice(const struct cnn_call *c, const struct resize *r)
 	    r->rank < 2)
 		return false;
 	for (int i = 0; i < r->rank - 2; i++)
-		if (!keeps(r, i))
+		if (repeats(r, i) != 1)
 			return false;
 	return cnn_dtype_size(c->in[0]->dtype) == 4;
-}
-
-static bool axis_repeats(const struct resize *r, int axis)
-{
-	int64_t times = r->in[axis] ? r->out[axis] / r->in[axis] : 0;
-	struct tap tap;
-
-	if (!times || r->out[axis] % r->in[axis])
-		return false;
-	for (int64_t i = 0; i < r->out[axis]; i++) {
-		make_tap(r, axis, i, &tap);
-		if (tap.at[0] != i / times)
-			return false;
-	}
-	return true;
 }
 
 bool cnn_resize_repeats(const struct cnn_node *node, const struct cnn_tensor *const *in)
@@ -411,7 +399,7 @@ bool cnn_resize_repeats(const struct cnn_node *node, const struct cnn_tensor *co
 	struct resize r;
 
 	return node->n_in <= CNN_RESIZE_INPUTS && !cnn_resize_resolve(&c, &r) &&
-	       is_choice(&c, &r) && r.rank == 4 && axis_repeats(&r, 2) && axis_repeats(&r, 3);
+	       is_choice(&c, &r) && r.rank == 4 && repeats(&r, 2) && repeats(&r, 3);
 }
 
 struct choose_call {
