@@ -111,12 +111,8 @@ static Onnx__TensorProto *write_tensor(struct writer *w, const struct cnn_tensor
 static Onnx__AttributeProto *next_attr(struct writer *w, const struct cnn_field *f)
 {
 	static const Onnx__AttributeProto__AttributeType types[] = {
-		['f'] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT,
-		['i'] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT,
-		['s'] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING,
-		['t'] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR,
-		['F'] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS,
-		['I'] = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS,
+		['f'] = ATTR(FLOAT), ['i'] = ATTR(INT), ['s'] = ATTR(STRING),
+		['t'] = ATTR(TENSOR), ['F'] = ATTR(FLOATS), ['I'] = ATTR(INTS),
 	};
 	Onnx__AttributeProto *ap = &w->attrs[w->next_attr];
 

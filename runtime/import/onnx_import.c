@@ -135,12 +135,8 @@ static int import_input(struct import *im, const Onnx__ValueInfoProto *vi)
 static char attr_type(const Onnx__AttributeProto *ap)
 {
 	static const char by_type[] = {
-		[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOAT] = 'f',
-		[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INT] = 'i',
-		[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING] = 's',
-		[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__TENSOR] = 't',
-		[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS] = 'F',
-		[ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS] = 'I',
+		[ATTR(FLOAT)] = 'f', [ATTR(INT)] = 'i', [ATTR(STRING)] = 's',
+		[ATTR(TENSOR)] = 't', [ATTR(FLOATS)] = 'F', [ATTR(INTS)] = 'I',
 	};
 
 	if (ap->type > 0 && (size_t)ap->type < sizeof(by_type) && by_type[ap->type])
@@ -271,26 +267,21 @@ static int import_attr(struct import *im, struct cnn_node *n, const Onnx__Attrib
 	return import_field(im, n, f, ap);
 }
 
-/* Inference names an operator that is not known: its attributes mean nothing. */
-static int import_attrs(struct import *im, struct cnn_node *n, const Onnx__NodeProto *np)
+/*
+ * A parameter that is refused matters only if inference needs the node. Inference names an operator
+ * that is not known: its attributes mean nothing.
+ */
+static int import_params(struct import *im, struct cnn_node *n, const Onnx__NodeProto *np)
 {
+	struct cnn_err *outer = im->err, err = { 0 };
 	uint64_t seen = 0;
 	int ret = CNN_OK;
 
 	cnn_params_init(n);
+	im->err = &err;
 	for (size_t i = 0; i < np->n_attribute && !ret && n->op != CNN_OP_UNKNOWN; i++)
 		ret = import_attr(im, n, np->attribute[i], &seen);
-	return ret ?: cnn_params_check(n, im->err);
-}
-
-/* A parameter that is refused matters only if inference needs the node. */
-static int import_params(struct import *im, struct cnn_node *n, const Onnx__NodeProto *np)
-{
-	struct cnn_err *outer = im->err, err = { 0 };
-	int ret;
-
-	im->err = &err;
-	ret = import_attrs(im, n, np);
+	ret = ret ?: cnn_params_check(n, im->err);
 	im->err = outer;
 	if (!ret)
 		return CNN_OK;

@@ -6,6 +6,9 @@
 #include "ir/graph_internal.h"
 #include "onnx.pb-c.h"
 
+/* A type of attributes. */
+#define ATTR(name)	ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__##name
+
 /* A protobuf-c allocator that refuses to give more than a budget in total. */
 struct cnn_pb_arena {
 	ProtobufCAllocator base;

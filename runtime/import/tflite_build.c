@@ -94,10 +94,25 @@ static struct cnn_node *next_node(struct tfl *m)
 	return &nodes[g->n_nodes++];
 }
 
-static int fill_node(struct tfl *m, struct cnn_node *n, const char *name, int n_in, const int *in,
-		     int out)
+int tfl_node(struct tfl *m, const struct tfl_op *op, enum cnn_op kind, int n_in, const int *in)
 {
-	n->op_type = strdup(cnn_op_desc(n->op)->name);
+	const char *type = cnn_op_desc(kind)->name;
+	struct cnn_tensor none = { .rank = -1 };
+	struct cnn_node *n;
+	char name[96];
+	int v;
+
+	if (m->g->n_nodes >= CNN_MAX_NODES)
+		return tfl_fail(m, NULL, CNN_ELIMIT, "more than %d nodes", CNN_MAX_NODES);
+	snprintf(name, sizeof(name), "%s/%s", op->name, type);
+	v = tfl_add_value(m, name, &none);
+	n = v < 0 ? NULL : next_node(m);
+	if (!n)
+		return tfl_nomem(m);
+	n->op = kind;
+	n->opset = OPSET;
+	cnn_params_init(n);
+	n->op_type = strdup(type);
 	n->domain = strdup("");
 	n->name = strdup(name);
 	n->in = malloc(sizeof(*n->in) * (size_t)n_in);
@@ -106,31 +121,9 @@ static int fill_node(struct tfl *m, struct cnn_node *n, const char *name, int n_
 		return tfl_nomem(m);
 	memcpy(n->in, in, sizeof(*in) * (size_t)n_in);
 	n->n_in = n_in;
-	n->out[0] = out;
+	n->out[0] = v;
 	n->n_out = 1;
-	return out;
-}
-
-int tfl_node(struct tfl *m, const struct tfl_op *op, enum cnn_op kind, int n_in, const int *in)
-{
-	struct cnn_tensor none = { .rank = -1 };
-	struct cnn_node *n;
-	char name[96];
-	int v;
-
-	if (m->status)
-		return -1;
-	if (m->g->n_nodes >= CNN_MAX_NODES)
-		return tfl_fail(m, NULL, CNN_ELIMIT, "more than %d nodes", CNN_MAX_NODES);
-	snprintf(name, sizeof(name), "%s/%s", op->name, cnn_op_desc(kind)->name);
-	v = tfl_add_value(m, name, &none);
-	n = v < 0 ? NULL : next_node(m);
-	if (!n)
-		return tfl_nomem(m);
-	n->op = kind;
-	n->opset = OPSET;
-	cnn_params_init(n);
-	return fill_node(m, n, name, n_in, in, v);
+	return v;
 }
 
 struct cnn_params *tfl_params(struct tfl *m)

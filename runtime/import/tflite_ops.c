@@ -29,11 +29,6 @@ static bool is_float(const struct tfl *m, const struct tfl_op *op)
 	return type_of(m, op->in[0]) == CNN_FLOAT32;
 }
 
-static int input(const struct tfl_op *op, int i)
-{
-	return i < op->n_in ? op->in[i] : -1;
-}
-
 static int float_constant(struct tfl *m, float v)
 {
 	return tfl_scalar(m, CNN_FLOAT32, &v);
@@ -212,7 +207,7 @@ static int weighted(struct tfl *m, const struct tfl_op *op, enum cnn_op real, en
 
 static int bias_of(struct tfl *m, const struct tfl_op *op)
 {
-	int bias = input(op, 2);
+	int bias = op->n_in > 2 ? op->in[2] : -1;
 
 	return bias < 0 ? -1 : tfl_value(m, op, bias, TFL_FILE);
 }

@@ -51,21 +51,10 @@ static inline int64_t cnn_add_sat(int64_t a, int64_t b)
 
 /* The numbers of TensorProto.DataType. */
 enum cnn_dtype {
-	CNN_UNDEFINED = 0,
-	CNN_FLOAT32 = 1,
-	CNN_UINT8 = 2,
-	CNN_INT8 = 3,
-	CNN_UINT16 = 4,
-	CNN_INT16 = 5,
-	CNN_INT32 = 6,
-	CNN_INT64 = 7,
-	CNN_STRING = 8,		/* named in messages only, like CNN_BFLOAT16 */
-	CNN_BOOL = 9,
-	CNN_FLOAT16 = 10,
-	CNN_FLOAT64 = 11,
-	CNN_UINT32 = 12,
-	CNN_UINT64 = 13,
-	CNN_BFLOAT16 = 16,
+	CNN_UNDEFINED = 0, CNN_FLOAT32 = 1, CNN_UINT8 = 2, CNN_INT8 = 3, CNN_UINT16 = 4,
+	CNN_INT16 = 5, CNN_INT32 = 6, CNN_INT64 = 7, CNN_BOOL = 9, CNN_FLOAT16 = 10,
+	CNN_FLOAT64 = 11, CNN_UINT32 = 12, CNN_UINT64 = 13,
+	CNN_STRING = 8, CNN_BFLOAT16 = 16,	/* named in messages only */
 };
 
 /* A dense row-major array. */

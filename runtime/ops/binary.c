@@ -304,10 +304,7 @@ int cnn_infer_prelu(struct cnn_call *c)
 	int ret = same_types(c);
 
 	slope_shape(c, &slope);
-	if (!ret)
-		ret = cnn_infer_like(c, c->in[0]);
-	if (!ret)
-		ret = cnn_broadcast(c, y, &slope);
+	ret = ret ?: cnn_infer_like(c, c->in[0]) ?: cnn_broadcast(c, y, &slope);
 	if (!ret && !cnn_tensor_same_shape(y, c->in[0]))
 		return cnn_op_fail(c, CNN_EINVAL, "the slope does not broadcast to the input");
 	return ret;
@@ -378,9 +375,7 @@ int cnn_infer_pow(struct cnn_call *c)
 
 	if (!ret && b.dtype == CNN_BOOL)
 		ret = cnn_op_fail(c, CNN_EINVAL, "type bool");
-	if (!ret)
-		ret = cnn_infer_like(c, c->in[0]);
-	return ret ?: cnn_broadcast(c, c->out[0], &b);
+	return ret ?: cnn_infer_like(c, c->in[0]) ?: cnn_broadcast(c, c->out[0], &b);
 }
 
 int cnn_compute_pow(struct cnn_call *c)
@@ -416,11 +411,8 @@ int cnn_infer_where(struct cnn_call *c)
 	if (!ret && c->in[1]->dtype != c->in[2]->dtype)
 		ret = cnn_op_fail(c, CNN_EINVAL, "types %s and %s",
 				  cnn_dtype_name(c->in[1]->dtype), cnn_dtype_name(c->in[2]->dtype));
-	if (!ret)
-		ret = cnn_infer_like(c, c->in[1]);
-	if (!ret)
-		ret = cnn_broadcast(c, c->out[0], c->in[2]);
-	return ret ?: cnn_broadcast(c, c->out[0], c->in[0]);
+	return ret ?: cnn_infer_like(c, c->in[1]) ?: cnn_broadcast(c, c->out[0], c->in[2]) ?:
+	       cnn_broadcast(c, c->out[0], c->in[0]);
 }
 
 typedef void where_fn(const struct cnn_walk *w, void *y);

@@ -32,19 +32,11 @@ int cnn_quant_operand(const struct cnn_call *c, int first, int64_t count)
 
 int cnn_quant_result(const struct cnn_call *c, int i)
 {
-	int ret = CNN_OK;
-
 	if (!cnn_in(c, i) || !cnn_in(c, i + 1))
-		ret = cnn_op_fail(c, CNN_EINVAL, "input %d or %d is missing", i, i + 1);
-	if (!ret)
-		ret = cnn_quant_param(c, i, CNN_FLOAT32, 1);
-	if (!ret)
-		ret = cnn_quant_bytes(c, i + 1);
-	if (!ret)
-		ret = cnn_quant_param(c, i + 1, c->in[i + 1]->dtype, 1);
-	if (!ret)
-		c->out[0]->dtype = c->in[i + 1]->dtype;
-	return ret;
+		return cnn_op_fail(c, CNN_EINVAL, "input %d or %d is missing", i, i + 1);
+	c->out[0]->dtype = c->in[i + 1]->dtype;
+	return cnn_quant_param(c, i, CNN_FLOAT32, 1) ?: cnn_quant_bytes(c, i + 1) ?:
+	       cnn_quant_param(c, i + 1, c->in[i + 1]->dtype, 1);
 }
 
 int32_t cnn_zero_point(const struct cnn_tensor *t, int64_t i)
@@ -119,18 +111,13 @@ static int param_count(const struct cnn_call *c, int64_t *axis, int64_t *count)
 int cnn_infer_quantize(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0], *zp = cnn_in(c, 2);
+	enum cnn_dtype type = zp ? zp->dtype : CNN_UINT8;
 	int64_t axis, count;
-	int ret = CNN_WANT(c, x, CNN_FLOAT32, CNN_INT32);
+	int ret = CNN_WANT(c, x, CNN_FLOAT32, CNN_INT32) ?: (zp ? cnn_quant_bytes(c, 2) : CNN_OK) ?:
+		  param_count(c, &axis, &count) ?: cnn_quant_param(c, 1, CNN_FLOAT32, count) ?:
+		  cnn_quant_param(c, 2, type, count);
 
-	if (!ret && zp)
-		ret = CNN_WANT(c, zp, CNN_UINT8, CNN_INT8);
-	if (!ret)
-		ret = param_count(c, &axis, &count);
-	if (!ret)
-		ret = cnn_quant_param(c, 1, CNN_FLOAT32, count);
-	if (!ret && zp)
-		ret = cnn_quant_param(c, 2, zp->dtype, count);
-	cnn_set_shape(c->out[0], zp ? zp->dtype : CNN_UINT8, x);
+	cnn_set_shape(c->out[0], type, x);
 	return ret;
 }
 

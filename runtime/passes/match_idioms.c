@@ -138,8 +138,7 @@ static int replace(struct chain *c, struct cnn_node *n, struct cnn_err *err)
 
 	for (int i = 0; !ret && i < c->n_removed; i++)
 		ret = cnn_rewrite_note(n, c->removed[i], err);
-	if (!ret)
-		ret = cnn_rewrite_rename(n, c->op, err);
+	ret = ret ?: cnn_rewrite_rename(n, c->op, err);
 	if (ret)
 		return ret;
 	n->in[0] = c->x;
