@@ -525,10 +525,7 @@ static int run_once(struct cnnrt_job *job, const void *const *inputs, void *cons
 		if (!ret && info.size)
 			memcpy(mem, inputs[i], info.size);
 	}
-	if (!ret)
-		ret = cnnrt_job_submit(job, -1, NULL, err);
-	if (!ret)
-		ret = cnnrt_job_wait(job, -1, err);
+	ret = ret ?: cnnrt_job_submit(job, -1, NULL, err) ?: cnnrt_job_wait(job, -1, err);
 	for (unsigned int i = 0; i < cnnrt_program_io_count(p, CNNRT_OUTPUT) && !ret; i++) {
 		struct cnnrt_tensor_info want = { .struct_size = sizeof(want) };
 

@@ -309,9 +309,7 @@ int rt_job_memory(struct cnnrt_job *job, struct cnnrt_error *err)
 		return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
 	if (p->low->n_tasks || p->low->arena_bytes)
 		ret = create_device_memory(job, err);
-	if (!ret)
-		ret = make_tasks(job, err);
-	return ret ? ret : place_values(job, err);
+	return ret ?: make_tasks(job, err) ?: place_values(job, err);
 }
 
 void rt_job_memory_free(struct cnnrt_job *job)

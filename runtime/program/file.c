@@ -68,9 +68,7 @@ static int each_part(const struct header *h, const struct rt_archive *a,
 
 	for (int i = 0; i < a->blob_count && !ret; i++)
 		ret = padded(&a->blobs[i], fn, arg);
-	if (!ret)
-		ret = padded(&weights, fn, arg);
-	return ret ? ret : padded(&programs, fn, arg);
+	return ret ?: padded(&weights, fn, arg) ?: padded(&programs, fn, arg);
 }
 
 static int sum_part(const void *data, size_t size, void *arg)

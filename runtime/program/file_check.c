@@ -95,10 +95,7 @@ static int check_graph(const struct check *c)
 
 	for (int i = 0; i < c->g->n_values && !ret; i++)
 		ret = check_value(c, i);
-	if (!ret)
-		ret = check_inputs_outputs(c);
-	if (!ret)
-		ret = check_order(c, made);
+	ret = ret ?: check_inputs_outputs(c) ?: check_order(c, made);
 	free(made);
 	return ret ? ret : cnn_graph_link(c->g, c->e);
 }

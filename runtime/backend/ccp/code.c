@@ -57,7 +57,8 @@ void ccpc_set_weights(struct ccpc_code *c, unsigned int rd, int64_t value)
 	c->reg[rd] = (uint32_t)value;
 }
 
-void ccpc_set_line(struct ccpc_code *c, unsigned int rd, int64_t line)
+/* The same for a memory line. A trial does not know the address, so it assumes the longest code. */
+static void set_line(struct ccpc_code *c, unsigned int rd, int64_t line)
 {
 	if (c->reg[rd] != (uint32_t)line)
 		ccpc_set_weights(c, rd, line);
@@ -165,7 +166,7 @@ static void transfer(struct ccpc_code *c, const struct ccpc_region *r, int64_t l
 	bool loop = unroll != r->pieces;
 	uint32_t top;
 
-	ccpc_set_line(c, CCPC_MEM, r->line);
+	set_line(c, CCPC_MEM, r->line);
 	ccpc_set(c, CCPC_LEN, lines);
 	ccpc_set(c, CCPC_BANK, r->at);
 	top = loop ? ccpc_loop(c, r->pieces / unroll) : 0;
@@ -264,7 +265,7 @@ static void load_chunk(struct ccpc_code *c, const struct ccpc_weight_chunk *k, u
 	ccpc_set(c, CCPC_LEN, k->lines);
 	ccpc_set_weights(c, CCPC_BANK, half * ccpc_half_lines(c->hw));
 	for (int b = 0; b < k->banks; b++) {
-		ccpc_set_line(c, CCPC_MEM, k->line + b * k->lines);
+		set_line(c, CCPC_MEM, k->line + b * k->lines);
 		ccpc_insn(c, load_insn(CCPC_WEIGHT_TGT(b)));
 	}
 	c->node = node;
@@ -301,7 +302,7 @@ void ccpc_load_linear(struct ccpc_code *c, int64_t line, int64_t lines, int64_t 
 		int64_t bank = target / bank_lines;
 		int64_t part = cnn_min(lines, (bank + 1) * bank_lines - target);
 
-		ccpc_set_line(c, CCPC_MEM, line);
+		set_line(c, CCPC_MEM, line);
 		ccpc_set(c, CCPC_LEN, part);
 		ccpc_set(c, CCPC_BANK, target % bank_lines);
 		ccpc_insn(c, load_insn((unsigned int)CCPC_WEIGHT_TGT(bank)));

@@ -152,8 +152,6 @@ uint32_t ccpc_overlay(const struct ccpc_code *c, int i, uint32_t *n);
 void ccpc_insn(struct ccpc_code *c, uint32_t insn);
 /* Makes register rd hold value. */
 void ccpc_set(struct ccpc_code *c, unsigned int rd, int64_t value);
-/* The same for a memory line. A trial does not know the address, so it assumes the longest code. */
-void ccpc_set_line(struct ccpc_code *c, unsigned int rd, int64_t line);
 /* The same for a place in the weight banks. A trial does not know which half is used. */
 void ccpc_set_weights(struct ccpc_code *c, unsigned int rd, int64_t value);
 /* Emits rd += delta. The caller tracks the value with ccpc_reg_advanced. */

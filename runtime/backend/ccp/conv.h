@@ -142,8 +142,6 @@ int64_t ccpc_conv_exec_cycles(const struct ccpc_hw *hw, const struct ccpc_conv *
 			      int64_t co, int64_t rows, bool last);
 /* Cost of one batch element and group with the plan in n: cycles, and a share per line moved. */
 int64_t ccpc_dense_cost(const struct ccpc_hw *hw, const struct ccpc_node *n, int64_t limit);
-bool ccpc_plan_dense(const struct ccpc_hw *hw, struct ccpc_node *n,
-		     const struct ccpc_conv_limits *l);
 bool ccpc_plan_blocks(const struct ccpc_hw *hw, struct ccpc_node *n,
 		      const struct ccpc_conv_limits *l);
 

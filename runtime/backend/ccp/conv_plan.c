@@ -193,8 +193,8 @@ static void weigh_rows(struct conv_search *x, const struct ccpc_conv_limits *l, 
 	}
 }
 
-bool ccpc_plan_dense(const struct ccpc_hw *hw, struct ccpc_node *n,
-		     const struct ccpc_conv_limits *l)
+static bool plan_dense(const struct ccpc_hw *hw, struct ccpc_node *n,
+		       const struct ccpc_conv_limits *l)
 {
 	struct conv_search x = { .hw = hw, .n = n, .least = INT64_MAX };
 
@@ -245,5 +245,5 @@ bool ccpc_conv_plan(const struct ccpc_hw *hw, struct ccpc_node *n, int attempt)
 	v->out_first = false;
 	if (!limits_at(v, attempt, &l))
 		return false;
-	return ccpc_plan_blocks(hw, n, &l) || (!v->average && ccpc_plan_dense(hw, n, &l));
+	return ccpc_plan_blocks(hw, n, &l) || (!v->average && plan_dense(hw, n, &l));
 }

@@ -224,13 +224,8 @@ static int split(struct hwpec_product *p)
 	struct cnn_node *n;
 	int ret = p->late && cnn_window_is_padded(&p->win) ? add_pad(p) : CNN_OK;
 
-	if (!ret)
-		ret = add_parts(p, &s);
-	if (!ret)
-		ret = turn_node(p, s.weights, s.sums);
-	if (!ret)
-		ret = cnn_rewrite_insert(p->g, p->node + 1, CNN_OP_QLINEAR_SUMS, s.sums, s.out,
-					 p->err);
+	ret = ret ?: add_parts(p, &s) ?: turn_node(p, s.weights, s.sums) ?:
+	      cnn_rewrite_insert(p->g, p->node + 1, CNN_OP_QLINEAR_SUMS, s.sums, s.out, p->err);
 	if (ret)
 		return ret;
 	n = &p->g->nodes[p->node + 1];

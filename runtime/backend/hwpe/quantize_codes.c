@@ -25,10 +25,7 @@ int cnn_infer_quantize_codes(struct cnn_call *c)
 	if (!ret && scale->data && !(cnn_scale(scale, 0) > 0 && isfinite(cnn_scale(scale, 0))))
 		return cnn_op_fail(c, CNN_EINVAL, "scale %g is not a positive number",
 				   (double)cnn_scale(scale, 0));
-	if (!ret)
-		ret = cnn_quant_param(c, 2, CNN_INT8, 1);
-	if (!ret)
-		ret = cnn_infer_like(c, c->in[0]);
+	ret = ret ?: cnn_quant_param(c, 2, CNN_INT8, 1) ?: cnn_infer_like(c, c->in[0]);
 	c->out[0]->dtype = CNN_INT8;
 	return ret;
 }
