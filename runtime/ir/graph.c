@@ -134,22 +134,18 @@ static bool sorted(const struct cnn_graph *g)
 	return true;
 }
 
-/* How many distinct produced values node i waits for. */
-static void count_pending(const struct cnn_graph *g, int *pending)
-{
-	memset(pending, 0, sizeof(*pending) * g->n_nodes);
-	for (int i = 0; i < g->n_values; i++)
-		if (g->values[i].producer >= 0)
-			for (int j = 0; j < g->values[i].n_consumers; j++)
-				pending[g->values[i].consumers[j]]++;
-}
-
-/* Kahn: order[] receives node indices; returns how many could be placed. */
+/*
+ * Kahn: order[] receives node indices; returns how many could be placed. pending: how many distinct
+ * produced values each node waits for.
+ */
 static int kahn(const struct cnn_graph *g, int *pending, int *order)
 {
 	int tail = 0;
 
-	count_pending(g, pending);
+	memset(pending, 0, sizeof(*pending) * g->n_nodes);
+	for (int i = 0; i < g->n_values; i++)
+		for (int j = 0; g->values[i].producer >= 0 && j < g->values[i].n_consumers; j++)
+			pending[g->values[i].consumers[j]]++;
 	for (int i = 0; i < g->n_nodes; i++)
 		if (!pending[i])
 			order[tail++] = i;

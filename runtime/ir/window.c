@@ -217,9 +217,7 @@ int cnn_window_resolve(const struct cnn_node *n, const struct cnn_tensor *x,
 	      axis_list(n, "dilations", &p->dilations, win->spatial, win->dilation, err);
 	if (!ret && n->op == CNN_OP_CONV_TRANSPOSE)
 		return transpose_outputs(n, win, err);
-	if (!ret)
-		ret = window_pads(n, win, err);
-	return ret ?: window_outputs(n, win, err);
+	return ret ?: window_pads(n, win, err) ?: window_outputs(n, win, err);
 }
 
 static int known(const struct cnn_node *n, const struct cnn_tensor *t, struct cnn_err *err)
@@ -279,11 +277,9 @@ int cnn_node_window(const struct cnn_graph *g, const struct cnn_node *n, struct 
 	const struct cnn_tensor *x = cnn_node_in(g, n, 0);
 	int weights = cnn_weights_input(n->op);
 	const struct cnn_tensor *w = weights < 0 ? NULL : cnn_node_in(g, n, weights);
-	int ret = known(n, x, err);
 
-	if (!ret && weights >= 0)
-		ret = known(n, w, err);
-	return ret ?: cnn_window_resolve(n, x, w, win, err);
+	return known(n, x, err) ?: (weights < 0 ? CNN_OK : known(n, w, err)) ?:
+	       cnn_window_resolve(n, x, w, win, err);
 }
 
 /* numpy.matmul: the matrices are the last two axes, a vector is a matrix of one row or column. */

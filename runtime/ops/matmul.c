@@ -212,20 +212,17 @@ static int64_t batch_dim(const struct cnn_tensor *t, int i, int rank)
 int cnn_matmul_shape(const struct cnn_call *c, const struct cnn_tensor *a,
 		     const struct cnn_tensor *b)
 {
-	struct cnn_tensor *y = c->out[0];
-	int rank = batch_rank(a) > batch_rank(b) ? batch_rank(a) : batch_rank(b);
+	struct cnn_tensor *y = c->out[0], batches = *b;
+	int ret;
 
 	if (!a->rank || !b->rank || a->dims[a->rank - 1] != b->dims[b->rank > 1 ? b->rank - 2 : 0])
 		return cnn_op_fail(c, CNN_EINVAL, "inputs are not matrices that can be multiplied");
-	for (int i = 0; i < rank; i++) {
-		int64_t da = batch_dim(a, i, rank), db = batch_dim(b, i, rank);
-
-		if (da != db && da != 1 && db != 1)
-			return cnn_op_fail(c, CNN_EINVAL, "batches %lld and %lld do not broadcast",
-					   (long long)da, (long long)db);
-		y->dims[i] = da == 1 ? db : da;
-	}
-	y->rank = rank;
+	cnn_set_shape(y, y->dtype, a);
+	y->rank = batch_rank(a);
+	batches.rank = batch_rank(b);
+	ret = cnn_broadcast(c, y, &batches);
+	if (ret)
+		return ret;
 	if (a->rank > 1)
 		y->dims[y->rank++] = a->dims[a->rank - 2];
 	if (b->rank > 1)

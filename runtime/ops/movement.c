@@ -167,8 +167,7 @@ static int split_sizes(struct cnn_call *c, int64_t *axis, int64_t *size)
 	*axis = p->axis;
 	if (list)
 		ret = cnn_op_list(c, "split", list, CNN_MAX_INPUTS, size);
-	if (!ret)
-		ret = cnn_op_axis(c, axis, c->in[0]->rank);
+	ret = ret ?: cnn_op_axis(c, axis, c->in[0]->rank);
 	if (ret)
 		return ret;
 	dim = c->in[0]->dims[*axis];

@@ -113,8 +113,7 @@ static int read_shape(struct cnn_call *c, struct resize *r)
 	const struct cnn_floats *given = &c->node->params.resize.scales;
 	const void *scales = NULL, *sizes = NULL, *roi = NULL;
 
-	if (!ret)
-		ret = read_list(c, first ? 1 : 2, "scales", CNN_FLOAT32, n, &scales);
+	ret = ret ?: read_list(c, first ? 1 : 2, "scales", CNN_FLOAT32, n, &scales);
 	if (!ret && !first)
 		ret = read_list(c, 3, "sizes", CNN_INT64, n, &sizes);
 	if (!ret && r->coordinates == CNN_RESIZE_TF_CROP_AND_RESIZE)

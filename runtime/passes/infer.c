@@ -117,8 +117,7 @@ static int infer_node(struct inference *inf, struct cnn_node *n)
 				inf->out[i]->rank = -1;
 		return CNN_OK;
 	}
-	if (!ret)
-		ret = check_size(inf, n);
+	ret = ret ?: check_size(inf, n);
 	if (!ret && ((data && !is_for_fuse_qdq(inf->g, n)) || n->op == CNN_OP_SHAPE))
 		ret = fold(inf, n);
 	return ret;

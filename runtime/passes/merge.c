@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Pass: merge nodes into the node before them. */
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "merge.h"
@@ -162,9 +160,8 @@ static int fuse_pair(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 	if ((f->what & CNN_FUSE_NOP) && b->in[0] == a->out[0] && cnn_is_nop(f->g, b))
 		return cnn_rewrite_merge(f->g, a, b, a, f->err);
 	if (f->what & CNN_FUSE_BN)
-		ret = b->in[0] == a->out[0] ? cnn_merge_bn(f, a, b) : 0;
-	if (!ret && (f->what & CNN_FUSE_BN))
-		ret = cnn_merge_conv_scale(f, a, b);
+		ret = (b->in[0] == a->out[0] ? cnn_merge_bn(f, a, b) : 0) ?:
+		      cnn_merge_conv_scale(f, a, b);
 	if (!ret && (f->what & CNN_FUSE_BIAS))
 		ret = cnn_merge_bias(f, a, b);
 	if (!ret && a->op == CNN_OP_MAX_POOL && !(f->what & CNN_FUSE_FOR_CPU))

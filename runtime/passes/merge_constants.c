@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Merges BatchNormalization, and Mul and Add of constants, into the previous node's constants. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "merge.h"

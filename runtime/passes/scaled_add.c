@@ -4,7 +4,6 @@
  * Add and, if b is upsampled by repeating elements, the Resize. A constant s is merged into the
  * Conv before it instead.
  */
-#include <stdlib.h>
 #include <string.h>
 
 #include "ops/cpu.h"
@@ -73,14 +72,11 @@ static bool match(const struct cnn_graph *g, const struct cnn_node *n, struct sc
 
 static int replace(struct cnn_node *n, const struct scaled_add *m, struct cnn_err *err)
 {
-	int ret = cnn_rewrite_note(n, m->mul, err);
+	int ret = cnn_rewrite_note(n, m->mul, err) ?:
+		  (m->resize ? cnn_rewrite_note(n, m->resize, err) : CNN_OK) ?:
+		  cnn_rewrite_set_input(n, 2, m->b, err) ?:
+		  cnn_rewrite_rename(n, CNN_OP_SCALED_ADD, err);
 
-	if (!ret && m->resize)
-		ret = cnn_rewrite_note(n, m->resize, err);
-	if (!ret)
-		ret = cnn_rewrite_set_input(n, 2, m->b, err);
-	if (!ret)
-		ret = cnn_rewrite_rename(n, CNN_OP_SCALED_ADD, err);
 	if (ret)
 		return ret;
 	n->in[0] = m->x;

@@ -5,7 +5,6 @@
  * DepthToSpace, which no core runs, moves behind the 1 x 1 Convs that follow.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ops/cpu.h"
