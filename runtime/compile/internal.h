@@ -7,7 +7,7 @@
 
 /* What is known of a slot; of the owner of memory but for next_copy. */
 struct cnn_slot_life {
-	int first, last;	/* live range, in cnn_placement.order; -1: from the start of the run */
+	int first, last;	/* live range, in cnn_placement.order; -1: the start of the run */
 	int next_copy;		/* the next copy of the same value; 0: end of list */
 	bool has_parts;		/* other values are parts of its memory */
 	bool caller_memory;	/* the caller may provide its memory */

@@ -96,9 +96,9 @@ const char *tfl_code_name(int64_t code);
 int tfl_nomem(struct tfl *m);
 
 /*
- * "OPERATOR_NUMBER: " + message, as the status; op may be NULL. Like everything below that gives a value of the
- * graph it gives -1, which as an input of a node means that it is left out: what is made of it
- * later is not made.
+ * "OPERATOR_NUMBER: " + message, as the status; op may be NULL. Like everything below that gives a
+ * value of the graph it gives -1, which as an input of a node means that it is left out: what is
+ * made of it later is not made.
  */
 int tfl_fail(struct tfl *m, const struct tfl_op *op, enum cnn_status code, const char *fmt, ...)
 	__attribute__((format(printf, 4, 5)));

@@ -331,7 +331,8 @@ int cnn_node_matmul(const struct cnn_graph *g, const struct cnn_node *n, struct 
 }
 
 /* Of count elements of an output those that the network has, not the last of each group. */
-static int64_t without_sums(const struct cnn_node *n, int64_t count, int64_t channels, int64_t groups)
+static int64_t without_sums(const struct cnn_node *n, int64_t count, int64_t channels,
+			    int64_t groups)
 {
 	if (!count || !n->params.product.input_sums)
 		return count;

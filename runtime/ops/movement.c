@@ -416,7 +416,8 @@ int cnn_compute_slice(struct cnn_call *c)
 static int resolve_pad(struct cnn_call *c, struct cnn_ints *pads)
 {
 	const struct cnn_pad_params *p = &c->node->params.pad;
-	int rank = c->in[0]->rank, ret = cnn_op_ints(c, "pads", &p->pads, 1, 2 * CNN_MAX_RANK, pads);
+	int ret = cnn_op_ints(c, "pads", &p->pads, 1, 2 * CNN_MAX_RANK, pads);
+	int rank = c->in[0]->rank;
 
 	if (ret)
 		return ret;

@@ -225,8 +225,8 @@ static int set_inputs(struct cnn_node *n, const int *in, int count, struct cnn_e
 static int quantised_bound(const struct cnn_graph *g, const struct cnn_node *end, float v)
 {
 	enum cnn_dtype type = cnn_node_out(g, end, 0)->dtype;
-	float low = type == CNN_INT8 ? -128 : 0, zero = (float)cnn_zero_point(constant(g, end, 2), 0);
-	float q = v / cnn_scale(constant(g, end, 1), 0);
+	float zero = (float)cnn_zero_point(constant(g, end, 2), 0);
+	float q = v / cnn_scale(constant(g, end, 1), 0), low = type == CNN_INT8 ? -128 : 0;
 
 	q = fminf(fmaxf(q, low - zero), low + 255 - zero);
 	return (int)(nearbyintf(q) + zero);
