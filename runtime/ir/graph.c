@@ -117,7 +117,8 @@ static int check_sources(const struct cnn_graph *g, struct cnn_err *err)
 		for (int j = 0; j < n->n_in; j++) {
 			const struct cnn_value *v = n->in[j] < 0 ? NULL : &g->values[n->in[j]];
 
-			if (v && v->producer < 0 && !v->is_input && !v->t.data && !v->in_weight_image)
+			if (v && v->producer < 0 && !v->is_input && !v->t.data &&
+			    !v->in_weight_image)
 				return cnn_node_fail(n, err, CNN_EINVAL,
 						     "nothing gives its input %.80s", v->name);
 		}

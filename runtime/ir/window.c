@@ -72,8 +72,8 @@ static int window_kernel(const struct cnn_node *n, const struct cnn_tensor *x,
 		memcpy(win->kernel, &x->dims[2], sizeof(win->kernel[0]) * win->spatial);
 		return CNN_OK;
 	}
-	ret = axis_list(n, "kernel_shape", &n->params.window.kernel_shape, win->spatial, win->kernel,
-			err);
+	ret = axis_list(n, "kernel_shape", &n->params.window.kernel_shape, win->spatial,
+			win->kernel, err);
 	for (int i = 0; !ret && i < win->spatial; i++) {
 		if (w && !win->kernel[i])
 			win->kernel[i] = w->dims[i + 2];

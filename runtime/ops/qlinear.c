@@ -31,12 +31,9 @@ static int element(const struct cnn_tensor *t, const char *p)
 
 int cnn_infer_qlinear_add(struct cnn_call *c)
 {
-	int ret = cnn_quant_operand(c, 0, 1) ?: cnn_quant_operand(c, 3, 1) ?:
-		  cnn_quant_result(c, 6) ?: want_type(c, 3) ?: want_type(c, 7);
-
-	if (ret)
-		return ret;
-	return cnn_infer_like(c, c->in[0]) ?: cnn_broadcast(c, c->out[0], c->in[3]);
+	return cnn_quant_operand(c, 0, 1) ?: cnn_quant_operand(c, 3, 1) ?:
+	       cnn_quant_result(c, 6) ?: want_type(c, 3) ?: want_type(c, 7) ?:
+	       cnn_infer_like(c, c->in[0]) ?: cnn_broadcast(c, c->out[0], c->in[3]);
 }
 
 /* y = (bias + a * a_factor + b * b_factor) >> shift, rounded down, with the zero points in bias. */

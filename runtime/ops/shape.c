@@ -4,13 +4,18 @@
 
 #include "ops.h"
 
-int cnn_compute_copy(struct cnn_call *c)
+static int copy(struct cnn_call *c, const struct cnn_tensor *from)
 {
 	int64_t bytes = cnn_tensor_bytes(c->out[0]);
 
 	if (bytes)
-		memcpy(c->out[0]->data, c->in[0]->data, bytes);
+		memcpy(c->out[0]->data, from->data, bytes);
 	return CNN_OK;
+}
+
+int cnn_compute_copy(struct cnn_call *c)
+{
+	return copy(c, c->in[0]);
 }
 
 int cnn_infer_identity(struct cnn_call *c)
@@ -109,28 +114,26 @@ int cnn_infer_flatten(struct cnn_call *c)
 	axis += axis < 0 ? x->rank : 0;
 	y->dtype = x->dtype;
 	y->rank = 2;
-	y->dims[0] = 1;
-	y->dims[1] = 1;
-	for (int i = 0; i < x->rank; i++)
-		y->dims[i >= axis] *= x->dims[i];
+	y->dims[0] = cnn_span(x, 0, axis);
+	y->dims[1] = cnn_span(x, axis, x->rank);
 	return CNN_OK;
 }
 
 /* The axes of a rank as a set. */
 static int axis_set(struct cnn_call *c, struct cnn_ints *axes, int rank, unsigned int *set)
 {
-	int ret = CNN_OK;
-
 	*set = 0;
-	for (int j = 0; !ret && j < axes->n; j++) {
-		ret = cnn_op_axis(c, &axes->v[j], rank);
-		if (!ret && (*set & 1u << axes->v[j]))
-			ret = cnn_op_fail(c, CNN_EINVAL, "axis %lld is named twice",
-					  (long long)axes->v[j]);
-		if (!ret)
-			*set |= 1u << axes->v[j];
+	for (int j = 0; j < axes->n; j++) {
+		int ret = cnn_op_axis(c, &axes->v[j], rank);
+
+		if (ret)
+			return ret;
+		if (*set & 1u << axes->v[j])
+			return cnn_op_fail(c, CNN_EINVAL, "axis %lld is named twice",
+					   (long long)axes->v[j]);
+		*set |= 1u << axes->v[j];
 	}
-	return ret;
+	return CNN_OK;
 }
 
 int cnn_infer_squeeze(struct cnn_call *c)
@@ -222,11 +225,7 @@ int cnn_infer_constant(struct cnn_call *c)
 
 int cnn_compute_constant(struct cnn_call *c)
 {
-	int64_t bytes = cnn_tensor_bytes(c->out[0]);
-
-	if (bytes > 0)
-		memcpy(c->out[0]->data, c->node->params.constant.value.data, bytes);
-	return CNN_OK;
+	return copy(c, &c->node->params.constant.value);
 }
 
 int cnn_infer_constant_of_shape(struct cnn_call *c)
