@@ -25,7 +25,6 @@ struct cnn_compile {
 	const struct cnn_graph *g;
 	struct cnn_lowered *out;
 	struct cnn_image program, weights;
-	int task_cap, span_cap;
 	int *owner;		/* by slot: the slot whose memory it shares; itself if none */
 	bool no_residency;	/* see struct cnn_lower_options */
 	/* Called with the nodes placed and lowered so far, and the number it ends at; NULL: none. */

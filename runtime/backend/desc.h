@@ -88,4 +88,8 @@ bool cnn_desc_reg(const struct cnn_core_desc *desc, uint32_t i, char name[CNN_DE
  */
 bool cnn_desc_property(const struct cnnacc_core_entry *entry, char *buf, size_t len);
 
+/* Cores behind the sequencer have this one as their base, and commands that it decodes. */
+extern const struct cnn_core_desc cnn_desc_sequencer;
+void cnn_sequencer_decode(const uint32_t *insn, char *buf, size_t len);
+
 #endif

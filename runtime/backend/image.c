@@ -32,39 +32,35 @@ int64_t cnn_image_add(struct cnn_compile *compile, struct cnn_image *b, int64_t 
 	return at;
 }
 
+/* A list of n elements with room for one more; NULL after a message: it stays as it is. */
+static void *extend(struct cnn_compile *compile, void *list, int n, size_t size)
+{
+	void *more = reallocarray(list, (size_t)n + 1, size);
+
+	if (!more)
+		cnn_fail(compile->err, CNN_ENOMEM, "no memory for %d tasks or spans", n + 1);
+	return more;
+}
+
 struct cnn_task *cnn_add_task(struct cnn_compile *compile, int64_t program, uint32_t length)
 {
 	struct cnn_lowered *out = compile->out;
+	struct cnn_task *tasks = extend(compile, out->tasks, out->n_tasks, sizeof(*tasks));
 
-	if (out->n_tasks == compile->task_cap) {
-		int cap = compile->task_cap ? 2 * compile->task_cap : 64;
-		struct cnn_task *tasks = realloc(out->tasks, (size_t)cap * sizeof(*tasks));
-
-		if (!tasks) {
-			cnn_fail(compile->err, CNN_ENOMEM, "no memory for %d tasks", cap);
-			return NULL;
-		}
-		out->tasks = tasks;
-		compile->task_cap = cap;
-	}
-	out->tasks[out->n_tasks] = (struct cnn_task){ .offset = program, .length = length };
-	return &out->tasks[out->n_tasks++];
+	if (!tasks)
+		return NULL;
+	out->tasks = tasks;
+	tasks[out->n_tasks] = (struct cnn_task){ .offset = program, .length = length };
+	return &tasks[out->n_tasks++];
 }
 
 struct cnnrt_span *cnn_add_span(struct cnn_compile *compile)
 {
 	struct cnn_lowered *out = compile->out;
+	struct cnnrt_span *spans = extend(compile, out->spans, out->n_spans, sizeof(*spans));
 
-	if (out->n_spans == compile->span_cap) {
-		int cap = compile->span_cap ? 2 * compile->span_cap : 1024;
-		struct cnnrt_span *spans = realloc(out->spans, (size_t)cap * sizeof(*spans));
-
-		if (!spans) {
-			cnn_fail(compile->err, CNN_ENOMEM, "no memory for %d spans", cap);
-			return NULL;
-		}
-		out->spans = spans;
-		compile->span_cap = cap;
-	}
+	if (!spans)
+		return NULL;
+	out->spans = spans;
 	return &out->spans[out->n_spans++];
 }

@@ -10,24 +10,16 @@
 
 #define TRANSFER	16	/* cycles of a transfer besides its lines */
 
-/* ---- commands -------------------------------------------------------------------------- */
-
 static void add(struct seqc *s, uint32_t op, uint32_t param, const uint32_t *arg, int args)
 {
-	struct cnnacc_seq_command *c;
+	struct cnnacc_seq_command *c = reallocarray(s->command, (size_t)s->count + 1, sizeof(*c));
 
-	if (s->count == s->cap) {
-		int64_t cap = s->cap ? 2 * s->cap : 64;
-
-		c = realloc(s->command, (size_t)cap * sizeof(*c));
-		if (!c) {
-			s->failed = true;
-			return;
-		}
-		s->command = c;
-		s->cap = cap;
+	if (!c) {
+		s->failed = true;
+		return;
 	}
-	c = &s->command[s->count++];
+	s->command = c;
+	c += s->count++;
 	*c = (struct cnnacc_seq_command){ .op = op | param << CNNACC_SEQ_PARAM_SHIFT };
 	memcpy(c->arg, arg, (size_t)args * sizeof(*arg));
 }
@@ -76,8 +68,6 @@ void seqc_fill(struct seqc *s, uint32_t memory, uint32_t value, int64_t bytes)
 	add(s, CNNACC_SEQ_FILL, memory, arg, 6);
 	seqc_charge(s, 1 + (uint64_t)cnn_div_up(bytes, CNNACC_LINE_SIZE));
 }
-
-/* ---- copies ---------------------------------------------------------------------------- */
 
 uint64_t seqc_lines(uint64_t va, uint64_t rows, uint64_t bytes, uint64_t pitch)
 {
@@ -128,8 +118,6 @@ void seqc_copy_loop(struct seqc *s, const struct seqc_copy *c, int64_t count, in
 	for (int64_t i = 0; i < count; i++)
 		charge_copy(s, c, c->va + i * va_advance);
 }
-
-/* ---- tasks ----------------------------------------------------------------------------- */
 
 void seqc_begin(struct seqc *s)
 {

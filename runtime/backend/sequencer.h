@@ -19,7 +19,7 @@ struct seqc {
 	bool dry;		/* only the cost is wanted */
 
 	struct cnnacc_seq_command *command;
-	int64_t count, cap;
+	int64_t count;
 	struct cnnrt_cost cost;	/* of this program; the core adds what it computes */
 	uint64_t total;		/* cycles of all programs that have ended */
 	bool failed;		/* no memory */

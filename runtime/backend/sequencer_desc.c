@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The sequencer's status codes, registers and commands in words. */
-#include "sequencer_desc.h"
+#include "desc.h"
 
 #include <stdio.h>
 

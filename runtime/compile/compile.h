@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compiles a graph to native programs. The executor calls
- *
- *	cnn_graph_fuse(g, cnn_lower_fuse_mask(...)) -> cnn_legalize -> cnn_lower
- *	-> run segments in order -> cnn_lowered_free
- *
- * The result holds no pointer into the graph. The same graph, cores and options always give the
- * same bytes.
+ * Compiles a graph to native programs: cnn_graph_fuse(g, cnn_lower_fuse_mask(...)), cnn_legalize,
+ * cnn_lower; cnn_lowered_free after the last run. The result holds no pointer into the graph. The
+ * same graph, cores and options always give the same bytes.
  *
  * Running a result. Three buffers are bound in a context at fixed addresses (backend/lowered.h):
  * program image (execute only), weight image (read only) and activation arena (read and write, any

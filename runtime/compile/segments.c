@@ -5,7 +5,6 @@
  * core this gives the fewest segments for a given first processor, so each is tried as the first.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "internal.h"
 
@@ -111,8 +110,6 @@ static int choose_schedule(struct cnn_compiler *cc)
 	free(schedule);
 	return ret;
 }
-
-/* ---- inputs and outputs ---------------------------------------------------------------- */
 
 static bool is_in(const struct cnn_lowered *out, const struct cnn_segment *seg, int node)
 {

@@ -38,8 +38,6 @@ static const struct field core_fields[] = {
 	PARAM(8), PARAM(9), PARAM(10), PARAM(11), PARAM(12), PARAM(13), PARAM(14), PARAM(15),
 };
 
-/* ---- write -------------------------------------------------------------------------- */
-
 static void print_fields(FILE *f, const char *prefix, const struct field *fields, size_t n,
 			 const void *data)
 {
@@ -84,8 +82,6 @@ int cnnrt_device_save_caps(const struct cnnrt_device *dev, const char *path,
 	bad = fclose(f) || bad;
 	return bad ? rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno)) : CNNRT_OK;
 }
-
-/* ---- read --------------------------------------------------------------------------- */
 
 /* Index of the field named key, -1 if there is none. */
 static int find(const char *key, const struct field *fields, size_t n)
@@ -192,8 +188,6 @@ static int read_caps(const char *path, struct caps *c, struct cnnrt_error *err)
 	fclose(f);
 	return ret ? ret : check_seen(c, seen, path, err);
 }
-
-/* ---- a device that programs are compiled for, but not run on ------------------------ */
 
 static void caps_close(struct cnnrt_device *dev)
 {

@@ -94,8 +94,6 @@ int rt_sim_open(const char *props, struct cnnrt_device **dev, struct cnnrt_error
 /* Loads cnnacc.ko and waits up to 5 seconds for a usable device node. */
 int rt_load_module(struct cnnrt_error *err);
 
-/* ---- fences ---------------------------------------------------------------------------- */
-
 /* A new eventfd fence, or a negative errno. */
 int rt_fence_create(void);
 /* Signals an eventfd fence; status: 0 or a negative errno, which rt_fence_status returns. */
@@ -104,8 +102,6 @@ void rt_fence_signal(int fd, int status);
 int rt_fence_wait(int fd, int64_t timeout_ns);
 /* The status of a signaled fence: 0 or a negative errno. */
 int rt_fence_status(int fd);
-
-/* ---- status texts ---------------------------------------------------------------------- */
 
 const char *rt_class_name(uint32_t status_class);
 /* core: the core's name. */

@@ -3,8 +3,6 @@
 #include "backend/desc.h"
 #include "device.h"
 
-#include <string.h>
-
 /* The largest page of any kernel; the library's fixed VAs are multiples of it. */
 #define MAX_PAGE_SIZE 0x10000u
 

@@ -87,8 +87,6 @@ static int kernel_ctx_query(struct cnnrt_device *dev, struct drm_cnnacc_ctx_quer
 	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_CTX_QUERY, query);
 }
 
-/* ---- handles --------------------------------------------------------------------------- */
-
 /* GEM handles are small integers from 1 on, so they index an array. */
 static int grow_refs(struct kernel *k, uint32_t handle)
 {
@@ -141,8 +139,6 @@ static int import_handle(struct kernel *k, int fd, uint32_t *handle)
 	pthread_mutex_unlock(&k->lock);
 	return ret;
 }
-
-/* ---- buffers --------------------------------------------------------------------------- */
 
 static int kernel_bo_create(struct cnnrt_device *dev, uint64_t size, uint32_t use,
 			    uint32_t flags, uint32_t ctx_id, struct rt_bo *bo)

@@ -21,8 +21,6 @@ static struct rt_sim *to_sim(struct cnnrt_device *dev)
 	return (struct rt_sim *)dev;
 }
 
-/* ---- callbacks of the model ------------------------------------------------------------ */
-
 static int host_dma_read(void *opaque, uint64_t addr, void *buf, size_t len)
 {
 	const void *ram = rt_sim_mem_ram(&((struct rt_sim *)opaque)->mem, addr, len);
@@ -104,8 +102,6 @@ static const struct cm_host_ops host_ops = {
 	.wake_worker = host_kick,
 	.log = host_log,
 };
-
-/* ---- contexts -------------------------------------------------------------------------- */
 
 static struct rt_sim_ctx *find_ctx(const struct rt_sim *sim, uint32_t id)
 {
@@ -233,8 +229,6 @@ static int sim_end_time(struct cnnrt_device *dev, uint32_t ctx_id, int fence, ui
 	pthread_mutex_unlock(&sim->lock);
 	return ctx ? 0 : -ENOENT;
 }
-
-/* ---- buffers --------------------------------------------------------------------------- */
 
 static struct rt_sim_bo *find_bo(const struct rt_sim *sim, uint32_t handle)
 {
@@ -406,8 +400,6 @@ static void sim_bo_close(struct cnnrt_device *dev, struct rt_bo *bo)
 	memset(bo, 0, sizeof(*bo));
 }
 
-/* ---- mappings -------------------------------------------------------------------------- */
-
 static int set_pages(struct rt_sim *sim, struct rt_sim_ctx *ctx, uint64_t va, uint64_t size,
 		     uint64_t bus, uint32_t bits)
 {
@@ -543,8 +535,6 @@ static int sim_bind(struct cnnrt_device *dev, uint32_t ctx_id,
 	return ret;
 }
 
-/* ---- jobs ------------------------------------------------------------------------------ */
-
 static int new_job(const struct rt_submit *s, struct rt_sim_job **out)
 {
 	struct rt_sim_job *job = calloc(1, sizeof(*job));
@@ -629,8 +619,6 @@ static int sim_reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw)
 	pthread_mutex_unlock(&sim->lock);
 	return 0;
 }
-
-/* ---- open and close -------------------------------------------------------------------- */
 
 static void sim_close(struct cnnrt_device *dev)
 {

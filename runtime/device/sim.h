@@ -12,8 +12,6 @@
 
 #include <cnnacc_model.h>
 
-/* ---- the bus: a reserved range of host addresses, with RAM in parts of it -------------- */
-
 struct rt_sim_extent {
 	uint64_t bus, size;
 	struct rt_sim_extent *next;
@@ -38,8 +36,6 @@ static inline void *rt_sim_mem_ptr(const struct rt_sim_mem *mem, uint64_t bus)
 {
 	return mem->base + bus;
 }
-
-/* ---- objects --------------------------------------------------------------------------- */
 
 struct rt_sim_bo {
 	uint64_t bus, size;
@@ -103,8 +99,6 @@ struct rt_sim {
 	uint32_t bo_cap;
 	bool stop, verbose;
 };
-
-/* ---- queues (sim_queue.c); with the lock held unless said otherwise -------------------- */
 
 int rt_sim_queue_start(struct rt_sim_core *core);
 void rt_sim_queue_push(struct rt_sim_core *core, struct rt_sim_job *job);

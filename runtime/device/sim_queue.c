@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -25,8 +24,6 @@ static void queue_write(struct rt_sim_core *core, uint32_t reg, uint32_t value)
 	cm_device_write(core->sim->model,
 			core->sim->base.core[core->index].queue_offset + reg, value);
 }
-
-/* ---- end of jobs ----------------------------------------------------------------------- */
 
 /* What a class of status means to the job's fence, and to its context. */
 struct outcome {
@@ -83,8 +80,6 @@ static void note_failure(struct rt_sim_core *core, const struct cnnacc_completio
 		.access = c->access, .fault_va = c->fault_va,
 	};
 }
-
-/* ---- the core's rings ------------------------------------------------------------------ */
 
 static int enable(struct rt_sim_core *core)
 {
@@ -232,8 +227,6 @@ static void *worker(void *arg)
 	pthread_mutex_unlock(&sim->lock);
 	return NULL;
 }
-
-/* ---- interface ------------------------------------------------------------------------- */
 
 int rt_sim_queue_start(struct rt_sim_core *core)
 {

@@ -11,7 +11,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define POISON		0x7fa0ccccu	/* a signalling NaN; those of operators are 0x7fc00000 */
 #define DEFAULT_ATOL	1e-5
@@ -30,8 +29,6 @@ struct compare {
 	void *opaque;
 	int bad;
 };
-
-/* ---- poison ------------------------------------------------------------------------- */
 
 static void fill(void *p, size_t bytes)
 {
@@ -59,8 +56,6 @@ static void poison(struct cnnrt_job *job)
 			fill(val->t.data, val->t.capacity);
 	}
 }
-
-/* ---- the job's values --------------------------------------------------------------- */
 
 static bool is_dense_in_arena(const struct cnnrt_job *job, int v)
 {
@@ -95,8 +90,6 @@ static int get_value(struct cnnrt_job *job, int v, struct cnn_tensor *t, struct 
 		cnn_slot_read(slot, job->arena.map, t->data);
 	return ret;
 }
-
-/* ---- one value ---------------------------------------------------------------------- */
 
 static double element(const struct cnn_tensor *t, int64_t i)
 {
@@ -181,8 +174,6 @@ static void compare_value(const struct compare *c, const struct cnn_tensor *got,
 	}
 }
 
-/* ---- the operators of the file ------------------------------------------------------ */
-
 /* Does the program's value v equal the value v of the file, apart from rounding? */
 static bool is_of_file(const struct compare *c, int v)
 {
@@ -240,8 +231,6 @@ static int run_of_file(struct compare *c, int node, struct cnn_err *e)
 	}
 	return ret;
 }
-
-/* ---- one operator ------------------------------------------------------------------- */
 
 /* Integer sums are exact where the file's float sums are rounded: see CNN_FUSE_QDQ. */
 static struct allowance allowance(const struct compare *c, int node, int v)
@@ -334,8 +323,6 @@ static int compare_node(struct compare *c, int node, struct cnn_err *e)
 		cnn_tensor_release(&c->made[k]);
 	return ret;
 }
-
-/* ---- the whole ---------------------------------------------------------------------- */
 
 static int compare_all(struct compare *c, struct cnn_err *e)
 {

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 int cnnrt_context_create(struct cnnrt_device *dev, enum cnnrt_priority priority,
 			 struct cnnrt_context **out, struct cnnrt_error *err)
@@ -37,8 +36,6 @@ void cnnrt_context_destroy(struct cnnrt_context *ctx)
 	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);
 }
-
-/* ---- buffers --------------------------------------------------------------------------- */
 
 int rt_bo_new(struct cnnrt_device *dev, uint64_t size, uint32_t use, uint32_t ctx_id,
 	      struct rt_bo *bo, struct cnnrt_error *err)
@@ -181,8 +178,6 @@ void cnnrt_buffer_free(struct cnnrt_buffer *buf)
 	buf->dev->ops->bo_close(buf->dev, &buf->bo);
 	free(buf);
 }
-
-/* ---- status of jobs -------------------------------------------------------------------- */
 
 static int code_of_fence(int fence_errno)
 {

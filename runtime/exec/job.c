@@ -15,8 +15,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* ---- create and free ------------------------------------------------------------------- */
-
 static void init_sync(struct cnnrt_job *job)
 {
 	pthread_condattr_t attr;
@@ -102,8 +100,6 @@ void cnnrt_job_free(struct cnnrt_job *job)
 	pthread_mutex_destroy(&job->lock);
 	free(job);
 }
-
-/* ---- the job's thread ------------------------------------------------------------------ */
 
 /* 0, or the fence's negative errno; -ECANCELED if the job is being freed. */
 static int wait_in_fence(struct cnnrt_job *job)
@@ -205,8 +201,6 @@ static int submit_to_thread(struct cnnrt_job *job, int in_fence, struct cnnrt_er
 	pthread_cond_broadcast(&job->changed);
 	return CNNRT_OK;
 }
-
-/* ---- submit and wait ------------------------------------------------------------------- */
 
 /* With the lock held: false while the job runs. Finishes a direct run whose fence is signaled. */
 static bool poll_direct(struct cnnrt_job *job)
@@ -349,8 +343,6 @@ int cnnrt_job_profile(struct cnnrt_job *job,
 		report(&job->steps[i], opaque);
 	return CNNRT_OK;
 }
-
-/* ---- inputs and outputs ---------------------------------------------------------------- */
 
 static int check_io(struct cnnrt_job *job, enum cnnrt_direction dir, unsigned int index,
 		    struct cnnrt_error *err)
@@ -505,8 +497,6 @@ int cnnrt_job_bind(struct cnnrt_job *job, enum cnnrt_direction dir, unsigned int
 	return bind_buffer(job, dir, v, b, (struct rt_binding){ .buf = buf, .offset = offset },
 			   err);
 }
-
-/* ---- convenience ----------------------------------------------------------------------- */
 
 static int run_once(struct cnnrt_job *job, const void *const *inputs, void *const *outputs,
 		    struct cnnrt_error *err)

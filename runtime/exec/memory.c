@@ -7,8 +7,6 @@
 
 #define ALIGNMENT	64
 
-/* ---- location of each value ------------------------------------------------------------ */
-
 static enum rt_value_location choose_location(const struct cnnrt_job *job, int v)
 {
 	const struct cnn_value *val = &job->program->graph->values[v];
@@ -29,8 +27,6 @@ static enum rt_value_location choose_location(const struct cnnrt_job *job, int v
 		return RT_AT_HOST;
 	return rt_slot_is_dense(job, v) ? RT_AT_ARENA : RT_AT_HOST;
 }
-
-/* ---- host memory ----------------------------------------------------------------------- */
 
 /* The smallest free block that is large enough, or a new one; or a negative enum cnnrt_code. */
 static int take_block(struct cnnrt_job *job, size_t size)
@@ -174,8 +170,6 @@ static int place_values(struct cnnrt_job *job, struct cnnrt_error *err)
 	free(block_of);
 	return ret;
 }
-
-/* ---- device memory --------------------------------------------------------------------- */
 
 static int compare_slots(const void *a, const void *b)
 {

@@ -2,12 +2,9 @@
 /* Runs a job: its segments in order, on cores and on the CPU. */
 #include "job.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-/* ---- failures -------------------------------------------------------------------------- */
 
 __attribute__((format(printf, 3, 4)))
 static int fail(struct cnnrt_job *job, int code, const char *fmt, ...)
@@ -48,8 +45,6 @@ static int check_stop(struct cnnrt_job *job)
 					 CNNRT_OK;
 }
 
-/* ---- the profile's steps --------------------------------------------------------------- */
-
 static uint64_t elapsed(const struct cnnrt_job *job)
 {
 	return rt_now() - job->start_ns;
@@ -89,8 +84,6 @@ static void end_step(struct cnnrt_job *job)
 {
 	last_step(job)->end_ns = elapsed(job);
 }
-
-/* ---- segments on a core ---------------------------------------------------------------- */
 
 static bool is_mapped(const struct cnnrt_job *job, int v)
 {
@@ -292,8 +285,6 @@ static int run_device(struct cnnrt_job *job, const struct cnn_segment *seg)
 	return CNNRT_OK;
 }
 
-/* ---- segments on the CPU --------------------------------------------------------------- */
-
 static bool is_dynamic(const struct cnnrt_job *job, const struct cnn_node *n)
 {
 	for (int i = 0; i < n->n_out; i++)
@@ -376,8 +367,6 @@ static int run_cpu(struct cnnrt_job *job, const struct cnn_segment *seg)
 	return CNNRT_OK;
 }
 
-/* ---- a whole run ----------------------------------------------------------------------- */
-
 /* Copies the outputs that were not made in the caller's buffers. */
 static int copy_to_bound(struct cnnrt_job *job)
 {
@@ -426,8 +415,6 @@ void rt_job_run(struct cnnrt_job *job)
 	if (!ret)
 		rt_job_done(&job->status);
 }
-
-/* ---- runs that are one device job ------------------------------------------------------ */
 
 static const struct cnn_segment *only_segment(const struct cnnrt_job *job)
 {

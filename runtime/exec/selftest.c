@@ -3,7 +3,6 @@
 #include "base/base.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "backend/desc.h"
 

@@ -8,8 +8,6 @@
 
 #include "ir/graph_internal.h"
 
-/* ---- flatbuffers ----------------------------------------------------------------------- */
-
 struct fb {
 	const uint8_t *data;
 	size_t len;
@@ -39,8 +37,6 @@ struct fb_vector fb_vector(const struct fb_table *t, int i, size_t size);
 struct fb_table fb_table_at(const struct fb_vector *v, size_t i);
 int64_t fb_int_at(const struct fb_vector *v, size_t i, int size);
 float fb_float_at(const struct fb_vector *v, size_t i);
-
-/* ---- the network ----------------------------------------------------------------------- */
 
 /* Graphs hold maps as NCHW, TensorFlow Lite as NHWC: a tensor of rank 4 may be there as both. */
 enum tfl_layout {

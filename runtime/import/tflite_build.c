@@ -38,8 +38,6 @@ int tfl_fail(struct tfl *m, const struct tfl_op *op, enum cnn_status code, const
 				     text));
 }
 
-/* ---- values and nodes -------------------------------------------------------------------- */
-
 int tfl_add_value(struct tfl *m, const char *name, struct cnn_tensor *t)
 {
 	int v = m->status ? -1 : cnn_graph_add_value(m->g, name, t, m->err);
@@ -138,8 +136,6 @@ void tfl_permute(struct tfl *m, const int64_t *perm)
 	p->n = 4;
 	memcpy(p->v, perm, 4 * sizeof(*perm));
 }
-
-/* ---- tensors ----------------------------------------------------------------------------- */
 
 static int constant_value(struct tfl *m, const struct tfl_op *op, const struct tfl_tensor *t)
 {

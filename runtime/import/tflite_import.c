@@ -20,8 +20,6 @@ enum { QUANT_SCALE = 2, QUANT_ZERO_POINT, QUANT_DETAILS_TYPE, QUANT_DETAILS, QUA
 enum { OP_CODE, OP_INPUTS, OP_OUTPUTS, OP_OPTIONS_TYPE, OP_OPTIONS };
 enum { BUFFER_DATA, BUFFER_OFFSET };
 
-/* ---- the file ---------------------------------------------------------------------------- */
-
 static enum cnn_dtype dtype_of(int64_t type)
 {
 	static const enum cnn_dtype types[] = {

@@ -5,7 +5,6 @@
  * RELU family, QUANTIZE between int8 and uint8).
  */
 #include <math.h>
-#include <string.h>
 
 #include "tflite.h"
 
@@ -83,8 +82,6 @@ static void want_same(struct tfl *m, const struct tfl_op *op, int a)
 			 "by channels", m->tensors[a].name, m->tensors[op->out].name);
 }
 
-/* ---- activations ------------------------------------------------------------------------- */
-
 /* What of float32 an activation lets through; false: it is not one that is known here. */
 static bool bounds_of(int64_t act, float *low, float *high)
 {
@@ -150,8 +147,6 @@ static void give(struct tfl *m, const struct tfl_op *op, enum tfl_layout layout,
 		v = clip(m, op, v, float_constant(m, low), float_constant(m, high));
 	tfl_give(m, op, layout, v);
 }
-
-/* ---- convolutions ------------------------------------------------------------------------ */
 
 static void fill_window(struct tfl *m, const struct tfl_op *op, const int64_t *stride,
 			const int64_t *dilation, int64_t padding)
@@ -291,8 +286,6 @@ static void make_fully_connected(struct tfl *m, const struct tfl_op *op)
 	give(m, op, TFL_FILE, fb_int(&op->options, 0, 1, 0), BOUND_XNNPACK, v);
 }
 
-/* ---- maps -------------------------------------------------------------------------------- */
-
 static void make_pool(struct tfl *m, const struct tfl_op *op)
 {
 	bool max = op->kind->code == MAX_POOL_2D;
@@ -387,8 +380,6 @@ static void make_mean(struct tfl *m, const struct tfl_op *op)
 		in[0] = as_declared(m, op, in[0]);
 	tfl_give(m, op, TFL_NCHW, in[0]);
 }
-
-/* ---- elements ---------------------------------------------------------------------------- */
 
 static void make_add(struct tfl *m, const struct tfl_op *op)
 {

@@ -5,7 +5,6 @@
  *	cnn_graph_import (import/import.h) -> cnn_graph_set_input_shape (dynamic dimensions only)
  *	-> cnn_graph_infer (shapes, constant folding), cnn_graph_fuse (passes/passes.h)
  *	-> cnn_graph_free
- *
  * There is no global state. A graph may be read by many threads while none changes it.
  */
 #ifndef CNN_GRAPH_H
@@ -15,8 +14,6 @@
 
 #define CNN_MAX_NODES	65536
 #define CNN_MAX_VALUES	262144
-
-/* ---- the graph ------------------------------------------------------------------------- */
 
 /* The domain of operators that files name and ONNX does not have. */
 #define CNN_DOMAIN	"cnnacc"
@@ -130,8 +127,6 @@ int cnn_graph_set_input_shape(struct cnn_graph *g, int i, int rank, const int64_
  */
 int cnn_graph_set_input_data(struct cnn_graph *g, int i, const struct cnn_tensor *t,
 			     struct cnn_err *err);
-
-/* ---- resolved geometry ----------------------------------------------------------------- */
 
 /*
  * A Conv, ConvTranspose, MaxPool, AveragePool, GlobalAveragePool or GlobalMaxPool after

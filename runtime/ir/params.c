@@ -8,8 +8,6 @@
 
 TABLE(none) = { END };
 
-/* ---- convolutions, pools and matrix products -------------------------------------------- */
-
 TABLE(conv) = { WINDOW, GROUP, END };
 TABLE(conv_transpose) = {
 	WINDOW, GROUP,
@@ -30,8 +28,6 @@ TABLE(gemm) = {
 	IGNORED("broadcast", 'i'), END
 };
 TABLE(qgemm) = { FLAG("transB", gemm.trans_b, 0), END };
-
-/* ---- elements ---------------------------------------------------------------------------- */
 
 TABLE(binary) = {
 	INT("axis", binary.axis, CNN_AXIS_NONE, NO_LIMITS), FLAG("broadcast", binary.broadcast, 0),
@@ -54,12 +50,8 @@ TABLE(dropout) = {
 };
 TABLE(cast) = { INT("to", cast.to, 0, NO_LIMITS), END };
 
-/* ---- quantisation ------------------------------------------------------------------------ */
-
 TABLE(quantize) = { INT("axis", axis.axis, 1, NO_LIMITS), END };
 TABLE(requantize) = { INT("multiplier_bits", requantize.multiplier_bits, 31, NO_LIMITS), END };
-
-/* ---- axes and shapes --------------------------------------------------------------------- */
 
 #define AXES(member)	INTS("axes", member, CNN_MAX_RANK, NO_LIMITS)
 #define KEEP(member)	FLAG("keepdims", member, 1)
@@ -100,8 +92,6 @@ TABLE(split) = {
 };
 TABLE(transpose) = { INTS("perm", transpose.perm, CNN_MAX_RANK, NO_LIMITS), END };
 
-/* ---- maps -------------------------------------------------------------------------------- */
-
 static const char *const depth_modes[] = { "DCR", "CRD", NULL };
 static const char *const pad_modes[] = { "constant", "reflect", "edge", NULL };
 static const char *const resize_modes[] = { "nearest", "linear", "cubic", "bilinear", NULL };
@@ -141,8 +131,6 @@ TABLE(upsample) = {
 	  .max = CNN_MAX_RANK }, END
 };
 
-/* ---- constants --------------------------------------------------------------------------- */
-
 TABLE(constant) = {
 	TENSOR("value", 't', constant.value, 0),
 	TENSOR("value_float", 'f', constant.value, 0, .alias = true),
@@ -151,8 +139,6 @@ TABLE(constant) = {
 	TENSOR("value_ints", 'I', constant.value, INT32_MAX, .alias = true), END
 };
 TABLE(constant_of_shape) = { TENSOR("value", 't', constant.value, 0), END };
-
-/* ---- walking ----------------------------------------------------------------------------- */
 
 const struct cnn_field *cnn_node_fields(const struct cnn_node *n)
 {

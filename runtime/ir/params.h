@@ -181,8 +181,6 @@ struct cnn_params {
 	struct cnn_product_params product;
 };
 
-/* ---- the tables ------------------------------------------------------------------------ */
-
 enum cnn_field_kind {
 	CNN_FIELD_IGNORED,	/* known, and without effect here */
 	CNN_FIELD_BOOL,

@@ -9,8 +9,6 @@
 
 #define CNN_MAX_RANK	8
 
-/* ---- errors ---------------------------------------------------------------------------- */
-
 enum cnn_status {
 	CNN_OK = 0,
 	CNN_EINVAL = -1,	/* the file or the call is wrong */
@@ -29,8 +27,6 @@ struct cnn_err {
 int cnn_fail(struct cnn_err *err, enum cnn_status code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* ---- arithmetic ------------------------------------------------------------------------ */
-
 /* a * b for non-negative a and b, INT64_MAX where it does not fit. */
 static inline int64_t cnn_mul_sat(int64_t a, int64_t b)
 {
@@ -46,8 +42,6 @@ static inline int64_t cnn_add_sat(int64_t a, int64_t b)
 
 	return __builtin_add_overflow(a, b, &r) ? INT64_MAX : r;
 }
-
-/* ---- tensors --------------------------------------------------------------------------- */
 
 /* The numbers of TensorProto.DataType. */
 enum cnn_dtype {

@@ -2,7 +2,6 @@
 /* Operators of two tensors, element by element, with broadcasting; and Max, Min, Sum, Where. */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ops.h"
 
@@ -264,8 +263,6 @@ int cnn_infer_compare(struct cnn_call *c)
 	return ret;
 }
 
-/* ---- Max, Min, Sum ---------------------------------------------------------------------- */
-
 int cnn_infer_variadic(struct cnn_call *c)
 {
 	int ret = same_types(c) ?: cnn_infer_like(c, c->in[0]);
@@ -286,8 +283,6 @@ int cnn_compute_variadic(struct cnn_call *c)
 		run_binary(c, fn, c->out[0], c->in[i], i == c->n_in - 1);
 	return CNN_OK;
 }
-
-/* ---- PRelu ------------------------------------------------------------------------------ */
 
 /* Before opset 7 a list of slopes is one per channel. */
 static void slope_shape(struct cnn_call *c, struct cnn_tensor *slope)
@@ -318,8 +313,6 @@ int cnn_compute_prelu(struct cnn_call *c)
 	run_binary(c, prelu_f32, c->in[0], &slope, true);
 	return CNN_OK;
 }
-
-/* ---- Pow -------------------------------------------------------------------------------- */
 
 /* Integers wrap; what is not whole or too large is cut off as Cast does. */
 static int64_t power_int(int64_t u, double v)
@@ -401,8 +394,6 @@ int cnn_compute_pow(struct cnn_call *c)
 	free(b.data);
 	return CNN_OK;
 }
-
-/* ---- Where ------------------------------------------------------------------------------ */
 
 int cnn_infer_where(struct cnn_call *c)
 {

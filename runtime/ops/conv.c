@@ -251,8 +251,6 @@ static int conv(const struct cnn_call *c, const struct cnn_window *w, const stru
 	return CNN_OK;
 }
 
-/* ---- whole numbers ---------------------------------------------------------------------- */
-
 static void depthwise_whole(const struct cnn_window *w, const struct cnn_geom *g, const float *x,
 			    const float *weights, float *plane, int32_t *acc)
 {

@@ -4,8 +4,6 @@
 
 #include "ops.h"
 
-/* ---- Relu and Clip, for any signed or unsigned number ----------------------------------- */
-
 #define CLIP(dtype, suffix, type)							\
 static void clip_##suffix(const void *px, void *py, int64_t n, const void *plo,		\
 			  const void *phi)						\
@@ -81,8 +79,6 @@ int cnn_compute_clip(struct cnn_call *c)
 	clip_of(x->dtype)(x->data, c->out[0]->data, cnn_tensor_count(x), plo, phi);
 	return CNN_OK;
 }
-
-/* ---- Neg, Abs and Not ------------------------------------------------------------------- */
 
 typedef void sign_fn(const void *x, void *y, int64_t n);
 

@@ -361,8 +361,6 @@ void cnn_op_finish(const struct cnn_call *c, float *y, int64_t n)
 	cnn_canonical_nans(y, n);
 }
 
-/* ---- operators -------------------------------------------------------------------------- */
-
 int cnn_infer_unary_float(struct cnn_call *c)
 {
 	return CNN_WANT(c, c->in[0], CNN_FLOAT32) ?: cnn_infer_like(c, c->in[0]);

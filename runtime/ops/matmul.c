@@ -101,8 +101,6 @@ static void gemm_f32(const struct cnn_gemm *g, float *scratch)
 	}
 }
 
-/* ---- whole numbers ---------------------------------------------------------------------- */
-
 void cnn_panel_whole(const struct cnn_whole_panel *p)
 {
 	for (int64_t i = 0; i < p->m; i++)
@@ -135,8 +133,6 @@ void cnn_gemm_whole(const struct cnn_gemm *g, float *scratch, int32_t *acc)
 		cnn_panel_whole(&p);
 	}
 }
-
-/* ---- Gemm ------------------------------------------------------------------------------- */
 
 int cnn_infer_gemm(struct cnn_call *c)
 {
@@ -193,8 +189,6 @@ int cnn_compute_gemm(struct cnn_call *c)
 	free(scratch);
 	return CNN_OK;
 }
-
-/* ---- MatMul ----------------------------------------------------------------------------- */
 
 /* Rank of the batch axes that lie before a matrix. */
 static int batch_rank(const struct cnn_tensor *t)

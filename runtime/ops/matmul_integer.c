@@ -149,8 +149,6 @@ int cnn_compute_qlinear_matmul(struct cnn_call *c)
 	return compute_quantised(c, false, NULL, 6);
 }
 
-/* ---- QGemm ------------------------------------------------------------------------------ */
-
 int cnn_infer_qgemm(struct cnn_call *c)
 {
 	const struct cnn_tensor *a = c->in[0], *b = c->in[3], *bias = cnn_in(c, 6);

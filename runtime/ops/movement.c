@@ -43,8 +43,6 @@ static void copy_strided(const struct cnn_tensor *y, const char *src, const int6
 	}
 }
 
-/* ---- Transpose -------------------------------------------------------------------------- */
-
 static int permutation(struct cnn_call *c, int *perm)
 {
 	const struct cnn_ints *p = &c->node->params.transpose.perm;
@@ -92,8 +90,6 @@ int cnn_compute_transpose(struct cnn_call *c)
 	copy_strided(c->out[0], c->in[0]->data, by_axis);
 	return CNN_OK;
 }
-
-/* ---- Concat ----------------------------------------------------------------------------- */
 
 static int concat_axis(struct cnn_call *c, int64_t *axis)
 {
@@ -152,8 +148,6 @@ int cnn_compute_concat(struct cnn_call *c)
 	}
 	return CNN_OK;
 }
-
-/* ---- Split ------------------------------------------------------------------------------ */
 
 /* Sizes of the parts: given, or as equal as can be (the last may be smaller from opset 18). */
 static int split_sizes(struct cnn_call *c, int64_t *axis, int64_t *size)
@@ -231,8 +225,6 @@ int cnn_compute_split(struct cnn_call *c)
 	return CNN_OK;
 }
 
-/* ---- Expand ----------------------------------------------------------------------------- */
-
 int cnn_infer_expand(struct cnn_call *c)
 {
 	struct cnn_tensor shape = { .rank = -1 };
@@ -263,8 +255,6 @@ int cnn_compute_expand(struct cnn_call *c)
 	copy_strided(y, x->data, strides);
 	return CNN_OK;
 }
-
-/* ---- Gather ----------------------------------------------------------------------------- */
 
 int cnn_infer_gather(struct cnn_call *c)
 {
@@ -314,8 +304,6 @@ int cnn_compute_gather(struct cnn_call *c)
 		}
 	return CNN_OK;
 }
-
-/* ---- Slice ------------------------------------------------------------------------------ */
 
 struct slice {
 	int64_t start[CNN_MAX_RANK], step[CNN_MAX_RANK], count[CNN_MAX_RANK];
@@ -409,8 +397,6 @@ int cnn_compute_slice(struct cnn_call *c)
 		     strides);
 	return CNN_OK;
 }
-
-/* ---- Pad -------------------------------------------------------------------------------- */
 
 /* The list of pads, checked: at the beginning of each axis, then at their ends. */
 static int resolve_pad(struct cnn_call *c, struct cnn_ints *pads)

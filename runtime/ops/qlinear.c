@@ -27,8 +27,6 @@ static int element(const struct cnn_tensor *t, const char *p)
 	return t->dtype == CNN_INT8 ? *(const int8_t *)p : *(const uint8_t *)p;
 }
 
-/* ---- QLinearAdd ------------------------------------------------------------------------- */
-
 int cnn_infer_qlinear_add(struct cnn_call *c)
 {
 	return cnn_quant_operand(c, 0, 1) ?: cnn_quant_operand(c, 3, 1) ?:
@@ -88,8 +86,6 @@ int cnn_compute_qlinear_add(struct cnn_call *c)
 	return CNN_OK;
 }
 
-/* ---- QLinearGlobalAveragePool ----------------------------------------------------------- */
-
 int cnn_infer_qlinear_mean(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
@@ -127,8 +123,6 @@ int cnn_compute_qlinear_mean(struct cnn_call *c)
 	}
 	return CNN_OK;
 }
-
-/* ---- QLinearSoftmax --------------------------------------------------------------------- */
 
 int cnn_infer_qlinear_softmax(struct cnn_call *c)
 {
@@ -176,8 +170,6 @@ int cnn_compute_qlinear_softmax(struct cnn_call *c)
 			    (uint8_t *)y->data + at);
 	return CNN_OK;
 }
-
-/* ---- Requantize ------------------------------------------------------------------------- */
 
 int cnn_infer_requantize(struct cnn_call *c)
 {

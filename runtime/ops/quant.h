@@ -28,8 +28,6 @@ static inline float cnn_scale(const struct cnn_tensor *t, int64_t i)
 	return ((const float *)t->data)[cnn_tensor_count(t) == 1 ? 0 : i];
 }
 
-/* ---- sums ------------------------------------------------------------------------------ */
-
 /* y[i] = x[i] - zero_point for n bytes: whole numbers from -255 to 255. */
 void cnn_whole(enum cnn_dtype type, const void *x, int32_t zero_point, float *y, int64_t n);
 /*
@@ -59,8 +57,6 @@ int cnn_conv_sums(const struct cnn_call *c, int weights, int32_t x_zero,
 		  const struct cnn_tensor *w_zero, int32_t *acc);
 /* acc = the sums of products of MatMulInteger's inputs 0 to 3. */
 int cnn_matmul_sums(const struct cnn_call *c, int32_t *acc);
-
-/* ---- requantisation -------------------------------------------------------------------- */
 
 /* The elements of a quantised tensor. */
 struct cnn_range {

@@ -90,8 +90,6 @@ void cnn_requantize(const struct cnn_range *r, const float *scale, int step, con
 			out[i] = (uint8_t)cnn_to_range(&range, (float)acc[i] * *scale);
 }
 
-/* ---- QuantizeLinear and DequantizeLinear ------------------------------------------------ */
-
 /* How many parameters there may be: one for each element of the axis. */
 static int param_count(const struct cnn_call *c, int64_t *axis, int64_t *count)
 {
@@ -208,8 +206,6 @@ int cnn_compute_dequantize(struct cnn_call *c)
 {
 	return each_piece(c, dequantize_block);
 }
-
-/* ---- DynamicQuantizeLinear --------------------------------------------------------------- */
 
 int cnn_infer_dynamic_quantize(struct cnn_call *c)
 {

@@ -6,8 +6,6 @@
 
 #include "ops.h"
 
-/* ---- Reduce* ---------------------------------------------------------------------------- */
-
 /* Which axes go: the set bits. */
 static int reduced_axes(struct cnn_call *c, unsigned int *set)
 {
@@ -205,8 +203,6 @@ int cnn_compute_reduce(struct cnn_call *c)
 	return CNN_OK;
 }
 
-/* ---- ArgMax, ArgMin --------------------------------------------------------------------- */
-
 /* Along n elements, step apart; the first NaN wins. later: of equal ones, the last. */
 #define ARG(suffix, type)								\
 static int64_t arg_##suffix(const void *px, int64_t n, int64_t step, bool min, bool later)	\
@@ -280,8 +276,6 @@ int cnn_compute_arg(struct cnn_call *c)
 	return CNN_OK;
 }
 
-/* ---- Softmax, LogSoftmax ---------------------------------------------------------------- */
-
 int cnn_infer_softmax(struct cnn_call *c)
 {
 	int64_t axis = c->node->params.axis.axis;
@@ -335,8 +329,6 @@ int cnn_compute_softmax(struct cnn_call *c)
 				    inner, c->node->op == CNN_OP_LOG_SOFTMAX);
 	return CNN_OK;
 }
-
-/* ---- BatchNormalization (inference) ----------------------------------------------------- */
 
 static bool training(const struct cnn_node *n)
 {

@@ -9,8 +9,6 @@
 
 #include "resize.h"
 
-/* ---- the taps of an axis ----------------------------------------------------------------- */
-
 #define MAX_TAPS	4
 
 struct tap {
@@ -130,8 +128,6 @@ static bool changes(const struct resize *r, int axis, const struct tap *taps)
 	return false;
 }
 
-/* ---- one axis ---------------------------------------------------------------------------- */
-
 /* x seen as outer * in * inner elements becomes outer * out * inner. */
 struct pass {
 	const struct resize *r;
@@ -229,8 +225,6 @@ static void run_pass(const struct pass *p)
 	}
 }
 
-/* ---- all axes ---------------------------------------------------------------------------- */
-
 /* The axes, those that shrink most first, then the innermost. */
 static void order_axes(const struct resize *r, int *order)
 {
@@ -292,8 +286,6 @@ static int resize_axis(struct cnn_call *c, const struct resize *r, int axis, int
 	free(taps);
 	return b->from ? CNN_OK : cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
 }
-
-/* ---- copies of the nearest element ------------------------------------------------------- */
 
 CNN_CLONES
 static void twice(const uint32_t *x, uint32_t *y, int64_t n)

@@ -23,8 +23,6 @@ int cnn_infer_identity(struct cnn_call *c)
 	return cnn_infer_like(c, c->in[0]);
 }
 
-/* ---- Dropout (inference) ---------------------------------------------------------------- */
-
 int cnn_infer_dropout(struct cnn_call *c)
 {
 	const struct cnn_tensor *mode = cnn_in(c, 2);
@@ -60,8 +58,6 @@ int cnn_compute_dropout(struct cnn_call *c)
 	}
 	return cnn_compute_copy(c);
 }
-
-/* ---- Reshape, Flatten, Squeeze, Unsqueeze ----------------------------------------------- */
 
 int cnn_infer_reshape(struct cnn_call *c)
 {
@@ -182,8 +178,6 @@ int cnn_infer_unsqueeze(struct cnn_call *c)
 	return CNN_OK;
 }
 
-/* ---- Shape ------------------------------------------------------------------------------ */
-
 static int64_t shape_bound(const struct cnn_call *c, int64_t v)
 {
 	int rank = c->in[0]->rank;
@@ -211,8 +205,6 @@ int cnn_compute_shape(struct cnn_call *c)
 		y[i] = c->in[0]->dims[start + i];
 	return CNN_OK;
 }
-
-/* ---- Constant, ConstantOfShape ---------------------------------------------------------- */
 
 int cnn_infer_constant(struct cnn_call *c)
 {

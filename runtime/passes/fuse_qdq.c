@@ -161,8 +161,6 @@ static bool find_pattern(const struct cnn_graph *g, int i, struct qdq *q)
 	return find_operands(g, q);
 }
 
-/* ---- rewriting --------------------------------------------------------------------------- */
-
 /* Adds a constant of one byte; its value index or an error. */
 static int byte_constant(struct cnn_graph *g, enum cnn_dtype type, int v, struct cnn_err *err)
 {
@@ -281,8 +279,6 @@ static int rewrite(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err
 		cnn_node_free(q->act);
 	return ret ?: cnn_graph_compact(g, err);
 }
-
-/* ---- bytes that only move ----------------------------------------------------------------- */
 
 static bool moves_elements(const struct cnn_node *n)
 {

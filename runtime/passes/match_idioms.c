@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Pass: replace chains of nodes that equal one operator: HardSwish, Swish, x + x * s. */
 #include <math.h>
-#include <string.h>
 
 #include "passes.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Pass: merge nodes into the node before them. */
 #include <math.h>
-#include <string.h>
 
 #include "merge.h"
 

@@ -4,7 +4,6 @@
  * Add and, if b is upsampled by repeating elements, the Resize. A constant s is merged into the
  * Conv before it instead.
  */
-#include <string.h>
 
 #include "ops/cpu.h"
 #include "merge.h"

@@ -45,8 +45,6 @@ static uint32_t add_crc(uint32_t crc, const void *data, size_t size)
 	return (uint32_t)crc32_z(crc, data, size);
 }
 
-/* ---- save -------------------------------------------------------------------------------- */
-
 /* Called for the parts of the file in order. */
 typedef int (*part_fn)(const void *data, size_t size, void *arg);
 
@@ -151,8 +149,6 @@ int cnnrt_program_save(const struct cnnrt_program *program, const char *path,
 	free(a.blobs);
 	return ret;
 }
-
-/* ---- load -------------------------------------------------------------------------------- */
 
 static uint32_t file_crc(const struct rt_mapping *m)
 {

@@ -47,8 +47,6 @@ struct rt_archive {
 	struct cnnrt_error *err;
 };
 
-/* ---- file_archive.c: elements ------------------------------------------------------- */
-
 void rt_ar_fail(struct rt_archive *a, int code, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void rt_ar_bytes(struct rt_archive *a, void *p, size_t n);
@@ -75,16 +73,12 @@ static inline void rt_ar_u64(struct rt_archive *a, uint64_t *v)
 	rt_ar_bytes(a, v, sizeof(*v));
 }
 
-/* ---- file_graph.c, file_lowered.c, file_device.c ------------------------------------ */
-
 void rt_ar_graph(struct rt_archive *a, struct cnn_graph *g);
 void rt_ar_eliminated_ops(struct rt_archive *a, struct cnnrt_program *p);
 /* Without the program and weight images, which have sections of their own. */
 void rt_ar_lowered(struct rt_archive *a, struct cnn_lowered *l);
 /* What the program requires of a device; reading assigns a core of p->core to each need. */
 void rt_ar_needs(struct rt_archive *a, struct cnnrt_program *p, uint32_t hw_version);
-
-/* ---- file_check.c ------------------------------------------------------------------- */
 
 /*
  * Checks a program from an untrusted file for all that the host relies on. Also computes what the

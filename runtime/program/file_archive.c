@@ -2,7 +2,6 @@
 /* Elements of a program file's description, in both directions. */
 #include "file.h"
 
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

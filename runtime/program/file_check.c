@@ -7,7 +7,6 @@
 #include "ir/graph_internal.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct check {
 	struct cnn_graph *g;
@@ -20,8 +19,6 @@ static int wrong(const struct check *c, const char *what, int i, const char *why
 {
 	return cnn_fail(c->e, CNN_EINVAL, "program file: %s %d: %s", what, i, why);
 }
-
-/* ---- values and links --------------------------------------------------------------- */
 
 static int check_value(const struct check *c, int i)
 {
@@ -100,8 +97,6 @@ static int check_graph(const struct check *c)
 	return ret ? ret : cnn_graph_link(c->g, c->e);
 }
 
-/* ---- operators on the CPU ----------------------------------------------------------- */
-
 static bool same_type(const struct cnn_tensor *a, const struct cnn_tensor *b)
 {
 	return a->rank < 0 ? b->rank < 0 : a->dtype == b->dtype && cnn_tensor_same_shape(a, b);
@@ -154,8 +149,6 @@ static int check_cpu(const struct check *c)
 	free(o);
 	return ret;
 }
-
-/* ---- the arena ---------------------------------------------------------------------- */
 
 static bool layout_fits(const struct cnn_slot *s, const struct cnn_tensor *t)
 {
@@ -249,8 +242,6 @@ static int check_crossing(const struct check *c, int i)
 		return wrong(c, "value", i, "the host reads it from a core, but it has no slot");
 	return CNN_OK;
 }
-
-/* ---- segments and tasks ------------------------------------------------------------- */
 
 static bool has_data(const struct check *c, int v)
 {
@@ -371,8 +362,6 @@ static int check_segments(const struct check *c)
 	}
 	return ret;
 }
-
-/* ---- the whole program -------------------------------------------------------------- */
 
 static void sum_up(struct cnn_lowered *low)
 {

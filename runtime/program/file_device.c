@@ -5,8 +5,6 @@
 
 #include <string.h>
 
-/* ---- requirements of the program ---------------------------------------------------- */
-
 static struct rt_need *need_of(struct rt_archive *a, const struct cnnrt_program *p, int core)
 {
 	struct rt_need *need;
@@ -43,8 +41,6 @@ static void collect_needs(struct rt_archive *a, const struct cnnrt_program *p)
 		}
 	}
 }
-
-/* ---- matching cores of the device --------------------------------------------------- */
 
 /* Major versions must be equal; the device's minor version may be higher. */
 static bool version_fits(uint32_t have, uint32_t want)
@@ -138,8 +134,6 @@ static void find_cores(struct rt_archive *a, const struct cnnrt_program *p)
 		taken |= 1u << a->need[i].core;
 	}
 }
-
-/* ---- in the file -------------------------------------------------------------------- */
 
 static void walk_need(struct rt_archive *a, struct rt_need *need)
 {

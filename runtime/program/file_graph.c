@@ -3,9 +3,6 @@
 #include "file.h"
 #include "ir/graph_internal.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 #if __SIZEOF_POINTER__ == 8
 /* A new field must be added to the walk, unless it does not belong in the file. */
 _Static_assert(sizeof(struct cnn_value) == 128, "struct cnn_value and its walk");

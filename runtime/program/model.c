@@ -5,8 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- loading --------------------------------------------------------------------------- */
-
 /* Takes bytes over, also on failure. */
 static int load(void *bytes, size_t size, struct cnnrt_model **out, struct cnnrt_error *err)
 {
@@ -82,8 +80,6 @@ void cnnrt_model_free(struct cnnrt_model *m)
 	free(m->bytes);
 	free(m);
 }
-
-/* ---- inputs and outputs ---------------------------------------------------------------- */
 
 unsigned int cnnrt_model_io_count(const struct cnnrt_model *m, enum cnnrt_direction dir)
 {

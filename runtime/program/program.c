@@ -117,8 +117,6 @@ void cnnrt_program_spans(const struct cnnrt_program *p,
 		report(&p->low->spans[i], opaque);
 }
 
-/* ---- totals ---------------------------------------------------------------------------- */
-
 bool rt_made_on_device(const struct cnnrt_program *p, int value)
 {
 	int node = p->graph->values[value].producer;

@@ -6,8 +6,6 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- placement ------------------------------------------------------------------------- */
-
 static void print_op(const struct cnnrt_op_report *op, void *opaque)
 {
 	const char *core = opaque;
@@ -55,8 +53,6 @@ void print_macs(const struct cnnrt_program *program, const struct cnnrt_device *
 	printf("; operators: %u of %u, %u programs\n", est.ops_device, est.ops_total, est.tasks);
 	printf("Changes of layout: %u, %" PRIu64 " bytes\n", est.conversions, est.conversion_bytes);
 }
-
-/* ---- answers --------------------------------------------------------------------------- */
 
 #define TOP	5
 

@@ -49,8 +49,6 @@ int clients_read_cores(struct client_device *d)
 	return EXIT_DONE;
 }
 
-/* ---- usage ---------------------------------------------------------------------------- */
-
 #define USAGE(member, fdinfo, debugfs)	{ offsetof(struct usage, member), #member, fdinfo, debugfs }
 
 /* Fields of struct usage, uint64_t each: their names in JSON, fdinfo and debugfs. */
@@ -76,8 +74,6 @@ void json_usage(struct json *j, const struct usage *u)
 	for (size_t i = 0; i < ARRAY_SIZE(usages); i++)
 		json_u64(j, usages[i].json, *usage_at(&copy, i));
 }
-
-/* ---- fdinfo ---------------------------------------------------------------------------- */
 
 /* Returns the value in a line such as "drm-engine-NAME.0: 12 ns", NULL if the key is another. */
 static const char *core_key(const char *line, const char *prefix, const char *core)
@@ -209,8 +205,6 @@ void clients_read(const struct client_device *d, struct clients *c)
 	if (dir)
 		closedir(dir);
 }
-
-/* ---- debugfs --------------------------------------------------------------------------- */
 
 void clients_debugfs(const struct client_device *d, const char *name, char path[CLIENTS_PATH])
 {

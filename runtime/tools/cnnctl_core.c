@@ -79,8 +79,6 @@ static int run_command(const struct opt_command *c, int argc, char **argv,
 	return ret;
 }
 
-/* ---- words ----------------------------------------------------------------------------- */
-
 static const struct cnnacc_reg_info global_regs[] = CNNACC_GLOBAL_REGS;
 static const struct cnnacc_reg_info queue_regs[] = CNNACC_QUEUE_REGS;
 
@@ -169,8 +167,6 @@ static const char *insn_text(const struct dump *d, const uint32_t *words, char *
 	return buf;
 }
 
-/* ---- text ------------------------------------------------------------------------------ */
-
 static void show_job(const struct dump *d, const struct cnnrt_job_status *s)
 {
 	const struct cnnacc_dump_job *j = &d->job;
@@ -245,8 +241,6 @@ static void show_regs(const struct dump *d)
 		printf("  %04x %-14s %08x\n", d->regs[i].offset,
 		       reg_name(d, d->regs[i].offset, name), d->regs[i].value);
 }
-
-/* ---- JSON ------------------------------------------------------------------------------ */
 
 static void json_job(struct json *j, const struct dump *d)
 {

@@ -24,8 +24,6 @@ int run_on_device(const struct opt_command *command, int argc, char **argv,
 	return ret;
 }
 
-/* ---- info ------------------------------------------------------------------------------ */
-
 static void show_info(const struct cnnrt_device_info *info)
 {
 	printf("%s: cnnacc %u.%u, driver %s%s%s, %u core%s at %u MHz%s\n", info->path,
@@ -212,8 +210,6 @@ int cmd_info(int argc, char **argv)
 	return ret;
 }
 
-/* ---- registers ------------------------------------------------------------------------- */
-
 static const struct cnnacc_reg_info global_regs[] = CNNACC_GLOBAL_REGS;
 static const struct cnnacc_reg_info queue_regs[] = CNNACC_QUEUE_REGS;
 
@@ -312,8 +308,6 @@ int cmd_regs(int argc, char **argv)
 {
 	return run_on_device(&regs_command, argc, argv, print_regs);
 }
-
-/* ---- reset, selftest ------------------------------------------------------------------- */
 
 /* The driver resets the core when its name is written, and fails or restarts its jobs. */
 static int reset_cores(struct cnnrt_device *dev, const char *name)

@@ -11,8 +11,6 @@
 
 static const char *const names[CLIENTS_COUNTERS] = CNNACC_STATS_NAMES;
 
-/* ---- counters -------------------------------------------------------------------------- */
-
 /* Reads the counters of an in-process device, which has no driver to add them up. */
 static int read_registers(struct cnnrt_device *dev, uint32_t base,
 			  uint64_t counters[CLIENTS_COUNTERS])
@@ -49,8 +47,6 @@ static void print_counters(struct json *j, unsigned int index, const char *core,
 	if (j->out)
 		json_close(j, '}');
 }
-
-/* ---- contexts -------------------------------------------------------------------------- */
 
 static void show_context(const struct client_device *d, const struct context *c)
 {
@@ -101,8 +97,6 @@ static void print_contexts(struct json *j, const struct client_device *d, const 
 		printf("and more: only %u contexts are shown\n", c->count);
 	}
 }
-
-/* ---- the command ----------------------------------------------------------------------- */
 
 struct stats {
 	struct cnnrt_device *dev;

@@ -16,8 +16,6 @@
 #define SAMPLES		64
 #define MAX_SAMPLES	1000000
 
-/* ---- options --------------------------------------------------------------------------- */
-
 #define FORMATS	"EXP4, TER2, INT8 or FLOAT32"
 #define FIELD(member)	.field = offsetof(struct quant_options, member)
 
@@ -135,8 +133,6 @@ static int check_options(const struct quant_options *o)
 				o->answers ? "--answers" : o->device ? "--device" : "--core");
 	return check_files(o);
 }
-
-/* ---- the network ----------------------------------------------------------------------- */
 
 /* Gives the input the shape of one sample. */
 static int set_input(struct quantizer *q)

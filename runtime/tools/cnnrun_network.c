@@ -288,8 +288,6 @@ static int print_outputs(struct network *n)
 	return ret;
 }
 
-/* ---- compiling ------------------------------------------------------------------------- */
-
 #define FIRST_NS	1000000000u
 #define TTY_NS		100000000u	/* between updates of the line */
 #define FILE_NS		10000000000u

@@ -5,7 +5,6 @@
 #include "backend/desc.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -36,8 +36,6 @@ static enum verdict because(struct test_case *t, int code, const char *text)
 	return code == CNNRT_EUNSUPPORTED ? VERDICT_UNSUPPORTED : VERDICT_FAIL;
 }
 
-/* ---- data ------------------------------------------------------------------------------ */
-
 static void free_tensors(struct cnn_tensor *t, unsigned int count)
 {
 	for (unsigned int i = 0; t && i < count; i++)
@@ -84,8 +82,6 @@ static enum verdict read_tensors(struct test_case *t, unsigned int set, const ch
 	}
 	return v;
 }
-
-/* ---- one run --------------------------------------------------------------------------- */
 
 /* If frozen, make all inputs but the first constants, as weights usually are. */
 static int give_shapes(struct cnnrt_model *m, const struct data_set *d, bool frozen,
@@ -212,8 +208,6 @@ static enum verdict run_set(struct test_case *t, struct cnnrt_model *model,
 	cnnrt_program_free(program);
 	return v;
 }
-
-/* ---- one case -------------------------------------------------------------------------- */
 
 /* Unreadable data is a failure only if the network compiles. */
 static enum verdict unreadable(struct test_case *t, const struct cnnrt_model *model, enum verdict v)

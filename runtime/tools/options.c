@@ -24,8 +24,6 @@ struct parser {
 	char letters[2 * MAX_OPTIONS + 4];
 };
 
-/* ---- --help ---------------------------------------------------------------------------- */
-
 /* Prints text from a column on, wrapped at spaces; a newline starts a new line. */
 static void put_wrapped(const char *text, int at, int indent)
 {
@@ -116,8 +114,6 @@ static void put_help(const struct opt_command *c)
 	put_wrapped(c->notes ? c->notes : OPT_EXIT_STATUS, 0, 0);
 }
 
-/* ---- messages -------------------------------------------------------------------------- */
-
 /* Prints "exec: text; try cnnctl exec --help" after the program's name. */
 __attribute__((format(printf, 2, 3)))
 static int refuse(const struct opt_command *c, const char *fmt, ...)
@@ -179,8 +175,6 @@ static int not_understood(const struct parser *p)
 		return refuse(p->c, "unknown option -%c", optopt);
 	return unknown(p, p->argv[optind - 1]);
 }
-
-/* ---- parsing --------------------------------------------------------------------------- */
 
 /* Letters for getopt_long(): arguments in their order, and ':' for a value that is missing. */
 static void fill_tables(struct parser *p)

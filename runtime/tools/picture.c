@@ -27,8 +27,6 @@ static bool allocate(struct picture *p, uint64_t width, uint64_t height, unsigne
 	return p->pixels;
 }
 
-/* ---- PNG ------------------------------------------------------------------------------- */
-
 static bool decode_png(const void *data, size_t size, struct picture *p, const char **why)
 {
 	const png_color white = { 255, 255, 255 };
@@ -47,8 +45,6 @@ static bool decode_png(const void *data, size_t size, struct picture *p, const c
 	png_image_free(&image);
 	return ok;
 }
-
-/* ---- JPEG ------------------------------------------------------------------------------ */
 
 struct jpeg_trap {
 	struct jpeg_error_mgr base;
@@ -102,8 +98,6 @@ static bool decode_jpeg(const void *data, size_t size, struct picture *p, const 
 	return ok;
 }
 
-/* ---- PNM (P5, P6) ---------------------------------------------------------------------- */
-
 static bool pnm_number(const uint8_t **p, const uint8_t *end, unsigned int *value)
 {
 	while (*p < end && (**p == '#' || strchr(" \t\r\n", **p))) {
@@ -148,8 +142,6 @@ static bool decode_pnm(const void *data, size_t size, struct picture *p, const c
 	return true;
 }
 
-/* ---- any ------------------------------------------------------------------------------- */
-
 static bool is_png(const uint8_t *d, size_t size)
 {
 	return size > 8 && !memcmp(d, "\x89PNG\r\n\x1a\n", 8);
@@ -184,8 +176,6 @@ bool picture_decode(const void *data, size_t size, struct picture *p, const char
 	}
 	return ok;
 }
-
-/* ---- to a tensor ----------------------------------------------------------------------- */
 
 /* Sample c (0 red, 1 green, 2 blue) at a pixel; one channel of a grey target is the luma. */
 static float sample(const struct picture *p, unsigned int x, unsigned int y, unsigned int c,

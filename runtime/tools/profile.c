@@ -80,8 +80,6 @@ static void name_rows(struct trace *t)
 	}
 }
 
-/* ---- the device ------------------------------------------------------------------------ */
-
 static void put_activity(struct trace *t, const struct cnnrt_span *s, unsigned int tid)
 {
 	open_slice(t, name_of[s->what], name_of[s->what], PID_DEVICE, tid,
@@ -157,8 +155,6 @@ static void put_device(struct trace *t)
 		free_ns[s->core] = t->base_ns;
 	}
 }
-
-/* ---- the host -------------------------------------------------------------------------- */
 
 static void put_tasks(struct trace *t, const struct cnnrt_step *s)
 {

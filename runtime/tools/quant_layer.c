@@ -160,8 +160,6 @@ void free_layers(struct quantizer *q)
 	free(q->layers);
 }
 
-/* ---- formats and scales ----------------------------------------------------------------- */
-
 const char *format_name(enum format f)
 {
 	const struct cnn_packed_format *packed = cnn_packed_format(f);

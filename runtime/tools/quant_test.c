@@ -53,8 +53,6 @@ static int read_labels(struct test *t)
 	return EXIT_DONE;
 }
 
-/* ---- running --------------------------------------------------------------------------- */
-
 static int compile(struct test *t, const void *file, size_t size, bool quantised,
 		   struct cnnrt_program **p)
 {
@@ -140,8 +138,6 @@ static int run_network_of(struct test *t, const void *file, size_t size, bool qu
 	cnnrt_program_free(p);
 	return ret;
 }
-
-/* ---- comparing ------------------------------------------------------------------------- */
 
 static int64_t best_of(const struct cnn_tensor *t, int64_t sample)
 {

@@ -26,8 +26,6 @@ static struct cnn_tensor *value_of(const struct walk *w, enum side side, int64_t
 	return &w->values[side][sample * w->q->g->n_values + v];
 }
 
-/* ---- nodes ----------------------------------------------------------------------------- */
-
 static int run_side(const struct walk *w, const struct cnn_node *n, enum side side)
 {
 	for (int64_t s = 0; s < w->samples; s++) {
@@ -58,8 +56,6 @@ static void drop_dead(const struct walk *w, int i)
 			cnn_tensor_release(value_of(w, (enum side)(s % SIDES), s / SIDES, v));
 	}
 }
-
-/* ---- one layer ------------------------------------------------------------------------- */
 
 /* A layer with one choice of scales: its codes, its sums and the errors of each output. */
 struct trial {
@@ -345,8 +341,6 @@ static int quantize_layer(const struct walk *w, struct layer *l)
 	free_trial(&t);
 	return ret;
 }
-
-/* ---- the walk -------------------------------------------------------------------------- */
 
 static int walk_node(const struct walk *w, int i)
 {

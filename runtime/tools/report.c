@@ -35,8 +35,6 @@ void report_json_cost(struct json *j, const struct cnnrt_cost *c)
 		json_u64(j, costs[i].name, *cost_at(&copy, i));
 }
 
-/* ---- collecting ------------------------------------------------------------------------ */
-
 /* Room for one more in a list; false, and the report has failed, if there is none. */
 static bool grow(struct report *r, void *list, size_t *cap, size_t count, size_t size)
 {
@@ -183,8 +181,6 @@ void report_close(struct report *r)
 	free(r->steps);
 	free(r->tasks);
 }
-
-/* ---- figures --------------------------------------------------------------------------- */
 
 uint64_t report_moved(const struct cnnrt_cost *c)
 {

@@ -77,8 +77,6 @@ int profile_write(const struct report *r, const char *path);
 /* Is it a file name that report_write takes? */
 bool report_is_file(const char *path);
 
-/* ---- pieces of the page ---------------------------------------------------------------- */
-
 extern const char markup_style[];	/* CSS of the page and its pictures */
 
 /* Escapes text for XML and HTML, also inside quotes. */

@@ -2,8 +2,8 @@
 /* What the page and its pictures share: style, text, and what a pointer over a layer shows. */
 #include "report.h"
 
-#include <inttypes.h>
 #include <limits.h>
+#include <inttypes.h>
 #include <string.h>
 
 const char markup_style[] =

@@ -2,9 +2,7 @@
 /* The roofline of a report: each layer beside the limits of core and memory. */
 #include "report.h"
 
-#include <inttypes.h>
 #include <math.h>
-#include <string.h>
 
 #define WIDTH	PICTURE_WIDTH
 #define HEIGHT	ROOFLINE_HEIGHT

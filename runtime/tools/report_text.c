@@ -3,7 +3,6 @@
 #include "report.h"
 
 #include <inttypes.h>
-#include <string.h>
 
 static size_t characters(const char *text)
 {

@@ -2,7 +2,6 @@
 /* The time line of a report: cores and DMA engines as modelled, the host as measured. */
 #include "report.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -132,8 +131,6 @@ static void draw_legend(FILE *out, const struct columns *c, const int *order, in
 	}
 }
 
-/* ---- layers ---------------------------------------------------------------------------- */
-
 struct run {
 	const struct report_layer *layer;
 	uint64_t start, end;		/* in cycles of the core */
@@ -247,8 +244,6 @@ static void draw_core(FILE *out, const struct report *r, const struct columns *c
 	draw_axis(out, report_ms(r, c->total), row + CORE + GAP + DMA + 2, "model, ms");
 }
 
-/* ---- the host -------------------------------------------------------------------------- */
-
 static void draw_stretch(FILE *out, const struct report *r, const char *class, const char *what,
 			 const char *name, uint64_t start, uint64_t end, int y)
 {
@@ -295,8 +290,6 @@ static void draw_host(FILE *out, const struct report *r, int y)
 	}
 	draw_axis(out, (double)r->run_ns / 1e6, y + HOST + 2, "run, ms");
 }
-
-/* ---- all of it ------------------------------------------------------------------------- */
 
 #define CORE_HEIGHT	(28 + STRIP + CORE + DMA + 2 * GAP + AXIS)
 #define HOST_HEIGHT	(28 + HOST + AXIS)

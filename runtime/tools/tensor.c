@@ -104,8 +104,6 @@ struct cnn_tensor tensor_of(const struct cnnrt_tensor_info *info, void *data)
 	return t;
 }
 
-/* ---- comparing ------------------------------------------------------------------------- */
-
 double tensor_element(const struct cnn_tensor *t, int64_t i)
 {
 	double v;

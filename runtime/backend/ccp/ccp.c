@@ -88,8 +88,6 @@ static bool ccpc_match_node(struct cnn_backend *base, int node, struct cnn_node_
 	return true;
 }
 
-/* ---- rewriting ------------------------------------------------------------------------- */
-
 /* A convolution whose window covers the whole input is a matrix product, if planes are adjacent. */
 static bool conv_as_fc(const struct ccpc_node *from, struct ccpc_node *n)
 {
@@ -147,8 +145,6 @@ static bool conv_as_strip(const struct ccpc_node *from, struct ccpc_node *n)
 	n->conv.iw = n->conv.ow = CNNACC_CCP_LANES;
 	return true;
 }
-
-/* ---- planning -------------------------------------------------------------------------- */
 
 static enum ccpc_trial_result try_plan(struct ccpc_core *core, struct ccpc_node *n)
 {

@@ -5,8 +5,6 @@
 
 #include "code.h"
 
-/* ---- nodes ----------------------------------------------------------------------------- */
-
 struct ccpc_padding {
 	int64_t top, bottom, left, right;
 };
@@ -95,8 +93,6 @@ static inline int64_t ccpc_out_capacity(const struct ccpc_node *n)
 	return ccpc_capacity(n, &n->out);
 }
 
-/* ---- the tile loop of a node (double_buffer.c) ------------------------------------------ */
-
 /*
  * A tile is loaded, computed and stored. For each tile the caller goes through this order:
  * ccpc_tile_load loads the input (NULL: the caller loads it) and the addend (NULL: none), and
@@ -143,8 +139,6 @@ int64_t ccpc_swap_capacity(const struct ccpc_node *n);
 int64_t ccpc_add_cycles(int64_t lines);
 #define CCPC_ADD_MAX ((int64_t)UINT16_MAX * CNNACC_CCP_LANES)
 
-/* ---- kinds ----------------------------------------------------------------------------- */
-
 /* What a node runs on: each kind is in a file of its name. */
 struct ccpc_kind {
 	const char *text; /* for reasons */
@@ -165,8 +159,6 @@ bool ccpc_conv_plan(const struct ccpc_hw *hw, struct ccpc_node *n, int attempt);
 
 /* True if a pool runs in stages, which overwrite input and output: neither may be resident. */
 bool ccpc_pool_is_staged(const struct ccpc_node *n);
-
-/* ---- nodes of any kind (node.c) -------------------------------------------------------- */
 
 struct ccpc_core {
 	struct cnn_backend base;
@@ -192,8 +184,6 @@ int ccpc_node_weights(struct ccpc_code *c, struct ccpc_node *n);
 int ccpc_node_emit(struct ccpc_code *c, struct ccpc_node *n);
 /* Writes to reason how the node runs: its unit, what stays on chip, its tiles. */
 void ccpc_node_describe(const struct ccpc_node *n, const char *op, char *reason);
-
-/* ---- segments -------------------------------------------------------------------------- */
 
 #define CCPC_RESIDENT_MAX 8 /* values resident at a time */
 #define CCPC_MOVES_MAX	  (CCPC_RESIDENT_MAX + 2)

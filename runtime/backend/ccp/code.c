@@ -2,8 +2,6 @@
 /* Instructions, registers, loops and transfers of core ccp. */
 #include "code.h"
 
-/* ---- overlays -------------------------------------------------------------------------- */
-
 uint32_t ccpc_overlay(const struct ccpc_code *c, int i, uint32_t *n)
 {
 	uint32_t from = i < c->n_overlays ? c->overlays[i] : c->overlay;
@@ -14,8 +12,6 @@ uint32_t ccpc_overlay(const struct ccpc_code *c, int i, uint32_t *n)
 	*n = to - from;
 	return from;
 }
-
-/* ---- instructions ---------------------------------------------------------------------- */
 
 void ccpc_insn(struct ccpc_code *c, uint32_t insn)
 {
@@ -94,8 +90,6 @@ void ccpc_reg_advanced(struct ccpc_code *c, unsigned int rd, int64_t delta)
 	c->reg[rd] += (uint32_t)delta;
 }
 
-/* ---- regions --------------------------------------------------------------------------- */
-
 bool ccpc_can_cut_planes(const struct cnn_layout *l)
 {
 	return l->plane_pitch % CCPC_LINE_FLOATS == 0 || l->c == 1;
@@ -140,8 +134,6 @@ bool ccpc_same_region(const struct ccpc_region *a, const struct ccpc_region *b)
 	return a->line == b->line && a->lines == b->lines && a->pieces == b->pieces &&
 	       a->piece_pitch == b->piece_pitch && a->lo == b->lo && a->hi == b->hi;
 }
-
-/* ---- transfers ------------------------------------------------------------------------- */
 
 /*
  * Words of an overlay per transfer in a loop. An instruction cache has slack beyond trials for
@@ -312,8 +304,6 @@ void ccpc_load_linear(struct ccpc_code *c, int64_t line, int64_t lines, int64_t 
 	}
 	c->weights[0] = c->weights[1] = -1;
 }
-
-/* ---- weights --------------------------------------------------------------------------- */
 
 /* Memory line of packed weights in a trial, far from every value. */
 #define TRIAL_WEIGHTS	0x80000000u

@@ -10,8 +10,6 @@
 
 #define CCPC_WEIGHT_TGT(b) (CNNACC_CCP_TGT_WEIGHT0 + (b))
 
-/* ---- operands and regions -------------------------------------------------------------- */
-
 /*
  * What a node may use of the data bank that it reads or writes a value in. A resident value is in
  * the bank completely, laid out as in memory, and is not transferred. Any other value passes
@@ -69,8 +67,6 @@ static inline int64_t ccpc_region_cycles(const struct ccpc_region *r)
 {
 	return r->resident ? 0 : r->pieces * (r->lines + 22);
 }
-
-/* ---- code of a task -------------------------------------------------------------------- */
 
 /* Packed weights: @lines for each of the first @banks weight banks, adjacent in memory. */
 struct ccpc_weight_chunk {
@@ -141,8 +137,6 @@ struct ccpc_code {
 /* Returns the first word of overlay @i (0..n_overlays) of the task and sets *n to its length. */
 uint32_t ccpc_overlay(const struct ccpc_code *c, int i, uint32_t *n);
 
-/* ---- instructions ---------------------------------------------------------------------- */
-
 /* Registers of a transfer (memory line, length, bank line) and of a loop. */
 #define CCPC_MEM   0
 #define CCPC_LEN   1
@@ -161,8 +155,6 @@ uint32_t ccpc_loop(struct ccpc_code *c, int64_t count);
 void ccpc_loop_end(struct ccpc_code *c, uint32_t top);
 /* Tells that the loop or transfer just emitted has added delta to rd. */
 void ccpc_reg_advanced(struct ccpc_code *c, unsigned int rd, int64_t delta);
-
-/* ---- transfers ------------------------------------------------------------------------- */
 
 static inline void ccpc_forget_input(struct ccpc_code *c)
 {
@@ -205,8 +197,6 @@ void ccpc_prefetch_weights(struct ccpc_code *c, const struct ccpc_weight_chunk *
 /* Loads lines into the weight banks seen as one linear memory, from its line @target on. */
 void ccpc_load_linear(struct ccpc_code *c, int64_t line, int64_t lines, int64_t target);
 
-/* ---- packed weights -------------------------------------------------------------------- */
-
 /* w(o, c, k) = scale * data[o * stride_out + c * stride_in + k]; without data, scale. */
 struct ccpc_weights {
 	const float *data;
@@ -222,16 +212,12 @@ int ccpc_reserve_weights(struct ccpc_code *c, int64_t floats, int64_t *line, flo
 float ccpc_weight(const struct ccpc_weights *w, int64_t o, int64_t c, int64_t k);
 float ccpc_bias(const struct ccpc_weights *w, int64_t o);
 
-/* ---- restart (restart.c) --------------------------------------------------------------- */
-
 /*
  * A task may run again from its start if it never writes memory that it has read before. These
  * record what it reads and writes, and clear c->restartable.
  */
 void ccpc_note_read(struct ccpc_code *c, const struct ccpc_region *r);
 void ccpc_note_write(struct ccpc_code *c, const struct ccpc_region *r);
-
-/* ---- tasks and sections (task.c) ------------------------------------------------------- */
 
 int ccpc_code_init(struct ccpc_code *c, const struct ccpc_hw *hw, struct cnn_compile *compile);
 void ccpc_code_free(struct ccpc_code *c);

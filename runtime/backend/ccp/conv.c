@@ -1,20 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * Convolutions on core ccp.
- *
- * The map is cut into slabs of output rows, whose input rows and halo fit the read bank, and the
- * output channels into batches, which fit the write bank. A tile is a batch of a slab. Weights come
- * in chunks of output channels, in one of two ways:
+ * Convolutions on core ccp. The map is cut into slabs of output rows, whose input rows and halo fit
+ * the read bank, and the output channels into batches, which fit the write bank. A tile is a batch
+ * of a slab. Weights come in chunks of output channels, in one of two ways:
  * - A chunk holds all input channels and stays while the patches change.
  * - Each patch is computed in slices of input channels. The sums stay in the LOBs, and weights are
  *   loaded for each patch. An EXEC then has more output channels over which the time to read its
  *   input is spread.
  * Small groups are computed in blocks: patch by patch, with a loop over the groups.
  *
- * Transfers overlap EXECs. The next weights are loaded into the other half of the weight banks. If
- * tiles fit halves of the data banks, the next input is loaded and the last output is stored in the
- * same way. Otherwise, if the next input fits behind the pending output, it is loaded there, the
- * banks are exchanged, and the store overlaps the next tile.
+ * Transfers overlap EXECs. The next weights go into the other half of the weight banks. If tiles fit
+ * halves of the data banks, inputs and outputs do the same. Otherwise, if the next input fits behind
+ * the pending output, it is loaded there, the banks are exchanged, and the store overlaps.
  */
 #include "conv.h"
 

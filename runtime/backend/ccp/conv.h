@@ -12,8 +12,6 @@
 #define CCPC_EXEC_ROWS	  CNNACC_CCP_ROWS
 #define CCPC_EXEC_COLUMNS CNNACC_CCP_LANES
 
-/* ---- slabs (conv_tiles.c) -------------------------------------------------------------- */
-
 /* Output rows y0..y1-1, and the input rows first..first+rows-1 that they need, without padding. */
 struct ccpc_slab {
 	int64_t y0, y1, first, rows;
@@ -58,8 +56,6 @@ int64_t ccpc_next_rows(const struct ccpc_conv *v, int64_t rows, int64_t limit);
 /* A round number of channels, at most @value. */
 int64_t ccpc_round_channels(int64_t value, int64_t all);
 
-/* ---- tiles (conv_tiles.c) -------------------------------------------------------------- */
-
 /* A batch of output channels, or a block of groups, of a slab. */
 struct ccpc_conv_tile {
 	struct ccpc_slab s;
@@ -99,8 +95,6 @@ void ccpc_conv_bases(struct ccpc_code *c, const struct ccpc_slab *s,
 		     const struct ccpc_conv_params *p, const struct ccpc_region *in,
 		     const struct ccpc_region *out);
 
-/* ---- packed weights (conv_pack.c) ------------------------------------------------------ */
-
 /* Contents of a chunk of weights in each bank. */
 struct ccpc_chunk_shape {
 	int banks;
@@ -129,8 +123,6 @@ static inline int64_t ccpc_slice_count(const struct ccpc_conv *v)
 {
 	return v->slice ? cnn_div_up(v->ci, v->slice) : 1;
 }
-
-/* ---- plan ------------------------------------------------------------------------------ */
 
 /* Most rows of a slab, and most output channels or groups of a tile. */
 struct ccpc_conv_limits {

@@ -10,8 +10,6 @@
 
 #define GROUP_UNROLL	4
 
-/* ---- plan ------------------------------------------------------------------------------ */
-
 /* Groups of a block if slabs have @rows rows; 0: not even one fits. */
 static int64_t block_size(const struct ccpc_hw *hw, const struct ccpc_node *n, int64_t rows,
 			  const struct ccpc_conv_limits *l)
@@ -112,8 +110,6 @@ bool ccpc_plan_blocks(const struct ccpc_hw *hw, struct ccpc_node *n,
 		*n = best;
 	return least < INT64_MAX;
 }
-
-/* ---- code ------------------------------------------------------------------------------ */
 
 /* What is the same for all patches of a tile. */
 struct group_block {

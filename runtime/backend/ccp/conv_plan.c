@@ -10,8 +10,6 @@
 #define TILE_WORDS	160
 #define PLANS_OF_SLICES	8
 
-/* ---- search ---------------------------------------------------------------------------- */
-
 struct conv_search {
 	const struct ccpc_hw *hw;
 	struct ccpc_node *n;
@@ -211,8 +209,6 @@ static bool plan_dense(const struct ccpc_hw *hw, struct ccpc_node *n,
 		*n = x.best;
 	return x.least < INT64_MAX;
 }
-
-/* ---- attempts -------------------------------------------------------------------------- */
 
 /* Each attempt makes sections smaller: fewer rows, then columns, then channels. */
 static bool limits_at(struct ccpc_conv *v, int attempt, struct ccpc_conv_limits *l)

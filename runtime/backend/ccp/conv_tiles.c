@@ -2,8 +2,6 @@
 /* Slabs and tiles of convolutions on core ccp, and the parameters of their EXECs. */
 #include "conv.h"
 
-/* ---- slabs ----------------------------------------------------------------------------- */
-
 struct ccpc_slab ccpc_slab(const struct ccpc_conv *v, int64_t y0, int64_t y1)
 {
 	struct ccpc_slab s = { .y0 = y0, .y1 = cnn_min(y1, v->oh), .pad = v->pad };
@@ -95,8 +93,6 @@ int64_t ccpc_round_channels(int64_t value, int64_t all)
 	return value >= 16 ? value / 16 * 16 : value >= 4 ? value / 4 * 4 : value;
 }
 
-/* ---- tiles ----------------------------------------------------------------------------- */
-
 static int64_t batch_count(const struct ccpc_conv *v)
 {
 	return v->block ? cnn_div_up(v->groups, v->block) : cnn_div_up(v->co, v->out_co);
@@ -143,8 +139,6 @@ struct ccpc_region ccpc_next_input(const struct ccpc_conv_part *u)
 		return ccpc_slab_in(u->n, image, t.g0 * v->ci, t.g1 * v->ci, &t.s);
 	return ccpc_slab_in(u->n, image, group * v->ci, (group + 1) * v->ci, &t.s);
 }
-
-/* ---- parameters ------------------------------------------------------------------------ */
 
 void ccpc_conv_geometry(struct ccpc_code *c, const struct ccpc_node *n, const struct ccpc_slab *s,
 			const struct ccpc_conv_params *p, int64_t rows)

@@ -29,8 +29,6 @@ void ccpc_clock_boot(struct ccpc_clock *c, const struct ccpc_hw *hw, uint32_t in
 	c->weight_bank = hw->weight_bank;
 }
 
-/* ---- halves ---------------------------------------------------------------------------- */
-
 /* Halves of a bank of @size floats that hold floats first..end-1. Bit 0: lower, bit 1: upper. */
 static unsigned int touched(int64_t first, int64_t end, int64_t size)
 {
@@ -74,8 +72,6 @@ static unsigned int map_halves(const struct ccpc_clock *c, unsigned int bank, st
 	return touched(m.base + first * pitch, m.base + last * pitch + m.plane, c->data_bank)
 	       << 2 * bank;
 }
-
-/* ---- units ----------------------------------------------------------------------------- */
 
 int64_t ccpc_conv_body_cycles(uint32_t groups, const struct ccpc_exec_shape *e)
 {
@@ -256,8 +252,6 @@ static void run_unit(struct ccpc_clock *c, unsigned int unit)
 	extend(c->read, use.reads, c->now);
 	extend(c->written, use.writes, c->now);
 }
-
-/* ---- transfers ------------------------------------------------------------------------- */
 
 /* The memory address tells weights from activations. */
 static void count_dma(struct ccpc_clock *c, uint64_t line, uint64_t lines, bool load)

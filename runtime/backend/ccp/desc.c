@@ -11,8 +11,6 @@ static const struct cnnacc_code_info codes[] = CNNACC_CCP_CODES;
 static const struct cnnacc_detail_info details[] = CNNACC_CCP_DETAILS;
 static const struct cnnacc_window_info regs[] = CNNACC_CCP_REGS;
 
-/* ---- instructions ----------------------------------------------------------------------- */
-
 static uint32_t field(uint32_t insn, unsigned int shift, unsigned int bits)
 {
 	return insn >> shift & ((1u << bits) - 1);
@@ -72,8 +70,6 @@ static void decode(const uint32_t *words, char *buf, size_t len)
 		snprintf(buf, len, "unknown operation %u", insn >> CNNACC_CCP_OP_SHIFT);
 	}
 }
-
-/* ---- self-test ---------------------------------------------------------------------------- */
 
 #define LINE_IN_R(reg, va) \
 	CNNACC_CCP_INSN_LDI(reg, (va) / 64), CNNACC_CCP_INSN_LDIH(reg, ((va) / 64) >> 16)

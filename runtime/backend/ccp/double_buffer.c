@@ -77,8 +77,6 @@ static void store_pending(struct ccpc_code *c)
 	c->pending.lines = 0;
 }
 
-/* ---- halves ---------------------------------------------------------------------------- */
-
 static bool half_holds(const struct ccpc_code *c, unsigned int half, const struct ccpc_region *in)
 {
 	return c->in_bank[half].lines && ccpc_same_region(&c->in_bank[half], in);
@@ -114,8 +112,6 @@ static void load_alternate(struct ccpc_code *c, const struct ccpc_node *n, struc
 	c->out_half = !c->out_half;
 	ccpc_region_place(out, n->out.bind.half_line[c->out_half]);
 }
-
-/* ---- steps ----------------------------------------------------------------------------- */
 
 static void load_whole(struct ccpc_code *c, const struct ccpc_node *n, struct ccpc_region *in,
 		       struct ccpc_region *add, struct ccpc_region *out)
@@ -187,8 +183,6 @@ void ccpc_tile_flush(struct ccpc_code *c, const void *none)
 	if (c->swapped)
 		ccpc_tile_swap(c);
 }
-
-/* ---- additions ------------------------------------------------------------------------- */
 
 #define ADD_ROWS	CNNACC_CCP_ROWS
 #define ADD_COLUMNS	CNNACC_CCP_LANES

@@ -14,8 +14,6 @@ struct fc_part {
 	int64_t s0, s1;		/* slices, or batch elements */
 };
 
-/* ---- matrix products ------------------------------------------------------------------- */
-
 /* Floats of a slice in memory and in its buffer: weights, then biases. */
 static int64_t slice_floats(const struct ccpc_fc *v, int64_t outputs)
 {
@@ -269,8 +267,6 @@ static int fc_emit(struct ccpc_code *c, struct ccpc_node *n)
 	}
 	return ret;
 }
-
-/* ---- means ----------------------------------------------------------------------------- */
 
 /* Channels of a section, in halves or whole banks; 0: not even one fits. */
 static int64_t mean_block(const struct ccpc_node *n, int attempt)

@@ -53,8 +53,6 @@ static bool check_constant(const struct cnn_node *n, const struct cnn_tensor *t,
 	return t->data || cnn_reject(reason, "%s: %s is not constant", n->op_type, what);
 }
 
-/* ---- windows --------------------------------------------------------------------------- */
-
 /* One axis of a window. */
 struct window_axis {
 	int64_t in, out, kernel, stride, dilation, begin, end;
@@ -315,8 +313,6 @@ static bool match_average_pool(const struct cnn_graph *g, const struct cnn_node 
 	return match_pool_unit(n, &w, &a, node, reason);
 }
 
-/* ---- means over the map ---------------------------------------------------------------- */
-
 static bool match_reduce_mean(const struct cnn_graph *g, const struct cnn_node *n,
 			      struct ccpc_node *node, char *reason)
 {
@@ -347,8 +343,6 @@ static bool match_reduce_mean(const struct cnn_graph *g, const struct cnn_node *
 	set_io(node, n, 0);
 	return match_mean(x->dims[0], x->dims[1], plane, node);
 }
-
-/* ---- padding --------------------------------------------------------------------------- */
 
 static const int64_t *pad_amounts(const struct cnn_graph *g, const struct cnn_node *n, int *count)
 {
@@ -396,8 +390,6 @@ static bool match_pad(const struct cnn_graph *g, const struct cnn_node *n, struc
 				  (x->dims[2] + 2 * pads[2]) * (x->dims[3] + 2 * pads[2]));
 	return true;
 }
-
-/* ---- matrix products ------------------------------------------------------------------- */
 
 /* Gemm's C as one bias per column. */
 static bool match_bias(const struct cnn_node *n, const struct cnn_tensor *c,
@@ -491,6 +483,15 @@ static bool match_matmul(const struct cnn_graph *g, const struct cnn_node *n,
 bool ccpc_match(const struct ccpc_hw *hw, const struct cnn_graph *g, int index,
 		struct ccpc_node *node, char *reason)
 {
+	static bool (*const matches[CNN_OP_COUNT])(const struct cnn_graph *g,
+						   const struct cnn_node *n,
+						   struct ccpc_node *node, char *reason) = {
+		[CNN_OP_CONV] = match_conv, [CNN_OP_MAX_POOL] = match_max_pool,
+		[CNN_OP_AVERAGE_POOL] = match_average_pool,
+		[CNN_OP_GLOBAL_AVERAGE_POOL] = match_average_pool,
+		[CNN_OP_REDUCE_MEAN] = match_reduce_mean, [CNN_OP_PAD] = match_pad,
+		[CNN_OP_GEMM] = match_matmul, [CNN_OP_MATMUL] = match_matmul,
+	};
 	const struct cnn_node *n = &g->nodes[index];
 
 	memset(node, 0, sizeof(*node));
@@ -498,22 +499,6 @@ bool ccpc_match(const struct ccpc_hw *hw, const struct cnn_graph *g, int index,
 	node->add.value = -1;
 	if (*hw->bad)
 		return cnn_reject(reason, "%s: %s", n->op_type, hw->bad);
-	switch (n->op) {
-	case CNN_OP_CONV:
-		return match_conv(g, n, node, reason);
-	case CNN_OP_MAX_POOL:
-		return match_max_pool(g, n, node, reason);
-	case CNN_OP_AVERAGE_POOL:
-	case CNN_OP_GLOBAL_AVERAGE_POOL:
-		return match_average_pool(g, n, node, reason);
-	case CNN_OP_REDUCE_MEAN:
-		return match_reduce_mean(g, n, node, reason);
-	case CNN_OP_PAD:
-		return match_pad(g, n, node, reason);
-	case CNN_OP_GEMM:
-	case CNN_OP_MATMUL:
-		return match_matmul(g, n, node, reason);
-	default:
-		return cnn_reject(reason, "%s: operator not supported by ccp", n->op_type);
-	}
+	return matches[n->op] ? matches[n->op](g, n, node, reason) :
+	       cnn_reject(reason, "%s: operator not supported by ccp", n->op_type);
 }

@@ -14,8 +14,6 @@ int ccpc_node_emit(struct ccpc_code *c, struct ccpc_node *n)
 	return n->kind->emit(c, n);
 }
 
-/* ---- trials ---------------------------------------------------------------------------- */
-
 /* Memory lines that operands are assumed at in a trial, far from each other and from weights. */
 #define TRIAL_IN  0x10000000
 #define TRIAL_ADD 0x20000000
@@ -55,8 +53,6 @@ enum ccpc_trial_result ccpc_node_try(struct ccpc_core *core, struct ccpc_node *n
 	ccpc_code_free(&c);
 	return result;
 }
-
-/* ---- descriptions ---------------------------------------------------------------------- */
 
 void ccpc_node_describe(const struct ccpc_node *n, const char *op, char *reason)
 {

@@ -11,8 +11,6 @@ struct pool_part {
 	int64_t i, image, c0, c1, y0, y1;
 };
 
-/* ---- pooling --------------------------------------------------------------------------- */
-
 struct pool_slab {
 	int64_t first, rows;
 	struct ccpc_padding pad; /* top and bottom only */
@@ -302,8 +300,6 @@ static int pool_emit(struct ccpc_code *c, struct ccpc_node *n)
 	}
 	return ret ?: ccpc_emit_section(c, ccpc_tile_flush, NULL);
 }
-
-/* ---- padding --------------------------------------------------------------------------- */
 
 static bool pad_plan(const struct ccpc_hw *hw, struct ccpc_node *n, int attempt)
 {

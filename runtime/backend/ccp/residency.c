@@ -32,8 +32,6 @@ static uint64_t cycle_limit(const struct ccpc_residency *k)
 	return k->core->hw.cycles_max - k->core->hw.cycles_max / 8;
 }
 
-/* ---- what a node finds ---------------------------------------------------------------- */
-
 static bool is_used(const struct ccpc_position *p, int storage)
 {
 	return storage == p->in || storage == p->add || storage == p->out;
@@ -125,8 +123,6 @@ static void bind_storage(const struct ccpc_residency *k, struct ccpc_state *s, i
 	bind->at = bind->resident ? h->at + line - k->storages[storage].line : 0;
 	ccpc_set_free(k, s, bank, bind);
 }
-
-/* ---- nodes ----------------------------------------------------------------------------- */
 
 static bool is_same(const struct ccpc_variant *a, const struct ccpc_node_schedule *schedule)
 {
@@ -270,8 +266,6 @@ static bool apply_choice(struct ccpc_residency *k, const struct ccpc_state *from
 	return true;
 }
 
-/* ---- search ---------------------------------------------------------------------------- */
-
 static bool same_banks(const struct ccpc_state *a, const struct ccpc_state *b)
 {
 	if (a->n_resident != b->n_resident)
@@ -392,8 +386,6 @@ static bool search(struct ccpc_residency *k, struct ccpc_node_schedule *schedule
 	}
 	return true;
 }
-
-/* ---- the segment ----------------------------------------------------------------------- */
 
 /* The storage of a value; a new one has no accesses. */
 static int storage_of(struct ccpc_residency *k, int value)

@@ -6,8 +6,6 @@
 
 #define CAPACITY_SIZES 16 /* number of distinct capacities of free stretches */
 
-/* ---- banks ----------------------------------------------------------------------------- */
-
 struct ccpc_resident *ccpc_find_resident(struct ccpc_state *s, int storage)
 {
 	for (int i = 0; i < s->n_resident; i++)
@@ -107,8 +105,6 @@ void ccpc_set_free(const struct ccpc_residency *k, const struct ccpc_state *s, u
 		       largest_gap(k, s, bank, lines / 2, lines, &bind->half_line[1]));
 	bind->half_capacity = (half == lines / 2 ? half : half / unit * unit) * CCPC_LINE_FLOATS;
 }
-
-/* ---- moves ----------------------------------------------------------------------------- */
 
 void ccpc_add_move_cost(struct ccpc_state *s, int64_t lines)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Core hwpe in words, and programs with known answers. */
-#include "backend/sequencer_desc.h"
+#include "backend/desc.h"
 
 #include <stdio.h>
 
@@ -10,8 +10,6 @@ static const struct cnnacc_param_info params[] = CNNACC_HWPE_PARAMS;
 static const struct cnnacc_code_info codes[] = CNNACC_HWPE_CODES;
 static const struct cnnacc_detail_info details[] = CNNACC_HWPE_DETAILS;
 static const struct cnnacc_window_info regs[] = CNNACC_HWPE_REGS;
-
-/* ---- instructions ----------------------------------------------------------------------- */
 
 static void decode(const uint32_t *c, char *buf, size_t len)
 {
@@ -51,8 +49,6 @@ static void decode(const uint32_t *c, char *buf, size_t len)
 		cnn_sequencer_decode(c, buf, len);
 	}
 }
-
-/* ---- self-test -------------------------------------------------------------------------- */
 
 /*
  * A 1 x 1 convolution of eight pixels by sixteen filters in one window. Pixel i has the channels

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* The programs of a node: for each chunk of weights, the weights and then all tiles. */
-#include <stdlib.h>
 
 #include "hwpe.h"
 
@@ -39,8 +38,6 @@ static struct side_tile get_side(const struct hwpec_node *n, const struct hwpec_
 		.rows = (t->h - 1) * v->sh + v->kh,
 	};
 }
-
-/* ---- what it takes --------------------------------------------------------------------- */
 
 #define DRAIN_CYCLES	(1 + CNNACC_HWPE_ACCS * (16 + 2))
 #define INIT_CYCLES	(8 + CNNACC_HWPE_ACCS * CNNACC_HWPE_PES)
@@ -84,8 +81,6 @@ int64_t hwpec_slots(const struct hwpec_node *n)
 			 n->conv.per_byte;
 	return slots;
 }
-
-/* ---- tiles ----------------------------------------------------------------------------- */
 
 struct emitter {
 	struct hwpec_node *n;

@@ -82,8 +82,6 @@ static bool hwpec_match_node(struct cnn_backend *base, int node, struct cnn_node
 	return true;
 }
 
-/* ---- tiles ----------------------------------------------------------------------------- */
-
 struct limit {
 	const char *what;
 	int64_t value, limit;

@@ -90,8 +90,6 @@ struct hwpec_core {
 	struct hwpec_node *nodes;	/* by node index */
 };
 
-/* ---- match.c --------------------------------------------------------------------------- */
-
 /* True for a quantised operator that legalize.c has not split. */
 bool hwpec_is_unsplit(const struct cnn_node *n);
 /* Describes a graph node as a convolution; false with the reason if it cannot run on hwpe. */
@@ -109,13 +107,9 @@ static inline int64_t hwpec_block_outputs(const struct hwpec_conv *v, int64_t bl
 	return cnn_min(v->block_groups, v->groups - block * v->block_groups) * v->co;
 }
 
-/* ---- pack.c ---------------------------------------------------------------------------- */
-
 /* Packs the weights of groups of 16 outputs of a block, from the first on, for kernel memory. */
 void hwpec_pack(const struct hwpec_node *n, int64_t block, int64_t first, int64_t count,
 		uint8_t *to);
-
-/* ---- windows.c ------------------------------------------------------------------------- */
 
 /* Begins a program. */
 void hwpec_begin(struct seqc *s);
@@ -136,8 +130,6 @@ struct hwpec_windows {
 
 /* Runs all windows and writes their results. */
 void hwpec_run(struct seqc *s, const struct hwpec_node *n, const struct hwpec_windows *w);
-
-/* ---- emit.c ---------------------------------------------------------------------------- */
 
 /* Most cycles and most commands of one tile with its weights. */
 uint64_t hwpec_tile_cycles(const struct hwpec_node *n);

@@ -16,8 +16,6 @@
 #include "ops/quant.h"
 #include "qproduct.h"
 
-/* ---- constants ------------------------------------------------------------------------- */
-
 /* Adds a constant, which the caller fills. Returns its value, or an error. */
 static int add_const(const struct hwpec_product *p, struct cnn_tensor *t, const char *suffix,
 		     void **data)
@@ -109,8 +107,6 @@ static int add_scales(const struct hwpec_product *p)
 	return ret;
 }
 
-/* ---- padding with what is not known yet ------------------------------------------------ */
-
 /* Sets the other inputs of the Pad, and leaves the convolution without padding. */
 static int set_padding(const struct hwpec_product *p, int pads)
 {
@@ -150,8 +146,6 @@ static int add_pad(struct hwpec_product *p)
 	p->g->nodes[++p->node].in[0] = mid;
 	return set_padding(p, pads);
 }
-
-/* ---- the two nodes --------------------------------------------------------------------- */
 
 static int add_sums(const struct hwpec_product *p, int axis)
 {

@@ -79,8 +79,6 @@ static bool check_operands(const struct cnn_graph *g, const struct cnn_node *n, 
 	return true;
 }
 
-/* ---- shapes ---------------------------------------------------------------------------- */
-
 static int64_t gcd(int64_t a, int64_t b)
 {
 	return b ? gcd(b, a % b) : a;
@@ -228,8 +226,6 @@ static void match_product(const struct cnn_graph *g, const struct cnn_node *op,
 	};
 	v->ofm_bytes = 2 * part * v->ofm_c_padded * v->ofm.size;
 }
-
-/* ---- sums ------------------------------------------------------------------------------ */
 
 /* The core saturates at the limits of int32 where the CPU wraps: no sum may reach them. */
 static bool check_sums(const struct hwpec_conv *v, const char *op, char *reason)

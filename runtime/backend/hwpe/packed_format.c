@@ -8,8 +8,6 @@
 
 extern const struct cnn_packed_format cnn_packed_hwpe[];
 
-/* ---- which values a tensor holds ------------------------------------------------------- */
-
 enum cnn_codes cnn_codes_of(const int8_t *values, int64_t n)
 {
 	enum cnn_codes f = CNN_CODES_TER2;
@@ -77,8 +75,6 @@ void cnn_graph_codes(const struct cnn_graph *g, enum cnn_codes *of)
 				of[n->out[k]] = f;
 	}
 }
-
-/* ---- values and codes ------------------------------------------------------------------ */
 
 /*
  * 1.5 2^k is half-way between two powers of two and the largest that is rounded down: what is

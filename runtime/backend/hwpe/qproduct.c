@@ -25,8 +25,6 @@ static bool is_known(const struct hwpec_product *p, int i)
 	return !t || t->data;
 }
 
-/* ---- weights --------------------------------------------------------------------------- */
-
 static int shift_of(const struct hwpec_product *p)
 {
 	return hwpec_product_input(p, p->form.w)->dtype == CNN_UINT8 ? 128 : 0;
@@ -45,8 +43,6 @@ int hwpec_product_weight(const struct hwpec_product *p, int64_t k, int64_t tap)
 	return w->dtype == CNN_UINT8 ? ((const uint8_t *)w->data)[i] - 128 :
 				       ((const int8_t *)w->data)[i];
 }
-
-/* ---- operators that can be split -------------------------------------------------------- */
 
 struct cnn_tensor hwpec_product_padded(const struct hwpec_product *p)
 {
@@ -116,8 +112,6 @@ bool hwpec_product_get(struct hwpec_product *p)
 	/* False if nothing would change. */
 	return f->y_scale >= 0 || p->late || p->x_zero || p->by_inputs || shift_of(p);
 }
-
-/* ---- terms of the sums ----------------------------------------------------------------- */
 
 int32_t hwpec_product_zero_factor(const struct hwpec_product *p, int64_t k)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Quantised products that core hwpe can requantise. A channel of int8
- * weights w, with b for what is added to its sums and a scale of 2^-e, gives
+ * Quantised products that core hwpe can requantise. A channel of int8 weights w, with b for what is
+ * added to its sums and a scale of 2^-e, gives
  *
  *	clamp(rint(S / 2^e) + zero, 0, 255),	S = sum x w + b, ties to even
  *
@@ -185,8 +185,6 @@ int32_t hwpec_shift_start(const struct hwpec_product *p, int64_t k)
 {
 	return (int32_t)start_of(p, k, p->shift, p->shift - hwpec_shift_up(p, k));
 }
-
-/* ---- types ----------------------------------------------------------------------------- */
 
 /* Changes int8 zero point i of a node for values that are larger by 128. */
 static int turn_zero(struct cnn_graph *g, struct cnn_node *n, int i, struct cnn_err *err)

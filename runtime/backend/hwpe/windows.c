@@ -11,8 +11,6 @@ void hwpec_exec(struct seqc *s, uint32_t insn, uint32_t a, uint32_t b)
 	seqc_charge(s, 1);
 }
 
-/* ---- cost ------------------------------------------------------------------------------ */
-
 /* Multiply-adds of a result. */
 static uint64_t count_used(const struct hwpec_node *n)
 {
@@ -72,8 +70,6 @@ static void charge_windows(struct seqc *s, const struct hwpec_node *n,
 						      (uint32_t)y * w->row_advance,
 					      w);
 }
-
-/* ---- commands of a window -------------------------------------------------------------- */
 
 /* Commands that drain a window; *word: their argument that is an address. */
 static uint32_t drains_of(const struct hwpec_node *n, uint32_t *word)
@@ -143,8 +139,6 @@ static void add_bases(struct seqc *s, const struct hwpec_node *n, const struct h
 			  i * w->base_pitch, CNNACC_HWPE_SRAM2 + i * w->base_pitch);
 }
 
-/* ---- windows that begin at zero -------------------------------------------------------- */
-
 /* One MAC instruction runs all windows. The commands of its loops overlap the windows. */
 static void run_from_zero(struct seqc *s, const struct hwpec_node *n, const struct hwpec_windows *w)
 {
@@ -163,8 +157,6 @@ static void run_from_zero(struct seqc *s, const struct hwpec_node *n, const stru
 	add_drains(s, n, w);
 	charge_windows(s, n, w);
 }
-
-/* ---- windows that begin at other values ------------------------------------------------ */
 
 /* Commands of such a window: they set AccRegs, set bases, and drain. */
 struct body {
