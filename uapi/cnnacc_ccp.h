@@ -20,6 +20,8 @@ extern "C" {
 #define CNNACC_CCP_PARAM_GEOMETRY	2	/* 7:0 rows, 15:8 lanes, 23:16 core groups */
 #define CNNACC_CCP_PARAM_LOB		3	/* vectors per local output buffer */
 #define CNNACC_CCP_PARAM_LIMITS		4	/* 7:0 kernel, 15:8 stride, 23:16 padding maximum */
+#define CNNACC_CCP_PARAM_BANKS		5
+#define CNNACC_CCP_BANKS_SPLIT		0x1u	/* each half of a bank is a memory of its own */
 
 #define CNNACC_CCP_DATA_BANKS		2
 #define CNNACC_CCP_WEIGHT_BANKS		4
@@ -301,6 +303,7 @@ enum cnnacc_ccp_field {
 	{ "kernel-max", CNNACC_CCP_PARAM_LIMITS, 0, 8, 0 }, \
 	{ "stride-max", CNNACC_CCP_PARAM_LIMITS, 8, 8, 0 }, \
 	{ "pad-max", CNNACC_CCP_PARAM_LIMITS, 16, 8, 0 }, \
+	{ "split-banks", CNNACC_CCP_PARAM_BANKS, 0, 1, CNNACC_PARAM_F_SWITCH }, \
 }
 
 #define CNNACC_CCP_CODES { \

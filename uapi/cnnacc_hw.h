@@ -308,6 +308,8 @@ struct cnnacc_param_info {
 #define CNNACC_PARAM_F_BUILD		0x1u	/* differs between builds; others are fixed */
 #define CNNACC_PARAM_F_BYTES		0x2u	/* a size in bytes */
 #define CNNACC_PARAM_F_SIZE		(CNNACC_PARAM_F_BUILD | CNNACC_PARAM_F_BYTES)
+#define CNNACC_PARAM_F_ON_OFF		0x4u	/* "on" is 1, "off" is 0 */
+#define CNNACC_PARAM_F_SWITCH		(CNNACC_PARAM_F_BUILD | CNNACC_PARAM_F_ON_OFF)
 
 /**
  * struct cnnacc_code_info - one status code.

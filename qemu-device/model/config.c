@@ -125,6 +125,29 @@ static int check_param(const struct cm_param *param, uint32_t value, char *err)
 		    param->multiple, param->min, param->max);
 }
 
+static int parse_switch(const struct cm_param *param, const char *text, size_t len, uint64_t *value,
+			char *err)
+{
+	bool on = len == 2 && !memcmp(text, "on", len);
+
+	if (!on && (len != 3 || memcmp(text, "off", len)))
+		return fail(err, "%s: '%.*s' is neither on nor off", param->name,
+			    (int)(len < 40 ? len : 40), text);
+	*value = on ? CM_ON : CM_OFF;
+	return 0;
+}
+
+static int parse_value(const struct cm_param *param, const char *text, size_t len, uint64_t *value,
+		       char *err)
+{
+	if (param->is_switch)
+		return parse_switch(param, text, len, value, err);
+	if (parse_number(param->name, text, len, (struct limits){ param->min, param->max }, value,
+			 err))
+		return -1;
+	return check_param(param, (uint32_t)*value, err);
+}
+
 static int set_param(struct cm_core_config *config, const char *name, const char *text,
 		     size_t len, char *err)
 {
@@ -139,9 +162,7 @@ static int set_param(struct cm_core_config *config, const char *name, const char
 
 		if (strcmp(param->name, name))
 			continue;
-		if (parse_number(name, text, len, (struct limits){ param->min, param->max },
-				 &value, err) ||
-		    check_param(param, (uint32_t)value, err))
+		if (parse_value(param, text, len, &value, err))
 			return -1;
 		config->param[i] = (uint32_t)value;
 		return 0;

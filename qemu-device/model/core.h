@@ -58,7 +58,13 @@ struct cm_core_resources {
 struct cm_param {
 	const char *name;
 	uint32_t min, max, multiple, def;
+	bool is_switch;			/* "on" or "off" in text: CM_ON, CM_OFF */
 };
+
+/* Neither is 0, which is a parameter that is not given. */
+#define CM_ON	1
+#define CM_OFF	2
+#define CM_SWITCH(name, def)	{ name, CM_ON, CM_OFF, 1, def, true }
 
 /**
  * struct cm_core_ops - a core type as the shell sees it.

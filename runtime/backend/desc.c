@@ -55,6 +55,15 @@ uint32_t cnn_desc_param(const struct cnnacc_param_info *info, const uint32_t *pa
 	return word >> info->shift & (uint32_t)((1ull << info->bits) - 1);
 }
 
+void cnn_desc_value(const struct cnnacc_param_info *info, uint32_t value,
+		    char text[CNN_DESC_VALUE])
+{
+	if (info->flags & CNNACC_PARAM_F_ON_OFF)
+		snprintf(text, CNN_DESC_VALUE, "%s", value ? "on" : "off");
+	else
+		snprintf(text, CNN_DESC_VALUE, "%u", value);
+}
+
 bool cnn_desc_reg(const struct cnn_core_desc *desc, uint32_t i, char name[CNN_DESC_REG_NAME],
 		  uint32_t *offset)
 {
@@ -82,11 +91,12 @@ bool cnn_desc_property(const struct cnnacc_core_entry *entry, char *buf, size_t 
 
 	for (size_t i = 0; n >= 0 && used < len && i < desc->n_params; i++) {
 		const struct cnnacc_param_info *p = &desc->params[i];
+		char value[CNN_DESC_VALUE];
 
 		if (!(p->flags & CNNACC_PARAM_F_BUILD))
 			continue;
-		n = snprintf(buf + used, len - used, ":%s=%u", p->name,
-			     cnn_desc_param(p, entry->param, entry->program_max));
+		cnn_desc_value(p, cnn_desc_param(p, entry->param, entry->program_max), value);
+		n = snprintf(buf + used, len - used, ":%s=%s", p->name, value);
 		used += (size_t)n;
 	}
 	return n >= 0 && used < len;

@@ -76,6 +76,12 @@ const char *cnn_desc_detail(const struct cnn_core_desc *desc, uint32_t code, uin
 uint32_t cnn_desc_param(const struct cnnacc_param_info *info, const uint32_t *param,
 			uint32_t program_max);
 
+#define CNN_DESC_VALUE	12
+
+/* A value as the device's properties spell it: "on", or a number. */
+void cnn_desc_value(const struct cnnacc_param_info *info, uint32_t value,
+		    char text[CNN_DESC_VALUE]);
+
 #define CNN_DESC_REG_NAME	32
 
 /* Name and offset of register number i of the window; false if it has no more. */

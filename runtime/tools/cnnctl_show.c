@@ -43,9 +43,11 @@ static void show_params(const struct cnnrt_core_info *c)
 	for (size_t i = 0; desc && i < desc->n_params; i++) {
 		const struct cnnacc_param_info *p = &desc->params[i];
 		uint32_t value = cnn_desc_param(p, c->param, c->program_max);
+		char text[CNN_DESC_VALUE];
 		bool kib = p->flags & CNNACC_PARAM_F_BYTES && value % 1024 == 0;
 
-		printf("%s%s %u%s", i ? ", " : "    ", p->name, kib ? value >> 10 : value,
+		cnn_desc_value(p, kib ? value >> 10 : value, text);
+		printf("%s%s %s%s", i ? ", " : "    ", p->name, text,
 		       kib ? " KiB" : p->flags & CNNACC_PARAM_F_BYTES ? " bytes" : "");
 	}
 	for (size_t i = 0; !desc && i < ARRAY_SIZE(c->param); i++)

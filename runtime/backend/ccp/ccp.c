@@ -15,6 +15,7 @@ static void read_hw(struct ccpc_hw *hw, const struct cnnrt_core_info *info)
 		info->param[CNNACC_CCP_PARAM_DATA_BANK] / CNNACC_LINE_SIZE * CCPC_LINE_FLOATS;
 	hw->weight_bank =
 		info->param[CNNACC_CCP_PARAM_WEIGHT_BANK] / CNNACC_LINE_SIZE * CCPC_LINE_FLOATS;
+	hw->split_banks = info->param[CNNACC_CCP_PARAM_BANKS] & CNNACC_CCP_BANKS_SPLIT;
 	hw->groups = geometry >> 16 & 0xff;
 	hw->lob = (int64_t)info->param[CNNACC_CCP_PARAM_LOB] * hw->groups;
 	hw->insns = (uint32_t)cnn_min(info->program_max / 4, CNNACC_CCP_TARGET_MASK + 1);
@@ -218,7 +219,7 @@ static bool check_addend(const char *op, const struct ccpc_node *n, char *reason
 /* Binding to a bank that holds nothing. */
 static struct ccpc_bank_binding empty_bank(const struct ccpc_hw *hw)
 {
-	int64_t half_lines = hw->data_bank / CCPC_LINE_FLOATS / 2;
+	int64_t half_lines = hw->split_banks ? hw->data_bank / CCPC_LINE_FLOATS / 2 : 0;
 
 	return (struct ccpc_bank_binding){
 		.capacity = hw->data_bank, .half_capacity = half_lines * CCPC_LINE_FLOATS,

@@ -184,10 +184,10 @@ struct ccpc_move {
 
 void ccpc_move(struct ccpc_code *c, const struct ccpc_move *m);
 
-/* Lines of half a weight bank. */
+/* Lines of half a weight bank; 0: halves are no memories of their own, so using them saves nothing. */
 static inline int64_t ccpc_half_lines(const struct ccpc_hw *hw)
 {
-	return hw->weight_bank / CCPC_LINE_FLOATS / 2;
+	return hw->split_banks ? hw->weight_bank / CCPC_LINE_FLOATS / 2 : 0;
 }
 
 /* Loads a chunk unless it is there, into the half not in use or both; returns its bank line. */

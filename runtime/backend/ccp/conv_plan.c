@@ -181,7 +181,7 @@ static void weigh_rows(struct conv_search *x, const struct ccpc_conv_limits *l, 
 	if (x->batch < 1)
 		return;
 	sliced = !ccpc_slab_floats(x->n, rows, v->ci, 1, &in, &out) || in > ccpc_in_capacity(x->n);
-	for (int parts = 1; parts <= 2; parts++) {
+	for (int parts = 1; parts <= (x->hw->split_banks ? 2 : 1); parts++) {
 		x->weight_bank =
 			parts == 1 ? x->hw->weight_bank : ccpc_half_lines(x->hw) * CCPC_LINE_FLOATS;
 		if (!sliced)

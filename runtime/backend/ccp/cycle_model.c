@@ -27,12 +27,16 @@ void ccpc_clock_boot(struct ccpc_clock *c, const struct ccpc_hw *hw, uint32_t in
 	c->count.read_program = lines * CNNACC_LINE_SIZE;
 	c->data_bank = hw->data_bank;
 	c->weight_bank = hw->weight_bank;
+	c->split_banks = hw->split_banks;
 }
 
-/* Halves of a bank of @size floats that hold floats first..end-1. Bit 0: lower, bit 1: upper. */
-static unsigned int touched(int64_t first, int64_t end, int64_t size)
+/*
+ * Halves of a bank of @size floats that hold floats first..end-1. Bit 0: lower, bit 1: upper. A bank
+ * that is not split is all lower half.
+ */
+static unsigned int touched(const struct ccpc_clock *c, int64_t first, int64_t end, int64_t size)
 {
-	int64_t middle = size / CCPC_LINE_FLOATS / 2 * CCPC_LINE_FLOATS;
+	int64_t middle = c->split_banks ? size / CCPC_LINE_FLOATS / 2 * CCPC_LINE_FLOATS : size;
 
 	return (unsigned int)((first < middle) | (end > middle) << 1);
 }
@@ -69,7 +73,7 @@ static unsigned int map_halves(const struct ccpc_clock *c, unsigned int bank, st
 {
 	int64_t pitch = m.pitch ? m.pitch : m.plane;
 
-	return touched(m.base + first * pitch, m.base + last * pitch + m.plane, c->data_bank)
+	return touched(c, m.base + first * pitch, m.base + last * pitch + m.plane, c->data_bank)
 	       << 2 * bank;
 }
 
@@ -121,11 +125,11 @@ static struct use conv_use(const struct ccpc_clock *c, uint32_t co)
 		map_halves(c, c->read_bank, in, ci_start, ci_end),
 		map_halves(c, !c->read_bank, out, co_start, co_start + co - 1),
 	};
-	unsigned int weights = touched(base + (first * pitch + ci_start) * taps,
+	unsigned int weights = touched(c, base + (first * pitch + ci_start) * taps,
 				       base + (last * pitch + ci_end + 1) * taps, c->weight_bank);
 
 	if (r[0] & CNNACC_CCP_R0_BIAS)
-		weights |= touched((int32_t)g[3] + first, (int32_t)g[3] + last + 1, c->weight_bank);
+		weights |= touched(c, (int32_t)g[3] + first, (int32_t)g[3] + last + 1, c->weight_bank);
 	for (uint32_t i = 0; i < co && i < CNNACC_CCP_WEIGHT_BANKS; i++)
 		use.reads |= weight_halves((co_start + i) % CNNACC_CCP_WEIGHT_BANKS, weights);
 	return use;
@@ -206,7 +210,7 @@ static unsigned int linear_halves(const struct ccpc_clock *c, int64_t first, int
 
 	for (int64_t b = first / c->weight_bank; b * c->weight_bank < first + count; b++)
 		set |= weight_halves((unsigned int)b,
-				     touched(cnn_max(first - b * c->weight_bank, 0),
+				     touched(c, cnn_max(first - b * c->weight_bank, 0),
 					     cnn_min(first + count - b * c->weight_bank,
 						     c->weight_bank),
 					     c->weight_bank));
@@ -277,10 +281,10 @@ static void run_dma(struct ccpc_clock *c, uint32_t insn, bool load)
 		return;
 	if (tgt >= CNNACC_CCP_TGT_WEIGHT0)
 		set = weight_halves(tgt - CNNACC_CCP_TGT_WEIGHT0,
-				    touched(first * CCPC_LINE_FLOATS,
+				    touched(c, first * CCPC_LINE_FLOATS,
 					    (first + lines) * CCPC_LINE_FLOATS, c->weight_bank));
 	else
-		set = touched(first * CCPC_LINE_FLOATS, (first + lines) * CCPC_LINE_FLOATS,
+		set = touched(c, first * CCPC_LINE_FLOATS, (first + lines) * CCPC_LINE_FLOATS,
 			      c->data_bank)
 		      << 2 * (tgt ^ c->read_bank);
 	/* The controller waits for an EXEC, so no half is busy longer than controller and DMA. */

@@ -12,6 +12,7 @@
 /* Build parameters of a core. Memory sizes are in floats. */
 struct ccpc_hw {
 	int64_t data_bank, weight_bank; /* size of one bank */
+	bool split_banks;		/* each half of a bank is a memory of its own */
 	int64_t lob;			/* output channels of one EXEC */
 	uint32_t groups;		/* core groups, 1..4 */
 	uint32_t insns;			/* capacity of the instruction cache */
@@ -38,7 +39,8 @@ struct ccpc_clock {
 	void (*trace)(void *arg, enum cnnrt_activity what, uint64_t from, uint64_t to);
 	void *trace_arg;
 	uint64_t insns_run;
-	int64_t data_bank, weight_bank; /* sizes as in struct ccpc_hw */
+	int64_t data_bank, weight_bank; /* as in struct ccpc_hw */
+	bool split_banks;
 };
 
 /* Starts a task whose first overlay has @insns instructions. */

@@ -98,11 +98,12 @@ void ccpc_set_free(const struct ccpc_residency *k, const struct ccpc_state *s, u
 {
 	int64_t lines = k->core->hw.data_bank / CCPC_LINE_FLOATS,
 		unit = cnn_max(1, lines / CAPACITY_SIZES);
-	int64_t most = largest_gap(k, s, bank, 0, lines, &bind->free_line), half;
+	int64_t most = largest_gap(k, s, bank, 0, lines, &bind->free_line), half = 0;
 
 	bind->capacity = (most == lines ? lines : most / unit * unit) * CCPC_LINE_FLOATS;
-	half = cnn_min(largest_gap(k, s, bank, 0, lines / 2, &bind->half_line[0]),
-		       largest_gap(k, s, bank, lines / 2, lines, &bind->half_line[1]));
+	if (k->core->hw.split_banks)
+		half = cnn_min(largest_gap(k, s, bank, 0, lines / 2, &bind->half_line[0]),
+			       largest_gap(k, s, bank, lines / 2, lines, &bind->half_line[1]));
 	bind->half_capacity = (half == lines / 2 ? half : half / unit * unit) * CCPC_LINE_FLOATS;
 }
 

@@ -13,7 +13,7 @@
 
 _Static_assert(sizeof(struct ccp_state) % 8 == 0, "no hidden padding in the saved state");
 
-enum { DATA_BANK, WEIGHT_BANK, ICACHE, LOB };
+enum { DATA_BANK, WEIGHT_BANK, ICACHE, LOB, SPLIT_BANKS };
 
 static const struct cm_param params[] = {
 	[DATA_BANK] = { "data-bank", 4096, 64u << 20, CNNACC_LINE_SIZE,
@@ -22,6 +22,7 @@ static const struct cm_param params[] = {
 			  CNNACC_CCP_WEIGHT_BANK_DEFAULT },
 	[ICACHE] = { "icache", 256, 8192, CNNACC_LINE_SIZE, CNNACC_CCP_ICACHE_DEFAULT },
 	[LOB] = { "lob", 1, 1024, 1, CNNACC_CCP_LOB_DEFAULT },
+	[SPLIT_BANKS] = CM_SWITCH("split-banks", CM_ON),
 };
 
 static void describe(const uint32_t *param, struct cnnacc_core_entry *entry)
@@ -32,6 +33,8 @@ static void describe(const uint32_t *param, struct cnnacc_core_entry *entry)
 	entry->param[CNNACC_CCP_PARAM_GEOMETRY] =
 		CNNACC_CCP_ROWS | CNNACC_CCP_LANES << 8 | CNNACC_CCP_GROUPS << 16;
 	entry->param[CNNACC_CCP_PARAM_LOB] = param[LOB];
+	entry->param[CNNACC_CCP_PARAM_BANKS] =
+		param[SPLIT_BANKS] == CM_ON ? CNNACC_CCP_BANKS_SPLIT : 0;
 	entry->param[CNNACC_CCP_PARAM_LIMITS] =
 		CNNACC_CCP_KERNEL_MAX | CNNACC_CCP_STRIDE_MAX << 8 | CNNACC_CCP_PAD_MAX << 16;
 }
@@ -78,6 +81,7 @@ static void *create(const uint32_t *param, const struct cm_core_resources *resou
 	c->weight_floats = param[WEIGHT_BANK] / 4;
 	c->icache_words = param[ICACHE] / 4;
 	c->lob_vectors = param[LOB];
+	c->split_banks = param[SPLIT_BANKS] == CM_ON;
 	c->resources = *resources;
 	c->simd = ccp_simd(resources->simd);
 	lay_out_memories(c);

@@ -217,6 +217,7 @@ struct ccp {
 	struct ccp_state *s;
 	size_t size;
 	uint32_t bank_floats, weight_floats, icache_words, lob_vectors;
+	bool split_banks;
 	float *data[CNNACC_CCP_DATA_BANKS];
 	float *weight;			/* four banks, contiguous */
 	uint32_t *icache;
@@ -313,10 +314,10 @@ static inline float *ccp_out_plane(const struct ccp *c, const struct ccp_maps *m
 	return c->data[!c->s->sel] + m->out_base + (int64_t)(channel * m->out_pitch);
 }
 
-/* First float of the upper half of a bank. */
-static inline int64_t ccp_middle(uint32_t floats)
+/* First float of the upper half of a bank; a bank that is not split is all lower half. */
+static inline int64_t ccp_middle(const struct ccp *c, uint32_t floats)
 {
-	return floats / CCP_LINE_FLOATS / 2 * CCP_LINE_FLOATS;
+	return c->split_banks ? floats / CCP_LINE_FLOATS / 2 * CCP_LINE_FLOATS : floats;
 }
 
 static inline uint64_t ccp_elapsed(const struct ccp *c)

@@ -281,7 +281,7 @@ static struct ccp_bounds find_same_halves(const struct ccp *c)
 
 	for (uint32_t i = 0; i < CCP_BASES; i++) {
 		const struct ccp_span *span = &c->conv_cache.span[i];
-		int64_t middle = ccp_middle((uint32_t)span->floats), base = (int32_t)bases[i];
+		int64_t middle = ccp_middle(c, (uint32_t)span->floats), base = (int32_t)bases[i];
 		int64_t least = same_halves.min[i], most = same_halves.max[i];
 
 		if (base + span->end > middle)	/* accesses the upper half */

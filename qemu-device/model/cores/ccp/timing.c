@@ -45,8 +45,8 @@ void ccp_time_boot(struct ccp *c)
 }
 
 /*
- * Each half of a bank has its own port.  Halves are numbered from 0: the lower and the upper half
- * of data banks 0, 1, then of weight banks 0..3.  Sets of halves are masks.
+ * With split banks each half of a bank has its own port.  Halves are numbered from 0: the lower and
+ * the upper half of data banks 0, 1, then of weight banks 0..3.  Sets of halves are masks.
  */
 static unsigned int weight_bank(unsigned int n)
 {
@@ -54,9 +54,10 @@ static unsigned int weight_bank(unsigned int n)
 }
 
 /* Mask of the halves of a bank of @floats that contain floats first..last. */
-static uint32_t halves(unsigned int bank, int64_t first, int64_t last, uint32_t floats)
+static uint32_t halves(const struct ccp *c, unsigned int bank, int64_t first, int64_t last)
 {
-	int64_t middle = ccp_middle(floats);
+	uint32_t floats = bank < CNNACC_CCP_DATA_BANKS ? c->bank_floats : c->weight_floats;
+	int64_t middle = ccp_middle(c, floats);
 
 	return (uint32_t)((first < middle) | (last >= middle) << 1) << 2 * bank;
 }
@@ -92,10 +93,10 @@ static uint32_t dma_halves(const struct ccp *c)
 	int64_t last = first + (int64_t)ccp_dma_lines(c) * CCP_LINE_FLOATS - 1;
 
 	if (target <= CNNACC_CCP_TGT_WRITE_BANK)
-		return halves(c->s->sel ^ target, first, last, c->bank_floats);
+		return halves(c, c->s->sel ^ target, first, last);
 	if (target == CNNACC_CCP_TGT_ICACHE)
 		return 0;
-	return halves(weight_bank(target - CNNACC_CCP_TGT_WEIGHT0), first, last, c->weight_floats);
+	return halves(c, weight_bank(target - CNNACC_CCP_TGT_WEIGHT0), first, last);
 }
 
 /*
@@ -187,8 +188,8 @@ static void touch_planes(struct ccp *c, const struct ccp_maps *m, uint64_t in_fi
 	int64_t out_end = m->out_base + (int64_t)(out_last * m->out_pitch) +
 			  (int64_t)m->oh * m->ow;
 
-	c->work.reads = halves(c->s->sel, in, in_end - 1, c->bank_floats);
-	c->work.writes = halves(!c->s->sel, out, out_end - 1, c->bank_floats);
+	c->work.reads = halves(c, c->s->sel, in, in_end - 1);
+	c->work.writes = halves(c, !c->s->sel, out, out_end - 1);
 }
 
 void ccp_touch_conv(struct ccp *c)
@@ -200,13 +201,12 @@ void ccp_touch_conv(struct ccp *c)
 
 	touch_planes(c, &p->m, p->ci_start, p->ci_end, p->co_start,
 		     p->co_start + p->co_cnt - 1);
-	touched = halves(0, p->base.weight + (first * pitch + p->ci_start) * taps,
-			 p->base.weight + (last * pitch + p->ci_end + 1) * taps - 1,
-			 c->weight_floats);
+	touched = halves(c, weight_bank(0), p->base.weight + (first * pitch + p->ci_start) * taps,
+			 p->base.weight + (last * pitch + p->ci_end + 1) * taps - 1);
 	if (p->bias)
-		touched |= halves(0, p->base.bias + first, p->base.bias + last, c->weight_floats);
+		touched |= halves(c, weight_bank(0), p->base.bias + first, p->base.bias + last);
 	for (uint32_t o = p->co_start; o < p->co_start + p->co_cnt && o < p->co_start + 4; o++)
-		c->work.reads |= touched << 2 * weight_bank(o % 4);
+		c->work.reads |= touched << 2 * (o % 4);
 }
 
 void ccp_work_conv(struct ccp *c)
@@ -265,7 +265,7 @@ static uint32_t linear_halves(const struct ccp *c, int64_t start, uint64_t len)
 		int64_t first = start > i * bank ? start - i * bank : 0;
 		int64_t last = (end < (i + 1) * bank ? end - i * bank : bank) - 1;
 
-		mask |= halves(weight_bank((unsigned int)i), first, last, c->weight_floats);
+		mask |= halves(c, weight_bank((unsigned int)i), first, last);
 	}
 	return mask;
 }
@@ -281,9 +281,9 @@ void ccp_work_fc(struct ccp *c)
 	w->mac_useful = (uint64_t)p->in * p->out;
 	w->local_read = 4 * (p->in + p->out * p->in16 + (p->bias ? p->out : 0));
 	w->stored = p->out;
-	w->reads = halves(c->s->sel, p->in_base, p->in_base + p->in - 1, c->bank_floats) |
+	w->reads = halves(c, c->s->sel, p->in_base, p->in_base + p->in - 1) |
 		   linear_halves(c, p->weight_base, p->out * p->in16);
 	if (p->bias)
 		w->reads |= linear_halves(c, p->bias_base, p->out);
-	w->writes = halves(!c->s->sel, p->out_base, p->out_base + p->out - 1, c->bank_floats);
+	w->writes = halves(c, !c->s->sel, p->out_base, p->out_base + p->out - 1);
 }
