@@ -27,7 +27,7 @@ struct continuation {
 struct clock {
 	uint64_t t;		/* controller */
 	uint64_t d;		/* DMA engine free */
-	uint64_t w[HALVES];	/* last write ends */
+	uint64_t w[HALVES];	/* last write to that half ends, whether banks are split or not */
 	uint64_t r[HALVES];	/* last read ends */
 };
 
@@ -808,13 +808,17 @@ static void cover_half(struct golden_ccp *ccp, enum golden_ccp_role role, int ha
 {
 	struct golden_ccp_coverage *coverage = &ccp->coverage;
 	const struct clock *k = &ccp->clock;
+	bool beside = !used && ccp->params.split_banks, bank = !used && !ccp->params.split_banks;
 
 	coverage->load_waited_for[role] += used && k->w[half] > k->t;
-	coverage->load_beside[role] += !used && k->w[half] > start;
+	coverage->load_waited_for_bank[role] += bank && k->w[half] > k->t;
+	coverage->load_beside[role] += beside && k->w[half] > start;
+	coverage->store_beside_read += role == GOLDEN_CCP_READ && used && k->r[half] > start;
 	if (role != GOLDEN_CCP_WRITTEN)
 		return;
 	coverage->store_waited_for += used && k->r[half] > k->t;
-	coverage->store_beside += !used && k->r[half] > start;
+	coverage->store_waited_for_bank += bank && k->r[half] > k->t;
+	coverage->store_beside += beside && k->r[half] > start;
 }
 
 static void cover_exec(struct golden_ccp *ccp, const struct work *work, uint64_t start)
@@ -842,11 +846,15 @@ static void cover_dma(struct golden_ccp *ccp, bool load, const bool halves[HALVE
 		*both += halves[2 * bank] && halves[2 * bank + 1];
 }
 
-/* The maximum of @t and the ends of those halves. */
-static uint64_t after(uint64_t t, const uint64_t ends[HALVES], const bool halves[HALVES])
+/*
+ * The maximum of @t and the ends of the memories that contain those halves.  A bank that is not
+ * split is one memory: what ends last in either half ends last in it.
+ */
+static uint64_t after(const struct golden_ccp *ccp, uint64_t t, const uint64_t ends[HALVES],
+		      const bool halves[HALVES])
 {
 	for (int half = 0; half < HALVES; half++)
-		if (halves[half])
+		if (halves[half] || (halves[half ^ 1] && !ccp->params.split_banks))
 			t = max_u64(t, ends[half]);
 	return t;
 }
@@ -862,10 +870,10 @@ static void account_exec(struct golden_ccp *ccp, const struct work *work)
 {
 	struct clock *k = &ccp->clock;
 	struct cnnacc_stats *stats = ccp->stats;
-	uint64_t start = after(k->t, k->w, work->reads);
+	uint64_t start = after(ccp, k->t, k->w, work->reads);
 
-	start = after(start, k->w, work->writes);
-	start = after(start, k->r, work->writes);
+	start = after(ccp, start, k->w, work->writes);
+	start = after(ccp, start, k->r, work->writes);
 	cover_exec(ccp, work, start);
 	stats->stall_cycles += start - k->t;
 	k->t = start + work->cycles;
@@ -960,9 +968,9 @@ static void account_dma(struct golden_ccp *ccp, bool load, uint64_t cost, const 
 	uint64_t start;
 
 	k->t += 1;
-	start = after(max_u64(k->t, k->d), k->w, halves);
+	start = after(ccp, max_u64(k->t, k->d), k->w, halves);
 	if (load)
-		start = after(start, k->r, halves);
+		start = after(ccp, start, k->r, halves);
 	k->d = start + cost;
 	busy_until(k->d, load ? k->w : k->r, halves);
 	ccp->stats->cycles_serial += cost;
@@ -1196,10 +1204,12 @@ bool golden_ccp_params_of(const struct cnnacc_core_entry *entry,
 		.data_bank = entry->param[CNNACC_CCP_PARAM_DATA_BANK],
 		.weight_bank = entry->param[CNNACC_CCP_PARAM_WEIGHT_BANK],
 		.lob = entry->param[CNNACC_CCP_PARAM_LOB],
+		.split_banks = entry->param[CNNACC_CCP_PARAM_BANKS] & CNNACC_CCP_BANKS_SPLIT,
 	};
 	return entry->type == CNNACC_CORE_CCP &&
 	       entry->param[CNNACC_CCP_PARAM_GEOMETRY] == GEOMETRY &&
-	       entry->param[CNNACC_CCP_PARAM_LIMITS] == LIMITS;
+	       entry->param[CNNACC_CCP_PARAM_LIMITS] == LIMITS &&
+	       !(entry->param[CNNACC_CCP_PARAM_BANKS] & ~CNNACC_CCP_BANKS_SPLIT);
 }
 
 struct golden_ccp *golden_ccp_create(const struct golden_ccp_params *params)

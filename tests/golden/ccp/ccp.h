@@ -12,6 +12,7 @@ struct golden_ccp_params {
 	uint32_t weight_bank;	/* bytes */
 	uint32_t icache;	/* bytes */
 	uint32_t lob;		/* vectors */
+	uint32_t split_banks;	/* 1: each half of a bank is a memory of its own; 0: none is */
 };
 
 /** struct golden_ccp_regs - the registers that the core's window shows. */
@@ -28,7 +29,7 @@ struct golden_ccp_regs {
 
 struct golden_ccp;
 
-/* False if the entry is of another core type, or of a geometry that the model lacks. */
+/* False if the entry is of another core type, or has what the model lacks. */
 bool golden_ccp_params_of(const struct cnnacc_core_entry *entry,
 			  struct golden_ccp_params *params);
 /* NULL if there is no memory. */
@@ -60,6 +61,10 @@ struct golden_ccp_coverage {
 	uint64_t load_beside[GOLDEN_CCP_ROLES];
 	uint64_t store_waited_for;	/* of the write bank */
 	uint64_t store_beside;
+	/* the same where banks are not split and the EXEC uses the other half alone */
+	uint64_t load_waited_for_bank[GOLDEN_CCP_ROLES];
+	uint64_t store_waited_for_bank;
+	uint64_t store_beside_read;	/* of what the EXEC reads, too */
 	/* spans over both halves of a bank */
 	uint64_t exec_both[GOLDEN_CCP_ROLES];
 	uint64_t load_both;

@@ -13,6 +13,10 @@ static const char *const device_cores[] = {
 	"ccp:data-bank=65536:weight-bank=4096:lob=8",
 	("ccp:data-bank=16384:weight-bank=16384:icache=1024:lob=3+"
 	 "ccp:data-bank=8256:weight-bank=2048:icache=512:lob=4:job-cycles-max=5000000"),
+	"ccp:split-banks=off:job-cycles-max=9223372036854775807",
+	("ccp:data-bank=4160:weight-bank=1088:icache=320:lob=2:split-banks=off+"
+	 "ccp:data-bank=12288:weight-bank=2048:icache=512:lob=3:split-banks=on"),
+	"ccp:data-bank=32768:weight-bank=4096:lob=5:split-banks=off",
 };
 
 static const char *const kind_name[GEN_KINDS] = {
@@ -38,7 +42,7 @@ static unsigned int kind_of(uint64_t index)
 
 static unsigned int device_of(uint64_t random, unsigned int kind)
 {
-	static const unsigned int share[] = { 0, 0, 1, 1, 2, 3, 3, 3, 4, 4 };
+	static const unsigned int share[] = { 0, 0, 1, 1, 2, 3, 3, 3, 4, 4, 5, 6, 6, 7, 7 };
 
 	/* BNZ cannot reach past the end of an 8 KiB instruction cache: prefer a smaller one. */
 	if (kind == GEN_PC && random % 2)
@@ -72,7 +76,7 @@ static bool vector_fits(unsigned int index, const struct cnnacc_core_entry *entr
 {
 	static const struct golden_ccp_params by_default = {
 		CNNACC_CCP_DATA_BANK_DEFAULT, CNNACC_CCP_WEIGHT_BANK_DEFAULT,
-		CNNACC_CCP_ICACHE_DEFAULT, CNNACC_CCP_LOB_DEFAULT,
+		CNNACC_CCP_ICACHE_DEFAULT, CNNACC_CCP_LOB_DEFAULT, 1,
 	};
 	const struct golden_ccp_params *want = vector_params(index);
 	struct golden_ccp_params params;

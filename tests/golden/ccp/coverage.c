@@ -23,7 +23,7 @@ static unsigned int report_fields(const struct golden_ccp_coverage *c)
 	       coverage_line("RANGE_DMA", &c->range_dma, 1, 1);
 }
 
-/* Overlap of DMA and EXEC by halves of banks. */
+/* Overlap of DMA and EXEC by halves of banks, and waiting where banks are not split. */
 static unsigned int report_halves(const struct golden_ccp_coverage *c)
 {
 	uint64_t all = (1u << GOLDEN_CCP_ROLES) - 1;
@@ -32,6 +32,9 @@ static unsigned int report_halves(const struct golden_ccp_coverage *c)
 	       coverage_line("STORE beside EXEC", &c->store_beside, 1, 1) +
 	       coverage_line("EXEC waited for LOAD", c->load_waited_for, GOLDEN_CCP_ROLES, all) +
 	       coverage_line("EXEC waited for STORE", &c->store_waited_for, 1, 1) +
+	       coverage_line("LOAD of other half", c->load_waited_for_bank, GOLDEN_CCP_ROLES, all) +
+	       coverage_line("STORE of other half", &c->store_waited_for_bank, 1, 1) +
+	       coverage_line("STORE beside reads", &c->store_beside_read, 1, 1) +
 	       coverage_line("EXEC in both halves", c->exec_both, GOLDEN_CCP_ROLES, all) +
 	       coverage_line("LOAD to both halves", &c->load_both, 1, 1) +
 	       coverage_line("STORE from both halves", &c->store_both, 1, 1);

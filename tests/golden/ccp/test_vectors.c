@@ -192,7 +192,7 @@ int main(void)
 {
 	static const struct golden_ccp_params params = {
 		CNNACC_CCP_DATA_BANK_DEFAULT, CNNACC_CCP_WEIGHT_BANK_DEFAULT,
-		CNNACC_CCP_ICACHE_DEFAULT, CNNACC_CCP_LOB_DEFAULT,
+		CNNACC_CCP_ICACHE_DEFAULT, CNNACC_CCP_LOB_DEFAULT, 1,
 	};
 	struct golden_shell shell = { .core.job_cycles_max = INT64_MAX };
 	struct golden_ccp *ccp = golden_ccp_create(&params);

@@ -11,6 +11,7 @@
  *
  * An EXEC that waits for nothing: cycles = max(d, t + T + 1), stall = cycles - (t + T + 1).
  * One that waits for all: cycles = d + T + 1, stall = d - t.
+ * Where banks are not split, the halves of a bank are one memory.
  */
 #include "vectors_halves.h"
 
@@ -38,7 +39,12 @@
 #define WEIGHTS(bank)	(CNNACC_CCP_TGT_WEIGHT0 + (bank))
 
 /* 65 and 17 lines: the upper halves begin with lines 32 and 8, floats 512 and 128. */
-static const struct golden_ccp_params odd_banks = { 4160, 1088, 320, 2 };
+static const struct golden_ccp_params odd_banks = { 4160, 1088, 320, 2, 1 };
+static const struct golden_ccp_params whole_odd_banks = { 4160, 1088, 320, 2, 0 };
+static const struct golden_ccp_params whole_banks = {
+	CNNACC_CCP_DATA_BANK_DEFAULT, CNNACC_CCP_WEIGHT_BANK_DEFAULT, CNNACC_CCP_ICACHE_DEFAULT,
+	CNNACC_CCP_LOB_DEFAULT, 0,
+};
 
 struct move {
 	bool store;
@@ -214,6 +220,82 @@ static const struct halves_vector vectors[] = {
 	  .cycles = 106, .stall = 29 },
 	{ .name = "LOAD around the input in 65 lines", .params = &odd_banks,
 	  .conv = { POINT, .ci_num = 1, .co_num = 1, .in_base = 512 },
+	  .move = { { false, READ, 32, 33 } },
+	  .cycles = 126, .stall = 49 },
+	/* t 58, d 174, T 19: both read */
+	{ .name = "STORE of what a conv reads",
+	  .conv = { POINT, .ci_num = 1, .co_num = 1 },
+	  .move = { { true, READ, 0, 100 } },
+	  .cycles = 174, .stall = 96 },
+	/*
+	 * Banks that are one memory each.
+	 * t 57, d 173, T 19
+	 */
+	{ .name = "whole banks: LOAD above the weights of a conv", .params = &whole_banks,
+	  .conv = { POINT, .ci_num = 1, .co_num = 1 },
+	  .move = { { false, WEIGHTS(0), WEIGHT_LINE, 100 } },
+	  .cycles = 193, .stall = 116 },
+	{ .name = "whole banks: LOAD into a weight bank that a conv leaves", .params = &whole_banks,
+	  .conv = { POINT, .ci_num = 1, .co_num = 1 },
+	  .move = { { false, WEIGHTS(1), 0, 100 } },
+	  .cycles = 173, .stall = 96 },
+	/* t 61; the second LOAD ends at 190 */
+	{ .name = "whole banks: EXEC waits for the second LOAD", .params = &whole_banks,
+	  .conv = { POINT, .ci_num = 1, .co_num = 1 },
+	  .move = { { false, WEIGHTS(0), 0, 100 }, { false, WEIGHTS(0), WEIGHT_LINE, 1 } },
+	  .cycles = 210, .stall = 129 },
+	/* t 58, d 174, T 19 */
+	{ .name = "whole banks: LOAD below the input of a conv", .params = &whole_banks,
+	  .conv = { POINT, .ci_num = 1, .co_num = 1, .in_base = DATA_FLOAT },
+	  .move = { { false, READ, 0, 100 } },
+	  .cycles = 194, .stall = 116 },
+	/* t 59, d 174, T 19 */
+	{ .name = "whole banks: LOAD below the output of a conv, swapped", .params = &whole_banks,
+	  .conv = { POINT, .ci_num = 1, .co_num = 1, .out_base = DATA_FLOAT },
+	  .move = { { false, READ, 0, 100 } }, .swap = true,
+	  .cycles = 194, .stall = 115 },
+	/* t 59, d 175, T 19 */
+	{ .name = "whole banks: STORE below the output of a conv", .params = &whole_banks,
+	  .conv = { POINT, .ci_num = 1, .co_num = 1, .out_base = DATA_FLOAT },
+	  .move = { { true, WRITE, DATA_LINE - 100, 100 } },
+	  .cycles = 195, .stall = 116 },
+	/* t 58, d 174, T 19: both read */
+	{ .name = "whole banks: STORE of what a conv reads", .params = &whole_banks,
+	  .conv = { POINT, .ci_num = 1, .co_num = 1 },
+	  .move = { { true, READ, 0, 100 } },
+	  .cycles = 174, .stall = 96 },
+	{ .name = "whole banks: STORE above what a conv reads", .params = &whole_banks,
+	  .conv = { POINT, .ci_num = 1, .co_num = 1 },
+	  .move = { { true, READ, DATA_LINE, 100 } },
+	  .cycles = 174, .stall = 96 },
+	/* t 38, d 154, T 6 */
+	{ .name = "whole banks: LOAD above the input of a pool", .params = &whole_banks,
+	  .unit = CNNACC_CCP_POOL,
+	  .pool = { .kernel = 2, .stride = 1, .in_cols = 2, .channels = 1 },
+	  .move = { { false, READ, DATA_LINE, 100 } },
+	  .cycles = 161, .stall = 116 },
+	/* t 38, d 154, T 1 */
+	{ .name = "whole banks: STORE above the output of a pad", .params = &whole_banks,
+	  .unit = CNNACC_CCP_PAD,
+	  .pad = { .layers = 1, .in_cols = 1, .channels = 1 },
+	  .move = { { true, WRITE, DATA_LINE, 100 } },
+	  .cycles = 156, .stall = 116 },
+	/* t 37, d 153, T 18 */
+	{ .name = "whole banks: LOAD below the first weights of an fc", .params = &whole_banks,
+	  .unit = CNNACC_CCP_FC, .fc = TWO_BANKS,
+	  .move = { { false, WEIGHTS(1), 0, 100 } },
+	  .cycles = 172, .stall = 116 },
+	{ .name = "whole banks: LOAD into a weight bank that an fc leaves", .params = &whole_banks,
+	  .unit = CNNACC_CCP_FC, .fc = TWO_BANKS,
+	  .move = { { false, WEIGHTS(0), 0, 100 } },
+	  .cycles = 153, .stall = 97 },
+	/* t 57, T 19; d 81, then 106 */
+	{ .name = "whole banks: LOAD below the weights in 17 lines", .params = &whole_odd_banks,
+	  .conv = { POINT, .ci_num = 1, .co_num = 1, .weight_base = 128 },
+	  .move = { { false, WEIGHTS(0), 0, 8 } },
+	  .cycles = 101, .stall = 24 },
+	{ .name = "whole banks: LOAD above the input in 65 lines", .params = &whole_odd_banks,
+	  .conv = { POINT, .ci_num = 1, .co_num = 1, .in_base = 511 },
 	  .move = { { false, READ, 32, 33 } },
 	  .cycles = 126, .stall = 49 },
 };
