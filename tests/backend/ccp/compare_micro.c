@@ -2,7 +2,8 @@
 /*
  * The device model's cycle count against the clocked model's, on random small
  * programs.  Where the record gives no count of a state, runs of the device that
- * differ in that state only are subtracted from each other.
+ * differ in that state only are subtracted from each other.  Every program also runs
+ * on a device whose banks are not split, which changes cycles and stalls alone.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -19,15 +20,23 @@
 #define RAM_SIZE	(16u << 20)
 #define LINE_BYTES	((uint64_t)CNNACC_LINE_SIZE)
 
-enum metric { CYCLES, SERIAL, COMPUTE, DMA, STALL, STATES, METRICS };
+enum metric {
+	CYCLES, SERIAL, COMPUTE, DMA, STALL, STATES, WHOLE_CYCLES, WHOLE_STALL, METRICS,
+};
 
 static const char *const metric_name[METRICS] = {
 	"cycles", "cycles_serial", "compute_cycles", "dma_cycles", "stall_cycles, share of cycles",
-	"conv state counts",
+	"conv state counts", "cycles, banks not split", "stall_cycles, banks not split",
 };
 
 static const char *const kind_name[CASE_KINDS] = { "conv", "pool", "pad", "fc", "mixed" };
 static const char *const state_name[MICRO_STATES] = MICRO_STATE_NAMES;
+
+/** struct device - a device with one context. */
+struct device {
+	struct model_host *host;
+	struct mh_space space;
+};
 
 /** struct errors - relative errors of one metric. */
 struct errors {
@@ -36,16 +45,17 @@ struct errors {
 };
 
 static struct {
-	struct model_host *host;
-	struct mh_space space;
+	struct device split, whole;
 	uint64_t seed;
 	struct errors error[METRICS];
 	struct errors by_kind[CASE_KINDS];	/* of compute_cycles */
 	uint64_t micro[MICRO_UNIT_STATES], term[MICRO_UNIT_STATES];
 	unsigned int off_term[MICRO_UNIT_STATES];	/* cases that differ */
 	unsigned int failed_jobs, inexact, hazards;
+	unsigned int slower_whole;	/* cases that take longer if banks are not split */
 	double worst_cycles[MICRO_READINGS], worst_compute[MICRO_READINGS];
-	uint64_t device_clocks, reading_clocks[MICRO_READINGS];
+	uint64_t device_cycles, reading_cycles[MICRO_READINGS];
+	uint64_t device_clocks, reading_clocks[MICRO_READINGS];	/* of units */
 } test;
 
 static uint64_t unit_clocks(const struct micro_count *count)
@@ -83,11 +93,12 @@ static void note(const struct micro_case *c, enum metric m, uint64_t device, uin
 		       kind_name[c->kind], c->text, metric_name[m], device, micro, 100 * error);
 }
 
-static bool run_device(const struct micro_case *c, struct cnnacc_stats *stats)
+static bool run_device(const struct device *device, const struct micro_case *c,
+		       struct cnnacc_stats *stats)
 {
 	struct cnnacc_completion done;
 
-	done = mh_exec(test.host, &test.space, c->word, c->words, stats);
+	done = mh_exec(device->host, &device->space, c->word, c->words, stats);
 	if (done.status_class == CNNACC_STATUS_OK)
 		return true;
 	printf("# %s (%s): status %u/%u detail %u at %u\n", kind_name[c->kind], c->text,
@@ -141,14 +152,37 @@ static void try_readings(const struct micro_case *c, const struct cnnacc_stats *
 {
 	struct micro_count micro;
 
+	test.device_cycles += stats->cycles - stats->scrub_cycles;
 	test.device_clocks += stats->compute_cycles;
 	for (unsigned int i = 1; i < MICRO_READINGS; i++) {
-		micro_run(c->word, c->words, 1u << i | MICRO_FLAT_TREE, &micro);
+		micro_run(c->word, c->words, 1u << i, &micro);
 		keep_worst(&test.worst_cycles[i], stats->cycles - stats->scrub_cycles,
 			   micro.cycles);
+		test.reading_cycles[i] += micro.cycles;
 		test.reading_clocks[i] += unit_clocks(&micro);
 		keep_worst(&test.worst_compute[i], stats->compute_cycles, unit_clocks(&micro));
 	}
+}
+
+/* Nothing but cycles and stalls may differ from those of a device with split banks, @split. */
+static void compare_whole(const struct micro_case *c, const struct cnnacc_stats *split)
+{
+	struct cnnacc_stats stats, same;
+	struct micro_count micro;
+
+	if (!run_device(&test.whole, c, &stats))
+		return;
+	micro_run(c->word, c->words, MICRO_WHOLE_BANKS, &micro);
+	note(c, WHOLE_CYCLES, stats.cycles - stats.scrub_cycles, micro.cycles, micro.cycles);
+	note(c, WHOLE_STALL, stats.stall_cycles, micro.state[MICRO_STALL], micro.cycles);
+	test.slower_whole += stats.cycles > split->cycles;
+	same = stats;
+	same.cycles = split->cycles;
+	same.stall_cycles = split->stall_cycles;
+	if (stats.cycles >= split->cycles && !memcmp(&same, split, sizeof(same)))
+		return;
+	printf("# %s (%s): a counter depends on split banks\n", kind_name[c->kind], c->text);
+	test.inexact++;
 }
 
 static void compare_case(unsigned int i)
@@ -163,7 +197,7 @@ static void compare_case(unsigned int i)
 
 	case_init(&c, kinds[i % 20], test.seed * CASES + i);
 	case_fill(&c);
-	if (!run_device(&c, &stats))
+	if (!run_device(&test.split, &c, &stats))
 		return;
 	micro_run(c.word, c.words, 0, &micro);
 	micro_run(c.word, c.words, MICRO_SERIAL, &serial);
@@ -176,6 +210,7 @@ static void compare_case(unsigned int i)
 	compare_exact(&c, &stats, &micro);
 	sum_up(&c, &micro);
 	try_readings(&c, &stats);
+	compare_whole(&c, &stats);
 }
 
 /* ---- conv state counts by subtraction */
@@ -193,7 +228,7 @@ static bool run_probe(struct micro_case *c, struct conv_layer l, unsigned int ci
 	l.ci = ci;
 	c->words = 0;
 	case_conv_probe(c, &l, last, co);
-	if (!run_device(c, &stats))
+	if (!run_device(&test.split, c, &stats))
 		return false;
 	probe->device = stats.compute_cycles;
 	micro_run(c->word, c->words, 0, &probe->micro);
@@ -291,8 +326,7 @@ static void report_terms(void)
 		printf("#   %-7s%10" PRIu64 "%10" PRIu64 "%5u%s\n", state_name[i], test.micro[i],
 		       test.term[i], test.off_term[i],
 		       i == MICRO_SHIFT ? "  both with SWITCH and each row's first vector" :
-		       i == MICRO_SWITCH ? "  under SHIFT" :
-		       i == MICRO_FC ? "  the formula has no pipeline fill" : "");
+		       i == MICRO_SWITCH ? "  under SHIFT" : "");
 }
 
 static void report_readings(void)
@@ -301,14 +335,17 @@ static void report_readings(void)
 		NULL, "the data cache gave aligned lines only", "nothing outside the map were walked",
 		"BIAS were entered without a bias", "units and DMA shared one bus",
 		"EXEC took a clock to decode", "SAVE ran while the pipeline drains",
-		"pad began each plane with a new word", "nothing else", "DMA began a clock later",
+		"pad began each plane with a new word", "the fc tree took no clock",
+		"DMA began a clock later", "banks were not split",
 	};
 
-	printf("# if the fc tree took no clock and ...: furthest case of cycles, of compute_cycles;\n"
-	       "# compute_cycles of all cases together\n");
+	printf("# if ...: cycles of the furthest case, of all cases; compute_cycles likewise\n");
 	for (unsigned int i = 1; i < MICRO_READINGS; i++)
-		printf("#   %-40s %6.1f %% %6.1f %% %+6.1f %%\n", name[i],
-		       100 * test.worst_cycles[i], 100 * test.worst_compute[i],
+		printf("#   %-40s %6.1f %% %+6.1f %%   %6.1f %% %+6.1f %%\n", name[i],
+		       100 * test.worst_cycles[i],
+		       100 * relative(test.reading_cycles[i], test.device_cycles,
+				      test.device_cycles),
+		       100 * test.worst_compute[i],
 		       100 * relative(test.reading_clocks[i], test.device_clocks,
 				      test.device_clocks));
 }
@@ -328,7 +365,8 @@ static int report(void)
 	for (unsigned int k = 0; k < CASE_KINDS; k++)
 		distribution(kind_name[k], &test.by_kind[k]);
 	report_readings();
-	printf("1..%d\n", METRICS + 3);
+	printf("# %u of %u cases take longer if banks are not split\n", test.slower_whole, CASES);
+	printf("1..%d\n", METRICS + 4);
 	for (unsigned int m = 0; m < METRICS; m++) {
 		unsigned int off = distribution(metric_name[m], &test.error[m]);
 
@@ -338,23 +376,33 @@ static int report(void)
 	failed += result(METRICS + 1, !test.failed_jobs, "every job ends well");
 	failed += result(METRICS + 2, !test.inexact, "instructions, bytes, useful MACs equal");
 	failed += result(METRICS + 3, !test.hazards, "four beats hide the adder");
+	failed += result(METRICS + 4, test.slower_whole, "banks that are not split cost cycles");
 	return failed;
+}
+
+static struct device open_device(const char *cores)
+{
+	struct device device = { .host = mh_new(cores, RAM_SIZE) };
+
+	device.space = mh_space_new(device.host, 1);
+	mh_map_job(device.host, &device.space);
+	mh_map_new(device.host, &device.space, CASE_LINE * CNNACC_LINE_SIZE,
+		   CASE_LINES * CNNACC_LINE_SIZE, CNNACC_PTE_READ | CNNACC_PTE_WRITE);
+	mh_queue_init(device.host, 0, MH_RING_SIZE, MH_RING_SIZE);
+	return device;
 }
 
 int main(int argc, char **argv)
 {
 	test.seed = argc > 1 ? strtoull(argv[1], NULL, 0) : 1;
-	test.host = mh_new(NULL, RAM_SIZE);
-	test.space = mh_space_new(test.host, 1);
-	mh_map_job(test.host, &test.space);
-	mh_map_new(test.host, &test.space, CASE_LINE * CNNACC_LINE_SIZE,
-		   CASE_LINES * CNNACC_LINE_SIZE, CNNACC_PTE_READ | CNNACC_PTE_WRITE);
-	mh_queue_init(test.host, 0, MH_RING_SIZE, MH_RING_SIZE);
+	test.split = open_device("ccp:split-banks=on");
+	test.whole = open_device("ccp:split-banks=off");
 	for (unsigned int i = 0; i < CASES; i++) {
 		compare_case(i);
 		if (i % 20 < 10)
 			compare_states(i);
 	}
-	mh_free(test.host);
+	mh_free(test.split.host);
+	mh_free(test.whole.host);
 	return report() != 0;
 }

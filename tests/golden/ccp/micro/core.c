@@ -5,10 +5,11 @@
 #include "cnnacc_ccp.h"
 #include "micro.h"
 
-/* Floats of a memory with a port of its own, half of a bank. */
+/* Floats of half a bank, which is a memory with a port of its own if banks are split. */
 #define DATA_HALF	(CNNACC_CCP_DATA_BANK_DEFAULT / 8)
 #define WEIGHT_HALF	(CNNACC_CCP_WEIGHT_BANK_DEFAULT / 8)
 #define WEIGHT_HALF_0	(2 * CNNACC_CCP_DATA_BANKS)	/* numbers: data banks, then weights */
+#define LOWER_HALVES	0x555u
 #define LINE_FLOATS	(CNNACC_LINE_SIZE / 4)
 #define QUEUE		4096
 
@@ -93,6 +94,14 @@ static uint32_t span_halves(const struct core *c, const struct micro_span *s)
 	return data_halves(c->select ^ (s->memory == MICRO_WRITE_BANK), s->first, s->last);
 }
 
+/* All halves of the memories that have any of these. */
+static uint32_t memories(const struct core *c, uint32_t halves)
+{
+	if (!(c->flags & MICRO_WHOLE_BANKS))
+		return halves;
+	return halves | (halves & LOWER_HALVES) << 1 | (halves >> 1 & LOWER_HALVES);
+}
+
 /* An EXEC waits for LOADs to what it accesses and for STOREs from what it overwrites. */
 static bool exec_waits(const struct core *c)
 {
@@ -101,7 +110,8 @@ static bool exec_waits(const struct core *c)
 	for (unsigned int i = 0; i < c->unit.spans; i++) {
 		const struct micro_span *s = &c->unit.span[i];
 
-		*(s->memory == MICRO_WRITE_BANK ? &writes : &reads) |= span_halves(c, s);
+		*(s->memory == MICRO_WRITE_BANK ? &writes : &reads) |=
+			memories(c, span_halves(c, s));
 	}
 	for (unsigned int i = c->head; i != c->tail; i = (i + 1) % QUEUE) {
 		const struct transfer *t = &c->queue[i];

@@ -378,7 +378,7 @@ static struct floats setup_fc(struct micro_case *c)
 	};
 
 	configure(c, CNNACC_CCP_FC, 0, g);
-	c->term[MICRO_FC] += c->times * (4 * ceil_div(out, 4) * (blocks + bias));
+	c->term[MICRO_FC] += c->times * (4 * ceil_div(out, 4) * (blocks + bias) + 10);
 	snprintf(c->text, sizeof(c->text), "in %u out %u%s", in, out, bias ? " bias" : "");
 	return input;
 }

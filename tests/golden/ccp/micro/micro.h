@@ -35,7 +35,8 @@
 #define MICRO_PLANE_WORDS	0x80u	/* pad: a bus word holds floats of one plane only */
 #define MICRO_FLAT_TREE		0x100u	/* fc: the adder tree takes no clock of its own */
 #define MICRO_LATE_ENGINE	0x200u	/* an idle DMA engine starts a clock after the request */
-#define MICRO_READINGS		10
+#define MICRO_WHOLE_BANKS	0x400u	/* each bank is one memory: split-banks=off */
+#define MICRO_READINGS		11
 
 /* Where a clock went: the units' states, the controller's, the DMA engine's. */
 enum micro_state {
