@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cnnacc_ccp.h>
+
 #include "onnx_build.h"
 #include "run_graph.h"
 #include "lower_run.h"
@@ -250,6 +252,8 @@ static struct cnnrt_core_info random_core(void)
 		(uint32_t)ONE_OF(0, 0, 0, 0x100, 0x200, 0x800), (uint32_t)ONE_OF(0, 0, 1, 2, 16));
 
 	core.job_cycles_max = (uint64_t)ONE_OF(1ll << 40, 1ll << 40, 1000000, 30000, 5000);
+	if (!pick(0, 2))
+		core.param[CNNACC_CCP_PARAM_BANKS] = 0;
 	return core;
 }
 
@@ -411,8 +415,9 @@ static bool run_kind(int kind, int count, struct tally *tally)
 		wrong = trial(&core, b, tally);
 		ob_free(b);
 		if (wrong) {
-			printf("# seed %u: %s on banks %u %u icache %u lob %u cycles %llu: %s\n", seed,
-			       text, core.param[0], core.param[1], core.program_max, core.param[3],
+			printf("# seed %u: %s on banks %u %u split %u icache %u lob %u cycles %llu"
+			       ": %s\n", seed, text, core.param[0], core.param[1],
+			       core.param[CNNACC_CCP_PARAM_BANKS], core.program_max, core.param[3],
 			       (unsigned long long)core.job_cycles_max, wrong);
 			return false;
 		}

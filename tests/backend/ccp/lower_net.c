@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <cnnacc_ccp.h>
+
 #include "onnx_build.h"
 #include "run_graph.h"
 #include "lower_run.h"
@@ -371,6 +373,8 @@ static struct cnnrt_core_info random_core(void)
 					  icache[pick(0, 2)], 0);
 
 	core.job_cycles_max = cycles[pick(0, 3)];
+	if (!pick(0, 2))
+		core.param[CNNACC_CCP_PARAM_BANKS] = 0;
 	return core;
 }
 

@@ -33,6 +33,7 @@ struct cnnrt_core_info lower_core(uint32_t data_bank, uint32_t weight_bank, uint
 	core.param[CNNACC_CCP_PARAM_LOB] = or_default(lob, CNNACC_CCP_LOB_DEFAULT);
 	core.param[CNNACC_CCP_PARAM_LIMITS] = CNNACC_CCP_KERNEL_MAX | CNNACC_CCP_STRIDE_MAX << 8 |
 					      CNNACC_CCP_PAD_MAX << 16;
+	core.param[CNNACC_CCP_PARAM_BANKS] = CNNACC_CCP_BANKS_SPLIT;
 	return core;
 }
 
@@ -153,6 +154,7 @@ static const char *device_open(struct device *d, const struct lower_case *c)
 		.weight_bank = c->core.param[CNNACC_CCP_PARAM_WEIGHT_BANK],
 		.icache = c->core.program_max,
 		.lob = c->core.param[CNNACC_CCP_PARAM_LOB],
+		.split_banks = c->core.param[CNNACC_CCP_PARAM_BANKS] & CNNACC_CCP_BANKS_SPLIT,
 	};
 
 	d->l = c->lowered;

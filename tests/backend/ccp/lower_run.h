@@ -9,7 +9,7 @@
 #include "import/import.h"
 #include "passes/passes.h"
 
-/* A ccp core with these memories, in bytes (lob: vectors); 0: default. */
+/* A ccp core with these memories, in bytes (lob: vectors); 0: default. Its banks are split. */
 struct cnnrt_core_info lower_core(uint32_t data_bank, uint32_t weight_bank, uint32_t icache,
 			   uint32_t lob);
 
