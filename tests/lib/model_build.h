@@ -27,25 +27,46 @@ static inline void mb_check_window(const char *name, const uint32_t *want)
 	mh_free(h);
 }
 
+/* The bits of a parameter in a discovery entry. */
+static inline uint32_t mb_param(const struct cnnacc_core_entry *e,
+				const struct cnnacc_param_info *param)
+{
+	uint32_t word = param->index == CNNACC_PARAM_PROGRAM_MAX ? e->program_max :
+			e->param[param->index];
+
+	return (word >> param->shift) & (uint32_t)((1ull << param->bits) - 1);
+}
+
+/* A core built with @param=@text has @value in its entry. */
+static inline void mb_check_param(const char *name, const struct cnnacc_param_info *param,
+				  const char *text, uint32_t value)
+{
+	struct cnnacc_core_entry e;
+	struct model_host *h;
+	char cores[64];
+
+	snprintf(cores, sizeof(cores), "%s:%s=%s", name, param->name, text);
+	h = mh_new(cores, 1 << 20);
+	e = entry_of(h, 0);
+	assert_int_equal(mb_param(&e, param), value);
+	mh_free(h);
+}
+
 /* Every parameter of the build by its name in the header, one after the other. */
 static inline void mb_check_params(const char *name, const struct cnnacc_param_info *params,
 				   size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct cnnacc_core_entry e;
-		struct model_host *h;
-		char cores[64];
-		uint32_t value;
-
 		if (!(params[i].flags & CNNACC_PARAM_F_BUILD))
 			continue;
-		value = params[i].flags & CNNACC_PARAM_F_BYTES ? 4096 : 7;
-		snprintf(cores, sizeof(cores), "%s:%s=%u", name, params[i].name, value);
-		h = mh_new(cores, 1 << 20);
-		e = entry_of(h, 0);
-		assert_int_equal(params[i].index == CNNACC_PARAM_PROGRAM_MAX ? e.program_max :
-				 e.param[params[i].index], value);
-		mh_free(h);
+		if (params[i].flags & CNNACC_PARAM_F_ON_OFF) {
+			mb_check_param(name, &params[i], "on", 1);
+			mb_check_param(name, &params[i], "off", 0);
+		} else if (params[i].flags & CNNACC_PARAM_F_BYTES) {
+			mb_check_param(name, &params[i], "4096", 4096);
+		} else {
+			mb_check_param(name, &params[i], "7", 7);
+		}
 	}
 }
 

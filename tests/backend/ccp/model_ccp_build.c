@@ -8,8 +8,8 @@ static const struct cnnacc_window_info regs[] = CNNACC_CCP_REGS;
 
 static void test_discovery(void **state)
 {
-	struct model_host *h = mh_new("ccp+ccp:data-bank=8192:weight-bank=0x1000:icache=512:lob=3",
-				      1 << 20);
+	struct model_host *h = mh_new("ccp+ccp:data-bank=8192:weight-bank=0x1000:icache=512:lob=3:"
+				      "split-banks=off", 1 << 20);
 	struct cnnacc_core_entry e = entry_of(h, 1);
 
 	(void)state;
@@ -19,12 +19,14 @@ static void test_discovery(void **state)
 	assert_int_equal(e.param[CNNACC_CCP_PARAM_DATA_BANK], 8192);
 	assert_int_equal(e.param[CNNACC_CCP_PARAM_WEIGHT_BANK], 4096);
 	assert_int_equal(e.param[CNNACC_CCP_PARAM_LOB], 3);
+	assert_int_equal(e.param[CNNACC_CCP_PARAM_BANKS], 0);
 	assert_int_equal(mh_read(h, e.window_offset + CNNACC_CCP_REG_ID), CNNACC_CCP_ID);
 	e = entry_of(h, 0);
 	assert_int_equal(e.program_max, CNNACC_CCP_ICACHE_DEFAULT);
 	assert_int_equal(e.param[CNNACC_CCP_PARAM_DATA_BANK], CNNACC_CCP_DATA_BANK_DEFAULT);
 	assert_int_equal(e.param[CNNACC_CCP_PARAM_GEOMETRY], 16 | 8 << 8 | 4 << 16);
 	assert_int_equal(e.param[CNNACC_CCP_PARAM_LIMITS], 11 | 8 << 8 | 15 << 16);
+	assert_int_equal(e.param[CNNACC_CCP_PARAM_BANKS], CNNACC_CCP_BANKS_SPLIT);
 	mh_free(h);
 }
 
@@ -55,6 +57,11 @@ static void test_refused(void **state)
 		{ "ccp:data-bank=4097", "multiple of 64" },
 		{ "ccp:data-bank=99999999999999999999999", "data-bank" },
 		{ "ccp:icache=8256", "icache" },
+		{ "ccp:split-banks=maybe", "split-banks: 'maybe' is neither on nor off" },
+		{ "ccp:split-banks=1", "'1'" },
+		{ "ccp:split-banks=offside", "'offside'" },
+		{ "ccp:split-banks=", "split-banks" },
+		{ "ccp:split-banks", "PARAM=" },
 	};
 
 	(void)state;

@@ -187,6 +187,11 @@ static void test_other_build(void **state)
 				"ccp:data-bank=4096:lob=2:job-cycles-max=5");
 	assert_int_equal(cm_device_state_size(f->h->dev), f->size);
 	assert_int_equal(load(f), -1);
+	mh_replace_device(f->h, CORES ":split-banks=off");
+	assert_int_equal(cm_device_state_size(f->h->dev), f->size);
+	assert_int_equal(load(f), -1);
+	mh_replace_device(f->h, CORES ":split-banks=on");
+	assert_int_equal(load(f), 0);
 	mh_replace_device(f->h, CORES);
 	assert_int_equal(load(f), 0);
 }
