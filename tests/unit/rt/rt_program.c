@@ -205,6 +205,7 @@ static void test_other_devices(void **state)
 	FAILS(CNNRT_ELIMIT, "limit", cnnrt_program_load(path, n.dev, &small, &p, &rt_err));
 	refuse(path, "sim:cores=ccp:lob=16", "(lob) 0x100, core 0 of the device has 0x10");
 	refuse(path, "sim:cores=ccp:data-bank=32768", "parameter 0 (data-bank)");
+	refuse(path, "sim:cores=ccp:split-banks=off", "(split-banks)");
 	refuse(path, "sim:cores=ccp:icache=256", "takes up to 256");
 	refuse(path, "sim:cores=ccp:job-cycles-max=4096", "takes up to 4096");
 	unlink(path);
