@@ -46,6 +46,20 @@ static int run_session(const struct run_options *o)
 	return ret;
 }
 
+/* The command line as one text, before getopt changes the order; NULL: out of memory. */
+static char *join(int argc, char **argv)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *f = open_memstream(&text, &size);
+
+	if (!f)
+		return NULL;
+	for (int i = 0; i < argc; i++)
+		fprintf(f, strpbrk(argv[i], " '\"") ? "%s\"%s\"" : "%s%s", i ? " " : "", argv[i]);
+	return fclose(f) ? NULL : text;
+}
+
 int main(int argc, char **argv)
 {
 	struct run_options o = {
@@ -54,10 +68,12 @@ int main(int argc, char **argv)
 	};
 	int ret;
 
+	o.command = join(argc, argv);
 	o.dirs = calloc((size_t)argc + 1, sizeof(*o.dirs));
-	if (!o.dirs)
+	if (!o.command || !o.dirs)
 		return complain(EXIT_FAILED, "out of memory");
 	ret = parse_options(argc, argv, &o) ?: run_session(&o);
 	free(o.dirs);
+	free(o.command);
 	return end_output(ret);
 }

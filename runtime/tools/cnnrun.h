@@ -17,6 +17,7 @@ struct named_files {
 };
 
 struct run_options {
+	char *command;			/* the whole line, for the report */
 	const char *model, *device, *core, *profile, *labels;
 	const char *out, *caps;		/* --compile */
 	const char *report;		/* file; NULL: print it, if print_report */

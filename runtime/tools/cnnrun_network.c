@@ -420,6 +420,7 @@ static int report_run(struct network *n)
 	if (!o->profile && !o->report && !o->print_report)
 		return EXIT_DONE;
 	ret = report_open(&r, o->model, n->program, n->s->dev, n->job);
+	r.command = o->command;
 	if (!ret && o->print_report)
 		report_print(&r);
 	if (!ret && o->report)

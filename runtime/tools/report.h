@@ -27,6 +27,7 @@ struct report_task {
 
 struct report {
 	const char *model;
+	const char *command;		/* that made it; set before the views */
 	struct cnnrt_device_info dev;
 	struct cnnrt_core_info core[CNNRT_MAX_CORES];
 	struct cnnrt_estimate est;

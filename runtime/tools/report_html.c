@@ -22,6 +22,7 @@ static const char page_style[] =
 "th:nth-child(-n+3),td:nth-child(-n+3),th:last-child,td:last-child{text-align:left}\n"
 "td:nth-child(3){max-width:280px;overflow:hidden;text-overflow:ellipsis}\n"
 "td:nth-child(5){min-width:64px}tr.cpu td{color:var(--dim)}tr.sum td{font-weight:600;border-bottom:0}\n"
+"dt{font-weight:600}dd{margin:0 0 6px 24px}h2{font-size:16px}code{overflow-wrap:anywhere}\n"
 "i{display:inline-block;width:9px;height:9px;border-radius:5px;margin-right:6px}\n"
 "i.compute{background:var(--compute)}i.weights{background:var(--weights)}"
 "i.load{background:var(--load)}i.control{background:var(--control)}i.cpu{background:var(--cpu)}\n";
@@ -121,6 +122,45 @@ static void put_table(FILE *out, const struct report *r)
 	fputs("</tbody>\n</table>\n", out);
 }
 
+/* What the figures mean: a term and its text in turn. */
+static const char *const meanings[] = {
+	"cycles", "what the core takes for the layer by its cycle model; of an operator on the CPU the "
+	"time that was measured in the last run",
+	"MACs, % of peak", "multiply-accumulates of the network over what the core's multipliers could "
+	"have done in these cycles",
+	"stall, %", "cycles in which the core waits for a transfer that nothing hides",
+	"weights, data, program, KiB", "what is moved between memory and the core's own memories",
+	"of minimum", "bytes moved over the least there could be: weights, inputs and outputs once each",
+	"bound by", "what is busy the longest: the multipliers (compute), the load of weights, of data, "
+	"or instructions that only control",
+	"roofline", "each dot is a layer: how many MACs it does for each byte that it moves, and how "
+	"many in a second. No dot can be above the slope, which is the bandwidth to memory, or the "
+	"level, which is the multipliers' peak",
+	"time line", "what each core does in each cycle of its programs, one behind the other",
+};
+
+static void put_meanings(FILE *out)
+{
+	fputs("<h2>What the figures mean</h2>\n<dl>\n", out);
+	for (size_t i = 0; i < ARRAY_SIZE(meanings); i += 2) {
+		fputs("<dt>", out);
+		markup_text(out, meanings[i]);
+		fputs("</dt><dd>", out);
+		markup_text(out, meanings[i + 1]);
+		fputs("</dd>\n", out);
+	}
+	fputs("</dl>\n<p>All of it: Documentation/user/profile.rst of cnnacc.</p>\n", out);
+}
+
+static void put_command(FILE *out, const struct report *r)
+{
+	char command[4096];
+
+	fprintf(out, "<p>Made by libcnnrt %s: <code>", cnnrt_version());
+	markup_text(out, clean(r->command, command, sizeof(command)));
+	fputs("</code></p>\n", out);
+}
+
 void report_html(const struct report *r, FILE *out)
 {
 	char model[512];
@@ -142,6 +182,8 @@ void report_html(const struct report *r, FILE *out)
 	draw_roofline(out, r);
 	draw_timeline(out, r);
 	put_table(out, r);
+	put_meanings(out);
+	put_command(out, r);
 	fputs("</body>\n</html>\n", out);
 }
 

@@ -212,6 +212,10 @@ def check_page(text, data):
     for layer in works:
         assert layer['name'] in shown, layer['name']
     assert f"{used(data):.1f} %of the cores' peak MACs" in shown, 'MACs by the peak'
+    for term in ('cycles', 'MACs, % of peak', 'stall, %', 'of minimum', 'bound by', 'roofline'):
+        assert f'<dt>{term}</dt><dd>' in text, f'what {term} means'
+    assert 'Made by libcnnrt 0.' in shown and 'cnnrun ' in shown, 'command and version'
+    assert '--report' in shown.split('Made by', 1)[1], 'the command line'
     assert 'prefers-color-scheme' in text and '@import' not in text
 
 
