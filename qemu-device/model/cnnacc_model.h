@@ -65,6 +65,10 @@ struct cm_host_ops {
 	void (*log)(void *opaque, const char *text);
 };
 
+/* Values of a parameter that is on or off. */
+#define CM_ON	1
+#define CM_OFF	2
+
 /** struct cm_core_config - build parameters of one core; 0: the default. */
 struct cm_core_config {
 	uint64_t job_cycles_max;

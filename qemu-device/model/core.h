@@ -61,9 +61,6 @@ struct cm_param {
 	bool is_switch;			/* "on" or "off" in text: CM_ON, CM_OFF */
 };
 
-/* Neither is 0, which is a parameter that is not given. */
-#define CM_ON	1
-#define CM_OFF	2
 #define CM_SWITCH(name, def)	{ name, CM_ON, CM_OFF, 1, def, true }
 
 /**

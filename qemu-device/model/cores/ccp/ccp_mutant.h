@@ -11,7 +11,8 @@
 	M(BIAS, "conv adds the bias to the LOB instead of to the last sum") \
 	M(BORDER, "max pooling fills borders with 0") \
 	M(CLIP, "a tile over the right edge loses a column") \
-	M(BANK, "the weight bank is counted from co_start")
+	M(BANK, "the weight bank is counted from co_start") \
+	M(SPLIT, "banks are always split")
 
 enum ccp_mutant {
 	CM_MUTANT_CCP_BASE = CM_MUTANT_BASE(CNNACC_CORE_CCP) - 1,

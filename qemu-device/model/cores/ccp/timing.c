@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /* Cycles and counters, as in the sections "Timing" and "Counters" of the core's page. */
 #include "ccp.h"
+#include "ccp_mutant.h"
 
 #define DMA_SETUP	16
 #define CONV_FILL	6
@@ -57,7 +58,8 @@ static unsigned int weight_bank(unsigned int n)
 static uint32_t halves(const struct ccp *c, unsigned int bank, int64_t first, int64_t last)
 {
 	uint32_t floats = bank < CNNACC_CCP_DATA_BANKS ? c->bank_floats : c->weight_floats;
-	int64_t middle = ccp_middle(c, floats);
+	int64_t middle = MUTANT(SPLIT) ? floats / CCP_LINE_FLOATS / 2 * CCP_LINE_FLOATS :
+					 ccp_middle(c, floats);
 
 	return (uint32_t)((first < middle) | (last >= middle) << 1) << 2 * bank;
 }
