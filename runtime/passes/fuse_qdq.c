@@ -85,6 +85,21 @@ static bool weights_fit(const struct cnn_graph *g, const struct cnn_node *d, int
 	return n == 1 || (own + (own < 0 ? w->rank : 0) == axis && n == w->dims[axis]);
 }
 
+/* Is what requantises the sums, in the operators' floats, a positive number, too? */
+static bool ratios_fit(const struct cnn_graph *g, const struct qdq *q)
+{
+	const struct cnn_tensor *x = constant(g, q->x, 1), *w = constant(g, q->w, 1);
+	float y = cnn_scale(constant(g, q->quantize, 1), 0);
+
+	for (int64_t i = 0; i < cnn_tensor_count(w); i++) {
+		float ratio = cnn_scale(x, 0) * cnn_scale(w, i) / y;
+
+		if (!(ratio > 0) || !isfinite(ratio))
+			return false;
+	}
+	return true;
+}
+
 /* Has the bias one element per channel, the products' scale and zero point 0? */
 static bool bias_fits(const struct cnn_graph *g, const struct qdq *q, int64_t channels)
 {
@@ -123,7 +138,8 @@ static bool find_operands(const struct cnn_graph *g, struct qdq *q)
 	if (!q->x || !q->w || !is_uniform(g, q->x) || n->n_in > 3 || weights->rank < 2)
 		return false;
 	axis = conv || (gemm && p->trans_b) ? 0 : weights->rank - 1;
-	if (!weights_fit(g, q->w, axis) || (n->op == CNN_OP_MATMUL && n->n_in > 2))
+	if (!weights_fit(g, q->w, axis) || !ratios_fit(g, q) ||
+	    (n->op == CNN_OP_MATMUL && n->n_in > 2))
 		return false;
 	if (gemm && (p->trans_a || p->alpha != 1 || (q->bias && p->beta != 1)))
 		return false;

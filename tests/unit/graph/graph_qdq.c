@@ -16,15 +16,21 @@ struct form {
 	float bias_error;		/* of the bias's scale */
 	const char *also;		/* another graph output */
 	int64_t axis;			/* of the weights' parameters */
+	float factor[4];		/* of the scales of x, one weight, its bias, y; 1: as it is */
 	float alpha;
 };
 
 static const struct form plain = {
 	.op = "Conv", .x_type = CNN_UINT8, .w_type = CNN_INT8, .y_type = CNN_UINT8, .biased = true,
-	.channels = 3, .alpha = 1,
+	.channels = 3, .alpha = 1, .factor = { 1, 1, 1, 1 },
 };
 
 static const float x_scale = 0.02f, y_scale = 0.05f, w_scales[3] = { 0.01f, 0.03f, 0.02f };
+
+static float times(const struct form *f, int i, float scale)
+{
+	return scale * f->factor[i];
+}
 
 static void add_bias(struct onnx_build *b, const struct form *f)
 {
@@ -33,6 +39,7 @@ static void add_bias(struct onnx_build *b, const struct form *f)
 
 	for (int i = 0; i < 3; i++)
 		scales[i] = x_scale * w_scales[f->channels == 3 ? i : 0] * (1 + f->bias_error);
+	scales[0] = times(f, 2, scales[0]);
 	ob_raw(b, "bq", CNN_INT32, 4, OB_DIMS(3), (const int32_t[]){ 900, -700, 40 });
 	ob_floats(b, "bs", f->channels == 3, &three, scales);
 	ob_attr_int(ob_node(b, "DequantizeLinear", "bq bs", "b"), "axis", 0);
@@ -44,12 +51,13 @@ static void add_weights(struct onnx_build *b, const struct form *f)
 	int rank = conv ? 4 : 2;
 	int64_t dims[4] = { conv || f->trans ? 3 : 8, conv ? 2 : f->trans ? 8 : 3, 2, 2 };
 	const int64_t three = 3;
+	float scales[3] = { times(f, 1, w_scales[0]), w_scales[1], w_scales[2] };
 	uint8_t w[24];
 
 	for (int i = 0; i < 24; i++)
 		w[i] = (uint8_t)(i * 37 + 11);
 	ob_bytes(b, "wq", f->w_type, rank, dims, w);
-	ob_floats(b, "ws", f->channels == 3, &three, w_scales);
+	ob_floats(b, "ws", f->channels == 3, &three, scales);
 	ob_bytes(b, "wz", f->w_type, f->channels == 3, &three, (const uint8_t[]){ 5, 3, 120 });
 	ob_attr_int(ob_node(b, "DequantizeLinear", "wq ws wz", "w"), "axis", f->axis);
 }
@@ -74,11 +82,12 @@ static struct onnx_build *make(const struct form *f)
 {
 	static const int64_t dims[2][4] = { { 1, 2, 5, 6 }, { 7, 8 } };
 	bool conv = !strcmp(f->op, "Conv");
+	const float xs = times(f, 0, x_scale), ys = times(f, 3, y_scale);
 	struct onnx_build *b = ob_new(13);
 
 	ob_input(b, "xq", f->x_type, conv ? 4 : 2, dims[!conv]);
-	ob_floats(b, "xs", 0, NULL, &x_scale);
-	ob_floats(b, "ys", 0, NULL, &y_scale);
+	ob_floats(b, "xs", 0, NULL, &xs);
+	ob_floats(b, "ys", 0, NULL, &ys);
 	ob_floats(b, "lo", 0, NULL, (const float[]){ -0.33f });
 	ob_floats(b, "hi", 0, NULL, (const float[]){ 1.97f });
 	ob_bytes(b, "xz", f->x_type, 0, NULL, (const uint8_t[]){ 99 });
@@ -227,6 +236,59 @@ static void test_left(void **state)
 	check_left(f, "alpha");
 }
 
+/* Is the network fused? */
+static bool is_fused(const struct form *f)
+{
+	struct cnn_graph *g = inferred(make(f));
+	struct cnn_err err;
+	int left;
+
+	assert_int_equal(cnn_graph_fuse(g, CNN_FUSE_ALL, &err), 0);
+	left = count_op(g, CNN_OP_QUANTIZE_LINEAR);
+	cnn_graph_free(g);
+	return !left;
+}
+
+/* No quantised operator says what these scales mean, whichever of them is no positive number. */
+static void test_bad_scales(void **state)
+{
+	static const char *const ops[] = { "Conv", "Gemm", "MatMul" };
+	const float bad[] = { 0, -0.0f, -1, NAN, INFINITY, -INFINITY };
+
+	(void)state;
+	for (int i = 0; i < 3 * 2 * 4; i++) {
+		struct form f = plain;
+
+		f.op = ops[i % 3];
+		f.channels = i / 3 % 2 ? 3 : 1;
+		f.axis = i % 3 ? 1 : 0;
+		f.biased = i % 3 < 2;
+		assert_true(is_fused(&f));
+		for (size_t k = 0; k < sizeof(bad) / sizeof(bad[0]); k++) {
+			f.factor[i / 6] = bad[k];
+			if (is_fused(&f) && (f.biased || i / 6 != 2))
+				fail_msg("%s: scale %d times %g was fused", f.op, i / 6,
+					 (double)bad[k]);
+		}
+	}
+}
+
+/* Of single scales that are numbers, the ratio that requantises may be none. */
+static void test_bad_ratio(void **state)
+{
+	struct form f = plain;
+
+	(void)state;
+	f.biased = false;
+	f.factor[0] = 1e30f;
+	assert_true(is_fused(&f));
+	f.factor[3] = 1e-20f;
+	assert_false(is_fused(&f));
+	f.factor[0] = 1e-30f;
+	f.factor[3] = 1e20f;
+	assert_false(is_fused(&f));
+}
+
 /* DequantizeLinear, op, QuantizeLinear with scale s2 */
 static struct onnx_build *mover(const char *op, float s2)
 {
@@ -298,6 +360,8 @@ int main(void)
 		cmocka_unit_test(test_fused),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_left),
+		cmocka_unit_test(test_bad_scales),
+		cmocka_unit_test(test_bad_ratio),
 		cmocka_unit_test(test_movers),
 		cmocka_unit_test(test_folded),
 	};
