@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Pass: drop Identity and inference Dropout. */
+/* Pass: drop Identity, inference Dropout and the Sum of one value. */
 #include "passes.h"
 
 bool cnn_is_nop(const struct cnn_graph *g, const struct cnn_node *n)
@@ -9,7 +9,7 @@ bool cnn_is_nop(const struct cnn_graph *g, const struct cnn_node *n)
 	if (n->op == CNN_OP_DROPOUT)
 		return n->n_out < 2 || n->out[1] < 0 ||
 		       (!g->values[n->out[1]].n_consumers && !g->values[n->out[1]].is_output);
-	return n->op == CNN_OP_IDENTITY;
+	return n->op == CNN_OP_IDENTITY || (n->op == CNN_OP_SUM && n->n_in == 1);
 }
 
 /* Readers of a no-op's output read its input instead. */

@@ -160,7 +160,7 @@ static int fuse_pair(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 		return cnn_rewrite_merge(f->g, a, b, a, f->err);
 	if (f->what & CNN_FUSE_BN)
 		ret = (b->in[0] == a->out[0] ? cnn_merge_bn(f, a, b) : 0) ?:
-		      cnn_merge_conv_scale(f, a, b);
+		      cnn_merge_scale(f, a, b) ?: cnn_merge_affine(f, a, b);
 	if (!ret && (f->what & CNN_FUSE_BIAS))
 		ret = cnn_merge_bias(f, a, b);
 	if (!ret && a->op == CNN_OP_MAX_POOL && !(f->what & CNN_FUSE_FOR_CPU))

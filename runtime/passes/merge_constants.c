@@ -26,20 +26,54 @@ int cnn_merge_own_bias(struct cnn_pass *f, struct cnn_node *a, int64_t n, float 
 	const struct cnn_tensor *old = cnn_node_in(f->g, a, 2);
 	const float *from = old ? old->data : NULL;
 	const struct cnn_tensor shape = { .rank = 1, .dims = { n } };
+	bool one = old && cnn_tensor_count(old) == 1;
 	int ret = cnn_rewrite_set_const(f->g, a, 2, &shape, "_bias", data, f->err);
 
-	if (!ret && from)
-		memcpy(*data, from, n * sizeof(float));
+	for (int64_t i = 0; !ret && from && i < n; i++)
+		(*data)[i] = from[one ? 0 : i];
 	return ret;
 }
 
-static bool conv_is_open(const struct cnn_graph *g, const struct cnn_node *a)
+static bool is_conv(const struct cnn_node *a)
+{
+	return a->op == CNN_OP_CONV || a->op == CNN_OP_CONV_TRANSPOSE;
+}
+
+/* Is a a product of matrices to whose columns constants can be applied? */
+static bool is_open_gemm(const struct cnn_graph *g, const struct cnn_node *a)
+{
+	const struct cnn_tensor *x = cnn_node_in(g, a, 0), *w = cnn_node_in(g, a, 1);
+	const struct cnn_tensor *c = cnn_node_in(g, a, 2), *y = cnn_node_out(g, a, 0);
+
+	if ((a->op != CNN_OP_GEMM && a->op != CNN_OP_MATMUL) || x->rank != 2 || w->rank != 2)
+		return false;
+	if (!c)
+		return true;
+	return a->params.gemm.beta == 1 &&
+	       (cnn_tensor_count(c) == 1 || (cnn_tensor_count(c) == y->dims[1] &&
+					     c->dims[c->rank - 1] == y->dims[1]));
+}
+
+/* Can a's constants take in what follows it? */
+static bool is_open(const struct cnn_graph *g, const struct cnn_node *a)
 {
 	const struct cnn_tensor *bias = cnn_node_in(g, a, 2);
 
-	return (a->op == CNN_OP_CONV || a->op == CNN_OP_CONV_TRANSPOSE) &&
-	       a->act.kind == CNN_ACT_NONE && cnn_is_const(cnn_node_in(g, a, 1)) &&
-	       (!bias || cnn_is_const(bias));
+	return (is_conv(a) || is_open_gemm(g, a)) && a->act.kind == CNN_ACT_NONE &&
+	       cnn_is_const(cnn_node_in(g, a, 1)) && (!bias || cnn_is_const(bias));
+}
+
+/* Prepares a for new constants: a bias, and weights (NULL: they stay). */
+static int own_constants(struct cnn_pass *f, struct cnn_node *a, int64_t channels, float **w,
+			 float **bias)
+{
+	int ret = a->op == CNN_OP_MATMUL ? cnn_rewrite_rename(a, CNN_OP_GEMM, f->err) : CNN_OK;
+
+	if (a->op == CNN_OP_GEMM)
+		a->params.gemm.beta = 1; /* without C it may be anything */
+	if (!ret && w)
+		ret = cnn_merge_own_weights(f, a, w);
+	return ret ?: cnn_merge_own_bias(f, a, channels, bias);
 }
 
 /* Multiplies the weights of output channel c of a by factor. */
@@ -51,8 +85,11 @@ static void scale_channel(const struct cnn_pass *f, const struct cnn_node *a, fl
 
 	for (int i = 2; i < t->rank; i++)
 		taps *= t->dims[i];
-	if (a->op == CNN_OP_CONV) {
+	if (a->op == CNN_OP_CONV || (a->op == CNN_OP_GEMM && a->params.gemm.trans_b)) {
 		taps *= t->dims[1];
+	} else if (a->op == CNN_OP_GEMM) {
+		n = t->dims[0];
+		step = t->dims[1];
 	} else { /* ConvTranspose: a slice of each input channel of the group */
 		int64_t group = a->params.window.group;
 
@@ -65,7 +102,7 @@ static void scale_channel(const struct cnn_pass *f, const struct cnn_node *a, fl
 			w[(from + i * step) * taps + j] *= factor;
 }
 
-/* Conv and BatchNormalization: scales each output channel's weights and bias. */
+/* A product and BatchNormalization: scales each output channel's weights and bias. */
 int cnn_merge_bn(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 {
 	const struct cnn_tensor *p[5];
@@ -73,7 +110,7 @@ int cnn_merge_bn(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 	int64_t channels;
 	int ret;
 
-	if (b->op != CNN_OP_BATCH_NORM || !conv_is_open(f->g, a))
+	if (b->op != CNN_OP_BATCH_NORM || !is_open(f->g, a))
 		return 0;
 	for (int i = 1; i < 5; i++) {
 		p[i] = cnn_node_in(f->g, b, i);
@@ -81,7 +118,7 @@ int cnn_merge_bn(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 			return 0;
 	}
 	channels = p[1]->dims[0];
-	ret = cnn_merge_own_weights(f, a, &w) ?: cnn_merge_own_bias(f, a, channels, &bias);
+	ret = own_constants(f, a, channels, &w, &bias);
 	if (ret)
 		return ret;
 	for (int i = 1; i < 5; i++) /* adding constants may have moved the values */
@@ -108,8 +145,7 @@ const struct cnn_tensor *cnn_merge_operand(const struct cnn_graph *g, const stru
 	return t;
 }
 
-/* Does t broadcast to y per channel (axis 1), or as a scalar? */
-static bool is_per_channel(const struct cnn_tensor *t, const struct cnn_tensor *y)
+bool cnn_merge_is_per_channel(const struct cnn_tensor *t, const struct cnn_tensor *y)
 {
 	for (int i = 0; i < t->rank; i++) {
 		int axis = y->rank - t->rank + i;
@@ -120,7 +156,7 @@ static bool is_per_channel(const struct cnn_tensor *t, const struct cnn_tensor *
 	return t->rank <= y->rank;
 }
 
-/* Conv and the Add of a constant per channel, or the Mul by one. */
+/* A product and the Add of a constant per channel, or the Mul by one. */
 static int merge_per_channel(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b,
 			     enum cnn_op op)
 {
@@ -131,13 +167,12 @@ static int merge_per_channel(struct cnn_pass *f, struct cnn_node *a, struct cnn_
 	float *w, *bias;
 	int ret;
 
-	if (!t || !conv_is_open(f->g, a) || !is_per_channel(t, y))
+	if (!t || !is_open(f->g, a) || !cnn_merge_is_per_channel(t, y))
 		return 0;
 	channels = y->dims[1];
 	n = cnn_tensor_count(t);
 	from = t->data;
-	ret = op == CNN_OP_MUL ? cnn_merge_own_weights(f, a, &w) : CNN_OK;
-	ret = ret ?: cnn_merge_own_bias(f, a, channels, &bias);
+	ret = own_constants(f, a, channels, op == CNN_OP_MUL ? &w : NULL, &bias);
 	if (ret)
 		return ret;
 	for (int64_t i = 0; i < channels; i++) {
@@ -150,7 +185,7 @@ static int merge_per_channel(struct cnn_pass *f, struct cnn_node *a, struct cnn_
 	return cnn_rewrite_merge(f->g, a, b, a, f->err);
 }
 
-int cnn_merge_conv_scale(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
+int cnn_merge_scale(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 {
 	return merge_per_channel(f, a, b, CNN_OP_MUL);
 }
@@ -188,9 +223,9 @@ static int fuse_gemm_bias(struct cnn_pass *f, struct cnn_node *a, struct cnn_nod
 
 int cnn_merge_bias(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 {
-	if (a->op == CNN_OP_CONV || a->op == CNN_OP_CONV_TRANSPOSE)
-		return merge_per_channel(f, a, b, CNN_OP_ADD);
+	int ret = 0;
+
 	if (a->op == CNN_OP_MATMUL || a->op == CNN_OP_GEMM)
-		return fuse_gemm_bias(f, a, b);
-	return 0;
+		ret = fuse_gemm_bias(f, a, b);
+	return ret ?: merge_per_channel(f, a, b, CNN_OP_ADD);
 }

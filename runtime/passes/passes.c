@@ -31,7 +31,7 @@ int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 		return cnn_fail(err, CNN_EINVAL, "fuse: the graph's shapes have not been inferred");
 	/* These add nodes, which only pays on a core. */
 	if (what & CNN_FUSE_FOR_CPU)
-		p.what &= ~(CNN_FUSE_SHUFFLE | CNN_FUSE_STRIDE);
+		p.what &= ~(CNN_FUSE_SHUFFLE | CNN_FUSE_STRIDE | CNN_FUSE_DEPTHWISE);
 	for (size_t i = 0; i < sizeof(passes) / sizeof(passes[0]) && !ret; i++)
 		if ((p.what & passes[i].needs) == passes[i].needs)
 			ret = passes[i].run ? passes[i].run(&p) : visit_nodes(&p, passes[i].visit);

@@ -15,8 +15,8 @@
  */
 int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
 
-#define CNN_FUSE_NOP	    (1u << 0) /* drop Identity and inference Dropout */
-#define CNN_FUSE_BN	    (1u << 1) /* BatchNormalization, Mul into Conv's constants */
+#define CNN_FUSE_NOP	    (1u << 0) /* drop Identity, inference Dropout, Sum of one */
+#define CNN_FUSE_BN	    (1u << 1) /* BatchNormalization, Mul into Conv, or each other */
 #define CNN_FUSE_BIAS	    (1u << 2) /* Add of a constant into Conv; MatMul+Add to Gemm */
 #define CNN_FUSE_RELU	    (1u << 3) /* into Conv, Gemm, MatMul, Add, pools */
 #define CNN_FUSE_CLIP	    (1u << 4)
@@ -61,7 +61,12 @@ int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
  * while the file's float sums are rounded: a result near a rounding boundary can differ by one.
  */
 #define CNN_FUSE_QDQ (1u << 13)
-#define CNN_FUSE_ALL 0x3fffu
+/*
+ * A BatchNormalization, or what has become one, before or behind a Conv becomes a depthwise 1 x 1
+ * Conv. Ignored with CNN_FUSE_FOR_CPU.
+ */
+#define CNN_FUSE_DEPTHWISE (1u << 14)
+#define CNN_FUSE_ALL 0x7fffu
 /*
  * To be called after cnn_graph_infer. Values that are graph outputs or have other readers are not
  * eliminated. Values keep their indices; an eliminated value stays in the list, unused.

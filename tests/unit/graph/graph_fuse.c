@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Fusing: what merges, what must not, and that results stay. */
+#include <stdio.h>
+
 #include "util.h"
 
 static struct onnx_build *conv_chain(void)
@@ -451,6 +453,211 @@ static void test_dropout(void **state)
 	cnn_graph_free(g);
 }
 
+/* A residual block that ends in op, one whose op adds a constant, and a Sum of one value. */
+static struct onnx_build *sums(const char *op, int opset)
+{
+	struct onnx_build *b = ob_new(opset);
+
+	ob_input(b, "x", 1, OB_DIMS(1, 4, 5, 5));
+	ob_random(b, "w", 1, OB_DIMS(4, 4, 1, 1));
+	ob_random(b, "c", 2, OB_DIMS(1, 4, 5, 5));
+	ob_node(b, "Conv", "x w", "c1");
+	ob_node(b, "Identity", "c1", "i1");
+	ob_node(b, op, "i1 x", "s1");
+	ob_node(b, "Relu", "s1", "r1");
+	ob_node(b, "Conv", "r1 w", "c2");
+	ob_node(b, op, "c2 c", "s2");
+	ob_node(b, !strcmp(op, "Sum") ? op : "Identity", "s2", "s3");
+	ob_node(b, "Relu", "s3", "y");
+	ob_output(b, "y");
+	return b;
+}
+
+static void check_sums(int opset, unsigned int what)
+{
+	struct cnn_graph *g[2] = { inferred(sums("Sum", opset)), inferred(sums("Add", opset)) };
+	struct cnn_tensor in = random_tensor(7, OB_DIMS(1, 4, 5, 5)), out[2];
+	struct cnn_err err;
+
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(cnn_graph_fuse(g[i], what, &err), 0);
+		run_graph(g[i], &in, &out[i]);
+	}
+	assert_int_equal(g[0]->n_nodes, g[1]->n_nodes);
+	for (int i = 0; i < g[0]->n_nodes; i++) {
+		assert_int_equal(g[0]->nodes[i].op, g[1]->nodes[i].op);
+		assert_int_equal(g[0]->nodes[i].act.kind, g[1]->nodes[i].act.kind);
+	}
+	assert_int_equal(count_op(g[0], CNN_OP_RELU), 0);
+	assert_non_null(strstr(g[0]->nodes[0].fused, "Sum"));
+	assert_memory_equal(out[0].data, out[1].data, (size_t)cnn_tensor_bytes(&out[0]));
+	for (int i = 0; i < 2; i++) {
+		cnn_tensor_release(&out[i]);
+		cnn_graph_free(g[i]);
+	}
+	cnn_tensor_release(&in);
+}
+
+static void test_sums(void **state)
+{
+	(void)state;
+	check_sums(6, CNN_FUSE_ALL);
+	check_sums(13, CNN_FUSE_ALL);
+	check_sums(13, CNN_FUSE_ALL & ~CNN_FUSE_FOR_CPU);
+}
+
+/* Scales and shifts behind an operator that is none of the products; then a Relu. */
+static struct onnx_build *affine_chain(const char *first, const char *inputs, const char *order)
+{
+	struct onnx_build *b = ob_new(13);
+	char from[32] = "m", to[32];
+	int i = 0;
+
+	ob_input(b, "x", 1, OB_DIMS(2, 3, 6, 5));
+	ob_input(b, "z", 1, OB_DIMS(4, 3));
+	ob_random(b, "w", 1, OB_DIMS(3, 3, 3, 3));
+	ob_random(b, "v", 1, OB_DIMS(3, 3));
+	ob_random(b, "c", 9, OB_DIMS(3));
+	ob_random(b, "cm", 8, OB_DIMS(1, 3, 1, 1));
+	ob_random(b, "cs", 7, OB_DIMS(1));
+	ob_random(b, "scale", 2, OB_DIMS(3));
+	ob_random(b, "mean", 4, OB_DIMS(3));
+	ob_floats(b, "var", OB_DIMS(3), (const float[]){ 0.5f, 1, 2 });
+	ob_node(b, first, inputs, "m");
+	for (; *order; order++) {
+		const char *c = *order < 'a' ? "cs" : !strchr(inputs, 'z') ? "cm" : "c";
+		char in[64];
+
+		snprintf(to, sizeof(to), "t%d", i++);
+		if (*order == 'b')
+			snprintf(in, sizeof(in), "%s scale c mean var", from);
+		else if (i % 2)
+			snprintf(in, sizeof(in), "%s %s", from, c);
+		else
+			snprintf(in, sizeof(in), "%s %s", c, from);
+		ob_node(b, *order == 'b' ? "BatchNormalization" :
+			*order == 'm' || *order == 'M' ? "Mul" : "Add", in, to);
+		strcpy(from, to);
+	}
+	ob_node(b, "Relu", from, "y");
+	ob_output(b, "y");
+	return b;
+}
+
+static struct {
+	const char *first, *inputs, *order;
+} chain;
+
+static struct onnx_build *make_chain(void)
+{
+	return affine_chain(chain.first, chain.inputs, chain.order);
+}
+
+/* b, m, a: BatchNormalization, Mul, Add of channels; M, A: of one number. All become one node. */
+static void check_chain(const char *first, const char *inputs, enum cnn_op op, int nodes)
+{
+	static const char *const orders[] = {
+		"bma", "amb", "mab", "bb", "ma", "am", "mm", "aa", "bM", "Ab", "MAb", "bAMm",
+		"aMAbmbaAMm",
+	};
+	static const unsigned int what[] = { CNN_FUSE_ALL, CNN_FUSE_ALL & ~CNN_FUSE_FOR_CPU };
+
+	chain.first = first;
+	chain.inputs = inputs;
+	for (size_t i = 0; i < 2 * sizeof(orders) / sizeof(orders[0]); i++) {
+		struct cnn_graph *g;
+
+		chain.order = orders[i / 2];
+		g = compare_fused(make_chain, what[i & 1], 1e-5);
+		if (g->n_nodes != nodes || count_op(g, op) != 1)
+			fail_msg("%s, %s: %d nodes", first, chain.order, g->n_nodes);
+		assert_int_equal(g->nodes[nodes - 1].op, op);
+		assert_int_equal(g->nodes[nodes - 1].act.kind, CNN_ACT_RELU);
+		cnn_graph_free(g);
+	}
+}
+
+static void test_affine_chains(void **state)
+{
+	(void)state;
+	check_chain("Sigmoid", "x", CNN_OP_BATCH_NORM, 2);
+	check_chain("Conv", "x w", CNN_OP_CONV, 1);
+	check_chain("ConvTranspose", "x w", CNN_OP_CONV_TRANSPOSE, 1);
+	check_chain("MatMul", "z v", CNN_OP_GEMM, 1);
+	check_chain("Gemm", "z v", CNN_OP_GEMM, 1);
+	check_chain("Gemm", "z v c", CNN_OP_GEMM, 1);
+}
+
+/* What must stay: a value in between that is read twice, numbers by row, and two numbers. */
+static struct onnx_build *no_affine_chains(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(1, 3, 3, 3));
+	ob_random(b, "c", 1, OB_DIMS(1, 3, 1, 1));
+	ob_random(b, "row", 2, OB_DIMS(3, 1));
+	ob_random(b, "v", 3, OB_DIMS(3));
+	ob_random(b, "wide", 4, OB_DIMS(2, 3, 1, 1));
+	ob_node(b, "Mul", "x c", "m1");
+	ob_node(b, "Add", "m1 c", "y1");
+	ob_node(b, "Mul", "y1 c", "y2");
+	ob_node(b, "Mul", "x c", "m3");
+	ob_node(b, "Add", "m3 row", "y3");
+	ob_node(b, "Mul", "x c", "m4");
+	ob_node(b, "Add", "m4 wide", "y4");
+	ob_output(b, "y1");
+	ob_output(b, "y2");
+	ob_output(b, "y3");
+	ob_output(b, "y4");
+	return b;
+}
+
+static void test_no_affine_chains(void **state)
+{
+	struct cnn_graph *g = compare_fused(no_affine_chains, CNN_FUSE_ALL, 1e-6);
+
+	(void)state;
+	assert_int_equal(g->n_nodes, 6);
+	assert_int_equal(count_op(g, CNN_OP_BATCH_NORM), 1);
+	cnn_graph_free(g);
+}
+
+/* A block of a DenseNet: the normalisation and its Relu come before the Conv. */
+static struct onnx_build *preactivated(void)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(2, 3, 6, 5));
+	ob_random(b, "w", 1, OB_DIMS(2, 3, 3, 3));
+	ob_random(b, "scale", 2, OB_DIMS(3));
+	ob_random(b, "mean", 4, OB_DIMS(3));
+	ob_floats(b, "var", OB_DIMS(3), (const float[]){ 0.5f, 1, 2 });
+	ob_node(b, "BatchNormalization", "x scale mean mean var", "n");
+	ob_node(b, "Relu", "n", "r");
+	ob_node(b, "Conv", "r w", "y");
+	ob_node(b, "Sigmoid", "x", "s");
+	ob_node(b, "BatchNormalization", "s scale mean mean var", "z");
+	ob_output(b, "y");
+	ob_output(b, "z");
+	return b;
+}
+
+static void test_preactivated(void **state)
+{
+	struct cnn_graph *g = compare_fused(preactivated, CNN_FUSE_ALL & ~CNN_FUSE_FOR_CPU, 1e-5);
+
+	(void)state;
+	assert_int_equal(g->n_nodes, 4);
+	assert_int_equal(count_op(g, CNN_OP_CONV), 2);
+	assert_int_equal(count_op(g, CNN_OP_BATCH_NORM), 1);	/* of z: no Conv is near */
+	assert_int_equal(g->nodes[0].params.window.group, 3);
+	assert_int_equal(g->nodes[0].act.kind, CNN_ACT_RELU);
+	cnn_graph_free(g);
+	g = compare_fused(preactivated, CNN_FUSE_ALL, 0);
+	assert_int_equal(count_op(g, CNN_OP_BATCH_NORM), 2);
+	cnn_graph_free(g);
+}
+
 static void test_networks(void **state)
 {
 	(void)state;
@@ -479,6 +686,10 @@ int main(void)
 		cmocka_unit_test(test_transposed),
 		cmocka_unit_test(test_stays_on_core),
 		cmocka_unit_test(test_dropout),
+		cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_affine_chains),
+		cmocka_unit_test(test_no_affine_chains),
+		cmocka_unit_test(test_preactivated),
 		cmocka_unit_test(test_networks),
 	};
 
