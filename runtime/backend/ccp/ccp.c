@@ -268,6 +268,7 @@ const struct cnn_backend_ops cnn_backend_ccp = {
 	.fuse = CNN_FUSE_NOP | CNN_FUSE_BN | CNN_FUSE_BIAS | CNN_FUSE_RELU | CNN_FUSE_IDIOMS |
 		CNN_FUSE_ADD | CNN_FUSE_SHUFFLE | CNN_FUSE_STRIDE | CNN_FUSE_QDQ |
 		CNN_FUSE_DEPTHWISE,
+	.legalize = ccpc_legalize,
 	.open = ccpc_open,
 	.close = ccpc_close,
 	.is_for = ccpc_is_for,

@@ -207,6 +207,9 @@ bool ccpc_search_residency(struct ccpc_core *core, const struct cnn_segment *seg
 			   struct ccpc_node_schedule *schedules);
 int ccpc_lower(struct cnn_backend *base, struct cnn_segment *seg);
 
+/* Rewrites dilated convolutions as convolutions of phases. */
+int ccpc_legalize(struct cnn_graph *g, struct cnn_err *err);
+
 /* Describes a graph node as a ccpc_node; false with the reason if it cannot run on ccp. */
 bool ccpc_match(const struct ccpc_hw *hw, const struct cnn_graph *g, int node, struct ccpc_node *n,
 		char *reason);

@@ -86,6 +86,9 @@ static bool get_axes(const struct cnn_node *n, const struct cnn_window *w, struc
 static bool check_axis(const struct cnn_node *n, const struct window_axis *a, int64_t kernel,
 		       char *reason)
 {
+	if (a->dilation > 1 && a->kernel > 1 && a->stride > 1)
+		return cnn_reject(reason, "%s: dilation %lld with stride %lld, limit of ccp 1",
+				  n->op_type, (long long)a->dilation, (long long)a->stride);
 	if (a->dilation > 1 && a->kernel > 1)
 		return cnn_reject(reason, "%s: dilation %lld, limit of ccp 1", n->op_type,
 				  (long long)a->dilation);

@@ -104,6 +104,7 @@ static int make_sum(struct onnx_build *b, struct shape *s)
 	int64_t k = ONE_OF(1, 1, 3), step = pick(1, 2);
 	const int64_t kernel[] = { k, k }, stride[] = { step, step };
 	const int64_t pads[] = { k / 2, k / 2, k / 2, k / 2 };
+	const char *add = pick(0, 1) ? "Add" : "Sum";
 
 	*s = (struct shape){ 4, { pick(0, 4) ? 1 : 2, ci, pick_small(1, 60), pick_small(1, 60) } };
 	if (2 * ci * co * k * k * s->dims[2] * s->dims[3] / step / step > MAX_WORK)
@@ -114,15 +115,56 @@ static int make_sum(struct onnx_build *b, struct shape *s)
 	add_window(ob_node(b, "Conv", "x v", "p"), 2, kernel, stride, pads);
 	add_window(ob_node(b, "Conv", pick(0, 1) ? "x w b" : "x w", "q"), 2, kernel, stride, pads);
 	if (pick(0, 1)) {
-		ob_node(b, "Add", pick(0, 1) ? "p q" : "q p", "y");
+		ob_node(b, add, pick(0, 1) ? "p q" : "q p", "y");
 	} else {
-		ob_node(b, "Add", "p q", "r");
+		ob_node(b, add, "p q", "r");
 		ob_node(b, "Relu", "r", "y");
 	}
 	snprintf(text, sizeof(text),
 		 "Conv + Conv %lldx%lldx%lldx%lld -> %lld kernel %lld stride %lld",
 		 (long long)s->dims[0], (long long)ci, (long long)s->dims[2],
 		 (long long)s->dims[3], (long long)co, (long long)k, (long long)step);
+	return 0;
+}
+
+/* A dilated convolution, perhaps with a Relu or a sum behind it: it runs in phases. */
+static int make_dilated(struct onnx_build *b, struct shape *s)
+{
+	int spatial = pick(0, 4) ? 2 : 1, form = (int)pick(0, 3);
+	int64_t groups = pick(0, 2) ? 1 : pick(2, 6);
+	int64_t ci = pick_small(1, 20), co = pick_small(1, 20);
+	int64_t kernel[2], dilation[2], stride[2] = { 1, 1 }, pads[4], macs = groups * ci * co;
+	int64_t w[4] = { groups * co, ci }, same = pick(0, 2), k = ONE_OF(3, 5), d = pick(2, 5);
+
+	*s = (struct shape){ spatial + 2, { pick(0, 4) ? 1 : 2, groups * ci } };
+	for (int i = 0; i < spatial; i++) {
+		kernel[i] = w[2 + i] = k;
+		dilation[i] = i && !pick(0, 5) ? pick(1, 5) : d;
+		stride[i] = dilation[i] > 1 && pick(0, 7) ? 1 : pick(1, 2);
+		pads[i] = same < 2 ? same * dilation[i] * (k / 2) : pick(0, dilation[i] * (k - 1));
+		pads[i + spatial] = same < 2 ? pads[i] : pick(0, dilation[i] * (k - 1));
+		s->dims[2 + i] = dilation[i] * (k - 1) + pick(1, 40);
+		macs *= k * (s->dims[2 + i] + pads[i]);
+	}
+	if (macs > MAX_WORK)
+		return -1;
+	ob_random(b, "w", ob_rand(&state), spatial + 2, w);
+	ob_random(b, "b", ob_rand(&state), OB_DIMS(groups * co));
+	for (int i = 0; i < 1 + (form == 2); i++) {
+		Onnx__NodeProto *n = ob_node(b, "Conv", i ? "x w" : "x w b",
+					     form ? i ? "q" : "p" : "y");
+
+		add_window(n, spatial, kernel, stride, pads);
+		ob_attr_ints(n, "dilations", spatial, dilation);
+		ob_attr_int(n, "group", groups);
+	}
+	if (form)
+		ob_node(b, form == 2 ? "Add" : "Relu", form == 2 ? "p q" : "p", "y");
+	snprintf(text, sizeof(text), "dilated Conv %lldx%lldx%lldx%lld groups %lld -> %lld kernel "
+		 "%lld dilation %lld padding %lld form %d", (long long)s->dims[0],
+		 (long long)s->dims[1], (long long)s->dims[2],
+		 spatial > 1 ? (long long)s->dims[3] : 0, (long long)groups,
+		 (long long)(groups * co), (long long)k, (long long)d, (long long)pads[0], form);
 	return 0;
 }
 
@@ -232,16 +274,18 @@ static int make_pad(struct onnx_build *b, struct shape *s)
 
 struct tally {
 	int cases, on_device, tasks, skipped;
-	bool verbose;
+	bool verbose, mixed;
 };
 
 static const struct {
 	const char *name;
 	int (*make)(struct onnx_build *b, struct shape *s);
+	bool mixed;	/* only its convolutions must be on ccp */
 } kinds[] = {
-	{ "Conv", make_conv }, { "Conv and Add", make_sum }, { "pooling", make_pool },
-	{ "Gemm", make_gemm },
-	{ "MatMul", make_matmul }, { "mean", make_mean }, { "Pad", make_pad },
+	{ "Conv", make_conv, false }, { "Conv and Add", make_sum, false },
+	{ "pooling", make_pool, false }, { "Gemm", make_gemm, false },
+	{ "MatMul", make_matmul, false }, { "mean", make_mean, false }, { "Pad", make_pad, false },
+	{ "dilated Conv", make_dilated, true },
 };
 
 static struct cnnrt_core_info random_core(void)
@@ -285,7 +329,8 @@ static float conv_element(const struct cnn_graph *g, const struct cnn_node *n,
 		float sum = 0;
 
 		for (int64_t t = 0; t < taps; t++) {
-			int64_t r = t / w->kernel[two], s = t % w->kernel[two];
+			int64_t r = t / w->kernel[two] * w->dilation[0];
+			int64_t s = t % w->kernel[two] * w->dilation[two];
 			int64_t iy = two ? y * w->stride[0] + r - w->pad_begin[0] : 0;
 			int64_t ix = z * w->stride[two] + s - w->pad_begin[two];
 			bool inside = iy >= 0 && iy < ih && ix >= 0 && ix < iw;
@@ -302,19 +347,29 @@ static float conv_element(const struct cnn_graph *g, const struct cnn_node *n,
 	return n->act.kind == CNN_ACT_RELU && !(lob > 0) ? 0 : lob;
 }
 
-static const char *check_order(const struct lower_case *c, const struct cnn_tensor *in,
-			       const struct cnn_tensor *got)
+/* Do all convolutions of the case, and nothing else unless it is mixed, run on the unit? */
+static bool is_convolution(const struct lower_case *c, bool mixed)
 {
 	const struct cnn_graph *g = c->graph;
+
+	for (int i = 0; i < g->n_nodes; i++)
+		if (g->nodes[i].op == CNN_OP_CONV ?
+		    !strstr(c->lowered->nodes[i].reason, "Conv: convolution") : !mixed)
+			return false;
+	return true;
+}
+
+/* The sums of the last node of g against those in the order of the unit. */
+static const char *check_order(const struct cnn_graph *g, const struct cnn_tensor *in,
+			       const struct cnn_tensor *got)
+{
 	const struct cnn_node *last = &g->nodes[g->n_nodes - 1];
 	const float *x = in->data, *y = got->data;
 	int64_t ow, oh, index = 0;
 	struct cnn_window w;
 
-	for (int i = 0; i < g->n_nodes; i++)
-		if (g->nodes[i].op != CNN_OP_CONV ||
-		    !strstr(c->lowered->nodes[i].reason, "Conv: convolution"))
-			return NULL;
+	if (last->op != CNN_OP_CONV)
+		return NULL;
 	if (cnn_node_window(g, last, &w, NULL))
 		return "no window";
 	oh = w.spatial > 1 ? w.out[0] : 1;
@@ -325,6 +380,21 @@ static const char *check_order(const struct lower_case *c, const struct cnn_tens
 				if (conv_element(g, last, &w, x, o, i / ow, i % ow) != y[index])
 					return "sums are not in the order of the unit";
 	return NULL;
+}
+
+/* A rewritten Conv must have the sums that it had as the file says it. */
+static const char *check_unit(const struct lower_case *c, bool mixed, const struct cnn_tensor *in,
+			      const struct cnn_tensor *got, struct cnn_graph *plain)
+{
+	struct cnn_err err;
+
+	if (!is_convolution(c, mixed))
+		return NULL;
+	if (!mixed)
+		return check_order(c->graph, in, got);
+	if (cnn_graph_fuse(plain, CNN_FUSE_NOP | CNN_FUSE_RELU, &err))
+		return "cannot fuse";
+	return check_order(plain, in, got);
 }
 
 static double largest(const struct cnn_tensor *t)
@@ -359,7 +429,7 @@ static const char *compare_runs(const struct lower_case *c, const void *onnx, si
 	if (!wrong)
 		wrong = lower_compare(&got, &want, 1e-4, 1e-5 * largest(&want));
 	if (!wrong)
-		wrong = check_order(c, &in, &got);
+		wrong = check_unit(c, tally->mixed, &in, &got, plain);
 	if (!wrong)
 		tally->tasks += result.tasks;
 	cnn_tensor_release(&in);
@@ -385,7 +455,8 @@ static const char *trial(const struct cnnrt_core_info *core, struct onnx_build *
 	}
 	tally->cases++;
 	for (int i = 0; i < c.lowered->n_nodes; i++)
-		on_device &= c.lowered->nodes[i].core >= 0;
+		on_device &= c.lowered->nodes[i].core >= 0 ||
+			     (tally->mixed && c.graph->nodes[i].op != CNN_OP_CONV);
 	tally->on_device += on_device;
 	if (tally->verbose)
 		printf("# %s: %s\n", text, c.lowered->nodes[c.lowered->n_nodes - 1].reason);
@@ -425,10 +496,50 @@ static bool run_kind(int kind, int count, struct tally *tally)
 	return true;
 }
 
+/* A residual block that ends in op, lowered to the default core. */
+static bool open_block(struct lower_case *c, const char *op)
+{
+	const struct cnnrt_core_info core = lower_core(0, 0, 0, 0);
+	struct onnx_build *b = ob_new(13);
+	struct cnn_err err;
+	size_t len;
+	void *onnx;
+	int ret;
+
+	ob_input(b, "x", CNN_FLOAT32, OB_DIMS(1, 8, 12, 12));
+	ob_random(b, "w", 1, OB_DIMS(8, 8, 3, 3));
+	add_window(ob_node(b, "Conv", "x w", "p"), 2, (int64_t[]){ 3, 3 }, (int64_t[]){ 1, 1 },
+		   (int64_t[]){ 1, 1, 1, 1 });
+	ob_node(b, op, "p x", "r");
+	ob_node(b, "Relu", "r", "y");
+	ob_output(b, "y");
+	onnx = ob_pack(b, &len);
+	ob_free(b);
+	ret = lower_open(c, onnx, len, &core, &err);
+	free(onnx);
+	return !ret;
+}
+
+/* A Sum of two values gives the programs of an Add. */
+static bool check_sum(void)
+{
+	struct lower_case a = { 0 }, s = { 0 };
+	bool good = open_block(&a, "Add") && open_block(&s, "Sum") && a.graph->n_nodes == 1 &&
+		    a.lowered->n_tasks == 1 && s.lowered->n_tasks == 1 &&
+		    a.lowered->program_bytes == s.lowered->program_bytes &&
+		    !memcmp(a.lowered->program, s.lowered->program,
+			    (size_t)a.lowered->program_bytes);
+
+	lower_close(&a);
+	lower_close(&s);
+	return good;
+}
+
 int main(int argc, char **argv)
 {
 	int kind_count = (int)(sizeof(kinds) / sizeof(kinds[0])), count = 300, failed = 0, only = 0;
 	struct tally tally = { 0 };
+	bool good;
 
 	for (int i = 1; i < argc; i++) {
 		if (!strcmp(argv[i], "--count") && i + 1 < argc)
@@ -440,14 +551,18 @@ int main(int argc, char **argv)
 		else if (!strcmp(argv[i], "--verbose"))
 			tally.verbose = true;
 	}
-	printf("1..%d\n", kind_count);
+	printf("1..%d\n", kind_count + 1);
 	for (int k = 0; k < kind_count; k++) {
-		struct tally t = { .verbose = tally.verbose };
-		bool good = (only && only != k + 1) || run_kind(k, count, &t);
+		struct tally t = { .verbose = tally.verbose, .mixed = kinds[k].mixed };
 
+		good = (only && only != k + 1) || run_kind(k, count, &t);
 		failed += !good;
 		printf("%sok %d - %s: %d layers, %d on ccp in %d tasks\n", good ? "" : "not ", k + 1,
 		       kinds[k].name, t.cases, t.on_device, t.tasks);
 	}
+	good = check_sum();
+	failed += !good;
+	printf("%sok %d - a Sum of two values gives the programs of an Add\n", good ? "" : "not ",
+	       kind_count + 1);
 	return failed != 0;
 }

@@ -50,6 +50,8 @@ int lower_open(struct lower_case *c, const void *onnx, size_t len, const struct 
 	if (!ret)
 		ret = cnn_graph_fuse(c->graph, cnn_lower_fuse_mask(core, 1, NULL), err);
 	if (!ret)
+		ret = cnn_legalize(c->graph, core, 1, NULL, err);
+	if (!ret)
 		ret = cnn_lower(c->graph, core, 1, NULL, &c->lowered, err);
 	if (ret)
 		lower_close(c);

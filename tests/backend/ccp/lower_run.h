@@ -25,7 +25,10 @@ struct lower_case {
 	struct cnn_lowered *lowered;
 };
 
-/* Imports (the buffer stays the caller's), infers, fuses, lowers. 0 or the status with err. */
+/*
+ * Imports (the buffer stays the caller's), infers, fuses, legalizes, lowers. 0 or the status with
+ * err.
+ */
 int lower_open(struct lower_case *c, const void *onnx, size_t len, const struct cnnrt_core_info *core,
 	       struct cnn_err *err);
 void lower_close(struct lower_case *c);
