@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: MIT
+/* TensorFlow Lite's operators of elements as nodes. */
+#include <math.h>
+#include <string.h>
+
+#include "tflite_ops.h"
+
+void tfl_make_add(struct tfl *m, const struct tfl_op *op)
+{
+	int a = op->in[0], b = op->in[1], v;
+	bool maps = m->tensors[a].rank == 4 && m->tensors[b].rank == 4;
+	enum tfl_layout layout = maps ? TFL_NCHW : TFL_FILE;
+	int x = tfl_value(m, op, a, layout), y = tfl_value(m, op, b, layout);
+
+	tfl_want_rank(m, op, op->out, m->tensors[m->tensors[a].rank < m->tensors[b].rank ? b : a].rank);
+	if (tfl_is_float(m, op)) {
+		v = tfl_node(m, op, CNN_OP_ADD, 2, (const int[]){ x, y });
+	} else {
+		const int in[] = {
+			x, tfl_scale(m, op, a), tfl_zero(m, op, a),
+			y, tfl_scale(m, op, b), tfl_zero(m, op, b),
+			tfl_scale(m, op, op->out), tfl_zero(m, op, op->out),
+		};
+
+		v = tfl_node(m, op, CNN_OP_QLINEAR_ADD, 8, in);
+	}
+	tfl_give_act(m, op, layout, fb_int(&op->options, 0, 1, 0), BOUND_XNNPACK, v);
+}
+
+/* exp(beta * x): a factor of floats, or of the scale. */
+void tfl_make_softmax(struct tfl *m, const struct tfl_op *op)
+{
+	float beta = fb_float(&op->options, 0, 0);
+	int v = tfl_value(m, op, op->in[0], TFL_FILE), in[4];
+
+	tfl_want_like(m, op);
+	if (tfl_is_float(m, op)) {
+		if (beta != 1)
+			v = tfl_node(m, op, CNN_OP_MUL, 2,
+				     (const int[]){ v, tfl_float(m, beta) });
+		v = tfl_node(m, op, CNN_OP_SOFTMAX, 1, &v);
+		tfl_params(m)->axis.axis = -1;
+		tfl_give(m, op, TFL_FILE, v);
+		return;
+	}
+	in[0] = v;
+	in[1] = tfl_scale(m, op, op->in[0]);
+	in[2] = tfl_scale(m, op, op->out);
+	in[3] = tfl_zero(m, op, op->out);
+	if (beta != 1 && !m->status)
+		in[1] = tfl_float(m, beta * tfl_first_scale(m, op->in[0]));
+	tfl_give(m, op, TFL_FILE, tfl_node(m, op, CNN_OP_QLINEAR_SOFTMAX, 4, in));
+}
+
+/* From one quantisation to another: the factor of the elements has that many bits. */
+static int requantise(struct tfl *m, const struct tfl_op *op, int x, int bits)
+{
+	const int in[] = {
+		x, tfl_scale(m, op, op->in[0]), tfl_zero(m, op, op->in[0]),
+		tfl_scale(m, op, op->out), tfl_zero(m, op, op->out),
+	};
+	int v = tfl_node(m, op, CNN_OP_REQUANTIZE, 5, in);
+
+	tfl_params(m)->requantize.multiplier_bits = bits;
+	return v;
+}
+
+void tfl_make_relu(struct tfl *m, const struct tfl_op *op)
+{
+	int64_t act = op->kind->code - RELU + ACT_RELU;	/* in the same order */
+	enum tfl_layout layout = tfl_layout_of(m, op->in[0]);
+	int v = tfl_value(m, op, op->in[0], layout);
+
+	tfl_want_like(m, op);
+	if (!tfl_is_float(m, op))
+		v = requantise(m, op, v, 31);
+	tfl_give_act(m, op, layout, act, BOUND_TFLITE, v);
+}
+
+/* XNNPACK multiplies by the rounded reciprocal of the scale, where ONNX divides. */
+static int quantise(struct tfl *m, const struct tfl_op *op, int x)
+{
+	int in[3] = { x }, zero = tfl_zero(m, op, op->out);
+
+	if (m->status)
+		return -1;
+	in[1] = tfl_float(m, 1 / tfl_first_scale(m, op->out));
+	in[0] = tfl_node(m, op, CNN_OP_MUL, 2, in);
+	in[1] = tfl_float(m, 1);
+	in[2] = zero;
+	return tfl_node(m, op, CNN_OP_QUANTIZE_LINEAR, 3, in);
+}
+
+void tfl_make_quantize(struct tfl *m, const struct tfl_op *op)
+{
+	enum tfl_layout layout = tfl_layout_of(m, op->in[0]);
+	int x = op->in[0], v = tfl_value(m, op, x, layout);
+	float ratio;
+
+	tfl_want_like(m, op);
+	if (tfl_is_float(m, op)) {
+		tfl_give(m, op, layout, quantise(m, op, v));
+		return;
+	}
+	tfl_scale(m, op, x);
+	tfl_scale(m, op, op->out);
+	if (m->status)
+		return;
+	ratio = tfl_first_scale(m, x) / tfl_first_scale(m, op->out);
+	v = requantise(m, op, v, tfl_type(m, x) == tfl_type(m, op->out) && ratio >= 0x1p-8f &&
+			       ratio <= 0x1p7f ? 8 : 31);
+	tfl_give(m, op, layout, v);
+}
+
+void tfl_make_dequantize(struct tfl *m, const struct tfl_op *op)
+{
+	const struct tfl_tensor *x = &m->tensors[op->in[0]];
+	enum tfl_layout layout = x->scale.count > 1 ? TFL_FILE : tfl_layout_of(m, op->in[0]);
+	int in[3] = { tfl_value(m, op, op->in[0], layout) };
+
+	tfl_want_like(m, op);
+	if (tfl_type(m, op->out) != CNN_FLOAT32)
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "its output is %s, float32 wanted",
+			 cnn_dtype_name(tfl_type(m, op->out)));
+	if (x->dtype == CNN_FLOAT16) {
+		in[0] = tfl_node(m, op, CNN_OP_CAST, 1, in);
+		tfl_params(m)->cast.to = CNN_FLOAT32;
+	} else {
+		in[1] = tfl_scale(m, op, op->in[0]);
+		in[2] = tfl_zero(m, op, op->in[0]);
+		in[0] = tfl_node(m, op, CNN_OP_DEQUANTIZE_LINEAR, 3, in);
+		tfl_params(m)->axis.axis = x->axis;
+	}
+	tfl_give(m, op, layout, in[0]);
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The readers of TensorFlow Lite's operators, and what they share. Quantised operators compute what
+ * XNNPACK computes, and what TensorFlow Lite's own kernels compute where those are used: each
+ * reader says which.
+ */
+#ifndef CNN_IMPORT_TFLITE_OPS_H
+#define CNN_IMPORT_TFLITE_OPS_H
+
+#include "tflite.h"
+
+/* BuiltinOperator */
+enum {
+	ADD = 0, AVERAGE_POOL_2D = 1, CONCATENATION = 2, CONV_2D = 3, DEPTHWISE_CONV_2D = 4,
+	DEPTH_TO_SPACE = 5, DEQUANTIZE = 6, FULLY_CONNECTED = 9, LOGISTIC = 14, MAX_POOL_2D = 17,
+	MUL = 18, RELU = 19, RELU_N1_TO_1 = 20, RELU6 = 21, RESHAPE = 22, RESIZE_BILINEAR = 23,
+	SOFTMAX = 25, SPACE_TO_DEPTH = 26, TANH = 28, PAD = 34, GATHER = 36, TRANSPOSE = 39,
+	MEAN = 40, SUB = 41, DIV = 42, SQUEEZE = 43, STRIDED_SLICE = 45, EXP = 47, SPLIT = 49,
+	CAST = 53, PRELU = 54, MAXIMUM = 55, ARG_MAX = 56, MINIMUM = 57, LESS = 58, NEG = 59,
+	GREATER = 61, GREATER_EQUAL = 62, LESS_EQUAL = 63, SLICE = 65, TRANSPOSE_CONV = 67,
+	TILE = 69, EXPAND_DIMS = 70, EQUAL = 71, NOT_EQUAL = 72, LOG = 73, SQRT = 75, RSQRT = 76,
+	ARG_MIN = 79, PACK = 83, UNPACK = 88, FLOOR_DIV = 90, SQUARE = 92,
+	RESIZE_NEAREST_NEIGHBOR = 97, LEAKY_RELU = 98, MIRROR_PAD = 100, ABS = 101, SPLIT_V = 102,
+	GATHER_ND = 107, ELU = 111, QUANTIZE = 114, HARD_SWISH = 117,
+};
+
+/* Fused activations, in the order of the operators RELU, RELU_N1_TO_1 and RELU6. */
+enum { ACT_NONE, ACT_RELU, ACT_RELU_N1_TO_1, ACT_RELU6 };
+
+static inline enum cnn_dtype tfl_type(const struct tfl *m, int tensor)
+{
+	return m->tensors[tensor].dtype;
+}
+
+static inline bool tfl_is_float(const struct tfl *m, const struct tfl_op *op)
+{
+	return tfl_type(m, op->in[0]) == CNN_FLOAT32;
+}
+
+/* Bytes with a scale. Others are numbers that stand for themselves. */
+static inline bool tfl_is_quantised(const struct tfl *m, int tensor)
+{
+	const struct tfl_tensor *t = &m->tensors[tensor];
+
+	return (t->dtype == CNN_INT8 || t->dtype == CNN_UINT8) && t->scale.count;
+}
+
+/* Number of the tensor of an input; -1: left out. */
+static inline int tfl_input(const struct tfl_op *op, int i)
+{
+	return i < op->n_in ? op->in[i] : -1;
+}
+
+static inline int tfl_float(struct tfl *m, float v)
+{
+	return tfl_scalar(m, CNN_FLOAT32, &v);
+}
+
+/* The first scale and zero point, once tfl_scale has found them good. */
+static inline float tfl_first_scale(const struct tfl *m, int tensor)
+{
+	return fb_float_at(&m->tensors[tensor].scale, 0);
+}
+
+static inline int tfl_first_zero(const struct tfl *m, int tensor)
+{
+	const struct tfl_tensor *t = &m->tensors[tensor];
+
+	return t->zero.count ? (int)fb_int_at(&t->zero, 0, 8) : 0;
+}
+
+/* The layout in which a tensor is there already. */
+static inline enum tfl_layout tfl_layout_of(const struct tfl *m, int tensor)
+{
+	return m->tensors[tensor].value[TFL_NCHW] >= 0 ? TFL_NCHW : TFL_FILE;
+}
+
+/* The axis of NCHW that an axis of NHWC is. */
+static inline int64_t tfl_nchw_axis(int64_t axis)
+{
+	return axis == 3 ? 1 : axis ? axis + 1 : 0;
+}
+
+void tfl_want_rank(struct tfl *m, const struct tfl_op *op, int tensor, int rank);
+/* The output has as many dimensions as input 0. */
+void tfl_want_like(struct tfl *m, const struct tfl_op *op);
+/* Input 0, another tensor and the output have four. */
+void tfl_want_maps(struct tfl *m, const struct tfl_op *op, int other);
+/* A tensor and the output, which share their elements, share one scale and zero point too. */
+void tfl_want_same(struct tfl *m, const struct tfl_op *op, int a);
+
+/* How a bound is quantised: XNNPACK rounds it after the zero point is added, ties to even. */
+enum tfl_bound { BOUND_XNNPACK, BOUND_TFLITE };
+
+/* The output is v after the fused activation act. */
+void tfl_give_act(struct tfl *m, const struct tfl_op *op, enum tfl_layout layout, int64_t act,
+		  enum tfl_bound rule, int v);
+
+/* v with these dimensions; -1: what remains. */
+int tfl_reshape(struct tfl *m, const struct tfl_op *op, int v, const int64_t *dims, int rank);
+/* v with the dimensions that the file gives its output. */
+int tfl_as_declared(struct tfl *m, const struct tfl_op *op, int v);
+/* The integers of a constant tensor of int32 or int64: at most max of them, how many is in *n. */
+const struct tfl_tensor *tfl_integers(struct tfl *m, const struct tfl_op *op, int tensor,
+				      int64_t *v, size_t max, size_t *n);
+
+/*
+ * Strides, dilations (NULL: none; both height, width) and padding (a number of the schema) of the
+ * last node made.
+ */
+void tfl_fill_window(struct tfl *m, const struct tfl_op *op, const int64_t *stride,
+		     const int64_t *dilation, int64_t padding);
+
+void tfl_make_add(struct tfl *m, const struct tfl_op *op);
+void tfl_make_concat(struct tfl *m, const struct tfl_op *op);
+void tfl_make_conv(struct tfl *m, const struct tfl_op *op);
+void tfl_make_depthwise_conv(struct tfl *m, const struct tfl_op *op);
+void tfl_make_dequantize(struct tfl *m, const struct tfl_op *op);
+void tfl_make_fully_connected(struct tfl *m, const struct tfl_op *op);
+void tfl_make_mean(struct tfl *m, const struct tfl_op *op);
+void tfl_make_pad(struct tfl *m, const struct tfl_op *op);
+void tfl_make_pool(struct tfl *m, const struct tfl_op *op);
+void tfl_make_quantize(struct tfl *m, const struct tfl_op *op);
+void tfl_make_relu(struct tfl *m, const struct tfl_op *op);
+void tfl_make_reshape(struct tfl *m, const struct tfl_op *op);
+void tfl_make_softmax(struct tfl *m, const struct tfl_op *op);
+
+#endif

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: MIT
+/* TensorFlow Lite's convolutions and matrix products as nodes: quantised ones are XNNPACK's. */
+#include "tflite_ops.h"
+
+static bool is_depthwise(const struct tfl_op *op)
+{
+	return op->kind->code == DEPTHWISE_CONV_2D;
+}
+
+/* Of the input's type, with scales of the tensor or of its output channels. */
+static void check_weights(struct tfl *m, const struct tfl_op *op)
+{
+	const struct tfl_tensor *w = &m->tensors[op->in[1]];
+	int axis = is_depthwise(op) ? 3 : 0;
+
+	if (w->dtype != tfl_type(m, op->in[0]))
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "input %s, weights %s",
+			 cnn_dtype_name(tfl_type(m, op->in[0])), cnn_dtype_name(w->dtype));
+	if (!tfl_is_float(m, op) && w->scale.count > 1 && w->axis != axis)
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "weights have scales on axis %d, output channels "
+			 "are axis %d", w->axis, axis);
+}
+
+/* The node of a convolution or product: x and y as they are, w and bias as values. */
+static int weighted(struct tfl *m, const struct tfl_op *op, enum cnn_op real, enum cnn_op quantised,
+		    int x, int w, int bias)
+{
+	int xt = op->in[0], wt = op->in[1], yt = op->out;
+	bool product = quantised == CNN_OP_QGEMM;
+
+	check_weights(m, op);
+	if (tfl_is_float(m, op))
+		return tfl_node(m, op, real, bias < 0 ? 2 : 3, (const int[]){ x, w, bias });
+	const int in[] = {
+		x, tfl_scale(m, op, xt), tfl_zero(m, op, xt),
+		w, tfl_scale(m, op, wt), tfl_zero(m, op, wt),
+		product ? bias : tfl_scale(m, op, yt),
+		product ? tfl_scale(m, op, yt) : tfl_zero(m, op, yt),
+		product ? tfl_zero(m, op, yt) : bias,
+	};
+	return tfl_node(m, op, quantised, product || bias >= 0 ? 9 : 8, in);
+}
+
+static int bias_of(struct tfl *m, const struct tfl_op *op)
+{
+	int bias = tfl_input(op, 2);
+
+	return bias < 0 ? -1 : tfl_value(m, op, bias, TFL_FILE);
+}
+
+static void convolve(struct tfl *m, const struct tfl_op *op, int w, int64_t group)
+{
+	int dilations = is_depthwise(op) ? 5 : 4;
+	const struct fb_table *o = &op->options;
+	int64_t stride[] = { fb_int(o, 2, 4, 0), fb_int(o, 1, 4, 0) };
+	int64_t dilation[] = { fb_int(o, dilations + 1, 4, 1), fb_int(o, dilations, 4, 1) };
+	int x = tfl_value(m, op, op->in[0], TFL_NCHW);
+	int v = weighted(m, op, CNN_OP_CONV, CNN_OP_QLINEAR_CONV, x, w, bias_of(m, op));
+
+	tfl_fill_window(m, op, stride, dilation, fb_int(o, 0, 1, 0));
+	tfl_params(m)->window.group = group;
+	tfl_give_act(m, op, TFL_NCHW, fb_int(o, is_depthwise(op) ? 4 : 3, 1, 0), BOUND_XNNPACK, v);
+}
+
+/* Weights OHWI: as a map of NHWC they become OIHW. */
+void tfl_make_conv(struct tfl *m, const struct tfl_op *op)
+{
+	const struct tfl_tensor *x = &m->tensors[op->in[0]], *w = &m->tensors[op->in[1]];
+
+	tfl_want_maps(m, op, op->in[1]);
+	if (!m->status && (w->dims[3] < 1 || x->dims[3] % w->dims[3]))
+		tfl_fail(m, op, CNN_EINVAL, "%lld input channels, weights for %lld",
+			 (long long)x->dims[3], (long long)w->dims[3]);
+	if (!m->status)
+		convolve(m, op, tfl_value(m, op, op->in[1], TFL_NCHW), x->dims[3] / w->dims[3]);
+}
+
+/* Weights 1HWO become O1HW. */
+void tfl_make_depthwise_conv(struct tfl *m, const struct tfl_op *op)
+{
+	static const int64_t perm[] = { 3, 0, 1, 2 };
+	int w;
+
+	tfl_want_maps(m, op, op->in[1]);
+	w = m->status ? -1 : tfl_value(m, op, op->in[1], TFL_FILE);
+	w = tfl_node(m, op, CNN_OP_TRANSPOSE, 1, &w);
+	tfl_permute(m, perm);
+	if (!m->status)
+		convolve(m, op, w, m->tensors[op->in[0]].dims[3]);
+}
+
+/* Options: activation, format of the weights, keep_num_dims, which the output's shape tells. */
+void tfl_make_fully_connected(struct tfl *m, const struct tfl_op *op)
+{
+	const struct tfl_tensor *x = &m->tensors[op->in[0]], *w = &m->tensors[op->in[1]];
+	int v = tfl_value(m, op, op->in[0], TFL_FILE);
+
+	if (w->rank != 2 || fb_int(&op->options, 1, 1, 0)) {
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "weights of %d dimensions in format %lld",
+			 w->rank, (long long)fb_int(&op->options, 1, 1, 0));
+		return;
+	}
+	if (x->rank != 2 || x->dims[1] != w->dims[1])
+		v = tfl_reshape(m, op, v, (const int64_t[]){ -1, w->dims[1] }, 2);
+	v = weighted(m, op, CNN_OP_GEMM, CNN_OP_QGEMM, v, tfl_value(m, op, op->in[1], TFL_FILE),
+		     bias_of(m, op));
+	tfl_params(m)->gemm.trans_b = true;
+	if (m->tensors[op->out].rank != 2)
+		v = tfl_as_declared(m, op, v);
+	tfl_give_act(m, op, TFL_FILE, fb_int(&op->options, 0, 1, 0), BOUND_XNNPACK, v);
+}
