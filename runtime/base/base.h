@@ -23,6 +23,10 @@ int rt_code_of_errno(int e);
 /* Opens a regular file for reading, and its size in bytes; refuses others without blocking. */
 int rt_open_file(const char *path, FILE **f, size_t *size, struct cnnrt_error *err);
 
+/* A descriptor of a folder, or of the folder that a file is in; only for opening beneath it. */
+int rt_open_folder(const char *path, int *fd, struct cnnrt_error *err);
+int rt_open_folder_of(const char *file, int *fd, struct cnnrt_error *err);
+
 /*
  * A public struct whose first field is struct_size. The caller's struct has at least the fields of
  * the first version; an older caller's is shorter than the library's, a newer one's longer.

@@ -5,13 +5,18 @@
 
 #include "ir/graph.h"
 
-int cnn_graph_import_onnx(const void *buf, size_t len, struct cnn_graph **graph,
+/*
+ * An ONNX file. folder: descriptor of the folder beneath which the file's external data is, -1 if
+ * there is none; it stays the caller's.
+ */
+int cnn_graph_import_onnx(const void *buf, size_t len, int folder, struct cnn_graph **graph,
 			  struct cnn_err *err);
 /*
- * An ONNX file, or a TensorFlow Lite file as the identifier at its byte 4 tells: quantised or
+ * Such a file, or a TensorFlow Lite file as the identifier at its byte 4 tells: quantised or
  * float32, inputs and outputs in the file's layout (NHWC).
  */
-int cnn_graph_import(const void *buf, size_t len, struct cnn_graph **graph, struct cnn_err *err);
+int cnn_graph_import(const void *buf, size_t len, int folder, struct cnn_graph **graph,
+		     struct cnn_err *err);
 /*
  * The graph as an ONNX file, *buf malloc'ed: nodes and constants as they are, inputs with the shapes
  * that they have now, the newest operator set that a node has. A value has a name of its own there.

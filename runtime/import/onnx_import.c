@@ -24,6 +24,7 @@ struct import {
 	void *names;		/* tree of struct name_ref: no hash that a file could overload */
 	struct name_ref *refs;
 	size_t n_refs, max_refs;
+	struct cnn_external external;
 	int opset;
 };
 
@@ -77,7 +78,7 @@ static int import_initializers(struct import *im, const Onnx__GraphProto *gp)
 		if (im->g->values[v].t.data)
 			return cnn_fail(im->err, CNN_EINVAL, "two initializers are called %.80s",
 					tp->name);
-		ret = cnn_tensor_from_proto(tp, &im->g->values[v].t, im->err);
+		ret = cnn_tensor_from_proto(tp, &im->external, &im->g->values[v].t, im->err);
 		if (ret)
 			return ret;
 		im->g->const_bytes += im->g->values[v].t.capacity;
@@ -233,7 +234,7 @@ static int import_field(struct import *im, struct cnn_node *n, const struct cnn_
 			return attr_fail(im, n, CNN_EINVAL, f->name, "is a second value");
 		if (f->type != 't')
 			return import_tensor(im, f->type, ap, t);
-		return ap->t ? cnn_tensor_from_proto(ap->t, t, im->err) :
+		return ap->t ? cnn_tensor_from_proto(ap->t, &im->external, t, im->err) :
 			       attr_fail(im, n, CNN_EINVAL, f->name, "holds no tensor");
 	case CNN_FIELD_IGNORED:
 		break;
@@ -402,7 +403,8 @@ static int import_graph(struct import *im, const Onnx__GraphProto *gp)
 	return ret ?: import_outputs(im, gp) ?: cnn_graph_link(im->g, im->err);
 }
 
-static int import_model(const Onnx__ModelProto *model, struct cnn_graph *g, struct cnn_err *err)
+static int import_model(const Onnx__ModelProto *model, int folder, struct cnn_graph *g,
+			struct cnn_err *err)
 {
 	struct import im = { .g = g, .model = model, .err = err };
 	int ret;
@@ -413,13 +415,15 @@ static int import_model(const Onnx__ModelProto *model, struct cnn_graph *g, stru
 	if (im.opset < 1 || im.opset > MAX_OPSET)
 		return cnn_fail(err, CNN_EUNSUPPORTED, "operator set version %d, limit %d",
 				im.opset, MAX_OPSET);
+	cnn_external_init(&im.external, folder);
 	ret = import_graph(&im, model->graph);
+	cnn_external_close(&im.external);
 	tdestroy(im.names, keep);
 	free(im.refs);
 	return ret;
 }
 
-int cnn_graph_import_onnx(const void *buf, size_t len, struct cnn_graph **graph,
+int cnn_graph_import_onnx(const void *buf, size_t len, int folder, struct cnn_graph **graph,
 			  struct cnn_err *err)
 {
 	int ret = cnn_pb_check(&onnx__model_proto__descriptor, buf, len, err);
@@ -439,7 +443,7 @@ int cnn_graph_import_onnx(const void *buf, size_t len, struct cnn_graph **graph,
 	g = calloc(1, sizeof(*g));
 	if (g) {
 		cnn_graph_default_limits(g);
-		ret = import_model(model, g, err);
+		ret = import_model(model, folder, g, err);
 	} else {
 		ret = nomem(err);
 	}

@@ -166,9 +166,6 @@ static int proto_header(const Onnx__TensorProto *tp, struct cnn_tensor *t, struc
 {
 	memset(t, 0, sizeof(*t));
 	t->rank = -1;
-	if (tp->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL || tp->n_external_data)
-		return cnn_fail(err, CNN_EUNSUPPORTED, "tensor %.80s keeps its data in another "
-				"file (external data)", TNAME(tp));
 	if (tp->segment)
 		return cnn_fail(err, CNN_EUNSUPPORTED, "tensor %.80s is a segment", TNAME(tp));
 	if (!cnn_dtype_size(tp->data_type))
@@ -187,13 +184,18 @@ static int proto_header(const Onnx__TensorProto *tp, struct cnn_tensor *t, struc
 	return CNN_OK;
 }
 
-int cnn_tensor_from_proto(Onnx__TensorProto *tp, struct cnn_tensor *t, struct cnn_err *err)
+int cnn_tensor_from_proto(Onnx__TensorProto *tp, struct cnn_external *external,
+			  struct cnn_tensor *t, struct cnn_err *err)
 {
 	int ret = proto_header(tp, t, err);
 	struct typed_data td;
 
 	if (ret)
 		return ret;
+	if (tp->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL)
+		return external ? cnn_external_read(external, tp, t, err) :
+		       cnn_fail(err, CNN_EUNSUPPORTED, "tensor %.80s keeps its data in another "
+				"file (external data)", TNAME(tp));
 	if (tp->has_raw_data && tp->raw_data.len) {
 		if (tp->raw_data.len != (size_t)cnn_tensor_bytes(t))
 			return cnn_fail(err, CNN_EINVAL, "tensor %.80s: %zu bytes of raw_data, "
@@ -235,7 +237,7 @@ int cnn_tensor_from_pb(const void *buf, size_t len, struct cnn_tensor *t, char *
 	if (!tp)
 		return cnn_fail(err, arena.exhausted ? CNN_ELIMIT : CNN_EINVAL,
 				"not a TensorProto file");
-	ret = cnn_tensor_from_proto(tp, t, err);
+	ret = cnn_tensor_from_proto(tp, NULL, t, err);
 	if (!ret && name && tp->name) {
 		*name = strdup(tp->name);
 		if (!*name) {

@@ -294,10 +294,11 @@ static int import_tflite(const void *buf, size_t len, struct cnn_graph **graph, 
 	return m.status;
 }
 
-int cnn_graph_import(const void *buf, size_t len, struct cnn_graph **graph, struct cnn_err *err)
+int cnn_graph_import(const void *buf, size_t len, int folder, struct cnn_graph **graph,
+		     struct cnn_err *err)
 {
 	bool tflite = len >= 8 && !memcmp((const char *)buf + 4, "TFL3", 4);
 
 	return tflite ? import_tflite(buf, len, graph, err) :
-			cnn_graph_import_onnx(buf, len, graph, err);
+			cnn_graph_import_onnx(buf, len, folder, graph, err);
 }

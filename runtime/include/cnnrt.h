@@ -243,11 +243,20 @@ struct cnnrt_tensor_info {
 
 struct cnnrt_model;
 
-/** cnnrt_model_load() - read a network from an ONNX or TensorFlow Lite file. */
+/**
+ * cnnrt_model_load() - read a network from an ONNX or TensorFlow Lite file.
+ *
+ * The weights of an ONNX file may be in other files (external data), which must be in its folder or
+ * beneath it, also after symbolic links; they take at most 8 GiB.  They are read again by
+ * cnnrt_compile(), so they have to stay as they are until then.
+ */
 int cnnrt_model_load(const char *path, struct cnnrt_model **model, struct cnnrt_error *err);
-/** cnnrt_model_load_buffer() - the same from memory, which may be freed afterwards. */
-int cnnrt_model_load_buffer(const void *data, size_t size, struct cnnrt_model **model,
-			    struct cnnrt_error *err);
+/**
+ * cnnrt_model_load_buffer() - the same from memory, which may be freed afterwards.
+ * @folder: path of the folder with the model's external data, NULL: such a model is refused
+ */
+int cnnrt_model_load_buffer(const void *data, size_t size, const char *folder,
+			    struct cnnrt_model **model, struct cnnrt_error *err);
 void cnnrt_model_free(struct cnnrt_model *model);
 
 /** cnnrt_model_io_count() - number of inputs or outputs. */

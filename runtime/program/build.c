@@ -32,7 +32,7 @@ static int apply_input(const struct cnnrt_model *m, struct cnn_graph *g, int i, 
 static int import(struct cnn_graph **g, const struct cnnrt_model *m,
 		  const struct cnnrt_compile_options *o, struct cnn_err *e)
 {
-	int ret = cnn_graph_import(m->bytes, m->size, g, e);
+	int ret = cnn_graph_import(m->bytes, m->size, m->folder, g, e);
 
 	if (ret)
 		return ret;

@@ -4,30 +4,40 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* Takes bytes over, also on failure. */
-static int load(void *bytes, size_t size, struct cnnrt_model **out, struct cnnrt_error *err)
+static int import(struct cnnrt_model *m, struct cnnrt_error *err)
+{
+	struct cnn_err e = { 0 };
+
+	if (cnn_graph_import(m->bytes, m->size, m->folder, &m->graph, &e))
+		return rt_graph_error(err, &e);
+	m->inputs = calloc((size_t)m->graph->n_inputs + 1, sizeof(*m->inputs));
+	return m->inputs ? CNNRT_OK : rt_fail(err, CNNRT_ENOMEM, "model: out of memory");
+}
+
+/* Takes bytes and folder over, also on failure. */
+static int load(void *bytes, size_t size, int folder, struct cnnrt_model **out,
+		struct cnnrt_error *err)
 {
 	struct cnnrt_model *m = calloc(1, sizeof(*m));
-	struct cnn_err e = { 0 };
+	int ret;
 
 	if (!m) {
 		free(bytes);
+		if (folder >= 0)
+			close(folder);
 		return rt_fail(err, CNNRT_ENOMEM, "model: out of memory");
 	}
 	m->bytes = bytes;
 	m->size = size;
-	if (cnn_graph_import(bytes, size, &m->graph, &e)) {
+	m->folder = folder;
+	ret = import(m, err);
+	if (ret)
 		cnnrt_model_free(m);
-		return rt_graph_error(err, &e);
-	}
-	m->inputs = calloc((size_t)m->graph->n_inputs + 1, sizeof(*m->inputs));
-	if (!m->inputs) {
-		cnnrt_model_free(m);
-		return rt_fail(err, CNNRT_ENOMEM, "model: out of memory");
-	}
-	*out = m;
-	return CNNRT_OK;
+	else
+		*out = m;
+	return ret;
 }
 
 static int read_whole(const char *path, void **bytes, size_t *size, struct cnnrt_error *err)
@@ -52,21 +62,34 @@ int cnnrt_model_load(const char *path, struct cnnrt_model **model, struct cnnrt_
 {
 	size_t size = 0;
 	void *bytes = NULL;
-	int ret = read_whole(path, &bytes, &size, err);
+	int folder, ret = read_whole(path, &bytes, &size, err);
 
-	return ret ? ret : load(bytes, size, model, err);
+	if (ret)
+		return ret;
+	ret = rt_open_folder_of(path, &folder, err);
+	if (!ret)
+		return load(bytes, size, folder, model, err);
+	free(bytes);
+	return ret;
 }
 
-int cnnrt_model_load_buffer(const void *data, size_t size, struct cnnrt_model **model,
-			    struct cnnrt_error *err)
+int cnnrt_model_load_buffer(const void *data, size_t size, const char *folder,
+			    struct cnnrt_model **model, struct cnnrt_error *err)
 {
-	void *bytes = malloc(size + 1);
+	int fd = -1, ret = folder ? rt_open_folder(folder, &fd, err) : CNNRT_OK;
+	void *bytes;
 
-	if (!bytes)
+	if (ret)
+		return ret;
+	bytes = malloc(size + 1);
+	if (!bytes) {
+		if (fd >= 0)
+			close(fd);
 		return rt_fail(err, CNNRT_ENOMEM, "model: no memory for %zu bytes", size);
+	}
 	if (size)
 		memcpy(bytes, data, size);
-	return load(bytes, size, model, err);
+	return load(bytes, size, fd, model, err);
 }
 
 void cnnrt_model_free(struct cnnrt_model *m)
@@ -77,6 +100,8 @@ void cnnrt_model_free(struct cnnrt_model *m)
 		cnn_tensor_release(&m->inputs[i].data);
 	free(m->inputs);
 	cnn_graph_free(m->graph);
+	if (m->folder >= 0)
+		close(m->folder);
 	free(m->bytes);
 	free(m);
 }

@@ -19,6 +19,7 @@ struct rt_input {
 struct cnnrt_model {
 	void *bytes; /* the file; each compile imports it again */
 	size_t size;
+	int folder; /* of the file's external data, -1: none */
 	struct cnn_graph *graph; /* as imported, to describe inputs and outputs */
 	struct rt_input *inputs;
 };

@@ -6,12 +6,15 @@
 #include "options.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
+#include <libgen.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SAMPLES		64
 #define MAX_SAMPLES	1000000
@@ -134,6 +137,24 @@ static int check_options(const struct quant_options *o)
 	return check_files(o);
 }
 
+static int read_model(struct quantizer *q)
+{
+	int fd, ret;
+
+	if (!read_file(q->o->model, &q->file, &q->file_size))
+		return complain(EXIT_FAILED, "%s: %s", q->o->model, strerror(errno));
+	q->path = strdup(q->o->model);
+	if (!q->path)
+		return complain(EXIT_FAILED, "out of memory");
+	q->folder = dirname(q->path);
+	fd = open(q->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return complain(EXIT_FAILED, "folder %s: %s", q->folder, strerror(errno));
+	ret = cnn_graph_import(q->file, q->file_size, fd, &q->g, &q->err);
+	close(fd);
+	return ret ? quant_fail(q) : EXIT_DONE;
+}
+
 /* Gives the input the shape of one sample. */
 static int set_input(struct quantizer *q)
 {
@@ -160,13 +181,8 @@ static int set_input(struct quantizer *q)
 /* Reads the graph, infers shapes for one sample, and fuses linear operators into layers. */
 static int open_graph(struct quantizer *q)
 {
-	int ret;
+	int ret = read_model(q) ?: set_input(q);
 
-	if (!read_file(q->o->model, &q->file, &q->file_size))
-		return complain(EXIT_FAILED, "%s: %s", q->o->model, strerror(errno));
-	if (cnn_graph_import(q->file, q->file_size, &q->g, &q->err))
-		return quant_fail(q);
-	ret = set_input(q);
 	if (ret)
 		return ret;
 	ret = cnn_graph_infer(q->g, &q->err) ?:
@@ -256,6 +272,7 @@ static int run(const struct quant_options *o)
 	cnn_graph_free(q.g);
 	cnn_tensor_release(&q.samples);
 	free(q.file);
+	free(q.path);
 	return ret;
 }
 

@@ -52,6 +52,8 @@ struct quantizer {
 	const struct quant_options *o;
 	void *file;			/* the model's */
 	size_t file_size;
+	char *path;			/* a copy, cut to the model's folder */
+	const char *folder;		/* in path, for external data */
 	struct cnn_tensor samples;
 	struct cnn_graph *g;
 	struct layer *layers;		/* the network's, in its order */

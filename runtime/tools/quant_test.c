@@ -53,20 +53,29 @@ static int read_labels(struct test *t)
 	return EXIT_DONE;
 }
 
-static int compile(struct test *t, const void *file, size_t size, bool quantised,
-		   struct cnnrt_program **p)
+/* A network's file in memory. */
+struct network {
+	const void *file;
+	size_t size;
+	const char *folder;	/* of external data, NULL: there is none */
+	bool quantised;
+};
+
+static int compile(struct test *t, const struct network *net, struct cnnrt_program **p)
 {
-	struct cnnrt_compile_options opt = { .struct_size = sizeof(opt), .cpu_only = !quantised };
+	struct cnnrt_compile_options opt = {
+		.struct_size = sizeof(opt), .cpu_only = !net->quantised,
+	};
 	int64_t dims[CNN_MAX_RANK];
 	struct cnnrt_model *model;
 	struct cnnrt_error err;
 	int ret;
 
-	if (quantised && t->o->core && !strcmp(t->o->core, "cpu"))
+	if (net->quantised && t->o->core && !strcmp(t->o->core, "cpu"))
 		opt.cpu_only = true;
-	else if (quantised)
+	else if (net->quantised)
 		opt.core = t->o->core;
-	if (cnnrt_model_load_buffer(file, size, &model, &err))
+	if (cnnrt_model_load_buffer(net->file, net->size, net->folder, &model, &err))
 		return complain_error(&err);
 	memcpy(dims, t->samples.dims, sizeof(dims));
 	dims[0] = 1;
@@ -126,15 +135,15 @@ static int run_samples(struct test *t, const struct cnnrt_program *p, struct cnn
 	return ret;
 }
 
-static int run_network_of(struct test *t, const void *file, size_t size, bool quantised)
+static int run_network_of(struct test *t, const struct network *net)
 {
 	struct cnnrt_program *p = NULL;
-	int ret = compile(t, file, size, quantised, &p);
+	int ret = compile(t, net, &p);
 
-	if (!ret && quantised)
+	if (!ret && net->quantised)
 		print_macs(p, t->dev);
 	if (!ret)
-		ret = run_samples(t, p, &t->answers[quantised]);
+		ret = run_samples(t, p, &t->answers[net->quantised]);
 	cnnrt_program_free(p);
 	return ret;
 }
@@ -243,8 +252,9 @@ void close_test(struct test *t)
 
 int test_networks(struct test *t, const struct quantizer *q, const void *file, size_t size)
 {
-	int ret = run_network_of(t, file, size, true) ?:
-		  run_network_of(t, q->file, q->file_size, false) ?: print_table(t);
+	const struct network quantised = { .file = file, .size = size, .quantised = true };
+	const struct network floats = { q->file, q->file_size, q->folder, false };
+	int ret = run_network_of(t, &quantised) ?: run_network_of(t, &floats) ?: print_table(t);
 
 	return ret || !t->o->answers ? ret : npy_write(t->o->answers, &t->answers[1]);
 }

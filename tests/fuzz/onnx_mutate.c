@@ -5,6 +5,7 @@
  * program at the first fault; leaks fail it at the end. "onnx_mutate CASES FILE..." damages
  * those files instead, ONNX or TensorFlow Lite: each byte once, then CASES times at random.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@ const char *__asan_default_options(void)
 {
 	return "hard_rss_limit_mb=2048:allocator_may_return_null=1:detect_leaks=1";
 }
+
+static int folder = -1;	/* of external data */
 
 static void *copy_of(const void *p, size_t len)
 {
@@ -80,7 +83,7 @@ static int run(const void *buf, size_t len, unsigned int fuse, uint64_t *h, stru
 {
 	struct cnn_tensor in[MAX_PUTS] = { 0 }, out[MAX_PUTS] = { 0 };
 	struct cnn_graph *g;
-	int ret = cnn_graph_import(buf, len, &g, err);
+	int ret = cnn_graph_import(buf, len, folder, &g, err);
 
 	if (ret)
 		return ret;
@@ -295,6 +298,83 @@ static bool random_fields(int network)
 	return report("random fields", network, &tally, ok);
 }
 
+/* A network whose weights are in folder/w. */
+static struct onnx_build *external_network(int i)
+{
+	struct onnx_build *b = ob_network(i);
+	int fd = openat(folder, "w", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	FILE *f = fdopen(fd, "wb");
+
+	if (!f)
+		abort();
+	ob_move_data(b, "w", f);
+	fclose(f);
+	return b;
+}
+
+static void damage_entry(Onnx__GraphProto *g, uint32_t *state)
+{
+	static const char *const nasty[] = {
+		"", "0", "1", "4", "1000000", "-1", "9223372036854775807", "18446744073709551616",
+		"w", "x", ".", "../w", "./w", "/dev/zero", "location", "offset", "length",
+	};
+	Onnx__TensorProto *tp = g->initializer[ob_rand(state) % g->n_initializer];
+	Onnx__StringStringEntryProto *entry;
+	char **text;
+
+	if (!tp->n_external_data)
+		return;
+	entry = tp->external_data[ob_rand(state) % tp->n_external_data];
+	text = ob_rand(state) % 4 ? &entry->value : &entry->key;
+	free(*text);
+	*text = strdup(nasty[ob_rand(state) % (sizeof(nasty) / sizeof(nasty[0]))]);
+	if (tp->n_dims && !(ob_rand(state) % 8))
+		tp->dims[0] = nasty_int(state);
+}
+
+static bool external_cases(struct tally *tally)
+{
+	bool ok = true;
+
+	for (int i = 0; ok && i < RANDOM_CASES; i++) {
+		struct onnx_build *b = external_network(i % OB_NETWORKS);
+		uint32_t state = 31337 + i;
+		size_t len;
+		void *bad;
+
+		if (i >= OB_NETWORKS)
+			damage_entry(ob_model(b)->graph, &state);
+		bad = ob_pack(b, &len);
+		ob_free(b);
+		snprintf(fuzz_where, sizeof(fuzz_where), "external data %d\n", i);
+		ok = try_one(bad, len, tally);
+		if (ok && i == OB_NETWORKS - 1 && tally->answers != OB_NETWORKS)
+			ok = false;	/* undamaged, all of them run */
+		free(bad);
+	}
+	return ok;
+}
+
+/* Places in other files. */
+static bool external_data(void)
+{
+	char path[] = "/tmp/cnnacc-mutate-XXXXXX";
+	struct tally tally = { 0 };
+	bool ok;
+
+	if (!mkdtemp(path))
+		abort();
+	folder = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	ok = external_cases(&tally);
+	unlinkat(folder, "w", 0);
+	close(folder);
+	folder = -1;
+	rmdir(path);
+	printf("%sok - external data: %ld answers, %ld messages\n", ok ? "" : "not ",
+	       tally.answers, tally.messages);
+	return ok;
+}
+
 /* Tensor files, as test data sets have them. */
 static bool tensors(void)
 {
@@ -372,12 +452,12 @@ int main(int argc, char **argv)
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	fuzz_name_hangs();
-	printf("1..%d\n", argc > 1 ? 2 * (argc - 2) : 4 * OB_NETWORKS + 1);
+	printf("1..%d\n", argc > 1 ? 2 * (argc - 2) : 4 * OB_NETWORKS + 2);
 	for (int i = 2; ok && i < argc; i++)
 		ok = damage_file(i, argv[i], atoi(argv[1]));
 	for (int i = 0; ok && argc == 1 && i < OB_NETWORKS; i++)
 		ok = damage_network(i);
 	if (ok && argc == 1)
-		ok = tensors();
+		ok = tensors() && external_data();
 	return !ok;
 }

@@ -96,7 +96,7 @@ static bool is_small(const uint8_t *bytes, size_t size)
 {
 	struct cnn_graph *g;
 	struct cnn_err err;
-	int ret = cnn_graph_import(bytes, size, &g, &err);
+	int ret = cnn_graph_import(bytes, size, -1, &g, &err);
 
 	if (ret)
 		return true;

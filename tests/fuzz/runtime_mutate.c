@@ -58,7 +58,7 @@ static int run(struct world *w, size_t size, bool cpu, uint64_t *hash, struct cn
 	struct cnnrt_model *model = NULL;
 	struct cnnrt_program *program = NULL;
 	struct cnnrt_job *job = NULL;
-	int ret = cnnrt_model_load_buffer(w->copy, size, &model, err);
+	int ret = cnnrt_model_load_buffer(w->copy, size, NULL, &model, err);
 
 	if (!ret)
 		ret = cnnrt_compile(model, w->dev, &opt, &program, err);

@@ -185,6 +185,39 @@ void ob_int64s(struct onnx_build *b, const char *name, int n, const int64_t *v)
 		PUSH(tp->int64_data, tp->n_int64_data, v[i]);
 }
 
+static void add_entry(Onnx__TensorProto *tp, const char *key, const char *value)
+{
+	Onnx__StringStringEntryProto *entry = need(malloc(sizeof(*entry)));
+
+	onnx__string_string_entry_proto__init(entry);
+	entry->key = copy(key);
+	entry->value = copy(value);
+	PUSH(tp->external_data, tp->n_external_data, entry);
+}
+
+void ob_move_data(struct onnx_build *b, const char *location, FILE *f)
+{
+	for (size_t i = 0; i < b->model->graph->n_initializer; i++) {
+		Onnx__TensorProto *tp = b->model->graph->initializer[i];
+		char number[24];
+
+		if (!tp->has_raw_data)
+			continue;
+		add_entry(tp, "location", location);
+		snprintf(number, sizeof(number), "%ld", ftell(f));
+		add_entry(tp, "offset", number);
+		snprintf(number, sizeof(number), "%zu", tp->raw_data.len);
+		add_entry(tp, "length", number);
+		if (fwrite(tp->raw_data.data, 1, tp->raw_data.len, f) != tp->raw_data.len)
+			abort();
+		free(tp->raw_data.data);
+		tp->raw_data = (ProtobufCBinaryData){ 0 };
+		tp->has_raw_data = 0;
+		tp->has_data_location = 1;
+		tp->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+	}
+}
+
 static void split(const char *names, char ***array, size_t *n)
 {
 	while (*names) {

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "onnx.pb-c.h"
 
@@ -28,6 +29,8 @@ void ob_bytes(struct onnx_build *b, const char *name, int dtype, int rank, const
 void ob_raw(struct onnx_build *b, const char *name, int dtype, size_t size, int rank,
 	    const int64_t *dims, const void *v);
 void ob_int64s(struct onnx_build *b, const char *name, int n, const int64_t *v);
+/* Appends the raw data of the initializers to f, which they then name by location. */
+void ob_move_data(struct onnx_build *b, const char *location, FILE *f);
 /* inputs: names separated by blanks, "-" for an omitted one. Several outputs likewise. */
 Onnx__NodeProto *ob_node(struct onnx_build *b, const char *op, const char *inputs,
 			 const char *outputs);

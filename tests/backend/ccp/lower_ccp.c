@@ -418,7 +418,7 @@ static const char *compare_runs(const struct lower_case *c, const void *onnx, si
 
 	in = c->graph->values[c->graph->inputs[0]].t;
 	in.data = NULL;
-	if (cnn_tensor_alloc(&in, 0, &err) || cnn_graph_import_onnx(onnx, len, &plain, &err) ||
+	if (cnn_tensor_alloc(&in, 0, &err) || cnn_graph_import_onnx(onnx, len, -1, &plain, &err) ||
 	    cnn_graph_infer(plain, &err))
 		return "cannot set up";
 	fill(&in);

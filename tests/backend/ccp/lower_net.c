@@ -461,7 +461,7 @@ static const char *check_cpu(const void *onnx, size_t len, const struct cnn_tens
 	static struct cnn_err err;
 	const char *wrong;
 
-	if (cnn_graph_import_onnx(onnx, len, &g, &err) || cnn_graph_infer(g, &err) ||
+	if (cnn_graph_import_onnx(onnx, len, -1, &g, &err) || cnn_graph_infer(g, &err) ||
 	    cnn_graph_fuse(g, CNN_FUSE_ALL, &err) || cnn_graph_run_cpu(g, in, got, &err)) {
 		cnn_graph_free(g);
 		return err.text;
@@ -515,7 +515,7 @@ static const char *trial(struct onnx_build *b, struct tally *tally)
 	void *onnx = ob_pack(b, &len);
 
 	if (lower_open(&c, onnx, len, &core, &err) ||
-	    cnn_graph_import_onnx(onnx, len, &plain, &err) || cnn_graph_infer(plain, &err))
+	    cnn_graph_import_onnx(onnx, len, -1, &plain, &err) || cnn_graph_infer(plain, &err))
 		wrong = err.text;
 	if (!wrong) {
 		tally->nets++;

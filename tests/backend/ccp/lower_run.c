@@ -44,7 +44,7 @@ int lower_open(struct lower_case *c, const void *onnx, size_t len, const struct 
 
 	memset(c, 0, sizeof(*c));
 	c->core = *core;
-	ret = cnn_graph_import_onnx(onnx, len, &c->graph, err);
+	ret = cnn_graph_import_onnx(onnx, len, -1, &c->graph, err);
 	if (!ret)
 		ret = cnn_graph_infer(c->graph, err);
 	if (!ret)

@@ -166,7 +166,7 @@ int compile(struct bench *t, const void *file, size_t len, bool cpu, struct cnnr
 {
 	const struct cnnrt_compile_options opt = { .struct_size = sizeof(opt), .cpu_only = cpu };
 	struct cnnrt_model *model;
-	int ret = cnnrt_model_load_buffer(file, len, &model, &t->err);
+	int ret = cnnrt_model_load_buffer(file, len, NULL, &model, &t->err);
 
 	if (ret)
 		return ret;

@@ -208,7 +208,7 @@ static const char *compare_layers(struct bench *t, const void *file, size_t len)
 	struct cnnrt_job *job = NULL;
 	struct cnnrt_model *model;
 	uint64_t bad = 0;
-	int ret = cnnrt_model_load_buffer(file, len, &model, &t->err);
+	int ret = cnnrt_model_load_buffer(file, len, NULL, &model, &t->err);
 
 	if (ret)
 		return t->err.text;

@@ -2,6 +2,11 @@
 /* What import takes, and what it refuses with which words. */
 #include "util.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "import/pb.h"
+
 /* x -> Relu -> y, to be spoilt. */
 static struct onnx_build *small(void)
 {
@@ -45,11 +50,11 @@ static void test_not_onnx(void **state)
 	struct cnn_graph *g;
 
 	(void)state;
-	assert_int_equal(cnn_graph_import_onnx(NULL, 0, &g, &err), CNN_EINVAL);
+	assert_int_equal(cnn_graph_import_onnx(NULL, 0, -1, &g, &err), CNN_EINVAL);
 	assert_says(err, "empty");
-	assert_int_equal(cnn_graph_import_onnx(junk, sizeof(junk), &g, &err), CNN_EINVAL);
+	assert_int_equal(cnn_graph_import_onnx(junk, sizeof(junk), -1, &g, &err), CNN_EINVAL);
 	assert_says(err, "not an ONNX file");
-	assert_int_equal(cnn_graph_import_onnx(junk, sizeof(junk), &g, NULL), CNN_EINVAL);
+	assert_int_equal(cnn_graph_import_onnx(junk, sizeof(junk), -1, &g, NULL), CNN_EINVAL);
 }
 
 /* graph { node { attribute { g { node { ... : protobuf-c would recurse into it. */
@@ -71,7 +76,7 @@ static void test_nesting(void **state)
 		buf[--at] = len | 0x80;
 		buf[--at] = i == DEPTH - 1 ? 0x3a : tags[(DEPTH - 2 - i) % 3];
 	}
-	assert_int_equal(cnn_graph_import_onnx(buf + at, SIZE - at, &g, &err), CNN_ELIMIT);
+	assert_int_equal(cnn_graph_import_onnx(buf + at, SIZE - at, -1, &g, &err), CNN_ELIMIT);
 	assert_says(err, "nested");
 }
 
@@ -94,7 +99,7 @@ static void test_expansion(void **state)
 		buf[5 + 2 * i] = 0;
 	}
 	assert_true(len >> 14 < 0x80);
-	assert_int_equal(cnn_graph_import_onnx(buf, len + 4, &g, &err), CNN_ELIMIT);
+	assert_int_equal(cnn_graph_import_onnx(buf, len + 4, -1, &g, &err), CNN_ELIMIT);
 	free(buf);
 }
 
@@ -153,6 +158,87 @@ static Onnx__TensorProto *initializer(struct onnx_build *b)
 	return ob_model(b)->graph->initializer[0];
 }
 
+/* Imports b, whose weights are moved to a file of which size bytes are kept. */
+static int import_external(struct onnx_build *b, long size, struct cnn_err *err)
+{
+	char path[] = "/tmp/cnnacc-external-XXXXXX";
+	struct cnn_graph *g = NULL;
+	int folder, ret;
+	size_t len;
+	void *buf;
+	FILE *f;
+
+	assert_non_null(mkdtemp(path));
+	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	f = fdopen(openat(folder, "w", O_RDWR | O_CREAT | O_CLOEXEC, 0600), "wb");
+	assert_non_null(f);
+	ob_move_data(b, "w", f);
+	fflush(f);
+	if (size >= 0)
+		assert_int_equal(ftruncate(fileno(f), size), 0);
+	fclose(f);
+	buf = ob_pack(b, &len);
+	ret = cnn_graph_import(buf, len, folder, &g, err);
+	cnn_graph_free(g);
+	if (!ret)
+		assert_int_equal(cnn_graph_import(buf, len, -1, &g, err), CNN_EINVAL);
+	ob_free(b);
+	free(buf);
+	unlinkat(folder, "w", 0);
+	close(folder);
+	rmdir(path);
+	return ret;
+}
+
+static void test_external_data(void **state)
+{
+	struct onnx_build *b = small();
+	struct cnn_err err;
+
+	(void)state;
+	initializer(b);
+	assert_int_equal(import_external(b, -1, &err), CNN_OK);
+	assert_says(err, "tensor w: external data in \"w\": no folder was given");
+	b = small();
+	initializer(b);
+	assert_int_equal(import_external(b, 23, &err), CNN_EINVAL);
+	assert_says(err, "24 bytes at 0 are wanted, it has 23");
+}
+
+static void test_external_limit(void **state)
+{
+	struct onnx_build *b = small();
+	Onnx__TensorProto *tp = initializer(b);
+	struct cnn_external x;
+	struct cnn_tensor t;
+	struct cnn_err err;
+	FILE *f = tmpfile();
+
+	(void)state;
+	ob_move_data(b, "w", f);
+	cnn_external_init(&x, -1);
+	/* As if the file had been opened already. */
+	x.location = strdup("w");
+	x.fd = dup(fileno(f));
+	x.size = 24;
+	fflush(f);
+	x.left = 47;
+	assert_int_equal(cnn_tensor_from_proto(tp, &x, &t, &err), CNN_EINVAL);
+	x.folder = 0;
+	assert_int_equal(cnn_tensor_from_proto(tp, &x, &t, &err), CNN_OK);
+	cnn_tensor_release(&t);
+	assert_int_equal(cnn_tensor_from_proto(tp, &x, &t, &err), CNN_ELIMIT);
+	assert_says(err, "external data exceeds 8589934592 bytes");
+	x.left = 24;
+	x.size = 24;
+	assert_int_equal(ftruncate(fileno(f), 23), 0);
+	assert_int_equal(cnn_tensor_from_proto(tp, &x, &t, &err), CNN_EINVAL);
+	assert_says(err, "it became shorter while it was read");
+	cnn_external_close(&x);
+	fclose(f);
+	ob_free(b);
+}
+
 static void test_initializers(void **state)
 {
 	struct onnx_build *b = small();
@@ -173,7 +259,7 @@ static void test_initializers(void **state)
 	initializer(b)->has_data_location = 1;
 	ob_model(b)->graph->initializer[0]->data_location =
 		ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
-	refused(b, CNN_EUNSUPPORTED, "external data");
+	refused(b, CNN_EINVAL, "external data without a location");
 	b = small();
 	initializer(b);
 	initializer(b);
@@ -354,6 +440,8 @@ int main(void)
 		cmocka_unit_test(test_structure),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_initializers),
+		cmocka_unit_test(test_external_data),
+		cmocka_unit_test(test_external_limit),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_tensor_forms),
 		cmocka_unit_test(test_round_trip),

@@ -516,7 +516,7 @@ static void test_no_file(void **state)
 	assert_int_equal(cnn_rewrite_rename(n, CNN_OP_MATMUL_SUMS, &err), CNN_OK);
 	n->params.product.shift_out = 3;
 	assert_int_equal(cnn_graph_export_onnx(g, &buf, &len, &err), CNN_OK);
-	assert_int_equal(cnn_graph_import(buf, len, &again, &err), CNN_OK);
+	assert_int_equal(cnn_graph_import(buf, len, -1, &again, &err), CNN_OK);
 	free(buf);
 	assert_int_equal(maker(again, "y")->op, CNN_OP_MATMUL_SUMS);
 	assert_int_equal(maker(again, "y")->params.product.shift_out, 3);
@@ -551,7 +551,7 @@ static void test_file_names(void **state)
 		g->values[v].name = strdup(names[v]);
 	}
 	assert_int_equal(cnn_graph_export_onnx(g, &buf, &len, &err), CNN_OK);
-	assert_int_equal(cnn_graph_import(buf, len, &again, &err), CNN_OK);
+	assert_int_equal(cnn_graph_import(buf, len, -1, &again, &err), CNN_OK);
 	free(buf);
 	assert_int_equal(again->n_nodes, 2);
 	for (int i = 0; i < 2; i++) {

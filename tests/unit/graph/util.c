@@ -9,7 +9,7 @@ struct cnn_graph *import_as(struct onnx_build *b, int want, struct cnn_err *err)
 	struct cnn_graph *g;
 	size_t len;
 	void *buf = ob_pack(b, &len);
-	int ret = cnn_graph_import_onnx(buf, len, &g, err);
+	int ret = cnn_graph_import_onnx(buf, len, -1, &g, err);
 
 	ob_free(b);
 	free(buf);
@@ -24,7 +24,7 @@ int import_and_infer(struct onnx_build *b, struct cnn_err *err)
 	struct cnn_graph *g;
 	size_t len;
 	void *buf = ob_pack(b, &len);
-	int ret = cnn_graph_import_onnx(buf, len, &g, err);
+	int ret = cnn_graph_import_onnx(buf, len, -1, &g, err);
 
 	ob_free(b);
 	free(buf);

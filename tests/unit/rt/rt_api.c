@@ -326,8 +326,8 @@ static void test_model_errors(void **state)
 	(void)state;
 	FAILS(CNNRT_EFILE, "/nowhere", cnnrt_model_load("/nowhere", &model, &rt_err));
 	FAILS(CNNRT_EFILE, "regular", cnnrt_model_load("/", &model, &rt_err));
-	assert_int_not_equal(cnnrt_model_load_buffer("rubbish", 7, &model, &rt_err), 0);
-	assert_int_not_equal(cnnrt_model_load_buffer(NULL, 0, &model, &rt_err), 0);
+	assert_int_not_equal(cnnrt_model_load_buffer("rubbish", 7, NULL, &model, &rt_err), 0);
+	assert_int_not_equal(cnnrt_model_load_buffer(NULL, 0, NULL, &model, &rt_err), 0);
 	assert_null(model);
 
 	OK(cnnrt_model_load(rt_model_path("RT_DIGITS"), &model, &rt_err));
