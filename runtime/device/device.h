@@ -96,6 +96,8 @@ int rt_load_module(struct cnnrt_error *err);
 
 /* A new eventfd fence, or a negative errno. */
 int rt_fence_create(void);
+/* 0 if fd is a sync_file or an eventfd, else a negative errno. */
+int rt_fence_check(int fd);
 /* Signals an eventfd fence; status: 0 or a negative errno, which rt_fence_status returns. */
 void rt_fence_signal(int fd, int status);
 /* 0, -ETIMEDOUT, or a negative errno of poll. timeout_ns < 0: no timeout. */

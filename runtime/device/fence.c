@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 
@@ -51,29 +52,49 @@ int rt_fence_wait(int fd, int64_t timeout_ns)
 	}
 }
 
-static int eventfd_status(int fd)
+/* 0 or a negative errno: -EINVAL if fd is no eventfd. */
+static int eventfd_count(int fd, unsigned long long *count)
 {
-	unsigned long long count = 0;
 	char path[64], line[128];
+	int ret = -EINVAL;
 	FILE *f;
 
 	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
 	f = fopen(path, "re");
-	/* Status unknown (no /proc or no free descriptor): report failure. */
+	/* No such descriptor, no /proc, or no free descriptor. */
 	if (!f)
-		return -errno;
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "eventfd-count: %llx", &count) == 1)
-			break;
+		return errno == ENOENT ? -EBADF : -errno;
+	while (ret && fgets(line, sizeof(line), f))
+		if (sscanf(line, "eventfd-count: %llx", count) == 1)
+			ret = 0;
 	fclose(f);
-	return count > 1 && count < 4096 ? -(int)(count - 1) : 0;
+	return ret;
+}
+
+static bool is_sync_file(int fd, struct sync_file_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	return !ioctl(fd, SYNC_IOC_FILE_INFO, info);
+}
+
+int rt_fence_check(int fd)
+{
+	unsigned long long count;
+	struct sync_file_info info;
+
+	return is_sync_file(fd, &info) ? 0 : eventfd_count(fd, &count);
 }
 
 int rt_fence_status(int fd)
 {
-	struct sync_file_info info = { 0 };
+	struct sync_file_info info;
+	unsigned long long count;
+	int ret;
 
-	if (ioctl(fd, SYNC_IOC_FILE_INFO, &info))
-		return eventfd_status(fd);
-	return info.status < 0 ? info.status : 0;
+	if (is_sync_file(fd, &info))
+		return info.status < 0 ? info.status : 0;
+	ret = eventfd_count(fd, &count);
+	if (ret)
+		return ret;
+	return count > 1 && count < 4096 ? -(int)(count - 1) : 0;
 }

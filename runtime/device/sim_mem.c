@@ -8,19 +8,43 @@
 #include <sys/mman.h>
 
 #define SIM_BUS_BITS	(sizeof(void *) > 4 ? 36 : 29)
+#define SIM_BUS_BITS_MIN	26
 #define SIM_BUS_FIRST	0x10000u /* bus address 0 is never RAM */
 
-int rt_sim_mem_init(struct rt_sim_mem *mem)
+/* NULL: there are not so many addresses. */
+static void *reserve(uint64_t size)
+{
+	void *base = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return base == MAP_FAILED ? NULL : base;
+}
+
+/* ulimit -v and valgrind leave a process fewer addresses: then half of what there is. */
+static void *reserve_bus(uint64_t *size)
 {
 	void *base;
 
+	*size = 1ull << SIM_BUS_BITS;
+	base = reserve(*size);
+	if (base)
+		return base;
+	while (!base && *size > 1ull << SIM_BUS_BITS_MIN) {
+		*size /= 2;
+		base = reserve(*size);
+	}
+	if (!base)
+		return NULL;
+	munmap(base, *size);
+	*size /= 2;
+	return reserve(*size);
+}
+
+int rt_sim_mem_init(struct rt_sim_mem *mem)
+{
 	memset(mem, 0, sizeof(*mem));
-	mem->size = 1ull << SIM_BUS_BITS;
-	base = mmap(NULL, mem->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-		    -1, 0);
-	if (base == MAP_FAILED)
+	mem->base = reserve_bus(&mem->size);
+	if (!mem->base)
 		return -ENOMEM;
-	mem->base = base;
 	mem->ram = calloc(mem->size / CNNACC_PAGE_SIZE / 64, sizeof(*mem->ram));
 	if (mem->ram)
 		return 0;

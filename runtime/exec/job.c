@@ -244,6 +244,11 @@ int cnnrt_job_submit(struct cnnrt_job *job, int in_fence, int *out_fence, struct
 
 	if (ret)
 		return ret;
+	ret = in_fence >= 0 ? rt_fence_check(in_fence) : 0;
+	if (ret)
+		return rt_fail(err, CNNRT_EINVAL, "job: in-fence %d is not a fence: %s", in_fence,
+			       ret == -EINVAL ? "it is neither a sync_file nor an eventfd" :
+						strerror(-ret));
 	pthread_mutex_lock(&job->lock);
 	ret = submit_locked(job, in_fence, out_fence, err);
 	pthread_mutex_unlock(&job->lock);

@@ -561,7 +561,7 @@ int cnnrt_job_map(struct cnnrt_job *job, enum cnnrt_direction dir, unsigned int 
 
 /**
  * cnnrt_job_submit() - start the job and return.
- * @in_fence: fence to wait for first, -1 for none; still the caller's
+ * @in_fence: fence to wait for first, a sync_file or an eventfd, -1 for none; still the caller's
  * @out_fence: NULL, or receives a fence that the caller closes
  *
  * CNNRT_EBUSY if the job still runs.

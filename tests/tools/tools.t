@@ -234,6 +234,15 @@ def check_descriptors():
            'cnnctl tells missing descriptors from a missing device')
 
 
+def check_addresses():
+    """The in-process device reserves as many addresses as there are."""
+    tool = os.path.join(BUILD, 'runtime', 'tools', 'cnnrun')
+    run = subprocess.run(['sh', '-c', 'ulimit -v 1000000; exec "$@"', 'sh', tool, MODEL, '--device',
+                          'sim'], capture_output=True, text=True, timeout=120, check=False)
+    report(run.returncode == DONE and '786560 of 786560' in run.stdout,
+           'cnnrun runs in 1 GB of addresses')
+
+
 def check_output():
     """What cannot be printed is not done."""
     for command in (['cnnctl', 'info'], ['cnnrun', MODEL]):
@@ -307,6 +316,7 @@ def main():
         check_cnnrun()
         check_output()
         check_descriptors()
+        check_addresses()
         os.chdir('/')
     print(f'1..{number}')
     raise SystemExit(bool(failed))

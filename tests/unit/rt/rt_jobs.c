@@ -226,6 +226,28 @@ static void test_cancel(void **state)
 	rt_close(&n);
 }
 
+/* A descriptor that only polls like a fence would never end the wait, or at any time. */
+static void test_no_fence(void **state)
+{
+	struct cnnrt_job *job;
+	struct rt_net n;
+	int ends[2];
+
+	(void)state;
+	rt_open(&n, "RT_DIGITS");
+	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
+	assert_int_equal(pipe(ends), 0);
+	FAILS(CNNRT_EINVAL, "neither a sync_file nor an eventfd",
+	      cnnrt_job_submit(job, ends[0], NULL, &rt_err));
+	close(ends[0]);
+	close(ends[1]);
+	FAILS(CNNRT_EINVAL, "Bad file descriptor", cnnrt_job_submit(job, ends[0], NULL, &rt_err));
+	OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
+	OK(cnnrt_job_wait(job, -1, &rt_err));
+	cnnrt_job_free(job);
+	rt_close(&n);
+}
+
 struct seen {
 	struct cnnrt_core_info core;
 	uint64_t cycles, macs, end_ns;
@@ -773,6 +795,7 @@ int main(void)
 		cmocka_unit_test(test_chain),
 		cmocka_unit_test(test_no_memory_given),
 		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_no_fence),
 		cmocka_unit_test(test_profile),
 		cmocka_unit_test(test_profile_late),
 		cmocka_unit_test(test_free_running),
