@@ -140,6 +140,8 @@ static int infer_all(struct inference *inf)
 	struct cnn_graph *g = inf->g;
 	int ret = cnn_graph_prune(g, inf->err);
 
+	if (!ret)
+		ret = cnn_check_known_ops(g, inf->err);
 	for (int i = 0; !ret && i < g->n_nodes; i++)
 		ret = infer_node(inf, &g->nodes[i]);
 	return ret ?: cnn_graph_compact(g, inf->err) ?: cnn_graph_prune(g, inf->err);

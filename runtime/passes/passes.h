@@ -9,11 +9,14 @@
  * Infers each value's type and shape, folds constants, and drops nodes whose outputs are unused.
  * All input dimensions must be known. A shape that depends on the data of a non-constant input
  * stays unknown (t.rank == -1), as do those after it: the CPU executor infers them at run time.
- * Fails with CNN_EUNSUPPORTED at the first node that no CPU operator implements, and names it. May
- * be called once per graph; after an error the graph can only be freed. Constants dequantised for
+ * Fails with CNN_EUNSUPPORTED if there are operators that the library does not have, and names them
+ * all. May be called once per graph; after an error the graph can only be freed. Constants dequantised for
  * a Conv, MatMul or Gemm are folded by cnn_graph_fuse.
  */
 int cnn_graph_infer(struct cnn_graph *g, struct cnn_err *err);
+
+/* CNN_EUNSUPPORTED if the graph has operators that the library does not have: how many of each. */
+int cnn_check_known_ops(const struct cnn_graph *g, struct cnn_err *err);
 
 #define CNN_FUSE_NOP	    (1u << 0) /* drop Identity, inference Dropout, Sum of one */
 #define CNN_FUSE_BN	    (1u << 1) /* BatchNormalization, Mul into Conv, or each other */

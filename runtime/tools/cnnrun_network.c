@@ -311,6 +311,39 @@ static void progress_show(unsigned int done, unsigned int total, void *opaque)
 	p->next_ns = now + (p->tty ? TTY_NS : FILE_NS);
 }
 
+/* Which --shape to give for an input whose free dimensions, from first on, are taken as 1. */
+static void name_free_dims(const struct cnnrt_tensor_info *info, int first)
+{
+	char shape[CNNRT_MAX_RANK * 24] = "";
+	bool is_free = false;
+	size_t at = 0;
+
+	for (int i = 0; i < info->rank; i++) {
+		is_free |= i >= first && info->dims[i] < 0;
+		if (i)
+			shape[at++] = ',';
+		if (info->dims[i] < 0)
+			shape[at++] = 'N';
+		else
+			at += (size_t)snprintf(shape + at, sizeof(shape) - at, "%" PRId64,
+					       info->dims[i]);
+	}
+	if (is_free)
+		complain(0, "input %s: each N of %s is free and was taken as 1; --shape %s=%s gives "
+			 "others", info->name, shape, info->name, shape);
+}
+
+/* A free first dimension is the batch, so that 1 is what most want, unless it does not compile. */
+static void name_free_inputs(const struct network *n, bool compiled)
+{
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
+	unsigned int count = cnnrt_model_io_count(n->model, CNNRT_INPUT);
+
+	for (unsigned int i = 0; i < count; i++)
+		if (!cnnrt_model_io(n->model, CNNRT_INPUT, i, &info, NULL))
+			name_free_dims(&info, compiled ? 1 : 0);
+}
+
 /* An error without a file's name gets that of the model. */
 static int complain_load(const char *model, const struct cnnrt_error *err)
 {
@@ -337,7 +370,9 @@ static int load_network(struct network *n)
 	ret = cnnrt_compile(n->model, s->dev, &opt, &n->program, &err);
 	if (progress.shown && progress.tty)
 		fputs("\r\033[K", stderr);
-	return checked(ret, &err);
+	ret = checked(ret, &err);
+	name_free_inputs(n, !ret);
+	return ret;
 }
 
 /* Loads a network that was compiled before. */

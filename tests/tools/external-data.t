@@ -1,8 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Networks whose weights are in other files: what is read, and what is refused."""
-import importlib.machinery
-import importlib.util
 import os
 import subprocess
 import sys
@@ -11,23 +9,15 @@ import tempfile
 TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(TOP, 'tests', 'lib'))
 sys.dont_write_bytecode = True
+from load import load_script
 from tap import Tap
 
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(TOP, 'build'))
 CNNRUN = os.path.join(BUILD, 'runtime/tools/cnnrun')
 CNNQUANT = os.path.join(BUILD, 'runtime/tools/cnnquant')
 TIMEOUT = 120
+make = load_script('demo/make-model')
 tap = Tap()
-
-
-def load_make_model():
-    loader = importlib.machinery.SourceFileLoader('make_model', os.path.join(TOP, 'demo/make-model'))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader('make_model', loader))
-    loader.exec_module(module)
-    return module
-
-
-make = load_make_model()
 
 
 def fields(data):
