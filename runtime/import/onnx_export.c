@@ -62,6 +62,8 @@ static void writer_free(struct writer *w)
 {
 	free(w->nodes);
 	free(w->node_list);
+	for (size_t i = 0; i < w->next_attr; i++)
+		free(w->attrs[i].strings);
 	free(w->attrs);
 	free(w->attr_list);
 	free(w->tensors);
@@ -111,7 +113,7 @@ static Onnx__TensorProto *write_tensor(struct writer *w, const struct cnn_tensor
 static Onnx__AttributeProto *next_attr(struct writer *w, const struct cnn_field *f)
 {
 	static const Onnx__AttributeProto__AttributeType types[] = {
-		['f'] = ATTR(FLOAT), ['i'] = ATTR(INT), ['s'] = ATTR(STRING),
+		['f'] = ATTR(FLOAT), ['i'] = ATTR(INT), ['s'] = ATTR(STRING), ['S'] = ATTR(STRINGS),
 		['t'] = ATTR(TENSOR), ['F'] = ATTR(FLOATS), ['I'] = ATTR(INTS),
 	};
 	Onnx__AttributeProto *ap = &w->attrs[w->next_attr];
@@ -124,7 +126,26 @@ static Onnx__AttributeProto *next_attr(struct writer *w, const struct cnn_field 
 	return ap;
 }
 
-static void write_attr(struct writer *w, const struct cnn_field *f, void *at)
+/* Texts with commas between. */
+static int write_texts(struct writer *w, char *text, Onnx__AttributeProto *ap)
+{
+	size_t n = 1;
+
+	for (const char *p = text; *p; p++)
+		n += *p == ',';
+	ap->strings = calloc(n, sizeof(*ap->strings));
+	if (!ap->strings)
+		return cnn_fail(w->err, CNN_ENOMEM, "no memory for an attribute");
+	for (ap->n_strings = 0; ap->n_strings < n; ap->n_strings++) {
+		size_t len = strcspn(text, ",");
+
+		ap->strings[ap->n_strings] = (ProtobufCBinaryData){ len, (uint8_t *)text };
+		text += len + 1;
+	}
+	return CNN_OK;
+}
+
+static int write_attr(struct writer *w, const struct cnn_field *f, void *at)
 {
 	Onnx__AttributeProto *ap = next_attr(w, f);
 	bool owned = f->kind == CNN_FIELD_TENSOR;
@@ -145,6 +166,8 @@ static void write_attr(struct writer *w, const struct cnn_field *f, void *at)
 		ap->has_s = true;
 		ap->s = (ProtobufCBinaryData){ strlen(text), (uint8_t *)text };
 		break;
+	case 'S':
+		return write_texts(w, at, ap);
 	case 'I':
 		ap->n_ints = (size_t)(owned ? t->dims[0] : *(int *)at);
 		ap->ints = owned ? t->data : cnn_field_ints(at);
@@ -157,17 +180,21 @@ static void write_attr(struct writer *w, const struct cnn_field *f, void *at)
 		ap->t = write_tensor(w, t, NULL);
 		break;
 	}
+	return CNN_OK;
 }
 
-static void write_attrs(struct writer *w, const struct cnn_node *n, Onnx__NodeProto *np)
+static int write_attrs(struct writer *w, const struct cnn_node *n, Onnx__NodeProto *np)
 {
+	int ret = CNN_OK;
+
 	np->attribute = &w->attr_list[w->next_attr];
-	for (const struct cnn_field *f = cnn_node_fields(n); f->name; f++) {
+	for (const struct cnn_field *f = cnn_node_fields(n); f->name && !ret; f++) {
 		if (f->alias || cnn_node_is_default(n, f))
 			continue;
-		write_attr(w, f, cnn_field_at((struct cnn_params *)&n->params, f));
+		ret = write_attr(w, f, cnn_field_at((struct cnn_params *)&n->params, f));
 		np->n_attribute++;
 	}
+	return ret;
 }
 
 static char **write_edges(struct writer *w, const int *values, int n)
@@ -209,8 +236,7 @@ static int write_node(struct writer *w, const struct cnn_node *n, Onnx__NodeProt
 	np->input = write_edges(w, n->in, n->n_in);
 	np->n_output = (size_t)n->n_out;
 	np->output = write_edges(w, n->out, n->n_out);
-	write_attrs(w, n, np);
-	return CNN_OK;
+	return write_attrs(w, n, np);
 }
 
 /* What has no shape before it runs has none in the file. */

@@ -43,10 +43,17 @@ static void keep(void *p)
 	(void)p;
 }
 
+/* Index of a new value; an error below 0. */
+static int value_new(struct import *im, const char *name)
+{
+	struct cnn_tensor unknown = { .rank = -1 };
+
+	return cnn_graph_add_value(im->g, name, &unknown, im->err);
+}
+
 /* Index of the value called name, made if new; an error below 0. */
 static int value_get(struct import *im, const char *name)
 {
-	struct cnn_tensor unknown = { .rank = -1 };
 	struct name_ref *ref = &im->refs[im->n_refs];
 	struct name_ref **found;
 
@@ -58,7 +65,7 @@ static int value_get(struct import *im, const char *name)
 	if (*found != ref)
 		return (*found)->value;
 	im->n_refs++;
-	ref->value = cnn_graph_add_value(im->g, name, &unknown, im->err);
+	ref->value = value_new(im, name);
 	return ref->value;
 }
 
@@ -136,7 +143,7 @@ static int import_input(struct import *im, const Onnx__ValueInfoProto *vi)
 static char attr_type(const Onnx__AttributeProto *ap)
 {
 	static const char by_type[] = {
-		[ATTR(FLOAT)] = 'f', [ATTR(INT)] = 'i', [ATTR(STRING)] = 's',
+		[ATTR(FLOAT)] = 'f', [ATTR(INT)] = 'i', [ATTR(STRING)] = 's', [ATTR(STRINGS)] = 'S',
 		[ATTR(TENSOR)] = 't', [ATTR(FLOATS)] = 'F', [ATTR(INTS)] = 'I',
 	};
 
@@ -204,6 +211,30 @@ static int import_choice(struct import *im, const struct cnn_node *n, const stru
 			     text);
 }
 
+/* A text, or texts with commas between. */
+static int import_text(struct import *im, const struct cnn_node *n, const struct cnn_field *f,
+		       const Onnx__AttributeProto *ap, char *text)
+{
+	const ProtobufCBinaryData *parts = f->type == 'S' ? ap->strings : &ap->s;
+	size_t n_parts = f->type == 'S' ? ap->n_strings : 1, len = 0;
+
+	for (size_t i = 0; i < n_parts; i++) {
+		size_t comma = i > 0;
+
+		if (parts[i].len >= f->size - len - comma)
+			return attr_fail(im, n, CNN_EUNSUPPORTED, f->name, "is too long");
+		if (f->type == 'S' && parts[i].len && memchr(parts[i].data, ',', parts[i].len))
+			return attr_fail(im, n, CNN_EUNSUPPORTED, f->name, "has a comma");
+		if (comma)
+			text[len++] = ',';
+		if (parts[i].len)
+			memcpy(text + len, parts[i].data, parts[i].len);
+		len += parts[i].len;
+	}
+	text[len] = '\0';
+	return CNN_OK;
+}
+
 static int import_field(struct import *im, struct cnn_node *n, const struct cnn_field *f,
 			const Onnx__AttributeProto *ap)
 {
@@ -223,9 +254,7 @@ static int import_field(struct import *im, struct cnn_node *n, const struct cnn_
 	case CNN_FIELD_CHOICE:
 		return import_choice(im, n, f, ap, at);
 	case CNN_FIELD_TEXT:
-		snprintf(at, f->size, "%.*s", (int)(ap->s.len < f->size ? ap->s.len : f->size),
-			 ap->s.data ? (char *)ap->s.data : "");
-		return CNN_OK;
+		return import_text(im, n, f, ap, at);
 	case CNN_FIELD_INTS:
 	case CNN_FIELD_FLOATS:
 		return import_list(im, n, f, ap, at);
@@ -313,6 +342,17 @@ static int import_edges(struct import *im, char **names, size_t count, int **edg
 	return CNN_OK;
 }
 
+/* Each operator makes its first output, which a file may leave out all the same. */
+static int import_outputs_of(struct import *im, struct cnn_node *n, const Onnx__NodeProto *np)
+{
+	int ret = import_edges(im, np->output, np->n_output, &n->out, &n->n_out);
+
+	if (ret || !n->n_out || n->out[0] >= 0)
+		return ret;
+	n->out[0] = value_new(im, n->name);
+	return n->out[0] < 0 ? n->out[0] : CNN_OK;
+}
+
 static int opset_of(const Onnx__ModelProto *model, const char *domain)
 {
 	for (size_t i = 0; i < model->n_opset_import; i++) {
@@ -348,7 +388,7 @@ static int import_node(struct import *im, const Onnx__NodeProto *np)
 	cnn_op_find(domain, np->op_type, &n->op);
 	return import_params(im, n, np) ?:
 	       import_edges(im, np->input, np->n_input, &n->in, &n->n_in) ?:
-	       import_edges(im, np->output, np->n_output, &n->out, &n->n_out);
+	       import_outputs_of(im, n, np);
 }
 
 static int import_outputs(struct import *im, const Onnx__GraphProto *gp)

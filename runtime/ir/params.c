@@ -22,6 +22,11 @@ TABLE(max_pool) = {
 	WINDOW, FLAG("ceil_mode", window.ceil_mode, 0),
 	FLAG("storage_order", window.storage_order, 0), END
 };
+TABLE(max_unpool) = {
+	INTS("kernel_shape", window.kernel_shape, CNN_MAX_SPATIAL, LIMITS(1, WINDOW_MAX)),
+	INTS("pads", window.pads, 2 * CNN_MAX_SPATIAL, LIMITS(-WINDOW_MAX, WINDOW_MAX)),
+	INTS("strides", window.strides, CNN_MAX_SPATIAL, LIMITS(1, WINDOW_MAX)), END
+};
 TABLE(gemm) = {
 	FLOAT("alpha", gemm.alpha, 1), FLOAT("beta", gemm.beta, 1),
 	FLAG("transA", gemm.trans_a, 0), FLAG("transB", gemm.trans_b, 0),
@@ -56,6 +61,8 @@ TABLE(requantize) = { INT("multiplier_bits", requantize.multiplier_bits, 31, NO_
 #define AXES(member)	INTS("axes", member, CNN_MAX_RANK, NO_LIMITS)
 #define KEEP(member)	FLAG("keepdims", member, 1)
 
+static const char *const reductions[] = { "none", "add", "mul", "max", "min", NULL };
+
 TABLE(arg) = {
 	INT("axis", axis.axis, 0, NO_LIMITS), KEEP(axis.keepdims),
 	FLAG("select_last_index", axis.select_last_index, 0), END
@@ -64,8 +71,30 @@ TABLE(concat) = {
 	{ .name = "axis", .kind = CNN_FIELD_INT, .type = 'i', AT(axis.axis), .since = 4,
 	  .def = CNN_AXIS_NONE, .before = 1, NO_LIMITS }, END
 };
+TABLE(compress) = { INT("axis", axis.axis, CNN_AXIS_NONE, NO_LIMITS), END };
+TABLE(cum_sum) = {
+	FLAG("exclusive", cum_sum.exclusive, 0), FLAG("reverse", cum_sum.reverse, 0), END
+};
+TABLE(reverse_sequence) = {
+	INT("batch_axis", reverse.batch_axis, 1, NO_LIMITS),
+	INT("time_axis", reverse.time_axis, 0, NO_LIMITS), END
+};
+TABLE(top_k) = {
+	INT("axis", top_k.axis, -1, NO_LIMITS), INT("k", top_k.k, -1, NO_LIMITS),
+	FLAG("largest", top_k.largest, 1), FLAG("sorted", top_k.sorted, 1), END
+};
+TABLE(unique) = {
+	INT("axis", unique.axis, CNN_AXIS_NONE, NO_LIMITS), FLAG("sorted", unique.sorted, 1), END
+};
 TABLE(flatten) = { INT("axis", axis.axis, 1, NO_LIMITS), END };
 TABLE(gather) = { INT("axis", axis.axis, 0, NO_LIMITS), END };
+TABLE(gather_elements) = { INT("axis", scatter.axis, 0, NO_LIMITS), END };
+TABLE(gather_nd) = { INT("batch_dims", scatter.batch_dims, 0, NO_LIMITS), END };
+TABLE(scatter_elements) = {
+	INT("axis", scatter.axis, 0, NO_LIMITS),
+	CHOICE("reduction", scatter.reduction, 0, reductions), END
+};
+TABLE(scatter_nd) = { CHOICE("reduction", scatter.reduction, 0, reductions), END };
 TABLE(softmax) = {
 	{ .name = "axis", .kind = CNN_FIELD_INT, .type = 'i', AT(axis.axis), .since = 13,
 	  .def = -1, .before = 1, NO_LIMITS }, END
@@ -130,6 +159,42 @@ TABLE(upsample) = {
 	{ .name = "scales", .kind = CNN_FIELD_FLOATS, .type = 'F', AT(resize.scales),
 	  .max = CNN_MAX_RANK }, END
 };
+
+static const char *const grid_modes[] = {
+	"bilinear", "nearest", "bicubic", "linear", "cubic", NULL
+};
+static const char *const grid_paddings[] = { "zeros", "border", "reflection", NULL };
+static const char *const roi_modes[] = { "avg", "max", NULL };
+static const char *const roi_coordinates[] = { "half_pixel", "output_half_pixel", NULL };
+
+TABLE(grid_sample) = {
+	CHOICE("mode", grid_sample.mode, 0, grid_modes),
+	CHOICE("padding_mode", grid_sample.padding, 0, grid_paddings),
+	FLAG("align_corners", grid_sample.align_corners, 0), END
+};
+TABLE(nms) = { FLAG("center_point_box", nms.center_point_box, 0), END };
+TABLE(roi_align) = {
+	CHOICE("mode", roi_align.mode, 0, roi_modes),
+	CHOICE("coordinate_transformation_mode", roi_align.coordinates, CNN_ROI_HALF_PIXEL,
+	       roi_coordinates, .since = 16, .before = CNN_ROI_OUTPUT_HALF_PIXEL),
+	INT("output_height", roi_align.height, 1, LIMITS(1, WINDOW_MAX)),
+	INT("output_width", roi_align.width, 1, LIMITS(1, WINDOW_MAX)),
+	INT("sampling_ratio", roi_align.sampling_ratio, 0, LIMITS(0, WINDOW_MAX)),
+	FLOAT("spatial_scale", roi_align.spatial_scale, 1), END
+};
+
+static const char *const directions[] = { "forward", "reverse", "bidirectional", NULL };
+
+#define RECURRENT								\
+	CHOICE("direction", recurrent.direction, 0, directions),		\
+	INT("hidden_size", recurrent.hidden_size, -1, NO_LIMITS),		\
+	FLOAT("clip", recurrent.clip, 0), FLAG("layout", recurrent.layout, 0),	\
+	TEXTS("activations", recurrent.activations)
+
+TABLE(einsum) = { TEXT("equation", einsum.equation), END };
+TABLE(rnn) = { RECURRENT, END };
+TABLE(gru) = { RECURRENT, FLAG("linear_before_reset", recurrent.linear_before_reset, 0), END };
+TABLE(lstm) = { RECURRENT, FLAG("input_forget", recurrent.input_forget, 0), END };
 
 TABLE(constant) = {
 	TENSOR("value", 't', constant.value, 0),

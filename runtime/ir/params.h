@@ -61,6 +61,78 @@ struct cnn_axis_params {
 	bool keepdims, select_last_index;
 };
 
+enum cnn_scatter_reduction {
+	CNN_SCATTER_NONE, CNN_SCATTER_ADD, CNN_SCATTER_MUL, CNN_SCATTER_MAX, CNN_SCATTER_MIN,
+};
+
+/* GatherElements, GatherND, ScatterElements, ScatterND; each has its part. */
+struct cnn_scatter_params {
+	int64_t axis, batch_dims;
+	enum cnn_scatter_reduction reduction;
+};
+
+struct cnn_top_k_params {
+	int64_t axis, k;	/* k: before operator set 10, else -1 */
+	bool largest, sorted;
+};
+
+struct cnn_unique_params {
+	int64_t axis;		/* CNN_AXIS_NONE: of all elements */
+	bool sorted;
+};
+
+struct cnn_cum_sum_params {
+	bool exclusive, reverse;
+};
+
+struct cnn_reverse_params {
+	int64_t batch_axis, time_axis;
+};
+
+struct cnn_nms_params {
+	bool center_point_box;
+};
+
+struct cnn_einsum_params {
+	char equation[128];
+};
+
+enum cnn_recurrent_direction {
+	CNN_RECURRENT_FORWARD, CNN_RECURRENT_REVERSE, CNN_RECURRENT_BIDIRECTIONAL,
+};
+
+/* RNN, GRU, LSTM */
+struct cnn_recurrent_params {
+	enum cnn_recurrent_direction direction;
+	int64_t hidden_size;		/* -1: not given */
+	float clip;			/* 0: none */
+	bool layout;			/* the batch is the first axis */
+	bool linear_before_reset;	/* GRU */
+	bool input_forget;		/* LSTM */
+	char activations[96];		/* names with commas between; "": the operator's own */
+};
+
+enum cnn_grid_mode {
+	CNN_GRID_BILINEAR, CNN_GRID_NEAREST, CNN_GRID_BICUBIC,
+	CNN_GRID_LINEAR, CNN_GRID_CUBIC,	/* the newer words */
+};
+
+enum cnn_grid_padding { CNN_GRID_ZEROS, CNN_GRID_BORDER, CNN_GRID_REFLECTION };
+
+struct cnn_grid_sample_params {
+	enum cnn_grid_mode mode;
+	enum cnn_grid_padding padding;
+	bool align_corners;
+};
+
+struct cnn_roi_align_params {
+	enum { CNN_ROI_AVG, CNN_ROI_MAX } mode;
+	enum { CNN_ROI_HALF_PIXEL, CNN_ROI_OUTPUT_HALF_PIXEL } coordinates;
+	int64_t height, width;
+	int64_t sampling_ratio;		/* samples of a bin along an axis; 0: as many as elements */
+	float spatial_scale;
+};
+
 /* Broadcasting before operator set 7: axis of a where the axes of b begin. */
 struct cnn_binary_params {
 	int64_t axis;		/* CNN_AXIS_NONE: they end together */
@@ -174,6 +246,16 @@ struct cnn_params {
 		/* Constant, in whichever of its attributes the value was, and ConstantOfShape. */
 		struct { struct cnn_tensor value; } constant;	/* rank -1: none */
 		struct { int64_t to; } cast;
+		struct cnn_scatter_params scatter;
+		struct cnn_top_k_params top_k;
+		struct cnn_unique_params unique;
+		struct cnn_cum_sum_params cum_sum;
+		struct cnn_reverse_params reverse;
+		struct cnn_nms_params nms;
+		struct cnn_einsum_params einsum;
+		struct cnn_recurrent_params recurrent;
+		struct cnn_grid_sample_params grid_sample;
+		struct cnn_roi_align_params roi_align;
 		struct cnn_sums_params sums;
 		struct { int64_t multiplier_bits; } requantize;
 		struct { int format; } codes;	/* enum cnn_codes; 0: none */

@@ -24,6 +24,10 @@
 #define CHOICE(text, member, value, list, ...)				\
 	{ .name = text, .kind = CNN_FIELD_CHOICE, .type = 's', AT(member), .def = value,	\
 	  .texts = list, __VA_ARGS__ }
+#define TEXT(text, member)							\
+	{ .name = text, .kind = CNN_FIELD_TEXT, .type = 's', AT(member) }
+#define TEXTS(text, member)							\
+	{ .name = text, .kind = CNN_FIELD_TEXT, .type = 'S', AT(member) }
 #define INTS(text, member, most_entries, limits, ...)			\
 	{ .name = text, .kind = CNN_FIELD_INTS, .type = 'I', AT(member), .max = most_entries,	\
 	  limits, __VA_ARGS__ }

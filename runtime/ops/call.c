@@ -37,6 +37,15 @@ int cnn_op_axis(const struct cnn_call *c, int64_t *axis, int limit)
 	return CNN_OK;
 }
 
+int cnn_op_index(const struct cnn_call *c, int64_t *at, int64_t dim)
+{
+	if (*at < -dim || *at >= dim)
+		return cnn_op_fail(c, CNN_EINVAL, "index %lld, limits %lld to %lld",
+				   (long long)*at, (long long)-dim, (long long)dim - 1);
+	*at += *at < 0 ? dim : 0;
+	return CNN_OK;
+}
+
 int64_t cnn_int_at(const struct cnn_tensor *t, int64_t i)
 {
 	return t->dtype == CNN_INT32 ? ((const int32_t *)t->data)[i] :

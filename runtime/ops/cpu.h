@@ -33,7 +33,11 @@ struct cnn_op_desc {
 	const char *domain;	/* "": ONNX's, and what we have besides */
 	/* Sets dtype, rank and dims of each wanted output, or fails; checks the parameters. */
 	int (*infer)(struct cnn_call *c);
-	/* Fills the outputs, whose shapes infer has set and whose data exists. */
+	/*
+	 * Fills the outputs, whose shapes infer has set and whose data exists. Where the elements of
+	 * the inputs decide the size, so that infer needs their data, infer may set a bound: compute
+	 * then makes the dimensions smaller.
+	 */
 	int (*compute)(struct cnn_call *c);
 	int min_in, max_in, max_out;
 	bool math;		/* computes floats: NaNs of the result are made 0x7fc00000 */

@@ -68,6 +68,14 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 			break;
 		per_output = cnn_mul_sat(cnn_window_taps(&w), weights < 0 ? 1 : w.in_ch / w.group);
 		break;
+	case CNN_OP_EINSUM:
+		return cnn_einsum_work(node, in);
+	case CNN_OP_GRU:
+	case CNN_OP_LSTM:
+	case CNN_OP_RNN:
+		return cnn_recurrent_work(node, in);
+	case CNN_OP_NON_MAX_SUPPRESSION:
+		return cnn_nms_work(in, out[0]);
 	case CNN_OP_CONV_TRANSPOSE:	/* each input meets each tap of each output channel */
 		if (cnn_window_resolve(node, in[0], in[1], &w, NULL))
 			return 1;

@@ -111,9 +111,6 @@ double cnn_pow(double x, double y)
 	return x < 0 && odd ? -r : r;
 }
 
-/* y[i] = f(x[i]), with two parameters; x and y may be the same. */
-typedef void unary_fn(const float *x, float *y, int64_t n, float a, float b);
-
 /* y[i] = expr of v = x[i] and two parameters. */
 #define UNARY(name, expr)								\
 CNN_CLONES										\
@@ -342,7 +339,7 @@ void cnn_exp_shifted(const float *x, float shift, float *y, int64_t n)
 
 void cnn_act_apply(const struct cnn_act *act, const float *x, float *y, int64_t n)
 {
-	static unary_fn *const fn[] = {
+	static cnn_unary_fn *const fn[] = {
 		[CNN_ACT_RELU] = relu, [CNN_ACT_CLIP] = clip, [CNN_ACT_SIGMOID] = sigmoid,
 		[CNN_ACT_HARD_SIGMOID] = hard_sigmoid, [CNN_ACT_HARD_SWISH] = hard_swish,
 		[CNN_ACT_LEAKY_RELU] = leaky_relu, [CNN_ACT_SWISH] = swish,
@@ -381,17 +378,23 @@ static void hard_swish_scaled(const struct cnn_act *act, const float *x, float *
 		cnn_canonical_nans(y, n);
 }
 
-static void unary_block(const void *arg, int64_t first, int64_t n)
+cnn_unary_fn *cnn_unary_of(enum cnn_op op)
 {
-	static unary_fn *const fn[CNN_OP_COUNT] = {
+	static cnn_unary_fn *const fn[CNN_OP_COUNT] = {
 		[CNN_OP_ELU] = elu, [CNN_OP_ERF] = error_function, [CNN_OP_EXP] = exponential,
 		[CNN_OP_HARD_SIGMOID] = hard_sigmoid, [CNN_OP_HARD_SWISH] = hard_swish,
 		[CNN_OP_LEAKY_RELU] = leaky_relu, [CNN_OP_LOG] = logarithm,
-		[CNN_OP_RECIPROCAL] = reciprocal, [CNN_OP_ROUND] = round_even,
+		[CNN_OP_RECIPROCAL] = reciprocal, [CNN_OP_RELU] = relu, [CNN_OP_ROUND] = round_even,
 		[CNN_OP_SIGMOID] = sigmoid, [CNN_OP_SOFTPLUS] = softplus,
 		[CNN_OP_SQRT] = square_root, [CNN_OP_SWISH] = swish,
 		[CNN_OP_TANH] = hyperbolic_tangent,
 	};
+
+	return fn[op];
+}
+
+static void unary_block(const void *arg, int64_t first, int64_t n)
+{
 	const struct cnn_call *c = arg;
 	const struct cnn_node *node = c->node;
 	const struct cnn_unary_params *p = &node->params.unary;
@@ -402,7 +405,7 @@ static void unary_block(const void *arg, int64_t first, int64_t n)
 		hard_swish_scaled(&node->act, x, y, n);
 		return;
 	}
-	fn[node->op](x, y, n, p->alpha, p->beta);
+	cnn_unary_of(node->op)(x, y, n, p->alpha, p->beta);
 	cnn_op_finish(c, y, n);
 }
 

@@ -88,7 +88,7 @@ static void store(const struct cnn_gemm *g, int64_t n0, int64_t n, const float *
 	}
 }
 
-static void gemm_f32(const struct cnn_gemm *g, float *scratch)
+void cnn_gemm_f32(const struct cnn_gemm *g, float *scratch)
 {
 	float *acc = scratch, *panel = scratch + g->m * CNN_PANEL;
 
@@ -185,7 +185,7 @@ int cnn_compute_gemm(struct cnn_call *c)
 	scratch = cnn_gemm_scratch(g.m, g.k);
 	if (!scratch)
 		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
-	gemm_f32(&g, scratch);
+	cnn_gemm_f32(&g, scratch);
 	free(scratch);
 	return CNN_OK;
 }
@@ -264,7 +264,7 @@ static void matmul_one(enum cnn_dtype t, const void *a, const void *b, void *y, 
 
 	switch (t) {
 	case CNN_FLOAT32:
-		gemm_f32(&g, scratch);
+		cnn_gemm_f32(&g, scratch);
 		break;
 	case CNN_FLOAT64:
 		matmul_f64(a, b, y, m, n, k);

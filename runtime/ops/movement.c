@@ -295,12 +295,10 @@ int cnn_compute_gather(struct cnn_call *c)
 		for (int64_t i = 0; i < n; i++, dst += run) {
 			int64_t at = cnn_int_at(idx, i);
 
-			if (at < -dim || at >= dim)
-				return cnn_op_fail(c, CNN_EINVAL, "index %lld, limits %lld to %lld",
-						   (long long)at, (long long)-dim,
-						   (long long)dim - 1);
-			memcpy(dst, (char *)x->data + (o * dim + (at < 0 ? at + dim : at)) * run,
-			       run);
+			ret = cnn_op_index(c, &at, dim);
+			if (ret)
+				return ret;
+			memcpy(dst, (char *)x->data + (o * dim + at) * run, run);
 		}
 	return CNN_OK;
 }

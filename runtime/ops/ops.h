@@ -82,10 +82,17 @@ int cnn_op_ints(const struct cnn_call *c, const char *name, const struct cnn_int
 /* Element i of an int64 or int32 tensor. */
 int64_t cnn_int_at(const struct cnn_tensor *t, int64_t i);
 
+/* An index into dim elements, a negative one from the end: *at becomes 0 or more, or it fails. */
+int cnn_op_index(const struct cnn_call *c, int64_t *at, int64_t dim);
 /* Elements of axes from to end - 1 together; 1 if there are none. */
 int64_t cnn_span(const struct cnn_tensor *t, int from, int end);
 /* Row-major strides in elements. */
 void cnn_strides(const struct cnn_tensor *t, int64_t *strides);
+
+/* Multiply-adds or steps of operators whose shapes do not tell. */
+int64_t cnn_einsum_work(const struct cnn_node *node, const struct cnn_tensor *const *in);
+int64_t cnn_nms_work(const struct cnn_tensor *const *in, const struct cnn_tensor *y);
+int64_t cnn_recurrent_work(const struct cnn_node *node, const struct cnn_tensor *const *in);
 
 /* Broadcasts the shape of y, which holds that of the operands before, with t's. */
 int cnn_broadcast(const struct cnn_call *c, struct cnn_tensor *y, const struct cnn_tensor *t);
@@ -119,6 +126,10 @@ void cnn_repeat(const uint32_t *x, uint32_t *y, int64_t n, int64_t times);
 /* Deterministic mathematics for one number: within a few 2^-32 of the result, or better. */
 double cnn_ln(double x);
 double cnn_pow(double x, double y);
+/* y[i] = f(x[i]), with the operator's parameters; x and y may be the same. */
+typedef void cnn_unary_fn(const float *x, float *y, int64_t n, float a, float b);
+/* The arithmetic of an operator of one float32 tensor; NULL if it has none here. */
+cnn_unary_fn *cnn_unary_of(enum cnn_op op);
 /* y[i] = exp(x[i] - shift) */
 void cnn_exp_shifted(const float *x, float shift, float *y, int64_t n);
 
@@ -150,8 +161,9 @@ struct cnn_products cnn_matmul_products(const struct cnn_tensor *a, const struct
 					const struct cnn_tensor *y);
 int64_t cnn_matmul_at(const struct cnn_tensor *t, const struct cnn_tensor *y, int rank, int64_t i);
 
-/* Scratch for products with these m and k, to be freed; NULL if it cannot be had. */
+/* Scratch for cnn_gemm_f32 with these m and k, to be freed; NULL if it cannot be had. */
 float *cnn_gemm_scratch(int64_t m, int64_t k);
+void cnn_gemm_f32(const struct cnn_gemm *g, float *scratch);
 
 /* acc[m][CNN_PANEL] = a[m][k] * panel[k][CNN_PANEL], every sum in the order of k. */
 #define CNN_PANEL	16

@@ -132,7 +132,7 @@ static void test_messages(void **state)
 	Onnx__NodeProto *n;
 
 	(void)state;
-	cannot_infer(one("LSTM", "x w v", &n), CNN_EUNSUPPORTED, "operator LSTM");
+	cannot_infer(one("Bernoulli", "x", &n), CNN_EUNSUPPORTED, "operator Bernoulli");
 	b = one("Relu", "x", &n);
 	n->domain = strdup("com.example");
 	cannot_infer(b, CNN_EUNSUPPORTED, "operator com.example.Relu");
