@@ -103,8 +103,9 @@ int tfl_fail(struct tfl *m, const struct tfl_op *op, enum cnn_status code, const
 int tfl_add_value(struct tfl *m, const char *name, struct cnn_tensor *t);
 /* The value of a tensor in a layout: a constant, or moved from the other layout, if need be. */
 int tfl_value(struct tfl *m, const struct tfl_op *op, int tensor, enum tfl_layout layout);
-/* A constant: of rank 0, or of rank 1 with count elements. */
+/* A constant: of rank 0, or of rank 1 with count elements; tfl_list: of int64. */
 int tfl_scalar(struct tfl *m, enum cnn_dtype type, const void *v);
+int tfl_constant(struct tfl *m, enum cnn_dtype type, int count, const void *v);
 int tfl_list(struct tfl *m, const int64_t *v, int count);
 /* Scale and zero point of a quantised tensor. */
 int tfl_scale(struct tfl *m, const struct tfl_op *op, int tensor);

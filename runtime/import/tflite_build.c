@@ -72,11 +72,16 @@ int tfl_scalar(struct tfl *m, enum cnn_dtype type, const void *v)
 	return add_constant(m, "constant", &t, v);
 }
 
-int tfl_list(struct tfl *m, const int64_t *v, int count)
+int tfl_constant(struct tfl *m, enum cnn_dtype type, int count, const void *v)
 {
-	struct cnn_tensor t = { .dtype = CNN_INT64, .rank = 1, .dims = { count } };
+	struct cnn_tensor t = { .dtype = type, .rank = 1, .dims = { count } };
 
 	return add_constant(m, "constant", &t, v);
+}
+
+int tfl_list(struct tfl *m, const int64_t *v, int count)
+{
+	return tfl_constant(m, CNN_INT64, count, v);
 }
 
 /* Room for one more; what it holds is zero. */

@@ -5,26 +5,76 @@
 
 #include "tflite_ops.h"
 
-void tfl_make_add(struct tfl *m, const struct tfl_op *op)
+/*
+ * An operand of an operator whose result has that many dimensions: in NCHW if these are four, with
+ * dimensions of 1 in front if it has fewer.
+ */
+static int operand(struct tfl *m, const struct tfl_op *op, int tensor, int rank)
 {
-	int a = op->in[0], b = op->in[1], v;
-	bool maps = m->tensors[a].rank == 4 && m->tensors[b].rank == 4;
-	enum tfl_layout layout = maps ? TFL_NCHW : TFL_FILE;
-	int x = tfl_value(m, op, a, layout), y = tfl_value(m, op, b, layout);
+	static const int64_t to_nchw[] = { 0, 3, 1, 2 };
+	const struct tfl_tensor *t = &m->tensors[tensor];
+	int64_t dims[4] = { 1, 1, 1, 1 };
+	int v = tfl_value(m, op, tensor, rank == 4 ? TFL_NCHW : TFL_FILE);
 
-	tfl_want_rank(m, op, op->out, m->tensors[m->tensors[a].rank < m->tensors[b].rank ? b : a].rank);
-	if (tfl_is_float(m, op)) {
-		v = tfl_node(m, op, CNN_OP_ADD, 2, (const int[]){ x, y });
-	} else {
-		const int in[] = {
-			x, tfl_scale(m, op, a), tfl_zero(m, op, a),
-			y, tfl_scale(m, op, b), tfl_zero(m, op, b),
-			tfl_scale(m, op, op->out), tfl_zero(m, op, op->out),
-		};
+	if (rank != 4 || t->rank >= 4 || t->rank == 0)
+		return v;
+	for (int i = 0; i < t->rank; i++)
+		dims[4 - t->rank + i] = t->dims[i];
+	v = tfl_reshape(m, op, v, dims, 4);
+	v = tfl_node(m, op, CNN_OP_TRANSPOSE, 1, &v);
+	tfl_permute(m, to_nchw);
+	return v;
+}
 
-		v = tfl_node(m, op, CNN_OP_QLINEAR_ADD, 8, in);
-	}
-	tfl_give_act(m, op, layout, fb_int(&op->options, 0, 1, 0), BOUND_XNNPACK, v);
+/* The larger number of dimensions of both operands, which is the result's. */
+static int result_rank(struct tfl *m, const struct tfl_op *op)
+{
+	int a = m->tensors[op->in[0]].rank, b = m->tensors[op->in[1]].rank, rank = a < b ? b : a;
+
+	tfl_want_rank(m, op, op->out, rank);
+	return rank;
+}
+
+/* The node of a quantised operator of two operands. */
+static int quantised_pair(struct tfl *m, const struct tfl_op *op, enum cnn_op kind, int x, int y)
+{
+	int a = op->in[0], b = op->in[1];
+	const int in[] = {
+		x, tfl_scale(m, op, a), tfl_zero(m, op, a),
+		y, tfl_scale(m, op, b), tfl_zero(m, op, b),
+		tfl_scale(m, op, op->out), tfl_zero(m, op, op->out),
+	};
+
+	return tfl_node(m, op, kind, 8, in);
+}
+
+struct pair_kind {
+	int code;
+	enum cnn_op real, quantised;
+};
+
+/* ADD, SUB and MUL: XNNPACK's, if they are quantised. DIV: of floats and integers. */
+void tfl_make_pair(struct tfl *m, const struct tfl_op *op)
+{
+	static const struct pair_kind kinds[] = {
+		{ ADD, CNN_OP_ADD, CNN_OP_QLINEAR_ADD }, { SUB, CNN_OP_SUB, CNN_OP_QLINEAR_SUB },
+		{ MUL, CNN_OP_MUL, CNN_OP_QLINEAR_MUL }, { DIV, CNN_OP_DIV, CNN_OP_UNKNOWN },
+	};
+	int rank = result_rank(m, op), x = operand(m, op, op->in[0], rank);
+	int y = operand(m, op, op->in[1], rank), v;
+	const struct pair_kind *k = kinds;
+
+	while (k->code != op->kind->code)
+		k++;
+	if (!tfl_is_quantised(m, op->in[0]))
+		v = tfl_node(m, op, k->real, 2, (const int[]){ x, y });
+	else if (k->quantised)
+		v = quantised_pair(m, op, k->quantised, x, y);
+	else
+		v = tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s with a scale",
+			     cnn_dtype_name(tfl_type(m, op->in[0])));
+	tfl_give_act(m, op, rank == 4 ? TFL_NCHW : TFL_FILE, fb_int(&op->options, 0, 1, 0),
+		     BOUND_XNNPACK, v);
 }
 
 /* exp(beta * x): a factor of floats, or of the scale. */
@@ -75,6 +125,31 @@ void tfl_make_relu(struct tfl *m, const struct tfl_op *op)
 	if (!tfl_is_float(m, op))
 		v = requantise(m, op, v, 31);
 	tfl_give_act(m, op, layout, act, BOUND_TFLITE, v);
+}
+
+/* LOGISTIC, TANH, HARD_SWISH, ELU and LEAKY_RELU: a table if they are quantised. */
+void tfl_make_function(struct tfl *m, const struct tfl_op *op)
+{
+	enum tfl_layout layout = tfl_layout_of(m, op->in[0]);
+	const struct { int code; enum cnn_op real; } kinds[] = {
+		{ LOGISTIC, CNN_OP_SIGMOID }, { TANH, CNN_OP_TANH },
+		{ HARD_SWISH, CNN_OP_HARD_SWISH }, { ELU, CNN_OP_ELU },
+		{ LEAKY_RELU, CNN_OP_LEAKY_RELU }, { SQRT, CNN_OP_SQRT }, { EXP, CNN_OP_EXP },
+		{ LOG, CNN_OP_LOG }, { ABS, CNN_OP_ABS }, { NEG, CNN_OP_NEG },
+	}, *k = kinds;
+	int v = tfl_value(m, op, op->in[0], layout);
+
+	tfl_want_like(m, op);
+	while (k->code != op->kind->code)
+		k++;
+	if (tfl_is_quantised(m, op->in[0])) {
+		v = tfl_node(m, op, CNN_OP_LOOKUP, 2, (const int[]){ v, tfl_table(m, op) });
+	} else {
+		v = tfl_node(m, op, k->real, 1, &v);
+		if (k->real == CNN_OP_LEAKY_RELU)
+			tfl_params(m)->unary.alpha = fb_float(&op->options, 0, 0);
+	}
+	tfl_give(m, op, layout, v);
 }
 
 /* XNNPACK multiplies by the rounded reciprocal of the scale, where ONNX divides. */

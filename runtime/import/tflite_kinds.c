@@ -5,7 +5,7 @@
 const struct tfl_kind *tfl_find_kind(int64_t code)
 {
 	static const struct tfl_kind kinds[] = {
-		{ ADD, 11, 2, 2, tfl_make_add, false },
+		{ ADD, 11, 2, 2, tfl_make_pair, false },
 		{ AVERAGE_POOL_2D, 5, 1, 1, tfl_make_pool, false },
 		{ CONCATENATION, 10, 1, CNN_MAX_INPUTS, tfl_make_concat, false },
 		{ CONV_2D, 1, 2, 3, tfl_make_conv, false },
@@ -21,6 +21,14 @@ const struct tfl_kind *tfl_find_kind(int64_t code)
 		{ PAD, 0, 2, 2, tfl_make_pad, false },
 		{ MEAN, 27, 2, 2, tfl_make_mean, false },
 		{ QUANTIZE, 0, 1, 1, tfl_make_quantize, true },
+		{ LOGISTIC, 0, 1, 1, tfl_make_function, false },
+		{ TANH, 0, 1, 1, tfl_make_function, false },
+		{ HARD_SWISH, 0, 1, 1, tfl_make_function, false },
+		{ ELU, 0, 1, 1, tfl_make_function, false },
+		{ LEAKY_RELU, 75, 1, 1, tfl_make_function, false },
+		{ SUB, 28, 2, 2, tfl_make_pair, false },
+		{ MUL, 21, 2, 2, tfl_make_pair, false },
+		{ DIV, 29, 2, 2, tfl_make_pair, false },
 	};
 
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)

@@ -111,14 +111,18 @@ const struct tfl_tensor *tfl_integers(struct tfl *m, const struct tfl_op *op, in
 void tfl_fill_window(struct tfl *m, const struct tfl_op *op, const int64_t *stride,
 		     const int64_t *dilation, int64_t padding);
 
-void tfl_make_add(struct tfl *m, const struct tfl_op *op);
+/* The table of a quantised operator of one tensor, for Lookup. */
+int tfl_table(struct tfl *m, const struct tfl_op *op);
+
 void tfl_make_concat(struct tfl *m, const struct tfl_op *op);
 void tfl_make_conv(struct tfl *m, const struct tfl_op *op);
 void tfl_make_depthwise_conv(struct tfl *m, const struct tfl_op *op);
 void tfl_make_dequantize(struct tfl *m, const struct tfl_op *op);
 void tfl_make_fully_connected(struct tfl *m, const struct tfl_op *op);
+void tfl_make_function(struct tfl *m, const struct tfl_op *op);
 void tfl_make_mean(struct tfl *m, const struct tfl_op *op);
 void tfl_make_pad(struct tfl *m, const struct tfl_op *op);
+void tfl_make_pair(struct tfl *m, const struct tfl_op *op);
 void tfl_make_pool(struct tfl *m, const struct tfl_op *op);
 void tfl_make_quantize(struct tfl *m, const struct tfl_op *op);
 void tfl_make_relu(struct tfl *m, const struct tfl_op *op);

@@ -154,6 +154,10 @@ TABLE(resize) = {
 	FLAG("antialias", resize.antialias, 0),
 	FLAG("exclude_outside", resize.exclude_outside, 0), END
 };
+TABLE(qlinear_resize) = {
+	CHOICE("coordinate_transformation_mode", resize.coordinates, CNN_RESIZE_HALF_PIXEL,
+	       coordinates), END
+};
 TABLE(upsample) = {
 	CHOICE("mode", resize.mode, 0, resize_modes),
 	{ .name = "scales", .kind = CNN_FIELD_FLOATS, .type = 'F', AT(resize.scales),

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * Operators of quantised tensors that the TensorFlow Lite reader makes: QLinearAdd,
- * QLinearGlobalAveragePool, QLinearSoftmax and Requantize. They have names and inputs of ONNX
- * Runtime's, and the arithmetic of XNNPACK and of TensorFlow Lite, which rounds elsewhere.
+ * Operators of quantised tensors that the TensorFlow Lite reader makes: QLinearAdd, QLinearSub,
+ * QLinearMul, QLinearGlobalAveragePool, QLinearSoftmax and Requantize. They have names and inputs
+ * like ONNX Runtime's, and the arithmetic of XNNPACK and of TensorFlow Lite, which rounds
+ * elsewhere.
  */
 #include <math.h>
 
@@ -27,7 +28,7 @@ static int element(const struct cnn_tensor *t, const char *p)
 	return t->dtype == CNN_INT8 ? *(const int8_t *)p : *(const uint8_t *)p;
 }
 
-int cnn_infer_qlinear_add(struct cnn_call *c)
+int cnn_infer_qlinear_binary(struct cnn_call *c)
 {
 	return cnn_quant_operand(c, 0, 1) ?: cnn_quant_operand(c, 3, 1) ?:
 	       cnn_quant_result(c, 6) ?: want_type(c, 3) ?: want_type(c, 7) ?:
@@ -41,7 +42,7 @@ struct add {
 	struct cnn_range range;
 };
 
-/* The factor of the larger operand has 21 bits. */
+/* The factor of the larger operand has 21 bits; that of b is negative in a difference. */
 static int make_add(const struct cnn_call *c, struct add *add)
 {
 	float a = cnn_scale(c->in[1], 0) / cnn_scale(c->in[6], 0);
@@ -56,6 +57,8 @@ static int make_add(const struct cnn_call *c, struct add *add)
 	add->shift = 21 - exponent;
 	add->a_factor = (int64_t)nearbyintf(ldexpf(a, add->shift));
 	add->b_factor = (int64_t)nearbyintf(ldexpf(b, add->shift));
+	if (c->node->op == CNN_OP_QLINEAR_SUB)
+		add->b_factor = -add->b_factor;
 	add->bias = ((int64_t)1 << (add->shift - 1)) -
 		    add->a_factor * cnn_zero_point(c->in[2], 0) -
 		    add->b_factor * cnn_zero_point(c->in[5], 0);
@@ -82,6 +85,31 @@ int cnn_compute_qlinear_add(struct cnn_call *c)
 			int64_t sum = add.bias + a * add.a_factor + b * add.b_factor;
 
 			y[i] = clamp(&add.range, (sum >> add.shift) + add.range.zero_point);
+		}
+	return CNN_OK;
+}
+
+/* y = round(a * b * scale), ties to even, in float32. */
+int cnn_compute_qlinear_mul(struct cnn_call *c)
+{
+	const struct cnn_tensor *t[2] = { c->in[0], c->in[3] }, *out = c->out[0];
+	float scale = cnn_scale(c->in[1], 0) * cnn_scale(c->in[4], 0) / cnn_scale(c->in[6], 0);
+	struct cnn_range range = cnn_range_of(out->dtype, cnn_zero_point(c->in[7], 0));
+	int a_zero = cnn_zero_point(c->in[2], 0), b_zero = cnn_zero_point(c->in[5], 0);
+	int64_t left = cnn_tensor_count(out);
+	uint8_t *y = out->data;
+	struct cnn_walk w;
+
+	if (!(scale >= 0x1p-16f && scale < 0x1p8f))
+		return cnn_op_fail(c, CNN_ELIMIT, "the operands' scales make %g times that of the "
+				   "product, limits 2^-16 and 2^8", (double)scale);
+	cnn_walk_start(&w, out, 2, t);
+	for (; left > 0; left -= w.row, y += w.row, cnn_walk_next(&w))
+		for (int64_t i = 0; i < w.row; i++) {
+			int a = element(t[0], w.p[0] + (w.moves[0] ? i : 0)) - a_zero;
+			int b = element(t[1], w.p[1] + (w.moves[1] ? i : 0)) - b_zero;
+
+			y[i] = (uint8_t)cnn_to_range(&range, (float)(a * b) * scale);
 		}
 	return CNN_OK;
 }
@@ -185,43 +213,11 @@ int cnn_infer_requantize(struct cnn_call *c)
 	return CNN_OK;
 }
 
-/* v * ratio with a factor of 8 bits after the point, halves up: XNNPACK. */
-static int64_t times_8_bits(int64_t v, float ratio)
-{
-	return (v * (int64_t)nearbyintf(256 * ratio) + 128) >> 8;
-}
-
-/* To the nearest, halves away from zero. */
-static int64_t rounding_shift(int64_t v, int shift)
-{
-	int64_t half = shift ? (int64_t)1 << (shift - 1) : 0;
-
-	return v < 0 ? -((-v + half) >> shift) : (v + half) >> shift;
-}
-
-/*
- * v * ratio with a factor of 31 bits, rounded once to the factor's last bit (halves up) and again
- * to a whole number (halves away from zero): TensorFlow Lite.
- */
-static int64_t times_31_bits(int64_t v, float ratio)
-{
-	int exponent, left, right;
-	int64_t factor = llround(ldexp(frexp((double)ratio, &exponent), 31));
-
-	if (factor == (int64_t)1 << 31) {
-		factor /= 2;
-		exponent++;
-	}
-	left = exponent > 0 ? exponent : 0;
-	right = exponent < 0 ? -exponent : 0;
-	v *= (int64_t)1 << left;
-	return rounding_shift((v * factor + (1 << 30)) >> 31, right);
-}
-
 int cnn_compute_requantize(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0], *y = c->out[0];
 	float ratio = cnn_scale(c->in[1], 0) / cnn_scale(c->in[3], 0);
+	struct cnn_factor factor;
 	bool short_factor = c->node->params.requantize.multiplier_bits == 8;
 	float least = short_factor ? 0x1p-8f : 0x1p-30f, most = short_factor ? 0x1p7f : 0x1p22f;
 	struct cnn_range range = cnn_range_of(y->dtype, cnn_zero_point(c->in[4], 0));
@@ -232,10 +228,11 @@ int cnn_compute_requantize(struct cnn_call *c)
 	if (!(ratio >= least && ratio <= most))
 		return cnn_op_fail(c, CNN_ELIMIT, "the input's scale is %g times the output's, "
 				   "limits %g and %g", (double)ratio, (double)least, (double)most);
+	factor = cnn_factor_of((double)ratio);
 	for (int i = 0; i < 256; i++) {
 		int64_t v = (x->dtype == CNN_INT8 ? (int8_t)i : i) - zero;
 
-		v = short_factor ? times_8_bits(v, ratio) : times_31_bits(v, ratio);
+		v = short_factor ? cnn_times_8_bits(v, ratio) : cnn_times_factor(v, factor);
 		table[i] = clamp(&range, v + range.zero_point);
 	}
 	for (int64_t i = 0; i < n; i++)

@@ -80,4 +80,23 @@ static inline int32_t cnn_to_range(const struct cnn_range *r, float v)
 void cnn_requantize(const struct cnn_range *r, const float *scale, int step, const int32_t *acc,
 		    int64_t n, void *y);
 
+/* v / 2^shift to the nearest, halves away from zero. */
+int64_t cnn_rounding_shift(int64_t v, int shift);
+
+/* A ratio as bits * 2^(exponent - 31), bits of 31 bits or 0: TensorFlow Lite's own kernels. */
+struct cnn_factor {
+	int64_t bits;
+	int exponent;
+};
+
+/* The nearest factor; 0 for what is below 2^-32. */
+struct cnn_factor cnn_factor_of(double ratio);
+/*
+ * v * f rounded once to the factor's last bit (halves up) and again to a whole number (halves away
+ * from zero). v * 2^exponent must have 31 bits at most.
+ */
+int64_t cnn_times_factor(int64_t v, struct cnn_factor f);
+/* v * ratio with a factor of 8 bits after the point, halves up: XNNPACK. */
+int64_t cnn_times_8_bits(int64_t v, float ratio);
+
 #endif

@@ -17,13 +17,15 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(HERE, '..', 'lib')]
 import tap
 import tflite_cases
+import tflite_element_cases
 import tflite_networks
-from tflite_build import FLOAT16, FLOAT32, INT8, INT32, UINT8, Model
+from tflite_build import BOOL, FLOAT16, FLOAT32, INT8, INT32, UINT8, Model
+from tflite_net import NAMES, Case
 from tflite_rules import Tensor
 
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(TOP, 'build'))
 CNNRUN = os.path.join(BUILD, 'runtime', 'tools', 'cnnrun')
-NPY = {FLOAT32: '<f4', INT8: '|i1', UINT8: '|u1'}
+NPY = {FLOAT32: '<f4', INT8: '|i1', UINT8: '|u1', INT32: '<i4', BOOL: '|b1'}
 # Cases that the peer refuses: it has no convolution without a bias.
 REFUSED = {'CONV_2D 3'}
 
@@ -87,7 +89,7 @@ def run(case, work, device='sim'):
 
 def check_ours(result, cases, work):
     """One result per type: every case."""
-    for dtype in tflite_cases.NAMES.values():
+    for dtype in NAMES.values():
         mine = [c for name, c in cases if name == dtype]
         wrong = [f'{c.name}: {w}' for c in mine if (w := run(c, work))]
         result.ok(not wrong, f'{len(mine)} networks of {dtype}', '\n'.join(wrong))
@@ -121,7 +123,7 @@ def network_case(name):
     """A whole network with an input; its outputs have no numbers yet."""
     net = tflite_networks.NETWORKS[name]()
     x = Tensor(net.shape, UINT8, list(random.Random(1).randbytes(math.prod(net.shape))))
-    return tflite_cases.Case(name, net.file, [x], [Tensor(s, net.dtype) for s in net.outputs])
+    return Case(name, net.file, [x], [Tensor(s, net.dtype) for s in net.outputs])
 
 
 def check_networks(result, package, work):
@@ -221,7 +223,7 @@ def unfit_files():
     yield 'no output', m.file([x], [])
     file = unary('RELU', [1, 4, 4, 2], INT8, 0.5)
     yield 'damaged or cut off', file[:len(file) // 2]
-    yield 'RESIZE_BILINEAR_0', file.replace(struct.pack('<i', 19), struct.pack('<i', 23), 1)
+    yield 'LSTM_0', file.replace(struct.pack('<i', 19), struct.pack('<i', 16), 1)
     yield 'TFLite operator 21', file.replace(struct.pack('<i', 19), struct.pack('<i', 210), 1)
 
 
@@ -253,7 +255,7 @@ def check_picture(result, work):
 def main():
     """All results."""
     result = tap.Tap()
-    cases = list(tflite_cases.cases())
+    cases = [*tflite_cases.cases(), *tflite_element_cases.cases()]
     with tempfile.TemporaryDirectory() as work:
         check_ours(result, cases, work)
         check_shifted(result, cases, work)

@@ -10,9 +10,9 @@ import math
 import struct
 from dataclasses import dataclass, field
 
-from tflite_build import FLOAT16, FLOAT32, INT8, UINT8
+from tflite_build import BOOL, FLOAT16, FLOAT32, INT8, INT32, INT64, UINT8
 
-FORMATS = {FLOAT32: 'f', FLOAT16: 'e', INT8: 'b', UINT8: 'B'}
+FORMATS = {FLOAT32: 'f', FLOAT16: 'e', INT8: 'b', UINT8: 'B', INT32: 'i', INT64: 'q', BOOL: '?'}
 RANGE = {INT8: (-128, 127), UINT8: (0, 255)}
 NONE, RELU, RELU_N1_TO_1, RELU6 = range(4)
 BOUNDS = {RELU: (0, math.inf), RELU_N1_TO_1: (-1, 1), RELU6: (0, 6)}
@@ -69,7 +69,7 @@ def activation(y, act, v, own_kernel=False):
     if act == NONE:
         return v
     low, high = BOUNDS[act]
-    if y.dtype == FLOAT32:
+    if y.dtype not in RANGE:
         return max(low, min(high, v))
 
     def bound(b):
@@ -177,25 +177,30 @@ def places(shape):
     return itertools.product(*(range(d) for d in shape))
 
 
-def add(a, b, y, act=NONE):
-    """ADD with broadcasting; quantised: factors of 21 bits for the larger scale, rounded once."""
+def broadcast(a, b, y):
+    """Sets y's shape; the pairs of elements of a and b that meet, in y's order."""
     rank = max(len(a.shape), len(b.shape))
     shapes = [[1] * (rank - len(t.shape)) + list(t.shape) for t in (a, b)]
     y.shape = [max(d) for d in zip(*shapes)]
     steps = [[s if d > 1 else 0 for s, d in zip(strides(shape), shape)] for shape in shapes]
-    if y.dtype != FLOAT32:
-        ratios = [f32(f32(t.scale) / f32(y.scale)) for t in (a, b)]
-        shift = 21 - math.frexp(max(ratios))[1]
-        factors = [round(math.ldexp(r, shift)) for r in ratios]
+    return [tuple(t.data[sum(i * s for i, s in zip(at, step))] for t, step in zip((a, b), steps))
+            for at in places(y.shape)]
+
+
+def add(a, b, y, act=NONE, sign=1):
+    """ADD and SUB (sign -1); quantised: factors of 21 bits for the larger scale, rounded once."""
+    pairs = broadcast(a, b, y)
+    if y.dtype not in RANGE:
+        y.data = [activation(y, act, u + sign * v) for u, v in pairs]
+        return y
+    ratios = [f32(f32(t.scale) / f32(y.scale)) for t in (a, b)]
+    shift = 21 - math.frexp(max(ratios))[1]
+    left, right = (round(math.ldexp(r, shift)) for r in ratios)
     y.data = []
-    for at in places(y.shape):
-        pair = [t.data[sum(i * s for i, s in zip(at, step))] for t, step in zip((a, b), steps)]
-        if y.dtype == FLOAT32:
-            v = sum(pair)
-        else:
-            total = sum((e - t.zero) * f for e, t, f in zip(pair, (a, b), factors))
-            v = clamp(y.dtype, ((total + (1 << (shift - 1))) >> shift) + y.zero)
-        y.data.append(activation(y, act, v))
+    for u, v in pairs:
+        total = (u - a.zero) * left + sign * (v - b.zero) * right
+        y.data.append(activation(y, act, clamp(
+            y.dtype, ((total + (1 << (shift - 1))) >> shift) + y.zero)))
     return y
 
 

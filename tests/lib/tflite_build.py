@@ -2,11 +2,22 @@
 """Writes TensorFlow Lite files (flatbuffers): what the tests need of the schema."""
 import struct
 
-FLOAT32, FLOAT16, INT32, UINT8, INT64, INT8 = 0, 1, 2, 3, 4, 9
+FLOAT32, FLOAT16, INT32, UINT8, INT64, BOOL, INT8 = 0, 1, 2, 3, 4, 6, 9
 CODES = {
     'ADD': 0, 'AVERAGE_POOL_2D': 1, 'CONCATENATION': 2, 'CONV_2D': 3, 'DEPTHWISE_CONV_2D': 4,
-    'DEQUANTIZE': 6, 'FULLY_CONNECTED': 9, 'MAX_POOL_2D': 17, 'RELU': 19, 'RELU_N1_TO_1': 20,
-    'RELU6': 21, 'RESHAPE': 22, 'SOFTMAX': 25, 'PAD': 34, 'MEAN': 40, 'QUANTIZE': 114,
+    'DEPTH_TO_SPACE': 5, 'DEQUANTIZE': 6, 'FLOOR': 8, 'FULLY_CONNECTED': 9, 'LOGISTIC': 14,
+    'MAX_POOL_2D': 17, 'MUL': 18, 'RELU': 19, 'RELU_N1_TO_1': 20, 'RELU6': 21, 'RESHAPE': 22,
+    'RESIZE_BILINEAR': 23, 'SOFTMAX': 25, 'SPACE_TO_DEPTH': 26, 'TANH': 28, 'PAD': 34, 'GATHER':
+    36, 'TRANSPOSE': 39, 'MEAN': 40, 'SUB': 41, 'DIV': 42, 'SQUEEZE': 43, 'STRIDED_SLICE': 45,
+    'EXP': 47, 'SPLIT': 49, 'LOG_SOFTMAX': 50, 'CAST': 53, 'PRELU': 54, 'MAXIMUM': 55,
+    'ARG_MAX': 56, 'MINIMUM': 57, 'LESS': 58, 'NEG': 59, 'PADV2': 60, 'GREATER': 61,
+    'GREATER_EQUAL': 62, 'LESS_EQUAL': 63, 'SELECT': 64, 'SLICE': 65, 'SIN': 66,
+    'TRANSPOSE_CONV': 67, 'TILE': 69, 'EXPAND_DIMS': 70, 'EQUAL': 71, 'NOT_EQUAL': 72, 'LOG':
+    73, 'SUM': 74, 'SQRT': 75, 'RSQRT': 76, 'SHAPE': 77, 'POW': 78, 'ARG_MIN': 79, 'REDUCE_MAX':
+    82, 'PACK': 83, 'UNPACK': 88, 'REDUCE_MIN': 89, 'FLOOR_DIV': 90, 'SQUARE': 92, 'FLOOR_MOD':
+    95, 'RESIZE_NEAREST_NEIGHBOR': 97, 'LEAKY_RELU': 98, 'SQUARED_DIFFERENCE': 99, 'MIRROR_PAD':
+    100, 'ABS': 101, 'SPLIT_V': 102, 'CEIL': 104, 'GATHER_ND': 107, 'COS': 108, 'ELU': 111,
+    'QUANTIZE': 114, 'ROUND': 116, 'HARD_SWISH': 117,
 }
 # BuiltinOptions number and the fields of the table, in the schema's order, with their formats.
 CONV = (1, 'padding:b stride_w:i stride_h:i activation:b dilation_w:i dilation_h:i')
@@ -19,7 +30,27 @@ OPTIONS = {
     'SOFTMAX': (9, 'beta:f'),
     'CONCATENATION': (10, 'axis:i activation:b'),
     'ADD': (11, 'activation:b'),
+    'RESIZE_BILINEAR': (15, 'new_height:i new_width:i align_corners:b half_pixel_centers:b'),
+    'SPACE_TO_DEPTH': (19, 'block_size:i'),
+    'MUL': (21, 'activation:b'),
+    'GATHER': (23, 'axis:i batch_dims:i'),
     'MEAN': (27, 'keep_dims:b'),
+    'SUB': (28, 'activation:b'),
+    'DIV': (29, 'activation:b'),
+    'STRIDED_SLICE': (32, 'begin_mask:i end_mask:i ellipsis_mask:i new_axis_mask:i '
+                          'shrink_axis_mask:i'),
+    'SPLIT': (35, 'num_splits:i'),
+    'CAST': (37, 'in_data_type:b out_data_type:b'),
+    'ARG_MAX': (40, 'output_type:b'),
+    'TRANSPOSE_CONV': (49, 'padding:b stride_w:i stride_h:i activation:b'),
+    'ARG_MIN': (57, 'output_type:b'),
+    'PACK': (59, 'values_count:i axis:i'),
+    'UNPACK': (64, 'num:i axis:i'),
+    'RESIZE_NEAREST_NEIGHBOR': (74, 'align_corners:b half_pixel_centers:b'),
+    'LEAKY_RELU': (75, 'alpha:f'),
+    'MIRROR_PAD': (77, 'mode:b'),
+    'SPLIT_V': (79, 'num_splits:i'),
+    'DEPTH_TO_SPACE': (94, 'block_size:i'),
 }
 OPTIONS['MAX_POOL_2D'] = OPTIONS['AVERAGE_POOL_2D']
 
@@ -115,19 +146,30 @@ class Model:
     def tensor(self, shape, dtype, scale=None, zero=0, data=None, axis=0):
         """A tensor's number; scale and zero: numbers or lists; data: bytes of a constant."""
         buffer = 0
-        quant = None
         if data is not None:
             buffer = len(self.buffers)
             self.buffers.append(Table(f0=Vector('B', data, 16)))
-        if scale is not None:
-            scales = scale if isinstance(scale, list) else [scale]
-            zeros = zero if isinstance(zero, list) else [zero] * len(scales)
-            quant = Table(f2=Vector('f', scales), f3=Vector('q', zeros, 8),
-                          f6=('i', axis) if axis else None)
-        self.tensors.append(Table(
-            f0=Vector('i', shape), f1=('b', dtype), f2=('I', buffer),
-            f3=text(f't{len(self.tensors)}'), f4=quant))
+        self.tensors.append(None)
+        self._describe(len(self.tensors) - 1, shape, dtype, buffer, self._quant(scale, zero, axis))
         return len(self.tensors) - 1
+
+    def replace(self, number, shape, dtype, scale=None, zero=0):
+        """Tensor number, which is no constant, is described anew."""
+        self._describe(number, shape, dtype, 0, self._quant(scale, zero, 0))
+
+    def _describe(self, number, shape, dtype, buffer, quant):
+        self.tensors[number] = Table(
+            f0=Vector('i', shape), f1=('b', dtype), f2=('I', buffer), f3=text(f't{number}'),
+            f4=quant)
+
+    @staticmethod
+    def _quant(scale, zero, axis):
+        if scale is None:
+            return None
+        scales = scale if isinstance(scale, list) else [scale]
+        zeros = zero if isinstance(zero, list) else [zero] * len(scales)
+        return Table(f2=Vector('f', scales), f3=Vector('q', zeros, 8),
+                     f6=('i', axis) if axis else None)
 
     def op(self, name, inputs, outputs, version=1, **options):
         """An operator; options by their names in OPTIONS, those left out are absent."""

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: MIT
+"""TensorFlow Lite files of operators of elements, with inputs and the answers they must give."""
+import tflite_element_rules as rules
+from tflite_build import FLOAT32, UINT8
+from tflite_net import NAMES, TYPES, Net, version
+from tflite_rules import NONE, RANGE, RELU, RELU6, RELU_N1_TO_1, add, f32
+
+SHAPES = (([1, 3, 4, 5], [1, 3, 4, 5], NONE), ([1, 3, 4, 5], [1, 1, 1, 5], RELU6),
+          ([2, 3, 4, 5], [1, 3, 1, 1], RELU), ([2, 3, 4, 5], [4, 1], NONE),
+          ([2, 3, 4, 5], [], NONE), ([5], [2, 3, 4, 5], RELU_N1_TO_1), ([7, 6], [6], NONE))
+
+
+def everything(dtype):
+    """All elements of a quantised type; floats."""
+    if dtype == FLOAT32:
+        return [v / 16 for v in range(-128, 128)]
+    return list(range(RANGE[dtype][0], RANGE[dtype][1] + 1))
+
+
+def pairs(dtype):
+    """SUB, MUL and, of floats, DIV: shapes, activations, constants, many scales."""
+    names = ('SUB', 'MUL', 'DIV') if dtype == FLOAT32 else ('SUB', 'MUL')
+    for name in names:
+        for i, (left, right, act) in enumerate(SHAPES + ((([256, 4], [256, 4], NONE),) * 6)):
+            net = Net(2000 + i)
+            a = net.input(left, dtype)
+            b = net.weights(right, dtype) if i % 3 == 1 else net.input(right, dtype)
+            if name == 'DIV':
+                b.data[:] = [v or 1.5 for v in b.data]
+                if i % 3 == 1:
+                    continue
+            near = 0.09 if name == 'SUB' else 0.12 if name == 'MUL' else 1
+            y = net.result([1], dtype, near=near * net.random.uniform(0.4, 3))
+            {'SUB': lambda: add(a, b, y, act, -1), 'MUL': lambda: rules.mul(a, b, y, act),
+             'DIV': lambda: rules.div(a, b, y, act)}[name]()
+            net.reshape(y)
+            net.op(name, [a, b], y, version=version(dtype), activation=act)
+            yield net.case(f'{name} {i}', y)
+
+
+def functions(dtype):
+    """LOGISTIC, TANH, ELU, HARD_SWISH and LEAKY_RELU of every element, at many scales."""
+    fixed = {'LOGISTIC': (1 / 256, 0), 'TANH': (1 / 128, 128)}
+    for name in ('LOGISTIC', 'TANH', 'ELU', 'HARD_SWISH', 'LEAKY_RELU'):
+        if name == 'ELU' and dtype == UINT8:
+            continue
+        for i in range(2 if dtype == FLOAT32 else 12):
+            net = Net(2100 + i)
+            x = net.input([1, 8, 8, 4] if i % 2 else [256], dtype)
+            x.data = everything(dtype)
+            if dtype != FLOAT32:
+                net.rescale(x, f32(0.05 * 2 ** net.random.uniform(-3, 2)))
+            y = net.result(x.shape, dtype, near=0.05 * 2 ** net.random.uniform(-2, 2))
+            if name in fixed and dtype != FLOAT32:
+                net.rescale(y, fixed[name][0], fixed[name][1] + RANGE[dtype][0])
+            options = {}
+            if name == 'LEAKY_RELU':
+                options['alpha'] = f32((0.2, 1.5, -0.3, 0.01, 0.002)[i % 5])
+                rules.leaky_relu(x, y, options['alpha'])
+            elif name == 'HARD_SWISH':
+                rules.hard_swish(x, y)
+            else:
+                rules.function(name, x, y)
+            net.op(name, [x], y, version=2 if name in (*fixed, 'LEAKY_RELU') and
+                   dtype != FLOAT32 else 1, **options)
+            yield net.case(f'{name} {i}', y)
+
+
+def cases():
+    """(type, case) of all."""
+    for dtype in TYPES:
+        for make in (pairs, functions):
+            for case in make(dtype):
+                yield NAMES[dtype], case
