@@ -78,6 +78,11 @@ static int64_t pad(const struct cnn_grid_sample_params *p, int64_t i, int64_t di
 	return i < 0 ? 0 : i >= dim ? dim - 1 : i;
 }
 
+static bool is_cubic(const struct cnn_grid_sample_params *p)
+{
+	return p->mode == CNN_GRID_BICUBIC || p->mode == CNN_GRID_CUBIC;
+}
+
 /* From -1..1 to elements; far outside, the same for all, so that it is a small whole number. */
 static float place(const struct cnn_grid_sample_params *p, float v, int64_t dim)
 {
@@ -87,6 +92,9 @@ static float place(const struct cnn_grid_sample_params *p, float v, int64_t dim)
 	v = p->align_corners ? (v + 1) / 2 * (float)(dim - 1) : ((v + 1) * (float)dim - 1) / 2;
 	v = v > -far ? v : -far;	/* NaN, too */
 	v = v < far ? v : far;
+	/* Of a cubic each element is padded. */
+	if (is_cubic(p))
+		return v;
 	if (p->padding == CNN_GRID_BORDER)
 		return v < 0 ? 0 : v > (float)(dim - 1) ? (float)(dim - 1) : v;
 	return p->padding == CNN_GRID_REFLECTION ? reflect(v, least, most) : v;
@@ -122,14 +130,14 @@ static void axis_taps(const struct cnn_grid_sample_params *p, float v, int64_t d
 	first = (int64_t)whole;
 	t->n = 1;
 	t->weight[0] = 1;
-	if (p->mode == CNN_GRID_LINEAR || p->mode == CNN_GRID_BILINEAR) {
-		t->n = 2;
-		t->weight[1] = v - whole;
-		t->weight[0] = 1 - t->weight[1];
-	} else if (p->mode != CNN_GRID_NEAREST) {
+	if (is_cubic(p)) {
 		t->n = 4;
 		cubic(v - whole, t->weight);
 		first--;
+	} else if (p->mode != CNN_GRID_NEAREST) {
+		t->n = 2;
+		t->weight[1] = v - whole;
+		t->weight[0] = 1 - t->weight[1];
 	}
 	for (int i = 0; i < t->n; i++)
 		t->at[i] = pad(p, first + i, dim);

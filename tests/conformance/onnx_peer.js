@@ -1,14 +1,22 @@
 // SPDX-License-Identifier: MIT
 //
 // onnx_peer.js DIR <jobs.json: runs networks in ONNX Runtime, whose package lies in DIR.  A job is
-// {model: file, in: [[type, [dims], file]...], out: file} of raw elements; prints a list with ""
-// or what went wrong for each.
+// {model: file, in: [[type, [dims], file]...], out: file} of raw elements, or outs: [file...] with
+// all outputs; prints a list with "" or what went wrong for each, or for outs with [[type,
+// [dims]]...].
 'use strict';
 const fs = require('fs');
 const path = require('path');
 
 const ort = require(path.join(process.argv[2], 'node_modules', 'onnxruntime-node'));
-const arrays = { float32: Float32Array, int8: Int8Array, uint8: Uint8Array };
+const arrays = {
+  float32: Float32Array, float64: Float64Array, int8: Int8Array, uint8: Uint8Array,
+  bool: Uint8Array, int32: Int32Array, int64: BigInt64Array,
+};
+
+function write(file, { data }) {
+  fs.writeFileSync(file, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+}
 
 async function run(job) {
   const session = await ort.InferenceSession.create(job.model, {
@@ -19,9 +27,14 @@ async function run(job) {
     const bytes = new Uint8Array(fs.readFileSync(file));  // a copy that begins where it must
     feeds[session.inputNames[i]] = new ort.Tensor(type, new arrays[type](bytes.buffer), dims);
   });
-  const { data } = (await session.run(feeds))[session.outputNames[0]];
-  fs.writeFileSync(job.out, new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
-  return '';
+  const results = await session.run(feeds);
+  const outputs = session.outputNames.map((name) => results[name]);
+  if (!job.outs) {
+    write(job.out, outputs[0]);
+    return '';
+  }
+  job.outs.forEach((file, i) => write(file, outputs[i]));
+  return outputs.map(({ type, dims }) => [type, dims]);
 }
 
 async function main() {

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: MIT
+"""Networks of one operator on random tensors, for operators that ONNX's own cases hardly test."""
+import numpy as np
+from onnx import TensorProto, helper, numpy_helper
+
+F, I64, I32 = np.float32, np.int64, np.int32
+
+
+class Case:
+    """A file, the arrays for its inputs, and how many outputs it has."""
+
+    def __init__(self, name, nodes, inputs, constants=(), outputs=1, opset=17):
+        self.name, self.feeds, self.outputs = name, inputs, outputs
+        values = [helper.make_tensor_value_info(
+            k, helper.np_dtype_to_tensor_dtype(v.dtype) if hasattr(
+                helper, 'np_dtype_to_tensor_dtype') else numpy_helper.from_array(v).data_type,
+            v.shape) for k, v in inputs.items()]
+        graph = helper.make_graph(
+            nodes, 'g', values,
+            [helper.make_tensor_value_info(f'y{i}', TensorProto.UNDEFINED, None)
+             for i in range(outputs)],
+            [numpy_helper.from_array(v, k) for k, v in dict(constants).items()])
+        for out in graph.output:
+            out.ClearField('type')
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid('', opset)])
+        model.ir_version = 8
+        self.file = model.SerializeToString()
+
+
+def one(name, op, inputs, constants=(), outputs=1, opset=17, order=None, **attrs):
+    """One node, whose inputs are the tensors and then the constants, or as order says."""
+    names = order or [*inputs, *dict(constants)]
+    node = helper.make_node(op, names, [f'y{i}' for i in range(outputs)], **attrs)
+    return Case(f'{op} {name}', [node], inputs, constants, outputs, opset)
+
+
+def indices(rng, shape, dim):
+    """Indices into dim elements, from either end."""
+    return rng.integers(-dim, dim, shape).astype(I64)
+
+
+def floats(rng, *shape):
+    """Numbers from -4 to 4."""
+    return rng.uniform(-4, 4, shape).astype(F)
+
+
+def gather_cases(rng):
+    """GatherElements, GatherND, ScatterElements, ScatterND"""
+    x = floats(rng, 4, 5, 6)
+    for axis in (0, 1, -1):
+        dim = x.shape[axis]
+        at = indices(rng, (4, 5, 6), dim)
+        yield one(f'axis {axis}', 'GatherElements', {'x': x, 'i': at}, axis=axis)
+        yield one(f'axis {axis}', 'ScatterElements',
+                  {'x': x, 'i': np.argsort(rng.random(x.shape), axis), 'u': floats(rng, 4, 5, 6)},
+                  axis=axis)
+        for r in ('add', 'mul', 'max', 'min'):
+            yield one(f'{r} axis {axis}', 'ScatterElements',
+                      {'x': x, 'i': at[:2, :3, :2], 'u': floats(rng, 2, 3, 2)}, opset=18,
+                      axis=axis, reduction=r)
+            yield one(f'{r} int64', 'ScatterElements',
+                      {'x': x.astype(I64), 'i': at[:2, :3, :2],
+                       'u': rng.integers(-9, 9, (2, 3, 2))}, opset=18, axis=axis, reduction=r)
+    for depth in (1, 2, 3):
+        at = np.stack([indices(rng, (3, 2), d) for d in x.shape[:depth]], -1)
+        yield one(f'{depth} axes', 'GatherND', {'x': x, 'i': at})
+        for r in ('none', 'add', 'mul', 'max', 'min'):
+            at = np.stack([rng.permutation(d)[:3] for d in x.shape[:depth]], -1)
+            yield one(f'{r} {depth} axes', 'ScatterND',
+                      {'x': x, 'i': at, 'u': floats(rng, 3, *x.shape[depth:])}, opset=18,
+                      reduction=r)
+    yield one('batches', 'GatherND', {'x': x, 'i': indices(rng, (4, 3, 1), 5)}, batch_dims=1)
+    yield one('two batches', 'GatherND', {'x': x, 'i': indices(rng, (4, 5, 1), 6)}, batch_dims=2)
+
+
+def sort_cases(rng):
+    """TopK, Unique"""
+    for dtype in (F, np.float64, I64, I32):
+        x = rng.integers(-5, 5, (3, 7, 4)).astype(dtype)
+        for axis, largest in ((0, 1), (1, 0), (-1, 1)):
+            k = np.array([min(3, x.shape[axis])], I64)
+            yield one(f'{np.dtype(dtype)} axis {axis}', 'TopK', {'x': x}, {'k': k}, outputs=2,
+                      axis=axis, largest=largest)
+    yield one('of a run-time k', 'TopK', {'x': floats(rng, 9), 'k': np.array([4], I64)}, outputs=2)
+    for dtype in (F, I64, np.int8):
+        x = rng.integers(-3, 3, (6, 2, 3)).astype(dtype)
+        for s in (0, 1):
+            yield one(f'{np.dtype(dtype)} sorted {s}', 'Unique', {'x': x}, outputs=4, sorted=s)
+            for axis in (0, 1, -1):
+                yield one(f'axis {axis} sorted {s}', 'Unique', {'x': x // 3}, outputs=4, sorted=s,
+                          axis=axis)
+
+
+def select_cases(rng):
+    """NonZero, Compress, NonMaxSuppression"""
+    for dtype in (F, I64, np.bool_, np.uint8):
+        yield one(f'{np.dtype(dtype)}', 'NonZero',
+                  {'x': rng.integers(0, 2, (3, 4, 2)).astype(dtype)})
+    yield one('nothing', 'NonZero', {'x': np.zeros((3, 4), F)})
+    x = floats(rng, 3, 4, 5)
+    for axis in (0, 1, -1):
+        yield one(f'axis {axis}', 'Compress', {'x': x, 'c': rng.random(3) < 0.6}, axis=axis)
+        yield one(f'constant, axis {axis}', 'Compress', {'x': x}, {'c': rng.random(3) < 0.6},
+                  axis=axis)
+    yield one('of all', 'Compress', {'x': x, 'c': rng.random(40) < 0.6})
+    for i in range(12):
+        n, classes = int(rng.integers(1, 60)), int(rng.integers(1, 4))
+        boxes = rng.uniform(0, 1, (2, n, 4)).astype(F)
+        if i % 2:
+            boxes = (boxes * 8).round() / 8     # equal boxes, empty ones
+        scores = rng.uniform(0, 1, (2, classes, n)).astype(F)
+        if i % 3 == 0:
+            scores = (scores * 4).round() / 4   # equal scores
+        yield one(f'{n} boxes, {i}', 'NonMaxSuppression', {'b': boxes, 's': scores},
+                  {'m': np.array([rng.integers(0, n + 2)], I64),
+                   'i': np.array([rng.uniform(0, 0.8)], F),
+                   't': np.array([rng.uniform(0, 0.5)], F)}, center_point_box=i % 2)
+    yield one('without limits', 'NonMaxSuppression', {'b': boxes, 's': scores},
+              {'m': np.array([99], I64)})
+    yield one('no boxes', 'NonMaxSuppression', {'b': boxes, 's': scores})
+
+
+def sum_cases(rng):
+    """CumSum, Einsum, Det, ReverseSequence"""
+    for dtype in (F, np.float64, I64, I32):
+        x = rng.integers(-5, 5, (3, 4, 5)).astype(dtype)
+        for axis in (0, 1, -1):
+            for e, r in ((0, 0), (1, 0), (0, 1), (1, 1)):
+                yield one(f'{np.dtype(dtype)} {axis} {e}{r}', 'CumSum', {'x': x},
+                          {'a': np.array(axis, I64)}, exclusive=e, reverse=r)
+    a, b, v = floats(rng, 2, 3, 4), floats(rng, 2, 4, 5), floats(rng, 4)
+    for equation, *operands in (
+            ('bij,bjk->bik', a, b), ('bij,bjk', a, b), ('bij->bji', a), ('...ij,...jk->...ik', a, b),
+            ('bij,j->bi', a, v), ('i,j->ij', v, v), ('i,i->', v, v), ('bij->', a), ('bij->j', a),
+            ('ii->i', floats(rng, 4, 4)), ('ii', floats(rng, 4, 4)), ('...ii->...i', floats(rng, 2, 3, 3)),
+            ('bij,bjk,bk->bi', a, b, floats(rng, 2, 5)), ('b...->...b', a), (' b i j , b j k -> b i k ', a, b),
+            ('...i,...i->...', a, a), ('bhid,bhjd->bhij', floats(rng, 2, 2, 3, 4),
+                                                     floats(rng, 2, 2, 5, 4)), ('zA,Ab', floats(rng, 2, 3), floats(rng, 3, 2))):
+        yield one(f'{equation}', 'Einsum', {f'x{i}': o for i, o in enumerate(operands)},
+                  equation=equation)
+    for n in (1, 2, 3, 6):
+        yield one(f'{n} x {n}', 'Det', {'x': floats(rng, 3, n, n)})
+    for batch in (0, 1):
+        lens = rng.integers(0 if batch else 1, 5, 5 if batch else 4).astype(I64)
+        yield one(f'batch axis {batch}', 'ReverseSequence', {'x': floats(rng, 4, 5, 3), 'l': lens},
+                  batch_axis=batch, time_axis=1 - batch)
+
+
+def recurrent_cases(rng):
+    """RNN, GRU, LSTM"""
+    seq, batch, width, hidden = 5, 3, 4, 6
+    for op, gates in (('RNN', 1), ('GRU', 3), ('LSTM', 4)):
+        for i in range(10):
+            direction = ('forward', 'reverse', 'bidirectional')[i % 3]
+            dirs = 1 + (i % 3 == 2)
+            x = {'x': floats(rng, seq, batch, width)}
+            c = {'w': floats(rng, dirs, gates * hidden, width) / 4,
+                 'r': floats(rng, dirs, gates * hidden, hidden) / 4}
+            order = ['x', 'w', 'r', '', '', '']
+            if i % 2:
+                c['b'] = floats(rng, dirs, 2 * gates * hidden) / 4
+                order[3] = 'b'
+            if i > 3:
+                x['l'] = rng.integers(1, seq + 1, batch).astype(I32)
+                order[4] = 'l'
+            if i > 5:
+                x['h'] = floats(rng, dirs, batch, hidden) / 4
+                order[5] = 'h'
+            if op == 'LSTM' and i > 6:
+                x['c'] = floats(rng, dirs, batch, hidden) / 4
+                c['p'] = floats(rng, dirs, 3 * hidden) / 4
+                order += ['c', 'p']
+            attrs = {'direction': direction, 'hidden_size': hidden}
+            if op == 'GRU':
+                attrs['linear_before_reset'] = i // 2 % 2
+            if i == 9:
+                attrs['clip'] = 0.5
+            if i == 8:
+                attrs['activations'] = {'RNN': ['Relu'], 'GRU': ['HardSigmoid', 'Relu'],
+                                        'LSTM': ['HardSigmoid', 'Tanh', 'Softplus']}[op] * dirs
+            while not order[-1]:
+                order.pop()
+            yield one(f'{direction} {i}', op, x, c, 3 if op == 'LSTM' else 2, order=order, **attrs)
+
+
+def map_cases(rng):
+    """GridSample, RoiAlign"""
+    x = floats(rng, 2, 3, 7, 5)
+    grid = rng.uniform(-1.6, 1.6, (2, 4, 6, 2)).astype(F)
+    for mode in ('bilinear', 'nearest', 'bicubic'):
+        for padding in ('zeros', 'border', 'reflection'):
+            for align in (0, 1):
+                yield one(f'{mode} {padding} {align}', 'GridSample', {'x': x, 'g': grid}, opset=16,
+                          mode=mode, padding_mode=padding, align_corners=align)
+    for mode in ('linear', 'nearest'):
+        yield one(f'of volumes, {mode}', 'GridSample',
+                  {'x': floats(rng, 1, 2, 3, 4, 5),
+                   'g': rng.uniform(-1.2, 1.2, (1, 2, 3, 4, 3)).astype(F)}, opset=20, mode=mode)
+    start = rng.uniform(-3, 12, (6, 2))
+    rois = np.concatenate([start, start + rng.uniform(0, 14, (6, 2))], 1).astype(F)
+    at = rng.integers(0, 2, 6)
+    x = floats(rng, 2, 3, 10, 12)
+    for opset, attrs in ((10, {}), (16, {}), (16, {'coordinate_transformation_mode': 'half_pixel'}),
+                         (16, {'coordinate_transformation_mode': 'output_half_pixel'})):
+        for ratio in (0, 2):
+            for mode in ('avg', 'max'):
+                yield one(f'{mode} {ratio} {opset} {attrs}', 'RoiAlign',
+                          {'x': x, 'r': rois, 'b': at}, opset=opset, mode=mode, output_height=3,
+                          output_width=2, sampling_ratio=ratio, spatial_scale=0.5, **attrs)
+
+
+GROUPS = (gather_cases, sort_cases, select_cases, sum_cases, recurrent_cases, map_cases)
