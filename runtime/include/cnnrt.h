@@ -151,6 +151,7 @@ struct cnnrt_device;
  */
 int cnnrt_device_open(const char *name, unsigned int flags, struct cnnrt_device **dev,
 		      struct cnnrt_error *err);
+/** cnnrt_device_close() - its contexts must be destroyed. */
 void cnnrt_device_close(struct cnnrt_device *dev);
 
 /** cnnrt_device_info() - what was found at open; reset_count is fresh. */
@@ -257,6 +258,7 @@ int cnnrt_model_load(const char *path, struct cnnrt_model **model, struct cnnrt_
  */
 int cnnrt_model_load_buffer(const void *data, size_t size, const char *folder,
 			    struct cnnrt_model **model, struct cnnrt_error *err);
+/** cnnrt_model_free() - programs that were compiled from it stay. */
 void cnnrt_model_free(struct cnnrt_model *model);
 
 /** cnnrt_model_io_count() - number of inputs or outputs. */
@@ -315,6 +317,7 @@ struct cnnrt_program;
 int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *dev,
 		  const struct cnnrt_compile_options *options, struct cnnrt_program **program,
 		  struct cnnrt_error *err);
+/** cnnrt_program_free() - its jobs must be freed. */
 void cnnrt_program_free(struct cnnrt_program *program);
 
 /**
