@@ -61,7 +61,8 @@ struct tfl_tensor {
 struct tfl_op {
 	const struct tfl_kind *kind;
 	int number;
-	int in[CNN_MAX_INPUTS], n_in, out;
+	int in[CNN_MAX_INPUTS], n_in;
+	int outs[CNN_MAX_INPUTS], n_out, out;	/* out: the first of outs */
 	struct fb_table options;
 	char name[48];
 };
@@ -76,12 +77,15 @@ struct tfl {
 	struct cnn_params unused;	/* what tfl_params gives then */
 };
 
+#define TFL_CONVERTS	1	/* the output may be of another type than input 0 */
+#define TFL_MANY	2	/* there may be more than one output */
+
 struct tfl_kind {
 	int code;			/* BuiltinOperator */
 	int options;			/* BuiltinOptions; 0: none that matter */
 	int min_in, max_in;
 	void (*make)(struct tfl *m, const struct tfl_op *op);
-	bool converts;			/* the output may be of another type than input 0 */
+	unsigned int flags;
 };
 
 /* NULL: an operator that is not known here. */
@@ -113,11 +117,16 @@ int tfl_zero(struct tfl *m, const struct tfl_op *op, int tensor);
 
 /* A node with these inputs, one new value as its output and default parameters. */
 int tfl_node(struct tfl *m, const struct tfl_op *op, enum cnn_op kind, int n_in, const int *in);
+/* A node of that many outputs, which is the last node made; gives the first. */
+int tfl_nodes(struct tfl *m, const struct tfl_op *op, enum cnn_op kind, int n_in, const int *in,
+	      int n_out);
 /* Parameters of the last node made, for its reader to fill in. */
 struct cnn_params *tfl_params(struct tfl *m);
 /* The last node, a Transpose, moves four axes. */
 void tfl_permute(struct tfl *m, const int64_t *perm);
-/* v becomes the operator's output in that layout. */
+/* v becomes a tensor, which is an output of the operator, in that layout. */
+void tfl_give_to(struct tfl *m, const struct tfl_op *op, int tensor, enum tfl_layout layout, int v);
+/* v becomes the operator's only output. */
 void tfl_give(struct tfl *m, const struct tfl_op *op, enum tfl_layout layout, int v);
 
 #endif

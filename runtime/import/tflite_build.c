@@ -97,36 +97,59 @@ static struct cnn_node *next_node(struct tfl *m)
 	return &nodes[g->n_nodes++];
 }
 
-int tfl_node(struct tfl *m, const struct tfl_op *op, enum cnn_op kind, int n_in, const int *in)
+static int fill_node(struct tfl *m, struct cnn_node *n, const char *name, int n_in, const int *in)
 {
-	const char *type = cnn_op_desc(kind)->name;
-	struct cnn_tensor none = { .rank = -1 };
+	n->op_type = strdup(cnn_op_desc(n->op)->name);
+	n->domain = strdup("");
+	n->name = strdup(name);
+	n->in = malloc(sizeof(*n->in) * (size_t)n_in);
+	if (!n->op_type || !n->domain || !n->name || !n->in)
+		return tfl_nomem(m);
+	memcpy(n->in, in, sizeof(*in) * (size_t)n_in);
+	n->n_in = n_in;
+	return 0;
+}
+
+/* New values, as many as the node is to have outputs. */
+static int fill_outputs(struct tfl *m, struct cnn_node *n, int n_out)
+{
+	n->out = malloc(sizeof(*n->out) * (size_t)n_out);
+	if (!n->out)
+		return tfl_nomem(m);
+	for (n->n_out = 0; n->n_out < n_out; n->n_out++) {
+		struct cnn_tensor none = { .rank = -1 };
+		int v = tfl_add_value(m, n->name, &none);
+
+		if (v < 0)
+			return -1;
+		n->out[n->n_out] = v;
+	}
+	return n->out[0];
+}
+
+int tfl_nodes(struct tfl *m, const struct tfl_op *op, enum cnn_op kind, int n_in, const int *in,
+	      int n_out)
+{
 	struct cnn_node *n;
 	char name[96];
-	int v;
 
+	if (m->status)
+		return -1;
 	if (m->g->n_nodes >= CNN_MAX_NODES)
 		return tfl_fail(m, NULL, CNN_ELIMIT, "more than %d nodes", CNN_MAX_NODES);
-	snprintf(name, sizeof(name), "%s/%s", op->name, type);
-	v = tfl_add_value(m, name, &none);
-	n = v < 0 ? NULL : next_node(m);
+	snprintf(name, sizeof(name), "%s/%s", op->name, cnn_op_desc(kind)->name);
+	n = next_node(m);
 	if (!n)
 		return tfl_nomem(m);
 	n->op = kind;
 	n->opset = OPSET;
 	cnn_params_init(n);
-	n->op_type = strdup(type);
-	n->domain = strdup("");
-	n->name = strdup(name);
-	n->in = malloc(sizeof(*n->in) * (size_t)n_in);
-	n->out = malloc(sizeof(*n->out));
-	if (!n->op_type || !n->domain || !n->name || !n->in || !n->out)
-		return tfl_nomem(m);
-	memcpy(n->in, in, sizeof(*in) * (size_t)n_in);
-	n->n_in = n_in;
-	n->out[0] = v;
-	n->n_out = 1;
-	return v;
+	return fill_node(m, n, name, n_in, in) ? -1 : fill_outputs(m, n, n_out);
+}
+
+int tfl_node(struct tfl *m, const struct tfl_op *op, enum cnn_op kind, int n_in, const int *in)
+{
+	return tfl_nodes(m, op, kind, n_in, in, 1);
 }
 
 struct cnn_params *tfl_params(struct tfl *m)
@@ -177,9 +200,9 @@ int tfl_value(struct tfl *m, const struct tfl_op *op, int tensor, enum tfl_layou
 	return m->status ? -1 : t->value[layout];
 }
 
-void tfl_give(struct tfl *m, const struct tfl_op *op, enum tfl_layout layout, int v)
+void tfl_give_to(struct tfl *m, const struct tfl_op *op, int tensor, enum tfl_layout layout, int v)
 {
-	struct tfl_tensor *t = &m->tensors[op->out];
+	struct tfl_tensor *t = &m->tensors[tensor];
 	char *name = m->status ? NULL : strdup(t->name);
 
 	if (m->status)
@@ -194,6 +217,11 @@ void tfl_give(struct tfl *m, const struct tfl_op *op, enum tfl_layout layout, in
 		m->g->values[v].name = name;
 		t->value[t->rank == 4 ? layout : TFL_FILE] = v;
 	}
+}
+
+void tfl_give(struct tfl *m, const struct tfl_op *op, enum tfl_layout layout, int v)
+{
+	tfl_give_to(m, op, op->out, layout, v);
 }
 
 /* May its scales and zero points be used? Sets the status if not. */

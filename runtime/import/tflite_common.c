@@ -25,17 +25,22 @@ void tfl_want_maps(struct tfl *m, const struct tfl_op *op, int other)
 	tfl_want_rank(m, op, op->out, 4);
 }
 
-void tfl_want_same(struct tfl *m, const struct tfl_op *op, int a)
+void tfl_want_alike(struct tfl *m, const struct tfl_op *op, int a, int b)
 {
-	if (tfl_is_float(m, op))
+	if (!tfl_is_quantised(m, a) && !tfl_is_quantised(m, b))
 		return;
 	tfl_scale(m, op, a);
-	tfl_scale(m, op, op->out);
-	if (!m->status && (m->tensors[a].scale.count > 1 || m->tensors[op->out].scale.count > 1 ||
-			   tfl_first_scale(m, a) != tfl_first_scale(m, op->out) ||
-			   tfl_first_zero(m, a) != tfl_first_zero(m, op->out)))
+	tfl_scale(m, op, b);
+	if (!m->status && (m->tensors[a].scale.count > 1 || m->tensors[b].scale.count > 1 ||
+			   tfl_first_scale(m, a) != tfl_first_scale(m, b) ||
+			   tfl_first_zero(m, a) != tfl_first_zero(m, b)))
 		tfl_fail(m, op, CNN_EUNSUPPORTED, "%.40s and %.40s are quantised differently, or "
-			 "by channels", m->tensors[a].name, m->tensors[op->out].name);
+			 "by channels", m->tensors[a].name, m->tensors[b].name);
+}
+
+void tfl_want_same(struct tfl *m, const struct tfl_op *op, int a)
+{
+	tfl_want_alike(m, op, a, op->out);
 }
 
 /* What of float32 an activation lets through; false: it is not one that is known here. */

@@ -77,6 +77,56 @@ void tfl_make_pair(struct tfl *m, const struct tfl_op *op)
 		     BOUND_XNNPACK, v);
 }
 
+/*
+ * What a comparison compares of an operand: its numbers; of a quantised one, as TensorFlow Lite's
+ * own kernel does, 256 times the real number as an integer; of bytes without a scale, int32.
+ */
+static int comparable(struct tfl *m, const struct tfl_op *op, int tensor, int v)
+{
+	enum cnn_dtype type = tfl_type(m, tensor);
+
+	if (tfl_is_quantised(m, tensor))
+		return tfl_node(m, op, CNN_OP_LOOKUP, 2,
+				(const int[]){ v, tfl_order_table(m, op, tensor) });
+	if (type == CNN_INT8 || type == CNN_UINT8) {
+		v = tfl_node(m, op, CNN_OP_CAST, 1, &v);
+		tfl_params(m)->cast.to = CNN_INT32;
+	}
+	return v;
+}
+
+void tfl_make_compare(struct tfl *m, const struct tfl_op *op)
+{
+	static const struct { int code; enum cnn_op kind; } kinds[] = {
+		{ EQUAL, CNN_OP_EQUAL }, { NOT_EQUAL, CNN_OP_EQUAL }, { LESS, CNN_OP_LESS },
+		{ LESS_EQUAL, CNN_OP_LESS_OR_EQUAL }, { GREATER, CNN_OP_GREATER },
+		{ GREATER_EQUAL, CNN_OP_GREATER_OR_EQUAL },
+	}, *k = kinds;
+	int rank = result_rank(m, op), in[2], v;
+
+	while (k->code != op->kind->code)
+		k++;
+	if (tfl_type(m, op->out) != CNN_BOOL)
+		tfl_fail(m, op, CNN_EINVAL, "its output is %s, bool wanted",
+			 cnn_dtype_name(tfl_type(m, op->out)));
+	for (int i = 0; i < 2; i++)
+		in[i] = comparable(m, op, op->in[i], operand(m, op, op->in[i], rank));
+	v = tfl_node(m, op, k->kind, 2, in);
+	if (k->code == NOT_EQUAL)
+		v = tfl_node(m, op, CNN_OP_NOT, 1, &v);
+	tfl_give(m, op, rank == 4 ? TFL_NCHW : TFL_FILE, v);
+}
+
+/* Of floats only: TensorFlow Lite has no other. */
+void tfl_make_prelu(struct tfl *m, const struct tfl_op *op)
+{
+	int rank = result_rank(m, op);
+	const int in[] = { operand(m, op, op->in[0], rank), operand(m, op, op->in[1], rank) };
+
+	tfl_want_like(m, op);
+	tfl_give(m, op, rank == 4 ? TFL_NCHW : TFL_FILE, tfl_node(m, op, CNN_OP_PRELU, 2, in));
+}
+
 /* exp(beta * x): a factor of floats, or of the scale. */
 void tfl_make_softmax(struct tfl *m, const struct tfl_op *op)
 {
@@ -149,6 +199,18 @@ void tfl_make_function(struct tfl *m, const struct tfl_op *op)
 		if (k->real == CNN_OP_LEAKY_RELU)
 			tfl_params(m)->unary.alpha = fb_float(&op->options, 0, 0);
 	}
+	tfl_give(m, op, layout, v);
+}
+
+/* Numbers as they are in the file: scales have no part in it. */
+void tfl_make_cast(struct tfl *m, const struct tfl_op *op)
+{
+	enum tfl_layout layout = tfl_layout_of(m, op->in[0]);
+	int v = tfl_value(m, op, op->in[0], layout);
+
+	tfl_want_like(m, op);
+	v = tfl_node(m, op, CNN_OP_CAST, 1, &v);
+	tfl_params(m)->cast.to = tfl_type(m, op->out);
 	tfl_give(m, op, layout, v);
 }
 

@@ -137,6 +137,32 @@ static void find_kind(struct tfl *m, const struct fb_table *code, struct tfl_op 
 			 (const char *)m->fb.data + custom.at);
 }
 
+static void read_tensor_lists(struct tfl *m, struct tfl_op *op, const struct fb_vector *in,
+			      const struct fb_vector *out)
+{
+	const struct tfl_kind *k = op->kind;
+	int max_out = k->flags & TFL_MANY ? CNN_MAX_INPUTS : 1;
+
+	if (in->count < (size_t)k->min_in || in->count > (size_t)k->max_in || out->count < 1 ||
+	    out->count > (size_t)max_out) {
+		tfl_fail(m, op, CNN_EINVAL, "%zu inputs, limits %d to %d; %zu outputs, limit %d",
+			 in->count, k->min_in, k->max_in, out->count, max_out);
+		return;
+	}
+	op->n_in = (int)in->count;
+	for (int i = 0; i < op->n_in; i++)
+		op->in[i] = tensor_number(m, in, (size_t)i, i >= k->min_in);
+	op->n_out = (int)out->count;
+	for (int i = 0; i < op->n_out; i++)
+		op->outs[i] = tensor_number(m, out, (size_t)i, false);
+	op->out = op->outs[0];
+	if (!m->status && !(k->flags & TFL_CONVERTS) &&
+	    m->tensors[op->in[0]].dtype != m->tensors[op->out].dtype)
+		tfl_fail(m, op, CNN_EINVAL, "its input is %s, its output %s",
+			 cnn_dtype_name(m->tensors[op->in[0]].dtype),
+			 cnn_dtype_name(m->tensors[op->out].dtype));
+}
+
 static void read_op(struct tfl *m, const struct fb_table *table, const struct fb_vector *codes,
 		    struct tfl_op *op)
 {
@@ -152,21 +178,7 @@ static void read_op(struct tfl *m, const struct fb_table *table, const struct fb
 	find_kind(m, &code_table, op);
 	if (m->status)
 		return;
-	if (in.count < (size_t)op->kind->min_in || in.count > (size_t)op->kind->max_in ||
-	    out.count != 1) {
-		tfl_fail(m, op, CNN_EINVAL, "%zu inputs, limits %d to %d; %zu outputs, limit 1",
-			 in.count, op->kind->min_in, op->kind->max_in, out.count);
-		return;
-	}
-	op->n_in = (int)in.count;
-	for (int i = 0; i < op->n_in; i++)
-		op->in[i] = tensor_number(m, &in, (size_t)i, i >= op->kind->min_in);
-	op->out = tensor_number(m, &out, 0, false);
-	if (!m->status && !op->kind->converts &&
-	    m->tensors[op->in[0]].dtype != m->tensors[op->out].dtype)
-		tfl_fail(m, op, CNN_EINVAL, "its input is %s, its output %s",
-			 cnn_dtype_name(m->tensors[op->in[0]].dtype),
-			 cnn_dtype_name(m->tensors[op->out].dtype));
+	read_tensor_lists(m, op, &in, &out);
 	op->options = (struct fb_table){ .fb = &m->fb };
 	if (op->kind->options && fb_int(table, OP_OPTIONS_TYPE, 1, 0) == op->kind->options)
 		op->options = fb_table(table, OP_OPTIONS);

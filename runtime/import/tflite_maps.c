@@ -41,7 +41,7 @@ void tfl_make_pad(struct tfl *m, const struct tfl_op *op)
 	}
 	in[0] = tfl_value(m, op, op->in[0], TFL_NCHW);
 	in[1] = tfl_list(m, onnx, 2 * rank);
-	in[2] = tfl_is_float(m, op) ? -1 : tfl_zero(m, op, op->in[0]);
+	in[2] = tfl_is_quantised(m, op->in[0]) ? tfl_zero(m, op, op->in[0]) : -1;
 	tfl_give(m, op, TFL_NCHW, tfl_node(m, op, CNN_OP_PAD, in[2] < 0 ? 2 : 3, in));
 }
 
@@ -71,4 +71,92 @@ void tfl_make_mean(struct tfl *m, const struct tfl_op *op)
 	if (m->tensors[op->out].rank != 4)
 		in[0] = tfl_as_declared(m, op, in[0]);
 	tfl_give(m, op, TFL_NCHW, in[0]);
+}
+
+/* Height and width that the constant input 1 tells, of maps whose elements keep their scale. */
+static void read_sizes(struct tfl *m, const struct tfl_op *op, int64_t *size)
+{
+	size_t n;
+
+	tfl_want_maps(m, op, op->in[0]);
+	tfl_want_same(m, op, op->in[0]);
+	tfl_integers(m, op, op->in[1], size, 2, &n);
+	if (!m->status && (n != 2 || size[0] < 1 || size[1] < 1))
+		tfl_fail(m, op, CNN_EINVAL, "%zu sizes, %lld and %lld, 2 above 0 wanted", n,
+			 (long long)size[0], (long long)size[1]);
+}
+
+/* Options: align_corners and half_pixel_centers are numbers first and first + 1. */
+static enum cnn_resize_coordinates coordinates(struct tfl *m, const struct tfl_op *op, int first)
+{
+	bool corners = fb_int(&op->options, first, 1, 0);
+	bool centers = fb_int(&op->options, first + 1, 1, 0);
+
+	if (corners && centers)
+		tfl_fail(m, op, CNN_EINVAL, "both align_corners and half_pixel_centers");
+	if (corners)
+		return CNN_RESIZE_ALIGN_CORNERS;
+	return centers ? CNN_RESIZE_HALF_PIXEL : CNN_RESIZE_ASYMMETRIC;
+}
+
+/* The node of ONNX's Resize. */
+static int resize(struct tfl *m, const struct tfl_op *op, const int64_t *size)
+{
+	const int64_t *dims = m->tensors[op->in[0]].dims;
+	const int64_t all[] = { dims[0], dims[3], size[0], size[1] };
+	const int in[] = { tfl_value(m, op, op->in[0], TFL_NCHW), -1, -1, tfl_list(m, all, 4) };
+
+	return tfl_node(m, op, CNN_OP_RESIZE, 4, in);
+}
+
+/* Of bytes with XNNPACK's weights of 11 bits. */
+void tfl_make_resize(struct tfl *m, const struct tfl_op *op)
+{
+	enum cnn_resize_coordinates mode = coordinates(m, op, 2);
+	int64_t size[2] = { 0 };
+	int v;
+
+	read_sizes(m, op, size);
+	if (m->status)
+		return;
+	if (tfl_is_float(m, op)) {
+		v = resize(m, op, size);
+		tfl_params(m)->resize.mode = CNN_RESIZE_LINEAR;
+	} else {
+		v = tfl_node(m, op, CNN_OP_QLINEAR_RESIZE, 2,
+			     (const int[]){ tfl_value(m, op, op->in[0], TFL_NCHW),
+					    tfl_list(m, size, 2) });
+	}
+	tfl_params(m)->resize.coordinates = mode;
+	tfl_give(m, op, TFL_NCHW, v);
+}
+
+void tfl_make_resize_nearest(struct tfl *m, const struct tfl_op *op)
+{
+	enum cnn_resize_coordinates mode = coordinates(m, op, 0);
+	int64_t size[2] = { 0 };
+	int v;
+
+	read_sizes(m, op, size);
+	if (m->status)
+		return;
+	v = resize(m, op, size);
+	tfl_params(m)->resize.coordinates = mode == CNN_RESIZE_HALF_PIXEL ?
+					    CNN_RESIZE_TF_HALF_PIXEL_FOR_NN : mode;
+	tfl_params(m)->resize.rounding = mode == CNN_RESIZE_ALIGN_CORNERS ?
+					 CNN_RESIZE_ROUND_PREFER_CEIL : CNN_RESIZE_FLOOR;
+	tfl_give(m, op, TFL_NCHW, v);
+}
+
+/* A block's pixels are in the order of its channels, of which each pixel has all: DCR. */
+void tfl_make_depth_to_space(struct tfl *m, const struct tfl_op *op)
+{
+	int v;
+
+	tfl_want_maps(m, op, op->in[0]);
+	tfl_want_same(m, op, op->in[0]);
+	v = tfl_value(m, op, op->in[0], TFL_NCHW);
+	v = tfl_node(m, op, CNN_OP_DEPTH_TO_SPACE, 1, &v);
+	tfl_params(m)->depth_to_space.blocksize = fb_int(&op->options, 0, 4, 0);
+	tfl_give(m, op, TFL_NCHW, v);
 }

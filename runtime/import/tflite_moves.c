@@ -2,15 +2,31 @@
 /* TensorFlow Lite's operators that only move elements, as nodes. */
 #include "tflite_ops.h"
 
+/* The constant axis that an input or an option tells, of so many; from the end if negative. */
+static int64_t good_axis(struct tfl *m, const struct tfl_op *op, int64_t axis, int rank)
+{
+	if (axis >= -rank && axis < rank)
+		return axis < 0 ? axis + rank : axis;
+	tfl_fail(m, op, CNN_EINVAL, "axis %lld of %d", (long long)axis, rank);
+	return 0;
+}
+
+static int64_t axis_input(struct tfl *m, const struct tfl_op *op, int i, int rank)
+{
+	int64_t axis = 0;
+	size_t n;
+
+	tfl_integers(m, op, op->in[i], &axis, 1, &n);
+	return m->status ? 0 : good_axis(m, op, axis, rank);
+}
+
 void tfl_make_concat(struct tfl *m, const struct tfl_op *op)
 {
 	int64_t axis = fb_int(&op->options, 0, 4, 0);
 	int rank = m->tensors[op->in[0]].rank, in[CNN_MAX_INPUTS];
 
 	tfl_want_like(m, op);
-	axis += axis < 0 ? rank : 0;
-	if (axis < 0 || axis >= rank)
-		tfl_fail(m, op, CNN_EINVAL, "axis %lld of %d", (long long)axis, rank);
+	axis = good_axis(m, op, axis, rank);
 	for (int i = 0; i < op->n_in && !m->status; i++) {
 		if (op->in[i] < 0 || m->tensors[op->in[i]].rank != rank) {
 			tfl_fail(m, op, CNN_EINVAL, "input %d does not fit the others", i);
@@ -32,4 +48,238 @@ void tfl_make_reshape(struct tfl *m, const struct tfl_op *op)
 	int v = tfl_value(m, op, op->in[0], TFL_FILE);
 
 	tfl_give(m, op, TFL_FILE, tfl_as_declared(m, op, v));
+}
+
+struct slices {
+	int64_t begin[CNN_MAX_RANK], end[CNN_MAX_RANK], step[CNN_MAX_RANK];
+	int rank;
+};
+
+/* A list of as many integers as input 0 has dimensions. */
+static void read_places(struct tfl *m, const struct tfl_op *op, int i, int64_t *v)
+{
+	int rank = m->tensors[op->in[0]].rank;
+	size_t n;
+
+	tfl_integers(m, op, op->in[i], v, CNN_MAX_RANK, &n);
+	if (!m->status && n != (size_t)rank)
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "input %d has %zu numbers for %d dimensions", i,
+			 n, rank);
+}
+
+static int slice(struct tfl *m, const struct tfl_op *op, const struct slices *s)
+{
+	int64_t axes[CNN_MAX_RANK] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	const int in[] = {
+		tfl_value(m, op, op->in[0], TFL_FILE), tfl_list(m, s->begin, s->rank),
+		tfl_list(m, s->end, s->rank), tfl_list(m, axes, s->rank),
+		tfl_list(m, s->step, s->rank),
+	};
+
+	return tfl_node(m, op, CNN_OP_SLICE, 5, in);
+}
+
+/* The bits of masks are dimensions: begin or end left open, and those of which one element remains. */
+void tfl_make_strided_slice(struct tfl *m, const struct tfl_op *op)
+{
+	struct slices s = { .rank = m->tensors[op->in[0]].rank };
+	int64_t mask[5];
+	int v;
+
+	for (int i = 0; i < 5; i++)
+		mask[i] = fb_int(&op->options, i, 4, 0);
+	if (mask[2] || mask[3] || fb_int(&op->options, 5, 1, 0))
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "ellipsis_mask %lld, new_axis_mask %lld or offset",
+			 (long long)mask[2], (long long)mask[3]);
+	tfl_want_same(m, op, op->in[0]);
+	read_places(m, op, 1, s.begin);
+	read_places(m, op, 2, s.end);
+	read_places(m, op, 3, s.step);
+	for (int i = 0; i < s.rank && !m->status; i++) {
+		if (mask[4] >> i & 1) {
+			s.end[i] = s.begin[i] == -1 ? INT64_MAX : s.begin[i] + 1;
+			s.step[i] = 1;
+			continue;
+		}
+		if (mask[0] >> i & 1)
+			s.begin[i] = s.step[i] < 0 ? INT64_MAX : 0;
+		if (mask[1] >> i & 1)
+			s.end[i] = s.step[i] < 0 ? INT64_MIN : INT64_MAX;
+	}
+	v = slice(m, op, &s);
+	if (mask[4])
+		v = tfl_as_declared(m, op, v);
+	tfl_give(m, op, TFL_FILE, v);
+}
+
+/* Begins and sizes; a size of -1: to the end. */
+void tfl_make_slice(struct tfl *m, const struct tfl_op *op)
+{
+	struct slices s = { .rank = m->tensors[op->in[0]].rank };
+
+	tfl_want_like(m, op);
+	tfl_want_same(m, op, op->in[0]);
+	read_places(m, op, 1, s.begin);
+	read_places(m, op, 2, s.end);
+	for (int i = 0; i < s.rank && !m->status; i++) {
+		if (s.begin[i] < 0 || s.end[i] < -1)
+			tfl_fail(m, op, CNN_EINVAL, "%lld elements from %lld of axis %d",
+				 (long long)s.end[i], (long long)s.begin[i], i);
+		s.end[i] = s.end[i] < 0 ? INT64_MAX : cnn_add_sat(s.begin[i], s.end[i]);
+		s.step[i] = 1;
+	}
+	tfl_give(m, op, TFL_FILE, slice(m, op, &s));
+}
+
+/* Sizes of the parts: equal ones, or what input 1 of SPLIT_V says, where -1 is what remains. */
+static void read_parts(struct tfl *m, const struct tfl_op *op, int64_t dim, int64_t *part)
+{
+	int64_t left = dim;
+	int rest = -1;
+	size_t n;
+
+	if (op->kind->code == SPLIT) {
+		for (int i = 0; i < op->n_out; i++)
+			part[i] = dim / op->n_out;
+		if (dim % op->n_out)
+			tfl_fail(m, op, CNN_EINVAL, "%lld elements in %d equal parts",
+				 (long long)dim, op->n_out);
+		return;
+	}
+	tfl_integers(m, op, op->in[1], part, CNN_MAX_INPUTS, &n);
+	if (!m->status && n != (size_t)op->n_out)
+		tfl_fail(m, op, CNN_EINVAL, "%zu sizes of %d outputs", n, op->n_out);
+	for (int i = 0; i < op->n_out && !m->status; i++) {
+		if (part[i] == -1 && rest < 0)
+			rest = i;
+		else if (part[i] < 0 || part[i] > left)
+			tfl_fail(m, op, CNN_EINVAL, "size %lld of output %d, limits 0 to %lld",
+				 (long long)part[i], i, (long long)left);
+		else
+			left -= part[i];
+	}
+	if (!m->status && rest >= 0)
+		part[rest] = left;
+}
+
+/* SPLIT: axis, tensor; SPLIT_V: tensor, sizes, axis. */
+void tfl_make_split(struct tfl *m, const struct tfl_op *op)
+{
+	bool equal = op->kind->code == SPLIT;
+	int x = op->in[equal ? 1 : 0], rank = m->tensors[x].rank, in[2];
+	int64_t axis = axis_input(m, op, equal ? 0 : 2, rank), part[CNN_MAX_INPUTS];
+
+	for (int i = 0; i < op->n_out; i++) {
+		tfl_want_rank(m, op, op->outs[i], rank);
+		tfl_want_alike(m, op, x, op->outs[i]);
+	}
+	if (m->status)
+		return;
+	read_parts(m, op, m->tensors[x].dims[axis], part);
+	in[0] = tfl_value(m, op, x, TFL_NCHW);
+	in[1] = tfl_list(m, part, op->n_out);
+	if (tfl_nodes(m, op, CNN_OP_SPLIT, 2, in, op->n_out) < 0)
+		return;
+	tfl_params(m)->split.axis = rank == 4 ? tfl_nchw_axis(axis) : axis;
+	for (int i = 0; i < op->n_out; i++)
+		tfl_give_to(m, op, op->outs[i], TFL_NCHW,
+			    m->g->nodes[m->g->n_nodes - 1].out[i]);
+}
+
+/* Options: number of the outputs, axis. */
+void tfl_make_unpack(struct tfl *m, const struct tfl_op *op)
+{
+	const struct tfl_tensor *x = &m->tensors[op->in[0]];
+	int64_t axis = good_axis(m, op, fb_int(&op->options, 1, 4, 0), x->rank);
+	int v = tfl_value(m, op, op->in[0], TFL_FILE);
+
+	if (!m->status && x->dims[axis] != op->n_out)
+		tfl_fail(m, op, CNN_EINVAL, "%lld elements of axis %lld, %d outputs",
+			 (long long)x->dims[axis], (long long)axis, op->n_out);
+	for (int64_t i = 0; i < op->n_out && !m->status; i++) {
+		const int in[] = { v, tfl_scalar(m, CNN_INT64, &i) };
+		int part = tfl_node(m, op, CNN_OP_GATHER, 2, in);
+
+		tfl_params(m)->axis.axis = axis;
+		tfl_want_rank(m, op, op->outs[i], x->rank - 1);
+		tfl_want_alike(m, op, op->in[0], op->outs[i]);
+		tfl_give_to(m, op, op->outs[i], TFL_FILE, part);
+	}
+}
+
+/* Options: number of the inputs, axis of the output. */
+void tfl_make_pack(struct tfl *m, const struct tfl_op *op)
+{
+	int rank = m->tensors[op->in[0]].rank + 1, in[CNN_MAX_INPUTS];
+	int64_t axis = good_axis(m, op, fb_int(&op->options, 1, 4, 0), rank);
+
+	tfl_want_rank(m, op, op->out, rank);
+	for (int i = 0; i < op->n_in && !m->status; i++) {
+		const int parts[] = {
+			op->in[i] < 0 ? tfl_fail(m, op, CNN_EINVAL, "input %d is left out", i) :
+					tfl_value(m, op, op->in[i], TFL_FILE),
+			tfl_list(m, &axis, 1),
+		};
+
+		in[i] = tfl_node(m, op, CNN_OP_UNSQUEEZE, 2, parts);
+		if (!m->status)
+			tfl_want_same(m, op, op->in[i]);
+	}
+	if (m->status)
+		return;
+	in[0] = tfl_node(m, op, CNN_OP_CONCAT, op->n_in, in);
+	tfl_params(m)->axis.axis = axis;
+	tfl_give(m, op, TFL_FILE, in[0]);
+}
+
+/* Options: axis, dimensions that both inputs share in front. */
+void tfl_make_gather(struct tfl *m, const struct tfl_op *op)
+{
+	int rank = m->tensors[op->in[0]].rank, v;
+	int64_t axis = good_axis(m, op, fb_int(&op->options, 0, 4, 0), rank);
+	const int in[] = {
+		tfl_value(m, op, op->in[0], TFL_FILE), tfl_value(m, op, op->in[1], TFL_FILE),
+	};
+
+	if (fb_int(&op->options, 1, 4, 0))
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "batch_dims %lld, limit 0",
+			 (long long)fb_int(&op->options, 1, 4, 0));
+	tfl_want_rank(m, op, op->out, rank - 1 + m->tensors[op->in[1]].rank);
+	tfl_want_same(m, op, op->in[0]);
+	v = tfl_node(m, op, CNN_OP_GATHER, 2, in);
+	tfl_params(m)->axis.axis = axis;
+	tfl_give(m, op, TFL_FILE, v);
+}
+
+/* Of quantised elements, too: the largest is the same. */
+void tfl_make_arg_max(struct tfl *m, const struct tfl_op *op)
+{
+	int rank = m->tensors[op->in[0]].rank;
+	int64_t axis = axis_input(m, op, 1, rank);
+	bool channels = rank == 4 && axis == 3;
+	int v = tfl_value(m, op, op->in[0], channels ? TFL_NCHW : TFL_FILE);
+
+	tfl_want_rank(m, op, op->out, rank - 1);
+	v = tfl_node(m, op, op->kind->code == ARG_MAX ? CNN_OP_ARG_MAX : CNN_OP_ARG_MIN, 1, &v);
+	tfl_params(m)->axis.axis = channels ? 1 : axis;
+	tfl_params(m)->axis.keepdims = false;
+	if (tfl_type(m, op->out) != CNN_INT64) {
+		v = tfl_node(m, op, CNN_OP_CAST, 1, &v);
+		tfl_params(m)->cast.to = tfl_type(m, op->out);
+	}
+	tfl_give(m, op, TFL_FILE, v);
+}
+
+void tfl_make_transpose(struct tfl *m, const struct tfl_op *op)
+{
+	struct cnn_ints perm = { 0 };
+	int v = tfl_value(m, op, op->in[0], TFL_FILE);
+
+	tfl_want_like(m, op);
+	tfl_want_same(m, op, op->in[0]);
+	read_places(m, op, 1, perm.v);
+	perm.n = m->tensors[op->in[0]].rank;
+	v = tfl_node(m, op, CNN_OP_TRANSPOSE, 1, &v);
+	tfl_params(m)->transpose.perm = perm;
+	tfl_give(m, op, TFL_FILE, v);
 }

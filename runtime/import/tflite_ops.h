@@ -86,7 +86,9 @@ void tfl_want_rank(struct tfl *m, const struct tfl_op *op, int tensor, int rank)
 void tfl_want_like(struct tfl *m, const struct tfl_op *op);
 /* Input 0, another tensor and the output have four. */
 void tfl_want_maps(struct tfl *m, const struct tfl_op *op, int other);
-/* A tensor and the output, which share their elements, share one scale and zero point too. */
+/* Two tensors that share their elements share one scale and zero point too, if they have any. */
+void tfl_want_alike(struct tfl *m, const struct tfl_op *op, int a, int b);
+/* A tensor and the output. */
 void tfl_want_same(struct tfl *m, const struct tfl_op *op, int a);
 
 /* How a bound is quantised: XNNPACK rounds it after the zero point is added, ties to even. */
@@ -111,22 +113,39 @@ const struct tfl_tensor *tfl_integers(struct tfl *m, const struct tfl_op *op, in
 void tfl_fill_window(struct tfl *m, const struct tfl_op *op, const int64_t *stride,
 		     const int64_t *dilation, int64_t padding);
 
-/* The table of a quantised operator of one tensor, for Lookup. */
+/* Tables for Lookup: of a quantised operator of one tensor, of what a comparison compares. */
 int tfl_table(struct tfl *m, const struct tfl_op *op);
+int tfl_order_table(struct tfl *m, const struct tfl_op *op, int tensor);
 
+void tfl_make_arg_max(struct tfl *m, const struct tfl_op *op);
+void tfl_make_cast(struct tfl *m, const struct tfl_op *op);
+void tfl_make_compare(struct tfl *m, const struct tfl_op *op);
 void tfl_make_concat(struct tfl *m, const struct tfl_op *op);
 void tfl_make_conv(struct tfl *m, const struct tfl_op *op);
+void tfl_make_depth_to_space(struct tfl *m, const struct tfl_op *op);
 void tfl_make_depthwise_conv(struct tfl *m, const struct tfl_op *op);
 void tfl_make_dequantize(struct tfl *m, const struct tfl_op *op);
 void tfl_make_fully_connected(struct tfl *m, const struct tfl_op *op);
 void tfl_make_function(struct tfl *m, const struct tfl_op *op);
+void tfl_make_gather(struct tfl *m, const struct tfl_op *op);
 void tfl_make_mean(struct tfl *m, const struct tfl_op *op);
+void tfl_make_mirror_pad(struct tfl *m, const struct tfl_op *op);
+void tfl_make_pack(struct tfl *m, const struct tfl_op *op);
 void tfl_make_pad(struct tfl *m, const struct tfl_op *op);
 void tfl_make_pair(struct tfl *m, const struct tfl_op *op);
 void tfl_make_pool(struct tfl *m, const struct tfl_op *op);
+void tfl_make_prelu(struct tfl *m, const struct tfl_op *op);
 void tfl_make_quantize(struct tfl *m, const struct tfl_op *op);
 void tfl_make_relu(struct tfl *m, const struct tfl_op *op);
 void tfl_make_reshape(struct tfl *m, const struct tfl_op *op);
+void tfl_make_resize(struct tfl *m, const struct tfl_op *op);
+void tfl_make_resize_nearest(struct tfl *m, const struct tfl_op *op);
 void tfl_make_softmax(struct tfl *m, const struct tfl_op *op);
+void tfl_make_slice(struct tfl *m, const struct tfl_op *op);
+void tfl_make_split(struct tfl *m, const struct tfl_op *op);
+void tfl_make_strided_slice(struct tfl *m, const struct tfl_op *op);
+void tfl_make_transpose(struct tfl *m, const struct tfl_op *op);
+void tfl_make_transpose_conv(struct tfl *m, const struct tfl_op *op);
+void tfl_make_unpack(struct tfl *m, const struct tfl_op *op);
 
 #endif

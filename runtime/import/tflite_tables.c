@@ -145,3 +145,23 @@ int tfl_table(struct tfl *m, const struct tfl_op *op)
 	}
 	return tfl_constant(m, type, 256, table);
 }
+
+int tfl_order_table(struct tfl *m, const struct tfl_op *op, int tensor)
+{
+	struct quantisation q;
+	int32_t table[256];
+
+	tfl_scale(m, op, tensor);
+	if (m->status)
+		return -1;
+	q = quantisation_of(m, tensor);
+	if (q.scale >= 0x1p14f)
+		return tfl_fail(m, op, CNN_ELIMIT, "scale %g, limit 2^14", (double)q.scale);
+	for (int i = 0; i < 256; i++) {
+		int x = tfl_type(m, tensor) == CNN_INT8 ? (int8_t)i : i;
+
+		table[i] = (int32_t)cnn_times_factor((int64_t)(x - q.zero) * 256,
+						     cnn_factor_of((double)q.scale));
+	}
+	return tfl_constant(m, CNN_INT32, 256, table);
+}

@@ -18,6 +18,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, '..', 'lib')]
 import tap
 import tflite_cases
 import tflite_element_cases
+import tflite_map_cases
 import tflite_networks
 from tflite_build import BOOL, FLOAT16, FLOAT32, INT8, INT32, UINT8, Model
 from tflite_net import NAMES, Case
@@ -255,7 +256,7 @@ def check_picture(result, work):
 def main():
     """All results."""
     result = tap.Tap()
-    cases = [*tflite_cases.cases(), *tflite_element_cases.cases()]
+    cases = [*tflite_cases.cases(), *tflite_element_cases.cases(), *tflite_map_cases.cases()]
     with tempfile.TemporaryDirectory() as work:
         check_ours(result, cases, work)
         check_shifted(result, cases, work)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """TensorFlow Lite files of operators of elements, with inputs and the answers they must give."""
 import tflite_element_rules as rules
-from tflite_build import FLOAT32, UINT8
+from tflite_build import BOOL, FLOAT32, INT32, UINT8
 from tflite_net import NAMES, TYPES, Net, version
-from tflite_rules import NONE, RANGE, RELU, RELU6, RELU_N1_TO_1, add, f32
+from tflite_rules import NONE, RANGE, RELU, RELU6, RELU_N1_TO_1, add, broadcast, f32
 
 SHAPES = (([1, 3, 4, 5], [1, 3, 4, 5], NONE), ([1, 3, 4, 5], [1, 1, 1, 5], RELU6),
           ([2, 3, 4, 5], [1, 3, 1, 1], RELU), ([2, 3, 4, 5], [4, 1], NONE),
@@ -66,9 +66,58 @@ def functions(dtype):
             yield net.case(f'{name} {i}', y)
 
 
+def comparisons(dtype):
+    """EQUAL and its like, of tensors quantised differently and alike."""
+    for i, name in enumerate(rules.COMPARE):
+        for j, (left, right) in enumerate((([1, 8, 8, 4], [1, 8, 8, 4]), ([40, 6], [6]),
+                                           ([2, 3, 4, 5], []))):
+            net = Net(2200 + 10 * i + j)
+            a = net.input(left, dtype)
+            b = net.input(right, dtype, a.scale, a.zero) if j == 1 else net.input(right, dtype)
+            y = net.result([1], BOOL)
+            rules.compare(name, a, b, y)
+            net.reshape(y)
+            net.op(name, [a, b], y, version=version(dtype))
+            yield net.case(f'{name} {j}', y)
+
+
+def casts(dtype):
+    """CAST to int32 and float32, which scales have no part in."""
+    for to in (INT32, FLOAT32):
+        net = Net(2300)
+        x = net.input([1, 8, 8, 4], dtype)
+        x.data = everything(dtype)
+        y = net.result(x.shape, to)
+        y.data = [int(v) if to == INT32 else v for v in x.data]
+        net.op('CAST', [x], y, in_data_type=dtype, out_data_type=to)
+        yield net.case(f'CAST {to}', y)
+
+
+def of_floats(dtype):
+    """Functions that TensorFlow Lite has for floats only, and PRELU."""
+    if dtype != FLOAT32:
+        return
+    for name in ('SQRT', 'EXP', 'LOG', 'ABS', 'NEG'):
+        net = Net(2400)
+        x = net.input([1, 8, 8, 4], dtype)
+        x.data = [abs(v) + 0.125 for v in x.data] if name in ('SQRT', 'LOG') else x.data
+        y = rules.function(name, x, net.result(x.shape, dtype))
+        net.op(name, [x], y)
+        yield net.case(name, y)
+    for i, (shape, slopes) in enumerate((([1, 4, 5, 6], [1, 1, 6]), ([3, 4], [4]),
+                                         ([2, 4, 5, 6], [4, 5, 6]))):
+        net = Net(2410 + i)
+        x, slope = net.input(shape, dtype), net.weights(slopes, dtype)
+        y = net.result([1], dtype)
+        y.data = [u if u > 0 else u * v for u, v in broadcast(x, slope, y)]
+        net.reshape(y)
+        net.op('PRELU', [x, slope], y)
+        yield net.case(f'PRELU {i}', y)
+
+
 def cases():
     """(type, case) of all."""
     for dtype in TYPES:
-        for make in (pairs, functions):
+        for make in (pairs, functions, comparisons, casts, of_floats):
             for case in make(dtype):
                 yield NAMES[dtype], case

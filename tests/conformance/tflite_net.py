@@ -30,7 +30,7 @@ class Net:
 
     def quantisation(self, dtype, near=0.05):
         """A scale about near and a zero point."""
-        if dtype == FLOAT32:
+        if dtype not in RANGE:
             return None, 0
         return rules.f32(near * self.random.uniform(0.7, 1.4)), self.random.randint(*RANGE[dtype])
 
@@ -76,13 +76,17 @@ class Net:
 
     def constant(self, data, shape=None):
         """A constant of int32."""
-        t = Tensor(shape or [len(data)], INT32, data)
+        t = Tensor([len(data)] if shape is None else shape, INT32, data)
         return self.register(t, struct.pack(f'<{len(data)}i', *data))
 
-    def op(self, name, inputs, y, **options):
-        """An operator that gives y; inputs that are None are left out."""
+    def ops(self, name, inputs, outputs, version=1, **options):
+        """An operator of several outputs; inputs that are None are left out."""
         self.model.op(name, [self.numbers[id(t)] for t in inputs if t is not None],
-                      [self.numbers[id(y)]], version=options.pop('version', 1), **options)
+                      [self.numbers[id(t)] for t in outputs], version=version, **options)
+
+    def op(self, name, inputs, y, **options):
+        """An operator that gives y."""
+        self.ops(name, inputs, [y], **options)
         return y
 
     def result(self, shape, dtype, like=None, near=0.05):

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""TensorFlow Lite files of operators that move elements or resize maps, with their answers."""
+import itertools
+
+import tflite_map_rules as rules
+from tflite_build import INT32
+from tflite_net import NAMES, TYPES, Net, version
+
+PLAIN, CORNERS, CENTERS = (0, 0), (1, 0), (0, 1)
+
+
+def resizes(dtype):
+    """RESIZE_BILINEAR and RESIZE_NEAREST_NEIGHBOR: up, down, by whole factors and not, to one."""
+    for i, ((h, w), (to_h, to_w), (corners, centers)) in enumerate(itertools.product(
+            ((4, 5), (7, 3), (1, 6)), ((8, 10), (5, 7), (3, 2), (1, 1)),
+            (PLAIN, CORNERS, CENTERS))):
+        options = {'align_corners': corners, 'half_pixel_centers': centers}
+        for name, rule in (('RESIZE_BILINEAR', rules.resize_bilinear),
+                           ('RESIZE_NEAREST_NEIGHBOR', rules.resize_nearest)):
+            net = Net(3000 + i)
+            x = net.input([1 + i % 2, h, w, 3], dtype)
+            y = rule(x, net.result([1 + i % 2, to_h, to_w, 3], dtype, like=x), corners, centers)
+            net.op(name, [x, net.constant([to_h, to_w])], y, version=3, **options)
+            yield net.case(f'{name} {i}', y)
+
+
+def blocks(dtype):
+    """DEPTH_TO_SPACE."""
+    for name, shape, block in (('DEPTH_TO_SPACE', [1, 2, 3, 8], 2),
+                               ('DEPTH_TO_SPACE', [2, 3, 2, 27], 3)):
+        net = Net(3100 + block)
+        x = net.input(shape, dtype)
+        y = net.result([1], dtype, like=x)
+        (rules.depth_to_space if name == 'DEPTH_TO_SPACE' else rules.space_to_depth)(x, y, block)
+        net.reshape(y)
+        net.op(name, [x], y, version=version(dtype), block_size=block)
+        yield net.case(f'{name} {block}', y)
+
+
+def slices(dtype):
+    """STRIDED_SLICE with masks, steps and places from the end; SLICE."""
+    for i, (shape, begin, end, step, masks) in enumerate((
+            ([1, 6, 8, 3], [0, 1, 2, 0], [1, 5, 8, 3], [1, 1, 2, 1], (0, 0, 0)),
+            ([1, 6, 8, 3], [0, 3, -1, 1], [0, 0, 0, 0], [1, -2, -1, 1], (1, 15, 0)),
+            ([1, 6, 8, 3], [0, 0, 0, -1], [1, 6, 8, 0], [1, 1, 1, 1], (0, 7, 8)),
+            ([5, 4], [3, -3], [4, 9], [1, 1], (0, 0, 1)), ([7], [2], [3], [1], (0, 0, 1)),
+            ([7], [-9], [5], [3], (0, 0, 0)))):
+        net = Net(3200 + i)
+        x = net.input(shape, dtype)
+        y = net.result([1], dtype, like=x)
+        rules.strided_slice(x, y, begin, end, step, masks)
+        net.reshape(y)
+        net.op('STRIDED_SLICE', [x, net.constant(begin), net.constant(end), net.constant(step)], y,
+               version=version(dtype), begin_mask=masks[0], end_mask=masks[1], ellipsis_mask=0,
+               new_axis_mask=0, shrink_axis_mask=masks[2])
+        yield net.case(f'STRIDED_SLICE {i}', y)
+    net = Net(3210)
+    x = net.input([2, 4, 5, 3], dtype)
+    y = net.result([1, 2, 5, 2], dtype, like=x)
+    rules.strided_slice(x, y, [1, 0, 0, 1], [2, 2, 5, 3], [1, 1, 1, 1])
+    net.op('SLICE', [x, net.constant([1, 0, 0, 1]), net.constant([1, 2, -1, 2])], y,
+           version=version(dtype))
+    yield net.case('SLICE', y)
+
+
+def parts(dtype):
+    """SPLIT, SPLIT_V, UNPACK, PACK."""
+    for i, (shape, axis, sizes, name) in enumerate((
+            ([1, 4, 3, 6], 3, [2, 2, 2], 'SPLIT'), ([1, 4, 3, 6], 1, [2, 2], 'SPLIT'),
+            ([6, 4], -1, [2, 2], 'SPLIT'), ([1, 4, 3, 6], 3, [1, 5], 'SPLIT_V'),
+            ([5, 3], 0, [2, -1, 1], 'SPLIT_V'))):
+        net = Net(3300 + i)
+        x = net.input(shape, dtype)
+        at = axis % len(shape)
+        sizes = [s if s >= 0 else shape[at] - sum(sizes) - 1 for s in sizes]
+        ys = [net.result([s if a == at else d for a, d in enumerate(shape)], dtype, like=x)
+              for s in sizes]
+        rules.split(x, ys, at)
+        inputs = [net.constant([axis], []), x] if name == 'SPLIT' else \
+            [x, net.constant(sizes), net.constant([axis], [])]
+        net.ops(name, inputs, ys, version=2 if name == 'SPLIT' else version(dtype),
+                num_splits=len(ys))
+        yield net.case(f'{name} {i}', *ys)
+    for i, (shape, axis) in enumerate((([3, 4, 5], 0), ([2, 3, 4, 5], 3), ([1, 4, 2], -2))):
+        net = Net(3310 + i)
+        x = net.input(shape, dtype)
+        at = axis % len(shape)
+        ys = [net.result(shape[:at] + shape[at + 1:], dtype, like=x) for _ in range(shape[at])]
+        rules.unpack(x, ys, at)
+        net.ops('UNPACK', [x], ys, version=version(dtype), num=len(ys), axis=axis)
+        yield net.case(f'UNPACK {i}', *ys)
+        net = Net(3320 + i)
+        inputs = [net.input(shape, dtype)]
+        inputs += [net.input(shape, dtype, inputs[0].scale, inputs[0].zero) for _ in range(2)]
+        y = net.result([1], dtype, like=inputs[0])
+        rules.pack(inputs, y, axis % (len(shape) + 1))
+        net.reshape(y)
+        net.op('PACK', inputs, y, version=version(dtype), values_count=3, axis=axis)
+        yield net.case(f'PACK {i}', y)
+
+
+def choices(dtype):
+    """GATHER, ARG_MAX, ARG_MIN, TRANSPOSE."""
+    for i, (shape, indices, axis) in enumerate((([5, 3], [4, 0, 4], 0), ([2, 3, 4, 5], [1], 3),
+                                                ([1, 6, 2], [5, 5, 0, 1], 1))):
+        net = Net(3400 + i)
+        x = net.input(shape, dtype)
+        at = net.constant(indices)
+        y = net.result([1], dtype, like=x)
+        rules.gather(x, at, y, axis)
+        net.reshape(y)
+        net.op('GATHER', [x, at], y, version=version(dtype), axis=axis)
+        yield net.case(f'GATHER {i}', y)
+    for i, (shape, axis, name) in enumerate((
+            ([1, 4, 5, 7], 3, 'ARG_MAX'), ([2, 4, 5, 3], 1, 'ARG_MAX'), ([3, 40], -1, 'ARG_MIN'),
+            ([2, 4, 5, 3], -1, 'ARG_MIN'))):
+        net = Net(3410 + i)
+        x = net.input(shape, dtype)
+        y = net.result([1], INT32)
+        rules.arg_max(x, y, axis % len(shape), name == 'ARG_MIN')
+        net.reshape(y)
+        net.op(name, [x, net.constant([axis], [])], y, version=version(dtype), output_type=INT32)
+        yield net.case(f'{name} {i}', y)
+    for i, (shape, perm) in enumerate((([2, 3, 4, 5], [0, 3, 1, 2]), ([2, 3, 4, 5], [3, 2, 1, 0]),
+                                       ([4, 6], [1, 0]), ([2, 3, 4], [1, 2, 0]))):
+        net = Net(3420 + i)
+        x = net.input(shape, dtype)
+        y = net.result([1], dtype, like=x)
+        rules.transpose(x, y, perm)
+        net.reshape(y)
+        net.op('TRANSPOSE', [x, net.constant(perm)], y, version=version(dtype))
+        yield net.case(f'TRANSPOSE {i}', y)
+
+
+def cases():
+    """(type, case) of all."""
+    for dtype in TYPES:
+        for make in (resizes, blocks, slices, parts, choices):
+            for case in make(dtype):
+                yield NAMES[dtype], case
