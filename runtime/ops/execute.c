@@ -76,6 +76,8 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 		return cnn_recurrent_work(node, in);
 	case CNN_OP_NON_MAX_SUPPRESSION:
 		return cnn_nms_work(in, out[0]);
+	case CNN_OP_ROI_ALIGN:
+		return cnn_roi_align_work(node, in, out[0]);
 	case CNN_OP_CONV_TRANSPOSE:	/* each input meets each tap of each output channel */
 		if (cnn_window_resolve(node, in[0], in[1], &w, NULL))
 			return 1;

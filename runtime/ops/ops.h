@@ -92,6 +92,8 @@ void cnn_strides(const struct cnn_tensor *t, int64_t *strides);
 /* Multiply-adds or steps of operators whose shapes do not tell. */
 int64_t cnn_einsum_work(const struct cnn_node *node, const struct cnn_tensor *const *in);
 int64_t cnn_nms_work(const struct cnn_tensor *const *in, const struct cnn_tensor *y);
+int64_t cnn_roi_align_work(const struct cnn_node *node, const struct cnn_tensor *const *in,
+			   const struct cnn_tensor *y);
 int64_t cnn_recurrent_work(const struct cnn_node *node, const struct cnn_tensor *const *in);
 
 /* Broadcasts the shape of y, which holds that of the operands before, with t's. */

@@ -4,8 +4,6 @@
 
 #include "ops.h"
 
-#define MAX_SAMPLES	((int64_t)1 << 36)	/* of all regions and channels */
-
 int cnn_infer_roi_align(struct cnn_call *c)
 {
 	const struct cnn_roi_align_params *p = &c->node->params.roi_align;
@@ -34,10 +32,22 @@ int cnn_infer_roi_align(struct cnn_call *c)
 	return CNN_OK;
 }
 
-/* A region along one axis: samples of each of its bins. */
+/* For each element of the output as many samples as asked for, or some for each of the map's. */
+int64_t cnn_roi_align_work(const struct cnn_node *node, const struct cnn_tensor *const *in,
+			   const struct cnn_tensor *y)
+{
+	int64_t ratio = node->params.roi_align.sampling_ratio, samples;
+
+	samples = ratio ? cnn_mul_sat(ratio, ratio) :
+			  cnn_mul_sat(cnn_add_sat(in[0]->dims[2], 4),
+				      cnn_add_sat(in[0]->dims[3], 4));
+	return cnn_mul_sat(cnn_tensor_count(y), samples);
+}
+
+/* A region along one axis: samples of each of its bins, those of each bin that may be inside. */
 struct span {
 	double start, bin;
-	int64_t samples;
+	int64_t samples, dim;
 };
 
 /* Where a sample lies between two elements of an axis of dim; none: outside. */
@@ -47,10 +57,11 @@ struct between {
 	float weight_low, weight_high;
 };
 
-static int make_span(const struct cnn_call *c, float from, float to, int64_t bins, struct span *s)
+static int make_span(const struct cnn_call *c, int axis, float from, float to, struct span *s)
 {
 	const struct cnn_roi_align_params *p = &c->node->params.roi_align;
 	bool half = p->coordinates == CNN_ROI_HALF_PIXEL && c->node->opset >= 16;
+	int64_t bins = axis == 2 ? p->height : p->width;
 	double offset = half ? 0.5 : 0, size, samples;
 
 	s->start = (double)from * (double)p->spatial_scale - offset;
@@ -59,16 +70,40 @@ static int make_span(const struct cnn_call *c, float from, float to, int64_t bin
 		size = 1;
 	s->bin = size / (double)bins;
 	samples = p->sampling_ratio > 0 ? (double)p->sampling_ratio : ceil(s->bin);
-	if (!(samples < 0x1p20))
+	if (!(samples < 0x1p40))
 		return cnn_op_fail(c, CNN_ELIMIT, "a region from %g to %g", (double)from, (double)to);
 	s->samples = samples > 0 ? (int64_t)samples : 0;
+	s->dim = c->in[0]->dims[axis];
 	return CNN_OK;
 }
 
-static struct between find(const struct span *s, int64_t bin, int64_t sample, int64_t dim)
+static double place(const struct span *s, int64_t bin, int64_t sample)
 {
-	double at = s->start + (double)bin * s->bin +
-		    ((double)sample + 0.5) * s->bin / (double)s->samples;
+	return s->start + (double)bin * s->bin +
+	       ((double)sample + 0.5) * s->bin / (double)s->samples;
+}
+
+/*
+ * Samples first..end-1 of a bin are all that may lie inside. There are few more than elements even
+ * if the region is much larger than the map.
+ */
+static void find_inside(const struct span *s, int64_t bin, int64_t *first, int64_t *end)
+{
+	double step = s->bin / (double)s->samples, at = place(s, bin, 0);
+
+	*first = 0;
+	*end = s->samples;
+	if (!(step > 0.25))
+		return;
+	if (at < -2)
+		*first = (int64_t)fmin((-2 - at) / step, (double)s->samples);
+	*end = *first + (int64_t)fmin((double)(*end - *first), ((double)s->dim + 4) / step + 2);
+}
+
+static struct between find(const struct span *s, int64_t bin, int64_t sample)
+{
+	double at = place(s, bin, sample);
+	int64_t dim = s->dim;
 	struct between b = { .none = !(at >= -1 && at <= (double)dim) };
 
 	if (b.none)
@@ -96,33 +131,39 @@ static float pool(const struct cnn_call *c, const float *map, const struct span 
 		  const struct span *columns, const int64_t *bin)
 {
 	bool max = c->node->params.roi_align.mode == CNN_ROI_MAX;
-	int64_t h = c->in[0]->dims[2], w = c->in[0]->dims[3], count = rows->samples * columns->samples;
+	double count = (double)rows->samples * (double)columns->samples, sum = 0;
+	int64_t first[2], end[2], inside = 0;
 	float most = -INFINITY;
-	double sum = 0;
 
-	for (int64_t i = 0; i < rows->samples; i++) {
-		struct between y = find(rows, bin[0], i, h);
+	find_inside(rows, bin[0], &first[0], &end[0]);
+	find_inside(columns, bin[1], &first[1], &end[1]);
+	for (int64_t i = first[0]; i < end[0]; i++) {
+		struct between y = find(rows, bin[0], i);
 
-		for (int64_t j = 0; j < columns->samples; j++) {
-			struct between x = find(columns, bin[1], j, w);
-			bool none = y.none || x.none;
-			float v[4] = {
-				none ? 0 : y.weight_low * x.weight_low * map[y.low * w + x.low],
-				none ? 0 : y.weight_low * x.weight_high * map[y.low * w + x.high],
-				none ? 0 : y.weight_high * x.weight_low * map[y.high * w + x.low],
-				none ? 0 : y.weight_high * x.weight_high * map[y.high * w + x.high],
-			};
+		for (int64_t j = first[1]; j < end[1] && !y.none; j++) {
+			struct between x = find(columns, bin[1], j);
+			float v[4];
 
+			if (x.none)
+				continue;
+			inside++;
+			v[0] = y.weight_low * x.weight_low * map[y.low * columns->dim + x.low];
+			v[1] = y.weight_low * x.weight_high * map[y.low * columns->dim + x.high];
+			v[2] = y.weight_high * x.weight_low * map[y.high * columns->dim + x.low];
+			v[3] = y.weight_high * x.weight_high * map[y.high * columns->dim + x.high];
 			most = larger(most, larger(larger(v[0], v[1]), larger(v[2], v[3])));
 			sum += (double)(v[0] + v[1] + v[2] + v[3]);
 		}
 	}
-	if (!count)
+	if (count == 0)
 		return 0;
-	return max ? most : (float)(sum / (double)count);
+	/* What lies outside is 0. */
+	if (max)
+		return (double)inside < count ? larger(most, 0) : most;
+	return (float)(sum / count);
 }
 
-static int align_roi(const struct cnn_call *c, int64_t roi, int64_t *samples)
+static int align_roi(const struct cnn_call *c, int64_t roi)
 {
 	const struct cnn_roi_align_params *p = &c->node->params.roi_align;
 	const struct cnn_tensor *x = c->in[0];
@@ -135,16 +176,11 @@ static int align_roi(const struct cnn_call *c, int64_t roi, int64_t *samples)
 	if (batch < 0 || batch >= x->dims[0])
 		return cnn_op_fail(c, CNN_EINVAL, "batch_indices[%lld] is %lld, limits 0 to %lld",
 				   (long long)roi, (long long)batch, (long long)x->dims[0] - 1);
-	ret = make_span(c, r[1], r[3], p->height, &rows);
+	ret = make_span(c, 2, r[1], r[3], &rows);
 	if (!ret)
-		ret = make_span(c, r[0], r[2], p->width, &columns);
+		ret = make_span(c, 3, r[0], r[2], &columns);
 	if (ret)
 		return ret;
-	*samples = cnn_add_sat(*samples, cnn_mul_sat(rows.samples * columns.samples,
-						     x->dims[1] * p->height * p->width));
-	if (*samples > MAX_SAMPLES)
-		return cnn_op_fail(c, CNN_ELIMIT, "the regions have more than %lld samples",
-				   (long long)MAX_SAMPLES);
 	for (int64_t ch = 0; ch < x->dims[1]; ch++)
 		for (int64_t i = 0; i < p->height * p->width; i++)
 			*y++ = pool(c, (float *)x->data + (batch * x->dims[1] + ch) * plane, &rows,
@@ -154,12 +190,11 @@ static int align_roi(const struct cnn_call *c, int64_t roi, int64_t *samples)
 
 int cnn_compute_roi_align(struct cnn_call *c)
 {
-	int64_t samples = 0;
 	int ret = CNN_OK;
 
 	if (!cnn_tensor_count(c->out[0]))
 		return CNN_OK;
 	for (int64_t roi = 0; roi < c->in[1]->dims[0] && !ret; roi++)
-		ret = align_roi(c, roi, &samples);
+		ret = align_roi(c, roi);
 	return ret;
 }

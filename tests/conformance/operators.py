@@ -129,13 +129,14 @@ def sum_cases(rng):
                 yield one(f'{np.dtype(dtype)} {axis} {e}{r}', 'CumSum', {'x': x},
                           {'a': np.array(axis, I64)}, exclusive=e, reverse=r)
     a, b, v = floats(rng, 2, 3, 4), floats(rng, 2, 4, 5), floats(rng, 4)
+    q, k = floats(rng, 2, 2, 3, 4), floats(rng, 2, 2, 5, 4)
     for equation, *operands in (
-            ('bij,bjk->bik', a, b), ('bij,bjk', a, b), ('bij->bji', a), ('...ij,...jk->...ik', a, b),
-            ('bij,j->bi', a, v), ('i,j->ij', v, v), ('i,i->', v, v), ('bij->', a), ('bij->j', a),
-            ('ii->i', floats(rng, 4, 4)), ('ii', floats(rng, 4, 4)), ('...ii->...i', floats(rng, 2, 3, 3)),
-            ('bij,bjk,bk->bi', a, b, floats(rng, 2, 5)), ('b...->...b', a), (' b i j , b j k -> b i k ', a, b),
-            ('...i,...i->...', a, a), ('bhid,bhjd->bhij', floats(rng, 2, 2, 3, 4),
-                                                     floats(rng, 2, 2, 5, 4)), ('zA,Ab', floats(rng, 2, 3), floats(rng, 3, 2))):
+            ('bij,bjk->bik', a, b), ('bij,bjk', a, b), ('bij->bji', a), ('bij->', a),
+            ('bij->j', a), ('...ij,...jk->...ik', a, b), ('bij,j->bi', a, v), ('i,j->ij', v, v),
+            ('i,i->', v, v), ('ii->i', q[0, 0, :, 1:]), ('ii', q[0, 0, :, 1:]),
+            ('...ii->...i', q[..., 1:]), ('bij,bjk,bk->bi', a, b, b[:, 0]), ('b...->...b', a),
+            (' b i j , b j k -> b i k ', a, b), ('...i,...i->...', a, a),
+            ('bhid,bhjd->bhij', q, k), ('zA,Ab', a[0], b[0])):
         yield one(f'{equation}', 'Einsum', {f'x{i}': o for i, o in enumerate(operands)},
                   equation=equation)
     for n in (1, 2, 3, 6):

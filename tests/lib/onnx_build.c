@@ -614,10 +614,104 @@ static struct onnx_build *quantised(void)
 	return b;
 }
 
+/* Elements by index: read, written, sorted and selected. */
+static struct onnx_build *indexing(void)
+{
+	struct onnx_build *b = ob_new(16);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(2, 3, 4));
+	ob_input(b, "boxes", 1, OB_DIMS(1, 5, 4));
+	ob_input(b, "scores", 1, OB_DIMS(1, 2, 5));
+	ob_raw(b, "at", 7, 8, OB_DIMS(1, 3, 2), (const int64_t[]){ 0, -1, 2, 3, 1, -4 });
+	ob_raw(b, "pairs", 7, 8, OB_DIMS(2, 2), (const int64_t[]){ 0, 2, -1, 1 });
+	ob_random(b, "u", 1, OB_DIMS(1, 3, 2));
+	ob_random(b, "rows", 2, OB_DIMS(2, 4));
+	ob_int64s(b, "k", 1, (const int64_t[]){ 2 });
+	ob_int64s(b, "lens", 3, (const int64_t[]){ 2, 0, 1 });
+	ob_floats(b, "half", 0, NULL, (const float[]){ 0.5f });
+	ob_bytes(b, "take", 9, OB_DIMS(3), (const uint8_t[]){ 1, 0, 1 });
+	n = ob_node(b, "GatherElements", "x at", "y0");
+	ob_attr_int(n, "axis", 2);
+	n = ob_node(b, "ScatterElements", "x at u", "y1");
+	ob_attr_int(n, "axis", -1);
+	ob_attr_str(n, "reduction", "add");
+	ob_node(b, "GatherND", "x pairs", "y2");
+	ob_node(b, "ScatterND", "y1 pairs rows", "y3");
+	ob_node(b, "TopK", "y3 k", "y4 y5");
+	ob_attr_int(ob_node(b, "Unique", "y3", "y6 y7 y8 y9"), "axis", 1);
+	ob_node(b, "NonZero", "x", "y10");
+	ob_attr_int(ob_node(b, "Compress", "x take", "y11"), "axis", 1);
+	ob_node(b, "NonMaxSuppression", "boxes scores k half", "y12");
+	ob_attr_int(ob_node(b, "CumSum", "x k", "y13"), "reverse", 1);
+	n = ob_node(b, "ReverseSequence", "x lens", "y14");
+	ob_attr_int(n, "batch_axis", 1);
+	ob_attr_int(n, "time_axis", 0);
+	ob_attr_str(ob_node(b, "Einsum", "x rows", "y15"), "equation", "aij,aj->...i");
+	ob_node(b, "Identity", "y0", "same");
+	ob_node(b, "Neg", "same", "y16");
+	for (int i = 1; i < 17; i++) {
+		char name[8];
+
+		snprintf(name, sizeof(name), "y%d", i);
+		ob_output(b, name);
+	}
+	return b;
+}
+
+/* Sequences, and maps that are read between their elements. */
+static struct onnx_build *recurrent(void)
+{
+	struct onnx_build *b = ob_new(16);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(3, 2, 4));
+	ob_random(b, "w1", 1, OB_DIMS(2, 2, 4));
+	ob_random(b, "r1", 2, OB_DIMS(2, 2, 2));
+	ob_random(b, "w3", 3, OB_DIMS(1, 6, 4));
+	ob_random(b, "r3", 4, OB_DIMS(1, 6, 2));
+	ob_random(b, "w4", 5, OB_DIMS(1, 8, 4));
+	ob_random(b, "r4", 6, OB_DIMS(1, 8, 2));
+	ob_random(b, "b4", 7, OB_DIMS(1, 16));
+	ob_random(b, "p4", 8, OB_DIMS(1, 6));
+	ob_raw(b, "lens", 6, 4, OB_DIMS(2), (const int32_t[]){ 3, 1 });
+	ob_random(b, "grid", 9, OB_DIMS(1, 2, 2, 2));
+	ob_floats(b, "rois", OB_DIMS(2, 4), (const float[]){ 0, 0, 2, 3, 1, 1, 9, 2 });
+	ob_int64s(b, "batch", 2, (const int64_t[]){ 0, 0 });
+	n = ob_node(b, "RNN", "x w1 r1 - lens", "n0 n1");
+	ob_attr_str(n, "direction", "bidirectional");
+	ob_attr_int(ob_node(b, "GRU", "x w3 r3", "- g1"), "linear_before_reset", 1);
+	ob_attr_float(ob_node(b, "LSTM", "x w4 r4 b4 lens - - p4", "l0 l1 l2"), "clip", 2);
+	ob_node(b, "Unsqueeze", "x axes", "m");
+	ob_int64s(b, "axes", 1, (const int64_t[]){ 0 });
+	ob_attr_str(ob_node(b, "GridSample", "m grid", "s"), "mode", "bicubic");
+	n = ob_node(b, "RoiAlign", "m rois batch", "a");
+	ob_attr_int(n, "output_height", 2);
+	n = ob_node(b, "MaxPool", "m", "p i");
+	ob_attr_ints(n, "kernel_shape", 2, (const int64_t[]){ 2, 2 });
+	ob_attr_ints(n, "strides", 2, (const int64_t[]){ 2, 2 });
+	n = ob_node(b, "MaxUnpool", "p i", "u");
+	ob_attr_ints(n, "kernel_shape", 2, (const int64_t[]){ 2, 2 });
+	ob_attr_ints(n, "strides", 2, (const int64_t[]){ 2, 2 });
+	ob_node(b, "Det", "r1", "d");
+	ob_node(b, "Identity", "l2", "same");
+	ob_node(b, "Neg", "same", "e");
+	ob_output(b, "n0");
+	ob_output(b, "g1");
+	ob_output(b, "l0");
+	ob_output(b, "e");
+	ob_output(b, "s");
+	ob_output(b, "a");
+	ob_output(b, "u");
+	ob_output(b, "d");
+	return b;
+}
+
 struct onnx_build *ob_network(int i)
 {
 	static struct onnx_build *(*const make[OB_NETWORKS])(void) = {
-		classifier, movement, arithmetic, selection, rewritten, quantised,
+		classifier, movement, arithmetic, selection, rewritten, quantised, indexing,
+		recurrent,
 	};
 
 	return make[i]();

@@ -50,7 +50,7 @@ uint32_t ob_rand(uint32_t *state);
 			(const int64_t[]){ __VA_ARGS__ }
 
 /* Networks that together use every kind of operator. */
-#define OB_NETWORKS	6
+#define OB_NETWORKS	8
 struct onnx_build *ob_network(int i);
 
 #endif
