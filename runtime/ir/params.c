@@ -38,18 +38,45 @@ TABLE(binary) = {
 	INT("axis", binary.axis, CNN_AXIS_NONE, NO_LIMITS), FLAG("broadcast", binary.broadcast, 0),
 	END
 };
+static const char *const shifts[] = { "", "LEFT", "RIGHT", NULL };
+static const char *const gelus[] = { "none", "tanh", NULL };
+
 TABLE(clip) = { FLOAT("min", clip.min, -INFINITY), FLOAT("max", clip.max, INFINITY), END };
-TABLE(elu) = { FLOAT("alpha", unary.alpha, 1), END };
-TABLE(swish) = { FLOAT("alpha", unary.alpha, 1), END };
+TABLE(alpha_1) = { FLOAT("alpha", unary.alpha, 1), END };
 TABLE(leaky_relu) = { FLOAT("alpha", unary.alpha, 0.01f), END };
+TABLE(selu) = {
+	FLOAT("alpha", unary.alpha, 1.67326319217681884765625f),
+	FLOAT("gamma", unary.beta, 1.05070102214813232421875f), END
+};
+TABLE(shrink) = { FLOAT("lambd", unary.alpha, 0.5f), FLOAT("bias", unary.beta, 0), END };
+TABLE(gelu) = { CHOICE("approximate", unary.approximate, 0, gelus), END };
 TABLE(hard_sigmoid) = {
 	FLOAT("alpha", unary.alpha, 0.2f), FLOAT("beta", unary.beta, 0.5f), END
+};
+TABLE(is_inf) = {
+	FLAG("detect_negative", is_inf.negative, 1), FLAG("detect_positive", is_inf.positive, 1),
+	END
 };
 TABLE(batch_norm) = {
 	FLOAT("epsilon", norm.epsilon, 1e-5f), IGNORED("momentum", 'f'),
 	FLAG("spatial", norm.spatial, 1), FLAG("is_test", norm.is_test, 0),
 	FLAG("training_mode", norm.training_mode, 0), END
 };
+TABLE(layer_norm) = {
+	FLOAT("epsilon", norm.epsilon, 1e-5f), INT("axis", norm.axis, -1, NO_LIMITS),
+	IGNORED("stash_type", 'i'), END
+};
+TABLE(instance_norm) = { FLOAT("epsilon", norm.epsilon, 1e-5f), END };
+TABLE(group_norm) = {
+	FLOAT("epsilon", norm.epsilon, 1e-5f), INT("num_groups", norm.num_groups, 0, NO_LIMITS),
+	IGNORED("stash_type", 'i'), END
+};
+TABLE(lrn) = {
+	INT("size", lrn.size, 0, NO_LIMITS), FLOAT("alpha", lrn.alpha, 1e-4f),
+	FLOAT("beta", lrn.beta, 0.75f), FLOAT("bias", lrn.bias, 1), END
+};
+TABLE(mod) = { FLAG("fmod", mod.fmod, 0), END };
+TABLE(shift) = { CHOICE("direction", shift.direction, CNN_SHIFT_NONE, shifts), END };
 TABLE(dropout) = {
 	IGNORED("ratio", 'f'), IGNORED("seed", 'i'), FLAG("is_test", norm.is_test, 0), END
 };
@@ -111,6 +138,11 @@ TABLE(reshape) = {
 TABLE(shape) = {
 	INT("start", shape.start, 0, NO_LIMITS), INT("end", shape.end, INT64_MAX, NO_LIMITS), END
 };
+TABLE(eye) = {
+	INT("dtype", eye.dtype, CNN_UNDEFINED, NO_LIMITS), INT("k", eye.k, 0, NO_LIMITS), END
+};
+TABLE(trilu) = { FLAG("upper", trilu.upper, 1), END };
+TABLE(one_hot) = { INT("axis", axis.axis, -1, NO_LIMITS), END };
 TABLE(slice) = {
 	AXES(slice.axes), INTS("starts", slice.starts, CNN_MAX_RANK, NO_LIMITS),
 	INTS("ends", slice.ends, CNN_MAX_RANK, NO_LIMITS), END
@@ -137,6 +169,7 @@ TABLE(depth_to_space) = {
 	INT("blocksize", depth_to_space.blocksize, 0, NO_LIMITS),
 	CHOICE("mode", depth_to_space.mode, 0, depth_modes), END
 };
+TABLE(space_to_depth) = { INT("blocksize", depth_to_space.blocksize, 0, NO_LIMITS), END };
 TABLE(pad) = {
 	CHOICE("mode", pad.mode, 0, pad_modes), FLOAT("value", pad.value, 0),
 	INTS("pads", pad.pads, 2 * CNN_MAX_RANK, NO_LIMITS),

@@ -200,13 +200,43 @@ struct cnn_resize_params {
 	bool antialias, exclude_outside;
 };
 
+enum cnn_gelu { CNN_GELU_ERF, CNN_GELU_TANH };
+
+/* Selu has its gamma in beta, Shrink its lambda in alpha and its bias in beta. */
 struct cnn_unary_params {
 	float alpha, beta;
+	enum cnn_gelu approximate;
+};
+
+/* IsInf: which infinities count; neither: none. */
+struct cnn_is_inf_params {
+	bool negative, positive;
 };
 
 /* Clip before operator set 11; infinite: no bound. */
 struct cnn_clip_params {
 	float min, max;
+};
+
+struct cnn_lrn_params {
+	int64_t size;
+	float alpha, beta, bias;
+};
+
+struct cnn_mod_params {
+	bool fmod;		/* the result has the sign of the dividend */
+};
+
+struct cnn_shift_params {
+	enum { CNN_SHIFT_NONE, CNN_SHIFT_LEFT, CNN_SHIFT_RIGHT } direction;
+};
+
+struct cnn_eye_params {
+	int64_t dtype, k;	/* CNN_UNDEFINED: that of the input */
+};
+
+struct cnn_trilu_params {
+	bool upper;
 };
 
 struct cnn_depth_to_space_params {
@@ -228,7 +258,7 @@ struct cnn_params {
 		struct cnn_axis_params axis;
 		struct cnn_binary_params binary;
 		struct cnn_reduce_params reduce;
-		struct cnn_ints axes;		/* Squeeze, Unsqueeze */
+		struct cnn_ints axes;		/* Squeeze, Unsqueeze, MeanVarianceNormalization */
 		struct cnn_reshape_params reshape;
 		struct cnn_slice_params slice;
 		struct cnn_split_params split;
@@ -237,11 +267,19 @@ struct cnn_params {
 		struct cnn_pad_params pad;
 		struct cnn_resize_params resize;
 		struct cnn_unary_params unary;
+		struct cnn_is_inf_params is_inf;
 		struct cnn_clip_params clip;
-		struct {			/* BatchNormalization; Dropout has the flags, too */
+		struct {			/* normalizations; Dropout has the flags, too */
 			float epsilon;
+			int64_t axis;		/* of LayerNormalization */
+			int64_t num_groups;	/* of GroupNormalization */
 			bool spatial, is_test, training_mode;
 		} norm;
+		struct cnn_lrn_params lrn;
+		struct cnn_mod_params mod;
+		struct cnn_shift_params shift;
+		struct cnn_eye_params eye;
+		struct cnn_trilu_params trilu;
 		struct cnn_depth_to_space_params depth_to_space;
 		/* Constant, in whichever of its attributes the value was, and ConstantOfShape. */
 		struct { struct cnn_tensor value; } constant;	/* rank -1: none */

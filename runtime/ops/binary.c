@@ -1,41 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* Operators of two tensors, element by element, with broadcasting; and Max, Min, Sum, Where. */
+/* Operators of two tensors, element by element, with broadcasting; and Max, Min, Mean, Sum, Where. */
 #include <math.h>
 #include <stdlib.h>
 
-#include "ops.h"
-
-typedef void binary_fn(const void *a, const void *b, void *y, int64_t n, bool sa, bool sb);
-
-/* sa and sb tell whether an operand moves or is one value for all. */
-#define BINARY(attr, name, type, ytype, expr)						\
-attr											\
-static void name(const void *pa, const void *pb, void *py, int64_t n, bool sa, bool sb)	\
-{											\
-	const type *a = pa, *b = pb;							\
-	ytype *y = py;									\
-	type u, v;									\
-											\
-	if (sa && sb) {									\
-		for (int64_t i = 0; i < n; i++) {					\
-			u = a[i];							\
-			v = b[i];							\
-			y[i] = (ytype)(expr);						\
-		}									\
-	} else if (sa) {								\
-		v = b[0];								\
-		for (int64_t i = 0; i < n; i++) {					\
-			u = a[i];							\
-			y[i] = (ytype)(expr);						\
-		}									\
-	} else {									\
-		u = a[0];								\
-		for (int64_t i = 0; i < n; i++) {					\
-			v = b[sb ? i : 0];						\
-			y[i] = (ytype)(expr);						\
-		}									\
-	}										\
-}
+#include "binary.h"
 
 /* NaN is both the largest and the smallest. */
 #define BINARY_ORDER(attr, suffix, type)				\
@@ -83,17 +51,14 @@ BINARY(, max_f16, uint16_t, uint16_t,
 BINARY(, min_f16, uint16_t, uint16_t,
        !half_nan(v) && (half_nan(u) || half_order(u) < half_order(v)) ? u : v)
 
-#define COMPARE(suffix, type)						\
+#define COMPARE(dtype, suffix, type)					\
 	BINARY(, equal_##suffix, type, uint8_t, u == v)			\
 	BINARY(, greater_##suffix, type, uint8_t, u > v)		\
 	BINARY(, less_##suffix, type, uint8_t, u < v)			\
 	BINARY(, greater_equal_##suffix, type, uint8_t, u >= v)		\
 	BINARY(, less_equal_##suffix, type, uint8_t, u <= v)
 
-COMPARE(f32, float)
-COMPARE(f64, double)
-COMPARE(i32, int32_t)
-COMPARE(i64, int64_t)
+CNN_NUMBERS(COMPARE)
 BINARY(, equal_bool, uint8_t, uint8_t, !u == !v)
 BINARY(, and_bool, uint8_t, uint8_t, u && v)
 BINARY(, or_bool, uint8_t, uint8_t, u || v)
@@ -107,25 +72,26 @@ BINARY(CNN_CLONES, prelu_f32, float, float, u < 0 ? u * v : u)
 	ORDER(dtype, suffix)								\
 	[CNN_OP_ADD][CNN_##dtype] = add_##suffix, [CNN_OP_SUB][CNN_##dtype] = sub_##suffix,	\
 	[CNN_OP_MUL][CNN_##dtype] = mul_##suffix, [CNN_OP_DIV][CNN_##dtype] = div_##suffix,
-#define COMPARISON(type, suffix)							\
-	[CNN_OP_EQUAL][type] = equal_##suffix,						\
-	[CNN_OP_GREATER][type] = greater_##suffix,					\
-	[CNN_OP_LESS][type] = less_##suffix,						\
-	[CNN_OP_GREATER_OR_EQUAL][type] = greater_equal_##suffix,			\
-	[CNN_OP_LESS_OR_EQUAL][type] = less_equal_##suffix
+#define COMPARISON(dtype, suffix, type)							\
+	[CNN_OP_EQUAL][CNN_##dtype] = equal_##suffix,					\
+	[CNN_OP_GREATER][CNN_##dtype] = greater_##suffix,				\
+	[CNN_OP_LESS][CNN_##dtype] = less_##suffix,					\
+	[CNN_OP_GREATER_OR_EQUAL][CNN_##dtype] = greater_equal_##suffix,		\
+	[CNN_OP_LESS_OR_EQUAL][CNN_##dtype] = less_equal_##suffix,
 
-static binary_fn *binary_of(enum cnn_op op, enum cnn_dtype t)
+static cnn_binary_fn *binary_of(enum cnn_op op, enum cnn_dtype t)
 {
-	static binary_fn *const fn[CNN_OP_COUNT][CNN_UINT64 + 1] = {
+	static cnn_binary_fn *const fn[CNN_OP_COUNT][CNN_UINT64 + 1] = {
 		CNN_NUMBERS(ARITHMETIC)
 		ORDER(FLOAT16, f16)
-		COMPARISON(CNN_FLOAT32, f32), COMPARISON(CNN_FLOAT64, f64),
-		COMPARISON(CNN_INT32, i32), COMPARISON(CNN_INT64, i64),
+		CNN_NUMBERS(COMPARISON)
 		[CNN_OP_EQUAL][CNN_BOOL] = equal_bool,
 		[CNN_OP_AND][CNN_BOOL] = and_bool,
 		[CNN_OP_OR][CNN_BOOL] = or_bool,
 		[CNN_OP_XOR][CNN_BOOL] = xor_bool,
 		[CNN_OP_PRELU][CNN_FLOAT32] = prelu_f32,
+		[CNN_OP_MEAN][CNN_FLOAT32] = add_f32,
+		[CNN_OP_MEAN][CNN_FLOAT64] = add_f64,
 		[CNN_OP_SUM][CNN_FLOAT32] = add_f32,
 		[CNN_OP_SUM][CNN_FLOAT64] = add_f64,
 	};
@@ -138,7 +104,7 @@ static binary_fn *binary_of(enum cnn_op op, enum cnn_dtype t)
 
 struct binary_call {
 	const struct cnn_call *c;
-	binary_fn *fn;
+	cnn_binary_fn *fn;
 	struct cnn_walk start;
 };
 
@@ -178,9 +144,8 @@ static void some_rows(const void *arg, int64_t first, int64_t n)
 		binary_row(b, &w, (char *)b->c->out[0]->data + i * row, 0, w.row);
 }
 
-/* y = a op b; last: nothing else follows but activation and NaNs. */
-static void run_binary(struct cnn_call *c, binary_fn *fn, const struct cnn_tensor *a,
-		       const struct cnn_tensor *b, bool last)
+void cnn_run_binary(struct cnn_call *c, cnn_binary_fn *fn, const struct cnn_tensor *a,
+		    const struct cnn_tensor *b, bool last)
 {
 	const struct cnn_tensor *const t[2] = { a, b }, *y = c->out[0];
 	struct binary_call call = { .c = c, .fn = fn };
@@ -223,11 +188,11 @@ static int legacy_shape(struct cnn_call *c, struct cnn_tensor *b)
 	return CNN_OK;
 }
 
-static int same_types(struct cnn_call *c)
+int cnn_same_types(struct cnn_call *c, cnn_binary_fn *fn)
 {
 	const struct cnn_tensor *a = c->in[0];
 
-	if (!binary_of(c->node->op, a->dtype))
+	if (!fn)
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "type %s", cnn_dtype_name(a->dtype));
 	for (int i = 1; i < c->n_in; i++)
 		if (!c->in[i] || a->dtype != c->in[i]->dtype)
@@ -241,8 +206,8 @@ int cnn_infer_binary(struct cnn_call *c)
 {
 	struct cnn_tensor b = *c->in[1];
 
-	return legacy_shape(c, &b) ?: same_types(c) ?: cnn_infer_like(c, c->in[0]) ?:
-	       cnn_broadcast(c, c->out[0], &b);
+	return legacy_shape(c, &b) ?: cnn_same_types(c, binary_of(c->node->op, b.dtype)) ?:
+	       cnn_infer_like(c, c->in[0]) ?: cnn_broadcast(c, c->out[0], &b);
 }
 
 int cnn_compute_binary(struct cnn_call *c)
@@ -251,7 +216,7 @@ int cnn_compute_binary(struct cnn_call *c)
 	int ret = legacy_shape(c, &b);
 
 	if (!ret)
-		run_binary(c, binary_of(c->node->op, b.dtype), c->in[0], &b, true);
+		cnn_run_binary(c, binary_of(c->node->op, b.dtype), c->in[0], &b, true);
 	return ret;
 }
 
@@ -263,24 +228,47 @@ int cnn_infer_compare(struct cnn_call *c)
 	return ret;
 }
 
-int cnn_infer_variadic(struct cnn_call *c)
+int cnn_infer_broadcast(struct cnn_call *c)
 {
-	int ret = same_types(c) ?: cnn_infer_like(c, c->in[0]);
+	int ret = cnn_infer_like(c, c->in[0]);
 
 	for (int i = 1; !ret && i < c->n_in; i++)
 		ret = cnn_broadcast(c, c->out[0], c->in[i]);
 	return ret;
 }
 
+int cnn_infer_variadic(struct cnn_call *c)
+{
+	int ret = cnn_same_types(c, binary_of(c->node->op, c->in[0]->dtype));
+
+	return ret ?: cnn_infer_broadcast(c);
+}
+
+/* Sums of n inputs to their means. */
+static void divide_by(struct cnn_tensor *y, int n)
+{
+	int64_t count = cnn_tensor_count(y);
+	float *f = y->data;
+	double *d = y->data;
+
+	for (int64_t i = 0; i < count && y->dtype == CNN_FLOAT32; i++)
+		f[i] /= (float)n;
+	for (int64_t i = 0; i < count && y->dtype == CNN_FLOAT64; i++)
+		d[i] /= n;
+}
+
 int cnn_compute_variadic(struct cnn_call *c)
 {
-	binary_fn *fn = binary_of(c->node->op, c->in[0]->dtype);
+	cnn_binary_fn *fn = binary_of(c->node->op, c->in[0]->dtype);
+	bool mean = c->node->op == CNN_OP_MEAN;
 
 	if (c->n_in == 1)
 		return cnn_compute_copy(c);
-	run_binary(c, fn, c->in[0], c->in[1], c->n_in == 2);
+	cnn_run_binary(c, fn, c->in[0], c->in[1], c->n_in == 2 && !mean);
 	for (int i = 2; i < c->n_in; i++)
-		run_binary(c, fn, c->out[0], c->in[i], i == c->n_in - 1);
+		cnn_run_binary(c, fn, c->out[0], c->in[i], i == c->n_in - 1 && !mean);
+	if (mean)
+		divide_by(c->out[0], c->n_in);
 	return CNN_OK;
 }
 
@@ -296,7 +284,7 @@ static void slope_shape(struct cnn_call *c, struct cnn_tensor *slope)
 int cnn_infer_prelu(struct cnn_call *c)
 {
 	struct cnn_tensor *y = c->out[0], slope;
-	int ret = same_types(c);
+	int ret = cnn_same_types(c, binary_of(CNN_OP_PRELU, c->in[0]->dtype));
 
 	slope_shape(c, &slope);
 	ret = ret ?: cnn_infer_like(c, c->in[0]) ?: cnn_broadcast(c, y, &slope);
@@ -310,7 +298,7 @@ int cnn_compute_prelu(struct cnn_call *c)
 	struct cnn_tensor slope;
 
 	slope_shape(c, &slope);
-	run_binary(c, prelu_f32, c->in[0], &slope, true);
+	cnn_run_binary(c, prelu_f32, c->in[0], &slope, true);
 	return CNN_OK;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Cast between every pair of number types, through blocks of double or 64-bit integers. */
+/* Cast and CastLike between every pair of number types, through blocks of double or 64-bit integers. */
 #include <math.h>
 #include <string.h>
 
@@ -163,6 +163,14 @@ int cnn_infer_cast(struct cnn_call *c)
 				   to > 0 && to <= CNN_BFLOAT16 ? cnn_dtype_name(to) : "unknown",
 				   (long long)to);
 	c->out[0]->dtype = to;
+	return ret;
+}
+
+int cnn_infer_cast_like(struct cnn_call *c)
+{
+	int ret = cnn_infer_like(c, c->in[0]);
+
+	c->out[0]->dtype = c->in[1]->dtype;
 	return ret;
 }
 

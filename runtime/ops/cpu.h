@@ -67,6 +67,12 @@ int cnn_cpu_infer(const struct cnn_node *node, const struct cnn_tensor *const *i
 int cnn_cpu_run(const struct cnn_node *node, const struct cnn_tensor *const *in,
 		struct cnn_tensor **out, struct cnn_workers *workers, struct cnn_err *err);
 
+/* Does the operator look at the shape of its input only, so that it needs no data? */
+static inline bool cnn_op_reads_shape(enum cnn_op op)
+{
+	return op == CNN_OP_SHAPE || op == CNN_OP_SIZE;
+}
+
 #define CNN_RESIZE_INPUTS	4
 /* Does this Resize (NULL: left out) repeat each element of a map over a rectangle of the output? */
 bool cnn_resize_repeats(const struct cnn_node *node, const struct cnn_tensor *const *in);

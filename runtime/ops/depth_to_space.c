@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* DepthToSpace: channels become the pixels of a block. */
+/* DepthToSpace: channels become the pixels of a block; and SpaceToDepth, its inverse. */
 #include <string.h>
 
 #include "ops.h"
@@ -66,5 +66,53 @@ int cnn_compute_depth_to_space(struct cnn_call *c)
 				weave(image + (plane * h + i / block) * row, step, to, w, block,
 				      size);
 			}
+	return CNN_OK;
+}
+
+int cnn_infer_space_to_depth(struct cnn_call *c)
+{
+	int64_t block = c->node->params.depth_to_space.blocksize;
+	const struct cnn_tensor *x = c->in[0];
+	struct cnn_tensor *y = c->out[0];
+
+	if (x->rank != 4)
+		return cnn_op_fail(c, CNN_EINVAL, "%d axes, 4 wanted", x->rank);
+	if (block < 1 || block > INT32_MAX || x->dims[2] % block || x->dims[3] % block)
+		return cnn_op_fail(c, CNN_EINVAL, "blocksize %lld with a map of %lld x %lld",
+				   (long long)block, (long long)x->dims[2], (long long)x->dims[3]);
+	cnn_infer_like(c, x);
+	y->dims[1] = cnn_mul_sat(y->dims[1], block * block);
+	y->dims[2] /= block;
+	y->dims[3] /= block;
+	return CNN_OK;
+}
+
+/* A row of n elements that are step bytes apart. */
+static void gather_row(const char *x, int64_t step, char *y, int64_t n, size_t size)
+{
+	for (int64_t i = 0; i < n; i++)
+		memcpy(y + i * (int64_t)size, x + i * step, size);
+}
+
+int cnn_compute_space_to_depth(struct cnn_call *c)
+{
+	const struct cnn_tensor *x = c->in[0], *y = c->out[0];
+	int64_t block = c->node->params.depth_to_space.blocksize, channels = x->dims[1];
+	int64_t size = cnn_dtype_size(x->dtype), row = x->dims[3] * size;
+	int64_t image = channels * x->dims[2] * row;
+	char *to = y->data;
+
+	if (!cnn_tensor_count(y))
+		return CNN_OK;
+	for (int64_t n = 0; n < y->dims[0]; n++)
+		for (int64_t ch = 0; ch < y->dims[1]; ch++) {
+			int64_t pixel = ch / channels, plane = ch % channels * x->dims[2];
+			const char *from = (const char *)x->data + n * image +
+					   (plane + pixel / block) * row + pixel % block * size;
+
+			for (int64_t i = 0; i < y->dims[2]; i++, to += y->dims[3] * size)
+				gather_row(from + i * block * row, block * size, to, y->dims[3],
+					   (size_t)size);
+		}
 	return CNN_OK;
 }

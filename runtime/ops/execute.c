@@ -85,9 +85,14 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 		return cnn_add_sat(cnn_mul_sat(work, cnn_window_taps(&w)),
 				   cnn_tensor_count(out[0]));
 	case CNN_OP_MAX:
+	case CNN_OP_MEAN:
 	case CNN_OP_MIN:
 	case CNN_OP_SUM:
 		per_output = node->n_in;
+		break;
+	case CNN_OP_LRN:
+		per_output = node->params.lrn.size < in[0]->dims[1] ? node->params.lrn.size :
+			     in[0]->dims[1];
 		break;
 	case CNN_OP_QGEMM:
 		per_output = in[0]->dims[1];
@@ -152,7 +157,7 @@ int cnn_cpu_run(const struct cnn_node *node, const struct cnn_tensor *const *in,
 
 	for (int i = 0; !ret && i < node->n_in; i++)
 		if (in[i] && (cnn_tensor_bytes(in[i]) < 0 || !in[i]->data) &&
-		    node->op != CNN_OP_SHAPE)
+		    !cnn_op_reads_shape(node->op))
 			ret = cnn_op_fail(&c, CNN_EINVAL, "input %d has no data", i);
 	if (ret)
 		return ret;

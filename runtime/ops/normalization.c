@@ -2,7 +2,7 @@
 /* BatchNormalization (inference). */
 #include <math.h>
 
-#include "ops.h"
+#include "moments.h"
 
 static bool training(const struct cnn_node *n)
 {
@@ -36,13 +36,6 @@ int cnn_infer_batch_norm(struct cnn_call *c)
 	return cnn_infer_like(c, x);
 }
 
-CNN_CLONES
-static void normalize(const float *x, float *y, int64_t n, float mean, float factor, float bias)
-{
-	for (int64_t i = 0; i < n; i++)
-		y[i] = (x[i] - mean) * factor + bias;
-}
-
 int cnn_compute_batch_norm(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
@@ -55,7 +48,7 @@ int cnn_compute_batch_norm(struct cnn_call *c)
 		return CNN_OK;
 	for (int64_t b = 0; b < (x->rank ? x->dims[0] : 1); b++)
 		for (int64_t ch = 0; ch < channels; ch++, src += n, dst += n)
-			normalize(src, dst, n, mean[ch], scale[ch] / sqrtf(var[ch] + epsilon),
-				  bias[ch]);
+			cnn_normalize(src, dst, n, mean[ch],
+				      scale[ch] / sqrtf(var[ch] + epsilon), bias[ch]);
 	return CNN_OK;
 }

@@ -130,8 +130,10 @@ double cnn_ln(double x);
 double cnn_pow(double x, double y);
 /* y[i] = f(x[i]), with the operator's parameters; x and y may be the same. */
 typedef void cnn_unary_fn(const float *x, float *y, int64_t n, float a, float b);
-/* The arithmetic of an operator of one float32 tensor; NULL if it has none here. */
+/* The arithmetic of an operator of one float32 tensor, by file; NULL if it is not there. */
 cnn_unary_fn *cnn_unary_of(enum cnn_op op);
+cnn_unary_fn *cnn_trigonometry_of(enum cnn_op op);
+cnn_unary_fn *cnn_activation_of(const struct cnn_node *node);
 /* y[i] = exp(x[i] - shift) */
 void cnn_exp_shifted(const float *x, float shift, float *y, int64_t n);
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ops.h"
+#include "scalar.h"
 
 /* Which axes go: the set bits. */
 static int reduced_axes(struct cnn_call *c, unsigned int *set)
@@ -72,6 +72,23 @@ REDUCE_ORDER(i8, int8_t, int64_t)
 REDUCE_ORDER(u8, uint8_t, int64_t)
 REDUCE(absolute_f32, float, double, a + fabs(v))
 REDUCE(absolute_f64, double, double, a + fabs(v))
+REDUCE(absolute_i32, int32_t, uint64_t, a + ((int64_t)v < 0 ? 0 - v : v))
+REDUCE(absolute_i64, int64_t, uint64_t, a + ((int64_t)v < 0 ? 0 - v : v))
+
+/* ln(exp(a) + exp(v)): no sum of exponentials overflows. */
+static double log_add(double a, double v)
+{
+	double max = a > v ? a : v, min = a > v ? v : a;
+
+	if (a != a || v != v)
+		return NAN;
+	if (max == INFINITY || min == -INFINITY)
+		return max;
+	return max + cnn_ln(1 + exp_double(exp_range(min - max)));
+}
+
+REDUCE(log_exps_f32, float, double, log_add(a, v))
+REDUCE(log_exps_f64, double, double, log_add(a, v))
 
 static reduce_fn *reduce_of(enum cnn_op op, enum cnn_dtype t)
 {
@@ -79,7 +96,11 @@ static reduce_fn *reduce_of(enum cnn_op op, enum cnn_dtype t)
 #define BY_TYPE(name)							\
 	{ [CNN_FLOAT32] = name##_f32, [CNN_FLOAT64] = name##_f64,	\
 	  [CNN_INT32] = name##_i32, [CNN_INT64] = name##_i64 }
+		[CNN_OP_REDUCE_L1] = BY_TYPE(absolute),
 		[CNN_OP_REDUCE_L2] = BY_TYPE(squares),
+		[CNN_OP_REDUCE_LOG_SUM] = { [CNN_FLOAT32] = sum_f32, [CNN_FLOAT64] = sum_f64 },
+		[CNN_OP_REDUCE_LOG_SUM_EXP] = { [CNN_FLOAT32] = log_exps_f32,
+						[CNN_FLOAT64] = log_exps_f64 },
 		[CNN_OP_REDUCE_MEAN] = BY_TYPE(sum),
 		[CNN_OP_REDUCE_PROD] = BY_TYPE(product),
 		[CNN_OP_REDUCE_SUM] = BY_TYPE(sum),
@@ -89,8 +110,6 @@ static reduce_fn *reduce_of(enum cnn_op op, enum cnn_dtype t)
 #undef BY_TYPE
 		[CNN_OP_REDUCE_MAX][CNN_INT8] = max_i8, [CNN_OP_REDUCE_MAX][CNN_UINT8] = max_u8,
 		[CNN_OP_REDUCE_MIN][CNN_INT8] = min_i8, [CNN_OP_REDUCE_MIN][CNN_UINT8] = min_u8,
-		[CNN_OP_REDUCE_L1] = { [CNN_FLOAT32] = absolute_f32,
-				       [CNN_FLOAT64] = absolute_f64 },
 	};
 
 	return t <= CNN_UINT64 ? fn[op][t] : NULL;
@@ -142,7 +161,8 @@ static bool is_real(enum cnn_dtype t)
 /* What an accumulator holds before the first element. */
 static void reduce_start(enum cnn_op op, enum cnn_dtype t, int64_t *acc, int64_t n)
 {
-	double first = op == CNN_OP_REDUCE_PROD ? 1 : op == CNN_OP_REDUCE_MAX ? -INFINITY :
+	bool lowest = op == CNN_OP_REDUCE_MAX || op == CNN_OP_REDUCE_LOG_SUM_EXP;
+	double first = op == CNN_OP_REDUCE_PROD ? 1 : lowest ? -INFINITY :
 		       op == CNN_OP_REDUCE_MIN ? INFINITY : 0;
 	int64_t whole = op == CNN_OP_REDUCE_PROD ? 1 : op == CNN_OP_REDUCE_MAX ? INT64_MIN :
 			op == CNN_OP_REDUCE_MIN ? INT64_MAX : 0;
@@ -153,12 +173,19 @@ static void reduce_start(enum cnn_op op, enum cnn_dtype t, int64_t *acc, int64_t
 		memcpy(&acc[i], &whole, sizeof(whole));
 }
 
-/* Means and roots of the accumulators; per elements went into each. */
+static double finish_real(enum cnn_op op, double v, int64_t per)
+{
+	if (op == CNN_OP_REDUCE_LOG_SUM)
+		return cnn_ln(v);
+	return op == CNN_OP_REDUCE_MEAN ? v / (double)per : sqrt(v);
+}
+
+/* Means, roots and logarithms of the accumulators; per elements went into each. */
 static void reduce_end(enum cnn_op op, enum cnn_dtype t, int64_t *acc, int64_t n, int64_t per)
 {
 	bool real = is_real(t);
 
-	if (op != CNN_OP_REDUCE_MEAN && op != CNN_OP_REDUCE_L2)
+	if (op != CNN_OP_REDUCE_MEAN && op != CNN_OP_REDUCE_L2 && op != CNN_OP_REDUCE_LOG_SUM)
 		return;
 	for (int64_t i = 0; i < n; i++) {
 		int64_t whole;
@@ -169,8 +196,7 @@ static void reduce_end(enum cnn_op op, enum cnn_dtype t, int64_t *acc, int64_t n
 		if (!real && op == CNN_OP_REDUCE_MEAN) {
 			whole = per ? whole / per : 0;
 		} else {
-			v = op == CNN_OP_REDUCE_MEAN ? v / (double)per :
-						       sqrt(real ? v : (double)whole);
+			v = finish_real(op, real ? v : (double)whole, per);
 			cnn_cast(CNN_FLOAT64, &v, real ? CNN_FLOAT64 : CNN_INT64, &whole, 1);
 		}
 		memcpy(&acc[i], &whole, sizeof(whole));

@@ -206,6 +206,19 @@ int cnn_compute_shape(struct cnn_call *c)
 	return CNN_OK;
 }
 
+int cnn_infer_size(struct cnn_call *c)
+{
+	c->out[0]->dtype = CNN_INT64;
+	c->out[0]->rank = 0;
+	return CNN_OK;
+}
+
+int cnn_compute_size(struct cnn_call *c)
+{
+	*(int64_t *)c->out[0]->data = cnn_tensor_count(c->in[0]);
+	return CNN_OK;
+}
+
 int cnn_infer_constant(struct cnn_call *c)
 {
 	const struct cnn_tensor *value = &c->node->params.constant.value;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Softmax and LogSoftmax. */
+/* Softmax, LogSoftmax and Hardmax. */
 #include <math.h>
 
 #include "ops.h"
@@ -36,6 +36,27 @@ static void softmax_row(const float *x, float *y, int64_t n, int64_t step, bool 
 		y[i * step] = logs ? x[i * step] - max - ln : (float)(y[i * step] / sum);
 }
 
+/* 1 for the first of the largest, 0 for the others */
+static void hardmax_row(const float *x, float *y, int64_t n, int64_t step)
+{
+	int64_t best = 0;
+
+	for (int64_t i = 0; i < n; i++) {
+		if (x[i * step] > x[best * step])
+			best = i;
+		y[i * step] = 0;
+	}
+	y[best * step] = 1;
+}
+
+static void one_row(enum cnn_op op, const float *x, float *y, int64_t n, int64_t step)
+{
+	if (op == CNN_OP_HARDMAX)
+		hardmax_row(x, y, n, step);
+	else
+		softmax_row(x, y, n, step, op == CNN_OP_LOG_SOFTMAX);
+}
+
 int cnn_compute_softmax(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0];
@@ -53,7 +74,7 @@ int cnn_compute_softmax(struct cnn_call *c)
 	inner = cnn_span(x, end, x->rank);
 	for (int64_t o = 0; o < outer; o++)
 		for (int64_t i = 0; i < inner; i++)
-			softmax_row((float *)x->data + o * n * inner + i, y + o * n * inner + i, n,
-				    inner, c->node->op == CNN_OP_LOG_SOFTMAX);
+			one_row(c->node->op, (float *)x->data + o * n * inner + i,
+				y + o * n * inner + i, n, inner);
 	return CNN_OK;
 }

@@ -118,7 +118,7 @@ static int infer_node(struct inference *inf, struct cnn_node *n)
 		return CNN_OK;
 	}
 	ret = ret ?: check_size(inf, n);
-	if (!ret && ((data && !is_for_fuse_qdq(inf->g, n)) || n->op == CNN_OP_SHAPE))
+	if (!ret && ((data && !is_for_fuse_qdq(inf->g, n)) || cnn_op_reads_shape(n->op)))
 		ret = fold(inf, n);
 	return ret;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Functions, comparisons, selections and reductions against slow readings of their definitions. */
+/* Comparisons, selections and reductions against slow readings of their definitions. */
 #include <math.h>
 #include <stdio.h>
 
@@ -15,130 +15,6 @@ static void unravel(int64_t i, int rank, const int64_t *dims, int64_t *at)
 	for (int a = rank - 1; a >= 0; a--) {
 		at[a] = i % dims[a];
 		i /= dims[a];
-	}
-}
-
-/* Runs op on n inputs that the caller owns. */
-static struct cnn_tensor run_op(const char *op, int opset, int n, const struct cnn_tensor *in)
-{
-	static const char *const names[] = { "", "a", "a b", "a b c" };
-	struct onnx_build *b = ob_new(opset);
-	struct cnn_tensor y;
-	struct cnn_graph *g;
-
-	for (int i = 0; i < n; i++)
-		ob_input(b, (const char *[]){ "a", "b", "c" }[i], in[i].dtype, in[i].rank,
-			 in[i].dims);
-	ob_node(b, op, names[n], "y");
-	ob_output(b, "y");
-	g = inferred(b);
-	run_graph(g, in, &y);
-	cnn_graph_free(g);
-	return y;
-}
-
-/* ---- functions of one number -------------------------------------------------------------- */
-
-static double elu(double x)
-{
-	return x < 0 ? expm1(x) : x;
-}
-
-static double leaky(double x)
-{
-	return x < 0 ? 0.01f * x : x;
-}
-
-static double softplus(double x)
-{
-	return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
-}
-
-static double reciprocal(double x)
-{
-	return 1 / x;
-}
-
-static double swish(double x)
-{
-	return x / (1 + exp(-x));
-}
-
-static double negative(double x)
-{
-	return -x;
-}
-
-static const struct function {
-	const char *op;
-	double (*fn)(double x);
-	double rtol, from, to;
-} functions[] = {
-	{ "Abs", fabs, 0, -9, 9 },
-	{ "Elu", elu, 2e-7, -20, 5 },
-	{ "Erf", erf, 4e-7, -6, 6 },
-	{ "Exp", exp, 1e-7, -80, 80 },
-	{ "LeakyRelu", leaky, 2e-7, -9, 9 },
-	{ "Log", log, 1e-7, 1e-30, 900 },
-	{ "Log", log, 1e-7, 1e-44, 1e-37 },
-	{ "Neg", negative, 0, -9, 9 },
-	{ "Reciprocal", reciprocal, 1e-7, -9, 9 },
-	{ "Softplus", softplus, 2e-7, -30, 90 },
-	{ "Sqrt", sqrt, 1e-7, 0, 1e9 },
-	{ "Swish", swish, 4e-7, -30, 30 },
-	{ "Tanh", tanh, 1e-7, -12, 12 },
-	{ "Tanh", tanh, 1e-7, -1e-6, 1e-6 },
-};
-
-static void test_functions(void **state)
-{
-	static float v[20001];
-	struct cnn_tensor x = view(1, OB_DIMS(20001), v);
-
-	(void)state;
-	for (size_t f = 0; f < sizeof(functions) / sizeof(functions[0]); f++) {
-		const struct function *fn = &functions[f];
-		struct cnn_tensor y;
-
-		for (int i = 0; i < 20001; i++)
-			v[i] = fn->from + (fn->to - fn->from) * i / 20000;
-		y = run_op(fn->op, 13, 1, &x);
-		for (int i = 0; i < 20001; i++) {
-			double got = ((float *)y.data)[i], want = (float)fn->fn(v[i]);
-
-			if (got != want && !(fabs(got - want) <= fn->rtol * fabs(want)))
-				fail_msg("%s(%.9g): %.9g, %.9g expected", fn->op, v[i], got, want);
-		}
-		cnn_tensor_release(&y);
-	}
-}
-
-static void test_function_limits(void **state)
-{
-	static const struct {
-		const char *op;
-		float x, y;
-	} t[] = {
-		{ "Exp", -INFINITY, 0 }, { "Exp", INFINITY, INFINITY }, { "Exp", NAN, NAN },
-		{ "Log", 0, -INFINITY }, { "Log", -1, NAN }, { "Log", INFINITY, INFINITY },
-		{ "Log", NAN, NAN }, { "Log", 1, 0 }, { "Tanh", INFINITY, 1 },
-		{ "Tanh", -INFINITY, -1 }, { "Tanh", NAN, NAN }, { "Erf", INFINITY, 1 },
-		{ "Erf", -INFINITY, -1 }, { "Erf", NAN, NAN }, { "Sqrt", -1, NAN },
-		{ "Softplus", INFINITY, INFINITY }, { "Softplus", -INFINITY, 0 },
-		{ "Softplus", NAN, NAN }, { "Elu", -INFINITY, -1 }, { "Elu", NAN, NAN },
-		{ "LeakyRelu", NAN, NAN }, { "Abs", -INFINITY, INFINITY }, { "HardSwish", 9, 9 },
-		{ "HardSwish", -3, 0 }, { "Reciprocal", 0, INFINITY },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
-		float v = t[i].x;
-		struct cnn_tensor x = view(1, 0, NULL, &v), y = run_op(t[i].op, 14, 1, &x);
-		float got = *(float *)y.data;
-
-		if (!(got == t[i].y || (isnan(got) && isnan(t[i].y))))
-			fail_msg("%s(%g): %g, %g expected", t[i].op, v, got, t[i].y);
-		cnn_tensor_release(&y);
 	}
 }
 
@@ -550,8 +426,6 @@ static void test_arg(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_functions),
-		cmocka_unit_test(test_function_limits),
 		cmocka_unit_test(test_integers),
 		cmocka_unit_test(test_pow),
 		cmocka_unit_test(test_pow_integers),

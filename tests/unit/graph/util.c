@@ -135,3 +135,21 @@ struct cnn_graph *compare_fused(struct onnx_build *(*make)(void), unsigned int w
 	cnn_graph_free(plain);
 	return fused;
 }
+
+struct cnn_tensor run_op(const char *op, int opset, int n, const struct cnn_tensor *in)
+{
+	static const char *const names[] = { "", "a", "a b", "a b c" };
+	struct onnx_build *b = ob_new(opset);
+	struct cnn_tensor y;
+	struct cnn_graph *g;
+
+	for (int i = 0; i < n; i++)
+		ob_input(b, (const char *[]){ "a", "b", "c" }[i], in[i].dtype, in[i].rank,
+			 in[i].dims);
+	ob_node(b, op, names[n], "y");
+	ob_output(b, "y");
+	g = inferred(b);
+	run_graph(g, in, &y);
+	cnn_graph_free(g);
+	return y;
+}

@@ -34,6 +34,8 @@ struct cnn_tensor view(int dtype, int rank, const int64_t *dims, void *data);
 
 /* Runs the only node of b's graph on the CPU: out is owned. */
 void run_graph(struct cnn_graph *g, const struct cnn_tensor *in, struct cnn_tensor *out);
+/* Runs op on n inputs, at most 3, that the caller owns: the result is owned. */
+struct cnn_tensor run_op(const char *op, int opset, int n, const struct cnn_tensor *in);
 
 int count_op(const struct cnn_graph *g, enum cnn_op op);
 /*
