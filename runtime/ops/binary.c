@@ -35,22 +35,6 @@ BINARY_FLOAT(, f64, double)
 CNN_SIGNED(BINARY_SIGNED)
 CNN_UNSIGNED(BINARY_UNSIGNED)
 
-/* Halves as integers in their order; the NaNs at the ends do not compare. */
-static inline int half_order(uint16_t h)
-{
-	return h & 0x8000 ? -(h & 0x7fff) : h;
-}
-
-static inline bool half_nan(uint16_t h)
-{
-	return (h & 0x7fff) > 0x7c00;
-}
-
-BINARY(, max_f16, uint16_t, uint16_t,
-       !half_nan(v) && (half_nan(u) || half_order(u) > half_order(v)) ? u : v)
-BINARY(, min_f16, uint16_t, uint16_t,
-       !half_nan(v) && (half_nan(u) || half_order(u) < half_order(v)) ? u : v)
-
 #define COMPARE(dtype, suffix, type)					\
 	BINARY(, equal_##suffix, type, uint8_t, u == v)			\
 	BINARY(, greater_##suffix, type, uint8_t, u > v)		\
@@ -83,7 +67,6 @@ static cnn_binary_fn *binary_of(enum cnn_op op, enum cnn_dtype t)
 {
 	static cnn_binary_fn *const fn[CNN_OP_COUNT][CNN_UINT64 + 1] = {
 		CNN_NUMBERS(ARITHMETIC)
-		ORDER(FLOAT16, f16)
 		CNN_NUMBERS(COMPARISON)
 		[CNN_OP_EQUAL][CNN_BOOL] = equal_bool,
 		[CNN_OP_AND][CNN_BOOL] = and_bool,

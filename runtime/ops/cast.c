@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "ops.h"
+#include "scalar.h"
 
 #define BLOCK	256
 
@@ -182,6 +182,35 @@ static void cast_sums(const int32_t *src, float *dst, int64_t n)
 		dst[i] = (float)src[i];
 }
 
+/* The exponent of a half becomes that of a float when it is multiplied by 2^112. */
+CNN_CLONES
+static void cast_halves(const uint16_t *src, float *dst, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++) {
+		uint32_t size = (uint32_t)(src[i] & 0x7fff) << 13;
+		uint32_t sign = (uint32_t)(src[i] & 0x8000) << 16, bits;
+
+		bits = as_bits(as_float(size) * 0x1p112f) | sign;
+		bits = size >= 0x0f800000 ? size | 0x7f800000 | sign : bits;
+		dst[i] = as_float(size > 0x0f800000 ? 0x7fc00000 : bits);
+	}
+}
+
+/* To the nearest half, ties to even. A sum with 1/2 rounds to multiples of the smallest one. */
+CNN_CLONES
+static void cast_floats(const float *src, uint16_t *dst, int64_t n)
+{
+	for (int64_t i = 0; i < n; i++) {
+		uint32_t bits = as_bits(src[i]), size = bits & 0x7fffffff, half;
+
+		half = (size + 0xfff + (size >> 13 & 1) - 0x38000000) >> 13;
+		half = size < 0x38800000 ? as_bits(as_float(size) + 0.5f) - 0x3f000000 : half;
+		half = size >= 0x477ff000 ? 0x7c00 : half;
+		half = size > 0x7f800000 ? 0x7e00 : half | (bits >> 16 & 0x8000);
+		dst[i] = (uint16_t)half;
+	}
+}
+
 void cnn_cast(enum cnn_dtype from, const void *src, enum cnn_dtype to, void *dst, int64_t n)
 {
 	size_t from_size = cnn_dtype_size(from), to_size = cnn_dtype_size(to);
@@ -189,6 +218,14 @@ void cnn_cast(enum cnn_dtype from, const void *src, enum cnn_dtype to, void *dst
 
 	if (from == CNN_INT32 && to == CNN_FLOAT32) {
 		cast_sums(src, dst, n);
+		return;
+	}
+	if (from == CNN_FLOAT16 && to == CNN_FLOAT32) {
+		cast_halves(src, dst, n);
+		return;
+	}
+	if (from == CNN_FLOAT32 && to == CNN_FLOAT16) {
+		cast_floats(src, dst, n);
 		return;
 	}
 	for (int64_t at = 0; at < n; at += BLOCK) {

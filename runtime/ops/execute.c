@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* One operator on the CPU: its checks, shapes, cost and run. */
-#include "ops.h"
+#include "half.h"
 
 static const struct cnn_op_desc *desc_of(const struct cnn_node *n, struct cnn_err *err)
 {
@@ -40,13 +40,35 @@ static struct cnn_call make_call(const struct cnn_node *node, const struct cnn_t
 	};
 }
 
+static int infer_halves(struct cnn_call *c)
+{
+	struct cnn_wide w;
+	int ret = cnn_widen(c, false, &w);
+
+	if (!ret)
+		ret = cnn_op_desc(c->node->op)->infer(&w.call);
+	if (!ret)
+		cnn_narrow_shapes(c, &w);
+	cnn_wide_release(&w);
+	return ret;
+}
+
 int cnn_cpu_infer(const struct cnn_node *node, const struct cnn_tensor *const *in,
 		  struct cnn_tensor **out, struct cnn_err *err)
 {
 	struct cnn_call c = make_call(node, in, out, err);
 	const struct cnn_op_desc *d = desc_of(node, err);
+	int ret = d ? d->infer(&c) : CNN_EUNSUPPORTED;
 
-	return d ? d->infer(&c) : CNN_EUNSUPPORTED;
+	return ret == CNN_EUNSUPPORTED && d && cnn_takes_halves(&c) ? infer_halves(&c) : ret;
+}
+
+/* Channels that an LRN adds up for each element. */
+static int64_t lrn_window(const struct cnn_node *node, const struct cnn_tensor *x)
+{
+	int64_t size = node->params.lrn.size;
+
+	return size < x->dims[1] ? size : x->dims[1];
 }
 
 int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const *in,
@@ -91,8 +113,7 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 		per_output = node->n_in;
 		break;
 	case CNN_OP_LRN:
-		per_output = node->params.lrn.size < in[0]->dims[1] ? node->params.lrn.size :
-			     in[0]->dims[1];
+		per_output = lrn_window(node, in[0]);
 		break;
 	case CNN_OP_QGEMM:
 		per_output = in[0]->dims[1];
@@ -117,14 +138,21 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 	return work;
 }
 
-static int provide(const struct cnn_node *node, struct cnn_tensor *t, struct cnn_err *err)
+static int provide(const struct cnn_call *c)
 {
-	if (!t->data)
-		return cnn_tensor_alloc(t, 0, err);
-	if (cnn_tensor_bytes(t) < 0 || (uint64_t)cnn_tensor_bytes(t) > t->capacity)
-		return cnn_node_fail(node, err, CNN_ELIMIT,
-				     "output needs %lld bytes, %zu are there",
-				     (long long)cnn_tensor_bytes(t), t->capacity);
+	for (int i = 0; i < c->n_out; i++) {
+		struct cnn_tensor *t = c->out[i];
+		int ret = CNN_OK;
+
+		if (t && !t->data)
+			ret = cnn_tensor_alloc(t, 0, c->err);
+		else if (t && (cnn_tensor_bytes(t) < 0 ||
+			       (uint64_t)cnn_tensor_bytes(t) > t->capacity))
+			ret = cnn_op_fail(c, CNN_ELIMIT, "output needs %lld bytes, %zu are there",
+					  (long long)cnn_tensor_bytes(t), t->capacity);
+		if (ret)
+			return ret;
+	}
 	return CNN_OK;
 }
 
@@ -149,6 +177,33 @@ static int finish(const struct cnn_call *c)
 	return CNN_OK;
 }
 
+/* Computes the outputs, which have their shapes and memory. */
+static int compute(struct cnn_call *c)
+{
+	return cnn_op_desc(c->node->op)->compute(c) ?: finish(c);
+}
+
+static int run_halves(struct cnn_call *c)
+{
+	struct cnn_wide w;
+	int ret = cnn_widen(c, true, &w);
+
+	if (!ret)
+		ret = cnn_op_desc(c->node->op)->infer(&w.call);
+	if (!ret) {
+		cnn_narrow_shapes(c, &w);
+		ret = provide(c);
+	}
+	if (!ret)
+		ret = cnn_wide_provide(c, &w);
+	if (!ret)
+		ret = compute(&w.call);
+	if (!ret)
+		cnn_narrow(c, &w);
+	cnn_wide_release(&w);
+	return ret;
+}
+
 int cnn_cpu_run(const struct cnn_node *node, const struct cnn_tensor *const *in,
 		struct cnn_tensor **out, struct cnn_workers *workers, struct cnn_err *err)
 {
@@ -163,12 +218,9 @@ int cnn_cpu_run(const struct cnn_node *node, const struct cnn_tensor *const *in,
 		return ret;
 	c.workers = workers;
 	ret = cnn_op_desc(node->op)->infer(&c);
-	if (ret)
-		return ret;
-	for (int i = 0; !ret && i < node->n_out; i++)
-		if (out[i])
-			ret = provide(node, out[i], err);
+	if (ret == CNN_EUNSUPPORTED && cnn_takes_halves(&c))
+		return run_halves(&c);
 	if (!ret)
-		ret = cnn_op_desc(node->op)->compute(&c);
-	return ret ?: finish(&c);
+		ret = provide(&c);
+	return ret ?: compute(&c);
 }

@@ -106,13 +106,21 @@ static int param_count(const struct cnn_call *c, int64_t *axis, int64_t *count)
 	return ret;
 }
 
+/* float16 is not supported here, rather than wrong: the caller widens it. */
+static int check_scale(const struct cnn_call *c, int64_t count)
+{
+	if (c->in[1]->dtype == CNN_FLOAT16)
+		return CNN_WANT(c, c->in[1], CNN_FLOAT32);
+	return cnn_quant_param(c, 1, CNN_FLOAT32, count);
+}
+
 int cnn_infer_quantize(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0], *zp = cnn_in(c, 2);
 	enum cnn_dtype type = zp ? zp->dtype : CNN_UINT8;
 	int64_t axis, count;
 	int ret = CNN_WANT(c, x, CNN_FLOAT32, CNN_INT32) ?: (zp ? cnn_quant_bytes(c, 2) : CNN_OK) ?:
-		  param_count(c, &axis, &count) ?: cnn_quant_param(c, 1, CNN_FLOAT32, count) ?:
+		  param_count(c, &axis, &count) ?: check_scale(c, count) ?:
 		  cnn_quant_param(c, 2, type, count);
 
 	cnn_set_shape(c->out[0], type, x);
@@ -124,7 +132,7 @@ int cnn_infer_dequantize(struct cnn_call *c)
 	const struct cnn_tensor *x = c->in[0];
 	int64_t axis, count;
 	int ret = CNN_WANT(c, x, CNN_UINT8, CNN_INT8, CNN_INT32) ?: param_count(c, &axis, &count) ?:
-		  cnn_quant_param(c, 1, CNN_FLOAT32, count) ?:
+		  check_scale(c, count) ?:
 		  cnn_quant_param(c, 2, x->dtype, count);
 
 	cnn_set_shape(c->out[0], CNN_FLOAT32, x);

@@ -55,7 +55,7 @@ static bool is_uniform(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	const struct cnn_tensor *scale = constant(g, n, 1), *zero = cnn_node_in(g, n, 2);
 
-	return scale && cnn_tensor_count(scale) == 1 && cnn_scale(scale, 0) > 0 &&
+	return cnn_is_const(scale) && cnn_tensor_count(scale) == 1 && cnn_scale(scale, 0) > 0 &&
 	       isfinite(cnn_scale(scale, 0)) &&
 	       (!zero || (zero->data && cnn_tensor_count(zero) == 1));
 }
@@ -67,7 +67,8 @@ static struct cnn_node *dequantizer(const struct cnn_graph *g, const struct cnn_
 	struct cnn_node *d = producer(g, n, i);
 	const struct cnn_tensor *x = d ? cnn_node_in(g, d, 0) : NULL;
 
-	if (!d || d->op != CNN_OP_DEQUANTIZE_LINEAR || x->rank < 0 || !constant(g, d, 1) ||
+	if (!d || d->op != CNN_OP_DEQUANTIZE_LINEAR || x->rank < 0 ||
+	    !cnn_is_const(cnn_node_in(g, d, 1)) ||
 	    (cnn_node_in(g, d, 2) && !constant(g, d, 2)))
 		return NULL;
 	return (bias ? x->dtype == CNN_INT32 && x->data : is_byte(x)) ? d : NULL;

@@ -462,6 +462,26 @@ static void test_half(void **state)
 	cnn_tensor_release(&back);
 }
 
+/* Floats round to the same halves as the doubles that are equal to them. */
+static void test_half_rounding(void **state)
+{
+	static uint32_t bits[200000];
+	struct cnn_tensor wide, from_float, from_double;
+	uint32_t rng = 99;
+
+	(void)state;
+	for (int i = 0; i < 200000; i++)	/* from 2^-30 to 2^20, halfway cases among them */
+		bits[i] = (ob_rand(&rng) & (i & 1 ? 0x80000fff : 0x80001000)) | (97 + (uint32_t)i % 51) << 23 |
+			  (ob_rand(&rng) & 0x7ff000);
+	cast(CNN_FLOAT32, CNN_FLOAT16, 200000, bits, &from_float);
+	cast(CNN_FLOAT32, CNN_FLOAT64, 200000, bits, &wide);
+	cast(CNN_FLOAT64, CNN_FLOAT16, 200000, wide.data, &from_double);
+	assert_memory_equal(from_float.data, from_double.data, 400000);
+	cnn_tensor_release(&wide);
+	cnn_tensor_release(&from_float);
+	cnn_tensor_release(&from_double);
+}
+
 static void test_cast_limits(void **state)
 {
 	float f[6] = { 1e30f, -1e30f, NAN, -1.9f, INFINITY, 300 };
@@ -541,6 +561,7 @@ int main(void)
 		cmocka_unit_test(test_exp),
 		cmocka_unit_test(test_network_bits),
 		cmocka_unit_test(test_half),
+		cmocka_unit_test(test_half_rounding),
 		cmocka_unit_test(test_cast_limits),
 		cmocka_unit_test(test_softmax_forms),
 		cmocka_unit_test(test_given_output),
