@@ -7,16 +7,40 @@ static bool is_depthwise(const struct tfl_op *op)
 	return op->kind->code == DEPTHWISE_CONV_2D;
 }
 
+/* Floats and weights of int8: "dynamic range". */
+static bool is_dynamic(const struct tfl *m, const struct tfl_op *op)
+{
+	return tfl_is_float(m, op) && tfl_type(m, op->in[1]) == CNN_INT8;
+}
+
+/*
+ * TensorFlow Lite's own kernels quantise the floats at run time, each image or row for itself:
+ * symmetrically if the weights have one scale, but for DEPTHWISE_CONV_2D and where an option asks
+ * for more. The products are then those of integers, which floats hold nearly as well.
+ */
+static void make_dynamic(struct tfl *m, const struct tfl_op *op, int *x, int *w)
+{
+	bool product = op->kind->code == FULLY_CONNECTED;
+	bool one = m->tensors[op->in[1]].scale.count == 1 && !is_depthwise(op);
+	bool symmetric = product ? !fb_int(&op->options, 3, 1, 0) : one;
+	const int weights[] = { *w, tfl_scale(m, op, op->in[1]), tfl_zero(m, op, op->in[1]) };
+
+	*w = tfl_node(m, op, CNN_OP_DEQUANTIZE_LINEAR, 3, weights);
+	tfl_params(m)->axis.axis = 0;
+	*x = tfl_node(m, op, CNN_OP_DYNAMIC_LEVELS, 1, x);
+	tfl_params(m)->levels.symmetric = symmetric;
+}
+
 /* Of the input's type, with scales of the tensor or of its output channels. */
 static void check_weights(struct tfl *m, const struct tfl_op *op)
 {
 	const struct tfl_tensor *w = &m->tensors[op->in[1]];
 	int axis = is_depthwise(op) ? 3 : 0;
 
-	if (w->dtype != tfl_type(m, op->in[0]))
+	if (w->dtype != tfl_type(m, op->in[0]) && !is_dynamic(m, op))
 		tfl_fail(m, op, CNN_EUNSUPPORTED, "input %s, weights %s",
 			 cnn_dtype_name(tfl_type(m, op->in[0])), cnn_dtype_name(w->dtype));
-	if (!tfl_is_float(m, op) && w->scale.count > 1 && w->axis != axis)
+	if (w->dtype != CNN_FLOAT32 && w->scale.count > 1 && w->axis != axis)
 		tfl_fail(m, op, CNN_EUNSUPPORTED, "weights have scales on axis %d, output channels "
 			 "are axis %d", w->axis, axis);
 }
@@ -29,6 +53,8 @@ static int weighted(struct tfl *m, const struct tfl_op *op, enum cnn_op real, en
 	bool product = quantised == CNN_OP_QGEMM;
 
 	check_weights(m, op);
+	if (is_dynamic(m, op))
+		make_dynamic(m, op, &x, &w);
 	if (tfl_is_float(m, op))
 		return tfl_node(m, op, real, bias < 0 ? 2 : 3, (const int[]){ x, w, bias });
 	const int in[] = {

@@ -84,6 +84,7 @@ TABLE(cast) = { INT("to", cast.to, 0, NO_LIMITS), END };
 
 TABLE(quantize) = { INT("axis", axis.axis, 1, NO_LIMITS), END };
 TABLE(requantize) = { INT("multiplier_bits", requantize.multiplier_bits, 31, NO_LIMITS), END };
+TABLE(dynamic_levels) = { FLAG("symmetric", levels.symmetric, 0), END };
 
 #define AXES(member)	INTS("axes", member, CNN_MAX_RANK, NO_LIMITS)
 #define KEEP(member)	FLAG("keepdims", member, 1)

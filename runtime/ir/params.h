@@ -296,6 +296,8 @@ struct cnn_params {
 		struct cnn_roi_align_params roi_align;
 		struct cnn_sums_params sums;
 		struct { int64_t multiplier_bits; } requantize;
+		/* DynamicLevels: 255 levels about 0, or 256 between the least and the largest. */
+		struct { bool symmetric; } levels;
 		struct { int format; } codes;	/* enum cnn_codes; 0: none */
 	};
 	struct cnn_product_params product;

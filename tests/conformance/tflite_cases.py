@@ -233,6 +233,34 @@ def conversions(dtype):
     yield net.case('DEQUANTIZE', y)
 
 
+def dynamic_ranges(dtype):
+    """Floats with weights of int8: of one scale, of one per channel; rows with a zero point."""
+    if dtype != FLOAT32:
+        return
+    for i, (name, channels, asymmetric) in enumerate((
+            ('CONV_2D', 0, False), ('CONV_2D', 5, True), ('DEPTHWISE_CONV_2D', 4, True),
+            ('FULLY_CONNECTED', 0, False), ('FULLY_CONNECTED', 0, True))):
+        net = Net(950 + i)
+        product = name == 'FULLY_CONNECTED'
+        x = net.input([3, 2, 40] if product else [2, 5, 6, 4], dtype)
+        x.data = [net.random.uniform(-2, 3) for _ in x.data]
+        w = net.weights({'CONV_2D': [5, 3, 2, 4], 'DEPTHWISE_CONV_2D': [1, 3, 2, 4],
+                         'FULLY_CONNECTED': [6, 40]}[name], INT8, channels)
+        outputs = w.shape[0] if w.shape[0] > 1 else w.shape[3]
+        data, bias = net.bias(x, Tensor([], FLOAT32, []), outputs)
+        y = net.result([6, 6] if product else [2, 5, 6, outputs], dtype)
+        floats, weights = rules.dynamic(x, w, 6 if product else 2, not asymmetric)
+        if product:
+            rules.fully_connected(floats, weights, data, y)
+            net.op(name, [x, w, bias], y, version=9, asymmetric_quantize_inputs=int(asymmetric))
+        else:
+            rules.conv(floats, weights, data, y, depthwise=name != 'CONV_2D')
+            options = {} if name == 'CONV_2D' else {'depth_multiplier': 1}
+            net.op(name, [x, w, bias], y, version=5 if name == 'CONV_2D' else 6, padding=0,
+                   stride_h=1, stride_w=1, **options)
+        yield net.case(f'{name} dynamic {i}', y)
+
+
 def network(dtype, seed=1000):
     """Operators one after the other, and an output in the middle."""
     net = Net(seed)
@@ -274,7 +302,7 @@ def network(dtype, seed=1000):
 def cases():
     """(type, case) of all."""
     makers = (convolutions, shifted, depthwise_convolutions, products, sums, pools, movements,
-              reductions, relus, conversions)
+              reductions, relus, conversions, dynamic_ranges)
     for dtype in TYPES:
         for make in makers:
             for case in make(dtype):

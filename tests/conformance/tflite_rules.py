@@ -102,6 +102,36 @@ def finish(x, w, y, channel, total, bias):
                       f32(f32(f32(x.scale) * f32(scale)) / f32(y.scale)))
 
 
+def levels(row, symmetric):
+    """Floats as TensorFlow Lite quantises them at run time for weights of int8."""
+    low, high = min(0, *row), max(0, *row)
+    if low == high:
+        return [0.0] * len(row)
+    if symmetric:
+        most = max(-low, high)
+        scale, inverse, zero, least = f32(most / 127), f32(127 / most), 0, -127
+    else:
+        scale, least = (high - low) / 255, -128
+        zero = -128 - low / scale if 128 - low / scale < 127 + high / scale else 127 - high / scale
+        zero, scale = half_away(max(-128, min(127, zero))), f32(scale)
+        inverse = f32(1 / scale)
+    return [(max(least, min(127, half_away(f32(zero + f32(v * inverse))))) - zero) * scale
+            for v in row]
+
+
+def dynamic(x, w, rows, symmetric):
+    """x, of so many rows, and w as floats, for the products of floats with weights of int8."""
+    n = len(x.data) // rows
+    inner = size(w.shape[1:])
+    scales = w.scale if isinstance(w.scale, list) else [w.scale]
+
+    def channel(i):
+        return (i % w.shape[-1] if w.shape[0] == 1 else i // inner) % len(scales)
+    return (Tensor(x.shape, FLOAT32, [v for i in range(rows) for v in
+                                      levels(x.data[i * n:(i + 1) * n], symmetric)]),
+            Tensor(w.shape, FLOAT32, [v * f32(scales[channel(i)]) for i, v in enumerate(w.data)]))
+
+
 def conv(x, w, bias, y, stride=(1, 1), dilation=(1, 1), same=True, act=NONE, depthwise=False):
     """CONV_2D with weights OHWI, and DEPTHWISE_CONV_2D with weights 1HWO."""
     n, height, width, c = x.shape

@@ -26,7 +26,8 @@ OPTIONS = {
     'DEPTHWISE_CONV_2D': (2, 'padding:b stride_w:i stride_h:i depth_multiplier:i activation:b '
                              'dilation_w:i dilation_h:i'),
     'AVERAGE_POOL_2D': (5, 'padding:b stride_w:i stride_h:i filter_w:i filter_h:i activation:b'),
-    'FULLY_CONNECTED': (8, 'activation:b weights_format:b keep_num_dims:b'),
+    'FULLY_CONNECTED': (8, 'activation:b weights_format:b keep_num_dims:b '
+                           'asymmetric_quantize_inputs:b'),
     'SOFTMAX': (9, 'beta:f'),
     'CONCATENATION': (10, 'axis:i activation:b'),
     'ADD': (11, 'activation:b'),
