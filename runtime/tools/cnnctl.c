@@ -24,6 +24,7 @@ static const struct {
 
 static void put_commands(void)
 {
+	printf("Commands:\n");
 	for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
 		opt_help_row(commands[i].name, commands[i].text);
 }
@@ -31,7 +32,7 @@ static void put_commands(void)
 static const struct opt_command tool = {
 	.usage = { "COMMAND [OPTION...]", "COMMAND --help" },
 	.intro = "Looks at an accelerator, tests it, or runs a raw program on it.",
-	.notes = "Exit status: 0 done, 1 failed, 2 usage, 3 no device, 4 replay: not the same place.",
+	.notes = OPT_EXIT_STATUS "\n  4  replay: not the same place",
 	.help_rows = put_commands,
 };
 

@@ -46,7 +46,8 @@ static const struct opt_command replay_command = {
 	.name = "replay", .usage = { "FILE [--json]" },
 	.intro = "Runs a coredump's program on a device inside the process and tells whether it ends "
 		 "at the same place.",
-	.notes = "Exit status: 0 at the same place, 1 failed, 2 usage, 4 at another place.",
+	.notes = "Exit status:\n  0  at the same place\n  1  failed\n  2  usage\n"
+		 "  4  at another place",
 	.options = options, .count = ARRAY_SIZE(options), .operand = set_path,
 };
 

@@ -185,8 +185,7 @@ static const struct opt_command command = {
 		"[--zero VA:LEN]...\n[--dump VA:LEN=FILE]... [--cycles N] [--timeout MS] [--device D]",
 	},
 	.intro = "Runs one raw program on a core and prints how it ended and its statistics as JSON.",
-	.notes = "VA, LEN and N are in C notation. Exit status: 0 done, 1 the program or a file failed, "
-		 "2 usage, 3 no device.",
+	.notes = "VA, LEN and N are in C notation.\n\n" OPT_EXIT_STATUS,
 	.options = options, .count = ARRAY_SIZE(options),
 };
 

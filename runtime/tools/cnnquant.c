@@ -93,7 +93,7 @@ static int set_model(void *request, char *text)
 }
 
 static const struct opt_command command = {
-	.usage = { "MODEL -o FILE.onnx --format FORMAT --samples FILE.npy [OPTION...]" },
+	.usage = { "MODEL -o FILE --format FORMAT --samples FILE [OPTION...]" },
 	.intro = "Quantises a float network: convolutions and matrix products get EXP4, TER2 or INT8 "
 		 "operands, with a scale that is a power of two for each output channel and one for "
 		 "the input. MODEL is an ONNX or TensorFlow Lite file with one input.",

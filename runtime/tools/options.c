@@ -85,10 +85,11 @@ static void put_usage(const struct opt_command *c)
 	char call[64];
 
 	for (int i = 0; i < OPT_USAGE_LINES && c->usage[i]; i++)
-		put_wrapped(c->usage[i], printf("%s %s ", i ? "      " : "usage:", call_of(c, call)),
+		put_wrapped(c->usage[i], printf("%s %s ", i ? "  or: " : "Usage:", call_of(c, call)),
 			    USAGE_INDENT);
 }
 
+/* help2man makes man pages of this text: it knows "Usage:", "  or:", and headings with a colon. */
 static void put_help(const struct opt_command *c)
 {
 	char name[32], left[96];
@@ -101,6 +102,7 @@ static void put_help(const struct opt_command *c)
 		c->help_rows();
 		putchar('\n');
 	}
+	printf("Options:\n");
 	for (size_t i = 0; i < c->count; i++) {
 		const struct opt_spec *o = &c->options[i];
 

@@ -52,7 +52,7 @@ struct opt_command {
 #define OPT_DEVICE_TEXT	"/dev/accel/accelN, or sim[:PROPS] for a device inside the process; " \
 			"default: $CNNRT_DEVICE, or the first accelerator"
 #define OPT_CORE_ARG	"NAME[.INDEX]"
-#define OPT_EXIT_STATUS	"Exit status: 0 done, 1 failed, 2 usage, 3 no device."
+#define OPT_EXIT_STATUS	"Exit status:\n  0  done\n  1  failed\n  2  usage\n  3  no device"
 
 /* An option that sets a field of the request. */
 #define OPT_SETS_FLAG(type, member, long_name, help) \

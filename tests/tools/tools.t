@@ -173,7 +173,7 @@ def check_devices():
     expect(DONE, 'in-process', ['cnnctl', 'info'], {'CNNRT_DEVICE': 'sim'})
     check_facts()
     check_unknown_core()
-    expect(DONE, 'usage', ['cnnctl', 'exec', '--help'])
+    expect(DONE, 'Usage: ', ['cnnctl', 'exec', '--help'])
     expect(NO_DEVICE, 'no such accelerator', ['cnnctl', 'info', '--device', '/nowhere'])
     expect(NO_DEVICE, 'not a cnnacc', ['cnnctl', 'info', '--device', '/dev/null'])
     for tool in (['cnnctl', 'selftest'], ['cnnrun', MODEL]):
@@ -210,10 +210,10 @@ def check_options():
     expect(USAGE, 'top: --interval: bad value "9"; it must be 10 to 3600000',
            ['cnnctl', 'top', '--interval', '9'])
     for command in ('info', 'regs', 'stats', 'top', 'selftest', 'reset', 'core', 'replay', 'exec'):
-        expect(DONE, f'usage: cnnctl {command} ', ['cnnctl', command, '--help'])
+        expect(DONE, f'Usage: cnnctl {command} ', ['cnnctl', command, '--help'])
         expect(DONE, f'  {command}  ', ['cnnctl', '-h'])
     for tool in ('cnnctl', 'cnnrun', 'cnnquant'):
-        expect(DONE, f'usage: {tool} ', [tool, '--help'])
+        expect(DONE, f'Usage: {tool} ', [tool, '--help'])
         expect(DONE, f'{tool} 0.', [tool, '--version'])
         check_width(tool)
 
