@@ -5,6 +5,12 @@
 # make check    every test; make check-GROUP for one group; JUNIT=FILE also writes JUnit XML
 # make check-quick
 #               what takes at most 3 minutes, for the edit loop
+# make install  library, tools, headers, man pages, device for QEMU, cnnacc.ko and udev rule, below
+#               PREFIX (/usr/local) and /lib/modules; DESTDIR=directory to take for /
+# make install-user
+#               the same without cnnacc.ko and udev rule
+# make uninstall
+#               removes what was installed with the same PREFIX and DESTDIR
 # make fuzz     random ioctls in a VM; COUNT=sequences (1000000), SEED=first
 # make fuzz-debug
 #               the same in guests whose kernel has checkers, CHUNK sequences in each (100000)
@@ -17,6 +23,7 @@
 # Debian packages that are missing are installed by the targets that need them.
 
 BUILD ?= build
+PREFIX ?= /usr/local
 KVER ?= $(shell ls -v /lib/modules 2>/dev/null | grep '^6\.12.*-amd64$$' | tail -n 1)
 KDIR ?= /lib/modules/$(KVER)/build
 
@@ -26,6 +33,7 @@ GROUPS := debug kmd vm lint network conformance tools unit golden fuzz bench lib
 # Python and meson of the distribution, whatever else comes first on PATH.
 export PATH := /usr/sbin:/usr/bin:/sbin:/bin:$(PATH)
 export CNNACC_BUILD := $(abspath $(BUILD))
+export PREFIX DESTDIR
 
 all: user module device
 
@@ -40,13 +48,13 @@ packages-bench:
 
 # What the product is made of; the tests' own programs come with check.
 user: configure
-	meson compile -C $(BUILD) cnnrt:shared_library cnnrun cnnctl cnnquant
+	ninja -C $(BUILD) product
 
 tests: configure
 	ninja -C $(BUILD)
 
 configure: packages
-	[ -e $(BUILD)/build.ninja ] || meson setup $(BUILD) >$(BUILD).log 2>&1 || \
+	[ -e $(BUILD)/build.ninja ] || meson setup --prefix "$(PREFIX)" $(BUILD) >$(BUILD).log 2>&1 || \
 		{ cat $(BUILD).log; exit 1; }
 	@rm -f $(BUILD).log
 
@@ -114,14 +122,17 @@ bench: packages-bench all
 	tests/bench/run $(BENCH)
 
 install: all
-	ninja -C $(BUILD) install
-	$(MAKE) -C $(KDIR) M=$(abspath $(BUILD)/driver) \
-		$(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
-	install -D -m 644 packaging/60-cnnacc.rules $(DESTDIR)/lib/udev/rules.d/60-cnnacc.rules
+	scripts/install-product system $(BUILD) $(KDIR)
+
+install-user: user device
+	scripts/install-product user $(BUILD)
+
+uninstall:
+	scripts/install-product remove
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan
 
 .PHONY: all packages packages-check packages-bench configure user tests module device demo demo-time check \
-	check-quick check-kcsan kernel-debug kernel-kcsan coverage lint bench fuzz fuzz-debug install clean \
-	$(GROUPS:%=check-%)
+	check-quick check-kcsan kernel-debug kernel-kcsan coverage lint bench fuzz fuzz-debug install \
+	install-user uninstall clean $(GROUPS:%=check-%)
