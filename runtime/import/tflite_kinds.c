@@ -55,6 +55,7 @@ const struct tfl_kind *tfl_find_kind(int64_t code)
 		{ STRIDED_SLICE, 32, 4, 4, tfl_make_strided_slice, 0 },
 		{ SUB, 28, 2, 2, tfl_make_pair, 0 },
 		{ TANH, 0, 1, 1, tfl_make_function, 0 },
+		{ TRANSPOSE_CONV, 49, 3, 4, tfl_make_transpose_conv, TFL_CONVERTS },
 		{ TRANSPOSE, 0, 2, 2, tfl_make_transpose, 0 },
 		{ UNPACK, 64, 1, 1, tfl_make_unpack, TFL_MANY },
 	};

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* TensorFlow Lite's convolutions and matrix products as nodes: quantised ones are XNNPACK's. */
+/*
+ * TensorFlow Lite's convolutions and matrix products as nodes: quantised ones are XNNPACK's, but for
+ * what TRANSPOSE_CONV says.
+ */
 #include "tflite_ops.h"
 
 static bool is_depthwise(const struct tfl_op *op)
@@ -134,4 +137,88 @@ void tfl_make_fully_connected(struct tfl *m, const struct tfl_op *op)
 	if (m->tensors[op->out].rank != 2)
 		v = tfl_as_declared(m, op, v);
 	tfl_give_act(m, op, TFL_FILE, fb_int(&op->options, 0, 1, 0), BOUND_XNNPACK, v);
+}
+
+/*
+ * Which part of the sums of all taps is the output: SAME cuts from both ends, VALID from the last
+ * one; where there are none the output is the bias. Does the output fit what the taps reach?
+ */
+static bool fill_transposed(struct tfl *m, const struct tfl_op *op, const int64_t *size,
+			    const int64_t *stride)
+{
+	struct cnn_window_params *p = &tfl_params(m)->window;
+	const int64_t *in = m->tensors[op->in[2]].dims, *k = m->tensors[op->in[1]].dims;
+	bool same = fb_int(&op->options, 0, 1, 0) == 0, fits = true;
+
+	tfl_fill_window(m, op, stride, NULL, fb_int(&op->options, 0, 1, 0));
+	p->auto_pad = CNN_PAD_NOTSET;
+	p->pads.n = 4;
+	p->output_padding.n = 2;
+	for (int i = 0; i < 2; i++) {
+		int64_t full, cut;
+
+		if (__builtin_mul_overflow(in[1 + i] - 1, stride[i], &full))
+			full = INT32_MAX;
+		full += k[1 + i];
+		cut = full > size[1 + i] ? full - size[1 + i] : 0;
+		p->pads.v[i] = same ? cut / 2 : 0;
+		p->pads.v[2 + i] = cut - p->pads.v[i];
+		p->output_padding.v[i] = size[1 + i] > full ? size[1 + i] - full : 0;
+		fits = fits && size[1 + i] <= full;
+	}
+	return fits;
+}
+
+/* XNNPACK's, or TensorFlow Lite's own where XNNPACK takes it not: by channels, or beyond the taps. */
+static int transposed(struct tfl *m, const struct tfl_op *op, int x, int w, int bias)
+{
+	int xt = op->in[2], wt = op->in[1], yt = op->out;
+
+	if (tfl_type(m, xt) == CNN_FLOAT32)
+		return tfl_node(m, op, CNN_OP_CONV_TRANSPOSE, bias < 0 ? 2 : 3,
+				(const int[]){ x, w, bias });
+	const int in[] = {
+		x, tfl_scale(m, op, xt), tfl_zero(m, op, xt),
+		w, tfl_scale(m, op, wt), tfl_zero(m, op, wt),
+		tfl_scale(m, op, yt), tfl_zero(m, op, yt), bias,
+	};
+	return tfl_node(m, op, CNN_OP_QLINEAR_CONV_TRANSPOSE, bias < 0 ? 8 : 9, in);
+}
+
+/* Inputs: shape of the output, weights OHWI, which become IOHW, maps, bias. */
+void tfl_make_transpose_conv(struct tfl *m, const struct tfl_op *op)
+{
+	static const int64_t perm[] = { 3, 0, 1, 2 };
+	const struct tfl_tensor *w = &m->tensors[op->in[1]];
+	int64_t stride[] = { fb_int(&op->options, 2, 4, 0), fb_int(&op->options, 1, 4, 0) };
+	int bias = tfl_input(op, 3), v, weights;
+	int64_t size[4] = { 0 };
+	size_t n;
+
+	tfl_integers(m, op, op->in[0], size, 4, &n);
+	for (int i = 1; i < 3; i++)
+		tfl_want_rank(m, op, op->in[i], 4);
+	tfl_want_rank(m, op, op->out, 4);
+	for (int i = 0; i < 2 && !m->status; i++)
+		if (n != 4 || size[1 + i] < 1 || size[1 + i] > INT32_MAX || w->dims[1 + i] < 1 ||
+		    stride[i] < 1)
+			tfl_fail(m, op, CNN_EINVAL, "size %lld of the output, kernel %lld, stride "
+				 "%lld, limits 1 and %d", (long long)size[1 + i],
+				 (long long)w->dims[1 + i], (long long)stride[i], INT32_MAX);
+	if (w->dtype != tfl_type(m, op->in[2]) || w->dtype != tfl_type(m, op->out) ||
+	    (w->scale.count > 1 && w->axis))
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "weights %s with scales on axis %d, input %s",
+			 cnn_dtype_name(w->dtype), w->axis,
+			 cnn_dtype_name(tfl_type(m, op->in[2])));
+	if (m->status)
+		return;
+	weights = tfl_value(m, op, op->in[1], TFL_FILE);
+	weights = tfl_node(m, op, CNN_OP_TRANSPOSE, 1, &weights);
+	tfl_permute(m, perm);
+	bias = bias < 0 ? -1 : tfl_value(m, op, bias, TFL_FILE);
+	v = transposed(m, op, tfl_value(m, op, op->in[2], TFL_NCHW), weights, bias);
+	if (!m->status && (!fill_transposed(m, op, size, stride) || w->scale.count > 1) &&
+	    w->dtype != CNN_FLOAT32)
+		tfl_params(m)->product.multiplier_bits = 31;
+	tfl_give_act(m, op, TFL_NCHW, fb_int(&op->options, 3, 1, 0), BOUND_XNNPACK, v);
 }

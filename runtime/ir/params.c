@@ -14,6 +14,12 @@ TABLE(conv_transpose) = {
 	INTS("output_padding", window.output_padding, CNN_MAX_SPATIAL, LIMITS(0, WINDOW_MAX)),
 	INTS("output_shape", window.output_shape, CNN_MAX_SPATIAL, LIMITS(1, WINDOW_MAX)), END
 };
+TABLE(qlinear_conv_transpose) = {
+	WINDOW, GROUP,
+	INTS("output_padding", window.output_padding, CNN_MAX_SPATIAL, LIMITS(0, WINDOW_MAX)),
+	INTS("output_shape", window.output_shape, CNN_MAX_SPATIAL, LIMITS(1, WINDOW_MAX)),
+	INT("multiplier_bits", product.multiplier_bits, 24, NO_LIMITS), END
+};
 TABLE(average_pool) = {
 	WINDOW, FLAG("ceil_mode", window.ceil_mode, 0),
 	FLAG("count_include_pad", window.count_include_pad, 0), END

@@ -43,10 +43,11 @@ struct cnn_window_params {
 	bool ceil_mode, count_include_pad, storage_order;	/* pools */
 };
 
-/* ConvInteger and MatMulInteger: what ONNX does not have. */
+/* Products of integers: what ONNX does not have. */
 struct cnn_product_params {
 	int64_t pad_value;	/* pads input 0, which has no zero point then */
 	int64_t shift_out;	/* the result is min(max(sum, 0) >> shift_out, 255); -1: the sum */
+	int64_t multiplier_bits;	/* QLinearConvTranspose: 24 (float32) or 31 */
 	bool input_sums;	/* the last channel of each group is the sum of its inputs */
 };
 

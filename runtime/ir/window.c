@@ -24,6 +24,11 @@ static int axis_list(const struct cnn_node *n, const char *name, const struct cn
 	return CNN_OK;
 }
 
+static bool is_transposed(const struct cnn_node *n)
+{
+	return n->op == CNN_OP_CONV_TRANSPOSE || n->op == CNN_OP_QLINEAR_CONV_TRANSPOSE;
+}
+
 static bool is_global(const struct cnn_node *n)
 {
 	return n->op == CNN_OP_GLOBAL_AVERAGE_POOL || n->op == CNN_OP_GLOBAL_MAX_POOL;
@@ -46,7 +51,7 @@ static int window_channels(const struct cnn_node *n, const struct cnn_tensor *x,
 		return cnn_node_fail(n, err, CNN_EINVAL, "weights have %d dimensions, input %d",
 				     w->rank, x->rank);
 	win->group = n->params.window.group;
-	if (n->op == CNN_OP_CONV_TRANSPOSE) {
+	if (is_transposed(n)) {
 		fits = win->in_ch > 0 && win->group >= 1 && w->dims[0] == win->in_ch &&
 		       !(win->in_ch % win->group) &&
 		       !__builtin_mul_overflow(w->dims[1], win->group, &win->out_ch);
@@ -215,7 +220,7 @@ int cnn_window_resolve(const struct cnn_node *n, const struct cnn_tensor *x,
 	ret = window_channels(n, x, w, win, err) ?: window_kernel(n, x, w, win, err) ?:
 	      axis_list(n, "strides", &p->strides, win->spatial, win->stride, err) ?:
 	      axis_list(n, "dilations", &p->dilations, win->spatial, win->dilation, err);
-	if (!ret && n->op == CNN_OP_CONV_TRANSPOSE)
+	if (!ret && is_transposed(n))
 		return transpose_outputs(n, win, err);
 	return ret ?: window_pads(n, win, err) ?: window_outputs(n, win, err);
 }
@@ -265,6 +270,7 @@ int cnn_weights_input(enum cnn_op op)
 	case CNN_OP_CONV_TRANSPOSE:
 		return 1;
 	case CNN_OP_QLINEAR_CONV:
+	case CNN_OP_QLINEAR_CONV_TRANSPOSE:
 		return 3;
 	default:
 		return -1;
@@ -371,6 +377,7 @@ int64_t cnn_node_macs(const struct cnn_graph *g, const struct cnn_node *n)
 		count = cnn_tensor_count(cnn_node_in(g, n, 0));
 		return count < 0 ? 0 : count;
 	case CNN_OP_CONV_TRANSPOSE:
+	case CNN_OP_QLINEAR_CONV_TRANSPOSE:
 		if (cnn_node_window(g, n, &w, NULL))
 			return 0;
 		count = cnn_mul_sat(cnn_tensor_count(cnn_node_in(g, n, 0)), w.out_ch / w.group);

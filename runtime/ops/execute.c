@@ -101,7 +101,8 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 	case CNN_OP_ROI_ALIGN:
 		return cnn_roi_align_work(node, in, out[0]);
 	case CNN_OP_CONV_TRANSPOSE:	/* each input meets each tap of each output channel */
-		if (cnn_window_resolve(node, in[0], in[1], &w, NULL))
+	case CNN_OP_QLINEAR_CONV_TRANSPOSE:
+		if (cnn_window_resolve(node, in[0], in[weights], &w, NULL))
 			return 1;
 		work = cnn_mul_sat(cnn_tensor_count(in[0]), w.out_ch / w.group);
 		return cnn_add_sat(cnn_mul_sat(work, cnn_window_taps(&w)),

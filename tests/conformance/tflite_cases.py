@@ -74,6 +74,24 @@ def depthwise_convolutions(dtype):
         yield net.case(f'DEPTHWISE_CONV_2D {i}', y)
 
 
+def transposed_convolutions(dtype):
+    """TRANSPOSE_CONV: strides, padding, bias, scales of channels, gaps between the taps."""
+    for i, (stride, kernel, same, biased, channels) in enumerate((
+            ((2, 2), (3, 3), True, True, 0), ((2, 1), (2, 3), False, False, 0),
+            ((1, 2), (3, 4), True, True, 4), ((3, 3), (2, 2), True, True, 0),
+            ((2, 2), (2, 2), False, True, 4), ((2, 3), (5, 4), False, True, 0))):
+        net = Net(250 + i)
+        x = net.input([2, 5, 4, 3], dtype)
+        w = net.weights([4, *kernel, 3], dtype, channels)
+        data, bias = net.bias(x, w, 4) if biased else (None, None)
+        out = [2, *(d * s if same else (d - 1) * s + k
+                    for d, s, k in zip((5, 4), stride, kernel)), 4]
+        y = rules.conv_transpose(x, w, data, net.result(out, dtype, near=0.2), stride, same)
+        net.op('TRANSPOSE_CONV', [net.constant(out), w, x, bias], y, version=3 if biased else 2,
+               padding=int(not same), stride_h=stride[0], stride_w=stride[1])
+        yield net.case(f'TRANSPOSE_CONV {i}', y)
+
+
 def products(dtype):
     """FULLY_CONNECTED: of a matrix, of a map, without a bias, and more terms than float32 adds."""
     for i, (shape, k, out, act, biased) in enumerate((
@@ -301,7 +319,7 @@ def network(dtype, seed=1000):
 
 def cases():
     """(type, case) of all."""
-    makers = (convolutions, shifted, depthwise_convolutions, products, sums, pools, movements,
+    makers = (convolutions, shifted, depthwise_convolutions, transposed_convolutions, products, sums, pools, movements,
               reductions, relus, conversions, dynamic_ranges)
     for dtype in TYPES:
         for make in makers:

@@ -153,6 +153,35 @@ def conv(x, w, bias, y, stride=(1, 1), dilation=(1, 1), same=True, act=NONE, dep
     return y
 
 
+def conv_transpose(x, w, bias, y, stride, same=True):
+    """TRANSPOSE_CONV with weights OHWI. Sums of weights with a scale for each channel, and where
+    y is larger than what the taps reach, are requantised by TensorFlow Lite's own kernel."""
+    n, height, width, c = x.shape
+    o, kernel_h, kernel_w, _ = w.shape
+    full = [(d - 1) * s + k for d, s, k in zip((height, width), stride, (kernel_h, kernel_w))]
+    top, left = (max(f - d, 0) // 2 if same else 0 for f, d in zip(full, y.shape[1:3]))
+    sums = [bias[i % o] if bias else 0 for i in range(size(y.shape))]
+    for b, i, j, a, e, out in itertools.product(range(n), range(height), range(width),
+                                                range(kernel_h), range(kernel_w), range(o)):
+        row, column = i * stride[0] + a - top, j * stride[1] + e - left
+        if 0 <= row < y.shape[1] and 0 <= column < y.shape[2]:
+            at, tap = ((b * height + i) * width + j) * c, ((out * kernel_h + a) * kernel_w + e) * c
+            sums[((b * y.shape[1] + row) * y.shape[2] + column) * o + out] += sum(
+                (u - x.zero) * (v - w.zero)
+                for u, v in zip(x.data[at:at + c], w.data[tap:tap + c]))
+    y.data = []
+    for i, total in enumerate(sums):
+        scale = w.scale[i % o] if isinstance(w.scale, list) else w.scale
+        if y.dtype == FLOAT32:
+            y.data.append(total)
+        elif isinstance(w.scale, list) or any(d > f for f, d in zip(full, y.shape[1:3])):
+            y.data.append(clamp(y.dtype, fixed_point(
+                total, f32(x.scale) * f32(scale) / f32(y.scale)) + y.zero))
+        else:
+            y.data.append(requantise(y, total, f32(f32(f32(x.scale) * f32(scale)) / f32(y.scale))))
+    return y
+
+
 def fully_connected(x, w, bias, y, act=NONE):
     """FULLY_CONNECTED: rows of w are the outputs."""
     outputs, k = w.shape
