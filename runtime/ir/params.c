@@ -86,9 +86,17 @@ TABLE(shift) = { CHOICE("direction", shift.direction, CNN_SHIFT_NONE, shifts), E
 TABLE(dropout) = {
 	IGNORED("ratio", 'f'), IGNORED("seed", 'i'), FLAG("is_test", norm.is_test, 0), END
 };
-TABLE(cast) = { INT("to", cast.to, 0, NO_LIMITS), END };
+/* Of rounding to 8-bit floats, which no tensor holds. */
+#define FLOAT8	IGNORED("saturate", 'i'), IGNORED("round_mode", 's')
 
-TABLE(quantize) = { INT("axis", axis.axis, 1, NO_LIMITS), END };
+TABLE(cast) = { INT("to", cast.to, 0, NO_LIMITS), FLOAT8, END };
+TABLE(cast_like) = { FLOAT8, END };
+
+TABLE(quantize) = {
+	INT("axis", axis.axis, 1, NO_LIMITS), FIXED("block_size", 0), FIXED("precision", 0),
+	INT("output_dtype", axis.output_dtype, CNN_UNDEFINED, NO_LIMITS), IGNORED("saturate", 'i'),
+	END
+};
 TABLE(requantize) = { INT("multiplier_bits", requantize.multiplier_bits, 31, NO_LIMITS), END };
 TABLE(dynamic_levels) = { FLAG("symmetric", levels.symmetric, 0), END };
 
@@ -149,6 +157,7 @@ TABLE(eye) = {
 	INT("dtype", eye.dtype, CNN_UNDEFINED, NO_LIMITS), INT("k", eye.k, 0, NO_LIMITS), END
 };
 TABLE(trilu) = { FLAG("upper", trilu.upper, 1), END };
+TABLE(range) = { IGNORED("stash_type", 'i'), END };
 TABLE(one_hot) = { INT("axis", axis.axis, -1, NO_LIMITS), END };
 TABLE(slice) = {
 	AXES(slice.axes), INTS("starts", slice.starts, CNN_MAX_RANK, NO_LIMITS),

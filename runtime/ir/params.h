@@ -59,6 +59,7 @@ struct cnn_gemm_params {
 /* ArgMax, ArgMin, Concat, Flatten, Gather, Softmax, QuantizeLinear and their like. */
 struct cnn_axis_params {
 	int64_t axis;
+	int64_t output_dtype;		/* QuantizeLinear, DequantizeLinear: CNN_UNDEFINED: not given */
 	bool keepdims, select_last_index;
 };
 
@@ -306,6 +307,7 @@ struct cnn_params {
 
 enum cnn_field_kind {
 	CNN_FIELD_IGNORED,	/* known, and without effect here */
+	CNN_FIELD_FIXED,	/* an integer of which only the default is supported */
 	CNN_FIELD_BOOL,
 	CNN_FIELD_INT,		/* int64_t */
 	CNN_FIELD_FLOAT,

@@ -15,6 +15,8 @@
 #define NO_LIMITS		LIMITS(INT64_MIN, INT64_MAX)
 
 #define IGNORED(text, letter)		{ .name = text, .kind = CNN_FIELD_IGNORED, .type = letter }
+#define FIXED(text, value)	\
+	{ .name = text, .kind = CNN_FIELD_FIXED, .type = 'i', .def = value }
 #define FLAG(text, member, value)					\
 	{ .name = text, .kind = CNN_FIELD_BOOL, .type = 'i', AT(member), .def = value }
 #define INT(text, member, value, limits)				\

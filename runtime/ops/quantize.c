@@ -114,14 +114,28 @@ static int check_scale(const struct cnn_call *c, int64_t count)
 	return cnn_quant_param(c, 1, CNN_FLOAT32, count);
 }
 
+/* The type that the zero point has, or that output_dtype names. */
+static int result_type(const struct cnn_call *c, enum cnn_dtype zero, enum cnn_dtype *type)
+{
+	int64_t asked = c->node->params.axis.output_dtype;
+
+	*type = zero ? zero : asked ? (enum cnn_dtype)asked : CNN_UINT8;
+	if (asked && asked != (int64_t)*type)
+		return cnn_op_fail(c, CNN_EINVAL, "output_dtype is %lld, the zero point %s",
+				   (long long)asked, cnn_dtype_name(zero));
+	if (*type != CNN_UINT8 && *type != CNN_INT8)
+		return cnn_op_fail(c, CNN_EUNSUPPORTED, "output_dtype %lld", (long long)asked);
+	return CNN_OK;
+}
+
 int cnn_infer_quantize(struct cnn_call *c)
 {
 	const struct cnn_tensor *x = c->in[0], *zp = cnn_in(c, 2);
-	enum cnn_dtype type = zp ? zp->dtype : CNN_UINT8;
+	enum cnn_dtype type = zp ? zp->dtype : CNN_UNDEFINED;
 	int64_t axis, count;
 	int ret = CNN_WANT(c, x, CNN_FLOAT32, CNN_INT32) ?: (zp ? cnn_quant_bytes(c, 2) : CNN_OK) ?:
 		  param_count(c, &axis, &count) ?: check_scale(c, count) ?:
-		  cnn_quant_param(c, 2, type, count);
+		  cnn_quant_param(c, 2, type, count) ?: result_type(c, type, &type);
 
 	cnn_set_shape(c->out[0], type, x);
 	return ret;
@@ -129,12 +143,13 @@ int cnn_infer_quantize(struct cnn_call *c)
 
 int cnn_infer_dequantize(struct cnn_call *c)
 {
+	int64_t asked = c->node->params.axis.output_dtype, axis, count;
 	const struct cnn_tensor *x = c->in[0];
-	int64_t axis, count;
 	int ret = CNN_WANT(c, x, CNN_UINT8, CNN_INT8, CNN_INT32) ?: param_count(c, &axis, &count) ?:
-		  check_scale(c, count) ?:
-		  cnn_quant_param(c, 2, x->dtype, count);
+		  check_scale(c, count) ?: cnn_quant_param(c, 2, x->dtype, count);
 
+	if (asked && asked != CNN_FLOAT32)
+		return cnn_op_fail(c, CNN_EUNSUPPORTED, "output_dtype %lld", (long long)asked);
 	cnn_set_shape(c->out[0], CNN_FLOAT32, x);
 	return ret;
 }

@@ -130,7 +130,50 @@ static void test_structure(void **state)
 	ob_node(b, "Relu", "p", "q");
 	refused(b, CNN_EINVAL, "cycle");
 	refused(ob_new(13), CNN_EINVAL, "no output");
-	refused(ob_new(99), CNN_EUNSUPPORTED, "operator set version 99");
+	refused(ob_new(0), CNN_EUNSUPPORTED, "operator set version 0");
+}
+
+/* Attributes of operator sets 19 to 27 are taken with their defaults. */
+static struct onnx_build *newer(int opset, int64_t block_size)
+{
+	struct onnx_build *b = ob_new(opset);
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(2, 3));
+	ob_floats(b, "s", 0, NULL, (const float[]){ 0.5f });
+	n = ob_node(b, "QuantizeLinear", "x s", "q");
+	ob_attr_int(n, "saturate", 1);
+	ob_attr_int(n, "block_size", block_size);
+	ob_attr_int(n, "precision", 0);
+	ob_attr_int(n, "output_dtype", CNN_INT8);
+	n = ob_node(b, "Cast", "q", "y");
+	ob_attr_int(n, "to", CNN_FLOAT32);
+	ob_attr_int(n, "saturate", 1);
+	ob_attr_str(n, "round_mode", "up");
+	ob_output(b, "y");
+	return b;
+}
+
+/* The file is never refused, only an operator whose version is not known. */
+static void test_newer_sets(void **state)
+{
+	struct cnn_err err = { 0 };
+	struct cnn_graph *g;
+
+	(void)state;
+	for (int opset = 23; opset <= 27; opset++) {
+		g = inferred(newer(opset, 0));
+		assert_int_equal(cnn_node_out(g, &g->nodes[0], 0)->dtype, CNN_INT8);
+		cnn_graph_free(g);
+	}
+	assert_int_equal(import_and_infer(newer(25, 16), &err), CNN_EUNSUPPORTED);
+	assert_says(err, "QuantizeLinear");
+	assert_says(err, "block_size is 16, only 0 is supported");
+	g = import(newer(28, 0));
+	assert_int_equal(cnn_graph_infer(g, &err), CNN_EUNSUPPORTED);
+	assert_says(err, "QuantizeLinear");
+	assert_says(err, "operator set 28 is not known, the newest known set is 27");
+	cnn_graph_free(g);
 }
 
 static void test_order(void **state)
@@ -395,7 +438,7 @@ static void test_parameters(void **state)
 	ob_attr_ints(n, "pads", 4, pads);
 	n = ob_node(b, "Cast", "x", "dead");
 	ob_attr_int(n, "to", CNN_FLOAT32);
-	ob_attr_int(n, "saturate", 1);
+	ob_attr_int(n, "unheard_of", 1);
 	ob_output(b, "y");
 	g = inferred(b);
 	assert_int_equal(g->n_nodes, 2);
@@ -424,10 +467,10 @@ static void test_refused_parameters(void **state)
 	ob_input(b, "x", CNN_FLOAT32, OB_DIMS(2, 3));
 	n = ob_node(b, "Cast", "x", "y");
 	ob_attr_int(n, "to", CNN_FLOAT32);
-	ob_attr_int(n, "saturate", 1);
+	ob_attr_int(n, "unheard_of", 1);
 	ob_output(b, "y");
 	assert_int_equal(import_and_infer(b, &err), CNN_EUNSUPPORTED);
-	assert_says(err, "saturate");
+	assert_says(err, "unheard_of");
 }
 
 int main(void)
@@ -438,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_nesting),
 		cmocka_unit_test(test_expansion),
 		cmocka_unit_test(test_structure),
+		cmocka_unit_test(test_newer_sets),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_initializers),
 		cmocka_unit_test(test_external_data),
