@@ -63,6 +63,19 @@ int cnn_cpu_infer(const struct cnn_node *node, const struct cnn_tensor *const *i
 	return ret == CNN_EUNSUPPORTED && d && cnn_takes_halves(&c) ? infer_halves(&c) : ret;
 }
 
+/* Multiply-adds of a ConvTranspose: each input meets each tap of each output channel. */
+static int64_t transpose_work(const struct cnn_node *node, const struct cnn_tensor *const *in,
+			      const struct cnn_tensor *y)
+{
+	int64_t work = cnn_tensor_count(in[0]);
+	struct cnn_window w;
+
+	if (cnn_window_resolve(node, in[0], in[cnn_weights_input(node->op)], &w, NULL))
+		return 1;
+	work = cnn_mul_sat(work, w.out_ch / w.group);
+	return cnn_add_sat(cnn_mul_sat(work, cnn_window_taps(&w)), cnn_tensor_count(y));
+}
+
 /* Channels that an LRN adds up for each element. */
 static int64_t lrn_window(const struct cnn_node *node, const struct cnn_tensor *x)
 {
@@ -71,13 +84,20 @@ static int64_t lrn_window(const struct cnn_node *node, const struct cnn_tensor *
 	return size < x->dims[1] ? size : x->dims[1];
 }
 
-int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const *in,
-		     struct cnn_tensor *const *out)
+/* Taps of a convolution or pool: products or elements that each output takes. */
+static int64_t window_taps(const struct cnn_node *node, const struct cnn_tensor *const *in)
 {
-	int64_t work = 1, per_output = 1;
 	int weights = cnn_weights_input(node->op);
 	struct cnn_window w;
 
+	if (cnn_window_resolve(node, in[0], weights < 0 ? NULL : in[weights], &w, NULL))
+		return 1;
+	return cnn_mul_sat(cnn_window_taps(&w), weights < 0 ? 1 : w.in_ch / w.group);
+}
+
+/* What each element of the outputs takes. */
+static int64_t work_per_output(const struct cnn_node *node, const struct cnn_tensor *const *in)
+{
 	switch (cnn_op_base(node->op)) {
 	case CNN_OP_CONV:
 	case CNN_OP_CONV_INTEGER:
@@ -86,10 +106,33 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 	case CNN_OP_AVERAGE_POOL:
 	case CNN_OP_GLOBAL_AVERAGE_POOL:
 	case CNN_OP_GLOBAL_MAX_POOL:
-		if (cnn_window_resolve(node, in[0], weights < 0 ? NULL : in[weights], &w, NULL))
-			break;
-		per_output = cnn_mul_sat(cnn_window_taps(&w), weights < 0 ? 1 : w.in_ch / w.group);
-		break;
+		return window_taps(node, in);
+	case CNN_OP_MAX:
+	case CNN_OP_MEAN:
+	case CNN_OP_MIN:
+	case CNN_OP_SUM:
+		return node->n_in;
+	case CNN_OP_LRN:
+		return lrn_window(node, in[0]);
+	case CNN_OP_QGEMM:
+		return in[0]->dims[1];
+	case CNN_OP_GEMM:
+		return in[0]->dims[!node->params.gemm.trans_a];
+	case CNN_OP_MATMUL:
+	case CNN_OP_MATMUL_INTEGER:
+	case CNN_OP_QLINEAR_MATMUL:
+		return in[0]->rank ? in[0]->dims[in[0]->rank - 1] : 1;
+	default:
+		return 1;
+	}
+}
+
+int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const *in,
+		     struct cnn_tensor *const *out)
+{
+	int64_t work = 1, per_output;
+
+	switch (cnn_op_base(node->op)) {
 	case CNN_OP_EINSUM:
 		return cnn_einsum_work(node, in);
 	case CNN_OP_GRU:
@@ -102,34 +145,11 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 		return cnn_roi_align_work(node, in, out[0]);
 	case CNN_OP_CONV_TRANSPOSE:	/* each input meets each tap of each output channel */
 	case CNN_OP_QLINEAR_CONV_TRANSPOSE:
-		if (cnn_window_resolve(node, in[0], in[weights], &w, NULL))
-			return 1;
-		work = cnn_mul_sat(cnn_tensor_count(in[0]), w.out_ch / w.group);
-		return cnn_add_sat(cnn_mul_sat(work, cnn_window_taps(&w)),
-				   cnn_tensor_count(out[0]));
-	case CNN_OP_MAX:
-	case CNN_OP_MEAN:
-	case CNN_OP_MIN:
-	case CNN_OP_SUM:
-		per_output = node->n_in;
-		break;
-	case CNN_OP_LRN:
-		per_output = lrn_window(node, in[0]);
-		break;
-	case CNN_OP_QGEMM:
-		per_output = in[0]->dims[1];
-		break;
-	case CNN_OP_GEMM:
-		per_output = in[0]->dims[!node->params.gemm.trans_a];
-		break;
-	case CNN_OP_MATMUL:
-	case CNN_OP_MATMUL_INTEGER:
-	case CNN_OP_QLINEAR_MATMUL:
-		per_output = in[0]->rank ? in[0]->dims[in[0]->rank - 1] : 1;
-		break;
+		return transpose_work(node, in, out[0]);
 	default:
 		break;
 	}
+	per_output = work_per_output(node, in);
 	for (int i = 0; i < node->n_out; i++)
 		if (out[i])
 			work = cnn_add_sat(work, cnn_mul_sat(cnn_tensor_count(out[i]), per_output));
