@@ -11,7 +11,7 @@ const path = require('path');
 const ort = require(path.join(process.argv[2], 'node_modules', 'onnxruntime-node'));
 const arrays = {
   float32: Float32Array, float64: Float64Array, int8: Int8Array, uint8: Uint8Array,
-  bool: Uint8Array, int32: Int32Array, int64: BigInt64Array,
+  bool: Uint8Array, float16: Uint16Array, int32: Int32Array, int64: BigInt64Array,
 };
 
 function write(file, { data }) {

@@ -13,12 +13,13 @@ sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(HERE, '..', 'lib')]
+import element_cases
 import operators
 import tap
 
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(TOP, 'build'))
 CNNRUN = os.path.join(BUILD, 'runtime', 'tools', 'cnnrun')
-RTOL = ATOL = 1e-4
+TOLERANCE = {'float16': 2e-3}     # else 1e-4, relative or absolute
 
 
 def write(path, data):
@@ -67,7 +68,8 @@ def difference(got, want):
     for i, (a, b) in enumerate(zip(got, want)):
         if a.shape != b.shape or a.dtype != b.dtype:
             return f'output {i} is {a.dtype}{a.shape}, {b.dtype}{b.shape} wanted'
-        far = ~np.isclose(a, b, RTOL, ATOL, equal_nan=True) if a.dtype.kind == 'f' else a != b
+        tol = TOLERANCE.get(a.dtype.name, 1e-4)
+        far = ~np.isclose(a, b, tol, tol, equal_nan=True) if a.dtype.kind == 'f' else a != b
         if far.any():
             at = tuple(np.argwhere(far)[0])
             return f'output {i}{list(at)}: {a[at]}, {b[at]} wanted; {far.sum()} of {far.size}'
@@ -83,7 +85,7 @@ def main():
         print(f'1..0 # SKIP {fetch.stderr.strip()}')
         return 0
     rng = np.random.default_rng(1)
-    for group in operators.GROUPS:
+    for group in (*operators.GROUPS, *element_cases.GROUPS):
         cases = list(group(rng))
         with tempfile.TemporaryDirectory() as work:
             wants = peers(cases, fetch.stdout.strip(), work)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: MIT
+"""Networks of one operator: functions, norms, integers, shapes, reductions, and of float16."""
+import numpy as np
+from operators import F, I32, I64, floats, one
+
+H, D = np.float16, np.float64
+U8, I8, U16, I16, U32, U64 = np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.uint64
+
+
+def function_cases(rng):
+    """Functions of one number"""
+    wide, unit = floats(rng, 500) * 5, rng.uniform(-1, 1, 500).astype(F)
+    huge = (rng.uniform(-1, 1, 500) * 10.0 ** rng.integers(0, 30, 500)).astype(F)
+    special = np.array([0, -0.0, np.inf, -np.inf, np.nan, 1, -1], F)
+    for op in ('Sin', 'Cos', 'Tan'):
+        for x in (wide, unit / 1000, huge):
+            yield one('', op, {'x': x})
+    for op in ('Atan', 'Sinh', 'Cosh', 'Asinh', 'Floor', 'Ceil', 'Round', 'Sign', 'Softsign',
+               'Softplus', 'Erf', 'Exp', 'Selu', 'Celu', 'Elu', 'ThresholdedRelu', 'Shrink',
+               'HardSigmoid', 'IsNaN', 'IsInf', 'Abs', 'Neg'):
+        for x in (wide, unit / 1000):
+            yield one('', op, {'x': x})
+    for op in ('Atan', 'Floor', 'Ceil', 'Round', 'IsNaN', 'IsInf', 'Abs', 'Neg', 'Cosh', 'Erf'):
+        yield one('of special numbers', op, {'x': special})
+    for op in ('Asin', 'Acos', 'Atanh'):
+        yield one('', op, {'x': unit})
+    yield one('', 'Acosh', {'x': abs(wide) + 1})
+    yield one('', 'Mish', {'x': wide}, opset=18)
+    for a in ('none', 'tanh'):
+        yield one(a, 'Gelu', {'x': wide}, opset=20, approximate=a)
+    yield one('', 'Selu', {'x': wide}, alpha=2.0, gamma=0.5)
+    yield one('', 'Celu', {'x': wide}, alpha=0.3)
+    yield one('', 'Shrink', {'x': wide}, lambd=2.0, bias=0.7)
+    for n, p in ((0, 1), (1, 0)):
+        yield one(f'{n}{p}', 'IsInf', {'x': special}, detect_negative=n, detect_positive=p)
+
+
+def norm_cases(rng):
+    """LayerNormalization, InstanceNormalization, GroupNormalization, LRN, Softmax and their like"""
+    x = floats(rng, 2, 6, 5, 4)
+    for axis in range(-4, 4):
+        shape = x.shape[axis:]
+        yield one(f'axis {axis}', 'LayerNormalization', {'x': x},
+                  {'s': floats(rng, *shape), 'b': floats(rng, *shape)}, axis=axis, epsilon=1e-3)
+    yield one('without a bias', 'LayerNormalization', {'x': x}, {'s': floats(rng, 4)})
+    for shape in (x.shape, (3, 4, 7), (1, 2, 3, 4, 5)):
+        yield one(f'{shape}', 'InstanceNormalization', {'x': floats(rng, *shape)},
+                  {'s': floats(rng, shape[1]), 'b': floats(rng, shape[1])})
+    for groups in (1, 2, 3, 6):
+        yield one(f'{groups} groups', 'GroupNormalization', {'x': x},
+                  {'s': floats(rng, 6), 'b': floats(rng, 6)}, opset=21, num_groups=groups)
+    yield one('by group', 'GroupNormalization', {'x': x},
+              {'s': floats(rng, 3), 'b': floats(rng, 3)}, opset=18, num_groups=3)
+    for size in (1, 3, 5, 11):
+        yield one(f'size {size}', 'LRN', {'x': x}, size=size, alpha=0.3, beta=0.6, bias=1.5)
+    yield one('', 'MeanVarianceNormalization', {'x': x})
+    yield one('', 'MeanVarianceNormalization', {'x': x}, axes=[1, 2, 3])
+    for op in ('Hardmax', 'Softmax', 'LogSoftmax'):
+        for axis in (0, 1, -1):
+            yield one(f'axis {axis}', op, {'x': x}, opset=13, axis=axis)
+            yield one(f'axis {axis} before 13', op, {'x': x}, opset=11, axis=axis)
+
+
+def integers(rng, dtype, *shape):
+    """Any numbers of a type, small ones and its extremes among them."""
+    info = np.iinfo(dtype)
+    some = rng.integers(max(info.min, -9), 10, shape).astype(dtype)
+    many = rng.integers(info.min, info.max, shape, dtype, endpoint=True)
+    return np.where(rng.random(shape) < 0.5, some, many)
+
+
+def integer_cases(rng):
+    """Mod, BitShift, bitwise operators, comparisons, signs"""
+    for t in (U8, I8, U16, I16, U32, I32, U64, I64):
+        a, b = integers(rng, t, 3, 4, 5), integers(rng, t, 4, 1)
+        divisor = np.where(b == 0, 3, b).astype(t)
+        name = np.dtype(t).name
+        if t not in (U16, U32, U64, I16):       # those the peer's interface does not take
+            yield one(name, 'Mod', {'a': a, 'b': divisor})
+            if t != I64:                        # of which the peer makes doubles
+                yield one(f'{name} fmod', 'Mod', {'a': a, 'b': divisor}, fmod=1)
+            for op in ('BitwiseAnd', 'BitwiseOr', 'BitwiseXor'):
+                yield one(name, op, {'a': a, 'b': b}, opset=18)
+            yield one(name, 'BitwiseNot', {'a': a}, opset=18)
+            yield one(name, 'Sign', {'a': a})
+            yield one(name, 'Abs', {'a': a})
+    for d in ('LEFT', 'RIGHT'):
+        yield one(d, 'BitShift', {'a': integers(rng, U8, 50), 'b': rng.integers(0, 8, 50).astype(U8)},
+                  direction=d)
+    for t in (I32, I64, F, D):
+        a, b = (rng.integers(-3, 4, s).astype(t) for s in ((3, 4, 5), (4, 1)))
+        for op in ('Equal', 'Greater', 'Less', 'GreaterOrEqual', 'LessOrEqual'):
+            yield one(np.dtype(t).name, op, {'a': a, 'b': b}, opset=16)
+    yield one('floats', 'Mod', {'a': floats(rng, 3, 50), 'b': floats(rng, 50)}, fmod=1)
+    for op in ('Mean', 'Sum', 'Max', 'Min'):
+        yield one('of three', op, {'a': floats(rng, 3, 4), 'b': floats(rng, 4),
+                                   'c': floats(rng, 2, 1, 1)})
+
+
+def shape_cases(rng):
+    """Range, Tile, Trilu, EyeLike, OneHot, SpaceToDepth, Size, CastLike"""
+    for t, args in ((F, (1, 9.5, 0.7)), (F, (3, -2, -0.1)), (D, (0, 1, 0.1)), (I64, (-3, 20, 4)),
+                    (I32, (9, -9, -5)), (F, (5, 2, 1))):
+        yield one(f'{args}', 'Range', {}, {k: np.array(v, t) for k, v in zip('abc', args)})
+    yield one('of run-time numbers', 'Range', {k: np.array(v, F) for k, v in zip('abc', (1, 7, 2))})
+    for shape, repeats in (((2, 3), (2, 2)), ((2, 1, 3), (1, 4, 1)), ((4,), (3,)), ((2, 3), (0, 2))):
+        yield one(f'{repeats}', 'Tile', {'x': floats(rng, *shape)}, {'r': np.array(repeats, I64)})
+    for upper in (0, 1):
+        for k in (-7, -2, -1, 0, 1, 3, 9):
+            yield one(f'{upper} {k}', 'Trilu', {'x': floats(rng, 2, 4, 6)}, {'k': np.array(k, I64)},
+                      upper=upper)
+        yield one(f'{upper}', 'Trilu', {'x': floats(rng, 5, 3)}, upper=upper)
+    for k in (-3, -1, 0, 2, 9):
+        yield one(f'{k}', 'EyeLike', {'x': floats(rng, 4, 6)}, k=k)
+        yield one(f'{k} int64', 'EyeLike', {'x': floats(rng, 6, 4)}, k=k, dtype=7)
+    for axis in (0, 1, -1):
+        for t in (I64, I32, F):
+            yield one(f'axis {axis}', 'OneHot', {'x': rng.integers(-6, 6, (3, 4)).astype(t)},
+                      {'d': np.array(5, t), 'v': np.array([-1, 2.5], F)}, axis=axis)
+    for block in (1, 2, 3):
+        yield one(f'{block}', 'SpaceToDepth', {'x': floats(rng, 2, 3, 6, 12)}, blocksize=block)
+    yield one('', 'Size', {'x': floats(rng, 2, 3, 4)})
+    yield one('', 'CastLike', {'x': floats(rng, 20) * 30}, {'t': np.zeros(1, I32)})
+
+
+def reduction_cases(rng):
+    """Reductions"""
+    x = floats(rng, 3, 4, 5, 2)
+    for op in ('L1', 'L2', 'LogSum', 'LogSumExp', 'SumSquare', 'Mean', 'Prod', 'Max', 'Min'):
+        data = abs(x) if op == 'LogSum' else x
+        for axes in ([0], [1, 2], [-1], [0, 3]):
+            yield one(f'{axes}', f'Reduce{op}', {'x': data}, opset=13, axes=axes,
+                      keepdims=len(axes) % 2)
+            yield one(f'{axes} as an input', f'Reduce{op}', {'x': data}, {'a': np.array(axes, I64)},
+                      opset=18)
+        yield one('all', f'Reduce{op}', {'x': data}, opset=13)
+    yield one('large', 'ReduceLogSumExp', {'x': x * 1000}, opset=13, axes=[1])
+    for op in ('L1', 'SumSquare', 'Max', 'Min', 'Prod'):
+        yield one('int32', f'Reduce{op}', {'x': rng.integers(-9, 9, (3, 4)).astype(I32)}, opset=13,
+                  axes=[1])
+
+
+def half_cases(rng):
+    """Operators of float16"""
+    x = floats(rng, 2, 6, 5, 4).astype(H)
+    w = (floats(rng, 3, 6, 3, 3) / 8).astype(H)
+    for op in ('Relu', 'Sigmoid', 'Tanh', 'Exp', 'Softmax', 'Abs', 'Neg', 'Sqrt', 'Floor', 'IsNaN',
+               'Identity', 'Flatten', 'ReduceMean', 'GlobalAveragePool'):
+        yield one('', op, {'x': abs(x) if op == 'Sqrt' else x})
+    yield one('', 'Conv', {'x': x}, {'w': w}, pads=[1, 1, 1, 1])
+    yield one('', 'MaxPool', {'x': x}, kernel_shape=[2, 2])
+    yield one('', 'AveragePool', {'x': x}, kernel_shape=[2, 2])
+    for op in ('Add', 'Mul', 'Sub', 'Div', 'Max', 'Min', 'Greater'):
+        yield one('', op, {'x': x, 'y': floats(rng, 6, 1, 1).astype(H)})
+    yield one('', 'Gemm', {'x': floats(rng, 4, 5).astype(H)}, {'w': floats(rng, 5, 3).astype(H)})
+    yield one('', 'LayerNormalization', {'x': x}, {'s': floats(rng, 4).astype(H)})
+    yield one('', 'Clip', {'x': x}, {'a': np.array(-1, H), 'b': np.array(2, H)})
+    yield one('', 'Concat', {'x': x, 'y': x}, axis=1)
+    yield one('', 'Cast', {'x': x}, to=1)
+
+
+GROUPS = (function_cases, norm_cases, integer_cases, shape_cases, reduction_cases, half_cases)
