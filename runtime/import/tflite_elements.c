@@ -53,20 +53,28 @@ struct pair_kind {
 	enum cnn_op real, quantised;
 };
 
-/* ADD, SUB and MUL: XNNPACK's, if they are quantised. DIV: of floats and integers. */
+/*
+ * ADD, SUB and MUL: XNNPACK's, if they are quantised. MAXIMUM and MINIMUM of tensors quantised
+ * alike are those of their bytes. The others are of floats and integers.
+ */
 void tfl_make_pair(struct tfl *m, const struct tfl_op *op)
 {
 	static const struct pair_kind kinds[] = {
 		{ ADD, CNN_OP_ADD, CNN_OP_QLINEAR_ADD }, { SUB, CNN_OP_SUB, CNN_OP_QLINEAR_SUB },
 		{ MUL, CNN_OP_MUL, CNN_OP_QLINEAR_MUL }, { DIV, CNN_OP_DIV, CNN_OP_UNKNOWN },
+		{ MAXIMUM, CNN_OP_MAX, CNN_OP_MAX }, { MINIMUM, CNN_OP_MIN, CNN_OP_MIN },
+		{ POW, CNN_OP_POW, CNN_OP_UNKNOWN },
 	};
 	int rank = result_rank(m, op), x = operand(m, op, op->in[0], rank);
 	int y = operand(m, op, op->in[1], rank), v;
 	const struct pair_kind *k = kinds;
+	bool order = op->kind->code == MAXIMUM || op->kind->code == MINIMUM;
 
+	for (int i = 0; i < 2 && order; i++)
+		tfl_want_same(m, op, op->in[i]);
 	while (k->code != op->kind->code)
 		k++;
-	if (!tfl_is_quantised(m, op->in[0]))
+	if (order || !tfl_is_quantised(m, op->in[0]))
 		v = tfl_node(m, op, k->real, 2, (const int[]){ x, y });
 	else if (k->quantised)
 		v = quantised_pair(m, op, k->quantised, x, y);
@@ -75,6 +83,51 @@ void tfl_make_pair(struct tfl *m, const struct tfl_op *op)
 			     cnn_dtype_name(tfl_type(m, op->in[0])));
 	tfl_give_act(m, op, rank == 4 ? TFL_NCHW : TFL_FILE, fb_int(&op->options, 0, 1, 0),
 		     BOUND_XNNPACK, v);
+}
+
+/* Of floats: floor(a / b). Of integers: what remains of a quotient has the sign of b. */
+void tfl_make_floor_div(struct tfl *m, const struct tfl_op *op)
+{
+	bool whole = !tfl_is_float(m, op), modulo = op->kind->code == FLOOR_MOD;
+	int rank = result_rank(m, op);
+	int in[] = { operand(m, op, op->in[0], rank), operand(m, op, op->in[1], rank) }, v = -1;
+
+	if (tfl_is_quantised(m, op->in[0]))
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s with a scale",
+			 cnn_dtype_name(tfl_type(m, op->in[0])));
+	if (whole) {
+		v = tfl_node(m, op, CNN_OP_MOD, 2, in);
+		if (!modulo)
+			v = tfl_node(m, op, CNN_OP_DIV, 2, (const int[]){
+				tfl_node(m, op, CNN_OP_SUB, 2, (const int[]){ in[0], v }), in[1] });
+	} else {
+		v = tfl_node(m, op, CNN_OP_DIV, 2, in);
+		v = tfl_node(m, op, CNN_OP_FLOOR, 1, &v);
+		if (modulo) {
+			v = tfl_node(m, op, CNN_OP_MUL, 2, (const int[]){ v, in[1] });
+			v = tfl_node(m, op, CNN_OP_SUB, 2, (const int[]){ in[0], v });
+		}
+	}
+	tfl_give(m, op, rank == 4 ? TFL_NCHW : TFL_FILE, v);
+}
+
+/* SQUARE and, of two operands, SQUARED_DIFFERENCE: of floats and integers. */
+void tfl_make_square(struct tfl *m, const struct tfl_op *op)
+{
+	bool difference = op->kind->code == SQUARED_DIFFERENCE;
+	int rank = difference ? result_rank(m, op) : m->tensors[op->in[0]].rank;
+	int in[2] = { operand(m, op, op->in[0], rank) };
+
+	tfl_want_rank(m, op, op->out, rank);
+	if (tfl_is_quantised(m, op->in[0]))
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s with a scale",
+			 cnn_dtype_name(tfl_type(m, op->in[0])));
+	if (difference) {
+		in[1] = operand(m, op, op->in[1], rank);
+		in[0] = tfl_node(m, op, CNN_OP_SUB, 2, in);
+	}
+	in[1] = in[0];
+	tfl_give(m, op, rank == 4 ? TFL_NCHW : TFL_FILE, tfl_node(m, op, CNN_OP_MUL, 2, in));
 }
 
 /*
@@ -177,7 +230,7 @@ void tfl_make_relu(struct tfl *m, const struct tfl_op *op)
 	tfl_give_act(m, op, layout, act, BOUND_TFLITE, v);
 }
 
-/* LOGISTIC, TANH, HARD_SWISH, ELU and LEAKY_RELU: a table if they are quantised. */
+/* LOGISTIC, TANH, HARD_SWISH, ELU and LEAKY_RELU are tables if quantised; others are of floats. */
 void tfl_make_function(struct tfl *m, const struct tfl_op *op)
 {
 	enum tfl_layout layout = tfl_layout_of(m, op->in[0]);
@@ -186,6 +239,8 @@ void tfl_make_function(struct tfl *m, const struct tfl_op *op)
 		{ HARD_SWISH, CNN_OP_HARD_SWISH }, { ELU, CNN_OP_ELU },
 		{ LEAKY_RELU, CNN_OP_LEAKY_RELU }, { SQRT, CNN_OP_SQRT }, { EXP, CNN_OP_EXP },
 		{ LOG, CNN_OP_LOG }, { ABS, CNN_OP_ABS }, { NEG, CNN_OP_NEG },
+		{ FLOOR, CNN_OP_FLOOR }, { CEIL, CNN_OP_CEIL }, { ROUND, CNN_OP_ROUND },
+		{ SIN, CNN_OP_SIN }, { COS, CNN_OP_COS }, { RSQRT, CNN_OP_SQRT },
 	}, *k = kinds;
 	int v = tfl_value(m, op, op->in[0], layout);
 
@@ -198,6 +253,8 @@ void tfl_make_function(struct tfl *m, const struct tfl_op *op)
 		v = tfl_node(m, op, k->real, 1, &v);
 		if (k->real == CNN_OP_LEAKY_RELU)
 			tfl_params(m)->unary.alpha = fb_float(&op->options, 0, 0);
+		if (op->kind->code == RSQRT)
+			v = tfl_node(m, op, CNN_OP_RECIPROCAL, 1, &v);
 	}
 	tfl_give(m, op, layout, v);
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* TensorFlow Lite's operators of maps as nodes: windows, borders, means, other sizes. */
+#include <string.h>
+
 #include "tflite_ops.h"
 
 void tfl_make_pool(struct tfl *m, const struct tfl_op *op)
@@ -19,10 +21,11 @@ void tfl_make_pool(struct tfl *m, const struct tfl_op *op)
 	tfl_give_act(m, op, TFL_NCHW, fb_int(o, 5, 1, 0), max ? BOUND_XNNPACK : BOUND_TFLITE, v);
 }
 
-void tfl_make_pad(struct tfl *m, const struct tfl_op *op)
+/* Elements before and after each axis of input 0, by its axes in NCHW if it is a map. */
+static void read_pads(struct tfl *m, const struct tfl_op *op, int64_t *before, int64_t *after)
 {
-	int64_t pads[2 * CNN_MAX_RANK], onnx[2 * CNN_MAX_RANK] = { 0 };
-	int rank = m->tensors[op->in[0]].rank, in[3];
+	int rank = m->tensors[op->in[0]].rank;
+	int64_t pads[2 * CNN_MAX_RANK];
 	size_t n;
 
 	tfl_want_like(m, op);
@@ -33,32 +36,77 @@ void tfl_make_pad(struct tfl *m, const struct tfl_op *op)
 	for (int i = 0; i < rank && !m->status; i++) {
 		int axis = rank == 4 ? (int)tfl_nchw_axis(i) : i;
 
-		onnx[axis] = pads[2 * i];
-		onnx[axis + rank] = pads[2 * i + 1];
+		before[axis] = pads[2 * i];
+		after[axis] = pads[2 * i + 1];
 		if (pads[2 * i] < 0 || pads[2 * i + 1] < 0)
 			tfl_fail(m, op, CNN_EINVAL, "padding %lld and %lld of axis %d",
 				 (long long)pads[2 * i], (long long)pads[2 * i + 1], i);
 	}
+}
+
+void tfl_make_pad(struct tfl *m, const struct tfl_op *op)
+{
+	int rank = m->tensors[op->in[0]].rank, in[3];
+	int64_t pads[2 * CNN_MAX_RANK] = { 0 };
+
+	read_pads(m, op, pads, pads + rank);
 	in[0] = tfl_value(m, op, op->in[0], TFL_NCHW);
-	in[1] = tfl_list(m, onnx, 2 * rank);
+	in[1] = tfl_list(m, pads, 2 * rank);
 	in[2] = tfl_is_quantised(m, op->in[0]) ? tfl_zero(m, op, op->in[0]) : -1;
 	tfl_give(m, op, TFL_NCHW, tfl_node(m, op, CNN_OP_PAD, in[2] < 0 ? 2 : 3, in));
 }
 
-/* Height and width of maps only: a global average, of quantised ones from their sums. */
-void tfl_make_mean(struct tfl *m, const struct tfl_op *op)
+/* count elements of an axis of v backwards: the first one is start, negative from the end. */
+static int backwards(struct tfl *m, const struct tfl_op *op, int v, int64_t axis, int64_t start,
+		     int64_t count)
 {
-	int64_t axes[CNN_MAX_RANK];
-	unsigned int set = 0;
-	int in[5];
-	size_t n;
+	int64_t end = start - count, step = -1;
+	const int in[] = {
+		v, tfl_list(m, &start, 1),
+		tfl_list(m, start >= 0 && end < 0 ? (const int64_t[]){ INT64_MIN } : &end, 1),
+		tfl_list(m, &axis, 1), tfl_list(m, &step, 1),
+	};
 
-	tfl_integers(m, op, op->in[1], axes, CNN_MAX_RANK, &n);
-	for (size_t i = 0; i < n; i++)
-		set |= axes[i] >= -4 && axes[i] < 4 ? 1u << (axes[i] & 3) : 1u << 4;
-	if (m->tensors[op->in[0]].rank != 4 || set != 6)
-		tfl_fail(m, op, CNN_EUNSUPPORTED, "axes other than height and width of a map");
-	in[0] = tfl_value(m, op, op->in[0], TFL_NCHW);
+	return tfl_node(m, op, CNN_OP_SLICE, 5, in);
+}
+
+/* Option: 0, the elements at the edge are not repeated; 1, they are. */
+void tfl_make_mirror_pad(struct tfl *m, const struct tfl_op *op)
+{
+	const struct tfl_tensor *x = &m->tensors[op->in[0]];
+	int64_t before[CNN_MAX_RANK], after[CNN_MAX_RANK], mode = fb_int(&op->options, 0, 1, 0);
+	int v = tfl_value(m, op, op->in[0], TFL_NCHW), edge = mode ? 0 : 1;
+
+	if (mode != 0 && mode != 1)
+		tfl_fail(m, op, CNN_EINVAL, "mode %lld", (long long)mode);
+	read_pads(m, op, before, after);
+	for (int i = 0; i < x->rank && !m->status; i++) {
+		int axis = x->rank == 4 ? (int)tfl_nchw_axis(i) : i, parts[3], n = 0;
+		int64_t most = x->dims[i] - edge;
+
+		if (before[axis] > most || after[axis] > most)
+			tfl_fail(m, op, CNN_EINVAL, "padding %lld and %lld of axis %d, limit %lld",
+				 (long long)before[axis], (long long)after[axis], i,
+				 (long long)most);
+		if (!before[axis] && !after[axis])
+			continue;
+		if (before[axis])
+			parts[n++] = backwards(m, op, v, axis, before[axis] - 1 + edge,
+					       before[axis]);
+		parts[n++] = v;
+		if (after[axis])
+			parts[n++] = backwards(m, op, v, axis, -1 - edge, after[axis]);
+		v = tfl_node(m, op, CNN_OP_CONCAT, n, parts);
+		tfl_params(m)->axis.axis = axis;
+	}
+	tfl_give(m, op, TFL_NCHW, tfl_node(m, op, CNN_OP_IDENTITY, 1, &v));
+}
+
+/* Height and width of maps: a global average, of quantised ones from their sums. */
+static void mean_of_maps(struct tfl *m, const struct tfl_op *op)
+{
+	int in[5] = { tfl_value(m, op, op->in[0], TFL_NCHW) };
+
 	if (tfl_is_float(m, op)) {
 		in[0] = tfl_node(m, op, CNN_OP_GLOBAL_AVERAGE_POOL, 1, in);
 	} else {
@@ -71,6 +119,63 @@ void tfl_make_mean(struct tfl *m, const struct tfl_op *op)
 	if (m->tensors[op->out].rank != 4)
 		in[0] = tfl_as_declared(m, op, in[0]);
 	tfl_give(m, op, TFL_NCHW, in[0]);
+}
+
+static enum cnn_op reduction(const struct tfl_op *op)
+{
+	switch (op->kind->code) {
+	case SUM:
+		return CNN_OP_REDUCE_SUM;
+	case REDUCE_MAX:
+		return CNN_OP_REDUCE_MAX;
+	case REDUCE_MIN:
+		return CNN_OP_REDUCE_MIN;
+	case REDUCE_PROD:
+		return CNN_OP_REDUCE_PROD;
+	default:
+		return CNN_OP_REDUCE_MEAN;
+	}
+}
+
+/* Of numbers without a scale: the result is in the file's layout. Option: keep_dims. */
+static void reduce(struct tfl *m, const struct tfl_op *op, const int64_t *axes, int n)
+{
+	enum cnn_op kind = reduction(op);
+	int in[] = { tfl_value(m, op, op->in[0], TFL_FILE), -1 };
+
+	if (tfl_is_quantised(m, op->in[0]))
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s with a scale and axes other than "
+			 "height and width of a map", cnn_dtype_name(tfl_type(m, op->in[0])));
+	if (kind == CNN_OP_REDUCE_SUM)
+		in[1] = tfl_list(m, axes, n);
+	in[0] = tfl_node(m, op, kind, in[1] < 0 ? 1 : 2, in);
+	if (kind != CNN_OP_REDUCE_SUM) {
+		tfl_params(m)->reduce.axes.n = n;
+		memcpy(tfl_params(m)->reduce.axes.v, axes, sizeof(*axes) * (size_t)n);
+	}
+	tfl_params(m)->reduce.keepdims = fb_int(&op->options, 0, 1, 0);
+	tfl_give(m, op, TFL_FILE, in[0]);
+}
+
+/* MEAN, SUM, REDUCE_MAX, REDUCE_MIN and REDUCE_PROD. */
+void tfl_make_reduce(struct tfl *m, const struct tfl_op *op)
+{
+	int64_t axes[CNN_MAX_RANK];
+	int rank = m->tensors[op->in[0]].rank;
+	unsigned int set = 0;
+	size_t n;
+
+	tfl_integers(m, op, op->in[1], axes, CNN_MAX_RANK, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (axes[i] < -rank || axes[i] >= rank)
+			tfl_fail(m, op, CNN_EINVAL, "axis %lld of %d", (long long)axes[i], rank);
+		else
+			set |= 1u << (axes[i] < 0 ? axes[i] + rank : axes[i]);
+	}
+	if (op->kind->code == MEAN && rank == 4 && set == 6)
+		mean_of_maps(m, op);
+	else
+		reduce(m, op, axes, (int)n);
 }
 
 /* Height and width that the constant input 1 tells, of maps whose elements keep their scale. */
@@ -148,7 +253,7 @@ void tfl_make_resize_nearest(struct tfl *m, const struct tfl_op *op)
 	tfl_give(m, op, TFL_NCHW, v);
 }
 
-/* A block's pixels are in the order of its channels, of which each pixel has all: DCR. */
+/* And SPACE_TO_DEPTH. A block's pixels follow one another, each with all of its channels: DCR. */
 void tfl_make_depth_to_space(struct tfl *m, const struct tfl_op *op)
 {
 	int v;
@@ -156,7 +261,8 @@ void tfl_make_depth_to_space(struct tfl *m, const struct tfl_op *op)
 	tfl_want_maps(m, op, op->in[0]);
 	tfl_want_same(m, op, op->in[0]);
 	v = tfl_value(m, op, op->in[0], TFL_NCHW);
-	v = tfl_node(m, op, CNN_OP_DEPTH_TO_SPACE, 1, &v);
+	v = tfl_node(m, op, op->kind->code == DEPTH_TO_SPACE ? CNN_OP_DEPTH_TO_SPACE :
+							       CNN_OP_SPACE_TO_DEPTH, 1, &v);
 	tfl_params(m)->depth_to_space.blocksize = fb_int(&op->options, 0, 4, 0);
 	tfl_give(m, op, TFL_NCHW, v);
 }

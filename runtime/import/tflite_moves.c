@@ -251,6 +251,32 @@ void tfl_make_gather(struct tfl *m, const struct tfl_op *op)
 	tfl_give(m, op, TFL_FILE, v);
 }
 
+/* The rows of input 1 are places in input 0. */
+void tfl_make_gather_nd(struct tfl *m, const struct tfl_op *op)
+{
+	int in[] = {
+		tfl_value(m, op, op->in[0], TFL_FILE), tfl_value(m, op, op->in[1], TFL_FILE),
+	};
+
+	tfl_want_same(m, op, op->in[0]);
+	in[1] = tfl_node(m, op, CNN_OP_CAST, 1, &in[1]);
+	tfl_params(m)->cast.to = CNN_INT64;
+	tfl_give(m, op, TFL_FILE, tfl_node(m, op, CNN_OP_GATHER_ND, 2, in));
+}
+
+void tfl_make_tile(struct tfl *m, const struct tfl_op *op)
+{
+	int in[] = {
+		tfl_value(m, op, op->in[0], TFL_FILE), tfl_value(m, op, op->in[1], TFL_FILE),
+	};
+
+	tfl_want_like(m, op);
+	tfl_want_same(m, op, op->in[0]);
+	in[1] = tfl_node(m, op, CNN_OP_CAST, 1, &in[1]);
+	tfl_params(m)->cast.to = CNN_INT64;
+	tfl_give(m, op, TFL_FILE, tfl_node(m, op, CNN_OP_TILE, 2, in));
+}
+
 /* Of quantised elements, too: the largest is the same. */
 void tfl_make_arg_max(struct tfl *m, const struct tfl_op *op)
 {

@@ -97,10 +97,10 @@ def of_floats(dtype):
     """Functions that TensorFlow Lite has for floats only, and PRELU."""
     if dtype != FLOAT32:
         return
-    for name in ('SQRT', 'EXP', 'LOG', 'ABS', 'NEG'):
+    for name in rules.OF_FLOATS:
         net = Net(2400)
         x = net.input([1, 8, 8, 4], dtype)
-        x.data = [abs(v) + 0.125 for v in x.data] if name in ('SQRT', 'LOG') else x.data
+        x.data = [abs(v) + 0.125 for v in x.data] if name in ('SQRT', 'RSQRT', 'LOG') else x.data
         y = rules.function(name, x, net.result(x.shape, dtype))
         net.op(name, [x], y)
         yield net.case(name, y)
@@ -115,9 +115,37 @@ def of_floats(dtype):
         yield net.case(f'PRELU {i}', y)
 
 
+def of_numbers(dtype):
+    """Operators of two operands for floats and, beside them, for int32."""
+    for to in (FLOAT32, INT32) if dtype == FLOAT32 else ():
+        for i, name in enumerate(rules.OF_PAIRS):
+            if to == INT32 and name in ('POW', 'SQUARED_DIFFERENCE'):
+                continue
+            net = Net(2500 + i)
+            a, b = net.input([2, 3, 4, 5], to), net.input([5], to)
+            a.data = [net.random.randint(-40, 40) for _ in a.data]
+            b.data = [3, -4, 5, -7, 2]
+            if name == 'POW':
+                a.data = [abs(v) / 8 + 0.5 for v in a.data]
+            y = rules.pair(name, a, b, net.result([2, 3, 4, 5], to))
+            net.op(name, [a, b], y)
+            yield net.case(f'{name} of {NAMES.get(to, "int32")}', y)
+
+
+def orders(dtype):
+    """MAXIMUM and MINIMUM of tensors quantised alike."""
+    for name in ('MAXIMUM', 'MINIMUM'):
+        net = Net(2600)
+        a = net.input([2, 3, 4, 5], dtype)
+        b = net.input([4, 5], dtype, a.scale, a.zero)
+        y = rules.pair(name, a, b, net.result([2, 3, 4, 5], dtype, like=a))
+        net.op(name, [a, b], y, version=version(dtype))
+        yield net.case(name, y)
+
+
 def cases():
     """(type, case) of all."""
     for dtype in TYPES:
-        for make in (pairs, functions, comparisons, casts, of_floats):
+        for make in (pairs, functions, comparisons, casts, of_floats, of_numbers, orders):
             for case in make(dtype):
                 yield NAMES[dtype], case

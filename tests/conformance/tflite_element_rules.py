@@ -19,7 +19,15 @@ FUNCTIONS = {
     'TANH': math.tanh,
     'ELU': lambda v: v if v > 0 else math.expm1(v),
     'HARD_SWISH': lambda v: v * max(0, min(6, v + 3)) / 6,
-    'SQRT': math.sqrt, 'EXP': math.exp, 'LOG': math.log, 'ABS': abs, 'NEG': lambda v: -v,
+}
+OF_FLOATS = {
+    'SQRT': math.sqrt, 'RSQRT': lambda v: 1 / math.sqrt(v), 'EXP': math.exp, 'LOG': math.log,
+    'ABS': abs, 'NEG': lambda v: -v, 'SQUARE': lambda v: v * v, 'FLOOR': math.floor,
+    'CEIL': math.ceil, 'ROUND': round, 'SIN': math.sin, 'COS': math.cos,
+}
+OF_PAIRS = {
+    'FLOOR_DIV': lambda u, v: u // v, 'FLOOR_MOD': lambda u, v: u % v, 'MAXIMUM': max,
+    'MINIMUM': min, 'SQUARED_DIFFERENCE': lambda u, v: (u - v) ** 2, 'POW': pow,
 }
 
 
@@ -41,6 +49,12 @@ def div(a, b, y, act=NONE):
     return y
 
 
+def pair(name, a, b, y):
+    """An operator of numbers or, for the larger and the smaller, of bytes."""
+    y.data = [OF_PAIRS[name](u, v) for u, v in broadcast(a, b, y)]
+    return y
+
+
 def compare(name, a, b, y):
     """Comparisons; of quantised tensors after both are 256 times their numbers, as integers."""
     pairs = broadcast(a, b, y)
@@ -54,7 +68,7 @@ def compare(name, a, b, y):
 def function(name, x, y):
     """A function of one number; quantised: of the number in float32, halves away from zero."""
     if y.dtype == FLOAT32:
-        y.data = [FUNCTIONS[name](v) for v in x.data]
+        y.data = [(FUNCTIONS.get(name) or OF_FLOATS[name])(v) for v in x.data]
         return y
     y.data = [clamp(y.dtype, half_away(f32(f32(FUNCTIONS[name](f32(f32(x.scale) * (v - x.zero)))) *
                                            f32(1 / f32(y.scale)))) + y.zero) for v in x.data]

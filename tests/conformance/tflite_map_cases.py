@@ -3,7 +3,7 @@
 import itertools
 
 import tflite_map_rules as rules
-from tflite_build import INT32
+from tflite_build import FLOAT32, INT32
 from tflite_net import NAMES, TYPES, Net, version
 
 PLAIN, CORNERS, CENTERS = (0, 0), (1, 0), (0, 1)
@@ -25,9 +25,11 @@ def resizes(dtype):
 
 
 def blocks(dtype):
-    """DEPTH_TO_SPACE."""
+    """DEPTH_TO_SPACE and SPACE_TO_DEPTH."""
     for name, shape, block in (('DEPTH_TO_SPACE', [1, 2, 3, 8], 2),
-                               ('DEPTH_TO_SPACE', [2, 3, 2, 27], 3)):
+                               ('DEPTH_TO_SPACE', [2, 3, 2, 27], 3),
+                               ('SPACE_TO_DEPTH', [1, 4, 6, 3], 2),
+                               ('SPACE_TO_DEPTH', [2, 6, 3, 2], 3)):
         net = Net(3100 + block)
         x = net.input(shape, dtype)
         y = net.result([1], dtype, like=x)
@@ -132,9 +134,55 @@ def choices(dtype):
         yield net.case(f'TRANSPOSE {i}', y)
 
 
+def repeats(dtype):
+    """MIRROR_PAD, TILE, GATHER_ND."""
+    for i, (shape, pads, symmetric) in enumerate((
+            ([1, 4, 5, 3], [0, 0, 3, 2, 1, 4, 0, 2], 0), ([1, 4, 5, 3], [1, 0, 4, 0, 0, 5, 3, 1], 1),
+            ([3, 4], [2, 1, 0, 3], 0), ([1, 2, 2, 1], [0] * 8, 1))):
+        net = Net(3500 + i)
+        x = net.input(shape, dtype)
+        y = net.result([1], dtype, like=x)
+        rules.mirror_pad(x, y, list(zip(pads[::2], pads[1::2])), symmetric)
+        net.reshape(y)
+        net.op('MIRROR_PAD', [x, net.constant(pads, [len(shape), 2])], y, version=version(dtype),
+               mode=symmetric)
+        yield net.case(f'MIRROR_PAD {i}', y)
+    for i, (shape, times) in enumerate((([2, 3], [2, 3]), ([1, 2, 3, 2], [2, 1, 3, 1]))):
+        net = Net(3510 + i)
+        x = net.input(shape, dtype)
+        y = net.result([1], dtype, like=x)
+        rules.tile(x, y, times)
+        net.reshape(y)
+        net.op('TILE', [x, net.constant(times)], y, version=version(dtype))
+        yield net.case(f'TILE {i}', y)
+    for i, (shape, indices, depth) in enumerate((([3, 4], [2, 3, 0, 0, 1, 2], 2),
+                                                 ([2, 3, 4, 5], [1, 0, 1], 1))):
+        net = Net(3520 + i)
+        x = net.input(shape, dtype)
+        at = net.constant(indices, [len(indices) // depth, depth])
+        y = net.result([1], dtype, like=x)
+        rules.gather_nd(x, at, y)
+        net.reshape(y)
+        net.op('GATHER_ND', [x, at], y, version=version(dtype))
+        yield net.case(f'GATHER_ND {i}', y)
+
+
+def reductions(dtype):
+    """SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, and MEAN along other axes, of floats."""
+    shapes = (([2, 3, 4, 5], [3], True), ([2, 3, 4, 5], [1, -1], False), ([4, 6], [0], False))
+    for name in rules.REDUCE if dtype == FLOAT32 else ():
+        for i, (shape, axes, keep) in enumerate(shapes):
+            net = Net(3600 + i)
+            x = net.input(shape, dtype)
+            y = rules.reduce(name, x, net.result([1], dtype), [a % len(shape) for a in axes], keep)
+            net.reshape(y)
+            net.op(name, [x, net.constant(axes)], y, keep_dims=int(keep))
+            yield net.case(f'{name} {i}', y)
+
+
 def cases():
     """(type, case) of all."""
     for dtype in TYPES:
-        for make in (resizes, blocks, slices, parts, choices):
+        for make in (resizes, blocks, slices, parts, choices, repeats, reductions):
             for case in make(dtype):
                 yield NAMES[dtype], case

@@ -170,3 +170,17 @@ def arg_max(x, y, axis, least=False):
         row = x.data[first:first + step * x.shape[axis]:step]
         y.data.append(row.index(min(row) if least else max(row)))
     return y
+
+
+REDUCE = {'SUM': sum, 'REDUCE_MAX': max, 'REDUCE_MIN': min, 'REDUCE_PROD': math.prod,
+          'MEAN': lambda v: sum(v) / len(v)}
+
+
+def reduce(name, x, y, axes, keep):
+    """SUM and its like along axes."""
+    rows = {}
+    for p, v in zip(places(x.shape), x.data):
+        rows.setdefault(tuple(0 if i in axes else at for i, at in enumerate(p)), []).append(v)
+    y.data = [REDUCE[name](row) for row in rows.values()]
+    y.shape = [1 if i in axes else d for i, d in enumerate(x.shape) if keep or i not in axes]
+    return y

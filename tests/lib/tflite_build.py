@@ -7,17 +7,18 @@ CODES = {
     'ADD': 0, 'AVERAGE_POOL_2D': 1, 'CONCATENATION': 2, 'CONV_2D': 3, 'DEPTHWISE_CONV_2D': 4,
     'DEPTH_TO_SPACE': 5, 'DEQUANTIZE': 6, 'FLOOR': 8, 'FULLY_CONNECTED': 9, 'LOGISTIC': 14,
     'MAX_POOL_2D': 17, 'MUL': 18, 'RELU': 19, 'RELU_N1_TO_1': 20, 'RELU6': 21, 'RESHAPE': 22,
-    'RESIZE_BILINEAR': 23, 'SOFTMAX': 25, 'SPACE_TO_DEPTH': 26, 'TANH': 28, 'PAD': 34, 'GATHER':
-    36, 'TRANSPOSE': 39, 'MEAN': 40, 'SUB': 41, 'DIV': 42, 'SQUEEZE': 43, 'STRIDED_SLICE': 45,
-    'EXP': 47, 'SPLIT': 49, 'LOG_SOFTMAX': 50, 'CAST': 53, 'PRELU': 54, 'MAXIMUM': 55,
-    'ARG_MAX': 56, 'MINIMUM': 57, 'LESS': 58, 'NEG': 59, 'PADV2': 60, 'GREATER': 61,
-    'GREATER_EQUAL': 62, 'LESS_EQUAL': 63, 'SELECT': 64, 'SLICE': 65, 'SIN': 66,
-    'TRANSPOSE_CONV': 67, 'TILE': 69, 'EXPAND_DIMS': 70, 'EQUAL': 71, 'NOT_EQUAL': 72, 'LOG':
-    73, 'SUM': 74, 'SQRT': 75, 'RSQRT': 76, 'SHAPE': 77, 'POW': 78, 'ARG_MIN': 79, 'REDUCE_MAX':
-    82, 'PACK': 83, 'UNPACK': 88, 'REDUCE_MIN': 89, 'FLOOR_DIV': 90, 'SQUARE': 92, 'FLOOR_MOD':
-    95, 'RESIZE_NEAREST_NEIGHBOR': 97, 'LEAKY_RELU': 98, 'SQUARED_DIFFERENCE': 99, 'MIRROR_PAD':
-    100, 'ABS': 101, 'SPLIT_V': 102, 'CEIL': 104, 'GATHER_ND': 107, 'COS': 108, 'ELU': 111,
-    'QUANTIZE': 114, 'ROUND': 116, 'HARD_SWISH': 117,
+    'RESIZE_BILINEAR': 23, 'SOFTMAX': 25, 'SPACE_TO_DEPTH': 26, 'TANH': 28, 'PAD': 34,
+    'GATHER': 36, 'TRANSPOSE': 39, 'MEAN': 40, 'SUB': 41, 'DIV': 42, 'SQUEEZE': 43,
+    'STRIDED_SLICE': 45, 'EXP': 47, 'SPLIT': 49, 'LOG_SOFTMAX': 50, 'CAST': 53, 'PRELU': 54,
+    'MAXIMUM': 55, 'ARG_MAX': 56, 'MINIMUM': 57, 'LESS': 58, 'NEG': 59, 'PADV2': 60,
+    'GREATER': 61, 'GREATER_EQUAL': 62, 'LESS_EQUAL': 63, 'SELECT': 64, 'SLICE': 65, 'SIN': 66,
+    'TRANSPOSE_CONV': 67, 'TILE': 69, 'EXPAND_DIMS': 70, 'EQUAL': 71, 'NOT_EQUAL': 72,
+    'LOG': 73, 'SUM': 74, 'SQRT': 75, 'RSQRT': 76, 'SHAPE': 77, 'POW': 78, 'ARG_MIN': 79,
+    'REDUCE_PROD': 81, 'REDUCE_MAX': 82, 'PACK': 83, 'UNPACK': 88, 'REDUCE_MIN': 89,
+    'FLOOR_DIV': 90, 'SQUARE': 92, 'FLOOR_MOD': 95, 'RESIZE_NEAREST_NEIGHBOR': 97,
+    'LEAKY_RELU': 98, 'SQUARED_DIFFERENCE': 99, 'MIRROR_PAD': 100, 'ABS': 101, 'SPLIT_V': 102,
+    'CEIL': 104, 'GATHER_ND': 107, 'COS': 108, 'ELU': 111, 'QUANTIZE': 114, 'ROUND': 116,
+    'HARD_SWISH': 117,
 }
 # BuiltinOptions number and the fields of the table, in the schema's order, with their formats.
 CONV = (1, 'padding:b stride_w:i stride_h:i activation:b dilation_w:i dilation_h:i')
@@ -54,6 +55,8 @@ OPTIONS = {
     'DEPTH_TO_SPACE': (94, 'block_size:i'),
 }
 OPTIONS['MAX_POOL_2D'] = OPTIONS['AVERAGE_POOL_2D']
+OPTIONS.update((name, OPTIONS['MEAN']) for name in ('SUM', 'REDUCE_MAX', 'REDUCE_MIN',
+                                                    'REDUCE_PROD'))
 
 
 class Table:
