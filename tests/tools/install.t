@@ -159,6 +159,7 @@ check_local()
 		sh -c "readelf -d $prefix/lib/$triplet/libcnnrt.so | grep 'SONAME.*\[libcnnrt.so.0\]'"
 	check_headers
 	check_tools
+	tap_run "man cnnctl has the options of its commands" sh -c "man cnnctl | grep -e '--interval MS '"
 	tap_run "modprobe finds the driver by the device's alias" found_by_alias
 	tap_run "udev has the rule" \
 		cmp packaging/60-cnnacc.rules $prefix/lib/udev/rules.d/60-cnnacc.rules
