@@ -27,8 +27,9 @@ struct import {
 	void *names;		/* tree of struct name_ref: no hash that a file could overload */
 	struct name_ref *refs;
 	size_t n_refs, max_refs;
-	struct cnn_external external;
+	struct cnn_external *external;
 	int opset;
+	struct import *outer;	/* of the graph around this one, the body of an operator; or NULL */
 };
 
 static int nomem(struct cnn_err *err)
@@ -88,7 +89,7 @@ static int import_initializers(struct import *im, const Onnx__GraphProto *gp)
 		if (im->g->values[v].t.data)
 			return cnn_fail(im->err, CNN_EINVAL, "two initializers are called %.80s",
 					tp->name);
-		ret = cnn_tensor_from_proto(tp, &im->external, &im->g->values[v].t, im->err);
+		ret = cnn_tensor_from_proto(tp, im->external, &im->g->values[v].t, im->err);
 		if (ret)
 			return ret;
 		im->g->const_bytes += im->g->values[v].t.capacity;
@@ -131,6 +132,11 @@ static int import_input(struct import *im, const Onnx__ValueInfoProto *vi)
 		return cnn_fail(im->err, CNN_EINVAL, "two inputs are called %.80s", vi->name);
 	if (v->t.data)
 		return CNN_OK;
+	if (im->outer) {		/* inference finds its type */
+		v->is_input = true;
+		g->inputs[g->n_inputs++] = idx;
+		return CNN_OK;
+	}
 	if (!type || type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
 		return cnn_fail(im->err, CNN_EUNSUPPORTED,
 				"input %.80s: type is not a dense tensor", vi->name);
@@ -147,7 +153,8 @@ static char attr_type(const Onnx__AttributeProto *ap)
 {
 	static const char by_type[] = {
 		[ATTR(FLOAT)] = 'f', [ATTR(INT)] = 'i', [ATTR(STRING)] = 's', [ATTR(STRINGS)] = 'S',
-		[ATTR(TENSOR)] = 't', [ATTR(FLOATS)] = 'F', [ATTR(INTS)] = 'I',
+		[ATTR(TENSOR)] = 't', [ATTR(GRAPH)] = 'g', [ATTR(FLOATS)] = 'F',
+		[ATTR(INTS)] = 'I',
 	};
 
 	if (ap->type > 0 && (size_t)ap->type < sizeof(by_type) && by_type[ap->type])
@@ -266,14 +273,15 @@ static int import_field(struct import *im, struct cnn_node *n, const struct cnn_
 			return attr_fail(im, n, CNN_EINVAL, f->name, "is a second value");
 		if (f->type != 't')
 			return import_tensor(im, f->type, ap, t);
-		return ap->t ? cnn_tensor_from_proto(ap->t, &im->external, t, im->err) :
+		return ap->t ? cnn_tensor_from_proto(ap->t, im->external, t, im->err) :
 			       attr_fail(im, n, CNN_EINVAL, f->name, "holds no tensor");
 	case CNN_FIELD_FIXED:
 		if (ap->i == f->def)
 			break;
-		return cnn_fail(im->err, CNN_EUNSUPPORTED,
-				"%s (%.60s): attribute %s is %lld, only %lld is supported",
-				n->op_type, n->name, f->name, (long long)ap->i, (long long)f->def);
+		return cnn_node_fail(n, im->err, CNN_EUNSUPPORTED, "attribute %s is %lld, only "
+				     "%lld is supported", f->name, (long long)ap->i,
+				     (long long)f->def);
+	case CNN_FIELD_GRAPH:		/* import_bodies */
 	case CNN_FIELD_IGNORED:
 		break;
 	}
@@ -385,6 +393,98 @@ static int opset_of(const Onnx__ModelProto *model, const char *domain)
 	return 1;
 }
 
+static int import_graph(struct import *im, const Onnx__GraphProto *gp);
+
+/* Makes the outer value called name, and by this a further input of the body and its operator. */
+static int capture(struct import *im, struct cnn_node *n, int value)
+{
+	struct cnn_value *v = &im->g->values[value];
+	int *in = realloc(n->in, sizeof(*in) * (n->n_in + 1));
+	int outer = v->t.data ? value_new(im->outer, v->name) : value_get(im->outer, v->name);
+
+	if (!in)
+		return nomem(im->err);
+	n->in = in;
+	if (outer < 0)
+		return outer;
+	if (n->n_in == CNN_MAX_INPUTS)
+		return cnn_node_fail(n, im->err, CNN_ELIMIT, "its body reads more than %d values",
+				     CNN_MAX_INPUTS);
+	n->in[n->n_in++] = outer;
+	if (v->t.data) {
+		im->outer->g->const_bytes += v->t.capacity;
+		im->outer->g->values[outer].t = v->t;
+		v->t = (struct cnn_tensor){ .rank = -1 };
+	}
+	v->is_input = true;
+	return CNN_OK;
+}
+
+/* What no node of the body makes is outside: other values of the file, and constants. */
+static int capture_all(struct import *im, struct cnn_node *n)
+{
+	struct cnn_graph *g = im->g;
+	bool *made = calloc((size_t)g->n_values + 1, sizeof(*made));
+	int *inputs = realloc(g->inputs, sizeof(*inputs) * ((size_t)g->n_values + 1));
+	int ret = CNN_OK;
+
+	if (inputs)
+		g->inputs = inputs;
+	if (!made || !inputs)
+		ret = nomem(im->err);
+	for (int i = 0; !ret && i < g->n_nodes; i++)
+		for (int k = 0; k < g->nodes[i].n_out; k++)
+			if (g->nodes[i].out[k] >= 0)
+				made[g->nodes[i].out[k]] = true;
+	for (int v = 0; !ret && v < g->n_values; v++) {
+		if (made[v] || g->values[v].is_input)
+			continue;
+		ret = capture(im, n, v);
+		g->inputs[g->n_inputs++] = v;
+	}
+	free(made);
+	return ret;
+}
+
+static int import_body(struct import *outer, struct cnn_node *n, const Onnx__GraphProto *gp,
+		       struct cnn_graph **body, int64_t *formals)
+{
+	struct import im = {
+		.model = outer->model, .err = outer->err, .external = outer->external,
+		.opset = outer->opset, .outer = outer,
+	};
+	int ret;
+
+	im.g = *body = calloc(1, sizeof(*im.g));
+	if (!im.g)
+		return nomem(outer->err);
+	ret = import_graph(&im, gp);
+	*formals = im.g->n_inputs;
+	ret = ret ?: capture_all(&im, n) ?: cnn_graph_link(im.g, im.err);
+	tdestroy(im.names, keep);
+	free(im.refs);
+	return ret;
+}
+
+static int import_bodies(struct import *im, struct cnn_node *n, const Onnx__NodeProto *np)
+{
+	int ret = CNN_OK;
+
+	for (size_t i = 0; i < np->n_attribute && !ret; i++) {
+		const Onnx__AttributeProto *ap = np->attribute[i];
+		const struct cnn_field *f = ap->name ? cnn_node_field(n, ap->name) : NULL;
+		struct cnn_graph **body;
+
+		if (!f || f->kind != CNN_FIELD_GRAPH || n->refused)
+			continue;
+		body = cnn_field_at(&n->params, f);
+		if (*body || !ap->g)
+			return attr_fail(im, n, CNN_EINVAL, f->name, "is not one graph");
+		ret = import_body(im, n, ap->g, body, &n->params.control.formals);
+	}
+	return ret;
+}
+
 static int import_node(struct import *im, const Onnx__NodeProto *np)
 {
 	struct cnn_node *n = &im->g->nodes[im->g->n_nodes];
@@ -406,7 +506,7 @@ static int import_node(struct import *im, const Onnx__NodeProto *np)
 	cnn_op_find(domain, np->op_type, &n->op);
 	return import_params(im, n, np) ?:
 	       import_edges(im, np->input, np->n_input, &n->in, &n->n_in) ?:
-	       import_outputs_of(im, n, np);
+	       import_outputs_of(im, n, np) ?: import_bodies(im, n, np);
 }
 
 static int import_outputs(struct import *im, const Onnx__GraphProto *gp)
@@ -418,7 +518,7 @@ static int import_outputs(struct import *im, const Onnx__GraphProto *gp)
 		int before = g->n_values;
 		int v = name && *name ? value_get(im, name) : -1;
 
-		if (v < 0 || v == before)
+		if (v < 0 || (v == before && !im->outer))
 			return cnn_fail(im->err, CNN_EINVAL, "nothing gives the output %.80s",
 					name ? name : "");
 		if (g->values[v].is_output)
@@ -427,6 +527,21 @@ static int import_outputs(struct import *im, const Onnx__GraphProto *gp)
 		g->outputs[g->n_outputs++] = v;
 	}
 	return CNN_OK;
+}
+
+/* Names in a graph and the bodies of its nodes. */
+static size_t count_names(const Onnx__GraphProto *gp)
+{
+	size_t n = gp->n_initializer + gp->n_input + gp->n_output;
+
+	for (size_t i = 0; i < gp->n_node; i++) {
+		const Onnx__NodeProto *np = gp->node[i];
+
+		n += np->n_input + np->n_output;
+		for (size_t k = 0; k < np->n_attribute; k++)
+			n += np->attribute[k]->g ? count_names(np->attribute[k]->g) : 0;
+	}
+	return n;
 }
 
 /* Room for everything whose number is known beforehand. */
@@ -439,9 +554,7 @@ static int import_alloc(struct import *im, const Onnx__GraphProto *gp)
 				CNN_MAX_NODES);
 	if (!gp->n_output)
 		return cnn_fail(im->err, CNN_EINVAL, "the network has no output");
-	im->max_refs = gp->n_initializer + gp->n_input + gp->n_output + 1;
-	for (size_t i = 0; i < gp->n_node; i++)
-		im->max_refs += gp->node[i]->n_input + gp->node[i]->n_output;
+	im->max_refs = count_names(gp) + 1;
 	im->refs = calloc(im->max_refs, sizeof(*im->refs));
 	g->nodes = calloc(gp->n_node + 1, sizeof(*g->nodes));
 	g->inputs = calloc(gp->n_input + 1, sizeof(*g->inputs));
@@ -458,13 +571,15 @@ static int import_graph(struct import *im, const Onnx__GraphProto *gp)
 		ret = import_input(im, gp->input[i]);
 	for (size_t i = 0; !ret && i < gp->n_node; i++)
 		ret = import_node(im, gp->node[i]);
-	return ret ?: import_outputs(im, gp) ?: cnn_graph_link(im->g, im->err);
+	return ret ?: import_outputs(im, gp) ?:
+	       (im->outer ? CNN_OK : cnn_graph_link(im->g, im->err));
 }
 
 static int import_model(const Onnx__ModelProto *model, int folder, struct cnn_graph *g,
 			struct cnn_err *err)
 {
-	struct import im = { .g = g, .model = model, .err = err };
+	struct cnn_external external;
+	struct import im = { .g = g, .model = model, .err = err, .external = &external };
 	int ret;
 
 	if (!model->graph)
@@ -472,9 +587,9 @@ static int import_model(const Onnx__ModelProto *model, int folder, struct cnn_gr
 	im.opset = opset_of(model, "");
 	if (im.opset < 1)
 		return cnn_fail(err, CNN_EUNSUPPORTED, "operator set version %d", im.opset);
-	cnn_external_init(&im.external, folder);
+	cnn_external_init(&external, folder);
 	ret = import_graph(&im, model->graph);
-	cnn_external_close(&im.external);
+	cnn_external_close(&external);
 	tdestroy(im.names, keep);
 	free(im.refs);
 	return ret;

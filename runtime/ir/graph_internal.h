@@ -11,6 +11,9 @@
 
 void cnn_node_free(struct cnn_node *n);
 
+/* A copy with its parameters and bodies, the same indices of values; on failure to is to be freed. */
+int cnn_node_copy(struct cnn_node *to, const struct cnn_node *from, struct cnn_err *err);
+
 /* The table of n's operator. */
 const struct cnn_field *cnn_node_fields(const struct cnn_node *n);
 /* NULL: its operator has no such attribute. */

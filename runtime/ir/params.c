@@ -249,6 +249,18 @@ TABLE(rnn) = { RECURRENT, END };
 TABLE(gru) = { RECURRENT, FLAG("linear_before_reset", recurrent.linear_before_reset, 0), END };
 TABLE(lstm) = { RECURRENT, FLAG("input_forget", recurrent.input_forget, 0), END };
 
+#define EACH(text, member)	INTS(text, control.member, 2 * CNN_MAX_RANK, NO_LIMITS)
+
+TABLE(if) = { GRAPH("then_branch", control.body[0]), GRAPH("else_branch", control.body[1]), END };
+TABLE(loop) = { GRAPH("body", control.body[0]), END };
+TABLE(scan) = {
+	GRAPH("body", control.body[0]),
+	INT("num_scan_inputs", control.num_scan_inputs, -1, NO_LIMITS),
+	EACH("scan_input_axes", input_axes), EACH("scan_output_axes", output_axes),
+	EACH("scan_input_directions", input_directions),
+	EACH("scan_output_directions", output_directions), END
+};
+
 TABLE(constant) = {
 	TENSOR("value", 't', constant.value, 0),
 	TENSOR("value_float", 'f', constant.value, 0, .alias = true),
@@ -333,6 +345,8 @@ void cnn_params_release(struct cnn_node *n)
 	for (const struct cnn_field *f = cnn_node_fields(n); f->name; f++)
 		if (f->kind == CNN_FIELD_TENSOR)
 			cnn_tensor_release(cnn_field_at(&n->params, f));
+		else if (f->kind == CNN_FIELD_GRAPH)
+			cnn_graph_free(*(struct cnn_graph **)cnn_field_at(&n->params, f));
 }
 
 void cnn_params_convert(struct cnn_node *n, enum cnn_op op)
@@ -345,7 +359,7 @@ void cnn_params_convert(struct cnn_node *n, enum cnn_op op)
 		const struct cnn_field *from = cnn_node_field(&old, f->name);
 
 		if (from && from->kind == f->kind && from->offset == f->offset &&
-		    from->kind != CNN_FIELD_TENSOR)
+		    from->kind != CNN_FIELD_TENSOR && from->kind != CNN_FIELD_GRAPH)
 			memcpy(cnn_field_at(&n->params, f), cnn_field_at(&old.params, f), f->size);
 	}
 	cnn_params_release(&old);

@@ -10,6 +10,8 @@
 
 #include "tensor.h"
 
+struct cnn_graph;
+
 #define CNN_MAX_SPATIAL	3
 #define CNN_MAX_INPUTS	1024		/* inputs or outputs of one node */
 
@@ -112,6 +114,19 @@ struct cnn_recurrent_params {
 	bool linear_before_reset;	/* GRU */
 	bool input_forget;		/* LSTM */
 	char activations[96];		/* names with commas between; "": the operator's own */
+};
+
+/*
+ * If, Loop and Scan, which inference expands: no other room sees them. A body's inputs are those of
+ * its own, then what it reads of the graph around it; the latter are inputs of the node, too, behind
+ * its own. Of If the second body's follow the first one's.
+ */
+struct cnn_control_params {
+	struct cnn_graph *body[2];	/* then and else; Loop and Scan have one */
+	int64_t formals;		/* inputs of its own of the body */
+	int64_t iteration;		/* those expanded so far */
+	int64_t num_scan_inputs;
+	struct cnn_ints input_axes, output_axes, input_directions, output_directions;
 };
 
 enum cnn_grid_mode {
@@ -296,6 +311,7 @@ struct cnn_params {
 		struct cnn_recurrent_params recurrent;
 		struct cnn_grid_sample_params grid_sample;
 		struct cnn_roi_align_params roi_align;
+		struct cnn_control_params control;
 		struct cnn_sums_params sums;
 		struct { int64_t multiplier_bits; } requantize;
 		/* DynamicLevels: 255 levels about 0, or 256 between the least and the largest. */
@@ -315,13 +331,14 @@ enum cnn_field_kind {
 	CNN_FIELD_TEXT,		/* char[] */
 	CNN_FIELD_INTS,		/* struct cnn_ints or cnn_window_ints */
 	CNN_FIELD_FLOATS,	/* struct cnn_floats */
+	CNN_FIELD_GRAPH,	/* struct cnn_graph *, which the node owns; NULL: none */
 	CNN_FIELD_TENSOR,	/* struct cnn_tensor, which the node owns; rank -1: none */
 };
 
 struct cnn_field {
 	const char *name;		/* of the attribute; NULL ends a table */
 	enum cnn_field_kind kind;
-	char type;			/* of the attribute: i f s t single, I F lists */
+	char type;			/* of the attribute: i f s t g single, I F S lists */
 	bool alias;			/* an older name of another field, or another type for it */
 	unsigned int offset, size;	/* in struct cnn_params */
 	int max;			/* entries of a list */

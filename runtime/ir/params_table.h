@@ -36,6 +36,7 @@
 #define TENSOR(text, letter, member, most_entries, ...)			\
 	{ .name = text, .kind = CNN_FIELD_TENSOR, .type = letter, AT(member),			\
 	  .max = most_entries, __VA_ARGS__ }
+#define GRAPH(text, member)	{ .name = text, .kind = CNN_FIELD_GRAPH, .type = 'g', AT(member) }
 #define END	{ .name = NULL }
 
 #define OP(sym, name, infer, compute, least, most, outs, math, fields)	\

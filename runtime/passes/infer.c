@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Shape inference and constant folding. */
+#include "expand.h"
 #include "ops/cpu.h"
 #include "passes.h"
 
@@ -7,6 +8,7 @@ struct inference {
 	struct cnn_graph *g;
 	struct cnn_err *err;
 	int64_t work_left;
+	int expansions;
 	const struct cnn_tensor *in[CNN_MAX_INPUTS];	/* of the current node */
 	struct cnn_tensor *out[CNN_MAX_INPUTS];
 };
@@ -135,15 +137,32 @@ void cnn_graph_drop_constants(struct cnn_graph *g)
 	}
 }
 
+/* Bodies that may be expanded: each one links the graph anew. */
+#define MAX_EXPANSIONS	4096
+
+static int expand(struct inference *inf, int at)
+{
+	const struct cnn_node *n = &inf->g->nodes[at];
+
+	if (n->refused)
+		return cnn_fail(inf->err, n->refused->code, "%s", n->refused->text);
+	if (inf->expansions++ == MAX_EXPANSIONS)
+		return cnn_node_fail(n, inf->err, CNN_ELIMIT, "more than %d branches and "
+				     "iterations", MAX_EXPANSIONS);
+	return cnn_expand_control(inf->g, at, inf->err);
+}
+
 static int infer_all(struct inference *inf)
 {
 	struct cnn_graph *g = inf->g;
-	int ret = cnn_graph_prune(g, inf->err);
+	int ret = cnn_graph_prune(g, inf->err) ?: cnn_check_known_ops(g, inf->err);
 
-	if (!ret)
-		ret = cnn_check_known_ops(g, inf->err);
-	for (int i = 0; !ret && i < g->n_nodes; i++)
-		ret = infer_node(inf, &g->nodes[i]);
+	for (int i = 0; !ret && i < g->n_nodes; i++) {
+		if (cnn_is_control(&g->nodes[i]))
+			ret = expand(inf, i--);
+		else if (g->nodes[i].op_type)
+			ret = infer_node(inf, &g->nodes[i]);
+	}
 	return ret ?: cnn_graph_compact(g, inf->err) ?: cnn_graph_prune(g, inf->err);
 }
 

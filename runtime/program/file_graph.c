@@ -90,8 +90,9 @@ static void walk_params(struct rt_archive *a, struct cnn_node *n)
 {
 	struct cnn_err e;
 
+	/* Inference leaves no operator with a body. */
 	for (const struct cnn_field *f = cnn_node_fields(n); f->name; f++)
-		if (!f->alias)
+		if (!f->alias && f->kind != CNN_FIELD_GRAPH)
 			walk_field(a, f, cnn_field_at(&n->params, f));
 	if (!a->writing && !a->code && cnn_params_check(n, &e))
 		rt_ar_fail(a, CNNRT_EINVAL, "program file: %s", e.text);

@@ -25,13 +25,16 @@ MISSING = (
     r'(operator [\w.]+)',
     r'(\w+) \([^)]*\): (attribute training_mode)',
     r'(type is not a dense tensor)',
+    r'(\w+) \([^)]*\): .*(known only when the network runs)',
+    r'(Scan) \([^)]*\): (operator set 8)',
     r'(MaxUnpool) \([^)]*\): (output_shape)',
     r'(type \w+)',
 )
 
 # What may be missing although the operator is there: of MaxUnpool's indices ONNX does not say which
 # of the two shapes they count in (its case and ONNX Runtime differ).
-PARTS = ('type bfloat16', 'MaxUnpool output_shape')
+PARTS = ('type bfloat16', 'MaxUnpool output_shape', 'Scan operator set 8',
+         'If known only when the network runs', 'Loop known only when the network runs')
 
 # Kinds of what is missing. The first four are out of scope: inference on dense numbers only.
 KINDS = (

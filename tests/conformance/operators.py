@@ -210,4 +210,63 @@ def map_cases(rng):
                           output_width=2, sampling_ratio=ratio, spatial_scale=0.5, **attrs)
 
 
-GROUPS = (gather_cases, sort_cases, select_cases, sum_cases, recurrent_cases, map_cases)
+def body(nodes, inputs, outputs, constants=()):
+    """A graph within an operator; inputs: {name: type}."""
+    return helper.make_graph(
+        nodes, 'body', [helper.make_tensor_value_info(
+            k, t, None if t == TensorProto.FLOAT else []) for k, t in inputs.items()],
+        [helper.make_tensor_value_info(k, TensorProto.FLOAT if k != 'go' else TensorProto.BOOL,
+                                       None) for k in outputs],
+        [numpy_helper.from_array(v, k) for k, v in dict(constants).items()])
+
+
+def branch(op, out):
+    """A branch that reads x and a constant of its own."""
+    return body([helper.make_node(op, ['x', 'k'], [out])], {}, [out], {'k': np.array([3], F)})
+
+
+def loop_cases(rng, nested):
+    """Loops whose count, or condition, is constant."""
+    node = helper.make_node
+    step = [node('Mul', ['v', 'x'], ['w0']), node('Cast', ['i'], ['j'], to=TensorProto.FLOAT),
+            node('Add', ['w0', 'j'], ['w']), node('Less', ['i', 'most'], ['go']),
+            node('Add', ['w', 'x'], ['each'])]
+    if nested:
+        step[-1] = node('If', ['go'], ['each'], then_branch=branch('Add', 'p'),
+                        else_branch=branch('Sub', 'q'))
+    loop = body(step, {'i': TensorProto.INT64, 'c': TensorProto.BOOL, 'v': TensorProto.FLOAT},
+                ['go', 'w', 'each'], {'most': np.array(3, I64)})
+    for count in (1, 3, 9):
+        yield Case(f'Loop {count} {nested}', [node('Loop', ['n', '', 'x'], ['y0', 'y1'], body=loop)],
+                   {'x': floats(rng, 2, 3)}, {'n': np.array(count, I64)}, 2)
+    yield Case(f'Loop by condition {nested}',
+               [node('Loop', ['', 't', 'x'], ['y0', 'y1'], body=loop)],
+               {'x': floats(rng, 2, 3)}, {'t': np.array(True)}, 2)
+
+
+def control_cases(rng):
+    """If, Loop, Scan of constant conditions and counts"""
+    node = helper.make_node
+    for good in (True, False):
+        choose = node('If', ['c'], ['y0'], then_branch=branch('Add', 'p'),
+                      else_branch=branch('Sub', 'q'))
+        yield Case(f'If {good}', [choose], {'x': floats(rng, 2, 3)}, {'c': np.array(good)})
+        shape = [node('Shape', ['x'], ['s']), node('Gather', ['s', 'one'], ['d']),
+                 node('Equal', ['d', 'd3' if good else 'one'], ['c']), choose]
+        yield Case(f'If of a shape, {good}', shape, {'x': floats(rng, 2, 3)},
+                   {'one': np.array(1, I64), 'd3': np.array(3, I64)})
+    yield from loop_cases(rng, False)
+    yield from loop_cases(rng, True)
+    scan = body([node('Add', ['s', 'a'], ['t']), node('Mul', ['t', 'k'], ['each'])],
+                {'s': TensorProto.FLOAT, 'a': TensorProto.FLOAT}, ['t', 'each'],
+                {'k': np.array([2, 3, 4], F)})
+    for axis, out, back, front in ((0, 0, 0, 0), (1, 0, 1, 0), (-2, 1, 0, 1), (-1, -1, 1, 1)):
+        yield Case(f'Scan {axis} {out} {back} {front}',
+                   [node('Scan', ['s', 'x'], ['y0', 'y1'], body=scan, num_scan_inputs=1,
+                         scan_input_axes=[axis], scan_output_axes=[out],
+                         scan_input_directions=[back], scan_output_directions=[front])],
+                   {'s': floats(rng, 3),
+                    'x': floats(rng, 3, 4) if axis % 2 else floats(rng, 4, 3)}, (), 2)
+
+
+GROUPS = (control_cases, gather_cases, sort_cases, select_cases, sum_cases, recurrent_cases, map_cases)
