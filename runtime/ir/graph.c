@@ -5,38 +5,6 @@
 
 #include "graph_internal.h"
 
-void cnn_node_free(struct cnn_node *n)
-{
-	cnn_params_release(n);
-	free(n->op_type);
-	free(n->domain);
-	free(n->name);
-	free(n->in);
-	free(n->out);
-	free(n->fused);
-	free(n->refused);
-	memset(n, 0, sizeof(*n));
-}
-
-void cnn_graph_free(struct cnn_graph *g)
-{
-	if (!g)
-		return;
-	for (int i = 0; i < g->n_nodes; i++)
-		cnn_node_free(&g->nodes[i]);
-	for (int i = 0; i < g->n_values; i++) {
-		free(g->values[i].name);
-		free(g->values[i].consumers);
-		cnn_tensor_release(&g->values[i].t);
-	}
-	free(g->nodes);
-	free(g->values);
-	free(g->inputs);
-	free(g->outputs);
-	free(g->name);
-	free(g);
-}
-
 void cnn_graph_default_limits(struct cnn_graph *g)
 {
 	g->limits = (struct cnn_limits){

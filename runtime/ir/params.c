@@ -340,31 +340,6 @@ bool cnn_node_is_default(const struct cnn_node *n, const struct cnn_field *f)
 		       cnn_field_at((struct cnn_params *)&n->params, f), f->size);
 }
 
-void cnn_params_release(struct cnn_node *n)
-{
-	for (const struct cnn_field *f = cnn_node_fields(n); f->name; f++)
-		if (f->kind == CNN_FIELD_TENSOR)
-			cnn_tensor_release(cnn_field_at(&n->params, f));
-		else if (f->kind == CNN_FIELD_GRAPH)
-			cnn_graph_free(*(struct cnn_graph **)cnn_field_at(&n->params, f));
-}
-
-void cnn_params_convert(struct cnn_node *n, enum cnn_op op)
-{
-	struct cnn_node old = *n;
-
-	n->op = op;
-	cnn_params_init(n);
-	for (const struct cnn_field *f = cnn_node_fields(n); f->name; f++) {
-		const struct cnn_field *from = cnn_node_field(&old, f->name);
-
-		if (from && from->kind == f->kind && from->offset == f->offset &&
-		    from->kind != CNN_FIELD_TENSOR && from->kind != CNN_FIELD_GRAPH)
-			memcpy(cnn_field_at(&n->params, f), cnn_field_at(&old.params, f), f->size);
-	}
-	cnn_params_release(&old);
-}
-
 static int check_limits(const struct cnn_node *n, const struct cnn_field *f, const int64_t *v,
 			int count, struct cnn_err *err)
 {

@@ -1,9 +1,66 @@
 // SPDX-License-Identifier: MIT
-/* Copies of nodes and of the bodies of operators. */
+/* Nodes with their parameters and bodies: released, converted, copied. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "graph_internal.h"
+
+void cnn_params_release(struct cnn_node *n)
+{
+	for (const struct cnn_field *f = cnn_node_fields(n); f->name; f++)
+		if (f->kind == CNN_FIELD_TENSOR)
+			cnn_tensor_release(cnn_field_at(&n->params, f));
+		else if (f->kind == CNN_FIELD_GRAPH)
+			cnn_graph_free(*(struct cnn_graph **)cnn_field_at(&n->params, f));
+}
+
+void cnn_node_free(struct cnn_node *n)
+{
+	cnn_params_release(n);
+	free(n->op_type);
+	free(n->domain);
+	free(n->name);
+	free(n->in);
+	free(n->out);
+	free(n->fused);
+	free(n->refused);
+	memset(n, 0, sizeof(*n));
+}
+
+void cnn_graph_free(struct cnn_graph *g)
+{
+	if (!g)
+		return;
+	for (int i = 0; i < g->n_nodes; i++)
+		cnn_node_free(&g->nodes[i]);
+	for (int i = 0; i < g->n_values; i++) {
+		free(g->values[i].name);
+		free(g->values[i].consumers);
+		cnn_tensor_release(&g->values[i].t);
+	}
+	free(g->nodes);
+	free(g->values);
+	free(g->inputs);
+	free(g->outputs);
+	free(g->name);
+	free(g);
+}
+
+void cnn_params_convert(struct cnn_node *n, enum cnn_op op)
+{
+	struct cnn_node old = *n;
+
+	n->op = op;
+	cnn_params_init(n);
+	for (const struct cnn_field *f = cnn_node_fields(n); f->name; f++) {
+		const struct cnn_field *from = cnn_node_field(&old, f->name);
+
+		if (from && from->kind == f->kind && from->offset == f->offset &&
+		    from->kind != CNN_FIELD_TENSOR && from->kind != CNN_FIELD_GRAPH)
+			memcpy(cnn_field_at(&n->params, f), cnn_field_at(&old.params, f), f->size);
+	}
+	cnn_params_release(&old);
+}
 
 static int nomem(struct cnn_err *err)
 {
