@@ -37,12 +37,12 @@ class Program:
             raise RuntimeError(f'{argv[0]}: exit status {self.child.wait()}')
         self.run()
 
-    def go(self):
-        self.child.stdin.write('\n')
+    def go(self, what=''):
+        self.child.stdin.write(f'{what}\n')
         self.child.stdin.flush()
 
-    def run(self):
-        self.go()
+    def run(self, what=''):
+        self.go(what)
         answer = self.child.stdout.readline().split()
         if not answer:
             raise RuntimeError(f'{self.argv[0]}: exit status {self.child.wait()}')
@@ -105,7 +105,7 @@ class Guest(Program):
                           memory, '--cpu', cpu, '--timeout', 900, '--program',
                           built('bench-network'), '--', 'sh', '/mnt/guest.sh'])
 
-    def go(self):
+    def go(self, what=''):
         open(os.path.join(self.share, f'run{self.runs}'), 'w').close()
         self.runs += 1
 
