@@ -74,6 +74,12 @@ readme_run()
 		"$top/README.md")") | grep -E '^[0-9.e-]+ [0-9.e-]+$'
 }
 
+cxx_program()
+{
+	printf '#include <cnnrt.h>\nint main() { return !cnnrt_version(); }\n' |
+		g++ -x c++ - $(pkg-config --cflags --libs cnnrt) -o "$work/cxx" && "$work/cxx"
+}
+
 # header COMPILER LANGUAGE STANDARD NAME: with the flags of pkg-config and nothing else.
 header()
 {
@@ -155,6 +161,7 @@ check_local()
 	tap_silent "it builds no tests and no examples" no_tests
 	tap_run "README's program compiles" readme_program
 	tap_run "it runs without LD_LIBRARY_PATH" readme_run
+	tap_run "a C++ program compiles and runs" cxx_program
 	tap_run "the library has its versioned name" \
 		sh -c "readelf -d $prefix/lib/$triplet/libcnnrt.so | grep 'SONAME.*\[libcnnrt.so.0\]'"
 	check_headers
