@@ -12,6 +12,9 @@
 # make uninstall
 #               removes what was installed with the same PREFIX and DESTDIR
 # make fuzz     random ioctls in a VM; COUNT=sequences (1000000), SEED=first
+# make fuzz-files
+#               damaged ONNX (with external data) and TensorFlow Lite files under sanitizers;
+#               COUNT=files (1000000)
 # make fuzz-debug
 #               the same in guests whose kernel has checkers, CHUNK sequences in each (100000)
 # make check-debug, check-kcsan
@@ -93,6 +96,12 @@ fuzz: packages-check all tests
 	tests/vm/run --timeout 86400 -- kmd_fuzz --count $(or $(COUNT),1000000) \
 		$(if $(SEED),--seed $(SEED))
 
+# Twenty ways to damage the networks, each as often.
+fuzz-files: configure
+	ninja -C $(BUILD) tests/fuzz/onnx_mutate tests/fuzz/int8.tflite
+	$(BUILD)/tests/fuzz/onnx_mutate $$(( $(or $(COUNT),1000000) / 20 ))
+	$(BUILD)/tests/fuzz/onnx_mutate $$(( $(or $(COUNT),1000000) / 20 )) $(BUILD)/tests/fuzz/*.tflite
+
 # Only here is a kernel built; check takes what is cached.
 fuzz-debug check-debug check-kcsan: export CNNACC_DEBUG := full
 
@@ -134,5 +143,5 @@ clean:
 	rm -rf $(BUILD) $(BUILD)-asan
 
 .PHONY: all packages packages-check packages-bench configure user tests module device demo demo-time check \
-	check-quick check-kcsan kernel-debug kernel-kcsan coverage lint bench fuzz fuzz-debug install \
+	check-quick check-kcsan kernel-debug kernel-kcsan coverage lint bench fuzz fuzz-files fuzz-debug install \
 	install-user uninstall clean $(GROUPS:%=check-%)
