@@ -288,6 +288,15 @@ void ob_attr_ints(Onnx__NodeProto *n, const char *name, int number, const int64_
 		PUSH(a->ints, a->n_ints, v[i]);
 }
 
+void ob_attr_graph(Onnx__NodeProto *n, const char *name, struct onnx_build *body)
+{
+	Onnx__AttributeProto *a = ob_attr(n, name, ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__GRAPH);
+
+	a->g = body->model->graph;
+	body->model->graph = NULL;
+	ob_free(body);
+}
+
 void *ob_pack(struct onnx_build *b, size_t *len)
 {
 	void *buf;
@@ -707,11 +716,59 @@ static struct onnx_build *recurrent(void)
 	return b;
 }
 
+/* A branch: one operator on x, which is outside, and a constant. */
+static struct onnx_build *branch(const char *op, const char *out)
+{
+	struct onnx_build *b = ob_new(13);
+
+	ob_floats(b, "k", 0, NULL, (const float[]){ 3 });
+	ob_node(b, op, "x k", out);
+	ob_output(b, out);
+	return b;
+}
+
+/* A Loop whose body has an If of its condition, and a Scan; x is outside of all. */
+static struct onnx_build *control(void)
+{
+	struct onnx_build *b = ob_new(13), *loop = ob_new(13), *scan = ob_new(13);
+	Onnx__NodeProto *n;
+
+	ob_input(loop, "i", 7, 0, NULL);
+	ob_input(loop, "c", 9, 0, NULL);
+	ob_input(loop, "v", 1, 0, NULL);
+	ob_node(loop, "Less", "i most", "go");
+	n = ob_node(loop, "If", "go", "each");
+	ob_attr_graph(n, "then_branch", branch("Add", "p"));
+	ob_attr_graph(n, "else_branch", branch("Sub", "q"));
+	ob_node(loop, "Mul", "v each", "w");
+	ob_output(loop, "go");
+	ob_output(loop, "w");
+	ob_output(loop, "each");
+	ob_input(scan, "s", 1, 0, NULL);
+	ob_input(scan, "a", 1, 0, NULL);
+	ob_node(scan, "Add", "s a", "t");
+	ob_node(scan, "Relu", "t", "u");
+	ob_output(scan, "t");
+	ob_output(scan, "u");
+	ob_input(b, "x", 1, OB_DIMS(2, 3));
+	ob_int64s(b, "n", 1, (const int64_t[]){ 4 });
+	ob_int64s(b, "most", 1, (const int64_t[]){ 1 });
+	ob_attr_graph(ob_node(b, "Loop", "n - x", "y z"), "body", loop);
+	ob_floats(b, "zero", OB_DIMS(3), (const float[]){ 0, 0, 0 });
+	n = ob_node(b, "Scan", "zero y", "sum sums");
+	ob_attr_graph(n, "body", scan);
+	ob_attr_int(n, "num_scan_inputs", 1);
+	ob_output(b, "z");
+	ob_output(b, "sum");
+	ob_output(b, "sums");
+	return b;
+}
+
 struct onnx_build *ob_network(int i)
 {
 	static struct onnx_build *(*const make[OB_NETWORKS])(void) = {
 		classifier, movement, arithmetic, selection, rewritten, quantised, indexing,
-		recurrent,
+		recurrent, control,
 	};
 
 	return make[i]();

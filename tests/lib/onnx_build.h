@@ -38,6 +38,8 @@ void ob_attr_int(Onnx__NodeProto *n, const char *name, int64_t v);
 void ob_attr_float(Onnx__NodeProto *n, const char *name, float v);
 void ob_attr_str(Onnx__NodeProto *n, const char *name, const char *v);
 void ob_attr_ints(Onnx__NodeProto *n, const char *name, int count, const int64_t *v);
+/* The network of body, which it frees. */
+void ob_attr_graph(Onnx__NodeProto *n, const char *name, struct onnx_build *body);
 Onnx__AttributeProto *ob_attr(Onnx__NodeProto *n, const char *name, int type);
 
 /* The file, malloc'ed. */
@@ -50,7 +52,7 @@ uint32_t ob_rand(uint32_t *state);
 			(const int64_t[]){ __VA_ARGS__ }
 
 /* Networks that together use every kind of operator. */
-#define OB_NETWORKS	8
+#define OB_NETWORKS	9
 struct onnx_build *ob_network(int i);
 
 #endif
