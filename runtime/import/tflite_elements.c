@@ -150,7 +150,7 @@ static int comparable(struct tfl *m, const struct tfl_op *op, int tensor, int v)
 
 void tfl_make_compare(struct tfl *m, const struct tfl_op *op)
 {
-	static const struct { int code; enum cnn_op kind; } kinds[] = {
+	const struct { int code; enum cnn_op kind; } kinds[] = {
 		{ EQUAL, CNN_OP_EQUAL }, { NOT_EQUAL, CNN_OP_EQUAL }, { LESS, CNN_OP_LESS },
 		{ LESS_EQUAL, CNN_OP_LESS_OR_EQUAL }, { GREATER, CNN_OP_GREATER },
 		{ GREATER_EQUAL, CNN_OP_GREATER_OR_EQUAL },

@@ -121,20 +121,88 @@ static int tensor_number(struct tfl *m, const struct fb_vector *list, size_t i, 
 			m->n_tensors);
 }
 
-static void find_kind(struct tfl *m, const struct fb_table *code, struct tfl_op *op)
+static int64_t code_number(const struct fb_table *code)
 {
-	struct fb_vector custom = fb_vector(code, CODE_CUSTOM, 1);
 	int64_t number = fb_int(code, CODE_BUILTIN, 4, 0);
 
-	if (!number)		/* files before 2020 have a byte only */
-		number = fb_int(code, CODE_DEPRECATED, 1, 0);
-	op->kind = tfl_find_kind(number);
-	snprintf(op->name, sizeof(op->name), "%.32s_%d", tfl_code_name(number), op->number);
-	if (!op->kind)
-		tfl_fail(m, op, CNN_EUNSUPPORTED, "TFLite operator %lld%s%.*s is not supported",
-			 (long long)number, custom.count ? " " : "",
-			 custom.count < 60 ? (int)custom.count : 60,
-			 (const char *)m->fb.data + custom.at);
+	/* Files before 2020 have a byte only. */
+	return number ? number : fb_int(code, CODE_DEPRECATED, 1, 0);
+}
+
+/* What to call an operator: "LSTM", "CUSTOM FlexAddV2", "number 300". */
+static void name_code(const struct fb_table *code, char *name, size_t size)
+{
+	struct fb_vector custom = fb_vector(code, CODE_CUSTOM, 1);
+	int64_t number = code_number(code);
+
+	if (!strcmp(tfl_code_name(number), "operator"))
+		snprintf(name, size, "number %lld", (long long)number);
+	else
+		snprintf(name, size, "%s%s%.*s", tfl_code_name(number), custom.count ? " " : "",
+			 custom.count < 40 ? (int)custom.count : 40,
+			 (const char *)code->fb->data + custom.at);
+}
+
+#define OTHERS_MAX	100	/* characters of the names of missing operators after the first */
+
+/* ", nor are LSTM (2), SVDF (1)": the missing operators but for number skip, by their nodes. */
+static void list_missing(const struct fb_vector *codes, const int *nodes, size_t skip, char *text,
+			 size_t size)
+{
+	size_t at = 0;
+	int others = 0;
+	char name[64];
+
+	*text = 0;
+	for (size_t i = 0; i < codes->count; i++) {
+		struct fb_table code;
+
+		if (i == skip || !nodes[i])
+			continue;
+		code = fb_table_at(codes, i);
+		name_code(&code, name, sizeof(name));
+		if (at + strlen(name) < OTHERS_MAX)
+			at += (size_t)snprintf(text + at, size - at, "%s%s (%d)",
+					       at ? ", " : ", nor are ", name, nodes[i]);
+		else
+			others += nodes[i];
+	}
+	if (others)
+		snprintf(text + at, size - at, " and others (%d)", others);
+}
+
+/* Fails if there are operators that are not known here, and names them all; nodes counts them. */
+static void check_codes(struct tfl *m, const struct fb_vector *codes, const struct fb_vector *ops,
+			int *nodes)
+{
+	struct tfl_op first = { .number = -1 };
+	char name[64], others[160];
+	size_t skip = 0;
+
+	for (size_t i = 0; i < ops->count && i <= CNN_MAX_NODES && !m->fb.bad; i++) {
+		struct fb_table op = fb_table_at(ops, i), code;
+		size_t number = (uint32_t)fb_int(&op, OP_CODE, 4, 0);
+
+		if (number >= codes->count)
+			continue;
+		code = fb_table_at(codes, number);
+		if (tfl_find_kind(code_number(&code)) || m->fb.bad)
+			continue;
+		nodes[number]++;
+		if (first.number >= 0)
+			continue;
+		first.number = (int)i;
+		skip = number;
+		snprintf(first.name, sizeof(first.name), "%.32s_%d",
+			 tfl_code_name(code_number(&code)), first.number);
+		name_code(&code, name, sizeof(name));
+	}
+	if (first.number < 0 || m->fb.bad)
+		return;
+	list_missing(codes, nodes, skip, others, sizeof(others));
+	if (!m->fb.bad)
+		tfl_fail(m, &first, CNN_EUNSUPPORTED, "operator %s (%d) is not supported%s", name,
+			 nodes[skip], others);
 }
 
 static void read_tensor_lists(struct tfl *m, struct tfl_op *op, const struct fb_vector *in,
@@ -175,9 +243,9 @@ static void read_op(struct tfl *m, const struct fb_table *table, const struct fb
 		return;
 	}
 	code_table = fb_table_at(codes, code);
-	find_kind(m, &code_table, op);
-	if (m->status)
-		return;
+	op->kind = tfl_find_kind(code_number(&code_table));
+	snprintf(op->name, sizeof(op->name), "%.32s_%d", tfl_code_name(code_number(&code_table)),
+		 op->number);
 	read_tensor_lists(m, op, &in, &out);
 	op->options = (struct fb_table){ .fb = &m->fb };
 	if (op->kind->options && fb_int(table, OP_OPTIONS_TYPE, 1, 0) == op->kind->options)
@@ -188,9 +256,15 @@ static void read_ops(struct tfl *m, const struct fb_table *model, const struct f
 {
 	struct fb_vector codes = fb_vector(model, MODEL_CODES, 4);
 	struct fb_vector ops = fb_vector(graph, GRAPH_OPERATORS, 4);
+	int *nodes = calloc(codes.count + 1, sizeof(*nodes));
 	struct tfl_op op = { 0 };
 
-	for (size_t i = 0; i < ops.count && i <= CNN_MAX_NODES && !m->status; i++) {
+	if (!nodes)
+		tfl_nomem(m);
+	else
+		check_codes(m, &codes, &ops, nodes);
+	free(nodes);
+	for (size_t i = 0; i < ops.count && i <= CNN_MAX_NODES && !m->status && !m->fb.bad; i++) {
 		struct fb_table table = fb_table_at(&ops, i);
 
 		op.number = (int)i;

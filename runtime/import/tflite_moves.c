@@ -79,7 +79,7 @@ static int slice(struct tfl *m, const struct tfl_op *op, const struct slices *s)
 	return tfl_node(m, op, CNN_OP_SLICE, 5, in);
 }
 
-/* The bits of masks are dimensions: begin or end left open, and those of which one element remains. */
+/* Bits of masks are dimensions: begin or end left open, and those of which one element remains. */
 void tfl_make_strided_slice(struct tfl *m, const struct tfl_op *op)
 {
 	struct slices s = { .rank = m->tensors[op->in[0]].rank };

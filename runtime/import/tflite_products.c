@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * TensorFlow Lite's convolutions and matrix products as nodes: quantised ones are XNNPACK's, but for
- * what TRANSPOSE_CONV says.
+ * TensorFlow Lite's convolutions and matrix products as nodes: quantised ones are XNNPACK's, but
+ * for what TRANSPOSE_CONV says.
  */
 #include "tflite_ops.h"
 
@@ -169,7 +169,7 @@ static bool fill_transposed(struct tfl *m, const struct tfl_op *op, const int64_
 	return fits;
 }
 
-/* XNNPACK's, or TensorFlow Lite's own where XNNPACK takes it not: by channels, or beyond the taps. */
+/* XNNPACK's, or TensorFlow Lite's own where XNNPACK refuses: by channels, or beyond the taps. */
 static int transposed(struct tfl *m, const struct tfl_op *op, int x, int w, int bias)
 {
 	int xt = op->in[2], wt = op->in[1], yt = op->out;

@@ -224,14 +224,74 @@ def unfit_files():
     yield 'no output', m.file([x], [])
     file = unary('RELU', [1, 4, 4, 2], INT8, 0.5)
     yield 'damaged or cut off', file[:len(file) // 2]
-    yield 'LSTM_0', file.replace(struct.pack('<i', 19), struct.pack('<i', 16), 1)
-    yield 'TFLite operator 21', file.replace(struct.pack('<i', 19), struct.pack('<i', 210), 1)
+    yield 'LSTM_0: operator LSTM (1)', file.replace(struct.pack('<i', 19), struct.pack('<i', 16), 1)
+    yield 'operator number 210', file.replace(struct.pack('<i', 19), struct.pack('<i', 210), 1)
+    m, x = net()
+    y = [m.tensor([1, 4, 4, 2], INT8, 0.5) for _ in range(4)]
+    for name, i in (('RELU', 0), ('SVDF', 1), ('LSTM', 2), ('SVDF', 3)):
+        m.op(name, [x], [y[i]])
+    yield 'SVDF_1: operator SVDF (2) is not supported, nor are LSTM (1)', m.file([x], y)
+
+
+def unfit_options():
+    """The same of options and constants that only some operators have."""
+    def net(name, others, out, shape=(1, 4, 4, 2), dtype=INT8, out_type=None, **options):
+        m = Model()
+        scale = 0.5 if dtype in (INT8, UINT8) else None
+        out_type = dtype if out_type is None else out_type
+        x = m.tensor(list(shape), dtype, scale)
+        inputs = [x] + [m.tensor([len(v)] if isinstance(v, list) else [], INT32, data=struct.pack(
+            f'<{len(v)}i', *v) if isinstance(v, list) else struct.pack('<i', v)) for v in others]
+        scale = 0.5 if out_type in (INT8, UINT8) else None
+        outs = [m.tensor(list(s), out_type, scale) for s in out]
+        if name.startswith('SPLIT') and name != 'SPLIT_V':
+            inputs = inputs[::-1]
+        m.op(name, inputs, outs, **options)
+        return m.file([x], outs)
+
+    same = (1, 4, 4, 2)
+    for says, size, kernel, stride in (('size 0', 0, 2, 1), ('kernel 0', 4, 0, 1),
+                                       ('stride 0', 4, 2, 0), ('stride -1', 4, 2, -1)):
+        m = Model()
+        x, y = m.tensor([1, 4, 4, 2], FLOAT32), m.tensor([1, 4, 4, 2], FLOAT32)
+        w = m.tensor([2, kernel, 2, 2], FLOAT32, data=bytes(16 * kernel))
+        out = m.tensor([4], INT32, data=struct.pack('<4i', 1, size, 4, 2))
+        m.op('TRANSPOSE_CONV', [out, w, x], [y], stride_w=1, stride_h=stride)
+        yield says, m.file([x], [y])
+    yield 'both align_corners', net('RESIZE_BILINEAR', [[8, 8]], [(1, 8, 8, 2)], align_corners=1,
+                                    half_pixel_centers=1)
+    yield '2 above 0 wanted', net('RESIZE_BILINEAR', [[8, 0]], [(1, 8, 8, 2)])
+    yield '2 above 0 wanted', net('RESIZE_NEAREST_NEIGHBOR', [[8]], [(1, 8, 8, 2)])
+    yield 'blocksize 3', net('DEPTH_TO_SPACE', [], [same], block_size=3)
+    yield 'blocksize 0', net('SPACE_TO_DEPTH', [], [same])
+    yield 'limit 3', net('MIRROR_PAD', [[0, 0, 4, 0, 0, 0, 0, 0]], [same], mode=0)
+    yield 'mode 2', net('MIRROR_PAD', [[0] * 8], [same], mode=2)
+    yield 'ellipsis_mask 1', net('STRIDED_SLICE', [[0] * 4, [1] * 4, [1] * 4], [same],
+                                 ellipsis_mask=1)
+    yield '3 numbers for 4 dimensions', net('STRIDED_SLICE', [[0] * 3, [1] * 3, [1] * 3], [same])
+    yield 'step', net('STRIDED_SLICE', [[0] * 4, [1] * 4, [0] * 4], [same])
+    yield '-2 elements from 0', net('SLICE', [[0] * 4, [1, 1, 1, -2]], [same])
+    yield 'axis 4 of 4', net('SPLIT', [4], [same, same])
+    yield '4 elements in 3 equal parts', net('SPLIT', [1], [same] * 3)
+    yield 'size 5 of output 1, limits 0 to 3', net('SPLIT_V', [[1, 5], 1], [same] * 2)
+    yield '3 outputs', net('UNPACK', [], [(1, 4, 2)] * 3, axis=1)
+    yield 'axis -6 of 5', net('PACK', [], [(1, 1, 4, 4, 2)], axis=-6)
+    yield 'batch_dims 1', net('GATHER', [[0]], [same], batch_dims=1)
+    yield 'axis 9 of 4', net('GATHER', [[0]], [same], axis=9)
+    yield 'axis 4 of 4', net('ARG_MAX', [4], [(1, 4, 4)], out_type=INT32)
+    yield 'perm', net('TRANSPOSE', [[0, 1, 2, 2]], [same])
+    yield 'axis 7 of 4', net('SUM', [[7]], [same], dtype=FLOAT32)
+    yield 'int8 with a scale', net('SUM', [[1]], [(1, 4, 2)])
+    yield 'int8 with a scale', net('SQRT', [], [same])
+    yield 'int8 with a scale', net('SQUARE', [], [same])
+    yield 'bool wanted', net('LESS', [1], [same], dtype=INT32)
+    yield 'type string', net('CAST', [], [same], out_type=5)
 
 
 def check_refusals(result, work):
     """Each unfit file gets a message that says what is wrong."""
     wrong, count = [], 0
-    for says, file in unfit_files():
+    for says, file in (*unfit_files(), *unfit_options()):
         status, said = cnnrun(write(f'{work}/unfit.tflite', file))
         count += 1
         if status != 1 or says not in said:

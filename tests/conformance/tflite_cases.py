@@ -319,8 +319,8 @@ def network(dtype, seed=1000):
 
 def cases():
     """(type, case) of all."""
-    makers = (convolutions, shifted, depthwise_convolutions, transposed_convolutions, products, sums, pools, movements,
-              reductions, relus, conversions, dynamic_ranges)
+    makers = (convolutions, shifted, depthwise_convolutions, transposed_convolutions, products,
+              sums, pools, movements, reductions, relus, conversions, dynamic_ranges)
     for dtype in TYPES:
         for make in makers:
             for case in make(dtype):

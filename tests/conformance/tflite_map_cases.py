@@ -137,7 +137,8 @@ def choices(dtype):
 def repeats(dtype):
     """MIRROR_PAD, TILE, GATHER_ND."""
     for i, (shape, pads, symmetric) in enumerate((
-            ([1, 4, 5, 3], [0, 0, 3, 2, 1, 4, 0, 2], 0), ([1, 4, 5, 3], [1, 0, 4, 0, 0, 5, 3, 1], 1),
+            ([1, 4, 5, 3], [0, 0, 3, 2, 1, 4, 0, 2], 0),
+            ([1, 4, 5, 3], [1, 0, 4, 0, 0, 5, 3, 1], 1),
             ([3, 4], [2, 1, 0, 3], 0), ([1, 2, 2, 1], [0] * 8, 1))):
         net = Net(3500 + i)
         x = net.input(shape, dtype)
