@@ -452,5 +452,5 @@ int cnn_expand_control(struct cnn_graph *g, int at, struct cnn_err *err)
 	ret = g->nodes[at].op == CNN_OP_IF ? expand_if(&e) :
 	      g->nodes[at].op == CNN_OP_LOOP ? expand_loop(&e) : expand_scan(&e);
 	free(e.map);
-	return ret ? ret : cnn_graph_link(g, err);
+	return ret;
 }

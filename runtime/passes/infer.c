@@ -9,6 +9,7 @@ struct inference {
 	struct cnn_err *err;
 	int64_t work_left;
 	int expansions;
+	bool unlinked;		/* nodes have moved since the graph was linked */
 	const struct cnn_tensor *in[CNN_MAX_INPUTS];	/* of the current node */
 	struct cnn_tensor *out[CNN_MAX_INPUTS];
 };
@@ -88,9 +89,17 @@ static int fold(struct inference *inf, struct cnn_node *n)
 }
 
 /* Is it a DequantizeLinear of weights or a bias, which the pass fuse_qdq may need unfolded? */
-static bool is_for_fuse_qdq(const struct cnn_graph *g, const struct cnn_node *n)
+static bool is_for_fuse_qdq(struct inference *inf, const struct cnn_node *n)
 {
+	struct cnn_graph *g = inf->g;
 	const struct cnn_value *v = &g->values[n->out[0]];
+
+	if (n->op != CNN_OP_DEQUANTIZE_LINEAR)
+		return false;
+	/* Expansion keeps the order, so that linking moves no node. */
+	if (inf->unlinked && cnn_graph_link(g, NULL))
+		return false;
+	inf->unlinked = false;
 
 	for (int i = 0; i < v->n_consumers; i++) {
 		enum cnn_op op = g->nodes[v->consumers[i]].op;
@@ -98,7 +107,7 @@ static bool is_for_fuse_qdq(const struct cnn_graph *g, const struct cnn_node *n)
 		if (op != CNN_OP_CONV && op != CNN_OP_MATMUL && op != CNN_OP_GEMM)
 			return false;
 	}
-	return n->op == CNN_OP_DEQUANTIZE_LINEAR && v->n_consumers && !v->is_output;
+	return v->n_consumers && !v->is_output;
 }
 
 static int infer_node(struct inference *inf, struct cnn_node *n)
@@ -120,7 +129,7 @@ static int infer_node(struct inference *inf, struct cnn_node *n)
 		return CNN_OK;
 	}
 	ret = ret ?: check_size(inf, n);
-	if (!ret && ((data && !is_for_fuse_qdq(inf->g, n)) || cnn_op_reads_shape(n->op)))
+	if (!ret && ((data && !is_for_fuse_qdq(inf, n)) || cnn_op_reads_shape(n->op)))
 		ret = fold(inf, n);
 	return ret;
 }
@@ -137,7 +146,7 @@ void cnn_graph_drop_constants(struct cnn_graph *g)
 	}
 }
 
-/* Bodies that may be expanded: each one links the graph anew. */
+/* Bodies that may be expanded. */
 #define MAX_EXPANSIONS	4096
 
 static int expand(struct inference *inf, int at)
@@ -149,6 +158,7 @@ static int expand(struct inference *inf, int at)
 	if (inf->expansions++ == MAX_EXPANSIONS)
 		return cnn_node_fail(n, inf->err, CNN_ELIMIT, "more than %d branches and "
 				     "iterations", MAX_EXPANSIONS);
+	inf->unlinked = true;
 	return cnn_expand_control(inf->g, at, inf->err);
 }
 
