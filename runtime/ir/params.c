@@ -156,6 +156,10 @@ TABLE(shape) = {
 TABLE(eye) = {
 	INT("dtype", eye.dtype, CNN_UNDEFINED, NO_LIMITS), INT("k", eye.k, 0, NO_LIMITS), END
 };
+TABLE(cosine_window) = {
+	INT("output_datatype", cosine_window.dtype, CNN_FLOAT32, NO_LIMITS),
+	FLAG("periodic", cosine_window.periodic, 1), END
+};
 TABLE(trilu) = { FLAG("upper", trilu.upper, 1), END };
 TABLE(range) = { IGNORED("stash_type", 'i'), END };
 TABLE(one_hot) = { INT("axis", axis.axis, -1, NO_LIMITS), END };
@@ -170,7 +174,7 @@ TABLE(split) = {
 TABLE(transpose) = { INTS("perm", transpose.perm, CNN_MAX_RANK, NO_LIMITS), END };
 
 static const char *const depth_modes[] = { "DCR", "CRD", NULL };
-static const char *const pad_modes[] = { "constant", "reflect", "edge", NULL };
+static const char *const pad_modes[] = { "constant", "reflect", "edge", "wrap", NULL };
 static const char *const resize_modes[] = { "nearest", "linear", "cubic", "bilinear", NULL };
 static const char *const coordinates[] = {
 	"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners", "asymmetric",

@@ -179,7 +179,7 @@ struct cnn_shape_params {
 	int64_t start, end;
 };
 
-enum cnn_pad_mode { CNN_PAD_CONSTANT, CNN_PAD_REFLECT, CNN_PAD_EDGE };
+enum cnn_pad_mode { CNN_PAD_CONSTANT, CNN_PAD_REFLECT, CNN_PAD_EDGE, CNN_PAD_WRAP };
 
 struct cnn_pad_params {
 	enum cnn_pad_mode mode;
@@ -252,6 +252,11 @@ struct cnn_eye_params {
 	int64_t dtype, k;	/* CNN_UNDEFINED: that of the input */
 };
 
+struct cnn_cosine_window_params {
+	int64_t dtype;
+	bool periodic;
+};
+
 struct cnn_trilu_params {
 	bool upper;
 };
@@ -296,6 +301,7 @@ struct cnn_params {
 		struct cnn_mod_params mod;
 		struct cnn_shift_params shift;
 		struct cnn_eye_params eye;
+		struct cnn_cosine_window_params cosine_window;
 		struct cnn_trilu_params trilu;
 		struct cnn_depth_to_space_params depth_to_space;
 		/* Constant, in whichever of its attributes the value was, and ConstantOfShape. */

@@ -396,27 +396,43 @@ int cnn_compute_slice(struct cnn_call *c)
 	return CNN_OK;
 }
 
-/* The list of pads, checked: at the beginning of each axis, then at their ends. */
+static int check_pad(const struct cnn_call *c, int axis, int64_t amount)
+{
+	int64_t dim = c->in[0]->dims[axis];
+
+	if (amount > CNN_MAX_TENSOR_BYTES || amount < -dim)
+		return cnn_op_fail(c, CNN_ELIMIT, "pads is %lld, limits %lld to %lld",
+				   (long long)amount, (long long)-dim,
+				   (long long)CNN_MAX_TENSOR_BYTES);
+	if (c->node->params.pad.mode != CNN_PAD_CONSTANT && !dim && amount > 0)
+		return cnn_op_fail(c, CNN_EINVAL, "an empty axis has nothing to repeat");
+	return CNN_OK;
+}
+
+/* The pads of all axes, checked: at the beginning of each axis, then at their ends. */
 static int resolve_pad(struct cnn_call *c, struct cnn_ints *pads)
 {
-	const struct cnn_pad_params *p = &c->node->params.pad;
-	int ret = cnn_op_ints(c, "pads", &p->pads, 1, 2 * CNN_MAX_RANK, pads);
-	int rank = c->in[0]->rank;
+	const struct cnn_ints none = { .n = -1 };
+	int rank = c->in[0]->rank, n;
+	struct cnn_ints list, axes;
+	int ret = cnn_op_ints(c, "pads", &c->node->params.pad.pads, 1, 2 * CNN_MAX_RANK, &list) ?:
+		  cnn_op_ints(c, "axes", &none, 3, CNN_MAX_RANK, &axes);
 
 	if (ret)
 		return ret;
-	if (pads->n != 2 * rank)
-		return cnn_op_fail(c, CNN_EINVAL, "pads has %d entries, %d expected", pads->n,
-				   2 * rank);
-	for (int i = 0; i < 2 * rank; i++) {
-		int64_t dim = c->in[0]->dims[i % rank];
+	*pads = (struct cnn_ints){ 0 };
+	n = axes.n < 0 ? rank : axes.n;
+	if (list.n != 2 * n)
+		return cnn_op_fail(c, CNN_EINVAL, "pads has %d entries, %d expected", list.n, 2 * n);
+	for (int i = 0; i < n; i++) {
+		int64_t axis = axes.n < 0 ? i : axes.v[i];
 
-		if (pads->v[i] > CNN_MAX_TENSOR_BYTES || pads->v[i] < -dim)
-			return cnn_op_fail(c, CNN_ELIMIT, "pads is %lld, limits %lld to %lld",
-					   (long long)pads->v[i], (long long)-dim,
-					   (long long)CNN_MAX_TENSOR_BYTES);
-		if (p->mode != CNN_PAD_CONSTANT && !dim && pads->v[i] > 0)
-			return cnn_op_fail(c, CNN_EINVAL, "an empty axis has nothing to repeat");
+		ret = cnn_op_axis(c, &axis, rank) ?: check_pad(c, (int)axis, list.v[i]) ?:
+		      check_pad(c, (int)axis, list.v[i + n]);
+		if (ret)
+			return ret;
+		pads->v[axis] = list.v[i];
+		pads->v[axis + rank] = list.v[i + n];
 	}
 	return CNN_OK;
 }
@@ -452,6 +468,8 @@ static int64_t pad_source(enum cnn_pad_mode mode, int64_t i, int64_t dim)
 		return -1;
 	if (mode == CNN_PAD_EDGE || dim == 1)
 		return i < 0 ? 0 : dim - 1;
+	if (mode == CNN_PAD_WRAP)
+		return i % dim < 0 ? i % dim + dim : i % dim;
 	i %= 2 * (dim - 1);		/* reflections repeat with this period */
 	if (i < 0)
 		i += 2 * (dim - 1);

@@ -128,6 +128,8 @@ void cnn_repeat(const uint32_t *x, uint32_t *y, int64_t n, int64_t times);
 /* Deterministic mathematics for one number: within a few 2^-32 of the result, or better. */
 double cnn_ln(double x);
 double cnn_pow(double x, double y);
+/* The cosine of an angle of 0 to 2 turns. */
+double cnn_cos_turn(double turns);
 /* y[i] = f(x[i]), with the operator's parameters; x and y may be the same. */
 typedef void cnn_unary_fn(const float *x, float *y, int64_t n, float a, float b);
 /* The arithmetic of an operator of one float32 tensor, by file; NULL if it is not there. */

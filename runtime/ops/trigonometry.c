@@ -86,6 +86,15 @@ static float sin_of(float v, unsigned int more)
 	return (float)(a.quarters & 2 ? -r : r);
 }
 
+double cnn_cos_turn(double turns)
+{
+	unsigned int quarters = (unsigned int)(4 * turns + 0.5);
+	double rest = (4 * turns - quarters) * HALF_PI;
+	double r = quarters & 1 ? -sin_near_0(rest) : cos_near_0(rest);
+
+	return quarters & 2 ? -r : r;
+}
+
 static float tan1(float v)
 {
 	struct angle a;

@@ -98,7 +98,7 @@ def integer_cases(rng):
 
 
 def shape_cases(rng):
-    """Range, Tile, Trilu, EyeLike, OneHot, SpaceToDepth, Size, CastLike"""
+    """Range, Tile, Trilu, EyeLike, OneHot, SpaceToDepth, Size, CastLike, Pad, windows"""
     for t, args in ((F, (1, 9.5, 0.7)), (F, (3, -2, -0.1)), (D, (0, 1, 0.1)), (I64, (-3, 20, 4)),
                     (I32, (9, -9, -5)), (F, (5, 2, 1))):
         yield one(f'{args}', 'Range', {}, {k: np.array(v, t) for k, v in zip('abc', args)})
@@ -119,6 +119,17 @@ def shape_cases(rng):
                       {'d': np.array(5, t), 'v': np.array([-1, 2.5], F)}, axis=axis)
     for block in (1, 2, 3):
         yield one(f'{block}', 'SpaceToDepth', {'x': floats(rng, 2, 3, 6, 12)}, blocksize=block)
+    for mode in ('constant', 'reflect', 'edge', 'wrap'):
+        yield one(mode, 'Pad', {'x': floats(rng, 3, 4, 5)},
+                  {'p': np.array([0, 1, 2, 1, 2, 3], I64)}, opset=19, mode=mode)
+        yield one(f'{mode} of axes', 'Pad', {'x': floats(rng, 3, 4, 5)},
+                  {'p': np.array([2, 1, 0, 2], I64), 'v': np.array(1.5, F),
+                   'a': np.array([-1, 0], I64)}, opset=19, mode=mode)
+    for op in ('HannWindow', 'HammingWindow', 'BlackmanWindow'):
+        for size in (2, 5, 16, 37):
+            for periodic in (0, 1):
+                yield one(f'{size} {periodic}', op, {}, {'n': np.array(size, I64)},
+                          periodic=periodic)
     yield one('', 'Size', {'x': floats(rng, 2, 3, 4)})
     yield one('', 'CastLike', {'x': floats(rng, 20) * 30}, {'t': np.zeros(1, I32)})
 

@@ -764,11 +764,97 @@ static struct onnx_build *control(void)
 	return b;
 }
 
+/* Maps that are normalised, and what gives or takes integers. */
+static struct onnx_build *normalised(void)
+{
+	static const char *const functions[] = { "Sin", "Acosh", "Gelu", "Mish", "Selu", "Floor" };
+	struct onnx_build *b = ob_new(21);
+	char name[8], last[8] = "x";
+	Onnx__NodeProto *n;
+
+	ob_input(b, "x", 1, OB_DIMS(2, 4, 6, 4));
+	ob_input(b, "i", 5, OB_DIMS(3, 4));
+	ob_random(b, "s", 1, OB_DIMS(4));
+	ob_random(b, "c", 2, OB_DIMS(4, 1, 1));
+	ob_int64s(b, "k", 1, (const int64_t[]){ -1 });
+	ob_int64s(b, "two", 4, (const int64_t[]){ 1, 2, 1, 2 });
+	ob_int64s(b, "depth", 1, (const int64_t[]){ 3 });
+	ob_floats(b, "values", OB_DIMS(2), (const float[]){ 0, 1 });
+	ob_floats(b, "from", 0, NULL, (const float[]){ 1 });
+	ob_floats(b, "to", 0, NULL, (const float[]){ 5 });
+	ob_bytes(b, "bits", 2, OB_DIMS(3), (const uint8_t[]){ 1, 7, 8 });
+	for (int j = 0; j < 6; j++) {
+		snprintf(name, sizeof(name), "f%d", j);
+		ob_node(b, functions[j], last, name);
+		memcpy(last, name, sizeof(last));
+	}
+	ob_node(b, "InstanceNormalization", "x s s", "y0");
+	ob_attr_int(ob_node(b, "GroupNormalization", "x s s", "y1"), "num_groups", 2);
+	ob_attr_int(ob_node(b, "LayerNormalization", "x c", "y2 mean deviation"), "axis", 1);
+	ob_node(b, "MeanVarianceNormalization", "x", "y3");
+	ob_attr_int(ob_node(b, "LRN", "x", "y4"), "size", 3);
+	ob_attr_int(ob_node(b, "SpaceToDepth", "x", "y5"), "blocksize", 2);
+	ob_node(b, "Hardmax", "x", "y6");
+	ob_attr_int(ob_node(b, "Trilu", "x k", "y7"), "upper", 0);
+	ob_node(b, "Tile", "x two", "y8");
+	ob_node(b, "OneHot", "i depth values", "y9");
+	ob_node(b, "Range", "from to from", "range");
+	ob_node(b, "Mean", "range from f5 mean", "y10");
+	ob_attr_int(ob_node(b, "EyeLike", "i", "eye"), "k", 1);
+	ob_node(b, "BitwiseXor", "eye i", "y11");
+	n = ob_node(b, "BitShift", "bits bits", "shifted");
+	ob_attr_str(n, "direction", "LEFT");
+	ob_node(b, "CastLike", "shifted i", "like");
+	ob_node(b, "Mod", "like depth16", "y12");
+	ob_raw(b, "depth16", 5, 2, OB_DIMS(1), (const int16_t[]){ 3 });
+	ob_node(b, "IsInf", "deviation", "y13");
+	ob_node(b, "ReduceLogSumExp", "x k", "sums");
+	ob_node(b, "Size", "x", "y14");
+	ob_node(b, "Identity", "sums", "same");
+	ob_node(b, "Sign", "same", "y15");
+	for (int j = 0; j < 16; j++) {
+		snprintf(name, sizeof(name), "y%d", j);
+		ob_output(b, name);
+	}
+	return b;
+}
+
+/* float16: products, scales, and scalars that give a shape. */
+static struct onnx_build *halves(void)
+{
+	static const uint16_t ones[8] = {
+		0x3c00, 0xbc00, 0x3800, 0x4000, 0x3c00, 0x3c00, 0x3c00, 0x3c00,
+	};
+	struct onnx_build *b = ob_new(19);
+
+	ob_input(b, "x", 10, OB_DIMS(1, 2, 3, 4));
+	ob_raw(b, "w", 10, 2, OB_DIMS(4, 2, 1, 1), ones);
+	ob_raw(b, "s", 10, 2, OB_DIMS(4), ones);
+	ob_raw(b, "scale", 10, 2, 0, NULL, ones + 2);
+	ob_raw(b, "five", 10, 2, 0, NULL, (const uint16_t[]){ 0x4500 });
+	ob_bytes(b, "zero", 3, 0, NULL, (const int8_t[]){ 0 });
+	ob_node(b, "Conv", "x w s", "c");
+	ob_node(b, "Relu", "c", "r");
+	ob_node(b, "LayerNormalization", "r s", "l mean");
+	ob_node(b, "QuantizeLinear", "l scale zero", "q");
+	ob_node(b, "DequantizeLinear", "q scale zero", "d");
+	ob_attr_int(ob_node(b, "Softmax", "d", "y0"), "axis", 1);
+	ob_node(b, "Range", "scale five scale", "range");
+	ob_node(b, "Max", "range scale", "y1");
+	ob_node(b, "Identity", "d", "same");
+	ob_node(b, "Greater", "same scale", "y2");
+	ob_output(b, "y0");
+	ob_output(b, "y1");
+	ob_output(b, "y2");
+	ob_output(b, "mean");
+	return b;
+}
+
 struct onnx_build *ob_network(int i)
 {
 	static struct onnx_build *(*const make[OB_NETWORKS])(void) = {
 		classifier, movement, arithmetic, selection, rewritten, quantised, indexing,
-		recurrent, control,
+		recurrent, control, normalised, halves,
 	};
 
 	return make[i]();

@@ -52,7 +52,7 @@ uint32_t ob_rand(uint32_t *state);
 			(const int64_t[]){ __VA_ARGS__ }
 
 /* Networks that together use every kind of operator. */
-#define OB_NETWORKS	9
+#define OB_NETWORKS	11
 struct onnx_build *ob_network(int i);
 
 #endif

@@ -374,6 +374,8 @@ static bool match_pad(const struct cnn_graph *g, const struct cnn_node *n, struc
 	    (value && (!value->data || value->dtype != CNN_FLOAT32 || *(float *)value->data != 0)))
 		return cnn_reject(reason, "%s: mode or value; ccp pads with the constant 0",
 				  n->op_type);
+	if (cnn_node_in(g, n, 3))
+		return cnn_reject(reason, "%s: axes; ccp pads maps without them", n->op_type);
 	if (x->rank != 4 || count != 8)
 		return cnn_reject(reason, "%s: %d axes, ccp has 4", n->op_type, x->rank);
 	if (pads[0] || pads[1] || pads[4] || pads[5] || pads[2] < 1 || pads[2] > 2 ||

@@ -43,6 +43,13 @@ static const struct refusal {
 	  .code = CNN_EINVAL, .says = "repeats[0] is -1" },
 	{ "Tile", 13, { CNN_FLOAT32, CNN_INT64 }, { 2, 1 }, { { 2, 2 }, { 2 } },
 	  { INT64_MAX, INT64_MAX }, .code = CNN_ELIMIT, .says = "Tile" },
+	{ "HannWindow", 17, { CNN_INT64 }, { 1 }, { { 2 } }, .code = CNN_EINVAL,
+	  .says = "size is not one number" },
+	{ "HannWindow", 17, { CNN_INT64 }, .last = { -1 }, .code = CNN_ELIMIT, .says = "size is -1" },
+	{ "HannWindow", 17, { CNN_INT64 }, .last = { INT64_MAX }, .code = CNN_ELIMIT,
+	  .says = "HannWindow" },
+	{ "HannWindow", 17, { CNN_INT64 }, .last = { 3 }, .attr = "output_datatype",
+	  .value = CNN_STRING, .code = CNN_EUNSUPPORTED, .says = "output_datatype" },
 	{ "OneHot", 11, { CNN_FLOAT32, CNN_INT64, CNN_FLOAT32 }, { 1, 0, 1 },
 	  { { 2 }, { 0 }, { 3 } }, .code = CNN_EINVAL, .says = "values has 3 elements" },
 	{ "OneHot", 11, { CNN_FLOAT32, CNN_INT64, CNN_INT64 }, { 1, 1, 1 },
@@ -348,6 +355,38 @@ static void test_eye(void **state)
 	}
 }
 
+/* Axes that are named, the last one from the end; the others are not padded. */
+static void test_pad_axes(void **state)
+{
+	static const int64_t axes[2] = { -1, 0 }, twice[2] = { 0, 3 };
+	float v[4] = { 1, 2, 3, 4 };
+	static const float want[9] = { 0, 0, 0, 0, 1, 2, 0, 3, 4 };
+	struct cnn_tensor x = view(CNN_FLOAT32, OB_DIMS(2, 1, 2), v), y;
+	struct cnn_err err = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct onnx_build *b = ob_new(18);
+		struct cnn_graph *g;
+
+		ob_input(b, "x", CNN_FLOAT32, OB_DIMS(2, 1, 2));
+		ob_int64s(b, "pads", 4, (const int64_t[]){ 1, 1, 0, 0 });
+		ob_int64s(b, "axes", 2, i ? twice : axes);
+		ob_node(b, "Pad", "x pads - axes", "y");
+		ob_output(b, "y");
+		if (i) {
+			assert_int_equal(import_and_infer(b, &err), CNN_EINVAL);
+			assert_says(err, "axis 3, limits -3 to 2");
+			break;
+		}
+		g = inferred(b);
+		run_graph(g, &x, &y);
+		cnn_graph_free(g);
+		assert_dims(&y, OB_DIMS(3, 1, 3));
+		assert_bytes(y, want);
+	}
+}
+
 /* No exponential overflows, and an infinity is the result, not NaN. */
 static void test_log_sum_exp(void **state)
 {
@@ -381,6 +420,7 @@ int main(void)
 		cmocka_unit_test(test_range),
 		cmocka_unit_test(test_one_hot),
 		cmocka_unit_test(test_eye),
+		cmocka_unit_test(test_pad_axes),
 		cmocka_unit_test(test_log_sum_exp),
 	};
 
