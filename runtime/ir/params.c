@@ -24,6 +24,9 @@ TABLE(average_pool) = {
 	WINDOW, FLAG("ceil_mode", window.ceil_mode, 0),
 	FLAG("count_include_pad", window.count_include_pad, 0), END
 };
+#define NORM_P	INT("p", window.p, 2, LIMITS(1, INT32_MAX))
+TABLE(lp_pool) = { WINDOW, FLAG("ceil_mode", window.ceil_mode, 0), NORM_P, END };
+TABLE(global_lp_pool) = { NORM_P, END };
 TABLE(max_pool) = {
 	WINDOW, FLAG("ceil_mode", window.ceil_mode, 0),
 	FLAG("storage_order", window.storage_order, 0), END
@@ -80,6 +83,9 @@ TABLE(group_norm) = {
 TABLE(lrn) = {
 	INT("size", lrn.size, 0, NO_LIMITS), FLOAT("alpha", lrn.alpha, 1e-4f),
 	FLOAT("beta", lrn.beta, 0.75f), FLOAT("bias", lrn.bias, 1), END
+};
+TABLE(lp_norm) = {
+	INT("axis", lp_norm.axis, -1, NO_LIMITS), INT("p", lp_norm.p, 2, NO_LIMITS), END
 };
 TABLE(mod) = { FLAG("fmod", mod.fmod, 0), END };
 TABLE(shift) = { CHOICE("direction", shift.direction, CNN_SHIFT_NONE, shifts), END };

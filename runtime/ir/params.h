@@ -43,6 +43,7 @@ struct cnn_window_params {
 	struct cnn_window_ints output_padding, output_shape;	/* ConvTranspose */
 	int64_t group;						/* convolutions */
 	bool ceil_mode, count_include_pad, storage_order;	/* pools */
+	int64_t p;						/* LpPool: of the norm */
 };
 
 /* Products of integers: what ONNX does not have. */
@@ -240,6 +241,10 @@ struct cnn_lrn_params {
 	float alpha, beta, bias;
 };
 
+struct cnn_lp_norm_params {
+	int64_t axis, p;
+};
+
 struct cnn_mod_params {
 	bool fmod;		/* the result has the sign of the dividend */
 };
@@ -298,6 +303,7 @@ struct cnn_params {
 			bool spatial, is_test, training_mode;
 		} norm;
 		struct cnn_lrn_params lrn;
+		struct cnn_lp_norm_params lp_norm;
 		struct cnn_mod_params mod;
 		struct cnn_shift_params shift;
 		struct cnn_eye_params eye;

@@ -31,7 +31,8 @@ static bool is_transposed(const struct cnn_node *n)
 
 static bool is_global(const struct cnn_node *n)
 {
-	return n->op == CNN_OP_GLOBAL_AVERAGE_POOL || n->op == CNN_OP_GLOBAL_MAX_POOL;
+	return n->op == CNN_OP_GLOBAL_AVERAGE_POOL || n->op == CNN_OP_GLOBAL_MAX_POOL ||
+	       n->op == CNN_OP_GLOBAL_LP_POOL;
 }
 
 static int window_channels(const struct cnn_node *n, const struct cnn_tensor *x,

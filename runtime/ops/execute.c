@@ -106,6 +106,8 @@ static int64_t work_per_output(const struct cnn_node *node, const struct cnn_ten
 	case CNN_OP_AVERAGE_POOL:
 	case CNN_OP_GLOBAL_AVERAGE_POOL:
 	case CNN_OP_GLOBAL_MAX_POOL:
+	case CNN_OP_LP_POOL:
+	case CNN_OP_GLOBAL_LP_POOL:
 		return window_taps(node, in);
 	case CNN_OP_MAX:
 	case CNN_OP_MEAN:

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* LayerNormalization: the last axes are normalised, and each of their elements has its scale. */
+/*
+ * LayerNormalization, and RMSNormalization, which leaves the mean where it is: the last axes are
+ * normalised, and each of their elements has its scale.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -74,7 +77,10 @@ static void some_layers(const void *arg, int64_t first, int64_t count)
 	for (int64_t i = first; i < first + count; i++) {
 		const float *x = (const float *)l->c->in[0]->data + i * l->n;
 		float *y = (float *)l->c->out[0]->data + i * l->n;
-		struct cnn_moments m = cnn_moments_of(x, l->n, l->c->node->params.norm.epsilon);
+		double epsilon = l->c->node->params.norm.epsilon;
+		struct cnn_moments m = l->c->node->op == CNN_OP_RMS_NORM ?
+				       cnn_moments_about_0(x, l->n, epsilon) :
+				       cnn_moments_of(x, l->n, epsilon);
 
 		cnn_normalize(x, y, l->n, (float)m.mean, (float)m.inverse, 0);
 		for (int64_t j = 0; j < l->n; j++)

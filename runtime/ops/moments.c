@@ -16,6 +16,15 @@ struct cnn_moments cnn_moments_of(const float *x, int64_t n, double epsilon)
 	return (struct cnn_moments){ mean, 1 / sqrt(squares / (double)n + epsilon) };
 }
 
+struct cnn_moments cnn_moments_about_0(const float *x, int64_t n, double epsilon)
+{
+	double squares = 0;
+
+	for (int64_t i = 0; i < n; i++)
+		squares += (double)x[i] * x[i];
+	return (struct cnn_moments){ 0, 1 / sqrt(squares / (double)n + epsilon) };
+}
+
 CNN_CLONES
 void cnn_normalize(const float *x, float *y, int64_t n, float mean, float factor, float bias)
 {

@@ -10,6 +10,8 @@ struct cnn_moments {
 };
 
 struct cnn_moments cnn_moments_of(const float *x, int64_t n, double epsilon);
+/* The same about 0 instead of the mean. */
+struct cnn_moments cnn_moments_about_0(const float *x, int64_t n, double epsilon);
 /* y[i] = (x[i] - mean) * factor + bias; x and y may be the same. */
 void cnn_normalize(const float *x, float *y, int64_t n, float mean, float factor, float bias);
 

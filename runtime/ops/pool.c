@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-/* AveragePool, MaxPool and their global forms in one, two or three dimensions. */
+/* AveragePool, MaxPool, LpPool and their global forms in one, two or three dimensions. */
 #include <float.h>
+#include <math.h>
 
 #include "geom.h"
 
@@ -14,6 +15,13 @@ int cnn_infer_pool(struct cnn_call *c)
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute count_include_pad with type %s",
 				   cnn_dtype_name(c->in[0]->dtype));
 	return ret ?: cnn_infer_window(c, NULL, &w);
+}
+
+int cnn_infer_lp_pool(struct cnn_call *c)
+{
+	struct cnn_window w;
+
+	return CNN_WANT(c, c->in[0], CNN_FLOAT32) ?: cnn_infer_window(c, NULL, &w);
 }
 
 int cnn_infer_max_pool(struct cnn_call *c)
@@ -30,6 +38,7 @@ int cnn_infer_max_pool(struct cnn_call *c)
 struct pool {
 	struct cnn_geom g;
 	bool count_include_pad, column_major;
+	int64_t norm;			/* LpPool */
 };
 
 /* The taps of one window that lie in the input, per axis (missing axes in front). */
@@ -68,33 +77,50 @@ static int64_t rounded_quotient(int64_t sum, int64_t count)
 }
 
 /*
- * The mean of a window. Floats in double: a global mean of a large map must not lose digits; bytes
- * exactly.
+ * What becomes of the sum of a window's terms, each of an element v. Floats in double: a global mean
+ * of a large map must not lose digits; bytes exactly.
  */
-#define AVERAGE(suffix, type, wide, quotient)						\
-static void average_##suffix(const struct pool *p, const void *px, int64_t plane,	\
-			     const struct taps *t, void *y, int64_t *index)		\
+#define SUM(name, type, wide, term, result)						\
+static void name(const struct pool *p, const void *px, int64_t plane,			\
+		 const struct taps *t, void *y, int64_t *index)				\
 {											\
 	const type *x = (const type *)px + plane * p->g.in_plane;			\
 	int64_t count = p->count_include_pad ? t->padded : t->n[0] * t->n[1] * t->n[2];	\
 	wide sum = 0;									\
 											\
 	(void)index;									\
+	(void)count;									\
 	for (int64_t d = 0; d < t->n[0]; d++)						\
 		for (int64_t h = 0; h < t->n[1]; h++) {					\
 			const type *row = x + ((t->first[0] + d * t->step[0]) * p->g.in[1] +	\
 					       t->first[1] + h * t->step[1]) * p->g.in[2] +	\
 					  t->first[2];					\
 											\
-			for (int64_t i = 0; i < t->n[2]; i++)				\
-				sum += row[i * t->step[2]];				\
+			for (int64_t i = 0; i < t->n[2]; i++) {				\
+				type v = row[i * t->step[2]];				\
+											\
+				sum += term;						\
+			}								\
 		}									\
-	*(type *)y = (type)(quotient);							\
+	*(type *)y = (type)(result);							\
 }
 
-AVERAGE(f32, float, double, count > 0 ? sum / count : 0)
-AVERAGE(i8, int8_t, int64_t, rounded_quotient(sum, count))
-AVERAGE(u8, uint8_t, int64_t, rounded_quotient(sum, count))
+SUM(average_f32, float, double, v, count > 0 ? sum / count : 0)
+SUM(average_i8, int8_t, int64_t, v, rounded_quotient(sum, count))
+SUM(average_u8, uint8_t, int64_t, v, rounded_quotient(sum, count))
+
+static double power(double v, int64_t p)
+{
+	return p == 1 ? v : p == 2 ? v * v : cnn_pow(v, (double)p);
+}
+
+static double root(double v, int64_t p)
+{
+	return p == 1 ? v : p == 2 ? sqrt(v) : cnn_pow(v, 1 / (double)p);
+}
+
+/* Padding adds nothing to a norm. */
+SUM(norm_f32, float, double, power(fabs(v), p->norm), root(sum, p->norm))
 
 /* Where tap (d, h, i) lies in the tensor, as MaxPool's second output counts it. */
 static int64_t tap_index(const struct pool *p, int64_t plane, int64_t d, int64_t h, int64_t i)
@@ -149,7 +175,9 @@ static int each_window(struct cnn_call *c, pool_fn *fn)
 
 	if (ret || !cnn_tensor_count(c->out[0]))
 		return ret;
-	p = (struct pool){ cnn_geom_of(&w), params->count_include_pad, params->storage_order };
+	p = (struct pool){
+		cnn_geom_of(&w), params->count_include_pad, params->storage_order, params->p,
+	};
 	for (int64_t n = 0; n < w.batch * w.out_ch; n++)
 		for (o[0] = 0; o[0] < p.g.out[0]; o[0]++)
 			for (o[1] = 0; o[1] < p.g.out[1]; o[1]++)
@@ -161,13 +189,15 @@ static int each_window(struct cnn_call *c, pool_fn *fn)
 	return CNN_OK;
 }
 
+/* Averages and norms. */
 int cnn_compute_average_pool(struct cnn_call *c)
 {
 	static pool_fn *const fn[] = {
 		[CNN_FLOAT32] = average_f32, [CNN_INT8] = average_i8, [CNN_UINT8] = average_u8,
 	};
+	bool norm = c->node->op == CNN_OP_LP_POOL || c->node->op == CNN_OP_GLOBAL_LP_POOL;
 
-	return each_window(c, fn[c->in[0]->dtype]);
+	return each_window(c, norm ? norm_f32 : fn[c->in[0]->dtype]);
 }
 
 int cnn_compute_max_pool(struct cnn_call *c)

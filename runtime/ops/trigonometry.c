@@ -34,7 +34,8 @@ static struct angle reduce(float v)
 
 		word[i] = (uint32_t)((((uint64_t)at[0] << 32 | at[1]) << (first & 31)) >> 32);
 	}
-	product = (uint64_t)m * word[1] + ((uint64_t)m * word[2] >> 32) + ((uint64_t)(m * word[0]) << 32);
+	product = ((uint64_t)(m * word[0]) << 32) + (uint64_t)m * word[1] +
+		  ((uint64_t)m * word[2] >> 32);
 	a.quarters = (unsigned int)((product + ((uint64_t)1 << 61)) >> 62);
 	a.rest = (double)(int64_t)(product - ((uint64_t)a.quarters << 62)) * (HALF_PI * 0x1p-62);
 	if (v < 0) {

@@ -55,6 +55,17 @@ def norm_cases(rng):
         yield one(f'size {size}', 'LRN', {'x': x}, size=size, alpha=0.3, beta=0.6, bias=1.5)
     yield one('', 'MeanVarianceNormalization', {'x': x})
     yield one('', 'MeanVarianceNormalization', {'x': x}, axes=[1, 2, 3])
+    for axis in (1, -1):
+        shape = x.shape[axis:]
+        yield one(f'axis {axis}', 'RMSNormalization', {'x': x}, {'s': floats(rng, *shape)},
+                  opset=23, axis=axis, epsilon=1e-2)
+        for p in (1, 2):
+            yield one(f'{p} axis {axis}', 'LpNormalization', {'x': x}, axis=axis, p=p)
+    for p in (1, 2, 3):
+        yield one(f'{p}', 'GlobalLpPool', {'x': x}, p=p)
+        yield one(f'{p}', 'LpPool', {'x': x}, p=p, kernel_shape=[3, 2], strides=[2, 1],
+                  pads=[1, 0, 1, 1])
+    yield one('of lines', 'LpPool', {'x': floats(rng, 1, 2, 9)}, kernel_shape=[4])
     for op in ('Hardmax', 'Softmax', 'LogSoftmax'):
         for axis in (0, 1, -1):
             yield one(f'axis {axis}', op, {'x': x}, opset=13, axis=axis)
