@@ -63,7 +63,8 @@ void tfl_make_pair(struct tfl *m, const struct tfl_op *op)
 		{ ADD, CNN_OP_ADD, CNN_OP_QLINEAR_ADD }, { SUB, CNN_OP_SUB, CNN_OP_QLINEAR_SUB },
 		{ MUL, CNN_OP_MUL, CNN_OP_QLINEAR_MUL }, { DIV, CNN_OP_DIV, CNN_OP_UNKNOWN },
 		{ MAXIMUM, CNN_OP_MAX, CNN_OP_MAX }, { MINIMUM, CNN_OP_MIN, CNN_OP_MIN },
-		{ POW, CNN_OP_POW, CNN_OP_UNKNOWN },
+		{ POW, CNN_OP_POW, CNN_OP_UNKNOWN }, { LOGICAL_AND, CNN_OP_AND, CNN_OP_UNKNOWN },
+		{ LOGICAL_OR, CNN_OP_OR, CNN_OP_UNKNOWN },
 	};
 	int rank = result_rank(m, op), x = operand(m, op, op->in[0], rank);
 	int y = operand(m, op, op->in[1], rank), v;
@@ -170,6 +171,28 @@ void tfl_make_compare(struct tfl *m, const struct tfl_op *op)
 	tfl_give(m, op, rank == 4 ? TFL_NCHW : TFL_FILE, v);
 }
 
+/* SELECT, whose condition may be one for each element of axis 0, and SELECT_V2. */
+void tfl_make_select(struct tfl *m, const struct tfl_op *op)
+{
+	const struct tfl_tensor *c = &m->tensors[op->in[0]];
+	int rank = m->tensors[op->out].rank, in[3];
+	int64_t dims[CNN_MAX_RANK] = { 1, 1, 1, 1, 1, 1, 1, 1 };
+
+	for (int i = 1; i < 3; i++) {
+		tfl_want_same(m, op, op->in[i]);
+		if (m->tensors[op->in[i]].rank > rank)
+			tfl_want_rank(m, op, op->in[i], rank);
+	}
+	in[0] = operand(m, op, op->in[0], rank);
+	in[1] = operand(m, op, op->in[1], rank);
+	in[2] = operand(m, op, op->in[2], rank);
+	if (op->kind->code == SELECT && c->rank == 1 && rank > 1) {
+		dims[0] = c->dims[0];
+		in[0] = tfl_reshape(m, op, tfl_value(m, op, op->in[0], TFL_FILE), dims, rank);
+	}
+	tfl_give(m, op, rank == 4 ? TFL_NCHW : TFL_FILE, tfl_node(m, op, CNN_OP_WHERE, 3, in));
+}
+
 /* Of floats only: TensorFlow Lite has no other. */
 void tfl_make_prelu(struct tfl *m, const struct tfl_op *op)
 {
@@ -180,10 +203,28 @@ void tfl_make_prelu(struct tfl *m, const struct tfl_op *op)
 	tfl_give(m, op, rank == 4 ? TFL_NCHW : TFL_FILE, tfl_node(m, op, CNN_OP_PRELU, 2, in));
 }
 
+/* x over the root of the sum of the squares of its channels, which counts as 1e-6 at least. */
+void tfl_make_l2_normalization(struct tfl *m, const struct tfl_op *op)
+{
+	bool map = m->tensors[op->in[0]].rank == 4;
+	int x = tfl_value(m, op, op->in[0], TFL_NCHW), in[2];
+
+	tfl_want_like(m, op);
+	in[0] = tfl_node(m, op, CNN_OP_REDUCE_L2, 1, &x);
+	tfl_params(m)->reduce.axes.n = 1;
+	tfl_params(m)->reduce.axes.v[0] = map ? 1 : -1;
+	in[1] = tfl_float(m, 1e-6f);
+	in[1] = tfl_node(m, op, CNN_OP_MAX, 2, in);
+	in[0] = x;
+	tfl_give_act(m, op, TFL_NCHW, fb_int(&op->options, 0, 1, 0), BOUND_TFLITE,
+		     tfl_node(m, op, CNN_OP_DIV, 2, in));
+}
+
 /* exp(beta * x): a factor of floats, or of the scale. */
 void tfl_make_softmax(struct tfl *m, const struct tfl_op *op)
 {
-	float beta = fb_float(&op->options, 0, 0);
+	bool logs = op->kind->code == LOG_SOFTMAX;
+	float beta = logs ? 1 : fb_float(&op->options, 0, 0);
 	int v = tfl_value(m, op, op->in[0], TFL_FILE), in[4];
 
 	tfl_want_like(m, op);
@@ -191,11 +232,14 @@ void tfl_make_softmax(struct tfl *m, const struct tfl_op *op)
 		if (beta != 1)
 			v = tfl_node(m, op, CNN_OP_MUL, 2,
 				     (const int[]){ v, tfl_float(m, beta) });
-		v = tfl_node(m, op, CNN_OP_SOFTMAX, 1, &v);
+		v = tfl_node(m, op, logs ? CNN_OP_LOG_SOFTMAX : CNN_OP_SOFTMAX, 1, &v);
 		tfl_params(m)->axis.axis = -1;
 		tfl_give(m, op, TFL_FILE, v);
 		return;
 	}
+	if (logs)
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s with a scale",
+			 cnn_dtype_name(tfl_type(m, op->in[0])));
 	in[0] = v;
 	in[1] = tfl_scale(m, op, op->in[0]);
 	in[2] = tfl_scale(m, op, op->out);
@@ -241,6 +285,7 @@ void tfl_make_function(struct tfl *m, const struct tfl_op *op)
 		{ LOG, CNN_OP_LOG }, { ABS, CNN_OP_ABS }, { NEG, CNN_OP_NEG },
 		{ FLOOR, CNN_OP_FLOOR }, { CEIL, CNN_OP_CEIL }, { ROUND, CNN_OP_ROUND },
 		{ SIN, CNN_OP_SIN }, { COS, CNN_OP_COS }, { RSQRT, CNN_OP_SQRT },
+		{ LOGICAL_NOT, CNN_OP_NOT },
 	}, *k = kinds;
 	int v = tfl_value(m, op, op->in[0], layout);
 

@@ -44,6 +44,7 @@ static void read_pads(struct tfl *m, const struct tfl_op *op, int64_t *before, i
 	}
 }
 
+/* PAD, and PADV2 with a value. */
 void tfl_make_pad(struct tfl *m, const struct tfl_op *op)
 {
 	int rank = m->tensors[op->in[0]].rank, in[3];
@@ -53,6 +54,10 @@ void tfl_make_pad(struct tfl *m, const struct tfl_op *op)
 	in[0] = tfl_value(m, op, op->in[0], TFL_NCHW);
 	in[1] = tfl_list(m, pads, 2 * rank);
 	in[2] = tfl_is_quantised(m, op->in[0]) ? tfl_zero(m, op, op->in[0]) : -1;
+	if (op->kind->code == PADV2) {
+		tfl_want_same(m, op, op->in[2]);
+		in[2] = tfl_value(m, op, op->in[2], TFL_FILE);
+	}
 	tfl_give(m, op, TFL_NCHW, tfl_node(m, op, CNN_OP_PAD, in[2] < 0 ? 2 : 3, in));
 }
 
@@ -137,13 +142,15 @@ static enum cnn_op reduction(const struct tfl_op *op)
 	}
 }
 
-/* Of numbers without a scale: the result is in the file's layout. Option: keep_dims. */
+/* Of numbers without a scale, but for the largest and the least. Option: keep_dims. */
 static void reduce(struct tfl *m, const struct tfl_op *op, const int64_t *axes, int n)
 {
 	enum cnn_op kind = reduction(op);
 	int in[] = { tfl_value(m, op, op->in[0], TFL_FILE), -1 };
 
-	if (tfl_is_quantised(m, op->in[0]))
+	if (kind == CNN_OP_REDUCE_MAX || kind == CNN_OP_REDUCE_MIN)
+		tfl_want_same(m, op, op->in[0]);
+	else if (tfl_is_quantised(m, op->in[0]))
 		tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s with a scale and axes other than "
 			 "height and width of a map", cnn_dtype_name(tfl_type(m, op->in[0])));
 	if (kind == CNN_OP_REDUCE_SUM)
@@ -265,4 +272,81 @@ void tfl_make_depth_to_space(struct tfl *m, const struct tfl_op *op)
 							       CNN_OP_SPACE_TO_DEPTH, 1, &v);
 	tfl_params(m)->depth_to_space.blocksize = fb_int(&op->options, 0, 4, 0);
 	tfl_give(m, op, TFL_NCHW, v);
+}
+
+struct blocks {
+	int64_t size[2], border[4];	/* border: before and after height, before and after width */
+};
+
+static void read_blocks(struct tfl *m, const struct tfl_op *op, struct blocks *b)
+{
+	size_t n[2];
+
+	tfl_want_maps(m, op, op->in[0]);
+	tfl_want_same(m, op, op->in[0]);
+	tfl_integers(m, op, op->in[1], b->size, 2, &n[0]);
+	tfl_integers(m, op, op->in[2], b->border, 4, &n[1]);
+	if (!m->status && (n[0] != 2 || n[1] != 4 || b->size[0] < 1 || b->size[1] < 1))
+		tfl_fail(m, op, CNN_EINVAL, "%zu block sizes and %zu borders, 2 and 4 wanted",
+			 n[0], n[1]);
+	for (int i = 0; i < 4 && !m->status; i++)
+		if (b->border[i] < 0 || b->border[i] > INT32_MAX || b->size[i / 2] > INT32_MAX)
+			tfl_fail(m, op, CNN_EINVAL, "border %lld, block size %lld",
+				 (long long)b->border[i], (long long)b->size[i / 2]);
+}
+
+/* v seen with six axes, which change their order. */
+static int reorder(struct tfl *m, const struct tfl_op *op, int v, const int64_t *dims,
+		   const int64_t *perm)
+{
+	v = tfl_reshape(m, op, v, dims, 6);
+	v = tfl_node(m, op, CNN_OP_TRANSPOSE, 1, &v);
+	tfl_params(m)->transpose.perm.n = 6;
+	memcpy(tfl_params(m)->transpose.perm.v, perm, 6 * sizeof(*perm));
+	return v;
+}
+
+/* Each place in a block of the padded map becomes an image. */
+void tfl_make_space_to_batch(struct tfl *m, const struct tfl_op *op)
+{
+	static const int64_t perm[] = { 2, 4, 0, 1, 3, 5 };
+	const int64_t *x = m->tensors[op->in[0]].dims, *y = m->tensors[op->out].dims;
+	struct blocks b;
+	int in[3];
+
+	read_blocks(m, op, &b);
+	if (m->status)
+		return;
+	const int64_t pads[] = { 0, b.border[0], b.border[2], 0, 0, b.border[1], b.border[3], 0 };
+	const int64_t dims[] = { x[0], y[1], b.size[0], y[2], b.size[1], x[3] };
+
+	in[0] = tfl_value(m, op, op->in[0], TFL_FILE);
+	in[1] = tfl_list(m, pads, 8);
+	in[2] = tfl_is_quantised(m, op->in[0]) ? tfl_zero(m, op, op->in[0]) : -1;
+	in[0] = tfl_node(m, op, CNN_OP_PAD, in[2] < 0 ? 2 : 3, in);
+	tfl_give(m, op, TFL_FILE, tfl_as_declared(m, op, reorder(m, op, in[0], dims, perm)));
+}
+
+/* The other way round, and then the borders are cut off. */
+void tfl_make_batch_to_space(struct tfl *m, const struct tfl_op *op)
+{
+	static const int64_t perm[] = { 2, 3, 0, 4, 1, 5 }, axes[] = { 1, 2 };
+	const int64_t *x = m->tensors[op->in[0]].dims, *y = m->tensors[op->out].dims;
+	struct blocks b;
+	int in[4];
+
+	read_blocks(m, op, &b);
+	if (m->status)
+		return;
+	const int64_t dims[] = { b.size[0], b.size[1], y[0], x[1], x[2], x[3] };
+	const int64_t whole[] = { y[0], x[1] * b.size[0], x[2] * b.size[1], x[3] };
+	const int64_t begin[] = { b.border[0], b.border[2] };
+	const int64_t end[] = { b.border[0] + y[1], b.border[2] + y[2] };
+
+	in[0] = reorder(m, op, tfl_value(m, op, op->in[0], TFL_FILE), dims, perm);
+	in[0] = tfl_reshape(m, op, in[0], whole, 4);
+	in[1] = tfl_list(m, begin, 2);
+	in[2] = tfl_list(m, end, 2);
+	in[3] = tfl_list(m, axes, 2);
+	tfl_give(m, op, TFL_FILE, tfl_node(m, op, CNN_OP_SLICE, 4, in));
 }

@@ -309,3 +309,57 @@ void tfl_make_transpose(struct tfl *m, const struct tfl_op *op)
 	tfl_params(m)->transpose.perm = perm;
 	tfl_give(m, op, TFL_FILE, v);
 }
+
+void tfl_make_shape(struct tfl *m, const struct tfl_op *op)
+{
+	int v = tfl_value(m, op, op->in[0], TFL_FILE);
+
+	tfl_want_rank(m, op, op->out, 1);
+	v = tfl_node(m, op, CNN_OP_SHAPE, 1, &v);
+	v = tfl_node(m, op, CNN_OP_CAST, 1, &v);
+	tfl_params(m)->cast.to = tfl_type(m, op->out);
+	tfl_give(m, op, TFL_FILE, v);
+}
+
+/* BROADCAST_TO: tensor, shape; FILL: shape, one element. */
+void tfl_make_expand(struct tfl *m, const struct tfl_op *op)
+{
+	bool fill = op->kind->code == FILL;
+	int x = op->in[fill ? 1 : 0], in[2];
+
+	tfl_want_same(m, op, x);
+	if (tfl_type(m, x) != tfl_type(m, op->out))
+		tfl_fail(m, op, CNN_EINVAL, "its input is %s, its output %s",
+			 cnn_dtype_name(tfl_type(m, x)), cnn_dtype_name(tfl_type(m, op->out)));
+	in[0] = tfl_value(m, op, x, TFL_FILE);
+	in[1] = tfl_value(m, op, op->in[fill ? 0 : 1], TFL_FILE);
+	in[1] = tfl_node(m, op, CNN_OP_CAST, 1, &in[1]);
+	tfl_params(m)->cast.to = CNN_INT64;
+	tfl_give(m, op, TFL_FILE, tfl_node(m, op, CNN_OP_EXPAND, 2, in));
+}
+
+/* Backwards along axes. */
+void tfl_make_reverse(struct tfl *m, const struct tfl_op *op)
+{
+	struct slices s = { .rank = m->tensors[op->in[0]].rank };
+	int64_t axes[CNN_MAX_RANK];
+	size_t n;
+
+	tfl_want_like(m, op);
+	tfl_want_same(m, op, op->in[0]);
+	tfl_integers(m, op, op->in[1], axes, CNN_MAX_RANK, &n);
+	for (int i = 0; i < s.rank; i++) {
+		s.end[i] = INT64_MAX;
+		s.step[i] = 1;
+	}
+	for (size_t i = 0; i < n && !m->status; i++) {
+		int64_t axis = good_axis(m, op, axes[i], s.rank);
+
+		if (m->status)
+			return;
+		s.begin[axis] = INT64_MAX;
+		s.end[axis] = INT64_MIN;
+		s.step[axis] = -1;
+	}
+	tfl_give(m, op, TFL_FILE, slice(m, op, &s));
+}

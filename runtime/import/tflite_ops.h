@@ -12,18 +12,21 @@
 /* BuiltinOperator */
 enum {
 	ADD = 0, AVERAGE_POOL_2D = 1, CONCATENATION = 2, CONV_2D = 3, DEPTHWISE_CONV_2D = 4,
-	DEPTH_TO_SPACE = 5, DEQUANTIZE = 6, FLOOR = 8, FULLY_CONNECTED = 9, LOGISTIC = 14,
-	MAX_POOL_2D = 17, MUL = 18, RELU = 19, RELU_N1_TO_1 = 20, RELU6 = 21, RESHAPE = 22,
-	RESIZE_BILINEAR = 23, SOFTMAX = 25, SPACE_TO_DEPTH = 26, TANH = 28, PAD = 34, GATHER = 36,
-	TRANSPOSE = 39, MEAN = 40, SUB = 41, DIV = 42, SQUEEZE = 43, STRIDED_SLICE = 45, EXP = 47,
-	SPLIT = 49, LOG_SOFTMAX = 50, CAST = 53, PRELU = 54, MAXIMUM = 55, ARG_MAX = 56, MINIMUM =
-	57, LESS = 58, NEG = 59, GREATER = 61, GREATER_EQUAL = 62, LESS_EQUAL = 63, SLICE = 65,
-	SIN = 66, TRANSPOSE_CONV = 67, TILE = 69, EXPAND_DIMS = 70, EQUAL = 71, NOT_EQUAL = 72,
-	LOG = 73, SUM = 74, SQRT = 75, RSQRT = 76, SHAPE = 77, POW = 78, ARG_MIN = 79, REDUCE_PROD
-	= 81, REDUCE_MAX = 82, PACK = 83, UNPACK = 88, REDUCE_MIN = 89, FLOOR_DIV = 90, SQUARE =
-	92, FLOOR_MOD = 95, RESIZE_NEAREST_NEIGHBOR = 97, LEAKY_RELU = 98, SQUARED_DIFFERENCE =
-	99, MIRROR_PAD = 100, ABS = 101, SPLIT_V = 102, CEIL = 104, GATHER_ND = 107, COS = 108,
-	ELU = 111, QUANTIZE = 114, ROUND = 116, HARD_SWISH = 117,
+	DEPTH_TO_SPACE = 5, DEQUANTIZE = 6, FLOOR = 8, FULLY_CONNECTED = 9, L2_NORMALIZATION = 11,
+	LOGISTIC = 14, MAX_POOL_2D = 17, MUL = 18, RELU = 19, RELU_N1_TO_1 = 20, RELU6 = 21,
+	RESHAPE = 22, RESIZE_BILINEAR = 23, SOFTMAX = 25, SPACE_TO_DEPTH = 26, TANH = 28,
+	PAD = 34, GATHER = 36, BATCH_TO_SPACE_ND = 37, SPACE_TO_BATCH_ND = 38, TRANSPOSE = 39,
+	MEAN = 40, SUB = 41, DIV = 42, SQUEEZE = 43, STRIDED_SLICE = 45, EXP = 47, SPLIT = 49,
+	LOG_SOFTMAX = 50, CAST = 53, PRELU = 54, MAXIMUM = 55, ARG_MAX = 56, MINIMUM = 57,
+	LESS = 58, NEG = 59, PADV2 = 60, GREATER = 61, GREATER_EQUAL = 62, LESS_EQUAL = 63,
+	SELECT = 64, SLICE = 65, SIN = 66, TRANSPOSE_CONV = 67, TILE = 69, EXPAND_DIMS = 70,
+	EQUAL = 71, NOT_EQUAL = 72, LOG = 73, SUM = 74, SQRT = 75, RSQRT = 76, SHAPE = 77,
+	POW = 78, ARG_MIN = 79, REDUCE_PROD = 81, REDUCE_MAX = 82, PACK = 83, LOGICAL_OR = 84,
+	LOGICAL_AND = 86, LOGICAL_NOT = 87, UNPACK = 88, REDUCE_MIN = 89, FLOOR_DIV = 90,
+	SQUARE = 92, FILL = 94, FLOOR_MOD = 95, RESIZE_NEAREST_NEIGHBOR = 97, LEAKY_RELU = 98,
+	SQUARED_DIFFERENCE = 99, MIRROR_PAD = 100, ABS = 101, SPLIT_V = 102, CEIL = 104,
+	REVERSE_V2 = 105, GATHER_ND = 107, COS = 108, ELU = 111, QUANTIZE = 114, ROUND = 116,
+	HARD_SWISH = 117, SELECT_V2 = 123, BATCH_MATMUL = 126, BROADCAST_TO = 130,
 };
 
 /* Fused activations, in the order of the operators RELU, RELU_N1_TO_1 and RELU6. */
@@ -120,6 +123,8 @@ int tfl_table(struct tfl *m, const struct tfl_op *op);
 int tfl_order_table(struct tfl *m, const struct tfl_op *op, int tensor);
 
 void tfl_make_arg_max(struct tfl *m, const struct tfl_op *op);
+void tfl_make_batch_matmul(struct tfl *m, const struct tfl_op *op);
+void tfl_make_batch_to_space(struct tfl *m, const struct tfl_op *op);
 void tfl_make_cast(struct tfl *m, const struct tfl_op *op);
 void tfl_make_compare(struct tfl *m, const struct tfl_op *op);
 void tfl_make_concat(struct tfl *m, const struct tfl_op *op);
@@ -127,11 +132,13 @@ void tfl_make_conv(struct tfl *m, const struct tfl_op *op);
 void tfl_make_depth_to_space(struct tfl *m, const struct tfl_op *op);
 void tfl_make_depthwise_conv(struct tfl *m, const struct tfl_op *op);
 void tfl_make_dequantize(struct tfl *m, const struct tfl_op *op);
+void tfl_make_expand(struct tfl *m, const struct tfl_op *op);
 void tfl_make_floor_div(struct tfl *m, const struct tfl_op *op);
 void tfl_make_fully_connected(struct tfl *m, const struct tfl_op *op);
 void tfl_make_function(struct tfl *m, const struct tfl_op *op);
 void tfl_make_gather(struct tfl *m, const struct tfl_op *op);
 void tfl_make_gather_nd(struct tfl *m, const struct tfl_op *op);
+void tfl_make_l2_normalization(struct tfl *m, const struct tfl_op *op);
 void tfl_make_mirror_pad(struct tfl *m, const struct tfl_op *op);
 void tfl_make_pack(struct tfl *m, const struct tfl_op *op);
 void tfl_make_pad(struct tfl *m, const struct tfl_op *op);
@@ -144,8 +151,12 @@ void tfl_make_relu(struct tfl *m, const struct tfl_op *op);
 void tfl_make_reshape(struct tfl *m, const struct tfl_op *op);
 void tfl_make_resize(struct tfl *m, const struct tfl_op *op);
 void tfl_make_resize_nearest(struct tfl *m, const struct tfl_op *op);
+void tfl_make_reverse(struct tfl *m, const struct tfl_op *op);
+void tfl_make_select(struct tfl *m, const struct tfl_op *op);
+void tfl_make_shape(struct tfl *m, const struct tfl_op *op);
 void tfl_make_slice(struct tfl *m, const struct tfl_op *op);
 void tfl_make_softmax(struct tfl *m, const struct tfl_op *op);
+void tfl_make_space_to_batch(struct tfl *m, const struct tfl_op *op);
 void tfl_make_split(struct tfl *m, const struct tfl_op *op);
 void tfl_make_square(struct tfl *m, const struct tfl_op *op);
 void tfl_make_strided_slice(struct tfl *m, const struct tfl_op *op);

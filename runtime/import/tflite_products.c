@@ -139,6 +139,32 @@ void tfl_make_fully_connected(struct tfl *m, const struct tfl_op *op)
 	tfl_give_act(m, op, TFL_FILE, fb_int(&op->options, 0, 1, 0), BOUND_XNNPACK, v);
 }
 
+/* Of floats. Options: are the last two axes of each operand exchanged? */
+void tfl_make_batch_matmul(struct tfl *m, const struct tfl_op *op)
+{
+	int in[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct cnn_ints perm = { m->tensors[op->in[i]].rank, { 0, 1, 2, 3, 4, 5, 6, 7 } };
+
+		in[i] = tfl_value(m, op, op->in[i], TFL_FILE);
+		if (!fb_int(&op->options, i, 1, 0))
+			continue;
+		if (perm.n < 2)
+			tfl_fail(m, op, CNN_EINVAL, "operand %d has %d dimensions", i, perm.n);
+		if (m->status)
+			return;
+		perm.v[perm.n - 1] = perm.n - 2;
+		perm.v[perm.n - 2] = perm.n - 1;
+		in[i] = tfl_node(m, op, CNN_OP_TRANSPOSE, 1, &in[i]);
+		tfl_params(m)->transpose.perm = perm;
+	}
+	if (!tfl_is_float(m, op))
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s",
+			 cnn_dtype_name(tfl_type(m, op->in[0])));
+	tfl_give(m, op, TFL_FILE, tfl_node(m, op, CNN_OP_MATMUL, 2, in));
+}
+
 /*
  * Which part of the sums of all taps is the output: SAME cuts from both ends, VALID from the last
  * one; where there are none the output is the bias. Does the output fit what the taps reach?

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """TensorFlow Lite files of operators of elements, with inputs and the answers they must give."""
+import math
+
 import tflite_element_rules as rules
 from tflite_build import BOOL, FLOAT32, INT32, UINT8
 from tflite_net import NAMES, TYPES, Net, version
@@ -143,9 +145,59 @@ def orders(dtype):
         yield net.case(name, y)
 
 
+def conditions(dtype):
+    """SELECT and SELECT_V2 by a comparison, which LOGICAL_AND, _OR and _NOT change."""
+    for i, (name, shape) in enumerate((('SELECT', [2, 3, 4, 5]), ('SELECT_V2', [4, 5]))):
+        net = Net(2700 + i)
+        a = net.input([2, 3, 4, 5], dtype)
+        b = net.input(shape, dtype, a.scale, a.zero)
+        bools = [net.result([2, 3, 4, 5], BOOL) for _ in range(5)]
+        for name2, y in (('LESS', bools[0]), ('GREATER', bools[1])):
+            rules.compare(name2, a, b, y)
+            net.op(name2, [a, b], y, version=version(dtype))
+        net.op('LOGICAL_OR', bools[:2], bools[2])
+        net.op('LOGICAL_NOT', [bools[0]], bools[3])
+        net.op('LOGICAL_AND', [bools[2], bools[3]], bools[4])
+        y = net.result([2, 3, 4, 5], dtype, like=a)
+        y.data = [u if u > v else v for u, v in broadcast(a, b, y)]
+        net.op(name, [bools[4], a, b], y)
+        yield net.case(name, y)
+
+
+def norms(dtype):
+    """L2_NORMALIZATION, LOG_SOFTMAX and BATCH_MATMUL of floats."""
+    if dtype != FLOAT32:
+        return
+    for i, shape in enumerate(([2, 3, 4, 5], [3, 7])):
+        net = Net(2800 + i)
+        x = net.input(shape, dtype)
+        y = net.result(shape, dtype)
+        rows = [x.data[j:j + shape[-1]] for j in range(0, len(x.data), shape[-1])]
+        y.data = [v / math.sqrt(sum(u * u for u in row)) for row in rows for v in row]
+        net.op('L2_NORMALIZATION', [x], y)
+        yield net.case(f'L2_NORMALIZATION {i}', y)
+        net = Net(2800 + i)
+        x = net.input(shape, dtype)
+        y = net.result(shape, dtype)
+        y.data = [v - math.log(sum(map(math.exp, row))) for row in rows for v in row]
+        net.op('LOG_SOFTMAX', [x], y)
+        yield net.case(f'LOG_SOFTMAX {i}', y)
+    for i, (x_turns, y_turns) in enumerate(((0, 0), (0, 1), (1, 0))):
+        net = Net(2810 + i)
+        a = net.input([2, 4, 3] if x_turns else [2, 3, 4], dtype)
+        b = net.input([2, 5, 4] if y_turns else [2, 4, 5], dtype)
+        y = net.result([2, 3, 5], dtype)
+        y.data = [sum(a.data[12 * n + (3 * k + r if x_turns else 4 * r + k)] *
+                      b.data[20 * n + (4 * c + k if y_turns else 5 * k + c)] for k in range(4))
+                  for n in range(2) for r in range(3) for c in range(5)]
+        net.op('BATCH_MATMUL', [a, b], y, adj_x=x_turns, adj_y=y_turns)
+        yield net.case(f'BATCH_MATMUL {i}', y)
+
+
 def cases():
     """(type, case) of all."""
     for dtype in TYPES:
-        for make in (pairs, functions, comparisons, casts, of_floats, of_numbers, orders):
+        for make in (pairs, functions, comparisons, casts, of_floats, of_numbers, orders,
+                     conditions, norms):
             for case in make(dtype):
                 yield NAMES[dtype], case

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """TensorFlow Lite files of operators that move elements or resize maps, with their answers."""
 import itertools
+import struct
 
 import tflite_map_rules as rules
-from tflite_build import FLOAT32, INT32
+from tflite_build import FLOAT32, INT8, INT32
 from tflite_net import NAMES, TYPES, Net, version
+from tflite_rules import Tensor, pad
 
 PLAIN, CORNERS, CENTERS = (0, 0), (1, 0), (0, 1)
 
@@ -168,22 +170,84 @@ def repeats(dtype):
         yield net.case(f'GATHER_ND {i}', y)
 
 
+def batches(dtype):
+    """SPACE_TO_BATCH_ND and BATCH_TO_SPACE_ND, PADV2, REVERSE_V2."""
+    for i, (name, shape, block, borders) in enumerate((
+            ('SPACE_TO_BATCH_ND', [1, 4, 6, 2], [2, 3], [0, 0, 0, 0]),
+            ('SPACE_TO_BATCH_ND', [2, 3, 5, 2], [2, 4], [1, 0, 0, 3]),
+            ('BATCH_TO_SPACE_ND', [6, 2, 2, 3], [2, 3], [0, 0, 0, 0]),
+            ('BATCH_TO_SPACE_ND', [8, 3, 2, 2], [2, 2], [1, 2, 0, 1]))):
+        net = Net(3700 + i)
+        x = net.input(shape, dtype)
+        y = net.result([1], dtype, like=x)
+        rule = rules.space_to_batch if name[0] == 'S' else rules.batch_to_space
+        rule(x, y, block, list(zip(borders[::2], borders[1::2])))
+        net.reshape(y)
+        net.op(name, [x, net.constant(block), net.constant(borders, [2, 2])], y,
+               version=version(dtype))
+        yield net.case(f'{name} {i}', y)
+    net = Net(3710)
+    x = net.input([1, 3, 4, 2], dtype)
+    value = net.register(Tensor([1], dtype, [-3 if dtype == INT8 else 5], x.scale, x.zero),
+                         struct.pack('<f', 5) if dtype == FLOAT32 else
+                         bytes([253 if dtype == INT8 else 5]))
+    y = net.result([1], dtype, like=x)
+    around = Tensor(x.shape, dtype, x.data, x.scale, value.data[0])
+    pad(around, y, ((0, 0), (1, 2), (0, 1), (0, 0)))
+    net.reshape(y)
+    net.op('PADV2', [x, net.constant([0, 0, 1, 2, 0, 1, 0, 0], [4, 2]), value], y,
+           version=version(dtype))
+    yield net.case('PADV2', y)
+    net = Net(3711)
+    x = net.input([3, 4, 5], dtype)
+    y = net.result([3, 4, 5], dtype, like=x)
+    rules.strided_slice(x, y, [0, -1, 0], [3, 0, 5], [1, -1, 1], (0, 2, 0))
+    net.op('REVERSE_V2', [x, net.constant([1])], y, version=1)
+    if dtype == FLOAT32:
+        yield net.case('REVERSE_V2', y)
+
+
+def shapes(dtype):
+    """SHAPE, FILL and BROADCAST_TO."""
+    net = Net(3800)
+    x = net.input([2, 3, 4, 5], dtype)
+    y = net.result([4], INT32)
+    y.data = x.shape
+    net.op('SHAPE', [x], y, out_type=INT32)
+    yield net.case('SHAPE', y)
+    if dtype != FLOAT32:
+        return
+    net = Net(3801)
+    x = net.input([], dtype)
+    y = net.result([2, 3], dtype)
+    y.data = x.data * 6
+    net.op('FILL', [net.constant([2, 3]), x], y)
+    yield net.case('FILL', y)
+    net = Net(3802)
+    x = net.input([3, 1], dtype)
+    y = net.result([2, 3, 4], dtype)
+    y.data = [v for v in x.data for _ in range(4)] * 2
+    net.op('BROADCAST_TO', [x, net.constant([2, 3, 4])], y, version=2)
+    yield net.case('BROADCAST_TO', y)
+
+
 def reductions(dtype):
-    """SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, and MEAN along other axes, of floats."""
+    """SUM, REDUCE_MAX, REDUCE_MIN, REDUCE_PROD, and MEAN along other axes."""
     shapes = (([2, 3, 4, 5], [3], True), ([2, 3, 4, 5], [1, -1], False), ([4, 6], [0], False))
-    for name in rules.REDUCE if dtype == FLOAT32 else ():
+    for name in rules.REDUCE if dtype == FLOAT32 else ('REDUCE_MAX', 'REDUCE_MIN'):
         for i, (shape, axes, keep) in enumerate(shapes):
             net = Net(3600 + i)
             x = net.input(shape, dtype)
-            y = rules.reduce(name, x, net.result([1], dtype), [a % len(shape) for a in axes], keep)
+            y = rules.reduce(name, x, net.result([1], dtype, like=x),
+                             [a % len(shape) for a in axes], keep)
             net.reshape(y)
-            net.op(name, [x, net.constant(axes)], y, keep_dims=int(keep))
+            net.op(name, [x, net.constant(axes)], y, version=version(dtype), keep_dims=int(keep))
             yield net.case(f'{name} {i}', y)
 
 
 def cases():
     """(type, case) of all."""
     for dtype in TYPES:
-        for make in (resizes, blocks, slices, parts, choices, repeats, reductions):
+        for make in (resizes, blocks, slices, parts, choices, repeats, batches, shapes, reductions):
             for case in make(dtype):
                 yield NAMES[dtype], case

@@ -4,7 +4,7 @@ import itertools
 import math
 
 from tflite_build import FLOAT32
-from tflite_rules import f32, half_away, places, size, strides
+from tflite_rules import Tensor, f32, half_away, pad, places, size, strides
 
 
 def pick(x, y, shape, at):
@@ -86,6 +86,26 @@ def mirror_pad(x, y, pads, symmetric):
 
     return pick(x, y, [d + a + b for d, (a, b) in zip(x.shape, pads)], lambda p: [
         source(i, before, d) for i, (before, _), d in zip(p, pads, x.shape)])
+
+
+def space_to_batch(x, y, block, borders):
+    """SPACE_TO_BATCH_ND of maps: borders are (before, after) of height and width."""
+    n, h, w, c = x.shape
+    padded = Tensor([], x.dtype, [], x.scale, x.zero)
+    pad(x, padded, [(0, 0), *borders, (0, 0)])
+    (high, wide), (_, h, w, _) = block, padded.shape
+    return pick(padded, y, [n * high * wide, h // high, w // wide, c], lambda p: (
+        p[0] % n, p[1] * high + p[0] // n // wide, p[2] * wide + p[0] // n % wide, p[3]))
+
+
+def batch_to_space(x, y, block, borders):
+    """BATCH_TO_SPACE_ND of maps: borders are cut off."""
+    n, h, w, c = x.shape
+    (high, wide), ((top, bottom), (left, right)) = block, borders
+    images = n // (high * wide)
+    return pick(x, y, [images, h * high - top - bottom, w * wide - left - right, c], lambda p: (
+        ((p[1] + top) % high * wide + (p[2] + left) % wide) * images + p[0],
+        (p[1] + top) // high, (p[2] + left) // wide, p[3]))
 
 
 # ---- slices, parts and choices -----------------------------------------------------------------

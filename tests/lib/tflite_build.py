@@ -5,20 +5,22 @@ import struct
 FLOAT32, FLOAT16, INT32, UINT8, INT64, BOOL, INT8 = 0, 1, 2, 3, 4, 6, 9
 CODES = {
     'ADD': 0, 'AVERAGE_POOL_2D': 1, 'CONCATENATION': 2, 'CONV_2D': 3, 'DEPTHWISE_CONV_2D': 4,
-    'DEPTH_TO_SPACE': 5, 'DEQUANTIZE': 6, 'FLOOR': 8, 'FULLY_CONNECTED': 9, 'LOGISTIC': 14,
-    'LSTM': 16, 'MAX_POOL_2D': 17, 'MUL': 18, 'RELU': 19, 'RELU_N1_TO_1': 20, 'RELU6': 21,
-    'RESHAPE': 22, 'RESIZE_BILINEAR': 23, 'SOFTMAX': 25, 'SPACE_TO_DEPTH': 26, 'SVDF': 27,
-    'TANH': 28, 'PAD': 34, 'GATHER': 36, 'TRANSPOSE': 39, 'MEAN': 40, 'SUB': 41, 'DIV': 42,
-    'SQUEEZE': 43, 'STRIDED_SLICE': 45, 'EXP': 47, 'SPLIT': 49, 'LOG_SOFTMAX': 50, 'CAST': 53,
-    'PRELU': 54, 'MAXIMUM': 55, 'ARG_MAX': 56, 'MINIMUM': 57, 'LESS': 58, 'NEG': 59,
+    'DEPTH_TO_SPACE': 5, 'DEQUANTIZE': 6, 'FLOOR': 8, 'FULLY_CONNECTED': 9,
+    'L2_NORMALIZATION': 11, 'LOGISTIC': 14, 'LSTM': 16, 'MAX_POOL_2D': 17, 'MUL': 18,
+    'RELU': 19, 'RELU_N1_TO_1': 20, 'RELU6': 21, 'RESHAPE': 22, 'RESIZE_BILINEAR': 23,
+    'SOFTMAX': 25, 'SPACE_TO_DEPTH': 26, 'SVDF': 27, 'TANH': 28, 'PAD': 34, 'GATHER': 36,
+    'BATCH_TO_SPACE_ND': 37, 'SPACE_TO_BATCH_ND': 38, 'TRANSPOSE': 39, 'MEAN': 40, 'SUB': 41,
+    'DIV': 42, 'SQUEEZE': 43, 'STRIDED_SLICE': 45, 'EXP': 47, 'SPLIT': 49, 'LOG_SOFTMAX': 50,
+    'CAST': 53, 'PRELU': 54, 'MAXIMUM': 55, 'ARG_MAX': 56, 'MINIMUM': 57, 'LESS': 58, 'NEG': 59,
     'PADV2': 60, 'GREATER': 61, 'GREATER_EQUAL': 62, 'LESS_EQUAL': 63, 'SELECT': 64,
     'SLICE': 65, 'SIN': 66, 'TRANSPOSE_CONV': 67, 'TILE': 69, 'EXPAND_DIMS': 70, 'EQUAL': 71,
     'NOT_EQUAL': 72, 'LOG': 73, 'SUM': 74, 'SQRT': 75, 'RSQRT': 76, 'SHAPE': 77, 'POW': 78,
-    'ARG_MIN': 79, 'REDUCE_PROD': 81, 'REDUCE_MAX': 82, 'PACK': 83, 'UNPACK': 88,
-    'REDUCE_MIN': 89, 'FLOOR_DIV': 90, 'SQUARE': 92, 'FLOOR_MOD': 95,
-    'RESIZE_NEAREST_NEIGHBOR': 97, 'LEAKY_RELU': 98, 'SQUARED_DIFFERENCE': 99,
-    'MIRROR_PAD': 100, 'ABS': 101, 'SPLIT_V': 102, 'CEIL': 104, 'GATHER_ND': 107, 'COS': 108,
-    'ELU': 111, 'QUANTIZE': 114, 'ROUND': 116, 'HARD_SWISH': 117,
+    'ARG_MIN': 79, 'REDUCE_PROD': 81, 'REDUCE_MAX': 82, 'PACK': 83, 'LOGICAL_OR': 84,
+    'LOGICAL_AND': 86, 'LOGICAL_NOT': 87, 'UNPACK': 88, 'REDUCE_MIN': 89, 'FLOOR_DIV': 90,
+    'SQUARE': 92, 'FILL': 94, 'FLOOR_MOD': 95, 'RESIZE_NEAREST_NEIGHBOR': 97, 'LEAKY_RELU': 98,
+    'SQUARED_DIFFERENCE': 99, 'MIRROR_PAD': 100, 'ABS': 101, 'SPLIT_V': 102, 'CEIL': 104,
+    'REVERSE_V2': 105, 'GATHER_ND': 107, 'COS': 108, 'ELU': 111, 'QUANTIZE': 114, 'ROUND': 116,
+    'HARD_SWISH': 117, 'SELECT_V2': 123, 'BATCH_MATMUL': 126, 'BROADCAST_TO': 130,
 }
 # BuiltinOptions number and the fields of the table, in the schema's order, with their formats.
 CONV = (1, 'padding:b stride_w:i stride_h:i activation:b dilation_w:i dilation_h:i')
@@ -32,6 +34,7 @@ OPTIONS = {
     'SOFTMAX': (9, 'beta:f'),
     'CONCATENATION': (10, 'axis:i activation:b'),
     'ADD': (11, 'activation:b'),
+    'L2_NORMALIZATION': (12, 'activation:b'),
     'RESIZE_BILINEAR': (15, 'new_height:i new_width:i align_corners:b half_pixel_centers:b'),
     'SPACE_TO_DEPTH': (19, 'block_size:i'),
     'MUL': (21, 'activation:b'),
@@ -45,6 +48,7 @@ OPTIONS = {
     'CAST': (37, 'in_data_type:b out_data_type:b'),
     'ARG_MAX': (40, 'output_type:b'),
     'TRANSPOSE_CONV': (49, 'padding:b stride_w:i stride_h:i activation:b'),
+    'SHAPE': (55, 'out_type:b'),
     'ARG_MIN': (57, 'output_type:b'),
     'PACK': (59, 'values_count:i axis:i'),
     'UNPACK': (64, 'num:i axis:i'),
@@ -53,6 +57,7 @@ OPTIONS = {
     'MIRROR_PAD': (77, 'mode:b'),
     'SPLIT_V': (79, 'num_splits:i'),
     'DEPTH_TO_SPACE': (94, 'block_size:i'),
+    'BATCH_MATMUL': (101, 'adj_x:b adj_y:b'),
 }
 OPTIONS['MAX_POOL_2D'] = OPTIONS['AVERAGE_POOL_2D']
 OPTIONS.update((name, OPTIONS['MEAN']) for name in ('SUM', 'REDUCE_MAX', 'REDUCE_MIN',
