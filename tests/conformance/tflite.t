@@ -124,7 +124,7 @@ def network_case(name):
     """A whole network with an input; its outputs have no numbers yet."""
     net = tflite_networks.NETWORKS[name]()
     x = Tensor(net.shape, UINT8, list(random.Random(1).randbytes(math.prod(net.shape))))
-    return Case(name, net.file, [x], [Tensor(s, net.dtype) for s in net.outputs])
+    return Case(name, net.file, [x], [Tensor(*t) for t in zip(net.outputs, net.types)])
 
 
 def check_networks(result, package, work):

@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """tflite_networks.py NAME OUT.tflite: writes a quantised network of a size that is used, with
-pseudo-random weights.  Its input is a picture of uint8, its outputs are the answer and the last map.
+pseudo-random weights.  Its input is a picture of uint8, its outputs are the answer and the last
+map.
 
   resnet8     int8, scales per channel: 32x32x3, three residual stages, 12.5 M MACs
   ds-cnn      int8, scales per channel: 49x10x1, a 10x4 kernel, four depthwise separable
@@ -10,6 +11,9 @@ pseudo-random weights.  Its input is a picture of uint8, its outputs are the ans
               convolutions, 1.7 M MACs
   shifted     uint8, scales that are powers of two, weights even and biases odd, so that the
               device requantises: 32x32x3, five convolutions, 12.0 M MACs
+  segments-i8, segments-u8
+              labels pixels: 32x32x3 to 40x48, with HARD_SWISH, LOGISTIC and MUL by channels,
+              RESIZE_BILINEAR, SUB, LEAKY_RELU, TRANSPOSE_CONV and ARG_MAX
 """
 import math
 import os
@@ -37,12 +41,18 @@ class Value:
     power: float
 
 
+def version(dtype):
+    """Of operators that came to int8 with their version 2."""
+    return 2 if dtype == INT8 else 1
+
+
 class Net:
     """A network in the making; scales are such that values fill their range, as calibrated."""
 
     def __init__(self, dtype, shape, seed, powers=False):
         self.model, self.dtype, self.random = Model(), dtype, random.Random(seed)
-        self.shape, self.outputs, self.file, self.powers = shape, [], b'', powers
+        self.shape, self.outputs, self.types, self.file = shape, [], [], b''
+        self.powers = powers
         step = self.rounded(2 / 255)
         self.input = self.model.tensor(shape, UINT8, step, 128)
         self.x = Value(self.input, shape, step, 128, 0.3)
@@ -113,6 +123,45 @@ class Net:
         y = self.value(inner.shape, (inner.power + self.x.power) / 2, True)
         self.op('ADD', [inner.at, self.x.at], y, 2, activation=RELU)
 
+    def element(self, name, power, **options):
+        """A function of each element, which changes its mean square by that factor."""
+        y = self.value(self.x.shape, self.x.power * power, False)
+        self.op(name, [self.x.at], y, 2 if name == 'LEAKY_RELU' else 1, **options)
+
+    def excite(self, channels):
+        """Channels are scaled by numbers from 0 to 1, which their means give."""
+        x = self.x
+        mean = self.value([1, 1, 1, x.shape[3]], x.power * POOLED, True)
+        axes = self.model.tensor([2], INT32, data=struct.pack('<2i', 1, 2))
+        self.op('MEAN', [x.at, axes], mean, version(self.dtype), keep_dims=1)
+        self.conv(channels, (1, 1))
+        self.conv(x.shape[3], (1, 1), act=NONE)
+        factor = Value(self.model.tensor(self.x.shape, self.dtype, 1 / 256, LOW[self.dtype]),
+                       self.x.shape, 1 / 256, LOW[self.dtype], 0.3)
+        self.op('LOGISTIC', [self.x.at], factor, version(self.dtype))
+        self.op('MUL', [x.at, factor.at], self.value(x.shape, x.power * 0.3, True),
+                version(self.dtype))
+
+    def resize(self, size, **options):
+        """RESIZE_BILINEAR."""
+        at = self.model.tensor([2], INT32, data=struct.pack('<2i', *size))
+        y = self.same([1, *size, self.x.shape[3]])
+        self.op('RESIZE_BILINEAR', [self.x.at, at], y, 3, **options)
+
+    def transposed(self, channels):
+        """TRANSPOSE_CONV of 2x2 pixels with stride 2."""
+        n, h, w, deep = self.x.shape
+        near = 1 / math.sqrt(deep * self.x.power) / DEVIATION
+        raw = self.random.randbytes(4 * channels * deep)
+        if self.dtype == INT8:
+            raw = raw.replace(b'\x80', b'\x81')
+        weights = self.model.tensor([channels, 2, 2, deep], self.dtype, near,
+                                    LOW[self.dtype] + 128, raw)
+        shape = self.model.tensor([4], INT32, data=struct.pack('<4i', n, 2 * h, 2 * w, channels))
+        y = self.value([n, 2 * h, 2 * w, channels], 1, False)
+        self.op('TRANSPOSE_CONV', [shape, weights, self.x.at], y, 2, padding=0, stride_w=2,
+                stride_h=2)
+
     def separable(self, channels, stride, act):
         """A depthwise and a pointwise convolution."""
         self.conv(0, (3, 3), stride, act)
@@ -146,7 +195,7 @@ class Net:
         shape = self.x.shape
         answer = self.model.tensor(shape, self.dtype, 1 / 256, LOW[self.dtype])
         self.model.op('SOFTMAX', [self.x.at], [answer], version=2, beta=1.0)
-        self.outputs = [shape, last.shape]
+        self.outputs, self.types = [shape, last.shape], [self.dtype] * 2
         self.file = self.model.file([self.input], [answer, last.at])
         return self
 
@@ -200,7 +249,34 @@ def shifted():
     return net.end(last)
 
 
-NETWORKS = {'resnet8': resnet8, 'ds-cnn': ds_cnn, 'mobile-u8': mobile_u8, 'shifted': shifted}
+def segments(dtype):
+    """A small network that labels pixels, with the operators of mobile ones."""
+    net = Net(dtype, [1, 32, 32, 3], 9)
+    net.conv(16, (3, 3), 2, NONE)
+    net.element('HARD_SWISH', 0.5)
+    skip = net.x
+    net.separable(24, 2, RELU6)
+    net.excite(8)
+    net.resize(skip.shape[1:3], half_pixel_centers=1)
+    net.conv(16, (1, 1), act=NONE)
+    y = net.value(skip.shape, (net.x.power + skip.power) / 2, False)
+    net.op('SUB', [net.x.at, skip.at], y, version(dtype))
+    net.element('LEAKY_RELU', 0.6, alpha=0.1)
+    net.transposed(8)
+    last = net.x
+    net.conv(6, (1, 1), act=NONE)
+    net.resize([40, 48], align_corners=1)
+    labels = net.model.tensor([1, 40, 48], INT32)
+    axis = net.model.tensor([], INT32, data=struct.pack('<i', 3))
+    net.model.op('ARG_MAX', [net.x.at, axis], [labels], version=version(dtype),
+                 output_type=INT32)
+    net.outputs, net.types = [net.x.shape, last.shape, [1, 40, 48]], [dtype, dtype, INT32]
+    net.file = net.model.file([net.input], [net.x.at, last.at, labels])
+    return net
+
+
+NETWORKS = {'resnet8': resnet8, 'ds-cnn': ds_cnn, 'mobile-u8': mobile_u8, 'shifted': shifted,
+            'segments-i8': lambda: segments(INT8), 'segments-u8': lambda: segments(UINT8)}
 
 
 def main():
