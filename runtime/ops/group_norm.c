@@ -82,6 +82,7 @@ int cnn_compute_group_norm(struct cnn_call *c)
 	g.by_group = is_group(c) && c->node->opset < 21;
 	for (int i = 2; i < x->rank; i++)
 		g.map *= x->dims[i];
-	cnn_for_blocks(c, x->dims[0] * g.groups, 1, some_groups, &g);
+	cnn_for_blocks(c, x->dims[0] * g.groups, 1 + CNN_BLOCK / (g.channels * g.map), some_groups,
+		       &g);
 	return CNN_OK;
 }

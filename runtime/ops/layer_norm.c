@@ -131,7 +131,7 @@ int cnn_compute_layer_norm(struct cnn_call *c)
 	}
 	l.mean = mean ? mean->data : NULL;
 	l.inverse = inverse ? inverse->data : NULL;
-	cnn_for_blocks(c, cnn_tensor_count(c->in[0]) / l.n, 1, some_layers, &l);
+	cnn_for_blocks(c, cnn_tensor_count(c->in[0]) / l.n, 1 + CNN_BLOCK / l.n, some_layers, &l);
 	if (mean)
 		cnn_canonical_nans(mean->data, cnn_tensor_count(mean));
 	if (inverse)

@@ -63,6 +63,6 @@ int cnn_compute_lrn(struct cnn_call *c)
 		return CNN_OK;
 	for (int i = 2; i < x->rank; i++)
 		l.map *= x->dims[i];
-	cnn_for_blocks(c, x->dims[0] * l.channels, 1, some_channels, &l);
+	cnn_for_blocks(c, x->dims[0] * l.channels, 1 + CNN_BLOCK / l.map, some_channels, &l);
 	return CNN_OK;
 }

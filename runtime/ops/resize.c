@@ -96,10 +96,10 @@ static int apply_sizes(struct cnn_call *c, struct resize *r, const int *axes, in
 	}
 	for (int i = 0; i < n; i++) {
 		double in = (double)r->in[axes[i]];
+		bool own = policy == CNN_RESIZE_STRETCH;
 
-		r->out[axes[i]] =
-			policy == CNN_RESIZE_STRETCH ? sizes[i] : (int64_t)floor(common * in + 0.5);
-		r->scale[axes[i]] = (float)((double)r->out[axes[i]] / in);
+		r->out[axes[i]] = own ? sizes[i] : (int64_t)floor(common * in + 0.5);
+		r->scale[axes[i]] = (float)(own ? (double)sizes[i] / in : common);
 	}
 	r->by_size = policy == CNN_RESIZE_STRETCH;
 	return CNN_OK;

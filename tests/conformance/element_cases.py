@@ -181,4 +181,55 @@ def half_cases(rng):
     yield one('', 'Cast', {'x': x}, to=1)
 
 
-GROUPS = (function_cases, norm_cases, integer_cases, shape_cases, reduction_cases, half_cases)
+def newer_cases(rng):
+    """Older operators in operator sets 18 to 22"""
+    x = floats(rng, 2, 3, 8, 9)
+    for parts in (2, 3, 4):
+        yield one(f'{parts} parts', 'Split', {'x': x}, outputs=parts, opset=18, axis=2,
+                  num_outputs=parts)
+    for ceil in (0, 1):
+        yield one(f'dilated {ceil}', 'AveragePool', {'x': x}, opset=19, kernel_shape=[2, 3],
+                  dilations=[2, 1], strides=[2, 2], ceil_mode=ceil)
+        for pad in (0, 1):
+            yield one(f'{ceil} {pad}', 'AveragePool', {'x': x}, opset=22, kernel_shape=[3, 3],
+                      strides=[2, 2], pads=[1, 1, 1, 1], ceil_mode=ceil, count_include_pad=pad)
+        yield one(f'{ceil}', 'MaxPool', {'x': x}, opset=22, outputs=2, kernel_shape=[3, 3],
+                  strides=[3, 2], pads=[1, 0, 0, 1], ceil_mode=ceil)
+    sizes, scales = np.array([5, 14], I64), np.array([0.6, 1.7], F)
+    for mode in ('nearest', 'linear', 'cubic'):
+        for how in ('half_pixel', 'asymmetric', 'pytorch_half_pixel', 'half_pixel_symmetric'):
+            yield one(f'{mode} {how}', 'Resize', {'x': x}, {'s': scales}, opset=19,
+                      order=['x', '', 's'], axes=[2, 3], mode=mode,
+                      coordinate_transformation_mode=how)
+        # Where the product is no whole number ONNX's own cases and the peer differ.
+        yield one(f'{mode} align_corners', 'Resize', {'x': x}, {'s': np.array([0.5, 2], F)},
+                  opset=19, order=['x', '', 's'], axes=[2, 3], mode=mode,
+                  coordinate_transformation_mode='align_corners')
+    for policy in ('not_larger', 'not_smaller'):
+        yield one(policy, 'Resize', {'x': x}, {'s': sizes}, opset=18, order=['x', '', '', 's'],
+                  axes=[2, 3], mode='linear', keep_aspect_ratio_policy=policy)
+    for op in ('ReduceSum', 'ReduceMean', 'ReduceMax'):
+        for noop in (0, 1):
+            yield one(f'no axes {noop}', op, {'x': x}, opset=18, noop_with_empty_axes=noop)
+    yield one('', 'Reshape', {'x': x}, {'s': np.array([0, -1, 9], I64)}, opset=21)
+    yield one('of bounds', 'Shape', {'x': x}, opset=21, start=1, end=-1)
+    q = rng.integers(-100, 100, (2, 3, 4)).astype(I8)
+    yield one('per axis', 'DequantizeLinear', {'q': q},
+              {'s': abs(floats(rng, 3)) + 0.1, 'z': np.zeros(3, I8)}, opset=21, axis=1)
+    yield one('output_dtype', 'QuantizeLinear', {'x': x}, {'s': np.array(0.05, F)}, opset=21,
+              output_dtype=3)
+    for dims in ((4,), (3, 4), (2, 3, 4)):
+        yield one(f'{dims}', 'PRelu', {'x': floats(rng, 2, 3, 4)}, {'s': floats(rng, *dims)},
+                  opset=16)
+    yield one('int32', 'Clip', {'x': rng.integers(-9, 9, (3, 4)).astype(I32)},
+              {'a': np.array(-2, I32), 'b': np.array(5, I32)}, opset=13)
+    yield one('', 'HardSwish', {'x': x}, opset=22)
+    yield one('', 'BatchNormalization', {'x': x},
+              {k: abs(floats(rng, 3)) + 0.1 for k in 'sbmv'}, opset=15)
+    yield one('', 'ConvTranspose', {'x': x}, {'w': floats(rng, 3, 2, 3, 3)}, opset=22,
+              strides=[2, 2], output_padding=[1, 0], pads=[1, 1, 0, 1])
+    yield one('', 'Conv', {'x': x}, {'w': floats(rng, 6, 1, 3, 3), 'b': floats(rng, 6)}, opset=22,
+              group=3, auto_pad='SAME_UPPER')
+
+
+GROUPS = (newer_cases, function_cases, norm_cases, integer_cases, shape_cases, reduction_cases, half_cases)

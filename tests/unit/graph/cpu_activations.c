@@ -99,12 +99,14 @@ static void compare_parts(const char *op, const int64_t *dims, const int64_t *se
 static void test_workers(void **state)
 {
 	const int64_t map[4] = { 2, 5, 60, 71 }, one[4] = { 1, 5, 1, 1 }, row[4] = { 2, 1, 1, 71 };
+	const int64_t last[4] = { 1, 1, 1, 71 };
 
 	(void)state;
 	compare_parts("HardSwish", map, map);
 	compare_parts("Add", map, map);
 	compare_parts("Mul", map, one);
 	compare_parts("Sub", map, row);
+	compare_parts("LayerNormalization", map, last);
 }
 
 int main(void)
