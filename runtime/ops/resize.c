@@ -15,9 +15,8 @@ static int read_modes(struct cnn_call *c, struct resize *r)
 	r->rounding = upsample ? CNN_RESIZE_FLOOR : p->rounding;
 	r->cubic_a = upsample ? -0.75f : p->cubic_coeff_a;
 	r->exclude_outside = p->exclude_outside;
+	r->antialias = p->antialias;
 	r->extrapolation = p->extrapolation_value;
-	if (p->antialias)
-		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute antialias");
 	if (r->mode != CNN_RESIZE_NEAREST || r->coordinates == CNN_RESIZE_TF_CROP_AND_RESIZE)
 		return CNN_WANT(c, c->in[0], CNN_FLOAT32);
 	return CNN_OK;
@@ -163,4 +162,36 @@ int cnn_infer_resize(struct cnn_call *c)
 	if (cnn_tensor_count(y) > 0 && !cnn_tensor_count(c->in[0]))
 		return cnn_op_fail(c, CNN_EINVAL, "the input is empty");
 	return CNN_OK;
+}
+
+double cnn_resize_source(const struct resize *r, int axis, int64_t o)
+{
+	double in = (double)r->in[axis], x = (double)o, scale = r->scale[axis];
+	double width = r->by_size ? (double)r->out[axis] : scale * in, first, span;
+
+	switch (r->coordinates) {
+	case CNN_RESIZE_ALIGN_CORNERS:
+		return width == 1 ? 0 : x * (in - 1) / (width - 1);
+	case CNN_RESIZE_TF_CROP_AND_RESIZE:
+		first = r->roi[0][axis];
+		span = r->roi[1][axis] - first;
+		return first * (in - 1) +
+		       (width == 1 ? span * (in - 1) / 2 : x * span * (in - 1) / (width - 1));
+	case CNN_RESIZE_ASYMMETRIC:
+		return r->by_size ? x * in / width : (double)((float)x / r->scale[axis]);
+	case CNN_RESIZE_TF_HALF_PIXEL_FOR_NN:
+		return r->by_size ? (x + 0.5) * in / width :
+				    (double)(((float)x + 0.5f) / r->scale[axis]);
+	case CNN_RESIZE_PYTORCH_HALF_PIXEL:
+		if (width == 1)
+			return -0.5;
+		break;
+	default:
+		break;
+	}
+	x = r->by_size ? (x + 0.5) * in / width - 0.5 :
+			 (double)(((float)x + 0.5f) / r->scale[axis] - 0.5f);
+	if (r->coordinates == CNN_RESIZE_HALF_PIXEL_SYMMETRIC)
+		x += in / 2 * (1 - (double)r->out[axis] / width);
+	return x;
 }

@@ -17,42 +17,6 @@ struct tap {
 	bool outside;		/* of the region of interest: the extrapolation value */
 };
 
-/*
- * Position o of the output in the input. Scales are applied in float, as the numbers in the
- * file mean it; sizes give exact fractions.
- */
-static double source(const struct resize *r, int axis, int64_t o)
-{
-	double in = (double)r->in[axis], x = (double)o, scale = r->scale[axis];
-	double width = r->by_size ? (double)r->out[axis] : scale * in, first, span;
-
-	switch (r->coordinates) {
-	case CNN_RESIZE_ALIGN_CORNERS:
-		return width == 1 ? 0 : x * (in - 1) / (width - 1);
-	case CNN_RESIZE_TF_CROP_AND_RESIZE:
-		first = r->roi[0][axis];
-		span = r->roi[1][axis] - first;
-		return first * (in - 1) +
-		       (width == 1 ? span * (in - 1) / 2 : x * span * (in - 1) / (width - 1));
-	case CNN_RESIZE_ASYMMETRIC:
-		return r->by_size ? x * in / width : (double)((float)x / r->scale[axis]);
-	case CNN_RESIZE_TF_HALF_PIXEL_FOR_NN:
-		return r->by_size ? (x + 0.5) * in / width :
-				    (double)(((float)x + 0.5f) / r->scale[axis]);
-	case CNN_RESIZE_PYTORCH_HALF_PIXEL:
-		if (width == 1)
-			return -0.5;
-		break;
-	default:
-		break;
-	}
-	x = r->by_size ? (x + 0.5) * in / width - 0.5 :
-			 (double)(((float)x + 0.5f) / r->scale[axis] - 0.5f);
-	if (r->coordinates == CNN_RESIZE_HALF_PIXEL_SYMMETRIC)
-		x += in / 2 * (1 - (double)r->out[axis] / width);
-	return x;
-}
-
 static bool rounds_up(enum cnn_resize_rounding mode, double part)
 {
 	switch (mode) {
@@ -89,7 +53,8 @@ static int taps_of(enum cnn_resize_mode mode)
 
 static void make_tap(const struct resize *r, int axis, int64_t o, struct tap *t)
 {
-	double x = source(r, axis, o), last = (double)(r->in[axis] - 1), part, w[MAX_TAPS], sum = 0;
+	double x = cnn_resize_source(r, axis, o), last = (double)(r->in[axis] - 1);
+	double part, w[MAX_TAPS], sum = 0;
 	int n = taps_of(r->mode);
 	int64_t base;
 
@@ -264,11 +229,12 @@ static int resize_axis(struct cnn_call *c, const struct resize *r, int axis, int
 		       struct buffers *b, size_t bytes)
 {
 	struct pass p = { .r = r, .outer = 1, .inner = 1, .in = r->in[axis], .out = r->out[axis] };
+	bool smooth = cnn_resize_is_smooth(r, axis);
 	struct tap *taps = make_taps(r, axis);
 
 	if (!taps)
 		return cnn_op_fail(c, CNN_ENOMEM, "no memory for scratch");
-	if (changes(r, axis, taps)) {
+	if (smooth || changes(r, axis, taps)) {
 		for (int i = 0; i < r->rank; i++)
 			*(i < axis ? &p.outer : &p.inner) *= i == axis ? 1 : dims[i];
 		if (!b->to[b->next])
@@ -277,7 +243,10 @@ static int resize_axis(struct cnn_call *c, const struct resize *r, int axis, int
 		p.size = cnn_dtype_size(c->in[0]->dtype);
 		p.x = b->from;
 		p.y = b->to[b->next];
-		if (p.y)
+		if (p.y && smooth)
+			cnn_resize_smooth(r, axis, p.outer, p.inner, (const float *)p.x,
+					  (float *)p.y);
+		else if (p.y)
 			run_pass(&p);
 		b->from = p.y;
 		b->next = !b->next;

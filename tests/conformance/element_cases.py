@@ -201,6 +201,14 @@ def newer_cases(rng):
             yield one(f'{mode} {how}', 'Resize', {'x': x}, {'s': scales}, opset=19,
                       order=['x', '', 's'], axes=[2, 3], mode=mode,
                       coordinate_transformation_mode=how)
+        if mode != 'nearest':
+            for outside in (0, 1):
+                yield one(f'{mode} antialias {outside}', 'Resize', {'x': x}, {'s': sizes},
+                          opset=18, order=['x', '', '', 's'], axes=[2, 3], mode=mode,
+                          antialias=1, exclude_outside=outside)
+            yield one(f'{mode} antialias of scales', 'Resize', {'x': x},
+                      {'s': np.array([0.3, 0.7], F)}, opset=18, order=['x', '', 's'],
+                      axes=[2, 3], mode=mode, antialias=1, cubic_coeff_a=-0.5)
         # Where the product is no whole number ONNX's own cases and the peer differ.
         yield one(f'{mode} align_corners', 'Resize', {'x': x}, {'s': np.array([0.5, 2], F)},
                   opset=19, order=['x', '', 's'], axes=[2, 3], mode=mode,
