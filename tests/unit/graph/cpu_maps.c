@@ -401,6 +401,37 @@ static void test_aspect(void **state)
 	}
 }
 
+/* A line of 8 becomes 4: each element takes from a window of 4, or of what lies in the line. */
+static void test_antialias(void **state)
+{
+	static const float want[2][4] = { { 1, 3, 0, 0 }, { 1 / 0.875f, 3, 0, 0 } };
+	float v[8] = { 0, 0, 8 };
+	struct cnn_tensor x = view(1, OB_DIMS(8), v), y;
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct onnx_build *b = ob_new(18);
+		struct cnn_graph *g;
+		Onnx__NodeProto *n;
+
+		ob_input(b, "x", 1, OB_DIMS(8));
+		ob_int64s(b, "sizes", 1, (const int64_t[]){ 4 });
+		n = ob_node(b, "Resize", "x - - sizes", "y");
+		ob_attr_str(n, "mode", "linear");
+		ob_attr_int(n, "antialias", 1);
+		ob_attr_int(n, "exclude_outside", i);
+		ob_output(b, "y");
+		g = inferred(b);
+		run_graph(g, &x, &y);
+		cnn_graph_free(g);
+		for (int j = 0; j < 4; j++)
+			if (!(fabs(((float *)y.data)[j] - want[i][j]) < 1e-6))
+				fail_msg("%d, element %d: %g, %g expected", i, j,
+					 ((float *)y.data)[j], want[i][j]);
+		cnn_tensor_release(&y);
+	}
+}
+
 /* ---- the rest --------------------------------------------------------------------------- */
 
 static void test_global_max(void **state)
@@ -470,6 +501,7 @@ int main(void)
 		cmocka_unit_test(test_resize),
 		cmocka_unit_test(test_upsample_forms),
 		cmocka_unit_test(test_aspect),
+		cmocka_unit_test(test_antialias),
 		cmocka_unit_test(test_global_max),
 		cmocka_unit_test(test_split),
 	};
