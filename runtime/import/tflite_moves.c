@@ -79,35 +79,89 @@ static int slice(struct tfl *m, const struct tfl_op *op, const struct slices *s)
 	return tfl_node(m, op, CNN_OP_SLICE, 5, in);
 }
 
-/* Bits of masks are dimensions: begin or end left open, and those of which one element remains. */
+/* Options of STRIDED_SLICE: bit i of each is about entry i of the lists. */
+enum { MASK_BEGIN, MASK_END, MASK_ELLIPSIS, MASK_NEW_AXIS, MASK_SHRINK, MASKS };
+
+/* The lists of STRIDED_SLICE, which need not have an entry for each dimension. */
+struct entries {
+	int64_t begin[CNN_MAX_RANK], end[CNN_MAX_RANK], step[CNN_MAX_RANK], mask[MASKS];
+	int n;
+};
+
+static bool has(const struct entries *e, int mask, int i)
+{
+	return e->mask[mask] >> i & 1;
+}
+
+static void read_entries(struct tfl *m, const struct tfl_op *op, struct entries *e)
+{
+	size_t n[3];
+
+	tfl_integers(m, op, op->in[1], e->begin, CNN_MAX_RANK, &n[0]);
+	tfl_integers(m, op, op->in[2], e->end, CNN_MAX_RANK, &n[1]);
+	tfl_integers(m, op, op->in[3], e->step, CNN_MAX_RANK, &n[2]);
+	if (!m->status && (n[0] != n[1] || n[0] != n[2]))
+		tfl_fail(m, op, CNN_EINVAL, "%zu begins, %zu ends and %zu strides", n[0], n[1],
+			 n[2]);
+	e->n = m->status ? 0 : (int)n[0];
+	for (int i = 0; i < MASKS; i++)
+		e->mask[i] = fb_int(&op->options, i, 4, 0);
+}
+
+/* Dimension d as entry i wants it. */
+static void apply_entry(const struct entries *e, int i, struct slices *s, int d)
+{
+	s->begin[d] = e->begin[i];
+	s->end[d] = e->end[i];
+	s->step[d] = e->step[i];
+	if (has(e, MASK_SHRINK, i)) {
+		s->end[d] = e->begin[i] == -1 || e->begin[i] == INT64_MAX ? INT64_MAX :
+			    e->begin[i] + 1;
+		s->step[d] = 1;
+		return;
+	}
+	if (has(e, MASK_BEGIN, i))
+		s->begin[d] = s->step[d] < 0 ? INT64_MAX : 0;
+	if (has(e, MASK_END, i))
+		s->end[d] = s->step[d] < 0 ? INT64_MIN : INT64_MAX;
+}
+
+/* How many entries from i on are about a dimension of the input. */
+static int dimensions_from(const struct entries *e, int i)
+{
+	int n = 0;
+
+	for (; i < e->n; i++)
+		n += !has(e, MASK_ELLIPSIS, i) && !has(e, MASK_NEW_AXIS, i);
+	return n;
+}
+
+/* Dimensions without an entry are whole: the last ones, and those of an ellipsis. */
 void tfl_make_strided_slice(struct tfl *m, const struct tfl_op *op)
 {
 	struct slices s = { .rank = m->tensors[op->in[0]].rank };
-	int64_t mask[5];
-	int v;
+	struct entries e;
+	int v, d = 0;
 
-	for (int i = 0; i < 5; i++)
-		mask[i] = fb_int(&op->options, i, 4, 0);
-	if (mask[2] || mask[3] || fb_int(&op->options, 5, 1, 0))
-		tfl_fail(m, op, CNN_EUNSUPPORTED, "ellipsis_mask %lld, new_axis_mask %lld or offset",
-			 (long long)mask[2], (long long)mask[3]);
 	tfl_want_same(m, op, op->in[0]);
-	read_places(m, op, 1, s.begin);
-	read_places(m, op, 2, s.end);
-	read_places(m, op, 3, s.step);
-	for (int i = 0; i < s.rank && !m->status; i++) {
-		if (mask[4] >> i & 1) {
-			s.end[i] = s.begin[i] == -1 ? INT64_MAX : s.begin[i] + 1;
-			s.step[i] = 1;
-			continue;
-		}
-		if (mask[0] >> i & 1)
-			s.begin[i] = s.step[i] < 0 ? INT64_MAX : 0;
-		if (mask[1] >> i & 1)
-			s.end[i] = s.step[i] < 0 ? INT64_MIN : INT64_MAX;
+	read_entries(m, op, &e);
+	if (fb_int(&op->options, MASKS, 1, 0))
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "ends that are offsets");
+	if (!m->status && dimensions_from(&e, 0) > s.rank)
+		tfl_fail(m, op, CNN_EINVAL, "places in %d dimensions of %d",
+			 dimensions_from(&e, 0), s.rank);
+	for (int i = 0; i < s.rank; i++) {
+		s.end[i] = INT64_MAX;
+		s.step[i] = 1;
+	}
+	for (int i = 0; i < e.n && !m->status; i++) {
+		if (has(&e, MASK_ELLIPSIS, i))
+			d = s.rank - dimensions_from(&e, i);
+		else if (!has(&e, MASK_NEW_AXIS, i))
+			apply_entry(&e, i, &s, d++);
 	}
 	v = slice(m, op, &s);
-	if (mask[4])
+	if (e.mask[MASK_SHRINK] || e.mask[MASK_NEW_AXIS])
 		v = tfl_as_declared(m, op, v);
 	tfl_give(m, op, TFL_FILE, v);
 }

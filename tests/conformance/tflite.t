@@ -266,9 +266,9 @@ def unfit_options():
     yield 'blocksize 0', net('SPACE_TO_DEPTH', [], [same])
     yield 'limit 3', net('MIRROR_PAD', [[0, 0, 4, 0, 0, 0, 0, 0]], [same], mode=0)
     yield 'mode 2', net('MIRROR_PAD', [[0] * 8], [same], mode=2)
-    yield 'ellipsis_mask 1', net('STRIDED_SLICE', [[0] * 4, [1] * 4, [1] * 4], [same],
-                                 ellipsis_mask=1)
-    yield '3 numbers for 4 dimensions', net('STRIDED_SLICE', [[0] * 3, [1] * 3, [1] * 3], [same])
+    yield 'places in 5 dimensions of 4', net('STRIDED_SLICE', [[0] * 5, [1] * 5, [1] * 5], [same])
+    yield '3 begins, 4 ends', net('STRIDED_SLICE', [[0] * 3, [1] * 4, [1] * 4], [same])
+    yield '3 numbers for 4 dimensions', net('SLICE', [[0] * 3, [1] * 3], [same])
     yield 'step', net('STRIDED_SLICE', [[0] * 4, [1] * 4, [0] * 4], [same])
     yield '-2 elements from 0', net('SLICE', [[0] * 4, [1, 1, 1, -2]], [same])
     yield 'axis 4 of 4', net('SPLIT', [4], [same, same])

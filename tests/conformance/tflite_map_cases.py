@@ -58,6 +58,21 @@ def slices(dtype):
                version=version(dtype), begin_mask=masks[0], end_mask=masks[1], ellipsis_mask=0,
                new_axis_mask=0, shrink_axis_mask=masks[2])
         yield net.case(f'STRIDED_SLICE {i}', y)
+    for i, (begin, end, step, ellipsis, axis, shape) in enumerate((
+            ([1, 1], [2, 4], [1, 1], 0, 0, [1, 2, 4, 5]),
+            ([0, 1], [0, 4], [1, 2], 1, 0, [2, 3, 4, 2]),
+            ([1, 0, 0, 1], [2, 0, 0, 3], [1, 1, 1, 1], 4, 2, [1, 1, 3, 4, 2]))):
+        net = Net(3220 + i)
+        x = net.input([2, 3, 4, 5], dtype)
+        y = net.result(shape, dtype, like=x)
+        plain = {0: ([1, 1, 0, 0], [2, 4, 4, 5]), 1: ([0, 0, 0, 1], [2, 3, 4, 4]),
+                 2: ([1, 0, 0, 1], [2, 3, 4, 3])}[i]
+        rules.strided_slice(x, y, *plain, [1, 1, 1, step[-1]])
+        y.shape = shape
+        net.op('STRIDED_SLICE', [x, *(net.constant(v) for v in (begin, end, step))], y,
+               version=version(dtype), begin_mask=0, end_mask=0, ellipsis_mask=ellipsis,
+               new_axis_mask=axis, shrink_axis_mask=0)
+        yield net.case(f'STRIDED_SLICE of dimensions {i}', y)
     net = Net(3210)
     x = net.input([2, 4, 5, 3], dtype)
     y = net.result([1, 2, 5, 2], dtype, like=x)
