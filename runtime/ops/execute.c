@@ -40,10 +40,10 @@ static struct cnn_call make_call(const struct cnn_node *node, const struct cnn_t
 	};
 }
 
-static int infer_halves(struct cnn_call *c)
+static int infer_wide(const struct cnn_call *c, bool all)
 {
 	struct cnn_wide w;
-	int ret = cnn_widen(c, false, &w);
+	int ret = cnn_widen(c, all, &w);
 
 	if (!ret)
 		ret = cnn_op_desc(c->node->op)->infer(&w.call);
@@ -51,6 +51,14 @@ static int infer_halves(struct cnn_call *c)
 		cnn_narrow_shapes(c, &w);
 	cnn_wide_release(&w);
 	return ret;
+}
+
+/* Few shapes follow from large inputs, so that these are widened only for those. */
+static int infer_halves(const struct cnn_call *c)
+{
+	int ret = infer_wide(c, false);
+
+	return ret == CNN_NEED_DATA ? infer_wide(c, true) : ret;
 }
 
 int cnn_cpu_infer(const struct cnn_node *node, const struct cnn_tensor *const *in,

@@ -90,6 +90,7 @@ int cnn_wide_provide(const struct cnn_call *c, struct cnn_wide *w)
 
 void cnn_narrow(const struct cnn_call *c, const struct cnn_wide *w)
 {
+	cnn_narrow_shapes(c, w);
 	for (int i = 0; i < c->n_out; i++)
 		if (c->out[i] && is_narrowed(c, w, i))
 			cnn_cast(CNN_FLOAT32, w->out[i]->data, CNN_FLOAT16, c->out[i]->data,

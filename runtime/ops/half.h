@@ -23,7 +23,7 @@ int cnn_widen(const struct cnn_call *c, bool all, struct cnn_wide *w);
 void cnn_narrow_shapes(const struct cnn_call *c, const struct cnn_wide *w);
 /* Memory for w's outputs, that of c's where the types are the same. */
 int cnn_wide_provide(const struct cnn_call *c, struct cnn_wide *w);
-/* Rounds w's outputs into c's. */
+/* Rounds w's outputs into c's, some of which have become smaller. */
 void cnn_narrow(const struct cnn_call *c, const struct cnn_wide *w);
 void cnn_wide_release(struct cnn_wide *w);
 

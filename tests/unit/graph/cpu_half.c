@@ -195,6 +195,22 @@ static void test_shape(void **state)
 	cnn_tensor_release(&y);
 }
 
+/* So do all elements, where their number is to be found. */
+static void test_unique(void **state)
+{
+	static uint16_t v[300];
+	struct cnn_tensor x = view(CNN_FLOAT16, OB_DIMS(300), v), y;
+
+	(void)state;
+	for (int i = 0; i < 300; i++)
+		v[i] = to_half((float)(i % 7));
+	y = run_op("Unique", 11, 1, &x);
+	assert_int_equal(y.dtype, CNN_FLOAT16);
+	assert_dims(&y, OB_DIMS(7));
+	assert_int_equal(((uint16_t *)y.data)[6], to_half(6));
+	cnn_tensor_release(&y);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +220,7 @@ int main(void)
 		cmocka_unit_test(test_means),
 		cmocka_unit_test(test_scales),
 		cmocka_unit_test(test_shape),
+		cmocka_unit_test(test_unique),
 	};
 
 	return cmocka_run_group_tests_name("cpu half", tests, NULL, NULL);
