@@ -31,6 +31,11 @@ TABLE(max_pool) = {
 	WINDOW, FLAG("ceil_mode", window.ceil_mode, 0),
 	FLAG("storage_order", window.storage_order, 0), END
 };
+TABLE(col2im) = {
+	INTS("dilations", window.dilations, CNN_MAX_SPATIAL, LIMITS(1, WINDOW_MAX)),
+	INTS("pads", window.pads, 2 * CNN_MAX_SPATIAL, LIMITS(0, WINDOW_MAX)),
+	INTS("strides", window.strides, CNN_MAX_SPATIAL, LIMITS(1, WINDOW_MAX)), END
+};
 TABLE(max_unpool) = {
 	INTS("kernel_shape", window.kernel_shape, CNN_MAX_SPATIAL, LIMITS(1, WINDOW_MAX)),
 	INTS("pads", window.pads, 2 * CNN_MAX_SPATIAL, LIMITS(-WINDOW_MAX, WINDOW_MAX)),

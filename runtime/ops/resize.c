@@ -167,7 +167,8 @@ int cnn_infer_resize(struct cnn_call *c)
 double cnn_resize_source(const struct resize *r, int axis, int64_t o)
 {
 	double in = (double)r->in[axis], x = (double)o, scale = r->scale[axis];
-	double width = r->by_size ? (double)r->out[axis] : scale * in, first, span;
+	double width = r->by_size ? (double)r->out[axis] : scale * in;
+	float first, span;
 
 	switch (r->coordinates) {
 	case CNN_RESIZE_ALIGN_CORNERS:
@@ -175,8 +176,9 @@ double cnn_resize_source(const struct resize *r, int axis, int64_t o)
 	case CNN_RESIZE_TF_CROP_AND_RESIZE:
 		first = r->roi[0][axis];
 		span = r->roi[1][axis] - first;
-		return first * (in - 1) +
-		       (width == 1 ? span * (in - 1) / 2 : x * span * (in - 1) / (width - 1));
+		return (double)(first * (float)(in - 1) +
+				(width == 1 ? span * (float)(in - 1) / 2 :
+				 (float)x * span * (float)(in - 1) / (float)(width - 1)));
 	case CNN_RESIZE_ASYMMETRIC:
 		return r->by_size ? x * in / width : (double)((float)x / r->scale[axis]);
 	case CNN_RESIZE_TF_HALF_PIXEL_FOR_NN:

@@ -210,6 +210,91 @@ def map_cases(rng):
                           output_width=2, sampling_ratio=ratio, spatial_scale=0.5, **attrs)
 
 
+def move_cases(rng):
+    """Pad, Slice, Split, DepthToSpace, ArgMax, ArgMin"""
+    x = floats(rng, 3, 4, 5)
+    pads = np.array([1, 0, 2, 2, 1, 3], I64)
+    for mode in ('constant', 'reflect', 'edge', 'wrap'):
+        yield one(mode, 'Pad', {'x': x}, {'p': pads}, opset=19, mode=mode)
+        yield one(f'{mode} axes', 'Pad', {'x': x},
+                  {'p': pads[[2, 1, 5, 4]], 'a': np.array([-1, 0], I64)}, opset=19,
+                  order=['x', 'p', '', 'a'], mode=mode)
+        yield one(f'{mode} int64', 'Pad', {'x': x.astype(I64)}, {'p': pads}, opset=19, mode=mode)
+    yield one('value', 'Pad', {'x': x}, {'p': pads, 'v': np.array(7, F)})
+    yield one('negative', 'Pad', {'x': x}, {'p': np.array([-1, 2, 0, 1, -2, -1], I64)})
+    for start, end, axis, step in ((1, 3, 1, 1), (-1, -9, 0, -1), (0, 99, 2, 2), (4, 0, -1, -3)):
+        yield one(f'{start} {end} {axis} {step}', 'Slice', {'x': x},
+                  {k: np.array([v], I64) for k, v in zip('seat', (start, end, axis, step))})
+    yield one('in 3', 'Split', {'x': x}, outputs=3, opset=18, axis=2, num_outputs=3)
+    yield one('of sizes', 'Split', {'x': x}, {'s': np.array([1, 3], I64)}, outputs=2, axis=1)
+    for mode in ('DCR', 'CRD'):
+        yield one(mode, 'DepthToSpace', {'x': floats(rng, 2, 12, 2, 3)}, mode=mode, blocksize=2)
+    for dtype in (F, I64, I32, np.int8, np.uint8):
+        y = rng.integers(0, 4, (3, 4, 5)).astype(dtype)
+        for op in ('ArgMax', 'ArgMin'):
+            if op == 'ArgMin' and dtype is I64:
+                continue        # the peer has none
+            for last in (0, 1):
+                yield one(f'{np.dtype(dtype)} last {last}', op, {'x': y}, axis=1, keepdims=last,
+                          select_last_index=last)
+
+
+def resize_cases(rng):
+    """Resize"""
+    x = floats(rng, 1, 2, 5, 6)
+    none = np.array([], F)
+    for mode in ('nearest', 'linear', 'cubic'):
+        for where in ('half_pixel', 'asymmetric', 'align_corners', 'pytorch_half_pixel',
+                      'half_pixel_symmetric'):
+            # Whole sizes with align_corners: of others ONNX's own cases and the peer differ.
+            for scale in ((1, 1, 2, 1.5),
+                          (1, 1, 0.6, 0.5 if where == 'align_corners' else 0.8)):
+                yield one(f'{mode} {where} {scale}', 'Resize', {'x': x},
+                          {'s': np.array(scale, F)}, opset=19, order=['x', '', 's'], mode=mode,
+                          coordinate_transformation_mode=where)
+            yield one(f'{mode} {where} sizes', 'Resize', {'x': x},
+                      {'z': np.array([7, 4], I64)}, opset=19, order=['x', '', '', 'z'], mode=mode,
+                      coordinate_transformation_mode=where, axes=[2, 3])
+        yield one(f'{mode} crop', 'Resize', {'x': x},
+                  {'r': np.array([0, 0, 0.2, 0.1, 1, 1, 0.9, 1.3], F),
+                   'z': np.array([1, 2, 4, 7], I64)}, order=['x', 'r', '', 'z'], mode=mode,
+                  coordinate_transformation_mode='tf_crop_and_resize', extrapolation_value=9.0)
+    for mode in ('linear', 'cubic'):
+        for scale in ((1, 1, 0.5, 0.4), (1, 1, 1.5, 0.7), (1, 1, 2, 1.6)):
+            for exclude in (0, 1):
+                yield one(f'{mode} antialias {scale} {exclude}', 'Resize', {'x': x},
+                          {'s': np.array(scale, F)}, opset=19, order=['x', '', 's'], mode=mode,
+                          antialias=1, exclude_outside=exclude)
+    for policy in ('not_larger', 'not_smaller'):
+        yield one(policy, 'Resize', {'x': x}, {'z': np.array([9, 7], I64)}, opset=19,
+                  order=['x', '', '', 'z'], mode='linear', axes=[2, 3],
+                  keep_aspect_ratio_policy=policy)
+    yield one('volumes', 'Resize', {'x': floats(rng, 1, 2, 3, 4, 5)},
+              {'s': np.array([1, 1, 2, 1.5, 2], F)}, order=['x', '', 's'], mode='linear')
+
+
+def pool_cases(rng):
+    """Pools"""
+    x = floats(rng, 2, 3, 7, 6)
+    for p in (1, 2, 3):
+        yield one(f'p {p}', 'LpPool', {'x': x}, opset=18, p=p, kernel_shape=[3, 2], strides=[2, 1],
+                  pads=[1, 0, 1, 1])
+        yield one(f'p {p}', 'GlobalLpPool', {'x': x}, p=p)
+    yield one('dilations', 'LpPool', {'x': x}, opset=18, kernel_shape=[2, 2], dilations=[2, 2])
+    yield one('dilations', 'AveragePool', {'x': x}, opset=19, kernel_shape=[2, 2],
+              dilations=[2, 2])
+    for ceil in (0, 1):
+        yield one(f'indices, ceil {ceil}', 'MaxPool', {'x': x}, outputs=2, kernel_shape=[3, 2],
+                  strides=[2, 2], ceil_mode=ceil)
+        yield one(f'ceil {ceil}', 'AveragePool', {'x': x}, opset=19, kernel_shape=[3, 2],
+                  strides=[2, 2], pads=[1, 0, 1, 1], ceil_mode=ceil, count_include_pad=1)
+    yield one('of blocks', 'Col2Im', {'x': floats(rng, 2, 3 * 4, 12)},
+              {'i': np.array([4, 5], I64), 'b': np.array([2, 2], I64)}, opset=18)
+    yield one('of dilated blocks', 'Col2Im', {'x': floats(rng, 1, 2 * 4, 12)},
+              {'i': np.array([6, 5], I64), 'b': np.array([2, 2], I64)}, opset=18,
+              dilations=[2, 2], pads=[1, 0, 0, 1], strides=[2, 1])
+
+
 def body(nodes, inputs, outputs, constants=()):
     """A graph within an operator; inputs: {name: type}."""
     return helper.make_graph(
@@ -269,4 +354,4 @@ def control_cases(rng):
                     'x': floats(rng, 3, 4) if axis % 2 else floats(rng, 4, 3)}, (), 2)
 
 
-GROUPS = (control_cases, gather_cases, sort_cases, select_cases, sum_cases, recurrent_cases, map_cases)
+GROUPS = (move_cases, resize_cases, pool_cases, control_cases, gather_cases, sort_cases, select_cases, sum_cases, recurrent_cases, map_cases)
