@@ -151,8 +151,8 @@ static void reduce(struct tfl *m, const struct tfl_op *op, const int64_t *axes, 
 	if (kind == CNN_OP_REDUCE_MAX || kind == CNN_OP_REDUCE_MIN)
 		tfl_want_same(m, op, op->in[0]);
 	else if (tfl_is_quantised(m, op->in[0]))
-		tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s with a scale and axes other than "
-			 "height and width of a map", cnn_dtype_name(tfl_type(m, op->in[0])));
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s with a scale",
+			 cnn_dtype_name(tfl_type(m, op->in[0])));
 	if (kind == CNN_OP_REDUCE_SUM)
 		in[1] = tfl_list(m, axes, n);
 	in[0] = tfl_node(m, op, kind, in[1] < 0 ? 1 : 2, in);
@@ -162,6 +162,63 @@ static void reduce(struct tfl *m, const struct tfl_op *op, const int64_t *axes, 
 	}
 	tfl_params(m)->reduce.keepdims = fb_int(&op->options, 0, 1, 0);
 	tfl_give(m, op, TFL_FILE, in[0]);
+}
+
+/* The axes in set last: what XNNPACK does with those of a map's height and width. */
+static int requantised_mean(struct tfl *m, const struct tfl_op *op, unsigned int set)
+{
+	const struct tfl_tensor *x = &m->tensors[op->in[0]];
+	struct cnn_ints perm = { .n = 0 };
+	int64_t kept = 1;
+	int in[5] = { tfl_value(m, op, op->in[0], TFL_FILE) };
+
+	for (int last = 0; last < 2; last++)
+		for (int i = 0; i < x->rank; i++)
+			if ((int)(set >> i & 1) == last)
+				perm.v[perm.n++] = i;
+	for (int i = 0; i < x->rank; i++)
+		kept = set >> i & 1 ? kept : cnn_mul_sat(kept, x->dims[i] > 0 ? x->dims[i] : 1);
+	in[0] = tfl_node(m, op, CNN_OP_TRANSPOSE, 1, in);
+	tfl_params(m)->transpose.perm = perm;
+	in[0] = tfl_reshape(m, op, in[0], (const int64_t[]){ kept, 1, -1 }, 3);
+	in[1] = tfl_scale(m, op, op->in[0]);
+	in[2] = tfl_zero(m, op, op->in[0]);
+	in[3] = tfl_scale(m, op, op->out);
+	in[4] = tfl_zero(m, op, op->out);
+	in[0] = tfl_node(m, op, CNN_OP_QLINEAR_GLOBAL_AVERAGE_POOL, 5, in);
+	return tfl_as_declared(m, op, in[0]);
+}
+
+/* Of bytes that keep their scale TensorFlow Lite takes the mean itself, and cuts off its fraction. */
+static int mean_cut_off(struct tfl *m, const struct tfl_op *op, const int64_t *axes, int n)
+{
+	int v = tfl_value(m, op, op->in[0], TFL_FILE);
+
+	v = tfl_node(m, op, CNN_OP_CAST, 1, &v);
+	tfl_params(m)->cast.to = CNN_INT32;
+	v = tfl_node(m, op, CNN_OP_REDUCE_MEAN, 1, &v);
+	tfl_params(m)->reduce.axes.n = n;
+	memcpy(tfl_params(m)->reduce.axes.v, axes, sizeof(*axes) * (size_t)n);
+	tfl_params(m)->reduce.keepdims = fb_int(&op->options, 0, 1, 0);
+	v = tfl_node(m, op, CNN_OP_CAST, 1, &v);
+	tfl_params(m)->cast.to = tfl_type(m, op->out);
+	return v;
+}
+
+static void mean_of_bytes(struct tfl *m, const struct tfl_op *op, const int64_t *axes, int n,
+			  unsigned int set)
+{
+	int x = op->in[0], y = op->out;
+
+	tfl_scale(m, op, x);
+	tfl_scale(m, op, y);
+	if (m->status)
+		return;
+	if (tfl_first_scale(m, x) == tfl_first_scale(m, y) &&
+	    tfl_first_zero(m, x) == tfl_first_zero(m, y))
+		tfl_give(m, op, TFL_FILE, mean_cut_off(m, op, axes, n));
+	else
+		tfl_give(m, op, TFL_FILE, requantised_mean(m, op, set));
 }
 
 /* MEAN, SUM, REDUCE_MAX, REDUCE_MIN and REDUCE_PROD. */
@@ -181,6 +238,8 @@ void tfl_make_reduce(struct tfl *m, const struct tfl_op *op)
 	}
 	if (op->kind->code == MEAN && rank == 4 && set == 6)
 		mean_of_maps(m, op);
+	else if (op->kind->code == MEAN && tfl_is_quantised(m, op->in[0]))
+		mean_of_bytes(m, op, axes, (int)n, set);
 	else
 		reduce(m, op, axes, (int)n);
 }

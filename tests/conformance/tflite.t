@@ -215,7 +215,7 @@ def unfit_files():
     yield 'its output is int32, float32 wanted', unary('DEQUANTIZE', [1, 4, 4, 2], INT32)
     yield 'has 63 bytes, 64 wanted', binary('CONV_2D', INT8, 0.5, bytes(63), (2, 4, 4, 2), **window)
     yield 'weights for 3', binary('CONV_2D', INT8, 0.5, bytes(96), (2, 4, 4, 3), **window)
-    yield 'axes other than', binary('MEAN', INT32, None, struct.pack('i', 3), (1,))
+    yield 'axis 4 of 4', binary('MEAN', INT32, None, struct.pack('i', 4), (1,))
     yield 'constant integers', binary('MEAN', INT8, None, bytes(1), (1,))
     yield '2 paddings, 4 dimensions', binary('PAD', INT32, None, bytes(8), (1, 2))
     m, x = net(FLOAT16, None)

@@ -222,6 +222,23 @@ def batches(dtype):
         yield net.case('REVERSE_V2', y)
 
 
+def means(dtype):
+    """MEAN of bytes along axes that are not those of a map, to another scale and to the same."""
+    for i, (shape, axes, keep, same) in enumerate((
+            ([2, 3, 4, 30], [3], True, False), ([2, 30, 4, 5], [1], False, False),
+            ([20, 30], [-1], False, False), ([2, 3, 30], [0, 2], True, False),
+            ([2, 3, 4, 30], [3, 1], True, True), ([20, 30], [0], False, True))):
+        if dtype == FLOAT32:
+            break
+        net = Net(3650 + i)
+        x = net.input(shape, dtype)
+        y = net.result([1], dtype, like=x if same else None, near=0.02)
+        rules.reduce('MEAN', x, y, [a % len(shape) for a in axes], keep)
+        net.reshape(y)
+        net.op('MEAN', [x, net.constant(axes)], y, version=version(dtype), keep_dims=int(keep))
+        yield net.case(f'MEAN of bytes {i}', y)
+
+
 def shapes(dtype):
     """SHAPE, FILL and BROADCAST_TO."""
     net = Net(3800)
@@ -263,6 +280,6 @@ def reductions(dtype):
 def cases():
     """(type, case) of all."""
     for dtype in TYPES:
-        for make in (resizes, blocks, slices, parts, choices, repeats, batches, shapes, reductions):
+        for make in (resizes, blocks, slices, parts, choices, repeats, batches, shapes, reductions, means):
             for case in make(dtype):
                 yield NAMES[dtype], case

@@ -4,7 +4,7 @@ import itertools
 import math
 
 from tflite_build import FLOAT32
-from tflite_rules import Tensor, f32, half_away, pad, places, size, strides
+from tflite_rules import RANGE, Tensor, f32, half_away, pad, places, requantise, size, strides
 
 
 def pick(x, y, shape, at):
@@ -197,10 +197,17 @@ REDUCE = {'SUM': sum, 'REDUCE_MAX': max, 'REDUCE_MIN': min, 'REDUCE_PROD': math.
 
 
 def reduce(name, x, y, axes, keep):
-    """SUM and its like along axes."""
+    """SUM and its like along axes; MEAN of bytes cuts off the fraction if the scale stays."""
+    def mean(row):
+        if (x.scale, x.zero) == (y.scale, y.zero):
+            return int(sum(row) / len(row))
+        return requantise(y, sum(row) - x.zero * len(row),
+                          f32(f32(x.scale) / f32(f32(y.scale) * len(row))))
+
     rows = {}
     for p, v in zip(places(x.shape), x.data):
         rows.setdefault(tuple(0 if i in axes else at for i, at in enumerate(p)), []).append(v)
-    y.data = [REDUCE[name](row) for row in rows.values()]
+    rule = mean if name == 'MEAN' and x.dtype in RANGE else REDUCE[name]
+    y.data = [rule(row) for row in rows.values()]
     y.shape = [1 if i in axes else d for i, d in enumerate(x.shape) if keep or i not in axes]
     return y
