@@ -7,10 +7,14 @@ F, I64, I32 = np.float32, np.int64, np.int32
 
 
 class Case:
-    """A file, the arrays for its inputs, and how many outputs it has."""
+    """A file, the arrays for its inputs, and how many outputs it has.
+
+    files: {name: bytes} of others beside it; peer: what ONNX Runtime is given in its place.
+    """
 
     def __init__(self, name, nodes, inputs, constants=(), outputs=1, opset=17):
         self.name, self.feeds, self.outputs = name, inputs, outputs
+        self.files, self.peer = {}, None
         values = [helper.make_tensor_value_info(
             k, helper.np_dtype_to_tensor_dtype(v.dtype) if hasattr(
                 helper, 'np_dtype_to_tensor_dtype') else numpy_helper.from_array(v).data_type,
