@@ -35,81 +35,167 @@ int cnn_infer_qlinear_binary(struct cnn_call *c)
 	       cnn_infer_like(c, c->in[0]) ?: cnn_broadcast(c, c->out[0], c->in[3]);
 }
 
-/* y = (bias + a * a_factor + b * b_factor) >> shift, rounded down, with the zero points in bias. */
+/*
+ * y = (term[0][a] + term[1][b]) times a factor, rounded. XNNPACK shifts the sum; TensorFlow Lite's
+ * own kernel, which takes what is beyond XNNPACK's limits, multiplies it.
+ */
 struct add {
-	int64_t bias, a_factor, b_factor;
-	int shift;
+	int64_t term[2][256];
+	int shift;			/* 0: XNNPACK does not take it */
+	struct cnn_factor factor;
 	struct cnn_range range;
 };
 
-/* The factor of the larger operand has 21 bits; that of b is negative in a difference. */
+/* Fills the terms: what f makes of an operand's elements less its zero point. */
+static void make_terms(const struct cnn_call *c, struct add *add,
+		       int64_t (*f)(int64_t v, const struct cnn_factor *factor),
+		       const struct cnn_factor *factors)
+{
+	for (int k = 0; k < 2; k++) {
+		bool negative = k && c->node->op == CNN_OP_QLINEAR_SUB;
+		bool is_signed = c->in[3 * k]->dtype == CNN_INT8;
+		int zero = cnn_zero_point(c->in[3 * k + 2], 0);
+
+		for (int i = 0; i < 256; i++) {
+			int64_t v = f((is_signed ? (int8_t)i : i) - zero, &factors[k]);
+
+			add->term[k][i] = negative ? -v : v;
+		}
+	}
+}
+
+static int64_t times_bits(int64_t v, const struct cnn_factor *factor)
+{
+	return v * factor->bits;
+}
+
+static int64_t times_wide(int64_t v, const struct cnn_factor *factor)
+{
+	return cnn_times_factor(v * (1 << 20), *factor);
+}
+
+/* XNNPACK: the factor of the larger operand has 21 bits. */
+static void add_as_xnnpack(const struct cnn_call *c, struct add *add, float a, float b)
+{
+	struct cnn_factor factors[2] = { { 0 } };
+	int exponent;
+
+	frexpf(a < b ? b : a, &exponent);
+	add->shift = 21 - exponent;
+	factors[0].bits = (int64_t)nearbyintf(ldexpf(a, add->shift));
+	factors[1].bits = (int64_t)nearbyintf(ldexpf(b, add->shift));
+	make_terms(c, add, times_bits, factors);
+}
+
+/* TensorFlow Lite: both by twice the larger scale, with 20 more bits. */
+static void add_as_tflite(const struct cnn_call *c, struct add *add)
+{
+	double a = (double)cnn_scale(c->in[1], 0), b = (double)cnn_scale(c->in[4], 0);
+	double twice = 2 * (a < b ? b : a);
+	const struct cnn_factor factors[2] = { cnn_factor_of(a / twice), cnn_factor_of(b / twice) };
+
+	add->factor = cnn_factor_of(twice / (0x1p20 * (double)cnn_scale(c->in[6], 0)));
+	make_terms(c, add, times_wide, factors);
+}
+
 static int make_add(const struct cnn_call *c, struct add *add)
 {
 	float a = cnn_scale(c->in[1], 0) / cnn_scale(c->in[6], 0);
 	float b = cnn_scale(c->in[4], 0) / cnn_scale(c->in[6], 0);
-	float limits[2] = { a < b ? a : b, a < b ? b : a };
-	int exponent;
 
-	if (!(limits[0] >= 0x1p-10f && limits[1] < 0x1p8f))
-		return cnn_op_fail(c, CNN_ELIMIT, "scales of %g and %g times that of the sum, "
-				   "limits 2^-10 and 2^8", (double)a, (double)b);
-	frexpf(limits[1], &exponent);
-	add->shift = 21 - exponent;
-	add->a_factor = (int64_t)nearbyintf(ldexpf(a, add->shift));
-	add->b_factor = (int64_t)nearbyintf(ldexpf(b, add->shift));
-	if (c->node->op == CNN_OP_QLINEAR_SUB)
-		add->b_factor = -add->b_factor;
-	add->bias = ((int64_t)1 << (add->shift - 1)) -
-		    add->a_factor * cnn_zero_point(c->in[2], 0) -
-		    add->b_factor * cnn_zero_point(c->in[5], 0);
 	add->range = cnn_range_of(c->out[0]->dtype, cnn_zero_point(c->in[7], 0));
+	if (!(a >= 0 && b >= 0 && a + b > 0 && a < 0x1p19f && b < 0x1p19f))
+		return cnn_op_fail(c, CNN_ELIMIT, "scales of %g and %g times that of the sum, "
+				   "limits 0 and 2^19", (double)a, (double)b);
+	if (a >= 0x1p-10f && b >= 0x1p-10f && a < 0x1p8f && b < 0x1p8f)
+		add_as_xnnpack(c, add, a, b);
+	else
+		add_as_tflite(c, add);
 	return CNN_OK;
+}
+
+static uint8_t finish_sum(const struct add *add, int64_t sum)
+{
+	if (add->shift)
+		sum = (sum + ((int64_t)1 << (add->shift - 1))) >> add->shift;
+	else
+		sum = cnn_times_factor(sum, add->factor);
+	return clamp(&add->range, sum + add->range.zero_point);
 }
 
 int cnn_compute_qlinear_add(struct cnn_call *c)
 {
 	const struct cnn_tensor *t[2] = { c->in[0], c->in[3] }, *out = c->out[0];
 	int64_t left = cnn_tensor_count(out);
+	struct add add = { .shift = 0 };
 	uint8_t *y = out->data;
 	struct cnn_walk w;
-	struct add add = { 0 };
 	int ret = make_add(c, &add);
+
+	if (ret)
+		return ret;
+	cnn_walk_start(&w, out, 2, t);
+	for (; left > 0; left -= w.row, y += w.row, cnn_walk_next(&w)) {
+		const uint8_t *a = (const uint8_t *)w.p[0], *b = (const uint8_t *)w.p[1];
+
+		for (int64_t i = 0; i < w.row; i++)
+			y[i] = finish_sum(&add, add.term[0][a[w.moves[0] ? i : 0]] +
+						add.term[1][b[w.moves[1] ? i : 0]]);
+	}
+	return CNN_OK;
+}
+
+struct mul {
+	int a_zero, b_zero;
+	float scale;
+	bool wide;			/* XNNPACK does not take it */
+	struct cnn_factor factor;
+	struct cnn_range range;
+};
+
+/* XNNPACK: times one float32, ties to even. TensorFlow Lite's own kernel: a factor of 31 bits. */
+static int make_mul(const struct cnn_call *c, struct mul *m)
+{
+	float a = cnn_scale(c->in[1], 0), b = cnn_scale(c->in[4], 0), y = cnn_scale(c->in[6], 0);
+	double exact = (double)a * (double)b / (double)y;
+
+	if (!(exact > 0 && exact < 0x1p14))
+		return cnn_op_fail(c, CNN_ELIMIT, "the operands' scales make %g times that of the "
+				   "product, limits 0 and 2^14", exact);
+	m->a_zero = cnn_zero_point(c->in[2], 0);
+	m->b_zero = cnn_zero_point(c->in[5], 0);
+	m->scale = a * b / y;
+	m->wide = !(m->scale >= 0x1p-16f && m->scale < 0x1p8f);
+	m->factor = cnn_factor_of(exact);
+	m->range = cnn_range_of(c->out[0]->dtype, cnn_zero_point(c->in[7], 0));
+	return CNN_OK;
+}
+
+static uint8_t finish_product(const struct mul *m, int product)
+{
+	if (m->wide)
+		return clamp(&m->range, cnn_times_factor(product, m->factor) + m->range.zero_point);
+	return (uint8_t)cnn_to_range(&m->range, (float)product * m->scale);
+}
+
+int cnn_compute_qlinear_mul(struct cnn_call *c)
+{
+	const struct cnn_tensor *t[2] = { c->in[0], c->in[3] }, *out = c->out[0];
+	int64_t left = cnn_tensor_count(out);
+	uint8_t *y = out->data;
+	struct mul m = { 0 };
+	struct cnn_walk w;
+	int ret = make_mul(c, &m);
 
 	if (ret)
 		return ret;
 	cnn_walk_start(&w, out, 2, t);
 	for (; left > 0; left -= w.row, y += w.row, cnn_walk_next(&w))
 		for (int64_t i = 0; i < w.row; i++) {
-			int64_t a = element(t[0], w.p[0] + (w.moves[0] ? i : 0));
-			int64_t b = element(t[1], w.p[1] + (w.moves[1] ? i : 0));
-			int64_t sum = add.bias + a * add.a_factor + b * add.b_factor;
+			int a = element(t[0], w.p[0] + (w.moves[0] ? i : 0)) - m.a_zero;
+			int b = element(t[1], w.p[1] + (w.moves[1] ? i : 0)) - m.b_zero;
 
-			y[i] = clamp(&add.range, (sum >> add.shift) + add.range.zero_point);
-		}
-	return CNN_OK;
-}
-
-/* y = round(a * b * scale), ties to even, in float32. */
-int cnn_compute_qlinear_mul(struct cnn_call *c)
-{
-	const struct cnn_tensor *t[2] = { c->in[0], c->in[3] }, *out = c->out[0];
-	float scale = cnn_scale(c->in[1], 0) * cnn_scale(c->in[4], 0) / cnn_scale(c->in[6], 0);
-	struct cnn_range range = cnn_range_of(out->dtype, cnn_zero_point(c->in[7], 0));
-	int a_zero = cnn_zero_point(c->in[2], 0), b_zero = cnn_zero_point(c->in[5], 0);
-	int64_t left = cnn_tensor_count(out);
-	uint8_t *y = out->data;
-	struct cnn_walk w;
-
-	if (!(scale >= 0x1p-16f && scale < 0x1p8f))
-		return cnn_op_fail(c, CNN_ELIMIT, "the operands' scales make %g times that of the "
-				   "product, limits 2^-16 and 2^8", (double)scale);
-	cnn_walk_start(&w, out, 2, t);
-	for (; left > 0; left -= w.row, y += w.row, cnn_walk_next(&w))
-		for (int64_t i = 0; i < w.row; i++) {
-			int a = element(t[0], w.p[0] + (w.moves[0] ? i : 0)) - a_zero;
-			int b = element(t[1], w.p[1] + (w.moves[1] ? i : 0)) - b_zero;
-
-			y[i] = (uint8_t)cnn_to_range(&range, (float)(a * b) * scale);
+			y[i] = finish_product(&m, a * b);
 		}
 	return CNN_OK;
 }

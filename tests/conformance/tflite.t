@@ -206,7 +206,8 @@ def unfit_files():
     yield 'do not fit the shape', unary('RESHAPE', [5, 5], INT8, 0.5)
     yield 'differently', binary('CONCATENATION', INT8, 0.25, axis=3)
     yield 'axis 4 of 4', binary('CONCATENATION', INT8, 0.5, axis=4)
-    yield 'limits 2^-10', binary('ADD', INT8, 600.0)
+    yield 'limits 0 and 2^19', binary('ADD', INT8, 3e5)
+    yield 'limits 0 and 2^14', binary('MUL', INT8, 3e4)
     yield 'input int8, weights uint8', binary('CONV_2D', UINT8, 0.5, bytes(64), (2, 4, 4, 2),
                                               **window)
     yield 'scales on axis 3, output channels are axis 0', binary(

@@ -12,6 +12,27 @@ SHAPES = (([1, 3, 4, 5], [1, 3, 4, 5], NONE), ([1, 3, 4, 5], [1, 1, 1, 5], RELU6
           ([2, 3, 4, 5], [], NONE), ([5], [2, 3, 4, 5], RELU_N1_TO_1), ([7, 6], [6], NONE))
 
 
+FAR = ((0.05, 1e-9, 0.06), (1e-7, 0.05, 0.06), (0.05, 1e-5, 0.06), (30.0, 30.0, 0.1),
+       (1e-6, 1e-4, 0.5))
+
+
+def far_scales(dtype):
+    """ADD, SUB and MUL with scales that XNNPACK leaves to TensorFlow Lite's own kernels."""
+    for i, (left, right, out) in enumerate(FAR if dtype != FLOAT32 else ()):
+        for name in ('ADD', 'SUB', 'MUL'):
+            net = Net(2900 + i)
+            a, b = net.input([16, 16], dtype), net.input([16, 16], dtype)
+            y = net.result([16, 16], dtype)
+            for t, scale in ((a, left), (b, right), (y, out)):
+                net.rescale(t, f32(scale))
+            if name == 'MUL':
+                rules.mul(a, b, y)
+            else:
+                add(a, b, y, NONE, 1 if name == 'ADD' else -1)
+            net.op(name, [a, b], y, version=version(dtype))
+            yield net.case(f'{name} of far scales {i}', y)
+
+
 def everything(dtype):
     """All elements of a quantised type; floats."""
     if dtype == FLOAT32:
@@ -198,6 +219,6 @@ def cases():
     """(type, case) of all."""
     for dtype in TYPES:
         for make in (pairs, functions, comparisons, casts, of_floats, of_numbers, orders,
-                     conditions, norms):
+                     conditions, norms, far_scales):
             for case in make(dtype):
                 yield NAMES[dtype], case

@@ -32,12 +32,18 @@ OF_PAIRS = {
 
 
 def mul(a, b, y, act=NONE):
-    """MUL; quantised: times the scales as one float32, ties to even."""
+    """MUL; quantised: times the scales as one float32, ties to even; beyond XNNPACK's limits
+    TensorFlow Lite's own kernel with a factor of 31 bits."""
     pairs = broadcast(a, b, y)
     if y.dtype not in RANGE:
         y.data = [activation(y, act, u * v) for u, v in pairs]
         return y
     scale = f32(f32(f32(a.scale) * f32(b.scale)) / f32(y.scale))
+    if scale < 2 ** -16 or scale >= 2 ** 8:
+        y.data = [activation(y, act, clamp(y.dtype, fixed_point(
+            (u - a.zero) * (v - b.zero), f32(a.scale) * f32(b.scale) / f32(y.scale)) + y.zero))
+                  for u, v in pairs]
+        return y
     y.data = [activation(y, act, clamp(
         y.dtype, round(f32(f32((u - a.zero) * (v - b.zero)) * scale)) + y.zero)) for u, v in pairs]
     return y

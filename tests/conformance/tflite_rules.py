@@ -247,12 +247,20 @@ def broadcast(a, b, y):
 
 
 def add(a, b, y, act=NONE, sign=1):
-    """ADD and SUB (sign -1); quantised: factors of 21 bits for the larger scale, rounded once."""
+    """ADD and SUB (sign -1); quantised: factors of 21 bits for the larger scale, rounded once;
+    beyond XNNPACK's limits TensorFlow Lite's own kernel, which rounds both operands and the sum."""
     pairs = broadcast(a, b, y)
     if y.dtype not in RANGE:
         y.data = [activation(y, act, u + sign * v) for u, v in pairs]
         return y
     ratios = [f32(f32(t.scale) / f32(y.scale)) for t in (a, b)]
+    if min(ratios) < 2 ** -10 or max(ratios) >= 2 ** 8:
+        twice = 2 * max(f32(a.scale), f32(b.scale))
+        left, right = f32(a.scale) / twice, f32(b.scale) / twice
+        y.data = [activation(y, act, clamp(y.dtype, fixed_point(
+            fixed_point((u - a.zero) << 20, left) + sign * fixed_point((v - b.zero) << 20, right),
+            twice / (2 ** 20 * f32(y.scale))) + y.zero)) for u, v in pairs]
+        return y
     shift = 21 - math.frexp(max(ratios))[1]
     left, right = (round(math.ldexp(r, shift)) for r in ratios)
     y.data = []
