@@ -686,6 +686,9 @@ int cnnrt_compare(struct cnnrt_job *job, const struct cnnrt_compare_options *opt
  * cnnrt_run() - compile once, run once: a network on host memory.
  * @inputs, @outputs: an array per direction, as many as the program has, with memory of the
  *	size that cnnrt_program_io() gives
+ *
+ * CNNRT_EUNSUPPORTED if an output has a size that only a run finds, such as the number of boxes
+ * that NonMaxSuppression selects: cnnrt_job_map() tells it after the run of a job.
  */
 int cnnrt_run(struct cnnrt_context *ctx, const struct cnnrt_program *program,
 	      const void *const *inputs, void *const *outputs, struct cnnrt_error *err);
