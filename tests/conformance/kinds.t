@@ -3,7 +3,6 @@
 """Small networks of many kinds on the in-process device against ONNX Runtime, to 1e-4 of an
 output's largest value, and the share of the work that the device did."""
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -14,15 +13,10 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(HERE, '..', 'lib')]
 import kinds
 import tap
+from macs import share
 from onnx_compare import difference, ours, peers, run
 
 CHOSEN = 1      # YOLO's output of as many rows as boxes were chosen
-
-
-def share(said):
-    """Multiply-accumulates on the device, in per cent."""
-    m = re.search(r'MACs on device: (\d+) of ([1-9]\d*)', said)
-    return 100 * int(m[1]) / int(m[2]) if m else -1
 
 
 def check(result, case, floor, want, work):

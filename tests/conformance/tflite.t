@@ -20,6 +20,7 @@ import tflite_cases
 import tflite_element_cases
 import tflite_map_cases
 import tflite_networks
+from macs import share
 from tflite_build import BOOL, FLOAT16, FLOAT32, INT8, INT32, UINT8, Model
 from tflite_net import NAMES, Case
 from tflite_rules import Tensor
@@ -29,6 +30,7 @@ CNNRUN = os.path.join(BUILD, 'runtime', 'tools', 'cnnrun')
 NPY = {FLOAT32: '<f4', INT8: '|i1', UINT8: '|u1', INT32: '<i4', BOOL: '|b1'}
 # Cases that the peer refuses: it has no convolution without a bias.
 REFUSED = {'CONV_2D 3'}
+ALL_CORES = 'sim:cores=ccp+hwpe'
 
 
 def write(path, data):
@@ -123,24 +125,36 @@ def peer_answers(cases, package, work):
 def network_case(name):
     """A whole network with an input; its outputs have no numbers yet."""
     net = tflite_networks.NETWORKS[name]()
-    x = Tensor(net.shape, UINT8, list(random.Random(1).randbytes(math.prod(net.shape))))
+    data = random.Random(1).randbytes(math.prod(net.shape))
+    x = Tensor(net.shape, FLOAT32, [v / 128 - 1 for v in data]) if net.dtype == FLOAT32 else \
+        Tensor(net.shape, UINT8, list(data))
     return Case(name, net.file, [x], [Tensor(*t) for t in zip(net.outputs, net.types)])
 
 
+def network_faults(case, answer, work):
+    """What is wrong with a network, its share of the work on the device, or its answer."""
+    if isinstance(answer, str):
+        yield answer
+        return
+    for t, raw in zip(case.outputs, answer):
+        t.data = t.take(raw)
+    yield run(case, work, ALL_CORES)
+    part = share(cnnrun(f'{work}/model.tflite', device=ALL_CORES)[1])
+    print(f'# {case.name}: {part:.2f} % of the MACs on the device')
+    if part < (floor := tflite_networks.FLOORS.get(case.name, 90)):
+        yield f'{part:.2f} % of the MACs on the device, floor {floor} %'
+    if case.outputs[-1].dtype == INT32 and len(set(case.outputs[-1].data)) < 3:
+        yield 'nearly all labels are the same'
+    if len(set(case.outputs[1].data)) < 40:
+        yield 'its last map is nearly constant'
+
+
 def check_networks(result, package, work):
-    """Whole networks with their products on a core against TensorFlow Lite."""
+    """Whole networks with their products on cores against TensorFlow Lite."""
     cases = [('network', network_case(name)) for name in tflite_networks.NETWORKS]
-    wrong = []
-    for (_, c), answer in zip(cases, peer_answers(cases, package, work)):
-        if isinstance(answer, str):
-            wrong.append(f'{c.name}: {answer}')
-            continue
-        for t, raw in zip(c.outputs, answer):
-            t.data = t.take(raw)
-        if said := run(c, work, 'sim:cores=ccp+hwpe'):
-            wrong.append(f'{c.name}: {said}')
-        if len(set(c.outputs[1].data)) < 40:
-            wrong.append(f'{c.name}: its last map is nearly constant')
+    wrong = [f'{c.name}: {fault}'
+             for (_, c), answer in zip(cases, peer_answers(cases, package, work))
+             for fault in network_faults(c, answer, work) if fault]
     result.ok(not wrong, 'the bytes of networks are those of TensorFlow Lite', '\n'.join(wrong))
     model = write(f'{work}/shifted.tflite', tflite_networks.NETWORKS['shifted']().file)
     _, said = cnnrun(model, '--explain', device='sim:cores=hwpe')

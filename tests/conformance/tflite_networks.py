@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""tflite_networks.py NAME OUT.tflite: writes a quantised network of a size that is used, with
-pseudo-random weights.  Its input is a picture of uint8, its outputs are the answer and the last
-map.
+"""tflite_networks.py NAME OUT.tflite: writes a network of a size that is used, with pseudo-random
+weights.  Its input is a picture of uint8, or floats from -1 to 1, its outputs are the answer and
+the last map.
 
   resnet8     int8, scales per channel: 32x32x3, three residual stages, 12.5 M MACs
   ds-cnn      int8, scales per channel: 49x10x1, a 10x4 kernel, four depthwise separable
@@ -14,6 +14,12 @@ map.
   segments-i8, segments-u8
               labels pixels: 32x32x3 to 40x48, with HARD_SWISH, LOGISTIC and MUL by channels,
               RESIZE_BILINEAR, SUB, LEAKY_RELU, TRANSPOSE_CONV and ARG_MAX
+  ssd-i8, ssd-f32
+              boxes and scores of 320 anchors: 64x64x3, depthwise separable convolutions, two maps,
+              RESHAPE, CONCATENATION, LOGISTIC
+  deeplab-i8, deeplab-f32
+              labels pixels: 48x48x3, dilated convolutions side by side with the mean of the map,
+              CONCATENATION, RESIZE_BILINEAR, ARG_MAX
 """
 import math
 import os
@@ -23,7 +29,7 @@ import sys
 from dataclasses import dataclass
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'lib'))
-from tflite_build import INT8, INT32, UINT8, Model
+from tflite_build import FLOAT32, INT8, INT32, UINT8, Model
 
 NONE, RELU, RELU6 = 0, 1, 3
 LOW = {INT8: -128, UINT8: 0}
@@ -53,6 +59,10 @@ class Net:
         self.model, self.dtype, self.random = Model(), dtype, random.Random(seed)
         self.shape, self.outputs, self.types, self.file = shape, [], [], b''
         self.powers = powers
+        if dtype == FLOAT32:
+            self.input = self.model.tensor(shape, FLOAT32)
+            self.x = Value(self.input, shape, None, 0, 0.3)
+            return
         step = self.rounded(2 / 255)
         self.input = self.model.tensor(shape, UINT8, step, 128)
         self.x = Value(self.input, shape, step, 128, 0.3)
@@ -71,19 +81,33 @@ class Net:
 
     def value(self, shape, power, positive):
         """The tensor of a result that is not negative, or as often as not."""
+        if self.dtype == FLOAT32:
+            return Value(self.model.tensor(shape, FLOAT32), shape, None, 0, power)
         zero = LOW[self.dtype] + (0 if positive else 128)
         scale = self.rounded((6 if positive else 10) * math.sqrt(power) / 255)
         return Value(self.model.tensor(shape, self.dtype, scale, zero), shape, scale, zero, power)
 
     def same(self, shape):
         """A tensor that is quantised as the current value."""
-        x = self.x
+        return self.like(self.x, shape)
+
+    def like(self, x, shape):
+        """A tensor that is quantised as x."""
         return Value(self.model.tensor(shape, self.dtype, x.scale, x.zero), shape, x.scale, x.zero,
                      x.power)
 
+    def numbers(self, shape, draw):
+        """A constant of floats."""
+        return self.model.tensor(shape, FLOAT32, data=struct.pack(
+            f'<{math.prod(shape)}f', *(draw() for _ in range(math.prod(shape)))))
+
     def weights(self, shape, terms, channels, axis=0):
         """Constants whose sums of so many products are about 1, and a bias."""
-        near = 1 / math.sqrt(terms * self.x.power) / DEVIATION
+        near = 1 / math.sqrt(terms * self.x.power)
+        if self.dtype == FLOAT32:
+            return [self.numbers(shape, lambda: self.random.gauss(0, near)),
+                    self.numbers([channels], lambda: self.random.uniform(-0.2, 0.2))]
+        near /= DEVIATION
         raw, zero = self.random.randbytes(math.prod(shape)), 0
         if self.dtype == INT8:
             raw = raw.replace(b'\x80', b'\x81')
@@ -99,18 +123,18 @@ class Net:
         return [w, self.model.tensor([channels], INT32, units, 0,
                                      struct.pack(f'<{channels}i', *bias))]
 
-    def conv(self, channels, kernel, stride=1, act=RELU):
-        """CONV_2D with SAME padding; channels 0: DEPTHWISE_CONV_2D."""
+    def conv(self, channels, kernel, stride=1, act=RELU, dilation=1, like=None):
+        """CONV_2D with SAME padding; channels 0: DEPTHWISE_CONV_2D; like: quantised as that."""
         x, deep = self.x, self.x.shape[3]
         out = [1, *(-(-d // stride) for d in x.shape[1:3]), channels or deep]
         if channels:
             w = self.weights([channels, *kernel, deep], math.prod(kernel) * deep, channels)
         else:
             w = self.weights([1, *kernel, deep], math.prod(kernel), deep, axis=3)
-        y = self.value(out, 1 if act == NONE else 0.5, act != NONE)
+        y = self.like(like, out) if like else self.value(out, 1 if act == NONE else 0.5, act != NONE)
         self.op('CONV_2D' if channels else 'DEPTHWISE_CONV_2D', [x.at, *w], y,
                 3 if self.dtype == INT8 else 1, padding=0, stride_w=stride, stride_h=stride,
-                activation=act, **({} if channels else {'depth_multiplier': 1}))
+                dilation_w=dilation, dilation_h=dilation, activation=act, **({} if channels else {'depth_multiplier': 1}))
 
     def residual(self, channels, stride):
         """Two convolutions beside what goes past them, through a third if the shape changes."""
@@ -128,18 +152,51 @@ class Net:
         y = self.value(self.x.shape, self.x.power * power, False)
         self.op(name, [self.x.at], y, 2 if name == 'LEAKY_RELU' else 1, **options)
 
+    def mean(self):
+        """MEAN of each channel of a map that is not negative."""
+        x = self.x
+        axes = self.model.tensor([2], INT32, data=struct.pack('<2i', 1, 2))
+        self.op('MEAN', [x.at, axes], self.value([1, 1, 1, x.shape[3]], x.power * POOLED, True),
+                version(self.dtype), keep_dims=1)
+
+    def logistic(self):
+        """LOGISTIC, whose result has the quantisation that it must have."""
+        scale, zero = (None, 0) if self.dtype == FLOAT32 else (1 / 256, LOW[self.dtype])
+        y = Value(self.model.tensor(self.x.shape, self.dtype, scale, zero), self.x.shape, scale,
+                  zero, 0.3)
+        self.op('LOGISTIC', [self.x.at], y, version(self.dtype))
+
+    def concat(self, parts, axis):
+        """CONCATENATION of values that are quantised alike."""
+        shape = list(parts[0].shape)
+        shape[axis] = sum(p.shape[axis] for p in parts)
+        self.op('CONCATENATION', [p.at for p in parts], self.like(parts[0], shape),
+                version(self.dtype), axis=axis)
+
+    def rows(self, width):
+        """RESHAPE to rows of that many numbers."""
+        shape = [1, math.prod(self.x.shape) // width, width]
+        at = self.model.tensor([3], INT32, data=struct.pack('<3i', *shape))
+        self.op('RESHAPE', [self.x.at, at], self.same(shape))
+        return self.x
+
+    def labels(self):
+        """ARG_MAX over channels: no current value, but its number."""
+        shape = self.x.shape[:3]
+        labels = self.model.tensor(shape, INT32)
+        axis = self.model.tensor([], INT32, data=struct.pack('<i', 3))
+        self.model.op('ARG_MAX', [self.x.at, axis], [labels], version=version(self.dtype),
+                      output_type=INT32)
+        return Value(labels, shape, None, 0, 0)
+
     def excite(self, channels):
         """Channels are scaled by numbers from 0 to 1, which their means give."""
         x = self.x
-        mean = self.value([1, 1, 1, x.shape[3]], x.power * POOLED, True)
-        axes = self.model.tensor([2], INT32, data=struct.pack('<2i', 1, 2))
-        self.op('MEAN', [x.at, axes], mean, version(self.dtype), keep_dims=1)
+        self.mean()
         self.conv(channels, (1, 1))
         self.conv(x.shape[3], (1, 1), act=NONE)
-        factor = Value(self.model.tensor(self.x.shape, self.dtype, 1 / 256, LOW[self.dtype]),
-                       self.x.shape, 1 / 256, LOW[self.dtype], 0.3)
-        self.op('LOGISTIC', [self.x.at], factor, version(self.dtype))
-        self.op('MUL', [x.at, factor.at], self.value(x.shape, x.power * 0.3, True),
+        self.logistic()
+        self.op('MUL', [x.at, self.x.at], self.value(x.shape, x.power * 0.3, True),
                 version(self.dtype))
 
     def resize(self, size, **options):
@@ -189,6 +246,13 @@ class Net:
                               self.random.randbytes(n * k).replace(b'\x80', b'\x81'))
         b = self.model.tensor([n], INT32, x.scale * near, 0, bytes(4 * n))
         self.op('FULLY_CONNECTED', [x.at, w, b], self.value([1, n], 1, False), 4)
+
+    def finish(self, *outputs):
+        """The file with these outputs, the last of which may be labels."""
+        self.outputs = [y.shape for y in outputs]
+        self.types = [INT32 if y.power == 0 else self.dtype for y in outputs]
+        self.file = self.model.file([self.input], [y.at for y in outputs])
+        return self
 
     def end(self, last):
         """SOFTMAX; file, and the shapes of the outputs."""
@@ -266,17 +330,63 @@ def segments(dtype):
     last = net.x
     net.conv(6, (1, 1), act=NONE)
     net.resize([40, 48], align_corners=1)
-    labels = net.model.tensor([1, 40, 48], INT32)
-    axis = net.model.tensor([], INT32, data=struct.pack('<i', 3))
-    net.model.op('ARG_MAX', [net.x.at, axis], [labels], version=version(dtype),
-                 output_type=INT32)
-    net.outputs, net.types = [net.x.shape, last.shape, [1, 40, 48]], [dtype, dtype, INT32]
-    net.file = net.model.file([net.input], [net.x.at, last.at, labels])
-    return net
+    return net.finish(net.x, last, net.labels())
 
 
+def ssd(dtype):
+    """A small detector: boxes and scores of the anchors of two maps."""
+    net = Net(dtype, [1, 64, 64, 3], 11)
+    net.conv(12, (3, 3), 2, RELU6)
+    for channels, stride in ((24, 2), (32, 2), (32, 1)):
+        net.separable(channels, stride, RELU6)
+    maps = [net.x]
+    net.separable(48, 2, RELU6)
+    maps.append(net.x)
+    found = []
+    for width in (4, 6):
+        parts, first = [], None
+        for net.x in maps:
+            net.conv(4 * width, (3, 3), act=NONE, like=first)
+            first = first or net.x
+            parts.append(net.rows(width))
+        net.concat(parts, 1)
+        found.append(net.x)
+    net.logistic()
+    return net.finish(net.x, found[0])
+
+
+def deeplab(dtype):
+    """A small network that labels pixels by what it sees at several distances."""
+    net = Net(dtype, [1, 48, 48, 3], 29)
+    net.conv(16, (3, 3), 2, RELU6)
+    net.separable(24, 2, RELU6)
+    net.conv(0, (3, 3), act=RELU6, dilation=2)
+    net.conv(32, (1, 1), act=RELU6)
+    start, parts = net.x, []
+    for kernel, dilation in ((1, 1), (3, 2), (3, 4)):
+        net.x = start
+        net.conv(16, (kernel, kernel), dilation=dilation, like=parts[0] if parts else None)
+        parts.append(net.x)
+    net.x = start
+    net.mean()
+    net.conv(16, (1, 1), like=parts[0])
+    net.resize(start.shape[1:3], align_corners=1)
+    net.concat([*parts, net.x], 3)
+    net.conv(24, (1, 1))
+    net.conv(5, (1, 1), act=NONE)
+    last = net.x
+    net.resize([48, 48], half_pixel_centers=1)
+    return net.finish(net.x, last, net.labels())
+
+
+# The least share of the multiply-accumulates on a device with all cores, in per cent; 90 of others.
+# Of segments a TRANSPOSE_CONV of bytes is the CPU's, of deeplab-f32 what is dilated.
+FLOORS = {'segments-i8': 65, 'segments-u8': 65, 'ssd-i8': 100, 'ssd-f32': 100, 'deeplab-i8': 99,
+          'deeplab-f32': 35}
 NETWORKS = {'resnet8': resnet8, 'ds-cnn': ds_cnn, 'mobile-u8': mobile_u8, 'shifted': shifted,
-            'segments-i8': lambda: segments(INT8), 'segments-u8': lambda: segments(UINT8)}
+            'segments-i8': lambda: segments(INT8), 'segments-u8': lambda: segments(UINT8),
+            'ssd-i8': lambda: ssd(INT8), 'ssd-f32': lambda: ssd(FLOAT32),
+            'deeplab-i8': lambda: deeplab(INT8), 'deeplab-f32': lambda: deeplab(FLOAT32)}
 
 
 def main():
