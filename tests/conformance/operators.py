@@ -299,6 +299,49 @@ def pool_cases(rng):
               dilations=[2, 2], pads=[1, 0, 0, 1], strides=[2, 1])
 
 
+def numbers(rng, dtype, *shape):
+    """Bytes whose products the peer adds without saturation."""
+    return rng.integers(0 if dtype == np.uint8 else -64, 255 if dtype == np.uint8 else 63,
+                        shape).astype(dtype)
+
+
+def matrix_cases(rng, a, b):
+    """Products of matrices of two types."""
+    name, zero = f'{np.dtype(a)} {np.dtype(b)}', {'az': np.array(3, a), 'bz': np.array(2, b)}
+    yield one(name, 'MatMulInteger', {'a': numbers(rng, a, 2, 3, 4), 'b': numbers(rng, b, 4, 5)})
+    yield one(f'{name} of a vector', 'MatMulInteger', {'a': numbers(rng, a, 4)},
+              {'b': numbers(rng, b, 4, 5), **zero})
+    yield one(f'{name} of batches', 'MatMulInteger',
+              {'a': numbers(rng, a, 2, 3, 4), 'b': numbers(rng, b, 2, 4, 5)}, zero)
+    yield one(f'{name} by column', 'MatMulInteger', {'a': numbers(rng, a, 3, 4)},
+              {'b': numbers(rng, b, 4, 5), 'az': zero['az'], 'bz': numbers(rng, b, 5)})
+    for by_column in (0, 1):
+        yield one(f'{name} by column {by_column}', 'QLinearMatMul',
+                  {'a': numbers(rng, a, 2, 3, 4)},
+                  {'as': np.array(.03, F), 'az': zero['az'], 'b': numbers(rng, b, 4, 5),
+                   'bs': rng.uniform(.01, .05, 5).astype(F) if by_column else np.array(.02, F),
+                   'bz': numbers(rng, b, 5) if by_column else zero['bz'],
+                   'ys': np.array(.05, F), 'yz': np.array(7, a)})
+
+
+def integer_cases(rng):
+    """MatMulInteger, QLinearMatMul, ConvInteger, QLinearConv"""
+    for a, b in ((np.uint8, np.uint8), (np.uint8, np.int8), (np.int8, np.int8)):
+        yield from matrix_cases(rng, a, b)
+    for b in (np.uint8, np.int8):
+        for axes in (1, 2, 3):
+            x = {'x': numbers(rng, np.uint8, 1, 4, *(6, 7, 5)[:axes])}
+            w = numbers(rng, b, 6, 2, *(3, 2, 2)[:axes])
+            yield one(f'{np.dtype(b)} {axes}', 'ConvInteger', x,
+                      {'w': w, 'xz': np.array(4, np.uint8)}, group=2, pads=[1] * 2 * axes)
+            yield one(f'{np.dtype(b)} {axes}', 'QLinearConv', x,
+                      {'xs': np.array(.02, F), 'xz': np.array(100, np.uint8), 'w': w,
+                       'ws': rng.uniform(.01, .03, 6).astype(F), 'wz': np.zeros(6, b),
+                       'ys': np.array(.1, F), 'yz': np.array(120, np.uint8),
+                       'b': rng.integers(-999, 999, 6).astype(I32)},
+                      group=2, auto_pad='SAME_UPPER')
+
+
 def body(nodes, inputs, outputs, constants=()):
     """A graph within an operator; inputs: {name: type}."""
     return helper.make_graph(
@@ -326,7 +369,8 @@ def loop_cases(rng, nested):
     loop = body(step, {'i': TensorProto.INT64, 'c': TensorProto.BOOL, 'v': TensorProto.FLOAT},
                 ['go', 'w', 'each'], {'most': np.array(3, I64)})
     for count in (1, 3, 9):
-        yield Case(f'Loop {count} {nested}', [node('Loop', ['n', '', 'x'], ['y0', 'y1'], body=loop)],
+        yield Case(f'Loop {count} {nested}',
+                   [node('Loop', ['n', '', 'x'], ['y0', 'y1'], body=loop)],
                    {'x': floats(rng, 2, 3)}, {'n': np.array(count, I64)}, 2)
     yield Case(f'Loop by condition {nested}',
                [node('Loop', ['', 't', 'x'], ['y0', 'y1'], body=loop)],
@@ -358,4 +402,5 @@ def control_cases(rng):
                     'x': floats(rng, 3, 4) if axis % 2 else floats(rng, 4, 3)}, (), 2)
 
 
-GROUPS = (move_cases, resize_cases, pool_cases, control_cases, gather_cases, sort_cases, select_cases, sum_cases, recurrent_cases, map_cases)
+GROUPS = (integer_cases, move_cases, resize_cases, pool_cases, control_cases, gather_cases,
+          sort_cases, select_cases, sum_cases, recurrent_cases, map_cases)
