@@ -25,6 +25,13 @@ void tfl_want_maps(struct tfl *m, const struct tfl_op *op, int other)
 	tfl_want_rank(m, op, op->out, 4);
 }
 
+void tfl_want_plain(struct tfl *m, const struct tfl_op *op)
+{
+	if (tfl_is_quantised(m, op->in[0]))
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s with a scale",
+			 cnn_dtype_name(tfl_type(m, op->in[0])));
+}
+
 void tfl_want_alike(struct tfl *m, const struct tfl_op *op, int a, int b)
 {
 	if (!tfl_is_quantised(m, a) && !tfl_is_quantised(m, b))

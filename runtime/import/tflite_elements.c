@@ -75,13 +75,12 @@ void tfl_make_pair(struct tfl *m, const struct tfl_op *op)
 		tfl_want_same(m, op, op->in[i]);
 	while (k->code != op->kind->code)
 		k++;
+	if (!k->quantised)
+		tfl_want_plain(m, op);
 	if (order || !tfl_is_quantised(m, op->in[0]))
 		v = tfl_node(m, op, k->real, 2, (const int[]){ x, y });
-	else if (k->quantised)
-		v = quantised_pair(m, op, k->quantised, x, y);
 	else
-		v = tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s with a scale",
-			     cnn_dtype_name(tfl_type(m, op->in[0])));
+		v = quantised_pair(m, op, k->quantised, x, y);
 	tfl_give_act(m, op, rank == 4 ? TFL_NCHW : TFL_FILE, fb_int(&op->options, 0, 1, 0),
 		     BOUND_XNNPACK, v);
 }
@@ -93,9 +92,7 @@ void tfl_make_floor_div(struct tfl *m, const struct tfl_op *op)
 	int rank = result_rank(m, op);
 	int in[] = { operand(m, op, op->in[0], rank), operand(m, op, op->in[1], rank) }, v = -1;
 
-	if (tfl_is_quantised(m, op->in[0]))
-		tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s with a scale",
-			 cnn_dtype_name(tfl_type(m, op->in[0])));
+	tfl_want_plain(m, op);
 	if (whole) {
 		v = tfl_node(m, op, CNN_OP_MOD, 2, in);
 		if (!modulo)
@@ -120,9 +117,7 @@ void tfl_make_square(struct tfl *m, const struct tfl_op *op)
 	int in[2] = { operand(m, op, op->in[0], rank) };
 
 	tfl_want_rank(m, op, op->out, rank);
-	if (tfl_is_quantised(m, op->in[0]))
-		tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s with a scale",
-			 cnn_dtype_name(tfl_type(m, op->in[0])));
+	tfl_want_plain(m, op);
 	if (difference) {
 		in[1] = operand(m, op, op->in[1], rank);
 		in[0] = tfl_node(m, op, CNN_OP_SUB, 2, in);
@@ -200,6 +195,7 @@ void tfl_make_prelu(struct tfl *m, const struct tfl_op *op)
 	const int in[] = { operand(m, op, op->in[0], rank), operand(m, op, op->in[1], rank) };
 
 	tfl_want_like(m, op);
+	tfl_want_plain(m, op);
 	tfl_give(m, op, rank == 4 ? TFL_NCHW : TFL_FILE, tfl_node(m, op, CNN_OP_PRELU, 2, in));
 }
 
@@ -210,6 +206,7 @@ void tfl_make_l2_normalization(struct tfl *m, const struct tfl_op *op)
 	int x = tfl_value(m, op, op->in[0], TFL_NCHW), in[2];
 
 	tfl_want_like(m, op);
+	tfl_want_plain(m, op);
 	in[0] = tfl_node(m, op, CNN_OP_REDUCE_L2, 1, &x);
 	tfl_params(m)->reduce.axes.n = 1;
 	tfl_params(m)->reduce.axes.v[0] = map ? 1 : -1;
@@ -238,8 +235,7 @@ void tfl_make_softmax(struct tfl *m, const struct tfl_op *op)
 		return;
 	}
 	if (logs)
-		tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s with a scale",
-			 cnn_dtype_name(tfl_type(m, op->in[0])));
+		tfl_want_plain(m, op);
 	in[0] = v;
 	in[1] = tfl_scale(m, op, op->in[0]);
 	in[2] = tfl_scale(m, op, op->out);

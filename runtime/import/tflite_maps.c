@@ -150,9 +150,8 @@ static void reduce(struct tfl *m, const struct tfl_op *op, const int64_t *axes, 
 
 	if (kind == CNN_OP_REDUCE_MAX || kind == CNN_OP_REDUCE_MIN)
 		tfl_want_same(m, op, op->in[0]);
-	else if (tfl_is_quantised(m, op->in[0]))
-		tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s with a scale",
-			 cnn_dtype_name(tfl_type(m, op->in[0])));
+	else
+		tfl_want_plain(m, op);
 	if (kind == CNN_OP_REDUCE_SUM)
 		in[1] = tfl_list(m, axes, n);
 	in[0] = tfl_node(m, op, kind, in[1] < 0 ? 1 : 2, in);

@@ -91,6 +91,8 @@ void tfl_want_rank(struct tfl *m, const struct tfl_op *op, int tensor, int rank)
 void tfl_want_like(struct tfl *m, const struct tfl_op *op);
 /* Input 0, another tensor and the output have four. */
 void tfl_want_maps(struct tfl *m, const struct tfl_op *op, int other);
+/* Input 0 has no scale. */
+void tfl_want_plain(struct tfl *m, const struct tfl_op *op);
 /* Two tensors that share their elements share one scale and zero point too, if they have any. */
 void tfl_want_alike(struct tfl *m, const struct tfl_op *op, int a, int b);
 /* A tensor and the output. */

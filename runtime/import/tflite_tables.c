@@ -125,8 +125,7 @@ int tfl_table(struct tfl *m, const struct tfl_op *op)
 
 	if (f.code != LOGISTIC && f.code != TANH && f.code != ELU && f.code != HARD_SWISH &&
 	    f.code != LEAKY_RELU)
-		return tfl_fail(m, op, CNN_EUNSUPPORTED, "type %s with a scale",
-				cnn_dtype_name(type));
+		tfl_want_plain(m, op);
 	tfl_scale(m, op, op->in[0]);
 	tfl_scale(m, op, op->out);
 	if (m->status)

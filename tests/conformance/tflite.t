@@ -233,6 +233,9 @@ def unfit_files():
     yield 'axis 4 of 4', binary('MEAN', INT32, None, struct.pack('i', 4), (1,))
     yield 'constant integers', binary('MEAN', INT8, None, bytes(1), (1,))
     yield '2 paddings, 4 dimensions', binary('PAD', INT32, None, bytes(8), (1, 2))
+    yield 'int8 with a scale', binary('DIV', INT8, 0.5)
+    yield 'int8 with a scale', binary('FLOOR_DIV', INT8, 0.5)
+    yield 'int8 with a scale', binary('PRELU', INT8, 0.5)
     m, x = net(FLOAT16, None)
     yield 'nothing gives tensor t1', m.file([x], [m.tensor([1], FLOAT32)])
     m, x = net()
@@ -299,6 +302,8 @@ def unfit_options():
     yield 'int8 with a scale', net('SUM', [[1]], [(1, 4, 2)])
     yield 'int8 with a scale', net('SQRT', [], [same])
     yield 'int8 with a scale', net('SQUARE', [], [same])
+    yield 'int8 with a scale', net('LOG_SOFTMAX', [], [same])
+    yield 'int8 with a scale', net('L2_NORMALIZATION', [], [same])
     yield 'bool wanted', net('LESS', [1], [same], dtype=INT32)
     yield 'type string', net('CAST', [], [same], out_type=5)
 
