@@ -764,6 +764,24 @@ static struct onnx_build *control(void)
 	return b;
 }
 
+/* Maps that are resized, pooled, scaled and padded. */
+static void normalised_maps(struct onnx_build *b)
+{
+	Onnx__NodeProto *n;
+
+	ob_int64s(b, "last", 2, (const int64_t[]){ 2, -1 });
+	ob_int64s(b, "small", 2, (const int64_t[]){ 4, 3 });
+	n = ob_node(b, "Resize", "x - - small", "y16");
+	ob_attr_ints(n, "axes", 2, (const int64_t[]){ 2, 3 });
+	ob_attr_str(n, "mode", "cubic");
+	ob_attr_int(n, "antialias", 1);
+	n = ob_node(b, "LpPool", "x", "y17");
+	ob_attr_ints(n, "kernel_shape", 2, (const int64_t[]){ 2, 3 });
+	ob_attr_int(n, "p", 3);
+	ob_attr_int(ob_node(b, "LpNormalization", "x", "norm"), "p", 1);
+	ob_attr_str(ob_node(b, "Pad", "norm two - last", "y18"), "mode", "wrap");
+}
+
 /* Maps that are normalised, and what gives or takes integers. */
 static struct onnx_build *normalised(void)
 {
@@ -812,17 +830,7 @@ static struct onnx_build *normalised(void)
 	ob_node(b, "Size", "x", "y14");
 	ob_node(b, "Identity", "sums", "same");
 	ob_node(b, "Sign", "same", "y15");
-	ob_int64s(b, "small", 2, (const int64_t[]){ 4, 3 });
-	ob_int64s(b, "last", 2, (const int64_t[]){ 2, -1 });
-	n = ob_node(b, "Resize", "x - - small", "y16");
-	ob_attr_ints(n, "axes", 2, (const int64_t[]){ 2, 3 });
-	ob_attr_str(n, "mode", "cubic");
-	ob_attr_int(n, "antialias", 1);
-	n = ob_node(b, "LpPool", "x", "y17");
-	ob_attr_ints(n, "kernel_shape", 2, (const int64_t[]){ 2, 3 });
-	ob_attr_int(n, "p", 3);
-	ob_attr_int(ob_node(b, "LpNormalization", "x", "norm"), "p", 1);
-	ob_attr_str(ob_node(b, "Pad", "norm two - last", "y18"), "mode", "wrap");
+	normalised_maps(b);
 	ob_node(b, "HannWindow", "depth", "y19");
 	for (int j = 0; j < 20; j++) {
 		snprintf(name, sizeof(name), "y%d", j);
