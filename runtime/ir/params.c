@@ -167,6 +167,12 @@ TABLE(shape) = {
 TABLE(eye) = {
 	INT("dtype", eye.dtype, CNN_UNDEFINED, NO_LIMITS), INT("k", eye.k, 0, NO_LIMITS), END
 };
+TABLE(dft) = {
+	INT("axis", dft.axis, 1, NO_LIMITS), FLAG("inverse", dft.inverse, 0),
+	FLAG("onesided", dft.onesided, 0), END
+};
+TABLE(stft) = { FLAG("onesided", dft.onesided, 1), END };
+TABLE(mel) = { INT("output_datatype", mel.dtype, CNN_FLOAT32, NO_LIMITS), END };
 TABLE(cosine_window) = {
 	INT("output_datatype", cosine_window.dtype, CNN_FLOAT32, NO_LIMITS),
 	FLAG("periodic", cosine_window.periodic, 1), END

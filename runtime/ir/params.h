@@ -257,6 +257,16 @@ struct cnn_eye_params {
 	int64_t dtype, k;	/* CNN_UNDEFINED: that of the input */
 };
 
+/* DFT, STFT */
+struct cnn_dft_params {
+	int64_t axis;
+	bool inverse, onesided;
+};
+
+struct cnn_mel_params {
+	int64_t dtype;
+};
+
 struct cnn_cosine_window_params {
 	int64_t dtype;
 	bool periodic;
@@ -307,6 +317,8 @@ struct cnn_params {
 		struct cnn_mod_params mod;
 		struct cnn_shift_params shift;
 		struct cnn_eye_params eye;
+		struct cnn_dft_params dft;
+		struct cnn_mel_params mel;
 		struct cnn_cosine_window_params cosine_window;
 		struct cnn_trilu_params trilu;
 		struct cnn_depth_to_space_params depth_to_space;

@@ -103,6 +103,15 @@ static int64_t window_taps(const struct cnn_node *node, const struct cnn_tensor 
 	return cnn_mul_sat(cnn_window_taps(&w), weights < 0 ? 1 : w.in_ch / w.group);
 }
 
+static int64_t longest_axis(const struct cnn_tensor *x)
+{
+	int64_t most = 1;
+
+	for (int i = 0; i < x->rank; i++)
+		most = x->dims[i] > most ? x->dims[i] : most;
+	return most;
+}
+
 /* What each element of the outputs takes. */
 static int64_t work_per_output(const struct cnn_node *node, const struct cnn_tensor *const *in)
 {
@@ -122,6 +131,9 @@ static int64_t work_per_output(const struct cnn_node *node, const struct cnn_ten
 	case CNN_OP_MIN:
 	case CNN_OP_SUM:
 		return node->n_in;
+	case CNN_OP_DFT:
+	case CNN_OP_STFT:
+		return longest_axis(in[0]);
 	case CNN_OP_LRN:
 		return lrn_window(node, in[0]);
 	case CNN_OP_QGEMM:

@@ -145,6 +145,35 @@ def shape_cases(rng):
     yield one('', 'CastLike', {'x': floats(rng, 20) * 30}, {'t': np.zeros(1, I32)})
 
 
+def spectrum_cases(rng):
+    """DFT, STFT, MelWeightMatrix"""
+    for parts in (1, 2):
+        x = floats(rng, 2, 12, 5, parts)
+        for axis in (1, 2):
+            for inverse in (0, 1):
+                yield one(f'axis {axis} {inverse}', 'DFT', {'x': x}, axis=axis, inverse=inverse)
+            for n in (4, 15):
+                yield one(f'axis {axis} of {n}', 'DFT', {'x': x}, {'n': np.array(n, I64)},
+                          opset=17, axis=axis)
+            yield one(f'axis {axis} as an input', 'DFT', {'x': x}, {'a': np.array(axis, I64)},
+                      order=['x', '', 'a'], opset=20)
+        if parts == 1:
+            for n in (7, 12):
+                yield one(f'onesided of {n}', 'DFT', {'x': x}, {'n': np.array(n, I64)}, axis=1,
+                          onesided=1)
+    signal, w = floats(rng, 2, 50, 1), abs(floats(rng, 16))
+    for onesided in (0, 1):
+        yield one(f'{onesided}', 'STFT', {'x': signal},
+                  {'s': np.array(7, I64), 'l': np.array(16, I64)}, order=['x', 's', '', 'l'],
+                  onesided=onesided)
+        yield one(f'{onesided} with a window', 'STFT', {'x': signal},
+                  {'s': np.array(8, I64), 'w': w}, onesided=onesided)
+    for bins, length, rate, low, high in ((8, 16, 8192, 0, 4096), (20, 512, 16000, 80, 7600)):
+        yield one(f'{bins}', 'MelWeightMatrix', {},
+                  {'b': np.array(bins, I64), 'n': np.array(length, I64), 'r': np.array(rate, I64),
+                   'l': np.array(low, F), 'h': np.array(high, F)})
+
+
 def reduction_cases(rng):
     """Reductions"""
     x = floats(rng, 3, 4, 5, 2)
@@ -240,4 +269,5 @@ def newer_cases(rng):
               group=3, auto_pad='SAME_UPPER')
 
 
-GROUPS = (newer_cases, function_cases, norm_cases, integer_cases, shape_cases, reduction_cases, half_cases)
+GROUPS = (newer_cases, function_cases, norm_cases, integer_cases, shape_cases, spectrum_cases,
+          reduction_cases, half_cases)

@@ -764,48 +764,11 @@ static struct onnx_build *control(void)
 	return b;
 }
 
-/* Maps that are resized, pooled, scaled and padded. */
-static void normalised_maps(struct onnx_build *b)
+/* y0 to y8 and more of maps x, whose channels s scales. */
+static void norms(struct onnx_build *b)
 {
 	Onnx__NodeProto *n;
 
-	ob_int64s(b, "last", 2, (const int64_t[]){ 2, -1 });
-	ob_int64s(b, "small", 2, (const int64_t[]){ 4, 3 });
-	n = ob_node(b, "Resize", "x - - small", "y16");
-	ob_attr_ints(n, "axes", 2, (const int64_t[]){ 2, 3 });
-	ob_attr_str(n, "mode", "cubic");
-	ob_attr_int(n, "antialias", 1);
-	n = ob_node(b, "LpPool", "x", "y17");
-	ob_attr_ints(n, "kernel_shape", 2, (const int64_t[]){ 2, 3 });
-	ob_attr_int(n, "p", 3);
-	ob_attr_int(ob_node(b, "LpNormalization", "x", "norm"), "p", 1);
-	ob_attr_str(ob_node(b, "Pad", "norm two - last", "y18"), "mode", "wrap");
-}
-
-/* Maps that are normalised, and what gives or takes integers. */
-static struct onnx_build *normalised(void)
-{
-	static const char *const functions[] = { "Sin", "Acosh", "Gelu", "Mish", "Selu", "Floor" };
-	struct onnx_build *b = ob_new(21);
-	char name[8], last[8] = "x";
-	Onnx__NodeProto *n;
-
-	ob_input(b, "x", 1, OB_DIMS(2, 4, 6, 4));
-	ob_input(b, "i", 5, OB_DIMS(3, 4));
-	ob_random(b, "s", 1, OB_DIMS(4));
-	ob_random(b, "c", 2, OB_DIMS(4, 1, 1));
-	ob_int64s(b, "k", 1, (const int64_t[]){ -1 });
-	ob_int64s(b, "two", 4, (const int64_t[]){ 1, 2, 1, 2 });
-	ob_int64s(b, "depth", 1, (const int64_t[]){ 3 });
-	ob_floats(b, "values", OB_DIMS(2), (const float[]){ 0, 1 });
-	ob_floats(b, "from", 0, NULL, (const float[]){ 1 });
-	ob_floats(b, "to", 0, NULL, (const float[]){ 5 });
-	ob_bytes(b, "bits", 2, OB_DIMS(3), (const uint8_t[]){ 1, 7, 8 });
-	for (int j = 0; j < 6; j++) {
-		snprintf(name, sizeof(name), "f%d", j);
-		ob_node(b, functions[j], last, name);
-		memcpy(last, name, sizeof(last));
-	}
 	ob_node(b, "InstanceNormalization", "x s s", "y0");
 	ob_attr_int(ob_node(b, "GroupNormalization", "x s s", "y1"), "num_groups", 2);
 	ob_attr_int(ob_node(b, "LayerNormalization", "x c", "y2 mean deviation"), "axis", 1);
@@ -815,24 +778,73 @@ static struct onnx_build *normalised(void)
 	ob_node(b, "Hardmax", "x", "y6");
 	ob_attr_int(ob_node(b, "Trilu", "x k", "y7"), "upper", 0);
 	ob_node(b, "Tile", "x two", "y8");
-	ob_node(b, "OneHot", "i depth values", "y9");
+	n = ob_node(b, "Resize", "x - - small", "y9");
+	ob_attr_ints(n, "axes", 2, (const int64_t[]){ 2, 3 });
+	ob_attr_str(n, "mode", "cubic");
+	ob_attr_int(n, "antialias", 1);
+	n = ob_node(b, "LpPool", "x", "y10");
+	ob_attr_ints(n, "kernel_shape", 2, (const int64_t[]){ 2, 3 });
+	ob_attr_int(n, "p", 3);
+	ob_attr_int(ob_node(b, "LpNormalization", "x", "norm"), "p", 1);
+	ob_attr_str(ob_node(b, "Pad", "norm two - last", "y11"), "mode", "wrap");
+	ob_node(b, "ReduceLogSumExp", "x k", "sums");
+	ob_node(b, "Identity", "sums", "same");
+	ob_node(b, "Sign", "same", "y12");
+	ob_node(b, "Size", "x", "y13");
+	ob_node(b, "IsInf", "deviation", "y14");
+}
+
+/* y15 to y22: what takes or gives integers, and spectra. */
+static void integers(struct onnx_build *b)
+{
+	Onnx__NodeProto *n;
+
+	ob_node(b, "OneHot", "i depth values", "y15");
 	ob_node(b, "Range", "from to from", "range");
-	ob_node(b, "Mean", "range from f5 mean", "y10");
+	ob_node(b, "Mean", "range from f5 mean", "y16");
 	ob_attr_int(ob_node(b, "EyeLike", "i", "eye"), "k", 1);
-	ob_node(b, "BitwiseXor", "eye i", "y11");
+	ob_node(b, "BitwiseXor", "eye i", "y17");
 	n = ob_node(b, "BitShift", "bits bits", "shifted");
 	ob_attr_str(n, "direction", "LEFT");
 	ob_node(b, "CastLike", "shifted i", "like");
-	ob_node(b, "Mod", "like depth16", "y12");
-	ob_raw(b, "depth16", 5, 2, OB_DIMS(1), (const int16_t[]){ 3 });
-	ob_node(b, "IsInf", "deviation", "y13");
-	ob_node(b, "ReduceLogSumExp", "x k", "sums");
-	ob_node(b, "Size", "x", "y14");
-	ob_node(b, "Identity", "sums", "same");
-	ob_node(b, "Sign", "same", "y15");
-	normalised_maps(b);
+	ob_node(b, "Mod", "like three", "y18");
 	ob_node(b, "HannWindow", "depth", "y19");
-	for (int j = 0; j < 20; j++) {
+	ob_node(b, "DFT", "signal", "y20");
+	ob_node(b, "STFT", "signal depth s", "y21");
+	ob_node(b, "MelWeightMatrix", "depth rate rate from to", "y22");
+}
+
+/* Maps that are normalised, and what gives or takes integers. */
+static struct onnx_build *normalised(void)
+{
+	static const char *const functions[] = { "Sin", "Acosh", "Gelu", "Mish", "Selu", "Floor" };
+	struct onnx_build *b = ob_new(21);
+	char name[8], last[8] = "x";
+
+	ob_input(b, "x", 1, OB_DIMS(2, 4, 6, 4));
+	ob_input(b, "i", 5, OB_DIMS(3, 4));
+	ob_random(b, "s", 1, OB_DIMS(4));
+	ob_random(b, "c", 2, OB_DIMS(4, 1, 1));
+	ob_random(b, "signal", 3, OB_DIMS(1, 8, 1));
+	ob_int64s(b, "k", 1, (const int64_t[]){ -1 });
+	ob_int64s(b, "two", 4, (const int64_t[]){ 1, 2, 1, 2 });
+	ob_int64s(b, "small", 2, (const int64_t[]){ 4, 3 });
+	ob_int64s(b, "last", 2, (const int64_t[]){ 2, -1 });
+	ob_int64s(b, "depth", 1, (const int64_t[]){ 3 });
+	ob_int64s(b, "rate", 1, (const int64_t[]){ 16 });
+	ob_floats(b, "values", OB_DIMS(2), (const float[]){ 0, 1 });
+	ob_floats(b, "from", 0, NULL, (const float[]){ 1 });
+	ob_floats(b, "to", 0, NULL, (const float[]){ 5 });
+	ob_bytes(b, "bits", 2, OB_DIMS(3), (const uint8_t[]){ 1, 7, 8 });
+	ob_raw(b, "three", 5, 2, OB_DIMS(1), (const int16_t[]){ 3 });
+	for (int j = 0; j < 6; j++) {
+		snprintf(name, sizeof(name), "f%d", j);
+		ob_node(b, functions[j], last, name);
+		memcpy(last, name, sizeof(last));
+	}
+	norms(b);
+	integers(b);
+	for (int j = 0; j < 23; j++) {
 		snprintf(name, sizeof(name), "y%d", j);
 		ob_output(b, name);
 	}
