@@ -44,7 +44,7 @@ KINDS = (
     ('random', r'operator (?:Bernoulli|Multinomial|Random\w+)$'),
 )
 NOT_YET = 'not yet'
-MAX_NOT_YET = 60
+MAX_NOT_YET = 30
 
 # Cases of quantised operators, and those that the core for integers must compute whole.
 QUANTISED = re.compile('quantize|qlinear|matmulinteger|convinteger')
