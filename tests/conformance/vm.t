@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""Cases whose work is on the device, through the kernel driver: the same bytes as in process."""
+"""Cases and networks whose work is on the device, through the kernel driver: the same bytes as in
+process."""
 import os
 import re
 import shutil
@@ -10,10 +11,15 @@ import tempfile
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import kinds
 import nodes
+from onnx import numpy_helper
+from onnx_compare import ours, write, write_model
 
 WANTED = re.compile(r'conv|pool|gemm|matmul|quantizelinear', re.I)
 CORES = 'cores=ccp+hwpe'
+# Whole networks, which kinds.t compares with ONNX Runtime.
+MADE = (kinds.external_data, lambda: kinds.unet(False), lambda: kinds.yolo(1))
 
 
 def choose():
@@ -21,6 +27,27 @@ def choose():
     names = [n for n in nodes.cases() if WANTED.search(n.split('/')[1])]
     result, _ = nodes.run(names, '--device', f'sim:{CORES}')
     return {n: d for n, (v, d) in result.items() if v == 'PASS'}
+
+
+def make(share):
+    """Networks as cases below share, which want the answers in process: {case: detail}."""
+    for case in (network() for network in MADE):
+        home = os.path.join(share, 'made', re.sub(r'\W+', '_', case.name))
+        data = os.path.join(home, 'test_data_set_0')
+        os.makedirs(data)
+        write_model(os.path.join(home, 'model.onnx'), case.file, case)
+        with tempfile.TemporaryDirectory() as work:
+            answers = ours(case, work)
+        if isinstance(answers, str):
+            sys.exit(f'{case.name}: {answers}')
+        for word, arrays in (('input', case.feeds.values()), ('output', answers)):
+            for i, array in enumerate(arrays):
+                write(f'{data}/{word}_{i}.pb', numpy_helper.from_array(array).SerializeToString())
+    made = os.path.join(share, 'made')
+    result, _ = nodes.run([os.path.join(made, n) for n in sorted(os.listdir(made))],
+                          '--device', f'sim:{CORES}')
+    return {os.path.relpath(os.path.join(nodes.DATA, n), share): d for n, (v, d) in result.items()
+            if v == 'PASS'}
 
 
 def in_guest(share):
@@ -44,6 +71,8 @@ def main():
     with tempfile.TemporaryDirectory() as share:
         for name in expected:
             shutil.copytree(os.path.join(nodes.DATA, name), os.path.join(share, name))
+        made = make(share)
+        expected.update(made)
         got, done = in_guest(share)
     on_device = sum('MACs on device 0 ' not in d for d in expected.values())
     wrong = [f'{n}: {got.get(n)}, in process: {d}' for n, d in expected.items()
@@ -59,7 +88,13 @@ def main():
     print(f'{"not " if left or not products else ""}ok 3 - quantised products run there')
     for name in left:
         print(f'# {name}: {got.get(name)}')
-    print('1..3')
+    whole = [n for n, d in made.items() if nodes.whole(d) and got.get(n) == ('PASS', d)]
+    good = len(whole) == len(MADE)
+    print(f'{"" if good else "not "}ok 4 - whole networks: all multiply-accumulates on the device, '
+          'the same bytes')
+    for name, detail in made.items():
+        print(f'# {name}: {detail}')
+    print('1..4')
     return 0
 
 
