@@ -125,9 +125,9 @@ def residual(net, channels, stride=1, activation='Relu'):
     activate(net, activation)
 
 
-def small_resnet(seed, dtype=F, activation='Relu', weights=None):
+def small_resnet(seed, dtype=F, activation='Relu', weights=None, batch=1):
     """A stem and three residual blocks; not classified yet."""
-    net = Net(seed, (1, 3, 32, 32), dtype, weights)
+    net = Net(seed, (batch, 3, 32, 32), dtype, weights)
     net.conv(16, 3)
     activate(net, activation)
     for channels, stride in ((16, 1), (32, 2), (48, 2)):
@@ -150,6 +150,24 @@ def external_data():
         tensor.ClearField('raw_data')
         data += raw
     case.file, case.files = model.SerializeToString(), {'weights.bin': data}
+    return case
+
+
+def open_batch():
+    """The input says how many pictures there are, and reshapes follow from the shape."""
+    net = small_resnet(11, batch=3)
+    net.op('GlobalAveragePool', x := net.x)
+    mean = net.x
+    net.op('Shape', x)
+    net.then('Gather', np.array([0], I64))
+    net.then('Concat', np.array([-1], I64), axis=0)
+    net.op('Reshape', mean, net.x)
+    net.dense(net.channels, 10)
+    net.then('Softmax', axis=1, out='y0')
+    case = net.case('open batch')
+    model = onnx.load_from_string(case.file)
+    model.graph.input[0].type.tensor_type.shape.dim[0].dim_param = 'N'
+    case.file = model.SerializeToString()
     return case
 
 
@@ -376,7 +394,7 @@ def yolo(seed):
 
 
 # How a network is made, and the least share of its multiply-accumulates on the device, in per cent.
-KINDS = ((external_data, 100), (operator_set_23, 100), (operator_set_25, 100), (half_floats, 0),
-         (half_weights, 100), (alexnet, 100), (densenet, 100), (shufflenet, 100),
+KINDS = ((external_data, 100), (open_batch, 100), (operator_set_23, 100), (operator_set_25, 100),
+         (half_floats, 0), (half_weights, 100), (alexnet, 100), (densenet, 100), (shufflenet, 100),
          (lambda: unet(False), 100), (lambda: unet(True), 100), (lambda: convnext(True), 100),
          (lambda: convnext(False), 100), (lambda: yolo(1), 100), (lambda: yolo(2), 100))
