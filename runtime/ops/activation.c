@@ -4,12 +4,6 @@
 
 #include "scalar.h"
 
-/* exp(x) - 1 as far as a float can tell */
-static inline double exp_minus_1(double x)
-{
-	return exp_double(exp_range(x)) - 1;
-}
-
 /* gamma * (v, below 0 alpha * (exp(v) - 1)) */
 static inline float selu1(float v, float alpha, float gamma)
 {
@@ -26,12 +20,12 @@ static inline float shrink1(float v, float lambda, float bias)
 	return v < -lambda ? v + bias : v > lambda ? v - bias : 0;
 }
 
-/* v tanh(ln(1 + e)) = v (e^2 + 2 e) / (e^2 + 2 e + 2), e = exp(v) */
+/* v tanh(ln(1 + e)) = v (e^2 + 2 e) / (e^2 + 2 e + 2), e = exp(v); 0 where no float is as small. */
 static inline float mish1(float v)
 {
-	double e = exp_double(exp_range(v)), p = e * (e + 2);
+	double e = v < -110 ? 0 : exp_double(exp_range(v)), p = e * (e + 2);
 
-	return v != v ? v : v * (float)(p / (p + 2));
+	return v != v ? v : (float)(v * (p / (p + 2)));
 }
 
 /* v / 2 (1 + erf(v / sqrt(2))); below 0 erfc keeps the relative error. */
@@ -42,17 +36,22 @@ static inline float gelu1(float v)
 	return v != v ? v : (float)(x / 2 * (x < 0 ? c : 2 - c));
 }
 
-/* v / 2 (1 + tanh(u)) = v / (1 + exp(-2 u)), u = sqrt(2 / pi) (v + 0.044715 v^3) */
+/*
+ * v / 2 (1 + tanh(u)) = v / (1 + exp(-2 u)), u = sqrt(2 / pi) (v + 0.044715 v^3); where that is less
+ * than any float it is 0.
+ */
 static inline float gelu_tanh1(float v)
 {
 	double x = v, u = 0x1.9884533d43651p-1 * (x + 0.044715 * x * x * x);
 
-	return v != v ? v : (float)(x / (1 + exp_double(exp_range(-2 * u))));
+	double part = 1 / (1 + exp_double(fmin(fmax(-2 * u, -110), 110)));
+
+	return v != v ? v : (float)(x * (u < -55 ? 0 : part));
 }
 
 UNARY(selu, selu1(v, a, b))
 UNARY(celu, celu1(v, a))
-UNARY(thresholded_relu, v > a ? v : v != v ? v : 0)
+UNARY(thresholded_relu, v > a ? v : 0)
 UNARY(softsign, v / (1 + fabsf(v)))
 UNARY(shrink, shrink1(v, a, b))
 UNARY(mish, mish1(v))

@@ -156,9 +156,7 @@ static inline float softplus1(float v)
 
 static inline float elu1(float v, float alpha)
 {
-	double e = exp_double(exp_range(v)) - 1;
-
-	return v < 0 ? (float)(alpha * e) : v;
+	return v < 0 ? (float)(alpha * exp_minus_1(v)) : v;
 }
 
 /* Within exp_range, which choosing bits gives without a branch. */

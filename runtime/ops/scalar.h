@@ -46,6 +46,19 @@ static inline double exp_range(double x)
 	return x > 90.0 ? 90.0 : x;
 }
 
+/* exp(x) - 1; near 0 the series, as the difference would lose what a float can tell. */
+static inline double exp_minus_1(double x)
+{
+	double e = exp_double(exp_range(x)) - 1, p;
+
+	p = 1.0 / 120;
+	p = p * x + 1.0 / 24;
+	p = p * x + 1.0 / 6;
+	p = p * x + 1.0 / 2;
+	p = x + x * x * p;
+	return x > -0x1p-6 && x < 0x1p-6 ? p : e;
+}
+
 /* ln(2^e * m) = e ln2 + 2 atanh((m - 1) / (m + 1)), sqrt(1/2) <= m < sqrt(2), for normal x. */
 static inline double log_normal(double x)
 {
