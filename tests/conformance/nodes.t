@@ -49,6 +49,12 @@ def main():
     late = [n for n, (_, kind) in listed.items() if kind == nodes.NOT_YET]
     check(f'at most {nodes.MAX_NOT_YET} cases are not supported yet',
           late if len(late) > nodes.MAX_NOT_YET else [])
+    passing = [n for n, (v, _) in result.items() if v == 'PASS']
+    on_cpu, _ = nodes.run(passing, '--device', 'sim', '--core', 'cpu')
+    check('what passes there passes on the CPU', [f'{n}: {on_cpu.get(n)}' for n in passing
+                                                  if on_cpu.get(n, ' ')[0] != 'PASS'])
+    check('and nothing of it is on the device', [f'{n}: {d}' for n, (_, d) in on_cpu.items()
+                                                 if 'MACs on device 0 ' not in d])
     quantised = [n for n in names if result.get(n, ' ')[0] == 'PASS' and
                  nodes.QUANTISED.search(n)]
     again, _ = nodes.run(quantised, '--device', 'sim:cores=hwpe')
