@@ -27,14 +27,15 @@ def write_model(path, file, case):
     return write(path, file)
 
 
-def run(case, work):
+def run(case, work, *options):
     """cnnrun's end, with the outputs in files."""
-    args = [CNNRUN, write_model(f'{work}/model.onnx', case.file, case), '--device', 'sim']
+    args = [CNNRUN, write_model(f'{work}/model.onnx', case.file, case), '--device', 'sim',
+            *options]
     for i, (name, array) in enumerate(case.feeds.items()):
         np.save(f'{work}/in{i}.npy', array)
         args += ['--input', f'{name}={work}/in{i}.npy']
     for i in range(case.outputs):
-        args += ['--output', f'y{i}={work}/out{i}.npy']
+        args += ['--output', f'{i}={work}/out{i}.npy']
     return subprocess.run(args, capture_output=True, text=True, timeout=60)
 
 
