@@ -23,9 +23,7 @@ struct expansion {
 
 static int fail(const struct expansion *e, enum cnn_status code, const char *what)
 {
-	const struct cnn_node *n = &e->g->nodes[e->at];
-
-	return cnn_fail(e->err, code, "%s (%.60s): %s", n->op_type, n->name, what);
+	return cnn_node_fail(&e->g->nodes[e->at], e->err, code, "%s", what);
 }
 
 static int nomem(const struct expansion *e)

@@ -54,8 +54,6 @@ int close_file(FILE *f, const char *path);
 /* Sets a bit for each core that --core NAME means; on failure a message. Returns an exit status. */
 int find_cores(const struct cnnrt_device *dev, const char *name, uint32_t *cores);
 
-/* ---- JSON ------------------------------------------------------------------------------ */
-
 /* Writes JSON values with commas, newlines and escapes. */
 struct json {
 	FILE *out;

@@ -13,8 +13,6 @@
 #define SWITCH_WORDS 5	/* words that end an overlay, except the last */
 #define STORE_WORDS  16 /* words that store a pending output */
 
-/* ---- overlays ----------------------------------------------------------------------------- */
-
 static void put(struct ccpc_code *c, uint32_t insn)
 {
 	c->owner[c->n] = c->node;
@@ -71,8 +69,6 @@ static int emit_overlay_switch(struct ccpc_code *c)
 	c->reg[CCPC_MEM] = c->reg[CCPC_LEN] = c->reg[CCPC_BANK] = 0;
 	return CNN_OK;
 }
-
-/* ---- tasks ----------------------------------------------------------------------------- */
 
 static int begin_task(struct ccpc_code *c)
 {
@@ -188,8 +184,6 @@ int ccpc_code_flush(struct ccpc_code *c)
 		ret = end_task(c);
 	return ret ? ret : begin_task(c);
 }
-
-/* ---- units ----------------------------------------------------------------------------- */
 
 enum section_fit { FITS, TOO_LONG, TOO_SLOW };
 
