@@ -466,21 +466,24 @@ static int import_body(struct import *outer, struct cnn_node *n, const Onnx__Gra
 	return ret;
 }
 
+/* In the order of the table, not of the file: the branches of an If capture one after the other. */
 static int import_bodies(struct import *im, struct cnn_node *n, const Onnx__NodeProto *np)
 {
 	int ret = CNN_OK;
 
-	for (size_t i = 0; i < np->n_attribute && !ret; i++) {
-		const Onnx__AttributeProto *ap = np->attribute[i];
-		const struct cnn_field *f = ap->name ? cnn_node_field(n, ap->name) : NULL;
-		struct cnn_graph **body;
+	for (const struct cnn_field *f = cnn_node_fields(n); f->name && !ret; f++) {
+		struct cnn_graph **body = cnn_field_at(&n->params, f);
 
-		if (!f || f->kind != CNN_FIELD_GRAPH || n->refused)
-			continue;
-		body = cnn_field_at(&n->params, f);
-		if (*body || !ap->g)
-			return attr_fail(im, n, CNN_EINVAL, f->name, "is not one graph");
-		ret = import_body(im, n, ap->g, body, &n->params.control.formals);
+		for (size_t i = 0; i < np->n_attribute && !ret; i++) {
+			const Onnx__AttributeProto *ap = np->attribute[i];
+
+			if (f->kind != CNN_FIELD_GRAPH || n->refused || !ap->name ||
+			    strcmp(ap->name, f->name))
+				continue;
+			if (*body || !ap->g)
+				return attr_fail(im, n, CNN_EINVAL, f->name, "is not one graph");
+			ret = import_body(im, n, ap->g, body, &n->params.control.formals);
+		}
 	}
 	return ret;
 }

@@ -127,6 +127,35 @@ static void test_if(void **state)
 	refused(b, CNN_EINVAL, "branch is missing");
 }
 
+/* Each branch reads what it names, whichever of them the file has first. */
+static void test_branch_order(void **state)
+{
+	static const char *const names[] = { "then_branch", "else_branch" };
+
+	(void)state;
+	for (int at = 0; at < 4; at++) {
+		bool condition = at & 1, swapped = at & 2;
+		struct onnx_build *b = ob_new(13);
+		struct cnn_graph *g;
+		Onnx__NodeProto *n;
+
+		ob_floats(b, "v", OB_DIMS(1), (const float[]){ 2 });
+		ob_floats(b, "w", OB_DIMS(1), (const float[]){ 3 });
+		ob_bytes(b, "c", CNN_BOOL, 0, NULL, (const uint8_t[]){ condition });
+		n = ob_node(b, "If", "c", "y");
+		for (int i = 0; i < 2; i++) {
+			int which = i ^ swapped;
+
+			ob_attr_graph(n, names[which], which ? body_of("Neg", "w", "q") :
+							       body_of("Abs", "v", "p"));
+		}
+		ob_output(b, "y");
+		g = inferred(b);
+		assert_true(*(float *)g->values[g->outputs[0]].t.data == (condition ? 2 : -3));
+		cnn_graph_free(g);
+	}
+}
+
 /* What a branch reads must be there, and operators in the branch that is not taken do not matter. */
 static void test_names(void **state)
 {
@@ -187,6 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_loop),
 		cmocka_unit_test(test_if),
+		cmocka_unit_test(test_branch_order),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_scan),
 	};
