@@ -155,6 +155,8 @@ int64_t cnn_cpu_work(const struct cnn_node *node, const struct cnn_tensor *const
 	int64_t work = 1, per_output;
 
 	switch (cnn_op_base(node->op)) {
+	case CNN_OP_DET:	/* elimination goes over a matrix once for each row */
+		return cnn_mul_sat(cnn_tensor_count(in[0]), in[0]->dims[in[0]->rank - 1]);
 	case CNN_OP_EINSUM:
 		return cnn_einsum_work(node, in);
 	case CNN_OP_GRU:

@@ -247,6 +247,25 @@ static void test_large_region(void **state)
 	cnn_tensor_release(&y[0]);
 }
 
+/* Elimination takes the third power of a matrix's rows. */
+static void test_large_matrix(void **state)
+{
+	struct onnx_build *b = ob_new(13);
+	struct cnn_err err = { 0 };
+	struct cnn_graph *g;
+
+	(void)state;
+	ob_int64s(b, "size", 2, (const int64_t[]){ 300, 300 });
+	ob_node(b, "ConstantOfShape", "size", "x");
+	ob_node(b, "Det", "x", "y");
+	ob_output(b, "y");
+	g = import(b);
+	g->limits.fold_work = 300 * 300 * 300 - 1;
+	assert_int_equal(cnn_graph_infer(g, &err), CNN_ELIMIT);
+	assert_says(err, "Det");
+	cnn_graph_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -257,6 +276,7 @@ int main(void)
 		cmocka_unit_test(test_empty),
 		cmocka_unit_test(test_equations),
 		cmocka_unit_test(test_large_region),
+		cmocka_unit_test(test_large_matrix),
 	};
 
 	return cmocka_run_group_tests_name("cpu index", tests, NULL, NULL);
