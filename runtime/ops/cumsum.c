@@ -114,7 +114,7 @@ int cnn_compute_reverse_sequence(struct cnn_call *c)
 		if (len < 0 || len > times)
 			return cnn_op_fail(c, CNN_EINVAL, "sequence_lens[%lld] is %lld, limits 0 to "
 					   "%lld", (long long)b, (long long)len, (long long)times);
-		for (int64_t t = 0; t < times; t++) {
+		for (int64_t t = 0; run && t < times; t++) {
 			int64_t from = t < len ? len - 1 - t : t;
 
 			memcpy(y + b * batch_step + t * time_step,

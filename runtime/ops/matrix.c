@@ -39,7 +39,7 @@ int cnn_compute_eye_like(struct cnn_call *c)
 	char *row = c->out[0]->data;
 
 	memset(row, 0, (size_t)cnn_tensor_bytes(c->out[0]));
-	for (int64_t i = 0; i < rows; i++, row += n * (int64_t)size) {
+	for (int64_t i = 0; n && i < rows; i++, row += n * (int64_t)size) {
 		int64_t at = left_of_diagonal(i, n, k);
 
 		if (at < n && k >= -i)

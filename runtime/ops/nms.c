@@ -164,7 +164,7 @@ int cnn_compute_nms(struct cnn_call *c)
 	struct nms s = { 0 };
 	int ret = resolve(c, &s);
 
-	if (ret)
+	if (ret || !cnn_tensor_count(c->out[0]))
 		return ret;
 	s.order = malloc((s.n + 1) * sizeof(*s.order));
 	if (!s.order)

@@ -114,7 +114,7 @@ int cnn_compute_compress(struct cnn_call *c)
 	struct rows r;
 	int ret = resolve_rows(c, &axis, &r);
 
-	if (ret)
+	if (ret || !cnn_tensor_count(c->out[0]))
 		return ret;
 	for (int64_t o = 0; o < r.outer; o++)
 		for (int64_t i = 0; i < c->in[1]->dims[0]; i++) {

@@ -57,6 +57,8 @@ static void split_at(const struct cnn_tensor *x, int64_t axis, struct slices *s)
 		s->outer *= i < axis ? x->dims[i] : 1;
 		s->inner *= i > axis ? x->dims[i] : 1;
 	}
+	/* Nothing to go over, however many blocks there are. */
+	s->outer = s->dim && s->inner ? s->outer : 0;
 }
 
 static int64_t *numbers(const struct cnn_call *c, int64_t n)

@@ -208,6 +208,42 @@ static void test_empty(void **state)
 	gives(&t, D(2));
 }
 
+/* What takes no memory takes no time either. */
+static void test_empty_and_long(void **state)
+{
+	const int64_t many = (int64_t)1 << 40;
+	const float none[1] = { 0 };
+	struct net t;
+
+	(void)state;
+	start(&t, "Unique", "x", "y");
+	ob_attr_int(t.n, "axis", 1);
+	add(&t, "x", CNN_FLOAT32, D(many, 2, 0), none);
+	gives(&t, D(many, 1, 0));
+	start(&t, "Unique", "x", "y");
+	ob_attr_int(t.n, "axis", 1);
+	add(&t, "x", CNN_FLOAT32, D(many, 0), none);
+	gives(&t, D(many, 0));
+	start(&t, "EyeLike", "x", "y");
+	add(&t, "x", CNN_FLOAT32, D(many, 0), none);
+	gives(&t, D(many, 0));
+	start(&t, "NonMaxSuppression", "b s", "y");
+	add(&t, "b", CNN_FLOAT32, D(1, 0, 4), none);
+	add(&t, "s", CNN_FLOAT32, D(1, many, 0), none);
+	gives(&t, D(0, 3));
+	start(&t, "Compress", "x c", "y");
+	ob_attr_int(t.n, "axis", 1);
+	add(&t, "x", CNN_FLOAT32, D(many, 1, 0), none);
+	ob_bytes(t.b, "c", CNN_BOOL, OB_DIMS(1), (const uint8_t[]){ 1 });
+	gives(&t, D(many, 1, 0));
+	start(&t, "ReverseSequence", "x l", "y");
+	ob_attr_int(t.n, "batch_axis", 1);
+	ob_attr_int(t.n, "time_axis", 0);
+	add(&t, "x", CNN_FLOAT32, D(many, 1, 0), none);
+	INT64S(&t, "l", D(1), 1);
+	gives(&t, D(many, 1, 0));
+}
+
 static void test_equations(void **state)
 {
 	static const char *const bad[] = {
@@ -274,6 +310,7 @@ int main(void)
 		cmocka_unit_test(test_bad_lengths),
 		cmocka_unit_test(test_found_sizes),
 		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_empty_and_long),
 		cmocka_unit_test(test_equations),
 		cmocka_unit_test(test_large_region),
 		cmocka_unit_test(test_large_matrix),
