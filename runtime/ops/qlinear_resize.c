@@ -55,7 +55,7 @@ static struct tap make_tap(enum cnn_resize_coordinates mode, int64_t in, int64_t
 	if (mode == CNN_RESIZE_HALF_PIXEL)
 		x += 0.5f * scale - 0.5f;
 	x = fminf(fmaxf(x, 0), (float)(in - 1));
-	t.low = (int64_t)x;
+	t.low = (int64_t)x < in ? (int64_t)x : in - 1;	/* in - 1 may round up */
 	t.high = t.low + 1 < in ? t.low + 1 : in - 1;
 	t.weight = (int32_t)nearbyintf((x - (float)t.low) * (1 << WEIGHT_BITS));
 	return t;

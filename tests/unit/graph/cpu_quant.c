@@ -447,6 +447,30 @@ static void test_movement(void **state)
 	}
 }
 
+/* The last element of an axis so long that float32 does not have its number. */
+static void test_long_axis(void **state)
+{
+	const int64_t n = ((int64_t)1 << 25) + 4;
+	struct cnn_tensor in = { .dtype = CNN_INT8, .rank = 4, .dims = { 1, 1, n, 1 } }, y;
+	struct onnx_build *b = ob_new(13);
+	struct cnn_graph *g;
+
+	(void)state;
+	assert_int_equal(cnn_tensor_alloc(&in, 0, NULL), CNN_OK);
+	memset(in.data, 1, (size_t)n);
+	ob_input(b, "x", CNN_INT8, in.rank, in.dims);
+	ob_int64s(b, "size", 2, (const int64_t[]){ n, 1 });
+	ob_attr_str(ob_node(b, "QLinearResize", "x size", "y"), "coordinate_transformation_mode",
+		    "asymmetric");
+	ob_output(b, "y");
+	g = inferred(b);
+	run_graph(g, &in, &y);
+	assert_memory_equal(y.data, in.data, (size_t)n);
+	cnn_tensor_release(&y);
+	cnn_tensor_release(&in);
+	cnn_graph_free(g);
+}
+
 /* ---- messages --------------------------------------------------------------------------- */
 
 /* A network of one node and inputs of the types and shapes that spec gives, such as "u4x3 f". */
@@ -513,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_quantise),
 		cmocka_unit_test(test_dequantise),
 		cmocka_unit_test(test_movement),
+		cmocka_unit_test(test_long_axis),
 		cmocka_unit_test(test_messages),
 	};
 
