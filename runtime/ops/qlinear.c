@@ -104,7 +104,7 @@ static int make_add(const struct cnn_call *c, struct add *add)
 	float b = cnn_scale(c->in[4], 0) / cnn_scale(c->in[6], 0);
 
 	add->range = cnn_range_of(c->out[0]->dtype, cnn_zero_point(c->in[7], 0));
-	if (!(a >= 0 && b >= 0 && a + b > 0 && a < 0x1p19f && b < 0x1p19f))
+	if (!(cnn_scale(c->in[6], 0) > 0 && a >= 0 && b >= 0 && a + b > 0 && a < 0x1p19f && b < 0x1p19f))
 		return cnn_op_fail(c, CNN_ELIMIT, "scales of %g and %g times that of the sum, "
 				   "limits 0 and 2^19", (double)a, (double)b);
 	if (a >= 0x1p-10f && b >= 0x1p-10f && a < 0x1p8f && b < 0x1p8f)

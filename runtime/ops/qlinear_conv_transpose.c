@@ -4,6 +4,7 @@
  * geometry as ConvTranspose. Sums are exact modulo 2^32; multiplier_bits says whether they are
  * requantised in float32 (24: XNNPACK) or with factors of 31 bits (TensorFlow Lite's own kernel).
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -137,10 +138,12 @@ static void some_planes(const void *arg, int64_t first, int64_t n)
 /* Do all sums times their factors of 31 bits fit 64? */
 static bool factors_fit(const struct cnn_call *c)
 {
-	for (int64_t i = 0; i < cnn_tensor_count(c->in[4]); i++)
-		if (!(cnn_scale(c->in[1], 0) * cnn_scale(c->in[4], i) <
-		      1.9f * cnn_scale(c->in[6], 0)))
+	for (int64_t i = 0; i < cnn_tensor_count(c->in[4]); i++) {
+		double product = (double)cnn_scale(c->in[1], 0) * (double)cnn_scale(c->in[4], i);
+
+		if (!(fabs(product / (double)cnn_scale(c->in[6], 0)) < 1.9))
 			return false;
+	}
 	return true;
 }
 

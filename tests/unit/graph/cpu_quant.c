@@ -471,6 +471,44 @@ static void test_long_axis(void **state)
 	cnn_graph_free(g);
 }
 
+/* Scales that no factor holds: with signs, too, which make no ratio small. */
+static void test_scales(void **state)
+{
+	static const struct {
+		const char *op;
+		float scale[3];
+	} bad[] = {
+		{ "QLinearConvTranspose", { -1e30f, 1e8f, 1 } },
+		{ "QLinearConvTranspose", { -1, 1, 0 } },
+		{ "QLinearConvTranspose", { 0, 1, 0 } },
+		{ "QLinearConvTranspose", { 1e20f, 1, 1 } },
+		{ "QLinearAdd", { -1e5f, -1e-20f, -1 } },
+		{ "QLinearSub", { -1e5f, -1e-38f, -1 } },
+		{ "QLinearAdd", { 1, 1, 0 } },
+		{ "QLinearMul", { 1, 1, -1 } },
+	};
+	struct cnn_err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct onnx_build *b = ob_new(13);
+		Onnx__NodeProto *n;
+
+		ob_bytes(b, "x", CNN_INT8, OB_DIMS(1, 1, 1, 1), (const int8_t[]){ 3 });
+		ob_bytes(b, "z", CNN_INT8, 0, NULL, (const int8_t[]){ 0 });
+		ob_floats(b, "p", 0, NULL, &bad[i].scale[0]);
+		ob_floats(b, "q", 0, NULL, &bad[i].scale[1]);
+		ob_floats(b, "r", 0, NULL, &bad[i].scale[2]);
+		n = ob_node(b, bad[i].op, "x p z x q z r z", "y");
+		if (i < 4)
+			ob_attr_int(n, "multiplier_bits", 31);
+		ob_output(b, "y");
+		memset(&err, 0, sizeof(err));
+		assert_int_equal(import_and_infer(b, &err), CNN_ELIMIT);
+		assert_says(err, "scales");
+	}
+}
+
 /* ---- messages --------------------------------------------------------------------------- */
 
 /* A network of one node and inputs of the types and shapes that spec gives, such as "u4x3 f". */
@@ -538,6 +576,7 @@ int main(void)
 		cmocka_unit_test(test_dequantise),
 		cmocka_unit_test(test_movement),
 		cmocka_unit_test(test_long_axis),
+		cmocka_unit_test(test_scales),
 		cmocka_unit_test(test_messages),
 	};
 
