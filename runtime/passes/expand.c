@@ -242,45 +242,43 @@ static int carry_on(struct expansion *e, const struct layout *l, int first)
 	return CNN_OK;
 }
 
-static int unsqueeze(struct expansion *e, int from, int64_t axis)
+/* Fills node n: the value from with a new axis. The value that it makes, an error below 0. */
+static int unsqueeze(const struct expansion *e, int n, int from, int64_t axis)
 {
 	struct cnn_tensor t = { .rank = -1 };
 	int out = add_value(e, "element", &t), ret;
-	struct cnn_node *n = out < 0 ? NULL : insert(e, 1);
 
-	if (!n)
-		return out < 0 ? out : CNN_ENOMEM;
-	ret = make_node(e, n, CNN_OP_UNSQUEEZE, &from, 1, out);
-	n->params.axes.n = 1;
-	n->params.axes.v[0] = axis;
+	if (out < 0)
+		return out;
+	ret = make_node(e, &e->g->nodes[n], CNN_OP_UNSQUEEZE, &from, 1, out);
+	e->g->nodes[n].params.axes.n = 1;
+	e->g->nodes[n].params.axes.v[0] = axis;
 	return ret ? ret : out;
 }
 
-/* The elements of list k side by side along a new axis. */
+/* The elements of list k side by side along a new axis: all nodes at once, as the others move. */
 static int give_list(struct expansion *e, const struct layout *l, int k, int64_t axis, bool reverse)
 {
 	int count = (int)params_of(e)->iteration, elements[MAX_ITERATIONS], ret;
-	int first = l->head + l->carried + l->slices + l->captured;
+	int first = l->head + l->carried + l->slices + l->captured, n = e->at;
 	int out = k + l->carried < e->g->nodes[e->at].n_out ?
 		  e->g->nodes[e->at].out[k + l->carried] : -1;
-	struct cnn_node *n;
 
 	if (out < 0)
 		return CNN_OK;
 	if (!count)
 		return fail(e, CNN_EUNSUPPORTED, "no iteration gives its outputs a shape");
+	if (!insert(e, count + 1))
+		return e->err ? (int)e->err->code : CNN_ENOMEM;
 	for (int i = 0; i < count; i++) {
-		int at = reverse ? count - 1 - i : i;
+		int at = first + (reverse ? count - 1 - i : i) * l->lists + k;
 
-		elements[i] = unsqueeze(e, e->g->nodes[e->at].in[first + at * l->lists + k], axis);
+		elements[i] = unsqueeze(e, n + i, e->g->nodes[e->at].in[at], axis);
 		if (elements[i] < 0)
 			return elements[i];
 	}
-	n = insert(e, 1);
-	if (!n)
-		return CNN_ENOMEM;
-	ret = make_node(e, n, CNN_OP_CONCAT, elements, count, out);
-	n->params.axis.axis = axis;
+	ret = make_node(e, &e->g->nodes[n + count], CNN_OP_CONCAT, elements, count, out);
+	e->g->nodes[n + count].params.axis.axis = axis;
 	return ret;
 }
 
