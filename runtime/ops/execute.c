@@ -112,6 +112,18 @@ static int64_t longest_axis(const struct cnn_tensor *x)
 	return most;
 }
 
+/* Elements of a signal that each output of an STFT takes. */
+static int64_t frame_length(const struct cnn_node *node, const struct cnn_tensor *const *in)
+{
+	const struct cnn_tensor *window = node->n_in > 2 ? in[2] : NULL;
+	const struct cnn_tensor *length = node->n_in > 3 ? in[3] : NULL;
+	int64_t n = window ? cnn_tensor_count(window) :
+		    length && length->data && cnn_tensor_count(length) == 1 ?
+		    cnn_int_at(length, 0) : 0;
+
+	return n > 0 ? n : longest_axis(in[0]);
+}
+
 /* What each element of the outputs takes. */
 static int64_t work_per_output(const struct cnn_node *node, const struct cnn_tensor *const *in)
 {
@@ -132,8 +144,9 @@ static int64_t work_per_output(const struct cnn_node *node, const struct cnn_ten
 	case CNN_OP_SUM:
 		return node->n_in;
 	case CNN_OP_DFT:
-	case CNN_OP_STFT:
 		return longest_axis(in[0]);
+	case CNN_OP_STFT:
+		return frame_length(node, in);
 	case CNN_OP_LRN:
 		return lrn_window(node, in[0]);
 	case CNN_OP_QGEMM:

@@ -283,6 +283,30 @@ static void test_large_region(void **state)
 	cnn_tensor_release(&y[0]);
 }
 
+/* An STFT takes its frames, not the whole signal for each. */
+static void test_long_signal(void **state)
+{
+	(void)state;
+	for (int window = 0; window < 2; window++) {
+		struct onnx_build *b = ob_new(17);
+		struct cnn_err err = { 0 };
+		struct cnn_graph *g;
+
+		ob_int64s(b, "size", 3, (const int64_t[]){ 1, 10000, 1 });
+		ob_int64s(b, "w", 1, (const int64_t[]){ 16 });
+		ob_int64s(b, "step", 1, (const int64_t[]){ 16 });
+		ob_node(b, "ConstantOfShape", "size", "x");
+		ob_node(b, "ConstantOfShape", "w", "window");
+		ob_node(b, "STFT", window ? "x step window" : "x step - w", "y");
+		ob_output(b, "y");
+		g = import(b);
+		g->limits.fold_work = 625 * 9 * 2 * 16 + 25000;
+		if (cnn_graph_infer(g, &err))
+			fail_msg("infer: %s", err.text);
+		cnn_graph_free(g);
+	}
+}
+
 /* Elimination takes the third power of a matrix's rows. */
 static void test_large_matrix(void **state)
 {
@@ -314,6 +338,7 @@ int main(void)
 		cmocka_unit_test(test_equations),
 		cmocka_unit_test(test_large_region),
 		cmocka_unit_test(test_large_matrix),
+		cmocka_unit_test(test_long_signal),
 	};
 
 	return cmocka_run_group_tests_name("cpu index", tests, NULL, NULL);
