@@ -85,6 +85,22 @@ void tfl_make_pair(struct tfl *m, const struct tfl_op *op)
 		     BOUND_XNNPACK, v);
 }
 
+/* fmod(a, b) with the sign of b. A rounded quotient would not do: a / b may have 24 bits or more. */
+static int floor_mod(struct tfl *m, const struct tfl_op *op, const int *in)
+{
+	int v = tfl_node(m, op, CNN_OP_MOD, 2, in), zero = tfl_float(m, 0), below[2], wrong[2];
+
+	tfl_params(m)->mod.fmod = true;
+	below[0] = tfl_node(m, op, CNN_OP_LESS, 2, (const int[]){ v, zero });
+	below[1] = tfl_node(m, op, CNN_OP_LESS, 2, (const int[]){ in[1], zero });
+	wrong[0] = tfl_node(m, op, CNN_OP_XOR, 2, below);
+	wrong[1] = tfl_node(m, op, CNN_OP_EQUAL, 2, (const int[]){ v, zero });
+	wrong[1] = tfl_node(m, op, CNN_OP_NOT, 1, &wrong[1]);
+	wrong[0] = tfl_node(m, op, CNN_OP_AND, 2, wrong);
+	wrong[1] = tfl_node(m, op, CNN_OP_ADD, 2, (const int[]){ v, in[1] });
+	return tfl_node(m, op, CNN_OP_WHERE, 3, (const int[]){ wrong[0], wrong[1], v });
+}
+
 /* Of floats: floor(a / b). Of integers: what remains of a quotient has the sign of b. */
 void tfl_make_floor_div(struct tfl *m, const struct tfl_op *op)
 {
@@ -98,13 +114,11 @@ void tfl_make_floor_div(struct tfl *m, const struct tfl_op *op)
 		if (!modulo)
 			v = tfl_node(m, op, CNN_OP_DIV, 2, (const int[]){
 				tfl_node(m, op, CNN_OP_SUB, 2, (const int[]){ in[0], v }), in[1] });
+	} else if (modulo) {
+		v = floor_mod(m, op, in);
 	} else {
 		v = tfl_node(m, op, CNN_OP_DIV, 2, in);
 		v = tfl_node(m, op, CNN_OP_FLOOR, 1, &v);
-		if (modulo) {
-			v = tfl_node(m, op, CNN_OP_MUL, 2, (const int[]){ v, in[1] });
-			v = tfl_node(m, op, CNN_OP_SUB, 2, (const int[]){ in[0], v });
-		}
 	}
 	tfl_give(m, op, rank == 4 ? TFL_NCHW : TFL_FILE, v);
 }

@@ -155,6 +155,18 @@ def of_numbers(dtype):
             yield net.case(f'{name} of {NAMES.get(to, "int32")}', y)
 
 
+def far_apart(dtype):
+    """FLOOR_MOD of floats whose quotients are no floats, or are nearly whole."""
+    if dtype == FLOAT32:
+        net = Net(2550)
+        a, b = net.input([9], FLOAT32), net.input([9], FLOAT32)
+        a.data = [1e10, -1e10, 2.0 ** 99, -2.0 ** 99, 1e10, -5.5, f32(0.7), f32(0.3), -2.0 ** -30]
+        b.data = [3, 3, 7, 7, -3, 2, f32(0.1), f32(0.1), 3]
+        y = rules.pair('FLOOR_MOD', a, b, net.result([9], FLOAT32))
+        net.op('FLOOR_MOD', [a, b], y)
+        yield net.case('FLOOR_MOD of numbers far apart', y)
+
+
 def orders(dtype):
     """MAXIMUM and MINIMUM of tensors quantised alike."""
     for name in ('MAXIMUM', 'MINIMUM'):
@@ -218,7 +230,7 @@ def norms(dtype):
 def cases():
     """(type, case) of all."""
     for dtype in TYPES:
-        for make in (pairs, functions, comparisons, casts, of_floats, of_numbers, orders,
+        for make in (pairs, functions, comparisons, casts, of_floats, of_numbers, far_apart, orders,
                      conditions, norms, far_scales):
             for case in make(dtype):
                 yield NAMES[dtype], case
