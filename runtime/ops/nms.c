@@ -78,9 +78,13 @@ static int resolve(struct cnn_call *c, struct nms *s)
 	return boxes->data && scores->data ? CNN_OK : CNN_NEED_DATA;
 }
 
+#define OVERLAP_STEPS	8	/* of two boxes: what they share over what both take */
+
 int64_t cnn_nms_work(const struct cnn_tensor *const *in, const struct cnn_tensor *y)
 {
-	return cnn_add_sat(cnn_tensor_count(in[1]), cnn_mul_sat(y->dims[0], in[1]->dims[2]));
+	int64_t pairs = cnn_mul_sat(y->dims[0], in[1]->dims[2]);
+
+	return cnn_add_sat(cnn_tensor_count(in[1]), cnn_mul_sat(OVERLAP_STEPS, pairs));
 }
 
 /* The shape is the largest there may be: compute finds the number of rows. */
