@@ -64,6 +64,8 @@ configure: packages
 # The module is built in a copy, so that the tree stays clean and one tree
 # serves several kernels.
 module: packages
+	@[ -d $(KDIR) ] || { echo "There are no kernel headers in $(KDIR):" \
+		"install linux-headers-$(KVER), or name others by KDIR="; exit 1; }
 	mkdir -p $(BUILD)/driver
 	cp -ru Kbuild Kconfig driver uapi $(BUILD)/driver/
 	$(MAKE) $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc)) \

@@ -4,6 +4,9 @@
  * as a camera or a GPU.  Here the memory is a memfd: udmabuf turns it into a dma-buf for a kernel
  * device, and the in-process device imports the memfd itself.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE	/* memfd_create() */
+#endif
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/ioctl.h>

@@ -4,6 +4,7 @@
 #include "import/import.h"
 #include "passes/passes.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -73,6 +74,25 @@ static int build(struct cnnrt_program *p, const struct cnnrt_model *m,
 	       cnn_lower(p->graph, p->core, n, opt, &p->low, e) ?: rt_check_limits(p, e);
 }
 
+/* Adds to a message that sizes which nobody gave may be its cause. */
+static void name_free_input(const struct cnnrt_model *m, struct cnn_err *e)
+{
+	size_t len = strlen(e->text);
+
+	for (int i = 0; i < m->graph->n_inputs; i++) {
+		const struct cnn_value *v = &m->graph->values[m->graph->inputs[i]];
+		bool is_free = false;
+
+		for (int d = 0; d < v->t.rank; d++)
+			is_free |= v->t.dims[d] < 0;
+		if (!is_free || m->inputs[i].has_shape)
+			continue;
+		snprintf(e->text + len, sizeof(e->text) - len,
+			 "; free dimensions of input %.40s were taken as 1", v->name);
+		return;
+	}
+}
+
 int rt_build(const struct cnnrt_model *model, const struct rt_target *target,
 	     const struct cnnrt_compile_options *options, const struct cnn_lower_options *opt,
 	     struct cnnrt_program **out, struct cnnrt_error *err)
@@ -89,6 +109,7 @@ int rt_build(const struct cnnrt_model *model, const struct rt_target *target,
 	p->observe = options->observe;
 	if (build(p, model, opt, options, &e)) {
 		cnnrt_program_free(p);
+		name_free_input(model, &e);
 		return rt_graph_error(err, &e);
 	}
 	p->compile_ns = rt_now() - start;

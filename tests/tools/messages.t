@@ -62,6 +62,8 @@ def test_free(work):
     done = run(work, model)
     tap.ok(done.returncode == 1 and done.stderr.index('MaxPool') < done.stderr.index('N,3,N,N'),
            'a network that cannot be compiled with 1', done.stderr)
+    tap.ok('free dimensions of input input were taken as 1' in done.stderr,
+           'the library says so, too', done.stderr)
 
 
 with tempfile.TemporaryDirectory(prefix='cnnacc-messages.') as folder:
