@@ -3,18 +3,16 @@
 """Small networks of many kinds on the in-process device against ONNX Runtime, to 1e-4 of an
 output's largest value, and the share of the work that the device did."""
 import os
-import subprocess
 import sys
 import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(HERE, '..', 'lib')]
 import kinds
 import tap
 from macs import share
-from onnx_compare import difference, ours, peers, run
+from onnx_compare import difference, ours, package_or_skip, peers, run
 
 CHOSEN = 1      # YOLO's output of as many rows as boxes were chosen
 
@@ -42,14 +40,10 @@ def check_chosen(result, answers):
 def main():
     """All results."""
     result = tap.Tap()
-    fetch = subprocess.run([os.path.join(TOP, 'scripts', 'fetch-onnxruntime')],
-                           capture_output=True, text=True)
-    if fetch.returncode:
-        print(f'1..0 # SKIP {fetch.stderr.strip()}')
-        return 0
+    package = package_or_skip()
     cases = [make() for make, _ in kinds.KINDS]
     with tempfile.TemporaryDirectory() as work:
-        wants = list(peers(cases, fetch.stdout.strip(), work))
+        wants = list(peers(cases, package, work))
         answers = {case.name: check(result, case, floor, want, work)
                    for case, (_, floor), want in zip(cases, kinds.KINDS, wants)}
     check_chosen(result, answers)

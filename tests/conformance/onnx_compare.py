@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 
 import numpy as np
 
@@ -11,6 +12,35 @@ TOP = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(TOP, 'build'))
 CNNRUN = os.path.join(BUILD, 'runtime', 'tools', 'cnnrun')
 TOLERANCE = {'float16': 2e-3}     # else 1e-4, relative or absolute
+
+
+class NoPackage(Exception):
+    """ONNX Runtime cannot be had; the text says why."""
+
+
+def package():
+    """The folder of ONNX Runtime's package."""
+    fetch = subprocess.run([os.path.join(TOP, 'scripts', 'fetch-onnxruntime')],
+                           capture_output=True, text=True)
+    if fetch.returncode:
+        raise NoPackage(fetch.stderr.strip())
+    return fetch.stdout.strip()
+
+
+def package_or_skip():
+    """The same; without it the whole test is skipped."""
+    try:
+        return package()
+    except NoPackage as e:
+        print(f'1..0 # SKIP {e}')
+        sys.exit(0)
+
+
+def ask(jobs, folder):
+    """What onnx_peer.js says of each job."""
+    done = subprocess.run(['node', os.path.join(HERE, 'onnx_peer.js'), folder], text=True,
+                          input=json.dumps(jobs), capture_output=True, timeout=300, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
 
 
 def write(path, data):
@@ -47,7 +77,7 @@ def ours(case, work, done=None):
     return [np.load(f'{work}/out{i}.npy') for i in range(case.outputs)]
 
 
-def peers(cases, package, work):
+def peers(cases, folder, work):
     """The same of ONNX Runtime, for each case."""
     jobs = []
     for i, case in enumerate(cases):
@@ -55,9 +85,7 @@ def peers(cases, package, work):
                      'outs': [f'{work}/{i}.out{k}' for k in range(case.outputs)],
                      'in': [[str(a.dtype), a.shape, write(f'{work}/{i}.{k}', a.tobytes())]
                             for k, a in case.feeds.items()]})
-    done = subprocess.run(['node', os.path.join(HERE, 'onnx_peer.js'), package], text=True,
-                          input=json.dumps(jobs), capture_output=True, timeout=300, check=True)
-    for job, said in zip(jobs, json.loads(done.stdout.splitlines()[-1])):
+    for job, said in zip(jobs, ask(jobs, folder)):
         yield said if isinstance(said, str) else [
             np.fromfile(file, dtype).reshape(dims)
             for file, (dtype, dims) in zip(job['outs'], said)]

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: MIT
 //
 // onnx_peer.js DIR <jobs.json: runs networks in ONNX Runtime, whose package lies in DIR.  A job is
-// {model: file, in: [[type, [dims], file]...], out: file} of raw elements, or outs: [file...] with
-// all outputs; prints a list with "" or what went wrong for each, or for outs with [[type,
-// [dims]]...].
+// {model: file, in: [[type, [dims], file]...], outs: [file...]} of raw elements; prints a list with
+// [[type, [dims]]...] of the outputs for each, or what went wrong.
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -29,10 +28,6 @@ async function run(job) {
   });
   const results = await session.run(feeds);
   const outputs = session.outputNames.map((name) => results[name]);
-  if (!job.outs) {
-    write(job.out, outputs[0]);
-    return '';
-  }
   job.outs.forEach((file, i) => write(file, outputs[i]));
   return outputs.map(({ type, dims }) => [type, dims]);
 }

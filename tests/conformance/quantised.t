@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT
 """Quantised operators and networks of them against ONNX Runtime, byte for byte."""
 import itertools
-import json
 import math
 import os
 import random
@@ -13,12 +12,10 @@ import tempfile
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
-TOP = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, os.path.join(HERE, '..', 'lib')]
 import tap
+from onnx_compare import CNNRUN, ask, package_or_skip, write
 
-BUILD = os.environ.get('CNNACC_BUILD', os.path.join(TOP, 'build'))
-CNNRUN = os.path.join(BUILD, 'runtime', 'tools', 'cnnrun')
 # TensorProto.DataType, the struct format, numpy's name
 FLOAT, UINT8, INT8, INT32 = 1, 2, 3, 6
 FORMATS = {FLOAT: 'f', UINT8: 'B', INT8: 'b', INT32: 'i'}
@@ -231,13 +228,6 @@ def cases():
                net.file(shifted(net, dtype, spelt), dtype, 4), net.feeds)
 
 
-def write(path, data):
-    """A file of these bytes."""
-    with open(path, 'wb') as f:
-        f.write(data)
-    return path
-
-
 def ours(file, feeds, work, device='sim'):
     """The output's bytes and what is said of the operators, or what was said."""
     options = []
@@ -262,15 +252,13 @@ def peers(nets, package, work):
     """The outputs' bytes, or what was said."""
     jobs = []
     for i, (_, file, feeds) in enumerate(nets):
-        jobs.append({'model': write(f'{work}/{i}.onnx', file), 'out': f'{work}/{i}.out', 'in': [
+        jobs.append({'model': write(f'{work}/{i}.onnx', file), 'outs': [f'{work}/{i}.out'], 'in': [
             [NAMES[t], dims, write(f'{work}/{i}.in{j}', data)]
             for j, (t, dims, data) in enumerate(feeds)]})
-    done = subprocess.run(['node', os.path.join(HERE, 'onnx_peer.js'), package], text=True,
-                          input=json.dumps(jobs), capture_output=True, timeout=300, check=True)
     answers = []
-    for job, said in zip(jobs, json.loads(done.stdout.splitlines()[-1])):
-        if not said:
-            with open(job['out'], 'rb') as f:
+    for job, said in zip(jobs, ask(jobs, package)):
+        if not isinstance(said, str):
+            with open(job['outs'][0], 'rb') as f:
                 said = f.read()
         answers.append(said)
     return answers
@@ -279,17 +267,13 @@ def peers(nets, package, work):
 def main():
     """One result per kind of network."""
     result = tap.Tap()
-    fetch = subprocess.run([os.path.join(TOP, 'scripts', 'fetch-onnxruntime')],
-                           capture_output=True, text=True)
-    if fetch.returncode:
-        print(f'1..0 # SKIP {fetch.stderr.strip()}')
-        return 0
+    package = package_or_skip()
     if WEIGHTS is not RANGE:
         print('# ONNX Runtime saturates here: int8 weights have 7 bits')
     nets = list(cases())
     with tempfile.TemporaryDirectory() as work:
         wrong = {}
-        for (name, file, feeds), want in zip(nets, peers(nets, fetch.stdout.strip(), work)):
+        for (name, file, feeds), want in zip(nets, peers(nets, package, work)):
             got, explained = ours(file, feeds, work)
             kind = name.split()[0] + ' spelt out' * ('spelt' in name)
             bad = wrong.setdefault(kind, [])
