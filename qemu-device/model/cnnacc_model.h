@@ -16,8 +16,8 @@
  *	if (more) { cm_device_run(dev, core, budget_ns);
  *		    lock; cm_device_end(dev, core); unlock; }
  *
- * The model's own threads share the computation of cm_device_run().  They block all signals,
- * call none of the host's functions and sleep when there is no run.
+ * The model's own threads share the computation of cm_device_run() and sleep between its calls.
+ * They block all signals, and they call none of the functions in struct cm_host_ops.
  *
  * A register write that makes work available calls ops->wake_worker(core); a worker without work
  * sleeps until then.  The model allocates no memory after cm_device_create().
