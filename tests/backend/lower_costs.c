@@ -5,31 +5,17 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "backend/backend.h"
+
 static char message[256];
 
 static struct cnnrt_cost sum_costs(const struct cnn_lowered *l)
 {
 	struct cnnrt_cost sum = { 0 };
 
-	for (int i = 0; i < l->n_nodes; i++) {
-		const struct cnnrt_cost *c = &l->nodes[i].cost;
-
-		if (l->nodes[i].core < 0)
-			continue;
-		sum.cycles += c->cycles;
-		sum.compute += c->compute;
-		sum.stall += c->stall;
-		sum.control += c->control;
-		sum.dma_program += c->dma_program;
-		sum.dma_weights += c->dma_weights;
-		sum.dma_data += c->dma_data;
-		sum.mac_slots += c->mac_slots;
-		sum.mac_useful += c->mac_useful;
-		sum.read_program += c->read_program;
-		sum.read_weights += c->read_weights;
-		sum.read_data += c->read_data;
-		sum.written += c->written;
-	}
+	for (int i = 0; i < l->n_nodes; i++)
+		if (l->nodes[i].core >= 0)
+			cnn_add_cost(&sum, &l->nodes[i].cost, NULL);
 	return sum;
 }
 

@@ -118,6 +118,13 @@ static int run(const void *buf, size_t len, unsigned int fuse, uint64_t *h, bool
 	return ret;
 }
 
+static void count(struct tally *t, bool imported, bool answered)
+{
+	t->imported += imported;
+	t->answers += answered;
+	t->messages += !answered;
+}
+
 /* A buffer of exactly len bytes, so that a read beyond it is seen. */
 static bool try_one(const void *bytes, size_t len, struct tally *tally)
 {
@@ -146,14 +153,8 @@ static bool try_one(const void *bytes, size_t len, struct tally *tally)
 		       err[3].text);
 		return false;
 	}
-	if (ret[0])
-		tally->messages++;
-	else
-		tally->answers++;
-	tally->imported += imported;
-	all.answers += !ret[0];
-	all.messages += !!ret[0];
-	all.imported += imported;
+	count(tally, imported, !ret[0]);
+	count(&all, imported, !ret[0]);
 	return true;
 }
 

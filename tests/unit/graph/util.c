@@ -4,15 +4,23 @@
 
 #include "util.h"
 
-struct cnn_graph *import_as(struct onnx_build *b, int want, struct cnn_err *err)
+/* Packs, frees the builder and imports. */
+static int import_file(struct onnx_build *b, struct cnn_graph **g, struct cnn_err *err)
 {
-	struct cnn_graph *g;
 	size_t len;
 	void *buf = ob_pack(b, &len);
-	int ret = cnn_graph_import_onnx(buf, len, -1, &g, err);
+	int ret = cnn_graph_import_onnx(buf, len, -1, g, err);
 
 	ob_free(b);
 	free(buf);
+	return ret;
+}
+
+struct cnn_graph *import_as(struct onnx_build *b, int want, struct cnn_err *err)
+{
+	struct cnn_graph *g;
+	int ret = import_file(b, &g, err);
+
 	if (ret != want)
 		print_error("import: %d, %s\n", ret, ret ? err->text : "");
 	assert_int_equal(ret, want);
@@ -22,12 +30,8 @@ struct cnn_graph *import_as(struct onnx_build *b, int want, struct cnn_err *err)
 int import_and_infer(struct onnx_build *b, struct cnn_err *err)
 {
 	struct cnn_graph *g;
-	size_t len;
-	void *buf = ob_pack(b, &len);
-	int ret = cnn_graph_import_onnx(buf, len, -1, &g, err);
+	int ret = import_file(b, &g, err);
 
-	ob_free(b);
-	free(buf);
 	if (!ret)
 		ret = cnn_graph_infer(g, err);
 	cnn_graph_free(g);
