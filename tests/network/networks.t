@@ -29,13 +29,7 @@ while read -r name core floor answer; do
 		continue
 	fi
 	cp "$top"/demo/*.png "$work/"
-	run_network "$name" "$work/text.png" "$work/$name.sim.npy" --device "sim:$device" \
-		>"$work/$name.sim"
-	run_network "$name" "$work/text.png" "$work/$name.cpu.npy" --device sim --core cpu \
-		>"$work/$name.cpu"
-	tap_run "$name: device against CPU" agrees "$answer" "$work/$name.sim.npy" \
-		"$work/$name.cpu.npy"
-	tap_run "$name: share on $core" floor_holds "$work/$name.sim" "$core" "$floor"
+	device_against_cpu "$name" "$core" "$floor" "$answer"
 	tap_run "$name: compiled ahead, the same bytes" same_compiled "$name"
 	guest="$guest; cnnrun $(file_of "$name") $(network_options "$name") --input 0=text.png"
 	guest="$guest $(output_options "$name" "$name.vm.npy") >$name.vm"

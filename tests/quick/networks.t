@@ -9,13 +9,7 @@ cp "$top/demo/text.png" "$work/"
 guest="cd /mnt"
 while read -r name core floor answer; do
 	tap_run "$name: made" network "$name"
-	run_network "$name" "$work/text.png" "$work/$name.sim.npy" --device "sim:$device" \
-		>"$work/$name.sim"
-	run_network "$name" "$work/text.png" "$work/$name.cpu.npy" --device sim --core cpu \
-		>"$work/$name.cpu"
-	tap_run "$name: device against CPU" agrees "$answer" "$work/$name.sim.npy" \
-		"$work/$name.cpu.npy"
-	tap_run "$name: share on $core" floor_holds "$work/$name.sim" "$core" "$floor"
+	device_against_cpu "$name" "$core" "$floor" "$answer"
 	guest="$guest; cnnrun $(file_of "$name") --input 0=text.png"
 	guest="$guest $(output_options "$name" "$name.vm.npy") >$name.vm"
 done < <(floors quick)
