@@ -91,17 +91,6 @@ static int get_value(struct cnnrt_job *job, int v, struct cnn_tensor *t, struct 
 	return ret;
 }
 
-static double element(const struct cnn_tensor *t, int64_t i)
-{
-	double v;
-
-	if (t->dtype == CNN_FLOAT32)
-		return (double)((const float *)t->data)[i];
-	cnn_cast(t->dtype, (const uint8_t *)t->data + (size_t)i * cnn_dtype_size(t->dtype),
-		 CNN_FLOAT64, &v, 1);
-	return v;
-}
-
 /* Differences that are allowed besides rounding. */
 struct allowance {
 	/*
@@ -115,7 +104,7 @@ struct allowance {
 static double difference(const struct cnn_tensor *got, const struct cnn_tensor *want, int64_t i,
 			 bool fills)
 {
-	double x = element(got, i), y = element(want, i);
+	double x = cnn_tensor_element(got, i), y = cnn_tensor_element(want, i);
 
 	if (x == y || (isnan(x) && isnan(y)) ||
 	    (fills && y == (double)-INFINITY && x == (double)-FLT_MAX))
@@ -137,7 +126,7 @@ static double largest(const struct cnn_tensor *t, int64_t count)
 	double most = 1;
 
 	for (int64_t i = 0; i < count; i++) {
-		double v = fabs(element(t, i));
+		double v = fabs(cnn_tensor_element(t, i));
 
 		if (v > most && !isinf(v))
 			most = v;
@@ -164,12 +153,12 @@ static void compare_value(const struct compare *c, const struct cnn_tensor *got,
 		l->unwritten += unwritten;
 		l->error = d > l->error ? d : l->error;
 		if (!unwritten &&
-		    (!d || (isfinite(d) && d <= atol + rtol * fabs(element(want, i)))))
+		    (!d || (isfinite(d) && d <= atol + rtol * fabs(cnn_tensor_element(want, i)))))
 			continue;
 		if (!l->beyond++) {
 			l->first = (uint64_t)i;
-			l->got = element(got, i);
-			l->want = element(want, i);
+			l->got = cnn_tensor_element(got, i);
+			l->want = cnn_tensor_element(want, i);
 		}
 	}
 }

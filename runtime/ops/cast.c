@@ -254,3 +254,14 @@ int cnn_compute_cast(struct cnn_call *c)
 	cnn_for_blocks(c, cnn_tensor_count(c->in[0]), CNN_BLOCK, cast_block, c);
 	return CNN_OK;
 }
+
+double cnn_tensor_element(const struct cnn_tensor *t, int64_t i)
+{
+	double v;
+
+	if (t->dtype == CNN_FLOAT32)
+		return (double)((const float *)t->data)[i];
+	cnn_cast(t->dtype, (const uint8_t *)t->data + (size_t)i * cnn_dtype_size(t->dtype),
+		 CNN_FLOAT64, &v, 1);
+	return v;
+}

@@ -121,6 +121,8 @@ void cnn_walk_seek(struct cnn_walk *w, int64_t row);
 
 /* Elements of one type to another, as Cast does. */
 void cnn_cast(enum cnn_dtype from, const void *src, enum cnn_dtype to, void *dst, int64_t n);
+/* Element i as a double. */
+double cnn_tensor_element(const struct cnn_tensor *t, int64_t i);
 
 /* y[i] = x[i / times] for n elements of x */
 void cnn_repeat(const uint32_t *x, uint32_t *y, int64_t n, int64_t times);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints where operators run, and outputs. */
 #include "cnnrun.h"
+#include "ops/ops.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -63,12 +64,12 @@ static void print_top(const struct cnn_tensor *t, int64_t count, char *const *la
 	int n = 0;
 
 	for (int64_t i = 0; i < count; i++) {
-		double value = tensor_element(t, i);
+		double value = cnn_tensor_element(t, i);
 		int at = n;
 
 		if (isnan(value))
 			continue;
-		while (at > 0 && tensor_element(t, top[at - 1]) < value)
+		while (at > 0 && cnn_tensor_element(t, top[at - 1]) < value)
 			at--;
 		if (at == TOP)
 			continue;
@@ -77,7 +78,7 @@ static void print_top(const struct cnn_tensor *t, int64_t count, char *const *la
 		top[at] = i;
 	}
 	for (int i = 0; i < n; i++)
-		printf("  %6" PRId64 "  %-12.6g %s\n", top[i], tensor_element(t, top[i]),
+		printf("  %6" PRId64 "  %-12.6g %s\n", top[i], cnn_tensor_element(t, top[i]),
 		       (uint64_t)top[i] < label_count ? labels[top[i]] : "");
 }
 
@@ -86,7 +87,7 @@ static void print_range(const struct cnn_tensor *t, int64_t count)
 	double low = INFINITY, high = -INFINITY;
 
 	for (int64_t i = 0; i < count; i++) {
-		double v = tensor_element(t, i);
+		double v = cnn_tensor_element(t, i);
 
 		low = v < low ? v : low;
 		high = v > high ? v : high;
@@ -94,7 +95,7 @@ static void print_range(const struct cnn_tensor *t, int64_t count)
 	if (count)
 		printf("  %.6g .. %.6g, first", low, high);
 	for (int64_t i = 0; i < count && i < 8; i++)
-		printf(" %.6g", tensor_element(t, i));
+		printf(" %.6g", cnn_tensor_element(t, i));
 	if (count)
 		putchar('\n');
 }

@@ -8,6 +8,7 @@
 
 #include "cnnquant.h"
 #include "cnnrun.h"
+#include "ops/ops.h"
 
 static int read_array(const char *path, struct cnn_tensor *t)
 {
@@ -165,7 +166,7 @@ static int check_labels(const struct test *t)
 	int64_t places = t->answers[0].dims[1];
 
 	for (int64_t i = 0; t->labels.data && i < t->samples.dims[0]; i++) {
-		double label = tensor_element(&t->labels, i);
+		double label = cnn_tensor_element(&t->labels, i);
 
 		if (label < 0 || label >= (double)places)
 			return complain(EXIT_FAILED, "%s: element %" PRId64 " is %.0f, limits 0 to %"
@@ -181,7 +182,7 @@ static void print_right(const struct test *t, const struct cnn_tensor *answers)
 
 	for (int64_t i = 0; i < n; i++)
 		right += t->labels.data &&
-			 (double)best_of(answers, i) == tensor_element(&t->labels, i);
+			 (double)best_of(answers, i) == cnn_tensor_element(&t->labels, i);
 	if (t->labels.data)
 		printf("  %7.2f %%", 100.0 * (double)right / (double)n);
 	else
@@ -200,11 +201,11 @@ static int print_table(const struct test *t)
 	if (check_labels(t))
 		return EXIT_FAILED;
 	for (int64_t i = 0; i < cnn_tensor_count(a); i++) {
-		double d = fabs(tensor_element(a, i) - tensor_element(b, i));
+		double d = fabs(cnn_tensor_element(a, i) - cnn_tensor_element(b, i));
 
 		sum += d;
 		most = isnan(most) || d <= most ? most : d;
-		largest = fmax(largest, fabs(tensor_element(a, i)));
+		largest = fmax(largest, fabs(cnn_tensor_element(a, i)));
 	}
 	for (int64_t i = 0; i < n; i++)
 		same += best_of(a, i) == best_of(b, i);

@@ -104,17 +104,6 @@ struct cnn_tensor tensor_of(const struct cnnrt_tensor_info *info, void *data)
 	return t;
 }
 
-double tensor_element(const struct cnn_tensor *t, int64_t i)
-{
-	double v;
-
-	if (t->dtype == CNN_FLOAT32)
-		return (double)((const float *)t->data)[i];
-	cnn_cast(t->dtype, (const uint8_t *)t->data + (size_t)i * cnn_dtype_size(t->dtype),
-		 CNN_FLOAT64, &v, 1);
-	return v;
-}
-
 static bool close_enough(double got, double want, double rtol, double atol)
 {
 	if (isnan(got) || isnan(want))
@@ -144,10 +133,10 @@ bool tensor_differs(const struct cnn_tensor *got, const struct cnn_tensor *want,
 		if (!memcmp(x, y, size))
 			continue;
 		if (is_float &&
-		    close_enough(tensor_element(got, i), tensor_element(want, i), rtol, atol))
+		    close_enough(cnn_tensor_element(got, i), cnn_tensor_element(want, i), rtol, atol))
 			continue;
 		snprintf(text, len, "element %lld is %.9g, %.9g expected", (long long)i,
-			 tensor_element(got, i), tensor_element(want, i));
+			 cnn_tensor_element(got, i), cnn_tensor_element(want, i));
 		return true;
 	}
 	return false;

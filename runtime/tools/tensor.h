@@ -45,7 +45,5 @@ struct cnn_tensor tensor_of(const struct cnnrt_tensor_info *info, void *data);
 /* Describes the first difference beyond rtol and atol; false if there is none. */
 bool tensor_differs(const struct cnn_tensor *got, const struct cnn_tensor *want, double rtol,
 		    double atol, char *text, size_t len);
-/* Returns element i as a double. */
-double tensor_element(const struct cnn_tensor *t, int64_t i);
 
 #endif
