@@ -6,7 +6,6 @@
  *	SIMD(name)	name with a suffix for the width
  *	SIMD_WIDTH	floats in a vector: 4, 8 or 16
  *	SIMD_BLOCK	vectors per channel, so that CCP_BLOCK_CHANNELS sums fit the registers
- *	SIMD_PRODUCT	product of a vector and a weight
  *	SIMD_TARGET	function attribute that enables the instruction set
  *
  * The lanes of a vector are different outputs, so that every output adds its taps in the order of
@@ -303,13 +302,17 @@ INLINE void SIMD(tap)(const struct ccp_conv *p, SIMD(vec) *sum, const float *x,
 		      const uint32_t channels, const bool add)
 {
 	size_t step = (size_t)p->sy * p->vector_floats;
+	SIMD(vec) v[SIMD_BLOCK];
 
 	UNROLL for (uint32_t i = 0; i < n; i++) {
-		SIMD(vec) v = *(const SIMD(vec) *)(x + i * step);
+		v[i] = *(const SIMD(vec) *)(x + i * step);
+		IN_REGISTER(v[i]);
+	}
+	UNROLL for (uint32_t o = 0; o < channels; o++) {
+		float weight = w->weight[o][at];
 
-		IN_REGISTER(v);
-		UNROLL for (uint32_t o = 0; o < channels; o++) {
-			SIMD(vec) product = SIMD_PRODUCT(v, w->weight[o][at]);
+		UNROLL for (uint32_t i = 0; i < n; i++) {
+			SIMD(vec) product = v[i] * weight;
 
 			sum[o * n + i] = add ? sum[o * n + i] + product : product;
 		}

@@ -41,8 +41,6 @@ typedef int32_t bits8 __attribute__((vector_size(32), may_alias));
 #define IN_REGISTER(v)	((void)(v))
 #endif
 
-#define PRODUCT(v, weight)	((v) * (weight))
-
 #define CCP_BLOCK_CHANNELS	4	/* output channels computed together */
 #define CCP_SLICE_TAPS	(CCP_TILE_CACHE / (2 * CNNACC_CCP_LANES))	/* maximum in a slice */
 _Static_assert(CCP_TAPS_MAX <= CCP_SLICE_TAPS, "a slice has at least one channel");
@@ -75,17 +73,9 @@ static void ccp_conv_tile_vectors(const struct ccp_conv *p, float *out, const fl
 }
 
 #if defined(__x86_64__) && !defined(CM_PORTABLE)
-/* The compiler would broadcast the weight first, which takes one of the multipliers' ports. */
-#define product_avx512(v, weight) __extension__({ \
-	__typeof__(v) both; \
-\
-	__asm__("vmulps %2%{1to16%}, %1, %0" : "=v"(both) : "v"(v), "m"(weight)); \
-	both; \
-})
 #define SIMD(name)	name##_avx512
 #define SIMD_WIDTH	16
 #define SIMD_BLOCK	4
-#define SIMD_PRODUCT	product_avx512
 #define SIMD_TARGET	__attribute__((target("avx512f,avx512vl,avx512dq,avx512bw")))
 #include "conv_simd.h"
 #include "conv_direct.h"
@@ -93,13 +83,11 @@ static void ccp_conv_tile_vectors(const struct ccp_conv *p, float *out, const fl
 #undef SIMD
 #undef SIMD_WIDTH
 #undef SIMD_BLOCK
-#undef SIMD_PRODUCT
 #undef SIMD_TARGET
 
 #define SIMD(name)	name##_avx2
 #define SIMD_WIDTH	8
 #define SIMD_BLOCK	2
-#define SIMD_PRODUCT	PRODUCT
 #define SIMD_TARGET	__attribute__((target("avx2")))
 #include "conv_simd.h"
 #include "conv_direct.h"
@@ -107,7 +95,6 @@ static void ccp_conv_tile_vectors(const struct ccp_conv *p, float *out, const fl
 #undef SIMD
 #undef SIMD_WIDTH
 #undef SIMD_BLOCK
-#undef SIMD_PRODUCT
 #undef SIMD_TARGET
 #endif
 
@@ -119,7 +106,6 @@ static void ccp_conv_tile_vectors(const struct ccp_conv *p, float *out, const fl
 #else
 #define SIMD_BLOCK	2
 #endif
-#define SIMD_PRODUCT	PRODUCT
 #define SIMD_TARGET
 #include "conv_simd.h"
 #include "conv_direct.h"
