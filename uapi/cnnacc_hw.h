@@ -242,6 +242,8 @@ struct cnnacc_reg_info {
  * @CNNACC_CORE_HWPE: CNN-HWPE (INT8, UINT8, EXP4, TER2)
  * @CNNACC_CORE_ENPU: EasyNPU (INT8)
  * @CNNACC_CORE_IMC: in-memory CNN scheduler (INT8)
+ * @CNNACC_CORE_EXPERIMENTAL: the first type that is never assigned; this and all above it are
+ *	free for designs under development
  */
 enum cnnacc_core_type {
 	CNNACC_CORE_NONE = 0,
@@ -250,11 +252,12 @@ enum cnnacc_core_type {
 	CNNACC_CORE_HWPE = 3,
 	CNNACC_CORE_ENPU = 4,
 	CNNACC_CORE_IMC = 5,
+	CNNACC_CORE_EXPERIMENTAL = 0x8000,
 };
 
 /**
  * struct cnnacc_core_entry - discovery table entry, read as 32 registers.
- * @type: enum cnnacc_core_type
+ * @type: enum cnnacc_core_type, for information: software knows a core by its name
  * @version: 31:16 major, 15:0 minor
  * @window_offset: BAR 0 offset of the core's own registers
  * @window_size: their size
