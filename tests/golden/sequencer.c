@@ -140,7 +140,7 @@ static const struct {
 	[CNNACC_SEQ_END] = { 0, 0x00, false },
 	[CNNACC_SEQ_COPY2D] = { CNNACC_SEQ_TO_MEMORY, 0x3f, true },
 	[CNNACC_SEQ_FILL] = { 0, 0x2f, true },
-	[CNNACC_SEQ_EXEC] = { CNNACC_SEQ_RESULT | CNNACC_SEQ_EVENTS, 0x71, false },
+	[CNNACC_SEQ_EXEC] = { CNNACC_SEQ_RESULT | CNNACC_SEQ_EVENTS, 0x7f, false },
 	[CNNACC_SEQ_DRAIN] = { CNNACC_SEQ_RESUME, 0x1f, true },
 	[CNNACC_SEQ_WAIT] = { 0, 0x01, false },
 	[CNNACC_SEQ_IRQ] = { 0, 0x01, false },
@@ -176,7 +176,7 @@ static bool bad_arg(const struct golden_seq *seq, const struct cnnacc_seq_comman
 	case CNNACC_SEQ_EXEC:
 		if (n == 6)
 			return c->op & CNNACC_SEQ_RESULT ? value % 4 : value;
-		return false;
+		return n < 4 && (unsigned int)n >= seq->core.insn_words && value;
 	case CNNACC_SEQ_DRAIN:
 		if (n == 1)
 			return (uint64_t)value + param(c) > seq->core.registers;

@@ -22,13 +22,14 @@ struct golden_seq_memory {
 
 /**
  * struct golden_seq_core - the core behind a sequencer.
+ * @insn_words: instruction words of EXEC that the core uses
  * @registers: number of result registers
  * @conditions: mask of those that WAIT accepts
  * @reset: a job begins
  * @clear: zero all state, result registers included
  * @uses: does the running core claim that local memory?
- * @exec, @drain: run the command or golden_seq_fail(); words 0, 2..4 and 7 of EXEC and all of
- *	DRAIN have been checked as far as the sequencer's page does
+ * @exec, @drain: run the command or golden_seq_fail(); words 0 and 7 of EXEC, its unused
+ *	instruction words and all of DRAIN have been checked as far as the sequencer's page does
  * @wait: state of those conditions
  * @waited: a WAIT has seen the end of the core's work
  */
@@ -36,6 +37,7 @@ struct golden_seq_core {
 	void *priv;
 	unsigned int memories;
 	struct golden_seq_memory memory[GOLDEN_SEQ_MEMORIES];
+	unsigned int insn_words;
 	uint32_t registers;
 	uint32_t conditions;
 	void (*reset)(void *priv);

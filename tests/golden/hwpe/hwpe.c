@@ -850,7 +850,8 @@ struct golden_hwpe *golden_hwpe_create(const struct golden_hwpe_params *params)
 			[CNNACC_HWPE_FMAP1] = { hwpe->fmap[1], params->fmap },
 			[CNNACC_HWPE_KERNEL] = { hwpe->kernel, params->kernel },
 		},
-		.registers = ACCS, .conditions = CNNACC_HWPE_WAIT_ROUND | CNNACC_HWPE_WAIT_IDLE,
+		.insn_words = 1, .registers = ACCS,
+		.conditions = CNNACC_HWPE_WAIT_ROUND | CNNACC_HWPE_WAIT_IDLE,
 		.reset = hwpe_reset, .clear = hwpe_clear, .uses = hwpe_uses, .exec = hwpe_exec,
 		.drain = hwpe_drain, .wait = hwpe_wait, .waited = hwpe_waited,
 	};
