@@ -18,12 +18,16 @@
 #define CNN_COMPILE_H
 
 #include "backend/lowered.h"
+#include "target.h"
 
 struct cnn_lower_options {
 	uint32_t cores;		/* bit i: core i may be used; 0: all may */
 	bool cpu_only;		/* place nothing on a core */
 	bool observe;		/* each value has its own slot in the arena to the end of the run */
 	bool no_residency;	/* cores store each value to the arena, as with observe */
+	/* What "best" means where several cores, or a core and the CPU, can run a node. */
+	enum cnnrt_prefer prefer;
+	const struct cnn_target *target;	/* NULL: cnn_target_reference */
 	/* Called for each node placed and each lowered, until done is total; may be NULL. */
 	void (*progress)(unsigned int done, unsigned int total, void *opaque);
 	void *opaque;

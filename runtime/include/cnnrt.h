@@ -285,6 +285,13 @@ int cnnrt_model_set_input_data(struct cnnrt_model *model, unsigned int index, in
 
 /* ---- programs -------------------------------------------------------------------------- */
 
+/** enum cnnrt_prefer - where an operator runs that a core and the CPU can run. */
+enum cnnrt_prefer {
+	/* On a core, unless every core that takes it needs more than twice the CPU's time. */
+	CNNRT_PREFER_DEVICE = 0,
+	CNNRT_PREFER_TIME = 1,	/* where the whole network ends soonest */
+};
+
 /** struct cnnrt_compile_options - what is zero is the default. */
 struct cnnrt_compile_options {
 	size_t struct_size;
