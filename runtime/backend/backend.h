@@ -99,12 +99,6 @@ void cnn_add_cost(struct cnnrt_cost *to, const struct cnnrt_cost *end,
 void cnn_progress(struct cnn_compile *compile, int nodes);
 /* Appends a span, not filled in; NULL after cnn_fail. At most CNN_SPANS_MAX are to be added. */
 struct cnnrt_span *cnn_add_span(struct cnn_compile *compile);
-/* l seen as n x c x plane; false if its pitches do not allow that. */
-bool cnn_layout_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t plane,
-		     struct cnn_layout *out);
-/* Bytes from the first to behind the last element. */
-int64_t cnn_layout_bytes(const struct cnn_layout *l);
-
 static inline int64_t cnn_div_up(int64_t a, int64_t b)
 {
 	return (a + b - 1) / b;

@@ -34,3 +34,13 @@ void cnn_lowered_free(struct cnn_lowered *l)
 	}
 	free(l);
 }
+
+void cnn_slot_write(const struct cnn_slot *slot, void *arena, const void *dense)
+{
+	cnn_layout_write(&slot->layout, (uint8_t *)arena + slot->offset, dense);
+}
+
+void cnn_slot_read(const struct cnn_slot *slot, const void *arena, void *dense)
+{
+	cnn_layout_read(&slot->layout, (const uint8_t *)arena + slot->offset, dense);
+}

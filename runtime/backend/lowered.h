@@ -6,7 +6,7 @@
 #include <cnnrt.h>
 
 #include "ir/graph.h"
-#include "packed_format.h"
+#include "layout.h"
 
 /* Device addresses of the three buffers; the sizes are in struct cnn_lowered. */
 #define CNN_VA_ARENA   0x10000000u
@@ -19,33 +19,6 @@
 
 #define CNN_REASON_LEN 160
 #define CNN_SPANS_MAX  (1 << 20)
-
-/*
- * Where the elements of a value are in the arena: the value as n images of c planes of elements of
- * size bytes; element i of plane p of image m is number m * image_pitch + p * plane_pitch + i.
- * Where there are columns, it is number m * image_pitch + p * plane_pitch +
- * i / columns * row_pitch + i % columns * column_pitch instead. What lies between elements is not
- * defined. For maps a plane is the map, row after row.
- */
-struct cnn_layout {
-	int64_t n, c, plane;
-	int64_t plane_pitch, image_pitch;
-	int64_t columns, row_pitch, column_pitch; /* 0: a plane's elements touch */
-	int64_t size;
-	/*
-	 * Number of a packed format (packed_format.h): an int8 element is so many bits, the first in
-	 * a byte's lowest. Where there are columns, plane_pitch is 1; what is not adjacent begins
-	 * with a byte. Never made by a core.
-	 */
-	int64_t codes;
-};
-
-/* Is it just the tensor's own n * c * plane elements? */
-static inline bool cnn_layout_dense(const struct cnn_layout *l)
-{
-	return !l->columns && !l->codes && (l->c == 1 || l->plane_pitch == l->plane) &&
-	       (l->n == 1 || l->image_pitch == l->c * l->plane);
-}
 
 /* A value in the arena; index = value index of the graph, behind those come copies of values. */
 struct cnn_slot {

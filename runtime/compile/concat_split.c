@@ -55,9 +55,9 @@ static bool is_repeated(const struct cnn_compiler *cc, const struct cnn_node *n,
 	return false;
 }
 
-static struct cnn_layout one_image(int64_t c, int64_t plane, int64_t pitch)
+static struct cnn_planes one_image(int64_t c, int64_t plane, int64_t pitch)
 {
-	return (struct cnn_layout){
+	return (struct cnn_planes){
 		.n = 1, .c = c, .plane = plane, .plane_pitch = pitch, .image_pitch = c * pitch,
 		.size = sizeof(float),
 	};
@@ -65,7 +65,7 @@ static struct cnn_layout one_image(int64_t c, int64_t plane, int64_t pitch)
 
 /* The value's layout in the arena; dense if it has none yet, as the CPU would write it. */
 static bool get_layout(const struct cnn_compiler *cc, int v, int64_t c, int64_t plane,
-		       struct cnn_layout *l)
+		       struct cnn_planes *l)
 {
 	*l = one_image(c, plane, plane);
 	return !cc->compile.out->slots[v].used ||
@@ -76,7 +76,7 @@ static bool get_layout(const struct cnn_compiler *cc, int v, int64_t c, int64_t 
 static int64_t common_pitch(const struct cnn_compiler *cc, const struct cnn_node *n, int64_t plane)
 {
 	int64_t pitch = 0, c, own;
-	struct cnn_layout l;
+	struct cnn_planes l;
 
 	for (int i = 0; i < n->n_in; i++) {
 		if (!get_channels(cnn_node_in(cc->compile.g, n, i), &c, &own) || own != plane ||
@@ -129,6 +129,7 @@ static int consumer_core(struct cnn_compiler *cc, int v)
 static bool place_concat(struct cnn_compiler *cc, const struct cnn_node *n, int *core)
 {
 	struct cnn_node_io io = { .value = n->out[0] };
+	struct cnn_planes whole;
 	int64_t c, plane, pitch, at = 0;
 
 	if (!get_channels(cnn_node_out(cc->compile.g, n, 0), &c, &plane) ||
@@ -145,13 +146,16 @@ static bool place_concat(struct cnn_compiler *cc, const struct cnn_node *n, int 
 		return false;
 	for (int i = 0; i < n->n_in; i++) {
 		struct cnn_node_io part = { .value = n->in[i] };
+		struct cnn_planes own;
 
 		c = cc->compile.g->values[n->in[i]].t.dims[1];
-		get_layout(cc, n->in[i], c, plane, &part.layout);
+		get_layout(cc, n->in[i], c, plane, &own);
+		part.layout = cnn_planes_layout(&own);
 		cnn_use_slot(cc, &part);
 	}
 	c = cc->compile.g->values[n->out[0]].t.dims[1];
-	io.layout = one_image(c, plane, pitch);
+	whole = one_image(c, plane, pitch);
+	io.layout = cnn_planes_layout(&whole);
 	cnn_use_slot(cc, &io);
 	cc->slots[io.value].has_parts = true;
 	for (int i = 0; i < n->n_in; i++) {
@@ -168,7 +172,7 @@ static bool place_split(struct cnn_compiler *cc, const struct cnn_node *n, int *
 {
 	const struct cnn_graph *g = cc->compile.g;
 	int from = n->in[0];
-	struct cnn_layout all;
+	struct cnn_planes all;
 	int64_t c, plane, at = 0;
 
 	*core = producer_core(cc, from);
@@ -183,17 +187,19 @@ static bool place_split(struct cnn_compiler *cc, const struct cnn_node *n, int *
 		return false;
 	cc->slots[cc->compile.owner[from]].has_parts = true;
 	for (int i = 0; i < n->n_out; i++) {
-		struct cnn_node_io io = { .value = n->out[i], .layout = all };
+		struct cnn_node_io io = { .value = n->out[i] };
+		struct cnn_planes part = all;
 
-		io.layout.c = g->values[n->out[i]].t.dims[1];
-		io.layout.image_pitch = io.layout.c * all.plane_pitch;
+		part.c = g->values[n->out[i]].t.dims[1];
+		part.image_pitch = part.c * all.plane_pitch;
+		io.layout = cnn_planes_layout(&part);
 		cnn_use_slot(cc, &io);
 		cc->compile.owner[io.value] = cc->compile.owner[from];
 		cc->compile.out->slots[io.value].offset = at;
 		if (cc->compile.owner[from] != from)
 			cc->compile.out->slots[io.value].offset +=
 				cc->compile.out->slots[from].offset;
-		at += io.layout.image_pitch * (int64_t)sizeof(float);
+		at += part.image_pitch * (int64_t)sizeof(float);
 	}
 	return true;
 }

@@ -5,29 +5,33 @@
 
 #include "internal.h"
 
-/* Both have the same elements in columns; only row, column and image pitch may differ. */
-static bool has_columns(const struct cnn_layout *l, const struct cnn_layout *want)
+/* Are both maps of pixels? Only the pitches of rows, columns and images may differ. */
+static bool has_pixels(const struct cnn_layout *l, const struct cnn_layout *want)
 {
-	return l->n == want->n && l->c == want->c && l->plane == want->plane &&
-	       l->plane_pitch == want->plane_pitch && l->columns == want->columns &&
-	       l->size == want->size && l->codes == want->codes;
+	struct cnn_pixels has, wanted;
+
+	return cnn_layout_pixels(want, &wanted) && cnn_layout_pixels(l, &has) &&
+	       !memcmp(l->dims, want->dims, sizeof(l->dims)) && has.size == wanted.size &&
+	       has.codes == wanted.codes;
 }
 
 /* Gives an input a slot's layout, if the node can read that. */
 static bool fit_slot(const struct cnn_compiler *cc, int s, struct cnn_node_io *io)
 {
 	const struct cnn_layout *have = &cc->compile.out->slots[s].layout;
-	const struct cnn_layout want = io->layout;
+	struct cnn_planes want, seen;
 
 	io->slot = s;
-	if (want.columns && has_columns(have, &want)) {
+	if (has_pixels(have, &io->layout)) {
 		io->layout = *have;
 		return true;
 	}
-	if (want.codes && !memcmp(&want, have, sizeof(want)))
-		return true;
-	return !want.columns && !want.codes &&
-	       cnn_layout_view(have, want.n, want.c, want.plane, &io->layout);
+	if (!cnn_layout_planes(&io->layout, &want) || want.codes)
+		return cnn_layout_equal(&io->layout, have);
+	if (!cnn_layout_view(have, want.n, want.c, want.plane, &seen))
+		return false;
+	io->layout = cnn_planes_layout(&seen);
+	return true;
 }
 
 /* Finds a slot to read an input from: the value's own, a copy, or a copy yet to be made. */
@@ -130,6 +134,7 @@ static bool place_renaming(struct cnn_compiler *cc, int node, int *core)
 	const struct cnn_tensor *to = cnn_node_out(g, n, 0);
 	int from = n->in[0], producer = from >= 0 ? g->values[from].producer : -1;
 	struct cnn_node_io io = { .value = n->out[0] };
+	struct cnn_planes planes;
 	int64_t plane = 1;
 
 	if (producer < 0 || cc->compile.out->nodes[producer].core < 0 ||
@@ -144,8 +149,9 @@ static bool place_renaming(struct cnn_compiler *cc, int node, int *core)
 			     to->rank > 1 ? to->dims[1] :
 			     to->rank	  ? to->dims[0] :
 					    1,
-			     plane, &io.layout))
+			     plane, &planes))
 		return false;
+	io.layout = cnn_planes_layout(&planes);
 	cnn_use_slot(cc, &io);
 	cc->compile.owner[io.value] = cc->compile.owner[from];
 	/* Relative to the owner, which has no offset yet. */

@@ -17,7 +17,7 @@
 
 #define MAGIC		"\x89" "CNN\r\n\x1a\n"
 #define BYTE_ORDER_MARK	0x01020304u
-#define FORMAT		6u
+#define FORMAT		7u
 
 enum { DESCRIPTION, CONSTANTS, WEIGHTS, PROGRAMS, SECTIONS };
 

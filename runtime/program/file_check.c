@@ -150,42 +150,21 @@ static int check_cpu(const struct check *c)
 	return ret;
 }
 
+/* A tensor of the slot's value, or of what is renamed to it. */
 static bool layout_fits(const struct cnn_slot *s, const struct cnn_tensor *t)
 {
 	const struct cnn_layout *l = &s->layout;
-	int64_t count = t->rank < 0 ? -1 : cnn_tensor_count(t), last;
 
-	if (l->size != (int64_t)cnn_dtype_size(t->dtype) ||
-	    cnn_mul_sat(cnn_mul_sat(l->n, l->c), l->plane) != count)
-		return false;
-	if (!count)
-		return true;
-	last = cnn_add_sat(cnn_mul_sat(l->n - 1, l->image_pitch),
-			   cnn_mul_sat(l->c - 1, l->plane_pitch));
-	if (!l->columns)
-		last = cnn_add_sat(last, l->plane - 1);
-	else if (l->plane % l->columns)
-		return false;
-	else
-		last = cnn_add_sat(last, cnn_add_sat(
-			cnn_mul_sat(l->plane / l->columns - 1, l->row_pitch),
-			cnn_mul_sat(l->columns - 1, l->column_pitch)));
-	return last < s->bytes / l->size * (8 / cnn_packed_bits(l->codes));
+	return l->size == (int64_t)cnn_dtype_size(t->dtype) && t->rank >= 0 &&
+	       cnn_layout_count(l) == cnn_tensor_count(t) && cnn_layout_bytes(l) <= s->bytes;
 }
 
-/* The host packs codes by whole bytes, and cannot read them. */
+/* The host packs codes, but cannot read them. */
 static bool codes_fit(const struct check *c, int i)
 {
-	const struct cnn_layout *l = &c->low->slots[i].layout;
-	int64_t per_byte = 8 / cnn_packed_bits(l->codes);
-
-	if (!l->codes)
-		return true;
-	if (c->g->values[c->low->slots[i].from].t.dtype != CNN_INT8 || l->image_pitch % per_byte ||
-	    (i < c->g->n_values && rt_made_on_device(c->p, i)))
-		return false;
-	return l->columns ? l->plane_pitch == 1 && l->row_pitch % per_byte == 0 &&
-			    l->column_pitch % per_byte == 0 : l->plane_pitch % per_byte == 0;
+	return !c->low->slots[i].layout.codes ||
+	       (c->g->values[c->low->slots[i].from].t.dtype == CNN_INT8 &&
+		(i >= c->g->n_values || !rt_made_on_device(c->p, i)));
 }
 
 static int check_slot(const struct check *c, int i)
@@ -195,6 +174,8 @@ static int check_slot(const struct check *c, int i)
 
 	if (!s->used)
 		return CNN_OK;
+	if (!cnn_layout_valid(&s->layout))
+		return wrong(c, "slot", i, "the axes of its layout do not fit its sizes, or overlap");
 	if (!layout_fits(s, &c->g->values[s->from].t) ||
 	    (i < c->g->n_values && !layout_fits(s, &c->g->values[i].t)) || !codes_fit(c, i))
 		return wrong(c, "slot", i, "its layout does not fit the value or the slot");

@@ -5,7 +5,7 @@
 #if __SIZEOF_POINTER__ == 8
 /* A new field must be added to the walk, unless it does not belong in the file. */
 _Static_assert(sizeof(struct cnn_placement) == 320, "struct cnn_placement and its walk");
-_Static_assert(sizeof(struct cnn_slot) == 112, "struct cnn_slot and its walk");
+_Static_assert(sizeof(struct cnn_slot) == 232, "struct cnn_slot and its walk");
 _Static_assert(sizeof(struct cnn_task) == 48, "struct cnn_task and its walk");
 _Static_assert(sizeof(struct cnn_segment) == 64, "struct cnn_segment and its walk");
 _Static_assert(sizeof(struct cnnrt_span) == 32, "struct cnnrt_span and its walk");
@@ -36,10 +36,27 @@ static void walk_placement(struct rt_archive *a, struct cnn_placement *p)
 	rt_ar_bytes(a, &p->cost, sizeof(p->cost)); /* only 64-bit numbers */
 }
 
+static void walk_layout(struct rt_archive *a, struct cnn_layout *l)
+{
+	for (int i = 0; i < CNN_DIMS; i++)
+		rt_ar_i64(a, &l->dims[i], 0, CNN_ARENA_MAX, "size of a layout");
+	rt_ar_i64(a, &l->axes, 0, CNN_AXES_MAX, "axes of a layout");
+	for (int64_t i = 0; i < l->axes; i++) {
+		struct cnn_axis *axis = &l->axis[i];
+
+		rt_ar_i64(a, &axis->dim, 0, CNN_DIMS - 1, "dimension of an axis");
+		rt_ar_i64(a, &axis->extent, 0, CNN_ARENA_MAX, "extent of an axis");
+		rt_ar_i64(a, &axis->stride, 0, CNN_ARENA_MAX, "stride of an axis");
+	}
+	rt_ar_i64(a, &l->size, 1, 8, "bytes of an element");
+	rt_ar_i64(a, &l->codes, 0, INT8_MAX, "packed format of an element");
+	if (l->codes && !cnn_packed_format(l->codes))
+		rt_ar_fail(a, CNNRT_EUNSUPPORTED, "program file: no packed format %lld",
+			   (long long)l->codes);
+}
+
 static void walk_slot(struct rt_archive *a, struct cnn_slot *s, int values)
 {
-	struct cnn_layout *l = &s->layout;
-
 	rt_ar_bool(a, &s->used);
 	rt_ar_bool(a, &s->copied);
 	if (!s->used)
@@ -48,19 +65,7 @@ static void walk_slot(struct rt_archive *a, struct cnn_slot *s, int values)
 	rt_ar_i64(a, &s->offset, 0, CNN_ARENA_MAX, "offset in the arena");
 	rt_ar_i64(a, &s->bytes, 0, CNN_ARENA_MAX, "bytes in the arena");
 	rt_ar_bool(a, &s->own_pages);
-	rt_ar_i64(a, &l->n, 0, CNN_ARENA_MAX, "images");
-	rt_ar_i64(a, &l->c, 0, CNN_ARENA_MAX, "planes");
-	rt_ar_i64(a, &l->plane, 0, CNN_ARENA_MAX, "elements of a plane");
-	rt_ar_i64(a, &l->plane_pitch, 0, CNN_ARENA_MAX, "pitch of planes");
-	rt_ar_i64(a, &l->image_pitch, 0, CNN_ARENA_MAX, "pitch of images");
-	rt_ar_i64(a, &l->columns, 0, CNN_ARENA_MAX, "columns of a plane");
-	rt_ar_i64(a, &l->row_pitch, 0, CNN_ARENA_MAX, "pitch of rows");
-	rt_ar_i64(a, &l->column_pitch, 0, CNN_ARENA_MAX, "pitch of columns");
-	rt_ar_i64(a, &l->size, 1, 8, "bytes of an element");
-	rt_ar_i64(a, &l->codes, 0, INT8_MAX, "packed format of an element");
-	if (l->codes && !cnn_packed_format(l->codes))
-		rt_ar_fail(a, CNNRT_EUNSUPPORTED, "program file: no packed format %lld",
-			   (long long)l->codes);
+	walk_layout(a, &s->layout);
 }
 
 static void walk_indices(struct rt_archive *a, int **list, int *n, int below, const char *what)

@@ -72,6 +72,13 @@ static bool ccpc_is_for(const struct cnn_graph *g, const struct cnn_node *n)
 	return y && y->dtype == CNN_FLOAT32;
 }
 
+static struct cnn_node_io io_of(const struct ccpc_operand *o)
+{
+	return (struct cnn_node_io){
+		.value = o->value, .layout = cnn_planes_layout(&o->layout),
+	};
+}
+
 static bool ccpc_match_node(struct cnn_backend *base, int node, struct cnn_node_fit *fit,
 			    char *reason)
 {
@@ -80,12 +87,11 @@ static bool ccpc_match_node(struct cnn_backend *base, int node, struct cnn_node_
 
 	if (!ccpc_match(&core->hw, base->compile->g, node, n, reason))
 		return false;
-	fit->in[0] = (struct cnn_node_io){ .value = n->in.value, .layout = n->in.layout };
+	fit->in[0] = io_of(&n->in);
 	fit->n_in = 1;
 	if (n->add.value >= 0)
-		fit->in[fit->n_in++] =
-			(struct cnn_node_io){ .value = n->add.value, .layout = n->add.layout };
-	fit->out = (struct cnn_node_io){ .value = n->out.value, .layout = n->out.layout };
+		fit->in[fit->n_in++] = io_of(&n->add);
+	fit->out = io_of(&n->out);
 	return true;
 }
 
@@ -93,12 +99,13 @@ static bool ccpc_match_node(struct cnn_backend *base, int node, struct cnn_node_
 static bool conv_as_fc(const struct ccpc_node *from, struct ccpc_node *n)
 {
 	const struct ccpc_conv *v = &from->conv;
+	const struct cnn_layout in = cnn_planes_layout(&from->in.layout);
 
 	*n = *from;
 	if (v->adds || v->groups > 1 || v->oh > 1 || v->ow > 1 || v->kh != v->ih ||
 	    v->kw != v->iw || v->pad.top || v->pad.bottom || v->pad.left || v->pad.right)
 		return false;
-	if (!cnn_layout_view(&from->in.layout, v->n, v->ci * v->ih * v->iw, 1, &n->in.layout) ||
+	if (!cnn_layout_view(&in, v->n, v->ci * v->ih * v->iw, 1, &n->in.layout) ||
 	    n->in.layout.plane_pitch != 1)
 		return false;
 	n->kind = &ccpc_fc;
@@ -198,7 +205,7 @@ static bool explain(const struct ccpc_core *core, const char *op, enum ccpc_tria
 }
 
 /* A batch element must start at a line. Otherwise a store would write a part of the one before. */
-static bool check_pitch(const char *op, const struct cnn_layout *l, char *reason)
+static bool check_pitch(const char *op, const struct cnn_planes *l, char *reason)
 {
 	if (l->n == 1 || l->image_pitch % CCPC_LINE_FLOATS == 0)
 		return true;
@@ -235,10 +242,10 @@ static bool ccpc_plan(struct cnn_backend *base, int node, const struct cnn_node_
 	struct ccpc_node from = core->nodes[node], *n = &core->nodes[node];
 	enum ccpc_trial_result result;
 
-	from.in.layout = fit->in[0].layout;
-	from.out.layout = fit->out.layout;
+	cnn_layout_planes(&fit->in[0].layout, &from.in.layout);
+	cnn_layout_planes(&fit->out.layout, &from.out.layout);
 	if (from.add.value >= 0)
-		from.add.layout = fit->in[1].layout;
+		cnn_layout_planes(&fit->in[1].layout, &from.add.layout);
 	from.in.bind = from.out.bind = empty_bank(&core->hw);
 	n->kind = NULL;
 	if (!check_pitch(op, &from.in.layout, reason) || !check_pitch(op, &from.out.layout, reason))

@@ -90,7 +90,7 @@ void ccpc_reg_advanced(struct ccpc_code *c, unsigned int rd, int64_t delta)
 	c->reg[rd] += (uint32_t)delta;
 }
 
-bool ccpc_can_cut_planes(const struct cnn_layout *l)
+bool ccpc_can_cut_planes(const struct cnn_planes *l)
 {
 	return l->plane_pitch % CCPC_LINE_FLOATS == 0 || l->c == 1;
 }
@@ -98,7 +98,7 @@ bool ccpc_can_cut_planes(const struct cnn_layout *l)
 struct ccpc_region ccpc_region_of(const struct ccpc_operand *o, const struct ccpc_planes *p)
 {
 	const struct ccpc_bank_binding *bind = &o->bind;
-	const struct cnn_layout *l = &o->layout;
+	const struct cnn_planes *l = &o->layout;
 	int64_t start = p->image * l->image_pitch + p->c0 * l->plane_pitch, planes = p->c1 - p->c0;
 	struct ccpc_region r = {
 		.pieces = 1, .pitch = planes == 1 ? p->f1 - p->f0 : l->plane_pitch,

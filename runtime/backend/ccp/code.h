@@ -25,7 +25,7 @@ struct ccpc_bank_binding {
 /* A value that a node reads or writes. */
 struct ccpc_operand {
 	int value; /* index in the graph; -1: no such operand */
-	struct cnn_layout layout;
+	struct cnn_planes layout;
 	int64_t line; /* memory line (VA / 64) where it starts */
 	struct ccpc_bank_binding bind;
 };
@@ -51,7 +51,7 @@ struct ccpc_region {
 
 struct ccpc_region ccpc_region_of(const struct ccpc_operand *o, const struct ccpc_planes *p);
 /* True if a region may take parts of planes; otherwise it takes them whole. */
-bool ccpc_can_cut_planes(const struct cnn_layout *l);
+bool ccpc_can_cut_planes(const struct cnn_planes *l);
 bool ccpc_same_region(const struct ccpc_region *a, const struct ccpc_region *b);
 /* Moves a region that is not resident to bank line @at. */
 void ccpc_region_place(struct ccpc_region *r, int64_t at);

@@ -46,7 +46,7 @@ static void pick_buffers(const struct ccpc_hw *hw, struct ccpc_fc *v)
 	}
 }
 
-static int64_t row_floats(const struct cnn_layout *l, int64_t rows, int64_t width)
+static int64_t row_floats(const struct cnn_planes *l, int64_t rows, int64_t width)
 {
 	return cnn_round_up((rows - 1) * l->image_pitch + width, CCPC_LINE_FLOATS) +
 	       CCPC_LINE_FLOATS;
@@ -103,7 +103,7 @@ static struct ccpc_region row_region(const struct ccpc_operand *o, int64_t r0, i
 	struct ccpc_operand rows = *o;
 	struct ccpc_region r;
 
-	rows.layout = (struct cnn_layout){
+	rows.layout = (struct cnn_planes){
 		.n = 1, .c = o->layout.n, .plane = width, .plane_pitch = o->layout.image_pitch,
 	};
 	r = ccpc_region_of(&rows, &p);

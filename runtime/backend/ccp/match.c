@@ -7,11 +7,11 @@
 #define MAX_SIZE	65535	/* sizes and channel counts are 16-bit fields */
 
 /* Preferred layout: line-aligned planes; tiny planes are packed. */
-static struct cnn_layout layout(int64_t n, int64_t c, int64_t plane)
+static struct cnn_planes layout(int64_t n, int64_t c, int64_t plane)
 {
 	int64_t pitch = plane < CCPC_LINE_FLOATS ? plane : cnn_round_up(plane, CCPC_LINE_FLOATS);
 
-	return (struct cnn_layout){
+	return (struct cnn_planes){
 		.n = n, .c = c, .plane = plane, .plane_pitch = pitch,
 		.image_pitch = n > 1 ? cnn_round_up(c * pitch, CCPC_LINE_FLOATS) : c * pitch,
 		.size = sizeof(float),

@@ -98,7 +98,7 @@ static void load_parts(const struct emitter *u, const struct hwpec_tile *t, int 
 	const struct hwpec_conv *v = &u->n->conv;
 	struct side_tile h = get_side(u->n, t, side);
 	int64_t pixel = u->n->plan.pixel, column = hwpec_column_bytes(u->n, t->h);
-	int64_t va = u->in + t->n * v->ifm.image_pitch + x0 * u->n->plan.column;
+	int64_t va = u->in + t->n * u->n->plan.image + x0 * u->n->plan.column;
 
 	for (int part = 0; part < 2; part++) {
 		int64_t y = h.y + part * (t->h / 2 * v->sh), y0 = cnn_max(y, 0);
@@ -142,8 +142,7 @@ static void load_pixels(const struct emitter *u, const struct hwpec_tile *t, int
 	int64_t column = h.rows * v->sram_pixel, rows = p->y1 - p->y0, columns = p->x1 - p->x0;
 	struct seqc_copy copy = {
 		.memory = (uint32_t)side,
-		.va = u->in + t->n * v->ifm.image_pitch / v->per_byte + p->x0 * plan->column +
-		      p->y0 * plan->pixel + c0,
+		.va = u->in + t->n * plan->image + p->x0 * plan->column + p->y0 * plan->pixel + c0,
 		.local = ((p->x0 - h.x) * h.rows + p->y0 - h.y) * v->sram_pixel,
 	};
 
@@ -223,8 +222,8 @@ static struct hwpec_windows get_windows(const struct emitter *u, const struct hw
 	int64_t column = v->ofm_h_padded * row;
 	struct hwpec_windows w = {
 		.groups = u->groups, .w = t->w / HWPEC_OUT_COLUMNS, .h = t->h / HWPEC_OUT_ROWS,
-		.va = u->out + (uint32_t)(t->n * v->ofm.image_pitch * size + t->x * column +
-					  t->y * row + first_channel(u) * size),
+		.va = u->out + (uint32_t)((t->n * v->ofm_w_padded + t->x) * column + t->y * row +
+					  first_channel(u) * size),
 		.group_pitch = (uint32_t)(HWPEC_COLUMNS * size), .column_advance = (uint32_t)column,
 		.row_advance = (uint32_t)row, .base_row = (uint32_t)hwpec_row_advance(u->n),
 		.base_column = (uint32_t)(v->sw * hwpec_column_bytes(u->n, t->h)),

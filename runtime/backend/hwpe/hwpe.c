@@ -218,15 +218,23 @@ static void try_interleaved(struct hwpec_core *core, struct hwpec_node *n, const
 }
 
 /* Use the layout chosen by the producer. */
-static void plan_input(struct hwpec_node *n)
+static bool plan_input(struct hwpec_node *n, const struct cnn_layout *l)
 {
 	const struct hwpec_conv *v = &n->conv;
+	struct cnn_planes rows;
+	struct cnn_pixels map;
 
-	if (!v->product)
-		n->plan.pixel = v->ifm.row_pitch / v->per_byte;
-	else if (v->ifm.c > 1)
-		n->plan.pixel = v->ifm.plane_pitch / v->per_byte;
-	n->plan.column = v->product ? v->ifm_h * n->plan.pixel : v->ifm.column_pitch / v->per_byte;
+	if (v->product) {
+		cnn_layout_planes(l, &rows);
+		n->plan.pixel = rows.c > 1 ? rows.plane_pitch / v->per_byte : v->pixel;
+		n->plan.column = v->ifm_h * n->plan.pixel;
+		return rows.n == 1;
+	}
+	cnn_layout_pixels(l, &map);
+	n->plan.pixel = map.row_pitch / v->per_byte;
+	n->plan.column = map.column_pitch / v->per_byte;
+	n->plan.image = map.image_pitch / v->per_byte;
+	return true;
 }
 
 static bool hwpec_plan(struct cnn_backend *base, int node, const struct cnn_node_fit *fit,
@@ -238,14 +246,10 @@ static bool hwpec_plan(struct cnn_backend *base, int node, const struct cnn_node
 	struct hwpec_node *n = &core->nodes[node];
 
 	n->conv.in = fit->in[0].slot;
-	n->conv.ifm = fit->in[0].layout;
-	n->conv.ofm = fit->out.layout;
-	if (n->conv.product && n->conv.ifm.n != 1)
+	n->plan = (struct hwpec_plan){ .rounds = n->conv.kw * n->conv.words };
+	if (!plan_input(n, &fit->in[0].layout))
 		return cnn_reject(reason, "%s: rows of the input are not equidistant in the arena",
 				  op);
-	n->plan =
-		(struct hwpec_plan){ .pixel = n->conv.pixel, .rounds = n->conv.kw * n->conv.words };
-	plan_input(n);
 	if (!find_tile(&core->hw, n, op, reason))
 		return false;
 	n->plan.accs = used_accs(n);

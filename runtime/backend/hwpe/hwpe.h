@@ -65,7 +65,7 @@ struct hwpec_conv {
 
 /* How it is computed. Filled by plan. */
 struct hwpec_plan {
-	int64_t pixel, column;		/* bytes of a pixel and of a column in the arena */
+	int64_t pixel, column, image;	/* bytes of a pixel, a column and a map in the arena */
 	bool interleaved;		/* Kernel_333: two parts of a column, byte by byte */
 	int64_t rounds;			/* of a window */
 	int64_t tile_h, tile_w;		/* rows and columns of the output */

@@ -121,23 +121,23 @@ static void set_pixels(struct hwpec_conv *v)
 static void set_maps(struct hwpec_conv *v)
 {
 	int64_t pixel = v->pixel * v->per_byte;
-
-	v->ifm = (struct cnn_layout){
-		.n = v->batch, .c = v->groups * v->ci, .plane = v->ifm_h * v->ifm_w,
-		.plane_pitch = 1,
+	const struct cnn_pixels ifm = {
+		.n = v->batch, .c = v->groups * v->ci, .rows = v->ifm_h, .columns = v->ifm_w,
 		.image_pitch = cnn_round_up(v->ifm_w * v->ifm_h * v->pixel, CNNACC_LINE_SIZE) *
 			       v->per_byte,
-		.columns = v->ifm_w, .row_pitch = pixel, .column_pitch = v->ifm_h * pixel,
+		.row_pitch = pixel, .column_pitch = v->ifm_h * pixel,
 		.size = 1, .codes = cnn_codes_number(v->codes),
 	};
-	v->ofm = (struct cnn_layout){
-		.n = v->batch, .c = v->groups * v->co, .plane = v->ofm_h * v->ofm_w,
-		.plane_pitch = 1,
+	const struct cnn_pixels ofm = {
+		.n = v->batch, .c = v->groups * v->co, .rows = v->ofm_h, .columns = v->ofm_w,
 		.image_pitch = v->ofm_w_padded * v->ofm_h_padded * v->ofm_c_padded,
-		.columns = v->ofm_w, .row_pitch = v->ofm_c_padded,
-		.column_pitch = v->ofm_h_padded * v->ofm_c_padded, .size = hwpec_result_bytes(v),
+		.row_pitch = v->ofm_c_padded, .column_pitch = v->ofm_h_padded * v->ofm_c_padded,
+		.size = hwpec_result_bytes(v),
 	};
-	v->ofm_bytes = v->batch * v->ofm.image_pitch * v->ofm.size;
+
+	v->ifm = cnn_pixels_layout(&ifm);
+	v->ofm = cnn_pixels_layout(&ofm);
+	v->ofm_bytes = v->batch * ofm.image_pitch * ofm.size;
 }
 
 static int shift_of(const struct cnn_node *op)
@@ -197,6 +197,23 @@ static bool match_conv(const struct hwpec_hw *hw, const struct cnn_graph *g,
 	return true;
 }
 
+static void set_matrices(struct hwpec_conv *v)
+{
+	const struct cnn_planes ifm = {
+		.n = 1, .c = v->rows, .plane = v->ci, .plane_pitch = v->pixel * v->per_byte,
+		.image_pitch = v->rows * v->pixel * v->per_byte, .size = 1,
+		.codes = cnn_codes_number(v->codes),
+	};
+	const struct cnn_planes ofm = {
+		.n = 1, .c = v->rows, .plane = v->co, .plane_pitch = v->ofm_c_padded,
+		.image_pitch = v->rows * v->ofm_c_padded, .size = hwpec_result_bytes(v),
+	};
+
+	v->ifm = cnn_planes_layout(&ifm);
+	v->ofm = cnn_planes_layout(&ofm);
+	v->ofm_bytes = v->ofm_w * v->ofm_h * v->ofm_c_padded * ofm.size;
+}
+
 /* Rows of the left matrix become pixels, half of them in each of two columns. */
 static void match_product(const struct cnn_graph *g, const struct cnn_node *op,
 			  struct hwpec_conv *v)
@@ -215,16 +232,7 @@ static void match_product(const struct cnn_graph *g, const struct cnn_node *op,
 		.acc_init = acc_init_of(g, op),
 	};
 	set_pixels(v);
-	v->ifm = (struct cnn_layout){
-		.n = 1, .c = rows, .plane = v->ci, .plane_pitch = v->pixel * v->per_byte,
-		.image_pitch = rows * v->pixel * v->per_byte, .size = 1,
-		.codes = cnn_codes_number(v->codes),
-	};
-	v->ofm = (struct cnn_layout){
-		.n = 1, .c = rows, .plane = v->co, .plane_pitch = v->ofm_c_padded,
-		.image_pitch = rows * v->ofm_c_padded, .size = hwpec_result_bytes(v),
-	};
-	v->ofm_bytes = 2 * part * v->ofm_c_padded * v->ofm.size;
+	set_matrices(v);
 }
 
 /* The core saturates at the limits of int32 where the CPU wraps: no sum may reach them. */

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Layouts of random axes, against a reading of their definition element by element: where each
+ * element is, what is written and read, and what is the same, dense, or a view.
+ */
+#include "rt.h"
+#include "backend/layout.h"
+#include "ir/tensor.h"
+
+#include <string.h>
+
+#define ROUNDS	4000
+#define BYTES	(1 << 20)
+
+static uint32_t seed = 1;
+
+static int64_t pick(int64_t low, int64_t high)
+{
+	seed = seed * 1103515245u + 12345u;
+	return low + (int64_t)(seed >> 8) % (high - low + 1);
+}
+
+/* ---- the definition ---------------------------------------------------------------------- */
+
+static int64_t naive_place(const struct cnn_layout *l, int64_t index)
+{
+	int64_t place = 0;
+
+	for (int64_t dim = CNN_DIMS - 1; dim >= 0; dim--) {
+		int64_t at = index % l->dims[dim];
+
+		index /= l->dims[dim];
+		for (int64_t i = l->axes - 1; i >= 0; i--) {
+			bool inner = i && l->axis[i - 1].dim == dim;
+
+			if (l->axis[i].dim != dim)
+				continue;
+			place += l->axis[i].stride * (inner ? at % l->axis[i].extent : at);
+			at = inner ? at / l->axis[i].extent : 0;
+		}
+		assert_int_equal(at, 0);
+	}
+	return place;
+}
+
+static int64_t naive_reach(const struct cnn_layout *l)
+{
+	int64_t reach = 0;
+
+	for (int64_t i = 0; i < cnn_layout_count(l); i++)
+		reach = naive_place(l, i) >= reach ? naive_place(l, i) + 1 : reach;
+	return reach;
+}
+
+static bool is_distinct(const struct cnn_layout *l)
+{
+	int64_t count = cnn_layout_count(l);
+
+	for (int64_t i = 0; i < count; i++)
+		for (int64_t k = 0; k < i; k++)
+			if (naive_place(l, i) == naive_place(l, k))
+				return false;
+	return true;
+}
+
+static bool is_same(const struct cnn_layout *a, const struct cnn_layout *b)
+{
+	if (cnn_layout_count(a) != cnn_layout_count(b))
+		return false;
+	for (int64_t i = 0; i < cnn_layout_count(a); i++)
+		if (naive_place(a, i) != naive_place(b, i))
+			return false;
+	return true;
+}
+
+/* ---- random layouts ---------------------------------------------------------------------- */
+
+static void random_axes(struct cnn_layout *l, int64_t most)
+{
+	for (int64_t dim = 0; dim < CNN_DIMS; dim++) {
+		int64_t size = pick(0, 2) ? pick(1, most) : 1, inner = pick(1, size);
+		int64_t left = CNN_DIMS - dim;
+
+		l->dims[dim] = size;
+		if (size == 1 && pick(0, 1))
+			continue;
+		if (pick(0, 2) || l->axes + left + 1 > CNN_AXES_MAX) {
+			l->axis[l->axes++] = (struct cnn_axis){ dim, size, 0 };
+			continue;
+		}
+		l->axis[l->axes++] = (struct cnn_axis){ dim, (size + inner - 1) / inner, 0 };
+		l->axis[l->axes++] = (struct cnn_axis){ dim, inner, 0 };
+	}
+}
+
+/* Strides in a random order of axes, or that of the tensor, often without gaps. */
+static void random_strides(struct cnn_layout *l, int64_t unit)
+{
+	int64_t reach = 0;
+	bool shuffle = pick(0, 3), gaps = pick(0, 1);
+	bool done[CNN_AXES_MAX] = { false };
+
+	for (int64_t left = l->axes; left; left--) {
+		int64_t skip = shuffle ? pick(0, left - 1) : 0, i = l->axes - 1;
+		struct cnn_axis *axis;
+
+		for (; done[i] || skip--; i--)
+			;
+		done[i] = true;
+		axis = &l->axis[i];
+		axis->stride = reach + 1 + (gaps ? pick(0, 5) : 0);
+		if (reach)
+			axis->stride = (axis->stride + unit - 1) / unit * unit;
+		else if (unit > 1)
+			axis->stride = 1;
+		reach += (axis->extent - 1) * axis->stride;
+	}
+}
+
+static struct cnn_layout random_layout(int64_t most)
+{
+	static const int64_t sizes[] = { 1, 2, 4, 8 };
+	struct cnn_layout l = { .size = sizes[pick(0, 3)] };
+
+	random_axes(&l, most);
+	random_strides(&l, 1);
+	return l;
+}
+
+/* One whose first axis in memory is not the blocks of another. */
+static struct cnn_layout random_packed(int64_t codes)
+{
+	struct cnn_layout l;
+
+	do {
+		l = (struct cnn_layout){ .size = 1, .codes = codes };
+		random_axes(&l, 7);
+		random_strides(&l, 8 / cnn_packed_bits(codes));
+	} while (!cnn_layout_valid(&l));
+	return l;
+}
+
+static struct cnn_layout random_family(void)
+{
+	const int64_t dims[CNN_DIMS] = { pick(1, 3), pick(1, 9), pick(1, 5), pick(1, 5) };
+	const int64_t map = dims[2] * dims[3];
+	struct cnn_planes p = { .n = dims[0], .c = dims[1], .plane = map,
+				.plane_pitch = map + pick(0, 9), .size = 4 };
+	struct cnn_pixels x = { .n = dims[0], .c = dims[1], .rows = dims[2], .columns = dims[3],
+				.row_pitch = dims[1] + pick(0, 3), .size = 1 };
+
+	p.image_pitch = p.c * p.plane_pitch + pick(0, 9);
+	x.column_pitch = x.rows * x.row_pitch + pick(0, 3);
+	x.image_pitch = x.columns * x.column_pitch;
+	switch (pick(0, 3)) {
+	case 0:
+		return cnn_dense_layout(dims, 2);
+	case 1:
+		return cnn_planes_layout(&p);
+	case 2:
+		return cnn_pixels_layout(&x);
+	}
+	return cnn_blocks_layout(dims, pick(1, 5), 1);
+}
+
+/* ---- tests ------------------------------------------------------------------------------- */
+
+static uint8_t dense[BYTES], memory[BYTES], again[BYTES];
+
+static void check_moves(const struct cnn_layout *l)
+{
+	int64_t count = cnn_layout_count(l), bytes = cnn_layout_bytes(l), touched = 0;
+
+	assert_in_range(bytes, count * l->size, BYTES - 64);
+	assert_int_equal(bytes, naive_reach(l) * l->size);
+	for (int64_t i = 0; i < count * l->size; i++)
+		dense[i] = (uint8_t)pick(0, 254);
+	memset(memory, 255, (size_t)bytes + 64);
+	cnn_layout_write(l, memory, dense);
+	for (int64_t i = 0; i < count; i++)
+		assert_memory_equal(&memory[naive_place(l, i) * l->size], &dense[i * l->size],
+				    l->size);
+	for (int64_t i = 0; i < bytes + 64; i++)
+		touched += memory[i] != 255;
+	assert_int_equal(touched, count * l->size);
+	memset(again, 255, (size_t)(count * l->size) + 64);
+	cnn_layout_read(l, memory, again);
+	assert_memory_equal(again, dense, count * l->size);
+	assert_int_equal(again[count * l->size], 255);
+}
+
+static void test_moves(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ROUNDS; i++) {
+		struct cnn_layout l = i % 4 ? random_layout(i % 5 ? 5 : 9) : random_family();
+
+		assert_true(cnn_layout_valid(&l));
+		check_moves(&l);
+	}
+}
+
+static void check_packed(const struct cnn_layout *l)
+{
+	const struct cnn_packed_format *f = cnn_packed_format(l->codes);
+	int64_t count = cnn_layout_count(l), bytes = cnn_layout_bytes(l), per_byte = 8 / f->bits;
+
+	assert_int_equal(bytes, (naive_reach(l) + per_byte - 1) / per_byte);
+	for (int64_t i = 0; i < count; i++)
+		dense[i] = (uint8_t)pick(-1, 1);
+	memset(memory, 0, (size_t)bytes);
+	memset(memory + bytes, 255, 64);
+	cnn_layout_write(l, memory, dense);
+	for (int64_t i = 0; i < count; i++) {
+		int64_t at = naive_place(l, i);
+		unsigned int code = memory[at / per_byte] >> at % per_byte * f->bits;
+
+		assert_int_equal(code & ((1u << f->bits) - 1), f->encode((int8_t)dense[i]));
+	}
+	for (int64_t i = 0; i < 64; i++)
+		assert_int_equal(memory[bytes + i], 255);
+}
+
+static void test_packed(void **state)
+{
+	(void)state;
+	assert_non_null(cnn_packed_format(1));
+	for (int i = 0; i < ROUNDS; i++) {
+		struct cnn_layout l = random_packed(i % 2 && cnn_packed_format(2) ? 2 : 1);
+
+		check_packed(&l);
+	}
+}
+
+/* An axis or a size of a valid layout is another: either it is refused, or nothing overlaps. */
+static void test_damage(void **state)
+{
+	int refused = 0;
+
+	(void)state;
+	for (int i = 0; i < ROUNDS; i++) {
+		struct cnn_layout l = random_layout(4);
+		struct cnn_axis *axis = &l.axis[pick(0, CNN_AXES_MAX - 1)];
+		int64_t *field[] = { &axis->dim, &axis->extent, &axis->stride, &l.dims[pick(0, 3)],
+				     &l.axes, &l.size, &l.codes };
+		int64_t *what = field[pick(0, 6)];
+		static const int64_t values[] = { -1, 0, 1, 2, 3, 9, INT64_MAX / 2, INT64_MAX };
+
+		*what = pick(0, 1) ? values[pick(0, 7)] : *what - 1;
+		if (!cnn_layout_valid(&l)) {
+			refused++;
+			continue;
+		}
+		assert_true(cnn_layout_bytes(&l) >= 0);
+		if (cnn_layout_count(&l) < 1000 && cnn_layout_count(&l))
+			assert_true(is_distinct(&l));
+	}
+	assert_in_range(refused, ROUNDS / 4, ROUNDS);
+}
+
+static void test_equal(void **state)
+{
+	int same = 0;
+
+	(void)state;
+	for (int i = 0; i < 16 * ROUNDS; i++) {
+		struct cnn_layout a = random_layout(2 + i % 3), b = random_layout(2 + i % 3);
+
+		a.size = b.size;
+		assert_true(cnn_layout_equal(&a, &a));
+		assert_int_equal(cnn_layout_equal(&a, &b), is_same(&a, &b));
+		same += is_same(&a, &b);
+		b = a;
+		b.size++;
+		assert_false(cnn_layout_equal(&a, &b));
+		b.size = a.size;
+		b.codes = 1;
+		assert_false(cnn_layout_equal(&a, &b));
+	}
+	assert_in_range(same, 100, 16 * ROUNDS);
+}
+
+static void test_dense(void **state)
+{
+	int count = 0;
+
+	(void)state;
+	for (int i = 0; i < ROUNDS; i++) {
+		struct cnn_layout l = random_layout(4), own;
+
+		own = cnn_dense_layout(l.dims, l.size);
+		assert_true(cnn_layout_dense(&own));
+		assert_int_equal(cnn_layout_dense(&l), is_same(&l, &own));
+		count += is_same(&l, &own);
+		l.codes = 1;
+		assert_false(cnn_layout_dense(&l));
+	}
+	assert_in_range(count, 100, ROUNDS - 100);
+}
+
+/* Is element i of plane p of image m where the pitches say? They are those of the second of each. */
+static bool is_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t plane)
+{
+	int64_t image = n > 1 ? naive_place(l, c * plane) : 0;
+	int64_t pitch = c > 1 ? naive_place(l, plane) : 0;
+
+	for (int64_t i = 0; i < n * c * plane; i++)
+		if (naive_place(l, i) != i / (c * plane) * image + i / plane % c * pitch +
+						 i % plane)
+			return false;
+	return true;
+}
+
+static void test_view(void **state)
+{
+	int views = 0;
+
+	(void)state;
+	for (int i = 0; i < 4 * ROUNDS; i++) {
+		struct cnn_layout l = i % 4 ? random_layout(4) : random_family(), made;
+		int64_t count = cnn_layout_count(&l), n = pick(1, 4), c = pick(1, 6);
+		struct cnn_planes p;
+
+		if (count % (n * c))
+			continue;
+		assert_int_equal(cnn_layout_view(&l, n, c, count / (n * c), &p),
+				 is_view(&l, n, c, count / (n * c)));
+		if (!is_view(&l, n, c, count / (n * c)))
+			continue;
+		views++;
+		made = cnn_planes_layout(&p);
+		assert_true(is_same(&l, &made));
+		assert_true(cnn_layout_equal(&l, &made));
+	}
+	assert_in_range(views, 500, 4 * ROUNDS);
+}
+
+static void test_families(void **state)
+{
+	const int64_t dims[CNN_DIMS] = { 2, 6, 3, 5 };
+	const struct cnn_planes planes = { 2, 6, 15, 16, 128, 4, 0 };
+	const struct cnn_pixels pixels = { 2, 6, 3, 5, 200, 8, 24, 1, 1 };
+	struct cnn_layout l = cnn_planes_layout(&planes);
+	struct cnn_planes p;
+	struct cnn_pixels x;
+
+	(void)state;
+	assert_true(cnn_layout_planes(&l, &p) && !memcmp(&p, &planes, sizeof(p)));
+	assert_false(cnn_layout_pixels(&l, &x));
+	l = cnn_pixels_layout(&pixels);
+	assert_true(cnn_layout_pixels(&l, &x) && !memcmp(&x, &pixels, sizeof(x)));
+	assert_false(cnn_layout_planes(&l, &p));
+	l = cnn_blocks_layout(dims, 4, 1);
+	assert_true(cnn_layout_valid(&l));
+	assert_false(cnn_layout_planes(&l, &p) || cnn_layout_pixels(&l, &x));
+	/* Channel 5 of row 2 and column 3 of image 1: block 1, index 1 in it. */
+	assert_int_equal(naive_place(&l, ((1 * 6 + 5) * 3 + 2) * 5 + 3),
+			 2 * 60 + 60 + (2 * 5 + 3) * 4 + 1);
+	assert_int_equal(cnn_layout_bytes(&l), 4 * 60 - 2);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_families), cmocka_unit_test(test_moves),
+		cmocka_unit_test(test_packed), cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_equal), cmocka_unit_test(test_dense),
+		cmocka_unit_test(test_view),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
