@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: MIT
-/*
- * Programs of the sequencer. It waits for each of its transfers, so that costs add up. The cycles
- * are those of Documentation/hardware/sequencer.rst.
- */
+/* Programs of the sequencer; the cycles are those of Documentation/hardware/sequencer.rst. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,10 +21,36 @@ static void add(struct seqc *s, uint32_t op, uint32_t param, const uint32_t *arg
 	memcpy(c->arg, arg, (size_t)args * sizeof(*arg));
 }
 
+/* Sets the two times; what the end of both moves by is of one kind. */
+static void advance(struct seqc *s, uint64_t time, uint64_t busy, uint64_t *kind)
+{
+	uint64_t before = s->time > s->busy ? s->time : s->busy, after = time > busy ? time : busy;
+
+	s->time = time;
+	s->busy = busy;
+	s->cost.cycles += after - before;
+	*kind += after - before;
+}
+
 void seqc_charge(struct seqc *s, uint64_t cycles)
 {
-	s->cost.cycles += cycles;
-	s->cost.control += cycles;
+	advance(s, s->time + cycles, s->busy, &s->cost.control);
+}
+
+void seqc_start(struct seqc *s, uint64_t cycles)
+{
+	advance(s, s->time, s->time + cycles, &s->cost.compute);
+}
+
+void seqc_idle(struct seqc *s)
+{
+	if (s->time < s->busy)
+		s->time = s->busy;
+}
+
+void seqc_stall(struct seqc *s, uint64_t cycles)
+{
+	advance(s, s->time + cycles, s->busy, &s->cost.stall);
 }
 
 void seqc_loop(struct seqc *s, uint32_t body, int64_t times, const struct seqc_advance *advance,
@@ -44,7 +67,14 @@ void seqc_loop(struct seqc *s, uint32_t body, int64_t times, const struct seqc_a
 
 void seqc_exec(struct seqc *s, uint32_t insn, uint32_t a, uint32_t b)
 {
-	const uint32_t arg[6] = { insn, 0, 0, 0, a, b };
+	const uint32_t words[4] = { insn };
+
+	seqc_exec_wide(s, words, a, b);
+}
+
+void seqc_exec_wide(struct seqc *s, const uint32_t insn[4], uint32_t a, uint32_t b)
+{
+	const uint32_t arg[6] = { insn[0], insn[1], insn[2], insn[3], a, b };
 
 	add(s, CNNACC_SEQ_EXEC, 0, arg, 6);
 }
@@ -85,7 +115,7 @@ static void add_copy(struct seqc *s, const struct seqc_copy *c)
 		(uint32_t)c->va_pitch, (uint32_t)c->local_pitch,
 	};
 
-	add(s, CNNACC_SEQ_COPY2D, c->memory, arg, 6);
+	add(s, CNNACC_SEQ_COPY2D | (c->store ? CNNACC_SEQ_TO_MEMORY : 0), c->memory, arg, 6);
 }
 
 static void charge_copy(struct seqc *s, const struct seqc_copy *c, int64_t va)
@@ -95,7 +125,9 @@ static void charge_copy(struct seqc *s, const struct seqc_copy *c, int64_t va)
 
 	seqc_charge(s, 1 + cycles);
 	*(c->weights ? &s->cost.dma_weights : &s->cost.dma_data) += cycles;
-	*(c->weights ? &s->cost.read_weights : &s->cost.read_data) += rows * bytes;
+	*(c->store   ? &s->cost.written :
+	  c->weights ? &s->cost.read_weights :
+		       &s->cost.read_data) += rows * bytes;
 }
 
 void seqc_copy(struct seqc *s, const struct seqc_copy *c)
@@ -122,13 +154,21 @@ void seqc_copy_loop(struct seqc *s, const struct seqc_copy *c, int64_t count, in
 void seqc_begin(struct seqc *s)
 {
 	s->count = 0;
+	s->time = 0;
+	s->busy = 0;
 	s->cost = (struct cnnrt_cost){ 0 };
 }
 
-void seqc_free(struct seqc *s)
+/* The boot of the longest program, and its END. */
+static uint64_t frame_cycles(const struct seqc *s)
 {
-	free(s->command);
-	s->command = NULL;
+	return (uint64_t)s->commands_max / 2 + 32;
+}
+
+static bool fits(const struct seqc *s, int64_t commands, uint64_t cycles)
+{
+	return s->count + commands <= s->commands_max &&
+	       s->cost.cycles + cycles + frame_cycles(s) <= s->cycles_max;
 }
 
 static int add_span(struct seqc *s, enum cnnrt_activity what, uint64_t *at, uint64_t cycles)
@@ -186,6 +226,7 @@ static int add_task(struct seqc *s)
 int seqc_end(struct seqc *s)
 {
 	const uint32_t none = 0;
+	int ret = CNN_OK;
 	uint64_t lines;
 
 	add(s, CNNACC_SEQ_END, 0, &none, 0);
@@ -198,5 +239,88 @@ int seqc_end(struct seqc *s)
 	s->cost.dma_program += TRANSFER + lines;
 	s->cost.read_program += lines * CNNACC_LINE_SIZE;
 	s->total += s->cost.cycles;
-	return s->dry ? CNN_OK : add_task(s);
+	if (!s->dry)
+		ret = add_task(s);
+	s->count = 0;
+	return ret;
+}
+
+int seqc_reserve(struct seqc *s, int64_t commands, uint64_t cycles)
+{
+	return s->count && !fits(s, commands, cycles) ? seqc_end(s) : CNN_OK;
+}
+
+int seqc_finish(struct seqc *s, int ret)
+{
+	if (!ret && s->count)
+		ret = seqc_end(s);
+	free(s->command);
+	s->command = NULL;
+	return ret;
+}
+
+/* The tile that the core computes; its results are in the buffer until they are stored. */
+struct tile {
+	const struct seqc_stages *stages;
+	void *opaque;
+	int64_t index;		/* -1: none */
+	uint32_t buffer;
+};
+
+static void wait_for(struct seqc *s, const struct tile *t)
+{
+	if (t->index < 0)
+		return;
+	seqc_wait(s, t->stages->idle);
+	seqc_charge(s, 1);
+	seqc_idle(s);
+}
+
+static void store(struct seqc *s, const struct tile *t)
+{
+	if (t->index >= 0)
+		t->stages->store(s, t->index, t->buffer, t->opaque);
+}
+
+/* Begins to compute a tile, which is loaded and the one before it stored meanwhile. */
+static void add_tile(struct seqc *s, struct tile *t, int64_t index, uint32_t buffer)
+{
+	const struct tile last = *t;
+
+	t->index = index;
+	t->buffer = buffer;
+	t->stages->load(s, index, buffer, t->opaque);
+	wait_for(s, &last);
+	t->stages->run(s, index, buffer, t->opaque);
+	store(s, &last);
+}
+
+static void drain(struct seqc *s, struct tile *t)
+{
+	wait_for(s, t);
+	store(s, t);
+	t->index = -1;
+}
+
+int seqc_tiles(struct seqc *s, const struct seqc_stages *stages, int64_t tiles, uint32_t buffers,
+	       void *opaque)
+{
+	/* Of a tile, and of the one that may have to be drained behind it. */
+	const int64_t commands = 2 * stages->commands;
+	const uint64_t cycles = 2 * stages->cycles;
+	struct tile t = { .stages = stages, .opaque = opaque, .index = -1 };
+	int ret = CNN_OK;
+
+	for (int64_t i = 0; i < tiles && !ret; i++) {
+		if (buffers == 1 || !fits(s, commands, cycles))
+			drain(s, &t);
+		ret = seqc_reserve(s, commands, cycles);
+		if (!ret && !s->count)
+			stages->begin(s, opaque);
+		if (!ret)
+			add_tile(s, &t, i, (uint32_t)(i % buffers));
+	}
+	if (!ret)
+		drain(s, &t);
+	return ret;
 }

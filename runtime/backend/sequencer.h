@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Programs of the sequencer, for the cores behind it (Documentation/hardware/sequencer.rst).
- * Functions append commands and, where it says so, add what they cost when they run once.
+ * Functions append commands and, where it says so, add what they cost when they run once. The
+ * sequencer waits for its own transfers, so that these costs add up; what the core computes
+ * between seqc_start() and seqc_idle() overlaps them.
  */
 #ifndef CNN_BACKEND_SEQUENCER_H
 #define CNN_BACKEND_SEQUENCER_H
@@ -19,7 +21,8 @@ struct seqc {
 	bool dry;		/* only the cost is wanted */
 
 	struct cnnacc_seq_command *command;
-	int64_t count;
+	int64_t count;		/* 0: no program is under way */
+	uint64_t time, busy;	/* cycles so far; when the core will be idle */
 	struct cnnrt_cost cost;	/* of this program; the core adds what it computes */
 	uint64_t total;		/* cycles of all programs that have ended */
 	bool failed;		/* no memory */
@@ -29,15 +32,28 @@ struct seqc {
 void seqc_begin(struct seqc *s);
 /* Ends the program and makes it a task, unless it is dry; 0 or an error. */
 int seqc_end(struct seqc *s);
-void seqc_free(struct seqc *s);
+/*
+ * Ends the program if so many more commands and cycles would exceed its limits; 0 or an error. If
+ * count is 0 then, the caller begins the next one.
+ */
+int seqc_reserve(struct seqc *s, int64_t commands, uint64_t cycles);
+/* Ends the program that is under way, unless ret is an error, and frees all; ret or an error. */
+int seqc_finish(struct seqc *s, int ret);
 
-/* Adds cycles in which the core only waits for the sequencer. */
+/* Adds cycles of the sequencer. */
 void seqc_charge(struct seqc *s, uint64_t cycles);
+/* The core, which is idle, computes for so many cycles beside the commands that follow. */
+void seqc_start(struct seqc *s, uint64_t cycles);
+/* The sequencer has waited for that. */
+void seqc_idle(struct seqc *s);
+/* Adds cycles in which a core that has more to compute waits for the sequencer. */
+void seqc_stall(struct seqc *s, uint64_t cycles);
 
-/* A COPY2D from memory to a local memory. */
+/* A COPY2D between memory and a local memory. */
 struct seqc_copy {
 	uint32_t memory;	/* the local one */
 	int64_t va, local, rows, row_bytes, va_pitch, local_pitch;
+	bool store;		/* to memory */
 	bool weights;		/* for the cost */
 };
 
@@ -57,8 +73,10 @@ struct seqc_advance {
 /* Appends a LOOP over the next @body commands, with up to three increments. No cost is added. */
 void seqc_loop(struct seqc *s, uint32_t body, int64_t times, const struct seqc_advance *advance,
 	       int advances);
-/* Appends an EXEC of a native instruction with two operands. No cost is added. */
+/* Appends an EXEC of a native instruction of one word with two operands. No cost is added. */
 void seqc_exec(struct seqc *s, uint32_t insn, uint32_t a, uint32_t b);
+/* The same of four words. */
+void seqc_exec_wide(struct seqc *s, const uint32_t insn[4], uint32_t a, uint32_t b);
 /* Appends a WAIT for any of these conditions. No cost is added. */
 void seqc_wait(struct seqc *s, uint32_t conditions);
 
@@ -70,6 +88,25 @@ struct seqc_drain {
 
 /* Appends a DRAIN. No cost is added. */
 void seqc_drain(struct seqc *s, const struct seqc_drain *d);
+
+/* What a core does with a tile in one of its buffers, each with its cost. */
+struct seqc_stages {
+	void (*begin)(struct seqc *s, void *opaque);	/* a program; calls seqc_begin() */
+	void (*load)(struct seqc *s, int64_t tile, uint32_t buffer, void *opaque);
+	void (*run)(struct seqc *s, int64_t tile, uint32_t buffer, void *opaque); /* seqc_start() */
+	void (*store)(struct seqc *s, int64_t tile, uint32_t buffer, void *opaque);
+	uint32_t idle;		/* condition of WAIT that the core has ended */
+	int64_t commands;	/* most of a tile, with its WAIT; a program holds two tiles */
+	uint64_t cycles;
+};
+
+/*
+ * Appends all tiles, as several programs if they exceed one. With two buffers, a tile is loaded
+ * while the core computes the one before it, which is stored while the core computes this one;
+ * with one buffer, nothing overlaps. The last program is left under way. 0 or an error.
+ */
+int seqc_tiles(struct seqc *s, const struct seqc_stages *stages, int64_t tiles, uint32_t buffers,
+	       void *opaque);
 
 /* Lines of memory that rows of bytes touch. */
 uint64_t seqc_lines(uint64_t va, uint64_t rows, uint64_t bytes, uint64_t pitch);

@@ -266,23 +266,11 @@ static void load_weights(const struct emitter *u)
 	seqc_copy(u->seq, &copy);
 }
 
-static bool is_full(const struct seqc *s, const struct hwpec_node *n)
-{
-	uint64_t boot = (uint64_t)s->commands_max / 2 + 32;
-
-	return s->count + HWPEC_TILE_COMMANDS > s->commands_max ||
-	       s->cost.cycles + hwpec_tile_cycles(n) + boot > s->cycles_max;
-}
-
 /* Appends a tile, to a new program if this one is full. *weights: the program has loaded them. */
 static int add_tile(struct emitter *u, const struct hwpec_tile *t, bool *weights)
 {
-	int ret = CNN_OK;
+	int ret = seqc_reserve(u->seq, HWPEC_TILE_COMMANDS, hwpec_tile_cycles(u->n));
 
-	if (u->seq->count && is_full(u->seq, u->n)) {
-		ret = seqc_end(u->seq);
-		u->seq->count = 0;
-	}
 	if (ret)
 		return ret;
 	if (!u->seq->count) {
@@ -350,16 +338,10 @@ static int add_blocks(struct emitter *u)
 /* Makes all programs of a node. */
 static int add_programs(struct hwpec_core *core, struct emitter *u)
 {
-	int ret;
-
 	u->seq->compile = core->base.compile;
 	u->seq->commands_max = core->hw.commands;
 	u->seq->cycles_max = core->hw.cycles_max;
-	ret = add_blocks(u);
-	if (!ret && u->seq->count)
-		ret = seqc_end(u->seq);
-	seqc_free(u->seq);
-	return ret;
+	return seqc_finish(u->seq, add_blocks(u));
 }
 
 uint64_t hwpec_cycles(struct hwpec_core *core, struct hwpec_node *n)

@@ -50,9 +50,9 @@ static void charge_window(struct seqc *s, const struct hwpec_node *n, bool first
 	uint64_t resumed = n->plan.interleaved ? 11 : n->conv.input_layer ? 9 : 8;
 	uint64_t run = 8 * rounds + (first ? 12 : resumed), drain = drain_cycles(n, w, at);
 
-	s->cost.cycles += run + drain;
-	s->cost.compute += run;
-	s->cost.stall += drain;
+	seqc_start(s, run);
+	seqc_idle(s);
+	seqc_stall(s, drain);
 	s->cost.mac_slots += 128 * rounds * HWPEC_WORD * (uint64_t)n->conv.per_byte;
 	s->cost.mac_useful += results * count_used(n);
 	s->cost.written += results * (uint64_t)hwpec_result_bytes(&n->conv);
