@@ -39,7 +39,8 @@ struct cnn_slot {
 	struct cnn_layout layout;
 };
 
-#define CNN_ON_CPU (-1)
+#define CNN_ON_CPU  (-1)
+#define CNN_NOWHERE (-2)
 
 /* Where a node runs; index = node index of the graph. */
 struct cnn_placement {
@@ -53,6 +54,10 @@ struct cnn_placement {
 	char reason[CNN_REASON_LEN];
 	int64_t macs; /* useful multiply-adds, as cnn_node_macs */
 	struct cnnrt_cost cost;
+	int64_t cost_ns; /* on the target, without copies and submission */
+	/* The cheapest of the other places that take it, by an estimate; CNN_NOWHERE: none does. */
+	int next_core;
+	int64_t next_ns;
 };
 
 /* One program: becomes one task of the job. */
@@ -95,6 +100,8 @@ struct cnn_lowered {
 	bool borrowed; /* program and weights are someone else's memory */
 	int64_t arena_bytes;
 	int64_t macs, device_macs; /* of all nodes, and of those on cores */
+	int64_t ns;		   /* of one run on the target, from start to end */
+	uint64_t target_hash;	   /* cnn_target_hash() of the target */
 };
 
 void cnn_lowered_free(struct cnn_lowered *l);

@@ -94,8 +94,10 @@ static int alloc_results(struct cnn_compiler *cc)
 		cc->slots[s].first = out->n_nodes;
 		cc->slots[s].last = -1;
 	}
-	for (int i = 0; i < out->n_nodes; i++)
+	for (int i = 0; i < out->n_nodes; i++) {
+		out->nodes[i].next_core = CNN_NOWHERE;
 		cc->copy[i] = -1;
+	}
 	return CNN_OK;
 }
 
@@ -150,6 +152,7 @@ static int lower_graph(struct cnn_compiler *cc)
 	cnn_settle_owners(cc);
 	ret = cnn_make_segments(cc) ?: cnn_allocate_arena(cc) ?: lower_segments(cc);
 	sum_costs(cc);
+	cnn_sum_time(cc);
 	return ret;
 }
 
@@ -175,6 +178,7 @@ int cnn_lower(const struct cnn_graph *g, const struct cnnrt_core_info *cores, in
 {
 	struct cnn_compiler cc = {
 		.observe = opt && opt->observe,
+		.target = opt && opt->target ? opt->target : &cnn_target_reference,
 		.compile = {
 			.g = g, .err = err,
 			.progress = opt ? opt->progress : NULL,

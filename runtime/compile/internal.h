@@ -4,6 +4,7 @@
 #define CNN_COMPILE_INTERNAL_H
 
 #include "backend/backend.h"
+#include "target.h"
 
 /* What is known of a slot; of the owner of memory but for next_copy. */
 struct cnn_slot_life {
@@ -21,6 +22,7 @@ struct cnn_compiler {
 	struct cnn_slot_life *slots;
 	int *copy;		/* by node: the slot that the host fills for it; -1: none */
 	bool observe;
+	const struct cnn_target *target;
 };
 
 /* Gives io's value a slot with this layout, unless it has a slot. */
@@ -36,6 +38,8 @@ void cnn_place_host_copy(struct cnn_compiler *cc, int node);
 void cnn_settle_owners(struct cnn_compiler *cc);
 int cnn_make_segments(struct cnn_compiler *cc);
 int cnn_allocate_arena(struct cnn_compiler *cc);
+/* Once all is lowered: what each node and the whole program cost on the target. */
+void cnn_sum_time(struct cnn_compiler *cc);
 /*
  * Fills in the compulsory bytes of a placed node, and the bytes that it moves if it is on the CPU.
  * Float tensors of up to on_chip bytes can stay in a core.

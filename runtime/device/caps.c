@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Device descriptions: files of "key=value" lines, to compile for a device without having it. */
+/*
+ * Device descriptions: files of "key=value" lines, to compile for a device without having it, or
+ * with the costs of a stated target (compile/target.h). Each line of the costs may be left out.
+ */
 #include "device.h"
 
 #include <ctype.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +15,13 @@
 struct caps {
 	struct drm_cnnacc_dev_info info;
 	struct cnnrt_core_info core[CNNRT_MAX_CORES];
+	struct cnn_target target;
+	/* A bit for each field so far, by core; the device's own fields in the last. */
+	uint32_t seen[CNNRT_MAX_CORES + 1];
+	uint64_t target_seen;	/* a bit for each number of the target */
 };
+
+_Static_assert(CNN_TARGET_NUMBERS <= 64, "target_seen has a bit for each");
 
 struct field {
 	const char *key;
@@ -55,6 +65,19 @@ static void print_fields(FILE *f, const char *prefix, const struct field *fields
 	}
 }
 
+/* The clocks of cores that there are not are left out. */
+static void print_target(FILE *f, const struct cnn_target *t, uint32_t cores)
+{
+	uint32_t count = CNN_TARGET_NUMBERS - CNNRT_MAX_CORES + cores;
+	char key[CNN_TARGET_KEY_LEN];
+
+	fprintf(f, "# costs: Documentation/user/cost.rst\n");
+	for (uint32_t i = 0; i < count; i++) {
+		cnn_target_key((int)i, key);
+		fprintf(f, "%s=%lld\n", key, (long long)cnn_target_number(t, (int)i));
+	}
+}
+
 int cnnrt_device_save_caps(const struct cnnrt_device *dev, const char *path,
 			   struct cnnrt_error *err)
 {
@@ -78,6 +101,7 @@ int cnnrt_device_save_caps(const struct cnnrt_device *dev, const char *path,
 		snprintf(prefix, sizeof(prefix), "core%u.", i);
 		print_fields(f, prefix, core_fields, RT_ARRAY_SIZE(core_fields), &dev->core[i]);
 	}
+	print_target(f, &dev->target, info.core_count);
 	bad = ferror(f);
 	bad = fclose(f) || bad;
 	return bad ? rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno)) : CNNRT_OK;
@@ -113,11 +137,41 @@ static bool put(const struct field *f, void *data, const char *text)
 	return true;
 }
 
-/*
- * Parses a line; returns NULL or what is wrong. seen: a bit for each field so far, by core; the
- * device's own fields in seen[CNNRT_MAX_CORES].
- */
-static const char *read_line(struct caps *c, char *line, uint32_t *seen)
+/* The number of the target that has this key, -1 if none has. */
+static int find_number(const char *key)
+{
+	char have[CNN_TARGET_KEY_LEN];
+
+	for (int i = 0; i < CNN_TARGET_NUMBERS; i++) {
+		cnn_target_key(i, have);
+		if (!strcmp(key, have))
+			return i;
+	}
+	return -1;
+}
+
+/* Parses the value of a number of the target; returns NULL or what is wrong. */
+static const char *read_number(struct caps *c, int i, const char *text)
+{
+	bool is_clock = i >= CNN_TARGET_NUMBERS - CNNRT_MAX_CORES;
+	unsigned long long v;
+	char *end;
+
+	if (c->target_seen & 1ull << i)
+		return "a key that was given before";
+	c->target_seen |= 1ull << i;
+	errno = 0;
+	v = isdigit((unsigned char)*text) ? strtoull(text, &end, 0) : ULLONG_MAX;
+	if (v > CNN_TARGET_NUMBER_MAX || errno || *end)
+		return "a value that is no number from 0 to 1099511627776 (2^40)";
+	if (is_clock && !v)
+		return "a clock of 0";
+	cnn_target_set_number(&c->target, i, (int64_t)v);
+	return NULL;
+}
+
+/* Parses a line that it cuts at the end of its key; returns NULL or what is wrong. */
+static const char *read_line(struct caps *c, char *line)
 {
 	char *value = strchr(line, '=');
 	unsigned int core = CNNRT_MAX_CORES;
@@ -128,6 +182,9 @@ static const char *read_line(struct caps *c, char *line, uint32_t *seen)
 	if (!value)
 		return "no \"=\" after the key";
 	*value++ = '\0';
+	i = find_number(line);
+	if (i >= 0)
+		return read_number(c, i, value);
 	if (sscanf(line, "core%u.%n", &core, &skip) == 1 && skip) {
 		if (core >= CNNRT_MAX_CORES)
 			return "a core above the highest possible index";
@@ -138,25 +195,25 @@ static const char *read_line(struct caps *c, char *line, uint32_t *seen)
 					     RT_ARRAY_SIZE(info_fields));
 	if (i < 0)
 		return "an unknown key";
-	if (seen[core] & 1u << i)
+	if (c->seen[core] & 1u << i)
 		return "a key that was given before";
-	seen[core] |= 1u << i;
+	c->seen[core] |= 1u << i;
 	if (put(&fields[i], data, value))
 		return NULL;
 	return fields[i].text ? "a name that is too long" :
 				"a value that is no number, or too large";
 }
 
-static int check_seen(const struct caps *c, const uint32_t *seen, const char *path,
-		      struct cnnrt_error *err)
+static int check_seen(const struct caps *c, const char *path, struct cnnrt_error *err)
 {
-	uint32_t all = (1u << RT_ARRAY_SIZE(info_fields)) - 1, lacks = all & ~seen[CNNRT_MAX_CORES];
+	uint32_t all = (1u << RT_ARRAY_SIZE(info_fields)) - 1;
+	uint32_t lacks = all & ~c->seen[CNNRT_MAX_CORES];
 
 	if (lacks)
 		return rt_fail(err, CNNRT_EINVAL, "%.200s: %s is missing", path,
 			       info_fields[__builtin_ctz(lacks)].key);
 	for (uint32_t i = 0; i < CNNRT_MAX_CORES && i < c->info.core_count; i++) {
-		lacks = ((1u << RT_ARRAY_SIZE(core_fields)) - 1) & ~seen[i];
+		lacks = ((1u << RT_ARRAY_SIZE(core_fields)) - 1) & ~c->seen[i];
 		if (lacks)
 			return rt_fail(err, CNNRT_EINVAL, "%.200s: core%u.%s is missing", path, i,
 				       core_fields[__builtin_ctz(lacks)].key);
@@ -166,7 +223,6 @@ static int check_seen(const struct caps *c, const uint32_t *seen, const char *pa
 
 static int read_caps(const char *path, struct caps *c, struct cnnrt_error *err)
 {
-	uint32_t seen[CNNRT_MAX_CORES + 1] = { 0 };
 	char line[256];
 	size_t size;
 	FILE *f;
@@ -179,14 +235,43 @@ static int read_caps(const char *path, struct caps *c, struct cnnrt_error *err)
 
 		line[strcspn(line, "\r\n")] = '\0';
 		if (*line && *line != '#')
-			why = read_line(c, line, seen);
+			why = read_line(c, line);
 		if (why)
-			ret = rt_fail(err, CNNRT_EINVAL, "%.200s: line %d: %s", path, n, why);
+			ret = rt_fail(err, CNNRT_EINVAL, "%.140s: line %d: %s: %.60s", path, n,
+				      why, line);
 	}
 	if (!ret && ferror(f))
 		ret = rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno));
 	fclose(f);
-	return ret ? ret : check_seen(c, seen, path, err);
+	return ret;
+}
+
+/* Copies the numbers that the file has. */
+static void apply_target(const struct caps *c, struct cnn_target *target)
+{
+	for (int i = 0; i < CNN_TARGET_NUMBERS; i++)
+		if (c->target_seen & 1ull << i)
+			cnn_target_set_number(target, i, cnn_target_number(&c->target, i));
+}
+
+int rt_caps_read_target(const char *path, const struct cnnrt_device *dev,
+			struct cnn_target *target, struct cnnrt_error *err)
+{
+	struct caps c = { 0 };
+	int ret = read_caps(path, &c, err);
+
+	if (ret)
+		return ret;
+	for (uint32_t i = 0; i < dev->info.core_count; i++)
+		if (*c.core[i].name && strcmp(c.core[i].name, dev->core[i].name))
+			return rt_fail(err, CNNRT_EINVAL, "%.120s: core%u.name=%s, but core %u of "
+				       "%.60s is %s: its costs are for another device", path, i,
+				       c.core[i].name, i, dev->info.path, dev->core[i].name);
+	*target = cnn_target_reference;
+	for (int i = 0; i < CNNRT_MAX_CORES; i++)
+		target->core_hz[i] = dev->info.clock_hz;
+	apply_target(&c, target);
+	return CNNRT_OK;
 }
 
 static void caps_close(struct cnnrt_device *dev)
@@ -218,7 +303,7 @@ int rt_caps_open(const char *path, struct cnnrt_device **out, struct cnnrt_error
 	struct caps c = { 0 };
 	struct cnnrt_device *dev;
 	const char *bad;
-	int ret = read_caps(path, &c, err);
+	int ret = read_caps(path, &c, err) ?: check_seen(&c, path, err);
 
 	if (ret)
 		return ret;
@@ -235,6 +320,7 @@ int rt_caps_open(const char *path, struct cnnrt_device **out, struct cnnrt_error
 		return rt_fail(err, CNNRT_EINVAL, "%.200s: %s has a value that is not a device's",
 			       path, bad);
 	}
+	apply_target(&c, &dev->target);
 	*out = dev;
 	return CNNRT_OK;
 }

@@ -8,6 +8,7 @@
 #define CNNRT_DEVICE_H
 
 #include "base/base.h"
+#include "compile/target.h"
 
 #include <cnnacc_accel.h>
 #include <cnnacc_hw.h>
@@ -71,6 +72,7 @@ struct cnnrt_device {
 	uint32_t page_size; /* bytes; the granularity of bind */
 	uint32_t max_contexts;
 	uint32_t max_tasks;	/* per job */
+	struct cnn_target target;
 };
 
 /*
@@ -81,12 +83,18 @@ bool rt_is_ours(const struct cnnrt_device *dev);
 /* CNNRT_OK, or CNNRT_EINVAL in a forked child. */
 int rt_check_process(const struct cnnrt_device *dev, struct cnnrt_error *err);
 
-/* Fills dev->info and dev->core. NULL, or the name of an invalid field. */
+/* Fills dev->info and dev->core; dev->target is the reference, at the device's clock. NULL, or the name of an invalid field. */
 const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
 			       const struct cnnrt_core_info *cores);
 
 int rt_kernel_open(const char *path, struct cnnrt_device **dev, struct cnnrt_error *err);
 int rt_caps_open(const char *path, struct cnnrt_device **dev, struct cnnrt_error *err);
+/*
+ * Reads the costs in a device description to use them with dev: what the file does not say is the
+ * reference's, and its clocks of cores must be of cores of the same names.
+ */
+int rt_caps_read_target(const char *path, const struct cnnrt_device *dev,
+			struct cnn_target *target, struct cnnrt_error *err);
 /* Is it a device description, without a device? */
 bool rt_is_caps(const struct cnnrt_device *dev);
 int rt_sim_open(const char *props, struct cnnrt_device **dev, struct cnnrt_error *err);

@@ -41,5 +41,8 @@ const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc
 			return "name";
 		dev->core[i] = cores[i];
 	}
+	dev->target = cnn_target_reference;
+	for (int i = 0; i < CNNRT_MAX_CORES; i++)
+		dev->target.core_hz[i] = info->clock_hz;
 	return NULL;
 }

@@ -7,7 +7,7 @@ static struct rt_target target_of(const struct cnnrt_device *dev)
 {
 	return (struct rt_target){
 		.core = dev->core, .core_count = dev->info.core_count,
-		.hw_version = dev->info.hw_version,
+		.hw_version = dev->info.hw_version, .cost = dev->target,
 	};
 }
 
@@ -21,8 +21,11 @@ static int read_options(const struct cnnrt_compile_options *from, const struct c
 		return ret;
 	*opt = (struct cnn_lower_options){
 		.cpu_only = o->cpu_only, .observe = o->observe, .progress = o->progress,
-		.opaque = o->opaque,
+		.opaque = o->opaque, .prefer = o->prefer,
 	};
+	if (o->prefer != CNNRT_PREFER_DEVICE && o->prefer != CNNRT_PREFER_TIME)
+		return rt_fail(err, CNNRT_EINVAL, "compile: prefer %d: 0 (device) or 1 (time) wanted",
+			       (int)o->prefer);
 	if (o->core && o->cpu_only)
 		return rt_fail(err, CNNRT_EINVAL, "compile: core \"%.40s\" and cpu_only contradict "
 			       "each other: leave one out", o->core);
@@ -33,11 +36,14 @@ int cnnrt_compile(const struct cnnrt_model *model, const struct cnnrt_device *de
 		  const struct cnnrt_compile_options *options, struct cnnrt_program **out,
 		  struct cnnrt_error *err)
 {
-	const struct rt_target target = target_of(dev);
+	struct rt_target target = target_of(dev);
 	struct cnnrt_compile_options own;
 	struct cnn_lower_options opt;
 	int ret = read_options(options, dev, &own, &opt, err);
 
+	opt.target = &target.cost;
+	if (!ret && own.target)
+		ret = rt_caps_read_target(own.target, dev, &target.cost, err);
 	return ret ? ret : rt_build(model, &target, &own, &opt, out, err);
 }
 

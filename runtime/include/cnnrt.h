@@ -309,6 +309,12 @@ struct cnnrt_compile_options {
 	/* Called from time to time by cnnrt_compile(), last with done == total; may be NULL. */
 	void (*progress)(unsigned int done, unsigned int total, void *opaque);
 	void *opaque;
+	enum cnnrt_prefer prefer;
+	/*
+	 * File with the costs of the target, as cnnrt_device_save_caps() and cnnctl calibrate write
+	 * it.  NULL: those of @dev, which are of a reference CPU unless its description has others.
+	 */
+	const char *target;
 };
 
 struct cnnrt_program;
@@ -413,6 +419,10 @@ struct cnnrt_op_report {
 	int core;		/* core index, -1 on the CPU */
 	uint64_t macs;		/* multiply-accumulates (mean: elements); 0: none or unknown */
 	const struct cnnrt_cost *cost;
+	uint64_t cost_ns;	/* on the target, without copies and submission */
+	/* The cheapest of the other places that can run it; "": there is none, or it is unknown. */
+	const char *next_place;
+	uint64_t next_ns;	/* about what it would cost there */
 };
 
 /** cnnrt_program_explain() - report every operator in the order of execution. */
@@ -480,6 +490,8 @@ struct cnnrt_estimate {
 	 */
 	uint32_t conversions;
 	uint64_t conversion_bytes;
+	uint64_t ns;		/* modelled time of a run on the target, from start to end */
+	uint64_t target_hash;	/* of the table of costs that stated the target */
 };
 
 /** cnnrt_program_estimate() - totals and per core. */

@@ -17,7 +17,7 @@
 
 #define MAGIC		"\x89" "CNN\r\n\x1a\n"
 #define BYTE_ORDER_MARK	0x01020304u
-#define FORMAT		7u
+#define FORMAT		8u
 
 enum { DESCRIPTION, CONSTANTS, WEIGHTS, PROGRAMS, SECTIONS };
 
@@ -131,7 +131,10 @@ static int write_file(const char *path, const struct header *h, const struct rt_
 int cnnrt_program_save(const struct cnnrt_program *program, const char *path,
 		       struct cnnrt_error *err)
 {
-	struct rt_archive a = { .writing = true, .err = err, .all_constants = program->observe };
+	struct rt_archive a = {
+		.writing = true, .err = err, .program = program,
+		.all_constants = program->observe,
+	};
 	struct header h;
 	int ret;
 
@@ -235,7 +238,7 @@ static int check_end(struct rt_archive *a)
 static int parse(struct cnnrt_program *p, const struct rt_target *target,
 		 const struct cnnrt_load_options *o, struct cnnrt_error *err)
 {
-	struct rt_archive a = { .err = err };
+	struct rt_archive a = { .err = err, .program = p };
 	struct cnn_err e = { 0 };
 	struct header h;
 	int ret = check_header(&p->file, &h, err);

@@ -39,6 +39,7 @@ struct rt_archive {
 	uint8_t *constants;
 	uint64_t constants_at, constants_size;
 
+	const struct cnnrt_program *program; /* its cores are those of the device */
 	bool all_constants; /* also write constants that only cores read */
 	struct rt_need need[CNNRT_MAX_CORES];
 	int need_count;

@@ -2,15 +2,18 @@
 /* Placement, slots, segments, tasks and spans in a program file. */
 #include "file.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #if __SIZEOF_POINTER__ == 8
 /* A new field must be added to the walk, unless it does not belong in the file. */
-_Static_assert(sizeof(struct cnn_placement) == 320, "struct cnn_placement and its walk");
+_Static_assert(sizeof(struct cnn_placement) == 344, "struct cnn_placement and its walk");
 _Static_assert(sizeof(struct cnn_slot) == 232, "struct cnn_slot and its walk");
 _Static_assert(sizeof(struct cnn_task) == 48, "struct cnn_task and its walk");
 _Static_assert(sizeof(struct cnn_segment) == 64, "struct cnn_segment and its walk");
 _Static_assert(sizeof(struct cnnrt_span) == 32, "struct cnnrt_span and its walk");
 _Static_assert(sizeof(struct cnnrt_cost) == 136, "struct cnnrt_cost and its walk");
-_Static_assert(sizeof(struct cnn_lowered) == 136, "struct cnn_lowered and its walk");
+_Static_assert(sizeof(struct cnn_lowered) == 152, "struct cnn_lowered and its walk");
 #endif
 
 #define MAX_COUNT	((int64_t)1 << 62)	/* of work */
@@ -28,12 +31,32 @@ static void walk_core(struct rt_archive *a, int *core)
 		*core = a->code || k < 0 ? CNN_ON_CPU : a->need[k].core;
 }
 
+/* For a report only: no need of the program. The file has a core's name; "" is nowhere. */
+static void walk_next_core(struct rt_archive *a, int *core)
+{
+	const struct cnnrt_program *p = a->program;
+	char name[sizeof(p->core[0].name)] = "";
+
+	if (a->writing && *core >= CNN_ON_CPU)
+		snprintf(name, sizeof(name), "%s", *core < 0 ? "cpu" : p->core[*core].name);
+	rt_ar_chars(a, name, sizeof(name), "place");
+	if (a->writing)
+		return;
+	*core = strcmp(name, "cpu") ? CNN_NOWHERE : CNN_ON_CPU;
+	for (int i = (int)p->core_count - 1; i >= 0; i--)
+		if (!strcmp(name, p->core[i].name))
+			*core = i;
+}
+
 static void walk_placement(struct rt_archive *a, struct cnn_placement *p)
 {
 	walk_core(a, &p->core);
 	rt_ar_chars(a, p->reason, sizeof(p->reason), "reason");
 	rt_ar_i64(a, &p->macs, 0, MAX_COUNT, "multiply-adds");
 	rt_ar_bytes(a, &p->cost, sizeof(p->cost)); /* only 64-bit numbers */
+	rt_ar_i64(a, &p->cost_ns, 0, INT64_MAX, "cost in ns");
+	walk_next_core(a, &p->next_core);
+	rt_ar_i64(a, &p->next_ns, 0, INT64_MAX, "cost in ns elsewhere");
 }
 
 static void walk_layout(struct rt_archive *a, struct cnn_layout *l)
@@ -119,6 +142,8 @@ static void walk_span(struct rt_archive *a, struct cnnrt_span *s, const struct c
 
 void rt_ar_lowered(struct rt_archive *a, struct cnn_lowered *l)
 {
+	rt_ar_u64(a, &l->target_hash);
+	rt_ar_i64(a, &l->ns, 0, INT64_MAX, "time of the program");
 	rt_ar_i64(a, &l->arena_bytes, 0, CNN_ARENA_MAX, "size of the arena");
 	rt_ar_list(a, &l->n_nodes, CNN_MAX_NODES, (void **)&l->nodes, sizeof(*l->nodes),
 		   "placements");

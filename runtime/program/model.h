@@ -41,6 +41,7 @@ struct rt_target {
 	const struct cnnrt_core_info *core;
 	unsigned int core_count;
 	uint32_t hw_version;
+	struct cnn_target cost;
 };
 
 struct cnnrt_program {

@@ -90,6 +90,11 @@ int cnnrt_program_io(const struct cnnrt_program *p, enum cnnrt_direction dir, un
 	return rt_tensor_info(v->name, &v->t, info, err);
 }
 
+static const char *place_name(const struct cnnrt_program *p, int core)
+{
+	return core >= 0 ? p->core[core].name : core == CNN_ON_CPU ? "cpu" : "";
+}
+
 void cnnrt_program_explain(const struct cnnrt_program *p,
 			   void (*report)(const struct cnnrt_op_report *op, void *opaque),
 			   void *opaque)
@@ -101,9 +106,12 @@ void cnnrt_program_explain(const struct cnnrt_program *p,
 			.struct_size = sizeof(r),
 			.index = (unsigned int)i, .op = n->op_type, .name = n->name,
 			.fused = n->fused ? n->fused : "",
-			.place = at->core < 0 ? "cpu" : p->core[at->core].name,
+			.place = place_name(p, at->core),
 			.reason = at->reason, .core = at->core,
 			.macs = (uint64_t)at->macs, .cost = &at->cost,
+			.cost_ns = (uint64_t)at->cost_ns,
+			.next_place = place_name(p, at->next_core),
+			.next_ns = (uint64_t)at->next_ns,
 		};
 
 		report(&r, opaque);
@@ -160,6 +168,7 @@ int cnnrt_program_estimate(const struct cnnrt_program *p, struct cnnrt_estimate 
 		.weight_bytes = (uint64_t)p->low->weight_bytes,
 		.program_bytes = (uint64_t)p->low->program_bytes,
 		.activation_bytes = (uint64_t)p->low->arena_bytes,
+		.ns = (uint64_t)p->low->ns, .target_hash = p->low->target_hash,
 	};
 	int ret = rt_struct_check(type, est->struct_size, err);
 

@@ -159,7 +159,7 @@ static void test_damage(void **state)
 	write_bytes(path, data, size);
 	FAILS(CNNRT_EINVAL, "checksum", cnnrt_program_load(path, n.dev, NULL, &p, &rt_err));
 	data[12]++;
-	FAILS(CNNRT_EUNSUPPORTED, "format 8", cnnrt_program_load_buffer(data, size, n.dev, NULL, &p,
+	FAILS(CNNRT_EUNSUPPORTED, "format 9", cnnrt_program_load_buffer(data, size, n.dev, NULL, &p,
 									&rt_err));
 	memcpy(data + 8, (uint8_t[]){ 1, 2, 3, 4 }, 4);
 	FAILS(CNNRT_EUNSUPPORTED, "byte order", cnnrt_program_load_buffer(data, size, n.dev, NULL,
@@ -346,6 +346,92 @@ static void change_line(const char *path, const char *key, const char *value)
 	write_bytes(path, out, used);
 }
 
+static uint64_t target_of(const struct rt_net *n, const struct cnnrt_compile_options *opt,
+			  uint64_t *ns)
+{
+	struct cnnrt_estimate est = { .struct_size = sizeof(est) };
+	struct cnnrt_program *p;
+
+	OK(cnnrt_compile(n->model, n->dev, opt, &p, &rt_err));
+	OK(cnnrt_program_estimate(p, &est, &rt_err));
+	cnnrt_program_free(p);
+	*ns = est.ns;
+	return est.target_hash;
+}
+
+/* A description's costs are used with a device that is there; they stand in the program. */
+static void test_target(void **state)
+{
+	struct cnnrt_compile_options opt = { .struct_size = sizeof(opt) };
+	uint64_t reference, hash, ns, other;
+	struct cnnrt_device *dev;
+	char caps[32], name[64];
+	struct rt_net n;
+
+	(void)state;
+	rt_open(&n, "RT_MIXED");
+	reference = target_of(&n, &opt, &ns);
+	assert_true(ns > 1000);
+	OK(cnnrt_device_save_caps(n.dev, temporary(caps), &rt_err));
+	opt.target = caps;
+	assert_int_equal(target_of(&n, &opt, &other), reference);
+	assert_int_equal(ns, other);
+	change_line(caps, "cpu.op_ns", "1000000000");
+	hash = target_of(&n, &opt, &other);
+	assert_int_not_equal(hash, reference);
+	assert_true(other > ns + 1000000000);
+	change_line(caps, "core0.hz", "0x10");
+	assert_int_not_equal(target_of(&n, &opt, &other), hash);
+	snprintf(name, sizeof(name), "caps:%s", caps);
+	OK(cnnrt_device_open(name, 0, &dev, &rt_err));
+	cnnrt_device_close(n.dev);
+	n.dev = dev;
+	opt.target = NULL;
+	assert_int_equal(target_of(&n, &opt, &ns), target_of(&n, &opt, &other));
+	assert_int_equal(ns, other);
+	unlink(caps);
+	cnnrt_context_destroy(n.ctx);
+	n.ctx = NULL;
+	rt_close(&n);
+}
+
+static void refuse_target(const struct rt_net *n, const char *text, const char *why)
+{
+	char path[32];
+	struct cnnrt_compile_options opt = { .struct_size = sizeof(opt), .target = path };
+	struct cnnrt_program *p;
+
+	write_bytes(temporary(path), text, strlen(text));
+	FAILS(CNNRT_EINVAL, why, cnnrt_compile(n->model, n->dev, &opt, &p, &rt_err));
+	unlink(path);
+}
+
+static void test_bad_target(void **state)
+{
+	struct cnnrt_compile_options opt = {
+		.struct_size = sizeof(opt), .prefer = (enum cnnrt_prefer)7,
+	};
+	struct cnnrt_program *p;
+	struct rt_net n;
+
+	(void)state;
+	rt_open(&n, "RT_DIGITS");
+	FAILS(CNNRT_EINVAL, "prefer 7", cnnrt_compile(n.model, n.dev, &opt, &p, &rt_err));
+	opt = (struct cnnrt_compile_options){ .struct_size = sizeof(opt), .target = "/nowhere/x" };
+	FAILS(CNNRT_EFILE, "/nowhere/x", cnnrt_compile(n.model, n.dev, &opt, &p, &rt_err));
+	refuse_target(&n, "cpu.op_ns=-1", "line 1: a value that is no number from 0 to");
+	refuse_target(&n, "cpu.op_ns=", ": cpu.op_ns");
+	refuse_target(&n, "cpu.op_ns=1.5", ": cpu.op_ns");
+	refuse_target(&n, "cpu.op_ns=1099511627777", ": cpu.op_ns");
+	refuse_target(&n, "cpu.op_ns=99999999999999999999", ": cpu.op_ns");
+	refuse_target(&n, "cpu.op_ns=1\ncpu.op_ns=1", "line 2: a key that was given before");
+	refuse_target(&n, "core0.hz=0", "a clock of 0: core0.hz");
+	refuse_target(&n, "core8.hz=1", "above the highest");
+	refuse_target(&n, "cpu.sums.fs_per_step=1", "an unknown key: cpu.sums.fs_per_step");
+	refuse_target(&n, "core0.name=npu", "core0.name=npu, but core 0 of");
+	rt_close(&n);
+}
+
 /* A core that this library has no description of: shown as it is, and nothing is placed there. */
 static void test_unknown_core(void **state)
 {
@@ -430,6 +516,8 @@ int main(void)
 		cmocka_unit_test(test_other_devices),
 		cmocka_unit_test(test_other_core),
 		cmocka_unit_test(test_caps),
+		cmocka_unit_test(test_target),
+		cmocka_unit_test(test_bad_target),
 		cmocka_unit_test(test_unknown_core),
 		cmocka_unit_test(test_bad_caps),
 		cmocka_unit_test(test_compare),

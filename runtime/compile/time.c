@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: MIT
+/* The modelled time of a lowered program on its target. */
+#include "internal.h"
+
+static int64_t node_time(const struct cnn_compiler *cc, int node)
+{
+	const struct cnn_graph *g = cc->compile.g;
+	const struct cnn_placement *p = &cc->compile.out->nodes[node];
+
+	return p->core < 0 ? cnn_cpu_cost_ns(cc->target, g, &g->nodes[node]) :
+			     cnn_cycles_ns(cc->target, p->core, p->cost.cycles);
+}
+
+/* The host writes or reads a slot; nothing if what it works on is the arena itself. */
+static int64_t copy_time(const struct cnn_compiler *cc, int slot)
+{
+	const struct cnn_slot *s = &cc->compile.out->slots[slot];
+	const struct cnn_tensor *t = &cc->compile.g->values[s->from].t;
+	bool dense = cnn_layout_dense(&s->layout);
+
+	if (dense && s->from == slot)
+		return 0;
+	return cnn_copy_cost_ns(cc->target, cnn_max(cnn_tensor_bytes(t), 0),
+				cnn_max(cnn_tensor_count(t), 0), !dense);
+}
+
+static bool made_on_core(const struct cnn_compiler *cc, int value)
+{
+	int node = cc->compile.g->values[value].producer;
+
+	return node >= 0 && cc->compile.out->nodes[node].core >= 0;
+}
+
+/* What the host copies before and after a segment. */
+static int64_t copies_time(const struct cnn_compiler *cc, const struct cnn_segment *seg)
+{
+	const struct cnn_lowered *out = cc->compile.out;
+	int64_t ns = 0;
+
+	for (int i = 0; i < seg->n_in; i++)
+		if (out->slots[seg->in[i]].from != seg->in[i] || !made_on_core(cc, seg->in[i]))
+			ns = cnn_add_sat(ns, copy_time(cc, seg->in[i]));
+	for (int i = 0; i < seg->n_out; i++)
+		if (cnn_read_on_host(cc->compile.g, out, seg->out[i]))
+			ns = cnn_add_sat(ns, copy_time(cc, seg->out[i]));
+	return ns;
+}
+
+void cnn_sum_time(struct cnn_compiler *cc)
+{
+	struct cnn_lowered *out = cc->compile.out;
+
+	out->target_hash = cnn_target_hash(cc->target, cc->n_cores);
+	for (int i = 0; i < out->n_nodes; i++) {
+		out->nodes[i].cost_ns = node_time(cc, i);
+		out->ns = cnn_add_sat(out->ns, out->nodes[i].cost_ns);
+	}
+	for (int i = 0; i < out->n_segments; i++) {
+		const struct cnn_segment *seg = &out->segments[i];
+
+		out->ns = cnn_add_sat(out->ns, copies_time(cc, seg));
+		if (seg->n_tasks)
+			out->ns = cnn_add_sat(out->ns, cc->target->submit_ns);
+	}
+}
