@@ -99,7 +99,13 @@ struct cnn_run {
  */
 int cnn_layout_runs(const struct cnn_layout *l, struct cnn_run runs[CNN_AXES_MAX]);
 
-/* A tensor's dense data to and from memory of this layout. Packed codes are written only. */
+/*
+ * The elements of a value in memory of one layout to another, of as many elements of that size.
+ * Packed codes are written only.
+ */
+void cnn_layout_move(const struct cnn_layout *to, void *dst, const struct cnn_layout *from,
+		     const void *src);
+/* The same to and from the dense data of a tensor. */
 void cnn_layout_write(const struct cnn_layout *l, void *memory, const void *dense);
 void cnn_layout_read(const struct cnn_layout *l, const void *memory, void *dense);
 

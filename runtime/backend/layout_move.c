@@ -1,27 +1,28 @@
 // SPDX-License-Identifier: MIT
-/* Elements between a layout and the dense data of a tensor. */
+/* Elements from one layout to another, of which one may be the dense data of a tensor. */
 #include <string.h>
 
 #include "layout.h"
 
 #define SHORT_ROW 8 /* elements */
+#define LOOPS_MAX (2 * CNN_AXES_MAX + 2)
 
-/* Nested loops, the innermost first; steps in elements. */
+/* A loop of a nest; steps in elements. */
 struct loop {
-	int64_t count, memory, dense;
-	int64_t last;	/* of the loop before it, in the last round; 0: always all */
+	int64_t count, to, from;
+	int64_t last;	/* of the loop inside it, in the last round; 0: always all */
 };
 
-struct box;
+struct nest;
 
 /* Moves the elements of the two innermost loops. */
-typedef void rows_fn(const struct box *b, uint8_t *memory, uint8_t *dense);
+typedef void rows_fn(const struct nest *b, uint8_t *to, const uint8_t *from);
 
-struct box {
-	const struct cnn_layout *l;
-	rows_fn *rows;
-	struct loop loop[CNN_AXES_MAX + 2];
+struct nest {
+	struct loop loop[LOOPS_MAX]; /* the innermost first */
 	int n;
+	int64_t size, codes;	     /* of what is written; what is read is never packed */
+	rows_fn *rows;
 };
 
 /* Of two nested loops: rows of count elements, and the bytes from one to the next. */
@@ -41,79 +42,61 @@ static inline void copy_strided(const struct rows *rows, uint8_t *to, const uint
 			memcpy(to + x * r.to_step, from + x * r.from_step, size);
 }
 
-static void copy_rows(const struct rows *r, uint8_t *to, const uint8_t *from, int64_t size)
+static void copy_rows(const struct nest *b, uint8_t *to, const uint8_t *from)
 {
-	if (r->to_step == size && r->from_step == size)
-		for (int64_t y = 0; y < r->rows; y++)
-			memcpy(to + y * r->to_pitch, from + y * r->from_pitch,
-			       (size_t)(r->count * size));
+	const struct loop *in = &b->loop[0], *out = &b->loop[1];
+	const int64_t size = b->size;
+	const struct rows r = {
+		out->count, in->count, out->to * size, in->to * size, out->from * size,
+		in->from * size,
+	};
+
+	if (in->to == 1 && in->from == 1)
+		for (int64_t y = 0; y < r.rows; y++)
+			memcpy(to + y * r.to_pitch, from + y * r.from_pitch,
+			       (size_t)(r.count * size));
 	else if (size == 1)
-		copy_strided(r, to, from, 1);
+		copy_strided(&r, to, from, 1);
 	else if (size == 2)
-		copy_strided(r, to, from, 2);
+		copy_strided(&r, to, from, 2);
 	else if (size == 4)
-		copy_strided(r, to, from, 4);
+		copy_strided(&r, to, from, 4);
 	else
-		copy_strided(r, to, from, (size_t)size);
+		copy_strided(&r, to, from, (size_t)size);
 }
 
-static void write_rows(const struct box *b, uint8_t *memory, uint8_t *dense)
+/* Bytes that elements take where they are written; packed ones are whole bytes. */
+static int64_t to_bytes(const struct nest *b, int64_t elements)
+{
+	return elements * b->size * cnn_packed_bits(b->codes) / 8;
+}
+
+static void pack_rows(const struct nest *b, uint8_t *to, const uint8_t *from)
 {
 	const struct loop *in = &b->loop[0], *out = &b->loop[1];
-	const int64_t size = b->l->size;
-	const struct rows r = {
-		out->count, in->count, out->memory * size, in->memory * size, out->dense * size,
-		in->dense * size,
-	};
-
-	copy_rows(&r, memory, dense, size);
-}
-
-static void read_rows(const struct box *b, uint8_t *memory, uint8_t *dense)
-{
-	const struct loop *in = &b->loop[0], *out = &b->loop[1];
-	const int64_t size = b->l->size;
-	const struct rows r = {
-		out->count, in->count, out->dense * size, in->dense * size, out->memory * size,
-		in->memory * size,
-	};
-
-	copy_rows(&r, dense, memory, size);
-}
-
-/* Bytes of memory that elements take, which are whole bytes if packed. */
-static int64_t memory_bytes(const struct box *b, int64_t elements)
-{
-	return elements * b->l->size * cnn_packed_bits(b->l->codes) / 8;
-}
-
-static void pack_rows(const struct box *b, uint8_t *memory, uint8_t *dense)
-{
-	const struct loop *in = &b->loop[0], *out = &b->loop[1];
-	int64_t pitch = memory_bytes(b, out->memory);
+	int64_t pitch = to_bytes(b, out->to);
 
 	for (int64_t y = 0; y < out->count; y++)
-		cnn_packed_encode(b->l->codes, (const int8_t *)dense + y * out->dense, in->dense,
-				  in->count, memory + y * pitch);
+		cnn_packed_encode(b->codes, (const int8_t *)from + y * out->from, in->from,
+				  in->count, to + y * pitch);
 }
 
-static void run_loop(const struct box *b, int at, uint8_t *memory, uint8_t *dense)
+static void run_loop(const struct nest *b, int at, uint8_t *to, const uint8_t *from)
 {
-	int64_t memory_step = memory_bytes(b, b->loop[at].memory);
-	int64_t dense_step = b->loop[at].dense * b->l->size;
+	int64_t to_step = to_bytes(b, b->loop[at].to), from_step = b->loop[at].from * b->size;
 
 	if (at < 2) {
-		b->rows(b, memory, dense);
+		b->rows(b, to, from);
 		return;
 	}
 	for (int64_t i = 0; i < b->loop[at].count; i++)
-		run_loop(b, at - 1, memory + i * memory_step, dense + i * dense_step);
+		run_loop(b, at - 1, to + i * to_step, from + i * from_step);
 }
 
 /* Makes the loop at index at the innermost, or a loop of one element if it is none of them. */
-static void make_innermost(struct box *b, int at)
+static void make_innermost(struct nest *b, int at)
 {
-	struct loop loop = { .count = 1, .memory = 1, .dense = 1 };
+	struct loop loop = { .count = 1, .to = 1, .from = 1 };
 
 	if (at < b->n)
 		loop = b->loop[at];
@@ -123,23 +106,31 @@ static void make_innermost(struct box *b, int at)
 	b->loop[0] = loop;
 }
 
-/* What is adjacent where it is written comes first, unless that is little; of codes it must. */
-static void order_loops(struct box *b)
+/* The loop over what is adjacent where it is written, or read; n if there is none. */
+static int find_adjacent(const struct nest *b, bool written)
 {
-	bool writes = b->rows != read_rows;
 	int at = 0;
 
-	while (at < b->n && b->loop[at].memory != 1)
+	while (at < b->n && (written ? b->loop[at].to : b->loop[at].from) != 1)
 		at++;
-	if (b->l->codes || (at < b->n && b->loop[at].count >= SHORT_ROW &&
-			    (writes || b->loop[0].count < SHORT_ROW)))
-		make_innermost(b, at);
+	return at;
+}
+
+/* What is adjacent where it is written comes first, or where it is read; of codes it must. */
+static void order_loops(struct nest *b)
+{
+	int written = find_adjacent(b, true), read = find_adjacent(b, false);
+
+	if (b->codes || (written < b->n && b->loop[written].count >= SHORT_ROW))
+		make_innermost(b, written);
+	else if (read < b->n && b->loop[read].count >= SHORT_ROW)
+		make_innermost(b, read);
 	while (b->n < 2)
 		b->loop[b->n++] = (struct loop){ .count = 1 };
 }
 
 /* Runs the loops; the last one of blocks is run apart, as it has fewer elements. */
-static void run_box(struct box b, uint8_t *memory, uint8_t *dense)
+static void run_nest(struct nest b, uint8_t *to, const uint8_t *from)
 {
 	int at = b.n - 1;
 
@@ -151,44 +142,200 @@ static void run_box(struct box b, uint8_t *memory, uint8_t *dense)
 
 		blocks->last = 0;
 		blocks->count = before;
-		run_box(b, memory, dense);
+		run_nest(b, to, from);
 		blocks->count = 1;
 		inner->count = last;
-		run_box(b, memory + memory_bytes(&b, before * blocks->memory),
-			dense + before * blocks->dense * b.l->size);
+		run_nest(b, to + to_bytes(&b, before * blocks->to),
+			 from + before * blocks->from * b.size);
 		return;
 	}
 	order_loops(&b);
-	run_loop(&b, b.n - 1, memory, dense);
+	run_loop(&b, b.n - 1, to, from);
 }
 
-static void move(const struct cnn_layout *l, rows_fn *rows, uint8_t *memory, uint8_t *dense)
-{
+/* ---- loops of two layouts ---------------------------------------------------------------- */
+
+/* What is left of a layout's runs, from the inside out. */
+struct rest {
 	struct cnn_run runs[CNN_AXES_MAX];
-	struct box b = { .l = l, .rows = rows, .n = cnn_layout_runs(l, runs) };
-	int64_t step = 1;
+	int n, at;
+};
 
-	if (!cnn_layout_count(l))
+static bool at_blocks(const struct rest *r)
+{
+	return r->at + 1 < r->n && r->runs[r->at + 1].last;
+}
+
+static void take(struct rest *r, int64_t count)
+{
+	struct cnn_run *run = &r->runs[r->at];
+
+	run->count /= count;
+	run->step *= count;
+	r->at += run->count == 1;
+}
+
+/* Adds a loop whose steps are those of a layout and of the other one, which is written or read. */
+static void add_loop(struct nest *b, struct cnn_run run, int64_t step, bool written)
+{
+	b->loop[b->n++] = (struct loop){
+		.count = run.count, .to = written ? run.step : step,
+		.from = written ? step : run.step, .last = run.last,
+	};
+}
+
+/* Blocks of r beside what is no block: that has to be as many elements, or several times so many. */
+static bool add_blocks(struct nest *b, struct rest *r, struct rest *other, bool written)
+{
+	const struct cnn_run inner = r->runs[r->at], outer = r->runs[r->at + 1];
+	int64_t size = (outer.count - 1) * inner.count + outer.last;
+	int64_t step = other->runs[other->at].step;
+
+	if (other->runs[other->at].count % size)
+		return false;
+	add_loop(b, inner, step, written);
+	add_loop(b, outer, step * inner.count, written);
+	r->at += 2;
+	take(other, size);
+	return true;
+}
+
+/* The same blocks on both sides. */
+static bool add_equal_blocks(struct nest *b, struct rest *to, struct rest *from)
+{
+	const struct cnn_run *x = &to->runs[to->at], *y = &from->runs[from->at];
+
+	if (x->count != y->count || x[1].count != y[1].count || x[1].last != y[1].last)
+		return false;
+	add_loop(b, x[0], y[0].step, true);
+	add_loop(b, x[1], y[1].step, true);
+	to->at += 2;
+	from->at += 2;
+	return true;
+}
+
+static bool add_common(struct nest *b, struct rest *to, struct rest *from)
+{
+	struct cnn_run x = to->runs[to->at], y = from->runs[from->at];
+	int64_t count = x.count < y.count ? x.count : y.count;
+
+	if (x.count % count || y.count % count)
+		return false;
+	x.count = count;
+	add_loop(b, x, y.step, true);
+	take(to, count);
+	take(from, count);
+	return true;
+}
+
+/* Fills b with loops that have a fixed step in both layouts; false if there are none. */
+static bool find_loops(struct nest *b, struct rest to, struct rest from)
+{
+	bool found = true;
+
+	while (found && to.at < to.n && from.at < from.n) {
+		if (at_blocks(&to) && at_blocks(&from))
+			found = add_equal_blocks(b, &to, &from);
+		else if (at_blocks(&to))
+			found = add_blocks(b, &to, &from, true);
+		else if (at_blocks(&from))
+			found = add_blocks(b, &from, &to, false);
+		else
+			found = add_common(b, &to, &from);
+	}
+	return found;
+}
+
+/* Do all loops but that over adjacent codes step by whole bytes? */
+static bool is_by_bytes(const struct nest *b)
+{
+	int64_t per_byte = 8 / cnn_packed_bits(b->codes);
+
+	for (int i = 0; i < b->n; i++)
+		if (b->loop[i].to != 1 && b->loop[i].to % per_byte)
+			return false;
+	return true;
+}
+
+/* ---- one by one -------------------------------------------------------------------------- */
+
+static int64_t place_of(const struct rest *r, int64_t index)
+{
+	int64_t place = 0;
+
+	for (int i = 0; i < r->n; i++) {
+		const struct cnn_run *run = &r->runs[i];
+		int64_t size = run->count;
+
+		if (i + 1 < r->n && run[1].last) {
+			int64_t at = index % ((run[1].count - 1) * size + run[1].last);
+
+			place += at % size * run->step + at / size * run[1].step;
+			index /= (run[1].count - 1) * size + run[1].last;
+			i++;
+		} else {
+			place += index % size * run->step;
+			index /= size;
+		}
+	}
+	return place;
+}
+
+static void put_code(int64_t codes, uint8_t *to, int64_t place, const int8_t *value)
+{
+	int bits = cnn_packed_bits(codes), shift = (int)(place * bits % 8);
+	uint8_t code;
+
+	to += place * bits / 8;
+	cnn_packed_encode(codes, value, 1, 1, &code);
+	*to = (uint8_t)((*to & ~(((1 << bits) - 1) << shift)) | code << shift);
+}
+
+/* Layouts that share no loops, such as blocks of two sizes, or codes that share a byte. */
+static void move_each(const struct nest *b, const struct rest *to, const struct rest *from,
+		      int64_t count, uint8_t *dst, const uint8_t *src)
+{
+	for (int64_t i = 0; i < count; i++) {
+		const uint8_t *element = src + place_of(from, i) * b->size;
+		int64_t place = place_of(to, i);
+
+		if (b->codes)
+			put_code(b->codes, dst, place, (const int8_t *)element);
+		else
+			memcpy(dst + place * b->size, element, (size_t)b->size);
+	}
+}
+
+void cnn_layout_move(const struct cnn_layout *to, void *dst, const struct cnn_layout *from,
+		     const void *src)
+{
+	struct nest b = { .size = to->size, .codes = to->codes,
+			  .rows = to->codes ? pack_rows : copy_rows };
+	struct rest x = { .at = 0 }, y = { .at = 0 };
+
+	if (!cnn_layout_count(to))
 		return;
-	for (int i = 0; i < b.n; i++) {
-		const struct cnn_run *r = &runs[i];
-
-		b.loop[i] = (struct loop){ r->count, r->step, step, r->last };
-		step *= r->count;
-		if (r->last)
-			step -= (runs[i - 1].count - r->last) * b.loop[i - 1].dense;
+	x.n = cnn_layout_runs(to, x.runs);
+	y.n = cnn_layout_runs(from, y.runs);
+	if (!find_loops(&b, x, y) || !is_by_bytes(&b)) {
+		move_each(&b, &x, &y, cnn_layout_count(to), dst, src);
+		return;
 	}
 	if (!b.n)
 		make_innermost(&b, 0);
-	run_box(b, memory, dense);
+	run_nest(b, dst, src);
 }
 
 void cnn_layout_write(const struct cnn_layout *l, void *memory, const void *dense)
 {
-	move(l, l->codes ? pack_rows : write_rows, memory, (uint8_t *)dense);
+	const struct cnn_layout from = cnn_dense_layout(l->dims, l->size);
+
+	cnn_layout_move(l, memory, &from, dense);
 }
 
 void cnn_layout_read(const struct cnn_layout *l, const void *memory, void *dense)
 {
-	move(l, read_rows, (uint8_t *)memory, dense);
+	const struct cnn_layout to = cnn_dense_layout(l->dims, l->size);
+
+	cnn_layout_move(&to, dense, l, memory);
 }

@@ -75,13 +75,17 @@ static bool is_same(const struct cnn_layout *a, const struct cnn_layout *b)
 
 /* ---- random layouts ---------------------------------------------------------------------- */
 
-static void random_axes(struct cnn_layout *l, int64_t most)
+static void random_dims(struct cnn_layout *l, int64_t most)
+{
+	for (int dim = 0; dim < CNN_DIMS; dim++)
+		l->dims[dim] = pick(0, 2) ? pick(1, most) : 1;
+}
+
+static void random_axes(struct cnn_layout *l)
 {
 	for (int64_t dim = 0; dim < CNN_DIMS; dim++) {
-		int64_t size = pick(0, 2) ? pick(1, most) : 1, inner = pick(1, size);
-		int64_t left = CNN_DIMS - dim;
+		int64_t size = l->dims[dim], inner = pick(1, size), left = CNN_DIMS - dim;
 
-		l->dims[dim] = size;
 		if (size == 1 && pick(0, 1))
 			continue;
 		if (pick(0, 2) || l->axes + left + 1 > CNN_AXES_MAX) {
@@ -122,7 +126,8 @@ static struct cnn_layout random_layout(int64_t most)
 	static const int64_t sizes[] = { 1, 2, 4, 8 };
 	struct cnn_layout l = { .size = sizes[pick(0, 3)] };
 
-	random_axes(&l, most);
+	random_dims(&l, most);
+	random_axes(&l);
 	random_strides(&l, 1);
 	return l;
 }
@@ -134,7 +139,8 @@ static struct cnn_layout random_packed(int64_t codes)
 
 	do {
 		l = (struct cnn_layout){ .size = 1, .codes = codes };
-		random_axes(&l, 7);
+		random_dims(&l, 7);
+		random_axes(&l);
 		random_strides(&l, 8 / cnn_packed_bits(codes));
 	} while (!cnn_layout_valid(&l));
 	return l;
@@ -229,6 +235,60 @@ static void test_packed(void **state)
 		struct cnn_layout l = random_packed(i % 2 && cnn_packed_format(2) ? 2 : 1);
 
 		check_packed(&l);
+	}
+}
+
+/* The same elements under other sizes, as a Reshape gives them, or under the same. */
+static void random_reshape(const int64_t from[CNN_DIMS], int64_t to[CNN_DIMS])
+{
+	const int64_t image = from[1] * from[2] * from[3];
+	const int64_t shapes[][CNN_DIMS] = {
+		{ from[0], from[1], from[2], from[3] },
+		{ from[0], image, 1, 1 },
+		{ 1, 1, 1, from[0] * image },
+		{ from[0] * from[1], from[2], 1, from[3] },
+		{ from[0] * from[1], from[2] * from[3], 1, 1 },
+	};
+
+	memcpy(to, shapes[pick(0, 1) ? 0 : pick(1, 4)], sizeof(shapes[0]));
+}
+
+static void check_place(const struct cnn_layout *to, const struct cnn_layout *from, int64_t i)
+{
+	const struct cnn_packed_format *f = cnn_packed_format(to->codes);
+	const uint8_t *was = &memory[naive_place(from, i) * from->size];
+	int64_t at = naive_place(to, i);
+
+	if (f)
+		assert_int_equal(again[at * f->bits / 8] >> at * f->bits % 8 & ((1 << f->bits) - 1),
+				 f->encode((int8_t)*was));
+	else
+		assert_memory_equal(&again[at * to->size], was, to->size);
+}
+
+static void test_between(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ROUNDS; i++) {
+		struct cnn_layout from = i % 4 ? random_layout(i % 5 ? 5 : 9) : random_family(), to;
+		int64_t codes = i % 3 ? 0 : 1 + i % 2, count = cnn_layout_count(&from);
+
+		from.size = codes ? 1 : from.size;
+		do {
+			to = (struct cnn_layout){ .size = from.size, .codes = codes };
+			random_reshape(from.dims, to.dims);
+			random_axes(&to);
+			random_strides(&to, 8 / cnn_packed_bits(codes));
+		} while (!cnn_layout_valid(&to));
+		if (i % 16 == 0)
+			to = from;
+		for (int64_t k = 0; k < cnn_layout_bytes(&from); k++)
+			memory[k] = (uint8_t)pick(-1, 1);
+		memset(again, 255, (size_t)cnn_layout_bytes(&to) + 64);
+		cnn_layout_move(&to, again, &from, memory);
+		for (int64_t k = 0; k < count; k++)
+			check_place(&to, &from, k);
+		assert_int_equal(again[cnn_layout_bytes(&to)], 255);
 	}
 }
 
@@ -363,7 +423,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_families), cmocka_unit_test(test_moves),
-		cmocka_unit_test(test_packed), cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_packed), cmocka_unit_test(test_between),
+		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_equal), cmocka_unit_test(test_dense),
 		cmocka_unit_test(test_view),
 	};
