@@ -10,13 +10,17 @@
 static void print_op(const struct cnnrt_op_report *op, void *opaque)
 {
 	const char *core = opaque;
-	char type[64], name[61], reason[512], fused[512];
+	char type[64], name[61], reason[512], fused[512], next[48] = "";
 
 	if (core && op->core >= 0)
 		return;
-	printf("%4u %-16s %-28s %-4s %13" PRIu64 " MACs  %s%s%s%s\n", op->index,
+	if (*op->next_place)
+		snprintf(next, sizeof(next), " (%s: %.3f ms)", op->next_place,
+			 (double)op->next_ns / 1e6);
+	printf("%4u %-16s %-28s %-4s %13" PRIu64 " MACs  %.3f ms%s  %s%s%s%s\n", op->index,
 	       clean(op->op, type, sizeof(type)), clean(op->name, name, sizeof(name)), op->place,
-	       op->macs, clean(op->reason, reason, sizeof(reason)), *op->fused ? " [with " : "",
+	       op->macs, (double)op->cost_ns / 1e6, next,
+	       clean(op->reason, reason, sizeof(reason)), *op->fused ? " [with " : "",
 	       clean(op->fused, fused, sizeof(fused)), *op->fused ? "]" : "");
 }
 
@@ -53,6 +57,8 @@ void print_macs(const struct cnnrt_program *program, const struct cnnrt_device *
 		printf(", core %u (%s) %" PRIu64, i, core.name, est.macs_core[i]);
 	printf("; operators: %u of %u, %u programs\n", est.ops_device, est.ops_total, est.tasks);
 	printf("Changes of layout: %u, %" PRIu64 " bytes\n", est.conversions, est.conversion_bytes);
+	printf("Modelled time of a run: %.3f ms with the costs 0x%016" PRIx64 "\n",
+	       (double)est.ns / 1e6, est.target_hash);
 }
 
 #define TOP	5

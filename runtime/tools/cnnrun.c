@@ -30,6 +30,8 @@ static int run_session(const struct run_options *o)
 	if (ret)
 		return ret;
 	s.compile.observe = o->compare;
+	s.compile.prefer = o->prefer;
+	s.compile.target = o->target;
 	s.compile.cpu_only = o->core && !strcmp(o->core, "cpu");
 	if (o->core && !s.compile.cpu_only) {
 		s.compile.core = o->core;

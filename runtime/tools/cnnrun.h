@@ -20,6 +20,8 @@ struct run_options {
 	char *command;			/* the whole line, for the report */
 	const char *model, *device, *core, *profile, *labels;
 	const char *out, *caps;		/* --compile */
+	const char *target;		/* file with costs */
+	enum cnnrt_prefer prefer;
 	const char *report;		/* file; NULL: print it, if print_report */
 	struct named_files input, output, shape;
 	const char **dirs;		/* --node-test */

@@ -35,6 +35,14 @@ static int set_fit(void *fit, char *value)
 	return OPT_BAD_VALUE;
 }
 
+static int set_prefer(void *prefer, char *value)
+{
+	if (strcmp(value, "device") && strcmp(value, "time"))
+		return OPT_BAD_VALUE;
+	*(enum cnnrt_prefer *)prefer = *value == 't' ? CNNRT_PREFER_TIME : CNNRT_PREFER_DEVICE;
+	return EXIT_DONE;
+}
+
 static bool parse_float(const char *text, float v[3])
 {
 	return !strchr(text, ',') && parse_floats(text, v);
@@ -125,9 +133,17 @@ static const struct opt_spec options[] = {
 	{ .name = "core", .arg = OPT_CORE_ARG, .kind = OPT_TEXT, FIELD(core), .flags = ON_ALL,
 	  .text = "run every operator that this core can run there: all cores called NAME, or the "
 		  "one that cnnctl info prints as NAME.INDEX; \"cpu\": run nothing on the device" },
+	{ .name = "prefer", .arg = "WHAT", FIELD(prefer), .set = set_prefer, .flags = ON_ALL,
+	  .valid = "device or time",
+	  .text = "device: the CPU runs an operator only if no core can, or all cores take more than "
+		  "twice its time (default); time: every operator runs where the network ends "
+		  "soonest" },
+	{ .name = "target", .arg = "FILE", .kind = OPT_TEXT, FIELD(target), .flags = ON_ALL,
+	  .text = "costs of the machine that runs the network, as cnnctl calibrate writes them; "
+		  "default: of a reference CPU, an Arm Cortex-A53" },
 	{ .name = "explain", .kind = OPT_FLAG, FIELD(explain), .flags = ON_NETWORK,
-	  .text = "print where each operator runs and why, and what became of the operators that "
-		  "are not run" },
+	  .text = "print where each operator runs and why, what it costs there and in the next best "
+		  "place, and what became of the operators that are not run" },
 	{ .name = "report", .arg = "[FILE]", .set = set_report, .takes = report_is_file,
 	  .flags = ON_RUN | OPT_MANY, .valid = "a file name that ends in .html, .json or .svg",
 	  .text = "print cycles, MAC utilisation, bytes moved and the bottleneck of each layer; "

@@ -73,8 +73,10 @@ static void add_layer(const struct cnnrt_op_report *op, void *opaque)
 	*l = (struct report_layer){
 		.index = op->index, .op = cleaned(op->op), .name = cleaned(op->name),
 		.place = cleaned(op->place), .core = op->core, .macs = op->macs, .cost = *op->cost,
+		.next_place = cleaned(op->next_place), .cost_ns = op->cost_ns,
+		.next_ns = op->next_ns,
 	};
-	r->failed = !l->op || !l->name || !l->place;
+	r->failed = !l->op || !l->name || !l->place || !l->next_place;
 }
 
 static void add_span(const struct cnnrt_span *span, void *opaque)
@@ -174,6 +176,7 @@ void report_close(struct report *r)
 		free(r->layers[i].op);
 		free(r->layers[i].name);
 		free(r->layers[i].place);
+		free(r->layers[i].next_place);
 	}
 	free(r->layers);
 	free(r->by_op);

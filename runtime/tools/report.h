@@ -13,6 +13,8 @@
 struct report_layer {
 	unsigned int index;
 	char *op, *name, *place;	/* clean, malloc'ed */
+	char *next_place;		/* the next best; "": none */
+	uint64_t cost_ns, next_ns;	/* modelled on the target, here and there */
 	int core;			/* -1: CPU */
 	uint64_t macs;			/* of the operator in the network */
 	struct cnnrt_cost cost;

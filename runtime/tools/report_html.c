@@ -51,6 +51,8 @@ static void put_tiles(FILE *out, const struct report *r)
 	fprintf(out, "<div class=\"tile\"><b>%.3g ms</b><span>in copies; changes of layout: %u of "
 		"%.4g KiB in all</span></div>\n", (double)r->copy_ns / 1e6, r->est.conversions,
 		(double)r->est.conversion_bytes / 1024);
+	fprintf(out, "<div class=\"tile\"><b>%.4g ms</b><span>a run on the target, with the costs 0x%016"
+		PRIx64 "</span></div>\n", (double)r->est.ns / 1e6, r->est.target_hash);
 	fprintf(out, "<div class=\"tile\"><b>%.3g s</b><span>to compile; segments: %u, programs: %u"
 		"</span></div>\n</div>\n", (double)r->est.compile_ns / 1e9, r->est.segments,
 		r->est.tasks);
@@ -66,8 +68,22 @@ static uint64_t largest_cycles(const struct report *r)
 	return most;
 }
 
+/* Modelled milliseconds, and what the next best place would take; NULL: the sum. */
+static void put_costs(FILE *out, const struct report_layer *l)
+{
+	if (!l) {
+		fputs("<td></td><td></td>", out);
+		return;
+	}
+	fprintf(out, "<td>%.3f</td><td>", (double)l->cost_ns / 1e6);
+	markup_text(out, l->next_place);
+	if (*l->next_place)
+		fprintf(out, " %.3f", (double)l->next_ns / 1e6);
+	fputs("</td>", out);
+}
+
 static void put_figures(FILE *out, const struct report *r, uint64_t macs,
-			const struct cnnrt_cost *c)
+			const struct cnnrt_cost *c, const struct report_layer *l)
 {
 	uint64_t largest = largest_cycles(r);
 	double share = r->total.cycles ? 100 * (double)c->cycles / (double)r->total.cycles : 0;
@@ -84,7 +100,9 @@ static void put_figures(FILE *out, const struct report *r, uint64_t macs,
 		100 * (double)c->stall / cycles, (double)c->read_weights / 1024,
 		(double)(c->read_data + c->written) / 1024, (double)c->read_program / 1024);
 	markup_ratio(out, c);
-	fprintf(out, "</td><td><i class=\"%s\"></i>%s</td></tr>\n", markup_bound_class(c),
+	fputs("</td>", out);
+	put_costs(out, l);
+	fprintf(out, "<td><i class=\"%s\"></i>%s</td></tr>\n", markup_bound_class(c),
 		report_bound(c));
 }
 
@@ -98,27 +116,30 @@ static void put_row(FILE *out, const struct report *r, const struct report_layer
 	markup_text(out, l->name);
 	fputs("</td>", out);
 	if (l->core >= 0) {
-		put_figures(out, r, l->macs, &l->cost);
+		put_figures(out, r, l->macs, &l->cost, l);
 		return;
 	}
 	fprintf(out, "<td>%.3f ms</td><td></td><td></td><td></td><td>%.1f</td><td>%.1f</td>"
 		"<td></td><td>", (double)l->host_ns / 1e6, (double)l->cost.read_weights / 1024,
 		(double)(l->cost.read_data + l->cost.written) / 1024);
 	markup_ratio(out, &l->cost);
-	fputs("</td><td><i class=\"cpu\"></i>CPU</td></tr>\n", out);
+	fputs("</td>", out);
+	put_costs(out, l);
+	fputs("<td><i class=\"cpu\"></i>CPU</td></tr>\n", out);
 }
 
 static void put_table(FILE *out, const struct report *r)
 {
 	fputs("<table>\n<thead><tr><th>#</th><th>operator</th><th>name</th><th>cycles</th>"
 	      "<th>% of all</th><th>MACs, % of peak</th><th>stall, %</th><th>weights, KiB</th>"
-	      "<th>data, KiB</th><th>program, KiB</th><th>of minimum</th><th>bound by</th></tr>"
+	      "<th>data, KiB</th><th>program, KiB</th><th>of minimum</th><th>target, ms</th><th>next best, ms</th>"
+	      "<th>bound by</th></tr>"
 	      "</thead>\n<tbody>\n", out);
 	for (unsigned int i = 0; i < r->layer_count; i++)
 		if (report_works(&r->layers[i]))
 			put_row(out, r, &r->layers[i]);
 	fputs("<tr class=\"sum\"><td></td><td>all on cores</td><td></td>", out);
-	put_figures(out, r, r->total_macs, &r->total);
+	put_figures(out, r, r->total_macs, &r->total, NULL);
 	fputs("</tbody>\n</table>\n", out);
 }
 
@@ -131,6 +152,8 @@ static const char *const meanings[] = {
 	"stall, %", "cycles in which the core waits for a transfer that nothing hides",
 	"weights, data, program, KiB", "what is moved between memory and the core's own memories",
 	"of minimum", "bytes moved over the least there could be: weights, inputs and outputs once each",
+	"target, ms", "what the layer costs on the stated target, by the cycle model of its core or by "
+	"the table of costs of its CPU; next best: what the cheapest of the other places would cost",
 	"bound by", "what is busy the longest: the multipliers (compute), the load of weights, of data, "
 	"or instructions that only control",
 	"roofline", "each dot is a layer: how many MACs it does for each byte that it moves, and how "

@@ -8,7 +8,9 @@ static void put_layer(struct json *j, const struct report_layer *l)
 	JSON_MEMBERS(j, U64("index", l->index), TEXT("op", l->op), TEXT("name", l->name),
 		     TEXT("place", l->place), U64("macs", l->macs));
 	report_json_cost(j, &l->cost);
-	json_u64(j, "host_ns", l->host_ns);
+	JSON_MEMBERS(j, U64("host_ns", l->host_ns), U64("cost_ns", l->cost_ns));
+	if (*l->next_place)
+		JSON_MEMBERS(j, TEXT("next_place", l->next_place), U64("next_ns", l->next_ns));
 	if (l->core >= 0) {
 		json_double(j, "utilisation", report_utilisation(l->macs, l->cost.mac_peak));
 		json_string(j, "bound", report_bound(&l->cost));
@@ -28,7 +30,8 @@ void report_json(const struct report *r, FILE *out)
 		     U64("tasks", r->est.tasks), U64("conversions", r->est.conversions),
 		     U64("conversion_bytes", r->est.conversion_bytes),
 		     U64("macs", r->est.macs_total), U64("run_ns", r->run_ns),
-		     U64("cpu_ns", r->cpu_ns), U64("copy_ns", r->copy_ns));
+		     U64("cpu_ns", r->cpu_ns), U64("copy_ns", r->copy_ns),
+		     U64("target_ns", r->est.ns), HEX("target_hash", r->est.target_hash));
 	json_open(&j, "total", '{');
 	json_u64(&j, "macs", r->total_macs);
 	report_json_cost(&j, &r->total);

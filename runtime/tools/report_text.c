@@ -78,6 +78,30 @@ static void put_totals(const struct report *r)
 	printf("  %s\n", report_bound(&r->total));
 }
 
+/* What each operator costs where it runs, and in the next best place. */
+static void put_costs(const struct report *r)
+{
+	printf("\nModelled time on the target with the costs 0x%016" PRIx64 ": a run %.3f ms\n",
+	       r->est.target_hash, (double)r->est.ns / 1e6);
+	printf("%4s %-16s %-27s %-6s %12s  %s\n", "#", "operator", "name", "place", "ms",
+	       "next best, ms");
+	for (unsigned int i = 0; i < r->layer_count; i++) {
+		const struct report_layer *l = &r->layers[i];
+
+		if (!report_works(l))
+			continue;
+		printf("%4u ", l->index);
+		put_name(l->op, 16);
+		putchar(' ');
+		put_name(l->name, 27);
+		printf(" %-6s %12.3f", l->place, (double)l->cost_ns / 1e6);
+		if (*l->next_place)
+			printf("  %-6s %12.3f", l->next_place, (double)l->next_ns / 1e6);
+		putchar('\n');
+	}
+	putchar('\n');
+}
+
 void report_print(const struct report *r)
 {
 	unsigned int renaming = 0;
@@ -95,6 +119,7 @@ void report_print(const struct report *r)
 			renaming++;
 	}
 	put_totals(r);
+	put_costs(r);
 	printf("%.3f ms on cores by the model; run %.3f ms, of it %.3f ms (%.1f %%) in operators "
 	       "on the CPU: %u\n", report_ms(r, r->total.cycles), (double)r->run_ns / 1e6,
 	       (double)r->cpu_ns / 1e6, r->run_ns ? 100 * (double)r->cpu_ns / (double)r->run_ns : 0,

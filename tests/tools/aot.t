@@ -65,6 +65,8 @@ def check_refusals():
            '--device', 'sim', '--device-caps', 'sim.caps')
     expect(USAGE, 'too late', 'cnnrun', 'digits.cnn', '--device', 'sim', '--core', 'cpu')
     expect(USAGE, 'too late', 'cnnrun', 'digits.cnn', '--device', 'sim', '--shape', '0=1,1,28,28')
+    expect(USAGE, 'too late', 'cnnrun', 'digits.cnn', '--device', 'sim', '--prefer', 'time')
+    expect(USAGE, 'too late', 'cnnrun', 'digits.cnn', '--device', 'sim', '--target', 'sim.caps')
     expect(FAILED, '/nowhere/x', 'cnnrun', '--compile', model, '-o', '/nowhere/x',
            '--device', 'sim')
     expect(USAGE, 'line 3: no "="', 'cnnrun', '--compile', model, '-o', 'x.cnn',

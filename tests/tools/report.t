@@ -66,6 +66,8 @@ def check_sums(data):
     for key, total in data['total'].items():
         equal(sum(layer[key] for layer in layers), total, key)
     for layer in data['layers']:
+        equal(layer['cost_ns'] if layer['place'] != 'cpu' else layer['cost_ns'] > 0,
+              layer['cycles'] * 10**9 // data['clock_hz'] or layer['place'] == 'cpu', 'cost_ns')
         equal(layer['cycles'], sum(layer[part + '_cycles'] for part in CORE), layer['name'])
         if layer['place'] == 'cpu':
             equal(layer['cycles'], 0, layer['name'])
@@ -74,6 +76,7 @@ def check_sums(data):
         assert layer['mac_useful'] <= layer['mac_slots'], layer
         peak = FACTS[layer['place']]['macs_a_cycle']
         equal(layer['mac_peak'], peak * layer['cycles'], layer['name'])
+    assert data['target_ns'] > sum(layer['cost_ns'] for layer in data['layers']), 'submissions'
     equal(sum(layer['host_ns'] for layer in data['layers']), data['cpu_ns'], 'cpu_ns')
     assert 0 <= data['cpu_ns'] + data['copy_ns'] <= data['run_ns'] and data['compile_ns'] > 0
     assert data['copy_ns'] or not data['conversions'], 'copies take no time'
@@ -212,7 +215,8 @@ def check_page(text, data):
     for layer in works:
         assert layer['name'] in shown, layer['name']
     assert f"{used(data):.1f} %of the cores' peak MACs" in shown, 'MACs by the peak'
-    for term in ('cycles', 'MACs, % of peak', 'stall, %', 'of minimum', 'bound by', 'roofline'):
+    for term in ('cycles', 'MACs, % of peak', 'stall, %', 'of minimum', 'target, ms', 'bound by',
+                 'roofline'):
         assert f'<dt>{term}</dt><dd>' in text, f'what {term} means'
     assert 'Made by libcnnrt 0.' in shown and 'cnnrun ' in shown, 'command and version'
     assert '--report' in shown.split('Made by', 1)[1], 'the command line'
@@ -238,6 +242,17 @@ def check_text(text, data):
     assert any(line.startswith(f"Changes of layout: {data['conversions']} of ") for line in lines)
     works = [layer for layer in data['layers'] if layer['place'] == 'cpu' or layer['cycles']]
     equal(last - first - 3, len(works), 'rows')
+    costs = next(i for i, line in enumerate(lines) if line.startswith('Modelled time on the target'))
+    assert lines[costs].endswith(f"costs {int(data['target_hash'], 16):#018x}: a run "
+                                 f"{data['target_ns'] / 1e6:.3f} ms"), lines[costs]
+    rows = lines[costs + 2:costs + 2 + len(works)]
+    for row, layer in zip(rows, works):
+        fields = row.split()
+        at = fields.index(layer['place'], 3)
+        equal([int(fields[0]), fields[at + 1]],
+              [layer['index'], f"{layer['cost_ns'] / 1e6:.3f}"], 'cost')
+        equal(fields[at + 2:], [layer['next_place'], f"{layer['next_ns'] / 1e6:.3f}"]
+              if 'next_place' in layer else [], 'next best')
     # The last figure of every row ends in one column.
     ends = {len(line[:line.rindex('  ')].rstrip()) for line in lines[first + 3:last + 1]}
     equal(len(ends), 1, 'columns')

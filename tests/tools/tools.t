@@ -265,6 +265,11 @@ def check_cnnrun():
     expect(DONE, f'core 0 ({OTHER}) 0, core 1 ({CORE}) 786560',
            ['cnnrun', MODEL, '--device', f'sim:cores={OTHER}+{CORE}', '--core', CORE])
     network(DONE, 'fused into Conv conv3', '--explain')
+    for what in ('device', 'time'):
+        network(DONE, 'Modelled time of a run: ', '--prefer', what)
+    network(USAGE, '--prefer: bad value "speed"; it must be device or time', '--prefer', 'speed')
+    network(FAILED, '/nowhere/x', '--target', '/nowhere/x')
+    network(FAILED, 'line 3: no "="', '--target', os.path.join(HERE, 'tools.t'))
     network(USAGE, 'unknown option', '--nonsense')
     network(USAGE, '--output', '--output')
     for name, (status, content) in ARRAYS.items():
