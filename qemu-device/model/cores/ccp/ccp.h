@@ -24,9 +24,12 @@
 #define CCP_TILE_MAX \
 	CCP_TILE_FLOATS(CNNACC_CCP_ROWS, CNNACC_CCP_KERNEL_MAX, CNNACC_CCP_KERNEL_MAX, \
 			CNNACC_CCP_STRIDE_MAX)
-/* Maximum floats in the tiles of a slice, so that they stay in the host's caches. */
-#define CCP_TILE_CACHE	12288
-_Static_assert(CCP_TILE_CACHE <= CCP_TILE_MAX, "struct ccp_scratch has CCP_TILE_MAX floats");
+/*
+ * Maximum floats in the tiles of a slice, so that they stay in the host's second-level cache; the
+ * first level's would be slices so short that the LOBs, loaded and stored for each, take time.
+ */
+#define CCP_TILE_CACHE	32768
+_Static_assert(CCP_TILE_CACHE >= CCP_TILE_MAX, "a slice has at least one channel");
 /* Host time of a chunk of an EXEC; a step may exceed its budget by the minimum. */
 #define CCP_CHUNK_NS_MIN	20000
 #define CCP_CHUNK_NS_MAX	500000
@@ -188,7 +191,7 @@ struct ccp_simd;
 /** struct ccp_scratch - private memory of a computing thread. */
 struct ccp_scratch {
 	uint64_t slice;		/* slice that @tile holds: EXEC and first channel; 0: none */
-	float tile[CCP_TILE_MAX] __attribute__((aligned(64)));
+	float tile[CCP_TILE_CACHE] __attribute__((aligned(64)));
 };
 
 #define CCP_BATCH_RUNS	64

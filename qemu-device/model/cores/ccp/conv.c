@@ -219,8 +219,6 @@ static void lay_out(const struct ccp *c, struct ccp_conv *p, struct ccp_span *in
 			lay_out_rows(p, c->simd->width, false);
 	}
 	p->depth = CCP_TILE_CACHE / CCP_TILE_FLOATS(p->rows, p->kh, p->kw, p->sy);
-	if (!p->depth)
-		p->depth = 1;
 	for (uint32_t r = 0; r < p->kh; r++)
 		for (uint32_t s = 0; s < p->kw; s++)
 			p->tap[r * p->kw + s] = (s * p->tile_rows + r) * p->vector_floats;

@@ -187,7 +187,7 @@ INLINE void SIMD(store)(const struct ccp_conv *p, const SIMD(vec) *v, float *lob
 		SIMD(store4)(p, lob, i + h, x, HALF4(*v, 4));
 	}
 #else
-	row8 low = HALF8(*v, 0), high = HALF8(*v, 8);
+	row8 low = LOW8(*v), high = HIGH8(*v);
 
 	if (p->lanes == 8) {
 		SIMD(store8)(p, lob, i, low);
@@ -244,61 +244,88 @@ INLINE float *SIMD(output)(const struct ccp *c, const struct ccp_conv *p,
 }
 
 #if SIMD_WIDTH >= 8
+INLINE SIMD(vec) SIMD(results)(SIMD(vec) v, float threshold, int32_t replacement)
+{
+	typedef int32_t bits __attribute__((vector_size(4 * SIMD_WIDTH)));
+	bits keep = v >= threshold;
+
+	return KEEP(SIMD(vec), (bits)v, (bits){ 0 } + replacement, keep);
+}
+
 /* Store a vector of whole rows, from row @i on. */
 INLINE void SIMD(save_rows)(const struct ccp_conv *p, const SIMD(vec) *total, float *out,
 			    uint32_t i)
 {
-	typedef int32_t bits __attribute__((vector_size(4 * SIMD_WIDTH)));
-	SIMD(vec) v;
+	SIMD(vec) v = SIMD(results)(*total, p->threshold, p->replacement);
 	row8 row;
 
-	bits keep = *total >= p->threshold;
-
-	v = KEEP(SIMD(vec), (bits)*total, (bits){ 0 } + p->replacement, keep);
 #if SIMD_WIDTH == 8
 	row = v;
 #else
-	row = HALF8(v, 8);
+	row = HIGH8(v);
 	if (i + p->height < p->rows)
 		SIMD(save_row)(p, out + (size_t)(i + p->height) * p->m.ow, &row);
-	row = HALF8(v, 0);
+	row = LOW8(v);
 #endif
 	SIMD(save_row)(p, out + (size_t)i * p->m.ow, &row);
+}
+
+/* Store the rows of a vector; the second one, if there is one, @far floats after the first. */
+INLINE void SIMD(rows)(float *to, SIMD(vec) v, size_t far)
+{
+#if SIMD_WIDTH == 8
+	(void)far;
+	*(row8_mem *)to = v;
+#else
+	*(row8_mem *)to = LOW8(v);
+	*(row8_mem *)(to + far) = HIGH8(v);
+#endif
+}
+
+/*
+ * Store @n vectors of whole rows, all inside the map, in a LOB and, unless @out is NULL, their
+ * results in the map.
+ */
+INLINE void SIMD(finish_whole)(const struct ccp_conv *p, const SIMD(vec) *total, uint32_t n,
+			       float *lob, float *out)
+{
+	size_t ow = p->m.ow, height = p->height;
+	int32_t replacement = p->replacement;
+	float threshold = p->threshold;
+
+	for (uint32_t k = 0; k < n; k++)
+		SIMD(rows)(lob + k * CNNACC_CCP_LANES, total[k], height * CNNACC_CCP_LANES);
+	for (uint32_t k = 0; out && k < n; k++)
+		SIMD(rows)(out + k * ow, SIMD(results)(total[k], threshold, replacement),
+			   height * ow);
+}
+
+/* Are the @n vectors from @i on whole rows inside the map? */
+INLINE bool SIMD(inside)(const struct ccp_conv *p, uint32_t i, uint32_t n)
+{
+	return p->lanes == 8 && p->cols == 8 &&
+	       i + n + (SIMD_WIDTH / 8 - 1) * p->height <= p->rows;
 }
 #endif
 
 /* ---- multiply and add ---- */
 
-/*
- * Copy the slice's weights of some output channels.  Read in place they would evict each other
- * from the host's L1 cache, because the size of a bank is a power of two.
- */
-INLINE void SIMD(gather)(const struct ccp *c, const struct ccp_slice *s, struct ccp_weights *w,
-			 uint32_t first, uint32_t channels)
+/* Find the slice's weights of a block's output channels. */
+INLINE void SIMD(find_weights)(const struct ccp *c, const struct ccp_slice *s, struct ccp_block *b)
 {
 	const struct ccp_conv *p = &c->plan.conv;
-	uint32_t len = s->depth * p->kh * p->kw;
 
-	for (uint32_t o = 0; o < channels; o++) {
-		const float *bias, *from;
-		uint32_t i = 0;
+	for (uint32_t o = 0; o < b->channels; o++) {
+		const float *bias;
 
-		from = ccp_conv_weights(c, p, &p->base, s->channel, first + o, &bias);
-		for (; len - i >= SIMD_WIDTH; i += SIMD_WIDTH) {
-			SIMD(vec) v = *(const SIMD(vec_mem) *)(from + i);
-
-			IN_REGISTER(v);
-			*(SIMD(vec_mem) *)(w->weight[o] + i) = v;
-		}
-		for (; i < len; i++)
-			w->weight[o][i] = from[i];
-		w->bias[o] = s->bias ? *bias : 0.0f;
+		b->weight[o] = ccp_conv_weights(c, p, &p->base, s->channel, b->first + o, &bias);
+		b->bias[o] = s->bias ? *bias : 0.0f;
 	}
 }
 
 /* Compute the products of a tap; with @add they are added to the sums, else they start them. */
 INLINE void SIMD(tap)(const struct ccp_conv *p, SIMD(vec) *sum, const float *x,
-		      const struct ccp_weights *w, uint32_t at, const uint32_t n,
+		      const struct ccp_block *b, size_t at, const uint32_t n,
 		      const uint32_t channels, const bool add)
 {
 	size_t step = (size_t)p->sy * p->vector_floats;
@@ -309,7 +336,7 @@ INLINE void SIMD(tap)(const struct ccp_conv *p, SIMD(vec) *sum, const float *x,
 		IN_REGISTER(v[i]);
 	}
 	UNROLL for (uint32_t o = 0; o < channels; o++) {
-		float weight = w->weight[o][at];
+		float weight = b->weight[o][at];
 
 		UNROLL for (uint32_t i = 0; i < n; i++) {
 			SIMD(vec) product = v[i] * weight;
@@ -321,69 +348,92 @@ INLINE void SIMD(tap)(const struct ccp_conv *p, SIMD(vec) *sum, const float *x,
 
 /* Accumulate one input channel, whose weights start at index @at. */
 INLINE void SIMD(channel)(const struct ccp_conv *p, SIMD(vec) *total, const float *x,
-			  const struct ccp_weights *w, uint32_t at, const uint32_t n,
+			  const struct ccp_block *b, size_t at, const uint32_t n,
 			  const uint32_t channels, const bool bias)
 {
 	uint32_t taps = p->kh * p->kw;
 	SIMD(vec) sum[SIMD_BLOCK * CCP_BLOCK_CHANNELS];
 
-	SIMD(tap)(p, sum, x + p->tap[0], w, at + (MUTANT(TAPS) ? taps - 1 : 0), n, channels,
+	SIMD(tap)(p, sum, x + p->tap[0], b, at + (MUTANT(TAPS) ? taps - 1 : 0), n, channels,
 		  false);
 	for (uint32_t t = 1; t < taps; t++)
-		SIMD(tap)(p, sum, x + p->tap[t], w, at + (MUTANT(TAPS) ? taps - 1 - t : t), n,
+		SIMD(tap)(p, sum, x + p->tap[t], b, at + (MUTANT(TAPS) ? taps - 1 - t : t), n,
 			  channels, true);
 	UNROLL for (uint32_t k = 0; k < n * channels; k++) {
 		if (bias && !MUTANT(BIAS))
-			sum[k] += w->bias[k / n];
+			sum[k] += b->bias[k / n];
 		total[k] += sum[k];
 		if (bias && MUTANT(BIAS))
-			total[k] += w->bias[k / n];
+			total[k] += b->bias[k / n];
+	}
+}
+
+/* Store a block's sums in the LOBs and, after the last input channel, the results in the map. */
+SIMD_TARGET __attribute__((noinline))
+static void SIMD(finish)(const struct ccp *c, const struct ccp_slice *s, const struct ccp_block *b,
+			 const SIMD(vec) *total)
+{
+	const struct ccp_conv *p = &c->plan.conv;
+
+	for (uint32_t o = b->first; o < b->first + b->channels; o++) {
+		float *lob = s->lob + (size_t)o * CCP_TILE;
+#if SIMD_WIDTH >= 8
+		float *out = SIMD(output)(c, p, &p->base, o);
+
+		if (SIMD(inside)(p, b->i, b->n)) {
+			SIMD(finish_whole)(p, total, b->n, lob + b->i * CNNACC_CCP_LANES,
+					   s->last ? out + (size_t)b->i * p->m.ow : NULL);
+			total += b->n;
+			continue;
+		}
+#endif
+		for (uint32_t i = b->i; i < b->i + b->n; i++, total++) {
+			SIMD(store)(p, total, lob, i, b->column);
+#if SIMD_WIDTH >= 8
+			if (s->last && p->lanes == 8)
+				SIMD(save_rows)(p, total, out, i);
+#endif
+		}
 	}
 }
 
 /*
- * Compute @n vectors from i on of @channels output channels from @first on.  @n and @channels are
- * constants, so that the loops unroll and the sums stay in registers.  @one: a 1 x 1 kernel,
- * whose products are added to the LOB without a separate sum.
+ * Compute a block.  @n and @channels are those of @b, and constants, so that the loops unroll and
+ * the sums stay in registers.  @one: a 1 x 1 kernel, whose products are added to the LOB without a
+ * separate sum.
  */
-INLINE void SIMD(block)(const struct ccp *c, const struct ccp_slice *s,
-			const struct ccp_weights *w, uint32_t first, uint32_t i, uint32_t column,
+INLINE void SIMD(block)(const struct ccp *c, const struct ccp_slice *s, const struct ccp_block *b,
 			const uint32_t n, const uint32_t channels, const bool one)
 {
 	const struct ccp_conv *p = &c->plan.conv;
-	const float *x = s->tile + (size_t)i * p->sy * p->vector_floats + column;
-	float *lob = s->lob + (size_t)first * CCP_TILE + column;
-	uint32_t depth = s->depth - s->bias, taps = p->kh * p->kw, at = 0;
-	SIMD(vec) total[SIMD_BLOCK * CCP_BLOCK_CHANNELS];
+	const float *x = s->tile + (size_t)b->i * p->sy * p->vector_floats + b->column;
+	const float *lob = s->lob + (size_t)b->first * CCP_TILE + b->column;
+	uint32_t depth = s->depth - s->bias, taps = p->kh * p->kw;
+	SIMD(vec) total[SIMD_BLOCK * CCP_BLOCK_CHANNELS], stored[SIMD_BLOCK * CCP_BLOCK_CHANNELS];
+	size_t at = 0;
 
 	UNROLL for (uint32_t k = 0; k < n * channels; k++) {
 		total[k] = (SIMD(vec)){ 0 };
 		if (s->channel)
-			SIMD(load)(p, &total[k], lob + k / n * CCP_TILE, i + k % n);
+			SIMD(load)(p, &total[k], lob + k / n * CCP_TILE, b->i + k % n);
 	}
 	for (uint32_t d = 0; d < depth; d++, x += p->tile_size, at += one ? 1 : taps)
 		if (one)
-			SIMD(tap)(p, total, x, w, at, n, channels, true);
+			SIMD(tap)(p, total, x, b, at, n, channels, true);
 		else
-			SIMD(channel)(p, total, x, w, at, n, channels, false);
+			SIMD(channel)(p, total, x, b, at, n, channels, false);
 	if (s->bias)
-		SIMD(channel)(p, total, x, w, at, n, channels, true);
-	UNROLL for (uint32_t k = 0; k < n * channels; k++) {
-		SIMD(store)(p, &total[k], lob + k / n * CCP_TILE - column, i + k % n, column);
-#if SIMD_WIDTH >= 8
-		if (s->last && p->lanes == 8)
-			SIMD(save_rows)(p, &total[k], SIMD(output)(c, p, &p->base, first + k / n),
-					i + k % n);
-#endif
-	}
+		SIMD(channel)(p, total, x, b, at, n, channels, true);
+	UNROLL for (uint32_t k = 0; k < n * channels; k++)
+		stored[k] = total[k];
+	SIMD(finish)(c, s, b, stored);
 }
 
 #define BLOCK(n, channels, one) \
 SIMD_TARGET static void SIMD(block_##n##_##channels##_##one)(const struct ccp *c, \
-		const struct ccp_slice *s, const struct ccp_weights *w, uint32_t first, \
-		uint32_t i, uint32_t column) \
+		const struct ccp_slice *s, const struct ccp_block *b) \
 { \
-	SIMD(block)(c, s, w, first, i, column, n, channels, one); \
+	SIMD(block)(c, s, b, n, channels, one); \
 }
 #define BLOCKS(n) BLOCK(n, 1, 0) BLOCK(n, 1, 1) BLOCK(n, 4, 0) BLOCK(n, 4, 1)
 
@@ -419,8 +469,7 @@ SIMD_TARGET static void SIMD(add_channels)(const struct ccp *c, const struct ccp
 #define ROW(n)	{ { SIMD(block_##n##_1_0), SIMD(block_##n##_1_1) }, \
 		  { SIMD(block_##n##_4_0), SIMD(block_##n##_4_1) } }
 	static void (*const block[][2][2])(const struct ccp *c, const struct ccp_slice *s,
-					   const struct ccp_weights *w, uint32_t first,
-					   uint32_t i, uint32_t column) = {
+					   const struct ccp_block *b) = {
 		ROW(1), ROW(2),
 #if SIMD_BLOCK >= 4
 		ROW(3), ROW(4),
@@ -430,16 +479,16 @@ SIMD_TARGET static void SIMD(add_channels)(const struct ccp *c, const struct ccp
 	const struct ccp_conv *p = &c->plan.conv;
 	uint32_t blocks = (p->height + SIMD_BLOCK - 1) / SIMD_BLOCK;
 	bool one = p->kh * p->kw == 1;
-	struct ccp_weights w;
+	struct ccp_block b = { .first = first, .channels = channels };
 
-	SIMD(gather)(c, s, &w, first, channels);
-	for (uint32_t column = 0; column < p->lanes; column += SIMD_WIDTH)
-		for (uint32_t b = 0, i = 0; b < blocks; b++) {
-			uint32_t n = (p->height - i + blocks - b - 1) / (blocks - b);
-
-			block[n - 1][channels > 1][one](c, s, &w, first, i, column);
-			i += n;
+	SIMD(find_weights)(c, s, &b);
+	for (; b.column < p->lanes; b.column += SIMD_WIDTH) {
+		b.i = 0;
+		for (uint32_t left = blocks; left; left--, b.i += b.n) {
+			b.n = (p->height - b.i + left - 1) / left;
+			block[b.n - 1][channels > 1][one](c, s, &b);
 		}
+	}
 	if (s->last && (SIMD_WIDTH < 8 || p->lanes < 8))
 		SIMD(save)(c, first, channels);
 }

@@ -16,11 +16,7 @@ typedef int32_t bits4 __attribute__((vector_size(16), may_alias));
 typedef int32_t bits8 __attribute__((vector_size(32), may_alias));
 
 #define JOIN4(a, b)	__builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7)
-#define JOIN8(a, b)	__builtin_shufflevector(a, b, 0, 1, 2, 3, 4, 5, 6, 7, \
-						8, 9, 10, 11, 12, 13, 14, 15)
 #define HALF4(v, n)	__builtin_shufflevector(v, v, n, (n) + 1, (n) + 2, (n) + 3)
-#define HALF8(v, n)	__builtin_shufflevector(v, v, n, (n) + 1, (n) + 2, (n) + 3, \
-						(n) + 4, (n) + 5, (n) + 6, (n) + 7)
 
 /* Eight floats or eight int32_t. */
 #define SPLAT8(n)	__extension__({ \
@@ -42,13 +38,19 @@ typedef int32_t bits8 __attribute__((vector_size(32), may_alias));
 #endif
 
 #define CCP_BLOCK_CHANNELS	4	/* output channels computed together */
-#define CCP_SLICE_TAPS	(CCP_TILE_CACHE / (2 * CNNACC_CCP_LANES))	/* maximum in a slice */
-_Static_assert(CCP_TAPS_MAX <= CCP_SLICE_TAPS, "a slice has at least one channel");
 
-/** struct ccp_weights - weights of a slice; each output channel's are in separate cache lines. */
-struct ccp_weights {
+/**
+ * struct ccp_block - sums that are computed together: of some output channels, vectors of a tile.
+ * @weight: weights of each output channel from the slice's first channel on
+ * @bias: its bias
+ * @first, @channels: output channels of the EXEC
+ * @i, @n: vectors, as struct ccp_conv numbers them
+ * @column: first lane, where a vector has fewer than a row
+ */
+struct ccp_block {
+	const float *weight[CCP_BLOCK_CHANNELS];
 	float bias[CCP_BLOCK_CHANNELS];
-	float weight[CCP_BLOCK_CHANNELS][CCP_SLICE_TAPS + CNNACC_LINE_SIZE / 4];
+	uint32_t first, channels, i, n, column;
 };
 
 /* An input row outside the map. */
@@ -73,6 +75,13 @@ static void ccp_conv_tile_vectors(const struct ccp_conv *p, float *out, const fl
 }
 
 #if defined(__x86_64__) && !defined(CM_PORTABLE)
+#include <immintrin.h>
+
+/* For the generic forms the compiler copies each half once more. */
+#define JOIN8(a, b)	_mm512_insertf32x8(_mm512_castps256_ps512(a), b, 1)
+#define LOW8(v)		_mm512_castps512_ps256(v)
+#define HIGH8(v)	_mm512_extractf32x8_ps(v, 1)
+
 #define SIMD(name)	name##_avx512
 #define SIMD_WIDTH	16
 #define SIMD_BLOCK	4
