@@ -285,7 +285,7 @@ static const enum drm_sched_priority cnnacc_priorities[] = {
 	[DRM_CNNACC_PRIORITY_HIGH] = DRM_SCHED_PRIORITY_HIGH,
 };
 
-static int cnnacc_ctx_init_entities(struct cnnacc_ctx *ctx, u32 priority)
+static int cnnacc_ctx_init_entities(struct cnnacc_ctx *ctx)
 {
 	struct drm_gpu_scheduler *sched;
 	unsigned int i;
@@ -293,7 +293,7 @@ static int cnnacc_ctx_init_entities(struct cnnacc_ctx *ctx, u32 priority)
 
 	for (i = 0; i < ctx->cdev->core_count; i++) {
 		sched = &ctx->cdev->cores[i]->sched;
-		ret = drm_sched_entity_init(&ctx->entities[i], cnnacc_priorities[priority],
+		ret = drm_sched_entity_init(&ctx->entities[i], cnnacc_priorities[ctx->priority],
 					    &sched, 1, NULL);
 		if (ret) {
 			cnnacc_ctx_fini_entities(ctx, i);
@@ -303,7 +303,8 @@ static int cnnacc_ctx_init_entities(struct cnnacc_ctx *ctx, u32 priority)
 	return 0;
 }
 
-static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_device *cdev, struct cnnacc_file *file)
+static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_device *cdev, struct cnnacc_file *file,
+					   u32 priority)
 {
 	struct cnnacc_ctx *ctx = kvzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
 
@@ -318,6 +319,7 @@ static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_device *cdev, struct cn
 	ctx->cdev = cdev;
 	kref_get(&file->ref);
 	ctx->file = file;
+	ctx->priority = priority;
 	mutex_init(&ctx->submit_lock);
 	spin_lock_init(&ctx->job_lock);
 	spin_lock_init(&ctx->status_lock);
@@ -338,14 +340,14 @@ static struct cnnacc_ctx *cnnacc_ctx_create(struct cnnacc_device *cdev,
 	struct cnnacc_ctx *ctx;
 	int ret;
 
-	ctx = cnnacc_ctx_alloc(cdev, file);
+	ctx = cnnacc_ctx_alloc(cdev, file, priority);
 	if (!ctx)
 		return ERR_PTR(-ENOMEM);
 	ret = ida_alloc_max(&cdev->ctx_ids, CNNACC_CTX_IDS - 1, GFP_KERNEL);
 	if (ret < 0)
 		goto err;
 	ctx->hw_id = ret;
-	ret = cnnacc_ctx_init_entities(ctx, priority);
+	ret = cnnacc_ctx_init_entities(ctx);
 	if (ret)
 		goto err_id;
 	/* Last, so that no error path needs cnnacc_vm_fini(), which may wait for an unplug. */

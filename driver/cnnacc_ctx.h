@@ -55,6 +55,7 @@ struct cnnacc_file {
  * @hw_id: hardware context id
  * @vm: address space
  * @resv: GEM object whose reservation object the private buffers share
+ * @priority: DRM_CNNACC_PRIORITY_*
  * @entities: scheduler entities, by core
  * @submit_lock: serialises SUBMIT; protects @dead, @seqno and @fence_seqno
  * @dead: destroyed; accepts no more jobs
@@ -81,6 +82,7 @@ struct cnnacc_ctx {
 	u32 hw_id;
 	struct cnnacc_vm vm;
 	struct drm_gem_object *resv;
+	u32 priority;
 	struct drm_sched_entity entities[CNNACC_MAX_CORES];
 	struct mutex submit_lock;	/* serialises SUBMIT */
 	bool dead;

@@ -9,6 +9,7 @@
 #include <drm/drm_print.h>
 
 #include "compat/cnnacc_compat.h"
+#include "cnnacc_balance.h"
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_gem.h"
@@ -490,6 +491,7 @@ static int cnnacc_device_init_cores(struct cnnacc_device *cdev)
 			return PTR_ERR(core);
 		cdev->cores[i] = core;
 	}
+	cnnacc_balance_init(cdev);
 	return 0;
 }
 

@@ -40,6 +40,7 @@ struct cnnacc_dump;
 #define CNNACC_MAX_BUFFERS	16384	/* handles per file */
 #define CNNACC_MAX_QUEUED_JOBS	16384	/* per file */
 
+#define CNNACC_PRIORITIES	(DRM_CNNACC_PRIORITY_HIGH + 1)
 #define CNNACC_CTX_IDS		65536
 #define CNNACC_RING_ENTRIES	128	/* more than CNNACC_MAX_TASKS */
 
@@ -96,6 +97,10 @@ struct cnnacc_shell_report {
  * @index: core index
  * @name: "NAME.index", with the name in the discovery entry
  * @info: discovery entry
+ * @equal: mask of the cores that are equal to it, with its own bit
+ * @load: cycle limits of the jobs that have not ended, by priority of their context
+ * @charged: cycle limits of all jobs since the driver was bound
+ * @last_ctx: hardware id of the context of the last job; CNNACC_CTX_IDS: none yet
  * @sched: scheduler; it has one batch in flight at a time
  * @fence_lock: lock of the hardware fences
  * @ring: packet ring
@@ -136,6 +141,10 @@ struct cnnacc_core {
 	unsigned int index;
 	char name[16];
 	struct drm_cnnacc_core_info info;
+	unsigned long equal;
+	atomic64_t load[CNNACC_PRIORITIES];
+	atomic64_t charged;
+	u32 last_ctx;
 	struct drm_gpu_scheduler sched;
 	spinlock_t fence_lock;		/* lock of the hardware fences */
 	struct cnnacc_packet *ring;
@@ -182,6 +191,7 @@ struct cnnacc_core {
  * @clock_hz: register CLOCK_HZ
  * @core_count: number of cores
  * @cores: the cores
+ * @balance_lock: makes the choice of the least loaded core and its charge atomic
  * @vector_count: number of requested interrupts
  * @vectors: the interrupts, one per core and then one for errors
  * @shell_error: last error that the interrupt handler read
@@ -220,6 +230,7 @@ struct cnnacc_device {
 	u32 clock_hz;
 	unsigned int core_count;
 	struct cnnacc_core *cores[CNNACC_MAX_CORES];
+	spinlock_t balance_lock;	/* makes choice and charge of a core atomic */
 	unsigned int vector_count;
 	struct cnnacc_vector vectors[CNNACC_MAX_CORES + 1];
 	struct cnnacc_shell_report shell_error;

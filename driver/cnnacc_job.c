@@ -3,6 +3,7 @@
 #include <linux/nospec.h>
 #include <linux/slab.h>
 
+#include "cnnacc_balance.h"
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_job.h"
@@ -102,7 +103,8 @@ struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cn
 	if (cnnacc_refuses(drm, args->core >= ctx->cdev->core_count) ||
 	    cnnacc_refuses(drm, !args->tasks.count) ||
 	    cnnacc_refuses(drm, args->flags & ~(DRM_CNNACC_JOB_RESTARTABLE |
-						DRM_CNNACC_JOB_EVENT_WAIT)))
+						DRM_CNNACC_JOB_EVENT_WAIT |
+						DRM_CNNACC_JOB_ANY_EQUAL)))
 		return ERR_PTR(-EINVAL);
 	core = ctx->cdev->cores[array_index_nospec(args->core, ctx->cdev->core_count)];
 
@@ -150,6 +152,7 @@ struct dma_fence *cnnacc_job_arm(struct cnnacc_job *job)
  */
 void cnnacc_job_free(struct cnnacc_job *job)
 {
+	cnnacc_balance_discharge(job);
 	if (job->fence_live)
 		dma_fence_put(&job->fence->base);
 	else
@@ -217,6 +220,8 @@ void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 	int error;
 
 	atomic_dec(&job->ctx->file->jobs);
+	/* First, so that who waits for the job finds its core free. */
+	cnnacc_balance_discharge(job);
 	error = cnnacc_job_report(job, end, record);
 	trace_cnnacc_job_done(job, error, record);
 	if (error)

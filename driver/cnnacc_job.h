@@ -111,6 +111,7 @@ struct cnnacc_batch {
  * @ctx: context; it outlives the job
  * @core: core
  * @flags: DRM_CNNACC_JOB_*
+ * @load: its part of &cnnacc_core.load
  * @seqno: number of the job in its context
  * @fence: hardware fence, referenced
  * @fence_live: @fence is initialised and reference-counted
@@ -127,6 +128,7 @@ struct cnnacc_job {
 	struct cnnacc_ctx *ctx;
 	struct cnnacc_core *core;
 	u32 flags;
+	u32 load;
 	u64 seqno;
 	struct cnnacc_fence *fence;
 	bool fence_live;

@@ -12,6 +12,7 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_syncobj.h>
 
+#include "cnnacc_balance.h"
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_gem.h"
@@ -30,6 +31,9 @@
  *
  * User memory is read before &cnnacc_ctx.submit_lock is taken and written after it is released,
  * since user space controls how long a page fault takes.
+ *
+ * Jobs with DRM_CNNACC_JOB_ANY_EQUAL are given their core in the first phase: the first one of a
+ * SUBMIT chooses among its equal cores, and the others follow it.
  *
  * Dependencies between jobs of one SUBMIT are bit masks of job indices, since the fences of the
  * jobs do not exist before the second phase.
@@ -90,10 +94,11 @@ struct cnnacc_job_arrays {
  * @ctx: context, referenced
  * @file: DRM file
  * @count: number of jobs
- * @args: job descriptions from user space
+ * @args: job descriptions from user space; with the core that was chosen
  * @arrays: arrays of each job
  * @jobs: the jobs, owned until the second phase
  * @batches: by job index, the batch whose first job it is, else NULL; owned until the second phase
+ * @chosen: by the first of equal cores, the one that was chosen, or NULL
  * @explicit_deps: by job index, mask of jobs that it depends on through syncobjs
  * @implicit_deps: by job index, mask of jobs that it depends on through shared buffers
  * @signals: syncobjs to signal
@@ -112,6 +117,7 @@ struct cnnacc_submit {
 	struct cnnacc_job_arrays arrays[CNNACC_MAX_JOBS];
 	struct cnnacc_job *jobs[CNNACC_MAX_JOBS];
 	struct cnnacc_batch *batches[CNNACC_MAX_JOBS];
+	struct cnnacc_core *chosen[CNNACC_MAX_CORES];
 	u64 explicit_deps[CNNACC_MAX_JOBS];
 	u64 implicit_deps[CNNACC_MAX_JOBS];
 	struct cnnacc_signal *signals;
@@ -328,9 +334,24 @@ static int cnnacc_submit_add_bo(struct cnnacc_submit *submit, u32 job,
 	return ret;
 }
 
+static void cnnacc_submit_choose_core(struct cnnacc_submit *submit, struct cnnacc_job *job)
+{
+	struct cnnacc_core **chosen = &submit->chosen[__ffs(job->core->equal)];
+
+	if (!(job->flags & DRM_CNNACC_JOB_ANY_EQUAL)) {
+		cnnacc_balance_charge(job);
+	} else if (*chosen) {
+		job->core = *chosen;
+		cnnacc_balance_charge(job);
+	} else {
+		cnnacc_balance_choose(job);
+		*chosen = job->core;
+	}
+}
+
 static int cnnacc_submit_add_job(struct cnnacc_submit *submit, u32 index)
 {
-	const struct drm_cnnacc_job *args = &submit->args[index];
+	struct drm_cnnacc_job *args = &submit->args[index];
 	const struct cnnacc_job_arrays *arrays = &submit->arrays[index];
 	struct cnnacc_job *job;
 	int ret = 0;
@@ -340,6 +361,8 @@ static int cnnacc_submit_add_job(struct cnnacc_submit *submit, u32 index)
 	if (IS_ERR(job))
 		return PTR_ERR(job);
 	submit->jobs[index] = job;
+	cnnacc_submit_choose_core(submit, job);
+	args->core = job->core->index;
 	for (i = 0; i < args->syncs.count && !ret; i++)
 		ret = cnnacc_submit_add_sync(submit, index, &arrays->syncs[i]);
 	for (i = 0; i < args->bos.count && !ret; i++)
@@ -671,18 +694,20 @@ static int cnnacc_submit_copy_arrays(struct cnnacc_submit *submit)
 	return 0;
 }
 
-/* Writes the numbers of the jobs, starting after @last, to the user's array. */
-static int cnnacc_submit_write_seqnos(struct cnnacc_submit *submit,
-				      const struct drm_cnnacc_obj_array *array, u64 last)
+/* Writes the cores and numbers of the jobs, starting after @last, to the user's array. */
+static int cnnacc_submit_write_results(struct cnnacc_submit *submit,
+				       const struct drm_cnnacc_obj_array *array, u64 last)
 {
 	u64 seqno, at;
 	u32 i;
 
 	for (i = 0; i < submit->count; i++) {
 		seqno = last + i + 1;
-		at = array->array + (u64)i * array->stride +
-		     offsetof(struct drm_cnnacc_job, seqno);
-		if (copy_to_user(u64_to_user_ptr(at), &seqno, sizeof(seqno)))
+		at = array->array + (u64)i * array->stride;
+		if (copy_to_user(u64_to_user_ptr(at + offsetof(struct drm_cnnacc_job, core)),
+				 &submit->args[i].core, sizeof(submit->args[i].core)) ||
+		    copy_to_user(u64_to_user_ptr(at + offsetof(struct drm_cnnacc_job, seqno)),
+				 &seqno, sizeof(seqno)))
 			return -EFAULT;
 	}
 	return 0;
@@ -741,7 +766,7 @@ int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	ret = cnnacc_submit_copy_arrays(submit);
 	/* Fail before anything is queued if the array is not writable. */
 	if (!ret)
-		ret = cnnacc_submit_write_seqnos(submit, &args->jobs, 0);
+		ret = cnnacc_submit_write_results(submit, &args->jobs, 0);
 	if (!ret)
 		ret = mutex_lock_interruptible(&ctx->submit_lock);
 	if (!ret) {
@@ -749,7 +774,7 @@ int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 		ret = cnnacc_submit_locked(submit);
 		mutex_unlock(&ctx->submit_lock);
 		if (!ret)
-			cnnacc_submit_write_seqnos(submit, &args->jobs, last);
+			cnnacc_submit_write_results(submit, &args->jobs, last);
 	}
 	cnnacc_submit_free(submit);
 out:

@@ -36,7 +36,7 @@ extern "C" {
 #endif
 
 #define DRM_CNNACC_VERSION_MAJOR	1
-#define DRM_CNNACC_VERSION_MINOR	2
+#define DRM_CNNACC_VERSION_MINOR	3
 
 /**
  * enum drm_cnnacc_ioctl_id - ioctl numbers.
@@ -475,10 +475,16 @@ struct drm_cnnacc_task {
 #define DRM_CNNACC_JOB_RESTARTABLE	0x1u
 /* an event suspends the program until the driver has signalled it */
 #define DRM_CNNACC_JOB_EVENT_WAIT	0x2u
+/*
+ * may run on any core whose struct drm_cnnacc_core_info differs from that of the job's core in
+ * window_offset, window_size and queue_offset at most; SUBMIT chooses the one whose jobs that have
+ * not ended have the smallest sum of cycle limits (1.3)
+ */
+#define DRM_CNNACC_JOB_ANY_EQUAL	0x4u
 
 /**
  * struct drm_cnnacc_job - tasks that run in order on one core, with one fence.
- * @core: core index
+ * @core: core index; out: with DRM_CNNACC_JOB_ANY_EQUAL the core that was chosen (1.3)
  * @flags: DRM_CNNACC_JOB_*
  * @tasks: struct drm_cnnacc_task, 1..max_tasks; a failed task cancels the rest
  * @syncs: struct drm_cnnacc_sync, at most max_syncs
@@ -504,6 +510,10 @@ struct drm_cnnacc_job {
  * nothing runs and no syncobj changes.  Jobs of one context run in order on each core.
  * Across cores only syncobjs order them; a job may wait for a syncobj that an earlier job
  * of the same SUBMIT signals.  -ENOSPC: more than max_queued_jobs would be queued.
+ *
+ * Jobs of one SUBMIT with DRM_CNNACC_JOB_ANY_EQUAL that name equal cores run on one core, and so in
+ * order.  Those of different SUBMITs, also of one context, may run on different cores at the same
+ * time: only syncobjs order them.
  */
 struct drm_cnnacc_submit {
 	__u32 ctx_id;
