@@ -91,7 +91,8 @@ static bool do_leave(struct kmd_env *env)
 	for (i = 0; i < 8; i++)
 		jobs[i] = (struct drm_cnnacc_job){
 			.core = env->core,
-			.flags = pick(2) ? DRM_CNNACC_JOB_RESTARTABLE : 0,
+			.flags = (pick(2) ? DRM_CNNACC_JOB_RESTARTABLE : 0) |
+				 (pick(2) ? DRM_CNNACC_JOB_ANY_EQUAL : 0),
 			.tasks = DRM_CNNACC_OBJ_ARRAY(1 + pick(8), tasks),
 			.syncs = DRM_CNNACC_OBJ_ARRAY(i && pick(2) ? 2 : 1, syncs),
 		};
