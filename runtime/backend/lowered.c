@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* A compiled network, wherever it comes from. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "lowered.h"
 
@@ -43,4 +44,21 @@ void cnn_slot_write(const struct cnn_slot *slot, void *arena, const void *dense)
 void cnn_slot_read(const struct cnn_slot *slot, const void *arena, void *dense)
 {
 	cnn_layout_read(&slot->layout, (const uint8_t *)arena + slot->offset, dense);
+}
+
+bool cnn_cores_equal(const struct cnnrt_core_info *a, const struct cnnrt_core_info *b)
+{
+	return a->type == b->type && a->version == b->version &&
+	       a->program_max == b->program_max && a->job_cycles_max == b->job_cycles_max &&
+	       !memcmp(a->name, b->name, sizeof(a->name)) &&
+	       !memcmp(a->param, b->param, sizeof(a->param));
+}
+
+uint32_t cnn_equal_cores(const struct cnnrt_core_info *cores, unsigned int count, unsigned int core)
+{
+	uint32_t equal = 0;
+
+	for (unsigned int i = 0; i < count; i++)
+		equal |= cnn_cores_equal(&cores[i], &cores[core]) ? 1u << i : 0;
+	return equal;
 }

@@ -106,6 +106,11 @@ struct cnn_lowered {
 
 void cnn_lowered_free(struct cnn_lowered *l);
 
+/* Do programs for one core run on the other, too? The rule of DRM_CNNACC_JOB_ANY_EQUAL. */
+bool cnn_cores_equal(const struct cnnrt_core_info *a, const struct cnnrt_core_info *b);
+/* The cores that are equal to one core, as a mask; its own bit is set. */
+uint32_t cnn_equal_cores(const struct cnnrt_core_info *cores, unsigned int count, unsigned int core);
+
 /* Does the CPU or the application read a value, or the host to put it into another slot? */
 bool cnn_read_on_host(const struct cnn_graph *g, const struct cnn_lowered *l, int v);
 

@@ -24,7 +24,7 @@ struct rt_bo {
 
 struct rt_submit {
 	uint32_t ctx_id;
-	uint32_t core;
+	uint32_t core;		/* with JOB_ANY_EQUAL also out: the core that was chosen */
 	uint32_t flags;		/* DRM_CNNACC_JOB_* */
 	const struct drm_cnnacc_task *tasks;
 	uint32_t task_count;

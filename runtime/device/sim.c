@@ -565,7 +565,11 @@ static void drop_job(struct rt_sim_job *job)
 
 static int check_tasks(const struct cnnrt_device *dev, const struct rt_submit *s)
 {
-	if (s->core >= dev->info.core_count || !s->task_count || s->task_count > SIM_MAX_TASKS)
+	const uint32_t known = DRM_CNNACC_JOB_RESTARTABLE | DRM_CNNACC_JOB_EVENT_WAIT |
+			       DRM_CNNACC_JOB_ANY_EQUAL;
+
+	if (s->core >= dev->info.core_count || !s->task_count || s->task_count > SIM_MAX_TASKS ||
+	    s->flags & ~known)
 		return -EINVAL;
 	for (uint32_t i = 0; i < s->task_count; i++)
 		if (s->tasks[i].cycle_limit > dev->core[s->core].job_cycles_max)
@@ -592,6 +596,8 @@ static int sim_submit(struct cnnrt_device *dev, struct rt_submit *s)
 	if (ctx) {
 		job->ctx = ctx;
 		job->seqno = s->seqno = ++ctx->seqno;
+		if (s->flags & DRM_CNNACC_JOB_ANY_EQUAL)
+			s->core = rt_sim_queue_choose(sim, ctx->id, s->core);
 		rt_sim_queue_push(&sim->core[s->core], job);
 	}
 	pthread_mutex_unlock(&sim->lock);

@@ -63,6 +63,8 @@ struct rt_sim_ctx {
 
 struct rt_sim_job {
 	struct rt_sim_ctx *ctx;
+	struct rt_sim_core *core;
+	uint64_t load;		/* its part of the core's */
 	struct drm_cnnacc_task *tasks;
 	uint32_t task_count, task; /* task: the one that runs, or is next */
 	uint64_t seqno;
@@ -83,6 +85,9 @@ struct rt_sim_core {
 	uint32_t tail, compl_head;
 	struct rt_sim_job *queue, **queue_end;
 	struct rt_sim_job *running; /* its packet is in the ring */
+	uint64_t load;		/* cycle limits of the jobs that have not ended */
+	uint64_t charged;	/* of all jobs */
+	uint32_t last_ctx;	/* of the last job */
 	uint64_t fence;
 };
 
@@ -101,6 +106,8 @@ struct rt_sim {
 };
 
 int rt_sim_queue_start(struct rt_sim_core *core);
+/* The least loaded of the cores that are equal to this one, as cnnacc.ko chooses it. */
+uint32_t rt_sim_queue_choose(struct rt_sim *sim, uint32_t ctx_id, uint32_t core);
 void rt_sim_queue_push(struct rt_sim_core *core, struct rt_sim_job *job);
 /* Ends a context's waiting jobs; abort: also the running ones. */
 void rt_sim_queue_cancel(struct rt_sim *sim, const struct rt_sim_ctx *ctx, bool abort);

@@ -3,6 +3,7 @@
  * Jobs of the in-process device: a worker thread per core runs the model's core and schedules its
  * jobs. A ring has at most one packet at a time, so no packet is behind one that fails.
  */
+#include "backend/lowered.h"
 #include "sim.h"
 
 #include <errno.h>
@@ -50,6 +51,7 @@ static struct outcome outcome_of(uint32_t status_class)
 static void end_job(struct rt_sim *sim, struct rt_sim_job *job, int status)
 {
 	job->ctx->ended_ns = rt_now();
+	job->core->load -= job->load;
 	rt_fence_signal(job->fence, status);
 	close(job->fence);
 	free(job->tasks);
@@ -241,8 +243,47 @@ int rt_sim_queue_start(struct rt_sim_core *core)
 	return ret;
 }
 
+/* cnnacc_balance_better() of the driver, without priorities. */
+static bool is_better(const struct rt_sim_core *a, const struct rt_sim_core *b, uint32_t ctx_id)
+{
+	if (a->load != b->load)
+		return a->load < b->load;
+	if ((a->last_ctx == ctx_id) != (b->last_ctx == ctx_id))
+		return a->last_ctx == ctx_id;
+	return a->charged < b->charged;
+}
+
+uint32_t rt_sim_queue_choose(struct rt_sim *sim, uint32_t ctx_id, uint32_t core)
+{
+	const struct cnnrt_device *dev = &sim->base;
+	uint32_t equal = cnn_equal_cores(dev->core, dev->info.core_count, core), best = core;
+
+	for (uint32_t i = 0; i < dev->info.core_count; i++)
+		if (equal & 1u << i && is_better(&sim->core[i], &sim->core[best], ctx_id))
+			best = i;
+	return best;
+}
+
+/* Longer jobs count as such, so that the sum cannot overflow. */
+static uint64_t load_of(const struct rt_sim_core *core, const struct rt_sim_job *job)
+{
+	uint64_t limit = core->sim->base.core[core->index].job_cycles_max, sum = 0;
+
+	for (uint32_t i = 0; i < job->task_count && sum < UINT32_MAX; i++) {
+		uint64_t cycles = job->tasks[i].cycle_limit ? job->tasks[i].cycle_limit : limit;
+
+		sum += cycles < UINT32_MAX ? cycles : UINT32_MAX;
+	}
+	return sum < UINT32_MAX ? sum : UINT32_MAX;
+}
+
 void rt_sim_queue_push(struct rt_sim_core *core, struct rt_sim_job *job)
 {
+	job->core = core;
+	job->load = load_of(core, job);
+	core->load += job->load;
+	core->charged += job->load;
+	core->last_ctx = job->ctx->id;
 	*core->queue_end = job;
 	core->queue_end = &job->next;
 	pthread_cond_signal(&core->wake);
