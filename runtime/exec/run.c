@@ -153,17 +153,30 @@ static uint32_t buffer_refs(struct cnnrt_job *job)
 	return count;
 }
 
+static uint32_t job_flags(const struct cnnrt_job *job, const struct cnn_segment *seg, int count)
+{
+	bool pinned = job->program->pinned & 1u << seg->core;
+
+	return (seg->restartable && count == seg->n_tasks ? DRM_CNNACC_JOB_RESTARTABLE : 0) |
+	       (pinned ? 0 : DRM_CNNACC_JOB_ANY_EQUAL);
+}
+
+/* Submits tasks of the step that was begun last. */
 static int submit_tasks(struct cnnrt_job *job, const struct cnn_segment *seg, int first, int count,
 			int in_fence, struct rt_submit *s)
 {
+	int ret;
+
 	*s = (struct rt_submit){
 		.ctx_id = job->ctx_id, .core = (uint32_t)seg->core,
-		.flags = seg->restartable && count == seg->n_tasks ?
-			 DRM_CNNACC_JOB_RESTARTABLE : 0,
+		.flags = job_flags(job, seg, count),
 		.tasks = &job->tasks[first], .task_count = (uint32_t)count,
 		.bos = job->refs, .bo_count = buffer_refs(job), .in_fence = in_fence,
 	};
-	return job->dev->ops->submit(job->dev, s);
+	ret = job->dev->ops->submit(job->dev, s);
+	if (!ret)
+		last_step(job)->core = (int)s->core;
+	return ret;
 }
 
 /* Called after the next submit, because close() takes time that the core can use. */

@@ -297,7 +297,8 @@ struct cnnrt_compile_options {
 	size_t struct_size;
 	/*
 	 * Every operator that these cores can run runs there: a name as for
-	 * cnnrt_device_find_cores().  NULL: where it is best.
+	 * cnnrt_device_find_cores().  NULL: where it is best.  A name with an index means
+	 * exactly that core; else jobs spread over all cores that are equal.
 	 */
 	const char *core;
 	bool cpu_only;		/* run nothing on the device */
@@ -641,7 +642,7 @@ struct cnnrt_step {
 	enum cnnrt_step_kind kind;
 	const char *name;	/* the operator, or the first operator of the programs */
 	const char *place;	/* core name or "cpu" */
-	int core;		/* core index, -1 on the CPU */
+	int core;		/* index of the core that ran it, -1 on the CPU */
 	unsigned int op;	/* index of the operator called name */
 	unsigned int first_task, task_count;	/* programs, by index; 0 and 0 if there are none */
 	uint64_t start_ns, end_ns;	/* measured, since the submit of the job */

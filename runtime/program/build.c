@@ -93,6 +93,20 @@ static void name_free_input(const struct cnnrt_model *m, struct cnn_err *e)
 	}
 }
 
+/*
+ * The cores that the caller chose by index: an option that names a core leaves out those that are
+ * equal to it only then.
+ */
+static uint32_t pinned_cores(const struct rt_target *target, uint32_t wanted)
+{
+	uint32_t pinned = 0;
+
+	for (unsigned int i = 0; i < target->core_count; i++)
+		if (wanted & 1u << i && cnn_equal_cores(target->core, target->core_count, i) & ~wanted)
+			pinned |= 1u << i;
+	return pinned;
+}
+
 int rt_build(const struct cnnrt_model *model, const struct rt_target *target,
 	     const struct cnnrt_compile_options *options, const struct cnn_lower_options *opt,
 	     struct cnnrt_program **out, struct cnnrt_error *err)
@@ -105,6 +119,7 @@ int rt_build(const struct cnnrt_model *model, const struct rt_target *target,
 		return rt_fail(err, CNNRT_ENOMEM, "compile: out of memory");
 	p->core_count = target->core_count;
 	memcpy(p->core, target->core, p->core_count * sizeof(p->core[0]));
+	p->pinned = pinned_cores(target, opt->cores);
 	p->hw_version = target->hw_version;
 	p->observe = options->observe;
 	if (build(p, model, opt, options, &e)) {

@@ -19,6 +19,7 @@
 /* What the program requires of one core. */
 struct rt_need {
 	int core; /* writing: its index; reading: the index of the core found */
+	bool pinned; /* runs on no other core of the device, even if that is equal */
 	struct cnnrt_core_info info; /* name, version and parameters; the limits that it uses */
 };
 

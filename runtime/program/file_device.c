@@ -13,7 +13,9 @@ static struct rt_need *need_of(struct rt_archive *a, const struct cnnrt_program 
 		if (a->need[i].core == core)
 			return &a->need[i];
 	need = &a->need[a->need_count++];
-	*need = (struct rt_need){ .core = core, .info = p->core[core] };
+	*need = (struct rt_need){
+		.core = core, .pinned = p->pinned & 1u << core, .info = p->core[core],
+	};
 	need->info.program_max = 0;
 	need->info.job_cycles_max = 0;
 	return need;
@@ -120,7 +122,7 @@ static bool find_core(const struct cnnrt_program *p, struct rt_need *need, unsig
 	return found >= 0;
 }
 
-static void find_cores(struct rt_archive *a, const struct cnnrt_program *p)
+static void find_cores(struct rt_archive *a, struct cnnrt_program *p)
 {
 	unsigned int taken = 0;
 
@@ -132,6 +134,7 @@ static void find_cores(struct rt_archive *a, const struct cnnrt_program *p)
 		if (!find_core(p, &a->need[i], taken, &why))
 			rt_ar_fail(a, why.code, "%s", why.text);
 		taken |= 1u << a->need[i].core;
+		p->pinned |= a->need[i].pinned ? 1u << a->need[i].core : 0;
 	}
 }
 
@@ -141,6 +144,7 @@ static void walk_need(struct rt_archive *a, struct rt_need *need)
 	rt_ar_chars(a, need->info.name, sizeof(need->info.name), "name of a core");
 	if (!a->writing && !a->code && !cnn_core_name_ok(need->info.name, sizeof(need->info.name)))
 		rt_ar_fail(a, CNNRT_EINVAL, "program file: characters in the name of a core");
+	rt_ar_bool(a, &need->pinned);
 	rt_ar_u32(a, &need->info.version);
 	rt_ar_u32(a, &need->info.program_max);
 	rt_ar_u64(a, &need->info.job_cycles_max);

@@ -49,6 +49,7 @@ struct cnnrt_program {
 	struct cnn_lowered *low;
 	struct cnnrt_core_info core[CNNRT_MAX_CORES];
 	unsigned int core_count;
+	uint32_t pinned;		/* bit i: what is for core i runs on no other */
 	uint64_t compile_ns;
 	uint32_t hw_version;		/* of the device that it was compiled for */
 	bool observe;			/* every value stays in memory, for cnnrt_compare() */
