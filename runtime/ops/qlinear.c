@@ -74,16 +74,27 @@ static int64_t times_wide(int64_t v, const struct cnn_factor *factor)
 	return cnn_times_factor(v * (1 << 20), *factor);
 }
 
-/* XNNPACK: the factor of the larger operand has 21 bits. */
-static void add_as_xnnpack(const struct cnn_call *c, struct add *add, float a, float b)
+/* The factor of the larger operand has 21 bits. */
+bool cnn_sum_factors(float a, float b, struct cnn_sum_factors *f)
 {
-	struct cnn_factor factors[2] = { { 0 } };
 	int exponent;
 
+	if (!(a >= 0x1p-10f && b >= 0x1p-10f && a < 0x1p8f && b < 0x1p8f))
+		return false;
 	frexpf(a < b ? b : a, &exponent);
-	add->shift = 21 - exponent;
-	factors[0].bits = (int64_t)nearbyintf(ldexpf(a, add->shift));
-	factors[1].bits = (int64_t)nearbyintf(ldexpf(b, add->shift));
+	f->shift = 21 - exponent;
+	f->factor[0] = (int64_t)nearbyintf(ldexpf(a, f->shift));
+	f->factor[1] = (int64_t)nearbyintf(ldexpf(b, f->shift));
+	return true;
+}
+
+static void add_as_xnnpack(const struct cnn_call *c, struct add *add,
+			   const struct cnn_sum_factors *f)
+{
+	const struct cnn_factor factors[2] = { { .bits = f->factor[0] },
+					       { .bits = f->factor[1] } };
+
+	add->shift = f->shift;
 	make_terms(c, add, times_bits, factors);
 }
 
@@ -102,13 +113,14 @@ static int make_add(const struct cnn_call *c, struct add *add)
 {
 	float a = cnn_scale(c->in[1], 0) / cnn_scale(c->in[6], 0);
 	float b = cnn_scale(c->in[4], 0) / cnn_scale(c->in[6], 0);
+	struct cnn_sum_factors f;
 
 	add->range = cnn_range_of(c->out[0]->dtype, cnn_zero_point(c->in[7], 0));
 	if (!(cnn_scale(c->in[6], 0) > 0 && a >= 0 && b >= 0 && a + b > 0 && a < 0x1p19f && b < 0x1p19f))
 		return cnn_op_fail(c, CNN_ELIMIT, "scales of %g and %g times that of the sum, "
 				   "limits 0 and 2^19", (double)a, (double)b);
-	if (a >= 0x1p-10f && b >= 0x1p-10f && a < 0x1p8f && b < 0x1p8f)
-		add_as_xnnpack(c, add, a, b);
+	if (cnn_sum_factors(a, b, &f))
+		add_as_xnnpack(c, add, &f);
 	else
 		add_as_tflite(c, add);
 	return CNN_OK;

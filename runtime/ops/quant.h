@@ -80,6 +80,18 @@ static inline int32_t cnn_to_range(const struct cnn_range *r, float v)
 void cnn_requantize(const struct cnn_range *r, const float *scale, int step, const int32_t *acc,
 		    int64_t n, void *y);
 
+/*
+ * QLinearAdd as XNNPACK computes it, for a core that does so, too: elements less their zero points
+ * times their factors, added, plus half a unit, shifted. A factor has at most 21 bits.
+ */
+struct cnn_sum_factors {
+	int64_t factor[2];
+	int shift;
+};
+
+/* For operands of a and b times the scale of the sum; false if XNNPACK does not take them. */
+bool cnn_sum_factors(float a, float b, struct cnn_sum_factors *f);
+
 /* v / 2^shift to the nearest, halves away from zero. */
 int64_t cnn_rounding_shift(int64_t v, int shift);
 
