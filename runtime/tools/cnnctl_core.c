@@ -174,8 +174,8 @@ static void show_job(const struct dump *d, const struct cnnrt_job_status *s)
 	uint32_t first, last, word[CNN_DESC_INSN_WORDS_MAX];
 	char when[64], text[160];
 
-	printf("job %" PRIu64 " of context %u, task %u of %u, core %u, %s%s\n",
-	       (uint64_t)j->seqno, j->ctx_id, j->task, j->task_count, j->core,
+	printf("job %" PRIu64 " of context %u, task %u of %u, core %s.%u, %s%s\n",
+	       (uint64_t)j->seqno, j->ctx_id, j->task, j->task_count, j->entry.name, j->core,
 	       time_text(j->time_ns, when, sizeof(when)),
 	       d->header.flags & CNNACC_DUMP_TRUNCATED ? " (incomplete)" : "");
 	printf("ended: %s\n", s->text);
