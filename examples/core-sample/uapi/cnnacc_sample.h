@@ -43,24 +43,32 @@ extern "C" {
  * enum cnnacc_sample_code - status codes of sample.
  * @CNNACC_SAMPLE_E_ILLEGAL: class BAD_PROGRAM; detail is enum cnnacc_sample_illegal
  * @CNNACC_SAMPLE_E_BUSY: class BAD_PROGRAM: an instruction is running; detail is its bank
+ * @CNNACC_SAMPLE_E_CFG: class CONFIG; detail is enum cnnacc_sample_cfg
  */
 enum cnnacc_sample_code {
 	CNNACC_SAMPLE_E_ILLEGAL = 32,
 	CNNACC_SAMPLE_E_BUSY = 33,
+	CNNACC_SAMPLE_E_CFG = 34,
 };
 
 /**
  * enum cnnacc_sample_illegal - detail of E_ILLEGAL, in the order of the checks.
  * @CNNACC_SAMPLE_BAD_OPERATION: unknown operation, or a reserved bit of instruction word 0
  * @CNNACC_SAMPLE_BAD_BANK: no such bank
- * @CNNACC_SAMPLE_BAD_RESULT: a reserved bit of operand 0
- * @CNNACC_SAMPLE_BAD_COUNT: no elements, or more than half a bank holds
  */
 enum cnnacc_sample_illegal {
 	CNNACC_SAMPLE_BAD_OPERATION = 1,
 	CNNACC_SAMPLE_BAD_BANK = 2,
-	CNNACC_SAMPLE_BAD_RESULT = 3,
-	CNNACC_SAMPLE_BAD_COUNT = 4,
+};
+
+/**
+ * enum cnnacc_sample_cfg - detail of E_CFG, in the order of the checks.
+ * @CNNACC_SAMPLE_BAD_RESULT: a reserved bit of operand 0
+ * @CNNACC_SAMPLE_BAD_COUNT: no elements, or more than half a bank holds
+ */
+enum cnnacc_sample_cfg {
+	CNNACC_SAMPLE_BAD_RESULT = 1,
+	CNNACC_SAMPLE_BAD_COUNT = 2,
 };
 
 /* Core window behind the sequencer's registers, all read only. */
@@ -83,13 +91,14 @@ enum cnnacc_sample_illegal {
 #define CNNACC_SAMPLE_CODES { \
 	{ "E_ILLEGAL", CNNACC_SAMPLE_E_ILLEGAL, CNNACC_STATUS_BAD_PROGRAM, 0 }, \
 	{ "E_BUSY", CNNACC_SAMPLE_E_BUSY, CNNACC_STATUS_BAD_PROGRAM, "bank" }, \
+	{ "E_CFG", CNNACC_SAMPLE_E_CFG, CNNACC_STATUS_CONFIG, 0 }, \
 }
 
 #define CNNACC_SAMPLE_DETAILS { \
 	{ "operation", CNNACC_SAMPLE_E_ILLEGAL, CNNACC_SAMPLE_BAD_OPERATION }, \
 	{ "bank", CNNACC_SAMPLE_E_ILLEGAL, CNNACC_SAMPLE_BAD_BANK }, \
-	{ "zero point and shift", CNNACC_SAMPLE_E_ILLEGAL, CNNACC_SAMPLE_BAD_RESULT }, \
-	{ "number of elements", CNNACC_SAMPLE_E_ILLEGAL, CNNACC_SAMPLE_BAD_COUNT }, \
+	{ "zero point and shift", CNNACC_SAMPLE_E_CFG, CNNACC_SAMPLE_BAD_RESULT }, \
+	{ "number of elements", CNNACC_SAMPLE_E_CFG, CNNACC_SAMPLE_BAD_COUNT }, \
 }
 
 #define CNNACC_SAMPLE_REGS { \

@@ -126,7 +126,8 @@ static unsigned int report(const struct golden_sample_coverage *c,
 	       LINE("bad words of EXEC", s->word[CNNACC_SEQ_EXEC], 0x81) +
 	       LINE("bad words of WAIT", s->word[CNNACC_SEQ_WAIT], 0x02) +
 	       LINE("bad words of DRAIN", s->word[CNNACC_SEQ_DRAIN], 0x01) +
-	       LINE("E_ILLEGAL", c->illegal, 0x1e) +
+	       LINE("E_ILLEGAL", c->illegal, 0x6) +
+	       LINE("E_CFG", c->cfg, 0x6) +
 	       LINE("E_BUSY", c->busy, ALL(CNNACC_SAMPLE_BANKS)) +
 	       LINE("E_CONFLICT", s->conflict, ALL(CNNACC_SAMPLE_BANKS)) +
 	       LINE("E_RANGE", s->range, ALL(CNNACC_SAMPLE_BANKS)) +

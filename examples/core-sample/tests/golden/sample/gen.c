@@ -108,6 +108,9 @@ static void illegal_field(struct gen *gen, struct cnnacc_seq_command *add)
 		add->arg[5] = chance(gen, 50) ? 0 : gen->params.bank / 2 + pick(gen, 1, 9);
 		break;
 	}
+	/* At times a second one, to check which is reported. */
+	if (chance(gen, 25))
+		illegal_field(gen, add);
 }
 
 /* Words that this core does not have, though the sequencer does. */

@@ -10,7 +10,7 @@
 enum gen_sample_kind {
 	GEN_SAMPLE_LEGAL,
 	GEN_SAMPLE_COMMAND,	/* a word that the sequencer or the instruction refuses */
-	GEN_SAMPLE_ILLEGAL,	/* an instruction with a bad field */
+	GEN_SAMPLE_ILLEGAL,	/* an instruction with a bad field, or several */
 	GEN_SAMPLE_STATE,	/* a command that the running instruction does not allow */
 	GEN_SAMPLE_RANGE,	/* rows past the end of a bank */
 	GEN_SAMPLE_FLIP,	/* a few bits of the program flipped */

@@ -45,13 +45,18 @@ static int8_t sum(struct golden_sample *sample, const struct cnnacc_seq_command 
 	return sat(sample, shift_right(value, bits(c->arg[4], 12, 8)) + zero_point);
 }
 
-static enum cnnacc_sample_illegal illegal(const struct golden_sample *sample,
-					  const struct cnnacc_seq_command *c)
+static enum cnnacc_sample_illegal illegal(const struct cnnacc_seq_command *c)
 {
 	if (bits(c->arg[0], 7, 0) != 1 || bits(c->arg[0], 31, 16))
 		return CNNACC_SAMPLE_BAD_OPERATION;
 	if (bits(c->arg[0], 15, 8) > 1)
 		return CNNACC_SAMPLE_BAD_BANK;
+	return 0;
+}
+
+static enum cnnacc_sample_cfg bad_cfg(const struct golden_sample *sample,
+				      const struct cnnacc_seq_command *c)
+{
 	if (bits(c->arg[4], 31, 13))
 		return CNNACC_SAMPLE_BAD_RESULT;
 	if (c->arg[5] == 0 || c->arg[5] > sample->params.bank / 2)
@@ -80,7 +85,8 @@ static void add(struct golden_sample *sample, const struct cnnacc_seq_command *c
 static bool sample_exec(void *priv, const struct cnnacc_seq_command *c)
 {
 	struct golden_sample *sample = priv;
-	enum cnnacc_sample_illegal detail = illegal(sample, c);
+	enum cnnacc_sample_illegal detail = illegal(c);
+	enum cnnacc_sample_cfg cfg = bad_cfg(sample, c);
 
 	if (c->op & (CNNACC_SEQ_RESULT | CNNACC_SEQ_EVENTS))
 		return bad(sample, CNNACC_SEQ_E_COMMAND, 0);
@@ -91,6 +97,11 @@ static bool sample_exec(void *priv, const struct cnnacc_seq_command *c)
 	if (sample->running) {
 		sample->coverage.busy[sample->last_bank]++;
 		return bad(sample, CNNACC_SAMPLE_E_BUSY, sample->last_bank);
+	}
+	if (cfg) {
+		sample->coverage.cfg[cfg]++;
+		return golden_seq_fail(&sample->seq, CNNACC_STATUS_CONFIG, CNNACC_SAMPLE_E_CFG,
+				       cfg);
 	}
 	sample->running = true;
 	sample->last_bank = bits(c->arg[0], 15, 8);

@@ -14,7 +14,8 @@ struct golden_sample_params {
 
 /** struct golden_sample_coverage - number of occurrences. */
 struct golden_sample_coverage {
-	uint64_t illegal[CNNACC_SAMPLE_BAD_COUNT + 1];
+	uint64_t illegal[CNNACC_SAMPLE_BAD_BANK + 1];
+	uint64_t cfg[CNNACC_SAMPLE_BAD_COUNT + 1];
 	uint64_t busy[CNNACC_SAMPLE_BANKS];
 	uint64_t added[CNNACC_SAMPLE_BANKS];
 	uint64_t whole;			/* as many elements as there is room for */

@@ -46,14 +46,19 @@ struct add {
 };
 
 /* enum cnnacc_sample_illegal, or 0. */
-static uint32_t illegal(const struct sample *h, const struct cnnacc_seq_command *c)
+static uint32_t illegal(const struct cnnacc_seq_command *c)
 {
 	uint32_t bank = c->arg[0] >> 8 & 0xff;
 
 	if (c->arg[0] >> 16 || (c->arg[0] & 0xff) != CNNACC_SAMPLE_ADD)
 		return CNNACC_SAMPLE_BAD_OPERATION;
-	if (bank >= BANKS)
-		return CNNACC_SAMPLE_BAD_BANK;
+	return bank >= BANKS ? CNNACC_SAMPLE_BAD_BANK : 0;
+}
+
+/* enum cnnacc_sample_cfg, or 0. */
+static uint32_t bad_config(const struct sample *h, const struct cnnacc_seq_command *c,
+			   uint32_t bank)
+{
 	if (c->arg[4] >> 13)
 		return CNNACC_SAMPLE_BAD_RESULT;
 	if (!c->arg[5] || c->arg[5] > h->seq.memory[bank].size / 2)
@@ -98,7 +103,7 @@ static enum cm_seq_outcome exec(struct cm_seq *seq, const struct cnnacc_seq_comm
 				struct cm_port *port, struct cm_core_fault *fault)
 {
 	struct sample *h = sample_of(seq);
-	uint32_t bad = illegal(h, c), bank = c->arg[0] >> 8;
+	uint32_t bad = illegal(c), bank = c->arg[0] >> 8;
 	const struct add op = {
 		.factor = { (int32_t)c->arg[1], (int32_t)c->arg[2] }, .bias = (int32_t)c->arg[3],
 		.zero_point = (int8_t)c->arg[4], .shift = c->arg[4] >> 8 & 31, .count = c->arg[5],
@@ -113,6 +118,9 @@ static enum cm_seq_outcome exec(struct cm_seq *seq, const struct cnnacc_seq_comm
 	if (h->s->running)
 		return cm_seq_fail(fault, CNNACC_STATUS_BAD_PROGRAM, CNNACC_SAMPLE_E_BUSY,
 				   h->s->bank);
+	bad = bad_config(h, c, bank);
+	if (bad)
+		return cm_seq_fail(fault, CNNACC_STATUS_CONFIG, CNNACC_SAMPLE_E_CFG, bad);
 	a = (int8_t *)seq->memory[bank].bytes;
 	add(a, a + seq->memory[bank].size / 2, &op);
 	account(seq, op.count);
