@@ -7,7 +7,7 @@
 
 #define VA_LIMIT	((uint64_t)1 << CNNACC_VA_BITS)
 #define COPY_PART	((size_t)8 << 10)	/* minimum bytes for each thread */
-#define COPY_LONG	((size_t)16 << 10)	/* a copy of this size is shared, not deferred */
+#define COPY_LONG	((size_t)16 << 10)	/* threads share a copy of this size */
 #define LINE_ENTRIES	((uint32_t)CNNACC_LINE_SIZE / 4)
 
 void cm_port_flush(struct cm_port *port)
@@ -152,7 +152,7 @@ static size_t contiguous(struct cm_port *port, uint64_t va, uint64_t bus, size_t
 /* ---- copies ---- */
 
 /*
- * Do part @part: a share of the only copy, or some of several copies.  Parts are contiguous and
+ * Do part @part: a share of each long copy, or some of the short ones.  Parts are contiguous and
  * equal, so that a thread mostly copies the channels that it will compute.
  */
 static void copy_part(void *opaque, unsigned int part, unsigned int thread)
@@ -160,15 +160,17 @@ static void copy_part(void *opaque, unsigned int part, unsigned int thread)
 	const struct cm_port *port = opaque;
 	const struct cm_copy *m = port->copies;
 	unsigned int parts = port->copy_parts;
-	size_t lines = m->len / CNNACC_LINE_SIZE;
-	size_t first = lines * part / parts * CNNACC_LINE_SIZE;
-	size_t end = lines * (part + 1) / parts * CNNACC_LINE_SIZE;
 
 	(void)thread;
-	if (port->copy_count == 1) {
-		memcpy(m->to + first, m->from + first, end - first);
-		return;
+	for (unsigned int i = 0; port->copy_long && i < port->copy_count; i++) {
+		size_t lines = m[i].len / CNNACC_LINE_SIZE;
+		size_t first = lines * part / parts * CNNACC_LINE_SIZE;
+		size_t end = lines * (part + 1) / parts * CNNACC_LINE_SIZE;
+
+		memcpy(m[i].to + first, m[i].from + first, end - first);
 	}
+	if (port->copy_long)
+		return;
 	for (unsigned int i = port->cut[part]; i < port->cut[part + 1]; i++)
 		memcpy(m[i].to, m[i].from, m[i].len);
 }
@@ -202,20 +204,22 @@ void cm_port_complete(struct cm_port *port)
 	port->copy_bytes = 0;
 }
 
-/* Defer a copy if it is short, otherwise make it now. */
+/* Defer a copy, unless no other thread can help.  Long copies and short ones are not mixed. */
 static void defer(struct cm_port *port, struct cm_copy copy, struct cm_mapping mapping,
 		  bool write)
 {
 	const struct cm_copy *last = &port->copies[port->copy_count ? port->copy_count - 1 : 0];
+	bool is_long = copy.len >= COPY_LONG;
 
 	if (port->copy_count && (port->copy_count == CM_PORT_COPIES || port->copy_writes != write ||
-				 copy.len >= COPY_LONG || copy.to < last->to + last->len))
+				 port->copy_long != is_long || copy.to < last->to + last->len))
 		cm_port_complete(port);
 	port->copy_writes = write;
+	port->copy_long = is_long;
 	port->copy_bytes += copy.len;
 	port->mappings[port->copy_count] = mapping;
 	port->copies[port->copy_count++] = copy;
-	if (port->threads < 2 || copy.len >= COPY_LONG)
+	if (port->threads < 2)
 		cm_port_complete(port);
 }
 

@@ -55,7 +55,7 @@ struct cm_port {
 	bool paged;		/* an entry may be in use */
 
 	/* Deferred copies, all in one direction, to ascending addresses; empty between steps. */
-	bool copy_writes;
+	bool copy_writes, copy_long;
 	unsigned int copy_count, copy_parts;
 	unsigned int cut[CM_MAX_THREADS + 1];	/* first copy of each part */
 	size_t copy_bytes;			/* total */
