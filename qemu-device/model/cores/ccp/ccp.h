@@ -145,10 +145,11 @@ struct ccp_conv {
 	bool columns;			/* all lanes have outputs and inputs inside the maps */
 	bool whole;			/* the whole tile is inside the input, and sx is 1 */
 	uint32_t depth;			/* channels in a slice; the same on every host */
+	/* Mostly the same in the next EXEC, and then not written: other threads read them. */
 	uint32_t tap[CCP_TAPS_MAX];	/* offset of each tap in the tile */
 	/* Masks: lanes inside the map; by tap column, lanes whose input column exists. */
-	int32_t valid[CNNACC_CCP_LANES] __attribute__((aligned(32)));
-	int32_t column[CNNACC_CCP_KERNEL_MAX][CNNACC_CCP_LANES] __attribute__((aligned(32)));
+	uint32_t valid[CNNACC_CCP_LANES] __attribute__((aligned(32)));
+	uint32_t column[CNNACC_CCP_KERNEL_MAX][CNNACC_CCP_LANES] __attribute__((aligned(32)));
 };
 
 struct ccp_pool {

@@ -14,7 +14,7 @@ static void resolve(struct ccp *c)
 	bool relu = g0[0] & CNNACC_CCP_R0_RELU;
 	struct ccp_conv *p = &c->plan.conv;
 
-	memset(p, 0, sizeof(*p));
+	memset(p, 0, offsetof(struct ccp_conv, tap));
 	p->threshold = relu ? FLT_TRUE_MIN : -INFINITY;
 	p->replacement = relu ? 0 : CCP_NAN;
 	p->bias = g0[0] & CNNACC_CCP_R0_BIAS;
@@ -131,26 +131,32 @@ static uint32_t clip(uint32_t start, uint32_t count, uint32_t size)
 	return size - start < count ? size - start : count;
 }
 
-static void reverse(uint32_t *tap, uint32_t n)
+/* Set a word of the plan; one that is not written stays in the caches of the other threads. */
+static void set(uint32_t *word, uint32_t value)
 {
-	for (uint32_t i = 0; i < n / 2; i++) {
-		uint32_t last = tap[n - 1 - i];
+	if (*word != value)
+		*word = value;
+}
 
-		tap[n - 1 - i] = tap[i];
-		tap[i] = last;
-	}
+static void find_taps(struct ccp_conv *p)
+{
+	uint32_t taps = p->kh * p->kw;
+
+	for (uint32_t t = 0; t < taps; t++)
+		set(&p->tap[MUTANT(TAPS) ? taps - 1 - t : t],
+		    (t % p->kw * p->tile_rows + t / p->kw) * p->vector_floats);
 }
 
 /* Compute the masks of lanes inside the output map, and inside the input for each tap column. */
 static void find_lane_masks(struct ccp_conv *p)
 {
 	for (uint32_t i = 0; i < CNNACC_CCP_LANES; i++)
-		p->valid[i] = -(i < p->cols);
+		set(&p->valid[i], i < p->cols ? UINT32_MAX : 0);
 	for (uint32_t s = 0; s < p->kw; s++)
 		for (uint32_t i = 0; i < CNNACC_CCP_LANES; i++) {
 			int64_t x = p->first_column + s + (int64_t)i * p->sx;
 
-			p->column[s][i] = -(x >= 0 && x < p->m.iw);
+			set(&p->column[s][i], x >= 0 && x < p->m.iw ? UINT32_MAX : 0);
 		}
 }
 
@@ -219,11 +225,7 @@ static void lay_out(const struct ccp *c, struct ccp_conv *p, struct ccp_span *in
 			lay_out_rows(p, c->simd->width, false);
 	}
 	p->depth = CCP_TILE_CACHE / CCP_TILE_FLOATS(p->rows, p->kh, p->kw, p->sy);
-	for (uint32_t r = 0; r < p->kh; r++)
-		for (uint32_t s = 0; s < p->kw; s++)
-			p->tap[r * p->kw + s] = (s * p->tile_rows + r) * p->vector_floats;
-	if (MUTANT(TAPS))
-		reverse(p->tap, p->kh * p->kw);
+	find_taps(p);
 	find_lane_masks(p);
 }
 
