@@ -37,7 +37,6 @@ struct cnn_compile {
 /* A value that a node reads or writes in the arena, and the layout it is to have. */
 struct cnn_node_io {
 	int value;
-	int slot;		/* of an input that is planned: the value's own, or a copy of it */
 	struct cnn_layout layout;
 	int64_t bytes;		/* what the node writes, if that is more than the layout's */
 };
@@ -58,7 +57,7 @@ struct cnn_backend {
 struct cnn_backend_ops {
 	const char *name;	/* in the discovery table */
 	unsigned int fuse;	/* CNN_FUSE_* it can take */
-	bool copies;		/* its nodes have one input, and read it where their fit says */
+	bool copies;		/* its nodes have one input, which may be converted for them */
 	/* Rewrites the graph for this type of core, before any node is placed; may be NULL. */
 	int (*legalize)(struct cnn_graph *g, struct cnn_err *err);
 	/* A new core state; NULL if there is no memory. */
@@ -74,6 +73,13 @@ struct cnn_backend_ops {
 	 */
 	bool (*plan)(struct cnn_backend *core, int node, const struct cnn_node_fit *fit,
 		     char *reason);
+	/*
+	 * Could it give fit->in[0] the layout of fit->out, as a node that does nothing else? Keeps
+	 * what it needs to lower it, says in reason what it does, and returns the cycles of that; 0:
+	 * it cannot. NULL: it changes no layouts.
+	 */
+	uint64_t (*convert)(struct cnn_backend *core, int node, const struct cnn_node_fit *fit,
+			    char *reason);
 	/* Adds tasks, programs and weights of the nodes of a segment that it has planned. */
 	int (*lower)(struct cnn_backend *core, struct cnn_segment *seg);
 	/* Multiply-adds that it can do in a cycle, with the numbers of a node that it has planned. */

@@ -12,7 +12,53 @@ bool cnn_read_on_host(const struct cnn_graph *g, const struct cnn_lowered *l, in
 	for (int i = 0; i < val->n_consumers; i++)
 		if (l->nodes[val->consumers[i]].core < 0)
 			return true;
-	return val->is_output || l->slots[v].copied;
+	return val->is_output;
+}
+
+bool cnn_op_renames(enum cnn_op op)
+{
+	return op == CNN_OP_RESHAPE || op == CNN_OP_FLATTEN || op == CNN_OP_SQUEEZE ||
+	       op == CNN_OP_UNSQUEEZE || op == CNN_OP_IDENTITY || op == CNN_OP_DROPOUT ||
+	       op == CNN_OP_CONVERT_LAYOUT;
+}
+
+bool cnn_moves_to_slot(const struct cnn_graph *g, const struct cnn_lowered *l, int node)
+{
+	const struct cnn_node *n = &g->nodes[node];
+	const struct cnn_tensor *from = cnn_node_in(g, n, 0), *to = cnn_node_out(g, n, 0);
+
+	return l->nodes[node].core < 0 && cnn_op_renames(n->op) && n->act.kind == CNN_ACT_NONE &&
+	       from && to && from->rank >= 0 && to->rank >= 0 && from->dtype == to->dtype &&
+	       cnn_tensor_count(from) == cnn_tensor_count(to) &&
+	       (n->n_out == 1 || n->out[1] < 0) && l->slots[n->out[0]].used &&
+	       !cnn_read_on_host(g, l, n->out[0]);
+}
+
+static bool made_on_core(const struct cnn_graph *g, const struct cnn_lowered *l, int v)
+{
+	return g->values[v].producer >= 0 && l->nodes[g->values[v].producer].core >= 0;
+}
+
+bool cnn_read_dense(const struct cnn_graph *g, const struct cnn_lowered *l, int v)
+{
+	const struct cnn_value *val = &g->values[v];
+
+	if (!made_on_core(g, l, v))
+		return cnn_read_on_host(g, l, v);
+	for (int i = 0; i < val->n_consumers; i++)
+		if (l->nodes[val->consumers[i]].core < 0 &&
+		    !cnn_moves_to_slot(g, l, val->consumers[i]))
+			return true;
+	return val->is_output;
+}
+
+struct cnn_layout cnn_move_source(const struct cnn_graph *g, const struct cnn_lowered *l, int v)
+{
+	const struct cnn_tensor *t = &g->values[v].t;
+
+	return made_on_core(g, l, v) ? l->slots[v].layout :
+	       cnn_dense_layout((int64_t[CNN_DIMS]){ 1, 1, 1, cnn_tensor_count(t) },
+				(int64_t)cnn_dtype_size(t->dtype));
 }
 
 void cnn_lowered_free(struct cnn_lowered *l)

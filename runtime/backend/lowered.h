@@ -20,15 +20,9 @@
 #define CNN_REASON_LEN 160
 #define CNN_SPANS_MAX  (1 << 20)
 
-/* A value in the arena; index = value index of the graph, behind those come copies of values. */
+/* A value in the arena; index = value index of the graph. */
 struct cnn_slot {
 	bool used;   /* false: no device node reads or writes it */
-	bool copied; /* another slot has its value's elements, too; also if not used */
-	/*
-	 * The value whose elements it has. If that is another one, the host writes them here, before
-	 * the segment that has the slot in its in list.
-	 */
-	int from;
 	int64_t offset; /* bytes from CNN_VA_ARENA, multiple of 64 */
 	int64_t bytes;	/* multiple of 64 */
 	/*
@@ -76,9 +70,9 @@ struct cnn_segment {
 	int *nodes, n_nodes;	 /* graph indices, in the order they run: ascending */
 	int first_task, n_tasks; /* none if its nodes only rename values */
 	/*
-	 * Device only: slot indices, ascending. in: read here and made elsewhere (constants that
-	 * a device node reads from the arena included); one with another value's elements is there
-	 * only before it is first read. out: values made here and read elsewhere, or a graph output.
+	 * Device only: value indices, ascending. in: read here and made elsewhere (constants that
+	 * a device node reads from the arena included). out: values made here and read elsewhere, or
+	 * a graph output.
 	 */
 	int *in, *out;
 	int n_in, n_out;
@@ -87,10 +81,10 @@ struct cnn_segment {
 
 struct cnn_lowered {
 	struct cnn_placement *nodes; /* n_nodes */
-	struct cnn_slot *slots;	     /* n_slots: those of the n_values, and copies */
+	struct cnn_slot *slots;	     /* n_values */
 	struct cnn_segment *segments;
 	struct cnn_task *tasks;
-	int n_nodes, n_values, n_slots, n_segments, n_tasks;
+	int n_nodes, n_values, n_segments, n_tasks;
 	struct cnnrt_span *spans; /* at most CNN_SPANS_MAX; see cnnrt_program_spans */
 	int n_spans;
 	uint8_t *program;
@@ -111,8 +105,19 @@ bool cnn_cores_equal(const struct cnnrt_core_info *a, const struct cnnrt_core_in
 /* The cores that are equal to one core, as a mask; its own bit is set. */
 uint32_t cnn_equal_cores(const struct cnnrt_core_info *cores, unsigned int count, unsigned int core);
 
-/* Does the CPU or the application read a value, or the host to put it into another slot? */
+/* Does the CPU or the application read a value? */
 bool cnn_read_on_host(const struct cnn_graph *g, const struct cnn_lowered *l, int v);
+/* Does an operator only give its input another shape or layout, with the same elements in order? */
+bool cnn_op_renames(enum cnn_op op);
+/*
+ * Is a node on the CPU such an operator, and do cores alone read its output? Then the host moves
+ * the elements from where they are, in the arena if a core made them, to the output's slot.
+ */
+bool cnn_moves_to_slot(const struct cnn_graph *g, const struct cnn_lowered *l, int node);
+/* Does the host read a value as a dense tensor? A move of what a core made is no such reader. */
+bool cnn_read_dense(const struct cnn_graph *g, const struct cnn_lowered *l, int v);
+/* The layout that a move reads: that of the slot if a core made the value, else a dense one. */
+struct cnn_layout cnn_move_source(const struct cnn_graph *g, const struct cnn_lowered *l, int v);
 
 /*
  * A tensor's dense data to and from the arena (arena points at CNN_VA_ARENA). A dense layout is

@@ -54,13 +54,6 @@ static void find_lives(struct cnn_compiler *cc)
 		for (int k = 0; k < seg->n_in && seg->core >= 0; k++)
 			extend_life(cc, seg->in[k], out->nodes[seg->nodes[seg->n_nodes - 1]].order);
 	}
-	for (int i = 0; i < out->n_nodes; i++) {
-		const struct cnn_segment *seg = &out->segments[out->nodes[i].segment];
-
-		if (cc->copy[i] >= 0)
-			extend_life(cc, cc->copy[i],
-				    out->nodes[seg->nodes[seg->n_nodes - 1]].order);
-	}
 }
 
 struct block {
@@ -120,7 +113,7 @@ static int place_blocks(struct cnn_compiler *cc, const int *slots, int count, st
 		n = drop_dead(blocks, n, cc->slots[slots[i]].first);
 		slot->offset = find_gap(blocks, n, slot->bytes, &at);
 		if (slot->bytes > CNN_ARENA_MAX - slot->offset)
-			return too_large(cc, slot->from);
+			return too_large(cc, slots[i]);
 		memmove(&blocks[at + 1], &blocks[at], (size_t)(n - at) * sizeof(*blocks));
 		blocks[at] = (struct block){ slot->offset, slot->offset + slot->bytes,
 					     cc->slots[slots[i]].last };
@@ -182,21 +175,21 @@ static int place_own_pages(struct cnn_compiler *cc)
 int cnn_allocate_arena(struct cnn_compiler *cc)
 {
 	struct cnn_lowered *out = cc->compile.out;
-	int *slots = calloc((size_t)out->n_slots + 1, sizeof(*slots));
-	struct block *blocks = calloc((size_t)out->n_slots + 1, sizeof(*blocks));
+	int *slots = calloc((size_t)out->n_values + 1, sizeof(*slots));
+	struct block *blocks = calloc((size_t)out->n_values + 1, sizeof(*blocks));
 	int count = 0, ret;
 
 	if (!slots || !blocks) {
 		free(slots);
 		free(blocks);
 		return cnn_fail(cc->compile.err, CNN_ENOMEM,
-				"no memory to allocate the arena of %d slots", out->n_slots);
+				"no memory to allocate the arena of %d values", out->n_values);
 	}
 	find_lives(cc);
 	find_own_pages(cc, slots);
 	for (int v = 0; v < out->n_values; v++)
 		cc->slots[cc->compile.owner[v]].caller_memory |= out->slots[v].own_pages;
-	for (int s = 0; s < out->n_slots; s++)
+	for (int s = 0; s < out->n_values; s++)
 		if (out->slots[s].used && cc->compile.owner[s] == s && !cc->slots[s].caller_memory)
 			slots[count++] = s;
 	qsort_r(slots, (size_t)count, sizeof(*slots), compare_starts, cc);

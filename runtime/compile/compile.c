@@ -76,27 +76,30 @@ static int open_cores(struct cnn_compiler *cc, const struct cnnrt_core_info *cor
 static int alloc_results(struct cnn_compiler *cc)
 {
 	struct cnn_lowered *out = cc->compile.out;
-	/* At most a copy per node. */
-	size_t slots = (size_t)cc->compile.g->n_values + (size_t)cc->compile.g->n_nodes + 1;
+	size_t nodes = (size_t)cc->compile.g->n_nodes + 1;
+	size_t values = (size_t)cc->compile.g->n_values + 1;
 
 	out->n_nodes = cc->compile.g->n_nodes;
-	out->n_values = out->n_slots = cc->compile.g->n_values;
-	out->nodes = calloc((size_t)out->n_nodes + 1, sizeof(*out->nodes));
-	out->slots = calloc(slots, sizeof(*out->slots));
-	cc->compile.owner = calloc(slots, sizeof(int));
-	cc->slots = calloc(slots, sizeof(*cc->slots));
-	cc->copy = calloc((size_t)out->n_nodes + 1, sizeof(int));
-	if (!out->nodes || !out->slots || !cc->compile.owner || !cc->slots || !cc->copy)
+	out->n_values = cc->compile.g->n_values;
+	out->nodes = calloc(nodes, sizeof(*out->nodes));
+	out->slots = calloc(values, sizeof(*out->slots));
+	cc->compile.owner = calloc(values, sizeof(int));
+	cc->slots = calloc(values, sizeof(*cc->slots));
+	cc->converted = calloc(nodes, sizeof(int));
+	if (cc->may_convert)
+		cc->conversions = calloc(nodes, sizeof(*cc->conversions));
+	if (!out->nodes || !out->slots || !cc->compile.owner || !cc->slots || !cc->converted ||
+	    (cc->may_convert && !cc->conversions))
 		return cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for %d nodes",
 				out->n_nodes);
-	for (int s = 0; s < (int)slots; s++) {
-		out->slots[s].from = cc->compile.owner[s] = s;
-		cc->slots[s].first = out->n_nodes;
-		cc->slots[s].last = -1;
+	for (int v = 0; v < out->n_values; v++) {
+		cc->compile.owner[v] = v;
+		cc->slots[v].first = out->n_nodes;
+		cc->slots[v].last = -1;
 	}
 	for (int i = 0; i < out->n_nodes; i++) {
 		out->nodes[i].next_core = CNN_NOWHERE;
-		cc->copy[i] = -1;
+		cc->converted[i] = -1;
 	}
 	return CNN_OK;
 }
@@ -147,8 +150,7 @@ static int lower_graph(struct cnn_compiler *cc)
 {
 	int ret;
 
-	for (int i = cc->compile.g->n_nodes - 1; i >= 0; i--)
-		cnn_place_host_copy(cc, i);
+	cnn_explain_moves(cc);
 	cnn_settle_owners(cc);
 	ret = cnn_make_segments(cc) ?: cnn_allocate_arena(cc) ?: lower_segments(cc);
 	sum_costs(cc);
@@ -156,29 +158,71 @@ static int lower_graph(struct cnn_compiler *cc)
 	return ret;
 }
 
-static void finish(struct cnn_compiler *cc)
+/* Frees all but the result. */
+static void stop(struct cnn_compiler *cc)
 {
-	struct cnn_lowered *out = cc->compile.out;
-
 	for (int i = 0; i < cc->n_cores; i++)
 		if (cc->cores[i])
 			cc->cores[i]->ops->close(cc->cores[i]);
 	free(cc->cores);
 	free(cc->compile.owner);
 	free(cc->slots);
-	free(cc->copy);
+	free(cc->converted);
+	free(cc->conversions);
+}
+
+static void take_images(struct cnn_compiler *cc)
+{
+	struct cnn_lowered *out = cc->compile.out;
+
 	out->program = cc->compile.program.data;
 	out->program_bytes = cc->compile.program.len;
 	out->weights = cc->compile.weights.data;
 	out->weight_bytes = cc->compile.weights.len;
 }
 
-int cnn_lower(const struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
+/* Opens the cores and places all nodes. */
+static int place_graph(struct cnn_compiler *cc, const struct cnnrt_core_info *cores, int n_cores,
+		       const struct cnn_lower_options *opt)
+{
+	int ret;
+
+	cc->compile.out = calloc(1, sizeof(*cc->compile.out));
+	if (!cc->compile.out)
+		return cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for a compiled network");
+	ret = alloc_results(cc) ?: open_cores(cc, cores, n_cores, opt);
+	for (int i = 0; i < cc->compile.g->n_nodes && !ret; i++) {
+		cnn_place_node(cc, i);
+		cnn_progress(&cc->compile, i + 1);
+	}
+	return ret;
+}
+
+/* The same with a node in the graph for each conversion that it lacked. */
+static int place_again(struct cnn_compiler *cc, struct cnn_graph *g,
+		       const struct cnnrt_core_info *cores, int n_cores,
+		       const struct cnn_lower_options *opt)
+{
+	const struct cnn_compiler old = *cc;
+	int ret = cnn_insert_conversions(cc, g);
+
+	stop(cc);
+	cnn_lowered_free(cc->compile.out);
+	*cc = (struct cnn_compiler){
+		.observe = old.observe, .target = old.target, .compile = old.compile,
+	};
+	cc->compile.out = NULL;
+	cc->compile.owner = NULL;
+	return ret ?: place_graph(cc, cores, n_cores, opt);
+}
+
+int cnn_lower(struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
 	      const struct cnn_lower_options *opt, struct cnn_lowered **out, struct cnn_err *err)
 {
 	struct cnn_compiler cc = {
 		.observe = opt && opt->observe,
 		.target = opt && opt->target ? opt->target : &cnn_target_reference,
+		.may_convert = true,
 		.compile = {
 			.g = g, .err = err,
 			.progress = opt ? opt->progress : NULL,
@@ -188,21 +232,17 @@ int cnn_lower(const struct cnn_graph *g, const struct cnnrt_core_info *cores, in
 			.weights = { .max = CNN_WEIGHTS_MAX, .what = "weights" },
 		},
 	};
-	int ret;
+	int ret = place_graph(&cc, cores, n_cores, opt);
 
 	*out = NULL;
-	cc.compile.out = calloc(1, sizeof(*cc.compile.out));
-	if (!cc.compile.out)
-		return cnn_fail(err, CNN_ENOMEM, "no memory for a compiled network");
-	ret = alloc_results(&cc) ?: open_cores(&cc, cores, n_cores, opt);
-	for (int i = 0; i < g->n_nodes && !ret; i++) {
-		cnn_place_node(&cc, i);
-		cnn_progress(&cc.compile, i + 1);
-	}
+	if (!ret && cc.n_conversions)
+		ret = place_again(&cc, g, cores, n_cores, opt);
 	cc.compile.before = cc.compile.done;
 	if (!ret)
 		ret = lower_graph(&cc);
-	finish(&cc);
+	stop(&cc);
+	if (cc.compile.out)
+		take_images(&cc);
 	if (ret)
 		cnn_lowered_free(cc.compile.out);
 	else

@@ -2,13 +2,15 @@
 /*
  * Compiles a graph to native programs: cnn_graph_fuse(g, cnn_lower_fuse_mask(...)), cnn_legalize,
  * cnn_lower; cnn_lowered_free after the last run. The result holds no pointer into the graph. The
- * same graph, cores and options always give the same bytes.
+ * same graph, cores and options always give the same bytes. cnn_lower puts a ConvertLayout into the
+ * graph where a node cannot read its input in the layout that the value has.
  *
  * Running a result. Three buffers are bound in a context at fixed addresses (backend/lowered.h):
  * program image (execute only), weight image (read only) and activation arena (read and write, any
  * initial content). Segments run in order, which is not the graph's order of nodes. A CPU segment
- * runs its nodes one by one. Before a device segment, the host writes each slot of its in list that
- * a CPU node or the caller made, or that is a copy of another value. Then the segment's tasks are
+ * runs its nodes one by one; one that cnn_moves_to_slot writes into the arena. Before a device
+ * segment, the host writes each other slot of its in list that a CPU node or the caller made. Then
+ * the segment's tasks are
  * submitted in order as one job, or as several if a job takes fewer tasks. Afterwards the values of
  * its out list are in the arena until their last reader has run, graph outputs until the end; its
  * other values may never leave the core. Values that are only renamed, and the parts of a Concat or
@@ -46,7 +48,7 @@ int cnn_legalize(struct cnn_graph *g, const struct cnnrt_core_info *cores, int n
  * that no core takes runs on the CPU. Fails without memory, and if programs, weights or activations
  * exceed their address ranges.
  */
-int cnn_lower(const struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
+int cnn_lower(struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
 	      const struct cnn_lower_options *opt, struct cnn_lowered **out, struct cnn_err *err);
 
 #endif

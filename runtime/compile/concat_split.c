@@ -114,16 +114,9 @@ static bool can_be_part(const struct cnn_compiler *cc, int v, int core)
 static int consumer_core(struct cnn_compiler *cc, int v)
 {
 	const struct cnn_value *val = &cc->compile.g->values[v];
-	char reason[CNN_REASON_LEN];
+	struct cnn_node_fit fit;
 
-	for (int i = 0; i < cc->n_cores && val->n_consumers; i++) {
-		struct cnn_node_fit fit = { 0 };
-
-		if (cc->cores[i] &&
-		    cc->cores[i]->ops->match(cc->cores[i], val->consumers[0], &fit, reason))
-			return i;
-	}
-	return CNN_ON_CPU;
+	return val->n_consumers ? cnn_matching_core(cc, val->consumers[0], &fit) : CNN_ON_CPU;
 }
 
 static bool place_concat(struct cnn_compiler *cc, const struct cnn_node *n, int *core)

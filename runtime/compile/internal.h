@@ -6,12 +6,17 @@
 #include "backend/backend.h"
 #include "target.h"
 
-/* What is known of a slot; of the owner of memory but for next_copy. */
+/* What is known of a slot that owns memory. */
 struct cnn_slot_life {
 	int first, last;	/* live range, in cnn_placement.order; -1: the start of the run */
-	int next_copy;		/* the next copy of the same value; 0: end of list */
 	bool has_parts;		/* other values are parts of its memory */
 	bool caller_memory;	/* the caller may provide its memory */
+};
+
+/* A value that nodes read in another layout than it has. */
+struct cnn_conversion {
+	int value, reader;	/* reader: the first such node */
+	struct cnn_layout layout;
 };
 
 /* One call of cnn_lower. */
@@ -20,20 +25,40 @@ struct cnn_compiler {
 	struct cnn_backend **cores; /* NULL: not to be used, or has no back end */
 	int n_cores;
 	struct cnn_slot_life *slots;
-	int *copy;		/* by node: the slot that the host fills for it; -1: none */
+	bool may_convert;	/* the graph may lack conversions */
+	/* Those that it lacks, one per node at most; NULL: it may lack none. */
+	struct cnn_conversion *conversions;
+	int n_conversions;
+	int *converted;		/* by node: the conversion that it reads; -1: none */
 	bool observe;
 	const struct cnn_target *target;
 };
 
 /* Gives io's value a slot with this layout, unless it has a slot. */
 void cnn_use_slot(struct cnn_compiler *cc, const struct cnn_node_io *io);
+/* The first core that takes a node, and how, or CNN_ON_CPU. */
+int cnn_matching_core(struct cnn_compiler *cc, int node, struct cnn_node_fit *fit);
+/*
+ * Gives an input that a node wants in io->layout the layout that its value has in the arena, if the
+ * node can read that; else, if its core takes it converted, that of a conversion.
+ */
+bool cnn_fit_layout(struct cnn_compiler *cc, struct cnn_node_io *io, bool convert, char *reason);
+/* The node reads its input in the layout that cnn_fit_layout gave it. */
+void cnn_assign_layout(struct cnn_compiler *cc, int node, const struct cnn_node_io *io);
+/* Puts a ConvertLayout into the graph for each conversion that it lacks. */
+int cnn_insert_conversions(struct cnn_compiler *cc, struct cnn_graph *g);
+/*
+ * Places a node that only renames its input or changes its layout on the core of its readers, if
+ * that core can give the input the layout that they want and takes less time for it than the host.
+ */
+bool cnn_place_conversion(struct cnn_compiler *cc, int node, int *core, char *reason);
+/* Once all nodes are placed: says of the nodes on the CPU which of them move to a slot. */
+void cnn_explain_moves(struct cnn_compiler *cc);
 /* Places a Concat or Split that needs no copy: true, and the core whose memory it renames. */
 bool cnn_place_concat_split(struct cnn_compiler *cc, int node, int *core);
 
 /* The phases, to be called in this order. */
 void cnn_place_node(struct cnn_compiler *cc, int node);
-/* Once all nodes are placed: turns a renaming on the CPU into a copy that the host makes. */
-void cnn_place_host_copy(struct cnn_compiler *cc, int node);
 /* Makes owner the outermost memory, and offsets relative to it. */
 void cnn_settle_owners(struct cnn_compiler *cc);
 int cnn_make_segments(struct cnn_compiler *cc);

@@ -46,8 +46,7 @@ static int order_nodes(const struct cnn_compiler *cc, int first, struct schedule
 
 		for (int k = 0; k < g->nodes[i].n_in; k++) {
 			int v = g->nodes[i].in[k], from = v < 0 ? -1 : g->values[v].producer;
-			/* What the host copies is made in an earlier segment. */
-			int level = from < 0 ? 0 : schedule[from].level + (cc->copy[i] >= 0);
+			int level = from < 0 ? 0 : schedule[from].level;
 
 			least = level > least ? level : least;
 		}
@@ -143,15 +142,6 @@ static int unique(int *list, int n)
 	return out;
 }
 
-/* The host fills a copy once, before the first segment that reads it. */
-static void add_copy(struct cnn_compiler *cc, struct cnn_segment *seg, int s)
-{
-	if (cc->slots[s].first < cc->compile.out->n_nodes)
-		return;
-	cc->slots[s].first = cc->compile.out->nodes[seg->nodes[0]].order;
-	seg->in[seg->n_in++] = s;
-}
-
 static void collect_io(struct cnn_compiler *cc, struct cnn_segment *seg)
 {
 	const struct cnn_graph *g = cc->compile.g;
@@ -159,11 +149,8 @@ static void collect_io(struct cnn_compiler *cc, struct cnn_segment *seg)
 
 	for (int i = 0; i < seg->n_nodes; i++) {
 		const struct cnn_node *n = &g->nodes[seg->nodes[i]];
-		int copy = cc->copy[seg->nodes[i]];
 
-		if (copy >= 0)
-			add_copy(cc, seg, copy);
-		for (int k = copy >= 0; k < n->n_in; k++) {
+		for (int k = 0; k < n->n_in; k++) {
 			int v = n->in[k];
 
 			if (v >= 0 && slots[v].used &&

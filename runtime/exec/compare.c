@@ -11,6 +11,7 @@
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define POISON		0x7fa0ccccu	/* a signalling NaN; those of operators are 0x7fc00000 */
 #define DEFAULT_ATOL	1e-5
@@ -65,17 +66,28 @@ static bool is_dense_in_arena(const struct cnnrt_job *job, int v)
 	       rt_slot_is_dense(job, v);
 }
 
-/* Sets t to the value v as a dense tensor; t->owned if it is a copy. */
+/*
+ * Sets t to the value v as a dense tensor; t->owned if it is a copy. Packed codes cannot be read:
+ * they are what the host has packed.
+ */
 static int get_value(struct cnnrt_job *job, int v, struct cnn_tensor *t, struct cnn_err *e)
 {
+	const struct cnn_graph *g = job->program->graph;
 	const struct cnn_slot *slot = &job->program->low->slots[v];
 	int producer = job->program->graph->values[v].producer;
 	int ret;
 
 	*t = job->values[v].t;
 	t->owned = false;
-	if (producer < 0 || job->program->low->nodes[producer].core < 0)
+	if (producer < 0 || (job->program->low->nodes[producer].core < 0 &&
+			     !cnn_moves_to_slot(g, job->program->low, producer)))
 		return CNN_OK;
+	if (slot->layout.codes) {
+		ret = get_value(job, g->nodes[producer].in[0], t, e);
+		t->rank = g->values[v].t.rank;
+		memcpy(t->dims, g->values[v].t.dims, sizeof(t->dims));
+		return ret;
+	}
 	if (!slot->used)
 		return cnn_fail(e, CNN_EINVAL, "compare: value %.60s is not in memory: its core "
 				"did not store it", job->program->graph->values[v].name);

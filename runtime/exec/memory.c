@@ -14,11 +14,14 @@ static enum rt_value_location choose_location(const struct cnnrt_job *job, int v
 	if (val->t.data)
 		return RT_AT_GRAPH;
 	if (rt_made_on_device(job->program, v)) {
-		if (!cnn_read_on_host(job->program->graph, job->program->low, v))
+		if (!cnn_read_dense(job->program->graph, job->program->low, v))
 			return RT_AT_NONE;
 		return rt_slot_is_dense(job, v) ? RT_AT_ARENA : RT_AT_HOST;
 	}
 	if (!val->is_input && val->producer < 0)
+		return RT_AT_NONE;
+	if (val->producer >= 0 &&
+	    cnn_moves_to_slot(job->program->graph, job->program->low, val->producer))
 		return RT_AT_NONE;
 	if (val->t.rank < 0 || cnn_tensor_bytes(&val->t) < 0)
 		return RT_AT_RUN_TIME;

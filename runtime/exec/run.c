@@ -105,22 +105,18 @@ static bool is_in_place(const struct cnnrt_job *job, int v)
 	       (location == RT_AT_USER_BUFFER && is_mapped(job, v));
 }
 
-/* Must the host write the slot before the core reads it? */
-static bool is_written_by_host(const struct cnnrt_job *job, int slot)
+/* Must the host write the value's slot before the core reads it? */
+static bool is_written_by_host(const struct cnnrt_job *job, int v)
 {
-	int v = job->program->low->slots[slot].from;
-
-	return v != slot || (!rt_made_on_device(job->program, v) && !is_in_place(job, v));
+	return !rt_made_on_device(job->program, v) && !is_in_place(job, v);
 }
 
 static void copy_inputs_in(struct cnnrt_job *job, const struct cnn_segment *seg)
 {
-	for (int i = 0; i < seg->n_in; i++) {
-		const struct cnn_slot *slot = &job->program->low->slots[seg->in[i]];
-
+	for (int i = 0; i < seg->n_in; i++)
 		if (is_written_by_host(job, seg->in[i]))
-			cnn_slot_write(slot, job->arena.map, job->values[slot->from].t.data);
-	}
+			cnn_slot_write(&job->program->low->slots[seg->in[i]], job->arena.map,
+				       job->values[seg->in[i]].t.data);
 }
 
 static void copy_outputs_out(struct cnnrt_job *job, const struct cnn_segment *seg)
@@ -359,6 +355,21 @@ static int run_node(struct cnnrt_job *job, const struct cnn_node *n)
 	return ret ? fail(job, e.code, "%s", e.text) : CNNRT_OK;
 }
 
+/* Moves the elements of a value to the slot of another one, see cnn_moves_to_slot. */
+static void run_move(struct cnnrt_job *job, const struct cnn_node *n)
+{
+	const struct cnn_lowered *low = job->program->low;
+	const struct cnn_slot *from = &low->slots[n->in[0]], *to = &low->slots[n->out[0]];
+	struct cnn_layout source = cnn_move_source(job->program->graph, low, n->in[0]);
+	const void *data = job->values[n->in[0]].t.data;
+
+	/* A dense one may be in the caller's buffer instead. */
+	if (rt_made_on_device(job->program, n->in[0]) && !cnn_layout_dense(&source))
+		data = NULL;
+	cnn_layout_move(&to->layout, (uint8_t *)job->arena.map + to->offset, &source,
+			data ? data : (uint8_t *)job->arena.map + from->offset);
+}
+
 static int run_cpu(struct cnnrt_job *job, const struct cnn_segment *seg)
 {
 	rt_thread_pool_wake(job->pool);
@@ -371,7 +382,10 @@ static int run_cpu(struct cnnrt_job *job, const struct cnn_segment *seg)
 			return ret;
 		begin_step(job, CNNRT_STEP_OP, -1, seg->nodes[i])->macs =
 			macs > 0 ? (uint64_t)macs : 0;
-		ret = run_node(job, n);
+		if (cnn_moves_to_slot(job->program->graph, job->program->low, seg->nodes[i]))
+			run_move(job, n);
+		else
+			ret = run_node(job, n);
 		if (ret)
 			return ret;
 		end_step(job);

@@ -486,8 +486,8 @@ struct cnnrt_estimate {
 	uint64_t program_bytes;
 	uint64_t activation_bytes;	/* device memory per context */
 	/*
-	 * Tensors that the host converts in each run between its layout and that of a core, and
-	 * their bytes in the host's layout.
+	 * Tensors that get another layout in each run, on their way to a core or back, or by an
+	 * operator of their own, and their bytes in the host's layout.
 	 */
 	uint32_t conversions;
 	uint64_t conversion_bytes;

@@ -150,7 +150,6 @@ static int check_cpu(const struct check *c)
 	return ret;
 }
 
-/* A tensor of the slot's value, or of what is renamed to it. */
 static bool layout_fits(const struct cnn_slot *s, const struct cnn_tensor *t)
 {
 	const struct cnn_layout *l = &s->layout;
@@ -163,8 +162,7 @@ static bool layout_fits(const struct cnn_slot *s, const struct cnn_tensor *t)
 static bool codes_fit(const struct check *c, int i)
 {
 	return !c->low->slots[i].layout.codes ||
-	       (c->g->values[c->low->slots[i].from].t.dtype == CNN_INT8 &&
-		(i >= c->g->n_values || !rt_made_on_device(c->p, i)));
+	       (c->g->values[i].t.dtype == CNN_INT8 && !rt_made_on_device(c->p, i));
 }
 
 static int check_slot(const struct check *c, int i)
@@ -176,13 +174,12 @@ static int check_slot(const struct check *c, int i)
 		return CNN_OK;
 	if (!cnn_layout_valid(&s->layout))
 		return wrong(c, "slot", i, "the axes of its layout do not fit its sizes, or overlap");
-	if (!layout_fits(s, &c->g->values[s->from].t) ||
-	    (i < c->g->n_values && !layout_fits(s, &c->g->values[i].t)) || !codes_fit(c, i))
+	if (!layout_fits(s, &c->g->values[i].t) || !codes_fit(c, i))
 		return wrong(c, "slot", i, "its layout does not fit the value or the slot");
 	if (s->offset % align || s->bytes % CNNACC_LINE_SIZE || !s->bytes ||
 	    s->bytes > c->low->arena_bytes - s->offset)
 		return wrong(c, "slot", i, "it is misaligned, or outside the arena");
-	if (c->g->values[s->from].in_weight_image)
+	if (c->g->values[i].in_weight_image)
 		return wrong(c, "slot", i, "its constant is not in the file");
 	return CNN_OK;
 }
@@ -231,28 +228,15 @@ static bool has_data(const struct check *c, int v)
 	return val->t.data || val->is_input || val->producer >= 0;
 }
 
-/* Can the host fill a slot with another value before segment i? */
-static bool can_copy(const struct check *c, int i, int slot)
-{
-	int from = c->low->slots[slot].from, producer = c->g->values[from].producer;
-
-	return c->low->slots[from].copied && !overlap(c, slot, from) &&
-	       (producer < 0 || c->low->nodes[producer].segment < i);
-}
-
 static int check_lists(const struct check *c, int i)
 {
 	const struct cnn_segment *s = &c->low->segments[i];
 
 	if (s->core < 0 && (s->n_in || s->n_out))
 		return wrong(c, "segment", i, "it is on the CPU, but has lists of slots");
-	for (int k = 0; k < s->n_in; k++) {
-		const struct cnn_slot *slot = &c->low->slots[s->in[k]];
-
-		if (!slot->used || !has_data(c, slot->from) ||
-		    (slot->from != s->in[k] && !can_copy(c, i, s->in[k])))
+	for (int k = 0; k < s->n_in; k++)
+		if (!c->low->slots[s->in[k]].used || !has_data(c, s->in[k]))
 			return wrong(c, "segment", i, "it reads a value that has no data by then");
-	}
 	for (int k = 0; k < s->n_out; k++)
 		if (!c->low->slots[s->out[k]].used || !rt_made_on_device(c->p, s->out[k]) ||
 		    c->low->nodes[c->g->values[s->out[k]].producer].segment != i)
@@ -368,7 +352,7 @@ int rt_program_check(struct cnnrt_program *p, struct cnn_err *e)
 				(long long)CNN_PROGRAM_MAX);
 	sum_up(c.low);
 	ret = check_graph(&c) ?: rt_check_limits(p, e) ?: check_cpu(&c);
-	for (int i = 0; i < c.low->n_slots && !ret; i++)
+	for (int i = 0; i < c.low->n_values && !ret; i++)
 		ret = check_slot(&c, i);
 	for (int i = 0; i < c.g->n_values && !ret; i++)
 		ret = check_crossing(&c, i);

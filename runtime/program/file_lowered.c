@@ -13,7 +13,7 @@ _Static_assert(sizeof(struct cnn_task) == 48, "struct cnn_task and its walk");
 _Static_assert(sizeof(struct cnn_segment) == 64, "struct cnn_segment and its walk");
 _Static_assert(sizeof(struct cnnrt_span) == 32, "struct cnnrt_span and its walk");
 _Static_assert(sizeof(struct cnnrt_cost) == 136, "struct cnnrt_cost and its walk");
-_Static_assert(sizeof(struct cnn_lowered) == 152, "struct cnn_lowered and its walk");
+_Static_assert(sizeof(struct cnn_lowered) == 144, "struct cnn_lowered and its walk");
 #endif
 
 #define MAX_COUNT	((int64_t)1 << 62)	/* of work */
@@ -78,13 +78,11 @@ static void walk_layout(struct rt_archive *a, struct cnn_layout *l)
 			   (long long)l->codes);
 }
 
-static void walk_slot(struct rt_archive *a, struct cnn_slot *s, int values)
+static void walk_slot(struct rt_archive *a, struct cnn_slot *s)
 {
 	rt_ar_bool(a, &s->used);
-	rt_ar_bool(a, &s->copied);
 	if (!s->used)
 		return;
-	rt_ar_int(a, &s->from, 0, values - 1, "value of a slot");
 	rt_ar_i64(a, &s->offset, 0, CNN_ARENA_MAX, "offset in the arena");
 	rt_ar_i64(a, &s->bytes, 0, CNN_ARENA_MAX, "bytes in the arena");
 	rt_ar_bool(a, &s->own_pages);
@@ -105,7 +103,7 @@ static void walk_segment(struct rt_archive *a, struct cnn_segment *s, const stru
 	rt_ar_int(a, &s->first_task, 0, l->n_tasks, "first task of a segment");
 	rt_ar_int(a, &s->n_tasks, 0, l->n_tasks, "tasks of a segment");
 	rt_ar_bool(a, &s->restartable);
-	walk_indices(a, &s->in, &s->n_in, l->n_slots, "slots that a segment reads");
+	walk_indices(a, &s->in, &s->n_in, l->n_values, "values that a segment reads");
 	walk_indices(a, &s->out, &s->n_out, l->n_values, "values that a segment makes");
 }
 
@@ -149,11 +147,10 @@ void rt_ar_lowered(struct rt_archive *a, struct cnn_lowered *l)
 		   "placements");
 	for (int i = 0; i < l->n_nodes; i++)
 		walk_placement(a, &l->nodes[i]);
-	rt_ar_list(a, &l->n_slots, CNN_MAX_VALUES + CNN_MAX_NODES, (void **)&l->slots,
-		   sizeof(*l->slots), "slots");
-	rt_ar_int(a, &l->n_values, 0, l->n_slots, "values");
-	for (int i = 0; i < l->n_slots; i++)
-		walk_slot(a, &l->slots[i], l->n_values);
+	rt_ar_list(a, &l->n_values, CNN_MAX_VALUES, (void **)&l->slots, sizeof(*l->slots),
+		   "slots");
+	for (int i = 0; i < l->n_values; i++)
+		walk_slot(a, &l->slots[i]);
 	rt_ar_list(a, &l->n_tasks, INT32_MAX / 2, (void **)&l->tasks, sizeof(*l->tasks), "tasks");
 	for (int i = 0; i < l->n_tasks; i++)
 		walk_task(a, &l->tasks[i], l->n_nodes);

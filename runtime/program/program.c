@@ -132,14 +132,32 @@ bool rt_made_on_device(const struct cnnrt_program *p, int value)
 	return node >= 0 && p->low->nodes[node].core >= 0;
 }
 
-static void count_conversion(const struct cnnrt_program *p, int slot, struct cnnrt_estimate *est)
+static void count_conversion(const struct cnnrt_program *p, int v, struct cnnrt_estimate *est)
 {
-	const struct cnn_slot *s = &p->low->slots[slot];
-
-	if (s->from == slot && cnn_layout_dense(&s->layout))
-		return;
 	est->conversions++;
-	est->conversion_bytes += (uint64_t)cnn_tensor_bytes(&p->graph->values[s->from].t);
+	est->conversion_bytes += (uint64_t)cnn_tensor_bytes(&p->graph->values[v].t);
+}
+
+/* Does a node, on the CPU or on a core, give the elements of its input another layout? */
+static bool converts(const struct cnnrt_program *p, int node)
+{
+	const struct cnn_node *n = &p->graph->nodes[node];
+	struct cnn_layout from;
+
+	if (p->low->nodes[node].core < 0 ? !cnn_moves_to_slot(p->graph, p->low, node) :
+					   !cnn_op_renames(n->op))
+		return false;
+	from = cnn_move_source(p->graph, p->low, n->in[0]);
+	return !cnn_layout_equal(&from, &p->low->slots[n->out[0]].layout);
+}
+
+/* Does the host bring what it or the application made into the layout of its slot? */
+static bool changes_on_way_in(const struct cnnrt_program *p, int v)
+{
+	int producer = p->graph->values[v].producer;
+
+	return !rt_made_on_device(p, v) && !cnn_layout_dense(&p->low->slots[v].layout) &&
+	       (producer < 0 || !cnn_moves_to_slot(p->graph, p->low, producer));
 }
 
 static void count_conversions(const struct cnnrt_program *p, struct cnnrt_estimate *est)
@@ -148,13 +166,16 @@ static void count_conversions(const struct cnnrt_program *p, struct cnnrt_estima
 		const struct cnn_segment *seg = &p->low->segments[s];
 
 		for (int i = 0; i < seg->n_in; i++)
-			if (p->low->slots[seg->in[i]].from != seg->in[i] ||
-			    !rt_made_on_device(p, seg->in[i]))
+			if (changes_on_way_in(p, seg->in[i]))
 				count_conversion(p, seg->in[i], est);
 		for (int i = 0; i < seg->n_out; i++)
-			if (cnn_read_on_host(p->graph, p->low, seg->out[i]))
+			if (!cnn_layout_dense(&p->low->slots[seg->out[i]].layout) &&
+			    cnn_read_dense(p->graph, p->low, seg->out[i]))
 				count_conversion(p, seg->out[i], est);
 	}
+	for (int i = 0; i < p->graph->n_nodes; i++)
+		if (converts(p, i))
+			count_conversion(p, p->graph->nodes[i].in[0], est);
 }
 
 int cnnrt_program_estimate(const struct cnnrt_program *p, struct cnnrt_estimate *est,

@@ -245,7 +245,6 @@ static bool hwpec_plan(struct cnn_backend *base, int node, const struct cnn_node
 	const char *op = g->nodes[node].op_type;
 	struct hwpec_node *n = &core->nodes[node];
 
-	n->conv.in = fit->in[0].slot;
 	n->plan = (struct hwpec_plan){ .rounds = n->conv.kw * n->conv.words };
 	if (!plan_input(n, &fit->in[0].layout))
 		return cnn_reject(reason, "%s: rows of the input are not equidistant in the arena",

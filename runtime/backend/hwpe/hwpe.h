@@ -39,7 +39,7 @@ struct hwpec_weights {
 
 /* What is computed: the node as a convolution. Filled by match. */
 struct hwpec_conv {
-	int in, out;			/* values; in: the slot of the planned input */
+	int in, out;			/* values */
 	struct cnn_layout ifm, ofm;	/* in the arena */
 	int64_t ofm_bytes;
 	bool product;			/* a matrix product: @rows of ifm_w * ifm_h exist */

@@ -120,7 +120,7 @@ static struct cnn_node_io dense(int value, int64_t elements)
 	const int64_t dims[CNN_DIMS] = { 1, 1, 1, elements };
 
 	return (struct cnn_node_io){
-		.value = value, .slot = value, .layout = cnn_dense_layout(dims, 1),
+		.value = value, .layout = cnn_dense_layout(dims, 1),
 	};
 }
 
@@ -182,7 +182,7 @@ static void copy(struct seqc *seq, const struct emitter *e, const struct cnn_nod
 	const struct cnn_slot *slots = e->core->base.compile->out->slots;
 	int64_t first = tile * e->node->tile;
 
-	c->va = CNN_VA_ARENA + slots[io->slot].offset + first;
+	c->va = CNN_VA_ARENA + slots[io->value].offset + first;
 	c->rows = 1;
 	c->row_bytes = cnn_min(e->node->tile, e->node->elements - first);
 	seqc_copy(seq, c);

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Gives values their layouts in the arena, and puts a ConvertLayout into the graph where a node
+ * cannot read the layout that a value has.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "passes/rewrite.h"
+#include "internal.h"
+
+/* Are both maps of pixels? Only the pitches of rows, columns and images may differ. */
+static bool has_pixels(const struct cnn_layout *l, const struct cnn_layout *want)
+{
+	struct cnn_pixels has, wanted;
+
+	return cnn_layout_pixels(want, &wanted) && cnn_layout_pixels(l, &has) &&
+	       !memcmp(l->dims, want->dims, sizeof(l->dims)) && has.size == wanted.size &&
+	       has.codes == wanted.codes;
+}
+
+/* Gives an input the layout that its value has, if the node can read that. */
+static bool fit_layout(const struct cnn_layout *have, struct cnn_node_io *io)
+{
+	struct cnn_planes want, seen;
+
+	if (has_pixels(have, &io->layout)) {
+		io->layout = *have;
+		return true;
+	}
+	if (!cnn_layout_planes(&io->layout, &want) || want.codes)
+		return cnn_layout_equal(&io->layout, have);
+	if (!cnn_layout_view(have, want.n, want.c, want.plane, &seen))
+		return false;
+	io->layout = cnn_planes_layout(&seen);
+	return true;
+}
+
+/* The conversion of io's value that fits it, or a new one; NULL: there is none, and may be none. */
+static struct cnn_conversion *find_conversion(struct cnn_compiler *cc, struct cnn_node_io *io)
+{
+	for (int i = 0; i < cc->n_conversions; i++)
+		if (cc->conversions[i].value == io->value &&
+		    fit_layout(&cc->conversions[i].layout, io))
+			return &cc->conversions[i];
+	return cc->conversions ? &cc->conversions[cc->n_conversions] : NULL;
+}
+
+bool cnn_fit_layout(struct cnn_compiler *cc, struct cnn_node_io *io, bool convert, char *reason)
+{
+	const struct cnn_value *v = &cc->compile.g->values[io->value];
+	const struct cnn_slot *slot = &cc->compile.out->slots[io->value];
+	char shape[80];
+
+	if (!slot->used || fit_layout(&slot->layout, io) ||
+	    (convert && find_conversion(cc, io)))
+		return true;
+	return cnn_reject(reason, "input %.40s %s: the core cannot read its layout in the arena",
+			  v->name, cnn_tensor_describe(&v->t, shape, sizeof(shape)));
+}
+
+void cnn_assign_layout(struct cnn_compiler *cc, int node, const struct cnn_node_io *io)
+{
+	const struct cnn_slot *slot = &cc->compile.out->slots[io->value];
+	struct cnn_node_io same = *io;
+	struct cnn_conversion *c;
+
+	if (!slot->used || fit_layout(&slot->layout, &same)) {
+		cnn_use_slot(cc, io);
+		return;
+	}
+	c = find_conversion(cc, &same);
+	if (c == &cc->conversions[cc->n_conversions]) {
+		cc->n_conversions++;
+		*c = (struct cnn_conversion){ io->value, node, io->layout };
+	}
+	cc->converted[node] = (int)(c - cc->conversions);
+}
+
+/* The value in the layout of a conversion, made before the first node that reads it. */
+static int insert(struct cnn_graph *g, const struct cnn_conversion *c, int at, struct cnn_err *err)
+{
+	const struct cnn_value *from = &g->values[c->value];
+	struct cnn_tensor t = from->t;
+	char name[128];
+	int v;
+
+	t.data = NULL;
+	t.owned = false;
+	snprintf(name, sizeof(name), "%.100s_%d", from->name, g->n_values);
+	v = cnn_graph_add_value(g, name, &t, err);
+	if (v < 0)
+		return v;
+	return cnn_rewrite_insert(g, at, CNN_OP_CONVERT_LAYOUT, c->value, v, err) ?: v;
+}
+
+int cnn_insert_conversions(struct cnn_compiler *cc, struct cnn_graph *g)
+{
+	int values = g->n_values, nodes = g->n_nodes;
+
+	/* The last first, so that the nodes before it keep their places. */
+	for (int i = 0; i < nodes; i++) {
+		struct cnn_node *n = &g->nodes[i];
+		int c = cc->converted[i];
+
+		for (int k = 0; k < n->n_in && c >= 0; k++)
+			if (n->in[k] == cc->conversions[c].value)
+				n->in[k] = values + cc->n_conversions - 1 - c;
+	}
+	for (int i = cc->n_conversions - 1; i >= 0; i--) {
+		int v = insert(g, &cc->conversions[i], cc->conversions[i].reader, cc->compile.err);
+
+		if (v < 0)
+			return v;
+	}
+	return cnn_graph_link(g, cc->compile.err);
+}
+
+/* ---- on a core --------------------------------------------------------------------------- */
+
+int cnn_matching_core(struct cnn_compiler *cc, int node, struct cnn_node_fit *fit)
+{
+	char reason[CNN_REASON_LEN];
+
+	for (int i = 0; i < cc->n_cores; i++) {
+		*fit = (struct cnn_node_fit){ 0 };
+		if (cc->cores[i] && cc->cores[i]->ops->match(cc->cores[i], node, fit, reason))
+			return i;
+	}
+	return CNN_ON_CPU;
+}
+
+/* The layout in which the first reader wants a value, and the core that runs all of them. */
+static int wanted_layout(struct cnn_compiler *cc, int v, struct cnn_layout *l)
+{
+	const struct cnn_value *val = &cc->compile.g->values[v];
+	int core = CNN_ON_CPU;
+
+	for (int i = 0; i < val->n_consumers; i++) {
+		struct cnn_node_fit fit;
+		int c = cnn_matching_core(cc, val->consumers[i], &fit);
+
+		if (c < 0 || (i && c != core) || fit.in[0].value != v)
+			return CNN_ON_CPU;
+		core = c;
+		if (!i)
+			*l = fit.in[0].layout;
+	}
+	return val->is_output ? CNN_ON_CPU : core;
+}
+
+/* What the host takes to move the value, between two segments if the core makes it, too. */
+static int64_t host_cost(const struct cnn_compiler *cc, int v, int core)
+{
+	const struct cnn_value *val = &cc->compile.g->values[v];
+	int64_t ns = cnn_copy_cost_ns(cc->target, cnn_tensor_bytes(&val->t),
+				      cnn_tensor_count(&val->t), true);
+	bool between = val->producer >= 0 && cc->compile.out->nodes[val->producer].core == core;
+
+	return cnn_add_sat(ns, cc->target->op_ns + (between ? cc->target->submit_ns : 0));
+}
+
+bool cnn_place_conversion(struct cnn_compiler *cc, int node, int *core, char *reason)
+{
+	const struct cnn_node *n = &cc->compile.g->nodes[node];
+	const struct cnn_slot *from = n->in[0] < 0 ? NULL : &cc->compile.out->slots[n->in[0]];
+	struct cnn_node_fit fit = { .n_in = 1 };
+	const struct cnn_backend_ops *ops;
+	uint64_t cycles;
+	int c;
+
+	if (!from || !from->used || from->layout.codes || n->act.kind != CNN_ACT_NONE ||
+	    (n->n_out > 1 && n->out[1] >= 0))
+		return false;
+	fit.in[0] = (struct cnn_node_io){ .value = n->in[0], .layout = from->layout };
+	fit.out.value = n->out[0];
+	c = wanted_layout(cc, n->out[0], &fit.out.layout);
+	ops = c < 0 ? NULL : cc->cores[c]->ops;
+	cycles = ops && ops->convert ? ops->convert(cc->cores[c], node, &fit, reason) : 0;
+	if (!cycles || cnn_cycles_ns(cc->target, c, cycles) > host_cost(cc, n->in[0], c))
+		return false;
+	cnn_use_slot(cc, &fit.out);
+	*core = c;
+	return true;
+}
+
+void cnn_explain_moves(struct cnn_compiler *cc)
+{
+	for (int i = 0; i < cc->compile.g->n_nodes; i++)
+		if (cnn_moves_to_slot(cc->compile.g, cc->compile.out, i))
+			cnn_reject(cc->compile.out->nodes[i].reason, "%s: the host moves its input "
+				   "to where cores read it", cc->compile.g->nodes[i].op_type);
+}
