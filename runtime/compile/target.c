@@ -22,11 +22,11 @@
 const struct cnn_target cnn_target_reference = {
 	.cpu = {
 		[CNN_COST_PRODUCT] = { .step = CYCLE, .element = 2 * CYCLE, .byte = TRAFFIC },
-		[CNN_COST_DEPTHWISE] = { .step = 3 * CYCLE / 2, .element = 2 * CYCLE,
+		[CNN_COST_DEPTHWISE] = { .step = 3 * CYCLE / 2, .element = 20 * CYCLE,
 					 .byte = TRAFFIC },
 		[CNN_COST_INTEGER] = { .step = CYCLE, .element = 8 * CYCLE, .byte = 2 * CYCLE },
-		[CNN_COST_INTEGER_DEPTHWISE] = { .step = 3 * CYCLE / 2, .element = 8 * CYCLE,
-						 .byte = 2 * CYCLE },
+		[CNN_COST_INTEGER_DEPTHWISE] = { .step = 3 * CYCLE / 2, .element = 20 * CYCLE,
+						 .byte = 6 * CYCLE },
 		[CNN_COST_POOL] = { .step = CYCLE, .element = 2 * CYCLE, .byte = TRAFFIC },
 		[CNN_COST_REDUCE] = { .step = CYCLE, .byte = TRAFFIC },
 		[CNN_COST_ELEMENT] = { .element = CYCLE, .byte = TRAFFIC },
@@ -76,6 +76,11 @@ static int64_t count_steps(const struct cnn_graph *g, const struct cnn_node *n)
 	return steps;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 static int64_t sum_bytes(const struct cnn_graph *g, const int *values, int n)
 {
 	int64_t bytes = 0;
@@ -83,7 +88,7 @@ static int64_t sum_bytes(const struct cnn_graph *g, const int *values, int n)
 	for (int i = 0; i < n; i++) {
 		int64_t one = values[i] < 0 ? 0 : cnn_tensor_bytes(&g->values[values[i]].t);
 
-		bytes = cnn_add_sat(bytes, one > 0 ? one : 0);
+		bytes = cnn_add_sat(bytes, larger(one, 0));
 	}
 	return bytes;
 }
@@ -113,23 +118,45 @@ static int64_t activation_rate(const struct cnn_target *t, const struct cnn_node
 	}
 }
 
+/* Rows of the output times taps of the kernel: so often a depthwise convolution's inner loop runs. */
+static int64_t count_rows(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	struct cnn_window w;
+
+	if (cnn_node_window(g, n, &w, NULL))
+		return 0;
+	return cnn_mul_sat(sum_elements(g, n) / larger(w.out[w.spatial - 1], 1),
+			   cnn_window_taps(&w));
+}
+
+struct cnn_cost_rate cnn_cpu_quantities(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	enum cnn_cost_kind kind = cnn_cost_kind_of(g, n);
+	bool moves = kind == CNN_COST_COPY || kind == CNN_COST_MOVE;
+	bool depthwise = kind == CNN_COST_DEPTHWISE || kind == CNN_COST_INTEGER_DEPTHWISE;
+	int64_t bytes;
+
+	if (!has_shapes(g, n) || cnn_op_reads_shape(n->op))
+		return (struct cnn_cost_rate){ 0 };
+	bytes = sum_bytes(g, n->out, n->n_out);
+	return (struct cnn_cost_rate){
+		.step = count_steps(g, n),
+		.element = depthwise ? count_rows(g, n) : sum_elements(g, n),
+		.byte = cnn_add_sat(bytes, moves ? bytes : sum_bytes(g, n->in, n->n_in)),
+	};
+}
+
 int64_t cnn_cpu_cost_ns(const struct cnn_target *t, const struct cnn_graph *g,
 			const struct cnn_node *n)
 {
-	enum cnn_cost_kind kind = cnn_cost_kind_of(g, n);
-	const struct cnn_cost_rate *rate = &t->cpu[kind];
-	bool moves = kind == CNN_COST_COPY || kind == CNN_COST_MOVE;
-	int64_t fs, bytes;
+	const struct cnn_cost_rate *rate = &t->cpu[cnn_cost_kind_of(g, n)];
+	struct cnn_cost_rate q = cnn_cpu_quantities(g, n);
+	int64_t fs = cnn_mul_sat(q.step, rate->step), act = activation_rate(t, n);
 
-	if (!has_shapes(g, n) || cnn_op_reads_shape(n->op))
-		return t->op_ns;
-	bytes = sum_bytes(g, n->out, n->n_out);
-	bytes = cnn_add_sat(bytes, moves ? bytes : sum_bytes(g, n->in, n->n_in));
-	fs = cnn_mul_sat(bytes, rate->byte);
-	fs = cnn_add_sat(fs, cnn_mul_sat(sum_elements(g, n),
-					 rate->element + activation_rate(t, n)));
-	if (rate->step)
-		fs = cnn_add_sat(fs, cnn_mul_sat(count_steps(g, n), rate->step));
+	fs = cnn_add_sat(fs, cnn_mul_sat(q.element, rate->element));
+	fs = cnn_add_sat(fs, cnn_mul_sat(q.byte, rate->byte));
+	if (act && q.byte)
+		fs = cnn_add_sat(fs, cnn_mul_sat(sum_elements(g, n), act));
 	return t->op_ns + fs / FS_PER_NS;
 }
 

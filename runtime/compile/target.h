@@ -32,7 +32,7 @@ enum cnn_cost_kind {
 /* An operator takes so many femtoseconds (1 ps is 1000 fs) for each of these. */
 struct cnn_cost_rate {
 	int64_t step;		/* a multiply-add, or without any what cnn_cpu_work counts */
-	int64_t element;	/* of its outputs */
+	int64_t element;	/* of its outputs; DEPTHWISE: a row of them for each tap of the kernel */
 	int64_t byte;		/* of its inputs and outputs; COPY and MOVE: of the outputs, twice */
 };
 
@@ -50,6 +50,9 @@ struct cnn_target {
 extern const struct cnn_target cnn_target_reference;
 
 enum cnn_cost_kind cnn_cost_kind_of(const struct cnn_graph *g, const struct cnn_node *n);
+
+/* What the rates of its kind are multiplied with; 0 where shapes are not known. */
+struct cnn_cost_rate cnn_cpu_quantities(const struct cnn_graph *g, const struct cnn_node *n);
 
 /*
  * These saturate at INT64_MAX.

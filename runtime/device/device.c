@@ -162,6 +162,7 @@ int cnnrt_device_info(struct cnnrt_device *dev, struct cnnrt_device_info *info,
 	if (ret)
 		return rt_fail_errno(err, ret, "%s: query", dev->info.path);
 	own.reset_count = resets;
+	own.target_hash = cnn_target_hash(&dev->target, (int)dev->info.core_count);
 	rt_struct_write(type, info, &own);
 	return CNNRT_OK;
 }

@@ -114,6 +114,7 @@ struct cnnrt_device_info {
 	uint32_t core_count;
 	uint64_t reset_count;
 	uint64_t max_buffer;	/* bytes of one buffer */
+	uint64_t target_hash;	/* of the costs for which networks are compiled by default */
 };
 
 /** struct cnnrt_found - what cnnrt_device_enumerate() reports; valid during the callback. */
@@ -173,7 +174,19 @@ int cnnrt_device_core(const struct cnnrt_device *dev, unsigned int index,
 int cnnrt_device_find_cores(const struct cnnrt_device *dev, const char *name, uint32_t *cores,
 			    struct cnnrt_error *err);
 
-/** cnnrt_device_save_caps() - write what compiling needs to know of the device to a text file. */
+/**
+ * cnnrt_device_calibrate() - measure the costs of this machine, to compile for it.
+ *
+ * Measures operators on the CPU, copies, and small programs on each core, which takes some seconds
+ * in which CPU and device should have nothing else to do.  The costs become those of @dev, for
+ * cnnrt_compile() and cnnrt_device_save_caps(); no other thread may use @dev meanwhile.
+ */
+int cnnrt_device_calibrate(struct cnnrt_device *dev, struct cnnrt_error *err);
+
+/**
+ * cnnrt_device_save_caps() - write what compiling needs to know of the device to a text file: its
+ * cores and limits, and the costs of the target.
+ */
 int cnnrt_device_save_caps(const struct cnnrt_device *dev, const char *path,
 			   struct cnnrt_error *err);
 

@@ -15,6 +15,7 @@ static const struct {
 			      "(administrator)" },
 	{ "top", cmd_top, "print who uses its cores and memory now: your processes, or all as root" },
 	{ "selftest", cmd_selftest, "run small programs with known answers on every core" },
+	{ "calibrate", cmd_calibrate, "measure what this machine takes, to compile networks for it" },
 	{ "reset", cmd_reset, "have the driver reset the device or a core (administrator)" },
 	{ "core", cmd_core, "print a coredump of the driver" },
 	{ "replay", cmd_replay, "run a coredump's program inside the process and tell whether it "

@@ -14,6 +14,7 @@ int cmd_selftest(int argc, char **argv);
 int cmd_exec(int argc, char **argv);
 int cmd_core(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
+int cmd_calibrate(int argc, char **argv);
 
 /* Options that most commands take. */
 struct common {

@@ -31,8 +31,8 @@ static void show_info(const struct cnnrt_device_info *info)
 	       *info->bus ? ", bus " : "", info->bus, info->core_count,
 	       info->core_count == 1 ? "" : "s", info->clock_hz / 1000000,
 	       info->features & CNNACC_FEATURE_COHERENT ? ", coherent" : "");
-	printf("  resets %" PRIu64 ", largest buffer %" PRIu64 " MiB\n", info->reset_count,
-	       info->max_buffer >> 20);
+	printf("  resets %" PRIu64 ", largest buffer %" PRIu64 " MiB, costs 0x%016" PRIx64 "\n",
+	       info->reset_count, info->max_buffer >> 20, info->target_hash);
 }
 
 /* "data-bank 1024 KiB, lob 256"; an unknown core gets its parameter words as numbers. */
@@ -92,7 +92,8 @@ static void json_info(struct json *j, const struct cnnrt_device_info *info)
 	JSON_MEMBERS(j, TEXT("path", info->path), TEXT("driver", info->driver),
 		     TEXT("bus", info->bus), HEX("hw_version", info->hw_version),
 		     HEX("features", info->features), U64("clock_hz", info->clock_hz),
-		     U64("reset_count", info->reset_count), U64("max_buffer", info->max_buffer));
+		     U64("reset_count", info->reset_count), U64("max_buffer", info->max_buffer),
+		     HEX("target_hash", info->target_hash));
 }
 
 static int save_caps(const char *device, const char *path)

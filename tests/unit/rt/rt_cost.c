@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* rt_cost: what operators cost by a table, and the table itself. */
 #include "compile/target.h"
+#include "exec/calibrate.h"
 #include "../graph/util.h"
 
 /* A table in which every rate is 0 and nothing else costs anything. */
@@ -162,6 +163,67 @@ static void test_table(void **state)
 	assert_int_equal(cnn_target_number(&t, CNN_TARGET_NUMBERS - CNNRT_MAX_CORES), 5);
 }
 
+static double time_of(const struct cnn_cost_rate *n, const struct cnn_cost_rate *rate)
+{
+	return 100 + 1e-6 * ((double)n->step * (double)rate->step +
+			     (double)n->element * (double)rate->element +
+			     (double)n->byte * (double)rate->byte);
+}
+
+static void assert_near(int64_t got, int64_t want)
+{
+	if (got < want - want / 20 || got > want + want / 20)
+		fail_msg("%lld, about %lld wanted", (long long)got, (long long)want);
+}
+
+/* Times that follow from rates give these rates; what they leave open keeps its proportion. */
+static void test_fit(void **state)
+{
+	static const struct cnn_cost_rate want = { 20000, 600000, 50000 };
+	struct rt_sample s[] = {
+		{ .count = { 10000000, 1000, 1000 } }, { .count = { 1000000, 500000, 20000 } },
+		{ .count = { 100000, 1000, 9000000 } }, { .count = { 1000000, 100000, 1000000 } },
+	};
+	struct cnn_cost_rate rate = { 833333, 1666666, 250000 };
+
+	(void)state;
+	for (int i = 0; i < 4; i++)
+		s[i].ns = time_of(&s[i].count, &want);
+	rt_fit_rates(s, 4, 100, &rate);
+	assert_near(rate.step, want.step);
+	assert_near(rate.element, want.element);
+	assert_near(rate.byte, want.byte);
+	rate = (struct cnn_cost_rate){ 0, 1000000, 500000 };
+	s[0].count = (struct cnn_cost_rate){ 77, 1000000, 2000000 };
+	s[0].ns = 100 + 1000000 / 4;
+	rt_fit_rates(s, 1, 100, &rate);
+	assert_int_equal(rate.step, 0);
+	assert_near(rate.element, 125000);
+	assert_near(rate.byte, 62500);
+	/* Faster than nothing, or endless: within the bounds of a file. */
+	s[0].ns = 1;
+	rt_fit_rates(s, 1, 100, &rate);
+	assert_true(rate.element >= 0 && rate.byte >= 0);
+	s[0].ns = 1e30;
+	rt_fit_rates(s, 1, 100, &rate);
+	assert_int_equal(rate.element, CNN_TARGET_NUMBER_MAX);
+}
+
+static void test_fit_core(void **state)
+{
+	struct rt_core_sample small = { 1000, 30000 }, large = { 101000, 1030000 };
+	int64_t hz, submit;
+
+	(void)state;
+	rt_fit_core(&small, &large, &hz, &submit);
+	assert_near(hz, 100000000);
+	assert_near(submit, 20000);
+	/* Noise: the large one was faster. */
+	large.ns = 20000;
+	rt_fit_core(&small, &large, &hz, &submit);
+	assert_true(hz > 0 && submit >= 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +232,8 @@ int main(void)
 		cmocka_unit_test(test_activation),
 		cmocka_unit_test(test_copies_and_cycles),
 		cmocka_unit_test(test_table),
+		cmocka_unit_test(test_fit),
+		cmocka_unit_test(test_fit_core),
 	};
 
 	return cmocka_run_group_tests_name("rt_cost", tests, NULL, NULL);

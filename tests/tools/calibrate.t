@@ -1,0 +1,102 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""What cnnctl calibrate writes: a description that loads, with costs of a real machine."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(HERE, '..', 'lib'))
+from tap import Tap
+
+BUILD = os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build'))
+TOOLS = os.path.join(BUILD, 'runtime', 'tools')
+MODEL = os.path.join(BUILD, 'tests', 'unit', 'rt', 'mixed.onnx')
+TWO = 'sim:cores=ccp+hwpe'
+DONE, FAILED, USAGE, NO_DEVICE = range(4)
+# Every machine on which this runs is within these: fs of a multiply-add of a product, of a byte
+# copied; ns of a submission; Hz of a core, in a simulation too.
+BOUNDS = {'cpu.product.fs_per_step': (100, 10**8), 'cpu.integer.fs_per_step': (100, 10**8),
+          'copy.fs_per_byte': (1000, 10**8), 'rearrange.fs_per_element': (1000, 10**9),
+          'submit_ns': (0, 10**9), 'cpu.op_ns': (1, 10**7),
+          'core0.hz': (10**4, 10**11), 'core1.hz': (10**4, 10**11)}
+tap = Tap()
+
+
+def tool(name, *args):
+    """Status and everything that it says."""
+    run = subprocess.run([os.path.join(TOOLS, name), *args], stdout=subprocess.PIPE,
+                         stderr=subprocess.STDOUT, text=True, timeout=300, check=False)
+    return run.returncode, run.stdout
+
+
+def expect(status, words, *command):
+    code, text = tool(*command)
+    tap.ok(code == status and words in text, ' '.join(os.path.basename(a) for a in command),
+           f'status {code}, {status} and "{words}" wanted: {text}')
+    return text
+
+
+def costs(path):
+    """The numbers of a file, by key, in its order."""
+    with open(path, encoding='ascii') as f:
+        lines = [line.strip().split('=') for line in f if not line.startswith('#')]
+    return {line[0]: int(line[1], 0) for line in lines if not line[0].endswith('.name')}
+
+
+def content(path):
+    with open(path, 'rb') as f:
+        return f.read()
+
+
+def check_file(path):
+    got, plain = costs(path), costs('plain.caps')
+    tap.ok(list(got) == list(plain), 'the keys of cnnctl info --caps, in their order')
+    device = [key for key in plain if not re.match(r'cpu|copy|rearr|submit|core\d.hz', key)]
+    tap.ok(all(got[key] == plain[key] for key in device), 'it describes the same device')
+    for key, (low, high) in BOUNDS.items():
+        tap.ok(low <= got[key] <= high, f'{key} is within {low} and {high}', got[key])
+    kinds = {key.split('.')[1] for key in got if key.startswith('cpu.') and key.count('.') == 2}
+    for kind in sorted(kinds):
+        rates = [got[f'cpu.{kind}.fs_per_{what}'] for what in ('step', 'element', 'byte')]
+        tap.ok(any(rates) and rates != [plain[f'cpu.{kind}.fs_per_{what}']
+                                        for what in ('step', 'element', 'byte')],
+               f'{kind} was measured', rates)
+
+
+def check_use(path, said):
+    """It is used in both ways, which give the same bytes, and stands in what is compiled."""
+    table = re.search(r'costs (0x\w{16})', said).group(1)
+    expect(DONE, f'costs {table}', 'cnnctl', 'info', '--device', f'caps:{path}')
+    expect(DONE, table, 'cnnrun', MODEL, '--compile', '-o', 'there.cnn', '--device-caps', path)
+    expect(DONE, table, 'cnnrun', MODEL, '--compile', '-o', 'here.cnn', '--device', TWO,
+           '--target', path)
+    tap.ok(content('there.cnn') == content('here.cnn'), 'the same bytes')
+    expect(DONE, 'time:', 'cnnrun', 'here.cnn', '--device', TWO, '--explain')
+    text = expect(DONE, table, 'cnnrun', 'here.cnn', '--device', TWO)
+    reference = expect(DONE, 'costs 0x', 'cnnrun', MODEL, '--device', TWO)
+    tap.ok(table in text and table not in reference, 'the reference has other costs')
+    expect(FAILED, 'its costs are for another device', 'cnnrun', MODEL, '--device',
+           'sim:cores=hwpe+ccp', '--target', path)
+
+
+def main():
+    with tempfile.TemporaryDirectory() as work:
+        os.chdir(work)
+        expect(DONE, '', 'cnnctl', 'info', '--device', TWO, '--caps', 'plain.caps')
+        said = expect(DONE, 'real.caps: costs 0x', 'cnnctl', 'calibrate', '-o', 'real.caps',
+                      '--device', TWO)
+        check_file('real.caps')
+        check_use('real.caps', said)
+        expect(USAGE, '-o FILE is missing', 'cnnctl', 'calibrate', '--device', 'sim')
+        expect(FAILED, '/nowhere/x', 'cnnctl', 'calibrate', '-o', '/nowhere/x', '--device', 'sim')
+        expect(NO_DEVICE, 'not run', 'cnnctl', 'calibrate', '-o', 'x', '--device',
+               'caps:plain.caps')
+        os.chdir('/')
+    raise SystemExit(tap.done())
+
+
+main()
