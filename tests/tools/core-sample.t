@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""The core of the lesson Documentation/contributor/adding-a-core.rst: a copy of the tree with it has
-no other change than the core's own places and registration lines, passes the core's own tests, and
-runs a network on it, in the process and through the driver of this tree.
+"""The core of the lesson Documentation/adding-a-core.rst: a copy of the tree with it has no other
+change than the core's own places and registration lines, passes the core's own tests, and runs a
+network on it, in the process and through the driver of this tree.
 
 The copy and its build stay in the build directory, so that only what has changed is compiled again.
 """
@@ -23,16 +23,16 @@ BUILD = os.path.abspath(os.environ.get('CNNACC_BUILD', os.path.join(TOP, 'build'
 TREE = os.path.join(BUILD, 'core-sample')
 NAME = 'sample'
 # Where a core's files are, and the files that have a line for each core.
-OWN = re.compile(rf'uapi/cnnacc_{NAME}\.h|qemu-device/model/cores/{NAME}/.+|'
-                 rf'runtime/backend/{NAME}/.+|tests/(golden|backend)/{NAME}/.+|'
-                 rf'Documentation/hardware/{NAME}\.rst')
+OWN = (r'uapi/cnnacc_{0}\.h|qemu-device/model/cores/{0}/.+|runtime/backend/{0}/.+|'
+       r'tests/(golden|backend)/{0}/.+|Documentation/hardware/{0}\.rst')
 REGISTERED = {
-    'qemu-device/model/cores/cores.def': lambda old: old + f'CORE({NAME})\n',
-    'runtime/backend/cores.def': lambda old: old + f'CORE({NAME})\n',
-    'tests/meson.build': lambda old: re.sub(r'^(test_cores = \[.*)\]$', rf"\1, '{NAME}']", old,
-                                            flags=re.M),
+    'qemu-device/model/cores/cores.def': lambda old, name: old + f'CORE({name})\n',
+    'runtime/backend/cores.def': lambda old, name: old + f'CORE({name})\n',
+    'tests/meson.build':
+        lambda old, name: re.sub(r'(?m)^(test_cores = \[.*)\]$', rf"\1, '{name}']", old),
 }
-TESTS = (f'vectors {NAME}', f'compare {NAME} quick', f'mutant {NAME}.wrap', f'lower_{NAME}', 'rt_desc')
+TESTS = (f'vectors {NAME}', f'compare {NAME} quick', f'mutant {NAME}.wrap', f'lower_{NAME}',
+         'rt_desc')
 tap = Tap()
 
 
@@ -67,15 +67,15 @@ def copy_tree(to):
             shutil.copy(os.path.join(TOP, path), os.path.join(to, path))
 
 
-def wrong_changes(tree):
-    """Files of a tree with the core that differ from ours as no core's may."""
+def wrong_changes(tree, name=NAME):
+    """Files of a tree with a core that differ from ours as no core's may."""
     for path in files_below(tree):
         old, new = content(TOP, path), content(tree, path)
         if old == new:
             continue
-        if old is None and OWN.fullmatch(path):
+        if old is None and re.fullmatch(OWN.format(name), path):
             continue
-        if path in REGISTERED and REGISTERED[path](old.decode()).encode() == new:
+        if path in REGISTERED and REGISTERED[path](old.decode(), name).encode() == new:
             continue
         yield path
 
@@ -92,11 +92,28 @@ def replace_changed(new):
             os.remove(os.path.join(TREE, path))
 
 
+def add(tree, *name):
+    return os.path.join(tree, 'examples', 'core-sample', 'add'), tree, *name
+
+
+def add_renamed():
+    """The core under another name, as the lesson's reader begins an own one."""
+    with tempfile.TemporaryDirectory() as new:
+        copy_tree(new)
+        run('the core is added under another name', *add(new, 'adder'))
+        tap.equal(list(wrong_changes(new, 'adder')), [], 'it has that name only')
+        left = [path for path in files_below(new) if content(TOP, path) is None and
+                b'sample' in content(new, path).lower()]
+        tap.equal(left, [], 'and says it everywhere')
+        for name, status in (('adder', 1), ('My-Core', 2)):
+            done = subprocess.run(add(new, name), capture_output=True, check=False)
+            tap.equal(done.returncode, status, f'{name} is refused')
+
+
 def make_tree():
     with tempfile.TemporaryDirectory() as new:
         copy_tree(new)
-        run('the core is added to a copy of the tree',
-            os.path.join(new, 'examples', f'core-{NAME}', 'add'), new)
+        run('the core is added to a copy of the tree', *add(new))
         tap.equal(list(wrong_changes(new)), [], 'it changes its own places and registration lines')
         missing = [path for path in REGISTERED if content(new, path) == content(TOP, path)]
         tap.equal(missing, [], 'it has all of these lines')
@@ -127,6 +144,7 @@ def build_and_test():
     print('\n'.join('# ' + line for line in done.stdout.splitlines() if 'ok ' in line))
 
 
+add_renamed()
 make_tree()
 if not tap.failed:
     build_and_test()

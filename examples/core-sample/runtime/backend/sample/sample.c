@@ -132,7 +132,7 @@ static bool sample_match(struct cnn_backend *base, int node, struct cnn_node_fit
 	struct node *s = &core->nodes[node];
 
 	if (!sample_is_for(g, n))
-		return cnn_reject(reason, "%s: sample has only QLinearAdd and QLinearSub",
+		return cnn_reject(reason, "%s: sample only adds and subtracts quantised maps",
 				  n->op_type);
 	if (core->commands < 2 * TILE_COMMANDS || tile_cycles(core) > base->info->job_cycles_max / 4)
 		return cnn_reject(reason, "%s: sample's programs are too short for two tiles",

@@ -14,7 +14,7 @@ static void test_discovery(void **state)
 
 	(void)state;
 	assert_int_equal(e.type, 0x8000);
-	assert_memory_equal(e.name, "sample\0", sizeof(e.name));
+	assert_string_equal(e.name, "sample");
 	assert_int_equal(e.version, 0x00010000);
 	assert_int_equal(e.program_max, 256);
 	assert_int_equal(e.param[CNNACC_SAMPLE_PARAM_BANK], 8192);

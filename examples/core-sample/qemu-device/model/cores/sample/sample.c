@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
-/* Core sample (Documentation/hardware/sample.rst): its instruction, and its interface to the shell. */
+/* Core sample (Documentation/hardware/sample.rst): its instruction and the shell's interface. */
 #include <stdio.h>
 
 #include "cnnacc_sample.h"
