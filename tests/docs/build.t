@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 
 tap_run "Sphinx builds with warnings as errors" "$top/scripts/build-docs" "$build/docs"
-for page in index $(cd "$top/Documentation" && find . -mindepth 2 -name '*.rst' | sed 's/\.rst$//') \
+for page in $(cd "$top/Documentation" && find . -name '*.rst' | sed 's/\.rst$//') \
 		user/api \
 		$(cd "$top/uapi" && ls cnnacc_*.h | sed 's/^cnnacc_\(.*\)\.h$/uapi\/\1/'); do
 	tap_run "page $page" test -s "$build/docs/html/$page.html"
