@@ -83,6 +83,16 @@ def check_use(path, said):
            'sim:cores=hwpe+ccp', '--target', path)
 
 
+def check_modelled():
+    """A core whose end becomes visible at its modelled time is not faster than that."""
+    expect(DONE, 'costs', 'cnnctl', 'calibrate', '-o', 'time.caps', '--device',
+           f'{TWO},timing=modelled')
+    got = costs('time.caps')
+    for core in ('core0', 'core1'):
+        tap.ok(0 < got[f'{core}.hz'] < 1.1 * got['clock_hz'], f'{core} runs in modelled time',
+               got[f'{core}.hz'])
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
@@ -91,6 +101,7 @@ def main():
                       '--device', TWO)
         check_file('real.caps')
         check_use('real.caps', said)
+        check_modelled()
         expect(USAGE, '-o FILE is missing', 'cnnctl', 'calibrate', '--device', 'sim')
         expect(FAILED, '/nowhere/x', 'cnnctl', 'calibrate', '-o', '/nowhere/x', '--device', 'sim')
         expect(NO_DEVICE, 'not run', 'cnnctl', 'calibrate', '-o', 'x', '--device',

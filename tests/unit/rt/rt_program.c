@@ -55,7 +55,7 @@ static void write_bytes(const char *path, const void *data, size_t size)
 
 struct sums {
 	unsigned int ops;
-	uint64_t text, macs;
+	uint64_t text, macs, ns;
 };
 
 static void add_op(const struct cnnrt_op_report *op, void *opaque)
@@ -64,9 +64,12 @@ static void add_op(const struct cnnrt_op_report *op, void *opaque)
 
 	s->ops++;
 	s->macs += op->macs * (op->index + 1);
+	s->ns += (op->cost_ns + 3 * op->next_ns) * (op->index + 1);
 	for (const char *c = op->reason; *c; c++)
 		s->text = s->text * 31 + (uint8_t)*c;
 	for (const char *c = op->fused; *c; c++)
+		s->text = s->text * 31 + (uint8_t)*c;
+	for (const char *c = op->next_place; *c; c++)
 		s->text = s->text * 31 + (uint8_t)*c;
 }
 
