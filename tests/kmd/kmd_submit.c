@@ -56,7 +56,7 @@ static void test_arguments(void)
 	CASE(-ENOENT, "unknown context", s.submit.ctx_id = 4711);
 	CASE(-EINVAL, "unknown SUBMIT flag", s.submit.flags = 1);
 	CASE(-EINVAL, "unknown core", s.job.core = 8);
-	CASE(-EINVAL, "unknown job flag", s.job.flags = 4);
+	CASE(-EINVAL, "unknown job flag", s.job.flags = 8);
 	CASE(-EINVAL, "unknown task flag", s.task.flags = 2);
 	CASE(-EINVAL, "program not of a line", s.task.program_va += 4);
 	CASE(-EINVAL, "program of no bytes", s.task.program_len = 0);
