@@ -20,56 +20,60 @@ typedef float SIMD(vec_mem) __attribute__((vector_size(4 * SIMD_WIDTH), aligned(
 
 /* ---- the input tile ---- */
 
-/* Load the lanes of an input row for tap column @s; @in is for column 0; sx is 1 or 2. */
-INLINE void SIMD(row8)(const struct ccp_conv *p, row8 *v, const float *in, uint32_t s)
+/* Load the lanes of an input row, @in for the first one; the others become +0.  @sx is 1 or 2. */
+INLINE void SIMD(row8)(row8 *v, const float *in, bits8 lanes, const uint32_t sx)
 {
-	*v = *(const row8_mem *)(in + s);
-	if (p->sx == 2)
-		*v = __builtin_shufflevector(*v, *(const row8_mem *)(in + s + 8),
+	*v = *(const row8_mem *)in;
+	if (sx == 2)
+		*v = __builtin_shufflevector(*v, *(const row8_mem *)(in + 8),
 					     0, 2, 4, 6, 8, 10, 12, 14);
-	*v = (row8)((bits8)*v & *(const bits8 *)p->column[s]);
+	*v = (row8)((bits8)*v & lanes);
 }
 
-INLINE void SIMD(row4)(const struct ccp_conv *p, row4 *v, const float *in, uint32_t s)
+INLINE void SIMD(row4)(row4 *v, const float *in, bits4 lanes, uint32_t sx)
 {
-	*v = *(const row4_mem *)(in + s);
-	if (p->sx == 2)
-		*v = __builtin_shufflevector(*v, *(const row4_mem *)(in + s + 4), 0, 2, 4, 6);
-	*v = (row4)((bits4)*v & *(const bits4 *)p->column[s]);
+	*v = *(const row4_mem *)in;
+	if (sx == 2)
+		*v = __builtin_shufflevector(*v, *(const row4_mem *)(in + 4), 0, 2, 4, 6);
+	*v = (row4)((bits4)*v & lanes);
 }
 
-/* Fill one vector of the tile from the input rows @in. */
-INLINE void SIMD(tile_vector8)(const struct ccp_conv *p, float *out, const float *const *in,
+/* Fill the vectors of tap column @s from the input rows of the tile. */
+INLINE void SIMD(fill_column8)(const struct ccp_conv *p, float *out, const float *const *row,
+			       uint32_t s, const uint32_t sx)
+{
+	const float *const *far = row + (size_t)p->height * p->sy;
+	uint32_t rows = p->tile_rows;
+	bits8 lanes = *(const bits8 *)p->column[s];
+
+	for (uint32_t q = 0; q < rows; q++, out += SIMD_WIDTH < 8 ? 8 : SIMD_WIDTH) {
+		row8 a;
+#if SIMD_WIDTH == 16
+		row8 b;
+
+		SIMD(row8)(&b, far[q] + s, lanes, sx);
+#else
+		(void)far;
+#endif
+		SIMD(row8)(&a, row[q] + s, lanes, sx);
+#if SIMD_WIDTH == 16
+		*(SIMD(vec) *)out = JOIN8(a, b);
+#else
+		*(row8 *)out = a;
+#endif
+	}
+}
+
+INLINE void SIMD(fill_column4)(const struct ccp_conv *p, float *out, const float *const *row,
 			       uint32_t s)
 {
-	row8 a;
-#if SIMD_WIDTH == 16
-	row8 b;
+	bits4 lanes = *(const bits4 *)p->column[s];
 
-	SIMD(row8)(p, &b, in[1], s);
-#endif
-	SIMD(row8)(p, &a, in[0], s);
-#if SIMD_WIDTH == 16
-	*(SIMD(vec) *)out = JOIN8(a, b);
-#else
-	*(row8 *)out = a;
-#endif
-}
-
-/* Fill the vectors of all tap columns, @step floats apart, from the input rows @in. */
-INLINE void SIMD(tile_vectors)(const struct ccp_conv *p, float *out, const float *const *in,
-			       size_t step)
-{
-	if (p->lanes == 8) {
-		for (uint32_t s = 0; s < p->kw; s++, out += step)
-			SIMD(tile_vector8)(p, out, in, s);
-		return;
-	}
-	for (uint32_t s = 0; s < p->kw; s++, out += step)
+	for (uint32_t q = 0; q < p->tile_rows; q++, out += p->vector_floats)
 		for (uint32_t j = 0; j < p->vector_floats / 4; j++) {
 			row4 v;
 
-			SIMD(row4)(p, &v, in[j], s);
+			SIMD(row4)(&v, row[q + (size_t)j * p->height * p->sy] + s, lanes, p->sx);
 			*(row4 *)(out + 4 * j) = v;
 		}
 }
@@ -96,20 +100,24 @@ INLINE void SIMD(fill_whole)(const struct ccp_conv *p, float *out, const float *
 /* Fill a tile; rows outside the input are zeros. */
 INLINE void SIMD(fill_edge)(const struct ccp_conv *p, float *tile, const float *plane, bool slow)
 {
-	size_t step = (size_t)p->tile_rows * p->vector_floats;
-	const float *in[4];
+	uint32_t groups = p->vector_floats / p->lanes;
+	uint32_t rows = (groups - 1) * p->height * p->sy + p->tile_rows;
+	const float *row[CCP_TILE_ROWS];
 
-	for (uint32_t q = 0; q < p->tile_rows; q++, tile += p->vector_floats) {
-		int64_t y = p->first_row + q;
+	for (uint32_t y = 0; y < rows; y++) {
+		int64_t at = p->first_row + y;
 
-		for (uint32_t j = 0; j < p->vector_floats / p->lanes; j++, y += p->height * p->sy)
-			in[j] = y >= 0 && y < p->m.ih ? plane + y * p->m.iw + p->first_column :
-							zeros;
-		if (slow)
-			ccp_conv_tile_vectors(p, tile, in, step);
-		else
-			SIMD(tile_vectors)(p, tile, in, step);
+		row[y] = at >= 0 && at < p->m.ih ? plane + at * p->m.iw + p->first_column : zeros;
 	}
+	if (slow)
+		ccp_conv_fill_slow(p, tile, row);
+	for (uint32_t s = 0; !slow && s < p->kw; s++, tile += p->tile_rows * p->vector_floats)
+		if (p->lanes == 4)
+			SIMD(fill_column4)(p, tile, row, s);
+		else if (p->sx == 1)
+			SIMD(fill_column8)(p, tile, row, s, 1);
+		else
+			SIMD(fill_column8)(p, tile, row, s, 2);
 }
 
 SIMD_TARGET static void SIMD(fill)(const struct ccp *c, float *tile, uint64_t channel)

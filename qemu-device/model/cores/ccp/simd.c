@@ -61,17 +61,22 @@ static const int32_t fc_input[CNNACC_CCP_FC_LANES] __attribute__((aligned(64))) 
 	0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
 };
 
-/* Scalar version: for loads of eight that could leave the bank, and for strides above 2. */
-static void ccp_conv_tile_vectors(const struct ccp_conv *p, float *out, const float *const *in,
-				  size_t step)
+/*
+ * Fill a tile from its input rows without vectors: for loads of eight that could leave the bank,
+ * and for strides above 2.
+ */
+static void ccp_conv_fill_slow(const struct ccp_conv *p, float *tile, const float *const *row)
 {
-	for (uint32_t s = 0; s < p->kw; s++, out += step)
-		for (uint32_t i = 0; i < p->vector_floats; i++) {
-			int64_t x = s + i % p->lanes * p->sx;
-			bool exists = p->first_column + x >= 0 && p->first_column + x < p->m.iw;
+	for (uint32_t s = 0; s < p->kw; s++)
+		for (uint32_t q = 0; q < p->tile_rows; q++, tile += p->vector_floats)
+			for (uint32_t i = 0; i < p->vector_floats; i++) {
+				const float *in = row[q + (size_t)(i / p->lanes) * p->height * p->sy];
+				int64_t x = s + i % p->lanes * p->sx;
+				bool exists = p->first_column + x >= 0 &&
+					      p->first_column + x < p->m.iw;
 
-			out[i] = exists ? in[i / p->lanes][x] : 0.0f;
-		}
+				tile[i] = exists ? in[x] : 0.0f;
+			}
 }
 
 #if defined(__x86_64__) && !defined(CM_PORTABLE)
