@@ -19,6 +19,7 @@
  * @from_lob: LOB to add, or NULL for the first input channel
  * @to_lob: LOB to write, or NULL
  * @out: first output of the tile in the map, or NULL
+ * @next: bytes from @in to that of the next EXEC
  * @threshold: a result that is not >= @threshold is stored as @replacement
  */
 struct SIMD(ccp_direct) {
@@ -26,7 +27,7 @@ struct SIMD(ccp_direct) {
 	float *to_lob, *out;
 	const bits8 *column;
 	uint64_t first_row, ih;
-	size_t iw, ow;
+	size_t iw, ow, next;
 	uint32_t rows;
 	row8 bias, threshold;
 	bits8 replacement;
@@ -102,6 +103,100 @@ INLINE void SIMD(direct_3x3)(const struct ccp_conv *p, const struct SIMD(ccp_dir
 	}
 }
 
+#if SIMD_WIDTH == 16
+/* Finish rows @i and @i + @far and store them in the map. */
+INLINE void SIMD(direct_save)(const struct ccp_conv *p, const struct SIMD(ccp_direct) *x,
+			      SIMD(vec) sum, uint32_t i, uint32_t far, const bool whole)
+{
+	float *out = x->out + i * x->ow;
+	row8 low, high;
+
+	sum = SIMD(results)(sum + x->bias[0], x->threshold[0], x->replacement[0]);
+	low = LOW8(sum);
+	high = HIGH8(sum);
+	if (whole) {
+		*(row8_mem *)out = low;
+		*(row8_mem *)(out + far * x->ow) = high;
+	} else {
+		SIMD(save_row)(p, out, &low);
+		SIMD(save_row)(p, out + far * x->ow, &high);
+	}
+}
+
+/*
+ * 3 x 3 kernels of one input channel, results to the map only: @n vectors, each of two rows that
+ * are half the tile apart, all in registers.  Of an odd number of rows one is computed twice.
+ */
+INLINE void SIMD(direct_rows)(const struct ccp_conv *p, const struct SIMD(ccp_direct) *x,
+			      const uint32_t n, const bool whole)
+{
+	uint32_t far = x->rows / 2;
+	SIMD(vec) sum[CNNACC_CCP_ROWS / 2];
+	float weight[9];
+
+	UNROLL for (uint32_t t = 0; t < 9; t++)
+		weight[t] = x->weights[MUTANT(TAPS) ? 8 - t : t];
+	UNROLL for (uint32_t y = 0; y < n + 2; y++) {
+		const float *upper = SIMD(direct_row)(x, y), *lower = SIMD(direct_row)(x, y + far);
+
+		__builtin_prefetch((const char *)upper + x->next);
+		__builtin_prefetch((const char *)lower + x->next);
+		UNROLL for (uint32_t s = 0; s < 3; s++) {
+			SIMD(vec) v;
+			row8 a, b;
+
+			SIMD(direct_input)(&a, upper + s, &x->column[s], 1, whole);
+			SIMD(direct_input)(&b, lower + s, &x->column[s], 1, whole);
+			v = JOIN8(a, b);
+			UNROLL for (uint32_t r = 0; r < 3 && r <= y; r++)
+				if (y - r < n)
+					sum[y - r] = r + s ? sum[y - r] + v * weight[3 * r + s] :
+							     v * weight[0];
+		}
+	}
+	UNROLL for (uint32_t i = 0; i < n; i++)
+		SIMD(direct_save)(p, x, sum[i], i, far, whole);
+}
+
+#define ROWS(n) \
+SIMD_TARGET static void SIMD(direct_rows_##n)(const struct ccp_conv *p, \
+					      const struct SIMD(ccp_direct) *x, bool whole) \
+{ \
+	if (whole) \
+		SIMD(direct_rows)(p, x, n, true); \
+	else \
+		SIMD(direct_rows)(p, x, n, false); \
+}
+ROWS(1)
+ROWS(2)
+ROWS(3)
+ROWS(4)
+ROWS(5)
+ROWS(6)
+ROWS(7)
+ROWS(8)
+#undef ROWS
+
+static void SIMD(direct_map)(const struct ccp_conv *p, const struct SIMD(ccp_direct) *x, bool whole)
+{
+	static void (*const rows[])(const struct ccp_conv *p, const struct SIMD(ccp_direct) *x,
+				    bool whole) = {
+		SIMD(direct_rows_1), SIMD(direct_rows_2), SIMD(direct_rows_3),
+		SIMD(direct_rows_4), SIMD(direct_rows_5), SIMD(direct_rows_6),
+		SIMD(direct_rows_7), SIMD(direct_rows_8),
+	};
+
+	rows[(x->rows - 1) / 2](p, x, whole);
+}
+#else
+/* With fewer registers the rows pass by three sums. */
+INLINE void SIMD(direct_map)(const struct ccp_conv *p, const struct SIMD(ccp_direct) *x,
+			     const bool whole)
+{
+	SIMD(direct_3x3)(p, x, whole, true);
+}
+#endif
+
 /* Any kernel; a constant @side other than 0 unrolls the loop for a square one. */
 INLINE void SIMD(direct_any)(const struct ccp_conv *p, const struct SIMD(ccp_direct) *x,
 			   const uint32_t side, const uint32_t sx, const bool whole,
@@ -128,7 +223,9 @@ INLINE void SIMD(direct_exec)(const struct ccp_conv *p, const struct SIMD(ccp_di
 {
 	uint32_t side = p->kh == p->kw ? p->kh : 0;
 
-	if (side == 3 && p->sy == 1 && p->sx == 1)
+	if (side == 3 && p->sy == 1 && p->sx == 1 && map_only)
+		SIMD(direct_map)(p, x, whole);
+	else if (side == 3 && p->sy == 1 && p->sx == 1)
 		SIMD(direct_3x3)(p, x, whole, map_only);
 	else if (side == 3 && p->sx == 2)
 		SIMD(direct_any)(p, x, 3, 2, whole, map_only);
@@ -153,7 +250,7 @@ INLINE void SIMD(direct_run)(const struct ccp *c, const struct ccp_conv *p, cons
 		.to_lob = to & CCP_TO_LOB ? lob : NULL,
 		.column = (const bits8 *)p->column,
 		.first_row = (uint64_t)p->first_row, .ih = p->m.ih,
-		.iw = p->m.iw, .ow = p->m.ow,
+		.iw = p->m.iw, .ow = p->m.ow, .next = (size_t)r->in * sizeof(float),
 		.rows = p->rows,
 		.threshold = SPLAT8(p->threshold), .replacement = SPLAT8(p->replacement),
 	};
