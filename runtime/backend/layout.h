@@ -99,6 +99,20 @@ struct cnn_run {
  */
 int cnn_layout_runs(const struct cnn_layout *l, struct cnn_run runs[CNN_AXES_MAX]);
 
+/* A loop over elements that have a fixed step in each of two layouts. */
+struct cnn_loop {
+	int64_t count, to, from;
+	int64_t last; /* as of a run: rounds of the loop inside it, in the last round; 0: all */
+};
+
+#define CNN_LOOPS_MAX (2 * CNN_AXES_MAX)
+
+/*
+ * The nest of loops that moves a value from one layout to another, the innermost first; returns
+ * their number, or -1: the layouts share no loops.
+ */
+int cnn_layout_loops(const struct cnn_layout *to, const struct cnn_layout *from,
+		     struct cnn_loop loops[CNN_LOOPS_MAX]);
 /*
  * The elements of a value in memory of one layout to another, of as many elements of that size.
  * Packed codes are written only.

@@ -5,13 +5,6 @@
 #include "layout.h"
 
 #define SHORT_ROW 8 /* elements */
-#define LOOPS_MAX (2 * CNN_AXES_MAX + 2)
-
-/* A loop of a nest; steps in elements. */
-struct loop {
-	int64_t count, to, from;
-	int64_t last;	/* of the loop inside it, in the last round; 0: always all */
-};
 
 struct nest;
 
@@ -19,7 +12,7 @@ struct nest;
 typedef void rows_fn(const struct nest *b, uint8_t *to, const uint8_t *from);
 
 struct nest {
-	struct loop loop[LOOPS_MAX]; /* the innermost first */
+	struct cnn_loop loop[CNN_LOOPS_MAX + 2]; /* the innermost first */
 	int n;
 	int64_t size, codes;	     /* of what is written; what is read is never packed */
 	rows_fn *rows;
@@ -44,7 +37,7 @@ static inline void copy_strided(const struct rows *rows, uint8_t *to, const uint
 
 static void copy_rows(const struct nest *b, uint8_t *to, const uint8_t *from)
 {
-	const struct loop *in = &b->loop[0], *out = &b->loop[1];
+	const struct cnn_loop *in = &b->loop[0], *out = &b->loop[1];
 	const int64_t size = b->size;
 	const struct rows r = {
 		out->count, in->count, out->to * size, in->to * size, out->from * size,
@@ -73,7 +66,7 @@ static int64_t to_bytes(const struct nest *b, int64_t elements)
 
 static void pack_rows(const struct nest *b, uint8_t *to, const uint8_t *from)
 {
-	const struct loop *in = &b->loop[0], *out = &b->loop[1];
+	const struct cnn_loop *in = &b->loop[0], *out = &b->loop[1];
 	int64_t pitch = to_bytes(b, out->to);
 
 	for (int64_t y = 0; y < out->count; y++)
@@ -96,7 +89,7 @@ static void run_loop(const struct nest *b, int at, uint8_t *to, const uint8_t *f
 /* Makes the loop at index at the innermost, or a loop of one element if it is none of them. */
 static void make_innermost(struct nest *b, int at)
 {
-	struct loop loop = { .count = 1, .to = 1, .from = 1 };
+	struct cnn_loop loop = { .count = 1, .to = 1, .from = 1 };
 
 	if (at < b->n)
 		loop = b->loop[at];
@@ -126,7 +119,7 @@ static void order_loops(struct nest *b)
 	else if (read < b->n && b->loop[read].count >= SHORT_ROW)
 		make_innermost(b, read);
 	while (b->n < 2)
-		b->loop[b->n++] = (struct loop){ .count = 1 };
+		b->loop[b->n++] = (struct cnn_loop){ .count = 1 };
 }
 
 /* Runs the loops; the last one of blocks is run apart, as it has fewer elements. */
@@ -137,7 +130,7 @@ static void run_nest(struct nest b, uint8_t *to, const uint8_t *from)
 	while (at > 0 && !b.loop[at].last)
 		at--;
 	if (at > 0) {
-		struct loop *blocks = &b.loop[at], *inner = &b.loop[at - 1];
+		struct cnn_loop *blocks = &b.loop[at], *inner = &b.loop[at - 1];
 		int64_t last = blocks->last, before = blocks->count - 1;
 
 		blocks->last = 0;
@@ -178,7 +171,7 @@ static void take(struct rest *r, int64_t count)
 /* Adds a loop whose steps are those of a layout and of the other one, which is written or read. */
 static void add_loop(struct nest *b, struct cnn_run run, int64_t step, bool written)
 {
-	b->loop[b->n++] = (struct loop){
+	b->loop[b->n++] = (struct cnn_loop){
 		.count = run.count, .to = written ? run.step : step,
 		.from = written ? step : run.step, .last = run.last,
 	};
@@ -304,6 +297,20 @@ static void move_each(const struct nest *b, const struct rest *to, const struct 
 		else
 			memcpy(dst + place * b->size, element, (size_t)b->size);
 	}
+}
+
+int cnn_layout_loops(const struct cnn_layout *to, const struct cnn_layout *from,
+		     struct cnn_loop loops[CNN_LOOPS_MAX])
+{
+	struct nest b = { .n = 0 };
+	struct rest x = { .at = 0 }, y = { .at = 0 };
+
+	x.n = cnn_layout_runs(to, x.runs);
+	y.n = cnn_layout_runs(from, y.runs);
+	if (!find_loops(&b, x, y))
+		return -1;
+	memcpy(loops, b.loop, (size_t)b.n * sizeof(*loops));
+	return b.n;
 }
 
 void cnn_layout_move(const struct cnn_layout *to, void *dst, const struct cnn_layout *from,

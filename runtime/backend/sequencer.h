@@ -65,6 +65,22 @@ void seqc_copy_loop(struct seqc *s, const struct seqc_copy *c, int64_t count, in
 /* Fills the first bytes of a local memory and adds the cost. */
 void seqc_fill(struct seqc *s, uint32_t memory, uint32_t value, int64_t bytes);
 
+/* A change of layout of a value in memory. */
+struct seqc_change {
+	const struct cnn_layout *to, *from;
+	int64_t to_va, from_va;
+	uint32_t memory;	/* a local one, of so many bytes */
+	int64_t bytes;
+};
+
+/* Are the layouts such that a bounded number of COPY2D does it? */
+bool seqc_can_change(const struct seqc_change *c);
+/*
+ * Appends the change, from memory to the local memory and back, as several programs if it exceeds
+ * one. The last program is left under way. 0 or an error.
+ */
+int seqc_change(struct seqc *s, const struct seqc_change *c);
+
 /* An increment of a loop: added to the arguments that @words (CNNACC_SEQ_STEP) names. */
 struct seqc_advance {
 	uint32_t words, by;

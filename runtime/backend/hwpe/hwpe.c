@@ -74,6 +74,7 @@ static bool hwpec_match_node(struct cnn_backend *base, int node, struct cnn_node
 	struct hwpec_core *core = (struct hwpec_core *)base;
 	struct hwpec_conv *v = &core->nodes[node].conv;
 
+	core->nodes[node].change.wanted = false;
 	if (!hwpec_match(core, node, v, reason))
 		return false;
 	fit->in[0] = (struct cnn_node_io){ .value = v->in, .layout = v->ifm };
@@ -257,13 +258,32 @@ static bool hwpec_plan(struct cnn_backend *base, int node, const struct cnn_node
 	return true;
 }
 
+static uint64_t hwpec_convert(struct cnn_backend *base, int node, const struct cnn_node_fit *fit,
+			      char *reason)
+{
+	struct hwpec_core *core = (struct hwpec_core *)base;
+	struct hwpec_change *c = &core->nodes[node].change;
+	uint64_t cycles;
+
+	*c = (struct hwpec_change){
+		.wanted = true, .in = fit->in[0].value, .out = fit->out.value,
+		.from = fit->in[0].layout, .to = fit->out.layout,
+	};
+	cycles = core->hw.bad[0] ? 0 : hwpec_change_cycles(core, c);
+	cnn_reject(reason, "%s: changes the layout by transfers to an SRAM and back",
+		   base->compile->g->nodes[node].op_type);
+	return cycles;
+}
+
 static int hwpec_lower(struct cnn_backend *base, struct cnn_segment *seg)
 {
 	struct hwpec_core *core = (struct hwpec_core *)base;
 	int ret = CNN_OK;
 
 	for (int i = 0; i < seg->n_nodes && !ret; i++) {
-		if (core->nodes[seg->nodes[i]].conv.pixel)
+		if (core->nodes[seg->nodes[i]].change.wanted)
+			ret = hwpec_emit_change(core, seg->nodes[i]);
+		else if (core->nodes[seg->nodes[i]].conv.pixel)
 			ret = hwpec_emit(core, seg->nodes[i]);
 		cnn_progress(base->compile, i + 1);
 	}
@@ -287,6 +307,7 @@ const struct cnn_backend_ops cnn_backend_hwpe = {
 	.is_for = hwpec_is_for,
 	.match = hwpec_match_node,
 	.plan = hwpec_plan,
+	.convert = hwpec_convert,
 	.lower = hwpec_lower,
 	.peak = hwpec_peak,
 };

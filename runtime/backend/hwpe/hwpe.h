@@ -73,9 +73,17 @@ struct hwpec_plan {
 	uint32_t accs;			/* AccRegs with results; others are not read */
 };
 
+/* A change of layout instead of a convolution. */
+struct hwpec_change {
+	bool wanted;
+	int in, out;			/* values */
+	struct cnn_layout from, to;
+};
+
 struct hwpec_node {
 	struct hwpec_conv conv;
 	struct hwpec_plan plan;
+	struct hwpec_change change;
 };
 
 /* Part of the output: from row y, column x of batch element n on. Sizes are padded. */
@@ -135,6 +143,9 @@ void hwpec_run(struct seqc *s, const struct hwpec_node *n, const struct hwpec_wi
 uint64_t hwpec_tile_cycles(const struct hwpec_node *n);
 #define HWPEC_TILE_COMMANDS	64
 int hwpec_emit(struct hwpec_core *core, int node);
+int hwpec_emit_change(struct hwpec_core *core, int node);
+/* Cycles of the node's change of layout; 0: it cannot be done, or no memory. */
+uint64_t hwpec_change_cycles(struct hwpec_core *core, const struct hwpec_change *c);
 /* Cycles of the node's programs, to compare plans; 0: no memory. */
 uint64_t hwpec_cycles(struct hwpec_core *core, struct hwpec_node *n);
 /* Bytes in an SRAM of a column of a tile of @tile_h rows, and between the rows of windows. */

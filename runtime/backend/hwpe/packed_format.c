@@ -29,6 +29,7 @@ static bool only_moves(const struct cnn_node *n, int *inputs)
 	*inputs = n->op == CNN_OP_CONCAT ? n->n_in : 1;
 	switch (n->op) {
 	case CNN_OP_CONCAT:
+	case CNN_OP_CONVERT_LAYOUT:
 	case CNN_OP_FLATTEN:
 	case CNN_OP_IDENTITY:
 	case CNN_OP_RESHAPE:
