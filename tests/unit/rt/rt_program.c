@@ -386,15 +386,41 @@ static void test_target(void **state)
 	change_line(caps, "core0.hz", "0x10");
 	assert_int_not_equal(target_of(&n, &opt, &other), hash);
 	snprintf(name, sizeof(name), "caps:%s", caps);
+	hash = target_of(&n, &opt, &ns);
 	OK(cnnrt_device_open(name, 0, &dev, &rt_err));
+	cnnrt_context_destroy(n.ctx);
+	n.ctx = NULL;
 	cnnrt_device_close(n.dev);
 	n.dev = dev;
 	opt.target = NULL;
-	assert_int_equal(target_of(&n, &opt, &ns), target_of(&n, &opt, &other));
+	assert_int_equal(target_of(&n, &opt, &other), hash);
 	assert_int_equal(ns, other);
 	unlink(caps);
-	cnnrt_context_destroy(n.ctx);
-	n.ctx = NULL;
+	rt_close(&n);
+}
+
+/* What is measured becomes the device's, and its description's. */
+static void test_calibrate(void **state)
+{
+	struct cnnrt_device_info before = { .struct_size = sizeof(before) }, after = before;
+	struct cnnrt_device *dev;
+	char caps[32], name[64];
+	struct rt_net n;
+
+	(void)state;
+	rt_open(&n, "RT_DIGITS");
+	OK(cnnrt_device_info(n.dev, &before, &rt_err));
+	OK(cnnrt_device_calibrate(n.dev, &rt_err));
+	OK(cnnrt_device_save_caps(n.dev, temporary(caps), &rt_err));
+	snprintf(name, sizeof(name), "caps:%s", caps);
+	OK(cnnrt_device_open(name, 0, &dev, &rt_err));
+	OK(cnnrt_device_info(dev, &after, &rt_err));
+	assert_int_not_equal(after.target_hash, before.target_hash);
+	OK(cnnrt_device_info(n.dev, &before, &rt_err));
+	assert_int_equal(after.target_hash, before.target_hash);
+	FAILS(CNNRT_ENODEV, "not run", cnnrt_device_calibrate(dev, &rt_err));
+	cnnrt_device_close(dev);
+	unlink(caps);
 	rt_close(&n);
 }
 
@@ -521,6 +547,7 @@ int main(void)
 		cmocka_unit_test(test_caps),
 		cmocka_unit_test(test_target),
 		cmocka_unit_test(test_bad_target),
+		cmocka_unit_test(test_calibrate),
 		cmocka_unit_test(test_unknown_core),
 		cmocka_unit_test(test_bad_caps),
 		cmocka_unit_test(test_compare),
