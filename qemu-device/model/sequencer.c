@@ -71,7 +71,23 @@ enum cm_seq_outcome cm_seq_store(struct cm_port *port, uint64_t va, const void *
 	return CM_SEQ_FAILED;
 }
 
-void cm_seq_init(struct cm_seq *seq)
+/* ---- state ---- */
+
+/* Lay out the memories behind the head of the state; without a state, only compute its size. */
+static void lay_out_memories(struct cm_seq *seq)
+{
+	size_t pos = cm_core_align(seq->head);
+	uint8_t *base = (uint8_t *)seq->s;
+
+	for (uint32_t i = 0; i < seq->memories; i++) {
+		seq->memory[i].bytes = base ? base + pos : NULL;
+		pos += seq->memory[i].size;
+	}
+	seq->program = base ? (struct cnnacc_seq_command *)(base + pos) : NULL;
+	seq->size = pos + seq->commands * sizeof(*seq->program);
+}
+
+static void find_unused_words(struct cm_seq *seq)
 {
 	for (uint32_t op = 0; op <= CM_SEQ_UNUSED_RESULT; op++) {
 		bool result = op == CM_SEQ_UNUSED_RESULT;
@@ -82,6 +98,25 @@ void cm_seq_init(struct cm_seq *seq)
 		for (unsigned int i = ARG0; i < WORDS; i++)
 			seq->unused[op][i] = used >> i & 1 ? 0 : UINT32_MAX;
 	}
+}
+
+bool cm_seq_create(struct cm_seq *seq, size_t head)
+{
+	find_unused_words(seq);
+	seq->head = head;
+	lay_out_memories(seq);
+	seq->s = cm_core_alloc(seq->size);
+	seq->patched = cm_core_alloc(seq->commands * sizeof(*seq->patched));
+	if (!seq->s || !seq->patched)
+		return false;
+	lay_out_memories(seq);
+	return true;
+}
+
+void cm_seq_free(struct cm_seq *seq)
+{
+	free(seq->patched);
+	free(seq->s);
 }
 
 /* ---- increments ---- */
@@ -110,11 +145,6 @@ static void patch_program(struct cm_seq *seq)
 	for (uint32_t i = 0; i < s->depth; i++)
 		add_increments(seq, &s->loop[i], s->loop[i].iteration);
 	seq->patched_valid = true;
-}
-
-void cm_seq_drop_derived(struct cm_seq *seq)
-{
-	seq->patched_valid = false;
 }
 
 /* ---- boot ---- */
@@ -237,6 +267,14 @@ static enum cm_seq_outcome check_rows(const struct cm_seq *seq, const struct row
 	return CM_SEQ_NEXT;
 }
 
+/* COPY2D or FILL is about to change a local memory. */
+static void mark_written(struct cm_seq *seq, uint32_t memory)
+{
+	seq->filled = true;
+	if (seq->ops->written)
+		seq->ops->written(seq, memory);
+}
+
 /* Does a command of that many cycles end within the cycle limit? */
 static bool in_time(const struct cm_seq *seq, uint64_t cycles)
 {
@@ -296,10 +334,8 @@ static enum cm_seq_outcome copy(struct cm_seq *seq, const struct cnnacc_seq_comm
 	moves = bytes && in_time(seq, 1 + cycles);
 	if (moves && cm_port_must_wait(port, seq->s->t + 1 + cycles))
 		return CM_SEQ_WAIT;
-	if (moves && !store) {
-		seq->filled = true;
-		seq->ops->written(seq, r.memory);
-	}
+	if (moves && !store)
+		mark_written(seq, r.memory);
 	if (moves)
 		outcome = move_rows(seq, &r, store ? CNNACC_ACCESS_WRITE : CNNACC_ACCESS_READ,
 				    port, budget, fault);
@@ -338,8 +374,7 @@ static enum cm_seq_outcome fill(struct cm_seq *seq, const struct cnnacc_seq_comm
 	seq->s->n.local_write_bytes += r.count * r.len;
 	if (!moves)
 		return CM_SEQ_NEXT;
-	seq->filled = true;
-	seq->ops->written(seq, r.memory);
+	mark_written(seq, r.memory);
 	*budget -= (int64_t)(seq->memory[r.memory].size / BYTES_PER_NS);
 	/* Merge rows that touch or overlap. */
 	if (r.local_stride <= r.len) {
@@ -489,7 +524,7 @@ static enum cm_seq_outcome work(struct cm_seq *seq, enum cm_seq_outcome outcome,
 				struct cm_core_fault *fault)
 {
 	seq->s->phase = CM_SEQ_PHASE_WORK;
-	if (!seq->ops->work(seq, budget))
+	if (seq->ops->work && !seq->ops->work(seq, budget))
 		return CM_SEQ_AGAIN;
 	return retire(seq, outcome, port, fault);
 }
@@ -515,9 +550,10 @@ static enum cm_seq_outcome advance(struct cm_seq *seq, struct cm_port *port, int
 	return work(seq, outcome, port, budget, fault);
 }
 
-enum cm_core_step cm_seq_step(struct cm_seq *seq, struct cm_port *port, uint32_t budget_ns,
+enum cm_core_step cm_seq_step(void *core, struct cm_port *port, uint32_t budget_ns,
 			      struct cm_core_fault *fault)
 {
+	struct cm_seq *seq = core;
 	int64_t budget = budget_ns ? budget_ns : 1;
 	enum cm_seq_outcome outcome = CM_SEQ_NEXT;
 	struct cm_seq_state *s = seq->s;
@@ -529,7 +565,8 @@ enum cm_core_step cm_seq_step(struct cm_seq *seq, struct cm_port *port, uint32_t
 		patch_program(seq);
 	while (outcome == CM_SEQ_NEXT && budget > 0)
 		outcome = advance(seq, port, &budget, fault);
-	seq->ops->pause(seq);
+	if (seq->ops->pause)
+		seq->ops->pause(seq);
 	cm_port_unmap(port);
 	if (outcome == CM_SEQ_EVENT)
 		return CM_CORE_EVENT;
@@ -545,6 +582,41 @@ enum cm_core_step cm_seq_step(struct cm_seq *seq, struct cm_port *port, uint32_t
 
 /* ---- for the core's struct cm_core_ops ---- */
 
+void *cm_seq_state(void *core, size_t *size)
+{
+	struct cm_seq *seq = core;
+
+	*size = seq->size;
+	return seq->s;
+}
+
+void cm_seq_drop_derived(void *core)
+{
+	struct cm_seq *seq = core;
+
+	seq->patched_valid = false;
+}
+
+void cm_seq_on_zeroed(void *core)
+{
+	struct cm_seq *seq = core;
+
+	cm_seq_drop_derived(core);
+	seq->filled = false;
+}
+
+bool cm_seq_try_fast_zero(void *core)
+{
+	struct cm_seq *seq = core;
+
+	if (seq->filled)
+		return false;
+	memset(seq->s, 0, seq->head);
+	memset(seq->program, 0, seq->commands * sizeof(*seq->program));
+	cm_seq_on_zeroed(core);
+	return true;
+}
+
 void cm_seq_start(struct cm_seq *seq, const struct cm_core_job *job)
 {
 	*seq->s = (struct cm_seq_state){
@@ -556,14 +628,18 @@ void cm_seq_start(struct cm_seq *seq, const struct cm_core_job *job)
 	};
 }
 
-void cm_seq_stats(const struct cm_seq *seq, struct cnnacc_stats *stats)
+void cm_seq_stats(const void *core, struct cnnacc_stats *stats)
 {
+	const struct cm_seq *seq = core;
+
 	*stats = seq->s->n;
 	stats->cycles = cm_seq_elapsed(seq);
 }
 
-uint32_t cm_seq_stop(struct cm_seq *seq)
+uint32_t cm_seq_stop(void *core)
 {
+	struct cm_seq *seq = core;
+
 	seq->s->phase = CM_SEQ_PHASE_IDLE;
 	seq->s->row = 0;
 	seq->s->byte = 0;
@@ -571,8 +647,9 @@ uint32_t cm_seq_stop(struct cm_seq *seq)
 }
 
 /* All memories are cleared in parallel, one line per cycle. */
-uint64_t cm_seq_scrub_cycles(const struct cm_seq *seq)
+uint64_t cm_seq_scrub_cycles(const void *core)
 {
+	const struct cm_seq *seq = core;
 	uint64_t most = seq->commands * sizeof(*seq->program);
 
 	for (uint32_t i = 0; i < seq->memories; i++)

@@ -74,7 +74,8 @@ struct cm_seq;
  * struct cm_seq_ops - a core as its sequencer sees it.
  *
  * exec, drain and wait make the core's own checks, return CM_SEQ_WAIT if it is too early for an
- * access to memory or an event, perform the command, and charge its cycles with cm_seq_spend().
+ * access to memory or an event, perform the command, and charge its cycles with cm_seq_spend().  A
+ * core without registers has no drain; work, written and pause may be NULL.
  */
 struct cm_seq_ops {
 	uint32_t insn_words;		/* instruction words of EXEC that the core uses */
@@ -110,19 +111,30 @@ struct cm_seq {
 	struct cnnacc_seq_command *patched;
 	bool patched_valid;
 	bool filled;			/* a job has written to a local memory */
+	size_t head, size;		/* bytes of the state: before the memories, in total */
 };
 
-/* Call once, after setting ops. */
-void cm_seq_init(struct cm_seq *seq);
-/* The shell has written the state: discard everything derived from it. */
-void cm_seq_drop_derived(struct cm_seq *seq);
+/*
+ * Allocate the zeroed state: @head bytes, which begin with struct cm_seq_state, the local memories
+ * and the program memory.  Call once, after setting ops, memories, commands and the sizes of the
+ * memories.  Return false without memory; the core calls cm_seq_free() in any case.
+ */
+bool cm_seq_create(struct cm_seq *seq, size_t head);
+void cm_seq_free(struct cm_seq *seq);
+
+/* For struct cm_core_ops of a core that adds nothing, or to be called by its own. */
+void *cm_seq_state(void *core, size_t *size);
+uint64_t cm_seq_scrub_cycles(const void *core);
+void cm_seq_drop_derived(void *core);
+void cm_seq_on_zeroed(void *core);
+bool cm_seq_try_fast_zero(void *core);
+enum cm_core_step cm_seq_step(void *core, struct cm_port *port, uint32_t budget_ns,
+			      struct cm_core_fault *fault);
+void cm_seq_stats(const void *core, struct cnnacc_stats *stats);
+uint32_t cm_seq_stop(void *core);
+
 /* Start the program; the core has reset its own state except for its memories. */
 void cm_seq_start(struct cm_seq *seq, const struct cm_core_job *job);
-enum cm_core_step cm_seq_step(struct cm_seq *seq, struct cm_port *port, uint32_t budget_ns,
-			      struct cm_core_fault *fault);
-void cm_seq_stats(const struct cm_seq *seq, struct cnnacc_stats *stats);
-uint32_t cm_seq_stop(struct cm_seq *seq);
-uint64_t cm_seq_scrub_cycles(const struct cm_seq *seq);
 /* Fill in the sequencer's registers, which precede the core's in the window. */
 void cm_seq_publish(const struct cm_seq *seq, uint32_t id, uint32_t *window);
 /* Validate a loaded state; on false, *field and *value describe what is impossible. */

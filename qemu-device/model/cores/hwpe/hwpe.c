@@ -37,27 +37,12 @@ static void describe(const uint32_t *param, struct cnnacc_core_entry *entry)
 		CNNACC_HWPE_KERNEL_MAX | CNNACC_HWPE_SHIFT_MAX << 8;
 }
 
-/* Lay out the memories after the head of the state; with h->s NULL, only compute h->size. */
-static void lay_out_memories(struct hwpe *h)
-{
-	size_t pos = cm_core_align(sizeof(struct hwpe_state));
-	uint8_t *base = (uint8_t *)h->s;
-
-	for (unsigned int i = 0; i < CNNACC_HWPE_MEMORIES; i++) {
-		h->seq.memory[i].bytes = base ? base + pos : NULL;
-		pos += h->seq.memory[i].size;
-	}
-	h->seq.program = base ? (struct cnnacc_seq_command *)(base + pos) : NULL;
-	h->size = pos + h->seq.commands * sizeof(*h->seq.program);
-}
-
 static void destroy(void *core)
 {
 	struct hwpe *h = core;
 
-	free(h->seq.patched);
+	cm_seq_free(&h->seq);
 	free(h->thread);
-	free(h->s);
 	free(h);
 }
 
@@ -70,45 +55,27 @@ static void *create(const uint32_t *param, const struct cm_core_resources *resou
 	h->resources = *resources;
 	h->simd = hwpe_simd(resources->simd);
 	h->seq.ops = &hwpe_seq_ops;
-	cm_seq_init(&h->seq);
 	h->seq.memories = CNNACC_HWPE_MEMORIES;
 	h->seq.memory[CNNACC_HWPE_FMAP0].size = param[FMAP];
 	h->seq.memory[CNNACC_HWPE_FMAP1].size = param[FMAP];
 	h->seq.memory[CNNACC_HWPE_KERNEL].size = param[KERNEL];
 	h->seq.commands = param[PROGRAM] / sizeof(struct cnnacc_seq_command);
-	lay_out_memories(h);
-	h->s = cm_core_alloc(h->size);
-	h->seq.patched = cm_core_alloc(param[PROGRAM]);
 	/* Not zeroed, so that untouched memory of unused threads costs no resident memory. */
 	h->thread = aligned_alloc(CM_CORE_ALIGN, resources->threads * sizeof(*h->thread));
-	if (!h->s || !h->seq.patched || !h->thread) {
+	if (!cm_seq_create(&h->seq, sizeof(struct hwpe_state)) || !h->thread) {
 		destroy(h);
 		return NULL;
 	}
-	h->seq.s = &h->s->seq;
-	lay_out_memories(h);
+	h->s = (struct hwpe_state *)h->seq.s;
 	hwpe_drop_right(h);
 	return h;
-}
-
-static void *state(void *core, size_t *size)
-{
-	struct hwpe *h = core;
-
-	*size = h->size;
-	return h->s;
-}
-
-static uint64_t scrub_cycles(const void *core)
-{
-	return cm_seq_scrub_cycles(core);
 }
 
 static void drop_derived(void *core)
 {
 	struct hwpe *h = core;
 
-	cm_seq_drop_derived(&h->seq);
+	cm_seq_drop_derived(core);
 	hwpe_drop_right(h);
 	h->span.valid = false;
 	hwpe_drop_lookahead(h);
@@ -116,21 +83,15 @@ static void drop_derived(void *core)
 
 static void on_zeroed(void *core)
 {
-	struct hwpe *h = core;
-
-	drop_derived(h);
-	h->seq.filled = false;
+	drop_derived(core);
+	cm_seq_on_zeroed(core);
 }
 
 static bool try_fast_zero(void *core)
 {
-	struct hwpe *h = core;
-
-	if (h->seq.filled)
+	if (!cm_seq_try_fast_zero(core))
 		return false;
-	memset(h->s, 0, sizeof(*h->s));
-	memset(h->seq.program, 0, h->seq.commands * sizeof(*h->seq.program));
-	on_zeroed(h);
+	drop_derived(core);
 	return true;
 }
 
@@ -145,23 +106,12 @@ static void start(void *core, const struct cm_core_job *job)
 	cm_seq_start(&h->seq, job);
 }
 
-static enum cm_core_step step(void *core, struct cm_port *port, uint32_t budget_ns,
-			      struct cm_core_fault *fault)
-{
-	return cm_seq_step(core, port, budget_ns, fault);
-}
-
-static void stats(const void *core, struct cnnacc_stats *stats)
-{
-	cm_seq_stats(core, stats);
-}
-
 static uint32_t stop(void *core)
 {
 	struct hwpe *h = core;
 
 	h->s->pending = 0;
-	return cm_seq_stop(&h->seq);
+	return cm_seq_stop(core);
 }
 
 static uint32_t status_register(const struct hwpe_state *s)
@@ -228,15 +178,15 @@ const struct cm_core_ops cm_hwpe_ops = {
 	.describe = describe,
 	.create = create,
 	.destroy = destroy,
-	.state = state,
-	.scrub_cycles = scrub_cycles,
+	.state = cm_seq_state,
+	.scrub_cycles = cm_seq_scrub_cycles,
 	.drop_derived = drop_derived,
 	.on_zeroed = on_zeroed,
 	.try_fast_zero = try_fast_zero,
 	.check = check,
 	.start = start,
-	.step = step,
-	.stats = stats,
+	.step = cm_seq_step,
+	.stats = cm_seq_stats,
 	.stop = stop,
 	.publish = publish,
 };

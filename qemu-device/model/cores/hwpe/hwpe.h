@@ -144,8 +144,7 @@ struct hwpe_thread {
 
 struct hwpe {
 	struct cm_seq seq;		/* must be the first member */
-	struct hwpe_state *s;
-	size_t size;
+	struct hwpe_state *s;		/* begins with that of seq */
 	struct cm_core_resources resources;
 	const struct hwpe_simd *simd;
 

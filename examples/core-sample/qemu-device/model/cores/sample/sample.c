@@ -26,8 +26,7 @@ _Static_assert(sizeof(struct sample_state) == sizeof(struct cm_seq_state) + 16,
 
 struct sample {
 	struct cm_seq seq;		/* must be the first member */
-	struct sample_state *s;
-	size_t size;
+	struct sample_state *s;		/* begins with that of seq */
 };
 
 static struct sample *sample_of(const struct cm_seq *seq)
@@ -98,7 +97,7 @@ static void account(struct cm_seq *seq, uint32_t count)
 	s->n.local_write_bytes += count;
 }
 
-/* At most half a bank, so that it needs no pause: the sums take less time than a step. */
+/* At most half a bank: the sums take less time than a step and need no cm_seq_ops.work(). */
 static enum cm_seq_outcome exec(struct cm_seq *seq, const struct cnnacc_seq_command *c,
 				struct cm_port *port, struct cm_core_fault *fault)
 {
@@ -143,30 +142,11 @@ static enum cm_seq_outcome wait(struct cm_seq *seq, const struct cnnacc_seq_comm
 	return CM_SEQ_NEXT;
 }
 
-/* exec() leaves nothing to do. */
-static bool work(struct cm_seq *seq, int64_t *budget)
-{
-	(void)seq;
-	(void)budget;
-	return true;
-}
-
 static bool uses(const struct cm_seq *seq, uint32_t memory)
 {
 	const struct sample_state *s = sample_of(seq)->s;
 
 	return s->running && (MUTANT(BOTH) || s->bank == memory);
-}
-
-static void written(struct cm_seq *seq, uint32_t memory)
-{
-	(void)seq;
-	(void)memory;
-}
-
-static void no_threads(struct cm_seq *seq)
-{
-	(void)seq;
 }
 
 /* Without registers the sequencer refuses each DRAIN itself. */
@@ -175,10 +155,7 @@ static const struct cm_seq_ops seq_ops = {
 	.conditions = CNNACC_SAMPLE_WAIT_IDLE,
 	.exec = exec,
 	.wait = wait,
-	.work = work,
 	.uses = uses,
-	.written = written,
-	.pause = no_threads,
 };
 
 /* ---- the shell ---- */
@@ -197,26 +174,11 @@ static void describe(const uint32_t *param, struct cnnacc_core_entry *entry)
 	entry->param[CNNACC_SAMPLE_PARAM_LANES] = CNNACC_SAMPLE_LANES;
 }
 
-/* Lay out the memories after the head of the state; with h->s NULL, only compute h->size. */
-static void lay_out_memories(struct sample *h)
-{
-	size_t pos = cm_core_align(sizeof(struct sample_state));
-	uint8_t *base = (uint8_t *)h->s;
-
-	for (unsigned int i = 0; i < BANKS; i++) {
-		h->seq.memory[i].bytes = base ? base + pos : NULL;
-		pos += h->seq.memory[i].size;
-	}
-	h->seq.program = base ? (struct cnnacc_seq_command *)(base + pos) : NULL;
-	h->size = pos + h->seq.commands * sizeof(*h->seq.program);
-}
-
 static void destroy(void *core)
 {
 	struct sample *h = core;
 
-	free(h->seq.patched);
-	free(h->s);
+	cm_seq_free(&h->seq);
 	free(h);
 }
 
@@ -228,59 +190,16 @@ static void *create(const uint32_t *param, const struct cm_core_resources *resou
 	if (!h)
 		return NULL;
 	h->seq.ops = &seq_ops;
-	cm_seq_init(&h->seq);
 	h->seq.memories = BANKS;
 	for (unsigned int i = 0; i < BANKS; i++)
 		h->seq.memory[i].size = param[BANK];
 	h->seq.commands = param[PROGRAM] / sizeof(struct cnnacc_seq_command);
-	lay_out_memories(h);
-	h->s = cm_core_alloc(h->size);
-	h->seq.patched = cm_core_alloc(param[PROGRAM]);
-	if (!h->s || !h->seq.patched) {
+	if (!cm_seq_create(&h->seq, sizeof(struct sample_state))) {
 		destroy(h);
 		return NULL;
 	}
-	h->seq.s = &h->s->seq;
-	lay_out_memories(h);
+	h->s = (struct sample_state *)h->seq.s;
 	return h;
-}
-
-static void *state(void *core, size_t *size)
-{
-	struct sample *h = core;
-
-	*size = h->size;
-	return h->s;
-}
-
-static uint64_t scrub_cycles(const void *core)
-{
-	return cm_seq_scrub_cycles(core);
-}
-
-static void drop_derived(void *core)
-{
-	cm_seq_drop_derived(core);
-}
-
-static void on_zeroed(void *core)
-{
-	struct sample *h = core;
-
-	drop_derived(core);
-	h->seq.filled = false;
-}
-
-static bool try_fast_zero(void *core)
-{
-	struct sample *h = core;
-
-	if (h->seq.filled)
-		return false;
-	memset(h->s, 0, sizeof(*h->s));
-	memset(h->seq.program, 0, h->seq.commands * sizeof(*h->seq.program));
-	on_zeroed(h);
-	return true;
 }
 
 static void start(void *core, const struct cm_core_job *job)
@@ -289,22 +208,6 @@ static void start(void *core, const struct cm_core_job *job)
 
 	memset(h->s, 0, sizeof(*h->s));
 	cm_seq_start(&h->seq, job);
-}
-
-static enum cm_core_step step(void *core, struct cm_port *port, uint32_t budget_ns,
-			      struct cm_core_fault *fault)
-{
-	return cm_seq_step(core, port, budget_ns, fault);
-}
-
-static void stats(const void *core, struct cnnacc_stats *stats)
-{
-	cm_seq_stats(core, stats);
-}
-
-static uint32_t stop(void *core)
-{
-	return cm_seq_stop(core);
 }
 
 static void publish(const void *core, uint32_t *window)
@@ -354,15 +257,15 @@ const struct cm_core_ops cm_sample_ops = {
 	.describe = describe,
 	.create = create,
 	.destroy = destroy,
-	.state = state,
-	.scrub_cycles = scrub_cycles,
-	.drop_derived = drop_derived,
-	.on_zeroed = on_zeroed,
-	.try_fast_zero = try_fast_zero,
+	.state = cm_seq_state,
+	.scrub_cycles = cm_seq_scrub_cycles,
+	.drop_derived = cm_seq_drop_derived,
+	.on_zeroed = cm_seq_on_zeroed,
+	.try_fast_zero = cm_seq_try_fast_zero,
 	.check = check,
 	.start = start,
-	.step = step,
-	.stats = stats,
-	.stop = stop,
+	.step = cm_seq_step,
+	.stats = cm_seq_stats,
+	.stop = cm_seq_stop,
 	.publish = publish,
 };
