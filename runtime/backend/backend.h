@@ -57,7 +57,7 @@ struct cnn_backend {
 struct cnn_backend_ops {
 	const char *name;	/* in the discovery table */
 	unsigned int fuse;	/* CNN_FUSE_* it can take */
-	bool copies;		/* its nodes have one input, which may be converted for them */
+	bool converts;		/* what a node of it cannot read may be converted for the node */
 	/* Rewrites the graph for this type of core, before any node is placed; may be NULL. */
 	int (*legalize)(struct cnn_graph *g, struct cnn_err *err);
 	/* A new core state; NULL if there is no memory. */
@@ -73,6 +73,11 @@ struct cnn_backend_ops {
 	 */
 	bool (*plan)(struct cnn_backend *core, int node, const struct cnn_node_fit *fit,
 		     char *reason);
+	/*
+	 * Can its nodes that want an input in the layout *want read the one that the value has? Then
+	 * *want becomes what plan gets. NULL: they read *want alone.
+	 */
+	bool (*reads)(const struct cnn_layout *has, struct cnn_layout *want);
 	/*
 	 * Could it give fit->in[0] the layout of fit->out, as a node that does nothing else? Keeps
 	 * what it needs to lower it, says in reason what it does, and returns the cycles of that; 0:

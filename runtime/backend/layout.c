@@ -310,3 +310,28 @@ bool cnn_layout_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t p
 	};
 	return true;
 }
+
+bool cnn_layout_as_planes(const struct cnn_layout *has, struct cnn_layout *want)
+{
+	struct cnn_planes p, seen;
+
+	if (want->codes)
+		return cnn_layout_equal(has, want);
+	if (!cnn_layout_planes(want, &p) || has->size != want->size ||
+	    !cnn_layout_view(has, p.n, p.c, p.plane, &seen))
+		return false;
+	*want = cnn_planes_layout(&seen);
+	return true;
+}
+
+bool cnn_layout_as_pixels(const struct cnn_layout *has, struct cnn_layout *want)
+{
+	struct cnn_pixels x, y;
+
+	if (!cnn_layout_pixels(has, &x) || !cnn_layout_pixels(want, &y) ||
+	    memcmp(has->dims, want->dims, sizeof(has->dims)) || has->size != want->size ||
+	    has->codes != want->codes)
+		return false;
+	*want = *has;
+	return true;
+}

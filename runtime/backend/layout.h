@@ -84,6 +84,13 @@ int64_t cnn_layout_bytes(const struct cnn_layout *l);
 /* The layout as it was made, by cnn_planes_layout or cnn_pixels_layout; false if it was not. */
 bool cnn_layout_planes(const struct cnn_layout *l, struct cnn_planes *out);
 bool cnn_layout_pixels(const struct cnn_layout *l, struct cnn_pixels *out);
+/*
+ * A node wants a value in the layout *want, which is one of planes or of pixels. Can it read the
+ * layout that the value has instead, if it takes any pitches of images and planes, or of images,
+ * rows and columns? Then *want is that. Packed codes are read in the very layout only.
+ */
+bool cnn_layout_as_planes(const struct cnn_layout *has, struct cnn_layout *want);
+bool cnn_layout_as_pixels(const struct cnn_layout *has, struct cnn_layout *want);
 /* The layout seen as n x c x plane; false if its strides do not allow that, or it is packed. */
 bool cnn_layout_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t plane,
 		     struct cnn_planes *out);

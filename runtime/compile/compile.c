@@ -77,19 +77,22 @@ static int alloc_results(struct cnn_compiler *cc)
 {
 	struct cnn_lowered *out = cc->compile.out;
 	size_t nodes = (size_t)cc->compile.g->n_nodes + 1;
-	size_t values = (size_t)cc->compile.g->n_values + 1;
+	size_t values = (size_t)cc->compile.g->n_values + 1, inputs = 1;
 
+	for (int i = 0; i < cc->compile.g->n_nodes; i++)
+		inputs += (size_t)cc->compile.g->nodes[i].n_in;
 	out->n_nodes = cc->compile.g->n_nodes;
 	out->n_values = cc->compile.g->n_values;
 	out->nodes = calloc(nodes, sizeof(*out->nodes));
 	out->slots = calloc(values, sizeof(*out->slots));
 	cc->compile.owner = calloc(values, sizeof(int));
 	cc->slots = calloc(values, sizeof(*cc->slots));
-	cc->converted = calloc(nodes, sizeof(int));
-	if (cc->may_convert)
-		cc->conversions = calloc(nodes, sizeof(*cc->conversions));
-	if (!out->nodes || !out->slots || !cc->compile.owner || !cc->slots || !cc->converted ||
-	    (cc->may_convert && !cc->conversions))
+	if (cc->may_convert) {
+		cc->conversions = calloc(inputs, sizeof(*cc->conversions));
+		cc->readers = calloc(inputs, sizeof(*cc->readers));
+	}
+	if (!out->nodes || !out->slots || !cc->compile.owner || !cc->slots ||
+	    (cc->may_convert && (!cc->conversions || !cc->readers)))
 		return cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for %d nodes",
 				out->n_nodes);
 	for (int v = 0; v < out->n_values; v++) {
@@ -97,10 +100,8 @@ static int alloc_results(struct cnn_compiler *cc)
 		cc->slots[v].first = out->n_nodes;
 		cc->slots[v].last = -1;
 	}
-	for (int i = 0; i < out->n_nodes; i++) {
+	for (int i = 0; i < out->n_nodes; i++)
 		out->nodes[i].next_core = CNN_NOWHERE;
-		cc->converted[i] = -1;
-	}
 	return CNN_OK;
 }
 
@@ -167,8 +168,8 @@ static void stop(struct cnn_compiler *cc)
 	free(cc->cores);
 	free(cc->compile.owner);
 	free(cc->slots);
-	free(cc->converted);
 	free(cc->conversions);
+	free(cc->readers);
 }
 
 static void take_images(struct cnn_compiler *cc)

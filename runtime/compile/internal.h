@@ -19,6 +19,11 @@ struct cnn_conversion {
 	struct cnn_layout layout;
 };
 
+/* A node that reads one. */
+struct cnn_reader {
+	int node, conversion;
+};
+
 /* One call of cnn_lower. */
 struct cnn_compiler {
 	struct cnn_compile compile;
@@ -26,10 +31,10 @@ struct cnn_compiler {
 	int n_cores;
 	struct cnn_slot_life *slots;
 	bool may_convert;	/* the graph may lack conversions */
-	/* Those that it lacks, one per node at most; NULL: it may lack none. */
+	/* Those that it lacks, at most as many as nodes have inputs; NULL: it may lack none. */
 	struct cnn_conversion *conversions;
-	int n_conversions;
-	int *converted;		/* by node: the conversion that it reads; -1: none */
+	struct cnn_reader *readers;
+	int n_conversions, n_readers;
 	bool observe;
 	const struct cnn_target *target;
 };
@@ -42,9 +47,11 @@ int cnn_matching_core(struct cnn_compiler *cc, int node, struct cnn_node_fit *fi
  * Gives an input that a node wants in io->layout the layout that its value has in the arena, if the
  * node can read that; else, if its core takes it converted, that of a conversion.
  */
-bool cnn_fit_layout(struct cnn_compiler *cc, struct cnn_node_io *io, bool convert, char *reason);
+bool cnn_fit_layout(struct cnn_compiler *cc, const struct cnn_backend *core, struct cnn_node_io *io,
+		    char *reason);
 /* The node reads its input in the layout that cnn_fit_layout gave it. */
-void cnn_assign_layout(struct cnn_compiler *cc, int node, const struct cnn_node_io *io);
+void cnn_assign_layout(struct cnn_compiler *cc, const struct cnn_backend *core, int node,
+		       const struct cnn_node_io *io);
 /* Puts a ConvertLayout into the graph for each conversion that it lacks. */
 int cnn_insert_conversions(struct cnn_compiler *cc, struct cnn_graph *g);
 /*

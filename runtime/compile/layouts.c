@@ -10,72 +10,56 @@
 #include "passes/rewrite.h"
 #include "internal.h"
 
-/* Are both maps of pixels? Only the pitches of rows, columns and images may differ. */
-static bool has_pixels(const struct cnn_layout *l, const struct cnn_layout *want)
+/* Gives an input the layout that its value has, if a node on the core can read that. */
+static bool reads(const struct cnn_backend *core, const struct cnn_layout *has,
+		  struct cnn_node_io *io)
 {
-	struct cnn_pixels has, wanted;
-
-	return cnn_layout_pixels(want, &wanted) && cnn_layout_pixels(l, &has) &&
-	       !memcmp(l->dims, want->dims, sizeof(l->dims)) && has.size == wanted.size &&
-	       has.codes == wanted.codes;
-}
-
-/* Gives an input the layout that its value has, if the node can read that. */
-static bool fit_layout(const struct cnn_layout *have, struct cnn_node_io *io)
-{
-	struct cnn_planes want, seen;
-
-	if (has_pixels(have, &io->layout)) {
-		io->layout = *have;
-		return true;
-	}
-	if (!cnn_layout_planes(&io->layout, &want) || want.codes)
-		return cnn_layout_equal(&io->layout, have);
-	if (!cnn_layout_view(have, want.n, want.c, want.plane, &seen))
-		return false;
-	io->layout = cnn_planes_layout(&seen);
-	return true;
+	return core->ops->reads ? core->ops->reads(has, &io->layout) :
+				  cnn_layout_equal(has, &io->layout);
 }
 
 /* The conversion of io's value that fits it, or a new one; NULL: there is none, and may be none. */
-static struct cnn_conversion *find_conversion(struct cnn_compiler *cc, struct cnn_node_io *io)
+static struct cnn_conversion *find_conversion(struct cnn_compiler *cc,
+					      const struct cnn_backend *core,
+					      struct cnn_node_io *io)
 {
 	for (int i = 0; i < cc->n_conversions; i++)
 		if (cc->conversions[i].value == io->value &&
-		    fit_layout(&cc->conversions[i].layout, io))
+		    reads(core, &cc->conversions[i].layout, io))
 			return &cc->conversions[i];
-	return cc->conversions ? &cc->conversions[cc->n_conversions] : NULL;
+	return cc->conversions && core->ops->converts ? &cc->conversions[cc->n_conversions] : NULL;
 }
 
-bool cnn_fit_layout(struct cnn_compiler *cc, struct cnn_node_io *io, bool convert, char *reason)
+bool cnn_fit_layout(struct cnn_compiler *cc, const struct cnn_backend *core, struct cnn_node_io *io,
+		    char *reason)
 {
 	const struct cnn_value *v = &cc->compile.g->values[io->value];
 	const struct cnn_slot *slot = &cc->compile.out->slots[io->value];
 	char shape[80];
 
-	if (!slot->used || fit_layout(&slot->layout, io) ||
-	    (convert && find_conversion(cc, io)))
+	if (!slot->used || reads(core, &slot->layout, io) || find_conversion(cc, core, io))
 		return true;
 	return cnn_reject(reason, "input %.40s %s: the core cannot read its layout in the arena",
 			  v->name, cnn_tensor_describe(&v->t, shape, sizeof(shape)));
 }
 
-void cnn_assign_layout(struct cnn_compiler *cc, int node, const struct cnn_node_io *io)
+void cnn_assign_layout(struct cnn_compiler *cc, const struct cnn_backend *core, int node,
+		       const struct cnn_node_io *io)
 {
 	const struct cnn_slot *slot = &cc->compile.out->slots[io->value];
 	struct cnn_node_io same = *io;
 	struct cnn_conversion *c;
 
-	if (!slot->used || fit_layout(&slot->layout, &same)) {
+	if (!slot->used || reads(core, &slot->layout, &same)) {
 		cnn_use_slot(cc, io);
 		return;
 	}
-	c = find_conversion(cc, &same);
+	c = find_conversion(cc, core, &same);
 	if (c == &cc->conversions[cc->n_conversions]) {
 		cc->n_conversions++;
 		*c = (struct cnn_conversion){ io->value, node, io->layout };
 	}
-	cc->converted[node] = (int)(c - cc->conversions);
+	cc->readers[cc->n_readers++] = (struct cnn_reader){ node, (int)(c - cc->conversions) };
 }
 
 /* The value in the layout of a conversion, made before the first node that reads it. */
@@ -97,17 +81,17 @@ static int insert(struct cnn_graph *g, const struct cnn_conversion *c, int at, s
 
 int cnn_insert_conversions(struct cnn_compiler *cc, struct cnn_graph *g)
 {
-	int values = g->n_values, nodes = g->n_nodes;
+	int values = g->n_values;
 
-	/* The last first, so that the nodes before it keep their places. */
-	for (int i = 0; i < nodes; i++) {
-		struct cnn_node *n = &g->nodes[i];
-		int c = cc->converted[i];
+	for (int i = 0; i < cc->n_readers; i++) {
+		struct cnn_node *n = &g->nodes[cc->readers[i].node];
+		int c = cc->readers[i].conversion;
 
-		for (int k = 0; k < n->n_in && c >= 0; k++)
+		for (int k = 0; k < n->n_in; k++)
 			if (n->in[k] == cc->conversions[c].value)
 				n->in[k] = values + cc->n_conversions - 1 - c;
 	}
+	/* The last first, so that the nodes before it keep their places. */
 	for (int i = cc->n_conversions - 1; i >= 0; i--) {
 		int v = insert(g, &cc->conversions[i], cc->conversions[i].reader, cc->compile.err);
 
@@ -131,6 +115,15 @@ int cnn_matching_core(struct cnn_compiler *cc, int node, struct cnn_node_fit *fi
 	return CNN_ON_CPU;
 }
 
+/* The layout in which a node wants a value; NULL: it does not read it from the arena. */
+static const struct cnn_layout *find_wanted(const struct cnn_node_fit *fit, int v)
+{
+	for (int i = 0; i < fit->n_in; i++)
+		if (fit->in[i].value == v)
+			return &fit->in[i].layout;
+	return NULL;
+}
+
 /* The layout in which the first reader wants a value, and the core that runs all of them. */
 static int wanted_layout(struct cnn_compiler *cc, int v, struct cnn_layout *l)
 {
@@ -140,12 +133,13 @@ static int wanted_layout(struct cnn_compiler *cc, int v, struct cnn_layout *l)
 	for (int i = 0; i < val->n_consumers; i++) {
 		struct cnn_node_fit fit;
 		int c = cnn_matching_core(cc, val->consumers[i], &fit);
+		const struct cnn_layout *wanted = c < 0 ? NULL : find_wanted(&fit, v);
 
-		if (c < 0 || (i && c != core) || fit.in[0].value != v)
+		if (!wanted || (i && c != core))
 			return CNN_ON_CPU;
 		core = c;
 		if (!i)
-			*l = fit.in[0].layout;
+			*l = *wanted;
 	}
 	return val->is_output ? CNN_ON_CPU : core;
 }

@@ -13,12 +13,12 @@ static bool place_on(struct cnn_compiler *cc, int core, int node, char *reason)
 	if (!c->ops->match(c, node, &fit, reason))
 		return false;
 	for (int i = 0; i < fit.n_in; i++)
-		if (!cnn_fit_layout(cc, &fit.in[i], c->ops->copies, reason))
+		if (!cnn_fit_layout(cc, c, &fit.in[i], reason))
 			return false;
 	if (!c->ops->plan(c, node, &fit, reason))
 		return false;
 	for (int i = 0; i < fit.n_in; i++)
-		cnn_assign_layout(cc, node, &fit.in[i]);
+		cnn_assign_layout(cc, c, node, &fit.in[i]);
 	cnn_use_slot(cc, &fit.out);
 	return true;
 }

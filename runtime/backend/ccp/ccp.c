@@ -281,6 +281,7 @@ const struct cnn_backend_ops cnn_backend_ccp = {
 	.is_for = ccpc_is_for,
 	.match = ccpc_match_node,
 	.plan = ccpc_plan,
+	.reads = cnn_layout_as_planes,
 	.lower = ccpc_lower,
 	.peak = ccpc_peak,
 };

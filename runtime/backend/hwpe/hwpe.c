@@ -258,6 +258,12 @@ static bool hwpec_plan(struct cnn_backend *base, int node, const struct cnn_node
 	return true;
 }
 
+/* Maps are pixels, matrices planes of one row. */
+static bool hwpec_reads(const struct cnn_layout *has, struct cnn_layout *want)
+{
+	return cnn_layout_as_pixels(has, want) || cnn_layout_as_planes(has, want);
+}
+
 static uint64_t hwpec_convert(struct cnn_backend *base, int node, const struct cnn_node_fit *fit,
 			      char *reason)
 {
@@ -301,12 +307,13 @@ const struct cnn_backend_ops cnn_backend_hwpe = {
 	.name = "hwpe",
 	.fuse = CNN_FUSE_ALL,
 	.legalize = hwpec_legalize,
-	.copies = true,
+	.converts = true,
 	.open = hwpec_open,
 	.close = hwpec_close,
 	.is_for = hwpec_is_for,
 	.match = hwpec_match_node,
 	.plan = hwpec_plan,
+	.reads = hwpec_reads,
 	.convert = hwpec_convert,
 	.lower = hwpec_lower,
 	.peak = hwpec_peak,

@@ -419,6 +419,32 @@ static void test_families(void **state)
 	assert_int_equal(cnn_layout_bytes(&l), 4 * 60 - 2);
 }
 
+/* What a node that takes any pitches makes of the layout that a value has. */
+static void test_reads(void **state)
+{
+	const struct cnn_pixels narrow = { 1, 6, 3, 5, 90, 6, 18, 1, 0 };
+	const struct cnn_pixels wide = { 1, 6, 3, 5, 200, 8, 24, 1, 0 };
+	const struct cnn_pixels codes = { 1, 6, 3, 5, 200, 8, 24, 1, 1 };
+	const struct cnn_planes planes = { 1, 6, 15, 16, 96, 1, 0 };
+	const struct cnn_planes rows = { 6, 15, 1, 1, 15, 1, 0 };
+	struct cnn_layout has = cnn_pixels_layout(&wide), want = cnn_pixels_layout(&narrow);
+	struct cnn_planes p;
+
+	(void)state;
+	assert_true(cnn_layout_as_pixels(&has, &want) && cnn_layout_equal(&has, &want));
+	want = cnn_pixels_layout(&codes);
+	assert_false(cnn_layout_as_pixels(&has, &want));
+	want = cnn_planes_layout(&planes);
+	assert_false(cnn_layout_as_pixels(&has, &want) || cnn_layout_as_planes(&has, &want));
+
+	has = cnn_planes_layout(&planes);
+	want = cnn_planes_layout(&rows);
+	assert_true(cnn_layout_as_planes(&has, &want) && cnn_layout_planes(&want, &p));
+	assert_int_equal(p.image_pitch, 16);
+	want.size = 4;
+	assert_false(cnn_layout_as_planes(&has, &want));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -426,7 +452,7 @@ int main(void)
 		cmocka_unit_test(test_packed), cmocka_unit_test(test_between),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_equal), cmocka_unit_test(test_dense),
-		cmocka_unit_test(test_view),
+		cmocka_unit_test(test_view), cmocka_unit_test(test_reads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
