@@ -107,7 +107,7 @@ struct hwpe_span {
 };
 
 #define HWPE_BLOCK	32
-#define HWPE_BLOCKS	16
+#define HWPE_BLOCKS	64
 
 /**
  * struct hwpe_block - sums of consecutive windows that use the same kernels.
@@ -160,7 +160,7 @@ static inline struct hwpe *hwpe_of(const struct cm_seq *seq)
 }
 
 /* task.c */
-struct hwpe_layer hwpe_layer(const struct hwpe_state *s);
+void hwpe_layer(const struct hwpe_state *s, struct hwpe_layer *l);
 /* Start a window; CM_SEQ_FAILED if its addresses are out of range. */
 enum cm_seq_outcome hwpe_start_window(struct hwpe *h, struct hwpe_window window, bool first,
 				      struct cm_core_fault *fault);

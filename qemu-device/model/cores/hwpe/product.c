@@ -334,8 +334,9 @@ static bool take_sums(struct hwpe *h, const struct hwpe_layer *l, int64_t *budge
 /* Compute the current window's pending products; return true when none are left. */
 static bool compute(struct hwpe *h, int64_t *budget)
 {
-	struct hwpe_layer l = hwpe_layer(h->s);
+	struct hwpe_layer l;
 
+	hwpe_layer(h->s, &l);
 	if (h->s->pending == l.rounds && *budget > 0 && worth_threads(h, &l)) {
 		if (!cannot_saturate(h->s, l.rounds))
 			hwpe_drop_lookahead(h);

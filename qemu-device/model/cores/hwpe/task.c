@@ -10,22 +10,18 @@
 #define SPECIAL_LAST	17	/* last byte of a column with Kernel_333 */
 #define SLOTS		(HWPE_PES * HWPE_ACCS)
 
-struct hwpe_layer hwpe_layer(const struct hwpe_state *s)
+/* Field by field: wide copies of fields that were just written stall the host. */
+void hwpe_layer(const struct hwpe_state *s, struct hwpe_layer *l)
 {
-	uint32_t kernel = s->cfg[1] & CNNACC_HWPE_CFG_KERNEL_MASK;
-	struct hwpe_layer l = {
-		.type = s->cfg[1] >> CNNACC_HWPE_CFG_TYPE_SHIFT & 3,
-		.special = s->cfg[1] & CNNACC_HWPE_CFG_333,
-		.input = s->cfg[1] & CNNACC_HWPE_CFG_INPUT,
-		.columns = kernel,
-		.words = s->cfg[0] & 0xffff,
-		.offset = s->cfg[0] >> 16,
-		.strides = s->mac[1],
-	};
-
-	memcpy(l.base, s->base, sizeof(l.base));
-	l.rounds = l.special ? 4 : l.columns * l.words;
-	return l;
+	l->type = s->cfg[1] >> CNNACC_HWPE_CFG_TYPE_SHIFT & 3;
+	l->special = s->cfg[1] & CNNACC_HWPE_CFG_333;
+	l->input = s->cfg[1] & CNNACC_HWPE_CFG_INPUT;
+	l->columns = s->cfg[1] & CNNACC_HWPE_CFG_KERNEL_MASK;
+	l->words = s->cfg[0] & 0xffff;
+	l->offset = s->cfg[0] >> 16;
+	l->strides = s->mac[1];
+	memcpy(l->base, s->base, sizeof(l->base));
+	l->rounds = l->special ? 4 : l->columns * l->words;
 }
 
 static uint32_t k_count(const struct hwpe_state *s)
@@ -186,9 +182,10 @@ enum cm_seq_outcome hwpe_start_window(struct hwpe *h, struct hwpe_window window,
 				      struct cm_core_fault *fault)
 {
 	struct hwpe_state *s = h->s;
-	struct hwpe_layer l = hwpe_layer(s);
+	struct hwpe_layer l;
 	uint32_t detail, code;
 
+	hwpe_layer(s, &l);
 	if (first || !h->span.valid)
 		find_span(h, &l);
 	if (first)
@@ -248,9 +245,10 @@ enum cm_seq_outcome hwpe_resume(struct hwpe *h, struct cm_core_fault *fault)
 bool hwpe_window_possible(const struct hwpe *h)
 {
 	const struct hwpe_state *s = h->s;
-	struct hwpe_layer l = hwpe_layer(s);
+	struct hwpe_layer l;
 	uint32_t detail;
 
+	hwpe_layer(s, &l);
 	return s->window.k < k_count(s) && s->window.cw < w_count(s) &&
 	       s->window.ch < h_count(s) && s->pending <= l.rounds &&
 	       !bad_addresses(h, &l, s->window, &detail);
