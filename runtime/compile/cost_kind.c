@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* What the time of each operator on the CPU depends on. */
+#include "ops/cpu.h"
 #include "target.h"
 
 /* Those of products are for floats; what is not here is CNN_COST_OTHER. */
@@ -70,18 +71,17 @@ static const uint8_t kinds[CNN_OP_COUNT] = {
 	[CNN_OP_QLINEAR_SUB] = CNN_COST_QUANT, [CNN_OP_QUANTIZE_LINEAR] = CNN_COST_QUANT,
 	[CNN_OP_REQUANTIZE] = CNN_COST_QUANT,
 	[CNN_OP_CONSTANT] = CNN_COST_COPY, [CNN_OP_CONVERT_LAYOUT] = CNN_COST_COPY,
-	[CNN_OP_DROPOUT] = CNN_COST_COPY,
-	[CNN_OP_FLATTEN] = CNN_COST_COPY, [CNN_OP_IDENTITY] = CNN_COST_COPY,
-	[CNN_OP_RESHAPE] = CNN_COST_COPY, [CNN_OP_SQUEEZE] = CNN_COST_COPY,
-	[CNN_OP_UNSQUEEZE] = CNN_COST_COPY,
+	[CNN_OP_DROPOUT] = CNN_COST_COPY, [CNN_OP_FLATTEN] = CNN_COST_COPY,
+	[CNN_OP_IDENTITY] = CNN_COST_COPY, [CNN_OP_RESHAPE] = CNN_COST_COPY,
+	[CNN_OP_SQUEEZE] = CNN_COST_COPY, [CNN_OP_UNSQUEEZE] = CNN_COST_COPY,
 	[CNN_OP_CONCAT] = CNN_COST_MOVE, [CNN_OP_CONSTANT_OF_SHAPE] = CNN_COST_MOVE,
-	[CNN_OP_DEPTH_TO_SPACE] = CNN_COST_MOVE, [CNN_OP_EXPAND] = CNN_COST_MOVE,
-	[CNN_OP_GATHER] = CNN_COST_MOVE, [CNN_OP_GATHER_ELEMENTS] = CNN_COST_MOVE,
-	[CNN_OP_GATHER_ND] = CNN_COST_MOVE, [CNN_OP_PAD] = CNN_COST_MOVE,
-	[CNN_OP_REVERSE_SEQUENCE] = CNN_COST_MOVE, [CNN_OP_SLICE] = CNN_COST_MOVE,
-	[CNN_OP_SPACE_TO_DEPTH] = CNN_COST_MOVE, [CNN_OP_SPLIT] = CNN_COST_MOVE,
-	[CNN_OP_TILE] = CNN_COST_MOVE, [CNN_OP_TRANSPOSE] = CNN_COST_MOVE,
-	[CNN_OP_TRILU] = CNN_COST_MOVE,
+	[CNN_OP_EXPAND] = CNN_COST_MOVE, [CNN_OP_GATHER] = CNN_COST_MOVE,
+	[CNN_OP_GATHER_ELEMENTS] = CNN_COST_MOVE, [CNN_OP_GATHER_ND] = CNN_COST_MOVE,
+	[CNN_OP_PAD] = CNN_COST_MOVE, [CNN_OP_REVERSE_SEQUENCE] = CNN_COST_MOVE,
+	[CNN_OP_SLICE] = CNN_COST_MOVE, [CNN_OP_SPLIT] = CNN_COST_MOVE,
+	[CNN_OP_TILE] = CNN_COST_MOVE, [CNN_OP_TRILU] = CNN_COST_MOVE,
+	[CNN_OP_DEPTH_TO_SPACE] = CNN_COST_TRANSPOSE, [CNN_OP_SPACE_TO_DEPTH] = CNN_COST_TRANSPOSE,
+	[CNN_OP_TRANSPOSE] = CNN_COST_TRANSPOSE,
 	[CNN_OP_QLINEAR_RESIZE] = CNN_COST_RESIZE, [CNN_OP_RESIZE] = CNN_COST_RESIZE,
 	[CNN_OP_UPSAMPLE] = CNN_COST_RESIZE,
 };
@@ -102,10 +102,20 @@ static bool is_integer(const struct cnn_graph *g, const struct cnn_node *n)
 	return x && (x->dtype == CNN_INT8 || x->dtype == CNN_UINT8);
 }
 
+/* Operators that cores bring requantise, unless they share another one's geometry. */
+static bool is_of_core(enum cnn_op op)
+{
+	const struct cnn_op_desc *d = cnn_op_desc(op);
+
+	return d && *d->domain;
+}
+
 enum cnn_cost_kind cnn_cost_kind_of(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	enum cnn_cost_kind kind = (enum cnn_cost_kind)kinds[cnn_op_base(n->op)];
 
+	if (kind == CNN_COST_OTHER && is_of_core(n->op))
+		return CNN_COST_QUANT;
 	if (kind != CNN_COST_PRODUCT)
 		return kind;
 	if (is_depthwise(g, n))

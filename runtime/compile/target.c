@@ -33,7 +33,8 @@ const struct cnn_target cnn_target_reference = {
 		[CNN_COST_FUNCTION] = { .element = 12 * CYCLE, .byte = TRAFFIC },
 		[CNN_COST_QUANT] = { .element = 6 * CYCLE, .byte = TRAFFIC },
 		[CNN_COST_COPY] = { .byte = TRAFFIC },
-		[CNN_COST_MOVE] = { .element = 2 * CYCLE, .byte = TRAFFIC },
+		[CNN_COST_MOVE] = { .element = CYCLE, .byte = TRAFFIC },
+		[CNN_COST_TRANSPOSE] = { .element = 4 * CYCLE, .byte = TRAFFIC },
 		[CNN_COST_RESIZE] = { .element = 10 * CYCLE, .byte = TRAFFIC },
 		[CNN_COST_OTHER] = { .step = 10 * CYCLE, .byte = TRAFFIC },
 	},
@@ -132,7 +133,7 @@ static int64_t count_rows(const struct cnn_graph *g, const struct cnn_node *n)
 struct cnn_cost_rate cnn_cpu_quantities(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	enum cnn_cost_kind kind = cnn_cost_kind_of(g, n);
-	bool moves = kind == CNN_COST_COPY || kind == CNN_COST_MOVE;
+	bool moves = kind == CNN_COST_COPY || kind == CNN_COST_MOVE || kind == CNN_COST_TRANSPOSE;
 	bool depthwise = kind == CNN_COST_DEPTHWISE || kind == CNN_COST_INTEGER_DEPTHWISE;
 	int64_t bytes;
 
@@ -184,10 +185,10 @@ static const char *const kind_names[CNN_COST_KINDS] = {
 	[CNN_COST_PRODUCT] = "product", [CNN_COST_DEPTHWISE] = "depthwise",
 	[CNN_COST_INTEGER] = "integer", [CNN_COST_INTEGER_DEPTHWISE] = "integer_depthwise",
 	[CNN_COST_POOL] = "pool", [CNN_COST_REDUCE] = "reduce", [CNN_COST_ELEMENT] = "element",
-	[CNN_COST_FUNCTION] = "function", [CNN_COST_QUANT] = "quant", [CNN_COST_COPY] = "copy", [CNN_COST_MOVE] = "move",
+	[CNN_COST_FUNCTION] = "function", [CNN_COST_QUANT] = "quant", [CNN_COST_COPY] = "copy",
+	[CNN_COST_MOVE] = "move", [CNN_COST_TRANSPOSE] = "transpose",
 	[CNN_COST_RESIZE] = "resize", [CNN_COST_OTHER] = "other",
 };
-
 
 _Static_assert(sizeof(struct cnn_target) == CNN_TARGET_NUMBERS * sizeof(int64_t),
 	       "struct cnn_target is a list of numbers");

@@ -24,7 +24,8 @@ enum cnn_cost_kind {
 	CNN_COST_FUNCTION,	/* element-wise by a polynomial: exp, tanh, softmax */
 	CNN_COST_QUANT,		/* to, from and between quantised elements */
 	CNN_COST_COPY,		/* the same bytes under another name: Reshape */
-	CNN_COST_MOVE,		/* other elements in other places: Concat, Transpose, Gather */
+	CNN_COST_MOVE,		/* rows of elements to other places: Concat, Pad, Gather */
+	CNN_COST_TRANSPOSE,	/* single elements to other places */
 	CNN_COST_RESIZE,
 	CNN_COST_KINDS
 };
@@ -33,7 +34,7 @@ enum cnn_cost_kind {
 struct cnn_cost_rate {
 	int64_t step;		/* a multiply-add, or without any what cnn_cpu_work counts */
 	int64_t element;	/* of its outputs; DEPTHWISE: a row of them for each tap of the kernel */
-	int64_t byte;		/* of its inputs and outputs; COPY and MOVE: of the outputs, twice */
+	int64_t byte;		/* of its inputs and outputs; COPY to TRANSPOSE: outputs, twice */
 };
 
 struct cnn_target {

@@ -82,7 +82,7 @@ static void test_others(void **state)
 	assert_int_equal(cost(g, CNN_COST_POOL, steps), 1 + 2 * 9 * 4 + 32);
 	cnn_graph_free(g);
 	g = one_op("Transpose");
-	assert_int_equal(cost(g, CNN_COST_MOVE, bytes), 2 * 32 * 4);
+	assert_int_equal(cost(g, CNN_COST_TRANSPOSE, bytes), 2 * 32 * 4);
 	cnn_graph_free(g);
 	g = one_op("Flatten");
 	assert_int_equal(cost(g, CNN_COST_COPY, bytes), 2 * 32 * 4);
