@@ -119,7 +119,7 @@ static int64_t activation_rate(const struct cnn_target *t, const struct cnn_node
 	}
 }
 
-/* Rows of the output times taps of the kernel: so often a depthwise convolution's inner loop runs. */
+/* How often a depthwise convolution's inner loop runs: rows of the output times taps. */
 static int64_t count_rows(const struct cnn_graph *g, const struct cnn_node *n)
 {
 	struct cnn_window w;

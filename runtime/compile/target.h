@@ -33,7 +33,7 @@ enum cnn_cost_kind {
 /* An operator takes so many femtoseconds (1 ps is 1000 fs) for each of these. */
 struct cnn_cost_rate {
 	int64_t step;		/* a multiply-add, or without any what cnn_cpu_work counts */
-	int64_t element;	/* of its outputs; DEPTHWISE: a row of them for each tap of the kernel */
+	int64_t element;	/* of its outputs; DEPTHWISE: a row of them, and tap */
 	int64_t byte;		/* of its inputs and outputs; COPY to TRANSPOSE: outputs, twice */
 };
 

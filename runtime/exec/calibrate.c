@@ -15,9 +15,9 @@
 #define COPY_SIDE	56
 #define COPY_CHANNELS	64
 
-#define CONV(o, t, c, n, s, k, g) \
-	{ .op = CNN_OP_##o, .type = t, .channels = c, .outs = n, .side = s, .kernel = k, .group = g }
-#define MAP(o, t, c, s, ...)	{ .op = CNN_OP_##o, .type = t, .channels = c, .side = s, __VA_ARGS__ }
+#define MAP(o, t, c, s, ...) \
+	{ .op = CNN_OP_##o, .type = t, .channels = c, .side = s, __VA_ARGS__ }
+#define CONV(o, t, c, n, s, k, g)	MAP(o, t, c, s, .outs = n, .kernel = k, .group = g)
 #define F	CNN_FLOAT32
 #define I	CNN_INT8
 
@@ -312,7 +312,7 @@ static int measure_job(struct cnnrt_device *dev, struct cnnrt_context *ctx, int 
 	return ret;
 }
 
-/* The clock of a core, and the cost of a submission; as they are if it runs none of the programs. */
+/* The clock of a core and the cost of a submission, left alone if it runs no program. */
 static int measure_core(struct cnnrt_device *dev, struct cnnrt_context *ctx, int core,
 			struct cnn_target *t, struct cnnrt_error *err)
 {

@@ -9,7 +9,7 @@
 /* A network of one operator. */
 struct rt_sample_net {
 	enum cnn_op op;
-	enum cnn_dtype type;	/* of its input: 1 x channels x side x side; MatMul: side x channels */
+	enum cnn_dtype type;	/* of its input: 1 x channels x side x side, MatMul side x channels */
 	int channels, side;
 	int outs, kernel, group;	/* of a product; kernel also of a pool */
 };
