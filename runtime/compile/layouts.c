@@ -160,7 +160,9 @@ bool cnn_place_conversion(struct cnn_compiler *cc, int node, int *core, char *re
 	const struct cnn_node *n = &cc->compile.g->nodes[node];
 	const struct cnn_slot *from = n->in[0] < 0 ? NULL : &cc->compile.out->slots[n->in[0]];
 	struct cnn_node_fit fit = { .n_in = 1 };
+	struct cnn_placement *p = &cc->compile.out->nodes[node];
 	const struct cnn_backend_ops *ops;
+	int64_t ns, host_ns;
 	uint64_t cycles;
 	int c;
 
@@ -172,7 +174,13 @@ bool cnn_place_conversion(struct cnn_compiler *cc, int node, int *core, char *re
 	c = wanted_layout(cc, n->out[0], &fit.out.layout);
 	ops = c < 0 ? NULL : cc->cores[c]->ops;
 	cycles = ops && ops->convert ? ops->convert(cc->cores[c], node, &fit, reason) : 0;
-	if (!cycles || cnn_cycles_ns(cc->target, c, cycles) > host_cost(cc, n->in[0], c))
+	if (!cycles)
+		return false;
+	ns = cnn_cycles_ns(cc->target, c, cycles);
+	host_ns = host_cost(cc, n->in[0], c);
+	p->next_core = ns <= host_ns ? CNN_ON_CPU : c;
+	p->next_ns = cnn_max(ns, host_ns);
+	if (ns > host_ns)
 		return false;
 	cnn_use_slot(cc, &fit.out);
 	*core = c;

@@ -60,6 +60,8 @@ static void add_cost(const struct cnnrt_op_report *op, void *opaque)
 	a->peak += op->cost->mac_peak;
 	a->shifted += op->core >= 0 && strstr(op->reason, "shifted out");
 	a->sums += !strcmp(op->op, "QLinearSums");
+	if (!strcmp(op->op, "ConvertLayout") && op->cost_ns)
+		*(op->core < 0 ? &a->moved : &a->converted) += 1;
 }
 
 static void add_step(const struct cnnrt_step *step, void *opaque)

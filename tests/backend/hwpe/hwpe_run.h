@@ -21,6 +21,7 @@ struct answer {
 	uint64_t useful, all_slots;	/* what the compiler expected it to count */
 	uint64_t peak;			/* mac_peak of all operators */
 	uint32_t shifted, sums;		/* products that the core requantises, and QLinearSums */
+	uint32_t moved, converted;	/* ConvertLayouts on the CPU, and on the core */
 	uint32_t cpu_steps, submissions;	/* of a run */
 	struct cnnrt_estimate estimate;
 };

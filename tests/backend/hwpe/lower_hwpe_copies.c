@@ -278,18 +278,19 @@ static const struct plan {
 	 * Reshape or Flatten of the input, a Reshape of each result, and Concat.
 	 */
 	uint32_t conversions, cpu_steps, submissions;
+	uint32_t moved, converted; /* ConvertLayouts on the CPU, and on the core, by their costs */
 } plans[] = {
 	{ "a map for a convolution and two products", FROM_CALLER, 3, { CONV, PRODUCT, PRODUCT },
-	  { ANY }, 4, 5, 1 },
+	  { ANY }, 4, 5, 1, 1, 0 },
 	{ "a map of the core for a convolution and two products", FROM_CONV, 3,
-	  { CONV, PRODUCT, PRODUCT }, { ANY }, 5, 5, 2 },
+	  { CONV, PRODUCT, PRODUCT }, { ANY }, 5, 5, 2, 1, 0 },
 	{ "Flatten between a convolution and a product", FROM_CONV, 1, { FLAT_PRODUCT }, { ANY },
-	  2, 2, 2 },
-	{ "Flatten of what the caller gives", FROM_CALLER, 1, { FLAT_PRODUCT }, { ANY }, 0, 2, 1 },
+	  2, 2, 2, 0, 0 },
+	{ "Flatten of what the caller gives", FROM_CALLER, 1, { FLAT_PRODUCT }, { ANY }, 0, 2, 1, 0, 0 },
 	{ "a map in two formats", FROM_CODES, 4, { CONV, CONV, CONV, CONV },
-	  { ANY, EXP4, ANY, EXP4 }, 6, 7, 1 },
+	  { ANY, EXP4, ANY, EXP4 }, 6, 7, 1, 1, 0 },
 	{ "a product's rows for a convolution and another product", FROM_PRODUCT, 2,
-	  { LINE_CONV, ROWS_PRODUCT }, { ANY }, 4, 3, 1 },
+	  { LINE_CONV, ROWS_PRODUCT }, { ANY }, 4, 3, 1, 0, 1 },
 };
 
 static void check_plan(const struct plan *p)
@@ -312,9 +313,11 @@ static void check_plan(const struct plan *p)
 	wrong = bench_open(&t, "sim:cores=hwpe") ? t.err.text :
 		run_both(&t, file, len, false, 1, &got);
 	if (!wrong && (got.estimate.conversions != p->conversions ||
-		       got.cpu_steps != p->cpu_steps || got.submissions != p->submissions)) {
-		snprintf(text, sizeof(text), "%u conversions, %u steps on the CPU, %u submissions",
-			 (unsigned int)got.estimate.conversions, got.cpu_steps, got.submissions);
+		       got.cpu_steps != p->cpu_steps || got.submissions != p->submissions ||
+		       got.moved != p->moved || got.converted != p->converted)) {
+		snprintf(text, sizeof(text), "%u conversions, %u steps on the CPU, %u submissions, "
+			 "%u + %u ConvertLayouts", (unsigned int)got.estimate.conversions,
+			 got.cpu_steps, got.submissions, got.moved, got.converted);
 		wrong = text;
 	}
 	check(p->name, wrong);
