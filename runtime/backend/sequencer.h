@@ -69,12 +69,15 @@ void seqc_fill(struct seqc *s, uint32_t memory, uint32_t value, int64_t bytes);
 struct seqc_change {
 	const struct cnn_layout *to, *from;
 	int64_t to_va, from_va;
-	uint32_t memory;	/* a local one, of so many bytes */
-	int64_t bytes;
+	uint32_t memory;	/* a local one */
+	int64_t bytes;		/* of that memory */
 };
 
-/* Are the layouts such that a bounded number of COPY2D does it? */
-bool seqc_can_change(const struct seqc_change *c);
+/*
+ * Does the value fit the local memory, and are the layouts such that a bounded number of COPY2D, in
+ * programs of the limits of s, does it?
+ */
+bool seqc_can_change(const struct seqc *s, const struct seqc_change *c);
 /*
  * Appends the change, from memory to the local memory and back, as several programs if it exceeds
  * one. The last program is left under way. 0 or an error.

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Changes of layout by COPY2D: from memory to a local memory, and back in another order. */
+/*
+ * Changes of layout by COPY2D: a value goes to a local memory as it is, which takes a cycle for each
+ * line, and back in another order.
+ */
 #include <string.h>
 
 #include "sequencer.h"
@@ -32,7 +35,7 @@ static struct cnn_loop take_loop(struct cnn_loop *loops, int *n, bool adjacent)
 	return loop;
 }
 
-/* False: the layouts have no common loops, or so many that it is no use. */
+/* False: the layouts have no common loops, or take so many transfers that it is no use. */
 static bool get_shape(const struct seqc_change *c, struct shape *s)
 {
 	int64_t pieces = 1;
@@ -52,98 +55,76 @@ static bool get_shape(const struct seqc_change *c, struct shape *s)
 	       cnn_layout_count(c->to) * c->to->size / s->row <= ROWS_MAX;
 }
 
-/* Part of the two loops, and of a row: from byte at on. */
-struct piece {
-	int64_t count, rows, bytes;	/* of each */
-	int64_t from, to;		/* VA */
-};
-
-static void add_copies(struct seqc *s, const struct seqc_change *c, const struct shape *shape,
-		       const struct piece *p, bool store)
+/* The value as it lies in memory, with its gaps. */
+static void load(struct seqc *s, const struct seqc_change *c)
 {
-	const struct cnn_loop *rows = &shape->rows, *count = &shape->count;
 	const struct seqc_copy copy = {
-		.memory = c->memory, .va = store ? p->to : p->from, .rows = p->rows,
-		.row_bytes = p->bytes, .va_pitch = (store ? rows->to : rows->from) * c->to->size,
-		.local_pitch = p->bytes, .store = store,
+		.memory = c->memory, .va = c->from_va, .rows = 1,
+		.row_bytes = cnn_layout_bytes(c->from),
 	};
 
-	seqc_copy_loop(s, &copy, p->count, (store ? count->to : count->from) * c->to->size,
-		       p->rows * p->bytes);
+	seqc_copy(s, &copy);
 }
 
-static uint64_t piece_cycles(const struct piece *p)
+/* The rows that begin so many elements behind the first, where they are and where they go to. */
+static void store(struct seqc *s, const struct seqc_change *c, const struct shape *shape,
+		  int64_t from, int64_t to)
 {
-	uint64_t lines = (uint64_t)p->bytes / CNNACC_LINE_SIZE + 2;
+	const int64_t size = c->to->size;
+	const struct seqc_copy copy = {
+		.memory = c->memory, .va = c->to_va + to * size, .local = from * size,
+		.rows = shape->rows.count, .row_bytes = shape->row,
+		.va_pitch = shape->rows.to * size, .local_pitch = shape->rows.from * size,
+		.store = true,
+	};
 
-	return 2 * (2 + (uint64_t)p->count * (32 + (uint64_t)p->rows * lines));
+	seqc_copy_loop(s, &copy, shape->count.count, shape->count.to * size,
+		       shape->count.from * size);
 }
 
-static int add_piece(struct seqc *s, const struct seqc_change *c, const struct shape *shape,
-		     const struct piece *p)
+/* Most cycles of a load and a store. */
+static uint64_t most_cycles(const struct seqc_change *c, const struct shape *shape)
 {
-	int ret = seqc_reserve(s, 5, piece_cycles(p));
+	uint64_t lines = (uint64_t)shape->row / CNNACC_LINE_SIZE + 2;
+	uint64_t rows = (uint64_t)shape->rows.count, count = (uint64_t)shape->count.count;
 
-	if (ret)
-		return ret;
-	if (!s->count)
-		seqc_begin(s);
-	add_copies(s, c, shape, p, false);
-	add_copies(s, c, shape, p, true);
-	return CNN_OK;
+	return 64 + (uint64_t)cnn_layout_bytes(c->from) / CNNACC_LINE_SIZE +
+	       count * (32 + rows * lines);
 }
 
-/* What fits the local memory at a time. */
-static int add_pieces(struct seqc *s, const struct seqc_change *c, const struct shape *shape,
-		      int64_t from, int64_t to)
-{
-	const struct cnn_loop *rows = &shape->rows, *count = &shape->count;
-	const int64_t size = c->to->size, bytes = cnn_min(shape->row, c->bytes);
-	const int64_t fit = cnn_min(rows->count, c->bytes / bytes);
-	const int64_t times = cnn_min(count->count, c->bytes / (bytes * fit));
-	int ret = CNN_OK;
-
-	for (int64_t i = 0; i < count->count; i += times)
-		for (int64_t y = 0; y < rows->count; y += fit)
-			for (int64_t x = 0; x < shape->row && !ret; x += bytes) {
-				const struct piece p = {
-					.count = cnn_min(times, count->count - i),
-					.rows = cnn_min(fit, rows->count - y),
-					.bytes = cnn_min(bytes, shape->row - x),
-					.from = from + (i * count->from + y * rows->from) * size + x,
-					.to = to + (i * count->to + y * rows->to) * size + x,
-				};
-
-				ret = add_piece(s, c, shape, &p);
-			}
-	return ret;
-}
-
-static int add_outer(struct seqc *s, const struct seqc_change *c, const struct shape *shape, int at,
-		     int64_t from, int64_t to)
+static int add_stores(struct seqc *s, const struct seqc_change *c, const struct shape *shape,
+		      int at, int64_t from, int64_t to)
 {
 	const struct cnn_loop *loop = &shape->outer[at];
 	int ret = CNN_OK;
 
-	if (at == shape->n)
-		return add_pieces(s, c, shape, from, to);
-	for (int64_t i = 0; i < loop->count && !ret; i++)
-		ret = add_outer(s, c, shape, at + 1, from + i * loop->from * c->to->size,
-				to + i * loop->to * c->to->size);
-	return ret;
+	for (int64_t i = 0; at < shape->n && i < loop->count && !ret; i++)
+		ret = add_stores(s, c, shape, at + 1, from + i * loop->from, to + i * loop->to);
+	if (at < shape->n || ret)
+		return ret;
+	ret = seqc_reserve(s, 4, most_cycles(c, shape));
+	if (ret)
+		return ret;
+	if (!s->count) {
+		seqc_begin(s);
+		load(s, c);
+	}
+	store(s, c, shape, from, to);
+	return CNN_OK;
 }
 
-bool seqc_can_change(const struct seqc_change *c)
+bool seqc_can_change(const struct seqc *s, const struct seqc_change *c)
 {
 	struct shape shape;
 
 	return !c->to->codes && !c->from->codes && c->to->size == c->from->size &&
-	       get_shape(c, &shape);
+	       cnn_layout_bytes(c->from) <= c->bytes && get_shape(c, &shape) &&
+	       most_cycles(c, &shape) <= s->cycles_max / 2;
 }
 
 int seqc_change(struct seqc *s, const struct seqc_change *c)
 {
 	struct shape shape;
 
-	return get_shape(c, &shape) ? add_outer(s, c, &shape, 0, c->from_va, c->to_va) : CNN_OK;
+	return get_shape(c, &shape) ? add_stores(s, c, &shape, 0, 0, 0) : CNN_OK;
 }

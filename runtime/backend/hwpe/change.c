@@ -13,27 +13,30 @@ static struct seqc_change describe(const struct hwpec_core *core, const struct h
 	};
 }
 
-static int add_change(struct hwpec_core *core, struct seqc *seq, const struct hwpec_change *c)
+static struct seqc new_sequence(const struct hwpec_core *core)
 {
-	const struct seqc_change change = describe(core, c);
-
-	seq->compile = core->base.compile;
-	seq->commands_max = core->hw.commands;
-	seq->cycles_max = core->hw.cycles_max;
-	return seqc_finish(seq, seqc_change(seq, &change));
+	return (struct seqc){
+		.compile = core->base.compile, .commands_max = core->hw.commands,
+		.cycles_max = core->hw.cycles_max,
+	};
 }
 
 uint64_t hwpec_change_cycles(struct hwpec_core *core, const struct hwpec_change *c)
 {
 	const struct seqc_change change = describe(core, c);
-	struct seqc seq = { .dry = true };
+	struct seqc seq = new_sequence(core);
 
-	return !seqc_can_change(&change) || add_change(core, &seq, c) ? 0 : seq.total;
+	seq.dry = true;
+	if (!seqc_can_change(&seq, &change) || seqc_finish(&seq, seqc_change(&seq, &change)))
+		return 0;
+	return seq.total;
 }
 
 int hwpec_emit_change(struct hwpec_core *core, int node)
 {
-	struct seqc seq = { .node = node };
+	const struct seqc_change change = describe(core, &core->nodes[node].change);
+	struct seqc seq = new_sequence(core);
 
-	return add_change(core, &seq, &core->nodes[node].change);
+	seq.node = node;
+	return seqc_finish(&seq, seqc_change(&seq, &change));
 }
