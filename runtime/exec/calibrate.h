@@ -9,7 +9,8 @@
 /* A network of one operator. */
 struct rt_sample_net {
 	enum cnn_op op;
-	enum cnn_dtype type;	/* of its input: 1 x channels x side x side, MatMul side x channels */
+	/* Of its input: 1 x channels x side x side, of a MatMul side x channels. */
+	enum cnn_dtype type;
 	int channels, side;
 	int outs, kernel, group;	/* of a product; kernel also of a pool */
 };

@@ -5,6 +5,7 @@ import collections
 import html.parser
 import json
 import os
+import re
 import struct
 import subprocess
 import sys
@@ -382,6 +383,12 @@ def check_two_cores(work):
             got[layer['place']] += layer['macs']
         equal(+got, collections.Counter(macs), f'MACs {option}')
         equal([data['conversions'], data['conversion_bytes']], conversions, f'changes {option}')
+        explained = re.findall(r' MACs  (\d+\.\d{3}) ms(?: \((\w+): (\d+\.\d{3}) ms\))?  ',
+                               run.stdout)
+        equal(explained, [(f"{layer['cost_ns'] / 1e6:.3f}",
+                           *((layer['next_place'], f"{layer['next_ns'] / 1e6:.3f}")
+                             if 'next_place' in layer else ('', ''))) for layer in data['layers']],
+              f'costs {option}')
         says = f'Changes of layout: {conversions[0]}, {conversions[1]} bytes'
         assert says in run.stdout, run.stdout
 
