@@ -11,7 +11,6 @@
 #include "ccp.h"
 
 #define SWITCH_WORDS 5	/* words that end an overlay, except the last */
-#define STORE_WORDS  16 /* words that store a pending output */
 
 static void put(struct ccpc_code *c, uint32_t insn)
 {
@@ -163,19 +162,32 @@ static int end_task(struct ccpc_code *c)
 	return CNN_OK;
 }
 
-int ccpc_code_flush(struct ccpc_code *c)
+/* Stores a pending output, in an overlay of its own if the current one has no room. */
+static int store_pending(struct ccpc_code *c)
 {
-	int ret = CNN_OK;
+	struct ccpc_code before = *c;
+	int ret;
 
-	if (c->pending.lines) {
-		if (c->n + STORE_WORDS > c->overlay_end)
-			ret = emit_overlay_switch(c);
+	if (!c->pending.lines)
+		return CNN_OK;
+	ccpc_tile_flush(c, NULL);
+	if (c->overflow) {
+		*c = before;
+		ret = emit_overlay_switch(c);
 		if (ret)
 			return ret;
 		ccpc_tile_flush(c, NULL);
-		ccpc_clock_run(&c->clock, c->words + c->overlay, c->timed - c->overlay,
-			       c->n - c->overlay);
 	}
+	ccpc_clock_run(&c->clock, c->words + c->overlay, c->timed - c->overlay, c->n - c->overlay);
+	return CNN_OK;
+}
+
+int ccpc_code_flush(struct ccpc_code *c)
+{
+	int ret = store_pending(c);
+
+	if (ret)
+		return ret;
 	c->trial.words += c->n;
 	c->trial.cycles += ccpc_clock_cycles(&c->clock);
 	c->trial.bytes += c->clock.count.read_weights + c->clock.count.read_data +
