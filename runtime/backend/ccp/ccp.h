@@ -21,13 +21,16 @@ struct ccpc_conv {
 	bool average;
 	struct ccpc_padding counted;
 	bool adds; /* the node's operand add is added */
-	/* Plan: rows of a slab; output channels of a tile, and of a chunk of weights. */
-	int64_t rows, out_co, weight_co;
+	/*
+	 * Plan: rows and columns of a slab, columns 0: all; output channels of a tile, and of a
+	 * chunk of weights.
+	 */
+	int64_t rows, columns, out_co, weight_co;
 	int64_t block;		/* groups of a tile; 0: one by one */
 	int64_t slice;		/* input channels per EXEC; 0: all */
 	bool slice_input;	/* the read bank holds one slice only */
 	bool out_first;		/* weights stay while slabs change */
-	int64_t columns;	/* columns of patches per section */
+	int64_t part_columns;	/* columns of patches per section */
 };
 
 struct ccpc_fc {

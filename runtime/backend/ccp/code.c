@@ -101,7 +101,7 @@ struct ccpc_region ccpc_region_of(const struct ccpc_operand *o, const struct ccp
 	const struct cnn_planes *l = &o->layout;
 	int64_t start = p->image * l->image_pitch + p->c0 * l->plane_pitch, planes = p->c1 - p->c0;
 	struct ccpc_region r = {
-		.pieces = 1, .pitch = planes == 1 ? p->f1 - p->f0 : l->plane_pitch,
+		.pieces = 1, .rows = 1, .pitch = planes == 1 ? p->f1 - p->f0 : l->plane_pitch,
 		.lo = start + p->f0, .hi = start + (planes - 1) * l->plane_pitch + p->f1,
 		.resident = bind->resident, .at = bind->resident ? bind->at : bind->free_line,
 	};
@@ -118,6 +118,26 @@ struct ccpc_region ccpc_region_of(const struct ccpc_operand *o, const struct ccp
 		r.lines = cnn_div_up(start + p->f1, CCPC_LINE_FLOATS) - first;
 		r.pitch = r.lines * CCPC_LINE_FLOATS;
 	}
+	r.row_lines = r.lines;
+	return r;
+}
+
+struct ccpc_region ccpc_region_of_columns(const struct ccpc_operand *o, const struct ccpc_planes *p,
+					  const struct ccpc_columns *x)
+{
+	struct ccpc_region r = ccpc_region_of(o, p);
+
+	r.line += x->from / CCPC_LINE_FLOATS;
+	r.lines = (x->to - x->from) / CCPC_LINE_FLOATS;
+	r.pieces = p->c1 - p->c0;
+	r.piece_pitch = o->layout.plane_pitch / CCPC_LINE_FLOATS;
+	r.rows = (p->f1 - p->f0) / x->width;
+	r.row_pitch = x->width / CCPC_LINE_FLOATS;
+	r.row_lines = x->count / CCPC_LINE_FLOATS;
+	r.skip = (x->from - x->first) / CCPC_LINE_FLOATS;
+	r.pitch = r.rows * x->count;
+	r.lo += x->from;
+	r.hi += x->to - x->width;
 	return r;
 }
 
@@ -132,7 +152,8 @@ void ccpc_region_place(struct ccpc_region *r, int64_t at)
 bool ccpc_same_region(const struct ccpc_region *a, const struct ccpc_region *b)
 {
 	return a->line == b->line && a->lines == b->lines && a->pieces == b->pieces &&
-	       a->piece_pitch == b->piece_pitch && a->lo == b->lo && a->hi == b->hi;
+	       a->piece_pitch == b->piece_pitch && a->rows == b->rows &&
+	       a->row_lines == b->row_lines && a->lo == b->lo && a->hi == b->hi;
 }
 
 /*
@@ -151,6 +172,55 @@ static int64_t unroll_of(const struct ccpc_code *c, int64_t pieces)
 	return unroll;
 }
 
+/* Transfers of rows that stand one after the other rather than in a loop, as share of an overlay. */
+#define UNROLL_ROWS_WORDS 64
+
+static void transfer_row(struct ccpc_code *c, const struct ccpc_region *r, uint32_t insn)
+{
+	ccpc_insn(c, insn);
+	ccpc_add(c, CCPC_MEM, r->row_pitch);
+	ccpc_add(c, CCPC_BANK, r->row_lines);
+}
+
+/* Moves the rows of a piece, and leaves the registers behind them. */
+static void transfer_rows(struct ccpc_code *c, const struct ccpc_region *r, uint32_t insn)
+{
+	int64_t loops = cnn_div_up(r->rows, cnn_max(1, c->hw->insns / UNROLL_ROWS_WORDS));
+	int64_t unroll = r->rows / loops;
+	uint32_t top = 0;
+
+	for (int64_t i = loops * unroll; i < r->rows; i++)
+		transfer_row(c, r, insn);
+	if (loops > 1) {
+		/* In later rounds of the loop around this one it is zero. */
+		c->reg[CCPC_COUNT] = 0;
+		top = ccpc_loop(c, loops);
+	}
+	for (int64_t i = 0; i < unroll; i++)
+		transfer_row(c, r, insn);
+	if (loops > 1)
+		ccpc_loop_end(c, top);
+}
+
+/* Moves the pieces of r, whose rows are cut. */
+static void transfer_cut(struct ccpc_code *c, const struct ccpc_region *r, uint32_t insn)
+{
+	uint32_t top;
+
+	set_line(c, CCPC_MEM, r->line);
+	ccpc_set(c, CCPC_LEN, r->lines);
+	ccpc_set(c, CCPC_BANK, r->at + r->skip);
+	ccpc_set(c, CCPC_PLANES, r->pieces);
+	top = c->n - c->overlay;
+	transfer_rows(c, r, insn);
+	ccpc_add(c, CCPC_MEM, r->piece_pitch - r->rows * r->row_pitch);
+	ccpc_insn(c, CNNACC_CCP_INSN_ADDI(CCPC_PLANES, CCPC_PLANES, -1));
+	ccpc_insn(c, CNNACC_CCP_INSN_BNZ(CCPC_PLANES, top));
+	c->reg[CCPC_PLANES] = 0;
+	ccpc_reg_advanced(c, CCPC_MEM, r->pieces * r->piece_pitch);
+	ccpc_reg_advanced(c, CCPC_BANK, ccpc_region_lines(r));
+}
+
 /* Moves the pieces of r, but only the first @lines of each. */
 static void transfer(struct ccpc_code *c, const struct ccpc_region *r, int64_t lines, uint32_t insn)
 {
@@ -158,21 +228,25 @@ static void transfer(struct ccpc_code *c, const struct ccpc_region *r, int64_t l
 	bool loop = unroll != r->pieces;
 	uint32_t top;
 
+	if (r->rows > 1) {
+		transfer_cut(c, r, insn);
+		return;
+	}
 	set_line(c, CCPC_MEM, r->line);
 	ccpc_set(c, CCPC_LEN, lines);
-	ccpc_set(c, CCPC_BANK, r->at);
+	ccpc_set(c, CCPC_BANK, r->at + r->skip);
 	top = loop ? ccpc_loop(c, r->pieces / unroll) : 0;
 	for (int64_t i = 0; i < unroll; i++) {
 		ccpc_insn(c, insn);
 		if (!loop && i + 1 == unroll)
 			break;
 		ccpc_add(c, CCPC_MEM, r->piece_pitch);
-		ccpc_add(c, CCPC_BANK, r->lines);
+		ccpc_add(c, CCPC_BANK, r->row_lines);
 	}
 	if (loop)
 		ccpc_loop_end(c, top);
 	ccpc_reg_advanced(c, CCPC_MEM, (r->pieces - !loop) * r->piece_pitch);
-	ccpc_reg_advanced(c, CCPC_BANK, (r->pieces - !loop) * r->lines);
+	ccpc_reg_advanced(c, CCPC_BANK, (r->pieces - !loop) * r->row_lines);
 }
 
 static uint32_t load_insn(unsigned int tgt)
@@ -216,7 +290,8 @@ void ccpc_store(struct ccpc_code *c, const struct ccpc_region *r)
 void ccpc_move(struct ccpc_code *c, const struct ccpc_move *m)
 {
 	const struct ccpc_region r = {
-		.line = m->line, .lines = m->lines, .pieces = 1, .at = m->at
+		.line = m->line, .lines = m->lines, .pieces = 1, .rows = 1,
+		.row_lines = m->lines, .at = m->at,
 	};
 	unsigned int tgt =
 		m->bank == c->read_bank ? CNNACC_CCP_TGT_READ_BANK : CNNACC_CCP_TGT_WRITE_BANK;

@@ -33,6 +33,14 @@ struct ccpc_operand {
 /* Capacity of a bank for a value that is not transferred. */
 #define CCPC_UNLIMITED ((int64_t)1 << 48)
 
+/*
+ * Columns of rows: of the @width columns of a row in memory, the bank has @count from @first on, and
+ * from..to-1 of these are transferred. All are multiples of a line.
+ */
+struct ccpc_columns {
+	int64_t width, first, count, from, to;
+};
+
 /* Floats f0..f1-1 of each plane c0..c1-1 of one batch element. */
 struct ccpc_planes {
 	int64_t image, c0, c1, f0, f1;
@@ -42,30 +50,56 @@ struct ccpc_planes {
 struct ccpc_region {
 	bool resident;	/* nothing is transferred; pieces and lines have no meaning */
 	int64_t line, lines; /* first piece: memory line, length */
-	int64_t at;	/* bank line of the first piece; the others follow without gaps */
+	int64_t at;	/* bank line where it starts; its pieces follow without gaps */
 	int64_t pieces, piece_pitch; /* number of pieces, memory lines from one to the next */
+	/*
+	 * If rows are cut, a piece is a plane of @rows rows, @row_pitch memory lines apart: @lines
+	 * are the lines of one. In the bank it takes @row_lines, of which the first @skip are not
+	 * transferred. Otherwise a piece is one row of row_lines = lines.
+	 */
+	int64_t rows, row_pitch, row_lines, skip;
 	int64_t base;	/* float in the bank of the first element */
 	int64_t pitch;	/* floats between planes in the bank */
 	int64_t lo, hi;	/* floats of the value, first and one past the last */
 };
 
 struct ccpc_region ccpc_region_of(const struct ccpc_operand *o, const struct ccpc_planes *p);
+/* The same of whole rows, but only the given columns of them. */
+struct ccpc_region ccpc_region_of_columns(const struct ccpc_operand *o, const struct ccpc_planes *p,
+					  const struct ccpc_columns *columns);
 /* True if a region may take parts of planes; otherwise it takes them whole. */
 bool ccpc_can_cut_planes(const struct cnn_planes *l);
 bool ccpc_same_region(const struct ccpc_region *a, const struct ccpc_region *b);
 /* Moves a region that is not resident to bank line @at. */
 void ccpc_region_place(struct ccpc_region *r, int64_t at);
 
-/* Bank capacity that a region takes. */
+/* Bank lines that a region takes. */
+static inline int64_t ccpc_region_lines(const struct ccpc_region *r)
+{
+	return r->pieces * r->rows * r->row_lines;
+}
+
 static inline int64_t ccpc_region_floats(const struct ccpc_region *r)
 {
-	return r->lines * r->pieces * CCPC_LINE_FLOATS;
+	return ccpc_region_lines(r) * CCPC_LINE_FLOATS;
+}
+
+/* Lines that its transfer moves. */
+static inline int64_t ccpc_region_moved(const struct ccpc_region *r)
+{
+	return r->pieces * r->rows * r->lines;
 }
 
 /* Estimated cycles of its transfer. */
 static inline int64_t ccpc_region_cycles(const struct ccpc_region *r)
 {
-	return r->resident ? 0 : r->pieces * (r->lines + 22);
+	return r->resident ? 0 : r->pieces * r->rows * (r->lines + 22);
+}
+
+/* Cycles of the controller for the transfer of rows that are cut; other regions have few pieces. */
+static inline int64_t ccpc_region_control(const struct ccpc_region *r)
+{
+	return r->rows > 1 ? r->pieces * (3 * r->rows + 5) : 0;
 }
 
 /* Packed weights: @lines for each of the first @banks weight banks, adjacent in memory. */
@@ -142,6 +176,8 @@ uint32_t ccpc_overlay(const struct ccpc_code *c, int i, uint32_t *n);
 #define CCPC_LEN   1
 #define CCPC_BANK  2
 #define CCPC_COUNT 7
+/* Register of a loop around that loop. */
+#define CCPC_PLANES 6
 
 void ccpc_insn(struct ccpc_code *c, uint32_t insn);
 /* Makes register rd hold value. */

@@ -2,7 +2,11 @@
 /*
  * Convolutions on core ccp. The map is cut into slabs of output rows, whose input rows and halo fit
  * the read bank, and the output channels into batches, which fit the write bank. A tile is a batch
- * of a slab. Weights come in chunks of output channels, in one of two ways:
+ * of a slab. Where rows are so long that few of them fit, slabs are cut in columns too: an EXEC of
+ * few rows takes about as long as one of CCPC_EXEC_ROWS. Each row of a plane is then a transfer of
+ * its own.
+ *
+ * Weights come in chunks of output channels, in one of two ways:
  * - A chunk holds all input channels and stays while the patches change.
  * - Each patch is computed in slices of input channels. The sums stay in the LOBs, and weights are
  *   loaded for each patch. An EXEC then has more output channels over which the time to read its
@@ -18,13 +22,14 @@
 static int emit_tiles(struct ccpc_code *c, struct ccpc_conv_part *u)
 {
 	const struct ccpc_conv *v = &u->n->conv;
-	int64_t columns = ccpc_patch_columns(v);
-
 	int ret = CNN_OK;
 
 	for (u->i = 0; u->i < ccpc_conv_tile_count(v) && !ret; u->i++) {
+		struct ccpc_conv_tile t = ccpc_conv_tile_at(v, u->i);
+		int64_t columns = ccpc_patch_columns(&t.s);
+
 		for (u->x0 = 0; u->x0 < columns && !ret; u->x0 = u->x1) {
-			u->x1 = cnn_min(u->x0 + v->columns, columns);
+			u->x1 = cnn_min(u->x0 + v->part_columns, columns);
 			ret = ccpc_emit_section(c, v->block ? ccpc_emit_block : ccpc_emit_dense, u);
 		}
 	}

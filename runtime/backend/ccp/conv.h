@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Convolutions on core ccp, shared by conv*.c. The map is cut into slabs of rows, a slab and the
- * output channels into tiles, and the output of a tile into patches: what one EXEC computes, up to
- * CCPC_EXEC_ROWS rows by CCPC_EXEC_COLUMNS columns.
+ * Convolutions on core ccp, shared by conv*.c. The map is cut into slabs of rows, and perhaps of
+ * columns, a slab and the output channels into tiles, and the output of a tile into patches: what
+ * one EXEC computes, up to CCPC_EXEC_ROWS rows by CCPC_EXEC_COLUMNS columns.
  */
 #ifndef CCPC_CONV_H
 #define CCPC_CONV_H
@@ -12,13 +12,32 @@
 #define CCPC_EXEC_ROWS	  CNNACC_CCP_ROWS
 #define CCPC_EXEC_COLUMNS CNNACC_CCP_LANES
 
-/* Output rows y0..y1-1, and the input rows first..first+rows-1 that they need, without padding. */
+/*
+ * Output rows y0..y1-1 and columns x0..x1-1, and the input rows first..first+rows-1 that they need,
+ * without padding. The read bank has in_columns of these rows from in_x on, the write bank
+ * out_columns from out_x on.
+ */
 struct ccpc_slab {
-	int64_t y0, y1, first, rows;
-	struct ccpc_padding pad; /* around these input rows */
+	int64_t y0, y1, first, rows, x0, x1;
+	int64_t in_x, in_columns, out_x, out_columns;
+	struct ccpc_padding pad; /* around what the read bank has */
 };
 
-struct ccpc_slab ccpc_slab(const struct ccpc_conv *v, int64_t y0, int64_t y1);
+int64_t ccpc_slab_count(const struct ccpc_conv *v);
+/* They follow one another from left to right, then from top to bottom. */
+void ccpc_slab_at(const struct ccpc_conv *v, int64_t i, struct ccpc_slab *s);
+/* Columns of the widest slab. */
+int64_t ccpc_slab_columns(const struct ccpc_conv *v);
+
+static inline bool ccpc_same_slab(const struct ccpc_slab *a, const struct ccpc_slab *b)
+{
+	return a->y0 == b->y0 && a->x0 == b->x0;
+}
+
+static inline bool ccpc_is_cut(const struct ccpc_conv *v)
+{
+	return v->rows < v->oh || v->columns;
+}
 
 /* Channels c0..c1-1 of a slab of the input, and of its output in operand @o (out or add). */
 struct ccpc_region ccpc_slab_in(const struct ccpc_node *n, int64_t image, int64_t c0, int64_t c1,
@@ -26,13 +45,16 @@ struct ccpc_region ccpc_slab_in(const struct ccpc_node *n, int64_t image, int64_
 struct ccpc_region ccpc_slab_out(const struct ccpc_node *n, const struct ccpc_operand *o,
 				 int64_t image, int64_t c0, int64_t c1, const struct ccpc_slab *s);
 /*
- * Sets *in and *out to the most floats that so many channels of a slab of @rows output rows take in
- * a bank. False if a slab has no input rows or more padding than a register field holds.
+ * Sets *in and *out to the most floats that so many channels of a slab take in a bank. False if a
+ * slab has no input rows, more padding than a register field holds, or columns that the unit does
+ * not compute.
  */
-bool ccpc_slab_floats(const struct ccpc_node *n, int64_t rows, int64_t in_ch, int64_t out_ch,
-		      int64_t *in, int64_t *out);
-/* True if slabs may have @rows rows. */
-bool ccpc_can_cut_rows(const struct ccpc_node *n, int64_t rows);
+bool ccpc_slab_floats(const struct ccpc_node *n, int64_t in_ch, int64_t out_ch, int64_t *in,
+		      int64_t *out);
+/* True if slabs may have the rows of the plan. */
+bool ccpc_can_cut_rows(const struct ccpc_node *n);
+/* Columns of a slab to try after those of the plan (0: first); 0: no more. */
+int64_t ccpc_next_columns(const struct ccpc_node *n);
 
 /* Patches of CCPC_EXEC_ROWS rows in a column of a slab. */
 static inline int64_t ccpc_full_patches(const struct ccpc_slab *s)
@@ -46,13 +68,25 @@ static inline int64_t ccpc_last_rows(const struct ccpc_slab *s)
 	return (s->y1 - s->y0) % CCPC_EXEC_ROWS;
 }
 
-static inline int64_t ccpc_patch_columns(const struct ccpc_conv *v)
+static inline int64_t ccpc_patch_columns(const struct ccpc_slab *s)
 {
-	return cnn_div_up(v->ow, CCPC_EXEC_COLUMNS);
+	return cnn_div_up(s->x1 - s->x0, CCPC_EXEC_COLUMNS);
+}
+
+/* First column of a column of patches in the write bank. */
+static inline int64_t ccpc_patch_column(const struct ccpc_slab *s, int64_t i)
+{
+	return s->x0 - s->out_x + i * CCPC_EXEC_COLUMNS;
 }
 
 /* Rows of a slab to try after @rows (0: first); 0: no more. */
 int64_t ccpc_next_rows(const struct ccpc_conv *v, int64_t rows, int64_t limit);
+/*
+ * Sets rows to those to try for slabs that are cut in columns: as many as fit with so many channels,
+ * fewer but evenly, and those of an EXEC. What is the same or does not fit is 0.
+ */
+void ccpc_rows_to_try(const struct ccpc_node *n, int64_t in_ch, int64_t out_ch, int64_t limit,
+		      int64_t rows[3]);
 /* A round number of channels, at most @value. */
 int64_t ccpc_round_channels(int64_t value, int64_t all);
 
@@ -62,6 +96,12 @@ struct ccpc_conv_tile {
 	int64_t o0, o1;		/* output channels of the group */
 	int64_t g0, g1;		/* groups, if they are computed in blocks */
 };
+
+/* Sections of the widest tile. */
+static inline int64_t ccpc_conv_sections(const struct ccpc_conv *v)
+{
+	return cnn_div_up(cnn_div_up(ccpc_slab_columns(v), CCPC_EXEC_COLUMNS), v->part_columns);
+}
 
 int64_t ccpc_conv_tile_count(const struct ccpc_conv *v);
 struct ccpc_conv_tile ccpc_conv_tile_at(const struct ccpc_conv *v, int64_t i);

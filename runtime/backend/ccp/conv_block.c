@@ -10,19 +10,26 @@
 
 #define GROUP_UNROLL	4
 
-/* Groups of a block if slabs have @rows rows; 0: not even one fits. */
-static int64_t block_size(const struct ccpc_hw *hw, const struct ccpc_node *n, int64_t rows,
+struct block_search {
+	const struct ccpc_hw *hw;
+	struct ccpc_node *n;
+	int64_t least;
+	struct ccpc_node best;
+};
+
+/* Groups of a block; 0: not even one fits. */
+static int64_t block_size(const struct ccpc_hw *hw, const struct ccpc_node *n,
 			  const struct ccpc_conv_limits *l)
 {
 	const struct ccpc_conv *v = &n->conv;
 	int64_t in, out, fit, in_capacity = ccpc_in_capacity(n),
 			      out_capacity = ccpc_out_capacity(n);
 
-	if (!ccpc_can_cut_rows(n, rows) || !ccpc_slab_floats(n, rows, v->ci, v->co, &in, &out))
+	if (!ccpc_can_cut_rows(n) || !ccpc_slab_floats(n, v->ci, v->co, &in, &out))
 		return 0;
 	if (in > in_capacity || out > out_capacity)
 		return 0;
-	if (rows < v->oh)
+	if (ccpc_is_cut(v))
 		fit = cnn_min(in_capacity / cnn_max(in, 1), out_capacity / cnn_max(out, 1));
 	else
 		fit = 1 + cnn_min((in_capacity - in) / (v->ci * n->in.layout.plane_pitch),
@@ -33,54 +40,82 @@ static int64_t block_size(const struct ccpc_hw *hw, const struct ccpc_node *n, i
 	return cnn_min(cnn_min(fit, l->co), cnn_min(v->groups, UINT16_MAX));
 }
 
+/* A slab inside the map, if there is any. @beside: slabs side by side. */
+static struct ccpc_slab middle_slab(const struct ccpc_conv *v, int64_t beside)
+{
+	struct ccpc_slab s;
+
+	ccpc_slab_at(v, (v->rows < v->oh ? beside : 0) + (beside > 1), &s);
+	return s;
+}
+
 /* Cycles of a batch element in blocks of @block groups. The EXECs of all groups are the same. */
-static int64_t block_cost(const struct ccpc_hw *hw, const struct ccpc_node *n, int64_t rows,
-			  int64_t block)
+static int64_t block_cost(const struct ccpc_hw *hw, const struct ccpc_node *n, int64_t block)
 {
 	const struct ccpc_conv *v = &n->conv;
-	struct ccpc_slab s = ccpc_slab(v, rows < v->oh ? rows : 0, rows < v->oh ? 2 * rows : rows);
+	int64_t rows = v->rows, bands = cnn_div_up(v->oh, rows), slabs = ccpc_slab_count(v);
+	int64_t columns = cnn_div_up(v->ow, CCPC_EXEC_COLUMNS);
+	struct ccpc_slab s = middle_slab(v, slabs / bands);
 	struct ccpc_region in = ccpc_slab_in(n, 0, 0, v->ci * block, &s);
 	struct ccpc_region out = ccpc_slab_out(n, &n->out, 0, 0, v->co * block, &s);
-	int64_t slabs = cnn_div_up(v->oh, rows), tiles = slabs * cnn_div_up(v->groups, block);
+	int64_t tiles = slabs * cnn_div_up(v->groups, block);
 	int64_t load = ccpc_region_cycles(&in), store = ccpc_region_cycles(&out);
-	int64_t patches = slabs * (rows / CCPC_EXEC_ROWS) * ccpc_patch_columns(v), cost, weights;
+	int64_t patches = bands * (rows / CCPC_EXEC_ROWS) * columns, cost, weights;
 	bool swap = ccpc_can_swap(n) &&
 		    ccpc_region_floats(&in) + ccpc_region_floats(&out) <= ccpc_swap_capacity(n);
 
 	cost = patches * ccpc_conv_exec_cycles(hw, v, v->ci, v->co, CCPC_EXEC_ROWS, true);
 	if (rows % CCPC_EXEC_ROWS) {
-		patches += slabs * ccpc_patch_columns(v);
-		cost += slabs * ccpc_patch_columns(v) *
+		patches += bands * columns;
+		cost += bands * columns *
 			ccpc_conv_exec_cycles(hw, v, v->ci, v->co, rows % CCPC_EXEC_ROWS, true);
 	}
 	cost = (cost + patches * 13) * v->groups + cnn_div_up(v->groups, block) * patches * 40;
+	cost += tiles * (ccpc_region_control(&in) + ccpc_region_control(&out));
+	/* A section after the first of a tile fetches the outputs of those before it. */
+	cost += tiles * (ccpc_conv_sections(v) - 1) * 2 * ccpc_region_cycles(&out);
 	if (n->alternate)
 		cost = cnn_max(cost, (tiles - 1) * (load + store));
 	weights = v->co * (v->ci * v->kh * v->kw + 1) * v->groups / CCPC_LINE_FLOATS;
 	if (rows * v->ow % CCPC_LINE_FLOATS && rows < v->oh && !out.resident)
 		store += out.pieces * 17;
 	cost += (n->alternate ? 1 : tiles) * load + (n->alternate || swap ? 1 : tiles) * store;
-	return cost + weights + tiles * (80 + in.pieces * in.lines + out.pieces * out.lines);
+	return cost + weights + tiles * (80 + ccpc_region_moved(&in) + ccpc_region_moved(&out));
 }
 
-static void weigh_blocks(const struct ccpc_hw *hw, struct ccpc_node *n, int64_t rows, int64_t most,
-			 int64_t *least, struct ccpc_node *best)
+static void weigh_blocks(struct block_search *x, const struct ccpc_conv_limits *l, int64_t rows)
 {
-	struct ccpc_conv *v = &n->conv;
-	int64_t blocks = cnn_div_up(v->groups, most);
+	struct ccpc_conv *v = &x->n->conv;
+	int64_t most, blocks;
 
-	for (int64_t i = 0; i < 4; i++) {
+	v->rows = rows;
+	most = block_size(x->hw, x->n, l);
+	blocks = most ? cnn_div_up(v->groups, most) : 0;
+	for (int64_t i = 0; i < 4 && most; i++) {
 		int64_t block = cnn_min(cnn_div_up(v->groups, blocks << i), most), cost;
 
 		if (block < v->groups)
 			block = ccpc_round_channels(block, v->groups);
-		cost = block_cost(hw, n, rows, block);
-		if (cost >= *least)
+		cost = block_cost(x->hw, x->n, block);
+		if (cost >= x->least)
 			continue;
-		*least = cost;
-		v->rows = rows;
-		v->block = block;
-		*best = *n;
+		x->least = cost;
+		x->best = *x->n;
+		x->best.conv.block = block;
+	}
+}
+
+static void weigh_columns(struct block_search *x, const struct ccpc_conv_limits *l)
+{
+	struct ccpc_conv *v = &x->n->conv;
+
+	for (v->columns = 0; (v->columns = ccpc_next_columns(x->n)) > 0;) {
+		int64_t rows[3];
+
+		ccpc_rows_to_try(x->n, v->ci, v->co, l->rows, rows);
+		for (int i = 0; i < 3; i++)
+			if (rows[i])
+				weigh_blocks(x, l, rows[i]);
 	}
 }
 
@@ -88,8 +123,7 @@ bool ccpc_plan_blocks(const struct ccpc_hw *hw, struct ccpc_node *n,
 		      const struct ccpc_conv_limits *l)
 {
 	struct ccpc_conv *v = &n->conv;
-	struct ccpc_node best;
-	int64_t least = INT64_MAX;
+	struct block_search x = { .hw = hw, .n = n, .least = INT64_MAX };
 
 	if ((v->groups == 1 && !v->average) || v->co > hw->lob ||
 	    (v->average && ccpc_average_weights(v) > hw->weight_bank))
@@ -97,18 +131,18 @@ bool ccpc_plan_blocks(const struct ccpc_hw *hw, struct ccpc_node *n,
 	v->out_first = true;
 	for (int64_t rows = 0; (rows = ccpc_next_rows(v, rows, l->rows)) > 0;) {
 		for (int alternate = 0; alternate <= ccpc_can_alternate(n); alternate++) {
-			int64_t most;
-
 			n->alternate = alternate;
-			most = block_size(hw, n, rows, l);
-			if (most)
-				weigh_blocks(hw, n, rows, most, &least, &best);
+			weigh_blocks(&x, l, rows);
 		}
 	}
+	for (int alternate = 0; alternate <= ccpc_can_alternate(n); alternate++) {
+		n->alternate = alternate;
+		weigh_columns(&x, l);
+	}
 	n->alternate = false;
-	if (least < INT64_MAX)
-		*n = best;
-	return least < INT64_MAX;
+	if (x.least < INT64_MAX)
+		*n = x.best;
+	return x.least < INT64_MAX;
 }
 
 /* What is the same for all patches of a tile. */
@@ -185,7 +219,7 @@ static void exec_patches(struct ccpc_code *c, const struct ccpc_conv_part *u,
 	for (int64_t x = u->x0; x < u->x1; x++)
 		for (int64_t row = 0; row < rows && !c->overflow; row += CCPC_EXEC_ROWS)
 			exec_block(c, b, row, cnn_min(CCPC_EXEC_ROWS, rows - row),
-				   x * CCPC_EXEC_COLUMNS);
+				   ccpc_patch_column(&b->s, x));
 }
 
 /* Taps of a kernel from position @first on that lie in lo..hi-1. */
@@ -212,15 +246,15 @@ static void exec_average_rows(struct ccpc_code *c, struct group_block *b, int64_
 	const struct ccpc_conv *v = &b->n->conv;
 	int64_t weights = b->p.weight;
 
-	for (int64_t x = 0; x < v->ow; x++) {
+	for (int64_t x = b->s.x0; x < b->s.x1; x++) {
 		int64_t start = x, inside = columns_inside(v, x);
 
-		while (x + 1 < v->ow && x + 1 < start + CCPC_EXEC_COLUMNS &&
+		while (x + 1 < b->s.x1 && x + 1 < start + CCPC_EXEC_COLUMNS &&
 		       columns_inside(v, x + 1) == inside)
 			x++;
 		b->p.weight = weights +
 			      ((rows_inside(v, y) - 1) * v->kw + inside - 1) * v->kh * v->kw;
-		exec_block(c, b, y - b->s.y0, end - y, start);
+		exec_block(c, b, y - b->s.y0, end - y, start - b->s.out_x);
 	}
 	b->p.weight = weights;
 }
@@ -252,8 +286,9 @@ static struct ccpc_weight_chunk next_chunk(const struct ccpc_code *c,
 					   const struct ccpc_conv_part *u)
 {
 	const struct ccpc_conv *v = &u->n->conv;
+	const struct ccpc_conv_tile t = ccpc_conv_tile_at(v, u->i);
 
-	if (u->x1 < ccpc_patch_columns(v))
+	if (u->x1 < ccpc_patch_columns(&t.s))
 		return chunk_of(u->n, u->i);
 	if (u->i + 1 < ccpc_conv_tile_count(v))
 		return chunk_of(u->n, u->i + 1);

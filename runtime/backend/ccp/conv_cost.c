@@ -21,6 +21,7 @@ struct cost_walk {
 	int64_t store;		/* cycles of its store */
 	int64_t stored;		/* if tiles alternate: cycles of the store before it */
 	int64_t computed;	/* cycles of the last tile's EXECs without other transfers */
+	int64_t control;	/* of the controller for transfers of cut rows beside EXECs */
 	bool fits_half;		/* a chunk fits a half of the weight banks */
 	int64_t chunk[2];	/* in the weight banks, latest first */
 	int64_t beside;		/* cycles of the last slice beyond its weight transfer */
@@ -46,13 +47,13 @@ int64_t ccpc_conv_exec_cycles(const struct ccpc_hw *hw, const struct ccpc_conv *
 
 static int64_t region_cycles(const struct ccpc_region *r)
 {
-	return r->resident ? 0 : r->pieces * (DMA_SETUP + r->lines);
+	return r->resident ? 0 : r->pieces * r->rows * (DMA_SETUP + r->lines);
 }
 
 static void move(struct cost_walk *w, const struct ccpc_region *r)
 {
 	w->cycles += region_cycles(r);
-	w->lines += r->pieces * r->lines;
+	w->lines += ccpc_region_moved(r);
 }
 
 static int64_t weight_cycles(const struct ccpc_chunk_shape *k)
@@ -81,7 +82,7 @@ static int64_t patch_cycles(struct cost_walk *w, const struct ccpc_slab *s, int6
 			struct ccpc_region in = ccpc_slab_in(w->n, 0, s0, s1, s);
 
 			all += region_cycles(&in);
-			w->lines += patches * in.pieces * in.lines;
+			w->lines += patches * ccpc_region_moved(&in);
 		}
 	}
 	w->lines += patches * slices * ccpc_chunk_lines(&w->k);
@@ -109,7 +110,7 @@ static int64_t part_cycles(struct cost_walk *w, const struct ccpc_slab *s, int64
 {
 	const struct ccpc_conv *v = &w->n->conv;
 	int64_t full = ccpc_full_patches(s), rest = ccpc_last_rows(s),
-		columns = ccpc_patch_columns(v), t = 0, load;
+		columns = ccpc_patch_columns(s), t = 0, load;
 
 	load = v->slice ? 0 : take_chunk(w, o / v->weight_co);
 	t += CHUNK_SETUP;
@@ -129,7 +130,8 @@ static void load_ahead(struct cost_walk *w, const struct ccpc_conv_tile *t, bool
 	int64_t load = new_slab ? region_cycles(&in) : 0;
 
 	w->cycles += cnn_max(0, load + w->stored - w->computed);
-	w->lines += new_slab ? in.pieces * in.lines : 0;
+	w->control = ccpc_region_control(out) + (new_slab ? ccpc_region_control(&in) : 0);
+	w->lines += new_slab ? ccpc_region_moved(&in) : 0;
 	if (!out->resident && out->lo % CCPC_LINE_FLOATS)
 		w->cycles += out->pieces * (DMA_SETUP + 1);
 	w->stored = w->store;
@@ -145,11 +147,13 @@ static bool load_tile(struct cost_walk *w, const struct ccpc_conv_tile *t, bool 
 	bool beside = w->pending && v->adds &&
 		      (in.resident || (!new_slab && w->in_lines + w->pending <= bank));
 	bool load = !v->slice_input && (new_slab || (v->adds && !beside));
-	bool swap = beside || (w->pending && load && w->pending + in.lines * in.pieces <= bank);
+	bool swap =
+		beside || (w->pending && load && w->pending + ccpc_region_lines(&in) <= bank);
 
 	if (load)
 		move(w, &in);
-	w->in_lines = in.lines * in.pieces;
+	w->in_lines = ccpc_region_lines(&in);
+	w->control = swap ? ccpc_region_control(out) : 0;
 	if (v->adds)
 		move(w, out);
 	/* Lines shared with an earlier output are fetched. */
@@ -171,6 +175,7 @@ static void walk_tile(struct cost_walk *w, const struct ccpc_conv_tile *t, bool 
 	else if (load_tile(w, t, new_slab, &out))
 		hidden = w->store;
 	before = w->cycles;
+	w->cycles += w->control;
 
 	for (int64_t o = t->o0, end; o < t->o1; o = end) {
 		int64_t cycles;
@@ -182,9 +187,11 @@ static void walk_tile(struct cost_walk *w, const struct ccpc_conv_tile *t, bool 
 		hidden = 0;
 	}
 	w->computed = v->slice ? w->beside : w->cycles - before;
-	w->pending = out.lines * out.pieces;
+	w->pending = ccpc_region_lines(&out);
 	w->store = region_cycles(&out);
-	w->lines += w->pending;
+	w->lines += ccpc_region_moved(&out);
+	/* A section after the first of a tile fetches the outputs of those before it. */
+	w->cycles += (ccpc_conv_sections(v) - 1) * 2 * w->store;
 	if (v->adds)
 		w->cycles += ccpc_add_cycles(w->pending);
 }
@@ -194,14 +201,16 @@ int64_t ccpc_dense_cost(const struct ccpc_hw *hw, const struct ccpc_node *n, int
 	struct cost_walk w = {
 		.hw = hw, .n = n, .k = ccpc_chunk_shape_of(&n->conv), .chunk = { -1, -1 },
 	};
-	int64_t tiles = ccpc_conv_tile_count(&n->conv), y0 = -1;
+	int64_t y0 = -1, x0 = -1;
+	int64_t tiles = ccpc_conv_tile_count(&n->conv);
 
 	w.fits_half = w.k.lines <= ccpc_half_lines(hw);
 	for (int64_t i = 0; i < tiles && w.cycles < limit; i++) {
 		struct ccpc_conv_tile t = ccpc_conv_tile_at(&n->conv, i);
 
-		walk_tile(&w, &t, t.s.y0 != y0);
+		walk_tile(&w, &t, t.s.y0 != y0 || t.s.x0 != x0);
 		y0 = t.s.y0;
+		x0 = t.s.x0;
 	}
 	return w.cycles + w.store + w.lines * LINE_WORTH;
 }

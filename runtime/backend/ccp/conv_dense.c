@@ -14,12 +14,12 @@ struct dense {
 
 static void exec_patch(struct ccpc_code *c, int64_t column, int64_t row)
 {
-	ccpc_set(c, 4, column * CCPC_EXEC_COLUMNS << 16 | row);
+	ccpc_set(c, 4, column << 16 | row);
 	ccpc_insn(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
 	ccpc_insn(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
 }
 
-/* All full patches of a column; a loop advances R4. */
+/* All full patches that begin in an output column; a loop advances R4. */
 static void exec_column(struct ccpc_code *c, int64_t column, int64_t patches)
 {
 	uint32_t top;
@@ -29,7 +29,7 @@ static void exec_column(struct ccpc_code *c, int64_t column, int64_t patches)
 			exec_patch(c, column, t * CCPC_EXEC_ROWS);
 		return;
 	}
-	ccpc_set(c, 4, column * CCPC_EXEC_COLUMNS << 16);
+	ccpc_set(c, 4, column << 16);
 	top = ccpc_loop(c, patches);
 	ccpc_insn(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 0));
 	ccpc_insn(c, CNNACC_CCP_INSN_EXEC(CNNACC_CCP_CONV));
@@ -45,7 +45,7 @@ static struct ccpc_weight_chunk next_part(const struct ccpc_code *c, const struc
 	const struct ccpc_conv *v = &u->n->conv;
 	int64_t group = u->group, o = 0;
 
-	if (u->x1 < ccpc_patch_columns(v))
+	if (u->x1 < ccpc_patch_columns(&d->t.s))
 		o = d->t.o0;
 	else if (u->i + 1 < ccpc_conv_tile_count(v))
 		o = ccpc_conv_tile_at(v, u->i + 1).o0;
@@ -94,12 +94,12 @@ static void exec_chunk(struct ccpc_code *c, struct dense *d, int64_t o, int64_t 
 	if (full)
 		ccpc_conv_geometry(c, u->n, s, &p, CCPC_EXEC_ROWS);
 	for (int64_t x = u->x0; x < u->x1 && full; x++)
-		exec_column(c, x, full);
+		exec_column(c, ccpc_patch_column(s, x), full);
 	if (!ccpc_last_rows(s))
 		return;
 	ccpc_conv_geometry(c, u->n, s, &p, ccpc_last_rows(s));
 	for (int64_t x = u->x0; x < u->x1; x++)
-		exec_patch(c, x, full * CCPC_EXEC_ROWS);
+		exec_patch(c, ccpc_patch_column(s, x), full * CCPC_EXEC_ROWS);
 }
 
 /* An EXEC of one patch: output channels o..end-1, a slice of the input channels. */
@@ -143,7 +143,7 @@ static void exec_slice(struct ccpc_code *c, struct dense *d, const struct slice_
 	ccpc_set(c, 7, s1 - s0);
 	ccpc_insn(c, CNNACC_CCP_INSN_CFG(CNNACC_CCP_CONV, 1));
 	ccpc_conv_geometry(c, u->n, s, &p, cnn_min(CCPC_EXEC_ROWS, s->y1 - s->y0 - e->row));
-	exec_patch(c, e->x, e->row);
+	exec_patch(c, ccpc_patch_column(s, e->x), e->row);
 }
 
 /* Output channels o..end-1, slice by slice. */
@@ -167,9 +167,12 @@ static bool keeps_input(const struct ccpc_code *c, const struct dense *d)
 {
 	const struct ccpc_conv *v = &d->u->n->conv;
 	int64_t before = (d->in.at - ccpc_tile_read_line(c, d->u->n)) * CCPC_LINE_FLOATS;
+	struct ccpc_conv_tile next;
 
-	return d->u->i + 1 < ccpc_conv_tile_count(v) && !v->slice_input && !d->in.resident &&
-	       ccpc_conv_tile_at(v, d->u->i + 1).s.y0 == d->t.s.y0 &&
+	if (d->u->i + 1 == ccpc_conv_tile_count(v) || v->slice_input || d->in.resident)
+		return false;
+	next = ccpc_conv_tile_at(v, d->u->i + 1);
+	return ccpc_same_slab(&next.s, &d->t.s) &&
 	       before + ccpc_region_floats(&d->in) + ccpc_region_floats(&d->out) <=
 		       ccpc_swap_capacity(d->u->n);
 }

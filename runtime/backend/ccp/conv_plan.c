@@ -23,7 +23,8 @@ struct conv_search {
 static bool fits_program(const struct conv_search *x)
 {
 	const struct ccpc_conv *v = &x->n->conv;
-	int64_t slices = cnn_div_up(v->rows, CCPC_EXEC_ROWS) * ccpc_patch_columns(v) *
+	int64_t slices = cnn_div_up(v->rows, CCPC_EXEC_ROWS) *
+			 cnn_div_up(ccpc_slab_columns(v), CCPC_EXEC_COLUMNS) *
 			 ccpc_slice_count(v) * cnn_div_up(v->out_co, v->weight_co);
 
 	return !v->slice || slices * SLICE_WORDS + TILE_WORDS <= x->hw->insns - x->hw->insns / 32;
@@ -53,10 +54,14 @@ static void weigh(struct conv_search *x)
 
 static void weigh_orders(struct conv_search *x)
 {
-	x->n->conv.out_first = false;
+	struct ccpc_conv *v = &x->n->conv;
+	int64_t slabs = ccpc_slab_count(v), tiles = ccpc_conv_tile_count(v);
+
+	v->out_first = false;
 	weigh(x);
-	x->n->conv.out_first = true;
-	weigh(x);
+	v->out_first = true;
+	if (slabs > 1 && tiles > slabs)
+		weigh(x);
 }
 
 /* Chunks of weight_co output channels and all input channels. A tile has several, or a part. */
@@ -118,11 +123,10 @@ static void weigh_slice_input(struct conv_search *x)
 	struct ccpc_conv *v = &x->n->conv;
 	int64_t in, out, fit, capacity = ccpc_in_capacity(x->n);
 
-	if (v->rows > CCPC_EXEC_ROWS || !ccpc_slab_floats(x->n, v->rows, 1, 1, &in, &out) ||
-	    in > capacity)
+	if (v->rows > CCPC_EXEC_ROWS || !ccpc_slab_floats(x->n, 1, 1, &in, &out) || in > capacity)
 		return;
-	fit = v->rows < v->oh ? capacity / cnn_max(in, 1) :
-				(capacity - in) / x->n->in.layout.plane_pitch + 1;
+	fit = ccpc_is_cut(v) ? capacity / cnn_max(in, 1) :
+			       (capacity - in) / x->n->in.layout.plane_pitch + 1;
 	v->slice = cnn_min(v->slice, fit);
 	v->slice_input = true;
 	weigh_orders(x);
@@ -154,7 +158,7 @@ static void weigh_slices(struct conv_search *x, bool input)
 }
 
 /* Output channels of a batch: what fits the write bank with its addend. */
-static int64_t batch_channels(const struct conv_search *x, int64_t rows, int64_t out)
+static int64_t batch_channels(const struct conv_search *x, int64_t out)
 {
 	const struct ccpc_node *n = x->n;
 	int64_t capacity = n->conv.adds ? cnn_min(ccpc_swap_capacity(n) / 2, CCPC_ADD_MAX) :
@@ -162,8 +166,8 @@ static int64_t batch_channels(const struct conv_search *x, int64_t rows, int64_t
 
 	if (out > capacity)
 		return 0;
-	return rows < n->conv.oh ? capacity / cnn_max(out, 1) :
-				   (capacity - out) / n->out.layout.plane_pitch + 1;
+	return ccpc_is_cut(&n->conv) ? capacity / cnn_max(out, 1) :
+				       (capacity - out) / n->out.layout.plane_pitch + 1;
 }
 
 static void weigh_rows(struct conv_search *x, const struct ccpc_conv_limits *l, int64_t rows)
@@ -172,15 +176,15 @@ static void weigh_rows(struct conv_search *x, const struct ccpc_conv_limits *l, 
 	int64_t in, out;
 	bool sliced;
 
-	if (!ccpc_can_cut_rows(x->n, rows) || !ccpc_slab_floats(x->n, rows, 1, 1, &in, &out))
-		return;
 	v->rows = rows;
-	x->batch = cnn_min(cnn_min(batch_channels(x, rows, out), v->co), l->co);
+	if (!ccpc_can_cut_rows(x->n) || !ccpc_slab_floats(x->n, 1, 1, &in, &out))
+		return;
+	x->batch = cnn_min(cnn_min(batch_channels(x, out), v->co), l->co);
 	if (!can_batch(x, x->batch))
 		x->batch = x->batch / CCPC_LINE_FLOATS * CCPC_LINE_FLOATS;
 	if (x->batch < 1)
 		return;
-	sliced = !ccpc_slab_floats(x->n, rows, v->ci, 1, &in, &out) || in > ccpc_in_capacity(x->n);
+	sliced = !ccpc_slab_floats(x->n, v->ci, 1, &in, &out) || in > ccpc_in_capacity(x->n);
 	for (int parts = 1; parts <= (x->hw->split_banks ? 2 : 1); parts++) {
 		x->weight_bank =
 			parts == 1 ? x->hw->weight_bank : ccpc_half_lines(x->hw) * CCPC_LINE_FLOATS;
@@ -188,6 +192,20 @@ static void weigh_rows(struct conv_search *x, const struct ccpc_conv_limits *l, 
 			weigh_resident(x);
 		if (!sliced || !x->n->alternate)
 			weigh_slices(x, sliced);
+	}
+}
+
+static void weigh_columns(struct conv_search *x, const struct ccpc_conv_limits *l)
+{
+	struct ccpc_conv *v = &x->n->conv;
+
+	for (v->columns = 0; (v->columns = ccpc_next_columns(x->n)) > 0;) {
+		int64_t rows[3];
+
+		ccpc_rows_to_try(x->n, v->ci, 1, l->rows, rows);
+		for (int i = 0; i < 3; i++)
+			if (rows[i])
+				weigh_rows(x, l, rows[i]);
 	}
 }
 
@@ -204,6 +222,10 @@ static bool plan_dense(const struct ccpc_hw *hw, struct ccpc_node *n,
 			weigh_rows(&x, l, rows);
 		}
 	}
+	for (int alternate = 0; alternate <= ccpc_can_alternate(n); alternate++) {
+		n->alternate = alternate;
+		weigh_columns(&x, l);
+	}
 	n->alternate = false;
 	if (x.least < INT64_MAX)
 		*n = x.best;
@@ -216,14 +238,15 @@ static bool limits_at(struct ccpc_conv *v, int attempt, struct ccpc_conv_limits 
 	int halvings = 0;
 
 	*l = (struct ccpc_conv_limits){ v->oh, INT64_MAX };
-	v->columns = ccpc_patch_columns(v);
+	v->columns = 0;
+	v->part_columns = cnn_div_up(v->ow, CCPC_EXEC_COLUMNS);
 	if (attempt >= 1)
 		l->rows = 4 * CCPC_EXEC_ROWS;
 	if (attempt >= 2)
 		l->rows = CCPC_EXEC_ROWS;
 	/* Averages and additions take whole rows. */
-	for (; halvings < attempt - 2 && v->columns > 1 && !v->average && !v->adds; halvings++)
-		v->columns = cnn_div_up(v->columns, 2);
+	for (; halvings < attempt - 2 && v->part_columns > 1 && !v->average && !v->adds; halvings++)
+		v->part_columns = cnn_div_up(v->part_columns, 2);
 	attempt -= 2 + halvings;
 	if (attempt >= 1)
 		l->co = attempt == 1 ? 16 : attempt == 2 ? 4 : 1;

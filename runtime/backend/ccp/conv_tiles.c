@@ -2,29 +2,129 @@
 /* Slabs and tiles of convolutions on core ccp, and the parameters of their EXECs. */
 #include "conv.h"
 
-struct ccpc_slab ccpc_slab(const struct ccpc_conv *v, int64_t y0, int64_t y1)
+/* Columns of outputs beside those of a slab that its input columns reach into. */
+static int64_t halo(int64_t columns)
 {
-	struct ccpc_slab s = { .y0 = y0, .y1 = cnn_min(y1, v->oh), .pad = v->pad };
-	int64_t end = (s.y1 - 1) * v->sy + v->kh - v->pad.top;
+	return columns > 0 ? CCPC_LINE_FLOATS : 0;
+}
 
-	if (y0 > 0 || s.y1 < v->oh) {
-		s.first = cnn_max(0, y0 * v->sy - v->pad.top);
-		s.rows = cnn_min(v->ih, end) - s.first;
-	} else {
-		s.rows = v->ih;
-	}
-	s.pad.top = cnn_max(0, v->pad.top - y0 * v->sy);
-	s.pad.bottom = cnn_max(0, end - s.first - s.rows);
-	return s;
+static int64_t left_halo(const struct ccpc_conv *v)
+{
+	return halo(v->pad.left);
+}
+
+static int64_t right_halo(const struct ccpc_conv *v)
+{
+	return halo(v->kw - v->sx - v->pad.left);
+}
+
+/*
+ * Slabs side by side. The first and the last lack a halo and are wider in its stead, so that all
+ * take the same capacity.
+ */
+static int64_t slabs_in_row(const struct ccpc_conv *v)
+{
+	int64_t inside = v->ow - left_halo(v) - right_halo(v);
+
+	return v->columns ? cnn_max(1, cnn_div_up(inside, v->columns)) : 1;
+}
+
+int64_t ccpc_slab_columns(const struct ccpc_conv *v)
+{
+	int64_t most = v->columns + cnn_max(left_halo(v), right_halo(v));
+
+	return v->columns ? cnn_min(most, v->ow) : v->ow;
+}
+
+int64_t ccpc_slab_count(const struct ccpc_conv *v)
+{
+	return cnn_div_up(v->oh, v->rows) * slabs_in_row(v);
+}
+
+/* First of the input columns that a slab needs, and one past the last, in whole lines. */
+static int64_t columns_from(const struct ccpc_conv *v, const struct ccpc_slab *s)
+{
+	return cnn_max(0, s->x0 * v->sx - v->pad.left) / CCPC_LINE_FLOATS * CCPC_LINE_FLOATS;
+}
+
+static int64_t columns_to(const struct ccpc_conv *v, const struct ccpc_slab *s)
+{
+	int64_t end = (s->x1 - 1) * v->sx - v->pad.left + v->kw;
+
+	return cnn_min(v->iw, cnn_round_up(end, CCPC_LINE_FLOATS));
+}
+
+/*
+ * Cuts a slab in columns. In the banks it is a map of its own with the padding of the whole: the
+ * columns of both banks begin and end where an output column is at the start of a line and reads
+ * input columns from the start of a line on. The outputs that lack a part of their window are not
+ * computed; they are outside x0..x1-1.
+ */
+static void cut_columns(const struct ccpc_conv *v, int64_t i, struct ccpc_slab *s)
+{
+	int64_t step = CCPC_LINE_FLOATS * v->sx, last = slabs_in_row(v) - 1, end;
+
+	s->x0 = i ? i * v->columns + left_halo(v) : 0;
+	s->x1 = i < last ? (i + 1) * v->columns + left_halo(v) : v->ow;
+	end = cnn_round_up(cnn_max(columns_to(v, s), s->x1 * v->sx), step);
+	s->in_x = columns_from(v, s) / step * step;
+	s->in_columns = cnn_min(end, v->iw) - s->in_x;
+	s->out_x = s->in_x / v->sx;
+	s->out_columns = (end < v->iw ? end / v->sx : v->ow) - s->out_x;
+	if (end < v->iw)
+		s->pad.right = cnn_max(0, v->kw - v->sx - v->pad.left);
+}
+
+/* True if the unit computes the outputs of a slab from what the banks have. */
+static bool is_computable(const struct ccpc_conv *v, const struct ccpc_slab *s)
+{
+	int64_t beyond = s->in_columns + s->pad.left + s->pad.right - v->kw;
+
+	if (s->rows < 1 || s->pad.top > CNNACC_CCP_PAD_MAX || s->pad.bottom > CNNACC_CCP_PAD_MAX)
+		return false;
+	return !v->columns ||
+	       (columns_from(v, s) < columns_to(v, s) && beyond >= 0 &&
+		beyond / v->sx + 1 == s->out_columns && s->out_x <= s->x0 &&
+		s->x1 <= s->out_x + s->out_columns);
+}
+
+void ccpc_slab_at(const struct ccpc_conv *v, int64_t i, struct ccpc_slab *s)
+{
+	int64_t beside = slabs_in_row(v), band = beside > 1 ? i / beside : i;
+	int64_t y0 = band * v->rows, y1 = cnn_min(y0 + v->rows, v->oh);
+	int64_t end = (y1 - 1) * v->sy + v->kh - v->pad.top;
+	bool whole = !y0 && y1 == v->oh;
+
+	s->y0 = y0;
+	s->y1 = y1;
+	s->first = whole ? 0 : cnn_max(0, y0 * v->sy - v->pad.top);
+	s->rows = whole ? v->ih : cnn_min(v->ih, end) - s->first;
+	s->x0 = s->in_x = s->out_x = 0;
+	s->x1 = s->out_columns = v->ow;
+	s->in_columns = v->iw;
+	s->pad.top = cnn_max(0, v->pad.top - y0 * v->sy);
+	s->pad.bottom = cnn_max(0, end - s->first - s->rows);
+	s->pad.left = v->pad.left;
+	s->pad.right = v->pad.right;
+	if (v->columns)
+		cut_columns(v, i - band * beside, s);
 }
 
 struct ccpc_region ccpc_slab_in(const struct ccpc_node *n, int64_t image, int64_t c0, int64_t c1,
 				const struct ccpc_slab *s)
 {
-	int64_t iw = n->conv.iw;
-	const struct ccpc_planes p = { image, c0, c1, s->first * iw, (s->first + s->rows) * iw };
+	const struct ccpc_conv *v = &n->conv;
+	const struct ccpc_planes p = {
+		image, c0, c1, s->first * v->iw, (s->first + s->rows) * v->iw
+	};
+	struct ccpc_columns columns;
 
-	return ccpc_region_of(&n->in, &p);
+	if (!v->columns)
+		return ccpc_region_of(&n->in, &p);
+	columns = (struct ccpc_columns){
+		v->iw, s->in_x, s->in_columns, columns_from(v, s), columns_to(v, s)
+	};
+	return ccpc_region_of_columns(&n->in, &p, &columns);
 }
 
 struct ccpc_region ccpc_slab_out(const struct ccpc_node *n, const struct ccpc_operand *o,
@@ -32,22 +132,28 @@ struct ccpc_region ccpc_slab_out(const struct ccpc_node *n, const struct ccpc_op
 {
 	int64_t ow = n->conv.ow;
 	const struct ccpc_planes p = { image, c0, c1, s->y0 * ow, s->y1 * ow };
+	struct ccpc_columns columns;
 
-	return ccpc_region_of(o, &p);
+	if (!n->conv.columns)
+		return ccpc_region_of(o, &p);
+	columns = (struct ccpc_columns){ ow, s->out_x, s->out_columns, s->x0, s->x1 };
+	return ccpc_region_of_columns(o, &p, &columns);
 }
 
-bool ccpc_slab_floats(const struct ccpc_node *n, int64_t rows, int64_t in_ch, int64_t out_ch,
-		      int64_t *in, int64_t *out)
+bool ccpc_slab_floats(const struct ccpc_node *n, int64_t in_ch, int64_t out_ch, int64_t *in,
+		      int64_t *out)
 {
 	const struct ccpc_conv *v = &n->conv;
+	int64_t slabs = ccpc_slab_count(v), beside = slabs_in_row(v);
 
 	*in = *out = 0;
-	for (int64_t y = 0; y < v->oh; y += rows) {
-		struct ccpc_slab s = ccpc_slab(v, y, y + rows);
+	/* All slabs side by side, then the first of each row of them, as none is wider. */
+	for (int64_t i = 0; i < slabs; i += i < beside ? 1 : beside) {
 		struct ccpc_region ri, ro;
+		struct ccpc_slab s;
 
-		if (s.rows < 1 || s.pad.top > CNNACC_CCP_PAD_MAX ||
-		    s.pad.bottom > CNNACC_CCP_PAD_MAX)
+		ccpc_slab_at(v, i, &s);
+		if (!is_computable(v, &s))
 			return false;
 		ri = ccpc_slab_in(n, 0, 0, in_ch, &s);
 		ro = ccpc_slab_out(n, &n->out, 0, 0, out_ch, &s);
@@ -62,17 +168,42 @@ bool ccpc_slab_floats(const struct ccpc_node *n, int64_t rows, int64_t in_ch, in
 	return true;
 }
 
-bool ccpc_can_cut_rows(const struct ccpc_node *n, int64_t rows)
+bool ccpc_can_cut_rows(const struct ccpc_node *n)
 {
 	const struct ccpc_conv *v = &n->conv;
 
-	if (rows >= v->oh)
+	if (v->rows >= v->oh)
 		return true;
 	/* An addition works on whole lines, so no line may belong to two slabs. */
-	if (v->adds && rows * v->ow % CCPC_LINE_FLOATS)
+	if (v->adds && v->rows * v->ow % CCPC_LINE_FLOATS)
 		return false;
 	return (n->in.bind.resident || ccpc_can_cut_planes(&n->in.layout)) &&
 	       (n->out.bind.resident || ccpc_can_cut_planes(&n->out.layout));
+}
+
+/* Rows of the maps must start at a line. */
+static bool can_cut_columns(const struct ccpc_node *n)
+{
+	const struct ccpc_conv *v = &n->conv;
+
+	return !n->in.bind.resident && !n->out.bind.resident && v->iw % CCPC_LINE_FLOATS == 0 &&
+	       v->ow % CCPC_LINE_FLOATS == 0 && ccpc_can_cut_planes(&n->in.layout) &&
+	       ccpc_can_cut_planes(&n->out.layout);
+}
+
+int64_t ccpc_next_columns(const struct ccpc_node *n)
+{
+	const struct ccpc_conv *v = &n->conv;
+	int64_t inside = v->ow - left_halo(v) - right_halo(v), columns = v->columns;
+
+	if (!can_cut_columns(n) || inside <= CCPC_LINE_FLOATS)
+		return 0;
+	for (int64_t slabs = slabs_in_row(v) + 1; columns != CCPC_LINE_FLOATS; slabs++) {
+		columns = cnn_round_up(cnn_div_up(inside, slabs), CCPC_LINE_FLOATS);
+		if (columns < inside && columns != v->columns)
+			return columns;
+	}
+	return 0;
 }
 
 int64_t ccpc_next_rows(const struct ccpc_conv *v, int64_t rows, int64_t limit)
@@ -84,6 +215,40 @@ int64_t ccpc_next_rows(const struct ccpc_conv *v, int64_t rows, int64_t limit)
 	/* The decrement grows with the number of rows, which bounds the number of attempts. */
 	return (rows - 1) / CCPC_EXEC_ROWS * CCPC_EXEC_ROWS -
 	       rows / (32 * CCPC_EXEC_ROWS) * CCPC_EXEC_ROWS;
+}
+
+/* Rows of the widest slab that the banks have room for with so many channels. */
+static int64_t rows_that_fit(const struct ccpc_node *n, int64_t in_ch, int64_t out_ch)
+{
+	const struct ccpc_conv *v = &n->conv;
+	int64_t columns = cnn_min(v->columns + left_halo(v) + right_halo(v), v->ow);
+	int64_t in = ccpc_in_capacity(n) / (in_ch * cnn_min(columns * v->sx, v->iw));
+	int64_t out = cnn_min(ccpc_out_capacity(n) / (out_ch * columns), v->oh);
+
+	if (in < v->ih)
+		out = in < v->kh ? 0 : cnn_min((in - v->kh) / v->sy + 1, out);
+	return out;
+}
+
+/* So many slabs give programs of more than CCPC_WORDS_MAX, however little each takes. */
+#define SLABS_MAX (CCPC_WORDS_MAX / 64)
+
+void ccpc_rows_to_try(const struct ccpc_node *n, int64_t in_ch, int64_t out_ch, int64_t limit,
+		      int64_t rows[3])
+{
+	int64_t oh = n->conv.oh, fit = cnn_min(rows_that_fit(n, in_ch, out_ch), limit), even = 0;
+	int64_t of_exec = cnn_min(cnn_min(oh, limit), CCPC_EXEC_ROWS);
+
+	if (fit < oh && fit >= CCPC_EXEC_ROWS) {
+		fit = fit / CCPC_EXEC_ROWS * CCPC_EXEC_ROWS;
+		even = cnn_round_up(cnn_div_up(oh, cnn_div_up(oh, fit)), CCPC_EXEC_ROWS);
+	}
+	rows[0] = fit;
+	rows[1] = even != fit ? even : 0;
+	rows[2] = of_exec != fit && of_exec != even ? of_exec : 0;
+	for (int i = 0; i < 3; i++)
+		if (rows[i] && cnn_div_up(oh, rows[i]) * slabs_in_row(&n->conv) > SLABS_MAX)
+			rows[i] = 0;
 }
 
 int64_t ccpc_round_channels(int64_t value, int64_t all)
@@ -100,24 +265,21 @@ static int64_t batch_count(const struct ccpc_conv *v)
 
 int64_t ccpc_conv_tile_count(const struct ccpc_conv *v)
 {
-	return cnn_div_up(v->oh, v->rows) * batch_count(v);
+	return ccpc_slab_count(v) * batch_count(v);
 }
 
 struct ccpc_conv_tile ccpc_conv_tile_at(const struct ccpc_conv *v, int64_t i)
 {
-	int64_t slabs = cnn_div_up(v->oh, v->rows), batches = batch_count(v);
+	int64_t slabs = ccpc_slab_count(v), batches = batch_count(v);
 	int64_t slab = v->out_first ? i % slabs : i / batches;
 	int64_t batch = v->out_first ? i / slabs : i % batches;
-	struct ccpc_conv_tile t = { .s = ccpc_slab(v, slab * v->rows, (slab + 1) * v->rows) };
+	struct ccpc_conv_tile t;
 
-	if (v->block) {
-		t.g0 = batch * v->block;
-		t.g1 = cnn_min(t.g0 + v->block, v->groups);
-		t.o1 = v->co;
-	} else {
-		t.o0 = batch * v->out_co;
-		t.o1 = cnn_min(t.o0 + v->out_co, v->co);
-	}
+	ccpc_slab_at(v, slab, &t.s);
+	t.g0 = batch * v->block;
+	t.g1 = cnn_min(t.g0 + v->block, v->groups);
+	t.o0 = v->block ? 0 : batch * v->out_co;
+	t.o1 = v->block ? v->co : cnn_min(t.o0 + v->out_co, v->co);
 	return t;
 }
 
@@ -125,14 +287,14 @@ struct ccpc_region ccpc_next_input(const struct ccpc_conv_part *u)
 {
 	const struct ccpc_conv *v = &u->n->conv;
 	int64_t image = u->image, group = u->group, i = u->i + 1;
-	struct ccpc_conv_tile t;
+	struct ccpc_conv_tile t = ccpc_conv_tile_at(v, u->i);
 
 	if (i == ccpc_conv_tile_count(v)) {
 		i = 0;
 		group = v->block ? 0 : (group + 1) % v->groups;
 		image += !group;
 	}
-	if (image == v->n || v->slice_input || u->x1 < ccpc_patch_columns(v))
+	if (image == v->n || v->slice_input || u->x1 < ccpc_patch_columns(&t.s))
 		return (struct ccpc_region){ .lines = 0 };
 	t = ccpc_conv_tile_at(v, i);
 	if (v->block)
@@ -151,7 +313,7 @@ void ccpc_conv_geometry(struct ccpc_code *c, const struct ccpc_node *n, const st
 			 v->sy << CNNACC_CCP_R0_STRIDE_SHIFT | v->kh << CNNACC_CCP_R0_KERNEL_SHIFT |
 			 v->sx << CNNACC_CCP_R0_STRIDE_X_SHIFT |
 			 v->kw << CNNACC_CCP_R0_KERNEL_X_SHIFT);
-	ccpc_set(c, 1, v->iw | v->ow << 16);
+	ccpc_set(c, 1, s->in_columns | s->out_columns << 16);
 	ccpc_set(c, 2, v->ci | p->co_num << 16);
 	ccpc_set(c, 3, p->ci0 | p->ci1 << 16);
 	ccpc_set(c, 5,

@@ -8,11 +8,6 @@
  */
 #include "ccp.h"
 
-static int64_t region_lines(const struct ccpc_region *r)
-{
-	return r->lines * r->pieces;
-}
-
 bool ccpc_can_swap(const struct ccpc_node *n)
 {
 	return !n->in.bind.resident && !n->out.bind.resident;
@@ -64,8 +59,8 @@ void ccpc_tile_swap(struct ccpc_code *c)
 static bool fits_behind(const struct ccpc_code *c, const struct ccpc_node *n,
 			const struct ccpc_region *in)
 {
-	int64_t lines = c->pending.at - ccpc_tile_write_line(c, n) + region_lines(&c->pending) +
-			region_lines(in);
+	int64_t lines = c->pending.at - ccpc_tile_write_line(c, n) + ccpc_region_lines(&c->pending) +
+			ccpc_region_lines(in);
 
 	return ccpc_can_swap(n) && lines <= ccpc_swap_capacity(n) / CCPC_LINE_FLOATS;
 }
@@ -124,11 +119,11 @@ static void load_whole(struct ccpc_code *c, const struct ccpc_node *n, struct cc
 	write = c->swap_next ? ccpc_tile_read_line(c, n) : ccpc_tile_write_line(c, n);
 	ccpc_region_place(out, write);
 	if (add)
-		ccpc_region_place(add, write + region_lines(out));
+		ccpc_region_place(add, write + ccpc_region_lines(out));
 	if (beside) {
 		ccpc_region_place(in, c->behind.at);
 	} else if (c->swap_next) {
-		ccpc_region_place(in, c->pending.at + region_lines(&c->pending));
+		ccpc_region_place(in, c->pending.at + ccpc_region_lines(&c->pending));
 		ccpc_load_to(c, in, CNNACC_CCP_TGT_WRITE_BANK);
 	} else {
 		store_pending(c);
@@ -243,8 +238,8 @@ static void set_add_bases(struct ccpc_code *c, int64_t from, int64_t distance, i
 void ccpc_tile_add(struct ccpc_code *c, const struct ccpc_node *n, const struct ccpc_region *in,
 		   const struct ccpc_region *add, struct ccpc_region *out, int64_t ones)
 {
-	int64_t rows = region_lines(out) * CCPC_LINE_FLOATS / ADD_COLUMNS, from = out->at;
-	int64_t to = in ? in->at + region_lines(in) : ccpc_tile_read_line(c, n);
+	int64_t rows = ccpc_region_lines(out) * CCPC_LINE_FLOATS / ADD_COLUMNS, from = out->at;
+	int64_t to = in ? in->at + ccpc_region_lines(in) : ccpc_tile_read_line(c, n);
 
 	ccpc_tile_swap(c);
 	ccpc_region_place(out, to);

@@ -54,6 +54,19 @@ enum ccpc_trial_result ccpc_node_try(struct ccpc_core *core, struct ccpc_node *n
 	return result;
 }
 
+static void describe_conv(const struct ccpc_conv *v, char *buf, size_t size)
+{
+	int len = snprintf(buf, size, ", %lld of %lld rows", (long long)v->rows, (long long)v->oh);
+
+	if (v->columns)
+		len += snprintf(buf + len, size - (size_t)len, ", %lld of %lld columns",
+				(long long)v->columns, (long long)v->ow);
+	snprintf(buf + len, size - (size_t)len, ", %lld of %lld %s at a time%s",
+		 (long long)(v->block ? v->block : v->out_co),
+		 (long long)(v->block ? v->groups : v->co), v->block ? "groups" : "channels",
+		 v->slice ? ", input channels in slices" : "");
+}
+
 void ccpc_node_describe(const struct ccpc_node *n, const char *op, char *reason)
 {
 	static const char *const places[] = {
@@ -62,13 +75,6 @@ void ccpc_node_describe(const struct ccpc_node *n, const char *op, char *reason)
 	int len = snprintf(reason, CNN_REASON_LEN, "%s: %s%s", op, n->kind->text,
 			   places[n->in.bind.resident + 2 * n->out.bind.resident]);
 
-	if (n->kind == &ccpc_conv && n->conv.block)
-		snprintf(reason + len, CNN_REASON_LEN - (size_t)len, ", %lld of %lld rows, %lld of "
-			 "%lld groups at a time", (long long)n->conv.rows, (long long)n->conv.oh,
-			 (long long)n->conv.block, (long long)n->conv.groups);
-	else if (n->kind == &ccpc_conv)
-		snprintf(reason + len, CNN_REASON_LEN - (size_t)len,
-			 ", %lld of %lld rows, %lld of %lld channels at a time%s",
-			 (long long)n->conv.rows, (long long)n->conv.oh, (long long)n->conv.out_co,
-			 (long long)n->conv.co, n->conv.slice ? ", input channels in slices" : "");
+	if (n->kind == &ccpc_conv)
+		describe_conv(&n->conv, reason + len, CNN_REASON_LEN - (size_t)len);
 }

@@ -5,7 +5,8 @@
 static struct ccpc_line_range range_of(const struct ccpc_region *r)
 {
 	return (struct ccpc_line_range){ r->line,
-					 r->line + (r->pieces - 1) * r->piece_pitch + r->lines };
+					 r->line + (r->pieces - 1) * r->piece_pitch +
+						 (r->rows - 1) * r->row_pitch + r->lines };
 }
 
 static bool is_covered(const struct ccpc_line_range *list, int n, struct ccpc_line_range s)
@@ -49,6 +50,6 @@ void ccpc_note_write(struct ccpc_code *c, const struct ccpc_region *r)
 		if (s.from < c->reads[i].to && c->reads[i].from < s.to)
 			c->restartable = false;
 	/* Only contiguous memory counts as written. To forget a range merely costs the flag. */
-	if (r->pieces == 1)
+	if (r->pieces == 1 && r->rows == 1)
 		add_range(c->writes, &c->n_writes, s);
 }

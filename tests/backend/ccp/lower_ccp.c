@@ -127,6 +127,65 @@ static int make_sum(struct onnx_build *b, struct shape *s)
 	return 0;
 }
 
+/* Strides and pads that make @out columns of a multiple of it; returns the input columns. */
+static int64_t wide_axis(int64_t out, int64_t kernel, int64_t *stride, int64_t pads[4])
+{
+	int64_t both;
+
+	*stride = ONE_OF(1, 1, 1, 2, 3);
+	both = pick(kernel > *stride ? kernel - *stride : 0, kernel - 1);
+	pads[1] = pick(0, both);
+	pads[3] = both - pads[1];
+	return out * *stride;
+}
+
+/*
+ * Rows that start at a line, and are long for the banks of small_core: a convolution, of groups or
+ * with a sum behind it, or an average pool. Most are cut in columns.
+ */
+static int make_wide(struct onnx_build *b, struct shape *s)
+{
+	enum { DENSE, GROUPS, SUM, AVERAGE } form = (int)pick(0, 3);
+	const char *const names[] = { "Conv", "Conv", "Conv + Conv", "AveragePool" };
+	int64_t groups = form == GROUPS || form == AVERAGE ? pick(2, 12) : 1;
+	int64_t ci = form == DENSE || form == SUM ? pick(1, 24) : pick(1, 2), co = pick(1, 20);
+	int64_t kernel[2] = { ONE_OF(1, 2, 3, 3, 5, 7), ONE_OF(1, 2, 3, 3, 3, 5, 7, 11) };
+	int64_t stride[2] = { pick(1, 2) }, pads[4], out = 16 * pick(3, 12);
+
+	if (form == AVERAGE) {
+		kernel[1] = kernel[1] > 7 ? 7 : kernel[1];
+		ci = co = 1;
+	}
+	pads[0] = pick(0, kernel[0] - 1);
+	pads[2] = pick(0, kernel[0] - 1);
+	*s = (struct shape){ 4, { pick(0, 4) ? 1 : 2, groups * ci, kernel[0] + pick_small(0, 60),
+				  wide_axis(out, kernel[1], &stride[1], pads) } };
+	if (groups * ci * co * kernel[0] * kernel[1] * out * s->dims[2] / stride[0] > 2 * MAX_WORK)
+		return -1;
+	ob_random(b, "v", ob_rand(&state), OB_DIMS(groups * co, ci, kernel[0], kernel[1]));
+	ob_random(b, "w", ob_rand(&state), OB_DIMS(groups * co, ci, kernel[0], kernel[1]));
+	ob_random(b, "b", ob_rand(&state), OB_DIMS(groups * co));
+	for (int i = 0; i < 1 + (form == SUM); i++) {
+		Onnx__NodeProto *n = ob_node(b, form == AVERAGE ? "AveragePool" : "Conv",
+					     form == AVERAGE ? "x" : i ? "x v" : "x w b",
+					     form == SUM ? i ? "q" : "p" : "y");
+
+		add_window(n, 2, kernel, stride, pads);
+		if (form == AVERAGE)
+			ob_attr_int(n, "count_include_pad", pick(0, 1));
+		else
+			ob_attr_int(n, "group", groups);
+	}
+	if (form == SUM)
+		ob_node(b, "Add", "p q", "y");
+	snprintf(text, sizeof(text), "wide %s %lldx%lldx%lldx%lld groups %lld -> %lld kernel "
+		 "%lldx%lld stride %lld", names[form], (long long)s->dims[0],
+		 (long long)s->dims[1], (long long)s->dims[2], (long long)s->dims[3],
+		 (long long)groups, (long long)(groups * co), (long long)kernel[0],
+		 (long long)kernel[1], (long long)stride[1]);
+	return 0;
+}
+
 /* A dilated convolution, perhaps with a Relu or a sum behind it: it runs in phases. */
 static int make_dilated(struct onnx_build *b, struct shape *s)
 {
@@ -273,7 +332,7 @@ static int make_pad(struct onnx_build *b, struct shape *s)
 /* ---- one trial ------------------------------------------------------------------------- */
 
 struct tally {
-	int cases, on_device, tasks, skipped;
+	int cases, on_device, tasks, skipped, cut;
 	bool verbose, mixed;
 };
 
@@ -281,11 +340,13 @@ static const struct {
 	const char *name;
 	int (*make)(struct onnx_build *b, struct shape *s);
 	bool mixed;	/* only its convolutions must be on ccp */
+	bool wide;	/* on small cores; every fourth must be cut in columns */
 } kinds[] = {
-	{ "Conv", make_conv, false }, { "Conv and Add", make_sum, false },
-	{ "pooling", make_pool, false }, { "Gemm", make_gemm, false },
-	{ "MatMul", make_matmul, false }, { "mean", make_mean, false }, { "Pad", make_pad, false },
-	{ "dilated Conv", make_dilated, true },
+	{ "Conv", make_conv, false, false }, { "Conv and Add", make_sum, false, false },
+	{ "pooling", make_pool, false, false }, { "Gemm", make_gemm, false, false },
+	{ "MatMul", make_matmul, false, false }, { "mean", make_mean, false, false },
+	{ "Pad", make_pad, false, false }, { "dilated Conv", make_dilated, true, false },
+	{ "wide maps", make_wide, false, true },
 };
 
 static struct cnnrt_core_info random_core(void)
@@ -298,6 +359,15 @@ static struct cnnrt_core_info random_core(void)
 	core.job_cycles_max = (uint64_t)ONE_OF(1ll << 40, 1ll << 40, 1000000, 30000, 5000);
 	if (!pick(0, 2))
 		core.param[CNNACC_CCP_PARAM_BANKS] = 0;
+	return core;
+}
+
+static struct cnnrt_core_info small_core(void)
+{
+	struct cnnrt_core_info core = random_core();
+
+	core.param[CNNACC_CCP_PARAM_DATA_BANK] =
+		(uint32_t)ONE_OF(0x1000, 0x2000, 0x4000, 0x4000, 0x8000, 0x10000);
 	return core;
 }
 
@@ -458,6 +528,7 @@ static const char *trial(const struct cnnrt_core_info *core, struct onnx_build *
 		on_device &= c.lowered->nodes[i].core >= 0 ||
 			     (tally->mixed && c.graph->nodes[i].op != CNN_OP_CONV);
 	tally->on_device += on_device;
+	tally->cut += strstr(c.lowered->nodes[c.lowered->n_nodes - 1].reason, " columns") != NULL;
 	if (tally->verbose)
 		printf("# %s: %s\n", text, c.lowered->nodes[c.lowered->n_nodes - 1].reason);
 	if (on_device)
@@ -472,7 +543,7 @@ static bool run_kind(int kind, int count, struct tally *tally)
 	for (int i = 0; i < count; i++) {
 		uint32_t seed = state;
 		struct onnx_build *b = ob_new(13);
-		struct cnnrt_core_info core = random_core();
+		struct cnnrt_core_info core = kinds[kind].wide ? small_core() : random_core();
 		const char *wrong = NULL;
 		struct shape s;
 
@@ -493,7 +564,7 @@ static bool run_kind(int kind, int count, struct tally *tally)
 			return false;
 		}
 	}
-	return true;
+	return !kinds[kind].wide || 4 * tally->cut >= tally->cases;
 }
 
 /* A residual block that ends in op, lowered to the default core. */
@@ -557,8 +628,8 @@ int main(int argc, char **argv)
 
 		good = (only && only != k + 1) || run_kind(k, count, &t);
 		failed += !good;
-		printf("%sok %d - %s: %d layers, %d on ccp in %d tasks\n", good ? "" : "not ", k + 1,
-		       kinds[k].name, t.cases, t.on_device, t.tasks);
+		printf("%sok %d - %s: %d layers, %d on ccp in %d tasks, %d cut in columns\n",
+		       good ? "" : "not ", k + 1, kinds[k].name, t.cases, t.on_device, t.tasks, t.cut);
 	}
 	good = check_sum();
 	failed += !good;
