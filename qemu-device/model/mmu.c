@@ -32,16 +32,15 @@ static int refuse(struct cm_core_fault *fault, uint32_t status_class, uint32_t l
 	return -1;
 }
 
-/* Read page-table entries; completes deferred writes to them first. */
+/* Read page-table entries; completes deferred writes first if they may be to them. */
 static int read_entries(struct cm_port *port, uint64_t table, uint32_t index, uint32_t *entry,
 			uint32_t count)
 {
 	uint64_t first = table + 4 * index, end = first + 4 * count;
 
-	for (unsigned int i = 0; port->copy_writes && i < port->copy_count; i++)
-		if (port->mappings[i].bus < end &&
-		    first < port->mappings[i].bus + port->mappings[i].len)
-			cm_port_complete(port);
+	if (port->copy_count && port->copy_writes && first < port->copy_end &&
+	    port->copy_first < end)
+		cm_port_complete(port);
 	return port->ops->dma_read(port->opaque, first, entry, 4 * count);
 }
 
@@ -216,6 +215,10 @@ static void defer(struct cm_port *port, struct cm_copy copy, struct cm_mapping m
 		cm_port_complete(port);
 	port->copy_writes = write;
 	port->copy_long = is_long;
+	if (!port->copy_count || mapping.bus < port->copy_first)
+		port->copy_first = mapping.bus;
+	if (!port->copy_count || mapping.bus + mapping.len > port->copy_end)
+		port->copy_end = mapping.bus + mapping.len;
 	port->copy_bytes += copy.len;
 	port->mappings[port->copy_count] = mapping;
 	port->copies[port->copy_count++] = copy;

@@ -59,6 +59,7 @@ struct cm_port {
 	unsigned int copy_count, copy_parts;
 	unsigned int cut[CM_MAX_THREADS + 1];	/* first copy of each part */
 	size_t copy_bytes;			/* total */
+	uint64_t copy_first, copy_end;		/* range of bus addresses that covers all */
 	struct cm_mapping mappings[CM_PORT_COPIES];
 	struct cm_copy copies[CM_PORT_COPIES] __attribute__((aligned(64)));
 };
