@@ -22,6 +22,8 @@ struct rt_bo {
 	int dmabuf;
 };
 
+#define RT_END_TIMES	32
+
 struct rt_submit {
 	uint32_t ctx_id;
 	uint32_t core;		/* with JOB_ANY_EQUAL also out: the core that was chosen */
@@ -56,8 +58,12 @@ struct rt_device_ops {
 	int (*submit)(struct cnnrt_device *dev, struct rt_submit *submit);
 	/* Optional: can submit take this descriptor as in_fence? */
 	bool (*takes_fence)(struct cnnrt_device *dev, int fd);
-	/* When the context's latest job ended, whose fence is given. CLOCK_MONOTONIC, ns. */
-	int (*end_time)(struct cnnrt_device *dev, uint32_t ctx_id, int fence, uint64_t *ns);
+	/*
+	 * When one of the context's RT_END_TIMES latest jobs ended, given by its number and its
+	 * signaled fence. CLOCK_MONOTONIC, ns.
+	 */
+	int (*end_time)(struct cnnrt_device *dev, uint32_t ctx_id, uint64_t seqno, int fence,
+			uint64_t *ns);
 	/* Optional: a description of a device has no registers. */
 	int (*reg_rw)(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw);
 };

@@ -359,13 +359,15 @@ static bool kernel_takes_fence(struct cnnrt_device *dev, int fd)
 	return !ioctl(fd, SYNC_IOC_FILE_INFO, &info);
 }
 
-static int kernel_end_time(struct cnnrt_device *dev, uint32_t ctx_id, int fence, uint64_t *ns)
+static int kernel_end_time(struct cnnrt_device *dev, uint32_t ctx_id, uint64_t seqno, int fence,
+			   uint64_t *ns)
 {
 	struct sync_fence_info ended = { 0 };
 	struct sync_file_info info = { .num_fences = 1, .sync_fence_info = (uintptr_t)&ended };
 
 	(void)dev;
 	(void)ctx_id;
+	(void)seqno;
 	if (ioctl(fence, SYNC_IOC_FILE_INFO, &info))
 		return -errno;
 	*ns = ended.timestamp_ns;

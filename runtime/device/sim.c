@@ -218,14 +218,15 @@ static int sim_ctx_query(struct cnnrt_device *dev, struct drm_cnnacc_ctx_query *
 	return ctx ? 0 : -ENOENT;
 }
 
-static int sim_end_time(struct cnnrt_device *dev, uint32_t ctx_id, int fence, uint64_t *ns)
+static int sim_end_time(struct cnnrt_device *dev, uint32_t ctx_id, uint64_t seqno, int fence,
+			uint64_t *ns)
 {
 	struct rt_sim *sim = to_sim(dev);
 	struct rt_sim_ctx *ctx = lock_ctx(sim, ctx_id);
 
 	(void)fence;
 	if (ctx)
-		*ns = ctx->ended_ns;
+		*ns = ctx->ended_ns[seqno % RT_END_TIMES];
 	pthread_mutex_unlock(&sim->lock);
 	return ctx ? 0 : -ENOENT;
 }

@@ -57,7 +57,7 @@ struct rt_sim_ctx {
 	struct rt_sim_mapping *mappings;
 	uint64_t seqno;
 	struct drm_cnnacc_ctx_query last;
-	uint64_t ended_ns; /* when its latest job ended, CLOCK_MONOTONIC */
+	uint64_t ended_ns[RT_END_TIMES]; /* when its latest jobs ended, by seqno */
 	struct rt_sim_ctx *next;
 };
 

@@ -50,7 +50,7 @@ static struct outcome outcome_of(uint32_t status_class)
 
 static void end_job(struct rt_sim *sim, struct rt_sim_job *job, int status)
 {
-	job->ctx->ended_ns = rt_now();
+	job->ctx->ended_ns[job->seqno % RT_END_TIMES] = rt_now();
 	job->core->load -= job->load;
 	rt_fence_signal(job->fence, status);
 	close(job->fence);

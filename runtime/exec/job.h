@@ -27,6 +27,7 @@ struct rt_value {
 	/* unbound_*: without a buffer of the caller's */
 	enum rt_value_location location, unbound_location;
 	void *unbound_data;
+	uint64_t slot_run;	/* the run in which the host has written its slot */
 };
 
 /* A buffer that the caller bound to an input or output. */
@@ -40,6 +41,35 @@ struct rt_block {
 	void *mem;
 	size_t size;
 	bool used; /* only while values are placed */
+};
+
+/* A segment that a core runs, or an operator on the CPU. */
+struct rt_unit {
+	int segment;	/* in low->segments */
+	int node;	/* in the graph, -1: the segment */
+	bool feeds_core; /* a segment waits for it */
+};
+
+/* Which units wait for which. They are in the serial order, and wait for earlier ones only. */
+struct rt_order {
+	struct rt_unit *units;
+	int count;
+	int *waits;	/* by unit: how many others it waits for */
+	int *first;	/* by unit: where in next those begin that wait for it; one more: the end */
+	int *next;
+};
+
+/* Segments that cores run at the same time; each has a fence. */
+#define RT_FLIGHTS	16
+
+/* A segment that a core runs. */
+struct rt_flight {
+	const struct cnn_segment *seg;
+	int unit;
+	int first, count;	/* the tasks that are submitted */
+	int step;
+	int fence;
+	uint64_t seqno;
 };
 
 struct cnnrt_job {
@@ -65,13 +95,24 @@ struct cnnrt_job {
 	struct rt_binding *bind[2];	/* by direction */
 	struct drm_cnnacc_bo_ref *refs; /* for one submit */
 
+	struct rt_order order;
+	bool pipelined;			/* bindings and caches allow units to overlap */
+	bool pool_awake;
+
 	/* one run */
+	uint64_t run;			/* its number */
+	int *waits;			/* by unit: how many others it still waits for */
+	int *ready;			/* units that wait for none, ascending */
+	int ready_count, ended_count;
+	struct rt_flight flights[RT_FLIGHTS]; /* direct: the first is the run */
+	int flight_count;
 	struct cnnrt_step *steps;
 	int step_count;
+	int *task_step;			/* by task: the step that begins with it, -1: none yet */
 	uint64_t start_ns;
 	int64_t run_bytes;		/* of values whose shape the run found */
 	int64_t run_work;		/* of all operators on the CPU, as cnn_cpu_work */
-	uint32_t reset_jobs;		/* the context's, at the last query */
+	uint32_t reset_jobs;		/* the context's, of which the job knows */
 	unsigned int resubmits;		/* after resets that the job did not cause */
 	struct cnnrt_job_status status; /* valid once the run has ended */
 
@@ -85,7 +126,6 @@ struct cnnrt_job {
 	bool direct;			/* the run is one device job, without the thread */
 	int fence;			/* direct: the device's, else the thread's; -1: none */
 	bool fence_shared;		/* direct: the application has a copy of it */
-	uint64_t seqno;			/* direct: of the device job */
 	int in_fence;			/* for the thread, -1: none */
 	int ended_fence;		/* signaled, to be closed while a core computes; -1: none */
 	int cancel;			/* eventfd that ends the wait for in_fence */
@@ -102,7 +142,13 @@ int rt_weight_images_get(struct cnnrt_context *ctx, const struct cnnrt_program *
 			 struct rt_weight_images **out, struct cnnrt_error *err);
 void rt_weight_images_put(struct cnnrt_context *ctx, struct rt_weight_images *images);
 
-/* Runs all segments on the calling thread and fills job->status. */
+/* Which units wait for which; once values have their places. */
+int rt_order_build(struct cnnrt_job *job, struct cnnrt_error *err);
+void rt_order_free(struct rt_order *order);
+
+/* Runs an operator on the CPU: 0 or a negative enum cnnrt_code. */
+int rt_job_run_node(struct cnnrt_job *job, int node, struct cnn_err *e);
+/* Runs all units from the calling thread and fills job->status. */
 void rt_job_run(struct cnnrt_job *job);
 /* Submits a job that is one device segment; CNNRT_EUNSUPPORTED if it is not, or needs copies. */
 int rt_job_submit_direct(struct cnnrt_job *job, int in_fence, struct cnnrt_error *err);

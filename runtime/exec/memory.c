@@ -302,11 +302,15 @@ int rt_job_memory(struct cnnrt_job *job, struct cnnrt_error *err)
 	job->steps = calloc((size_t)p->graph->n_nodes + (size_t)p->low->n_tasks +
 			    2 * (size_t)p->low->n_segments + 1, sizeof(*job->steps));
 	job->pool = rt_thread_pool_create();
-	if (!job->refs || !job->steps || !job->pool)
+	job->waits = calloc((size_t)p->graph->n_nodes + 1, sizeof(*job->waits));
+	job->ready = calloc((size_t)p->graph->n_nodes + 1, sizeof(*job->ready));
+	job->task_step = calloc((size_t)p->low->n_tasks + 1, sizeof(*job->task_step));
+	if (!job->refs || !job->steps || !job->pool || !job->waits || !job->ready ||
+	    !job->task_step)
 		return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
 	if (p->low->n_tasks || p->low->arena_bytes)
 		ret = create_device_memory(job, err);
-	return ret ?: make_tasks(job, err) ?: place_values(job, err);
+	return ret ?: make_tasks(job, err) ?: place_values(job, err) ?: rt_order_build(job, err);
 }
 
 void rt_job_memory_free(struct cnnrt_job *job)
@@ -329,6 +333,10 @@ void rt_job_memory_free(struct cnnrt_job *job)
 	free(job->blocks);
 	free(job->refs);
 	free(job->steps);
+	free(job->waits);
+	free(job->ready);
+	free(job->task_step);
+	rt_order_free(&job->order);
 	free(job->tasks);
 	free(job->bind[0]);
 	free(job->bind[1]);

@@ -17,7 +17,7 @@ for how in threads processes; do
 		spread $net.onnx $how $1 >$2-$how-$net 2>&1 || exit
 	done
 done
-[ $2 = 1 ] || spread digits.onnx threads $1 ccp.1 >pinned 2>&1
+[ $2 = 1 ] || spread digits.onnx threads $1 1 >pinned 2>&1
 END
 
 # check NAME FILE: the command before it decides; a failure shows the file.
@@ -27,14 +27,10 @@ check()
 	[ $tap_status -eq 0 ] || sed 's/^/# /' "$2"
 }
 
-# boot COUNT: runs with so many cores
+# boot COUNT CORES: runs with so many cores
 boot()
 {
-	local cores
-
-	cores=$(printf '+ccp%.0s' $(seq "$1"))
-	"$top/tests/vm/run" --share "$work" --device \
-		"cores=${cores#+},timing=modelled,clock-hz=500000" \
+	"$top/tests/vm/run" --share "$work" --device "$2,timing=modelled,clock-hz=500000" \
 		-- sh /mnt/guest $RUNS "$1" >"$work/$1.log" 2>&1
 	check "$RUNS runs at once on $1 cores" "$work/$1.log"
 }
@@ -63,9 +59,9 @@ gain()
 	done
 }
 
-boot 1
-boot 2
-boot 4
+boot 1 cores=ccp
+boot 2 cores=ccp+ccp
+boot 4 cores=ccp+ccp+ccp+ccp
 gain 2 18
 gain 4 35
 [ "$(grep '^core ' "$work/pinned" | cut -d' ' -f2,4)" = "1 $RUNS" ]
