@@ -7,13 +7,13 @@
  *
  * Running a result. Three buffers are bound in a context at fixed addresses (backend/lowered.h):
  * program image (execute only), weight image (read only) and activation arena (read and write, any
- * initial content). Segments run in order, which is not the graph's order of nodes. A CPU segment
+ * initial content). Segments run in order, which is not the graph's order of nodes, or earlier if
+ * no other one has still to make what they read or to use the memory that they write. A CPU segment
  * runs its nodes one by one; one that cnn_moves_to_slot writes into the arena. Before a device
  * segment, the host writes each other slot of its in list that a CPU node or the caller made. Then
- * the segment's tasks are
- * submitted in order as one job, or as several if a job takes fewer tasks. Afterwards the values of
- * its out list are in the arena until their last reader has run, graph outputs until the end; its
- * other values may never leave the core. Values that are only renamed, and the parts of a Concat or
+ * the segment's tasks are submitted in order as one job, or as several if a job takes fewer tasks.
+ * Afterwards the values of its out list are in the arena until their last reader has run, graph
+ * outputs until the end; its other values may never leave the core. Values that are only renamed, and the parts of a Concat or
  * Split, share memory. Programs run on every core of the same type and parameters.
  */
 #ifndef CNN_COMPILE_H
