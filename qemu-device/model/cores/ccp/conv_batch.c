@@ -61,6 +61,20 @@ static void share_out(struct ccp *c)
 	b->parts = parts > 1 ? (uint32_t)parts : 1;
 }
 
+/* Does a later run of the batch write all the LOBs that run @i writes? */
+static bool overwritten(const struct ccp_batch *b, uint32_t i)
+{
+	const struct ccp_conv *p = &b->plan[b->run[i].plan];
+
+	for (uint32_t k = i + 1; k < b->runs; k++) {
+		const struct ccp_conv *later = &b->plan[b->run[k].plan];
+
+		if (later->rows >= p->rows && later->cols >= p->cols)
+			return true;
+	}
+	return false;
+}
+
 void ccp_batch_finish(struct ccp *c)
 {
 	struct ccp_batch *b = &c->batch;
@@ -69,11 +83,11 @@ void ccp_batch_finish(struct ccp *c)
 		return;
 	share_out(c);
 	cm_workers_run(c->resources.workers, run_part, c, b->parts);
-	/* EXECs of one plan overwrite the same LOBs: only those of the last one are needed. */
+	/* EXECs overwrite the same LOBs: mostly only those of the last one are needed. */
 	for (uint32_t i = 0; i < b->runs; i++) {
 		const struct ccp_run *r = &b->run[i];
 
-		if (i + 1 == b->runs || r[1].plan != r->plan)
+		if (!overwritten(b, i))
 			c->simd->direct(c, &b->plan[r->plan], r, r->count - 1, r->count, 0,
 					CCP_TO_LOB);
 	}
