@@ -151,7 +151,7 @@ static int lower_graph(struct cnn_compiler *cc)
 {
 	int ret;
 
-	cnn_explain_moves(cc);
+	cnn_settle_moves(cc);
 	cnn_settle_owners(cc);
 	ret = cnn_make_segments(cc) ?: cnn_allocate_arena(cc) ?: lower_segments(cc);
 	sum_costs(cc);

@@ -59,8 +59,11 @@ int cnn_insert_conversions(struct cnn_compiler *cc, struct cnn_graph *g);
  * that core can give the input the layout that they want and takes less time for it than the host.
  */
 bool cnn_place_conversion(struct cnn_compiler *cc, int node, int *core, char *reason);
-/* Once all nodes are placed: says of the nodes on the CPU which of them move to a slot. */
-void cnn_explain_moves(struct cnn_compiler *cc);
+/*
+ * Once all nodes are placed: of the nodes on the CPU that would move a value to a slot, those that
+ * need not do so become names for it, and the others say what they do.
+ */
+void cnn_settle_moves(struct cnn_compiler *cc);
 /* Places a Concat or Split that needs no copy: true, and the core whose memory it renames. */
 bool cnn_place_concat_split(struct cnn_compiler *cc, int node, int *core);
 

@@ -187,8 +187,47 @@ bool cnn_place_conversion(struct cnn_compiler *cc, int node, int *core, char *re
 	return true;
 }
 
-void cnn_explain_moves(struct cnn_compiler *cc)
+/* ---- once all nodes are placed ----------------------------------------------------------- */
+
+/* The core that runs all readers of a value, or CNN_ON_CPU. */
+static int readers_core(const struct cnn_compiler *cc, int v)
 {
+	const struct cnn_value *val = &cc->compile.g->values[v];
+	const struct cnn_placement *nodes = cc->compile.out->nodes;
+
+	for (int i = 1; i < val->n_consumers; i++)
+		if (nodes[val->consumers[i]].core != nodes[val->consumers[0]].core)
+			return CNN_ON_CPU;
+	return val->n_consumers ? nodes[val->consumers[0]].core : CNN_ON_CPU;
+}
+
+/*
+ * Gives the input of a move, which no core reads or makes, the slot of its output: it is then
+ * written in the layout of the output's readers, by the application itself if that is dense.
+ */
+static void rename_backwards(struct cnn_compiler *cc, int node)
+{
+	const struct cnn_node *n = &cc->compile.g->nodes[node];
+	struct cnn_placement *p = &cc->compile.out->nodes[node];
+	struct cnn_slot *slots = cc->compile.out->slots;
+	int from = n->in[0], to = n->out[0], core = readers_core(cc, to);
+	struct cnn_node_io io = { .value = from, .layout = slots[to].layout };
+
+	if (core < 0 || slots[from].used || slots[to].layout.codes ||
+	    cc->compile.g->values[from].t.data)
+		return;
+	cnn_use_slot(cc, &io);
+	slots[from].offset = cc->compile.owner[to] == to ? 0 : slots[to].offset;
+	cc->compile.owner[from] = cc->compile.owner[to];
+	p->core = core;
+	cnn_reject(p->reason, "%s: renames a value in the arena", n->op_type);
+}
+
+void cnn_settle_moves(struct cnn_compiler *cc)
+{
+	for (int i = cc->compile.g->n_nodes - 1; i >= 0; i--)
+		if (cnn_moves_to_slot(cc->compile.g, cc->compile.out, i))
+			rename_backwards(cc, i);
 	for (int i = 0; i < cc->compile.g->n_nodes; i++)
 		if (cnn_moves_to_slot(cc->compile.g, cc->compile.out, i))
 			cnn_reject(cc->compile.out->nodes[i].reason, "%s: the host moves its input "

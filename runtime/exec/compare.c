@@ -39,6 +39,20 @@ static void fill(void *p, size_t bytes)
 		word[i] = POISON;
 }
 
+/* Is it an input under another name? */
+static bool shares_input(const struct cnnrt_job *job, int v)
+{
+	const struct cnn_graph *g = job->program->graph;
+	const struct cnn_slot *slots = job->program->low->slots;
+
+	for (int i = 0; i < g->n_inputs; i++)
+		if (slots[g->inputs[i]].used &&
+		    slots[g->inputs[i]].offset < slots[v].offset + slots[v].bytes &&
+		    slots[v].offset < slots[g->inputs[i]].offset + slots[g->inputs[i]].bytes)
+			return true;
+	return false;
+}
+
 static void poison(struct cnnrt_job *job)
 {
 	const struct cnn_graph *g = job->program->graph;
@@ -48,10 +62,10 @@ static void poison(struct cnnrt_job *job)
 		const struct cnn_slot *slot = &job->program->low->slots[v];
 		struct rt_value *val = &job->values[v];
 
-		/* What the application gives must stay; no other value shares its memory. */
+		/* What the application gives must stay. */
 		if (from->is_input || (from->producer < 0 && from->t.data))
 			continue;
-		if (slot->used)
+		if (slot->used && !shares_input(job, v))
 			fill((uint8_t *)job->arena.map + slot->offset, (size_t)slot->bytes);
 		if (val->location == RT_AT_HOST && val->t.data)
 			fill(val->t.data, val->t.capacity);

@@ -182,6 +182,22 @@ def check_maximum():
     check_lowest('0', struct.unpack('<f', b'\xff\xff\x7f\xff')[0])
 
 
+def check_renamed_input():
+    """An input that the core reads under another name, in its own memory, keeps its elements."""
+    node = helper.make_node
+    values = [helper.make_tensor_value_info(name, TensorProto.FLOAT, dims)
+              for name, dims in (('x', (1, 4, 2, 2)), ('y', (1, 8)))]
+    w = helper.make_tensor('w', TensorProto.FLOAT, (16, 8), [i % 7 - 3 for i in range(128)])
+    model = helper.make_model(helper.make_graph(
+        [node('Flatten', ['x'], ['f']), node('MatMul', ['f', 'w'], ['y'])], 'flat', values[:1],
+        values[1:], [w]), opset_imports=[helper.make_opsetid('', 13)])
+    onnx.save(model, 'flat.onnx')
+    write_input('flat.npy', (1, 4, 2, 2))
+    code, text = cnnrun('flat.onnx', '--explain', '--compare', '--input', '0=flat.npy')
+    tap.ok(code == 0 and 'renames a value' in text and 'the outputs agree' in text,
+           'an input under another name', text)
+
+
 def main():
     with tempfile.TemporaryDirectory() as work:
         os.chdir(work)
@@ -194,6 +210,7 @@ def main():
                 check_element(good, last)
             check_unwritten(name)
         check_maximum()
+        check_renamed_input()
         code, text = cnnrun('--compile', os.path.join(MODELS, 'digits.onnx'), '-o', 'plain.cnn')
         code, text = cnnrun('plain.cnn', '--compare')
         tap.ok(code == 1 and 'not compiled with observe' in text, 'a file without constants',

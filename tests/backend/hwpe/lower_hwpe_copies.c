@@ -274,8 +274,8 @@ static const struct plan {
 	enum format weights[READERS];
 	/*
 	 * The input for each layout that is not its own, what the core makes by a single move to
-	 * each other layout, and sums with gaps. On the CPU is a step for each further layout, a
-	 * Reshape or Flatten of the input, a Reshape of each result, and Concat.
+	 * each other layout, and sums with gaps. On the CPU is a step for each further layout that
+	 * is dearer on the core, a Reshape of each result, and Concat.
 	 */
 	uint32_t conversions, cpu_steps, submissions;
 	uint32_t moved, converted; /* ConvertLayouts on the CPU, and on the core, by their costs */
@@ -286,7 +286,7 @@ static const struct plan {
 	  { CONV, PRODUCT, PRODUCT }, { ANY }, 5, 4, 1, 0, 1 },
 	{ "Flatten between a convolution and a product", FROM_CONV, 1, { FLAT_PRODUCT }, { ANY },
 	  2, 1, 1, 0, 0 },
-	{ "Flatten of what the caller gives", FROM_CALLER, 1, { FLAT_PRODUCT }, { ANY }, 0, 2, 1, 0, 0 },
+	{ "Flatten of what the caller gives", FROM_CALLER, 1, { FLAT_PRODUCT }, { ANY }, 0, 1, 1, 0, 0 },
 	{ "a map in two formats", FROM_CODES, 4, { CONV, CONV, CONV, CONV },
 	  { ANY, EXP4, ANY, EXP4 }, 6, 7, 1, 1, 0 },
 	{ "a product's rows for a convolution and another product", FROM_PRODUCT, 2,
