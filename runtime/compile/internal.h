@@ -41,6 +41,8 @@ struct cnn_compiler {
 
 /* Gives io's value a slot with this layout, unless it has a slot. */
 void cnn_use_slot(struct cnn_compiler *cc, const struct cnn_node_io *io);
+/* Gives io's value a slot in the memory of another value, from its beginning on. */
+void cnn_share_slot(struct cnn_compiler *cc, const struct cnn_node_io *io, int of);
 /* The first core that takes a node, and how, or CNN_ON_CPU. */
 int cnn_matching_core(struct cnn_compiler *cc, int node, struct cnn_node_fit *fit);
 /*
@@ -56,7 +58,8 @@ void cnn_assign_layout(struct cnn_compiler *cc, const struct cnn_backend *core, 
 int cnn_insert_conversions(struct cnn_compiler *cc, struct cnn_graph *g);
 /*
  * Places a node that only renames its input or changes its layout on the core of its readers, if
- * that core can give the input the layout that they want and takes less time for it than the host.
+ * they can read the input's layout, or if that core can change it to the one that they want and
+ * takes less time for that than the host.
  */
 bool cnn_place_conversion(struct cnn_compiler *cc, int node, int *core, char *reason);
 /*

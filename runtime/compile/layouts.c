@@ -43,6 +43,17 @@ bool cnn_fit_layout(struct cnn_compiler *cc, const struct cnn_backend *core, str
 			  v->name, cnn_tensor_describe(&v->t, shape, sizeof(shape)));
 }
 
+void cnn_share_slot(struct cnn_compiler *cc, const struct cnn_node_io *io, int of)
+{
+	const struct cnn_slot *slots = cc->compile.out->slots;
+
+	cnn_use_slot(cc, io);
+	cc->compile.owner[io->value] = cc->compile.owner[of];
+	/* Relative to the owner, which has no offset yet. */
+	if (cc->compile.owner[of] != of)
+		cc->compile.out->slots[io->value].offset = slots[of].offset;
+}
+
 void cnn_assign_layout(struct cnn_compiler *cc, const struct cnn_backend *core, int node,
 		       const struct cnn_node_io *io)
 {
@@ -155,6 +166,13 @@ static int64_t host_cost(const struct cnn_compiler *cc, int v, int core)
 	return cnn_add_sat(ns, cc->target->op_ns + (between ? cc->target->submit_ns : 0));
 }
 
+/* Could nodes of a core that want an output read the input in its place? */
+static bool is_readable_as(const struct cnn_compiler *cc, int core, const struct cnn_node_io *in,
+			   struct cnn_node_io out)
+{
+	return reads(cc->cores[core], &in->layout, &out);
+}
+
 bool cnn_place_conversion(struct cnn_compiler *cc, int node, int *core, char *reason)
 {
 	const struct cnn_node *n = &cc->compile.g->nodes[node];
@@ -172,6 +190,13 @@ bool cnn_place_conversion(struct cnn_compiler *cc, int node, int *core, char *re
 	fit.in[0] = (struct cnn_node_io){ .value = n->in[0], .layout = from->layout };
 	fit.out.value = n->out[0];
 	c = wanted_layout(cc, n->out[0], &fit.out.layout);
+	if (c >= 0 && is_readable_as(cc, c, &fit.in[0], fit.out)) {
+		fit.out.layout = from->layout;
+		cnn_share_slot(cc, &fit.out, n->in[0]);
+		cnn_reject(reason, "%s: renames a value in the arena", n->op_type);
+		*core = c;
+		return true;
+	}
 	ops = c < 0 ? NULL : cc->cores[c]->ops;
 	cycles = ops && ops->convert ? ops->convert(cc->cores[c], node, &fit, reason) : 0;
 	if (!cycles)
@@ -216,9 +241,7 @@ static void rename_backwards(struct cnn_compiler *cc, int node)
 	if (core < 0 || slots[from].used || slots[to].layout.codes ||
 	    cc->compile.g->values[from].t.data)
 		return;
-	cnn_use_slot(cc, &io);
-	slots[from].offset = cc->compile.owner[to] == to ? 0 : slots[to].offset;
-	cc->compile.owner[from] = cc->compile.owner[to];
+	cnn_share_slot(cc, &io, to);
 	p->core = core;
 	cnn_reject(p->reason, "%s: renames a value in the arena", n->op_type);
 }

@@ -74,11 +74,7 @@ static bool place_renaming(struct cnn_compiler *cc, int node, int *core)
 			     plane, &planes))
 		return false;
 	io.layout = cnn_planes_layout(&planes);
-	cnn_use_slot(cc, &io);
-	cc->compile.owner[io.value] = cc->compile.owner[from];
-	/* Relative to the owner, which has no offset yet. */
-	if (cc->compile.owner[from] != from)
-		cc->compile.out->slots[io.value].offset = cc->compile.out->slots[from].offset;
+	cnn_share_slot(cc, &io, from);
 	*core = cc->compile.out->nodes[producer].core;
 	return true;
 }
