@@ -167,18 +167,7 @@ INLINE void SIMD(store4)(const struct ccp_conv *p, float *lob, uint32_t y, uint3
 		*at = KEEP(row4, (bits4)v, (bits4)*at, *(const bits4 *)(p->valid + x));
 }
 
-#if SIMD_WIDTH > 4
-INLINE void SIMD(store8)(const struct ccp_conv *p, float *lob, uint32_t y, row8 v)
-{
-	row8 *at = (row8 *)(lob + y * CNNACC_CCP_LANES);
-
-	if (y < p->rows && p->cols == 8)
-		*at = v;
-	else if (y < p->rows)
-		*at = KEEP(row8, (bits8)v, (bits8)*at, *(const bits8 *)p->valid);
-}
-#endif
-
+/* Store a vector of lanes @x.. of rows @i, @i + height, ..; with wider vectors, of four lanes each. */
 INLINE void SIMD(store)(const struct ccp_conv *p, const SIMD(vec) *v, float *lob, uint32_t i,
 			uint32_t x)
 {
@@ -188,24 +177,15 @@ INLINE void SIMD(store)(const struct ccp_conv *p, const SIMD(vec) *v, float *lob
 	(void)h;
 	SIMD(store4)(p, lob, i, x, *v);
 #elif SIMD_WIDTH == 8
-	if (p->lanes == 8) {
-		SIMD(store8)(p, lob, i, *v);
-	} else {
-		SIMD(store4)(p, lob, i, x, HALF4(*v, 0));
-		SIMD(store4)(p, lob, i + h, x, HALF4(*v, 4));
-	}
+	SIMD(store4)(p, lob, i, x, HALF4(*v, 0));
+	SIMD(store4)(p, lob, i + h, x, HALF4(*v, 4));
 #else
 	row8 low = LOW8(*v), high = HIGH8(*v);
 
-	if (p->lanes == 8) {
-		SIMD(store8)(p, lob, i, low);
-		SIMD(store8)(p, lob, i + h, high);
-	} else {
-		SIMD(store4)(p, lob, i, x, HALF4(low, 0));
-		SIMD(store4)(p, lob, i + h, x, HALF4(low, 4));
-		SIMD(store4)(p, lob, i + 2 * h, x, HALF4(high, 0));
-		SIMD(store4)(p, lob, i + 3 * h, x, HALF4(high, 4));
-	}
+	SIMD(store4)(p, lob, i, x, HALF4(low, 0));
+	SIMD(store4)(p, lob, i + h, x, HALF4(low, 4));
+	SIMD(store4)(p, lob, i + 2 * h, x, HALF4(high, 0));
+	SIMD(store4)(p, lob, i + 3 * h, x, HALF4(high, 4));
 #endif
 }
 
@@ -308,11 +288,33 @@ INLINE void SIMD(finish_whole)(const struct ccp_conv *p, const SIMD(vec) *total,
 			   height * ow);
 }
 
-/* Are the @n vectors from @i on whole rows inside the map? */
+/* The same for vectors @i.., some of whose rows or lanes are outside the map. */
+INLINE void SIMD(finish_part)(const struct ccp_conv *p, const SIMD(vec) *total, uint32_t i,
+			      uint32_t n, float *lob, float *out)
+{
+	bits8 valid = *(const bits8 *)p->valid;
+	uint32_t end = i + n;
+
+	for (; i < end; i++, total++) {
+		row8 *at = (row8 *)(lob + i * CNNACC_CCP_LANES);
+#if SIMD_WIDTH == 8
+		*at = KEEP(row8, (bits8)*total, (bits8)*at, valid);
+#else
+		row8 *below = at + p->height, low = LOW8(*total), high = HIGH8(*total);
+
+		*at = KEEP(row8, (bits8)low, (bits8)*at, valid);
+		if (i + p->height < p->rows)
+			*below = KEEP(row8, (bits8)high, (bits8)*below, valid);
+#endif
+		if (out)
+			SIMD(save_rows)(p, total, out, i);
+	}
+}
+
+/* Are the @n vectors from @i on all inside the map? */
 INLINE bool SIMD(inside)(const struct ccp_conv *p, uint32_t i, uint32_t n)
 {
-	return p->lanes == 8 && p->cols == 8 &&
-	       i + n + (SIMD_WIDTH / 8 - 1) * p->height <= p->rows;
+	return p->cols == 8 && i + n + (SIMD_WIDTH / 8 - 1) * p->height <= p->rows;
 }
 #endif
 
@@ -386,22 +388,20 @@ static void SIMD(finish)(const struct ccp *c, const struct ccp_slice *s, const s
 	for (uint32_t o = b->first; o < b->first + b->channels; o++) {
 		float *lob = s->lob + (size_t)o * CCP_TILE;
 #if SIMD_WIDTH >= 8
-		float *out = SIMD(output)(c, p, &p->base, o);
+		float *out = s->last ? SIMD(output)(c, p, &p->base, o) : NULL;
 
-		if (SIMD(inside)(p, b->i, b->n)) {
-			SIMD(finish_whole)(p, total, b->n, lob + b->i * CNNACC_CCP_LANES,
-					   s->last ? out + (size_t)b->i * p->m.ow : NULL);
+		if (p->lanes == 8) {
+			if (SIMD(inside)(p, b->i, b->n))
+				SIMD(finish_whole)(p, total, b->n, lob + b->i * CNNACC_CCP_LANES,
+						   out ? out + (size_t)b->i * p->m.ow : NULL);
+			else
+				SIMD(finish_part)(p, total, b->i, b->n, lob, out);
 			total += b->n;
 			continue;
 		}
 #endif
-		for (uint32_t i = b->i; i < b->i + b->n; i++, total++) {
+		for (uint32_t i = b->i; i < b->i + b->n; i++, total++)
 			SIMD(store)(p, total, lob, i, b->column);
-#if SIMD_WIDTH >= 8
-			if (s->last && p->lanes == 8)
-				SIMD(save_rows)(p, total, out, i);
-#endif
-		}
 	}
 }
 
