@@ -28,6 +28,55 @@ static void extend_life(struct cnn_compiler *cc, int value, int order)
 		cc->slots[owner].last = order;
 }
 
+static bool reads_from(const struct cnn_compiler *cc, int segment, int first)
+{
+	const struct cnn_segment *seg = &cc->compile.out->segments[segment];
+
+	for (int k = 0; k < seg->n_in; k++) {
+		int from = cc->compile.g->values[seg->in[k]].producer;
+
+		if (from >= 0 && cc->compile.out->nodes[from].segment >= first)
+			return true;
+	}
+	return false;
+}
+
+/* The end of the segments on cores from first on that do not read each other's values. */
+static int group_end(const struct cnn_compiler *cc, int first)
+{
+	const struct cnn_lowered *out = cc->compile.out;
+	int end = first + 1;
+
+	while (out->segments[first].core >= 0 && end < out->n_segments &&
+	       out->segments[end].core >= 0 && !reads_from(cc, end, first))
+		end++;
+	return end;
+}
+
+/* Cores run the segments of a group at the same time, so that their values must not share memory. */
+static void extend_group(struct cnn_compiler *cc, int first, int end)
+{
+	const struct cnn_lowered *out = cc->compile.out;
+	const struct cnn_segment *last = &out->segments[end - 1];
+	int start = out->nodes[out->segments[first].nodes[0]].order;
+	int stop = out->nodes[last->nodes[last->n_nodes - 1]].order;
+
+	for (int s = first; s < end; s++) {
+		for (int i = 0; i < out->segments[s].n_nodes; i++) {
+			const struct cnn_node *n = &cc->compile.g->nodes[out->segments[s].nodes[i]];
+
+			for (int k = 0; k < n->n_in + n->n_out; k++) {
+				int v = k < n->n_in ? n->in[k] : n->out[k - n->n_in];
+
+				if (v < 0 || !out->slots[v].used)
+					continue;
+				extend_life(cc, v, start);
+				extend_life(cc, v, stop);
+			}
+		}
+	}
+}
+
 /*
  * A value lives from its producer to its last reader. A segment's inputs live to the segment's end,
  * so that the segment can be restarted.
@@ -53,6 +102,11 @@ static void find_lives(struct cnn_compiler *cc)
 
 		for (int k = 0; k < seg->n_in && seg->core >= 0; k++)
 			extend_life(cc, seg->in[k], out->nodes[seg->nodes[seg->n_nodes - 1]].order);
+	}
+	for (int first = 0, end; first < out->n_segments; first = end) {
+		end = group_end(cc, first);
+		if (end > first + 1)
+			extend_group(cc, first, end);
 	}
 }
 

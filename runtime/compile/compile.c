@@ -170,6 +170,7 @@ static void stop(struct cnn_compiler *cc)
 	free(cc->slots);
 	free(cc->conversions);
 	free(cc->readers);
+	free(cc->lane);
 }
 
 static void take_images(struct cnn_compiler *cc)
@@ -217,6 +218,70 @@ static int place_again(struct cnn_compiler *cc, struct cnn_graph *g,
 	return ret ?: place_graph(cc, cores, n_cores, opt);
 }
 
+/*
+ * Lowers the graph with lanes; returns whether that takes a tenth less time at least. Lanes make more
+ * work in all, for which other runs have to wait.
+ */
+static bool lower_lanes(struct cnn_compiler *cc, const struct cnnrt_core_info *cores, int n_cores,
+			const struct cnn_lower_options *opt, int64_t serial_ns)
+{
+	int *lane = cc->lane, ret;
+	int64_t ns = 0;
+
+	cc->lane = NULL;
+	ret = place_graph(cc, cores, n_cores, opt);
+	cc->lane = lane;
+	ret = ret ?: lower_graph(cc) ?: cnn_parallel_time(cc, &ns);
+	if (ret || ns >= serial_ns - serial_ns / 10)
+		return false;
+	cc->compile.out->ns = ns;
+	return true;
+}
+
+static void swap_results(struct cnn_compile *a, struct cnn_compile *b)
+{
+	const struct cnn_compile old = *a;
+
+	a->out = b->out;
+	a->program = b->program;
+	a->weights = b->weights;
+	b->out = old.out;
+	b->program = old.program;
+	b->weights = old.weights;
+}
+
+/*
+ * Where the device has equal cores, lowers the graph once more with a segment for each of its
+ * independent branches, and keeps that if it takes less time. cc: lowered without.
+ */
+static int try_lanes(struct cnn_compiler *cc, const struct cnnrt_core_info *cores, int n_cores,
+		     const struct cnn_lower_options *opt)
+{
+	struct cnn_err err = { 0 };
+	struct cnn_compiler lanes = {
+		.target = cc->target, .may_convert = cc->may_convert,
+		.compile = {
+			.g = cc->compile.g, .err = &err, .no_residency = cc->compile.no_residency,
+			.program = { .max = CNN_PROGRAM_MAX, .what = "programs" },
+			.weights = { .max = CNN_WEIGHTS_MAX, .what = "weights" },
+		},
+	};
+	bool found = false, better;
+	int64_t ns = 0;
+	int ret = cnn_find_lanes(cc, &found) ?: cnn_parallel_time(cc, &ns);
+
+	lanes.lane = cc->lane;
+	cc->lane = NULL;
+	better = !ret && found && lower_lanes(&lanes, cores, n_cores, opt, ns);
+	stop(&lanes);
+	if (better)
+		swap_results(&cc->compile, &lanes.compile);
+	if (lanes.compile.out)
+		take_images(&lanes);
+	cnn_lowered_free(lanes.compile.out);
+	return ret;
+}
+
 int cnn_lower(struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
 	      const struct cnn_lower_options *opt, struct cnn_lowered **out, struct cnn_err *err)
 {
@@ -241,6 +306,8 @@ int cnn_lower(struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_co
 	cc.compile.before = cc.compile.done;
 	if (!ret)
 		ret = lower_graph(&cc);
+	if (!ret && !cc.observe && cnn_has_equal_cores(&cc))
+		ret = try_lanes(&cc, cores, n_cores, opt);
 	stop(&cc);
 	if (cc.compile.out)
 		take_images(&cc);

@@ -35,6 +35,7 @@ struct cnn_compiler {
 	struct cnn_conversion *conversions;
 	struct cnn_reader *readers;
 	int n_conversions, n_readers;
+	int *lane;		/* by node: 0, or the lane of a branch; NULL: there are no lanes */
 	bool observe;
 	const struct cnn_target *target;
 };
@@ -74,10 +75,15 @@ bool cnn_place_concat_split(struct cnn_compiler *cc, int node, int *core);
 void cnn_place_node(struct cnn_compiler *cc, int node);
 /* Makes owner the outermost memory, and offsets relative to it. */
 void cnn_settle_owners(struct cnn_compiler *cc);
+bool cnn_has_equal_cores(const struct cnn_compiler *cc);
+/* Once all nodes are placed: fills cc->lane; found: are there branches worth a lane of their own? */
+int cnn_find_lanes(struct cnn_compiler *cc, bool *found);
 int cnn_make_segments(struct cnn_compiler *cc);
 int cnn_allocate_arena(struct cnn_compiler *cc);
 /* Once all is lowered: what each node and the whole program cost on the target. */
 void cnn_sum_time(struct cnn_compiler *cc);
+/* The time of one run whose segments run at the same time where they can, unlike the sum above. */
+int cnn_parallel_time(const struct cnn_compiler *cc, int64_t *ns);
 /*
  * Fills in the compulsory bytes of a placed node, and the bytes that it moves if it is on the CPU.
  * Float tensors of up to on_chip bytes can stay in a core.

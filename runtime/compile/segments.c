@@ -12,10 +12,17 @@ struct scheduled_node {
 	int level, node; /* nodes of one level are a segment; levels may be unused */
 };
 
-/* The CPU is processor 0. */
-static int processor_of(const struct cnn_lowered *out, int node)
+/* The CPU is processor 0. A core has one more for each lane, as there is an equal core for it. */
+static int processor_of(const struct cnn_compiler *cc, int node)
 {
-	return out->nodes[node].core + 1;
+	int core = cc->compile.out->nodes[node].core;
+
+	return core + 1 + (cc->lane ? cc->lane[node] * cc->n_cores : 0);
+}
+
+static int count_processors(const struct cnn_compiler *cc)
+{
+	return cc->n_cores + 1 + (cc->lane ? cc->n_cores * cc->n_cores : 0);
 }
 
 /* The first level from least on that belongs to a processor, if level 0 belongs to first. */
@@ -52,7 +59,7 @@ static int order_nodes(const struct cnn_compiler *cc, int first, struct schedule
 		}
 		schedule[i].node = i;
 		schedule[i].level =
-			next_level(least, processor_of(cc->compile.out, i), first, cc->n_cores + 1);
+			next_level(least, processor_of(cc, i), first, count_processors(cc));
 	}
 	qsort(schedule, (size_t)g->n_nodes, sizeof(*schedule), compare_scheduled);
 	for (int i = 1; i < g->n_nodes; i++)

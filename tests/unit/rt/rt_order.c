@@ -305,11 +305,123 @@ static void test_beside(void **state)
 	free(file);
 }
 
+#define WIDE		64
+#define WIDE_SIDE	28
+#define BRANCHES	2
+#define DEPTH		3
+
+/* Branches of convolutions between one convolution and another that reads all of them. */
+static void *branching_net(size_t *size)
+{
+	const int64_t pads[] = { 1, 1, 1, 1 };
+	struct onnx_build *b = ob_new(13);
+	char from[16], to[16], weight[16], inputs[40];
+	void *file;
+
+	ob_input(b, "x", 1, OB_DIMS(1, WIDE, WIDE_SIDE, WIDE_SIDE));
+	ob_random(b, "w", 99, OB_DIMS(WIDE, WIDE, 1, 1));
+	ob_node(b, "Conv", "x w", "v0");
+	for (int i = 0; i < BRANCHES * DEPTH; i++) {
+		snprintf(weight, sizeof(weight), "w%d", i);
+		snprintf(from, sizeof(from), "v%d", i % DEPTH ? i : 0);
+		snprintf(to, sizeof(to), "v%d", i + 1);
+		snprintf(inputs, sizeof(inputs), "%s %s", from, weight);
+		ob_random(b, weight, 7 + (unsigned int)i, OB_DIMS(WIDE, WIDE, 3, 3));
+		ob_attr_ints(ob_node(b, "Conv", inputs, to), "pads", 4, pads);
+	}
+	ob_attr_int(ob_node(b, "Concat", "v3 v6", "both"), "axis", 1);
+	ob_random(b, "last", 98, OB_DIMS(1, WIDE * BRANCHES, 1, 1));
+	ob_node(b, "Conv", "both last", "y");
+	ob_output(b, "y");
+	file = ob_pack(b, size);
+	ob_free(b);
+	return file;
+}
+
+/* What ran on cores: the greatest number of steps at a time, and cores. */
+struct lanes {
+	uint64_t start[32], end[32];
+	uint32_t cores;
+	int count;
+};
+
+static void note_lane(const struct cnnrt_step *step, void *opaque)
+{
+	struct lanes *l = opaque;
+
+	if (step->kind != CNNRT_STEP_TASKS || l->count == 32)
+		return;
+	l->start[l->count] = step->start_ns;
+	l->end[l->count++] = step->end_ns;
+	l->cores |= 1u << step->core;
+}
+
+static int overlaps(const struct lanes *l)
+{
+	int count = 0;
+
+	for (int i = 0; i < l->count; i++)
+		for (int k = 0; k < i; k++)
+			count += l->start[i] < l->end[k] && l->start[k] < l->end[i];
+	return count;
+}
+
+static struct lanes run_branches(const char *device, bool pin, float *out)
+{
+	struct cnnrt_compile_options opt = { .struct_size = sizeof(opt) };
+	struct lanes lanes = { 0 };
+	struct cnnrt_job *job;
+	struct rt_net n;
+	void *in, *result;
+	size_t size;
+	void *file = branching_net(&size);
+
+	open_net(&n, device, file, size);
+	opt.core = "1";
+	if (pin) {
+		cnnrt_program_free(n.program);
+		OK(cnnrt_compile(n.model, n.dev, &opt, &n.program, &rt_err));
+	}
+	OK(cnnrt_job_create(n.ctx, n.program, &job, &rt_err));
+	OK(cnnrt_job_map(job, CNNRT_INPUT, 0, NULL, &in, &rt_err));
+	for (int i = 0; i < WIDE * WIDE_SIDE * WIDE_SIDE; i++)
+		((float *)in)[i] = (float)(i % 29) / 29;
+	OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
+	OK(cnnrt_job_wait(job, -1, &rt_err));
+	OK(cnnrt_job_map(job, CNNRT_OUTPUT, 0, NULL, &result, &rt_err));
+	memcpy(out, result, WIDE_SIDE * WIDE_SIDE * sizeof(float));
+	OK(cnnrt_job_profile(job, note_lane, &lanes, &rt_err));
+	cnnrt_job_free(job);
+	rt_close(&n);
+	free(file);
+	return lanes;
+}
+
+/* Branches run on equal cores at the same time; one core, or one that is named, runs one program. */
+static void test_lanes(void **state)
+{
+	float one[WIDE_SIDE * WIDE_SIDE], two[WIDE_SIDE * WIDE_SIDE];
+	struct lanes lanes = run_branches("sim:cores=ccp", false, one);
+
+	(void)state;
+	assert_int_equal(lanes.count, 1);
+	/* A branch takes more than 100 ms. */
+	lanes = run_branches("sim:cores=ccp+ccp,timing=modelled,clock-hz=3000000", false, two);
+	assert_memory_equal(one, two, sizeof(one));
+	assert_int_equal(lanes.cores, 3);
+	assert_int_equal(overlaps(&lanes), 1);
+	lanes = run_branches("sim:cores=ccp+ccp", true, two);
+	assert_memory_equal(one, two, sizeof(one));
+	assert_int_equal(lanes.count, 1);
+	assert_int_equal(lanes.cores, 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_beside),
+		cmocka_unit_test(test_lanes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
