@@ -144,10 +144,15 @@ static bool converts(const struct cnnrt_program *p, int node)
 	const struct cnn_node *n = &p->graph->nodes[node];
 	struct cnn_layout from;
 
-	if (p->low->nodes[node].core < 0 ? !cnn_moves_to_slot(p->graph, p->low, node) :
-					   !cnn_op_renames(n->op))
-		return false;
-	from = cnn_move_source(p->graph, p->low, n->in[0]);
+	if (p->low->nodes[node].core >= 0) {
+		if (!cnn_op_renames(n->op))
+			return false;
+		from = p->low->slots[n->in[0]].layout;
+	} else {
+		if (!cnn_moves_to_slot(p->graph, p->low, node))
+			return false;
+		from = cnn_move_source(p->graph, p->low, n->in[0]);
+	}
 	return !cnn_layout_equal(&from, &p->low->slots[n->out[0]].layout);
 }
 

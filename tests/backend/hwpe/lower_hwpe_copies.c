@@ -289,6 +289,7 @@ static const struct plan {
 	{ "Flatten of what the caller gives", FROM_CALLER, 1, { FLAT_PRODUCT }, { ANY }, 0, 1, 1, 0, 0 },
 	{ "a map in two formats", FROM_CODES, 4, { CONV, CONV, CONV, CONV },
 	  { ANY, EXP4, ANY, EXP4 }, 6, 7, 1, 1, 0 },
+	{ "a Reshape of what the CPU makes", FROM_CPU, 1, { LINE_CONV }, { ANY }, 2, 3, 1, 0, 0 },
 	{ "what the CPU makes as rows of two lengths", FROM_CPU, 2, { PRODUCT, ROWS_PRODUCT },
 	  { ANY }, 2, 4, 1, 0, 0 },
 	{ "a product's rows for a convolution and another product", FROM_PRODUCT, 2,
