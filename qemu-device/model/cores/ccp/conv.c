@@ -140,11 +140,12 @@ static void set(uint32_t *word, uint32_t value)
 
 static void find_taps(struct ccp_conv *p)
 {
-	uint32_t taps = p->kh * p->kw;
+	uint32_t taps = p->kh * p->kw, t = 0;
 
-	for (uint32_t t = 0; t < taps; t++)
-		set(&p->tap[MUTANT(TAPS) ? taps - 1 - t : t],
-		    (t % p->kw * p->tile_rows + t / p->kw) * p->vector_floats);
+	for (uint32_t r = 0; r < p->kh; r++)
+		for (uint32_t s = 0; s < p->kw; s++, t++)
+			set(&p->tap[MUTANT(TAPS) ? taps - 1 - t : t],
+			    (s * p->tile_rows + r) * p->vector_floats);
 }
 
 /* Compute the masks of lanes inside the output map, and inside the input for each tap column. */

@@ -5,6 +5,8 @@
  * before anything else accesses the banks.  A loop over channels forms a run.  Threads divide the
  * batch by output planes; EXECs that write the same plane are computed in program order.
  */
+#include <string.h>
+
 #include "ccp.h"
 #include "simd.h"
 #include "workers.h"
@@ -128,6 +130,26 @@ static bool extends(struct ccp_batch *b, const struct ccp_conv *p)
 	return true;
 }
 
+static bool same_but_bases(const struct ccp_conv *a, const struct ccp_conv *b)
+{
+	return a->m.ih == b->m.ih && a->m.iw == b->m.iw && a->m.oh == b->m.oh &&
+	       a->m.ow == b->m.ow && a->m.in_pitch == b->m.in_pitch &&
+	       a->m.out_pitch == b->m.out_pitch &&
+	       !memcmp(&a->kh, &b->kh, sizeof(*a) - offsetof(struct ccp_conv, kh));
+}
+
+/*
+ * Keep a plan; runs have its bases.  The tiles of the next channels mostly have the same plans in
+ * the same order: what is not written stays in the caches of the other threads.
+ */
+static void keep_plan(struct ccp_batch *b, const struct ccp_conv *p)
+{
+	struct ccp_conv *to = &b->plan[b->plans++];
+
+	if (!same_but_bases(to, p))
+		*to = *p;
+}
+
 static void start_run(struct ccp_batch *b, const struct ccp_conv *p, int64_t ns)
 {
 	int64_t plane = first_plane(p, &p->base);
@@ -135,7 +157,7 @@ static void start_run(struct ccp_batch *b, const struct ccp_conv *p, int64_t ns)
 	if (!b->runs)
 		b->origin = plane;
 	if (!b->plans || !b->plan_valid)
-		b->plan[b->plans++] = *p;
+		keep_plan(b, p);
 	b->plan_valid = true;
 	b->run[b->runs++] = (struct ccp_run){
 		.plan = b->plans - 1,
