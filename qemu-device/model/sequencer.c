@@ -6,7 +6,7 @@
 #include "sequencer.h"
 
 #define BOOT_NS		2000
-#define COPY_BYTES	((size_t)64 << 10)	/* maximum bytes of a row between budget checks */
+#define COPY_BYTES	((size_t)256 << 10)	/* maximum bytes of a row between budget checks */
 #define BYTES_PER_NS	8			/* host speed, estimated */
 #define LATENCY		16			/* cycles of a transfer before its first line */
 /* Cycles by which commands that access no memory may run ahead of device time. */
