@@ -17,7 +17,6 @@
 #define CNN_WEIGHTS_MAX ((int64_t)CNN_VA_PROGRAM - CNN_VA_WEIGHTS)
 #define CNN_PROGRAM_MAX ((int64_t)0x100000000 - CNN_VA_PROGRAM)
 
-#define CNN_REASON_LEN 160
 #define CNN_SPANS_MAX  (1 << 20)
 
 /* A value in the arena; index = value index of the graph. */

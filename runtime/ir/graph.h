@@ -79,6 +79,21 @@ struct cnn_node {
 	char *fused;
 	/* Why import refuses a parameter, told if the node is needed; NULL: it does not. */
 	struct cnn_err *refused;
+	int place;		/* while compiling: where it is to run, see below */
+	struct cnn_choice *choice; /* while compiling: why there; NULL: not decided by cost */
+};
+
+#define CNN_PLACE_OPEN	0	/* not decided */
+#define CNN_PLACE_CPU	1
+#define CNN_PLACE_CORE(i) (2 + (i))	/* core number i of the device, or one equal to it */
+
+#define CNN_REASON_LEN	160
+
+/* The place of a node, and the one that would have been next. */
+struct cnn_choice {
+	int64_t ns, next_ns;	/* times, on the target */
+	int next;		/* CNN_PLACE_*; CNN_PLACE_OPEN: no other can run it */
+	char reason[CNN_REASON_LEN]; /* on the CPU: why on no core */
 };
 
 /* As cnn_fail, with "OPERATOR (NAME): " before the message. */

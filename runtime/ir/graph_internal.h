@@ -40,4 +40,12 @@ void cnn_graph_drop_constants(struct cnn_graph *g);
 int cnn_graph_add_value(struct cnn_graph *g, const char *name, struct cnn_tensor *t,
 			struct cnn_err *err);
 
+/*
+ * A copy of some nodes (ascending) and their values, with the data of constants shared: g is to
+ * outlive it. What these nodes do not make are its inputs, what others read its outputs. The caller
+ * frees it.
+ */
+int cnn_subgraph_copy(const struct cnn_graph *g, const int *nodes, int n, struct cnn_graph **out,
+		      struct cnn_err *err);
+
 #endif

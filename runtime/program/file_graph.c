@@ -7,7 +7,7 @@
 /* A new field must be added to the walk, unless it does not belong in the file. */
 _Static_assert(sizeof(struct cnn_value) == 128, "struct cnn_value and its walk");
 _Static_assert(offsetof(struct cnn_node, params) == 64, "struct cnn_node and its walk");
-_Static_assert(sizeof(struct cnn_node) == 64 + sizeof(struct cnn_params) + 32,
+_Static_assert(sizeof(struct cnn_node) == 64 + sizeof(struct cnn_params) + 48,
 	       "struct cnn_node and its walk");
 #endif
 
