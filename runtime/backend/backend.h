@@ -12,6 +12,7 @@
 #include "lowered.h"
 
 #define CNN_BACKEND_MAX_INPUTS 2
+#define CNN_COMPANIONS_MAX 8
 
 /* Bytes that grow. */
 struct cnn_image {
@@ -56,10 +57,17 @@ struct cnn_backend {
 
 struct cnn_backend_ops {
 	const char *name;	/* in the discovery table */
-	unsigned int fuse;	/* CNN_FUSE_* it can take */
 	bool converts;		/* what a node of it cannot read may be converted for the node */
-	/* Rewrites the graph for this type of core, before any node is placed; may be NULL. */
-	int (*legalize)(struct cnn_graph *g, struct cnn_err *err);
+	/*
+	 * Rewrites the nodes at this place (cnn_can_share_place), and values that only they make and
+	 * read. Whatever is not to run on the core may run anywhere. NULL: nothing to rewrite.
+	 */
+	int (*legalize)(struct cnn_graph *g, int place, struct cnn_err *err);
+	/*
+	 * Other nodes that the core would run together with this one for less than one by one: up to
+	 * CNN_COMPANIONS_MAX node indices; returns their number. NULL: none.
+	 */
+	int (*companions)(const struct cnn_graph *g, int node, int *nodes);
 	/* A new core state; NULL if there is no memory. */
 	struct cnn_backend *(*open)(struct cnn_compile *compile, const struct cnnrt_core_info *info);
 	void (*close)(struct cnn_backend *core);
@@ -85,6 +93,8 @@ struct cnn_backend_ops {
 	 */
 	uint64_t (*convert)(struct cnn_backend *core, int node, const struct cnn_node_fit *fit,
 			    char *reason);
+	/* Cycles of a node that it has planned, with all its values in memory; 0: unknown. */
+	uint64_t (*cycles)(struct cnn_backend *core, int node);
 	/* Adds tasks, programs and weights of the nodes of a segment that it has planned. */
 	int (*lower)(struct cnn_backend *core, struct cnn_segment *seg);
 	/* Multiply-adds that it can do in a cycle, with the numbers of a node that it has planned. */

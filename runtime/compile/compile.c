@@ -7,55 +7,6 @@
 #include "compile.h"
 #include "internal.h"
 
-static const struct cnn_backend_ops *const core_ops[] = {
-#define CORE(name) &cnn_backend_##name,
-#include "backend/cores.def"
-#undef CORE
-};
-
-static const struct cnn_backend_ops *find_ops(const char *name)
-{
-	for (size_t i = 0; i < sizeof(core_ops) / sizeof(core_ops[0]); i++)
-		if (!strcmp(core_ops[i]->name, name))
-			return core_ops[i];
-	return NULL;
-}
-
-static bool is_wanted(const struct cnnrt_core_info *cores, int i, const struct cnn_lower_options *opt)
-{
-	if (opt && (opt->cpu_only || (opt->cores && !(opt->cores >> i & 1))))
-		return false;
-	return find_ops(cores[i].name) != NULL;
-}
-
-unsigned int cnn_lower_fuse_mask(const struct cnnrt_core_info *cores, int n_cores,
-				 const struct cnn_lower_options *opt)
-{
-	unsigned int mask = CNN_FUSE_ALL;
-
-	for (int i = 0; i < n_cores; i++)
-		if (is_wanted(cores, i, opt))
-			mask &= find_ops(cores[i].name)->fuse;
-	return mask;
-}
-
-int cnn_legalize(struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
-		 const struct cnn_lower_options *opt, struct cnn_err *err)
-{
-	int ret = CNN_OK;
-
-	for (size_t k = 0; k < sizeof(core_ops) / sizeof(core_ops[0]) && !ret; k++) {
-		bool wanted = false;
-
-		for (int i = 0; i < n_cores; i++)
-			wanted |= find_ops(cores[i].name) == core_ops[k] &&
-				  is_wanted(cores, i, opt);
-		if (wanted && core_ops[k]->legalize)
-			ret = core_ops[k]->legalize(g, err);
-	}
-	return ret;
-}
-
 static int open_cores(struct cnn_compiler *cc, const struct cnnrt_core_info *cores, int n_cores,
 		      const struct cnn_lower_options *opt)
 {
@@ -64,9 +15,9 @@ static int open_cores(struct cnn_compiler *cc, const struct cnnrt_core_info *cor
 		return cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for cores");
 	cc->n_cores = n_cores;
 	for (int i = 0; i < n_cores; i++) {
-		if (!is_wanted(cores, i, opt))
+		if (!cnn_may_use_core(cores, i, opt))
 			continue;
-		cc->cores[i] = find_ops(cores[i].name)->open(&cc->compile, &cores[i]);
+		cc->cores[i] = cnn_backend_find(cores[i].name)->open(&cc->compile, &cores[i]);
 		if (!cc->cores[i])
 			return cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for cores");
 	}

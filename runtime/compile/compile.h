@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compiles a graph to native programs: cnn_graph_fuse(g, cnn_lower_fuse_mask(...)), cnn_legalize,
- * cnn_lower; cnn_lowered_free after the last run. The result holds no pointer into the graph. The
+ * Compiles a graph to native programs: cnn_partition, cnn_lower; cnn_lowered_free after the last run. The result holds no pointer into the graph. The
  * same graph, cores and options always give the same bytes. cnn_lower puts a ConvertLayout into the
  * graph where a node cannot read its input in the layout that the value has.
  *
@@ -30,22 +29,31 @@ struct cnn_lower_options {
 	/* What "best" means where several cores, or a core and the CPU, can run a node. */
 	enum cnnrt_prefer prefer;
 	const struct cnn_target *target;	/* NULL: cnn_target_reference */
+	bool no_fuse;		/* cnn_partition leaves all operators as they are */
 	/* Called for each node placed and each lowered, until done is total; may be NULL. */
 	void (*progress)(unsigned int done, unsigned int total, void *opaque);
 	void *opaque;
 };
 
-/* The fusions (CNN_FUSE_*) that all these cores support. */
-unsigned int cnn_lower_fuse_mask(const struct cnnrt_core_info *cores, int n_cores,
-				 const struct cnn_lower_options *opt);
-
-/* Lets each type of core that may be used rewrite the graph; after cnn_graph_fuse. */
-int cnn_legalize(struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
-		 const struct cnn_lower_options *opt, struct cnn_err *err);
+/*
+ * Decides where each node of g is to run, after inference, and rewrites the nodes for their places:
+ * core-neutral fusing, then the cost of each node on each core that may be used and on the CPU, the
+ * choice, the CPU's own fusing, and each core's own rewriting. With cores given in opt every node
+ * that one of them can run is placed there.
+ */
+int cnn_partition(struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
+		  const struct cnn_lower_options *opt, struct cnn_err *err);
 
 /*
- * Places and lowers every node of g, which is inferred and may be fused. opt may be NULL. A node
- * that no core takes runs on the CPU. Fails without memory, and if programs, weights or activations
+ * With CNNRT_PREFER_TIME: the options, opt or one that uses only the CPU or one type of core, that
+ * give the program of the least modelled time. g stays as it is.
+ */
+void cnn_find_fastest(const struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
+		      const struct cnn_lower_options *opt, struct cnn_lower_options *best);
+
+/*
+ * Lowers every node of g, which is inferred, in the place that cnn_partition chose, or on the first
+ * core that takes it if it has none. opt may be NULL. A node that no core takes runs on the CPU. Fails without memory, and if programs, weights or activations
  * exceed their address ranges.
  */
 int cnn_lower(struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,

@@ -25,6 +25,16 @@ static bool is_along_channels(const struct cnn_node *n, const struct cnn_tensor 
 	return n->act.kind == CNN_ACT_NONE && axis + (axis < 0 ? whole->rank : 0) == 1;
 }
 
+bool cnn_is_view_of_channels(const struct cnn_graph *g, const struct cnn_node *n)
+{
+	const struct cnn_tensor *whole =
+		n->op == CNN_OP_CONCAT ? cnn_node_out(g, n, 0) :
+		n->op == CNN_OP_SPLIT  ? cnn_node_in(g, n, 0) : NULL;
+	int64_t c, plane;
+
+	return get_channels(whole, &c, &plane) && is_along_channels(n, whole);
+}
+
 /* The core that makes a value in the arena, or CNN_ON_CPU. */
 static int producer_core(const struct cnn_compiler *cc, int v)
 {

@@ -4,7 +4,16 @@
 #define CNN_COMPILE_INTERNAL_H
 
 #include "backend/backend.h"
-#include "target.h"
+#include "compile.h"
+
+/* A core that nodes can be placed on: the first of those that are equal. */
+struct cnn_core_choice {
+	const struct cnn_backend_ops *ops;
+	const struct cnnrt_core_info *info;
+	int index;
+	const struct cnn_target *target;
+	bool rewrites;		/* its back end may rewrite the graph */
+};
 
 /* What is known of a slot that owns memory. */
 struct cnn_slot_life {
@@ -40,6 +49,10 @@ struct cnn_compiler {
 	const struct cnn_target *target;
 };
 
+/* The back end of a core's name; NULL: there is none. */
+const struct cnn_backend_ops *cnn_backend_find(const char *name);
+bool cnn_may_use_core(const struct cnnrt_core_info *cores, int i,
+		      const struct cnn_lower_options *opt);
 /* Gives io's value a slot with this layout, unless it has a slot. */
 void cnn_use_slot(struct cnn_compiler *cc, const struct cnn_node_io *io);
 /* Gives io's value a slot in the memory of another value, from its beginning on. */
@@ -70,6 +83,23 @@ bool cnn_place_conversion(struct cnn_compiler *cc, int node, int *core, char *re
 void cnn_settle_moves(struct cnn_compiler *cc);
 /* Places a Concat or Split that needs no copy: true, and the core whose memory it renames. */
 bool cnn_place_concat_split(struct cnn_compiler *cc, int node, int *core);
+
+/* Is it a Concat or Split that could go without a copy on a core? */
+bool cnn_is_view_of_channels(const struct cnn_graph *g, const struct cnn_node *n);
+
+/* What a core or the CPU takes for a node, or for some nodes together. */
+struct cnn_offer {
+	bool taken;		/* the core computes some of it, or it costs nothing there */
+	uint32_t which;		/* bit i: it computes what node i has become */
+	int64_t ns;
+	bool arranges;		/* reads or writes another layout than the host's */
+	char reason[CNN_REASON_LEN];	/* if not taken: why */
+	bool told;		/* the reason is about a node that the core is made for */
+};
+
+/* Asks a core about some nodes (ascending) of a graph, which it rewrites in a copy. */
+int cnn_ask_core(const struct cnn_graph *g, const int *nodes, int n,
+		 const struct cnn_core_choice *core, struct cnn_offer *offer, struct cnn_err *err);
 
 /* The phases, to be called in this order. */
 void cnn_place_node(struct cnn_compiler *cc, int node);

@@ -23,20 +23,29 @@ static bool place_on(struct cnn_compiler *cc, int core, int node, char *reason)
 	return true;
 }
 
+static bool may_be_on(const struct cnn_node *n, int core)
+{
+	return n->place == CNN_PLACE_OPEN || n->place == CNN_PLACE_CORE(core);
+}
+
 /*
- * The first core that takes the node, or CNN_ON_CPU. The reason is that core's; else that of the
- * last core made for such nodes, or of the first core if there is none.
+ * The first core that takes the node in its place, or CNN_ON_CPU. The reason is that core's; else
+ * that of the choice or of the last core made for such nodes, or of the first core if there is none.
  */
 static int place_on_any(struct cnn_compiler *cc, int node, char *reason)
 {
 	const struct cnn_graph *g = cc->compile.g;
+	const struct cnn_choice *choice = g->nodes[node].choice;
 	char why[CNN_REASON_LEN];
 	bool has_reason = false;
+
+	if (g->nodes[node].place == CNN_PLACE_CPU && choice && choice->reason[0])
+		memcpy(reason, choice->reason, sizeof(choice->reason));
 
 	for (int i = 0; i < cc->n_cores; i++) {
 		bool takes;
 
-		if (!cc->cores[i])
+		if (!cc->cores[i] || !may_be_on(&g->nodes[node], i))
 			continue;
 		takes = place_on(cc, i, node, why);
 		if (takes || !has_reason || cc->cores[i]->ops->is_for(g, &g->nodes[node]))
@@ -85,6 +94,11 @@ void cnn_place_node(struct cnn_compiler *cc, int node)
 	struct cnn_placement *p = &cc->compile.out->nodes[node];
 
 	p->core = CNN_ON_CPU;
+	if (n->choice && n->choice->next != CNN_PLACE_OPEN) {
+		p->next_core = n->choice->next == CNN_PLACE_CPU ? CNN_ON_CPU :
+								  n->choice->next - CNN_PLACE_CORE(0);
+		p->next_ns = n->choice->next_ns;
+	}
 	p->macs = cnn_node_macs(cc->compile.g, n);
 	cnn_reject(p->reason, "%s: no core may be used", n->op_type);
 	if (cnn_op_renames(n->op) && place_renaming(cc, node, &p->core)) {

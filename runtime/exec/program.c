@@ -21,7 +21,7 @@ static int read_options(const struct cnnrt_compile_options *from, const struct c
 		return ret;
 	*opt = (struct cnn_lower_options){
 		.cpu_only = o->cpu_only, .observe = o->observe, .progress = o->progress,
-		.opaque = o->opaque, .prefer = o->prefer,
+		.opaque = o->opaque, .prefer = o->prefer, .no_fuse = o->no_fuse,
 	};
 	if (o->prefer != CNNRT_PREFER_DEVICE && o->prefer != CNNRT_PREFER_TIME)
 		return rt_fail(err, CNNRT_EINVAL, "compile: prefer %d: 0 (device) or 1 (time) wanted",

@@ -17,14 +17,15 @@ static int visit_nodes(struct cnn_pass *p, int (*visit)(struct cnn_pass *p, int 
 	int ret = CNN_OK;
 
 	for (int i = 0; !ret && i < p->g->n_nodes; i++)
-		if (p->g->nodes[i].op_type)	/* not removed */
+		if (p->g->nodes[i].op_type &&	/* not removed */
+		    cnn_can_share_place(p->g->nodes[i].place, p->place))
 			ret = visit(p, i);
 	return ret ?: cnn_graph_compact(p->g, p->err);
 }
 
-int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
+int cnn_graph_fuse_at(struct cnn_graph *g, int place, unsigned int what, struct cnn_err *err)
 {
-	struct cnn_pass p = { g, what, err };
+	struct cnn_pass p = { g, what, place, err };
 	int ret = CNN_OK;
 
 	if (!g->inferred)
@@ -38,4 +39,9 @@ int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
 	if (!ret)
 		cnn_graph_drop_constants(g);
 	return ret;
+}
+
+int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err)
+{
+	return cnn_graph_fuse_at(g, CNN_PLACE_OPEN, what, err);
 }

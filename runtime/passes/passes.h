@@ -30,9 +30,8 @@ int cnn_check_known_ops(const struct cnn_graph *g, struct cnn_err *err);
  * For the CPU: a chain of nodes equal to one operator becomes that operator (Add, Clip, Mul, Div to
  * HardSwish; Mul and HardSigmoid to HardSwish; Mul and Sigmoid to Swish; x + x * sigmoid to a Mul;
  * Mul, Resize, Add to ScaledAdd), and Sub, Mul, Div, DepthToSpace, LeakyRelu, HardSwish and Swish
- * accept every activation. The scale and shift of a HardSwish, and its division by six, go into the
- * weights of the Convs that read it. Results differ from the chain's by a few ulp, and where a
- * HardSwish exceeds FLT_MAX / 6.
+ * accept every activation. Results differ from the chain's by a few ulp, and where a HardSwish
+ * exceeds FLT_MAX / 6.
  */
 #define CNN_FUSE_IDIOMS (1u << 8)
 /*
@@ -69,17 +68,36 @@ int cnn_check_known_ops(const struct cnn_graph *g, struct cnn_err *err);
  * Conv. Ignored with CNN_FUSE_FOR_CPU.
  */
 #define CNN_FUSE_DEPTHWISE (1u << 14)
-#define CNN_FUSE_ALL 0x7fffu
+/*
+ * The scale and shift of a HardSwish that is a node of its own, and its division by six, go into
+ * the weights of the Convs that read it.
+ */
+#define CNN_FUSE_SCALING (1u << 15)
+#define CNN_FUSE_ALL 0xffffu
+
+/* What helps wherever a node will run, to be done before any is placed. */
+#define CNN_FUSE_NEUTRAL \
+	(CNN_FUSE_NOP | CNN_FUSE_BN | CNN_FUSE_BIAS | CNN_FUSE_RELU | CNN_FUSE_IDIOMS | \
+	 CNN_FUSE_ADD | CNN_FUSE_QDQ)
+/* What the CPU's operators can take besides. */
+#define CNN_FUSE_CPU (CNN_FUSE_ALL & ~(CNN_FUSE_IDIOMS | CNN_FUSE_QDQ))
+
 /*
  * To be called after cnn_graph_infer. Values that are graph outputs or have other readers are not
  * eliminated. Values keep their indices; an eliminated value stays in the list, unused.
  */
 int cnn_graph_fuse(struct cnn_graph *g, unsigned int what, struct cnn_err *err);
+/*
+ * The same for the nodes that have been placed there, and those not placed yet. Nodes of two places
+ * are never fused with each other. New nodes are not placed.
+ */
+int cnn_graph_fuse_at(struct cnn_graph *g, int place, unsigned int what, struct cnn_err *err);
 
 /* What a pass works on: g is inferred, what has all CNN_FUSE_* that are enabled. */
 struct cnn_pass {
 	struct cnn_graph *g;
 	unsigned int what;
+	int place;	/* CNN_PLACE_*: nodes of other places are left alone; OPEN: all are visited */
 	struct cnn_err *err;
 };
 

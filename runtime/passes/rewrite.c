@@ -11,7 +11,8 @@ struct cnn_node *cnn_rewrite_only_reader(const struct cnn_graph *g, const struct
 {
 	const struct cnn_value *v = &g->values[n->out[0]];
 
-	if (v->is_output || v->n_consumers != 1)
+	if (v->is_output || v->n_consumers != 1 ||
+	    !cnn_can_share_place(n->place, g->nodes[v->consumers[0]].place))
 		return NULL;
 	return &g->nodes[v->consumers[0]];
 }
@@ -65,6 +66,7 @@ int cnn_rewrite_merge(struct cnn_graph *g, struct cnn_node *a, struct cnn_node *
 	end->producer = mid->producer;
 	mid->producer = -1;
 	mid->n_consumers = 0;
+	a->place = a->place ?: b->place;
 	a->out[0] = b->out[0];
 	cnn_node_free(b);
 	return 1;

@@ -27,7 +27,16 @@ bool cnn_clip_bounds(const struct cnn_graph *g, const struct cnn_node *clip, flo
 		     float *high);
 /* Adds b, and what is fused into b, to a's list of fused operators. */
 int cnn_rewrite_note(struct cnn_node *a, const struct cnn_node *b, struct cnn_err *err);
-/* The only reader of output 0 of node n; NULL for more readers, and for a graph output. */
+/* May nodes of these places (CNN_PLACE_*) become one? */
+static inline bool cnn_can_share_place(int a, int b)
+{
+	return a == b || a == CNN_PLACE_OPEN || b == CNN_PLACE_OPEN;
+}
+
+/*
+ * The only reader of output 0 of node n; NULL for more readers, for a graph output, and for a
+ * reader in another place.
+ */
 struct cnn_node *cnn_rewrite_only_reader(const struct cnn_graph *g, const struct cnn_node *n);
 /* Makes value b input i of node a; new inputs before it are -1 (omitted). */
 int cnn_rewrite_set_input(struct cnn_node *a, int i, int b, struct cnn_err *err);

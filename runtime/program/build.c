@@ -61,16 +61,14 @@ static int build(struct cnnrt_program *p, const struct cnnrt_model *m,
 		 const struct cnn_lower_options *opt, const struct cnnrt_compile_options *o,
 		 struct cnn_err *e)
 {
-	unsigned int fuse = CNN_FUSE_NOP;
+	struct cnn_lower_options best;
 	int n = (int)p->core_count, ret = infer(p, m, o, e);
 
-	if (!o->no_fuse)
-		fuse |= cnn_lower_fuse_mask(p->core, n, opt);
-	if (!ret)
-		ret = cnn_graph_fuse(p->graph, fuse, e);
-	if (!ret && !o->no_fuse)
-		ret = cnn_legalize(p->graph, p->core, n, opt, e);
-	return ret ?: rt_eliminated_ops_fused(p, e) ?:
+	if (ret)
+		return ret;
+	cnn_find_fastest(p->graph, p->core, n, opt, &best);
+	opt = &best;
+	return cnn_partition(p->graph, p->core, n, opt, e) ?: rt_eliminated_ops_fused(p, e) ?:
 	       cnn_lower(p->graph, p->core, n, opt, &p->low, e) ?: rt_check_limits(p, e);
 }
 

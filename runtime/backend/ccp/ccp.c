@@ -166,6 +166,7 @@ static enum ccpc_trial_result try_plan(struct ccpc_core *core, struct ccpc_node 
 		return CCPC_NO_CAPACITY;
 	core->words += t.words;
 	core->weights += t.weights;
+	n->trial_cycles = t.cycles;
 	return CCPC_FITS;
 }
 
@@ -264,6 +265,11 @@ static bool ccpc_plan(struct cnn_backend *base, int node, const struct cnn_node_
 	return true;
 }
 
+static uint64_t ccpc_cycles(struct cnn_backend *base, int node)
+{
+	return ((struct ccpc_core *)base)->nodes[node].trial_cycles;
+}
+
 static int64_t ccpc_peak(const struct cnn_backend *base, int node)
 {
 	(void)node;
@@ -272,16 +278,15 @@ static int64_t ccpc_peak(const struct cnn_backend *base, int node)
 
 const struct cnn_backend_ops cnn_backend_ccp = {
 	.name = "ccp",
-	.fuse = CNN_FUSE_NOP | CNN_FUSE_BN | CNN_FUSE_BIAS | CNN_FUSE_RELU | CNN_FUSE_IDIOMS |
-		CNN_FUSE_ADD | CNN_FUSE_SHUFFLE | CNN_FUSE_STRIDE | CNN_FUSE_QDQ |
-		CNN_FUSE_DEPTHWISE,
 	.legalize = ccpc_legalize,
+	.companions = ccpc_companions,
 	.open = ccpc_open,
 	.close = ccpc_close,
 	.is_for = ccpc_is_for,
 	.match = ccpc_match_node,
 	.plan = ccpc_plan,
 	.reads = cnn_layout_as_planes,
+	.cycles = ccpc_cycles,
 	.lower = ccpc_lower,
 	.peak = ccpc_peak,
 };

@@ -75,6 +75,7 @@ struct ccpc_node {
 	/* Added to each output after the bias and before ReLU; bound to the read bank. */
 	struct ccpc_operand add;
 	int64_t weight_line;		/* memory line of its packed weights */
+	uint64_t trial_cycles;		/* of the plan */
 	struct ccpc_weight_chunk first; /* of its weights */
 };
 
@@ -210,8 +211,13 @@ bool ccpc_search_residency(struct ccpc_core *core, const struct cnn_segment *seg
 			   struct ccpc_node_schedule *schedules);
 int ccpc_lower(struct cnn_backend *base, struct cnn_segment *seg);
 
-/* Rewrites dilated convolutions as convolutions of phases. */
-int ccpc_legalize(struct cnn_graph *g, struct cnn_err *err);
+/*
+ * legalize.c: dilated convolutions become convolutions of phases; strides, scales and
+ * ConvTransposes what the core has.
+ */
+int ccpc_legalize(struct cnn_graph *g, int place, struct cnn_err *err);
+/* A BatchNormalization only pays beside a convolution. */
+int ccpc_companions(const struct cnn_graph *g, int node, int *nodes);
 
 /* Describes a graph node as a ccpc_node; false with the reason if it cannot run on ccp. */
 bool ccpc_match(const struct ccpc_hw *hw, const struct cnn_graph *g, int node, struct ccpc_node *n,

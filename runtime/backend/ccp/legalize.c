@@ -18,6 +18,10 @@
 /* What would take more than this many times the multiply-adds is left to the CPU. */
 #define WORK_MAX 4
 
+/* Fusing that only this core gains from, and what becomes possible by it. */
+#define OWN_FUSING ((CNN_FUSE_NEUTRAL & ~CNN_FUSE_QDQ) | CNN_FUSE_SHUFFLE | CNN_FUSE_STRIDE | \
+		    CNN_FUSE_DEPTHWISE)
+
 struct phases {
 	struct cnn_graph *g;
 	struct cnn_err *err;
@@ -240,17 +244,36 @@ static int split(struct phases *p)
 	return ret;
 }
 
-int ccpc_legalize(struct cnn_graph *g, struct cnn_err *err)
+static int split_dilated(struct cnn_graph *g, int place, struct cnn_err *err)
 {
 	int ret = CNN_OK;
 
 	for (int i = 0; i < g->n_nodes && !ret; i++) {
 		struct phases p = { .g = g, .err = err, .at = i };
 
-		if (!cut(&p, &g->nodes[i]))
+		if (!cnn_can_share_place(g->nodes[i].place, place) || !cut(&p, &g->nodes[i]))
 			continue;
 		ret = split(&p);
 		i = p.at - 1;
 	}
 	return ret ?: cnn_graph_link(g, err);
+}
+
+int ccpc_companions(const struct cnn_graph *g, int node, int *nodes)
+{
+	const struct cnn_node *n = &g->nodes[node];
+	const struct cnn_value *y = &g->values[n->out[0]], *x = &g->values[n->in[0]];
+
+	if (n->op != CNN_OP_BATCH_NORM)
+		return 0;
+	nodes[0] = x->producer;
+	for (int i = 0; i < y->n_consumers; i++)
+		if (g->nodes[y->consumers[i]].op == CNN_OP_CONV)
+			nodes[0] = y->consumers[i];
+	return nodes[0] >= 0 && g->nodes[nodes[0]].op == CNN_OP_CONV;
+}
+
+int ccpc_legalize(struct cnn_graph *g, int place, struct cnn_err *err)
+{
+	return cnn_graph_fuse_at(g, place, OWN_FUSING, err) ?: split_dilated(g, place, err);
 }

@@ -296,6 +296,13 @@ static int hwpec_lower(struct cnn_backend *base, struct cnn_segment *seg)
 	return ret;
 }
 
+static uint64_t hwpec_node_cycles(struct cnn_backend *base, int node)
+{
+	struct hwpec_core *core = (struct hwpec_core *)base;
+
+	return hwpec_cycles(core, &core->nodes[node]);
+}
+
 static int64_t hwpec_peak(const struct cnn_backend *base, int node)
 {
 	const struct hwpec_core *core = (const struct hwpec_core *)base;
@@ -305,8 +312,8 @@ static int64_t hwpec_peak(const struct cnn_backend *base, int node)
 
 const struct cnn_backend_ops cnn_backend_hwpe = {
 	.name = "hwpe",
-	.fuse = CNN_FUSE_ALL,
 	.legalize = hwpec_legalize,
+	.companions = hwpec_companions,
 	.converts = true,
 	.open = hwpec_open,
 	.close = hwpec_close,
@@ -315,6 +322,7 @@ const struct cnn_backend_ops cnn_backend_hwpe = {
 	.plan = hwpec_plan,
 	.reads = hwpec_reads,
 	.convert = hwpec_convert,
+	.cycles = hwpec_node_cycles,
 	.lower = hwpec_lower,
 	.peak = hwpec_peak,
 };

@@ -254,14 +254,14 @@ static int shift_out(const struct hwpec_product *p)
 	return ret;
 }
 
-int hwpec_legalize(struct cnn_graph *g, struct cnn_err *err)
+int hwpec_legalize(struct cnn_graph *g, int place, struct cnn_err *err)
 {
-	int ret = hwpec_split_matmul(g, err) ?: hwpec_shift_types(g, err);
+	int ret = hwpec_split_matmul(g, place, err) ?: hwpec_shift_types(g, place, err);
 
 	for (int i = 0; i < g->n_nodes && !ret; i++) {
 		struct hwpec_product p = { .g = g, .node = i, .err = err };
 
-		if (!hwpec_product_get(&p))
+		if (!cnn_can_share_place(g->nodes[i].place, place) || !hwpec_product_get(&p))
 			continue;
 		hwpec_product_find_shift(&p);
 		if (p.shift >= 0 && cnn_node_out(g, &g->nodes[i], 0)->dtype == CNN_UINT8) {

@@ -48,9 +48,9 @@ int32_t hwpec_product_zero_factor(const struct hwpec_product *p, int64_t k);
  * weights; parameter pad_value is what surrounds the map. Where a shift gives the same results,
  * there is no QLinearSums: parameter shift_out is the shift, input 4 what each channel adds before.
  */
-int hwpec_legalize(struct cnn_graph *g, struct cnn_err *err);
+int hwpec_legalize(struct cnn_graph *g, int place, struct cnn_err *err);
 /* split_matmul.c: a product with several matrices of weights becomes one product for each. */
-int hwpec_split_matmul(struct cnn_graph *g, struct cnn_err *err);
+int hwpec_split_matmul(struct cnn_graph *g, int place, struct cnn_err *err);
 
 /* requant_shift.c: sets the shift that gives bit-identical results, or -1 and why there is none. */
 void hwpec_product_find_shift(struct hwpec_product *p);
@@ -59,6 +59,8 @@ int hwpec_shift_up(const struct hwpec_product *p, int64_t k);
 /* Initial value of the sums of channel k. */
 int32_t hwpec_shift_start(const struct hwpec_product *p, int64_t k);
 /* int8 results that the core could write become uint8, if only products read them. */
-int hwpec_shift_types(struct cnn_graph *g, struct cnn_err *err);
+int hwpec_shift_types(struct cnn_graph *g, int place, struct cnn_err *err);
+/* The products that read what this one makes, if that lets the core requantise it. */
+int hwpec_companions(const struct cnn_graph *g, int node, int *nodes);
 
 #endif

@@ -22,8 +22,10 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ops/quant.h"
+#include "hwpe.h"
 #include "qproduct.h"
 
 #define E_MIN (-7)
@@ -221,10 +223,26 @@ static bool can_turn(const struct cnn_graph *g, int value)
 
 	if (v->t.dtype != CNN_INT8 || v->is_output || !v->n_consumers)
 		return false;
-	for (int i = 0; i < v->n_consumers; i++)
-		if (!is_operand(g, value, &g->nodes[v->consumers[i]]))
+	for (int i = 0; i < v->n_consumers; i++) {
+		const struct cnn_node *reader = &g->nodes[v->consumers[i]];
+
+		if (!is_operand(g, value, reader) ||
+		    !cnn_can_share_place(reader->place, g->nodes[v->producer].place))
 			return false;
+	}
 	return true;
+}
+
+int hwpec_companions(const struct cnn_graph *g, int node, int *nodes)
+{
+	const struct cnn_node *n = &g->nodes[node];
+	const struct cnn_value *y = n->n_out && n->out[0] >= 0 ? &g->values[n->out[0]] : NULL;
+
+	if (!hwpec_is_unsplit(n) || !y || y->n_consumers > CNN_COMPANIONS_MAX ||
+	    !can_turn(g, n->out[0]))
+		return 0;
+	memcpy(nodes, y->consumers, sizeof(*nodes) * (size_t)y->n_consumers);
+	return y->n_consumers;
 }
 
 static int turn_type(struct cnn_graph *g, struct cnn_node *n, int y_zero, struct cnn_err *err)
@@ -238,14 +256,15 @@ static int turn_type(struct cnn_graph *g, struct cnn_node *n, int y_zero, struct
 	return ret;
 }
 
-int hwpec_shift_types(struct cnn_graph *g, struct cnn_err *err)
+int hwpec_shift_types(struct cnn_graph *g, int place, struct cnn_err *err)
 {
 	int ret = CNN_OK;
 
 	for (int i = 0; i < g->n_nodes && !ret; i++) {
 		struct hwpec_product p = { .g = g, .node = i, .err = err };
 
-		if (!g->nodes[i].n_out || g->nodes[i].out[0] < 0 ||
+		if (!cnn_can_share_place(g->nodes[i].place, place) ||
+		    !g->nodes[i].n_out || g->nodes[i].out[0] < 0 ||
 		    !can_turn(g, g->nodes[i].out[0]) || !hwpec_product_get(&p))
 			continue;
 		hwpec_product_find_shift(&p);

@@ -155,14 +155,14 @@ static int split(struct matrices *m)
 	return ret ? ret : join(m, y);
 }
 
-int hwpec_split_matmul(struct cnn_graph *g, struct cnn_err *err)
+int hwpec_split_matmul(struct cnn_graph *g, int place, struct cnn_err *err)
 {
 	int ret = CNN_OK;
 
 	for (int i = 0; i < g->n_nodes && !ret; i++) {
 		struct matrices m = { .g = g, .node = i, .err = err };
 
-		if (!find_matrices(&m))
+		if (!cnn_can_share_place(g->nodes[i].place, place) || !find_matrices(&m))
 			continue;
 		if (g->n_nodes + m.count + 1 > CNN_MAX_NODES)
 			break;

@@ -40,6 +40,7 @@ struct cnnrt_core_info lower_core(uint32_t data_bank, uint32_t weight_bank, uint
 int lower_open(struct lower_case *c, const void *onnx, size_t len, const struct cnnrt_core_info *core,
 	       struct cnn_err *err)
 {
+	const struct cnn_lower_options all = { .cores = 1 };
 	int ret;
 
 	memset(c, 0, sizeof(*c));
@@ -48,11 +49,9 @@ int lower_open(struct lower_case *c, const void *onnx, size_t len, const struct 
 	if (!ret)
 		ret = cnn_graph_infer(c->graph, err);
 	if (!ret)
-		ret = cnn_graph_fuse(c->graph, cnn_lower_fuse_mask(core, 1, NULL), err);
+		ret = cnn_partition(c->graph, core, 1, &all, err);
 	if (!ret)
-		ret = cnn_legalize(c->graph, core, 1, NULL, err);
-	if (!ret)
-		ret = cnn_lower(c->graph, core, 1, NULL, &c->lowered, err);
+		ret = cnn_lower(c->graph, core, 1, &all, &c->lowered, err);
 	if (ret)
 		lower_close(c);
 	return ret;

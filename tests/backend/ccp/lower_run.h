@@ -26,7 +26,7 @@ struct lower_case {
 };
 
 /*
- * Imports (the buffer stays the caller's), infers, fuses, legalizes, lowers. 0 or the status with
+ * Imports (the buffer stays the caller's), infers, partitions, lowers. 0 or the status with
  * err.
  */
 int lower_open(struct lower_case *c, const void *onnx, size_t len, const struct cnnrt_core_info *core,

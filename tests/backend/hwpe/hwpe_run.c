@@ -166,7 +166,10 @@ static int through_file(struct bench *t, struct cnnrt_program **p)
 
 int compile(struct bench *t, const void *file, size_t len, bool cpu, struct cnnrt_program **p)
 {
-	const struct cnnrt_compile_options opt = { .struct_size = sizeof(opt), .cpu_only = cpu };
+	const struct cnnrt_compile_options opt = {
+		.struct_size = sizeof(opt), .core = cpu || t->chooses ? NULL : "hwpe",
+		.cpu_only = cpu,
+	};
 	struct cnnrt_model *model;
 	int ret = cnnrt_model_load_buffer(file, len, NULL, &model, &t->err);
 

@@ -10,6 +10,7 @@
 struct bench {
 	struct cnnrt_device *dev;
 	struct cnnrt_context *ctx;
+	bool chooses;		/* the compiler chooses the cores; false: hwpe runs what it can */
 	uint32_t refused;	/* how many layers may be too large for it */
 	struct cnnrt_error err;
 };

@@ -203,7 +203,8 @@ static void count_bad(const struct cnnrt_layer *layer, void *opaque)
 /* Compare every value of a run, also converted ones, with the CPU operators. */
 static const char *compare_layers(struct bench *t, const void *file, size_t len)
 {
-	const struct cnnrt_compile_options opt = { .struct_size = sizeof(opt), .observe = true };
+	const struct cnnrt_compile_options opt = { .struct_size = sizeof(opt), .core = "hwpe",
+						   .observe = true };
 	struct cnnrt_program *p = NULL;
 	struct cnnrt_job *job = NULL;
 	struct cnnrt_model *model;

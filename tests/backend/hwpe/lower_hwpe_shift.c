@@ -234,17 +234,19 @@ static const char *judge(const struct layer *l, int layers, const struct answer 
 			 struct tally *all)
 {
 	static char text[128];
-	uint32_t shifted = 0, exact = 0;
+	uint32_t shifted = 0, large = 0;
 	bool whole;
 
+	/* What the core does not take stays one operator on the CPU. */
 	for (int i = 0; i < layers; i++) {
-		exact += is_shifted(&l[i]);
+		large += is_too_large(&l[i]);
 		shifted += is_shifted(&l[i]) && !is_too_large(&l[i]);
 	}
 	whole = shifted == (uint32_t)layers;
-	if (got->shifted != shifted || got->sums != (uint32_t)layers - exact) {
-		snprintf(text, sizeof(text), "of %d layers %u are shifted out, %u are sums; %u are exact, "
-			 "%u of them for the core", layers, got->shifted, got->sums, exact, shifted);
+	if (got->shifted != shifted || got->sums != (uint32_t)layers - large - shifted) {
+		snprintf(text, sizeof(text), "of %d layers %u are shifted out, %u are sums; %u are too "
+			 "large, %u should be shifted out", layers, got->shifted, got->sums, large,
+			 shifted);
 		return text;
 	}
 	if (whole && (got->cpu_steps || got->submissions != 1))

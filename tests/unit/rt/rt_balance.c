@@ -32,6 +32,21 @@ static struct spread spread_on(const char *model, const char *device, const char
 	return sum;
 }
 
+/* The name of core 0, with a suffix. */
+static const char *core_name(const char *suffix)
+{
+	static char name[16];
+	struct cnnrt_core_info info = { .struct_size = sizeof(info) };
+	struct cnnrt_device *dev;
+
+	OK(cnnrt_device_open("sim:cores=ccp", 0, &dev, &rt_err));
+	OK(cnnrt_device_core(dev, 0, &info, &rt_err));
+	cnnrt_device_close(dev);
+	snprintf(name, sizeof(name), "%.8s%s", info.name, suffix);
+	return name;
+}
+
+/* A core's name means all cores of that name, also with cores of other kinds between them. */
 /*
  * The last of the runs ends so many times earlier than on one core.  Jobs take their modelled time,
  * at a clock that makes it much longer than what the host needs to submit them.
@@ -43,9 +58,9 @@ static void check_gain(const char *model, unsigned int hz, const char *cores, in
 	struct spread one, many;
 
 	snprintf(device, sizeof(device), "%s,timing=modelled,clock-hz=%u", "sim:cores=ccp", hz);
-	one = spread_on(model, device, NULL);
+	one = spread_on(model, device, core_name(""));
 	snprintf(device, sizeof(device), "%s,timing=modelled,clock-hz=%u", cores, hz);
-	many = spread_on(model, device, NULL);
+	many = spread_on(model, device, core_name(""));
 	assert_int_equal(spread_used(&one), 1);
 	assert_int_equal(spread_used(&many), count);
 	print_message("%s on %s: %llu cycles, %llu on one core\n", model, cores,
@@ -67,21 +82,6 @@ static void test_four_cores(void **state)
 	check_gain("RT_MIXED", MIXED_HZ, "sim:cores=ccp+ccp+ccp+ccp", 4, 35);
 }
 
-/* The name of core 0, with a suffix. */
-static const char *core_name(const char *suffix)
-{
-	static char name[16];
-	struct cnnrt_core_info info = { .struct_size = sizeof(info) };
-	struct cnnrt_device *dev;
-
-	OK(cnnrt_device_open("sim:cores=ccp", 0, &dev, &rt_err));
-	OK(cnnrt_device_core(dev, 0, &info, &rt_err));
-	cnnrt_device_close(dev);
-	snprintf(name, sizeof(name), "%.8s%s", info.name, suffix);
-	return name;
-}
-
-/* A core's name means all cores of that name, also with cores of other kinds between them. */
 static void test_name(void **state)
 {
 	struct spread sum = spread_on("RT_DIGITS",

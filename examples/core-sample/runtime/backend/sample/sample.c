@@ -174,15 +174,15 @@ static bool sample_plan(struct cnn_backend *base, int node, const struct cnn_nod
 struct emitter {
 	const struct core *core;
 	const struct node *node;
+	const struct cnn_slot *slots;	/* NULL: only the cycles are wanted */
 };
 
 static void copy(struct seqc *seq, const struct emitter *e, const struct cnn_node_io *io,
 		 struct seqc_copy *c, int64_t tile)
 {
-	const struct cnn_slot *slots = e->core->base.compile->out->slots;
 	int64_t first = tile * e->node->tile;
 
-	c->va = CNN_VA_ARENA + slots[io->value].offset + first;
+	c->va = CNN_VA_ARENA + (e->slots ? e->slots[io->value].offset : 0) + first;
 	c->rows = 1;
 	c->row_bytes = cnn_min(e->node->tile, e->node->elements - first);
 	seqc_copy(seq, c);
@@ -230,7 +230,8 @@ static void store(struct seqc *seq, int64_t tile, uint32_t bank, void *opaque)
 	copy(seq, e, &e->node->out, &c, tile);
 }
 
-static int lower_node(struct core *core, int node)
+/* Makes the programs of a node, or only counts their cycles in seq->total. */
+static int emit(struct core *core, int node, struct seqc *seq)
 {
 	struct emitter e = { .core = core, .node = &core->nodes[node] };
 	const struct seqc_stages stages = {
@@ -238,13 +239,29 @@ static int lower_node(struct core *core, int node)
 		.idle = CNNACC_SAMPLE_WAIT_IDLE, .commands = TILE_COMMANDS,
 		.cycles = tile_cycles(core),
 	};
-	struct seqc seq = {
-		.compile = core->base.compile, .node = node, .commands_max = core->commands,
-		.cycles_max = core->base.info->job_cycles_max,
-	};
 	int64_t tiles = cnn_div_up(e.node->elements, e.node->tile);
 
-	return seqc_finish(&seq, seqc_tiles(&seq, &stages, tiles, CNNACC_SAMPLE_BANKS, &e));
+	if (!seq->dry)
+		e.slots = core->base.compile->out->slots;
+	seq->compile = core->base.compile;
+	seq->node = node;
+	seq->commands_max = core->commands;
+	seq->cycles_max = core->base.info->job_cycles_max;
+	return seqc_finish(seq, seqc_tiles(seq, &stages, tiles, CNNACC_SAMPLE_BANKS, &e));
+}
+
+static int lower_node(struct core *core, int node)
+{
+	struct seqc seq = { .dry = false };
+
+	return emit(core, node, &seq);
+}
+
+static uint64_t sample_cycles(struct cnn_backend *base, int node)
+{
+	struct seqc seq = { .dry = true };
+
+	return emit((struct core *)base, node, &seq) ? 0 : seq.total;
 }
 
 static int sample_lower(struct cnn_backend *base, struct cnn_segment *seg)
@@ -268,12 +285,12 @@ static int64_t sample_peak(const struct cnn_backend *base, int node)
 
 const struct cnn_backend_ops cnn_backend_sample = {
 	.name = "sample",
-	.fuse = CNN_FUSE_ALL,
 	.open = sample_open,
 	.close = sample_close,
 	.is_for = sample_is_for,
 	.match = sample_match,
 	.plan = sample_plan,
+	.cycles = sample_cycles,
 	.lower = sample_lower,
 	.peak = sample_peak,
 };
