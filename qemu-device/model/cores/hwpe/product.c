@@ -10,7 +10,7 @@
 /* Estimated times of one thread. */
 #define SATURATING_NS	1000			/* a product with saturation */
 #define WINDOW_MIN_NS	(CM_MIN_PART_NS / 40)	/* minimum window worth a lookahead */
-#define LOOKAHEAD_NS	500000			/* maximum lookahead */
+#define LOOKAHEAD_NS	1500000			/* maximum lookahead */
 #define BLOCK_NS	3000			/* preferred block */
 #define BLOCK_MOST_NS	50000			/* maximum block */
 
