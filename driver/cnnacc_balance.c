@@ -128,9 +128,10 @@ void cnnacc_balance_choose(struct cnnacc_job *job)
 	unsigned int i;
 
 	/* Two contexts must not take the same idle core. */
-	guard(spinlock)(&cdev->balance_lock);
+	spin_lock(&cdev->balance_lock);
 	for_each_set_bit(i, &equal, cdev->core_count)
 		if (cnnacc_balance_better(cdev->cores[i], job->core, job->ctx))
 			job->core = cdev->cores[i];
 	cnnacc_balance_charge(job);
+	spin_unlock(&cdev->balance_lock);
 }
