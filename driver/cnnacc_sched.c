@@ -35,13 +35,19 @@ __MODULE_PARM_TYPE(watchdog_ms, "uint");
 MODULE_PARM_DESC(watchdog_ms,
 		 "ms without progress after which a job counts as hung (10 to 600000, default 1500)");
 
+/* Checked before dependencies: those that fail because the device goes are no reason of their own. */
+static bool cnnacc_sched_gone(struct cnnacc_device *cdev)
+{
+	return READ_ONCE(cdev->wedged) || drm_dev_is_unplugged(&cdev->drm);
+}
+
 static struct dma_fence *cnnacc_sched_run_job(struct drm_sched_job *base)
 {
 	struct cnnacc_batch *batch = to_cnnacc_batch(base);
 	struct dma_fence *done = dma_fence_get(&batch->done);
 	bool cookie = dma_fence_begin_signalling();
 
-	if (READ_ONCE(batch->ctx->cdev->wedged)) {
+	if (cnnacc_sched_gone(batch->ctx->cdev)) {
 		cnnacc_batch_end(batch, CNNACC_END_GONE);
 	} else if (READ_ONCE(batch->ctx->dead)) {
 		cnnacc_batch_end(batch, CNNACC_END_CANCELED);
