@@ -57,7 +57,13 @@ bool cnn_may_use_core(const struct cnnrt_core_info *cores, int i,
 void cnn_use_slot(struct cnn_compiler *cc, const struct cnn_node_io *io);
 /* Gives io's value a slot in the memory of another value, from its beginning on. */
 void cnn_share_slot(struct cnn_compiler *cc, const struct cnn_node_io *io, int of);
-/* The first core that takes a node, and how, or CNN_ON_CPU. */
+/* May a node run on a core, by the place that was chosen for it? */
+static inline bool cnn_may_be_on(const struct cnn_node *n, int core)
+{
+	return n->place == CNN_PLACE_OPEN || n->place == CNN_PLACE_CORE(core);
+}
+
+/* The first core that takes a node in its place, and how, or CNN_ON_CPU. */
 int cnn_matching_core(struct cnn_compiler *cc, int node, struct cnn_node_fit *fit);
 /*
  * Gives an input that a node wants in io->layout the layout that its value has in the arena, if the

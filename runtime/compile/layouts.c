@@ -120,7 +120,8 @@ int cnn_matching_core(struct cnn_compiler *cc, int node, struct cnn_node_fit *fi
 
 	for (int i = 0; i < cc->n_cores; i++) {
 		*fit = (struct cnn_node_fit){ 0 };
-		if (cc->cores[i] && cc->cores[i]->ops->match(cc->cores[i], node, fit, reason))
+		if (cc->cores[i] && cnn_may_be_on(&cc->compile.g->nodes[node], i) &&
+		    cc->cores[i]->ops->match(cc->cores[i], node, fit, reason))
 			return i;
 	}
 	return CNN_ON_CPU;

@@ -23,11 +23,6 @@ static bool place_on(struct cnn_compiler *cc, int core, int node, char *reason)
 	return true;
 }
 
-static bool may_be_on(const struct cnn_node *n, int core)
-{
-	return n->place == CNN_PLACE_OPEN || n->place == CNN_PLACE_CORE(core);
-}
-
 /*
  * The first core that takes the node in its place, or CNN_ON_CPU. The reason is that core's; else
  * that of the choice or of the last core made for such nodes, or of the first core if there is none.
@@ -45,7 +40,7 @@ static int place_on_any(struct cnn_compiler *cc, int node, char *reason)
 	for (int i = 0; i < cc->n_cores; i++) {
 		bool takes;
 
-		if (!cc->cores[i] || !may_be_on(&g->nodes[node], i))
+		if (!cc->cores[i] || !cnn_may_be_on(&g->nodes[node], i))
 			continue;
 		takes = place_on(cc, i, node, why);
 		if (takes || !has_reason || cc->cores[i]->ops->is_for(g, &g->nodes[node]))
