@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Compiles a graph to native programs: cnn_partition, cnn_lower; cnn_lowered_free after the last run. The result holds no pointer into the graph. The
- * same graph, cores and options always give the same bytes. cnn_lower puts a ConvertLayout into the
- * graph where a node cannot read its input in the layout that the value has.
+ * Compiles a graph to native programs: cnn_partition, cnn_lower; cnn_lowered_free after the last
+ * run. The result holds no pointer into the graph. The same graph, cores and options always give
+ * the same bytes. cnn_lower puts a ConvertLayout into the graph where a node cannot read its input
+ * in the layout that the value has.
  *
  * Running a result. Three buffers are bound in a context at fixed addresses (backend/lowered.h):
  * program image (execute only), weight image (read only) and activation arena (read and write, any
@@ -12,8 +13,9 @@
  * segment, the host writes each other slot of its in list that a CPU node or the caller made. Then
  * the segment's tasks are submitted in order as one job, or as several if a job takes fewer tasks.
  * Afterwards the values of its out list are in the arena until their last reader has run, graph
- * outputs until the end; its other values may never leave the core. Values that are only renamed, and the parts of a Concat or
- * Split, share memory. Programs run on every core of the same type and parameters.
+ * outputs until the end; its other values may never leave the core. Values that are only renamed,
+ * and the parts of a Concat or Split, share memory. Programs run on every core of the same type and
+ * parameters.
  */
 #ifndef CNN_COMPILE_H
 #define CNN_COMPILE_H
@@ -53,8 +55,8 @@ void cnn_find_fastest(const struct cnn_graph *g, const struct cnnrt_core_info *c
 
 /*
  * Lowers every node of g, which is inferred, in the place that cnn_partition chose, or on the first
- * core that takes it if it has none. opt may be NULL. A node that no core takes runs on the CPU. Fails without memory, and if programs, weights or activations
- * exceed their address ranges.
+ * core that takes it if it has none. opt may be NULL. A node that no core takes runs on the CPU.
+ * Fails without memory, and if programs, weights or activations exceed their address ranges.
  */
 int cnn_lower(struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_cores,
 	      const struct cnn_lower_options *opt, struct cnn_lowered **out, struct cnn_err *err);
