@@ -54,7 +54,7 @@ bool ccpc_slab_floats(const struct ccpc_node *n, int64_t in_ch, int64_t out_ch, 
 /* True if slabs may have the rows of the plan. */
 bool ccpc_can_cut_rows(const struct ccpc_node *n);
 /* Columns of a slab to try after those of the plan (0: first); 0: no more. */
-int64_t ccpc_next_columns(const struct ccpc_node *n);
+int64_t ccpc_next_columns(const struct ccpc_hw *hw, const struct ccpc_node *n);
 
 /* Patches of CCPC_EXEC_ROWS rows in a column of a slab. */
 static inline int64_t ccpc_full_patches(const struct ccpc_slab *s)

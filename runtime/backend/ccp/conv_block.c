@@ -109,7 +109,7 @@ static void weigh_columns(struct block_search *x, const struct ccpc_conv_limits 
 {
 	struct ccpc_conv *v = &x->n->conv;
 
-	for (v->columns = 0; (v->columns = ccpc_next_columns(x->n)) > 0;) {
+	for (v->columns = 0; (v->columns = ccpc_next_columns(x->hw, x->n)) > 0;) {
 		int64_t rows[3];
 
 		ccpc_rows_to_try(x->n, v->ci, v->co, l->rows, rows);

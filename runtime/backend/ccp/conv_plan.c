@@ -195,18 +195,26 @@ static void weigh_rows(struct conv_search *x, const struct ccpc_conv_limits *l, 
 	}
 }
 
+/* Rows that are enough: narrower slabs of more rows only load more columns twice. */
+#define ENOUGH_ROWS	(4 * CCPC_EXEC_ROWS)
+
 static void weigh_columns(struct conv_search *x, const struct ccpc_conv_limits *l)
 {
 	struct ccpc_conv *v = &x->n->conv;
+	int64_t rows[3] = { 0 };
 
-	for (v->columns = 0; (v->columns = ccpc_next_columns(x->n)) > 0;) {
-		int64_t rows[3];
+	v->columns = 0;
+	while (rows[0] < cnn_min(ENOUGH_ROWS, v->oh)) {
+		v->columns = ccpc_next_columns(x->hw, x->n);
+		if (!v->columns)
+			return;
 
 		ccpc_rows_to_try(x->n, v->ci, 1, l->rows, rows);
 		for (int i = 0; i < 3; i++)
 			if (rows[i])
 				weigh_rows(x, l, rows[i]);
 	}
+	v->columns = 0;
 }
 
 static bool plan_dense(const struct ccpc_hw *hw, struct ccpc_node *n,

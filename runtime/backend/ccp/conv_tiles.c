@@ -181,24 +181,30 @@ bool ccpc_can_cut_rows(const struct ccpc_node *n)
 	       (n->out.bind.resident || ccpc_can_cut_planes(&n->out.layout));
 }
 
+/* The code of a tile has several transfers of cut rows. In smaller caches a tile may not fit. */
+#define COLUMNS_INSNS_MIN 512
+
 /* Rows of the maps must start at a line. */
-static bool can_cut_columns(const struct ccpc_node *n)
+static bool can_cut_columns(const struct ccpc_hw *hw, const struct ccpc_node *n)
 {
 	const struct ccpc_conv *v = &n->conv;
 
-	return !n->in.bind.resident && !n->out.bind.resident && v->iw % CCPC_LINE_FLOATS == 0 &&
-	       v->ow % CCPC_LINE_FLOATS == 0 && ccpc_can_cut_planes(&n->in.layout) &&
-	       ccpc_can_cut_planes(&n->out.layout);
+	return hw->insns >= COLUMNS_INSNS_MIN && !n->in.bind.resident && !n->out.bind.resident &&
+	       v->iw % CCPC_LINE_FLOATS == 0 && v->ow % CCPC_LINE_FLOATS == 0 &&
+	       ccpc_can_cut_planes(&n->in.layout) && ccpc_can_cut_planes(&n->out.layout);
 }
 
-int64_t ccpc_next_columns(const struct ccpc_node *n)
+int64_t ccpc_next_columns(const struct ccpc_hw *hw, const struct ccpc_node *n)
 {
 	const struct ccpc_conv *v = &n->conv;
 	int64_t inside = v->ow - left_halo(v) - right_halo(v), columns = v->columns;
+	int64_t slabs = slabs_in_row(v);
 
-	if (!can_cut_columns(n) || inside <= CCPC_LINE_FLOATS)
+	if (!can_cut_columns(hw, n) || inside <= CCPC_LINE_FLOATS)
 		return 0;
-	for (int64_t slabs = slabs_in_row(v) + 1; columns != CCPC_LINE_FLOATS; slabs++) {
+	while (columns != CCPC_LINE_FLOATS) {
+		/* The increment grows, which bounds the number of attempts. */
+		slabs += 1 + slabs / 8;
 		columns = cnn_round_up(cnn_div_up(inside, slabs), CCPC_LINE_FLOATS);
 		if (columns < inside && columns != v->columns)
 			return columns;

@@ -368,6 +368,7 @@ static struct cnnrt_core_info small_core(void)
 
 	core.param[CNNACC_CCP_PARAM_DATA_BANK] =
 		(uint32_t)ONE_OF(0x1000, 0x2000, 0x4000, 0x4000, 0x8000, 0x10000);
+	core.program_max = pick(0, 2) ? CNNACC_CCP_ICACHE_DEFAULT : 0x800;
 	return core;
 }
 
