@@ -93,7 +93,7 @@ def check_healthy(name):
     tap.ok(code == 1 and 'first divergence: operator' in text,
            f'{name}: a bound that rounding exceeds', text)
     code, text = cnnrun('--compile', '--compare', os.path.join(MODELS, f'{name}.onnx'), '-o',
-                        'net.cnn')
+                        'net.cnn', '--core', '0')
     tap.ok(code == 0, f'{name}: compiled for comparing', text)
     code, text = cnnrun('net.cnn', '--compare', '--input', '0=in.npy')
     tap.ok(code == 0 and 'none beyond' in text, f'{name}: the compiled network agrees', text)
@@ -193,7 +193,8 @@ def check_renamed_input():
         values[1:], [w]), opset_imports=[helper.make_opsetid('', 13)])
     onnx.save(model, 'flat.onnx')
     write_input('flat.npy', (1, 4, 2, 2))
-    code, text = cnnrun('flat.onnx', '--explain', '--compare', '--input', '0=flat.npy')
+    code, text = cnnrun('flat.onnx', '--explain', '--compare', '--input', '0=flat.npy', '--core',
+                        '0')
     tap.ok(code == 0 and 'renames a value' in text and 'the outputs agree' in text,
            'an input under another name', text)
 
