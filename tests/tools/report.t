@@ -115,7 +115,10 @@ def check_trace(trace, data):
             (start, start + nanoseconds(event['dur']), event))
     for pid, tid in rows:
         assert ('process_name', pid, 0) in names and ('thread_name', pid, tid) in names
-    check_host(rows.pop((1, 1)), data)
+    host = [rows.pop(row) for row in sorted(rows) if row[0] == 1]
+    for slices in host:
+        check_nesting(slices)
+    check_host(sum(host, []), data)
     layers, times = collections.Counter(), collections.Counter()
     for (pid, tid), slices in rows.items():
         outer = check_nesting(slices)
@@ -146,7 +149,6 @@ def check_core(slices, outer, layers):
 
 
 def check_host(slices, data):
-    check_nesting(slices)
     events = [event for _, _, event in slices]
     cats = collections.Counter(event['cat'] for event in events)
     operators = [layer for layer in data['layers'] if layer['place'] == 'cpu']
