@@ -16,7 +16,7 @@
 
 /* A node: what it adds, and the words of its instructions. */
 struct node {
-	struct cnn_node_io in[2], out;
+	int in[2], out;			/* values */
 	int64_t elements, tile;		/* of the map, of a tile */
 	uint32_t insn[4], result;
 };
@@ -139,11 +139,14 @@ static bool sample_match(struct cnn_backend *base, int node, struct cnn_node_fit
 				  n->op_type);
 	if (!check_tensors(g, n, reason) || !set_words(g, n, s, reason))
 		return false;
+	s->in[0] = n->in[A];
+	s->in[1] = n->in[B];
+	s->out = n->out[0];
 	s->elements = cnn_tensor_count(cnn_node_out(g, n, 0));
-	fit->in[0] = dense(n->in[A], s->elements);
-	fit->in[1] = dense(n->in[B], s->elements);
+	fit->in[0] = dense(s->in[0], s->elements);
+	fit->in[1] = dense(s->in[1], s->elements);
 	fit->n_in = 2;
-	fit->out = dense(n->out[0], s->elements);
+	fit->out = dense(s->out, s->elements);
 	return true;
 }
 
@@ -154,15 +157,10 @@ static bool sample_plan(struct cnn_backend *base, int node, const struct cnn_nod
 	struct node *s = &core->nodes[node];
 	int64_t tiles;
 
+	(void)fit;
 	s->tile = cnn_min(core->half, cnn_round_up(cnn_div_up(s->elements, TILES),
 						   CNNACC_LINE_SIZE));
 	tiles = cnn_div_up(s->elements, s->tile);
-	s->in[0] = fit->in[0];
-	s->in[1] = fit->in[1];
-	s->out = fit->out;
-	if (!cnn_layout_dense(&s->in[0].layout) || !cnn_layout_dense(&s->in[1].layout))
-		return cnn_reject(reason, "%s: an input has gaps between its elements",
-				  base->compile->g->nodes[node].op_type);
 	snprintf(reason, CNN_REASON_LEN, "%s: sum of %lld elements, %lld tile%s",
 		 base->compile->g->nodes[node].op_type, (long long)s->elements, (long long)tiles,
 		 tiles == 1 ? "" : "s");
@@ -177,12 +175,12 @@ struct emitter {
 	const struct cnn_slot *slots;	/* NULL: only the cycles are wanted */
 };
 
-static void copy(struct seqc *seq, const struct emitter *e, const struct cnn_node_io *io,
-		 struct seqc_copy *c, int64_t tile)
+static void copy(struct seqc *seq, const struct emitter *e, int value, struct seqc_copy *c,
+		 int64_t tile)
 {
 	int64_t first = tile * e->node->tile;
 
-	c->va = CNN_VA_ARENA + (e->slots ? e->slots[io->value].offset : 0) + first;
+	c->va = CNN_VA_ARENA + (e->slots ? e->slots[value].offset : 0) + first;
 	c->rows = 1;
 	c->row_bytes = cnn_min(e->node->tile, e->node->elements - first);
 	seqc_copy(seq, c);
@@ -201,7 +199,7 @@ static void load(struct seqc *seq, int64_t tile, uint32_t bank, void *opaque)
 	for (int i = 0; i < 2; i++) {
 		struct seqc_copy c = { .memory = bank, .local = i * e->core->half };
 
-		copy(seq, e, &e->node->in[i], &c, tile);
+		copy(seq, e, e->node->in[i], &c, tile);
 	}
 }
 
@@ -227,7 +225,7 @@ static void store(struct seqc *seq, int64_t tile, uint32_t bank, void *opaque)
 	const struct emitter *e = opaque;
 	struct seqc_copy c = { .memory = bank, .store = true };
 
-	copy(seq, e, &e->node->out, &c, tile);
+	copy(seq, e, e->node->out, &c, tile);
 }
 
 /* Makes the programs of a node, or only counts their cycles in seq->total. */
@@ -285,6 +283,7 @@ static int64_t sample_peak(const struct cnn_backend *base, int node)
 
 const struct cnn_backend_ops cnn_backend_sample = {
 	.name = "sample",
+	.converts = true,
 	.open = sample_open,
 	.close = sample_close,
 	.is_for = sample_is_for,

@@ -79,7 +79,9 @@ static struct cnnrt_device *open_device(const char *name)
 static struct cnnrt_program *compile(const struct cnnrt_model *model, struct cnnrt_device *dev,
 				     bool cpu)
 {
-	const struct cnnrt_compile_options opt = { .struct_size = sizeof(opt), .cpu_only = cpu };
+	const struct cnnrt_compile_options opt = {
+		.struct_size = sizeof(opt), .core = cpu ? NULL : "sample", .cpu_only = cpu,
+	};
 	struct cnnrt_program *p;
 	struct cnnrt_error err;
 
