@@ -27,7 +27,8 @@ struct SIMD(ccp_direct) {
 	float *to_lob, *out;
 	const bits8 *column;
 	uint64_t first_row, ih;
-	size_t iw, ow, next;
+	size_t iw, ow;
+	ptrdiff_t next;
 	uint32_t rows;
 	row8 bias, threshold;
 	bits8 replacement;
@@ -250,7 +251,7 @@ INLINE void SIMD(direct_run)(const struct ccp *c, const struct ccp_conv *p, cons
 		.to_lob = to & CCP_TO_LOB ? lob : NULL,
 		.column = (const bits8 *)p->column,
 		.first_row = (uint64_t)p->first_row, .ih = p->m.ih,
-		.iw = p->m.iw, .ow = p->m.ow, .next = (size_t)r->in * sizeof(float),
+		.iw = p->m.iw, .ow = p->m.ow, .next = r->in * (ptrdiff_t)sizeof(float),
 		.rows = p->rows,
 		.threshold = SPLAT8(p->threshold), .replacement = SPLAT8(p->replacement),
 	};

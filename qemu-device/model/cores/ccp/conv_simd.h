@@ -167,7 +167,7 @@ INLINE void SIMD(store4)(const struct ccp_conv *p, float *lob, uint32_t y, uint3
 		*at = KEEP(row4, (bits4)v, (bits4)*at, *(const bits4 *)(p->valid + x));
 }
 
-/* Store a vector of lanes @x.. of rows @i, @i + height, ..; with wider vectors, of four lanes each. */
+/* Store lanes from @x on of rows @i, @i + height, ..: four of each row. */
 INLINE void SIMD(store)(const struct ccp_conv *p, const SIMD(vec) *v, float *lob, uint32_t i,
 			uint32_t x)
 {

@@ -70,12 +70,12 @@ static void ccp_conv_fill_slow(const struct ccp_conv *p, float *tile, const floa
 	for (uint32_t s = 0; s < p->kw; s++)
 		for (uint32_t q = 0; q < p->tile_rows; q++, tile += p->vector_floats)
 			for (uint32_t i = 0; i < p->vector_floats; i++) {
-				const float *in = row[q + (size_t)(i / p->lanes) * p->height * p->sy];
+				size_t below = (size_t)(i / p->lanes) * p->height * p->sy;
 				int64_t x = s + i % p->lanes * p->sx;
 				bool exists = p->first_column + x >= 0 &&
 					      p->first_column + x < p->m.iw;
 
-				tile[i] = exists ? in[x] : 0.0f;
+				tile[i] = exists ? row[q + below][x] : 0.0f;
 			}
 }
 
