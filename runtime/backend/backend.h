@@ -32,6 +32,7 @@ struct cnn_compile {
 	void (*progress)(unsigned int done, unsigned int total, void *opaque);
 	void *opaque;
 	unsigned int done, before;	/* nodes placed and lowered; those before this segment */
+	uint64_t tried;		/* work of the back ends' trials so far, which they bound */
 	struct cnn_err *err;
 };
 

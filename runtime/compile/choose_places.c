@@ -6,6 +6,7 @@
 #include "partition.h"
 
 #define ROUNDS_MAX	16	/* of a search; most end after three */
+#define READERS_MAX	64	/* of a value: the first stand for all, which bounds the search */
 
 /* Connected nodes of one place. */
 struct cluster {
@@ -38,7 +39,7 @@ static int64_t moves(const struct cnn_partition *p, int value)
 
 	if (v->t.data)
 		return 0;
-	for (int i = 0; i < v->n_consumers; i++) {
+	for (int i = 0; i < v->n_consumers && i < READERS_MAX; i++) {
 		int to = p->place[v->consumers[i]];
 
 		leaves |= from && to != from;

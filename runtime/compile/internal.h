@@ -13,6 +13,7 @@ struct cnn_core_choice {
 	int index;
 	const struct cnn_target *target;
 	bool rewrites;		/* its back end may rewrite the graph */
+	uint64_t tried;		/* as in struct cnn_compile, by all offers */
 };
 
 /* What is known of a slot that owns memory. */
@@ -105,7 +106,7 @@ struct cnn_offer {
 
 /* Asks a core about some nodes (ascending) of a graph, which it rewrites in a copy. */
 int cnn_ask_core(const struct cnn_graph *g, const int *nodes, int n,
-		 const struct cnn_core_choice *core, struct cnn_offer *offer, struct cnn_err *err);
+		 struct cnn_core_choice *core, struct cnn_offer *offer, struct cnn_err *err);
 
 /* The phases, to be called in this order. */
 void cnn_place_node(struct cnn_compiler *cc, int node);

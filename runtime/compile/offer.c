@@ -68,10 +68,10 @@ static void add_node(struct cnn_backend *core, const struct cnn_core_choice *cho
 	offer->ns = cnn_add_sat(offer->ns, ns);
 }
 
-static int ask(struct cnn_graph *copy, const struct cnn_core_choice *choice,
-	       struct cnn_offer *offer, struct cnn_err *err)
+static int ask(struct cnn_graph *copy, struct cnn_core_choice *choice, struct cnn_offer *offer,
+	       struct cnn_err *err)
 {
-	struct cnn_compile compile = { .g = copy, .err = err };
+	struct cnn_compile compile = { .g = copy, .err = err, .tried = choice->tried };
 	struct cnn_backend *core;
 	int ret = CNN_OK;
 
@@ -90,11 +90,12 @@ static int ask(struct cnn_graph *copy, const struct cnn_core_choice *choice,
 	for (int i = 0; i < copy->n_nodes; i++)
 		add_node(core, choice, i, offer);
 	choice->ops->close(core);
+	choice->tried = compile.tried;
 	return CNN_OK;
 }
 
 int cnn_ask_core(const struct cnn_graph *g, const int *nodes, int n,
-		 const struct cnn_core_choice *core, struct cnn_offer *offer, struct cnn_err *err)
+		 struct cnn_core_choice *core, struct cnn_offer *offer, struct cnn_err *err)
 {
 	struct cnn_graph *copy;
 	int ret = cnn_subgraph_copy(g, nodes, n, &copy, err);

@@ -99,7 +99,7 @@ static void share_offer(const struct cnn_partition *p, const int *nodes, int n, 
 /* The core runs a node with others for less than each by itself: each costs its share. */
 static int ask_for_companions(struct cnn_partition *p, int node, int k, struct cnn_err *err)
 {
-	const struct cnn_core_choice *core = &p->cores[k - 1];
+	struct cnn_core_choice *core = &p->cores[k - 1];
 	int nodes[1 + CNN_COMPANIONS_MAX] = { node }, n, ret;
 	struct cnn_offer offer;
 	int64_t alone = 0;

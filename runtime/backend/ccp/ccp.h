@@ -170,7 +170,6 @@ struct ccpc_core {
 	struct ccpc_node *nodes; /* by graph index */
 	int *index;		/* scratch by value, -1 */
 	int64_t words, weights;	/* of all nodes planned so far */
-	uint64_t trial_insns;	/* run by all trials so far */
 	uint64_t residency_insns; /* those of the search for residency */
 };
 

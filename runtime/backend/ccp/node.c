@@ -23,19 +23,20 @@ int ccpc_node_emit(struct ccpc_code *c, struct ccpc_node *n)
 static enum ccpc_trial_result try_sizes(struct ccpc_core *core, struct ccpc_node *n,
 					struct ccpc_code *c)
 {
+	uint64_t *tried = &core->base.compile->tried;
 	int ret = CCPC_TOO_BIG, attempt = 0;
 
 	n->in.line = TRIAL_IN;
 	n->add.line = TRIAL_ADD;
 	n->out.line = TRIAL_OUT;
-	for (; ret == CCPC_TOO_BIG && core->trial_insns < CCPC_ALL_TRIAL_INSNS_MAX; attempt++) {
+	for (; ret == CCPC_TOO_BIG && *tried < CCPC_ALL_TRIAL_INSNS_MAX; attempt++) {
 		if (!n->kind->plan(&core->hw, n, attempt))
 			return attempt ? CCPC_NO_TASK : CCPC_NO_MEMORY;
 		if (ccpc_code_flush(c))
 			return CCPC_NO_MEMORY;
 		c->trial = (struct ccpc_trial){ .words = 0 };
 		ret = ccpc_node_weights(c, n) ?: ccpc_node_emit(c, n);
-		core->trial_insns += c->trial.insns_run;
+		*tried += c->trial.insns_run;
 	}
 	return ret || ccpc_code_flush(c) ? CCPC_NO_CAPACITY : CCPC_FITS;
 }
