@@ -35,7 +35,7 @@ __MODULE_PARM_TYPE(watchdog_ms, "uint");
 MODULE_PARM_DESC(watchdog_ms,
 		 "ms without progress after which a job counts as hung (10 to 600000, default 1500)");
 
-/* Checked before dependencies: those that fail because the device goes are no reason of their own. */
+/* Checked before the dependencies, which may have failed for that reason. */
 static bool cnnacc_sched_gone(struct cnnacc_device *cdev)
 {
 	return READ_ONCE(cdev->wedged) || drm_dev_is_unplugged(&cdev->drm);
