@@ -21,13 +21,13 @@ typedef float SIMD(vec_mem) __attribute__((vector_size(4 * SIMD_WIDTH), aligned(
 /* ---- the input tile ---- */
 
 /* Load the lanes of an input row, @in for the first one; the others become +0.  @sx is 1 or 2. */
-INLINE void SIMD(row8)(row8 *v, const float *in, bits8 lanes, const uint32_t sx)
+INLINE void SIMD(row8)(row8 *v, const float *in, const bits8 *lanes, const uint32_t sx)
 {
 	*v = *(const row8_mem *)in;
 	if (sx == 2)
 		*v = __builtin_shufflevector(*v, *(const row8_mem *)(in + 8),
 					     0, 2, 4, 6, 8, 10, 12, 14);
-	*v = (row8)((bits8)*v & lanes);
+	*v = (row8)((bits8)*v & *lanes);
 }
 
 INLINE void SIMD(row4)(row4 *v, const float *in, bits4 lanes, uint32_t sx)
@@ -51,11 +51,11 @@ INLINE void SIMD(fill_column8)(const struct ccp_conv *p, float *out, const float
 #if SIMD_WIDTH == 16
 		row8 b;
 
-		SIMD(row8)(&b, far[q] + s, lanes, sx);
+		SIMD(row8)(&b, far[q] + s, &lanes, sx);
 #else
 		(void)far;
 #endif
-		SIMD(row8)(&a, row[q] + s, lanes, sx);
+		SIMD(row8)(&a, row[q] + s, &lanes, sx);
 #if SIMD_WIDTH == 16
 		*(SIMD(vec) *)out = JOIN8(a, b);
 #else
