@@ -14,7 +14,7 @@ cat >"$work/guest" <<'END'
 cd /mnt
 for how in threads processes; do
 	for net in digits mixed; do
-		spread $net.onnx $how $1 >$2-$how-$net 2>&1 || exit
+		spread $net.onnx $how $1 $3 >$2-$how-$net 2>&1 || exit
 	done
 done
 [ $2 = 1 ] || spread digits.onnx threads $1 1 >pinned 2>&1
@@ -30,8 +30,10 @@ check()
 # boot COUNT CORES: runs with so many cores
 boot()
 {
+	local core=${2#cores=}
+
 	"$top/tests/vm/run" --share "$work" --device "$2,timing=modelled,clock-hz=500000" \
-		-- sh /mnt/guest $RUNS "$1" >"$work/$1.log" 2>&1
+		-- sh /mnt/guest $RUNS "$1" "${core%%+*}" >"$work/$1.log" 2>&1
 	check "$RUNS runs at once on $1 cores" "$work/$1.log"
 }
 
