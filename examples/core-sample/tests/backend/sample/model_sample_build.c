@@ -13,7 +13,7 @@ static void test_discovery(void **state)
 	struct cnnacc_core_entry e = entry_of(h, 0);
 
 	(void)state;
-	assert_int_equal(e.type, 0x8000);
+	assert_int_equal(e.type, CNNACC_SAMPLE_TYPE);
 	assert_string_equal(e.name, "sample");
 	assert_int_equal(e.version, 0x00010000);
 	assert_int_equal(e.program_max, 256);
