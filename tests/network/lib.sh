@@ -138,11 +138,12 @@ floor_holds()
 	[ -n "$share" ] && [ "$share" -ge "$3" ]
 }
 
-# device_against_cpu NAME CORE FLOOR ANSWER: the network on $device in process, its answer and what
-# cnnrun printed left in $work/NAME.sim.npy and NAME.sim, against its operators on the CPU.
+# device_against_cpu NAME CORE FLOOR ANSWER: the network on that core of $device in process, its answer
+# and what cnnrun printed left in $work/NAME.sim.npy and NAME.sim, against its operators on the CPU.
 device_against_cpu()
 {
-	run_network "$1" "$work/text.png" "$work/$1.sim.npy" --device "sim:$device" >"$work/$1.sim"
+	run_network "$1" "$work/text.png" "$work/$1.sim.npy" --device "sim:$device" --core "$2" \
+		>"$work/$1.sim"
 	run_network "$1" "$work/text.png" "$work/$1.cpu.npy" --device sim --core cpu >"$work/$1.cpu"
 	tap_run "$1: device against CPU" agrees "$4" "$work/$1.sim.npy" "$work/$1.cpu.npy"
 	tap_run "$1: share on $2" floor_holds "$work/$1.sim" "$2" "$3"

@@ -7,11 +7,12 @@
 
 device=cores=$(floor_cores)
 
-# The network in a file of its own gives the answer of the ONNX file.
+# same_compiled NAME CORE: the network in a file of its own gives the answer of the ONNX file.
 same_compiled()
 {
 	"$cnnrun" --compile "$work/$(file_of "$1")" -o "$work/$1.cnn" \
-		--input "0=$work/text.png" $(network_options "$1") --device "sim:$device" &&
+		--input "0=$work/text.png" $(network_options "$1") --device "sim:$device" \
+		--core "$2" &&
 	"$cnnrun" "$work/$1.cnn" --input "0=$work/text.png" $(picture_options "$1") \
 		$(output_options "$1" "$work/$1.cnn.npy") --device "sim:$device" &&
 	same_outputs "$work/$1.cnn.npy" "$work/$1.sim.npy"
@@ -30,8 +31,9 @@ while read -r name core floor answer; do
 	fi
 	cp "$top"/demo/*.png "$work/"
 	device_against_cpu "$name" "$core" "$floor" "$answer"
-	tap_run "$name: compiled ahead, the same bytes" same_compiled "$name"
+	tap_run "$name: compiled ahead, the same bytes" same_compiled "$name" "$core"
 	guest="$guest; cnnrun $(file_of "$name") $(network_options "$name") --input 0=text.png"
+	guest="$guest --core $core"
 	guest="$guest $(output_options "$name" "$name.vm.npy") >$name.vm"
 	ready="$ready $name:$core:$floor"
 done < <(floors)
@@ -48,7 +50,7 @@ done
 tiny=cores=ccp:data-bank=32768:weight-bank=4096:lob=16+hwpe:fmap=8192:kernel=32768
 while read -r name core floor answer; do
 	run_network "$name" "$work/text.png" "$work/$name.tiny.npy" --device "sim:$tiny" \
-		>"$work/$name.tiny"
+		--core "$core" >"$work/$name.tiny"
 	tap_run "$name: the same bytes on a device with small memories" \
 		same_outputs "$work/$name.tiny.npy" "$work/$name.sim.npy"
 	tap_run "$name: still on $core" floor_holds "$work/$name.tiny" "$core" 50

@@ -87,7 +87,7 @@ def check_answer(name, got, want):
 
 def check_network(name, work):
     model = networks.model_path(name)
-    got, share = run_ours(name, model, work)
+    got, share = run_ours(name, model, work, '--core', '0')
     want = run_theirs(name, model, work)
     check_answer(name, got, want)
     check(share >= FLOORS[name], f'{name}: share on the device',

@@ -10,7 +10,7 @@ guest="cd /mnt"
 while read -r name core floor answer; do
 	tap_run "$name: made" network "$name"
 	device_against_cpu "$name" "$core" "$floor" "$answer"
-	guest="$guest; cnnrun $(file_of "$name") --input 0=text.png"
+	guest="$guest; cnnrun $(file_of "$name") --input 0=text.png --core $core"
 	guest="$guest $(output_options "$name" "$name.vm.npy") >$name.vm"
 done < <(floors quick)
 
