@@ -19,7 +19,7 @@ CHOSEN = 1      # YOLO's output of as many rows as boxes were chosen
 
 def check(result, case, floor, want, work):
     """One result for the answer and one for the share; the answer."""
-    done = run(case, work)
+    done = run(case, work, '--core', '0')
     got = ours(case, work, done)
     why = difference(got, want, largest=True)
     result.ok(not why, f'{case.name}: the answer is that of ONNX Runtime', why)

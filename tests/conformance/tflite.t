@@ -67,14 +67,15 @@ def cnnrun(model, *options, device='sim'):
     return done.returncode, done.stderr + done.stdout
 
 
-def run(case, work, device='sim'):
+def run(case, work, *chosen, device='sim'):
     """What is wrong with our answer to a case, None if nothing is."""
     options = []
     for i, t in enumerate(case.inputs):
         options += ['--input', f'{i}=' + write(f'{work}/in{i}.npy', npy(t))]
     for i, _ in enumerate(case.outputs):
         options += ['--output', f'{i}={work}/out{i}.npy']
-    status, said = cnnrun(write(f'{work}/model.tflite', case.file), *options, device=device)
+    status, said = cnnrun(write(f'{work}/model.tflite', case.file), *options, *chosen,
+                           device=device)
     if status:
         return said
     for i, t in enumerate(case.outputs):
@@ -101,8 +102,9 @@ def check_ours(result, cases, work):
 def check_shifted(result, cases, work):
     """What the device requantises: all but an int8 result that is no product's operand."""
     for dtype, c in ((dtype, c) for dtype, c in cases if c.name == tflite_cases.SHIFTED):
-        wrong = run(c, work, 'sim:cores=hwpe')
-        _, said = cnnrun(f'{work}/model.tflite', '--explain', device='sim:cores=hwpe')
+        wrong = run(c, work, '--core', '0', device='sim:cores=hwpe')
+        _, said = cnnrun(f'{work}/model.tflite', '--explain', '--core', '0',
+                         device='sim:cores=hwpe')
         result.ok(not wrong and said.count('shifted out by 6') == 1 + (dtype == 'uint8'),
                   f'{c.name} of {dtype}, which the core requantises', wrong or said)
 
@@ -138,8 +140,9 @@ def network_faults(case, answer, work):
         return
     for t, raw in zip(case.outputs, answer):
         t.data = t.take(raw)
-    yield run(case, work, ALL_CORES)
-    part = share(cnnrun(f'{work}/model.tflite', device=ALL_CORES)[1])
+    core = ('--core', '0' if case.inputs[0].dtype == FLOAT32 else '1')
+    yield run(case, work, *core, device=ALL_CORES)
+    part = share(cnnrun(f'{work}/model.tflite', *core, device=ALL_CORES)[1])
     print(f'# {case.name}: {part:.2f} % of the MACs on the device')
     if part < (floor := tflite_networks.FLOORS.get(case.name, 90)):
         yield f'{part:.2f} % of the MACs on the device, floor {floor} %'
@@ -157,7 +160,7 @@ def check_networks(result, package, work):
              for fault in network_faults(c, answer, work) if fault]
     result.ok(not wrong, 'the bytes of networks are those of TensorFlow Lite', '\n'.join(wrong))
     model = write(f'{work}/shifted.tflite', tflite_networks.NETWORKS['shifted']().file)
-    _, said = cnnrun(model, '--explain', device='sim:cores=hwpe')
+    _, said = cnnrun(model, '--explain', '--core', '0', device='sim:cores=hwpe')
     result.ok(said.count('shifted out by') == 5 and 'interleaved input layer' in said,
               'the core requantises all of shifted, whose first layer is interleaved', said)
 

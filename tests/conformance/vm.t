@@ -18,15 +18,30 @@ from onnx_compare import ours, write, write_model
 
 WANTED = re.compile(r'conv|pool|gemm|matmul|quantizelinear', re.I)
 CORES = 'cores=ccp+hwpe'
+FLOATS, INTEGERS = 0, 1
 # Whole networks, which kinds.t compares with ONNX Runtime.
 MADE = (kinds.external_data, lambda: kinds.unet(False), lambda: kinds.yolo(1))
+
+
+def core_of(name):
+    """The index of the core that is to run what it can of a case."""
+    return INTEGERS if nodes.QUANTISED.search(name) else FLOATS
+
+
+def in_process(names):
+    """What passes in process, on the core for each: {case: detail}."""
+    passed = {}
+    for core in (FLOATS, INTEGERS):
+        result, _ = nodes.run([n for n in names if core_of(n) == core],
+                              '--device', f'sim:{CORES}', '--core', str(core))
+        passed.update({n: d for n, (v, d) in result.items() if v == 'PASS'})
+    return passed
 
 
 def choose():
     """The listed kinds of cases that pass in process: {case: detail}."""
     names = [n for n in nodes.cases() if WANTED.search(n.split('/')[1])]
-    result, _ = nodes.run(names, '--device', f'sim:{CORES}')
-    return {n: d for n, (v, d) in result.items() if v == 'PASS'}
+    return in_process(names)
 
 
 def make(share):
@@ -44,16 +59,22 @@ def make(share):
             for i, array in enumerate(arrays):
                 write(f'{data}/{word}_{i}.pb', numpy_helper.from_array(array).SerializeToString())
     made = os.path.join(share, 'made')
-    result, _ = nodes.run([os.path.join(made, n) for n in sorted(os.listdir(made))],
-                          '--device', f'sim:{CORES}')
-    return {os.path.relpath(os.path.join(nodes.DATA, n), share): d for n, (v, d) in result.items()
-            if v == 'PASS'}
+    result = in_process([os.path.join(made, n) for n in sorted(os.listdir(made))])
+    return {os.path.relpath(os.path.join(nodes.DATA, n), share): d for n, d in result.items()}
 
 
 def in_guest(share):
     """The report lines of a run in the guest: {case: line}."""
+    folders = sorted(os.listdir(share))
+    for core in (FLOATS, INTEGERS):
+        names = [f'{folder}/{n}' for folder in folders
+                 for n in sorted(os.listdir(os.path.join(share, folder)))
+                 if core_of(f'{folder}/{n}') == core]
+        write(os.path.join(share, f'core{core}'), ' '.join(names).encode())
+    run = ''.join(f'cnnrun --node-test $(cat core{core}) --core {core}; '
+                  for core in (FLOATS, INTEGERS))
     done = subprocess.run([os.path.join(nodes.TOP, 'tests', 'vm', 'run'), '--device', CORES,
-                           '--share', share, '--', 'sh', '-c', 'cd /mnt && cnnrun --node-test */*'],
+                           '--share', share, '--', 'sh', '-c', f'cd /mnt; {run}'],
                           capture_output=True, text=True, timeout=1200)
     lines = {}
     for line in done.stdout.splitlines():
