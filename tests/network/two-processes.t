@@ -8,7 +8,8 @@
 cp "$top/demo/text.png" "$work/"
 for name in deep mobile; do
 	network $name
-	run_network $name "$work/text.png" "$work/$name.sim.npy" --device sim >"$work/$name.sim"
+	run_network $name "$work/text.png" "$work/$name.sim.npy" --device sim --core 0 \
+		>"$work/$name.sim"
 done
 
 # --repeat fails if two answers differ, so comparing the last one is comparing all.  What is
@@ -20,7 +21,7 @@ echo 16384 >$trace/buffer_size_kb
 echo 1 >$trace/events/cnnacc/enable
 one()
 {
-	cnnrun --compile $1.onnx -o /tmp/$1.cnn >/tmp/$1.compiled
+	cnnrun --compile $1.onnx -o /tmp/$1.cnn --core 0 >/tmp/$1.compiled
 	echo >/tmp/ready
 	read go </tmp/go
 	cnnrun /tmp/$1.cnn --input 0=text.png --output 0=$1.vm.npy --repeat 50 >$1.vm 2>&1
