@@ -181,7 +181,6 @@ static const struct file_operations cnnacc_fops = {
 	DRM_ACCEL_FOPS,
 #else
 	DRM_GEM_FOPS,
-	.fop_flags = FOP_UNSIGNED_OFFSET,
 #endif
 	.show_fdinfo = drm_show_fdinfo,
 };
