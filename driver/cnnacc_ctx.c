@@ -244,12 +244,12 @@ void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 s
 	status->core = job->core->index;
 	/* A record counts the task it is about as done. */
 	status->task = job->tasks_done - (record != &none);
-	status->status_class = hang ? 0 : record->status_class;
-	status->status_code = hang ? 0 : record->status_code;
-	status->detail = record->detail;
-	status->pc = record->pc;
-	status->access = record->access;
-	status->fault_va = record->fault_va;
+	status->status_class = hang ? 0 : le16_to_cpu(record->status_class);
+	status->status_code = hang ? 0 : le16_to_cpu(record->status_code);
+	status->detail = le32_to_cpu(record->detail);
+	status->pc = le32_to_cpu(record->pc);
+	status->access = le32_to_cpu(record->access);
+	status->fault_va = le64_to_cpu(record->fault_va);
 	trace_cnnacc_fault(job, status);
 	spin_unlock_irqrestore(&ctx->status_lock, flags);
 }

@@ -51,16 +51,6 @@ struct cnnacc_dump {
 static const struct cnnacc_reg_info cnnacc_dump_global_regs[] = CNNACC_GLOBAL_REGS;
 static const struct cnnacc_reg_info cnnacc_dump_queue_regs[] = CNNACC_QUEUE_REGS;
 
-static u32 cnnacc_dump_le32(u32 value)
-{
-	return (__force u32)cpu_to_le32(value);
-}
-
-static u64 cnnacc_dump_le64(u64 value)
-{
-	return (__force u64)cpu_to_le64(value);
-}
-
 static void cnnacc_dump_free(struct cnnacc_dump *dump)
 {
 	size_t i;
@@ -120,9 +110,9 @@ static void cnnacc_dump_close(struct cnnacc_dump *dump, size_t at, u32 type, u64
 {
 	size_t size = dump->size - at - sizeof(struct cnnacc_dump_section);
 	struct cnnacc_dump_section section = {
-		.type = cnnacc_dump_le32(type),
-		.va = cnnacc_dump_le64(va),
-		.size = cnnacc_dump_le64(size),
+		.type = cpu_to_le32(type),
+		.va = cpu_to_le64(va),
+		.size = cpu_to_le64(size),
 	};
 	static const u64 padding;
 
@@ -141,43 +131,24 @@ static void cnnacc_dump_section(struct cnnacc_dump *dump, u32 type, const void *
 	cnnacc_dump_close(dump, at, type, 0);
 }
 
-static void cnnacc_dump_record(struct cnnacc_completion *to,
-			       const struct cnnacc_completion *from)
-{
-	*to = (struct cnnacc_completion) {
-		.fence = cnnacc_dump_le64(from->fence),
-		.seq = cnnacc_dump_le32(from->seq),
-		.ctx_id = cnnacc_dump_le32(from->ctx_id),
-		.status_class = (__force u16)cpu_to_le16(from->status_class),
-		.status_code = (__force u16)cpu_to_le16(from->status_code),
-		.pc = cnnacc_dump_le32(from->pc),
-		.detail = cnnacc_dump_le32(from->detail),
-		.access = cnnacc_dump_le32(from->access),
-		.fault_va = cnnacc_dump_le64(from->fault_va),
-		.cycles = cnnacc_dump_le64(from->cycles),
-		.start_ns = cnnacc_dump_le64(from->start_ns),
-		.end_ns = cnnacc_dump_le64(from->end_ns),
-	};
-}
-
 static void cnnacc_dump_entry(struct cnnacc_core_entry *to,
 			      const struct drm_cnnacc_core_info *from)
 {
 	u32 i;
 
 	*to = (struct cnnacc_core_entry) {
-		.type = cnnacc_dump_le32(from->type),
-		.version = cnnacc_dump_le32(from->version),
-		.window_offset = cnnacc_dump_le32(from->window_offset),
-		.window_size = cnnacc_dump_le32(from->window_size),
-		.queue_offset = cnnacc_dump_le32(from->queue_offset),
-		.program_max = cnnacc_dump_le32(from->program_max),
-		.job_cycles_max_lo = cnnacc_dump_le32(lower_32_bits(from->job_cycles_max)),
-		.job_cycles_max_hi = cnnacc_dump_le32(upper_32_bits(from->job_cycles_max)),
+		.type = cpu_to_le32(from->type),
+		.version = cpu_to_le32(from->version),
+		.window_offset = cpu_to_le32(from->window_offset),
+		.window_size = cpu_to_le32(from->window_size),
+		.queue_offset = cpu_to_le32(from->queue_offset),
+		.program_max = cpu_to_le32(from->program_max),
+		.job_cycles_max_lo = cpu_to_le32(lower_32_bits(from->job_cycles_max)),
+		.job_cycles_max_hi = cpu_to_le32(upper_32_bits(from->job_cycles_max)),
 	};
 	memcpy(to->name, from->name, sizeof(to->name));
 	for (i = 0; i < CNNACC_CORE_PARAMS; i++)
-		to->param[i] = cnnacc_dump_le32(from->param[i]);
+		to->param[i] = cpu_to_le32(from->param[i]);
 }
 
 static void cnnacc_dump_job(struct cnnacc_dump *dump, struct cnnacc_core *core,
@@ -185,25 +156,25 @@ static void cnnacc_dump_job(struct cnnacc_dump *dump, struct cnnacc_core *core,
 {
 	const struct cnnacc_job *job = failure->job;
 	struct cnnacc_dump_job out = {
-		.reason = cnnacc_dump_le32(failure->end == CNNACC_END_HANG ?
-					   CNNACC_DUMP_HANG : CNNACC_DUMP_FAILED),
-		.flags = cnnacc_dump_le32(failure->has_record ? CNNACC_DUMP_HAS_RECORD : 0),
-		.time_ns = cnnacc_dump_le64(ktime_get_real_ns()),
-		.seqno = cnnacc_dump_le64(job->seqno),
-		.ctx_id = cnnacc_dump_le32(job->ctx->hw_id),
-		.task = cnnacc_dump_le32(task),
-		.task_count = cnnacc_dump_le32(job->task_count),
-		.core = cnnacc_dump_le32(core->index),
-		.hw_version = cnnacc_dump_le32(core->cdev->hw_version),
-		.clock_hz = cnnacc_dump_le32(core->cdev->clock_hz),
-		.ring_tail = cnnacc_dump_le32(core->tail),
-		.records_head = cnnacc_dump_le32(core->head),
+		.reason = cpu_to_le32(failure->end == CNNACC_END_HANG ?
+				      CNNACC_DUMP_HANG : CNNACC_DUMP_FAILED),
+		.flags = cpu_to_le32(failure->has_record ? CNNACC_DUMP_HAS_RECORD : 0),
+		.time_ns = cpu_to_le64(ktime_get_real_ns()),
+		.seqno = cpu_to_le64(job->seqno),
+		.ctx_id = cpu_to_le32(job->ctx->hw_id),
+		.task = cpu_to_le32(task),
+		.task_count = cpu_to_le32(job->task_count),
+		.core = cpu_to_le32(core->index),
+		.hw_version = cpu_to_le32(core->cdev->hw_version),
+		.clock_hz = cpu_to_le32(core->cdev->clock_hz),
+		.ring_tail = cpu_to_le32(core->tail),
+		.records_head = cpu_to_le32(core->head),
 	};
 
 	cnnacc_dump_entry(&out.entry, &core->info);
 	cnnacc_core_make_packet(job, task, &out.packet);
 	if (failure->has_record)
-		cnnacc_dump_record(&out.record, &failure->record);
+		out.record = failure->record;
 	cnnacc_dump_section(dump, CNNACC_DUMP_JOB, &out, sizeof(out));
 }
 
@@ -211,8 +182,8 @@ static void cnnacc_dump_reg(struct cnnacc_dump *dump, struct cnnacc_core *core, 
 			    bool zero)
 {
 	struct cnnacc_dump_reg out = {
-		.offset = cnnacc_dump_le32(offset),
-		.value = cnnacc_dump_le32(cnnacc_device_read_any(core->cdev, offset)),
+		.offset = cpu_to_le32(offset),
+		.value = cpu_to_le32(cnnacc_device_read_any(core->cdev, offset)),
 	};
 
 	if (out.value || zero)
@@ -238,9 +209,9 @@ static void cnnacc_dump_regs(struct cnnacc_dump *dump, struct cnnacc_core *core)
 static void cnnacc_dump_range(struct cnnacc_dump *dump, u64 va, u64 size, u32 flags)
 {
 	struct cnnacc_dump_range out = {
-		.va = cnnacc_dump_le64(va),
-		.size = cnnacc_dump_le64(size),
-		.flags = cnnacc_dump_le32(flags),
+		.va = cpu_to_le64(va),
+		.size = cpu_to_le64(size),
+		.flags = cpu_to_le32(flags),
 	};
 
 	cnnacc_dump_add(dump, &out, sizeof(out));
@@ -273,13 +244,13 @@ static void cnnacc_dump_map(struct cnnacc_dump *dump, struct cnnacc_vm *vm)
 static void cnnacc_dump_walk(struct cnnacc_dump *dump, struct cnnacc_vm *vm, u64 va)
 {
 	struct cnnacc_dump_walk out = {
-		.va = cnnacc_dump_le64(va),
-		.root = cnnacc_dump_le64(vm->root_dma),
+		.va = cpu_to_le64(va),
+		.root = cpu_to_le64(vm->root_dma),
 	};
 
 	if (va < 1ull << CNNACC_VA_BITS) {
-		out.dir_entry = (__force u32)READ_ONCE(vm->root[CNNACC_PT_DIR_INDEX(va)]);
-		out.page_entry = cnnacc_dump_le32(cnnacc_vm_entry(vm, va));
+		out.dir_entry = READ_ONCE(vm->root[CNNACC_PT_DIR_INDEX(va)]);
+		out.page_entry = cpu_to_le32(cnnacc_vm_entry(vm, va));
 	}
 	cnnacc_dump_section(dump, CNNACC_DUMP_WALK, &out, sizeof(out));
 }
@@ -347,10 +318,10 @@ static void cnnacc_dump_programs(struct cnnacc_dump *dump, struct cnnacc_vm *vm,
 static void cnnacc_dump_finish(struct cnnacc_dump *dump)
 {
 	struct cnnacc_dump_header header = {
-		.magic = cnnacc_dump_le32(CNNACC_DUMP_MAGIC),
-		.version = cnnacc_dump_le32(CNNACC_DUMP_VERSION),
-		.size = cnnacc_dump_le64(dump->size),
-		.flags = cnnacc_dump_le32(dump->full ? CNNACC_DUMP_TRUNCATED : 0),
+		.magic = cpu_to_le32(CNNACC_DUMP_MAGIC),
+		.version = cpu_to_le32(CNNACC_DUMP_VERSION),
+		.size = cpu_to_le64(dump->size),
+		.flags = cpu_to_le32(dump->full ? CNNACC_DUMP_TRUNCATED : 0),
 	};
 
 	cnnacc_dump_put(dump, 0, &header, sizeof(header));
@@ -369,7 +340,7 @@ static void cnnacc_dump_fill(struct cnnacc_dump *dump, struct cnnacc_core *core)
 	cnnacc_dump_job(dump, core, failure, task);
 	cnnacc_dump_regs(dump, core);
 	cnnacc_dump_walk(dump, vm, failure->has_record && failure->record.access ?
-			 failure->record.fault_va : job->tasks[task].program_va);
+			 le64_to_cpu(failure->record.fault_va) : job->tasks[task].program_va);
 	cnnacc_dump_section(dump, CNNACC_DUMP_PACKETS, core->ring,
 			    CNNACC_RING_ENTRIES * sizeof(*core->ring));
 	cnnacc_dump_section(dump, CNNACC_DUMP_RECORDS, core->records,

@@ -162,7 +162,7 @@ void cnnacc_job_free(struct cnnacc_job *job)
 
 static int cnnacc_job_status(const struct cnnacc_completion *record, u32 *state)
 {
-	switch (record->status_class) {
+	switch (le16_to_cpu(record->status_class)) {
 	case CNNACC_STATUS_MMU_FAULT:
 	case CNNACC_STATUS_BUS_ERROR:
 		*state = DRM_CNNACC_CTX_FAULT;

@@ -146,7 +146,7 @@ struct cnnacc_job {
  * @job: the job, removed from its batch, for recovery to end; or NULL
  * @end: why the job ends
  * @has_record: @record is valid
- * @record: last completion record, in host byte order
+ * @record: last completion record
  */
 struct cnnacc_failure {
 	struct cnnacc_job *job;

@@ -155,14 +155,14 @@ void cnnacc_core_make_packet(const struct cnnacc_job *job, u32 index,
 		flags |= CNNACC_PACKET_IRQ;
 
 	*packet = (struct cnnacc_packet) {
-		.flags = (__force u32)cpu_to_le32(flags),
-		.ctx_id = (__force u32)cpu_to_le32(job->ctx->hw_id),
-		.root = (__force u64)cpu_to_le64(job->ctx->vm.root_dma),
-		.fence = (__force u64)cpu_to_le64(job->first_fence + index),
-		.cycle_limit = (__force u64)cpu_to_le64(task->cycle_limit),
-		.program_va = (__force u32)cpu_to_le32(task->program_va),
-		.program_len = (__force u32)cpu_to_le32(task->program_len),
-		.stats_va = (__force u32)cpu_to_le32(task->stats_va),
+		.flags = cpu_to_le32(flags),
+		.ctx_id = cpu_to_le32(job->ctx->hw_id),
+		.root = cpu_to_le64(job->ctx->vm.root_dma),
+		.fence = cpu_to_le64(job->first_fence + index),
+		.cycle_limit = cpu_to_le64(task->cycle_limit),
+		.program_va = cpu_to_le32(task->program_va),
+		.program_len = cpu_to_le32(task->program_len),
+		.stats_va = cpu_to_le32(task->stats_va),
 	};
 }
 
@@ -275,23 +275,11 @@ static void cnnacc_core_count_events(struct cnnacc_core *core, u32 now, unsigned
 		cnnacc_queue_write(core, CNNACC_QREG_EVENT_ACK, 1);
 }
 
-/* Reads the next record, in host byte order. */
+/* Copies the next record, so that it does not change after it was checked. */
 static void cnnacc_core_read_record(struct cnnacc_core *core, struct cnnacc_completion *to)
 {
-	const struct cnnacc_completion *from = &core->records[core->head];
-
-	to->fence = le64_to_cpu((__force __le64)READ_ONCE(from->fence));
-	to->seq = le32_to_cpu((__force __le32)READ_ONCE(from->seq));
-	to->ctx_id = le32_to_cpu((__force __le32)READ_ONCE(from->ctx_id));
-	to->status_class = le16_to_cpu((__force __le16)READ_ONCE(from->status_class));
-	to->status_code = le16_to_cpu((__force __le16)READ_ONCE(from->status_code));
-	to->pc = le32_to_cpu((__force __le32)READ_ONCE(from->pc));
-	to->detail = le32_to_cpu((__force __le32)READ_ONCE(from->detail));
-	to->access = le32_to_cpu((__force __le32)READ_ONCE(from->access));
-	to->fault_va = le64_to_cpu((__force __le64)READ_ONCE(from->fault_va));
-	to->cycles = le64_to_cpu((__force __le64)READ_ONCE(from->cycles));
-	to->start_ns = le64_to_cpu((__force __le64)READ_ONCE(from->start_ns));
-	to->end_ns = le64_to_cpu((__force __le64)READ_ONCE(from->end_ns));
+	memcpy(to, &core->records[core->head], sizeof(*to));
+	barrier_data(to);
 	core->head = (core->head + 1) % CNNACC_RING_ENTRIES;
 }
 
@@ -300,10 +288,10 @@ static bool cnnacc_core_record_valid(struct cnnacc_core *core,
 {
 	struct cnnacc_job *job = cnnacc_core_first_job(core);
 
-	return job && record->seq == ++core->seq &&
-	       record->fence == job->first_fence + job->tasks_done &&
-	       record->ctx_id == job->ctx->hw_id &&
-	       record->status_class <= CNNACC_STATUS_ABORTED;
+	return job && le32_to_cpu(record->seq) == ++core->seq &&
+	       le64_to_cpu(record->fence) == job->first_fence + job->tasks_done &&
+	       le32_to_cpu(record->ctx_id) == job->ctx->hw_id &&
+	       le16_to_cpu(record->status_class) <= CNNACC_STATUS_ABORTED;
 }
 
 /**
@@ -347,7 +335,8 @@ struct cnnacc_job *cnnacc_core_take_done(struct cnnacc_core *core, u32 tail,
 		job = cnnacc_core_first_job(core);
 		job->tasks_done++;
 		cnnacc_stats_record(core, job, record);
-		if (record->status_class != CNNACC_STATUS_OK || job->tasks_done == job->task_count)
+		if (le16_to_cpu(record->status_class) != CNNACC_STATUS_OK ||
+		    job->tasks_done == job->task_count)
 			return cnnacc_core_pop_job(core);
 	}
 	return NULL;
@@ -373,11 +362,12 @@ static void cnnacc_core_ack_records(struct cnnacc_core *core)
 enum cnnacc_end cnnacc_core_end_reason(struct cnnacc_core *core,
 				       const struct cnnacc_completion *record)
 {
-	switch (record->status_class) {
+	switch (le16_to_cpu(record->status_class)) {
 	case CNNACC_STATUS_OK:
 		return CNNACC_END_DONE;
 	case CNNACC_STATUS_ABORTED:
-		return record->fence == core->aborting ? CNNACC_END_HANG : CNNACC_END_INNOCENT;
+		return le64_to_cpu(record->fence) == core->aborting ? CNNACC_END_HANG :
+								      CNNACC_END_INNOCENT;
 	default:
 		return CNNACC_END_FAILED;
 	}

@@ -49,8 +49,8 @@ static bool cnnacc_core_has_record(struct cnnacc_core *core)
 	struct cnnacc_job *job = cnnacc_core_first_job(core);
 
 	return job && !core->broken &&
-	       le32_to_cpu((__force __le32)next->seq) == core->seq + 1 &&
-	       le64_to_cpu((__force __le64)next->fence) == job->first_fence + job->tasks_done;
+	       le32_to_cpu(READ_ONCE(next->seq)) == core->seq + 1 &&
+	       le64_to_cpu(READ_ONCE(next->fence)) == job->first_fence + job->tasks_done;
 }
 
 /*

@@ -98,9 +98,7 @@ static int cnnacc_selftest_interrupts(struct cnnacc_device *cdev)
 
 static bool cnnacc_selftest_done(struct cnnacc_core *core)
 {
-	u64 fence = READ_ONCE(core->records[0].fence);
-
-	return le64_to_cpu((__force __le64)fence) == CNNACC_SELFTEST_FENCE ||
+	return le64_to_cpu(READ_ONCE(core->records[0].fence)) == CNNACC_SELFTEST_FENCE ||
 	       cnnacc_queue_read(core, CNNACC_QREG_STATE) == CNNACC_QSTATE_HALTED;
 }
 
@@ -118,8 +116,8 @@ static int cnnacc_selftest_dma(struct cnnacc_core *core)
 	int ret;
 
 	core->ring[0] = (struct cnnacc_packet) {
-		.flags = (__force u32)cpu_to_le32(~CNNACC_PACKET_FLAGS),
-		.fence = (__force u64)cpu_to_le64(CNNACC_SELFTEST_FENCE),
+		.flags = cpu_to_le32(~CNNACC_PACKET_FLAGS),
+		.fence = cpu_to_le64(CNNACC_SELFTEST_FENCE),
 	};
 	cnnacc_core_program(core);
 	cnnacc_queue_write(core, CNNACC_QREG_RING_TAIL, 1);
@@ -129,7 +127,7 @@ static int cnnacc_selftest_dma(struct cnnacc_core *core)
 		return dev_err_probe(core->cdev->drm.dev, -EIO,
 				     "self-test: %s does not process a packet, queue state %u: the core is defective\n",
 				     core->name, cnnacc_queue_read(core, CNNACC_QREG_STATE));
-	if (le64_to_cpu((__force __le64)READ_ONCE(record->fence)) == CNNACC_SELFTEST_FENCE) {
+	if (le64_to_cpu(READ_ONCE(record->fence)) == CNNACC_SELFTEST_FENCE) {
 		memset(record, 0, sizeof(*record));
 		return 0;
 	}

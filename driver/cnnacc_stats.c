@@ -176,9 +176,9 @@ static u64 cnnacc_stats_busy(const struct cnnacc_core *core,
 			     const struct cnnacc_completion *record)
 {
 	u64 most = 2 * jiffies64_to_nsecs(jiffies - core->job_start) + NSEC_PER_SEC;
+	u64 start = le64_to_cpu(record->start_ns), end = le64_to_cpu(record->end_ns);
 
-	return record->end_ns > record->start_ns ?
-	       min(record->end_ns - record->start_ns, most) : 0;
+	return end > start ? min(end - start, most) : 0;
 }
 
 /**
@@ -192,15 +192,16 @@ void cnnacc_stats_record(struct cnnacc_core *core, struct cnnacc_job *job,
 {
 	struct cnnacc_meter *meter = &core->meter;
 	struct cnnacc_usage more = {
-		.cycles = min(record->cycles, 2 * core->info.job_cycles_max),
+		.cycles = min(le64_to_cpu(record->cycles), 2 * core->info.job_cycles_max),
 		.busy_ns = cnnacc_stats_busy(core, record),
 	};
 
 	job->runtime_ns += more.busy_ns;
 	job->cycles += more.cycles;
-	if (record->fence == meter->sampled_fence)
+	if (le64_to_cpu(record->fence) == meter->sampled_fence)
 		more.busy_ns -= min(more.busy_ns, meter->counted_ns);
-	more.jobs = record->status_class != CNNACC_STATUS_OK || job->tasks_done == job->task_count;
+	more.jobs = le16_to_cpu(record->status_class) != CNNACC_STATUS_OK ||
+		    job->tasks_done == job->task_count;
 	cnnacc_stats_add(core, job->ctx, &more);
 }
 

@@ -84,11 +84,11 @@ TRACE_EVENT(cnnacc_job_done,
 			   __entry->fence_context = job->fence->base.context;
 			   __entry->fence_seqno = job->fence->base.seqno;
 			   __entry->error = error;
-			   __entry->class = record ? record->status_class : 0;
-			   __entry->code = record ? record->status_code : 0;
+			   __entry->class = record ? le16_to_cpu(record->status_class) : 0;
+			   __entry->code = record ? le16_to_cpu(record->status_code) : 0;
 			   __entry->cycles = job->cycles;
 			   __entry->runtime_ns = job->runtime_ns;
-			   __entry->end_ns = record ? record->end_ns : 0;),
+			   __entry->end_ns = record ? le64_to_cpu(record->end_ns) : 0;),
 	    TP_printk("dev=%s core=%u ctx=%u seqno=%llu fence=%llu:%llu error=%d class=%u code=%u cycles=%llu runtime_ns=%llu end_ns=%llu",
 		      __get_str(dev), __entry->core, __entry->ctx, __entry->seqno,
 		      __entry->fence_context, __entry->fence_seqno, __entry->error,

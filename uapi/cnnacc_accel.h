@@ -31,6 +31,8 @@
 #include <drm.h>
 #endif
 
+#include "cnnacc_status.h"
+
 #if defined(__cplusplus)
 extern "C" {
 #endif
@@ -111,8 +113,8 @@ struct drm_cnnacc_dev_query {
 
 /**
  * struct drm_cnnacc_dev_info - device and limits.
- * @hw_version: register HW_VERSION
- * @features: CNNACC_FEATURE_* of register FEATURES
+ * @hw_version: hardware version: 31:16 major, 15:0 minor
+ * @features: CNNACC_FEATURE_*
  * @core_count: cores, 1..8
  * @clock_hz: core clock, Hz
  * @va_bits: width of a device address: VAs are 0..2^va_bits - 1
@@ -155,11 +157,11 @@ struct drm_cnnacc_dev_info {
 
 /**
  * struct drm_cnnacc_core_info - one core, from the discovery table.
- * @type: enum cnnacc_core_type
+ * @type: number of the design, for information: software knows a core by its name
  * @version: 31:16 major, 15:0 minor
- * @window_offset: BAR offset of the core's registers (REG_RW)
+ * @window_offset: offset in the register file of the core's registers (REG_RW)
  * @window_size: size of the core's registers, bytes
- * @queue_offset: BAR offset of the core's queue registers (REG_RW)
+ * @queue_offset: offset in the register file of the core's queue registers (REG_RW)
  * @program_max: largest program, bytes
  * @job_cycles_max: largest cycle limit of a task
  * @param: build parameters, per core; [8] to [15] (1.2)
@@ -238,7 +240,7 @@ struct drm_cnnacc_ctx_destroy {
  * @task: out: index of the failed task in the job
  * @status_class: out: enum cnnacc_status_class; 0 if the job hung
  * @status_code: out: enum cnnacc_status_code or core code
- * @detail: out: struct cnnacc_completion.detail
+ * @detail: out: meaning per code: enum cnnacc_packet_field, enum cnnacc_fault_level, or the core's
  * @pc: out: program counter
  * @access: out: enum cnnacc_access
  * @pad: zero
@@ -457,9 +459,9 @@ struct drm_cnnacc_bo_ref {
 /**
  * struct drm_cnnacc_task - one run of a program; becomes one packet.
  * @flags: DRM_CNNACC_TASK_*
- * @program_va: see struct cnnacc_packet
- * @program_len: bytes
- * @stats_va: VA of the statistics record; zero without DRM_CNNACC_TASK_STATS
+ * @program_va: VA of the program, 64-byte aligned
+ * @program_len: bytes, 4..program_max, multiple of 4
+ * @stats_va: VA of the statistics record, 64-byte aligned; zero without DRM_CNNACC_TASK_STATS
  * @cycle_limit: 1..job_cycles_max; 0 = job_cycles_max
  */
 struct drm_cnnacc_task {
@@ -543,7 +545,7 @@ struct drm_cnnacc_eventfd {
 
 /**
  * struct drm_cnnacc_reg_rw - argument of DRM_CNNACC_REG_RW.
- * @offset: BAR offset, multiple of 4, below CNNACC_REGS_SIZE
+ * @offset: offset in the register file, multiple of 4, below 65536
  * @flags: DRM_CNNACC_REG_*
  * @value: in or out
  * @pad: zero

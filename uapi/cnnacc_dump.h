@@ -40,11 +40,11 @@ extern "C" {
  * @reserved: zero
  */
 struct cnnacc_dump_header {
-	__u32 magic;
-	__u32 version;
-	__u64 size;
-	__u32 flags;
-	__u32 reserved;
+	__le32 magic;
+	__le32 version;
+	__le64 size;
+	__le32 flags;
+	__le32 reserved;
 };
 
 /**
@@ -75,10 +75,10 @@ enum cnnacc_dump_type {
  * @size: bytes that follow, without padding
  */
 struct cnnacc_dump_section {
-	__u32 type;
-	__u32 reserved;
-	__u64 va;
-	__u64 size;
+	__le32 type;
+	__le32 reserved;
+	__le64 va;
+	__le64 size;
 };
 
 /**
@@ -113,18 +113,18 @@ enum cnnacc_dump_reason {
  * @record: completion record of the task
  */
 struct cnnacc_dump_job {
-	__u32 reason;
-	__u32 flags;
-	__u64 time_ns;
-	__u64 seqno;
-	__u32 ctx_id;
-	__u32 task;
-	__u32 task_count;
-	__u32 core;
-	__u32 hw_version;
-	__u32 clock_hz;
-	__u32 ring_tail;
-	__u32 records_head;
+	__le32 reason;
+	__le32 flags;
+	__le64 time_ns;
+	__le64 seqno;
+	__le32 ctx_id;
+	__le32 task;
+	__le32 task_count;
+	__le32 core;
+	__le32 hw_version;
+	__le32 clock_hz;
+	__le32 ring_tail;
+	__le32 records_head;
 	struct cnnacc_core_entry entry;
 	struct cnnacc_packet packet;
 	struct cnnacc_completion record;
@@ -136,8 +136,8 @@ struct cnnacc_dump_job {
  * @value: value
  */
 struct cnnacc_dump_reg {
-	__u32 offset;
-	__u32 value;
+	__le32 offset;
+	__le32 value;
 };
 
 /**
@@ -148,10 +148,10 @@ struct cnnacc_dump_reg {
  * @reserved: zero
  */
 struct cnnacc_dump_range {
-	__u64 va;
-	__u64 size;
-	__u32 flags;
-	__u32 reserved;
+	__le64 va;
+	__le64 size;
+	__le32 flags;
+	__le32 reserved;
 };
 
 /**
@@ -162,10 +162,10 @@ struct cnnacc_dump_range {
  * @page_entry: entry of the page table, 0 if there is none
  */
 struct cnnacc_dump_walk {
-	__u64 va;
-	__u64 root;
-	__u32 dir_entry;
-	__u32 page_entry;
+	__le64 va;
+	__le64 root;
+	__le32 dir_entry;
+	__le32 page_entry;
 };
 
 enum cnnacc_dump_layout {

@@ -21,6 +21,8 @@
 
 #include <linux/types.h>
 
+#include "cnnacc_status.h"
+
 #if defined(__cplusplus)
 extern "C" {
 #endif
@@ -69,10 +71,6 @@ extern "C" {
 
 /* INVALIDATE */
 #define CNNACC_INVALIDATE_RETIRE	0x10000u	/* the id's next job has a new context */
-
-/* FEATURES */
-#define CNNACC_FEATURE_COHERENT		0x1u	/* device DMA snoops CPU caches */
-#define CNNACC_FEATURE_MODELLED_TIME	0x2u	/* completions appear at the modelled time */
 
 /* IRQ_STATUS, IRQ_ENABLE, IRQ_RAISE */
 #define CNNACC_IRQ_CORE(n)		(1u << (n))		/* core n: completion written */
@@ -270,17 +268,17 @@ enum cnnacc_core_type {
  * @param: build parameters; meaning per core (CNNACC_NAME_PARAM_*)
  */
 struct cnnacc_core_entry {
-	__u32 type;
-	__u32 version;
-	__u32 window_offset;
-	__u32 window_size;
-	__u32 queue_offset;
-	__u32 program_max;
-	__u32 job_cycles_max_lo;
-	__u32 job_cycles_max_hi;
+	__le32 type;
+	__le32 version;
+	__le32 window_offset;
+	__le32 window_size;
+	__le32 queue_offset;
+	__le32 program_max;
+	__le32 job_cycles_max_lo;
+	__le32 job_cycles_max_hi;
 	char name[CNNACC_CORE_NAME_LEN];
-	__u32 reserved[6];
-	__u32 param[CNNACC_CORE_PARAMS];
+	__le32 reserved[6];
+	__le32 param[CNNACC_CORE_PARAMS];
 };
 
 /* -------------------------------------------------- description of a core */
@@ -373,37 +371,6 @@ struct cnnacc_window_info {
 #define CNNACC_PT_DIR_INDEX(va)		(((va) >> 22) & 0x3ff)
 #define CNNACC_PT_PAGE_INDEX(va)	(((va) >> 12) & 0x3ff)
 
-/**
- * enum cnnacc_access - kind of an access that faulted.
- * @CNNACC_ACCESS_NONE: no access
- * @CNNACC_ACCESS_READ: data read, needs CNNACC_PTE_READ
- * @CNNACC_ACCESS_WRITE: data write, needs CNNACC_PTE_WRITE
- * @CNNACC_ACCESS_EXEC: program fetch, needs CNNACC_PTE_EXEC
- */
-enum cnnacc_access {
-	CNNACC_ACCESS_NONE = 0,
-	CNNACC_ACCESS_READ = 1,
-	CNNACC_ACCESS_WRITE = 2,
-	CNNACC_ACCESS_EXEC = 3,
-};
-
-/**
- * enum cnnacc_fault_level - why a translation failed (completion detail of
- * MMU_FAULT and BUS_ERROR).
- * @CNNACC_FAULT_NONE: translation was fine; the bus refused the data access
- * @CNNACC_FAULT_BEYOND: address at or beyond 4 GiB
- * @CNNACC_FAULT_DIR: directory entry not valid, or the directory unreadable
- * @CNNACC_FAULT_PAGE: page entry not valid, or the page table unreadable
- * @CNNACC_FAULT_PERM: page valid, permission missing
- */
-enum cnnacc_fault_level {
-	CNNACC_FAULT_NONE = 0,
-	CNNACC_FAULT_BEYOND = 1,
-	CNNACC_FAULT_DIR = 2,
-	CNNACC_FAULT_PAGE = 3,
-	CNNACC_FAULT_PERM = 4,
-};
-
 /* ------------------------------------------------------------------ queue */
 
 /**
@@ -419,44 +386,21 @@ enum cnnacc_fault_level {
  * @reserved: zero
  */
 struct cnnacc_packet {
-	__u32 flags;
-	__u32 ctx_id;
-	__u64 root;
-	__u64 fence;
-	__u64 cycle_limit;
-	__u32 program_va;
-	__u32 program_len;
-	__u32 stats_va;
-	__u32 reserved[5];
+	__le32 flags;
+	__le32 ctx_id;
+	__le64 root;
+	__le64 fence;
+	__le64 cycle_limit;
+	__le32 program_va;
+	__le32 program_len;
+	__le32 stats_va;
+	__le32 reserved[5];
 };
 
 #define CNNACC_PACKET_STATS		0x1u	/* write the statistics record to stats_va */
 #define CNNACC_PACKET_IRQ		0x2u	/* set CNNACC_IRQ_CORE also on success */
 #define CNNACC_PACKET_EVENT_WAIT	0x4u	/* an event suspends the program until EVENT_ACK */
 #define CNNACC_PACKET_FLAGS		0x00000007u
-
-/**
- * enum cnnacc_packet_field - completion detail of CNNACC_CODE_PACKET: the
- * first bad field, in the order in which they are checked.
- * @CNNACC_PACKET_BAD_FLAGS: unknown flag
- * @CNNACC_PACKET_BAD_CTX: ctx_id > 65535
- * @CNNACC_PACKET_BAD_ROOT: root misaligned or beyond 40 bits
- * @CNNACC_PACKET_BAD_LIMIT: cycle_limit zero or above job_cycles_max
- * @CNNACC_PACKET_BAD_PROGRAM_VA: program_va not 64-byte aligned
- * @CNNACC_PACKET_BAD_PROGRAM_LEN: program_len zero, no multiple of 4, or above program_max
- * @CNNACC_PACKET_BAD_STATS_VA: stats_va not 64-byte aligned while flagged
- * @CNNACC_PACKET_BAD_RESERVED: reserved word not zero
- */
-enum cnnacc_packet_field {
-	CNNACC_PACKET_BAD_FLAGS = 1,
-	CNNACC_PACKET_BAD_CTX = 2,
-	CNNACC_PACKET_BAD_ROOT = 3,
-	CNNACC_PACKET_BAD_LIMIT = 4,
-	CNNACC_PACKET_BAD_PROGRAM_VA = 5,
-	CNNACC_PACKET_BAD_PROGRAM_LEN = 6,
-	CNNACC_PACKET_BAD_STATS_VA = 7,
-	CNNACC_PACKET_BAD_RESERVED = 8,
-};
 
 /**
  * struct cnnacc_completion - end of one packet (64 bytes in the completion ring).
@@ -474,107 +418,19 @@ enum cnnacc_packet_field {
  * @end_ns: device time when it ended
  */
 struct cnnacc_completion {
-	__u64 fence;
-	__u32 seq;
-	__u32 ctx_id;
-	__u16 status_class;
-	__u16 status_code;
-	__u32 pc;
-	__u32 detail;
-	__u32 access;
-	__u64 fault_va;
-	__u64 cycles;
-	__u64 start_ns;
-	__u64 end_ns;
+	__le64 fence;
+	__le32 seq;
+	__le32 ctx_id;
+	__le16 status_class;
+	__le16 status_code;
+	__le32 pc;
+	__le32 detail;
+	__le32 access;
+	__le64 fault_va;
+	__le64 cycles;
+	__le64 start_ns;
+	__le64 end_ns;
 };
-
-/**
- * enum cnnacc_status_class - result of a job; the same for every core.
- * @CNNACC_STATUS_OK: done
- * @CNNACC_STATUS_BAD_PROGRAM: illegal instruction, operand or address in the program
- * @CNNACC_STATUS_MMU_FAULT: no translation or no permission
- * @CNNACC_STATUS_BUS_ERROR: the bus refused a translated access or a table read
- * @CNNACC_STATUS_CONFIG: bad packet or bad unit configuration
- * @CNNACC_STATUS_DEADLOCK: the program waits for something that cannot happen
- * @CNNACC_STATUS_TIME_LIMIT: the cycle limit was exceeded
- * @CNNACC_STATUS_ABORTED: CNNACC_QCTRL_ABORT
- */
-enum cnnacc_status_class {
-	CNNACC_STATUS_OK = 0,
-	CNNACC_STATUS_BAD_PROGRAM = 1,
-	CNNACC_STATUS_MMU_FAULT = 2,
-	CNNACC_STATUS_BUS_ERROR = 3,
-	CNNACC_STATUS_CONFIG = 4,
-	CNNACC_STATUS_DEADLOCK = 5,
-	CNNACC_STATUS_TIME_LIMIT = 6,
-	CNNACC_STATUS_ABORTED = 7,
-};
-
-/**
- * enum cnnacc_status_code - codes of the shell; core codes start at 16.
- * @CNNACC_CODE_NONE: class OK
- * @CNNACC_CODE_PACKET: class CONFIG; detail is enum cnnacc_packet_field
- * @CNNACC_CODE_FETCH: class MMU_FAULT or BUS_ERROR while loading the program
- * @CNNACC_CODE_STATS: class MMU_FAULT or BUS_ERROR while writing the statistics record
- * @CNNACC_CODE_TIME_LIMIT: class TIME_LIMIT
- * @CNNACC_CODE_ABORT: class ABORTED
- * @CNNACC_CODE_CORE: first code of a core
- */
-enum cnnacc_status_code {
-	CNNACC_CODE_NONE = 0,
-	CNNACC_CODE_PACKET = 1,
-	CNNACC_CODE_FETCH = 2,
-	CNNACC_CODE_STATS = 3,
-	CNNACC_CODE_TIME_LIMIT = 4,
-	CNNACC_CODE_ABORT = 5,
-	CNNACC_CODE_CORE = 16,
-};
-
-/**
- * struct cnnacc_stats - statistics record of one job (128 bytes).
- * @cycles: elapsed, DMA overlapping compute, @scrub_cycles included
- * @cycles_serial: elapsed if nothing overlapped, @scrub_cycles included
- * @compute_cycles: cycles the units were busy
- * @stall_cycles: cycles the controller waited for DMA, or a suspended task waited to be resumed
- * @dma_cycles: cycles the DMA engine was busy
- * @mac_slots: multiply-accumulate slots of the busy units
- * @mac_useful: multiply-accumulates that went into a stored or partial result
- * @mem_read_bytes: bytes read from system memory
- * @mem_write_bytes: bytes written to system memory by the program
- * @local_read_bytes: bytes read from on-chip memories
- * @local_write_bytes: bytes written to on-chip memories
- * @instructions: instructions or commands executed
- * @events: events raised
- * @scrub_cycles: cycles spent clearing the previous context's residue
- * @jobs: 1
- * @reserved: zero
- */
-struct cnnacc_stats {
-	__u64 cycles;
-	__u64 cycles_serial;
-	__u64 compute_cycles;
-	__u64 stall_cycles;
-	__u64 dma_cycles;
-	__u64 mac_slots;
-	__u64 mac_useful;
-	__u64 mem_read_bytes;
-	__u64 mem_write_bytes;
-	__u64 local_read_bytes;
-	__u64 local_write_bytes;
-	__u64 instructions;
-	__u64 events;
-	__u64 scrub_cycles;
-	__u64 jobs;
-	__u64 reserved;
-};
-
-/* Names of the fields above in order, for tools. */
-#define CNNACC_STATS_NAMES { \
-	"cycles", "cycles_serial", "compute_cycles", "stall_cycles", \
-	"dma_cycles", "mac_slots", "mac_useful", "mem_read_bytes", \
-	"mem_write_bytes", "local_read_bytes", "local_write_bytes", \
-	"instructions", "events", "scrub_cycles", "jobs", "reserved", \
-}
 
 /* ---------------------------------------------------------------- numbers */
 
@@ -582,16 +438,11 @@ struct cnnacc_stats {
 
 /* ---------------------------------------------------------- layout checks */
 
-/* A wrong layout makes an array size negative. */
-#define CNNACC_LAYOUT(cond)	sizeof(char[(cond) ? 1 : -1])
-#define CNNACC_AT(type, field)	__builtin_offsetof(struct cnnacc_##type, field)
-
 enum cnnacc_hw_layout {
 	CNNACC_LAYOUT_CORE_ENTRY = CNNACC_LAYOUT(sizeof(struct cnnacc_core_entry) ==
 						 CNNACC_CORE_ENTRY_SIZE),
 	CNNACC_LAYOUT_PACKET = CNNACC_LAYOUT(sizeof(struct cnnacc_packet) == 64),
 	CNNACC_LAYOUT_COMPLETION = CNNACC_LAYOUT(sizeof(struct cnnacc_completion) == 64),
-	CNNACC_LAYOUT_STATS = CNNACC_LAYOUT(sizeof(struct cnnacc_stats) == 128),
 	CNNACC_LAYOUT_PROGRAM_VA = CNNACC_LAYOUT(CNNACC_AT(packet, program_va) == 32),
 	CNNACC_LAYOUT_RESERVED = CNNACC_LAYOUT(CNNACC_AT(packet, reserved) == 44),
 	CNNACC_LAYOUT_FAULT_VA = CNNACC_LAYOUT(CNNACC_AT(completion, fault_va) == 32),

@@ -112,7 +112,7 @@ static void cnnacc_job_test_status(struct kunit *test)
 	u16 class;
 
 	for (class = CNNACC_STATUS_BAD_PROGRAM; class < ARRAY_SIZE(wanted); class++) {
-		record.status_class = class;
+		record.status_class = cpu_to_le16(class);
 		KUNIT_EXPECT_EQ(test, cnnacc_job_status(&record, &state), wanted[class].error);
 		KUNIT_EXPECT_EQ(test, state, wanted[class].state);
 	}

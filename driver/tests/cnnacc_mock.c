@@ -112,10 +112,10 @@ static void cnnacc_mock_complete(struct cnnacc_mock *mock, u16 class)
 	const struct cnnacc_packet *packet = &core->ring[mock->head];
 	struct cnnacc_completion record = {
 		.fence = packet->fence,
-		.seq = ++mock->seq,
+		.seq = cpu_to_le32(++mock->seq),
 		.ctx_id = packet->ctx_id,
-		.status_class = class,
-		.cycles = 1,
+		.status_class = cpu_to_le16(class),
+		.cycles = cpu_to_le64(1),
 	};
 
 	if (mock->spoil)

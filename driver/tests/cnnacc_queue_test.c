@@ -51,14 +51,16 @@ static void cnnacc_queue_test_packets(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, cnnacc_mock_run(mock, ctx, 3), 0);
 	for (i = 0; i < 3; i++) {
-		KUNIT_EXPECT_EQ(test, ring[i].flags, i == 2 ? CNNACC_PACKET_IRQ : 0);
-		KUNIT_EXPECT_EQ(test, ring[i].ctx_id, ctx->hw_id);
-		KUNIT_EXPECT_EQ(test, ring[i].root, ctx->vm.root_dma);
-		KUNIT_EXPECT_EQ(test, ring[i].fence, ring[0].fence + i);
-		KUNIT_EXPECT_EQ(test, ring[i].cycle_limit, CNNACC_MOCK_CYCLES);
-		KUNIT_EXPECT_EQ(test, ring[i].program_va, 0x1000);
-		KUNIT_EXPECT_EQ(test, ring[i].program_len, 64);
-		KUNIT_EXPECT_EQ(test, ring[i].stats_va, 0);
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(ring[i].flags),
+				i == 2 ? CNNACC_PACKET_IRQ : 0);
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(ring[i].ctx_id), ctx->hw_id);
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(ring[i].root), ctx->vm.root_dma);
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(ring[i].fence),
+				le64_to_cpu(ring[0].fence) + i);
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(ring[i].cycle_limit), CNNACC_MOCK_CYCLES);
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(ring[i].program_va), 0x1000);
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(ring[i].program_len), 64);
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(ring[i].stats_va), 0);
 		KUNIT_EXPECT_NULL(test, memchr_inv(ring[i].reserved, 0,
 						   sizeof(ring[i].reserved)));
 	}
@@ -66,24 +68,24 @@ static void cnnacc_queue_test_packets(struct kunit *test)
 
 static void cnnacc_queue_test_wrong_seq(struct cnnacc_mock *mock, struct cnnacc_completion *record)
 {
-	record->seq++;
+	le32_add_cpu(&record->seq, 1);
 }
 
 static void cnnacc_queue_test_wrong_fence(struct cnnacc_mock *mock,
 					  struct cnnacc_completion *record)
 {
-	record->fence ^= BIT_ULL(63);
+	record->fence ^= cpu_to_le64(BIT_ULL(63));
 }
 
 static void cnnacc_queue_test_wrong_ctx(struct cnnacc_mock *mock, struct cnnacc_completion *record)
 {
-	record->ctx_id++;
+	le32_add_cpu(&record->ctx_id, 1);
 }
 
 static void cnnacc_queue_test_wrong_class(struct cnnacc_mock *mock,
 					  struct cnnacc_completion *record)
 {
-	record->status_class = CNNACC_STATUS_ABORTED + 1;
+	record->status_class = cpu_to_le16(CNNACC_STATUS_ABORTED + 1);
 }
 
 static void cnnacc_queue_test_nothing(struct cnnacc_mock *mock, struct cnnacc_completion *record)
@@ -179,7 +181,7 @@ static void cnnacc_queue_test_events(struct kunit *test)
 	struct dma_fence *fence = cnnacc_queue_test_start(mock, ctx, DRM_CNNACC_JOB_EVENT_WAIT);
 	unsigned int i;
 
-	KUNIT_EXPECT_EQ(test, mock->cdev->cores[0]->ring[0].flags,
+	KUNIT_EXPECT_EQ(test, le32_to_cpu(mock->cdev->cores[0]->ring[0].flags),
 			CNNACC_PACKET_IRQ | CNNACC_PACKET_EVENT_WAIT);
 	cnnacc_mock_write(mock, CNNACC_MOCK_QUEUE + CNNACC_QREG_EVENT_COUNT, 200);
 	cnnacc_mock_interrupt(mock, 0);

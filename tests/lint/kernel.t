@@ -25,8 +25,8 @@ check_patches()
 	local file
 
 	mkdir -p "$work/tree/include/uapi/drm" "$work/tree/drivers/accel/cnnacc"
-	cp -r "$top"/driver/. "$work/tree/drivers/accel/cnnacc/"
-	cp "$top"/uapi/*.h "$work/tree/include/uapi/drm/"
+	cp -r "$top"/driver/. "$top"/uapi/*.h "$work/tree/drivers/accel/cnnacc/"
+	mv "$work/tree/drivers/accel/cnnacc/"cnnacc_{accel,status}.h "$work/tree/include/uapi/drm/"
 	tar -xJf /usr/src/linux-source-6.12.tar.xz -C "$work" --strip-components=1 --wildcards \
 		'*/scripts/checkpatch.pl' '*/scripts/spelling.txt' \
 		'*/scripts/const_structs.checkpatch'

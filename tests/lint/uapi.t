@@ -40,6 +40,20 @@ same_layout()
 	layout -m64 >"$work/64" && layout -m32 -isystem "$asm" >"$work/32" &&
 		[ -s "$work/64" ] && diff "$work/64" "$work/32"
 }
+# What an application includes says itself what every name in it means.
+undefined()
+{
+	local name
+
+	cd "$top/uapi" || return
+	grep -hoE '\bCNNACC_[A-Z0-9_]+\b|\b(struct|enum) (drm_)?cnnacc_[a-z0-9_]+\b' \
+		cnnacc_accel.h cnnacc_status.h | grep -v '_H$' | sort -u | while read -r name; do
+		grep -qP "^(#define )?${name%_}(_[A-Z0-9_]+)*[ \\t(]|^\\t${name%_}[A-Z_]* = " \
+			cnnacc_accel.h cnnacc_status.h || echo "$name"
+	done
+}
+tap_silent "cnnacc_accel.h refers to nothing outside of it and cnnacc_status.h" undefined
+
 tap_run "layout is the same in 32 and 64 bit" same_layout
 
 tap_done
