@@ -254,6 +254,7 @@ struct cnnacc_job *cnnacc_core_first_job(struct cnnacc_core *core)
  * thread ends jobs while &cnnacc_core.processing is set.
  */
 static void cnnacc_core_count_events(struct cnnacc_core *core, u32 now, unsigned long *flags)
+	__must_hold(&core->lock)
 {
 	struct cnnacc_job *job = cnnacc_core_first_job(core);
 	u32 remaining = now - core->events;
@@ -407,6 +408,7 @@ void cnnacc_core_set_failure(struct cnnacc_core *core, struct cnnacc_job *job, e
  * recovery, which ends that job.  Drops the lock while it ends a job.
  */
 static void cnnacc_core_end_completed(struct cnnacc_core *core, u32 tail, unsigned long *flags)
+	__must_hold(&core->lock)
 {
 	struct cnnacc_completion record;
 	enum cnnacc_end end;
