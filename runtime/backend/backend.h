@@ -26,6 +26,7 @@ struct cnn_compile {
 	const struct cnn_graph *g;
 	struct cnn_lowered *out;
 	struct cnn_image program, weights;
+	struct cnn_image addresses; /* CNN_ADDRESS() of each word of program that holds one */
 	int *owner;		/* by slot: the slot whose memory it shares; itself if none */
 	bool no_residency;	/* see struct cnn_lower_options */
 	/* Called with the nodes placed and lowered so far, and the number it ends at; NULL: none. */
@@ -111,6 +112,12 @@ bool cnn_reject(char *reason, const char *fmt, ...) __attribute__((format(printf
 
 /* Appends len zero bytes at a multiple of align; the offset, or a negative enum cnn_status. */
 int64_t cnn_image_add(struct cnn_compile *compile, struct cnn_image *b, int64_t len, int64_t align);
+/*
+ * Tells that the word at byte @at of the program image holds the address @va of a buffer. To be
+ * called in ascending order; 0 or an error. What a program adds to an address needs no call.
+ */
+int cnn_add_address(struct cnn_compile *compile, int64_t at, uint32_t va,
+		    enum cnn_address_form form);
 /* Appends a task, zeroed but for offset and length; NULL after cnn_fail. */
 struct cnn_task *cnn_add_task(struct cnn_compile *compile, int64_t program, uint32_t length);
 

@@ -75,6 +75,7 @@ void cnn_lowered_free(struct cnn_lowered *l)
 	free(l->slots);
 	free(l->tasks);
 	free(l->spans);
+	free(l->addresses);
 	if (!l->borrowed) {
 		free(l->program);
 		free(l->weights);

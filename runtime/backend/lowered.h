@@ -8,7 +8,10 @@
 #include "ir/graph.h"
 #include "layout.h"
 
-/* Device addresses of the three buffers; the sizes are in struct cnn_lowered. */
+/*
+ * Device addresses of the three buffers as the compiler assumes them; the sizes are in struct
+ * cnn_lowered. A job moves each buffer to a base of its own (cnn_relocate).
+ */
 #define CNN_VA_ARENA   0x10000000u
 #define CNN_VA_WEIGHTS 0x80000000u
 #define CNN_VA_PROGRAM 0xf0000000u
@@ -16,6 +19,39 @@
 #define CNN_ARENA_MAX	((int64_t)CNN_VA_WEIGHTS - CNN_VA_ARENA)
 #define CNN_WEIGHTS_MAX ((int64_t)CNN_VA_PROGRAM - CNN_VA_WEIGHTS)
 #define CNN_PROGRAM_MAX ((int64_t)0x100000000 - CNN_VA_PROGRAM)
+
+enum cnn_buffer { CNN_ARENA, CNN_WEIGHTS, CNN_PROGRAM, CNN_BUFFERS };
+
+/* Bases of the buffers are multiples of this, which is what one page table of the MMU maps. */
+#define CNN_BASE_ALIGN	((uint32_t)1 << CNN_BASE_SHIFT)
+#define CNN_BASE_SHIFT	22
+
+/* Where the three buffers are, by enum cnn_buffer. */
+struct cnn_bases {
+	uint32_t va[CNN_BUFFERS];
+};
+
+extern const struct cnn_bases cnn_default_bases; /* CNN_VA_* */
+
+/* The buffer that an address is of at the default bases. */
+static inline enum cnn_buffer cnn_buffer_at(uint32_t va)
+{
+	return va >= CNN_VA_PROGRAM ? CNN_PROGRAM : va >= CNN_VA_WEIGHTS ? CNN_WEIGHTS : CNN_ARENA;
+}
+
+/* How a 32-bit word of a program holds a device address. */
+enum cnn_address_form {
+	CNN_ADDRESS_WORD, /* the word is the address */
+	CNN_ADDRESS_HIGH, /* bits 9:0 are those of the address from CNN_BASE_SHIFT on */
+	CNN_ADDRESS_FORMS
+};
+
+/* An entry of cnn_lowered.addresses: 25:0 index of the word, 27:26 buffer, 28 form, 31:29 zero. */
+#define CNN_ADDRESS_BUFFER_SHIFT 26
+#define CNN_ADDRESS_FORM_SHIFT	 28
+#define CNN_ADDRESS(word, buffer, form) \
+	((uint32_t)(word) | (uint32_t)(buffer) << CNN_ADDRESS_BUFFER_SHIFT | \
+	 (uint32_t)(form) << CNN_ADDRESS_FORM_SHIFT)
 
 #define CNN_SPANS_MAX  (1 << 20)
 
@@ -90,6 +126,8 @@ struct cnn_lowered {
 	int64_t program_bytes;
 	uint8_t *weights;
 	int64_t weight_bytes;
+	uint32_t *addresses; /* CNN_ADDRESS() of the words of program that hold one, ascending */
+	int n_addresses;
 	bool borrowed; /* program and weights are someone else's memory */
 	int64_t arena_bytes;
 	int64_t macs, device_macs; /* of all nodes, and of those on cores */
@@ -98,6 +136,14 @@ struct cnn_lowered {
 };
 
 void cnn_lowered_free(struct cnn_lowered *l);
+
+/*
+ * Makes addresses in @program, a copy of l->program, refer to the buffers at @bases, which are
+ * multiples of CNN_BASE_ALIGN.
+ */
+void cnn_relocate(const struct cnn_lowered *l, const struct cnn_bases *bases, uint8_t *program);
+/* NULL if each entry of addresses is valid for the program and the sizes in l, else why not. */
+const char *cnn_check_addresses(const struct cnn_lowered *l, int *entry);
 
 /* Do programs for one core run on the other, too? The rule of DRM_CNNACC_JOB_ANY_EQUAL. */
 bool cnn_cores_equal(const struct cnnrt_core_info *a, const struct cnnrt_core_info *b);

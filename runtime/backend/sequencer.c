@@ -7,18 +7,45 @@
 
 #define TRANSFER	16	/* cycles of a transfer besides its lines */
 
+/* Arguments of a command that are addresses, as bits. */
+#define NO_ADDRESS	0u
+#define ADDRESS(arg)	(1u << (arg))
+
+static void *extend(struct seqc *s, void *list, size_t size)
+{
+	void *more = reallocarray(list, (size_t)s->count + 1, size);
+
+	s->failed |= !more;
+	return more ? more : list;
+}
+
+/* Appends a zeroed command; NULL without memory. */
+static struct cnnacc_seq_command *add_command(struct seqc *s, uint32_t addresses)
+{
+	s->command = extend(s, s->command, sizeof(*s->command));
+	s->addresses = extend(s, s->addresses, sizeof(*s->addresses));
+	if (s->failed)
+		return NULL;
+	s->addresses[s->count] = (uint8_t)addresses;
+	s->command[s->count] = (struct cnnacc_seq_command){ .op = 0 };
+	return &s->command[s->count++];
+}
+
+/* The first argument may be an address; args: how many there are. */
+static void add_with(struct seqc *s, uint32_t op, const uint32_t *arg, int args,
+		     uint32_t addresses)
+{
+	struct cnnacc_seq_command *c = add_command(s, addresses);
+
+	if (!c)
+		return;
+	c->op = op;
+	memcpy(c->arg, arg, (size_t)args * sizeof(*arg));
+}
+
 static void add(struct seqc *s, uint32_t op, uint32_t param, const uint32_t *arg, int args)
 {
-	struct cnnacc_seq_command *c = reallocarray(s->command, (size_t)s->count + 1, sizeof(*c));
-
-	if (!c) {
-		s->failed = true;
-		return;
-	}
-	s->command = c;
-	c += s->count++;
-	*c = (struct cnnacc_seq_command){ .op = op | param << CNNACC_SEQ_PARAM_SHIFT };
-	memcpy(c->arg, arg, (size_t)args * sizeof(*arg));
+	add_with(s, op | param << CNNACC_SEQ_PARAM_SHIFT, arg, args, NO_ADDRESS);
 }
 
 /* Sets the two times; what the end of both moves by is of one kind. */
@@ -72,6 +99,13 @@ void seqc_exec(struct seqc *s, uint32_t insn, uint32_t a, uint32_t b)
 	seqc_exec_wide(s, words, a, b);
 }
 
+void seqc_exec_to(struct seqc *s, uint32_t insn, uint32_t va, uint32_t b)
+{
+	const uint32_t arg[6] = { insn, 0, 0, 0, va, b };
+
+	add_with(s, CNNACC_SEQ_EXEC, arg, 6, ADDRESS(4));
+}
+
 void seqc_exec_wide(struct seqc *s, const uint32_t insn[4], uint32_t a, uint32_t b)
 {
 	const uint32_t arg[6] = { insn[0], insn[1], insn[2], insn[3], a, b };
@@ -88,7 +122,8 @@ void seqc_drain(struct seqc *s, const struct seqc_drain *d)
 {
 	const uint32_t arg[5] = { d->va, d->first, d->per_row, d->row_pitch, d->pitch };
 
-	add(s, CNNACC_SEQ_DRAIN | (d->resume ? CNNACC_SEQ_RESUME : 0), d->count, arg, 5);
+	add_with(s, CNNACC_SEQ_DRAIN | (d->resume ? CNNACC_SEQ_RESUME : 0) |
+		 d->count << CNNACC_SEQ_PARAM_SHIFT, arg, 5, ADDRESS(0));
 }
 
 void seqc_fill(struct seqc *s, uint32_t memory, uint32_t value, int64_t bytes)
@@ -115,7 +150,8 @@ static void add_copy(struct seqc *s, const struct seqc_copy *c)
 		(uint32_t)c->va_pitch, (uint32_t)c->local_pitch,
 	};
 
-	add(s, CNNACC_SEQ_COPY2D | (c->store ? CNNACC_SEQ_TO_MEMORY : 0), c->memory, arg, 6);
+	add_with(s, CNNACC_SEQ_COPY2D | (c->store ? CNNACC_SEQ_TO_MEMORY : 0) |
+		 c->memory << CNNACC_SEQ_PARAM_SHIFT, arg, 6, ADDRESS(0));
 }
 
 static void charge_copy(struct seqc *s, const struct seqc_copy *c, int64_t va)
@@ -202,15 +238,36 @@ static int add_spans(struct seqc *s)
 	       add_span(s, CNNRT_DMA_LOAD, &dma, s->cost.dma_data);
 }
 
+/* at: where in the image the commands begin. */
+static int add_addresses(struct seqc *s, int64_t at)
+{
+	int ret = CNN_OK;
+
+	for (int64_t i = 0; i < s->count; i++) {
+		const struct cnnacc_seq_command *c = &s->command[i];
+
+		for (unsigned int k = 0; s->addresses[i] >> k && !ret; k++)
+			if (s->addresses[i] & ADDRESS(k))
+				ret = cnn_add_address(s->compile, at + (int64_t)sizeof(*c) * i +
+						      (int64_t)sizeof(*c->arg) * (1 + k),
+						      c->arg[k], CNN_ADDRESS_WORD);
+	}
+	return ret;
+}
+
 static int add_task(struct seqc *s)
 {
 	int64_t bytes = s->count * (int64_t)sizeof(*s->command);
 	int64_t at = cnn_image_add(s->compile, &s->compile->program, bytes, CNNACC_LINE_SIZE);
 	struct cnn_task *task;
+	int ret;
 
 	if (at < 0)
 		return (int)at;
 	memcpy(s->compile->program.data + at, s->command, (size_t)bytes);
+	ret = add_addresses(s, at);
+	if (ret)
+		return ret;
 	task = cnn_add_task(s->compile, at, (uint32_t)bytes);
 	if (!task)
 		return CNN_ENOMEM;
@@ -255,7 +312,9 @@ int seqc_finish(struct seqc *s, int ret)
 	if (!ret && s->count)
 		ret = seqc_end(s);
 	free(s->command);
+	free(s->addresses);
 	s->command = NULL;
+	s->addresses = NULL;
 	return ret;
 }
 

@@ -21,6 +21,7 @@ struct seqc {
 	bool dry;		/* only the cost is wanted */
 
 	struct cnnacc_seq_command *command;
+	uint8_t *addresses;	/* by command: bit i: argument i is one */
 	int64_t count;		/* 0: no program is under way */
 	uint64_t time, busy;	/* cycles so far; when the core will be idle */
 	struct cnnrt_cost cost;	/* of this program; the core adds what it computes */
@@ -94,7 +95,9 @@ void seqc_loop(struct seqc *s, uint32_t body, int64_t times, const struct seqc_a
 	       int advances);
 /* Appends an EXEC of a native instruction of one word with two operands. No cost is added. */
 void seqc_exec(struct seqc *s, uint32_t insn, uint32_t a, uint32_t b);
-/* The same of four words. */
+/* The same, operand @a being the address of the result. */
+void seqc_exec_to(struct seqc *s, uint32_t insn, uint32_t va, uint32_t b);
+/* The same of four words; no operand is an address. */
 void seqc_exec_wide(struct seqc *s, const uint32_t insn[4], uint32_t a, uint32_t b);
 /* Appends a WAIT for any of these conditions. No cost is added. */
 void seqc_wait(struct seqc *s, uint32_t conditions);

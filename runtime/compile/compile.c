@@ -132,6 +132,8 @@ static void take_images(struct cnn_compiler *cc)
 	out->program_bytes = cc->compile.program.len;
 	out->weights = cc->compile.weights.data;
 	out->weight_bytes = cc->compile.weights.len;
+	out->addresses = (uint32_t *)cc->compile.addresses.data;
+	out->n_addresses = (int)(cc->compile.addresses.len / (int64_t)sizeof(*out->addresses));
 }
 
 /* Opens the cores and places all nodes. */
@@ -196,9 +198,11 @@ static void swap_results(struct cnn_compile *a, struct cnn_compile *b)
 	a->out = b->out;
 	a->program = b->program;
 	a->weights = b->weights;
+	a->addresses = b->addresses;
 	b->out = old.out;
 	b->program = old.program;
 	b->weights = old.weights;
+	b->addresses = old.addresses;
 }
 
 /*
@@ -215,6 +219,7 @@ static int try_lanes(struct cnn_compiler *cc, const struct cnnrt_core_info *core
 			.g = cc->compile.g, .err = &err, .no_residency = cc->compile.no_residency,
 			.program = { .max = CNN_PROGRAM_MAX, .what = "programs" },
 			.weights = { .max = CNN_WEIGHTS_MAX, .what = "weights" },
+			.addresses = { .max = CNN_PROGRAM_MAX, .what = "addresses" },
 		},
 	};
 	bool found = false, better;
@@ -247,6 +252,7 @@ int cnn_lower(struct cnn_graph *g, const struct cnnrt_core_info *cores, int n_co
 			.no_residency = opt && (opt->no_residency || opt->observe),
 			.program = { .max = CNN_PROGRAM_MAX, .what = "programs" },
 			.weights = { .max = CNN_WEIGHTS_MAX, .what = "weights" },
+			.addresses = { .max = CNN_PROGRAM_MAX, .what = "addresses" },
 		},
 	};
 	int ret = place_graph(&cc, cores, n_cores, opt);

@@ -328,6 +328,14 @@ static int check_segments(const struct check *c)
 	return ret;
 }
 
+static int check_addresses(const struct check *c)
+{
+	int entry = 0;
+	const char *why = cnn_check_addresses(c->low, &entry);
+
+	return why ? wrong(c, "address", entry, why) : CNN_OK;
+}
+
 static void sum_up(struct cnn_lowered *low)
 {
 	for (int i = 0; i < low->n_nodes; i++) {
@@ -359,5 +367,5 @@ int rt_program_check(struct cnnrt_program *p, struct cnn_err *e)
 	for (int i = 0; i < c.g->n_nodes && !ret; i++)
 		if (c.low->nodes[i].core < 0)
 			ret = check_apart(&c, i);
-	return ret ? ret : check_segments(&c);
+	return ret ?: check_segments(&c) ?: check_addresses(&c);
 }

@@ -13,7 +13,7 @@ _Static_assert(sizeof(struct cnn_task) == 48, "struct cnn_task and its walk");
 _Static_assert(sizeof(struct cnn_segment) == 64, "struct cnn_segment and its walk");
 _Static_assert(sizeof(struct cnnrt_span) == 32, "struct cnnrt_span and its walk");
 _Static_assert(sizeof(struct cnnrt_cost) == 136, "struct cnnrt_cost and its walk");
-_Static_assert(sizeof(struct cnn_lowered) == 144, "struct cnn_lowered and its walk");
+_Static_assert(sizeof(struct cnn_lowered) == 152, "struct cnn_lowered and its walk");
 #endif
 
 #define MAX_COUNT	((int64_t)1 << 62)	/* of work */
@@ -161,4 +161,7 @@ void rt_ar_lowered(struct rt_archive *a, struct cnn_lowered *l)
 	rt_ar_list(a, &l->n_spans, CNN_SPANS_MAX, (void **)&l->spans, sizeof(*l->spans), "spans");
 	for (int i = 0; i < l->n_spans; i++)
 		walk_span(a, &l->spans[i], l);
+	rt_ar_list(a, &l->n_addresses, CNN_PROGRAM_MAX / 4, (void **)&l->addresses,
+		   sizeof(*l->addresses), "addresses in programs");
+	rt_ar_bytes(a, l->addresses, (size_t)l->n_addresses * sizeof(*l->addresses));
 }

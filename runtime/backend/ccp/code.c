@@ -20,26 +20,43 @@ void ccpc_insn(struct ccpc_code *c, uint32_t insn)
 		return;
 	}
 	c->owner[c->n] = c->node;
+	c->is_address[c->n] = false;
 	c->words[c->n++] = insn;
 }
 
-void ccpc_set(struct ccpc_code *c, unsigned int rd, int64_t value)
+/* The high half of a value. That of a line changes with the base of its buffer; the low does not. */
+static void set_high(struct ccpc_code *c, unsigned int rd, uint32_t value, unsigned int buffer)
 {
-	uint32_t want = (uint32_t)value, have = c->reg[rd];
-	int32_t delta = (int32_t)(want - have);
+	ccpc_insn(c, CNNACC_CCP_INSN_LDIH(rd, value >> 16));
+	if (!c->overflow)
+		c->is_address[c->n - 1] = buffer;
+}
 
-	if (want == have)
+/* buffer: as in c->buffer. A register whose contents move with another base is of no use. */
+static void set(struct ccpc_code *c, unsigned int rd, uint32_t want, unsigned int buffer)
+{
+	uint32_t have = c->reg[rd];
+	int32_t delta = (int32_t)(want - have);
+	bool same = c->buffer[rd] == buffer;
+
+	if (same && want == have)
 		return;
-	if (want < 0x10000) {
+	if (!buffer && want < 0x10000) {
 		ccpc_insn(c, CNNACC_CCP_INSN_LDI(rd, want));
-	} else if (delta >= INT16_MIN && delta <= INT16_MAX) {
+	} else if (same && delta >= INT16_MIN && delta <= INT16_MAX) {
 		ccpc_insn(c, CNNACC_CCP_INSN_ADDI(rd, rd, delta));
 	} else {
 		if ((want & 0xffff) != (have & 0xffff))
 			ccpc_insn(c, CNNACC_CCP_INSN_LDI(rd, want));
-		ccpc_insn(c, CNNACC_CCP_INSN_LDIH(rd, want >> 16));
+		set_high(c, rd, want, buffer);
 	}
 	c->reg[rd] = want;
+	c->buffer[rd] = buffer;
+}
+
+void ccpc_set(struct ccpc_code *c, unsigned int rd, int64_t value)
+{
+	set(c, rd, (uint32_t)value, 0);
 }
 
 void ccpc_set_weights(struct ccpc_code *c, unsigned int rd, int64_t value)
@@ -51,12 +68,15 @@ void ccpc_set_weights(struct ccpc_code *c, unsigned int rd, int64_t value)
 	ccpc_insn(c, CNNACC_CCP_INSN_LDI(rd, value));
 	ccpc_insn(c, CNNACC_CCP_INSN_LDIH(rd, (uint32_t)value >> 16));
 	c->reg[rd] = (uint32_t)value;
+	c->buffer[rd] = 0;
 }
 
 /* The same for a memory line. A trial does not know the address, so it assumes the longest code. */
 static void set_line(struct ccpc_code *c, unsigned int rd, int64_t line)
 {
-	if (c->reg[rd] != (uint32_t)line)
+	if (c->compile)
+		set(c, rd, (uint32_t)line, 1 + cnn_buffer_at((uint32_t)line * CNNACC_LINE_SIZE));
+	else if (c->reg[rd] != (uint32_t)line)
 		ccpc_set_weights(c, rd, line);
 }
 

@@ -129,6 +129,7 @@ struct ccpc_code {
 	int node;	/* whose code is being made */
 	uint32_t *words;	/* of the task */
 	int *owner;	/* node that each word works for */
+	bool *is_address; /* by word: LDIH of the line of an address */
 	int64_t words_cap;
 	uint32_t n;	/* words so far */
 	uint32_t *overlays; /* first words of the finished overlays */
@@ -138,6 +139,8 @@ struct ccpc_code {
 	unsigned int read_bank;
 	bool pinned; /* a bank holds data that memory lacks: the task must not end */
 	uint32_t reg[CNNACC_CCP_GPRS]; /* contents of the registers */
+	/* The buffer whose line it is, plus 1; 0: a number, which no base changes. */
+	unsigned int buffer[CNNACC_CCP_GPRS];
 	struct ccpc_clock clock;
 	uint32_t timed; /* words that the clock has run */
 	/* Inputs in the read bank, one for each half if tiles alternate; lines 0: unknown. */

@@ -123,14 +123,14 @@ static int lower_nodes(struct ccpc_core *core, const struct cnn_segment *seg,
 
 /* Sizes of everything that lowering a segment appends to. */
 struct mark {
-	int64_t program, weights;
+	int64_t program, weights, addresses;
 	int n_tasks, n_spans;
 };
 
 static struct mark take_mark(const struct cnn_compile *compile)
 {
-	return (struct mark){ compile->program.len, compile->weights.len, compile->out->n_tasks,
-			      compile->out->n_spans };
+	return (struct mark){ compile->program.len, compile->weights.len, compile->addresses.len,
+			      compile->out->n_tasks, compile->out->n_spans };
 }
 
 static void go_back(struct cnn_compile *compile, const struct cnn_segment *seg,
@@ -138,6 +138,7 @@ static void go_back(struct cnn_compile *compile, const struct cnn_segment *seg,
 {
 	compile->program.len = m->program;
 	compile->weights.len = m->weights;
+	compile->addresses.len = m->addresses;
 	compile->out->n_tasks = m->n_tasks;
 	compile->out->n_spans = m->n_spans;
 	for (int i = 0; i < seg->n_nodes; i++)

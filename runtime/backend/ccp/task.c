@@ -15,6 +15,7 @@
 static void put(struct ccpc_code *c, uint32_t insn)
 {
 	c->owner[c->n] = c->node;
+	c->is_address[c->n] = false;
 	c->words[c->n++] = insn;
 }
 
@@ -27,10 +28,12 @@ static int begin_overlay(struct ccpc_code *c)
 		int64_t cap = cnn_max(need, 2 * c->words_cap);
 		uint32_t *words = realloc(c->words, (size_t)cap * sizeof(*words));
 		int *owner = realloc(c->owner, (size_t)cap * sizeof(*owner));
+		bool *is_address = realloc(c->is_address, (size_t)cap * sizeof(*is_address));
 
 		c->words = words ? words : c->words;
 		c->owner = owner ? owner : c->owner;
-		if (!words || !owner)
+		c->is_address = is_address ? is_address : c->is_address;
+		if (!words || !owner || !is_address)
 			return cnn_fail(c->compile ? c->compile->err : NULL, CNN_ENOMEM,
 					"no memory for a program");
 		c->words_cap = cap;
@@ -66,6 +69,7 @@ static int emit_overlay_switch(struct ccpc_code *c)
 	put(c, CNNACC_CCP_INSN_LDI(CCPC_MEM, 0));
 	put(c, CNNACC_CCP_INSN_LDI(CCPC_LEN, 0));
 	c->reg[CCPC_MEM] = c->reg[CCPC_LEN] = c->reg[CCPC_BANK] = 0;
+	c->buffer[CCPC_MEM] = 0;
 	return CNN_OK;
 }
 
@@ -76,6 +80,7 @@ static int begin_task(struct ccpc_code *c)
 	c->overflow = false;
 	c->read_bank = 0;
 	memset(c->reg, 0, sizeof(c->reg));
+	memset(c->buffer, 0, sizeof(c->buffer));
 	ccpc_clock_boot(&c->clock, c->hw, c->hw->insns);
 	ccpc_forget_input(c);
 	c->pending.lines = c->behind.lines = 0;
@@ -105,19 +110,34 @@ void ccpc_code_free(struct ccpc_code *c)
 	free(c->words);
 	free(c->owner);
 	free(c->overlays);
+	free(c->is_address);
 	c->words = NULL;
 	c->owner = NULL;
+	c->is_address = NULL;
 	c->overlays = NULL;
+}
+
+/* Of the words from..to-1, whose first is at byte @at of the image. */
+static int add_addresses(const struct ccpc_code *c, uint32_t from, uint32_t to, int64_t at)
+{
+	int ret = CNN_OK;
+
+	for (uint32_t i = from; i < to && !ret; i++)
+		if (c->is_address[i])
+			ret = cnn_add_address(c->compile, at + 4 * (int64_t)(i - from),
+					      c->words[i] << CNN_BASE_SHIFT, CNN_ADDRESS_HIGH);
+	return ret;
 }
 
 /* Appends the overlays to the program; returns the offset of the first, or a negative status. */
 static int64_t add_overlays(struct ccpc_code *c)
 {
 	int64_t first = cnn_round_up(c->compile->program.len, CNNACC_LINE_SIZE);
+	int ret;
 
 	for (int i = 0; i <= c->n_overlays; i++) {
-		uint32_t n, next, *words = c->words + ccpc_overlay(c, i, &n),
-				  *jump = words + n - SWITCH_WORDS;
+		uint32_t n, next, from = ccpc_overlay(c, i, &n), to = from + n;
+		uint32_t *words = c->words + from, *jump = words + n - SWITCH_WORDS;
 		int64_t at = cnn_image_add(c->compile, &c->compile->program, (int64_t)n * 4,
 					   CNNACC_LINE_SIZE);
 		int64_t line =
@@ -129,9 +149,13 @@ static int64_t add_overlays(struct ccpc_code *c)
 			ccpc_overlay(c, i + 1, &next);
 			jump[0] = CNNACC_CCP_INSN_LDI(CCPC_MEM, line);
 			jump[1] = CNNACC_CCP_INSN_LDIH(CCPC_MEM, (uint32_t)line >> 16);
+			c->is_address[to - SWITCH_WORDS + 1] = true;
 			jump[2] = CNNACC_CCP_INSN_LDI(CCPC_LEN, cnn_div_up(next, CCPC_LINE_FLOATS));
 		}
 		memcpy(c->compile->program.data + at, words, (size_t)n * 4);
+		ret = add_addresses(c, from, to, at);
+		if (ret)
+			return ret;
 	}
 	return first;
 }

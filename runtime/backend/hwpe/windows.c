@@ -99,8 +99,8 @@ static void write_bytes(struct seqc *s, const struct hwpec_node *n, const struct
 	for (uint32_t i = 0; i < accs; i++) {
 		uint32_t resume = i + 1 < accs ? 0 : CNNACC_HWPE_ENABLE;
 
-		seqc_exec(s, CNNACC_HWPE_INSN(CNNACC_HWPE_RELU_WRITE, CNNACC_HWPE_XS1, 0, 0,
-					      i | resume), result_va(n, w, i), 0);
+		seqc_exec_to(s, CNNACC_HWPE_INSN(CNNACC_HWPE_RELU_WRITE, CNNACC_HWPE_XS1, 0, 0,
+						 i | resume), result_va(n, w, i), 0);
 	}
 }
 

@@ -68,12 +68,20 @@ void lower_close(struct lower_case *c)
 
 struct device {
 	const struct cnn_lowered *l;
+	uint8_t *program;		/* relocated to bases */
 	uint8_t *arena;
 	struct golden_ccp *ccp;
 	struct golden_core core;
 	struct golden_memory memory;
 	uint8_t *poison;		/* a bank full of NaNs */
 	uint32_t spoil[12];		/* a program that copies them to all banks */
+};
+
+/* In another order than the compiler's, so that an address that stays the same shows. */
+static const struct cnn_bases bases = {
+	.va = {
+		[CNN_ARENA] = 0x51400000, [CNN_WEIGHTS] = 0x10800000, [CNN_PROGRAM] = 0x80c00000,
+	},
 };
 
 #define POISON_VA	0x04000000u
@@ -88,9 +96,11 @@ static uint8_t *line_at(struct device *d, uint64_t va, enum cnnacc_access access
 		int64_t bytes;
 		bool good;
 	} areas[] = {
-		{ CNN_VA_PROGRAM, d->l->program, d->l->program_bytes, access == CNNACC_ACCESS_EXEC },
-		{ CNN_VA_WEIGHTS, d->l->weights, d->l->weight_bytes, access == CNNACC_ACCESS_READ },
-		{ CNN_VA_ARENA, d->arena, d->l->arena_bytes, access != CNNACC_ACCESS_EXEC },
+		{ bases.va[CNN_PROGRAM], d->program, d->l->program_bytes,
+		  access == CNNACC_ACCESS_EXEC },
+		{ bases.va[CNN_WEIGHTS], d->l->weights, d->l->weight_bytes,
+		  access == CNNACC_ACCESS_READ },
+		{ bases.va[CNN_ARENA], d->arena, d->l->arena_bytes, access != CNNACC_ACCESS_EXEC },
 		{ SPOIL_VA, (uint8_t *)d->spoil, sizeof(d->spoil), access == CNNACC_ACCESS_EXEC },
 		{ POISON_VA, d->poison, POISON_MAX, access == CNNACC_ACCESS_READ },
 	};
@@ -106,8 +116,9 @@ static size_t line_bytes(const struct device *d, uint64_t va)
 	if (va == SPOIL_VA)
 		return sizeof(d->spoil);
 	/* The program image ends where the last program does. */
-	if (va >= CNN_VA_PROGRAM && d->l->program_bytes - (int64_t)(va - CNN_VA_PROGRAM) < 64)
-		return (size_t)(d->l->program_bytes - (int64_t)(va - CNN_VA_PROGRAM));
+	if (va >= bases.va[CNN_PROGRAM] &&
+	    d->l->program_bytes - (int64_t)(va - bases.va[CNN_PROGRAM]) < 64)
+		return (size_t)(d->l->program_bytes - (int64_t)(va - bases.va[CNN_PROGRAM]));
 	return CNNACC_LINE_SIZE;
 }
 
@@ -160,11 +171,15 @@ static const char *device_open(struct device *d, const struct lower_case *c)
 
 	d->l = c->lowered;
 	d->arena = malloc((size_t)c->lowered->arena_bytes + 1);
+	d->program = malloc((size_t)c->lowered->program_bytes + 1);
 	d->ccp = golden_ccp_create(&params);
 	d->memory = (struct golden_memory){ .opaque = d, .read = read_line, .write = write_bytes };
 	d->poison = malloc(POISON_MAX);
-	if (!d->arena || !d->ccp || !d->poison)
+	if (!d->arena || !d->program || !d->ccp || !d->poison)
 		return "no memory for a device";
+	if (c->lowered->program_bytes)
+		memcpy(d->program, c->lowered->program, (size_t)c->lowered->program_bytes);
+	cnn_relocate(c->lowered, &bases, d->program);
 	memset(d->poison, 0xff, POISON_MAX);
 	make_spoil(d, &params);
 	/* Fill memory with NaNs, so that a read before a write shows. */
@@ -178,6 +193,7 @@ static void device_close(struct device *d)
 	if (d->ccp)
 		golden_ccp_destroy(d->ccp);
 	free(d->arena);
+	free(d->program);
 	free(d->poison);
 }
 
@@ -197,8 +213,8 @@ static const char *spoil_banks(struct device *d)
 static const char *run_task(struct device *d, const struct cnn_task *t, struct lower_result *r)
 {
 	const struct golden_job job = {
-		.program_va = CNN_VA_PROGRAM + (uint32_t)t->offset, .program_len = t->length,
-		.cycle_limit = t->cycle_limit,
+		.program_va = bases.va[CNN_PROGRAM] + (uint32_t)t->offset,
+		.program_len = t->length, .cycle_limit = t->cycle_limit,
 	};
 	struct golden_status status = { 0 };
 	struct cnnacc_stats stats = { 0 };

@@ -162,7 +162,7 @@ static void test_damage(void **state)
 	write_bytes(path, data, size);
 	FAILS(CNNRT_EINVAL, "checksum", cnnrt_program_load(path, n.dev, NULL, &p, &rt_err));
 	data[12]++;
-	FAILS(CNNRT_EUNSUPPORTED, "format 10", cnnrt_program_load_buffer(data, size, n.dev, NULL, &p,
+	FAILS(CNNRT_EUNSUPPORTED, "format 11", cnnrt_program_load_buffer(data, size, n.dev, NULL, &p,
 									&rt_err));
 	memcpy(data + 8, (uint8_t[]){ 1, 2, 3, 4 }, 4);
 	FAILS(CNNRT_EUNSUPPORTED, "byte order", cnnrt_program_load_buffer(data, size, n.dev, NULL,
