@@ -32,7 +32,7 @@
  * cnnacc_irq.c         interrupts
  * cnnacc_pm.c          runtime PM, system suspend, resets from outside
  * cnnacc_selftest.c    self-test at probe
- * cnnacc_gem.c         BO_CREATE, BO_INFO, BO_SYNC, BO_WAIT, PRIME
+ * cnnacc_gem.c         BO_CREATE, BO_INFO, BO_SYNC, PRIME
  * cnnacc_vm.c          VM_BIND, page tables
  * cnnacc_ctx.c         CTX_CREATE, CTX_DESTROY, CTX_QUERY, EVENTFD
  * cnnacc_submit.c      SUBMIT
@@ -40,7 +40,7 @@
  * cnnacc_batch.c       jobs that are started on a core together
  * cnnacc_deps.c        dependencies of a job
  * cnnacc_sched.c       scheduler callbacks, watchdog
- * cnnacc_stats.c       CTX_STATS, fdinfo
+ * cnnacc_stats.c       accounting, fdinfo
  * cnnacc_dump.c        devcoredump
  * cnnacc_debugfs.c     debugfs
  * cnnacc_sysfs.c       sysfs
@@ -167,12 +167,10 @@ static const struct drm_ioctl_desc cnnacc_ioctls[] = {
 	CNNACC_IOCTL(BO_CREATE, bo_create, 0),
 	CNNACC_IOCTL(BO_INFO, bo_info, 0),
 	CNNACC_IOCTL(BO_SYNC, bo_sync, 0),
-	CNNACC_IOCTL(BO_WAIT, bo_wait, 0),
 	CNNACC_IOCTL(VM_BIND, vm_bind, 0),
 	CNNACC_IOCTL(SUBMIT, submit, 0),
 	CNNACC_IOCTL(EVENTFD, eventfd, 0),
 	CNNACC_IOCTL(REG_RW, reg_rw, DRM_ROOT_ONLY),
-	CNNACC_IOCTL(CTX_STATS, ctx_stats, 0),
 };
 
 static const struct file_operations cnnacc_fops = {

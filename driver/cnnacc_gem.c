@@ -8,7 +8,6 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
-#include <drm/drm_utils.h>
 
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
@@ -427,40 +426,6 @@ int cnnacc_bo_sync_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 		cond_resched();
 	}
 	return ret;
-}
-
-/**
- * cnnacc_bo_wait_ioctl() - DRM_IOCTL_CNNACC_BO_WAIT
- * @drm: DRM device
- * @data: struct drm_cnnacc_bo_wait
- * @file: DRM file
- *
- * Return: 0 or a negative error code
- */
-int cnnacc_bo_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	struct drm_cnnacc_bo_wait *args = data;
-	struct drm_gem_object *obj;
-	enum dma_resv_usage usage;
-	unsigned long timeout;
-	long ret;
-
-	if (cnnacc_refuses(drm, args->flags & ~DRM_CNNACC_BO_WAIT_WRITE))
-		return -EINVAL;
-	obj = drm_gem_object_lookup(file, args->handle);
-	if (!obj)
-		return -ENOENT;
-
-	usage = dma_resv_usage_rw(!(args->flags & DRM_CNNACC_BO_WAIT_WRITE));
-	/* Every job of its context may write a private buffer. */
-	if (to_cnnacc_bo(obj)->resv)
-		usage = DMA_RESV_USAGE_BOOKKEEP;
-	timeout = args->timeout_ns > 0 ? drm_timeout_abs_to_jiffies(args->timeout_ns) : 0;
-	ret = dma_resv_wait_timeout(obj->resv, usage, true, timeout);
-	if (!ret)
-		ret = timeout ? -ETIMEDOUT : -EBUSY;
-	drm_gem_object_put(obj);
-	return ret < 0 ? ret : 0;
 }
 
 #if IS_ENABLED(CONFIG_CNNACC_KUNIT_TEST)

@@ -43,6 +43,5 @@ bool cnnacc_gem_usable(struct drm_gem_object *obj, struct cnnacc_ctx *ctx);
 int cnnacc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int cnnacc_bo_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int cnnacc_bo_sync_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-int cnnacc_bo_wait_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 
 #endif

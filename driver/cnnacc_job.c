@@ -103,7 +103,6 @@ struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cn
 	if (cnnacc_refuses(drm, args->core >= ctx->cdev->core_count) ||
 	    cnnacc_refuses(drm, !args->tasks.count) ||
 	    cnnacc_refuses(drm, args->flags & ~(DRM_CNNACC_JOB_RESTARTABLE |
-						DRM_CNNACC_JOB_EVENT_WAIT |
 						DRM_CNNACC_JOB_ANY_EQUAL)))
 		return ERR_PTR(-EINVAL);
 	core = ctx->cdev->cores[array_index_nospec(args->core, ctx->cdev->core_count)];

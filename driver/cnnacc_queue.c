@@ -149,8 +149,6 @@ void cnnacc_core_make_packet(const struct cnnacc_job *job, u32 index,
 
 	if (task->flags & DRM_CNNACC_TASK_STATS)
 		flags |= CNNACC_PACKET_STATS;
-	if (job->flags & DRM_CNNACC_JOB_EVENT_WAIT)
-		flags |= CNNACC_PACKET_EVENT_WAIT;
 	if (index == job->task_count - 1)
 		flags |= CNNACC_PACKET_IRQ;
 
@@ -264,7 +262,7 @@ static void cnnacc_core_count_events(struct cnnacc_core *core, u32 now, unsigned
 		return;
 	if (remaining > CNNACC_EVENTS_MAX)
 		remaining = 0;
-	/* All jobs in the ring share one context and one EVENT_WAIT setting. */
+	/* All jobs in the ring share one context. */
 	core->events = now;
 	for (; remaining; remaining -= count) {
 		count = min_t(u32, remaining, CNNACC_EVENTS_PER_LOCK);
@@ -272,8 +270,6 @@ static void cnnacc_core_count_events(struct cnnacc_core *core, u32 now, unsigned
 		cnnacc_ctx_signal_events(job->ctx, core->index, count);
 		spin_lock_irqsave(&core->lock, *flags);
 	}
-	if (core->enabled && job->flags & DRM_CNNACC_JOB_EVENT_WAIT)
-		cnnacc_queue_write(core, CNNACC_QREG_EVENT_ACK, 1);
 }
 
 /* Copies the next record, so that it does not change after it was checked. */

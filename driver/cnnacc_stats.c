@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/nospec.h>
-
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
@@ -12,7 +10,6 @@
 #include "cnnacc_gem.h"
 #include "cnnacc_queue.h"
 #include "cnnacc_stats.h"
-#include "cnnacc_uobj.h"
 
 /**
  * DOC: accounting
@@ -305,42 +302,4 @@ void cnnacc_stats_show_file(struct drm_printer *p, struct drm_file *file)
 	}
 	drm_dev_exit(idx);
 	cnnacc_stats_show_memory(p, file);
-}
-
-/**
- * cnnacc_ctx_stats_ioctl() - DRM_IOCTL_CNNACC_CTX_STATS
- * @drm: DRM device
- * @data: struct drm_cnnacc_ctx_stats
- * @file: DRM file
- *
- * Return: 0 or a negative error code
- */
-int cnnacc_ctx_stats_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
-{
-	struct cnnacc_device *cdev = to_cnnacc_device(drm);
-	struct drm_cnnacc_ctx_stats *args = data;
-	struct cnnacc_usage usage;
-	struct cnnacc_ctx *ctx;
-	int core, idx;
-
-	if (cnnacc_refuses(drm, args->core >= cdev->core_count))
-		return -EINVAL;
-	core = array_index_nospec(args->core, cdev->core_count);
-	ctx = cnnacc_ctx_get(file, args->ctx_id);
-	if (!ctx)
-		return -ENOENT;
-	if (!drm_dev_enter(drm, &idx)) {
-		cnnacc_ctx_put(ctx);
-		return -ENODEV;
-	}
-	cnnacc_stats_get(cdev->cores[core], &ctx->usage[core], &usage);
-	drm_dev_exit(idx);
-	cnnacc_ctx_put(ctx);
-	args->jobs = usage.jobs;
-	args->busy_ns = usage.busy_ns;
-	args->cycles = usage.cycles;
-	args->macs = usage.macs;
-	args->read_bytes = usage.read_bytes;
-	args->write_bytes = usage.write_bytes;
-	return 0;
 }

@@ -74,6 +74,4 @@ void cnnacc_stats_get(struct cnnacc_core *core, const struct cnnacc_usage *of,
 		      struct cnnacc_usage *to);
 void cnnacc_stats_show_file(struct drm_printer *p, struct drm_file *file);
 
-int cnnacc_ctx_stats_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
-
 #endif

@@ -49,12 +49,10 @@ extern "C" {
  * @DRM_CNNACC_BO_CREATE: new buffer object
  * @DRM_CNNACC_BO_INFO: size, use and mmap offset of a buffer object
  * @DRM_CNNACC_BO_SYNC: cache maintenance of ranges
- * @DRM_CNNACC_BO_WAIT: wait until the device is done with a buffer object
  * @DRM_CNNACC_VM_BIND: map and unmap buffer objects in a context
  * @DRM_CNNACC_SUBMIT: queue jobs
  * @DRM_CNNACC_EVENTFD: signal an eventfd for each event of a core
  * @DRM_CNNACC_REG_RW: read or write a device register (CAP_SYS_ADMIN)
- * @DRM_CNNACC_CTX_STATS: usage of a core by a context (1.1)
  */
 enum drm_cnnacc_ioctl_id {
 	DRM_CNNACC_DEV_QUERY = 0,
@@ -64,12 +62,10 @@ enum drm_cnnacc_ioctl_id {
 	DRM_CNNACC_BO_CREATE,
 	DRM_CNNACC_BO_INFO,
 	DRM_CNNACC_BO_SYNC,
-	DRM_CNNACC_BO_WAIT,
 	DRM_CNNACC_VM_BIND,
 	DRM_CNNACC_SUBMIT,
 	DRM_CNNACC_EVENTFD,
 	DRM_CNNACC_REG_RW,
-	DRM_CNNACC_CTX_STATS,
 };
 
 /**
@@ -350,23 +346,6 @@ struct drm_cnnacc_bo_sync {
 	struct drm_cnnacc_obj_array ops;
 };
 
-/* drm_cnnacc_bo_wait.flags */
-#define DRM_CNNACC_BO_WAIT_WRITE	0x1u	/* wait for writers only: enough to read the data */
-
-/**
- * struct drm_cnnacc_bo_wait - argument of DRM_CNNACC_BO_WAIT.
- * @handle: GEM handle
- * @flags: DRM_CNNACC_BO_WAIT_*
- * @timeout_ns: absolute; <= 0 polls
- *
- * -ETIMEDOUT, or -EBUSY when polling, if the device still uses the buffer.
- */
-struct drm_cnnacc_bo_wait {
-	__u32 handle;
-	__u32 flags;
-	__s64 timeout_ns;
-};
-
 /**
  * enum drm_cnnacc_bind_op_type - VM_BIND operations.
  * @DRM_CNNACC_BIND_MAP: map a range of a buffer at a free VA range
@@ -475,14 +454,12 @@ struct drm_cnnacc_task {
 /* drm_cnnacc_job.flags */
 /* writes nothing that it reads, so it may be run again after a reset */
 #define DRM_CNNACC_JOB_RESTARTABLE	0x1u
-/* an event suspends the program until the driver has signalled it */
-#define DRM_CNNACC_JOB_EVENT_WAIT	0x2u
 /*
  * may run on any core whose struct drm_cnnacc_core_info differs from that of the job's core in
  * window_offset, window_size and queue_offset at most; SUBMIT chooses the one whose jobs that have
  * not ended have the smallest sum of cycle limits (1.3)
  */
-#define DRM_CNNACC_JOB_ANY_EQUAL	0x4u
+#define DRM_CNNACC_JOB_ANY_EQUAL	0x2u
 
 /**
  * struct drm_cnnacc_job - tasks that run in order on one core, with one fence.
@@ -559,30 +536,6 @@ struct drm_cnnacc_reg_rw {
 	__u32 pad;
 };
 
-/**
- * struct drm_cnnacc_ctx_stats - argument of DRM_CNNACC_CTX_STATS.
- * @ctx_id: context
- * @core: core index
- * @jobs: out: jobs that the core ended, successful or failed
- * @busy_ns: out: device time of their tasks, and of the running task up to its last sample
- * @cycles: out: cycles of their tasks
- * @macs: out: sum of struct cnnacc_stats.mac_useful of the packets that have ended
- * @read_bytes: out: sum of mem_read_bytes of these packets
- * @write_bytes: out: sum of mem_write_bytes of these packets
- *
- * The values never decrease.
- */
-struct drm_cnnacc_ctx_stats {
-	__u32 ctx_id;
-	__u32 core;
-	__u64 jobs;
-	__u64 busy_ns;
-	__u64 cycles;
-	__u64 macs;
-	__u64 read_bytes;
-	__u64 write_bytes;
-};
-
 #define DRM_IOCTL_CNNACC(nr, type) \
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_CNNACC_##nr, struct drm_cnnacc_##type)
 
@@ -593,12 +546,10 @@ struct drm_cnnacc_ctx_stats {
 #define DRM_IOCTL_CNNACC_BO_CREATE	DRM_IOCTL_CNNACC(BO_CREATE, bo_create)
 #define DRM_IOCTL_CNNACC_BO_INFO	DRM_IOCTL_CNNACC(BO_INFO, bo_info)
 #define DRM_IOCTL_CNNACC_BO_SYNC	DRM_IOCTL_CNNACC(BO_SYNC, bo_sync)
-#define DRM_IOCTL_CNNACC_BO_WAIT	DRM_IOCTL_CNNACC(BO_WAIT, bo_wait)
 #define DRM_IOCTL_CNNACC_VM_BIND	DRM_IOCTL_CNNACC(VM_BIND, vm_bind)
 #define DRM_IOCTL_CNNACC_SUBMIT		DRM_IOCTL_CNNACC(SUBMIT, submit)
 #define DRM_IOCTL_CNNACC_EVENTFD	DRM_IOCTL_CNNACC(EVENTFD, eventfd)
 #define DRM_IOCTL_CNNACC_REG_RW		DRM_IOCTL_CNNACC(REG_RW, reg_rw)
-#define DRM_IOCTL_CNNACC_CTX_STATS	DRM_IOCTL_CNNACC(CTX_STATS, ctx_stats)
 
 /* Compile-time check: the layout is the same for 32 and 64 bit, without holes. */
 #define DRM_CNNACC_LAYOUT(type, size)	sizeof(char[sizeof(struct type) == (size) ? 1 : -1])
@@ -615,7 +566,6 @@ enum drm_cnnacc_layout {
 	DRM_CNNACC_LAYOUT_BO_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_bo_info, 32),
 	DRM_CNNACC_LAYOUT_BO_SYNC_OP = DRM_CNNACC_LAYOUT(drm_cnnacc_bo_sync_op, 24),
 	DRM_CNNACC_LAYOUT_BO_SYNC = DRM_CNNACC_LAYOUT(drm_cnnacc_bo_sync, 16),
-	DRM_CNNACC_LAYOUT_BO_WAIT = DRM_CNNACC_LAYOUT(drm_cnnacc_bo_wait, 16),
 	DRM_CNNACC_LAYOUT_BIND_OP = DRM_CNNACC_LAYOUT(drm_cnnacc_bind_op, 40),
 	DRM_CNNACC_LAYOUT_VM_BIND = DRM_CNNACC_LAYOUT(drm_cnnacc_vm_bind, 32),
 	DRM_CNNACC_LAYOUT_SYNC = DRM_CNNACC_LAYOUT(drm_cnnacc_sync, 16),
@@ -625,7 +575,6 @@ enum drm_cnnacc_layout {
 	DRM_CNNACC_LAYOUT_SUBMIT = DRM_CNNACC_LAYOUT(drm_cnnacc_submit, 24),
 	DRM_CNNACC_LAYOUT_EVENTFD = DRM_CNNACC_LAYOUT(drm_cnnacc_eventfd, 16),
 	DRM_CNNACC_LAYOUT_REG_RW = DRM_CNNACC_LAYOUT(drm_cnnacc_reg_rw, 16),
-	DRM_CNNACC_LAYOUT_CTX_STATS = DRM_CNNACC_LAYOUT(drm_cnnacc_ctx_stats, 56),
 };
 
 #if defined(__cplusplus)

@@ -410,7 +410,7 @@ static int check_driver(struct cnnrt_device *dev, const char *path, struct cnnrt
 			      "%s: driver interface %d.%d, this library needs %d.x", path,
 			      v->version_major, v->version_minor, DRM_CNNACC_VERSION_MAJOR);
 	/* Without ANY_EQUAL a job runs on the core that it names, which is right, too. */
-	to_kernel(dev)->job_flags = DRM_CNNACC_JOB_RESTARTABLE | DRM_CNNACC_JOB_EVENT_WAIT;
+	to_kernel(dev)->job_flags = DRM_CNNACC_JOB_RESTARTABLE;
 	if (!ret && v->version_minor >= 3)
 		to_kernel(dev)->job_flags |= DRM_CNNACC_JOB_ANY_EQUAL;
 	drmFreeVersion(v);

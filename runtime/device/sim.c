@@ -566,8 +566,7 @@ static void drop_job(struct rt_sim_job *job)
 
 static int check_tasks(const struct cnnrt_device *dev, const struct rt_submit *s)
 {
-	const uint32_t known = DRM_CNNACC_JOB_RESTARTABLE | DRM_CNNACC_JOB_EVENT_WAIT |
-			       DRM_CNNACC_JOB_ANY_EQUAL;
+	const uint32_t known = DRM_CNNACC_JOB_RESTARTABLE | DRM_CNNACC_JOB_ANY_EQUAL;
 
 	if (s->core >= dev->info.core_count || !s->task_count || s->task_count > SIM_MAX_TASKS ||
 	    s->flags & ~known)

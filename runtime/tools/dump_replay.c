@@ -56,16 +56,11 @@ static unsigned int make_ranges(const struct dump *d, struct cnnrt_range *ranges
 	return n;
 }
 
-/*
- * A program that hung gets as many cycles as it had. One that waits for acknowledgements of its
- * events keeps its limit, as that wait takes no cycles.
- */
+/* A program that hung gets as many cycles as it had. */
 static uint64_t cycle_limit(const struct cnnacc_dump_job *j)
 {
 	uint64_t limit = j->packet.cycle_limit;
 
-	if (j->packet.flags & CNNACC_PACKET_EVENT_WAIT)
-		return limit;
 	if (j->reason == CNNACC_DUMP_HANG && j->flags & CNNACC_DUMP_HAS_RECORD &&
 	    j->record.cycles && j->record.cycles < limit)
 		limit = j->record.cycles;

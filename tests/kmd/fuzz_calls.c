@@ -95,17 +95,6 @@ static void call_ctx_query(struct fuzz_world *w)
 	fuzz_ioctl(w, "CTX_QUERY", file, DRM_IOCTL_CNNACC_CTX_QUERY, &q);
 }
 
-static void call_ctx_stats(struct fuzz_world *w)
-{
-	unsigned int file = fuzz_file(w);
-	struct drm_cnnacc_ctx_stats s = {
-		.ctx_id = fuzz_id(w, &w->ctxs, file),
-		.core = fuzz_odd(w, fuzz_below(w, w->base->core_count)),
-	};
-
-	fuzz_ioctl(w, "CTX_STATS", file, DRM_IOCTL_CNNACC_CTX_STATS, &s);
-}
-
 static void call_bo_create(struct fuzz_world *w)
 {
 	unsigned int file = fuzz_file(w);
@@ -153,17 +142,6 @@ static void call_bo_sync(struct fuzz_world *w)
 		fuzz_odd(w, sizeof(ops[0])), fuzz_odd(w, 1 + fuzz_below(w, 3)),
 		fuzz_pointer(w, ops) };
 	fuzz_ioctl(w, "BO_SYNC", file, DRM_IOCTL_CNNACC_BO_SYNC, &s);
-}
-
-static void call_bo_wait(struct fuzz_world *w)
-{
-	unsigned int file = fuzz_file(w);
-	struct drm_cnnacc_bo_wait a = {
-		.handle = fuzz_id(w, &w->bos, file), .flags = fuzz_odd(w, fuzz_below(w, 2)),
-		.timeout_ns = soon(w),
-	};
-
-	fuzz_ioctl(w, "BO_WAIT", file, DRM_IOCTL_CNNACC_BO_WAIT, &a);
 }
 
 static void make_bind_op(struct fuzz_world *w, unsigned int file, struct drm_cnnacc_bind_op *op)
@@ -524,8 +502,8 @@ void fuzz_call(struct fuzz_world *w)
 	} calls[] = {
 		{ fuzz_submit, 24, 60 }, { call_vm_bind, 12, 24 }, { call_bo_create, 8, 0 },
 		{ call_ctx_create, 3, 0 }, { call_ctx_destroy, 2, 0 }, { call_ctx_query, 3, 0 },
-		{ call_ctx_stats, 2, 0 }, { call_query, 2, 0 }, { call_bo_info, 2, 0 },
-		{ call_bo_sync, 3, 0 }, { call_bo_wait, 5, 0 }, { call_eventfd, 2, 0 },
+		{ call_query, 2, 0 }, { call_bo_info, 2, 0 }, { call_bo_sync, 3, 0 },
+		{ call_eventfd, 2, 0 },
 		{ call_reg_rw, 2, 0 }, { call_sizes, 3, 0 }, { call_open, 2, 0 },
 		{ call_close, 2, 0 }, { call_mmap, 3, 0 }, { call_munmap, 1, 0 },
 		{ call_gem_close, 3, 0 }, { call_export, 3, 0 }, { call_import, 3, 0 },

@@ -460,6 +460,40 @@ double kmd_kill(pid_t pid)
 	return kmd_seconds() - start;
 }
 
+uint64_t kmd_fdinfo(int fd, const char *prefix, const char *suffix)
+{
+	char path[64], key[64], line[256];
+	uint64_t value = UINT64_MAX;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
+	snprintf(key, sizeof(key), "%s%s:", prefix, suffix);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file))
+		if (!strncmp(line, key, strlen(key)))
+			value = strtoull(line + strlen(key), NULL, 10);
+	if (file)
+		fclose(file);
+	return value;
+}
+
+struct kmd_usage kmd_usage(int fd, uint32_t core)
+{
+	struct drm_cnnacc_core_info info;
+	char name[20];
+
+	kmd_core_info(fd, core, &info);
+	snprintf(name, sizeof(name), "%s.%u", info.name, core);
+	return (struct kmd_usage){
+		.jobs = kmd_fdinfo(fd, "cnnacc-jobs-", name),
+		.busy_ns = kmd_fdinfo(fd, "drm-engine-", name),
+		.cycles = kmd_fdinfo(fd, "drm-cycles-", name),
+		.macs = kmd_fdinfo(fd, "cnnacc-macs-", name),
+		.read_bytes = kmd_fdinfo(fd, "cnnacc-read-", name),
+		.write_bytes = kmd_fdinfo(fd, "cnnacc-written-", name),
+	};
+}
+
 unsigned int kmd_log_count(const char *text)
 {
 	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);

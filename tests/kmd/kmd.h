@@ -134,6 +134,16 @@ double kmd_seconds(void);
 /* Kills a running child; returns the seconds until it has exited, -1 if it had already ended. */
 double kmd_kill(pid_t pid);
 
+/* A value in the fdinfo of this process, by its full key; ~0 if it is missing. */
+uint64_t kmd_fdinfo(int fd, const char *prefix, const char *suffix);
+
+/* Usage of a core by all contexts of a file, from its fdinfo. */
+struct kmd_usage {
+	uint64_t jobs, busy_ns, cycles, macs, read_bytes, write_bytes;
+};
+
+struct kmd_usage kmd_usage(int fd, uint32_t core);
+
 /* Number of messages with a text in the kernel's log. */
 unsigned int kmd_log_count(const char *text);
 

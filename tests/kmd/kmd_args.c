@@ -15,13 +15,11 @@
  *                number of contexts                              kmd_ctx test_limit
  *   CTX_DESTROY  pad, unknown id, 0, destroyed                   kmd_ctx test_arguments, _limit
  *   CTX_QUERY    pads, unknown id                                kmd_ctx, here test_ctx_query
- *   CTX_STATS    core, unknown id                                kmd_observe
  *   BO_CREATE    size, use, flags, ctx_id                        kmd_bo test_create
  *                number of buffers                               here test_buffer_limit
  *   BO_INFO      pad, unknown handle                             kmd_bo test_contents
  *   BO_SYNC      flags, handle, range                            kmd_bo test_sync, here
  *                                                                test_sync_ranges
- *   BO_WAIT      flags, handle, timeout                          kmd_bo test_wait
  *   VM_BIND      flags, pad, ctx_id                              kmd_bind test_arrays
  *                MAP: every field, use, private, free range      kmd_bind test_map_arguments,
  *                                                                _uses, _private
@@ -79,13 +77,6 @@ static int do_ctx_query(int fd, uint32_t ctx)
 	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_QUERY, &q);
 }
 
-static int do_ctx_stats(int fd, uint32_t ctx)
-{
-	struct drm_cnnacc_ctx_stats s = { .ctx_id = ctx };
-
-	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_STATS, &s);
-}
-
 static int do_private(int fd, uint32_t ctx)
 {
 	struct drm_cnnacc_bo_create c = {
@@ -124,8 +115,8 @@ static void test_contexts(void)
 		int (*call)(int fd, uint32_t ctx);
 	} calls[] = {
 		{ "CTX_DESTROY", do_destroy }, { "CTX_QUERY", do_ctx_query },
-		{ "CTX_STATS", do_ctx_stats }, { "BO_CREATE", do_private }, { "VM_BIND", do_bind },
-		{ "SUBMIT", do_submit }, { "EVENTFD", do_eventfd },
+		{ "BO_CREATE", do_private }, { "VM_BIND", do_bind }, { "SUBMIT", do_submit },
+		{ "EVENTFD", do_eventfd },
 	};
 	size_t i;
 
@@ -155,13 +146,6 @@ static int do_sync(int fd, uint32_t handle)
 	struct drm_cnnacc_bo_sync s = { .ops = DRM_CNNACC_OBJ_ARRAY(1, &op) };
 
 	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_SYNC, &s);
-}
-
-static int do_wait(int fd, uint32_t handle)
-{
-	struct drm_cnnacc_bo_wait w = { .handle = handle };
-
-	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_WAIT, &w);
 }
 
 /* With a context of the file itself, so that only the handle is wrong. */
@@ -203,8 +187,8 @@ static void test_handles(void)
 		const char *name;
 		int (*call)(int fd, uint32_t handle);
 	} calls[] = {
-		{ "BO_INFO", do_info }, { "BO_SYNC", do_sync }, { "BO_WAIT", do_wait },
-		{ "VM_BIND", do_map }, { "SUBMIT", do_ref }, { "PRIME", do_export },
+		{ "BO_INFO", do_info }, { "BO_SYNC", do_sync }, { "VM_BIND", do_map },
+		{ "SUBMIT", do_ref }, { "PRIME", do_export },
 	};
 	size_t i;
 

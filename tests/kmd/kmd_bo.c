@@ -4,6 +4,8 @@
  * sync, for a device that is not coherent: the other tests do not sync what they write.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -170,21 +172,21 @@ static void test_sync_killed(int fd)
 	kmd_bo_free(fd, &bo);
 }
 
-static int wait_bo(int fd, uint32_t handle, uint32_t flags, int64_t timeout)
+/* Of a dma-buf, POLLIN waits for writers, POLLOUT for readers, too. */
+static bool ready(int buf, short events, int timeout_ms)
 {
-	struct drm_cnnacc_bo_wait args = {
-		.handle = handle, .flags = flags, .timeout_ns = timeout,
-	};
+	struct pollfd p = { .fd = buf, .events = events };
 
-	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_WAIT, &args);
+	return poll(&p, 1, timeout_ms) == 1;
 }
 
-/* BO_WAIT of a buffer while a job runs and after it has ended. */
+/* The fences of a shared buffer while a job runs and after it has ended. */
 struct seen {
-	int submit, any, writer, timeout, end;
+	int submit;
+	bool any, writer, timeout, end;
 };
 
-/* A job that refers to the buffer with @flags; 0: a private buffer of its context. */
+/* A job that refers to the buffer with @flags. */
 static int submit_with_bo(struct kmd_env *env, uint32_t tasks, uint32_t handle, uint32_t flags,
 			  uint32_t out)
 {
@@ -196,7 +198,7 @@ static int submit_with_bo(struct kmd_env *env, uint32_t tasks, uint32_t handle, 
 		.core = env->core,
 		.tasks = DRM_CNNACC_OBJ_ARRAY(tasks, task),
 		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
-		.bos = DRM_CNNACC_OBJ_ARRAY(!!flags, &ref),
+		.bos = DRM_CNNACC_OBJ_ARRAY(1, &ref),
 	};
 
 	for (uint32_t i = 0; i < tasks; i++)
@@ -205,63 +207,45 @@ static int submit_with_bo(struct kmd_env *env, uint32_t tasks, uint32_t handle, 
 }
 
 /* Retries with a job twice as long if the job has ended meanwhile. */
-static struct seen look(struct kmd_env *env, uint32_t handle, uint32_t flags)
+static struct seen look(struct kmd_env *env, int buf, uint32_t flags)
 {
 	uint32_t out = kmd_syncobj(env->fd), tasks;
 	struct seen s = { };
 	bool runs = false;
 
 	for (tasks = 1; tasks <= KMD_TASKS_MAX && !runs && !s.submit; tasks *= 2) {
-		s.submit = submit_with_bo(env, tasks, handle, flags, out);
-		s.any = wait_bo(env->fd, handle, 0, -1);
-		s.writer = wait_bo(env->fd, handle, DRM_CNNACC_BO_WAIT_WRITE, 0);
-		s.timeout = wait_bo(env->fd, handle, 0, kmd_deadline(1));
+		s.submit = submit_with_bo(env, tasks, env->data.handle, flags, out);
+		s.any = !ready(buf, POLLOUT, 0);
+		s.writer = !ready(buf, POLLIN, 0);
+		s.timeout = !ready(buf, POLLOUT, 1);
 		runs = kmd_fence_status(env->fd, out) == -EBUSY;
-		s.end = wait_bo(env->fd, handle, flags == DRM_CNNACC_BO_REF_READ ? 0 :
-				DRM_CNNACC_BO_WAIT_WRITE, kmd_deadline(120000));
+		s.end = ready(buf, POLLOUT, 120000);
+		kmd_wait(env->fd, out);
 	}
 	drmSyncobjDestroy(env->fd, out);
 	return s;
 }
 
-static void test_wait(int fd)
+static void test_fences(int fd)
 {
 	struct kmd_env env = kmd_env(fd);
-	uint32_t handle = env.data.handle;
 	struct seen s;
+	int buf;
 
-	ok_ret(wait_bo(fd, 4711, 0, 0), -ENOENT, "wait for an unknown handle");
-	ok_ret(wait_bo(fd, handle, 2, 0), -EINVAL, "wait with an unknown flag");
-	ok_ret(wait_bo(fd, handle, 0, 0), 0, "poll an unused buffer");
-	ok_ret(wait_bo(fd, handle, 0, kmd_deadline(100)), 0, "wait for an unused buffer");
-	s = look(&env, handle, DRM_CNNACC_BO_REF_READ);
+	if (drmPrimeHandleToFD(fd, env.data.handle, DRM_CLOEXEC | DRM_RDWR, &buf))
+		bail("drmPrimeHandleToFD");
+	ok(ready(buf, POLLIN, 0) && ready(buf, POLLOUT, 0), "an unused buffer is ready");
+	s = look(&env, buf, DRM_CNNACC_BO_REF_READ);
 	ok_ret(s.submit, 0, "a long reader");
-	ok_ret(s.any, -EBUSY, "the buffer is busy");
-	ok_ret(s.writer, 0, "but nobody writes it");
-	ok_ret(s.timeout, -ETIMEDOUT, "a short wait times out");
-	ok_ret(s.end, 0, "a long wait ends");
-	s = look(&env, handle, DRM_CNNACC_BO_REF_WRITE);
+	ok(s.any && s.timeout, "the buffer is busy");
+	ok(!s.writer, "but nobody writes it");
+	ok(s.end, "until the reader ends");
+	s = look(&env, buf, DRM_CNNACC_BO_REF_WRITE);
 	ok_ret(s.submit, 0, "a long writer");
-	ok_ret(s.writer, -EBUSY, "somebody writes it");
-	ok_ret(s.end, 0, "and is waited for");
+	ok(s.any && s.writer, "somebody writes it");
+	ok(s.end, "until the writer ends");
+	close(buf);
 	kmd_env_free(&env);
-}
-
-static void test_private_wait(int fd)
-{
-	struct kmd_env env = kmd_env(fd);
-	struct drm_cnnacc_bo_create create = {
-		.size = 4096, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = env.ctx,
-	};
-	struct seen s;
-
-	kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
-	s = look(&env, create.handle, 0);
-	ok_ret(s.submit, 0, "a long job");
-	ok_ret(s.any, -EBUSY, "its context's private buffer is busy");
-	ok_ret(s.end, 0, "until it ends");
-	kmd_env_free(&env);
-	drmCloseBufferHandle(fd, create.handle);
 }
 
 int main(int argc, char **argv)
@@ -275,7 +259,6 @@ int main(int argc, char **argv)
 	test_create(fd);
 	test_contents(fd);
 	test_mmap(fd);
-	test_wait(fd);
-	test_private_wait(fd);
+	test_fences(fd);
 	return done_testing();
 }

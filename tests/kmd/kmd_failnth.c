@@ -152,28 +152,11 @@ static int do_info(void)
 	return kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_INFO, &info);
 }
 
-static int do_wait(void)
-{
-	struct drm_cnnacc_bo_wait wait = {
-		.handle = env.data.handle, .timeout_ns = kmd_deadline(60000),
-	};
-	int ret = do_submit();
-
-	return ret ? ret : kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_WAIT, &wait);
-}
-
 static int do_ctx_query(void)
 {
 	struct drm_cnnacc_ctx_query query = { .ctx_id = env.ctx };
 
 	return kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_CTX_QUERY, &query);
-}
-
-static int do_ctx_stats(void)
-{
-	struct drm_cnnacc_ctx_stats stats = { .ctx_id = env.ctx };
-
-	return kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_CTX_STATS, &stats);
 }
 
 static int do_eventfd(void)
@@ -280,9 +263,9 @@ static void sweep_all(void)
 		int (*step)(void);
 	} steps[] = {
 		{ "open", do_open }, { "DEV_QUERY", do_query }, { "CTX_CREATE", do_ctx },
-		{ "CTX_QUERY", do_ctx_query }, { "CTX_STATS", do_ctx_stats },
+		{ "CTX_QUERY", do_ctx_query },
 		{ "BO_CREATE", do_bo }, { "BO_INFO", do_info }, { "BO_SYNC", do_sync },
-		{ "BO_WAIT", do_wait }, { "VM_BIND", do_bind }, { "SUBMIT", do_submit },
+		{ "VM_BIND", do_bind }, { "SUBMIT", do_submit },
 		{ "EVENTFD", do_eventfd }, { "REG_RW", do_reg }, { "export", do_export },
 		{ "import", do_import }, { "mmap", do_mmap }, { "fdinfo", do_fdinfo },
 	};

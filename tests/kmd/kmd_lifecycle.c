@@ -151,18 +151,15 @@ static void test_rebind(void)
 
 struct waiter {
 	int fd;
-	uint32_t handle;
+	uint32_t syncobj;
 	int ret;
 };
 
-static void *wait_for_bo(void *arg)
+static void *wait_for_job(void *arg)
 {
 	struct waiter *waiter = arg;
-	struct drm_cnnacc_bo_wait wait = {
-		.handle = waiter->handle, .timeout_ns = kmd_deadline(60000),
-	};
 
-	waiter->ret = kmd_ioctl(waiter->fd, DRM_IOCTL_CNNACC_BO_WAIT, &wait);
+	waiter->ret = drmSyncobjWait(waiter->fd, &waiter->syncobj, 1, kmd_deadline(120000), 0, NULL);
 	return NULL;
 }
 
@@ -186,14 +183,12 @@ static void check_dead_calls(struct kmd_env *env)
 	struct drm_cnnacc_dev_query query = { .size = sizeof(info), .pointer = (uintptr_t)&info };
 	struct drm_cnnacc_ctx_create create = { .priority = DRM_CNNACC_PRIORITY_NORMAL };
 	struct drm_cnnacc_ctx_query state = { .ctx_id = env->ctx };
-	struct drm_cnnacc_ctx_stats stats = { .ctx_id = env->ctx };
 	struct drm_cnnacc_bo_create bo = { .size = 4096 };
 	struct drm_cnnacc_bo_info bo_info = { .handle = env->data.handle };
 	struct drm_cnnacc_bo_sync_op sync_op = {
 		.handle = env->data.handle, .flags = DRM_CNNACC_BO_SYNC_FOR_CPU, .size = 4096,
 	};
 	struct drm_cnnacc_bo_sync sync = { .ops = DRM_CNNACC_OBJ_ARRAY(1, &sync_op) };
-	struct drm_cnnacc_bo_wait wait = { .handle = env->data.handle };
 	struct drm_cnnacc_bind_op unmap = {
 		.op = DRM_CNNACC_BIND_UNMAP, .va = KMD_DATA_VA, .size = env->data.size,
 	};
@@ -218,11 +213,9 @@ static void check_dead_calls(struct kmd_env *env)
 		{ "DEV_QUERY", DRM_IOCTL_CNNACC_DEV_QUERY, &query },
 		{ "CTX_CREATE", DRM_IOCTL_CNNACC_CTX_CREATE, &create },
 		{ "CTX_QUERY", DRM_IOCTL_CNNACC_CTX_QUERY, &state },
-		{ "CTX_STATS", DRM_IOCTL_CNNACC_CTX_STATS, &stats },
 		{ "BO_CREATE", DRM_IOCTL_CNNACC_BO_CREATE, &bo },
 		{ "BO_INFO", DRM_IOCTL_CNNACC_BO_INFO, &bo_info },
 		{ "BO_SYNC", DRM_IOCTL_CNNACC_BO_SYNC, &sync },
-		{ "BO_WAIT", DRM_IOCTL_CNNACC_BO_WAIT, &wait },
 		{ "VM_BIND", DRM_IOCTL_CNNACC_VM_BIND, &bind },
 		{ "SUBMIT", DRM_IOCTL_CNNACC_SUBMIT, &submit },
 		{ "EVENTFD", DRM_IOCTL_CNNACC_EVENTFD, &event },
@@ -310,7 +303,7 @@ static struct held *hold(void)
 		bail("import");
 	note("%s memory of another driver", held.foreign >= 0 ? "with" : "without");
 	kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
-	held.waiter = (struct waiter){ .fd = env.fd, .handle = create.handle };
+	held.waiter = (struct waiter){ .fd = env.fd, .syncobj = first };
 	length = kmd_program_delay(&env, KMD_LONG_LOOPS);
 	kmd_submit_tasks(&env, length, KMD_TASKS_MAX, 0, first);
 	for (i = 0; i < 10; i++)
@@ -318,7 +311,7 @@ static struct held *hold(void)
 	if (drmSyncobjExportSyncFile(env.fd, first, &held.file[0]) ||
 	    drmSyncobjExportSyncFile(env.fd, last, &held.file[1]))
 		bail("drmSyncobjExportSyncFile");
-	pthread_create(&held.thread, NULL, wait_for_bo, &held.waiter);
+	pthread_create(&held.thread, NULL, wait_for_job, &held.waiter);
 	return &held;
 }
 

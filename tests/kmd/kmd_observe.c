@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Observability: CTX_STATS, fdinfo as defined by drm-usage-stats.rst, sysfs, debugfs and
+ * Observability: fdinfo as defined by drm-usage-stats.rst, sysfs, debugfs and
  * tracepoints; all must be consistent.
  */
 #include <errno.h>
@@ -107,27 +107,6 @@ static void find_dirs(struct kmd_env *env)
 
 /* ---- the user's side ------------------------------------------------------------------- */
 
-static int ctx_stats(int fd, uint32_t ctx, uint32_t core, struct drm_cnnacc_ctx_stats *stats)
-{
-	*stats = (struct drm_cnnacc_ctx_stats){ .ctx_id = ctx, .core = core };
-	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_STATS, stats);
-}
-
-/* A value in the fdinfo of this process, by its full key; ~0 if it is missing. */
-static uint64_t fdinfo(int fd, const char *prefix, const char *suffix)
-{
-	char path[64], key[64];
-	const char *text, *at;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	snprintf(key, sizeof(key), "%s%s:", prefix, suffix);
-	text = read_text(path);
-	for (at = text; at; at = strchr(at, '\n'), at = at ? at + 1 : NULL)
-		if (!strncmp(at, key, strlen(key)))
-			return strtoull(at + strlen(key), NULL, 10);
-	return UINT64_MAX;
-}
-
 /* A copy of lines with a statistics record at the end of the data. */
 static int run_with_stats(struct kmd_env *env, uint32_t lines, struct cnnacc_stats *sum)
 {
@@ -158,33 +137,25 @@ static int run_with_stats(struct kmd_env *env, uint32_t lines, struct cnnacc_sta
 	return ret;
 }
 
-/* Alternating jobs of two contexts: each is charged with its own usage. */
-static void test_ctx_stats(struct kmd_env *env, struct kmd_env *other)
+/* Alternating jobs of two files: each is charged with its own usage. */
+static void test_usage(struct kmd_env *env, struct kmd_env *other)
 {
 	struct cnnacc_stats sum[2] = { };
-	struct drm_cnnacc_ctx_stats s[2];
+	struct kmd_usage s[2];
 	int i, ret = 0;
 
 	for (i = 0; i < 10 && !ret; i++)
 		ret = run_with_stats(i % 3 ? env : other, 1 + i * 7, &sum[i % 3 ? 0 : 1]);
-	ok_ret(ret, 0, "jobs of two contexts");
-	ctx_stats(env->fd, env->ctx, env->core, &s[0]);
-	ctx_stats(other->fd, other->ctx, other->core, &s[1]);
+	ok_ret(ret, 0, "jobs of two files");
+	s[0] = kmd_usage(env->fd, env->core);
+	s[1] = kmd_usage(other->fd, other->core);
 	for (i = 0; i < 2; i++) {
 		ok(s[i].jobs == sum[i].jobs && s[i].cycles == sum[i].cycles,
-		   "CTX_STATS: jobs and cycles are those of the statistics records");
+		   "fdinfo: jobs and cycles are those of the statistics records");
 		ok(s[i].macs == sum[i].mac_useful && s[i].read_bytes == sum[i].mem_read_bytes &&
-		   s[i].write_bytes == sum[i].mem_write_bytes, "CTX_STATS: so are MACs and bytes");
-		ok(s[i].busy_ns > 0, "CTX_STATS: it took time");
+		   s[i].write_bytes == sum[i].mem_write_bytes, "fdinfo: so are MACs and bytes");
+		ok(s[i].busy_ns > 0, "fdinfo: it took time");
 	}
-}
-
-static void test_ctx_stats_arguments(struct kmd_env *env)
-{
-	struct drm_cnnacc_ctx_stats s;
-
-	ok_ret(ctx_stats(env->fd, 4711, 0, &s), -ENOENT, "CTX_STATS: unknown context");
-	ok_ret(ctx_stats(env->fd, env->ctx, 8, &s), -EINVAL, "CTX_STATS: unknown core");
 }
 
 #define SIZE "[0-9]+( KiB| MiB)?"
@@ -293,7 +264,7 @@ static void test_fdinfo_format(struct kmd_env *env)
 	ok(!unknown, "fdinfo: every line is one of those documented, with its unit");
 	ok(!wrong, "fdinfo: each is there, once or once per core");
 	ok(!twice, "fdinfo: no key comes twice");
-	ok(fdinfo(env->fd, "drm-maxfreq-", core_name) == info.clock_hz, "fdinfo: tells the clock");
+	ok(kmd_fdinfo(env->fd, "drm-maxfreq-", core_name) == info.clock_hz, "fdinfo: tells the clock");
 }
 
 /* Memory that is active while a job has not ended. */
@@ -322,14 +293,14 @@ static void test_fdinfo_active(struct kmd_env *env)
 	task.cycle_limit = 200000000;
 	for (tries = 0; tries < KMD_TRIES && !runs && !submit; tries++) {
 		submit = kmd_submit_jobs(env->fd, env->ctx, &job, 1);
-		active = fdinfo(env->fd, "drm-active-memory", "");
+		active = kmd_fdinfo(env->fd, "drm-active-memory", "");
 		runs = kmd_fence_status(env->fd, out) == -EBUSY;
 		end = kmd_wait(env->fd, out);
 	}
 	ok_ret(submit, 0, "a job that refers to a buffer");
 	ok_ret(end, -ETIMEDOUT, "ends");
 	ok(active == 64 + 128, "fdinfo: its buffer and its context's own were active, in KiB");
-	ok(fdinfo(env->fd, "drm-active-memory", "") == 0, "fdinfo: none is now");
+	ok(kmd_fdinfo(env->fd, "drm-active-memory", "") == 0, "fdinfo: none is now");
 	drmCloseBufferHandle(env->fd, private.handle);
 	drmSyncobjDestroy(env->fd, out);
 }
@@ -342,12 +313,12 @@ static void test_fdinfo_memory(void)
 
 	/* One program page and 16 data pages, mapped for the device; 256 pages never accessed. */
 	kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
-	ok(fdinfo(fd, "drm-total-memory", "") == 1024 + 68, "fdinfo: all memory");
-	ok(fdinfo(fd, "drm-resident-memory", "") == 68, "fdinfo: resident memory");
-	ok(fdinfo(fd, "drm-shared-memory", "") == 0, "fdinfo: none is shared");
+	ok(kmd_fdinfo(fd, "drm-total-memory", "") == 1024 + 68, "fdinfo: all memory");
+	ok(kmd_fdinfo(fd, "drm-resident-memory", "") == 68, "fdinfo: resident memory");
+	ok(kmd_fdinfo(fd, "drm-shared-memory", "") == 0, "fdinfo: none is shared");
 	drmCloseBufferHandle(fd, create.handle);
 	kmd_env_free(&env);
-	ok(fdinfo(fd, "drm-total-memory", "") == 0, "fdinfo: none is left");
+	ok(kmd_fdinfo(fd, "drm-total-memory", "") == 0, "fdinfo: none is left");
 	close(fd);
 }
 
@@ -355,17 +326,15 @@ static void test_fdinfo_memory(void)
 static void test_running(struct kmd_env *env)
 {
 	uint32_t out = kmd_syncobj(env->fd), steps = 0;
-	uint64_t before = fdinfo(env->fd, "drm-engine-", core_name), last = before, now, all;
+	uint64_t before = kmd_fdinfo(env->fd, "drm-engine-", core_name), last = before, now, all;
 	uint32_t length = kmd_program_delay(env, KMD_LONG_LOOPS), tasks;
-	struct drm_cnnacc_ctx_stats start, end;
 	bool back = false;
 	int ret = 0;
 
-	ctx_stats(env->fd, env->ctx, env->core, &start);
 	for (tasks = 1; tasks <= KMD_TASKS_MAX && steps <= 2 && !ret; tasks *= 2) {
 		ret = kmd_submit_tasks(env, length, tasks, 0, out);
 		while (kmd_fence_status(env->fd, out) == -EBUSY) {
-			now = fdinfo(env->fd, "drm-engine-", core_name);
+			now = kmd_fdinfo(env->fd, "drm-engine-", core_name);
 			back |= now < last;
 			steps += now > last && kmd_fence_status(env->fd, out) == -EBUSY;
 			last = now;
@@ -374,49 +343,12 @@ static void test_running(struct kmd_env *env)
 		ret = ret ? ret : kmd_wait(env->fd, out);
 	}
 	ok_ret(ret, 0, "a long job ends");
-	now = fdinfo(env->fd, "drm-engine-", core_name);
+	now = kmd_fdinfo(env->fd, "drm-engine-", core_name);
 	all = sysfs_value("busy_time_ns");
 	ok(steps > 2, "fdinfo: its time is counted while it runs (%u steps)", steps);
 	ok(!back && now >= last, "fdinfo: and never goes back");
-	ctx_stats(env->fd, env->ctx, env->core, &end);
-	if (!ok(now - before == end.busy_ns - start.busy_ns, "fdinfo: tells the same as CTX_STATS"))
-		note("%" PRIu64 " and %" PRIu64, now - before,
-		     (uint64_t)(end.busy_ns - start.busy_ns));
 	ok(all != UINT64_MAX && all >= now, "sysfs: the device was busy at least as long");
 	drmSyncobjDestroy(env->fd, out);
-}
-
-/* The usage of a file is the sum of the usages of its contexts. */
-static void test_sums(void)
-{
-	int fd = kmd_open(), i, ret = 0;
-	struct kmd_env env[3];
-	struct drm_cnnacc_ctx_stats s, sum = { };
-
-	for (i = 0; i < 3; i++)
-		env[i] = kmd_env(fd);
-	for (i = 0; i < 12 && !ret; i++)
-		ret = kmd_run(&env[i % 3], i % 4 ? kmd_program_delay(&env[i % 3], 10000 * i) :
-			      kmd_program_copy(&env[i % 3], KMD_DATA_VA, KMD_DATA_VA + 8192, 8));
-	ok_ret(ret, 0, "jobs of three contexts");
-	for (i = 0; i < 3; i++) {
-		ctx_stats(fd, env[i].ctx, env[i].core, &s);
-		sum.jobs += s.jobs;
-		sum.busy_ns += s.busy_ns;
-		sum.cycles += s.cycles;
-		sum.macs += s.macs;
-		sum.read_bytes += s.read_bytes;
-		sum.write_bytes += s.write_bytes;
-		kmd_env_free(&env[i]);
-	}
-	ok(sum.jobs == 12 && fdinfo(fd, "cnnacc-jobs-", core_name) == 12, "sum: jobs");
-	ok(fdinfo(fd, "drm-engine-", core_name) == sum.busy_ns, "sum: time");
-	ok(fdinfo(fd, "drm-cycles-", core_name) == sum.cycles, "sum: cycles");
-	ok(fdinfo(fd, "cnnacc-macs-", core_name) == sum.macs &&
-	   fdinfo(fd, "cnnacc-read-", core_name) == sum.read_bytes && sum.read_bytes &&
-	   fdinfo(fd, "cnnacc-written-", core_name) == sum.write_bytes && sum.write_bytes,
-	   "sum: MACs and bytes");
-	close(fd);
 }
 
 static void test_sysfs(struct kmd_env *env)
@@ -492,9 +424,9 @@ static void test_counters(struct kmd_env *env)
 
 static void test_contexts(struct kmd_env *env)
 {
-	struct drm_cnnacc_ctx_stats s;
-	char mine[32], line[64];
-	const char *text;
+	struct kmd_usage sum = { }, s = kmd_usage(env->fd, env->core);
+	char mine[32], own[64];
+	const char *text, *at;
 
 	snprintf(mine, sizeof(mine), " pid=%d ", getpid());
 	text = debug_text("contexts");
@@ -502,10 +434,13 @@ static void test_contexts(struct kmd_env *env)
 	   "debugfs: a context tells whose it is");
 	ok(value_in(text, mine, "dead=") == 0 && value_in(text, mine, "busy=") == 0 &&
 	   value_in(text, mine, "submitted=") > 0, "debugfs: and how it is");
-	ctx_stats(env->fd, env->ctx, env->core, &s);
-	snprintf(line, sizeof(line), " core %s jobs=%llu busy_ns=%llu ", core_name,
-		 (unsigned long long)s.jobs, (unsigned long long)s.busy_ns);
-	ok(strstr(debug_text("contexts"), line), "debugfs: its use is what CTX_STATS says");
+	snprintf(own, sizeof(own), " core %s jobs=", core_name);
+	for (at = text; (at = strstr(at, own)); at++) {
+		sum.jobs += value_in(at, own, "jobs=");
+		sum.busy_ns += value_in(at, own, "busy_ns=");
+	}
+	ok(sum.jobs == s.jobs && sum.busy_ns == s.busy_ns,
+	   "debugfs: the usage by its contexts adds up to that of the file");
 }
 
 static void test_mm(void)
@@ -561,10 +496,9 @@ static void test_force_reset(struct kmd_env *env)
 {
 	struct drm_cnnacc_dev_info before, after;
 	uint64_t busy = sysfs_value("busy_time_ns");
-	struct drm_cnnacc_ctx_stats s, t;
+	struct kmd_usage s = kmd_usage(env->fd, env->core), t;
 	char unknown[32];
 
-	ctx_stats(env->fd, env->ctx, env->core, &s);
 	kmd_dev_info(env->fd, &before);
 	ok_ret(force_reset(core_name), 0, "debugfs: reset of an idle core");
 	ok_ret(kmd_run(env, kmd_program_nop(env)), 0, "it runs jobs again");
@@ -574,7 +508,7 @@ static void test_force_reset(struct kmd_env *env)
 	kmd_dev_info(env->fd, &after);
 	ok(after.reset_count == before.reset_count + 1 &&
 	   value_in(debug_text("resets"), "device ", " ") == after.reset_count, "and is counted");
-	ctx_stats(env->fd, env->ctx, env->core, &t);
+	t = kmd_usage(env->fd, env->core);
 	ok(t.jobs == s.jobs + 2 && t.read_bytes > s.read_bytes &&
 	   t.read_bytes - s.read_bytes < 4096 && sysfs_value("busy_time_ns") >= busy,
 	   "usage goes on from where it was");
@@ -833,16 +767,17 @@ static void test_unbind(void)
 
 int main(void)
 {
-	struct kmd_env env = kmd_env(kmd_open()), other = kmd_env(env.fd);
+	struct kmd_env other = kmd_env(kmd_open()), env = kmd_env(kmd_open());
 
 	find_dirs(&env);
-	test_ctx_stats(&env, &other);
-	test_ctx_stats_arguments(&env);
+	test_usage(&env, &other);
+	kmd_env_free(&other);
+	close(other.fd);
+	other = kmd_env(env.fd);
 	test_fdinfo_format(&env);
 	test_fdinfo_memory();
 	test_fdinfo_active(&other);
 	test_running(&env);
-	test_sums();
 	test_sysfs(&env);
 	if (*debug_dir) {
 		test_regs();

@@ -68,12 +68,15 @@ static void test_import(int fd, const char *name, int buf)
 	uint32_t *map, *data = env.data.map;
 	struct drm_cnnacc_bo_ref ref = { .flags = DRM_CNNACC_BO_REF_WRITE };
 	struct drm_cnnacc_task task;
+	struct drm_cnnacc_sync sync = {
+		.flags = DRM_CNNACC_SYNC_SIGNAL, .handle = kmd_syncobj(fd),
+	};
 	struct drm_cnnacc_job job = {
 		.core = env.core,
 		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
+		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
 		.bos = DRM_CNNACC_OBJ_ARRAY(1, &ref),
 	};
-	struct drm_cnnacc_bo_wait wait = { .timeout_ns = kmd_deadline(60000) };
 
 	map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, buf, 0);
 	ok(map != MAP_FAILED && !drmPrimeFDToHandle(fd, buf, &info.handle), "%s: import", name);
@@ -86,9 +89,10 @@ static void test_import(int fd, const char *name, int buf)
 	       "%s: the device reads it", name);
 	ok(data[16] == 4242, "%s: right", name);
 	task = kmd_task(kmd_program_copy(&env, KMD_DATA_VA, VA + 8192, 1));
-	ref.handle = wait.handle = info.handle;
+	ref.handle = info.handle;
 	ok_ret(kmd_submit_jobs(fd, env.ctx, &job, 1), 0, "%s: the device writes it", name);
-	ok_ret(kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_WAIT, &wait), 0, "%s: wait", name);
+	ok_ret(kmd_wait(fd, sync.handle), 0, "%s: wait", name);
+	drmSyncobjDestroy(fd, sync.handle);
 	ok(map[2048] == 2424, "%s: right", name);
 	drmCloseBufferHandle(fd, info.handle);
 	munmap(map, SIZE);

@@ -86,19 +86,6 @@ static void unmap_while_busy(void)
 	kmd_unmap(env.fd, env.ctx, KMD_DATA_VA, env.data.size);
 }
 
-static void wait_for_bo(void)
-{
-	struct kmd_env env = busy_env(20);
-	struct drm_cnnacc_bo_create create = {
-		.size = 4096, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = env.ctx,
-	};
-	struct drm_cnnacc_bo_wait wait = { .timeout_ns = kmd_deadline(60000) };
-
-	kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
-	wait.handle = create.handle;
-	kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_WAIT, &wait);
-}
-
 static void leave_a_queue(void)
 {
 	busy_env(20);
@@ -150,7 +137,6 @@ int main(int argc, char **argv)
 	test_poll(fd);
 	close(fd);
 	test_kill("a process in UNMAP", unmap_while_busy);
-	test_kill("a process in BO_WAIT", wait_for_bo);
 	test_kill("a process with a queue of jobs", leave_a_queue);
 	test_close_busy();
 	return done_testing();

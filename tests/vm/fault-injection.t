@@ -22,10 +22,9 @@ from tap import Tap
 IOMMU = ['--qemu-arg', '-device', '--qemu-arg', 'intel-iommu,intremap=on',
          '--append', 'intel_iommu=on iommu.strict=1']
 IOMMU = IOMMU if 'CNNACC_FAULT_INJECTION_IOMMU' in os.environ else []
-BUILD = os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build'))
 JOBS = int(os.environ.get('CNNACC_FAULT_INJECTION_JOBS', 20))
 MODES = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-wrong', 'record-repeat',
-         'record-range', 'progress', 'hang', 'hang+dma-late', 'hang+reset', 'ack-lost',
+         'record-range', 'progress', 'hang', 'hang+dma-late', 'hang+reset',
          'reg-garbage', 'reg-ones')
 MODES = os.environ.get('CNNACC_FAULT_INJECTION_MODES', '').split() or MODES
 DEVICE = '/machine/peripheral/acc'
@@ -34,11 +33,11 @@ GIVEN_UP = ('reg-garbage', 'reg-ones')
 # job_limit_ms; the long one where a job must not time out even on a busy host.
 LIMIT_MS, PATIENT_MS = 200, 120000
 # These modes must not change how a job ends.
-HARMLESS = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-repeat', 'ack-lost')
+HARMLESS = ('irq-late', 'irq-lost', 'irq-spurious', 'irq-duplicate', 'record-repeat')
 # Core resets fail here, so the jobs of killed owners end by a reset of the device.
 ORPHANS = 'hang+reset'
-# Argument of kmd_events for these modes.
-EVENTS = {'irq-lost': 'lost', 'ack-lost': 'unacknowledged'}
+# Argument of kmd_events for this mode.
+EVENTS = {'irq-lost': 'lost'}
 
 # The host sets the mode that the file "want.N" names and answers with the file "have.N".
 GUEST = f'''
@@ -59,15 +58,6 @@ works()
 	echo $device >/sys/bus/pci/drivers/cnnacc/bind
 	kmd_smoke >$1.after 2>&1 && echo after a probe >>$1.after
 }}
-# A coredump that is still pending suppresses the next one.
-events()
-{{
-	for data in /sys/class/devcoredump/devcd*/data; do
-		[ ! -e $data ] || echo 1 >$data
-	done
-	sleep 1
-	kmd_events $1
-}}
 for mode in {' '.join(MODES)}; do
 	case $mode in
 	{'|'.join(HARMLESS)}) echo {PATIENT_MS} ;;
@@ -77,10 +67,9 @@ for mode in {' '.join(MODES)}; do
 	timeout {300 + 3 * JOBS} kmd_fault_injection {JOBS} >$mode.jobs 2>&1
 	echo $? >$mode.status
 	case $mode in
-	{' '.join(f'{mode}) events {what} >{mode}.events 2>&1 ;;' for mode, what in EVENTS.items())}
+	{' '.join(f'{mode}) kmd_events {what} >{mode}.events 2>&1 ;;' for mode, what in EVENTS.items())}
 	esac
 	[ $mode != {ORPHANS} ] || kmd_fault_injection 8 orphans >$mode.orphans 2>&1
-	[ $mode != ack-lost ] || cat /sys/class/devcoredump/devcd*/data >core
 	ask none
 	works $mode
 done
@@ -127,18 +116,6 @@ def planned():
     return [str(n) for n in (len(kinds) - invalid - faulted, 0, faulted, invalid, 0, 0)]
 
 
-def check_core(share):
-    """The coredump of a program that waits for a lost acknowledgement."""
-    tool, core = os.path.join(BUILD, 'runtime', 'tools', 'cnnctl'), os.path.join(share, 'core')
-    text = subprocess.run([tool, 'core', core], capture_output=True, text=True).stdout
-    tap.ok('ended: HANG at instruction 11' in text and re.search(r'> +11:( [0-9a-f]{8}){8} +[A-Z]', text),
-           'the coredump shows the command after the wait', text)
-    done = subprocess.run([tool, 'replay', core], capture_output=True, text=True)
-    tap.ok(done.returncode == 4 and re.search('^recorded: HANG', done.stdout, re.M) and
-           re.search('^replayed: OK', done.stdout, re.M), 'the program ends when it is replayed',
-           done.stdout + done.stderr)
-
-
 def check_mode(share, mode):
     jobs, after = read(share, f'{mode}.jobs'), read(share, f'{mode}.after')
     print(f'# {mode}:', *(line for line in jobs.splitlines() if line.startswith('#')))
@@ -178,8 +155,6 @@ def main():
                'the guest ends', qemu.messages() + read(path, 'console'))
         for mode in MODES:
             check_mode(share, mode)
-        if 'ack-lost' in MODES:
-            check_core(share)
         tap.equal(complaints(path), '', 'the kernel does not complain')
     return tap.done()
 

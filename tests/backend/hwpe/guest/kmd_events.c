@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * kmd_events [lost | unacknowledged]: events of core hwpe.  Each round of a task with events adds 1
- * to an eventfd, and the program stops until the event is acknowledged.  The statistics always
- * count rounds.
+ * kmd_events [lost]: events of core hwpe.  Each round of a task with events adds 1 to an eventfd.
+ * The statistics always count rounds.
  *
- * "lost" is for a device that loses interrupt messages: the driver's watchdog finds the events.
- * "unacknowledged" is for a device that loses acknowledgements: the job hangs and is ended, and the
- * others run.  Both require a watchdog_ms of at most 400.
+ * "lost" is for a device that loses interrupt messages: the driver's watchdog finds the events.  It
+ * requires a watchdog_ms of at most 400.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,9 +24,6 @@
 #define FMAP_BYTES	65536u
 #define KERNEL_BYTES	262144u
 #define FLOOD		20000u		/* more than the driver signals at once */
-#define WAITS		1000u
-#define RECOVERY_MAX_S	2.0
-#define HUNG_ROUNDS	64u
 #define LOST_ROUNDS	12u
 
 /* CfgReg1 of K_count k. */
@@ -96,13 +91,12 @@ static uint32_t flood(struct kmd_env *env, uint32_t n)
 	return (uint32_t)(a.n * sizeof(a.c[0]));
 }
 
-static void submit(struct kmd_env *env, uint32_t length, uint32_t flags, uint32_t out)
+static void submit(struct kmd_env *env, uint32_t length, uint32_t out)
 {
 	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out };
 	struct drm_cnnacc_task task = kmd_task(length);
 	struct drm_cnnacc_job job = {
 		.core = env->core,
-		.flags = flags,
 		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
 		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
 	};
@@ -115,12 +109,12 @@ static void submit(struct kmd_env *env, uint32_t length, uint32_t flags, uint32_
 }
 
 /* Returns the fence error. */
-static int run(struct kmd_env *env, uint32_t length, uint32_t flags)
+static int run(struct kmd_env *env, uint32_t length)
 {
 	uint32_t out = kmd_syncobj(env->fd);
 	int ret;
 
-	submit(env, length, flags, out);
+	submit(env, length, out);
 	ret = kmd_wait(env->fd, out);
 	drmSyncobjDestroy(env->fd, out);
 	return ret;
@@ -164,11 +158,11 @@ static uint32_t right_rounds(const struct kmd_env *env, const struct layer *l)
 	return i * 4 / ROUND_BYTES == kept ? n : i * 4 / ROUND_BYTES;
 }
 
-/* Flags of MatrixMac and of the job; wanted: expected count of the eventfd. */
+/* Flags of MatrixMac; wanted: expected count of the eventfd. */
 static bool count_once(struct kmd_env *env, int event, const struct layer *l, uint32_t mac,
-		       uint32_t job, uint32_t wanted)
+		       uint32_t wanted)
 {
-	int ret = run(env, program(env, l, mac), job);
+	int ret = run(env, program(env, l, mac));
 	uint64_t got = counted(event), stats = events_of_stats(env);
 	uint32_t rounds = rounds_of(l), right = right_rounds(env, l);
 
@@ -187,162 +181,26 @@ static void test_counts(struct kmd_env *env)
 		const struct layer *l = &layers[i];
 		uint32_t n = rounds_of(l);
 
-		ok(count_once(env, event, l, CNNACC_SEQ_EVENTS, DRM_CNNACC_JOB_EVENT_WAIT, n),
-		   "%s: each of %u rounds waits and is counted", l->name, n);
-		ok(count_once(env, event, l, CNNACC_SEQ_EVENTS, 0, n),
-		   "%s: each is counted if none waits", l->name);
-		ok(count_once(env, event, l, 0, DRM_CNNACC_JOB_EVENT_WAIT, 0),
-		   "%s: none raises an event, the statistics count", l->name);
+		ok(count_once(env, event, l, CNNACC_SEQ_EVENTS, n), "%s: each of %u rounds is counted",
+		   l->name, n);
+		ok(count_once(env, event, l, 0, 0), "%s: none raises an event, the statistics count",
+		   l->name);
 	}
 	close(event);
-	ok(count_once(env, event, &layers[2], CNNACC_SEQ_EVENTS, DRM_CNNACC_JOB_EVENT_WAIT, 0),
+	ok(count_once(env, event, &layers[2], CNNACC_SEQ_EVENTS, 0),
 	   "nobody listens any more: the program goes on");
 }
 
-static void test_flood(struct kmd_env *env, struct kmd_env *other)
+static void test_flood(struct kmd_env *env)
 {
-	uint32_t out = kmd_syncobj(env->fd), jobs = 0;
-	int event = listen(env), ret = 0;
-	double start;
-
-	ok_ret(run(env, flood(env, FLOOD), 0), 0, "%u events, one after the other", FLOOD);
-	ok(counted(event) == FLOOD && events_of_stats(env) == FLOOD, "none is lost");
-	start = kmd_seconds();
-	submit(env, flood(env, WAITS), DRM_CNNACC_JOB_EVENT_WAIT, out);
-	do {
-		ret = kmd_run(other, kmd_program_nop(other));
-		jobs++;
-	} while (!ret && kmd_fence_status(env->fd, out) == -EBUSY);
-	ok_ret(ret, 0, "while a program waits again and again another core's jobs run");
-	ok_ret(kmd_wait(env->fd, out), 0, "and it ends");
-	note("%u jobs of the other in %.3f s", jobs, kmd_seconds() - start);
-	ok(counted(event) == WAITS && events_of_stats(env) == WAITS, "and every event is counted");
-	close(event);
-	drmSyncobjDestroy(env->fd, out);
-}
-
-/* ---- suspended ---- */
-
-static uint32_t reg(const struct kmd_env *env, uint32_t offset)
-{
-	struct drm_cnnacc_reg_rw args = { .offset = offset };
-
-	if (kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_REG_RW, &args))
-		bail("REG_RW");
-	return args.value;
-}
-
-static void write_reg(const struct kmd_env *env, uint32_t offset, uint32_t value)
-{
-	struct drm_cnnacc_reg_rw args = {
-		.offset = offset, .flags = DRM_CNNACC_REG_WRITE, .value = value,
-	};
-
-	if (kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_REG_RW, &args))
-		bail("REG_RW");
-}
-
-struct state {
-	uint32_t count, progress, sequencer, round;
-};
-
-static void look(const struct kmd_env *env, const struct drm_cnnacc_core_info *core,
-		 struct state *s)
-{
-	s->progress = reg(env, core->queue_offset + CNNACC_QREG_PROGRESS);
-	s->sequencer = reg(env, core->window_offset + CNNACC_SEQ_REG_STATE);
-	s->round = reg(env, core->window_offset + CNNACC_HWPE_REG_ROUND);
-}
-
-/*
- * Without interrupts only the driver's watchdog finds events, and acknowledges one at each check.
- * What is read of the core is valid if the number of events has not changed meanwhile.
- */
-static void test_suspended(struct kmd_env *env)
-{
-	uint32_t enabled = reg(env, CNNACC_REG_IRQ_ENABLE), out = kmd_syncobj(env->fd), before, tries;
-	const struct layer *l = &layers[1];
-	struct drm_cnnacc_core_info core;
-	struct state a, b = { 0 };
-	uint64_t early = 0;
 	int event = listen(env);
 
-	kmd_core_info(env->fd, env->core, &core);
-	before = reg(env, core.queue_offset + CNNACC_QREG_EVENT_COUNT);
-	write_reg(env, CNNACC_REG_IRQ_ENABLE, 0);
-	submit(env, program(env, l, CNNACC_SEQ_EVENTS), DRM_CNNACC_JOB_EVENT_WAIT, out);
-	for (tries = 0; tries < 100; tries++) {
-		a.count = reg(env, core.queue_offset + CNNACC_QREG_EVENT_COUNT) - before;
-		look(env, &core, &a);
-		usleep(50000);
-		early += counted(event);
-		look(env, &core, &b);
-		b.count = reg(env, core.queue_offset + CNNACC_QREG_EVENT_COUNT) - before;
-		if (a.count && a.count == b.count)
-			break;
-	}
-	ok(tries < 100 && b.count <= rounds_of(l) && a.sequencer == CNNACC_SEQ_EVENT &&
-	   b.sequencer == CNNACC_SEQ_EVENT, "a round that nobody acknowledges suspends the program");
-	ok(a.progress == b.progress && a.round == b.round, "and the core");
-	ok(b.round == b.count && early == b.count - 1, "at the one round that is not counted yet");
-	note("round %u, %llu counted, events %u", b.round, (unsigned long long)early, b.count);
-	write_reg(env, CNNACC_REG_IRQ_ENABLE, enabled);
-	ok_ret(kmd_wait(env->fd, out), 0, "it goes on when it is");
-	ok(early + counted(event) == rounds_of(l) && events_of_stats(env) == rounds_of(l),
-	   "and every round is counted");
+	ok_ret(run(env, flood(env, FLOOD)), 0, "%u events, one after the other", FLOOD);
+	ok(counted(event) == FLOOD && events_of_stats(env) == FLOOD, "none is lost");
 	close(event);
-	drmSyncobjDestroy(env->fd, out);
 }
 
 /* ---- a device that loses something ---- */
-
-static void test_lost(struct kmd_env *env)
-{
-	static const struct layer l = { "1x1", 1, CFG1(1, INT8, 1), 1, LOST_ROUNDS, 0x01, 8 };
-	int event = listen(env);
-
-	ok(count_once(env, event, &l, CNNACC_SEQ_EVENTS, DRM_CNNACC_JOB_EVENT_WAIT, LOST_ROUNDS),
-	   "messages that are lost: each of %u rounds is counted", LOST_ROUNDS);
-	close(event);
-}
-
-/* Command that comes after the WAIT for a round. */
-#define BEHIND_WAIT	11u
-
-/* Returns the time until all jobs have ended. */
-static double hang(struct kmd_env *guilty, struct kmd_env *same, struct kmd_env *other)
-{
-	static const struct layer l = { "1x1", 1, CFG1(1, INT8, 1), 1, HUNG_ROUNDS, 0x01, 8 };
-	uint32_t out = kmd_syncobj(guilty->fd), next = kmd_syncobj(same->fd);
-	double start = kmd_seconds(), took;
-	int event = listen(guilty), ret;
-	struct drm_cnnacc_ctx_query q;
-	uint64_t got;
-
-	submit(guilty, program(guilty, &l, CNNACC_SEQ_EVENTS), DRM_CNNACC_JOB_EVENT_WAIT, out);
-	submit(same, program(same, &l, 0), 0, next);
-	ret = kmd_run(other, kmd_program_nop(other));
-	took = kmd_seconds() - start;
-	ok_ret(ret, 0, "a program waits for an acknowledgement: another core's job runs");
-	note("after %.3f s", took);
-	ok_ret(kmd_wait(guilty->fd, out), -ETIMEDOUT, "the program hangs");
-	ok_ret(kmd_wait(same->fd, next), 0, "the next job of its core runs");
-	took = kmd_seconds() - start;
-	q = kmd_ctx_query(guilty->fd, guilty->ctx);
-	got = counted(event);
-	ok(q.state == DRM_CNNACC_CTX_HANG && q.failed_jobs == 1 && !q.reset_jobs &&
-	   q.core == guilty->core && q.pc == BEHIND_WAIT, "its context is told what and where");
-	ok(got > 0 && got < HUNG_ROUNDS, "and the rounds until then were counted");
-	note("%.3f s until all have ended; state 0x%x, pc %u, %llu of %u rounds", took, q.state, q.pc,
-	     (unsigned long long)got, HUNG_ROUNDS);
-	ok(!kmd_ctx_query(same->fd, same->ctx).state && !kmd_ctx_query(other->fd, other->ctx).state,
-	   "the others are healthy");
-	ok(right_rounds(same, &l) == HUNG_ROUNDS, "and right");
-	close(event);
-	drmSyncobjDestroy(guilty->fd, out);
-	drmSyncobjDestroy(same->fd, next);
-	return took;
-}
 
 /* Sets job_limit_ms so that only lack of progress ends jobs; before: the old value. */
 static void set_job_limit(const char *ms, char *before, size_t size)
@@ -353,6 +211,19 @@ static void set_job_limit(const char *ms, char *before, size_t size)
 	if (!f || (before && !fgets(before, (int)size, f)) || kmd_write_file(path, ms))
 		bail("%s", path);
 	fclose(f);
+}
+
+static void test_lost(struct kmd_env *env)
+{
+	static const struct layer l = { "1x1", 1, CFG1(1, INT8, 1), 1, LOST_ROUNDS, 0x01, 8 };
+	int event = listen(env);
+	char limit[32];
+
+	set_job_limit("120000\n", limit, sizeof(limit));
+	ok(count_once(env, event, &l, CNNACC_SEQ_EVENTS, LOST_ROUNDS),
+	   "messages that are lost: each of %u rounds is counted", LOST_ROUNDS);
+	set_job_limit(limit, NULL, 0);
+	close(event);
 }
 
 static bool has_hwpe(int fd)
@@ -378,34 +249,9 @@ static struct kmd_env hwpe_env(int fd)
 	return env;
 }
 
-static void test_unacknowledged(struct kmd_env *same, struct kmd_env *other)
-{
-	double took = RECOVERY_MAX_S;
-
-	for (int tries = 0; tries < KMD_TRIES && took >= RECOVERY_MAX_S; tries++) {
-		struct kmd_env guilty = hwpe_env(same->fd);
-
-		took = hang(&guilty, same, other);
-		kmd_env_free(&guilty);
-	}
-	ok(took < RECOVERY_MAX_S, "all have ended within %.0f s", RECOVERY_MAX_S);
-}
-
-static void test_losses(struct kmd_env *env, struct kmd_env *other, const char *what)
-{
-	char limit[32];
-
-	set_job_limit("120000\n", limit, sizeof(limit));
-	if (!strcmp(what, "lost"))
-		test_lost(env);
-	else
-		test_unacknowledged(env, other);
-	set_job_limit(limit, NULL, 0);
-}
-
 int main(int argc, char **argv)
 {
-	struct kmd_env env, other;
+	struct kmd_env env;
 	int fd = kmd_open();
 
 	if (!has_hwpe(fd)) {
@@ -414,13 +260,11 @@ int main(int argc, char **argv)
 	}
 	kmd_stay_awake(true);
 	env = hwpe_env(fd);
-	other = kmd_env(fd);
-	if (argc > 1) {
-		test_losses(&env, &other, argv[1]);
+	if (argc > 1 && !strcmp(argv[1], "lost")) {
+		test_lost(&env);
 	} else {
 		test_counts(&env);
-		test_flood(&env, &other);
-		test_suspended(&env);
+		test_flood(&env);
 	}
 	kmd_stay_awake(false);
 	return done_testing();
