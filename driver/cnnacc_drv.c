@@ -47,9 +47,6 @@
  * cnnacc_trace.h       tracepoints
  * compat/              differences between kernel versions
  * ==================== =======================================================
- *
- * Versions: 1.0 is the first; 1.1 adds CTX_STATS and more limits to DEV_INFO; 1.2
- * names cores and has 16 parameters of each.
  */
 
 static int cnnacc_open(struct drm_device *drm, struct drm_file *file)

@@ -4,7 +4,6 @@
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
-#include <linux/uaccess.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_exec.h>
@@ -29,8 +28,8 @@
  * objects; it may fail at any point.  The second phase, cnnacc_submit_push(), arms the jobs and
  * pushes their batches in order; it cannot fail.
  *
- * User memory is read before &cnnacc_ctx.submit_lock is taken and written after it is released,
- * since user space controls how long a page fault takes.
+ * User memory is read before &cnnacc_ctx.submit_lock is taken, since user space controls how long a
+ * page fault takes.
  *
  * Jobs with DRM_CNNACC_JOB_ANY_EQUAL are given their core in the first phase: the first one of a
  * SUBMIT chooses among its equal cores, and the others follow it.
@@ -94,7 +93,7 @@ struct cnnacc_job_arrays {
  * @ctx: context, referenced
  * @file: DRM file
  * @count: number of jobs
- * @args: job descriptions from user space; with the core that was chosen
+ * @args: job descriptions from user space
  * @arrays: arrays of each job
  * @jobs: the jobs, owned until the second phase
  * @batches: by job index, the batch whose first job it is, else NULL; owned until the second phase
@@ -351,7 +350,7 @@ static void cnnacc_submit_choose_core(struct cnnacc_submit *submit, struct cnnac
 
 static int cnnacc_submit_add_job(struct cnnacc_submit *submit, u32 index)
 {
-	struct drm_cnnacc_job *args = &submit->args[index];
+	const struct drm_cnnacc_job *args = &submit->args[index];
 	const struct cnnacc_job_arrays *arrays = &submit->arrays[index];
 	struct cnnacc_job *job;
 	int ret = 0;
@@ -362,7 +361,6 @@ static int cnnacc_submit_add_job(struct cnnacc_submit *submit, u32 index)
 		return PTR_ERR(job);
 	submit->jobs[index] = job;
 	cnnacc_submit_choose_core(submit, job);
-	args->core = job->core->index;
 	for (i = 0; i < args->syncs.count && !ret; i++)
 		ret = cnnacc_submit_add_sync(submit, index, &arrays->syncs[i]);
 	for (i = 0; i < args->bos.count && !ret; i++)
@@ -694,23 +692,19 @@ static int cnnacc_submit_copy_arrays(struct cnnacc_submit *submit)
 	return 0;
 }
 
-/* Writes the cores and numbers of the jobs, starting after @last, to the user's array. */
-static int cnnacc_submit_write_results(struct cnnacc_submit *submit,
-				       const struct drm_cnnacc_obj_array *array, u64 last)
+static void cnnacc_submit_report(const struct cnnacc_submit *submit, u64 first,
+				 struct drm_cnnacc_submit *args)
 {
-	u64 seqno, at;
+	const struct cnnacc_device *cdev = submit->ctx->cdev;
+	const struct cnnacc_core *chosen;
 	u32 i;
 
-	for (i = 0; i < submit->count; i++) {
-		seqno = last + i + 1;
-		at = array->array + (u64)i * array->stride;
-		if (copy_to_user(u64_to_user_ptr(at + offsetof(struct drm_cnnacc_job, core)),
-				 &submit->args[i].core, sizeof(submit->args[i].core)) ||
-		    copy_to_user(u64_to_user_ptr(at + offsetof(struct drm_cnnacc_job, seqno)),
-				 &seqno, sizeof(seqno)))
-			return -EFAULT;
+	static_assert(ARRAY_SIZE(args->core) == CNNACC_MAX_CORES);
+	args->first_seqno = first;
+	for (i = 0; i < cdev->core_count; i++) {
+		chosen = submit->chosen[__ffs(cdev->cores[i]->equal)];
+		args->core[i] = chosen ? chosen->index : i;
 	}
-	return 0;
 }
 
 static struct cnnacc_submit *cnnacc_submit_create(struct cnnacc_ctx *ctx, struct drm_file *file,
@@ -749,7 +743,7 @@ int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	struct drm_cnnacc_submit *args = data;
 	struct cnnacc_submit *submit;
 	struct cnnacc_ctx *ctx;
-	u64 last;
+	u64 first;
 	int ret;
 
 	if (cnnacc_refuses(drm, args->flags))
@@ -764,17 +758,14 @@ int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	}
 
 	ret = cnnacc_submit_copy_arrays(submit);
-	/* Fail before anything is queued if the array is not writable. */
-	if (!ret)
-		ret = cnnacc_submit_write_results(submit, &args->jobs, 0);
 	if (!ret)
 		ret = mutex_lock_interruptible(&ctx->submit_lock);
 	if (!ret) {
-		last = ctx->seqno;
+		first = ctx->seqno + 1;
 		ret = cnnacc_submit_locked(submit);
 		mutex_unlock(&ctx->submit_lock);
 		if (!ret)
-			cnnacc_submit_write_results(submit, &args->jobs, last);
+			cnnacc_submit_report(submit, first, args);
 	}
 	cnnacc_submit_free(submit);
 out:

@@ -6,6 +6,7 @@
  *
  * - Structures only grow at the end; a field or flag added later comes with a
  *   new driver minor version.  Numbers and flags are never reused.
+ * - Names that are not defined here are in cnnacc_status.h.
  * - Padding, reserved fields and unknown flags must be zero, else -EINVAL.
  * - Arrays go through struct drm_cnnacc_obj_array, which has the element size that
  *   user space was built with: bytes that the kernel does not know must be zero
@@ -37,8 +38,8 @@
 extern "C" {
 #endif
 
-#define DRM_CNNACC_VERSION_MAJOR	1
-#define DRM_CNNACC_VERSION_MINOR	3
+#define DRM_CNNACC_VERSION_MAJOR	2
+#define DRM_CNNACC_VERSION_MINOR	0
 
 /**
  * enum drm_cnnacc_ioctl_id - ioctl numbers.
@@ -126,8 +127,8 @@ struct drm_cnnacc_dev_query {
  * @max_bo_size: bytes of one buffer object
  * @reset_count: device resets since the driver was bound to it
  * @timestamp_ns: device time now, ns
- * @max_buffers: buffer handles per file (1.1)
- * @max_queued_jobs: queued and running jobs per file (1.1)
+ * @max_buffers: buffer handles per file
+ * @max_queued_jobs: queued and running jobs per file
  */
 struct drm_cnnacc_dev_info {
 	__u32 hw_version;
@@ -160,8 +161,8 @@ struct drm_cnnacc_dev_info {
  * @queue_offset: offset in the register file of the core's queue registers (REG_RW)
  * @program_max: largest program, bytes
  * @job_cycles_max: largest cycle limit of a task
- * @param: build parameters, per core; [8] to [15] (1.2)
- * @name: 1 to 7 of the characters a-z, 0-9 and '-', padded with NUL (1.2)
+ * @param: build parameters, per core
+ * @name: 1 to 7 of the characters a-z, 0-9 and '-', padded with NUL
  */
 struct drm_cnnacc_core_info {
 	__u32 type;
@@ -457,18 +458,17 @@ struct drm_cnnacc_task {
 /*
  * may run on any core whose struct drm_cnnacc_core_info differs from that of the job's core in
  * window_offset, window_size and queue_offset at most; SUBMIT chooses the one whose jobs that have
- * not ended have the smallest sum of cycle limits (1.3)
+ * not ended have the smallest sum of cycle limits
  */
 #define DRM_CNNACC_JOB_ANY_EQUAL	0x2u
 
 /**
  * struct drm_cnnacc_job - tasks that run in order on one core, with one fence.
- * @core: core index; out: with DRM_CNNACC_JOB_ANY_EQUAL the core that was chosen (1.3)
+ * @core: core index
  * @flags: DRM_CNNACC_JOB_*
  * @tasks: struct drm_cnnacc_task, 1..max_tasks; a failed task cancels the rest
  * @syncs: struct drm_cnnacc_sync, at most max_syncs
  * @bos: struct drm_cnnacc_bo_ref, at most max_bos
- * @seqno: out: sequence number of the job in its context, from 1
  */
 struct drm_cnnacc_job {
 	__u32 core;
@@ -476,14 +476,17 @@ struct drm_cnnacc_job {
 	struct drm_cnnacc_obj_array tasks;
 	struct drm_cnnacc_obj_array syncs;
 	struct drm_cnnacc_obj_array bos;
-	__u64 seqno;
 };
 
 /**
  * struct drm_cnnacc_submit - argument of DRM_CNNACC_SUBMIT.
  * @ctx_id: context
  * @flags: zero
- * @jobs: struct drm_cnnacc_job, 1..max_jobs
+ * @jobs: struct drm_cnnacc_job, 1..max_jobs; only read
+ * @first_seqno: out: sequence number of the first job in its context, from 1; job i has
+ *	first_seqno + i
+ * @core: out: by core index, the core that runs the jobs which name that core and have
+ *	DRM_CNNACC_JOB_ANY_EQUAL
  *
  * All or nothing: everything is checked before the first job is queued; on error
  * nothing runs and no syncobj changes.  Jobs of one context run in order on each core.
@@ -498,6 +501,8 @@ struct drm_cnnacc_submit {
 	__u32 ctx_id;
 	__u32 flags;
 	struct drm_cnnacc_obj_array jobs;
+	__u64 first_seqno;
+	__u8 core[8];
 };
 
 /* drm_cnnacc_eventfd.flags */
@@ -571,8 +576,8 @@ enum drm_cnnacc_layout {
 	DRM_CNNACC_LAYOUT_SYNC = DRM_CNNACC_LAYOUT(drm_cnnacc_sync, 16),
 	DRM_CNNACC_LAYOUT_BO_REF = DRM_CNNACC_LAYOUT(drm_cnnacc_bo_ref, 8),
 	DRM_CNNACC_LAYOUT_TASK = DRM_CNNACC_LAYOUT(drm_cnnacc_task, 24),
-	DRM_CNNACC_LAYOUT_JOB = DRM_CNNACC_LAYOUT(drm_cnnacc_job, 64),
-	DRM_CNNACC_LAYOUT_SUBMIT = DRM_CNNACC_LAYOUT(drm_cnnacc_submit, 24),
+	DRM_CNNACC_LAYOUT_JOB = DRM_CNNACC_LAYOUT(drm_cnnacc_job, 56),
+	DRM_CNNACC_LAYOUT_SUBMIT = DRM_CNNACC_LAYOUT(drm_cnnacc_submit, 40),
 	DRM_CNNACC_LAYOUT_EVENTFD = DRM_CNNACC_LAYOUT(drm_cnnacc_eventfd, 16),
 	DRM_CNNACC_LAYOUT_REG_RW = DRM_CNNACC_LAYOUT(drm_cnnacc_reg_rw, 16),
 };

@@ -24,7 +24,6 @@ struct kernel {
 	pthread_mutex_t lock; /* protects what follows, and closing of handles */
 	uint32_t *refs;	      /* by GEM handle: buffers that share it */
 	uint32_t handle_cap;
-	uint32_t job_flags;    /* DRM_CNNACC_JOB_* that the driver knows */
 	uint32_t free_syncobj; /* one that no SUBMIT uses; 0: none */
 };
 
@@ -313,7 +312,7 @@ static int submit_synced(struct cnnrt_device *dev, struct rt_submit *s, uint32_t
 		{ .flags = DRM_CNNACC_SYNC_WAIT, .handle = wait },
 	};
 	struct drm_cnnacc_job job = {
-		.core = s->core, .flags = s->flags & to_kernel(dev)->job_flags,
+		.core = s->core, .flags = s->flags,
 		.tasks = DRM_CNNACC_OBJ_ARRAY(s->task_count, s->tasks),
 		.syncs = DRM_CNNACC_OBJ_ARRAY(wait ? 2 : 1, syncs),
 		.bos = DRM_CNNACC_OBJ_ARRAY(s->bo_count, s->bos),
@@ -323,8 +322,9 @@ static int submit_synced(struct cnnrt_device *dev, struct rt_submit *s, uint32_t
 	};
 	int ret = kernel_ioctl(dev, DRM_IOCTL_CNNACC_SUBMIT, &submit);
 
-	s->seqno = job.seqno;
-	s->core = job.core;
+	s->seqno = submit.first_seqno;
+	if (!ret && job.flags & DRM_CNNACC_JOB_ANY_EQUAL)
+		s->core = submit.core[s->core];
 	if (!ret && drmSyncobjExportSyncFile(dev->fd, signal, &s->out_fence)) {
 		ret = -errno;
 		/* The caller treats the job as never started: wait until its memory is unused. */
@@ -409,10 +409,6 @@ static int check_driver(struct cnnrt_device *dev, const char *path, struct cnnrt
 		ret = rt_fail(err, CNNRT_EUNSUPPORTED,
 			      "%s: driver interface %d.%d, this library needs %d.x", path,
 			      v->version_major, v->version_minor, DRM_CNNACC_VERSION_MAJOR);
-	/* Without ANY_EQUAL a job runs on the core that it names, which is right, too. */
-	to_kernel(dev)->job_flags = DRM_CNNACC_JOB_RESTARTABLE;
-	if (!ret && v->version_minor >= 3)
-		to_kernel(dev)->job_flags |= DRM_CNNACC_JOB_ANY_EQUAL;
 	drmFreeVersion(v);
 	return ret;
 }

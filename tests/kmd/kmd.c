@@ -367,14 +367,21 @@ struct drm_cnnacc_task kmd_task(uint32_t length)
 	};
 }
 
-int kmd_submit_jobs(int fd, uint32_t ctx, struct drm_cnnacc_job *jobs, uint32_t jobs_count)
+int kmd_submit_told(int fd, uint32_t ctx, const struct drm_cnnacc_job *jobs, uint32_t jobs_count,
+		    struct drm_cnnacc_submit *submit)
 {
-	struct drm_cnnacc_submit submit = {
+	*submit = (struct drm_cnnacc_submit){
 		.ctx_id = ctx,
 		.jobs = DRM_CNNACC_OBJ_ARRAY(jobs_count, jobs),
 	};
+	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_SUBMIT, submit);
+}
 
-	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_SUBMIT, &submit);
+int kmd_submit_jobs(int fd, uint32_t ctx, const struct drm_cnnacc_job *jobs, uint32_t jobs_count)
+{
+	struct drm_cnnacc_submit submit;
+
+	return kmd_submit_told(fd, ctx, jobs, jobs_count, &submit);
 }
 
 int kmd_submit(struct kmd_env *env, uint32_t length, uint64_t cycle_limit, uint32_t out)

@@ -113,7 +113,10 @@ struct drm_cnnacc_task kmd_task(uint32_t length);
 
 /* One job of one task, out to a binary syncobj (0: none): 0 or -errno. */
 int kmd_submit(struct kmd_env *env, uint32_t length, uint64_t cycle_limit, uint32_t out);
-int kmd_submit_jobs(int fd, uint32_t ctx, struct drm_cnnacc_job *jobs, uint32_t count);
+int kmd_submit_jobs(int fd, uint32_t ctx, const struct drm_cnnacc_job *jobs, uint32_t count);
+/* The same; submit receives the argument as the kernel leaves it. */
+int kmd_submit_told(int fd, uint32_t ctx, const struct drm_cnnacc_job *jobs, uint32_t count,
+		    struct drm_cnnacc_submit *submit);
 /* One job of several equal tasks. */
 int kmd_submit_tasks(struct kmd_env *env, uint32_t length, uint32_t tasks, uint32_t flags,
 		     uint32_t out);

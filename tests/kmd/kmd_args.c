@@ -29,7 +29,7 @@
  *   SUBMIT       flags, ctx_id; every field of job, task, sync   kmd_submit test_arguments
  *                and shared buffer
  *                private buffer of another context               here test_submit_objects
- *                numbers cannot be written                       here test_read_only
+ *                jobs that cannot be written                     here test_read_only
  *                number of queued jobs                           here test_queue_limit
  *   EVENTFD      core, flags, fd, ctx_id                         kmd_admin test_eventfd
  *   REG_RW       offset, flags, pad, privilege                   kmd_admin test_registers
@@ -586,28 +586,22 @@ static void test_submit_objects(void)
 	kmd_ctx_destroy(env.fd, create.ctx_id);
 }
 
-/* SUBMIT writes job numbers to the array; it must fail before anything runs if it cannot. */
+/* The kernel only reads jobs. */
 static void test_read_only(void)
 {
-	struct drm_cnnacc_task task = kmd_task(kmd_program_copy(&env, KMD_DATA_VA,
-								KMD_DATA_VA + PAGE, 1));
+	struct drm_cnnacc_task task = kmd_task(kmd_program_nop(&env));
 	struct drm_cnnacc_job *job = mmap(NULL, PAGE, PROT_READ | PROT_WRITE,
 					  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint32_t *words = env.data.map;
 
 	if (job == MAP_FAILED)
 		bail("mmap");
 	*job = (struct drm_cnnacc_job){
 		.core = env.core, .tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
 	};
-	words[0] = 1;
-	words[1024] = 2;
 	if (mprotect(job, PAGE, PROT_READ))
 		bail("mprotect");
-	ok_ret(kmd_submit_jobs(env.fd, env.ctx, job, 1), -EFAULT,
+	ok_ret(kmd_submit_jobs(env.fd, env.ctx, job, 1), 0,
 	       "SUBMIT: jobs that cannot be written");
-	ok_ret(kmd_run(&env, 4), 0, "SUBMIT: the next job runs");
-	ok(words[1024] == 2, "SUBMIT: the other did not");
 	munmap(job, PAGE);
 }
 

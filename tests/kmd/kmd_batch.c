@@ -97,16 +97,18 @@ static void test_all_good(struct batch *b)
 static void test_one_fails(struct batch *b, uint32_t program_va, uint32_t length, int error)
 {
 	struct drm_cnnacc_task good = b->tasks[BAD];
+	struct drm_cnnacc_submit submit;
 	struct drm_cnnacc_ctx_query q = kmd_ctx_query(b->env->fd, b->env->ctx);
 	uint32_t before = jobs_run(b->env), failed = q.failed_jobs;
 
 	b->tasks[BAD].program_va = program_va;
 	b->tasks[BAD].program_len = length;
-	ok_ret(kmd_submit_jobs(b->env->fd, b->env->ctx, b->jobs, JOBS), 0, "a bad one among them");
+	ok_ret(kmd_submit_told(b->env->fd, b->env->ctx, b->jobs, JOBS, &submit), 0,
+	       "a bad one among them");
 	ok(good_ones(b, BAD) == JOBS - 1, "the others end well");
 	ok_ret(kmd_wait(b->env->fd, b->syncs[BAD].handle), error, "it does not");
 	q = kmd_ctx_query(b->env->fd, b->env->ctx);
-	ok(q.failed_jobs == failed + 1 && q.seqno == b->jobs[BAD].seqno, "the context knows which");
+	ok(q.failed_jobs == failed + 1 && q.seqno == submit.first_seqno + BAD, "the context knows which");
 	ok(jobs_run(b->env) - before == JOBS, "each has run once");
 	b->tasks[BAD] = good;
 }

@@ -179,6 +179,7 @@ struct round {
 	struct drm_cnnacc_job jobs[ROUND_MAX];
 	struct drm_cnnacc_task tasks[ROUND_MAX][TASKS];
 	struct drm_cnnacc_sync syncs[ROUND_MAX];
+	struct drm_cnnacc_submit told;
 	uint32_t count;
 };
 
@@ -233,7 +234,7 @@ static void submit_round(const struct kind *k, struct kmd_env *env, uint32_t len
 	if (k->still)
 		add_job(r, env, nop_task(env), 1);
 	add_job(r, env, nop_task(env), 1);
-	if (kmd_submit_jobs(env->fd, env->ctx, r->jobs, r->count))
+	if (kmd_submit_told(env->fd, env->ctx, r->jobs, r->count, &r->told))
 		bail("SUBMIT");
 }
 
@@ -308,7 +309,7 @@ static double run_round(const struct kind *k, struct kmd_env *guilty, uint32_t l
 		t->behind += wait_job(&r, guilty, r.count - 1) != 0;
 		t->hurt += kmd_wait(other->fd, next) != 0;
 		took = kmd_seconds() - start;
-		t->wrong += !told(k, guilty, failed + 1, r.jobs[r.count - 2].seqno);
+		t->wrong += !told(k, guilty, failed + 1, r.told.first_seqno + r.count - 2);
 	} else {
 		wait_job(&r, guilty, r.count - 1);
 		kmd_wait(other->fd, next);

@@ -85,7 +85,7 @@ static void test_arguments(void)
 	struct spoilt s = good();
 	ok_ret(submit(&s), 0, "the same without a mistake");
 	ok_ret(kmd_wait(env.fd, out), 0, "runs");
-	ok(s.job.seqno == 1, "and is the context's first job");
+	ok(s.submit.first_seqno == 1, "and is the context's first job");
 }
 
 static struct drm_cnnacc_task task_at(uint32_t va, uint32_t length)
@@ -175,6 +175,7 @@ static void test_jobs(void)
 		{ .flags = DRM_CNNACC_SYNC_WAIT, .handle = mid },
 		{ .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out },
 	};
+	struct drm_cnnacc_submit told, next;
 	struct drm_cnnacc_task tasks[3];
 	struct drm_cnnacc_job jobs[3] = { };
 
@@ -185,16 +186,17 @@ static void test_jobs(void)
 		jobs[i].tasks = (struct drm_cnnacc_obj_array)DRM_CNNACC_OBJ_ARRAY(1, &tasks[i]);
 		jobs[i].syncs = (struct drm_cnnacc_obj_array)DRM_CNNACC_OBJ_ARRAY(1, &syncs[i]);
 	}
-	ok_ret(kmd_submit_jobs(env.fd, env.ctx, jobs, 3), 0, "three jobs");
+	ok_ret(kmd_submit_told(env.fd, env.ctx, jobs, 3, &told), 0, "three jobs");
 	ok_ret(kmd_wait(env.fd, out), 0, "end");
 	ok(*word(3) == 777, "in order");
-	ok(jobs[1].seqno == jobs[0].seqno + 1 && jobs[2].seqno == jobs[0].seqno + 2,
-	   "and are numbered");
+	kmd_submit_told(env.fd, env.ctx, jobs, 1, &next);
+	ok(told.first_seqno && next.first_seqno == told.first_seqno + 3, "and are numbered");
 
 	drmSyncobjReset(env.fd, &mid, 1);
 	jobs[1].core = 9;
 	*word(1) = 0;
-	ok_ret(kmd_submit_jobs(env.fd, env.ctx, jobs, 3), -EINVAL, "one of them is wrong");
+	ok_ret(kmd_submit_told(env.fd, env.ctx, jobs, 3, &told), -EINVAL, "one of them is wrong");
+	ok(!told.first_seqno, "none has a number");
 	usleep(100000);
 	ok(*word(1) == 0 && kmd_fence_status(env.fd, mid) == -EINVAL, "none runs");
 
