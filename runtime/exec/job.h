@@ -40,7 +40,9 @@ struct rt_binding {
 struct rt_block {
 	void *mem;
 	size_t size;
-	bool used; /* only while values are placed */
+	/* only while values are placed; last_node: reads or writes it last, -1: none has yet */
+	bool used;
+	int last_node;
 };
 
 /* A segment that a core runs, or an operator on the CPU. */

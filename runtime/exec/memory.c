@@ -6,6 +6,7 @@
 #include <string.h>
 
 #define ALIGNMENT	64
+#define NEAR_MAX	256	/* nodes that are looked at to find what another one waits for */
 
 static enum rt_value_location choose_location(const struct cnnrt_job *job, int v)
 {
@@ -31,36 +32,102 @@ static enum rt_value_location choose_location(const struct cnnrt_job *job, int v
 	return rt_slot_is_dense(job, v) ? RT_AT_ARENA : RT_AT_HOST;
 }
 
-/* The smallest free block that is large enough, or a new one; or a negative enum cnnrt_code. */
-static int take_block(struct cnnrt_job *job, size_t size)
+/* Values get their places in the order of execution. */
+struct placer {
+	struct cnnrt_job *job;
+	int *block_of;		/* by value: its block, -1: none yet */
+	int *before;		/* by node: the last one that was found to wait for it, plus 1 */
+	int near[NEAR_MAX];	/* nodes that have been found */
+};
+
+/* Finds the nearest nodes that a node waits for, since it reads what they make. */
+static void find_nearest(struct placer *p, int node)
 {
+	const struct cnn_graph *g = p->job->program->graph;
+	int count = 1;
+
+	p->near[0] = node;
+	for (int i = 0; i < count; i++) {
+		const struct cnn_node *n = &g->nodes[p->near[i]];
+
+		for (int k = 0; k < n->n_in && count < NEAR_MAX; k++) {
+			int from = n->in[k] < 0 ? -1 : g->values[n->in[k]].producer;
+
+			if (from < 0 || p->before[from] == node + 1)
+				continue;
+			p->before[from] = node + 1;
+			p->near[count++] = from;
+		}
+	}
+}
+
+/*
+ * Would a node wait for a block's last user, and for no other reason? A core could idle for that time,
+ * as the CPU does not run its operators in the order in which they get their places.
+ */
+static bool makes_wait(const struct placer *p, int node, const struct rt_block *block)
+{
+	return p->job->program->low->n_tasks && node >= 0 && block->last_node >= 0 &&
+	       p->before[block->last_node] != node + 1;
+}
+
+/* The smallest free block that is large enough, or -1. */
+static int find_block(struct placer *p, int node, size_t size, bool may_wait)
+{
+	const struct cnnrt_job *job = p->job;
 	int best = -1;
 
 	for (int i = 0; i < job->block_count; i++)
 		if (!job->blocks[i].used && job->blocks[i].size >= size &&
-		    (best < 0 || job->blocks[i].size < job->blocks[best].size))
+		    (best < 0 || job->blocks[i].size < job->blocks[best].size) &&
+		    (may_wait || !makes_wait(p, node, &job->blocks[i])))
 			best = i;
-	if (best < 0) {
-		best = job->block_count;
-		size = (size + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
-		if (size > (uint64_t)job->program->graph->limits.total_bytes - job->host_bytes)
-			return CNNRT_ELIMIT;
-		job->blocks[best].mem = aligned_alloc(ALIGNMENT, size);
-		if (!job->blocks[best].mem)
-			return CNNRT_ENOMEM;
-		memset(job->blocks[best].mem, 0, size);
-		job->blocks[best].size = size;
-		job->host_bytes += size;
-		job->block_count++;
-	}
-	job->blocks[best].used = true;
 	return best;
 }
 
-static int host_value(struct cnnrt_job *job, int v, int *block_of, struct cnnrt_error *err)
+static int new_block(struct cnnrt_job *job, size_t size)
 {
+	struct rt_block *block = &job->blocks[job->block_count];
+
+	size = (size + ALIGNMENT) & ~(size_t)(ALIGNMENT - 1);
+	if (size > (uint64_t)job->program->graph->limits.total_bytes - job->host_bytes)
+		return CNNRT_ELIMIT;
+	block->mem = aligned_alloc(ALIGNMENT, size);
+	if (!block->mem)
+		return CNNRT_ENOMEM;
+	memset(block->mem, 0, size);
+	block->size = size;
+	block->last_node = -1;
+	job->host_bytes += size;
+	return job->block_count++;
+}
+
+/* A block for what a node makes (-1: for an input); or a negative enum cnnrt_code. */
+static int take_block(struct placer *p, int node, size_t size)
+{
+	struct cnnrt_job *job = p->job;
+	int block;
+
+	if (node >= 0)
+		find_nearest(p, node);
+	block = find_block(p, node, size, false);
+	if (block < 0)
+		block = new_block(job, size);
+	if (block == CNNRT_ELIMIT)
+		block = find_block(p, node, size, true);
+	if (block == -1)
+		return CNNRT_ELIMIT;
+	if (block >= 0)
+		job->blocks[block].used = true;
+	return block;
+}
+
+static int host_value(struct placer *p, int v, struct cnnrt_error *err)
+{
+	struct cnnrt_job *job = p->job;
 	struct rt_value *val = &job->values[v];
-	int block = take_block(job, (size_t)cnn_tensor_bytes(&val->t));
+	int block = take_block(p, job->program->graph->values[v].producer,
+			       (size_t)cnn_tensor_bytes(&val->t));
 
 	if (block == CNNRT_ELIMIT)
 		return rt_fail(err, block, "value %.80s: with its %lld bytes the job's values go "
@@ -71,7 +138,7 @@ static int host_value(struct cnnrt_job *job, int v, int *block_of, struct cnnrt_
 		return rt_fail(err, block, "value %.80s: no memory for %lld bytes",
 			       job->program->graph->values[v].name,
 			       (long long)cnn_tensor_bytes(&val->t));
-	block_of[v] = block;
+	p->block_of[v] = block;
 	val->t.data = job->blocks[block].mem;
 	val->t.capacity = job->blocks[block].size;
 	return CNNRT_OK;
@@ -89,8 +156,9 @@ static bool is_last_reader(const struct cnnrt_job *job, const struct cnn_value *
 }
 
 /* Frees the blocks of values whose last reader is node i. */
-static void release_dead(struct cnnrt_job *job, int i, const int *block_of)
+static void release_dead(struct placer *p, int i)
 {
+	const struct cnnrt_job *job = p->job;
 	const struct cnn_graph *g = job->program->graph;
 	const struct cnn_node *n = &g->nodes[i];
 
@@ -100,49 +168,52 @@ static void release_dead(struct cnnrt_job *job, int i, const int *block_of)
 		int v = j < n->n_in ? n->in[j] : n->out[j - n->n_in];
 		const struct cnn_value *val = v < 0 ? NULL : &g->values[v];
 
-		if (val && block_of[v] >= 0 && !val->is_output && !val->is_input &&
-		    is_last_reader(job, val, i))
-			job->blocks[block_of[v]].used = false;
+		if (val && p->block_of[v] >= 0 && !val->is_output && !val->is_input &&
+		    is_last_reader(job, val, i)) {
+			job->blocks[p->block_of[v]].used = false;
+			job->blocks[p->block_of[v]].last_node = i;
+		}
 	}
 }
 
-static int place_value(struct cnnrt_job *job, int v, int *block_of, struct cnnrt_error *err)
+static int place_value(struct placer *p, int v, struct cnnrt_error *err)
 {
+	struct cnnrt_job *job = p->job;
 	struct rt_value *val = &job->values[v];
 
 	if (val->location == RT_AT_ARENA) {
 		val->t.data = (uint8_t *)job->arena.map + job->program->low->slots[v].offset;
 		val->t.capacity = (size_t)job->program->low->slots[v].bytes;
-	} else if (val->location == RT_AT_HOST && block_of[v] < 0) {
-		return host_value(job, v, block_of, err);
+	} else if (val->location == RT_AT_HOST && p->block_of[v] < 0) {
+		return host_value(p, v, err);
 	}
 	return CNNRT_OK;
 }
 
-static int place_node(struct cnnrt_job *job, int i, int *block_of, struct cnnrt_error *err)
+static int place_node(struct placer *p, int i, struct cnnrt_error *err)
 {
-	const struct cnn_node *n = &job->program->graph->nodes[i];
+	const struct cnn_node *n = &p->job->program->graph->nodes[i];
 	int ret = CNNRT_OK;
 
 	for (int j = 0; j < n->n_out && !ret; j++)
 		if (n->out[j] >= 0)
-			ret = place_value(job, n->out[j], block_of, err);
-	release_dead(job, i, block_of);
+			ret = place_value(p, n->out[j], err);
+	release_dead(p, i);
 	return ret;
 }
 
 /* In the order of execution, so that blocks of dead values are reused. */
-static int place_all(struct cnnrt_job *job, int *block_of, struct cnnrt_error *err)
+static int place_all(struct placer *p, struct cnnrt_error *err)
 {
-	const struct cnn_graph *g = job->program->graph;
-	const struct cnn_lowered *low = job->program->low;
+	const struct cnn_graph *g = p->job->program->graph;
+	const struct cnn_lowered *low = p->job->program->low;
 	int ret = CNNRT_OK;
 
 	for (int i = 0; i < g->n_inputs && !ret; i++)
-		ret = place_value(job, g->inputs[i], block_of, err);
+		ret = place_value(p, g->inputs[i], err);
 	for (int s = 0; s < low->n_segments; s++)
 		for (int i = 0; i < low->segments[s].n_nodes && !ret; i++)
-			ret = place_node(job, low->segments[s].nodes[i], block_of, err);
+			ret = place_node(p, low->segments[s].nodes[i], err);
 	return ret;
 }
 
@@ -150,27 +221,32 @@ static int place_values(struct cnnrt_job *job, struct cnnrt_error *err)
 {
 	const struct cnn_graph *g = job->program->graph;
 	size_t n = (size_t)g->n_values + 1;
-	int *block_of = malloc(n * sizeof(*block_of));
+	struct placer p = {
+		.job = job, .block_of = malloc(n * sizeof(int)),
+		.before = calloc((size_t)g->n_nodes + 1, sizeof(int)),
+	};
 	int ret;
 
 	job->values = calloc(n, sizeof(*job->values));
 	job->blocks = calloc(n, sizeof(*job->blocks));
-	if (!block_of || !job->values || !job->blocks) {
-		free(block_of);
+	if (!p.block_of || !p.before || !job->values || !job->blocks) {
+		free(p.block_of);
+		free(p.before);
 		return rt_fail(err, CNNRT_ENOMEM, "job: out of memory");
 	}
 	for (int v = 0; v < g->n_values; v++) {
-		block_of[v] = -1;
+		p.block_of[v] = -1;
 		job->values[v].t = g->values[v].t;
 		job->values[v].t.owned = false;
 		job->values[v].location = choose_location(job, v);
 	}
-	ret = place_all(job, block_of, err);
+	ret = place_all(&p, err);
 	for (int v = 0; v < g->n_values; v++) {
 		job->values[v].unbound_location = job->values[v].location;
 		job->values[v].unbound_data = job->values[v].t.data;
 	}
-	free(block_of);
+	free(p.block_of);
+	free(p.before);
 	return ret;
 }
 
