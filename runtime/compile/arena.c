@@ -53,6 +53,21 @@ static int group_end(const struct cnn_compiler *cc, int first)
 	return end;
 }
 
+/* Extends the lives of what a node reads and writes. */
+static void extend_values(struct cnn_compiler *cc, int node, int start, int stop)
+{
+	const struct cnn_node *n = &cc->compile.g->nodes[node];
+
+	for (int k = 0; k < n->n_in + n->n_out; k++) {
+		int v = k < n->n_in ? n->in[k] : n->out[k - n->n_in];
+
+		if (v < 0 || !cc->compile.out->slots[v].used)
+			continue;
+		extend_life(cc, v, start);
+		extend_life(cc, v, stop);
+	}
+}
+
 /* Cores run the segments of a group at the same time, so that their values must not share memory. */
 static void extend_group(struct cnn_compiler *cc, int first, int end)
 {
@@ -61,19 +76,26 @@ static void extend_group(struct cnn_compiler *cc, int first, int end)
 	int start = out->nodes[out->segments[first].nodes[0]].order;
 	int stop = out->nodes[last->nodes[last->n_nodes - 1]].order;
 
-	for (int s = first; s < end; s++) {
-		for (int i = 0; i < out->segments[s].n_nodes; i++) {
-			const struct cnn_node *n = &cc->compile.g->nodes[out->segments[s].nodes[i]];
+	for (int s = first; s < end; s++)
+		for (int i = 0; i < out->segments[s].n_nodes; i++)
+			extend_values(cc, out->segments[s].nodes[i], start, stop);
+}
 
-			for (int k = 0; k < n->n_in + n->n_out; k++) {
-				int v = k < n->n_in ? n->in[k] : n->out[k - n->n_in];
+/* The same with the lanes of regions, whose nodes are adjacent in the graph. */
+static void extend_regions(struct cnn_compiler *cc)
+{
+	const struct cnn_placement *nodes = cc->compile.out->nodes;
 
-				if (v < 0 || !out->slots[v].used)
-					continue;
-				extend_life(cc, v, start);
-				extend_life(cc, v, stop);
-			}
+	for (int i = 0, end; i < cc->compile.out->n_nodes; i = end) {
+		int start = nodes[i].order, stop = start;
+
+		for (end = i + 1; end < cc->compile.out->n_nodes &&
+				  cc->lanes[end].region == cc->lanes[i].region; end++) {
+			start = nodes[end].order < start ? nodes[end].order : start;
+			stop = nodes[end].order > stop ? nodes[end].order : stop;
 		}
+		for (int k = i; k < end && cc->lanes[i].region; k++)
+			extend_values(cc, k, start, stop);
 	}
 }
 
@@ -108,6 +130,8 @@ static void find_lives(struct cnn_compiler *cc)
 		if (end > first + 1)
 			extend_group(cc, first, end);
 	}
+	if (cc->lanes)
+		extend_regions(cc);
 }
 
 struct block {

@@ -121,7 +121,7 @@ static void stop(struct cnn_compiler *cc)
 	free(cc->slots);
 	free(cc->conversions);
 	free(cc->readers);
-	free(cc->lane);
+	free(cc->lanes);
 }
 
 static void take_images(struct cnn_compiler *cc)
@@ -178,12 +178,13 @@ static int place_again(struct cnn_compiler *cc, struct cnn_graph *g,
 static bool lower_lanes(struct cnn_compiler *cc, const struct cnnrt_core_info *cores, int n_cores,
 			const struct cnn_lower_options *opt, int64_t serial_ns)
 {
-	int *lane = cc->lane, ret;
+	struct cnn_lane *lane = cc->lanes;
 	int64_t ns = 0;
+	int ret;
 
-	cc->lane = NULL;
+	cc->lanes = NULL;
 	ret = place_graph(cc, cores, n_cores, opt);
-	cc->lane = lane;
+	cc->lanes = lane;
 	ret = ret ?: lower_graph(cc) ?: cnn_parallel_time(cc, &ns);
 	if (ret || ns >= serial_ns - serial_ns / 10)
 		return false;
@@ -226,8 +227,8 @@ static int try_lanes(struct cnn_compiler *cc, const struct cnnrt_core_info *core
 	int64_t ns = 0;
 	int ret = cnn_find_lanes(cc, &found) ?: cnn_parallel_time(cc, &ns);
 
-	lanes.lane = cc->lane;
-	cc->lane = NULL;
+	lanes.lanes = cc->lanes;
+	cc->lanes = NULL;
 	better = !ret && found && lower_lanes(&lanes, cores, n_cores, opt, ns);
 	stop(&lanes);
 	if (better)

@@ -34,6 +34,12 @@ struct cnn_reader {
 	int node, conversion;
 };
 
+/* Where a node is whose network has branches that run at the same time; 0: in none. */
+struct cnn_lane {
+	int lane;	/* counted from 1, among those of the region */
+	int region;	/* the branches between two places where one value is alive, from 1 */
+};
+
 /* One call of cnn_lower. */
 struct cnn_compiler {
 	struct cnn_compile compile;
@@ -45,7 +51,7 @@ struct cnn_compiler {
 	struct cnn_conversion *conversions;
 	struct cnn_reader *readers;
 	int n_conversions, n_readers;
-	int *lane;		/* by node: 0, or the lane of a branch; NULL: there are no lanes */
+	struct cnn_lane *lanes;	/* by node; NULL: there are none */
 	bool observe;
 	const struct cnn_target *target;
 };
@@ -113,13 +119,20 @@ void cnn_place_node(struct cnn_compiler *cc, int node);
 /* Makes owner the outermost memory, and offsets relative to it. */
 void cnn_settle_owners(struct cnn_compiler *cc);
 bool cnn_has_equal_cores(const struct cnn_compiler *cc);
-/* Once all nodes are placed: fills cc->lane; found: are there branches worth a lane of their own? */
+/* Once all is lowered: fills cc->lanes; found: are there branches worth a lane of their own? */
 int cnn_find_lanes(struct cnn_compiler *cc, bool *found);
 int cnn_make_segments(struct cnn_compiler *cc);
 int cnn_allocate_arena(struct cnn_compiler *cc);
 /* Once all is lowered: what each node and the whole program cost on the target. */
 void cnn_sum_time(struct cnn_compiler *cc);
-/* The time of one run whose segments run at the same time where they can, unlike the sum above. */
+/* The host writes a value to its slot for a core; nothing if it works on the arena itself. */
+int64_t cnn_copy_in_time(const struct cnn_compiler *cc, int value);
+/* The host reads what a segment on a core has made. */
+int64_t cnn_copies_out_time(const struct cnn_compiler *cc, const struct cnn_segment *seg);
+/*
+ * The time of one run in which cores and the CPU work at the same time where they can, unlike the
+ * sum above.
+ */
 int cnn_parallel_time(const struct cnn_compiler *cc, int64_t *ns);
 /*
  * Fills in the compulsory bytes of a placed node, and the bytes that it moves if it is on the CPU.

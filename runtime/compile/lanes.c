@@ -3,8 +3,10 @@
  * Finds independent branches of a network that equal cores can run at the same time. A region
  * begins behind a place where only one value is alive and ends at the next such place; its last
  * node joins the branches. Where the nodes before that fall into parts that do not read each other's
- * values, the parts are spread over lanes, as many as there are equal cores. A lane becomes a
- * segment of its own, so its first values come from memory and its last ones go there.
+ * values, the parts are spread over lanes, as many as there are equal cores. What a lane has on a
+ * core becomes segments of its own, so their first values come from memory and their last ones go
+ * there. Operators on the CPU, which is one for all lanes, end a lane's segment as they end any; those
+ * before the first or behind the last segment of every lane connect no parts.
  */
 #include <stdlib.h>
 
@@ -24,10 +26,11 @@ struct part {
 struct finder {
 	struct cnn_compiler *cc;
 	int *alive;	/* by node: values that are alive behind it */
+	bool *outside;	/* by node: before or behind all parts */
 	int *root;	/* by node: another node of the same part, or itself */
 	int *part_of;	/* by node that is a root: its part, plus 1 */
 	struct part *parts;
-	bool found;
+	int regions;	/* that are spread */
 };
 
 static int count_equal(const struct cnn_compiler *cc, int core)
@@ -70,18 +73,58 @@ static int find_root(struct finder *f, int node)
 	return node;
 }
 
+static int producer(const struct cnn_graph *g, const struct cnn_node *n, int k)
+{
+	return n->in[k] < 0 ? -1 : g->values[n->in[k]].producer;
+}
+
+/* Does a node on the CPU read nothing that comes from a core in the region? */
+static bool is_before(const struct finder *f, const struct region *r, int node)
+{
+	const struct cnn_graph *g = f->cc->compile.g;
+	const struct cnn_node *n = &g->nodes[node];
+
+	if (f->cc->compile.out->nodes[node].core >= 0)
+		return false;
+	for (int k = 0; k < n->n_in; k++)
+		if (producer(g, n, k) >= r->first && !f->outside[producer(g, n, k)])
+			return false;
+	return true;
+}
+
+/* Does a node on the CPU make nothing that goes to a core in the region? */
+static bool is_behind(const struct finder *f, const struct region *r, int node)
+{
+	const struct cnn_graph *g = f->cc->compile.g;
+	const struct cnn_node *n = &g->nodes[node];
+
+	if (f->cc->compile.out->nodes[node].core >= 0)
+		return false;
+	for (int k = 0; k < n->n_out; k++) {
+		const struct cnn_value *v = n->out[k] < 0 ? NULL : &g->values[n->out[k]];
+
+		for (int i = 0; v && i < v->n_consumers; i++)
+			if (v->consumers[i] < r->join && !f->outside[v->consumers[i]])
+				return false;
+	}
+	return true;
+}
+
 /* Nodes of which one reads the other's value belong to one part, named after its first node. */
 static void join_parts(struct finder *f, const struct region *r)
 {
 	const struct cnn_graph *g = f->cc->compile.g;
 
+	for (int i = r->first; i < r->join; i++)
+		f->outside[i] = is_before(f, r, i);
+	for (int i = r->join - 1; i >= r->first; i--)
+		f->outside[i] |= is_behind(f, r, i);
 	for (int i = r->first; i < r->join; i++) {
 		f->root[i] = i;
-		for (int k = 0; k < g->nodes[i].n_in; k++) {
-			int v = g->nodes[i].in[k], from = v < 0 ? -1 : g->values[v].producer;
-			int a, b;
+		for (int k = 0; k < g->nodes[i].n_in && !f->outside[i]; k++) {
+			int from = producer(g, &g->nodes[i], k), a, b;
 
-			if (from < r->first)
+			if (from < r->first || f->outside[from])
 				continue;
 			a = find_root(f, from);
 			b = find_root(f, i);
@@ -90,15 +133,12 @@ static void join_parts(struct finder *f, const struct region *r)
 	}
 }
 
-/* A guess that ranks branches: half of the core's units are busy. */
+/* What a node takes on a core, as it was lowered without lanes. */
 static int64_t node_ns(const struct cnn_compiler *cc, int node)
 {
 	const struct cnn_placement *p = &cc->compile.out->nodes[node];
-	const struct cnn_backend *core = cc->cores[p->core];
-	int64_t peak = core->ops->peak(core, node);
 
-	return p->macs > 0 && peak > 0 ?
-	       cnn_cycles_ns(cc->target, p->core, 2 * (uint64_t)p->macs / (uint64_t)peak) : 0;
+	return p->core < 0 ? 0 : p->cost_ns;
 }
 
 static int compare_parts(const void *a, const void *b)
@@ -147,21 +187,24 @@ static int64_t fill_lanes(struct finder *f, int parts, int lanes)
 	return sum - most;
 }
 
-/* The core that runs all nodes of a region, or CNN_ON_CPU. */
-static int core_of(const struct cnn_compiler *cc, const struct region *r)
+/* One for each of the most cores that are equal and have nodes of a region. */
+static int count_lanes(const struct cnn_compiler *cc, const struct region *r)
 {
-	int core = cc->compile.out->nodes[r->first].core;
+	int lanes = 0;
 
-	for (int i = r->first; i < r->join; i++)
-		if (cc->compile.out->nodes[i].core != core)
-			return CNN_ON_CPU;
-	return core;
+	for (int i = r->first; i < r->join; i++) {
+		int core = cc->compile.out->nodes[i].core;
+
+		if (core >= 0)
+			lanes = cnn_max(lanes, count_equal(cc, core));
+	}
+	return lanes;
 }
 
 /* Spreads a region if that saves more than two more submissions cost. */
 static void spread(struct finder *f, const struct region *r)
 {
-	int core = core_of(f->cc, r), lanes = core < 0 ? 1 : count_equal(f->cc, core), parts;
+	int lanes = count_lanes(f->cc, r), parts;
 
 	if (lanes < 2)
 		return;
@@ -169,11 +212,12 @@ static void spread(struct finder *f, const struct region *r)
 	parts = collect_parts(f, r);
 	if (fill_lanes(f, parts, lanes) <= 2 * f->cc->target->submit_ns)
 		return;
-	f->found = true;
+	f->regions++;
 	for (int k = 0; k < parts; k++)
-		f->cc->lane[f->parts[k].root] = f->parts[k].lane;
+		f->cc->lanes[f->parts[k].root].lane = f->parts[k].lane;
 	for (int i = r->first; i < r->join; i++)
-		f->cc->lane[i] = f->cc->lane[find_root(f, i)];
+		f->cc->lanes[i] = (struct cnn_lane){ f->cc->lanes[find_root(f, i)].lane,
+						     f->regions };
 }
 
 static void find_regions(struct finder *f)
@@ -203,16 +247,18 @@ int cnn_find_lanes(struct cnn_compiler *cc, bool *found)
 	size_t nodes = (size_t)cc->compile.g->n_nodes + 1;
 	struct finder f = {
 		.cc = cc, .alive = calloc(nodes, sizeof(int)), .root = calloc(nodes, sizeof(int)),
+		.outside = calloc(nodes, sizeof(bool)),
 		.parts = calloc(nodes, sizeof(*f.parts)), .part_of = calloc(nodes, sizeof(int)),
 	};
 	bool ok;
 
-	cc->lane = calloc(nodes, sizeof(int));
-	ok = cc->lane && f.alive && f.root && f.parts && f.part_of;
+	cc->lanes = calloc(nodes, sizeof(*cc->lanes));
+	ok = cc->lanes && f.alive && f.outside && f.root && f.parts && f.part_of;
 	if (ok)
 		find_regions(&f);
-	*found = f.found;
+	*found = f.regions > 0;
 	free(f.alive);
+	free(f.outside);
 	free(f.root);
 	free(f.parts);
 	free(f.part_of);

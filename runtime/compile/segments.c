@@ -12,17 +12,20 @@ struct scheduled_node {
 	int level, node; /* nodes of one level are a segment; levels may be unused */
 };
 
-/* The CPU is processor 0. A core has one more for each lane, as there is an equal core for it. */
+/*
+ * The CPU is processor 0, for all lanes. A core has one more for each lane, as there is an equal core
+ * for it.
+ */
 static int processor_of(const struct cnn_compiler *cc, int node)
 {
 	int core = cc->compile.out->nodes[node].core;
 
-	return core + 1 + (cc->lane ? cc->lane[node] * cc->n_cores : 0);
+	return core + 1 + (cc->lanes && core >= 0 ? cc->lanes[node].lane * cc->n_cores : 0);
 }
 
 static int count_processors(const struct cnn_compiler *cc)
 {
-	return cc->n_cores + 1 + (cc->lane ? cc->n_cores * cc->n_cores : 0);
+	return cc->n_cores + 1 + (cc->lanes ? cc->n_cores * cc->n_cores : 0);
 }
 
 /* The first level from least on that belongs to a processor, if level 0 belongs to first. */
