@@ -44,7 +44,7 @@ packages:
 	scripts/install-packages build vm
 
 packages-check:
-	scripts/install-packages build vm check kernel-source docs
+	scripts/install-packages build vm check arch kernel-source docs
 
 packages-bench:
 	scripts/install-packages build vm bench

@@ -3,7 +3,8 @@
 #
 # header-matrix.t: the driver compiles, without a warning, against kernels from
 # both sides of every interface change that driver/compat/ knows: 6.12.y with and
-# without a client id of jobs and with and without scheduler arguments, and 7.x.
+# without a client id of jobs and with and without scheduler arguments, and 7.x; and for
+# machines of other kinds: 64 and 32 bit, without DRM_ACCEL, and, with sparse, big endian.
 #
 # CNNACC_HEADERS=all: every 6.12 and later kernel that can be had.
 #
@@ -29,34 +30,47 @@ find "$cache/modules" -name '*.ko' -mtime +14 -delete
 # Libraries that build tools of newer suites need.
 libraries='libc6 libelf1t64 libssl3t64 libzstd1 zlib1g'
 
+# Debian's main mirror, as a line of sources.list without the suite.
+mirror()
+{
+	private_apt_suites | sed -n 's# [a-z]* main$##p' | sed 's/^deb-src/deb/' |
+		grep -v -- '-security/* *$' | head -n 1
+}
+
+# Reads the package lists of the suites that are stdin, as in sources.list.
+use_lists()
+{
+	mkdir -p "$apt_dir/lists/partial" "$apt_dir/cache/archives/partial"
+	cat >"$apt_dir/sources.list"
+	[ -s "$apt_dir/sources.list" ] && private_apt update
+}
+
 # The package lists of the suites that have the kernels; once per run.
 lists()
 {
 	local base suite
 
+	apt_dir=$cache/apt
 	[ -z "${listed:-}" ] || return "$listed"
 	listed=1
-	apt_dir=$cache/apt
-	mkdir -p "$apt_dir/lists/partial" "$apt_dir/cache/archives/partial"
-	base=$(private_apt_suites | sed -n 's# [a-z]* main$##p' | sed 's/^deb-src/deb/' |
-		grep -v -- '-security/* *$' | head -n 1)
+	base=$(mirror)
 	[ -n "$base" ] || return 1
-	for suite in bookworm-backports trixie trixie-backports; do
-		echo "$base $suite main"
-	done >"$apt_dir/sources.list"
-	private_apt_suites | sed -n 's/^deb-src\(.* bookworm-security main\)$/deb\1/p' \
-		>>"$apt_dir/sources.list"
-	private_apt update || return 1
+	{
+		for suite in bookworm-backports trixie trixie-backports; do
+			echo "$base $suite main"
+		done
+		private_apt_suites | sed -n 's/^deb-src\(.* bookworm-security main\)$/deb\1/p'
+	} | use_lists || return 1
 	listed=0
 }
 
-# The versions among the header packages that match a pattern, oldest first.
+# versions PATTERN [FLAVOUR]: among the header packages, oldest first.
 versions()
 {
 	apt-cache -o Dir::State::lists="$apt_dir/lists" -o Dir::Cache="$apt_dir/cache" \
 		-o Dir::Etc::sourcelist="$apt_dir/sources.list" \
 		-o Dir::Etc::sourceparts=/dev/null pkgnames linux-headers- |
-		sed -n 's/^linux-headers-\(.*\)-amd64$/\1/p' | grep -E "$1" |
+		sed -n "s/^linux-headers-\([0-9].*\)-${2:-amd64}\$/\1/p" | grep -E "$1" |
 		grep -vE 'rt$|cloud$' | sort -V
 }
 
@@ -89,27 +103,58 @@ wrap_tools()
 	done
 }
 
-# headers VERSION: unpacks what a module needs to be built for it.
+# suite_of VERSION: the newer suite that a kernel's build tools are of.
+suite_of()
+{
+	case $1 in
+	*deb13*) echo trixie ;;
+	*deb14*) echo forky ;;
+	esac
+}
+
+# tools VERSION: unpacks what the kernels of all machines have in common.  Debian's build tools for
+# amd64 make modules for each of them.
+tools()
+{
+	local version=$1 suite libs
+
+	[ ! -e "$cache/$version/unpacked" ] || return 0
+	rm -rf "$work/root" "$work/lib" "${cache:?}/$version"
+	fetch "$work/root" "linux-headers-$version-common" "linux-kbuild-$version" || return 1
+	suite=$(suite_of "$version")
+	libs=$cache/lib-$suite
+	if [ -n "$suite" ] && [ ! -e "$libs" ]; then
+		# shellcheck disable=SC2086
+		fetch "$work/lib" $(printf "%s/$suite " $libraries) || return 1
+		mv "$work/lib" "$libs"
+	fi
+	mv "$work/root" "$cache/$version"
+	[ -z "$suite" ] || wrap_tools "$cache/$version" "$libs"
+	touch "$cache/$version/unpacked"
+}
+
+# What compilers and tools know only if they are newer than those at hand.  The layout of struct
+# module depends on DEBUG_INFO_BTF_MODULES.
+newer='CC_HAS_MIN_FUNCTION_ALIGNMENT|CC_OPT_INLINE_MEMSET|CC_HAS_COUNTED_BY(_PTR)?'
+newer+='|TOOLCHAIN_HAS_ZA(BHA|CAS)'
+
+# headers VERSION [FLAVOUR [ARCH]]: unpacks what a module needs to be built for it.
 headers()
 {
-	local version=$1 tmp=$work/root
+	local version=$1 name=linux-headers-$1-${2:-amd64} dir
 
-	[ ! -e "$cache/$version/done" ] || return 0
-	rm -rf "$tmp" "${cache:?}/$version"
-	fetch "$tmp" "linux-headers-$version-amd64" "linux-headers-$version-common" \
-		"linux-kbuild-$version" || return 1
-	if [ ! -e "$cache/lib/done" ] && [[ $version == *deb13* ]]; then
-		# shellcheck disable=SC2086
-		fetch "$work/lib" $(printf '%s/trixie ' $libraries) || return 1
-		touch "$work/lib/done"
-		rm -rf "${cache:?}/lib"
-		mv "$work/lib" "$cache/lib"
-	fi
-	mv "$tmp" "$cache/$version"
+	dir=$cache/$version/usr/src/$name
+	tools "$version" || return 1
+	[ ! -e "$dir" ] || return 0
+	fetch "$work/headers" "$name${3:+:$3}" || return 1
 	sed -i "s#\(^\|[ =]\)/usr/src/#\1$cache/$version/usr/src/#" \
-		"$cache/$version/usr/src/linux-headers-$version-amd64/Makefile"
-	[[ $version != *deb13* ]] || wrap_tools "$cache/$version" "$cache/lib"
-	touch "$cache/$version/done"
+		"$work/headers/usr/src/$name/Makefile"
+	sed -i -E "/CONFIG_($newer)\>/d" \
+		"$work/headers/usr/src/$name"/include/{config/auto.conf,generated/autoconf.h}
+	sed -i '/CONFIG_DEBUG_INFO_BTF_MODULES/d' \
+		"$work/headers/usr/src/$name/include/config/auto.conf"
+	mv "$work/headers/usr/src/$name" "$dir"
+	rm -rf "$work/headers"
 }
 
 # What a guest needs of a kernel's modules.
@@ -172,7 +217,8 @@ compile()
 			grep -qv 'warning: \(pahole version\|the compiler\) differs'
 }
 
-# build_driver NAME KDIR [MAKE ARGUMENT...]: what was built without a warning is kept.
+# build_driver NAME KDIR [MAKE ARGUMENT...]: what was built without a warning is kept, as an empty
+# file if it is for another machine.
 build_driver()
 {
 	local name=$1 kdir=$2 known
@@ -183,22 +229,19 @@ build_driver()
 	known=$cache/modules/$(known_key "$@" "$(stat -c %Y "$kdir/Module.symvers")" \
 		"$(gcc --version)").ko
 	cp "$known" "$work/driver/cnnacc.ko" 2>/dev/null || {
-		compile "$@" && strip -g -o "$known" "$work/driver/cnnacc.ko"
+		compile "$@" && { strip -g -o "$known" "$work/driver/cnnacc.ko" 2>/dev/null ||
+			: >"$known"; }
 	}
 	tap_ok "the driver builds against $name"
 	[ "$tap_status" -eq 0 ] || grep -E 'warning|error|Error' "$work/log" | head -n 20 |
 		sed 's/^/# /'
 }
 
-# The compiler at hand is older than the one that a kernel was configured for.
-old_compiler="CC=gcc CONFIG_CC_HAS_MIN_FUNCTION_ALIGNMENT= CONFIG_CC_OPT_INLINE_MEMSET=
-	CONFIG_DEBUG_INFO_BTF_MODULES="
-
 # try WHAT WHICH PATTERN [PROGRAM...]: builds against the newest or oldest headers that match,
 # and runs programs in a guest with that kernel.
 try()
 {
-	local what=$1 pattern=$3 version args='' end=tail
+	local what=$1 pattern=$3 version end=tail
 
 	[ "$2" = newest ] || end=head
 	shift 3
@@ -213,18 +256,68 @@ try()
 	elif ! headers "$version" 2>"$work/why"; then
 		tap_skip "$what" "$version cannot be had: $(tail -n 1 "$work/why")"
 	else
-		[[ $version != *deb13* ]] || args=$old_compiler
-		# shellcheck disable=SC2086
 		build_driver "$what: $version" \
-			"$cache/$version/usr/src/linux-headers-$version-amd64" $args
+			"$cache/$version/usr/src/linux-headers-$version-amd64" CC=gcc
 		tried+=" $version"
 		[ $# -eq 0 ] || boot "$version" "$@"
 	fi
 }
 
+# foreign_headers ARCH FLAVOUR: prints the directory of headers for other machines.  Those that are
+# there are taken, whatever their version; else those of the first suite that has them.
+foreign_headers()
+{
+	local suite version
+
+	if ! ls -d "$cache"/*/usr/src/linux-headers-*-"$2" >/dev/null 2>&1; then
+		apt_dir=$cache/apt-$1
+		mkdir -p "$apt_dir"
+		export APT_CONFIG=$apt_dir/conf
+		echo "APT::Architectures { \"amd64\"; \"$1\"; };" >"$APT_CONFIG"
+		for suite in bookworm-backports trixie-backports forky; do
+			mirror | sed "s/\$/ $suite main/" | use_lists || continue
+			version=$(versions '^(6\.12|[7-9])\.' "$2" | tail -n 1)
+			if [ -n "$version" ] && headers "$version" "$2" "$1"; then
+				break
+			fi
+		done
+	fi
+	ls -vd "$cache"/*/usr/src/linux-headers-*-"$2" 2>/dev/null | tail -n 1
+}
+
+# foreign ARCH FLAVOUR TARGET [MAKE ARGUMENT...]: builds for another machine.
+foreign()
+{
+	local arch=$1 flavour=$2 target=$3 dir
+
+	shift 3
+	if ! command -v "$target-gcc" >/dev/null; then
+		tap_skip "$flavour" "no $target-gcc: scripts/install-packages arch"
+		return
+	fi
+	dir=$(foreign_headers "$arch" "$flavour" 2>"$work/why")
+	if [ -z "$dir" ]; then
+		tap_skip "$flavour" "its headers cannot be had: $(tail -n 1 "$work/why")"
+	else
+		build_driver "$(basename "$dir")" "$dir" CC="$target-gcc" "$@"
+	fi
+}
+
+# The node that kernels without DRM_ACCEL have, on one that has it.
+render_node()
+{
+	echo '#undef CONFIG_DRM_ACCEL' >"$work/no-accel.h"
+	build_driver "a kernel without DRM_ACCEL" "$installed" \
+		KCFLAGS="-include $work/no-accel.h"
+	tap_run "its render node runs jobs" "$top/tests/vm/run" --module "$work/driver/cnnacc.ko" \
+		-- sh -c 'export CNNACC_DEVICE=/dev/dri/renderD128; [ ! -e /dev/accel/accel0 ] &&
+			kmd_all kmd_smoke kmd_bind kmd_submit'
+}
+
 installed=$(ls -vd /lib/modules/6.12*-amd64/build 2>/dev/null | tail -n 1)
 if [ -n "$installed" ]; then
 	build_driver "the installed headers: $(basename "$(dirname "$installed")")" "$installed"
+	render_node
 else
 	tap_skip "the installed headers" "linux-headers-6.12-amd64 is not installed"
 fi
@@ -241,4 +334,9 @@ if [ "${CNNACC_HEADERS:-}" = all ]; then
 		[[ " $tried " == *" $version "* ]] || try "another" newest "^${version//+/\\+}$"
 	done
 fi
+foreign arm64 arm64 aarch64-linux-gnu
+foreign armhf armmp arm-linux-gnueabihf
+foreign riscv64 riscv64 riscv64-linux-gnu
+# Debian's kernel for the big-endian s390x is without DRM: nothing to link with.
+foreign s390x s390x s390x-linux-gnu KBUILD_MODPOST_WARN=1 C=2
 tap_done
