@@ -3,33 +3,10 @@
  * CNN accelerator: DMA, which reaches RAM only
  */
 #include "qemu/osdep.h"
-#include "qemu/main-loop.h"
 #include "qemu/rcu.h"
 #include "cnnacc-compat.h"
 #include "cnnacc-internal.h"
 #include "trace.h"
-
-/*
- * An IOMMU that refuses an access raises an interrupt, for which it needs the
- * BQL.  Take the BQL before the RCU read lock.  A locked call of the model
- * holds it already.
- */
-static bool cnnacc_lock_iommu(CnnaccState *s)
-{
-    bool lock = qatomic_read(&s->translated) && !bql_locked();
-
-    if (lock) {
-        bql_lock();
-    }
-    return lock;
-}
-
-static void cnnacc_unlock_iommu(bool locked)
-{
-    if (locked) {
-        bql_unlock();
-    }
-}
 
 /*
  * Checks for revocation and accesses memory in one RCU section: the address
@@ -49,10 +26,8 @@ static MemTxResult cnnacc_rw(CnnaccState *s, uint64_t addr, void *buf,
 int cnnacc_dma(CnnaccState *s, uint64_t addr, void *buf, size_t len,
                bool is_write)
 {
-    bool locked = cnnacc_lock_iommu(s);
     MemTxResult res = cnnacc_rw(s, addr, buf, len, is_write);
 
-    cnnacc_unlock_iommu(locked);
     if (res != MEMTX_OK) {
         trace_cnnacc_dma_refused(cnnacc_id(s), addr, len, is_write);
         return -1;
@@ -107,10 +82,8 @@ void *cnnacc_dma_map(void *opaque, uint64_t addr, size_t *len,
                      bool is_write)
 {
     CnnaccState *s = opaque;
-    bool locked = cnnacc_lock_iommu(s);
     void *ptr = cnnacc_map_ram(s, addr, len, is_write);
 
-    cnnacc_unlock_iommu(locked);
     if (unlikely(s->faults.modes) && is_write) {
         cnnacc_fault_store(s, addr);
     }

@@ -10,6 +10,8 @@
 /* cnnacc.c */
 const char *cnnacc_id(CnnaccState *s);
 uint64_t cnnacc_now(void *opaque);
+/* True if the machine runs, and has told everyone */
+bool cnnacc_live(CnnaccState *s);
 void cnnacc_deliver(CnnaccState *s);
 
 /* cnnacc-dma.c */
@@ -30,8 +32,9 @@ uint32_t cnnacc_probe_fault_read(CnnaccState *s, uint64_t addr, uint32_t val);
 bool cnnacc_busy(CnnaccState *s);
 void cnnacc_wake(CnnaccWorker *w);
 void cnnacc_work_at_once(CnnaccWorker *w);
-/* Waits until every worker is at a step boundary */
-void cnnacc_stop(CnnaccState *s);
+/* Waits for every step and ends it, without dropping the BQL */
+void cnnacc_end_steps(CnnaccState *s);
+/* Lets the cores and held messages go on, in a machine that runs again */
 void cnnacc_resume(CnnaccState *s);
 void cnnacc_start_workers(CnnaccState *s, bool modelled);
 void cnnacc_dismiss_workers(CnnaccState *s);

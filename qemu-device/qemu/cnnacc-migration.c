@@ -23,9 +23,8 @@ static int cnnacc_put_state(QEMUFile *f, void *pv, size_t size,
         return -ENOMEM;
     }
     trace_cnnacc_save(cnnacc_id(s), len);
-    cnnacc_stop(s);
+    cnnacc_end_steps(s);
     cm_device_save(s->model, buf);
-    cnnacc_resume(s);
     qemu_put_be64(f, len);
     qemu_put_buffer(f, buf, len);
     return 0;
@@ -36,10 +35,9 @@ static int cnnacc_load_state(CnnaccState *s, const uint8_t *buf, size_t len)
     char err[CM_ERR_LEN] = "";
     int ret;
 
-    cnnacc_stop(s);
+    cnnacc_end_steps(s);
     ret = cm_device_load(s->model, buf, len, err);
     s->messages = 0;
-    cnnacc_resume(s);
     if (ret) {
         error_report("%s: saved state refused: %s", cnnacc_id(s), err);
         return -EINVAL;
@@ -81,6 +79,41 @@ static const VMStateInfo vmstate_info_cnnacc_model = {
     .put = cnnacc_put_state,
 };
 
+static bool cnnacc_messages_needed(void *opaque)
+{
+    CnnaccState *s = opaque;
+
+    return s->messages;
+}
+
+static int cnnacc_messages_post_load(void *opaque, int version_id)
+{
+    CnnaccState *s = opaque;
+    unsigned int vectors = cm_device_vectors(s->model);
+
+    if (s->messages >> vectors) {
+        error_report("%s: saved state refused: held messages 0x%" PRIx32
+                     ", but there are %u vectors", cnnacc_id(s), s->messages,
+                     vectors);
+        s->messages = 0;
+        return -EINVAL;
+    }
+    return 0;
+}
+
+/* Messages that were raised while the machine stopped: bit n is vector n */
+static const VMStateDescription vmstate_cnnacc_messages = {
+    .name = "cnnacc-state/messages",
+    .version_id = 1,
+    .minimum_version_id = 1,
+    .needed = cnnacc_messages_needed,
+    .post_load = cnnacc_messages_post_load,
+    .fields = (CNNACC_VMSTATE_CONST VMStateField[]) {
+        VMSTATE_UINT32(messages, CnnaccState),
+        VMSTATE_END_OF_LIST()
+    }
+};
+
 const VMStateDescription vmstate_cnnacc = {
     .name = "cnnacc-state",
     .version_id = 1,
@@ -93,5 +126,9 @@ const VMStateDescription vmstate_cnnacc = {
             .flags = VMS_SINGLE,
         },
         VMSTATE_END_OF_LIST()
+    },
+    .subsections = (const VMStateDescription *CNNACC_VMSTATE_CONST[]) {
+        &vmstate_cnnacc_messages,
+        NULL
     }
 };

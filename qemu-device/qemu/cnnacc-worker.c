@@ -10,14 +10,17 @@
 #include "cnnacc-internal.h"
 #include "trace.h"
 
-/* Longest step; reset and migration wait for its end */
+/* Longest step; a machine that stops waits for its end */
 #define CNNACC_STEP_NS (2 * SCALE_MS)
+/* The same with the BQL locked, and how long others may take the BQL then */
+#define CNNACC_LOCKED_STEP_NS (200 * SCALE_US)
+#define CNNACC_UNLOCKED_US 50
 /* About how long a doorbell may occupy the CPU of the guest that wrote it */
 #define CNNACC_AT_ONCE_NS (20 * SCALE_US)
 
 static bool cnnacc_may_run(CnnaccState *s)
 {
-    return s->vm_running && !s->stopping && !s->quit;
+    return cnnacc_live(s) && !s->quit;
 }
 
 bool cnnacc_busy(CnnaccState *s)
@@ -45,8 +48,6 @@ static bool cnnacc_begin(CnnaccWorker *w)
         return false;
     }
     w->busy = true;
-    qatomic_set(&s->translated,
-                s->bus->behind_iommu && s->bus->behind_iommu(s));
     trace_cnnacc_begin(cnnacc_id(s), w->core);
     return true;
 }
@@ -58,19 +59,52 @@ static void cnnacc_end(CnnaccWorker *w)
     cm_device_end(s->model, w->core);
     trace_cnnacc_end(cnnacc_id(s), w->core);
     w->busy = false;
+    w->computed = false;
     if (!s->quit) {
         qatomic_set(&s->revoked, s->revoked && cnnacc_busy(s));
     }
-    qemu_cond_broadcast(&s->idle);
-    cnnacc_deliver(s);
 }
 
+static void cnnacc_run(CnnaccWorker *w, uint32_t ns)
+{
+    cm_device_run(w->s->model, w->core, ns);
+    cnnacc_end(w);
+    cnnacc_deliver(w->s);
+}
+
+/*
+ * An IOMMU that refuses an access sends a message, for which it needs the BQL.
+ * If the step took the BQL for that, cnnacc_end_steps() would have to drop it.
+ */
+static void cnnacc_step_locked(CnnaccWorker *w)
+{
+    cnnacc_run(w, CNNACC_LOCKED_STEP_NS);
+    bql_unlock();
+    g_usleep(CNNACC_UNLOCKED_US);
+    bql_lock();
+}
+
+/* While this waits for the BQL, cnnacc_end_steps() may end the step */
 static void cnnacc_step(CnnaccWorker *w)
 {
+    CnnaccState *s = w->s;
+
+    qemu_mutex_lock(&s->lock);
+    s->computing++;
+    qemu_mutex_unlock(&s->lock);
     bql_unlock();
-    cm_device_run(w->s->model, w->core, CNNACC_STEP_NS);
+    cm_device_run(s->model, w->core, CNNACC_STEP_NS);
+    qemu_mutex_lock(&s->lock);
+    w->computed = true;
+    if (!--s->computing) {
+        qemu_cond_broadcast(&s->idle);
+    }
+    qemu_mutex_unlock(&s->lock);
     bql_lock();
-    cnnacc_end(w);
+    if (w->computed) {
+        cnnacc_end(w);
+    }
+    cnnacc_deliver(s);
 }
 
 /*
@@ -103,8 +137,7 @@ static void cnnacc_work_in_lockstep(CnnaccWorker *w)
 
     object_ref(OBJECT(s->owner));
     while (cnnacc_begin(w)) {
-        cm_device_run(s->model, w->core, CNNACC_STEP_NS);
-        cnnacc_end(w);
+        cnnacc_run(w, CNNACC_STEP_NS);
     }
     /* Deliver the messages about a packet that begin refused */
     cnnacc_deliver(s);
@@ -146,8 +179,7 @@ void cnnacc_work_at_once(CnnaccWorker *w)
         return;
     }
     while (cnnacc_begin(w)) {
-        cm_device_run(s->model, w->core, CNNACC_AT_ONCE_NS);
-        cnnacc_end(w);
+        cnnacc_run(w, CNNACC_AT_ONCE_NS);
         if (get_clock() >= end) {
             cnnacc_wake(w);
             return;
@@ -166,6 +198,7 @@ static void cnnacc_leave(CnnaccWorker *w)
         cm_device_destroy(s->model);
         s->model = NULL;
         qemu_cond_destroy(&s->idle);
+        qemu_mutex_destroy(&s->lock);
     }
     object_unref(OBJECT(s->owner));
 }
@@ -179,7 +212,11 @@ static void *cnnacc_worker(void *opaque)
     bql_lock();
     while (!s->quit) {
         if (!s->lockstep && cnnacc_begin(w)) {
-            cnnacc_step(w);
+            if (s->bus->behind_iommu && s->bus->behind_iommu(s)) {
+                cnnacc_step_locked(w);
+            } else {
+                cnnacc_step(w);
+            }
         } else {
             cnnacc_deliver(s);
             cnnacc_set_timer(w);
@@ -194,27 +231,30 @@ static void *cnnacc_worker(void *opaque)
     return NULL;
 }
 
-/*
- * Waits until every worker is at a step boundary.  This drops the BQL, which a
- * step may need, for example to report an IOMMU fault.
- */
-void cnnacc_stop(CnnaccState *s)
+void cnnacc_end_steps(CnnaccState *s)
 {
     trace_cnnacc_quiesce(cnnacc_id(s));
-    object_ref(OBJECT(s->owner));
-    s->stopping++;
-    while (cnnacc_busy(s)) {
-        qemu_cond_wait_bql(&s->idle);
+    qemu_mutex_lock(&s->lock);
+    while (s->computing) {
+        qemu_cond_wait(&s->idle, &s->lock);
+    }
+    qemu_mutex_unlock(&s->lock);
+    for (unsigned int i = 0; i < cm_device_core_count(s->model); i++) {
+        if (s->worker[i].computed) {
+            cnnacc_end(&s->worker[i]);
+        }
     }
 }
 
 void cnnacc_resume(CnnaccState *s)
 {
-    s->stopping--;
-    if (s->model && cnnacc_may_run(s)) {
-        cm_device_wake_workers(s->model);
+    if (!cnnacc_may_run(s)) {
+        return;
     }
-    object_unref(OBJECT(s->owner));
+    cm_device_wake_workers(s->model);
+    if (s->messages) {
+        cnnacc_wake(&s->worker[0]);
+    }
 }
 
 static void cnnacc_start_worker(CnnaccState *s, unsigned int core,
@@ -238,6 +278,8 @@ void cnnacc_start_workers(CnnaccState *s, bool modelled)
 {
     s->workers = cm_device_core_count(s->model);
     s->lockstep = modelled && icount_enabled();
+    s->computing = 0;
+    qemu_mutex_init(&s->lock);
     qemu_cond_init(&s->idle);
     for (unsigned int i = 0; i < s->workers; i++) {
         cnnacc_start_worker(s, i, modelled);

@@ -78,9 +78,19 @@ static const struct cm_host_ops cnnacc_ops = {
 };
 
 /*
+ * The run state changes before, and s->vm_running while QEMU tells the devices.
+ * A machine in S3 is not told; it resets its devices when it wakes up.
+ */
+bool cnnacc_live(CnnaccState *s)
+{
+    return s->vm_running && runstate_is_running();
+}
+
+/*
  * A guest can direct a message to this device's own registers.  Messages are
  * therefore sent outside the model, and register accesses that they cause are
- * dropped.  A message can also unplug the device, which sets s->quit.
+ * dropped.  A message can also unplug the device, which sets s->quit, or stop
+ * the machine.  Those that are held are part of the saved state.
  */
 void cnnacc_deliver(CnnaccState *s)
 {
@@ -88,7 +98,7 @@ void cnnacc_deliver(CnnaccState *s)
         return;
     }
     s->delivering = true;
-    while (s->messages && !s->quit) {
+    while (s->messages && cnnacc_live(s) && !s->quit) {
         unsigned int vector = ctz32(s->messages);
 
         s->messages &= ~(1u << vector);
@@ -166,11 +176,12 @@ static const MemoryRegionOps cnnacc_mmio_ops = {
     .impl = { .min_access_size = 1, .max_access_size = 8, .unaligned = true },
 };
 
+/* Registered so that it is called last when the machine starts */
 static void cnnacc_vm_state(void *opaque, bool running, RunState state)
 {
     CnnaccState *s = opaque;
 
-    cnnacc_stop(s);
+    cnnacc_end_steps(s);
     s->vm_running = running;
     cnnacc_resume(s);
 }
@@ -228,11 +239,13 @@ bool cnnacc_realize(CnnaccState *s, Error **errp)
                           s, "cnnacc-regs",
                           cnnacc_probe_fault_is(s, "bar") ?
                           CNNACC_REGS_SIZE / 2 : CNNACC_REGS_SIZE);
-    s->vm_running = runstate_is_running();
+    /* The handler is not called when a machine wakes up from S3 */
+    s->vm_running = runstate_is_running() ||
+                    runstate_check(RUN_STATE_SUSPENDED);
     cnnacc_fault_realize(s);
     cnnacc_start_workers(s, config.modelled);
-    s->vm_state = qdev_add_vm_change_state_handler(s->owner,
-                                                   cnnacc_vm_state, s);
+    s->vm_state = qemu_add_vm_change_state_handler_prio(cnnacc_vm_state, s,
+                                                        INT_MAX);
     return true;
 }
 

@@ -11,6 +11,12 @@
  * core for some microseconds in the register access itself, which is enough
  * for a small job, and wakes the thread only if work is left.
  *
+ * A message can do whatever a write to memory can do: reset or unplug any
+ * device, this one included.  Messages therefore leave only where the caller
+ * expects that, and only while the machine runs: QEMU walks lists of devices
+ * when it stops the machine and when it saves it.  For the same reason nothing
+ * here drops the BQL except the worker threads between two steps.
+ *
  * With timing=modelled, a timer on the virtual clock wakes the thread when the
  * modelled time of a packet is reached.  With -icount, where executed
  * instructions advance the clock, the timer callback does the work instead of
@@ -41,6 +47,7 @@ typedef struct CnnaccWorker {
     QemuCond wake;
     QEMUTimer *timer; /* timing=modelled only */
     bool busy;
+    bool computed; /* without the BQL; the step must be ended */
 } CnnaccWorker;
 
 struct CnnaccState {
@@ -67,14 +74,14 @@ struct CnnaccState {
     /* private */
     MemTxAttrs attrs;
     VMChangeStateEntry *vm_state;
-    QemuCond idle;
     CnnaccWorker worker[CM_MAX_CORES];
     unsigned int workers; /* threads that have not exited */
-    unsigned int stopping;
+    QemuMutex lock;          /* of computing and worker[].computed */
+    QemuCond idle;           /* computing is zero */
+    unsigned int computing;  /* workers that compute without the BQL */
     bool vm_running;
     bool quit;
     bool lockstep;   /* timers do the work, not the threads */
-    bool translated; /* an IOMMU translates the DMA */
     bool revoked;    /* no DMA until the running steps have ended */
     bool delivering;
     bool writing;    /* a register write is in progress */

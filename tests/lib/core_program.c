@@ -5,6 +5,8 @@
  *
  *	core_program
  *	core_program NAME nop
+ *	core_program NAME endless
+ *	core_program NAME delay LOOPS
  *	core_program NAME copy FROM TO LINES
  */
 #include <stdio.h>
@@ -31,10 +33,15 @@ int main(int argc, char **argv)
 	programs = core_programs(argv[1]);
 	if (programs && argc == 3 && !strcmp(argv[2], "nop")) {
 		size = programs->nop(code);
+	} else if (programs && argc == 3 && !strcmp(argv[2], "endless")) {
+		size = programs->endless(code);
+	} else if (programs && argc == 4 && !strcmp(argv[2], "delay")) {
+		size = programs->delay(code, number(argv[3]));
 	} else if (programs && argc == 6 && !strcmp(argv[2], "copy")) {
 		size = programs->copy(code, number(argv[3]), number(argv[4]), number(argv[5]));
 	} else {
-		fprintf(stderr, "usage: %s [NAME nop | NAME copy FROM TO LINES]\n", argv[0]);
+		fprintf(stderr, "usage: %s [NAME nop | NAME endless | NAME delay LOOPS |"
+			" NAME copy FROM TO LINES]\n", argv[0]);
 		return 2;
 	}
 	return fwrite(code, size, 1, stdout) != 1;

@@ -113,24 +113,13 @@ def check_migration(guest, reference):
     return state
 
 
-def add_disk(qemu, path):
-    """Adds a disk for snapshots that is attached to no guest device."""
-    if not os.path.exists(path):
-        qemu.job('blockdev-create', options={'driver': 'file', 'filename': path, 'size': 0})
-        qemu.command('blockdev-add', driver='file', **{'node-name': 'raw', 'filename': path})
-        qemu.job('blockdev-create', options={'driver': 'qcow2', 'file': 'raw', 'size': 1 << 20})
-    else:
-        qemu.command('blockdev-add', driver='file', **{'node-name': 'raw', 'filename': path})
-    qemu.command('blockdev-add', driver='qcow2', file='raw', **{'node-name': 'disk'})
-
-
 def check_snapshot(guest, reference):
     """savevm, then loadvm in a new process."""
     name = guest.__name__
     path = directory(f'snapshot-{name}')
     disk = os.path.join(path, 'disk')
     qemu = start_job(guest, path)
-    add_disk(qemu, disk)
+    qemu.add_disk(disk)
     qemu.job('snapshot-save', tag='middle', vmstate='disk', devices=['disk'])
     tap.equal(qemu.queue_state(), RUNNING, f'{name}: the job runs after savevm')
     qemu.command('cont')
@@ -139,7 +128,7 @@ def check_snapshot(guest, reference):
 
     forget(path)
     qemu = Qemu([*guest(path), '-S'], path)
-    add_disk(qemu, disk)
+    qemu.add_disk(disk)
     qemu.job('snapshot-load', tag='middle', vmstate='disk', devices=['disk'])
     tap.equal(qemu.queue_state(), RUNNING, f'{name}: the job runs after loadvm')
     qemu.command('cont')

@@ -32,6 +32,15 @@ def prepare(directory, *args):
         return [arg.decode() for arg in f.read().split(b'\0')[:-1]]
 
 
+def emulator():
+    """The command of QEMU with the device: $CNNACC_QEMU, or the distribution's."""
+    if os.environ.get('CNNACC_QEMU'):
+        return [os.environ['CNNACC_QEMU']]
+    done = subprocess.run(['bash', '-c', f'. {HERE}/lib.sh; vm_device_so; echo "$vm_so"'],
+                          stdout=subprocess.PIPE, text=True, check=True)
+    return ['env', 'LD_PRELOAD=' + done.stdout.strip(), 'qemu-system-x86_64']
+
+
 # Linux 6.12's PCIe hot-plug driver nests its own lock in the lock of removals, for any device.
 # lockdep reports that once.  A report that involves cnnacc is not ignored.
 PCIEHP_REPORT = re.compile(r'^.*WARNING: possible circular locking .*\n(?:.*\n){3}'
@@ -71,7 +80,7 @@ class Qemu:
 
     started = []
 
-    def __init__(self, argv, directory):
+    def __init__(self, argv, directory, env=None):
         path = os.path.join(directory, 'qmp')
         self.directory = directory
         self.errors = os.path.join(directory, 'qemu.log')
@@ -83,7 +92,7 @@ class Qemu:
         listener.settimeout(0.1)
         with open(self.errors, 'w') as log:
             self.process = subprocess.Popen([*argv, '-qmp', f'unix:{path}'], stdout=log,
-                                            stderr=log, stdin=subprocess.DEVNULL)
+                                            stderr=log, stdin=subprocess.DEVNULL, env=env)
         Qemu.started.append(self)
         self.stream = None
         until('monitor', lambda: self.accept(listener))
@@ -168,6 +177,17 @@ class Qemu:
         """State of the first core's queue; None while the device is asleep."""
         window = self.register(0x1010)
         return None if window == 0xffffffff else self.register(window + 0x2c)
+
+    def add_disk(self, path):
+        """Adds a disk for snapshots that is attached to no guest device."""
+        if not os.path.exists(path):
+            self.job('blockdev-create', options={'driver': 'file', 'filename': path, 'size': 0})
+            self.command('blockdev-add', driver='file', **{'node-name': 'raw', 'filename': path})
+            self.job('blockdev-create', options={'driver': 'qcow2', 'file': 'raw',
+                                                 'size': 1 << 20})
+        else:
+            self.command('blockdev-add', driver='file', **{'node-name': 'raw', 'filename': path})
+        self.command('blockdev-add', driver='qcow2', file='raw', **{'node-name': 'disk'})
 
     def save_to(self, path):
         """Stops the guest and writes its state to a file."""
