@@ -262,10 +262,12 @@ static int split_dilated(struct cnn_graph *g, int place, struct cnn_err *err)
 int ccpc_companions(const struct cnn_graph *g, int node, int *nodes)
 {
 	const struct cnn_node *n = &g->nodes[node];
-	const struct cnn_value *y = &g->values[n->out[0]], *x = &g->values[n->in[0]];
+	const struct cnn_value *x, *y;
 
 	if (n->op != CNN_OP_BATCH_NORM)
 		return 0;
+	x = &g->values[n->in[0]];
+	y = &g->values[n->out[0]];
 	nodes[0] = x->producer;
 	for (int i = 0; i < y->n_consumers; i++)
 		if (g->nodes[y->consumers[i]].op == CNN_OP_CONV)
