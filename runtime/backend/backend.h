@@ -11,8 +11,8 @@
 #include "passes/passes.h"
 #include "lowered.h"
 
-#define CNN_BACKEND_MAX_INPUTS 2
-#define CNN_COMPANIONS_MAX 8
+#define CNN_UNIT_NODES_MAX 32	/* bounds the time that is spent on finding units */
+#define CNN_COMPANIONS_MAX (CNN_UNIT_NODES_MAX - 1)
 
 /* Bytes that grow. */
 struct cnn_image {
@@ -44,10 +44,44 @@ struct cnn_node_io {
 	int64_t bytes;		/* what the node writes, if that is more than the layout's */
 };
 
-struct cnn_node_fit {
-	struct cnn_node_io in[CNN_BACKEND_MAX_INPUTS], out;
-	int n_in;
+/*
+ * What a core runs as one: a node, or several. Its values in the arena are those that the nodes read
+ * and did not make (in, without constants that the core has in its weights) and those that others
+ * read (out). A value that the nodes only pass to each other may be in out, too, or has no place in
+ * the arena.
+ */
+struct cnn_unit {
+	const struct cnn_graph *g;
+	const int *lead;	/* by node: the first one of the unit that has it, or -1 */
+	int place;		/* CNN_PLACE_* of the core */
+	bool alone;		/* no other node may join */
+	bool failed;		/* no memory */
+	int nodes[CNN_UNIT_NODES_MAX], n_nodes;	/* ascending; the first one leads */
+	struct cnn_node_io *in, *out;
+	int n_in, n_out;
 };
+
+/* A unit of one node. */
+void cnn_unit_init(struct cnn_unit *u, const struct cnn_graph *g, const int *lead, int place,
+		   int node);
+void cnn_unit_free(struct cnn_unit *u);
+/*
+ * Adds a node behind the others. False, and the unit is as before, if that is in another place or
+ * another unit, if the unit is full, or if a node between would read what the unit makes: a unit
+ * runs in the place of its last node.
+ */
+bool cnn_unit_add_node(struct cnn_unit *u, int node);
+/* Adds a value that is read or made in the arena; false without memory. */
+bool cnn_unit_add_in(struct cnn_unit *u, const struct cnn_node_io *io);
+bool cnn_unit_add_out(struct cnn_unit *u, const struct cnn_node_io *io);
+bool cnn_unit_has(const struct cnn_unit *u, int node);
+/* Do others read a value that the unit makes? */
+bool cnn_unit_gives(const struct cnn_unit *u, int value);
+/*
+ * Has a unit of several nodes all values that it must have in the arena? all: those that the nodes
+ * pass to each other, too.
+ */
+bool cnn_unit_check(const struct cnn_unit *u, bool all, char *reason);
 
 /* One core of the device in one run; the core's own state follows it. */
 struct cnn_backend {
@@ -66,8 +100,8 @@ struct cnn_backend_ops {
 	 */
 	int (*legalize)(struct cnn_graph *g, int place, struct cnn_err *err);
 	/*
-	 * Other nodes that the core would run together with this one for less than one by one: up to
-	 * CNN_COMPANIONS_MAX node indices; returns their number. NULL: none.
+	 * Other nodes that the core would run together with this one for less than one by one, such
+	 * as those of a unit: up to CNN_COMPANIONS_MAX node indices; returns their number. NULL: none.
 	 */
 	int (*companions)(const struct cnn_graph *g, int node, int *nodes);
 	/* A new core state; NULL if there is no memory. */
@@ -75,29 +109,36 @@ struct cnn_backend_ops {
 	void (*close)(struct cnn_backend *core);
 	/* Is it made for such nodes? Then its reason against one is the one to tell. */
 	bool (*is_for)(const struct cnn_graph *g, const struct cnn_node *n);
-	/* Could it run the node if memory were boundless? Fills fit with the layouts it likes. */
-	bool (*match)(struct cnn_backend *core, int node, struct cnn_node_fit *fit, char *reason);
 	/*
-	 * Can it with these layouts and the sizes of this core? Keeps what it needs to lower it
-	 * and says in reason what it does, or why not.
+	 * Could it run the unit's one node if memory were boundless? Adds later nodes that it runs
+	 * together with that, and the values with the layouts that it likes. With no_residency of
+	 * struct cnn_compile all values that the nodes make are to be in the arena.
 	 */
-	bool (*plan)(struct cnn_backend *core, int node, const struct cnn_node_fit *fit,
-		     char *reason);
+	bool (*match)(struct cnn_backend *core, struct cnn_unit *unit, char *reason);
+	/*
+	 * Can it with these layouts and the sizes of this core? Called after match. Keeps what it
+	 * needs to lower the unit, by the node that leads it, and says in reason what it does, or why
+	 * not.
+	 */
+	bool (*plan)(struct cnn_backend *core, const struct cnn_unit *unit, char *reason);
 	/*
 	 * Can its nodes that want an input in the layout *want read the one that the value has? Then
 	 * *want becomes what plan gets. NULL: they read *want alone.
 	 */
 	bool (*reads)(const struct cnn_layout *has, struct cnn_layout *want);
 	/*
-	 * Could it give fit->in[0] the layout of fit->out, as a node that does nothing else? Keeps
-	 * what it needs to lower it, says in reason what it does, and returns the cycles of that; 0:
-	 * it cannot. NULL: it changes no layouts.
+	 * Could it give in the layout of out, as a node that does nothing else? Keeps what it needs
+	 * to lower it, says in reason what it does, and returns the cycles of that; 0: it cannot.
+	 * NULL: it changes no layouts.
 	 */
-	uint64_t (*convert)(struct cnn_backend *core, int node, const struct cnn_node_fit *fit,
-			    char *reason);
-	/* Cycles of a node that it has planned, with all its values in memory; 0: unknown. */
-	uint64_t (*cycles)(struct cnn_backend *core, int node);
-	/* Adds tasks, programs and weights of the nodes of a segment that it has planned. */
+	uint64_t (*convert)(struct cnn_backend *core, int node, const struct cnn_node_io *in,
+			    const struct cnn_node_io *out, char *reason);
+	/* Cycles of a unit that it has planned, with all its values in memory; 0: unknown. */
+	uint64_t (*cycles)(struct cnn_backend *core, int lead);
+	/*
+	 * Adds tasks, programs and weights of the units of a segment that it has planned. The nodes
+	 * of a unit follow each other there; all is accounted to the first.
+	 */
 	int (*lower)(struct cnn_backend *core, struct cnn_segment *seg);
 	/* Multiply-adds that it can do in a cycle, with the numbers of a node that it has planned. */
 	int64_t (*peak)(const struct cnn_backend *core, int node);

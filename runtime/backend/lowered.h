@@ -78,10 +78,14 @@ struct cnn_placement {
 	int order; /* number of nodes that run before it */
 	/*
 	 * Why: names the operator, the parameter and the limit. For a device node what it became
-	 * ("convolution, 3 slabs of 16 rows").
+	 * ("convolution, 3 slabs of 16 rows"), or the node that accounts for it.
 	 */
 	char reason[CNN_REASON_LEN];
-	int64_t macs; /* useful multiply-adds, as cnn_node_macs */
+	/*
+	 * Useful multiply-adds, as cnn_node_macs. Of nodes that a core runs as one, the first has
+	 * those and the costs of all.
+	 */
+	int64_t macs;
 	struct cnnrt_cost cost;
 	int64_t cost_ns; /* on the target, without copies and submission */
 	/* The cheapest of the other places that take it, by an estimate; CNN_NOWHERE: none does. */

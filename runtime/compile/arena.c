@@ -99,6 +99,19 @@ static void extend_regions(struct cnn_compiler *cc)
 	}
 }
 
+/* A unit may write its first value before it has read its last. */
+static void extend_to_unit(struct cnn_compiler *cc, const struct cnn_unit *u)
+{
+	const struct cnn_placement *nodes = cc->compile.out->nodes;
+
+	for (int i = 0; i < u->n_in + u->n_out; i++) {
+		int v = i < u->n_in ? u->in[i].value : u->out[i - u->n_in].value;
+
+		extend_life(cc, v, nodes[u->nodes[0]].order);
+		extend_life(cc, v, nodes[u->nodes[u->n_nodes - 1]].order);
+	}
+}
+
 /*
  * A value lives from its producer to its last reader. A segment's inputs live to the segment's end,
  * so that the segment can be restarted.
@@ -119,6 +132,9 @@ static void find_lives(struct cnn_compiler *cc)
 		if (val->is_output || cc->observe)
 			extend_life(cc, v, out->n_nodes);
 	}
+	for (int i = 0; i < out->n_nodes; i++)
+		if (cc->lead[i] == i && cc->units[i].n_nodes > 1)
+			extend_to_unit(cc, &cc->units[i]);
 	for (int i = 0; i < out->n_segments; i++) {
 		const struct cnn_segment *seg = &out->segments[i];
 

@@ -38,12 +38,14 @@ static int alloc_results(struct cnn_compiler *cc)
 	out->slots = calloc(values, sizeof(*out->slots));
 	cc->compile.owner = calloc(values, sizeof(int));
 	cc->slots = calloc(values, sizeof(*cc->slots));
+	cc->lead = malloc(nodes * sizeof(*cc->lead));
+	cc->units = calloc(nodes, sizeof(*cc->units));
 	if (cc->may_convert) {
 		cc->conversions = calloc(inputs, sizeof(*cc->conversions));
 		cc->readers = calloc(inputs, sizeof(*cc->readers));
 	}
-	if (!out->nodes || !out->slots || !cc->compile.owner || !cc->slots ||
-	    (cc->may_convert && (!cc->conversions || !cc->readers)))
+	if (!out->nodes || !out->slots || !cc->compile.owner || !cc->slots || !cc->lead ||
+	    !cc->units || (cc->may_convert && (!cc->conversions || !cc->readers)))
 		return cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for %d nodes",
 				out->n_nodes);
 	for (int v = 0; v < out->n_values; v++) {
@@ -51,8 +53,10 @@ static int alloc_results(struct cnn_compiler *cc)
 		cc->slots[v].first = out->n_nodes;
 		cc->slots[v].last = -1;
 	}
-	for (int i = 0; i < out->n_nodes; i++)
+	for (int i = 0; i < out->n_nodes; i++) {
 		out->nodes[i].next_core = CNN_NOWHERE;
+		cc->lead[i] = -1;
+	}
 	return CNN_OK;
 }
 
@@ -89,7 +93,7 @@ static void sum_costs(struct cnn_compiler *cc)
 		struct cnn_placement *p = &out->nodes[i];
 		const struct cnn_backend *core = p->core < 0 ? NULL : cc->cores[p->core];
 
-		cnn_compulsory_traffic(cc->compile.g, i, on_chip, p);
+		cnn_compulsory_traffic(cc, i, on_chip);
 		out->macs = cnn_add_sat(out->macs, p->macs);
 		if (!core)
 			continue;
@@ -116,7 +120,11 @@ static void stop(struct cnn_compiler *cc)
 	for (int i = 0; i < cc->n_cores; i++)
 		if (cc->cores[i])
 			cc->cores[i]->ops->close(cc->cores[i]);
+	for (int i = 0; cc->units && i < cc->compile.out->n_nodes; i++)
+		cnn_unit_free(&cc->units[i]);
 	free(cc->cores);
+	free(cc->units);
+	free(cc->lead);
 	free(cc->compile.owner);
 	free(cc->slots);
 	free(cc->conversions);
@@ -150,6 +158,8 @@ static int place_graph(struct cnn_compiler *cc, const struct cnnrt_core_info *co
 		cnn_place_node(cc, i);
 		cnn_progress(&cc->compile, i + 1);
 	}
+	if (!ret && cc->no_memory)
+		ret = cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for units of operators");
 	return ret;
 }
 

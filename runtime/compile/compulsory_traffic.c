@@ -16,21 +16,38 @@ static bool must_move(const struct cnn_value *v, int64_t on_chip)
 	       tensor_bytes(&v->t) > (uint64_t)on_chip;
 }
 
-static bool is_repeated(const struct cnn_node *n, int i)
+static bool has_input(const struct cnn_node *n, int n_in, int v)
 {
-	for (int k = 0; k < i; k++)
-		if (n->in[k] == n->in[i])
+	for (int k = 0; k < n_in; k++)
+		if (n->in[k] == v)
 			return true;
 	return false;
 }
 
-static void add_inputs(const struct cnn_graph *g, const struct cnn_node *n, int64_t on_chip,
+/* Has input i been counted, or does the node's unit make it? */
+static bool is_there(const struct cnn_compiler *cc, int node, int i)
+{
+	const struct cnn_graph *g = cc->compile.g;
+	const struct cnn_unit *u = cnn_unit_of(cc, node);
+	int v = g->nodes[node].in[i];
+
+	if (has_input(&g->nodes[node], i, v))
+		return true;
+	for (int k = 0; u && u->nodes[k] != node; k++)
+		if (has_input(&g->nodes[u->nodes[k]], g->nodes[u->nodes[k]].n_in, v))
+			return true;
+	return u && cnn_unit_has(u, g->values[v].producer);
+}
+
+static void add_inputs(const struct cnn_compiler *cc, int node, int64_t on_chip,
 		       struct cnnrt_cost *c, struct cnnrt_cost *moved)
 {
-	for (int i = 0; i < n->n_in; i++) {
-		const struct cnn_value *v = n->in[i] < 0 ? NULL : &g->values[n->in[i]];
+	const struct cnn_node *n = &cc->compile.g->nodes[node];
 
-		if (!v || is_repeated(n, i))
+	for (int i = 0; i < n->n_in; i++) {
+		const struct cnn_value *v = n->in[i] < 0 ? NULL : &cc->compile.g->values[n->in[i]];
+
+		if (!v || is_there(cc, node, i))
 			continue;
 		if (v->t.data) {
 			c->min_weights += tensor_bytes(&v->t);
@@ -43,24 +60,38 @@ static void add_inputs(const struct cnn_graph *g, const struct cnn_node *n, int6
 	}
 }
 
-void cnn_compulsory_traffic(const struct cnn_graph *g, int node, int64_t on_chip,
-			    struct cnn_placement *p)
+/* What the nodes of a unit only pass to each other has no slot. */
+static void add_outputs(const struct cnn_compiler *cc, int node, int64_t on_chip,
+			struct cnnrt_cost *c, struct cnnrt_cost *moved)
 {
-	const struct cnn_node *n = &g->nodes[node];
+	const struct cnn_node *n = &cc->compile.g->nodes[node];
+	bool is_part = cnn_unit_of(cc, node);
+
+	for (int i = 0; i < n->n_out; i++) {
+		const struct cnn_value *v = n->out[i] < 0 ? NULL : &cc->compile.g->values[n->out[i]];
+
+		if (!v || (is_part && !cc->compile.out->slots[n->out[i]].used))
+			continue;
+		moved->written += tensor_bytes(&v->t);
+		if (must_move(v, on_chip))
+			c->min_output += tensor_bytes(&v->t);
+	}
+}
+
+void cnn_compulsory_traffic(const struct cnn_compiler *cc, int node, int64_t on_chip)
+{
+	struct cnn_placement *p = &cc->compile.out->nodes[node];
+	const struct cnn_unit *u = cnn_unit_of(cc, node);
 	struct cnnrt_cost moved = { 0 };
 
-	/* A node on a core that takes no cycles only renames a value. */
+	/* A node on a core that takes no cycles only renames a value, or another accounts for it. */
 	if (p->core >= 0 && !p->cost.cycles)
 		return;
-	add_inputs(g, n, on_chip, &p->cost, &moved);
-	for (int i = 0; i < n->n_out; i++) {
-		const struct cnn_value *v = n->out[i] < 0 ? NULL : &g->values[n->out[i]];
+	for (int i = 0; i < (u ? u->n_nodes : 1); i++) {
+		int part = u ? u->nodes[i] : node;
 
-		if (!v)
-			continue;
-		moved.written += tensor_bytes(&v->t);
-		if (must_move(v, on_chip))
-			p->cost.min_output += tensor_bytes(&v->t);
+		add_inputs(cc, part, on_chip, &p->cost, &moved);
+		add_outputs(cc, part, on_chip, &p->cost, &moved);
 	}
 	/* An operator on the CPU reads and writes its tensors once. */
 	if (p->core >= 0)

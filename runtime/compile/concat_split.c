@@ -124,9 +124,11 @@ static bool can_be_part(const struct cnn_compiler *cc, int v, int core)
 static int consumer_core(struct cnn_compiler *cc, int v)
 {
 	const struct cnn_value *val = &cc->compile.g->values[v];
-	struct cnn_node_fit fit;
+	struct cnn_unit u = { 0 };
+	int core = val->n_consumers ? cnn_matching_core(cc, val->consumers[0], &u) : CNN_ON_CPU;
 
-	return val->n_consumers ? cnn_matching_core(cc, val->consumers[0], &fit) : CNN_ON_CPU;
+	cnn_unit_free(&u);
+	return core;
 }
 
 static bool place_concat(struct cnn_compiler *cc, const struct cnn_node *n, int *core)

@@ -23,15 +23,15 @@ struct cnn_slot_life {
 	bool caller_memory;	/* the caller may provide its memory */
 };
 
-/* A value that nodes read in another layout than it has. */
+/* A value that units read in another layout than it has. */
 struct cnn_conversion {
 	int value, reader;	/* reader: the first such node */
 	struct cnn_layout layout;
 };
 
-/* A node that reads one. */
+/* The unit led by a node reads one. */
 struct cnn_reader {
-	int node, conversion;
+	int lead, conversion;
 };
 
 /* Where a node is whose network has branches that run at the same time; 0: in none. */
@@ -46,6 +46,9 @@ struct cnn_compiler {
 	struct cnn_backend **cores; /* NULL: not to be used, or has no back end */
 	int n_cores;
 	struct cnn_slot_life *slots;
+	int *lead;		/* by node: the first of its unit; -1: in none */
+	struct cnn_unit *units;	/* by the node that leads it */
+	bool no_memory;		/* for a unit */
 	bool may_convert;	/* the graph may lack conversions */
 	/* Those that it lacks, at most as many as nodes have inputs; NULL: it may lack none. */
 	struct cnn_conversion *conversions;
@@ -70,17 +73,19 @@ static inline bool cnn_may_be_on(const struct cnn_node *n, int core)
 	return n->place == CNN_PLACE_OPEN || n->place == CNN_PLACE_CORE(core);
 }
 
-/* The first core that takes a node in its place, and how, or CNN_ON_CPU. */
-int cnn_matching_core(struct cnn_compiler *cc, int node, struct cnn_node_fit *fit);
+/* The first core that takes a node in its place, and how (to be freed), or CNN_ON_CPU. */
+int cnn_matching_core(struct cnn_compiler *cc, int node, struct cnn_unit *unit);
+/* The unit of several nodes that has a node, or NULL. */
+const struct cnn_unit *cnn_unit_of(const struct cnn_compiler *cc, int node);
 /*
  * Gives an input that a node wants in io->layout the layout that its value has in the arena, if the
  * node can read that; else, if its core takes it converted, that of a conversion.
  */
 bool cnn_fit_layout(struct cnn_compiler *cc, const struct cnn_backend *core, struct cnn_node_io *io,
 		    char *reason);
-/* The node reads its input in the layout that cnn_fit_layout gave it. */
-void cnn_assign_layout(struct cnn_compiler *cc, const struct cnn_backend *core, int node,
-		       const struct cnn_node_io *io);
+/* The unit reads its input in the layout that cnn_fit_layout gave it. */
+void cnn_assign_layout(struct cnn_compiler *cc, const struct cnn_backend *core,
+		       const struct cnn_unit *unit, const struct cnn_node_io *io);
 /* Puts a ConvertLayout into the graph for each conversion that it lacks. */
 int cnn_insert_conversions(struct cnn_compiler *cc, struct cnn_graph *g);
 /*
@@ -135,10 +140,9 @@ int64_t cnn_copies_out_time(const struct cnn_compiler *cc, const struct cnn_segm
  */
 int cnn_parallel_time(const struct cnn_compiler *cc, int64_t *ns);
 /*
- * Fills in the compulsory bytes of a placed node, and the bytes that it moves if it is on the CPU.
- * Float tensors of up to on_chip bytes can stay in a core.
+ * Fills in the compulsory bytes of a placed node, or of the unit that it leads, and the bytes that it
+ * moves if it is on the CPU. Float tensors of up to on_chip bytes can stay in a core.
  */
-void cnn_compulsory_traffic(const struct cnn_graph *g, int node, int64_t on_chip,
-			    struct cnn_placement *p);
+void cnn_compulsory_traffic(const struct cnn_compiler *cc, int node, int64_t on_chip);
 
 #endif

@@ -110,7 +110,17 @@ static bool is_behind(const struct finder *f, const struct region *r, int node)
 	return true;
 }
 
-/* Nodes of which one reads the other's value belong to one part, named after its first node. */
+static void join_nodes(struct finder *f, int x, int y)
+{
+	int a = find_root(f, x), b = find_root(f, y);
+
+	f->root[a > b ? a : b] = a > b ? b : a;
+}
+
+/*
+ * Nodes of one unit, or of which one reads the other's value, belong to one part, named after its
+ * first node.
+ */
 static void join_parts(struct finder *f, const struct region *r)
 {
 	const struct cnn_graph *g = f->cc->compile.g;
@@ -121,14 +131,13 @@ static void join_parts(struct finder *f, const struct region *r)
 		f->outside[i] |= is_behind(f, r, i);
 	for (int i = r->first; i < r->join; i++) {
 		f->root[i] = i;
+		if (f->cc->lead[i] >= r->first)
+			join_nodes(f, f->cc->lead[i], i);
 		for (int k = 0; k < g->nodes[i].n_in && !f->outside[i]; k++) {
-			int from = producer(g, &g->nodes[i], k), a, b;
+			int from = producer(g, &g->nodes[i], k);
 
-			if (from < r->first || f->outside[from])
-				continue;
-			a = find_root(f, from);
-			b = find_root(f, i);
-			f->root[a > b ? a : b] = a > b ? b : a;
+			if (from >= r->first && !f->outside[from])
+				join_nodes(f, from, i);
 		}
 	}
 }
@@ -187,7 +196,18 @@ static int64_t fill_lanes(struct finder *f, int parts, int lanes)
 	return sum - most;
 }
 
-/* One for each of the most cores that are equal and have nodes of a region. */
+/* Is a node in a unit that has nodes beyond the region? */
+static bool reaches_out(const struct cnn_compiler *cc, const struct region *r, int node)
+{
+	const struct cnn_unit *u = cnn_unit_of(cc, node);
+
+	return u && (u->nodes[0] < r->first || u->nodes[u->n_nodes - 1] >= r->join);
+}
+
+/*
+ * One for each of the most cores that are equal and have nodes of a region; 0 if the region has not
+ * the whole of a unit.
+ */
 static int count_lanes(const struct cnn_compiler *cc, const struct region *r)
 {
 	int lanes = 0;
@@ -195,6 +215,8 @@ static int count_lanes(const struct cnn_compiler *cc, const struct region *r)
 	for (int i = r->first; i < r->join; i++) {
 		int core = cc->compile.out->nodes[i].core;
 
+		if (reaches_out(cc, r, i))
+			return 0;
 		if (core >= 0)
 			lanes = cnn_max(lanes, count_equal(cc, core));
 	}

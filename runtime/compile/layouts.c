@@ -54,8 +54,21 @@ void cnn_share_slot(struct cnn_compiler *cc, const struct cnn_node_io *io, int o
 		cc->compile.out->slots[io->value].offset = slots[of].offset;
 }
 
-void cnn_assign_layout(struct cnn_compiler *cc, const struct cnn_backend *core, int node,
-		       const struct cnn_node_io *io)
+/* The first node of a unit that reads a value. */
+static int first_reader(const struct cnn_unit *u, int value)
+{
+	for (int i = 0; i < u->n_nodes; i++) {
+		const struct cnn_node *n = &u->g->nodes[u->nodes[i]];
+
+		for (int k = 0; k < n->n_in; k++)
+			if (n->in[k] == value)
+				return u->nodes[i];
+	}
+	return u->nodes[0];
+}
+
+void cnn_assign_layout(struct cnn_compiler *cc, const struct cnn_backend *core,
+		       const struct cnn_unit *unit, const struct cnn_node_io *io)
 {
 	const struct cnn_slot *slot = &cc->compile.out->slots[io->value];
 	struct cnn_node_io same = *io;
@@ -68,9 +81,12 @@ void cnn_assign_layout(struct cnn_compiler *cc, const struct cnn_backend *core, 
 	c = find_conversion(cc, core, &same);
 	if (c == &cc->conversions[cc->n_conversions]) {
 		cc->n_conversions++;
-		*c = (struct cnn_conversion){ io->value, node, io->layout };
+		*c = (struct cnn_conversion){
+			io->value, first_reader(unit, io->value), io->layout,
+		};
 	}
-	cc->readers[cc->n_readers++] = (struct cnn_reader){ node, (int)(c - cc->conversions) };
+	cc->readers[cc->n_readers++] =
+		(struct cnn_reader){ unit->nodes[0], (int)(c - cc->conversions) };
 }
 
 /* The value in the layout of a conversion, made before the first node that reads it. */
@@ -90,17 +106,27 @@ static int insert(struct cnn_graph *g, const struct cnn_conversion *c, int at, s
 	return cnn_rewrite_insert(g, at, CNN_OP_CONVERT_LAYOUT, c->value, v, err) ?: v;
 }
 
+/* The nodes of a unit read another value. */
+static void redirect(struct cnn_graph *g, const struct cnn_unit *u, int from, int to)
+{
+	for (int i = 0; i < u->n_nodes; i++) {
+		struct cnn_node *n = &g->nodes[u->nodes[i]];
+
+		for (int k = 0; k < n->n_in; k++)
+			if (n->in[k] == from)
+				n->in[k] = to;
+	}
+}
+
 int cnn_insert_conversions(struct cnn_compiler *cc, struct cnn_graph *g)
 {
 	int values = g->n_values;
 
 	for (int i = 0; i < cc->n_readers; i++) {
-		struct cnn_node *n = &g->nodes[cc->readers[i].node];
 		int c = cc->readers[i].conversion;
 
-		for (int k = 0; k < n->n_in; k++)
-			if (n->in[k] == cc->conversions[c].value)
-				n->in[k] = values + cc->n_conversions - 1 - c;
+		redirect(g, &cc->units[cc->readers[i].lead], cc->conversions[c].value,
+			 values + cc->n_conversions - 1 - c);
 	}
 	/* The last first, so that the nodes before it keep their places. */
 	for (int i = cc->n_conversions - 1; i >= 0; i--) {
@@ -114,25 +140,28 @@ int cnn_insert_conversions(struct cnn_compiler *cc, struct cnn_graph *g)
 
 /* ---- on a core --------------------------------------------------------------------------- */
 
-int cnn_matching_core(struct cnn_compiler *cc, int node, struct cnn_node_fit *fit)
+int cnn_matching_core(struct cnn_compiler *cc, int node, struct cnn_unit *unit)
 {
 	char reason[CNN_REASON_LEN];
 
+	*unit = (struct cnn_unit){ 0 };
 	for (int i = 0; i < cc->n_cores; i++) {
-		*fit = (struct cnn_node_fit){ 0 };
-		if (cc->cores[i] && cnn_may_be_on(&cc->compile.g->nodes[node], i) &&
-		    cc->cores[i]->ops->match(cc->cores[i], node, fit, reason))
+		if (!cc->cores[i] || !cnn_may_be_on(&cc->compile.g->nodes[node], i))
+			continue;
+		cnn_unit_init(unit, cc->compile.g, cc->lead, CNN_PLACE_CORE(i), node);
+		if (cc->cores[i]->ops->match(cc->cores[i], unit, reason))
 			return i;
+		cnn_unit_free(unit);
 	}
 	return CNN_ON_CPU;
 }
 
-/* The layout in which a node wants a value; NULL: it does not read it from the arena. */
-static const struct cnn_layout *find_wanted(const struct cnn_node_fit *fit, int v)
+/* The layout in which a unit wants a value; NULL: it does not read it from the arena. */
+static const struct cnn_layout *find_wanted(const struct cnn_unit *u, int v)
 {
-	for (int i = 0; i < fit->n_in; i++)
-		if (fit->in[i].value == v)
-			return &fit->in[i].layout;
+	for (int i = 0; i < u->n_in; i++)
+		if (u->in[i].value == v)
+			return &u->in[i].layout;
 	return NULL;
 }
 
@@ -143,15 +172,17 @@ static int wanted_layout(struct cnn_compiler *cc, int v, struct cnn_layout *l)
 	int core = CNN_ON_CPU;
 
 	for (int i = 0; i < val->n_consumers; i++) {
-		struct cnn_node_fit fit;
-		int c = cnn_matching_core(cc, val->consumers[i], &fit);
-		const struct cnn_layout *wanted = c < 0 ? NULL : find_wanted(&fit, v);
+		struct cnn_unit u;
+		int c = cnn_matching_core(cc, val->consumers[i], &u);
+		const struct cnn_layout *wanted = find_wanted(&u, v);
+		bool same = wanted && (!i || c == core);
 
-		if (!wanted || (i && c != core))
-			return CNN_ON_CPU;
 		core = c;
-		if (!i)
+		if (same && !i)
 			*l = *wanted;
+		cnn_unit_free(&u);
+		if (!same)
+			return CNN_ON_CPU;
 	}
 	return val->is_output ? CNN_ON_CPU : core;
 }
@@ -178,7 +209,7 @@ bool cnn_place_conversion(struct cnn_compiler *cc, int node, int *core, char *re
 {
 	const struct cnn_node *n = &cc->compile.g->nodes[node];
 	const struct cnn_slot *from = n->in[0] < 0 ? NULL : &cc->compile.out->slots[n->in[0]];
-	struct cnn_node_fit fit = { .n_in = 1 };
+	struct cnn_node_io in, out;
 	struct cnn_placement *p = &cc->compile.out->nodes[node];
 	const struct cnn_backend_ops *ops;
 	int64_t ns, host_ns;
@@ -188,18 +219,18 @@ bool cnn_place_conversion(struct cnn_compiler *cc, int node, int *core, char *re
 	if (!from || !from->used || from->layout.codes || n->act.kind != CNN_ACT_NONE ||
 	    (n->n_out > 1 && n->out[1] >= 0))
 		return false;
-	fit.in[0] = (struct cnn_node_io){ .value = n->in[0], .layout = from->layout };
-	fit.out.value = n->out[0];
-	c = wanted_layout(cc, n->out[0], &fit.out.layout);
-	if (c >= 0 && is_readable_as(cc, c, &fit.in[0], fit.out)) {
-		fit.out.layout = from->layout;
-		cnn_share_slot(cc, &fit.out, n->in[0]);
+	in = (struct cnn_node_io){ .value = n->in[0], .layout = from->layout };
+	out = (struct cnn_node_io){ .value = n->out[0] };
+	c = wanted_layout(cc, n->out[0], &out.layout);
+	if (c >= 0 && is_readable_as(cc, c, &in, out)) {
+		out.layout = from->layout;
+		cnn_share_slot(cc, &out, n->in[0]);
 		cnn_reject(reason, "%s: renames a value in the arena", n->op_type);
 		*core = c;
 		return true;
 	}
 	ops = c < 0 ? NULL : cc->cores[c]->ops;
-	cycles = ops && ops->convert ? ops->convert(cc->cores[c], node, &fit, reason) : 0;
+	cycles = ops && ops->convert ? ops->convert(cc->cores[c], node, &in, &out, reason) : 0;
 	if (!cycles)
 		return false;
 	ns = cnn_cycles_ns(cc->target, c, cycles);
@@ -208,7 +239,7 @@ bool cnn_place_conversion(struct cnn_compiler *cc, int node, int *core, char *re
 	p->next_ns = cnn_max(ns, host_ns);
 	if (ns > host_ns)
 		return false;
-	cnn_use_slot(cc, &fit.out);
+	cnn_use_slot(cc, &out);
 	*core = c;
 	return true;
 }

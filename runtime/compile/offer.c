@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* Asks a back end what it would do with nodes, and what that costs. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "ir/graph_internal.h"
@@ -27,12 +28,14 @@ bool cnn_may_use_core(const struct cnnrt_core_info *cores, int i,
 	return cnn_backend_find(cores[i].name) != NULL;
 }
 
-static bool is_arranged(const struct cnn_node_fit *fit)
+static bool is_arranged(const struct cnn_unit *u)
 {
-	bool dense = cnn_layout_dense(&fit->out.layout);
+	bool dense = true;
 
-	for (int i = 0; i < fit->n_in; i++)
-		dense &= cnn_layout_dense(&fit->in[i].layout);
+	for (int i = 0; i < u->n_in; i++)
+		dense &= cnn_layout_dense(&u->in[i].layout);
+	for (int i = 0; i < u->n_out; i++)
+		dense &= cnn_layout_dense(&u->out[i].layout);
 	return !dense;
 }
 
@@ -45,34 +48,94 @@ static void tell(struct cnn_offer *offer, bool is_for, const char *reason)
 	offer->told = is_for;
 }
 
-/* Adds what one node of the rewritten copy costs, on the core if that takes it. */
-static void add_node(struct cnn_backend *core, const struct cnn_core_choice *choice, int node,
-		     struct cnn_offer *offer)
-{
-	const struct cnn_graph *g = core->compile->g;
-	const struct cnn_node *n = &g->nodes[node];
-	struct cnn_node_fit fit = { 0 };
-	char reason[CNN_REASON_LEN];
-	int64_t ns;
+/* One core, asked about a rewritten copy of some nodes. */
+struct asked {
+	struct cnn_backend *core;
+	const struct cnn_core_choice *choice;
+	int *lead;		/* by node of the copy */
+	struct cnn_offer *offer;
+};
 
-	if (core->ops->match(core, node, &fit, reason) &&
-	    core->ops->plan(core, node, &fit, reason)) {
-		ns = cnn_cycles_ns(choice->target, choice->index, core->ops->cycles(core, node));
-		offer->taken = true;
-		offer->which |= n->file_op ? 1u << (n->file_op - 1) : 0;
-		offer->arranges |= is_arranged(&fit);
-	} else {
-		ns = cnn_op_renames(n->op) ? 0 : cnn_cpu_cost_ns(choice->target, g, n);
-		tell(offer, core->ops->is_for(g, n), reason);
+/* Does the core run a node of the copy, with those behind it or else alone? */
+static bool is_taken(const struct asked *a, int node, struct cnn_unit *u, char *reason)
+{
+	const struct cnn_compile *compile = a->core->compile;
+	const int place = CNN_PLACE_CORE(a->choice->index);
+	bool several = true;
+
+	for (int alone = 0; alone <= 1 && several; alone++) {
+		cnn_unit_init(u, compile->g, a->lead, place, node);
+		u->alone = alone;
+		if (a->core->ops->match(a->core, u, reason) &&
+		    cnn_unit_check(u, compile->no_residency, reason) &&
+		    a->core->ops->plan(a->core, u, reason))
+			return true;
+		several = u->n_nodes > 1;
+		cnn_unit_free(u);
 	}
-	offer->ns = cnn_add_sat(offer->ns, ns);
+	return false;
+}
+
+static void add_unit(const struct asked *a, const struct cnn_unit *u)
+{
+	struct cnn_offer *offer = a->offer;
+	uint64_t cycles = a->core->ops->cycles(a->core, u->nodes[0]);
+
+	for (int i = 0; i < u->n_nodes; i++) {
+		const struct cnn_node *n = &u->g->nodes[u->nodes[i]];
+
+		a->lead[u->nodes[i]] = u->nodes[0];
+		offer->which |= n->file_op ? 1u << (n->file_op - 1) : 0;
+	}
+	offer->taken = true;
+	offer->arranges |= is_arranged(u);
+	offer->ns = cnn_add_sat(offer->ns,
+				cnn_cycles_ns(a->choice->target, a->choice->index, cycles));
+}
+
+/* Adds what one node of the copy costs: on the core, in its unit, or else on the CPU. */
+static void add_node(const struct asked *a, int node)
+{
+	const struct cnn_graph *g = a->core->compile->g;
+	const struct cnn_node *n = &g->nodes[node];
+	char reason[CNN_REASON_LEN];
+	struct cnn_unit u;
+
+	if (a->lead[node] >= 0)
+		return;
+	if (is_taken(a, node, &u, reason)) {
+		add_unit(a, &u);
+		cnn_unit_free(&u);
+		return;
+	}
+	if (!cnn_op_renames(n->op))
+		a->offer->ns = cnn_add_sat(a->offer->ns,
+					   cnn_cpu_cost_ns(a->choice->target, g, n));
+	tell(a->offer, a->core->ops->is_for(g, n), reason);
+}
+
+/* All nodes of the copy, in order. */
+static int add_nodes(struct asked *a)
+{
+	struct cnn_compile *compile = a->core->compile;
+	int n = compile->g->n_nodes;
+
+	a->lead = malloc(((size_t)n + 1) * sizeof(*a->lead));
+	if (!a->lead)
+		return cnn_fail(compile->err, CNN_ENOMEM, "no memory to ask a core");
+	for (int i = 0; i < n; i++)
+		a->lead[i] = -1;
+	for (int i = 0; i < n; i++)
+		add_node(a, i);
+	free(a->lead);
+	return CNN_OK;
 }
 
 static int ask(struct cnn_graph *copy, struct cnn_core_choice *choice, struct cnn_offer *offer,
 	       struct cnn_err *err)
 {
 	struct cnn_compile compile = { .g = copy, .err = err, .tried = choice->tried };
-	struct cnn_backend *core;
+	struct asked a = { .choice = choice, .offer = offer };
 	int ret = CNN_OK;
 
 	for (int i = 0; i < copy->n_nodes; i++) {
@@ -84,14 +147,13 @@ static int ask(struct cnn_graph *copy, struct cnn_core_choice *choice, struct cn
 		ret = choice->ops->legalize(copy, CNN_PLACE_CORE(choice->index), err);
 	if (ret)
 		return ret;
-	core = choice->ops->open(&compile, choice->info);
-	if (!core)
+	a.core = choice->ops->open(&compile, choice->info);
+	if (!a.core)
 		return cnn_fail(err, CNN_ENOMEM, "no memory for a core");
-	for (int i = 0; i < copy->n_nodes; i++)
-		add_node(core, choice, i, offer);
-	choice->ops->close(core);
+	ret = add_nodes(&a);
+	choice->ops->close(a.core);
 	choice->tried = compile.tried;
-	return CNN_OK;
+	return ret;
 }
 
 int cnn_ask_core(const struct cnn_graph *g, const int *nodes, int n,

@@ -5,22 +5,66 @@
 
 #include "internal.h"
 
-static bool place_on(struct cnn_compiler *cc, int core, int node, char *reason)
+const struct cnn_unit *cnn_unit_of(const struct cnn_compiler *cc, int node)
+{
+	int lead = cc->lead[node];
+
+	return lead >= 0 && cc->units[lead].n_nodes > 1 ? &cc->units[lead] : NULL;
+}
+
+/* Could the core run the unit's node, perhaps with others, from the layouts that its values have? */
+static bool try_unit(struct cnn_compiler *cc, int core, struct cnn_unit *u, char *reason)
 {
 	struct cnn_backend *c = cc->cores[core];
-	struct cnn_node_fit fit = { 0 };
 
-	if (!c->ops->match(c, node, &fit, reason))
+	if (!c->ops->match(c, u, reason) || !cnn_unit_check(u, cc->compile.no_residency, reason))
 		return false;
-	for (int i = 0; i < fit.n_in; i++)
-		if (!cnn_fit_layout(cc, c, &fit.in[i], reason))
+	for (int i = 0; i < u->n_in; i++)
+		if (!cnn_fit_layout(cc, c, &u->in[i], reason))
 			return false;
-	if (!c->ops->plan(c, node, &fit, reason))
-		return false;
-	for (int i = 0; i < fit.n_in; i++)
-		cnn_assign_layout(cc, c, node, &fit.in[i]);
-	cnn_use_slot(cc, &fit.out);
-	return true;
+	return c->ops->plan(c, u, reason);
+}
+
+/* The nodes behind the first are part of it, in all that is said about them. */
+static void take_unit(struct cnn_compiler *cc, int core, const struct cnn_unit *u)
+{
+	const struct cnn_node *first = &u->g->nodes[u->nodes[0]];
+	struct cnn_placement *lead = &cc->compile.out->nodes[u->nodes[0]];
+
+	for (int i = 0; i < u->n_in; i++)
+		cnn_assign_layout(cc, cc->cores[core], u, &u->in[i]);
+	for (int i = 0; i < u->n_out; i++)
+		cnn_use_slot(cc, &u->out[i]);
+	cc->lead[u->nodes[0]] = u->nodes[0];
+	for (int i = 1; i < u->n_nodes; i++) {
+		const struct cnn_node *n = &u->g->nodes[u->nodes[i]];
+		struct cnn_placement *p = &cc->compile.out->nodes[u->nodes[i]];
+
+		cc->lead[u->nodes[i]] = u->nodes[0];
+		p->core = core;
+		lead->macs = cnn_add_sat(lead->macs, cnn_node_macs(u->g, n));
+		cnn_reject(p->reason, "%s: runs as one with %s %.80s", n->op_type, first->op_type,
+			   first->name);
+	}
+}
+
+static bool place_on(struct cnn_compiler *cc, int core, int node, char *reason)
+{
+	struct cnn_unit *u = &cc->units[node];
+	bool several = true;
+
+	for (int alone = 0; alone <= 1 && several; alone++) {
+		cnn_unit_init(u, cc->compile.g, cc->lead, CNN_PLACE_CORE(core), node);
+		u->alone = alone;
+		if (try_unit(cc, core, u, reason)) {
+			take_unit(cc, core, u);
+			return true;
+		}
+		several = u->n_nodes > 1;
+		cc->no_memory |= u->failed;
+		cnn_unit_free(u);
+	}
+	return false;
 }
 
 /*
@@ -88,6 +132,8 @@ void cnn_place_node(struct cnn_compiler *cc, int node)
 	const struct cnn_node *n = &cc->compile.g->nodes[node];
 	struct cnn_placement *p = &cc->compile.out->nodes[node];
 
+	if (cc->lead[node] >= 0)
+		return;
 	p->core = CNN_ON_CPU;
 	if (n->choice && n->choice->next != CNN_PLACE_OPEN) {
 		p->next_core = n->choice->next == CNN_PLACE_CPU ? CNN_ON_CPU :

@@ -9,7 +9,8 @@
 #include "internal.h"
 
 struct scheduled_node {
-	int level, node; /* nodes of one level are a segment; levels may be unused */
+	int level;	/* nodes of one level are a segment; levels may be unused */
+	int last, node;	/* last: of the node's unit, in whose place that runs */
 };
 
 /*
@@ -42,7 +43,40 @@ static int compare_scheduled(const void *a, const void *b)
 
 	if (x->level != y->level)
 		return x->level < y->level ? -1 : 1;
+	if (x->last != y->last)
+		return x->last < y->last ? -1 : 1;
 	return (x->node > y->node) - (x->node < y->node);
+}
+
+/* The level behind those that a node's inputs are made in. */
+static int least_level(const struct cnn_graph *g, int node, const struct scheduled_node *schedule)
+{
+	int least = 0;
+
+	for (int k = 0; k < g->nodes[node].n_in; k++) {
+		int v = g->nodes[node].in[k], from = v < 0 ? -1 : g->values[v].producer;
+		int level = from < 0 ? 0 : schedule[from].level;
+
+		least = level > least ? level : least;
+	}
+	return least;
+}
+
+/* Schedules the unit of several nodes that ends with this one; those that read it come later. */
+static void schedule_unit(const struct cnn_compiler *cc, const struct cnn_unit *u, int first,
+			  struct scheduled_node *schedule)
+{
+	int least = 0, last = u->nodes[u->n_nodes - 1];
+
+	for (int i = 0; i < u->n_nodes; i++) {
+		int level = least_level(u->g, u->nodes[i], schedule);
+
+		schedule[u->nodes[i]] = (struct scheduled_node){ 0, last, u->nodes[i] };
+		least = level > least ? level : least;
+	}
+	least = next_level(least, processor_of(cc, last), first, count_processors(cc));
+	for (int i = 0; i < u->n_nodes; i++)
+		schedule[u->nodes[i]].level = least;
 }
 
 /* Sorts the schedule whose level 0 belongs to processor first; returns the number of segments. */
@@ -52,17 +86,16 @@ static int order_nodes(const struct cnn_compiler *cc, int first, struct schedule
 	int segments = g->n_nodes > 0;
 
 	for (int i = 0; i < g->n_nodes; i++) {
-		int least = 0;
+		const struct cnn_unit *u = cnn_unit_of(cc, i);
 
-		for (int k = 0; k < g->nodes[i].n_in; k++) {
-			int v = g->nodes[i].in[k], from = v < 0 ? -1 : g->values[v].producer;
-			int level = from < 0 ? 0 : schedule[from].level;
-
-			least = level > least ? level : least;
-		}
-		schedule[i].node = i;
-		schedule[i].level =
-			next_level(least, processor_of(cc, i), first, count_processors(cc));
+		if (u && i == u->nodes[u->n_nodes - 1])
+			schedule_unit(cc, u, first, schedule);
+		if (u)
+			continue;
+		schedule[i] = (struct scheduled_node){
+			next_level(least_level(g, i, schedule), processor_of(cc, i), first,
+				   count_processors(cc)), i, i,
+		};
 	}
 	qsort(schedule, (size_t)g->n_nodes, sizeof(*schedule), compare_scheduled);
 	for (int i = 1; i < g->n_nodes; i++)

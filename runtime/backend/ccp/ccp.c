@@ -79,20 +79,19 @@ static struct cnn_node_io io_of(const struct ccpc_operand *o)
 	};
 }
 
-static bool ccpc_match_node(struct cnn_backend *base, int node, struct cnn_node_fit *fit,
-			    char *reason)
+static bool ccpc_match_node(struct cnn_backend *base, struct cnn_unit *unit, char *reason)
 {
 	struct ccpc_core *core = (struct ccpc_core *)base;
-	struct ccpc_node *n = &core->nodes[node];
+	struct ccpc_node *n = &core->nodes[unit->nodes[0]];
+	struct cnn_node_io in, add, out;
 
-	if (!ccpc_match(&core->hw, base->compile->g, node, n, reason))
+	if (!ccpc_match(&core->hw, base->compile->g, unit->nodes[0], n, reason))
 		return false;
-	fit->in[0] = io_of(&n->in);
-	fit->n_in = 1;
-	if (n->add.value >= 0)
-		fit->in[fit->n_in++] = io_of(&n->add);
-	fit->out = io_of(&n->out);
-	return true;
+	in = io_of(&n->in);
+	add = io_of(&n->add);
+	out = io_of(&n->out);
+	return cnn_unit_add_in(unit, &in) && (n->add.value < 0 || cnn_unit_add_in(unit, &add)) &&
+	       cnn_unit_add_out(unit, &out);
 }
 
 /* A convolution whose window covers the whole input is a matrix product, if planes are adjacent. */
@@ -235,18 +234,18 @@ static struct ccpc_bank_binding empty_bank(const struct ccpc_hw *hw)
 	};
 }
 
-static bool ccpc_plan(struct cnn_backend *base, int node, const struct cnn_node_fit *fit,
-		      char *reason)
+static bool ccpc_plan(struct cnn_backend *base, const struct cnn_unit *unit, char *reason)
 {
 	struct ccpc_core *core = (struct ccpc_core *)base;
+	int node = unit->nodes[0];
 	const char *op = base->compile->g->nodes[node].op_type;
 	struct ccpc_node from = core->nodes[node], *n = &core->nodes[node];
 	enum ccpc_trial_result result;
 
-	cnn_layout_planes(&fit->in[0].layout, &from.in.layout);
-	cnn_layout_planes(&fit->out.layout, &from.out.layout);
+	cnn_layout_planes(&unit->in[0].layout, &from.in.layout);
+	cnn_layout_planes(&unit->out[0].layout, &from.out.layout);
 	if (from.add.value >= 0)
-		cnn_layout_planes(&fit->in[1].layout, &from.add.layout);
+		cnn_layout_planes(&unit->in[1].layout, &from.add.layout);
 	from.in.bind = from.out.bind = empty_bank(&core->hw);
 	n->kind = NULL;
 	if (!check_pitch(op, &from.in.layout, reason) || !check_pitch(op, &from.out.layout, reason))

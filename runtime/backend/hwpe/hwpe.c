@@ -68,19 +68,18 @@ static bool hwpec_is_for(const struct cnn_graph *g, const struct cnn_node *n)
 	       op == CNN_OP_QLINEAR_SUMS || hwpec_is_unsplit(n);
 }
 
-static bool hwpec_match_node(struct cnn_backend *base, int node, struct cnn_node_fit *fit,
-			     char *reason)
+static bool hwpec_match_node(struct cnn_backend *base, struct cnn_unit *unit, char *reason)
 {
 	struct hwpec_core *core = (struct hwpec_core *)base;
-	struct hwpec_conv *v = &core->nodes[node].conv;
+	struct hwpec_node *n = &core->nodes[unit->nodes[0]];
+	const struct hwpec_conv *v = &n->conv;
 
-	core->nodes[node].change.wanted = false;
-	if (!hwpec_match(core, node, v, reason))
+	n->change.wanted = false;
+	if (!hwpec_match(core, unit->nodes[0], &n->conv, reason))
 		return false;
-	fit->in[0] = (struct cnn_node_io){ .value = v->in, .layout = v->ifm };
-	fit->n_in = 1;
-	fit->out = (struct cnn_node_io){ .value = v->out, .layout = v->ofm, .bytes = v->ofm_bytes };
-	return true;
+	return cnn_unit_add_in(unit, &(struct cnn_node_io){ .value = v->in, .layout = v->ifm }) &&
+	       cnn_unit_add_out(unit, &(struct cnn_node_io){
+			       .value = v->out, .layout = v->ofm, .bytes = v->ofm_bytes });
 }
 
 struct limit {
@@ -238,23 +237,22 @@ static bool plan_input(struct hwpec_node *n, const struct cnn_layout *l)
 	return true;
 }
 
-static bool hwpec_plan(struct cnn_backend *base, int node, const struct cnn_node_fit *fit,
-		       char *reason)
+static bool hwpec_plan(struct cnn_backend *base, const struct cnn_unit *unit, char *reason)
 {
 	struct hwpec_core *core = (struct hwpec_core *)base;
-	const struct cnn_graph *g = base->compile->g;
-	const char *op = g->nodes[node].op_type;
-	struct hwpec_node *n = &core->nodes[node];
+	const struct cnn_node *node = &unit->g->nodes[unit->nodes[0]];
+	const char *op = node->op_type;
+	struct hwpec_node *n = &core->nodes[unit->nodes[0]];
 
 	n->plan = (struct hwpec_plan){ .rounds = n->conv.kw * n->conv.words };
-	if (!plan_input(n, &fit->in[0].layout))
+	if (!plan_input(n, &unit->in[0].layout))
 		return cnn_reject(reason, "%s: rows of the input are not equidistant in the arena",
 				  op);
 	if (!find_tile(&core->hw, n, op, reason))
 		return false;
 	n->plan.accs = used_accs(n);
 	try_interleaved(core, n, op);
-	describe(n, op, cnn_node_macs(g, &g->nodes[node]), reason);
+	describe(n, op, cnn_node_macs(unit->g, node), reason);
 	return true;
 }
 
@@ -264,16 +262,16 @@ static bool hwpec_reads(const struct cnn_layout *has, struct cnn_layout *want)
 	return cnn_layout_as_pixels(has, want) || cnn_layout_as_planes(has, want);
 }
 
-static uint64_t hwpec_convert(struct cnn_backend *base, int node, const struct cnn_node_fit *fit,
-			      char *reason)
+static uint64_t hwpec_convert(struct cnn_backend *base, int node, const struct cnn_node_io *in,
+			      const struct cnn_node_io *out, char *reason)
 {
 	struct hwpec_core *core = (struct hwpec_core *)base;
 	struct hwpec_change *c = &core->nodes[node].change;
 	uint64_t cycles;
 
 	*c = (struct hwpec_change){
-		.wanted = true, .in = fit->in[0].value, .out = fit->out.value,
-		.from = fit->in[0].layout, .to = fit->out.layout,
+		.wanted = true, .in = in->value, .out = out->value, .from = in->layout,
+		.to = out->layout,
 	};
 	cycles = core->hw.bad[0] ? 0 : hwpec_change_cycles(core, c);
 	cnn_reject(reason, "%s: changes the layout by transfers to an SRAM and back",
