@@ -14,7 +14,7 @@
 #define CORES		"sim:cores=ccp+hwpe"
 /* A half takes about 0.1 s, much longer than what the host does for it. */
 #define CLOCK_HZ	1200000u
-#define HALF_US		100000u
+#define WAIT_MS		60000	/* for a state that comes in less than a second */
 #define JOBS		6
 #define CHANNELS	64
 #define OUTPUTS		16
@@ -162,17 +162,30 @@ static void prepare(struct rt_net *n, float **want, size_t *size, struct cnnrt_j
 	}
 }
 
-/* us: time until the reset, 0: none */
-static void reset_after(struct rt_net *n, unsigned int us)
+static bool computes(struct rt_net *n, unsigned int core)
 {
-	if (!us)
-		return;
-	usleep(us);
+	struct cnnrt_core_info info = { .struct_size = sizeof(info) };
+	uint32_t queue;
+
+	OK(cnnrt_device_core(n->dev, core, &info, &rt_err));
+	OK(cnnrt_device_reg_read(n->dev, info.queue_offset + CNNACC_QREG_STATE, &queue, &rt_err));
+	return queue == CNNACC_QSTATE_RUNNING;
+}
+
+/* Resets the device once both cores compute; what they do then has most of its time before it. */
+static void reset_both(struct rt_net *n)
+{
+	int ms = 0;
+
+	while (!computes(n, 0) || !computes(n, 1)) {
+		assert_true(ms++ < WAIT_MS);
+		usleep(1000);
+	}
 	OK(cnnrt_device_reg_write(n->dev, CNNACC_REG_RESET, 1, &rt_err));
 }
 
-/* Submits all before it waits for any. us: as reset_after. */
-static void run_ahead(unsigned int us, struct halves *h)
+/* Submits all before it waits for any. reset: while both cores compute. */
+static void run_ahead(bool reset, struct halves *h)
 {
 	struct cnnrt_job *jobs[JOBS];
 	float *want[JOBS];
@@ -182,7 +195,8 @@ static void run_ahead(unsigned int us, struct halves *h)
 	prepare(&n, want, &size, jobs);
 	for (int i = 0; i < JOBS; i++)
 		OK(cnnrt_job_submit(jobs[i], -1, NULL, &rt_err));
-	reset_after(&n, us);
+	if (reset)
+		reset_both(&n);
 	for (int i = 0; i < JOBS; i++) {
 		OK(cnnrt_job_wait(jobs[i], -1, &rt_err));
 		rt_check_output(jobs[i], want[i], size);
@@ -198,7 +212,7 @@ static void test_ahead(void **state)
 	struct halves h[JOBS];
 
 	(void)state;
-	run_ahead(0, h);
+	run_ahead(false, h);
 	check_overlap(h);
 }
 
@@ -209,20 +223,21 @@ static void test_reset_ahead(void **state)
 	struct halves h[JOBS];
 
 	(void)state;
-	run_ahead(3 * HALF_US / 2, h);
+	run_ahead(true, h);
 	for (int i = 0; i < JOBS; i++)
 		resubmits += h[i].resubmits;
 	assert_int_equal(resubmits, 2);
 }
 
-/* Both results of one job, which it then forgets. us: as reset_after. */
-static void run_beside(struct rt_net *n, struct cnnrt_job *job, unsigned int us, char *out)
+/* Both results of one job, which it then forgets. reset: while both cores compute. */
+static void run_beside(struct rt_net *n, struct cnnrt_job *job, bool reset, char *out)
 {
 	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	void *result;
 
 	OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
-	reset_after(n, us);
+	if (reset)
+		reset_both(n);
 	OK(cnnrt_job_wait(job, -1, &rt_err));
 	for (unsigned int i = 0; i < 2; i++) {
 		OK(cnnrt_job_map(job, CNNRT_OUTPUT, i, &info, &result, &rt_err));
@@ -251,9 +266,9 @@ static void test_reset_beside(void **state)
 	OK(cnnrt_job_map(job, CNNRT_INPUT, 1, NULL, &bytes, &rt_err));
 	for (size_t i = 0; i < count; i++)
 		((int8_t *)bytes)[i] = (int8_t)(i % 11);
-	run_beside(&n, job, 0, want);
+	run_beside(&n, job, false, want);
 	assert_int_equal(job->resubmits, 0);
-	run_beside(&n, job, HALF_US / 2, got);
+	run_beside(&n, job, true, got);
 	assert_int_equal(job->resubmits, 2);
 	assert_memory_equal(got, want, size);
 	free(want);
