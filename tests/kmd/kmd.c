@@ -367,6 +367,17 @@ struct drm_cnnacc_task kmd_task(uint32_t length)
 	};
 }
 
+struct drm_cnnacc_task kmd_task_nop(struct kmd_env *env)
+{
+	const uint32_t at = CNNACC_PAGE_SIZE / 2;
+	struct drm_cnnacc_task task;
+
+	_Static_assert(CNNACC_PAGE_SIZE / 2 >= CORE_PROGRAM_LONG, "no program is that long");
+	task = kmd_task(env->programs->nop((uint32_t *)((char *)env->program.map + at)));
+	task.program_va += at;
+	return task;
+}
+
 int kmd_submit_told(int fd, uint32_t ctx, const struct drm_cnnacc_job *jobs, uint32_t jobs_count,
 		    struct drm_cnnacc_submit *submit)
 {

@@ -110,6 +110,8 @@ uint32_t kmd_program_delay(struct kmd_env *env, uint32_t loops);
 uint32_t kmd_program_illegal(struct kmd_env *env);
 
 struct drm_cnnacc_task kmd_task(uint32_t length);
+/* One of the program nop, which it writes behind whatever program the page begins with. */
+struct drm_cnnacc_task kmd_task_nop(struct kmd_env *env);
 
 /* One job of one task, out to a binary syncobj (0: none): 0 or -errno. */
 int kmd_submit(struct kmd_env *env, uint32_t length, uint64_t cycle_limit, uint32_t out);

@@ -101,14 +101,13 @@ static void own(uint32_t flags, int ready)
 {
 	struct kmd_env env = kmd_env(kmd_open());
 	struct drm_cnnacc_task tasks[] = {
-		kmd_task(kmd_program_delay(&env, 1000000)), kmd_task(4),
+		kmd_task(kmd_program_delay(&env, 1000000)), kmd_task_nop(&env),
 	};
 	struct drm_cnnacc_job job = {
 		.core = env.core, .flags = flags,
 		.tasks = DRM_CNNACC_OBJ_ARRAY(ARRAY_LEN(tasks), tasks),
 	};
 
-	tasks[1].program_va += 4 * 16;
 	for (int i = 0; i < ORPHANS; i++)
 		if (kmd_submit_jobs(env.fd, env.ctx, &job, 1))
 			_exit(1);

@@ -467,6 +467,13 @@ static const char *queues_with_age(const char *oldest)
 static void test_busy_core(struct kmd_env *env)
 {
 	uint32_t out = kmd_syncobj(env->fd), next = kmd_syncobj(env->fd);
+	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = next };
+	struct drm_cnnacc_task nop = kmd_task_nop(env);
+	struct drm_cnnacc_job job = {
+		.core = env->core,
+		.tasks = DRM_CNNACC_OBJ_ARRAY(1, &nop),
+		.syncs = DRM_CNNACC_OBJ_ARRAY(1, &sync),
+	};
 	struct drm_cnnacc_ctx_query q;
 	char oldest[32], queue[32];
 	uint64_t resets;
@@ -476,7 +483,7 @@ static void test_busy_core(struct kmd_env *env)
 	snprintf(queue, sizeof(queue), "%s enabled=1", core_name);
 	resets = value_in(debug_text("resets"), core_name, " ");
 	kmd_submit_tasks(env, kmd_program_delay(env, KMD_LONG_LOOPS), KMD_TASKS_MAX, 0, out);
-	kmd_submit(env, 4, 0, next);
+	kmd_submit_jobs(env->fd, env->ctx, &job, 1);
 	text = queues_with_age(oldest);
 	ok(value_in(text, queue, "jobs=") >= 1 && value_in(text, queue, "tasks=") >= 1,
 	   "debugfs: a queue's jobs");
@@ -557,8 +564,8 @@ static void test_reset_blames_nobody(struct kmd_env *env)
 
 	kmd_core_info(env->fd, env->core, &core);
 	for (i = 0; i < 64; i++) {
-		/* The program's first instruction, or all of it: together they fit a batch. */
-		task[i] = kmd_task(i < 63 ? 4 : length);
+		/* Together they fit a batch. */
+		task[i] = i < 63 ? kmd_task_nop(env) : kmd_task(length);
 		task[i].cycle_limit = i < 63 ? 10000 : core.job_cycles_max - 63 * 10000;
 		job[i] = (struct drm_cnnacc_job){
 			.core = env->core,
