@@ -229,6 +229,35 @@ static void test_again(struct balance *b)
 	   used[1]);
 }
 
+/*
+ * A core whose job does not end holds up no job for any equal core, neither while it runs nor while
+ * the core is reset, once the job has exceeded its limit.
+ */
+static void test_hung(struct balance *b)
+{
+	uint32_t behind = 0, jobs = 0, failed = 0;
+	struct sent sent[2 * JOBS], bad;
+
+	b->length[1] = kmd_program_endless(&b->env[1]);
+	bad = send_any(b, 1, b->core[b->env[1].core].job_cycles_max);
+	for (int i = 0; i < 2 * JOBS; i++) {
+		sent[i] = send_any(b, 0, LONG);
+		behind += sent[i].core == bad.core;
+	}
+	ok_ret(end_all(b, sent, 2 * JOBS), 0, "jobs beside a core whose job does not end");
+	ok(!behind, "none waits behind it: %u", behind);
+	ok_ret(kmd_fence_status(b->fd, bad.out), -EBUSY, "which still runs");
+	for (; kmd_fence_status(b->fd, bad.out) == -EBUSY; jobs++) {
+		sent[0] = send_any(b, 0, SHORT);
+		behind += sent[0].core == bad.core;
+		failed += end(b, &sent[0]) != 0;
+	}
+	note("%u jobs until its core was reset", jobs);
+	ok(!failed && !behind, "all run on the other cores: %u, %u", failed, behind);
+	ok_ret(end(b, &bad), -ETIMEDOUT, "the job ends at its limit");
+	b->length[1] = kmd_program_nop(&b->env[1]);
+}
+
 static bool test_pinned(struct balance *b)
 {
 	struct sent sent[JOBS];
@@ -399,6 +428,7 @@ int main(void)
 	test_arguments(&b);
 	test_again(&b);
 	test_order(&b);
+	test_hung(&b);
 	for (size_t i = 0; i < ARRAY_LEN(gated); i++) {
 		tries = 0;
 		do
