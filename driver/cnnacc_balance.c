@@ -51,7 +51,7 @@ void cnnacc_balance_init(struct cnnacc_device *cdev)
 	spin_lock_init(&cdev->balance_lock);
 	for (i = 0; i < cdev->core_count; i++) {
 		core = cdev->cores[i];
-		core->last_ctx = CNNACC_CTX_IDS;
+		core->last_ctx = CNNACC_HW_IDS;
 		core->equal = 0;
 		for (k = 0; k < cdev->core_count; k++)
 			if (cnnacc_balance_equal(&core->info, &cdev->cores[k]->info))
@@ -83,7 +83,7 @@ void cnnacc_balance_charge(struct cnnacc_job *job)
 	job->load = min_t(u64, cycles, CNNACC_BALANCE_MAX);
 	atomic64_add(job->load, &job->core->load[job->ctx->priority]);
 	atomic64_add(job->load, &job->core->charged);
-	WRITE_ONCE(job->core->last_ctx, job->ctx->hw_id);
+	WRITE_ONCE(job->core->last_ctx, job->ctx->vm->hw_id);
 }
 
 /**
@@ -103,8 +103,8 @@ static bool cnnacc_balance_better(const struct cnnacc_core *a, const struct cnna
 {
 	u64 load_a = cnnacc_balance_load(a, ctx->priority);
 	u64 load_b = cnnacc_balance_load(b, ctx->priority);
-	bool ours_a = READ_ONCE(a->last_ctx) == ctx->hw_id;
-	bool ours_b = READ_ONCE(b->last_ctx) == ctx->hw_id;
+	bool ours_a = READ_ONCE(a->last_ctx) == ctx->vm->hw_id;
+	bool ours_b = READ_ONCE(b->last_ctx) == ctx->vm->hw_id;
 
 	if (load_a != load_b)
 		return load_a < load_b;

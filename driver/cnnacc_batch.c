@@ -156,7 +156,8 @@ void cnnacc_batch_free(struct cnnacc_batch *batch)
 
 	/* Jobs that the scheduler never started; jobs that are not armed belong to the caller. */
 	if (first && first->fence_live)
-		cnnacc_batch_end(batch, CNNACC_END_CANCELED);
+		cnnacc_batch_end(batch, READ_ONCE(batch->ctx->cdev->wedged) ?
+				 CNNACC_END_GONE : CNNACC_END_CANCELED);
 	drm_sched_job_cleanup(&batch->base);
 	cnnacc_pm_put(batch->ctx->cdev);
 	/* First, as the context may signal the dependencies early until it is removed. */

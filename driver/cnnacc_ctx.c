@@ -6,60 +6,50 @@
 
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
-#include <drm/drm_gem.h>
 
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
-#include "cnnacc_gem.h"
 #include "cnnacc_trace.h"
 #include "cnnacc_uobj.h"
 
 /**
  * DOC: context
  *
- * A context is destroyed in two steps.  cnnacc_ctx_kill() does not wait: it makes the context
- * reject new jobs and signals the dependencies of its queued jobs early, so that they pass through
- * the scheduler at once and are canceled.  A work item then waits for the running job, frees the
- * address space, and only then the hardware id.
+ * cnnacc_ctx_kill() makes a context reject new jobs and cancels those that wait; it does not wait
+ * for the one that runs.  The last job to go drops the last reference, and a work item then frees
+ * the context.  No thread ever waits for jobs.
  */
 
-/**
- * cnnacc_file_create() - Allocate the state of an open file
- *
- * Return: the state or NULL
- */
-struct cnnacc_file *cnnacc_file_create(void)
+static void cnnacc_ctx_free_work(struct work_struct *work)
 {
-	struct cnnacc_file *file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
+	struct cnnacc_ctx *ctx = container_of(work, struct cnnacc_ctx, free_work);
+	struct cnnacc_device *cdev = ctx->cdev;
+	unsigned int i;
 
-	if (!file)
-		return NULL;
-	kref_init(&file->ref);
-	xa_init_flags(&file->contexts, XA_FLAGS_ALLOC1);
-	return file;
-}
-
-static void cnnacc_file_release(struct kref *ref)
-{
-	kfree(container_of(ref, struct cnnacc_file, ref));
+	scoped_guard(mutex, &cdev->ctx_lock) {
+		/* Once the device is stopped, the context is not linked and no core knows it. */
+		for (i = 0; i < cdev->core_count && !list_empty(&ctx->link); i++)
+			cnnacc_stats_drop_owner(cdev->cores[i], ctx);
+		list_del(&ctx->link);
+	}
+	for (i = 0; i < CNNACC_MAX_CORES; i++)
+		if (ctx->events[i])
+			eventfd_ctx_put(ctx->events[i]);
+	cnnacc_file_uncharge(ctx->file, CNNACC_QUOTA_CONTEXTS);
+	cnnacc_vm_put(ctx->vm);
+	mutex_destroy(&ctx->submit_lock);
+	kfree(ctx);
 }
 
 static void cnnacc_ctx_release(struct kref *ref)
 {
 	struct cnnacc_ctx *ctx = container_of(ref, struct cnnacc_ctx, ref);
-	unsigned int i;
 
-	for (i = 0; i < CNNACC_MAX_CORES; i++)
-		if (ctx->events[i])
-			eventfd_ctx_put(ctx->events[i]);
-	drm_gem_object_put(ctx->resv);
-	kref_put(&ctx->file->ref, cnnacc_file_release);
-	mutex_destroy(&ctx->submit_lock);
-	kvfree(ctx);
+	queue_work(ctx->cdev->free_wq, &ctx->free_work);
 }
 
 /**
- * cnnacc_ctx_put() - Drop a reference
+ * cnnacc_ctx_put() - Drop a reference; does not sleep
  * @ctx: context
  */
 void cnnacc_ctx_put(struct cnnacc_ctx *ctx)
@@ -94,6 +84,7 @@ struct cnnacc_ctx *cnnacc_ctx_get(struct drm_file *file, u32 id)
  */
 void cnnacc_ctx_add_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch)
 {
+	kref_get(&ctx->ref);
 	atomic_inc(&ctx->cdev->batch_count);
 	scoped_guard(spinlock, &ctx->job_lock)
 		list_add_tail(&batch->link, &ctx->batches);
@@ -108,23 +99,11 @@ void cnnacc_ctx_remove_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch)
 {
 	struct cnnacc_device *cdev = ctx->cdev;
 
-	scoped_guard(spinlock, &ctx->job_lock) {
+	scoped_guard(spinlock, &ctx->job_lock)
 		list_del(&batch->link);
-		if (list_empty(&ctx->batches))
-			wake_up(&ctx->idle);
-	}
+	cnnacc_ctx_put(ctx);
 	if (atomic_dec_and_test(&cdev->batch_count))
 		wake_up(&cdev->idle);
-}
-
-static bool cnnacc_ctx_idle(struct cnnacc_ctx *ctx)
-{
-	bool idle;
-
-	spin_lock(&ctx->job_lock);
-	idle = list_empty(&ctx->batches);
-	spin_unlock(&ctx->job_lock);
-	return idle;
 }
 
 static void cnnacc_ctx_fini_entities(struct cnnacc_ctx *ctx, unsigned int count)
@@ -132,27 +111,7 @@ static void cnnacc_ctx_fini_entities(struct cnnacc_ctx *ctx, unsigned int count)
 	unsigned int i;
 
 	for (i = 0; i < count; i++)
-		drm_sched_entity_destroy(&ctx->entities[i]);
-}
-
-/* The queued jobs have been canceled, so the waits last no longer than one batch. */
-static void cnnacc_ctx_destroy_work(struct work_struct *work)
-{
-	struct cnnacc_ctx *ctx = container_of(work, struct cnnacc_ctx, destroy_work);
-	struct cnnacc_device *cdev = ctx->cdev;
-	unsigned int i;
-
-	cnnacc_ctx_fini_entities(ctx, cdev->core_count);
-	/* TASK_IDLE: a job may take longer than the hung-task timeout. */
-	wait_event_idle(ctx->idle, cnnacc_ctx_idle(ctx));
-	for (i = 0; i < cdev->core_count; i++)
-		cnnacc_stats_drop_owner(cdev->cores[i], ctx);
-	cnnacc_vm_fini(ctx);
-	ida_free(&cdev->ctx_ids, ctx->hw_id);
-
-	scoped_guard(mutex, &cdev->ctx_lock)
-		list_del(&ctx->link);
-	cnnacc_ctx_put(ctx);
+		drm_sched_entity_fini(&ctx->entities[i]);
 }
 
 /*
@@ -176,48 +135,43 @@ static void cnnacc_ctx_release_jobs(struct cnnacc_ctx *ctx)
 	spin_unlock(&ctx->job_lock);
 }
 
-static void cnnacc_ctx_kill(struct cnnacc_ctx *ctx)
+static void cnnacc_ctx_stop(struct cnnacc_ctx *ctx)
 {
-	/* Under the lock, so that the work is queued whenever @dead is set. */
 	guard(mutex)(&ctx->submit_lock);
 	if (ctx->dead)
 		return;
 	WRITE_ONCE(ctx->dead, true);
 	cnnacc_ctx_release_jobs(ctx);
-	kref_get(&ctx->ref);
-	queue_work(ctx->cdev->ctx_wq, &ctx->destroy_work);
+	cnnacc_ctx_fini_entities(ctx, ctx->cdev->core_count);
 }
 
 /**
- * cnnacc_ctx_kill_all() - Kill all contexts of a device that is being removed
- * @cdev: device, unplugged
+ * cnnacc_ctx_kill() - Destroy a context
+ * @ctx: context whose id is gone; the caller gives its reference away
+ *
+ * Jobs that have not started are canceled, in order, when the one before them has ended.
+ */
+void cnnacc_ctx_kill(struct cnnacc_ctx *ctx)
+{
+	cnnacc_ctx_stop(ctx);
+	cnnacc_ctx_put(ctx);
+}
+
+/**
+ * cnnacc_ctx_kill_all() - Stop all contexts of a device that is being removed
+ * @cdev: device, unplugged and stopped
+ *
+ * Those whose file is open are freed when it is closed.
  */
 void cnnacc_ctx_kill_all(struct cnnacc_device *cdev)
 {
-	struct cnnacc_ctx *ctx;
+	struct cnnacc_ctx *ctx, *next;
 
 	guard(mutex)(&cdev->ctx_lock);
-	list_for_each_entry(ctx, &cdev->contexts, link)
-		cnnacc_ctx_kill(ctx);
-}
-
-/**
- * cnnacc_file_close() - Kill the contexts of a file and release its state
- * @file: file
- */
-void cnnacc_file_close(struct cnnacc_file *file)
-{
-	struct cnnacc_ctx *ctx;
-	unsigned long id;
-
-	/* The watchdog ends the running jobs. */
-	WRITE_ONCE(file->closed, true);
-	xa_for_each(&file->contexts, id, ctx) {
-		cnnacc_ctx_kill(ctx);
-		cnnacc_ctx_put(ctx);
+	list_for_each_entry_safe(ctx, next, &cdev->contexts, link) {
+		list_del_init(&ctx->link);
+		cnnacc_ctx_stop(ctx);
 	}
-	xa_destroy(&file->contexts);
-	kref_put(&file->ref, cnnacc_file_release);
 }
 
 /**
@@ -303,22 +257,15 @@ static int cnnacc_ctx_init_entities(struct cnnacc_ctx *ctx)
 	return 0;
 }
 
-static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_device *cdev, struct cnnacc_file *file,
-					   u32 priority)
+static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_vm *vm, u32 priority)
 {
-	struct cnnacc_ctx *ctx = kvzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	struct cnnacc_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
 
 	if (!ctx)
 		return NULL;
-	ctx->resv = cnnacc_gem_create_resv(&cdev->drm);
-	if (!ctx->resv) {
-		kvfree(ctx);
-		return NULL;
-	}
 	kref_init(&ctx->ref);
-	ctx->cdev = cdev;
-	kref_get(&file->ref);
-	ctx->file = file;
+	ctx->cdev = vm->cdev;
+	ctx->file = vm->file;
 	ctx->priority = priority;
 	mutex_init(&ctx->submit_lock);
 	spin_lock_init(&ctx->job_lock);
@@ -328,42 +275,45 @@ static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_device *cdev, struct cn
 	ctx->fence_context = dma_fence_context_alloc(CNNACC_MAX_CORES);
 	ctx->pid = task_tgid_nr(current);
 	get_task_comm(ctx->comm, current);
-	init_waitqueue_head(&ctx->idle);
-	INIT_WORK(&ctx->destroy_work, cnnacc_ctx_destroy_work);
+	INIT_WORK(&ctx->free_work, cnnacc_ctx_free_work);
 	return ctx;
 }
 
-/* Called in a drm_dev_enter() section, so that cnnacc_ctx_kill_all() sees every context. */
-static struct cnnacc_ctx *cnnacc_ctx_create(struct cnnacc_device *cdev,
-					    struct cnnacc_file *file, u32 priority)
+/* Links the context in the section, so that cnnacc_ctx_kill_all() sees it. */
+static int cnnacc_ctx_start(struct cnnacc_ctx *ctx)
+{
+	struct cnnacc_device *cdev = ctx->cdev;
+	int ret, idx;
+
+	if (!drm_dev_enter(&cdev->drm, &idx))
+		return -ENODEV;
+	ret = cnnacc_ctx_init_entities(ctx);
+	if (!ret) {
+		guard(mutex)(&cdev->ctx_lock);
+		list_add_tail(&ctx->link, &cdev->contexts);
+	}
+	drm_dev_exit(idx);
+	return ret;
+}
+
+static struct cnnacc_ctx *cnnacc_ctx_create(struct cnnacc_vm *vm, u32 priority)
 {
 	struct cnnacc_ctx *ctx;
 	int ret;
 
-	ctx = cnnacc_ctx_alloc(cdev, file, priority);
-	if (!ctx)
-		return ERR_PTR(-ENOMEM);
-	ret = ida_alloc_max(&cdev->ctx_ids, CNNACC_CTX_IDS - 1, GFP_KERNEL);
-	if (ret < 0)
-		goto err;
-	ctx->hw_id = ret;
-	ret = cnnacc_ctx_init_entities(ctx);
+	ret = cnnacc_file_charge(vm->file, CNNACC_QUOTA_CONTEXTS);
 	if (ret)
-		goto err_id;
-	/* Last, so that no error path needs cnnacc_vm_fini(), which may wait for an unplug. */
-	ret = cnnacc_vm_init(ctx);
-	if (ret)
-		goto err_entities;
-	scoped_guard(mutex, &cdev->ctx_lock)
-		list_add_tail(&ctx->link, &cdev->contexts);
+		return ERR_PTR(ret);
+	ctx = cnnacc_ctx_alloc(vm, priority);
+	ret = ctx ? cnnacc_ctx_start(ctx) : -ENOMEM;
+	if (ret) {
+		kfree(ctx);
+		cnnacc_file_uncharge(vm->file, CNNACC_QUOTA_CONTEXTS);
+		return ERR_PTR(ret);
+	}
+	kref_get(&vm->ref);
+	ctx->vm = vm;
 	return ctx;
-err_entities:
-	cnnacc_ctx_fini_entities(ctx, cdev->core_count);
-err_id:
-	ida_free(&cdev->ctx_ids, ctx->hw_id);
-err:
-	cnnacc_ctx_put(ctx);
-	return ERR_PTR(ret);
 }
 
 /**
@@ -379,32 +329,26 @@ int cnnacc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file 
 	struct cnnacc_file *cfile = file->driver_priv;
 	struct drm_cnnacc_ctx_create *args = data;
 	struct cnnacc_ctx *ctx;
-	int ret, idx;
+	struct cnnacc_vm *vm;
+	int ret;
 
-	if (cnnacc_refuses(drm, args->flags) || cnnacc_refuses(drm, args->pad) ||
+	if (cnnacc_refuses(drm, args->flags) ||
 	    cnnacc_refuses(drm, args->priority >= ARRAY_SIZE(cnnacc_priorities)))
 		return -EINVAL;
 	if (args->priority == DRM_CNNACC_PRIORITY_HIGH && !capable(CAP_SYS_NICE))
 		return -EACCES;
-
-	/* Reserve an id, which enforces the limit; it loads as NULL until the context exists. */
-	ret = xa_alloc(&cfile->contexts, &args->ctx_id, NULL,
-		       XA_LIMIT(1, CNNACC_MAX_CONTEXTS), GFP_KERNEL_ACCOUNT);
-	if (ret)
-		return ret == -EBUSY ? -ENOSPC : ret;
-
-	if (!drm_dev_enter(drm, &idx)) {
-		xa_erase(&cfile->contexts, args->ctx_id);
-		return -ENODEV;
-	}
-	ctx = cnnacc_ctx_create(to_cnnacc_device(drm), cfile, args->priority);
-	drm_dev_exit(idx);
-	if (IS_ERR(ctx)) {
-		xa_erase(&cfile->contexts, args->ctx_id);
+	vm = cnnacc_vm_get(file, args->vm_id);
+	if (!vm)
+		return -ENOENT;
+	ctx = cnnacc_ctx_create(vm, args->priority);
+	cnnacc_vm_put(vm);
+	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
-	}
-	xa_store(&cfile->contexts, args->ctx_id, ctx, GFP_KERNEL_ACCOUNT);
-	return 0;
+	ret = xa_alloc(&cfile->contexts, &args->ctx_id, ctx, XA_LIMIT(1, CNNACC_FILE_QUOTA),
+		       GFP_KERNEL_ACCOUNT);
+	if (ret)
+		cnnacc_ctx_kill(ctx);
+	return ret;
 }
 
 /**
@@ -423,16 +367,10 @@ int cnnacc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file
 
 	if (cnnacc_refuses(drm, args->pad))
 		return -EINVAL;
-	xa_lock(&cfile->contexts);
-	/* A reserved id loads as NULL and must stay reserved. */
-	ctx = xa_load(&cfile->contexts, args->ctx_id);
-	if (ctx)
-		__xa_erase(&cfile->contexts, args->ctx_id);
-	xa_unlock(&cfile->contexts);
+	ctx = xa_erase(&cfile->contexts, args->ctx_id);
 	if (!ctx)
 		return -ENOENT;
 	cnnacc_ctx_kill(ctx);
-	cnnacc_ctx_put(ctx);
 	return 0;
 }
 

@@ -6,15 +6,14 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/sched.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
-#include <linux/xarray.h>
 
 #include <drm/gpu_scheduler.h>
 
 #include <cnnacc_accel.h>
 #include <cnnacc_hw.h>
 
+#include "cnnacc_file.h"
 #include "cnnacc_stats.h"
 #include "cnnacc_vm.h"
 
@@ -23,40 +22,17 @@ struct cnnacc_device;
 struct cnnacc_job;
 struct drm_device;
 struct drm_file;
-struct drm_gem_object;
 struct eventfd_ctx;
 
 /**
- * struct cnnacc_file - per-file state.
- * @ref: held by the open file and by its contexts
- * @contexts: contexts by id
- * @tables: number of page table pages of the contexts
- * @buffers: number of buffer handles
- * @jobs: number of jobs that have not ended
- * @closed: the file is closed; its running jobs are ended
- * @usage: usage of each core
- */
-struct cnnacc_file {
-	struct kref ref;
-	struct xarray contexts;
-	atomic_t tables;
-	atomic_t buffers;
-	atomic_t jobs;
-	bool closed;
-	struct cnnacc_usage usage[CNNACC_MAX_CORES];
-};
-
-/**
- * struct cnnacc_ctx - context: an address space and an entity per core.
- * @ref: held by the file, by running ioctls and by @destroy_work
+ * struct cnnacc_ctx - context: an entity per core, in an address space.
+ * @ref: held by the file, until it is destroyed, by running ioctls and by batches
  * @cdev: device
- * @file: file, referenced
+ * @file: file, which @vm keeps
  * @link: in &cnnacc_device.contexts
- * @hw_id: hardware context id
- * @vm: address space
- * @resv: GEM object whose reservation object the private buffers share
+ * @vm: address space, referenced
  * @priority: DRM_CNNACC_PRIORITY_*
- * @entities: scheduler entities, by core
+ * @entities: scheduler entities, by core; finished once the context is dead
  * @submit_lock: serialises SUBMIT; protects @dead, @seqno and @fence_seqno
  * @dead: destroyed; accepts no more jobs
  * @seqno: number of the last job
@@ -64,8 +40,7 @@ struct cnnacc_file {
  * @fence_seqno: number of the last hardware fence, by core
  * @job_lock: protects @batches
  * @batches: batches that are not yet freed
- * @idle: woken when @batches becomes empty
- * @destroy_work: frees the context's resources when its jobs have ended
+ * @free_work: frees the context
  * @status_lock: protects @status
  * @status: answer to CTX_QUERY
  * @event_lock: protects @events
@@ -79,9 +54,7 @@ struct cnnacc_ctx {
 	struct cnnacc_device *cdev;
 	struct cnnacc_file *file;
 	struct list_head link;
-	u32 hw_id;
-	struct cnnacc_vm vm;
-	struct drm_gem_object *resv;
+	struct cnnacc_vm *vm;
 	u32 priority;
 	struct drm_sched_entity entities[CNNACC_MAX_CORES];
 	struct mutex submit_lock;	/* serialises SUBMIT */
@@ -91,8 +64,7 @@ struct cnnacc_ctx {
 	u64 fence_seqno[CNNACC_MAX_CORES];
 	spinlock_t job_lock;		/* protects @batches */
 	struct list_head batches;
-	wait_queue_head_t idle;
-	struct work_struct destroy_work;
+	struct work_struct free_work;
 	spinlock_t status_lock;		/* protects @status */
 	struct drm_cnnacc_ctx_query status;
 	spinlock_t event_lock;		/* protects @events */
@@ -102,11 +74,9 @@ struct cnnacc_ctx {
 	char comm[TASK_COMM_LEN];
 };
 
-struct cnnacc_file *cnnacc_file_create(void);
-void cnnacc_file_close(struct cnnacc_file *file);
-
 struct cnnacc_ctx *cnnacc_ctx_get(struct drm_file *file, u32 id);
 void cnnacc_ctx_put(struct cnnacc_ctx *ctx);
+void cnnacc_ctx_kill(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_kill_all(struct cnnacc_device *cdev);
 void cnnacc_ctx_add_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch);
 void cnnacc_ctx_remove_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch);

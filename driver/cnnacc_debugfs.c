@@ -120,13 +120,13 @@ static void cnnacc_debugfs_context(struct seq_file *m, struct cnnacc_ctx *ctx)
 		busy = !list_empty(&ctx->batches);
 
 	seq_printf(m, "ctx %u pid=%d state=%#x dead=%d submitted=%llu failed=%u reset=%u busy=%d comm=",
-		   ctx->hw_id, ctx->pid, status.state, READ_ONCE(ctx->dead),
+		   ctx->vm->hw_id, ctx->pid, status.state, READ_ONCE(ctx->dead),
 		   READ_ONCE(ctx->seqno), status.failed_jobs, status.reset_jobs, busy);
 	seq_escape(m, ctx->comm, " \t\n\\");
 	seq_puts(m, "\n");
 	for (i = 0; i < cdev->core_count; i++) {
 		cnnacc_stats_get(cdev->cores[i], &ctx->usage[i], &usage);
-		seq_printf(m, "ctx %u core %s", ctx->hw_id, cdev->cores[i]->name);
+		seq_printf(m, "ctx %u core %s", ctx->vm->hw_id, cdev->cores[i]->name);
 		cnnacc_debugfs_show_usage(m, &usage);
 	}
 }
@@ -160,7 +160,7 @@ static void cnnacc_debugfs_queue(struct seq_file *m, struct cnnacc_core *core)
 		   core->resets, jobs, tasks, core->batch && !first);
 	if (first)
 		seq_printf(m, "%s oldest ctx=%u seqno=%llu fence=%llu:%llu task=%u/%u age_ms=%u\n",
-			   name, first->ctx->hw_id, first->seqno, first->fence->base.context,
+			   name, first->ctx->vm->hw_id, first->seqno, first->fence->base.context,
 			   (u64)first->fence->base.seqno, first->tasks_done, first->task_count,
 			   jiffies_to_msecs(jiffies - core->job_start));
 	spin_unlock_irq(&core->lock);
@@ -177,25 +177,24 @@ static void cnnacc_debugfs_queues(struct seq_file *m, struct cnnacc_device *cdev
 		cnnacc_debugfs_queue(m, cdev->cores[i]);
 }
 
-static void cnnacc_debugfs_vm(struct seq_file *m, struct cnnacc_ctx *ctx)
+static void cnnacc_debugfs_vm(struct seq_file *m, struct cnnacc_vm *vm)
 {
-	struct cnnacc_vm *vm = &ctx->vm;
 	const struct drm_mm_node *node;
 	unsigned int shown = 0;
 
 	/* An UNMAP holds the lock while it waits for jobs. */
 	if (!mutex_trylock(&vm->lock)) {
-		seq_printf(m, "ctx %u busy\n", ctx->hw_id);
+		seq_printf(m, "ctx %u busy\n", vm->hw_id);
 		return;
 	}
-	seq_printf(m, "ctx %u mappings=%u\n", ctx->hw_id, vm->mappings);
+	seq_printf(m, "ctx %u mappings=%u\n", vm->hw_id, vm->mappings);
 	if (vm->root)
 		drm_mm_for_each_node(node, &vm->mm) {
 			if (shown++ == CNNACC_DEBUGFS_RANGES) {
-				seq_printf(m, "ctx %u and more\n", ctx->hw_id);
+				seq_printf(m, "ctx %u and more\n", vm->hw_id);
 				break;
 			}
-			seq_printf(m, "ctx %u %08llx-%08llx\n", ctx->hw_id,
+			seq_printf(m, "ctx %u %08llx-%08llx\n", vm->hw_id,
 				   node->start << CNNACC_PAGE_SHIFT,
 				   ((node->start + node->size) << CNNACC_PAGE_SHIFT) - 1);
 		}
@@ -206,12 +205,12 @@ static void cnnacc_debugfs_mm(struct seq_file *m, struct cnnacc_device *cdev)
 {
 	u64 size = 0, resident = 0;
 	unsigned int count = 0;
-	struct cnnacc_ctx *ctx;
+	struct cnnacc_vm *vm;
 	struct cnnacc_bo *bo;
 
 	scoped_guard(mutex, &cdev->ctx_lock)
-		list_for_each_entry(ctx, &cdev->contexts, link)
-			cnnacc_debugfs_vm(m, ctx);
+		list_for_each_entry(vm, &cdev->vms, link)
+			cnnacc_debugfs_vm(m, vm);
 
 	scoped_guard(mutex, &cdev->bo_lock) {
 		list_for_each_entry(bo, &cdev->bos, link) {

@@ -24,10 +24,10 @@
  *
  * Lock order, outermost first:
  *
+ * - &cnnacc_device.ctx_lock
  * - &cnnacc_vm.lock
  * - &cnnacc_vm.dump_lock, which is also taken where resets run
  * - &cnnacc_device.suspend_lock
- * - &cnnacc_device.ctx_lock
  * - &cnnacc_ctx.submit_lock
  * - &cnnacc_device.bo_lock
  * - reservation objects
@@ -139,7 +139,7 @@ static void cnnacc_device_wedge(struct cnnacc_device *cdev)
 	WRITE_ONCE(cdev->wedged, true);
 	/* In a work item: an uevent allocates memory, and reclaim may wait for our fences. */
 	if (!before)
-		queue_work(cdev->ctx_wq, &cdev->wedged_work);
+		queue_work(cdev->report_wq, &cdev->wedged_work);
 }
 
 static bool cnnacc_device_busy(struct cnnacc_device *cdev)
@@ -382,8 +382,10 @@ static int cnnacc_device_init_software(struct cnnacc_device *cdev)
 
 	spin_lock_init(&cdev->pair_lock);
 	spin_lock_init(&cdev->inv_lock);
-	ida_init(&cdev->ctx_ids);
+	ida_init(&cdev->hw_ids);
 	INIT_LIST_HEAD(&cdev->contexts);
+	INIT_LIST_HEAD(&cdev->vms);
+	INIT_LIST_HEAD(&cdev->users);
 	INIT_LIST_HEAD(&cdev->bos);
 	init_waitqueue_head(&cdev->idle);
 	init_completion(&cdev->dma_stopped);
@@ -396,27 +398,39 @@ static int cnnacc_device_init_software(struct cnnacc_device *cdev)
 	init_completion(&cdev->resume);
 	ret = drmm_mutex_init(&cdev->drm, &cdev->ctx_lock);
 	if (!ret)
+		ret = drmm_mutex_init(&cdev->drm, &cdev->user_lock);
+	if (!ret)
 		ret = drmm_mutex_init(&cdev->drm, &cdev->bo_lock);
-	if (ret)
-		return ret;
+	return ret;
+}
+
+static int cnnacc_device_own_wq(struct cnnacc_device *cdev, struct workqueue_struct *wq)
+{
+	if (!wq)
+		return -ENOMEM;
+	return drmm_add_action_or_reset(&cdev->drm, cnnacc_device_destroy_wq, wq);
+}
+
+static int cnnacc_device_init_queues(struct cnnacc_device *cdev)
+{
+	int ret;
 
 	/* Per CPU: the submitter goes to sleep, so its own CPU is the nearest idle one. */
 	cdev->sched_wq = alloc_workqueue("cnnacc-sched", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	if (!cdev->sched_wq)
-		return -ENOMEM;
-	ret = drmm_add_action_or_reset(&cdev->drm, cnnacc_device_destroy_wq, cdev->sched_wq);
+	ret = cnnacc_device_own_wq(cdev, cdev->sched_wq);
 	if (ret)
 		return ret;
 	cdev->reset_wq = alloc_ordered_workqueue("cnnacc-reset", WQ_MEM_RECLAIM);
-	if (!cdev->reset_wq)
-		return -ENOMEM;
-	ret = drmm_add_action_or_reset(&cdev->drm, cnnacc_device_destroy_wq, cdev->reset_wq);
+	ret = cnnacc_device_own_wq(cdev, cdev->reset_wq);
 	if (ret)
 		return ret;
-	cdev->ctx_wq = alloc_workqueue("cnnacc-ctx", WQ_UNBOUND, 0);
-	if (!cdev->ctx_wq)
-		return -ENOMEM;
-	return drmm_add_action_or_reset(&cdev->drm, cnnacc_device_destroy_wq, cdev->ctx_wq);
+	cdev->report_wq = alloc_workqueue("cnnacc-report", WQ_UNBOUND, 0);
+	ret = cnnacc_device_own_wq(cdev, cdev->report_wq);
+	if (ret)
+		return ret;
+	/* Few workers: each waits for the device only. */
+	cdev->free_wq = alloc_workqueue("cnnacc-free", WQ_UNBOUND, 4);
+	return cnnacc_device_own_wq(cdev, cdev->free_wq);
 }
 
 static void cnnacc_device_free_cores(struct cnnacc_device *cdev)
@@ -477,6 +491,8 @@ struct cnnacc_device *cnnacc_device_create(struct device *dev, void __iomem *reg
 	if (ret)
 		return ERR_PTR(ret);
 	ret = cnnacc_device_init_software(cdev);
+	if (!ret)
+		ret = cnnacc_device_init_queues(cdev);
 	return ret ? ERR_PTR(ret) : cdev;
 }
 
@@ -565,12 +581,11 @@ void cnnacc_device_stop(struct cnnacc_device *cdev)
 	cnnacc_dump_fini(cdev);
 
 	cnnacc_ctx_kill_all(cdev);
-	drain_workqueue(cdev->ctx_wq);
 	if (!wait_event_timeout(cdev->idle, !atomic_read(&cdev->batch_count),
 				msecs_to_jiffies(CNNACC_FREE_TIMEOUT_MS)))
 		drm_err(&cdev->drm, "%d batches of jobs are not freed\n",
 			atomic_read(&cdev->batch_count));
+	cnnacc_vm_fini_all(cdev);
 	cnnacc_gem_unmap_all(cdev);
 	cnnacc_device_free_cores(cdev);
-	ida_destroy(&cdev->ctx_ids);
 }

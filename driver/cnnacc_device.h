@@ -27,7 +27,9 @@ struct cnnacc_device;
 struct cnnacc_dump;
 
 /* Limits of a file, an ioctl and the device; DEV_QUERY reports them. */
-#define CNNACC_MAX_CONTEXTS	32
+#define CNNACC_HW_IDS		65536
+#define CNNACC_FILE_QUOTA	(CNNACC_HW_IDS / 32)	/* address spaces, contexts */
+#define CNNACC_USER_QUOTA	(CNNACC_HW_IDS / 2)
 #define CNNACC_MAX_BIND_OPS	1024
 #define CNNACC_MAX_SYNC_OPS	1024
 #define CNNACC_MAX_JOBS		64	/* dependency masks are u64 */
@@ -35,13 +37,12 @@ struct cnnacc_dump;
 #define CNNACC_MAX_SYNCS	32
 #define CNNACC_MAX_BOS		128
 #define CNNACC_MAX_BO_SIZE	BIT_ULL(30)
-#define CNNACC_MAX_MAPPINGS	65536	/* per context */
+#define CNNACC_MAX_MAPPINGS	65536	/* per address space */
 #define CNNACC_MAX_TABLES	4096	/* page table pages per file */
 #define CNNACC_MAX_BUFFERS	16384	/* handles per file */
 #define CNNACC_MAX_QUEUED_JOBS	16384	/* per file */
 
 #define CNNACC_PRIORITIES	(DRM_CNNACC_PRIORITY_HIGH + 1)
-#define CNNACC_CTX_IDS		65536
 #define CNNACC_RING_ENTRIES	128	/* more than CNNACC_MAX_TASKS */
 
 /**
@@ -100,7 +101,7 @@ struct cnnacc_shell_report {
  * @equal: mask of the cores that are equal to it, with its own bit
  * @load: cycle limits of the jobs that have not ended, by priority of their context
  * @charged: cycle limits of all jobs since the driver was bound
- * @last_ctx: hardware id of the context of the last job; CNNACC_CTX_IDS: none yet
+ * @last_ctx: hardware id of the last job; CNNACC_HW_IDS: none yet
  * @sched: scheduler; it has one batch in flight at a time
  * @fence_lock: lock of the hardware fences
  * @ring: packet ring
@@ -208,10 +209,14 @@ struct cnnacc_core {
  * @suspend_lock: held for writing by @suspend_work, for reading by users of registers
  * @stopped: completed when @suspend_work has stopped the device
  * @resume: completed when @suspend_work may restart the device
- * @ctx_wq: workqueue that destroys contexts, publishes coredumps and sends uevents
- * @ctx_ids: hardware context ids
- * @ctx_lock: protects @contexts
- * @contexts: contexts that are not yet destroyed
+ * @free_wq: workqueue that frees contexts and address spaces
+ * @report_wq: workqueue that publishes coredumps and sends uevents
+ * @hw_ids: hardware context ids
+ * @ctx_lock: protects @contexts and @vms
+ * @contexts: contexts that are not yet freed
+ * @vms: address spaces that are not yet freed
+ * @user_lock: protects @users
+ * @users: who has opened files
  * @bo_lock: protects @bos
  * @bos: buffers
  * @batch_count: batches that are not yet freed
@@ -247,10 +252,14 @@ struct cnnacc_device {
 	struct rw_semaphore suspend_lock;	/* keeps the device from being suspended */
 	struct completion stopped;
 	struct completion resume;
-	struct workqueue_struct *ctx_wq;
-	struct ida ctx_ids;
-	struct mutex ctx_lock;		/* protects @contexts */
+	struct workqueue_struct *free_wq;
+	struct workqueue_struct *report_wq;
+	struct ida hw_ids;
+	struct mutex ctx_lock;		/* protects @contexts and @vms */
 	struct list_head contexts;
+	struct list_head vms;
+	struct mutex user_lock;		/* protects @users */
+	struct list_head users;
 	struct mutex bo_lock;		/* protects @bos */
 	struct list_head bos;
 	atomic_t batch_count;

@@ -13,6 +13,7 @@
 
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
+#include "cnnacc_file.h"
 #include "cnnacc_gem.h"
 #include "cnnacc_pci.h"
 #include "cnnacc_pm.h"
@@ -33,7 +34,8 @@
  * cnnacc_pm.c          runtime PM, system suspend, resets from outside
  * cnnacc_selftest.c    self-test at probe
  * cnnacc_gem.c         BO_CREATE, BO_INFO, BO_SYNC, PRIME
- * cnnacc_vm.c          VM_BIND, page tables
+ * cnnacc_file.c        open files, quotas of a user
+ * cnnacc_vm.c          VM_CREATE, VM_DESTROY, VM_BIND, page tables
  * cnnacc_ctx.c         CTX_CREATE, CTX_DESTROY, CTX_QUERY, EVENTFD
  * cnnacc_submit.c      SUBMIT
  * cnnacc_job.c         validation of tasks, hardware fences, end of a job, fence errors
@@ -51,7 +53,7 @@
 
 static int cnnacc_open(struct drm_device *drm, struct drm_file *file)
 {
-	file->driver_priv = cnnacc_file_create();
+	file->driver_priv = cnnacc_file_create(to_cnnacc_device(drm));
 	return file->driver_priv ? 0 : -ENOMEM;
 }
 
@@ -75,7 +77,8 @@ static size_t cnnacc_query_device(struct cnnacc_device *cdev, struct drm_cnnacc_
 		.clock_hz = cdev->clock_hz,
 		.va_bits = CNNACC_VA_BITS,
 		.page_size = max_t(u32, PAGE_SIZE, CNNACC_PAGE_SIZE),
-		.max_contexts = CNNACC_MAX_CONTEXTS,
+		.max_vms = CNNACC_FILE_QUOTA,
+		.max_contexts = CNNACC_FILE_QUOTA,
 		.max_bind_ops = CNNACC_MAX_BIND_OPS,
 		.max_sync_ops = CNNACC_MAX_SYNC_OPS,
 		.max_jobs = CNNACC_MAX_JOBS,
@@ -158,6 +161,8 @@ static const struct drm_ioctl_desc cnnacc_ioctls[] = {
 #define CNNACC_IOCTL(id, func, flags) \
 	DRM_IOCTL_DEF_DRV(CNNACC_##id, cnnacc_##func##_ioctl, DRM_RENDER_ALLOW | (flags))
 	CNNACC_IOCTL(DEV_QUERY, dev_query, 0),
+	CNNACC_IOCTL(VM_CREATE, vm_create, 0),
+	CNNACC_IOCTL(VM_DESTROY, vm_destroy, 0),
 	CNNACC_IOCTL(CTX_CREATE, ctx_create, 0),
 	CNNACC_IOCTL(CTX_DESTROY, ctx_destroy, 0),
 	CNNACC_IOCTL(CTX_QUERY, ctx_query, 0),

@@ -161,7 +161,7 @@ static void cnnacc_dump_job(struct cnnacc_dump *dump, struct cnnacc_core *core,
 		.flags = cpu_to_le32(failure->has_record ? CNNACC_DUMP_HAS_RECORD : 0),
 		.time_ns = cpu_to_le64(ktime_get_real_ns()),
 		.seqno = cpu_to_le64(job->seqno),
-		.ctx_id = cpu_to_le32(job->ctx->hw_id),
+		.ctx_id = cpu_to_le32(job->ctx->vm->hw_id),
 		.task = cpu_to_le32(task),
 		.task_count = cpu_to_le32(job->task_count),
 		.core = cpu_to_le32(core->index),
@@ -332,7 +332,7 @@ static void cnnacc_dump_fill(struct cnnacc_dump *dump, struct cnnacc_core *core)
 	static const struct cnnacc_dump_header none;
 	const struct cnnacc_failure *failure = &core->failure;
 	const struct cnnacc_job *job = failure->job;
-	struct cnnacc_vm *vm = &job->ctx->vm;
+	struct cnnacc_vm *vm = job->ctx->vm;
 	/* With a record, tasks_done includes the failed task. */
 	u32 task = min(job->tasks_done - failure->has_record, job->task_count - 1);
 
@@ -371,7 +371,7 @@ void cnnacc_dump_take(struct cnnacc_core *core)
 	cnnacc_dump_fill(dump, core);
 	/* Publish the complete dump; pairs with the acquire in cnnacc_dump_work(). */
 	smp_store_release(&cdev->dump, dump);
-	queue_work(cdev->ctx_wq, &cdev->dump_work);
+	queue_work(cdev->report_wq, &cdev->dump_work);
 }
 
 static void cnnacc_dump_publish(struct cnnacc_device *cdev, const struct cnnacc_dump *dump)

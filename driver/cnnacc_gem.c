@@ -9,16 +9,18 @@
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
 
-#include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
+#include "cnnacc_file.h"
 #include "cnnacc_gem.h"
 #include "cnnacc_uobj.h"
+#include "cnnacc_vm.h"
 
 /**
  * DOC: buffers
  *
  * Buffers are shmem GEM objects, so their memory is charged to the creator's memcg.  The private
- * buffers of a context share its reservation object, so a job adds its fence once for all of them.
+ * buffers of an address space share its reservation object, so a job adds its fence once for all of
+ * them.
  * The pages of a buffer stay pinned once it has been mapped for the device.
  */
 
@@ -219,24 +221,24 @@ void cnnacc_gem_unmap_all(struct cnnacc_device *cdev)
 }
 
 /**
- * cnnacc_gem_usable() - Check whether a context may use a buffer
+ * cnnacc_gem_usable() - Check whether an address space may use a buffer
  * @obj: buffer
- * @ctx: context
+ * @vm: address space
  *
- * Return: true unless it is private to another context
+ * Return: true unless it is private to another one
  */
-bool cnnacc_gem_usable(struct drm_gem_object *obj, struct cnnacc_ctx *ctx)
+bool cnnacc_gem_usable(struct drm_gem_object *obj, struct cnnacc_vm *vm)
 {
 	struct cnnacc_bo *bo = to_cnnacc_bo(obj);
 
-	return !bo->resv || bo->resv == ctx->resv;
+	return !bo->resv || bo->resv == vm->resv;
 }
 
 /**
  * cnnacc_gem_active() - Check whether a buffer may be in use by a job that has not ended
  * @obj: buffer
  *
- * A private buffer counts as used by every job of its context.
+ * A private buffer counts as used by every job of its address space.
  *
  * Return: true if it may be in use
  */
@@ -293,26 +295,26 @@ static int cnnacc_bo_create(struct drm_file *file, struct drm_gem_object *resv,
 int cnnacc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_cnnacc_bo_create *args = data;
-	struct cnnacc_ctx *ctx = NULL;
+	struct cnnacc_vm *vm = NULL;
 	int ret, idx;
 
 	if (cnnacc_refuses(drm, args->flags & ~(DRM_CNNACC_BO_CACHED | DRM_CNNACC_BO_PRIVATE)) ||
 	    cnnacc_refuses(drm, args->use > DRM_CNNACC_BO_PROGRAM) ||
 	    cnnacc_refuses(drm, !args->size || args->size > CNNACC_MAX_BO_SIZE) ||
-	    cnnacc_refuses(drm, args->ctx_id && !(args->flags & DRM_CNNACC_BO_PRIVATE)))
+	    cnnacc_refuses(drm, args->vm_id && !(args->flags & DRM_CNNACC_BO_PRIVATE)))
 		return -EINVAL;
 	if (args->flags & DRM_CNNACC_BO_PRIVATE) {
-		ctx = cnnacc_ctx_get(file, args->ctx_id);
-		if (!ctx)
+		vm = cnnacc_vm_get(file, args->vm_id);
+		if (!vm)
 			return -ENOENT;
 	}
 	ret = -ENODEV;
 	if (drm_dev_enter(drm, &idx)) {
-		ret = cnnacc_bo_create(file, ctx ? ctx->resv : NULL, args);
+		ret = cnnacc_bo_create(file, vm ? vm->resv : NULL, args);
 		drm_dev_exit(idx);
 	}
-	if (ctx)
-		cnnacc_ctx_put(ctx);
+	if (vm)
+		cnnacc_vm_put(vm);
 	return ret;
 }
 

@@ -4,8 +4,8 @@
 
 #include <drm/drm_gem_shmem_helper.h>
 
-struct cnnacc_ctx;
 struct cnnacc_device;
+struct cnnacc_vm;
 struct dma_buf;
 struct drm_device;
 struct drm_file;
@@ -38,7 +38,7 @@ struct drm_gem_object *cnnacc_gem_create_resv(struct drm_device *drm);
 struct drm_gem_object *cnnacc_gem_import(struct drm_device *drm, struct dma_buf *buf);
 void cnnacc_gem_unmap_all(struct cnnacc_device *cdev);
 bool cnnacc_gem_active(struct drm_gem_object *obj);
-bool cnnacc_gem_usable(struct drm_gem_object *obj, struct cnnacc_ctx *ctx);
+bool cnnacc_gem_usable(struct drm_gem_object *obj, struct cnnacc_vm *vm);
 
 int cnnacc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
 int cnnacc_bo_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

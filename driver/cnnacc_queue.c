@@ -154,8 +154,8 @@ void cnnacc_core_make_packet(const struct cnnacc_job *job, u32 index,
 
 	*packet = (struct cnnacc_packet) {
 		.flags = cpu_to_le32(flags),
-		.ctx_id = cpu_to_le32(job->ctx->hw_id),
-		.root = cpu_to_le64(job->ctx->vm.root_dma),
+		.ctx_id = cpu_to_le32(job->ctx->vm->hw_id),
+		.root = cpu_to_le64(job->ctx->vm->root_dma),
 		.fence = cpu_to_le64(job->first_fence + index),
 		.cycle_limit = cpu_to_le64(task->cycle_limit),
 		.program_va = cpu_to_le32(task->program_va),
@@ -287,7 +287,7 @@ static bool cnnacc_core_record_valid(struct cnnacc_core *core,
 
 	return job && le32_to_cpu(record->seq) == ++core->seq &&
 	       le64_to_cpu(record->fence) == job->first_fence + job->tasks_done &&
-	       le32_to_cpu(record->ctx_id) == job->ctx->hw_id &&
+	       le32_to_cpu(record->ctx_id) == job->ctx->vm->hw_id &&
 	       le16_to_cpu(record->status_class) <= CNNACC_STATUS_ABORTED;
 }
 

@@ -412,7 +412,7 @@ void cnnacc_core_handle_hang(struct cnnacc_core *core)
 	if (hangs)
 		core->aborting = first_fence + job->tasks_done;
 	seqno = job->seqno;
-	hw_id = job->ctx->hw_id;
+	hw_id = job->ctx->vm->hw_id;
 	core->ready = false;
 	cnnacc_core_write_abort(core);
 	spin_unlock_irq(&core->lock);

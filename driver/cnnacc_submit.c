@@ -326,8 +326,8 @@ static int cnnacc_submit_add_bo(struct cnnacc_submit *submit, u32 job,
 		};
 		return 0;
 	}
-	/* The context's reservation object covers a private buffer. */
-	if (cnnacc_refuses(drm, !cnnacc_gem_usable(obj, submit->ctx)))
+	/* The reservation object of the address space covers a private buffer. */
+	if (cnnacc_refuses(drm, !cnnacc_gem_usable(obj, submit->ctx->vm)))
 		ret = -EINVAL;
 	drm_gem_object_put(obj);
 	return ret;
@@ -443,7 +443,7 @@ static int cnnacc_submit_lock(struct cnnacc_submit *submit, struct drm_exec *exe
 
 	drm_exec_until_all_locked(exec) {
 		at = 0;
-		ret = drm_exec_prepare_obj(exec, submit->ctx->resv, submit->count);
+		ret = drm_exec_prepare_obj(exec, submit->ctx->vm->resv, submit->count);
 		drm_exec_retry_on_contention(exec);
 		while (!ret && (obj = cnnacc_submit_next_obj(submit, &at))) {
 			ret = drm_exec_prepare_obj(exec, obj, submit->count);
@@ -557,7 +557,7 @@ static void cnnacc_submit_attach_fences(struct cnnacc_submit *submit, struct dma
 	u32 i;
 
 	for (i = 0; i < submit->count; i++)
-		dma_resv_add_fence(submit->ctx->resv->resv, fences[i], DMA_RESV_USAGE_BOOKKEEP);
+		dma_resv_add_fence(submit->ctx->vm->resv->resv, fences[i], DMA_RESV_USAGE_BOOKKEEP);
 	for (i = 0; i < submit->ref_count; i++) {
 		ref = &submit->refs[i];
 		dma_resv_add_fence(ref->obj->resv, fences[ref->job],
@@ -758,6 +758,8 @@ int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	}
 
 	ret = cnnacc_submit_copy_arrays(submit);
+	if (!ret)
+		ret = cnnacc_vm_prepare(ctx->vm);
 	if (!ret)
 		ret = mutex_lock_interruptible(&ctx->submit_lock);
 	if (!ret) {

@@ -19,7 +19,7 @@ TRACE_EVENT(cnnacc_submit,
 			     __field(u64, seqno)
 			     __field(u32, jobs)),
 	    TP_fast_assign(__assign_str(dev);
-			   __entry->ctx = ctx->hw_id;
+			   __entry->ctx = ctx->vm->hw_id;
 			   __entry->seqno = seqno;
 			   __entry->jobs = jobs;),
 	    TP_printk("dev=%s ctx=%u seqno=%llu jobs=%u", __get_str(dev), __entry->ctx,
@@ -38,7 +38,7 @@ DECLARE_EVENT_CLASS(cnnacc_job,
 				     __field(u32, tasks)),
 		    TP_fast_assign(__assign_str(dev);
 				   __entry->core = job->core->index;
-				   __entry->ctx = job->ctx->hw_id;
+				   __entry->ctx = job->ctx->vm->hw_id;
 				   __entry->seqno = job->seqno;
 				   __entry->fence_context = job->fence->base.context;
 				   __entry->fence_seqno = job->fence->base.seqno;
@@ -79,7 +79,7 @@ TRACE_EVENT(cnnacc_job_done,
 			     __field(u64, end_ns)),
 	    TP_fast_assign(__assign_str(dev);
 			   __entry->core = job->core->index;
-			   __entry->ctx = job->ctx->hw_id;
+			   __entry->ctx = job->ctx->vm->hw_id;
 			   __entry->seqno = job->seqno;
 			   __entry->fence_context = job->fence->base.context;
 			   __entry->fence_seqno = job->fence->base.seqno;
@@ -114,7 +114,7 @@ TRACE_EVENT(cnnacc_fault,
 			     __field(u64, va)),
 	    TP_fast_assign(__assign_str(dev);
 			   __entry->core = job->core->index;
-			   __entry->ctx = job->ctx->hw_id;
+			   __entry->ctx = job->ctx->vm->hw_id;
 			   __entry->seqno = job->seqno;
 			   __entry->task = status->task;
 			   __entry->state = status->state;

@@ -8,8 +8,8 @@
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
 
-#include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
+#include "cnnacc_file.h"
 #include "cnnacc_gem.h"
 #include "cnnacc_uobj.h"
 #include "cnnacc_vm.h"
@@ -18,9 +18,9 @@
  * DOC: address space
  *
  * User space allocates the addresses: a MAP names a free range and an UNMAP names exactly one
- * mapping.  Page tables are allocated on demand and freed with the address space.  An UNMAP waits
- * for the jobs submitted so far, clears the entries, and releases the buffer only after the device
- * has invalidated them.
+ * mapping.  Page tables are allocated on demand and freed with the address space.  Its contexts
+ * keep it.  An UNMAP waits for the jobs submitted so far, clears the entries, and releases the
+ * buffer only after the device has invalidated them.
  */
 
 #define CNNACC_VM_IDLE_TIMEOUT_MS	30000
@@ -56,75 +56,122 @@ struct cnnacc_bind_target {
 	struct sg_table *sgt;
 };
 
-static struct device *cnnacc_vm_dev(struct cnnacc_ctx *ctx)
+/**
+ * cnnacc_vm_get() - Look up an address space
+ * @file: DRM file
+ * @id: id of the address space in that file
+ *
+ * Return: the address space, referenced, or NULL
+ */
+struct cnnacc_vm *cnnacc_vm_get(struct drm_file *file, u32 id)
 {
-	return ctx->cdev->drm.dev;
+	struct cnnacc_file *cfile = file->driver_priv;
+	struct cnnacc_vm *vm;
+
+	xa_lock(&cfile->vms);
+	vm = xa_load(&cfile->vms, id);
+	if (vm)
+		kref_get(&vm->ref);
+	xa_unlock(&cfile->vms);
+	return vm;
+}
+
+static void cnnacc_vm_release(struct kref *ref)
+{
+	struct cnnacc_vm *vm = container_of(ref, struct cnnacc_vm, ref);
+
+	queue_work(vm->cdev->free_wq, &vm->free_work);
 }
 
 /**
- * cnnacc_vm_init() - Create the address space of a context
- * @ctx: context
- *
- * Return: 0 or -ENOMEM
+ * cnnacc_vm_put() - Drop a reference; does not sleep
+ * @vm: address space
  */
-int cnnacc_vm_init(struct cnnacc_ctx *ctx)
+void cnnacc_vm_put(struct cnnacc_vm *vm)
 {
-	struct cnnacc_vm *vm = &ctx->vm;
+	kref_put(&vm->ref, cnnacc_vm_release);
+}
 
-	vm->root = dma_alloc_coherent(cnnacc_vm_dev(ctx), CNNACC_PAGE_SIZE, &vm->root_dma,
-				      GFP_KERNEL_ACCOUNT);
-	if (!vm->root)
+/* Called under &cnnacc_vm.lock in a drm_dev_enter() section. */
+static int cnnacc_vm_add_root(struct cnnacc_vm *vm)
+{
+	__le32 *root;
+
+	if (vm->root)
+		return 0;
+	vm->tables = kvcalloc(CNNACC_PT_ENTRIES, sizeof(*vm->tables), GFP_KERNEL_ACCOUNT);
+	if (!vm->tables)
 		return -ENOMEM;
-	mutex_init(&vm->lock);
-	spin_lock_init(&vm->mm_lock);
-	mutex_init(&vm->dump_lock);
-	INIT_LIST_HEAD(&vm->unmapped);
-	drm_mm_init(&vm->mm, 0, CNNACC_VM_PAGES);
+	root = dma_alloc_coherent(vm->cdev->drm.dev, CNNACC_PAGE_SIZE, &vm->root_dma,
+				  GFP_KERNEL_ACCOUNT);
+	if (!root) {
+		kvfree(vm->tables);
+		return -ENOMEM;
+	}
+	/* Publish it with its address and @tables; pairs with cnnacc_vm_prepare(). */
+	smp_store_release(&vm->root, root);
 	return 0;
 }
 
-static int cnnacc_vm_add_table(struct cnnacc_ctx *ctx, u32 dir)
+/**
+ * cnnacc_vm_prepare() - Allocate what a packet names, even if nothing is mapped
+ * @vm: address space
+ *
+ * Return: 0 or a negative error code
+ */
+int cnnacc_vm_prepare(struct cnnacc_vm *vm)
 {
-	struct cnnacc_vm *vm = &ctx->vm;
-	dma_addr_t *dma = &vm->tables_dma[dir];
-	__le32 *table;
+	int ret, idx;
 
-	if (atomic_inc_return(&ctx->file->tables) > CNNACC_MAX_TABLES) {
-		atomic_dec(&ctx->file->tables);
-		return -ENOSPC;
+	/* Pairs with cnnacc_vm_add_root(). */
+	if (smp_load_acquire(&vm->root))
+		return 0;
+	ret = mutex_lock_interruptible(&vm->lock);
+	if (ret)
+		return ret;
+	ret = -ENODEV;
+	if (drm_dev_enter(&vm->cdev->drm, &idx)) {
+		ret = cnnacc_vm_add_root(vm);
+		drm_dev_exit(idx);
 	}
-	table = dma_alloc_coherent(cnnacc_vm_dev(ctx), CNNACC_PAGE_SIZE, dma,
-				   GFP_KERNEL_ACCOUNT);
-	if (!table) {
-		atomic_dec(&ctx->file->tables);
+	mutex_unlock(&vm->lock);
+	return ret;
+}
+
+static int cnnacc_vm_add_table(struct cnnacc_vm *vm, u32 dir)
+{
+	struct cnnacc_table *table = &vm->tables[dir];
+	__le32 *entries;
+
+	if (!atomic_add_unless(&vm->file->tables, 1, CNNACC_MAX_TABLES))
+		return -ENOSPC;
+	entries = dma_alloc_coherent(vm->cdev->drm.dev, CNNACC_PAGE_SIZE, &table->dma,
+				     GFP_KERNEL_ACCOUNT);
+	if (!entries) {
+		atomic_dec(&vm->file->tables);
 		return -ENOMEM;
 	}
-	WRITE_ONCE(vm->tables[dir], table);
+	WRITE_ONCE(table->entries, entries);
 	/* The zeroed table must be visible before the entry that points to it. */
 	dma_wmb();
-	WRITE_ONCE(vm->root[dir], cpu_to_le32(CNNACC_PTE_ADDR(*dma) | CNNACC_PTE_VALID));
+	WRITE_ONCE(vm->root[dir], cpu_to_le32(CNNACC_PTE_ADDR(table->dma) | CNNACC_PTE_VALID));
 	return 0;
 }
 
-static int cnnacc_vm_add_tables(struct cnnacc_ctx *ctx, u64 va, u64 size)
+static int cnnacc_vm_add_tables(struct cnnacc_vm *vm, u64 va, u64 size)
 {
-	u32 last = CNNACC_PT_DIR_INDEX(va + size - 1);
-	u32 dir;
-	int ret;
+	u32 dir, last = CNNACC_PT_DIR_INDEX(va + size - 1);
+	int ret = cnnacc_vm_add_root(vm);
 
-	for (dir = CNNACC_PT_DIR_INDEX(va); dir <= last; dir++) {
-		if (ctx->vm.tables[dir])
-			continue;
-		ret = cnnacc_vm_add_table(ctx, dir);
-		if (ret)
-			return ret;
-	}
-	return 0;
+	for (dir = CNNACC_PT_DIR_INDEX(va); dir <= last && !ret; dir++)
+		if (!vm->tables[dir].entries)
+			ret = cnnacc_vm_add_table(vm, dir);
+	return ret;
 }
 
 static void cnnacc_vm_set(struct cnnacc_vm *vm, u64 va, u32 entry)
 {
-	__le32 *table = vm->tables[CNNACC_PT_DIR_INDEX(va)];
+	__le32 *table = vm->tables[CNNACC_PT_DIR_INDEX(va)].entries;
 
 	WRITE_ONCE(table[CNNACC_PT_PAGE_INDEX(va)], cpu_to_le32(entry));
 }
@@ -219,7 +266,7 @@ static int cnnacc_vm_reserve(struct cnnacc_vm *vm, struct cnnacc_mapping *mappin
 	return 0;
 }
 
-static int cnnacc_vm_insert(struct cnnacc_ctx *ctx, const struct cnnacc_bind_target *target,
+static int cnnacc_vm_insert(struct cnnacc_vm *vm, const struct cnnacc_bind_target *target,
 			    const struct drm_cnnacc_bind_op *op)
 {
 	struct cnnacc_mapping *mapping;
@@ -227,9 +274,9 @@ static int cnnacc_vm_insert(struct cnnacc_ctx *ctx, const struct cnnacc_bind_tar
 
 	if (IS_ERR(target->sgt))
 		return PTR_ERR(target->sgt);
-	if (cnnacc_refuses(&ctx->cdev->drm, cnnacc_vm_check_pages(target->sgt)))
+	if (cnnacc_refuses(&vm->cdev->drm, cnnacc_vm_check_pages(target->sgt)))
 		return -EINVAL;
-	ret = cnnacc_vm_add_tables(ctx, op->va, op->size);
+	ret = cnnacc_vm_add_tables(vm, op->va, op->size);
 	if (ret)
 		return ret;
 	mapping = kzalloc(sizeof(*mapping), GFP_KERNEL_ACCOUNT);
@@ -238,20 +285,20 @@ static int cnnacc_vm_insert(struct cnnacc_ctx *ctx, const struct cnnacc_bind_tar
 	mapping->obj = target->obj;
 	mapping->sgt = target->sgt;
 	mapping->offset = op->bo_offset;
-	ret = cnnacc_vm_reserve(&ctx->vm, mapping, op);
+	ret = cnnacc_vm_reserve(vm, mapping, op);
 	if (ret) {
 		kfree(mapping);
 		return ret;
 	}
 	drm_gem_object_get(target->obj);
-	cnnacc_vm_set_pages(&ctx->vm, target->sgt, op);
+	cnnacc_vm_set_pages(vm, target->sgt, op);
 	return 0;
 }
 
-static int cnnacc_vm_map(struct cnnacc_ctx *ctx, const struct cnnacc_bind_target *target,
+static int cnnacc_vm_map(struct cnnacc_vm *vm, const struct cnnacc_bind_target *target,
 			 const struct drm_cnnacc_bind_op *op)
 {
-	struct drm_device *drm = &ctx->cdev->drm;
+	struct drm_device *drm = &vm->cdev->drm;
 	struct drm_gem_object *obj = target->obj;
 
 	if (cnnacc_vm_check_range(drm, op->va, op->size) ||
@@ -260,12 +307,12 @@ static int cnnacc_vm_map(struct cnnacc_ctx *ctx, const struct cnnacc_bind_target
 		return -EINVAL;
 	if (!obj)
 		return -ENOENT;
-	if (cnnacc_refuses(drm, !cnnacc_gem_usable(obj, ctx)) ||
+	if (cnnacc_refuses(drm, !cnnacc_gem_usable(obj, vm)) ||
 	    cnnacc_refuses(drm, op->flags & ~cnnacc_vm_allowed(to_cnnacc_bo(obj))) ||
 	    cnnacc_refuses(drm, op->bo_offset > obj->size ||
 			   op->size > obj->size - op->bo_offset))
 		return -EINVAL;
-	return cnnacc_vm_insert(ctx, target, op);
+	return cnnacc_vm_insert(vm, target, op);
 }
 
 /**
@@ -283,8 +330,8 @@ static void cnnacc_vm_wait_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
 	complete(&container_of(cb, struct cnnacc_vm_waiter, cb)->done);
 }
 
-/* Waits for the context's jobs submitted so far. */
-static int cnnacc_vm_wait_idle(struct cnnacc_ctx *ctx)
+/* Waits for the jobs that all contexts of the address space have submitted so far. */
+static int cnnacc_vm_wait_idle(struct cnnacc_vm *vm)
 {
 	const unsigned long timeout = msecs_to_jiffies(CNNACC_VM_IDLE_TIMEOUT_MS);
 	struct cnnacc_vm_waiter waiter;
@@ -292,7 +339,7 @@ static int cnnacc_vm_wait_idle(struct cnnacc_ctx *ctx)
 	long remaining = 1;
 	int ret;
 
-	ret = dma_resv_get_singleton(ctx->resv->resv, DMA_RESV_USAGE_BOOKKEEP, &fence);
+	ret = dma_resv_get_singleton(vm->resv->resv, DMA_RESV_USAGE_BOOKKEEP, &fence);
 	if (ret || !fence)
 		return ret;
 
@@ -339,7 +386,7 @@ static void cnnacc_vm_remove(struct cnnacc_vm *vm, struct cnnacc_mapping *mappin
  */
 bool cnnacc_vm_has_table(struct cnnacc_vm *vm, u64 va)
 {
-	return READ_ONCE(vm->tables[CNNACC_PT_DIR_INDEX(va)]);
+	return READ_ONCE(vm->tables[CNNACC_PT_DIR_INDEX(va)].entries);
 }
 
 /**
@@ -351,7 +398,7 @@ bool cnnacc_vm_has_table(struct cnnacc_vm *vm, u64 va)
  */
 u32 cnnacc_vm_entry(struct cnnacc_vm *vm, u64 va)
 {
-	__le32 *table = READ_ONCE(vm->tables[CNNACC_PT_DIR_INDEX(va)]);
+	__le32 *table = READ_ONCE(vm->tables[CNNACC_PT_DIR_INDEX(va)].entries);
 
 	return table ? le32_to_cpu(READ_ONCE(table[CNNACC_PT_PAGE_INDEX(va)])) : 0;
 }
@@ -390,43 +437,43 @@ bool cnnacc_vm_program(struct cnnacc_vm *vm, u64 va, struct cnnacc_vm_program *p
 }
 
 /* Invalidates the cleared entries; only then the buffers may be released. */
-static void cnnacc_vm_flush(struct cnnacc_ctx *ctx)
+static void cnnacc_vm_flush(struct cnnacc_vm *vm)
 {
 	struct cnnacc_mapping *mapping, *next;
 
-	if (list_empty(&ctx->vm.unmapped))
+	if (list_empty(&vm->unmapped))
 		return;
-	cnnacc_device_invalidate(ctx->cdev, ctx->hw_id, 0);
+	cnnacc_device_invalidate(vm->cdev, vm->hw_id, 0);
 	/* Wait for a coredump that found the mappings before they were removed. */
-	mutex_lock(&ctx->vm.dump_lock);
-	mutex_unlock(&ctx->vm.dump_lock);
-	list_for_each_entry_safe(mapping, next, &ctx->vm.unmapped, link) {
+	mutex_lock(&vm->dump_lock);
+	mutex_unlock(&vm->dump_lock);
+	list_for_each_entry_safe(mapping, next, &vm->unmapped, link) {
 		list_del(&mapping->link);
 		drm_gem_object_put(mapping->obj);
 		kfree(mapping);
 	}
 }
 
-static int cnnacc_vm_unmap(struct cnnacc_ctx *ctx, const struct drm_cnnacc_bind_op *op)
+static int cnnacc_vm_unmap(struct cnnacc_vm *vm, const struct drm_cnnacc_bind_op *op)
 {
 	struct cnnacc_mapping *mapping;
 	int ret;
 
-	if (cnnacc_vm_check_range(&ctx->cdev->drm, op->va, op->size) ||
-	    cnnacc_refuses(&ctx->cdev->drm, op->flags || op->handle || op->bo_offset))
+	if (cnnacc_vm_check_range(&vm->cdev->drm, op->va, op->size) ||
+	    cnnacc_refuses(&vm->cdev->drm, op->flags || op->handle || op->bo_offset))
 		return -EINVAL;
-	mapping = cnnacc_vm_find(&ctx->vm, op->va >> CNNACC_PAGE_SHIFT,
+	mapping = cnnacc_vm_find(vm, op->va >> CNNACC_PAGE_SHIFT,
 				 op->size >> CNNACC_PAGE_SHIFT);
 	if (!mapping)
 		return -ENOENT;
-	ret = cnnacc_vm_wait_idle(ctx);
+	ret = cnnacc_vm_wait_idle(vm);
 	if (ret)
 		return ret;
-	cnnacc_vm_remove(&ctx->vm, mapping);
+	cnnacc_vm_remove(vm, mapping);
 	return 0;
 }
 
-static int cnnacc_vm_map_entered(struct cnnacc_ctx *ctx,
+static int cnnacc_vm_map_entered(struct cnnacc_vm *vm,
 				 const struct cnnacc_bind_target *target,
 				 const struct drm_cnnacc_bind_op *op)
 {
@@ -436,42 +483,42 @@ static int cnnacc_vm_map_entered(struct cnnacc_ctx *ctx,
 	 * An earlier operation may have unmapped this range.  This may wait for an unplug, so it
 	 * comes before the section.
 	 */
-	cnnacc_vm_flush(ctx);
-	if (!drm_dev_enter(&ctx->cdev->drm, &idx))
+	cnnacc_vm_flush(vm);
+	if (!drm_dev_enter(&vm->cdev->drm, &idx))
 		return -ENODEV;
-	ret = cnnacc_vm_map(ctx, target, op);
+	ret = cnnacc_vm_map(vm, target, op);
 	drm_dev_exit(idx);
 	return ret;
 }
 
-static int cnnacc_vm_bind_op(struct cnnacc_ctx *ctx, const struct cnnacc_bind_target *target,
+static int cnnacc_vm_bind_op(struct cnnacc_vm *vm, const struct cnnacc_bind_target *target,
 			     const struct drm_cnnacc_bind_op *op)
 {
-	if (cnnacc_refuses(&ctx->cdev->drm, op->pad) ||
-	    cnnacc_refuses(&ctx->cdev->drm, op->op != DRM_CNNACC_BIND_MAP &&
+	if (cnnacc_refuses(&vm->cdev->drm, op->pad) ||
+	    cnnacc_refuses(&vm->cdev->drm, op->op != DRM_CNNACC_BIND_MAP &&
 			   op->op != DRM_CNNACC_BIND_UNMAP))
 		return -EINVAL;
-	return op->op == DRM_CNNACC_BIND_MAP ? cnnacc_vm_map_entered(ctx, target, op) :
-					       cnnacc_vm_unmap(ctx, op);
+	return op->op == DRM_CNNACC_BIND_MAP ? cnnacc_vm_map_entered(vm, target, op) :
+					       cnnacc_vm_unmap(vm, op);
 }
 
-static int cnnacc_vm_bind(struct cnnacc_ctx *ctx, const struct cnnacc_bind_target *targets,
+static int cnnacc_vm_bind(struct cnnacc_vm *vm, const struct cnnacc_bind_target *targets,
 			  const struct drm_cnnacc_bind_op *ops, u32 count, u32 *done)
 {
 	int ret;
 
-	ret = mutex_lock_killable(&ctx->vm.lock);
+	ret = mutex_lock_killable(&vm->lock);
 	if (ret)
 		return ret;
-	if (!ctx->vm.root)
-		ret = drm_dev_is_unplugged(&ctx->cdev->drm) ? -ENODEV : -ENOENT;
+	if (drm_dev_is_unplugged(&vm->cdev->drm))
+		ret = -ENODEV;
 	while (!ret && *done < count) {
-		ret = cnnacc_vm_bind_op(ctx, &targets[*done], &ops[*done]);
+		ret = cnnacc_vm_bind_op(vm, &targets[*done], &ops[*done]);
 		if (!ret)
 			++*done;
 	}
-	cnnacc_vm_flush(ctx);
-	mutex_unlock(&ctx->vm.lock);
+	cnnacc_vm_flush(vm);
+	mutex_unlock(&vm->lock);
 	return ret;
 }
 
@@ -500,7 +547,7 @@ static int cnnacc_vm_get_targets(struct drm_file *file, struct cnnacc_bind_targe
 	return i < count ? -ERESTARTSYS : 0;
 }
 
-static int cnnacc_vm_bind_targets(struct cnnacc_ctx *ctx, struct drm_file *file,
+static int cnnacc_vm_bind_targets(struct cnnacc_vm *vm, struct drm_file *file,
 				  const struct drm_cnnacc_bind_op *ops, u32 count, u32 *done)
 {
 	struct cnnacc_bind_target *targets __free(kvfree) = NULL;
@@ -512,7 +559,7 @@ static int cnnacc_vm_bind_targets(struct cnnacc_ctx *ctx, struct drm_file *file,
 		return -ENOMEM;
 	ret = cnnacc_vm_get_targets(file, targets, ops, count);
 	if (!ret)
-		ret = cnnacc_vm_bind(ctx, targets, ops, count, done);
+		ret = cnnacc_vm_bind(vm, targets, ops, count, done);
 	for (i = 0; i < count; i++)
 		if (targets[i].obj)
 			drm_gem_object_put(targets[i].obj);
@@ -531,51 +578,186 @@ int cnnacc_vm_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 {
 	struct drm_cnnacc_vm_bind *args = data;
 	struct drm_cnnacc_bind_op *ops __free(kvfree) = NULL;
-	struct cnnacc_ctx *ctx;
+	struct cnnacc_vm *vm;
 	int ret;
 
 	args->done = 0;
 	if (cnnacc_refuses(drm, args->flags || args->pad))
 		return -EINVAL;
-	ctx = cnnacc_ctx_get(file, args->ctx_id);
-	if (!ctx)
+	vm = cnnacc_vm_get(file, args->vm_id);
+	if (!vm)
 		return -ENOENT;
 	ops = cnnacc_uobj_get_array(drm, &args->ops, CNNACC_MAX_BIND_OPS, sizeof(*ops));
 	ret = PTR_ERR_OR_ZERO(ops);
 	if (!ret && ops)
-		ret = cnnacc_vm_bind_targets(ctx, file, ops, args->ops.count, &args->done);
-	cnnacc_ctx_put(ctx);
+		ret = cnnacc_vm_bind_targets(vm, file, ops, args->ops.count, &args->done);
+	cnnacc_vm_put(vm);
 	return ret;
 }
 
-/**
- * cnnacc_vm_fini() - Destroy the address space of a context
- * @ctx: context without jobs
- */
-void cnnacc_vm_fini(struct cnnacc_ctx *ctx)
+/* Unmaps everything; there are no jobs. */
+static void cnnacc_vm_fini(struct cnnacc_vm *vm)
 {
-	struct device *dev = cnnacc_vm_dev(ctx);
-	struct cnnacc_vm *vm = &ctx->vm;
+	struct device *dev = vm->cdev->drm.dev;
 	struct drm_mm_node *node, *next;
 	u32 dir;
 
 	guard(mutex)(&vm->lock);
+	if (!vm->root)
+		return;
 	drm_mm_for_each_node_safe(node, next, &vm->mm)
 		cnnacc_vm_remove(vm, container_of(node, struct cnnacc_mapping, node));
-	/* The next context may get the same id and root page and must not hit stale entries. */
-	cnnacc_device_invalidate(ctx->cdev, ctx->hw_id, CNNACC_INVALIDATE_RETIRE);
-	cnnacc_vm_flush(ctx);
+	/* The next owner of the id may get the same root page and must not hit stale entries. */
+	cnnacc_device_invalidate(vm->cdev, vm->hw_id, CNNACC_INVALIDATE_RETIRE);
+	cnnacc_vm_flush(vm);
 
 	for (dir = 0; dir < CNNACC_PT_ENTRIES; dir++) {
-		if (!vm->tables[dir])
+		if (!vm->tables[dir].entries)
 			continue;
-		dma_free_coherent(dev, CNNACC_PAGE_SIZE, vm->tables[dir], vm->tables_dma[dir]);
-		vm->tables[dir] = NULL;
-		atomic_dec(&ctx->file->tables);
+		dma_free_coherent(dev, CNNACC_PAGE_SIZE, vm->tables[dir].entries,
+				  vm->tables[dir].dma);
+		atomic_dec(&vm->file->tables);
 	}
+	kvfree(vm->tables);
 	dma_free_coherent(dev, CNNACC_PAGE_SIZE, vm->root, vm->root_dma);
 	vm->root = NULL;
+}
+
+/**
+ * cnnacc_vm_fini_all() - Unmap everything from a device that is being removed
+ * @cdev: device, stopped and without jobs
+ *
+ * Address spaces whose file is open are freed when it is closed.
+ */
+void cnnacc_vm_fini_all(struct cnnacc_device *cdev)
+{
+	struct cnnacc_vm *vm;
+
+	guard(mutex)(&cdev->ctx_lock);
+	list_for_each_entry(vm, &cdev->vms, link)
+		cnnacc_vm_fini(vm);
+}
+
+static void cnnacc_vm_free(struct cnnacc_vm *vm)
+{
 	drm_mm_takedown(&vm->mm);
+	drm_gem_object_put(vm->resv);
+	cnnacc_file_uncharge(vm->file, CNNACC_QUOTA_VMS);
+	cnnacc_file_put(vm->file);
+	mutex_destroy(&vm->dump_lock);
+	mutex_destroy(&vm->lock);
+	kfree(vm);
+}
+
+static void cnnacc_vm_free_work(struct work_struct *work)
+{
+	struct cnnacc_vm *vm = container_of(work, struct cnnacc_vm, free_work);
+
+	cnnacc_vm_fini(vm);
+	scoped_guard(mutex, &vm->cdev->ctx_lock)
+		list_del(&vm->link);
+	ida_free(&vm->cdev->hw_ids, vm->hw_id);
+	cnnacc_vm_free(vm);
+}
+
+/* The file has been charged; cnnacc_vm_free() discounts the address space. */
+static struct cnnacc_vm *cnnacc_vm_alloc(struct cnnacc_file *file)
+{
+	struct cnnacc_vm *vm = kzalloc(sizeof(*vm), GFP_KERNEL_ACCOUNT);
+
+	if (!vm)
+		return NULL;
+	vm->resv = cnnacc_gem_create_resv(&file->cdev->drm);
+	if (!vm->resv) {
+		kfree(vm);
+		return NULL;
+	}
+	kref_init(&vm->ref);
+	vm->cdev = file->cdev;
+	kref_get(&file->ref);
+	vm->file = file;
+	mutex_init(&vm->lock);
+	spin_lock_init(&vm->mm_lock);
+	mutex_init(&vm->dump_lock);
+	INIT_LIST_HEAD(&vm->unmapped);
+	INIT_WORK(&vm->free_work, cnnacc_vm_free_work);
+	drm_mm_init(&vm->mm, 0, CNNACC_VM_PAGES);
+	return vm;
+}
+
+static struct cnnacc_vm *cnnacc_vm_create(struct cnnacc_file *file)
+{
+	struct cnnacc_device *cdev = file->cdev;
+	struct cnnacc_vm *vm;
+	int ret;
+
+	ret = cnnacc_file_charge(file, CNNACC_QUOTA_VMS);
+	if (ret)
+		return ERR_PTR(ret);
+	vm = cnnacc_vm_alloc(file);
+	if (!vm) {
+		cnnacc_file_uncharge(file, CNNACC_QUOTA_VMS);
+		return ERR_PTR(-ENOMEM);
+	}
+	ret = ida_alloc_max(&cdev->hw_ids, CNNACC_HW_IDS - 1, GFP_KERNEL);
+	if (ret < 0) {
+		cnnacc_vm_free(vm);
+		return ERR_PTR(ret);
+	}
+	vm->hw_id = ret;
+	scoped_guard(mutex, &cdev->ctx_lock)
+		list_add_tail(&vm->link, &cdev->vms);
+	return vm;
+}
+
+/**
+ * cnnacc_vm_create_ioctl() - DRM_IOCTL_CNNACC_VM_CREATE
+ * @drm: DRM device
+ * @data: struct drm_cnnacc_vm_create
+ * @file: DRM file
+ *
+ * Return: 0 or a negative error code
+ */
+int cnnacc_vm_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct cnnacc_file *cfile = file->driver_priv;
+	struct drm_cnnacc_vm_create *args = data;
+	struct cnnacc_vm *vm;
+	int ret;
+
+	if (cnnacc_refuses(drm, args->flags))
+		return -EINVAL;
+	vm = cnnacc_vm_create(cfile);
+	if (IS_ERR(vm))
+		return PTR_ERR(vm);
+	ret = xa_alloc(&cfile->vms, &args->vm_id, vm, XA_LIMIT(1, CNNACC_FILE_QUOTA),
+		       GFP_KERNEL_ACCOUNT);
+	if (ret)
+		cnnacc_vm_put(vm);
+	return ret;
+}
+
+/**
+ * cnnacc_vm_destroy_ioctl() - DRM_IOCTL_CNNACC_VM_DESTROY
+ * @drm: DRM device
+ * @data: struct drm_cnnacc_vm_destroy
+ * @file: DRM file
+ *
+ * Return: 0 or a negative error code
+ */
+int cnnacc_vm_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct cnnacc_file *cfile = file->driver_priv;
+	struct drm_cnnacc_vm_destroy *args = data;
+	struct cnnacc_vm *vm;
+
+	if (cnnacc_refuses(drm, args->pad))
+		return -EINVAL;
+	vm = xa_erase(&cfile->vms, args->vm_id);
+	if (!vm)
+		return -ENOENT;
+	cnnacc_vm_put(vm);
+	return 0;
 }
 
 #if IS_ENABLED(CONFIG_CNNACC_KUNIT_TEST)

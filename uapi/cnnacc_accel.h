@@ -44,19 +44,23 @@ extern "C" {
 /**
  * enum drm_cnnacc_ioctl_id - ioctl numbers.
  * @DRM_CNNACC_DEV_QUERY: properties and limits of the device and the driver
- * @DRM_CNNACC_CTX_CREATE: new context: an address space and a queue per core
+ * @DRM_CNNACC_VM_CREATE: new address space
+ * @DRM_CNNACC_VM_DESTROY: give its id back; its contexts keep it
+ * @DRM_CNNACC_CTX_CREATE: new context: a queue per core, in an address space
  * @DRM_CNNACC_CTX_DESTROY: cancel its queued jobs and free it
  * @DRM_CNNACC_CTX_QUERY: state and last failure of a context
  * @DRM_CNNACC_BO_CREATE: new buffer object
  * @DRM_CNNACC_BO_INFO: size, use and mmap offset of a buffer object
  * @DRM_CNNACC_BO_SYNC: cache maintenance of ranges
- * @DRM_CNNACC_VM_BIND: map and unmap buffer objects in a context
+ * @DRM_CNNACC_VM_BIND: map and unmap buffer objects in an address space
  * @DRM_CNNACC_SUBMIT: queue jobs
  * @DRM_CNNACC_EVENTFD: signal an eventfd for each event of a core
  * @DRM_CNNACC_REG_RW: read or write a device register (CAP_SYS_ADMIN)
  */
 enum drm_cnnacc_ioctl_id {
 	DRM_CNNACC_DEV_QUERY = 0,
+	DRM_CNNACC_VM_CREATE,
+	DRM_CNNACC_VM_DESTROY,
 	DRM_CNNACC_CTX_CREATE,
 	DRM_CNNACC_CTX_DESTROY,
 	DRM_CNNACC_CTX_QUERY,
@@ -116,6 +120,7 @@ struct drm_cnnacc_dev_query {
  * @clock_hz: core clock, Hz
  * @va_bits: width of a device address: VAs are 0..2^va_bits - 1
  * @page_size: granularity of VM_BIND, bytes
+ * @max_vms: address spaces per file
  * @max_contexts: contexts per file
  * @max_bind_ops: operations per VM_BIND
  * @max_sync_ops: ranges per BO_SYNC
@@ -123,7 +128,6 @@ struct drm_cnnacc_dev_query {
  * @max_tasks: tasks per job
  * @max_syncs: synchronisation operations per job
  * @max_bos: shared buffers per job
- * @pad: zero
  * @max_bo_size: bytes of one buffer object
  * @reset_count: device resets since the driver was bound to it
  * @timestamp_ns: device time now, ns
@@ -137,6 +141,7 @@ struct drm_cnnacc_dev_info {
 	__u32 clock_hz;
 	__u32 va_bits;
 	__u32 page_size;
+	__u32 max_vms;
 	__u32 max_contexts;
 	__u32 max_bind_ops;
 	__u32 max_sync_ops;
@@ -144,7 +149,6 @@ struct drm_cnnacc_dev_info {
 	__u32 max_tasks;
 	__u32 max_syncs;
 	__u32 max_bos;
-	__u32 pad;
 	__u64 max_bo_size;
 	__u64 reset_count;
 	__u64 timestamp_ns;
@@ -177,6 +181,35 @@ struct drm_cnnacc_core_info {
 };
 
 /**
+ * struct drm_cnnacc_vm_create - argument of DRM_CNNACC_VM_CREATE.
+ * @flags: zero
+ * @vm_id: out: id, never 0
+ *
+ * An address space is what the device isolates: contexts in one share all mappings, and what a job
+ * leaves in a core is cleared before a job of another address space runs there.
+ *
+ * -ENOSPC: the file has max_vms, or the device is out of address spaces; -EDQUOT: the user who
+ * opened the file has too many in all files.  One that is destroyed counts until it is freed.
+ */
+struct drm_cnnacc_vm_create {
+	__u32 flags;
+	__u32 vm_id;
+};
+
+/**
+ * struct drm_cnnacc_vm_destroy - argument of DRM_CNNACC_VM_DESTROY.
+ * @vm_id: address space
+ * @pad: zero
+ *
+ * The id is free at once.  The address space and its mappings live until its last context is
+ * destroyed and that context's jobs have ended.
+ */
+struct drm_cnnacc_vm_destroy {
+	__u32 vm_id;
+	__u32 pad;
+};
+
+/**
  * enum drm_cnnacc_priority - scheduling priority of a context.
  * @DRM_CNNACC_PRIORITY_LOW: after the others
  * @DRM_CNNACC_PRIORITY_NORMAL: default
@@ -192,16 +225,17 @@ enum drm_cnnacc_priority {
  * struct drm_cnnacc_ctx_create - argument of DRM_CNNACC_CTX_CREATE.
  * @flags: zero
  * @priority: enum drm_cnnacc_priority
+ * @vm_id: address space that its jobs run in
  * @ctx_id: out: id, never 0
- * @pad: zero
  *
- * -ENOSPC: max_contexts reached, or the device is out of context ids.
+ * -ENOSPC: the file has max_contexts; -EDQUOT: the user who opened the file has too many in all
+ * files.  One that is destroyed counts until it is freed.
  */
 struct drm_cnnacc_ctx_create {
 	__u32 flags;
 	__u32 priority;
+	__u32 vm_id;
 	__u32 ctx_id;
-	__u32 pad;
 };
 
 /**
@@ -275,7 +309,7 @@ enum drm_cnnacc_bo_use {
 /* drm_cnnacc_bo_create.flags */
 /* CPU mapping cached instead of write-combined */
 #define DRM_CNNACC_BO_CACHED		0x1u
-/* bound to ctx_id: cheaper to submit, cannot be exported */
+/* only for vm_id: cheaper to submit, cannot be exported */
 #define DRM_CNNACC_BO_PRIVATE		0x2u
 
 /**
@@ -283,7 +317,7 @@ enum drm_cnnacc_bo_use {
  * @size: in: bytes, 1..max_bo_size; out: rounded up to pages
  * @use: enum drm_cnnacc_bo_use
  * @flags: DRM_CNNACC_BO_*
- * @ctx_id: context if DRM_CNNACC_BO_PRIVATE, else zero
+ * @vm_id: address space if DRM_CNNACC_BO_PRIVATE, else zero
  * @handle: out: GEM handle
  *
  * The memory reads as zero.  Close with DRM_IOCTL_GEM_CLOSE.  -ENOSPC: max_buffers reached.
@@ -292,7 +326,7 @@ struct drm_cnnacc_bo_create {
 	__u64 size;
 	__u32 use;
 	__u32 flags;
-	__u32 ctx_id;
+	__u32 vm_id;
 	__u32 handle;
 };
 
@@ -384,18 +418,19 @@ struct drm_cnnacc_bind_op {
 
 /**
  * struct drm_cnnacc_vm_bind - argument of DRM_CNNACC_VM_BIND.
- * @ctx_id: context
+ * @vm_id: address space
  * @flags: zero
  * @ops: struct drm_cnnacc_bind_op, at most max_bind_ops, executed in order
  * @done: out: number of executed operations; on error the index of the one that failed
  * @pad: zero
  *
- * Synchronous.  An UNMAP waits (killable) for all submitted jobs of the context, for at most
- * 30 s, then returns -ETIMEDOUT.  -EEXIST: MAP into a range that is not free; -ENOENT: no such
- * mapping; -ENOSPC: too many mappings in the context, or page tables in the file.
+ * Synchronous.  An UNMAP waits (killable) for the jobs that all contexts of the address space
+ * have submitted; -ETIMEDOUT if that takes too long.  -EEXIST: MAP into a range that is not free;
+ * -ENOENT: no such mapping; -ENOSPC: too many mappings in the address space, or page tables in the
+ * file.
  */
 struct drm_cnnacc_vm_bind {
-	__u32 ctx_id;
+	__u32 vm_id;
 	__u32 flags;
 	struct drm_cnnacc_obj_array ops;
 	__u32 done;
@@ -545,6 +580,8 @@ struct drm_cnnacc_reg_rw {
 	DRM_IOWR(DRM_COMMAND_BASE + DRM_CNNACC_##nr, struct drm_cnnacc_##type)
 
 #define DRM_IOCTL_CNNACC_DEV_QUERY	DRM_IOCTL_CNNACC(DEV_QUERY, dev_query)
+#define DRM_IOCTL_CNNACC_VM_CREATE	DRM_IOCTL_CNNACC(VM_CREATE, vm_create)
+#define DRM_IOCTL_CNNACC_VM_DESTROY	DRM_IOCTL_CNNACC(VM_DESTROY, vm_destroy)
 #define DRM_IOCTL_CNNACC_CTX_CREATE	DRM_IOCTL_CNNACC(CTX_CREATE, ctx_create)
 #define DRM_IOCTL_CNNACC_CTX_DESTROY	DRM_IOCTL_CNNACC(CTX_DESTROY, ctx_destroy)
 #define DRM_IOCTL_CNNACC_CTX_QUERY	DRM_IOCTL_CNNACC(CTX_QUERY, ctx_query)
@@ -564,6 +601,8 @@ enum drm_cnnacc_layout {
 	DRM_CNNACC_LAYOUT_DEV_QUERY = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_query, 16),
 	DRM_CNNACC_LAYOUT_DEV_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_info, 88),
 	DRM_CNNACC_LAYOUT_CORE_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_core_info, 104),
+	DRM_CNNACC_LAYOUT_VM_CREATE = DRM_CNNACC_LAYOUT(drm_cnnacc_vm_create, 8),
+	DRM_CNNACC_LAYOUT_VM_DESTROY = DRM_CNNACC_LAYOUT(drm_cnnacc_vm_destroy, 8),
 	DRM_CNNACC_LAYOUT_CTX_CREATE = DRM_CNNACC_LAYOUT(drm_cnnacc_ctx_create, 16),
 	DRM_CNNACC_LAYOUT_CTX_DESTROY = DRM_CNNACC_LAYOUT(drm_cnnacc_ctx_destroy, 8),
 	DRM_CNNACC_LAYOUT_CTX_QUERY = DRM_CNNACC_LAYOUT(drm_cnnacc_ctx_query, 64),

@@ -42,8 +42,10 @@ static struct cnnacc_ctx *cnnacc_balance_test_ctx(struct kunit *test, u32 hw_id,
 	struct cnnacc_ctx *ctx = kunit_kzalloc(test, sizeof(*ctx), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, ctx);
+	ctx->vm = kunit_kzalloc(test, sizeof(*ctx->vm), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, ctx->vm);
 	ctx->cdev = test->priv;
-	ctx->hw_id = hw_id;
+	ctx->vm->hw_id = hw_id;
 	ctx->priority = priority;
 	return ctx;
 }

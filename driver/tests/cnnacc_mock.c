@@ -315,7 +315,7 @@ static void cnnacc_mock_put_ctx(void *data)
 }
 
 /**
- * cnnacc_mock_ctx() - Create a context
+ * cnnacc_mock_ctx() - Create a context with an address space of its own
  * @mock: device
  *
  * Return: the context, referenced until the test ends
@@ -323,9 +323,12 @@ static void cnnacc_mock_put_ctx(void *data)
 struct cnnacc_ctx *cnnacc_mock_ctx(struct cnnacc_mock *mock)
 {
 	struct drm_cnnacc_ctx_create args = { .priority = DRM_CNNACC_PRIORITY_NORMAL };
+	struct drm_cnnacc_vm_create vm = { };
 	struct drm_file *file = cnnacc_mock_file(mock);
 	struct cnnacc_ctx *ctx;
 
+	KUNIT_ASSERT_EQ(mock->test, 0, cnnacc_vm_create_ioctl(&mock->cdev->drm, &vm, file));
+	args.vm_id = vm.vm_id;
 	KUNIT_ASSERT_EQ(mock->test, 0, cnnacc_ctx_create_ioctl(&mock->cdev->drm, &args, file));
 	ctx = cnnacc_ctx_get(file, args.ctx_id);
 	KUNIT_ASSERT_NOT_NULL(mock->test, ctx);
@@ -361,6 +364,7 @@ struct dma_fence *cnnacc_mock_submit(struct cnnacc_mock *mock, struct cnnacc_ctx
 
 	for (i = 0; i < tasks; i++)
 		copies[i] = task;
+	KUNIT_ASSERT_EQ(mock->test, 0, cnnacc_vm_prepare(ctx->vm));
 	mutex_lock(&ctx->submit_lock);
 	job = cnnacc_job_create(ctx, &args, copies);
 	batch = IS_ERR(job) ? ERR_CAST(job) :

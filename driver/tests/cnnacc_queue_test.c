@@ -53,8 +53,8 @@ static void cnnacc_queue_test_packets(struct kunit *test)
 	for (i = 0; i < 3; i++) {
 		KUNIT_EXPECT_EQ(test, le32_to_cpu(ring[i].flags),
 				i == 2 ? CNNACC_PACKET_IRQ : 0);
-		KUNIT_EXPECT_EQ(test, le32_to_cpu(ring[i].ctx_id), ctx->hw_id);
-		KUNIT_EXPECT_EQ(test, le64_to_cpu(ring[i].root), ctx->vm.root_dma);
+		KUNIT_EXPECT_EQ(test, le32_to_cpu(ring[i].ctx_id), ctx->vm->hw_id);
+		KUNIT_EXPECT_EQ(test, le64_to_cpu(ring[i].root), ctx->vm->root_dma);
 		KUNIT_EXPECT_EQ(test, le64_to_cpu(ring[i].fence),
 				le64_to_cpu(ring[0].fence) + i);
 		KUNIT_EXPECT_EQ(test, le64_to_cpu(ring[i].cycle_limit), CNNACC_MOCK_CYCLES);

@@ -77,29 +77,30 @@ static void cnnacc_vm_test_check_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, cnnacc_vm_check_pages(&sgt), -EINVAL);
 }
 
-static u32 cnnacc_vm_test_entry(struct cnnacc_ctx *ctx, u64 va)
+static u32 cnnacc_vm_test_entry(struct cnnacc_vm *vm, u64 va)
 {
-	const __le32 *table = ctx->vm.tables[CNNACC_PT_DIR_INDEX(va)];
+	const __le32 *table = vm->tables[CNNACC_PT_DIR_INDEX(va)].entries;
 
 	return table ? le32_to_cpu(table[CNNACC_PT_PAGE_INDEX(va)]) : 0;
 }
 
 static void cnnacc_vm_test_fini(void *data)
 {
-	struct cnnacc_ctx *ctx = data;
+	struct cnnacc_vm *vm = data;
 
-	cnnacc_vm_fini(ctx);
-	drm_gem_object_put(ctx->resv);
+	cnnacc_vm_fini(vm);
+	cnnacc_vm_free(vm);
 }
 
-/* A context of a device that does nothing, with an empty address space. */
+/* An empty address space of a device that does nothing. */
 static int cnnacc_vm_test_init(struct kunit *test)
 {
-	struct cnnacc_ctx *ctx = kunit_kzalloc(test, sizeof(*ctx), GFP_KERNEL);
+	struct cnnacc_file *file = kunit_kzalloc(test, sizeof(*file), GFP_KERNEL);
 	struct device *dev = drm_kunit_helper_alloc_device(test);
 	struct cnnacc_device *cdev;
+	struct cnnacc_vm *vm;
 
-	KUNIT_ASSERT_NOT_NULL(test, ctx);
+	KUNIT_ASSERT_NOT_NULL(test, file);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, dev);
 	cdev = drm_kunit_helper_alloc_drm_device_with_driver(test, dev, struct cnnacc_device, drm,
 							     &cnnacc_drm_driver);
@@ -107,14 +108,14 @@ static int cnnacc_vm_test_init(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, 0, drmm_mutex_init(&cdev->drm, &cdev->bo_lock));
 	INIT_LIST_HEAD(&cdev->bos);
 	cdev->wedged = true;
-	ctx->cdev = cdev;
-	ctx->file = kunit_kzalloc(test, sizeof(*ctx->file), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(test, ctx->file);
-	ctx->resv = cnnacc_gem_create_resv(&cdev->drm);
-	KUNIT_ASSERT_NOT_NULL(test, ctx->resv);
-	KUNIT_ASSERT_EQ(test, 0, cnnacc_vm_init(ctx));
-	test->priv = ctx;
-	return kunit_add_action_or_reset(test, cnnacc_vm_test_fini, ctx);
+	kref_init(&file->ref);
+	file->cdev = cdev;
+	file->user = kunit_kzalloc(test, sizeof(*file->user), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, file->user);
+	vm = cnnacc_vm_alloc(file);
+	KUNIT_ASSERT_NOT_NULL(test, vm);
+	test->priv = vm;
+	return kunit_add_action_or_reset(test, cnnacc_vm_test_fini, vm);
 }
 
 /* A range over two segments and two page tables, from the middle of a buffer. */
@@ -129,33 +130,33 @@ static void cnnacc_vm_test_entries(struct kunit *test)
 	const struct drm_mm_node node = {
 		.start = (op.va + SZ_4K) >> CNNACC_PAGE_SHIFT, .size = 2,
 	};
-	struct cnnacc_ctx *ctx = test->priv;
+	struct cnnacc_vm *vm = test->priv;
 	struct sg_table sgt;
 	u32 dir;
 
 	cnnacc_vm_test_sgt(test, &sgt, segments, 2);
-	KUNIT_ASSERT_EQ(test, 0, cnnacc_vm_add_tables(ctx, op.va, op.size));
-	cnnacc_vm_set_pages(&ctx->vm, &sgt, &op);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(ctx, op.va - SZ_4K), 0);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(ctx, op.va), 0x1234570 | flags);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(ctx, op.va + SZ_4K), 0x1234580 | flags);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(ctx, op.va + SZ_8K), 0xffffffe0 | flags);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(ctx, op.va + 3 * SZ_4K), 0xfffffff0 | flags);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(ctx, op.va + SZ_16K), 0);
+	KUNIT_ASSERT_EQ(test, 0, cnnacc_vm_add_tables(vm, op.va, op.size));
+	cnnacc_vm_set_pages(vm, &sgt, &op);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(vm, op.va - SZ_4K), 0);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(vm, op.va), 0x1234570 | flags);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(vm, op.va + SZ_4K), 0x1234580 | flags);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(vm, op.va + SZ_8K), 0xffffffe0 | flags);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(vm, op.va + 3 * SZ_4K), 0xfffffff0 | flags);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(vm, op.va + SZ_16K), 0);
 
 	for (dir = 0; dir < CNNACC_PT_ENTRIES; dir++) {
-		u32 entry = le32_to_cpu(ctx->vm.root[dir]);
+		u32 entry = le32_to_cpu(vm->root[dir]);
 		bool used = dir == 255 || dir == 256;
 
-		KUNIT_EXPECT_EQ(test, !!ctx->vm.tables[dir], used);
+		KUNIT_EXPECT_EQ(test, !!vm->tables[dir].entries, used);
 		KUNIT_EXPECT_EQ(test, entry & CNNACC_PTE_FLAGS, used ? CNNACC_PTE_VALID : 0);
 	}
 
-	cnnacc_vm_clear(&ctx->vm, &node);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(ctx, op.va), 0x1234570 | flags);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(ctx, op.va + SZ_4K), 0);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(ctx, op.va + SZ_8K), 0);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(ctx, op.va + 3 * SZ_4K), 0xfffffff0 | flags);
+	cnnacc_vm_clear(vm, &node);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(vm, op.va), 0x1234570 | flags);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(vm, op.va + SZ_4K), 0);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(vm, op.va + SZ_8K), 0);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(vm, op.va + 3 * SZ_4K), 0xfffffff0 | flags);
 }
 
 static void cnnacc_vm_test_permissions(struct kunit *test)
@@ -168,16 +169,16 @@ static void cnnacc_vm_test_permissions(struct kunit *test)
 	};
 	const u64 segments[][2] = { { SZ_64K, 1 } };
 	struct drm_cnnacc_bind_op op = { .size = SZ_4K };
-	struct cnnacc_ctx *ctx = test->priv;
+	struct cnnacc_vm *vm = test->priv;
 	struct sg_table sgt;
 	u32 flags;
 
 	cnnacc_vm_test_sgt(test, &sgt, segments, 1);
-	KUNIT_ASSERT_EQ(test, 0, cnnacc_vm_add_tables(ctx, op.va, op.size));
+	KUNIT_ASSERT_EQ(test, 0, cnnacc_vm_add_tables(vm, op.va, op.size));
 	for (flags = 1; flags < ARRAY_SIZE(bits); flags++) {
 		op.flags = flags;
-		cnnacc_vm_set_pages(&ctx->vm, &sgt, &op);
-		KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(ctx, 0),
+		cnnacc_vm_set_pages(vm, &sgt, &op);
+		KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(vm, 0),
 				CNNACC_PTE_ADDR(SZ_64K) | CNNACC_PTE_VALID | bits[flags]);
 	}
 }
@@ -185,28 +186,28 @@ static void cnnacc_vm_test_permissions(struct kunit *test)
 /* The limit counts all tables of the file, but not a table whose allocation failed. */
 static void cnnacc_vm_test_table_limit(struct kunit *test)
 {
-	struct cnnacc_ctx *ctx = test->priv;
+	struct cnnacc_vm *vm = test->priv;
 
-	atomic_set(&ctx->file->tables, CNNACC_MAX_TABLES - 1);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_add_tables(ctx, CNNACC_VM_TEST_EDGE - SZ_4K, SZ_8K),
+	atomic_set(&vm->file->tables, CNNACC_MAX_TABLES - 1);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_add_tables(vm, CNNACC_VM_TEST_EDGE - SZ_4K, SZ_8K),
 			-ENOSPC);
-	KUNIT_EXPECT_EQ(test, atomic_read(&ctx->file->tables), CNNACC_MAX_TABLES);
-	KUNIT_EXPECT_NOT_NULL(test, ctx->vm.tables[255]);
-	KUNIT_EXPECT_NULL(test, ctx->vm.tables[256]);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_add_tables(ctx, CNNACC_VM_TEST_EDGE - SZ_4K, SZ_4K), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&vm->file->tables), CNNACC_MAX_TABLES);
+	KUNIT_EXPECT_NOT_NULL(test, vm->tables[255].entries);
+	KUNIT_EXPECT_NULL(test, vm->tables[256].entries);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_add_tables(vm, CNNACC_VM_TEST_EDGE - SZ_4K, SZ_4K), 0);
 }
 
-static struct drm_gem_object *cnnacc_vm_test_bo(struct kunit *test, struct cnnacc_ctx *ctx,
+static struct drm_gem_object *cnnacc_vm_test_bo(struct kunit *test, struct cnnacc_vm *vm,
 						u32 use)
 {
-	struct drm_gem_shmem_object *shmem = drm_gem_shmem_create(&ctx->cdev->drm, SZ_64K);
+	struct drm_gem_shmem_object *shmem = drm_gem_shmem_create(&vm->cdev->drm, SZ_64K);
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, shmem);
 	to_cnnacc_bo(&shmem->base)->use = use;
 	return &shmem->base;
 }
 
-static int cnnacc_vm_test_op(struct cnnacc_ctx *ctx, struct drm_gem_object *obj,
+static int cnnacc_vm_test_op(struct cnnacc_vm *vm, struct drm_gem_object *obj,
 			     const struct drm_cnnacc_bind_op *op)
 {
 	struct cnnacc_bind_target target = { .obj = obj };
@@ -214,7 +215,7 @@ static int cnnacc_vm_test_op(struct cnnacc_ctx *ctx, struct drm_gem_object *obj,
 
 	if (obj)
 		target.sgt = drm_gem_shmem_get_pages_sgt(&to_cnnacc_bo(obj)->base);
-	return cnnacc_vm_bind(ctx, &target, op, 1, &done);
+	return cnnacc_vm_bind(vm, &target, op, 1, &done);
 }
 
 static void cnnacc_vm_test_map(struct kunit *test)
@@ -226,33 +227,33 @@ static void cnnacc_vm_test_map(struct kunit *test)
 	struct drm_cnnacc_bind_op unmap = {
 		.op = DRM_CNNACC_BIND_UNMAP, .va = CNNACC_VM_TEST_EDGE, .size = SZ_32K,
 	};
-	struct cnnacc_ctx *ctx = test->priv;
-	struct drm_gem_object *obj = cnnacc_vm_test_bo(test, ctx, DRM_CNNACC_BO_DATA);
+	struct cnnacc_vm *vm = test->priv;
+	struct drm_gem_object *obj = cnnacc_vm_test_bo(test, vm, DRM_CNNACC_BO_DATA);
 
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(ctx, obj, &map), 0);
-	KUNIT_EXPECT_EQ(test, ctx->vm.mappings, 1);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(vm, obj, &map), 0);
+	KUNIT_EXPECT_EQ(test, vm->mappings, 1);
 	map.va += SZ_64K - SZ_4K;
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(ctx, obj, &map), -EEXIST);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(vm, obj, &map), -EEXIST);
 	map.va += SZ_4K;
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(ctx, obj, &map), 0);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(vm, obj, &map), 0);
 	map.va += SZ_64K;
 	map.bo_offset = SZ_4K;
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(ctx, obj, &map), -EINVAL);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(vm, obj, &map), -EINVAL);
 	map.bo_offset = SZ_64K;
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(ctx, obj, &map), -EINVAL);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(vm, obj, &map), -EINVAL);
 	map.bo_offset = 0;
 	map.flags = DRM_CNNACC_BIND_EXEC;
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(ctx, obj, &map), -EINVAL);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(ctx, NULL, &map), -ENOENT);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(vm, obj, &map), -EINVAL);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(vm, NULL, &map), -ENOENT);
 
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(ctx, NULL, &unmap), -ENOENT);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(vm, NULL, &unmap), -ENOENT);
 	unmap.size = SZ_64K;
-	KUNIT_EXPECT_NE(test, cnnacc_vm_test_entry(ctx, CNNACC_VM_TEST_EDGE), 0);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(ctx, NULL, &unmap), 0);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(ctx, CNNACC_VM_TEST_EDGE), 0);
-	KUNIT_EXPECT_NE(test, cnnacc_vm_test_entry(ctx, CNNACC_VM_TEST_EDGE + SZ_64K), 0);
-	KUNIT_EXPECT_EQ(test, ctx->vm.mappings, 1);
-	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(ctx, NULL, &unmap), -ENOENT);
+	KUNIT_EXPECT_NE(test, cnnacc_vm_test_entry(vm, CNNACC_VM_TEST_EDGE), 0);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(vm, NULL, &unmap), 0);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_entry(vm, CNNACC_VM_TEST_EDGE), 0);
+	KUNIT_EXPECT_NE(test, cnnacc_vm_test_entry(vm, CNNACC_VM_TEST_EDGE + SZ_64K), 0);
+	KUNIT_EXPECT_EQ(test, vm->mappings, 1);
+	KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(vm, NULL, &unmap), -ENOENT);
 	drm_gem_object_put(obj);
 }
 
@@ -265,16 +266,16 @@ static void cnnacc_vm_test_use(struct kunit *test)
 		[DRM_CNNACC_BO_PROGRAM] = DRM_CNNACC_BIND_EXEC,
 	};
 	struct drm_cnnacc_bind_op map = { .op = DRM_CNNACC_BIND_MAP, .size = SZ_64K };
-	struct cnnacc_ctx *ctx = test->priv;
+	struct cnnacc_vm *vm = test->priv;
 	u32 use;
 
 	for (use = 0; use < ARRAY_SIZE(allowed); use++) {
-		struct drm_gem_object *obj = cnnacc_vm_test_bo(test, ctx, use);
+		struct drm_gem_object *obj = cnnacc_vm_test_bo(test, vm, use);
 
 		for (map.flags = 0; map.flags < 16; map.flags++) {
 			bool fine = map.flags && !(map.flags & ~allowed[use]);
 
-			KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(ctx, obj, &map),
+			KUNIT_EXPECT_EQ(test, cnnacc_vm_test_op(vm, obj, &map),
 					fine ? 0 : -EINVAL);
 			map.va += fine ? SZ_64K : 0;
 		}
@@ -288,14 +289,14 @@ static void cnnacc_vm_test_use(struct kunit *test)
  */
 static void cnnacc_vm_test_overwritten(struct kunit *test)
 {
-	struct cnnacc_ctx *ctx = test->priv;
+	struct cnnacc_vm *vm = test->priv;
 	u32 dir;
 
-	KUNIT_ASSERT_EQ(test, 0, cnnacc_vm_add_tables(ctx, 0, 3ull << 22));
+	KUNIT_ASSERT_EQ(test, 0, cnnacc_vm_add_tables(vm, 0, 3ull << 22));
 	for (dir = 0; dir < 3; dir++) {
-		KUNIT_EXPECT_EQ(test, CNNACC_PTE_BUS(le32_to_cpu(ctx->vm.root[dir])),
-				ctx->vm.tables_dma[dir]);
-		ctx->vm.root[dir] = cpu_to_le32(0xdead0000 >> dir);
+		KUNIT_EXPECT_EQ(test, CNNACC_PTE_BUS(le32_to_cpu(vm->root[dir])),
+				vm->tables[dir].dma);
+		vm->root[dir] = cpu_to_le32(0xdead0000 >> dir);
 	}
 }
 

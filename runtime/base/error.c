@@ -53,6 +53,7 @@ int rt_code_of_errno(int e)
 	case ENOMEM:
 		return CNNRT_ENOMEM;
 	case ENOSPC:
+	case EDQUOT:
 	case EMFILE:
 	case ENFILE:
 		return CNNRT_ELIMIT;

@@ -279,18 +279,17 @@ static void caps_close(struct cnnrt_device *dev)
 	free(dev);
 }
 
-static int caps_ctx_create(struct cnnrt_device *dev, uint32_t priority, uint32_t *id)
+static int caps_vm_create(struct cnnrt_device *dev, uint32_t *id)
 {
 	(void)dev;
-	(void)priority;
 	(void)id;
 	return -ENODEV;
 }
 
-/* The other functions need a context, and none can be created. */
+/* The other functions need an address space, and none can be created. */
 static const struct rt_device_ops caps_ops = {
 	.close = caps_close,
-	.ctx_create = caps_ctx_create,
+	.vm_create = caps_vm_create,
 };
 
 bool rt_is_caps(const struct cnnrt_device *dev)

@@ -42,18 +42,22 @@ struct rt_device_ops {
 	void (*close)(struct cnnrt_device *dev);
 	/* Optional: how often the device was reset. */
 	int (*reset_count)(struct cnnrt_device *dev, uint64_t *count);
-	int (*ctx_create)(struct cnnrt_device *dev, uint32_t priority, uint32_t *id);
+	/* An address space; it lives until its id and all its contexts are destroyed. */
+	int (*vm_create)(struct cnnrt_device *dev, uint32_t *id);
+	int (*vm_destroy)(struct cnnrt_device *dev, uint32_t id);
+	int (*ctx_create)(struct cnnrt_device *dev, uint32_t vm_id, uint32_t priority,
+			  uint32_t *id);
 	int (*ctx_destroy)(struct cnnrt_device *dev, uint32_t id);
 	int (*ctx_query)(struct cnnrt_device *dev, struct drm_cnnacc_ctx_query *query);
 	int (*bo_create)(struct cnnrt_device *dev, uint64_t size, uint32_t use, uint32_t flags,
-			 uint32_t ctx_id, struct rt_bo *bo);
+			 uint32_t vm_id, struct rt_bo *bo);
 	int (*bo_import)(struct cnnrt_device *dev, int fd, struct rt_bo *bo);
 	int (*bo_export)(struct cnnrt_device *dev, const struct rt_bo *bo, int *fd);
 	int (*bo_map)(struct cnnrt_device *dev, struct rt_bo *bo);
 	int (*bo_sync)(struct cnnrt_device *dev, const struct rt_bo *bo, uint32_t flags);
 	/* The buffer must not be bound any more. */
 	void (*bo_close)(struct cnnrt_device *dev, struct rt_bo *bo);
-	int (*bind)(struct cnnrt_device *dev, uint32_t ctx_id,
+	int (*bind)(struct cnnrt_device *dev, uint32_t vm_id,
 		    const struct drm_cnnacc_bind_op *ops, uint32_t count);
 	int (*submit)(struct cnnrt_device *dev, struct rt_submit *submit);
 	/* Optional: can submit take this descriptor as in_fence? */
@@ -76,7 +80,7 @@ struct cnnrt_device {
 	struct cnnrt_device_info info;
 	struct cnnrt_core_info core[CNNRT_MAX_CORES];
 	uint32_t page_size; /* bytes; the granularity of bind */
-	uint32_t max_contexts;
+	uint32_t max_vms, max_contexts;
 	uint32_t max_tasks;	/* per job */
 	struct cnn_target target;
 };

@@ -34,6 +34,7 @@ const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc
 	dev->info.reset_count = info->reset_count;
 	dev->info.max_buffer = info->max_bo_size;
 	dev->page_size = info->page_size;
+	dev->max_vms = info->max_vms;
 	dev->max_contexts = info->max_contexts;
 	dev->max_tasks = info->max_tasks;
 	for (uint32_t i = 0; i < info->core_count; i++) {

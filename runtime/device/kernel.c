@@ -66,9 +66,26 @@ static int kernel_reset_count(struct cnnrt_device *dev, uint64_t *count)
 	return ret;
 }
 
-static int kernel_ctx_create(struct cnnrt_device *dev, uint32_t priority, uint32_t *id)
+static int kernel_vm_create(struct cnnrt_device *dev, uint32_t *id)
 {
-	struct drm_cnnacc_ctx_create create = { .priority = priority };
+	struct drm_cnnacc_vm_create create = { 0 };
+	int ret = kernel_ioctl(dev, DRM_IOCTL_CNNACC_VM_CREATE, &create);
+
+	*id = create.vm_id;
+	return ret;
+}
+
+static int kernel_vm_destroy(struct cnnrt_device *dev, uint32_t id)
+{
+	struct drm_cnnacc_vm_destroy destroy = { .vm_id = id };
+
+	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_VM_DESTROY, &destroy);
+}
+
+static int kernel_ctx_create(struct cnnrt_device *dev, uint32_t vm_id, uint32_t priority,
+			     uint32_t *id)
+{
+	struct drm_cnnacc_ctx_create create = { .priority = priority, .vm_id = vm_id };
 	int ret = kernel_ioctl(dev, DRM_IOCTL_CNNACC_CTX_CREATE, &create);
 
 	*id = create.ctx_id;
@@ -141,10 +158,10 @@ static int import_handle(struct kernel *k, int fd, uint32_t *handle)
 }
 
 static int kernel_bo_create(struct cnnrt_device *dev, uint64_t size, uint32_t use,
-			    uint32_t flags, uint32_t ctx_id, struct rt_bo *bo)
+			    uint32_t flags, uint32_t vm_id, struct rt_bo *bo)
 {
 	struct drm_cnnacc_bo_create create = {
-		.size = size, .use = use, .flags = flags, .ctx_id = ctx_id,
+		.size = size, .use = use, .flags = flags, .vm_id = vm_id,
 	};
 	struct kernel *k = to_kernel(dev);
 	int ret = kernel_ioctl(dev, DRM_IOCTL_CNNACC_BO_CREATE, &create);
@@ -258,11 +275,11 @@ static int kernel_bo_sync(struct cnnrt_device *dev, const struct rt_bo *bo, uint
 	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_BO_SYNC, &sync);
 }
 
-static int kernel_bind(struct cnnrt_device *dev, uint32_t ctx_id,
+static int kernel_bind(struct cnnrt_device *dev, uint32_t vm_id,
 		       const struct drm_cnnacc_bind_op *ops, uint32_t count)
 {
 	struct drm_cnnacc_vm_bind bind = {
-		.ctx_id = ctx_id, .ops = DRM_CNNACC_OBJ_ARRAY(count, ops),
+		.vm_id = vm_id, .ops = DRM_CNNACC_OBJ_ARRAY(count, ops),
 	};
 
 	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_VM_BIND, &bind);
@@ -382,6 +399,8 @@ static int kernel_reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw)
 static const struct rt_device_ops kernel_ops = {
 	.close = kernel_close,
 	.reset_count = kernel_reset_count,
+	.vm_create = kernel_vm_create,
+	.vm_destroy = kernel_vm_destroy,
 	.ctx_create = kernel_ctx_create,
 	.ctx_destroy = kernel_ctx_destroy,
 	.ctx_query = kernel_ctx_query,

@@ -11,8 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Fewer than those of cnnacc.ko: this device has one user. */
+#define SIM_MAX_VMS		64
+#define SIM_MAX_CONTEXTS	64
 /* The limits of cnnacc.ko. */
-#define SIM_MAX_CONTEXTS	32
 #define SIM_MAX_BO_SIZE		((uint64_t)1 << 30)
 #define SIM_MAX_TASKS		64
 
@@ -103,6 +105,15 @@ static const struct cm_host_ops host_ops = {
 	.log = host_log,
 };
 
+static struct rt_sim_vm *find_vm(const struct rt_sim *sim, uint32_t id)
+{
+	struct rt_sim_vm *vm = sim->vms;
+
+	while (vm && (vm->id != id || vm->destroyed))
+		vm = vm->next;
+	return vm;
+}
+
 static struct rt_sim_ctx *find_ctx(const struct rt_sim *sim, uint32_t id)
 {
 	struct rt_sim_ctx *ctx = sim->ctxs;
@@ -113,31 +124,83 @@ static struct rt_sim_ctx *find_ctx(const struct rt_sim *sim, uint32_t id)
 }
 
 /* Takes the lock, too, also if there is none. */
+static struct rt_sim_vm *lock_vm(struct rt_sim *sim, uint32_t id)
+{
+	pthread_mutex_lock(&sim->lock);
+	return find_vm(sim, id);
+}
+
+/* Takes the lock, too, also if there is none. */
 static struct rt_sim_ctx *lock_ctx(struct rt_sim *sim, uint32_t id)
 {
 	pthread_mutex_lock(&sim->lock);
 	return find_ctx(sim, id);
 }
 
-static int ctx_create_locked(struct rt_sim *sim, uint32_t *id)
+/* Also one that is destroyed: the device knows its id. */
+static bool is_vm_id(const struct rt_sim *sim, uint32_t id)
 {
-	struct rt_sim_ctx *ctx;
+	for (const struct rt_sim_vm *vm = sim->vms; vm; vm = vm->next)
+		if (vm->id == id)
+			return true;
+	return false;
+}
+
+static int vm_create_locked(struct rt_sim *sim, uint32_t *id)
+{
+	struct rt_sim_vm *vm;
 	int ret;
 
+	if (sim->vm_count == SIM_MAX_VMS)
+		return -ENOSPC;
+	vm = calloc(1, sizeof(*vm));
+	if (!vm)
+		return -ENOMEM;
+	ret = rt_sim_mem_alloc(&sim->mem, CNNACC_PAGE_SIZE, -1, &vm->root);
+	if (ret) {
+		free(vm);
+		return ret;
+	}
+	do {
+		sim->last_vm_id = sim->last_vm_id % 65535 + 1;
+	} while (is_vm_id(sim, sim->last_vm_id));
+	vm->id = sim->last_vm_id;
+	vm->next = sim->vms;
+	sim->vms = vm;
+	sim->vm_count++;
+	*id = vm->id;
+	return 0;
+}
+
+static int sim_vm_create(struct cnnrt_device *dev, uint32_t *id)
+{
+	struct rt_sim *sim = to_sim(dev);
+	int ret;
+
+	pthread_mutex_lock(&sim->lock);
+	ret = vm_create_locked(sim, id);
+	pthread_mutex_unlock(&sim->lock);
+	return ret;
+}
+
+static int ctx_create_locked(struct rt_sim *sim, uint32_t vm_id, uint32_t *id)
+{
+	struct rt_sim_vm *vm = find_vm(sim, vm_id);
+	struct rt_sim_ctx *ctx;
+
+	if (!vm)
+		return -ENOENT;
 	if (sim->ctx_count == SIM_MAX_CONTEXTS)
 		return -ENOSPC;
 	ctx = calloc(1, sizeof(*ctx));
 	if (!ctx)
 		return -ENOMEM;
-	ret = rt_sim_mem_alloc(&sim->mem, CNNACC_PAGE_SIZE, -1, &ctx->root);
-	if (ret) {
-		free(ctx);
-		return ret;
-	}
 	do {
 		sim->last_ctx_id = sim->last_ctx_id % 65535 + 1;
 	} while (find_ctx(sim, sim->last_ctx_id));
 	ctx->id = sim->last_ctx_id;
+	ctx->vm = vm;
+	vm->ctx_count++;
 	ctx->last.ctx_id = ctx->id;
 	ctx->next = sim->ctxs;
 	sim->ctxs = ctx;
@@ -146,7 +209,7 @@ static int ctx_create_locked(struct rt_sim *sim, uint32_t *id)
 	return 0;
 }
 
-static int sim_ctx_create(struct cnnrt_device *dev, uint32_t priority, uint32_t *id)
+static int sim_ctx_create(struct cnnrt_device *dev, uint32_t vm_id, uint32_t priority, uint32_t *id)
 {
 	struct rt_sim *sim = to_sim(dev);
 	int ret;
@@ -154,7 +217,7 @@ static int sim_ctx_create(struct cnnrt_device *dev, uint32_t priority, uint32_t 
 	if (priority > DRM_CNNACC_PRIORITY_HIGH)
 		return -EINVAL;
 	pthread_mutex_lock(&sim->lock);
-	ret = ctx_create_locked(sim, id);
+	ret = ctx_create_locked(sim, vm_id, id);
 	pthread_mutex_unlock(&sim->lock);
 	return ret;
 }
@@ -169,6 +232,42 @@ static void put_bo(struct rt_sim *sim, struct rt_sim_bo *bo)
 	free(bo);
 }
 
+static void free_vm(struct rt_sim *sim, struct rt_sim_vm *vm)
+{
+	struct rt_sim_vm **link = &sim->vms;
+
+	rt_sim_invalidate(sim, vm->id | CNNACC_INVALIDATE_RETIRE);
+	while (*link != vm)
+		link = &(*link)->next;
+	*link = vm->next;
+	sim->vm_count--;
+	while (vm->mappings) {
+		struct rt_sim_mapping *m = vm->mappings;
+
+		vm->mappings = m->next;
+		put_bo(sim, m->bo);
+		free(m);
+	}
+	for (unsigned int i = 0; i < CNNACC_PT_ENTRIES; i++)
+		if (vm->table[i])
+			rt_sim_mem_free(&sim->mem, vm->table[i]);
+	rt_sim_mem_free(&sim->mem, vm->root);
+	free(vm);
+}
+
+static int sim_vm_destroy(struct cnnrt_device *dev, uint32_t id)
+{
+	struct rt_sim *sim = to_sim(dev);
+	struct rt_sim_vm *vm = lock_vm(sim, id);
+
+	if (vm)
+		vm->destroyed = true;
+	if (vm && !vm->ctx_count)
+		free_vm(sim, vm);
+	pthread_mutex_unlock(&sim->lock);
+	return vm ? 0 : -ENOENT;
+}
+
 static void free_ctx(struct rt_sim *sim, struct rt_sim_ctx *ctx)
 {
 	struct rt_sim_ctx **link = &sim->ctxs;
@@ -177,17 +276,8 @@ static void free_ctx(struct rt_sim *sim, struct rt_sim_ctx *ctx)
 		link = &(*link)->next;
 	*link = ctx->next;
 	sim->ctx_count--;
-	while (ctx->mappings) {
-		struct rt_sim_mapping *m = ctx->mappings;
-
-		ctx->mappings = m->next;
-		put_bo(sim, m->bo);
-		free(m);
-	}
-	for (unsigned int i = 0; i < CNNACC_PT_ENTRIES; i++)
-		if (ctx->table[i])
-			rt_sim_mem_free(&sim->mem, ctx->table[i]);
-	rt_sim_mem_free(&sim->mem, ctx->root);
+	if (!--ctx->vm->ctx_count && ctx->vm->destroyed)
+		free_vm(sim, ctx->vm);
 	free(ctx);
 }
 
@@ -199,8 +289,7 @@ static int sim_ctx_destroy(struct cnnrt_device *dev, uint32_t id)
 	if (ctx) {
 		/* Nothing can use the result of its jobs. */
 		rt_sim_queue_cancel(sim, ctx, true);
-		rt_sim_queue_idle(sim, ctx);
-		rt_sim_invalidate(sim, id | CNNACC_INVALIDATE_RETIRE);
+		rt_sim_queue_idle(sim, ctx->vm, ctx);
 		free_ctx(sim, ctx);
 	}
 	pthread_mutex_unlock(&sim->lock);
@@ -265,7 +354,7 @@ static int new_handle(struct rt_sim *sim, uint32_t *handle)
 }
 
 /* Takes ownership of fd on success. */
-static int add_bo(struct rt_sim *sim, uint64_t size, uint32_t use, uint32_t ctx_id, int fd,
+static int add_bo(struct rt_sim *sim, uint64_t size, uint32_t use, uint32_t vm_id, int fd,
 		  struct rt_bo *out)
 {
 	struct rt_sim_bo *bo = calloc(1, sizeof(*bo));
@@ -274,9 +363,9 @@ static int add_bo(struct rt_sim *sim, uint64_t size, uint32_t use, uint32_t ctx_
 
 	if (!bo)
 		return -ENOMEM;
-	*bo = (struct rt_sim_bo){ .size = size, .use = use, .ctx_id = ctx_id, .fd = fd, .refs = 1 };
+	*bo = (struct rt_sim_bo){ .size = size, .use = use, .vm_id = vm_id, .fd = fd, .refs = 1 };
 	pthread_mutex_lock(&sim->lock);
-	ret = ctx_id && !find_ctx(sim, ctx_id) ? -ENOENT : new_handle(sim, &handle);
+	ret = vm_id && !find_vm(sim, vm_id) ? -ENOENT : new_handle(sim, &handle);
 	if (!ret)
 		ret = rt_sim_mem_alloc(&sim->mem, size, fd, &bo->bus);
 	if (!ret) {
@@ -302,22 +391,22 @@ static int make_memfd(uint64_t size)
 }
 
 static int sim_bo_create(struct cnnrt_device *dev, uint64_t size, uint32_t use, uint32_t flags,
-			 uint32_t ctx_id, struct rt_bo *bo)
+			 uint32_t vm_id, struct rt_bo *bo)
 {
 	bool is_private = flags & DRM_CNNACC_BO_PRIVATE;
 	int fd = -1, ret;
 
 	if (!size || size > SIM_MAX_BO_SIZE || use > DRM_CNNACC_BO_PROGRAM ||
-	    flags & ~(DRM_CNNACC_BO_CACHED | DRM_CNNACC_BO_PRIVATE) || (ctx_id && !is_private))
+	    flags & ~(DRM_CNNACC_BO_CACHED | DRM_CNNACC_BO_PRIVATE) || (vm_id && !is_private))
 		return -EINVAL;
-	if (is_private && !ctx_id)
+	if (is_private && !vm_id)
 		return -ENOENT;
 	size = (size + CNNACC_PAGE_SIZE - 1) & ~(uint64_t)(CNNACC_PAGE_SIZE - 1);
 	if (!is_private)
 		fd = make_memfd(size);
 	if (!is_private && fd < 0)
 		return fd;
-	ret = add_bo(to_sim(dev), size, use, ctx_id, fd, bo);
+	ret = add_bo(to_sim(dev), size, use, vm_id, fd, bo);
 	if (ret && fd >= 0)
 		close(fd);
 	return ret;
@@ -401,27 +490,27 @@ static void sim_bo_close(struct cnnrt_device *dev, struct rt_bo *bo)
 	memset(bo, 0, sizeof(*bo));
 }
 
-static int set_pages(struct rt_sim *sim, struct rt_sim_ctx *ctx, uint64_t va, uint64_t size,
+static int set_pages(struct rt_sim *sim, struct rt_sim_vm *vm, uint64_t va, uint64_t size,
 		     uint64_t bus, uint32_t bits)
 {
-	uint32_t *dir = rt_sim_mem_ptr(&sim->mem, ctx->root);
+	uint32_t *dir = rt_sim_mem_ptr(&sim->mem, vm->root);
 
 	for (uint64_t end = va + size; va < end; va += CNNACC_PAGE_SIZE) {
 		uint32_t d = CNNACC_PT_DIR_INDEX(va);
 		uint32_t pte = bits ? CNNACC_PTE_ADDR(bus) | bits : 0;
 		uint32_t *table;
 
-		if (!ctx->table[d] && !bits)
+		if (!vm->table[d] && !bits)
 			continue;
-		if (!ctx->table[d]) {
-			int ret = rt_sim_mem_alloc(&sim->mem, CNNACC_PAGE_SIZE, -1, &ctx->table[d]);
+		if (!vm->table[d]) {
+			int ret = rt_sim_mem_alloc(&sim->mem, CNNACC_PAGE_SIZE, -1, &vm->table[d]);
 
 			if (ret)
 				return ret;
-			__atomic_store_n(&dir[d], CNNACC_PTE_ADDR(ctx->table[d]) |
+			__atomic_store_n(&dir[d], CNNACC_PTE_ADDR(vm->table[d]) |
 					 CNNACC_PTE_VALID, __ATOMIC_RELEASE);
 		}
-		table = rt_sim_mem_ptr(&sim->mem, ctx->table[d]);
+		table = rt_sim_mem_ptr(&sim->mem, vm->table[d]);
 		__atomic_store_n(&table[CNNACC_PT_PAGE_INDEX(va)], pte, __ATOMIC_RELEASE);
 		bus += CNNACC_PAGE_SIZE;
 	}
@@ -446,7 +535,7 @@ static uint32_t flags_of_use(uint32_t use)
 	return DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE;
 }
 
-static int check_map(const struct rt_sim *sim, const struct rt_sim_ctx *ctx,
+static int check_map(const struct rt_sim *sim, const struct rt_sim_vm *vm,
 		     const struct drm_cnnacc_bind_op *op)
 {
 	const struct rt_sim_bo *bo = find_bo(sim, op->handle);
@@ -454,18 +543,18 @@ static int check_map(const struct rt_sim *sim, const struct rt_sim_ctx *ctx,
 	if (!bo)
 		return -ENOENT;
 	if (!op->flags || op->flags & ~flags_of_use(bo->use) ||
-	    (bo->ctx_id && bo->ctx_id != ctx->id) ||
+	    (bo->vm_id && bo->vm_id != vm->id) ||
 	    op->bo_offset > bo->size || op->size > bo->size - op->bo_offset)
 		return -EINVAL;
-	for (const struct rt_sim_mapping *m = ctx->mappings; m; m = m->next)
+	for (const struct rt_sim_mapping *m = vm->mappings; m; m = m->next)
 		if (op->va < m->va + m->size && m->va < op->va + op->size)
 			return -EEXIST;
 	return 0;
 }
 
-static int bind_map(struct rt_sim *sim, struct rt_sim_ctx *ctx, const struct drm_cnnacc_bind_op *op)
+static int bind_map(struct rt_sim *sim, struct rt_sim_vm *vm, const struct drm_cnnacc_bind_op *op)
 {
-	int ret = check_map(sim, ctx, op);
+	int ret = check_map(sim, vm, op);
 	struct rt_sim_mapping *m;
 	struct rt_sim_bo *bo;
 
@@ -475,63 +564,63 @@ static int bind_map(struct rt_sim *sim, struct rt_sim_ctx *ctx, const struct drm
 	if (!m)
 		return -ENOMEM;
 	bo = find_bo(sim, op->handle);
-	ret = set_pages(sim, ctx, op->va, op->size, bo->bus + op->bo_offset, pte_bits(op->flags));
+	ret = set_pages(sim, vm, op->va, op->size, bo->bus + op->bo_offset, pte_bits(op->flags));
 	if (ret) {
-		set_pages(sim, ctx, op->va, op->size, 0, 0);
+		set_pages(sim, vm, op->va, op->size, 0, 0);
 		free(m);
 		return ret;
 	}
 	bo->refs++;
 	*m = (struct rt_sim_mapping){
-		.va = op->va, .size = op->size, .bo = bo, .next = ctx->mappings,
+		.va = op->va, .size = op->size, .bo = bo, .next = vm->mappings,
 	};
-	ctx->mappings = m;
+	vm->mappings = m;
 	return 0;
 }
 
-static int bind_unmap(struct rt_sim *sim, struct rt_sim_ctx *ctx,
+static int bind_unmap(struct rt_sim *sim, struct rt_sim_vm *vm,
 		      const struct drm_cnnacc_bind_op *op)
 {
-	struct rt_sim_mapping **link = &ctx->mappings, *m;
+	struct rt_sim_mapping **link = &vm->mappings, *m;
 
-	rt_sim_queue_idle(sim, ctx);
+	rt_sim_queue_idle(sim, vm, NULL);
 	while (*link && ((*link)->va != op->va || (*link)->size != op->size))
 		link = &(*link)->next;
 	m = *link;
 	if (!m)
 		return -ENOENT;
 	*link = m->next;
-	set_pages(sim, ctx, m->va, m->size, 0, 0);
-	rt_sim_invalidate(sim, ctx->id);
+	set_pages(sim, vm, m->va, m->size, 0, 0);
+	rt_sim_invalidate(sim, vm->id);
 	put_bo(sim, m->bo);
 	free(m);
 	return 0;
 }
 
-static int bind_one(struct rt_sim *sim, struct rt_sim_ctx *ctx, const struct drm_cnnacc_bind_op *op)
+static int bind_one(struct rt_sim *sim, struct rt_sim_vm *vm, const struct drm_cnnacc_bind_op *op)
 {
 	if (!op->size || (op->va | op->size | op->bo_offset) % CNNACC_PAGE_SIZE ||
 	    op->va >> CNNACC_VA_BITS || op->size > (1ull << CNNACC_VA_BITS) - op->va)
 		return -EINVAL;
 	switch (op->op) {
 	case DRM_CNNACC_BIND_MAP:
-		return bind_map(sim, ctx, op);
+		return bind_map(sim, vm, op);
 	case DRM_CNNACC_BIND_UNMAP:
 		return op->flags || op->handle || op->bo_offset ? -EINVAL :
-								  bind_unmap(sim, ctx, op);
+								  bind_unmap(sim, vm, op);
 	}
 	return -EINVAL;
 }
 
-static int sim_bind(struct cnnrt_device *dev, uint32_t ctx_id,
+static int sim_bind(struct cnnrt_device *dev, uint32_t vm_id,
 		    const struct drm_cnnacc_bind_op *ops, uint32_t count)
 {
 	struct rt_sim *sim = to_sim(dev);
-	struct rt_sim_ctx *ctx = lock_ctx(sim, ctx_id);
-	int ret = ctx ? 0 : -ENOENT;
+	struct rt_sim_vm *vm = lock_vm(sim, vm_id);
+	int ret = vm ? 0 : -ENOENT;
 
 	for (uint32_t i = 0; i < count && !ret; i++)
-		ret = bind_one(sim, ctx, &ops[i]);
+		ret = bind_one(sim, vm, &ops[i]);
 	pthread_mutex_unlock(&sim->lock);
 	return ret;
 }
@@ -597,7 +686,7 @@ static int sim_submit(struct cnnrt_device *dev, struct rt_submit *s)
 		job->ctx = ctx;
 		job->seqno = s->seqno = ++ctx->seqno;
 		if (s->flags & DRM_CNNACC_JOB_ANY_EQUAL)
-			s->core = rt_sim_queue_choose(sim, ctx->id, s->core);
+			s->core = rt_sim_queue_choose(sim, ctx->vm->id, s->core);
 		rt_sim_queue_push(&sim->core[s->core], job);
 	}
 	pthread_mutex_unlock(&sim->lock);
@@ -632,6 +721,8 @@ static void sim_close(struct cnnrt_device *dev)
 
 	while (sim->ctxs)
 		sim_ctx_destroy(dev, sim->ctxs->id);
+	while (sim->vms)
+		sim_vm_destroy(dev, sim->vms->id);
 	rt_sim_queue_stop(sim);
 	for (uint32_t i = 0; i < sim->bo_cap; i++)
 		if (sim->bos[i])
@@ -649,6 +740,8 @@ static void sim_close(struct cnnrt_device *dev)
 
 static const struct rt_device_ops sim_ops = {
 	.close = sim_close,
+	.vm_create = sim_vm_create,
+	.vm_destroy = sim_vm_destroy,
 	.ctx_create = sim_ctx_create,
 	.ctx_destroy = sim_ctx_destroy,
 	.ctx_query = sim_ctx_query,
@@ -713,7 +806,8 @@ static int probe(struct rt_sim *sim)
 		.features = reg(sim, CNNACC_REG_FEATURES),
 		.core_count = reg(sim, CNNACC_REG_CORE_COUNT),
 		.clock_hz = reg(sim, CNNACC_REG_CLOCK_HZ), .va_bits = CNNACC_VA_BITS,
-		.page_size = CNNACC_PAGE_SIZE, .max_contexts = SIM_MAX_CONTEXTS,
+		.page_size = CNNACC_PAGE_SIZE, .max_vms = SIM_MAX_VMS,
+		.max_contexts = SIM_MAX_CONTEXTS,
 		.max_tasks = SIM_MAX_TASKS, .max_bo_size = SIM_MAX_BO_SIZE,
 	};
 	uint32_t table = reg(sim, CNNACC_REG_CORE_TABLE);

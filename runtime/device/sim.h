@@ -39,7 +39,7 @@ static inline void *rt_sim_mem_ptr(const struct rt_sim_mem *mem, uint64_t bus)
 
 struct rt_sim_bo {
 	uint64_t bus, size;
-	uint32_t use, ctx_id;	/* ctx_id: the buffer is private to it; 0: shared */
+	uint32_t use, vm_id;	/* vm_id: the buffer is private to it; 0: shared */
 	int fd;			/* memfd or imported file, -1: private memory */
 	int refs;		/* the handle and every mapping */
 };
@@ -50,11 +50,19 @@ struct rt_sim_mapping {
 	struct rt_sim_mapping *next;
 };
 
-struct rt_sim_ctx {
+struct rt_sim_vm {
 	uint32_t id;
+	bool destroyed;		/* its contexts keep it */
+	uint32_t ctx_count;
 	uint64_t root;
 	uint64_t table[CNNACC_PT_ENTRIES];	/* bus address of each page table, 0: none */
 	struct rt_sim_mapping *mappings;
+	struct rt_sim_vm *next;
+};
+
+struct rt_sim_ctx {
+	uint32_t id;
+	struct rt_sim_vm *vm;
 	uint64_t seqno;
 	struct drm_cnnacc_ctx_query last;
 	uint64_t ended_ns[RT_END_TIMES]; /* when its latest jobs ended, by seqno */
@@ -87,7 +95,7 @@ struct rt_sim_core {
 	struct rt_sim_job *running; /* its packet is in the ring */
 	uint64_t load;		/* cycle limits of the jobs that have not ended */
 	uint64_t charged;	/* of all jobs */
-	uint32_t last_ctx;	/* of the last job */
+	uint32_t last_vm;	/* of the last job */
 	uint64_t fence;
 };
 
@@ -98,8 +106,9 @@ struct rt_sim {
 	pthread_cond_t changed; /* a run of the model or a job ended */
 	struct rt_sim_mem mem;
 	struct rt_sim_core core[CNNRT_MAX_CORES];
+	struct rt_sim_vm *vms;
 	struct rt_sim_ctx *ctxs;
-	uint32_t last_ctx_id, ctx_count;
+	uint32_t last_vm_id, vm_count, last_ctx_id, ctx_count;
 	struct rt_sim_bo **bos; /* by handle - 1 */
 	uint32_t bo_cap;
 	bool stop, verbose;
@@ -107,12 +116,13 @@ struct rt_sim {
 
 int rt_sim_queue_start(struct rt_sim_core *core);
 /* The least loaded of the cores that are equal to this one, as cnnacc.ko chooses it. */
-uint32_t rt_sim_queue_choose(struct rt_sim *sim, uint32_t ctx_id, uint32_t core);
+uint32_t rt_sim_queue_choose(struct rt_sim *sim, uint32_t vm_id, uint32_t core);
 void rt_sim_queue_push(struct rt_sim_core *core, struct rt_sim_job *job);
 /* Ends a context's waiting jobs; abort: also the running ones. */
 void rt_sim_queue_cancel(struct rt_sim *sim, const struct rt_sim_ctx *ctx, bool abort);
-/* Waits until no job of the context is on a core. */
-void rt_sim_queue_idle(struct rt_sim *sim, const struct rt_sim_ctx *ctx);
+/* Waits until no job of the address space is on a core; of one context only, if that is given. */
+void rt_sim_queue_idle(struct rt_sim *sim, const struct rt_sim_vm *vm,
+		       const struct rt_sim_ctx *ctx);
 /* Invalidates translations and waits for accesses in flight; value: CNNACC_REG_INVALIDATE. */
 void rt_sim_invalidate(struct rt_sim *sim, uint32_t value);
 /* Without the lock: stops and joins the workers. */

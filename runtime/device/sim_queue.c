@@ -112,7 +112,7 @@ static void put_packet(struct rt_sim_core *core)
 	ring[core->tail] = (struct cnnacc_packet){
 		.flags = CNNACC_PACKET_IRQ |
 			 (task->flags & DRM_CNNACC_TASK_STATS ? CNNACC_PACKET_STATS : 0),
-		.ctx_id = job->ctx->id, .root = job->ctx->root, .fence = ++core->fence,
+		.ctx_id = job->ctx->vm->id, .root = job->ctx->vm->root, .fence = ++core->fence,
 		.cycle_limit = task->cycle_limit ? task->cycle_limit : limit,
 		.program_va = task->program_va, .program_len = task->program_len,
 		.stats_va = task->stats_va,
@@ -244,22 +244,22 @@ int rt_sim_queue_start(struct rt_sim_core *core)
 }
 
 /* cnnacc_balance_better() of the driver, without priorities. */
-static bool is_better(const struct rt_sim_core *a, const struct rt_sim_core *b, uint32_t ctx_id)
+static bool is_better(const struct rt_sim_core *a, const struct rt_sim_core *b, uint32_t vm_id)
 {
 	if (a->load != b->load)
 		return a->load < b->load;
-	if ((a->last_ctx == ctx_id) != (b->last_ctx == ctx_id))
-		return a->last_ctx == ctx_id;
+	if ((a->last_vm == vm_id) != (b->last_vm == vm_id))
+		return a->last_vm == vm_id;
 	return a->charged < b->charged;
 }
 
-uint32_t rt_sim_queue_choose(struct rt_sim *sim, uint32_t ctx_id, uint32_t core)
+uint32_t rt_sim_queue_choose(struct rt_sim *sim, uint32_t vm_id, uint32_t core)
 {
 	const struct cnnrt_device *dev = &sim->base;
 	uint32_t equal = cnn_equal_cores(dev->core, dev->info.core_count, core), best = core;
 
 	for (uint32_t i = 0; i < dev->info.core_count; i++)
-		if (equal & 1u << i && is_better(&sim->core[i], &sim->core[best], ctx_id))
+		if (equal & 1u << i && is_better(&sim->core[i], &sim->core[best], vm_id))
 			best = i;
 	return best;
 }
@@ -283,7 +283,7 @@ void rt_sim_queue_push(struct rt_sim_core *core, struct rt_sim_job *job)
 	job->load = load_of(core, job);
 	core->load += job->load;
 	core->charged += job->load;
-	core->last_ctx = job->ctx->id;
+	core->last_vm = job->ctx->vm->id;
 	*core->queue_end = job;
 	core->queue_end = &job->next;
 	pthread_cond_signal(&core->wake);
@@ -319,17 +319,21 @@ void rt_sim_queue_cancel(struct rt_sim *sim, const struct rt_sim_ctx *ctx, bool 
 	}
 }
 
-static bool is_running(const struct rt_sim *sim, const struct rt_sim_ctx *ctx)
+static bool is_running(const struct rt_sim *sim, const struct rt_sim_vm *vm,
+		       const struct rt_sim_ctx *ctx)
 {
-	for (unsigned int i = 0; i < sim->base.info.core_count; i++)
-		if (sim->core[i].running && sim->core[i].running->ctx == ctx)
+	for (unsigned int i = 0; i < sim->base.info.core_count; i++) {
+		const struct rt_sim_job *job = sim->core[i].running;
+
+		if (job && job->ctx->vm == vm && (!ctx || job->ctx == ctx))
 			return true;
+	}
 	return false;
 }
 
-void rt_sim_queue_idle(struct rt_sim *sim, const struct rt_sim_ctx *ctx)
+void rt_sim_queue_idle(struct rt_sim *sim, const struct rt_sim_vm *vm, const struct rt_sim_ctx *ctx)
 {
-	while (is_running(sim, ctx))
+	while (is_running(sim, vm, ctx))
 		pthread_cond_wait(&sim->changed, &sim->lock);
 }
 

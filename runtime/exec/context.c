@@ -37,11 +37,37 @@ void cnnrt_context_destroy(struct cnnrt_context *ctx)
 	free(ctx);
 }
 
-int rt_bo_new(struct cnnrt_device *dev, uint64_t size, uint32_t use, uint32_t ctx_id,
+int rt_space_create(struct cnnrt_device *dev, enum cnnrt_priority priority, struct rt_space *space,
+		    struct cnnrt_error *err)
+{
+	int ret = dev->ops->vm_create(dev, &space->vm_id);
+
+	if (ret) {
+		space->vm_id = 0;
+		return rt_fail_errno(err, ret, "creating an address space (an open device has at "
+				     "most %u)", dev->max_vms);
+	}
+	ret = dev->ops->ctx_create(dev, space->vm_id, priority, &space->ctx_id);
+	if (!ret)
+		return CNNRT_OK;
+	space->ctx_id = 0;
+	return rt_fail_errno(err, ret, "creating a context (an open device has at most %u)",
+			     dev->max_contexts);
+}
+
+void rt_space_destroy(struct cnnrt_device *dev, const struct rt_space *space)
+{
+	if (space->ctx_id)
+		dev->ops->ctx_destroy(dev, space->ctx_id);
+	if (space->vm_id)
+		dev->ops->vm_destroy(dev, space->vm_id);
+}
+
+int rt_bo_new(struct cnnrt_device *dev, uint64_t size, uint32_t use, uint32_t vm_id,
 	      struct rt_bo *bo, struct cnnrt_error *err)
 {
-	uint32_t flags = DRM_CNNACC_BO_CACHED | (ctx_id ? DRM_CNNACC_BO_PRIVATE : 0);
-	int ret = dev->ops->bo_create(dev, size, use, flags, ctx_id, bo);
+	uint32_t flags = DRM_CNNACC_BO_CACHED | (vm_id ? DRM_CNNACC_BO_PRIVATE : 0);
+	int ret = dev->ops->bo_create(dev, size, use, flags, vm_id, bo);
 
 	if (ret)
 		return rt_fail_errno(err, ret, "device memory of %llu bytes (at most %llu)",
@@ -55,14 +81,14 @@ int rt_bo_new(struct cnnrt_device *dev, uint64_t size, uint32_t use, uint32_t ct
 			     (unsigned long long)size);
 }
 
-int rt_bind(struct cnnrt_device *dev, uint32_t ctx_id, const struct rt_bind_range *range,
+int rt_bind(struct cnnrt_device *dev, uint32_t vm_id, const struct rt_bind_range *range,
 	    struct cnnrt_error *err)
 {
 	struct drm_cnnacc_bind_op op = {
 		.op = DRM_CNNACC_BIND_MAP, .flags = range->flags, .handle = range->bo->handle,
 		.va = range->va, .bo_offset = range->bo_offset, .size = range->size,
 	};
-	int ret = dev->ops->bind(dev, ctx_id, &op, 1);
+	int ret = dev->ops->bind(dev, vm_id, &op, 1);
 
 	if (ret)
 		return rt_fail_errno(err, ret, "mapping %llu bytes at VA 0x%llx",
@@ -71,11 +97,11 @@ int rt_bind(struct cnnrt_device *dev, uint32_t ctx_id, const struct rt_bind_rang
 	return CNNRT_OK;
 }
 
-int rt_unbind(struct cnnrt_device *dev, uint32_t ctx_id, uint64_t va, uint64_t size,
+int rt_unbind(struct cnnrt_device *dev, uint32_t vm_id, uint64_t va, uint64_t size,
 	      struct cnnrt_error *err)
 {
 	struct drm_cnnacc_bind_op op = { .op = DRM_CNNACC_BIND_UNMAP, .va = va, .size = size };
-	int ret = dev->ops->bind(dev, ctx_id, &op, 1);
+	int ret = dev->ops->bind(dev, vm_id, &op, 1);
 
 	if (ret)
 		return rt_fail_errno(err, ret, "unmapping %llu bytes at VA 0x%llx",

@@ -36,8 +36,17 @@ static inline uint64_t rt_pages(const struct cnnrt_device *dev, uint64_t size)
 	return (size + dev->page_size - 1) & ~(uint64_t)(dev->page_size - 1);
 }
 
-/* Creates a buffer object and maps it for the CPU; ctx_id 0: contexts may share it. */
-int rt_bo_new(struct cnnrt_device *dev, uint64_t size, uint32_t use, uint32_t ctx_id,
+/* An address space and a context in it; ids of 0: none. */
+struct rt_space {
+	uint32_t vm_id, ctx_id;
+};
+
+int rt_space_create(struct cnnrt_device *dev, enum cnnrt_priority priority, struct rt_space *space,
+		    struct cnnrt_error *err);
+void rt_space_destroy(struct cnnrt_device *dev, const struct rt_space *space);
+
+/* Creates a buffer object and maps it for the CPU; vm_id 0: address spaces may share it. */
+int rt_bo_new(struct cnnrt_device *dev, uint64_t size, uint32_t use, uint32_t vm_id,
 	      struct rt_bo *bo, struct cnnrt_error *err);
 
 /* A mapping of whole pages of a buffer object into an address space. */
@@ -47,9 +56,9 @@ struct rt_bind_range {
 	uint32_t flags; /* DRM_CNNACC_BIND_* */
 };
 
-int rt_bind(struct cnnrt_device *dev, uint32_t ctx_id, const struct rt_bind_range *range,
+int rt_bind(struct cnnrt_device *dev, uint32_t vm_id, const struct rt_bind_range *range,
 	    struct cnnrt_error *err);
-int rt_unbind(struct cnnrt_device *dev, uint32_t ctx_id, uint64_t va, uint64_t size,
+int rt_unbind(struct cnnrt_device *dev, uint32_t vm_id, uint64_t va, uint64_t size,
 	      struct cnnrt_error *err);
 
 #define RT_JOB_STATUS	RT_STRUCT(cnnrt_job_status, text)

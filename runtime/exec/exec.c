@@ -20,7 +20,7 @@ struct span {
 struct run {
 	struct cnnrt_device *dev;
 	const struct cnnrt_exec *exec;
-	uint32_t ctx_id;
+	struct rt_space space;
 	struct span *spans;
 	unsigned int span_count;
 	bool wants_stats;
@@ -129,9 +129,9 @@ static int map_stats(struct run *run, struct cnnrt_error *err)
 		.flags = DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE,
 	};
 	int ret =
-		rt_bo_new(run->dev, range.size, DRM_CNNACC_BO_DATA, run->ctx_id, &run->stats, err);
+		rt_bo_new(run->dev, range.size, DRM_CNNACC_BO_DATA, run->space.vm_id, &run->stats, err);
 
-	return ret ? ret : rt_bind(run->dev, run->ctx_id, &range, err);
+	return ret ? ret : rt_bind(run->dev, run->space.vm_id, &range, err);
 }
 
 static int map_spans(struct run *run, struct cnnrt_error *err)
@@ -144,9 +144,9 @@ static int map_spans(struct run *run, struct cnnrt_error *err)
 			.bo = &s->bo, .va = s->va, .size = s->end - s->va, .flags = s->flags,
 		};
 
-		ret = rt_bo_new(run->dev, s->end - s->va, use_of_flags(s->flags), run->ctx_id,
+		ret = rt_bo_new(run->dev, s->end - s->va, use_of_flags(s->flags), run->space.vm_id,
 				&s->bo, err) ?:
-		      rt_bind(run->dev, run->ctx_id, &range, err);
+		      rt_bind(run->dev, run->space.vm_id, &range, err);
 	}
 	if (ret || run->exec->own_stats || !run->wants_stats)
 		return ret;
@@ -193,7 +193,7 @@ static int run_program(struct run *run, struct cnnrt_job_status *status, struct 
 		.cycle_limit = exec->cycle_limit,
 	};
 	struct rt_submit s = {
-		.ctx_id = run->ctx_id, .core = exec->core, .tasks = &task, .task_count = 1,
+		.ctx_id = run->space.ctx_id, .core = exec->core, .tasks = &task, .task_count = 1,
 		.in_fence = -1,
 	};
 	int ret = run->dev->ops->submit(run->dev, &s);
@@ -210,7 +210,7 @@ static int run_program(struct run *run, struct cnnrt_job_status *status, struct 
 		ret = rt_fail_errno(err, ret, "core %u: wait", exec->core);
 	else if ((ret = rt_fence_status(s.out_fence))) {
 		*status = (struct cnnrt_job_status){ 0 };
-		rt_job_failure(run->dev, run->ctx_id, s.seqno, ret, status);
+		rt_job_failure(run->dev, run->space.ctx_id, s.seqno, ret, status);
 		ret = CNNRT_OK;
 	} else {
 		rt_job_done(status);
@@ -221,8 +221,7 @@ static int run_program(struct run *run, struct cnnrt_job_status *status, struct 
 
 static void free_run(struct run *run)
 {
-	if (run->ctx_id)
-		run->dev->ops->ctx_destroy(run->dev, run->ctx_id);
+	rt_space_destroy(run->dev, &run->space);
 	for (unsigned int i = 0; i < run->span_count; i++)
 		if (run->spans[i].bo.handle)
 			run->dev->ops->bo_close(run->dev, &run->spans[i].bo);
@@ -274,10 +273,8 @@ static int execute(struct run *run, struct cnnrt_job_status *status, void *stats
 	if (ret)
 		return ret;
 	place_stats(run);
-	ret = dev->ops->ctx_create(dev, DRM_CNNACC_PRIORITY_NORMAL, &run->ctx_id);
-	if (ret)
-		return rt_fail_errno(err, ret, "creating a context");
-	ret = map_spans(run, err);
+	ret = rt_space_create(dev, CNNRT_PRIORITY_NORMAL, &run->space, err) ?:
+	      map_spans(run, err);
 	if (ret)
 		return ret;
 	copy_ranges(run, false);

@@ -399,14 +399,14 @@ static int swap_pages(struct cnnrt_job *job, int v, struct pages from, struct pa
 	const struct cnn_slot *slot = &job->program->low->slots[v];
 	uint64_t va = CNN_VA_ARENA + (uint64_t)slot->offset;
 	uint64_t size = rt_pages(job->dev, (uint64_t)slot->bytes);
-	int ret = rt_unbind(job->dev, job->ctx_id, va, size, err);
+	int ret = rt_unbind(job->dev, job->space.vm_id, va, size, err);
 
 	if (ret)
 		return ret;
-	ret = rt_bind(job->dev, job->ctx_id,
+	ret = rt_bind(job->dev, job->space.vm_id,
 		      &(struct rt_bind_range){ to.bo, to.offset, va, size, rw }, err);
 	if (ret)
-		rt_bind(job->dev, job->ctx_id,
+		rt_bind(job->dev, job->space.vm_id,
 			&(struct rt_bind_range){ from.bo, from.offset, va, size, rw }, NULL);
 	return ret;
 }

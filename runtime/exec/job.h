@@ -80,7 +80,7 @@ struct cnnrt_job {
 	const struct cnnrt_program *program;
 
 	/* device memory */
-	uint32_t ctx_id;
+	struct rt_space space;
 	struct rt_weight_images *images;
 	struct rt_bo arena, stats;
 

@@ -265,7 +265,7 @@ static int bind_arena(struct cnnrt_job *job, uint64_t offset, uint64_t size,
 		.flags = DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE,
 	};
 
-	return rt_bind(job->dev, job->ctx_id, &range, err);
+	return rt_bind(job->dev, job->space.vm_id, &range, err);
 }
 
 /*
@@ -311,7 +311,7 @@ static int create_arena(struct cnnrt_job *job, struct cnnrt_error *err)
 		if (low->slots[v].used && rt_has_own_pages(job, v) &&
 		    (g->values[v].is_input || g->values[v].is_output))
 			slots[count++] = &low->slots[v];
-	ret = rt_bo_new(job->dev, (uint64_t)low->arena_bytes, DRM_CNNACC_BO_DATA, job->ctx_id,
+	ret = rt_bo_new(job->dev, (uint64_t)low->arena_bytes, DRM_CNNACC_BO_DATA, job->space.vm_id,
 			&job->arena, err) ?:
 	      map_arena(job, slots, count, err);
 	free(slots);
@@ -323,23 +323,20 @@ static int bind_whole(struct cnnrt_job *job, const struct rt_bo *bo, uint64_t va
 {
 	struct rt_bind_range range = { .bo = bo, .va = va, .size = bo->size, .flags = flags };
 
-	return bo->handle ? rt_bind(job->dev, job->ctx_id, &range, err) : CNNRT_OK;
+	return bo->handle ? rt_bind(job->dev, job->space.vm_id, &range, err) : CNNRT_OK;
 }
 
 static int create_device_memory(struct cnnrt_job *job, struct cnnrt_error *err)
 {
 	const struct cnn_lowered *low = job->program->low;
-	int ret = job->dev->ops->ctx_create(job->dev, job->ctx->priority, &job->ctx_id);
 
-	if (ret)
-		return rt_fail_errno(err, ret, "job: creating an address space (an open device has "
-				     "at most %u)", job->dev->max_contexts);
-	return rt_weight_images_get(job->ctx, job->program, &job->images, err) ?:
+	return rt_space_create(job->dev, job->ctx->priority, &job->space, err) ?:
+	       rt_weight_images_get(job->ctx, job->program, &job->images, err) ?:
 	       bind_whole(job, &job->images->weights, CNN_VA_WEIGHTS, DRM_CNNACC_BIND_READ, err) ?:
 	       bind_whole(job, &job->images->code, CNN_VA_PROGRAM, DRM_CNNACC_BIND_EXEC, err) ?:
 	       create_arena(job, err) ?:
 	       rt_bo_new(job->dev, ((uint64_t)low->n_tasks + 1) * sizeof(struct cnnacc_stats),
-			 DRM_CNNACC_BO_DATA, job->ctx_id, &job->stats, err) ?:
+			 DRM_CNNACC_BO_DATA, job->space.vm_id, &job->stats, err) ?:
 	       bind_whole(job, &job->stats, RT_VA_STATS, DRM_CNNACC_BIND_READ |
 			  DRM_CNNACC_BIND_WRITE, err);
 }
@@ -393,8 +390,7 @@ void rt_job_memory_free(struct cnnrt_job *job)
 {
 	struct cnnrt_device *dev = job->dev;
 
-	if (job->ctx_id)
-		dev->ops->ctx_destroy(dev, job->ctx_id);
+	rt_space_destroy(dev, &job->space);
 	if (job->arena.handle)
 		dev->ops->bo_close(dev, &job->arena);
 	if (job->stats.handle)

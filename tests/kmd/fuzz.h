@@ -11,7 +11,7 @@
 #define FUZZ_OBJECTS	16	/* objects of each kind in one life of the files */
 #define FUZZ_CALLS_MIN	8
 #define FUZZ_CALLS_MAX	12
-#define FUZZ_SETUP	6	/* calls that prepare a file for jobs */
+#define FUZZ_SETUP	7	/* calls that prepare a file for jobs */
 #define FUZZ_DATA_SIZE	65536u
 
 /* Programs in the page at KMD_PROGRAM_VA. */
@@ -61,7 +61,7 @@ struct fuzz_world {
 	int fd[FUZZ_FILES];
 	unsigned int home;	/* prepared file, which most calls use */
 	uint32_t signalled;	/* syncobj of the home file */
-	struct fuzz_set ctxs, bos, syncobjs, fds;
+	struct fuzz_set vms, ctxs, bos, syncobjs, fds;
 	struct fuzz_map maps[FUZZ_OBJECTS];
 	unsigned int map_count;
 	struct fuzz_entry log[FUZZ_SETUP * (FUZZ_LIFE * FUZZ_CALLS_MAX + 1)];	/* of a life */
@@ -97,7 +97,7 @@ int fuzz_ioctl(struct fuzz_world *w, const char *name, unsigned int file, unsign
 	       void *arg);
 void fuzz_print(const struct fuzz_world *w);
 
-/* A context that is prepared for jobs. */
+/* An address space and a context that are prepared for jobs. */
 void fuzz_setup(struct fuzz_world *w, unsigned int file);
 /* One random call. */
 void fuzz_call(struct fuzz_world *w);

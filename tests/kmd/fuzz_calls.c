@@ -56,12 +56,33 @@ static void call_query(struct fuzz_world *w)
 	fuzz_ioctl(w, "DEV_QUERY", fuzz_file(w), DRM_IOCTL_CNNACC_DEV_QUERY, &q);
 }
 
+static void call_vm_create(struct fuzz_world *w)
+{
+	unsigned int file = fuzz_file(w);
+	struct drm_cnnacc_vm_create c = { .flags = fuzz_odd(w, 0) };
+
+	if (!fuzz_ioctl(w, "VM_CREATE", file, DRM_IOCTL_CNNACC_VM_CREATE, &c) &&
+	    !fuzz_add(&w->vms, file, c.vm_id))
+		kmd_vm_destroy(w->fd[file], c.vm_id);
+}
+
+static void call_vm_destroy(struct fuzz_world *w)
+{
+	unsigned int file = fuzz_file(w);
+	struct drm_cnnacc_vm_destroy d = {
+		.vm_id = fuzz_id(w, &w->vms, file), .pad = fuzz_odd(w, 0),
+	};
+
+	if (!fuzz_ioctl(w, "VM_DESTROY", file, DRM_IOCTL_CNNACC_VM_DESTROY, &d))
+		fuzz_forget(w, &w->vms, file, d.vm_id);
+}
+
 static void call_ctx_create(struct fuzz_world *w)
 {
 	unsigned int file = fuzz_file(w);
 	struct drm_cnnacc_ctx_create c = {
 		.flags = fuzz_odd(w, 0), .priority = fuzz_odd(w, fuzz_below(w, 3)),
-		.pad = fuzz_odd(w, 0),
+		.vm_id = fuzz_id(w, &w->vms, file),
 	};
 
 	/* Without programs, the jobs of a context only fault. */
@@ -102,7 +123,7 @@ static void call_bo_create(struct fuzz_world *w)
 	struct drm_cnnacc_bo_create c = {
 		.size = fuzz_odd(w, pages(w)), .use = fuzz_odd(w, fuzz_below(w, 3)),
 		.flags = fuzz_odd(w, private ? DRM_CNNACC_BO_PRIVATE : fuzz_below(w, 2)),
-		.ctx_id = fuzz_odd(w, private ? fuzz_id(w, &w->ctxs, file) : 0),
+		.vm_id = fuzz_odd(w, private ? fuzz_id(w, &w->vms, file) : 0),
 	};
 
 	/* A MAP allocates all pages of the buffer, so limit the size. */
@@ -175,7 +196,7 @@ static void call_vm_bind(struct fuzz_world *w)
 	unsigned int file = fuzz_file(w);
 	struct drm_cnnacc_bind_op ops[4];
 	struct drm_cnnacc_vm_bind b = {
-		.ctx_id = fuzz_id(w, &w->ctxs, file), .flags = fuzz_odd(w, 0),
+		.vm_id = fuzz_id(w, &w->vms, file), .flags = fuzz_odd(w, 0),
 		.pad = fuzz_odd(w, 0), .done = fuzz_odd(w, 0),
 	};
 	uint32_t i;
@@ -501,6 +522,7 @@ void fuzz_call(struct fuzz_world *w)
 		uint32_t odd;	/* ODD unless there are many fields */
 	} calls[] = {
 		{ fuzz_submit, 24, 60 }, { call_vm_bind, 12, 24 }, { call_bo_create, 8, 0 },
+		{ call_vm_create, 1, 0 }, { call_vm_destroy, 2, 0 },
 		{ call_ctx_create, 3, 0 }, { call_ctx_destroy, 2, 0 }, { call_ctx_query, 3, 0 },
 		{ call_query, 2, 0 }, { call_bo_info, 2, 0 }, { call_bo_sync, 3, 0 },
 		{ call_eventfd, 2, 0 },

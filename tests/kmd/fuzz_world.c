@@ -199,6 +199,7 @@ static uint32_t import(struct fuzz_world *w, unsigned int file, int dmabuf)
 void fuzz_setup(struct fuzz_world *w, unsigned int file)
 {
 	struct drm_cnnacc_ctx_create ctx = { .priority = fuzz_below(w, 3) };
+	struct drm_cnnacc_vm_create vm = { };
 	struct drm_cnnacc_bind_op ops[] = {
 		{ .flags = DRM_CNNACC_BIND_EXEC, .va = KMD_PROGRAM_VA, .size = CNNACC_PAGE_SIZE },
 		{ .flags = DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE, .va = KMD_DATA_VA,
@@ -207,6 +208,13 @@ void fuzz_setup(struct fuzz_world *w, unsigned int file)
 	struct drm_cnnacc_vm_bind bind = { .ops = DRM_CNNACC_OBJ_ARRAY(2, ops) };
 	struct drm_syncobj_create syncobj = { .flags = DRM_SYNCOBJ_CREATE_SIGNALED };
 
+	if (fuzz_ioctl(w, "VM_CREATE", file, DRM_IOCTL_CNNACC_VM_CREATE, &vm))
+		return;
+	if (!fuzz_add(&w->vms, file, vm.vm_id)) {
+		kmd_vm_destroy(w->fd[file], vm.vm_id);
+		return;
+	}
+	ctx.vm_id = vm.vm_id;
 	if (fuzz_ioctl(w, "CTX_CREATE", file, DRM_IOCTL_CNNACC_CTX_CREATE, &ctx))
 		return;
 	if (!fuzz_add(&w->ctxs, file, ctx.ctx_id)) {
@@ -216,7 +224,7 @@ void fuzz_setup(struct fuzz_world *w, unsigned int file)
 	ops[0].handle = import(w, file, w->base->program);
 	ops[1].handle = import(w, file, w->base->data);
 	fuzz_add(&w->bos, file, ops[1].handle);
-	bind.ctx_id = ctx.ctx_id;
+	bind.vm_id = vm.vm_id;
 	fuzz_ioctl(w, "VM_BIND", file, DRM_IOCTL_CNNACC_VM_BIND, &bind);
 	if (fuzz_ioctl(w, "SYNCOBJ_CREATE", file, DRM_IOCTL_SYNCOBJ_CREATE, &syncobj))
 		return;
@@ -234,6 +242,9 @@ static void clean_shared(struct fuzz_world *w)
 	for (i = 0; i < w->ctxs.count; i++)
 		if (w->ctxs.at[i].file == FUZZ_SHARED)
 			kmd_ctx_destroy(w->fd[FUZZ_SHARED], w->ctxs.at[i].id);
+	for (i = 0; i < w->vms.count; i++)
+		if (w->vms.at[i].file == FUZZ_SHARED)
+			kmd_vm_destroy(w->fd[FUZZ_SHARED], w->vms.at[i].id);
 	for (i = 0; i < w->bos.count; i++)
 		if (w->bos.at[i].file == FUZZ_SHARED)
 			drmCloseBufferHandle(w->fd[FUZZ_SHARED], w->bos.at[i].id);
@@ -259,7 +270,7 @@ void fuzz_finish(struct fuzz_world *w)
 
 static void begin(struct fuzz_world *w)
 {
-	w->ctxs.count = w->bos.count = w->syncobjs.count = w->fds.count = 0;
+	w->vms.count = w->ctxs.count = w->bos.count = w->syncobjs.count = w->fds.count = 0;
 	w->map_count = w->log_count = 0;
 	w->first = w->seed;
 	w->fd[0] = kmd_open();

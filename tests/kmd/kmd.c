@@ -193,13 +193,39 @@ uint32_t kmd_find_core(int fd, uint32_t type)
 	bail("no core of type %u", type);
 }
 
-uint32_t kmd_ctx(int fd)
+uint32_t kmd_vm(int fd)
 {
-	struct drm_cnnacc_ctx_create create = { .priority = DRM_CNNACC_PRIORITY_NORMAL };
+	struct drm_cnnacc_vm_create create = { };
+
+	if (kmd_ioctl(fd, DRM_IOCTL_CNNACC_VM_CREATE, &create))
+		bail("VM_CREATE");
+	return create.vm_id;
+}
+
+int kmd_vm_destroy(int fd, uint32_t vm)
+{
+	struct drm_cnnacc_vm_destroy destroy = { .vm_id = vm };
+
+	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_VM_DESTROY, &destroy);
+}
+
+uint32_t kmd_ctx_in(int fd, uint32_t vm)
+{
+	struct drm_cnnacc_ctx_create create = {
+		.priority = DRM_CNNACC_PRIORITY_NORMAL, .vm_id = vm,
+	};
 
 	if (kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_CREATE, &create))
 		bail("CTX_CREATE");
 	return create.ctx_id;
+}
+
+uint32_t kmd_ctx(int fd)
+{
+	uint32_t vm = kmd_vm(fd), ctx = kmd_ctx_in(fd, vm);
+
+	kmd_vm_destroy(fd, vm);
+	return ctx;
 }
 
 int kmd_ctx_destroy(int fd, uint32_t ctx)
@@ -255,28 +281,28 @@ void kmd_bo_free(int fd, struct kmd_bo *bo)
 	drmCloseBufferHandle(fd, bo->handle);
 }
 
-static int bind_one(int fd, uint32_t ctx, struct drm_cnnacc_bind_op *op)
+static int bind_one(int fd, uint32_t vm, struct drm_cnnacc_bind_op *op)
 {
-	struct drm_cnnacc_vm_bind bind = { .ctx_id = ctx, .ops = DRM_CNNACC_OBJ_ARRAY(1, op) };
+	struct drm_cnnacc_vm_bind bind = { .vm_id = vm, .ops = DRM_CNNACC_OBJ_ARRAY(1, op) };
 
 	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_VM_BIND, &bind);
 }
 
-int kmd_map(int fd, uint32_t ctx, uint32_t handle, uint32_t flags, uint64_t va, uint64_t size)
+int kmd_map(int fd, uint32_t vm, uint32_t handle, uint32_t flags, uint64_t va, uint64_t size)
 {
 	struct drm_cnnacc_bind_op op = {
 		.op = DRM_CNNACC_BIND_MAP, .flags = flags, .handle = handle,
 		.va = va, .size = size,
 	};
 
-	return bind_one(fd, ctx, &op);
+	return bind_one(fd, vm, &op);
 }
 
-int kmd_unmap(int fd, uint32_t ctx, uint64_t va, uint64_t size)
+int kmd_unmap(int fd, uint32_t vm, uint64_t va, uint64_t size)
 {
 	struct drm_cnnacc_bind_op op = { .op = DRM_CNNACC_BIND_UNMAP, .va = va, .size = size };
 
-	return bind_one(fd, ctx, &op);
+	return bind_one(fd, vm, &op);
 }
 
 const struct core_programs *kmd_find_programs(int fd, uint32_t *index)
@@ -298,20 +324,21 @@ const struct core_programs *kmd_find_programs(int fd, uint32_t *index)
 
 struct kmd_env kmd_env(int fd)
 {
-	uint32_t core;
+	uint32_t core, vm = kmd_vm(fd);
 	const struct core_programs *programs = kmd_find_programs(fd, &core);
 	struct kmd_env env = {
 		.fd = fd,
-		.ctx = kmd_ctx(fd),
+		.vm = vm,
+		.ctx = kmd_ctx_in(fd, vm),
 		.core = core,
 		.programs = programs,
 		.program = kmd_bo(fd, DRM_CNNACC_BO_PROGRAM, CNNACC_PAGE_SIZE),
 		.data = kmd_bo(fd, DRM_CNNACC_BO_DATA, 16 * CNNACC_PAGE_SIZE),
 	};
 
-	if (kmd_map(fd, env.ctx, env.program.handle, DRM_CNNACC_BIND_EXEC, KMD_PROGRAM_VA,
+	if (kmd_map(fd, env.vm, env.program.handle, DRM_CNNACC_BIND_EXEC, KMD_PROGRAM_VA,
 		    env.program.size) ||
-	    kmd_map(fd, env.ctx, env.data.handle, DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE,
+	    kmd_map(fd, env.vm, env.data.handle, DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE,
 		    KMD_DATA_VA, env.data.size))
 		bail("VM_BIND");
 	return env;
@@ -322,6 +349,7 @@ void kmd_env_free(struct kmd_env *env)
 	kmd_bo_free(env->fd, &env->program);
 	kmd_bo_free(env->fd, &env->data);
 	kmd_ctx_destroy(env->fd, env->ctx);
+	kmd_vm_destroy(env->fd, env->vm);
 }
 
 uint32_t kmd_program_nop(struct kmd_env *env)
@@ -594,6 +622,7 @@ struct kmd_left kmd_left(void)
 {
 	return (struct kmd_left){
 		.contexts = debugfs_number("contexts", " pid=", true),
+		.vms = debugfs_number("mm", " mappings=", true),
 		.buffers = debugfs_number("mm", "buffers count=", false),
 	};
 }
@@ -607,7 +636,9 @@ void kmd_check_left(struct kmd_left before)
 		return;
 	}
 	if (!ok(kmd_soon((now = kmd_left(), now.contexts <= before.contexts &&
-			  now.buffers <= before.buffers)), "no context and no buffer is left"))
-		note("contexts %lld and %lld, buffers %lld and %lld", before.contexts,
-		     now.contexts, before.buffers, now.buffers);
+			  now.vms <= before.vms && now.buffers <= before.buffers)),
+		"no context, no address space and no buffer is left"))
+		note("contexts %lld and %lld, address spaces %lld and %lld, buffers %lld and %lld",
+		     before.contexts, now.contexts, before.vms, now.vms, before.buffers,
+		     now.buffers);
 }

@@ -67,6 +67,10 @@ uint32_t kmd_find_core(int fd, uint32_t type);
 /* The first core that there are programs for, and its index. */
 const struct core_programs *kmd_find_programs(int fd, uint32_t *index);
 
+uint32_t kmd_vm(int fd);
+int kmd_vm_destroy(int fd, uint32_t vm);
+uint32_t kmd_ctx_in(int fd, uint32_t vm);
+/* In an address space of its own, which goes with it. */
 uint32_t kmd_ctx(int fd);
 int kmd_ctx_destroy(int fd, uint32_t ctx);
 struct drm_cnnacc_ctx_query kmd_ctx_query(int fd, uint32_t ctx);
@@ -83,13 +87,13 @@ struct kmd_bo kmd_bo_flags(int fd, uint32_t use, uint32_t flags, uint64_t size);
 void kmd_bo_free(int fd, struct kmd_bo *bo);
 void *kmd_mmap(int fd, uint32_t handle, uint64_t size);
 
-int kmd_map(int fd, uint32_t ctx, uint32_t handle, uint32_t flags, uint64_t va, uint64_t size);
-int kmd_unmap(int fd, uint32_t ctx, uint64_t va, uint64_t size);
+int kmd_map(int fd, uint32_t vm, uint32_t handle, uint32_t flags, uint64_t va, uint64_t size);
+int kmd_unmap(int fd, uint32_t vm, uint64_t va, uint64_t size);
 
 /* A context with a page of program and some pages of data, at the VAs above. */
 struct kmd_env {
 	int fd;
-	uint32_t ctx, core;
+	uint32_t vm, ctx, core;
 	const struct core_programs *programs;	/* of that core */
 	struct kmd_bo program, data;
 };
@@ -154,7 +158,7 @@ unsigned int kmd_log_count(const char *text);
 
 /* Totals over all files of the device, from debugfs; -1 without it. */
 struct kmd_left {
-	long long contexts, buffers;
+	long long contexts, vms, buffers;
 };
 
 struct kmd_left kmd_left(void);

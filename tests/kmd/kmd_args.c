@@ -10,17 +10,20 @@
  *                device is gone (-ENODEV)                        kmd_lifecycle
  *   DEV_QUERY    type, size, pointer                             kmd_query test_sizes
  *                memory behind the answer                        here test_query
- *   CTX_CREATE   flags, pad, priority                            kmd_ctx test_arguments
+ *   VM_CREATE    flags                                           kmd_vm test_arguments
+ *                number of address spaces                        kmd_vm test_limit
+ *   VM_DESTROY   pad, unknown id, 0, destroyed                   kmd_vm test_arguments
+ *   CTX_CREATE   flags, priority, vm_id                          kmd_ctx test_arguments
  *                privilege                                       kmd_ctx test_priority
  *                number of contexts                              kmd_ctx test_limit
  *   CTX_DESTROY  pad, unknown id, 0, destroyed                   kmd_ctx test_arguments, _limit
  *   CTX_QUERY    pads, unknown id                                kmd_ctx, here test_ctx_query
- *   BO_CREATE    size, use, flags, ctx_id                        kmd_bo test_create
+ *   BO_CREATE    size, use, flags, vm_id                         kmd_bo test_create
  *                number of buffers                               here test_buffer_limit
  *   BO_INFO      pad, unknown handle                             kmd_bo test_contents
  *   BO_SYNC      flags, handle, range                            kmd_bo test_sync, here
  *                                                                test_sync_ranges
- *   VM_BIND      flags, pad, ctx_id                              kmd_bind test_arrays
+ *   VM_BIND      flags, pad, vm_id                               kmd_bind test_arrays
  *                MAP: every field, use, private, free range      kmd_bind test_map_arguments,
  *                                                                _uses, _private
  *                UNMAP: every field, exactness                   kmd_bind, here test_unmap
@@ -28,13 +31,13 @@
  *                                                                here test_mapping_limit
  *   SUBMIT       flags, ctx_id; every field of job, task, sync   kmd_submit test_arguments
  *                and shared buffer
- *                private buffer of another context               here test_submit_objects
+ *                private buffer of another address space         here test_submit_objects
  *                jobs that cannot be written                     here test_read_only
  *                number of queued jobs                           here test_queue_limit
  *   EVENTFD      core, flags, fd, ctx_id                         kmd_admin test_eventfd
  *   REG_RW       offset, flags, pad, privilege                   kmd_admin test_registers
  *   every array  count, stride, pointer, unknown tail            here test_arrays
- *   every id     of another file, of what is destroyed           here test_contexts, _handles
+ *   every id     of another file, of what is destroyed           here test_vms, _contexts, _handles
  *   mmap         another file, length                            kmd_bo test_mmap
  *                offset, kind of mapping                         here test_mmap
  *   PRIME        private buffer                                  kmd_prime test_private
@@ -61,9 +64,9 @@
 
 static struct kmd_env env;	/* valid objects */
 static int other;		/* a file without these objects */
-static uint32_t dead_ctx, closed_bo;
+static uint32_t dead_ctx, dead_vm, closed_bo;
 
-/* ---- every ioctl that takes a context or a handle ---------------------------------------- */
+/* ---- every ioctl that takes an address space, a context or a handle ---------------------------------------- */
 
 static int do_destroy(int fd, uint32_t ctx)
 {
@@ -77,18 +80,18 @@ static int do_ctx_query(int fd, uint32_t ctx)
 	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_QUERY, &q);
 }
 
-static int do_private(int fd, uint32_t ctx)
+static int do_private(int fd, uint32_t vm)
 {
 	struct drm_cnnacc_bo_create c = {
-		.size = PAGE, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = ctx,
+		.size = PAGE, .flags = DRM_CNNACC_BO_PRIVATE, .vm_id = vm,
 	};
 
 	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_CREATE, &c);
 }
 
-static int do_bind(int fd, uint32_t ctx)
+static int do_bind(int fd, uint32_t vm)
 {
-	return kmd_unmap(fd, ctx, KMD_DATA_VA, env.data.size);
+	return kmd_unmap(fd, vm, KMD_DATA_VA, env.data.size);
 }
 
 static int do_submit(int fd, uint32_t ctx)
@@ -108,6 +111,34 @@ static int do_eventfd(int fd, uint32_t ctx)
 	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_EVENTFD, &e);
 }
 
+static int do_ctx(int fd, uint32_t vm)
+{
+	struct drm_cnnacc_ctx_create c = { .priority = DRM_CNNACC_PRIORITY_NORMAL, .vm_id = vm };
+
+	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_CREATE, &c);
+}
+
+static void test_vms(void)
+{
+	static const struct {
+		const char *name;
+		int (*call)(int fd, uint32_t vm);
+	} calls[] = {
+		{ "VM_DESTROY", kmd_vm_destroy }, { "CTX_CREATE", do_ctx },
+		{ "BO_CREATE", do_private }, { "VM_BIND", do_bind },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(calls); i++) {
+		ok_ret(calls[i].call(other, env.vm), -ENOENT, "%s: address space of another file",
+		       calls[i].name);
+		ok_ret(calls[i].call(env.fd, dead_vm), -ENOENT, "%s: destroyed address space",
+		       calls[i].name);
+		ok_ret(calls[i].call(env.fd, 0), -ENOENT, "%s: address space 0", calls[i].name);
+		ok_ret(calls[i].call(env.fd, UINT32_MAX), -ENOENT,
+		       "%s: the largest address space", calls[i].name);
+	}
+}
+
 static void test_contexts(void)
 {
 	static const struct {
@@ -115,8 +146,7 @@ static void test_contexts(void)
 		int (*call)(int fd, uint32_t ctx);
 	} calls[] = {
 		{ "CTX_DESTROY", do_destroy }, { "CTX_QUERY", do_ctx_query },
-		{ "BO_CREATE", do_private }, { "VM_BIND", do_bind }, { "SUBMIT", do_submit },
-		{ "EVENTFD", do_eventfd },
+		{ "SUBMIT", do_submit }, { "EVENTFD", do_eventfd },
 	};
 	size_t i;
 
@@ -148,13 +178,13 @@ static int do_sync(int fd, uint32_t handle)
 	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_SYNC, &s);
 }
 
-/* With a context of the file itself, so that only the handle is wrong. */
+/* With an address space of the file itself, so that only the handle is wrong. */
 static int do_map(int fd, uint32_t handle)
 {
-	uint32_t ctx = kmd_ctx(fd);
-	int ret = kmd_map(fd, ctx, handle, RW, VA, PAGE);
+	uint32_t vm = kmd_vm(fd);
+	int ret = kmd_map(fd, vm, handle, RW, VA, PAGE);
 
-	kmd_ctx_destroy(fd, ctx);
+	kmd_vm_destroy(fd, vm);
 	return ret;
 }
 
@@ -240,11 +270,11 @@ static int with_ranges(struct drm_cnnacc_obj_array array)
 
 static int with_ops(struct drm_cnnacc_obj_array array)
 {
-	struct drm_cnnacc_vm_bind b = { .ctx_id = env.ctx, .ops = array };
+	struct drm_cnnacc_vm_bind b = { .vm_id = env.vm, .ops = array };
 	int ret = kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_VM_BIND, &b);
 
 	if (b.done)
-		kmd_unmap(env.fd, env.ctx, VA, PAGE);
+		kmd_unmap(env.fd, env.vm, VA, PAGE);
 	return ret;
 }
 
@@ -441,7 +471,7 @@ static void test_unmap(void)
 	for (i = 0; i < ARRAY_LEN(cases); i++) {
 		struct drm_cnnacc_bind_op op = cases[i].op;
 		struct drm_cnnacc_vm_bind b = {
-			.ctx_id = env.ctx, .ops = DRM_CNNACC_OBJ_ARRAY(1, &op),
+			.vm_id = env.vm, .ops = DRM_CNNACC_OBJ_ARRAY(1, &op),
 		};
 
 		op.op = DRM_CNNACC_BIND_UNMAP;
@@ -450,11 +480,11 @@ static void test_unmap(void)
 	}
 }
 
-/* Maps single pages until the context has reached its limit of mappings. */
+/* Maps single pages until the address space has reached its limit of mappings. */
 static void test_mapping_limit(void)
 {
 	static struct drm_cnnacc_bind_op ops[1024];
-	struct drm_cnnacc_vm_bind bind = { .ctx_id = kmd_ctx(env.fd) };
+	struct drm_cnnacc_vm_bind bind = { .vm_id = kmd_vm(env.fd) };
 	uint32_t handle = kmd_bo(env.fd, DRM_CNNACC_BO_DATA, PAGE).handle, done = 0, i;
 	int ret = 0;
 
@@ -468,8 +498,8 @@ static void test_mapping_limit(void)
 		ret = kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_VM_BIND, &bind);
 		done += bind.done;
 	}
-	ok_ret(ret, -ENOSPC, "VM_BIND: mappings are limited per context (%u)", done);
-	kmd_ctx_destroy(env.fd, bind.ctx_id);
+	ok_ret(ret, -ENOSPC, "VM_BIND: mappings are limited per address space (%u)", done);
+	kmd_vm_destroy(env.fd, bind.vm_id);
 	drmCloseBufferHandle(env.fd, handle);
 }
 
@@ -561,7 +591,7 @@ static int submit_ref(uint32_t ctx, uint32_t handle)
 static void test_submit_objects(void)
 {
 	struct drm_cnnacc_bo_create create = {
-		.size = PAGE, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = kmd_ctx(env.fd),
+		.size = PAGE, .flags = DRM_CNNACC_BO_PRIVATE, .vm_id = kmd_vm(env.fd),
 	};
 	struct drm_cnnacc_sync sync = {
 		.flags = DRM_CNNACC_SYNC_SIGNAL, .handle = kmd_syncobj(env.fd),
@@ -576,14 +606,15 @@ static void test_submit_objects(void)
 	if (kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_CREATE, &create))
 		bail("BO_CREATE");
 	ok_ret(submit_ref(env.ctx, create.handle), -EINVAL,
-	       "SUBMIT: private buffer of another context");
-	ok_ret(submit_ref(create.ctx_id, create.handle), 0, "SUBMIT: private buffer of its own");
+	       "SUBMIT: private buffer of another address space");
+	ok_ret(submit_ref(kmd_ctx_in(env.fd, create.vm_id), create.handle), 0,
+	       "SUBMIT: private buffer of its own");
 	ok_ret(kmd_submit_jobs(other, kmd_ctx(other), &job, 1), -ENOENT,
 	       "SUBMIT: syncobj of another file");
 	drmSyncobjDestroy(env.fd, sync.handle);
 	ok_ret(kmd_submit_jobs(env.fd, env.ctx, &job, 1), -ENOENT, "SUBMIT: destroyed syncobj");
 	drmCloseBufferHandle(env.fd, create.handle);
-	kmd_ctx_destroy(env.fd, create.ctx_id);
+	kmd_vm_destroy(env.fd, create.vm_id);
 }
 
 /* The kernel only reads jobs. */
@@ -674,7 +705,7 @@ static void test_log(void)
 	kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
 	ok(kmd_log_count("kmd_args: refused: !args->size || args->size > CNNACC_MAX_BO_SIZE"),
 	   "log: a field of an ioctl, and its limit");
-	kmd_map(env.fd, env.ctx, env.data.handle, RW, VA + 1, PAGE);
+	kmd_map(env.fd, env.vm, env.data.handle, RW, VA + 1, PAGE);
 	ok(kmd_log_count("kmd_args: refused: (va | size) % CNNACC_PAGE_SIZE"),
 	   "log: a field of an operation");
 	kmd_submit_jobs(env.fd, env.ctx, &job, 1);
@@ -694,9 +725,12 @@ int main(void)
 	other = kmd_open();
 	dead_ctx = kmd_ctx(env.fd);
 	kmd_ctx_destroy(env.fd, dead_ctx);
+	dead_vm = kmd_vm(env.fd);
+	kmd_vm_destroy(env.fd, dead_vm);
 	closed = kmd_bo(env.fd, DRM_CNNACC_BO_DATA, PAGE);
 	closed_bo = closed.handle;
 	kmd_bo_free(env.fd, &closed);
+	test_vms();
 	test_contexts();
 	test_handles();
 	test_arrays();

@@ -12,7 +12,7 @@
 #define RW (DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE)
 #define VA 0x40000000ull
 
-static uint32_t ctx, data, weight, program;
+static uint32_t vm, data, weight, program;
 
 static struct drm_cnnacc_bind_op map_op(void)
 {
@@ -24,7 +24,7 @@ static struct drm_cnnacc_bind_op map_op(void)
 static int bind_ops(int fd, struct drm_cnnacc_bind_op *ops, uint32_t count, uint32_t *done)
 {
 	struct drm_cnnacc_vm_bind args = {
-		.ctx_id = ctx, .ops = DRM_CNNACC_OBJ_ARRAY(count, ops),
+		.vm_id = vm, .ops = DRM_CNNACC_OBJ_ARRAY(count, ops),
 	};
 	int ret = kmd_ioctl(fd, DRM_IOCTL_CNNACC_VM_BIND, &args);
 
@@ -127,17 +127,17 @@ static void test_uses(int fd)
 		for (i = 0; i < 3; i++) {
 			int wanted = allowed[use][i] ? 0 : -EINVAL;
 
-			ok_ret(kmd_map(fd, ctx, handles[use], flags[i], VA, 4096), wanted,
+			ok_ret(kmd_map(fd, vm, handles[use], flags[i], VA, 4096), wanted,
 			       "%s may%s be %s", names[use], wanted ? " not" : "", verbs[i]);
 			if (!wanted)
-				kmd_unmap(fd, ctx, VA, 4096);
+				kmd_unmap(fd, vm, VA, 4096);
 		}
 }
 
 static void test_arrays(int fd)
 {
 	struct drm_cnnacc_bind_op ops[3] = { map_op(), map_op(), map_op() };
-	struct drm_cnnacc_vm_bind args = { .ctx_id = ctx };
+	struct drm_cnnacc_vm_bind args = { .vm_id = vm };
 	uint32_t done;
 
 	ops[1].va += 8192;
@@ -147,31 +147,31 @@ static void test_arrays(int fd)
 	ops[0].flags = ops[1].flags = ops[0].handle = ops[1].handle = 0;
 	ok_ret(bind_ops(fd, ops, 3, &done), 0, "unmap both and map again in one go");
 	ok(done == 3, "three are done");
-	kmd_unmap(fd, ctx, VA, 8192);
+	kmd_unmap(fd, vm, VA, 8192);
 
 	args.flags = 1;
 	ok_ret(kmd_ioctl(fd, DRM_IOCTL_CNNACC_VM_BIND, &args), -EINVAL, "unknown flag");
 	args.flags = 0;
 	args.pad = 1;
 	ok_ret(kmd_ioctl(fd, DRM_IOCTL_CNNACC_VM_BIND, &args), -EINVAL, "pad set");
-	args = (struct drm_cnnacc_vm_bind){ .ctx_id = 4711 };
-	ok_ret(kmd_ioctl(fd, DRM_IOCTL_CNNACC_VM_BIND, &args), -ENOENT, "unknown context");
+	args = (struct drm_cnnacc_vm_bind){ .vm_id = 4711 };
+	ok_ret(kmd_ioctl(fd, DRM_IOCTL_CNNACC_VM_BIND, &args), -ENOENT, "unknown address space");
 }
 
 static void test_private(int fd)
 {
 	struct drm_cnnacc_bo_create create = {
-		.size = 4096, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = ctx,
+		.size = 4096, .flags = DRM_CNNACC_BO_PRIVATE, .vm_id = vm,
 	};
-	uint32_t other = kmd_ctx(fd);
+	uint32_t other = kmd_vm(fd);
 
 	kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
 	ok_ret(kmd_map(fd, other, create.handle, RW, VA, 4096), -EINVAL,
-	       "a private buffer in another context");
-	ok_ret(kmd_map(fd, ctx, create.handle, RW, VA, 4096), 0, "and in its own");
+	       "a private buffer in another address space");
+	ok_ret(kmd_map(fd, vm, create.handle, RW, VA, 4096), 0, "and in its own");
 	drmCloseBufferHandle(fd, create.handle);
-	ok_ret(kmd_unmap(fd, ctx, VA, 4096), 0, "a mapping outlives its handle");
-	kmd_ctx_destroy(fd, other);
+	ok_ret(kmd_unmap(fd, vm, VA, 4096), 0, "a mapping outlives its handle");
+	kmd_vm_destroy(fd, other);
 }
 
 /* The device accesses the first and the last page, and other data after a remap. */
@@ -183,21 +183,21 @@ static void test_device_view(int fd)
 
 	for (i = 0; i < 3; i++)
 		words[i * 1024] = 100 + i;
-	ok_ret(kmd_map(fd, env.ctx, edge.handle, RW, 0, 4096), 0, "map at VA 0");
-	ok_ret(kmd_map(fd, env.ctx, edge.handle, RW, 0xffffd000, 3 * 4096), 0, "map at the end");
+	ok_ret(kmd_map(fd, env.vm, edge.handle, RW, 0, 4096), 0, "map at VA 0");
+	ok_ret(kmd_map(fd, env.vm, edge.handle, RW, 0xffffd000, 3 * 4096), 0, "map at the end");
 	ok_ret(kmd_run(&env, kmd_program_copy(&env, 0, KMD_DATA_VA, 1)), 0, "VA 0 is read");
 	ok(out[0] == 100, "as an ordinary address");
 	ok_ret(kmd_run(&env, kmd_program_copy(&env, 0xfffff000, KMD_DATA_VA, 64)), 0,
 	       "the last page is read");
 	ok(out[0] == 102, "whole");
 
-	ok_ret(kmd_unmap(fd, env.ctx, 0, 4096), 0, "unmap VA 0");
+	ok_ret(kmd_unmap(fd, env.vm, 0, 4096), 0, "unmap VA 0");
 	struct drm_cnnacc_bind_op op = {
 		.op = DRM_CNNACC_BIND_MAP, .flags = RW, .handle = edge.handle,
 		.bo_offset = 4096, .size = 4096,
 	};
 	struct drm_cnnacc_vm_bind args = {
-		.ctx_id = env.ctx, .ops = DRM_CNNACC_OBJ_ARRAY(1, &op),
+		.vm_id = env.vm, .ops = DRM_CNNACC_OBJ_ARRAY(1, &op),
 	};
 	ok_ret(kmd_ioctl(fd, DRM_IOCTL_CNNACC_VM_BIND, &args), 0, "map another page there");
 	ok_ret(kmd_run(&env, kmd_program_copy(&env, 0, KMD_DATA_VA, 1)), 0, "VA 0 is read again");
@@ -214,7 +214,7 @@ static void test_unmap_waits(int fd)
 
 	ok_ret(kmd_submit(&env, kmd_program_delay(&env, 20000000), 0, out), 0, "a long job");
 	ok_ret(kmd_fence_status(fd, out), -EBUSY, "runs");
-	ok_ret(kmd_unmap(fd, env.ctx, KMD_DATA_VA, env.data.size), 0, "unmap");
+	ok_ret(kmd_unmap(fd, env.vm, KMD_DATA_VA, env.data.size), 0, "unmap");
 	ok_ret(kmd_fence_status(fd, out), 0, "after the job");
 	drmSyncobjDestroy(fd, out);
 	kmd_env_free(&env);
@@ -227,7 +227,7 @@ static void test_table_limit(void)
 	uint32_t handle = kmd_bo(fd, DRM_CNNACC_BO_DATA, 4096).handle, i, n = 0;
 
 	for (i = 0; i < 8 && !ret; i++) {
-		uint32_t id = kmd_ctx(fd);
+		uint32_t id = kmd_vm(fd);
 		uint64_t va;
 
 		for (va = 0; va < 1ull << 32 && !ret; va += 1 << 22, n++)
@@ -241,7 +241,7 @@ int main(void)
 {
 	int fd = kmd_open();
 
-	ctx = kmd_ctx(fd);
+	vm = kmd_vm(fd);
 	data = kmd_bo(fd, DRM_CNNACC_BO_DATA, 8192).handle;
 	weight = kmd_bo(fd, DRM_CNNACC_BO_WEIGHT, 8192).handle;
 	program = kmd_bo(fd, DRM_CNNACC_BO_PROGRAM, 8192).handle;

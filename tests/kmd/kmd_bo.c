@@ -29,7 +29,7 @@ static int create(int fd, struct drm_cnnacc_bo_create args)
 static void test_create(int fd)
 {
 	struct drm_cnnacc_dev_info info;
-	uint32_t ctx = kmd_ctx(fd);
+	uint32_t vm = kmd_vm(fd);
 
 	kmd_dev_info(fd, &info);
 	ok_ret(create(fd, (struct drm_cnnacc_bo_create){ .size = 0 }), -EINVAL, "size 0");
@@ -41,21 +41,21 @@ static void test_create(int fd)
 	       "unknown use");
 	ok_ret(create(fd, (struct drm_cnnacc_bo_create){ .size = 1, .flags = 4 }), -EINVAL,
 	       "unknown flag");
-	ok_ret(create(fd, (struct drm_cnnacc_bo_create){ .size = 1, .ctx_id = ctx }), -EINVAL,
-	       "a context without the private flag");
+	ok_ret(create(fd, (struct drm_cnnacc_bo_create){ .size = 1, .vm_id = vm }), -EINVAL,
+	       "an address space without the private flag");
 	ok_ret(create(fd, (struct drm_cnnacc_bo_create){
-			.size = 1, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = 99 }), -ENOENT,
-	       "private to an unknown context");
+			.size = 1, .flags = DRM_CNNACC_BO_PRIVATE, .vm_id = 99 }), -ENOENT,
+	       "private to an unknown address space");
 	ok_ret(create(fd, (struct drm_cnnacc_bo_create){
 			.size = 1, .flags = DRM_CNNACC_BO_PRIVATE | DRM_CNNACC_BO_CACHED,
-			.ctx_id = ctx }), 0, "private and cached");
+			.vm_id = vm }), 0, "private and cached");
 	/* On a device that is not coherent, an uncached buffer gets its pages at creation. */
 	ok_ret(create(fd, (struct drm_cnnacc_bo_create){
 			.size = info.max_bo_size,
 			.flags = info.features & CNNACC_FEATURE_COHERENT ? 0 : DRM_CNNACC_BO_CACHED,
 		}), 0,
 	       "the largest, without pages");
-	kmd_ctx_destroy(fd, ctx);
+	kmd_vm_destroy(fd, vm);
 }
 
 static void test_contents(int fd)

@@ -143,7 +143,7 @@ static int map_program(const struct kmd_env *env, unsigned int i)
 
 	for (uint32_t at = 0; at < PROGRAM_SIZE / 4; at++)
 		words[at] = (uint32_t)((program_va(i) + 4 * at) >> CNNACC_PAGE_SHIFT);
-	ret = kmd_map(env->fd, env->ctx, bo.handle, DRM_CNNACC_BIND_EXEC, program_va(i),
+	ret = kmd_map(env->fd, env->vm, bo.handle, DRM_CNNACC_BIND_EXEC, program_va(i),
 		      PROGRAM_SIZE);
 	kmd_bo_free(env->fd, &bo);
 	return ret;
@@ -193,7 +193,7 @@ static void test_unmap(double end)
 
 	pthread_create(&thread, NULL, fail_jobs, &env);
 	for (; n < ROUNDS_MIN || kmd_seconds() < end + (dumps < DUMPS_MIN ? MORE_S : 0); n++) {
-		odd += !!kmd_unmap(env.fd, env.ctx, program_va(n % PROGRAMS), PROGRAM_SIZE);
+		odd += !!kmd_unmap(env.fd, env.vm, program_va(n % PROGRAMS), PROGRAM_SIZE);
 		odd += !!map_program(&env, n % PROGRAMS);
 	}
 	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* Contexts: creation, limits, priorities, destruction with unfinished jobs. */
 #include <errno.h>
+#include <stdlib.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,8 +10,12 @@
 
 #include "kmd.h"
 
-static int create(int fd, struct drm_cnnacc_ctx_create args)
+static int create(int fd, uint32_t flags, uint32_t priority)
 {
+	struct drm_cnnacc_ctx_create args = {
+		.flags = flags, .priority = priority, .vm_id = kmd_vm(fd),
+	};
+
 	return kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_CREATE, &args);
 }
 
@@ -19,10 +24,8 @@ static void test_arguments(int fd)
 	struct drm_cnnacc_ctx_destroy destroy = { .ctx_id = 1, .pad = 1 };
 	struct drm_cnnacc_ctx_query query = { .ctx_id = 77 };
 
-	ok_ret(create(fd, (struct drm_cnnacc_ctx_create){ .flags = 1 }), -EINVAL, "unknown flag");
-	ok_ret(create(fd, (struct drm_cnnacc_ctx_create){ .pad = 1 }), -EINVAL, "pad set");
-	ok_ret(create(fd, (struct drm_cnnacc_ctx_create){ .priority = 3 }), -EINVAL,
-	       "unknown priority");
+	ok_ret(create(fd, 1, 0), -EINVAL, "unknown flag");
+	ok_ret(create(fd, 0, 3), -EINVAL, "unknown priority");
 	ok_ret(kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_DESTROY, &destroy), -EINVAL,
 	       "destroy with pad set");
 	ok_ret(kmd_ctx_destroy(fd, 77), -ENOENT, "destroy of an unknown id");
@@ -35,16 +38,15 @@ static void test_arguments(int fd)
 
 static void test_priority(int fd)
 {
-	struct drm_cnnacc_ctx_create args = { .priority = DRM_CNNACC_PRIORITY_HIGH };
 	int status;
 	pid_t pid;
 
-	ok_ret(create(fd, args), 0, "root may have a high priority");
+	ok_ret(create(fd, 0, DRM_CNNACC_PRIORITY_HIGH), 0, "root may have a high priority");
 	pid = fork();
 	if (!pid) {
 		if (setuid(65534))
 			_exit(2);
-		_exit(create(fd, args) == -EACCES ? 0 : 1);
+		_exit(create(fd, 0, DRM_CNNACC_PRIORITY_HIGH) == -EACCES ? 0 : 1);
 	}
 	ok(waitpid(pid, &status, 0) == pid && !status, "another user may not");
 }
@@ -52,17 +54,19 @@ static void test_priority(int fd)
 static void test_limit(void)
 {
 	struct drm_cnnacc_dev_info info;
-	uint32_t ids[1024], i;
 	int fd = kmd_open();
+	uint32_t vm = kmd_vm(fd), *ids, i;
 
 	kmd_dev_info(fd, &info);
+	ids = calloc(info.max_contexts, sizeof(*ids));
 	for (i = 0; i < info.max_contexts; i++)
-		ids[i] = kmd_ctx(fd);
+		ids[i] = kmd_ctx_in(fd, vm);
 	ok(ids[0] != 0 && ids[0] != ids[1], "ids differ and are not 0");
-	ok_ret(create(fd, (struct drm_cnnacc_ctx_create){ }), -ENOSPC, "one above the limit");
+	ok_ret(create(fd, 0, 0), -ENOSPC, "one above the limit");
 	ok_ret(kmd_ctx_destroy(fd, ids[3]), 0, "destroy");
 	ok_ret(kmd_ctx_destroy(fd, ids[3]), -ENOENT, "destroy twice");
-	ok_ret(create(fd, (struct drm_cnnacc_ctx_create){ }), 0, "its place is free again");
+	ok_ret(create(fd, 0, 0), 0, "its place is free again");
+	free(ids);
 	close(fd);
 }
 
@@ -113,6 +117,7 @@ static struct destroyed destroy_with_jobs(int fd, uint32_t tasks)
 	drmSyncobjDestroy(fd, last);
 	kmd_bo_free(fd, &env.program);
 	kmd_bo_free(fd, &env.data);
+	kmd_vm_destroy(fd, env.vm);
 	return d;
 }
 

@@ -44,9 +44,19 @@ static int do_query(void)
 	return kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_DEV_QUERY, &query);
 }
 
+static int do_vm(void)
+{
+	struct drm_cnnacc_vm_create create = { };
+	int ret = kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_VM_CREATE, &create);
+
+	if (!ret)
+		kmd_vm_destroy(env.fd, create.vm_id);
+	return ret;
+}
+
 static int do_ctx(void)
 {
-	struct drm_cnnacc_ctx_create create = { .priority = 1 };
+	struct drm_cnnacc_ctx_create create = { .priority = 1, .vm_id = env.vm };
 	int ret = kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_CTX_CREATE, &create);
 
 	if (!ret)
@@ -57,7 +67,7 @@ static int do_ctx(void)
 static int do_bo(void)
 {
 	struct drm_cnnacc_bo_create create = {
-		.size = 65536, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = env.ctx,
+		.size = 65536, .flags = DRM_CNNACC_BO_PRIVATE, .vm_id = env.vm,
 	};
 	int ret = kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
 
@@ -66,23 +76,23 @@ static int do_bo(void)
 	return ret;
 }
 
-/* With a new buffer and a new context, so that pages and tables are allocated too. */
+/* With a new buffer and a new address space, so that pages and tables are allocated too. */
 static int do_bind(void)
 {
 	struct drm_cnnacc_bo_create create = { .size = 65536 };
-	struct drm_cnnacc_ctx_create ctx = { .priority = 1 };
-	int ret = kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_CTX_CREATE, &ctx);
+	struct drm_cnnacc_vm_create vm = { };
+	int ret = kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_VM_CREATE, &vm);
 
 	if (ret)
 		return ret;
 	ret = kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
 	if (!ret) {
-		ret = kmd_map(env.fd, ctx.ctx_id, create.handle, RW, VA - 8192, 65536);
+		ret = kmd_map(env.fd, vm.vm_id, create.handle, RW, VA - 8192, 65536);
 		if (!ret)
-			ret = kmd_unmap(env.fd, ctx.ctx_id, VA - 8192, 65536);
+			ret = kmd_unmap(env.fd, vm.vm_id, VA - 8192, 65536);
 		drmCloseBufferHandle(env.fd, create.handle);
 	}
-	kmd_ctx_destroy(env.fd, ctx.ctx_id);
+	kmd_vm_destroy(env.fd, vm.vm_id);
 	return ret;
 }
 
@@ -262,8 +272,8 @@ static void sweep_all(void)
 		const char *name;
 		int (*step)(void);
 	} steps[] = {
-		{ "open", do_open }, { "DEV_QUERY", do_query }, { "CTX_CREATE", do_ctx },
-		{ "CTX_QUERY", do_ctx_query },
+		{ "open", do_open }, { "DEV_QUERY", do_query }, { "VM_CREATE", do_vm },
+		{ "CTX_CREATE", do_ctx }, { "CTX_QUERY", do_ctx_query },
 		{ "BO_CREATE", do_bo }, { "BO_INFO", do_info }, { "BO_SYNC", do_sync },
 		{ "VM_BIND", do_bind }, { "SUBMIT", do_submit },
 		{ "EVENTFD", do_eventfd }, { "REG_RW", do_reg }, { "export", do_export },

@@ -69,9 +69,9 @@ static void test_mmu(void)
 	struct kmd_bo last = kmd_bo(env.fd, DRM_CNNACC_BO_DATA, 4096);
 	const uint32_t ro = 0x20000000, wo = 0x30000000, end = 0xfffff000;
 
-	kmd_map(env.fd, env.ctx, weights.handle, DRM_CNNACC_BIND_READ, ro, 4096);
-	kmd_map(env.fd, env.ctx, blind.handle, DRM_CNNACC_BIND_WRITE, wo, 4096);
-	kmd_map(env.fd, env.ctx, last.handle, DRM_CNNACC_BIND_READ, end, 4096);
+	kmd_map(env.fd, env.vm, weights.handle, DRM_CNNACC_BIND_READ, ro, 4096);
+	kmd_map(env.fd, env.vm, blind.handle, DRM_CNNACC_BIND_WRITE, wo, 4096);
+	kmd_map(env.fd, env.vm, last.handle, DRM_CNNACC_BIND_READ, end, 4096);
 
 	check_fault("read of nothing", kmd_program_load(&env, 0x50000040 / 64, 1),
 		    CNNACC_ACCESS_READ, CNNACC_FAULT_DIR, 0x50000040);
@@ -95,9 +95,9 @@ static void test_unmapped(void)
 {
 	struct kmd_bo bo = kmd_bo(env.fd, DRM_CNNACC_BO_DATA, 4096);
 
-	kmd_map(env.fd, env.ctx, bo.handle, DRM_CNNACC_BIND_READ, 0x60000000, 4096);
+	kmd_map(env.fd, env.vm, bo.handle, DRM_CNNACC_BIND_READ, 0x60000000, 4096);
 	ok_ret(kmd_run(&env, kmd_program_load(&env, 0x60000000 / 64, 1)), 0, "a mapping works");
-	kmd_unmap(env.fd, env.ctx, 0x60000000, 4096);
+	kmd_unmap(env.fd, env.vm, 0x60000000, 4096);
 	check_fault("read of what was unmapped", kmd_program_load(&env, 0x60000000 / 64, 1),
 		    CNNACC_ACCESS_READ, CNNACC_FAULT_PAGE, 0x60000000);
 	kmd_bo_free(env.fd, &bo);

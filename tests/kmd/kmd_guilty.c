@@ -165,7 +165,7 @@ static struct kmd_bo copy_far(const struct kind *k, struct kmd_env *env, uint32_
 		  .va = FAR_VA + FAR_SPLIT, .bo_offset = FAR_SPLIT, .size = FAR_SIZE - FAR_SPLIT },
 	};
 	struct drm_cnnacc_vm_bind args = {
-		.ctx_id = env->ctx, .ops = DRM_CNNACC_OBJ_ARRAY(ARRAY_LEN(ops), ops),
+		.vm_id = env->vm, .ops = DRM_CNNACC_OBJ_ARRAY(ARRAY_LEN(ops), ops),
 	};
 
 	if (kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_VM_BIND, &args))

@@ -181,7 +181,10 @@ static void check_dead_calls(struct kmd_env *env)
 {
 	struct drm_cnnacc_dev_info info;
 	struct drm_cnnacc_dev_query query = { .size = sizeof(info), .pointer = (uintptr_t)&info };
-	struct drm_cnnacc_ctx_create create = { .priority = DRM_CNNACC_PRIORITY_NORMAL };
+	struct drm_cnnacc_vm_create vm_create = { };
+	struct drm_cnnacc_ctx_create create = {
+		.priority = DRM_CNNACC_PRIORITY_NORMAL, .vm_id = env->vm,
+	};
 	struct drm_cnnacc_ctx_query state = { .ctx_id = env->ctx };
 	struct drm_cnnacc_bo_create bo = { .size = 4096 };
 	struct drm_cnnacc_bo_info bo_info = { .handle = env->data.handle };
@@ -193,7 +196,7 @@ static void check_dead_calls(struct kmd_env *env)
 		.op = DRM_CNNACC_BIND_UNMAP, .va = KMD_DATA_VA, .size = env->data.size,
 	};
 	struct drm_cnnacc_vm_bind bind = {
-		.ctx_id = env->ctx, .ops = DRM_CNNACC_OBJ_ARRAY(1, &unmap),
+		.vm_id = env->vm, .ops = DRM_CNNACC_OBJ_ARRAY(1, &unmap),
 	};
 	struct drm_cnnacc_task task = kmd_task(4);
 	struct drm_cnnacc_job job = { .tasks = DRM_CNNACC_OBJ_ARRAY(1, &task) };
@@ -205,12 +208,14 @@ static void check_dead_calls(struct kmd_env *env)
 	};
 	struct drm_cnnacc_reg_rw reg = { .offset = CNNACC_REG_MAGIC };
 	struct drm_cnnacc_ctx_destroy destroy = { .ctx_id = env->ctx };
+	struct drm_cnnacc_vm_destroy vm_destroy = { .vm_id = env->vm };
 	const struct {
 		const char *name;
 		unsigned long request;
 		void *arg;
 	} calls[] = {
 		{ "DEV_QUERY", DRM_IOCTL_CNNACC_DEV_QUERY, &query },
+		{ "VM_CREATE", DRM_IOCTL_CNNACC_VM_CREATE, &vm_create },
 		{ "CTX_CREATE", DRM_IOCTL_CNNACC_CTX_CREATE, &create },
 		{ "CTX_QUERY", DRM_IOCTL_CNNACC_CTX_QUERY, &state },
 		{ "BO_CREATE", DRM_IOCTL_CNNACC_BO_CREATE, &bo },
@@ -221,6 +226,7 @@ static void check_dead_calls(struct kmd_env *env)
 		{ "EVENTFD", DRM_IOCTL_CNNACC_EVENTFD, &event },
 		{ "REG_RW", DRM_IOCTL_CNNACC_REG_RW, &reg },
 		{ "CTX_DESTROY", DRM_IOCTL_CNNACC_CTX_DESTROY, &destroy },
+		{ "VM_DESTROY", DRM_IOCTL_CNNACC_VM_DESTROY, &vm_destroy },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(calls); i++)
@@ -291,7 +297,7 @@ static struct held *hold(void)
 	struct kmd_env env = held.env = kmd_env(kmd_open());
 	uint32_t first = kmd_syncobj(env.fd), last = kmd_syncobj(env.fd), handle, length, i;
 	struct drm_cnnacc_bo_create create = {
-		.size = 4096, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = env.ctx,
+		.size = 4096, .flags = DRM_CNNACC_BO_PRIVATE, .vm_id = env.vm,
 	};
 
 	if (drmPrimeHandleToFD(env.fd, env.data.handle, DRM_CLOEXEC | DRM_RDWR, &held.buf))
@@ -299,7 +305,7 @@ static struct held *hold(void)
 	held.mmap_offset = mmap_offset(&env);
 	held.foreign = foreign_memory();
 	if (held.foreign >= 0 && (drmPrimeFDToHandle(env.fd, held.foreign, &handle) ||
-				  kmd_map(env.fd, env.ctx, handle, DRM_CNNACC_BIND_READ, 0, 4096)))
+				  kmd_map(env.fd, env.vm, handle, DRM_CNNACC_BIND_READ, 0, 4096)))
 		bail("import");
 	note("%s memory of another driver", held.foreign >= 0 ? "with" : "without");
 	kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
@@ -339,7 +345,7 @@ static void check_dead_buffer(struct held *held)
 	uint32_t handle, *data = env.data.map;
 
 	ok(!drmPrimeFDToHandle(env.fd, held->buf, &handle) &&
-	   !kmd_map(env.fd, env.ctx, handle, DRM_CNNACC_BIND_READ, IMPORT_VA,
+	   !kmd_map(env.fd, env.vm, handle, DRM_CNNACC_BIND_READ, IMPORT_VA,
 		    held->env.data.size) &&
 	   !kmd_run(&env, kmd_program_copy(&env, IMPORT_VA, KMD_DATA_VA, 1)) &&
 	   data[0] == 0x77777777 && data[15] == 0x77777777,
@@ -469,7 +475,7 @@ static void test_hold(bool pulled)
 static uint32_t private_bo(struct kmd_env *env, uint64_t size)
 {
 	struct drm_cnnacc_bo_create create = {
-		.size = size, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = env->ctx,
+		.size = size, .flags = DRM_CNNACC_BO_PRIVATE, .vm_id = env->vm,
 	};
 
 	if (kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_BO_CREATE, &create))
@@ -514,9 +520,9 @@ static struct closer closer(struct kmd_env *env)
 {
 	struct closer closer = { .fd = env->fd, .handle = private_bo(env, CLOSED_SIZE) };
 
-	if (kmd_map(env->fd, env->ctx, closer.handle, DRM_CNNACC_BIND_READ, CLOSED_VA,
+	if (kmd_map(env->fd, env->vm, closer.handle, DRM_CNNACC_BIND_READ, CLOSED_VA,
 		    CLOSED_SIZE) ||
-	    kmd_unmap(env->fd, env->ctx, CLOSED_VA, CLOSED_SIZE))
+	    kmd_unmap(env->fd, env->vm, CLOSED_VA, CLOSED_SIZE))
 		bail("VM_BIND");
 	return closer;
 }
@@ -665,9 +671,9 @@ static void load_the_device(void)
 
 		for (i = 0; i < 20; i++) {
 			kmd_submit(&env, kmd_program_delay(&env, 10000 * i), 0, 0);
-			if (kmd_unmap(env.fd, env.ctx, KMD_DATA_VA, env.data.size) == -ENODEV)
+			if (kmd_unmap(env.fd, env.vm, KMD_DATA_VA, env.data.size) == -ENODEV)
 				_exit(0);
-			kmd_map(env.fd, env.ctx, env.data.handle, DRM_CNNACC_BIND_READ,
+			kmd_map(env.fd, env.vm, env.data.handle, DRM_CNNACC_BIND_READ,
 				KMD_DATA_VA, env.data.size);
 		}
 		kmd_env_free(&env);

@@ -53,12 +53,12 @@ static void test_memory(void)
 	env = kmd_env(fd);
 	before = charged("shmem");
 	bo = kmd_bo(fd, DRM_CNNACC_BO_DATA, bytes);
-	kmd_map(fd, env.ctx, bo.handle, DRM_CNNACC_BIND_READ, 0x40000000, bytes);
+	kmd_map(fd, env.vm, bo.handle, DRM_CNNACC_BIND_READ, 0x40000000, bytes);
 	ok(kmd_soon((shmem = charged("shmem") - before) >= bytes) && shmem < 2 * bytes,
 	   "memory of buffers is charged to its owner");
 	before = charged("kernel");
 	for (i = 0; i < tables; i++)
-		kmd_map(fd, env.ctx, env.data.handle, DRM_CNNACC_BIND_READ,
+		kmd_map(fd, env.vm, env.data.handle, DRM_CNNACC_BIND_READ,
 			0x60000000 + ((uint64_t)i << 22), CNNACC_PAGE_SIZE);
 	ok(kmd_soon((kernel = charged("kernel") - before) >=
 		    (long long)tables * CNNACC_PAGE_SIZE * 9 / 10), "and so is that of page tables");

@@ -283,7 +283,7 @@ static void test_fdinfo_active(struct kmd_env *env)
 		.bos = DRM_CNNACC_OBJ_ARRAY(1, &ref),
 	};
 	struct drm_cnnacc_bo_create private = {
-		.size = 128 << 10, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = env->ctx,
+		.size = 128 << 10, .flags = DRM_CNNACC_BO_PRIVATE, .vm_id = env->vm,
 	};
 	int tries, submit = 0, end = 0;
 	uint64_t active = 0;
@@ -299,7 +299,7 @@ static void test_fdinfo_active(struct kmd_env *env)
 	}
 	ok_ret(submit, 0, "a job that refers to a buffer");
 	ok_ret(end, -ETIMEDOUT, "ends");
-	ok(active == 64 + 128, "fdinfo: its buffer and its context's own were active, in KiB");
+	ok(active == 64 + 128, "fdinfo: its buffer and its address space's own were active, in KiB");
 	ok(kmd_fdinfo(env->fd, "drm-active-memory", "") == 0, "fdinfo: none is now");
 	drmCloseBufferHandle(env->fd, private.handle);
 	drmSyncobjDestroy(env->fd, out);

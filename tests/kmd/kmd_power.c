@@ -101,7 +101,7 @@ static bool stop;
 static void *use_registers(void *arg)
 {
 	struct kmd_bo bo = kmd_bo(*(int *)arg, DRM_CNNACC_BO_DATA, CNNACC_PAGE_SIZE);
-	uint32_t ctx = kmd_ctx(*(int *)arg);
+	uint32_t vm = kmd_vm(*(int *)arg);
 	unsigned long wrong = 0;
 
 	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
@@ -109,8 +109,8 @@ static void *use_registers(void *arg)
 
 		wrong += kmd_ioctl(*(int *)arg, DRM_IOCTL_CNNACC_REG_RW, &args) ||
 			 args.value != CNNACC_MAGIC;
-		wrong += !!kmd_map(*(int *)arg, ctx, bo.handle, DRM_CNNACC_BIND_READ, 0, bo.size);
-		wrong += !!kmd_unmap(*(int *)arg, ctx, 0, bo.size);
+		wrong += !!kmd_map(*(int *)arg, vm, bo.handle, DRM_CNNACC_BIND_READ, 0, bo.size);
+		wrong += !!kmd_unmap(*(int *)arg, vm, 0, bo.size);
 	}
 	return (void *)wrong;
 }

@@ -38,7 +38,7 @@ static void test_export(int fd)
 	ok(!kmd_ioctl(other, DRM_IOCTL_CNNACC_BO_INFO, &info) && info.size == SIZE &&
 	   info.use == DRM_CNNACC_BO_WEIGHT && !(info.flags & DRM_CNNACC_BO_IMPORTED),
 	   "it is the same buffer there");
-	ok_ret(kmd_map(other, kmd_ctx(other), handle, RW, VA, SIZE), -EINVAL,
+	ok_ret(kmd_map(other, kmd_vm(other), handle, RW, VA, SIZE), -EINVAL,
 	       "and stays as restricted as it was");
 	kmd_bo_free(fd, &bo);
 	ok(*map == 0xbeef, "the dma-buf outlives the handle");
@@ -50,14 +50,14 @@ static void test_export(int fd)
 static void test_private(int fd)
 {
 	struct drm_cnnacc_bo_create create = {
-		.size = SIZE, .flags = DRM_CNNACC_BO_PRIVATE, .ctx_id = kmd_ctx(fd),
+		.size = SIZE, .flags = DRM_CNNACC_BO_PRIVATE, .vm_id = kmd_vm(fd),
 	};
 	int buf;
 
 	kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_CREATE, &create);
 	ok(drmPrimeHandleToFD(fd, create.handle, DRM_CLOEXEC, &buf) && errno == EINVAL,
 	   "a private buffer cannot be exported");
-	kmd_ctx_destroy(fd, create.ctx_id);
+	kmd_vm_destroy(fd, create.vm_id);
 }
 
 /* The device reads and writes a buffer of another driver. */
@@ -82,7 +82,7 @@ static void test_import(int fd, const char *name, int buf)
 	ok(map != MAP_FAILED && !drmPrimeFDToHandle(fd, buf, &info.handle), "%s: import", name);
 	ok(!kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_INFO, &info) && info.size == SIZE &&
 	   info.flags & DRM_CNNACC_BO_IMPORTED && !info.mmap_offset, "%s: is known as such", name);
-	ok_ret(kmd_map(fd, env.ctx, info.handle, RW, VA, SIZE), 0, "%s: map", name);
+	ok_ret(kmd_map(fd, env.vm, info.handle, RW, VA, SIZE), 0, "%s: map", name);
 	map[1024] = 4242;
 	data[0] = 2424;
 	ok_ret(kmd_run(&env, kmd_program_copy(&env, VA + 4096, KMD_DATA_VA + 64, 1)), 0,

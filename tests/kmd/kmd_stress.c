@@ -66,11 +66,11 @@ static bool do_bind(struct kmd_env *env)
 	uint64_t va = SCRATCH_VA + ((uint64_t)pick(4096) << 12);
 	int ret;
 
-	ret = kmd_map(env->fd, env->ctx, bo.handle, 1 << pick(3), va, bo.size >> pick(2));
+	ret = kmd_map(env->fd, env->vm, bo.handle, 1 << pick(3), va, bo.size >> pick(2));
 	if (!ret && pick(2))
 		kmd_submit(env, kmd_program_load(env, va / 64, 4), 0, 0);
 	if (!ret && pick(4))
-		ret = kmd_unmap(env->fd, env->ctx, va, bo.size);
+		ret = kmd_unmap(env->fd, env->vm, va, bo.size);
 	kmd_bo_free(env->fd, &bo);
 	return ret != -ENODEV;
 }
@@ -103,10 +103,10 @@ static bool do_leave(struct kmd_env *env)
 
 static bool do_context(struct kmd_env *env)
 {
-	uint32_t id = kmd_ctx(env->fd);
+	uint32_t vm = kmd_vm(env->fd), ctx = kmd_ctx_in(env->fd, vm);
 
-	kmd_map(env->fd, id, env->data.handle, RW, (uint64_t)pick(1024) << 22, 4096);
-	return !kmd_ctx_destroy(env->fd, id);
+	kmd_map(env->fd, vm, env->data.handle, RW, (uint64_t)pick(1024) << 22, 4096);
+	return !kmd_vm_destroy(env->fd, vm) && !kmd_ctx_destroy(env->fd, ctx);
 }
 
 static void do_something(struct kmd_env *env)

@@ -83,7 +83,7 @@ static void unmap_while_busy(void)
 {
 	struct kmd_env env = busy_env(20);
 
-	kmd_unmap(env.fd, env.ctx, KMD_DATA_VA, env.data.size);
+	kmd_unmap(env.fd, env.vm, KMD_DATA_VA, env.data.size);
 }
 
 static void leave_a_queue(void)
@@ -116,11 +116,11 @@ static void test_bound(void)
 	struct kmd_env env = busy_env(200);
 	double start = kmd_seconds(), took;
 
-	ok_ret(kmd_unmap(env.fd, env.ctx, KMD_DATA_VA, env.data.size), -ETIMEDOUT,
+	ok_ret(kmd_unmap(env.fd, env.vm, KMD_DATA_VA, env.data.size), -ETIMEDOUT,
 	       "UNMAP does not wait for ever");
 	took = kmd_seconds() - start;
 	ok(took > 29 && took < 60, "but for 30 s (%.1f)", took);
-	ok_ret(kmd_map(env.fd, env.ctx, env.data.handle, DRM_CNNACC_BIND_READ, KMD_DATA_VA,
+	ok_ret(kmd_map(env.fd, env.vm, env.data.handle, DRM_CNNACC_BIND_READ, KMD_DATA_VA,
 		       env.data.size), -EEXIST, "and has unmapped nothing");
 	close(env.fd);
 }

@@ -18,7 +18,7 @@
 #define PRIVATE		1000
 #define SHARED		128	/* max_bos */
 #define CONTEXTS	64
-#define PER_FILE	32	/* max_contexts */
+#define PER_FILE	32
 #define PAGES_VA	0x20000000u
 
 static struct jobs *new_jobs(int fd)
@@ -31,10 +31,10 @@ static struct jobs *new_jobs(int fd)
 	return j;
 }
 
-static uint32_t new_page(int fd, uint32_t flags, uint32_t ctx)
+static uint32_t new_page(int fd, uint32_t flags, uint32_t vm)
 {
 	struct drm_cnnacc_bo_create create = {
-		.size = CNNACC_PAGE_SIZE, .flags = flags, .ctx_id = ctx,
+		.size = CNNACC_PAGE_SIZE, .flags = flags, .vm_id = vm,
 	};
 
 	if (kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_CREATE, &create))
@@ -47,9 +47,9 @@ static uint32_t new_page(int fd, uint32_t flags, uint32_t ctx)
 static void map_private(struct jobs *j, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t handle = new_page(j->env.fd, DRM_CNNACC_BO_PRIVATE, j->env.ctx);
+		uint32_t handle = new_page(j->env.fd, DRM_CNNACC_BO_PRIVATE, j->env.vm);
 
-		if (kmd_map(j->env.fd, j->env.ctx, handle,
+		if (kmd_map(j->env.fd, j->env.vm, handle,
 			    DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE,
 			    PAGES_VA + i * CNNACC_PAGE_SIZE, CNNACC_PAGE_SIZE))
 			bail("VM_BIND");

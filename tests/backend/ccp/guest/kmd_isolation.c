@@ -138,14 +138,14 @@ static struct kmd_bo bind_bo(struct kmd_env *env, uint32_t flags, uint64_t size)
 	struct kmd_bo bo = kmd_bo(env->fd, flags == X ? DRM_CNNACC_BO_PROGRAM :
 				  DRM_CNNACC_BO_DATA, size);
 
-	if (kmd_map(env->fd, env->ctx, bo.handle, flags, VA, size))
+	if (kmd_map(env->fd, env->vm, bo.handle, flags, VA, size))
 		bail("VM_BIND");
 	return bo;
 }
 
 static void unbind_bo(struct kmd_env *env, struct kmd_bo *bo)
 {
-	if (kmd_unmap(env->fd, env->ctx, VA, bo->size))
+	if (kmd_unmap(env->fd, env->vm, VA, bo->size))
 		bail("VM_BIND");
 	kmd_bo_free(env->fd, bo);
 }
@@ -394,12 +394,12 @@ static void check_cache_and_registers(void)
 	int left = leave_residue(), ret;
 
 	fill(bo.map, PAGE / 4, ~0u);
-	kmd_map(mine.fd, mine.ctx, bo.handle, W, 0, PAGE);
+	kmd_map(mine.fd, mine.vm, bo.handle, W, 0, PAGE);
 	ret = kmd_run_limited(&mine, put(&mine, words, sizeof(words)), 100000);
 	ok_ret(left ? left : ret, 0, "residue: no instruction in the cache");
 	ok(filled(bo.map, 16, 0) && ((uint32_t *)bo.map)[16] == ~0u,
 	   "residue: nothing in the registers");
-	kmd_unmap(mine.fd, mine.ctx, 0, PAGE);
+	kmd_unmap(mine.fd, mine.vm, 0, PAGE);
 	kmd_bo_free(mine.fd, &bo);
 }
 
