@@ -55,6 +55,8 @@ extern "C" {
 #define CNNACC_REG_IRQ_STATUS		0x0020	/* R pending CNNACC_IRQ_*, W1C */
 #define CNNACC_REG_IRQ_ENABLE		0x0024	/* RW CNNACC_IRQ_* */
 #define CNNACC_REG_IRQ_RAISE		0x0028	/* W sets those status bits; for self-tests */
+/* RO messages not sent because they were aimed at the device's own BARs, wraps */
+#define CNNACC_REG_MSG_REFUSED		0x002c
 /* RO enum cnnacc_shell_error, first since CNNACC_IRQ_ERROR was cleared */
 #define CNNACC_REG_ERR_CODE		0x0030
 #define CNNACC_REG_ERR_CORE		0x0034	/* RO core index of that error */
@@ -190,6 +192,7 @@ struct cnnacc_reg_info {
 	{ "IRQ_STATUS", CNNACC_REG_IRQ_STATUS, 0, CNNACC_REG_F_ACTION }, \
 	{ "IRQ_ENABLE", CNNACC_REG_IRQ_ENABLE, 0, CNNACC_REG_F_WRITE }, \
 	{ "IRQ_RAISE", CNNACC_REG_IRQ_RAISE, 0, CNNACC_REG_F_ACTION }, \
+	{ "MSG_REFUSED", CNNACC_REG_MSG_REFUSED, 0, 0 }, \
 	{ "ERR_CODE", CNNACC_REG_ERR_CODE, 0, 0 }, \
 	{ "ERR_CORE", CNNACC_REG_ERR_CORE, 0, 0 }, \
 	{ "ERR_ADDR_LO", CNNACC_REG_ERR_ADDR_LO, 0, 0 }, \

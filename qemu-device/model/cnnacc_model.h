@@ -152,6 +152,9 @@ uint32_t cm_device_read(struct cm_device *dev, uint32_t offset);
  */
 void cm_device_write(struct cm_device *dev, uint32_t offset, uint32_t value);
 
+/** cm_device_message_refused() - count a message that was for the device itself (locked). */
+void cm_device_message_refused(struct cm_device *dev);
+
 /**
  * cm_device_begin() - does @core have work now?  Takes the next packet if idle (locked).
  *

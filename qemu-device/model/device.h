@@ -24,6 +24,8 @@ struct cm_global_state {
 	uint64_t err_addr;
 	uint32_t latch_offset;	/* hi register that returns latch_value, 0: none */
 	uint32_t latch_value;
+	uint32_t msg_refused;
+	uint32_t reserved;
 };
 
 /** struct cm_ring_state - bases and sizes of a queue's two rings. */

@@ -58,6 +58,11 @@ void cm_irq_enable(struct cm_device *dev, uint32_t bits)
 	update(dev, dev->g.irq_status, bits & cm_irq_mask(dev));
 }
 
+void cm_device_message_refused(struct cm_device *dev)
+{
+	dev->g.msg_refused++;
+}
+
 void cm_shell_error(struct cm_core *core, enum cnnacc_shell_error code, uint64_t addr)
 {
 	struct cm_device *dev = core->dev;

@@ -42,6 +42,7 @@ static uint32_t read_global(struct cm_device *dev, uint32_t offset)
 	case CNNACC_REG_SCRATCH: return g->scratch;
 	case CNNACC_REG_IRQ_STATUS: return g->irq_status;
 	case CNNACC_REG_IRQ_ENABLE: return g->irq_enable;
+	case CNNACC_REG_MSG_REFUSED: return g->msg_refused;
 	case CNNACC_REG_ERR_CODE: return g->err_code;
 	case CNNACC_REG_ERR_CORE: return g->err_core;
 	case CNNACC_REG_ERR_ADDR_LO: return read_lo(dev, offset, g->err_addr);

@@ -10,7 +10,7 @@
 #include "device.h"
 
 #define STATE_MAGIC	0x534e4e43	/* "CNNS" */
-#define STATE_VERSION	5
+#define STATE_VERSION	6
 
 struct state_head {
 	uint32_t magic;
@@ -27,7 +27,7 @@ struct state_head {
 /* No hidden padding: two saves of one state are equal. */
 _Static_assert(sizeof(struct state_head) == 32 + CM_MAX_CORES * CNNACC_CORE_ENTRY_SIZE,
 	       "state head");
-_Static_assert(sizeof(struct cm_global_state) == 40, "global state");
+_Static_assert(sizeof(struct cm_global_state) == 48, "global state");
 _Static_assert(sizeof(struct cm_ring_state) == 24, "ring state");
 _Static_assert(sizeof(struct cm_queue_block) == 2 * sizeof(struct cm_ring_state) + 72 +
 	       sizeof(struct cnnacc_stats), "queue state");

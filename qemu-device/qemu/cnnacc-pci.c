@@ -5,8 +5,10 @@
 #include "qemu/osdep.h"
 #include "qapi/error.h"
 #include "qemu/module.h"
+#include "qemu/range.h"
 #include "exec/address-spaces.h"
 #include "hw/pci/pci.h"
+#include "hw/pci/msi.h"
 #include "hw/pci/msix.h"
 #include "hw/pci/pcie.h"
 #include "hw/qdev-properties.h"
@@ -28,8 +30,11 @@ OBJECT_DECLARE_SIMPLE_TYPE(CnnaccPCIState, CNNACC_PCI)
 
 struct CnnaccPCIState {
     PCIDevice parent_obj;
+    MSITriggerFunc *send;
     CnnaccState cnnacc;
 };
+
+static DeviceRealize cnnacc_pci_parent_realize;
 
 static void cnnacc_pci_irq_message(CnnaccState *s, unsigned int vector)
 {
@@ -37,6 +42,34 @@ static void cnnacc_pci_irq_message(CnnaccState *s, unsigned int vector)
 
     if (msix_enabled(d)) {
         msix_notify(d, vector);
+    }
+}
+
+static bool cnnacc_pci_is_own(PCIDevice *d, uint64_t addr)
+{
+    for (unsigned int i = 0; i < PCI_NUM_REGIONS; i++) {
+        const PCIIORegion *r = &d->io_regions[i];
+
+        if (r->size && r->addr != PCI_BAR_UNMAPPED &&
+            ranges_overlap(addr, sizeof(uint32_t), r->addr, r->size)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * QEMU sends all messages through this, those that the guest unmasks included.
+ * QEMU warns of a device that accesses itself.
+ */
+static void cnnacc_pci_send(PCIDevice *d, MSIMessage msg)
+{
+    CnnaccPCIState *pci = CNNACC_PCI(d);
+
+    if (cnnacc_pci_is_own(d, msg.address)) {
+        cnnacc_refuse_message(&pci->cnnacc, msg.address);
+    } else {
+        pci->send(d, msg);
     }
 }
 
@@ -134,6 +167,21 @@ static void cnnacc_pci_realize(PCIDevice *d, Error **errp)
     }
 }
 
+/* The parent sets msi_trigger after it has realized the device */
+static void cnnacc_pci_dc_realize(DeviceState *dev, Error **errp)
+{
+    PCIDevice *d = PCI_DEVICE(dev);
+    Error *err = NULL;
+
+    cnnacc_pci_parent_realize(dev, &err);
+    if (err) {
+        error_propagate(errp, err);
+        return;
+    }
+    CNNACC_PCI(d)->send = d->msi_trigger;
+    d->msi_trigger = cnnacc_pci_send;
+}
+
 static void cnnacc_pci_exit(PCIDevice *d)
 {
     CnnaccPCIState *pci = CNNACC_PCI(d);
@@ -207,6 +255,8 @@ static void cnnacc_pci_class_init(ObjectClass *klass, CnnaccClassData data)
     k->device_id = CNNACC_PCI_DEVICE_ID;
     k->revision = CNNACC_PCI_REVISION;
     k->class_id = CNNACC_PCI_CLASS;
+    device_class_set_parent_realize(dc, cnnacc_pci_dc_realize,
+                                    &cnnacc_pci_parent_realize);
     dc->vmsd = &vmstate_cnnacc_pci;
     device_class_set_props(dc, cnnacc_pci_properties);
     cnnacc_set_reset(dc, cnnacc_pci_reset);

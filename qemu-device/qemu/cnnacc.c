@@ -87,9 +87,9 @@ bool cnnacc_live(CnnaccState *s)
 }
 
 /*
- * A guest can direct a message to this device's own registers.  Messages are
- * therefore sent outside the model, and register accesses that they cause are
- * dropped.  A message can also unplug the device, which sets s->quit, or stop
+ * A message can reach this device's own registers, through other devices or an
+ * IOMMU.  Messages are therefore sent outside the model, and register accesses
+ * that they cause are dropped.  A message can also unplug the device, which sets s->quit, or stop
  * the machine.  Those that are held are part of the saved state.
  */
 void cnnacc_deliver(CnnaccState *s)
@@ -108,6 +108,14 @@ void cnnacc_deliver(CnnaccState *s)
         }
     }
     s->delivering = false;
+}
+
+void cnnacc_refuse_message(CnnaccState *s, uint64_t addr)
+{
+    trace_cnnacc_message_refused(cnnacc_id(s), addr);
+    if (s->model) {
+        cm_device_message_refused(s->model);
+    }
 }
 
 /* registers */

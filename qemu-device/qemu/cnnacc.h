@@ -105,6 +105,8 @@ void cnnacc_init(CnnaccState *s, DeviceState *owner, const CnnaccBusOps *bus);
 bool cnnacc_realize(CnnaccState *s, Error **errp);
 void cnnacc_unrealize(CnnaccState *s);
 void cnnacc_reset(CnnaccState *s);
+/* The bus did not send a message, because it is for the device itself */
+void cnnacc_refuse_message(CnnaccState *s, uint64_t addr);
 /* True if the property probe-fault has the value @name */
 bool cnnacc_probe_fault_is(CnnaccState *s, const char *name);
 

@@ -185,6 +185,17 @@ static void test_irq_messages(void **state)
 	expect_messages(f, 3, 2, 1);
 }
 
+static void test_refused_messages(void **state)
+{
+	struct fixture *f = *state;
+
+	cm_device_message_refused(f->h->dev);
+	cm_device_message_refused(f->h->dev);
+	assert_int_equal(mh_read(f->h, CNNACC_REG_MSG_REFUSED), 2);
+	mh_write(f->h, CNNACC_REG_RESET, 1);
+	assert_int_equal(mh_read(f->h, CNNACC_REG_MSG_REFUSED), 0);
+}
+
 /* --------------------------------------------------------------- config */
 
 /* A property cores: @first, then the name of the core, then @last. */
@@ -277,6 +288,7 @@ int main(void)
 		T(test_time_latch),
 		TWO(test_irq_status),
 		TWO(test_irq_messages),
+		TWO(test_refused_messages),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_config),
 		cmocka_unit_test(test_config_struct),

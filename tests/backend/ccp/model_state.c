@@ -264,7 +264,7 @@ static void test_forged(void **state)
 {
 	struct fixture *f = *state;
 	/* Registers, queue, job and the head of core 0's state; then the memories. */
-	size_t head = 8 + CNNACC_MAX_CORES * CNNACC_CORE_ENTRY_SIZE + 40 + 248 + 296 + 800;
+	size_t head = 8 + CNNACC_MAX_CORES * CNNACC_CORE_ENTRY_SIZE + 48 + 248 + 296 + 800;
 	unsigned int taken = 0, points[] = { 0, 3, 12, 40, 75, 110, 150, 200 };
 	char *good = malloc(f->size);
 	uint64_t seed = 1;
