@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
 #include <linux/security.h>
 #include <linux/slab.h>
 
@@ -66,15 +68,23 @@ static void cnnacc_postclose(struct drm_device *drm, struct drm_file *file)
 union cnnacc_query_result {
 	struct drm_cnnacc_dev_info device;
 	struct drm_cnnacc_core_info cores[CNNACC_MAX_CORES];
+	struct drm_cnnacc_clocks clocks;
+	struct drm_cnnacc_timestamp timestamp;
 };
 
-static size_t cnnacc_query_device(struct cnnacc_device *cdev, struct drm_cnnacc_dev_info *info)
+static const size_t cnnacc_query_sizes[] = {
+	[DRM_CNNACC_DEV_QUERY_DEV_INFO] = sizeof(struct drm_cnnacc_dev_info),
+	[DRM_CNNACC_DEV_QUERY_CORE_INFO] = sizeof(struct drm_cnnacc_core_info),
+	[DRM_CNNACC_DEV_QUERY_CLOCKS] = sizeof(struct drm_cnnacc_clocks),
+	[DRM_CNNACC_DEV_QUERY_TIMESTAMP] = sizeof(struct drm_cnnacc_timestamp),
+};
+
+static void cnnacc_query_device(struct cnnacc_device *cdev, struct drm_cnnacc_dev_info *info)
 {
 	*info = (struct drm_cnnacc_dev_info) {
 		.hw_version = cdev->hw_version,
 		.features = cdev->features,
 		.core_count = cdev->core_count,
-		.clock_hz = cdev->clock_hz,
 		.va_bits = CNNACC_VA_BITS,
 		.page_size = max_t(u32, PAGE_SIZE, CNNACC_PAGE_SIZE),
 		.max_vms = CNNACC_FILE_QUOTA,
@@ -85,44 +95,73 @@ static size_t cnnacc_query_device(struct cnnacc_device *cdev, struct drm_cnnacc_
 		.max_tasks = CNNACC_MAX_TASKS,
 		.max_syncs = CNNACC_MAX_SYNCS,
 		.max_bos = CNNACC_MAX_BOS,
-		.max_bo_size = CNNACC_MAX_BO_SIZE,
-		.reset_count = atomic64_read(&cdev->reset_count),
-		.timestamp_ns = cnnacc_device_read_pair(cdev, CNNACC_REG_TIME_LO),
 		.max_buffers = CNNACC_MAX_BUFFERS,
 		.max_queued_jobs = CNNACC_MAX_QUEUED_JOBS,
+		.max_bo_size = CNNACC_MAX_BO_SIZE,
+		.reset_count = atomic64_read(&cdev->reset_count),
 	};
-	return sizeof(*info);
 }
 
-static size_t cnnacc_query_cores(struct cnnacc_device *cdev, struct drm_cnnacc_core_info *info)
+/* What the driver knows: does not wake a sleeping device. */
+static int cnnacc_query_cached(struct cnnacc_device *cdev, u32 type,
+			       union cnnacc_query_result *result)
 {
 	unsigned int i;
+	int idx;
 
-	for (i = 0; i < cdev->core_count; i++)
-		info[i] = cdev->cores[i]->info;
-	return cdev->core_count * sizeof(*info);
+	if (!drm_dev_enter(&cdev->drm, &idx))
+		return -ENODEV;
+	if (type == DRM_CNNACC_DEV_QUERY_DEV_INFO)
+		cnnacc_query_device(cdev, &result->device);
+	for (i = 0; type == DRM_CNNACC_DEV_QUERY_CORE_INFO && i < cdev->core_count; i++)
+		result->cores[i] = cdev->cores[i]->info;
+	drm_dev_exit(idx);
+	return 0;
+}
+
+static int cnnacc_query_registers(struct cnnacc_device *cdev, u32 type,
+				  union cnnacc_query_result *result)
+{
+	int idx;
+
+	if (cnnacc_device_enter(cdev, &idx))
+		return -ENODEV;
+	if (type == DRM_CNNACC_DEV_QUERY_CLOCKS) {
+		/* The hardware has no range of clocks yet. */
+		result->clocks = (struct drm_cnnacc_clocks) {
+			.current_hz = cnnacc_read(cdev, CNNACC_REG_CLOCK_HZ),
+			.min_hz = cdev->clock_hz,
+			.max_hz = cdev->clock_hz,
+		};
+	} else {
+		result->timestamp.cpu_ns = ktime_get_ns();
+		result->timestamp.device_ns = cnnacc_device_read_pair(cdev, CNNACC_REG_TIME_LO);
+	}
+	cnnacc_device_exit(cdev, idx);
+	return 0;
 }
 
 static int cnnacc_dev_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct cnnacc_device *cdev = to_cnnacc_device(drm);
 	struct drm_cnnacc_dev_query *args = data;
-	union cnnacc_query_result answer;
-	size_t size;
-	int idx;
+	union cnnacc_query_result result;
+	u32 type = args->type, count;
+	int ret;
 
-	if (cnnacc_refuses(drm, args->type > DRM_CNNACC_DEV_QUERY_CORE_INFO))
+	if (cnnacc_refuses(drm, type >= ARRAY_SIZE(cnnacc_query_sizes)) ||
+	    cnnacc_refuses(drm, args->pad))
 		return -EINVAL;
-	if (cnnacc_device_enter(cdev, &idx))
-		return -ENODEV;
-	if (args->type == DRM_CNNACC_DEV_QUERY_DEV_INFO)
-		size = cnnacc_query_device(cdev, &answer.device);
+	type = array_index_nospec(type, ARRAY_SIZE(cnnacc_query_sizes));
+	if (type <= DRM_CNNACC_DEV_QUERY_CORE_INFO)
+		ret = cnnacc_query_cached(cdev, type, &result);
 	else
-		size = cnnacc_query_cores(cdev, answer.cores);
-	cnnacc_device_exit(cdev, idx);
-
-	/* After the exit, as a page fault may take long and must not delay an unplug. */
-	return cnnacc_uobj_put(drm, args->pointer, &args->size, &answer, size);
+		ret = cnnacc_query_registers(cdev, type, &result);
+	if (ret)
+		return ret;
+	count = type == DRM_CNNACC_DEV_QUERY_CORE_INFO ? cdev->core_count : 1;
+	/* After the sections above: a page fault may take long and must not delay an unplug. */
+	return cnnacc_uobj_put_array(drm, &args->result, &result, count, cnnacc_query_sizes[type]);
 }
 
 static int cnnacc_reg_rw_ioctl(struct drm_device *drm, void *data, struct drm_file *file)

@@ -415,7 +415,8 @@ int cnnacc_bo_sync_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	int ret = 0, idx;
 	u32 i;
 
-	ops = cnnacc_uobj_get_array(drm, &args->ops, CNNACC_MAX_SYNC_OPS, sizeof(*ops));
+	ops = cnnacc_uobj_get(drm, &args->ops, CNNACC_MAX_SYNC_OPS, struct drm_cnnacc_bo_sync_op,
+			      size);
 	if (IS_ERR_OR_NULL(ops))
 		return PTR_ERR_OR_ZERO(ops);
 	for (i = 0; i < args->ops.count && !ret; i++) {

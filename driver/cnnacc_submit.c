@@ -674,17 +674,18 @@ static int cnnacc_submit_copy_arrays(struct cnnacc_submit *submit)
 	for (i = 0; i < submit->count; i++) {
 		args = &submit->args[i];
 		arrays = &submit->arrays[i];
-		copy = cnnacc_uobj_get_array(drm, &args->tasks, CNNACC_MAX_TASKS,
-					     sizeof(*arrays->tasks));
+		copy = cnnacc_uobj_get(drm, &args->tasks, CNNACC_MAX_TASKS, struct drm_cnnacc_task,
+				       cycle_limit);
 		if (IS_ERR(copy))
 			return PTR_ERR(copy);
 		arrays->tasks = copy;
-		copy = cnnacc_uobj_get_array(drm, &args->syncs, CNNACC_MAX_SYNCS,
-					     sizeof(*arrays->syncs));
+		copy = cnnacc_uobj_get(drm, &args->syncs, CNNACC_MAX_SYNCS, struct drm_cnnacc_sync,
+				       point);
 		if (IS_ERR(copy))
 			return PTR_ERR(copy);
 		arrays->syncs = copy;
-		copy = cnnacc_uobj_get_array(drm, &args->bos, CNNACC_MAX_BOS, sizeof(*arrays->bos));
+		copy = cnnacc_uobj_get(drm, &args->bos, CNNACC_MAX_BOS, struct drm_cnnacc_bo_ref,
+				       flags);
 		if (IS_ERR(copy))
 			return PTR_ERR(copy);
 		arrays->bos = copy;
@@ -713,7 +714,7 @@ static struct cnnacc_submit *cnnacc_submit_create(struct cnnacc_ctx *ctx, struct
 	struct cnnacc_submit *submit;
 	struct drm_cnnacc_job *args;
 
-	args = cnnacc_uobj_get_array(&ctx->cdev->drm, array, CNNACC_MAX_JOBS, sizeof(*args));
+	args = cnnacc_uobj_get(&ctx->cdev->drm, array, CNNACC_MAX_JOBS, struct drm_cnnacc_job, bos);
 	if (IS_ERR(args))
 		return ERR_CAST(args);
 	if (cnnacc_refuses(&ctx->cdev->drm, !array->count))

@@ -15,19 +15,18 @@
  * in an object that is returned.
  */
 
-#define CNNACC_UOBJ_MAX		65536	/* largest buffer accepted from user space, in bytes */
-
 /**
  * cnnacc_uobj_get_array() - Copy an array from user space
  * @drm: DRM device
  * @array: address, count and stride given by user space
  * @max: maximum number of elements
- * @size: size of the kernel's element, which is also the smallest valid stride
+ * @min_stride: size of the element's first version, the smallest valid stride
+ * @size: size of the kernel's element
  *
  * Return: the copy, to be freed with kvfree(); NULL for no elements; or an error pointer
  */
 void *cnnacc_uobj_get_array(struct drm_device *drm, const struct drm_cnnacc_obj_array *array,
-			    u32 max, size_t size)
+			    u32 max, size_t min_stride, size_t size)
 {
 	void *copy __free(kvfree) = NULL;
 	u32 i;
@@ -35,9 +34,9 @@ void *cnnacc_uobj_get_array(struct drm_device *drm, const struct drm_cnnacc_obj_
 
 	if (!array->count)
 		return NULL;
-	if (array->count > max || array->stride < size) {
+	if (array->count > max || array->stride < min_stride) {
 		drm_dbg(drm, "%s: refused: array of %u, stride %u: %u at most, stride %zu at least\n",
-			current->comm, array->count, array->stride, max, size);
+			current->comm, array->count, array->stride, max, min_stride);
 		return ERR_PTR(-EINVAL);
 	}
 	if (array->stride > PAGE_SIZE)
@@ -57,29 +56,37 @@ void *cnnacc_uobj_get_array(struct drm_device *drm, const struct drm_cnnacc_obj_
 	return_ptr(copy);
 }
 
+static int cnnacc_uobj_put(u64 pointer, size_t space, const void *object, size_t size)
+{
+	void __user *to = u64_to_user_ptr(pointer);
+	size_t bytes = min(space, size);
+
+	return copy_to_user(to, object, bytes) || clear_user(to + bytes, space - bytes) ? -EFAULT : 0;
+}
+
 /**
- * cnnacc_uobj_put() - Copy an object to user space
+ * cnnacc_uobj_put_array() - Copy an array to user space
  * @drm: DRM device
- * @pointer: user pointer, or 0 to query the size only
- * @size: in: bytes available at @pointer; out: size of the kernel's object
- * @object: the object
- * @object_size: size of @object
+ * @array: in: address (0 to write nothing), count and stride of the user's array; out: @count and
+ *	@size
+ * @objects: the objects
+ * @count: number of objects
+ * @size: size of an object
  *
  * Return: 0 or a negative error code
  */
-int cnnacc_uobj_put(struct drm_device *drm, u64 pointer, u32 *size, const void *object,
-		    size_t object_size)
+int cnnacc_uobj_put_array(struct drm_device *drm, struct drm_cnnacc_obj_array *array,
+			  const void *objects, u32 count, size_t size)
 {
-	void __user *to = u64_to_user_ptr(pointer);
-	size_t space = *size;
-	size_t bytes = min(space, object_size);
+	u32 i, space = min(array->count, count), stride = array->stride;
+	int ret = 0;
 
-	*size = object_size;
-	if (!pointer)
-		return 0;
-	if (cnnacc_refuses(drm, space > CNNACC_UOBJ_MAX))
+	if (cnnacc_refuses(drm, array->array && (!stride || stride > PAGE_SIZE)))
 		return -EINVAL;
-	if (copy_to_user(to, object, bytes) || clear_user(to + bytes, space - bytes))
-		return -EFAULT;
-	return 0;
+	for (i = 0; array->array && i < space && !ret; i++)
+		ret = cnnacc_uobj_put(array->array + (u64)i * stride, stride, objects + i * size,
+				      size);
+	array->count = count;
+	array->stride = size;
+	return ret;
 }

@@ -3,6 +3,7 @@
 #define CNNACC_UOBJ_H
 
 #include <linux/sched.h>
+#include <linux/stddef.h>
 #include <linux/types.h>
 
 #include <drm/drm_device.h>
@@ -26,9 +27,22 @@
 	_refused;								\
 })
 
+/**
+ * cnnacc_uobj_get() - Copy an array from user space
+ * @_drm: DRM device
+ * @_array: struct drm_cnnacc_obj_array given by user space
+ * @_max: maximum number of elements
+ * @_type: type of an element
+ * @_last: last member of the type's first version
+ *
+ * Return: as for cnnacc_uobj_get_array()
+ */
+#define cnnacc_uobj_get(_drm, _array, _max, _type, _last)			\
+	cnnacc_uobj_get_array(_drm, _array, _max, offsetofend(_type, _last), sizeof(_type))
+
 void *cnnacc_uobj_get_array(struct drm_device *drm, const struct drm_cnnacc_obj_array *array,
-			    u32 max, size_t size);
-int cnnacc_uobj_put(struct drm_device *drm, u64 pointer, u32 *size, const void *object,
-		    size_t object_size);
+			    u32 max, size_t min_stride, size_t size);
+int cnnacc_uobj_put_array(struct drm_device *drm, struct drm_cnnacc_obj_array *array,
+			  const void *objects, u32 count, size_t size);
 
 #endif

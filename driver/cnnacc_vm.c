@@ -587,7 +587,8 @@ int cnnacc_vm_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	vm = cnnacc_vm_get(file, args->vm_id);
 	if (!vm)
 		return -ENOENT;
-	ops = cnnacc_uobj_get_array(drm, &args->ops, CNNACC_MAX_BIND_OPS, sizeof(*ops));
+	ops = cnnacc_uobj_get(drm, &args->ops, CNNACC_MAX_BIND_OPS, struct drm_cnnacc_bind_op,
+			      size);
 	ret = PTR_ERR_OR_ZERO(ops);
 	if (!ret && ops)
 		ret = cnnacc_vm_bind_targets(vm, file, ops, args->ops.count, &args->done);

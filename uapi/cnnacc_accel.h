@@ -91,25 +91,31 @@ struct drm_cnnacc_obj_array {
 
 /**
  * enum drm_cnnacc_dev_query_type - what DRM_CNNACC_DEV_QUERY returns.
- * @DRM_CNNACC_DEV_QUERY_DEV_INFO: struct drm_cnnacc_dev_info
- * @DRM_CNNACC_DEV_QUERY_CORE_INFO: array of struct drm_cnnacc_core_info, one per core
+ * @DRM_CNNACC_DEV_QUERY_DEV_INFO: one struct drm_cnnacc_dev_info
+ * @DRM_CNNACC_DEV_QUERY_CORE_INFO: one struct drm_cnnacc_core_info per core
+ * @DRM_CNNACC_DEV_QUERY_CLOCKS: one struct drm_cnnacc_clocks; wakes a sleeping device
+ * @DRM_CNNACC_DEV_QUERY_TIMESTAMP: one struct drm_cnnacc_timestamp; wakes a sleeping device
  */
 enum drm_cnnacc_dev_query_type {
 	DRM_CNNACC_DEV_QUERY_DEV_INFO = 0,
 	DRM_CNNACC_DEV_QUERY_CORE_INFO = 1,
+	DRM_CNNACC_DEV_QUERY_CLOCKS = 2,
+	DRM_CNNACC_DEV_QUERY_TIMESTAMP = 3,
 };
 
 /**
  * struct drm_cnnacc_dev_query - argument of DRM_CNNACC_DEV_QUERY.
  * @type: enum drm_cnnacc_dev_query_type
- * @size: in: bytes at @pointer; out: size of the kernel's answer
- * @pointer: user pointer, 0 to query @size only.  At most @size bytes are written; the
- *	answer is truncated, or padded with zeros.
+ * @pad: zero
+ * @result: in: array for the structures; out: size and number of the kernel's structures
+ *
+ * At most result.count structures are written, each as long as result.stride: truncated, or padded
+ * with zeros.  With result.array 0 nothing is written.
  */
 struct drm_cnnacc_dev_query {
 	__u32 type;
-	__u32 size;
-	__u64 pointer;
+	__u32 pad;
+	struct drm_cnnacc_obj_array result;
 };
 
 /**
@@ -117,7 +123,6 @@ struct drm_cnnacc_dev_query {
  * @hw_version: hardware version: 31:16 major, 15:0 minor
  * @features: CNNACC_FEATURE_*
  * @core_count: cores, 1..8
- * @clock_hz: core clock, Hz
  * @va_bits: width of a device address: VAs are 0..2^va_bits - 1
  * @page_size: granularity of VM_BIND, bytes
  * @max_vms: address spaces per file
@@ -128,17 +133,16 @@ struct drm_cnnacc_dev_query {
  * @max_tasks: tasks per job
  * @max_syncs: synchronisation operations per job
  * @max_bos: shared buffers per job
- * @max_bo_size: bytes of one buffer object
- * @reset_count: device resets since the driver was bound to it
- * @timestamp_ns: device time now, ns
  * @max_buffers: buffer handles per file
  * @max_queued_jobs: queued and running jobs per file
+ * @pad: zero
+ * @max_bo_size: bytes of one buffer object
+ * @reset_count: device resets since the driver was bound to it
  */
 struct drm_cnnacc_dev_info {
 	__u32 hw_version;
 	__u32 features;
 	__u32 core_count;
-	__u32 clock_hz;
 	__u32 va_bits;
 	__u32 page_size;
 	__u32 max_vms;
@@ -149,11 +153,11 @@ struct drm_cnnacc_dev_info {
 	__u32 max_tasks;
 	__u32 max_syncs;
 	__u32 max_bos;
-	__u64 max_bo_size;
-	__u64 reset_count;
-	__u64 timestamp_ns;
 	__u32 max_buffers;
 	__u32 max_queued_jobs;
+	__u32 pad;
+	__u64 max_bo_size;
+	__u64 reset_count;
 };
 
 /**
@@ -178,6 +182,28 @@ struct drm_cnnacc_core_info {
 	__u64 job_cycles_max;
 	__u32 param[16];
 	char name[8];
+};
+
+/**
+ * struct drm_cnnacc_clocks - clock of the cores, Hz.
+ * @current_hz: now
+ * @min_hz: lowest
+ * @max_hz: highest
+ */
+struct drm_cnnacc_clocks {
+	__u64 current_hz;
+	__u64 min_hz;
+	__u64 max_hz;
+};
+
+/**
+ * struct drm_cnnacc_timestamp - one moment on two clocks, ns.
+ * @device_ns: device time, as in completion records; restarts at a reset of the device
+ * @cpu_ns: CLOCK_MONOTONIC, right before the device's clock was read
+ */
+struct drm_cnnacc_timestamp {
+	__u64 device_ns;
+	__u64 cpu_ns;
 };
 
 /**
@@ -598,9 +624,11 @@ struct drm_cnnacc_reg_rw {
 
 enum drm_cnnacc_layout {
 	DRM_CNNACC_LAYOUT_OBJ_ARRAY = DRM_CNNACC_LAYOUT(drm_cnnacc_obj_array, 16),
-	DRM_CNNACC_LAYOUT_DEV_QUERY = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_query, 16),
-	DRM_CNNACC_LAYOUT_DEV_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_info, 88),
+	DRM_CNNACC_LAYOUT_DEV_QUERY = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_query, 24),
+	DRM_CNNACC_LAYOUT_DEV_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_info, 80),
 	DRM_CNNACC_LAYOUT_CORE_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_core_info, 104),
+	DRM_CNNACC_LAYOUT_CLOCKS = DRM_CNNACC_LAYOUT(drm_cnnacc_clocks, 24),
+	DRM_CNNACC_LAYOUT_TIMESTAMP = DRM_CNNACC_LAYOUT(drm_cnnacc_timestamp, 16),
 	DRM_CNNACC_LAYOUT_VM_CREATE = DRM_CNNACC_LAYOUT(drm_cnnacc_vm_create, 8),
 	DRM_CNNACC_LAYOUT_VM_DESTROY = DRM_CNNACC_LAYOUT(drm_cnnacc_vm_destroy, 8),
 	DRM_CNNACC_LAYOUT_CTX_CREATE = DRM_CNNACC_LAYOUT(drm_cnnacc_ctx_create, 16),

@@ -48,7 +48,7 @@ static struct cnnacc_uobj_test_object *cnnacc_uobj_test_array(struct kunit *test
 		.stride = stride, .count = count, .array = address,
 	};
 
-	return cnnacc_uobj_get_array(NULL, &array, 4, sizeof(struct cnnacc_uobj_test_object));
+	return cnnacc_uobj_get(NULL, &array, 4, struct cnnacc_uobj_test_object, b);
 }
 
 static void cnnacc_uobj_test_get_array(struct kunit *test)
@@ -85,40 +85,72 @@ static void cnnacc_uobj_test_bad_array(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, PTR_ERR_OR_ZERO(cnnacc_uobj_test_array(test, 12, 1, user)), -E2BIG);
 }
 
+/* A program that is older than the second member. */
+static void cnnacc_uobj_test_old(struct kunit *test)
+{
+	const struct drm_cnnacc_obj_array array = {
+		.stride = 4, .count = 2, .array = (uintptr_t)test->priv,
+	};
+	struct cnnacc_uobj_test_object *copy;
+
+	cnnacc_uobj_test_set(test, 0, 1);
+	cnnacc_uobj_test_set(test, 1, 2);
+	copy = cnnacc_uobj_get(NULL, &array, 4, struct cnnacc_uobj_test_object, a);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, copy);
+	KUNIT_EXPECT_EQ(test, copy[0].a, 1);
+	KUNIT_EXPECT_EQ(test, copy[0].b, 0);
+	KUNIT_EXPECT_EQ(test, copy[1].a, 2);
+	kvfree(copy);
+}
+
+static int cnnacc_uobj_test_put_two(struct drm_cnnacc_obj_array *array, u32 stride, u32 count,
+				    u64 address)
+{
+	static const struct cnnacc_uobj_test_object objects[] = { { 11, 22 }, { 33, 44 } };
+
+	*array = (struct drm_cnnacc_obj_array) {
+		.stride = stride, .count = count, .array = address,
+	};
+	return cnnacc_uobj_put_array(NULL, array, objects, 2, sizeof(objects[0]));
+}
+
 static void cnnacc_uobj_test_put(struct kunit *test)
 {
-	const struct cnnacc_uobj_test_object object = { 11, 22 };
+	static const struct {
+		u32 stride, count, words[7];
+	} cases[] = {
+		{ 4, 2, { 11, 33, 99 } },
+		{ 8, 2, { 11, 22, 33, 44, 99 } },
+		{ 12, 2, { 11, 22, 0, 33, 44, 0, 99 } },
+		{ 8, 3, { 11, 22, 33, 44, 99 } },
+		{ 8, 1, { 11, 22, 99 } },
+		{ 8, 0, { 99 } },
+	};
 	u64 user = (uintptr_t)test->priv;
-	unsigned int i;
-	u32 size;
+	struct drm_cnnacc_obj_array array;
+	unsigned int i, word;
 
-	size = 0;
-	KUNIT_EXPECT_EQ(test, cnnacc_uobj_put(NULL, 0, &size, &object, sizeof(object)), 0);
-	KUNIT_EXPECT_EQ(test, size, sizeof(object));
-
-	for (i = 0; i < 4; i++)
-		cnnacc_uobj_test_set(test, i, 99);
-	size = 4;
-	KUNIT_EXPECT_EQ(test, cnnacc_uobj_put(NULL, user, &size, &object, sizeof(object)), 0);
-	KUNIT_EXPECT_EQ(test, size, sizeof(object));
-	KUNIT_EXPECT_EQ(test, cnnacc_uobj_test_get(test, 0), 11);
-	KUNIT_EXPECT_EQ(test, cnnacc_uobj_test_get(test, 1), 99);
-
-	size = 12;
-	KUNIT_EXPECT_EQ(test, cnnacc_uobj_put(NULL, user, &size, &object, sizeof(object)), 0);
-	KUNIT_EXPECT_EQ(test, cnnacc_uobj_test_get(test, 1), 22);
-	KUNIT_EXPECT_EQ(test, cnnacc_uobj_test_get(test, 2), 0);
-	KUNIT_EXPECT_EQ(test, cnnacc_uobj_test_get(test, 3), 99);
-
-	size = 65537;
-	KUNIT_EXPECT_EQ(test, cnnacc_uobj_put(NULL, user, &size, &object, sizeof(object)), -EINVAL);
-	size = 8;
-	KUNIT_EXPECT_EQ(test, cnnacc_uobj_put(NULL, 1, &size, &object, sizeof(object)), -EFAULT);
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		for (word = 0; word < 7; word++)
+			cnnacc_uobj_test_set(test, word, 99);
+		KUNIT_EXPECT_EQ(test, 0, cnnacc_uobj_test_put_two(&array, cases[i].stride,
+								  cases[i].count, user));
+		KUNIT_EXPECT_EQ(test, array.count, 2);
+		KUNIT_EXPECT_EQ(test, array.stride, 8);
+		for (word = 0; !word || cases[i].words[word - 1] != 99; word++)
+			KUNIT_EXPECT_EQ(test, cnnacc_uobj_test_get(test, word),
+					cases[i].words[word]);
+	}
+	KUNIT_EXPECT_EQ(test, cnnacc_uobj_test_put_two(&array, 0, 0, 0), 0);
+	KUNIT_EXPECT_EQ(test, cnnacc_uobj_test_put_two(&array, 0, 1, user), -EINVAL);
+	KUNIT_EXPECT_EQ(test, cnnacc_uobj_test_put_two(&array, PAGE_SIZE + 1, 1, user), -EINVAL);
+	KUNIT_EXPECT_EQ(test, cnnacc_uobj_test_put_two(&array, 8, 1, 1), -EFAULT);
 }
 
 static struct kunit_case cnnacc_uobj_test_cases[] = {
 	KUNIT_CASE(cnnacc_uobj_test_get_array),
 	KUNIT_CASE(cnnacc_uobj_test_bad_array),
+	KUNIT_CASE(cnnacc_uobj_test_old),
 	KUNIT_CASE(cnnacc_uobj_test_put),
 	{ }
 };

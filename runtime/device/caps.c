@@ -12,8 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct caps_info {
+	struct drm_cnnacc_dev_info dev;
+	uint32_t clock_hz;
+};
+
 struct caps {
-	struct drm_cnnacc_dev_info info;
+	struct caps_info info;
 	struct cnnrt_core_info core[CNNRT_MAX_CORES];
 	struct cnn_target target;
 	/* A bit for each field so far, by core; the device's own fields in the last. */
@@ -31,12 +36,13 @@ struct field {
 
 #define FIELD(type, key, member, is_text) \
 	{ key, offsetof(struct type, member), sizeof(((struct type *)0)->member), is_text }
-#define INFO(member)	FIELD(drm_cnnacc_dev_info, #member, member, false)
+#define INFO(member)	FIELD(caps_info, #member, dev.member, false)
 #define CORE(member)	FIELD(cnnrt_core_info, #member, member, false)
 #define PARAM(i)	FIELD(cnnrt_core_info, "param" #i, param[i], false)
 
 static const struct field info_fields[] = {
-	INFO(hw_version), INFO(features), INFO(clock_hz), INFO(va_bits), INFO(page_size),
+	INFO(hw_version), INFO(features),
+	FIELD(caps_info, "clock_hz", clock_hz, false), INFO(va_bits), INFO(page_size),
 	INFO(max_contexts), INFO(max_tasks), INFO(max_bo_size), INFO(core_count),
 };
 
@@ -81,12 +87,14 @@ static void print_target(FILE *f, const struct cnn_target *t, uint32_t cores)
 int cnnrt_device_save_caps(const struct cnnrt_device *dev, const char *path,
 			   struct cnnrt_error *err)
 {
-	const struct drm_cnnacc_dev_info info = {
-		.hw_version = dev->info.hw_version, .features = dev->info.features,
-		.clock_hz = dev->info.clock_hz, .va_bits = CNNACC_VA_BITS,
-		.page_size = dev->page_size, .max_contexts = dev->max_contexts,
-		.max_tasks = dev->max_tasks, .max_bo_size = dev->info.max_buffer,
-		.core_count = dev->info.core_count,
+	const struct caps_info info = {
+		.dev = {
+			.hw_version = dev->info.hw_version, .features = dev->info.features,
+			.va_bits = CNNACC_VA_BITS, .page_size = dev->page_size,
+			.max_contexts = dev->max_contexts, .max_tasks = dev->max_tasks,
+			.max_bo_size = dev->info.max_buffer, .core_count = dev->info.core_count,
+		},
+		.clock_hz = dev->info.clock_hz,
 	};
 	FILE *f = fopen(path, "we");
 	bool bad;
@@ -95,13 +103,13 @@ int cnnrt_device_save_caps(const struct cnnrt_device *dev, const char *path,
 		return rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno));
 	fprintf(f, "# cnnacc device: %s\n", dev->info.driver);
 	print_fields(f, "", info_fields, RT_ARRAY_SIZE(info_fields), &info);
-	for (uint32_t i = 0; i < info.core_count; i++) {
+	for (uint32_t i = 0; i < info.dev.core_count; i++) {
 		char prefix[24];
 
 		snprintf(prefix, sizeof(prefix), "core%u.", i);
 		print_fields(f, prefix, core_fields, RT_ARRAY_SIZE(core_fields), &dev->core[i]);
 	}
-	print_target(f, &dev->target, info.core_count);
+	print_target(f, &dev->target, info.dev.core_count);
 	bad = ferror(f);
 	bad = fclose(f) || bad;
 	return bad ? rt_fail(err, CNNRT_EFILE, "%.200s: %s", path, strerror(errno)) : CNNRT_OK;
@@ -212,7 +220,7 @@ static int check_seen(const struct caps *c, const char *path, struct cnnrt_error
 	if (lacks)
 		return rt_fail(err, CNNRT_EINVAL, "%.200s: %s is missing", path,
 			       info_fields[__builtin_ctz(lacks)].key);
-	for (uint32_t i = 0; i < CNNRT_MAX_CORES && i < c->info.core_count; i++) {
+	for (uint32_t i = 0; i < CNNRT_MAX_CORES && i < c->info.dev.core_count; i++) {
 		lacks = ((1u << RT_ARRAY_SIZE(core_fields)) - 1) & ~c->seen[i];
 		if (lacks)
 			return rt_fail(err, CNNRT_EINVAL, "%.200s: core%u.%s is missing", path, i,
@@ -313,7 +321,7 @@ int rt_caps_open(const char *path, struct cnnrt_device **out, struct cnnrt_error
 	dev->fd = -1;
 	snprintf(dev->info.path, sizeof(dev->info.path), "caps:%.120s", path);
 	strcpy(dev->info.driver, "none");
-	bad = rt_device_set_info(dev, &c.info, c.core);
+	bad = rt_device_set_info(dev, &c.info.dev, c.info.clock_hz, c.core);
 	if (bad) {
 		free(dev);
 		return rt_fail(err, CNNRT_EINVAL, "%.200s: %s has a value that is not a device's",

@@ -151,17 +151,20 @@ int cnnrt_device_info(struct cnnrt_device *dev, struct cnnrt_device_info *info,
 {
 	const struct rt_struct *type = RT_STRUCT(cnnrt_device_info, max_buffer);
 	struct cnnrt_device_info own = dev->info;
-	uint64_t resets = 0;
+	struct rt_device_state state = { .clocks.current_hz = dev->info.clock_hz };
 	int ret = rt_struct_check(type, info->struct_size, err);
 
 	if (!ret)
 		ret = rt_check_process(dev, err);
 	if (ret)
 		return ret;
-	ret = dev->ops->reset_count ? dev->ops->reset_count(dev, &resets) : 0;
+	ret = dev->ops->state ? dev->ops->state(dev, &state) : 0;
 	if (ret)
 		return rt_fail_errno(err, ret, "%s: query", dev->info.path);
-	own.reset_count = resets;
+	own.clock_hz = (uint32_t)state.clocks.current_hz;
+	own.reset_count = state.reset_count;
+	own.device_ns = state.time.device_ns;
+	own.cpu_ns = state.time.cpu_ns;
 	own.target_hash = cnn_target_hash(&dev->target, (int)dev->info.core_count);
 	rt_struct_write(type, info, &own);
 	return CNNRT_OK;

@@ -37,11 +37,18 @@ struct rt_submit {
 	uint64_t seqno;		/* out: as in struct drm_cnnacc_ctx_query */
 };
 
+/* What of a device changes. */
+struct rt_device_state {
+	uint64_t reset_count;
+	struct drm_cnnacc_clocks clocks;
+	struct drm_cnnacc_timestamp time;
+};
+
 /* Every function returns 0 or a negative errno and may be called by many threads. */
 struct rt_device_ops {
 	void (*close)(struct cnnrt_device *dev);
-	/* Optional: how often the device was reset. */
-	int (*reset_count)(struct cnnrt_device *dev, uint64_t *count);
+	/* Optional: a description of a device has no state. */
+	int (*state)(struct cnnrt_device *dev, struct rt_device_state *state);
 	/* An address space; it lives until its id and all its contexts are destroyed. */
 	int (*vm_create)(struct cnnrt_device *dev, uint32_t *id);
 	int (*vm_destroy)(struct cnnrt_device *dev, uint32_t id);
@@ -95,7 +102,7 @@ int rt_check_process(const struct cnnrt_device *dev, struct cnnrt_error *err);
 
 /* Fills dev->info and dev->core; dev->target is the reference, at the device's clock. NULL, or the name of an invalid field. */
 const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
-			       const struct cnnrt_core_info *cores);
+			       uint64_t clock_hz, const struct cnnrt_core_info *cores);
 
 int rt_kernel_open(const char *path, struct cnnrt_device **dev, struct cnnrt_error *err);
 int rt_caps_open(const char *path, struct cnnrt_device **dev, struct cnnrt_error *err);

@@ -6,13 +6,13 @@
 /* The largest page of any kernel; the library's fixed VAs are multiples of it. */
 #define MAX_PAGE_SIZE 0x10000u
 
-static const char *check_info(const struct drm_cnnacc_dev_info *info)
+static const char *check_info(const struct drm_cnnacc_dev_info *info, uint64_t clock_hz)
 {
 	if (!info->core_count || info->core_count > CNNRT_MAX_CORES)
 		return "core_count";
 	if (info->va_bits != CNNACC_VA_BITS)
 		return "va_bits";
-	if (!info->clock_hz)
+	if (!clock_hz || clock_hz > UINT32_MAX)
 		return "clock_hz";
 	if (info->page_size < CNNACC_PAGE_SIZE || info->page_size > MAX_PAGE_SIZE ||
 	    info->page_size & (info->page_size - 1))
@@ -21,15 +21,15 @@ static const char *check_info(const struct drm_cnnacc_dev_info *info)
 }
 
 const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc_dev_info *info,
-			       const struct cnnrt_core_info *cores)
+			       uint64_t clock_hz, const struct cnnrt_core_info *cores)
 {
-	const char *bad = check_info(info);
+	const char *bad = check_info(info, clock_hz);
 
 	if (bad)
 		return bad;
 	dev->info.hw_version = info->hw_version;
 	dev->info.features = info->features;
-	dev->info.clock_hz = info->clock_hz;
+	dev->info.clock_hz = (uint32_t)clock_hz;
 	dev->info.core_count = info->core_count;
 	dev->info.reset_count = info->reset_count;
 	dev->info.max_buffer = info->max_bo_size;
@@ -44,6 +44,6 @@ const char *rt_device_set_info(struct cnnrt_device *dev, const struct drm_cnnacc
 	}
 	dev->target = cnn_target_reference;
 	for (int i = 0; i < CNNRT_MAX_CORES; i++)
-		dev->target.core_hz[i] = info->clock_hz;
+		dev->target.core_hz[i] = dev->info.clock_hz;
 	return NULL;
 }

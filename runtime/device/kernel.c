@@ -48,21 +48,25 @@ static void kernel_close(struct cnnrt_device *dev)
 	free(k);
 }
 
-static int kernel_query(struct cnnrt_device *dev, uint32_t type, void *buf, uint32_t size)
+static int kernel_query(struct cnnrt_device *dev, uint32_t type,
+			struct drm_cnnacc_obj_array result)
 {
-	struct drm_cnnacc_dev_query query = {
-		.type = type, .size = size, .pointer = (uintptr_t)buf,
-	};
+	struct drm_cnnacc_dev_query query = { .type = type, .result = result };
 
 	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_DEV_QUERY, &query);
 }
 
-static int kernel_reset_count(struct cnnrt_device *dev, uint64_t *count)
+#define QUERY(dev, type, count, to) \
+	kernel_query(dev, DRM_CNNACC_DEV_QUERY_##type, \
+		     (struct drm_cnnacc_obj_array)DRM_CNNACC_OBJ_ARRAY(count, to))
+
+static int kernel_state(struct cnnrt_device *dev, struct rt_device_state *state)
 {
 	struct drm_cnnacc_dev_info info = { 0 };
-	int ret = kernel_query(dev, DRM_CNNACC_DEV_QUERY_DEV_INFO, &info, sizeof(info));
+	int ret = QUERY(dev, DEV_INFO, 1, &info) ?: QUERY(dev, CLOCKS, 1, &state->clocks) ?:
+		  QUERY(dev, TIMESTAMP, 1, &state->time);
 
-	*count = info.reset_count;
+	state->reset_count = info.reset_count;
 	return ret;
 }
 
@@ -398,7 +402,7 @@ static int kernel_reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw)
 
 static const struct rt_device_ops kernel_ops = {
 	.close = kernel_close,
-	.reset_count = kernel_reset_count,
+	.state = kernel_state,
 	.vm_create = kernel_vm_create,
 	.vm_destroy = kernel_vm_destroy,
 	.ctx_create = kernel_ctx_create,
@@ -453,10 +457,11 @@ static int read_info(struct cnnrt_device *dev, const char *path, struct cnnrt_er
 	struct drm_cnnacc_core_info from[CNNRT_MAX_CORES] = { 0 };
 	struct cnnrt_core_info cores[CNNRT_MAX_CORES];
 	struct drm_cnnacc_dev_info info = { 0 };
+	struct drm_cnnacc_clocks clocks = { 0 };
 	int ret;
 
-	ret = kernel_query(dev, DRM_CNNACC_DEV_QUERY_DEV_INFO, &info, sizeof(info)) ?:
-	      kernel_query(dev, DRM_CNNACC_DEV_QUERY_CORE_INFO, from, sizeof(from));
+	ret = QUERY(dev, DEV_INFO, 1, &info) ?: QUERY(dev, CLOCKS, 1, &clocks) ?:
+	      QUERY(dev, CORE_INFO, CNNRT_MAX_CORES, from);
 	for (int i = 0; i < CNNRT_MAX_CORES; i++) {
 		const struct drm_cnnacc_core_info *c = &from[i];
 
@@ -468,7 +473,7 @@ static int read_info(struct cnnrt_device *dev, const char *path, struct cnnrt_er
 		memcpy(cores[i].name, c->name, sizeof(c->name));
 		memcpy(cores[i].param, c->param, sizeof(c->param));
 	}
-	if (!ret && rt_device_set_info(dev, &info, cores))
+	if (!ret && rt_device_set_info(dev, &info, clocks.max_hz, cores))
 		ret = -EINVAL;
 	if (ret)
 		return rt_fail_errno(err, ret, "%s: query", path);

@@ -738,8 +738,26 @@ static void sim_close(struct cnnrt_device *dev)
 	free(sim);
 }
 
+static int sim_state(struct cnnrt_device *dev, struct rt_device_state *state)
+{
+	struct rt_sim *sim = to_sim(dev);
+	struct timespec now;
+
+	pthread_mutex_lock(&sim->lock);
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	state->time.cpu_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	state->time.device_ns = cm_device_read(sim->model, CNNACC_REG_TIME_LO);
+	state->time.device_ns |= (uint64_t)cm_device_read(sim->model, CNNACC_REG_TIME_HI) << 32;
+	state->clocks.current_hz = cm_device_read(sim->model, CNNACC_REG_CLOCK_HZ);
+	pthread_mutex_unlock(&sim->lock);
+	state->clocks.min_hz = state->clocks.current_hz;
+	state->clocks.max_hz = state->clocks.current_hz;
+	return 0;
+}
+
 static const struct rt_device_ops sim_ops = {
 	.close = sim_close,
+	.state = sim_state,
 	.vm_create = sim_vm_create,
 	.vm_destroy = sim_vm_destroy,
 	.ctx_create = sim_ctx_create,
@@ -805,7 +823,7 @@ static int probe(struct rt_sim *sim)
 		.hw_version = reg(sim, CNNACC_REG_HW_VERSION),
 		.features = reg(sim, CNNACC_REG_FEATURES),
 		.core_count = reg(sim, CNNACC_REG_CORE_COUNT),
-		.clock_hz = reg(sim, CNNACC_REG_CLOCK_HZ), .va_bits = CNNACC_VA_BITS,
+		.va_bits = CNNACC_VA_BITS,
 		.page_size = CNNACC_PAGE_SIZE, .max_vms = SIM_MAX_VMS,
 		.max_contexts = SIM_MAX_CONTEXTS,
 		.max_tasks = SIM_MAX_TASKS, .max_bo_size = SIM_MAX_BO_SIZE,
@@ -830,7 +848,8 @@ static int probe(struct rt_sim *sim)
 		memcpy(cores[i].name, e.name, sizeof(e.name));
 		memcpy(cores[i].param, e.param, sizeof(e.param));
 	}
-	return rt_device_set_info(&sim->base, &info, cores) ? -EINVAL : 0;
+	return rt_device_set_info(&sim->base, &info, reg(sim, CNNACC_REG_CLOCK_HZ), cores) ?
+		-EINVAL : 0;
 }
 
 static int start(struct rt_sim *sim)

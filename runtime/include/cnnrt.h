@@ -110,11 +110,13 @@ struct cnnrt_device_info {
 	char bus[64];		/* "0000:00:04.0", "" if unknown */
 	uint32_t hw_version;	/* 31:16 major, 15:0 minor */
 	uint32_t features;	/* CNNACC_FEATURE_* */
-	uint32_t clock_hz;
+	uint32_t clock_hz;	/* of the cores, now */
 	uint32_t core_count;
 	uint64_t reset_count;
 	uint64_t max_buffer;	/* bytes of one buffer */
 	uint64_t target_hash;	/* of the costs for which networks are compiled by default */
+	uint64_t device_ns;	/* device time */
+	uint64_t cpu_ns;	/* CLOCK_MONOTONIC at that moment; 0 for a description */
 };
 
 /** struct cnnrt_found - what cnnrt_device_enumerate() reports; valid during the callback. */

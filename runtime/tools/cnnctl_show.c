@@ -93,6 +93,7 @@ static void json_info(struct json *j, const struct cnnrt_device_info *info)
 		     TEXT("bus", info->bus), HEX("hw_version", info->hw_version),
 		     HEX("features", info->features), U64("clock_hz", info->clock_hz),
 		     U64("reset_count", info->reset_count), U64("max_buffer", info->max_buffer),
+		     U64("device_ns", info->device_ns), U64("cpu_ns", info->cpu_ns),
 		     HEX("target_hash", info->target_hash));
 }
 

@@ -48,11 +48,14 @@ static void call_query(struct fuzz_world *w)
 {
 	uint8_t room[1024];
 	struct drm_cnnacc_dev_query q = {
-		.type = fuzz_odd(w, fuzz_below(w, 2)),
-		.size = fuzz_odd(w, fuzz_below(w, sizeof(room))),
+		.type = fuzz_odd(w, fuzz_below(w, 4)),
+		.pad = fuzz_odd(w, 0),
+		.result.stride = fuzz_odd(w, fuzz_below(w, 120)),
+		.result.count = fuzz_odd(w, fuzz_below(w, 9)),
 	};
 
-	q.pointer = q.size <= sizeof(room) - 8 ? fuzz_pointer(w, room + 4) : 64;
+	/* The kernel writes at most as many structures as there are cores. */
+	q.result.array = q.result.stride <= 120 ? fuzz_pointer(w, room + 4) : 64;
 	fuzz_ioctl(w, "DEV_QUERY", fuzz_file(w), DRM_IOCTL_CNNACC_DEV_QUERY, &q);
 }
 

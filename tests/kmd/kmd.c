@@ -154,9 +154,7 @@ bool kmd_power_is(const char *wanted)
 void kmd_dev_info(int fd, struct drm_cnnacc_dev_info *info)
 {
 	struct drm_cnnacc_dev_query query = {
-		.type = DRM_CNNACC_DEV_QUERY_DEV_INFO,
-		.size = sizeof(*info),
-		.pointer = (uintptr_t)info,
+		.type = DRM_CNNACC_DEV_QUERY_DEV_INFO, .result = DRM_CNNACC_OBJ_ARRAY(1, info),
 	};
 
 	if (kmd_ioctl(fd, DRM_IOCTL_CNNACC_DEV_QUERY, &query))
@@ -168,8 +166,7 @@ void kmd_core_info(int fd, uint32_t core, struct drm_cnnacc_core_info *info)
 	struct drm_cnnacc_core_info all[CNNACC_MAX_CORES];
 	struct drm_cnnacc_dev_query query = {
 		.type = DRM_CNNACC_DEV_QUERY_CORE_INFO,
-		.size = sizeof(all),
-		.pointer = (uintptr_t)all,
+		.result = DRM_CNNACC_OBJ_ARRAY(CNNACC_MAX_CORES, all),
 	};
 
 	if (kmd_ioctl(fd, DRM_IOCTL_CNNACC_DEV_QUERY, &query))

@@ -8,7 +8,7 @@
  *   ioctl        check                                           test
  *   all          unknown number, shorter and longer argument     kmd_query test_ioctl_size
  *                device is gone (-ENODEV)                        kmd_lifecycle
- *   DEV_QUERY    type, size, pointer                             kmd_query test_sizes
+ *   DEV_QUERY    type, pad, array                                kmd_query test_strides
  *                memory behind the answer                        here test_query
  *   VM_CREATE    flags                                           kmd_vm test_arguments
  *                number of address spaces                        kmd_vm test_limit
@@ -400,16 +400,16 @@ static void test_query(void)
 {
 	char *page = mmap(NULL, 2 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
 			  -1, 0);
-	struct drm_cnnacc_dev_query q = { .size = 128 };
+	struct drm_cnnacc_dev_query q = { .result = { .stride = 128, .count = 1 } };
 
 	if (page == MAP_FAILED || munmap(page + PAGE, PAGE))
 		bail("mmap");
-	q.pointer = (uintptr_t)page + PAGE - 100;
+	q.result.array = (uintptr_t)page + PAGE - 100;
 	ok_ret(kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_DEV_QUERY, &q), -EFAULT,
 	       "DEV_QUERY: the end of the room is not there");
 	if (mprotect(page, PAGE, PROT_READ))
 		bail("mprotect");
-	q = (struct drm_cnnacc_dev_query){ .size = 64, .pointer = (uintptr_t)page };
+	q.result = (struct drm_cnnacc_obj_array){ .stride = 64, .count = 1, .array = (uintptr_t)page };
 	ok_ret(kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_DEV_QUERY, &q), -EFAULT,
 	       "DEV_QUERY: the room cannot be written");
 	q = (struct drm_cnnacc_dev_query){ .type = UINT32_MAX };

@@ -38,7 +38,7 @@ static int do_query(void)
 {
 	struct drm_cnnacc_dev_info info;
 	struct drm_cnnacc_dev_query query = {
-		.size = sizeof(info), .pointer = (uintptr_t)&info,
+		.result = DRM_CNNACC_OBJ_ARRAY(1, &info),
 	};
 
 	return kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_DEV_QUERY, &query);

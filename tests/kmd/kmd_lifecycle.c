@@ -180,7 +180,7 @@ static int fence_file_status(int file, struct sync_fence_info *fence)
 static void check_dead_calls(struct kmd_env *env)
 {
 	struct drm_cnnacc_dev_info info;
-	struct drm_cnnacc_dev_query query = { .size = sizeof(info), .pointer = (uintptr_t)&info };
+	struct drm_cnnacc_dev_query query = { .result = DRM_CNNACC_OBJ_ARRAY(1, &info) };
 	struct drm_cnnacc_vm_create vm_create = { };
 	struct drm_cnnacc_ctx_create create = {
 		.priority = DRM_CNNACC_PRIORITY_NORMAL, .vm_id = env->vm,
