@@ -593,7 +593,8 @@ struct drm_cnnacc_eventfd {
  * @value: in or out
  * @pad: zero
  *
- * -EPERM: a write while the kernel is locked down (kernel_lockdown(7)).
+ * -EPERM: a write to a register that the driver owns or that has a side effect, which are all but
+ * those that Documentation/driver/driver.rst lists.
  */
 struct drm_cnnacc_reg_rw {
 	__u32 offset;

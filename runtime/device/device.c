@@ -236,9 +236,8 @@ static int reg_rw(struct cnnrt_device *dev, struct drm_cnnacc_reg_rw *rw, struct
 		return ret;
 	ret = dev->ops->reg_rw ? dev->ops->reg_rw(dev, rw) : -ENODEV;
 	if (ret == -EPERM)
-		return rt_fail(err, CNNRT_EACCES, "%s: register 0x%x: the kernel is locked down "
-			       "(kernel_lockdown(7)), which forbids register writes",
-			       dev->info.path, rw->offset);
+		return rt_fail(err, CNNRT_EACCES, "%s: register 0x%x: the driver allows writes only "
+			       "to registers without a side effect", dev->info.path, rw->offset);
 	if (ret == -EACCES)
 		return rt_fail(err, CNNRT_EACCES, "%s: register 0x%x: only the administrator "
 			       "(CAP_SYS_ADMIN) may access registers", dev->info.path, rw->offset);

@@ -196,14 +196,16 @@ int cnnrt_device_save_caps(const struct cnnrt_device *dev, const char *path,
 int cnnrt_device_fd(const struct cnnrt_device *dev);
 
 /**
- * cnnrt_device_reg_read() - read a register at an offset in the register BAR.
+ * cnnrt_device_reg_read() - read a register at an offset in the register file.
  *
  * Administrator only on a kernel device: CNNRT_EACCES otherwise.
  */
 int cnnrt_device_reg_read(struct cnnrt_device *dev, uint32_t offset, uint32_t *value,
 			  struct cnnrt_error *err);
 /**
- * cnnrt_device_reg_write() - write one; the same rule.  Can upset running jobs.
+ * cnnrt_device_reg_write() - write one; the same rule.  The kernel's driver allows it for registers
+ * without a use of its own or a side effect only (SCRATCH), else CNNRT_EACCES.  On an in-process
+ * device it can upset running jobs.
  *
  * CNNRT_EACCES for everybody in a kernel that is locked down (kernel_lockdown(7)).
  */

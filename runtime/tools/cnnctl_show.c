@@ -313,22 +313,33 @@ int cmd_regs(int argc, char **argv)
 	return run_on_device(&regs_command, argc, argv, print_regs);
 }
 
-/* The driver resets the core when its name is written, and fails or restarts its jobs. */
-static int reset_cores(struct cnnrt_device *dev, const char *name)
+static int force_reset(const char *path, const char *what)
+{
+	return write_file(path, what, strlen(what)) ? EXIT_DONE :
+	       complain(EXIT_FAILED, "reset: %s through %s: %s", what, path, strerror(errno));
+}
+
+/*
+ * The driver resets the device, or a core whose name is written, and fails or restarts its jobs.
+ */
+static int driver_reset(struct cnnrt_device *dev, const char *name)
 {
 	struct client_device d;
 	char path[CLIENTS_PATH];
-	uint32_t cores;
-	int ret = clients_device(dev, &d) ?: find_cores(dev, name, &cores);
+	uint32_t cores = 0;
+	int ret = clients_device(dev, &d);
 
+	if (!ret && name)
+		ret = find_cores(dev, name, &cores);
 	if (ret)
 		return ret;
 	clients_debugfs(&d, "force_reset", path);
-	for (uint32_t i = 0; i < d.info.core_count; i++)
-		if (cores & 1u << i && !write_file(path, d.core[i], strlen(d.core[i])))
-			return complain(EXIT_FAILED, "reset: core %s through %s: %s", d.core[i],
-					path, strerror(errno));
-	return EXIT_DONE;
+	if (!name)
+		ret = force_reset(path, "device");
+	for (uint32_t i = 0; i < d.info.core_count && !ret; i++)
+		if (cores & 1u << i)
+			ret = force_reset(path, d.core[i]);
+	return ret;
 }
 
 static const struct opt_spec reset_options[] = {
@@ -347,8 +358,8 @@ static int reset(struct cnnrt_device *dev, const struct common *c)
 {
 	struct cnnrt_error err;
 
-	if (c->core)
-		return reset_cores(dev, c->core);
+	if (c->core || cnnrt_device_fd(dev) >= 0)
+		return driver_reset(dev, c->core);
 	return cnnrt_device_reg_write(dev, CNNACC_REG_RESET, 1, &err) ?
 	       complain(EXIT_FAILED, "%s", err.text) : EXIT_DONE;
 }

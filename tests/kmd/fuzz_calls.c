@@ -228,25 +228,22 @@ static void call_eventfd(struct fuzz_world *w)
 	fuzz_ioctl(w, "EVENTFD", file, DRM_IOCTL_CNNACC_EVENTFD, &e);
 }
 
-/* Reads any register; writes only registers whose change the driver survives. */
+/* Reads and writes any register; behind the driver's back only those whose change it survives. */
 static void call_reg_rw(struct fuzz_world *w)
 {
 	struct drm_cnnacc_reg_rw r = {
 		.offset = fuzz_odd(w, fuzz_below(w, CNNACC_REGS_SIZE / 4) * 4),
-		.pad = fuzz_odd(w, 0),
+		.flags = fuzz_odd(w, fuzz_chance(w, 4) ? DRM_CNNACC_REG_WRITE : 0),
+		.value = fuzz_next(w), .pad = fuzz_odd(w, 0),
 	};
 
-	if (fuzz_chance(w, 4)) {
-		r.offset = fuzz_chance(w, 2) ? CNNACC_REG_SCRATCH : CNNACC_REG_IRQ_RAISE;
-		r.flags = DRM_CNNACC_REG_WRITE;
-		r.value = fuzz_next(w);
-	}
 	if (fuzz_chance(w, 400))
-		r = (struct drm_cnnacc_reg_rw){ CNNACC_REG_RESET, DRM_CNNACC_REG_WRITE, 1, 0 };
+		kmd_poke(CNNACC_REG_IRQ_RAISE, r.value);
+	if (fuzz_chance(w, 400))
+		kmd_force_reset("device");
 	/* The next job on a queue that was stopped hangs. */
 	if (fuzz_chance(w, 400))
-		r = (struct drm_cnnacc_reg_rw){ w->base->queue + CNNACC_QREG_CTRL,
-						DRM_CNNACC_REG_WRITE, 0, 0 };
+		kmd_poke(w->base->queue + CNNACC_QREG_CTRL, 0);
 	fuzz_ioctl(w, "REG_RW", fuzz_file(w), DRM_IOCTL_CNNACC_REG_RW, &r);
 }
 
@@ -257,9 +254,6 @@ static void call_sizes(struct fuzz_world *w)
 	uint32_t nr = DRM_COMMAND_BASE + fuzz_below(w, 14), size = fuzz_below(w, sizeof(arg));
 	unsigned int file = fuzz_file(w);
 
-	/* Not REG_RW: its offset and value would be arbitrary bytes. */
-	if (nr == DRM_COMMAND_BASE + DRM_CNNACC_REG_RW)
-		nr++;
 	if (fuzz_chance(w, 2))
 		memset(arg, fuzz_below(w, 3) - 1, sizeof(arg));
 	fuzz_begin(w, "any size", file, nr, size, arg[0]);

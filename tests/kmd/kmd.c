@@ -503,6 +503,35 @@ double kmd_kill(pid_t pid)
 	return kmd_seconds() - start;
 }
 
+void kmd_poke(uint32_t offset, uint32_t value)
+{
+	static volatile uint32_t *regs;
+	void *map;
+	int fd;
+
+	if (!regs) {
+		fd = open(kmd_function_file("resource0"), O_RDWR | O_CLOEXEC);
+		map = mmap(NULL, CNNACC_REGS_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (fd < 0 || map == MAP_FAILED)
+			bail("mmap of resource0, without iomem=relaxed?");
+		regs = map;
+		close(fd);
+	}
+	regs[offset / 4] = value;
+}
+
+int kmd_force_reset(const char *what)
+{
+	glob_t found;
+	int ret;
+
+	if (glob("/sys/kernel/debug/accel/*/force_reset", 0, NULL, &found))
+		return -ENOENT;
+	ret = kmd_write_file(found.gl_pathv[0], what);
+	globfree(&found);
+	return ret;
+}
+
 uint64_t kmd_fdinfo(int fd, const char *prefix, const char *suffix)
 {
 	char path[64], key[64], line[256];

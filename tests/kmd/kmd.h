@@ -143,6 +143,14 @@ double kmd_seconds(void);
 /* Kills a running child; returns the seconds until it has exited, -1 if it had already ended. */
 double kmd_kill(pid_t pid);
 
+/*
+ * Writes a register behind the driver's back, through the PCI function's BAR; needs iomem=relaxed on
+ * the kernel's command line.
+ */
+void kmd_poke(uint32_t offset, uint32_t value);
+/* Has the driver reset the device, or the core of that name, through debugfs: 0 or -errno. */
+int kmd_force_reset(const char *what);
+
 /* A value in the fdinfo of this process, by its full key; ~0 if it is missing. */
 uint64_t kmd_fdinfo(int fd, const char *prefix, const char *suffix);
 

@@ -60,9 +60,9 @@ static uint32_t queue_reg(struct kmd_env *env, uint32_t offset)
 	return core.queue_offset + offset;
 }
 
-static uint32_t rw(struct kmd_env *env, uint32_t offset, uint32_t flags, uint32_t value)
+static uint32_t read_reg(struct kmd_env *env, uint32_t offset)
 {
-	struct drm_cnnacc_reg_rw args = { .offset = offset, .flags = flags, .value = value };
+	struct drm_cnnacc_reg_rw args = { .offset = offset };
 
 	if (kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_REG_RW, &args))
 		bail("REG_RW");
@@ -72,7 +72,7 @@ static uint32_t rw(struct kmd_env *env, uint32_t offset, uint32_t flags, uint32_
 /* Number of jobs that the core has run since the last reset of the device. */
 static uint32_t jobs_run(struct kmd_env *env)
 {
-	return rw(env, queue_reg(env, CNNACC_QREG_STATS + offsetof(struct cnnacc_stats, jobs)), 0, 0);
+	return read_reg(env, queue_reg(env, CNNACC_QREG_STATS + offsetof(struct cnnacc_stats, jobs)));
 }
 
 /* Number of jobs other than @bad that succeeded. */
@@ -117,7 +117,7 @@ static void test_hang(struct batch *b)
 {
 	uint32_t before = jobs_run(b->env);
 
-	rw(b->env, queue_reg(b->env, CNNACC_QREG_CTRL), DRM_CNNACC_REG_WRITE, 0);
+	kmd_poke(queue_reg(b->env, CNNACC_QREG_CTRL), 0);
 	ok_ret(kmd_submit_jobs(b->env->fd, b->env->ctx, b->jobs, JOBS), 0, "to a core that stands");
 	ok(good_ones(b, 0) == JOBS - 1, "the others end well");
 	ok_ret(kmd_fence_status(b->env->fd, b->syncs[0].handle), -ETIMEDOUT, "the first has hung");
@@ -133,7 +133,7 @@ static void test_device_reset(struct batch *b)
 	for (int i = 0; i < JOBS; i++)
 		b->tasks[i].program_len = kmd_program_delay(b->env, LIMIT / 8);
 	ok_ret(kmd_submit_jobs(b->env->fd, b->env->ctx, b->jobs, JOBS), 0, "before a device reset");
-	rw(b->env, CNNACC_REG_RESET, DRM_CNNACC_REG_WRITE, 1);
+	ok_ret(kmd_force_reset("device"), 0, "which is requested");
 	lost = JOBS - good_ones(b, -1);
 	after = kmd_ctx_query(b->env->fd, b->env->ctx);
 	ok(lost <= 1 && after.reset_jobs - before.reset_jobs == (uint32_t)lost,

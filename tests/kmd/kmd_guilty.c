@@ -238,10 +238,10 @@ static void submit_round(const struct kind *k, struct kmd_env *env, uint32_t len
 		bail("SUBMIT");
 }
 
-/* Reads or writes a register of the core's queue. */
-static uint32_t queue_register(const struct kmd_env *env, uint32_t reg, uint32_t flags)
+/* Reads a register of the core's queue. */
+static uint32_t queue_register(const struct kmd_env *env, uint32_t reg)
 {
-	struct drm_cnnacc_reg_rw args = { .flags = flags };
+	struct drm_cnnacc_reg_rw args = { };
 	struct drm_cnnacc_core_info core;
 
 	kmd_core_info(env->fd, env->core, &core);
@@ -254,9 +254,9 @@ static uint32_t queue_register(const struct kmd_env *env, uint32_t reg, uint32_t
 /* Waits until the second job makes progress; the first one's fence is signalled before that. */
 static void wait_until_runs(const struct round *r, const struct kmd_env *env)
 {
-	uint32_t before = queue_register(env, CNNACC_QREG_PROGRESS, 0);
+	uint32_t before = queue_register(env, CNNACC_QREG_PROGRESS);
 
-	while (queue_register(env, CNNACC_QREG_PROGRESS, 0) == before &&
+	while (queue_register(env, CNNACC_QREG_PROGRESS) == before &&
 	       kmd_fence_status(env->fd, r->syncs[1].handle) == -EBUSY)
 		;
 }
@@ -267,17 +267,19 @@ static void wait_until_runs(const struct round *r, const struct kmd_env *env)
  */
 static bool stand_still(const struct round *r, const struct kmd_env *env)
 {
+	struct drm_cnnacc_core_info core;
 	uint32_t size;
 
 	if (wait_job(r, env, 0))
 		bail("the first job");
 	wait_until_runs(r, env);
-	queue_register(env, CNNACC_QREG_CTRL, DRM_CNNACC_REG_WRITE);
+	kmd_core_info(env->fd, env->core, &core);
+	kmd_poke(core.queue_offset + CNNACC_QREG_CTRL, 0);
 	if (wait_job(r, env, 1))
 		bail("the job that ran");
-	size = queue_register(env, CNNACC_QREG_RING_SIZE, 0);
-	return size && (queue_register(env, CNNACC_QREG_RING_TAIL, 0) -
-			queue_register(env, CNNACC_QREG_RING_HEAD, 0)) % size == 2;
+	size = queue_register(env, CNNACC_QREG_RING_SIZE);
+	return size && (queue_register(env, CNNACC_QREG_RING_TAIL) -
+			queue_register(env, CNNACC_QREG_RING_HEAD)) % size == 2;
 }
 
 struct tally {

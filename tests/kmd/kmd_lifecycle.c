@@ -638,15 +638,12 @@ static bool next_event(int fd, const char *wanted)
 
 static void test_wedged(void)
 {
-	struct drm_cnnacc_reg_rw reset = {
-		.offset = CNNACC_REG_RESET, .flags = DRM_CNNACC_REG_WRITE, .value = 1,
-	};
 	struct kmd_env env = kmd_env(kmd_open());
 	int events = listen_for_events();
 
 	kmd_stay_awake(true);
 	ok_ret(vanish(false), 0, "a device does not answer");
-	ok_ret(kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_REG_RW, &reset), 0, "and does not reset");
+	ok_ret(kmd_force_reset("device"), 0, "and does not reset");
 	ok_ret(kmd_run(&env, kmd_program_nop(&env)), -ENODEV, "so it is given up");
 	if (events < 0)
 		skip("an event says so", "a kernel without netlink");

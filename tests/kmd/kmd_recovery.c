@@ -9,16 +9,6 @@
 
 #include "kmd.h"
 
-static void write_reg(int fd, uint32_t offset, uint32_t value)
-{
-	struct drm_cnnacc_reg_rw args = {
-		.offset = offset, .flags = DRM_CNNACC_REG_WRITE, .value = value,
-	};
-
-	if (kmd_ioctl(fd, DRM_IOCTL_CNNACC_REG_RW, &args))
-		bail("REG_RW");
-}
-
 static void test_hang(struct kmd_env *env, struct kmd_env *other)
 {
 	struct drm_cnnacc_core_info core;
@@ -27,7 +17,7 @@ static void test_hang(struct kmd_env *env, struct kmd_env *other)
 	double start = kmd_seconds();
 
 	kmd_core_info(env->fd, env->core, &core);
-	write_reg(env->fd, core.queue_offset + CNNACC_QREG_CTRL, 0);
+	kmd_poke(core.queue_offset + CNNACC_QREG_CTRL, 0);
 	ok_ret(kmd_submit(env, kmd_program_nop(env), 0, out), 0, "a job that will not start");
 	ok_ret(kmd_run(other, kmd_program_nop(other)), 0, "the next one runs");
 	ok_ret(kmd_fence_status(env->fd, out), -ETIMEDOUT, "the first has hung");
@@ -44,10 +34,10 @@ static void test_lost_interrupt(struct kmd_env *env)
 	struct drm_cnnacc_ctx_query before = kmd_ctx_query(env->fd, env->ctx);
 	int i, ret = 0;
 
-	write_reg(env->fd, CNNACC_REG_IRQ_ENABLE, 0);
+	kmd_poke(CNNACC_REG_IRQ_ENABLE, 0);
 	ok_ret(kmd_run(env, kmd_program_nop(env)), 0, "a job whose interrupt is lost ends");
 	ok(kmd_ctx_query(env->fd, env->ctx).failed_jobs == before.failed_jobs, "well");
-	write_reg(env->fd, CNNACC_REG_IRQ_ENABLE, 0x80ffffff);
+	kmd_poke(CNNACC_REG_IRQ_ENABLE, 0x80ffffff);
 	for (i = 0; i < 10 && !ret; i++)
 		ret = kmd_run(env, kmd_program_nop(env));
 	ok_ret(ret, 0, "and so do the next");
@@ -83,7 +73,7 @@ static void test_device_reset(struct kmd_env *env, struct kmd_env *other)
 	submit_long(env, KMD_TASKS_MAX, 0, out);
 	kmd_submit(other, kmd_program_nop(other), 0, next);
 	ok(kmd_runs(env, out), "a job runs");
-	write_reg(env->fd, CNNACC_REG_RESET, 1);
+	ok_ret(kmd_force_reset("device"), 0, "a device reset");
 	ok_ret(kmd_wait(env->fd, out), -ECANCELED, "a job lost to a device reset");
 	ok_ret(kmd_wait(env->fd, next), 0, "one that had not started runs");
 	q = kmd_ctx_query(env->fd, env->ctx);
@@ -94,7 +84,7 @@ static void test_device_reset(struct kmd_env *env, struct kmd_env *other)
 
 	submit_long(env, 2, DRM_CNNACC_JOB_RESTARTABLE, out);
 	kmd_runs(env, out);
-	write_reg(env->fd, CNNACC_REG_RESET, 1);
+	ok_ret(kmd_force_reset("device"), 0, "a device reset");
 	ok_ret(kmd_wait(env->fd, out), 0, "a restartable job is run again");
 	ok(kmd_ctx_query(env->fd, env->ctx).reset_jobs == 1, "and not counted as lost");
 	drmSyncobjDestroy(env->fd, out);

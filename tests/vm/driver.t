@@ -56,13 +56,6 @@ guest "two devices that cannot be opened for different reasons" --share "$work" 
 	--device addr=8 --device addr=9 -- sh /mnt/second
 guest "no device" --device none -- sh -c '! cnnctl info'
 guest "a CPU with all features" --cpu max -- cnnctl selftest
-cat >"$work/locked" <<'END'
-mount -t securityfs securityfs /sys/kernel/security 2>/dev/null || true
-[ -e /sys/kernel/security/lockdown ] || { echo "SKIP the kernel has no lockdown"; exit 0; }
-kmd_admin locked
-cnnctl reset 2>&1 | grep "the kernel is locked down"
-END
-guest "a kernel that is locked down" --share "$work" -- sh -e /mnt/locked
 
 # These variables would override the kernel's directory.
 unset CNNACC_KERNEL CNNACC_MODULE CNNACC_APPEND CNNACC_COVERAGE

@@ -189,16 +189,6 @@ static uint32_t read_reg(int fd, uint32_t offset)
 	return args.value;
 }
 
-static void write_reg(int fd, uint32_t offset, uint32_t value)
-{
-	struct drm_cnnacc_reg_rw args = {
-		.offset = offset, .flags = DRM_CNNACC_REG_WRITE, .value = value,
-	};
-
-	if (kmd_ioctl(fd, DRM_IOCTL_CNNACC_REG_RW, &args))
-		bail("REG_RW");
-}
-
 /* Bus addresses of the kernel's rings, or any others, are not valid as device addresses. */
 static void test_kernel(void)
 {
@@ -467,11 +457,11 @@ static void test_zeroed(void)
 /* The first packet in the ring is that of our job, which has ended. */
 static void start_with_rings(uint32_t queue, uint32_t ring, uint32_t records)
 {
-	write_reg(mine.fd, queue + CNNACC_QREG_CTRL, 0);
-	write_reg(mine.fd, queue + CNNACC_QREG_RING_BASE_LO, ring);
-	write_reg(mine.fd, queue + CNNACC_QREG_COMPL_BASE_LO, records);
-	write_reg(mine.fd, queue + CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE);
-	write_reg(mine.fd, queue + CNNACC_QREG_RING_TAIL, 1);
+	kmd_poke(queue + CNNACC_QREG_CTRL, 0);
+	kmd_poke(queue + CNNACC_QREG_RING_BASE_LO, ring);
+	kmd_poke(queue + CNNACC_QREG_COMPL_BASE_LO, records);
+	kmd_poke(queue + CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE);
+	kmd_poke(queue + CNNACC_QREG_RING_TAIL, 1);
 }
 
 /* Waits until the log has @count messages with a text. */
@@ -495,7 +485,7 @@ static void test_rogue(void)
 
 	kmd_stay_awake(true);
 	kmd_core_info(mine.fd, mine.core, &core);
-	write_reg(mine.fd, CNNACC_REG_RESET, 1);
+	ok_ret(kmd_force_reset("device"), 0, "a device reset");
 	ok_ret(kmd_run(&mine, kmd_program_nop(&mine)), 0, "a job before");
 	ring = read_reg(mine.fd, core.queue_offset + CNNACC_QREG_RING_BASE_LO);
 	records = read_reg(mine.fd, core.queue_offset + CNNACC_QREG_COMPL_BASE_LO);
@@ -503,7 +493,7 @@ static void test_rogue(void)
 	ok(reported("fault addr 0x100000 ", 1, 60) && reported("address 0x100000", 1, 60),
 	   "a stray read is reported");
 	ok_ret(kmd_run(&mine, kmd_program_nop(&mine)), 0, "a job after a stray read");
-	write_reg(mine.fd, CNNACC_REG_RESET, 1);
+	ok_ret(kmd_force_reset("device"), 0, "a device reset");
 	ok_ret(kmd_run(&mine, kmd_program_nop(&mine)), 0, "a job after a reset");
 	start_with_rings(core.queue_offset, ring, 0x200000);
 	ok(reported("fault addr 0x200000 ", 1, 60) && reported("address 0x200000", 1, 60),
