@@ -88,11 +88,84 @@ static void cnnacc_gem_free(struct drm_gem_object *obj)
 		drm_gem_object_put(resv);
 }
 
+/* drm_gem_map_dma_buf() skips the sync of caches, for which the importer need not ask. */
+static struct sg_table *cnnacc_gem_map_dma_buf(struct dma_buf_attachment *attach,
+					       enum dma_data_direction dir)
+{
+	struct sg_table *sgt = drm_gem_map_dma_buf(attach, dir);
+
+	if (!IS_ERR(sgt)) {
+		attach->priv = sgt;
+		dma_sync_sgtable_for_device(attach->dev, sgt, dir);
+	}
+	return sgt;
+}
+
+static void cnnacc_gem_unmap_dma_buf(struct dma_buf_attachment *attach, struct sg_table *sgt,
+				     enum dma_data_direction dir)
+{
+	attach->priv = NULL;
+	dma_sync_sgtable_for_cpu(attach->dev, sgt, dir);
+	drm_gem_unmap_dma_buf(attach, sgt, dir);
+}
+
+static void cnnacc_gem_sync(struct dma_buf *buf, enum dma_data_direction dir,
+			    void (*sync)(struct device *dev, struct sg_table *sgt,
+					 enum dma_data_direction dir))
+{
+	struct drm_gem_object *obj = buf->priv;
+	struct dma_buf_attachment *attach;
+
+	dma_resv_lock(obj->resv, NULL);
+	if (to_cnnacc_bo(obj)->base.sgt)
+		sync(obj->dev->dev, to_cnnacc_bo(obj)->base.sgt, dir);
+	list_for_each_entry(attach, &buf->attachments, node)
+		if (attach->priv)
+			sync(attach->dev, attach->priv, dir);
+	dma_resv_unlock(obj->resv);
+}
+
+static int cnnacc_gem_begin_cpu_access(struct dma_buf *buf, enum dma_data_direction dir)
+{
+	cnnacc_gem_sync(buf, dir, dma_sync_sgtable_for_cpu);
+	return 0;
+}
+
+static int cnnacc_gem_end_cpu_access(struct dma_buf *buf, enum dma_data_direction dir)
+{
+	cnnacc_gem_sync(buf, dir, dma_sync_sgtable_for_device);
+	return 0;
+}
+
+/* Those of DRM, and the maintenance of caches and bounce buffers. */
+static const struct dma_buf_ops cnnacc_gem_dma_buf_ops = {
+	.attach = drm_gem_map_attach,
+	.detach = drm_gem_map_detach,
+	.map_dma_buf = cnnacc_gem_map_dma_buf,
+	.unmap_dma_buf = cnnacc_gem_unmap_dma_buf,
+	.begin_cpu_access = cnnacc_gem_begin_cpu_access,
+	.end_cpu_access = cnnacc_gem_end_cpu_access,
+	.release = drm_gem_dmabuf_release,
+	.mmap = drm_gem_dmabuf_mmap,
+	.vmap = drm_gem_dmabuf_vmap,
+	.vunmap = drm_gem_dmabuf_vunmap,
+};
+
 static struct dma_buf *cnnacc_gem_export(struct drm_gem_object *obj, int flags)
 {
+	struct dma_buf_export_info info = {
+		.exp_name = "cnnacc",
+		.owner = THIS_MODULE,
+		.ops = &cnnacc_gem_dma_buf_ops,
+		.size = obj->size,
+		.flags = flags,
+		.priv = obj,
+		.resv = obj->resv,
+	};
+
 	if (cnnacc_refuses(obj->dev, to_cnnacc_bo(obj)->resv))
 		return ERR_PTR(-EINVAL);
-	return drm_gem_prime_export(obj, flags);
+	return drm_gem_dmabuf_export(obj->dev, &info);
 }
 
 static int cnnacc_gem_open(struct drm_gem_object *obj, struct drm_file *file)
@@ -194,7 +267,11 @@ struct drm_gem_object *cnnacc_gem_import(struct drm_device *drm, struct dma_buf 
 
 	if (!drm_dev_enter(drm, &idx))
 		return ERR_PTR(-ENODEV);
-	obj = drm_gem_prime_import(drm, buf);
+	obj = buf->priv;
+	if (buf->ops == &cnnacc_gem_dma_buf_ops && obj->dev == drm)
+		drm_gem_object_get(obj);
+	else
+		obj = drm_gem_prime_import(drm, buf);
 	if (!IS_ERR(obj) && drm_gem_is_imported(obj)) {
 		guard(mutex)(&cdev->bo_lock);
 		list_add_tail(&to_cnnacc_bo(obj)->link, &cdev->bos);

@@ -105,7 +105,7 @@ struct cnnacc_job_arrays {
  * @waits: fences to wait for
  * @wait_count: number of @waits
  * @wait_max: allocated size of @waits
- * @refs: shared buffers, sorted by buffer and then by job
+ * @refs: shared buffers, sorted by reservation object and then by job
  * @ref_count: number of @refs
  */
 struct cnnacc_submit {
@@ -372,14 +372,14 @@ static int cnnacc_submit_compare_refs(const void *left, const void *right)
 {
 	const struct cnnacc_ref *a = left, *b = right;
 
-	if (a->obj != b->obj)
-		return a->obj < b->obj ? -1 : 1;
+	if (a->obj->resv != b->obj->resv)
+		return a->obj->resv < b->obj->resv ? -1 : 1;
 	return a->job < b->job ? -1 : a->job > b->job;
 }
 
 /*
- * Leaves one entry per buffer and job: a fence slot is reserved for each job, and a job adds its
- * fence once per buffer.
+ * Leaves one entry per reservation object and job: a fence slot is reserved for each job, and a job
+ * adds its fence once.  Imported buffers may share a reservation object.
  */
 static void cnnacc_submit_merge_refs(struct cnnacc_submit *submit)
 {
@@ -388,7 +388,7 @@ static void cnnacc_submit_merge_refs(struct cnnacc_submit *submit)
 
 	for (i = 0; i < submit->ref_count; i++) {
 		ref = &submit->refs[i];
-		if (last && last->obj == ref->obj && last->job == ref->job) {
+		if (last && last->obj->resv == ref->obj->resv && last->job == ref->job) {
 			last->write |= ref->write;
 			drm_gem_object_put(ref->obj);
 		} else {
@@ -408,7 +408,7 @@ static void cnnacc_submit_order_jobs(struct cnnacc_submit *submit)
 
 	for (i = 0; i < submit->ref_count; i++) {
 		ref = &submit->refs[i];
-		if (!i || ref[-1].obj != ref->obj) {
+		if (!i || ref[-1].obj->resv != ref->obj->resv) {
 			readers = 0;
 			writers = 0;
 		}
@@ -429,7 +429,7 @@ static struct drm_gem_object *cnnacc_submit_next_obj(struct cnnacc_submit *submi
 	if (*at == submit->ref_count)
 		return NULL;
 	obj = submit->refs[*at].obj;
-	while (*at < submit->ref_count && submit->refs[*at].obj == obj)
+	while (*at < submit->ref_count && submit->refs[*at].obj->resv == obj->resv)
 		++*at;
 	return obj;
 }
@@ -437,7 +437,6 @@ static struct drm_gem_object *cnnacc_submit_next_obj(struct cnnacc_submit *submi
 static int cnnacc_submit_lock(struct cnnacc_submit *submit, struct drm_exec *exec)
 {
 	struct drm_gem_object *obj;
-	bool two_bos_have_one_resv;
 	int ret = 0;
 	u32 at;
 
@@ -452,10 +451,6 @@ static int cnnacc_submit_lock(struct cnnacc_submit *submit, struct drm_exec *exe
 		if (ret)
 			break;
 	}
-	/* drm_exec reports -EALREADY when two imported buffers share a dma_resv. */
-	two_bos_have_one_resv = ret == -EALREADY;
-	if (cnnacc_refuses(&submit->ctx->cdev->drm, two_bos_have_one_resv))
-		ret = -EINVAL;
 	return ret;
 }
 

@@ -70,10 +70,7 @@ static int run_test(struct cnnrt_device *dev, unsigned int core, const struct cn
 	return ret;
 }
 
-/*
- * Checks that the SCRATCH register keeps what is written. That needs the administrator, and a
- * kernel that is not locked down.
- */
+/* Checks that the SCRATCH register keeps what is written. That needs the administrator. */
 static int scratch_test(struct cnnrt_device *dev, char *failure, size_t len,
 			struct cnnrt_error *err)
 {

@@ -206,8 +206,6 @@ int cnnrt_device_reg_read(struct cnnrt_device *dev, uint32_t offset, uint32_t *v
  * cnnrt_device_reg_write() - write one; the same rule.  The kernel's driver allows it for registers
  * without a use of its own or a side effect only (SCRATCH), else CNNRT_EACCES.  On an in-process
  * device it can upset running jobs.
- *
- * CNNRT_EACCES for everybody in a kernel that is locked down (kernel_lockdown(7)).
  */
 int cnnrt_device_reg_write(struct cnnrt_device *dev, uint32_t offset, uint32_t value,
 			   struct cnnrt_error *err);

@@ -43,8 +43,7 @@
  *   PRIME        private buffer                                  kmd_prime test_private
  *                handle, flags, fd                               here test_prime
  *
- * Not testable by arguments: imported buffers that are not page-aligned or above 40 bits (VM_BIND),
- * and two imported buffers that share a reservation object (SUBMIT).
+ * Not testable by arguments: imported buffers that are not page-aligned or above 40 bits (VM_BIND).
  */
 #include <errno.h>
 #include <fcntl.h>

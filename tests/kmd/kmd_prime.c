@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: MIT
-/* PRIME: export, import by another file, imported buffers of other drivers, private buffers. */
+/*
+ * PRIME: export, import by another file, imported buffers of other drivers, private buffers.
+ *
+ * kmd_prime sync: only that DMA_BUF_IOCTL_SYNC of an exported buffer is enough for CPU and device to
+ * see what the other wrote; for a machine whose device is not coherent.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -7,6 +12,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <linux/dma-buf.h>
 #include <linux/dma-heap.h>
 #include <linux/udmabuf.h>
 #include <xf86drm.h>
@@ -45,6 +51,53 @@ static void test_export(int fd)
 	munmap(map, SIZE);
 	close(buf);
 	close(other);
+}
+
+static void cpu_access(int buf, uint64_t flags)
+{
+	struct dma_buf_sync sync = { .flags = flags | DMA_BUF_SYNC_RW };
+
+	if (ioctl(buf, DMA_BUF_IOCTL_SYNC, &sync))
+		bail("DMA_BUF_IOCTL_SYNC");
+}
+
+/* The device copies a line of the buffer to another one, and so on, with the CPU in between. */
+static void test_sync(int fd, uint32_t flags, const char *name)
+{
+	struct kmd_env env = kmd_env(fd);
+	struct kmd_bo bo = kmd_bo_flags(fd, DRM_CNNACC_BO_DATA, flags, SIZE);
+	uint32_t length, round, *map, read_stale = 0, wrote_stale = 0;
+	struct drm_cnnacc_bo_sync_op op = {
+		.handle = env.program.handle, .flags = DRM_CNNACC_BO_SYNC_FOR_DEVICE,
+		.size = env.program.size,
+	};
+	struct drm_cnnacc_bo_sync program = { .ops = DRM_CNNACC_OBJ_ARRAY(1, &op) };
+	int buf, ret = 0;
+
+	if (drmPrimeHandleToFD(fd, bo.handle, DRM_CLOEXEC | DRM_RDWR, &buf) ||
+	    kmd_map(fd, env.ctx, bo.handle, RW, VA, SIZE))
+		bail("export");
+	map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, buf, 0);
+	if (map == MAP_FAILED)
+		bail("mmap");
+	for (round = 1; round <= 8 && !ret; round++) {
+		cpu_access(buf, DMA_BUF_SYNC_START);
+		read_stale += map[1024] != (round - 1) * 0x11110000;
+		map[0] = round * 0x11110000;
+		map[1024] = 0xdead;
+		cpu_access(buf, DMA_BUF_SYNC_END);
+		length = kmd_program_copy(&env, VA, VA + 4096, 1);
+		ret = kmd_ioctl(fd, DRM_IOCTL_CNNACC_BO_SYNC, &program) ?: kmd_run(&env, length);
+		cpu_access(buf, DMA_BUF_SYNC_START);
+		wrote_stale += map[1024] != round * 0x11110000;
+		cpu_access(buf, DMA_BUF_SYNC_END);
+	}
+	ok_ret(ret, 0, "%s: copies in an exported buffer", name);
+	ok(!read_stale && !wrote_stale, "%s: DMA_BUF_IOCTL_SYNC shows each what the other wrote", name);
+	munmap(map, SIZE);
+	close(buf);
+	kmd_bo_free(fd, &bo);
+	kmd_env_free(&env);
 }
 
 static void test_private(int fd)
@@ -138,10 +191,14 @@ static void test_heap(int fd)
 	close(heap);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	int fd = kmd_open();
 
+	test_sync(fd, 0, "write-combined");
+	test_sync(fd, DRM_CNNACC_BO_CACHED, "cached");
+	if (argc > 1 && !strcmp(argv[1], "sync"))
+		return done_testing();
 	test_export(fd);
 	test_private(fd);
 	test_udmabuf(fd);

@@ -34,7 +34,7 @@ guest "behind an IOMMU" "${iommu[@]}" -- cnnctl selftest
 ok "the IOMMU is on" grep -q 'DMAR: IOMMU enabled' "$work/log"
 ok "the IOMMU refuses no access" sh -c "! grep -q 'DMAR: \[DMA' $work/log"
 guest "with bounce buffers" --memory 512 --append swiotlb=force -- \
-	sh -c 'cnnctl selftest && kmd_bo sync'
+	sh -c 'cnnctl selftest && kmd_bo sync && kmd_prime sync'
 ok "the device is reported as not coherent" grep -q 'device that is not coherent' "$work/out"
 guest "one CPU" --smp 1 -- cnnctl selftest
 guest "every kind of core" --device cores=ccp+hwpe:fmap=8192:kernel=65536 -- sh -c \

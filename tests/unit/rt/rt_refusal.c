@@ -22,7 +22,7 @@ static void test_registers(void **state)
 		const char *word;
 	} cases[] = {
 		{ -EACCES, CNNRT_EACCES, "register 0x10: only the administrator (CAP_SYS_ADMIN)" },
-		{ -EPERM, CNNRT_EACCES, "register 0x10: the kernel is locked down" },
+		{ -EPERM, CNNRT_EACCES, "register 0x10: the driver allows writes only" },
 		{ -EINVAL, CNNRT_EINVAL, "register 0x10: multiple of 4 below 0x10000" },
 		{ -ENODEV, CNNRT_EGONE, "register 0x10" },
 	};
