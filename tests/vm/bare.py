@@ -5,7 +5,7 @@ The two slots of the machine may have a cnnacc each, and can be powered off as a
 off, through the Slot Control register of their root ports.  Firmware that halts takes the place of
 SeaBIOS, and QEMU's test protocol (-qtest) the place of the guest.
 """
-import json
+import functools
 import os
 import socket
 import struct
@@ -53,6 +53,7 @@ NOP, ENDLESS, SHORT, LONG = ('nop',), ('endless',), ('delay', 1000), ('delay', 3
 PROGRAMS_OF_A_CORE = (NOP, ENDLESS, SHORT, LONG)
 
 
+@functools.cache
 def program(core, *what):
     """A program of a core for tests."""
     return subprocess.run([os.path.join(BUILD, 'tests', 'lib', 'core_program'), core,
@@ -190,8 +191,9 @@ class Machine(Qemu):
 class Device:
     """A cnnacc in a slot."""
 
-    def __init__(self, machine, slot, cores, threads=1):
-        self.machine, self.slot, self.cores, self.threads = machine, slot, cores, threads
+    def __init__(self, machine, slot, cores='', threads=1):
+        self.machine, self.slot, self.threads = machine, slot, threads
+        self.properties = {'cores': cores} if cores else {}
         self.name = f'acc{slot}'
         self.regs = WINDOW + (slot - 1) * 0x2000000
         self.function = machine.config(slot, 0, 0)
@@ -208,13 +210,24 @@ class Device:
             machine.write(self.slot_control, 0, 2)
             machine.write(self.slot_control + 2, 0xffff, 2)
             machine.command('device_add', driver='cnnacc', bus=f'port{self.slot}', id=self.name,
-                            cores=self.cores, threads=str(self.threads))
+                            threads=str(self.threads), **self.properties)
         machine.write(self.slot_control, POWER_ON, 2)
         machine.write(self.slot_control + 2, 0xffff, 2)
         machine.until('a function in the slot', lambda: machine.read(self.function) != GONE)
         self.find()
         machine.write(self.power, 0, 2)
         self.enable()
+
+    def recover(self):
+        """Whatever was written where, the device becomes usable, or another one in its place."""
+        machine = self.machine
+        machine.setup()
+        machine.write(machine.port(self.slot, BRIDGE_CONTROL), 0, 2)
+        # In a slot without power the device is there but does not answer.
+        if self.there() and machine.read(self.function) == GONE:
+            machine.write(self.slot_control, POWER_ON, 2)
+        self.plug()
+        self.reset()
 
     def find(self):
         """Looks for the capabilities."""

@@ -44,18 +44,10 @@ class Target:
         self.recover()
 
     def recover(self):
-        """Whatever a message did, a device in the slot must be usable, or another one."""
-        machine, device = self.machine, self.device
-        machine.setup()
-        machine.write(machine.port(1, bare.BRIDGE_CONTROL), 0, 2)
-        # In a slot without power the device is there but does not answer.
-        if device.there() and machine.read(device.function) == bare.GONE:
-            machine.write(device.slot_control, bare.POWER_ON, 2)
-        device.threads = self.rng.choice((1, 2))
-        device.plug()
-        device.reset()
+        self.device.threads = self.rng.choice((1, 2))
+        self.device.recover()
         if not self.programs:
-            self.programs = store_programs(machine, device.names)
+            self.programs = store_programs(self.machine, self.device.names)
 
     def work(self, address, data):
         """Aims all messages at an address and has all cores work; the first ends soon."""

@@ -157,7 +157,7 @@ class Single:
     def raise_while_stopped(self):
         """Raises an interrupt of every vector in the stopped machine."""
         self.machine.setup()
-        self.device = Device(self.machine, 1, '')
+        self.device = Device(self.machine, 1)
         self.device.plug()
         self.device.reset()
         for vector in range(len(self.device.names) + 1):
@@ -224,7 +224,7 @@ def check_sleep():
     machine.until('wake', lambda: machine.command('query-status')['status'] == 'running')
     machine.setup()
     machine.map_memory()
-    device = Device(machine, 1, '')
+    device = Device(machine, 1)
     device.plug()
     device.reset()
     device.check(store_programs(machine, device.names))
