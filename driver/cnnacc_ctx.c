@@ -259,7 +259,8 @@ static int cnnacc_ctx_init_entities(struct cnnacc_ctx *ctx)
 
 static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_vm *vm, u32 priority)
 {
-	struct cnnacc_ctx *ctx = kzalloc(sizeof(*ctx), GFP_KERNEL_ACCOUNT);
+	struct cnnacc_ctx *ctx = kzalloc(struct_size(ctx, entities, vm->cdev->core_count),
+					 GFP_KERNEL_ACCOUNT);
 
 	if (!ctx)
 		return NULL;

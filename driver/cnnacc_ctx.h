@@ -32,7 +32,6 @@ struct eventfd_ctx;
  * @link: in &cnnacc_device.contexts
  * @vm: address space, referenced
  * @priority: DRM_CNNACC_PRIORITY_*
- * @entities: scheduler entities, by core; finished once the context is dead
  * @submit_lock: serialises SUBMIT; protects @dead, @seqno and @fence_seqno
  * @dead: destroyed; accepts no more jobs
  * @seqno: number of the last job
@@ -48,6 +47,7 @@ struct eventfd_ctx;
  * @usage: usage of each core
  * @pid: process that created the context
  * @comm: name of that process
+ * @entities: scheduler entities, by core; finished once the context is dead
  */
 struct cnnacc_ctx {
 	struct kref ref;
@@ -56,7 +56,6 @@ struct cnnacc_ctx {
 	struct list_head link;
 	struct cnnacc_vm *vm;
 	u32 priority;
-	struct drm_sched_entity entities[CNNACC_MAX_CORES];
 	struct mutex submit_lock;	/* serialises SUBMIT */
 	bool dead;
 	u64 seqno;
@@ -72,6 +71,7 @@ struct cnnacc_ctx {
 	struct cnnacc_usage usage[CNNACC_MAX_CORES];
 	pid_t pid;
 	char comm[TASK_COMM_LEN];
+	struct drm_sched_entity entities[];
 };
 
 struct cnnacc_ctx *cnnacc_ctx_get(struct drm_file *file, u32 id);

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: MIT
+/* What one user can take from the others: ids, memory, the workers that free things. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <xf86drm.h>
+
+#include "kmd.h"
+
+#define RW (DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE)
+#define IDS		65536u	/* of the hardware */
+#define DYING		4000
+#define INNOCENT_SIZE	(64u << 20)
+#define WORKERS_MAX	24	/* more than were there before */
+
+/* ---- the workers ------------------------------------------------------------------------- */
+
+static int count_kworkers(void)
+{
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	char path[64], name[32];
+	int count = 0;
+	FILE *file;
+
+	if (!proc)
+		bail("/proc");
+	while ((entry = readdir(proc))) {
+		snprintf(path, sizeof(path), "/proc/%.20s/comm", entry->d_name);
+		file = fopen(path, "re");
+		if (!file)
+			continue;
+		count += fgets(name, sizeof(name), file) && !strncmp(name, "kworker", 7);
+		fclose(file);
+	}
+	closedir(proc);
+	return count;
+}
+
+/* A context of low priority with a job that waits behind the others, destroyed at once. */
+static int make_dying(int fd, uint32_t core)
+{
+	struct drm_cnnacc_ctx_create create = { .priority = DRM_CNNACC_PRIORITY_LOW };
+	struct drm_cnnacc_vm_create vm = { };
+	struct drm_cnnacc_task task = kmd_task(4);
+	struct drm_cnnacc_job job = {
+		.core = core, .tasks = DRM_CNNACC_OBJ_ARRAY(1, &task),
+	};
+	int ret = kmd_ioctl(fd, DRM_IOCTL_CNNACC_VM_CREATE, &vm);
+
+	if (ret)
+		return ret;
+	create.vm_id = vm.vm_id;
+	ret = kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_CREATE, &create);
+	kmd_vm_destroy(fd, vm.vm_id);
+	if (ret)
+		return ret;
+	ret = kmd_submit_jobs(fd, create.ctx_id, &job, 1);
+	return kmd_ctx_destroy(fd, create.ctx_id) ?: ret;
+}
+
+/* A process that has memory mapped, no job, and ends. */
+static void run_innocent(void)
+{
+	pid_t pid = fork();
+	int status;
+
+	if (!pid) {
+		int fd = kmd_open();
+		struct kmd_bo bo = kmd_bo_flags(fd, DRM_CNNACC_BO_DATA, DRM_CNNACC_BO_CACHED,
+						INNOCENT_SIZE);
+		uint32_t vm = kmd_vm(fd);
+
+		kmd_ctx_in(fd, vm);
+		_exit(!!kmd_map(fd, vm, bo.handle, RW, 0x40000000, bo.size));
+	}
+	ok(waitpid(pid, &status, 0) == pid && !status, "another process maps memory and ends");
+}
+
+static void test_dying(void)
+{
+	struct kmd_env hog = kmd_env(kmd_open());
+	uint32_t out = kmd_syncobj(hog.fd), i;
+	int fd = kmd_open(), workers = count_kworkers(), ret, refused = 0;
+	struct kmd_left before;
+	double start;
+
+	ret = kmd_submit_tasks(&hog, kmd_program_delay(&hog, KMD_LONG_LOOPS), KMD_TASKS_MAX, 0, out);
+	ok_ret(ret, 0, "a long job");
+	before = kmd_left();
+	for (i = 0; i < DYING && !ret; i++)
+		/* What is being freed counts. */
+		while ((ret = make_dying(fd, hog.core)) == -ENOSPC && ++refused < 100 * DYING)
+			usleep(1000);
+	ok_ret(ret, 0, "%d contexts made, given a job and destroyed (%d refusals)", DYING, refused);
+	workers = count_kworkers() - workers;
+	ok(workers <= WORKERS_MAX, "few workers are busy with them (%d)", workers);
+	start = kmd_seconds();
+	run_innocent();
+	ok(kmd_soon(kmd_left().buffers <= before.buffers && kmd_left().vms <= before.vms),
+	   "its memory is free, and so are those contexts (%.1f s)", kmd_seconds() - start);
+	ok_ret(kmd_fence_status(hog.fd, out), -EBUSY, "while the long job runs");
+	close(fd);
+	kmd_env_free(&hog);
+	close(hog.fd);
+}
+
+/* ---- the ids ----------------------------------------------------------------------------- */
+
+struct taken {
+	uint32_t count, files;
+	int last;		/* what the one too many got */
+};
+
+static int take_one(int fd, uint32_t *vm, bool contexts)
+{
+	struct drm_cnnacc_ctx_create ctx = { .priority = DRM_CNNACC_PRIORITY_NORMAL };
+	struct drm_cnnacc_vm_create create = { };
+	int ret = 0;
+
+	if (!contexts || !*vm)
+		ret = kmd_ioctl(fd, DRM_IOCTL_CNNACC_VM_CREATE, &create);
+	if (!ret && !*vm)
+		*vm = create.vm_id;
+	ctx.vm_id = *vm;
+	return contexts && !ret ? kmd_ioctl(fd, DRM_IOCTL_CNNACC_CTX_CREATE, &ctx) : ret;
+}
+
+/* Takes as much as all files together give; -ENOSPC: one file is full. */
+static struct taken take_all(bool contexts)
+{
+	struct taken t = { .last = -ENOSPC };
+	uint32_t vm;
+	int fd;
+
+	while (t.last == -ENOSPC && t.count < IDS) {
+		fd = kmd_open();
+		vm = 0;
+		t.files++;
+		while (!(t.last = take_one(fd, &vm, contexts)))
+			t.count++;
+	}
+	return t;
+}
+
+/* Writes what a user got to a pipe, and keeps it until the process is killed. */
+static pid_t start_greedy(bool contexts, int out)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct taken t = { };
+
+		if (!setuid(65534))
+			t = take_all(contexts);
+		if (write(out, &t, sizeof(t)) != sizeof(t))
+			_exit(1);
+		pause();
+	}
+	return pid;
+}
+
+static long long slab_kib(void)
+{
+	FILE *file = fopen("/proc/meminfo", "re");
+	char line[128];
+	long long kib = -1;
+
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "Slab: %lld", &kib);
+	if (file)
+		fclose(file);
+	return kib;
+}
+
+static void test_greedy(bool contexts)
+{
+	const char *what = contexts ? "contexts" : "address spaces";
+	struct kmd_left before = kmd_left();
+	long long slab = slab_kib();
+	struct taken t = { };
+	struct kmd_env env;
+	pid_t pid;
+	int out[2];
+
+	if (pipe(out))
+		bail("pipe");
+	pid = start_greedy(contexts, out[1]);
+	if (read(out[0], &t, sizeof(t)) != sizeof(t))
+		bail("a user's process");
+	slab = (slab_kib() - slab) * 1024 / (t.count ? t.count : 1);
+	ok_ret(t.last, -EDQUOT, "%s: a user's share has an end", what);
+	ok(t.count <= IDS / 2 && t.count > IDS / 2 - 256 && t.files > 1,
+	   "%s: at half of the ids (%u in %u files)", what, t.count, t.files);
+	ok(slab < 4096, "%s: one costs less than 4 KiB (%lld)", what, slab);
+	env = kmd_env(kmd_open());
+	ok_ret(kmd_run(&env, kmd_program_nop(&env)), 0, "%s: another user works meanwhile", what);
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	kmd_env_free(&env);
+	close(env.fd);
+	close(out[0]);
+	close(out[1]);
+	kmd_check_left(before);
+}
+
+int main(void)
+{
+	const char *path = getenv("CNNACC_DEVICE");
+	struct kmd_left before = kmd_left();
+	struct stat node;
+
+	path = path ? path : "/dev/accel/accel0";
+	if (stat(path, &node) || chmod(path, 0666))
+		bail("%s", path);
+	test_dying();
+	test_greedy(false);
+	test_greedy(true);
+	chmod(path, node.st_mode & 07777);
+	kmd_check_left(before);
+	return done_testing();
+}
