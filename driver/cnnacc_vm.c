@@ -19,8 +19,8 @@
  *
  * User space allocates the addresses: a MAP names a free range and an UNMAP names exactly one
  * mapping.  Page tables are allocated on demand and freed with the address space.  Its contexts
- * keep it.  An UNMAP waits for the jobs submitted so far, clears the entries, and releases the
- * buffer only after the device has invalidated them.
+ * keep it.  An UNMAP waits for the jobs submitted so far, unless it has DRM_CNNACC_BIND_NOWAIT,
+ * clears the entries, and releases the buffer only after the device has invalidated them.
  */
 
 #define CNNACC_VM_IDLE_TIMEOUT_MS	30000
@@ -460,13 +460,14 @@ static int cnnacc_vm_unmap(struct cnnacc_vm *vm, const struct drm_cnnacc_bind_op
 	int ret;
 
 	if (cnnacc_vm_check_range(&vm->cdev->drm, op->va, op->size) ||
-	    cnnacc_refuses(&vm->cdev->drm, op->flags || op->handle || op->bo_offset))
+	    cnnacc_refuses(&vm->cdev->drm, op->flags & ~DRM_CNNACC_BIND_NOWAIT ||
+					    op->handle || op->bo_offset))
 		return -EINVAL;
 	mapping = cnnacc_vm_find(vm, op->va >> CNNACC_PAGE_SHIFT,
 				 op->size >> CNNACC_PAGE_SHIFT);
 	if (!mapping)
 		return -ENOENT;
-	ret = cnnacc_vm_wait_idle(vm);
+	ret = op->flags & DRM_CNNACC_BIND_NOWAIT ? 0 : cnnacc_vm_wait_idle(vm);
 	if (ret)
 		return ret;
 	cnnacc_vm_remove(vm, mapping);

@@ -421,11 +421,13 @@ enum drm_cnnacc_bind_op_type {
 #define DRM_CNNACC_BIND_READ		0x1u
 #define DRM_CNNACC_BIND_WRITE		0x2u
 #define DRM_CNNACC_BIND_EXEC		0x4u
+/* drm_cnnacc_bind_op.flags of an UNMAP: wait for no job; one that uses the range faults */
+#define DRM_CNNACC_BIND_NOWAIT		0x8u
 
 /**
  * struct drm_cnnacc_bind_op - one operation; VA, offset and size in whole pages.
  * @op: enum drm_cnnacc_bind_op_type
- * @flags: DRM_CNNACC_BIND_*; zero for UNMAP
+ * @flags: DRM_CNNACC_BIND_*
  * @handle: GEM handle; zero for UNMAP
  * @pad: zero
  * @va: first device address
@@ -450,10 +452,10 @@ struct drm_cnnacc_bind_op {
  * @done: out: number of executed operations; on error the index of the one that failed
  * @pad: zero
  *
- * Synchronous.  An UNMAP waits (killable) for the jobs that all contexts of the address space
- * have submitted; -ETIMEDOUT if that takes too long.  -EEXIST: MAP into a range that is not free;
- * -ENOENT: no such mapping; -ENOSPC: too many mappings in the address space, or page tables in the
- * file.
+ * Synchronous.  An UNMAP without DRM_CNNACC_BIND_NOWAIT waits (killable) for the jobs that all
+ * contexts of the address space have submitted; -ETIMEDOUT if that takes too long.  -EEXIST: MAP
+ * into a range that is not free; -ENOENT: no such mapping; -ENOSPC: too many mappings in the
+ * address space, or page tables in the file.
  */
 struct drm_cnnacc_vm_bind {
 	__u32 vm_id;

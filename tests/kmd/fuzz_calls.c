@@ -177,6 +177,7 @@ static void make_bind_op(struct fuzz_world *w, unsigned int file, struct drm_cnn
 	op->size = pages(w);
 	if (fuzz_chance(w, 3)) {
 		op->op = DRM_CNNACC_BIND_UNMAP;
+		op->flags = fuzz_chance(w, 2) ? DRM_CNNACC_BIND_NOWAIT : 0;
 		if (fuzz_chance(w, 4)) {
 			op->va = KMD_DATA_VA;
 			op->size = FUZZ_DATA_SIZE;

@@ -105,6 +105,28 @@ static void test_unmap(int fd)
 	kmd_env_free(&env);
 }
 
+/* With NOWAIT it does not, and a job that uses the range faults. */
+static void test_unmap_now(int fd)
+{
+	struct drm_cnnacc_bind_op op = {
+		.op = DRM_CNNACC_BIND_UNMAP, .flags = DRM_CNNACC_BIND_NOWAIT, .va = KMD_DATA_VA,
+	};
+	struct kmd_env env = kmd_env(fd);
+	struct drm_cnnacc_vm_bind b = { .vm_id = env.vm, .ops = DRM_CNNACC_OBJ_ARRAY(1, &op) };
+	uint32_t out = kmd_syncobj(fd);
+
+	op.size = env.data.size;
+	ok_ret(kmd_submit(&env, kmd_program_delay(&env, 20000000), 0, out), 0, "a long job");
+	ok_ret(kmd_fence_status(fd, out), -EBUSY, "runs");
+	ok_ret(kmd_ioctl(fd, DRM_IOCTL_CNNACC_VM_BIND, &b), 0, "unmap without a wait");
+	ok_ret(kmd_fence_status(fd, out), -EBUSY, "before the job ends");
+	ok_ret(kmd_wait(fd, out), 0, "which uses none of it");
+	ok_ret(kmd_run(&env, kmd_program_copy(&env, KMD_DATA_VA, KMD_DATA_VA + 4096, 1)), -EFAULT,
+	       "a job that does faults");
+	drmSyncobjDestroy(fd, out);
+	kmd_env_free(&env);
+}
+
 /* Destroys the address space, its context and its buffers in each order, while a job runs. */
 static void test_order(int fd)
 {
@@ -243,6 +265,7 @@ int main(void)
 	test_shared(fd);
 	test_failure(fd);
 	test_unmap(fd);
+	test_unmap_now(fd);
 	test_order(fd);
 	test_destroyed(fd);
 	test_other_file(fd);
