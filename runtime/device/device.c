@@ -122,15 +122,20 @@ int cnnrt_device_open(const char *name, unsigned int flags, struct cnnrt_device 
 	if (fork_watch_error)
 		return rt_fail_errno(err, fork_watch_error, "device: pthread_atfork");
 	ret = open_device(name, flags, dev, err);
-	if (!ret)
-		(*dev)->fork_count = fork_count;
-	return ret;
+	if (ret)
+		return ret;
+	(*dev)->fork_count = fork_count;
+	pthread_mutex_init(&(*dev)->lock, NULL);
+	return CNNRT_OK;
 }
 
 void cnnrt_device_close(struct cnnrt_device *dev)
 {
-	if (dev && rt_is_ours(dev))
-		dev->ops->close(dev);
+	if (!dev || !rt_is_ours(dev))
+		return;
+	rt_vm_destroy_all(dev);
+	pthread_mutex_destroy(&dev->lock);
+	dev->ops->close(dev);
 }
 
 bool rt_is_ours(const struct cnnrt_device *dev)

@@ -8,7 +8,10 @@
 #define CNNRT_DEVICE_H
 
 #include "base/base.h"
+#include "backend/lowered.h"
 #include "compile/target.h"
+
+#include <pthread.h>
 
 #include <cnnacc_accel.h>
 #include <cnnacc_hw.h>
@@ -90,7 +93,31 @@ struct cnnrt_device {
 	uint32_t max_vms, max_contexts;
 	uint32_t max_tasks;	/* per job */
 	struct cnn_target target;
+
+	pthread_mutex_t lock;	/* protects what follows */
+	struct rt_vm *vms;	/* in the order of their creation */
+	struct rt_weight_image *images;
 };
+
+/*
+ * Address spaces; all but rt_vm_id with dev->lock held. The first one stays until the device is
+ * closed, any other until its last user has put it.
+ */
+struct rt_vm;
+
+int rt_vm_create(struct cnnrt_device *dev, struct rt_vm **vm, struct cnnrt_error *err);
+/* The one after vm, the first for NULL; NULL: there is none. */
+struct rt_vm *rt_vm_next(const struct cnnrt_device *dev, const struct rt_vm *vm);
+void rt_vm_get(struct rt_vm *vm);
+void rt_vm_put(struct cnnrt_device *dev, struct rt_vm *vm);
+void rt_vm_destroy_all(struct cnnrt_device *dev);
+uint32_t rt_vm_id(const struct rt_vm *vm);
+/*
+ * Reserves a range of addresses from a multiple of CNN_BASE_ALIGN on, of which the rest up to the
+ * next is not used either. False: there is no such range. A size of 0 takes none.
+ */
+bool rt_vm_reserve(struct rt_vm *vm, uint64_t size, uint32_t *va);
+void rt_vm_release(struct rt_vm *vm, uint32_t va, uint64_t size);
 
 /*
  * Did this process open the device? A child of fork() must not use it: it has not the threads that

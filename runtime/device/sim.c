@@ -583,7 +583,8 @@ static int bind_unmap(struct rt_sim *sim, struct rt_sim_vm *vm,
 {
 	struct rt_sim_mapping **link = &vm->mappings, *m;
 
-	rt_sim_queue_idle(sim, vm, NULL);
+	if (!(op->flags & DRM_CNNACC_BIND_NOWAIT))
+		rt_sim_queue_idle(sim, vm, NULL);
 	while (*link && ((*link)->va != op->va || (*link)->size != op->size))
 		link = &(*link)->next;
 	m = *link;
@@ -606,8 +607,8 @@ static int bind_one(struct rt_sim *sim, struct rt_sim_vm *vm, const struct drm_c
 	case DRM_CNNACC_BIND_MAP:
 		return bind_map(sim, vm, op);
 	case DRM_CNNACC_BIND_UNMAP:
-		return op->flags || op->handle || op->bo_offset ? -EINVAL :
-								  bind_unmap(sim, vm, op);
+		return op->flags & ~DRM_CNNACC_BIND_NOWAIT || op->handle || op->bo_offset ?
+			       -EINVAL : bind_unmap(sim, vm, op);
 	}
 	return -EINVAL;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 int cnnrt_context_create(struct cnnrt_device *dev, enum cnnrt_priority priority,
 			 struct cnnrt_context **out, struct cnnrt_error *err)
@@ -24,7 +25,6 @@ int cnnrt_context_create(struct cnnrt_device *dev, enum cnnrt_priority priority,
 		return rt_fail(err, CNNRT_ENOMEM, "context: out of memory");
 	ctx->dev = dev;
 	ctx->priority = priority;
-	pthread_mutex_init(&ctx->lock, NULL);
 	*out = ctx;
 	return CNNRT_OK;
 }
@@ -33,34 +33,7 @@ void cnnrt_context_destroy(struct cnnrt_context *ctx)
 {
 	if (!ctx || !rt_is_ours(ctx->dev))
 		return;
-	pthread_mutex_destroy(&ctx->lock);
 	free(ctx);
-}
-
-int rt_space_create(struct cnnrt_device *dev, enum cnnrt_priority priority, struct rt_space *space,
-		    struct cnnrt_error *err)
-{
-	int ret = dev->ops->vm_create(dev, &space->vm_id);
-
-	if (ret) {
-		space->vm_id = 0;
-		return rt_fail_errno(err, ret, "creating an address space (an open device has at "
-				     "most %u)", dev->max_vms);
-	}
-	ret = dev->ops->ctx_create(dev, space->vm_id, priority, &space->ctx_id);
-	if (!ret)
-		return CNNRT_OK;
-	space->ctx_id = 0;
-	return rt_fail_errno(err, ret, "creating a context (an open device has at most %u)",
-			     dev->max_contexts);
-}
-
-void rt_space_destroy(struct cnnrt_device *dev, const struct rt_space *space)
-{
-	if (space->ctx_id)
-		dev->ops->ctx_destroy(dev, space->ctx_id);
-	if (space->vm_id)
-		dev->ops->vm_destroy(dev, space->vm_id);
 }
 
 int rt_bo_new(struct cnnrt_device *dev, uint64_t size, uint32_t use, uint32_t vm_id,
@@ -81,6 +54,21 @@ int rt_bo_new(struct cnnrt_device *dev, uint64_t size, uint32_t use, uint32_t vm
 			     (unsigned long long)size);
 }
 
+int rt_bo_upload(struct cnnrt_device *dev, const void *data, uint64_t size, uint32_t use,
+		 struct rt_bo *bo, struct cnnrt_error *err)
+{
+	int ret = size ? rt_bo_new(dev, size, use, 0, bo, err) : CNNRT_OK;
+
+	if (ret || !size)
+		return ret;
+	memcpy(bo->map, data, (size_t)size);
+	ret = dev->ops->bo_sync(dev, bo, DRM_CNNACC_BO_SYNC_FOR_DEVICE);
+	if (!ret)
+		return CNNRT_OK;
+	dev->ops->bo_close(dev, bo);
+	return rt_fail_errno(err, ret, "uploading %llu bytes", (unsigned long long)size);
+}
+
 int rt_bind(struct cnnrt_device *dev, uint32_t vm_id, const struct rt_bind_range *range,
 	    struct cnnrt_error *err)
 {
@@ -97,16 +85,25 @@ int rt_bind(struct cnnrt_device *dev, uint32_t vm_id, const struct rt_bind_range
 	return CNNRT_OK;
 }
 
-int rt_unbind(struct cnnrt_device *dev, uint32_t vm_id, uint64_t va, uint64_t size,
-	      struct cnnrt_error *err)
-{
-	struct drm_cnnacc_bind_op op = { .op = DRM_CNNACC_BIND_UNMAP, .va = va, .size = size };
-	int ret = dev->ops->bind(dev, vm_id, &op, 1);
+/* Operations of one ioctl; every driver takes more. */
+#define UNMAPS	16
 
-	if (ret)
-		return rt_fail_errno(err, ret, "unmapping %llu bytes at VA 0x%llx",
-				     (unsigned long long)size, (unsigned long long)va);
-	return CNNRT_OK;
+int rt_unbind(struct cnnrt_device *dev, uint32_t vm_id, const struct rt_mapped *mapped,
+	      unsigned int count, struct cnnrt_error *err)
+{
+	struct drm_cnnacc_bind_op op[UNMAPS];
+	int ret = 0;
+
+	for (unsigned int i = 0, n; i < count && !ret; i += n) {
+		n = count - i < UNMAPS ? count - i : UNMAPS;
+		for (unsigned int k = 0; k < n; k++)
+			op[k] = (struct drm_cnnacc_bind_op){
+				.op = DRM_CNNACC_BIND_UNMAP, .flags = DRM_CNNACC_BIND_NOWAIT,
+				.va = mapped[i + k].va, .size = mapped[i + k].size,
+			};
+		ret = dev->ops->bind(dev, vm_id, op, n);
+	}
+	return ret ? rt_fail_errno(err, ret, "unmapping device memory") : CNNRT_OK;
 }
 
 static int new_buffer(struct cnnrt_context *ctx, struct cnnrt_buffer **out, struct cnnrt_error *err)

@@ -20,7 +20,7 @@ struct span {
 struct run {
 	struct cnnrt_device *dev;
 	const struct cnnrt_exec *exec;
-	struct rt_space space;
+	uint32_t vm_id, ctx_id;
 	struct span *spans;
 	unsigned int span_count;
 	bool wants_stats;
@@ -129,9 +129,9 @@ static int map_stats(struct run *run, struct cnnrt_error *err)
 		.flags = DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE,
 	};
 	int ret =
-		rt_bo_new(run->dev, range.size, DRM_CNNACC_BO_DATA, run->space.vm_id, &run->stats, err);
+		rt_bo_new(run->dev, range.size, DRM_CNNACC_BO_DATA, run->vm_id, &run->stats, err);
 
-	return ret ? ret : rt_bind(run->dev, run->space.vm_id, &range, err);
+	return ret ? ret : rt_bind(run->dev, run->vm_id, &range, err);
 }
 
 static int map_spans(struct run *run, struct cnnrt_error *err)
@@ -144,9 +144,9 @@ static int map_spans(struct run *run, struct cnnrt_error *err)
 			.bo = &s->bo, .va = s->va, .size = s->end - s->va, .flags = s->flags,
 		};
 
-		ret = rt_bo_new(run->dev, s->end - s->va, use_of_flags(s->flags), run->space.vm_id,
+		ret = rt_bo_new(run->dev, s->end - s->va, use_of_flags(s->flags), run->vm_id,
 				&s->bo, err) ?:
-		      rt_bind(run->dev, run->space.vm_id, &range, err);
+		      rt_bind(run->dev, run->vm_id, &range, err);
 	}
 	if (ret || run->exec->own_stats || !run->wants_stats)
 		return ret;
@@ -193,7 +193,7 @@ static int run_program(struct run *run, struct cnnrt_job_status *status, struct 
 		.cycle_limit = exec->cycle_limit,
 	};
 	struct rt_submit s = {
-		.ctx_id = run->space.ctx_id, .core = exec->core, .tasks = &task, .task_count = 1,
+		.ctx_id = run->ctx_id, .core = exec->core, .tasks = &task, .task_count = 1,
 		.in_fence = -1,
 	};
 	int ret = run->dev->ops->submit(run->dev, &s);
@@ -210,7 +210,7 @@ static int run_program(struct run *run, struct cnnrt_job_status *status, struct 
 		ret = rt_fail_errno(err, ret, "core %u: wait", exec->core);
 	else if ((ret = rt_fence_status(s.out_fence))) {
 		*status = (struct cnnrt_job_status){ 0 };
-		rt_job_failure(run->dev, run->space.ctx_id, s.seqno, ret, status);
+		rt_job_failure(run->dev, run->ctx_id, s.seqno, ret, status);
 		ret = CNNRT_OK;
 	} else {
 		rt_job_done(status);
@@ -221,7 +221,10 @@ static int run_program(struct run *run, struct cnnrt_job_status *status, struct 
 
 static void free_run(struct run *run)
 {
-	rt_space_destroy(run->dev, &run->space);
+	if (run->ctx_id)
+		run->dev->ops->ctx_destroy(run->dev, run->ctx_id);
+	if (run->vm_id)
+		run->dev->ops->vm_destroy(run->dev, run->vm_id);
 	for (unsigned int i = 0; i < run->span_count; i++)
 		if (run->spans[i].bo.handle)
 			run->dev->ops->bo_close(run->dev, &run->spans[i].bo);
@@ -264,17 +267,33 @@ static int check_exec(const struct cnnrt_device *dev, const struct cnnrt_exec *e
 	return CNNRT_OK;
 }
 
+static int create_space(struct run *run, struct cnnrt_error *err)
+{
+	struct cnnrt_device *dev = run->dev;
+	int ret = dev->ops->vm_create(dev, &run->vm_id);
+
+	if (ret) {
+		run->vm_id = 0;
+		return rt_fail_errno(err, ret, "creating an address space (an open device has at "
+				     "most %u)", dev->max_vms);
+	}
+	ret = dev->ops->ctx_create(dev, run->vm_id, DRM_CNNACC_PRIORITY_NORMAL, &run->ctx_id);
+	if (!ret)
+		return CNNRT_OK;
+	run->ctx_id = 0;
+	return rt_fail_errno(err, ret, "creating a context (an open device has at most %u)",
+			     dev->max_contexts);
+}
+
 static int execute(struct run *run, struct cnnrt_job_status *status, void *stats,
 		   struct cnnrt_error *err)
 {
-	struct cnnrt_device *dev = run->dev;
 	int ret = make_spans(run, err);
 
 	if (ret)
 		return ret;
 	place_stats(run);
-	ret = rt_space_create(dev, CNNRT_PRIORITY_NORMAL, &run->space, err) ?:
-	      map_spans(run, err);
+	ret = create_space(run, err) ?: map_spans(run, err);
 	if (ret)
 		return ret;
 	copy_ranges(run, false);

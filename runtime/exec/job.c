@@ -397,16 +397,17 @@ static int swap_pages(struct cnnrt_job *job, int v, struct pages from, struct pa
 {
 	uint32_t rw = DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE;
 	const struct cnn_slot *slot = &job->program->low->slots[v];
-	uint64_t va = CNN_VA_ARENA + (uint64_t)slot->offset;
+	uint64_t va = job->place.bases.va[CNN_ARENA] + (uint64_t)slot->offset;
 	uint64_t size = rt_pages(job->dev, (uint64_t)slot->bytes);
-	int ret = rt_unbind(job->dev, job->space.vm_id, va, size, err);
+	uint32_t vm = rt_vm_id(job->place.vm);
+	int ret = rt_unbind(job->dev, vm, &(struct rt_mapped){ va, size }, 1, err);
 
 	if (ret)
 		return ret;
-	ret = rt_bind(job->dev, job->space.vm_id,
+	ret = rt_bind(job->dev, vm,
 		      &(struct rt_bind_range){ to.bo, to.offset, va, size, rw }, err);
 	if (ret)
-		rt_bind(job->dev, job->space.vm_id,
+		rt_bind(job->dev, vm,
 			&(struct rt_bind_range){ from.bo, from.offset, va, size, rw }, NULL);
 	return ret;
 }

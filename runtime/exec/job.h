@@ -9,8 +9,17 @@
 
 #include <stdatomic.h>
 
-/* Statistics records of all tasks; below the compiler's addresses (CNN_VA_ARENA). */
-#define RT_VA_STATS	0x08000000u
+/* Positive: an address space has not enough free addresses. */
+#define RT_VM_FULL	1
+
+/* Where the job's memory is in an address space of the device. */
+struct rt_place {
+	struct rt_vm *vm;	/* NULL: the job has no device memory */
+	struct cnn_bases bases;
+	uint32_t stats_va;	/* of the statistics records of all tasks */
+	struct rt_mapped *mapped; /* all but the weights */
+	unsigned int count;
+};
 
 /* Where the host finds the elements of a value while the job runs. */
 enum rt_value_location {
@@ -80,9 +89,10 @@ struct cnnrt_job {
 	const struct cnnrt_program *program;
 
 	/* device memory */
-	struct rt_space space;
-	struct rt_weight_images *images;
+	uint32_t ctx_id;
+	struct rt_place place;
 	struct rt_bo arena, stats;
+	struct rt_bo code;	/* the programs, relocated to place.bases */
 
 	/* host memory */
 	struct rt_value *values;
@@ -140,9 +150,27 @@ int rt_job_idle(struct cnnrt_job *job, struct cnnrt_error *err);
 int rt_job_memory(struct cnnrt_job *job, struct cnnrt_error *err);
 void rt_job_memory_free(struct cnnrt_job *job);
 
-int rt_weight_images_get(struct cnnrt_context *ctx, const struct cnnrt_program *program,
-			 struct rt_weight_images **out, struct cnnrt_error *err);
-void rt_weight_images_put(struct cnnrt_context *ctx, struct rt_weight_images *images);
+/*
+ * Takes addresses in an address space of the device, where the weights are then mapped. The first
+ * address space that has them is taken, or a new one.
+ */
+int rt_place_get(struct cnnrt_job *job, struct cnnrt_error *err);
+/* Unmaps all; the job's buffers are to be closed afterwards. */
+void rt_place_put(struct cnnrt_job *job);
+/* Creates the job's programs and statistics records there. */
+int rt_place_fill(struct cnnrt_job *job, struct cnnrt_error *err);
+/* Maps a range until rt_place_put(). */
+int rt_place_map(struct cnnrt_job *job, const struct rt_bind_range *range,
+		 struct cnnrt_error *err);
+
+/*
+ * Maps a program's weights for one job; *va: where they are. RT_VM_FULL if there is no room. These
+ * two with dev->lock held.
+ */
+int rt_weights_get(struct cnnrt_device *dev, const struct cnnrt_program *program,
+		   struct rt_vm *vm, uint32_t *va, struct cnnrt_error *err);
+void rt_weights_put(struct cnnrt_device *dev, const struct cnnrt_program *program,
+		    struct rt_vm *vm);
 
 /* Which units wait for which; once values have their places. */
 int rt_order_build(struct cnnrt_job *job, struct cnnrt_error *err);

@@ -261,11 +261,11 @@ static int bind_arena(struct cnnrt_job *job, uint64_t offset, uint64_t size,
 		      struct cnnrt_error *err)
 {
 	struct rt_bind_range range = {
-		.bo = &job->arena, .bo_offset = offset, .va = CNN_VA_ARENA + offset, .size = size,
-		.flags = DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE,
+		.bo = &job->arena, .bo_offset = offset, .va = job->place.bases.va[CNN_ARENA] + offset,
+		.size = size, .flags = DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE,
 	};
 
-	return rt_bind(job->dev, job->space.vm_id, &range, err);
+	return rt_place_map(job, &range, err);
 }
 
 /*
@@ -311,34 +311,25 @@ static int create_arena(struct cnnrt_job *job, struct cnnrt_error *err)
 		if (low->slots[v].used && rt_has_own_pages(job, v) &&
 		    (g->values[v].is_input || g->values[v].is_output))
 			slots[count++] = &low->slots[v];
-	ret = rt_bo_new(job->dev, (uint64_t)low->arena_bytes, DRM_CNNACC_BO_DATA, job->space.vm_id,
-			&job->arena, err) ?:
+	ret = rt_bo_new(job->dev, (uint64_t)low->arena_bytes, DRM_CNNACC_BO_DATA,
+			rt_vm_id(job->place.vm), &job->arena, err) ?:
 	      map_arena(job, slots, count, err);
 	free(slots);
 	return ret;
 }
 
-static int bind_whole(struct cnnrt_job *job, const struct rt_bo *bo, uint64_t va, uint32_t flags,
-		      struct cnnrt_error *err)
-{
-	struct rt_bind_range range = { .bo = bo, .va = va, .size = bo->size, .flags = flags };
-
-	return bo->handle ? rt_bind(job->dev, job->space.vm_id, &range, err) : CNNRT_OK;
-}
-
 static int create_device_memory(struct cnnrt_job *job, struct cnnrt_error *err)
 {
-	const struct cnn_lowered *low = job->program->low;
+	int ret = rt_place_get(job, err);
 
-	return rt_space_create(job->dev, job->ctx->priority, &job->space, err) ?:
-	       rt_weight_images_get(job->ctx, job->program, &job->images, err) ?:
-	       bind_whole(job, &job->images->weights, CNN_VA_WEIGHTS, DRM_CNNACC_BIND_READ, err) ?:
-	       bind_whole(job, &job->images->code, CNN_VA_PROGRAM, DRM_CNNACC_BIND_EXEC, err) ?:
-	       create_arena(job, err) ?:
-	       rt_bo_new(job->dev, ((uint64_t)low->n_tasks + 1) * sizeof(struct cnnacc_stats),
-			 DRM_CNNACC_BO_DATA, job->space.vm_id, &job->stats, err) ?:
-	       bind_whole(job, &job->stats, RT_VA_STATS, DRM_CNNACC_BIND_READ |
-			  DRM_CNNACC_BIND_WRITE, err);
+	if (ret)
+		return ret;
+	ret = job->dev->ops->ctx_create(job->dev, rt_vm_id(job->place.vm), job->ctx->priority,
+					&job->ctx_id);
+	if (ret)
+		return rt_fail_errno(err, ret, "job: creating its queues (an open device has at "
+				     "most %u jobs)", job->dev->max_contexts);
+	return rt_place_fill(job, err) ?: create_arena(job, err);
 }
 
 static int make_tasks(struct cnnrt_job *job, struct cnnrt_error *err)
@@ -351,9 +342,9 @@ static int make_tasks(struct cnnrt_job *job, struct cnnrt_error *err)
 	for (int i = 0; i < low->n_tasks; i++)
 		job->tasks[i] = (struct drm_cnnacc_task){
 			.flags = DRM_CNNACC_TASK_STATS,
-			.program_va = CNN_VA_PROGRAM + (uint32_t)low->tasks[i].offset,
+			.program_va = job->place.bases.va[CNN_PROGRAM] + (uint32_t)low->tasks[i].offset,
 			.program_len = low->tasks[i].length,
-			.stats_va = RT_VA_STATS + (uint32_t)i * sizeof(struct cnnacc_stats),
+			.stats_va = job->place.stats_va + (uint32_t)i * sizeof(struct cnnacc_stats),
 			.cycle_limit = low->tasks[i].cycle_limit,
 		};
 	return CNNRT_OK;
@@ -390,12 +381,15 @@ void rt_job_memory_free(struct cnnrt_job *job)
 {
 	struct cnnrt_device *dev = job->dev;
 
-	rt_space_destroy(dev, &job->space);
+	if (job->ctx_id)
+		dev->ops->ctx_destroy(dev, job->ctx_id);
+	rt_place_put(job);
 	if (job->arena.handle)
 		dev->ops->bo_close(dev, &job->arena);
 	if (job->stats.handle)
 		dev->ops->bo_close(dev, &job->stats);
-	rt_weight_images_put(job->ctx, job->images);
+	if (job->code.handle)
+		dev->ops->bo_close(dev, &job->code);
 	rt_thread_pool_free(job->pool);
 	for (int v = 0; job->values && v < job->program->graph->n_values; v++)
 		cnn_tensor_release(&job->values[v].t);

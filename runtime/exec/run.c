@@ -204,7 +204,7 @@ static int submit_tasks(struct cnnrt_job *job, struct rt_flight *f, int in_fence
 	f->count = left < (int)job->dev->max_tasks ? left : (int)job->dev->max_tasks;
 	f->step = begin_tasks(job, seg->core, f->first, f->count);
 	s = (struct rt_submit){
-		.ctx_id = job->space.ctx_id, .core = (uint32_t)seg->core,
+		.ctx_id = job->ctx_id, .core = (uint32_t)seg->core,
 		.flags = job_flags(job, seg, f->count),
 		.tasks = &job->tasks[f->first], .task_count = (uint32_t)f->count,
 		.bos = job->refs, .bo_count = buffer_refs(job, seg), .in_fence = in_fence,
@@ -252,7 +252,7 @@ static int submit_flight(struct cnnrt_job *job, struct rt_flight *f)
 static bool may_resubmit(struct cnnrt_job *job, const struct cnn_segment *seg,
 			 const struct cnnrt_job_status *status)
 {
-	struct drm_cnnacc_ctx_query q = { .ctx_id = job->space.ctx_id };
+	struct drm_cnnacc_ctx_query q = { .ctx_id = job->ctx_id };
 
 	if (status->code != CNNRT_ECANCELED || job->dev->ops->ctx_query(job->dev, &q) ||
 	    q.reset_jobs == job->reset_jobs)
@@ -264,9 +264,9 @@ static bool may_resubmit(struct cnnrt_job *job, const struct cnn_segment *seg,
 /* Of a run that has failed: what resets have canceled is no matter of the next run. */
 static void know_resets(struct cnnrt_job *job)
 {
-	struct drm_cnnacc_ctx_query q = { .ctx_id = job->space.ctx_id };
+	struct drm_cnnacc_ctx_query q = { .ctx_id = job->ctx_id };
 
-	if (job->space.ctx_id && !job->dev->ops->ctx_query(job->dev, &q))
+	if (job->ctx_id && !job->dev->ops->ctx_query(job->dev, &q))
 		job->reset_jobs = q.reset_jobs;
 }
 
@@ -360,7 +360,7 @@ static uint64_t flight_end(const struct cnnrt_job *job, uint64_t seqno, int fenc
 {
 	uint64_t end;
 
-	if (job->dev->ops->end_time(job->dev, job->space.ctx_id, seqno, fence, &end) ||
+	if (job->dev->ops->end_time(job->dev, job->ctx_id, seqno, fence, &end) ||
 	    end < job->start_ns)
 		end = rt_now();
 	return end - job->start_ns;
@@ -387,7 +387,7 @@ static int flight_failed(struct cnnrt_job *job, int i, int fence_errno)
 	struct cnnrt_job_status status = { 0 };
 	int ret;
 
-	rt_job_failure(job->dev, job->space.ctx_id, f->seqno, fence_errno, &status);
+	rt_job_failure(job->dev, job->ctx_id, f->seqno, fence_errno, &status);
 	name_failure(job, f->first, &status);
 	if (may_resubmit(job, f->seg, &status)) {
 		f->first = f->seg->first_task;
@@ -546,7 +546,7 @@ static void drain_flights(struct cnnrt_job *job)
 		close(f->fence);
 		if (!ret || job->status.core >= 0 || job->status.code != CNNRT_EJOB)
 			continue;
-		rt_job_failure(job->dev, job->space.ctx_id, f->seqno, ret, &status);
+		rt_job_failure(job->dev, job->ctx_id, f->seqno, ret, &status);
 		name_failure(job, f->first, &status);
 		if (status.core >= 0)
 			job->status = status;
@@ -755,7 +755,7 @@ bool rt_job_finish_direct(struct cnnrt_job *job)
 	int ret = rt_fence_status(job->fence);
 
 	if (ret) {
-		rt_job_failure(job->dev, job->space.ctx_id, f->seqno, ret, &job->status);
+		rt_job_failure(job->dev, job->ctx_id, f->seqno, ret, &job->status);
 		if (resubmit_direct(job))
 			return false;
 		name_failure(job, f->first, &job->status);
