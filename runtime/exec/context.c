@@ -29,13 +29,6 @@ int cnnrt_context_create(struct cnnrt_device *dev, enum cnnrt_priority priority,
 	return CNNRT_OK;
 }
 
-void cnnrt_context_destroy(struct cnnrt_context *ctx)
-{
-	if (!ctx || !rt_is_ours(ctx->dev))
-		return;
-	free(ctx);
-}
-
 int rt_bo_new(struct cnnrt_device *dev, uint64_t size, uint32_t use, uint32_t vm_id,
 	      struct rt_bo *bo, struct cnnrt_error *err)
 {

@@ -26,14 +26,12 @@ static void init_sync(struct cnnrt_job *job)
 	pthread_condattr_destroy(&attr);
 }
 
-int cnnrt_job_create(struct cnnrt_context *ctx, const struct cnnrt_program *program,
-		     struct cnnrt_job **out, struct cnnrt_error *err)
+static int new_job(struct cnnrt_context *ctx, const struct cnnrt_program *program,
+		   struct cnnrt_job **out, struct cnnrt_error *err)
 {
 	struct cnnrt_job *job;
-	int ret = rt_check_process(ctx->dev, err);
+	int ret;
 
-	if (ret)
-		return ret;
 	if (program->core_count != ctx->dev->info.core_count ||
 	    memcmp(program->core, ctx->dev->core, sizeof(program->core)))
 		return rt_fail(err, CNNRT_EINVAL, "job: the program was compiled for a device "
@@ -58,6 +56,18 @@ int cnnrt_job_create(struct cnnrt_context *ctx, const struct cnnrt_program *prog
 		cnnrt_job_free(job);
 	else
 		*out = job;
+	return ret;
+}
+
+/* Jobs that cnnrt_run() keeps make room for those of the application. */
+int cnnrt_job_create(struct cnnrt_context *ctx, const struct cnnrt_program *program,
+		     struct cnnrt_job **out, struct cnnrt_error *err)
+{
+	int ret = rt_check_process(ctx->dev, err) ?: new_job(ctx, program, out, err);
+
+	if (ret && ret != CNNRT_EINVAL &&
+	    rt_kept_jobs_free(&(struct rt_job_owner){ .dev = ctx->dev }))
+		ret = new_job(ctx, program, out, err);
 	return ret;
 }
 
@@ -502,57 +512,4 @@ int cnnrt_job_bind(struct cnnrt_job *job, enum cnnrt_direction dir, unsigned int
 		return ret;
 	return bind_buffer(job, dir, v, b, (struct rt_binding){ .buf = buf, .offset = offset },
 			   err);
-}
-
-/* The caller has no memory for outputs whose shape a run finds. */
-static int check_known(const struct cnnrt_program *p, struct cnnrt_error *err)
-{
-	for (unsigned int i = 0; i < cnnrt_program_io_count(p, CNNRT_OUTPUT); i++)
-		if (p->graph->values[rt_io_value(p, CNNRT_OUTPUT, i)].t.rank < 0)
-			return rt_fail(err, CNNRT_EUNSUPPORTED, "output %u: its shape is only known "
-				       "after a run: use a job", i);
-	return CNNRT_OK;
-}
-
-static int run_once(struct cnnrt_job *job, const void *const *inputs, void *const *outputs,
-		    struct cnnrt_error *err)
-{
-	const struct cnnrt_program *p = job->program;
-	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
-	void *mem;
-	int ret = CNNRT_OK;
-
-	for (unsigned int i = 0; i < cnnrt_program_io_count(p, CNNRT_INPUT) && !ret; i++) {
-		if (job->values[rt_io_value(p, CNNRT_INPUT, i)].location == RT_AT_GRAPH)
-			continue;
-		ret = cnnrt_job_map(job, CNNRT_INPUT, i, &info, &mem, err);
-		if (!ret && info.size && !inputs[i])
-			ret = rt_fail(err, CNNRT_EINVAL, "input %u: no data given", i);
-		if (!ret && info.size)
-			memcpy(mem, inputs[i], info.size);
-	}
-	ret = ret ?: cnnrt_job_submit(job, -1, NULL, err) ?: cnnrt_job_wait(job, -1, err);
-	for (unsigned int i = 0; i < cnnrt_program_io_count(p, CNNRT_OUTPUT) && !ret; i++) {
-		ret = cnnrt_job_map(job, CNNRT_OUTPUT, i, &info, &mem, err);
-		if (!ret && info.size && !outputs[i])
-			ret = rt_fail(err, CNNRT_EINVAL, "output %u: no memory given", i);
-		if (!ret && info.size)
-			memcpy(outputs[i], mem, info.size);
-	}
-	return ret;
-}
-
-int cnnrt_run(struct cnnrt_context *ctx, const struct cnnrt_program *program,
-	      const void *const *inputs, void *const *outputs, struct cnnrt_error *err)
-{
-	struct cnnrt_job *job;
-	int ret = check_known(program, err);
-
-	if (!ret)
-		ret = cnnrt_job_create(ctx, program, &job, err);
-	if (ret)
-		return ret;
-	ret = run_once(job, inputs, outputs, err);
-	cnnrt_job_free(job);
-	return ret;
 }

@@ -141,7 +141,19 @@ struct cnnrt_job {
 	int in_fence;			/* for the thread, -1: none */
 	int ended_fence;		/* signaled, to be closed while a core computes; -1: none */
 	int cancel;			/* eventfd that ends the wait for in_fence */
+
+	struct cnnrt_job *next_kept;	/* in the list of kept_jobs.c */
 };
+
+/* Which of the jobs that cnnrt_run() keeps: what is NULL does not matter. */
+struct rt_job_owner {
+	const struct cnnrt_device *dev;
+	const struct cnnrt_context *ctx;
+	const struct cnnrt_program *program;
+};
+
+/* Frees them; returns how many there were. */
+unsigned int rt_kept_jobs_free(const struct rt_job_owner *owner);
 
 /* CNNRT_EBUSY while it runs, CNNRT_EINVAL in a forked child. */
 int rt_job_idle(struct cnnrt_job *job, struct cnnrt_error *err);

@@ -277,6 +277,7 @@ static void count_tasks(struct cnnrt_job *job, struct cnnrt_step *step)
 
 	for (unsigned int i = 0; i < step->task_count; i++) {
 		step->cycles += stats[step->first_task + i].cycles;
+		step->scrub_cycles += stats[step->first_task + i].scrub_cycles;
 		step->macs += stats[step->first_task + i].mac_useful;
 		step->mac_slots += stats[step->first_task + i].mac_slots;
 	}

@@ -13,7 +13,8 @@
  * buffers and jobs, a program its jobs, a model only the cnnrt_compile() call.  *_free(NULL),
  * *_close(NULL) and *_destroy(NULL) do nothing.
  *
- * Threads: the only global state is a count of fork() calls.  Devices, contexts and programs may
+ * Threads: the only global state is a count of fork() calls and the list of the idle jobs that
+ * cnnrt_run() keeps.  Devices, contexts and programs may
  * be used by many threads at once; a model, a buffer or a job by one thread at a time.  Closing,
  * destroying and freeing need the object to be unused by every other thread.
  *
@@ -524,7 +525,7 @@ enum cnnrt_priority {
 
 struct cnnrt_context;
 
-/** cnnrt_context_create() - a device address space with a queue per core. */
+/** cnnrt_context_create() - jobs of one priority, each with a queue per core. */
 int cnnrt_context_create(struct cnnrt_device *dev, enum cnnrt_priority priority,
 			 struct cnnrt_context **ctx, struct cnnrt_error *err);
 /** cnnrt_context_destroy() - all its jobs and buffers must be freed. */
@@ -571,8 +572,10 @@ struct cnnrt_job;
 /**
  * cnnrt_job_create() - one instance of a program that can run again and again.
  *
- * Its memory is allocated and weights and programs are uploaded here.  Each job has an
- * address space of its own; an open device takes at least 32 of them at once.
+ * Its memory is allocated and its programs are uploaded here; the weights are uploaded with the
+ * program's first job on the open device.  All jobs of an open device share an address space: open
+ * the device once for each program that must not reach the memory of others.  An open device takes
+ * at least 32 jobs at once.
  */
 int cnnrt_job_create(struct cnnrt_context *ctx, const struct cnnrt_program *program,
 		     struct cnnrt_job **job, struct cnnrt_error *err);
@@ -665,6 +668,7 @@ struct cnnrt_step {
 	uint64_t cycles;	/* that the device counted, 0 on the CPU */
 	uint64_t macs;		/* of TASKS: counted by the device; else the operator's */
 	uint64_t mac_slots;	/* of TASKS: capacity of its busy execution units; else 0 */
+	uint64_t scrub_cycles;	/* of cycles: clearing what another process left in the core */
 };
 
 /** cnnrt_job_profile() - report the steps of a finished run in the order of their start. */
@@ -718,9 +722,12 @@ int cnnrt_compare(struct cnnrt_job *job, const struct cnnrt_compare_options *opt
 		  struct cnnrt_error *err);
 
 /**
- * cnnrt_run() - compile once, run once: a network on host memory.
+ * cnnrt_run() - run a network on host memory.
  * @inputs, @outputs: an array per direction, as many as the program has, with memory of the
  *	size that cnnrt_program_io() gives
+ *
+ * The job that runs it is kept for the next call, one for each thread that calls at the same time,
+ * until the program or the context is freed or another job needs its memory.
  *
  * CNNRT_EUNSUPPORTED if an output has a size that only a run finds, such as the number of boxes
  * that NonMaxSuppression selects: cnnrt_job_map() tells it after the run of a job.

@@ -121,7 +121,7 @@ int rt_build(const struct cnnrt_model *model, const struct rt_target *target,
 	p->hw_version = target->hw_version;
 	p->observe = options->observe;
 	if (build(p, model, opt, options, &e)) {
-		cnnrt_program_free(p);
+		rt_program_free(p);
 		name_free_input(model, &e);
 		return rt_graph_error(err, &e);
 	}

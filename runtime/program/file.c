@@ -284,7 +284,7 @@ int rt_load(struct rt_mapping m, const struct rt_target *target,
 	ret = rt_struct_read(RT_STRUCT(cnnrt_load_options, max_work), &o, options, err) ?:
 	      parse(p, target, &o, err);
 	if (ret)
-		cnnrt_program_free(p);
+		rt_program_free(p);
 	else
 		*out = p;
 	return ret;

@@ -63,6 +63,8 @@ struct cnnrt_program {
 int rt_build(const struct cnnrt_model *model, const struct rt_target *target,
 	     const struct cnnrt_compile_options *options, const struct cnn_lower_options *opt,
 	     struct cnnrt_program **out, struct cnnrt_error *err);
+/* Frees a program that no job uses. */
+void rt_program_free(struct cnnrt_program *p);
 /* Maps a program file. */
 int rt_map_file(const char *path, struct rt_mapping *m, struct cnnrt_error *err);
 /* Copies a program file in memory, aligned for rt_load. */

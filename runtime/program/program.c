@@ -60,7 +60,7 @@ void rt_unmap(struct rt_mapping *m)
 		free(m->data);
 }
 
-void cnnrt_program_free(struct cnnrt_program *p)
+void rt_program_free(struct cnnrt_program *p)
 {
 	if (!p)
 		return;

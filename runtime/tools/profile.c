@@ -192,7 +192,8 @@ static void put_tasks(struct trace *t, const struct cnnrt_step *s)
 	*waited = s->end_ns > start ? s->end_ns : start;
 	open_slice(t, wait, "wait", PID_HOST, TID_WAIT(s->core), start, *waited);
 	JSON_MEMBERS(&t->j, U64("programs", s->task_count),
-		     U64("cycles counted by the device", s->cycles));
+		     U64("cycles counted by the device", s->cycles),
+		     U64("of them clearing what another process left", s->scrub_cycles));
 	close_slice(t);
 }
 

@@ -105,6 +105,7 @@ static void add_step(const struct cnnrt_step *step, void *opaque)
 	r->steps[r->step_count].place = l->place;
 	r->step_count++;
 	r->run_ns = step->end_ns;
+	r->scrub_cycles += step->scrub_cycles;
 	if (step->kind == CNNRT_STEP_COPY)
 		r->copy_ns += step->end_ns - step->start_ns;
 	if (step->kind != CNNRT_STEP_OP)

@@ -46,6 +46,7 @@ struct report {
 	uint64_t total_macs;		/* of those, in the network */
 	uint64_t run_ns, cpu_ns;	/* the last run; of it in CPU operators */
 	uint64_t copy_ns;		/* of it in copies between the host's tensors and the cores' */
+	uint64_t scrub_cycles;		/* clearing what another process had left in the cores */
 	unsigned int cpu_ops;
 	bool failed;			/* out of memory */
 };

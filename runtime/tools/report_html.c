@@ -51,6 +51,8 @@ static void put_tiles(FILE *out, const struct report *r)
 	fprintf(out, "<div class=\"tile\"><b>%.3g ms</b><span>in copies; changes of layout: %u of "
 		"%.4g KiB in all</span></div>\n", (double)r->copy_ns / 1e6, r->est.conversions,
 		(double)r->est.conversion_bytes / 1024);
+	fprintf(out, "<div class=\"tile\"><b>%" PRIu64 "</b><span>cycles to clear what another "
+		"process left in the cores</span></div>\n", r->scrub_cycles);
 	fprintf(out, "<div class=\"tile\"><b>%.4g ms</b><span>a run on the target, with the costs 0x%016"
 		PRIx64 "</span></div>\n", (double)r->est.ns / 1e6, r->est.target_hash);
 	fprintf(out, "<div class=\"tile\"><b>%.3g s</b><span>to compile; segments: %u, programs: %u"

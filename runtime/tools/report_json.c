@@ -31,6 +31,7 @@ void report_json(const struct report *r, FILE *out)
 		     U64("conversion_bytes", r->est.conversion_bytes),
 		     U64("macs", r->est.macs_total), U64("run_ns", r->run_ns),
 		     U64("cpu_ns", r->cpu_ns), U64("copy_ns", r->copy_ns),
+		     U64("scrub_cycles", r->scrub_cycles),
 		     U64("target_ns", r->est.ns), HEX("target_hash", r->est.target_hash));
 	json_open(&j, "total", '{');
 	json_u64(&j, "macs", r->total_macs);

@@ -126,6 +126,8 @@ void report_print(const struct report *r)
 	       r->cpu_ops);
 	printf("Changes of layout: %u of %.1f KiB in all; copies to and from the cores %.3f ms\n",
 	       r->est.conversions, (double)r->est.conversion_bytes / 1024, (double)r->copy_ns / 1e6);
+	printf("Clearing what another process left in the cores: %" PRIu64 " cycles\n",
+	       r->scrub_cycles);
 	printf("Operators that only rename a value: %u; segments: %u; programs: %u; ", renaming,
 	       r->est.segments, r->est.tasks);
 	if (r->est.compile_ns)

@@ -453,7 +453,8 @@ static void test_many_jobs(void **state)
 		count++;
 	assert_true(count >= 32 && count < MANY);
 	assert_int_equal(rt_err.code, CNNRT_ELIMIT);
-	assert_non_null(strstr(rt_err.text, "at most"));
+	/* Of the driver, or of the process's descriptors. */
+	assert_true(strstr(rt_err.text, "at most") || strstr(rt_err.text, "open files"));
 	cnnrt_job_free(job[--count]);
 	OK(cnnrt_job_create(n.ctx, n.program, &job[count++], &rt_err));
 	while (count)
