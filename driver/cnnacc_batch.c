@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/slab.h>
 
+#include <drm/drm_file.h>
+
 #include "compat/cnnacc_compat.h"
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"

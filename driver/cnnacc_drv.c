@@ -19,6 +19,7 @@
 #include "cnnacc_pci.h"
 #include "cnnacc_pm.h"
 #include "cnnacc_uobj.h"
+#include "compat/cnnacc_compat.h"
 
 /**
  * DOC: driver
@@ -219,19 +220,13 @@ static const struct drm_ioctl_desc cnnacc_ioctls[] = {
 
 static const struct file_operations cnnacc_fops = {
 	.owner = THIS_MODULE,
-#if IS_ENABLED(CONFIG_DRM_ACCEL)
-	DRM_ACCEL_FOPS,
-#else
-	DRM_GEM_FOPS,
-#endif
+	CNNACC_COMPAT_FOPS,
 	.show_fdinfo = drm_show_fdinfo,
 };
 
-/* On kernels without CONFIG_DRM_ACCEL the device is a render node. */
-#define CNNACC_NODE (IS_ENABLED(CONFIG_DRM_ACCEL) ? DRIVER_COMPUTE_ACCEL : DRIVER_RENDER)
-
 const struct drm_driver cnnacc_drm_driver = {
-	.driver_features = CNNACC_NODE | DRIVER_GEM | DRIVER_SYNCOBJ | DRIVER_SYNCOBJ_TIMELINE,
+	.driver_features = CNNACC_COMPAT_NODE | DRIVER_GEM | DRIVER_SYNCOBJ |
+			   DRIVER_SYNCOBJ_TIMELINE,
 	.open = cnnacc_open,
 	.postclose = cnnacc_postclose,
 	.show_fdinfo = cnnacc_stats_show_file,
@@ -262,5 +257,4 @@ module_exit(cnnacc_exit);
 MODULE_DESCRIPTION("CNN accelerator");
 MODULE_AUTHOR("The cnnacc authors");
 MODULE_LICENSE("GPL");
-/* Instead of MODULE_IMPORT_NS(), whose argument became a string in 6.13. */
-MODULE_INFO(import_ns, "DMA_BUF");
+MODULE_IMPORT_NS(CNNACC_COMPAT_DMA_BUF);

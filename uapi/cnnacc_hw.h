@@ -13,8 +13,7 @@
  * unless a field says otherwise.  "VA" is an address in a context's 32-bit
  * device address space, "bus" an address from the DMA API.
  *
- * Documentation/hardware/shell.rst and, for each core, Documentation/hardware/NAME.rst specify
- * the behaviour.
+ * Documentation/hardware/shell.rst specifies the behaviour; each core has a page beside it.
  */
 #ifndef CNNACC_HW_H
 #define CNNACC_HW_H

@@ -9,12 +9,30 @@
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
+#include <drm/drm_accel.h>
+#include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
 #include <drm/gpu_scheduler.h>
 
 #ifdef CNNACC_NO_HEADERS
 #error "the kernel headers were not found"
+#endif
+
+/* On kernels without DRM_ACCEL the device is a render node. */
+#ifdef HAVE_DRM_ACCEL
+#define CNNACC_COMPAT_NODE DRIVER_COMPUTE_ACCEL
+#define CNNACC_COMPAT_FOPS DRM_ACCEL_FOPS
+#else
+#define CNNACC_COMPAT_NODE DRIVER_RENDER
+#define CNNACC_COMPAT_FOPS DRM_GEM_FOPS
+#endif
+
+/* The argument of MODULE_IMPORT_NS(). */
+#ifdef HAVE_NAMESPACE_STRING
+#define CNNACC_COMPAT_DMA_BUF "DMA_BUF"
+#else
+#define CNNACC_COMPAT_DMA_BUF DMA_BUF
 #endif
 
 /* The default without WQ_UNBOUND; newer kernels require the flag. */
