@@ -61,7 +61,9 @@ static int cnnacc_uobj_put(u64 pointer, size_t space, const void *object, size_t
 	void __user *to = u64_to_user_ptr(pointer);
 	size_t bytes = min(space, size);
 
-	return copy_to_user(to, object, bytes) || clear_user(to + bytes, space - bytes) ? -EFAULT : 0;
+	if (copy_to_user(to, object, bytes) || clear_user(to + bytes, space - bytes))
+		return -EFAULT;
+	return 0;
 }
 
 /**

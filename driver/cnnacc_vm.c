@@ -460,8 +460,8 @@ static int cnnacc_vm_unmap(struct cnnacc_vm *vm, const struct drm_cnnacc_bind_op
 	int ret;
 
 	if (cnnacc_vm_check_range(&vm->cdev->drm, op->va, op->size) ||
-	    cnnacc_refuses(&vm->cdev->drm, op->flags & ~DRM_CNNACC_BIND_NOWAIT ||
-					    op->handle || op->bo_offset))
+	    cnnacc_refuses(&vm->cdev->drm, op->flags & ~DRM_CNNACC_BIND_NOWAIT) ||
+	    cnnacc_refuses(&vm->cdev->drm, op->handle || op->bo_offset))
 		return -EINVAL;
 	mapping = cnnacc_vm_find(vm, op->va >> CNNACC_PAGE_SHIFT,
 				 op->size >> CNNACC_PAGE_SHIFT);
