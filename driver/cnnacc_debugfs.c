@@ -23,6 +23,7 @@
  * queues       every core: state of the queue and jobs in the ring
  * mm           address ranges that each context maps, and the memory of all buffers
  * resets       number of resets of the device and of each core
+ * selftest     reading it tests the device: "ok", or what is wrong
  * force_reset  write "device" or the name of a core, such as NAME.0, to reset it
  * ============ ================================================================
  *
@@ -249,6 +250,11 @@ static int cnnacc_debugfs_show(struct seq_file *m, void *data)
 	return 0;
 }
 
+static int cnnacc_debugfs_selftest(struct seq_file *m, void *data)
+{
+	return cnnacc_selftest(m, cnnacc_debugfs_device(m));
+}
+
 static const struct drm_debugfs_info cnnacc_debugfs_files[] = {
 	{ "regs", cnnacc_debugfs_show, 0, cnnacc_debugfs_regs },
 	{ "stats", cnnacc_debugfs_show, 0, cnnacc_debugfs_stats },
@@ -257,6 +263,7 @@ static const struct drm_debugfs_info cnnacc_debugfs_files[] = {
 	{ "queues", cnnacc_debugfs_show, 0, cnnacc_debugfs_queues },
 	{ "mm", cnnacc_debugfs_show, 0, cnnacc_debugfs_mm },
 	{ "resets", cnnacc_debugfs_show, 0, cnnacc_debugfs_resets },
+	{ "selftest", cnnacc_debugfs_selftest },
 };
 
 static int cnnacc_debugfs_reset(struct cnnacc_device *cdev, const char *name)

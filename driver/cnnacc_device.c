@@ -530,7 +530,7 @@ static int cnnacc_device_run(struct cnnacc_device *cdev)
 }
 
 /**
- * cnnacc_device_start() - Reset and test a device, start its cores and register it
+ * cnnacc_device_start() - Reset a device, start its cores and register it
  * @cdev: device
  *
  * Return: 0 or a negative error code, after which nothing is left running
@@ -545,10 +545,6 @@ int cnnacc_device_start(struct cnnacc_device *cdev)
 	ret = cnnacc_device_init_cores(cdev);
 	if (!ret)
 		ret = cnnacc_irq_init(cdev);
-	if (!ret)
-		ret = cnnacc_selftest(cdev);
-	if (!ret)
-		ret = cnnacc_device_hw_reset(cdev);
 	if (!ret)
 		ret = cnnacc_device_run(cdev);
 	if (ret) {

@@ -25,6 +25,7 @@
 
 struct cnnacc_device;
 struct cnnacc_dump;
+struct seq_file;
 
 /* Limits of a file, an ioctl and the device; DEV_QUERY reports them. */
 #define CNNACC_HW_IDS		65536
@@ -336,7 +337,7 @@ void cnnacc_irq_sync(struct cnnacc_device *cdev);
 void cnnacc_irq_defer(struct cnnacc_core *core);
 
 /* cnnacc_selftest.c */
-int cnnacc_selftest(struct cnnacc_device *cdev);
+int cnnacc_selftest(struct seq_file *m, struct cnnacc_device *cdev);
 
 /* cnnacc_sysfs.c */
 extern const struct attribute_group *cnnacc_sysfs_groups[];

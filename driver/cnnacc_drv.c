@@ -34,7 +34,7 @@
  * cnnacc_recovery.c    hangs, aborts, core reset, guilty and innocent jobs
  * cnnacc_irq.c         interrupts
  * cnnacc_pm.c          runtime PM, system suspend, resets from outside
- * cnnacc_selftest.c    self-test at probe
+ * cnnacc_selftest.c    self-test on demand
  * cnnacc_gem.c         BO_CREATE, BO_INFO, BO_SYNC, PRIME
  * cnnacc_file.c        open files, quotas of a user
  * cnnacc_vm.c          VM_CREATE, VM_DESTROY, VM_BIND, page tables

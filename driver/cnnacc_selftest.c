@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/dev_printk.h>
+#include <linux/device.h>
 #include <linux/iopoll.h>
-#include <linux/module.h>
+#include <linux/seq_file.h>
+
+#include <drm/drm_drv.h>
+#include <drm/drm_print.h>
 
 #include "cnnacc_device.h"
+#include "cnnacc_pm.h"
 
 /**
  * DOC: self-test
  *
- * Probe tests a device once, before it can be used:
+ * Reading "selftest" in debugfs tests a device, which gives running jobs 500 ms to end and resets it
+ * before and after:
  *
  * - Registers have their reset values, and SCRATCH keeps what is written.
  * - The interrupt of every vector arrives.
@@ -22,17 +27,29 @@
 #define CNNACC_SELFTEST_TIMEOUT_US	3000000
 #define CNNACC_SELFTEST_FENCE		0x5e1f7e57c0ffee00ull
 
-static bool cnnacc_selftest_enabled = true;
-module_param_named(selftest, cnnacc_selftest_enabled, bool, 0444);
-MODULE_PARM_DESC(selftest, "test a device at probe (default true)");
-
 static const struct cnnacc_reg_info cnnacc_global_regs[] = CNNACC_GLOBAL_REGS;
 static const struct cnnacc_reg_info cnnacc_queue_regs[] = CNNACC_QUEUE_REGS;
 
-static int cnnacc_selftest_table(struct cnnacc_device *cdev, const char *name, u32 base,
+static __printf(3, 4) int cnnacc_selftest_fail(struct seq_file *m, struct cnnacc_device *cdev,
+					       const char *format, ...)
+{
+	struct va_format vaf = { .fmt = format };
+	va_list args;
+
+	va_start(args, format);
+	vaf.va = &args;
+	seq_printf(m, "%pV\n", &vaf);
+	drm_err(&cdev->drm, "self-test: %pV\n", &vaf);
+	va_end(args);
+	return -EIO;
+}
+
+/* @core: NULL for the global registers */
+static int cnnacc_selftest_table(struct seq_file *m, struct cnnacc_device *cdev,
+				 const struct cnnacc_core *core,
 				 const struct cnnacc_reg_info *info, size_t count)
 {
-	u32 value;
+	u32 value, base = core ? core->info.queue_offset : 0;
 	size_t i;
 
 	for (i = 0; i < count; i++) {
@@ -40,14 +57,14 @@ static int cnnacc_selftest_table(struct cnnacc_device *cdev, const char *name, u
 			continue;
 		value = cnnacc_read(cdev, base + info[i].offset);
 		if (value != info[i].reset)
-			return dev_err_probe(cdev->drm.dev, -EIO,
-					     "self-test: %s register %s is %#x after a reset, expected %#x: the device is defective\n",
-					     name, info[i].name, value, info[i].reset);
+			return cnnacc_selftest_fail(m, cdev, "%s register %s is %#x after a reset, expected %#x: the device is defective",
+						    core ? core->name : "global", info[i].name,
+						    value, info[i].reset);
 	}
 	return 0;
 }
 
-static int cnnacc_selftest_scratch(struct cnnacc_device *cdev)
+static int cnnacc_selftest_scratch(struct seq_file *m, struct cnnacc_device *cdev)
 {
 	static const u32 patterns[] = { 0x55555555, 0xaaaaaaaa, 0x00ff00ff, 0xffffffff, 0 };
 	unsigned int i;
@@ -57,28 +74,26 @@ static int cnnacc_selftest_scratch(struct cnnacc_device *cdev)
 		cnnacc_write(cdev, CNNACC_REG_SCRATCH, patterns[i]);
 		value = cnnacc_read(cdev, CNNACC_REG_SCRATCH);
 		if (value != patterns[i])
-			return dev_err_probe(cdev->drm.dev, -EIO,
-					     "self-test: register SCRATCH reads %#x after a write of %#x: register writes do not arrive\n",
-					     value, patterns[i]);
+			return cnnacc_selftest_fail(m, cdev, "register SCRATCH reads %#x after a write of %#x: register writes do not arrive",
+						    value, patterns[i]);
 	}
 	return 0;
 }
 
-static int cnnacc_selftest_registers(struct cnnacc_device *cdev)
+static int cnnacc_selftest_registers(struct seq_file *m, struct cnnacc_device *cdev)
 {
 	unsigned int i;
 	int ret;
 
-	ret = cnnacc_selftest_table(cdev, "global", 0, cnnacc_global_regs,
+	ret = cnnacc_selftest_table(m, cdev, NULL, cnnacc_global_regs,
 				    ARRAY_SIZE(cnnacc_global_regs));
 	for (i = 0; i < cdev->core_count && !ret; i++)
-		ret = cnnacc_selftest_table(cdev, cdev->cores[i]->name,
-					    cdev->cores[i]->info.queue_offset, cnnacc_queue_regs,
+		ret = cnnacc_selftest_table(m, cdev, cdev->cores[i], cnnacc_queue_regs,
 					    ARRAY_SIZE(cnnacc_queue_regs));
-	return ret ? ret : cnnacc_selftest_scratch(cdev);
+	return ret ? ret : cnnacc_selftest_scratch(m, cdev);
 }
 
-static int cnnacc_selftest_interrupts(struct cnnacc_device *cdev)
+static int cnnacc_selftest_interrupts(struct seq_file *m, struct cnnacc_device *cdev)
 {
 	struct cnnacc_vector *vector;
 	unsigned int i, before, now;
@@ -89,9 +104,8 @@ static int cnnacc_selftest_interrupts(struct cnnacc_device *cdev)
 		cnnacc_write(cdev, CNNACC_REG_IRQ_RAISE, vector->mask);
 		if (read_poll_timeout(READ_ONCE, now, now != before, 100,
 				      CNNACC_SELFTEST_TIMEOUT_US, false, vector->count))
-			return dev_err_probe(cdev->drm.dev, -EIO,
-					     "self-test: interrupt %u (irq %d) does not arrive: check %s\n",
-					     i, vector->irq, cdev->bus->irq_hint);
+			return cnnacc_selftest_fail(m, cdev, "interrupt %u (irq %d) does not arrive: check %s",
+						    i, vector->irq, cdev->bus->irq_hint);
 	}
 	return 0;
 }
@@ -102,14 +116,14 @@ static bool cnnacc_selftest_done(struct cnnacc_core *core)
 	       cnnacc_queue_read(core, CNNACC_QREG_STATE) == CNNACC_QSTATE_HALTED;
 }
 
-static int cnnacc_selftest_report_dma(struct cnnacc_core *core, const char *what, dma_addr_t addr)
+static int cnnacc_selftest_report_dma(struct seq_file *m, struct cnnacc_core *core,
+				      const char *what, dma_addr_t addr)
 {
-	return dev_err_probe(core->cdev->drm.dev, -EIO,
-			     "self-test: %s cannot %s memory at %pad: check bus mastering and the IOMMU's log\n",
-			     core->name, what, &addr);
+	return cnnacc_selftest_fail(m, core->cdev, "%s cannot %s memory at %pad: check bus mastering and the IOMMU's log",
+				    core->name, what, &addr);
 }
 
-static int cnnacc_selftest_dma(struct cnnacc_core *core)
+static int cnnacc_selftest_dma(struct seq_file *m, struct cnnacc_core *core)
 {
 	struct cnnacc_completion *record = &core->records[0];
 	bool done;
@@ -124,40 +138,61 @@ static int cnnacc_selftest_dma(struct cnnacc_core *core)
 	ret = read_poll_timeout(cnnacc_selftest_done, done, done, 100,
 				CNNACC_SELFTEST_TIMEOUT_US, false, core);
 	if (ret)
-		return dev_err_probe(core->cdev->drm.dev, -EIO,
-				     "self-test: %s does not process a packet, queue state %u: the core is defective\n",
-				     core->name, cnnacc_queue_read(core, CNNACC_QREG_STATE));
+		return cnnacc_selftest_fail(m, core->cdev, "%s does not process a packet, queue state %u: the core is defective",
+					    core->name,
+					    cnnacc_queue_read(core, CNNACC_QREG_STATE));
 	if (le64_to_cpu(READ_ONCE(record->fence)) == CNNACC_SELFTEST_FENCE) {
 		memset(record, 0, sizeof(*record));
 		return 0;
 	}
 	/* A status says that the packet was read. */
 	if (cnnacc_queue_read(core, CNNACC_QREG_STATUS))
-		return cnnacc_selftest_report_dma(core, "write", core->records_dma);
-	return cnnacc_selftest_report_dma(core, "read", core->ring_dma);
+		return cnnacc_selftest_report_dma(m, core, "write", core->records_dma);
+	return cnnacc_selftest_report_dma(m, core, "read", core->ring_dma);
 }
 
-/**
- * cnnacc_selftest() - Test a device
- * @cdev: device after a reset, with its cores created and its interrupts requested
- *
- * The caller has to reset the device afterwards.
- *
- * Return: 0 or -EIO
- */
-int cnnacc_selftest(struct cnnacc_device *cdev)
+static int cnnacc_selftest_run(struct seq_file *m, struct cnnacc_device *cdev)
 {
 	unsigned int i;
 	int ret;
 
-	if (!cnnacc_selftest_enabled)
-		return 0;
-	ret = cnnacc_selftest_registers(cdev);
+	ret = cnnacc_selftest_registers(m, cdev);
 	if (ret)
 		return ret;
 	cnnacc_irq_enable(cdev);
-	ret = cnnacc_selftest_interrupts(cdev);
+	ret = cnnacc_selftest_interrupts(m, cdev);
 	for (i = 0; i < cdev->core_count && !ret; i++)
-		ret = cnnacc_selftest_dma(cdev->cores[i]);
+		ret = cnnacc_selftest_dma(m, cdev->cores[i]);
+	return ret;
+}
+
+/**
+ * cnnacc_selftest() - Test a device and print "ok" or what is wrong
+ * @m: file to print to
+ * @cdev: device
+ *
+ * Return: 0, also if the device fails; or -ENODEV, or -EBUSY while it is removed or reset
+ */
+int cnnacc_selftest(struct seq_file *m, struct cnnacc_device *cdev)
+{
+	int ret, idx;
+
+	/* Excludes a reset from outside; not by waiting, as a removal holds it and waits for us. */
+	if (!device_trylock(cdev->drm.dev))
+		return -EBUSY;
+	ret = drm_dev_enter(&cdev->drm, &idx) ? 0 : -ENODEV;
+	if (ret)
+		goto out;
+	ret = cnnacc_pm_get(cdev);
+	if (!ret) {
+		cnnacc_pm_suspend(cdev);
+		if (!cnnacc_selftest_run(m, cdev))
+			seq_puts(m, "ok\n");
+		cnnacc_pm_resume(cdev);
+		cnnacc_pm_put(cdev);
+	}
+	drm_dev_exit(idx);
+out:
+	device_unlock(cdev->drm.dev);
 	return ret;
 }

@@ -380,9 +380,36 @@ static void report(const char *test, const char *failure, void *opaque)
 		       failure);
 }
 
+/*
+ * The driver's own test, of registers, interrupts and DMA, for which it stops the device; for the
+ * administrator. Returns whether the device passes, or there is no such test.
+ */
+static bool driver_selftest(struct cnnrt_device *dev, struct json *j)
+{
+	char path[CLIENTS_PATH], text[512] = "";
+	struct client_device d;
+	FILE *f;
+
+	if (cnnrt_device_fd(dev) < 0 || clients_device(dev, &d))
+		return true;
+	clients_debugfs(&d, "selftest", path);
+	f = fopen(path, "re");
+	if (!f)
+		return true;
+	if (!fgets(text, sizeof(text), f))
+		snprintf(text, sizeof(text), "%s: %s", path, strerror(errno));
+	fclose(f);
+	text[strcspn(text, "\n")] = '\0';
+	if (!strcmp(text, "ok"))
+		*text = '\0';
+	report("registers, interrupts and DMA", text, j);
+	return !*text;
+}
+
 static const struct opt_command selftest_command = {
 	.name = "selftest", .usage = { "[--device D] [--json]" },
-	.intro = "Runs small programs with known answers on every core.",
+	.intro = "Has the driver test registers, interrupts and DMA (administrator), and runs small "
+		 "programs with known answers on every core.",
 	DEVICE_AND_JSON,
 };
 
@@ -390,16 +417,18 @@ static int selftest(struct cnnrt_device *dev, const struct common *c)
 {
 	struct json j = { .out = c->json ? stdout : NULL };
 	struct cnnrt_error err;
+	bool passes;
 	int failed;
 
 	if (c->json)
 		json_open(&j, NULL, '[');
+	passes = driver_selftest(dev, &j);
 	failed = cnnrt_device_selftest(dev, report, &j, &err);
 	if (c->json)
 		json_close(&j, ']');
 	if (failed < 0)
 		return complain(EXIT_FAILED, "%s", err.text);
-	return failed ? EXIT_FAILED : EXIT_DONE;
+	return failed || !passes ? EXIT_FAILED : EXIT_DONE;
 }
 
 int cmd_selftest(int argc, char **argv)
