@@ -183,7 +183,7 @@ static void cnnacc_debugfs_vm(struct seq_file *m, struct cnnacc_vm *vm)
 	const struct drm_mm_node *node;
 	unsigned int shown = 0;
 
-	/* An UNMAP holds the lock while it waits for jobs. */
+	/* A VM_BIND holds the lock while it waits for the device. */
 	if (!mutex_trylock(&vm->lock)) {
 		seq_printf(m, "ctx %u busy\n", vm->hw_id);
 		return;

@@ -207,16 +207,6 @@ static const struct drm_gem_object_funcs cnnacc_gem_funcs = {
 	.vm_ops = &drm_gem_shmem_vm_ops,
 };
 
-static void cnnacc_gem_free_resv(struct drm_gem_object *obj)
-{
-	drm_gem_object_release(obj);
-	kfree(obj);
-}
-
-static const struct drm_gem_object_funcs cnnacc_gem_resv_funcs = {
-	.free = cnnacc_gem_free_resv,
-};
-
 /**
  * cnnacc_gem_create_object() - &drm_driver.gem_create_object
  * @drm: DRM device
@@ -233,23 +223,6 @@ struct drm_gem_object *cnnacc_gem_create_object(struct drm_device *drm, size_t s
 	INIT_LIST_HEAD(&bo->link);
 	bo->base.base.funcs = &cnnacc_gem_funcs;
 	return &bo->base.base;
-}
-
-/**
- * cnnacc_gem_create_resv() - Create an object that only has a reservation object
- * @drm: DRM device
- *
- * Return: the object or NULL
- */
-struct drm_gem_object *cnnacc_gem_create_resv(struct drm_device *drm)
-{
-	struct drm_gem_object *obj = kzalloc(sizeof(*obj), GFP_KERNEL_ACCOUNT);
-
-	if (!obj)
-		return NULL;
-	obj->funcs = &cnnacc_gem_resv_funcs;
-	drm_gem_private_object_init(drm, obj, PAGE_SIZE);
-	return obj;
 }
 
 /**

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/completion.h>
 #include <linux/dma-mapping.h>
 #include <linux/dma-resv.h>
 #include <linux/slab.h>
@@ -7,6 +6,7 @@
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
 #include <drm/drm_gem.h>
+#include <drm/drm_gpuvm.h>
 
 #include "cnnacc_device.h"
 #include "cnnacc_file.h"
@@ -315,45 +315,31 @@ static int cnnacc_vm_map(struct cnnacc_vm *vm, const struct cnnacc_bind_target *
 	return cnnacc_vm_insert(vm, target, op);
 }
 
-/**
- * struct cnnacc_vm_waiter - a killable wait for a fence.
- * @cb: callback on the fence
- * @done: completed when the fence is signalled
- */
-struct cnnacc_vm_waiter {
-	struct dma_fence_cb cb;
-	struct completion done;
-};
-
-static void cnnacc_vm_wait_cb(struct dma_fence *fence, struct dma_fence_cb *cb)
+static bool cnnacc_vm_op_waits(const struct drm_cnnacc_bind_op *op)
 {
-	complete(&container_of(cb, struct cnnacc_vm_waiter, cb)->done);
+	return op->op == DRM_CNNACC_BIND_UNMAP && !(op->flags & DRM_CNNACC_BIND_NOWAIT);
 }
 
-/* Waits for the jobs that all contexts of the address space have submitted so far. */
-static int cnnacc_vm_wait_idle(struct cnnacc_vm *vm)
+/*
+ * Waits for the jobs that all contexts of the address space have submitted so far, if there is an
+ * UNMAP that does.  Comes before the first operation, after which the ioctl must not be restarted, and before
+ * the lock is taken, which others need.
+ */
+static int cnnacc_vm_wait_idle(struct cnnacc_vm *vm, const struct drm_cnnacc_bind_op *ops,
+			       u32 count)
 {
-	const unsigned long timeout = msecs_to_jiffies(CNNACC_VM_IDLE_TIMEOUT_MS);
-	struct cnnacc_vm_waiter waiter;
-	struct dma_fence *fence;
-	long remaining = 1;
-	int ret;
+	long ret;
+	u32 i;
 
-	ret = dma_resv_get_singleton(vm->resv->resv, DMA_RESV_USAGE_BOOKKEEP, &fence);
-	if (ret || !fence)
+	for (i = 0; i < count && !cnnacc_vm_op_waits(&ops[i]); i++)
+		;
+	if (i == count)
+		return 0;
+	ret = dma_resv_wait_timeout(vm->resv->resv, DMA_RESV_USAGE_BOOKKEEP, true,
+				    msecs_to_jiffies(CNNACC_VM_IDLE_TIMEOUT_MS));
+	if (ret < 0)
 		return ret;
-
-	init_completion(&waiter.done);
-	if (!dma_fence_add_callback(fence, &waiter.cb, cnnacc_vm_wait_cb)) {
-		remaining = wait_for_completion_killable_timeout(&waiter.done, timeout);
-		/* If removal fails, the fence is signalled and the callback no longer runs. */
-		if (!dma_fence_remove_callback(fence, &waiter.cb))
-			remaining = 1;
-	}
-	dma_fence_put(fence);
-	if (remaining < 0)
-		return remaining;
-	return remaining ? 0 : -ETIMEDOUT;
+	return ret ? 0 : -ETIMEDOUT;
 }
 
 static struct cnnacc_mapping *cnnacc_vm_find(struct cnnacc_vm *vm, u64 start, u64 size)
@@ -457,7 +443,6 @@ static void cnnacc_vm_flush(struct cnnacc_vm *vm)
 static int cnnacc_vm_unmap(struct cnnacc_vm *vm, const struct drm_cnnacc_bind_op *op)
 {
 	struct cnnacc_mapping *mapping;
-	int ret;
 
 	if (cnnacc_vm_check_range(&vm->cdev->drm, op->va, op->size) ||
 	    cnnacc_refuses(&vm->cdev->drm, op->flags & ~DRM_CNNACC_BIND_NOWAIT) ||
@@ -467,9 +452,6 @@ static int cnnacc_vm_unmap(struct cnnacc_vm *vm, const struct drm_cnnacc_bind_op
 				 op->size >> CNNACC_PAGE_SHIFT);
 	if (!mapping)
 		return -ENOENT;
-	ret = op->flags & DRM_CNNACC_BIND_NOWAIT ? 0 : cnnacc_vm_wait_idle(vm);
-	if (ret)
-		return ret;
 	cnnacc_vm_remove(vm, mapping);
 	return 0;
 }
@@ -559,6 +541,8 @@ static int cnnacc_vm_bind_targets(struct cnnacc_vm *vm, struct drm_file *file,
 	if (!targets)
 		return -ENOMEM;
 	ret = cnnacc_vm_get_targets(file, targets, ops, count);
+	if (!ret)
+		ret = cnnacc_vm_wait_idle(vm, ops, count);
 	if (!ret)
 		ret = cnnacc_vm_bind(vm, targets, ops, count, done);
 	for (i = 0; i < count; i++)
@@ -669,7 +653,7 @@ static struct cnnacc_vm *cnnacc_vm_alloc(struct cnnacc_file *file)
 
 	if (!vm)
 		return NULL;
-	vm->resv = cnnacc_gem_create_resv(&file->cdev->drm);
+	vm->resv = drm_gpuvm_resv_object_alloc(&file->cdev->drm);
 	if (!vm->resv) {
 		kfree(vm);
 		return NULL;

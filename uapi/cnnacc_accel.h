@@ -452,7 +452,7 @@ struct drm_cnnacc_bind_op {
  * @done: out: number of executed operations; on error the index of the one that failed
  * @pad: zero
  *
- * Synchronous.  An UNMAP without DRM_CNNACC_BIND_NOWAIT waits (killable) for the jobs that all
+ * Synchronous.  With an UNMAP without DRM_CNNACC_BIND_NOWAIT it first waits for the jobs that all
  * contexts of the address space have submitted; -ETIMEDOUT if that takes too long.  -EEXIST: MAP
  * into a range that is not free; -ENOENT: no such mapping; -ENOSPC: too many mappings in the
  * address space, or page tables in the file.

@@ -8,7 +8,7 @@ vm_build=$(realpath -m "${CNNACC_BUILD:-$vm_top/build}")
 vm_cache=${XDG_CACHE_HOME:-$HOME/.cache}/cnnacc
 
 # Modules that a guest may need, besides what cnnacc.ko depends on.
-vm_base_modules="9p 9pnet_virtio virtio_iommu drm_shmem_helper gpu-sched drm_exec"
+vm_base_modules="9p 9pnet_virtio virtio_iommu drm_shmem_helper gpu-sched drm_exec drm_gpuvm"
 # More modules for the guest, omitted if its kernel lacks them.
 vm_spare_modules="nvme"
 
