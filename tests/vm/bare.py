@@ -24,9 +24,10 @@ MSIX_TABLE = 0x100000           # where BAR 4 goes in it
 COMMAND, BAR0, BAR4, BRIDGE_CONTROL = 0x04, 0x10, 0x20, 0x3e
 SECONDARY_RESET = 0x40
 CAP_POWER, CAP_EXPRESS, CAP_MSIX = 0x01, 0x10, 0x11
-POWER_CONTROL, DEVICE_CONTROL, SLOT_CONTROL, SLOT_STATUS, MSIX_CONTROL = 4, 8, 0x18, 0x1a, 2
+POWER_CONTROL, DEVICE_CONTROL, SLOT_CONTROL, MSIX_CONTROL = 4, 8, 0x18, 2
 FLR, D3HOT, MSIX_ENABLE = 0x8000, 3, 0x8000
-POWER_ON, POWER_OFF = 0x100, 0x700
+POWER_ON, POWER_OFF, SLOT_LOCK = 0x100, 0x700, 0x800
+SLOT_LOCKED = 0x80              # in Slot Status; SLOT_LOCK toggles it
 
 # The LPC bridge.
 PMBASE, ACPI_CONTROL, ACPI_ENABLE = 0x40, 0x44, 0x80
@@ -116,6 +117,25 @@ class Machine(Qemu):
         self.write(bridge + ACPI_CONTROL, ACPI_ENABLE, 1)
         self.qtest(f'outw {ACPI_PORTS + PM1_CONTROL:#x} {SLEEP_S3:#x}')
         self.until('sleep', lambda: self.command('query-status')['status'] == 'suspended')
+
+    def quiet(self):
+        """Makes configuration space usable, and resets all functions there are.
+
+        In a stopped machine, so that no message can change it again.  FLR drops messages that are
+        held.
+        """
+        self.command('stop')
+        self.setup()
+        for slot in self.SLOTS:
+            self.write(self.port(slot, BRIDGE_CONTROL), 0, 2)
+            control = self.slot_control(slot)
+            if self.read(control + 2, 2) & SLOT_LOCKED:
+                self.write(control, SLOT_LOCK, 2)
+            function = self.config(slot, 0, 0)
+            if self.read(function) != GONE:
+                self.write(function + self.capability(function, CAP_EXPRESS) + DEVICE_CONTROL,
+                           FLR, 2)
+        self.command('cont')
 
     def qtest(self, commands, count=1):
         """Runs lines of the test protocol; returns the answer to the last."""
@@ -221,8 +241,6 @@ class Device:
     def recover(self):
         """Whatever was written where, the device becomes usable, or another one in its place."""
         machine = self.machine
-        machine.setup()
-        machine.write(machine.port(self.slot, BRIDGE_CONTROL), 0, 2)
         # In a slot without power the device is there but does not answer.
         if self.there() and machine.read(self.function) == GONE:
             machine.write(self.slot_control, POWER_ON, 2)

@@ -45,6 +45,7 @@ class Target:
 
     def recover(self):
         self.device.threads = self.rng.choice((1, 2))
+        self.machine.quiet()
         self.device.recover()
         if not self.programs:
             self.programs = store_programs(self.machine, self.device.names)
