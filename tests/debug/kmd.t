@@ -5,9 +5,13 @@
 . "$(dirname "$0")/lib.sh"
 
 debug_kernel debug CONFIG_CNNACC_KUNIT_TEST=y GCOV_PROFILE=y
-debug_full || set -- kmd_smoke kmd_submit kmd_prime kmd_recovery kmd_coredump kmd_failnth \
-	kmd_lifecycle
-debug_guest --module-param watchdog_ms=5000 --device cores=ccp+hwpe -- kmd_all "$@"
+programs="kmd_smoke kmd_submit kmd_prime kmd_recovery kmd_coredump kmd_failnth"
+! debug_full || programs=rest
+debug_guest --module-param watchdog_ms=5000 --device cores=ccp+hwpe -- kmd_all $programs
+programs=kmd_lifecycle
+! debug_full || programs=remap
+debug_guest --module-param watchdog_ms=5000 --device cores=ccp+hwpe --one-thread \
+	-- kmd_all $programs
 ! debug_full || debug_guest --module-param watchdog_ms=5000 -- kmd_wait bound
 # Without what else allocates, so that a probe's allocations can be counted.
 ! debug_full || CNNACC_APPEND=kasan_multi_shot debug_guest --smp 1 --device '' \

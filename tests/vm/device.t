@@ -73,8 +73,8 @@ def check_function():
     with open(script, 'w') as f:
         f.write(LOOK)
     # The job limit is so high that the job does not end while the script runs.
-    status, out = run('--device', 'cores=ccp:job-cycles-max=1000000000000', '--program', script,
-                      '--', 'sh', '/usr/local/bin/look')
+    status, out = run('--one-thread', '--device', 'cores=ccp:job-cycles-max=1000000000000',
+                      '--program', script, '--', 'sh', '/usr/local/bin/look')
     tap.equal(status, 0, 'the script that inspects the function succeeds')
     print('# ' + out.replace('\n', '\n# '))
     seen = dict(line.split(' ', 1) for line in out.splitlines() if ' ' in line)
@@ -105,7 +105,7 @@ def check_dma_rules():
 
 def check_random_writes():
     """Random register writes: the emulator survives and the function recovers."""
-    status, out = run('--device', 'cores=ccp+ccp', '--', 'sh', '-c',
+    status, out = run('--one-thread', '--device', 'cores=ccp+ccp', '--', 'sh', '-c',
                       'for seed in 1 2 3 4; do rawfuzz $seed 100000 || exit; done; rawjob 100')
     tap.equal((status, out.count('magic 0x434e4e41')), (0, 4), 'random values in every register')
     tap.ok(' class 0 code 0 ' in out, 'the function works after random writes')
@@ -114,7 +114,7 @@ def check_random_writes():
 def start(name, *args):
     """Starts a guest with a monitor that runs a job."""
     path = directory(name)
-    qemu = Qemu(prepare(path, '--no-module', '--memory', '256', *args), path)
+    qemu = Qemu(prepare(path, '--no-module', '--one-thread', '--memory', '256', *args), path)
     qemu.until('start of the job', lambda: 'started' in qemu.output())
     time.sleep(0.3)
     return qemu

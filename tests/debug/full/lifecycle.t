@@ -7,6 +7,6 @@
 
 debug_kernel debug CONFIG_CNNACC_KUNIT_TEST=y GCOV_PROFILE=y
 export CNNACC_ROUNDS=${CNNACC_ROUNDS:-200}
-debug_guest -- kmd_lifecycle "$CNNACC_ROUNDS"
+debug_guest --one-thread -- kmd_lifecycle "$CNNACC_ROUNDS"
 debug_script lifecycle
 debug_done
