@@ -20,6 +20,8 @@
 # make check-debug, check-kcsan
 #               the driver's tests in full in a guest whose kernel has checkers, which is
 #               built first (17 minutes of CPU time)
+# make check-qemu10
+#               the groups vm and kmd in QEMU 10.0 of Debian 13, which is built first and cached
 # make coverage which lines of the driver the last check-debug ran
 # make bench    every benchmark (Documentation/user/benchmarks.rst); BENCH="PART..." for some
 #
@@ -122,6 +124,10 @@ kernel-debug kernel-kcsan: kernel-%: packages-check
 check-kcsan: kernel-kcsan all tests
 	tests/debug/kcsan
 
+check-qemu10: packages-check all tests
+	qemu=$$(tests/vm/overlay-build trixie) && \
+		CNNACC_QEMU=$$qemu tests/check $(JUNIT:%=--junit %) vm kmd
+
 coverage:
 	tests/debug/coverage
 
@@ -145,5 +151,5 @@ clean:
 	rm -rf $(BUILD) $(BUILD)-asan
 
 .PHONY: all packages packages-check packages-bench configure user tests module device demo demo-time check \
-	check-quick check-kcsan kernel-debug kernel-kcsan coverage lint bench fuzz fuzz-files fuzz-debug install \
+	check-quick check-kcsan check-qemu10 kernel-debug kernel-kcsan coverage lint bench fuzz fuzz-files fuzz-debug install \
 	install-user uninstall clean $(GROUPS:%=check-%)

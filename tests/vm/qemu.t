@@ -8,6 +8,7 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/lib.sh"
 . "$here/tap.sh"
 
+[ -z "${CNNACC_QEMU:-}" ] || { echo "1..0 # SKIP another QEMU was named by CNNACC_QEMU"; exit; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
