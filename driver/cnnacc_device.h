@@ -188,6 +188,7 @@ struct cnnacc_core {
  * @drm: DRM device
  * @regs: register pages
  * @bus: bus operations
+ * @bus_state: the bus's own data
  * @hw_version: register HW_VERSION
  * @features: register FEATURES, without COHERENT if DMA goes through bounce buffers
  * @clock_hz: register CLOCK_HZ
@@ -231,6 +232,7 @@ struct cnnacc_device {
 	struct drm_device drm;
 	void __iomem *regs;
 	const struct cnnacc_bus *bus;
+	void *bus_state;
 	u32 hw_version;
 	u32 features;
 	u32 clock_hz;

@@ -2,6 +2,7 @@
 #include <linux/module.h>
 #include <linux/pci.h>
 #include <linux/pm_runtime.h>
+#include <linux/slab.h>
 
 #include "cnnacc_device.h"
 #include "cnnacc_pci.h"
@@ -11,7 +12,8 @@
 /**
  * DOC: PCI
  *
- * The PCI-specific part: BAR, MSI-X vectors, bus mastering and function level reset.
+ * The PCI-specific part: BAR, MSI-X vectors, bus mastering, function level reset, and recovery from
+ * errors of the bus (AER).
  */
 
 static int cnnacc_pci_irq(struct device *dev, unsigned int vector)
@@ -50,6 +52,21 @@ static int cnnacc_pci_alloc_vectors(struct pci_dev *pdev, unsigned int count)
 	return devm_add_action_or_reset(&pdev->dev, cnnacc_pci_free_vectors, pdev);
 }
 
+static void cnnacc_pci_free_state(void *data)
+{
+	kfree(data);
+}
+
+/* Saves the configuration of a working device, for when a bus reset has cleared it. */
+static int cnnacc_pci_save_state(struct pci_dev *pdev, struct cnnacc_device *cdev)
+{
+	pci_save_state(pdev);
+	cdev->bus_state = pci_store_saved_state(pdev);
+	if (!cdev->bus_state)
+		return -ENOMEM;
+	return devm_add_action_or_reset(&pdev->dev, cnnacc_pci_free_state, cdev->bus_state);
+}
+
 static int cnnacc_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id)
 {
 	struct cnnacc_device *cdev;
@@ -78,7 +95,9 @@ static int cnnacc_pci_probe(struct pci_dev *pdev, const struct pci_device_id *id
 		return ret;
 	pci_set_drvdata(pdev, cdev);
 	pci_set_master(pdev);
-	ret = cnnacc_device_start(cdev);
+	ret = cnnacc_pci_save_state(pdev, cdev);
+	if (!ret)
+		ret = cnnacc_device_start(cdev);
 	if (ret) {
 		pci_clear_master(pdev);
 		return ret;
@@ -113,7 +132,42 @@ static void cnnacc_pci_reset_done(struct pci_dev *pdev)
 	cnnacc_pm_put(cdev);
 }
 
+/*
+ * Stops the device, and restarts it at once rather than in cnnacc_pci_error_resume(), which is not
+ * called if the recovery fails: users must not block until then.  A device that does not answer is
+ * wedged, and its jobs fail with -ENODEV.
+ */
+static pci_ers_result_t cnnacc_pci_error_detected(struct pci_dev *pdev, pci_channel_state_t state)
+{
+	dev_warn(&pdev->dev, "PCI error, state %u\n", state);
+	if (state == pci_channel_io_normal)
+		return PCI_ERS_RESULT_CAN_RECOVER;
+	cnnacc_pci_reset_prepare(pdev);
+	cnnacc_pci_reset_done(pdev);
+	return state == pci_channel_io_frozen ? PCI_ERS_RESULT_NEED_RESET :
+						PCI_ERS_RESULT_DISCONNECT;
+}
+
+static pci_ers_result_t cnnacc_pci_slot_reset(struct pci_dev *pdev)
+{
+	struct cnnacc_device *cdev = pci_get_drvdata(pdev);
+
+	pci_load_saved_state(pdev, cdev->bus_state);
+	pci_restore_state(pdev);
+	return cnnacc_device_gone(cdev) ? PCI_ERS_RESULT_DISCONNECT : PCI_ERS_RESULT_RECOVERED;
+}
+
+/* The device may have lost accesses, so it is reset. */
+static void cnnacc_pci_error_resume(struct pci_dev *pdev)
+{
+	cnnacc_pci_reset_prepare(pdev);
+	cnnacc_pci_reset_done(pdev);
+}
+
 static const struct pci_error_handlers cnnacc_pci_error_handlers = {
+	.error_detected = cnnacc_pci_error_detected,
+	.slot_reset = cnnacc_pci_slot_reset,
+	.resume = cnnacc_pci_error_resume,
 	.reset_prepare = cnnacc_pci_reset_prepare,
 	.reset_done = cnnacc_pci_reset_done,
 };

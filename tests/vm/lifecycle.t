@@ -107,6 +107,30 @@ def finish(qemu, name, plans):
     tap.equal((bad, sum(line.startswith('1..') for line in lines)), ([], plans), name)
 
 
+# The host raises two errors; the log shows when each has been handled.
+BUS_ERRORS = r'''
+for n in 1 2; do
+	kmd_smoke
+	echo "# ready $n"
+	until [ $(dmesg | grep -c 'AER: device recovery') -ge $n ]; do sleep 0.1; done
+done
+kmd_smoke | sed -n 's/^# got \(-[0-9]*\).*/# jobs get \1/p' | sort -u
+'''
+
+
+def check_bus_errors():
+    """Errors of the port that the device is behind; QEMU's port has no link after a fatal one."""
+    qemu = start('bus errors', BUS_ERRORS, '--device', 'bus=rp', '--qemu-arg', '-device',
+                 '--qemu-arg', 'pcie-root-port,id=rp,chassis=1')
+    for n, error in enumerate(('POISON_TLP', 'SDN'), 1):
+        qemu.until('jobs', lambda: f'# ready {n}\n' in qemu.output())
+        qemu.human(f'pcie_aer_inject_error rp {error}')
+    tap.equal(qemu.wait(), 0, 'bus errors: the guest ends')
+    tap.equal(re.findall('jobs get .*', qemu.output()), ['jobs get -19'],
+              'after a fatal error whose slot does not recover jobs fail at once')
+    finish(qemu, 'the device works after an error that is not fatal', 2)
+
+
 # Input on a serial line wakes the machine from suspend-to-idle: q35's real-time clock cannot, and
 # not every kernel supports a keyboard.  The log shows where a machine stopped that does not resume.
 SLEEP = r'''
@@ -240,6 +264,7 @@ def tail(name, file):
 def main():
     attempt('probe faults', check_probe_faults)
     attempt('no MSI', check_no_msi)
+    attempt('bus errors', check_bus_errors)
     attempt('sleep', check_sleep)
     for name, pulled, args in REMOVALS if ROUNDS > 10 else REMOVALS[:2]:
         attempt(name, check_removal, name, pulled, *args)
