@@ -65,6 +65,7 @@ struct cnnacc_bus {
  * @pending: bits for the interrupt thread to handle
  * @count: interrupts handled
  * @irq: Linux interrupt number
+ * @name: of the driver, the core and the device, in /proc/interrupts
  */
 struct cnnacc_vector {
 	struct cnnacc_device *cdev;
@@ -72,6 +73,7 @@ struct cnnacc_vector {
 	atomic_t pending;
 	unsigned int count;
 	int irq;
+	char name[40];
 };
 
 /**

@@ -163,8 +163,12 @@ int cnnacc_irq_init(struct cnnacc_device *cdev)
 		if (ret < 0)
 			goto err;
 		vector->irq = ret;
+		/* As /proc/interrupts shows it, and as its thread is called. */
+		snprintf(vector->name, sizeof(vector->name), "cnnacc-%s@%s",
+			 i < cdev->core_count ? cdev->cores[i]->name : "error",
+			 dev_name(cdev->drm.dev));
 		ret = request_threaded_irq(vector->irq, cnnacc_irq_hard, cnnacc_irq_thread,
-					   0, dev_name(cdev->drm.dev), vector);
+					   0, vector->name, vector);
 		if (ret)
 			goto err;
 		cdev->vector_count++;
