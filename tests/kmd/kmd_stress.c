@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: MIT
 /*
- * kmd_stress [SECONDS [PROCESSES]]: concurrent processes make random calls with valid and invalid
- * arguments; every copy that succeeds must be correct.
+ * kmd_stress [SECONDS]: concurrent processes make random calls with valid and invalid arguments and
+ * are killed; every copy that succeeds must be correct, and no memory and no thread may be left.
  */
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -17,6 +18,10 @@
 
 #define RW (DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE)
 #define SCRATCH_VA 0x80000000u
+#define PROCESSES 4
+#define KILL_US 150000	/* between two kills */
+#define ROUNDS 12u
+#define SLAB_KIB 512	/* that the kernel may take for itself meanwhile */
 
 static uint32_t seed;
 
@@ -127,14 +132,14 @@ static void do_something(struct kmd_env *env)
 	}
 }
 
-static void worker(uint32_t number, double end)
+static _Noreturn void worker(uint32_t number)
 {
 	seed = number * 7919;
-	while (kmd_seconds() < end) {
+	while (true) {
 		struct kmd_env env = kmd_env(kmd_open());
 		uint32_t steps = 1 + pick(100);
 
-		while (steps-- && kmd_seconds() < end)
+		while (steps--)
 			do_something(&env);
 		if (pick(2))
 			kmd_ctx_destroy(env.fd, env.ctx);
@@ -142,37 +147,145 @@ static void worker(uint32_t number, double end)
 		munmap(env.data.map, env.data.size);
 		close(env.fd);
 	}
-	_exit(0);
+}
+
+static pid_t start(uint32_t number)
+{
+	pid_t pid = fork();
+
+	if (!pid)
+		worker(number);
+	if (pid < 0)
+		bail("fork");
+	return pid;
+}
+
+/* Kills a worker, which only ends by itself if something went wrong. */
+static bool stop(pid_t pid)
+{
+	int status;
+
+	kill(pid, SIGKILL);
+	if (waitpid(pid, &status, 0) != pid)
+		bail("waitpid");
+	return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+}
+
+/* Workers that ended by themselves. */
+static unsigned int failed;
+
+/* Kills and replaces processes in turn for a while, then all of them; returns how many were killed. */
+static unsigned int run_round(uint32_t first, double seconds)
+{
+	double end = kmd_seconds() + seconds;
+	pid_t pid[PROCESSES];
+	unsigned int killed = 0, i;
+
+	for (i = 0; i < PROCESSES; i++)
+		pid[i] = start(first + i);
+	while (kmd_seconds() < end) {
+		i = killed++ % PROCESSES;
+		usleep(KILL_US);
+		failed += !stop(pid[i]);
+		pid[i] = start(first + PROCESSES + killed);
+	}
+	for (i = 0; i < PROCESSES; i++)
+		failed += !stop(pid[i]);
+	return killed + PROCESSES;
+}
+
+/* What a killed process must not leave behind. */
+struct usage {
+	long slab_kib, threads;
+};
+
+static struct usage usage(void)
+{
+	struct usage now = { };
+	char line[256];
+	FILE *file = fopen("/proc/meminfo", "r");
+
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "SUnreclaim: %ld", &now.slab_kib);
+	if (file)
+		fclose(file);
+	file = fopen("/proc/loadavg", "r");
+	if (!file || fscanf(file, "%*s %*s %*s %*d/%ld", &now.threads) != 1)
+		bail("/proc/loadavg");
+	fclose(file);
+	return now;
+}
+
+/* The least of several rounds: the kernel's own work comes and goes. */
+static struct usage least(const struct usage *rounds, unsigned int count)
+{
+	struct usage min = rounds[0];
+
+	for (; count--; rounds++) {
+		if (rounds->slab_kib < min.slab_kib)
+			min.slab_kib = rounds->slab_kib;
+		if (rounds->threads < min.threads)
+			min.threads = rounds->threads;
+	}
+	return min;
+}
+
+/* Compares the second third of the rounds with the last; the first fills caches. */
+static void check_slope(const struct usage *rounds)
+{
+	struct usage before = least(rounds + ROUNDS / 3, ROUNDS / 3);
+	struct usage after = least(rounds + ROUNDS / 3 * 2, ROUNDS / 3);
+
+	for (unsigned int i = 0; i < ROUNDS; i++)
+		note("round %u: slab %ld KiB, %ld threads", i, rounds[i].slab_kib, rounds[i].threads);
+	ok(after.threads <= before.threads + 2, "no thread is left");
+	/* What checkers remember of freed objects is slab, too; they find leaks by themselves. */
+	if (!access("/proc/self/fail-nth", F_OK))
+		skip("no slab is left", "the kernel has checkers");
+	else
+		ok(after.slab_kib <= before.slab_kib + SLAB_KIB, "no slab is left");
+}
+
+/* Each core has an interrupt with the driver's and the core's name. */
+static void check_interrupts(int fd)
+{
+	struct drm_cnnacc_dev_info info;
+	struct drm_cnnacc_core_info core;
+	char text[16384], name[64];
+	FILE *file = fopen("/proc/interrupts", "r");
+	size_t length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+	uint32_t i;
+
+	text[length] = 0;
+	if (file)
+		fclose(file);
+	kmd_dev_info(fd, &info);
+	for (i = 0; i < info.core_count; i++) {
+		kmd_core_info(fd, i, &core);
+		snprintf(name, sizeof(name), "cnnacc-%s.%u@%s", core.name, i, kmd_function());
+		ok(strstr(text, name), "/proc/interrupts has %s", name);
+	}
 }
 
 int main(int argc, char **argv)
 {
-	double end = kmd_seconds() + (argc > 1 ? atoi(argv[1]) : 10);
-	int processes = argc > 2 ? atoi(argv[2]) : 4, killed = 0, i, status;
-	pid_t *pid = calloc(processes, sizeof(*pid));
+	double seconds = argc > 1 ? atof(argv[1]) : 20;
+	struct kmd_left before = kmd_left();
+	struct usage rounds[ROUNDS];
+	unsigned int killed = 0, i;
+	struct kmd_env env;
 
-	for (i = 0; i < processes; i++) {
-		pid[i] = fork();
-		if (!pid[i])
-			worker(i + 1, end);
+	for (i = 0; i < ROUNDS; i++) {
+		killed += run_round(i * 100000, seconds / ROUNDS);
+		kmd_soon(kmd_left().contexts <= before.contexts);
+		rounds[i] = usage();
 	}
-	/* Repeatedly kills one of the processes. */
-	while (kmd_seconds() < end - 1) {
-		usleep(700000);
-		kill(pid[0], SIGKILL);
-		waitpid(pid[0], &status, 0);
-		pid[0] = fork();
-		if (!pid[0])
-			worker(1000 + killed, end);
-		killed++;
-	}
-	for (i = 0; i < processes; i++)
-		ok(waitpid(pid[i], &status, 0) == pid[i] && !status, "process %d", i);
-	note("%d processes killed", killed);
-	free(pid);
-
-	struct kmd_env env = kmd_env(kmd_open());
-
+	note("%u processes killed", killed);
+	ok(!failed, "no process had a wrong answer");
+	kmd_check_left(before);
+	check_slope(rounds);
+	env = kmd_env(kmd_open());
 	ok_ret(kmd_run(&env, kmd_program_nop(&env)), 0, "the device still works");
+	check_interrupts(env.fd);
 	return done_testing();
 }
