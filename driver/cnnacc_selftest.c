@@ -12,8 +12,8 @@
 /**
  * DOC: self-test
  *
- * Reading "selftest" in debugfs tests a device, which gives running jobs 500 ms to end and resets it
- * before and after:
+ * Reading "selftest" in debugfs tests a device, which gives running jobs 500 ms to end and resets
+ * it before and after:
  *
  * - Registers have their reset values, and SCRATCH keeps what is written.
  * - The interrupt of every vector arrives.
@@ -30,8 +30,8 @@
 static const struct cnnacc_reg_info cnnacc_global_regs[] = CNNACC_GLOBAL_REGS;
 static const struct cnnacc_reg_info cnnacc_queue_regs[] = CNNACC_QUEUE_REGS;
 
-static __printf(3, 4) int cnnacc_selftest_fail(struct seq_file *m, struct cnnacc_device *cdev,
-					       const char *format, ...)
+static __printf(3, 4) int cnnacc_selftest_err(struct seq_file *m, struct cnnacc_device *cdev,
+					      const char *format, ...)
 {
 	struct va_format vaf = { .fmt = format };
 	va_list args;
@@ -57,9 +57,9 @@ static int cnnacc_selftest_table(struct seq_file *m, struct cnnacc_device *cdev,
 			continue;
 		value = cnnacc_read(cdev, base + info[i].offset);
 		if (value != info[i].reset)
-			return cnnacc_selftest_fail(m, cdev, "%s register %s is %#x after a reset, expected %#x: the device is defective",
-						    core ? core->name : "global", info[i].name,
-						    value, info[i].reset);
+			return cnnacc_selftest_err(m, cdev, "%s register %s is %#x after a reset, expected %#x: the device is defective",
+						   core ? core->name : "global", info[i].name,
+						   value, info[i].reset);
 	}
 	return 0;
 }
@@ -74,8 +74,8 @@ static int cnnacc_selftest_scratch(struct seq_file *m, struct cnnacc_device *cde
 		cnnacc_write(cdev, CNNACC_REG_SCRATCH, patterns[i]);
 		value = cnnacc_read(cdev, CNNACC_REG_SCRATCH);
 		if (value != patterns[i])
-			return cnnacc_selftest_fail(m, cdev, "register SCRATCH reads %#x after a write of %#x: register writes do not arrive",
-						    value, patterns[i]);
+			return cnnacc_selftest_err(m, cdev, "register SCRATCH reads %#x after a write of %#x: register writes do not arrive",
+						   value, patterns[i]);
 	}
 	return 0;
 }
@@ -104,8 +104,8 @@ static int cnnacc_selftest_interrupts(struct seq_file *m, struct cnnacc_device *
 		cnnacc_write(cdev, CNNACC_REG_IRQ_RAISE, vector->mask);
 		if (read_poll_timeout(READ_ONCE, now, now != before, 100,
 				      CNNACC_SELFTEST_TIMEOUT_US, false, vector->count))
-			return cnnacc_selftest_fail(m, cdev, "interrupt %u (irq %d) does not arrive: check %s",
-						    i, vector->irq, cdev->bus->irq_hint);
+			return cnnacc_selftest_err(m, cdev, "interrupt %u (irq %d) does not arrive: check %s",
+						   i, vector->irq, cdev->bus->irq_hint);
 	}
 	return 0;
 }
@@ -119,8 +119,8 @@ static bool cnnacc_selftest_done(struct cnnacc_core *core)
 static int cnnacc_selftest_report_dma(struct seq_file *m, struct cnnacc_core *core,
 				      const char *what, dma_addr_t addr)
 {
-	return cnnacc_selftest_fail(m, core->cdev, "%s cannot %s memory at %pad: check bus mastering and the IOMMU's log",
-				    core->name, what, &addr);
+	return cnnacc_selftest_err(m, core->cdev, "%s cannot %s memory at %pad: check bus mastering and the IOMMU's log",
+				   core->name, what, &addr);
 }
 
 static int cnnacc_selftest_dma(struct seq_file *m, struct cnnacc_core *core)
@@ -138,9 +138,9 @@ static int cnnacc_selftest_dma(struct seq_file *m, struct cnnacc_core *core)
 	ret = read_poll_timeout(cnnacc_selftest_done, done, done, 100,
 				CNNACC_SELFTEST_TIMEOUT_US, false, core);
 	if (ret)
-		return cnnacc_selftest_fail(m, core->cdev, "%s does not process a packet, queue state %u: the core is defective",
-					    core->name,
-					    cnnacc_queue_read(core, CNNACC_QREG_STATE));
+		return cnnacc_selftest_err(m, core->cdev, "%s does not process a packet, queue state %u: the core is defective",
+					   core->name,
+					   cnnacc_queue_read(core, CNNACC_QREG_STATE));
 	if (le64_to_cpu(READ_ONCE(record->fence)) == CNNACC_SELFTEST_FENCE) {
 		memset(record, 0, sizeof(*record));
 		return 0;

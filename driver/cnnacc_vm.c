@@ -322,8 +322,8 @@ static bool cnnacc_vm_op_waits(const struct drm_cnnacc_bind_op *op)
 
 /*
  * Waits for the jobs that all contexts of the address space have submitted so far, if there is an
- * UNMAP that does.  Comes before the first operation, after which the ioctl must not be restarted, and before
- * the lock is taken, which others need.
+ * UNMAP that does.  Comes before the first operation, after which the ioctl must not be restarted,
+ * and before the lock is taken, which others need.
  */
 static int cnnacc_vm_wait_idle(struct cnnacc_vm *vm, const struct drm_cnnacc_bind_op *ops,
 			       u32 count)
