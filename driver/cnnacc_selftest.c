@@ -57,7 +57,8 @@ static int cnnacc_selftest_table(struct seq_file *m, struct cnnacc_device *cdev,
 			continue;
 		value = cnnacc_read(cdev, base + info[i].offset);
 		if (value != info[i].reset)
-			return cnnacc_selftest_err(m, cdev, "%s register %s is %#x after a reset, expected %#x: the device is defective",
+			return cnnacc_selftest_err(m, cdev,
+						   "%s register %s is %#x after a reset, expected %#x: the device is defective",
 						   core ? core->name : "global", info[i].name,
 						   value, info[i].reset);
 	}
@@ -74,7 +75,8 @@ static int cnnacc_selftest_scratch(struct seq_file *m, struct cnnacc_device *cde
 		cnnacc_write(cdev, CNNACC_REG_SCRATCH, patterns[i]);
 		value = cnnacc_read(cdev, CNNACC_REG_SCRATCH);
 		if (value != patterns[i])
-			return cnnacc_selftest_err(m, cdev, "register SCRATCH reads %#x after a write of %#x: register writes do not arrive",
+			return cnnacc_selftest_err(m, cdev,
+						   "register SCRATCH reads %#x after a write of %#x: register writes do not arrive",
 						   value, patterns[i]);
 	}
 	return 0;
@@ -104,7 +106,8 @@ static int cnnacc_selftest_interrupts(struct seq_file *m, struct cnnacc_device *
 		cnnacc_write(cdev, CNNACC_REG_IRQ_RAISE, vector->mask);
 		if (read_poll_timeout(READ_ONCE, now, now != before, 100,
 				      CNNACC_SELFTEST_TIMEOUT_US, false, vector->count))
-			return cnnacc_selftest_err(m, cdev, "interrupt %u (irq %d) does not arrive: check %s",
+			return cnnacc_selftest_err(m, cdev,
+						   "interrupt %u (irq %d) does not arrive: check %s",
 						   i, vector->irq, cdev->bus->irq_hint);
 	}
 	return 0;
@@ -119,7 +122,8 @@ static bool cnnacc_selftest_done(struct cnnacc_core *core)
 static int cnnacc_selftest_report_dma(struct seq_file *m, struct cnnacc_core *core,
 				      const char *what, dma_addr_t addr)
 {
-	return cnnacc_selftest_err(m, core->cdev, "%s cannot %s memory at %pad: check bus mastering and the IOMMU's log",
+	return cnnacc_selftest_err(m, core->cdev,
+				   "%s cannot %s memory at %pad: check bus mastering and the IOMMU's log",
 				   core->name, what, &addr);
 }
 
@@ -138,7 +142,8 @@ static int cnnacc_selftest_dma(struct seq_file *m, struct cnnacc_core *core)
 	ret = read_poll_timeout(cnnacc_selftest_done, done, done, 100,
 				CNNACC_SELFTEST_TIMEOUT_US, false, core);
 	if (ret)
-		return cnnacc_selftest_err(m, core->cdev, "%s does not process a packet, queue state %u: the core is defective",
+		return cnnacc_selftest_err(m, core->cdev,
+					   "%s does not process a packet, queue state %u: the core is defective",
 					   core->name,
 					   cnnacc_queue_read(core, CNNACC_QREG_STATE));
 	if (le64_to_cpu(READ_ONCE(record->fence)) == CNNACC_SELFTEST_FENCE) {
