@@ -126,6 +126,8 @@ int cnnrt_device_open(const char *name, unsigned int flags, struct cnnrt_device 
 		return ret;
 	(*dev)->fork_count = fork_count;
 	pthread_mutex_init(&(*dev)->lock, NULL);
+	for (int i = 0; i < CNNRT_MAX_CORES; i++)
+		(*dev)->event_fd[i] = -1;
 	return CNNRT_OK;
 }
 

@@ -59,6 +59,8 @@ struct rt_device_ops {
 			  uint32_t *id);
 	int (*ctx_destroy)(struct cnnrt_device *dev, uint32_t id);
 	int (*ctx_query)(struct cnnrt_device *dev, struct drm_cnnacc_ctx_query *query);
+	/* Adds 1 to an eventfd for each event that the context's programs raise on a core. */
+	int (*eventfd)(struct cnnrt_device *dev, uint32_t ctx_id, uint32_t core, int fd);
 	int (*bo_create)(struct cnnrt_device *dev, uint64_t size, uint32_t use, uint32_t flags,
 			 uint32_t vm_id, struct rt_bo *bo);
 	int (*bo_import)(struct cnnrt_device *dev, int fd, struct rt_bo *bo);
@@ -97,6 +99,7 @@ struct cnnrt_device {
 	pthread_mutex_t lock;	/* protects what follows */
 	struct rt_vm *vms;	/* in the order of their creation */
 	struct rt_weight_image *images;
+	int event_fd[CNNRT_MAX_CORES];	/* where new contexts count events, -1: nowhere */
 };
 
 /*

@@ -108,6 +108,13 @@ static int kernel_ctx_query(struct cnnrt_device *dev, struct drm_cnnacc_ctx_quer
 	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_CTX_QUERY, query);
 }
 
+static int kernel_eventfd(struct cnnrt_device *dev, uint32_t ctx_id, uint32_t core, int fd)
+{
+	struct drm_cnnacc_eventfd eventfd = { .ctx_id = ctx_id, .core = core, .fd = fd };
+
+	return kernel_ioctl(dev, DRM_IOCTL_CNNACC_EVENTFD, &eventfd);
+}
+
 /* GEM handles are small integers from 1 on, so they index an array. */
 static int grow_refs(struct kernel *k, uint32_t handle)
 {
@@ -408,6 +415,7 @@ static const struct rt_device_ops kernel_ops = {
 	.ctx_create = kernel_ctx_create,
 	.ctx_destroy = kernel_ctx_destroy,
 	.ctx_query = kernel_ctx_query,
+	.eventfd = kernel_eventfd,
 	.bo_create = kernel_bo_create,
 	.bo_import = kernel_bo_import,
 	.bo_export = kernel_bo_export,

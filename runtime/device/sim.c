@@ -199,6 +199,7 @@ static int ctx_create_locked(struct rt_sim *sim, uint32_t vm_id, uint32_t *id)
 		sim->last_ctx_id = sim->last_ctx_id % 65535 + 1;
 	} while (find_ctx(sim, sim->last_ctx_id));
 	ctx->id = sim->last_ctx_id;
+	memset(ctx->event_fd, -1, sizeof(ctx->event_fd));
 	ctx->vm = vm;
 	vm->ctx_count++;
 	ctx->last.ctx_id = ctx->id;
@@ -278,6 +279,9 @@ static void free_ctx(struct rt_sim *sim, struct rt_sim_ctx *ctx)
 	sim->ctx_count--;
 	if (!--ctx->vm->ctx_count && ctx->vm->destroyed)
 		free_vm(sim, ctx->vm);
+	for (int i = 0; i < CNNRT_MAX_CORES; i++)
+		if (ctx->event_fd[i] >= 0)
+			close(ctx->event_fd[i]);
 	free(ctx);
 }
 
@@ -305,6 +309,22 @@ static int sim_ctx_query(struct cnnrt_device *dev, struct drm_cnnacc_ctx_query *
 		*query = ctx->last;
 	pthread_mutex_unlock(&sim->lock);
 	return ctx ? 0 : -ENOENT;
+}
+
+static int sim_eventfd(struct cnnrt_device *dev, uint32_t ctx_id, uint32_t core, int fd)
+{
+	struct rt_sim *sim = to_sim(dev);
+	struct rt_sim_ctx *ctx = lock_ctx(sim, ctx_id);
+	int ret = !ctx ? -ENOENT : core >= dev->info.core_count ? -EINVAL : 0;
+
+	if (!ret) {
+		if (ctx->event_fd[core] >= 0)
+			close(ctx->event_fd[core]);
+		ctx->event_fd[core] = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+		ret = ctx->event_fd[core] < 0 ? -errno : 0;
+	}
+	pthread_mutex_unlock(&sim->lock);
+	return ret;
 }
 
 static int sim_end_time(struct cnnrt_device *dev, uint32_t ctx_id, uint64_t seqno, int fence,
@@ -764,6 +784,7 @@ static const struct rt_device_ops sim_ops = {
 	.ctx_create = sim_ctx_create,
 	.ctx_destroy = sim_ctx_destroy,
 	.ctx_query = sim_ctx_query,
+	.eventfd = sim_eventfd,
 	.bo_create = sim_bo_create,
 	.bo_import = sim_bo_import,
 	.bo_export = sim_bo_export,

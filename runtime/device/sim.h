@@ -66,6 +66,7 @@ struct rt_sim_ctx {
 	uint64_t seqno;
 	struct drm_cnnacc_ctx_query last;
 	uint64_t ended_ns[RT_END_TIMES]; /* when its latest jobs ended, by seqno */
+	int event_fd[CNNRT_MAX_CORES];	/* -1: none */
 	struct rt_sim_ctx *next;
 };
 
@@ -97,6 +98,7 @@ struct rt_sim_core {
 	uint64_t charged;	/* of all jobs */
 	uint32_t last_vm;	/* of the last job */
 	uint64_t fence;
+	uint32_t events;	/* the device's count, as far as contexts have been told */
 };
 
 struct rt_sim {

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -83,6 +84,18 @@ static void note_failure(struct rt_sim_core *core, const struct cnnacc_completio
 	};
 }
 
+/* Before the job ends: the model does not run meanwhile. */
+static void count_events(struct rt_sim_core *core)
+{
+	uint32_t now = queue_read(core, CNNACC_QREG_EVENT_COUNT), count = now - core->events;
+	int fd = core->running ? core->running->ctx->event_fd[core->index] : -1;
+
+	core->events = now;
+	/* A reset has cleared the device's count, and what the job raised before. */
+	if (count && fd >= 0 && queue_read(core, CNNACC_QREG_STATE) != CNNACC_QSTATE_DISABLED)
+		(void)!eventfd_write(fd, count);
+}
+
 static int enable(struct rt_sim_core *core)
 {
 	uint32_t irqs = CNNACC_IRQ_CORE(core->index) | CNNACC_IRQ_EVENT(core->index);
@@ -91,6 +104,7 @@ static int enable(struct rt_sim_core *core)
 			cm_device_read(core->sim->model, CNNACC_REG_IRQ_ENABLE));
 	core->tail = 0;
 	core->compl_head = 0;
+	core->events = queue_read(core, CNNACC_QREG_EVENT_COUNT);
 	queue_write(core, CNNACC_QREG_RING_BASE_LO, (uint32_t)core->ring);
 	queue_write(core, CNNACC_QREG_RING_BASE_HI, (uint32_t)(core->ring >> 32));
 	queue_write(core, CNNACC_QREG_RING_SIZE, RT_SIM_RING);
@@ -168,6 +182,7 @@ static void handle_irq(struct rt_sim_core *core)
 	core->irq = false;
 	cm_device_write(sim->model, CNNACC_REG_IRQ_STATUS,
 			CNNACC_IRQ_CORE(core->index) | CNNACC_IRQ_EVENT(core->index));
+	count_events(core);
 	while (core->compl_head != queue_read(core, CNNACC_QREG_COMPL_TAIL)) {
 		struct cnnacc_completion c = ring[core->compl_head];
 

@@ -35,6 +35,9 @@ struct rt_bind_range {
 	uint32_t flags; /* DRM_CNNACC_BIND_* */
 };
 
+/* Creates a context whose jobs count for the device's struct cnnrt_event; *id is 0 on failure. */
+int rt_ctx_create(struct cnnrt_device *dev, uint32_t vm_id, uint32_t priority, uint32_t *id);
+
 /* What was mapped. */
 struct rt_mapped {
 	uint64_t va, size;

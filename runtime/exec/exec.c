@@ -277,10 +277,9 @@ static int create_space(struct run *run, struct cnnrt_error *err)
 		return rt_fail_errno(err, ret, "creating an address space (an open device has at "
 				     "most %u)", dev->max_vms);
 	}
-	ret = dev->ops->ctx_create(dev, run->vm_id, DRM_CNNACC_PRIORITY_NORMAL, &run->ctx_id);
+	ret = rt_ctx_create(dev, run->vm_id, DRM_CNNACC_PRIORITY_NORMAL, &run->ctx_id);
 	if (!ret)
 		return CNNRT_OK;
-	run->ctx_id = 0;
 	return rt_fail_errno(err, ret, "creating a context (an open device has at most %u)",
 			     dev->max_contexts);
 }

@@ -324,8 +324,7 @@ static int create_device_memory(struct cnnrt_job *job, struct cnnrt_error *err)
 
 	if (ret)
 		return ret;
-	ret = job->dev->ops->ctx_create(job->dev, rt_vm_id(job->place.vm), job->ctx->priority,
-					&job->ctx_id);
+	ret = rt_ctx_create(job->dev, rt_vm_id(job->place.vm), job->ctx->priority, &job->ctx_id);
 	if (ret)
 		return rt_fail_errno(err, ret, "job: creating its queues (an open device has at "
 				     "most %u jobs)", job->dev->max_contexts);

@@ -776,6 +776,36 @@ struct cnnrt_exec {
 int cnnrt_exec(struct cnnrt_device *dev, const struct cnnrt_exec *exec,
 	       struct cnnrt_job_status *status, void *stats, struct cnnrt_error *err);
 
+/* ---- events ---------------------------------------------------------------------------- */
+
+struct cnnrt_event;
+
+/**
+ * cnnrt_event_create() - count the events that programs raise on a core, such as the sequencer's
+ * command IRQ.
+ * @core: core index
+ *
+ * Counted are those of jobs that are created, and of raw programs that are started, from now on.
+ * CNNRT_EBUSY if there is one for the core already.  The device must outlive it.
+ */
+int cnnrt_event_create(struct cnnrt_device *dev, unsigned int core, struct cnnrt_event **event,
+		       struct cnnrt_error *err);
+/** cnnrt_event_fd() - poll() says POLLIN while there is an event to read; never read() it. */
+int cnnrt_event_fd(const struct cnnrt_event *event);
+/**
+ * cnnrt_event_read() - take the events since the last read.
+ * @timeout_ns: wait so long for the first one; negative: for ever
+ * @count: receives how many there were, at least 1
+ *
+ * The events of a job are there when its end is known.
+ *
+ * Return: CNNRT_OK; CNNRT_ETIMEDOUT if there was none
+ */
+int cnnrt_event_read(struct cnnrt_event *event, int64_t timeout_ns, uint64_t *count,
+		     struct cnnrt_error *err);
+/** cnnrt_event_destroy() - no other thread may be using it. */
+void cnnrt_event_destroy(struct cnnrt_event *event);
+
 /**
  * cnnrt_status_describe() - describe a status in text.
  * @core: name of the core; for one unknown to the library only the shell's codes have text

@@ -21,6 +21,7 @@ static const struct {
 	{ "replay", cmd_replay, "run a coredump's program inside the process and tell whether it "
 				"ends at the same place" },
 	{ "exec", cmd_exec, "run one raw program; print how it ended and its statistics as JSON" },
+	{ "events", cmd_events, "run one raw program; print the events that it raises as they come" },
 };
 
 static void put_commands(void)

@@ -12,9 +12,18 @@ int cmd_top(int argc, char **argv);
 int cmd_reset(int argc, char **argv);
 int cmd_selftest(int argc, char **argv);
 int cmd_exec(int argc, char **argv);
+int cmd_events(int argc, char **argv);
 int cmd_core(int argc, char **argv);
 int cmd_replay(int argc, char **argv);
 int cmd_calibrate(int argc, char **argv);
+
+struct event_watch;
+
+/* Prints the events of a core, called @name, until the end; EXIT_DONE or after a message. */
+int start_events(struct cnnrt_device *dev, unsigned int core, const char *name,
+		 struct event_watch **watch);
+/* Returns how many there were. */
+uint64_t end_events(struct event_watch *watch);
 
 /* Options that most commands take. */
 struct common {

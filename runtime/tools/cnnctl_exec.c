@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* cnnctl exec: one raw program. */
+/* cnnctl exec and events: one raw program. */
 #include "cnnctl.h"
 
 #include <errno.h>
@@ -24,6 +24,7 @@ struct request {
 	struct cnnrt_range ranges[MAX_RANGES];
 	struct dump dumps[MAX_RANGES];
 	unsigned int count, dump_count;
+	bool events;	/* print them, and no statistics */
 };
 
 /* Cuts text at mark and returns what follows; NULL if there is none. */
@@ -178,16 +179,21 @@ static const struct opt_spec options[] = {
 	OPTION_DEVICE(struct request, device),
 };
 
-static const struct opt_command command = {
-	.name = "exec",
-	.usage = {
-		"--core NAME[.INDEX] --program [VA=]FILE\n[--load VA=FILE]... [--load-ro VA=FILE]... "
-		"[--zero VA:LEN]...\n[--dump VA:LEN=FILE]... [--cycles N] [--timeout MS] [--device D]",
-	},
-	.intro = "Runs one raw program on a core and prints how it ended and its statistics as JSON.",
-	.notes = "VA, LEN and N are in C notation.\n\n" OPT_EXIT_STATUS,
-	.options = options, .count = ARRAY_SIZE(options),
-};
+#define COMMAND(command, text) { \
+	.name = command, \
+	.usage = { \
+		"--core NAME[.INDEX] --program [VA=]FILE\n[--load VA=FILE]... [--load-ro VA=FILE]... " \
+		"[--zero VA:LEN]...\n[--dump VA:LEN=FILE]... [--cycles N] [--timeout MS] [--device D]", \
+	}, \
+	.intro = text, \
+	.notes = "VA, LEN and N are in C notation.\n\n" OPT_EXIT_STATUS, \
+	.options = options, .count = ARRAY_SIZE(options), \
+}
+
+static const struct opt_command exec_command = COMMAND("exec",
+	"Runs one raw program on a core and prints how it ended and its statistics as JSON.");
+static const struct opt_command events_command = COMMAND("events",
+	"Runs one raw program on a core and prints the events that it raises as they come.");
 
 /* Returns the flags mapped at a page, 0 for none; lowers *end to where they may change. */
 static unsigned int flags_at(const struct request *r, unsigned int count, uint64_t page,
@@ -271,6 +277,41 @@ static int write_dumps(const struct request *r)
 	return EXIT_DONE;
 }
 
+static int print_ended(uint64_t events, const char *core, const struct cnnrt_job_status *s)
+{
+	printf("%s: %llu events; %s\n", core, (unsigned long long)events,
+	       s->state == CNNRT_JOB_DONE ? "OK" : s->text);
+	return EXIT_DONE;
+}
+
+/* Prints what the command is to print. */
+static int run_and_print(const struct request *r, struct cnnrt_device *dev,
+			 const struct cnnrt_exec *exec, struct cnnrt_job_status *status)
+{
+	struct cnnrt_core_info info = { .struct_size = sizeof(info) };
+	struct event_watch *watch = NULL;
+	struct cnnacc_stats stats;
+	struct cnnrt_error err;
+	uint64_t events = 0;
+	int ret;
+
+	if (cnnrt_device_core(dev, exec->core, &info, &err))
+		return complain_error(&err);
+	ret = r->events ? start_events(dev, exec->core, info.name, &watch) : EXIT_DONE;
+	if (ret)
+		return ret;
+	ret = cnnrt_exec(dev, exec, status, &stats, &err);
+	if (watch)
+		events = end_events(watch);
+	if (ret)
+		return complain(err.code == CNNRT_EINVAL ? EXIT_USAGE : EXIT_FAILED, "%s",
+				err.text);
+	if (r->events)
+		return print_ended(events, info.name, status);
+	print_result(info.name, status, &stats);
+	return EXIT_DONE;
+}
+
 static int run(struct request *r, struct cnnrt_device *dev)
 {
 	struct cnnrt_exec exec = {
@@ -280,21 +321,14 @@ static int run(struct request *r, struct cnnrt_device *dev)
 		.ranges = r->ranges, .range_count = r->count, .range_size = sizeof(*r->ranges),
 	};
 	struct cnnrt_job_status status = { .struct_size = sizeof(status) };
-	struct cnnrt_core_info info = { .struct_size = sizeof(info) };
-	struct cnnacc_stats stats;
-	struct cnnrt_error err;
 	uint32_t cores;
 	int ret = find_cores(dev, r->core, &cores);
 
 	if (ret)
 		return ret;
 	exec.core = (unsigned int)__builtin_ctz(cores);
-	if (cnnrt_device_core(dev, exec.core, &info, &err) ||
-	    cnnrt_exec(dev, &exec, &status, &stats, &err))
-		return complain(err.code == CNNRT_EINVAL ? EXIT_USAGE : EXIT_FAILED, "%s",
-				err.text);
-	print_result(info.name, &status, &stats);
-	return write_dumps(r) ?: status.state == CNNRT_JOB_DONE ? EXIT_DONE : EXIT_FAILED;
+	ret = run_and_print(r, dev, &exec, &status);
+	return ret ?: write_dumps(r) ?: status.state == CNNRT_JOB_DONE ? EXIT_DONE : EXIT_FAILED;
 }
 
 static void free_request(struct request *r)
@@ -309,10 +343,11 @@ static void free_request(struct request *r)
 static int run_request(struct request *r, int argc, char **argv)
 {
 	struct cnnrt_device *dev;
-	int ret = opt_parse(&command, argc, argv, r, NULL);
+	const struct opt_command *command = r->events ? &events_command : &exec_command;
+	int ret = opt_parse(command, argc, argv, r, NULL);
 
 	if (!ret && (!r->core || !r->program))
-		ret = opt_missing(&command, r->core ? "--program" : "--core");
+		ret = opt_missing(command, r->core ? "--program" : "--core");
 	ret = ret ?: add_dump_ranges(r) ?: open_device(r->device, 0, &dev);
 	if (ret)
 		return ret;
@@ -321,15 +356,26 @@ static int run_request(struct request *r, int argc, char **argv)
 	return ret;
 }
 
-int cmd_exec(int argc, char **argv)
+static int run_command(int argc, char **argv, bool events)
 {
 	struct request *r = calloc(1, sizeof(*r));
 	int ret;
 
 	if (!r)
-		return complain(EXIT_FAILED, "exec: out of memory");
+		return complain(EXIT_FAILED, "%s: out of memory", argv[0]);
 	r->timeout_ms = DEFAULT_TIMEOUT_MS;
+	r->events = events;
 	ret = run_request(r, argc, argv);
 	free_request(r);
 	return ret;
+}
+
+int cmd_exec(int argc, char **argv)
+{
+	return run_command(argc, argv, false);
+}
+
+int cmd_events(int argc, char **argv)
+{
+	return run_command(argc, argv, true);
 }

@@ -8,6 +8,7 @@
  *	core_program NAME endless
  *	core_program NAME delay LOOPS
  *	core_program NAME copy FROM TO LINES
+ *	core_program NAME compute DATA OUT
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,7 +24,8 @@ static uint32_t number(const char *text)
 int main(int argc, char **argv)
 {
 	const struct core_programs *programs;
-	uint32_t code[CORE_PROGRAM_MAX / 4], size;
+	static uint32_t code[CORE_PROGRAM_LONG / 4];
+	uint32_t size;
 
 	if (argc == 1) {
 		for (size_t i = 0; (programs = core_programs_at(i)); i++)
@@ -39,9 +41,11 @@ int main(int argc, char **argv)
 		size = programs->delay(code, number(argv[3]));
 	} else if (programs && argc == 6 && !strcmp(argv[2], "copy")) {
 		size = programs->copy(code, number(argv[3]), number(argv[4]), number(argv[5]));
+	} else if (programs && argc == 5 && !strcmp(argv[2], "compute")) {
+		size = programs->compute(code, number(argv[3]), number(argv[4]));
 	} else {
 		fprintf(stderr, "usage: %s [NAME nop | NAME endless | NAME delay LOOPS |"
-			" NAME copy FROM TO LINES]\n", argv[0]);
+			" NAME copy FROM TO LINES | NAME compute DATA OUT]\n", argv[0]);
 		return 2;
 	}
 	return fwrite(code, size, 1, stdout) != 1;

@@ -114,6 +114,27 @@ def check_exec():
     execute(FAILED, '/nowhere/x', '--program', 'nop', '--dump', '0:64=/nowhere/x')
 
 
+def check_events():
+    """Each core's program computes; of one core at least it raises events."""
+    raised = 0
+    for core in CORES:
+        with open('compute', 'wb') as f:
+            f.write(core_program(core, 'compute', '0x10000000', '0x10010000'))
+        run = subprocess.run(
+            [os.path.join(BUILD, 'runtime', 'tools', 'cnnctl'), 'events', '--device',
+             f'sim:cores={core}', '--core', core, '--program', 'compute', '--zero',
+             '0x10000000:0x20000'], capture_output=True, text=True, timeout=120, check=False)
+        last = re.fullmatch(rf'{core}: (\d+) events; OK', run.stdout.splitlines()[-1])
+        seen = [int(n) for n in re.findall(rf' ms  {core}: (\d+) events?, ', run.stdout)]
+        report(run.returncode == DONE and last and int(last[1]) == sum(seen),
+               f'cnnctl events prints those of {core}')
+        raised += sum(seen)
+    report(raised > 0, 'a core raises events')
+    expect(USAGE, 'events: --core is missing', ['cnnctl', 'events', '--program', 'nop'])
+    expect(FAILED, f'{CORE}: 0 events; ', ['cnnctl', 'events', '--device', 'sim', '--core', CORE,
+                                          '--program', 'copy'])
+
+
 def check_cores():
     """--core NAME[.INDEX] as cnnctl info prints it; a number alone is an index."""
     two = ['--device', f'sim:cores={OTHER}+{CORE}', '--program', 'nop']
@@ -209,7 +230,8 @@ def check_options():
     expect(USAGE, 'exec: --program is missing', ['cnnctl', 'exec', '--core', CORE])
     expect(USAGE, 'top: --interval: bad value "9"; it must be 10 to 3600000',
            ['cnnctl', 'top', '--interval', '9'])
-    for command in ('info', 'regs', 'stats', 'top', 'selftest', 'reset', 'core', 'replay', 'exec'):
+    for command in ('info', 'regs', 'stats', 'top', 'selftest', 'reset', 'core', 'replay', 'exec',
+                    'events'):
         expect(DONE, f'Usage: cnnctl {command} ', ['cnnctl', command, '--help'])
         expect(DONE, f'  {command}  ', ['cnnctl', '-h'])
     for tool in ('cnnctl', 'cnnrun', 'cnnquant'):
@@ -314,6 +336,7 @@ def main():
         os.chdir(work)
         programs()
         check_exec()
+        check_events()
         check_cores()
         check_dumps()
         check_devices()

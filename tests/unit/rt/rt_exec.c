@@ -2,6 +2,8 @@
 /* Raw programs in process: address ranges, ends, statistics. */
 #include "rt_programs.h"
 
+#include <poll.h>
+
 #define RW	(CNNRT_MAP_READ | CNNRT_MAP_WRITE)
 #define CODE_VA	0xf0000000u
 
@@ -227,6 +229,66 @@ static void test_timeout(void **state)
 	test_ranges(state);
 }
 
+#define EVENT_DATA	0x10000000u
+#define EVENT_OUT	0x10010000u
+#define EVENT_MEMORY	0x10000u
+
+static uint32_t event_count(void)
+{
+	uint32_t count;
+
+	OK(cnnrt_device_reg_read(dev, rt_first_core(dev).queue_offset + CNNACC_QREG_EVENT_COUNT,
+				 &count, &rt_err));
+	return count;
+}
+
+static void run_compute(void)
+{
+	static uint32_t code[CORE_PROGRAM_LONG / 4];
+	struct cnnrt_range r[3] = {
+		{ .va = CODE_VA, .flags = CNNRT_MAP_EXEC, .in = code,
+		  .size = programs->compute(code, EVENT_DATA, EVENT_OUT) },
+		{ .va = EVENT_DATA, .size = EVENT_MEMORY, .flags = RW },
+		{ .va = EVENT_OUT, .size = EVENT_MEMORY, .flags = RW },
+	};
+	struct cnnrt_exec e = exec_of(r, 3);
+	struct cnnrt_job_status s = { .struct_size = sizeof(s) };
+
+	OK(cnnrt_exec(dev, &e, &s, NULL, &rt_err));
+	assert_int_equal(s.state, CNNRT_JOB_DONE);
+}
+
+/* A counter gets each event of a program, and none of a program that began before. */
+static void test_events(void **state)
+{
+	struct cnnrt_event *event, *other;
+	uint64_t count = 0;
+	uint32_t before;
+
+	(void)state;
+	run_compute();
+	FAILS(CNNRT_EINVAL, "core 99", cnnrt_event_create(dev, 99, &event, &rt_err));
+	OK(cnnrt_event_create(dev, 0, &event, &rt_err));
+	FAILS(CNNRT_EBUSY, "core 0", cnnrt_event_create(dev, 0, &other, &rt_err));
+	FAILS(CNNRT_ETIMEDOUT, "none", cnnrt_event_read(event, 0, &count, &rt_err));
+	before = event_count();
+	run_compute();
+	if (programs->compute_events) {
+		struct pollfd p = { .fd = cnnrt_event_fd(event), .events = POLLIN };
+
+		assert_int_equal(poll(&p, 1, 0), 1);
+		OK(cnnrt_event_read(event, -1, &count, &rt_err));
+		assert_true(count > 0);
+	}
+	assert_int_equal(count, event_count() - before);
+	FAILS(CNNRT_ETIMEDOUT, "none", cnnrt_event_read(event, 1000, &count, &rt_err));
+	cnnrt_event_destroy(event);
+	run_compute();
+	OK(cnnrt_event_create(dev, 0, &event, &rt_err));
+	cnnrt_event_destroy(event);
+	cnnrt_event_destroy(NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -235,6 +297,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_failures, open_device, close_device),
 		cmocka_unit_test_setup_teardown(test_own_stats, open_device, close_device),
 		cmocka_unit_test_setup_teardown(test_timeout, open_device, close_device),
+		cmocka_unit_test_setup_teardown(test_events, open_device, close_device),
 	};
 
 	const struct core_programs *p;
