@@ -75,12 +75,7 @@ static u64 cnnacc_balance_load(const struct cnnacc_core *core, u32 priority)
  */
 void cnnacc_balance_charge(struct cnnacc_job *job)
 {
-	u64 cycles = 0;
-	u32 i;
-
-	for (i = 0; i < job->task_count && cycles < CNNACC_BALANCE_MAX; i++)
-		cycles += min_t(u64, job->tasks[i].cycle_limit, CNNACC_BALANCE_MAX);
-	job->load = min_t(u64, cycles, CNNACC_BALANCE_MAX);
+	job->load = min_t(u64, job->cycle_limit, CNNACC_BALANCE_MAX);
 	atomic64_add(job->load, &job->core->load[job->ctx->priority]);
 	atomic64_add(job->load, &job->core->charged);
 	WRITE_ONCE(job->core->last_ctx, job->ctx->vm->hw_id);

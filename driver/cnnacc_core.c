@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/dma-mapping.h>
 #include <linux/slab.h>
-#include <linux/smp.h>
 
 #include "cnnacc_device.h"
 #include "cnnacc_queue.h"
@@ -108,6 +107,7 @@ struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int 
 {
 	struct device *dev = cdev->drm.dev;
 	struct cnnacc_core *core;
+	unsigned int i;
 	int ret;
 
 	core = kzalloc(sizeof(*core), GFP_KERNEL);
@@ -120,7 +120,12 @@ struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int 
 	spin_lock_init(&core->fence_lock);
 	spin_lock_init(&core->lock);
 	INIT_WORK(&core->reset_work, cnnacc_core_reset_work);
-	INIT_CSD(&core->csd, cnnacc_core_forwarded, core);
+	INIT_LIST_HEAD(&core->innocent);
+	INIT_LIST_HEAD(&core->jobs);
+	INIT_WORK(&core->done_work, cnnacc_irq_core_work);
+	for (i = 0; i < ARRAY_SIZE(core->queues); i++)
+		INIT_LIST_HEAD(&core->queues[i]);
+	core->yielded = jiffies;
 
 	ret = cnnacc_core_discover(core);
 	if (ret)

@@ -15,10 +15,21 @@
 /**
  * DOC: context
  *
- * cnnacc_ctx_kill() makes a context reject new jobs and cancels those that wait; it does not wait
- * for the one that runs.  The last job to go drops the last reference, and a work item then frees
- * the context.  No thread ever waits for jobs.
+ * cnnacc_ctx_kill() makes a context reject new jobs; it does not wait for the others.  Those that
+ * have not started pass through the scheduler and are canceled, each when the fences that it depends
+ * on are signalled and those ahead of it have ended.  The last job to go drops the last reference,
+ * and a work item then frees the context.  No thread ever waits for jobs.
  */
+
+static void cnnacc_ctx_fini_queues(struct cnnacc_ctx *ctx, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++) {
+		drm_sched_entity_fini(&ctx->queues[i].entity);
+		dma_fence_put(ctx->queues[i].last);
+	}
+}
 
 static void cnnacc_ctx_free_work(struct work_struct *work)
 {
@@ -27,9 +38,9 @@ static void cnnacc_ctx_free_work(struct work_struct *work)
 	unsigned int i;
 
 	scoped_guard(mutex, &cdev->ctx_lock) {
-		/* Once the device is stopped, the context is not linked and no core knows it. */
-		for (i = 0; i < cdev->core_count && !list_empty(&ctx->link); i++)
-			cnnacc_stats_drop_owner(cdev->cores[i], ctx);
+		/* Once the device is stopped, the context is not linked, and there is no scheduler. */
+		if (!list_empty(&ctx->link))
+			cnnacc_ctx_fini_queues(ctx, cdev->core_count);
 		list_del(&ctx->link);
 	}
 	for (i = 0; i < CNNACC_MAX_CORES; i++)
@@ -78,71 +89,36 @@ struct cnnacc_ctx *cnnacc_ctx_get(struct drm_file *file, u32 id)
 }
 
 /**
- * cnnacc_ctx_add_batch() - Add a batch, which the context must outlive
+ * cnnacc_ctx_add_job() - Count a job, which the context must outlive
  * @ctx: context
- * @batch: batch
  */
-void cnnacc_ctx_add_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch)
+void cnnacc_ctx_add_job(struct cnnacc_ctx *ctx)
 {
 	kref_get(&ctx->ref);
-	atomic_inc(&ctx->cdev->batch_count);
+	atomic_inc(&ctx->cdev->job_count);
 	scoped_guard(spinlock, &ctx->job_lock)
-		list_add_tail(&batch->link, &ctx->batches);
+		ctx->jobs++;
 }
 
 /**
- * cnnacc_ctx_remove_batch() - Remove a batch that is about to be freed
+ * cnnacc_ctx_remove_job() - Take a job that is freed off the count
  * @ctx: context, which may be freed once this returns
- * @batch: batch
  */
-void cnnacc_ctx_remove_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch)
+void cnnacc_ctx_remove_job(struct cnnacc_ctx *ctx)
 {
 	struct cnnacc_device *cdev = ctx->cdev;
 
 	scoped_guard(spinlock, &ctx->job_lock)
-		list_del(&batch->link);
+		ctx->jobs--;
 	cnnacc_ctx_put(ctx);
-	if (atomic_dec_and_test(&cdev->batch_count))
+	if (atomic_dec_and_test(&cdev->job_count))
 		wake_up(&cdev->idle);
-}
-
-static void cnnacc_ctx_fini_entities(struct cnnacc_ctx *ctx, unsigned int count)
-{
-	unsigned int i;
-
-	for (i = 0; i < count; i++)
-		drm_sched_entity_fini(&ctx->entities[i]);
-}
-
-/*
- * Signals the dependencies of all queued jobs.  The context is dead, so no batch is added while the
- * lock is dropped.
- */
-static void cnnacc_ctx_release_jobs(struct cnnacc_ctx *ctx)
-{
-	struct cnnacc_batch *batch;
-	LIST_HEAD(shut);
-
-	spin_lock(&ctx->job_lock);
-	list_splice_init(&ctx->batches, &shut);
-	while (!list_empty(&shut)) {
-		batch = list_first_entry(&shut, struct cnnacc_batch, link);
-		list_move_tail(&batch->link, &ctx->batches);
-		if (batch->deps)
-			cnnacc_deps_force_signal(batch->deps);
-		cond_resched_lock(&ctx->job_lock);
-	}
-	spin_unlock(&ctx->job_lock);
 }
 
 static void cnnacc_ctx_stop(struct cnnacc_ctx *ctx)
 {
 	guard(mutex)(&ctx->submit_lock);
-	if (ctx->dead)
-		return;
 	WRITE_ONCE(ctx->dead, true);
-	cnnacc_ctx_release_jobs(ctx);
-	cnnacc_ctx_fini_entities(ctx, ctx->cdev->core_count);
 }
 
 /**
@@ -160,17 +136,30 @@ void cnnacc_ctx_kill(struct cnnacc_ctx *ctx)
 /**
  * cnnacc_ctx_kill_all() - Stop all contexts of a device that is being removed
  * @cdev: device, unplugged and stopped
+ */
+void cnnacc_ctx_kill_all(struct cnnacc_device *cdev)
+{
+	struct cnnacc_ctx *ctx;
+
+	guard(mutex)(&cdev->ctx_lock);
+	list_for_each_entry(ctx, &cdev->contexts, link)
+		cnnacc_ctx_stop(ctx);
+}
+
+/**
+ * cnnacc_ctx_fini_all() - Take all contexts off the schedulers
+ * @cdev: device whose contexts are stopped and have no jobs
  *
  * Those whose file is open are freed when it is closed.
  */
-void cnnacc_ctx_kill_all(struct cnnacc_device *cdev)
+void cnnacc_ctx_fini_all(struct cnnacc_device *cdev)
 {
 	struct cnnacc_ctx *ctx, *next;
 
 	guard(mutex)(&cdev->ctx_lock);
 	list_for_each_entry_safe(ctx, next, &cdev->contexts, link) {
 		list_del_init(&ctx->link);
-		cnnacc_ctx_stop(ctx);
+		cnnacc_ctx_fini_queues(ctx, cdev->core_count);
 	}
 }
 
@@ -239,7 +228,7 @@ static const enum drm_sched_priority cnnacc_priorities[] = {
 	[DRM_CNNACC_PRIORITY_HIGH] = DRM_SCHED_PRIORITY_HIGH,
 };
 
-static int cnnacc_ctx_init_entities(struct cnnacc_ctx *ctx)
+static int cnnacc_ctx_init_queues(struct cnnacc_ctx *ctx)
 {
 	struct drm_gpu_scheduler *sched;
 	unsigned int i;
@@ -247,10 +236,12 @@ static int cnnacc_ctx_init_entities(struct cnnacc_ctx *ctx)
 
 	for (i = 0; i < ctx->cdev->core_count; i++) {
 		sched = &ctx->cdev->cores[i]->sched;
-		ret = drm_sched_entity_init(&ctx->entities[i], cnnacc_priorities[ctx->priority],
-					    &sched, 1, NULL);
+		INIT_LIST_HEAD(&ctx->queues[i].waiting);
+		INIT_LIST_HEAD(&ctx->queues[i].pushed);
+		ret = drm_sched_entity_init(&ctx->queues[i].entity,
+					    cnnacc_priorities[ctx->priority], &sched, 1, NULL);
 		if (ret) {
-			cnnacc_ctx_fini_entities(ctx, i);
+			cnnacc_ctx_fini_queues(ctx, i);
 			return ret;
 		}
 	}
@@ -259,7 +250,7 @@ static int cnnacc_ctx_init_entities(struct cnnacc_ctx *ctx)
 
 static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_vm *vm, u32 priority)
 {
-	struct cnnacc_ctx *ctx = kzalloc(struct_size(ctx, entities, vm->cdev->core_count),
+	struct cnnacc_ctx *ctx = kzalloc(struct_size(ctx, queues, vm->cdev->core_count),
 					 GFP_KERNEL_ACCOUNT);
 
 	if (!ctx)
@@ -272,7 +263,6 @@ static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_vm *vm, u32 priority)
 	spin_lock_init(&ctx->job_lock);
 	spin_lock_init(&ctx->status_lock);
 	spin_lock_init(&ctx->event_lock);
-	INIT_LIST_HEAD(&ctx->batches);
 	ctx->fence_context = dma_fence_context_alloc(CNNACC_MAX_CORES);
 	ctx->pid = task_tgid_nr(current);
 	get_task_comm(ctx->comm, current);
@@ -288,7 +278,7 @@ static int cnnacc_ctx_start(struct cnnacc_ctx *ctx)
 
 	if (!drm_dev_enter(&cdev->drm, &idx))
 		return -ENODEV;
-	ret = cnnacc_ctx_init_entities(ctx);
+	ret = cnnacc_ctx_init_queues(ctx);
 	if (!ret) {
 		guard(mutex)(&cdev->ctx_lock);
 		list_add_tail(&ctx->link, &cdev->contexts);

@@ -17,7 +17,6 @@
 #include "cnnacc_stats.h"
 #include "cnnacc_vm.h"
 
-struct cnnacc_batch;
 struct cnnacc_device;
 struct cnnacc_job;
 struct drm_device;
@@ -25,20 +24,39 @@ struct drm_file;
 struct eventfd_ctx;
 
 /**
+ * struct cnnacc_ctx_queue - jobs of a context for one core.
+ * @entity: scheduler entity
+ * @waiting: jobs that are not given to the scheduler yet
+ * @pushed: jobs that the scheduler has not started, in order
+ * @link: in &cnnacc_core.queues while @pushed is not empty
+ * @credits: sum of the credits of the jobs that the scheduler was given and has not freed
+ * @last: fence of the job that the scheduler started last, referenced, or NULL
+ * @fence_seqno: number of the last hardware fence
+ */
+struct cnnacc_ctx_queue {
+	struct drm_sched_entity entity;
+	struct list_head waiting;
+	struct list_head pushed;
+	struct list_head link;
+	u32 credits;
+	struct dma_fence *last;
+	u64 fence_seqno;
+};
+
+/**
  * struct cnnacc_ctx - context: an entity per core, in an address space.
- * @ref: held by the file, until it is destroyed, by running ioctls and by batches
+ * @ref: held by the file, until it is destroyed, by running ioctls and by jobs
  * @cdev: device
  * @file: file, which @vm keeps
  * @link: in &cnnacc_device.contexts
  * @vm: address space, referenced
  * @priority: DRM_CNNACC_PRIORITY_*
- * @submit_lock: serialises SUBMIT; protects @dead, @seqno and @fence_seqno
+ * @submit_lock: serialises SUBMIT; protects @dead, @seqno and the fence numbers
  * @dead: destroyed; accepts no more jobs
  * @seqno: number of the last job
  * @fence_context: first of CNNACC_MAX_CORES fence contexts, one per core
- * @fence_seqno: number of the last hardware fence, by core
- * @job_lock: protects @batches
- * @batches: batches that are not yet freed
+ * @job_lock: protects @jobs, and the waiting jobs and the credits of @queues
+ * @jobs: number of jobs that are not yet freed, without followers
  * @free_work: frees the context
  * @status_lock: protects @status
  * @status: answer to CTX_QUERY
@@ -47,7 +65,7 @@ struct eventfd_ctx;
  * @usage: usage of each core
  * @pid: process that created the context
  * @comm: name of that process
- * @entities: scheduler entities, by core; finished once the context is dead
+ * @queues: jobs, by core
  */
 struct cnnacc_ctx {
 	struct kref ref;
@@ -60,9 +78,8 @@ struct cnnacc_ctx {
 	bool dead;
 	u64 seqno;
 	u64 fence_context;
-	u64 fence_seqno[CNNACC_MAX_CORES];
-	spinlock_t job_lock;		/* protects @batches */
-	struct list_head batches;
+	spinlock_t job_lock;		/* protects @jobs and @queues */
+	u32 jobs;
 	struct work_struct free_work;
 	spinlock_t status_lock;		/* protects @status */
 	struct drm_cnnacc_ctx_query status;
@@ -71,15 +88,16 @@ struct cnnacc_ctx {
 	struct cnnacc_usage usage[CNNACC_MAX_CORES];
 	pid_t pid;
 	char comm[TASK_COMM_LEN];
-	struct drm_sched_entity entities[];
+	struct cnnacc_ctx_queue queues[];
 };
 
 struct cnnacc_ctx *cnnacc_ctx_get(struct drm_file *file, u32 id);
 void cnnacc_ctx_put(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_kill(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_kill_all(struct cnnacc_device *cdev);
-void cnnacc_ctx_add_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch);
-void cnnacc_ctx_remove_batch(struct cnnacc_ctx *ctx, struct cnnacc_batch *batch);
+void cnnacc_ctx_fini_all(struct cnnacc_device *cdev);
+void cnnacc_ctx_add_job(struct cnnacc_ctx *ctx);
+void cnnacc_ctx_remove_job(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 state,
 			   const struct cnnacc_completion *record);
 void cnnacc_ctx_job_innocent(struct cnnacc_ctx *ctx);

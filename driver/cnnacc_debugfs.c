@@ -101,9 +101,8 @@ static void cnnacc_debugfs_cores(struct seq_file *m, struct cnnacc_device *cdev)
 
 static void cnnacc_debugfs_show_usage(struct seq_file *m, const struct cnnacc_usage *usage)
 {
-	seq_printf(m, " jobs=%llu busy_ns=%llu cycles=%llu macs=%llu read=%llu written=%llu\n",
-		   usage->jobs, usage->busy_ns, usage->cycles, usage->macs, usage->read_bytes,
-		   usage->write_bytes);
+	seq_printf(m, " jobs=%llu busy_ns=%llu cycles=%llu\n", usage->jobs, usage->busy_ns,
+		   usage->cycles);
 }
 
 /* The process name comes last, as it may contain any characters. */
@@ -118,7 +117,7 @@ static void cnnacc_debugfs_context(struct seq_file *m, struct cnnacc_ctx *ctx)
 	scoped_guard(spinlock_irq, &ctx->status_lock)
 		status = ctx->status;
 	scoped_guard(spinlock, &ctx->job_lock)
-		busy = !list_empty(&ctx->batches);
+		busy = ctx->jobs;
 
 	seq_printf(m, "ctx %u pid=%d state=%#x dead=%d submitted=%llu failed=%u reset=%u busy=%d comm=",
 		   ctx->vm->hw_id, ctx->pid, status.state, READ_ONCE(ctx->dead),
@@ -150,15 +149,16 @@ static void cnnacc_debugfs_queue(struct seq_file *m, struct cnnacc_core *core)
 
 	spin_lock_irq(&core->lock);
 	first = cnnacc_core_first_job(core);
-	if (first)
-		list_for_each_entry(job, &core->batch->jobs, link) {
-			jobs++;
-			tasks += job->task_count - job->tasks_done;
-		}
+	list_for_each_entry(job, &core->jobs, link) {
+		if (!job->written)
+			break;
+		jobs++;
+		tasks += job->task_count - job->tasks_done;
+	}
 	seq_printf(m, "%s enabled=%d ready=%d broken=%d head=%u tail=%u record=%u resets=%llu jobs=%u tasks=%u waiting=%d\n",
 		   name, core->enabled, core->ready, core->broken,
 		   cnnacc_queue_read(core, CNNACC_QREG_RING_HEAD), core->tail, core->head,
-		   core->resets, jobs, tasks, core->batch && !first);
+		   core->resets, jobs, tasks, !first && !list_empty(&core->jobs));
 	if (first)
 		seq_printf(m, "%s oldest ctx=%u seqno=%llu fence=%llu:%llu task=%u/%u age_ms=%u\n",
 			   name, first->ctx->vm->hw_id, first->seqno, first->fence->base.context,

@@ -444,16 +444,17 @@ static void cnnacc_device_free_cores(struct cnnacc_device *cdev)
 	}
 }
 
-/* When this returns, neither interrupt handlers nor forwarded calls nor resets use the cores. */
+/* When this returns, neither interrupt handlers nor resets use the cores. */
 static void cnnacc_device_quiesce(struct cnnacc_device *cdev)
 {
 	unsigned int i;
 
 	cnnacc_irq_fini(cdev);
 	for (i = 0; i < cdev->core_count; i++)
-		if (cdev->cores[i])
+		if (cdev->cores[i]) {
+			cancel_work_sync(&cdev->cores[i]->done_work);
 			cnnacc_core_disable(cdev->cores[i]);
-	synchronize_rcu();
+		}
 	flush_workqueue(cdev->reset_wq);
 }
 
@@ -577,10 +578,9 @@ void cnnacc_device_stop(struct cnnacc_device *cdev)
 	cnnacc_dump_fini(cdev);
 
 	cnnacc_ctx_kill_all(cdev);
-	if (!wait_event_timeout(cdev->idle, !atomic_read(&cdev->batch_count),
-				msecs_to_jiffies(CNNACC_FREE_TIMEOUT_MS)))
-		drm_err(&cdev->drm, "%d batches of jobs are not freed\n",
-			atomic_read(&cdev->batch_count));
+	/* Queued jobs wait for the fences that they depend on, also for those of other devices. */
+	wait_event_idle(cdev->idle, !atomic_read(&cdev->job_count));
+	cnnacc_ctx_fini_all(cdev);
 	cnnacc_vm_fini_all(cdev);
 	cnnacc_gem_unmap_all(cdev);
 	cnnacc_device_free_cores(cdev);

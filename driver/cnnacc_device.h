@@ -9,7 +9,6 @@
 #include <linux/kref.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
-#include <linux/smp.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -44,7 +43,10 @@ struct seq_file;
 #define CNNACC_MAX_QUEUED_JOBS	16384	/* per file */
 
 #define CNNACC_PRIORITIES	(DRM_CNNACC_PRIORITY_HIGH + 1)
-#define CNNACC_RING_ENTRIES	128	/* more than CNNACC_MAX_TASKS */
+#define CNNACC_RING_ENTRIES	128
+/* What the jobs in the ring may cost: half of its entries, and CNNACC_RING_MS of time. */
+#define CNNACC_CREDITS		CNNACC_MAX_TASKS
+#define CNNACC_RING_MS		10
 
 /**
  * struct cnnacc_bus - bus operations.
@@ -88,9 +90,6 @@ struct cnnacc_shell_report {
 	u64 addr;
 };
 
-/* Bits of &cnnacc_core.flags */
-#define CNNACC_CORE_FORWARDED	0	/* &cnnacc_core.csd is queued */
-
 /**
  * struct cnnacc_core - a core and its hardware queue.
  *
@@ -105,16 +104,17 @@ struct cnnacc_shell_report {
  * @load: cycle limits of the jobs that have not ended, by priority of their context
  * @charged: cycle limits of all jobs since the driver was bound
  * @last_ctx: hardware id of the last job; CNNACC_HW_IDS: none yet
- * @sched: scheduler; it has one batch in flight at a time
+ * @sched: scheduler
+ * @turn: job that the scheduler starts next, after the wait of a lower priority; or NULL
+ * @yielded: jiffies when such a job was started last
  * @fence_lock: lock of the hardware fences
  * @ring: packet ring
  * @ring_dma: bus address of @ring
  * @records: ring of completion records
  * @records_dma: bus address of @records
  * @reset_work: resets the core after a failure
- * @flags: CNNACC_CORE_* bits
- * @cpu: CPU that submitted the jobs in the ring
- * @csd: runs cnnacc_core_forwarded() on @cpu
+ * @done_work: processes completions on @cpu
+ * @cpu: CPU that started the last job
  * @lock: protects all members below
  * @enabled: the hardware queue is enabled and its completion records are valid
  * @ready: packets may be written to the ring
@@ -122,7 +122,9 @@ struct cnnacc_shell_report {
  * @processing: a thread ends completed jobs; only one at a time does, so that jobs end in order
  * @reprocess: that thread has to read the queue once more
  * @failure: the job that stopped the queue, until recovery ends it
- * @batch: batch that the scheduler has started, or NULL
+ * @innocent: jobs that recovery ends after that one
+ * @jobs: jobs that the scheduler has started and that have not ended; first those that are written
+ * @queues: contexts' queues with jobs that the scheduler has not started, by priority
  * @tail: ring index after the last packet
  * @head: index of the next completion record
  * @head_acked: value of @head that was last written to the device
@@ -150,15 +152,16 @@ struct cnnacc_core {
 	atomic64_t charged;
 	u32 last_ctx;
 	struct drm_gpu_scheduler sched;
+	struct cnnacc_job *turn;
+	unsigned long yielded;
 	spinlock_t fence_lock;		/* lock of the hardware fences */
 	struct cnnacc_packet *ring;
 	dma_addr_t ring_dma;
 	struct cnnacc_completion *records;
 	dma_addr_t records_dma;
 	struct work_struct reset_work;
-	unsigned long flags;
+	struct work_struct done_work;
 	unsigned int cpu;
-	call_single_data_t csd;
 
 	spinlock_t lock;		/* protects all members below */
 	bool enabled;
@@ -167,7 +170,9 @@ struct cnnacc_core {
 	bool processing;
 	bool reprocess;
 	struct cnnacc_failure failure;
-	struct cnnacc_batch *batch;
+	struct list_head innocent;
+	struct list_head jobs;
+	struct list_head queues[CNNACC_PRIORITIES];
 	u32 tail;
 	u32 head;
 	u32 head_acked;
@@ -223,8 +228,8 @@ struct cnnacc_core {
  * @users: who has opened files
  * @bo_lock: protects @bos
  * @bos: buffers
- * @batch_count: batches that are not yet freed
- * @idle: woken when @batch_count is zero
+ * @job_count: jobs that are not yet freed
+ * @idle: woken when @job_count is zero
  * @dma_stopped: completed when a device that is being removed does no more DMA
  * @dump: coredump to be published, or NULL
  * @dump_next: jiffies before which no coredump is taken
@@ -267,7 +272,7 @@ struct cnnacc_device {
 	struct list_head users;
 	struct mutex bo_lock;		/* protects @bos */
 	struct list_head bos;
-	atomic_t batch_count;
+	atomic_t job_count;
 	wait_queue_head_t idle;
 	struct completion dma_stopped;
 	struct cnnacc_dump *dump;
@@ -324,8 +329,7 @@ void cnnacc_core_disable(struct cnnacc_core *core);
 void cnnacc_core_pause(struct cnnacc_core *core);
 bool cnnacc_core_busy(struct cnnacc_core *core);
 void cnnacc_core_resume(struct cnnacc_core *core);
-void cnnacc_core_start(struct cnnacc_core *core, struct cnnacc_batch *batch);
-bool cnnacc_core_forward(struct cnnacc_core *core);
+void cnnacc_core_start(struct cnnacc_core *core, struct cnnacc_job *job);
 bool cnnacc_core_process(struct cnnacc_core *core, bool hard);
 void cnnacc_core_set_broken(struct cnnacc_core *core);
 void cnnacc_core_force_reset(struct cnnacc_core *core);
@@ -334,11 +338,11 @@ void cnnacc_core_handle_hang(struct cnnacc_core *core);
 void cnnacc_core_cancel_jobs(struct cnnacc_core *core, enum cnnacc_end end);
 
 /* cnnacc_irq.c */
+void cnnacc_irq_core_work(struct work_struct *work);
 int cnnacc_irq_init(struct cnnacc_device *cdev);
 void cnnacc_irq_fini(struct cnnacc_device *cdev);
 void cnnacc_irq_enable(struct cnnacc_device *cdev);
 void cnnacc_irq_sync(struct cnnacc_device *cdev);
-void cnnacc_irq_defer(struct cnnacc_core *core);
 
 /* cnnacc_selftest.c */
 int cnnacc_selftest(struct seq_file *m, struct cnnacc_device *cdev);

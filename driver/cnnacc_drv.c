@@ -41,9 +41,7 @@
  * cnnacc_ctx.c         CTX_CREATE, CTX_DESTROY, CTX_QUERY, EVENTFD
  * cnnacc_submit.c      SUBMIT
  * cnnacc_job.c         validation of tasks, hardware fences, end of a job, fence errors
- * cnnacc_batch.c       jobs that are started on a core together
- * cnnacc_deps.c        dependencies of a job
- * cnnacc_sched.c       scheduler callbacks, watchdog
+ * cnnacc_sched.c       turns of contexts, priorities, scheduler callbacks, watchdog
  * cnnacc_stats.c       accounting, fdinfo
  * cnnacc_dump.c        devcoredump
  * cnnacc_debugfs.c     debugfs

@@ -8,8 +8,12 @@
 /**
  * DOC: interrupts
  *
- * The hard handler acknowledges the interrupt, reads the completion records and signals fences, on
- * the CPU that submitted the jobs.  The threaded handler does what takes longer: events and errors.
+ * The hard handler acknowledges the interrupt, reads the completion records and signals fences.  The
+ * threaded handler does what takes longer: events and errors.
+ *
+ * On another CPU than the one that started the jobs the hard handler leaves the rest to a work item
+ * there: the waiter is likely to sleep on that CPU, and scheduler and waiter would spin on locks that
+ * this CPU holds.
  * Each core has a vector, and errors have one.  A core's vector stands for the status bits of that
  * core only, so its handler need not read IRQ_STATUS.
  */
@@ -24,6 +28,30 @@ static void cnnacc_irq_save_error(struct cnnacc_device *cdev)
 	WRITE_ONCE(report->addr, cnnacc_device_read_pair(cdev, CNNACC_REG_ERR_ADDR_LO));
 }
 
+/**
+ * cnnacc_irq_core_work() - Process a core on the CPU that started its jobs
+ * @work: &cnnacc_core.done_work
+ */
+void cnnacc_irq_core_work(struct work_struct *work)
+{
+	struct cnnacc_core *core = container_of(work, struct cnnacc_core, done_work);
+	bool cookie = dma_fence_begin_signalling();
+
+	cnnacc_core_process(core, false);
+	dma_fence_end_signalling(cookie);
+}
+
+/* Returns false if the interrupt thread must process the core. */
+static bool cnnacc_irq_core(struct cnnacc_core *core)
+{
+	unsigned int cpu = READ_ONCE(core->cpu);
+
+	if (cpu == smp_processor_id())
+		return cnnacc_core_process(core, true);
+	queue_work_on(cpu, core->cdev->sched_wq, &core->done_work);
+	return true;
+}
+
 /* Processes the cores in @status; returns the bits that the interrupt thread must handle. */
 static u32 cnnacc_irq_cores(struct cnnacc_device *cdev, u32 status)
 {
@@ -32,8 +60,7 @@ static u32 cnnacc_irq_cores(struct cnnacc_device *cdev, u32 status)
 
 	for (i = 0; i < cdev->core_count; i++) {
 		bits = status & (CNNACC_IRQ_CORE(i) | CNNACC_IRQ_EVENT(i));
-		if (bits && (cnnacc_core_forward(cdev->cores[i]) ||
-			     cnnacc_core_process(cdev->cores[i], true)))
+		if (bits && cnnacc_irq_core(cdev->cores[i]))
 			status &= ~bits;
 	}
 	return status;
@@ -64,18 +91,6 @@ static irqreturn_t cnnacc_irq_hard(int irq, void *arg)
 		return IRQ_HANDLED;
 	atomic_or(status, &vector->pending);
 	return IRQ_WAKE_THREAD;
-}
-
-/**
- * cnnacc_irq_defer() - Have the interrupt thread process a core
- * @core: core
- */
-void cnnacc_irq_defer(struct cnnacc_core *core)
-{
-	struct cnnacc_vector *vector = &core->cdev->vectors[core->index];
-
-	atomic_or(CNNACC_IRQ_CORE(core->index), &vector->pending);
-	irq_wake_thread(vector->irq, vector);
 }
 
 static void cnnacc_irq_error(struct cnnacc_device *cdev)

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/dma-fence-chain.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
 #include <linux/slab.h>
 
+#include "compat/cnnacc_compat.h"
 #include "cnnacc_balance.h"
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_job.h"
+#include "cnnacc_pm.h"
 #include "cnnacc_trace.h"
 #include "cnnacc_uobj.h"
 
@@ -16,6 +19,14 @@
  * A job is a sequence of tasks for one core with one fence.  This file validates the tasks of user
  * space, so that the device never refuses a packet, and translates the device's status to a fence
  * error and a context state.
+ *
+ * The scheduler waits for the fences that a job depends on.  It does not look at their errors, and
+ * of two fences of one timeline it keeps the later, so a job has references of its own to those
+ * whose error cancels it.
+ *
+ * What the scheduler does for a job costs more than a short job takes.  So jobs of one SUBMIT that
+ * depend on nothing follow the first of them, as long as their credits add up to no more than one
+ * job may have: the scheduler knows the first only.
  */
 
 static int cnnacc_job_check_task(const struct cnnacc_core *core, struct drm_cnnacc_task *task)
@@ -55,6 +66,8 @@ static struct cnnacc_job *cnnacc_job_alloc(struct cnnacc_core *core, u32 task_co
 		ret = cnnacc_job_check_task(core, &job->tasks[i]);
 		if (ret)
 			return ERR_PTR(ret);
+		job->cycle_limit = min_t(u64, job->cycle_limit + job->tasks[i].cycle_limit,
+					 S64_MAX);
 	}
 	return_ptr(job);
 }
@@ -90,8 +103,7 @@ static const struct dma_fence_ops cnnacc_fence_ops = {
  * @args: job description from user space
  * @tasks: tasks of the job
  *
- * Return: the job, to be freed by cnnacc_job_free() or, once its batch is pushed, by
- * cnnacc_job_end(); or an error pointer
+ * Return: the job, to be freed by cnnacc_job_free() unless it is queued; or an error pointer
  */
 struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cnnacc_job *args,
 				     const struct drm_cnnacc_task *tasks)
@@ -113,6 +125,8 @@ struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cn
 	job->ctx = ctx;
 	job->core = core;
 	job->flags = args->flags;
+	INIT_LIST_HEAD(&job->followers);
+	INIT_LIST_HEAD(&job->follow);
 	job->fence = kzalloc(sizeof(*job->fence), GFP_KERNEL_ACCOUNT);
 	if (!job->fence) {
 		kfree(job);
@@ -122,41 +136,129 @@ struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cn
 }
 
 /**
- * cnnacc_job_arm() - Number a job and initialise its fence
- * @job: job; from here on it must be ended by cnnacc_job_end()
+ * cnnacc_job_follow() - Let the scheduler start a job with one before it
+ * @job: job without dependencies
+ * @leader: earlier job of its SUBMIT without dependencies, or NULL
  *
- * Jobs of a context run on a core in the order of these calls.
- *
- * Return: the fence of the job, referenced
+ * Return: true if it does; @job may have followers of its own otherwise
  */
-struct dma_fence *cnnacc_job_arm(struct cnnacc_job *job)
+bool cnnacc_job_follow(struct cnnacc_job *job, struct cnnacc_job *leader)
+{
+	job->credits = cnnacc_sched_credits(job);
+	job->group_credits = job->credits;
+	if (!leader || leader->group_credits + job->credits > CNNACC_CREDITS)
+		return false;
+	leader->group_credits += job->credits;
+	list_add_tail(&job->follow, &leader->followers);
+	return true;
+}
+
+/**
+ * cnnacc_job_last_fence() - Get the fence that signals when a job and its followers have ended
+ * @job: armed job that follows no other
+ *
+ * Return: the fence, not referenced
+ */
+struct dma_fence *cnnacc_job_last_fence(struct cnnacc_job *job)
+{
+	if (!list_empty(&job->followers))
+		job = list_last_entry(&job->followers, struct cnnacc_job, follow);
+	return &job->fence->base;
+}
+
+/**
+ * cnnacc_job_arm() - Prepare a job for the scheduler and initialise its fence
+ * @job: job, whose core is chosen and that cnnacc_job_follow() was called for
+ * @file: file that submits it; its owner holds a runtime PM reference
+ * @fatal_max: number of fatal fences to make room for
+ *
+ * Return: 0 or a negative error code
+ */
+int cnnacc_job_arm(struct cnnacc_job *job, struct drm_file *file, u32 fatal_max)
 {
 	struct cnnacc_core *core = job->core;
 	struct cnnacc_ctx *ctx = job->ctx;
+	struct cnnacc_ctx_queue *queue = &ctx->queues[core->index];
+	int ret;
 
-	job->seqno = ++ctx->seqno;
+	if (fatal_max) {
+		job->fatal = kvcalloc(fatal_max, sizeof(*job->fatal), GFP_KERNEL_ACCOUNT);
+		if (!job->fatal)
+			return -ENOMEM;
+	}
+	if (list_empty(&job->follow)) {
+		ret = cnnacc_compat_sched_job_init(&job->base, &queue->entity, job->group_credits,
+						   ctx, file);
+		if (ret)
+			return ret;
+		cnnacc_pm_get_again(ctx->cdev);
+		cnnacc_ctx_add_job(ctx);
+	}
 	kref_get(&core->ref);
 	/* Safe: the open file of the caller keeps the module loaded. */
 	__module_get(THIS_MODULE);
 	job->fence->core = core;
 	dma_fence_init(&job->fence->base, &cnnacc_fence_ops, &core->fence_lock,
-		       ctx->fence_context + core->index, ++ctx->fence_seqno[core->index]);
-	job->fence_live = true;
-	return dma_fence_get(&job->fence->base);
+		       ctx->fence_context + core->index, ++queue->fence_seqno);
+	return 0;
 }
 
 /**
- * cnnacc_job_free() - Free a job that has ended or was never pushed
- * @job: job
+ * cnnacc_job_add_dep() - Let a job wait for a fence
+ * @job: job, armed and not queued
+ * @fence: fence; consumes the caller's reference
+ * @fatal: an error of the fence cancels the job
+ *
+ * Return: 0 or a negative error code
+ */
+int cnnacc_job_add_dep(struct cnnacc_job *job, struct dma_fence *fence, bool fatal)
+{
+	if (fatal)
+		job->fatal[job->fatal_count++] = dma_fence_get(fence);
+	return drm_sched_job_add_dependency(&job->base, fence);
+}
+
+/**
+ * cnnacc_job_dep_failed() - Check whether a failed fence cancels a job
+ * @job: job whose dependencies are signalled
+ *
+ * Return: true if a fence that was added as fatal has an error
+ */
+bool cnnacc_job_dep_failed(const struct cnnacc_job *job)
+{
+	u32 i;
+
+	for (i = 0; i < job->fatal_count; i++)
+		if (dma_fence_get_status(dma_fence_chain_contained(job->fatal[i])) < 0)
+			return true;
+	return false;
+}
+
+/**
+ * cnnacc_job_free() - Free a job that was never queued, or has ended with its followers
+ * @job: job; its followers are freed separately
  */
 void cnnacc_job_free(struct cnnacc_job *job)
 {
+	struct cnnacc_ctx *ctx = job->ctx;
+	bool scheduled = job->base.s_fence;
+	u32 i;
+
 	cnnacc_balance_discharge(job);
-	if (job->fence_live)
+	for (i = 0; i < job->fatal_count; i++)
+		dma_fence_put(job->fatal[i]);
+	kvfree(job->fatal);
+	if (scheduled)
+		drm_sched_job_cleanup(&job->base);
+	if (job->fence->core)
 		dma_fence_put(&job->fence->base);
 	else
 		kfree(job->fence);
 	kfree(job);
+	if (!scheduled)
+		return;
+	cnnacc_pm_put(ctx->cdev);
+	cnnacc_ctx_remove_job(ctx);
 }
 
 static int cnnacc_job_status(const struct cnnacc_completion *record, u32 *state)
@@ -203,18 +305,14 @@ static int cnnacc_job_report(struct cnnacc_job *job, enum cnnacc_end end,
 }
 
 /**
- * cnnacc_job_end() - Signal the fence of a job and free the job
- * @job: job, removed from its batch
+ * cnnacc_job_end() - Signal the fence of a job, which the scheduler then frees
+ * @job: job that is in no list
  * @end: why it ended
  * @record: last completion record, or NULL
- *
- * If it was the last job of its batch, the scheduler may free the batch from here on.
  */
 void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 		    const struct cnnacc_completion *record)
 {
-	struct dma_fence *fence = &job->fence->base;
-	struct cnnacc_batch *batch = job->last_of;
 	bool cookie = dma_fence_begin_signalling();
 	int error;
 
@@ -224,13 +322,22 @@ void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 	error = cnnacc_job_report(job, end, record);
 	trace_cnnacc_job_done(job, error, record);
 	if (error)
-		dma_fence_set_error(fence, error);
-	dma_fence_signal(fence);
-	/* Signal the scheduler's fence second, so that waiters wake first. */
-	if (batch)
-		dma_fence_signal(&batch->done);
+		dma_fence_set_error(&job->fence->base, error);
+	dma_fence_signal(&job->fence->base);
 	dma_fence_end_signalling(cookie);
-	cnnacc_job_free(job);
+}
+
+/**
+ * cnnacc_job_end_list() - End jobs
+ * @jobs: list of jobs, linked by &cnnacc_job.link and removed from their core
+ * @end: why they end
+ */
+void cnnacc_job_end_list(struct list_head *jobs, enum cnnacc_end end)
+{
+	struct cnnacc_job *job, *next;
+
+	list_for_each_entry_safe(job, next, jobs, link)
+		cnnacc_job_end(job, end, NULL);
 }
 
 #if IS_ENABLED(CONFIG_CNNACC_KUNIT_TEST)

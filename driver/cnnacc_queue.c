@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/delay.h>
-#include <linux/smp.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
@@ -13,16 +12,21 @@
 /**
  * DOC: queue
  *
- * A core's hardware queue.  The scheduler starts one batch of jobs at a time; the packets of all
- * its tasks are written to the ring together.
+ * A core's hardware queue.  The packets of a job are written to the ring when the scheduler starts
+ * it; the ring may hold jobs of several contexts.  CNNACC_CREDITS bounds their packets and their
+ * time.
  *
- * Whoever removes a job from &cnnacc_core.batch under &cnnacc_core.lock owns it and must end it:
- * the interrupt handler when its completion records have arrived, else recovery.  Only one thread
- * at a time processes completions (&cnnacc_core.processing), so jobs end in order.
+ * Whoever removes a job from &cnnacc_core.jobs under &cnnacc_core.lock owns it and must end it: the
+ * interrupt handler when its completion records have arrived, else recovery.  Only one thread at a
+ * time processes completions (&cnnacc_core.processing), so jobs end in order.  Fences of one context
+ * and core must signal in order, as a reservation object keeps only the last of them.
  *
  * A failed job halts the queue.  Recovery then resets the core and writes the jobs behind it, which
- * have not started, to the ring again.  A batch that the scheduler starts meanwhile stays in
- * &cnnacc_core.batch until the queue is ready.
+ * have not started, to the ring again.  Jobs that the scheduler starts meanwhile stay in
+ * &cnnacc_core.jobs until the queue is ready.
+ *
+ * The device counts events, but not of which job, so they are signalled only for a job that has the
+ * ring alone.
  *
  * What the device writes is validated like user input.  A record that does not match the running
  * job is treated as a hang.
@@ -30,8 +34,8 @@
 
 #define CNNACC_EVENTS_MAX		0x100000	/* larger increments are implausible */
 #define CNNACC_EVENTS_PER_LOCK		64
-/* The unacknowledged records and those of a whole batch together fit into the ring. */
-#define CNNACC_RECORDS_UNACKED_MAX		(CNNACC_RING_ENTRIES - CNNACC_MAX_TASKS - 1)
+/* The unacknowledged records and those of all jobs in the ring together fit into it. */
+#define CNNACC_RECORDS_UNACKED_MAX		(CNNACC_RING_ENTRIES - CNNACC_CREDITS - 1)
 
 /**
  * cnnacc_core_program() - Program the ring registers and enable the queue
@@ -99,8 +103,7 @@ void cnnacc_core_disable(struct cnnacc_core *core)
 {
 	spin_lock_irq(&core->lock);
 	cnnacc_core_stop_locked(core);
-	cnnacc_stats_set_owner(core, NULL);
-	while (core->processing || test_bit(CNNACC_CORE_FORWARDED, &core->flags)) {
+	while (core->processing) {
 		spin_unlock_irq(&core->lock);
 		/* Sleep: the thread that processes completions may need this CPU. */
 		usleep_range(10, 100);
@@ -130,7 +133,7 @@ bool cnnacc_core_busy(struct cnnacc_core *core)
 	bool busy;
 
 	spin_lock_irq(&core->lock);
-	busy = core->enabled && core->batch && core->batch->kicked;
+	busy = core->enabled && cnnacc_core_first_job(core);
 	spin_unlock_irq(&core->lock);
 	return busy;
 }
@@ -180,24 +183,27 @@ static void cnnacc_core_write_job(struct cnnacc_core *core, struct cnnacc_job *j
 
 static void cnnacc_core_kick_locked(struct cnnacc_core *core)
 {
-	struct cnnacc_batch *batch = core->batch;
+	u32 before = core->tail;
 	struct cnnacc_job *job;
 
 	lockdep_assert_held(&core->lock);
-	if (!core->ready || !batch || batch->kicked)
+	if (!core->ready)
 		return;
-
-	batch->kicked = true;
-	core->job_start = jiffies;
-	cnnacc_stats_set_owner(core, batch->ctx);
-	WRITE_ONCE(core->cpu, batch->cpu);
-	list_for_each_entry(job, &batch->jobs, link)
+	if (!cnnacc_core_first_job(core))
+		core->job_start = jiffies;
+	list_for_each_entry_reverse(job, &core->jobs, link)
+		if (job->written)
+			break;
+	list_for_each_entry_continue(job, &core->jobs, link) {
 		cnnacc_core_write_job(core, job);
-	cnnacc_queue_write(core, CNNACC_QREG_RING_TAIL, core->tail);
+		job->written = true;
+	}
+	if (core->tail != before)
+		cnnacc_queue_write(core, CNNACC_QREG_RING_TAIL, core->tail);
 }
 
 /**
- * cnnacc_core_resume() - Write packets again, starting with a batch that waits
+ * cnnacc_core_resume() - Write packets again, starting with those of jobs that wait
  * @core: core, enabled
  */
 void cnnacc_core_resume(struct cnnacc_core *core)
@@ -211,27 +217,27 @@ void cnnacc_core_resume(struct cnnacc_core *core)
 }
 
 /**
- * cnnacc_core_start() - Run a batch, at once or when the queue is ready again
+ * cnnacc_core_start() - Run a job and its followers, at once or when the queue is ready again
  * @core: core
- * @batch: batch with jobs
+ * @job: job that follows no other
  */
-void cnnacc_core_start(struct cnnacc_core *core, struct cnnacc_batch *batch)
+void cnnacc_core_start(struct cnnacc_core *core, struct cnnacc_job *job)
 {
-	bool gone;
-	int idx;
+	struct cnnacc_job *follower;
+	LIST_HEAD(jobs);
 
-	gone = !drm_dev_enter(&core->cdev->drm, &idx);
-	spin_lock_irq(&core->lock);
-	if (!gone && !READ_ONCE(core->cdev->wedged)) {
-		core->batch = batch;
-		batch = NULL;
-		cnnacc_core_kick_locked(core);
+	list_add(&job->link, &jobs);
+	list_for_each_entry(follower, &job->followers, follow)
+		list_add_tail(&follower->link, &jobs);
+	scoped_guard(spinlock_irq, &core->lock) {
+		/* Recovery ends the jobs of a device that becomes wedged or unplugged after this. */
+		if (!READ_ONCE(core->cdev->wedged)) {
+			WRITE_ONCE(core->cpu, raw_smp_processor_id());
+			list_splice_tail_init(&jobs, &core->jobs);
+			cnnacc_core_kick_locked(core);
+		}
 	}
-	spin_unlock_irq(&core->lock);
-	if (!gone)
-		drm_dev_exit(idx);
-	if (batch)
-		cnnacc_batch_end(batch, CNNACC_END_GONE);
+	cnnacc_job_end_list(&jobs, CNNACC_END_GONE);
 }
 
 /**
@@ -242,9 +248,9 @@ void cnnacc_core_start(struct cnnacc_core *core, struct cnnacc_batch *batch)
  */
 struct cnnacc_job *cnnacc_core_first_job(struct cnnacc_core *core)
 {
-	if (!core->batch || !core->batch->kicked)
-		return NULL;
-	return list_first_entry(&core->batch->jobs, struct cnnacc_job, link);
+	struct cnnacc_job *job = list_first_entry_or_null(&core->jobs, struct cnnacc_job, link);
+
+	return job && job->written ? job : NULL;
 }
 
 /*
@@ -260,9 +266,9 @@ static void cnnacc_core_count_events(struct cnnacc_core *core, u32 now, unsigned
 
 	if (!remaining || !job)
 		return;
-	if (remaining > CNNACC_EVENTS_MAX)
+	/* With others in the ring they may be another's. */
+	if (remaining > CNNACC_EVENTS_MAX || job->credits < CNNACC_CREDITS)
 		remaining = 0;
-	/* All jobs in the ring share one context. */
 	core->events = now;
 	for (; remaining; remaining -= count) {
 		count = min_t(u32, remaining, CNNACC_EVENTS_PER_LOCK);
@@ -292,19 +298,26 @@ static bool cnnacc_core_record_valid(struct cnnacc_core *core,
 }
 
 /**
- * cnnacc_core_pop_job() - Remove the first job from the batch
- * @core: core with a batch, locked; with its last job the core drops the batch
- *
- * Return: the job, to be ended
+ * cnnacc_core_remove_job() - Remove a job, for the caller to end it
+ * @core: core, locked
+ * @job: its first job
  */
-struct cnnacc_job *cnnacc_core_pop_job(struct cnnacc_core *core)
+void cnnacc_core_remove_job(struct cnnacc_core *core, struct cnnacc_job *job)
 {
-	struct cnnacc_job *job = cnnacc_batch_pop(core->batch);
-
 	core->job_start = jiffies;
-	if (list_empty(&core->batch->jobs))
-		core->batch = NULL;
-	return job;
+	list_del(&job->link);
+}
+
+/**
+ * cnnacc_core_rewind() - Have all jobs written to the ring again when the queue is ready
+ * @core: core whose queue has stopped, locked
+ */
+void cnnacc_core_rewind(struct cnnacc_core *core)
+{
+	struct cnnacc_job *job;
+
+	list_for_each_entry(job, &core->jobs, link)
+		job->written = false;
 }
 
 /**
@@ -333,8 +346,10 @@ struct cnnacc_job *cnnacc_core_take_done(struct cnnacc_core *core, u32 tail,
 		job->tasks_done++;
 		cnnacc_stats_record(core, job, record);
 		if (le16_to_cpu(record->status_class) != CNNACC_STATUS_OK ||
-		    job->tasks_done == job->task_count)
-			return cnnacc_core_pop_job(core);
+		    job->tasks_done == job->task_count) {
+			cnnacc_core_remove_job(core, job);
+			return job;
+		}
 	}
 	return NULL;
 }
@@ -373,7 +388,7 @@ enum cnnacc_end cnnacc_core_end_reason(struct cnnacc_core *core,
 /**
  * cnnacc_core_set_failure() - Record the job that stopped a queue
  * @core: core, locked, without a recorded failure
- * @job: the job, removed from the batch; recovery ends it
+ * @job: the job, removed from the core; recovery ends it
  * @end: why it ends
  * @record: last completion record of the job, or NULL
  *
@@ -385,9 +400,7 @@ void cnnacc_core_set_failure(struct cnnacc_core *core, struct cnnacc_job *job, e
 {
 	lockdep_assert_held(&core->lock);
 	if (end == CNNACC_END_INNOCENT && job->flags & DRM_CNNACC_JOB_RESTARTABLE) {
-		if (!core->batch)
-			core->batch = job->last_of;
-		list_add(&job->link, &core->batch->jobs);
+		list_add(&job->link, &core->jobs);
 		job = NULL;
 	}
 	core->failure = (struct cnnacc_failure) { .job = job, .end = end };
@@ -395,8 +408,7 @@ void cnnacc_core_set_failure(struct cnnacc_core *core, struct cnnacc_job *job, e
 		core->failure.has_record = true;
 		core->failure.record = *record;
 	}
-	if (core->batch)
-		core->batch->kicked = false;
+	cnnacc_core_rewind(core);
 }
 
 /*
@@ -448,7 +460,7 @@ static bool cnnacc_core_process_locked(struct cnnacc_core *core, bool hard, unsi
 		/* Tail first: the event count then includes all events of the jobs that end. */
 		tail = cnnacc_queue_read(core, CNNACC_QREG_COMPL_TAIL);
 		events = cnnacc_queue_read(core, CNNACC_QREG_EVENT_COUNT);
-		done = !hard || events == core->events || !core->batch;
+		done = !hard || events == core->events || list_empty(&core->jobs);
 		if (done) {
 			cnnacc_core_count_events(core, events, flags);
 			cnnacc_core_end_completed(core, tail, flags);
@@ -474,42 +486,4 @@ bool cnnacc_core_process(struct cnnacc_core *core, bool hard)
 	done = !core->enabled || cnnacc_core_process_locked(core, hard, &flags);
 	spin_unlock_irqrestore(&core->lock, flags);
 	return done;
-}
-
-/**
- * cnnacc_core_forwarded() - Process a forwarded interrupt, on the CPU that submitted the jobs
- * @arg: core
- */
-void cnnacc_core_forwarded(void *arg)
-{
-	struct cnnacc_core *core = arg;
-
-	clear_bit(CNNACC_CORE_FORWARDED, &core->flags);
-	smp_mb__after_atomic();		/* a later interrupt is forwarded again */
-	if (!cnnacc_core_process(core, true))
-		cnnacc_irq_defer(core);
-}
-
-/**
- * cnnacc_core_forward() - Forward a core's interrupt to the CPU that submitted the jobs
- * @core: core
- *
- * The waiter for a job is likely to sleep on that CPU.  If another CPU ended the job, the waiter
- * would wake up at once and spin on locks that the other CPU still holds.  Takes no locks itself.
- *
- * Return: false if the caller must process the interrupt: it runs on that CPU already, or
- * PREEMPT_RT does not allow the callback to take locks
- */
-bool cnnacc_core_forward(struct cnnacc_core *core)
-{
-	unsigned int cpu = READ_ONCE(core->cpu);
-
-	if (IS_ENABLED(CONFIG_PREEMPT_RT) || cpu == raw_smp_processor_id())
-		return false;
-	if (test_and_set_bit(CNNACC_CORE_FORWARDED, &core->flags))
-		return true;
-	if (!smp_call_function_single_async(cpu, &core->csd))
-		return true;
-	clear_bit(CNNACC_CORE_FORWARDED, &core->flags);
-	return false;
 }

@@ -9,7 +9,8 @@
 /* cnnacc_queue.c */
 void cnnacc_core_stop_locked(struct cnnacc_core *core);
 struct cnnacc_job *cnnacc_core_first_job(struct cnnacc_core *core);
-struct cnnacc_job *cnnacc_core_pop_job(struct cnnacc_core *core);
+void cnnacc_core_remove_job(struct cnnacc_core *core, struct cnnacc_job *job);
+void cnnacc_core_rewind(struct cnnacc_core *core);
 struct cnnacc_job *cnnacc_core_take_done(struct cnnacc_core *core, u32 tail,
 					 struct cnnacc_completion *record);
 void cnnacc_core_make_packet(const struct cnnacc_job *job, u32 index,
@@ -18,7 +19,6 @@ void cnnacc_core_set_failure(struct cnnacc_core *core, struct cnnacc_job *job, e
 			     const struct cnnacc_completion *record);
 enum cnnacc_end cnnacc_core_end_reason(struct cnnacc_core *core,
 				       const struct cnnacc_completion *record);
-void cnnacc_core_forwarded(void *arg);
 
 /* cnnacc_recovery.c */
 void cnnacc_core_reset_work(struct work_struct *work);

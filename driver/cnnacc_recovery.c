@@ -19,7 +19,8 @@
  * - A coredump is taken.
  * - The core is reset; if that does not succeed, the device.
  * - The job that ran ends.  If it is innocent and restartable it is run again instead.
- * - The jobs behind it in the ring had not started and are written to the ring again.
+ * - The jobs behind it in the ring, of whatever context, had not started and are written to the
+ *   ring again.
  */
 
 #define CNNACC_CORE_RESET_TIMEOUT_US	1000000
@@ -92,29 +93,52 @@ static enum cnnacc_end cnnacc_core_reset_status(struct cnnacc_core *core,
 	       CNNACC_END_HANG : CNNACC_END_INNOCENT;
 }
 
+static bool cnnacc_core_list_has_ctx(const struct list_head *jobs, const struct cnnacc_ctx *ctx)
+{
+	const struct cnnacc_job *job;
+
+	list_for_each_entry(job, jobs, link)
+		if (job->ctx == ctx)
+			return true;
+	return false;
+}
+
 /*
- * Takes the job that ran out of the batch, unless a failed job is recorded already, and decides
- * whether it is guilty of the reset.  The jobs behind it have not started; but if the core cannot
- * be trusted it may have started them too, and those that are not restartable go to @innocent.
+ * Takes those jobs out of the ring that a core which cannot be trusted may have started and that
+ * cannot run again: they are not restartable, or a later job of their context goes, and the fences
+ * of a context signal in order.  The first job stays, no longer restartable if it is such a job.
  */
-static void cnnacc_core_mark_guilty(struct cnnacc_core *core, bool trusted,
-				    struct list_head *innocent)
+static void cnnacc_core_take_innocent(struct cnnacc_core *core)
+{
+	struct cnnacc_job *job, *prev;
+
+	list_for_each_entry_safe_reverse(job, prev, &core->jobs, link) {
+		if (!job->written || (job->flags & DRM_CNNACC_JOB_RESTARTABLE &&
+				      !cnnacc_core_list_has_ctx(&core->innocent, job->ctx)))
+			continue;
+		if (list_is_first(&job->link, &core->jobs))
+			job->flags &= ~DRM_CNNACC_JOB_RESTARTABLE;
+		else
+			list_move(&job->link, &core->innocent);
+	}
+}
+
+/*
+ * Takes the job that ran off the core, unless a failed job is recorded already, and decides whether
+ * it is guilty of the reset.  The jobs behind it have not started, unless the core cannot be trusted.
+ */
+static void cnnacc_core_mark_guilty(struct cnnacc_core *core, bool trusted)
 {
 	struct cnnacc_job *job;
-	enum cnnacc_end end;
-	u32 flags;
 
 	scoped_guard(spinlock_irq, &core->lock) {
 		job = cnnacc_core_first_job(core);
 		if (!job)
 			return;
-		flags = job->flags;
-		end = cnnacc_core_reset_status(core, job);
-		cnnacc_core_set_failure(core, cnnacc_core_pop_job(core), end, NULL);
-		if (core->batch && !trusted && !(flags & DRM_CNNACC_JOB_RESTARTABLE)) {
-			list_splice_init(&core->batch->jobs, innocent);
-			core->batch = NULL;
-		}
+		if (!trusted)
+			cnnacc_core_take_innocent(core);
+		cnnacc_core_remove_job(core, job);
+		cnnacc_core_set_failure(core, job, cnnacc_core_reset_status(core, job), NULL);
 	}
 }
 
@@ -122,11 +146,14 @@ static void cnnacc_core_end_failed(struct cnnacc_core *core)
 {
 	struct cnnacc_failure *failure = &core->failure;
 	struct cnnacc_job *job = failure->job;
+	LIST_HEAD(innocent);
 
 	failure->job = NULL;
 	if (job)
 		cnnacc_job_end(job, failure->end,
 			       failure->has_record ? &failure->record : NULL);
+	list_replace_init(&core->innocent, &innocent);
+	cnnacc_job_end_list(&innocent, CNNACC_END_INNOCENT);
 }
 
 /* Called before the reset: the registers still show what the core did last. */
@@ -156,7 +183,7 @@ static void cnnacc_core_dump(struct cnnacc_core *core)
  * Returns true if the core was reset; its ring is empty.  Otherwise the whole device was reset,
  * which ended the failed job, and the core may run other jobs already.
  */
-static bool cnnacc_core_reset(struct cnnacc_core *core, struct list_head *innocent)
+static bool cnnacc_core_reset(struct cnnacc_core *core)
 {
 	struct cnnacc_device *cdev = core->cdev;
 	bool gone = cnnacc_device_gone(cdev), reset = false;
@@ -167,7 +194,7 @@ static bool cnnacc_core_reset(struct cnnacc_core *core, struct list_head *innoce
 	}
 	if (reset)
 		cnnacc_core_end_finished(core);
-	cnnacc_core_mark_guilty(core, gone || (reset && !core->broken), innocent);
+	cnnacc_core_mark_guilty(core, gone || (reset && !core->broken));
 	if (gone && !core->failure.has_record)
 		core->failure.end = CNNACC_END_GONE;
 	if (reset && !cnnacc_core_enable(core))
@@ -180,27 +207,25 @@ static bool cnnacc_core_reset(struct cnnacc_core *core, struct list_head *innoce
  * A job whose file is closed is ended even if another process holds its fence or an output buffer:
  * a process that has exited must not occupy a core.
  */
-static bool cnnacc_core_orphaned(const struct cnnacc_batch *batch)
+static bool cnnacc_core_orphaned(const struct cnnacc_job *job)
 {
-	return batch && READ_ONCE(batch->ctx->file->closed);
+	return READ_ONCE(job->ctx->file->closed);
 }
 
-/* Drops the queued jobs of a closed file. */
-static void cnnacc_core_drop_orphans(struct cnnacc_core *core, struct list_head *innocent)
+/* Takes the jobs of closed files off a core. */
+static void cnnacc_core_drop_orphans(struct cnnacc_core *core)
 {
-	spin_lock_irq(&core->lock);
-	if (cnnacc_core_orphaned(core->batch)) {
-		list_splice_tail_init(&core->batch->jobs, innocent);
-		core->batch = NULL;
-	}
-	spin_unlock_irq(&core->lock);
+	struct cnnacc_job *job, *next;
+
+	lockdep_assert_held(&core->lock);
+	list_for_each_entry_safe(job, next, &core->jobs, link)
+		if (cnnacc_core_orphaned(job))
+			list_move_tail(&job->link, &core->innocent);
 }
 
 /* Runs on &cnnacc_device.reset_wq, like everything that touches a queue that is not ready. */
 static void cnnacc_core_recover(struct cnnacc_core *core)
 {
-	LIST_HEAD(innocent);
-
 	scoped_guard(spinlock_irq, &core->lock)
 		if (core->ready)
 			return;
@@ -209,14 +234,12 @@ static void cnnacc_core_recover(struct cnnacc_core *core)
 	/* All jobs of a wedged device have ended. */
 	if (READ_ONCE(core->cdev->wedged))
 		return;
-	if (!cnnacc_core_reset(core, &innocent)) {
-		cnnacc_batch_end_jobs(&innocent, CNNACC_END_INNOCENT);
+	if (!cnnacc_core_reset(core))
 		return;
-	}
-	cnnacc_core_drop_orphans(core, &innocent);
+	scoped_guard(spinlock_irq, &core->lock)
+		cnnacc_core_drop_orphans(core);
 	/* The pages may be reused from here on, so the core must be reset first. */
 	cnnacc_core_end_failed(core);
-	cnnacc_batch_end_jobs(&innocent, CNNACC_END_INNOCENT);
 	/* Restore the enable bits, in case their loss has caused the hang. */
 	cnnacc_irq_enable(core->cdev);
 	cnnacc_core_resume(core);
@@ -287,7 +310,7 @@ static bool cnnacc_core_timed_out(struct cnnacc_core *core, const struct cnnacc_
 	unsigned long limit = msecs_to_jiffies(READ_ONCE(cnnacc_job_limit.ms));
 
 	lockdep_assert_held(&core->lock);
-	return cnnacc_core_orphaned(core->batch) || time_after(jiffies, core->job_start + limit) ||
+	return cnnacc_core_orphaned(job) || time_after(jiffies, core->job_start + limit) ||
 	       (core->watchdog_fence == job->first_fence + job->tasks_done &&
 		core->watchdog_progress == cnnacc_queue_read(core, CNNACC_QREG_PROGRESS));
 }
@@ -408,7 +431,7 @@ void cnnacc_core_handle_hang(struct cnnacc_core *core)
 		return;
 	}
 	first_fence = job->first_fence;
-	hangs = !cnnacc_core_orphaned(core->batch);
+	hangs = !cnnacc_core_orphaned(job);
 	if (hangs)
 		core->aborting = first_fence + job->tasks_done;
 	seqno = job->seqno;
@@ -440,20 +463,21 @@ void cnnacc_core_cancel_jobs(struct cnnacc_core *core, enum cnnacc_end end)
 
 	if (end == CNNACC_END_INNOCENT)
 		cnnacc_core_end_finished(core);
-	/* First, as the jobs behind the failed one may run again at once. */
-	cnnacc_core_end_failed(core);
 	spin_lock_irq(&core->lock);
-	if (core->batch && (end != CNNACC_END_INNOCENT || cnnacc_core_orphaned(core->batch))) {
-		list_splice_init(&core->batch->jobs, &jobs);
-		core->batch = NULL;
-	} else if (core->batch) {
-		job = cnnacc_core_first_job(core);
-		core->batch->kicked = false;
-		if (job && !(job->flags & DRM_CNNACC_JOB_RESTARTABLE))
-			list_add(&cnnacc_core_pop_job(core)->link, &jobs);
+	job = cnnacc_core_first_job(core);
+	if (end != CNNACC_END_INNOCENT) {
+		list_splice_init(&core->jobs, &jobs);
+	} else {
+		if (job && !(job->flags & DRM_CNNACC_JOB_RESTARTABLE)) {
+			cnnacc_core_remove_job(core, job);
+			list_add_tail(&job->link, &core->innocent);
+		}
+		cnnacc_core_drop_orphans(core);
+		cnnacc_core_rewind(core);
 	}
 	spin_unlock_irq(&core->lock);
-	cnnacc_batch_end_jobs(&jobs, end);
+	cnnacc_core_end_failed(core);
+	cnnacc_job_end_list(&jobs, end);
 }
 
 #if IS_ENABLED(CONFIG_CNNACC_KUNIT_TEST)

@@ -16,8 +16,7 @@
  *
  * The work of a core is charged to the context, to its file and to the core's total at once, under
  * &cnnacc_core.lock.  Times and cycles come from the completion records.  The records do not have
- * MACs and bytes; those come from the device's counters, which run over all jobs of a core.  They
- * are read when the core changes to another context and when the usage is queried.
+ * MACs and bytes, and the device's counters of these run over the jobs of all contexts.
  *
  * The device's counters restart at zero when it is reset or suspended.  Their values are saved
  * before, so that the values in debugfs never decrease.
@@ -30,8 +29,7 @@
  * - drm-engine-NAME: ns that jobs of the file ran on the core.  Every core is an engine of its
  *   own, as user space selects the core of a job.
  * - drm-cycles-NAME, drm-maxfreq-NAME: cycles of those jobs, and the clock
- * - cnnacc-jobs-NAME, cnnacc-macs-NAME, cnnacc-read-NAME, cnnacc-written-NAME: jobs,
- *   multiply-accumulates, and bytes from and to memory
+ * - cnnacc-jobs-NAME: jobs
  *
  * and the memory of the file's buffers.  A buffer is active while a job that may use it has not
  * ended; every job of a context may use its private buffers.
@@ -51,9 +49,6 @@ static void cnnacc_stats_add(struct cnnacc_core *core, struct cnnacc_ctx *ctx,
 		to[i]->jobs += more->jobs;
 		to[i]->busy_ns += more->busy_ns;
 		to[i]->cycles += more->cycles;
-		to[i]->macs += more->macs;
-		to[i]->read_bytes += more->read_bytes;
-		to[i]->write_bytes += more->write_bytes;
 	}
 }
 
@@ -61,45 +56,6 @@ static u64 cnnacc_stats_counter(struct cnnacc_core *core, size_t offset)
 {
 	return cnnacc_device_read_pair(core->cdev, core->info.queue_offset +
 				       CNNACC_QREG_STATS + offset);
-}
-
-/* Charges the owner with what the device has counted since the last charge. */
-static void cnnacc_stats_charge_owner(struct cnnacc_core *core)
-{
-	struct cnnacc_meter *meter = &core->meter;
-	const struct cnnacc_usage now = {
-		.macs = cnnacc_stats_counter(core, offsetof(struct cnnacc_stats, mac_useful)),
-		.read_bytes = cnnacc_stats_counter(core, offsetof(struct cnnacc_stats,
-								  mem_read_bytes)),
-		.write_bytes = cnnacc_stats_counter(core, offsetof(struct cnnacc_stats,
-								   mem_write_bytes)),
-	};
-	const struct cnnacc_usage more = {
-		.macs = now.macs - meter->counters.macs,
-		.read_bytes = now.read_bytes - meter->counters.read_bytes,
-		.write_bytes = now.write_bytes - meter->counters.write_bytes,
-	};
-
-	/* All ones: the device is gone. */
-	if (now.macs == U64_MAX || now.read_bytes == U64_MAX || now.write_bytes == U64_MAX)
-		return;
-	if (meter->owner)
-		cnnacc_stats_add(core, meter->owner, &more);
-	meter->counters = now;
-}
-
-/**
- * cnnacc_stats_set_owner() - Set the context to charge with what the device counts from now on
- * @core: core without jobs in the ring, locked
- * @ctx: context; NULL before a reset, which clears the counters, or before the registers go away
- */
-void cnnacc_stats_set_owner(struct cnnacc_core *core, struct cnnacc_ctx *ctx)
-{
-	lockdep_assert_held(&core->lock);
-	if (core->meter.owner == ctx)
-		return;
-	cnnacc_stats_charge_owner(core);
-	core->meter.owner = ctx;
 }
 
 /* Adds the device's counters to @to.  Returns false if the device is gone. */
@@ -145,27 +101,6 @@ void cnnacc_stats_counters(struct cnnacc_core *core, u64 *to)
 		if (!meter->saved)
 			cnnacc_stats_add_counters(core, to);
 	}
-}
-
-/**
- * cnnacc_stats_drop_owner() - Stop charging a context that is being destroyed
- * @core: core
- * @ctx: context without jobs
- */
-void cnnacc_stats_drop_owner(struct cnnacc_core *core, struct cnnacc_ctx *ctx)
-{
-	bool gone;
-	int idx;
-
-	gone = !drm_dev_enter(&core->cdev->drm, &idx);
-	scoped_guard(spinlock_irq, &core->lock) {
-		if (core->meter.owner == ctx && !gone)
-			cnnacc_stats_set_owner(core, NULL);
-		else if (core->meter.owner == ctx)
-			core->meter.owner = NULL;
-	}
-	if (!gone)
-		drm_dev_exit(idx);
 }
 
 /* Limits the time in a record to a plausible value, as the device is not trusted. */
@@ -245,8 +180,6 @@ void cnnacc_stats_get(struct cnnacc_core *core, const struct cnnacc_usage *of,
 {
 	scoped_guard(spinlock_irq, &core->lock) {
 		cnnacc_stats_sample(core);
-		if (core->meter.owner)
-			cnnacc_stats_charge_owner(core);
 		*to = *of;
 	}
 }
@@ -296,9 +229,6 @@ void cnnacc_stats_show_file(struct drm_printer *p, struct drm_file *file)
 		drm_printf(p, "drm-cycles-%s:\t%llu\n", name, usage.cycles);
 		drm_printf(p, "drm-maxfreq-%s:\t%u Hz\n", name, cdev->clock_hz);
 		drm_printf(p, "cnnacc-jobs-%s:\t%llu\n", name, usage.jobs);
-		drm_printf(p, "cnnacc-macs-%s:\t%llu\n", name, usage.macs);
-		drm_printf(p, "cnnacc-read-%s:\t%llu\n", name, usage.read_bytes);
-		drm_printf(p, "cnnacc-written-%s:\t%llu\n", name, usage.write_bytes);
 	}
 	drm_dev_exit(idx);
 	cnnacc_stats_show_memory(p, file);

@@ -25,17 +25,11 @@ struct drm_printer;
  * @jobs: jobs that the device ended, successful or failed
  * @busy_ns: device time of their tasks, and of the running one up to its last sample
  * @cycles: cycles of their tasks
- * @macs: useful multiply-accumulates
- * @read_bytes: bytes read from memory
- * @write_bytes: bytes written to memory
  */
 struct cnnacc_usage {
 	u64 jobs;
 	u64 busy_ns;
 	u64 cycles;
-	u64 macs;
-	u64 read_bytes;
-	u64 write_bytes;
 };
 
 /**
@@ -44,8 +38,6 @@ struct cnnacc_usage {
  * Protected by &cnnacc_core.lock.
  *
  * @total: usage by all contexts
- * @owner: context to charge with what the device counts, or NULL
- * @counters: the device's counts of MACs, bytes read and bytes written that are charged already
  * @sampled_fence: fence value of the last running packet that was sampled
  * @sampled_ns: device time of the first sample of that packet
  * @counted_ns: busy time of that packet that is charged already
@@ -54,8 +46,6 @@ struct cnnacc_usage {
  */
 struct cnnacc_meter {
 	struct cnnacc_usage total;
-	struct cnnacc_ctx *owner;
-	struct cnnacc_usage counters;
 	u64 sampled_fence;
 	u64 sampled_ns;
 	u64 counted_ns;
@@ -63,10 +53,8 @@ struct cnnacc_meter {
 	bool saved;
 };
 
-void cnnacc_stats_set_owner(struct cnnacc_core *core, struct cnnacc_ctx *ctx);
 void cnnacc_stats_save(struct cnnacc_core *core);
 void cnnacc_stats_counters(struct cnnacc_core *core, u64 *to);
-void cnnacc_stats_drop_owner(struct cnnacc_core *core, struct cnnacc_ctx *ctx);
 void cnnacc_stats_record(struct cnnacc_core *core, struct cnnacc_job *job,
 			 const struct cnnacc_completion *record);
 void cnnacc_stats_sample(struct cnnacc_core *core);

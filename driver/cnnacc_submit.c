@@ -25,8 +25,8 @@
  *
  * A SUBMIT is all or nothing, so it has two phases.  The first phase creates the jobs, looks up the
  * fences that they wait for, allocates everything that signalling needs and locks the reservation
- * objects; it may fail at any point.  The second phase, cnnacc_submit_push(), arms the jobs and
- * pushes their batches in order; it cannot fail.
+ * objects; it may fail at any point.  The second phase, cnnacc_submit_push(), publishes the fences of
+ * the jobs and queues the jobs in order; it cannot fail.
  *
  * User memory is read before &cnnacc_ctx.submit_lock is taken, since user space controls how long a
  * page fault takes.
@@ -34,8 +34,7 @@
  * Jobs with DRM_CNNACC_JOB_ANY_EQUAL are given their core in the first phase: the first one of a
  * SUBMIT chooses among its equal cores, and the others follow it.
  *
- * Dependencies between jobs of one SUBMIT are bit masks of job indices, since the fences of the
- * jobs do not exist before the second phase.
+ * Dependencies between jobs of one SUBMIT are bit masks of job indices until all jobs are armed.
  */
 
 /**
@@ -53,15 +52,13 @@ struct cnnacc_signal {
 };
 
 /**
- * struct cnnacc_wait - fence from outside of this SUBMIT that a job waits for.
+ * struct cnnacc_wait - fence of a syncobj, from outside of this SUBMIT, that a job waits for.
  * @fence: fence, referenced
  * @job: job index
- * @fatal: an error of @fence cancels the job
  */
 struct cnnacc_wait {
 	struct dma_fence *fence;
 	u32 job;
-	bool fatal;
 };
 
 /**
@@ -96,7 +93,6 @@ struct cnnacc_job_arrays {
  * @args: job descriptions from user space
  * @arrays: arrays of each job
  * @jobs: the jobs, owned until the second phase
- * @batches: by job index, the batch whose first job it is, else NULL; owned until the second phase
  * @chosen: by the first of equal cores, the one that was chosen, or NULL
  * @explicit_deps: by job index, mask of jobs that it depends on through syncobjs
  * @implicit_deps: by job index, mask of jobs that it depends on through shared buffers
@@ -104,7 +100,6 @@ struct cnnacc_job_arrays {
  * @signal_count: number of @signals
  * @waits: fences to wait for
  * @wait_count: number of @waits
- * @wait_max: allocated size of @waits
  * @refs: shared buffers, sorted by reservation object and then by job
  * @ref_count: number of @refs
  */
@@ -115,7 +110,6 @@ struct cnnacc_submit {
 	struct drm_cnnacc_job *args;
 	struct cnnacc_job_arrays arrays[CNNACC_MAX_JOBS];
 	struct cnnacc_job *jobs[CNNACC_MAX_JOBS];
-	struct cnnacc_batch *batches[CNNACC_MAX_JOBS];
 	struct cnnacc_core *chosen[CNNACC_MAX_CORES];
 	u64 explicit_deps[CNNACC_MAX_JOBS];
 	u64 implicit_deps[CNNACC_MAX_JOBS];
@@ -123,22 +117,18 @@ struct cnnacc_submit {
 	u32 signal_count;
 	struct cnnacc_wait *waits;
 	u32 wait_count;
-	u32 wait_max;
 	struct cnnacc_ref *refs;
 	u32 ref_count;
 };
 
-/* Called under &cnnacc_ctx.submit_lock: batches that were not pushed keep the context busy. */
+/* Called under &cnnacc_ctx.submit_lock: armed jobs keep the context busy. */
 static void cnnacc_submit_free_jobs(struct cnnacc_submit *submit)
 {
 	u32 i;
 
-	for (i = 0; i < submit->count; i++) {
-		if (submit->batches[i])
-			cnnacc_batch_free(submit->batches[i]);
+	for (i = 0; i < submit->count; i++)
 		if (submit->jobs[i])
 			cnnacc_job_free(submit->jobs[i]);
-	}
 }
 
 static void cnnacc_submit_free(struct cnnacc_submit *submit)
@@ -165,7 +155,7 @@ static void cnnacc_submit_free(struct cnnacc_submit *submit)
 	kfree(submit);
 }
 
-/* Allocates for all syncobjs and shared buffers, and a wait for each of them. */
+/* Allocates for all syncobjs and shared buffers. */
 static int cnnacc_submit_alloc_lists(struct cnnacc_submit *submit)
 {
 	u32 syncs = 0, bos = 0, i;
@@ -174,27 +164,23 @@ static int cnnacc_submit_alloc_lists(struct cnnacc_submit *submit)
 		syncs += submit->args[i].syncs.count;
 		bos += submit->args[i].bos.count;
 	}
-	submit->wait_max = syncs + bos;
-	if (syncs)
+	if (syncs) {
 		submit->signals = kvcalloc(syncs, sizeof(*submit->signals), GFP_KERNEL_ACCOUNT);
+		submit->waits = kvcalloc(syncs, sizeof(*submit->waits), GFP_KERNEL_ACCOUNT);
+	}
 	if (bos)
 		submit->refs = kvcalloc(bos, sizeof(*submit->refs), GFP_KERNEL_ACCOUNT);
-	if (submit->wait_max)
-		submit->waits = kvcalloc(submit->wait_max, sizeof(*submit->waits),
-					 GFP_KERNEL_ACCOUNT);
-	if ((syncs && !submit->signals) || (bos && !submit->refs) ||
-	    (submit->wait_max && !submit->waits))
+	if ((syncs && (!submit->signals || !submit->waits)) || (bos && !submit->refs))
 		return -ENOMEM;
 	return 0;
 }
 
 static void cnnacc_submit_add_wait(struct cnnacc_submit *submit, u32 job,
-				   struct dma_fence *fence, bool fatal)
+				   struct dma_fence *fence)
 {
 	submit->waits[submit->wait_count++] = (struct cnnacc_wait) {
 		.fence = fence,
 		.job = job,
-		.fatal = fatal,
 	};
 }
 
@@ -265,7 +251,7 @@ static int cnnacc_submit_find_wait(struct cnnacc_submit *submit, u32 job,
 	if (!mask) {
 		ret = drm_syncobj_find_fence(submit->file, sync->handle, sync->point, 0, &fence);
 		if (!ret) {
-			cnnacc_submit_add_wait(submit, job, fence, true);
+			cnnacc_submit_add_wait(submit, job, fence);
 			return 0;
 		}
 		if (sync->point)
@@ -276,7 +262,7 @@ static int cnnacc_submit_find_wait(struct cnnacc_submit *submit, u32 job,
 		/* The points that the timeline has already must be signalled too. */
 		fence = drm_syncobj_fence_get(syncobj);
 		if (fence)
-			cnnacc_submit_add_wait(submit, job, fence, true);
+			cnnacc_submit_add_wait(submit, job, fence);
 	}
 	submit->explicit_deps[job] |= mask;
 	return 0;
@@ -454,117 +440,106 @@ static int cnnacc_submit_lock(struct cnnacc_submit *submit, struct drm_exec *exe
 	return ret;
 }
 
-/* Waits for earlier users of shared buffers.  Their errors do not cancel our jobs. */
-static int cnnacc_submit_add_implicit(struct cnnacc_submit *submit)
+/* Lets jobs that depend on nothing follow the last job for their core that does neither. */
+static void cnnacc_submit_group_jobs(struct cnnacc_submit *submit, const u32 *fatal)
 {
-	struct dma_fence *fence;
-	struct cnnacc_ref *ref;
-	int ret;
+	struct cnnacc_job *leaders[CNNACC_MAX_CORES] = { };
+	struct cnnacc_job **leader;
+	bool depends;
 	u32 i;
 
-	for (i = 0; i < submit->ref_count; i++) {
-		ref = &submit->refs[i];
-		ret = dma_resv_get_singleton(ref->obj->resv, dma_resv_usage_rw(ref->write),
-					     &fence);
-		if (ret)
-			return ret;
-		if (fence)
-			cnnacc_submit_add_wait(submit, ref->job, fence, false);
+	for (i = 0; i < submit->count; i++) {
+		leader = &leaders[submit->jobs[i]->core->index];
+		depends = fatal[i] || submit->implicit_deps[i] || submit->args[i].bos.count;
+		if (depends)
+			*leader = NULL;
+		if (!cnnacc_job_follow(submit->jobs[i], *leader))
+			*leader = depends ? NULL : submit->jobs[i];
 	}
-	return 0;
 }
 
-/*
- * Starts a new batch with each job that has dependencies.  A job without any joins the last batch
- * for its core if it fits.
- */
-static int cnnacc_submit_make_batches(struct cnnacc_submit *submit)
+static int cnnacc_submit_arm_jobs(struct cnnacc_submit *submit)
 {
-	struct cnnacc_batch *open[CNNACC_MAX_CORES] = { };
-	u32 waits[CNNACC_MAX_JOBS] = { };
-	struct cnnacc_batch *batch;
-	struct cnnacc_job *job;
-	u32 i, max;
+	u32 fatal[CNNACC_MAX_JOBS] = { };
+	u32 i;
+	int ret = 0;
 
 	for (i = 0; i < submit->wait_count; i++)
-		waits[submit->waits[i].job]++;
-	for (i = 0; i < submit->count; i++) {
-		job = submit->jobs[i];
-		max = waits[i] + hweight64(submit->explicit_deps[i]) +
-		      hweight64(submit->implicit_deps[i] & ~submit->explicit_deps[i]);
-		batch = open[job->core->index];
-		if (!max && batch && cnnacc_batch_add(batch, job))
-			continue;
-		batch = cnnacc_batch_create(job, submit->file);
-		if (IS_ERR(batch))
-			return PTR_ERR(batch);
-		submit->batches[i] = batch;
-		open[job->core->index] = batch;
-		if (max)
-			batch->deps = cnnacc_deps_create(max);
-		if (max && !batch->deps)
-			return -ENOMEM;
-	}
-	return 0;
-}
-
-static int cnnacc_submit_add_deps(struct cnnacc_submit *submit)
-{
-	struct cnnacc_batch *batch;
-	struct cnnacc_wait *wait;
-	int ret = 0;
-	u32 i;
-
-	for (i = 0; i < submit->count && !ret; i++) {
-		batch = submit->batches[i];
-		if (batch && batch->deps)
-			ret = drm_sched_job_add_dependency(&batch->base,
-							   dma_fence_get(&batch->deps->base));
-	}
-	for (i = 0; i < submit->wait_count && !ret; i++) {
-		wait = &submit->waits[i];
-		cnnacc_deps_add(submit->batches[wait->job]->deps, dma_fence_get(wait->fence),
-				wait->fatal);
-	}
+		fatal[submit->waits[i].job]++;
+	for (i = 0; i < submit->count; i++)
+		fatal[i] += hweight64(submit->explicit_deps[i]);
+	cnnacc_submit_group_jobs(submit, fatal);
+	for (i = 0; i < submit->count && !ret; i++)
+		ret = cnnacc_job_arm(submit->jobs[i], submit->file, fatal[i]);
 	return ret;
 }
 
-static void cnnacc_submit_push_batch(struct cnnacc_submit *submit, struct dma_fence **fences,
-				     u32 index)
+/* Adds the jobs of this SUBMIT that a job depends on. */
+static int cnnacc_submit_add_jobs(struct cnnacc_submit *submit, u32 index)
 {
-	struct cnnacc_batch *batch = submit->batches[index];
-	u64 mask = submit->explicit_deps[index] | submit->implicit_deps[index];
+	u64 explicit = submit->explicit_deps[index];
+	u64 mask = explicit | submit->implicit_deps[index];
+	int ret = 0;
 	u32 i;
 
-	for (i = 0; i < index; i++)
+	for (i = 0; i < index && !ret; i++)
 		if (mask & BIT_ULL(i))
-			cnnacc_deps_add(batch->deps, dma_fence_get(fences[i]),
-					submit->explicit_deps[index] & BIT_ULL(i));
-	cnnacc_batch_arm(batch);
-	submit->batches[index] = NULL;
-	drm_sched_entity_push_job(&batch->base);
+			ret = cnnacc_job_add_dep(submit->jobs[index],
+						 dma_fence_get(&submit->jobs[i]->fence->base),
+						 explicit & BIT_ULL(i));
+	return ret;
 }
 
-static void cnnacc_submit_attach_fences(struct cnnacc_submit *submit, struct dma_fence **fences)
+/* Errors of earlier users of shared buffers do not cancel our jobs. */
+static int cnnacc_submit_add_deps(struct cnnacc_submit *submit)
+{
+	struct cnnacc_wait *wait;
+	struct cnnacc_ref *ref;
+	int ret = 0;
+	u32 i;
+
+	for (i = 0; i < submit->wait_count && !ret; i++) {
+		wait = &submit->waits[i];
+		ret = cnnacc_job_add_dep(submit->jobs[wait->job], dma_fence_get(wait->fence), true);
+	}
+	for (i = 0; i < submit->ref_count && !ret; i++) {
+		ref = &submit->refs[i];
+		ret = drm_sched_job_add_implicit_dependencies(&submit->jobs[ref->job]->base,
+							      ref->obj, ref->write);
+	}
+	for (i = 0; i < submit->count && !ret; i++)
+		ret = cnnacc_submit_add_jobs(submit, i);
+	return ret;
+}
+
+static struct dma_fence *cnnacc_submit_fence(struct cnnacc_submit *submit, u32 job)
+{
+	return &submit->jobs[job]->fence->base;
+}
+
+static void cnnacc_submit_attach_fences(struct cnnacc_submit *submit)
 {
 	struct cnnacc_signal *signal;
+	struct dma_fence *fence;
 	struct cnnacc_ref *ref;
 	u32 i;
 
 	for (i = 0; i < submit->count; i++)
-		dma_resv_add_fence(submit->ctx->vm->resv->resv, fences[i], DMA_RESV_USAGE_BOOKKEEP);
+		dma_resv_add_fence(submit->ctx->vm->resv->resv, cnnacc_submit_fence(submit, i),
+				   DMA_RESV_USAGE_BOOKKEEP);
 	for (i = 0; i < submit->ref_count; i++) {
 		ref = &submit->refs[i];
-		dma_resv_add_fence(ref->obj->resv, fences[ref->job],
+		dma_resv_add_fence(ref->obj->resv, cnnacc_submit_fence(submit, ref->job),
 				   ref->write ? DMA_RESV_USAGE_WRITE : DMA_RESV_USAGE_READ);
 	}
 	for (i = 0; i < submit->signal_count; i++) {
 		signal = &submit->signals[i];
+		fence = cnnacc_submit_fence(submit, signal->job);
 		if (signal->chain)
-			drm_syncobj_add_point(signal->syncobj, signal->chain,
-					      fences[signal->job], signal->point);
+			drm_syncobj_add_point(signal->syncobj, signal->chain, fence,
+					      signal->point);
 		else
-			drm_syncobj_replace_fence(signal->syncobj, fences[signal->job]);
+			drm_syncobj_replace_fence(signal->syncobj, fence);
 		signal->chain = NULL;
 	}
 }
@@ -572,22 +547,27 @@ static void cnnacc_submit_attach_fences(struct cnnacc_submit *submit, struct dma
 /* The second phase, which cannot fail. */
 static void cnnacc_submit_push(struct cnnacc_submit *submit)
 {
-	struct dma_fence *fences[CNNACC_MAX_JOBS];
-	u32 i;
+	bool cookie = dma_fence_begin_signalling();
+	struct cnnacc_job *leaders[CNNACC_MAX_JOBS], *job;
+	u32 count = 0, i;
 
 	trace_cnnacc_submit(submit->ctx, submit->ctx->seqno + 1, submit->count);
-	for (i = 0; i < submit->count; i++) {
-		fences[i] = cnnacc_job_arm(submit->jobs[i]);
-		trace_cnnacc_job_queue(submit->jobs[i]);
-		submit->jobs[i] = NULL;
-	}
 	/* Before any job runs, so that an UNMAP waits for it. */
-	cnnacc_submit_attach_fences(submit, fences);
-	for (i = 0; i < submit->count; i++)
-		if (submit->batches[i])
-			cnnacc_submit_push_batch(submit, fences, i);
-	for (i = 0; i < submit->count; i++)
-		dma_fence_put(fences[i]);
+	cnnacc_submit_attach_fences(submit);
+	for (i = 0; i < submit->count; i++) {
+		submit->jobs[i]->seqno = ++submit->ctx->seqno;
+		trace_cnnacc_job_queue(submit->jobs[i]);
+	}
+	for (i = 0; i < submit->count; i++) {
+		job = submit->jobs[i];
+		submit->jobs[i] = NULL;
+		if (list_empty(&job->follow))
+			leaders[count++] = job;
+	}
+	/* Jobs may be freed from here on. */
+	for (i = 0; i < count; i++)
+		cnnacc_sched_queue(leaders[i]);
+	dma_fence_end_signalling(cookie);
 }
 
 static int cnnacc_submit_commit(struct cnnacc_submit *submit)
@@ -598,9 +578,7 @@ static int cnnacc_submit_commit(struct cnnacc_submit *submit)
 	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT, 0);
 	ret = cnnacc_submit_lock(submit, &exec);
 	if (!ret)
-		ret = cnnacc_submit_add_implicit(submit);
-	if (!ret)
-		ret = cnnacc_submit_make_batches(submit);
+		ret = cnnacc_submit_arm_jobs(submit);
 	if (!ret)
 		ret = cnnacc_submit_add_deps(submit);
 	if (!ret)
@@ -631,8 +609,8 @@ static int cnnacc_submit_build(struct cnnacc_submit *submit)
 }
 
 /*
- * Called under &cnnacc_ctx.submit_lock.  Each batch keeps a context that is not dead yet from being
- * destroyed.
+ * Called under &cnnacc_ctx.submit_lock.  Each armed job keeps a context that is not dead yet from
+ * being destroyed.
  */
 static int cnnacc_submit_locked(struct cnnacc_submit *submit)
 {

@@ -47,9 +47,10 @@
 #define CNNACC_COMPAT_MEMORY_STATS DRM_GEM_OBJECT_RESIDENT
 #endif
 
-/* One run queue per priority, one batch in flight. */
+/* One run queue per priority. */
 static inline int cnnacc_compat_sched_init(struct drm_gpu_scheduler *sched,
 					   const struct drm_sched_backend_ops *ops,
+					   u32 credit_limit,
 					   struct workqueue_struct *submit_wq,
 					   struct workqueue_struct *timeout_wq,
 					   long timeout, const char *name,
@@ -63,7 +64,7 @@ static inline int cnnacc_compat_sched_init(struct drm_gpu_scheduler *sched,
 #ifdef HAVE_SCHED_NUM_RQS
 		.num_rqs = DRM_SCHED_PRIORITY_COUNT,
 #endif
-		.credit_limit = 1,
+		.credit_limit = credit_limit,
 		.timeout = timeout,
 		.name = name,
 		.dev = dev,
@@ -71,19 +72,19 @@ static inline int cnnacc_compat_sched_init(struct drm_gpu_scheduler *sched,
 
 	return drm_sched_init(sched, &args);
 #else
-	return drm_sched_init(sched, ops, submit_wq, DRM_SCHED_PRIORITY_COUNT, 1, 0,
+	return drm_sched_init(sched, ops, submit_wq, DRM_SCHED_PRIORITY_COUNT, credit_limit, 0,
 			      timeout, timeout_wq, NULL, name, dev);
 #endif
 }
 
 static inline int cnnacc_compat_sched_job_init(struct drm_sched_job *job,
 					       struct drm_sched_entity *entity,
-					       void *owner, struct drm_file *file)
+					       u32 credits, void *owner, struct drm_file *file)
 {
 #ifdef HAVE_SCHED_JOB_CLIENT_ID
-	return drm_sched_job_init(job, entity, 1, owner, file->client_id);
+	return drm_sched_job_init(job, entity, credits, owner, file->client_id);
 #else
-	return drm_sched_job_init(job, entity, 1, owner);
+	return drm_sched_job_init(job, entity, credits, owner);
 #endif
 }
 

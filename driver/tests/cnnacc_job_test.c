@@ -4,6 +4,7 @@
 
 #define CNNACC_JOB_TEST_CYCLES	1000
 #define CNNACC_JOB_TEST_PROGRAM	4096
+#define CNNACC_JOB_TEST_RING	(10 * CNNACC_CREDITS)	/* cycles: 10 for each credit */
 
 static const struct cnnacc_job_test_task {
 	const char *name;
@@ -48,6 +49,8 @@ static int cnnacc_job_test_init(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, core);
 	core->info.job_cycles_max = CNNACC_JOB_TEST_CYCLES;
 	core->info.program_max = CNNACC_JOB_TEST_PROGRAM;
+	core->cdev = cdev;
+	cdev->clock_hz = CNNACC_JOB_TEST_RING / CNNACC_RING_MS * 1000;
 	cdev->core_count = 1;
 	cdev->cores[0] = core;
 	ctx->cdev = cdev;
@@ -118,39 +121,56 @@ static void cnnacc_job_test_status(struct kunit *test)
 	}
 }
 
-/* Jobs share a batch up to the limits of tasks and cycles of one job. */
-static void cnnacc_job_test_batch(struct kunit *test)
+static u32 cnnacc_job_test_cost(struct kunit *test, u32 tasks, u64 cycle_limit)
 {
-	const struct drm_cnnacc_task task = { .program_len = 4, .cycle_limit = 400 };
-	struct drm_cnnacc_job args = { .tasks.count = 1 };
+	struct drm_cnnacc_task task = { .program_len = 4, .cycle_limit = cycle_limit };
+	const struct drm_cnnacc_task copies[] = { task, task, task };
+	struct drm_cnnacc_job args = { .tasks.count = tasks };
+	struct cnnacc_job *job = cnnacc_job_create(test->priv, &args, copies);
+	u32 credits;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, job);
+	credits = cnnacc_sched_credits(job);
+	cnnacc_job_free(job);
+	return credits;
+}
+
+/* A job costs the larger of its packets and its part of the ring's time, or all. */
+static void cnnacc_job_test_credits(struct kunit *test)
+{
 	struct cnnacc_ctx *ctx = test->priv;
-	struct cnnacc_batch *batch = kunit_kzalloc(test, sizeof(*batch), GFP_KERNEL);
+
+	KUNIT_EXPECT_EQ(test, cnnacc_job_test_cost(test, 1, 1), 1);
+	KUNIT_EXPECT_EQ(test, cnnacc_job_test_cost(test, 3, 1), 3);
+	KUNIT_EXPECT_EQ(test, cnnacc_job_test_cost(test, 1, 101), 11);
+	KUNIT_EXPECT_EQ(test, cnnacc_job_test_cost(test, 3, 100), 30);
+	KUNIT_EXPECT_EQ(test, cnnacc_job_test_cost(test, 1, CNNACC_JOB_TEST_RING - 1),
+			CNNACC_CREDITS);
+	KUNIT_EXPECT_EQ(test, cnnacc_job_test_cost(test, 1, CNNACC_JOB_TEST_CYCLES),
+			CNNACC_CREDITS);
+	ctx->events[0] = ERR_PTR(-ENOENT);
+	KUNIT_EXPECT_EQ(test, cnnacc_job_test_cost(test, 1, 1), CNNACC_CREDITS);
+	ctx->events[0] = NULL;
+}
+
+/* Jobs follow another up to the credits that one job may have. */
+static void cnnacc_job_test_follow(struct kunit *test)
+{
+	const struct drm_cnnacc_task task = { .program_len = 4, .cycle_limit = 200 };
+	struct drm_cnnacc_job args = { .tasks.count = 1 };
 	struct cnnacc_job *jobs[4];
 	unsigned int i;
 
-	KUNIT_ASSERT_NOT_NULL(test, batch);
-	batch->core = ctx->cdev->cores[0];
-	INIT_LIST_HEAD(&batch->jobs);
 	for (i = 0; i < ARRAY_SIZE(jobs); i++) {
-		args.flags = i == 1 ? DRM_CNNACC_JOB_RESTARTABLE : 0;
-		jobs[i] = cnnacc_job_create(ctx, &args, &task);
+		jobs[i] = cnnacc_job_create(test->priv, &args, &task);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, jobs[i]);
+		KUNIT_EXPECT_EQ(test, cnnacc_job_follow(jobs[i], i ? jobs[0] : NULL),
+				i == 1 || i == 2);
 	}
-	KUNIT_EXPECT_TRUE(test, cnnacc_batch_add(batch, jobs[0]));
-	KUNIT_EXPECT_FALSE(test, cnnacc_batch_add(batch, jobs[1]));
-	KUNIT_EXPECT_TRUE(test, cnnacc_batch_add(batch, jobs[2]));
-	KUNIT_EXPECT_FALSE(test, cnnacc_batch_add(batch, jobs[3]));
-	jobs[3]->tasks[0].cycle_limit = CNNACC_JOB_TEST_CYCLES - 800;
-	batch->task_count = CNNACC_MAX_TASKS;
-	KUNIT_EXPECT_FALSE(test, cnnacc_batch_add(batch, jobs[3]));
-	batch->task_count = 2;
-	KUNIT_EXPECT_TRUE(test, cnnacc_batch_add(batch, jobs[3]));
-	KUNIT_EXPECT_EQ(test, batch->task_count, 3);
-	KUNIT_EXPECT_EQ(test, batch->cycles, CNNACC_JOB_TEST_CYCLES);
-	KUNIT_EXPECT_PTR_EQ(test, cnnacc_batch_pop(batch), jobs[0]);
-	KUNIT_EXPECT_PTR_EQ(test, cnnacc_batch_pop(batch), jobs[2]);
-	KUNIT_EXPECT_PTR_EQ(test, cnnacc_batch_pop(batch), jobs[3]);
-	KUNIT_EXPECT_NULL(test, cnnacc_batch_pop(batch));
+	KUNIT_EXPECT_EQ(test, jobs[0]->group_credits, 60);
+	KUNIT_EXPECT_EQ(test, jobs[3]->group_credits, 20);
+	KUNIT_EXPECT_PTR_EQ(test, cnnacc_job_last_fence(jobs[0]), &jobs[2]->fence->base);
+	KUNIT_EXPECT_PTR_EQ(test, cnnacc_job_last_fence(jobs[3]), &jobs[3]->fence->base);
 	for (i = 0; i < ARRAY_SIZE(jobs); i++)
 		cnnacc_job_free(jobs[i]);
 }
@@ -159,7 +179,8 @@ static struct kunit_case cnnacc_job_test_cases[] = {
 	KUNIT_CASE_PARAM(cnnacc_job_test_check_task, cnnacc_job_test_task_gen_params),
 	KUNIT_CASE(cnnacc_job_test_create),
 	KUNIT_CASE(cnnacc_job_test_status),
-	KUNIT_CASE(cnnacc_job_test_batch),
+	KUNIT_CASE(cnnacc_job_test_credits),
+	KUNIT_CASE(cnnacc_job_test_follow),
 	{ }
 };
 

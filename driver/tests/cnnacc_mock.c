@@ -100,6 +100,7 @@ static void cnnacc_mock_fill(struct cnnacc_mock *mock)
 	cnnacc_mock_write(mock, CNNACC_REG_HW_VERSION, CNNACC_HW_VERSION);
 	cnnacc_mock_write(mock, CNNACC_REG_FEATURES, CNNACC_FEATURE_COHERENT);
 	cnnacc_mock_write(mock, CNNACC_REG_CORE_COUNT, 1);
+	cnnacc_mock_write(mock, CNNACC_REG_CLOCK_HZ, CNNACC_MOCK_HZ);
 	cnnacc_mock_write(mock, CNNACC_REG_CORE_TABLE, CNNACC_CORE_TABLE_OFFSET);
 	memcpy(mock->regs + CNNACC_CORE_TABLE_OFFSET, entry, sizeof(entry));
 	cnnacc_mock_reset_queue(mock);
@@ -357,9 +358,9 @@ struct dma_fence *cnnacc_mock_submit(struct cnnacc_mock *mock, struct cnnacc_ctx
 	static const struct drm_cnnacc_task task = { .program_va = 0x1000, .program_len = 64 };
 	struct drm_cnnacc_job args = { .flags = flags, .tasks.count = tasks };
 	struct drm_cnnacc_task copies[CNNACC_MAX_TASKS];
-	struct cnnacc_batch *batch;
 	struct dma_fence *fence;
 	struct cnnacc_job *job;
+	int ret;
 	u32 i;
 
 	for (i = 0; i < tasks; i++)
@@ -367,16 +368,19 @@ struct dma_fence *cnnacc_mock_submit(struct cnnacc_mock *mock, struct cnnacc_ctx
 	KUNIT_ASSERT_EQ(mock->test, 0, cnnacc_vm_prepare(ctx->vm));
 	mutex_lock(&ctx->submit_lock);
 	job = cnnacc_job_create(ctx, &args, copies);
-	batch = IS_ERR(job) ? ERR_CAST(job) :
-		cnnacc_batch_create(job, cnnacc_mock_file(mock));
-	if (IS_ERR(batch)) {
+	ret = PTR_ERR_OR_ZERO(job);
+	if (!ret) {
+		cnnacc_job_follow(job, NULL);
+		ret = cnnacc_job_arm(job, cnnacc_mock_file(mock), 0);
+	}
+	if (ret) {
 		mutex_unlock(&ctx->submit_lock);
-		KUNIT_FAIL(mock->test, "no job: %pe", batch);
+		KUNIT_FAIL(mock->test, "no job: %d", ret);
 		kunit_try_catch_throw(&mock->test->try_catch);
 	}
-	fence = cnnacc_job_arm(job);
-	cnnacc_batch_arm(batch);
-	drm_sched_entity_push_job(&batch->base);
+	fence = dma_fence_get(&job->fence->base);
+	job->seqno = ++ctx->seqno;
+	cnnacc_sched_queue(job);
 	mutex_unlock(&ctx->submit_lock);
 	KUNIT_ASSERT_EQ(mock->test, 0,
 			kunit_add_action_or_reset(mock->test, cnnacc_mock_put_fence, fence));

@@ -18,6 +18,7 @@ struct task_struct;
 #define CNNACC_MOCK_TYPE	77	/* none of those that there are */
 #define CNNACC_MOCK_QUEUE	0x2000
 #define CNNACC_MOCK_CYCLES	1000000
+#define CNNACC_MOCK_HZ		4000000000u	/* so that the ring holds several jobs */
 #define CNNACC_MOCK_PROGRAM	65536
 
 /**

@@ -57,9 +57,7 @@ static const struct {
 	const char *json, *fdinfo, *debugfs;
 } usages[] = {
 	USAGE(busy_ns, "drm-engine-", " busy_ns="), USAGE(cycles, "drm-cycles-", " cycles="),
-	USAGE(jobs, "cnnacc-jobs-", " jobs="), USAGE(macs, "cnnacc-macs-", " macs="),
-	USAGE(read_bytes, "cnnacc-read-", " read="),
-	USAGE(written_bytes, "cnnacc-written-", " written="),
+	USAGE(jobs, "cnnacc-jobs-", " jobs="),
 };
 
 static uint64_t *usage_at(struct usage *u, size_t i)

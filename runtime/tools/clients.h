@@ -15,7 +15,7 @@
 
 /* What a core has done for a client or a context. */
 struct usage {
-	uint64_t busy_ns, cycles, jobs, macs, read_bytes, written_bytes;
+	uint64_t busy_ns, cycles, jobs;
 };
 
 struct client_device {

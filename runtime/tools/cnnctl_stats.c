@@ -56,9 +56,9 @@ static void show_context(const struct client_device *d, const struct context *c)
 		if (!u->jobs && !u->busy_ns)
 			continue;
 		printf("context %u of %s (%ld), %s: %" PRIu64 " jobs, %.3f s, %" PRIu64
-		       " cycles, %" PRIu64 " MACs, %" PRIu64 " bytes read, %" PRIu64 " written\n",
+		       " cycles\n",
 		       c->hw_id, c->comm, c->pid, d->core[i], u->jobs, (double)u->busy_ns / 1e9,
-		       u->cycles, u->macs, u->read_bytes, u->written_bytes);
+		       u->cycles);
 	}
 }
 

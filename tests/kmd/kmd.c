@@ -560,9 +560,6 @@ struct kmd_usage kmd_usage(int fd, uint32_t core)
 		.jobs = kmd_fdinfo(fd, "cnnacc-jobs-", name),
 		.busy_ns = kmd_fdinfo(fd, "drm-engine-", name),
 		.cycles = kmd_fdinfo(fd, "drm-cycles-", name),
-		.macs = kmd_fdinfo(fd, "cnnacc-macs-", name),
-		.read_bytes = kmd_fdinfo(fd, "cnnacc-read-", name),
-		.write_bytes = kmd_fdinfo(fd, "cnnacc-written-", name),
 	};
 }
 

@@ -156,7 +156,7 @@ uint64_t kmd_fdinfo(int fd, const char *prefix, const char *suffix);
 
 /* Usage of a core by all contexts of a file, from its fdinfo. */
 struct kmd_usage {
-	uint64_t jobs, busy_ns, cycles, macs, read_bytes, write_bytes;
+	uint64_t jobs, busy_ns, cycles;
 };
 
 struct kmd_usage kmd_usage(int fd, uint32_t core);

@@ -130,9 +130,6 @@ static int run_with_stats(struct kmd_env *env, uint32_t lines, struct cnnacc_sta
 		ret = kmd_wait(env->fd, sync.handle);
 	drmSyncobjDestroy(env->fd, sync.handle);
 	sum->cycles += record->cycles;
-	sum->mac_useful += record->mac_useful;
-	sum->mem_read_bytes += record->mem_read_bytes;
-	sum->mem_write_bytes += record->mem_write_bytes;
 	sum->jobs += record->jobs;
 	return ret;
 }
@@ -152,8 +149,6 @@ static void test_usage(struct kmd_env *env, struct kmd_env *other)
 	for (i = 0; i < 2; i++) {
 		ok(s[i].jobs == sum[i].jobs && s[i].cycles == sum[i].cycles,
 		   "fdinfo: jobs and cycles are those of the statistics records");
-		ok(s[i].macs == sum[i].mac_useful && s[i].read_bytes == sum[i].mem_read_bytes &&
-		   s[i].write_bytes == sum[i].mem_write_bytes, "fdinfo: so are MACs and bytes");
 		ok(s[i].busy_ns > 0, "fdinfo: it took time");
 	}
 }
@@ -172,9 +167,6 @@ static const struct fdinfo_line {
 	{ "drm-cycles", "[0-9]+", PER_CORE },
 	{ "drm-maxfreq", "[1-9][0-9]* Hz", PER_CORE },
 	{ "cnnacc-jobs", "[0-9]+", PER_CORE },
-	{ "cnnacc-macs", "[0-9]+", PER_CORE },
-	{ "cnnacc-read", "[0-9]+", PER_CORE },
-	{ "cnnacc-written", "[0-9]+", PER_CORE },
 	{ "drm-total-memory", SIZE, ONCE },
 	{ "drm-shared-memory", SIZE, ONCE },
 	{ "drm-resident-memory", SIZE, ONCE },
@@ -522,8 +514,7 @@ static void test_force_reset(struct kmd_env *env)
 	ok(after.reset_count == before.reset_count + 1 &&
 	   value_in(debug_text("resets"), "device ", " ") == after.reset_count, "and is counted");
 	t = kmd_usage(env->fd, env->core);
-	ok(t.jobs == s.jobs + 2 && t.read_bytes > s.read_bytes &&
-	   t.read_bytes - s.read_bytes < 4096 && sysfs_value("busy_time_ns") >= busy,
+	ok(t.jobs == s.jobs + 2 && t.cycles > s.cycles && sysfs_value("busy_time_ns") >= busy,
 	   "usage goes on from where it was");
 	snprintf(unknown, sizeof(unknown), "%.*s.9", (int)strcspn(core_name, "."), core_name);
 	ok_ret(force_reset(unknown), -EINVAL, "debugfs: reset of an unknown core");

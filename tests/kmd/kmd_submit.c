@@ -192,6 +192,7 @@ static void test_jobs(void)
 	kmd_submit_told(env.fd, env.ctx, jobs, 1, &next);
 	ok(told.first_seqno && next.first_seqno == told.first_seqno + 3, "and are numbered");
 
+	ok_ret(kmd_wait(env.fd, mid), 0, "the one of another SUBMIT ends");
 	drmSyncobjReset(env.fd, &mid, 1);
 	jobs[1].core = 9;
 	*word(1) = 0;
