@@ -127,6 +127,7 @@ struct ccpc_region ccpc_region_of(const struct ccpc_operand *o, const struct ccp
 	};
 	int64_t first = r.lo / CCPC_LINE_FLOATS;
 
+	r.shares_start = r.lo % CCPC_LINE_FLOATS;
 	r.line = o->line + first;
 	r.base = r.at * CCPC_LINE_FLOATS + (r.resident ? r.lo : r.lo % CCPC_LINE_FLOATS);
 	if (r.resident)
@@ -138,24 +139,46 @@ struct ccpc_region ccpc_region_of(const struct ccpc_operand *o, const struct ccp
 		r.lines = cnn_div_up(start + p->f1, CCPC_LINE_FLOATS) - first;
 		r.pitch = r.lines * CCPC_LINE_FLOATS;
 	}
-	r.row_lines = r.lines;
+	r.piece_lines = r.lines;
 	return r;
+}
+
+/* The largest power of 2 that divides both a number of floats and those of a line. */
+static int64_t common_floats(int64_t floats)
+{
+	return (floats | CCPC_LINE_FLOATS) & -(floats | CCPC_LINE_FLOATS);
+}
+
+int64_t ccpc_most_phase(int64_t width)
+{
+	return CCPC_LINE_FLOATS - common_floats(width);
 }
 
 struct ccpc_region ccpc_region_of_columns(const struct ccpc_operand *o, const struct ccpc_planes *p,
 					  const struct ccpc_columns *x)
 {
 	struct ccpc_region r = ccpc_region_of(o, p);
+	int64_t from = x->from / CCPC_LINE_FLOATS, last;
 
-	r.line += x->from / CCPC_LINE_FLOATS;
-	r.lines = (x->to - x->from) / CCPC_LINE_FLOATS;
+	r.line += from;
+	r.lines = cnn_div_up(x->to - x->from + ccpc_most_phase(x->width), CCPC_LINE_FLOATS);
+	if (x->to < x->width)
+		r.lines = cnn_min(r.lines, cnn_div_up(x->width, CCPC_LINE_FLOATS) - from);
+	else if (x->width % CCPC_LINE_FLOATS)
+		r.row_end = x->width - x->from;
 	r.pieces = p->c1 - p->c0;
 	r.piece_pitch = o->layout.plane_pitch / CCPC_LINE_FLOATS;
 	r.rows = (p->f1 - p->f0) / x->width;
-	r.row_pitch = x->width / CCPC_LINE_FLOATS;
-	r.row_lines = x->count / CCPC_LINE_FLOATS;
+	r.row_pitch = x->width;
+	r.row_floats = x->count;
+	r.phase = r.lo % CCPC_LINE_FLOATS;
 	r.skip = (x->from - x->first) / CCPC_LINE_FLOATS;
-	r.pitch = r.rows * x->count;
+	/* Wherever the first row starts, so that all slabs of so many rows take as much. */
+	last = ccpc_most_phase(x->width) + (r.rows - 1) * x->count;
+	r.piece_lines = cnn_max(last / CCPC_LINE_FLOATS + r.skip + r.lines,
+				cnn_div_up(last + x->count, CCPC_LINE_FLOATS));
+	r.pitch = r.piece_lines * CCPC_LINE_FLOATS;
+	r.shares_start = r.phase && !x->from;
 	r.lo += x->from;
 	r.hi += x->to - x->width;
 	return r;
@@ -173,7 +196,7 @@ bool ccpc_same_region(const struct ccpc_region *a, const struct ccpc_region *b)
 {
 	return a->line == b->line && a->lines == b->lines && a->pieces == b->pieces &&
 	       a->piece_pitch == b->piece_pitch && a->rows == b->rows &&
-	       a->row_lines == b->row_lines && a->lo == b->lo && a->hi == b->hi;
+	       a->row_floats == b->row_floats && a->lo == b->lo && a->hi == b->hi;
 }
 
 /*
@@ -195,29 +218,38 @@ static int64_t unroll_of(const struct ccpc_code *c, int64_t pieces)
 /* Transfers of rows that stand one after the other rather than in a loop, as share of an overlay. */
 #define UNROLL_ROWS_WORDS 64
 
-static void transfer_row(struct ccpc_code *c, const struct ccpc_region *r, uint32_t insn)
+static void transfer_row(struct ccpc_code *c, const struct ccpc_region *r, int64_t i, uint32_t insn)
 {
 	ccpc_insn(c, insn);
-	ccpc_add(c, CCPC_MEM, r->row_pitch);
-	ccpc_add(c, CCPC_BANK, r->row_lines);
+	ccpc_add(c, CCPC_LEN, ccpc_row_lines(r, i + 1) - ccpc_row_lines(r, i));
+	ccpc_add(c, CCPC_MEM, ccpc_row_line(r, i + 1, r->row_pitch) -
+			      ccpc_row_line(r, i, r->row_pitch));
+	ccpc_add(c, CCPC_BANK, ccpc_row_line(r, i + 1, r->row_floats) -
+			       ccpc_row_line(r, i, r->row_floats));
 }
 
-/* Moves the rows of a piece, and leaves the registers behind them. */
+/* Moves the rows of a piece, and leaves the registers as the next row would need them. */
 static void transfer_rows(struct ccpc_code *c, const struct ccpc_region *r, uint32_t insn)
 {
 	int64_t loops = cnn_div_up(r->rows, cnn_max(1, c->hw->insns / UNROLL_ROWS_WORDS));
-	int64_t unroll = r->rows / loops;
+	int64_t unroll = r->rows / loops, i;
+	/* After so many rows the next one starts at the same place in a line. */
+	int64_t period = CCPC_LINE_FLOATS / common_floats(r->row_pitch);
 	uint32_t top = 0;
 
-	for (int64_t i = loops * unroll; i < r->rows; i++)
-		transfer_row(c, r, insn);
+	if (unroll % period) {
+		unroll = cnn_max(period, unroll / period * period);
+		loops = r->rows / unroll;
+	}
+	for (i = 0; i < r->rows - loops * unroll; i++)
+		transfer_row(c, r, i, insn);
 	if (loops > 1) {
 		/* In later rounds of the loop around this one it is zero. */
 		c->reg[CCPC_COUNT] = 0;
 		top = ccpc_loop(c, loops);
 	}
-	for (int64_t i = 0; i < unroll; i++)
-		transfer_row(c, r, insn);
+	for (int64_t k = 0; k < unroll && loops; k++)
+		transfer_row(c, r, i + k, insn);
 	if (loops > 1)
 		ccpc_loop_end(c, top);
 }
@@ -228,12 +260,14 @@ static void transfer_cut(struct ccpc_code *c, const struct ccpc_region *r, uint3
 	uint32_t top;
 
 	set_line(c, CCPC_MEM, r->line);
-	ccpc_set(c, CCPC_LEN, r->lines);
+	ccpc_set(c, CCPC_LEN, ccpc_row_lines(r, 0));
 	ccpc_set(c, CCPC_BANK, r->at + r->skip);
 	ccpc_set(c, CCPC_PLANES, r->pieces);
 	top = c->n - c->overlay;
 	transfer_rows(c, r, insn);
-	ccpc_add(c, CCPC_MEM, r->piece_pitch - r->rows * r->row_pitch);
+	ccpc_add(c, CCPC_MEM, r->piece_pitch - ccpc_row_line(r, r->rows, r->row_pitch));
+	ccpc_add(c, CCPC_BANK, r->piece_lines - ccpc_row_line(r, r->rows, r->row_floats));
+	ccpc_add(c, CCPC_LEN, ccpc_row_lines(r, 0) - ccpc_row_lines(r, r->rows));
 	ccpc_insn(c, CNNACC_CCP_INSN_ADDI(CCPC_PLANES, CCPC_PLANES, -1));
 	ccpc_insn(c, CNNACC_CCP_INSN_BNZ(CCPC_PLANES, top));
 	c->reg[CCPC_PLANES] = 0;
@@ -253,7 +287,7 @@ static void transfer(struct ccpc_code *c, const struct ccpc_region *r, int64_t l
 		return;
 	}
 	set_line(c, CCPC_MEM, r->line);
-	ccpc_set(c, CCPC_LEN, lines);
+	ccpc_set(c, CCPC_LEN, r->row_end ? ccpc_row_lines(r, 0) : lines);
 	ccpc_set(c, CCPC_BANK, r->at + r->skip);
 	top = loop ? ccpc_loop(c, r->pieces / unroll) : 0;
 	for (int64_t i = 0; i < unroll; i++) {
@@ -261,12 +295,12 @@ static void transfer(struct ccpc_code *c, const struct ccpc_region *r, int64_t l
 		if (!loop && i + 1 == unroll)
 			break;
 		ccpc_add(c, CCPC_MEM, r->piece_pitch);
-		ccpc_add(c, CCPC_BANK, r->row_lines);
+		ccpc_add(c, CCPC_BANK, r->piece_lines);
 	}
 	if (loop)
 		ccpc_loop_end(c, top);
 	ccpc_reg_advanced(c, CCPC_MEM, (r->pieces - !loop) * r->piece_pitch);
-	ccpc_reg_advanced(c, CCPC_BANK, (r->pieces - !loop) * r->row_lines);
+	ccpc_reg_advanced(c, CCPC_BANK, (r->pieces - !loop) * r->piece_lines);
 }
 
 static uint32_t load_insn(unsigned int tgt)
@@ -290,12 +324,36 @@ void ccpc_load(struct ccpc_code *c, const struct ccpc_region *r)
 	c->in_bank[0] = *r;
 }
 
+int64_t ccpc_prepare_cycles(const struct ccpc_region *r)
+{
+	int64_t cycles = (r->shares_start ? 17 : 0) + (r->row_end ? 20 * r->rows : 0);
+
+	return r->resident ? 0 : r->pieces * cycles;
+}
+
+/* Fetches the first line of the first row, or of each row those where it may end. */
+static void fetch_shared(struct ccpc_code *c, struct ccpc_region r, bool ends)
+{
+	int64_t before = ends ? r.row_end / CCPC_LINE_FLOATS : 0;
+
+	r.rows = ends ? r.rows : 1;
+	r.line += before;
+	r.skip += before;
+	r.row_end = ends ? r.row_end % CCPC_LINE_FLOATS : 0;
+	transfer(c, &r, 1, load_insn(CNNACC_CCP_TGT_WRITE_BANK));
+}
+
 void ccpc_prepare_out(struct ccpc_code *c, const struct ccpc_region *r, bool whole)
 {
-	if (r->resident || (!whole && r->lo % CCPC_LINE_FLOATS == 0))
+	if (r->resident || (!whole && !r->shares_start && !r->row_end))
 		return;
 	c->restartable = false;
-	transfer(c, r, whole ? r->lines : 1, load_insn(CNNACC_CCP_TGT_WRITE_BANK));
+	if (whole)
+		transfer(c, r, r->lines, load_insn(CNNACC_CCP_TGT_WRITE_BANK));
+	else if (r->shares_start)
+		fetch_shared(c, *r, false);
+	if (!whole && r->row_end)
+		fetch_shared(c, *r, true);
 }
 
 void ccpc_store(struct ccpc_code *c, const struct ccpc_region *r)
@@ -311,7 +369,7 @@ void ccpc_move(struct ccpc_code *c, const struct ccpc_move *m)
 {
 	const struct ccpc_region r = {
 		.line = m->line, .lines = m->lines, .pieces = 1, .rows = 1,
-		.row_lines = m->lines, .at = m->at,
+		.piece_lines = m->lines, .at = m->at,
 	};
 	unsigned int tgt =
 		m->bank == c->read_bank ? CNNACC_CCP_TGT_READ_BANK : CNNACC_CCP_TGT_WRITE_BANK;

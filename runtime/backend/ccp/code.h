@@ -35,11 +35,16 @@ struct ccpc_operand {
 
 /*
  * Columns of rows: of the @width columns of a row in memory, the bank has @count from @first on, and
- * from..to-1 of these are transferred. All are multiples of a line.
+ * from..to-1 of these at least are transferred, in whole lines. @first and @from are at the start of
+ * a line of a row that is itself; @count exceeds @width by lines. So a line of the bank has the same
+ * floats of a row as one of memory, wherever in a line the row starts.
  */
 struct ccpc_columns {
 	int64_t width, first, count, from, to;
 };
+
+/* Most floats by which a row of so many may start behind the start of a line. */
+int64_t ccpc_most_phase(int64_t width);
 
 /* Floats f0..f1-1 of each plane c0..c1-1 of one batch element. */
 struct ccpc_planes {
@@ -53,11 +58,15 @@ struct ccpc_region {
 	int64_t at;	/* bank line where it starts; its pieces follow without gaps */
 	int64_t pieces, piece_pitch; /* number of pieces, memory lines from one to the next */
 	/*
-	 * If rows are cut, a piece is a plane of @rows rows, @row_pitch memory lines apart: @lines
-	 * are the lines of one. In the bank it takes @row_lines, of which the first @skip are not
-	 * transferred. Otherwise a piece is one row of row_lines = lines.
+	 * If rows are cut, a piece is a plane of @rows rows, @row_pitch floats apart in memory and
+	 * @row_floats in the bank, the first of which starts @phase floats behind the start of a
+	 * line. Of each, @lines are moved, or as many as its next @row_end floats take, if that
+	 * is not 0. In the bank the first @skip of its lines are not transferred. Otherwise a
+	 * piece is one row.
 	 */
-	int64_t rows, row_pitch, row_lines, skip;
+	int64_t rows, row_pitch, row_floats, phase, skip, row_end;
+	int64_t piece_lines;	/* that a piece takes in the bank */
+	bool shares_start;	/* the first row, its first line with what is before it */
 	int64_t base;	/* float in the bank of the first element */
 	int64_t pitch;	/* floats between planes in the bank */
 	int64_t lo, hi;	/* floats of the value, first and one past the last */
@@ -76,7 +85,7 @@ void ccpc_region_place(struct ccpc_region *r, int64_t at);
 /* Bank lines that a region takes. */
 static inline int64_t ccpc_region_lines(const struct ccpc_region *r)
 {
-	return r->pieces * r->rows * r->row_lines;
+	return r->pieces * r->piece_lines;
 }
 
 static inline int64_t ccpc_region_floats(const struct ccpc_region *r)
@@ -95,6 +104,23 @@ static inline int64_t ccpc_region_cycles(const struct ccpc_region *r)
 {
 	return r->resident ? 0 : r->pieces * r->rows * (r->lines + 22);
 }
+
+/* Lines that row i of a piece starts behind the first one, if rows are so many floats apart. */
+static inline int64_t ccpc_row_line(const struct ccpc_region *r, int64_t i, int64_t floats)
+{
+	return (r->phase + i * floats) / CCPC_LINE_FLOATS;
+}
+
+/* Lines of row i that are moved. */
+static inline int64_t ccpc_row_lines(const struct ccpc_region *r, int64_t i)
+{
+	int64_t phase = (r->phase + i * r->row_pitch) % CCPC_LINE_FLOATS;
+
+	return r->row_end ? cnn_div_up(phase + r->row_end, CCPC_LINE_FLOATS) : r->lines;
+}
+
+/* Estimated cycles to fetch what an output shares with others before it is computed. */
+int64_t ccpc_prepare_cycles(const struct ccpc_region *r);
 
 /* Cycles of the controller for the transfer of rows that are cut; other regions have few pieces. */
 static inline int64_t ccpc_region_control(const struct ccpc_region *r)

@@ -15,10 +15,11 @@
 /*
  * Output rows y0..y1-1 and columns x0..x1-1, and the input rows first..first+rows-1 that they need,
  * without padding. The read bank has in_columns of these rows from in_x on, the write bank
- * out_columns from out_x on.
+ * out_columns from out_x on. Those from first_x on are stored: rows that start inside a line need
+ * some before it.
  */
 struct ccpc_slab {
-	int64_t y0, y1, first, rows, x0, x1;
+	int64_t y0, y1, first, rows, x0, x1, first_x;
 	int64_t in_x, in_columns, out_x, out_columns;
 	struct ccpc_padding pad; /* around what the read bank has */
 };

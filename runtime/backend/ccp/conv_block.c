@@ -54,7 +54,9 @@ static int64_t block_cost(const struct ccpc_hw *hw, const struct ccpc_node *n, i
 {
 	const struct ccpc_conv *v = &n->conv;
 	int64_t rows = v->rows, bands = cnn_div_up(v->oh, rows), slabs = ccpc_slab_count(v);
-	int64_t columns = cnn_div_up(v->ow, CCPC_EXEC_COLUMNS);
+	/* Slabs side by side share columns if rows start anywhere. */
+	int64_t shared = (slabs / bands - 1) * ccpc_most_phase(v->ow);
+	int64_t columns = cnn_div_up(v->ow + shared, CCPC_EXEC_COLUMNS);
 	struct ccpc_slab s = middle_slab(v, slabs / bands);
 	struct ccpc_region in = ccpc_slab_in(n, 0, 0, v->ci * block, &s);
 	struct ccpc_region out = ccpc_slab_out(n, &n->out, 0, 0, v->co * block, &s);
@@ -72,6 +74,9 @@ static int64_t block_cost(const struct ccpc_hw *hw, const struct ccpc_node *n, i
 	}
 	cost = (cost + patches * 13) * v->groups + cnn_div_up(v->groups, block) * patches * 40;
 	cost += tiles * (ccpc_region_control(&in) + ccpc_region_control(&out));
+	/* Of the last slabs of a row of them each row is prepared. */
+	if (v->columns && v->ow % CCPC_LINE_FLOATS)
+		cost += bands * v->groups * v->co * rows * 20;
 	/* A section after the first of a tile fetches the outputs of those before it. */
 	cost += tiles * (ccpc_conv_sections(v) - 1) * 2 * ccpc_region_cycles(&out);
 	if (n->alternate)

@@ -132,8 +132,7 @@ static void load_ahead(struct cost_walk *w, const struct ccpc_conv_tile *t, bool
 	w->cycles += cnn_max(0, load + w->stored - w->computed);
 	w->control = ccpc_region_control(out) + (new_slab ? ccpc_region_control(&in) : 0);
 	w->lines += new_slab ? ccpc_region_moved(&in) : 0;
-	if (!out->resident && out->lo % CCPC_LINE_FLOATS)
-		w->cycles += out->pieces * (DMA_SETUP + 1);
+	w->cycles += ccpc_prepare_cycles(out);
 	w->stored = w->store;
 }
 
@@ -157,8 +156,7 @@ static bool load_tile(struct cost_walk *w, const struct ccpc_conv_tile *t, bool 
 	if (v->adds)
 		move(w, out);
 	/* Lines shared with an earlier output are fetched. */
-	if (!out->resident && out->lo % CCPC_LINE_FLOATS)
-		w->cycles += out->pieces * (DMA_SETUP + 1);
+	w->cycles += ccpc_prepare_cycles(out);
 	if (!swap)
 		w->cycles += w->store;
 	return swap;

@@ -31,7 +31,8 @@ static int64_t slabs_in_row(const struct ccpc_conv *v)
 
 int64_t ccpc_slab_columns(const struct ccpc_conv *v)
 {
-	int64_t most = v->columns + cnn_max(left_halo(v), right_halo(v));
+	int64_t most = v->columns + cnn_max(left_halo(v), right_halo(v)) +
+		       cnn_round_up(ccpc_most_phase(v->ow), CCPC_EXEC_COLUMNS);
 
 	return v->columns ? cnn_min(most, v->ow) : v->ow;
 }
@@ -54,25 +55,77 @@ static int64_t columns_to(const struct ccpc_conv *v, const struct ccpc_slab *s)
 	return cnn_min(v->iw, cnn_round_up(end, CCPC_LINE_FLOATS));
 }
 
+static bool rows_start_anywhere(const struct ccpc_conv *v)
+{
+	return v->iw % CCPC_LINE_FLOATS || v->ow % CCPC_LINE_FLOATS;
+}
+
+/* The columns that the banks have, if all rows start at a line. */
+static void place_columns(const struct ccpc_conv *v, struct ccpc_slab *s)
+{
+	int64_t step = CCPC_LINE_FLOATS * v->sx;
+	int64_t end = cnn_round_up(cnn_max(columns_to(v, s), s->x1 * v->sx), step);
+
+	s->in_x = columns_from(v, s) / step * step;
+	s->in_columns = cnn_min(end, v->iw) - s->in_x;
+	s->out_columns = (end < v->iw ? end / v->sx : v->ow) - s->in_x / v->sx;
+	if (end < v->iw)
+		s->pad.right = cnn_max(0, v->kw - v->sx - v->pad.left);
+}
+
+/*
+ * The same if they do not. The banks then have as many columns less than the map as makes both the
+ * columns before the slab and those behind it whole lines, and one line more, so that lines of two
+ * rows do not meet in one of the bank: behind the slab, or before it if it has the ends of rows.
+ */
+static void place_columns_anywhere(const struct ccpc_conv *v, struct ccpc_slab *s)
+{
+	int64_t step = CCPC_LINE_FLOATS * v->sx, from = columns_from(v, s), to = columns_to(v, s);
+	int64_t end = cnn_max(to, s->x1 * v->sx) + CCPC_LINE_FLOATS, behind;
+
+	if (to == v->iw || s->x1 == v->ow)
+		from = cnn_max(0, from - step);
+	s->in_x = from / step * step;
+	behind = cnn_max(0, v->iw - end) / step;
+	s->in_columns = v->iw - s->in_x - behind * step;
+	s->out_columns = v->ow - s->in_x / v->sx - behind * CCPC_LINE_FLOATS;
+}
+
 /*
  * Cuts a slab in columns. In the banks it is a map of its own with the padding of the whole: the
  * columns of both banks begin and end where an output column is at the start of a line and reads
  * input columns from the start of a line on. The outputs that lack a part of their window are not
- * computed; they are outside x0..x1-1.
+ * computed; they are outside x0..x1-1. A row that starts inside a line has its line before x_first
+ * shared with the slab to the left: both compute those columns.
  */
 static void cut_columns(const struct ccpc_conv *v, int64_t i, struct ccpc_slab *s)
 {
-	int64_t step = CCPC_LINE_FLOATS * v->sx, last = slabs_in_row(v) - 1, end;
+	int64_t last = slabs_in_row(v) - 1;
 
-	s->x0 = i ? i * v->columns + left_halo(v) : 0;
+	s->first_x = i ? i * v->columns + left_halo(v) : 0;
+	s->x0 = i ? s->first_x - cnn_round_up(ccpc_most_phase(v->ow), CCPC_EXEC_COLUMNS) : 0;
 	s->x1 = i < last ? (i + 1) * v->columns + left_halo(v) : v->ow;
-	end = cnn_round_up(cnn_max(columns_to(v, s), s->x1 * v->sx), step);
-	s->in_x = columns_from(v, s) / step * step;
-	s->in_columns = cnn_min(end, v->iw) - s->in_x;
+	if (rows_start_anywhere(v))
+		place_columns_anywhere(v, s);
+	else
+		place_columns(v, s);
 	s->out_x = s->in_x / v->sx;
-	s->out_columns = (end < v->iw ? end / v->sx : v->ow) - s->out_x;
-	if (end < v->iw)
-		s->pad.right = cnn_max(0, v->kw - v->sx - v->pad.left);
+}
+
+/* One past the columns that are stored of a slab, wherever in a line a row starts. */
+static int64_t stored_to(const struct ccpc_conv *v, const struct ccpc_slab *s)
+{
+	return s->x1 < v->ow ? s->x1 - ccpc_most_phase(v->ow) : v->ow;
+}
+
+/* Do lines of two rows meet in one of a bank? width: of the map; first, count: in the bank */
+static bool lines_meet(int64_t width, int64_t first, int64_t count, int64_t from, int64_t to)
+{
+	int64_t phase = ccpc_most_phase(width);
+
+	if (to == width)
+		return phase && from == first;
+	return phase && cnn_div_up(to - from + phase, CCPC_LINE_FLOATS) > count / CCPC_LINE_FLOATS;
 }
 
 /* True if the unit computes the outputs of a slab from what the banks have. */
@@ -85,7 +138,10 @@ static bool is_computable(const struct ccpc_conv *v, const struct ccpc_slab *s)
 	return !v->columns ||
 	       (columns_from(v, s) < columns_to(v, s) && beyond >= 0 &&
 		beyond / v->sx + 1 == s->out_columns && s->out_x <= s->x0 &&
-		s->x1 <= s->out_x + s->out_columns);
+		s->x1 <= s->out_x + s->out_columns &&
+		!lines_meet(v->iw, s->in_x, s->in_columns, columns_from(v, s), columns_to(v, s)) &&
+		!lines_meet(v->ow, s->out_x, s->out_columns, s->first_x,
+			    stored_to(v, s)));
 }
 
 void ccpc_slab_at(const struct ccpc_conv *v, int64_t i, struct ccpc_slab *s)
@@ -99,7 +155,7 @@ void ccpc_slab_at(const struct ccpc_conv *v, int64_t i, struct ccpc_slab *s)
 	s->y1 = y1;
 	s->first = whole ? 0 : cnn_max(0, y0 * v->sy - v->pad.top);
 	s->rows = whole ? v->ih : cnn_min(v->ih, end) - s->first;
-	s->x0 = s->in_x = s->out_x = 0;
+	s->x0 = s->first_x = s->in_x = s->out_x = 0;
 	s->x1 = s->out_columns = v->ow;
 	s->in_columns = v->iw;
 	s->pad.top = cnn_max(0, v->pad.top - y0 * v->sy);
@@ -130,13 +186,14 @@ struct ccpc_region ccpc_slab_in(const struct ccpc_node *n, int64_t image, int64_
 struct ccpc_region ccpc_slab_out(const struct ccpc_node *n, const struct ccpc_operand *o,
 				 int64_t image, int64_t c0, int64_t c1, const struct ccpc_slab *s)
 {
-	int64_t ow = n->conv.ow;
+	const struct ccpc_conv *v = &n->conv;
+	int64_t ow = v->ow;
 	const struct ccpc_planes p = { image, c0, c1, s->y0 * ow, s->y1 * ow };
 	struct ccpc_columns columns;
 
 	if (!n->conv.columns)
 		return ccpc_region_of(o, &p);
-	columns = (struct ccpc_columns){ ow, s->out_x, s->out_columns, s->x0, s->x1 };
+	columns = (struct ccpc_columns){ ow, s->out_x, s->out_columns, s->first_x, stored_to(v, s) };
 	return ccpc_region_of_columns(o, &p, &columns);
 }
 
@@ -147,8 +204,11 @@ bool ccpc_slab_floats(const struct ccpc_node *n, int64_t in_ch, int64_t out_ch, 
 	int64_t slabs = ccpc_slab_count(v), beside = slabs_in_row(v);
 
 	*in = *out = 0;
-	/* All slabs side by side, then the first of each row of them, as none is wider. */
-	for (int64_t i = 0; i < slabs; i += i < beside ? 1 : beside) {
+	/*
+	 * All slabs side by side, then the first of each row of them, if none is wider; those whose
+	 * rows start anywhere are.
+	 */
+	for (int64_t i = 0; i < slabs; i += i < beside || rows_start_anywhere(v) ? 1 : beside) {
 		struct ccpc_region ri, ro;
 		struct ccpc_slab s;
 
@@ -184,14 +244,22 @@ bool ccpc_can_cut_rows(const struct ccpc_node *n)
 /* The code of a tile has several transfers of cut rows. In smaller caches a tile may not fit. */
 #define COLUMNS_INSNS_MIN 512
 
-/* Rows of the maps must start at a line. */
+static bool starts_at_lines(const struct cnn_planes *l)
+{
+	return l->plane_pitch % CCPC_LINE_FLOATS == 0 && l->image_pitch % CCPC_LINE_FLOATS == 0;
+}
+
+/* Additions and averages do whole lines and columns; then, rows of the maps must start at a line. */
 static bool can_cut_columns(const struct ccpc_hw *hw, const struct ccpc_node *n)
 {
 	const struct ccpc_conv *v = &n->conv;
 
-	return hw->insns >= COLUMNS_INSNS_MIN && !n->in.bind.resident && !n->out.bind.resident &&
-	       v->iw % CCPC_LINE_FLOATS == 0 && v->ow % CCPC_LINE_FLOATS == 0 &&
-	       ccpc_can_cut_planes(&n->in.layout) && ccpc_can_cut_planes(&n->out.layout);
+	if (hw->insns < COLUMNS_INSNS_MIN || n->in.bind.resident || n->out.bind.resident)
+		return false;
+	if (!rows_start_anywhere(v))
+		return ccpc_can_cut_planes(&n->in.layout) && ccpc_can_cut_planes(&n->out.layout);
+	return !v->adds && !v->average && starts_at_lines(&n->in.layout) &&
+	       starts_at_lines(&n->out.layout);
 }
 
 int64_t ccpc_next_columns(const struct ccpc_hw *hw, const struct ccpc_node *n)

@@ -6,7 +6,8 @@ static struct ccpc_line_range range_of(const struct ccpc_region *r)
 {
 	return (struct ccpc_line_range){ r->line,
 					 r->line + (r->pieces - 1) * r->piece_pitch +
-						 (r->rows - 1) * r->row_pitch + r->lines };
+						 ccpc_row_line(r, r->rows - 1, r->row_pitch) +
+						 r->lines };
 }
 
 static bool is_covered(const struct ccpc_line_range *list, int n, struct ccpc_line_range s)
