@@ -139,13 +139,25 @@ static int64_t wide_axis(int64_t out, int64_t kernel, int64_t *stride, int64_t p
 	return out * *stride;
 }
 
-/*
- * Rows that start at a line, and are long for the banks of small_core: a convolution, of groups or
- * with a sum behind it, or an average pool. Most are cut in columns.
- */
-static int make_wide(struct onnx_build *b, struct shape *s)
+/* The same of any number of columns; returns those of the input. */
+static int64_t any_axis(int64_t *out, int64_t kernel, int64_t *stride, int64_t pads[4])
 {
-	enum { DENSE, GROUPS, SUM, AVERAGE } form = (int)pick(0, 3);
+	int64_t in = kernel + pick(100, 600);
+
+	*stride = ONE_OF(1, 1, 1, 2, 3);
+	pads[1] = pick(0, kernel - 1);
+	pads[3] = pick(0, kernel - 1);
+	*out = out_size(in, kernel, *stride, pads[1] + pads[3]);
+	return in;
+}
+
+/*
+ * Rows that are long for the banks of small_core: a convolution, of groups or with a sum behind it,
+ * or an average pool. Most are cut in columns. Rows start at a line, or anywhere.
+ */
+static int wide(struct onnx_build *b, struct shape *s, bool anywhere)
+{
+	enum { DENSE, GROUPS, SUM, AVERAGE } form = (int)pick(0, anywhere ? 1 : 3);
 	const char *const names[] = { "Conv", "Conv", "Conv + Conv", "AveragePool" };
 	int64_t groups = form == GROUPS || form == AVERAGE ? pick(2, 12) : 1;
 	int64_t ci = form == DENSE || form == SUM ? pick(1, 24) : pick(1, 2), co = pick(1, 20);
@@ -158,9 +170,11 @@ static int make_wide(struct onnx_build *b, struct shape *s)
 	}
 	pads[0] = pick(0, kernel[0] - 1);
 	pads[2] = pick(0, kernel[0] - 1);
-	*s = (struct shape){ 4, { pick(0, 4) ? 1 : 2, groups * ci, kernel[0] + pick_small(0, 60),
-				  wide_axis(out, kernel[1], &stride[1], pads) } };
-	if (groups * ci * co * kernel[0] * kernel[1] * out * s->dims[2] / stride[0] > 2 * MAX_WORK)
+	*s = (struct shape){ 4, { pick(0, 4) ? 1 : 2, groups * ci, kernel[0] + pick_small(0, 60) } };
+	s->dims[3] = anywhere ? any_axis(&out, kernel[1], &stride[1], pads) :
+				wide_axis(out, kernel[1], &stride[1], pads);
+	if (groups * ci * co * kernel[0] * kernel[1] * out * s->dims[2] / stride[0] >
+	    (anywhere ? 1 : 2) * MAX_WORK)
 		return -1;
 	ob_random(b, "v", ob_rand(&state), OB_DIMS(groups * co, ci, kernel[0], kernel[1]));
 	ob_random(b, "w", ob_rand(&state), OB_DIMS(groups * co, ci, kernel[0], kernel[1]));
@@ -184,6 +198,16 @@ static int make_wide(struct onnx_build *b, struct shape *s)
 		 (long long)groups, (long long)(groups * co), (long long)kernel[0],
 		 (long long)kernel[1], (long long)stride[1]);
 	return 0;
+}
+
+static int make_wide(struct onnx_build *b, struct shape *s)
+{
+	return wide(b, s, false);
+}
+
+static int make_wide_anywhere(struct onnx_build *b, struct shape *s)
+{
+	return wide(b, s, true);
 }
 
 /* A dilated convolution, perhaps with a Relu or a sum behind it: it runs in phases. */
@@ -347,6 +371,7 @@ static const struct {
 	{ "MatMul", make_matmul, false, false }, { "mean", make_mean, false, false },
 	{ "Pad", make_pad, false, false }, { "dilated Conv", make_dilated, true, false },
 	{ "wide maps", make_wide, false, true },
+	{ "wide maps of any width", make_wide_anywhere, false, true },
 };
 
 static struct cnnrt_core_info random_core(void)
