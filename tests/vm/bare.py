@@ -12,7 +12,7 @@ import struct
 import subprocess
 import time
 
-from qmp import HERE, Failure, Qemu, emulator, until
+from qmp import HERE, LIMIT, Failure, Qemu, emulator, until
 
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(HERE, '..', '..', 'build'))
 
@@ -39,12 +39,13 @@ CORE_COUNT, CORE_TABLE, CORE_ENTRY, CORE_NAME = 0x0c, 0x1000, 128, 32
 QUEUES, QUEUE = 0x2000, 0x100
 RING_BASE, RING_SIZE, RING_TAIL, RING_HEAD, COMPL_BASE, COMPL_SIZE = 0, 8, 0xc, 0x10, 0x14, 0x1c
 CTRL, STATE, CORE_RESET = 0x28, 0x2c, 0x30
-PACKET_IRQ = 2
+PACKET_STATS, PACKET_IRQ = 1, 2
 ALL = 0xffffffff
 
-# Memory, which programs see at the same addresses.
+# Memory, which programs see at the same addresses.  The last page is the firmware's.
 MAPPED, MAPPED_SIZE = 0x1000000, 0x800000
 PAGE, RING = 0x1000, 0x2000
+FIRMWARE, READ_ONLY = 0xffff0000, MAPPED + MAPPED_SIZE - PAGE
 RINGS, TABLES, PROGRAMS, DATA = MAPPED, MAPPED + 0x100000, MAPPED + 0x200000, MAPPED + 0x300000
 RING_ENTRIES = 64
 MEMORY = '32'                   # MiB
@@ -61,8 +62,8 @@ def program(core, *what):
                            *map(str, what)], capture_output=True, check=True).stdout
 
 
-def packet(at, size, flags=0, limit=1 << 28, context=1):
-    return struct.pack('<IIQQQIII5I', flags, context, TABLES, 0, limit, at, size, 0, *[0] * 5)
+def packet(at, size, flags=0, limit=1 << 28, context=1, stats=0):
+    return struct.pack('<IIQQQIII5I', flags, context, TABLES, 0, limit, at, size, stats, *[0] * 5)
 
 
 def write_firmware(path):
@@ -97,7 +98,9 @@ class Machine(Qemu):
             listener.settimeout(60)
             # Freed memory is overwritten, so that its use is seen.
             super().__init__([*argv, *args], directory, {**os.environ, 'MALLOC_PERTURB_': '165'})
-            self.wire = listener.accept()[0].makefile('rw')
+            connection = listener.accept()[0]
+        connection.settimeout(LIMIT)
+        self.wire = connection.makefile('rw')
 
     def setup(self):
         """What firmware does: configuration space and the buses."""
@@ -146,7 +149,7 @@ class Machine(Qemu):
                 line = self.wire.readline()
                 while line.startswith('IRQ'):
                     line = self.wire.readline()
-        except ConnectionError:
+        except (ConnectionError, TimeoutError):
             line = ''
         if not line.startswith('OK'):
             raise Failure(f'{commands}: {line or self.death()}')
@@ -156,13 +159,13 @@ class Machine(Qemu):
         try:
             return f'QEMU ended with {self.process.wait(30)}: {self.messages()}'
         except subprocess.TimeoutExpired:
-            return 'QEMU closed the test protocol'
+            return f'QEMU does not answer: {self.messages()}'
 
     def receive(self):
-        """As of Qemu; says how QEMU has ended."""
+        """As of Qemu; says how QEMU has ended, or that it hangs."""
         try:
             return super().receive()
-        except Failure as failure:
+        except (Failure, TimeoutError) as failure:
             raise Failure(f'{failure}; {self.death()}') from failure
 
     def write(self, address, value, size=4):
@@ -204,8 +207,9 @@ class Machine(Qemu):
         for n in range(pages // 1024):
             tables[first + n] = (TABLES + (1 + n) * PAGE) >> 8 | 1
         self.store(TABLES, struct.pack('<1024I', *tables))
-        self.store(TABLES + PAGE, struct.pack(f'<{pages}I', *(
-            (MAPPED + n * PAGE) >> 8 | 0xf for n in range(pages))))
+        entries = [(MAPPED + n * PAGE) >> 8 | 0xf for n in range(pages)]
+        entries[-1] = FIRMWARE >> 8 | 0xf
+        self.store(TABLES + PAGE, struct.pack(f'<{pages}I', *entries))
 
 
 class Device:

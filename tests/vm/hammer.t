@@ -7,7 +7,8 @@ power states, removal, stops and migrations.  After every ROUND actions each dev
 one that takes its place.  An action depends on the seed and its number only; when a worker's message
 arrives depends on the host.
 
---count N: actions (3000); --seed N; --first N: the first action's number, to go on from there
+--count N: actions (3000); --seed N; --first N: the first action's number, to go on from there;
+--iommu: behind an IOMMU
 """
 import argparse
 import os
@@ -36,7 +37,8 @@ work = tempfile.TemporaryDirectory(prefix='cnnacc-hammer.')
 class Hammer:
     """Two devices and what happens to them."""
 
-    def __init__(self):
+    def __init__(self, *args):
+        self.args = args
         self.machine, self.devices, self.programs = None, [], {}
         self.rng, self.history, self.moves = None, [], 0
         self.boot()
@@ -48,7 +50,7 @@ class Hammer:
     def boot(self, *args):
         path = os.path.join(work.name, str(self.moves))
         os.makedirs(path)
-        self.machine = Machine(path, *args)
+        self.machine = Machine(path, *self.args, *args)
 
     # numbers
 
@@ -227,8 +229,9 @@ def main():
     parser.add_argument('--count', type=int, default=3000)
     parser.add_argument('--seed', type=int, default=1)
     parser.add_argument('--first', type=int, default=0)
+    parser.add_argument('--iommu', action='store_true')
     options = parser.parse_args()
-    hammer = Hammer()
+    hammer = Hammer(*['-device', 'intel-iommu'] if options.iommu else [])
     try:
         for number in range(options.first, options.first + options.count):
             hammer.act(options.seed, number)

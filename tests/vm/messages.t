@@ -60,8 +60,7 @@ class Target:
                 device.submit(core, packet(*self.programs[(name, *bare.ENDLESS)]))
         self.machine.qtest(device.arm(), 2)
         what = self.rng.choice((bare.NOP, bare.SHORT, bare.LONG))
-        device.submit(0, packet(*self.programs[(device.names[0], *what)], bare.PACKET_IRQ,
-                                1 << 32 if what == bare.LONG else 1 << 28))
+        device.submit(0, packet(*self.programs[(device.names[0], *what)], bare.PACKET_IRQ))
 
     def check(self):
         self.device.check(self.programs)
