@@ -45,9 +45,9 @@ struct cnn_node_io {
 };
 
 /*
- * What a core runs as one: a node, or several. Its values in the arena are those that the nodes read
- * and did not make (in, without constants that the core has in its weights) and those that others
- * read (out). A value that the nodes only pass to each other may be in out, too, or has no place in
+ * What a core runs as one: a node, or several. Its values in the arena are those that the nodes
+ * read and did not make (in, without constants that the core has in its weights) and those that
+ * others read (out). A value that the nodes only pass to each other may be in out, too, or has no place in
  * the arena.
  */
 struct cnn_unit {
@@ -101,7 +101,8 @@ struct cnn_backend_ops {
 	int (*legalize)(struct cnn_graph *g, int place, struct cnn_err *err);
 	/*
 	 * Other nodes that the core would run together with this one for less than one by one, such
-	 * as those of a unit: up to CNN_COMPANIONS_MAX node indices; returns their number. NULL: none.
+	 * as those of a unit: up to CNN_COMPANIONS_MAX node indices; returns their number. NULL:
+	 * none.
 	 */
 	int (*companions)(const struct cnn_graph *g, int node, int *nodes);
 	/* A new core state; NULL if there is no memory. */
@@ -117,8 +118,8 @@ struct cnn_backend_ops {
 	bool (*match)(struct cnn_backend *core, struct cnn_unit *unit, char *reason);
 	/*
 	 * Can it with these layouts and the sizes of this core? Called after match. Keeps what it
-	 * needs to lower the unit, by the node that leads it, and says in reason what it does, or why
-	 * not.
+	 * needs to lower the unit, by the node that leads it, and says in reason what it does, or
+	 * why not.
 	 */
 	bool (*plan)(struct cnn_backend *core, const struct cnn_unit *unit, char *reason);
 	/*
@@ -127,9 +128,9 @@ struct cnn_backend_ops {
 	 */
 	bool (*reads)(const struct cnn_layout *has, struct cnn_layout *want);
 	/*
-	 * Could it give in the layout of out, as a node that does nothing else? Keeps what it needs
-	 * to lower it, says in reason what it does, and returns the cycles of that; 0: it cannot.
-	 * NULL: it changes no layouts.
+	 * Could it give in the layout of out, as a node that does nothing else? Returns the cycles
+	 * of that; 0: it cannot. If reason is not NULL, keeps what it needs to lower it and says there
+	 * what it does. NULL: it changes no layouts.
 	 */
 	uint64_t (*convert)(struct cnn_backend *core, int node, const struct cnn_node_io *in,
 			    const struct cnn_node_io *out, char *reason);

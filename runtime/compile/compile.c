@@ -40,23 +40,16 @@ static int alloc_results(struct cnn_compiler *cc)
 	cc->slots = calloc(values, sizeof(*cc->slots));
 	cc->lead = malloc(nodes * sizeof(*cc->lead));
 	cc->units = calloc(nodes, sizeof(*cc->units));
+	cc->claims = calloc(nodes, sizeof(*cc->claims));
+	cc->chosen = calloc(values, sizeof(*cc->chosen));
 	if (cc->may_convert) {
 		cc->conversions = calloc(inputs, sizeof(*cc->conversions));
 		cc->readers = calloc(inputs, sizeof(*cc->readers));
 	}
 	if (!out->nodes || !out->slots || !cc->compile.owner || !cc->slots || !cc->lead ||
-	    !cc->units || (cc->may_convert && (!cc->conversions || !cc->readers)))
+	    !cc->units || !cc->claims || !cc->chosen || (cc->may_convert && (!cc->conversions || !cc->readers)))
 		return cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for %d nodes",
 				out->n_nodes);
-	for (int v = 0; v < out->n_values; v++) {
-		cc->compile.owner[v] = v;
-		cc->slots[v].first = out->n_nodes;
-		cc->slots[v].last = -1;
-	}
-	for (int i = 0; i < out->n_nodes; i++) {
-		out->nodes[i].next_core = CNN_NOWHERE;
-		cc->lead[i] = -1;
-	}
 	return CNN_OK;
 }
 
@@ -122,7 +115,11 @@ static void stop(struct cnn_compiler *cc)
 			cc->cores[i]->ops->close(cc->cores[i]);
 	for (int i = 0; cc->units && i < cc->compile.out->n_nodes; i++)
 		cnn_unit_free(&cc->units[i]);
+	for (int i = 0; cc->claims && i < cc->compile.out->n_nodes; i++)
+		free(cc->claims[i].in);
 	free(cc->cores);
+	free(cc->claims);
+	free(cc->chosen);
 	free(cc->units);
 	free(cc->lead);
 	free(cc->compile.owner);
@@ -148,19 +145,10 @@ static void take_images(struct cnn_compiler *cc)
 static int place_graph(struct cnn_compiler *cc, const struct cnnrt_core_info *cores, int n_cores,
 		       const struct cnn_lower_options *opt)
 {
-	int ret;
-
 	cc->compile.out = calloc(1, sizeof(*cc->compile.out));
 	if (!cc->compile.out)
 		return cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for a compiled network");
-	ret = alloc_results(cc) ?: open_cores(cc, cores, n_cores, opt);
-	for (int i = 0; i < cc->compile.g->n_nodes && !ret; i++) {
-		cnn_place_node(cc, i);
-		cnn_progress(&cc->compile, i + 1);
-	}
-	if (!ret && cc->no_memory)
-		ret = cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for units of operators");
-	return ret;
+	return alloc_results(cc) ?: open_cores(cc, cores, n_cores, opt) ?: cnn_place_nodes(cc);
 }
 
 /* The same with a node in the graph for each conversion that it lacked. */

@@ -120,15 +120,12 @@ static bool can_be_part(const struct cnn_compiler *cc, int v, int core)
 						!val->is_output && !cc->compile.out->slots[v].used);
 }
 
-/* The core that takes the first node that reads a value, or CNN_ON_CPU. */
-static int consumer_core(struct cnn_compiler *cc, int v)
+/* The core that claims the first node that reads a value, or CNN_ON_CPU. */
+static int consumer_core(const struct cnn_compiler *cc, int v)
 {
 	const struct cnn_value *val = &cc->compile.g->values[v];
-	struct cnn_unit u = { 0 };
-	int core = val->n_consumers ? cnn_matching_core(cc, val->consumers[0], &u) : CNN_ON_CPU;
 
-	cnn_unit_free(&u);
-	return core;
+	return val->n_consumers ? cnn_claiming_core(cc, val->consumers[0]) : CNN_ON_CPU;
 }
 
 static bool place_concat(struct cnn_compiler *cc, const struct cnn_node *n, int *core)

@@ -25,7 +25,7 @@ struct cnn_slot_life {
 
 /* A value that units read in another layout than it has. */
 struct cnn_conversion {
-	int value, reader;	/* reader: the first such node */
+	int value, reader, number;	/* reader: the first such node */
 	struct cnn_layout layout;
 };
 
@@ -40,6 +40,15 @@ struct cnn_lane {
 	int region;	/* the branches between two places where one value is alive, from 1 */
 };
 
+/* A node's claim, that of the unit which it leads. */
+struct cnn_claim {
+	int core, step;		/* the next to be tried: 0: with other nodes, 1: alone */
+	bool told;		/* the reason is a core's */
+	char reason[CNN_REASON_LEN];	/* why it is on the CPU, if no core takes it */
+	char said[CNN_REASON_LEN];	/* by the plan */
+	struct cnn_node_io *in;	/* with the layouts of the plan; NULL: there is none */
+};
+
 /* One call of cnn_lower. */
 struct cnn_compiler {
 	struct cnn_compile compile;
@@ -48,7 +57,10 @@ struct cnn_compiler {
 	struct cnn_slot_life *slots;
 	int *lead;		/* by node: the first of its unit; -1: in none */
 	struct cnn_unit *units;	/* by the node that leads it */
-	bool no_memory;		/* for a unit */
+	struct cnn_claim *claims; /* by node */
+	bool *chosen;		/* by value: its layout has been chosen */
+	bool refused;		/* a plan, in this round */
+	bool no_memory;		/* for a unit or a choice of layouts */
 	bool may_convert;	/* the graph may lack conversions */
 	/* Those that it lacks, at most as many as nodes have inputs; NULL: it may lack none. */
 	struct cnn_conversion *conversions;
@@ -73,10 +85,28 @@ static inline bool cnn_may_be_on(const struct cnn_node *n, int core)
 	return n->place == CNN_PLACE_OPEN || n->place == CNN_PLACE_CORE(core);
 }
 
-/* The first core that takes a node in its place, and how (to be freed), or CNN_ON_CPU. */
-int cnn_matching_core(struct cnn_compiler *cc, int node, struct cnn_unit *unit);
 /* The unit of several nodes that has a node, or NULL. */
-const struct cnn_unit *cnn_unit_of(const struct cnn_compiler *cc, int node);
+static inline const struct cnn_unit *cnn_unit_of(const struct cnn_compiler *cc, int node)
+{
+	int lead = cc->lead[node];
+
+	return lead >= 0 && cc->units[lead].n_nodes > 1 ? &cc->units[lead] : NULL;
+}
+
+/* The core that has claimed a node, which need not take it, or CNN_ON_CPU. */
+static inline int cnn_claiming_core(const struct cnn_compiler *cc, int node)
+{
+	return cc->lead[node] < 0 ? CNN_ON_CPU : cc->claims[cc->lead[node]].core;
+}
+
+/* Can nodes of a core that want *want read what has another layout? Then *want is that. */
+bool cnn_reads_layout(const struct cnn_backend *core, const struct cnn_layout *has,
+		      struct cnn_layout *want);
+/*
+ * Chooses the layouts of a value, of those that rename it and of those that it renames, unless that
+ * has been done, and places the nodes between them.
+ */
+void cnn_choose_layouts(struct cnn_compiler *cc, int value);
 /*
  * Gives an input that a node wants in io->layout the layout that its value has in the arena, if the
  * node can read that; else, if its core takes it converted, that of a conversion.
@@ -88,16 +118,7 @@ void cnn_assign_layout(struct cnn_compiler *cc, const struct cnn_backend *core,
 		       const struct cnn_unit *unit, const struct cnn_node_io *io);
 /* Puts a ConvertLayout into the graph for each conversion that it lacks. */
 int cnn_insert_conversions(struct cnn_compiler *cc, struct cnn_graph *g);
-/*
- * Places a node that only renames its input or changes its layout on the core of its readers, if
- * they can read the input's layout, or if that core can change it to the one that they want and
- * takes less time for that than the host.
- */
-bool cnn_place_conversion(struct cnn_compiler *cc, int node, int *core, char *reason);
-/*
- * Once all nodes are placed: of the nodes on the CPU that would move a value to a slot, those that
- * need not do so become names for it, and the others say what they do.
- */
+/* Once all nodes are placed: nodes on the CPU that move a value to a slot say so. */
 void cnn_settle_moves(struct cnn_compiler *cc);
 /* Places a Concat or Split that needs no copy: true, and the core whose memory it renames. */
 bool cnn_place_concat_split(struct cnn_compiler *cc, int node, int *core);
@@ -120,7 +141,7 @@ int cnn_ask_core(const struct cnn_graph *g, const int *nodes, int n,
 		 struct cnn_core_choice *core, struct cnn_offer *offer, struct cnn_err *err);
 
 /* The phases, to be called in this order. */
-void cnn_place_node(struct cnn_compiler *cc, int node);
+int cnn_place_nodes(struct cnn_compiler *cc);
 /* Makes owner the outermost memory, and offsets relative to it. */
 void cnn_settle_owners(struct cnn_compiler *cc);
 bool cnn_has_equal_cores(const struct cnn_compiler *cc);
@@ -140,8 +161,8 @@ int64_t cnn_copies_out_time(const struct cnn_compiler *cc, const struct cnn_segm
  */
 int cnn_parallel_time(const struct cnn_compiler *cc, int64_t *ns);
 /*
- * Fills in the compulsory bytes of a placed node, or of the unit that it leads, and the bytes that it
- * moves if it is on the CPU. Float tensors of up to on_chip bytes can stay in a core.
+ * Fills in the compulsory bytes of a placed node, or of the unit that it leads, and the bytes that
+ * it moves if it is on the CPU. Float tensors of up to on_chip bytes can stay in a core.
  */
 void cnn_compulsory_traffic(const struct cnn_compiler *cc, int node, int64_t on_chip);
 

@@ -1,157 +1,300 @@
 // SPDX-License-Identifier: MIT
-/* Places each node on a core or the CPU, and chooses the layout of its values in the arena. */
+/*
+ * Places each node on a core or the CPU, and gives its values layouts in the arena, in rounds. Each
+ * node is claimed by the first core that it matches, alone or in a unit. Then, in the order of
+ * nodes, values get the layouts that cost least for all that have claimed their readers
+ * (layout_trees.c), and each unit is planned with the layouts that its values have. Where a plan is
+ * refused the next claim holds, at once; as layouts were chosen for the old one, another round
+ * follows, which keeps each plan whose layouts have not changed. Each round ends with a valid
+ * placement.
+ */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
 
-const struct cnn_unit *cnn_unit_of(const struct cnn_compiler *cc, int node)
-{
-	int lead = cc->lead[node];
+#define ROUNDS_MAX	8
 
-	return lead >= 0 && cc->units[lead].n_nodes > 1 ? &cc->units[lead] : NULL;
-}
-
-/* Could the core run the unit's node, perhaps with others, from the layouts that its values have? */
-static bool try_unit(struct cnn_compiler *cc, int core, struct cnn_unit *u, char *reason)
+/* Does the core claim the unit's node, with others or else alone? */
+static bool is_claimed(struct cnn_compiler *cc, int core, struct cnn_unit *u, char *reason)
 {
 	struct cnn_backend *c = cc->cores[core];
 
-	if (!c->ops->match(c, u, reason) || !cnn_unit_check(u, cc->compile.no_residency, reason))
-		return false;
-	for (int i = 0; i < u->n_in; i++)
-		if (!cnn_fit_layout(cc, c, &u->in[i], reason))
-			return false;
-	return c->ops->plan(c, u, reason);
+	return c->ops->match(c, u, reason) &&
+	       cnn_unit_check(u, cc->compile.no_residency, reason);
 }
 
-/* The nodes behind the first are part of it, in all that is said about them. */
-static void take_unit(struct cnn_compiler *cc, int core, const struct cnn_unit *u)
+/* Keeps the first reason against a node, and that of any core that is made for such nodes. */
+static void tell(struct cnn_compiler *cc, int node, int core, const char *why)
 {
-	const struct cnn_node *first = &u->g->nodes[u->nodes[0]];
-	struct cnn_placement *lead = &cc->compile.out->nodes[u->nodes[0]];
+	const struct cnn_graph *g = cc->compile.g;
+	struct cnn_claim *claim = &cc->claims[node];
 
-	for (int i = 0; i < u->n_in; i++)
-		cnn_assign_layout(cc, cc->cores[core], u, &u->in[i]);
-	for (int i = 0; i < u->n_out; i++)
-		cnn_use_slot(cc, &u->out[i]);
-	cc->lead[u->nodes[0]] = u->nodes[0];
-	for (int i = 1; i < u->n_nodes; i++) {
-		const struct cnn_node *n = &u->g->nodes[u->nodes[i]];
-		struct cnn_placement *p = &cc->compile.out->nodes[u->nodes[i]];
-
-		cc->lead[u->nodes[i]] = u->nodes[0];
-		p->core = core;
-		lead->macs = cnn_add_sat(lead->macs, cnn_node_macs(u->g, n));
-		cnn_reject(p->reason, "%s: runs as one with %s %.80s", n->op_type, first->op_type,
-			   first->name);
-	}
+	if (!claim->told || cc->cores[core]->ops->is_for(g, &g->nodes[node]))
+		memcpy(claim->reason, why, sizeof(claim->reason));
+	claim->told = true;
 }
 
-static bool place_on(struct cnn_compiler *cc, int core, int node, char *reason)
+static void set_leads(struct cnn_compiler *cc, const struct cnn_unit *u, int lead)
 {
+	for (int i = 0; i < u->n_nodes; i++)
+		cc->lead[u->nodes[i]] = lead;
+}
+
+/* The claim of core number core: with other nodes, or if that is refused alone. */
+static bool claim_for(struct cnn_compiler *cc, int node, int core)
+{
+	struct cnn_claim *claim = &cc->claims[node];
 	struct cnn_unit *u = &cc->units[node];
+	char why[CNN_REASON_LEN];
 	bool several = true;
 
-	for (int alone = 0; alone <= 1 && several; alone++) {
+	for (; several && claim->step < 2; claim->step++) {
 		cnn_unit_init(u, cc->compile.g, cc->lead, CNN_PLACE_CORE(core), node);
-		u->alone = alone;
-		if (try_unit(cc, core, u, reason)) {
-			take_unit(cc, core, u);
+		u->alone = claim->step > 0;
+		if (is_claimed(cc, core, u, why)) {
+			set_leads(cc, u, node);
+			claim->step++;
 			return true;
 		}
 		several = u->n_nodes > 1;
 		cc->no_memory |= u->failed;
 		cnn_unit_free(u);
 	}
+	tell(cc, node, core, why);
 	return false;
 }
 
-/*
- * The first core that takes the node in its place, or CNN_ON_CPU. The reason is that core's; else
- * that of the choice or of the last core made for such nodes, or of the first core if there is none.
- */
-static int place_on_any(struct cnn_compiler *cc, int node, char *reason)
+/* The next claim of a node that none holds: of the first core that is left and takes it, if any. */
+static void claim(struct cnn_compiler *cc, int node)
 {
-	const struct cnn_graph *g = cc->compile.g;
-	const struct cnn_choice *choice = g->nodes[node].choice;
-	char why[CNN_REASON_LEN];
-	bool has_reason = false;
+	struct cnn_claim *claim = &cc->claims[node];
 
-	if (g->nodes[node].place == CNN_PLACE_CPU && choice && choice->reason[0])
-		memcpy(reason, choice->reason, sizeof(choice->reason));
+	for (; claim->core < cc->n_cores; claim->core++, claim->step = 0)
+		if (cc->cores[claim->core] && claim->step < 2 &&
+		    cnn_may_be_on(&cc->compile.g->nodes[node], claim->core) &&
+		    claim_for(cc, node, claim->core))
+			return;
+}
 
-	for (int i = 0; i < cc->n_cores; i++) {
-		bool takes;
+/* The unit cannot be as it was claimed. */
+static void refuse(struct cnn_compiler *cc, int lead, const char *why)
+{
+	struct cnn_claim *claim = &cc->claims[lead];
+	struct cnn_unit *u = &cc->units[lead];
 
-		if (!cc->cores[i] || !cnn_may_be_on(&g->nodes[node], i))
-			continue;
-		takes = place_on(cc, i, node, why);
-		if (takes || !has_reason || cc->cores[i]->ops->is_for(g, &g->nodes[node]))
-			memcpy(reason, why, sizeof(why));
-		if (takes)
-			return i;
-		has_reason = true;
+	if (u->n_nodes == 1) {
+		tell(cc, lead, claim->core, why);
+		claim->step = 2;
 	}
-	return CNN_ON_CPU;
+	set_leads(cc, u, -1);
+	cnn_unit_free(u);
+	free(claim->in);
+	claim->in = NULL;
+	cc->refused = true;
 }
 
-/* Renames a value that a core made, if its layout can be seen in the new shape: no cost. */
-static bool place_renaming(struct cnn_compiler *cc, int node, int *core)
+/* ---- plans ------------------------------------------------------------------------------- */
+
+/* Asks the back end again what it was asked last about a unit, as it keeps one plan of each. */
+static bool match_again(struct cnn_compiler *cc, struct cnn_backend *core, int lead, char *why)
 {
-	const struct cnn_graph *g = cc->compile.g;
-	const struct cnn_node *n = &g->nodes[node];
-	const struct cnn_tensor *to = cnn_node_out(g, n, 0);
-	int from = n->in[0], producer = from >= 0 ? g->values[from].producer : -1;
-	struct cnn_node_io io = { .value = n->out[0] };
-	struct cnn_planes planes;
-	int64_t plane = 1;
+	struct cnn_unit *u = &cc->units[lead], again;
+	bool same;
 
-	if (producer < 0 || cc->compile.out->nodes[producer].core < 0 ||
-	    n->act.kind != CNN_ACT_NONE || n->op == CNN_OP_CONVERT_LAYOUT)
-		return false;
-	if (!cc->compile.out->slots[from].used || !to || to->rank < 0 ||
-	    (n->n_out > 1 && n->out[1] >= 0))
-		return false;
-	for (int i = 2; i < to->rank; i++)
-		plane *= to->dims[i];
-	if (!cnn_layout_view(&cc->compile.out->slots[from].layout, to->rank > 1 ? to->dims[0] : 1,
-			     to->rank > 1 ? to->dims[1] :
-			     to->rank	  ? to->dims[0] :
-					    1,
-			     plane, &planes))
-		return false;
-	io.layout = cnn_planes_layout(&planes);
-	cnn_share_slot(cc, &io, from);
-	*core = cc->compile.out->nodes[producer].core;
-	return true;
+	set_leads(cc, u, -1);
+	cnn_unit_init(&again, u->g, cc->lead, u->place, lead);
+	again.alone = u->alone;
+	same = core->ops->match(core, &again, why) && again.n_nodes == u->n_nodes;
+	cnn_unit_free(&again);
+	set_leads(cc, u, lead);
+	return same;
 }
 
-void cnn_place_node(struct cnn_compiler *cc, int node)
+static bool is_planned(const struct cnn_claim *claim, const struct cnn_node_io *in, int n)
+{
+	for (int i = 0; claim->in && i < n; i++)
+		if (memcmp(&claim->in[i].layout, &in[i].layout, sizeof(in[i].layout)))
+			return false;
+	return claim->in;
+}
+
+/* Can the unit run with these inputs, of which it takes the list? */
+static bool plan(struct cnn_compiler *cc, int lead, struct cnn_node_io *in, char *why)
+{
+	struct cnn_claim *claim = &cc->claims[lead];
+	struct cnn_backend *core = cc->cores[claim->core];
+	struct cnn_unit u = cc->units[lead];
+	bool old = claim->in, ok = true;
+
+	for (int i = 0; i < u.n_in && ok; i++)
+		ok = cnn_fit_layout(cc, core, &in[i], why);
+	if (ok && !is_planned(claim, in, u.n_in)) {
+		u.in = in;
+		ok = (!old || match_again(cc, core, lead, why)) && core->ops->plan(core, &u, why);
+		if (ok)
+			memcpy(claim->said, why, sizeof(claim->said));
+	}
+	free(claim->in);
+	claim->in = in;
+	return ok;
+}
+
+/* The nodes behind the first are part of it, in all that is said about them. */
+static void take_unit(struct cnn_compiler *cc, int lead)
+{
+	const struct cnn_unit *u = &cc->units[lead];
+	const struct cnn_claim *claim = &cc->claims[lead];
+	const struct cnn_node *first = &u->g->nodes[lead];
+	struct cnn_placement *to = &cc->compile.out->nodes[lead];
+
+	for (int i = 0; i < u->n_in; i++)
+		cnn_assign_layout(cc, cc->cores[claim->core], u, &claim->in[i]);
+	for (int i = 0; i < u->n_out; i++)
+		cnn_use_slot(cc, &u->out[i]);
+	memcpy(to->reason, claim->said, sizeof(to->reason));
+	to->core = claim->core;
+	for (int i = 1; i < u->n_nodes; i++) {
+		const struct cnn_node *n = &u->g->nodes[u->nodes[i]];
+		struct cnn_placement *p = &cc->compile.out->nodes[u->nodes[i]];
+
+		p->core = claim->core;
+		to->macs = cnn_add_sat(to->macs, p->macs);
+		p->macs = 0;
+		cnn_reject(p->reason, "%s: runs as one with %s %.80s", n->op_type, first->op_type,
+			   first->name);
+	}
+}
+
+/* Places the unit that a node leads, or the node on the CPU. */
+static void place_unit(struct cnn_compiler *cc, int node)
+{
+	char why[CNN_REASON_LEN] = "";
+
+	while (cc->lead[node] == node) {
+		const struct cnn_unit *u = &cc->units[node];
+		struct cnn_node_io *in = calloc((size_t)u->n_in + 1, sizeof(*in));
+
+		cc->no_memory |= !in;
+		if (!in)
+			return;
+		for (int i = 0; i < u->n_in; i++) {
+			in[i] = u->in[i];
+			cnn_choose_layouts(cc, in[i].value);
+		}
+		if (plan(cc, node, in, why)) {
+			take_unit(cc, node);
+			return;
+		}
+		refuse(cc, node, why);
+		claim(cc, node);
+	}
+}
+
+/* ---- rounds ------------------------------------------------------------------------------ */
+
+static void forget_place(struct cnn_compiler *cc, int node)
 {
 	const struct cnn_node *n = &cc->compile.g->nodes[node];
 	struct cnn_placement *p = &cc->compile.out->nodes[node];
 
-	if (cc->lead[node] >= 0)
-		return;
-	p->core = CNN_ON_CPU;
+	*p = (struct cnn_placement){ .core = CNN_ON_CPU, .next_core = CNN_NOWHERE };
 	if (n->choice && n->choice->next != CNN_PLACE_OPEN) {
 		p->next_core = n->choice->next == CNN_PLACE_CPU ? CNN_ON_CPU :
 								  n->choice->next - CNN_PLACE_CORE(0);
 		p->next_ns = n->choice->next_ns;
 	}
 	p->macs = cnn_node_macs(cc->compile.g, n);
-	cnn_reject(p->reason, "%s: no core may be used", n->op_type);
-	if (cnn_op_renames(n->op) && place_renaming(cc, node, &p->core)) {
-		cnn_reject(p->reason, "%s: renames a value in the arena", n->op_type);
-		return;
+}
+
+static void begin_round(struct cnn_compiler *cc)
+{
+	const struct cnn_lowered *out = cc->compile.out;
+
+	for (int i = 0; i < out->n_nodes; i++)
+		forget_place(cc, i);
+	for (int v = 0; v < out->n_values; v++) {
+		out->slots[v] = (struct cnn_slot){ .used = false };
+		cc->compile.owner[v] = v;
+		cc->slots[v] = (struct cnn_slot_life){ .first = out->n_nodes, .last = -1 };
+		cc->chosen[v] = false;
 	}
-	if (cnn_place_concat_split(cc, node, &p->core)) {
+	cc->n_conversions = 0;
+	cc->n_readers = 0;
+	cc->refused = false;
+}
+
+/* Values that a core has made have layouts; those that rename them get theirs. */
+static void choose_behind(struct cnn_compiler *cc, const struct cnn_node *n)
+{
+	for (int i = 0; i < n->n_out; i++)
+		if (n->out[i] >= 0)
+			cnn_choose_layouts(cc, n->out[i]);
+}
+
+static void place_node(struct cnn_compiler *cc, int node)
+{
+	const struct cnn_node *n = &cc->compile.g->nodes[node];
+	struct cnn_placement *p = &cc->compile.out->nodes[node];
+	const struct cnn_unit *u;
+	int core;
+
+	if (cnn_place_concat_split(cc, node, &core)) {
+		p->core = core;
 		cnn_reject(p->reason, "%s: no copy, its parts are adjacent in the arena",
 			   n->op_type);
+		choose_behind(cc, n);
 		return;
 	}
-	if (cnn_op_renames(n->op) && cnn_place_conversion(cc, node, &p->core, p->reason))
+	if (cc->lead[node] < 0)
+		claim(cc, node);
+	if (cc->lead[node] != node)
 		return;
-	p->core = place_on_any(cc, node, p->reason);
+	place_unit(cc, node);
+	u = &cc->units[node];
+	for (int i = 0; cc->lead[node] == node && i < u->n_nodes; i++)
+		choose_behind(cc, &cc->compile.g->nodes[u->nodes[i]]);
+}
+
+/* What no core took, and nothing else has placed, says why. */
+static void explain(struct cnn_compiler *cc, int node)
+{
+	struct cnn_placement *p = &cc->compile.out->nodes[node];
+
+	if (!p->reason[0])
+		memcpy(p->reason, cc->claims[node].reason, sizeof(p->reason));
+}
+
+static void begin_claim(struct cnn_compiler *cc, int node)
+{
+	const struct cnn_node *n = &cc->compile.g->nodes[node];
+	struct cnn_claim *claim = &cc->claims[node];
+
+	cc->lead[node] = -1;
+	cnn_reject(claim->reason, "%s: no core may be used", n->op_type);
+	if (n->place == CNN_PLACE_CPU && n->choice && n->choice->reason[0])
+		memcpy(claim->reason, n->choice->reason, sizeof(claim->reason));
+}
+
+int cnn_place_nodes(struct cnn_compiler *cc)
+{
+	int n = cc->compile.g->n_nodes;
+
+	for (int i = 0; i < n; i++)
+		begin_claim(cc, i);
+	for (int round = 0; !round || (cc->refused && round < ROUNDS_MAX); round++) {
+		for (int i = 0; i < n; i++)
+			if (cc->lead[i] < 0)
+				claim(cc, i);
+		begin_round(cc);
+		for (int i = 0; i < n; i++) {
+			place_node(cc, i);
+			cnn_progress(&cc->compile, i + 1);
+		}
+	}
+	for (int i = 0; i < n; i++)
+		explain(cc, i);
+	return cc->no_memory ? cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for %d operators",
+					n) : CNN_OK;
 }

@@ -266,17 +266,17 @@ static uint64_t hwpec_convert(struct cnn_backend *base, int node, const struct c
 			      const struct cnn_node_io *out, char *reason)
 {
 	struct hwpec_core *core = (struct hwpec_core *)base;
-	struct hwpec_change *c = &core->nodes[node].change;
-	uint64_t cycles;
-
-	*c = (struct hwpec_change){
+	const struct hwpec_change c = {
 		.wanted = true, .in = in->value, .out = out->value, .from = in->layout,
 		.to = out->layout,
 	};
-	cycles = core->hw.bad[0] ? 0 : hwpec_change_cycles(core, c);
-	cnn_reject(reason, "%s: changes the layout by transfers to an SRAM and back",
-		   base->compile->g->nodes[node].op_type);
-	return cycles;
+
+	if (reason) {
+		core->nodes[node].change = c;
+		cnn_reject(reason, "%s: changes the layout by transfers to an SRAM and back",
+			   base->compile->g->nodes[node].op_type);
+	}
+	return core->hw.bad[0] ? 0 : hwpec_change_cycles(core, &c);
 }
 
 static int hwpec_lower(struct cnn_backend *base, struct cnn_segment *seg)

@@ -295,6 +295,11 @@ static const struct plan {
 	  { ANY }, 2, 4, 1, 0, 0 },
 	{ "a product's rows for a convolution and another product", FROM_PRODUCT, 2,
 	  { LINE_CONV, ROWS_PRODUCT }, { ANY }, 4, 3, 1, 0, 1 },
+	/* The layout that is best for all, not for the first. */
+	{ "a map that two of three read as it is", FROM_CALLER, 3,
+	  { CONV, FLAT_PRODUCT, ROWS_PRODUCT }, { ANY }, 3, 4, 1, 1, 0 },
+	{ "a map for a product and two convolutions", FROM_CALLER, 3,
+	  { PRODUCT, CONV, LINE_CONV }, { ANY }, 5, 5, 1, 1, 0 },
 };
 
 static void check_plan(const struct plan *p)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
  * Core sample: sums of INT8 maps (Documentation/hardware/sample.rst). A node is cut into tiles
- * of half a bank; while one is added, the next is loaded into the other bank. A sum that is added to
- * a third map stays in the bank for that: both nodes are one unit, with three inputs.
+ * of half a bank; while one is added, the next is loaded into the other bank. A sum that is added
+ * to a third map stays in the bank for that: both nodes are one unit, with three inputs.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 
 #define TILES		4	/* of a map that would fit fewer: only tiles overlap each other */
 #define SUMS		8	/* of a unit */
-#define SUM_COMMANDS	4	/* COPY2D, EXEC, WAIT, COPY2D; the first sum has one COPY2D more */
+#define SUM_COMMANDS	4	/* COPY2D, EXEC, WAIT, COPY2D; the first has a COPY2D more */
 
 /* A sum in place of one of its terms: the words of its instruction. */
 struct sum {
@@ -115,8 +115,8 @@ static bool check_tensors(const struct cnn_graph *g, const struct cnn_node *n, c
 }
 
 /*
- * The CPU's factors. Zero points and rounding become one bias. at: the input that is in the bank; the
- * other one is loaded.
+ * The CPU's factors. Zero points and rounding become one bias. at: the input that is in the bank;
+ * the other one is loaded.
  */
 static bool set_words(const struct cnn_graph *g, const struct cnn_node *n, int at, struct sum *s,
 		      char *reason)

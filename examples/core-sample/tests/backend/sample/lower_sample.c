@@ -226,8 +226,8 @@ static void test_sums(void **unused)
 #define SUMS_MAX	5
 
 /*
- * x0 + x1 is y1, which is added to x2, or taken from it, or the other way round; and so on. Bit i of
- * outputs: yi is an answer; of others: an operator of the CPU reads yi, too, after all sums, or of
+ * x0 + x1 is y1, which is added to x2, or taken from it, or the other way round; and so on. Bit i
+ * of outputs: yi is an answer; of others: an operator of the CPU reads yi, too, after all sums, or of
  * between: before the next sum; of made: xi is a sum, which stands before those above.
  */
 struct chain {
@@ -461,7 +461,7 @@ static void test_units(void **unused)
 	c.outputs = 0;
 	c.between = 1 << 1;
 	assert_int_equal(check_chain("sim:cores=sample", &c), 0);
-	/* A term that is a sum itself and stands before the others: that unit has to run behind them. */
+	/* A term that is a sum and stands before the others: its unit has to run behind them. */
 	c.between = 0;
 	c.made = 1 << 2;
 	assert_int_equal(check_chain("sim:cores=sample", &c), 1);
