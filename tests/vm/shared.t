@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+#
+# What the jobs of an open device share, through the driver: one address space, so that the device
+# clears nothing between them, the weights, and the jobs that cnnrt_run() keeps.
+. "$(dirname "$0")/../lib/tap.sh"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+nets=$build/tests/unit/rt
+cp "$top/tests/network/digits.onnx" "$nets"/{ds-cnn,resnet8}.tflite "$nets/mixed.onnx" "$work/"
+cp "$nets/digits.onnx" "$work/lenet.onnx"
+cat >"$work/guest" <<'END'
+export RT_DEVICE=/dev/accel/accel0 RT_DIGITS=/mnt/lenet.onnx RT_MIXED=/mnt/mixed.onnx
+export RT_NETS=/mnt/digits.onnx:/mnt/ds-cnn.tflite:/mnt/resnet8.tflite
+# The registers that it reads count from 0 after each sleep.
+echo on >/sys/class/accel/accel0/device/power/control
+rt_shared
+END
+tap_run "a float network and two of int8 on two cores" "$top/tests/vm/run" --share "$work" \
+	--device cores=ccp+hwpe --program "$nets/rt_shared" -- sh /mnt/guest
+tap_done
