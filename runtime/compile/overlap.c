@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * The modelled time of a run in which cores and the CPU work at the same time, as the executor lets
- * them. A unit is a segment on a core or an operator on the CPU, and is ready when those have ended
+ * them. A piece is a segment on a core or an operator on the CPU, and is ready when those have ended
  * that make what it reads. The CPU copies the inputs of segments that are ready and submits them,
  * each to the equal core that is free first; then it runs an operator, one that a core waits for if
  * there is one; then it copies the outputs of the segments that have ended.
@@ -10,7 +10,7 @@
 
 #include "internal.h"
 
-struct unit {
+struct piece {
 	int segment, node;	/* node: -1: the whole segment, on a core */
 	int waits;		/* for so many values */
 	int64_t end;		/* once a core runs it */
@@ -19,9 +19,9 @@ struct unit {
 
 struct run {
 	const struct cnn_compiler *cc;
-	struct unit *units;
-	int *unit_of;		/* by node */
-	int n_units;
+	struct piece *pieces;
+	int *piece_of;		/* by node */
+	int n_pieces;
 	int *ready, n_ready;	/* ascending */
 	int *running, n_running; /* on cores */
 	bool *written;		/* by value: the host has copied it to its slot */
@@ -29,7 +29,7 @@ struct run {
 	int64_t now;
 };
 
-static void make_units(struct run *r)
+static void make_pieces(struct run *r)
 {
 	const struct cnn_lowered *out = r->cc->compile.out;
 
@@ -38,10 +38,10 @@ static void make_units(struct run *r)
 
 		for (int i = 0; i < seg->n_nodes; i++) {
 			if (!i || seg->core < 0)
-				r->units[r->n_units++] = (struct unit){
+				r->pieces[r->n_pieces++] = (struct piece){
 					.segment = s, .node = seg->core < 0 ? seg->nodes[i] : -1,
 				};
-			r->unit_of[seg->nodes[i]] = r->n_units - 1;
+			r->piece_of[seg->nodes[i]] = r->n_pieces - 1;
 		}
 	}
 }
@@ -54,8 +54,8 @@ static void find_waits(struct run *r)
 		const struct cnn_value *val = &g->values[v];
 
 		for (int i = 0; i < val->n_consumers && val->producer >= 0; i++) {
-			struct unit *from = &r->units[r->unit_of[val->producer]];
-			struct unit *to = &r->units[r->unit_of[val->consumers[i]]];
+			struct piece *from = &r->pieces[r->piece_of[val->producer]];
+			struct piece *to = &r->pieces[r->piece_of[val->consumers[i]]];
 
 			to->waits += from != to;
 			from->feeds_core |= from != to && to->node < 0;
@@ -63,13 +63,13 @@ static void find_waits(struct run *r)
 	}
 }
 
-static void add_ready(struct run *r, int unit)
+static void add_ready(struct run *r, int piece)
 {
 	int at = r->n_ready++;
 
-	for (; at && r->ready[at - 1] > unit; at--)
+	for (; at && r->ready[at - 1] > piece; at--)
 		r->ready[at] = r->ready[at - 1];
-	r->ready[at] = unit;
+	r->ready[at] = piece;
 }
 
 static void end_node(struct run *r, int node)
@@ -80,21 +80,21 @@ static void end_node(struct run *r, int node)
 		int v = g->nodes[node].out[k];
 
 		for (int i = 0; v >= 0 && i < g->values[v].n_consumers; i++) {
-			int to = r->unit_of[g->values[v].consumers[i]];
+			int to = r->piece_of[g->values[v].consumers[i]];
 
-			if (to != r->unit_of[node] && !--r->units[to].waits)
+			if (to != r->piece_of[node] && !--r->pieces[to].waits)
 				add_ready(r, to);
 		}
 	}
 }
 
-static const struct cnn_segment *segment_of(const struct run *r, const struct unit *u)
+static const struct cnn_segment *segment_of(const struct run *r, const struct piece *u)
 {
 	return &r->cc->compile.out->segments[u->segment];
 }
 
-/* The CPU ends a unit, and does so now. */
-static void end_unit(struct run *r, const struct unit *u)
+/* The CPU ends a piece, and does so now. */
+static void end_piece(struct run *r, const struct piece *u)
 {
 	const struct cnn_segment *seg = segment_of(r, u);
 
@@ -120,7 +120,7 @@ static int free_core(const struct run *r, int core)
 	return best;
 }
 
-static void submit(struct run *r, struct unit *u)
+static void submit(struct run *r, struct piece *u)
 {
 	const struct cnn_segment *seg = segment_of(r, u);
 	int core = free_core(r, seg->core);
@@ -136,12 +136,12 @@ static void submit(struct run *r, struct unit *u)
 	for (int i = 0; i < seg->n_nodes; i++)
 		u->end = cnn_add_sat(u->end, r->cc->compile.out->nodes[seg->nodes[i]].cost_ns);
 	r->idle[core] = u->end;
-	r->running[r->n_running++] = (int)(u - r->units);
+	r->running[r->n_running++] = (int)(u - r->pieces);
 }
 
-static struct unit *take_ready(struct run *r, int i)
+static struct piece *take_ready(struct run *r, int i)
 {
-	struct unit *u = &r->units[r->ready[i]];
+	struct piece *u = &r->pieces[r->ready[i]];
 
 	for (r->n_ready--; i < r->n_ready; i++)
 		r->ready[i] = r->ready[i + 1];
@@ -151,7 +151,7 @@ static struct unit *take_ready(struct run *r, int i)
 static void submit_ready(struct run *r)
 {
 	for (int i = 0; i < r->n_ready;) {
-		if (r->units[r->ready[i]].node < 0)
+		if (r->pieces[r->ready[i]].node < 0)
 			submit(r, take_ready(r, i));
 		else
 			i++;
@@ -160,44 +160,44 @@ static void submit_ready(struct run *r)
 
 static void run_operator(struct run *r)
 {
-	struct unit *u;
+	struct piece *u;
 	int best = 0;
 
 	for (int i = r->n_ready - 1; i >= 0; i--)
-		if (r->units[r->ready[i]].feeds_core)
+		if (r->pieces[r->ready[i]].feeds_core)
 			best = i;
 	u = take_ready(r, best);
 	r->now = cnn_add_sat(r->now, r->cc->compile.out->nodes[u->node].cost_ns);
-	end_unit(r, u);
+	end_piece(r, u);
 }
 
 /* The CPU waits for the core that ends first. */
 static void wait_for_core(struct run *r)
 {
-	struct unit *u;
+	struct piece *u;
 	int first = 0;
 
 	for (int i = 1; i < r->n_running; i++)
-		if (r->units[r->running[i]].end < r->units[r->running[first]].end)
+		if (r->pieces[r->running[i]].end < r->pieces[r->running[first]].end)
 			first = i;
-	u = &r->units[r->running[first]];
+	u = &r->pieces[r->running[first]];
 	r->running[first] = r->running[--r->n_running];
 	r->now = cnn_max(r->now, u->end);
-	end_unit(r, u);
+	end_piece(r, u);
 }
 
 static bool core_ended(const struct run *r)
 {
 	for (int i = 0; i < r->n_running; i++)
-		if (r->units[r->running[i]].end <= r->now)
+		if (r->pieces[r->running[i]].end <= r->now)
 			return true;
 	return false;
 }
 
-static void run_units(struct run *r)
+static void run_pieces(struct run *r)
 {
-	for (int i = 0; i < r->n_units; i++)
-		if (!r->units[i].waits)
+	for (int i = 0; i < r->n_pieces; i++)
+		if (!r->pieces[i].waits)
 			add_ready(r, i);
 	while (r->n_ready || r->n_running) {
 		submit_ready(r);
@@ -215,20 +215,20 @@ int cnn_parallel_time(const struct cnn_compiler *cc, int64_t *ns)
 	size_t nodes = (size_t)cc->compile.g->n_nodes + 1;
 	size_t values = (size_t)cc->compile.g->n_values + 1;
 	struct run r = {
-		.cc = cc, .units = calloc(nodes, sizeof(*r.units)),
-		.unit_of = calloc(nodes, sizeof(int)), .ready = calloc(nodes, sizeof(int)),
+		.cc = cc, .pieces = calloc(nodes, sizeof(*r.pieces)),
+		.piece_of = calloc(nodes, sizeof(int)), .ready = calloc(nodes, sizeof(int)),
 		.running = calloc(nodes, sizeof(int)), .written = calloc(values, sizeof(bool)),
 	};
-	bool ok = r.units && r.unit_of && r.ready && r.running && r.written;
+	bool ok = r.pieces && r.piece_of && r.ready && r.running && r.written;
 
 	if (ok) {
-		make_units(&r);
+		make_pieces(&r);
 		find_waits(&r);
-		run_units(&r);
+		run_pieces(&r);
 	}
 	*ns = r.now;
-	free(r.units);
-	free(r.unit_of);
+	free(r.pieces);
+	free(r.piece_of);
 	free(r.ready);
 	free(r.running);
 	free(r.written);
