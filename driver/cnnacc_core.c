@@ -120,6 +120,7 @@ struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int 
 	spin_lock_init(&core->fence_lock);
 	spin_lock_init(&core->lock);
 	INIT_WORK(&core->reset_work, cnnacc_core_reset_work);
+	INIT_DELAYED_WORK(&core->event_work, cnnacc_core_event_work);
 	INIT_LIST_HEAD(&core->innocent);
 	INIT_LIST_HEAD(&core->jobs);
 	INIT_WORK(&core->done_work, cnnacc_irq_core_work);
@@ -148,6 +149,7 @@ struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int 
  */
 void cnnacc_core_destroy(struct cnnacc_core *core)
 {
+	cancel_delayed_work_sync(&core->event_work);
 	cnnacc_sched_fini(core);
 	cnnacc_core_free_rings(core);
 	kref_put(&core->ref, cnnacc_core_release);

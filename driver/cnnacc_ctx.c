@@ -402,14 +402,16 @@ int cnnacc_ctx_query_ioctl(struct drm_device *drm, void *data, struct drm_file *
  */
 int cnnacc_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
-	unsigned int core_count = to_cnnacc_device(drm)->core_count;
+	struct cnnacc_device *cdev = to_cnnacc_device(drm);
 	struct drm_cnnacc_eventfd *args = data;
 	struct eventfd_ctx *event = NULL;
 	struct cnnacc_ctx *ctx;
+	int core, idx;
 
 	if (cnnacc_refuses(drm, args->flags & ~DRM_CNNACC_EVENTFD_REMOVE) ||
-	    cnnacc_refuses(drm, args->core >= core_count))
+	    cnnacc_refuses(drm, args->core >= cdev->core_count))
 		return -EINVAL;
+	core = array_index_nospec(args->core, cdev->core_count);
 	if (!(args->flags & DRM_CNNACC_EVENTFD_REMOVE)) {
 		event = eventfd_ctx_fdget(args->fd);
 		if (IS_ERR(event))
@@ -418,8 +420,13 @@ int cnnacc_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	ctx = cnnacc_ctx_get(file, args->ctx_id);
 	if (ctx) {
 		scoped_guard(spinlock_irq, &ctx->event_lock)
-			swap(ctx->events[array_index_nospec(args->core, core_count)], event);
+			swap(ctx->events[core], event);
 		cnnacc_ctx_put(ctx);
+	}
+	/* Its jobs may run already. */
+	if (ctx && drm_dev_enter(drm, &idx)) {
+		cnnacc_core_listen(cdev->cores[core]);
+		drm_dev_exit(idx);
 	}
 	if (event)
 		eventfd_ctx_put(event);

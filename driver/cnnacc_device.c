@@ -34,6 +34,7 @@
  * - &cnnacc_ctx.job_lock
  * - &cnnacc_core.lock
  * - &cnnacc_ctx.status_lock, &cnnacc_ctx.event_lock
+ * - &cnnacc_device.irq_lock
  * - fence locks
  *
  * A fence is never signalled under &cnnacc_core.lock.  Everything that resets a core or the device
@@ -381,6 +382,7 @@ static int cnnacc_device_init_software(struct cnnacc_device *cdev)
 	int ret;
 
 	spin_lock_init(&cdev->pair_lock);
+	spin_lock_init(&cdev->irq_lock);
 	spin_lock_init(&cdev->inv_lock);
 	ida_init(&cdev->hw_ids);
 	INIT_LIST_HEAD(&cdev->contexts);

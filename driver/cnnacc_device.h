@@ -113,6 +113,8 @@ struct cnnacc_shell_report {
  * @records: ring of completion records
  * @records_dma: bus address of @records
  * @reset_work: resets the core after a failure
+ * @event_work: lets events interrupt again
+ * @event_irq: events interrupt; protected by &cnnacc_device.irq_lock
  * @done_work: processes completions on @cpu
  * @cpu: CPU that started the last job
  * @lock: protects all members below
@@ -160,6 +162,8 @@ struct cnnacc_core {
 	struct cnnacc_completion *records;
 	dma_addr_t records_dma;
 	struct work_struct reset_work;
+	struct delayed_work event_work;
+	bool event_irq;
 	struct work_struct done_work;
 	unsigned int cpu;
 
@@ -206,6 +210,8 @@ struct cnnacc_core {
  * @vectors: the interrupts, one per core and then one for errors
  * @shell_error: last error that the interrupt handler read
  * @pair_lock: makes reads of lo/hi register pairs atomic
+ * @irq_lock: protects @irq_enable
+ * @irq_enable: register IRQ_ENABLE
  * @inv_lock: makes the write of INVALIDATE and the read of its sequence number atomic
  * @reset_gen: incremented by each device reset, which also drops all translations
  * @reset_count: number of device resets
@@ -250,6 +256,8 @@ struct cnnacc_device {
 	struct cnnacc_vector vectors[CNNACC_MAX_CORES + 1];
 	struct cnnacc_shell_report shell_error;
 	spinlock_t pair_lock;		/* makes reads of lo/hi pairs atomic */
+	spinlock_t irq_lock;		/* protects @irq_enable */
+	u32 irq_enable;
 	spinlock_t inv_lock;		/* makes INVALIDATE and the read of INV_SEQ atomic */
 	atomic_t reset_gen;
 	atomic64_t reset_count;
@@ -331,6 +339,7 @@ bool cnnacc_core_busy(struct cnnacc_core *core);
 void cnnacc_core_resume(struct cnnacc_core *core);
 void cnnacc_core_start(struct cnnacc_core *core, struct cnnacc_job *job);
 bool cnnacc_core_process(struct cnnacc_core *core, bool hard);
+void cnnacc_core_listen(struct cnnacc_core *core);
 void cnnacc_core_set_broken(struct cnnacc_core *core);
 void cnnacc_core_force_reset(struct cnnacc_core *core);
 bool cnnacc_core_hung(struct cnnacc_core *core);
@@ -342,6 +351,7 @@ void cnnacc_irq_core_work(struct work_struct *work);
 int cnnacc_irq_init(struct cnnacc_device *cdev);
 void cnnacc_irq_fini(struct cnnacc_device *cdev);
 void cnnacc_irq_enable(struct cnnacc_device *cdev);
+void cnnacc_irq_set_events(struct cnnacc_core *core, bool on);
 void cnnacc_irq_sync(struct cnnacc_device *cdev);
 
 /* cnnacc_selftest.c */

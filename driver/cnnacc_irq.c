@@ -16,7 +16,12 @@
  * this CPU holds.
  * Each core has a vector, and errors have one.  A core's vector stands for the status bits of that
  * core only, so its handler need not read IRQ_STATUS.
+ *
+ * Events interrupt only while a job that has an eventfd is in the core's ring, and at most once in a
+ * millisecond: each interrupt masks them until &cnnacc_core.event_work.
  */
+
+#define CNNACC_IRQ_EVENT_INTERVAL_MS	1
 
 /* Must be called before the status bit is cleared, as that clears the report too. */
 static void cnnacc_irq_save_error(struct cnnacc_device *cdev)
@@ -52,6 +57,33 @@ static bool cnnacc_irq_core(struct cnnacc_core *core)
 	return true;
 }
 
+/**
+ * cnnacc_irq_set_events() - Enable or mask the interrupts of a core's events
+ * @core: core of a device that is not suspended
+ * @on: enable
+ */
+void cnnacc_irq_set_events(struct cnnacc_core *core, bool on)
+{
+	struct cnnacc_device *cdev = core->cdev;
+
+	scoped_guard(spinlock_irqsave, &cdev->irq_lock) {
+		if (core->event_irq != on)
+			cdev->irq_enable ^= CNNACC_IRQ_EVENT(core->index);
+		WRITE_ONCE(core->event_irq, on);
+		cnnacc_write(cdev, CNNACC_REG_IRQ_ENABLE, cdev->irq_enable);
+	}
+}
+
+/* Masks events for a while: a program may raise them faster than a CPU takes interrupts. */
+static void cnnacc_irq_hold_events(struct cnnacc_core *core)
+{
+	if (!READ_ONCE(core->event_irq))
+		return;
+	cnnacc_irq_set_events(core, false);
+	queue_delayed_work(system_wq, &core->event_work,
+			   msecs_to_jiffies(CNNACC_IRQ_EVENT_INTERVAL_MS));
+}
+
 /* Processes the cores in @status; returns the bits that the interrupt thread must handle. */
 static u32 cnnacc_irq_cores(struct cnnacc_device *cdev, u32 status)
 {
@@ -60,6 +92,8 @@ static u32 cnnacc_irq_cores(struct cnnacc_device *cdev, u32 status)
 
 	for (i = 0; i < cdev->core_count; i++) {
 		bits = status & (CNNACC_IRQ_CORE(i) | CNNACC_IRQ_EVENT(i));
+		if (bits)
+			cnnacc_irq_hold_events(cdev->cores[i]);
 		if (bits && cnnacc_irq_core(cdev->cores[i]))
 			status &= ~bits;
 	}
@@ -132,7 +166,7 @@ static irqreturn_t cnnacc_irq_thread(int irq, void *arg)
 }
 
 /**
- * cnnacc_irq_enable() - Enable all interrupts in the device
+ * cnnacc_irq_enable() - Enable all interrupts but those of events in the device
  * @cdev: device
  */
 void cnnacc_irq_enable(struct cnnacc_device *cdev)
@@ -140,9 +174,14 @@ void cnnacc_irq_enable(struct cnnacc_device *cdev)
 	u32 mask = CNNACC_IRQ_ERROR;
 	unsigned int i;
 
-	for (i = 0; i < cdev->core_count; i++)
-		mask |= CNNACC_IRQ_CORE(i) | CNNACC_IRQ_EVENT(i);
-	cnnacc_write(cdev, CNNACC_REG_IRQ_ENABLE, mask);
+	scoped_guard(spinlock_irqsave, &cdev->irq_lock) {
+		for (i = 0; i < cdev->core_count; i++) {
+			mask |= CNNACC_IRQ_CORE(i);
+			WRITE_ONCE(cdev->cores[i]->event_irq, false);
+		}
+		cdev->irq_enable = mask;
+		cnnacc_write(cdev, CNNACC_REG_IRQ_ENABLE, mask);
+	}
 }
 
 /**

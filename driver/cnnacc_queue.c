@@ -181,6 +181,26 @@ static void cnnacc_core_write_job(struct cnnacc_core *core, struct cnnacc_job *j
 	trace_cnnacc_job_start(job);
 }
 
+static bool cnnacc_core_has_listener(const struct cnnacc_core *core, const struct cnnacc_job *job)
+{
+	return READ_ONCE(job->ctx->events[core->index]);
+}
+
+/* The device is not suspended, as there are jobs in the ring of an enabled queue. */
+static void cnnacc_core_listen_locked(struct cnnacc_core *core)
+{
+	struct cnnacc_job *job;
+
+	lockdep_assert_held(&core->lock);
+	if (!core->enabled || core->event_irq || delayed_work_pending(&core->event_work))
+		return;
+	list_for_each_entry(job, &core->jobs, link)
+		if (job->written && cnnacc_core_has_listener(core, job)) {
+			cnnacc_irq_set_events(core, true);
+			return;
+		}
+}
+
 static void cnnacc_core_kick_locked(struct cnnacc_core *core)
 {
 	u32 before = core->tail;
@@ -198,8 +218,32 @@ static void cnnacc_core_kick_locked(struct cnnacc_core *core)
 		cnnacc_core_write_job(core, job);
 		job->written = true;
 	}
-	if (core->tail != before)
-		cnnacc_queue_write(core, CNNACC_QREG_RING_TAIL, core->tail);
+	if (core->tail == before)
+		return;
+	cnnacc_core_listen_locked(core);
+	cnnacc_queue_write(core, CNNACC_QREG_RING_TAIL, core->tail);
+}
+
+/**
+ * cnnacc_core_listen() - Let events interrupt if a job in the ring has an eventfd
+ * @core: core
+ */
+void cnnacc_core_listen(struct cnnacc_core *core)
+{
+	scoped_guard(spinlock_irq, &core->lock)
+		cnnacc_core_listen_locked(core);
+}
+
+/**
+ * cnnacc_core_event_work() - Count events and let them interrupt again
+ * @work: &cnnacc_core.event_work
+ */
+void cnnacc_core_event_work(struct work_struct *work)
+{
+	struct cnnacc_core *core = container_of(work, struct cnnacc_core, event_work.work);
+
+	cnnacc_core_process(core, false);
+	cnnacc_core_listen(core);
 }
 
 /**
@@ -447,6 +491,7 @@ static void cnnacc_core_end_completed(struct cnnacc_core *core, u32 tail, unsign
 /* Returns false if events are pending and the caller is in hard-IRQ context. */
 static bool cnnacc_core_process_locked(struct cnnacc_core *core, bool hard, unsigned long *flags)
 {
+	struct cnnacc_job *first;
 	bool done = true;
 	u32 tail, events;
 
@@ -460,7 +505,9 @@ static bool cnnacc_core_process_locked(struct cnnacc_core *core, bool hard, unsi
 		/* Tail first: the event count then includes all events of the jobs that end. */
 		tail = cnnacc_queue_read(core, CNNACC_QREG_COMPL_TAIL);
 		events = cnnacc_queue_read(core, CNNACC_QREG_EVENT_COUNT);
-		done = !hard || events == core->events || list_empty(&core->jobs);
+		first = cnnacc_core_first_job(core);
+		done = !hard || events == core->events || !first ||
+		       !cnnacc_core_has_listener(core, first);
 		if (done) {
 			cnnacc_core_count_events(core, events, flags);
 			cnnacc_core_end_completed(core, tail, flags);

@@ -19,6 +19,7 @@ void cnnacc_core_set_failure(struct cnnacc_core *core, struct cnnacc_job *job, e
 			     const struct cnnacc_completion *record);
 enum cnnacc_end cnnacc_core_end_reason(struct cnnacc_core *core,
 				       const struct cnnacc_completion *record);
+void cnnacc_core_event_work(struct work_struct *work);
 
 /* cnnacc_recovery.c */
 void cnnacc_core_reset_work(struct work_struct *work);

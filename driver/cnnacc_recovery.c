@@ -287,7 +287,8 @@ static void cnnacc_core_check_lost_irq(struct cnnacc_core *core)
 	unsigned int count = READ_ONCE(core->cdev->vectors[core->index].count);
 	u32 status = cnnacc_read(core->cdev, CNNACC_REG_IRQ_STATUS);
 
-	status &= CNNACC_IRQ_CORE(core->index) | CNNACC_IRQ_EVENT(core->index);
+	status &= CNNACC_IRQ_CORE(core->index) |
+		  (READ_ONCE(core->event_irq) ? CNNACC_IRQ_EVENT(core->index) : 0);
 	/*
 	 * A bit that is found once may belong to an interrupt in flight.  The interrupt is lost if
 	 * the bit is found twice and no interrupt was handled in between.

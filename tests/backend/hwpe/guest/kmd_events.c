@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -24,6 +25,8 @@
 #define FMAP_BYTES	65536u
 #define KERNEL_BYTES	262144u
 #define FLOOD		20000u		/* more than the driver signals at once */
+#define STORM		500000u
+#define FEW		20u		/* interrupts of the job's end, and a margin */
 #define LOST_ROUNDS	12u
 
 /* CfgReg1 of K_count k. */
@@ -200,6 +203,55 @@ static void test_flood(struct kmd_env *env)
 	close(event);
 }
 
+/* Interrupts of the device so far, on all CPUs. */
+static uint64_t interrupts(void)
+{
+	FILE *f = fopen("/proc/interrupts", "re");
+	uint64_t sum = 0, n;
+	char line[1024];
+
+	if (!f)
+		bail("/proc/interrupts");
+	while (fgets(line, sizeof(line), f)) {
+		char *at = strchr(line, ':'), *end;
+
+		if (!at || !strstr(line, "cnnacc"))
+			continue;
+		for (at++; n = strtoull(at, &end, 10), end != at; at = end)
+			sum += n;
+	}
+	fclose(f);
+	return sum;
+}
+
+/* More events than a CPU could take as interrupts. */
+static void test_storm(struct kmd_env *env)
+{
+	struct drm_cnnacc_eventfd nobody = {
+		.ctx_id = env->ctx, .core = env->core, .flags = DRM_CNNACC_EVENTFD_REMOVE,
+	};
+	uint64_t before, taken, ms;
+	double start;
+	int event;
+
+	ok_ret(kmd_ioctl(env->fd, DRM_IOCTL_CNNACC_EVENTFD, &nobody), 0, "nobody listens");
+	before = interrupts();
+	ok_ret(run(env, flood(env, STORM)), 0, "%u events for nobody", STORM);
+	taken = interrupts() - before;
+	ok(events_of_stats(env) == STORM && taken <= FEW, "raise no interrupts: %llu",
+	   (unsigned long long)taken);
+	event = listen(env);
+	before = interrupts();
+	start = kmd_seconds();
+	ok_ret(run(env, flood(env, STORM)), 0, "the same with an eventfd");
+	ms = (uint64_t)((kmd_seconds() - start) * 1000);
+	taken = interrupts() - before;
+	ok(taken <= ms + FEW, "%llu interrupts in %llu ms", (unsigned long long)taken,
+	   (unsigned long long)ms);
+	ok(counted(event) == STORM, "and each event is counted");
+	close(event);
+}
+
 /* ---- a device that loses something ---- */
 
 /* Sets job_limit_ms so that only lack of progress ends jobs; before: the old value. */
@@ -265,6 +317,7 @@ int main(int argc, char **argv)
 	} else {
 		test_counts(&env);
 		test_flood(&env);
+		test_storm(&env);
 	}
 	kmd_stay_awake(false);
 	return done_testing();
