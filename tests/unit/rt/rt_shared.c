@@ -195,7 +195,8 @@ static void run_other_program(struct cnnrt_device *dev)
 {
 	uint32_t nop[CORE_PROGRAM_MAX / 4];
 	struct cnnrt_range range = {
-		.va = 0x1000, .size = rt_programs(dev)->nop(nop), .flags = CNNRT_MAP_EXEC, .in = nop,
+		.va = 0x1000, .size = rt_programs(dev)->nop(nop),
+		.flags = CNNRT_MAP_EXEC, .in = nop,
 	};
 	const struct cnnrt_exec exec = {
 		.struct_size = sizeof(exec), .program_va = range.va, .program_size = range.size,
@@ -207,7 +208,7 @@ static void run_other_program(struct cnnrt_device *dev)
 	assert_int_equal(status.state, CNNRT_JOB_DONE);
 }
 
-/* A raw program has an address space of its own: what it leaves is cleared, and a profile says so. */
+/* A raw program has an address space of its own: what it leaves is cleared, as a profile says. */
 static void test_profile(void **state)
 {
 	struct cnnrt_job *job;
