@@ -339,7 +339,10 @@ static bool test_reset(struct balance *b)
 	return true;
 }
 
-/* The load of canceled jobs goes with them: what follows is shared as before. */
+/*
+ * The load of canceled jobs goes with them, once what they wait for has ended: what follows is shared
+ * as before.
+ */
 static bool test_destroy(struct balance *b)
 {
 	struct sent sent[JOBS];
@@ -350,10 +353,13 @@ static bool test_destroy(struct balance *b)
 		sent[i] = send_any(b, 1, LONG);
 	if (kmd_ctx_destroy(b->fd, b->env[1].ctx))
 		bail("CTX_DESTROY");
-	for (i = 0; i < JOBS - 1; i++)
-		canceled += end(b, &sent[i]) == -ECANCELED;
 	b->env[1] = kmd_env(b->fd);
 	b->length[1] = kmd_program_nop(&b->env[1]);
+	if (!waited(b, sent, JOBS - 1))
+		return false;
+	for (i = 0; i < JOBS - 1; i++)
+		canceled += end(b, &sent[i]) == -ECANCELED;
+	close_gate(b);
 	for (i = 0; i < (int)b->count; i++) {
 		sent[i] = send_any(b, i % 2, LONG);
 		used |= 1u << sent[i].core;
