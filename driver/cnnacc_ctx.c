@@ -15,20 +15,19 @@
 /**
  * DOC: context
  *
- * cnnacc_ctx_kill() makes a context reject new jobs; it does not wait for the others.  Those that
- * have not started pass through the scheduler and are canceled, each when the fences that it depends
- * on are signalled and those ahead of it have ended.  The last job to go drops the last reference,
- * and a work item then frees the context.  No thread ever waits for jobs.
+ * cnnacc_ctx_kill() makes a context reject new jobs; it does not wait for the others.  It takes
+ * those that have not started from the scheduler, which frees each when the fences that it depends
+ * on are signalled and those ahead of it have ended: without a turn on the core, so that they need
+ * not wait for other contexts.  The last job to go drops the last reference, and a work item then
+ * frees the context.  No thread ever waits for jobs.
  */
 
 static void cnnacc_ctx_fini_queues(struct cnnacc_ctx *ctx, unsigned int count)
 {
 	unsigned int i;
 
-	for (i = 0; i < count; i++) {
+	for (i = 0; i < count; i++)
 		drm_sched_entity_fini(&ctx->queues[i].entity);
-		dma_fence_put(ctx->queues[i].last);
-	}
 }
 
 static void cnnacc_ctx_free_work(struct work_struct *work)
@@ -37,12 +36,10 @@ static void cnnacc_ctx_free_work(struct work_struct *work)
 	struct cnnacc_device *cdev = ctx->cdev;
 	unsigned int i;
 
-	scoped_guard(mutex, &cdev->ctx_lock) {
-		/* Once the device is stopped, the context is not linked, and there is no scheduler. */
-		if (!list_empty(&ctx->link))
-			cnnacc_ctx_fini_queues(ctx, cdev->core_count);
+	scoped_guard(mutex, &cdev->ctx_lock)
 		list_del(&ctx->link);
-	}
+	for (i = 0; i < cdev->core_count; i++)
+		dma_fence_put(ctx->queues[i].last);
 	for (i = 0; i < CNNACC_MAX_CORES; i++)
 		if (ctx->events[i])
 			eventfd_ctx_put(ctx->events[i]);
@@ -118,7 +115,12 @@ void cnnacc_ctx_remove_job(struct cnnacc_ctx *ctx)
 static void cnnacc_ctx_stop(struct cnnacc_ctx *ctx)
 {
 	guard(mutex)(&ctx->submit_lock);
-	WRITE_ONCE(ctx->dead, true);
+	if (ctx->dead)
+		return;
+	/* Under the lock: no job is given to a finished entity. */
+	scoped_guard(spinlock, &ctx->job_lock)
+		WRITE_ONCE(ctx->dead, true);
+	cnnacc_ctx_fini_queues(ctx, ctx->cdev->core_count);
 }
 
 /**
@@ -136,6 +138,8 @@ void cnnacc_ctx_kill(struct cnnacc_ctx *ctx)
 /**
  * cnnacc_ctx_kill_all() - Stop all contexts of a device that is being removed
  * @cdev: device, unplugged and stopped
+ *
+ * Those whose file is open are freed when it is closed.
  */
 void cnnacc_ctx_kill_all(struct cnnacc_device *cdev)
 {
@@ -144,23 +148,6 @@ void cnnacc_ctx_kill_all(struct cnnacc_device *cdev)
 	guard(mutex)(&cdev->ctx_lock);
 	list_for_each_entry(ctx, &cdev->contexts, link)
 		cnnacc_ctx_stop(ctx);
-}
-
-/**
- * cnnacc_ctx_fini_all() - Take all contexts off the schedulers
- * @cdev: device whose contexts are stopped and have no jobs
- *
- * Those whose file is open are freed when it is closed.
- */
-void cnnacc_ctx_fini_all(struct cnnacc_device *cdev)
-{
-	struct cnnacc_ctx *ctx, *next;
-
-	guard(mutex)(&cdev->ctx_lock);
-	list_for_each_entry_safe(ctx, next, &cdev->contexts, link) {
-		list_del_init(&ctx->link);
-		cnnacc_ctx_fini_queues(ctx, cdev->core_count);
-	}
 }
 
 /**

@@ -95,7 +95,6 @@ struct cnnacc_ctx *cnnacc_ctx_get(struct drm_file *file, u32 id);
 void cnnacc_ctx_put(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_kill(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_kill_all(struct cnnacc_device *cdev);
-void cnnacc_ctx_fini_all(struct cnnacc_device *cdev);
 void cnnacc_ctx_add_job(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_remove_job(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 state,

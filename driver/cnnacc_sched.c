@@ -82,6 +82,9 @@ static void cnnacc_sched_push(struct cnnacc_ctx *ctx, struct cnnacc_core *core)
 
 	lockdep_assert_held(&ctx->job_lock);
 	while ((job = list_first_entry_or_null(&queue->waiting, struct cnnacc_job, link))) {
+		/* Its queues take no more jobs. */
+		if (ctx->dead)
+			break;
 		if (queue->credits && queue->credits + job->group_credits > CNNACC_CREDITS)
 			break;
 		queue->credits += job->group_credits;
@@ -138,23 +141,21 @@ static bool cnnacc_sched_starves(struct cnnacc_job *job)
 
 	if (time_before(since, job->core->yielded))
 		since = job->core->yielded;
-	if (time_before(jiffies, since + cnnacc_sched_patience(job)))
+	if (READ_ONCE(job->ctx->dead) ||
+	    time_before(jiffies, since + cnnacc_sched_patience(job)))
 		return false;
+	/* Not dma_fence_is_signaled(), which may signal: the core is locked. */
 	xa_for_each(&job->base.dependencies, index, fence)
-		if (!dma_fence_is_signaled(fence))
+		if (!test_bit(DMA_FENCE_FLAG_SIGNALED_BIT, &fence->flags))
 			return false;
 	return true;
 }
 
-/*
- * Returns the next job of a context and moves the context behind the others of its priority.  The
- * job stays valid, since only the work item of the scheduler, which calls this, starts jobs.
- */
+/* Returns the next job of a context and moves the context behind the others of its priority. */
 static struct cnnacc_job *cnnacc_sched_next_of(struct cnnacc_core *core, u32 priority)
 {
 	struct cnnacc_ctx_queue *queue;
 
-	guard(spinlock_irq)(&core->lock);
 	queue = list_first_entry_or_null(&core->queues[priority], struct cnnacc_ctx_queue, link);
 	if (!queue)
 		return NULL;
@@ -162,12 +163,14 @@ static struct cnnacc_job *cnnacc_sched_next_of(struct cnnacc_core *core, u32 pri
 	return list_first_entry(&queue->pushed, struct cnnacc_job, link);
 }
 
+/* Called under &cnnacc_core.lock, which keeps the jobs in its lists valid. */
 static struct cnnacc_job *cnnacc_sched_find_starved(struct cnnacc_core *core, u32 priority)
 {
 	struct cnnacc_job *job;
 	unsigned int i;
 	u32 lower;
 
+	lockdep_assert_held(&core->lock);
 	for (lower = 0; lower < priority; lower++)
 		for (i = 0; i < CNNACC_STARVED_TRIES; i++) {
 			job = cnnacc_sched_next_of(core, lower);
@@ -192,6 +195,7 @@ static struct dma_fence *cnnacc_sched_prepare_job(struct drm_sched_job *base,
 	/* A canceled job ends when it is run: not before those ahead of it. */
 	if (job->end != CNNACC_END_DONE)
 		return last && !dma_fence_is_signaled(last) ? dma_fence_get(last) : NULL;
+	guard(spinlock_irq)(&core->lock);
 	if (!core->turn)
 		core->turn = cnnacc_sched_find_starved(core, job->ctx->priority);
 	if (!core->turn || core->turn == job)
@@ -199,33 +203,46 @@ static struct dma_fence *cnnacc_sched_prepare_job(struct drm_sched_job *base,
 	return dma_fence_get(&core->turn->base.s_fence->scheduled);
 }
 
+/* Takes a job off the lists of those that the scheduler was given. */
+static void cnnacc_sched_take(struct cnnacc_job *job)
+{
+	struct cnnacc_ctx_queue *queue = cnnacc_sched_queue_of(job);
+	struct cnnacc_core *core = job->core;
+
+	guard(spinlock_irq)(&core->lock);
+	list_del_init(&job->link);
+	if (list_empty(&queue->pushed))
+		list_del(&queue->link);
+	if (core->turn == job) {
+		core->turn = NULL;
+		core->yielded = jiffies;
+	}
+}
+
+/* Ends a job that does not start, and its followers. */
+static void cnnacc_sched_end(struct cnnacc_job *job, enum cnnacc_end end)
+{
+	struct cnnacc_job *follower;
+
+	cnnacc_job_end(job, end, NULL);
+	list_for_each_entry(follower, &job->followers, follow)
+		cnnacc_job_end(follower, end, NULL);
+}
+
 static struct dma_fence *cnnacc_sched_run_job(struct drm_sched_job *base)
 {
 	struct cnnacc_job *job = to_cnnacc_job(base);
 	struct cnnacc_ctx_queue *queue = cnnacc_sched_queue_of(job);
 	struct dma_fence *fence = dma_fence_get(cnnacc_job_last_fence(job));
-	struct cnnacc_core *core = job->core;
 	bool cookie = dma_fence_begin_signalling();
-	struct cnnacc_job *follower;
 
-	scoped_guard(spinlock_irq, &core->lock) {
-		list_del_init(&job->link);
-		if (list_empty(&queue->pushed))
-			list_del(&queue->link);
-	}
-	if (core->turn == job) {
-		core->turn = NULL;
-		core->yielded = jiffies;
-	}
+	cnnacc_sched_take(job);
 	dma_fence_put(queue->last);
 	queue->last = dma_fence_get(fence);
-	if (job->end == CNNACC_END_DONE) {
-		cnnacc_core_start(core, job);
-	} else {
-		cnnacc_job_end(job, job->end, NULL);
-		list_for_each_entry(follower, &job->followers, follow)
-			cnnacc_job_end(follower, job->end, NULL);
-	}
+	if (job->end == CNNACC_END_DONE)
+		cnnacc_core_start(job->core, job);
+	else
+		cnnacc_sched_end(job, job->end);
 	dma_fence_end_signalling(cookie);
 	return fence;
 }
@@ -246,17 +263,38 @@ static enum drm_gpu_sched_stat cnnacc_sched_timedout_job(struct drm_sched_job *b
 	return cnnacc_compat_sched_no_hang(base);
 }
 
-static void cnnacc_sched_free_job(struct drm_sched_job *base)
+static void cnnacc_sched_free(struct cnnacc_job *job)
 {
-	struct cnnacc_job *job = to_cnnacc_job(base), *follower, *next;
+	struct cnnacc_job *follower, *next;
 
-	scoped_guard(spinlock, &job->ctx->job_lock) {
-		cnnacc_sched_queue_of(job)->credits -= job->group_credits;
-		cnnacc_sched_push(job->ctx, job->core);
-	}
 	list_for_each_entry_safe(follower, next, &job->followers, follow)
 		cnnacc_job_free(follower);
 	cnnacc_job_free(job);
+}
+
+static void cnnacc_sched_free_job(struct drm_sched_job *base)
+{
+	struct cnnacc_job *job = to_cnnacc_job(base), *waiting, *next;
+	struct cnnacc_ctx_queue *queue = cnnacc_sched_queue_of(job);
+	LIST_HEAD(canceled);
+
+	/* Its context is dead and the scheduler has not run it. */
+	if (!dma_fence_is_signaled(&job->fence->base)) {
+		cnnacc_sched_take(job);
+		cnnacc_sched_end(job, cnnacc_sched_verdict(job));
+	}
+	scoped_guard(spinlock, &job->ctx->job_lock) {
+		queue->credits -= job->group_credits;
+		cnnacc_sched_push(job->ctx, job->core);
+		/* Those that the scheduler was not given go with the last that it was. */
+		if (!queue->credits)
+			list_splice_init(&queue->waiting, &canceled);
+	}
+	list_for_each_entry_safe(waiting, next, &canceled, link) {
+		cnnacc_sched_end(waiting, cnnacc_sched_verdict(waiting));
+		cnnacc_sched_free(waiting);
+	}
+	cnnacc_sched_free(job);
 }
 
 static const struct drm_sched_backend_ops cnnacc_sched_ops = {
