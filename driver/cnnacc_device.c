@@ -56,13 +56,12 @@
  */
 u64 cnnacc_device_read_pair(struct cnnacc_device *cdev, u32 offset)
 {
-	unsigned long flags;
 	u64 value;
 
-	spin_lock_irqsave(&cdev->pair_lock, flags);
-	value = cnnacc_read(cdev, offset);
-	value |= (u64)cnnacc_read(cdev, offset + 4) << 32;
-	spin_unlock_irqrestore(&cdev->pair_lock, flags);
+	scoped_guard(spinlock_irqsave, &cdev->pair_lock) {
+		value = cnnacc_read(cdev, offset);
+		value |= (u64)cnnacc_read(cdev, offset + 4) << 32;
+	}
 	return value;
 }
 
@@ -75,13 +74,11 @@ u64 cnnacc_device_read_pair(struct cnnacc_device *cdev, u32 offset)
  */
 u32 cnnacc_device_read_any(struct cnnacc_device *cdev, u32 offset)
 {
-	unsigned long flags;
 	u32 value;
 
 	/* Reading a lo half latches the hi half: not in the middle of a pair read. */
-	spin_lock_irqsave(&cdev->pair_lock, flags);
-	value = cnnacc_read(cdev, offset);
-	spin_unlock_irqrestore(&cdev->pair_lock, flags);
+	scoped_guard(spinlock_irqsave, &cdev->pair_lock)
+		value = cnnacc_read(cdev, offset);
 	return value;
 }
 
@@ -354,21 +351,17 @@ static int cnnacc_device_identify(struct cnnacc_device *cdev)
 static int cnnacc_device_check_coherence(struct cnnacc_device *cdev)
 {
 	struct device *dev = cdev->drm.dev;
+	void *page __free(kfree) = kzalloc(PAGE_SIZE, GFP_KERNEL);
 	dma_addr_t dma;
-	void *page;
 
-	page = (void *)get_zeroed_page(GFP_KERNEL);
 	if (!page)
 		return -ENOMEM;
 	dma = dma_map_single(dev, page, PAGE_SIZE, DMA_BIDIRECTIONAL);
-	if (dma_mapping_error(dev, dma)) {
-		free_page((unsigned long)page);
+	if (dma_mapping_error(dev, dma))
 		return dev_err_probe(dev, -EIO, "cannot map a page for DMA\n");
-	}
 	if (dma_need_sync(dev, dma) || dma_addressing_limited(dev))
 		cdev->features &= ~CNNACC_FEATURE_COHERENT;
 	dma_unmap_single(dev, dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
-	free_page((unsigned long)page);
 	return 0;
 }
 

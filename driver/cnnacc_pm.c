@@ -93,13 +93,12 @@ void cnnacc_pm_suspend_work(struct work_struct *work)
 {
 	struct cnnacc_device *cdev = container_of(work, struct cnnacc_device, suspend_work);
 
-	down_write(&cdev->suspend_lock);
+	guard(rwsem_write)(&cdev->suspend_lock);
 	cnnacc_device_suspend(cdev);
 	complete(&cdev->stopped);
 	/* TASK_IDLE: the system may be suspended for longer than the hung-task timeout. */
 	wait_for_completion_state(&cdev->resume, TASK_IDLE);
 	cnnacc_device_restart(cdev);
-	up_write(&cdev->suspend_lock);
 }
 
 /**
