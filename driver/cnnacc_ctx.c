@@ -318,7 +318,8 @@ int cnnacc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file 
 	vm = cnnacc_vm_get(file, args->vm_id);
 	if (!vm)
 		return -ENOENT;
-	ctx = cnnacc_ctx_create(vm, args->priority);
+	ctx = cnnacc_ctx_create(vm, array_index_nospec(args->priority,
+							ARRAY_SIZE(cnnacc_priorities)));
 	cnnacc_vm_put(vm);
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);

@@ -249,6 +249,7 @@ module_init(cnnacc_init);
 static void __exit cnnacc_exit(void)
 {
 	cnnacc_pci_unregister();
+	rcu_barrier();			/* for cnnacc_fence_free() */
 }
 module_exit(cnnacc_exit);
 

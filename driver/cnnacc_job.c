@@ -82,13 +82,19 @@ static const char *cnnacc_fence_timeline_name(struct dma_fence *fence)
 	return container_of(fence, struct cnnacc_fence, base)->core->name;
 }
 
+static void cnnacc_fence_free(struct rcu_head *rcu)
+{
+	struct cnnacc_fence *fence = container_of(rcu, struct cnnacc_fence, base.rcu);
+
+	kref_put(&fence->core->ref, cnnacc_core_release);
+	kfree(fence);
+	/* The module is not gone before this returns: its exit has an rcu_barrier(). */
+	module_put(THIS_MODULE);
+}
+
 static void cnnacc_fence_release(struct dma_fence *fence)
 {
-	struct cnnacc_core *core = container_of(fence, struct cnnacc_fence, base)->core;
-
-	dma_fence_free(fence);
-	kref_put(&core->ref, cnnacc_core_release);
-	module_put(THIS_MODULE);
+	call_rcu(&fence->rcu, cnnacc_fence_free);
 }
 
 static const struct dma_fence_ops cnnacc_fence_ops = {

@@ -734,8 +734,8 @@ int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	ret = cnnacc_submit_copy_arrays(submit);
 	if (!ret)
 		ret = cnnacc_vm_prepare(ctx->vm);
-	if (!ret)
-		ret = mutex_lock_interruptible(&ctx->submit_lock);
+	if (!ret && mutex_lock_interruptible(&ctx->submit_lock))
+		ret = -ERESTARTSYS;
 	if (!ret) {
 		first = ctx->seqno + 1;
 		ret = cnnacc_submit_locked(submit);

@@ -126,9 +126,8 @@ int cnnacc_vm_prepare(struct cnnacc_vm *vm)
 	/* Pairs with cnnacc_vm_add_root(). */
 	if (smp_load_acquire(&vm->root))
 		return 0;
-	ret = mutex_lock_interruptible(&vm->lock);
-	if (ret)
-		return ret;
+	if (mutex_lock_interruptible(&vm->lock))
+		return -ERESTARTSYS;
 	ret = -ENODEV;
 	if (drm_dev_enter(&vm->cdev->drm, &idx)) {
 		ret = cnnacc_vm_add_root(vm);
