@@ -315,8 +315,11 @@ int cmd_regs(int argc, char **argv)
 
 static int force_reset(const char *path, const char *what)
 {
-	return write_file(path, what, strlen(what)) ? EXIT_DONE :
-	       complain(EXIT_FAILED, "reset: %s through %s: %s", what, path, strerror(errno));
+	if (write_file(path, what, strlen(what)))
+		return EXIT_DONE;
+	if (errno == EACCES)
+		return complain(EXIT_FAILED, "reset: only the administrator may reset the %s", what);
+	return complain(EXIT_FAILED, "reset: %s through %s: %s", what, path, strerror(errno));
 }
 
 /*

@@ -400,6 +400,30 @@ static uint32_t queue_reg(struct rt_net *n, uint32_t reg)
 	return core.queue_offset + reg;
 }
 
+static bool is_sim(void)
+{
+	return !strncmp(rt_device(), "sim", 3);
+}
+
+/* As the administrator resets a device: through its driver, or that in the process by a register. */
+static void reset_device(struct rt_net *n, uint32_t reg)
+{
+	struct cnnrt_device_info info = { .struct_size = sizeof(info) };
+	char path[160];
+	FILE *f;
+
+	if (is_sim()) {
+		OK(cnnrt_device_reg_write(n->dev, reg, 1, &rt_err));
+		return;
+	}
+	OK(cnnrt_device_info(n->dev, &info, &rt_err));
+	snprintf(path, sizeof(path), "/sys/kernel/debug/accel/%s/force_reset", info.bus);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fputs("device", f);
+	assert_int_equal(fclose(f), 0);
+}
+
 /* A reset by hand costs time: what ran is run again, by the driver or by the library. */
 static void reset_by(const char *model, bool whole)
 {
@@ -418,7 +442,7 @@ static void reset_by(const char *model, bool whole)
 		OK(cnnrt_job_submit(job, -1, NULL, &rt_err));
 		if (i % 2)
 			usleep((unsigned int)i * 10);
-		OK(cnnrt_device_reg_write(n.dev, reg, 1, &rt_err));
+		reset_device(&n, reg);
 		OK(cnnrt_job_wait(job, -1, &rt_err));
 		rt_check_output(job, want, size);
 	}
@@ -433,7 +457,7 @@ static void test_reset(void **state)
 	reset_by("RT_DIGITS", true);
 	reset_by("RT_MIXED", true);
 	/* Behind the back of a kernel driver that would be somebody's mistake. */
-	if (!strncmp(rt_device(), "sim", 3)) {
+	if (is_sim()) {
 		reset_by("RT_DIGITS", false);
 		reset_by("RT_MIXED", false);
 	}
