@@ -114,12 +114,16 @@ void cnnacc_ctx_remove_job(struct cnnacc_ctx *ctx)
 
 static void cnnacc_ctx_stop(struct cnnacc_ctx *ctx)
 {
+	unsigned int i;
+
 	guard(mutex)(&ctx->submit_lock);
 	if (ctx->dead)
 		return;
-	/* Under the lock: no job is given to a finished entity. */
-	scoped_guard(spinlock, &ctx->job_lock)
-		WRITE_ONCE(ctx->dead, true);
+	WRITE_ONCE(ctx->dead, true);
+	/* All at once, as none can be given to a finished entity. */
+	for (i = 0; i < ctx->cdev->core_count; i++)
+		scoped_guard(spinlock, &ctx->job_lock)
+			cnnacc_sched_push(ctx, ctx->cdev->cores[i]);
 	cnnacc_ctx_fini_queues(ctx, ctx->cdev->core_count);
 }
 

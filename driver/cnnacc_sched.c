@@ -74,18 +74,20 @@ u32 cnnacc_sched_credits(const struct cnnacc_job *job)
 		   DIV_ROUND_UP((u32)job->cycle_limit * CNNACC_CREDITS, ring));
 }
 
-/* Gives the scheduler as many of the waiting jobs as a context may have there. */
-static void cnnacc_sched_push(struct cnnacc_ctx *ctx, struct cnnacc_core *core)
+/**
+ * cnnacc_sched_push() - Give the scheduler as many of the waiting jobs as a context may have there
+ * @ctx: context, with &cnnacc_ctx.job_lock held; if it is dead, all of them are given
+ * @core: core
+ */
+void cnnacc_sched_push(struct cnnacc_ctx *ctx, struct cnnacc_core *core)
 {
 	struct cnnacc_ctx_queue *queue = &ctx->queues[core->index];
 	struct cnnacc_job *job;
 
 	lockdep_assert_held(&ctx->job_lock);
 	while ((job = list_first_entry_or_null(&queue->waiting, struct cnnacc_job, link))) {
-		/* Its queues take no more jobs. */
-		if (ctx->dead)
-			break;
-		if (queue->credits && queue->credits + job->group_credits > CNNACC_CREDITS)
+		if (!ctx->dead && queue->credits &&
+		    queue->credits + job->group_credits > CNNACC_CREDITS)
 			break;
 		queue->credits += job->group_credits;
 		job->pushed = jiffies;
@@ -263,20 +265,9 @@ static enum drm_gpu_sched_stat cnnacc_sched_timedout_job(struct drm_sched_job *b
 	return cnnacc_compat_sched_no_hang(base);
 }
 
-static void cnnacc_sched_free(struct cnnacc_job *job)
-{
-	struct cnnacc_job *follower, *next;
-
-	list_for_each_entry_safe(follower, next, &job->followers, follow)
-		cnnacc_job_free(follower);
-	cnnacc_job_free(job);
-}
-
 static void cnnacc_sched_free_job(struct drm_sched_job *base)
 {
-	struct cnnacc_job *job = to_cnnacc_job(base), *waiting, *next;
-	struct cnnacc_ctx_queue *queue = cnnacc_sched_queue_of(job);
-	LIST_HEAD(canceled);
+	struct cnnacc_job *job = to_cnnacc_job(base), *follower, *next;
 
 	/* Its context is dead and the scheduler has not run it. */
 	if (!dma_fence_is_signaled(&job->fence->base)) {
@@ -284,17 +275,12 @@ static void cnnacc_sched_free_job(struct drm_sched_job *base)
 		cnnacc_sched_end(job, cnnacc_sched_verdict(job));
 	}
 	scoped_guard(spinlock, &job->ctx->job_lock) {
-		queue->credits -= job->group_credits;
+		cnnacc_sched_queue_of(job)->credits -= job->group_credits;
 		cnnacc_sched_push(job->ctx, job->core);
-		/* Those that the scheduler was not given go with the last that it was. */
-		if (!queue->credits)
-			list_splice_init(&queue->waiting, &canceled);
 	}
-	list_for_each_entry_safe(waiting, next, &canceled, link) {
-		cnnacc_sched_end(waiting, cnnacc_sched_verdict(waiting));
-		cnnacc_sched_free(waiting);
-	}
-	cnnacc_sched_free(job);
+	list_for_each_entry_safe(follower, next, &job->followers, follow)
+		cnnacc_job_free(follower);
+	cnnacc_job_free(job);
 }
 
 static const struct drm_sched_backend_ops cnnacc_sched_ops = {
