@@ -312,6 +312,7 @@ int cnnacc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file 
 	struct drm_cnnacc_ctx_create *args = data;
 	struct cnnacc_ctx *ctx;
 	struct cnnacc_vm *vm;
+	u32 priority;
 	int ret;
 
 	if (cnnacc_refuses(drm, args->flags) ||
@@ -322,8 +323,8 @@ int cnnacc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file 
 	vm = cnnacc_vm_get(file, args->vm_id);
 	if (!vm)
 		return -ENOENT;
-	ctx = cnnacc_ctx_create(vm, array_index_nospec(args->priority,
-							ARRAY_SIZE(cnnacc_priorities)));
+	priority = array_index_nospec(args->priority, ARRAY_SIZE(cnnacc_priorities));
+	ctx = cnnacc_ctx_create(vm, priority);
 	cnnacc_vm_put(vm);
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);

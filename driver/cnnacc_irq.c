@@ -8,17 +8,18 @@
 /**
  * DOC: interrupts
  *
- * The hard handler acknowledges the interrupt, reads the completion records and signals fences.  The
- * threaded handler does what takes longer: events and errors.
+ * The hard handler acknowledges the interrupt, reads the completion records and signals fences.
+ * The threaded handler does what takes longer: events and errors.
  *
  * On another CPU than the one that started the jobs the hard handler leaves the rest to a work item
- * there: the waiter is likely to sleep on that CPU, and scheduler and waiter would spin on locks that
- * this CPU holds.
+ * there: the waiter is likely to sleep on that CPU, and scheduler and waiter would spin on locks
+ * that this CPU holds.
+ *
  * Each core has a vector, and errors have one.  A core's vector stands for the status bits of that
  * core only, so its handler need not read IRQ_STATUS.
  *
- * Events interrupt only while a job that has an eventfd is in the core's ring, and at most once in a
- * millisecond: each interrupt masks them until &cnnacc_core.event_work.
+ * Events interrupt only while a job that has an eventfd is in the core's ring, and at most once in
+ * a millisecond: each interrupt masks them until &cnnacc_core.event_work.
  */
 
 #define CNNACC_IRQ_EVENT_INTERVAL_MS	1
