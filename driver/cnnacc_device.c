@@ -351,9 +351,9 @@ static int cnnacc_device_identify(struct cnnacc_device *cdev)
 static int cnnacc_device_check_coherence(struct cnnacc_device *cdev)
 {
 	struct device *dev = cdev->drm.dev;
-	void *page __free(kfree) = kzalloc(PAGE_SIZE, GFP_KERNEL);
 	dma_addr_t dma;
 
+	void *page __free(kfree) = kzalloc(PAGE_SIZE, GFP_KERNEL);
 	if (!page)
 		return -ENOMEM;
 	dma = dma_map_single(dev, page, PAGE_SIZE, DMA_BIDIRECTIONAL);

@@ -18,8 +18,8 @@
  *
  * Whoever removes a job from &cnnacc_core.jobs under &cnnacc_core.lock owns it and must end it: the
  * interrupt handler when its completion records have arrived, else recovery.  Only one thread at a
- * time processes completions (&cnnacc_core.processing), so jobs end in order.  Fences of one context
- * and core must signal in order, as a reservation object keeps only the last of them.
+ * time processes completions (&cnnacc_core.processing), so jobs end in order.  Fences of one
+ * context and core must signal in order, as a reservation object keeps only the last of them.
  *
  * A failed job halts the queue.  Recovery then resets the core and writes the jobs behind it, which
  * have not started, to the ring again.  Jobs that the scheduler starts meanwhile stay in
@@ -274,7 +274,7 @@ void cnnacc_core_start(struct cnnacc_core *core, struct cnnacc_job *job)
 	list_for_each_entry(follower, &job->followers, follow)
 		list_add_tail(&follower->link, &jobs);
 	scoped_guard(spinlock_irq, &core->lock) {
-		/* Recovery ends the jobs of a device that becomes wedged or unplugged after this. */
+		/* Recovery ends the jobs of a device that is wedged or unplugged after this. */
 		if (!READ_ONCE(core->cdev->wedged)) {
 			WRITE_ONCE(core->cpu, raw_smp_processor_id());
 			list_splice_tail_init(&jobs, &core->jobs);

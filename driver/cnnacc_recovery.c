@@ -125,7 +125,8 @@ static void cnnacc_core_take_innocent(struct cnnacc_core *core)
 
 /*
  * Takes the job that ran off the core, unless a failed job is recorded already, and decides whether
- * it is guilty of the reset.  The jobs behind it have not started, unless the core cannot be trusted.
+ * it is guilty of the reset.  The jobs behind it have not started, unless the core cannot be
+ * trusted.
  */
 static void cnnacc_core_mark_guilty(struct cnnacc_core *core, bool trusted)
 {

@@ -14,15 +14,15 @@
  * of its packets and of its part of CNNACC_RING_MS of the core's time, so that short jobs follow
  * each other in the ring without a gap and a long one has the ring alone.
  *
- * Contexts of one priority take turns.  The scheduler takes the oldest of the jobs that it was given,
- * or one of each context in turn (gpu_sched.sched_policy); with both, no context waits for more than
- * one ring of another's jobs, or one long job, as that is all that a context gives to the scheduler
- * at a time.  The other jobs wait in &cnnacc_ctx_queue.waiting; when a job is freed the next is
- * given.
+ * Contexts of one priority take turns.  The scheduler takes the oldest of the jobs that it was
+ * given, or one of each context in turn (gpu_sched.sched_policy); with both, no context waits for
+ * more than one ring of another's jobs, or one long job, as that is all that a context gives to the
+ * scheduler at a time.  The other jobs wait in &cnnacc_ctx_queue.waiting; when a job is freed the
+ * next is given.
  *
- * A higher priority goes first, but not for ever: if a job that could start has waited for ten times
- * as long as its cycle limits allow it to run, the jobs of higher priorities wait until it has
- * started.  So a lower priority gets at most an eleventh of a busy core.
+ * A higher priority goes first, but not for ever: if a job that could start has waited for ten
+ * times as long as its cycle limits allow it to run, the jobs of higher priorities wait until it
+ * has started.  So a lower priority gets at most an eleventh of a busy core.
  *
  * The watchdog checks a core twice per period, as the first check only samples its progress.  The
  * driver itself ends a job that hangs and reports no hang to the scheduler, which finds the job's

@@ -25,8 +25,8 @@
  *
  * A SUBMIT is all or nothing, so it has two phases.  The first phase creates the jobs, looks up the
  * fences that they wait for, allocates everything that signalling needs and locks the reservation
- * objects; it may fail at any point.  The second phase, cnnacc_submit_push(), publishes the fences of
- * the jobs and queues the jobs in order; it cannot fail.
+ * objects; it may fail at any point.  The second phase, cnnacc_submit_push(), publishes the fences
+ * of the jobs and queues the jobs in order; it cannot fail.
  *
  * User memory is read before &cnnacc_ctx.submit_lock is taken, since user space controls how long a
  * page fault takes.
