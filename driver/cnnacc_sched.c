@@ -190,19 +190,20 @@ static struct dma_fence *cnnacc_sched_prepare_job(struct drm_sched_job *base,
 {
 	struct cnnacc_job *job = to_cnnacc_job(base);
 	struct cnnacc_core *core = job->core;
-	struct dma_fence *last = cnnacc_sched_queue_of(job)->last;
+	struct dma_fence *last = cnnacc_sched_queue_of(job)->last, *wait = NULL;
 
 	if (job->end == CNNACC_END_DONE)
 		job->end = cnnacc_sched_verdict(job);
 	/* A canceled job ends when it is run: not before those ahead of it. */
 	if (job->end != CNNACC_END_DONE)
 		return last && !dma_fence_is_signaled(last) ? dma_fence_get(last) : NULL;
-	guard(spinlock_irq)(&core->lock);
-	if (!core->turn)
-		core->turn = cnnacc_sched_find_starved(core, job->ctx->priority);
-	if (!core->turn || core->turn == job)
-		return NULL;
-	return dma_fence_get(&core->turn->base.s_fence->scheduled);
+	scoped_guard(spinlock_irq, &core->lock) {
+		if (!core->turn)
+			core->turn = cnnacc_sched_find_starved(core, job->ctx->priority);
+		if (core->turn && core->turn != job)
+			wait = dma_fence_get(&core->turn->base.s_fence->scheduled);
+	}
+	return wait;
 }
 
 /* Takes a job off the lists of those that the scheduler was given. */
@@ -211,13 +212,14 @@ static void cnnacc_sched_take(struct cnnacc_job *job)
 	struct cnnacc_ctx_queue *queue = cnnacc_sched_queue_of(job);
 	struct cnnacc_core *core = job->core;
 
-	guard(spinlock_irq)(&core->lock);
-	list_del_init(&job->link);
-	if (list_empty(&queue->pushed))
-		list_del(&queue->link);
-	if (core->turn == job) {
-		core->turn = NULL;
-		core->yielded = jiffies;
+	scoped_guard(spinlock_irq, &core->lock) {
+		list_del_init(&job->link);
+		if (list_empty(&queue->pushed))
+			list_del(&queue->link);
+		if (core->turn == job) {
+			core->turn = NULL;
+			core->yielded = jiffies;
+		}
 	}
 }
 
