@@ -2,6 +2,7 @@
 #include <linux/capability.h>
 #include <linux/eventfd.h>
 #include <linux/nospec.h>
+#include <linux/poll.h>
 #include <linux/slab.h>
 
 #include <drm/drm_drv.h>
@@ -49,7 +50,7 @@ static void cnnacc_ctx_free_work(struct work_struct *work)
 	kfree(ctx);
 }
 
-static void cnnacc_ctx_release(struct kref *ref)
+static void cnnacc_ctx_last_put(struct kref *ref)
 {
 	struct cnnacc_ctx *ctx = container_of(ref, struct cnnacc_ctx, ref);
 
@@ -62,7 +63,7 @@ static void cnnacc_ctx_release(struct kref *ref)
  */
 void cnnacc_ctx_put(struct cnnacc_ctx *ctx)
 {
-	kref_put(&ctx->ref, cnnacc_ctx_release);
+	kref_put(&ctx->ref, cnnacc_ctx_last_put);
 }
 
 /**
@@ -125,6 +126,8 @@ static void cnnacc_ctx_stop(struct cnnacc_ctx *ctx)
 		scoped_guard(spinlock, &ctx->job_lock)
 			cnnacc_sched_push(ctx, ctx->cdev->cores[i]);
 	cnnacc_ctx_fini_queues(ctx, ctx->cdev->core_count);
+	/* SUBMITs that wait for room give up. */
+	wake_up_all(&ctx->file->room);
 }
 
 /**
@@ -154,6 +157,127 @@ void cnnacc_ctx_kill_all(struct cnnacc_device *cdev)
 		cnnacc_ctx_stop(ctx);
 }
 
+/* A context bans itself alone, unless its file has more that fail. */
+static void cnnacc_ctx_count_failure(struct cnnacc_ctx *ctx)
+{
+	lockdep_assert_held(&ctx->status_lock);
+	if (!READ_ONCE(ctx->cdev->ban))
+		return;
+	if (++ctx->failures >= CNNACC_CTX_FAILURES)
+		WRITE_ONCE(ctx->banned, true);
+	if (atomic_inc_return(&ctx->file->failures) >= CNNACC_FILE_FAILURES)
+		WRITE_ONCE(ctx->file->banned, true);
+}
+
+static bool cnnacc_ctx_banned(const struct cnnacc_ctx *ctx)
+{
+	return READ_ONCE(ctx->banned) || READ_ONCE(ctx->file->banned);
+}
+
+/**
+ * cnnacc_ctx_state() - Check whether a context may run jobs
+ * @ctx: context
+ *
+ * Return: 0, -ENODEV if the device is unplugged, -ENOENT if the context is destroyed, or -EIO if it
+ * or its file is banned
+ */
+int cnnacc_ctx_state(const struct cnnacc_ctx *ctx)
+{
+	if (drm_dev_is_unplugged(&ctx->cdev->drm))
+		return -ENODEV;
+	if (READ_ONCE(ctx->dead))
+		return -ENOENT;
+	return cnnacc_ctx_banned(ctx) ? -EIO : 0;
+}
+
+/**
+ * cnnacc_ctx_job_done() - Record that a job has succeeded
+ * @ctx: context
+ */
+void cnnacc_ctx_job_done(struct cnnacc_ctx *ctx)
+{
+	if (READ_ONCE(ctx->failures)) {
+		guard(spinlock_irqsave)(&ctx->status_lock);
+		ctx->failures = 0;
+	}
+	if (atomic_read(&ctx->file->failures))
+		atomic_set(&ctx->file->failures, 0);
+}
+
+static bool cnnacc_ctx_fits(const struct cnnacc_ctx *ctx, u32 jobs, u64 cycles)
+{
+	lockdep_assert_held(&ctx->file->queue_lock);
+	/* A context without jobs may queue any SUBMIT. */
+	return ctx->file->jobs + jobs <= CNNACC_MAX_QUEUED_JOBS &&
+	       (!ctx->queued || ctx->queued + cycles <= ctx->cdev->max_queued_cycles);
+}
+
+static bool cnnacc_ctx_try_reserve(struct cnnacc_ctx *ctx, u32 jobs, u64 cycles)
+{
+	guard(spinlock)(&ctx->file->queue_lock);
+	if (!cnnacc_ctx_fits(ctx, jobs, cycles)) {
+		ctx->refused_jobs = jobs;
+		ctx->refused_cycles = cycles;
+		return false;
+	}
+	ctx->refused_jobs = 0;
+	ctx->file->jobs += jobs;
+	ctx->queued += cycles;
+	return true;
+}
+
+/**
+ * cnnacc_ctx_reserve() - Reserve room for the jobs of a SUBMIT
+ * @ctx: context
+ * @jobs: number of jobs
+ * @cycles: sum of their cycle limits
+ * @wait: wait for room
+ *
+ * Return: 0, -EAGAIN if there is no room, -ERESTARTSYS, or an error of cnnacc_ctx_state()
+ */
+int cnnacc_ctx_reserve(struct cnnacc_ctx *ctx, u32 jobs, u64 cycles, bool wait)
+{
+	bool room = cnnacc_ctx_try_reserve(ctx, jobs, cycles);
+	int ret = 0;
+
+	if (!room && wait)
+		ret = wait_event_interruptible(ctx->file->room,
+					       (room = cnnacc_ctx_try_reserve(ctx, jobs, cycles)) ||
+					       cnnacc_ctx_state(ctx));
+	if (room || ret)
+		return room ? 0 : ret;
+	return cnnacc_ctx_state(ctx) ?: -EAGAIN;
+}
+
+/**
+ * cnnacc_ctx_release() - Give room back
+ * @ctx: context
+ * @jobs: number of jobs
+ * @cycles: sum of their cycle limits
+ */
+void cnnacc_ctx_release(struct cnnacc_ctx *ctx, u32 jobs, u64 cycles)
+{
+	scoped_guard(spinlock, &ctx->file->queue_lock) {
+		ctx->file->jobs -= jobs;
+		ctx->queued -= cycles;
+	}
+	if (wq_has_sleeper(&ctx->file->room))
+		wake_up_poll(&ctx->file->room, EPOLLOUT | EPOLLWRNORM);
+}
+
+/**
+ * cnnacc_ctx_has_room() - Check whether there is room for the last SUBMIT if it was refused
+ * @ctx: context
+ *
+ * Return: true if there is, or it was not refused, or it would fail for another reason
+ */
+bool cnnacc_ctx_has_room(struct cnnacc_ctx *ctx)
+{
+	guard(spinlock)(&ctx->file->queue_lock);
+	return !ctx->refused_jobs || cnnacc_ctx_state(ctx) ||
+	       cnnacc_ctx_fits(ctx, ctx->refused_jobs, ctx->refused_cycles);
+}
+
 /**
  * cnnacc_ctx_job_failed() - Record a job that failed or hung in the context's status
  * @ctx: context
@@ -174,6 +298,7 @@ void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 s
 	spin_lock_irqsave(&ctx->status_lock, flags);
 	status->state |= state;
 	status->failed_jobs++;
+	cnnacc_ctx_count_failure(ctx);
 	status->seqno = job->seqno;
 	status->core = job->core->index;
 	/* A record counts the task it is about as done. */
@@ -320,6 +445,8 @@ int cnnacc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file 
 		return -EINVAL;
 	if (args->priority == DRM_CNNACC_PRIORITY_HIGH && !capable(CAP_SYS_NICE))
 		return -EACCES;
+	if (READ_ONCE(cfile->banned))
+		return -EIO;
 	vm = cnnacc_vm_get(file, args->vm_id);
 	if (!vm)
 		return -ENOENT;
@@ -380,6 +507,8 @@ int cnnacc_ctx_query_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	spin_lock_irq(&ctx->status_lock);
 	*args = ctx->status;
 	spin_unlock_irq(&ctx->status_lock);
+	if (cnnacc_ctx_banned(ctx))
+		args->state |= DRM_CNNACC_CTX_BANNED;
 	args->ctx_id = id;
 	cnnacc_ctx_put(ctx);
 	return 0;

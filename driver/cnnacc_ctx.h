@@ -58,7 +58,12 @@ struct cnnacc_ctx_queue {
  * @job_lock: protects @jobs, and the waiting jobs and the credits of @queues
  * @jobs: number of jobs that are not yet freed, without followers
  * @free_work: frees the context
- * @status_lock: protects @status
+ * @queued: cycle limits of the jobs that are queued or run
+ * @refused_jobs: number of jobs of the last SUBMIT, if it was refused for want of room, else 0
+ * @refused_cycles: their cycle limits
+ * @banned: its jobs failed too often in succession
+ * @failures: jobs that have failed in succession
+ * @status_lock: protects @status and @failures
  * @status: answer to CTX_QUERY
  * @event_lock: protects @events
  * @events: eventfds, by core
@@ -81,7 +86,12 @@ struct cnnacc_ctx {
 	spinlock_t job_lock;		/* protects @jobs and @queues */
 	u32 jobs;
 	struct work_struct free_work;
-	spinlock_t status_lock;		/* protects @status */
+	u64 queued;
+	u32 refused_jobs;
+	u64 refused_cycles;
+	bool banned;
+	u32 failures;
+	spinlock_t status_lock;		/* protects @status and @failures */
 	struct drm_cnnacc_ctx_query status;
 	spinlock_t event_lock;		/* protects @events */
 	struct eventfd_ctx *events[CNNACC_MAX_CORES];
@@ -95,6 +105,11 @@ struct cnnacc_ctx *cnnacc_ctx_get(struct drm_file *file, u32 id);
 void cnnacc_ctx_put(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_kill(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_kill_all(struct cnnacc_device *cdev);
+int cnnacc_ctx_state(const struct cnnacc_ctx *ctx);
+int cnnacc_ctx_reserve(struct cnnacc_ctx *ctx, u32 jobs, u64 cycles, bool wait);
+void cnnacc_ctx_release(struct cnnacc_ctx *ctx, u32 jobs, u64 cycles);
+bool cnnacc_ctx_has_room(struct cnnacc_ctx *ctx);
+void cnnacc_ctx_job_done(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_add_job(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_remove_job(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 state,

@@ -24,6 +24,7 @@
  * mm           address ranges that each context maps, and the memory of all buffers
  * resets       number of resets of the device and of each core
  * selftest     reading it tests the device: "ok", or what is wrong
+ * ban          write 0 to let contexts and files fail without being banned, 1 to ban them
  * force_reset  write "device" or the name of a core, such as NAME.0, to reset it
  * ============ ================================================================
  *
@@ -317,6 +318,7 @@ static const struct file_operations cnnacc_debugfs_force_reset_fops = {
 void cnnacc_debugfs_init(struct cnnacc_device *cdev)
 {
 	drm_debugfs_add_files(&cdev->drm, cnnacc_debugfs_files, ARRAY_SIZE(cnnacc_debugfs_files));
+	debugfs_create_bool("ban", 0600, cdev->drm.debugfs_root, &cdev->ban);
 	debugfs_create_file("force_reset", 0200, cdev->drm.debugfs_root, cdev,
 			    &cnnacc_debugfs_force_reset_fops);
 }

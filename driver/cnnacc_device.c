@@ -471,6 +471,7 @@ struct cnnacc_device *cnnacc_device_create(struct device *dev, void __iomem *reg
 	if (IS_ERR(cdev))
 		return cdev;
 	cdev->regs = regs;
+	cdev->ban = true;
 	cdev->bus = bus;
 
 	ret = dma_set_mask_and_coherent(dev, DMA_BIT_MASK(CNNACC_BUS_ADDR_BITS));
@@ -496,13 +497,16 @@ static int cnnacc_device_init_cores(struct cnnacc_device *cdev)
 {
 	struct cnnacc_core *core;
 	unsigned int i;
+	u64 cycles = 0;
 
 	for (i = 0; i < cdev->core_count; i++) {
 		core = cnnacc_core_create(cdev, i);
 		if (IS_ERR(core))
 			return PTR_ERR(core);
 		cdev->cores[i] = core;
+		cycles = max(cycles, core->info.job_cycles_max);
 	}
+	cdev->max_queued_cycles = min(cycles, CNNACC_CYCLES_MAX) * CNNACC_MAX_QUEUED;
 	cnnacc_balance_init(cdev);
 	return 0;
 }

@@ -41,6 +41,9 @@ struct seq_file;
 #define CNNACC_MAX_TABLES	4096	/* page table pages per file */
 #define CNNACC_MAX_BUFFERS	16384	/* handles per file */
 #define CNNACC_MAX_QUEUED_JOBS	16384	/* per file */
+#define CNNACC_MAX_QUEUED	64	/* jobs of job_cycles_max per context, in cycles */
+#define CNNACC_CTX_FAILURES	3	/* in succession; then it is banned */
+#define CNNACC_FILE_FAILURES	8
 
 #define CNNACC_PRIORITIES	(DRM_CNNACC_PRIORITY_HIGH + 1)
 #define CNNACC_RING_ENTRIES	128
@@ -215,6 +218,8 @@ struct cnnacc_core {
  * @inv_lock: makes the write of INVALIDATE and the read of its sequence number atomic
  * @reset_gen: incremented by each device reset, which also drops all translations
  * @reset_count: number of device resets
+ * @max_queued_cycles: limit of the cycles that a context has queued
+ * @ban: contexts and files that keep failing are banned
  * @wedged: the device does not reset; no more jobs are started
  * @sched_wq: workqueue of the schedulers; a job starts on the CPU that submits it
  * @reset_wq: ordered workqueue for everything that resets a core or the device
@@ -261,6 +266,8 @@ struct cnnacc_device {
 	spinlock_t inv_lock;		/* makes INVALIDATE and the read of INV_SEQ atomic */
 	atomic_t reset_gen;
 	atomic64_t reset_count;
+	u64 max_queued_cycles;
+	bool ban;
 	bool wedged;
 	struct workqueue_struct *sched_wq;
 	struct workqueue_struct *reset_wq;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/ktime.h>
 #include <linux/module.h>
+#include <linux/poll.h>
 #include <linux/nospec.h>
 #include <linux/slab.h>
 
@@ -95,6 +96,7 @@ static void cnnacc_query_device(struct cnnacc_device *cdev, struct drm_cnnacc_de
 		.max_bos = CNNACC_MAX_BOS,
 		.max_buffers = CNNACC_MAX_BUFFERS,
 		.max_queued_jobs = CNNACC_MAX_QUEUED_JOBS,
+		.max_queued_cycles = cdev->max_queued_cycles,
 		.max_bo_size = CNNACC_MAX_BO_SIZE,
 		.reset_count = atomic64_read(&cdev->reset_count),
 	};
@@ -216,9 +218,28 @@ static const struct drm_ioctl_desc cnnacc_ioctls[] = {
 	CNNACC_IOCTL(REG_RW, reg_rw, DRM_ROOT_ONLY),
 };
 
+/* Readable as DRM has it; writable if SUBMIT has room. */
+static __poll_t cnnacc_poll(struct file *filp, struct poll_table_struct *wait)
+{
+	struct drm_file *file = filp->private_data;
+	struct cnnacc_file *cfile = file->driver_priv;
+	__poll_t events = drm_poll(filp, wait);
+
+	poll_wait(filp, &cfile->room, wait);
+	return cnnacc_file_writable(cfile) ? events | EPOLLOUT | EPOLLWRNORM : events;
+}
+
 static const struct file_operations cnnacc_fops = {
 	.owner = THIS_MODULE,
-	CNNACC_COMPAT_FOPS,
+	.open = CNNACC_COMPAT_OPEN,
+	.release = drm_release,
+	.unlocked_ioctl = drm_ioctl,
+	.compat_ioctl = drm_compat_ioctl,
+	.poll = cnnacc_poll,
+	.read = drm_read,
+	.llseek = noop_llseek,
+	.mmap = drm_gem_mmap,
+	.fop_flags = FOP_UNSIGNED_OFFSET,
 	.show_fdinfo = drm_show_fdinfo,
 };
 

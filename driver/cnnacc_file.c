@@ -64,6 +64,8 @@ struct cnnacc_file *cnnacc_file_create(struct cnnacc_device *cdev)
 	}
 	kref_init(&file->ref);
 	file->cdev = cdev;
+	spin_lock_init(&file->queue_lock);
+	init_waitqueue_head(&file->room);
 	xa_init_flags(&file->vms, XA_FLAGS_ALLOC1);
 	xa_init_flags(&file->contexts, XA_FLAGS_ALLOC1);
 	return file;
@@ -84,6 +86,26 @@ static void cnnacc_file_release(struct kref *ref)
 void cnnacc_file_put(struct cnnacc_file *file)
 {
 	kref_put(&file->ref, cnnacc_file_release);
+}
+
+/**
+ * cnnacc_file_writable() - Check whether to tell poll() that there is room for jobs
+ * @file: file
+ *
+ * Return: true unless a SUBMIT that did not wait for room still has none
+ */
+bool cnnacc_file_writable(struct cnnacc_file *file)
+{
+	struct cnnacc_ctx *ctx;
+	unsigned long id;
+	bool room = true;
+
+	/* The lock keeps the contexts from being destroyed. */
+	xa_lock(&file->contexts);
+	xa_for_each(&file->contexts, id, ctx)
+		room = room && cnnacc_ctx_has_room(ctx);
+	xa_unlock(&file->contexts);
+	return room;
 }
 
 /**

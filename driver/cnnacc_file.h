@@ -5,6 +5,8 @@
 #include <linux/kref.h>
 #include <linux/list.h>
 #include <linux/uidgid.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/xarray.h>
 
 #include <cnnacc_hw.h>
@@ -49,7 +51,11 @@ struct cnnacc_user {
  * @used: number of objects, living and being freed, by quota
  * @tables: number of page table pages of the address spaces
  * @buffers: number of buffer handles
- * @jobs: number of jobs that have not ended
+ * @queue_lock: protects @jobs, and what the contexts have queued and were refused
+ * @jobs: number of jobs that are queued or run
+ * @room: woken when jobs have ended
+ * @failures: jobs that have failed in succession
+ * @banned: they were too many
  * @closed: the file is closed; its running jobs are ended
  * @usage: usage of each core
  */
@@ -62,7 +68,11 @@ struct cnnacc_file {
 	atomic_t used[CNNACC_QUOTAS];
 	atomic_t tables;
 	atomic_t buffers;
-	atomic_t jobs;
+	spinlock_t queue_lock;		/* protects what is queued */
+	u32 jobs;
+	wait_queue_head_t room;
+	atomic_t failures;
+	bool banned;
 	bool closed;
 	struct cnnacc_usage usage[CNNACC_MAX_CORES];
 };
@@ -70,6 +80,7 @@ struct cnnacc_file {
 struct cnnacc_file *cnnacc_file_create(struct cnnacc_device *cdev);
 void cnnacc_file_close(struct cnnacc_file *file);
 void cnnacc_file_put(struct cnnacc_file *file);
+bool cnnacc_file_writable(struct cnnacc_file *file);
 int cnnacc_file_charge(struct cnnacc_file *file, enum cnnacc_quota quota);
 void cnnacc_file_uncharge(struct cnnacc_file *file, enum cnnacc_quota quota);
 

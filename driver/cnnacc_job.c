@@ -50,6 +50,25 @@ static int cnnacc_job_check_task(const struct cnnacc_core *core, struct drm_cnna
 	return 0;
 }
 
+/**
+ * cnnacc_job_cycles() - Add up the cycle limits of tasks
+ * @core: core
+ * @tasks: tasks, which may be invalid
+ * @count: number of tasks
+ *
+ * Return: the sum, at most CNNACC_CYCLES_MAX
+ */
+u64 cnnacc_job_cycles(const struct cnnacc_core *core, const struct drm_cnnacc_task *tasks, u32 count)
+{
+	u64 cycles = 0;
+	u32 i;
+
+	for (i = 0; i < count && cycles < CNNACC_CYCLES_MAX; i++)
+		cycles += min(tasks[i].cycle_limit ?: core->info.job_cycles_max,
+			      CNNACC_CYCLES_MAX);
+	return min(cycles, CNNACC_CYCLES_MAX);
+}
+
 static struct cnnacc_job *cnnacc_job_alloc(struct cnnacc_core *core, u32 task_count,
 					   const struct drm_cnnacc_task *tasks)
 {
@@ -66,8 +85,6 @@ static struct cnnacc_job *cnnacc_job_alloc(struct cnnacc_core *core, u32 task_co
 		ret = cnnacc_job_check_task(core, &job->tasks[i]);
 		if (ret)
 			return ERR_PTR(ret);
-		job->cycle_limit = min_t(u64, job->cycle_limit + job->tasks[i].cycle_limit,
-					 S64_MAX);
 	}
 	return_ptr(job);
 }
@@ -130,6 +147,7 @@ struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cn
 		return job;
 	job->ctx = ctx;
 	job->core = core;
+	job->cycle_limit = cnnacc_job_cycles(core, job->tasks, job->task_count);
 	job->flags = args->flags;
 	INIT_LIST_HEAD(&job->followers);
 	INIT_LIST_HEAD(&job->follow);
@@ -292,6 +310,7 @@ static int cnnacc_job_report(struct cnnacc_job *job, enum cnnacc_end end,
 
 	switch (end) {
 	case CNNACC_END_DONE:
+		cnnacc_ctx_job_done(job->ctx);
 		return 0;
 	case CNNACC_END_FAILED:
 		error = cnnacc_job_status(record, &state);
@@ -322,7 +341,6 @@ void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 	bool cookie = dma_fence_begin_signalling();
 	int error;
 
-	atomic_dec(&job->ctx->file->jobs);
 	/* First, so that who waits for the job finds its core free. */
 	cnnacc_balance_discharge(job);
 	error = cnnacc_job_report(job, end, record);

@@ -15,6 +15,9 @@ struct cnnacc_ctx;
 struct drm_device;
 struct drm_file;
 
+/* Larger sums of cycle limits count as that; those of all jobs of a SUBMIT fit into 64 bits. */
+#define CNNACC_CYCLES_MAX	BIT_ULL(52)
+
 /**
  * enum cnnacc_end - why a job ended.
  * @CNNACC_END_DONE: all tasks succeeded
@@ -52,7 +55,7 @@ struct cnnacc_fence {
  * @ctx: context; it outlives the job
  * @core: core
  * @flags: DRM_CNNACC_JOB_*
- * @cycle_limit: sum of the cycle limits of the tasks, at most S64_MAX
+ * @cycle_limit: sum of the cycle limits of the tasks, at most CNNACC_CYCLES_MAX
  * @load: its part of &cnnacc_core.load
  * @credits: its part of CNNACC_CREDITS, the length of the ring and of its time
  * @group_credits: sum of @credits of the job and its followers
@@ -127,6 +130,7 @@ static inline struct cnnacc_job *to_cnnacc_job(struct drm_sched_job *base)
 }
 
 /* cnnacc_job.c */
+u64 cnnacc_job_cycles(const struct cnnacc_core *core, const struct drm_cnnacc_task *tasks, u32 count);
 struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cnnacc_job *args,
 				     const struct drm_cnnacc_task *tasks);
 bool cnnacc_job_follow(struct cnnacc_job *job, struct cnnacc_job *leader);

@@ -123,7 +123,7 @@ static enum cnnacc_end cnnacc_sched_verdict(const struct cnnacc_job *job)
 	/* Checked before the dependencies, which may have failed for that reason. */
 	if (READ_ONCE(cdev->wedged) || drm_dev_is_unplugged(&cdev->drm))
 		return CNNACC_END_GONE;
-	if (READ_ONCE(job->ctx->dead) || cnnacc_job_dep_failed(job))
+	if (cnnacc_ctx_state(job->ctx) || cnnacc_job_dep_failed(job))
 		return CNNACC_END_CANCELED;
 	return CNNACC_END_DONE;
 }
@@ -270,6 +270,8 @@ static enum drm_gpu_sched_stat cnnacc_sched_timedout_job(struct drm_sched_job *b
 static void cnnacc_sched_free_job(struct drm_sched_job *base)
 {
 	struct cnnacc_job *job = to_cnnacc_job(base), *follower, *next;
+	u64 cycles = job->cycle_limit;
+	u32 jobs = 1;
 
 	/* Its context is dead and the scheduler has not run it. */
 	if (!dma_fence_is_signaled(&job->fence->base)) {
@@ -280,8 +282,12 @@ static void cnnacc_sched_free_job(struct drm_sched_job *base)
 		cnnacc_sched_queue_of(job)->credits -= job->group_credits;
 		cnnacc_sched_push(job->ctx, job->core);
 	}
-	list_for_each_entry_safe(follower, next, &job->followers, follow)
+	list_for_each_entry_safe(follower, next, &job->followers, follow) {
+		cycles += follower->cycle_limit;
+		jobs++;
 		cnnacc_job_free(follower);
+	}
+	cnnacc_ctx_release(job->ctx, jobs, cycles);
 	cnnacc_job_free(job);
 }
 

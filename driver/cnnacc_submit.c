@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/dma-fence-chain.h>
 #include <linux/dma-resv.h>
+#include <linux/nospec.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -615,23 +616,17 @@ static int cnnacc_submit_build(struct cnnacc_submit *submit)
 static int cnnacc_submit_locked(struct cnnacc_submit *submit)
 {
 	struct cnnacc_ctx *ctx = submit->ctx;
-	atomic_t *jobs = &ctx->file->jobs;
 	int ret;
 
-	if (ctx->dead)
-		return drm_dev_is_unplugged(&ctx->cdev->drm) ? -ENODEV : -ENOENT;
-	ret = cnnacc_pm_get(ctx->cdev);
+	ret = cnnacc_ctx_state(ctx);
+	if (!ret)
+		ret = cnnacc_pm_get(ctx->cdev);
 	if (ret)
 		return ret;
-	if (atomic_add_return(submit->count, jobs) > CNNACC_MAX_QUEUED_JOBS)
-		ret = -ENOSPC;
-	if (!ret)
-		ret = cnnacc_submit_build(submit);
+	ret = cnnacc_submit_build(submit);
 	if (!ret)
 		ret = cnnacc_submit_commit(submit);
 	cnnacc_submit_free_jobs(submit);
-	if (ret)
-		atomic_sub(submit->count, jobs);
 	cnnacc_pm_put(ctx->cdev);
 	return ret;
 }
@@ -681,6 +676,49 @@ static void cnnacc_submit_report(const struct cnnacc_submit *submit, u64 first,
 	}
 }
 
+static u64 cnnacc_submit_cycles(const struct cnnacc_submit *submit)
+{
+	const struct cnnacc_device *cdev = submit->ctx->cdev;
+	const struct drm_cnnacc_job *args;
+	u64 cycles = 0;
+	u32 i;
+
+	for (i = 0; i < submit->count; i++) {
+		args = &submit->args[i];
+		/* Otherwise it is refused later. */
+		if (args->core < cdev->core_count)
+			cycles += cnnacc_job_cycles(cdev->cores[array_index_nospec(args->core,
+										   cdev->core_count)],
+						    submit->arrays[i].tasks, args->tasks.count);
+	}
+	return cycles;
+}
+
+/* Waits for room without a lock, as a context must be destroyed without a wait. */
+static int cnnacc_submit_reserved(struct cnnacc_submit *submit, struct drm_cnnacc_submit *args)
+{
+	struct cnnacc_ctx *ctx = submit->ctx;
+	u64 cycles = cnnacc_submit_cycles(submit), first;
+	int ret;
+
+	ret = cnnacc_ctx_reserve(ctx, submit->count, cycles,
+				 !(args->flags & DRM_CNNACC_SUBMIT_NONBLOCK));
+	if (ret)
+		return ret;
+	if (mutex_lock_interruptible(&ctx->submit_lock))
+		ret = -ERESTARTSYS;
+	if (!ret) {
+		first = ctx->seqno + 1;
+		ret = cnnacc_submit_locked(submit);
+		mutex_unlock(&ctx->submit_lock);
+		if (!ret)
+			cnnacc_submit_report(submit, first, args);
+	}
+	if (ret)
+		cnnacc_ctx_release(ctx, submit->count, cycles);
+	return ret;
+}
+
 static struct cnnacc_submit *cnnacc_submit_create(struct cnnacc_ctx *ctx, struct drm_file *file,
 						  const struct drm_cnnacc_obj_array *array)
 {
@@ -717,10 +755,9 @@ int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	struct drm_cnnacc_submit *args = data;
 	struct cnnacc_submit *submit;
 	struct cnnacc_ctx *ctx;
-	u64 first;
 	int ret;
 
-	if (cnnacc_refuses(drm, args->flags))
+	if (cnnacc_refuses(drm, args->flags & ~DRM_CNNACC_SUBMIT_NONBLOCK))
 		return -EINVAL;
 	ctx = cnnacc_ctx_get(file, args->ctx_id);
 	if (!ctx)
@@ -734,15 +771,8 @@ int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	ret = cnnacc_submit_copy_arrays(submit);
 	if (!ret)
 		ret = cnnacc_vm_prepare(ctx->vm);
-	if (!ret && mutex_lock_interruptible(&ctx->submit_lock))
-		ret = -ERESTARTSYS;
-	if (!ret) {
-		first = ctx->seqno + 1;
-		ret = cnnacc_submit_locked(submit);
-		mutex_unlock(&ctx->submit_lock);
-		if (!ret)
-			cnnacc_submit_report(submit, first, args);
-	}
+	if (!ret)
+		ret = cnnacc_submit_reserved(submit, args);
 	cnnacc_submit_free(submit);
 out:
 	cnnacc_ctx_put(ctx);

@@ -138,6 +138,8 @@ struct drm_cnnacc_dev_query {
  * @pad: zero
  * @max_bo_size: bytes of one buffer object
  * @reset_count: device resets since the driver was bound to it
+ * @max_queued_cycles: sum of the cycle limits of queued and running jobs per context; a SUBMIT to a
+ *	context without jobs may exceed it
  */
 struct drm_cnnacc_dev_info {
 	__u32 hw_version;
@@ -158,6 +160,7 @@ struct drm_cnnacc_dev_info {
 	__u32 pad;
 	__u64 max_bo_size;
 	__u64 reset_count;
+	__u64 max_queued_cycles;
 };
 
 /**
@@ -237,9 +240,14 @@ struct drm_cnnacc_vm_destroy {
 
 /**
  * enum drm_cnnacc_priority - scheduling priority of a context.
- * @DRM_CNNACC_PRIORITY_LOW: after the others
+ * @DRM_CNNACC_PRIORITY_LOW: after the others, but see below
  * @DRM_CNNACC_PRIORITY_NORMAL: default
  * @DRM_CNNACC_PRIORITY_HIGH: before the others; needs CAP_SYS_NICE, else -EACCES
+ *
+ * Contexts of one priority that have work for a core take turns: none waits for more than one job of
+ * each other, or 10 ms of short ones.  A higher priority goes first.  A job that has waited ten times
+ * as long as its cycle limits allow it to run, at least 100 ms and at most 10 s, goes before those of
+ * higher priorities; several such jobs do so one after the other, each after such a time.
  */
 enum drm_cnnacc_priority {
 	DRM_CNNACC_PRIORITY_LOW = 0,
@@ -285,6 +293,11 @@ struct drm_cnnacc_ctx_destroy {
 /* a job made no progress, or ran for longer than the driver allows (job_limit_ms) */
 #define DRM_CNNACC_CTX_HANG		0x8u
 #define DRM_CNNACC_CTX_INNOCENT_RESET	0x10u	/* a reset ended a job that did not cause it */
+/*
+ * Three jobs of the context failed or hung in succession, or eight of its file: its queued jobs end
+ * with -ECANCELED, SUBMIT returns -EIO, and so does CTX_CREATE after eight of the file.
+ */
+#define DRM_CNNACC_CTX_BANNED		0x20u
 
 /**
  * struct drm_cnnacc_ctx_query - argument of DRM_CNNACC_CTX_QUERY.
@@ -542,10 +555,13 @@ struct drm_cnnacc_job {
 	struct drm_cnnacc_obj_array bos;
 };
 
+/* drm_cnnacc_submit.flags */
+#define DRM_CNNACC_SUBMIT_NONBLOCK	0x1u	/* -EAGAIN instead of a wait for room */
+
 /**
  * struct drm_cnnacc_submit - argument of DRM_CNNACC_SUBMIT.
  * @ctx_id: context
- * @flags: zero
+ * @flags: DRM_CNNACC_SUBMIT_*
  * @jobs: struct drm_cnnacc_job, 1..max_jobs; only read
  * @first_seqno: out: sequence number of the first job in its context, from 1; job i has
  *	first_seqno + i
@@ -555,7 +571,17 @@ struct drm_cnnacc_job {
  * All or nothing: everything is checked before the first job is queued; on error
  * nothing runs and no syncobj changes.  Jobs of one context run in order on each core.
  * Across cores only syncobjs order them; a job may wait for a syncobj that an earlier job
- * of the same SUBMIT signals.  -ENOSPC: more than max_queued_jobs would be queued.
+ * of the same SUBMIT signals.
+ *
+ * A job is canceled if one that it waits for by a syncobj has failed: one of the same SUBMIT, the fence
+ * of a binary syncobj, or the job that reaches a timeline point which is not passed, or is the last of
+ * its timeline, when SUBMIT is called.  A point below the last that is signalled by then tells nothing,
+ * as the kernel keeps no fence of it: use a binary syncobj, or CTX_QUERY.
+ *
+ * Waits, interruptibly, while more than max_queued_jobs or max_queued_cycles would be queued; with
+ * DRM_CNNACC_SUBMIT_NONBLOCK it returns -EAGAIN, and poll() reports POLLOUT on the file when it
+ * would have room.  (libdrm's drmIoctl() repeats an ioctl after -EAGAIN: call ioctl() then.)
+ * -EIO: the context or its file is banned (DRM_CNNACC_CTX_BANNED).
  *
  * Jobs of one SUBMIT with DRM_CNNACC_JOB_ANY_EQUAL that name equal cores run on one core, and so in
  * order.  Those of different SUBMITs, also of one context, may run on different cores at the same
@@ -629,7 +655,7 @@ struct drm_cnnacc_reg_rw {
 enum drm_cnnacc_layout {
 	DRM_CNNACC_LAYOUT_OBJ_ARRAY = DRM_CNNACC_LAYOUT(drm_cnnacc_obj_array, 16),
 	DRM_CNNACC_LAYOUT_DEV_QUERY = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_query, 24),
-	DRM_CNNACC_LAYOUT_DEV_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_info, 80),
+	DRM_CNNACC_LAYOUT_DEV_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_dev_info, 88),
 	DRM_CNNACC_LAYOUT_CORE_INFO = DRM_CNNACC_LAYOUT(drm_cnnacc_core_info, 104),
 	DRM_CNNACC_LAYOUT_CLOCKS = DRM_CNNACC_LAYOUT(drm_cnnacc_clocks, 24),
 	DRM_CNNACC_LAYOUT_TIMESTAMP = DRM_CNNACC_LAYOUT(drm_cnnacc_timestamp, 16),

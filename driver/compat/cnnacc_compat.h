@@ -22,10 +22,10 @@
 /* On kernels without DRM_ACCEL the device is a render node. */
 #ifdef HAVE_DRM_ACCEL
 #define CNNACC_COMPAT_NODE DRIVER_COMPUTE_ACCEL
-#define CNNACC_COMPAT_FOPS DRM_ACCEL_FOPS
+#define CNNACC_COMPAT_OPEN accel_open
 #else
 #define CNNACC_COMPAT_NODE DRIVER_RENDER
-#define CNNACC_COMPAT_FOPS DRM_GEM_FOPS
+#define CNNACC_COMPAT_OPEN drm_open
 #endif
 
 /* The argument of MODULE_IMPORT_NS(). */

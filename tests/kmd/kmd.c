@@ -94,6 +94,8 @@ int kmd_ioctl(int fd, unsigned long request, void *arg)
 	return drmIoctl(fd, request, arg) ? -errno : 0;
 }
 
+static bool banning;
+
 int kmd_open(void)
 {
 	const char *path = getenv("CNNACC_DEVICE");
@@ -101,6 +103,9 @@ int kmd_open(void)
 
 	if (fd < 0)
 		bail("open the device");
+	/* Most programs fail on purpose.  A user who is not root cannot, and need not, write there. */
+	if (!banning)
+		kmd_ban(false);
 	return fd;
 }
 
@@ -520,16 +525,27 @@ void kmd_poke(uint32_t offset, uint32_t value)
 	regs[offset / 4] = value;
 }
 
-int kmd_force_reset(const char *what)
+static int write_debugfs(const char *pattern, const char *text)
 {
 	glob_t found;
 	int ret;
 
-	if (glob("/sys/kernel/debug/accel/*/force_reset", 0, NULL, &found))
+	if (glob(pattern, 0, NULL, &found))
 		return -ENOENT;
-	ret = kmd_write_file(found.gl_pathv[0], what);
+	ret = kmd_write_file(found.gl_pathv[0], text);
 	globfree(&found);
 	return ret;
+}
+
+int kmd_force_reset(const char *what)
+{
+	return write_debugfs("/sys/kernel/debug/accel/*/force_reset", what);
+}
+
+int kmd_ban(bool ban)
+{
+	banning = ban;
+	return write_debugfs("/sys/kernel/debug/accel/*/ban", ban ? "1" : "0");
 }
 
 uint64_t kmd_fdinfo(int fd, const char *prefix, const char *suffix)

@@ -150,6 +150,8 @@ double kmd_kill(pid_t pid);
 void kmd_poke(uint32_t offset, uint32_t value);
 /* Has the driver reset the device, or the core of that name, through debugfs: 0 or -errno. */
 int kmd_force_reset(const char *what);
+/* Lets the driver ban contexts that keep failing, or not, as kmd_open() does: 0 or -errno. */
+int kmd_ban(bool ban);
 
 /* A value in the fdinfo of this process, by its full key; ~0 if it is missing. */
 uint64_t kmd_fdinfo(int fd, const char *prefix, const char *suffix);

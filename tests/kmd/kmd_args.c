@@ -49,6 +49,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -540,6 +541,18 @@ static uint32_t block(struct kmd_env *blocker, int fd)
 	return handle;
 }
 
+static int submit_nonblock(const struct kmd_env *full, const struct drm_cnnacc_job *jobs,
+			   uint32_t count)
+{
+	struct drm_cnnacc_submit submit = {
+		.ctx_id = full->ctx, .flags = DRM_CNNACC_SUBMIT_NONBLOCK,
+		.jobs = DRM_CNNACC_OBJ_ARRAY(count, jobs),
+	};
+
+	/* drmIoctl() repeats after EAGAIN. */
+	return ioctl(full->fd, DRM_IOCTL_CNNACC_SUBMIT, &submit) ? -errno : 0;
+}
+
 static void test_queue_limit(void)
 {
 	static struct drm_cnnacc_job jobs[64];
@@ -552,6 +565,7 @@ static void test_queue_limit(void)
 
 	kmd_dev_info(full.fd, &info);
 	sync.handle = block(&blocker, full.fd);
+	task.cycle_limit = 1000;
 	for (i = 0; i < ARRAY_LEN(jobs); i++)
 		jobs[i] = (struct drm_cnnacc_job){
 			.core = full.core,
@@ -560,12 +574,12 @@ static void test_queue_limit(void)
 		};
 	ok_ret(kmd_submit_jobs(full.fd, full.ctx, jobs, 1), 0, "SUBMIT: a job that has to wait");
 	for (count = 1; !ret && count <= info.max_queued_jobs; count += ret ? 0 : ARRAY_LEN(jobs))
-		ret = kmd_submit_jobs(full.fd, full.ctx, jobs, ARRAY_LEN(jobs));
-	ok_ret(ret, -ENOSPC, "SUBMIT: more jobs than may be queued");
+		ret = submit_nonblock(&full, jobs, ARRAY_LEN(jobs));
+	ok_ret(ret, -EAGAIN, "SUBMIT: more jobs than may be queued");
 	ok(count == info.max_queued_jobs - ARRAY_LEN(jobs) + 1, "SUBMIT: as many as may be");
-	ok_ret(kmd_submit_jobs(full.fd, full.ctx, jobs, ARRAY_LEN(jobs) - 1), 0,
+	ok_ret(submit_nonblock(&full, jobs, ARRAY_LEN(jobs) - 1), 0,
 	       "SUBMIT: those for which there is room");
-	ok_ret(kmd_submit_jobs(full.fd, full.ctx, jobs, 1), -ENOSPC, "SUBMIT: not one more");
+	ok_ret(submit_nonblock(&full, jobs, 1), -EAGAIN, "SUBMIT: not one more");
 	ok_ret(kmd_submit(&env, kmd_program_nop(&env), 0, 0), 0,
 	       "SUBMIT: another file has its own room");
 	kmd_env_free(&blocker);

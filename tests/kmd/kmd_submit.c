@@ -54,7 +54,7 @@ static void test_arguments(void)
 	ok_ret(submit(&s), wanted, "%s", name); \
 } while (0)
 	CASE(-ENOENT, "unknown context", s.submit.ctx_id = 4711);
-	CASE(-EINVAL, "unknown SUBMIT flag", s.submit.flags = 1);
+	CASE(-EINVAL, "unknown SUBMIT flag", s.submit.flags = 2);
 	CASE(-EINVAL, "unknown core", s.job.core = 8);
 	CASE(-EINVAL, "unknown job flag", s.job.flags = 8);
 	CASE(-EINVAL, "unknown task flag", s.task.flags = 2);

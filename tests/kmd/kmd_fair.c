@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: MIT
+/*
+ * kmd_fair: what a context can take from others, and what it gets when it fails: turns of contexts,
+ * a low priority, bounds of a queue, bans, errors of input fences.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include <xf86drm.h>
+
+#include "kmd.h"
+
+#define FLOOD		20
+#define LIMIT		10000000u	/* cycles: long enough to be noticed, short enough to wait for */
+#define PATIENCE_S	10		/* drm_cnnacc_priority: after which a low priority has its turn */
+#define FEEDERS		2
+
+static struct drm_cnnacc_job one_job(const struct kmd_env *env, const struct drm_cnnacc_task *task)
+{
+	return (struct drm_cnnacc_job){
+		.core = env->core, .tasks = DRM_CNNACC_OBJ_ARRAY(1, task),
+	};
+}
+
+static int submit(struct kmd_env *env, uint32_t length, struct drm_cnnacc_sync *syncs,
+		  uint32_t count)
+{
+	struct drm_cnnacc_task task = kmd_task(length);
+	struct drm_cnnacc_job job = one_job(env, &task);
+
+	job.syncs = (struct drm_cnnacc_obj_array)DRM_CNNACC_OBJ_ARRAY(count, syncs);
+	return kmd_submit_jobs(env->fd, env->ctx, &job, 1);
+}
+
+/* A nop behind the endless jobs of another context waits for one of them, not for all. */
+static void test_flood(void)
+{
+	struct kmd_env flood = kmd_env(kmd_open()), other = kmd_env(kmd_open());
+	struct drm_cnnacc_task task = kmd_task(kmd_program_endless(&flood));
+	uint32_t out = kmd_syncobj(other.fd), nop = kmd_program_nop(&other);
+	struct drm_cnnacc_job jobs[FLOOD];
+	uint32_t ended;
+
+	task.cycle_limit = LIMIT;
+	for (uint32_t i = 0; i < FLOOD; i++)
+		jobs[i] = one_job(&flood, &task);
+	ok_ret(kmd_submit_jobs(flood.fd, flood.ctx, jobs, FLOOD), 0, "%u endless jobs", FLOOD);
+	ok_ret(kmd_submit(&other, nop, 1000000, out), 0, "and a nop of another file");
+	ok_ret(kmd_wait(other.fd, out), 0, "which ends");
+	ended = kmd_ctx_query(flood.fd, flood.ctx).failed_jobs;
+	ok(ended < FLOOD / 2, "when %u of them have ended", ended);
+	drmSyncobjDestroy(other.fd, out);
+	kmd_env_free(&flood);
+	kmd_env_free(&other);
+	close(flood.fd);
+	close(other.fd);
+}
+
+static atomic_bool fed;
+
+/* Keeps a job of normal priority waiting all the time. */
+static void *feed(void *arg)
+{
+	struct kmd_env env = kmd_env(kmd_open());
+	uint32_t length = kmd_program_delay(&env, 100000), outs[2], i;
+	intptr_t bad = 0;
+
+	(void)arg;
+	for (i = 0; i < 2; i++)
+		outs[i] = kmd_syncobj(env.fd);
+	bad |= !!kmd_submit(&env, length, 0, outs[0]);
+	for (i = 1; atomic_load(&fed) && !bad; i++) {
+		bad |= !!kmd_submit(&env, length, 0, outs[i % 2]);
+		bad |= !!kmd_wait(env.fd, outs[(i - 1) % 2]);
+	}
+	bad |= !!kmd_wait(env.fd, outs[(i - 1) % 2]);
+	kmd_env_free(&env);
+	close(env.fd);
+	return (void *)bad;
+}
+
+/* A job of low priority gets its turn beside others that are never idle. */
+static void test_low(void)
+{
+	struct kmd_env low = kmd_env(kmd_open());
+	struct drm_cnnacc_ctx_create create = {
+		.vm_id = low.vm, .priority = DRM_CNNACC_PRIORITY_LOW,
+	};
+	uint32_t nop = kmd_program_nop(&low), out = kmd_syncobj(low.fd);
+	pthread_t feeders[FEEDERS];
+	void *bad, *any = NULL;
+	double start, took;
+
+	ok_ret(kmd_ioctl(low.fd, DRM_IOCTL_CNNACC_CTX_CREATE, &create), 0, "a low priority");
+	kmd_ctx_destroy(low.fd, low.ctx);
+	low.ctx = create.ctx_id;
+	atomic_store(&fed, true);
+	for (int i = 0; i < FEEDERS; i++)
+		if (pthread_create(&feeders[i], NULL, feed, NULL))
+			bail("pthread_create");
+	usleep(500000);
+	start = kmd_seconds();
+	ok_ret(kmd_submit(&low, nop, 0, out), 0, "a job of it");
+	ok_ret(kmd_wait(low.fd, out), 0, "ends");
+	took = kmd_seconds() - start;
+	atomic_store(&fed, false);
+	for (int i = 0; i < FEEDERS; i++) {
+		pthread_join(feeders[i], &bad);
+		any = bad ?: any;
+	}
+	ok(!any, "beside jobs of normal priority");
+	ok(took < PATIENCE_S + 10, "after %.1f s", took);
+	drmSyncobjDestroy(low.fd, out);
+	kmd_env_free(&low);
+	close(low.fd);
+}
+
+static int submit_nonblock(struct kmd_env *env, struct drm_cnnacc_job *jobs, uint32_t count)
+{
+	struct drm_cnnacc_submit submit = {
+		.ctx_id = env->ctx, .flags = DRM_CNNACC_SUBMIT_NONBLOCK,
+		.jobs = DRM_CNNACC_OBJ_ARRAY(count, jobs),
+	};
+
+	/* drmIoctl() repeats after EAGAIN. */
+	return ioctl(env->fd, DRM_IOCTL_CNNACC_SUBMIT, &submit) ? -errno : 0;
+}
+
+static bool writable(int fd, int timeout_ms)
+{
+	struct pollfd p = { .fd = fd, .events = POLLOUT };
+
+	return poll(&p, 1, timeout_ms) == 1 && p.revents & POLLOUT;
+}
+
+/* A context queues a bounded number of cycles. */
+static void test_room(void)
+{
+	struct kmd_env env = kmd_env(kmd_open());
+	struct drm_cnnacc_task task = kmd_task(kmd_program_delay(&env, 2000000));
+	uint64_t queued = 0;
+	struct drm_cnnacc_dev_info dev;
+	struct drm_cnnacc_core_info core;
+	struct drm_cnnacc_job job = one_job(&env, &task);
+	uint32_t count = 0;
+	int ret;
+
+	kmd_dev_info(env.fd, &dev);
+	kmd_core_info(env.fd, env.core, &core);
+	ok(writable(env.fd, 0), "a file without jobs is writable");
+	while (!(ret = submit_nonblock(&env, &job, 1)) && count < 1000) {
+		queued += core.job_cycles_max;
+		count++;
+	}
+	ok_ret(ret, -EAGAIN, "SUBMIT without a wait, after %u jobs", count);
+	ok(queued >= dev.max_queued_cycles && count < 1000, "of the limit's cycles");
+	ok(!writable(env.fd, 0), "then the file is not writable");
+	ok(writable(env.fd, 60000), "until a job has ended");
+	ok_ret(submit_nonblock(&env, &job, 1), 0, "when there is room for one");
+	ok_ret(kmd_submit_jobs(env.fd, env.ctx, &job, 1), 0, "SUBMIT waits for room otherwise");
+	kmd_env_free(&env);
+	close(env.fd);
+}
+
+/* Three failures in succession ban a context, eight a file. */
+static void test_ban(void)
+{
+	struct kmd_env env = kmd_env(kmd_open()), env2 = kmd_env(env.fd), env3 = kmd_env(env.fd);
+	struct drm_cnnacc_ctx_create create = { .vm_id = env.vm, .priority = 1 };
+	struct kmd_env *bad[] = { &env, &env2, &env3 };
+	struct kmd_env other = kmd_env(kmd_open());
+
+	kmd_ban(true);
+	for (int i = 0; i < 2; i++)
+		ok_ret(kmd_run(&env, kmd_program_illegal(&env)), -EINVAL, "failure %d", i + 1);
+	ok_ret(kmd_run(&env, kmd_program_nop(&env)), 0, "a success between");
+	for (int i = 0; i < 3; i++)
+		ok_ret(kmd_run(&env, kmd_program_illegal(&env)), -EINVAL, "failure %d", i + 1);
+	ok_ret(kmd_submit(&env, kmd_program_nop(&env), 0, 0), -EIO, "three ban the context");
+	ok(kmd_ctx_query(env.fd, env.ctx).state & DRM_CNNACC_CTX_BANNED, "which its state says");
+	ok(!(kmd_ctx_query(env.fd, env2.ctx).state & DRM_CNNACC_CTX_BANNED), "no other context");
+	for (int i = 0; i < 5; i++) {
+		struct kmd_env *e = bad[1 + i / 3];
+
+		ok_ret(kmd_run(e, kmd_program_illegal(e)), -EINVAL, "failure %d of the file", i + 4);
+	}
+	ok_ret(kmd_submit(&env3, kmd_program_nop(&env3), 0, 0), -EIO, "eight ban the file");
+	ok_ret(kmd_ioctl(env.fd, DRM_IOCTL_CNNACC_CTX_CREATE, &create), -EIO, "and its new contexts");
+	ok_ret(kmd_run(&other, kmd_program_nop(&other)), 0, "no other file");
+	kmd_ban(false);
+	close(env.fd);
+	kmd_env_free(&other);
+	close(other.fd);
+}
+
+/* The error of an input fence cancels a job. */
+static void test_errors(void)
+{
+	struct kmd_env bad = kmd_env(kmd_open()), env = kmd_env(bad.fd);
+	uint32_t line = kmd_syncobj(bad.fd), first = kmd_syncobj(bad.fd), out = kmd_syncobj(bad.fd);
+	uint32_t second = kmd_syncobj(bad.fd);
+	const uint32_t timeline = DRM_CNNACC_SYNC_TIMELINE;
+	struct drm_cnnacc_sync fails[] = {
+		{ .flags = DRM_CNNACC_SYNC_SIGNAL | timeline, .handle = line, .point = 1 },
+		{ .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = first },
+	};
+	struct drm_cnnacc_sync works[] = {
+		{ .flags = DRM_CNNACC_SYNC_SIGNAL | timeline, .handle = line, .point = 2 },
+		{ .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = second },
+	};
+	struct drm_cnnacc_sync waits[] = {
+		{ .flags = DRM_CNNACC_SYNC_WAIT | timeline, .handle = line, .point = 1 },
+		{ .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out },
+	};
+	struct drm_cnnacc_sync both[] = {
+		{ .flags = DRM_CNNACC_SYNC_WAIT, .handle = first },
+		{ .flags = DRM_CNNACC_SYNC_WAIT, .handle = second },
+		{ .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out },
+	};
+
+	ok_ret(submit(&bad, kmd_program_illegal(&bad), fails, 2), 0, "a job that fails");
+	ok_ret(kmd_wait(bad.fd, first), -EINVAL, "fails");
+	ok_ret(submit(&env, kmd_program_nop(&env), waits, 2), 0, "one that waits for its point");
+	ok_ret(kmd_wait(env.fd, out), -ECANCELED, "while that is the last is canceled");
+	ok_ret(submit(&bad, kmd_program_nop(&bad), works, 2), 0, "a later point of the same context");
+	ok_ret(kmd_wait(bad.fd, second), 0, "is reached");
+	ok_ret(submit(&env, kmd_program_nop(&env), waits, 2), 0, "the failed one has been passed");
+	ok_ret(kmd_wait(env.fd, out), 0, "and tells nothing, as the header says");
+	ok_ret(submit(&env, kmd_program_nop(&env), both, 3), 0, "two fences of one context");
+	ok_ret(kmd_wait(env.fd, out), -ECANCELED, "the error of the earlier one counts too");
+	kmd_env_free(&env);
+	kmd_env_free(&bad);
+	close(bad.fd);
+}
+
+/* Within one SUBMIT a later job sees the error of an earlier one, however late it looks. */
+static void test_errors_within(void)
+{
+	struct kmd_env env = kmd_env(kmd_open());
+	struct drm_cnnacc_task tasks[3] = { kmd_task(kmd_program_illegal(&env)) };
+	uint32_t line = kmd_syncobj(env.fd), out = kmd_syncobj(env.fd);
+	const uint32_t timeline = DRM_CNNACC_SYNC_TIMELINE;
+	struct drm_cnnacc_sync syncs[3][2] = {
+		{ { .flags = DRM_CNNACC_SYNC_SIGNAL | timeline, .handle = line, .point = 1 } },
+		{ { .flags = DRM_CNNACC_SYNC_SIGNAL | timeline, .handle = line, .point = 2 } },
+		{ { .flags = DRM_CNNACC_SYNC_WAIT | timeline, .handle = line, .point = 1 },
+		  { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out } },
+	};
+	struct drm_cnnacc_job jobs[3];
+
+	tasks[1] = kmd_task_nop(&env);
+	tasks[2] = tasks[1];
+	for (int i = 0; i < 3; i++) {
+		jobs[i] = one_job(&env, &tasks[i]);
+		jobs[i].syncs = (struct drm_cnnacc_obj_array)
+			DRM_CNNACC_OBJ_ARRAY(i == 2 ? 2 : 1, syncs[i]);
+	}
+	ok_ret(kmd_submit_jobs(env.fd, env.ctx, jobs, 3), 0, "one that fails, two behind");
+	ok_ret(kmd_wait(env.fd, out), -ECANCELED, "the one that waits for it is canceled");
+	ok(kmd_ctx_query(env.fd, env.ctx).failed_jobs == 1, "the other is not");
+	kmd_env_free(&env);
+	close(env.fd);
+}
+
+int main(void)
+{
+	test_flood();
+	test_low();
+	test_room();
+	test_ban();
+	test_errors();
+	test_errors_within();
+	return done_testing();
+}
