@@ -4,6 +4,8 @@
 #include <linux/nospec.h>
 #include <linux/slab.h>
 
+#include <drm/drm_file.h>
+
 #include "compat/cnnacc_compat.h"
 #include "cnnacc_balance.h"
 #include "cnnacc_ctx.h"
