@@ -60,7 +60,8 @@ static int cnnacc_job_check_task(const struct cnnacc_core *core, struct drm_cnna
  *
  * Return: the sum, at most CNNACC_CYCLES_MAX
  */
-u64 cnnacc_job_cycles(const struct cnnacc_core *core, const struct drm_cnnacc_task *tasks, u32 count)
+u64 cnnacc_job_cycles(const struct cnnacc_core *core, const struct drm_cnnacc_task *tasks,
+		      u32 count)
 {
 	u64 cycles = 0;
 	u32 i;

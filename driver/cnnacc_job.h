@@ -130,7 +130,8 @@ static inline struct cnnacc_job *to_cnnacc_job(struct drm_sched_job *base)
 }
 
 /* cnnacc_job.c */
-u64 cnnacc_job_cycles(const struct cnnacc_core *core, const struct drm_cnnacc_task *tasks, u32 count);
+u64 cnnacc_job_cycles(const struct cnnacc_core *core, const struct drm_cnnacc_task *tasks,
+		      u32 count);
 struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cnnacc_job *args,
 				     const struct drm_cnnacc_task *tasks);
 bool cnnacc_job_follow(struct cnnacc_job *job, struct cnnacc_job *leader);

@@ -679,17 +679,17 @@ static void cnnacc_submit_report(const struct cnnacc_submit *submit, u64 first,
 static u64 cnnacc_submit_cycles(const struct cnnacc_submit *submit)
 {
 	const struct cnnacc_device *cdev = submit->ctx->cdev;
-	const struct drm_cnnacc_job *args;
+	u32 i, core;
 	u64 cycles = 0;
-	u32 i;
 
 	for (i = 0; i < submit->count; i++) {
-		args = &submit->args[i];
+		core = submit->args[i].core;
 		/* Otherwise it is refused later. */
-		if (args->core < cdev->core_count)
-			cycles += cnnacc_job_cycles(cdev->cores[array_index_nospec(args->core,
-										   cdev->core_count)],
-						    submit->arrays[i].tasks, args->tasks.count);
+		if (core >= cdev->core_count)
+			continue;
+		core = array_index_nospec(core, cdev->core_count);
+		cycles += cnnacc_job_cycles(cdev->cores[core], submit->arrays[i].tasks,
+					    submit->args[i].tasks.count);
 	}
 	return cycles;
 }

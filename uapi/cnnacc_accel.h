@@ -244,10 +244,10 @@ struct drm_cnnacc_vm_destroy {
  * @DRM_CNNACC_PRIORITY_NORMAL: default
  * @DRM_CNNACC_PRIORITY_HIGH: before the others; needs CAP_SYS_NICE, else -EACCES
  *
- * Contexts of one priority that have work for a core take turns: none waits for more than one job of
- * each other, or 10 ms of short ones.  A higher priority goes first.  A job that has waited ten times
- * as long as its cycle limits allow it to run, at least 100 ms and at most 10 s, goes before those of
- * higher priorities; several such jobs do so one after the other, each after such a time.
+ * Contexts of one priority that have work for a core take turns: none waits for more than one job
+ * of each other, or 10 ms of short ones.  A higher priority goes first.  A job that has waited ten
+ * times as long as its cycle limits allow it to run, at least 100 ms and at most 10 s, goes before
+ * those of higher priorities; several such jobs do so one after the other, each after such a time.
  */
 enum drm_cnnacc_priority {
 	DRM_CNNACC_PRIORITY_LOW = 0,
@@ -573,10 +573,10 @@ struct drm_cnnacc_job {
  * Across cores only syncobjs order them; a job may wait for a syncobj that an earlier job
  * of the same SUBMIT signals.
  *
- * A job is canceled if one that it waits for by a syncobj has failed: one of the same SUBMIT, the fence
- * of a binary syncobj, or the job that reaches a timeline point which is not passed, or is the last of
- * its timeline, when SUBMIT is called.  A point below the last that is signalled by then tells nothing,
- * as the kernel keeps no fence of it: use a binary syncobj, or CTX_QUERY.
+ * A job is canceled if one that it waits for by a syncobj has failed: one of the same SUBMIT, the
+ * fence of a binary syncobj, or the job that reaches a timeline point which is not passed, or is the
+ * last of its timeline, when SUBMIT is called.  A point below the last that is signalled by then
+ * tells nothing, as the kernel keeps no fence of it: use a binary syncobj, or CTX_QUERY.
  *
  * Waits, interruptibly, while more than max_queued_jobs or max_queued_cycles would be queued; with
  * DRM_CNNACC_SUBMIT_NONBLOCK it returns -EAGAIN, and poll() reports POLLOUT on the file when it
