@@ -2,14 +2,16 @@
 /*
  * kmd_guilty [COUNT [KIND]]: jobs that make no progress, are endless, fault, are illegal, exceed
  * their cycle limit or are orphaned, COUNT times each (5).  CTX_QUERY of the guilty context reports
- * what failed and where; the job behind it in the ring and the next job of a bystander succeed, all
- * within a time limit.  A round that a busy host delays is retried, a few times in all.
+ * what failed and where; the job behind it and the next job of a bystander succeed, all within a
+ * time limit.  Behind a job with a small cycle limit they are in the ring.  A round that a busy
+ * host delays is retried, a few times in all.
  *
- * "still" is a queue that is stopped and so does not start its jobs.  "hang" is an endless program
- * and "tasks" a job of many tasks; both make progress, so only the driver's job_limit_ms, which the
- * test sets, ends them.  The cycle limit must not end them first, so the module has to be loaded
- * with watchdog_ms=1000 or less, else those kinds are skipped.  On a busy host, use a device with a
- * larger job-cycles-max, too.
+ * "still" is a queue that is stopped in the middle of a job and so does not start its next task.
+ * The job has the ring alone: of others, the first would be taken for the one that hangs.  "hang"
+ * is an endless program and "tasks" a job of many tasks; both make progress, so only the driver's
+ * job_limit_ms, which the test sets, ends them.  The cycle limit must not end them first, so the
+ * module has to be loaded with watchdog_ms=1000 or less, else those kinds are skipped.  On a busy
+ * host, use a device with a larger job-cycles-max, too.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +33,8 @@
 #define HANG_LIMIT_MS	100
 #define NOP_OFFSET	2048
 #define NOP_CYCLES	10000
-#define ROUND_MAX	4
+#define SHORT_CYCLES	100000
+#define ROUND_MAX	2
 #define RUN_LOOPS	20000000
 #define NOWHERE		0x50000040u
 #define FAR_VA		0xe0000000u
@@ -39,6 +42,7 @@
 #define FAR_SPLIT	0x300000u	/* where another mapping begins */
 #define SPLIT_PC	20u
 #define TASKS		KMD_TASKS_MAX
+#define STILL_TASK	2u
 #define TASK_LOOPS	8000000
 #define LATE_MAX	50	/* allowed number of stops that come too late */
 
@@ -52,7 +56,7 @@ struct kind {
 	uint32_t detail, pc, access;
 	uint64_t va;
 	uint32_t far;		/* offset of the program in a large mapping, in bytes */
-	bool still;		/* the queue does not start it */
+	bool still;		/* the queue does not start its task STILL_TASK */
 	unsigned int limit_ms;	/* job_limit_ms, 0: unchanged */
 	uint32_t tasks;		/* 0: one; any of them may be the one that fails */
 };
@@ -82,20 +86,21 @@ static uint32_t program_long(struct kmd_env *env)
 
 /* set_codes() adds what depends on the core. */
 static struct kind kinds[] = {
-	{ "still", program_run, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG, .still = true },
+	{ "still", program_run, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG, .still = true,
+	  .tasks = STILL_TASK + 2 },
 	{ "hang", kmd_program_endless, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG,
 	  .limit_ms = HANG_LIMIT_MS },
 	{ "tasks", program_task, 0, -ETIMEDOUT, DRM_CNNACC_CTX_HANG, .limit_ms = HANG_LIMIT_MS,
 	  .tasks = TASKS },
-	{ "fault", program_fault, 0, -EFAULT, DRM_CNNACC_CTX_FAULT, CNNACC_STATUS_MMU_FAULT,
+	{ "fault", program_fault, SHORT_CYCLES, -EFAULT, DRM_CNNACC_CTX_FAULT, CNNACC_STATUS_MMU_FAULT,
 	  .detail = CNNACC_FAULT_DIR, .access = CNNACC_ACCESS_READ, .va = NOWHERE },
-	{ "illegal", kmd_program_illegal, 0, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
+	{ "illegal", kmd_program_illegal, SHORT_CYCLES, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
 	  CNNACC_STATUS_BAD_PROGRAM, .pc = KMD_ILLEGAL_PC },
-	{ "far", kmd_program_illegal, 0, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
+	{ "far", kmd_program_illegal, SHORT_CYCLES, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
 	  CNNACC_STATUS_BAD_PROGRAM, .pc = KMD_ILLEGAL_PC, .far = 0x280040 },
-	{ "split", program_long, 0, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
+	{ "split", program_long, SHORT_CYCLES, -EINVAL, DRM_CNNACC_CTX_BAD_PROGRAM,
 	  CNNACC_STATUS_BAD_PROGRAM, .pc = SPLIT_PC, .far = FAR_SPLIT - 64 },
-	{ "limit", kmd_program_endless, 100000, -ETIMEDOUT, DRM_CNNACC_CTX_TIME_LIMIT,
+	{ "limit", kmd_program_endless, SHORT_CYCLES, -ETIMEDOUT, DRM_CNNACC_CTX_TIME_LIMIT,
 	  CNNACC_STATUS_TIME_LIMIT, .code = CNNACC_CODE_TIME_LIMIT },
 };
 
@@ -142,7 +147,8 @@ static bool told(const struct kind *k, const struct kmd_env *env, uint32_t faile
 	struct drm_cnnacc_ctx_query q = kmd_ctx_query(env->fd, env->ctx);
 	bool good = q.state == k->state && q.failed_jobs == failed && q.seqno == seqno &&
 		    !q.reset_jobs && q.core == env->core &&
-		    (k->tasks ? q.task < k->tasks : !q.task && q.pc == k->pc) &&
+		    (k->still ? q.task == STILL_TASK :
+		     k->tasks ? q.task < k->tasks : !q.task && q.pc == k->pc) &&
 		    q.status_class == k->class && q.status_code == k->code &&
 		    q.detail == k->detail && q.access == k->access && q.fault_va == k->va;
 
@@ -174,7 +180,6 @@ static struct kmd_bo copy_far(const struct kind *k, struct kmd_env *env, uint32_
 	return bo;
 }
 
-/* The cycle limits let jobs of one task each be in the ring together. */
 struct round {
 	struct drm_cnnacc_job jobs[ROUND_MAX];
 	struct drm_cnnacc_task tasks[ROUND_MAX][TASKS];
@@ -215,24 +220,33 @@ static struct drm_cnnacc_task nop_task(const struct kmd_env *env)
 	return task;
 }
 
-/* The job before the last is the guilty one. */
+/* The tasks of "still": the statistics tell when the first two have ended. */
+static void set_still(struct drm_cnnacc_task *tasks, const struct kmd_env *env)
+{
+	const struct drm_cnnacc_task nop = nop_task(env), run = tasks[1];
+
+	memset(env->data.map, 0, 2 * sizeof(struct cnnacc_stats));
+	for (uint32_t i = 0; i < STILL_TASK + 2; i++)
+		tasks[i] = i == 1 ? run : nop;
+	for (uint32_t i = 0; i < STILL_TASK; i++) {
+		tasks[i].flags = DRM_CNNACC_TASK_STATS;
+		tasks[i].stats_va = KMD_DATA_VA + i * (uint32_t)sizeof(struct cnnacc_stats);
+	}
+}
+
+/* The first job is the guilty one. */
 static void submit_round(const struct kind *k, struct kmd_env *env, uint32_t length,
 			 struct round *r)
 {
 	struct drm_cnnacc_task task = kmd_task(length);
-	struct drm_cnnacc_core_info core;
 
-	kmd_core_info(env->fd, env->core, &core);
-	task.cycle_limit = k->cycle_limit ? k->cycle_limit :
-			   core.job_cycles_max - ROUND_MAX * NOP_CYCLES;
+	task.cycle_limit = k->cycle_limit;
 	if (k->far)
 		task.program_va = FAR_VA + k->far;
 	*r = (struct round){ };
-	if (k->still)
-		add_job(r, env, nop_task(env), 1);
 	add_job(r, env, task, k->tasks ? k->tasks : 1);
 	if (k->still)
-		add_job(r, env, nop_task(env), 1);
+		set_still(r->tasks[0], env);
 	add_job(r, env, nop_task(env), 1);
 	if (kmd_submit_told(env->fd, env->ctx, r->jobs, r->count, &r->told))
 		bail("SUBMIT");
@@ -251,35 +265,40 @@ static uint32_t queue_register(const struct kmd_env *env, uint32_t reg)
 	return args.value;
 }
 
-/* Waits until the second job makes progress; the first one's fence is signalled before that. */
+/* Waits until a task of "still", or the job, has ended. */
+static void wait_task(const struct round *r, const struct kmd_env *env, uint32_t task)
+{
+	const volatile struct cnnacc_stats *stats = env->data.map;
+
+	while (!stats[task].cycles && kmd_fence_status(env->fd, r->syncs[0].handle) == -EBUSY)
+		;
+}
+
+/* Waits until the task behind the first makes progress. */
 static void wait_until_runs(const struct round *r, const struct kmd_env *env)
 {
-	uint32_t before = queue_register(env, CNNACC_QREG_PROGRESS);
+	uint32_t before;
 
+	wait_task(r, env, 0);
+	before = queue_register(env, CNNACC_QREG_PROGRESS);
 	while (queue_register(env, CNNACC_QREG_PROGRESS) == before &&
-	       kmd_fence_status(env->fd, r->syncs[1].handle) == -EBUSY)
+	       kmd_fence_status(env->fd, r->syncs[0].handle) == -EBUSY)
 		;
 }
 
 /*
- * Stops the queue.  The running job ends; no job of others may be in the ring.  Returns true if the
- * guilty job and the one behind it have not started: on a busy host the stop may come too late.
+ * Stops the queue; the running task ends.  Returns false if all of the job has: on a busy host the
+ * stop may come too late.
  */
 static bool stand_still(const struct round *r, const struct kmd_env *env)
 {
 	struct drm_cnnacc_core_info core;
-	uint32_t size;
 
-	if (wait_job(r, env, 0))
-		bail("the first job");
-	wait_until_runs(r, env);
 	kmd_core_info(env->fd, env->core, &core);
+	wait_until_runs(r, env);
 	kmd_poke(core.queue_offset + CNNACC_QREG_CTRL, 0);
-	if (wait_job(r, env, 1))
-		bail("the job that ran");
-	size = queue_register(env, CNNACC_QREG_RING_SIZE);
-	return size && (queue_register(env, CNNACC_QREG_RING_TAIL) -
-			queue_register(env, CNNACC_QREG_RING_HEAD)) % size == 2;
+	wait_task(r, env, STILL_TASK - 1);
+	return kmd_fence_status(env->fd, r->syncs[0].handle) == -EBUSY;
 }
 
 struct tally {
@@ -294,28 +313,24 @@ static double run_round(const struct kind *k, struct kmd_env *guilty, uint32_t l
 	uint32_t failed = kmd_ctx_query(guilty->fd, guilty->ctx).failed_jobs;
 	uint32_t next = kmd_syncobj(other->fd);
 	double start = kmd_seconds(), took = 0;
-	bool still = !k->still;
 	struct round r;
-	int error;
 
 	submit_round(k, guilty, length, &r);
-	if (k->still) {
-		still = stand_still(&r, guilty);
-		start = kmd_seconds();
-	}
-	if (kmd_submit(other, kmd_program_nop(other), 0, next))
-		bail("SUBMIT");
-	error = wait_job(&r, guilty, r.count - 2);
-	if (still || error) {
-		t->errors += error != k->error;
-		t->behind += wait_job(&r, guilty, r.count - 1) != 0;
+	if (k->still && !stand_still(&r, guilty)) {
+		/* One of these two is taken for the job that hangs. */
+		wait_job(&r, guilty, 1);
+		kmd_run(guilty, length);
+		t->late++;
+	} else {
+		if (k->still)
+			start = kmd_seconds();
+		if (kmd_submit(other, kmd_program_nop(other), NOP_CYCLES, next))
+			bail("SUBMIT");
+		t->errors += wait_job(&r, guilty, 0) != k->error;
+		t->behind += wait_job(&r, guilty, 1) != 0;
 		t->hurt += kmd_wait(other->fd, next) != 0;
 		took = kmd_seconds() - start;
-		t->wrong += !told(k, guilty, failed + 1, r.told.first_seqno + r.count - 2);
-	} else {
-		wait_job(&r, guilty, r.count - 1);
-		kmd_wait(other->fd, next);
-		t->late++;
+		t->wrong += !told(k, guilty, failed + 1, r.told.first_seqno);
 	}
 	for (uint32_t i = 0; i < r.count; i++)
 		drmSyncobjDestroy(guilty->fd, r.syncs[i].handle);

@@ -102,7 +102,7 @@ tap_run "coredump of a program longer than the dump has the instruction" \
 	dumped far ">     2: f0000000"
 tap_run "coredump of a program in two mappings has the instruction" dumped split ">    20: f0000000"
 tap_run "coredump of an endless program" dumped limit "ended: TIME_LIMIT at instruction 1"
-# pending KIND COUNT: COUNT packets were in the ring, the last one of the next job.
+# pending KIND COUNT: COUNT packets were in the ring, the last one of the next task or job.
 pending()
 {
 	"$cnnctl" core "$work/$1.core" >"$work/text" || return
@@ -114,7 +114,7 @@ pending()
 	return 1
 }
 tap_run "the queue of a core that stalls: its packet and the next" pending still 2
-tap_run "the queue of a hang that an abort ended: the next packet" pending hang 1
+tap_run "the queue of a short job at its limit: the next packet" pending limit 1
 # json_too KIND: the JSON form has the same entries as the text.
 json_too()
 {
