@@ -18,6 +18,7 @@
 #define RW (DRM_CNNACC_BIND_READ | DRM_CNNACC_BIND_WRITE)
 #define IDS		65536u	/* of the hardware */
 #define DYING		4000
+#define HOG_JOBS	32	/* of at least half a minute: the last outlasts any host's delays */
 #define INNOCENT_SIZE	(64u << 20)
 #define WORKERS_MAX	24	/* more than were there before */
 
@@ -85,6 +86,25 @@ static void run_innocent(void)
 	ok(waitpid(pid, &status, 0) == pid && !status, "another process maps memory and ends");
 }
 
+/* Long jobs one after the other; out is of the last. */
+static int submit_hog(struct kmd_env *hog, uint32_t out)
+{
+	struct drm_cnnacc_sync sync = { .flags = DRM_CNNACC_SYNC_SIGNAL, .handle = out };
+	struct drm_cnnacc_task tasks[KMD_TASKS_MAX];
+	struct drm_cnnacc_job jobs[HOG_JOBS];
+	uint32_t length = kmd_program_delay(hog, KMD_LONG_LOOPS);
+
+	for (size_t i = 0; i < ARRAY_LEN(tasks); i++)
+		tasks[i] = kmd_task(length);
+	for (size_t i = 0; i < ARRAY_LEN(jobs); i++)
+		jobs[i] = (struct drm_cnnacc_job){
+			.core = hog->core,
+			.tasks = DRM_CNNACC_OBJ_ARRAY(ARRAY_LEN(tasks), tasks),
+		};
+	jobs[HOG_JOBS - 1].syncs = (struct drm_cnnacc_obj_array)DRM_CNNACC_OBJ_ARRAY(1, &sync);
+	return kmd_submit_jobs(hog->fd, hog->ctx, jobs, HOG_JOBS);
+}
+
 static void test_dying(void)
 {
 	struct kmd_env hog = kmd_env(kmd_open());
@@ -93,8 +113,8 @@ static void test_dying(void)
 	struct kmd_left before;
 	double start;
 
-	ret = kmd_submit_tasks(&hog, kmd_program_delay(&hog, KMD_LONG_LOOPS), KMD_TASKS_MAX, 0, out);
-	ok_ret(ret, 0, "a long job");
+	ret = submit_hog(&hog, out);
+	ok_ret(ret, 0, "long jobs");
 	before = kmd_left();
 	for (i = 0; i < DYING && !ret; i++)
 		/* What is being freed counts. */
@@ -107,7 +127,7 @@ static void test_dying(void)
 	run_innocent();
 	ok(kmd_soon(kmd_left().buffers <= before.buffers && kmd_left().vms <= before.vms),
 	   "its memory is free, and so are those contexts (%.1f s)", kmd_seconds() - start);
-	ok_ret(kmd_fence_status(hog.fd, out), -EBUSY, "while the long job runs");
+	ok_ret(kmd_fence_status(hog.fd, out), -EBUSY, "while the long jobs run");
 	close(fd);
 	kmd_env_free(&hog);
 	close(hog.fd);
