@@ -28,7 +28,7 @@ struct run_options {
 	unsigned int dir_count;
 	uint64_t repeat;
 	double atol, rtol;		/* --compare */
-	bool node_test, explain, load_module, compile, compare, print_report;
+	bool node_test, explain, load_module, compile, compare, print_report, batch;
 	struct picture_options picture;
 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One network: compile, fill its inputs, run, show and write its outputs. */
-#include "cnnrun.h"
+#include "cnnrun_network.h"
 #include "report.h"
 
 #include <errno.h>
@@ -9,102 +9,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-struct network {
-	struct session *s;
-	struct cnnrt_model *model;		/* NULL: the file is a compiled program */
-	struct cnnrt_program *program;
-	struct cnnrt_job *job;
-	struct cnn_tensor input[MAX_FILES];	/* as s->opt->input */
-	int input_index[MAX_FILES];
-	void *first[MAX_FILES];			/* outputs of the first run */
-};
-
-static unsigned int io_count(const struct network *n, enum cnnrt_direction dir)
-{
-	return n->model ? cnnrt_model_io_count(n->model, dir) :
-			  cnnrt_program_io_count(n->program, dir);
-}
-
-static int get_io(const struct network *n, enum cnnrt_direction dir, unsigned int index,
-		  struct cnnrt_tensor_info *info, struct cnnrt_error *err)
-{
-	return n->model ? cnnrt_model_io(n->model, dir, index, info, err) :
-			  cnnrt_program_io(n->program, dir, index, info, err);
-}
-
-static int find_io(const struct network *n, enum cnnrt_direction dir, const char *name)
-{
-	unsigned int count = io_count(n, dir);
-	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
-	uint64_t index;
-
-	for (unsigned int i = 0; i < count; i++)
-		if (!get_io(n, dir, i, &info, NULL) && !strcmp(info.name, name))
-			return (int)i;
-	if (parse_u64(name, &index) && index < count)
-		return (int)index;
-	complain(0, "the network has no %s \"%s\"; it has:", dir ? "output" : "input", name);
-	for (unsigned int i = 0; i < count; i++)
-		if (!get_io(n, dir, i, &info, NULL))
-			complain(0, "  %u: %s", i, info.name);
-	return -1;
-}
-
-static int set_shapes(struct network *n)
-{
-	const struct run_options *o = n->s->opt;
-	struct cnnrt_error err;
-
-	for (unsigned int i = 0; i < o->shape.count; i++) {
-		int index = find_io(n, CNNRT_INPUT, o->shape.at[i].name), rank = 0;
-		const char *p = o->shape.at[i].file;
-		int64_t dims[CNNRT_MAX_RANK];
-
-		if (index < 0)
-			return EXIT_USAGE;
-		for (; *p && rank < CNNRT_MAX_RANK; p += *p == ',') {
-			char *end;
-
-			dims[rank++] = strtoll(p, &end, 10);
-			if (end == p || (*end && *end != ',') || !strcmp(end, ","))
-				return complain(EXIT_USAGE, "--shape %s: \"%s\" is no list of "
-						"numbers", o->shape.at[i].name, o->shape.at[i].file);
-			p = end;
-		}
-		if (*p)
-			return complain(EXIT_USAGE, "--shape %s: more than %d dimensions",
-					o->shape.at[i].name, CNNRT_MAX_RANK);
-		if (cnnrt_model_set_input_shape(n->model, (unsigned int)index, rank, dims, &err))
-			return complain_error(&err);
-	}
-	return EXIT_DONE;
-}
-
-static int read_inputs(struct network *n)
-{
-	const struct run_options *o = n->s->opt;
-	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
-	struct cnnrt_error err;
-
-	for (unsigned int i = 0; i < o->input.count; i++) {
-		struct cnn_tensor *t = &n->input[i];
-		int index = find_io(n, CNNRT_INPUT, o->input.at[i].name), ret;
-
-		if (index < 0)
-			return EXIT_USAGE;
-		n->input_index[i] = index;
-		if (get_io(n, CNNRT_INPUT, (unsigned int)index, &info, &err))
-			return complain_error(&err);
-		ret = tensor_read(o->input.at[i].file, &info, &o->picture, t);
-		if (ret)
-			return ret;
-		if (n->model && cnnrt_model_set_input_shape(n->model, (unsigned int)index, t->rank,
-							    t->dims, &err))
-			return complain_error(&err);
-	}
-	return EXIT_DONE;
-}
 
 /* Called before the run, so that a mistyped name does not cost its time. */
 static int check_outputs(struct network *n)
@@ -115,47 +19,6 @@ static int check_outputs(struct network *n)
 		if (find_io(n, CNNRT_OUTPUT, o->output.at[i].name) < 0)
 			return EXIT_USAGE;
 	return EXIT_DONE;
-}
-
-static int complain_shape(const struct cnnrt_tensor_info *info, const struct cnn_tensor *have)
-{
-	struct cnn_tensor want = tensor_of(info, NULL);
-	char a[128], b[128];
-
-	return complain(EXIT_FAILED, "input %s: %s wanted, the file has %s", info->name,
-			cnn_tensor_describe(&want, a, sizeof(a)),
-			cnn_tensor_describe(have, b, sizeof(b)));
-}
-
-static int fill_inputs(struct network *n)
-{
-	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
-	struct cnnrt_error err;
-	void *mem;
-
-	for (unsigned int i = 0; i < n->s->opt->input.count; i++) {
-		unsigned int index = (unsigned int)n->input_index[i];
-
-		if (cnnrt_job_map(n->job, CNNRT_INPUT, index, &info, &mem, &err))
-			return complain_error(&err);
-		if (info.type != (enum cnnrt_type)n->input[i].dtype ||
-		    info.size != (size_t)cnn_tensor_bytes(&n->input[i]))
-			return complain_shape(&info, &n->input[i]);
-		memcpy(mem, n->input[i].data, info.size);
-	}
-	return EXIT_DONE;
-}
-
-static void name_zeros(const struct network *n)
-{
-	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
-	uint64_t given = 0;
-
-	for (unsigned int i = 0; i < n->s->opt->input.count; i++)
-		given |= n->input_index[i] < 64 ? 1ull << n->input_index[i] : 0;
-	for (unsigned int i = 0; i < io_count(n, CNNRT_INPUT) && i < 64; i++)
-		if (!(given & 1ull << i) && !get_io(n, CNNRT_INPUT, i, &info, NULL))
-			complain(0, "input %s is not given: zeros", info.name);
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -205,9 +68,9 @@ static int run_all(struct network *n)
 	for (uint64_t i = 0; i < repeat && !ret; i++) {
 		uint64_t start = now_ns();
 
-		ret = run_job(n->job);
+		ret = n->batch ? batch_run(n->batch, i) : run_job(n->job);
 		times[i] = now_ns() - start;
-		if (!ret && repeat > 1)
+		if (!ret && repeat > 1 && n->job)
 			ret = check_run(n, i);
 	}
 	if (!ret) {
@@ -217,6 +80,8 @@ static int run_all(struct network *n)
 			printf(" median of %" PRIu64 ", %.3f .. %.3f ms", repeat, (double)times[0] / 1e6,
 			       (double)times[repeat - 1] / 1e6);
 		putchar('\n');
+		if (n->batch)
+			batch_print(n->batch);
 	}
 	free(times);
 	return ret;
@@ -243,11 +108,21 @@ static char **read_labels(const char *path, char **text, size_t *count)
 	return lines;
 }
 
+static int get_output(const struct network *n, unsigned int index, uint64_t image,
+		      struct cnnrt_tensor_info *info, void **mem)
+{
+	struct cnnrt_error err;
+
+	if (!n->batch)
+		return checked(cnnrt_job_map(n->job, CNNRT_OUTPUT, index, info, mem, &err), &err);
+	*mem = batch_output(n->batch, index, image, info);
+	return EXIT_DONE;
+}
+
 static int write_outputs(struct network *n)
 {
 	const struct run_options *o = n->s->opt;
 	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
-	struct cnnrt_error err;
 	int ret = EXIT_DONE;
 	void *mem;
 
@@ -255,34 +130,48 @@ static int write_outputs(struct network *n)
 		int index = find_io(n, CNNRT_OUTPUT, o->output.at[i].name);
 		struct cnn_tensor t;
 
-		if (cnnrt_job_map(n->job, CNNRT_OUTPUT, (unsigned int)index, &info, &mem, &err))
-			return complain_error(&err);
+		ret = get_output(n, (unsigned int)index, 0, &info, &mem);
+		if (ret)
+			return ret;
 		t = tensor_of(&info, mem);
+		if (n->batch)
+			t.dims[0] = (int64_t)n->images;
 		ret = tensor_write(o->output.at[i].file, info.name, &t);
+	}
+	return ret;
+}
+
+static int print_image(const struct network *n, uint64_t image, char *const *labels,
+		       size_t label_count)
+{
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
+	unsigned int count = io_count(n, CNNRT_OUTPUT);
+	int ret = EXIT_DONE;
+	void *mem;
+
+	if (n->batch)
+		printf("image %" PRIu64 ":\n", image);
+	for (unsigned int i = 0; i < count && !ret; i++) {
+		ret = get_output(n, i, image, &info, &mem);
+		if (!ret)
+			print_output(&info, mem, labels, label_count);
 	}
 	return ret;
 }
 
 static int print_outputs(struct network *n)
 {
-	unsigned int count = io_count(n, CNNRT_OUTPUT);
 	char **labels = NULL, *text = NULL;
-	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
 	size_t label_count = 0;
-	struct cnnrt_error err;
 	int ret = EXIT_DONE;
-	void *mem;
 
 	if (n->s->opt->labels) {
 		labels = read_labels(n->s->opt->labels, &text, &label_count);
 		if (!labels)
 			ret = EXIT_FAILED;
 	}
-	for (unsigned int i = 0; i < count && !ret; i++) {
-		ret = checked(cnnrt_job_map(n->job, CNNRT_OUTPUT, i, &info, &mem, &err), &err);
-		if (!ret)
-			print_output(&info, mem, labels, label_count);
-	}
+	for (uint64_t i = 0; i < n->images && !ret; i++)
+		ret = print_image(n, i, labels, label_count);
 	free(labels);
 	free(text);
 	return ret;
@@ -419,14 +308,17 @@ static int prepare(struct network *n)
 	print_macs(n->program, s->dev);
 	if (s->opt->compile)
 		return EXIT_DONE;
+	name_zeros(n);
+	if (s->opt->batch)
+		return batch_create(n);
 	if (cnnrt_job_create(s->ctx, n->program, &n->job, &err))
 		return complain_error(&err);
-	name_zeros(n);
-	return fill_inputs(n);
+	return fill_inputs(n, n->job, 0);
 }
 
 static void free_network(struct network *n)
 {
+	batch_free(n->batch);
 	cnnrt_job_free(n->job);
 	cnnrt_program_free(n->program);
 	cnnrt_model_free(n->model);
@@ -438,7 +330,7 @@ static void free_network(struct network *n)
 
 int compile_network(struct session *s)
 {
-	struct network n = { .s = s };
+	struct network n = { .s = s, .images = 1 };
 	struct cnnrt_error err;
 	int ret = prepare(&n) ?: checked(cnnrt_program_save(n.program, s->opt->out, &err), &err);
 
@@ -454,8 +346,11 @@ static int report_run(struct network *n)
 
 	if (!o->profile && !o->report && !o->print_report)
 		return EXIT_DONE;
-	ret = report_open(&r, o->model, n->program, n->s->dev, n->job);
+	ret = report_open(&r, o->model, n->program, n->s->dev,
+			  n->batch ? batch_last_job(n->batch) : n->job);
 	r.command = o->command;
+	if (!ret && n->batch)
+		printf("The report is of the last image.\n");
 	if (!ret && o->print_report)
 		report_print(&r);
 	if (!ret && o->report)
@@ -479,7 +374,7 @@ static int compare_plain(struct network *n)
 	plain.job = NULL;
 	ret = checked(cnnrt_compile(n->model, n->s->dev, &opt, &plain.program, &err), &err) ?:
 	      checked(cnnrt_job_create(n->s->ctx, plain.program, &plain.job, &err), &err) ?:
-	      fill_inputs(&plain) ?: run_job(plain.job) ?:
+	      fill_inputs(&plain, plain.job, 0) ?: run_job(plain.job) ?:
 	      compare_outputs(n->job, plain.job, io_count(n, CNNRT_OUTPUT), n->s->opt);
 	cnnrt_job_free(plain.job);
 	cnnrt_program_free(plain.program);
@@ -488,7 +383,7 @@ static int compare_plain(struct network *n)
 
 int run_network(struct session *s)
 {
-	struct network n = { .s = s };
+	struct network n = { .s = s, .images = 1 };
 	int ret = prepare(&n);
 
 	if (!ret && s->opt->compare)

@@ -154,6 +154,10 @@ static const struct opt_spec options[] = {
 	{ .name = "repeat", .arg = "N", .kind = OPT_NUMBER, FIELD(repeat), .min = 1,
 	  .max = MAX_REPEAT, .flags = ON_RUN,
 	  .text = "run N times, print the times, and check that the outputs are the same" },
+	{ .name = "batch", .kind = OPT_FLAG, FIELD(batch), .flags = ON_RUN,
+	  .text = "dimension 0 of every input counts images: compile the network for one, run each "
+		  "in a job of its own on any of the equal cores, and join the outputs along "
+		  "dimension 0; --report and --profile are of the last image" },
 	{ .name = "labels", .arg = "FILE", .kind = OPT_TEXT, FIELD(labels), .flags = ON_RUN,
 	  .text = "names of the classes, one per line" },
 	{ .name = "compile", .kind = OPT_FLAG, FIELD(compile), .flags = ON_COMPILE,
