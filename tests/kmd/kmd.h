@@ -31,8 +31,10 @@
  */
 #define KMD_TRIES	6
 
-/* Tasks of a job that runs for at least half a minute. */
+/* Tasks of a job at most. */
 #define KMD_TASKS_MAX	64u
+/* A job that runs for long, and leaves room for others in what a context may queue. */
+#define KMD_LONG_TASKS	48u
 #define KMD_LONG_LOOPS	60000000u	/* below the cycle limit */
 
 /* VAs used by the helpers. */

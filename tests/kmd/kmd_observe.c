@@ -480,7 +480,7 @@ static void test_busy_core(struct kmd_env *env)
 	snprintf(oldest, sizeof(oldest), "%s oldest ", core_name);
 	snprintf(queue, sizeof(queue), "%s enabled=1", core_name);
 	resets = value_in(debug_text("resets"), core_name, " ");
-	kmd_submit_tasks(env, kmd_program_delay(env, KMD_LONG_LOOPS), KMD_TASKS_MAX, 0, out);
+	kmd_submit_tasks(env, kmd_program_delay(env, KMD_LONG_LOOPS), KMD_LONG_TASKS, 0, out);
 	kmd_submit_jobs(env->fd, env->ctx, &job, 1);
 	text = queues_with_age(oldest);
 	ok(value_in(text, queue, "jobs=") >= 1 && value_in(text, queue, "tasks=") >= 1,

@@ -50,7 +50,7 @@ static struct queued queue_jobs(uint32_t flags)
 		q.out[i] = kmd_syncobj(fd);
 	memset(q.waits.data.map, 0x3c, 64);
 	submit_tasks(&q.lost, kmd_program_delay(&q.lost, KMD_LONG_LOOPS),
-		     flags ? AGAIN_TASKS : KMD_TASKS_MAX, flags, q.out[0]);
+		     flags ? AGAIN_TASKS : KMD_LONG_TASKS, flags, q.out[0]);
 	submit_tasks(&q.again, kmd_program_nop(&q.again), 3, 0, q.out[1]);
 	kmd_submit(&q.waits, kmd_program_copy(&q.waits, KMD_DATA_VA, KMD_DATA_VA + 4096, 1), 0,
 		   q.out[2]);

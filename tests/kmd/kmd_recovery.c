@@ -70,7 +70,7 @@ static void test_device_reset(struct kmd_env *env, struct kmd_env *other)
 	struct drm_cnnacc_ctx_query q;
 
 	kmd_dev_info(env->fd, &before);
-	submit_long(env, KMD_TASKS_MAX, 0, out);
+	submit_long(env, KMD_LONG_TASKS, 0, out);
 	kmd_submit(other, kmd_program_nop(other), 0, next);
 	ok(kmd_runs(env, out), "a job runs");
 	ok_ret(kmd_force_reset("device"), 0, "a device reset");
