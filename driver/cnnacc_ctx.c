@@ -196,10 +196,9 @@ int cnnacc_ctx_state(const struct cnnacc_ctx *ctx)
  */
 void cnnacc_ctx_job_done(struct cnnacc_ctx *ctx)
 {
-	if (READ_ONCE(ctx->failures)) {
-		guard(spinlock_irqsave)(&ctx->status_lock);
-		ctx->failures = 0;
-	}
+	if (READ_ONCE(ctx->failures))
+		scoped_guard(spinlock_irqsave, &ctx->status_lock)
+			ctx->failures = 0;
 	if (atomic_read(&ctx->file->failures))
 		atomic_set(&ctx->file->failures, 0);
 }
@@ -214,16 +213,18 @@ static bool cnnacc_ctx_fits(const struct cnnacc_ctx *ctx, u32 jobs, u64 cycles)
 
 static bool cnnacc_ctx_try_reserve(struct cnnacc_ctx *ctx, u32 jobs, u64 cycles)
 {
-	guard(spinlock)(&ctx->file->queue_lock);
-	if (!cnnacc_ctx_fits(ctx, jobs, cycles)) {
-		ctx->refused_jobs = jobs;
+	bool fits;
+
+	scoped_guard(spinlock, &ctx->file->queue_lock) {
+		fits = cnnacc_ctx_fits(ctx, jobs, cycles);
+		ctx->refused_jobs = fits ? 0 : jobs;
 		ctx->refused_cycles = cycles;
-		return false;
+		if (fits) {
+			ctx->file->jobs += jobs;
+			ctx->queued += cycles;
+		}
 	}
-	ctx->refused_jobs = 0;
-	ctx->file->jobs += jobs;
-	ctx->queued += cycles;
-	return true;
+	return fits;
 }
 
 /**
@@ -273,9 +274,12 @@ void cnnacc_ctx_release(struct cnnacc_ctx *ctx, u32 jobs, u64 cycles)
  */
 bool cnnacc_ctx_has_room(struct cnnacc_ctx *ctx)
 {
-	guard(spinlock)(&ctx->file->queue_lock);
-	return !ctx->refused_jobs || cnnacc_ctx_state(ctx) ||
-	       cnnacc_ctx_fits(ctx, ctx->refused_jobs, ctx->refused_cycles);
+	bool room;
+
+	scoped_guard(spinlock, &ctx->file->queue_lock)
+		room = !ctx->refused_jobs || cnnacc_ctx_state(ctx) ||
+		       cnnacc_ctx_fits(ctx, ctx->refused_jobs, ctx->refused_cycles);
+	return room;
 }
 
 /**
