@@ -378,6 +378,7 @@ static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_vm *vm, u32 priority)
 	kref_init(&ctx->ref);
 	ctx->cdev = vm->cdev;
 	ctx->file = vm->file;
+	ctx->vm = vm;
 	ctx->priority = priority;
 	mutex_init(&ctx->submit_lock);
 	spin_lock_init(&ctx->job_lock);
@@ -423,7 +424,6 @@ static struct cnnacc_ctx *cnnacc_ctx_create(struct cnnacc_vm *vm, u32 priority)
 		return ERR_PTR(ret);
 	}
 	kref_get(&vm->ref);
-	ctx->vm = vm;
 	return ctx;
 }
 
