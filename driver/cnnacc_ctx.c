@@ -109,8 +109,10 @@ void cnnacc_ctx_remove_job(struct cnnacc_ctx *ctx)
 	scoped_guard(spinlock, &ctx->job_lock)
 		ctx->jobs--;
 	cnnacc_ctx_put(ctx);
-	if (atomic_dec_and_test(&cdev->job_count))
-		wake_up(&cdev->idle);
+	/* cnnacc_device_stop() waits for the section: the device is freed after it. */
+	scoped_guard(rcu)
+		if (atomic_dec_and_test(&cdev->job_count))
+			wake_up(&cdev->idle);
 }
 
 static void cnnacc_ctx_stop(struct cnnacc_ctx *ctx)

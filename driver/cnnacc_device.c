@@ -579,6 +579,7 @@ void cnnacc_device_stop(struct cnnacc_device *cdev)
 	cnnacc_ctx_kill_all(cdev);
 	/* Queued jobs wait for the fences that they depend on, also for those of other devices. */
 	wait_event_idle(cdev->idle, !atomic_read(&cdev->job_count));
+	synchronize_rcu();		/* for cnnacc_ctx_remove_job() */
 	cnnacc_vm_fini_all(cdev);
 	cnnacc_gem_unmap_all(cdev);
 	cnnacc_device_free_cores(cdev);
