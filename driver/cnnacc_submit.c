@@ -698,9 +698,13 @@ static u64 cnnacc_submit_cycles(const struct cnnacc_submit *submit)
 static int cnnacc_submit_reserved(struct cnnacc_submit *submit, struct drm_cnnacc_submit *args)
 {
 	struct cnnacc_ctx *ctx = submit->ctx;
-	u64 cycles = cnnacc_submit_cycles(submit), first;
-	int ret;
+	u64 cycles, first;
+	int ret, idx;
 
+	if (!drm_dev_enter(&ctx->cdev->drm, &idx))
+		return -ENODEV;
+	cycles = cnnacc_submit_cycles(submit);
+	drm_dev_exit(idx);
 	ret = cnnacc_ctx_reserve(ctx, submit->count, cycles,
 				 !(args->flags & DRM_CNNACC_SUBMIT_NONBLOCK));
 	if (ret)
@@ -710,9 +714,10 @@ static int cnnacc_submit_reserved(struct cnnacc_submit *submit, struct drm_cnnac
 	if (!ret) {
 		first = ctx->seqno + 1;
 		ret = cnnacc_submit_locked(submit);
-		mutex_unlock(&ctx->submit_lock);
+		/* Locked: a removal of the device frees its cores later. */
 		if (!ret)
 			cnnacc_submit_report(submit, first, args);
+		mutex_unlock(&ctx->submit_lock);
 	}
 	if (ret)
 		cnnacc_ctx_release(ctx, submit->count, cycles);
