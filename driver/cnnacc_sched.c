@@ -109,7 +109,15 @@ void cnnacc_sched_queue(struct cnnacc_job *job)
 {
 	struct cnnacc_core *core = job->core;
 	struct cnnacc_ctx *ctx = job->ctx;
+	struct dma_fence *fence;
+	unsigned long index;
 
+	/*
+	 * Otherwise some, such as those of timeline points, are not marked as signalled until the
+	 * scheduler looks at the job, which it does not while higher priorities are busy.
+	 */
+	xa_for_each(&job->base.dependencies, index, fence)
+		dma_fence_enable_sw_signaling(fence);
 	scoped_guard(spinlock, &ctx->job_lock) {
 		list_add_tail(&job->link, &ctx->queues[core->index].waiting);
 		cnnacc_sched_push(ctx, core);
