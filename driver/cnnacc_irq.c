@@ -167,7 +167,7 @@ static irqreturn_t cnnacc_irq_thread(int irq, void *arg)
 }
 
 /**
- * cnnacc_irq_enable() - Enable all interrupts but those of events in the device
+ * cnnacc_irq_enable() - Enable all interrupts but those of masked events in the device
  * @cdev: device
  */
 void cnnacc_irq_enable(struct cnnacc_device *cdev)
@@ -178,7 +178,9 @@ void cnnacc_irq_enable(struct cnnacc_device *cdev)
 	scoped_guard(spinlock_irqsave, &cdev->irq_lock) {
 		for (i = 0; i < cdev->core_count; i++) {
 			mask |= CNNACC_IRQ_CORE(i);
-			WRITE_ONCE(cdev->cores[i]->event_irq, false);
+			/* Only one of the cores may have been reset. */
+			if (cdev->cores[i]->event_irq)
+				mask |= CNNACC_IRQ_EVENT(i);
 		}
 		cdev->irq_enable = mask;
 		cnnacc_write(cdev, CNNACC_REG_IRQ_ENABLE, mask);
