@@ -102,9 +102,12 @@ cnnacc_compat_sched_no_hang(struct drm_sched_job *job)
 
 	spin_lock(&sched->job_list_lock);
 	list_add(&job->list, &sched->pending_list);
-	spin_unlock(&sched->job_list_lock);
-	/* The scheduler is not stopped; this makes it check for finished jobs. */
+	/*
+	 * The scheduler is not stopped; this makes it check for finished jobs.  Under the lock,
+	 * since the scheduler may be torn down once the job is freed.
+	 */
 	drm_sched_wqueue_start(sched);
+	spin_unlock(&sched->job_list_lock);
 	return DRM_GPU_SCHED_STAT_NOMINAL;
 #endif
 }
