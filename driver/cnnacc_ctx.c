@@ -198,9 +198,10 @@ int cnnacc_ctx_state(const struct cnnacc_ctx *ctx)
  */
 void cnnacc_ctx_job_done(struct cnnacc_ctx *ctx)
 {
-	if (READ_ONCE(ctx->failures))
+	if (READ_ONCE(ctx->failures)) {
 		scoped_guard(spinlock_irqsave, &ctx->status_lock)
 			ctx->failures = 0;
+	}
 	if (atomic_read(&ctx->file->failures))
 		atomic_set(&ctx->file->failures, 0);
 }
