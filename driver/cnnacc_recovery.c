@@ -195,7 +195,9 @@ static bool cnnacc_core_reset(struct cnnacc_core *core)
 	}
 	if (reset)
 		cnnacc_core_end_finished(core);
-	cnnacc_core_mark_guilty(core, gone || (reset && !core->broken));
+	/* Until the device is reset, a core that does not reset may go on to the next job. */
+	if (reset || gone || core->broken)
+		cnnacc_core_mark_guilty(core, gone || !core->broken);
 	if (gone && !core->failure.has_record)
 		core->failure.end = CNNACC_END_GONE;
 	if (reset && !cnnacc_core_enable(core))
@@ -450,13 +452,26 @@ void cnnacc_core_handle_hang(struct cnnacc_core *core)
 	cnnacc_core_recover(core);
 }
 
+/* Takes the job that made the core hang, and the device be reset, off the core. */
+static void cnnacc_core_take_hung(struct cnnacc_core *core)
+{
+	struct cnnacc_job *job = cnnacc_core_first_job(core);
+
+	lockdep_assert_held(&core->lock);
+	if (!job || job->first_fence + job->tasks_done != core->aborting)
+		return;
+	cnnacc_core_remove_job(core, job);
+	cnnacc_core_set_failure(core, job, CNNACC_END_HANG, NULL);
+}
+
 /**
  * cnnacc_core_cancel_jobs() - End the jobs of a core that a device reset has stopped
  * @core: core, disabled
  * @end: CNNACC_END_INNOCENT, or CNNACC_END_GONE to end all jobs
  *
- * With CNNACC_END_INNOCENT, jobs that had not started stay queued and are written to the ring
- * again, and so is the job that ran if it is restartable.  Jobs of a closed file end.
+ * A job that hung ends as such.  With CNNACC_END_INNOCENT, jobs that had not started stay queued
+ * and are written to the ring again, and so is the job that ran if it is restartable.  Jobs of a
+ * closed file end.
  */
 void cnnacc_core_cancel_jobs(struct cnnacc_core *core, enum cnnacc_end end)
 {
@@ -466,6 +481,7 @@ void cnnacc_core_cancel_jobs(struct cnnacc_core *core, enum cnnacc_end end)
 	if (end == CNNACC_END_INNOCENT)
 		cnnacc_core_end_finished(core);
 	spin_lock_irq(&core->lock);
+	cnnacc_core_take_hung(core);
 	job = cnnacc_core_first_job(core);
 	if (end != CNNACC_END_INNOCENT) {
 		list_splice_init(&core->jobs, &jobs);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * kmd_bystander: effect of a device reset on a job on another core.  For a device with two cores
- * whose core reset does not end (fault-injection=reset), so that a failed job on one core leads to
- * a reset of the device.
+ * kmd_bystander: effect of a device reset on jobs of others, on another core or behind the job that
+ * hangs.  For a device with two cores whose core reset does not end (fault-injection=reset), so
+ * that a failed job on one core leads to a reset of the device.
  */
 #include <errno.h>
 
@@ -15,6 +15,7 @@
 #define DRAINED_S	1.2
 #define LONGER_S	4.0
 #define PROBE_LOOPS	20000000u
+#define NOP_CYCLES	10000u	/* few, so that several jobs are in the ring */
 
 static struct kmd_env guilty, other;
 static double loops_per_second;
@@ -74,6 +75,30 @@ static bool run_drained(void)
 	return false;
 }
 
+/* A queue that is stopped does not start its jobs: the first is taken for the one that hangs. */
+static void test_behind(void)
+{
+	uint32_t hung = kmd_syncobj(guilty.fd), behind = kmd_syncobj(other.fd);
+	struct kmd_env same = other;
+	struct drm_cnnacc_core_info core;
+	uint32_t lost = query().reset_jobs;
+
+	same.core = guilty.core;
+	kmd_stay_awake(true);
+	kmd_core_info(guilty.fd, guilty.core, &core);
+	kmd_poke(core.queue_offset + CNNACC_QREG_CTRL, 0);
+	ok_ret(kmd_submit(&guilty, kmd_program_nop(&guilty), NOP_CYCLES, hung), 0,
+	       "a job on a queue that is stopped");
+	ok_ret(kmd_submit(&same, kmd_program_nop(&same), NOP_CYCLES, behind), 0,
+	       "and one of another file behind it");
+	ok_ret(kmd_wait(guilty.fd, hung), -ETIMEDOUT, "the first hangs");
+	ok_ret(kmd_wait(other.fd, behind), 0, "the other had not started, and runs");
+	ok(query().reset_jobs == lost && !query().failed_jobs, "and nothing is told to its context");
+	kmd_stay_awake(false);
+	drmSyncobjDestroy(guilty.fd, hung);
+	drmSyncobjDestroy(other.fd, behind);
+}
+
 int main(void)
 {
 	uint64_t before;
@@ -98,5 +123,6 @@ int main(void)
 	ok_ret(run_long(LONGER_S, DRM_CNNACC_JOB_RESTARTABLE), 0, "a restartable one is run again");
 	ok(query().reset_jobs == before + 1, "and not counted as lost");
 	ok_ret(kmd_run(&other, kmd_program_nop(&other)), 0, "and so is the next");
+	test_behind();
 	return done_testing();
 }

@@ -154,7 +154,7 @@ kmd_bystander || exit
 until rmmod cnnacc; do sleep 0.1; done
 modprobe cnnacc watchdog_ms=400 && kmd_guilty 2 orphans
 END
-tap_run "a device reset beside a job on another core, and jobs of killed processes" \
+tap_run "a device reset beside jobs of others, and jobs of killed processes" \
 	"$top/tests/vm/run" --timeout 900 --module-param watchdog_ms=10000 --share "$work" \
 	--device cores=ccp+ccp:job-cycles-max=1000000000000,fault-injection=reset -- sh /mnt/beside
 
