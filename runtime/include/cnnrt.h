@@ -517,6 +517,14 @@ int cnnrt_program_estimate(const struct cnnrt_program *program, struct cnnrt_est
 
 /* ---- contexts -------------------------------------------------------------------------- */
 
+/**
+ * enum cnnrt_priority - which jobs a core of a kernel device runs first.
+ *
+ * Jobs of a higher priority go first, those of one priority take turns.  A job that has waited ten
+ * times as long as the cycle limits of its program allow it to run, at least 100 ms and at most
+ * 10 s, goes before those of higher priorities, and several such jobs one after the other, each
+ * after such a time.  In process, priorities make no difference.
+ */
 enum cnnrt_priority {
 	CNNRT_PRIORITY_LOW = 0,
 	CNNRT_PRIORITY_NORMAL = 1,
