@@ -348,6 +348,7 @@ static int submit_synced(struct cnnrt_device *dev, struct rt_submit *s, uint32_t
 	struct drm_cnnacc_submit submit = {
 		.ctx_id = s->ctx_id, .jobs = DRM_CNNACC_OBJ_ARRAY(1, &job),
 	};
+	/* Without DRM_CNNACC_SUBMIT_NONBLOCK: drmIoctl() repeats a call for ever after EAGAIN. */
 	int ret = kernel_ioctl(dev, DRM_IOCTL_CNNACC_SUBMIT, &submit);
 
 	s->seqno = submit.first_seqno;
