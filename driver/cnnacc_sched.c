@@ -21,8 +21,9 @@
  * next is given.
  *
  * A higher priority goes first, but not for ever: if a job that could start has waited for ten
- * times as long as its cycle limits allow it to run, the jobs of higher priorities wait until it
- * has started.  So a lower priority gets at most an eleventh of a busy core.
+ * times as long as its cycle limits allow it to run, 100 ms to 10 s, the jobs of higher priorities
+ * wait until it has started.  So a lower priority gets at most an eleventh of a busy core, unless
+ * its jobs may run for more than a second.
  *
  * The watchdog checks a core twice per period, as the first check only samples its progress.  The
  * driver itself ends a job that hangs and reports no hang to the scheduler, which finds the job's
