@@ -573,10 +573,11 @@ struct drm_cnnacc_job {
  * Across cores only syncobjs order them; a job may wait for a syncobj that an earlier job
  * of the same SUBMIT signals.
  *
- * A job is canceled if one that it waits for by a syncobj has failed: one of the same SUBMIT, the
- * fence of a binary syncobj, or the job that reaches a timeline point which is not passed, or is the
- * last of its timeline, when SUBMIT is called.  A point below the last that is signalled by then
- * tells nothing, as the kernel keeps no fence of it: use a binary syncobj, or CTX_QUERY.
+ * A job is canceled if one that it waits for by a syncobj has failed: one of the same SUBMIT,
+ * the fence of a binary syncobj, or the job that reaches a timeline point which is not passed,
+ * or is the last of its timeline, when SUBMIT is called.  A point below the last that is
+ * signalled by then tells nothing, as the kernel keeps no fence of it: use a binary syncobj, or
+ * CTX_QUERY.
  *
  * Waits, interruptibly, while more than max_queued_jobs or max_queued_cycles would be queued; with
  * DRM_CNNACC_SUBMIT_NONBLOCK it returns -EAGAIN, and poll() reports POLLOUT on the file when it
