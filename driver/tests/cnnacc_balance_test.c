@@ -55,13 +55,12 @@ static struct cnnacc_job *cnnacc_balance_test_job(struct kunit *test, struct cnn
 						  u64 cycles)
 {
 	struct cnnacc_device *cdev = test->priv;
-	struct cnnacc_job *job = kunit_kzalloc(test, struct_size(job, tasks, 1), GFP_KERNEL);
+	struct cnnacc_job *job = kunit_kzalloc(test, sizeof(*job), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, job);
 	job->ctx = ctx;
 	job->core = cdev->cores[0];
-	job->task_count = 1;
-	job->tasks[0].cycle_limit = cycles;
+	job->cycle_limit = cycles;
 	return job;
 }
 

@@ -366,6 +366,8 @@ struct dma_fence *cnnacc_mock_submit(struct cnnacc_mock *mock, struct cnnacc_ctx
 	for (i = 0; i < tasks; i++)
 		copies[i] = task;
 	KUNIT_ASSERT_EQ(mock->test, 0, cnnacc_vm_prepare(ctx->vm));
+	KUNIT_ASSERT_EQ(mock->test, 0,
+			cnnacc_ctx_reserve(ctx, 1, (u64)tasks * CNNACC_MOCK_CYCLES, true));
 	mutex_lock(&ctx->submit_lock);
 	job = cnnacc_job_create(ctx, &args, copies);
 	ret = PTR_ERR_OR_ZERO(job);

@@ -20,6 +20,8 @@ struct task_struct;
 #define CNNACC_MOCK_CYCLES	1000000
 #define CNNACC_MOCK_HZ		4000000000u	/* so that the ring holds several jobs */
 #define CNNACC_MOCK_PROGRAM	65536
+/* Tasks of a job that has the ring alone. */
+#define CNNACC_MOCK_RING_TASKS	(CNNACC_MOCK_HZ / 1000 * CNNACC_RING_MS / CNNACC_MOCK_CYCLES)
 
 /**
  * enum cnnacc_mock_does - behaviour of the mock device for the next packets.

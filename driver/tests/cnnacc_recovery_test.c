@@ -191,23 +191,25 @@ static void cnnacc_recovery_test_restart(struct kunit *test)
 	cnnacc_recovery_test_after(test, mock, 0, 2);
 }
 
-/* Destroying a context cancels its jobs except for the running one. */
+/* Destroying a context cancels its jobs except for those that the core has been given. */
 static void cnnacc_recovery_test_destroy(struct kunit *test)
 {
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
 	struct cnnacc_ctx *ctx = cnnacc_mock_ctx(mock);
 	struct drm_cnnacc_ctx_destroy args = { .ctx_id = 1 };
-	struct dma_fence *running, *queued;
+	struct dma_fence *running, *given, *queued;
 
 	mock->does = CNNACC_MOCK_WORKS;
 	running = cnnacc_mock_submit(mock, ctx, 1, 0);
-	queued = cnnacc_mock_submit(mock, ctx, 1, 0);
-	while (!cnnacc_mock_read(mock, CNNACC_MOCK_QUEUE + CNNACC_QREG_PROGRESS))
+	given = cnnacc_mock_submit(mock, ctx, 1, 0);
+	queued = cnnacc_mock_submit(mock, ctx, CNNACC_MOCK_RING_TASKS, 0);
+	while (cnnacc_mock_read(mock, CNNACC_MOCK_QUEUE + CNNACC_QREG_RING_TAIL) < 2)
 		usleep_range(100, 1000);
 	KUNIT_EXPECT_EQ(test, cnnacc_ctx_destroy_ioctl(&mock->cdev->drm, &args,
 						       cnnacc_mock_file(mock)), 0);
 	mock->does = CNNACC_MOCK_RUNS;
 	KUNIT_EXPECT_EQ(test, cnnacc_mock_wait(mock, running), 0);
+	KUNIT_EXPECT_EQ(test, cnnacc_mock_wait(mock, given), 0);
 	KUNIT_EXPECT_EQ(test, cnnacc_mock_wait(mock, queued), -ECANCELED);
 	cnnacc_recovery_test_after(test, mock, 0, 0);
 }
