@@ -277,9 +277,9 @@ struct drm_cnnacc_ctx_create {
  * @ctx_id: context
  * @pad: zero
  *
- * Queued jobs end with -ECANCELED, once the fences that they wait for have signalled; a running
- * job is allowed to finish.  When the file is closed, also by the death of its process, a
- * long-running job is aborted and ends with -ECANCELED too.
+ * Queued jobs end with -ECANCELED, once the fences that they wait for have signalled; jobs that
+ * their core has been given are allowed to finish.  When the file is closed, also by the death of
+ * its process, a long-running job is aborted and ends with -ECANCELED too.
  */
 struct drm_cnnacc_ctx_destroy {
 	__u32 ctx_id;
