@@ -118,7 +118,7 @@ void cnnacc_sched_queue(struct cnnacc_job *job)
 	 * scheduler looks at the job, which it does not while higher priorities are busy.
 	 */
 	xa_for_each(&job->base.dependencies, index, fence)
-		dma_fence_enable_sw_signaling(fence);
+		cnnacc_compat_enable_signaling(fence);
 	scoped_guard(spinlock, &ctx->job_lock) {
 		list_add_tail(&job->link, &ctx->queues[core->index].waiting);
 		cnnacc_sched_push(ctx, core);

@@ -6,6 +6,7 @@
 #ifndef CNNACC_COMPAT_H
 #define CNNACC_COMPAT_H
 
+#include <linux/dma-fence.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
 
@@ -85,6 +86,15 @@ static inline int cnnacc_compat_sched_job_init(struct drm_sched_job *job,
 	return drm_sched_job_init(job, entity, credits, owner, file->client_id);
 #else
 	return drm_sched_job_init(job, entity, credits, owner);
+#endif
+}
+
+static inline void cnnacc_compat_enable_signaling(struct dma_fence *fence)
+{
+#ifdef HAVE_FENCE_ENABLE_SIGNALING
+	dma_fence_enable_signaling(fence);
+#else
+	dma_fence_enable_sw_signaling(fence);
 #endif
 }
 

@@ -31,5 +31,6 @@ flag 'u64 drm_client_id\)' drm/gpu_scheduler.h HAVE_SCHED_JOB_CLIENT_ID
 flag 'DRM_GPU_SCHED_STAT_NO_HANG' drm/gpu_scheduler.h HAVE_SCHED_STAT_NO_HANG
 flag 'DRM_GEM_OBJECT_ACTIVE[[:space:]]*=' drm/drm_gem.h HAVE_GEM_OBJECT_ACTIVE
 flag 'MODULE_INFO\(import_ns, ns\)' linux/module.h HAVE_NAMESPACE_STRING
+flag '^void dma_fence_enable_signaling\(' linux/dma-fence.h HAVE_FENCE_ENABLE_SIGNALING
 flag 'WQ_PERCPU[[:space:]]*=' linux/workqueue.h HAVE_WQ_PERCPU
 exit 0
