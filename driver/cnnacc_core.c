@@ -93,7 +93,10 @@ static void cnnacc_core_free_rings(struct cnnacc_core *core)
  */
 void cnnacc_core_release(struct kref *ref)
 {
-	kfree(container_of(ref, struct cnnacc_core, ref));
+	struct cnnacc_core *core = container_of(ref, struct cnnacc_core, ref);
+
+	mutex_destroy(&core->pause_lock);
+	kfree(core);
 }
 
 /**
@@ -117,6 +120,7 @@ struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int 
 	core->cdev = cdev;
 	core->index = index;
 	core->next_fence = 1;
+	mutex_init(&core->pause_lock);
 	spin_lock_init(&core->fence_lock);
 	spin_lock_init(&core->lock);
 	INIT_WORK(&core->reset_work, cnnacc_core_reset_work);

@@ -123,11 +123,8 @@ static void cnnacc_ctx_stop(struct cnnacc_ctx *ctx)
 	if (ctx->dead)
 		return;
 	WRITE_ONCE(ctx->dead, true);
-	/* All at once, as none can be given to a finished entity. */
 	for (i = 0; i < ctx->cdev->core_count; i++)
-		scoped_guard(spinlock, &ctx->job_lock)
-			cnnacc_sched_push(ctx, ctx->cdev->cores[i]);
-	cnnacc_ctx_fini_queues(ctx, ctx->cdev->core_count);
+		cnnacc_sched_remove(ctx, ctx->cdev->cores[i]);
 	/* SUBMITs that wait for room give up. */
 	wake_up_all(&ctx->file->room);
 }

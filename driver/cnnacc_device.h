@@ -108,6 +108,7 @@ struct cnnacc_shell_report {
  * @charged: cycle limits of all jobs since the driver was bound
  * @last_ctx: hardware id of the last job; CNNACC_HW_IDS: none yet
  * @sched: scheduler
+ * @pause_lock: protects the pauses of the scheduler
  * @turn: job that the scheduler starts next, after the wait of a lower priority; or NULL
  * @yielded: jiffies when such a job was started last
  * @fence_lock: lock of the hardware fences
@@ -157,6 +158,7 @@ struct cnnacc_core {
 	atomic64_t charged;
 	u32 last_ctx;
 	struct drm_gpu_scheduler sched;
+	struct mutex pause_lock;
 	struct cnnacc_job *turn;
 	unsigned long yielded;
 	spinlock_t fence_lock;		/* lock of the hardware fences */

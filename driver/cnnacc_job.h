@@ -151,6 +151,7 @@ void cnnacc_sched_fini(struct cnnacc_core *core);
 u32 cnnacc_sched_credits(const struct cnnacc_job *job);
 void cnnacc_sched_push(struct cnnacc_ctx *ctx, struct cnnacc_core *core);
 void cnnacc_sched_queue(struct cnnacc_job *job);
+void cnnacc_sched_remove(struct cnnacc_ctx *ctx, struct cnnacc_core *core);
 
 /* cnnacc_submit.c */
 int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

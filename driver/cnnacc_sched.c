@@ -27,7 +27,7 @@
  *
  * The watchdog checks a core twice per period, as the first check only samples its progress.  The
  * driver itself ends a job that hangs and reports no hang to the scheduler, which finds the job's
- * fence signalled and frees the job.  The scheduler is never stopped.
+ * fence signalled and frees the job.  The scheduler is paused only to remove a dead context.
  */
 
 #define CNNACC_PATIENCE_MIN_MS	100
@@ -122,6 +122,28 @@ void cnnacc_sched_queue(struct cnnacc_job *job)
 	scoped_guard(spinlock, &ctx->job_lock) {
 		list_add_tail(&job->link, &ctx->queues[core->index].waiting);
 		cnnacc_sched_push(ctx, core);
+	}
+}
+
+/**
+ * cnnacc_sched_remove() - Take all jobs of a dead context from the scheduler of a core
+ * @ctx: dead context, which gets no more jobs
+ * @core: core
+ *
+ * The scheduler frees each of them when the fences that it depends on are signalled and the jobs
+ * ahead of it have ended.
+ *
+ * The scheduler is paused, as drm_sched_entity_pop_job() of Linux 6.12 returns an entity to its run
+ * queue even if drm_sched_entity_fini() has just removed it, and that does not wait for this.
+ */
+void cnnacc_sched_remove(struct cnnacc_ctx *ctx, struct cnnacc_core *core)
+{
+	scoped_guard(spinlock, &ctx->job_lock)
+		cnnacc_sched_push(ctx, core);
+	scoped_guard(mutex, &core->pause_lock) {
+		drm_sched_wqueue_stop(&core->sched);
+		drm_sched_entity_fini(&ctx->queues[core->index].entity);
+		drm_sched_wqueue_start(&core->sched);
 	}
 }
 
@@ -263,6 +285,7 @@ static struct dma_fence *cnnacc_sched_run_job(struct drm_sched_job *base)
 static enum drm_gpu_sched_stat cnnacc_sched_timedout_job(struct drm_sched_job *base)
 {
 	struct cnnacc_core *core = to_cnnacc_job(base)->core;
+	enum drm_gpu_sched_stat stat;
 	bool cookie;
 	int idx;
 
@@ -273,7 +296,10 @@ static enum drm_gpu_sched_stat cnnacc_sched_timedout_job(struct drm_sched_job *b
 		dma_fence_end_signalling(cookie);
 		drm_dev_exit(idx);
 	}
-	return cnnacc_compat_sched_no_hang(base);
+	/* On some kernels this ends a pause. */
+	scoped_guard(mutex, &core->pause_lock)
+		stat = cnnacc_compat_sched_no_hang(base);
+	return stat;
 }
 
 static void cnnacc_sched_free_job(struct drm_sched_job *base)
