@@ -128,6 +128,11 @@ struct cnn_backend_ops {
 	 */
 	bool (*reads)(const struct cnn_layout *has, struct cnn_layout *want);
 	/*
+	 * Could the unit, which it has just matched, read or write this value in a dense layout, with
+	 * the very results that it has with its own? plan is then asked with that. NULL: no unit.
+	 */
+	bool (*takes_dense)(const struct cnn_backend *core, const struct cnn_unit *unit, int value);
+	/*
 	 * Could it give in the layout of out, as a node that does nothing else? Returns the cycles
 	 * of that; 0: it cannot. If reason is not NULL, keeps what it needs to lower it and says there
 	 * what it does. NULL: it changes no layouts.

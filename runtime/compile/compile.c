@@ -47,7 +47,8 @@ static int alloc_results(struct cnn_compiler *cc)
 		cc->readers = calloc(inputs, sizeof(*cc->readers));
 	}
 	if (!out->nodes || !out->slots || !cc->compile.owner || !cc->slots || !cc->lead ||
-	    !cc->units || !cc->claims || !cc->chosen || (cc->may_convert && (!cc->conversions || !cc->readers)))
+	    !cc->units || !cc->claims || !cc->chosen ||
+	    (cc->may_convert && (!cc->conversions || !cc->readers)))
 		return cnn_fail(cc->compile.err, CNN_ENOMEM, "no memory for %d nodes",
 				out->n_nodes);
 	return CNN_OK;
@@ -113,10 +114,15 @@ static void stop(struct cnn_compiler *cc)
 	for (int i = 0; i < cc->n_cores; i++)
 		if (cc->cores[i])
 			cc->cores[i]->ops->close(cc->cores[i]);
+	for (int i = 0; i < CNNRT_MAX_CORES; i++)
+		if (cc->trials[i])
+			cc->trials[i]->ops->close(cc->trials[i]);
 	for (int i = 0; cc->units && i < cc->compile.out->n_nodes; i++)
 		cnn_unit_free(&cc->units[i]);
-	for (int i = 0; cc->claims && i < cc->compile.out->n_nodes; i++)
+	for (int i = 0; cc->claims && i < cc->compile.out->n_nodes; i++) {
 		free(cc->claims[i].in);
+		free(cc->claims[i].out);
+	}
 	free(cc->cores);
 	free(cc->claims);
 	free(cc->chosen);

@@ -6,6 +6,9 @@
 #include "backend/backend.h"
 #include "compile.h"
 
+/* More than anything costs, and few enough to be added up. */
+#define CNN_NEVER	(INT64_MAX / 4)
+
 /* A core that nodes can be placed on: the first of those that are equal. */
 struct cnn_core_choice {
 	const struct cnn_backend_ops *ops;
@@ -44,9 +47,10 @@ struct cnn_lane {
 struct cnn_claim {
 	int core, step;		/* the next to be tried: 0: with other nodes, 1: alone */
 	bool told;		/* the reason is a core's */
+	bool in_gaps;		/* a plan was refused: outputs have the layouts that it wants */
 	char reason[CNN_REASON_LEN];	/* why it is on the CPU, if no core takes it */
 	char said[CNN_REASON_LEN];	/* by the plan */
-	struct cnn_node_io *in;	/* with the layouts of the plan; NULL: there is none */
+	struct cnn_node_io *in, *out;	/* with the layouts of the plan; NULL: there is none */
 };
 
 /* One call of cnn_lower. */
@@ -54,6 +58,9 @@ struct cnn_compiler {
 	struct cnn_compile compile;
 	struct cnn_backend **cores; /* NULL: not to be used, or has no back end */
 	int n_cores;
+	/* By core, opened when first needed: plans there are only asked for what they cost. */
+	struct cnn_backend *trials[CNNRT_MAX_CORES];
+	struct cnn_compile trial_compile;
 	struct cnn_slot_life *slots;
 	int *lead;		/* by node: the first of its unit; -1: in none */
 	struct cnn_unit *units;	/* by the node that leads it */
@@ -99,6 +106,30 @@ static inline int cnn_claiming_core(const struct cnn_compiler *cc, int node)
 	return cc->lead[node] < 0 ? CNN_ON_CPU : cc->claims[cc->lead[node]].core;
 }
 
+/*
+ * Asks a core again what it was asked last about the unit that a node leads, as a back end keeps one
+ * plan of each. The answer, to be freed, is that unit with the layouts which the core wants.
+ */
+bool cnn_match_again(struct cnn_compiler *cc, struct cnn_backend *core, int lead,
+		     struct cnn_unit *again, char *why);
+/* The layout as planes of a value's shape; false if it cannot be seen so. */
+bool cnn_layout_seen_as(const struct cnn_tensor *x, const struct cnn_layout *l,
+			struct cnn_layout *seen);
+/* The same planes without gaps; false if there are none, or it is not of planes. */
+bool cnn_layout_without_gaps(const struct cnn_layout *l, struct cnn_layout *dense);
+/*
+ * How much longer the unit takes if this value of it has that layout instead of the one that it wants;
+ * CNN_NEVER: it cannot have that.
+ */
+int64_t cnn_slower_ns(struct cnn_compiler *cc, int lead, int value,
+		      const struct cnn_layout *layout);
+/*
+ * Makes those outputs of a unit dense for which the host then does so much less that it costs less
+ * in all. The layouts of the unit's inputs have been chosen. Returns whether there are any.
+ */
+bool cnn_choose_dense_outputs(struct cnn_compiler *cc, int lead, struct cnn_node_io *out);
+/* Does the node only rename its input, if no core computes it? */
+bool cnn_is_renaming(const struct cnn_compiler *cc, int node);
 /* Can nodes of a core that want *want read what has another layout? Then *want is that. */
 bool cnn_reads_layout(const struct cnn_backend *core, const struct cnn_layout *has,
 		      struct cnn_layout *want);

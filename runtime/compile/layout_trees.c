@@ -16,7 +16,6 @@
 #define LAYOUTS_MAX	8
 #define ON_HOST		LAYOUTS_MAX	/* state: not in the arena */
 #define STATES		(LAYOUTS_MAX + 1)
-#define NEVER		(INT64_MAX / 4)
 
 struct branch {
 	int value, parent;	/* parent: index in the tree, -1 of the root */
@@ -33,7 +32,7 @@ struct tree {
 	struct branch *branches;	/* each behind its parent */
 	int n, room;
 	struct cnn_layout layouts[LAYOUTS_MAX];
-	int n_layouts;
+	int n_layouts, n_wanted;	/* those behind the wanted ones are without their gaps */
 	int maker;		/* the core that makes the root, or CNN_ON_CPU */
 };
 
@@ -47,8 +46,7 @@ static const struct cnn_node *node_of(const struct tree *t, int node)
 	return &t->cc->compile.g->nodes[node];
 }
 
-/* Does the node only rename its input, if no core computes it? */
-static bool is_renaming(const struct cnn_compiler *cc, int node)
+bool cnn_is_renaming(const struct cnn_compiler *cc, int node)
 {
 	const struct cnn_graph *g = cc->compile.g;
 	const struct cnn_node *n = &g->nodes[node];
@@ -62,7 +60,7 @@ static bool is_renaming(const struct cnn_compiler *cc, int node)
 
 static bool renames(const struct tree *t, int node, int value)
 {
-	return is_renaming(t->cc, node) && node_of(t, node)->in[0] == value;
+	return cnn_is_renaming(t->cc, node) && node_of(t, node)->in[0] == value;
 }
 
 /* ---- the tree ---------------------------------------------------------------------------- */
@@ -140,7 +138,20 @@ static void add_wanted(struct tree *t, struct branch *b)
 	}
 }
 
-/* The root's own layout comes first, then those wanted by its readers, then by those behind it. */
+/* What the host makes it need not change if a core reads it as it is. */
+static void add_dense(struct tree *t)
+{
+	struct cnn_layout dense;
+
+	for (int i = 0; i < t->n_wanted; i++)
+		if (cnn_layout_without_gaps(&t->layouts[i], &dense))
+			add_layout(t, &dense);
+}
+
+/*
+ * The root's own layout comes first, then those wanted by its readers, then by those behind it, and
+ * then if the host makes the root the same without gaps.
+ */
 static void list_layouts(struct tree *t)
 {
 	const struct cnn_slot *slot = &t->cc->compile.out->slots[t->branches[0].value];
@@ -152,6 +163,9 @@ static void list_layouts(struct tree *t)
 	for (int i = t->n - 1; i > 0; i--)
 		if (t->branches[t->branches[i].parent].core < 0)
 			t->branches[t->branches[i].parent].core = t->branches[i].core;
+	t->n_wanted = t->n_layouts;
+	if (!slot->used)
+		add_dense(t);
 }
 
 /* ---- costs ------------------------------------------------------------------------------- */
@@ -225,10 +239,11 @@ static int64_t reader_ns(const struct tree *t, const struct branch *b, int node,
 	if (!want)
 		return 0;
 	if (state == ON_HOST)
-		return NEVER;
+		return CNN_NEVER;
 	read = *want;
 	if (cnn_reads_layout(t->cc->cores[core], &t->layouts[state], &read))
-		return 0;
+		return state < t->n_wanted ? 0 :
+		       cnn_slower_ns(t->cc, t->cc->lead[node], b->value, &t->layouts[state]);
 	if (!t->cc->cores[core]->ops->converts)
 		return cnn_cpu_cost_ns(t->cc->target, t->cc->compile.g, node_of(t, node));
 	for (int i = 0; i < changes->n; i++)
@@ -236,7 +251,7 @@ static int64_t reader_ns(const struct tree *t, const struct branch *b, int node,
 			return 0;
 	if (changes->n < LAYOUTS_MAX)
 		changes->to[changes->n++] = *want;
-	return t->cc->may_convert ? change_ns(t, b, node, state, want) : NEVER;
+	return t->cc->may_convert ? change_ns(t, b, node, state, want) : CNN_NEVER;
 }
 
 static bool is_read_by_host(const struct tree *t, const struct branch *b)
@@ -266,8 +281,8 @@ static int64_t own_ns(const struct tree *t, const struct branch *b, int state)
 	return ns;
 }
 
-/* The layout as planes of a value's shape; false if it cannot be seen so. */
-static bool view_as(const struct cnn_tensor *x, const struct cnn_layout *l, struct cnn_layout *seen)
+bool cnn_layout_seen_as(const struct cnn_tensor *x, const struct cnn_layout *l,
+			struct cnn_layout *seen)
 {
 	struct cnn_planes p;
 	int64_t plane = 1;
@@ -306,7 +321,7 @@ static bool is_view(const struct tree *t, const struct branch *b, int state, str
 {
 	return t->branches[b->parent].maker >= 0 &&
 	       node_of(t, b->node)->op != CNN_OP_CONVERT_LAYOUT &&
-	       view_as(&value_of(t, b)->t, &t->layouts[state], as);
+	       cnn_layout_seen_as(&value_of(t, b)->t, &t->layouts[state], as);
 }
 
 /* The core that a renaming node is on if its output shares memory; CNN_ON_CPU: it cannot. */
@@ -322,7 +337,7 @@ static int sharing_core(const struct tree *t, const struct branch *b, int state)
 
 /* A way from the layout of a value to that of the one that renames it. */
 struct move {
-	int64_t ns, other_ns;	/* other_ns: on the host, or by the core; NEVER: not at all */
+	int64_t ns, other_ns;	/* other_ns: on the host, or by the core; CNN_NEVER: not at all */
 	int core;		/* CNN_ON_CPU: the host moves it */
 };
 
@@ -336,8 +351,8 @@ static struct move find_move(const struct tree *t, const struct branch *b, int f
 	const struct cnn_node_io out = { .value = b->value, .layout = t->layouts[to] };
 	int core = readers_core(t, b, NULL);
 	uint64_t cycles = from == ON_HOST ? 0 : core_cycles(t, core, b->node, &in, &out, NULL);
-	struct move m = { host_move_ns(t, parent, from, &out.layout, b->core), NEVER, CNN_ON_CPU };
-	int64_t ns = cycles ? cnn_cycles_ns(t->cc->target, core, cycles) : NEVER;
+	struct move m = { host_move_ns(t, parent, from, &out.layout, b->core), CNN_NEVER, CNN_ON_CPU };
+	int64_t ns = cycles ? cnn_cycles_ns(t->cc->target, core, cycles) : CNN_NEVER;
 
 	if (ns <= m.ns && reason)
 		core_cycles(t, core, b->node, &in, &out, reason);
@@ -375,9 +390,9 @@ static int64_t node_ns(const struct tree *t, const struct branch *b, int from, i
 	int64_t ns;
 
 	if (from == to && from != ON_HOST)
-		return sharing_core(t, b, from) >= 0 ? 0 : NEVER;
+		return sharing_core(t, b, from) >= 0 ? 0 : CNN_NEVER;
 	if (to != ON_HOST)
-		return is_useful(t, b, to) ? find_move(t, b, from, to, NULL).ns : NEVER;
+		return is_useful(t, b, to) ? find_move(t, b, from, to, NULL).ns : CNN_NEVER;
 	ns = cnn_cpu_cost_ns(t->cc->target, t->cc->compile.g, node_of(t, b->node));
 	if (t->maker < 0 || from == ON_HOST)
 		return ns;
@@ -516,7 +531,7 @@ static void place_between(struct tree *t, const struct branch *b)
 	if (b->state == ON_HOST)
 		return;
 	m = find_move(t, b, from, b->state, reason);
-	if (m.other_ns < NEVER) {
+	if (m.other_ns < CNN_NEVER) {
 		p->next_core = m.core < 0 ? readers_core(t, b, NULL) : CNN_ON_CPU;
 		p->next_ns = m.other_ns;
 	}
@@ -543,7 +558,7 @@ static int find_root(const struct cnn_compiler *cc, int value)
 {
 	const struct cnn_graph *g = cc->compile.g;
 
-	while (g->values[value].producer >= 0 && is_renaming(cc, g->values[value].producer))
+	while (g->values[value].producer >= 0 && cnn_is_renaming(cc, g->values[value].producer))
 		value = g->nodes[g->values[value].producer].in[0];
 	return value;
 }

@@ -91,37 +91,48 @@ static void refuse(struct cnn_compiler *cc, int lead, const char *why)
 	set_leads(cc, u, -1);
 	cnn_unit_free(u);
 	free(claim->in);
-	claim->in = NULL;
+	free(claim->out);
+	claim->in = claim->out = NULL;
+	claim->in_gaps = false;
 	cc->refused = true;
 }
 
 /* ---- plans ------------------------------------------------------------------------------- */
 
-/* Asks the back end again what it was asked last about a unit, as it keeps one plan of each. */
-static bool match_again(struct cnn_compiler *cc, struct cnn_backend *core, int lead, char *why)
+bool cnn_match_again(struct cnn_compiler *cc, struct cnn_backend *core, int lead,
+		     struct cnn_unit *again, char *why)
 {
-	struct cnn_unit *u = &cc->units[lead], again;
+	const struct cnn_unit *u = &cc->units[lead];
 	bool same;
 
 	set_leads(cc, u, -1);
-	cnn_unit_init(&again, u->g, cc->lead, u->place, lead);
-	again.alone = u->alone;
-	same = core->ops->match(core, &again, why) && again.n_nodes == u->n_nodes;
-	cnn_unit_free(&again);
+	cnn_unit_init(again, u->g, cc->lead, u->place, lead);
+	again->alone = u->alone;
+	same = core->ops->match(core, again, why) && again->n_nodes == u->n_nodes;
 	set_leads(cc, u, lead);
 	return same;
 }
 
-static bool is_planned(const struct cnn_claim *claim, const struct cnn_node_io *in, int n)
+static bool match_again(struct cnn_compiler *cc, struct cnn_backend *core, int lead, char *why)
 {
-	for (int i = 0; claim->in && i < n; i++)
-		if (memcmp(&claim->in[i].layout, &in[i].layout, sizeof(in[i].layout)))
-			return false;
-	return claim->in;
+	struct cnn_unit again;
+	bool same = cnn_match_again(cc, core, lead, &again, why);
+
+	cnn_unit_free(&again);
+	return same;
 }
 
-/* Can the unit run with these inputs, of which it takes the list? */
-static bool plan(struct cnn_compiler *cc, int lead, struct cnn_node_io *in, char *why)
+static bool has_layouts(const struct cnn_node_io *a, const struct cnn_node_io *b, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (memcmp(&a[i].layout, &b[i].layout, sizeof(a[i].layout)))
+			return false;
+	return true;
+}
+
+/* Can the unit run with these inputs and outputs, of which it takes the lists? */
+static bool plan(struct cnn_compiler *cc, int lead, struct cnn_node_io *in,
+		 struct cnn_node_io *out, char *why)
 {
 	struct cnn_claim *claim = &cc->claims[lead];
 	struct cnn_backend *core = cc->cores[claim->core];
@@ -130,14 +141,52 @@ static bool plan(struct cnn_compiler *cc, int lead, struct cnn_node_io *in, char
 
 	for (int i = 0; i < u.n_in && ok; i++)
 		ok = cnn_fit_layout(cc, core, &in[i], why);
-	if (ok && !is_planned(claim, in, u.n_in)) {
+	if (ok && !(old && has_layouts(claim->in, in, u.n_in) &&
+		    has_layouts(claim->out, out, u.n_out))) {
 		u.in = in;
+		u.out = out;
 		ok = (!old || match_again(cc, core, lead, why)) && core->ops->plan(core, &u, why);
 		if (ok)
 			memcpy(claim->said, why, sizeof(claim->said));
 	}
 	free(claim->in);
+	free(claim->out);
 	claim->in = in;
+	claim->out = out;
+	return ok;
+}
+
+static struct cnn_node_io *copy_ios(struct cnn_compiler *cc, const struct cnn_node_io *from, int n)
+{
+	struct cnn_node_io *copy = calloc((size_t)n + 1, sizeof(*copy));
+
+	cc->no_memory |= !copy;
+	if (copy && n)
+		memcpy(copy, from, (size_t)n * sizeof(*copy));
+	return copy;
+}
+
+/* Plans a unit with the outputs dense that are cheaper so, else as it wants all of them. */
+static bool plan_unit(struct cnn_compiler *cc, int lead, char *why)
+{
+	const struct cnn_unit *u = &cc->units[lead];
+	bool dense = true, ok = false;
+
+	for (int i = 0; i < u->n_in; i++)
+		cnn_choose_layouts(cc, u->in[i].value);
+	while (dense && !ok) {
+		struct cnn_node_io *in = copy_ios(cc, u->in, u->n_in);
+		struct cnn_node_io *out = copy_ios(cc, u->out, u->n_out);
+
+		if (cc->no_memory) {
+			free(in);
+			free(out);
+			return false;
+		}
+		dense = !cc->claims[lead].in_gaps && cnn_choose_dense_outputs(cc, lead, out);
+		ok = plan(cc, lead, in, out, why);
+		cc->claims[lead].in_gaps |= !ok;
+	}
 	return ok;
 }
 
@@ -152,7 +201,7 @@ static void take_unit(struct cnn_compiler *cc, int lead)
 	for (int i = 0; i < u->n_in; i++)
 		cnn_assign_layout(cc, cc->cores[claim->core], u, &claim->in[i]);
 	for (int i = 0; i < u->n_out; i++)
-		cnn_use_slot(cc, &u->out[i]);
+		cnn_use_slot(cc, &claim->out[i]);
 	memcpy(to->reason, claim->said, sizeof(to->reason));
 	to->core = claim->core;
 	for (int i = 1; i < u->n_nodes; i++) {
@@ -173,20 +222,12 @@ static void place_unit(struct cnn_compiler *cc, int node)
 	char why[CNN_REASON_LEN] = "";
 
 	while (cc->lead[node] == node) {
-		const struct cnn_unit *u = &cc->units[node];
-		struct cnn_node_io *in = calloc((size_t)u->n_in + 1, sizeof(*in));
-
-		cc->no_memory |= !in;
-		if (!in)
-			return;
-		for (int i = 0; i < u->n_in; i++) {
-			in[i] = u->in[i];
-			cnn_choose_layouts(cc, in[i].value);
-		}
-		if (plan(cc, node, in, why)) {
+		if (plan_unit(cc, node, why)) {
 			take_unit(cc, node);
 			return;
 		}
+		if (cc->no_memory)
+			return;
 		refuse(cc, node, why);
 		claim(cc, node);
 	}

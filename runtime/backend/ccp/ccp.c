@@ -94,6 +94,12 @@ static bool ccpc_match_node(struct cnn_backend *base, struct cnn_unit *unit, cha
 	       cnn_unit_add_out(unit, &out);
 }
 
+static bool covers_input(const struct ccpc_conv *v)
+{
+	return !v->adds && v->groups == 1 && v->oh == 1 && v->ow == 1 && v->kh == v->ih &&
+	       v->kw == v->iw && !v->pad.top && !v->pad.bottom && !v->pad.left && !v->pad.right;
+}
+
 /* A convolution whose window covers the whole input is a matrix product, if planes are adjacent. */
 static bool conv_as_fc(const struct ccpc_node *from, struct ccpc_node *n)
 {
@@ -101,8 +107,7 @@ static bool conv_as_fc(const struct ccpc_node *from, struct ccpc_node *n)
 	const struct cnn_layout in = cnn_planes_layout(&from->in.layout);
 
 	*n = *from;
-	if (v->adds || v->groups > 1 || v->oh > 1 || v->ow > 1 || v->kh != v->ih ||
-	    v->kw != v->iw || v->pad.top || v->pad.bottom || v->pad.left || v->pad.right)
+	if (!covers_input(v))
 		return false;
 	if (!cnn_layout_view(&in, v->n, v->ci * v->ih * v->iw, 1, &n->in.layout) ||
 	    n->in.layout.plane_pitch != 1)
@@ -264,6 +269,14 @@ static bool ccpc_plan(struct cnn_backend *base, const struct cnn_unit *unit, cha
 	return true;
 }
 
+/* What becomes a matrix product of adjacent planes adds in another order. */
+static bool ccpc_takes_dense(const struct cnn_backend *base, const struct cnn_unit *unit, int value)
+{
+	const struct ccpc_node *n = &((const struct ccpc_core *)base)->nodes[unit->nodes[0]];
+
+	return value != n->in.value || n->kind != &ccpc_conv || !covers_input(&n->conv);
+}
+
 static uint64_t ccpc_cycles(struct cnn_backend *base, int node)
 {
 	return ((struct ccpc_core *)base)->nodes[node].trial_cycles;
@@ -285,6 +298,7 @@ const struct cnn_backend_ops cnn_backend_ccp = {
 	.match = ccpc_match_node,
 	.plan = ccpc_plan,
 	.reads = cnn_layout_as_planes,
+	.takes_dense = ccpc_takes_dense,
 	.cycles = ccpc_cycles,
 	.lower = ccpc_lower,
 	.peak = ccpc_peak,
