@@ -49,10 +49,13 @@ static void make_two(struct onnx_build *b, const struct layer *l)
 	add_conv(b, l, "between v", "y");
 }
 
+/* The output is as large as the input, so that its planes are whole lines, too. */
 static void make_max(struct onnx_build *b, const struct layer *l)
 {
-	ob_attr_ints(ob_node(b, "MaxPool", "x", "y"), "kernel_shape", 2,
-		     (int64_t[]){ l->kernel, l->kernel });
+	Onnx__NodeProto *n = ob_node(b, "MaxPool", "x", "y");
+
+	ob_attr_ints(n, "kernel_shape", 2, (int64_t[]){ l->kernel, l->kernel });
+	ob_attr_ints(n, "pads", 4, (int64_t[]){ 0, 0, l->kernel - 1, l->kernel - 1 });
 }
 
 static void make_mean(struct onnx_build *b, const struct layer *l)
