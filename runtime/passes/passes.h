@@ -73,12 +73,14 @@ int cnn_check_known_ops(const struct cnn_graph *g, struct cnn_err *err);
  * the weights of the Convs that read it.
  */
 #define CNN_FUSE_SCALING (1u << 15)
-#define CNN_FUSE_ALL 0xffffu
+/* A Transpose that only moves axes of one element becomes a Reshape. */
+#define CNN_FUSE_RESHAPE (1u << 16)
+#define CNN_FUSE_ALL 0x1ffffu
 
 /* What helps wherever a node will run, to be done before any is placed. */
 #define CNN_FUSE_NEUTRAL \
 	(CNN_FUSE_NOP | CNN_FUSE_BN | CNN_FUSE_BIAS | CNN_FUSE_RELU | CNN_FUSE_IDIOMS | \
-	 CNN_FUSE_ADD | CNN_FUSE_QDQ)
+	 CNN_FUSE_ADD | CNN_FUSE_QDQ | CNN_FUSE_RESHAPE)
 /* What the CPU's operators can take besides. */
 #define CNN_FUSE_CPU (CNN_FUSE_ALL & ~(CNN_FUSE_IDIOMS | CNN_FUSE_QDQ))
 

@@ -568,9 +568,52 @@ static void test_file_names(void **state)
 	cnn_graph_free(g);
 }
 
+/* ---- Transposes that move no element ------------------------------------------------------ */
+
+/* Of a map of one pixel, before a Reshape and for others, and one that moves elements. */
+static struct onnx_build *pixels(void)
+{
+	const int64_t flat[2] = { 2, -1 }, last[4] = { 0, 2, 3, 1 }, swap[4] = { 0, 1, 3, 2 };
+	struct onnx_build *b = ob_new(13);
+
+	ob_input(b, "x", 1, OB_DIMS(2, 6, 1, 5));
+	ob_input(b, "m", 1, OB_DIMS(2, 6, 1, 1));
+	ob_int64s(b, "flat", 2, flat);
+	ob_attr_ints(ob_node(b, "Transpose", "m", "t1"), "perm", 4, last);
+	ob_node(b, "Reshape", "t1 flat", "y1");
+	ob_attr_ints(ob_node(b, "Transpose", "x", "t2"), "perm", 4, swap);
+	ob_node(b, "Neg", "t2", "y2");
+	ob_attr_ints(ob_node(b, "Transpose", "x", "t3"), "perm", 4, last);
+	ob_node(b, "Reshape", "t3 flat", "y3");
+	ob_node(b, "Transpose", "m", "y4");	/* axes the other way round */
+	for (int i = 1; i <= 4; i++) {
+		char name[4];
+
+		snprintf(name, sizeof(name), "y%d", i);
+		ob_output(b, name);
+	}
+	return b;
+}
+
+static void test_transposes(void **state)
+{
+	struct cnn_graph *g = compare_fused(pixels, CNN_FUSE_RESHAPE, 0);
+
+	(void)state;
+	assert_int_equal(g->n_nodes, 6);
+	assert_int_equal(maker(g, "y1")->in[0], cnn_graph_find_value(g, "m"));
+	assert_non_null(strstr(maker(g, "y1")->fused, "Transpose"));
+	assert_int_equal(maker(g, "t2")->op, CNN_OP_RESHAPE);
+	assert_int_equal(maker(g, "t3")->op, CNN_OP_TRANSPOSE);
+	assert_int_equal(maker(g, "y3")->in[0], cnn_graph_find_value(g, "t3"));
+	assert_int_equal(maker(g, "y4")->op, CNN_OP_TRANSPOSE);
+	cnn_graph_free(g);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_transposes),
 		cmocka_unit_test(test_residual),
 		cmocka_unit_test(test_depthwise),
 		cmocka_unit_test(test_no_residual),
