@@ -16,6 +16,7 @@ struct cost_walk {
 	const struct ccpc_hw *hw;
 	const struct ccpc_node *n;
 	struct ccpc_chunk_shape k;
+	struct ccpc_region in;	/* all input channels of the slab */
 	int64_t in_lines;	/* lines of the input in the read bank */
 	int64_t pending;	/* lines of the pending output */
 	int64_t store;		/* cycles of its store */
@@ -61,12 +62,21 @@ static int64_t weight_cycles(const struct ccpc_chunk_shape *k)
 	return k->banks * (DMA_SETUP + k->lines);
 }
 
+/* Adds the loads of a slice of the input, for each of the patches; its cycles for one. */
+static int64_t load_slice(struct cost_walk *w, const struct ccpc_region *in, int64_t patches)
+{
+	w->lines += patches * ccpc_region_moved(in);
+	return region_cycles(in);
+}
+
 /* Cycles of patches of @rows rows. Weights stay, or are loaded slice by slice. */
 static int64_t patch_cycles(struct cost_walk *w, const struct ccpc_slab *s, int64_t co,
 			    int64_t rows, int64_t patches)
 {
 	const struct ccpc_conv *v = &w->n->conv;
-	int64_t slices = ccpc_slice_count(v), all = 0;
+	int64_t slices = ccpc_slice_count(v), all = 0, channels = 0, exec = 0;
+	bool alike = w->n->in.layout.plane_pitch % CCPC_LINE_FLOATS == 0;
+	struct ccpc_region in;
 
 	if (!v->slice)
 		return patches *
@@ -74,16 +84,17 @@ static int64_t patch_cycles(struct cost_walk *w, const struct ccpc_slab *s, int6
 	for (int64_t i = 0; i < slices; i++) {
 		int64_t s0 = i * v->slice, s1 = cnn_min(s0 + v->slice, v->ci);
 		int64_t load = weight_cycles(&w->k), setup = CHUNK_SETUP + PATCH_SETUP;
-		int64_t exec = ccpc_conv_exec_cycles(w->hw, v, s1 - s0, co, rows, s1 == v->ci);
 
+		/* Slices of as many channels take as long, if they start at the same place of a line. */
+		if (s1 - s0 != channels || s1 == v->ci)
+			exec = ccpc_conv_exec_cycles(w->hw, v, s1 - s0, co, rows, s1 == v->ci);
+		if (v->slice_input && (s1 - s0 != channels || !alike))
+			in = ccpc_slab_in(w->n, 0, s0, s1, s);
+		channels = s1 - s0;
 		all += w->fits_half ? cnn_max(exec + setup, load) : exec + cnn_max(setup, load);
 		w->beside = w->fits_half ? cnn_max(exec + setup - load, 0) : 0;
-		if (v->slice_input) {
-			struct ccpc_region in = ccpc_slab_in(w->n, 0, s0, s1, s);
-
-			all += region_cycles(&in);
-			w->lines += patches * ccpc_region_moved(&in);
-		}
+		if (v->slice_input)
+			all += load_slice(w, &in, patches);
 	}
 	w->lines += patches * slices * ccpc_chunk_lines(&w->k);
 	return patches * all;
@@ -123,35 +134,32 @@ static int64_t part_cycles(struct cost_walk *w, const struct ccpc_slab *s, int64
 }
 
 /* If tiles alternate: the load and a store overlap the previous tile. */
-static void load_ahead(struct cost_walk *w, const struct ccpc_conv_tile *t, bool new_slab,
-		       const struct ccpc_region *out)
+static void load_ahead(struct cost_walk *w, bool new_slab, const struct ccpc_region *out)
 {
-	struct ccpc_region in = ccpc_slab_in(w->n, 0, 0, w->n->conv.ci, &t->s);
-	int64_t load = new_slab ? region_cycles(&in) : 0;
+	int64_t load = new_slab ? region_cycles(&w->in) : 0;
 
 	w->cycles += cnn_max(0, load + w->stored - w->computed);
-	w->control = ccpc_region_control(out) + (new_slab ? ccpc_region_control(&in) : 0);
-	w->lines += new_slab ? ccpc_region_moved(&in) : 0;
+	w->control = ccpc_region_control(out) + (new_slab ? ccpc_region_control(&w->in) : 0);
+	w->lines += new_slab ? ccpc_region_moved(&w->in) : 0;
 	w->cycles += ccpc_prepare_cycles(out);
 	w->stored = w->store;
 }
 
 /* Adds the loads of a tile; true if the pending store overlaps the tile. */
-static bool load_tile(struct cost_walk *w, const struct ccpc_conv_tile *t, bool new_slab,
-		      const struct ccpc_region *out)
+static bool load_tile(struct cost_walk *w, bool new_slab, const struct ccpc_region *out)
 {
 	const struct ccpc_conv *v = &w->n->conv;
 	int64_t bank = ccpc_can_swap(w->n) ? ccpc_swap_capacity(w->n) / CCPC_LINE_FLOATS : 0;
-	struct ccpc_region in = ccpc_slab_in(w->n, 0, 0, v->ci, &t->s);
+	const struct ccpc_region *in = &w->in;
 	bool beside = w->pending && v->adds &&
-		      (in.resident || (!new_slab && w->in_lines + w->pending <= bank));
+		      (in->resident || (!new_slab && w->in_lines + w->pending <= bank));
 	bool load = !v->slice_input && (new_slab || (v->adds && !beside));
 	bool swap =
-		beside || (w->pending && load && w->pending + ccpc_region_lines(&in) <= bank);
+		beside || (w->pending && load && w->pending + ccpc_region_lines(in) <= bank);
 
 	if (load)
-		move(w, &in);
-	w->in_lines = ccpc_region_lines(&in);
+		move(w, in);
+	w->in_lines = ccpc_region_lines(in);
 	w->control = swap ? ccpc_region_control(out) : 0;
 	if (v->adds)
 		move(w, out);
@@ -168,9 +176,11 @@ static void walk_tile(struct cost_walk *w, const struct ccpc_conv_tile *t, bool 
 	struct ccpc_region out = ccpc_slab_out(w->n, &w->n->out, 0, t->o0, t->o1, &t->s);
 	int64_t hidden = 0, before;
 
+	if (new_slab)
+		w->in = ccpc_slab_in(w->n, 0, 0, v->ci, &t->s);
 	if (w->n->alternate)
-		load_ahead(w, t, new_slab, &out);
-	else if (load_tile(w, t, new_slab, &out))
+		load_ahead(w, new_slab, &out);
+	else if (load_tile(w, new_slab, &out))
 		hidden = w->store;
 	before = w->cycles;
 	w->cycles += w->control;
