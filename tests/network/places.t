@@ -53,6 +53,26 @@ same_bytes()
 	done
 }
 
+# operators NAME PLACE...: what --explain lists, of the network placed so.
+operators()
+{
+	"$cnnrun" "$work/$(file_of "$1")" $(network_options "$1") --device "sim:cores=$cores" "${@:2}" \
+		--explain | grep '^ *[0-9]* [A-Z].* MACs '
+}
+
+# On the CPU each product is one operator, as where there is no core; a core's has one more, for what
+# the CPU does with its sums.
+whole_products()
+{
+	alone=$(operators "$1" --core cpu | wc -l)
+	operators "$1" --prefer time >"$work/operators"
+	split=$(grep -c '^ *[0-9]* QLinearSums ' "$work/operators")
+	sums=$(grep -c "^ *[0-9]* [A-Za-z]*Integer .* \(${cores//+/\\|}\) .* MACs " "$work/operators")
+	all=$(wc -l <"$work/operators")
+	echo "$all operators, on the CPU alone $alone; $sums products on cores, $split split"
+	[ "$alone" -gt 0 ] && [ "$split" -le "$sums" ] && [ "$all" -eq $((alone + split)) ]
+}
+
 # Bytes do not depend on the place.
 same_answer()
 {
@@ -71,8 +91,9 @@ for name in $networks; do
 	ready="$ready $name"
 	tap_run "$name: by cost never slower than one choice" never_slower "$name"
 	tap_run "$name: the same program twice" same_bytes "$name"
-	[ "$name" = text-direction ] ||
-		tap_run "$name: the same bytes wherever it runs" same_answer "$name"
+	[ "$name" != text-direction ] || continue
+	tap_run "$name: the same bytes wherever it runs" same_answer "$name"
+	tap_run "$name: products on the CPU stay whole" whole_products "$name"
 done
 tap_run "both cores and the CPU together gain a tenth" some_gain
 tap_done
