@@ -128,8 +128,9 @@ struct cnn_backend_ops {
 	 */
 	bool (*reads)(const struct cnn_layout *has, struct cnn_layout *want);
 	/*
-	 * Could the unit, which it has just matched, read or write this value in a dense layout, with
-	 * the very results that it has with its own? plan is then asked with that. NULL: no unit.
+	 * Could the unit, which it has just matched, read or write this value in a dense layout,
+	 * with the very results that it has with its own? plan is then asked with that. NULL: none
+	 * could.
 	 */
 	bool (*takes_dense)(const struct cnn_backend *core, const struct cnn_unit *unit, int value);
 	/*

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Values that pass between the host and a core without a change of layout. A core may want planes that
- * begin at cache lines, and be able to work on adjacent planes, as the host has them, in some more
- * cycles. Its plans for both are compared with what the host takes to change the layout.
+ * Values that pass between the host and a core without a change of layout. A core may want planes
+ * that begin at cache lines, and be able to work on adjacent planes, as the host has them, in some
+ * more cycles. Its plans for both are compared with what the host takes to change the layout.
  */
 #include "internal.h"
 
@@ -18,6 +18,20 @@ bool cnn_layout_without_gaps(const struct cnn_layout *l, struct cnn_layout *dens
 	p.image_pitch = p.c * p.plane;
 	*dense = cnn_planes_layout(&p);
 	return true;
+}
+
+bool cnn_match_again(struct cnn_compiler *cc, struct cnn_backend *core, int lead,
+		     struct cnn_unit *again, char *why)
+{
+	const struct cnn_unit *u = &cc->units[lead];
+	bool same;
+
+	cnn_set_leads(cc, u, -1);
+	cnn_unit_init(again, u->g, cc->lead, u->place, lead);
+	again->alone = u->alone;
+	same = core->ops->match(core, again, why) && again->n_nodes == u->n_nodes;
+	cnn_set_leads(cc, u, lead);
+	return same;
 }
 
 /* The core that is asked for plans which are not used, in place of the one that claims a unit. */

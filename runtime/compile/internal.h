@@ -100,6 +100,13 @@ static inline const struct cnn_unit *cnn_unit_of(const struct cnn_compiler *cc, 
 	return lead >= 0 && cc->units[lead].n_nodes > 1 ? &cc->units[lead] : NULL;
 }
 
+/* The nodes of a unit are in that of lead, or if that is -1 in none. */
+static inline void cnn_set_leads(struct cnn_compiler *cc, const struct cnn_unit *u, int lead)
+{
+	for (int i = 0; i < u->n_nodes; i++)
+		cc->lead[u->nodes[i]] = lead;
+}
+
 /* The core that has claimed a node, which need not take it, or CNN_ON_CPU. */
 static inline int cnn_claiming_core(const struct cnn_compiler *cc, int node)
 {
@@ -107,8 +114,8 @@ static inline int cnn_claiming_core(const struct cnn_compiler *cc, int node)
 }
 
 /*
- * Asks a core again what it was asked last about the unit that a node leads, as a back end keeps one
- * plan of each. The answer, to be freed, is that unit with the layouts which the core wants.
+ * Asks a core again what it was asked last about the unit that a node leads, as a back end keeps
+ * one plan of each. The answer, to be freed, is that unit with the layouts that the core wants.
  */
 bool cnn_match_again(struct cnn_compiler *cc, struct cnn_backend *core, int lead,
 		     struct cnn_unit *again, char *why);
@@ -118,8 +125,8 @@ bool cnn_layout_seen_as(const struct cnn_tensor *x, const struct cnn_layout *l,
 /* The same planes without gaps; false if there are none, or it is not of planes. */
 bool cnn_layout_without_gaps(const struct cnn_layout *l, struct cnn_layout *dense);
 /*
- * How much longer the unit takes if this value of it has that layout instead of the one that it wants;
- * CNN_NEVER: it cannot have that.
+ * How much longer the unit takes if this value of it has that layout instead of the one that it
+ * wants; CNN_NEVER: it cannot have that.
  */
 int64_t cnn_slower_ns(struct cnn_compiler *cc, int lead, int value,
 		      const struct cnn_layout *layout);

@@ -46,18 +46,6 @@ static const struct cnn_node *node_of(const struct tree *t, int node)
 	return &t->cc->compile.g->nodes[node];
 }
 
-bool cnn_is_renaming(const struct cnn_compiler *cc, int node)
-{
-	const struct cnn_graph *g = cc->compile.g;
-	const struct cnn_node *n = &g->nodes[node];
-	const struct cnn_tensor *from = cnn_node_in(g, n, 0), *to = cnn_node_out(g, n, 0);
-
-	return cnn_op_renames(n->op) && n->act.kind == CNN_ACT_NONE && cc->lead[node] < 0 &&
-	       from && to && !from->data && from->rank >= 0 && to->rank >= 0 &&
-	       from->dtype == to->dtype && cnn_tensor_count(from) == cnn_tensor_count(to) &&
-	       (n->n_out == 1 || n->out[1] < 0);
-}
-
 static bool renames(const struct tree *t, int node, int value)
 {
 	return cnn_is_renaming(t->cc, node) && node_of(t, node)->in[0] == value;
@@ -281,21 +269,6 @@ static int64_t own_ns(const struct tree *t, const struct branch *b, int state)
 	return ns;
 }
 
-bool cnn_layout_seen_as(const struct cnn_tensor *x, const struct cnn_layout *l,
-			struct cnn_layout *seen)
-{
-	struct cnn_planes p;
-	int64_t plane = 1;
-
-	for (int i = 2; i < x->rank; i++)
-		plane *= x->dims[i];
-	if (!cnn_layout_view(l, x->rank > 1 ? x->dims[0] : 1,
-			     x->rank > 1 ? x->dims[1] : x->rank ? x->dims[0] : 1, plane, &p))
-		return false;
-	*seen = cnn_planes_layout(&p);
-	return true;
-}
-
 /* The core of all units that read a value, or CNN_ON_CPU; of renaming nodes it may have some. */
 static int readers_core(const struct tree *t, const struct branch *b, const struct cnn_layout *as)
 {
@@ -351,7 +324,9 @@ static struct move find_move(const struct tree *t, const struct branch *b, int f
 	const struct cnn_node_io out = { .value = b->value, .layout = t->layouts[to] };
 	int core = readers_core(t, b, NULL);
 	uint64_t cycles = from == ON_HOST ? 0 : core_cycles(t, core, b->node, &in, &out, NULL);
-	struct move m = { host_move_ns(t, parent, from, &out.layout, b->core), CNN_NEVER, CNN_ON_CPU };
+	struct move m = {
+		host_move_ns(t, parent, from, &out.layout, b->core), CNN_NEVER, CNN_ON_CPU
+	};
 	int64_t ns = cycles ? cnn_cycles_ns(t->cc->target, core, cycles) : CNN_NEVER;
 
 	if (ns <= m.ns && reason)

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: MIT
-/* Puts a ConvertLayout into the graph where a unit cannot read the layout that a value has. */
+/*
+ * What units can read and nodes rename, and a ConvertLayout in the graph where a unit cannot read
+ * the layout that a value has.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +14,33 @@ bool cnn_reads_layout(const struct cnn_backend *core, const struct cnn_layout *h
 		      struct cnn_layout *want)
 {
 	return core->ops->reads ? core->ops->reads(has, want) : cnn_layout_equal(has, want);
+}
+
+bool cnn_is_renaming(const struct cnn_compiler *cc, int node)
+{
+	const struct cnn_graph *g = cc->compile.g;
+	const struct cnn_node *n = &g->nodes[node];
+	const struct cnn_tensor *from = cnn_node_in(g, n, 0), *to = cnn_node_out(g, n, 0);
+
+	return cnn_op_renames(n->op) && n->act.kind == CNN_ACT_NONE && cc->lead[node] < 0 &&
+	       from && to && !from->data && from->rank >= 0 && to->rank >= 0 &&
+	       from->dtype == to->dtype && cnn_tensor_count(from) == cnn_tensor_count(to) &&
+	       (n->n_out == 1 || n->out[1] < 0);
+}
+
+bool cnn_layout_seen_as(const struct cnn_tensor *x, const struct cnn_layout *l,
+			struct cnn_layout *seen)
+{
+	struct cnn_planes p;
+	int64_t plane = 1;
+
+	for (int i = 2; i < x->rank; i++)
+		plane *= x->dims[i];
+	if (!cnn_layout_view(l, x->rank > 1 ? x->dims[0] : 1,
+			     x->rank > 1 ? x->dims[1] : x->rank ? x->dims[0] : 1, plane, &p))
+		return false;
+	*seen = cnn_planes_layout(&p);
+	return true;
 }
 
 /* The conversion of io's value that fits it, or a new one; NULL: there is none, and may be none. */

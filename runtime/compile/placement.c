@@ -36,12 +36,6 @@ static void tell(struct cnn_compiler *cc, int node, int core, const char *why)
 	claim->told = true;
 }
 
-static void set_leads(struct cnn_compiler *cc, const struct cnn_unit *u, int lead)
-{
-	for (int i = 0; i < u->n_nodes; i++)
-		cc->lead[u->nodes[i]] = lead;
-}
-
 /* The claim of core number core: with other nodes, or if that is refused alone. */
 static bool claim_for(struct cnn_compiler *cc, int node, int core)
 {
@@ -54,7 +48,7 @@ static bool claim_for(struct cnn_compiler *cc, int node, int core)
 		cnn_unit_init(u, cc->compile.g, cc->lead, CNN_PLACE_CORE(core), node);
 		u->alone = claim->step > 0;
 		if (is_claimed(cc, core, u, why)) {
-			set_leads(cc, u, node);
+			cnn_set_leads(cc, u, node);
 			claim->step++;
 			return true;
 		}
@@ -88,7 +82,7 @@ static void refuse(struct cnn_compiler *cc, int lead, const char *why)
 		tell(cc, lead, claim->core, why);
 		claim->step = 2;
 	}
-	set_leads(cc, u, -1);
+	cnn_set_leads(cc, u, -1);
 	cnn_unit_free(u);
 	free(claim->in);
 	free(claim->out);
@@ -99,20 +93,7 @@ static void refuse(struct cnn_compiler *cc, int lead, const char *why)
 
 /* ---- plans ------------------------------------------------------------------------------- */
 
-bool cnn_match_again(struct cnn_compiler *cc, struct cnn_backend *core, int lead,
-		     struct cnn_unit *again, char *why)
-{
-	const struct cnn_unit *u = &cc->units[lead];
-	bool same;
-
-	set_leads(cc, u, -1);
-	cnn_unit_init(again, u->g, cc->lead, u->place, lead);
-	again->alone = u->alone;
-	same = core->ops->match(core, again, why) && again->n_nodes == u->n_nodes;
-	set_leads(cc, u, lead);
-	return same;
-}
-
+/* The back end keeps one plan of each unit. */
 static bool match_again(struct cnn_compiler *cc, struct cnn_backend *core, int lead, char *why)
 {
 	struct cnn_unit again;

@@ -85,7 +85,7 @@ static int64_t patch_cycles(struct cost_walk *w, const struct ccpc_slab *s, int6
 		int64_t s0 = i * v->slice, s1 = cnn_min(s0 + v->slice, v->ci);
 		int64_t load = weight_cycles(&w->k), setup = CHUNK_SETUP + PATCH_SETUP;
 
-		/* Slices of as many channels take as long, if they start at the same place of a line. */
+		/* Slices of equally many channels cost the same, if all start alike in a line. */
 		if (s1 - s0 != channels || s1 == v->ci)
 			exec = ccpc_conv_exec_cycles(w->hw, v, s1 - s0, co, rows, s1 == v->ci);
 		if (v->slice_input && (s1 - s0 != channels || !alike))

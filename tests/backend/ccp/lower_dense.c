@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which values of ccp are dense: those that pass between it and the host, if the core then takes less
- * time more than the host takes to change their layout, and what a Flatten on the core renames. Others keep
- * planes that begin at cache lines. TAP.
+ * Which values of ccp are dense: those that pass between it and the host, if what the core then
+ * takes longer is less than what the host takes to change their layout, and what a Flatten on the
+ * core renames. Others keep planes that begin at cache lines. TAP.
  */
 #include <stdio.h>
 #include <stdlib.h>
