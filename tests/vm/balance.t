@@ -32,7 +32,7 @@ boot()
 {
 	local core=${2#cores=}
 
-	"$top/tests/vm/run" --share "$work" --device "$2,timing=modelled,clock-hz=500000" \
+	"$top/tests/vm/run" --share "$work" --device "$2,timing=modelled,clock-hz=125000" \
 		-- sh /mnt/guest $RUNS "$1" "${core%%+*}" >"$work/$1.log" 2>&1
 	check "$RUNS runs at once on $1 cores" "$work/$1.log"
 }
