@@ -10,8 +10,6 @@
 /* cnnacc.c */
 const char *cnnacc_id(CnnaccState *s);
 uint64_t cnnacc_now(void *opaque);
-/* True if the machine runs, and has told everyone */
-bool cnnacc_live(CnnaccState *s);
 void cnnacc_deliver(CnnaccState *s);
 
 /* cnnacc-dma.c */

@@ -58,15 +58,34 @@ static bool cnnacc_pci_is_own(PCIDevice *d, uint64_t addr)
     return false;
 }
 
+/* Vectors with equal messages are the same to who receives them */
+static void cnnacc_pci_hold(PCIDevice *d, MSIMessage msg)
+{
+    CnnaccState *s = &CNNACC_PCI(d)->cnnacc;
+
+    for (unsigned int i = 0; i < cm_device_vectors(s->model); i++) {
+        MSIMessage entry = msix_get_message(d, i);
+
+        if (entry.address == msg.address && entry.data == msg.data) {
+            cnnacc_hold_message(s, i);
+            return;
+        }
+    }
+}
+
 /*
- * QEMU sends all messages through this, those that the guest unmasks included.
- * QEMU warns of a device that accesses itself.
+ * QEMU sends all messages through this, also those that become unmasked: by a
+ * processor while the machine is about to stop, or by a saved state that has a
+ * vector both unmasked and pending.  QEMU warns of a device that accesses
+ * itself.
  */
 static void cnnacc_pci_send(PCIDevice *d, MSIMessage msg)
 {
     CnnaccPCIState *pci = CNNACC_PCI(d);
 
-    if (cnnacc_pci_is_own(d, msg.address)) {
+    if (!cnnacc_live(&pci->cnnacc)) {
+        cnnacc_pci_hold(d, msg);
+    } else if (cnnacc_pci_is_own(d, msg.address)) {
         cnnacc_refuse_message(&pci->cnnacc, msg.address);
     } else {
         pci->send(d, msg);

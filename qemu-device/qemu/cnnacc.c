@@ -89,8 +89,9 @@ bool cnnacc_live(CnnaccState *s)
 /*
  * A message can reach this device's own registers, through other devices or an
  * IOMMU.  Messages are therefore sent outside the model, and register accesses
- * that they cause are dropped.  A message can also unplug the device, which sets s->quit, or stop
- * the machine.  Those that are held are part of the saved state.
+ * that they cause are dropped.  A message can also unplug the device, which
+ * sets s->quit, or stop the machine.  Those that are held are part of the saved
+ * state.
  */
 void cnnacc_deliver(CnnaccState *s)
 {
@@ -108,6 +109,12 @@ void cnnacc_deliver(CnnaccState *s)
         }
     }
     s->delivering = false;
+}
+
+void cnnacc_hold_message(CnnaccState *s, unsigned int vector)
+{
+    trace_cnnacc_message_held(cnnacc_id(s), vector);
+    s->messages |= 1u << vector;
 }
 
 void cnnacc_refuse_message(CnnaccState *s, uint64_t addr)

@@ -105,6 +105,10 @@ void cnnacc_init(CnnaccState *s, DeviceState *owner, const CnnaccBusOps *bus);
 bool cnnacc_realize(CnnaccState *s, Error **errp);
 void cnnacc_unrealize(CnnaccState *s);
 void cnnacc_reset(CnnaccState *s);
+/* True if the machine runs, and has told everyone: messages may leave */
+bool cnnacc_live(CnnaccState *s);
+/* The bus keeps a message for later, because the machine does not run */
+void cnnacc_hold_message(CnnaccState *s, unsigned int vector);
 /* The bus did not send a message, because it is for the device itself */
 void cnnacc_refuse_message(CnnaccState *s, uint64_t addr);
 /* True if the property probe-fault has the value @name */
