@@ -81,7 +81,8 @@ def start_job(guest, path):
             if last or qemu.queue_state() == RUNNING:
                 return qemu
         except Failure:
-            if last:
+            # The job's end ends QEMU, too, but then well.
+            if last or qemu.process.poll() != 0:
                 raise
         qemu.kill()
 
