@@ -199,7 +199,7 @@ boot()
 		link=$cache/image-$version/lib/modules/$version-amd64/build
 		[ -e "$link" ] ||
 			ln -s "$cache/$version/usr/src/linux-headers-$version-amd64" "$link"
-		tap_run "$version boots and runs jobs" "$top/tests/vm/run" \
+		tap_run "$version boots and runs jobs" "$top/tests/vm/run" --one-thread \
 			--kernel "$cache/image-$version" --module "$work/driver/cnnacc.ko" -- \
 			kmd_all "$@"
 	fi

@@ -28,8 +28,10 @@ guest()
 }
 
 guest "the driver's tests" --module-param watchdog_ms=5000 -- kmd_all kmd_smoke kmd_bo kmd_bind \
-	kmd_submit kmd_faults kmd_prime kmd_isolation kmd_lifecycle
+	kmd_submit kmd_faults kmd_prime kmd_isolation
 is "accesses refused" "$(grep -c "$refused" "$work/log")" 0
+guest "removal while in use" --one-thread -- kmd_lifecycle
+is "accesses refused then" "$(grep -c "$refused" "$work/log")" 0
 
 guest "a device that accesses memory of others" -- kmd_isolation rogue
 grep -E "$refused|shell error" "$work/log" | sed 's/^/# /'
