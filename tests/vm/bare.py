@@ -28,6 +28,7 @@ POWER_CONTROL, DEVICE_CONTROL, SLOT_CONTROL, MSIX_CONTROL = 4, 8, 0x18, 2
 FLR, D3HOT, MSIX_ENABLE = 0x8000, 3, 0x8000
 POWER_ON, POWER_OFF, SLOT_LOCK = 0x100, 0x700, 0x800
 SLOT_LOCKED = 0x80              # in Slot Status; SLOT_LOCK toggles it
+PORT_SLOT = 0x6c                # Slot Control and Slot Status of QEMU's root port
 
 # The LPC bridge.
 PMBASE, ACPI_CONTROL, ACPI_ENABLE = 0x40, 0x44, 0x80
@@ -131,14 +132,22 @@ class Machine(Qemu):
         self.setup()
         for slot in self.SLOTS:
             self.write(self.port(slot, BRIDGE_CONTROL), 0, 2)
-            control = self.slot_control(slot)
-            if self.read(control + 2, 2) & SLOT_LOCKED:
-                self.write(control, SLOT_LOCK, 2)
+            self.unlock(slot)
             function = self.config(slot, 0, 0)
             if self.read(function) != GONE:
                 self.write(function + self.capability(function, CAP_EXPRESS) + DEVICE_CONTROL,
                            FLR, 2)
         self.command('cont')
+
+    def unlock(self, slot):
+        """Releases the interlock of a slot.
+
+        Through ports, which no guest can switch off.
+        """
+        self.qtest(f'outl 0xcf8 {1 << 31 | slot + 2 << 11 | PORT_SLOT:#x}')
+        slot_registers = int(self.qtest('inl 0xcfc')[1], 0)
+        if slot_registers >> 16 & SLOT_LOCKED:
+            self.qtest(f'outw 0xcfc {slot_registers & 0xffff | SLOT_LOCK:#x}')
 
     def qtest(self, commands, count=1):
         """Runs lines of the test protocol; returns the answer to the last."""

@@ -178,9 +178,11 @@ class Hammer:
         self.machine.command('system_reset')
 
     def migrate(self, _device):
-        """To a new process."""
+        """To a new process.  QEMU refuses the state of a root port whose slot is locked."""
         state = os.path.join(work.name, 'state')
         self.machine.command('stop')
+        for slot in Machine.SLOTS:
+            self.machine.unlock(slot)
         devices = [f'cnnacc,bus=port{d.slot},id={d.name}' +
                    ''.join(f',{key}={value}' for key, value in d.properties.items())
                    for d in self.devices if d.there()]
