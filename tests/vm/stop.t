@@ -26,6 +26,7 @@ from tap import Tap
 CORES = 'cores=ccp+ccp+ccp+ccp+ccp+ccp'.split('=')[1]
 PROGRAM = bare.PROGRAMS + 0x80000       # of the job that ends with the message
 TARGET, MARK = bare.DATA, 0x5ca1ab1e
+ENOUGH = 40                             # tries that find the moment of the stop
 
 tap = Tap()
 work = tempfile.TemporaryDirectory(prefix='cnnacc-stop.')
@@ -152,6 +153,7 @@ def check_kind(name, tries, seed):
     print(f'# {name}: {tries} tries, {late} messages arrived after the stop, the job took '
           f'{1000 * aim.seconds:.1f} ms at last')
     tap.ok(True, f'{name}: the emulator lives')
+    tap.ok(tries < ENOUGH or 0 < late < tries, f'{name}: some messages come before, others after')
     tap.equal(pair.machine.quit(), 0, f'{name}: and quits')
 
 
