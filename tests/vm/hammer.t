@@ -4,8 +4,8 @@
 
 Accesses of any size and place, jobs, messages to registers, slots and configuration space, resets,
 power states, removal, stops and migrations.  After every ROUND actions each device works, or the
-one that takes its place.  An action depends on the seed and its number only; when a worker's message
-arrives depends on the host.
+one that takes its place.  An action depends on the seed and its number only; when a worker's
+message arrives depends on the host.
 
 --count N: actions (3000); --seed N; --first N: the first action's number, to go on from there;
 --iommu: behind an IOMMU
@@ -61,11 +61,11 @@ class Hammer:
 
     def register(self, device):
         """The offset of a register, or of nothing, in BAR 0."""
-        queue = device.queue(self.rng.randrange(4))
-        return self.rng.choice((self.rng.randrange(0, 0x60, 4), queue + self.rng.randrange(0, 256, 4),
-                                queue + self.rng.choice((bare.CTRL, bare.RING_TAIL, bare.CORE_RESET)),
-                                0x4000 + self.rng.randrange(0, 0x3000, 4),
-                                self.rng.randrange(0, 0x10000, 4)))
+        rng = self.rng
+        queue = device.queue(rng.randrange(4))
+        return rng.choice((rng.randrange(0, 0x60, 4), queue + rng.randrange(0, 256, 4),
+                           queue + rng.choice((bare.CTRL, bare.RING_TAIL, bare.CORE_RESET)),
+                           0x4000 + rng.randrange(0, 0x3000, 4), rng.randrange(0, 0x10000, 4)))
 
     def place(self):
         """Where a message may go, and what it writes there."""
