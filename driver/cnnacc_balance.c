@@ -3,7 +3,6 @@
 #include <linux/minmax.h>
 #include <linux/string.h>
 
-#include "cnnacc_balance.h"
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 

@@ -3,7 +3,6 @@
 #include <linux/slab.h>
 
 #include "cnnacc_device.h"
-#include "cnnacc_queue.h"
 
 /**
  * DOC: core

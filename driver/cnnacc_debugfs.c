@@ -9,8 +9,6 @@
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_gem.h"
-#include "cnnacc_pm.h"
-#include "cnnacc_queue.h"
 
 /**
  * DOC: debugfs

@@ -9,11 +9,9 @@
 #include <drm/drm_print.h>
 
 #include "compat/cnnacc_compat.h"
-#include "cnnacc_balance.h"
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_gem.h"
-#include "cnnacc_pm.h"
 #include "cnnacc_trace.h"
 
 /**

@@ -8,6 +8,7 @@
 #include <linux/io.h>
 #include <linux/kref.h>
 #include <linux/mutex.h>
+#include <linux/pm.h>
 #include <linux/rwsem.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -336,19 +337,43 @@ void cnnacc_device_reset(struct cnnacc_device *cdev);
 void cnnacc_device_request_reset(struct cnnacc_device *cdev);
 void cnnacc_device_invalidate(struct cnnacc_device *cdev, u32 hw_id, u32 flags);
 
+/* cnnacc_balance.c */
+void cnnacc_balance_init(struct cnnacc_device *cdev);
+void cnnacc_balance_charge(struct cnnacc_job *job);
+void cnnacc_balance_discharge(struct cnnacc_job *job);
+void cnnacc_balance_choose(struct cnnacc_job *job);
+
 /* cnnacc_core.c */
 struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int index);
 void cnnacc_core_destroy(struct cnnacc_core *core);
 void cnnacc_core_release(struct kref *ref);
+
+/* cnnacc_queue.c */
 void cnnacc_core_program(struct cnnacc_core *core);
 int cnnacc_core_enable(struct cnnacc_core *core);
+void cnnacc_core_stop_locked(struct cnnacc_core *core);
 void cnnacc_core_disable(struct cnnacc_core *core);
 void cnnacc_core_pause(struct cnnacc_core *core);
 bool cnnacc_core_busy(struct cnnacc_core *core);
+void cnnacc_core_make_packet(const struct cnnacc_job *job, u32 index,
+			     struct cnnacc_packet *packet);
+void cnnacc_core_listen(struct cnnacc_core *core);
+void cnnacc_core_event_work(struct work_struct *work);
 void cnnacc_core_resume(struct cnnacc_core *core);
 void cnnacc_core_start(struct cnnacc_core *core, struct cnnacc_job *job);
+struct cnnacc_job *cnnacc_core_first_job(struct cnnacc_core *core);
+void cnnacc_core_remove_job(struct cnnacc_core *core, struct cnnacc_job *job);
+void cnnacc_core_rewind(struct cnnacc_core *core);
+struct cnnacc_job *cnnacc_core_take_done(struct cnnacc_core *core, u32 tail,
+					 struct cnnacc_completion *record);
+enum cnnacc_end cnnacc_core_end_reason(struct cnnacc_core *core,
+				       const struct cnnacc_completion *record);
+void cnnacc_core_set_failure(struct cnnacc_core *core, struct cnnacc_job *job, enum cnnacc_end end,
+			     const struct cnnacc_completion *record);
 bool cnnacc_core_process(struct cnnacc_core *core, bool hard);
-void cnnacc_core_listen(struct cnnacc_core *core);
+
+/* cnnacc_recovery.c */
+void cnnacc_core_reset_work(struct work_struct *work);
 void cnnacc_core_set_broken(struct cnnacc_core *core);
 void cnnacc_core_force_reset(struct cnnacc_core *core);
 bool cnnacc_core_hung(struct cnnacc_core *core);
@@ -362,6 +387,23 @@ void cnnacc_irq_fini(struct cnnacc_device *cdev);
 void cnnacc_irq_enable(struct cnnacc_device *cdev);
 void cnnacc_irq_set_events(struct cnnacc_core *core, bool on);
 void cnnacc_irq_sync(struct cnnacc_device *cdev);
+
+/* cnnacc_pm.c */
+extern const struct dev_pm_ops cnnacc_pm_ops;
+int cnnacc_pm_get(struct cnnacc_device *cdev);
+void cnnacc_pm_get_again(struct cnnacc_device *cdev);
+void cnnacc_pm_put(struct cnnacc_device *cdev);
+int cnnacc_device_enter(struct cnnacc_device *cdev, int *idx);
+void cnnacc_device_exit(struct cnnacc_device *cdev, int idx);
+void cnnacc_pm_suspend_work(struct work_struct *work);
+void cnnacc_pm_suspend(struct cnnacc_device *cdev);
+void cnnacc_pm_resume(struct cnnacc_device *cdev);
+void cnnacc_pm_start(struct cnnacc_device *cdev);
+void cnnacc_pm_stop(struct cnnacc_device *cdev);
+
+/* cnnacc_pci.c */
+int cnnacc_pci_register(void);
+void cnnacc_pci_unregister(void);
 
 /* cnnacc_selftest.c */
 int cnnacc_selftest(struct seq_file *m, struct cnnacc_device *cdev);

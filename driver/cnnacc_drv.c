@@ -17,8 +17,6 @@
 #include "cnnacc_device.h"
 #include "cnnacc_file.h"
 #include "cnnacc_gem.h"
-#include "cnnacc_pci.h"
-#include "cnnacc_pm.h"
 #include "cnnacc_uobj.h"
 #include "compat/cnnacc_compat.h"
 

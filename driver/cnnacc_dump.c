@@ -13,7 +13,6 @@
 
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
-#include "cnnacc_queue.h"
 
 /**
  * DOC: coredump

@@ -7,11 +7,9 @@
 #include <drm/drm_file.h>
 
 #include "compat/cnnacc_compat.h"
-#include "cnnacc_balance.h"
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_job.h"
-#include "cnnacc_pm.h"
 #include "cnnacc_trace.h"
 #include "cnnacc_uobj.h"
 

@@ -5,8 +5,6 @@
 #include <linux/slab.h>
 
 #include "cnnacc_device.h"
-#include "cnnacc_pci.h"
-#include "cnnacc_pm.h"
 #include "cnnacc_trace.h"
 
 /**

@@ -4,7 +4,6 @@
 #include <drm/drm_drv.h>
 
 #include "cnnacc_device.h"
-#include "cnnacc_pm.h"
 
 /**
  * DOC: power management

@@ -6,7 +6,6 @@
 
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
-#include "cnnacc_queue.h"
 #include "cnnacc_trace.h"
 
 /**

@@ -7,7 +7,6 @@
 #include <drm/drm_print.h>
 
 #include "cnnacc_device.h"
-#include "cnnacc_pm.h"
 
 /**
  * DOC: self-test

@@ -8,7 +8,6 @@
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_gem.h"
-#include "cnnacc_queue.h"
 #include "cnnacc_stats.h"
 
 /**

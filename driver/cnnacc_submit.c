@@ -12,12 +12,10 @@
 #include <drm/drm_gem.h>
 #include <drm/drm_syncobj.h>
 
-#include "cnnacc_balance.h"
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 #include "cnnacc_gem.h"
 #include "cnnacc_job.h"
-#include "cnnacc_pm.h"
 #include "cnnacc_trace.h"
 #include "cnnacc_uobj.h"
 

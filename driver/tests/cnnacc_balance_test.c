@@ -7,7 +7,6 @@
 
 #include <kunit/test.h>
 
-#include "../cnnacc_balance.h"
 #include "../cnnacc_ctx.h"
 #include "../cnnacc_device.h"
 
