@@ -427,14 +427,6 @@ static struct cnnacc_ctx *cnnacc_ctx_create(struct cnnacc_vm *vm, u32 priority)
 	return ctx;
 }
 
-/**
- * cnnacc_ctx_create_ioctl() - DRM_IOCTL_CNNACC_CTX_CREATE
- * @drm: DRM device
- * @data: struct drm_cnnacc_ctx_create
- * @file: DRM file
- *
- * Return: 0 or a negative error code
- */
 int cnnacc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct cnnacc_file *cfile = file->driver_priv;
@@ -466,14 +458,6 @@ int cnnacc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file 
 	return ret;
 }
 
-/**
- * cnnacc_ctx_destroy_ioctl() - DRM_IOCTL_CNNACC_CTX_DESTROY
- * @drm: DRM device
- * @data: struct drm_cnnacc_ctx_destroy
- * @file: DRM file
- *
- * Return: 0 or a negative error code
- */
 int cnnacc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct cnnacc_file *cfile = file->driver_priv;
@@ -489,14 +473,6 @@ int cnnacc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file
 	return 0;
 }
 
-/**
- * cnnacc_ctx_query_ioctl() - DRM_IOCTL_CNNACC_CTX_QUERY
- * @drm: DRM device
- * @data: struct drm_cnnacc_ctx_query
- * @file: DRM file
- *
- * Return: 0 or a negative error code
- */
 int cnnacc_ctx_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_cnnacc_ctx_query *args = data;
@@ -518,14 +494,6 @@ int cnnacc_ctx_query_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	return 0;
 }
 
-/**
- * cnnacc_eventfd_ioctl() - DRM_IOCTL_CNNACC_EVENTFD
- * @drm: DRM device
- * @data: struct drm_cnnacc_eventfd
- * @file: DRM file
- *
- * Return: 0 or a negative error code
- */
 int cnnacc_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct cnnacc_device *cdev = to_cnnacc_device(drm);

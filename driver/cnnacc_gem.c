@@ -334,14 +334,6 @@ static int cnnacc_bo_create(struct drm_file *file, struct drm_gem_object *resv,
 	return ret;
 }
 
-/**
- * cnnacc_bo_create_ioctl() - DRM_IOCTL_CNNACC_BO_CREATE
- * @drm: DRM device
- * @data: struct drm_cnnacc_bo_create
- * @file: DRM file
- *
- * Return: 0 or a negative error code
- */
 int cnnacc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_cnnacc_bo_create *args = data;
@@ -368,14 +360,6 @@ int cnnacc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	return ret;
 }
 
-/**
- * cnnacc_bo_info_ioctl() - DRM_IOCTL_CNNACC_BO_INFO
- * @drm: DRM device
- * @data: struct drm_cnnacc_bo_info
- * @file: DRM file
- *
- * Return: 0 or a negative error code
- */
 int cnnacc_bo_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_cnnacc_bo_info *args = data;
@@ -450,14 +434,6 @@ out:
 	return ret;
 }
 
-/**
- * cnnacc_bo_sync_ioctl() - DRM_IOCTL_CNNACC_BO_SYNC
- * @drm: DRM device
- * @data: struct drm_cnnacc_bo_sync
- * @file: DRM file
- *
- * Return: 0 or a negative error code
- */
 int cnnacc_bo_sync_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_cnnacc_bo_sync *args = data;

@@ -745,14 +745,6 @@ static struct cnnacc_submit *cnnacc_submit_create(struct cnnacc_ctx *ctx, struct
 	return submit;
 }
 
-/**
- * cnnacc_submit_ioctl() - DRM_IOCTL_CNNACC_SUBMIT
- * @drm: DRM device
- * @data: struct drm_cnnacc_submit
- * @file: DRM file
- *
- * Return: 0 or a negative error code, after which nothing was queued
- */
 int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_cnnacc_submit *args = data;

@@ -550,14 +550,6 @@ static int cnnacc_vm_bind_targets(struct cnnacc_vm *vm, struct drm_file *file,
 	return ret;
 }
 
-/**
- * cnnacc_vm_bind_ioctl() - DRM_IOCTL_CNNACC_VM_BIND
- * @drm: DRM device
- * @data: struct drm_cnnacc_vm_bind
- * @file: DRM file
- *
- * Return: 0 or a negative error code
- */
 int cnnacc_vm_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_cnnacc_vm_bind *args = data;
@@ -695,14 +687,6 @@ static struct cnnacc_vm *cnnacc_vm_create(struct cnnacc_file *file)
 	return vm;
 }
 
-/**
- * cnnacc_vm_create_ioctl() - DRM_IOCTL_CNNACC_VM_CREATE
- * @drm: DRM device
- * @data: struct drm_cnnacc_vm_create
- * @file: DRM file
- *
- * Return: 0 or a negative error code
- */
 int cnnacc_vm_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct cnnacc_file *cfile = file->driver_priv;
@@ -722,14 +706,6 @@ int cnnacc_vm_create_ioctl(struct drm_device *drm, void *data, struct drm_file *
 	return ret;
 }
 
-/**
- * cnnacc_vm_destroy_ioctl() - DRM_IOCTL_CNNACC_VM_DESTROY
- * @drm: DRM device
- * @data: struct drm_cnnacc_vm_destroy
- * @file: DRM file
- *
- * Return: 0 or a negative error code
- */
 int cnnacc_vm_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct cnnacc_file *cfile = file->driver_priv;
