@@ -3,6 +3,7 @@
 #define CNNACC_DEVICE_H
 
 #include <linux/bits.h>
+#include <linux/cleanup.h>
 #include <linux/completion.h>
 #include <linux/idr.h>
 #include <linux/io.h>
@@ -15,6 +16,7 @@
 #include <linux/workqueue.h>
 
 #include <drm/drm_device.h>
+#include <drm/drm_drv.h>
 #include <drm/gpu_scheduler.h>
 
 #include <cnnacc_accel.h>
@@ -300,6 +302,10 @@ struct cnnacc_device {
 
 #define to_cnnacc_device(dev) container_of(dev, struct cnnacc_device, drm)
 
+/* A block for whose end a removal of the device waits; negative if the device is unplugged. */
+DEFINE_CLASS(cnnacc_section, int, if (_T >= 0) drm_dev_exit(_T),
+	     ({ int idx; drm_dev_enter(drm, &idx) ? idx : -1; }), struct drm_device *drm)
+
 static inline u32 cnnacc_read(struct cnnacc_device *cdev, u32 offset)
 {
 	return readl(cdev->regs + offset);
@@ -407,9 +413,6 @@ void cnnacc_pci_unregister(void);
 
 /* cnnacc_selftest.c */
 int cnnacc_selftest(struct seq_file *m, struct cnnacc_device *cdev);
-
-/* cnnacc_sysfs.c */
-extern const struct attribute_group *cnnacc_sysfs_groups[];
 
 /* cnnacc_dump.c */
 void cnnacc_dump_init(struct cnnacc_device *cdev);

@@ -41,10 +41,9 @@
  * cnnacc_submit.c      SUBMIT
  * cnnacc_job.c         validation of tasks, hardware fences, end of a job, fence errors
  * cnnacc_sched.c       turns of contexts, priorities, scheduler callbacks, watchdog
- * cnnacc_stats.c       accounting, fdinfo
+ * cnnacc_stats.c       accounting, fdinfo, sysfs
  * cnnacc_dump.c        devcoredump
  * cnnacc_debugfs.c     debugfs
- * cnnacc_sysfs.c       sysfs
  * cnnacc_trace.h       tracepoints
  * compat/              differences between kernel versions
  * ==================== =======================================================

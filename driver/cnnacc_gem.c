@@ -284,20 +284,6 @@ bool cnnacc_gem_usable(struct drm_gem_object *obj, struct cnnacc_vm *vm)
 	return !bo->resv || bo->resv == vm->resv;
 }
 
-/**
- * cnnacc_gem_active() - Check whether a buffer may be in use by a job that has not ended
- * @obj: buffer
- *
- * A private buffer counts as used by every job of its address space.
- *
- * Return: true if it may be in use
- */
-bool cnnacc_gem_active(struct drm_gem_object *obj)
-{
-	return !dma_resv_test_signaled(obj->resv, to_cnnacc_bo(obj)->resv ?
-				       DMA_RESV_USAGE_BOOKKEEP : DMA_RESV_USAGE_READ);
-}
-
 static int cnnacc_bo_create(struct drm_file *file, struct drm_gem_object *resv,
 			    struct drm_cnnacc_bo_create *args)
 {

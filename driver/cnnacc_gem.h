@@ -36,7 +36,6 @@ static inline struct cnnacc_bo *to_cnnacc_bo(struct drm_gem_object *obj)
 struct drm_gem_object *cnnacc_gem_create_object(struct drm_device *drm, size_t size);
 struct drm_gem_object *cnnacc_gem_import(struct drm_device *drm, struct dma_buf *buf);
 void cnnacc_gem_unmap_all(struct cnnacc_device *cdev);
-bool cnnacc_gem_active(struct drm_gem_object *obj);
 bool cnnacc_gem_usable(struct drm_gem_object *obj, struct cnnacc_vm *vm);
 
 int cnnacc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <drm/drm_drv.h>
+#include <linux/device.h>
+#include <linux/sysfs.h>
+
 #include <drm/drm_file.h>
-#include <drm/drm_gem.h>
 #include <drm/drm_print.h>
 
-#include "compat/cnnacc_compat.h"
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
-#include "cnnacc_gem.h"
 #include "cnnacc_stats.h"
 
 /**
@@ -32,6 +31,8 @@
  *
  * and the memory of the file's buffers.  A buffer is active while a job that may use it has not
  * ended; every job of a context may use its private buffers.
+ *
+ * sysfs has the busy time of each core, see Documentation/ABI/testing/sysfs-driver-cnnacc.
  */
 
 /* Adds usage of the core by a context to its three accounts. */
@@ -183,32 +184,10 @@ void cnnacc_stats_get(struct cnnacc_core *core, const struct cnnacc_usage *of,
 	}
 }
 
-/* Like drm_show_memory_stats(), but with the context's fences for a private buffer. */
-static void cnnacc_stats_show_memory(struct drm_printer *p, struct drm_file *file)
-{
-	struct drm_memory_stats stats = { };
-	struct drm_gem_object *obj;
-	int id;
-
-	spin_lock(&file->table_lock);
-	idr_for_each_entry(&file->object_idr, obj, id) {
-		if (drm_gem_object_is_shared_for_memory_stats(obj))
-			stats.shared += obj->size;
-		else
-			stats.private += obj->size;
-		if (obj->funcs->status(obj) & DRM_GEM_OBJECT_RESIDENT)
-			stats.resident += obj->size;
-		if (cnnacc_gem_active(obj))
-			stats.active += obj->size;
-	}
-	spin_unlock(&file->table_lock);
-	drm_print_memory_stats(p, &stats, CNNACC_COMPAT_MEMORY_STATS, "memory");
-}
-
 /**
  * cnnacc_stats_show_file() - &drm_driver.show_fdinfo
  * @p: printer
- * @file: DRM file
+ * @file: DRM file; DRM calls this in a drm_dev_enter() section
  */
 void cnnacc_stats_show_file(struct drm_printer *p, struct drm_file *file)
 {
@@ -217,10 +196,7 @@ void cnnacc_stats_show_file(struct drm_printer *p, struct drm_file *file)
 	struct cnnacc_usage usage;
 	const char *name;
 	unsigned int i;
-	int idx;
 
-	if (!drm_dev_enter(&cdev->drm, &idx))
-		return;
 	for (i = 0; i < cdev->core_count; i++) {
 		name = cdev->cores[i]->name;
 		cnnacc_stats_get(cdev->cores[i], &cfile->usage[i], &usage);
@@ -229,6 +205,49 @@ void cnnacc_stats_show_file(struct drm_printer *p, struct drm_file *file)
 		drm_printf(p, "drm-maxfreq-%s:\t%u Hz\n", name, cdev->clock_hz);
 		drm_printf(p, "cnnacc-jobs-%s:\t%llu\n", name, usage.jobs);
 	}
-	drm_dev_exit(idx);
-	cnnacc_stats_show_memory(p, file);
+	drm_show_memory_stats(p, file);
 }
+
+static unsigned int cnnacc_stats_attr_core(const struct attribute *attr)
+{
+	return attr->name[strlen("core")] - '0';
+}
+
+static ssize_t core_busy_time_ns_show(struct device *dev, struct device_attribute *attr,
+				      char *buf)
+{
+	struct cnnacc_device *cdev = dev_get_drvdata(dev);
+	struct cnnacc_usage usage;
+	struct cnnacc_core *core;
+
+	CLASS(cnnacc_section, section)(&cdev->drm);
+	if (section < 0)
+		return -ENODEV;
+	core = cdev->cores[cnnacc_stats_attr_core(&attr->attr)];
+	cnnacc_stats_get(core, &core->meter.total, &usage);
+	return sysfs_emit(buf, "%llu\n", usage.busy_ns);
+}
+
+#define CNNACC_CORE_ATTR(n) (&((struct device_attribute) \
+	__ATTR(core##n##_busy_time_ns, 0444, core_busy_time_ns_show, NULL)).attr)
+
+static struct attribute *cnnacc_stats_attrs[] = {
+	CNNACC_CORE_ATTR(0), CNNACC_CORE_ATTR(1), CNNACC_CORE_ATTR(2), CNNACC_CORE_ATTR(3),
+	CNNACC_CORE_ATTR(4), CNNACC_CORE_ATTR(5), CNNACC_CORE_ATTR(6), CNNACC_CORE_ATTR(7),
+	NULL
+};
+static_assert(ARRAY_SIZE(cnnacc_stats_attrs) == CNNACC_MAX_CORES + 1);
+
+static umode_t cnnacc_stats_attr_visible(struct kobject *kobj, struct attribute *attr, int index)
+{
+	struct cnnacc_device *cdev = dev_get_drvdata(kobj_to_dev(kobj));
+
+	return cnnacc_stats_attr_core(attr) < cdev->core_count ? attr->mode : 0;
+}
+
+static const struct attribute_group cnnacc_stats_attr_group = {
+	.attrs = cnnacc_stats_attrs,
+	.is_visible = cnnacc_stats_attr_visible,
+};
+
+const struct attribute_group *cnnacc_stats_attr_groups[] = { &cnnacc_stats_attr_group, NULL };

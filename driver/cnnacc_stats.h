@@ -61,5 +61,6 @@ void cnnacc_stats_sample(struct cnnacc_core *core);
 void cnnacc_stats_get(struct cnnacc_core *core, const struct cnnacc_usage *of,
 		      struct cnnacc_usage *to);
 void cnnacc_stats_show_file(struct drm_printer *p, struct drm_file *file);
+extern const struct attribute_group *cnnacc_stats_attr_groups[];
 
 #endif

@@ -523,9 +523,10 @@ static void cnnacc_submit_attach_fences(struct cnnacc_submit *submit)
 	struct cnnacc_ref *ref;
 	u32 i;
 
+	/* READ, unlike BOOKKEEP, makes drm_show_memory_stats() count the private buffers as active. */
 	for (i = 0; i < submit->count; i++)
 		dma_resv_add_fence(submit->ctx->vm->resv->resv, cnnacc_submit_fence(submit, i),
-				   DMA_RESV_USAGE_BOOKKEEP);
+				   DMA_RESV_USAGE_READ);
 	for (i = 0; i < submit->ref_count; i++) {
 		ref = &submit->refs[i];
 		dma_resv_add_fence(ref->obj->resv, cnnacc_submit_fence(submit, ref->job),

@@ -41,13 +41,6 @@
 #define WQ_PERCPU 0
 #endif
 
-/* Flags for drm_print_memory_stats(); older kernels always print "active". */
-#ifdef HAVE_GEM_OBJECT_ACTIVE
-#define CNNACC_COMPAT_MEMORY_STATS (DRM_GEM_OBJECT_RESIDENT | DRM_GEM_OBJECT_ACTIVE)
-#else
-#define CNNACC_COMPAT_MEMORY_STATS DRM_GEM_OBJECT_RESIDENT
-#endif
-
 /* One run queue per priority. */
 static inline int cnnacc_compat_sched_init(struct drm_gpu_scheduler *sched,
 					   const struct drm_sched_backend_ops *ops,

@@ -29,7 +29,6 @@ flag '^struct drm_sched_init_args' drm/gpu_scheduler.h HAVE_SCHED_INIT_ARGS
 flag 'u32 num_rqs;' drm/gpu_scheduler.h HAVE_SCHED_NUM_RQS
 flag 'u64 drm_client_id\)' drm/gpu_scheduler.h HAVE_SCHED_JOB_CLIENT_ID
 flag 'DRM_GPU_SCHED_STAT_NO_HANG' drm/gpu_scheduler.h HAVE_SCHED_STAT_NO_HANG
-flag 'DRM_GEM_OBJECT_ACTIVE[[:space:]]*=' drm/drm_gem.h HAVE_GEM_OBJECT_ACTIVE
 flag 'MODULE_INFO\(import_ns, ns\)' linux/module.h HAVE_NAMESPACE_STRING
 flag '^void dma_fence_enable_signaling\(' linux/dma-fence.h HAVE_FENCE_ENABLE_SIGNALING
 flag 'WQ_PERCPU[[:space:]]*=' linux/workqueue.h HAVE_WQ_PERCPU
