@@ -59,11 +59,12 @@ static void cnnacc_ctx_last_put(struct kref *ref)
 
 /**
  * cnnacc_ctx_put() - Drop a reference; does not sleep
- * @ctx: context
+ * @ctx: context, or NULL
  */
 void cnnacc_ctx_put(struct cnnacc_ctx *ctx)
 {
-	kref_put(&ctx->ref, cnnacc_ctx_last_put);
+	if (ctx)
+		kref_put(&ctx->ref, cnnacc_ctx_last_put);
 }
 
 /**
@@ -394,18 +395,17 @@ static struct cnnacc_ctx *cnnacc_ctx_alloc(struct cnnacc_vm *vm, u32 priority)
 /* Links the context in the section, so that cnnacc_ctx_kill_all() sees it. */
 static int cnnacc_ctx_start(struct cnnacc_ctx *ctx)
 {
-	struct cnnacc_device *cdev = ctx->cdev;
-	int ret, idx;
+	int ret;
 
-	if (!drm_dev_enter(&cdev->drm, &idx))
+	CLASS(cnnacc_section, section)(&ctx->cdev->drm);
+	if (section < 0)
 		return -ENODEV;
 	ret = cnnacc_ctx_init_queues(ctx);
-	if (!ret) {
-		guard(mutex)(&cdev->ctx_lock);
-		list_add_tail(&ctx->link, &cdev->contexts);
-	}
-	drm_dev_exit(idx);
-	return ret;
+	if (ret)
+		return ret;
+	guard(mutex)(&ctx->cdev->ctx_lock);
+	list_add_tail(&ctx->link, &ctx->cdev->contexts);
+	return 0;
 }
 
 static struct cnnacc_ctx *cnnacc_ctx_create(struct cnnacc_vm *vm, u32 priority)
@@ -431,8 +431,8 @@ int cnnacc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file 
 {
 	struct cnnacc_file *cfile = file->driver_priv;
 	struct drm_cnnacc_ctx_create *args = data;
+	struct cnnacc_vm *vm __free(cnnacc_vm) = NULL;
 	struct cnnacc_ctx *ctx;
-	struct cnnacc_vm *vm;
 	u32 priority;
 	int ret;
 
@@ -448,7 +448,6 @@ int cnnacc_ctx_create_ioctl(struct drm_device *drm, void *data, struct drm_file 
 		return -ENOENT;
 	priority = array_index_nospec(args->priority, ARRAY_SIZE(cnnacc_priorities));
 	ctx = cnnacc_ctx_create(vm, priority);
-	cnnacc_vm_put(vm);
 	if (IS_ERR(ctx))
 		return PTR_ERR(ctx);
 	ret = xa_alloc(&cfile->contexts, &args->ctx_id, ctx, XA_LIMIT(1, CNNACC_FILE_QUOTA),
@@ -475,54 +474,51 @@ int cnnacc_ctx_destroy_ioctl(struct drm_device *drm, void *data, struct drm_file
 
 int cnnacc_ctx_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
+	struct cnnacc_ctx *ctx __free(cnnacc_ctx) = NULL;
 	struct drm_cnnacc_ctx_query *args = data;
 	u32 id = args->ctx_id;
-	struct cnnacc_ctx *ctx;
 
 	if (cnnacc_refuses(drm, args->pad[0] || args->pad[1]))
 		return -EINVAL;
 	ctx = cnnacc_ctx_get(file, id);
 	if (!ctx)
 		return -ENOENT;
-	spin_lock_irq(&ctx->status_lock);
-	*args = ctx->status;
-	spin_unlock_irq(&ctx->status_lock);
+	scoped_guard(spinlock_irq, &ctx->status_lock) {
+		*args = ctx->status;
+	}
 	if (cnnacc_ctx_banned(ctx))
 		args->state |= DRM_CNNACC_CTX_BANNED;
 	args->ctx_id = id;
-	cnnacc_ctx_put(ctx);
 	return 0;
 }
 
 int cnnacc_eventfd_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
+	struct cnnacc_ctx *ctx __free(cnnacc_ctx) = NULL;
 	struct cnnacc_device *cdev = to_cnnacc_device(drm);
 	struct drm_cnnacc_eventfd *args = data;
 	struct eventfd_ctx *event = NULL;
-	struct cnnacc_ctx *ctx;
-	int core, idx;
+	int core;
 
 	if (cnnacc_refuses(drm, args->flags & ~DRM_CNNACC_EVENTFD_REMOVE) ||
 	    cnnacc_refuses(drm, args->core >= cdev->core_count))
 		return -EINVAL;
 	core = array_index_nospec(args->core, cdev->core_count);
+	ctx = cnnacc_ctx_get(file, args->ctx_id);
+	if (!ctx)
+		return -ENOENT;
 	if (!(args->flags & DRM_CNNACC_EVENTFD_REMOVE)) {
 		event = eventfd_ctx_fdget(args->fd);
 		if (IS_ERR(event))
 			return PTR_ERR(event);
 	}
-	ctx = cnnacc_ctx_get(file, args->ctx_id);
-	if (ctx) {
-		scoped_guard(spinlock_irq, &ctx->event_lock)
-			swap(ctx->events[core], event);
-		cnnacc_ctx_put(ctx);
-	}
-	/* Its jobs may run already. */
-	if (ctx && drm_dev_enter(drm, &idx)) {
-		cnnacc_core_listen(cdev->cores[core]);
-		drm_dev_exit(idx);
-	}
+	scoped_guard(spinlock_irq, &ctx->event_lock)
+		swap(ctx->events[core], event);
 	if (event)
 		eventfd_ctx_put(event);
-	return ctx ? 0 : -ENOENT;
+	/* Its jobs may run already. */
+	CLASS(cnnacc_section, section)(drm);
+	if (section >= 0)
+		cnnacc_core_listen(cdev->cores[core]);
+	return 0;
 }

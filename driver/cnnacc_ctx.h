@@ -103,6 +103,7 @@ struct cnnacc_ctx {
 
 struct cnnacc_ctx *cnnacc_ctx_get(struct drm_file *file, u32 id);
 void cnnacc_ctx_put(struct cnnacc_ctx *ctx);
+DEFINE_FREE(cnnacc_ctx, struct cnnacc_ctx *, cnnacc_ctx_put(_T))
 void cnnacc_ctx_kill(struct cnnacc_ctx *ctx);
 void cnnacc_ctx_kill_all(struct cnnacc_device *cdev);
 int cnnacc_ctx_state(const struct cnnacc_ctx *ctx);

@@ -286,20 +286,17 @@ static ssize_t cnnacc_debugfs_force_reset(struct file *file, const char __user *
 {
 	struct cnnacc_device *cdev = file->private_data;
 	char name[sizeof(cdev->cores[0]->name)] = "";
-	int ret, idx;
+	int ret;
 
 	if (count >= sizeof(name))
 		return -EINVAL;
 	if (copy_from_user(name, from, count))
 		return -EFAULT;
-	if (!drm_dev_enter(&cdev->drm, &idx))
+	CLASS(cnnacc_section, section)(&cdev->drm);
+	if (section < 0 || cnnacc_pm_get(cdev))
 		return -ENODEV;
-	ret = cnnacc_pm_get(cdev);
-	if (!ret) {
-		ret = cnnacc_debugfs_reset(cdev, strim(name));
-		cnnacc_pm_put(cdev);
-	}
-	drm_dev_exit(idx);
+	ret = cnnacc_debugfs_reset(cdev, strim(name));
+	cnnacc_pm_put(cdev);
 	return ret ? ret : count;
 }
 

@@ -117,13 +117,10 @@ static void cnnacc_device_wedged_work(struct work_struct *work)
 	struct drm_minor *minor = cdev->drm.accel ? cdev->drm.accel : cdev->drm.primary;
 	char methods[] = "WEDGED=rebind,bus-reset";
 	char *envp[2] = { methods };
-	int idx;
 
-	if (!drm_dev_enter(&cdev->drm, &idx))
-		return;
-	if (READ_ONCE(cdev->wedged))
+	CLASS(cnnacc_section, section)(&cdev->drm);
+	if (section >= 0 && READ_ONCE(cdev->wedged))
 		kobject_uevent_env(&minor->kdev->kobj, KOBJ_CHANGE, envp);
-	drm_dev_exit(idx);
 }
 
 /* Gives the device up: no more jobs start, and it is cut off from memory. */
@@ -245,17 +242,14 @@ static void cnnacc_device_reset_work(struct work_struct *work)
 {
 	struct cnnacc_device *cdev = container_of(work, struct cnnacc_device, reset_work);
 	bool cookie;
-	int idx;
 
-	if (!drm_dev_enter(&cdev->drm, &idx))
+	CLASS(cnnacc_section, section)(&cdev->drm);
+	if (section < 0 || cnnacc_pm_get(cdev))
 		return;
-	if (!cnnacc_pm_get(cdev)) {
-		cookie = dma_fence_begin_signalling();
-		cnnacc_device_reset(cdev);
-		dma_fence_end_signalling(cookie);
-		cnnacc_pm_put(cdev);
-	}
-	drm_dev_exit(idx);
+	cookie = dma_fence_begin_signalling();
+	cnnacc_device_reset(cdev);
+	dma_fence_end_signalling(cookie);
+	cnnacc_pm_put(cdev);
 }
 
 /**

@@ -303,7 +303,7 @@ struct cnnacc_device {
 #define to_cnnacc_device(dev) container_of(dev, struct cnnacc_device, drm)
 
 /* A block for whose end a removal of the device waits; negative if the device is unplugged. */
-DEFINE_CLASS(cnnacc_section, int, if (_T >= 0) drm_dev_exit(_T),
+DEFINE_CLASS(cnnacc_section, int, _T < 0 ? (void)0 : drm_dev_exit(_T),
 	     ({ int idx; drm_dev_enter(drm, &idx) ? idx : -1; }), struct drm_device *drm)
 
 static inline u32 cnnacc_read(struct cnnacc_device *cdev, u32 offset)

@@ -23,30 +23,7 @@
 /**
  * DOC: driver
  *
- * The DRM driver: open and close, the table of ioctls, DEV_QUERY and REG_RW.  The other files:
- *
- * ==================== =======================================================
- * cnnacc_pci.c         probe of a PCI function
- * cnnacc_device.c      bring-up, removal, device reset; the lock order
- * cnnacc_core.c        discovery, rings and scheduler of a core
- * cnnacc_queue.c       hardware queue of a core: packets, completion records, events
- * cnnacc_recovery.c    hangs, aborts, core reset, guilty and innocent jobs
- * cnnacc_irq.c         interrupts
- * cnnacc_pm.c          runtime PM, system suspend, resets from outside
- * cnnacc_selftest.c    self-test on demand
- * cnnacc_gem.c         BO_CREATE, BO_INFO, BO_SYNC, PRIME
- * cnnacc_file.c        open files, quotas of a user
- * cnnacc_vm.c          VM_CREATE, VM_DESTROY, VM_BIND, page tables
- * cnnacc_ctx.c         CTX_CREATE, CTX_DESTROY, CTX_QUERY, EVENTFD
- * cnnacc_submit.c      SUBMIT
- * cnnacc_job.c         validation of tasks, hardware fences, end of a job, fence errors
- * cnnacc_sched.c       turns of contexts, priorities, scheduler callbacks, watchdog
- * cnnacc_stats.c       accounting, fdinfo, sysfs
- * cnnacc_dump.c        devcoredump
- * cnnacc_debugfs.c     debugfs
- * cnnacc_trace.h       tracepoints
- * compat/              differences between kernel versions
- * ==================== =======================================================
+ * The DRM driver: open and close, the table of ioctls, DEV_QUERY and REG_RW.
  */
 
 static int cnnacc_open(struct drm_device *drm, struct drm_file *file)
@@ -104,15 +81,14 @@ static int cnnacc_query_cached(struct cnnacc_device *cdev, u32 type,
 			       union cnnacc_query_result *result)
 {
 	unsigned int i;
-	int idx;
 
-	if (!drm_dev_enter(&cdev->drm, &idx))
+	CLASS(cnnacc_section, section)(&cdev->drm);
+	if (section < 0)
 		return -ENODEV;
 	if (type == DRM_CNNACC_DEV_QUERY_DEV_INFO)
 		cnnacc_query_device(cdev, &result->device);
 	for (i = 0; type == DRM_CNNACC_DEV_QUERY_CORE_INFO && i < cdev->core_count; i++)
 		result->cores[i] = cdev->cores[i]->info;
-	drm_dev_exit(idx);
 	return 0;
 }
 

@@ -235,12 +235,11 @@ struct drm_gem_object *cnnacc_gem_create_object(struct drm_device *drm, size_t s
 struct drm_gem_object *cnnacc_gem_import(struct drm_device *drm, struct dma_buf *buf)
 {
 	struct cnnacc_device *cdev = to_cnnacc_device(drm);
-	struct drm_gem_object *obj;
-	int idx;
+	struct drm_gem_object *obj = buf->priv;
 
-	if (!drm_dev_enter(drm, &idx))
+	CLASS(cnnacc_section, section)(drm);
+	if (section < 0)
 		return ERR_PTR(-ENODEV);
-	obj = buf->priv;
 	if (buf->ops == &cnnacc_gem_dma_buf_ops && obj->dev == drm)
 		drm_gem_object_get(obj);
 	else
@@ -249,7 +248,6 @@ struct drm_gem_object *cnnacc_gem_import(struct drm_device *drm, struct dma_buf 
 		guard(mutex)(&cdev->bo_lock);
 		list_add_tail(&to_cnnacc_bo(obj)->link, &cdev->bos);
 	}
-	drm_dev_exit(idx);
 	return obj;
 }
 
@@ -323,8 +321,7 @@ static int cnnacc_bo_create(struct drm_file *file, struct drm_gem_object *resv,
 int cnnacc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_cnnacc_bo_create *args = data;
-	struct cnnacc_vm *vm = NULL;
-	int ret, idx;
+	struct cnnacc_vm *vm __free(cnnacc_vm) = NULL;
 
 	if (cnnacc_refuses(drm, args->flags & ~(DRM_CNNACC_BO_CACHED | DRM_CNNACC_BO_PRIVATE)) ||
 	    cnnacc_refuses(drm, args->use > DRM_CNNACC_BO_PROGRAM) ||
@@ -336,20 +333,14 @@ int cnnacc_bo_create_ioctl(struct drm_device *drm, void *data, struct drm_file *
 		if (!vm)
 			return -ENOENT;
 	}
-	ret = -ENODEV;
-	if (drm_dev_enter(drm, &idx)) {
-		ret = cnnacc_bo_create(file, vm ? vm->resv : NULL, args);
-		drm_dev_exit(idx);
-	}
-	if (vm)
-		cnnacc_vm_put(vm);
-	return ret;
+	CLASS(cnnacc_section, section)(drm);
+	return section < 0 ? -ENODEV : cnnacc_bo_create(file, vm ? vm->resv : NULL, args);
 }
 
 int cnnacc_bo_info_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
+	struct drm_gem_object *obj __free(cnnacc_obj) = NULL;
 	struct drm_cnnacc_bo_info *args = data;
-	struct drm_gem_object *obj;
 	struct cnnacc_bo *bo;
 
 	if (cnnacc_refuses(drm, args->pad))
@@ -366,7 +357,6 @@ int cnnacc_bo_info_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 		args->flags |= DRM_CNNACC_BO_IMPORTED;
 		args->mmap_offset = 0;
 	}
-	drm_gem_object_put(obj);
 	return 0;
 }
 
@@ -393,9 +383,8 @@ static void cnnacc_bo_sync_range(struct device *dev, struct sg_table *sgt,
 static int cnnacc_bo_sync(struct cnnacc_device *cdev, struct drm_file *file,
 			  const struct drm_cnnacc_bo_sync_op *op)
 {
-	struct drm_gem_object *obj;
+	struct drm_gem_object *obj __free(cnnacc_obj) = NULL;
 	struct sg_table *sgt;
-	int ret = 0;
 
 	if (fatal_signal_pending(current))
 		return -EINTR;
@@ -407,37 +396,29 @@ static int cnnacc_bo_sync(struct cnnacc_device *cdev, struct drm_file *file,
 		return -ENOENT;
 	if (cnnacc_refuses(&cdev->drm, op->offset > obj->size ||
 			   op->size > obj->size - op->offset))
-		ret = -EINVAL;
+		return -EINVAL;
 	/* For an imported buffer that is up to the exporter (DMA_BUF_IOCTL_SYNC). */
-	if (ret || drm_gem_is_imported(obj) || cdev->features & CNNACC_FEATURE_COHERENT)
-		goto out;
+	if (drm_gem_is_imported(obj) || cdev->features & CNNACC_FEATURE_COHERENT)
+		return 0;
 	sgt = drm_gem_shmem_get_pages_sgt(&to_cnnacc_bo(obj)->base);
-	ret = PTR_ERR_OR_ZERO(sgt);
-	if (!ret)
-		cnnacc_bo_sync_range(cdev->drm.dev, sgt, op);
-out:
-	drm_gem_object_put(obj);
-	return ret;
+	if (IS_ERR(sgt))
+		return PTR_ERR(sgt);
+	cnnacc_bo_sync_range(cdev->drm.dev, sgt, op);
+	return 0;
 }
 
 int cnnacc_bo_sync_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_cnnacc_bo_sync *args = data;
 	struct drm_cnnacc_bo_sync_op *ops __free(kvfree) = NULL;
-	int ret = 0, idx;
+	int ret;
 	u32 i;
 
-	ops = cnnacc_uobj_get(drm, &args->ops, CNNACC_MAX_SYNC_OPS, struct drm_cnnacc_bo_sync_op,
-			      size);
-	if (IS_ERR_OR_NULL(ops))
-		return PTR_ERR_OR_ZERO(ops);
+	ret = cnnacc_uobj_get(drm, &args->ops, CNNACC_MAX_SYNC_OPS, &ops, size);
 	for (i = 0; i < args->ops.count && !ret; i++) {
-		ret = -ENODEV;
 		/* One section for each operation, so that an unplug waits for one only. */
-		if (drm_dev_enter(drm, &idx)) {
-			ret = cnnacc_bo_sync(to_cnnacc_device(drm), file, &ops[i]);
-			drm_dev_exit(idx);
-		}
+		CLASS(cnnacc_section, section)(drm);
+		ret = section < 0 ? -ENODEV : cnnacc_bo_sync(to_cnnacc_device(drm), file, &ops[i]);
 		cond_resched();
 	}
 	return ret;

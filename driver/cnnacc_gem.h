@@ -33,6 +33,8 @@ static inline struct cnnacc_bo *to_cnnacc_bo(struct drm_gem_object *obj)
 	return container_of(to_drm_gem_shmem_obj(obj), struct cnnacc_bo, base);
 }
 
+DEFINE_FREE(cnnacc_obj, struct drm_gem_object *, drm_gem_object_put(_T))
+
 struct drm_gem_object *cnnacc_gem_create_object(struct drm_device *drm, size_t size);
 struct drm_gem_object *cnnacc_gem_import(struct drm_device *drm, struct dma_buf *buf);
 void cnnacc_gem_unmap_all(struct cnnacc_device *cdev);

@@ -254,17 +254,14 @@ void cnnacc_core_reset_work(struct work_struct *work)
 {
 	struct cnnacc_core *core = container_of(work, struct cnnacc_core, reset_work);
 	bool cookie;
-	int idx;
 
-	if (!drm_dev_enter(&core->cdev->drm, &idx))
+	CLASS(cnnacc_section, section)(&core->cdev->drm);
+	if (section < 0 || cnnacc_pm_get(core->cdev))
 		return;
-	if (!cnnacc_pm_get(core->cdev)) {
-		cookie = dma_fence_begin_signalling();
-		cnnacc_core_recover(core);
-		dma_fence_end_signalling(cookie);
-		cnnacc_pm_put(core->cdev);
-	}
-	drm_dev_exit(idx);
+	cookie = dma_fence_begin_signalling();
+	cnnacc_core_recover(core);
+	dma_fence_end_signalling(cookie);
+	cnnacc_pm_put(core->cdev);
 }
 
 /**

@@ -179,14 +179,14 @@ static int cnnacc_selftest_run(struct seq_file *m, struct cnnacc_device *cdev)
  */
 int cnnacc_selftest(struct seq_file *m, struct cnnacc_device *cdev)
 {
-	int ret, idx;
+	int ret;
 
+	CLASS(cnnacc_section, section)(&cdev->drm);
+	if (section < 0)
+		return -ENODEV;
 	/* Excludes a reset from outside; not by waiting, as a removal holds it and waits for us. */
 	if (!device_trylock(cdev->drm.dev))
 		return -EBUSY;
-	ret = drm_dev_enter(&cdev->drm, &idx) ? 0 : -ENODEV;
-	if (ret)
-		goto out;
 	ret = cnnacc_pm_get(cdev);
 	if (!ret) {
 		cnnacc_pm_suspend(cdev);
@@ -195,8 +195,6 @@ int cnnacc_selftest(struct seq_file *m, struct cnnacc_device *cdev)
 		cnnacc_pm_resume(cdev);
 		cnnacc_pm_put(cdev);
 	}
-	drm_dev_exit(idx);
-out:
 	device_unlock(cdev->drm.dev);
 	return ret;
 }

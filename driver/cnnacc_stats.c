@@ -236,6 +236,7 @@ static struct attribute *cnnacc_stats_attrs[] = {
 	CNNACC_CORE_ATTR(4), CNNACC_CORE_ATTR(5), CNNACC_CORE_ATTR(6), CNNACC_CORE_ATTR(7),
 	NULL
 };
+
 static_assert(ARRAY_SIZE(cnnacc_stats_attrs) == CNNACC_MAX_CORES + 1);
 
 static umode_t cnnacc_stats_attr_visible(struct kobject *kobj, struct attribute *attr, int index)

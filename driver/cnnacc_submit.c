@@ -294,8 +294,7 @@ static int cnnacc_submit_add_bo(struct cnnacc_submit *submit, u32 job,
 				const struct drm_cnnacc_bo_ref *bo)
 {
 	struct drm_device *drm = &submit->ctx->cdev->drm;
-	struct drm_gem_object *obj;
-	int ret = 0;
+	struct drm_gem_object *obj __free(cnnacc_obj) = NULL;
 
 	if (cnnacc_refuses(drm, !bo->flags || bo->flags & ~(DRM_CNNACC_BO_REF_READ |
 							    DRM_CNNACC_BO_REF_WRITE)))
@@ -303,19 +302,17 @@ static int cnnacc_submit_add_bo(struct cnnacc_submit *submit, u32 job,
 	obj = drm_gem_object_lookup(submit->file, bo->handle);
 	if (!obj)
 		return -ENOENT;
-	if (!to_cnnacc_bo(obj)->resv) {
-		submit->refs[submit->ref_count++] = (struct cnnacc_ref) {
-			.obj = obj,
-			.job = job,
-			.write = bo->flags & DRM_CNNACC_BO_REF_WRITE,
-		};
-		return 0;
-	}
-	/* The reservation object of the address space covers a private buffer. */
 	if (cnnacc_refuses(drm, !cnnacc_gem_usable(obj, submit->ctx->vm)))
-		ret = -EINVAL;
-	drm_gem_object_put(obj);
-	return ret;
+		return -EINVAL;
+	/* The reservation object of the address space covers a private buffer. */
+	if (to_cnnacc_bo(obj)->resv)
+		return 0;
+	submit->refs[submit->ref_count++] = (struct cnnacc_ref) {
+		.obj = no_free_ptr(obj),
+		.job = job,
+		.write = bo->flags & DRM_CNNACC_BO_REF_WRITE,
+	};
+	return 0;
 }
 
 static void cnnacc_submit_choose_core(struct cnnacc_submit *submit, struct cnnacc_job *job)
@@ -523,7 +520,7 @@ static void cnnacc_submit_attach_fences(struct cnnacc_submit *submit)
 	struct cnnacc_ref *ref;
 	u32 i;
 
-	/* READ, unlike BOOKKEEP, makes drm_show_memory_stats() count the private buffers as active. */
+	/* With READ, unlike BOOKKEEP, drm_show_memory_stats() counts private buffers as active. */
 	for (i = 0; i < submit->count; i++)
 		dma_resv_add_fence(submit->ctx->vm->resv->resv, cnnacc_submit_fence(submit, i),
 				   DMA_RESV_USAGE_READ);
@@ -634,30 +631,21 @@ static int cnnacc_submit_copy_arrays(struct cnnacc_submit *submit)
 {
 	struct drm_device *drm = &submit->ctx->cdev->drm;
 	const struct drm_cnnacc_job *args;
-	struct cnnacc_job_arrays *arrays;
-	void *copy;
+	struct cnnacc_job_arrays *to;
+	int ret = 0;
 	u32 i;
 
-	for (i = 0; i < submit->count; i++) {
+	for (i = 0; i < submit->count && !ret; i++) {
 		args = &submit->args[i];
-		arrays = &submit->arrays[i];
-		copy = cnnacc_uobj_get(drm, &args->tasks, CNNACC_MAX_TASKS, struct drm_cnnacc_task,
-				       cycle_limit);
-		if (IS_ERR(copy))
-			return PTR_ERR(copy);
-		arrays->tasks = copy;
-		copy = cnnacc_uobj_get(drm, &args->syncs, CNNACC_MAX_SYNCS, struct drm_cnnacc_sync,
-				       point);
-		if (IS_ERR(copy))
-			return PTR_ERR(copy);
-		arrays->syncs = copy;
-		copy = cnnacc_uobj_get(drm, &args->bos, CNNACC_MAX_BOS, struct drm_cnnacc_bo_ref,
-				       flags);
-		if (IS_ERR(copy))
-			return PTR_ERR(copy);
-		arrays->bos = copy;
+		to = &submit->arrays[i];
+		ret = cnnacc_uobj_get(drm, &args->tasks, CNNACC_MAX_TASKS, &to->tasks, cycle_limit);
+		if (!ret)
+			ret = cnnacc_uobj_get(drm, &args->syncs, CNNACC_MAX_SYNCS, &to->syncs,
+					      point);
+		if (!ret)
+			ret = cnnacc_uobj_get(drm, &args->bos, CNNACC_MAX_BOS, &to->bos, flags);
 	}
-	return 0;
+	return ret;
 }
 
 static void cnnacc_submit_report(const struct cnnacc_submit *submit, u64 first,
@@ -675,22 +663,25 @@ static void cnnacc_submit_report(const struct cnnacc_submit *submit, u64 first,
 	}
 }
 
-static u64 cnnacc_submit_cycles(const struct cnnacc_submit *submit)
+static int cnnacc_submit_cycles(const struct cnnacc_submit *submit, u64 *cycles)
 {
 	const struct cnnacc_device *cdev = submit->ctx->cdev;
 	u32 i, core;
-	u64 cycles = 0;
 
+	CLASS(cnnacc_section, section)(&submit->ctx->cdev->drm);
+	if (section < 0)
+		return -ENODEV;
+	*cycles = 0;
 	for (i = 0; i < submit->count; i++) {
 		core = submit->args[i].core;
 		/* Otherwise it is refused later. */
 		if (core >= cdev->core_count)
 			continue;
 		core = array_index_nospec(core, cdev->core_count);
-		cycles += cnnacc_job_cycles(cdev->cores[core], submit->arrays[i].tasks,
-					    submit->args[i].tasks.count);
+		*cycles += cnnacc_job_cycles(cdev->cores[core], submit->arrays[i].tasks,
+					     submit->args[i].tasks.count);
 	}
-	return cycles;
+	return 0;
 }
 
 /* Waits for room without a lock, as a context must be destroyed without a wait. */
@@ -698,19 +689,17 @@ static int cnnacc_submit_reserved(struct cnnacc_submit *submit, struct drm_cnnac
 {
 	struct cnnacc_ctx *ctx = submit->ctx;
 	u64 cycles, first;
-	int ret, idx;
+	int ret;
 
-	if (!drm_dev_enter(&ctx->cdev->drm, &idx))
-		return -ENODEV;
-	cycles = cnnacc_submit_cycles(submit);
-	drm_dev_exit(idx);
-	ret = cnnacc_ctx_reserve(ctx, submit->count, cycles,
-				 !(args->flags & DRM_CNNACC_SUBMIT_NONBLOCK));
+	ret = cnnacc_submit_cycles(submit, &cycles);
+	if (!ret)
+		ret = cnnacc_ctx_reserve(ctx, submit->count, cycles,
+					 !(args->flags & DRM_CNNACC_SUBMIT_NONBLOCK));
 	if (ret)
 		return ret;
-	if (mutex_lock_interruptible(&ctx->submit_lock))
+	if (mutex_lock_interruptible(&ctx->submit_lock)) {
 		ret = -ERESTARTSYS;
-	if (!ret) {
+	} else {
 		first = ctx->seqno + 1;
 		ret = cnnacc_submit_locked(submit);
 		/* Locked: a removal of the device frees its cores later. */
@@ -726,31 +715,30 @@ static int cnnacc_submit_reserved(struct cnnacc_submit *submit, struct drm_cnnac
 static struct cnnacc_submit *cnnacc_submit_create(struct cnnacc_ctx *ctx, struct drm_file *file,
 						  const struct drm_cnnacc_obj_array *array)
 {
+	struct drm_cnnacc_job *args __free(kvfree) = NULL;
 	struct cnnacc_submit *submit;
-	struct drm_cnnacc_job *args;
+	int ret;
 
-	args = cnnacc_uobj_get(&ctx->cdev->drm, array, CNNACC_MAX_JOBS, struct drm_cnnacc_job, bos);
-	if (IS_ERR(args))
-		return ERR_CAST(args);
+	ret = cnnacc_uobj_get(&ctx->cdev->drm, array, CNNACC_MAX_JOBS, &args, bos);
+	if (ret)
+		return ERR_PTR(ret);
 	if (cnnacc_refuses(&ctx->cdev->drm, !array->count))
 		return ERR_PTR(-EINVAL);
 	submit = kzalloc(sizeof(*submit), GFP_KERNEL_ACCOUNT);
-	if (!submit) {
-		kvfree(args);
+	if (!submit)
 		return ERR_PTR(-ENOMEM);
-	}
 	submit->ctx = ctx;
 	submit->file = file;
 	submit->count = array->count;
-	submit->args = args;
+	submit->args = no_free_ptr(args);
 	return submit;
 }
 
 int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
+	struct cnnacc_ctx *ctx __free(cnnacc_ctx) = NULL;
 	struct drm_cnnacc_submit *args = data;
 	struct cnnacc_submit *submit;
-	struct cnnacc_ctx *ctx;
 	int ret;
 
 	if (cnnacc_refuses(drm, args->flags & ~DRM_CNNACC_SUBMIT_NONBLOCK))
@@ -759,18 +747,13 @@ int cnnacc_submit_ioctl(struct drm_device *drm, void *data, struct drm_file *fil
 	if (!ctx)
 		return -ENOENT;
 	submit = cnnacc_submit_create(ctx, file, &args->jobs);
-	if (IS_ERR(submit)) {
-		ret = PTR_ERR(submit);
-		goto out;
-	}
-
+	if (IS_ERR(submit))
+		return PTR_ERR(submit);
 	ret = cnnacc_submit_copy_arrays(submit);
 	if (!ret)
 		ret = cnnacc_vm_prepare(ctx->vm);
 	if (!ret)
 		ret = cnnacc_submit_reserved(submit, args);
 	cnnacc_submit_free(submit);
-out:
-	cnnacc_ctx_put(ctx);
 	return ret;
 }

@@ -2,6 +2,7 @@
 #ifndef CNNACC_UOBJ_H
 #define CNNACC_UOBJ_H
 
+#include <linux/err.h>
 #include <linux/sched.h>
 #include <linux/stddef.h>
 #include <linux/types.h>
@@ -32,13 +33,21 @@
  * @_drm: DRM device
  * @_array: struct drm_cnnacc_obj_array given by user space
  * @_max: maximum number of elements
- * @_type: type of an element
- * @_last: last member of the type's first version
+ * @_to: out: the copy, to be freed with kvfree(), or NULL for no elements
+ * @_last: last member of the first version of an element of @_to
  *
- * Return: as for cnnacc_uobj_get_array()
+ * Return: 0 or a negative error code
  */
-#define cnnacc_uobj_get(_drm, _array, _max, _type, _last)			\
-	cnnacc_uobj_get_array(_drm, _array, _max, offsetofend(_type, _last), sizeof(_type))
+#define cnnacc_uobj_get(_drm, _array, _max, _to, _last)				\
+({										\
+	typeof(_to) _out = (_to);						\
+	void *_copy = cnnacc_uobj_get_array(_drm, _array, _max,			\
+					    offsetofend(typeof(**_out), _last),	\
+					    sizeof(**_out));			\
+										\
+	*_out = IS_ERR(_copy) ? NULL : _copy;					\
+	PTR_ERR_OR_ZERO(_copy);							\
+})
 
 void *cnnacc_uobj_get_array(struct drm_device *drm, const struct drm_cnnacc_obj_array *array,
 			    u32 max, size_t min_stride, size_t size);

@@ -85,11 +85,12 @@ static void cnnacc_vm_release(struct kref *ref)
 
 /**
  * cnnacc_vm_put() - Drop a reference; does not sleep
- * @vm: address space
+ * @vm: address space, or NULL
  */
 void cnnacc_vm_put(struct cnnacc_vm *vm)
 {
-	kref_put(&vm->ref, cnnacc_vm_release);
+	if (vm)
+		kref_put(&vm->ref, cnnacc_vm_release);
 }
 
 /* Called under &cnnacc_vm.lock in a drm_dev_enter() section. */
@@ -459,18 +460,13 @@ static int cnnacc_vm_map_entered(struct cnnacc_vm *vm,
 				 const struct cnnacc_bind_target *target,
 				 const struct drm_cnnacc_bind_op *op)
 {
-	int ret, idx;
-
 	/*
 	 * An earlier operation may have unmapped this range.  This may wait for an unplug, so it
 	 * comes before the section.
 	 */
 	cnnacc_vm_flush(vm);
-	if (!drm_dev_enter(&vm->cdev->drm, &idx))
-		return -ENODEV;
-	ret = cnnacc_vm_map(vm, target, op);
-	drm_dev_exit(idx);
-	return ret;
+	CLASS(cnnacc_section, section)(&vm->cdev->drm);
+	return section < 0 ? -ENODEV : cnnacc_vm_map(vm, target, op);
 }
 
 static int cnnacc_vm_bind_op(struct cnnacc_vm *vm, const struct cnnacc_bind_target *target,
@@ -509,9 +505,9 @@ static int cnnacc_vm_get_targets(struct drm_file *file, struct cnnacc_bind_targe
 {
 	struct cnnacc_bind_target *target;
 	u32 i;
-	int idx;
 
-	if (!drm_dev_enter(file->minor->dev, &idx))
+	CLASS(cnnacc_section, section)(file->minor->dev);
+	if (section < 0)
 		return -ENODEV;
 	for (i = 0; i < count; i++) {
 		target = &targets[i];
@@ -523,10 +519,9 @@ static int cnnacc_vm_get_targets(struct drm_file *file, struct cnnacc_bind_targe
 		target->sgt = drm_gem_shmem_get_pages_sgt(&to_cnnacc_bo(target->obj)->base);
 		if (IS_ERR(target->sgt) && signal_pending(current) &&
 		    (PTR_ERR(target->sgt) == -EINTR || PTR_ERR(target->sgt) == -ERESTARTSYS))
-			break;
+			return -ERESTARTSYS;
 	}
-	drm_dev_exit(idx);
-	return i < count ? -ERESTARTSYS : 0;
+	return 0;
 }
 
 static int cnnacc_vm_bind_targets(struct cnnacc_vm *vm, struct drm_file *file,
@@ -553,8 +548,8 @@ static int cnnacc_vm_bind_targets(struct cnnacc_vm *vm, struct drm_file *file,
 int cnnacc_vm_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct drm_cnnacc_vm_bind *args = data;
+	struct cnnacc_vm *vm __free(cnnacc_vm) = NULL;
 	struct drm_cnnacc_bind_op *ops __free(kvfree) = NULL;
-	struct cnnacc_vm *vm;
 	int ret;
 
 	args->done = 0;
@@ -563,13 +558,10 @@ int cnnacc_vm_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *fi
 	vm = cnnacc_vm_get(file, args->vm_id);
 	if (!vm)
 		return -ENOENT;
-	ops = cnnacc_uobj_get(drm, &args->ops, CNNACC_MAX_BIND_OPS, struct drm_cnnacc_bind_op,
-			      size);
-	ret = PTR_ERR_OR_ZERO(ops);
-	if (!ret && ops)
-		ret = cnnacc_vm_bind_targets(vm, file, ops, args->ops.count, &args->done);
-	cnnacc_vm_put(vm);
-	return ret;
+	ret = cnnacc_uobj_get(drm, &args->ops, CNNACC_MAX_BIND_OPS, &ops, size);
+	if (ret || !ops)
+		return ret;
+	return cnnacc_vm_bind_targets(vm, file, ops, args->ops.count, &args->done);
 }
 
 /* Unmaps everything; there are no jobs. */

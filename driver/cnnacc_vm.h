@@ -84,6 +84,7 @@ struct cnnacc_vm_program {
 
 struct cnnacc_vm *cnnacc_vm_get(struct drm_file *file, u32 id);
 void cnnacc_vm_put(struct cnnacc_vm *vm);
+DEFINE_FREE(cnnacc_vm, struct cnnacc_vm *, cnnacc_vm_put(_T))
 int cnnacc_vm_prepare(struct cnnacc_vm *vm);
 void cnnacc_vm_fini_all(struct cnnacc_device *cdev);
 bool cnnacc_vm_has_table(struct cnnacc_vm *vm, u64 va);

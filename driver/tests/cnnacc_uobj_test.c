@@ -48,7 +48,8 @@ static struct cnnacc_uobj_test_object *cnnacc_uobj_test_array(struct kunit *test
 		.stride = stride, .count = count, .array = address,
 	};
 
-	return cnnacc_uobj_get(NULL, &array, 4, struct cnnacc_uobj_test_object, b);
+	return cnnacc_uobj_get_array(NULL, &array, 4, sizeof(struct cnnacc_uobj_test_object),
+				     sizeof(struct cnnacc_uobj_test_object));
 }
 
 static void cnnacc_uobj_test_get_array(struct kunit *test)
@@ -95,8 +96,8 @@ static void cnnacc_uobj_test_old(struct kunit *test)
 
 	cnnacc_uobj_test_set(test, 0, 1);
 	cnnacc_uobj_test_set(test, 1, 2);
-	copy = cnnacc_uobj_get(NULL, &array, 4, struct cnnacc_uobj_test_object, a);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, copy);
+	KUNIT_ASSERT_EQ(test, cnnacc_uobj_get(NULL, &array, 4, &copy, a), 0);
+	KUNIT_ASSERT_NOT_NULL(test, copy);
 	KUNIT_EXPECT_EQ(test, copy[0].a, 1);
 	KUNIT_EXPECT_EQ(test, copy[0].b, 0);
 	KUNIT_EXPECT_EQ(test, copy[1].a, 2);
