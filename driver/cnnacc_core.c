@@ -28,28 +28,28 @@ static int cnnacc_core_discover(struct cnnacc_core *core)
 {
 	struct cnnacc_device *cdev = core->cdev;
 	struct drm_cnnacc_core_info *info = &core->info;
-	u64 entry = cnnacc_read(cdev, CNNACC_REG_CORE_TABLE) +
-		    (u64)core->index * CNNACC_CORE_ENTRY_SIZE;
-	u32 words[CNNACC_CORE_ENTRY_SIZE / 4];
-	__le32 name[CNNACC_CORE_NAME_LEN / 4];
+	const struct cnnacc_core_entry *entry = &core->entry;
+	u64 at = cnnacc_read(cdev, CNNACC_REG_CORE_TABLE) +
+		 (u64)core->index * CNNACC_CORE_ENTRY_SIZE;
+	__le32 *words = (__le32 *)&core->entry;
 	unsigned int i;
 
-	if (entry % 4 || entry > CNNACC_REGS_SIZE - CNNACC_CORE_ENTRY_SIZE)
+	if (at % 4 || at > CNNACC_REGS_SIZE - CNNACC_CORE_ENTRY_SIZE)
 		return -ENODEV;
-	for (i = 0; i < ARRAY_SIZE(words); i++)
-		words[i] = cnnacc_read(cdev, entry + i * 4);
+	for (i = 0; i < CNNACC_CORE_ENTRY_SIZE / 4; i++)
+		words[i] = cpu_to_le32(cnnacc_read(cdev, at + i * 4));
 
-	info->type = words[0];
-	info->version = words[1];
-	info->window_offset = words[2];
-	info->window_size = words[3];
-	info->queue_offset = words[4];
-	info->program_max = words[5];
-	info->job_cycles_max = words[6] | (u64)words[7] << 32;
-	for (i = 0; i < ARRAY_SIZE(name); i++)
-		name[i] = cpu_to_le32(words[8 + i]);
-	memcpy(info->name, name, sizeof(info->name));
-	memcpy(info->param, &words[16], sizeof(info->param));
+	info->type = le32_to_cpu(entry->type);
+	info->version = le32_to_cpu(entry->version);
+	info->window_offset = le32_to_cpu(entry->window_offset);
+	info->window_size = le32_to_cpu(entry->window_size);
+	info->queue_offset = le32_to_cpu(entry->queue_offset);
+	info->program_max = le32_to_cpu(entry->program_max);
+	info->job_cycles_max = le32_to_cpu(entry->job_cycles_max_lo) |
+			       (u64)le32_to_cpu(entry->job_cycles_max_hi) << 32;
+	memcpy(info->name, entry->name, sizeof(info->name));
+	for (i = 0; i < ARRAY_SIZE(info->param); i++)
+		info->param[i] = le32_to_cpu(entry->param[i]);
 
 	if ((info->queue_offset | info->window_offset | info->window_size) % 4 ||
 	    info->queue_offset > CNNACC_REGS_SIZE - CNNACC_QREG_BLOCK_SIZE ||
@@ -63,27 +63,16 @@ static int cnnacc_core_discover(struct cnnacc_core *core)
 	return 0;
 }
 
+/* The rings are freed after the driver has left the device. */
 static int cnnacc_core_alloc_rings(struct cnnacc_core *core)
 {
 	struct device *dev = core->cdev->drm.dev;
 
-	core->ring = dma_alloc_coherent(dev, CNNACC_RING_ENTRIES * sizeof(*core->ring),
-					&core->ring_dma, GFP_KERNEL);
-	core->records = dma_alloc_coherent(dev, CNNACC_RING_ENTRIES * sizeof(*core->records),
-					   &core->records_dma, GFP_KERNEL);
+	core->ring = dmam_alloc_coherent(dev, CNNACC_RING_ENTRIES * sizeof(*core->ring),
+					 &core->ring_dma, GFP_KERNEL);
+	core->records = dmam_alloc_coherent(dev, CNNACC_RING_ENTRIES * sizeof(*core->records),
+					    &core->records_dma, GFP_KERNEL);
 	return core->ring && core->records ? 0 : -ENOMEM;
-}
-
-static void cnnacc_core_free_rings(struct cnnacc_core *core)
-{
-	struct device *dev = core->cdev->drm.dev;
-
-	if (core->ring)
-		dma_free_coherent(dev, CNNACC_RING_ENTRIES * sizeof(*core->ring),
-				  core->ring, core->ring_dma);
-	if (core->records)
-		dma_free_coherent(dev, CNNACC_RING_ENTRIES * sizeof(*core->records),
-				  core->records, core->records_dma);
 }
 
 /**
@@ -139,7 +128,6 @@ struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int 
 	if (!ret)
 		ret = cnnacc_sched_init(core);
 	if (ret) {
-		cnnacc_core_free_rings(core);
 		kref_put(&core->ref, cnnacc_core_release);
 		return ERR_PTR(ret);
 	}
@@ -147,13 +135,12 @@ struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int 
 }
 
 /**
- * cnnacc_core_destroy() - Free the scheduler and the rings of a core
- * @core: core without jobs, whose rings the device no longer accesses
+ * cnnacc_core_destroy() - Free the scheduler of a core and drop the device's reference
+ * @core: core without jobs and entities
  */
 void cnnacc_core_destroy(struct cnnacc_core *core)
 {
 	cancel_delayed_work_sync(&core->event_work);
-	cnnacc_sched_fini(core);
-	cnnacc_core_free_rings(core);
+	drm_sched_fini(&core->sched);
 	kref_put(&core->ref, cnnacc_core_release);
 }

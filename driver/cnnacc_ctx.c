@@ -95,8 +95,6 @@ void cnnacc_ctx_add_job(struct cnnacc_ctx *ctx)
 {
 	kref_get(&ctx->ref);
 	atomic_inc(&ctx->cdev->job_count);
-	scoped_guard(spinlock, &ctx->job_lock)
-		ctx->jobs++;
 }
 
 /**
@@ -107,8 +105,6 @@ void cnnacc_ctx_remove_job(struct cnnacc_ctx *ctx)
 {
 	struct cnnacc_device *cdev = ctx->cdev;
 
-	scoped_guard(spinlock, &ctx->job_lock)
-		ctx->jobs--;
 	cnnacc_ctx_put(ctx);
 	/* cnnacc_device_stop() waits for the section: the device is freed after it. */
 	scoped_guard(rcu)

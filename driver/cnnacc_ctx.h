@@ -55,8 +55,7 @@ struct cnnacc_ctx_queue {
  * @dead: destroyed; accepts no more jobs
  * @seqno: number of the last job
  * @fence_context: first of CNNACC_MAX_CORES fence contexts, one per core
- * @job_lock: protects @jobs, and the waiting jobs and the credits of @queues
- * @jobs: number of jobs that are not yet freed, without followers
+ * @job_lock: protects the waiting jobs and the credits of @queues
  * @free_work: frees the context
  * @queued: cycle limits of the jobs that are queued or run
  * @refused_jobs: number of jobs of the last SUBMIT, if it was refused for want of room, else 0
@@ -83,8 +82,7 @@ struct cnnacc_ctx {
 	bool dead;
 	u64 seqno;
 	u64 fence_context;
-	spinlock_t job_lock;		/* protects @jobs and @queues */
-	u32 jobs;
+	spinlock_t job_lock;		/* protects @queues */
 	struct work_struct free_work;
 	u64 queued;
 	u32 refused_jobs;

@@ -115,8 +115,8 @@ static void cnnacc_debugfs_context(struct seq_file *m, struct cnnacc_ctx *ctx)
 
 	scoped_guard(spinlock_irq, &ctx->status_lock)
 		status = ctx->status;
-	scoped_guard(spinlock, &ctx->job_lock)
-		busy = ctx->jobs;
+	scoped_guard(spinlock, &ctx->file->queue_lock)
+		busy = ctx->queued;
 
 	seq_printf(m, "ctx %u pid=%d state=%#x dead=%d submitted=%llu failed=%u reset=%u busy=%d comm=",
 		   ctx->vm->hw_id, ctx->pid, status.state, READ_ONCE(ctx->dead),

@@ -357,9 +357,17 @@ static int cnnacc_device_check_coherence(struct cnnacc_device *cdev)
 	return 0;
 }
 
-static void cnnacc_device_destroy_wq(struct drm_device *drm, void *wq)
+static void cnnacc_device_destroy_queues(struct drm_device *drm, void *unused)
 {
-	destroy_workqueue(wq);
+	struct cnnacc_device *cdev = to_cnnacc_device(drm);
+	struct workqueue_struct *queues[] = {
+		cdev->free_wq, cdev->report_wq, cdev->reset_wq, cdev->sched_wq,
+	};
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(queues); i++)
+		if (queues[i])
+			destroy_workqueue(queues[i]);
 }
 
 static int cnnacc_device_init_software(struct cnnacc_device *cdev)
@@ -391,33 +399,20 @@ static int cnnacc_device_init_software(struct cnnacc_device *cdev)
 	return ret;
 }
 
-static int cnnacc_device_own_wq(struct cnnacc_device *cdev, struct workqueue_struct *wq)
-{
-	if (!wq)
-		return -ENOMEM;
-	return drmm_add_action_or_reset(&cdev->drm, cnnacc_device_destroy_wq, wq);
-}
-
 static int cnnacc_device_init_queues(struct cnnacc_device *cdev)
 {
 	int ret;
 
 	/* Per CPU: the submitter goes to sleep, so its own CPU is the nearest idle one. */
 	cdev->sched_wq = alloc_workqueue("cnnacc-sched", WQ_MEM_RECLAIM | WQ_PERCPU, 0);
-	ret = cnnacc_device_own_wq(cdev, cdev->sched_wq);
-	if (ret)
-		return ret;
 	cdev->reset_wq = alloc_ordered_workqueue("cnnacc-reset", WQ_MEM_RECLAIM);
-	ret = cnnacc_device_own_wq(cdev, cdev->reset_wq);
-	if (ret)
-		return ret;
 	cdev->report_wq = alloc_workqueue("cnnacc-report", WQ_UNBOUND, 0);
-	ret = cnnacc_device_own_wq(cdev, cdev->report_wq);
-	if (ret)
-		return ret;
 	/* Few workers: each waits for the device only. */
 	cdev->free_wq = alloc_workqueue("cnnacc-free", WQ_UNBOUND, 4);
-	return cnnacc_device_own_wq(cdev, cdev->free_wq);
+	ret = drmm_add_action_or_reset(&cdev->drm, cnnacc_device_destroy_queues, NULL);
+	if (ret)
+		return ret;
+	return cdev->sched_wq && cdev->reset_wq && cdev->report_wq && cdev->free_wq ? 0 : -ENOMEM;
 }
 
 static void cnnacc_device_free_cores(struct cnnacc_device *cdev)

@@ -105,7 +105,8 @@ struct cnnacc_shell_report {
  * @cdev: device; dangling once the device is freed
  * @index: core index
  * @name: "NAME.index", with the name in the discovery entry
- * @info: discovery entry
+ * @entry: discovery entry as the device has it
+ * @info: discovery entry as DEV_QUERY reports it
  * @equal: mask of the cores that are equal to it, with its own bit
  * @load: cycle limits of the jobs that have not ended, by priority of their context
  * @charged: cycle limits of all jobs since the driver was bound
@@ -155,6 +156,7 @@ struct cnnacc_core {
 	struct cnnacc_device *cdev;
 	unsigned int index;
 	char name[16];
+	struct cnnacc_core_entry entry;
 	struct drm_cnnacc_core_info info;
 	unsigned long equal;
 	atomic64_t load[CNNACC_PRIORITIES];
@@ -397,19 +399,14 @@ void cnnacc_irq_sync(struct cnnacc_device *cdev);
 /* cnnacc_pm.c */
 extern const struct dev_pm_ops cnnacc_pm_ops;
 int cnnacc_pm_get(struct cnnacc_device *cdev);
-void cnnacc_pm_get_again(struct cnnacc_device *cdev);
 void cnnacc_pm_put(struct cnnacc_device *cdev);
 int cnnacc_device_enter(struct cnnacc_device *cdev, int *idx);
 void cnnacc_device_exit(struct cnnacc_device *cdev, int idx);
 void cnnacc_pm_suspend_work(struct work_struct *work);
-void cnnacc_pm_suspend(struct cnnacc_device *cdev);
-void cnnacc_pm_resume(struct cnnacc_device *cdev);
+int cnnacc_pm_suspend(struct device *dev);
+int cnnacc_pm_resume(struct device *dev);
 void cnnacc_pm_start(struct cnnacc_device *cdev);
 void cnnacc_pm_stop(struct cnnacc_device *cdev);
-
-/* cnnacc_pci.c */
-int cnnacc_pci_register(void);
-void cnnacc_pci_unregister(void);
 
 /* cnnacc_selftest.c */
 int cnnacc_selftest(struct seq_file *m, struct cnnacc_device *cdev);

@@ -137,17 +137,10 @@ static int cnnacc_dev_query_ioctl(struct drm_device *drm, void *data, struct drm
 	return cnnacc_uobj_put_array(drm, &args->result, &result, count, cnnacc_query_sizes[type]);
 }
 
-/* Registers that the driver does not use and that have no side effect; driver.rst lists them. */
-static const u32 cnnacc_writable_regs[] = { CNNACC_REG_SCRATCH };
-
+/* Is it a register that the driver does not use, without a side effect?  driver.rst lists them. */
 static bool cnnacc_reg_writable(u32 offset)
 {
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(cnnacc_writable_regs); i++)
-		if (offset == cnnacc_writable_regs[i])
-			return true;
-	return false;
+	return offset == CNNACC_REG_SCRATCH;
 }
 
 static int cnnacc_reg_rw_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
@@ -233,19 +226,6 @@ const struct drm_driver cnnacc_drm_driver = {
 	.major = DRM_CNNACC_VERSION_MAJOR,
 	.minor = DRM_CNNACC_VERSION_MINOR,
 };
-
-static int __init cnnacc_init(void)
-{
-	return cnnacc_pci_register();
-}
-module_init(cnnacc_init);
-
-static void __exit cnnacc_exit(void)
-{
-	cnnacc_pci_unregister();
-	rcu_barrier();			/* for cnnacc_fence_free() */
-}
-module_exit(cnnacc_exit);
 
 MODULE_DESCRIPTION("CNN accelerator");
 MODULE_AUTHOR("The cnnacc authors");

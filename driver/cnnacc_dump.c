@@ -130,26 +130,6 @@ static void cnnacc_dump_section(struct cnnacc_dump *dump, u32 type, const void *
 	cnnacc_dump_close(dump, at, type, 0);
 }
 
-static void cnnacc_dump_entry(struct cnnacc_core_entry *to,
-			      const struct drm_cnnacc_core_info *from)
-{
-	u32 i;
-
-	*to = (struct cnnacc_core_entry) {
-		.type = cpu_to_le32(from->type),
-		.version = cpu_to_le32(from->version),
-		.window_offset = cpu_to_le32(from->window_offset),
-		.window_size = cpu_to_le32(from->window_size),
-		.queue_offset = cpu_to_le32(from->queue_offset),
-		.program_max = cpu_to_le32(from->program_max),
-		.job_cycles_max_lo = cpu_to_le32(lower_32_bits(from->job_cycles_max)),
-		.job_cycles_max_hi = cpu_to_le32(upper_32_bits(from->job_cycles_max)),
-	};
-	memcpy(to->name, from->name, sizeof(to->name));
-	for (i = 0; i < CNNACC_CORE_PARAMS; i++)
-		to->param[i] = cpu_to_le32(from->param[i]);
-}
-
 static void cnnacc_dump_job(struct cnnacc_dump *dump, struct cnnacc_core *core,
 			    const struct cnnacc_failure *failure, u32 task)
 {
@@ -168,9 +148,9 @@ static void cnnacc_dump_job(struct cnnacc_dump *dump, struct cnnacc_core *core,
 		.clock_hz = cpu_to_le32(core->cdev->clock_hz),
 		.ring_tail = cpu_to_le32(core->tail),
 		.records_head = cpu_to_le32(core->head),
+		.entry = core->entry,
 	};
 
-	cnnacc_dump_entry(&out.entry, &core->info);
 	cnnacc_core_make_packet(job, task, &out.packet);
 	if (failure->has_record)
 		out.record = failure->record;
@@ -290,28 +270,28 @@ static void cnnacc_dump_part(struct cnnacc_dump *dump, const struct cnnacc_vm_pr
 		cnnacc_dump_program(dump, &part);
 }
 
-/*
- * Dumps the program of the failed task, which may span several mappings, then all other programs
- * in the address space.
- */
-static void cnnacc_dump_programs(struct cnnacc_dump *dump, struct cnnacc_vm *vm,
-				 const struct drm_cnnacc_task *task)
+/* Dumps the programs from address @from to @to, which may span several mappings. */
+static void cnnacc_dump_programs(struct cnnacc_dump *dump, struct cnnacc_vm *vm, u64 from, u64 to)
 {
-	u64 first = ALIGN_DOWN(task->program_va, CNNACC_PAGE_SIZE), end;
-	u64 last = ALIGN((u64)task->program_va + task->program_len, CNNACC_PAGE_SIZE);
 	struct cnnacc_vm_program program = { };
 
 	guard(mutex)(&vm->dump_lock);
-	while (cnnacc_vm_program(vm, max(first, program.va + program.size), &program) &&
-	       program.va < last)
-		cnnacc_dump_part(dump, &program, max(program.va, first),
-				 min(program.va + program.size, last));
-	program = (struct cnnacc_vm_program) { };
-	while (cnnacc_vm_program(vm, program.va + program.size, &program)) {
-		end = program.va + program.size;
-		cnnacc_dump_part(dump, &program, program.va, min(end, first));
-		cnnacc_dump_part(dump, &program, max(program.va, last), end);
-	}
+	while (cnnacc_vm_program(vm, max(from, program.va + program.size), &program) &&
+	       program.va < to)
+		cnnacc_dump_part(dump, &program, max(program.va, from),
+				 min(program.va + program.size, to));
+}
+
+/* The program of the failed task first, as there may be no room for all. */
+static void cnnacc_dump_all_programs(struct cnnacc_dump *dump, struct cnnacc_vm *vm,
+				     const struct drm_cnnacc_task *task)
+{
+	u64 first = ALIGN_DOWN(task->program_va, CNNACC_PAGE_SIZE);
+	u64 last = ALIGN((u64)task->program_va + task->program_len, CNNACC_PAGE_SIZE);
+
+	cnnacc_dump_programs(dump, vm, first, last);
+	cnnacc_dump_programs(dump, vm, 0, first);
+	cnnacc_dump_programs(dump, vm, last, 1ull << CNNACC_VA_BITS);
 }
 
 static void cnnacc_dump_finish(struct cnnacc_dump *dump)
@@ -345,7 +325,7 @@ static void cnnacc_dump_fill(struct cnnacc_dump *dump, struct cnnacc_core *core)
 	cnnacc_dump_section(dump, CNNACC_DUMP_RECORDS, core->records,
 			    CNNACC_RING_ENTRIES * sizeof(*core->records));
 	cnnacc_dump_map(dump, vm);
-	cnnacc_dump_programs(dump, vm, &job->tasks[task]);
+	cnnacc_dump_all_programs(dump, vm, &job->tasks[task]);
 	cnnacc_dump_finish(dump);
 }
 

@@ -2,6 +2,7 @@
 #include <linux/dma-fence-chain.h>
 #include <linux/module.h>
 #include <linux/nospec.h>
+#include <linux/pm_runtime.h>
 #include <linux/slab.h>
 
 #include <drm/drm_file.h>
@@ -216,7 +217,7 @@ int cnnacc_job_arm(struct cnnacc_job *job, struct drm_file *file, u32 fatal_max)
 						   ctx, file);
 		if (ret)
 			return ret;
-		cnnacc_pm_get_again(ctx->cdev);
+		pm_runtime_get_noresume(ctx->cdev->drm.dev);
 		cnnacc_ctx_add_job(ctx);
 	}
 	kref_get(&core->ref);

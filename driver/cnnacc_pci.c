@@ -117,7 +117,7 @@ static void cnnacc_pci_remove(struct pci_dev *pdev)
 static void cnnacc_pci_reset_prepare(struct pci_dev *pdev)
 {
 	pm_runtime_get_sync(&pdev->dev);
-	cnnacc_pm_suspend(pci_get_drvdata(pdev));
+	cnnacc_pm_suspend(&pdev->dev);
 }
 
 static void cnnacc_pci_reset_done(struct pci_dev *pdev)
@@ -126,7 +126,7 @@ static void cnnacc_pci_reset_done(struct pci_dev *pdev)
 
 	atomic64_inc(&cdev->reset_count);
 	trace_cnnacc_reset(cdev, -1, atomic64_read(&cdev->reset_count));
-	cnnacc_pm_resume(cdev);
+	cnnacc_pm_resume(&pdev->dev);
 	cnnacc_pm_put(cdev);
 }
 
@@ -187,20 +187,15 @@ static struct pci_driver cnnacc_pci_driver = {
 	.driver.pm = pm_ptr(&cnnacc_pm_ops),
 };
 
-/**
- * cnnacc_pci_register() - Register the PCI driver
- *
- * Return: 0 or a negative error code
- */
-int cnnacc_pci_register(void)
+static int __init cnnacc_init(void)
 {
 	return pci_register_driver(&cnnacc_pci_driver);
 }
+module_init(cnnacc_init);
 
-/**
- * cnnacc_pci_unregister() - Unregister the PCI driver
- */
-void cnnacc_pci_unregister(void)
+static void __exit cnnacc_exit(void)
 {
 	pci_unregister_driver(&cnnacc_pci_driver);
+	rcu_barrier();			/* for cnnacc_fence_free() */
 }
+module_exit(cnnacc_exit);

@@ -32,15 +32,6 @@ int cnnacc_pm_get(struct cnnacc_device *cdev)
 }
 
 /**
- * cnnacc_pm_get_again() - Take one more runtime PM reference
- * @cdev: device that the caller holds a reference of
- */
-void cnnacc_pm_get_again(struct cnnacc_device *cdev)
-{
-	pm_runtime_get_noresume(cdev->drm.dev);
-}
-
-/**
  * cnnacc_pm_put() - Release a runtime PM reference
  * @cdev: device
  */
@@ -102,39 +93,37 @@ void cnnacc_pm_suspend_work(struct work_struct *work)
 
 /**
  * cnnacc_pm_suspend() - Stop the device before it may lose its state
- * @cdev: device
+ * @dev: bus device
  *
  * Running jobs get a bounded time to end.  Until cnnacc_pm_resume(), users of registers block.
+ *
+ * Return: 0
  */
-void cnnacc_pm_suspend(struct cnnacc_device *cdev)
+int cnnacc_pm_suspend(struct device *dev)
 {
+	struct cnnacc_device *cdev = dev_get_drvdata(dev);
+
 	reinit_completion(&cdev->stopped);
 	reinit_completion(&cdev->resume);
 	queue_work(cdev->reset_wq, &cdev->suspend_work);
 	wait_for_completion(&cdev->stopped);
+	return 0;
 }
 
 /**
  * cnnacc_pm_resume() - Restart the device after cnnacc_pm_suspend()
- * @cdev: device
+ * @dev: bus device
  *
  * Jobs that had not started, or that are restartable, run again; other jobs end as innocent.
+ *
+ * Return: 0
  */
-void cnnacc_pm_resume(struct cnnacc_device *cdev)
+int cnnacc_pm_resume(struct device *dev)
 {
+	struct cnnacc_device *cdev = dev_get_drvdata(dev);
+
 	complete(&cdev->resume);
 	flush_work(&cdev->suspend_work);
-}
-
-static int cnnacc_pm_system_suspend(struct device *dev)
-{
-	cnnacc_pm_suspend(dev_get_drvdata(dev));
-	return 0;
-}
-
-static int cnnacc_pm_system_resume(struct device *dev)
-{
-	cnnacc_pm_resume(dev_get_drvdata(dev));
 	return 0;
 }
 
@@ -162,7 +151,7 @@ static int cnnacc_pm_runtime_resume(struct device *dev)
 }
 
 const struct dev_pm_ops cnnacc_pm_ops = {
-	SYSTEM_SLEEP_PM_OPS(cnnacc_pm_system_suspend, cnnacc_pm_system_resume)
+	SYSTEM_SLEEP_PM_OPS(cnnacc_pm_suspend, cnnacc_pm_resume)
 	RUNTIME_PM_OPS(cnnacc_pm_runtime_suspend, cnnacc_pm_runtime_resume, NULL)
 };
 

@@ -346,12 +346,3 @@ int cnnacc_sched_init(struct cnnacc_core *core)
 					msecs_to_jiffies(cnnacc_watchdog.ms / 2),
 					core->name, core->cdev->drm.dev);
 }
-
-/**
- * cnnacc_sched_fini() - Tear down the scheduler of a core
- * @core: core without jobs and entities
- */
-void cnnacc_sched_fini(struct cnnacc_core *core)
-{
-	drm_sched_fini(&core->sched);
-}

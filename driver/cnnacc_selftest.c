@@ -189,10 +189,10 @@ int cnnacc_selftest(struct seq_file *m, struct cnnacc_device *cdev)
 		return -EBUSY;
 	ret = cnnacc_pm_get(cdev);
 	if (!ret) {
-		cnnacc_pm_suspend(cdev);
+		cnnacc_pm_suspend(cdev->drm.dev);
 		if (!cnnacc_selftest_run(m, cdev))
 			seq_puts(m, "ok\n");
-		cnnacc_pm_resume(cdev);
+		cnnacc_pm_resume(cdev->drm.dev);
 		cnnacc_pm_put(cdev);
 	}
 	device_unlock(cdev->drm.dev);
