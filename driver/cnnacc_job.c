@@ -162,6 +162,50 @@ struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cn
 }
 
 /**
+ * cnnacc_job_init_fence() - Initialise the fence of a job
+ * @job: job whose core is chosen, under &cnnacc_ctx.submit_lock, in order
+ */
+void cnnacc_job_init_fence(struct cnnacc_job *job)
+{
+	struct cnnacc_core *core = job->core;
+	struct cnnacc_ctx_queue *queue = &job->ctx->queues[core->index];
+
+	kref_get(&core->ref);
+	/* Safe: the open file of the caller keeps the module loaded. */
+	__module_get(THIS_MODULE);
+	job->fence->core = core;
+	dma_fence_init(&job->fence->base, &cnnacc_fence_ops, &core->fence_lock,
+		       job->ctx->fence_context + core->index, ++queue->fence_seqno);
+}
+
+/**
+ * cnnacc_job_add_fatal() - Let a job wait for a fence whose error cancels it
+ * @job: job, not armed yet
+ * @fence: fence; consumes the caller's reference
+ *
+ * Return: 0 or -ENOMEM
+ */
+int cnnacc_job_add_fatal(struct cnnacc_job *job, struct dma_fence *fence)
+{
+	struct dma_fence **fatal;
+	u32 i;
+
+	for (i = 0; i < job->fatal_count; i++)
+		if (job->fatal[i] == fence) {
+			dma_fence_put(fence);
+			return 0;
+		}
+	fatal = krealloc_array(job->fatal, i + 1, sizeof(*fatal), GFP_KERNEL_ACCOUNT);
+	if (!fatal) {
+		dma_fence_put(fence);
+		return -ENOMEM;
+	}
+	job->fatal = fatal;
+	fatal[job->fatal_count++] = fence;
+	return 0;
+}
+
+/**
  * cnnacc_job_follow() - Let the scheduler start a job with one before it
  * @job: job without dependencies
  * @leader: earlier job of its SUBMIT without dependencies, or NULL
@@ -193,62 +237,36 @@ struct dma_fence *cnnacc_job_last_fence(struct cnnacc_job *job)
 }
 
 /**
- * cnnacc_job_arm() - Prepare a job for the scheduler and initialise its fence
- * @job: job, whose core is chosen and that cnnacc_job_follow() was called for
+ * cnnacc_job_arm() - Prepare a job for the scheduler
+ * @job: job with a fence, for which cnnacc_job_follow() was called
  * @file: file that submits it; its owner holds a runtime PM reference
- * @fatal_max: number of fatal fences to make room for
  *
  * Return: 0 or a negative error code
  */
-int cnnacc_job_arm(struct cnnacc_job *job, struct drm_file *file, u32 fatal_max)
+int cnnacc_job_arm(struct cnnacc_job *job, struct drm_file *file)
 {
-	struct cnnacc_core *core = job->core;
 	struct cnnacc_ctx *ctx = job->ctx;
-	struct cnnacc_ctx_queue *queue = &ctx->queues[core->index];
 	int ret;
+	u32 i;
 
-	if (fatal_max) {
-		job->fatal = kvcalloc(fatal_max, sizeof(*job->fatal), GFP_KERNEL_ACCOUNT);
-		if (!job->fatal)
-			return -ENOMEM;
-	}
-	if (list_empty(&job->follow)) {
-		ret = cnnacc_compat_sched_job_init(&job->base, &queue->entity, job->group_credits,
-						   ctx, file);
-		if (ret)
-			return ret;
-		pm_runtime_get_noresume(ctx->cdev->drm.dev);
-		cnnacc_ctx_add_job(ctx);
-	}
-	kref_get(&core->ref);
-	/* Safe: the open file of the caller keeps the module loaded. */
-	__module_get(THIS_MODULE);
-	job->fence->core = core;
-	dma_fence_init(&job->fence->base, &cnnacc_fence_ops, &core->fence_lock,
-		       ctx->fence_context + core->index, ++queue->fence_seqno);
-	return 0;
-}
-
-/**
- * cnnacc_job_add_dep() - Let a job wait for a fence
- * @job: job, armed and not queued
- * @fence: fence; consumes the caller's reference
- * @fatal: an error of the fence cancels the job
- *
- * Return: 0 or a negative error code
- */
-int cnnacc_job_add_dep(struct cnnacc_job *job, struct dma_fence *fence, bool fatal)
-{
-	if (fatal)
-		job->fatal[job->fatal_count++] = dma_fence_get(fence);
-	return drm_sched_job_add_dependency(&job->base, fence);
+	if (!list_empty(&job->follow))
+		return 0;
+	ret = cnnacc_compat_sched_job_init(&job->base, &ctx->queues[job->core->index].entity,
+					   job->group_credits, ctx, file);
+	if (ret)
+		return ret;
+	pm_runtime_get_noresume(ctx->cdev->drm.dev);
+	cnnacc_ctx_add_job(ctx);
+	for (i = 0; i < job->fatal_count && !ret; i++)
+		ret = drm_sched_job_add_dependency(&job->base, dma_fence_get(job->fatal[i]));
+	return ret;
 }
 
 /**
  * cnnacc_job_dep_failed() - Check whether a failed fence cancels a job
  * @job: job whose dependencies are signalled
  *
- * Return: true if a fence that was added as fatal has an error
+ * Return: true if one of its fatal fences has an error
  */
 bool cnnacc_job_dep_failed(const struct cnnacc_job *job)
 {
@@ -273,7 +291,7 @@ void cnnacc_job_free(struct cnnacc_job *job)
 	cnnacc_balance_discharge(job);
 	for (i = 0; i < job->fatal_count; i++)
 		dma_fence_put(job->fatal[i]);
-	kvfree(job->fatal);
+	kfree(job->fatal);
 	if (scheduled)
 		drm_sched_job_cleanup(&job->base);
 	if (job->fence->core)

@@ -62,7 +62,7 @@ struct cnnacc_fence {
  * @pushed: jiffies when it was given to the scheduler
  * @seqno: number of the job in its context
  * @fence: hardware fence, referenced
- * @fatal: fences, referenced, whose error cancels the job
+ * @fatal: fences, referenced, that it waits for and whose error cancels it
  * @fatal_count: number of @fatal
  * @end: CNNACC_END_DONE, or why it is not to start
  * @written: its packets are in the ring
@@ -134,9 +134,10 @@ u64 cnnacc_job_cycles(const struct cnnacc_core *core, const struct drm_cnnacc_ta
 		      u32 count);
 struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cnnacc_job *args,
 				     const struct drm_cnnacc_task *tasks);
+void cnnacc_job_init_fence(struct cnnacc_job *job);
+int cnnacc_job_add_fatal(struct cnnacc_job *job, struct dma_fence *fence);
 bool cnnacc_job_follow(struct cnnacc_job *job, struct cnnacc_job *leader);
-int cnnacc_job_arm(struct cnnacc_job *job, struct drm_file *file, u32 fatal_max);
-int cnnacc_job_add_dep(struct cnnacc_job *job, struct dma_fence *fence, bool fatal);
+int cnnacc_job_arm(struct cnnacc_job *job, struct drm_file *file);
 bool cnnacc_job_dep_failed(const struct cnnacc_job *job);
 void cnnacc_job_free(struct cnnacc_job *job);
 struct dma_fence *cnnacc_job_last_fence(struct cnnacc_job *job);

@@ -33,7 +33,7 @@
  * Jobs with DRM_CNNACC_JOB_ANY_EQUAL are given their core in the first phase: the first one of a
  * SUBMIT chooses among its equal cores, and the others follow it.
  *
- * Dependencies between jobs of one SUBMIT are bit masks of job indices until all jobs are armed.
+ * Dependencies between jobs of one SUBMIT are bit masks of job indices until they are added.
  */
 
 /**
@@ -47,16 +47,6 @@ struct cnnacc_signal {
 	struct drm_syncobj *syncobj;
 	struct dma_fence_chain *chain;
 	u64 point;
-	u32 job;
-};
-
-/**
- * struct cnnacc_wait - fence of a syncobj, from outside of this SUBMIT, that a job waits for.
- * @fence: fence, referenced
- * @job: job index
- */
-struct cnnacc_wait {
-	struct dma_fence *fence;
 	u32 job;
 };
 
@@ -93,12 +83,9 @@ struct cnnacc_job_arrays {
  * @arrays: arrays of each job
  * @jobs: the jobs, owned until the second phase
  * @chosen: by the first of equal cores, the one that was chosen, or NULL
- * @explicit_deps: by job index, mask of jobs that it depends on through syncobjs
  * @implicit_deps: by job index, mask of jobs that it depends on through shared buffers
  * @signals: syncobjs to signal
  * @signal_count: number of @signals
- * @waits: fences to wait for
- * @wait_count: number of @waits
  * @refs: shared buffers, sorted by reservation object and then by job
  * @ref_count: number of @refs
  */
@@ -110,12 +97,9 @@ struct cnnacc_submit {
 	struct cnnacc_job_arrays arrays[CNNACC_MAX_JOBS];
 	struct cnnacc_job *jobs[CNNACC_MAX_JOBS];
 	struct cnnacc_core *chosen[CNNACC_MAX_CORES];
-	u64 explicit_deps[CNNACC_MAX_JOBS];
 	u64 implicit_deps[CNNACC_MAX_JOBS];
 	struct cnnacc_signal *signals;
 	u32 signal_count;
-	struct cnnacc_wait *waits;
-	u32 wait_count;
 	struct cnnacc_ref *refs;
 	u32 ref_count;
 };
@@ -143,12 +127,9 @@ static void cnnacc_submit_free(struct cnnacc_submit *submit)
 		dma_fence_chain_free(submit->signals[i].chain);
 		drm_syncobj_put(submit->signals[i].syncobj);
 	}
-	for (i = 0; i < submit->wait_count; i++)
-		dma_fence_put(submit->waits[i].fence);
 	for (i = 0; i < submit->ref_count; i++)
 		drm_gem_object_put(submit->refs[i].obj);
 	kvfree(submit->signals);
-	kvfree(submit->waits);
 	kvfree(submit->refs);
 	kvfree(submit->args);
 	kfree(submit);
@@ -163,24 +144,11 @@ static int cnnacc_submit_alloc_lists(struct cnnacc_submit *submit)
 		syncs += submit->args[i].syncs.count;
 		bos += submit->args[i].bos.count;
 	}
-	if (syncs) {
+	if (syncs)
 		submit->signals = kvcalloc(syncs, sizeof(*submit->signals), GFP_KERNEL_ACCOUNT);
-		submit->waits = kvcalloc(syncs, sizeof(*submit->waits), GFP_KERNEL_ACCOUNT);
-	}
 	if (bos)
 		submit->refs = kvcalloc(bos, sizeof(*submit->refs), GFP_KERNEL_ACCOUNT);
-	if ((syncs && (!submit->signals || !submit->waits)) || (bos && !submit->refs))
-		return -ENOMEM;
-	return 0;
-}
-
-static void cnnacc_submit_add_wait(struct cnnacc_submit *submit, u32 job,
-				   struct dma_fence *fence)
-{
-	submit->waits[submit->wait_count++] = (struct cnnacc_wait) {
-		.fence = fence,
-		.job = job,
-	};
+	return (syncs && !submit->signals) || (bos && !submit->refs) ? -ENOMEM : 0;
 }
 
 static int cnnacc_submit_add_signal(struct cnnacc_submit *submit, u32 job,
@@ -237,34 +205,40 @@ static u64 cnnacc_submit_timeline_signallers(struct cnnacc_submit *submit, u32 j
 	return reached < point ? 0 : mask;
 }
 
-static int cnnacc_submit_find_wait(struct cnnacc_submit *submit, u32 job,
+static struct dma_fence *cnnacc_submit_fence(struct cnnacc_submit *submit, u32 job)
+{
+	return &submit->jobs[job]->fence->base;
+}
+
+static int cnnacc_submit_find_wait(struct cnnacc_submit *submit, u32 index,
 				   const struct drm_cnnacc_sync *sync,
 				   struct drm_syncobj *syncobj)
 {
-	struct dma_fence *fence;
+	struct cnnacc_job *job = submit->jobs[index];
+	struct dma_fence *fence = NULL;
 	u64 mask = 0;
-	int ret;
+	int ret = 0;
+	u32 i;
 
 	if (!sync->point)
-		mask = cnnacc_submit_binary_signaller(submit, job, syncobj);
+		mask = cnnacc_submit_binary_signaller(submit, index, syncobj);
 	if (!mask) {
 		ret = drm_syncobj_find_fence(submit->file, sync->handle, sync->point, 0, &fence);
-		if (!ret) {
-			cnnacc_submit_add_wait(submit, job, fence);
-			return 0;
-		}
-		if (sync->point)
-			mask = cnnacc_submit_timeline_signallers(submit, job, syncobj,
+		if (ret && sync->point)
+			mask = cnnacc_submit_timeline_signallers(submit, index, syncobj,
 								 sync->point);
-		if (!mask)
+		if (ret && !mask)
 			return ret;
 		/* The points that the timeline has already must be signalled too. */
-		fence = drm_syncobj_fence_get(syncobj);
-		if (fence)
-			cnnacc_submit_add_wait(submit, job, fence);
+		if (ret)
+			fence = drm_syncobj_fence_get(syncobj);
+		ret = fence ? cnnacc_job_add_fatal(job, fence) : 0;
 	}
-	submit->explicit_deps[job] |= mask;
-	return 0;
+	for (i = 0; i < index && !ret; i++)
+		if (mask & BIT_ULL(i))
+			ret = cnnacc_job_add_fatal(job,
+						   dma_fence_get(cnnacc_submit_fence(submit, i)));
+	return ret;
 }
 
 static int cnnacc_submit_add_sync(struct cnnacc_submit *submit, u32 job,
@@ -343,6 +317,7 @@ static int cnnacc_submit_add_job(struct cnnacc_submit *submit, u32 index)
 		return PTR_ERR(job);
 	submit->jobs[index] = job;
 	cnnacc_submit_choose_core(submit, job);
+	cnnacc_job_init_fence(job);
 	for (i = 0; i < args->syncs.count && !ret; i++)
 		ret = cnnacc_submit_add_sync(submit, index, &arrays->syncs[i]);
 	for (i = 0; i < args->bos.count && !ret; i++)
@@ -437,80 +412,55 @@ static int cnnacc_submit_lock(struct cnnacc_submit *submit, struct drm_exec *exe
 }
 
 /* Lets jobs that depend on nothing follow the last job for their core that does neither. */
-static void cnnacc_submit_group_jobs(struct cnnacc_submit *submit, const u32 *fatal)
+static void cnnacc_submit_group_jobs(struct cnnacc_submit *submit)
 {
 	struct cnnacc_job *leaders[CNNACC_MAX_CORES] = { };
-	struct cnnacc_job **leader;
+	struct cnnacc_job **leader, *job;
 	bool depends;
 	u32 i;
 
 	for (i = 0; i < submit->count; i++) {
-		leader = &leaders[submit->jobs[i]->core->index];
-		depends = fatal[i] || submit->implicit_deps[i] || submit->args[i].bos.count;
+		job = submit->jobs[i];
+		leader = &leaders[job->core->index];
+		depends = job->fatal_count || submit->implicit_deps[i] || submit->args[i].bos.count;
 		if (depends)
 			*leader = NULL;
-		if (!cnnacc_job_follow(submit->jobs[i], *leader))
-			*leader = depends ? NULL : submit->jobs[i];
+		if (!cnnacc_job_follow(job, *leader))
+			*leader = depends ? NULL : job;
 	}
 }
 
 static int cnnacc_submit_arm_jobs(struct cnnacc_submit *submit)
 {
-	u32 fatal[CNNACC_MAX_JOBS] = { };
-	u32 i;
 	int ret = 0;
+	u32 i;
 
-	for (i = 0; i < submit->wait_count; i++)
-		fatal[submit->waits[i].job]++;
-	for (i = 0; i < submit->count; i++)
-		fatal[i] += hweight64(submit->explicit_deps[i]);
-	cnnacc_submit_group_jobs(submit, fatal);
+	cnnacc_submit_group_jobs(submit);
 	for (i = 0; i < submit->count && !ret; i++)
-		ret = cnnacc_job_arm(submit->jobs[i], submit->file, fatal[i]);
+		ret = cnnacc_job_arm(submit->jobs[i], submit->file);
 	return ret;
 }
 
-/* Adds the jobs of this SUBMIT that a job depends on. */
-static int cnnacc_submit_add_jobs(struct cnnacc_submit *submit, u32 index)
-{
-	u64 explicit = submit->explicit_deps[index];
-	u64 mask = explicit | submit->implicit_deps[index];
-	int ret = 0;
-	u32 i;
-
-	for (i = 0; i < index && !ret; i++)
-		if (mask & BIT_ULL(i))
-			ret = cnnacc_job_add_dep(submit->jobs[index],
-						 dma_fence_get(&submit->jobs[i]->fence->base),
-						 explicit & BIT_ULL(i));
-	return ret;
-}
-
-/* Errors of earlier users of shared buffers do not cancel our jobs. */
+/* Adds the earlier users of shared buffers, whose errors do not cancel our jobs. */
 static int cnnacc_submit_add_deps(struct cnnacc_submit *submit)
 {
-	struct cnnacc_wait *wait;
+	struct dma_fence *fence;
 	struct cnnacc_ref *ref;
 	int ret = 0;
-	u32 i;
+	u32 i, k;
 
-	for (i = 0; i < submit->wait_count && !ret; i++) {
-		wait = &submit->waits[i];
-		ret = cnnacc_job_add_dep(submit->jobs[wait->job], dma_fence_get(wait->fence), true);
-	}
 	for (i = 0; i < submit->ref_count && !ret; i++) {
 		ref = &submit->refs[i];
 		ret = drm_sched_job_add_implicit_dependencies(&submit->jobs[ref->job]->base,
 							      ref->obj, ref->write);
 	}
-	for (i = 0; i < submit->count && !ret; i++)
-		ret = cnnacc_submit_add_jobs(submit, i);
+	for (i = 0; i < submit->count; i++)
+		for (k = 0; k < i && !ret; k++)
+			if (submit->implicit_deps[i] & BIT_ULL(k)) {
+				fence = dma_fence_get(cnnacc_submit_fence(submit, k));
+				ret = drm_sched_job_add_dependency(&submit->jobs[i]->base, fence);
+			}
 	return ret;
-}
-
-static struct dma_fence *cnnacc_submit_fence(struct cnnacc_submit *submit, u32 job)
-{
-	return &submit->jobs[job]->fence->base;
 }
 
 static void cnnacc_submit_attach_fences(struct cnnacc_submit *submit)

@@ -372,8 +372,9 @@ struct dma_fence *cnnacc_mock_submit(struct cnnacc_mock *mock, struct cnnacc_ctx
 	job = cnnacc_job_create(ctx, &args, copies);
 	ret = PTR_ERR_OR_ZERO(job);
 	if (!ret) {
+		cnnacc_job_init_fence(job);
 		cnnacc_job_follow(job, NULL);
-		ret = cnnacc_job_arm(job, cnnacc_mock_file(mock), 0);
+		ret = cnnacc_job_arm(job, cnnacc_mock_file(mock));
 	}
 	if (ret) {
 		mutex_unlock(&ctx->submit_lock);
