@@ -38,10 +38,7 @@ static bool cnnacc_balance_equal(const struct drm_cnnacc_core_info *a,
 	       !memcmp(a->name, b->name, sizeof(a->name));
 }
 
-/**
- * cnnacc_balance_init() - Find the equal cores of a device
- * @cdev: device whose cores have been created
- */
+/* Finds the equal cores of a device whose cores have been created. */
 void cnnacc_balance_init(struct cnnacc_device *cdev)
 {
 	struct cnnacc_core *core;
@@ -68,10 +65,7 @@ static u64 cnnacc_balance_load(const struct cnnacc_core *core, u32 priority)
 	return READ_ONCE(core->ready) ? load : load | BIT_ULL(63);
 }
 
-/**
- * cnnacc_balance_charge() - Add a job to the load of its core
- * @job: job, not yet charged
- */
+/* Adds a job, which is not charged yet, to the load of its core. */
 void cnnacc_balance_charge(struct cnnacc_job *job)
 {
 	job->load = min_t(u64, job->cycle_limit, CNNACC_BALANCE_MAX);
@@ -80,10 +74,7 @@ void cnnacc_balance_charge(struct cnnacc_job *job)
 	WRITE_ONCE(job->core->last_ctx, job->ctx->vm->hw_id);
 }
 
-/**
- * cnnacc_balance_discharge() - Take a job that ends off the load of its core
- * @job: job; ignored if it is not charged
- */
+/* Takes a job that ends off the load of its core, if it is charged. */
 void cnnacc_balance_discharge(struct cnnacc_job *job)
 {
 	if (job->load)

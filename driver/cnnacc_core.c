@@ -75,10 +75,7 @@ static int cnnacc_core_alloc_rings(struct cnnacc_core *core)
 	return core->ring && core->records ? 0 : -ENOMEM;
 }
 
-/**
- * cnnacc_core_release() - Free a core, for kref_put()
- * @ref: &cnnacc_core.ref
- */
+/* Frees a core, for kref_put() of &cnnacc_core.ref. */
 void cnnacc_core_release(struct kref *ref)
 {
 	struct cnnacc_core *core = container_of(ref, struct cnnacc_core, ref);
@@ -134,10 +131,7 @@ struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int 
 	return core;
 }
 
-/**
- * cnnacc_core_destroy() - Free the scheduler of a core and drop the device's reference
- * @core: core without jobs and entities
- */
+/* Frees the scheduler of a core without jobs and entities, and drops the device's reference. */
 void cnnacc_core_destroy(struct cnnacc_core *core)
 {
 	cancel_delayed_work_sync(&core->event_work);

@@ -57,23 +57,14 @@ static void cnnacc_ctx_last_put(struct kref *ref)
 	queue_work(ctx->cdev->free_wq, &ctx->free_work);
 }
 
-/**
- * cnnacc_ctx_put() - Drop a reference; does not sleep
- * @ctx: context, or NULL
- */
+/* Drops a reference, if @ctx is not NULL; does not sleep. */
 void cnnacc_ctx_put(struct cnnacc_ctx *ctx)
 {
 	if (ctx)
 		kref_put(&ctx->ref, cnnacc_ctx_last_put);
 }
 
-/**
- * cnnacc_ctx_get() - Look up a context
- * @file: DRM file
- * @id: id of the context in that file
- *
- * Return: the context, referenced, or NULL
- */
+/* Looks up a context of a file by its id; returns it with a reference, or NULL. */
 struct cnnacc_ctx *cnnacc_ctx_get(struct drm_file *file, u32 id)
 {
 	struct cnnacc_file *cfile = file->driver_priv;
@@ -87,20 +78,14 @@ struct cnnacc_ctx *cnnacc_ctx_get(struct drm_file *file, u32 id)
 	return ctx;
 }
 
-/**
- * cnnacc_ctx_add_job() - Count a job, which the context must outlive
- * @ctx: context
- */
+/* Counts a job, which the context must outlive. */
 void cnnacc_ctx_add_job(struct cnnacc_ctx *ctx)
 {
 	kref_get(&ctx->ref);
 	atomic_inc(&ctx->cdev->job_count);
 }
 
-/**
- * cnnacc_ctx_remove_job() - Take a job that is freed off the count
- * @ctx: context, which may be freed once this returns
- */
+/* Takes a job that is freed off the count; the context may be freed once this returns. */
 void cnnacc_ctx_remove_job(struct cnnacc_ctx *ctx)
 {
 	struct cnnacc_device *cdev = ctx->cdev;
@@ -186,10 +171,7 @@ int cnnacc_ctx_state(const struct cnnacc_ctx *ctx)
 	return cnnacc_ctx_banned(ctx) ? -EIO : 0;
 }
 
-/**
- * cnnacc_ctx_job_done() - Record that a job has succeeded
- * @ctx: context
- */
+/* Records that a job has succeeded. */
 void cnnacc_ctx_job_done(struct cnnacc_ctx *ctx)
 {
 	if (READ_ONCE(ctx->failures)) {
@@ -247,12 +229,7 @@ int cnnacc_ctx_reserve(struct cnnacc_ctx *ctx, u32 jobs, u64 cycles, bool wait)
 	return cnnacc_ctx_state(ctx) ?: -EAGAIN;
 }
 
-/**
- * cnnacc_ctx_release() - Give room back
- * @ctx: context
- * @jobs: number of jobs
- * @cycles: sum of their cycle limits
- */
+/* Gives back the room of jobs, and the sum of their cycle limits. */
 void cnnacc_ctx_release(struct cnnacc_ctx *ctx, u32 jobs, u64 cycles)
 {
 	scoped_guard(spinlock, &ctx->file->queue_lock) {
@@ -314,10 +291,7 @@ void cnnacc_ctx_job_failed(struct cnnacc_ctx *ctx, struct cnnacc_job *job, u32 s
 	spin_unlock_irqrestore(&ctx->status_lock, flags);
 }
 
-/**
- * cnnacc_ctx_job_innocent() - Record that a reset ended a job that did not cause it
- * @ctx: context
- */
+/* Records that a reset ended a job that did not cause it. */
 void cnnacc_ctx_job_innocent(struct cnnacc_ctx *ctx)
 {
 	scoped_guard(spinlock_irqsave, &ctx->status_lock) {
@@ -326,12 +300,7 @@ void cnnacc_ctx_job_innocent(struct cnnacc_ctx *ctx)
 	}
 }
 
-/**
- * cnnacc_ctx_signal_events() - Signal the eventfd of a core, if there is one
- * @ctx: context whose job raised them
- * @core: core index
- * @count: number of events
- */
+/* Signals the eventfd of a core, if the context has one. */
 void cnnacc_ctx_signal_events(struct cnnacc_ctx *ctx, unsigned int core, u32 count)
 {
 	scoped_guard(spinlock_irqsave, &ctx->event_lock)

@@ -306,10 +306,7 @@ static const struct file_operations cnnacc_debugfs_force_reset_fops = {
 	.write = cnnacc_debugfs_force_reset,
 };
 
-/**
- * cnnacc_debugfs_init() - Create the debugfs files
- * @cdev: device, registered; its removal deletes the files before the cores
- */
+/* Creates the files of a registered device; its removal deletes them before the cores. */
 void cnnacc_debugfs_init(struct cnnacc_device *cdev)
 {
 	drm_debugfs_add_files(&cdev->drm, cnnacc_debugfs_files, ARRAY_SIZE(cnnacc_debugfs_files));

@@ -45,13 +45,7 @@
 #define CNNACC_DRAIN_TIMEOUT_US		500000
 #define CNNACC_FREE_TIMEOUT_MS		10000
 
-/**
- * cnnacc_device_read_pair() - Read a 64-bit register
- * @cdev: device
- * @offset: offset of the lo half
- *
- * Return: the value
- */
+/* Reads a 64-bit register by the offset of its lo half. */
 u64 cnnacc_device_read_pair(struct cnnacc_device *cdev, u32 offset)
 {
 	u64 value;
@@ -80,12 +74,7 @@ u32 cnnacc_device_read_any(struct cnnacc_device *cdev, u32 offset)
 	return value;
 }
 
-/**
- * cnnacc_device_gone() - Check whether the device has been removed from the bus
- * @cdev: device
- *
- * Return: true if it does not answer
- */
+/* Has the device been removed from the bus, so that it does not answer? */
 bool cnnacc_device_gone(struct cnnacc_device *cdev)
 {
 	unsigned int tries = 3;

@@ -395,10 +395,7 @@ void cnnacc_dump_init(struct cnnacc_device *cdev)
 	cdev->dump_next = jiffies;
 }
 
-/**
- * cnnacc_dump_fini() - Publish a pending coredump
- * @cdev: device on which no more resets run
- */
+/* Publishes a pending coredump of a device on which no more resets run. */
 void cnnacc_dump_fini(struct cnnacc_device *cdev)
 {
 	flush_work(&cdev->dump_work);

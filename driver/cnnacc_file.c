@@ -45,12 +45,7 @@ static void cnnacc_user_put(struct cnnacc_device *cdev, struct cnnacc_user *user
 	kfree(user);
 }
 
-/**
- * cnnacc_file_create() - Allocate the state of a file that is being opened
- * @cdev: device
- *
- * Return: the state or NULL
- */
+/* Allocates the state of a file that is being opened; returns NULL if there is no memory. */
 struct cnnacc_file *cnnacc_file_create(struct cnnacc_device *cdev)
 {
 	struct cnnacc_file *file = kzalloc(sizeof(*file), GFP_KERNEL_ACCOUNT);
@@ -79,10 +74,7 @@ static void cnnacc_file_release(struct kref *ref)
 	kfree(file);
 }
 
-/**
- * cnnacc_file_put() - Drop a reference
- * @file: file
- */
+/* Drops a reference. */
 void cnnacc_file_put(struct cnnacc_file *file)
 {
 	kref_put(&file->ref, cnnacc_file_release);
@@ -108,10 +100,7 @@ bool cnnacc_file_writable(struct cnnacc_file *file)
 	return room;
 }
 
-/**
- * cnnacc_file_close() - Kill the contexts of a file and release its state
- * @file: file
- */
+/* Kills the contexts of a file and releases its state. */
 void cnnacc_file_close(struct cnnacc_file *file)
 {
 	struct cnnacc_ctx *ctx;
@@ -163,11 +152,7 @@ int cnnacc_file_charge(struct cnnacc_file *file, enum cnnacc_quota quota)
 	return ret;
 }
 
-/**
- * cnnacc_file_uncharge() - Discount an object that is freed
- * @file: file
- * @quota: kind of the object
- */
+/* Discounts an object that is freed. */
 void cnnacc_file_uncharge(struct cnnacc_file *file, enum cnnacc_quota quota)
 {
 	atomic_dec(&file->user->used[quota]);

@@ -207,13 +207,7 @@ static const struct drm_gem_object_funcs cnnacc_gem_funcs = {
 	.vm_ops = &drm_gem_shmem_vm_ops,
 };
 
-/**
- * cnnacc_gem_create_object() - &drm_driver.gem_create_object
- * @drm: DRM device
- * @size: bytes
- *
- * Return: the object or an error pointer
- */
+/* &drm_driver.gem_create_object */
 struct drm_gem_object *cnnacc_gem_create_object(struct drm_device *drm, size_t size)
 {
 	struct cnnacc_bo *bo = kzalloc(sizeof(*bo), GFP_KERNEL_ACCOUNT);
@@ -225,13 +219,7 @@ struct drm_gem_object *cnnacc_gem_create_object(struct drm_device *drm, size_t s
 	return &bo->base.base;
 }
 
-/**
- * cnnacc_gem_import() - &drm_driver.gem_prime_import
- * @drm: DRM device
- * @buf: dma-buf
- *
- * Return: the object or an error pointer
- */
+/* &drm_driver.gem_prime_import */
 struct drm_gem_object *cnnacc_gem_import(struct drm_device *drm, struct dma_buf *buf)
 {
 	struct cnnacc_device *cdev = to_cnnacc_device(drm);
@@ -268,13 +256,7 @@ void cnnacc_gem_unmap_all(struct cnnacc_device *cdev)
 		cnnacc_gem_unmap(bo);
 }
 
-/**
- * cnnacc_gem_usable() - Check whether an address space may use a buffer
- * @obj: buffer
- * @vm: address space
- *
- * Return: true unless it is private to another one
- */
+/* May the address space use the buffer?  Not if it is private to another one. */
 bool cnnacc_gem_usable(struct drm_gem_object *obj, struct cnnacc_vm *vm)
 {
 	struct cnnacc_bo *bo = to_cnnacc_bo(obj);

@@ -34,10 +34,7 @@ static void cnnacc_irq_save_error(struct cnnacc_device *cdev)
 	WRITE_ONCE(report->addr, cnnacc_device_read_pair(cdev, CNNACC_REG_ERR_ADDR_LO));
 }
 
-/**
- * cnnacc_irq_core_work() - Process a core on the CPU that started its jobs
- * @work: &cnnacc_core.done_work
- */
+/* Processes a core on the CPU that started its jobs: &cnnacc_core.done_work. */
 void cnnacc_irq_core_work(struct work_struct *work)
 {
 	struct cnnacc_core *core = container_of(work, struct cnnacc_core, done_work);
@@ -58,11 +55,7 @@ static bool cnnacc_irq_core(struct cnnacc_core *core)
 	return true;
 }
 
-/**
- * cnnacc_irq_set_events() - Enable or mask the interrupts of a core's events
- * @core: core of a device that is not suspended
- * @on: enable
- */
+/* Enables or masks a core's events; the device is not suspended. */
 void cnnacc_irq_set_events(struct cnnacc_core *core, bool on)
 {
 	struct cnnacc_device *cdev = core->cdev;
@@ -166,10 +159,7 @@ static irqreturn_t cnnacc_irq_thread(int irq, void *arg)
 	return IRQ_HANDLED;
 }
 
-/**
- * cnnacc_irq_enable() - Enable all interrupts but those of masked events in the device
- * @cdev: device
- */
+/* Enables all interrupts in the device but those of masked events. */
 void cnnacc_irq_enable(struct cnnacc_device *cdev)
 {
 	u32 mask = CNNACC_IRQ_ERROR;
@@ -187,10 +177,7 @@ void cnnacc_irq_enable(struct cnnacc_device *cdev)
 	}
 }
 
-/**
- * cnnacc_irq_sync() - Wait for running interrupt handlers
- * @cdev: device
- */
+/* Waits for running interrupt handlers. */
 void cnnacc_irq_sync(struct cnnacc_device *cdev)
 {
 	unsigned int i;
@@ -199,12 +186,7 @@ void cnnacc_irq_sync(struct cnnacc_device *cdev)
 		synchronize_irq(cdev->vectors[i].irq);
 }
 
-/**
- * cnnacc_irq_init() - Request a device's interrupts
- * @cdev: device
- *
- * Return: 0 or a negative error code
- */
+/* Requests a device's interrupts. */
 int cnnacc_irq_init(struct cnnacc_device *cdev)
 {
 	struct cnnacc_vector *vector;
@@ -236,12 +218,7 @@ err:
 	return ret;
 }
 
-/**
- * cnnacc_irq_fini() - Free a device's interrupts
- * @cdev: device
- *
- * When this returns, no handler is running.
- */
+/* Frees a device's interrupts: when this returns, no handler is running. */
 void cnnacc_irq_fini(struct cnnacc_device *cdev)
 {
 	unsigned int i;

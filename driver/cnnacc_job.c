@@ -51,14 +51,7 @@ static int cnnacc_job_check_task(const struct cnnacc_core *core, struct drm_cnna
 	return 0;
 }
 
-/**
- * cnnacc_job_cycles() - Add up the cycle limits of tasks
- * @core: core
- * @tasks: tasks, which may be invalid
- * @count: number of tasks
- *
- * Return: the sum, at most CNNACC_CYCLES_MAX
- */
+/* Adds up the cycle limits of tasks, which may be invalid, to CNNACC_CYCLES_MAX at most. */
 u64 cnnacc_job_cycles(const struct cnnacc_core *core, const struct drm_cnnacc_task *tasks,
 		      u32 count)
 {
@@ -223,12 +216,7 @@ bool cnnacc_job_follow(struct cnnacc_job *job, struct cnnacc_job *leader)
 	return true;
 }
 
-/**
- * cnnacc_job_last_fence() - Get the fence that signals when a job and its followers have ended
- * @job: armed job that follows no other
- *
- * Return: the fence, not referenced
- */
+/* Returns the fence, not referenced, that signals when a job and its followers have ended. */
 struct dma_fence *cnnacc_job_last_fence(struct cnnacc_job *job)
 {
 	if (!list_empty(&job->followers))
@@ -262,12 +250,7 @@ int cnnacc_job_arm(struct cnnacc_job *job, struct drm_file *file)
 	return ret;
 }
 
-/**
- * cnnacc_job_dep_failed() - Check whether a failed fence cancels a job
- * @job: job whose dependencies are signalled
- *
- * Return: true if one of its fatal fences has an error
- */
+/* Has one of the fatal fences of a job whose dependencies are signalled an error? */
 bool cnnacc_job_dep_failed(const struct cnnacc_job *job)
 {
 	u32 i;
@@ -278,10 +261,7 @@ bool cnnacc_job_dep_failed(const struct cnnacc_job *job)
 	return false;
 }
 
-/**
- * cnnacc_job_free() - Free a job that was never queued, or has ended with its followers
- * @job: job; its followers are freed separately
- */
+/* Frees a job that was never queued, or has ended; its followers are freed separately. */
 void cnnacc_job_free(struct cnnacc_job *job)
 {
 	struct cnnacc_ctx *ctx = job->ctx;
@@ -371,11 +351,7 @@ void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 	dma_fence_end_signalling(cookie);
 }
 
-/**
- * cnnacc_job_end_list() - End jobs
- * @jobs: list of jobs, linked by &cnnacc_job.link and removed from their core
- * @end: why they end
- */
+/* Ends jobs, linked by &cnnacc_job.link, that were removed from their core. */
 void cnnacc_job_end_list(struct list_head *jobs, enum cnnacc_end end)
 {
 	struct cnnacc_job *job, *next;

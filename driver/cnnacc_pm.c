@@ -20,21 +20,13 @@
 
 #define CNNACC_AUTOSUSPEND_MS	50
 
-/**
- * cnnacc_pm_get() - Take a runtime PM reference and resume the device
- * @cdev: device
- *
- * Return: 0 or -ENODEV
- */
+/* Takes a runtime PM reference and resumes the device; returns 0 or -ENODEV. */
 int cnnacc_pm_get(struct cnnacc_device *cdev)
 {
 	return pm_runtime_resume_and_get(cdev->drm.dev) < 0 ? -ENODEV : 0;
 }
 
-/**
- * cnnacc_pm_put() - Release a runtime PM reference
- * @cdev: device
- */
+/* Releases a runtime PM reference. */
 void cnnacc_pm_put(struct cnnacc_device *cdev)
 {
 	pm_runtime_mark_last_busy(cdev->drm.dev);
@@ -63,11 +55,7 @@ int cnnacc_device_enter(struct cnnacc_device *cdev, int *idx)
 	return 0;
 }
 
-/**
- * cnnacc_device_exit() - End a section that cnnacc_device_enter() began
- * @cdev: device
- * @idx: cookie from cnnacc_device_enter()
- */
+/* Ends a section that cnnacc_device_enter() began. */
 void cnnacc_device_exit(struct cnnacc_device *cdev, int idx)
 {
 	up_read(&cdev->suspend_lock);
@@ -75,10 +63,7 @@ void cnnacc_device_exit(struct cnnacc_device *cdev, int idx)
 	drm_dev_exit(idx);
 }
 
-/**
- * cnnacc_pm_suspend_work() - Suspend and restart the device, excluding all users meanwhile
- * @work: &cnnacc_device.suspend_work
- */
+/* Suspends and restarts the device, and excludes all users meanwhile. */
 void cnnacc_pm_suspend_work(struct work_struct *work)
 {
 	struct cnnacc_device *cdev = container_of(work, struct cnnacc_device, suspend_work);
@@ -155,10 +140,7 @@ const struct dev_pm_ops cnnacc_pm_ops = {
 	RUNTIME_PM_OPS(cnnacc_pm_runtime_suspend, cnnacc_pm_runtime_resume, NULL)
 };
 
-/**
- * cnnacc_pm_start() - Enable runtime PM
- * @cdev: device; releases the reference that its probe holds
- */
+/* Enables runtime PM and releases the reference that the probe holds. */
 void cnnacc_pm_start(struct cnnacc_device *cdev)
 {
 	struct device *dev = cdev->drm.dev;
@@ -169,10 +151,7 @@ void cnnacc_pm_start(struct cnnacc_device *cdev)
 	cnnacc_pm_put(cdev);
 }
 
-/**
- * cnnacc_pm_stop() - Resume the device and disable runtime PM
- * @cdev: device
- */
+/* Resumes the device and disables runtime PM. */
 void cnnacc_pm_stop(struct cnnacc_device *cdev)
 {
 	struct device *dev = cdev->drm.dev;

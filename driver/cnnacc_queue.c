@@ -36,10 +36,7 @@
 /* The unacknowledged records and those of all jobs in the ring together fit into it. */
 #define CNNACC_RECORDS_UNACKED_MAX		(CNNACC_RING_ENTRIES - CNNACC_CREDITS - 1)
 
-/**
- * cnnacc_core_program() - Program the ring registers and enable the queue
- * @core: core that was just reset
- */
+/* Programs the ring registers and enables the queue of a core that was just reset. */
 void cnnacc_core_program(struct cnnacc_core *core)
 {
 	cnnacc_queue_write(core, CNNACC_QREG_RING_BASE_LO, lower_32_bits(core->ring_dma));
@@ -81,10 +78,7 @@ int cnnacc_core_enable(struct cnnacc_core *core)
 	return 0;
 }
 
-/**
- * cnnacc_core_stop_locked() - Stop processing completions and writing packets
- * @core: core, locked
- */
+/* Stops processing completions and writing packets; called under &cnnacc_core.lock. */
 void cnnacc_core_stop_locked(struct cnnacc_core *core)
 {
 	lockdep_assert_held(&core->lock);
@@ -111,22 +105,14 @@ void cnnacc_core_disable(struct cnnacc_core *core)
 	spin_unlock_irq(&core->lock);
 }
 
-/**
- * cnnacc_core_pause() - Stop writing packets; running jobs continue
- * @core: core
- */
+/* Stops writing packets; running jobs continue. */
 void cnnacc_core_pause(struct cnnacc_core *core)
 {
 	scoped_guard(spinlock_irq, &core->lock)
 		core->ready = false;
 }
 
-/**
- * cnnacc_core_busy() - Check whether jobs are in the ring
- * @core: core
- *
- * Return: true if there are jobs in the ring of an enabled queue
- */
+/* Are there jobs in the ring of an enabled queue? */
 bool cnnacc_core_busy(struct cnnacc_core *core)
 {
 	bool busy;
@@ -137,12 +123,7 @@ bool cnnacc_core_busy(struct cnnacc_core *core)
 	return busy;
 }
 
-/**
- * cnnacc_core_make_packet() - Make the packet of a task
- * @job: job in the ring
- * @index: index of the task
- * @packet: the packet, in the device's byte order
- */
+/* Makes the packet of a task of a job in the ring. */
 void cnnacc_core_make_packet(const struct cnnacc_job *job, u32 index,
 			     struct cnnacc_packet *packet)
 {
@@ -223,20 +204,14 @@ static void cnnacc_core_kick_locked(struct cnnacc_core *core)
 	cnnacc_queue_write(core, CNNACC_QREG_RING_TAIL, core->tail);
 }
 
-/**
- * cnnacc_core_listen() - Let events interrupt if a job in the ring has an eventfd
- * @core: core
- */
+/* Lets events interrupt if a job in the ring has an eventfd. */
 void cnnacc_core_listen(struct cnnacc_core *core)
 {
 	scoped_guard(spinlock_irq, &core->lock)
 		cnnacc_core_listen_locked(core);
 }
 
-/**
- * cnnacc_core_event_work() - Count events and let them interrupt again
- * @work: &cnnacc_core.event_work
- */
+/* Counts events and lets them interrupt again: &cnnacc_core.event_work. */
 void cnnacc_core_event_work(struct work_struct *work)
 {
 	struct cnnacc_core *core = container_of(work, struct cnnacc_core, event_work.work);
@@ -245,10 +220,7 @@ void cnnacc_core_event_work(struct work_struct *work)
 	cnnacc_core_listen(core);
 }
 
-/**
- * cnnacc_core_resume() - Write packets again, starting with those of jobs that wait
- * @core: core, enabled
- */
+/* Writes packets of an enabled core again, first those of jobs that wait. */
 void cnnacc_core_resume(struct cnnacc_core *core)
 {
 	scoped_guard(spinlock_irq, &core->lock) {
@@ -283,12 +255,7 @@ void cnnacc_core_start(struct cnnacc_core *core, struct cnnacc_job *job)
 	cnnacc_job_end_list(&jobs, CNNACC_END_GONE);
 }
 
-/**
- * cnnacc_core_first_job() - Get the job that the core runs
- * @core: core, locked
- *
- * Return: the first job in the ring that has not ended, or NULL
- */
+/* Returns the job that runs: the first in the ring of a locked core, or NULL. */
 struct cnnacc_job *cnnacc_core_first_job(struct cnnacc_core *core)
 {
 	struct cnnacc_job *job = list_first_entry_or_null(&core->jobs, struct cnnacc_job, link);
@@ -340,21 +307,14 @@ static bool cnnacc_core_record_valid(struct cnnacc_core *core,
 	       le16_to_cpu(record->status_class) <= CNNACC_STATUS_ABORTED;
 }
 
-/**
- * cnnacc_core_remove_job() - Remove a job, for the caller to end it
- * @core: core, locked
- * @job: its first job
- */
+/* Removes the first job of a locked core, for the caller to end it. */
 void cnnacc_core_remove_job(struct cnnacc_core *core, struct cnnacc_job *job)
 {
 	core->job_start = jiffies;
 	list_del(&job->link);
 }
 
-/**
- * cnnacc_core_rewind() - Have all jobs written to the ring again when the queue is ready
- * @core: core whose queue has stopped, locked
- */
+/* Has all jobs of a locked, stopped core written to the ring again when it is ready. */
 void cnnacc_core_rewind(struct cnnacc_core *core)
 {
 	struct cnnacc_job *job;
@@ -407,13 +367,7 @@ static void cnnacc_core_ack_records(struct cnnacc_core *core)
 	cnnacc_queue_write(core, CNNACC_QREG_COMPL_HEAD, core->head);
 }
 
-/**
- * cnnacc_core_end_reason() - Get the reason why a job ended
- * @core: core of the job
- * @record: last completion record of the job
- *
- * Return: one of CNNACC_END_*
- */
+/* Returns why a job ended, by its last completion record. */
 enum cnnacc_end cnnacc_core_end_reason(struct cnnacc_core *core,
 				       const struct cnnacc_completion *record)
 {

@@ -246,10 +246,7 @@ static void cnnacc_core_recover(struct cnnacc_core *core)
 	cnnacc_core_resume(core);
 }
 
-/**
- * cnnacc_core_reset_work() - Recover a core whose queue has stopped
- * @work: &cnnacc_core.reset_work
- */
+/* Recovers a core whose queue has stopped: &cnnacc_core.reset_work. */
 void cnnacc_core_reset_work(struct work_struct *work)
 {
 	struct cnnacc_core *core = container_of(work, struct cnnacc_core, reset_work);
@@ -264,10 +261,7 @@ void cnnacc_core_reset_work(struct work_struct *work)
 	cnnacc_pm_put(core->cdev);
 }
 
-/**
- * cnnacc_core_set_broken() - Treat the running job as hung and schedule a reset of the core
- * @core: core; ignored if its queue is not enabled, as in the self-test
- */
+/* Takes the running job for hung and schedules a reset, if the queue is enabled. */
 void cnnacc_core_set_broken(struct cnnacc_core *core)
 {
 	scoped_guard(spinlock_irqsave, &core->lock) {

@@ -57,12 +57,7 @@ static struct cnnacc_ctx_queue *cnnacc_sched_queue_of(const struct cnnacc_job *j
 	return &job->ctx->queues[job->core->index];
 }
 
-/**
- * cnnacc_sched_credits() - Calculate what a job costs
- * @job: job
- *
- * Return: 1 to CNNACC_CREDITS; all if the job must have the ring alone
- */
+/* Returns what a job costs, 1 to CNNACC_CREDITS: all if it must have the ring alone. */
 u32 cnnacc_sched_credits(const struct cnnacc_job *job)
 {
 	u32 ring = job->core->cdev->clock_hz / 1000 * CNNACC_RING_MS;
@@ -333,12 +328,7 @@ static const struct drm_sched_backend_ops cnnacc_sched_ops = {
 	.free_job = cnnacc_sched_free_job,
 };
 
-/**
- * cnnacc_sched_init() - Initialise the scheduler of a core
- * @core: core
- *
- * Return: 0 or a negative error code
- */
+/* Initialises the scheduler of a core. */
 int cnnacc_sched_init(struct cnnacc_core *core)
 {
 	return cnnacc_compat_sched_init(&core->sched, &cnnacc_sched_ops, CNNACC_CREDITS,

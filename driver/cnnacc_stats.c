@@ -74,10 +74,7 @@ static bool cnnacc_stats_add_counters(struct cnnacc_core *core, u64 *to)
 	return true;
 }
 
-/**
- * cnnacc_stats_save() - Save the counters of a core before a device reset clears them
- * @core: core, disabled
- */
+/* Saves the counters of a disabled core before a device reset clears them. */
 void cnnacc_stats_save(struct cnnacc_core *core)
 {
 	struct cnnacc_meter *meter = &core->meter;
@@ -137,10 +134,7 @@ void cnnacc_stats_record(struct cnnacc_core *core, struct cnnacc_job *job,
 	cnnacc_stats_add(core, job->ctx, &more);
 }
 
-/**
- * cnnacc_stats_sample() - Charge the time of the running job up to now
- * @core: core, locked
- */
+/* Charges the time of the running job of a locked core up to now. */
 void cnnacc_stats_sample(struct cnnacc_core *core)
 {
 	struct cnnacc_job *job = cnnacc_core_first_job(core);
@@ -184,11 +178,7 @@ void cnnacc_stats_get(struct cnnacc_core *core, const struct cnnacc_usage *of,
 	}
 }
 
-/**
- * cnnacc_stats_show_file() - &drm_driver.show_fdinfo
- * @p: printer
- * @file: DRM file; DRM calls this in a drm_dev_enter() section
- */
+/* &drm_driver.show_fdinfo, which DRM calls in a drm_dev_enter() section. */
 void cnnacc_stats_show_file(struct drm_printer *p, struct drm_file *file)
 {
 	struct cnnacc_device *cdev = to_cnnacc_device(file->minor->dev);

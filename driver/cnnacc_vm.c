@@ -56,13 +56,7 @@ struct cnnacc_bind_target {
 	struct sg_table *sgt;
 };
 
-/**
- * cnnacc_vm_get() - Look up an address space
- * @file: DRM file
- * @id: id of the address space in that file
- *
- * Return: the address space, referenced, or NULL
- */
+/* Looks up an address space of a file by its id; returns it with a reference, or NULL. */
 struct cnnacc_vm *cnnacc_vm_get(struct drm_file *file, u32 id)
 {
 	struct cnnacc_file *cfile = file->driver_priv;
@@ -83,10 +77,7 @@ static void cnnacc_vm_release(struct kref *ref)
 	queue_work(vm->cdev->free_wq, &vm->free_work);
 }
 
-/**
- * cnnacc_vm_put() - Drop a reference; does not sleep
- * @vm: address space, or NULL
- */
+/* Drops a reference, if @vm is not NULL; does not sleep. */
 void cnnacc_vm_put(struct cnnacc_vm *vm)
 {
 	if (vm)
@@ -114,12 +105,7 @@ static int cnnacc_vm_add_root(struct cnnacc_vm *vm)
 	return 0;
 }
 
-/**
- * cnnacc_vm_prepare() - Allocate what a packet names, even if nothing is mapped
- * @vm: address space
- *
- * Return: 0 or a negative error code
- */
+/* Allocates what a packet names, even if nothing is mapped. */
 int cnnacc_vm_prepare(struct cnnacc_vm *vm)
 {
 	int ret, idx;
@@ -361,27 +347,13 @@ static void cnnacc_vm_remove(struct cnnacc_vm *vm, struct cnnacc_mapping *mappin
 	list_add(&mapping->link, &vm->unmapped);
 }
 
-/**
- * cnnacc_vm_has_table() - Check whether there is a page table for an address
- * @vm: address space that has jobs
- * @va: address below 4 GiB
- *
- * Needs no lock, as no table is freed while there are jobs.
- *
- * Return: true if there is a table
- */
+/* Is there a page table for an address?  No lock: none is freed while there are jobs. */
 bool cnnacc_vm_has_table(struct cnnacc_vm *vm, u64 va)
 {
 	return READ_ONCE(vm->tables[CNNACC_PT_DIR_INDEX(va)].entries);
 }
 
-/**
- * cnnacc_vm_entry() - Get the page table entry of an address
- * @vm: address space that has jobs
- * @va: address below 4 GiB
- *
- * Return: the entry, 0 if there is none
- */
+/* Returns the page table entry of an address below 4 GiB, 0 if there is none. */
 u32 cnnacc_vm_entry(struct cnnacc_vm *vm, u64 va)
 {
 	__le32 *table = READ_ONCE(vm->tables[CNNACC_PT_DIR_INDEX(va)].entries);
