@@ -334,28 +334,6 @@ static int cnnacc_submit_compare_refs(const void *left, const void *right)
 	return a->job < b->job ? -1 : a->job > b->job;
 }
 
-/*
- * Leaves one entry per reservation object and job: a fence slot is reserved for each job, and a job
- * adds its fence once.  Imported buffers may share a reservation object.
- */
-static void cnnacc_submit_merge_refs(struct cnnacc_submit *submit)
-{
-	struct cnnacc_ref *last = NULL, *ref;
-	u32 i, count = 0;
-
-	for (i = 0; i < submit->ref_count; i++) {
-		ref = &submit->refs[i];
-		if (last && last->obj->resv == ref->obj->resv && last->job == ref->job) {
-			last->write |= ref->write;
-			drm_gem_object_put(ref->obj);
-		} else {
-			last = &submit->refs[count++];
-			*last = *ref;
-		}
-	}
-	submit->ref_count = count;
-}
-
 /* Implicit dependencies: a reader of a buffer follows its writers, a writer follows all users. */
 static void cnnacc_submit_order_jobs(struct cnnacc_submit *submit)
 {
@@ -379,30 +357,17 @@ static void cnnacc_submit_order_jobs(struct cnnacc_submit *submit)
 	}
 }
 
-static struct drm_gem_object *cnnacc_submit_next_obj(struct cnnacc_submit *submit, u32 *at)
-{
-	struct drm_gem_object *obj;
-
-	if (*at == submit->ref_count)
-		return NULL;
-	obj = submit->refs[*at].obj;
-	while (*at < submit->ref_count && submit->refs[*at].obj->resv == obj->resv)
-		++*at;
-	return obj;
-}
-
+/* A job may add its fence twice to an object, as that of a writer and as that of a reader. */
 static int cnnacc_submit_lock(struct cnnacc_submit *submit, struct drm_exec *exec)
 {
-	struct drm_gem_object *obj;
 	int ret = 0;
-	u32 at;
+	u32 i;
 
 	drm_exec_until_all_locked(exec) {
-		at = 0;
 		ret = drm_exec_prepare_obj(exec, submit->ctx->vm->resv, submit->count);
 		drm_exec_retry_on_contention(exec);
-		while (!ret && (obj = cnnacc_submit_next_obj(submit, &at))) {
-			ret = drm_exec_prepare_obj(exec, obj, submit->count);
+		for (i = 0; i < submit->ref_count && !ret; i++) {
+			ret = drm_exec_prepare_obj(exec, submit->refs[i].obj, 2 * submit->count);
 			drm_exec_retry_on_contention(exec);
 		}
 		if (ret)
@@ -498,7 +463,6 @@ static void cnnacc_submit_push(struct cnnacc_submit *submit)
 	struct cnnacc_job *leaders[CNNACC_MAX_JOBS], *job;
 	u32 count = 0, i;
 
-	trace_cnnacc_submit(submit->ctx, submit->ctx->seqno + 1, submit->count);
 	/* Before any job runs, so that an UNMAP waits for it. */
 	cnnacc_submit_attach_fences(submit);
 	for (i = 0; i < submit->count; i++) {
@@ -522,7 +486,8 @@ static int cnnacc_submit_commit(struct cnnacc_submit *submit)
 	struct drm_exec exec;
 	int ret;
 
-	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT, 0);
+	/* Imported buffers may share a reservation object. */
+	drm_exec_init(&exec, DRM_EXEC_INTERRUPTIBLE_WAIT | DRM_EXEC_IGNORE_DUPLICATES, 0);
 	ret = cnnacc_submit_lock(submit, &exec);
 	if (!ret)
 		ret = cnnacc_submit_arm_jobs(submit);
@@ -550,7 +515,6 @@ static int cnnacc_submit_build(struct cnnacc_submit *submit)
 		return ret;
 	sort(submit->refs, submit->ref_count, sizeof(*submit->refs),
 	     cnnacc_submit_compare_refs, NULL);
-	cnnacc_submit_merge_refs(submit);
 	cnnacc_submit_order_jobs(submit);
 	return 0;
 }
