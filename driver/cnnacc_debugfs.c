@@ -16,7 +16,6 @@
  * ============ ================================================================
  * regs         every register by name, global and per core
  * stats        the device's counters of each core, since probe
- * cores        the discovery table
  * contexts     every context: its creator, jobs, failures and usage of each core
  * queues       every core: state of the queue and jobs in the ring
  * mm           address ranges that each context maps, and the memory of all buffers
@@ -77,23 +76,6 @@ static void cnnacc_debugfs_stats(struct seq_file *m, struct cnnacc_device *cdev)
 		seq_puts(m, cdev->cores[i]->name);
 		for (j = 0; j < CNNACC_COUNTERS; j++)
 			seq_printf(m, " %s=%llu", cnnacc_stats_names[j], counters[j]);
-		seq_puts(m, "\n");
-	}
-}
-
-static void cnnacc_debugfs_cores(struct seq_file *m, struct cnnacc_device *cdev)
-{
-	const struct drm_cnnacc_core_info *info;
-	unsigned int i, j;
-
-	for (i = 0; i < cdev->core_count; i++) {
-		info = &cdev->cores[i]->info;
-		seq_printf(m, "%s version %u.%u window %x+%x queue %x program_max %u job_cycles_max %llu param",
-			   cdev->cores[i]->name, info->version >> 16, info->version & 0xffff,
-			   info->window_offset, info->window_size, info->queue_offset,
-			   info->program_max, info->job_cycles_max);
-		for (j = 0; j < ARRAY_SIZE(info->param); j++)
-			seq_printf(m, " %x", info->param[j]);
 		seq_puts(m, "\n");
 	}
 }
@@ -257,7 +239,6 @@ static int cnnacc_debugfs_selftest(struct seq_file *m, void *data)
 static const struct drm_debugfs_info cnnacc_debugfs_files[] = {
 	{ "regs", cnnacc_debugfs_show, 0, cnnacc_debugfs_regs },
 	{ "stats", cnnacc_debugfs_show, 0, cnnacc_debugfs_stats },
-	{ "cores", cnnacc_debugfs_show, 0, cnnacc_debugfs_cores },
 	{ "contexts", cnnacc_debugfs_show, 0, cnnacc_debugfs_contexts },
 	{ "queues", cnnacc_debugfs_show, 0, cnnacc_debugfs_queues },
 	{ "mm", cnnacc_debugfs_show, 0, cnnacc_debugfs_mm },

@@ -5,7 +5,6 @@
  * Events of the group "cnnacc", in the order in which they occur for a job:
  *
  * ==================== ==========================================================
- * cnnacc_submit        a SUBMIT is accepted
  * cnnacc_job_queue     a job is passed to the scheduler
  * cnnacc_job_start     the packets of a job are written to the ring
  * cnnacc_fault         a job failed or hung: class, code, program counter, address

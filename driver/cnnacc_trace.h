@@ -10,22 +10,6 @@
 #include "cnnacc_ctx.h"
 #include "cnnacc_device.h"
 
-/* A SUBMIT is accepted; seqno is the number of its first job. */
-TRACE_EVENT(cnnacc_submit,
-	    TP_PROTO(const struct cnnacc_ctx *ctx, u64 seqno, u32 jobs),
-	    TP_ARGS(ctx, seqno, jobs),
-	    TP_STRUCT__entry(__string(dev, dev_name(ctx->cdev->drm.dev))
-			     __field(u32, ctx)
-			     __field(u64, seqno)
-			     __field(u32, jobs)),
-	    TP_fast_assign(__assign_str(dev);
-			   __entry->ctx = ctx->vm->hw_id;
-			   __entry->seqno = seqno;
-			   __entry->jobs = jobs;),
-	    TP_printk("dev=%s ctx=%u seqno=%llu jobs=%u", __get_str(dev), __entry->ctx,
-		      __entry->seqno, __entry->jobs)
-);
-
 DECLARE_EVENT_CLASS(cnnacc_job,
 		    TP_PROTO(const struct cnnacc_job *job),
 		    TP_ARGS(job),
