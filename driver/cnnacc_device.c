@@ -375,7 +375,6 @@ static int cnnacc_device_init_software(struct cnnacc_device *cdev)
 	init_completion(&cdev->dma_stopped);
 	INIT_WORK(&cdev->reset_work, cnnacc_device_reset_work);
 	INIT_WORK(&cdev->wedged_work, cnnacc_device_wedged_work);
-	cnnacc_dump_init(cdev);
 	INIT_WORK(&cdev->suspend_work, cnnacc_pm_suspend_work);
 	init_rwsem(&cdev->suspend_lock);
 	init_completion(&cdev->stopped);
@@ -385,6 +384,8 @@ static int cnnacc_device_init_software(struct cnnacc_device *cdev)
 		ret = drmm_mutex_init(&cdev->drm, &cdev->user_lock);
 	if (!ret)
 		ret = drmm_mutex_init(&cdev->drm, &cdev->bo_lock);
+	if (!ret)
+		ret = cnnacc_dump_init(cdev);
 	return ret;
 }
 

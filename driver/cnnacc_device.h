@@ -249,7 +249,7 @@ struct cnnacc_core {
  * @job_count: jobs that are not yet freed
  * @idle: woken when @job_count is zero
  * @dma_stopped: completed when a device that is being removed does no more DMA
- * @dump: coredump to be published, or NULL
+ * @dump: room for a coredump
  * @dump_next: jiffies before which no coredump is taken
  * @dump_work: publishes @dump
  */
@@ -412,7 +412,7 @@ void cnnacc_pm_stop(struct cnnacc_device *cdev);
 int cnnacc_selftest(struct seq_file *m, struct cnnacc_device *cdev);
 
 /* cnnacc_dump.c */
-void cnnacc_dump_init(struct cnnacc_device *cdev);
+int cnnacc_dump_init(struct cnnacc_device *cdev);
 void cnnacc_dump_fini(struct cnnacc_device *cdev);
 void cnnacc_dump_take(struct cnnacc_core *core);
 

@@ -4,10 +4,10 @@
 #include <linux/ktime.h>
 #include <linux/module.h>
 #include <linux/scatterlist.h>
-#include <linux/slab.h>
+#include <linux/sizes.h>
 #include <linux/vmalloc.h>
 
-#include <drm/drm_print.h>
+#include <drm/drm_managed.h>
 
 #include <cnnacc_dump.h>
 
@@ -19,9 +19,9 @@
  *
  * A failed job is dumped before its core is reset and before its fence is signalled, so its context
  * and page tables exist.  User space may unmap buffers meanwhile; &cnnacc_vm.dump_lock keeps their
- * memory.  Fences wait for the dump to be taken, so it takes no lock under which memory is
- * allocated, and allocates single pages without reclaim (GFP_NOWAIT).  A work item copies the pages
- * to a device coredump later.
+ * memory.  Fences wait for the dump to be taken, so it allocates no memory, and takes no lock under
+ * which memory is allocated: a device has room for one dump, which a work item copies to a device
+ * coredump later.
  *
  * At most one dump is taken in dump_interval_ms, so that a process that fails on purpose does not
  * delay the recovery of others.
@@ -31,59 +31,34 @@ static unsigned int cnnacc_dump_interval_ms = 1000;
 module_param_named(dump_interval_ms, cnnacc_dump_interval_ms, uint, 0644);
 MODULE_PARM_DESC(dump_interval_ms, "minimum time between two coredumps in ms (default 1000)");
 
-#define CNNACC_DUMP_PAGES	((CNNACC_DUMP_PROGRAM_MAX >> PAGE_SHIFT) + 64)
+#define CNNACC_DUMP_SIZE	(CNNACC_DUMP_PROGRAM_MAX + SZ_256K)
 
 /**
- * struct cnnacc_dump - a dump that is being taken.
+ * struct cnnacc_dump - room for a dump.
+ * @taken: it is complete and not yet published
+ * @full: there was not enough room; nothing more is added
  * @size: bytes written
- * @full: an allocation failed; nothing more is added
  * @program_remaining: remaining budget for programs, in bytes
- * @pages: contents
+ * @data: contents
  */
 struct cnnacc_dump {
-	size_t size;
+	bool taken;
 	bool full;
+	size_t size;
 	size_t program_remaining;
-	struct page *pages[CNNACC_DUMP_PAGES];
+	u8 data[CNNACC_DUMP_SIZE];
 };
 
 static const struct cnnacc_reg_info cnnacc_dump_global_regs[] = CNNACC_GLOBAL_REGS;
 static const struct cnnacc_reg_info cnnacc_dump_queue_regs[] = CNNACC_QUEUE_REGS;
 
-static void cnnacc_dump_free(struct cnnacc_dump *dump)
-{
-	size_t i;
-
-	for (i = 0; i < CNNACC_DUMP_PAGES; i++)
-		if (dump->pages[i])
-			__free_page(dump->pages[i]);
-	kfree(dump);
-}
-
-static struct page *cnnacc_dump_page(struct cnnacc_dump *dump, size_t index)
-{
-	if (index >= CNNACC_DUMP_PAGES)
-		return NULL;
-	if (!dump->pages[index])
-		dump->pages[index] = alloc_page(GFP_NOWAIT | __GFP_NOWARN | __GFP_ZERO);
-	return dump->pages[index];
-}
-
 /* Writes at offset @at, which is at most the current size. */
 static void cnnacc_dump_put(struct cnnacc_dump *dump, size_t at, const void *data, size_t len)
 {
-	struct page *page;
-	size_t part;
-
-	for (; len; at += part, data += part, len -= part) {
-		part = min_t(size_t, len, PAGE_SIZE - at % PAGE_SIZE);
-		page = cnnacc_dump_page(dump, at / PAGE_SIZE);
-		if (!page) {
-			dump->full = true;
-			return;
-		}
-		memcpy_to_page(page, at % PAGE_SIZE, data, part);
-	}
+	if (len > sizeof(dump->data) - at)
+		dump->full = true;
+	else
+		memcpy(dump->data + at, data, len);
 }
 
 static void cnnacc_dump_add(struct cnnacc_dump *dump, const void *data, size_t len)
@@ -338,61 +313,53 @@ static void cnnacc_dump_fill(struct cnnacc_dump *dump, struct cnnacc_core *core)
 void cnnacc_dump_take(struct cnnacc_core *core)
 {
 	struct cnnacc_device *cdev = core->cdev;
-	struct cnnacc_dump *dump;
+	struct cnnacc_dump *dump = cdev->dump;
 
-	if (READ_ONCE(cdev->dump) || time_before(jiffies, cdev->dump_next))
-		return;
-	dump = kzalloc(sizeof(*dump), GFP_NOWAIT | __GFP_NOWARN);
-	if (!dump)
+	/* Pairs with the release in cnnacc_dump_work(). */
+	if (smp_load_acquire(&dump->taken) || time_before(jiffies, cdev->dump_next))
 		return;
 	cdev->dump_next = jiffies + msecs_to_jiffies(READ_ONCE(cnnacc_dump_interval_ms));
+	dump->full = false;
+	dump->size = 0;
 	dump->program_remaining = CNNACC_DUMP_PROGRAM_MAX;
 	cnnacc_dump_fill(dump, core);
-	/* Publish the complete dump; pairs with the acquire in cnnacc_dump_work(). */
-	smp_store_release(&cdev->dump, dump);
+	dump->taken = true;
 	queue_work(cdev->report_wq, &cdev->dump_work);
-}
-
-static void cnnacc_dump_publish(struct cnnacc_device *cdev, const struct cnnacc_dump *dump)
-{
-	void *data = vmalloc(dump->size);
-	size_t at, part;
-
-	if (!data)
-		return;
-	for (at = 0; at < dump->size; at += part) {
-		part = min_t(size_t, dump->size - at, PAGE_SIZE);
-		memcpy_from_page(data + at, dump->pages[at / PAGE_SIZE], 0, part);
-	}
-	/* dev_coredump takes ownership; it drops the dump if an earlier one is still pending. */
-	dev_coredumpv(cdev->drm.dev, data, dump->size, GFP_KERNEL);
 }
 
 static void cnnacc_dump_work(struct work_struct *work)
 {
 	struct cnnacc_device *cdev = container_of(work, struct cnnacc_device, dump_work);
-	struct cnnacc_dump *dump;
+	struct cnnacc_dump *dump = cdev->dump;
+	void *copy = vmalloc(dump->size);
 
-	/* Pairs with the release in cnnacc_dump_take(). */
-	dump = smp_load_acquire(&cdev->dump);
-	if (!dump)
-		return;
-	/* The size is 0 if not even the header could be allocated. */
-	if (dump->size)
-		cnnacc_dump_publish(cdev, dump);
-	cnnacc_dump_free(dump);
+	/* dev_coredump takes ownership; it drops the dump if an earlier one is still pending. */
+	if (copy)
+		dev_coredumpv(cdev->drm.dev, memcpy(copy, dump->data, dump->size), dump->size,
+			      GFP_KERNEL);
 	/* From here on another dump may be taken. */
-	smp_store_release(&cdev->dump, NULL);
+	smp_store_release(&dump->taken, false);
+}
+
+static void cnnacc_dump_free(struct drm_device *drm, void *dump)
+{
+	vfree(dump);
 }
 
 /**
- * cnnacc_dump_init() - Initialise coredumps
+ * cnnacc_dump_init() - Make room for a coredump
  * @cdev: device
+ *
+ * Return: 0 or a negative error code
  */
-void cnnacc_dump_init(struct cnnacc_device *cdev)
+int cnnacc_dump_init(struct cnnacc_device *cdev)
 {
 	INIT_WORK(&cdev->dump_work, cnnacc_dump_work);
 	cdev->dump_next = jiffies;
+	cdev->dump = vzalloc(sizeof(*cdev->dump));
+	if (!cdev->dump)
+		return -ENOMEM;
+	return drmm_add_action_or_reset(&cdev->drm, cnnacc_dump_free, cdev->dump);
 }
 
 /* Publishes a pending coredump of a device on which no more resets run. */

@@ -29,7 +29,7 @@ extern "C" {
 #define CNNACC_DUMP_RANGES_MAX		4096		/* ranges of the MAP section */
 
 /* cnnacc_dump_header.flags */
-#define CNNACC_DUMP_TRUNCATED		0x1u	/* incomplete: the driver ran out of memory */
+#define CNNACC_DUMP_TRUNCATED		0x1u	/* incomplete: there was no more room */
 
 /**
  * struct cnnacc_dump_header - start of the file.
