@@ -14,7 +14,6 @@
  * DOC: debugfs
  *
  * ============ ================================================================
- * regs         every register by name, global and per core
  * stats        the device's counters of each core, since probe
  * contexts     every context: its creator, jobs, failures and usage of each core
  * queues       every core: state of the queue and jobs in the ring
@@ -31,40 +30,7 @@
 
 #define CNNACC_DEBUGFS_RANGES	256	/* maximum shown for each context */
 
-static const struct cnnacc_reg_info cnnacc_global_regs[] = CNNACC_GLOBAL_REGS;
-static const struct cnnacc_reg_info cnnacc_queue_regs[] = CNNACC_QUEUE_REGS;
 static const char * const cnnacc_stats_names[] = CNNACC_STATS_NAMES;
-
-static struct cnnacc_device *cnnacc_debugfs_device(struct seq_file *m)
-{
-	struct drm_debugfs_entry *entry = m->private;
-
-	return to_cnnacc_device(entry->dev);
-}
-
-static void cnnacc_debugfs_show_table(struct seq_file *m, const char *prefix, u32 base,
-				      const struct cnnacc_reg_info *info, size_t count)
-{
-	struct cnnacc_device *cdev = cnnacc_debugfs_device(m);
-	size_t i;
-
-	for (i = 0; i < count; i++)
-		seq_printf(m, "%s%-14s %04x %08x\n", prefix, info[i].name, base + info[i].offset,
-			   cnnacc_device_read_any(cdev, base + info[i].offset));
-}
-
-static void cnnacc_debugfs_regs(struct seq_file *m, struct cnnacc_device *cdev)
-{
-	char prefix[24];
-	unsigned int i;
-
-	cnnacc_debugfs_show_table(m, "", 0, cnnacc_global_regs, ARRAY_SIZE(cnnacc_global_regs));
-	for (i = 0; i < cdev->core_count; i++) {
-		snprintf(prefix, sizeof(prefix), "%s ", cdev->cores[i]->name);
-		cnnacc_debugfs_show_table(m, prefix, cdev->cores[i]->info.queue_offset,
-					  cnnacc_queue_regs, ARRAY_SIZE(cnnacc_queue_regs));
-	}
-}
 
 static void cnnacc_debugfs_stats(struct seq_file *m, struct cnnacc_device *cdev)
 {
@@ -233,11 +199,12 @@ static int cnnacc_debugfs_show(struct seq_file *m, void *data)
 
 static int cnnacc_debugfs_selftest(struct seq_file *m, void *data)
 {
-	return cnnacc_selftest(m, cnnacc_debugfs_device(m));
+	struct drm_debugfs_entry *entry = m->private;
+
+	return cnnacc_selftest(m, to_cnnacc_device(entry->dev));
 }
 
 static const struct drm_debugfs_info cnnacc_debugfs_files[] = {
-	{ "regs", cnnacc_debugfs_show, 0, cnnacc_debugfs_regs },
 	{ "stats", cnnacc_debugfs_show, 0, cnnacc_debugfs_stats },
 	{ "contexts", cnnacc_debugfs_show, 0, cnnacc_debugfs_contexts },
 	{ "queues", cnnacc_debugfs_show, 0, cnnacc_debugfs_queues },

@@ -381,16 +381,6 @@ static void test_sysfs(struct kmd_env *env)
 
 /* ---- the administrator's side ---------------------------------------------------------- */
 
-static void test_regs(void)
-{
-	const char *text = debug_text("regs");
-	char line[64];
-
-	ok(strstr(text, "MAGIC          0000 434e4e41\n"), "debugfs: registers by name");
-	snprintf(line, sizeof(line), "%s RING_TAIL", core_name);
-	ok(strstr(text, line), "debugfs: those of each core");
-}
-
 #define COUNTERS (sizeof(struct cnnacc_stats) / sizeof(uint64_t))
 
 static void read_counters(uint64_t to[COUNTERS])
@@ -793,7 +783,6 @@ int main(void)
 	test_running(&env);
 	test_sysfs(&env);
 	if (*debug_dir) {
-		test_regs();
 		test_counters(&env);
 		test_contexts(&env);
 		test_mm();
