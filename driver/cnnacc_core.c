@@ -84,13 +84,7 @@ void cnnacc_core_release(struct kref *ref)
 	kfree(core);
 }
 
-/**
- * cnnacc_core_create() - Discover a core and allocate its rings and its scheduler
- * @cdev: device
- * @index: core index
- *
- * Return: the core, whose queue is not enabled yet, or an error pointer
- */
+/* Returns a new core, discovered and whose queue is not enabled yet, or an error pointer. */
 struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int index)
 {
 	struct device *dev = cdev->drm.dev;

@@ -111,11 +111,9 @@ static void cnnacc_ctx_stop(struct cnnacc_ctx *ctx)
 	wake_up_all(&ctx->file->room);
 }
 
-/**
- * cnnacc_ctx_kill() - Destroy a context
- * @ctx: context whose id is gone; the caller gives its reference away
- *
- * Jobs that have not started are canceled, in order, when the one before them has ended.
+/*
+ * Destroys a context whose id is gone; the caller gives its reference away.  Jobs that have not
+ * started are canceled, in order, when the one before them has ended.
  */
 void cnnacc_ctx_kill(struct cnnacc_ctx *ctx)
 {
@@ -123,11 +121,9 @@ void cnnacc_ctx_kill(struct cnnacc_ctx *ctx)
 	cnnacc_ctx_put(ctx);
 }
 
-/**
- * cnnacc_ctx_kill_all() - Stop all contexts of a device that is being removed
- * @cdev: device, unplugged and stopped
- *
- * Those whose file is open are freed when it is closed.
+/*
+ * Stops all contexts of a device that is unplugged and stopped.  Those whose file is open are freed
+ * when it is closed.
  */
 void cnnacc_ctx_kill_all(struct cnnacc_device *cdev)
 {
@@ -240,11 +236,9 @@ void cnnacc_ctx_release(struct cnnacc_ctx *ctx, u32 jobs, u64 cycles)
 		wake_up_poll(&ctx->file->room, EPOLLOUT | EPOLLWRNORM);
 }
 
-/**
- * cnnacc_ctx_has_room() - Check whether there is room for the last SUBMIT if it was refused
- * @ctx: context
- *
- * Return: true if there is, or it was not refused, or it would fail for another reason
+/*
+ * Is there room for the last SUBMIT if it was refused?  Also true if it would fail for another
+ * reason.
  */
 bool cnnacc_ctx_has_room(struct cnnacc_ctx *ctx)
 {

@@ -57,13 +57,7 @@ u64 cnnacc_device_read_pair(struct cnnacc_device *cdev, u32 offset)
 	return value;
 }
 
-/**
- * cnnacc_device_read_any() - Read a 32-bit register, which may be half of a lo/hi pair
- * @cdev: device
- * @offset: offset of the register
- *
- * Return: the value; for a hi half the one latched by the last read of its lo half
- */
+/* Reads a 32-bit register; for a hi half the value latched by the last read of its lo half. */
 u32 cnnacc_device_read_any(struct cnnacc_device *cdev, u32 offset)
 {
 	u32 value;
@@ -154,11 +148,9 @@ static void cnnacc_device_drain(struct cnnacc_device *cdev)
 	}
 }
 
-/**
- * cnnacc_device_suspend() - Stop the device before it loses power or is reset from outside
- * @cdev: device
- *
- * When this returns the device does no DMA and raises no interrupts.
+/*
+ * Stops the device before it loses power or is reset from outside: it then does no DMA and raises
+ * no interrupts.
  */
 void cnnacc_device_suspend(struct cnnacc_device *cdev)
 {
@@ -209,12 +201,7 @@ void cnnacc_device_restart(struct cnnacc_device *cdev)
 		cnnacc_core_resume(cdev->cores[i]);
 }
 
-/**
- * cnnacc_device_reset() - Reset the device, if the reset of a core failed
- * @cdev: device
- *
- * Runs on &cnnacc_device.reset_wq only.
- */
+/* Resets the device, if the reset of a core failed; on &cnnacc_device.reset_wq only. */
 void cnnacc_device_reset(struct cnnacc_device *cdev)
 {
 	if (cdev->wedged)
@@ -241,9 +228,9 @@ static void cnnacc_device_reset_work(struct work_struct *work)
 	cnnacc_pm_put(cdev);
 }
 
-/**
- * cnnacc_device_request_reset() - Reset the device and wait until that is done
- * @cdev: device; the caller is not between cnnacc_device_enter() and cnnacc_device_exit()
+/*
+ * Resets the device and waits until that is done.  The caller is not between cnnacc_device_enter()
+ * and cnnacc_device_exit().
  */
 void cnnacc_device_request_reset(struct cnnacc_device *cdev)
 {
@@ -506,12 +493,7 @@ static int cnnacc_device_run(struct cnnacc_device *cdev)
 	return ret;
 }
 
-/**
- * cnnacc_device_start() - Reset a device, start its cores and register it
- * @cdev: device
- *
- * Return: 0 or a negative error code, after which nothing is left running
- */
+/* Resets a device, starts its cores and registers it; after an error nothing is left running. */
 int cnnacc_device_start(struct cnnacc_device *cdev)
 {
 	int ret;

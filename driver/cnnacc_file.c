@@ -80,12 +80,7 @@ void cnnacc_file_put(struct cnnacc_file *file)
 	kref_put(&file->ref, cnnacc_file_release);
 }
 
-/**
- * cnnacc_file_writable() - Check whether to tell poll() that there is room for jobs
- * @file: file
- *
- * Return: true unless a SUBMIT that did not wait for room still has none
- */
+/* What poll() tells: true unless a SUBMIT that did not wait for room still has none. */
 bool cnnacc_file_writable(struct cnnacc_file *file)
 {
 	struct cnnacc_ctx *ctx;

@@ -239,11 +239,9 @@ struct drm_gem_object *cnnacc_gem_import(struct drm_device *drm, struct dma_buf 
 	return obj;
 }
 
-/**
- * cnnacc_gem_unmap_all() - Unmap the memory of all buffers from a device that is being removed
- * @cdev: device, stopped
- *
- * The buffers and their CPU mappings stay valid while files are open.
+/*
+ * Unmaps the memory of all buffers from a device that is stopped and being removed.  The buffers
+ * and their CPU mappings stay valid while files are open.
  */
 void cnnacc_gem_unmap_all(struct cnnacc_device *cdev)
 {

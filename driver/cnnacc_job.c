@@ -154,10 +154,7 @@ struct cnnacc_job *cnnacc_job_create(struct cnnacc_ctx *ctx, const struct drm_cn
 	return job;
 }
 
-/**
- * cnnacc_job_init_fence() - Initialise the fence of a job
- * @job: job whose core is chosen, under &cnnacc_ctx.submit_lock, in order
- */
+/* Initialises the fence of a job whose core is chosen: in order, under &cnnacc_ctx.submit_lock. */
 void cnnacc_job_init_fence(struct cnnacc_job *job)
 {
 	struct cnnacc_core *core = job->core;
@@ -329,11 +326,9 @@ static int cnnacc_job_report(struct cnnacc_job *job, enum cnnacc_end end,
 	}
 }
 
-/**
- * cnnacc_job_end() - Signal the fence of a job, which the scheduler then frees
- * @job: job that is in no list
- * @end: why it ended
- * @record: last completion record, or NULL
+/*
+ * Signals the fence of a job that is in no list; the scheduler then frees the job.  @record is its
+ * last completion record or NULL.
  */
 void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 		    const struct cnnacc_completion *record)

@@ -76,13 +76,9 @@ void cnnacc_pm_suspend_work(struct work_struct *work)
 	cnnacc_device_restart(cdev);
 }
 
-/**
- * cnnacc_pm_suspend() - Stop the device before it may lose its state
- * @dev: bus device
- *
- * Running jobs get a bounded time to end.  Until cnnacc_pm_resume(), users of registers block.
- *
- * Return: 0
+/*
+ * Stops the device before it may lose its state.  Running jobs get a bounded time to end, and users
+ * of registers block until cnnacc_pm_resume().  Returns 0.
  */
 int cnnacc_pm_suspend(struct device *dev)
 {
@@ -95,13 +91,9 @@ int cnnacc_pm_suspend(struct device *dev)
 	return 0;
 }
 
-/**
- * cnnacc_pm_resume() - Restart the device after cnnacc_pm_suspend()
- * @dev: bus device
- *
- * Jobs that had not started, or that are restartable, run again; other jobs end as innocent.
- *
- * Return: 0
+/*
+ * Restarts the device.  Jobs that had not started, or that are restartable, run again; other jobs
+ * end as innocent.  Returns 0.
  */
 int cnnacc_pm_resume(struct device *dev)
 {

@@ -48,12 +48,7 @@ void cnnacc_core_program(struct cnnacc_core *core)
 	cnnacc_queue_write(core, CNNACC_QREG_CTRL, CNNACC_QCTRL_ENABLE);
 }
 
-/**
- * cnnacc_core_enable() - Program and enable the queue of a core that was just reset
- * @core: core
- *
- * Return: 0, or -EIO if the queue does not become idle
- */
+/* Enables the queue of a core that was just reset, or returns -EIO if it does not become idle. */
 int cnnacc_core_enable(struct cnnacc_core *core)
 {
 	cnnacc_core_program(core);
@@ -86,12 +81,7 @@ void cnnacc_core_stop_locked(struct cnnacc_core *core)
 	core->ready = false;
 }
 
-/**
- * cnnacc_core_disable() - Stop using the queue, before a reset
- * @core: core
- *
- * When this returns, only the caller ends jobs of the core.
- */
+/* Stops using the queue, before a reset: when this returns, only the caller ends its jobs. */
 void cnnacc_core_disable(struct cnnacc_core *core)
 {
 	spin_lock_irq(&core->lock);
@@ -231,11 +221,7 @@ void cnnacc_core_resume(struct cnnacc_core *core)
 	}
 }
 
-/**
- * cnnacc_core_start() - Run a job and its followers, at once or when the queue is ready again
- * @core: core
- * @job: job that follows no other
- */
+/* Runs a job that follows no other, and its followers, now or when the queue is ready again. */
 void cnnacc_core_start(struct cnnacc_core *core, struct cnnacc_job *job)
 {
 	struct cnnacc_job *follower;

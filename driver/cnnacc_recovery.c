@@ -337,11 +337,9 @@ static u64 cnnacc_core_abort_running(struct cnnacc_core *core, u64 resets)
 	return fence;
 }
 
-/**
- * cnnacc_core_force_reset() - Reset a core on request and wait until that is done
- * @core: core, which may be idle or make progress
- *
- * The running job ends as innocent, or as hung if it cannot be aborted.
+/*
+ * Resets a core, which may be idle or make progress, and waits until that is done.  The running job
+ * ends as innocent, or as hung if it cannot be aborted.
  */
 void cnnacc_core_force_reset(struct cnnacc_core *core)
 {
@@ -362,12 +360,9 @@ void cnnacc_core_force_reset(struct cnnacc_core *core)
 	flush_work(&core->reset_work);
 }
 
-/**
- * cnnacc_core_hung() - Watchdog check: is the running job to be ended?
- * @core: core
- *
- * Return: true if the job made no progress since the last check, exceeds the time limit, or
- * belongs to a closed file
+/*
+ * Watchdog check: has the running job made no progress since the last check, does it exceed the
+ * time limit, or is its file closed?
  */
 bool cnnacc_core_hung(struct cnnacc_core *core)
 {

@@ -84,10 +84,9 @@ void cnnacc_stats_save(struct cnnacc_core *core)
 			meter->saved = cnnacc_stats_add_counters(core, meter->saved_counters);
 }
 
-/**
- * cnnacc_stats_counters() - Read the counters of a core, including those saved before resets
- * @core: core of a device that is not suspended
- * @to: out: CNNACC_COUNTERS values, in the order of struct cnnacc_stats
+/*
+ * Reads the CNNACC_COUNTERS counters of a core in the order of struct cnnacc_stats, including those
+ * saved before resets.  The device is not suspended.
  */
 void cnnacc_stats_counters(struct cnnacc_core *core, u64 *to)
 {
@@ -110,12 +109,7 @@ static u64 cnnacc_stats_busy(const struct cnnacc_core *core,
 	return end > start ? min(end - start, most) : 0;
 }
 
-/**
- * cnnacc_stats_record() - Charge a task that has ended
- * @core: core, locked
- * @job: job of the task; its tasks_done includes the task
- * @record: completion record of the task
- */
+/* Charges a task that has ended and that job->tasks_done includes, under &cnnacc_core.lock. */
 void cnnacc_stats_record(struct cnnacc_core *core, struct cnnacc_job *job,
 			 const struct cnnacc_completion *record)
 {
@@ -163,11 +157,9 @@ void cnnacc_stats_sample(struct cnnacc_core *core)
 	cnnacc_stats_add(core, job->ctx, &more);
 }
 
-/**
- * cnnacc_stats_get() - Update and read one of the accounts of a core
- * @core: core; the caller is in a drm_dev_enter() section
- * @of: account of a context, of a file or the core's total
- * @to: out: the usage
+/*
+ * Updates and reads an account: of a context, of a file or the core's total.  The caller is in a
+ * drm_dev_enter() section.
  */
 void cnnacc_stats_get(struct cnnacc_core *core, const struct cnnacc_usage *of,
 		      struct cnnacc_usage *to)

@@ -564,11 +564,9 @@ static void cnnacc_vm_fini(struct cnnacc_vm *vm)
 	vm->root = NULL;
 }
 
-/**
- * cnnacc_vm_fini_all() - Unmap everything from a device that is being removed
- * @cdev: device, stopped and without jobs
- *
- * Address spaces whose file is open are freed when it is closed.
+/*
+ * Unmaps everything from a device that is stopped and has no jobs.  Address spaces whose file is
+ * open are freed when it is closed.
  */
 void cnnacc_vm_fini_all(struct cnnacc_device *cdev)
 {
