@@ -16,9 +16,8 @@
  * ============ ================================================================
  * stats        the device's counters of each core, since probe
  * contexts     every context: its creator, jobs, failures and usage of each core
- * queues       every core: state of the queue and jobs in the ring
+ * queues       every core: state of the queue, resets, and jobs in the ring
  * mm           address ranges that each context maps, and the memory of all buffers
- * resets       number of resets of the device and of each core
  * selftest     reading it tests the device: "ok", or what is wrong
  * ban          write 0 to let contexts and files fail without being banned, 1 to ban them
  * force_reset  write "device" or the name of a core, such as NAME.0, to reset it
@@ -171,16 +170,6 @@ static void cnnacc_debugfs_mm(struct seq_file *m, struct cnnacc_device *cdev)
 	seq_printf(m, "buffers count=%u bytes=%llu resident=%llu\n", count, size, resident);
 }
 
-static void cnnacc_debugfs_resets(struct seq_file *m, struct cnnacc_device *cdev)
-{
-	unsigned int i;
-
-	seq_printf(m, "device %llu\n", (u64)atomic64_read(&cdev->reset_count));
-	for (i = 0; i < cdev->core_count; i++)
-		seq_printf(m, "%s %llu\n", cdev->cores[i]->name,
-			   READ_ONCE(cdev->cores[i]->resets));
-}
-
 /* Used for all files: keeps the device registered and resumed during a read. */
 static int cnnacc_debugfs_show(struct seq_file *m, void *data)
 {
@@ -209,7 +198,6 @@ static const struct drm_debugfs_info cnnacc_debugfs_files[] = {
 	{ "contexts", cnnacc_debugfs_show, 0, cnnacc_debugfs_contexts },
 	{ "queues", cnnacc_debugfs_show, 0, cnnacc_debugfs_queues },
 	{ "mm", cnnacc_debugfs_show, 0, cnnacc_debugfs_mm },
-	{ "resets", cnnacc_debugfs_show, 0, cnnacc_debugfs_resets },
 	{ "selftest", cnnacc_debugfs_selftest },
 };
 

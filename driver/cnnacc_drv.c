@@ -137,12 +137,6 @@ static int cnnacc_dev_query_ioctl(struct drm_device *drm, void *data, struct drm
 	return cnnacc_uobj_put_array(drm, &args->result, &result, count, cnnacc_query_sizes[type]);
 }
 
-/* Is it a register that the driver does not use, without a side effect?  driver.rst lists them. */
-static bool cnnacc_reg_writable(u32 offset)
-{
-	return offset == CNNACC_REG_SCRATCH;
-}
-
 static int cnnacc_reg_rw_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 {
 	struct cnnacc_device *cdev = to_cnnacc_device(drm);
@@ -154,7 +148,8 @@ static int cnnacc_reg_rw_ioctl(struct drm_device *drm, void *data, struct drm_fi
 	    cnnacc_refuses(drm, args->pad) || cnnacc_refuses(drm, args->offset % 4) ||
 	    cnnacc_refuses(drm, args->offset >= CNNACC_REGS_SIZE))
 		return -EINVAL;
-	if (write && !cnnacc_reg_writable(args->offset))
+	/* The driver does not use SCRATCH, and it has no side effect; driver.rst says so. */
+	if (write && args->offset != CNNACC_REG_SCRATCH)
 		return -EPERM;
 	if (cnnacc_device_enter(cdev, &idx))
 		return -ENODEV;

@@ -131,15 +131,9 @@ static void cnnacc_irq_error(struct cnnacc_device *cdev)
 		return;
 	drm_err_ratelimited(&cdev->drm, "shell error %u, core %u, address %#llx\n",
 			    code, core, READ_ONCE(report->addr));
-	switch (code) {
-	case CNNACC_SHELL_PACKET_READ:
-	case CNNACC_SHELL_COMPL_WRITE:
-		if (core < cdev->core_count)
-			cnnacc_core_set_broken(cdev->cores[core]);
-		break;
-	default:
-		break;
-	}
+	if ((code == CNNACC_SHELL_PACKET_READ || code == CNNACC_SHELL_COMPL_WRITE) &&
+	    core < cdev->core_count)
+		cnnacc_core_set_broken(cdev->cores[core]);
 }
 
 static irqreturn_t cnnacc_irq_thread(int irq, void *arg)

@@ -52,20 +52,15 @@ static void cnnacc_stats_add(struct cnnacc_core *core, struct cnnacc_ctx *ctx,
 	}
 }
 
-static u64 cnnacc_stats_counter(struct cnnacc_core *core, size_t offset)
-{
-	return cnnacc_device_read_pair(core->cdev, core->info.queue_offset +
-				       CNNACC_QREG_STATS + offset);
-}
-
 /* Adds the device's counters to @to.  Returns false if the device is gone. */
 static bool cnnacc_stats_add_counters(struct cnnacc_core *core, u64 *to)
 {
+	const u32 base = core->info.queue_offset + CNNACC_QREG_STATS;
 	u64 now[CNNACC_COUNTERS];
 	size_t i;
 
 	for (i = 0; i < CNNACC_COUNTERS; i++) {
-		now[i] = cnnacc_stats_counter(core, i * sizeof(u64));
+		now[i] = cnnacc_device_read_pair(core->cdev, base + i * sizeof(u64));
 		if (now[i] == U64_MAX)
 			return false;
 	}

@@ -281,12 +281,35 @@ static int cnnacc_vm_insert(struct cnnacc_vm *vm, const struct cnnacc_bind_targe
 	return 0;
 }
 
+/* Invalidates the cleared entries; only then the buffers may be released. */
+static void cnnacc_vm_flush(struct cnnacc_vm *vm)
+{
+	struct cnnacc_mapping *mapping, *next;
+
+	if (list_empty(&vm->unmapped))
+		return;
+	cnnacc_device_invalidate(vm->cdev, vm->hw_id, 0);
+	/* Wait for a coredump that found the mappings before they were removed. */
+	mutex_lock(&vm->dump_lock);
+	mutex_unlock(&vm->dump_lock);
+	list_for_each_entry_safe(mapping, next, &vm->unmapped, link) {
+		list_del(&mapping->link);
+		drm_gem_object_put(mapping->obj);
+		kfree(mapping);
+	}
+}
+
 static int cnnacc_vm_map(struct cnnacc_vm *vm, const struct cnnacc_bind_target *target,
 			 const struct drm_cnnacc_bind_op *op)
 {
 	struct drm_device *drm = &vm->cdev->drm;
 	struct drm_gem_object *obj = target->obj;
 
+	/* An operation before may have unmapped the range.  This may wait for an unplug. */
+	cnnacc_vm_flush(vm);
+	CLASS(cnnacc_section, section)(drm);
+	if (section < 0)
+		return -ENODEV;
 	if (cnnacc_vm_check_range(drm, op->va, op->size) ||
 	    cnnacc_refuses(drm, op->bo_offset % CNNACC_PAGE_SIZE) ||
 	    cnnacc_refuses(drm, !op->flags))
@@ -394,24 +417,6 @@ bool cnnacc_vm_program(struct cnnacc_vm *vm, u64 va, struct cnnacc_vm_program *p
 	return found;
 }
 
-/* Invalidates the cleared entries; only then the buffers may be released. */
-static void cnnacc_vm_flush(struct cnnacc_vm *vm)
-{
-	struct cnnacc_mapping *mapping, *next;
-
-	if (list_empty(&vm->unmapped))
-		return;
-	cnnacc_device_invalidate(vm->cdev, vm->hw_id, 0);
-	/* Wait for a coredump that found the mappings before they were removed. */
-	mutex_lock(&vm->dump_lock);
-	mutex_unlock(&vm->dump_lock);
-	list_for_each_entry_safe(mapping, next, &vm->unmapped, link) {
-		list_del(&mapping->link);
-		drm_gem_object_put(mapping->obj);
-		kfree(mapping);
-	}
-}
-
 static int cnnacc_vm_unmap(struct cnnacc_vm *vm, const struct drm_cnnacc_bind_op *op)
 {
 	struct cnnacc_mapping *mapping;
@@ -428,19 +433,6 @@ static int cnnacc_vm_unmap(struct cnnacc_vm *vm, const struct drm_cnnacc_bind_op
 	return 0;
 }
 
-static int cnnacc_vm_map_entered(struct cnnacc_vm *vm,
-				 const struct cnnacc_bind_target *target,
-				 const struct drm_cnnacc_bind_op *op)
-{
-	/*
-	 * An earlier operation may have unmapped this range.  This may wait for an unplug, so it
-	 * comes before the section.
-	 */
-	cnnacc_vm_flush(vm);
-	CLASS(cnnacc_section, section)(&vm->cdev->drm);
-	return section < 0 ? -ENODEV : cnnacc_vm_map(vm, target, op);
-}
-
 static int cnnacc_vm_bind_op(struct cnnacc_vm *vm, const struct cnnacc_bind_target *target,
 			     const struct drm_cnnacc_bind_op *op)
 {
@@ -448,7 +440,7 @@ static int cnnacc_vm_bind_op(struct cnnacc_vm *vm, const struct cnnacc_bind_targ
 	    cnnacc_refuses(&vm->cdev->drm, op->op != DRM_CNNACC_BIND_MAP &&
 			   op->op != DRM_CNNACC_BIND_UNMAP))
 		return -EINVAL;
-	return op->op == DRM_CNNACC_BIND_MAP ? cnnacc_vm_map_entered(vm, target, op) :
+	return op->op == DRM_CNNACC_BIND_MAP ? cnnacc_vm_map(vm, target, op) :
 					       cnnacc_vm_unmap(vm, op);
 }
 

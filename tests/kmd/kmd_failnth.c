@@ -236,7 +236,7 @@ static int do_fdinfo(void)
 
 static int do_debugfs(void)
 {
-	static const char *const names[] = { "contexts", "queues", "mm", "resets" };
+	static const char *const names[] = { "contexts", "queues", "mm" };
 	char path[64];
 	int ret = 0;
 

@@ -479,7 +479,7 @@ static void test_busy_core(struct kmd_env *env)
 
 	snprintf(oldest, sizeof(oldest), "%s oldest ", core_name);
 	snprintf(queue, sizeof(queue), "%s enabled=1", core_name);
-	resets = value_in(debug_text("resets"), core_name, " ");
+	resets = value_in(debug_text("queues"), core_name, "resets=");
 	kmd_submit_tasks(env, kmd_program_delay(env, KMD_LONG_LOOPS), KMD_LONG_TASKS, 0, out);
 	kmd_submit_jobs(env->fd, env->ctx, &job, 1);
 	text = queues_with_age(oldest);
@@ -491,7 +491,7 @@ static void test_busy_core(struct kmd_env *env)
 	ok_ret(kmd_wait(env->fd, out), -ECANCELED, "takes the job that runs");
 	q = kmd_ctx_query(env->fd, env->ctx);
 	ok(q.reset_jobs >= 1 && !q.failed_jobs, "which is not to blame");
-	ok(value_in(debug_text("resets"), core_name, " ") == resets + 1, "and is counted");
+	ok(value_in(debug_text("queues"), core_name, "resets=") == resets + 1, "and is counted");
 	ok_ret(kmd_wait(env->fd, next), 0, "and the next one runs");
 	drmSyncobjDestroy(env->fd, out);
 	drmSyncobjDestroy(env->fd, next);
@@ -511,8 +511,7 @@ static void test_force_reset(struct kmd_env *env)
 	ok_ret(kmd_run(env, kmd_program_copy(env, KMD_DATA_VA, KMD_DATA_VA + 4096, 2)), 0,
 	       "it runs jobs again");
 	kmd_dev_info(env->fd, &after);
-	ok(after.reset_count == before.reset_count + 1 &&
-	   value_in(debug_text("resets"), "device ", " ") == after.reset_count, "and is counted");
+	ok(after.reset_count == before.reset_count + 1, "and is counted");
 	t = kmd_usage(env->fd, env->core);
 	ok(t.jobs == s.jobs + 2 && t.cycles > s.cycles && sysfs_busy() >= busy,
 	   "usage goes on from where it was");
