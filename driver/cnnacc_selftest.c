@@ -118,18 +118,11 @@ static bool cnnacc_selftest_done(struct cnnacc_core *core)
 	       cnnacc_queue_read(core, CNNACC_QREG_STATE) == CNNACC_QSTATE_HALTED;
 }
 
-static int cnnacc_selftest_report_dma(struct seq_file *m, struct cnnacc_core *core,
-				      const char *what, dma_addr_t addr)
-{
-	return cnnacc_selftest_err(m, core->cdev,
-				   "%s cannot %s memory at %pad: check bus mastering and the IOMMU's log",
-				   core->name, what, &addr);
-}
-
 static int cnnacc_selftest_dma(struct seq_file *m, struct cnnacc_core *core)
 {
 	struct cnnacc_completion *record = &core->records[0];
-	bool done;
+	dma_addr_t addr;
+	bool done, read;
 	int ret;
 
 	core->ring[0] = (struct cnnacc_packet) {
@@ -150,9 +143,11 @@ static int cnnacc_selftest_dma(struct seq_file *m, struct cnnacc_core *core)
 		return 0;
 	}
 	/* A status says that the packet was read. */
-	if (cnnacc_queue_read(core, CNNACC_QREG_STATUS))
-		return cnnacc_selftest_report_dma(m, core, "write", core->records_dma);
-	return cnnacc_selftest_report_dma(m, core, "read", core->ring_dma);
+	read = !cnnacc_queue_read(core, CNNACC_QREG_STATUS);
+	addr = read ? core->ring_dma : core->records_dma;
+	return cnnacc_selftest_err(m, core->cdev,
+				   "%s cannot %s memory at %pad: check bus mastering and the IOMMU's log",
+				   core->name, read ? "read" : "write", &addr);
 }
 
 static int cnnacc_selftest_run(struct seq_file *m, struct cnnacc_device *cdev)
