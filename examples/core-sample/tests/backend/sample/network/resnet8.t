@@ -63,7 +63,7 @@ cnnctl replay core >replay
 exec 3<>/dev/accel/accel0
 cat /proc/self/fdinfo/3 >fdinfo
 mount -t debugfs none /sys/kernel/debug 2>/dev/null
-cat /sys/kernel/debug/accel/*/regs >debugfs
+cat /sys/kernel/debug/accel/*/queues >debugfs
 true
 END
 tap_run "the VM runs it" "$top/tests/vm/run" --device cores=sample --share "$work" -- \
