@@ -2,6 +2,7 @@
 #include <linux/device.h>
 #include <linux/iopoll.h>
 #include <linux/seq_file.h>
+#include <linux/string_choices.h>
 
 #include <drm/drm_drv.h>
 #include <drm/drm_print.h>
@@ -147,7 +148,7 @@ static int cnnacc_selftest_dma(struct seq_file *m, struct cnnacc_core *core)
 	addr = read ? core->ring_dma : core->records_dma;
 	return cnnacc_selftest_err(m, core->cdev,
 				   "%s cannot %s memory at %pad: check bus mastering and the IOMMU's log",
-				   core->name, read ? "read" : "write", &addr);
+				   core->name, str_read_write(read), &addr);
 }
 
 static int cnnacc_selftest_run(struct seq_file *m, struct cnnacc_device *cdev)
