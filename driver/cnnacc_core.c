@@ -78,10 +78,7 @@ static int cnnacc_core_alloc_rings(struct cnnacc_core *core)
 /* Frees a core, for kref_put() of &cnnacc_core.ref. */
 void cnnacc_core_release(struct kref *ref)
 {
-	struct cnnacc_core *core = container_of(ref, struct cnnacc_core, ref);
-
-	mutex_destroy(&core->pause_lock);
-	kfree(core);
+	kfree(container_of(ref, struct cnnacc_core, ref));
 }
 
 /* Returns a new core, discovered and whose queue is not enabled yet, or an error pointer. */
@@ -99,7 +96,6 @@ struct cnnacc_core *cnnacc_core_create(struct cnnacc_device *cdev, unsigned int 
 	core->cdev = cdev;
 	core->index = index;
 	core->next_fence = 1;
-	mutex_init(&core->pause_lock);
 	spin_lock_init(&core->fence_lock);
 	spin_lock_init(&core->lock);
 	INIT_WORK(&core->reset_work, cnnacc_core_reset_work);

@@ -372,6 +372,8 @@ static int cnnacc_device_init_software(struct cnnacc_device *cdev)
 	if (!ret)
 		ret = drmm_mutex_init(&cdev->drm, &cdev->bo_lock);
 	if (!ret)
+		ret = drmm_mutex_init(&cdev->drm, &cdev->pause_lock);
+	if (!ret)
 		ret = cnnacc_dump_init(cdev);
 	return ret;
 }

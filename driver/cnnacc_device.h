@@ -85,18 +85,6 @@ struct cnnacc_vector {
 };
 
 /**
- * struct cnnacc_shell_report - last error of the shell; it belongs to no job.
- * @code: enum cnnacc_shell_error
- * @core: core index
- * @addr: bus address or value
- */
-struct cnnacc_shell_report {
-	u32 code;
-	u32 core;
-	u64 addr;
-};
-
-/**
  * struct cnnacc_core - a core and its hardware queue.
  *
  * Hardware fences point to their core and may outlive the device, so a core is reference-counted.
@@ -112,7 +100,6 @@ struct cnnacc_shell_report {
  * @charged: cycle limits of all jobs since the driver was bound
  * @last_ctx: hardware id of the last job; CNNACC_HW_IDS: none yet
  * @sched: scheduler
- * @pause_lock: protects the pauses of the scheduler
  * @turn: job that the scheduler starts next, after the wait of a lower priority; or NULL
  * @yielded: jiffies when such a job was started last
  * @fence_lock: lock of the hardware fences
@@ -163,7 +150,6 @@ struct cnnacc_core {
 	atomic64_t charged;
 	u32 last_ctx;
 	struct drm_gpu_scheduler sched;
-	struct mutex pause_lock;
 	struct cnnacc_job *turn;
 	unsigned long yielded;
 	spinlock_t fence_lock;		/* lock of the hardware fences */
@@ -240,6 +226,7 @@ struct cnnacc_core {
  * @report_wq: workqueue that publishes coredumps and sends uevents
  * @hw_ids: hardware context ids
  * @ctx_lock: protects @contexts and @vms
+ * @pause_lock: protects pauses of the schedulers
  * @contexts: contexts that are not yet freed
  * @vms: address spaces that are not yet freed
  * @user_lock: protects @users
@@ -266,7 +253,11 @@ struct cnnacc_device {
 	spinlock_t balance_lock;	/* makes choice and charge of a core atomic */
 	unsigned int vector_count;
 	struct cnnacc_vector vectors[CNNACC_MAX_CORES + 1];
-	struct cnnacc_shell_report shell_error;
+	struct {
+		u32 code;	/* enum cnnacc_shell_error */
+		u32 core;
+		u64 addr;	/* bus address or value */
+	} shell_error;
 	spinlock_t pair_lock;		/* makes reads of lo/hi pairs atomic */
 	spinlock_t irq_lock;		/* protects @irq_enable */
 	u32 irq_enable;
@@ -288,6 +279,7 @@ struct cnnacc_device {
 	struct workqueue_struct *report_wq;
 	struct ida hw_ids;
 	struct mutex ctx_lock;		/* protects @contexts and @vms */
+	struct mutex pause_lock;	/* protects pauses of the schedulers */
 	struct list_head contexts;
 	struct list_head vms;
 	struct mutex user_lock;		/* protects @users */

@@ -27,11 +27,9 @@
 /* Must be called before the status bit is cleared, as that clears the report too. */
 static void cnnacc_irq_save_error(struct cnnacc_device *cdev)
 {
-	struct cnnacc_shell_report *report = &cdev->shell_error;
-
-	WRITE_ONCE(report->code, cnnacc_read(cdev, CNNACC_REG_ERR_CODE));
-	WRITE_ONCE(report->core, cnnacc_read(cdev, CNNACC_REG_ERR_CORE));
-	WRITE_ONCE(report->addr, cnnacc_device_read_pair(cdev, CNNACC_REG_ERR_ADDR_LO));
+	WRITE_ONCE(cdev->shell_error.code, cnnacc_read(cdev, CNNACC_REG_ERR_CODE));
+	WRITE_ONCE(cdev->shell_error.core, cnnacc_read(cdev, CNNACC_REG_ERR_CORE));
+	WRITE_ONCE(cdev->shell_error.addr, cnnacc_device_read_pair(cdev, CNNACC_REG_ERR_ADDR_LO));
 }
 
 /* Processes a core on the CPU that started its jobs: &cnnacc_core.done_work. */
@@ -123,14 +121,13 @@ static irqreturn_t cnnacc_irq_hard(int irq, void *arg)
 
 static void cnnacc_irq_error(struct cnnacc_device *cdev)
 {
-	const struct cnnacc_shell_report *report = &cdev->shell_error;
 	/* READ_ONCE: the hard handler may overwrite the report. */
-	u32 code = READ_ONCE(report->code), core = READ_ONCE(report->core);
+	u32 code = READ_ONCE(cdev->shell_error.code), core = READ_ONCE(cdev->shell_error.core);
 
 	if (code == CNNACC_SHELL_OK)	/* raised by IRQ_RAISE */
 		return;
 	drm_err_ratelimited(&cdev->drm, "shell error %u, core %u, address %#llx\n",
-			    code, core, READ_ONCE(report->addr));
+			    code, core, READ_ONCE(cdev->shell_error.addr));
 	if ((code == CNNACC_SHELL_PACKET_READ || code == CNNACC_SHELL_COMPL_WRITE) &&
 	    core < cdev->core_count)
 		cnnacc_core_set_broken(cdev->cores[core]);

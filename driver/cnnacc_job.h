@@ -114,16 +114,6 @@ struct cnnacc_failure {
 	struct cnnacc_completion record;
 };
 
-/**
- * struct cnnacc_param - module parameter in ms, with a minimum of 10.
- * @ms: value; must be the first member, as the functions for uint parameters access it there
- * @max_ms: maximum
- */
-struct cnnacc_param {
-	unsigned int ms;
-	unsigned int max_ms;
-};
-
 static inline struct cnnacc_job *to_cnnacc_job(struct drm_sched_job *base)
 {
 	return container_of(base, struct cnnacc_job, base);
@@ -146,7 +136,7 @@ void cnnacc_job_end(struct cnnacc_job *job, enum cnnacc_end end,
 void cnnacc_job_end_list(struct list_head *jobs, enum cnnacc_end end);
 
 /* cnnacc_sched.c */
-extern const struct kernel_param_ops cnnacc_param_ops;
+extern const struct kernel_param_ops cnnacc_param_ops;	/* ms, 10 to a day */
 int cnnacc_sched_init(struct cnnacc_core *core);
 u32 cnnacc_sched_credits(const struct cnnacc_job *job);
 void cnnacc_sched_push(struct cnnacc_ctx *ctx, struct cnnacc_core *core);

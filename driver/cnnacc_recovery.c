@@ -24,8 +24,8 @@
 #define CNNACC_CORE_RESET_TIMEOUT_US	1000000
 #define CNNACC_ABORT_TIMEOUT_US		300000
 
-static struct cnnacc_param cnnacc_job_limit = { .ms = 120000, .max_ms = 86400000 };
-module_param_cb(job_limit_ms, &cnnacc_param_ops, &cnnacc_job_limit, 0644);
+static unsigned int cnnacc_job_limit_ms = 120000;
+module_param_cb(job_limit_ms, &cnnacc_param_ops, &cnnacc_job_limit_ms, 0644);
 __MODULE_PARM_TYPE(job_limit_ms, "uint");
 MODULE_PARM_DESC(job_limit_ms,
 		 "ms after which a job counts as hung even if it makes progress (10 to 86400000, default 120000)");
@@ -300,7 +300,7 @@ static void cnnacc_core_check_lost_irq(struct cnnacc_core *core)
 /* Is the job orphaned, over its time limit, or without progress since the last watchdog check? */
 static bool cnnacc_core_timed_out(struct cnnacc_core *core, const struct cnnacc_job *job)
 {
-	unsigned long limit = msecs_to_jiffies(READ_ONCE(cnnacc_job_limit.ms));
+	unsigned long limit = msecs_to_jiffies(READ_ONCE(cnnacc_job_limit_ms));
 
 	lockdep_assert_held(&core->lock);
 	return cnnacc_core_orphaned(job) || time_after(jiffies, core->job_start + limit) ||

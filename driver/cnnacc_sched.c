@@ -36,9 +36,7 @@
 
 static int cnnacc_param_set(const char *val, const struct kernel_param *kp)
 {
-	const struct cnnacc_param *param = kp->arg;
-
-	return param_set_uint_minmax(val, kp, 10, param->max_ms);
+	return param_set_uint_minmax(val, kp, 10, 86400000);
 }
 
 const struct kernel_param_ops cnnacc_param_ops = {
@@ -46,11 +44,11 @@ const struct kernel_param_ops cnnacc_param_ops = {
 	.get = param_get_uint,
 };
 
-static struct cnnacc_param cnnacc_watchdog = { .ms = 1500, .max_ms = 600000 };
-module_param_cb(watchdog_ms, &cnnacc_param_ops, &cnnacc_watchdog, 0444);
+static unsigned int cnnacc_watchdog_ms = 1500;
+module_param_cb(watchdog_ms, &cnnacc_param_ops, &cnnacc_watchdog_ms, 0444);
 __MODULE_PARM_TYPE(watchdog_ms, "uint");
 MODULE_PARM_DESC(watchdog_ms,
-		 "ms without progress after which a job counts as hung (10 to 600000, default 1500)");
+		 "ms without progress after which a job counts as hung (10 to 86400000, default 1500)");
 
 static struct cnnacc_ctx_queue *cnnacc_sched_queue_of(const struct cnnacc_job *job)
 {
@@ -120,22 +118,17 @@ void cnnacc_sched_queue(struct cnnacc_job *job)
 	}
 }
 
-/**
- * cnnacc_sched_remove() - Take all jobs of a dead context from the scheduler of a core
- * @ctx: dead context, which gets no more jobs
- * @core: core
- *
- * The scheduler frees each of them when the fences that it depends on are signalled and the jobs
- * ahead of it have ended.
- *
- * The scheduler is paused, as drm_sched_entity_pop_job() of Linux 6.12 returns an entity to its run
- * queue even if drm_sched_entity_fini() has just removed it, and that does not wait for this.
+/*
+ * Takes all jobs of a dead context from the scheduler of a core.  Each is freed when the fences that
+ * it depends on are signalled and the jobs ahead of it have ended.  The scheduler is paused, as
+ * drm_sched_entity_pop_job() of Linux 6.12 returns an entity to its run queue even if
+ * drm_sched_entity_fini() has just removed it.
  */
 void cnnacc_sched_remove(struct cnnacc_ctx *ctx, struct cnnacc_core *core)
 {
 	scoped_guard(spinlock, &ctx->job_lock)
 		cnnacc_sched_push(ctx, core);
-	scoped_guard(mutex, &core->pause_lock) {
+	scoped_guard(mutex, &core->cdev->pause_lock) {
 		drm_sched_wqueue_stop(&core->sched);
 		drm_sched_entity_fini(&ctx->queues[core->index].entity);
 		drm_sched_wqueue_start(&core->sched);
@@ -280,7 +273,6 @@ static struct dma_fence *cnnacc_sched_run_job(struct drm_sched_job *base)
 static enum drm_gpu_sched_stat cnnacc_sched_timedout_job(struct drm_sched_job *base)
 {
 	struct cnnacc_core *core = to_cnnacc_job(base)->core;
-	enum drm_gpu_sched_stat stat;
 	bool cookie;
 	int idx;
 
@@ -292,9 +284,8 @@ static enum drm_gpu_sched_stat cnnacc_sched_timedout_job(struct drm_sched_job *b
 		drm_dev_exit(idx);
 	}
 	/* On some kernels this ends a pause. */
-	scoped_guard(mutex, &core->pause_lock)
-		stat = cnnacc_compat_sched_no_hang(base);
-	return stat;
+	guard(mutex)(&core->cdev->pause_lock);
+	return cnnacc_compat_sched_no_hang(base);
 }
 
 static void cnnacc_sched_free_job(struct drm_sched_job *base)
@@ -333,6 +324,6 @@ int cnnacc_sched_init(struct cnnacc_core *core)
 {
 	return cnnacc_compat_sched_init(&core->sched, &cnnacc_sched_ops, CNNACC_CREDITS,
 					core->cdev->sched_wq, core->cdev->reset_wq,
-					msecs_to_jiffies(cnnacc_watchdog.ms / 2),
+					msecs_to_jiffies(cnnacc_watchdog_ms / 2),
 					core->name, core->cdev->drm.dev);
 }

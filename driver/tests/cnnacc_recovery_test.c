@@ -100,15 +100,15 @@ static void cnnacc_recovery_test_slow(struct kunit *test)
 /* It is one after job_limit_ms. */
 static void cnnacc_recovery_test_too_long(struct kunit *test)
 {
-	unsigned int limit = cnnacc_job_limit.ms;
+	unsigned int limit = cnnacc_job_limit_ms;
 	struct cnnacc_mock *mock = cnnacc_mock_create(test);
 	struct cnnacc_ctx *ctx = cnnacc_mock_ctx(mock);
 
-	cnnacc_job_limit.ms = 1000;
+	cnnacc_job_limit_ms = 1000;
 	mock->does = CNNACC_MOCK_WORKS;
 	KUNIT_EXPECT_EQ(test, cnnacc_mock_run(mock, ctx, 1), -ETIMEDOUT);
 	KUNIT_EXPECT_EQ(test, ctx->status.state, DRM_CNNACC_CTX_HANG);
-	cnnacc_job_limit.ms = limit;
+	cnnacc_job_limit_ms = limit;
 	cnnacc_recovery_test_after(test, mock, 1, 0);
 }
 
