@@ -29,6 +29,7 @@ extern "C" {
 #define CNNACC_GCU_INNER_MAX		7
 #define CNNACC_GCU_COLUMNS_MIN		4	/* fmbufcoln = this << code */
 #define CNNACC_GCU_COLUMNS_CODE_MAX	10
+#define CNNACC_GCU_LOOKAHEAD		256	/* op4 between the array and the row requests */
 #define CNNACC_GCU_UPDATE_INT		4	/* RBUF_WT_LA of INT8 and INT16 */
 #define CNNACC_GCU_UPDATE_FP16		9	/* RBUF_WT_LA of FP16 */
 
