@@ -19,7 +19,8 @@ extern "C" {
 #define CNNACC_GCU_PARAM_RBUF		3	/* 15:0 RBUF_BANK_N, 31:16 RBUF_DEPTH */
 #define CNNACC_GCU_PARAM_BUS		4	/* bytes per clock of each memory stream */
 #define CNNACC_GCU_PARAM_FP		5
-#define CNNACC_GCU_PARAM_LIMITS		6	/* 7:0 points, 15:8 stride, 23:16 dilation, 31:24 inner */
+/* 7:0 kernel points, 15:8 stride, 23:16 dilation, 31:24 inner padding: maxima */
+#define CNNACC_GCU_PARAM_LIMITS		6
 #define CNNACC_GCU_FP_FLOOR		0x1u	/* FP16 products are truncated to minus infinity */
 
 #define CNNACC_GCU_BANK_WORDS		512
