@@ -136,12 +136,12 @@ struct cnnacc_gcu_layer {
 };
 
 /**
- * struct cnnacc_gcu_probe - a block of kind CNNACC_GCU_PROBE (256 bytes).
- * @control: 3:0 CNNACC_GCU_PROBE
+ * struct cnnacc_gcu_probe - a block of kind CNNACC_GCU_PROBE or CNNACC_GCU_FILL (256 bytes).
+ * @control: 3:0 kind
  * @port: enum cnnacc_gcu_port
  * @address: logical byte address of the first word; for SEARCH 15:0 channel group, 31:16 row
  * @count: words, 1..CNNACC_GCU_PROBE_WORDS; for SEARCH the column
- * @result_va: where the result goes, 64-byte aligned
+ * @va: where the words go or come from, 64-byte aligned
  * @fmbuf_banks: fmbufbankn; for SEARCH zero
  * @reserved: zero
  */
@@ -150,9 +150,21 @@ struct cnnacc_gcu_probe {
 	__u32 port;
 	__u32 address;
 	__u32 count;
-	__u32 result_va;
+	__u32 va;
 	__u32 fmbuf_banks;
 	__u32 reserved[58];
+};
+
+/**
+ * struct cnnacc_gcu_wait - a block of kind CNNACC_GCU_WAIT (256 bytes).
+ * @control: 3:0 kind
+ * @cycles: how long
+ * @reserved: zero
+ */
+struct cnnacc_gcu_wait {
+	__u32 control;
+	__u32 cycles;
+	__u32 reserved[62];
 };
 
 /**
@@ -171,7 +183,7 @@ struct cnnacc_gcu_linear {
 
 #define CNNACC_GCU_BLOCK_SIZE		256
 #define CNNACC_GCU_LUT_ENTRIES		4096
-#define CNNACC_GCU_PROBE_WORDS		512
+#define CNNACC_GCU_PROBE_WORDS		16384
 #define CNNACC_GCU_MISS			0xffffffffu	/* SEARCH: no slot holds the row */
 #define CNNACC_GCU_RESTART		255		/* increment that restarts the tables */
 
@@ -194,10 +206,14 @@ struct cnnacc_gcu_linear {
  * enum cnnacc_gcu_kind - kind of a block.
  * @CNNACC_GCU_LAYER: convolution
  * @CNNACC_GCU_PROBE: store what CBUF holds, for diagnosis
+ * @CNNACC_GCU_FILL: the reverse
+ * @CNNACC_GCU_WAIT: let time pass
  */
 enum cnnacc_gcu_kind {
 	CNNACC_GCU_LAYER = 1,
 	CNNACC_GCU_PROBE = 2,
+	CNNACC_GCU_FILL = 3,
+	CNNACC_GCU_WAIT = 4,
 };
 
 /**
@@ -247,10 +263,10 @@ enum cnnacc_gcu_out {
 };
 
 /**
- * enum cnnacc_gcu_port - what a probe reads.
+ * enum cnnacc_gcu_port - what a probe reads, a fill writes.
  * @CNNACC_GCU_PORT_FMAP: feature-map area
  * @CNNACC_GCU_PORT_KERNEL: kernel area
- * @CNNACC_GCU_PORT_SEARCH: where a surface is
+ * @CNNACC_GCU_PORT_SEARCH: where a surface is; probes only
  */
 enum cnnacc_gcu_port {
 	CNNACC_GCU_PORT_FMAP = 0,
@@ -265,7 +281,7 @@ enum cnnacc_gcu_port {
  * @CNNACC_GCU_E_LENGTH: class BAD_PROGRAM: the program is not a number of blocks; detail is the
  *	number of bytes after the last whole block
  * @CNNACC_GCU_E_CFG: class CONFIG; detail is enum cnnacc_gcu_field
- * @CNNACC_GCU_E_RANGE: class BAD_PROGRAM: a probe outside its area; detail is enum
+ * @CNNACC_GCU_E_RANGE: class BAD_PROGRAM: a probe or fill outside its area; detail is enum
  *	cnnacc_gcu_port
  * @CNNACC_GCU_E_TABLE: class BAD_PROGRAM: past the end of the replacement tables; detail is the
  *	entry
@@ -409,6 +425,8 @@ enum cnnacc_gcu_layout {
 						CNNACC_GCU_BLOCK_SIZE),
 	CNNACC_LAYOUT_GCU_PROBE = CNNACC_LAYOUT(sizeof(struct cnnacc_gcu_probe) ==
 						CNNACC_GCU_BLOCK_SIZE),
+	CNNACC_LAYOUT_GCU_WAIT = CNNACC_LAYOUT(sizeof(struct cnnacc_gcu_wait) ==
+					       CNNACC_GCU_BLOCK_SIZE),
 	CNNACC_LAYOUT_GCU_LINEAR = CNNACC_LAYOUT(sizeof(struct cnnacc_gcu_linear) == 16),
 	CNNACC_LAYOUT_GCU_IFMAP = CNNACC_LAYOUT(CNNACC_AT(gcu_layer, ifmap) == 64),
 	CNNACC_LAYOUT_GCU_WEIGHT = CNNACC_LAYOUT(CNNACC_AT(gcu_layer, weight_va) == 112),
