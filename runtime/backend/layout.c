@@ -29,7 +29,7 @@ struct cnn_layout cnn_dense_layout(const int64_t dims[CNN_DIMS], int64_t size)
 struct cnn_layout cnn_planes_layout(const struct cnn_planes *p)
 {
 	struct cnn_layout l = { .dims = { p->n, p->c, 1, p->plane }, .size = p->size,
-				.codes = p->codes };
+				.codes = p->codes, .half = p->half };
 
 	add_axis(&l, CNN_DIM_BATCH, p->n, p->image_pitch);
 	add_axis(&l, CNN_DIM_CHANNELS, p->c, p->plane_pitch);
@@ -40,7 +40,7 @@ struct cnn_layout cnn_planes_layout(const struct cnn_planes *p)
 struct cnn_layout cnn_pixels_layout(const struct cnn_pixels *p)
 {
 	struct cnn_layout l = { .dims = { p->n, p->c, p->rows, p->columns }, .size = p->size,
-				.codes = p->codes };
+				.codes = p->codes, .half = p->half };
 
 	add_axis(&l, CNN_DIM_BATCH, p->n, p->image_pitch);
 	add_axis(&l, CNN_DIM_CHANNELS, p->c, 1);
@@ -64,12 +64,18 @@ struct cnn_layout cnn_blocks_layout(const int64_t dims[CNN_DIMS], int64_t block,
 	return l;
 }
 
+struct cnn_layout cnn_half_layout(struct cnn_layout l)
+{
+	l.half = 1;
+	return l;
+}
+
 bool cnn_layout_planes(const struct cnn_layout *l, struct cnn_planes *out)
 {
 	*out = (struct cnn_planes){
 		.n = l->axis[0].extent, .c = l->axis[1].extent, .plane = l->axis[2].extent,
 		.plane_pitch = l->axis[1].stride, .image_pitch = l->axis[0].stride,
-		.size = l->size, .codes = l->codes,
+		.size = l->size, .codes = l->codes, .half = l->half,
 	};
 	return l->axes == 3 && l->axis[1].dim == CNN_DIM_CHANNELS &&
 	       l->axis[2].dim == CNN_DIM_COLUMNS && l->axis[2].stride == 1;
@@ -81,7 +87,7 @@ bool cnn_layout_pixels(const struct cnn_layout *l, struct cnn_pixels *out)
 		.n = l->axis[0].extent, .c = l->axis[1].extent, .rows = l->axis[2].extent,
 		.columns = l->axis[3].extent, .image_pitch = l->axis[0].stride,
 		.row_pitch = l->axis[2].stride, .column_pitch = l->axis[3].stride,
-		.size = l->size, .codes = l->codes,
+		.size = l->size, .codes = l->codes, .half = l->half,
 	};
 	return l->axes == 4 && l->axis[1].dim == CNN_DIM_CHANNELS &&
 	       l->axis[2].dim == CNN_DIM_ROWS && l->axis[1].stride == 1;
@@ -194,13 +200,19 @@ static bool check_packed(const struct cnn_layout *l, const struct cnn_axis *axis
 	return axis->stride == 1 && (axis == &l->axis[l->axes - 1] || axis[1].dim != axis->dim);
 }
 
+static bool check_format(const struct cnn_layout *l)
+{
+	if (l->codes && (l->size != 1 || !cnn_packed_format(l->codes)))
+		return false;
+	return l->half ? l->half == 1 && l->size == 2 && !l->codes : l->size >= 1;
+}
+
 bool cnn_layout_valid(const struct cnn_layout *l)
 {
 	int64_t reach = 0;
 	int order[CNN_AXES_MAX], n;
 
-	if (l->size < 1 || (l->codes && (l->size != 1 || !cnn_packed_format(l->codes))) ||
-	    !check_dims(l))
+	if (!check_format(l) || !check_dims(l))
 		return false;
 	if (!cnn_layout_count(l))
 		return true;
@@ -220,7 +232,7 @@ bool cnn_layout_equal(const struct cnn_layout *a, const struct cnn_layout *b)
 	struct cnn_run x[CNN_AXES_MAX], y[CNN_AXES_MAX];
 	int n = cnn_layout_runs(a, x);
 
-	return a->size == b->size && a->codes == b->codes &&
+	return a->size == b->size && a->codes == b->codes && a->half == b->half &&
 	       cnn_layout_count(a) == cnn_layout_count(b) && cnn_layout_runs(b, y) == n &&
 	       !memcmp(x, y, (size_t)n * sizeof(*x));
 }
@@ -230,7 +242,7 @@ bool cnn_layout_dense(const struct cnn_layout *l)
 	struct cnn_run runs[CNN_AXES_MAX];
 	int n = cnn_layout_runs(l, runs);
 
-	return !l->codes && (n == 0 || (n == 1 && runs[0].step == 1));
+	return !l->codes && !l->half && (n == 0 || (n == 1 && runs[0].step == 1));
 }
 
 int64_t cnn_layout_count(const struct cnn_layout *l)
@@ -240,6 +252,11 @@ int64_t cnn_layout_count(const struct cnn_layout *l)
 	for (int i = 0; i < CNN_DIMS; i++)
 		count = l->dims[i] ? cnn_mul_sat(count, l->dims[i]) : 0;
 	return count;
+}
+
+int64_t cnn_layout_value_size(const struct cnn_layout *l)
+{
+	return l->half ? (int64_t)sizeof(float) : l->size;
 }
 
 static int64_t reach_of(int64_t count, int64_t step)
@@ -306,7 +323,7 @@ bool cnn_layout_view(const struct cnn_layout *l, int64_t n, int64_t c, int64_t p
 		return false;
 	*out = (struct cnn_planes){
 		.n = n, .c = c, .plane = plane, .plane_pitch = step[1], .image_pitch = step[2],
-		.size = l->size,
+		.size = l->size, .half = l->half,
 	};
 	return true;
 }
@@ -318,7 +335,7 @@ bool cnn_layout_as_planes(const struct cnn_layout *has, struct cnn_layout *want)
 	if (want->codes)
 		return cnn_layout_equal(has, want);
 	if (!cnn_layout_planes(want, &p) || has->size != want->size ||
-	    !cnn_layout_view(has, p.n, p.c, p.plane, &seen))
+	    has->half != want->half || !cnn_layout_view(has, p.n, p.c, p.plane, &seen))
 		return false;
 	*want = cnn_planes_layout(&seen);
 	return true;
@@ -330,7 +347,7 @@ bool cnn_layout_as_pixels(const struct cnn_layout *has, struct cnn_layout *want)
 
 	if (!cnn_layout_pixels(has, &x) || !cnn_layout_pixels(want, &y) ||
 	    memcmp(has->dims, want->dims, sizeof(has->dims)) || has->size != want->size ||
-	    has->codes != want->codes)
+	    has->codes != want->codes || has->half != want->half)
 		return false;
 	*want = *has;
 	return true;

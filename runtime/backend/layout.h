@@ -39,6 +39,11 @@ struct cnn_layout {
 	 * Never made by a core.
 	 */
 	int64_t codes;
+	/*
+	 * 1: the elements of a float32 value are float16 here (size is 2), rounded to nearest even
+	 * when they are written; 0: as in the tensor.
+	 */
+	int64_t half;
 };
 
 /*
@@ -48,7 +53,7 @@ struct cnn_layout {
 struct cnn_planes {
 	int64_t n, c, plane;
 	int64_t plane_pitch, image_pitch;
-	int64_t size, codes;
+	int64_t size, codes, half;
 };
 
 /*
@@ -58,7 +63,7 @@ struct cnn_planes {
 struct cnn_pixels {
 	int64_t n, c, rows, columns;
 	int64_t image_pitch, row_pitch, column_pitch;
-	int64_t size, codes;
+	int64_t size, codes, half;
 };
 
 /* The tensor's own elements, one after the other. */
@@ -67,6 +72,8 @@ struct cnn_layout cnn_planes_layout(const struct cnn_planes *p);
 struct cnn_layout cnn_pixels_layout(const struct cnn_pixels *p);
 /* [batch][channels / block][rows][columns][block], the last block padded. */
 struct cnn_layout cnn_blocks_layout(const int64_t dims[CNN_DIMS], int64_t block, int64_t size);
+/* The layout of elements of 2 bytes, l, for a float32 value: they are float16. */
+struct cnn_layout cnn_half_layout(struct cnn_layout l);
 
 /*
  * Do its axes fit its dims, and is no element in another's place? That holds if each axis steps
@@ -78,6 +85,8 @@ bool cnn_layout_equal(const struct cnn_layout *a, const struct cnn_layout *b);
 /* Is it just the tensor's own elements? */
 bool cnn_layout_dense(const struct cnn_layout *l);
 int64_t cnn_layout_count(const struct cnn_layout *l);
+/* Bytes of an element of a tensor whose value has the layout. */
+int64_t cnn_layout_value_size(const struct cnn_layout *l);
 /* Bytes from the first to behind the last element; INT64_MAX if they are more. */
 int64_t cnn_layout_bytes(const struct cnn_layout *l);
 
@@ -121,8 +130,8 @@ struct cnn_loop {
 int cnn_layout_loops(const struct cnn_layout *to, const struct cnn_layout *from,
 		     struct cnn_loop loops[CNN_LOOPS_MAX]);
 /*
- * The elements of a value in memory of one layout to another, of as many elements of that size.
- * Packed codes are written only.
+ * The elements of a value in memory of one layout to another, of as many elements of values of that
+ * size. Packed codes are written only.
  */
 void cnn_layout_move(const struct cnn_layout *to, void *dst, const struct cnn_layout *from,
 		     const void *src);

@@ -2,6 +2,7 @@
 /* Elements from one layout to another, of which one may be the dense data of a tensor. */
 #include <string.h>
 
+#include "ops/float16.h"
 #include "layout.h"
 
 #define SHORT_ROW 8 /* elements */
@@ -15,6 +16,7 @@ struct nest {
 	struct cnn_loop loop[CNN_LOOPS_MAX + 2]; /* the innermost first */
 	int n;
 	int64_t size, codes;	     /* of what is written; what is read is never packed */
+	int64_t from_size;
 	rows_fn *rows;
 };
 
@@ -58,6 +60,33 @@ static void copy_rows(const struct nest *b, uint8_t *to, const uint8_t *from)
 		copy_strided(&r, to, from, (size_t)size);
 }
 
+/* Rounds floats to halves. */
+static void narrow_rows(const struct nest *b, uint8_t *to, const uint8_t *from)
+{
+	const struct cnn_loop in = b->loop[0], out = b->loop[1];
+
+	for (int64_t y = 0; y < out.count; y++) {
+		uint16_t *half = (uint16_t *)to + y * out.to;
+		const float *v = (const float *)from + y * out.from;
+
+		for (int64_t x = 0; x < in.count; x++)
+			half[x * in.to] = float_to_half(v[x * in.from]);
+	}
+}
+
+static void widen_rows(const struct nest *b, uint8_t *to, const uint8_t *from)
+{
+	const struct cnn_loop in = b->loop[0], out = b->loop[1];
+
+	for (int64_t y = 0; y < out.count; y++) {
+		float *v = (float *)to + y * out.to;
+		const uint16_t *half = (const uint16_t *)from + y * out.from;
+
+		for (int64_t x = 0; x < in.count; x++)
+			v[x * in.to] = half_to_float(half[x * in.from]);
+	}
+}
+
 /* Bytes that elements take where they are written; packed ones are whole bytes. */
 static int64_t to_bytes(const struct nest *b, int64_t elements)
 {
@@ -76,7 +105,7 @@ static void pack_rows(const struct nest *b, uint8_t *to, const uint8_t *from)
 
 static void run_loop(const struct nest *b, int at, uint8_t *to, const uint8_t *from)
 {
-	int64_t to_step = to_bytes(b, b->loop[at].to), from_step = b->loop[at].from * b->size;
+	int64_t to_step = to_bytes(b, b->loop[at].to), from_step = b->loop[at].from * b->from_size;
 
 	if (at < 2) {
 		b->rows(b, to, from);
@@ -139,7 +168,7 @@ static void run_nest(struct nest b, uint8_t *to, const uint8_t *from)
 		blocks->count = 1;
 		inner->count = last;
 		run_nest(b, to + to_bytes(&b, before * blocks->to),
-			 from + before * blocks->from * b.size);
+			 from + before * blocks->from * b.from_size);
 		return;
 	}
 	order_loops(&b);
@@ -289,13 +318,13 @@ static void move_each(const struct nest *b, const struct rest *to, const struct 
 		      int64_t count, uint8_t *dst, const uint8_t *src)
 {
 	for (int64_t i = 0; i < count; i++) {
-		const uint8_t *element = src + place_of(from, i) * b->size;
+		const uint8_t *element = src + place_of(from, i) * b->from_size;
 		int64_t place = place_of(to, i);
 
 		if (b->codes)
 			put_code(b->codes, dst, place, (const int8_t *)element);
 		else
-			memcpy(dst + place * b->size, element, (size_t)b->size);
+			b->rows(b, dst + place * b->size, element);
 	}
 }
 
@@ -313,11 +342,18 @@ int cnn_layout_loops(const struct cnn_layout *to, const struct cnn_layout *from,
 	return b.n;
 }
 
+static rows_fn *rows_of(const struct cnn_layout *to, const struct cnn_layout *from)
+{
+	if (to->half != from->half)
+		return to->half ? narrow_rows : widen_rows;
+	return to->codes ? pack_rows : copy_rows;
+}
+
 void cnn_layout_move(const struct cnn_layout *to, void *dst, const struct cnn_layout *from,
 		     const void *src)
 {
-	struct nest b = { .size = to->size, .codes = to->codes,
-			  .rows = to->codes ? pack_rows : copy_rows };
+	struct nest b = { .size = to->size, .codes = to->codes, .from_size = from->size,
+			  .rows = rows_of(to, from) };
 	struct rest x = { .at = 0 }, y = { .at = 0 };
 
 	if (!cnn_layout_count(to))
@@ -325,6 +361,8 @@ void cnn_layout_move(const struct cnn_layout *to, void *dst, const struct cnn_la
 	x.n = cnn_layout_runs(to, x.runs);
 	y.n = cnn_layout_runs(from, y.runs);
 	if (!find_loops(&b, x, y) || !is_by_bytes(&b)) {
+		b.n = 0;
+		order_loops(&b);
 		move_each(&b, &x, &y, cnn_layout_count(to), dst, src);
 		return;
 	}
@@ -335,14 +373,14 @@ void cnn_layout_move(const struct cnn_layout *to, void *dst, const struct cnn_la
 
 void cnn_layout_write(const struct cnn_layout *l, void *memory, const void *dense)
 {
-	const struct cnn_layout from = cnn_dense_layout(l->dims, l->size);
+	const struct cnn_layout from = cnn_dense_layout(l->dims, cnn_layout_value_size(l));
 
 	cnn_layout_move(l, memory, &from, dense);
 }
 
 void cnn_layout_read(const struct cnn_layout *l, const void *memory, void *dense)
 {
-	const struct cnn_layout to = cnn_dense_layout(l->dims, l->size);
+	const struct cnn_layout to = cnn_dense_layout(l->dims, cnn_layout_value_size(l));
 
 	cnn_layout_move(&to, dense, l, memory);
 }

@@ -118,6 +118,7 @@ bool seqc_can_change(const struct seqc *s, const struct seqc_change *c)
 	struct shape shape;
 
 	return !c->to->codes && !c->from->codes && c->to->size == c->from->size &&
+	       c->to->half == c->from->half &&
 	       cnn_layout_bytes(c->from) <= c->bytes && get_shape(c, &shape) &&
 	       most_cycles(c, &shape) <= s->cycles_max / 2;
 }

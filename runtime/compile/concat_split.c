@@ -79,7 +79,7 @@ static bool get_layout(const struct cnn_compiler *cc, int v, int64_t c, int64_t 
 {
 	*l = one_image(c, plane, plane);
 	return !cc->compile.out->slots[v].used ||
-	       cnn_layout_view(&cc->compile.out->slots[v].layout, 1, c, plane, l);
+	       (cnn_layout_view(&cc->compile.out->slots[v].layout, 1, c, plane, l) && !l->half);
 }
 
 /* The plane pitch, in floats, that all inputs have in common; 0: none. */
@@ -180,7 +180,7 @@ static bool place_split(struct cnn_compiler *cc, const struct cnn_node *n, int *
 	*core = producer_core(cc, from);
 	if (*core < 0 || !get_channels(cnn_node_in(g, n, 0), &c, &plane) ||
 	    !is_along_channels(n, cnn_node_in(g, n, 0)) ||
-	    !cnn_layout_view(&cc->compile.out->slots[from].layout, 1, c, plane, &all))
+	    !cnn_layout_view(&cc->compile.out->slots[from].layout, 1, c, plane, &all) || all.half)
 		return false;
 	for (int i = 0; i < n->n_out; i++)
 		if (n->out[i] < 0 || !get_channels(cnn_node_out(g, n, i), &c, &plane))

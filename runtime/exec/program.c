@@ -26,6 +26,9 @@ static int read_options(const struct cnnrt_compile_options *from, const struct c
 	if (o->prefer != CNNRT_PREFER_DEVICE && o->prefer != CNNRT_PREFER_TIME)
 		return rt_fail(err, CNNRT_EINVAL, "compile: prefer %d: 0 (device) or 1 (time) wanted",
 			       (int)o->prefer);
+	if (o->precision != CNNRT_PRECISION_FP32 && o->precision != CNNRT_PRECISION_FP16)
+		return rt_fail(err, CNNRT_EINVAL, "compile: precision %d: 0 (fp32) or 1 (fp16) wanted",
+			       (int)o->precision);
 	if (o->core && o->cpu_only)
 		return rt_fail(err, CNNRT_EINVAL, "compile: core \"%.40s\" and cpu_only contradict "
 			       "each other: leave one out", o->core);

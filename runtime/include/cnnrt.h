@@ -308,6 +308,16 @@ enum cnnrt_prefer {
 	CNNRT_PREFER_TIME = 1,	/* where the whole network ends soonest */
 };
 
+/** enum cnnrt_precision - what float32 operators may be computed with. */
+enum cnnrt_precision {
+	CNNRT_PRECISION_FP32 = 0,	/* float32, as the model says */
+	/*
+	 * float16 on cores that have it: their inputs, weights and results are rounded to the nearest
+	 * float16, ties to even.  Nothing changes on other cores and the CPU.
+	 */
+	CNNRT_PRECISION_FP16 = 1,
+};
+
 /** struct cnnrt_compile_options - what is zero is the default. */
 struct cnnrt_compile_options {
 	size_t struct_size;
@@ -332,6 +342,7 @@ struct cnnrt_compile_options {
 	 * it.  NULL: those of @dev, which are of a reference CPU unless its description has others.
 	 */
 	const char *target;
+	enum cnnrt_precision precision;
 };
 
 struct cnnrt_program;

@@ -72,6 +72,7 @@ struct cnn_node {
 	int *in, *out;		/* value indices; -1: optional and left out */
 	struct cnn_params params;	/* set by cnn_params_init */
 	struct cnn_act act;	/* set by cnn_graph_fuse */
+	bool wide;		/* of float16, but its constants have become float32 */
 	/*
 	 * What cnn_graph_fuse put into this node, such as "BatchNormalization bn1, Relu r1";
 	 * NULL if nothing. For reports.
@@ -126,6 +127,7 @@ struct cnn_graph {
 	struct cnn_limits limits;
 	int64_t const_bytes;	/* data held by constants */
 	bool inferred;
+	bool fp16;		/* cores may compute float32 operators with float16 */
 };
 
 void cnn_graph_default_limits(struct cnn_graph *g);

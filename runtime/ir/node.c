@@ -158,6 +158,7 @@ int cnn_node_copy(struct cnn_node *to, const struct cnn_node *from, struct cnn_e
 	to->n_out = from->n_out;
 	to->opset = from->opset;
 	to->act = from->act;
+	to->wide = from->wide;
 	to->place = from->place;
 	to->op = from->op;
 	return copy_params(to, from, err);

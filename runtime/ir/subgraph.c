@@ -141,6 +141,7 @@ int cnn_subgraph_copy(const struct cnn_graph *g, const int *nodes, int n, struct
 		return cnn_fail(err, CNN_ENOMEM, "no memory for a part of the graph");
 	p.g->limits = g->limits;
 	p.g->inferred = g->inferred;
+	p.g->fp16 = g->fp16;
 	ret = fill(&p, err);
 	free(p.values);
 	if (!ret)

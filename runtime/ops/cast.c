@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "scalar.h"
+#include "float16.h"
 
 #define BLOCK	256
 
@@ -182,33 +182,18 @@ static void cast_sums(const int32_t *src, float *dst, int64_t n)
 		dst[i] = (float)src[i];
 }
 
-/* The exponent of a half becomes that of a float when it is multiplied by 2^112. */
 CNN_CLONES
 static void cast_halves(const uint16_t *src, float *dst, int64_t n)
 {
-	for (int64_t i = 0; i < n; i++) {
-		uint32_t size = (uint32_t)(src[i] & 0x7fff) << 13;
-		uint32_t sign = (uint32_t)(src[i] & 0x8000) << 16, bits;
-
-		bits = as_bits(as_float(size) * 0x1p112f) | sign;
-		bits = size >= 0x0f800000 ? size | 0x7f800000 | sign : bits;
-		dst[i] = as_float(size > 0x0f800000 ? 0x7fc00000 : bits);
-	}
+	for (int64_t i = 0; i < n; i++)
+		dst[i] = half_to_float(src[i]);
 }
 
-/* To the nearest half, ties to even. A sum with 1/2 rounds to multiples of the smallest one. */
 CNN_CLONES
 static void cast_floats(const float *src, uint16_t *dst, int64_t n)
 {
-	for (int64_t i = 0; i < n; i++) {
-		uint32_t bits = as_bits(src[i]), size = bits & 0x7fffffff, half;
-
-		half = (size + 0xfff + (size >> 13 & 1) - 0x38000000) >> 13;
-		half = size < 0x38800000 ? as_bits(as_float(size) + 0.5f) - 0x3f000000 : half;
-		half = size >= 0x477ff000 ? 0x7c00 : half;
-		half = size > 0x7f800000 ? 0x7e00 : half | (bits >> 16 & 0x8000);
-		dst[i] = (uint16_t)half;
-	}
+	for (int64_t i = 0; i < n; i++)
+		dst[i] = float_to_half(src[i]);
 }
 
 void cnn_cast(enum cnn_dtype from, const void *src, enum cnn_dtype to, void *dst, int64_t n)

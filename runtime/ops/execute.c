@@ -66,7 +66,7 @@ int cnn_cpu_infer(const struct cnn_node *node, const struct cnn_tensor *const *i
 {
 	struct cnn_call c = make_call(node, in, out, err);
 	const struct cnn_op_desc *d = desc_of(node, err);
-	int ret = d ? d->infer(&c) : CNN_EUNSUPPORTED;
+	int ret = d && !node->wide ? d->infer(&c) : CNN_EUNSUPPORTED;
 
 	return ret == CNN_EUNSUPPORTED && d && cnn_takes_halves(&c) ? infer_halves(&c) : ret;
 }
@@ -275,7 +275,7 @@ int cnn_cpu_run(const struct cnn_node *node, const struct cnn_tensor *const *in,
 	if (ret)
 		return ret;
 	c.workers = workers;
-	ret = cnn_op_desc(node->op)->infer(&c);
+	ret = node->wide ? CNN_EUNSUPPORTED : cnn_op_desc(node->op)->infer(&c);
 	if (ret == CNN_EUNSUPPORTED && cnn_takes_halves(&c))
 		return run_halves(&c);
 	if (!ret)

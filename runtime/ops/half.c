@@ -11,7 +11,7 @@ bool cnn_takes_halves(const struct cnn_call *c)
 {
 	const struct cnn_tensor *t = cnn_in(c, c->node->op == CNN_OP_DEQUANTIZE_LINEAR);
 
-	return t && t->dtype == CNN_FLOAT16;
+	return c->node->wide || (t && t->dtype == CNN_FLOAT16);
 }
 
 static int widen_input(const struct cnn_call *c, const struct cnn_tensor *half, bool all,

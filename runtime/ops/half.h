@@ -15,7 +15,7 @@ struct cnn_wide {
 	struct cnn_tensor **out, *tensors;	/* inputs, then outputs */
 };
 
-/* Is it float16 that the type of the result follows from? */
+/* Is it float16 that the type of the result follows from, or did (cnn_node.wide)? */
 bool cnn_takes_halves(const struct cnn_call *c);
 /* With data: of all inputs that have some, or only of so few elements as may give a shape. */
 int cnn_widen(const struct cnn_call *c, bool all, struct cnn_wide *w);

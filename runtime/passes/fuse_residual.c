@@ -5,13 +5,13 @@
 #include "passes.h"
 
 /* Does node b add two float values of its output's shape, none of them constant? */
-static bool is_addition(const struct cnn_graph *g, const struct cnn_node *b)
+static bool is_addition(const struct cnn_graph *g, const struct cnn_node *b, bool halves)
 {
 	const struct cnn_tensor *y = cnn_node_out(g, b, 0);
 
 	if ((b->op != CNN_OP_ADD && b->op != CNN_OP_SUM) || b->n_in != 2)
 		return false;
-	if (y->dtype != CNN_FLOAT32 || y->rank < 0)
+	if (!cnn_is_float(y, halves) || y->rank < 0)
 		return false;
 	for (int i = 0; i < 2; i++) {
 		const struct cnn_tensor *x = cnn_node_in(g, b, i);
@@ -60,7 +60,7 @@ int cnn_pass_fuse_residual(struct cnn_pass *p, int i)
 	struct cnn_node *b = &p->g->nodes[i], *a[2];
 	int later;
 
-	if (!is_addition(p->g, b))
+	if (!is_addition(p->g, b, p->what & CNN_FUSE_HALF))
 		return CNN_OK;
 	a[0] = fusible_conv(p->g, b, 0, p->what);
 	a[1] = fusible_conv(p->g, b, 1, p->what);

@@ -62,7 +62,7 @@ static unsigned int allowed_flags(const struct cnn_pass *f, const struct cnn_nod
 {
 	const struct cnn_tensor *y = cnn_node_out(f->g, a, 0);
 
-	if (y->dtype != CNN_FLOAT32 || y->rank < 0)
+	if (!cnn_is_float(y, f->what & CNN_FUSE_HALF) || y->rank < 0)
 		return 0;
 	switch (a->op) {
 	case CNN_OP_CONV:

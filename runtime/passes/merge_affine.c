@@ -25,13 +25,14 @@ static bool is_batch_norm(const struct cnn_graph *g, const struct cnn_node *n, s
 }
 
 /* Is n a scale and shift per channel of a map? So may be its activation. */
-static bool match(const struct cnn_graph *g, const struct cnn_node *n, struct affine *a)
+static bool match(const struct cnn_pass *f, const struct cnn_node *n, struct affine *a)
 {
+	const struct cnn_graph *g = f->g;
 	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
 
 	if (n->act.kind != CNN_ACT_NONE && n->act.kind != CNN_ACT_AFFINE)
 		return false;
-	if (y->dtype != CNN_FLOAT32 || y->rank < 2)
+	if (!cnn_is_float(y, f->what & CNN_FUSE_HALF) || y->rank < 2)
 		return false;
 	if (n->op == CNN_OP_BATCH_NORM)
 		return is_batch_norm(g, n, a);
@@ -131,7 +132,7 @@ int cnn_merge_affine(struct cnn_pass *f, struct cnn_node *a, struct cnn_node *b)
 	double *pairs;
 	int ret;
 
-	if (!match(f->g, a, &first) || !match(f->g, b, &second) || second.x != a->out[0])
+	if (!match(f, a, &first) || !match(f, b, &second) || second.x != a->out[0])
 		return 0;
 	/* Two numbers are an activation of the first node. */
 	if (is_scalar(&first) && is_scalar(&second))

@@ -76,6 +76,12 @@ int cnn_check_known_ops(const struct cnn_graph *g, struct cnn_err *err);
 /* A Transpose that only moves axes of one element becomes a Reshape. */
 #define CNN_FUSE_RESHAPE (1u << 16)
 #define CNN_FUSE_ALL 0x1ffffu
+/*
+ * For cores that compute float16: constants that nodes of float16 read become float32, which rounds
+ * nothing, and the flags BN, BIAS, RELU to ACT_SCALAR, ADD and DEPTHWISE apply to these nodes, too. What was
+ * rounded between two of them no longer is, so this is for no other place.
+ */
+#define CNN_FUSE_HALF (1u << 17)
 
 /* What helps wherever a node will run, to be done before any is placed. */
 #define CNN_FUSE_NEUTRAL \

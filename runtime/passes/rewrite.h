@@ -11,6 +11,12 @@ static inline bool cnn_is_const(const struct cnn_tensor *t)
 	return t && t->data && t->dtype == CNN_FLOAT32;
 }
 
+/* Does a value hold floats: float32, or where halves are fused float16? */
+static inline bool cnn_is_float(const struct cnn_tensor *t, bool halves)
+{
+	return t->dtype == CNN_FLOAT32 || (halves && t->dtype == CNN_FLOAT16);
+}
+
 /* Does an Add, Mul or Div broadcast by the rules of operator set 7 and later? */
 static inline bool cnn_has_opset7_broadcast(const struct cnn_node *n)
 {

@@ -18,11 +18,11 @@ static bool is_beside_conv(const struct cnn_graph *g, const struct cnn_node *n)
 	return x->producer >= 0 && g->nodes[x->producer].op == CNN_OP_CONV;
 }
 
-static bool fits(const struct cnn_graph *g, const struct cnn_node *n)
+static bool fits(const struct cnn_graph *g, const struct cnn_node *n, bool halves)
 {
 	const struct cnn_tensor *y = cnn_node_out(g, n, 0);
 
-	if (n->op != CNN_OP_BATCH_NORM || y->dtype != CNN_FLOAT32 || y->rank < 3 || y->rank > 4)
+	if (n->op != CNN_OP_BATCH_NORM || !cnn_is_float(y, halves) || y->rank < 3 || y->rank > 4)
 		return false;
 	for (int i = 1; i < 5; i++)
 		if (!cnn_is_const(cnn_node_in(g, n, i)))
@@ -38,7 +38,7 @@ int cnn_pass_scale_to_conv(struct cnn_pass *p, int i)
 	float *w, *bias;
 	int ret;
 
-	if (!fits(p->g, n))
+	if (!fits(p->g, n, p->what & CNN_FUSE_HALF))
 		return CNN_OK;
 	shape.rank = cnn_node_out(p->g, n, 0)->rank;
 	shape.dims[0] = cnn_node_out(p->g, n, 0)->dims[1];

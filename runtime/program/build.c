@@ -38,6 +38,7 @@ static int import(struct cnn_graph **g, const struct cnnrt_model *m,
 	if (ret)
 		return ret;
 	rt_set_limits(*g, o->max_memory, o->max_work);
+	(*g)->fp16 = o->precision == CNNRT_PRECISION_FP16;
 	for (int i = 0; !ret && i < (*g)->n_inputs; i++)
 		ret = apply_input(m, *g, i, e);
 	return ret;

@@ -17,7 +17,7 @@
 
 #define MAGIC		"\x89" "CNN\r\n\x1a\n"
 #define BYTE_ORDER_MARK	0x01020304u
-#define FORMAT		10u
+#define FORMAT		11u
 
 enum { DESCRIPTION, CONSTANTS, WEIGHTS, PROGRAMS, SECTIONS };
 

@@ -154,8 +154,8 @@ static bool layout_fits(const struct cnn_slot *s, const struct cnn_tensor *t)
 {
 	const struct cnn_layout *l = &s->layout;
 
-	return l->size == (int64_t)cnn_dtype_size(t->dtype) && t->rank >= 0 &&
-	       cnn_layout_count(l) == cnn_tensor_count(t) && cnn_layout_bytes(l) <= s->bytes;
+	return cnn_layout_value_size(l) == (int64_t)cnn_dtype_size(t->dtype) && t->rank >= 0 &&
+	       (!l->half || t->dtype == CNN_FLOAT32) && cnn_layout_count(l) == cnn_tensor_count(t) && cnn_layout_bytes(l) <= s->bytes;
 }
 
 /* The host packs codes, but cannot read them. */

@@ -138,6 +138,7 @@ static void walk_node(struct rt_archive *a, struct cnn_node *n, int values)
 		cnn_op_find(n->domain, n->op_type, &n->op);
 	walk_params(a, n);
 	walk_act(a, &n->act);
+	rt_ar_bool(a, &n->wide);
 }
 
 void rt_ar_eliminated_ops(struct rt_archive *a, struct cnnrt_program *p)

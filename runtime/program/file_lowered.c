@@ -8,7 +8,7 @@
 #if __SIZEOF_POINTER__ == 8
 /* A new field must be added to the walk, unless it does not belong in the file. */
 _Static_assert(sizeof(struct cnn_placement) == 344, "struct cnn_placement and its walk");
-_Static_assert(sizeof(struct cnn_slot) == 232, "struct cnn_slot and its walk");
+_Static_assert(sizeof(struct cnn_slot) == 240, "struct cnn_slot and its walk");
 _Static_assert(sizeof(struct cnn_task) == 48, "struct cnn_task and its walk");
 _Static_assert(sizeof(struct cnn_segment) == 64, "struct cnn_segment and its walk");
 _Static_assert(sizeof(struct cnnrt_span) == 32, "struct cnnrt_span and its walk");
@@ -72,6 +72,7 @@ static void walk_layout(struct rt_archive *a, struct cnn_layout *l)
 		rt_ar_i64(a, &axis->stride, 0, CNN_ARENA_MAX, "stride of an axis");
 	}
 	rt_ar_i64(a, &l->size, 1, 8, "bytes of an element");
+	rt_ar_i64(a, &l->half, 0, 1, "whether elements are rounded to float16");
 	rt_ar_i64(a, &l->codes, 0, INT8_MAX, "packed format of an element");
 	if (l->codes && !cnn_packed_format(l->codes))
 		rt_ar_fail(a, CNNRT_EUNSUPPORTED, "program file: no packed format %lld",

@@ -31,6 +31,7 @@ static int run_session(const struct run_options *o)
 		return ret;
 	s.compile.observe = o->compare;
 	s.compile.prefer = o->prefer;
+	s.compile.precision = o->precision;
 	s.compile.target = o->target;
 	s.compile.cpu_only = o->core && !strcmp(o->core, "cpu");
 	if (o->core && !s.compile.cpu_only) {

@@ -22,6 +22,7 @@ struct run_options {
 	const char *out, *caps;		/* --compile */
 	const char *target;		/* file with costs */
 	enum cnnrt_prefer prefer;
+	enum cnnrt_precision precision;
 	const char *report;		/* file; NULL: print it, if print_report */
 	struct named_files input, output, shape;
 	const char **dirs;		/* --node-test */

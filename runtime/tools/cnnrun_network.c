@@ -270,9 +270,10 @@ static int load_program(struct network *n)
 	struct session *s = n->s;
 	struct cnnrt_error err;
 
-	if (s->opt->shape.count || s->opt->core || s->opt->target || s->opt->prefer)
-		return complain(EXIT_USAGE, "%s is compiled: --shape, --core, --prefer and --target "
-				"come too late", s->opt->model);
+	if (s->opt->shape.count || s->opt->core || s->opt->target || s->opt->prefer ||
+	    s->opt->precision)
+		return complain(EXIT_USAGE, "%s is compiled: --shape, --core, --prefer, --precision "
+				"and --target come too late", s->opt->model);
 	if (cnnrt_program_load(s->opt->model, s->dev, NULL, &n->program, &err))
 		return complain_load(s->opt->model, &err);
 	return check_outputs(n) ?: read_inputs(n);

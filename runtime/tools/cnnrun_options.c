@@ -43,6 +43,15 @@ static int set_prefer(void *prefer, char *value)
 	return EXIT_DONE;
 }
 
+static int set_precision(void *precision, char *value)
+{
+	if (strcmp(value, "fp32") && strcmp(value, "fp16"))
+		return OPT_BAD_VALUE;
+	*(enum cnnrt_precision *)precision =
+		strcmp(value, "fp16") ? CNNRT_PRECISION_FP32 : CNNRT_PRECISION_FP16;
+	return EXIT_DONE;
+}
+
 static bool parse_float(const char *text, float v[3])
 {
 	return !strchr(text, ',') && parse_floats(text, v);
@@ -138,6 +147,10 @@ static const struct opt_spec options[] = {
 	  .text = "device: the CPU runs an operator only if no core can, or all cores take more than "
 		  "twice its time (default); time: every operator runs where the network ends "
 		  "soonest" },
+	{ .name = "precision", .arg = "WHAT", FIELD(precision), .set = set_precision,
+	  .flags = ON_ALL, .valid = "fp32 or fp16",
+	  .text = "fp32: a core computes float32 operators in float32 (default); fp16: cores that "
+		  "have float16 compute them with values and weights rounded to float16" },
 	{ .name = "target", .arg = "FILE", .kind = OPT_TEXT, FIELD(target), .flags = ON_ALL,
 	  .text = "costs of the machine that runs the network, as cnnctl calibrate writes them; "
 		  "default: of a reference CPU, an Arm Cortex-A53" },

@@ -80,6 +80,58 @@ static void test_network(void **state)
 	cnn_tensor_release(&y16);
 }
 
+/* Fused for a core that computes float16, the network is one node, which rounds once. */
+static void test_fused(void **state)
+{
+	struct cnn_tensor x = random_tensor(3, OB_DIMS(1, 2, 3, 3)), x16, y, y16;
+	struct cnn_graph *g = inferred(network(true)), *wide = inferred(network(false));
+	struct cnn_err err = { 0 };
+	uint16_t halves[18];
+	float *w;
+
+	(void)state;
+	for (int i = 0; i < 18; i++) {
+		halves[i] = to_half(((float *)x.data)[i]);
+		((float *)x.data)[i] = to_float(halves[i]);
+	}
+	x16 = view(CNN_FLOAT16, OB_DIMS(1, 2, 3, 3), halves);
+	assert_int_equal(cnn_graph_fuse(g, CNN_FUSE_NEUTRAL | CNN_FUSE_HALF, &err), 0);
+	assert_int_equal(g->n_nodes, 1);
+	assert_int_equal(g->nodes[0].act.kind, CNN_ACT_RELU);
+	assert_int_equal(cnn_node_in(g, &g->nodes[0], 1)->dtype, CNN_FLOAT32);
+	run_graph(g, &x16, &y16);
+	/* The same weights in the network of float32. */
+	for (int i = 0; i < wide->n_values; i++) {
+		struct cnn_tensor *t = &wide->values[i].t;
+
+		w = t->data;
+		for (int64_t k = 0; w && k < cnn_tensor_count(t); k++)
+			w[k] = to_float(to_half(w[k]));
+	}
+	assert_int_equal(cnn_graph_fuse(wide, CNN_FUSE_NEUTRAL, &err), 0);
+	run_graph(wide, &x, &y);
+	assert_int_equal(y16.dtype, CNN_FLOAT16);
+	for (int i = 0; i < 18; i++)
+		assert_int_equal(((uint16_t *)y16.data)[i], to_half(((float *)y.data)[i]));
+	cnn_graph_free(g);
+	cnn_graph_free(wide);
+	cnn_tensor_release(&x);
+	cnn_tensor_release(&y);
+	cnn_tensor_release(&y16);
+}
+
+/* Without that no two of its nodes become one, but what costs nothing. */
+static void test_not_fused(void **state)
+{
+	struct cnn_graph *g = inferred(network(true));
+	struct cnn_err err = { 0 };
+
+	(void)state;
+	assert_int_equal(cnn_graph_fuse(g, CNN_FUSE_ALL, &err), 0);
+	assert_int_equal(g->n_nodes, 3);
+	cnn_graph_free(g);
+}
+
 /* Each result is rounded: a sum that no half holds is not there for the next operator. */
 static void test_rounding(void **state)
 {
@@ -215,6 +267,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_network),
+		cmocka_unit_test(test_fused), cmocka_unit_test(test_not_fused),
 		cmocka_unit_test(test_rounding),
 		cmocka_unit_test(test_types),
 		cmocka_unit_test(test_means),

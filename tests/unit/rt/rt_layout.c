@@ -7,6 +7,7 @@
 #include "backend/layout.h"
 #include "ir/tensor.h"
 
+#include <math.h>
 #include <string.h>
 
 #define ROUNDS	4000
@@ -292,6 +293,131 @@ static void test_between(void **state)
 	}
 }
 
+/* ---- float16 ----------------------------------------------------------------------------- */
+
+/* The nearest half, of two the even one: by search through all, from their definition. */
+static double half_value(uint16_t h)
+{
+	int exp = h >> 10 & 31;
+	double v = exp ? ldexp(1024 + (h & 1023), exp - 25) : ldexp(h & 1023, -24);
+
+	return h & 0x8000 ? -v : v;
+}
+
+static uint16_t nearest_half(float v)
+{
+	uint16_t low = 0, high = 0x7c00, sign = signbit(v) ? 0x8000 : 0;
+	double size = fabs((double)v);
+
+	if (isnan(v))
+		return 0x7e00;
+	while (high - low > 1) {
+		uint16_t middle = (uint16_t)((low + high) / 2);
+
+		*(half_value(middle) <= size ? &low : &high) = middle;
+	}
+	/* 0x7c00 counts as 65536 here, which is infinity. */
+	if (size - half_value(low) > half_value(high) - size ||
+	    (size - half_value(low) == half_value(high) - size && low & 1))
+		low = high;
+	return low | sign;
+}
+
+static float random_float(void)
+{
+	static const uint32_t edges[] = {
+		0, 0x80000000, 0x7f800000, 0xff800000, 0x7fc00000, 0x477fefff, 0x477ff000,
+		0x477fe000, 0x38800000, 0x387fffff, 0x33000000, 0x33000001, 0x32ffffff, 1,
+	};
+	uint32_t bits = (uint32_t)pick(0, 0xffff) << 16 | (uint32_t)pick(0, 0xffff);
+	float v;
+
+	switch (pick(0, 3)) {
+	case 0:		/* near or at the middle between two halves */
+		bits = (bits & 0x8fffe000) + 0x38000000 + 0x1000 + (uint32_t)pick(-1, 1);
+		break;
+	case 1:		/* subnormal halves */
+		bits = (bits & 0x80ffffff) | (uint32_t)pick(0x66, 0x71) << 23;
+		break;
+	case 2:
+		bits = edges[pick(0, sizeof(edges) / sizeof(edges[0]) - 1)];
+	}
+	memcpy(&v, &bits, sizeof(v));
+	return v;
+}
+
+static struct cnn_layout random_half(void)
+{
+	struct cnn_layout l = random_layout(pick(3, 9));
+
+	l.size = 2;
+	return cnn_half_layout(l);
+}
+
+/* What is written is rounded; what is read, or moved to halves again, is that. */
+static void test_halves(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ROUNDS; i++) {
+		struct cnn_layout l = random_half(), other = l;
+		int64_t count = cnn_layout_count(&l);
+		float *x = (float *)dense, *back = (float *)again;
+
+		assert_true(cnn_layout_valid(&l));
+		assert_false(cnn_layout_dense(&l));
+		assert_int_equal(cnn_layout_value_size(&l), 4);
+		other.half = 0;
+		assert_false(cnn_layout_equal(&l, &other));
+		for (int64_t k = 0; k < count; k++)
+			x[k] = random_float();
+		memset(memory, 255, (size_t)cnn_layout_bytes(&l) + 64);
+		cnn_layout_write(&l, memory, dense);
+		cnn_layout_read(&l, memory, again);
+		for (int64_t k = 0; k < count; k++) {
+			uint16_t half;
+
+			memcpy(&half, &memory[naive_place(&l, k) * 2], sizeof(half));
+			assert_int_equal(half, nearest_half(x[k]));
+			assert_true(isnan(x[k]) ? isnan(back[k]) :
+				    isinf(back[k]) ? (half & 0x7fff) == 0x7c00 :
+						     (double)back[k] == half_value(half));
+		}
+		assert_int_equal(memory[cnn_layout_bytes(&l)], 255);
+	}
+}
+
+/* Between a layout of floats and one of halves, of other sizes. */
+static void test_between_halves(void **state)
+{
+	(void)state;
+	for (int i = 0; i < ROUNDS; i++) {
+		struct cnn_layout from = random_half(), to = { .size = i % 2 ? 4 : 2, .half = !(i % 2) };
+		int64_t count = cnn_layout_count(&from);
+
+		random_reshape(from.dims, to.dims);
+		random_axes(&to);
+		random_strides(&to, 1);
+		for (int64_t k = 0; k < count; k++) {
+			uint16_t half = (uint16_t)pick(0, 0x7bff);
+
+			memcpy(&memory[naive_place(&from, k) * 2], &half, sizeof(half));
+		}
+		cnn_layout_move(&to, again, &from, memory);
+		cnn_layout_move(&from, dense, &to, again);
+		for (int64_t k = 0; k < count; k++) {
+			const uint8_t *was = &memory[naive_place(&from, k) * 2];
+			uint16_t half;
+			float v;
+
+			memcpy(&half, was, sizeof(half));
+			memcpy(&v, &again[naive_place(&to, k) * 4], sizeof(v));
+			if (!to.half)
+				assert_true((double)v == half_value(half));
+			assert_memory_equal(&dense[naive_place(&from, k) * 2], was, 2);
+		}
+	}
+}
+
 /* An axis or a size of a valid layout is another: either it is refused, or nothing overlaps. */
 static void test_damage(void **state)
 {
@@ -302,8 +428,8 @@ static void test_damage(void **state)
 		struct cnn_layout l = random_layout(4);
 		struct cnn_axis *axis = &l.axis[pick(0, CNN_AXES_MAX - 1)];
 		int64_t *field[] = { &axis->dim, &axis->extent, &axis->stride, &l.dims[pick(0, 3)],
-				     &l.axes, &l.size, &l.codes };
-		int64_t *what = field[pick(0, 6)];
+				     &l.axes, &l.size, &l.codes, &l.half };
+		int64_t *what = field[pick(0, 7)];
 		static const int64_t values[] = { -1, 0, 1, 2, 3, 9, INT64_MAX / 2, INT64_MAX };
 
 		*what = pick(0, 1) ? values[pick(0, 7)] : *what - 1;
@@ -450,6 +576,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_families), cmocka_unit_test(test_moves),
 		cmocka_unit_test(test_packed), cmocka_unit_test(test_between),
+		cmocka_unit_test(test_halves), cmocka_unit_test(test_between_halves),
 		cmocka_unit_test(test_damage),
 		cmocka_unit_test(test_equal), cmocka_unit_test(test_dense),
 		cmocka_unit_test(test_view), cmocka_unit_test(test_reads),
