@@ -66,6 +66,7 @@ def check_refusals():
     expect(USAGE, 'too late', 'cnnrun', 'digits.cnn', '--device', 'sim', '--core', 'cpu')
     expect(USAGE, 'too late', 'cnnrun', 'digits.cnn', '--device', 'sim', '--shape', '0=1,1,28,28')
     expect(USAGE, 'too late', 'cnnrun', 'digits.cnn', '--device', 'sim', '--prefer', 'time')
+    expect(USAGE, 'too late', 'cnnrun', 'digits.cnn', '--device', 'sim', '--precision', 'fp16')
     expect(USAGE, 'too late', 'cnnrun', 'digits.cnn', '--device', 'sim', '--target', 'sim.caps')
     expect(FAILED, '/nowhere/x', 'cnnrun', '--compile', model, '-o', '/nowhere/x',
            '--device', 'sim')

@@ -162,7 +162,7 @@ static void test_damage(void **state)
 	write_bytes(path, data, size);
 	FAILS(CNNRT_EINVAL, "checksum", cnnrt_program_load(path, n.dev, NULL, &p, &rt_err));
 	data[12]++;
-	FAILS(CNNRT_EUNSUPPORTED, "format 11", cnnrt_program_load_buffer(data, size, n.dev, NULL, &p,
+	FAILS(CNNRT_EUNSUPPORTED, "format 12", cnnrt_program_load_buffer(data, size, n.dev, NULL, &p,
 									&rt_err));
 	memcpy(data + 8, (uint8_t[]){ 1, 2, 3, 4 }, 4);
 	FAILS(CNNRT_EUNSUPPORTED, "byte order", cnnrt_program_load_buffer(data, size, n.dev, NULL,
@@ -446,6 +446,9 @@ static void test_bad_target(void **state)
 	(void)state;
 	rt_open(&n, "RT_DIGITS");
 	FAILS(CNNRT_EINVAL, "prefer 7", cnnrt_compile(n.model, n.dev, &opt, &p, &rt_err));
+	opt.prefer = CNNRT_PREFER_DEVICE;
+	opt.precision = (enum cnnrt_precision)2;
+	FAILS(CNNRT_EINVAL, "precision 2", cnnrt_compile(n.model, n.dev, &opt, &p, &rt_err));
 	opt = (struct cnnrt_compile_options){ .struct_size = sizeof(opt), .target = "/nowhere/x" };
 	FAILS(CNNRT_EFILE, "/nowhere/x", cnnrt_compile(n.model, n.dev, &opt, &p, &rt_err));
 	refuse_target(&n, "cpu.op_ns=-1", "line 1: a value that is no number from 0 to");
