@@ -91,6 +91,20 @@ struct cnn_backend {
 	int64_t on_chip;	/* bytes of the largest tensor of floats that can stay in it */
 };
 
+/*
+ * A node that a core has run, with the inputs that it had: what output 0 may be. exact is what the
+ * operator, its constants and its activation give without any rounding, of inputs that are taken as
+ * they are; bound is how far the core's result may be from that. What the core rounds (inputs and weights as
+ * it reads them, sums, results) is in bound, and so is what spread says.
+ */
+struct cnn_bounds {
+	const struct cnn_graph *g;
+	int node;
+	const struct cnn_tensor *const *in;	/* dense, with data; NULL: omitted */
+	const double *const *spread;	/* by input: what each element may be off by; NULL: nothing */
+	double *exact, *bound;		/* to be filled, by element of output 0 */
+};
+
 struct cnn_backend_ops {
 	const char *name;	/* in the discovery table */
 	bool converts;		/* what a node of it cannot read may be converted for the node */
@@ -147,6 +161,12 @@ struct cnn_backend_ops {
 	 * of a unit follow each other there; all is accounted to the first.
 	 */
 	int (*lower)(struct cnn_backend *core, struct cnn_segment *seg);
+	/*
+	 * For nodes whose results are rounded in another way than the CPU's, such as those of
+	 * float16: fills exact and bound. 1 if it did, 0 if the node is not such a one, or a
+	 * negative enum cnn_status. NULL: none is.
+	 */
+	int (*bounds)(const struct cnnrt_core_info *info, const struct cnn_bounds *b);
 	/* Multiply-adds that it can do in a cycle, with the numbers of a node that it has planned. */
 	int64_t (*peak)(const struct cnn_backend *core, int node);
 };
@@ -154,6 +174,9 @@ struct cnn_backend_ops {
 #define CORE(name) extern const struct cnn_backend_ops cnn_backend_##name;
 #include "cores.def"
 #undef CORE
+
+/* The back end of a core's name; NULL: there is none. */
+const struct cnn_backend_ops *cnn_backend_find(const char *name);
 
 /* Prints into a reason of CNN_REASON_LEN and returns false. */
 bool cnn_reject(char *reason, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -78,8 +78,6 @@ struct cnn_compiler {
 	const struct cnn_target *target;
 };
 
-/* The back end of a core's name; NULL: there is none. */
-const struct cnn_backend_ops *cnn_backend_find(const char *name);
 bool cnn_may_use_core(const struct cnnrt_core_info *cores, int i,
 		      const struct cnn_lower_options *opt);
 /* Gives io's value a slot with this layout, unless it has a slot. */

@@ -6,20 +6,6 @@
 #include "ir/graph_internal.h"
 #include "internal.h"
 
-static const struct cnn_backend_ops *const core_ops[] = {
-#define CORE(name) &cnn_backend_##name,
-#include "backend/cores.def"
-#undef CORE
-};
-
-const struct cnn_backend_ops *cnn_backend_find(const char *name)
-{
-	for (size_t i = 0; i < sizeof(core_ops) / sizeof(core_ops[0]); i++)
-		if (!strcmp(core_ops[i]->name, name))
-			return core_ops[i];
-	return NULL;
-}
-
 bool cnn_may_use_core(const struct cnnrt_core_info *cores, int i,
 		      const struct cnn_lower_options *opt)
 {

@@ -718,7 +718,7 @@ struct cnnrt_layer {
 	uint64_t first;		/* the first element beyond, row-major */
 	double got, want;	/* its value, and the reference */
 	double error;		/* the largest difference of all written elements */
-	double bound;		/* difference that atol allows every element */
+	double bound;		/* difference that atol allows every element, or the largest of its core's */
 };
 
 /**
@@ -731,6 +731,8 @@ struct cnnrt_layer {
  * errors do not add up from layer to layer.  It is computed by the operators of the model's file
  * that the layer replaces; if the program was loaded from a file, or the layer computes something
  * that the model does not have (such as a factor plus one), by the compiled operator itself.
+ * Results that a core rounds in a way of its own, as float16, are compared with exact ones of the
+ * inputs that it had, each within the bound that follows from its arithmetic.
  * Infinities must be equal, except that a MaxPool on a core may give -FLT_MAX for -infinity.
  * Before the run every value is filled with a NaN that no operator produces.
  *
@@ -739,6 +741,20 @@ struct cnnrt_layer {
 int cnnrt_compare(struct cnnrt_job *job, const struct cnnrt_compare_options *options,
 		  void (*report)(const struct cnnrt_layer *layer, void *opaque), void *opaque,
 		  struct cnnrt_error *err);
+
+/**
+ * cnnrt_job_bounds() - how far an output may be from the exact result, by the arithmetic of the cores
+ * that computed it.
+ * @job: with its inputs filled, none bound to a buffer; it need not have run
+ * @bound: receives a number for each of the @count elements of the output; 0: no core rounds it
+ *	in a way of its own
+ *
+ * Cores that compute float16 round inputs, weights, sums and results; the bounds follow from these
+ * very numbers, computed on the CPU.  CNNRT_EUNSUPPORTED if a bound does not follow, as an operator
+ * behind such a core is not known to keep order.
+ */
+int cnnrt_job_bounds(struct cnnrt_job *job, unsigned int output, double *bound, size_t count,
+		     struct cnnrt_error *err);
 
 /**
  * cnnrt_run() - run a network on host memory.

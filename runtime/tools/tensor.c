@@ -113,6 +113,27 @@ static bool close_enough(double got, double want, double rtol, double atol)
 	return fabs(got - want) <= atol + rtol * fabs(want);
 }
 
+/* What rounding to its type may have changed a number by. */
+static double rounding(enum cnn_dtype type, double v)
+{
+	return type == CNN_FLOAT16 ? fabs(v) * 0x1p-11 + 0x1p-25 : fabs(v) * 0x1p-22;
+}
+
+bool tensor_exceeds(const struct cnn_tensor *got, const struct cnn_tensor *want,
+		    const double *bound, char *text, size_t len)
+{
+	for (int64_t i = 0; i < cnn_tensor_count(want); i++) {
+		double x = cnn_tensor_element(got, i), y = cnn_tensor_element(want, i);
+
+		if (close_enough(x, y, 0, bound[i] + rounding(want->dtype, y)) || isinf(bound[i]))
+			continue;
+		snprintf(text, len, "element %lld is %.9g, %.9g expected, by the core's arithmetic "
+			 "within %.3g", (long long)i, x, y, bound[i]);
+		return true;
+	}
+	return false;
+}
+
 bool tensor_differs(const struct cnn_tensor *got, const struct cnn_tensor *want, double rtol,
 		    double atol, char *text, size_t len)
 {

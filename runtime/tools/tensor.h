@@ -42,6 +42,12 @@ int picture_to_tensor(const struct picture *p, const struct cnnrt_tensor_info *w
 
 /* The tensor that info describes, with its elements at data. */
 struct cnn_tensor tensor_of(const struct cnnrt_tensor_info *info, void *data);
+/*
+ * Describes the first element that is further from the one wanted than its bound, and what its own
+ * rounding makes of that; false if there is none. Types and shapes are the same.
+ */
+bool tensor_exceeds(const struct cnn_tensor *got, const struct cnn_tensor *want,
+		    const double *bound, char *text, size_t len);
 /* Describes the first difference beyond rtol and atol; false if there is none. */
 bool tensor_differs(const struct cnn_tensor *got, const struct cnn_tensor *want, double rtol,
 		    double atol, char *text, size_t len);
