@@ -94,8 +94,8 @@ struct cnn_backend {
 /*
  * A node that a core has run, with the inputs that it had: what output 0 may be. exact is what the
  * operator, its constants and its activation give without any rounding, of inputs that are taken as
- * they are; bound is how far the core's result may be from that. What the core rounds (inputs and weights as
- * it reads them, sums, results) is in bound, and so is what spread says.
+ * they are; bound is how far the core's result may be from that. What the core rounds (inputs and
+ * weights as it reads them, sums, results) is in bound, and so is what spread says.
  */
 struct cnn_bounds {
 	const struct cnn_graph *g;

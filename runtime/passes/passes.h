@@ -78,8 +78,8 @@ int cnn_check_known_ops(const struct cnn_graph *g, struct cnn_err *err);
 #define CNN_FUSE_ALL 0x1ffffu
 /*
  * For cores that compute float16: constants that nodes of float16 read become float32, which rounds
- * nothing, and the flags BN, BIAS, RELU to ACT_SCALAR, ADD and DEPTHWISE apply to these nodes, too. What was
- * rounded between two of them no longer is, so this is for no other place.
+ * nothing, and the flags BN, BIAS, RELU to ACT_SCALAR, ADD and DEPTHWISE apply to these nodes, too.
+ * What was rounded between two of them no longer is, so this is for no other place.
  */
 #define CNN_FUSE_HALF (1u << 17)
 
