@@ -9,6 +9,9 @@
 TABLE(none) = { END };
 
 TABLE(conv) = { WINDOW, GROUP, END };
+TABLE(qlinear_conv) = {
+	WINDOW, GROUP, INT("multiplier_bits", product.multiplier_bits, 24, NO_LIMITS), END
+};
 TABLE(conv_transpose) = {
 	WINDOW, GROUP,
 	INTS("output_padding", window.output_padding, CNN_MAX_SPATIAL, LIMITS(0, WINDOW_MAX)),
@@ -46,7 +49,10 @@ TABLE(gemm) = {
 	FLAG("transA", gemm.trans_a, 0), FLAG("transB", gemm.trans_b, 0),
 	IGNORED("broadcast", 'i'), END
 };
-TABLE(qgemm) = { FLAG("transB", gemm.trans_b, 0), END };
+TABLE(qgemm) = {
+	FLAG("transB", gemm.trans_b, 0),
+	INT("multiplier_bits", product.multiplier_bits, 24, NO_LIMITS), END
+};
 
 TABLE(binary) = {
 	INT("axis", binary.axis, CNN_AXIS_NONE, NO_LIMITS), FLAG("broadcast", binary.broadcast, 0),

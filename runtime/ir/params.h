@@ -50,7 +50,8 @@ struct cnn_window_params {
 struct cnn_product_params {
 	int64_t pad_value;	/* pads input 0, which has no zero point then */
 	int64_t shift_out;	/* the result is min(max(sum, 0) >> shift_out, 255); -1: the sum */
-	int64_t multiplier_bits;	/* QLinearConvTranspose: 24 (float32) or 31 */
+	/* QLinearConvTranspose: 24 (float32) or 31. QLinearConv, QGemm: 24, or 15 beside int16. */
+	int64_t multiplier_bits;
 	bool input_sums;	/* the last channel of each group is the sum of its inputs */
 };
 

@@ -18,16 +18,11 @@ int cnn_infer_conv_integer(struct cnn_call *c)
 
 int cnn_infer_qlinear_conv(struct cnn_call *c)
 {
-	const struct cnn_tensor *bias = cnn_in(c, 8);
 	struct cnn_window w;
-	int ret = cnn_quant_operand(c, 0, 1) ?: cnn_infer_window(c, c->in[3], &w) ?:
-		  cnn_quant_operand(c, 3, w.out_ch) ?: cnn_quant_result(c, 6);
 
-	if (!ret && bias && (bias->dtype != CNN_INT32 || bias->rank != 1 ||
-			     bias->dims[0] != w.out_ch))
-		return cnn_op_fail(c, CNN_EINVAL, "the bias is not one int32 for each of %lld "
-				   "output channels", (long long)w.out_ch);
-	return ret;
+	return cnn_quant_wide_operand(c, 0, 1) ?: cnn_infer_window(c, c->in[3], &w) ?:
+	       cnn_quant_wide_operand(c, 3, w.out_ch) ?: cnn_quant_wide_result(c, 6) ?:
+	       cnn_infer_product(c, cnn_in(c, 8), w.out_ch);
 }
 
 int cnn_conv_sums(const struct cnn_call *c, int weights, int32_t x_zero,
@@ -90,6 +85,8 @@ int cnn_compute_qlinear_conv(struct cnn_call *c)
 
 	if (!n)
 		return CNN_OK;
+	if (cnn_is_wide_product(c))
+		return cnn_wide_conv(c);
 	acc = malloc(n * sizeof(*acc));
 	if (!acc)
 		return cnn_op_fail(c, CNN_ENOMEM, "no memory for %lld sums", (long long)n);

@@ -27,8 +27,9 @@ int cnn_infer_matmul_integer(struct cnn_call *c)
 
 int cnn_infer_qlinear_matmul(struct cnn_call *c)
 {
-	return cnn_quant_operand(c, 0, 1) ?: cnn_matmul_shape(c, c->in[0], c->in[3]) ?:
-	       cnn_quant_operand(c, 3, columns_of(c->in[3])) ?: cnn_quant_result(c, 6);
+	return cnn_quant_wide_operand(c, 0, 1) ?: cnn_matmul_shape(c, c->in[0], c->in[3]) ?:
+	       cnn_quant_wide_operand(c, 3, columns_of(c->in[3])) ?: cnn_quant_wide_result(c, 6) ?:
+	       cnn_infer_product(c, NULL, 0);
 }
 
 /* Rows of width bytes as whole numbers; the zero point is that of the row or of the column. */
@@ -126,7 +127,7 @@ static int finish(const struct cnn_call *c, int32_t *acc, int64_t n, const struc
 }
 
 /* Requantised products of inputs 0 and 3; inputs y and y + 1 are the result's quantisation. */
-static int compute_quantised(const struct cnn_call *c, bool trans_b, const struct cnn_tensor *bias,
+static int compute_quantised(struct cnn_call *c, bool trans_b, const struct cnn_tensor *bias,
 			     int y)
 {
 	struct operands o = { c->in[0], c->in[3], c->in[2], c->in[5], trans_b };
@@ -136,6 +137,8 @@ static int compute_quantised(const struct cnn_call *c, bool trans_b, const struc
 
 	if (!count)
 		return CNN_OK;
+	if (cnn_is_wide_product(c))
+		return cnn_wide_matmul(c, trans_b, bias, y);
 	acc = malloc(count * sizeof(*acc));
 	ret = acc ? sum_products(c, &o, acc) : cnn_op_fail(c, CNN_ENOMEM, "no memory for sums");
 	if (!ret)
@@ -153,17 +156,14 @@ int cnn_infer_qgemm(struct cnn_call *c)
 {
 	const struct cnn_tensor *a = c->in[0], *b = c->in[3], *bias = cnn_in(c, 6);
 	bool tb = c->node->params.gemm.trans_b;
-	int ret = cnn_quant_operand(c, 0, 1);
+	int ret = cnn_quant_wide_operand(c, 0, 1);
 
 	if (ret)
 		return ret;
 	if (a->rank != 2 || b->rank != 2 || a->dims[1] != b->dims[tb])
 		return cnn_op_fail(c, CNN_EINVAL, "A and B are not matrices to be multiplied");
-	ret = cnn_quant_operand(c, 3, b->dims[!tb]) ?: cnn_quant_result(c, 7);
-	if (!ret && bias && (bias->dtype != CNN_INT32 || bias->rank != 1 ||
-			     bias->dims[0] != b->dims[!tb]))
-		return cnn_op_fail(c, CNN_EINVAL, "C is not one int32 for each of %lld columns",
-				   (long long)b->dims[!tb]);
+	ret = cnn_quant_wide_operand(c, 3, b->dims[!tb]) ?: cnn_quant_wide_result(c, 7) ?:
+	      cnn_infer_product(c, bias, b->dims[!tb]);
 	c->out[0]->rank = 2;
 	c->out[0]->dims[0] = a->dims[0];
 	c->out[0]->dims[1] = b->dims[!tb];

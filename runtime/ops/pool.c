@@ -9,7 +9,7 @@
 int cnn_infer_pool(struct cnn_call *c)
 {
 	struct cnn_window w;
-	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32, CNN_INT8, CNN_UINT8);
+	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32, CNN_INT8, CNN_UINT8, CNN_INT16);
 
 	if (!ret && c->in[0]->dtype != CNN_FLOAT32 && c->node->params.window.count_include_pad)
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "attribute count_include_pad with type %s",
@@ -27,7 +27,8 @@ int cnn_infer_lp_pool(struct cnn_call *c)
 int cnn_infer_max_pool(struct cnn_call *c)
 {
 	struct cnn_window w;
-	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32, CNN_FLOAT64, CNN_INT8, CNN_UINT8) ?:
+	int ret = CNN_WANT(c, c->in[0], CNN_FLOAT32, CNN_FLOAT64, CNN_INT8, CNN_UINT8,
+			   CNN_INT16, CNN_UINT16) ?:
 		  cnn_infer_window(c, NULL, &w);
 
 	if (!ret && cnn_out(c, 1))
@@ -108,6 +109,7 @@ static void name(const struct pool *p, const void *px, int64_t plane,			\
 SUM(average_f32, float, double, v, count > 0 ? sum / count : 0)
 SUM(average_i8, int8_t, int64_t, v, rounded_quotient(sum, count))
 SUM(average_u8, uint8_t, int64_t, v, rounded_quotient(sum, count))
+SUM(average_i16, int16_t, int64_t, v, rounded_quotient(sum, count))
 
 static double power(double v, int64_t p)
 {
@@ -160,6 +162,8 @@ MAX(f32, float, -FLT_MAX)
 MAX(f64, double, -DBL_MAX)
 MAX(i8, int8_t, INT8_MIN)
 MAX(u8, uint8_t, 0)
+MAX(i16, int16_t, INT16_MIN)
+MAX(u16, uint16_t, 0)
 
 /* Calls fn for each output. */
 static int each_window(struct cnn_call *c, pool_fn *fn)
@@ -194,6 +198,7 @@ int cnn_compute_average_pool(struct cnn_call *c)
 {
 	static pool_fn *const fn[] = {
 		[CNN_FLOAT32] = average_f32, [CNN_INT8] = average_i8, [CNN_UINT8] = average_u8,
+		[CNN_INT16] = average_i16,
 	};
 	bool norm = c->node->op == CNN_OP_LP_POOL || c->node->op == CNN_OP_GLOBAL_LP_POOL;
 
@@ -204,7 +209,7 @@ int cnn_compute_max_pool(struct cnn_call *c)
 {
 	static pool_fn *const fn[] = {
 		[CNN_FLOAT32] = max_f32, [CNN_FLOAT64] = max_f64, [CNN_INT8] = max_i8,
-		[CNN_UINT8] = max_u8,
+		[CNN_UINT8] = max_u8, [CNN_INT16] = max_i16, [CNN_UINT16] = max_u16,
 	};
 
 	return each_window(c, fn[c->in[0]->dtype]);

@@ -18,8 +18,11 @@ int cnn_quant_param(const struct cnn_call *c, int i, enum cnn_dtype type, int64_
 int cnn_quant_bytes(const struct cnn_call *c, int i);
 /* Inputs first, first + 1, first + 2: bytes, their scales and zero points, one or count. */
 int cnn_quant_operand(const struct cnn_call *c, int first, int64_t count);
+/* The same where elements may have 16 bits, too. */
+int cnn_quant_wide_operand(const struct cnn_call *c, int first, int64_t count);
 /* Input i: the scale of output 0, and after it the zero point, which tells the type of output 0. */
 int cnn_quant_result(const struct cnn_call *c, int i);
+int cnn_quant_wide_result(const struct cnn_call *c, int i);
 
 /* Zero point number i of t, which is the only one if there is one; 0 if there is no t. */
 int32_t cnn_zero_point(const struct cnn_tensor *t, int64_t i);
@@ -110,5 +113,30 @@ struct cnn_factor cnn_factor_of(double ratio);
 int64_t cnn_times_factor(int64_t v, struct cnn_factor f);
 /* v * ratio with a factor of 8 bits after the point, halves up: XNNPACK. */
 int64_t cnn_times_8_bits(int64_t v, float ratio);
+
+/*
+ * How a sum of products with elements of 16 bits becomes an element: sum * ratio in double, ties to
+ * even; or fixed, as TensorFlow Lite does beside int16 (multiplier_bits 15): (sum * factor +
+ * 2^(shift - 1)) >> shift. Then the zero point is added, and the range limits it.
+ */
+struct cnn_wide_scale {
+	struct cnn_range range;
+	double ratio;
+	bool fixed;
+	int64_t factor;
+	int shift;
+};
+
+/* Has a QLinearConv, QLinearMatMul or QGemm an operand or a result of 16 bits? */
+bool cnn_is_wide_product(const struct cnn_call *c);
+/* Checks its parameters, and its bias for n channels; to be called once output 0 has its type. */
+int cnn_infer_product(const struct cnn_call *c, const struct cnn_tensor *bias, int64_t n);
+/* Of channel i; input y: the result's scale. CNN_ELIMIT: no factor fits. */
+int cnn_wide_scale_of(const struct cnn_call *c, int y, int64_t i, struct cnn_wide_scale *s);
+int64_t cnn_wide_requantize(const struct cnn_wide_scale *s, int64_t sum);
+/* QLinearConv. */
+int cnn_wide_conv(struct cnn_call *c);
+/* QLinearMatMul; trans_b: QGemm, of which B may be rows. */
+int cnn_wide_matmul(struct cnn_call *c, bool trans_b, const struct cnn_tensor *bias, int y);
 
 #endif

@@ -24,19 +24,42 @@ int cnn_quant_bytes(const struct cnn_call *c, int i)
 	return CNN_WANT(c, c->in[i], CNN_INT8, CNN_UINT8);
 }
 
-int cnn_quant_operand(const struct cnn_call *c, int first, int64_t count)
+/* An input of 8 or 16 bits. */
+static int quant_words(const struct cnn_call *c, int i)
 {
-	return cnn_quant_bytes(c, first) ?: cnn_quant_param(c, first + 1, CNN_FLOAT32, count) ?:
+	return CNN_WANT(c, c->in[i], CNN_INT8, CNN_UINT8, CNN_INT16, CNN_UINT16);
+}
+
+static int operand_params(const struct cnn_call *c, int first, int64_t count)
+{
+	return cnn_quant_param(c, first + 1, CNN_FLOAT32, count) ?:
 	       cnn_quant_param(c, first + 2, c->in[first]->dtype, count);
 }
 
-int cnn_quant_result(const struct cnn_call *c, int i)
+int cnn_quant_operand(const struct cnn_call *c, int first, int64_t count)
+{
+	return cnn_quant_bytes(c, first) ?: operand_params(c, first, count);
+}
+
+int cnn_quant_wide_operand(const struct cnn_call *c, int first, int64_t count)
+{
+	return quant_words(c, first) ?: operand_params(c, first, count);
+}
+
+int cnn_quant_wide_result(const struct cnn_call *c, int i)
 {
 	if (!cnn_in(c, i) || !cnn_in(c, i + 1))
 		return cnn_op_fail(c, CNN_EINVAL, "input %d or %d is missing", i, i + 1);
 	c->out[0]->dtype = c->in[i + 1]->dtype;
-	return cnn_quant_param(c, i, CNN_FLOAT32, 1) ?: cnn_quant_bytes(c, i + 1) ?:
+	return cnn_quant_param(c, i, CNN_FLOAT32, 1) ?: quant_words(c, i + 1) ?:
 	       cnn_quant_param(c, i + 1, c->in[i + 1]->dtype, 1);
+}
+
+int cnn_quant_result(const struct cnn_call *c, int i)
+{
+	int ret = cnn_quant_wide_result(c, i);
+
+	return ret ?: cnn_quant_bytes(c, i + 1);
 }
 
 int32_t cnn_zero_point(const struct cnn_tensor *t, int64_t i)
@@ -49,6 +72,10 @@ int32_t cnn_zero_point(const struct cnn_tensor *t, int64_t i)
 		return ((const int8_t *)t->data)[i];
 	case CNN_UINT8:
 		return ((const uint8_t *)t->data)[i];
+	case CNN_INT16:
+		return ((const int16_t *)t->data)[i];
+	case CNN_UINT16:
+		return ((const uint16_t *)t->data)[i];
 	default:
 		return ((const int32_t *)t->data)[i];
 	}
@@ -70,9 +97,12 @@ void cnn_whole(enum cnn_dtype type, const void *x, int32_t zero_point, float *y,
 
 struct cnn_range cnn_range_of(enum cnn_dtype type, int32_t zero_point)
 {
-	int32_t low = type == CNN_INT8 ? INT8_MIN : 0;
+	bool wide = type == CNN_INT16 || type == CNN_UINT16;
+	int32_t low = type == CNN_INT8 ? INT8_MIN : type == CNN_INT16 ? INT16_MIN : 0;
 
-	return (struct cnn_range){ type, zero_point, .low = low, .high = low + UINT8_MAX };
+	return (struct cnn_range){
+		type, zero_point, .low = low, .high = low + (wide ? UINT16_MAX : UINT8_MAX),
+	};
 }
 
 CNN_CLONES
@@ -123,7 +153,7 @@ static int result_type(const struct cnn_call *c, enum cnn_dtype zero, enum cnn_d
 	if (asked && asked != (int64_t)*type)
 		return cnn_op_fail(c, CNN_EINVAL, "output_dtype is %lld, the zero point %s",
 				   (long long)asked, cnn_dtype_name(zero));
-	if (*type != CNN_UINT8 && *type != CNN_INT8)
+	if (*type != CNN_UINT8 && *type != CNN_INT8 && *type != CNN_UINT16 && *type != CNN_INT16)
 		return cnn_op_fail(c, CNN_EUNSUPPORTED, "output_dtype %lld", (long long)asked);
 	return CNN_OK;
 }
@@ -133,7 +163,7 @@ int cnn_infer_quantize(struct cnn_call *c)
 	const struct cnn_tensor *x = c->in[0], *zp = cnn_in(c, 2);
 	enum cnn_dtype type = zp ? zp->dtype : CNN_UNDEFINED;
 	int64_t axis, count;
-	int ret = CNN_WANT(c, x, CNN_FLOAT32, CNN_INT32) ?: (zp ? cnn_quant_bytes(c, 2) : CNN_OK) ?:
+	int ret = CNN_WANT(c, x, CNN_FLOAT32, CNN_INT32) ?: (zp ? quant_words(c, 2) : CNN_OK) ?:
 		  param_count(c, &axis, &count) ?: check_scale(c, count) ?:
 		  cnn_quant_param(c, 2, type, count) ?: result_type(c, type, &type);
 
@@ -145,7 +175,8 @@ int cnn_infer_dequantize(struct cnn_call *c)
 {
 	int64_t asked = c->node->params.axis.output_dtype, axis, count;
 	const struct cnn_tensor *x = c->in[0];
-	int ret = CNN_WANT(c, x, CNN_UINT8, CNN_INT8, CNN_INT32) ?: param_count(c, &axis, &count) ?:
+	int ret = CNN_WANT(c, x, CNN_UINT8, CNN_INT8, CNN_UINT16, CNN_INT16, CNN_INT32) ?:
+		  param_count(c, &axis, &count) ?:
 		  check_scale(c, count) ?: cnn_quant_param(c, 2, x->dtype, count);
 
 	if (asked && asked != CNN_FLOAT32)
@@ -163,6 +194,23 @@ struct piece {
 	int32_t zero_point;		/* DequantizeLinear */
 	float scale;
 };
+
+CNN_CLONES
+static void quantize_wide_block(const void *arg, int64_t first, int64_t n)
+{
+	const struct piece *p = arg;
+	const int32_t *whole = (const int32_t *)p->x + first;
+	const float *x = (const float *)p->x + first;
+	uint16_t *y = (uint16_t *)p->y + first;
+	struct cnn_range range = p->y_range;
+
+	if (p->x_type == CNN_INT32)
+		for (int64_t i = 0; i < n; i++)
+			y[i] = (uint16_t)cnn_to_range(&range, (float)whole[i] / p->scale);
+	else
+		for (int64_t i = 0; i < n; i++)
+			y[i] = (uint16_t)cnn_to_range(&range, x[i] / p->scale);
+}
 
 CNN_CLONES
 static void quantize_block(const void *arg, int64_t first, int64_t n)
@@ -191,6 +239,12 @@ static void dequantize_block(const void *arg, int64_t first, int64_t n)
 	if (p->x_type == CNN_INT32)
 		for (int64_t i = 0; i < n; i++)
 			y[i] = (float)((int64_t)x[i] - p->zero_point);
+	else if (p->x_type == CNN_INT16)
+		for (int64_t i = 0; i < n; i++)
+			y[i] = (float)(((const int16_t *)p->x)[first + i] - p->zero_point);
+	else if (p->x_type == CNN_UINT16)
+		for (int64_t i = 0; i < n; i++)
+			y[i] = (float)(((const uint16_t *)p->x)[first + i] - p->zero_point);
 	else
 		cnn_whole(p->x_type, (const uint8_t *)p->x + first, p->zero_point, y, n);
 	for (int64_t i = 0; i < n; i++)
@@ -222,7 +276,8 @@ static int each_piece(const struct cnn_call *c,
 
 int cnn_compute_quantize(struct cnn_call *c)
 {
-	return each_piece(c, quantize_block);
+	return each_piece(c, cnn_dtype_size(c->out[0]->dtype) > 1 ? quantize_wide_block :
+								    quantize_block);
 }
 
 int cnn_compute_dequantize(struct cnn_call *c)

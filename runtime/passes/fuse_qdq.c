@@ -45,9 +45,10 @@ static const struct cnn_tensor *constant(const struct cnn_graph *g, const struct
 	return t && t->data ? t : NULL;
 }
 
-static bool is_byte(const struct cnn_tensor *t)
+static bool is_quantised(const struct cnn_tensor *t)
 {
-	return t->dtype == CNN_INT8 || t->dtype == CNN_UINT8;
+	return t->dtype == CNN_INT8 || t->dtype == CNN_UINT8 || t->dtype == CNN_INT16 ||
+	       t->dtype == CNN_UINT16;
 }
 
 /* Are scale and zero point of a QuantizeLinear or DequantizeLinear constant and per tensor? */
@@ -60,7 +61,7 @@ static bool is_uniform(const struct cnn_graph *g, const struct cnn_node *n)
 	       (!zero || (zero->data && cnn_tensor_count(zero) == 1));
 }
 
-/* The DequantizeLinear of bytes (bias: of a constant int32) that is input i of n, or NULL. */
+/* The DequantizeLinear of 8 or 16 bits (bias: of a constant int32) that is input i of n, or NULL. */
 static struct cnn_node *dequantizer(const struct cnn_graph *g, const struct cnn_node *n, int i,
 				    bool bias)
 {
@@ -71,7 +72,7 @@ static struct cnn_node *dequantizer(const struct cnn_graph *g, const struct cnn_
 	    !cnn_is_const(cnn_node_in(g, d, 1)) ||
 	    (cnn_node_in(g, d, 2) && !constant(g, d, 2)))
 		return NULL;
-	return (bias ? x->dtype == CNN_INT32 && x->data : is_byte(x)) ? d : NULL;
+	return (bias ? x->dtype == CNN_INT32 && x->data : is_quantised(x)) ? d : NULL;
 }
 
 /* Are the weights quantised per tensor, or per output channel (axis)? */
@@ -178,15 +179,18 @@ static bool find_pattern(const struct cnn_graph *g, int i, struct qdq *q)
 	return find_operands(g, q);
 }
 
-/* Adds a constant of one byte; its value index or an error. */
-static int byte_constant(struct cnn_graph *g, enum cnn_dtype type, int v, struct cnn_err *err)
+/* Adds a constant of one element; its value index or an error. */
+static int add_element(struct cnn_graph *g, enum cnn_dtype type, int v, struct cnn_err *err)
 {
 	struct cnn_tensor t = { .dtype = type };
 	int ret = cnn_tensor_alloc(&t, 0, err);
 
 	if (ret)
 		return ret;
-	*(uint8_t *)t.data = (uint8_t)v;
+	if (cnn_dtype_size(type) > 1)
+		*(uint16_t *)t.data = (uint16_t)v;
+	else
+		*(uint8_t *)t.data = (uint8_t)v;
 	return cnn_graph_add_value(g, "constant", &t, err);
 }
 
@@ -194,7 +198,7 @@ static int byte_constant(struct cnn_graph *g, enum cnn_dtype type, int v, struct
 static int zero_value(struct cnn_graph *g, const struct cnn_node *n, enum cnn_dtype type,
 		      struct cnn_err *err)
 {
-	return n->n_in > 2 && n->in[2] >= 0 ? n->in[2] : byte_constant(g, type, 0, err);
+	return n->n_in > 2 && n->in[2] >= 0 ? n->in[2] : add_element(g, type, 0, err);
 }
 
 /* Fills in the inputs of the quantised operator; their number or an error. */
@@ -239,12 +243,12 @@ static int set_inputs(struct cnn_node *n, const int *in, int count, struct cnn_e
 /* Bound v as QuantizeLinear would quantise it. */
 static int quantised_bound(const struct cnn_graph *g, const struct cnn_node *end, float v)
 {
-	enum cnn_dtype type = cnn_node_out(g, end, 0)->dtype;
-	float zero = (float)cnn_zero_point(constant(g, end, 2), 0);
-	float q = v / cnn_scale(constant(g, end, 1), 0), low = type == CNN_INT8 ? -128 : 0;
+	struct cnn_range r = cnn_range_of(cnn_node_out(g, end, 0)->dtype,
+					  cnn_zero_point(constant(g, end, 2), 0));
+	float q = v / cnn_scale(constant(g, end, 1), 0);
 
-	q = fminf(fmaxf(q, low - zero), low + 255 - zero);
-	return (int)(nearbyintf(q) + zero);
+	q = fminf(fmaxf(q, (float)(r.low - r.zero_point)), (float)(r.high - r.zero_point));
+	return (int)nearbyintf(q) + r.zero_point;
 }
 
 /* Turns the QuantizeLinear into a Clip to the bounds, or removes it if they bound nothing. */
@@ -252,10 +256,10 @@ static int finish(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
 {
 	struct cnn_node *end = q->quantize, *n = q->product;
 	enum cnn_dtype type = cnn_node_out(g, end, 0)->dtype;
-	int least = type == CNN_INT8 ? -128 : 0;
+	struct cnn_range range = cnn_range_of(type, 0);
 	int low = quantised_bound(g, end, q->low), high = quantised_bound(g, end, q->high), in[3];
 
-	if (low == least && high == least + 255) {
+	if (low == range.low && high == range.high) {
 		n->out[0] = end->out[0];
 		cnn_node_free(end);
 		return CNN_OK;
@@ -263,8 +267,8 @@ static int finish(struct cnn_graph *g, const struct qdq *q, struct cnn_err *err)
 	cnn_node_out(g, n, 0)->dtype = type;
 	g->values[n->out[0]].rewritten = true;
 	in[0] = n->out[0];
-	in[1] = byte_constant(g, type, low, err);
-	in[2] = byte_constant(g, type, high, err);
+	in[1] = add_element(g, type, low, err);
+	in[2] = add_element(g, type, high, err);
 	if (in[1] < 0 || in[2] < 0)
 		return in[1] < 0 ? in[1] : in[2];
 	return set_inputs(end, in, 3, err) ?: cnn_rewrite_rename(end, CNN_OP_CLIP, err);

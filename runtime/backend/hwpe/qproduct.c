@@ -98,6 +98,10 @@ bool hwpec_product_get(struct hwpec_product *p)
 	if (!hwpec_product_input(p, f->w)->data || !is_known(p, f->w_zero) ||
 	    !is_known(p, f->bias) || cnn_node_out(p->g, n, 0)->rank < 1)
 		return false;
+	if (cnn_dtype_size(hwpec_product_input(p, 0)->dtype) > 1 ||
+	    cnn_dtype_size(hwpec_product_input(p, f->w)->dtype) > 1 ||
+	    (f->y_scale >= 0 && cnn_dtype_size(cnn_node_out(p->g, n, 0)->dtype) > 1))
+		return false;
 	if (f->y_scale >= 0 && (!is_known(p, 1) || !is_known(p, f->w + 1) ||
 				!is_known(p, f->y_scale) || !is_known(p, f->y_scale + 1)))
 		return false;
