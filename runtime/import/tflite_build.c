@@ -227,12 +227,12 @@ void tfl_give(struct tfl *m, const struct tfl_op *op, enum tfl_layout layout, in
 /* May its scales and zero points be used? Sets the status if not. */
 static void check_quantisation(struct tfl *m, const struct tfl_op *op, const struct tfl_tensor *t)
 {
-	int low = t->dtype == CNN_INT8 ? -128 : 0;
+	int low = t->dtype == CNN_INT8 ? -128 : 0, high = t->dtype == CNN_INT16 ? 0 : low + 255;
 	size_t n = t->scale.count;
 
-	if ((t->dtype != CNN_INT8 && t->dtype != CNN_UINT8) || !n)
+	if ((t->dtype != CNN_INT8 && t->dtype != CNN_UINT8 && t->dtype != CNN_INT16) || !n)
 		tfl_fail(m, op, CNN_EUNSUPPORTED, "tensor %.60s is %s with %zu scales, quantised "
-			 "int8 or uint8 wanted", t->name, cnn_dtype_name(t->dtype), n);
+			 "int8, uint8 or int16 wanted", t->name, cnn_dtype_name(t->dtype), n);
 	if ((t->zero.count && t->zero.count != n) ||
 	    (n > 1 && (t->axis < 0 || t->axis >= t->rank || (uint64_t)t->dims[t->axis] != n)))
 		tfl_fail(m, op, CNN_EINVAL, "tensor %.60s: %zu scales, %zu zero points on axis %d",
@@ -241,7 +241,7 @@ static void check_quantisation(struct tfl *m, const struct tfl_op *op, const str
 		float s = fb_float_at(&t->scale, i);
 		int64_t z = t->zero.count ? fb_int_at(&t->zero, i, 8) : 0;
 
-		if (!isnormal(s) || s < 0 || z < low || z > low + 255)
+		if (!isnormal(s) || s < 0 || z < low || z > high)
 			tfl_fail(m, op, CNN_EINVAL, "tensor %.60s: scale %g, zero point %lld",
 				 t->name, (double)s, (long long)z);
 	}
@@ -257,7 +257,8 @@ static void make_quantisation(struct tfl *m, struct tfl_tensor *t)
 
 	t->scale_value = add_constant(m, "scale", &scale, m->fb.data + t->scale.at);
 	t->zero_value = add_constant(m, "zero_point", &zero, NULL);
-	z = m->status ? NULL : m->g->values[t->zero_value].t.data;
+	/* Those of int16 are 0. */
+	z = m->status || t->dtype == CNN_INT16 ? NULL : m->g->values[t->zero_value].t.data;
 	for (int64_t i = 0; z && i < (int64_t)t->zero.count; i++)
 		z[i] = (uint8_t)fb_int_at(&t->zero, (size_t)i, 8);
 }

@@ -2,6 +2,7 @@
 /* What the readers of TensorFlow Lite's operators share: checks, activations, lists of integers. */
 #include <math.h>
 
+#include "ops/quant.h"
 #include "tflite_ops.h"
 
 void tfl_want_rank(struct tfl *m, const struct tfl_op *op, int tensor, int rank)
@@ -61,11 +62,12 @@ static bool bounds_of(int64_t act, float *low, float *high)
 static int quantised_bound(const struct tfl *m, const struct tfl_op *op, float v,
 			   enum tfl_bound rule)
 {
-	float low = tfl_type(m, op->out) == CNN_INT8 ? -128 : 0;
+	const struct cnn_range range = cnn_range_of(tfl_type(m, op->out), 0);
 	float zero = (float)tfl_first_zero(m, op->out), q = v / tfl_first_scale(m, op->out);
 
+	rule = range.type == CNN_INT16 ? BOUND_TFLITE : rule;
 	q = rule == BOUND_XNNPACK ? q + zero : roundf(q) + zero;
-	q = fminf(fmaxf(q, low), low + 255);
+	q = fminf(fmaxf(q, (float)range.low), (float)range.high);
 	return (int)nearbyintf(q);
 }
 
@@ -80,19 +82,20 @@ static int quantised_activation(struct tfl *m, const struct tfl_op *op, float lo
 				enum tfl_bound rule, int v)
 {
 	enum cnn_dtype type = tfl_type(m, op->out);
-	int least = type == CNN_INT8 ? -128 : 0, q[2];
-	int8_t bytes[2];
+	const struct cnn_range range = cnn_range_of(type, 0);
+	int16_t bounds[2];	/* the low byte comes first */
+	int q[2];
 
 	tfl_scale(m, op, op->out);
 	if (m->status)
 		return -1;
 	q[0] = quantised_bound(m, op, low, rule);
 	q[1] = quantised_bound(m, op, high, rule);
-	if (q[0] == least && q[1] == least + 255)
+	if (q[0] == range.low && q[1] == range.high)
 		return v;
-	bytes[0] = (int8_t)q[0];
-	bytes[1] = (int8_t)q[1];
-	return clip(m, op, v, tfl_scalar(m, type, &bytes[0]), tfl_scalar(m, type, &bytes[1]));
+	bounds[0] = (int16_t)q[0];
+	bounds[1] = (int16_t)q[1];
+	return clip(m, op, v, tfl_scalar(m, type, &bounds[0]), tfl_scalar(m, type, &bounds[1]));
 }
 
 void tfl_give_act(struct tfl *m, const struct tfl_op *op, enum tfl_layout layout, int64_t act,
@@ -125,6 +128,25 @@ int tfl_as_declared(struct tfl *m, const struct tfl_op *op, int v)
 
 	v = tfl_reshape(m, op, v, y->dims, y->rank);
 	tfl_params(m)->reshape.allowzero = true;
+	return v;
+}
+
+static int number(struct tfl *m, enum cnn_dtype type, double v)
+{
+	return type == CNN_FLOAT64 ? tfl_scalar(m, type, &v) : tfl_float(m, (float)v);
+}
+
+/* Added is the largest number below a half, so that a sum is cut off to no whole number too large. */
+int tfl_to_int16(struct tfl *m, const struct tfl_op *op, int v, enum cnn_dtype type)
+{
+	double half = type == CNN_FLOAT64 ? 0x1.fffffffffffffp-2 : 0x1.fffffep-2;
+	int sign = tfl_node(m, op, CNN_OP_SIGN, 1, &v);
+
+	sign = tfl_node(m, op, CNN_OP_MUL, 2, (const int[]){ sign, number(m, type, half) });
+	v = tfl_node(m, op, CNN_OP_ADD, 2, (const int[]){ v, sign });
+	v = clip(m, op, v, number(m, type, INT16_MIN), number(m, type, INT16_MAX));
+	v = tfl_node(m, op, CNN_OP_CAST, 1, &v);
+	tfl_params(m)->cast.to = CNN_INT16;
 	return v;
 }
 

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/quant.h"
 #include "tflite_ops.h"
 
 /*
@@ -35,6 +36,20 @@ static int result_rank(struct tfl *m, const struct tfl_op *op)
 	return rank;
 }
 
+/* ADD of int16 whose three scales are powers of two. Option: that may be made use of. */
+static bool are_shifted(const struct tfl *m, const struct tfl_op *op)
+{
+	const int tensors[] = { op->in[0], op->in[1], op->out };
+	int exponent;
+
+	if (m->status || tfl_type(m, op->in[0]) != CNN_INT16 || !fb_int(&op->options, 1, 1, 1))
+		return false;
+	for (int i = 0; i < 3; i++)
+		if (!cnn_near_power(tfl_first_scale(m, tensors[i]), &exponent))
+			return false;
+	return true;
+}
+
 /* The node of a quantised operator of two operands. */
 static int quantised_pair(struct tfl *m, const struct tfl_op *op, enum cnn_op kind, int x, int y)
 {
@@ -45,7 +60,10 @@ static int quantised_pair(struct tfl *m, const struct tfl_op *op, enum cnn_op ki
 		tfl_scale(m, op, op->out), tfl_zero(m, op, op->out),
 	};
 
-	return tfl_node(m, op, kind, 8, in);
+	x = tfl_node(m, op, kind, 8, in);
+	if (kind == CNN_OP_QLINEAR_ADD && are_shifted(m, op))
+		tfl_params(m)->product.multiplier_bits = 0;
+	return x;
 }
 
 struct pair_kind {
@@ -254,7 +272,7 @@ void tfl_make_softmax(struct tfl *m, const struct tfl_op *op)
 	in[1] = tfl_scale(m, op, op->in[0]);
 	in[2] = tfl_scale(m, op, op->out);
 	in[3] = tfl_zero(m, op, op->out);
-	if (beta != 1 && !m->status)
+	if (beta != 1 && !m->status)	/* TensorFlow Lite multiplies these as floats, too */
 		in[1] = tfl_float(m, beta * tfl_first_scale(m, op->in[0]));
 	tfl_give(m, op, TFL_FILE, tfl_node(m, op, CNN_OP_QLINEAR_SOFTMAX, 4, in));
 }
@@ -279,7 +297,9 @@ void tfl_make_relu(struct tfl *m, const struct tfl_op *op)
 	int v = tfl_value(m, op, op->in[0], layout);
 
 	tfl_want_like(m, op);
-	if (!tfl_is_float(m, op))
+	if (tfl_type(m, op->in[0]) == CNN_INT16)
+		v = tfl_node(m, op, CNN_OP_LOOKUP, 2, (const int[]){ v, tfl_table(m, op) });
+	else if (!tfl_is_float(m, op))
 		v = requantise(m, op, v, 31);
 	tfl_give_act(m, op, layout, act, BOUND_TFLITE, v);
 }
@@ -340,6 +360,21 @@ static int quantise(struct tfl *m, const struct tfl_op *op, int x)
 	return tfl_node(m, op, CNN_OP_QUANTIZE_LINEAR, 3, in);
 }
 
+/* To int16, TensorFlow Lite's own: a quotient of doubles, halves away from zero. */
+static int quantise_wide(struct tfl *m, const struct tfl_op *op, int x)
+{
+	int in[2] = { tfl_node(m, op, CNN_OP_CAST, 1, &x) };
+	double scale;
+
+	tfl_params(m)->cast.to = CNN_FLOAT64;
+	tfl_scale(m, op, op->out);
+	if (m->status)
+		return -1;
+	scale = (double)tfl_first_scale(m, op->out);
+	in[1] = tfl_scalar(m, CNN_FLOAT64, &scale);
+	return tfl_to_int16(m, op, tfl_node(m, op, CNN_OP_DIV, 2, in), CNN_FLOAT64);
+}
+
 void tfl_make_quantize(struct tfl *m, const struct tfl_op *op)
 {
 	enum tfl_layout layout = tfl_layout_of(m, op->in[0]);
@@ -348,7 +383,14 @@ void tfl_make_quantize(struct tfl *m, const struct tfl_op *op)
 
 	tfl_want_like(m, op);
 	if (tfl_is_float(m, op)) {
-		tfl_give(m, op, layout, quantise(m, op, v));
+		v = tfl_type(m, op->out) == CNN_INT16 ? quantise_wide(m, op, v) :
+							 quantise(m, op, v);
+		tfl_give(m, op, layout, v);
+		return;
+	}
+	if (tfl_type(m, x) == CNN_INT16 || tfl_type(m, op->out) == CNN_INT16) {
+		v = tfl_node(m, op, CNN_OP_LOOKUP, 2, (const int[]){ v, tfl_table(m, op) });
+		tfl_give(m, op, layout, v);
 		return;
 	}
 	tfl_scale(m, op, x);

@@ -188,7 +188,7 @@ static int requantised_mean(struct tfl *m, const struct tfl_op *op, unsigned int
 	return tfl_as_declared(m, op, in[0]);
 }
 
-/* Of bytes that keep their scale TensorFlow Lite takes the mean itself, and cuts off its fraction. */
+/* Of elements that keep their scale TensorFlow Lite takes the mean itself, and cuts off its fraction. */
 static int mean_cut_off(struct tfl *m, const struct tfl_op *op, const int64_t *axes, int n)
 {
 	int v = tfl_value(m, op, op->in[0], TFL_FILE);
@@ -204,8 +204,32 @@ static int mean_cut_off(struct tfl *m, const struct tfl_op *op, const int64_t *a
 	return v;
 }
 
-static void mean_of_bytes(struct tfl *m, const struct tfl_op *op, const int64_t *axes, int n,
-			  unsigned int set)
+/* Of int16: the sum, divided and multiplied as floats. */
+static int mean_of_int16(struct tfl *m, const struct tfl_op *op, const int64_t *axes, int n,
+			 unsigned int set)
+{
+	const struct tfl_tensor *x = &m->tensors[op->in[0]];
+	int in[2] = { tfl_value(m, op, op->in[0], TFL_FILE) };
+	int64_t count = 1;
+
+	for (int i = 0; i < x->rank; i++)
+		count = set >> i & 1 ? cnn_mul_sat(count, x->dims[i]) : count;
+	in[0] = tfl_node(m, op, CNN_OP_CAST, 1, in);
+	tfl_params(m)->cast.to = CNN_INT32;
+	in[1] = tfl_list(m, axes, n);
+	in[0] = tfl_node(m, op, CNN_OP_REDUCE_SUM, 2, in);
+	tfl_params(m)->reduce.keepdims = fb_int(&op->options, 0, 1, 0);
+	in[0] = tfl_node(m, op, CNN_OP_CAST, 1, in);
+	tfl_params(m)->cast.to = CNN_FLOAT32;
+	in[1] = tfl_float(m, (float)count);
+	in[0] = tfl_node(m, op, CNN_OP_DIV, 2, in);
+	in[1] = tfl_float(m, tfl_first_scale(m, op->in[0]) / tfl_first_scale(m, op->out));
+	in[0] = tfl_node(m, op, CNN_OP_MUL, 2, in);
+	return tfl_to_int16(m, op, in[0], CNN_FLOAT32);
+}
+
+static void mean_of_elements(struct tfl *m, const struct tfl_op *op, const int64_t *axes, int n,
+			     unsigned int set)
 {
 	int x = op->in[0], y = op->out;
 
@@ -216,6 +240,8 @@ static void mean_of_bytes(struct tfl *m, const struct tfl_op *op, const int64_t 
 	if (tfl_first_scale(m, x) == tfl_first_scale(m, y) &&
 	    tfl_first_zero(m, x) == tfl_first_zero(m, y))
 		tfl_give(m, op, TFL_FILE, mean_cut_off(m, op, axes, n));
+	else if (tfl_type(m, x) == CNN_INT16)
+		tfl_give(m, op, TFL_FILE, mean_of_int16(m, op, axes, n, set));
 	else
 		tfl_give(m, op, TFL_FILE, requantised_mean(m, op, set));
 }
@@ -235,10 +261,11 @@ void tfl_make_reduce(struct tfl *m, const struct tfl_op *op)
 		else
 			set |= 1u << (axes[i] < 0 ? axes[i] + rank : axes[i]);
 	}
-	if (op->kind->code == MEAN && rank == 4 && set == 6)
+	if (op->kind->code == MEAN && rank == 4 && set == 6 &&
+	    tfl_type(m, op->in[0]) != CNN_INT16)
 		mean_of_maps(m, op);
 	else if (op->kind->code == MEAN && tfl_is_quantised(m, op->in[0]))
-		mean_of_bytes(m, op, axes, (int)n, set);
+		mean_of_elements(m, op, axes, (int)n, set);
 	else
 		reduce(m, op, axes, (int)n);
 }

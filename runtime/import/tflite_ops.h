@@ -42,12 +42,13 @@ static inline bool tfl_is_float(const struct tfl *m, const struct tfl_op *op)
 	return tfl_type(m, op->in[0]) == CNN_FLOAT32;
 }
 
-/* Bytes with a scale. Others are numbers that stand for themselves. */
+/* Bytes or int16 with a scale. Others are numbers that stand for themselves. */
 static inline bool tfl_is_quantised(const struct tfl *m, int tensor)
 {
 	const struct tfl_tensor *t = &m->tensors[tensor];
 
-	return (t->dtype == CNN_INT8 || t->dtype == CNN_UINT8) && t->scale.count;
+	return (t->dtype == CNN_INT8 || t->dtype == CNN_UINT8 || t->dtype == CNN_INT16) &&
+	       t->scale.count;
 }
 
 /* Number of the tensor of an input; -1: left out. */
@@ -109,6 +110,8 @@ void tfl_give_act(struct tfl *m, const struct tfl_op *op, enum tfl_layout layout
 int tfl_reshape(struct tfl *m, const struct tfl_op *op, int v, const int64_t *dims, int rank);
 /* v with the dimensions that the file gives its output. */
 int tfl_as_declared(struct tfl *m, const struct tfl_op *op, int v);
+/* Numbers of that type, float32 or float64, to the nearest int16, halves away from zero. */
+int tfl_to_int16(struct tfl *m, const struct tfl_op *op, int v, enum cnn_dtype type);
 /* The integers of a constant tensor of int32 or int64: at most max of them, how many is in *n. */
 const struct tfl_tensor *tfl_integers(struct tfl *m, const struct tfl_op *op, int tensor,
 				      int64_t *v, size_t max, size_t *n);
@@ -122,6 +125,8 @@ void tfl_fill_window(struct tfl *m, const struct tfl_op *op, const int64_t *stri
 
 /* Tables for Lookup: of a quantised operator of one tensor, of what a comparison compares. */
 int tfl_table(struct tfl *m, const struct tfl_op *op);
+/* tfl_table of an operator from or to int16. */
+int tfl_wide_table(struct tfl *m, const struct tfl_op *op);
 int tfl_order_table(struct tfl *m, const struct tfl_op *op, int tensor);
 
 void tfl_make_arg_max(struct tfl *m, const struct tfl_op *op);

@@ -34,15 +34,26 @@ static void make_dynamic(struct tfl *m, const struct tfl_op *op, int *x, int *w)
 	tfl_params(m)->levels.symmetric = symmetric;
 }
 
+/* Elements of int16 have weights of int8 and biases of int64: "16x8". */
+static bool is_16x8(const struct tfl *m, const struct tfl_op *op)
+{
+	int bias = tfl_input(op, 2);
+
+	return tfl_type(m, op->in[0]) == CNN_INT16 && tfl_type(m, op->in[1]) == CNN_INT8 &&
+	       (bias < 0 || tfl_type(m, bias) == CNN_INT64);
+}
+
 /* Of the input's type, with scales of the tensor or of its output channels. */
 static void check_weights(struct tfl *m, const struct tfl_op *op)
 {
 	const struct tfl_tensor *w = &m->tensors[op->in[1]];
 	int axis = is_depthwise(op) ? 3 : 0;
 
-	if (w->dtype != tfl_type(m, op->in[0]) && !is_dynamic(m, op))
-		tfl_fail(m, op, CNN_EUNSUPPORTED, "input %s, weights %s",
-			 cnn_dtype_name(tfl_type(m, op->in[0])), cnn_dtype_name(w->dtype));
+	if (tfl_type(m, op->in[0]) == CNN_INT16 ? !is_16x8(m, op) :
+	    w->dtype != tfl_type(m, op->in[0]) && !is_dynamic(m, op))
+		tfl_fail(m, op, CNN_EUNSUPPORTED, "input %s, weights %s, bias %s",
+			 cnn_dtype_name(tfl_type(m, op->in[0])), cnn_dtype_name(w->dtype),
+			 tfl_input(op, 2) < 0 ? "none" : cnn_dtype_name(tfl_type(m, op->in[2])));
 	if (w->dtype != CNN_FLOAT32 && w->scale.count > 1 && w->axis != axis)
 		tfl_fail(m, op, CNN_EUNSUPPORTED, "weights have scales on axis %d, output channels "
 			 "are axis %d", w->axis, axis);
@@ -67,7 +78,10 @@ static int weighted(struct tfl *m, const struct tfl_op *op, enum cnn_op real, en
 		product ? tfl_scale(m, op, yt) : tfl_zero(m, op, yt),
 		product ? tfl_zero(m, op, yt) : bias,
 	};
-	return tfl_node(m, op, quantised, product || bias >= 0 ? 9 : 8, in);
+	x = tfl_node(m, op, quantised, product || bias >= 0 ? 9 : 8, in);
+	if (is_16x8(m, op))
+		tfl_params(m)->product.multiplier_bits = 15;
+	return x;
 }
 
 static int bias_of(struct tfl *m, const struct tfl_op *op)

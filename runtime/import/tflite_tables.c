@@ -123,6 +123,8 @@ int tfl_table(struct tfl *m, const struct tfl_op *op)
 	struct cnn_range range;
 	uint8_t table[256];
 
+	if (type == CNN_INT16 || tfl_type(m, op->in[0]) == CNN_INT16)
+		return tfl_wide_table(m, op);
 	if (f.code != LOGISTIC && f.code != TANH && f.code != ELU && f.code != HARD_SWISH &&
 	    f.code != LEAKY_RELU)
 		tfl_want_plain(m, op);
@@ -153,6 +155,8 @@ int tfl_order_table(struct tfl *m, const struct tfl_op *op, int tensor)
 	tfl_scale(m, op, tensor);
 	if (m->status)
 		return -1;
+	if (tfl_type(m, tensor) == CNN_INT16)
+		return tfl_fail(m, op, CNN_EUNSUPPORTED, "type int16");
 	q = quantisation_of(m, tensor);
 	if (q.scale >= 0x1p14f)
 		return tfl_fail(m, op, CNN_ELIMIT, "scale %g, limit 2^14", (double)q.scale);

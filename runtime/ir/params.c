@@ -115,6 +115,8 @@ TABLE(quantize) = {
 	END
 };
 TABLE(requantize) = { INT("multiplier_bits", requantize.multiplier_bits, 31, NO_LIMITS), END };
+/* Beside int16; 0: the scales are powers of two, and operands are shifted. */
+TABLE(qlinear_add) = { INT("multiplier_bits", product.multiplier_bits, 31, NO_LIMITS), END };
 TABLE(dynamic_levels) = { FLAG("symmetric", levels.symmetric, 0), END };
 
 #define AXES(member)	INTS("axes", member, CNN_MAX_RANK, NO_LIMITS)

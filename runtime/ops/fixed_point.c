@@ -12,6 +12,17 @@ int64_t cnn_rounding_shift(int64_t v, int shift)
 	return v < 0 ? -((-v + half) >> shift) : (v + half) >> shift;
 }
 
+bool cnn_near_power(float v, int *exponent)
+{
+	float part = frexpf(v, exponent);	/* from 0.5 to 1 */
+	bool below = part > 0.75f;
+
+	*exponent -= !below;
+	part = below ? part : 2 * part;
+	/* 2^-0.001 and 2^0.001 */
+	return part > 0x1.ffa52ep-1f && part < 0x1.002d71p+0f;
+}
+
 struct cnn_factor cnn_factor_of(double ratio)
 {
 	struct cnn_factor f = { 0 };

@@ -9,7 +9,12 @@
 
 #include "quant.h"
 
-/* Both are bytes of the type of the zero point of input i, which is the result's. */
+static bool is_wide(const struct cnn_call *c)
+{
+	return cnn_dtype_size(c->in[0]->dtype) > 1;
+}
+
+/* Both are of the type of the zero point of input i, which is the result's. */
 static int want_type(const struct cnn_call *c, int i)
 {
 	if (c->in[i]->dtype == c->in[0]->dtype)
@@ -30,8 +35,12 @@ static int element(const struct cnn_tensor *t, const char *p)
 
 int cnn_infer_qlinear_binary(struct cnn_call *c)
 {
-	return cnn_quant_operand(c, 0, 1) ?: cnn_quant_operand(c, 3, 1) ?:
-	       cnn_quant_result(c, 6) ?: want_type(c, 3) ?: want_type(c, 7) ?:
+	bool sub = c->node->op == CNN_OP_QLINEAR_SUB;
+
+	return (sub ? cnn_quant_operand(c, 0, 1) : cnn_quant_wide_operand(c, 0, 1)) ?:
+	       cnn_quant_wide_operand(c, 3, 1) ?: cnn_quant_wide_result(c, 6) ?:
+	       want_type(c, 3) ?: want_type(c, 7) ?:
+	       (is_wide(c) ? cnn_check_int16(c, (const int[]){ 2, 5, 7 }, 3) : CNN_OK) ?:
 	       cnn_infer_like(c, c->in[0]) ?: cnn_broadcast(c, c->out[0], c->in[3]);
 }
 
@@ -142,8 +151,11 @@ int cnn_compute_qlinear_add(struct cnn_call *c)
 	struct add add = { .shift = 0 };
 	uint8_t *y = out->data;
 	struct cnn_walk w;
-	int ret = make_add(c, &add);
+	int ret;
 
+	if (is_wide(c))
+		return cnn_qlinear_add_int16(c);
+	ret = make_add(c, &add);
 	if (ret)
 		return ret;
 	cnn_walk_start(&w, out, 2, t);
@@ -197,8 +209,11 @@ int cnn_compute_qlinear_mul(struct cnn_call *c)
 	uint8_t *y = out->data;
 	struct mul m = { 0 };
 	struct cnn_walk w;
-	int ret = make_mul(c, &m);
+	int ret;
 
+	if (is_wide(c))
+		return cnn_qlinear_mul_int16(c);
+	ret = make_mul(c, &m);
 	if (ret)
 		return ret;
 	cnn_walk_start(&w, out, 2, t);
@@ -252,8 +267,10 @@ int cnn_compute_qlinear_mean(struct cnn_call *c)
 
 int cnn_infer_qlinear_softmax(struct cnn_call *c)
 {
-	int ret = cnn_quant_bytes(c, 0) ?: cnn_quant_param(c, 1, CNN_FLOAT32, 1) ?:
-		  cnn_quant_result(c, 2) ?: want_type(c, 3);
+	bool wide = is_wide(c);
+	int ret = (wide ? cnn_check_int16(c, NULL, 0) : cnn_quant_bytes(c, 0)) ?:
+		  cnn_quant_param(c, 1, CNN_FLOAT32, 1) ?:
+		  (wide ? cnn_quant_wide_result(c, 2) : cnn_quant_result(c, 2)) ?: want_type(c, 3);
 
 	if (!ret && c->in[0]->rank < 1)
 		return cnn_op_fail(c, CNN_EINVAL, "a scalar has no last axis");
@@ -286,6 +303,8 @@ int cnn_compute_qlinear_softmax(struct cnn_call *c)
 	struct cnn_range range = cnn_range_of(y->dtype, cnn_zero_point(c->in[3], 0));
 	float table[256], scale = cnn_scale(c->in[1], 0), y_scale = cnn_scale(c->in[2], 0);
 
+	if (is_wide(c))
+		return cnn_qlinear_softmax_int16(c);
 	if (!(scale > 0 && scale < INFINITY && y_scale > 0))
 		return cnn_op_fail(c, CNN_EINVAL, "scales %g and %g", (double)scale,
 				   (double)y_scale);

@@ -104,6 +104,8 @@ struct cnn_factor {
 	int exponent;
 };
 
+/* Is v a power of two, 2^*exponent, within 0.07 %, as TensorFlow Lite asks? */
+bool cnn_near_power(float v, int *exponent);
 /* The nearest factor; 0 for what is below 2^-32. */
 struct cnn_factor cnn_factor_of(double ratio);
 /*
@@ -138,5 +140,14 @@ int64_t cnn_wide_requantize(const struct cnn_wide_scale *s, int64_t sum);
 int cnn_wide_conv(struct cnn_call *c);
 /* QLinearMatMul; trans_b: QGemm, of which B may be rows. */
 int cnn_wide_matmul(struct cnn_call *c, bool trans_b, const struct cnn_tensor *bias, int y);
+
+/*
+ * Of int16 (qlinear_int16.c): fails unless input 0 is that and these inputs are zero points of 0;
+ * the operators themselves.
+ */
+int cnn_check_int16(const struct cnn_call *c, const int *zeros, int n);
+int cnn_qlinear_add_int16(struct cnn_call *c);
+int cnn_qlinear_mul_int16(struct cnn_call *c);
+int cnn_qlinear_softmax_int16(struct cnn_call *c);
 
 #endif
