@@ -2,8 +2,8 @@
 /*
  * How far outputs may be from the exact ones, where cores round in ways of their own, such as to
  * float16: every node runs on the CPU, with the bounds that its core states and with what comes of
- * those of its inputs. Behind a core only operators that keep order (a larger input gives no smaller
- * result) hand bounds on: they run on the least and on the largest values that there can be.
+ * those of its inputs. Behind a core only operators that keep order (a larger input gives no
+ * smaller result) hand bounds on: they run on the least and on the largest values there can be.
  */
 #include "job.h"
 #include "backend/backend.h"

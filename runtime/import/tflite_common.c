@@ -136,7 +136,7 @@ static int number(struct tfl *m, enum cnn_dtype type, double v)
 	return type == CNN_FLOAT64 ? tfl_scalar(m, type, &v) : tfl_float(m, (float)v);
 }
 
-/* Added is the largest number below a half, so that a sum is cut off to no whole number too large. */
+/* Adds the largest number below a half, so that cutting the sum off never gives one too many. */
 int tfl_to_int16(struct tfl *m, const struct tfl_op *op, int v, enum cnn_dtype type)
 {
 	double half = type == CNN_FLOAT64 ? 0x1.fffffffffffffp-2 : 0x1.fffffep-2;

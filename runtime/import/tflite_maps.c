@@ -188,7 +188,7 @@ static int requantised_mean(struct tfl *m, const struct tfl_op *op, unsigned int
 	return tfl_as_declared(m, op, in[0]);
 }
 
-/* Of elements that keep their scale TensorFlow Lite takes the mean itself, and cuts off its fraction. */
+/* Of elements that keep their scale TensorFlow Lite takes the mean, and cuts off its fraction. */
 static int mean_cut_off(struct tfl *m, const struct tfl_op *op, const int64_t *axes, int n)
 {
 	int v = tfl_value(m, op, op->in[0], TFL_FILE);

@@ -34,7 +34,7 @@ struct input {
 	int32_t factor, shift;
 };
 
-/* Of a power of two as it is; of other scales with 15 bits. left: of a power of two, 0..left_max. */
+/* Powers of two from 2^-12 to 2^(left_max - 12) stay exact; other scales have 15 bits. */
 static bool make_input(float scale, int left_max, struct input *in)
 {
 	double factor = (double)scale * 4096 * 3;

@@ -23,9 +23,10 @@ int cnn_wide_scale_of(const struct cnn_call *c, int y, int64_t i, struct cnn_wid
 	double product = (double)x_scale * (double)w_scale;
 	struct cnn_factor f;
 
-	s->range = cnn_range_of(c->out[0]->dtype, cnn_zero_point(c->in[y + 1], 0));
-	s->factor = 0;
-	s->ratio = product / (double)cnn_scale(c->in[y], 0);
+	*s = (struct cnn_wide_scale){
+		.range = cnn_range_of(c->out[0]->dtype, cnn_zero_point(c->in[y + 1], 0)),
+		.ratio = product / (double)cnn_scale(c->in[y], 0),
+	};
 	if (c->node->params.product.multiplier_bits != 15)
 		return CNN_OK;
 	/* TensorFlow Lite multiplies these two as floats. */

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Networks of one operator: functions, norms, integers, shapes, reductions, and of float16."""
 import numpy as np
-from operators import F, I32, I64, floats, one
+from onnx import TensorProto, helper
+from operators import Case, F, I32, I64, floats, one
 
 H, D = np.float16, np.float64
 U8, I8, U16, I16, U32, U64 = np.uint8, np.int8, np.uint16, np.int16, np.uint32, np.uint64
@@ -269,5 +270,33 @@ def newer_cases(rng):
               group=3, auto_pad='SAME_UPPER')
 
 
+def wide_cases(rng):
+    """Quantisation to 16 bits, alone and around a Conv: the peer takes such numbers as int32"""
+    x = floats(rng, 2, 3, 8, 9)
+    node = helper.make_node
+    for t, zero in ((I16, 0), (I16, -700), (U16, 40000)):
+        name, kind = f'{t.__name__} {zero}', helper.mapping.NP_TYPE_TO_TENSOR_TYPE[np.dtype(t)]
+        narrow = node('Cast', ['q'], ['n'], to=kind)
+        widen = node('Cast', ['w'], ['y0'], to=TensorProto.INT32)
+        q = rng.integers(np.iinfo(t).min, np.iinfo(t).max, (2, 3, 8, 9)).astype(I32)
+        s, z = np.array(2.0 ** -12, F), np.array(zero, t)
+        for axes, scales, zeros in (('', s, z), (' per axis', abs(floats(rng, 3)) * F(1e-4) +
+                                                 F(1e-5), np.full(3, zero, t))):
+            yield Case(f'QuantizeLinear {name}{axes}',
+                       [node('QuantizeLinear', ['x', 's', 'z'], ['w'], axis=1), widen], {'x': x},
+                       {'s': scales, 'z': zeros}, opset=21)
+            yield Case(f'DequantizeLinear {name}{axes}',
+                       [narrow, node('DequantizeLinear', ['n', 's', 'z'], ['y0'], axis=1)],
+                       {'q': q}, {'s': scales, 'z': zeros}, opset=21)
+        # Sums of whole numbers times powers of two, which floats hold.
+        yield Case(f'Conv of {name}', [
+            narrow, node('DequantizeLinear', ['n', 's', 'xz'], ['a']),
+            node('DequantizeLinear', ['k', 'ks'], ['b']), node('Conv', ['a', 'b'], ['c']),
+            node('Relu', ['c'], ['d']), node('QuantizeLinear', ['d', 'ys', 'z'], ['w']), widen],
+            {'q': q // 16}, {'s': s, 'z': z, 'xz': np.array(zero // 20, t),
+                             'k': rng.integers(-100, 100, (4, 3, 3, 3)).astype(I8),
+                             'ks': np.array(2.0 ** -6, F), 'ys': np.array(2.0 ** -8, F)}, opset=21)
+
+
 GROUPS = (newer_cases, function_cases, norm_cases, integer_cases, shape_cases, spectrum_cases,
-          reduction_cases, half_cases)
+          reduction_cases, half_cases, wide_cases)

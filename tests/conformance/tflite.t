@@ -18,16 +18,17 @@ sys.path[:0] = [HERE, os.path.join(HERE, '..', 'lib')]
 import tap
 import tflite_cases
 import tflite_element_cases
+import tflite_int16_cases
 import tflite_map_cases
 import tflite_networks
 from macs import share
-from tflite_build import BOOL, FLOAT16, FLOAT32, INT8, INT32, UINT8, Model
+from tflite_build import BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, UINT8, Model
 from tflite_net import NAMES, Case
 from tflite_rules import Tensor
 
 BUILD = os.environ.get('CNNACC_BUILD', os.path.join(TOP, 'build'))
 CNNRUN = os.path.join(BUILD, 'runtime', 'tools', 'cnnrun')
-NPY = {FLOAT32: '<f4', INT8: '|i1', UINT8: '|u1', INT32: '<i4', BOOL: '|b1'}
+NPY = {FLOAT32: '<f4', INT8: '|i1', UINT8: '|u1', INT16: '<i2', INT32: '<i4', BOOL: '|b1'}
 # Cases that the peer refuses: it has no convolution without a bias.
 REFUSED = {'CONV_2D 3'}
 ALL_CORES = 'sim:cores=ccp+hwpe'
@@ -93,7 +94,7 @@ def run(case, work, *chosen, device='sim'):
 
 def check_ours(result, cases, work):
     """One result per type: every case."""
-    for dtype in NAMES.values():
+    for dtype in (*NAMES.values(), 'int16'):
         mine = [c for name, c in cases if name == dtype]
         wrong = [f'{c.name}: {w}' for c in mine if (w := run(c, work))]
         result.ok(not wrong, f'{len(mine)} networks of {dtype}', '\n'.join(wrong))
@@ -168,6 +169,7 @@ def check_networks(result, package, work):
 def check_rules(result, cases, package, work):
     """The rules against TensorFlow Lite."""
     wrong = []
+    cases = [(dtype, c) for dtype, c in cases if c.name not in tflite_int16_cases.REFERENCE_ONLY]
     for (dtype, c), answer in zip(cases, peer_answers(cases, package, work)):
         if isinstance(answer, str):
             if c.name not in REFUSED:
@@ -311,10 +313,40 @@ def unfit_options():
     yield 'type string', net('CAST', [], [same], out_type=5)
 
 
+def unfit_int16():
+    """The same for int16: operators and types that there are no rules for."""
+    def net(name, types=(INT16, INT16), shape=(1, 4, 4, 2), zero=0, **options):
+        m = Model()
+        x = m.tensor(list(shape), INT16, 1e-3, zero)
+        others = [m.tensor(list(shape), t, 1e-3, data=bytes(256 if t == INT64 else 64))
+                  for t in types[:-1] if name != 'TANH']
+        y = m.tensor(list(shape), types[-1], 2.0 ** -15)
+        m.op(name, [x, *others], [y], **options)
+        return m.file([x], [y])
+
+    for name in ('HARD_SWISH', 'ELU', 'LEAKY_RELU'):
+        yield f'{name}_0: type int16', net(name, (INT16,))
+    yield 'int16', net('SUB')
+    yield 'BATCH_MATMUL_0: type int16', net('BATCH_MATMUL')
+    yield 'input int16, weights int16', net('CONV_2D', padding=1, stride_w=1, stride_h=1)
+    yield 'zero point 5', net('TANH', zero=5)
+    m = Model()
+    x = m.tensor([1, 4], INT16, 1e-3)
+    w = m.tensor([2, 4], INT8, 1e-2, data=bytes(8))
+    b = m.tensor([2], INT32, 1e-5, data=bytes(8))
+    y = m.tensor([1, 2], INT16, 1e-3)
+    m.op('FULLY_CONNECTED', [x, w, b], [y])
+    yield 'input int16, weights int8, bias int32', m.file([x], [y])
+    m = Model()
+    x, y = m.tensor([1, 4], INT16, 1e-3), m.tensor([1, 4], INT16, 1e-3)
+    m.op('LOGISTIC', [x], [y])
+    yield 'int16 of 2^-15 wanted', m.file([x], [y])
+
+
 def check_refusals(result, work):
     """Each unfit file gets a message that says what is wrong."""
     wrong, count = [], 0
-    for says, file in (*unfit_files(), *unfit_options()):
+    for says, file in (*unfit_files(), *unfit_options(), *unfit_int16()):
         status, said = cnnrun(write(f'{work}/unfit.tflite', file))
         count += 1
         if status != 1 or says not in said:
@@ -339,7 +371,8 @@ def check_picture(result, work):
 def main():
     """All results."""
     result = tap.Tap()
-    cases = [*tflite_cases.cases(), *tflite_element_cases.cases(), *tflite_map_cases.cases()]
+    cases = [*tflite_cases.cases(), *tflite_element_cases.cases(), *tflite_map_cases.cases(),
+             *tflite_int16_cases.cases()]
     with tempfile.TemporaryDirectory() as work:
         check_ours(result, cases, work)
         check_shifted(result, cases, work)

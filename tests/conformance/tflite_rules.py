@@ -10,9 +10,9 @@ import math
 import struct
 from dataclasses import dataclass, field
 
-from tflite_build import BOOL, FLOAT16, FLOAT32, INT8, INT32, INT64, UINT8
+from tflite_build import BOOL, FLOAT16, FLOAT32, INT8, INT16, INT32, INT64, UINT8
 
-FORMATS = {FLOAT32: 'f', FLOAT16: 'e', INT8: 'b', UINT8: 'B', INT32: 'i', INT64: 'q', BOOL: '?'}
+FORMATS = {FLOAT32: 'f', FLOAT16: 'e', INT8: 'b', UINT8: 'B', INT16: 'h', INT32: 'i', INT64: 'q', BOOL: '?'}
 RANGE = {INT8: (-128, 127), UINT8: (0, 255)}
 NONE, RELU, RELU_N1_TO_1, RELU6 = range(4)
 BOUNDS = {RELU: (0, math.inf), RELU_N1_TO_1: (-1, 1), RELU6: (0, 6)}

@@ -2,7 +2,7 @@
 """Writes TensorFlow Lite files (flatbuffers): what the tests need of the schema."""
 import struct
 
-FLOAT32, FLOAT16, INT32, UINT8, INT64, BOOL, INT8 = 0, 1, 2, 3, 4, 6, 9
+FLOAT32, FLOAT16, INT32, UINT8, INT64, BOOL, INT16, INT8 = 0, 1, 2, 3, 4, 6, 7, 9
 CODES = {
     'ADD': 0, 'AVERAGE_POOL_2D': 1, 'CONCATENATION': 2, 'CONV_2D': 3, 'DEPTHWISE_CONV_2D': 4,
     'DEPTH_TO_SPACE': 5, 'DEQUANTIZE': 6, 'FLOOR': 8, 'FULLY_CONNECTED': 9,
@@ -33,7 +33,7 @@ OPTIONS = {
                            'asymmetric_quantize_inputs:b'),
     'SOFTMAX': (9, 'beta:f'),
     'CONCATENATION': (10, 'axis:i activation:b'),
-    'ADD': (11, 'activation:b'),
+    'ADD': (11, 'activation:b pot_scale_int16:b'),
     'L2_NORMALIZATION': (12, 'activation:b'),
     'RESIZE_BILINEAR': (15, 'new_height:i new_width:i align_corners:b half_pixel_centers:b'),
     'SPACE_TO_DEPTH': (19, 'block_size:i'),

@@ -27,6 +27,12 @@ static const struct form plain = {
 
 static const float x_scale = 0.02f, y_scale = 0.05f, w_scales[3] = { 0.01f, 0.03f, 0.02f };
 
+/* Of numbers of 16 bits a 256th, so that floats hold the sums. */
+static float step_of(int type)
+{
+	return cnn_dtype_size(type) > 1 ? 0x1p-8f : 1;
+}
+
 static float times(const struct form *f, int i, float scale)
 {
 	return scale * f->factor[i];
@@ -38,11 +44,27 @@ static void add_bias(struct onnx_build *b, const struct form *f)
 	float scales[3];
 
 	for (int i = 0; i < 3; i++)
-		scales[i] = x_scale * w_scales[f->channels == 3 ? i : 0] * (1 + f->bias_error);
+		scales[i] = x_scale * step_of(f->x_type) * step_of(f->w_type) *
+			    w_scales[f->channels == 3 ? i : 0] * (1 + f->bias_error);
 	scales[0] = times(f, 2, scales[0]);
 	ob_raw(b, "bq", CNN_INT32, 4, OB_DIMS(3), (const int32_t[]){ 900, -700, 40 });
 	ob_floats(b, "bs", f->channels == 3, &three, scales);
 	ob_attr_int(ob_node(b, "DequantizeLinear", "bq bs", "b"), "axis", 0);
+}
+
+/* Small numbers of any quantised type: zero points, or elements of 16 bits if there are so many. */
+static void add_numbers(struct onnx_build *b, const char *name, int type, int rank,
+			const int64_t *dims, const int16_t *v)
+{
+	uint8_t bytes[3];
+	int64_t n = rank ? dims[0] : 1;
+
+	for (int64_t i = 0; i < n && i < 3; i++)
+		bytes[i] = (uint8_t)v[i];
+	if (cnn_dtype_size(type) > 1)
+		ob_raw(b, name, type, 2, rank, dims, v);
+	else
+		ob_bytes(b, name, type, rank, dims, bytes);
 }
 
 static void add_weights(struct onnx_build *b, const struct form *f)
@@ -51,14 +73,22 @@ static void add_weights(struct onnx_build *b, const struct form *f)
 	int rank = conv ? 4 : 2;
 	int64_t dims[4] = { conv || f->trans ? 3 : 8, conv ? 2 : f->trans ? 8 : 3, 2, 2 };
 	const int64_t three = 3;
-	float scales[3] = { times(f, 1, w_scales[0]), w_scales[1], w_scales[2] };
+	const float step = step_of(f->w_type);
+	float scales[3] = { times(f, 1, w_scales[0] * step), w_scales[1] * step,
+			    w_scales[2] * step };
+	uint16_t wide[24];
 	uint8_t w[24];
 
-	for (int i = 0; i < 24; i++)
+	for (int i = 0; i < 24; i++) {
 		w[i] = (uint8_t)(i * 37 + 11);
-	ob_bytes(b, "wq", f->w_type, rank, dims, w);
+		wide[i] = (uint16_t)(i * 2711 + 11);
+	}
+	if (cnn_dtype_size(f->w_type) > 1)
+		ob_raw(b, "wq", f->w_type, 2, rank, dims, wide);
+	else
+		ob_bytes(b, "wq", f->w_type, rank, dims, w);
 	ob_floats(b, "ws", f->channels == 3, &three, scales);
-	ob_bytes(b, "wz", f->w_type, f->channels == 3, &three, (const uint8_t[]){ 5, 3, 120 });
+	add_numbers(b, "wz", f->w_type, f->channels == 3, &three, (const int16_t[]){ 5, 3, 120 });
 	ob_attr_int(ob_node(b, "DequantizeLinear", "wq ws wz", "w"), "axis", f->axis);
 }
 
@@ -82,7 +112,7 @@ static struct onnx_build *make(const struct form *f)
 {
 	static const int64_t dims[2][4] = { { 1, 2, 5, 6 }, { 7, 8 } };
 	bool conv = !strcmp(f->op, "Conv");
-	const float xs = times(f, 0, x_scale), ys = times(f, 3, y_scale);
+	const float xs = times(f, 0, x_scale * step_of(f->x_type)), ys = times(f, 3, y_scale);
 	struct onnx_build *b = ob_new(13);
 
 	ob_input(b, "xq", f->x_type, conv ? 4 : 2, dims[!conv]);
@@ -90,8 +120,8 @@ static struct onnx_build *make(const struct form *f)
 	ob_floats(b, "ys", 0, NULL, &ys);
 	ob_floats(b, "lo", 0, NULL, (const float[]){ -0.33f });
 	ob_floats(b, "hi", 0, NULL, (const float[]){ 1.97f });
-	ob_bytes(b, "xz", f->x_type, 0, NULL, (const uint8_t[]){ 99 });
-	ob_bytes(b, "yz", f->y_type, 0, NULL, (const uint8_t[]){ 17 });
+	add_numbers(b, "xz", f->x_type, 0, NULL, (const int16_t[]){ 99 });
+	add_numbers(b, "yz", f->y_type, 0, NULL, (const int16_t[]){ 17 });
 	ob_node(b, "DequantizeLinear", f->no_zero ? "xq xs" : "xq xs xz", "x");
 	add_weights(b, f);
 	if (f->biased)
@@ -133,7 +163,10 @@ static struct cnn_graph *compare(const struct form *f, double off_by_one)
 	for (int64_t i = 0; i < n; i++) {
 		float d = fabsf(((float *)a[0].data)[i] - ((float *)b[0].data)[i]);
 
-		assert_true(d < 1.001f * y_scale);
+		if (!(d < 1.001f * y_scale))
+			fail_msg("%s of types %d, %d, %d: %g, %g", f->op, f->x_type, f->w_type,
+				 f->y_type, (double)((float *)a[0].data)[i],
+				 (double)((float *)b[0].data)[i]);
 		off += d > 0.5f * y_scale;
 	}
 	assert_true(off <= off_by_one * n);
@@ -173,6 +206,34 @@ static void test_fused(void **state)
 		f.biased = i >> 4 & 1;
 		f.act = i >> 5;
 		f.no_zero = i % 5 == 0;
+		check_fused(&f, CNN_OP_QLINEAR_CONV);
+		f.op = "Gemm";
+		f.trans = i & 1;
+		f.axis = f.trans ? 0 : -1;
+		check_fused(&f, CNN_OP_QGEMM);
+		f.op = "MatMul";
+		f.trans = f.biased = false;
+		f.axis = 1;
+		check_fused(&f, CNN_OP_QLINEAR_MATMUL);
+	}
+}
+
+/* The same with 16 bits on any side, whose sums no int32 need hold. */
+static void test_wide(void **state)
+{
+	static const int types[4] = { CNN_INT8, CNN_UINT8, CNN_INT16, CNN_UINT16 };
+
+	(void)state;
+	for (int i = 0; i < 64; i++) {
+		struct form f = plain;
+
+		f.x_type = types[i & 3];
+		f.w_type = types[i >> 2 & 3];
+		f.y_type = types[i >> 4 & 3];
+		f.channels = i % 3 ? 3 : 1;
+		f.biased = i % 5;
+		f.act = i % ACTS;
+		f.no_zero = i % 7 == 0;
 		check_fused(&f, CNN_OP_QLINEAR_CONV);
 		f.op = "Gemm";
 		f.trans = i & 1;
@@ -357,7 +418,7 @@ static void test_folded(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fused),
+		cmocka_unit_test(test_fused), cmocka_unit_test(test_wide),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_left),
 		cmocka_unit_test(test_bad_scales),
