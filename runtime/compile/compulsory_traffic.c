@@ -9,6 +9,28 @@ static uint64_t tensor_bytes(const struct cnn_tensor *t)
 	return bytes > 0 ? (uint64_t)bytes : 0;
 }
 
+/* Does a core compute the node with float16, whatever the graph says? */
+static bool computes_half(const struct cnn_compiler *cc, int node)
+{
+	const struct cnn_node *n = &cc->compile.g->nodes[node];
+	const struct cnn_tensor *y = cnn_node_out(cc->compile.g, n, 0);
+
+	return cc->compile.out->nodes[node].core >= 0 && y &&
+	       (y->dtype == CNN_FLOAT16 || cc->compile.out->slots[n->out[0]].layout.half);
+}
+
+/* Of a value that a node reads or writes, where the node runs. */
+static uint64_t value_bytes(const struct cnn_compiler *cc, int node, int v)
+{
+	const struct cnn_value *val = &cc->compile.g->values[v];
+	uint64_t bytes = tensor_bytes(&val->t);
+	bool half = val->t.data ? val->t.dtype == CNN_FLOAT32 && computes_half(cc, node) :
+				  cc->compile.out->nodes[node].core >= 0 &&
+					  cc->compile.out->slots[v].layout.half;
+
+	return half ? bytes / 2 : bytes;
+}
+
 /* Float tensors that fit on chip need no transfer, except inputs, constants and outputs. */
 static bool must_move(const struct cnn_value *v, int64_t on_chip)
 {
@@ -50,13 +72,13 @@ static void add_inputs(const struct cnn_compiler *cc, int node, int64_t on_chip,
 		if (!v || is_there(cc, node, i))
 			continue;
 		if (v->t.data) {
-			c->min_weights += tensor_bytes(&v->t);
+			c->min_weights += value_bytes(cc, node, n->in[i]);
 			moved->read_weights += tensor_bytes(&v->t);
 			continue;
 		}
 		moved->read_data += tensor_bytes(&v->t);
 		if (must_move(v, on_chip))
-			c->min_input += tensor_bytes(&v->t);
+			c->min_input += value_bytes(cc, node, n->in[i]);
 	}
 }
 
@@ -74,7 +96,7 @@ static void add_outputs(const struct cnn_compiler *cc, int node, int64_t on_chip
 			continue;
 		moved->written += tensor_bytes(&v->t);
 		if (must_move(v, on_chip))
-			c->min_output += tensor_bytes(&v->t);
+			c->min_output += value_bytes(cc, node, n->out[i]);
 	}
 }
 
