@@ -524,8 +524,8 @@ static void test_view(void **state)
 static void test_families(void **state)
 {
 	const int64_t dims[CNN_DIMS] = { 2, 6, 3, 5 };
-	const struct cnn_planes planes = { 2, 6, 15, 16, 128, 4, 0 };
-	const struct cnn_pixels pixels = { 2, 6, 3, 5, 200, 8, 24, 1, 1 };
+	const struct cnn_planes planes = { 2, 6, 15, 16, 128, 4, 0, 0 };
+	const struct cnn_pixels pixels = { 2, 6, 3, 5, 200, 8, 24, 1, 1, 0 };
 	struct cnn_layout l = cnn_planes_layout(&planes);
 	struct cnn_planes p;
 	struct cnn_pixels x;
@@ -548,11 +548,11 @@ static void test_families(void **state)
 /* What a node that takes any pitches makes of the layout that a value has. */
 static void test_reads(void **state)
 {
-	const struct cnn_pixels narrow = { 1, 6, 3, 5, 90, 6, 18, 1, 0 };
-	const struct cnn_pixels wide = { 1, 6, 3, 5, 200, 8, 24, 1, 0 };
-	const struct cnn_pixels codes = { 1, 6, 3, 5, 200, 8, 24, 1, 1 };
-	const struct cnn_planes planes = { 1, 6, 15, 16, 96, 1, 0 };
-	const struct cnn_planes rows = { 6, 15, 1, 1, 15, 1, 0 };
+	const struct cnn_pixels narrow = { 1, 6, 3, 5, 90, 6, 18, 1, 0, 0 };
+	const struct cnn_pixels wide = { 1, 6, 3, 5, 200, 8, 24, 1, 0, 0 };
+	const struct cnn_pixels codes = { 1, 6, 3, 5, 200, 8, 24, 1, 1, 0 };
+	const struct cnn_planes planes = { 1, 6, 15, 16, 96, 1, 0, 0 };
+	const struct cnn_planes rows = { 6, 15, 1, 1, 15, 1, 0, 0 };
 	struct cnn_layout has = cnn_pixels_layout(&wide), want = cnn_pixels_layout(&narrow);
 	struct cnn_planes p;
 

@@ -130,7 +130,7 @@ static void test_random(void **state)
 static void test_cuts(void **state)
 {
 	const int64_t dims[CNN_DIMS] = { 1, 32, 16, 16 };
-	const struct cnn_pixels x = { 1, 32, 16, 16, 8192, 32, 512, 1, 0 };
+	const struct cnn_pixels x = { 1, 32, 16, 16, 8192, 32, 512, 1, 0, 0 };
 	const struct cnn_layout from = cnn_pixels_layout(&x), to = cnn_dense_layout(dims, 1);
 	const struct seqc_change change = {
 		.to = &to, .from = &from, .to_va = TO, .from_va = FROM, .memory = MEMORY,
@@ -154,7 +154,7 @@ static void test_cuts(void **state)
 static void test_refusal(void **state)
 {
 	const int64_t dims[CNN_DIMS] = { 1, 6, 3, 5 }, large[CNN_DIMS] = { 1, 256, 32, 32 };
-	const struct cnn_pixels x = { 1, 256, 32, 32, 262144, 256, 8192, 1, 0 };
+	const struct cnn_pixels x = { 1, 256, 32, 32, 262144, 256, 8192, 1, 0, 0 };
 	struct cnn_layout from = cnn_dense_layout(dims, 1), to = cnn_blocks_layout(dims, 4, 1);
 	struct seqc_change change = { .to = &to, .from = &from, .memory = MEMORY, .bytes = 1 << 20 };
 	const struct seqc s = { .commands_max = 1024, .cycles_max = INT64_MAX };
