@@ -119,8 +119,12 @@ static int no_such_param(const struct cm_core_ops *ops, const char *name, char *
 
 static int check_param(const struct cm_param *param, uint32_t value, char *err)
 {
-	if (value >= param->min && value <= param->max && value % param->multiple == 0)
+	if (value >= param->min && value <= param->max && value % param->multiple == 0 &&
+	    !(param->power_of_two && value & (value - 1)))
 		return 0;
+	if (param->power_of_two)
+		return fail(err, "%s: %u is not a power of two in %u..%u", param->name, value,
+			    param->min, param->max);
 	return fail(err, "%s: %u is not a multiple of %u in %u..%u", param->name, value,
 		    param->multiple, param->min, param->max);
 }

@@ -59,6 +59,7 @@ struct cm_param {
 	const char *name;
 	uint32_t min, max, multiple, def;
 	bool is_switch;			/* "on" or "off" in text: CM_ON, CM_OFF */
+	bool power_of_two;		/* other values in its range are refused */
 };
 
 #define CM_SWITCH(name, def)	{ name, CM_ON, CM_OFF, 1, def, true }
