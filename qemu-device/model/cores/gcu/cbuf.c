@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/* CBUF: where words are, and what fills a slot. */
+#include <string.h>
+
+#include "gcu.h"
+
+/* Physical byte of logical byte @at of an area; the kernel area's words are in reverse order. */
+size_t gcu_kernel_byte(const struct gcu *g, size_t at)
+{
+	size_t words = (size_t)g->banks * GCU_BANK_WORDS;
+
+	return (words - 1 - at / g->word) * g->word + at % g->word;
+}
+
+/* @data has the @real channels of each column without gaps. */
+void gcu_store_row(struct gcu *g, uint32_t slot, uint32_t real, const uint8_t *data)
+{
+	const struct gcu_layer *l = &g->layer;
+	size_t surface = (size_t)g->atomic_c * l->esz, bytes = (size_t)real * l->esz;
+	uint8_t *to = g->cbuf + slot * l->columns * surface;
+
+	if (bytes == surface) {
+		memcpy(to, data, l->width * surface);
+		return;
+	}
+	memset(to, 0, l->width * surface);
+	for (uint32_t x = 0; x < l->width; x++)
+		memcpy(to + x * surface, data + x * bytes, bytes);
+}
+
+/* @data has the surfaces of the real kernels of each point. */
+void gcu_store_kernels(struct gcu *g, uint32_t slot, const uint8_t *data)
+{
+	const struct gcu_layer *l = &g->layer;
+	size_t surface = (size_t)g->atomic_c * l->esz, points = (size_t)l->r * l->s;
+	size_t at = (size_t)slot * l->group_size * g->atomic_k * surface;
+
+	for (size_t point = 0; point < points; point++) {
+		for (uint32_t k = 0; k < g->group.kn; k++, data += surface)
+			memcpy(g->cbuf + gcu_kernel_byte(g, at + k * surface), data, surface);
+		at += g->atomic_k * surface;
+	}
+}
+
+/* The words of a probe, which are all inside its area. */
+void gcu_read_words(const struct gcu *g, const struct cnnacc_gcu_probe *b, uint8_t *out)
+{
+	size_t turn = b->address % g->word;
+
+	for (uint32_t n = 0; n < b->count; n++, out += g->word) {
+		size_t at = b->address - turn + (size_t)n * g->word;
+		const uint8_t *word = g->cbuf + (b->port == CNNACC_GCU_PORT_KERNEL ?
+						 gcu_kernel_byte(g, at) : at);
+
+		memcpy(out, word + turn, g->word - turn);
+		memcpy(out + g->word - turn, word, turn);
+	}
+}

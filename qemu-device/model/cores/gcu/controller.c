@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/* Boot a program and run its blocks one after the other. */
+#include <string.h>
+
+#include "gcu.h"
+
+#define BOOT_NS		2000
+#define BLOCK_NS	20000	/* to check a layer and lay out its columns */
+
+enum gcu_outcome gcu_fail(struct gcu_run *run, uint32_t status_class, uint32_t code,
+			  uint32_t detail)
+{
+	*run->fault = (struct cm_core_fault){
+		.status_class = status_class, .code = code, .detail = detail,
+	};
+	return GCU_FAILED;
+}
+
+enum gcu_outcome gcu_refused(struct gcu_run *run)
+{
+	run->fault->code = CNNACC_GCU_E_DMA;
+	return GCU_FAILED;
+}
+
+/* What the block has done so far counts. */
+static void count_block(struct gcu *g)
+{
+	struct gcu_state *s = g->s;
+
+	gcu_counts_add(&s->job, &s->block);
+	memset(&s->block, 0, sizeof(s->block));
+}
+
+enum gcu_outcome gcu_time_limit(struct gcu *g, uint64_t cycles, struct gcu_run *run)
+{
+	count_block(g);
+	g->s->time = cycles;
+	return gcu_fail(run, CNNACC_STATUS_TIME_LIMIT, CNNACC_CODE_TIME_LIMIT, 0);
+}
+
+static uint32_t blocks(const struct gcu *g)
+{
+	return g->s->program_len / CNNACC_GCU_BLOCK_SIZE;
+}
+
+enum gcu_outcome gcu_complete(struct gcu *g, uint64_t end, struct gcu_run *run)
+{
+	struct gcu_state *s = g->s;
+
+	s->block.n.instructions = 1;
+	if (end > s->cycle_limit)
+		return gcu_time_limit(g, end, run);
+	count_block(g);
+	s->time = end;
+	g->decoded = false;
+	if (s->pc + 1 == blocks(g))
+		return GCU_ENDED;
+	s->pc++;
+	s->phase = GCU_BLOCK;
+	return GCU_GO_ON;
+}
+
+static enum gcu_outcome boot(struct gcu *g, struct gcu_run *run)
+{
+	struct gcu_state *s = g->s;
+	uint64_t lines = gcu_div_up(s->program_len, CNNACC_LINE_SIZE);
+	uint64_t cycles = GCU_SETUP + lines;
+	uint32_t rest = s->program_len % CNNACC_GCU_BLOCK_SIZE;
+
+	if (cm_port_must_wait(run->port, cycles))
+		return GCU_WAIT;
+	run->budget -= BOOT_NS;
+	if (cm_port_lines(run->port, s->program_va, g->program, lines, CNNACC_ACCESS_EXEC,
+			  run->fault)) {
+		run->fault->code = CNNACC_CODE_FETCH;
+		return GCU_FAILED;
+	}
+	s->block.n.cycles_serial = cycles;
+	s->block.n.dma_cycles = cycles;
+	s->block.n.mem_read_bytes = lines * CNNACC_LINE_SIZE;
+	s->block.n.local_write_bytes = lines * CNNACC_LINE_SIZE;
+	if (cycles > s->cycle_limit)
+		return gcu_time_limit(g, cycles, run);
+	count_block(g);
+	s->time = cycles;
+	if (rest)
+		return gcu_fail(run, CNNACC_STATUS_BAD_PROGRAM, CNNACC_GCU_E_LENGTH, rest);
+	s->phase = GCU_BLOCK;
+	return GCU_GO_ON;
+}
+
+static enum gcu_outcome begin_block(struct gcu *g, struct gcu_run *run)
+{
+	struct cnnacc_gcu_probe probe;
+	uint32_t kind = gcu_block_kind(g, g->s->pc), bad = 0;
+
+	run->budget -= BLOCK_NS;
+	g->filled = true;
+	if (kind == CNNACC_GCU_PROBE)
+		bad = gcu_check_probe(g, g->s->pc, &probe);
+	else if (kind == CNNACC_GCU_LAYER)
+		bad = gcu_decode_layer(g, g->s->pc, &g->layer);
+	else
+		bad = CNNACC_GCU_BAD_KIND;
+	if (bad)
+		return gcu_fail(run, CNNACC_STATUS_CONFIG, CNNACC_GCU_E_CFG, bad);
+	if (kind == CNNACC_GCU_PROBE) {
+		g->s->phase = GCU_PROBE;
+		return GCU_GO_ON;
+	}
+	gcu_lay_out_columns(&g->layer, &g->columns);
+	gcu_operands_drop(g);
+	gcu_begin_layer(g);
+	g->decoded = true;
+	return GCU_GO_ON;
+}
+
+bool gcu_prepare(struct gcu *g)
+{
+	const struct gcu_state *s = g->s;
+
+	if (g->decoded)
+		return true;
+	if (s->pc >= g->program_size / CNNACC_GCU_BLOCK_SIZE ||
+	    gcu_block_kind(g, s->pc) != CNNACC_GCU_LAYER ||
+	    gcu_decode_layer(g, s->pc, &g->layer) || s->i >= g->layer.kernel_groups)
+		return false;
+	gcu_group(g, &g->layer, s->i, &g->group);
+	gcu_lay_out_columns(&g->layer, &g->columns);
+	gcu_operands_drop(g);
+	gcu_index_rebuild(g);
+	gcu_products_reset(g, false);
+	g->decoded = true;
+	return true;
+}
+
+static enum gcu_outcome advance(struct gcu *g, struct gcu_run *run)
+{
+	switch (g->s->phase) {
+	case GCU_BOOT:
+		return boot(g, run);
+	case GCU_BLOCK:
+		return begin_block(g, run);
+	case GCU_PROBE:
+		return gcu_probe(g, run);
+	}
+	return gcu_layer_phase(g, run);
+}
+
+enum cm_core_step gcu_step(void *core, struct cm_port *port, uint32_t budget_ns,
+			   struct cm_core_fault *fault)
+{
+	struct gcu *g = core;
+	struct gcu_run run = { port, budget_ns ? budget_ns : 1, fault };
+	enum gcu_outcome outcome = GCU_GO_ON;
+
+	memset(fault, 0, sizeof(*fault));
+	while (outcome == GCU_GO_ON && run.budget > 0)
+		outcome = advance(g, &run);
+	cm_port_unmap(port);
+	if (outcome == GCU_GO_ON || outcome == GCU_WAIT)
+		return CM_CORE_RUNNING;
+	g->s->phase = GCU_IDLE;
+	/* A block that fails counts nothing. */
+	memset(&g->s->block, 0, sizeof(g->s->block));
+	g->s->pending_count = 0;
+	g->s->steps = 0;
+	/* Successful translations leave their address in the fault. */
+	if (outcome == GCU_ENDED)
+		memset(fault, 0, sizeof(*fault));
+	fault->pc = g->s->pc;
+	return outcome == GCU_ENDED ? CM_CORE_DONE : CM_CORE_FAULT;
+}

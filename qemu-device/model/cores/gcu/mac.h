@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
+/* Products of a batch of op3: their operands, and the functions that add them. */
+#ifndef CM_GCU_MAC_H
+#define CM_GCU_MAC_H
+
+#include "gcu.h"
+
+/**
+ * struct gcu_factors - operands of an op3, widened for the host.
+ *
+ * Integers: int16_t pairs without zero points; rows [pair of channels][place][2], weights [tap]
+ * [pair][kernel][2].  FP16: float, rows [channel][place], weights [tap][channel][kernel], and in
+ * the same order the exponents ex of the core's page, a byte each.
+ */
+struct gcu_factors {
+	const void *row, *weight;
+	const uint8_t *row_exponent, *weight_exponent;
+};
+
+/** struct gcu_batch - op3 whose products are added in this order. */
+struct gcu_batch {
+	uint32_t count, taps;
+	uint32_t channels, kernels;	/* ATOMIC_C, ATOMIC_K */
+	uint32_t pitch;			/* places of a row */
+	const uint32_t *tap;		/* as in struct gcu_columns, as is real */
+	const uint32_t *real;
+	int32_t *acc;			/* [kernel][acc_pitch] */
+	uint32_t acc_pitch;
+	bool saturate;			/* a sum may leave its range */
+	int32_t high;			/* the largest sum */
+	bool floor;			/* FP16: fp-floor */
+	struct gcu_factors op[GCU_PENDING_MAX];
+};
+
+/** struct gcu_tile - sums that are computed together. */
+struct gcu_tile {
+	uint32_t k, kernels;		/* first, number: GCU_STEP_KERNELS at most */
+	uint32_t w, columns;		/* first, number: multiples of GCU_STEP_COLUMNS */
+};
+
+/** struct gcu_simd - functions for one vector width; all give bit-identical results. */
+struct gcu_simd {
+	/* Estimated ps of a multiply-accumulate. */
+	uint32_t integers_ps, saturating_ps, floats_ps;
+	/* Add products modulo 2^32. */
+	void (*integers)(const struct gcu_batch *b, struct gcu_tile tile);
+	/* Saturate after each tap. */
+	void (*saturating)(const struct gcu_batch *b, struct gcu_tile tile);
+	void (*floats)(const struct gcu_batch *b, struct gcu_tile tile);
+};
+
+/* simd.c */
+const struct gcu_simd *gcu_simd(uint32_t simd);
+
+/* mac_int.c, mac_fp16.c: without vectors */
+void gcu_add_integers(const struct gcu_batch *b, struct gcu_tile tile);
+void gcu_add_saturating(const struct gcu_batch *b, struct gcu_tile tile);
+void gcu_add_floats(const struct gcu_batch *b, struct gcu_tile tile);
+/* FP32 accumulator @old plus @f * 2^(4 * @func - 50). */
+uint32_t gcu_fp_add(uint32_t old, int64_t f, uint32_t func);
+
+/** struct gcu_operands - factors of the slots in use. */
+struct gcu_operands {
+	/* Of the running layer: bytes of a row and of a kernel slot, rows that have memory. */
+	size_t row_bytes, kernel_bytes;
+	uint32_t row_count;
+	/* By place in memory: slot + 1 that it has the factors of; 0: none. */
+	uint32_t row_of[GCU_ROWS_MAX];
+	uint32_t row_max[GCU_ROWS_MAX];		/* largest magnitude of an integer factor */
+	bool *kernel_known;			/* by slot */
+	uint32_t *kernel_sum;			/* [slot][r][kernel]: sums of magnitudes */
+	uint8_t *rows, *kernels;
+	int64_t acc_bound;			/* no accumulator is larger; -1: not known */
+	uint32_t cost;				/* taps of one kernel and column that are pending */
+	struct gcu_batch batch;
+};
+
+/* operands.c */
+struct gcu_operands *gcu_operands_create(const struct gcu *g);
+void gcu_operands_free(struct gcu_operands *operands);
+/* Bring the factors of a slot up to date. */
+void gcu_make_row(struct gcu *g, uint32_t slot);
+void gcu_make_kernels(struct gcu *g, uint32_t slot);
+void gcu_factors(const struct gcu *g, const struct gcu_op *op, struct gcu_factors *factors);
+
+#endif

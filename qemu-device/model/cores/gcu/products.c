@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-or-later OR MIT
+/*
+ * Products are computed after the op3 that they belong to, many op3 at once: at the latest when the
+ * output row ends, or before one of their slots gets other contents.
+ */
+#include <string.h>
+
+#include "mac.h"
+#include "workers.h"
+
+#define STEP_NS_MAX	100000		/* estimated time of a step on one thread */
+#define STEP_SUMS	(GCU_STEP_KERNELS * GCU_STEP_COLUMNS)
+
+/** struct share - steps of a batch that threads compute. */
+struct share {
+	const struct gcu *g;
+	uint32_t first, count;
+	unsigned int parts;
+};
+
+static bool is_fp16(const struct gcu *g)
+{
+	return g->layer.format == CNNACC_GCU_FP16;
+}
+
+static uint32_t column_steps(const struct gcu *g)
+{
+	return (g->layer.ofmw + GCU_STEP_COLUMNS - 1) / GCU_STEP_COLUMNS;
+}
+
+uint32_t gcu_steps(const struct gcu *g)
+{
+	return (g->group.kn + GCU_STEP_KERNELS - 1) / GCU_STEP_KERNELS * column_steps(g);
+}
+
+/* Estimated ns of a step with @ops op3. */
+static int64_t step_ns(const struct gcu *g, uint32_t ops)
+{
+	const struct gcu_simd *simd = g->simd;
+	uint32_t ps = is_fp16(g) ? simd->floats_ps : g->operands->batch.saturate ?
+						     simd->saturating_ps : simd->integers_ps;
+	uint64_t macs = (uint64_t)ops * g->layer.s * g->atomic_c * STEP_SUMS;
+
+	return (int64_t)(macs * ps / 1000) + 1;
+}
+
+/* ---- pending op3 ---- */
+
+static bool place_pending(const struct gcu *g, uint32_t slot)
+{
+	uint32_t count = g->operands->row_count;
+
+	for (uint32_t i = 0; i < g->s->pending_count; i++)
+		if (g->s->pending[i].row_slot % count == slot % count &&
+		    g->s->pending[i].row_slot != slot)
+			return true;
+	return false;
+}
+
+bool gcu_products_room(const struct gcu *g, uint32_t slot)
+{
+	const struct gcu_state *s = g->s;
+
+	if (s->steps || s->pending_count == GCU_PENDING_MAX)
+		return false;
+	if (s->pending_count && step_ns(g, s->pending_count + 1) > STEP_NS_MAX)
+		return false;
+	return g->operands->row_count == g->layer.rows || !place_pending(g, slot);
+}
+
+void gcu_products_add(struct gcu *g, const struct gcu_op *op)
+{
+	g->s->pending[g->s->pending_count++] = *op;
+}
+
+bool gcu_row_pending(const struct gcu *g, uint32_t slot)
+{
+	for (uint32_t i = 0; i < g->s->pending_count; i++)
+		if (g->s->pending[i].row_slot == slot)
+			return true;
+	return false;
+}
+
+void gcu_products_reset(struct gcu *g, bool zero)
+{
+	g->operands->acc_bound = zero ? 0 : -1;
+}
+
+/* ---- bounds ---- */
+
+static int64_t largest_acc(const struct gcu *g)
+{
+	int64_t largest = 0;
+
+	for (uint32_t k = 0; k < g->group.kn; k++)
+		for (uint32_t w = 0; w < g->layer.ofmw; w++) {
+			int64_t v = g->acc[(size_t)k * g->acc_pitch + w];
+
+			v = v < 0 ? -v : v;
+			largest = v > largest ? v : largest;
+		}
+	return largest;
+}
+
+/* No sum of the pending products, or of some of them, is larger. */
+static int64_t largest_sum(const struct gcu *g)
+{
+	const struct gcu_operands *o = g->operands;
+	int64_t sum[GCU_ATOMIC_MAX] = { 0 }, largest = 0;
+
+	for (uint32_t i = 0; i < g->s->pending_count; i++) {
+		const struct gcu_op *op = &g->s->pending[i];
+		const uint32_t *weights = o->kernel_sum +
+			((size_t)op->kernel_slot * g->layer.r + op->r) * g->atomic_k;
+		int64_t x = o->row_max[op->row_slot % o->row_count];
+
+		for (uint32_t k = 0; k < g->group.kn; k++)
+			sum[k] += x * weights[k];
+	}
+	for (uint32_t k = 0; k < g->group.kn; k++)
+		largest = sum[k] > largest ? sum[k] : largest;
+	return largest;
+}
+
+static void find_bound(struct gcu *g)
+{
+	struct gcu_operands *o = g->operands;
+	struct gcu_batch *b = &o->batch;
+
+	b->high = g->layer.acc16 ? INT16_MAX : INT32_MAX;
+	if (o->acc_bound < 0)
+		o->acc_bound = largest_acc(g);
+	o->acc_bound += largest_sum(g);
+	b->saturate = o->acc_bound > b->high;
+	if (b->saturate)
+		o->acc_bound = -1;
+}
+
+/* ---- computation ---- */
+
+static void make_batch(struct gcu *g)
+{
+	struct gcu_batch *b = &g->operands->batch;
+	const struct gcu_state *s = g->s;
+
+	b->count = s->pending_count;
+	b->taps = g->layer.s;
+	b->channels = g->atomic_c;
+	b->kernels = g->atomic_k;
+	b->pitch = g->columns.pitch;
+	b->tap = g->columns.tap;
+	b->real = g->columns.real;
+	b->acc = g->acc;
+	b->acc_pitch = g->acc_pitch;
+	b->floor = g->fp_floor;
+	for (uint32_t i = 0; i < b->count; i++) {
+		gcu_make_row(g, s->pending[i].row_slot);
+		gcu_make_kernels(g, s->pending[i].kernel_slot);
+		gcu_factors(g, &s->pending[i], &b->op[i]);
+	}
+	if (!is_fp16(g))
+		find_bound(g);
+}
+
+/* Compute steps @first..@end - 1; those of the same kernels are one tile. */
+static void run_steps(const struct gcu *g, uint32_t first, uint32_t end)
+{
+	const struct gcu_batch *b = &g->operands->batch;
+	uint32_t row = column_steps(g);
+
+	while (first < end) {
+		uint32_t k = first / row * GCU_STEP_KERNELS, w = first % row;
+		uint32_t steps = gcu_least(row - w, end - first);
+		struct gcu_tile tile = {
+			.k = k, .kernels = gcu_least(GCU_STEP_KERNELS, g->group.kn - k),
+			.w = w * GCU_STEP_COLUMNS, .columns = steps * GCU_STEP_COLUMNS,
+		};
+
+		if (is_fp16(g))
+			g->simd->floats(b, tile);
+		else if (b->saturate)
+			g->simd->saturating(b, tile);
+		else
+			g->simd->integers(b, tile);
+		first += steps;
+	}
+}
+
+static void run_part(void *opaque, unsigned int part, unsigned int thread)
+{
+	const struct share *share = opaque;
+
+	(void)thread;
+	run_steps(share->g, share->first + share->count * part / share->parts,
+		  share->first + share->count * (part + 1) / share->parts);
+}
+
+/* Compute up to @count steps, as many as the budget allows. */
+static void run_share(struct gcu *g, uint32_t count, struct gcu_run *run)
+{
+	int64_t ns = step_ns(g, g->s->pending_count), most = run->budget / ns + 1, parts;
+	struct share share = { .g = g, .first = g->s->steps, .count = count };
+
+	if (most < count)
+		share.count = (uint32_t)most;
+	parts = share.count * ns / CM_MIN_PART_NS;
+	if (parts > g->resources.threads)
+		parts = g->resources.threads;
+	if (parts > share.count)
+		parts = share.count;
+	share.parts = parts > 1 ? (unsigned int)parts : 1;
+	cm_workers_run(g->resources.workers, run_part, &share, share.parts);
+	g->s->steps += share.count;
+	run->budget -= share.count * ns / share.parts;
+}
+
+bool gcu_products_finish(struct gcu *g, struct gcu_run *run)
+{
+	struct gcu_state *s = g->s;
+	uint32_t steps = gcu_steps(g);
+
+	if (!s->pending_count)
+		return true;
+	if (run->budget <= 0)
+		return false;
+	make_batch(g);
+	while (s->steps < steps) {
+		if (run->budget <= 0) {
+			gcu_products_reset(g, false);
+			return false;
+		}
+		run_share(g, steps - s->steps, run);
+	}
+	s->pending_count = 0;
+	s->steps = 0;
+	return true;
+}
