@@ -6,7 +6,7 @@
 #include "bench.h"
 
 #define COVERAGE_KINDS		16
-#define COVERAGE_ACCESSES	8
+#define COVERAGE_ACCESSES	12
 
 /** enum coverage_access - sources of accesses; those of the core start at COVERAGE_CORE. */
 enum coverage_access { COVERAGE_FETCH, COVERAGE_STATS, COVERAGE_CORE };

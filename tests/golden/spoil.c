@@ -86,9 +86,8 @@ static const struct job_region *pick_region(struct prng *prng, const struct job 
 	}
 }
 
-void spoil_memory(struct prng *prng, struct job *job)
+void spoil_region(struct prng *prng, struct job *job, const struct job_region *region)
 {
-	const struct job_region *region = pick_region(prng, job);
 	uint64_t lines = region->length / CNNACC_LINE_SIZE;
 	uint64_t va = region->va + prng_range(prng, 0, lines - 1) * CNNACC_LINE_SIZE;
 
@@ -96,6 +95,11 @@ void spoil_memory(struct prng *prng, struct job *job)
 		spoil_page(prng, job, va, region->permissions);
 	else
 		spoil_dir(prng, job, va);
+}
+
+void spoil_memory(struct prng *prng, struct job *job)
+{
+	spoil_region(prng, job, pick_region(prng, job));
 }
 
 void spoil_packet(struct prng *prng, struct cnnacc_packet *p, uint32_t program_max,

@@ -5,7 +5,8 @@
 
 #include "job.h"
 
-/* Damage to the page tables or a hole in RAM, under one of the job's regions. */
+/* Damage to the page tables or a hole in RAM, under a region of the job's, or any of them. */
+void spoil_region(struct prng *prng, struct job *job, const struct job_region *region);
 void spoil_memory(struct prng *prng, struct job *job);
 /* A bad field, or several. */
 void spoil_packet(struct prng *prng, struct cnnacc_packet *packet, uint32_t program_max,

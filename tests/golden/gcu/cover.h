@@ -49,17 +49,16 @@ struct golden_gcu_coverage {
 	uint64_t out[6];		/* enum cnnacc_gcu_out */
 	uint64_t hstride[9], vstride[9], inner_lr[8], inner_tb[8];
 	uint64_t dilated[2], padded[4], oblong, cut[2], narrow;
-	uint64_t part_channels, part_kernels, layer_behind[2];
-	uint64_t groups[3];		/* one, several in a kernel group, several kernel groups each */
+	uint64_t part_channels, part_kernels;
+	uint64_t groups[3];		/* one; several, at most and above ATOMIC_K channels */
 	uint64_t kernel_size[6];	/* kbufgrpsz 1, 9, 25, 49, 81, 121 */
 	uint64_t stride[3][2];		/* ifmap, psum, ofmap: column stride above 64 */
 	uint64_t column_code[CNNACC_GCU_COLUMNS_CODE_MAX + 1];
-	uint64_t beside[2];		/* an ofmap column narrower, wider than its stride */
 	/* row slots and kernel area */
 	uint64_t hit, full[2], ahead, evicted[2], evicted_many;
-	uint64_t restarted, continued, in_vain, outside, kept_op4, wrapped_vector;
+	uint64_t restarted, continued, in_vain, outside, kept_op4;
 	uint64_t resident_all, swapped, refilled_row, refilled_weights;
-	uint64_t masked_row, masked_column, masked_point, stall[GOLDEN_GCU_STALLS];
+	uint64_t masked_row, masked_column, stall[GOLDEN_GCU_STALLS];
 	/* probes */
 	uint64_t probe[3], rotated[2], missed, searched_nothing;
 	/* sums */
@@ -67,7 +66,8 @@ struct golden_gcu_coverage {
 	uint64_t sum[GOLDEN_GCU_SUMS], sum_big[2], old_subnormal, old_special, far_apart;
 	uint64_t raised_by_zero, floored, shifted_out, special_factor;
 	/* stages */
-	uint64_t linear_wide[2], linear_cut[2], half[2][2];	/* rounding; negative, positive */
+	uint64_t linear_wide[2], linear_cut[2];
+	uint64_t half[2][2];		/* ROUND_UP; positive */
 	uint64_t relu_cut[2], leaky_cut[2], act_cut[2];
 	uint64_t cell[2][4];		/* negative; piece of the lut */
 	uint64_t clamped[2][2], out_cut[4][2];

@@ -155,11 +155,12 @@ uint32_t golden_gcu_linear_fp(const struct golden_gcu_entry *e, uint32_t acc)
 	return result(fadd(product, fp32_from_bits(e->b)));
 }
 
-/* rne(|v| * scale * 1024) for scale 2^log; at least 12288 if it is large. */
+/* rne(|v| * 2^log * 1024); at least 12288 if it is large. */
 static int64_t steps(uint32_t v, unsigned int log)
 {
 	int64_t field = v >> 23 & 255, mantissa = v & 0x7fffff;
-	int64_t shift = 150 - (field ? field : 1) - 10 - log;	/* |v| * ... = mantissa / 2^shift */
+	/* The result is mantissa / 2^shift. */
+	int64_t shift = 150 - (field ? field : 1) - 10 - log;
 
 	mantissa |= field ? 1 << 23 : 0;
 	if (shift > 62)

@@ -8,7 +8,7 @@
 
 /**
  * struct gcu_vector - a program with a known result.
- * @fp_floor, @bus: needs a build with fp-floor on, or this many bytes per clock; 0: the default
+ * @fp_floor, @bus: needs the default build, but with fp-floor on, or this bus if it is not 0
  * @build: write the program and its data
  * @check: after the run: is the memory as expected? NULL: nothing to check
  * @argument: for both

@@ -285,7 +285,8 @@ static const struct golden_gcu_fill fills_b[] = {
 				  .check = check_limited, .argument = limit, .cycles = (at) + BOOT, \
 				  .want = { .status_class = CNNACC_STATUS_TIME_LIMIT, \
 					    .status_code = CNNACC_CODE_TIME_LIMIT } }
-#define STUCK(text, which, why, h, cg)	{ text, .build = build_stuck, .argument = which, \
+#define STUCK(text, which, why, h, cg) \
+				{ text, .build = build_stuck, .argument = which, \
 				  .cycles = BOOT, .out_row = h, .channel_group = cg, \
 				  .want = { .status_class = CNNACC_STATUS_DEADLOCK, \
 					    .status_code = CNNACC_GCU_E_DEADLOCK, \
@@ -298,7 +299,8 @@ const struct gcu_vector gcu_cycle_vectors[] = {
 	{ "layer E", .bus = 8, .build = build_layer, .check = check_stats, .argument = E,
 	  .counters = &counters[E] },
 	LIMIT(1, 95), LIMIT(94, 95), LIMIT(1379, 1380), LIMIT(1380, 1383), LIMIT(1382, 1383),
-	{ "layer A, limit 1383", .build = build_limited, .check = check_limited, .argument = 1383, .cycles = 1403 },
+	{ "layer A, limit 1383", .build = build_limited, .check = check_limited, .argument = 1383,
+	  .cycles = 1383 + BOOT },
 	STUCK("FIFO with threshold 2", FIFO_LOW, EVICTED, 0, 0),
 	STUCK("FIFO with threshold 4", FIFO_HIGH, FULL, 0, 1),
 	STUCK("four slots, no eviction", TABLE_4, FULL, 0, 1),
