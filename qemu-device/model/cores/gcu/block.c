@@ -30,18 +30,18 @@ static uint32_t any(const uint32_t *words, size_t count)
 	return bits;
 }
 
-/* ---- probe ---- */
+/* ---- probe, fill, wait ---- */
 
 uint32_t gcu_check_probe(const struct gcu *g, uint32_t pc, struct cnnacc_gcu_probe *b)
 {
-	bool search;
+	bool fill = gcu_block_kind(g, pc) == CNNACC_GCU_FILL, search;
 
 	memcpy(b, block_at(g, pc), sizeof(*b));
 	search = b->port == CNNACC_GCU_PORT_SEARCH;
 	if (b->control & ~CNNACC_GCU_KIND_MASK ||
 	    any(b->reserved, sizeof(b->reserved) / sizeof(b->reserved[0])))
 		return CNNACC_GCU_BAD_RESERVED;
-	if (b->port > CNNACC_GCU_PORT_SEARCH)
+	if (b->port > CNNACC_GCU_PORT_SEARCH || (fill && search))
 		return CNNACC_GCU_BAD_PORT;
 	if (!search && (!b->count || b->count > CNNACC_GCU_PROBE_WORDS))
 		return CNNACC_GCU_BAD_COUNT;
@@ -49,8 +49,17 @@ uint32_t gcu_check_probe(const struct gcu *g, uint32_t pc, struct cnnacc_gcu_pro
 		return CNNACC_GCU_BAD_UNUSED;
 	if (!search && (!b->fmbuf_banks || b->fmbuf_banks >= g->banks))
 		return CNNACC_GCU_BAD_BANKS;
-	if (b->result_va % CNNACC_LINE_SIZE)
+	if (b->va % CNNACC_LINE_SIZE || (fill && b->address % g->word))
 		return CNNACC_GCU_BAD_ALIGN;
+	return 0;
+}
+
+uint32_t gcu_check_wait(const struct gcu *g, uint32_t pc, struct cnnacc_gcu_wait *b)
+{
+	memcpy(b, block_at(g, pc), sizeof(*b));
+	if (b->control & ~CNNACC_GCU_KIND_MASK ||
+	    any(b->reserved, sizeof(b->reserved) / sizeof(b->reserved[0])))
+		return CNNACC_GCU_BAD_RESERVED;
 	return 0;
 }
 
@@ -346,6 +355,5 @@ uint32_t gcu_decode_layer(const struct gcu *g, uint32_t pc, struct gcu_layer *l)
 	l->tail = 3 + (l->linear ? is_fp16(l) ? 9 : 8 : 0) + (l->act ? 6 : 0);
 	if (MUTANT(GAP) && l->gap_h > 1)
 		l->gap_h++;
-	l->row_taps = gcu_row_taps(l);
 	return 0;
 }

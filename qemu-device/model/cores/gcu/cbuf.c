@@ -42,17 +42,30 @@ void gcu_store_kernels(struct gcu *g, uint32_t slot, const uint8_t *data)
 	}
 }
 
-/* The words of a probe, which are all inside its area. */
-void gcu_read_words(const struct gcu *g, const struct cnnacc_gcu_probe *b, uint8_t *out)
+/* Physical byte of the @n-th word of a probe or fill, which are all inside its area. */
+static size_t word_at(const struct gcu *g, const struct cnnacc_gcu_probe *b, uint32_t n)
+{
+	size_t at = ((size_t)b->address / g->word + n) * g->word;
+
+	return b->port == CNNACC_GCU_PORT_KERNEL ? gcu_kernel_byte(g, at) : at;
+}
+
+void gcu_read_words(const struct gcu *g, const struct cnnacc_gcu_probe *b, uint32_t first,
+		    uint32_t count, uint8_t *out)
 {
 	size_t turn = b->address % g->word;
 
-	for (uint32_t n = 0; n < b->count; n++, out += g->word) {
-		size_t at = b->address - turn + (size_t)n * g->word;
-		const uint8_t *word = g->cbuf + (b->port == CNNACC_GCU_PORT_KERNEL ?
-						 gcu_kernel_byte(g, at) : at);
+	for (uint32_t n = first; n < first + count; n++, out += g->word) {
+		const uint8_t *word = g->cbuf + word_at(g, b, n);
 
 		memcpy(out, word + turn, g->word - turn);
 		memcpy(out + g->word - turn, word, turn);
 	}
+}
+
+void gcu_write_words(struct gcu *g, const struct cnnacc_gcu_probe *b, uint32_t first,
+		     uint32_t count, const uint8_t *in)
+{
+	for (uint32_t n = first; n < first + count; n++, in += g->word)
+		memcpy(g->cbuf + word_at(g, b, n), in, g->word);
 }

@@ -89,27 +89,49 @@ static enum gcu_outcome boot(struct gcu *g, struct gcu_run *run)
 	return GCU_GO_ON;
 }
 
-static enum gcu_outcome begin_block(struct gcu *g, struct gcu_run *run)
+static void lay_out(struct gcu *g)
+{
+	gcu_lay_out_columns(&g->layer, &g->columns);
+	g->row_taps = gcu_row_taps(&g->layer, &g->columns);
+	gcu_operands_drop(g);
+}
+
+/* Check a block; return enum cnnacc_gcu_field of the first bad field, or 0. */
+static uint32_t check_block(struct gcu *g)
 {
 	struct cnnacc_gcu_probe probe;
-	uint32_t kind = gcu_block_kind(g, g->s->pc), bad = 0;
+	struct cnnacc_gcu_wait wait;
 
-	run->budget -= BLOCK_NS;
-	g->filled = true;
-	if (kind == CNNACC_GCU_PROBE)
-		bad = gcu_check_probe(g, g->s->pc, &probe);
-	else if (kind == CNNACC_GCU_LAYER)
-		bad = gcu_decode_layer(g, g->s->pc, &g->layer);
-	else
-		bad = CNNACC_GCU_BAD_KIND;
+	switch (gcu_block_kind(g, g->s->pc)) {
+	case CNNACC_GCU_LAYER:
+		return gcu_decode_layer(g, g->s->pc, &g->layer);
+	case CNNACC_GCU_PROBE:
+	case CNNACC_GCU_FILL:
+		return gcu_check_probe(g, g->s->pc, &probe);
+	case CNNACC_GCU_WAIT:
+		return gcu_check_wait(g, g->s->pc, &wait);
+	}
+	return CNNACC_GCU_BAD_KIND;
+}
+
+static enum gcu_outcome begin_block(struct gcu *g, struct gcu_run *run)
+{
+	uint32_t kind = gcu_block_kind(g, g->s->pc), bad = check_block(g);
+
 	if (bad)
 		return gcu_fail(run, CNNACC_STATUS_CONFIG, CNNACC_GCU_E_CFG, bad);
-	if (kind == CNNACC_GCU_PROBE) {
+	g->s->pos = 0;
+	if (kind == CNNACC_GCU_WAIT) {
+		g->s->phase = GCU_PAUSE;
+		return GCU_GO_ON;
+	}
+	run->budget -= BLOCK_NS;
+	g->filled = true;
+	if (kind != CNNACC_GCU_LAYER) {
 		g->s->phase = GCU_PROBE;
 		return GCU_GO_ON;
 	}
-	gcu_lay_out_columns(&g->layer, &g->columns);
-	gcu_operands_drop(g);
+	lay_out(g);
 	gcu_begin_layer(g);
 	g->decoded = true;
 	return GCU_GO_ON;
@@ -126,8 +148,7 @@ bool gcu_prepare(struct gcu *g)
 	    gcu_decode_layer(g, s->pc, &g->layer) || s->i >= g->layer.kernel_groups)
 		return false;
 	gcu_group(g, &g->layer, s->i, &g->group);
-	gcu_lay_out_columns(&g->layer, &g->columns);
-	gcu_operands_drop(g);
+	lay_out(g);
 	gcu_index_rebuild(g);
 	gcu_products_reset(g, false);
 	g->decoded = true;
@@ -143,6 +164,8 @@ static enum gcu_outcome advance(struct gcu *g, struct gcu_run *run)
 		return begin_block(g, run);
 	case GCU_PROBE:
 		return gcu_probe(g, run);
+	case GCU_PAUSE:
+		return gcu_pause(g, run);
 	}
 	return gcu_layer_phase(g, run);
 }

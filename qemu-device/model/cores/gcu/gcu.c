@@ -350,12 +350,26 @@ static int check_layer(struct gcu *g, char *err)
 	return check_kernel_area(g, err) || check_pending(g, err) ? -1 : 0;
 }
 
+/* Can the block at the program counter be in this phase? */
+static bool block_possible(const struct gcu *g)
+{
+	uint32_t kind = gcu_block_kind(g, g->s->pc);
+	struct cnnacc_gcu_probe probe;
+	struct cnnacc_gcu_wait wait;
+
+	if (g->s->phase == GCU_PROBE)
+		return (kind == CNNACC_GCU_PROBE || kind == CNNACC_GCU_FILL) &&
+		       !gcu_check_probe(g, g->s->pc, &probe);
+	if (g->s->phase == GCU_PAUSE)
+		return kind == CNNACC_GCU_WAIT && !gcu_check_wait(g, g->s->pc, &wait);
+	return true;
+}
+
 static int check(void *core, char err[CM_ERR_LEN])
 {
 	struct gcu *g = core;
 	const struct gcu_state *s = g->s;
 	uint32_t blocks = s->program_len / CNNACC_GCU_BLOCK_SIZE;
-	struct cnnacc_gcu_probe probe;
 
 	g->filled = true;
 	if (s->phase >= GCU_PHASES)
@@ -364,11 +378,10 @@ static int check(void *core, char err[CM_ERR_LEN])
 		return refuse(err, "program", s->program_len);
 	if (s->phase >= GCU_BLOCK && (s->pc >= blocks || s->program_len % CNNACC_GCU_BLOCK_SIZE))
 		return refuse(err, "block", s->pc);
+	if (s->phase >= GCU_BLOCK && !block_possible(g))
+		return refuse(err, "kind of block", s->pc);
 	if (s->last_columns > 4096 || s->last_size > 2 || s->narrow > 1)
 		return refuse(err, "row length", s->last_columns);
-	if (s->phase == GCU_PROBE && (gcu_block_kind(g, s->pc) != CNNACC_GCU_PROBE ||
-				      gcu_check_probe(g, s->pc, &probe)))
-		return refuse(err, "probe", s->pc);
 	if (!in_layer(s))
 		return check_rows(g, g->max_rows, err);
 	if (!gcu_prepare(g))

@@ -25,7 +25,8 @@ enum gcu_phase {
 	GCU_IDLE,
 	GCU_BOOT,
 	GCU_BLOCK,		/* check a block and begin it */
-	GCU_PROBE,
+	GCU_PROBE,		/* or fill */
+	GCU_PAUSE,		/* a wait block */
 	GCU_LUT,
 	GCU_KERNELS,		/* a kernel group's part of the linear table */
 	GCU_WEIGHTS,		/* fill the kernel area */
@@ -121,7 +122,6 @@ struct gcu_layer {
 	uint32_t esz, osz;		/* bytes of an element of the ifmap, the ofmap */
 	uint32_t kernel_groups;
 	uint32_t op1_cycles;		/* max(ofmw, RBUF_WT_LA + 1) */
-	uint32_t row_taps;		/* unmasked (s, w) of an op3 */
 	uint32_t latency, tail;		/* P, Q */
 };
 
@@ -181,6 +181,7 @@ struct gcu {
 	struct gcu_group group;
 	struct gcu_index index;
 	struct gcu_columns columns;
+	uint32_t row_taps;		/* gcu_row_taps() */
 	struct gcu_operands *operands;
 	uint8_t *buffer;		/* for a transfer */
 };
@@ -216,6 +217,7 @@ bool gcu_prepare(struct gcu *g);
 uint32_t gcu_block_kind(const struct gcu *g, uint32_t pc);
 uint32_t gcu_decode_layer(const struct gcu *g, uint32_t pc, struct gcu_layer *l);
 uint32_t gcu_check_probe(const struct gcu *g, uint32_t pc, struct cnnacc_gcu_probe *b);
+uint32_t gcu_check_wait(const struct gcu *g, uint32_t pc, struct cnnacc_gcu_wait *b);
 
 /* geometry.c */
 void gcu_group(const struct gcu *g, const struct gcu_layer *l, uint32_t i, struct gcu_group *group);
@@ -226,8 +228,9 @@ bool gcu_needed_before(const struct gcu_layer *l, uint32_t h, uint32_t y);
 /* Pairs of a kernel and a channel of group @cg that are in one group of the convolution. */
 uint64_t gcu_pairs(const struct gcu *g, const struct gcu_layer *l, const struct gcu_group *group,
 		   uint32_t cg);
-uint32_t gcu_row_taps(const struct gcu_layer *l);
 void gcu_lay_out_columns(const struct gcu_layer *l, struct gcu_columns *columns);
+/* (s, w) of an op3 that are not masked. */
+uint32_t gcu_row_taps(const struct gcu_layer *l, const struct gcu_columns *columns);
 /* Places of the longest row of operands of any layer. */
 #define GCU_PLACES_MAX	36864u
 
@@ -258,7 +261,11 @@ void gcu_store_row(struct gcu *g, uint32_t slot, uint32_t real, const uint8_t *d
 void gcu_store_kernels(struct gcu *g, uint32_t slot, const uint8_t *data);
 /* Physical byte of logical byte @at of the kernel area. */
 size_t gcu_kernel_byte(const struct gcu *g, size_t at);
-void gcu_read_words(const struct gcu *g, const struct cnnacc_gcu_probe *b, uint8_t *out);
+/* Some words of a probe or fill. */
+void gcu_read_words(const struct gcu *g, const struct cnnacc_gcu_probe *b, uint32_t first,
+		    uint32_t count, uint8_t *out);
+void gcu_write_words(struct gcu *g, const struct cnnacc_gcu_probe *b, uint32_t first,
+		     uint32_t count, const uint8_t *in);
 
 /* maps.c: parts of rows of maps in memory */
 struct gcu_part {
@@ -301,8 +308,11 @@ void gcu_operands_drop(struct gcu *g);
 void gcu_operands_drop_row(struct gcu *g, uint32_t slot);
 void gcu_operands_drop_kernels(struct gcu *g, uint32_t slot);
 
-/* probe.c */
+/* probe.c: a probe or fill block */
 enum gcu_outcome gcu_probe(struct gcu *g, struct gcu_run *run);
+
+/* pause.c: a wait block */
+enum gcu_outcome gcu_pause(struct gcu *g, struct gcu_run *run);
 
 /* timing.c */
 static inline uint64_t gcu_later(uint64_t a, uint64_t b)

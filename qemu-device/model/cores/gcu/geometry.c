@@ -85,22 +85,22 @@ static int32_t input_column(const struct gcu_layer *l, uint32_t x)
 	return x < l->width ? (int32_t)x : -1;
 }
 
-uint32_t gcu_row_taps(const struct gcu_layer *l)
-{
-	uint32_t taps = 0;
-
-	for (uint32_t s = 0; s < l->s; s++)
-		for (uint32_t w = 0; w < l->ofmw; w++)
-			taps += input_column(l, w * l->step_h + s * l->dil_h) >= 0;
-	return taps;
-}
-
 /* Places of columns with the same remainder: of all steps, and the taps' distances from them. */
 static uint32_t phase_places(const struct gcu_layer *l)
 {
 	uint32_t columns = (l->ofmw + GCU_STEP_COLUMNS - 1) / GCU_STEP_COLUMNS * GCU_STEP_COLUMNS;
 
 	return columns + (l->s - 1) * l->dil_h / l->step_h;
+}
+
+uint32_t gcu_row_taps(const struct gcu_layer *l, const struct gcu_columns *columns)
+{
+	uint32_t taps = 0;
+
+	for (uint32_t s = 0; s < l->s; s++)
+		for (uint32_t w = 0; w < l->ofmw; w++)
+			taps += columns->real[columns->tap[s] + w] & 1;
+	return taps;
 }
 
 void gcu_lay_out_columns(const struct gcu_layer *l, struct gcu_columns *columns)

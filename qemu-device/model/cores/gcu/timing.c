@@ -44,7 +44,7 @@ void gcu_count_op3(struct gcu *g, bool masked)
 	const struct gcu_layer *l = &g->layer;
 	struct gcu_counts *c = &g->s->block;
 	uint64_t cycles = (uint64_t)l->s * l->op1_cycles, kn = g->group.kn;
-	uint64_t taps = masked ? 0 : l->row_taps;
+	uint64_t taps = masked ? 0 : g->row_taps;
 	uint64_t surface = (uint64_t)g->atomic_c * l->esz, ab = l->acc16 ? 2 : 4;
 
 	g->s->t += cycles;
