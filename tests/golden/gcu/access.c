@@ -9,7 +9,7 @@
 static bool refused(struct golden_gcu *gcu, enum golden_gcu_access access, uint64_t va,
 		    const struct golden_fault *fault)
 {
-	bool writes = access == GOLDEN_GCU_OFMAP || access == GOLDEN_GCU_RESULT;
+	bool writes = access == GOLDEN_GCU_OFMAP || access == GOLDEN_GCU_PROBED;
 
 	gcu->failed_access = access;
 	gcu->status->access = writes ? CNNACC_ACCESS_WRITE : CNNACC_ACCESS_READ;

@@ -4,8 +4,8 @@
 #include "../fields.h"
 #include "../fp32.h"
 
-/* The tables "Layer block" and "Probe block" of Documentation/hardware/gcu.rst, row by row. */
-enum group { LAYER, PROBE };
+/* The blocks' words in Documentation/hardware/gcu.rst, row by row. */
+enum group { LAYER, PROBE, WAIT };
 
 enum name {
 	CALFMT, UNSIGNED_IFMAP, UNSIGNED_WEIGHTS, ACC16, PSUM, LINEAR, ROUND_UP, CLAMP, TABLE,
@@ -16,7 +16,7 @@ enum name {
 	PSUM_VA, PSUM_COLUMN, PSUM_ROW, PSUM_GROUP,
 	OFMAP, OFMAP_COLUMN, OFMAP_ROW, OFMAP_GROUP,
 	WEIGHT_VA, LINEAR_VA, LUT_VA, INCREMENT_VA, VECTOR_VA, CLAMP_LOW, CLAMP_HIGH,
-	KIND, PORT, ADDRESS, COUNT, RESULT_VA, PROBE_BANKS, NAMES,
+	KIND, PORT, ADDRESS, COUNT, PROBE_VA, PROBE_BANKS, CYCLES, NAMES,
 };
 
 static const struct field field[] = {
@@ -86,17 +86,33 @@ static const struct field field[] = {
 	{ PROBE, 1, 31, 0, false, PORT },
 	{ PROBE, 2, 31, 0, false, ADDRESS },
 	{ PROBE, 3, 31, 0, false, COUNT },
-	{ PROBE, 4, 31, 0, false, RESULT_VA },
+	{ PROBE, 4, 31, 0, false, PROBE_VA },
 	{ PROBE, 5, 31, 0, false, PROBE_BANKS },
+	{ WAIT, 0, 3, 0, false, KIND },
+	{ WAIT, 1, 31, 0, false, CYCLES },
 };
 
 static const struct field_table fields = {
 	field, sizeof(field) / sizeof(field[0]), GOLDEN_GCU_BLOCK_WORDS,
 };
 
+/* A fill has the words of a probe; those of an unknown kind do not matter. */
+static enum group group_of(int64_t kind)
+{
+	switch (kind) {
+	case CNNACC_GCU_PROBE:
+	case CNNACC_GCU_FILL:
+		return PROBE;
+	case CNNACC_GCU_WAIT:
+		return WAIT;
+	default:
+		return LAYER;
+	}
+}
+
 uint32_t golden_gcu_reserved(int64_t kind, unsigned int word)
 {
-	return fields_reserved(&fields, kind == CNNACC_GCU_PROBE ? PROBE : LAYER, word);
+	return fields_reserved(&fields, group_of(kind), word);
 }
 
 /* Four fields from @first on. */
@@ -159,14 +175,11 @@ void golden_gcu_decode(const uint32_t words[GOLDEN_GCU_BLOCK_WORDS],
 	int64_t v[NAMES] = { 0 };
 
 	block->kind = words[0] & 15;
-	if (block->kind == CNNACC_GCU_PROBE) {
-		block->reserved = !fields_decode(&fields, PROBE, words, v);
-		block->probe = (struct golden_gcu_probe){
-			v[PORT], v[ADDRESS], v[COUNT], v[RESULT_VA], v[PROBE_BANKS],
-		};
-		return;
-	}
-	block->reserved = !fields_decode(&fields, LAYER, words, v);
+	block->reserved = !fields_decode(&fields, group_of(block->kind), words, v);
+	block->probe = (struct golden_gcu_probe){
+		v[PORT], v[ADDRESS], v[COUNT], v[PROBE_VA], v[PROBE_BANKS],
+	};
+	block->cycles = v[CYCLES];
 	block->layer = layer_of(v);
 	block->layer.flags = words[0] >> 8 & 255;
 	derive(&block->layer);
@@ -360,26 +373,47 @@ static uint32_t check_probe(const struct golden_gcu_probe *b, const struct golde
 
 	if (b->port > CNNACC_GCU_PORT_SEARCH)
 		return CNNACC_GCU_BAD_PORT;
-	if (!search && !between(b->count, 1, 512))
+	if (!search && !between(b->count, 1, 16384))
 		return CNNACC_GCU_BAD_COUNT;
 	if (search && b->fmbufbankn)
 		return CNNACC_GCU_BAD_UNUSED;
 	if (!search && !between(b->fmbufbankn, 1, (int64_t)p->cbuf_banks - 1))
 		return CNNACC_GCU_BAD_BANKS;
-	return b->result_va % 64 ? CNNACC_GCU_BAD_ALIGN : 0;
+	return b->va % 64 ? CNNACC_GCU_BAD_ALIGN : 0;
+}
+
+static uint32_t check_fill(const struct golden_gcu_probe *b, const struct golden_gcu_params *p)
+{
+	uint32_t bad;
+
+	if (b->port > CNNACC_GCU_PORT_KERNEL)
+		return CNNACC_GCU_BAD_PORT;
+	bad = check_probe(b, p);
+	return bad ? bad : b->address % (2 * p->atomic_c) ? CNNACC_GCU_BAD_ALIGN : 0;
+}
+
+static uint32_t check_layer(const struct golden_gcu_layer *l, const struct golden_gcu_params *p)
+{
+	uint32_t bad = check_numbers(l);
+
+	return bad ? bad : check_sizes(l, p);
 }
 
 uint32_t golden_gcu_check(const struct golden_gcu_block *block,
 			  const struct golden_gcu_params *params)
 {
-	uint32_t bad;
-
-	if (block->kind != CNNACC_GCU_LAYER && block->kind != CNNACC_GCU_PROBE)
+	if (!between(block->kind, CNNACC_GCU_LAYER, CNNACC_GCU_WAIT))
 		return CNNACC_GCU_BAD_KIND;
 	if (block->reserved)
 		return CNNACC_GCU_BAD_RESERVED;
-	if (block->kind == CNNACC_GCU_PROBE)
+	switch (block->kind) {
+	case CNNACC_GCU_LAYER:
+		return check_layer(&block->layer, params);
+	case CNNACC_GCU_PROBE:
 		return check_probe(&block->probe, params);
-	bad = check_numbers(&block->layer);
-	return bad ? bad : check_sizes(&block->layer, params);
+	case CNNACC_GCU_FILL:
+		return check_fill(&block->probe, params);
+	default:
+		return 0;
+	}
 }

@@ -33,8 +33,9 @@ struct golden_gcu_layer {
 	bool fp16, uses_lut;
 };
 
+/** struct golden_gcu_probe - a probe or a fill. */
 struct golden_gcu_probe {
-	int64_t port, address, count, result_va, fmbufbankn;
+	int64_t port, address, count, va, fmbufbankn;
 };
 
 struct golden_gcu_block {
@@ -42,6 +43,7 @@ struct golden_gcu_block {
 	bool reserved;			/* a reserved bit is set */
 	struct golden_gcu_layer layer;
 	struct golden_gcu_probe probe;
+	int64_t cycles;			/* of a wait */
 };
 
 void golden_gcu_decode(const uint32_t words[GOLDEN_GCU_BLOCK_WORDS],

@@ -24,7 +24,7 @@ enum golden_gcu_store {
 /** enum golden_gcu_check - where the cycle limit is checked. */
 enum golden_gcu_check {
 	GOLDEN_GCU_AT_BOOT, GOLDEN_GCU_AT_OP4, GOLDEN_GCU_AT_ROW, GOLDEN_GCU_AT_END,
-	GOLDEN_GCU_AT_PROBE, GOLDEN_GCU_CHECKS,
+	GOLDEN_GCU_AT_PROBE, GOLDEN_GCU_AT_FILL, GOLDEN_GCU_AT_WAIT, GOLDEN_GCU_CHECKS,
 };
 
 enum golden_gcu_stall {
@@ -59,8 +59,8 @@ struct golden_gcu_coverage {
 	uint64_t restarted, continued, in_vain, outside, kept_op4;
 	uint64_t resident_all, swapped, refilled_row, refilled_weights;
 	uint64_t masked_row, masked_column, stall[GOLDEN_GCU_STALLS];
-	/* probes */
-	uint64_t probe[3], rotated[2], missed, searched_nothing;
+	/* other blocks */
+	uint64_t waited, filled[2], probed[3], rotated[2], missed, searched_nothing;
 	/* sums */
 	uint64_t saturated[2][2];	/* ACC16; low, high */
 	uint64_t sum[GOLDEN_GCU_SUMS], sum_big[2], old_subnormal, old_special, far_apart;

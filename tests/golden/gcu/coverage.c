@@ -75,7 +75,7 @@ static unsigned int report_areas(const struct golden_gcu_coverage *c)
 	       ONE("weights read again", c->refilled_weights) +
 	       ONE("masked rows", c->masked_row) + ONE("masked columns", c->masked_column) +
 	       EACH("stalls", c->stall) +
-	       EACH("probes", c->probe) + EACH("unaligned probes", c->rotated) +
+	       ONE("waits", c->waited) + EACH("fills", c->filled) + EACH("probes", c->probed) + EACH("unaligned probes", c->rotated) +
 	       ONE("missed", c->missed) + ONE("searched before a layer", c->searched_nothing);
 }
 
@@ -119,7 +119,8 @@ unsigned int gcu_coverage(const struct bench *benches, unsigned int count)
 			[GOLDEN_GCU_ROW] = { "ifmap", 0x7f },
 			[GOLDEN_GCU_PSUM] = { "psum", 0x7f },
 			[GOLDEN_GCU_OFMAP] = { "ofmap", 0x7f },
-			[GOLDEN_GCU_RESULT] = { "probe", 0x7f },
+			[GOLDEN_GCU_PROBED] = { "probe", 0x7f },
+			[GOLDEN_GCU_FILLING] = { "fill", 0x7f },
 		},
 	};
 	struct golden_gcu_coverage c = { 0 };

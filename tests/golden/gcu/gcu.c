@@ -183,12 +183,33 @@ static bool refuse_block(struct golden_gcu *gcu, uint32_t field)
 	return golden_gcu_fail(gcu, CNNACC_STATUS_CONFIG, CNNACC_GCU_E_CFG, field);
 }
 
+/* Run a good block to its end, without the check of the cycle limit there. */
+static bool run_kind(struct golden_gcu *gcu, const struct golden_gcu_block *block)
+{
+	switch (block->kind) {
+	case CNNACC_GCU_LAYER:
+		if (!golden_gcu_run_layer(gcu, &block->layer))
+			return false;
+		cover_layer(gcu, &block->layer);
+		return true;
+	case CNNACC_GCU_PROBE:
+		return golden_gcu_run_probe(gcu, &block->probe);
+	case CNNACC_GCU_FILL:
+		return golden_gcu_run_fill(gcu, &block->probe);
+	default:
+		return golden_gcu_run_wait(gcu, block->cycles);
+	}
+}
+
 /* Run block @index; false at the end of the job. */
 static bool run_block(struct golden_gcu *gcu, uint32_t index)
 {
+	static const enum golden_gcu_check checks[] = {
+		[CNNACC_GCU_LAYER] = GOLDEN_GCU_AT_END, [CNNACC_GCU_PROBE] = GOLDEN_GCU_AT_PROBE,
+		[CNNACC_GCU_FILL] = GOLDEN_GCU_AT_FILL, [CNNACC_GCU_WAIT] = GOLDEN_GCU_AT_WAIT,
+	};
 	uint32_t words[GOLDEN_GCU_BLOCK_WORDS], bad;
 	struct golden_gcu_block block;
-	bool layer;
 
 	for (unsigned int n = 0; n < GOLDEN_GCU_BLOCK_WORDS; n++)
 		words[n] = word_get(gcu->program + index * BLOCK, n);
@@ -197,15 +218,10 @@ static bool run_block(struct golden_gcu *gcu, uint32_t index)
 	if (bad)
 		return refuse_block(gcu, bad);
 	memset(&gcu->block, 0, sizeof(gcu->block));
-	layer = block.kind == CNNACC_GCU_LAYER;
-	if (!(layer ? golden_gcu_run_layer(gcu, &block.layer) :
-		      golden_gcu_run_probe(gcu, &block.probe)))
+	if (!run_kind(gcu, &block))
 		return false;
 	gcu->block.stats.instructions = 1;
-	if (layer)
-		cover_layer(gcu, &block.layer);
-	if (!golden_gcu_within_limit(gcu, gcu->time,
-				     layer ? GOLDEN_GCU_AT_END : GOLDEN_GCU_AT_PROBE))
+	if (!golden_gcu_within_limit(gcu, gcu->time, checks[block.kind]))
 		return false;
 	count_block(gcu);
 	return true;

@@ -48,8 +48,8 @@ const struct golden_gcu_counters *golden_gcu_counters(const struct golden_gcu *g
 /** enum golden_gcu_access - accesses of a program that may fail. */
 enum golden_gcu_access {
 	GOLDEN_GCU_LUT, GOLDEN_GCU_LINEAR, GOLDEN_GCU_WEIGHTS, GOLDEN_GCU_INCREMENT,
-	GOLDEN_GCU_VECTOR, GOLDEN_GCU_ROW, GOLDEN_GCU_PSUM, GOLDEN_GCU_OFMAP, GOLDEN_GCU_RESULT,
-	GOLDEN_GCU_ACCESSES,
+	GOLDEN_GCU_VECTOR, GOLDEN_GCU_ROW, GOLDEN_GCU_PSUM, GOLDEN_GCU_OFMAP, GOLDEN_GCU_PROBED,
+	GOLDEN_GCU_FILLING, GOLDEN_GCU_ACCESSES,
 };
 
 /* The access that ended the last job with E_DMA. */

@@ -115,7 +115,7 @@ static void layer(struct gen_gcu *gen)
 	emit_layer(gen, &l);
 }
 
-/* ----------------------------------------------------------------- probes */
+/* ------------------------------------------------------------ other blocks */
 
 static void search_probe(struct gen_gcu *gen, struct cnnacc_gcu_probe *p)
 {
@@ -127,11 +127,20 @@ static void search_probe(struct gen_gcu *gen, struct cnnacc_gcu_probe *p)
 	p->port = CNNACC_GCU_PORT_SEARCH;
 	p->address = gcu_halves(cg, any ? gcu_pick(gen, 0, 65535) : gcu_pick(gen, 0, l->h - 1));
 	p->count = any ? gcu_pick(gen, 0, 5000) : gcu_pick(gen, 0, l->fmbufcoln);
-	p->result_va = gen_gcu_take(gen, GOLDEN_GCU_RESULT, 4);
+	p->va = gen_gcu_take(gen, GOLDEN_GCU_PROBED, 4);
 }
 
-/* Mostly words that the last layer has written. */
-static void area_probe(struct gen_gcu *gen, struct cnnacc_gcu_probe *p)
+static int64_t words_to_move(struct gen_gcu *gen)
+{
+	if (gen->kind == GEN_GCU_SHORT || gen->kind == GEN_GCU_LIMIT)
+		return gcu_pick(gen, 1, 8);
+	if (gcu_chance(gen, 1))
+		return gcu_pick(gen, 1, CNNACC_GCU_PROBE_WORDS);
+	return gcu_pick(gen, 1, gcu_chance(gen, 90) ? 32 : 512);
+}
+
+/* An area and words in it; mostly words that the last layer has written. */
+static void pick_words(struct gen_gcu *gen, struct cnnacc_gcu_probe *p)
 {
 	int64_t word_bytes = 2 * gen->params.atomic_c, words, first;
 
@@ -141,16 +150,24 @@ static void area_probe(struct gen_gcu *gen, struct cnnacc_gcu_probe *p)
 			 gcu_pick(gen, 1, gen->params.cbuf_banks - 1);
 	words = 512 * (p->port == CNNACC_GCU_PORT_FMAP ? p->fmbuf_banks :
 							  gen->params.cbuf_banks - p->fmbuf_banks);
-	p->count = gcu_pick(gen, 1, gcu_chance(gen, 90) ? 32 : 512);
-	if (gen->kind == GEN_GCU_SHORT || gen->kind == GEN_GCU_LIMIT)
-		p->count = gcu_pick(gen, 1, 8);
+	p->count = words_to_move(gen);
+	if (p->count > words)
+		p->count = words;
 	first = gcu_chance(gen, 70) ? gcu_pick(gen, 0, 40) : gcu_pick(gen, 0, words);
 	first = first > words - p->count ? words - p->count : first;
-	p->address = first * word_bytes + (gcu_chance(gen, 50) ? 0 :
-					   gcu_pick(gen, 0, word_bytes - 1));
+	p->address = first * word_bytes;
 	if (gen->kind == GEN_GCU_RANGE)
 		gen_gcu_spoil_range(gen, p);
-	p->result_va = gen_gcu_take(gen, GOLDEN_GCU_RESULT, p->count * word_bytes);
+}
+
+static void area_probe(struct gen_gcu *gen, struct cnnacc_gcu_probe *p)
+{
+	int64_t word_bytes = 2 * gen->params.atomic_c;
+
+	pick_words(gen, p);
+	if (gcu_chance(gen, 50) && p->address <= 0xffffffff - word_bytes)
+		p->address += gcu_pick(gen, 0, word_bytes - 1);
+	p->va = gen_gcu_take(gen, GOLDEN_GCU_PROBED, p->count * word_bytes);
 }
 
 static void probe(struct gen_gcu *gen)
@@ -166,22 +183,61 @@ static void probe(struct gen_gcu *gen)
 	gcu_write_probe(&gen->job->program, &p);
 }
 
+static void fill(struct gen_gcu *gen)
+{
+	struct cnnacc_gcu_probe p = { .control = CNNACC_GCU_FILL };
+
+	if (!blocks_left(gen))
+		return;
+	pick_words(gen, &p);
+	p.va = gen_gcu_take_filled(gen, GOLDEN_GCU_FILLING,
+				   p.count * 2 * gen->params.atomic_c, 2);
+	gcu_write_probe(&gen->job->program, &p);
+}
+
+static void pause(struct gen_gcu *gen)
+{
+	struct cnnacc_gcu_wait w = {
+		.control = CNNACC_GCU_WAIT, .cycles = gcu_pick(gen, 0, 100),
+	};
+
+	if (!blocks_left(gen))
+		return;
+	if (gen->kind == GEN_GCU_LEGAL && gen->job->packet.cycle_limit > 1ull << 34 &&
+	    gcu_chance(gen, 30))
+		w.cycles = prng_next(&gen->prng);
+	gcu_write_wait(&gen->job->program, &w);
+}
+
+static void other_block(struct gen_gcu *gen)
+{
+	int64_t mood = gcu_pick(gen, 0, 9);
+
+	if (mood < 6)
+		probe(gen);
+	else if (mood < 9)
+		fill(gen);
+	else
+		pause(gen);
+}
+
 /* ---------------------------------------------------------------- the job */
 
 static void ordinary(struct gen_gcu *gen)
 {
 	int64_t layers = gcu_chance(gen, 60) ? 1 : gcu_pick(gen, 2, 3);
 
-	if (gcu_chance(gen, 5))
-		probe(gen);
+	if (gcu_chance(gen, 10))
+		other_block(gen);
 	for (; layers; layers--) {
 		layer(gen);
-		if (gcu_chance(gen, 30))
-			probe(gen);
-		if (gcu_chance(gen, 10))
-			probe(gen);
+		for (unsigned int n = 0; n < 3; n++)
+			if (gcu_chance(gen, 30))
+				other_block(gen);
 	}
-	if (gen->kind == GEN_GCU_RANGE || gen->target == GOLDEN_GCU_RESULT)
+	if (gen->target == GOLDEN_GCU_FILLING || (gen->kind == GEN_GCU_RANGE && gcu_chance(gen, 30)))
+		fill(gen);
+	if (gen->kind == GEN_GCU_RANGE || gen->target == GOLDEN_GCU_PROBED)
 		probe(gen);
 }
 

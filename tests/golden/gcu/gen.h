@@ -96,7 +96,10 @@ void gen_gcu_rows(struct gen_gcu *gen, struct golden_gcu_layer *l, bool stuck);
 /* gen_maps.c: memory */
 void gen_gcu_memory(struct gen_gcu *gen, struct golden_gcu_layer *l);
 void gen_gcu_tables(struct gen_gcu *gen, struct golden_gcu_layer *l);
+/* Memory for an access; filled with numbers of @size bytes. */
 uint32_t gen_gcu_take(struct gen_gcu *gen, enum golden_gcu_access access, uint64_t bytes);
+uint32_t gen_gcu_take_filled(struct gen_gcu *gen, enum golden_gcu_access access, uint64_t bytes,
+			     unsigned int size);
 /* An ofmap of its own for @l, like the one that it has. */
 void gen_gcu_other_ofmap(struct gen_gcu *gen, struct golden_gcu_layer *l);
 

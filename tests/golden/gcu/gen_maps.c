@@ -8,7 +8,7 @@
 
 static bool is_write(enum golden_gcu_access access)
 {
-	return access == GOLDEN_GCU_OFMAP || access == GOLDEN_GCU_RESULT;
+	return access == GOLDEN_GCU_OFMAP || access == GOLDEN_GCU_PROBED;
 }
 
 static void add_spot(struct gen_gcu *gen, enum golden_gcu_access access)
@@ -110,6 +110,15 @@ static void fill(struct gen_gcu *gen, uint64_t va, uint64_t bytes, unsigned int 
 
 		space_write(&gen->job->space, va, number, size);
 	}
+}
+
+uint32_t gen_gcu_take_filled(struct gen_gcu *gen, enum golden_gcu_access access, uint64_t bytes,
+			     unsigned int size)
+{
+	uint32_t va = gen_gcu_take(gen, access, bytes);
+
+	fill(gen, va, bytes, size);
+	return va;
 }
 
 /* ------------------------------------------------------------------- maps */
@@ -285,15 +294,6 @@ static int64_t weight_bytes(const struct gen_gcu *gen, const struct golden_gcu_l
 	return surfaces * l->r * l->s * gen->params.atomic_c * l->esz;
 }
 
-static int64_t take_filled(struct gen_gcu *gen, enum golden_gcu_access access, int64_t bytes,
-			   unsigned int size)
-{
-	int64_t va = gen_gcu_take(gen, access, bytes);
-
-	fill(gen, va, bytes, size);
-	return va;
-}
-
 /* Factors and shifts that leave something of the accumulators. */
 static void moderate_linear(struct gen_gcu *gen, const struct golden_gcu_layer *l)
 {
@@ -310,7 +310,7 @@ static void place_linear(struct gen_gcu *gen, struct golden_gcu_layer *l)
 {
 	if (!l->linear)
 		return;
-	l->linear_va = take_filled(gen, GOLDEN_GCU_LINEAR, 16 * l->k, 4);
+	l->linear_va = gen_gcu_take_filled(gen, GOLDEN_GCU_LINEAR, 16 * l->k, 4);
 	if (!l->fp16 && gcu_chance(gen, 60))
 		moderate_linear(gen, l);
 }
@@ -339,9 +339,9 @@ void gen_gcu_memory(struct gen_gcu *gen, struct golden_gcu_layer *l)
 	place_ifmap(gen, l);
 	place_ofmap(gen, l);
 	place_psum(gen, l);
-	l->weight_va = take_filled(gen, GOLDEN_GCU_WEIGHTS, weight_bytes(gen, l), 2);
+	l->weight_va = gen_gcu_take_filled(gen, GOLDEN_GCU_WEIGHTS, weight_bytes(gen, l), 2);
 	place_linear(gen, l);
 	if (l->uses_lut)
-		l->lut_va = take_filled(gen, GOLDEN_GCU_LUT, 2 * CNNACC_GCU_LUT_ENTRIES, 2);
+		l->lut_va = gen_gcu_take_filled(gen, GOLDEN_GCU_LUT, 2 * CNNACC_GCU_LUT_ENTRIES, 2);
 	gen_gcu_tables(gen, l);
 }

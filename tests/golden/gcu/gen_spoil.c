@@ -38,7 +38,7 @@ static unsigned int format_of(const struct cnnacc_gcu_layer *l)
 
 static void bad_kind(struct gen_gcu *gen, uint32_t *words)
 {
-	words[0] = (words[0] & ~15u) | (gcu_chance(gen, 30) ? 0 : gcu_pick(gen, 3, 15));
+	words[0] = (words[0] & ~15u) | (gcu_chance(gen, 30) ? 0 : gcu_pick(gen, 5, 15));
 }
 
 static void bad_reserved(struct gen_gcu *gen, uint32_t *words)
@@ -453,23 +453,27 @@ static void spoil_layer(struct gen_gcu *gen, uint32_t *words)
 
 static void spoil_probe(struct gen_gcu *gen, uint32_t *words)
 {
-	bool search = words[1] == CNNACC_GCU_PORT_SEARCH;
+	bool search = words[1] == CNNACC_GCU_PORT_SEARCH, fills = (words[0] & 15) == CNNACC_GCU_FILL;
+	uint32_t most = CNNACC_GCU_PROBE_WORDS;
 
-	switch (gcu_pick(gen, 0, 3)) {
+	switch (gcu_pick(gen, 0, fills ? 4 : 3)) {
 	case 0:
-		words[1] = gcu_chance(gen, 50) ? 3 : gcu_pick(gen, 3, 0xffffffff);
+		words[1] = gcu_chance(gen, 50) ? 3 - fills : gcu_pick(gen, 3 - fills, 0xffffffff);
 		break;
 	case 1:
 		words[1] = gcu_pick(gen, 0, 1);
-		words[3] = gcu_chance(gen, 40) ? 0 : gcu_chance(gen, 50) ? 513 :
-			   gcu_pick(gen, 513, 0xffffffff);
+		words[3] = gcu_chance(gen, 40) ? 0 : gcu_chance(gen, 50) ? most + 1 :
+			   gcu_pick(gen, most + 1, 0xffffffff);
 		break;
 	case 2:		/* BAD_UNUSED or BAD_BANKS */
 		words[5] = search ? not_zero(gen) : gcu_chance(gen, 40) ? 0 :
 			   gen->params.cbuf_banks + gcu_pick(gen, 0, 1);
 		break;
-	default:
+	case 3:
 		words[4] |= any_bit(gen, 0, 5);
+		break;
+	default:
+		words[2] += gcu_pick(gen, 1, 2 * gen->params.atomic_c - 1);
 		break;
 	}
 }
@@ -483,12 +487,13 @@ void gen_gcu_spoil_config(struct gen_gcu *gen)
 	/* At times spoil a second field, to check which one is reported. */
 	do {
 		int64_t mood = gcu_pick(gen, 0, 15);
+		unsigned int kind = words[0] & 15;
 
 		if (mood == 0)
 			bad_kind(gen, words);
-		else if (mood == 1)
+		else if (mood == 1 || kind == CNNACC_GCU_WAIT)
 			bad_reserved(gen, words);
-		else if ((words[0] & 15) == CNNACC_GCU_PROBE)
+		else if (kind == CNNACC_GCU_PROBE || kind == CNNACC_GCU_FILL)
 			spoil_probe(gen, words);
 		else
 			spoil_layer(gen, words);
@@ -553,7 +558,7 @@ void gen_gcu_noise(struct gen_gcu *gen)
 	unsigned int block;
 
 	if (!gcu_blocks(program)) {
-		program_emit(program, gcu_pick(gen, 0, 3) | any_value(gen));
+		program_emit(program, gcu_pick(gen, 0, 5) | any_value(gen));
 		for (unsigned int n = 1; n < BLOCK_WORDS; n++)
 			program_emit(program, n < 36 ? any_value(gen) : 0);
 		return;

@@ -62,6 +62,7 @@ struct golden_gcu {
 	const struct golden_memory *memory;
 	struct golden_status *status;
 	uint64_t time;			/* T */
+	uint8_t words[CNNACC_GCU_PROBE_WORDS * 2 * CNNACC_GCU_ATOMIC_MAX];	/* being moved */
 	struct golden_gcu_counts total, block;
 
 	/* the last layer of the job */
@@ -120,8 +121,10 @@ bool golden_gcu_weights_begin_op6(struct golden_gcu *gcu);
 int64_t golden_gcu_weights_slot(const struct golden_gcu *gcu);
 bool golden_gcu_weights_after_op4(struct golden_gcu *gcu);
 
-/* layer.c, probe.c */
+/* layer.c, probe.c: blocks; the cycle limit at their end is the caller's, but not a wait's */
 bool golden_gcu_run_layer(struct golden_gcu *gcu, const struct golden_gcu_layer *layer);
 bool golden_gcu_run_probe(struct golden_gcu *gcu, const struct golden_gcu_probe *probe);
+bool golden_gcu_run_fill(struct golden_gcu *gcu, const struct golden_gcu_probe *fill);
+bool golden_gcu_run_wait(struct golden_gcu *gcu, int64_t cycles);
 
 #endif /* GOLDEN_GCU_STATE_H */

@@ -185,6 +185,47 @@ static void build_stuck(struct job *job, unsigned int which)
 	gcu_write_layer(&job->program, &l);
 }
 
+/* ------------------------------------------------------------ other blocks */
+
+/* Fill, probe, probe of 512 words, SEARCH. */
+static void build_moves(struct job *job, unsigned int argument)
+{
+	struct cnnacc_gcu_probe p = {
+		.control = CNNACC_GCU_FILL, .count = 32, .va = GCU_VECTOR_IN, .fmbuf_banks = 10,
+	};
+
+	(void)argument;
+	put_data(job);
+	gcu_write_probe(&job->program, &p);
+	p.control = CNNACC_GCU_PROBE;
+	p.va = GCU_VECTOR_OUT;
+	gcu_write_probe(&job->program, &p);
+	p.count = 512;
+	p.va += 0x1000;
+	gcu_write_probe(&job->program, &p);
+	p.port = CNNACC_GCU_PORT_SEARCH;
+	p.fmbuf_banks = 0;
+	p.va += 0x4000;
+	gcu_write_probe(&job->program, &p);
+}
+
+static bool check_moves(struct job *job, unsigned int argument)
+{
+	(void)argument;
+	return !memcmp(space_at(&job->space, GCU_VECTOR_OUT),
+		       space_at(&job->space, GCU_VECTOR_IN), 512) &
+	       gcu_vector_same(job, "row", GCU_VECTOR_OUT + 0x5000, CNNACC_GCU_MISS);
+}
+
+static void build_wait(struct job *job, unsigned int limit)
+{
+	const struct cnnacc_gcu_wait w = { .control = CNNACC_GCU_WAIT, .cycles = 1000 };
+
+	gcu_write_wait(&job->program, &w);
+	if (limit)
+		job->packet.cycle_limit = limit + BOOT;
+}
+
 /* ---------------------------------------------------------------- results */
 
 /* Of the table, as far as the statistics record has it; the boot of one block is not in it. */
@@ -301,6 +342,12 @@ const struct gcu_vector gcu_cycle_vectors[] = {
 	LIMIT(1, 95), LIMIT(94, 95), LIMIT(1379, 1380), LIMIT(1380, 1383), LIMIT(1382, 1383),
 	{ "layer A, limit 1383", .build = build_limited, .check = check_limited, .argument = 1383,
 	  .cycles = 1383 + BOOT },
+	{ "fill, probes, SEARCH", .build = build_moves, .check = check_moves, .want.pc = 3,
+	  .cycles = BOOT + 3 * 4 + 56 + 56 + 656 + 18 },
+	{ "wait", .build = build_wait, .cycles = BOOT + 1016 },
+	{ "wait, limit 100", .build = build_wait, .argument = 100, .cycles = BOOT + 101,
+	  .want = { .status_class = CNNACC_STATUS_TIME_LIMIT,
+		    .status_code = CNNACC_CODE_TIME_LIMIT } },
 	STUCK("FIFO with threshold 2", FIFO_LOW, EVICTED, 0, 0),
 	STUCK("FIFO with threshold 4", FIFO_HIGH, FULL, 0, 1),
 	STUCK("four slots, no eviction", TABLE_4, FULL, 0, 1),

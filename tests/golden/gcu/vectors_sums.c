@@ -209,7 +209,7 @@ static void build_area(struct job *job, unsigned int n)
 {
 	const struct cnnacc_gcu_probe probe = {
 		.control = CNNACC_GCU_PROBE, .port = areas[n].port, .address = areas[n].address,
-		.count = areas[n].count, .result_va = GCU_VECTOR_OUT, .fmbuf_banks = 10,
+		.count = areas[n].count, .va = GCU_VECTOR_OUT, .fmbuf_banks = 10,
 	};
 
 	gcu_write_probe(&job->program, &probe);
@@ -224,7 +224,7 @@ static void build_placed(struct job *job, unsigned int argument)
 	struct cnnacc_gcu_layer l = gcu_vector_layer(RAW_INT8, 8, 2, 8, 2);
 	struct cnnacc_gcu_probe probe = {
 		.control = CNNACC_GCU_PROBE, .port = CNNACC_GCU_PORT_FMAP, .address = 88,
-		.count = 1, .result_va = GCU_VECTOR_OUT + 0x1000, .fmbuf_banks = 10,
+		.count = 1, .va = GCU_VECTOR_OUT + 0x1000, .fmbuf_banks = 10,
 	};
 
 	(void)argument;
@@ -243,13 +243,13 @@ static void build_placed(struct job *job, unsigned int argument)
 	gcu_write_probe(&job->program, &probe);
 	probe.port = CNNACC_GCU_PORT_KERNEL;
 	probe.address = 1;
-	probe.result_va += 64;
+	probe.va += 64;
 	gcu_write_probe(&job->program, &probe);
 	probe.port = CNNACC_GCU_PORT_SEARCH;
 	probe.address = gcu_halves(0, 1);
 	probe.count = 3;
 	probe.fmbuf_banks = 0;
-	probe.result_va += 64;
+	probe.va += 64;
 	gcu_write_probe(&job->program, &probe);
 }
 

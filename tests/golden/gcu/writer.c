@@ -39,6 +39,11 @@ void gcu_write_probe(struct program *program, const struct cnnacc_gcu_probe *pro
 	write_words(program, probe);
 }
 
+void gcu_write_wait(struct program *program, const struct cnnacc_gcu_wait *wait)
+{
+	write_words(program, wait);
+}
+
 void gcu_print(FILE *out, const struct program *program, unsigned int base)
 {
 	for (unsigned int n = 0; n < program->length; n++) {

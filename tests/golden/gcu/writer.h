@@ -18,7 +18,9 @@ uint32_t gcu_bytes(uint32_t a, uint32_t b, uint32_t c, uint32_t d);
 /* Blocks so far. */
 unsigned int gcu_blocks(const struct program *program);
 void gcu_write_layer(struct program *program, const struct cnnacc_gcu_layer *layer);
+/* A probe or a fill. */
 void gcu_write_probe(struct program *program, const struct cnnacc_gcu_probe *probe);
+void gcu_write_wait(struct program *program, const struct cnnacc_gcu_wait *wait);
 /* @base: index of the first block. */
 void gcu_print(FILE *out, const struct program *program, unsigned int base);
 
