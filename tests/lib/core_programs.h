@@ -13,7 +13,7 @@
 #include "cnnacc_hw.h"
 
 /* Bytes that each program fits in, if its illegal instruction is not behind others. */
-#define CORE_PROGRAM_MAX	64u
+#define CORE_PROGRAM_MAX	512u
 /* The programs that say so may be that long instead. */
 #define CORE_PROGRAM_LONG	1024u
 

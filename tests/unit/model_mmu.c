@@ -132,8 +132,8 @@ static void test_permissions_are_separate(void **state)
 	static const uint32_t flags[] = { CNNACC_PTE_READ, CNNACC_PTE_WRITE, CNNACC_PTE_EXEC };
 	struct fixture *f = *state;
 	uint32_t va = 0x01000000;
+	void *page = mh_map_new(f->h, &f->space, va, PAGE, 0);
 
-	mh_map_new(f->h, &f->space, va, PAGE, 0);
 	for (unsigned int have = 0; have < 3; have++)
 		for (unsigned int want = 0; want < 3; want++) {
 			struct cnnacc_completion done;
@@ -141,6 +141,7 @@ static void test_permissions_are_separate(void **state)
 
 			*pte = (*pte & ~CNNACC_PTE_FLAGS) | CNNACC_PTE_VALID | flags[have];
 			mh_write(f->h, CNNACC_REG_INVALIDATE, f->space.ctx_id);
+			memcpy(page, f->code, programs->nop(f->code));
 			done = access_page(f, va, accesses[want]);
 			assert_int_equal(done.status_class, have == want ?
 					 CNNACC_STATUS_OK : CNNACC_STATUS_MMU_FAULT);
