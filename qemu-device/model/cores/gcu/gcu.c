@@ -209,7 +209,15 @@ static bool in_layer(const struct gcu_state *s)
 	return s->phase >= GCU_LUT;
 }
 
-/* Of a job that is stopped inside a layer, what it has done so far counts. */
+/* Cycles of the job so far. */
+static uint64_t elapsed(const struct gcu_state *s)
+{
+	if (in_layer(s))
+		return gcu_later(s->t, s->o);
+	return s->time + (s->phase == GCU_PAUSE ? s->pos : 0);
+}
+
+/* Of a job that is stopped inside a block, what the block has done so far counts. */
 static void stats(const void *core, struct cnnacc_stats *stats)
 {
 	const struct gcu *g = core;
@@ -217,7 +225,7 @@ static void stats(const void *core, struct cnnacc_stats *stats)
 
 	gcu_counts_add(&sum, &g->s->block);
 	*stats = sum.n;
-	stats->cycles = in_layer(g->s) ? gcu_later(g->s->t, g->s->o) : g->s->time;
+	stats->cycles = elapsed(g->s);
 }
 
 static uint32_t stop(void *core)
