@@ -52,6 +52,9 @@ struct gcu_simd {
 /* simd.c */
 const struct gcu_simd *gcu_simd(uint32_t simd);
 
+/* avx2.c */
+extern const struct gcu_simd gcu_avx2;
+
 /* mac_int.c, mac_fp16.c: without vectors */
 void gcu_add_integers(const struct gcu_batch *b, struct gcu_tile tile);
 void gcu_add_saturating(const struct gcu_batch *b, struct gcu_tile tile);
