@@ -9,6 +9,7 @@
 #define SIMD_TARGET	__attribute__((target("avx2")))
 #define LANES		8
 #define KERNELS		4
+#define CHANNELS	2
 #define VECTOR		__m256i
 #define LOAD(p)		_mm256_loadu_si256((const __m256i *)(p))
 #define STORE(p, v)	_mm256_storeu_si256((__m256i *)(p), v)
@@ -26,13 +27,17 @@
 #define FIX_LOW(low, high, max, min) \
 	_mm256_andnot_si256(GREATER(min, high), \
 			    _mm256_or_si256(low, _mm256_srli_epi32(GREATER(high, max), 24)))
-#include "int_simd.h"
+#include "add_simd.h"
+#include "saturate_simd.h"
 
 #define FLOATS		__m256
 #define INTS		__m256i
+#define MASK		__m256i
 #define DOUBLES		__m256d
 #define SRLI		_mm256_srli_epi32
 #define SELECT(m, a, b)	_mm256_blendv_epi8(b, a, m)
+#define KEEP		AND
+#define REAL		LOAD
 #define AS_FLOATS	_mm256_castsi256_ps
 #define AS_INTS		_mm256_castps_si256
 #define FLOAT_LOAD	_mm256_loadu_ps
@@ -82,6 +87,7 @@ SIMD_TARGET static inline bool any_beyond_avx2(__m256i d, int max, __m256i field
 #include "fp16_simd.h"
 
 const struct gcu_simd gcu_avx2 = {
-	12, 30, 100, integers_avx2, saturating_avx2, floats_avx2,
+	.integers_ps = 12, .saturating_ps = 30, .floats_ps = 100,
+	.integers = integers_avx2, .saturating = saturating_avx2, .floats = floats_avx2,
 };
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later OR MIT */
 /*
  * Sums of FP16 products for one vector width.  Defined where this is included: SIMD(),
- * SIMD_TARGET, LANES, the vectors FLOATS and INTS with LANES elements and DOUBLES with half as
- * many, and their operations.
+ * SIMD_TARGET, LANES, the vectors FLOATS and INTS with LANES elements, MASK of their lanes and
+ * DOUBLES with half as many elements, and their operations.
  *
  * The accumulator's sum is that of two numbers, rounded to minus infinity, to 24 bits or to
  * 2^(X - 23): the host's addition in double with this rounding does it, and what is below 2^X
@@ -37,9 +37,9 @@ SIMD_TARGET static inline __m128i SIMD(max_exponent)(const struct SIMD(tap) *t)
 	return func;
 }
 
-/* Lanes of channel @c that a shift of fewer than 32 bits reaches: all ones. */
-SIMD_TARGET static inline INTS SIMD(reached)(const struct SIMD(tap) *t, uint32_t c, uint32_t j,
-					     INTS func)
+/* Lanes in which channel @c is shifted by fewer than 32 bits. */
+SIMD_TARGET static inline MASK SIMD(in_reach)(const struct SIMD(tap) *t, uint32_t c, uint32_t j,
+					      INTS func)
 {
 	INTS e = BYTES_TO_INTS(t->x_exponent + c * t->x_step + j);
 
@@ -60,7 +60,7 @@ INTS SIMD(channel_sum)(const struct SIMD(tap) *t, uint32_t first, uint32_t j, IN
 		FLOATS v = FLOAT_MUL(FLOAT_MUL(x, FLOAT_SPLAT(t->w[c * t->w_step])), unit);
 
 		if (to_floor)
-			sum = ADD(sum, AND(ROUND(v), SIMD(reached)(t, c, j, func)));
+			sum = ADD(sum, KEEP(SIMD(in_reach)(t, c, j, func), ROUND(v)));
 		else
 			sum = ADD(sum, TRUNCATE(v));
 	}
@@ -103,8 +103,9 @@ SIMD_TARGET static inline __attribute__((always_inline))
 void SIMD(add_lanes)(int32_t *acc, const DOUBLES f[2], INTS func, const uint32_t *real)
 {
 	FLOATS unit = AS_FLOATS(ADD(SLLI(func, 25), SPLAT((127 - 50) << 23)));
-	INTS old = LOAD(acc), sum, zero;
+	INTS old = LOAD(acc), sum;
 	DOUBLES y[2], power[2];
+	MASK zero;
 
 	if (SIMD(far_apart)(old, func)) {
 		double each[LANES];
@@ -119,8 +120,8 @@ void SIMD(add_lanes)(int32_t *acc, const DOUBLES f[2], INTS func, const uint32_t
 	sum = AS_INTS(JOIN(TO_FLOATS(y[0]), TO_FLOATS(y[1])));
 	zero = SMALLER(y, power);
 	/* What becomes zero keeps the sign of a number below zero only. */
-	sum = SELECT(zero, AND(NEGATIVE(AS_FLOATS(sum)), SPLAT(INT32_MIN)), sum);
-	STORE(acc, SELECT(LOAD(real), sum, old));
+	sum = SELECT(zero, KEEP(NEGATIVE(AS_FLOATS(sum)), SPLAT(INT32_MIN)), sum);
+	STORE(acc, SELECT(REAL(real), sum, old));
 }
 
 SIMD_TARGET static inline __attribute__((always_inline))

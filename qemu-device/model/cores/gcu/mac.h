@@ -8,8 +8,9 @@
 /**
  * struct gcu_factors - operands of an op3, widened for the host.
  *
- * Integers: int16_t pairs without zero points; rows [pair of channels][place][2], weights [tap]
- * [pair][kernel][2].  FP16: float, rows [channel][place], weights [tap][channel][kernel], and in
+ * Integers in pairs: int16_t without zero points; rows [pair of channels][place][2], weights [tap]
+ * [pair][kernel][2].  Integers in quads: rows uint8_t with a zero point, [quad of channels][place]
+ * [4], weights int8_t without one, [tap][quad][kernel][4].  FP16: float, rows [channel][place], weights [tap][channel][kernel], and in
  * the same order the exponents ex of the core's page, a byte each.
  */
 struct gcu_factors {
@@ -26,6 +27,7 @@ struct gcu_batch {
 	const uint32_t *real;
 	int32_t *acc;			/* [kernel][acc_pitch] */
 	uint32_t acc_pitch;
+	int32_t offset[GCU_ATOMIC_MAX];	/* integers: by kernel, added to the sums */
 	bool saturate;			/* a sum may leave its range */
 	int32_t high;			/* the largest sum */
 	bool floor;			/* FP16: fp-floor */
@@ -41,10 +43,11 @@ struct gcu_tile {
 /** struct gcu_simd - functions for one vector width; all give bit-identical results. */
 struct gcu_simd {
 	/* Estimated ps of a multiply-accumulate. */
-	uint32_t integers_ps, saturating_ps, floats_ps;
-	/* Add products modulo 2^32. */
+	uint32_t integers_ps, quads_ps, saturating_ps, floats_ps;
+	/* Add products modulo 2^32, in pairs or in quads; quads may be NULL. */
 	void (*integers)(const struct gcu_batch *b, struct gcu_tile tile);
-	/* Saturate after each tap. */
+	void (*quads)(const struct gcu_batch *b, struct gcu_tile tile);
+	/* In pairs, and saturate after each tap. */
 	void (*saturating)(const struct gcu_batch *b, struct gcu_tile tile);
 	void (*floats)(const struct gcu_batch *b, struct gcu_tile tile);
 };
@@ -52,8 +55,11 @@ struct gcu_simd {
 /* simd.c */
 const struct gcu_simd *gcu_simd(uint32_t simd);
 
-/* avx2.c */
-extern const struct gcu_simd gcu_avx2;
+/* avx2.c, avx512.c */
+extern const struct gcu_simd gcu_avx2, gcu_avx512;
+void gcu_floats_avx512(const struct gcu_batch *b, struct gcu_tile tile);
+/* vnni.c: NULL if the host has no VNNI */
+const struct gcu_simd *gcu_vnni(void);
 
 /* mac_int.c, mac_fp16.c: without vectors */
 void gcu_add_integers(const struct gcu_batch *b, struct gcu_tile tile);
@@ -66,12 +72,15 @@ uint32_t gcu_fp_add(uint32_t old, int64_t f, uint32_t func);
 struct gcu_operands {
 	/* Of the running layer: bytes of a row and of a kernel slot, rows that have memory. */
 	size_t row_bytes, kernel_bytes;
+	bool quads;				/* integers are in quads */
 	uint32_t row_count;
 	/* By place in memory: slot + 1 that it has the factors of; 0: none. */
 	uint32_t row_of[GCU_ROWS_MAX];
 	uint32_t row_max[GCU_ROWS_MAX];		/* largest magnitude of an integer factor */
 	bool *kernel_known;			/* by slot */
-	uint32_t *kernel_sum;			/* [slot][r][kernel]: sums of magnitudes */
+	/* [slot][r][kernel]: sums of the factors' magnitudes, of the factors themselves. */
+	uint32_t *kernel_size;
+	int32_t *kernel_sum;
 	uint8_t *rows, *kernels;
 	int64_t acc_bound;			/* no accumulator is larger; -1: not known */
 	uint32_t cost;				/* taps of one kernel and column that are pending */
@@ -81,6 +90,10 @@ struct gcu_operands {
 /* operands.c */
 struct gcu_operands *gcu_operands_create(const struct gcu *g);
 void gcu_operands_free(struct gcu_operands *operands);
+/* Place them anew, integers in quads or in pairs; nothing is known. */
+void gcu_operands_place(struct gcu *g, bool quads);
+/* The zero point of rows in quads. */
+uint8_t gcu_row_zero(const struct gcu_layer *l);
 /* Bring the factors of a slot up to date. */
 void gcu_make_row(struct gcu *g, uint32_t slot);
 void gcu_make_kernels(struct gcu *g, uint32_t slot);

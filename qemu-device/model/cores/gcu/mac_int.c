@@ -42,7 +42,7 @@ void gcu_add_integers(const struct gcu_batch *b, struct gcu_tile tile)
 			uint32_t sum[COLUMNS];
 
 			for (uint32_t j = 0; j < COLUMNS; j++)
-				sum[j] = acc[j];
+				sum[j] = acc[j] + (uint32_t)b->offset[k];
 			for (uint32_t i = 0; i < b->count; i++)
 				add_op(b, &b->op[i], k, w, sum);
 			for (uint32_t j = 0; j < COLUMNS; j++)

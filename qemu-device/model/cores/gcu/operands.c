@@ -27,8 +27,9 @@ struct gcu_operands *gcu_operands_create(const struct gcu *g)
 	o->kernels = aligned_alloc(CM_CORE_ALIGN,
 				   cm_core_align(words(g) * g->atomic_c * FLOAT_BYTES));
 	o->kernel_known = calloc(words(g), sizeof(*o->kernel_known));
+	o->kernel_size = calloc(words(g), sizeof(*o->kernel_size));
 	o->kernel_sum = calloc(words(g), sizeof(*o->kernel_sum));
-	if (o->rows && o->kernels && o->kernel_known && o->kernel_sum)
+	if (o->rows && o->kernels && o->kernel_known && o->kernel_size && o->kernel_sum)
 		return o;
 	gcu_operands_free(o);
 	return NULL;
@@ -41,6 +42,7 @@ void gcu_operands_free(struct gcu_operands *o)
 	free(o->rows);
 	free(o->kernels);
 	free(o->kernel_known);
+	free(o->kernel_size);
 	free(o->kernel_sum);
 	free(o);
 }
@@ -50,15 +52,32 @@ static bool is_fp16(const struct gcu *g)
 	return g->layer.format == CNNACC_GCU_FP16;
 }
 
+/* The zero point of weights as int8_t; unsigned ones are stored as what they are above 128. */
+static int32_t weight_zero(const struct gcu_layer *l)
+{
+	return l->zw - (l->unsigned_weights ? 128 : 0);
+}
+
 /* A layer begins: nothing is known. */
 void gcu_operands_drop(struct gcu *g)
 {
-	struct gcu_operands *o = g->operands;
-	size_t bytes = is_fp16(g) ? FLOAT_BYTES : 2, points = (size_t)g->layer.r * g->layer.s;
+	const struct gcu_layer *l = &g->layer;
 
+	gcu_operands_place(g, g->simd->quads && l->esz == 1 && !l->acc16 && !weight_zero(l));
+}
+
+void gcu_operands_place(struct gcu *g, bool quads)
+{
+	struct gcu_operands *o = g->operands;
+	size_t bytes = is_fp16(g) ? FLOAT_BYTES : quads ? 1 : 2;
+	size_t points = (size_t)g->layer.r * g->layer.s;
+
+	o->quads = quads;
 	o->row_bytes = (size_t)g->columns.pitch * g->atomic_c * bytes;
 	o->kernel_bytes = points * g->atomic_c * g->atomic_k * bytes;
-	o->row_count = gcu_least(g->layer.rows, (uint32_t)(ROWS_BYTES / o->row_bytes));
+	/* The same for quads and pairs: pending op3 rely on it. */
+	o->row_count = gcu_least(g->layer.rows, (uint32_t)(ROWS_BYTES / (quads ? 2 * o->row_bytes :
+									  o->row_bytes)));
 	memset(o->row_of, 0, sizeof(o->row_of));
 	memset(o->kernel_known, 0, g->layer.group_count * sizeof(*o->kernel_known));
 }
@@ -94,7 +113,40 @@ static uint32_t magnitude(int32_t v)
 	return (uint32_t)(v < 0 ? -v : v);
 }
 
-static void make_integer_row(struct gcu *g, const uint8_t *from, uint32_t real, uint32_t place)
+/* The zero point of rows as uint8_t; signed ones are stored as what they are above -128. */
+uint8_t gcu_row_zero(const struct gcu_layer *l)
+{
+	return (uint8_t)(l->zx + (l->unsigned_ifmap ? 0 : 128));
+}
+
+/* The magnitude of the largest factor that the elements allow. */
+static uint32_t largest_factor(const struct gcu_layer *l)
+{
+	int32_t low = l->unsigned_ifmap ? 0 : -128;
+	uint32_t a = magnitude(low - l->zx), b = magnitude(low + 255 - l->zx);
+
+	return a > b ? a : b;
+}
+
+static void make_quads_row(struct gcu *g, const uint8_t *from, uint32_t real, uint32_t place)
+{
+	const struct gcu_columns *columns = &g->columns;
+	uint8_t *to = g->operands->rows + place * g->operands->row_bytes;
+	uint8_t flip = g->layer.unsigned_ifmap ? 0 : 0x80;
+
+	memset(to, gcu_row_zero(&g->layer), g->operands->row_bytes);
+	for (uint32_t j = 0; j < columns->pitch; j++) {
+		const uint8_t *surface = from + (ptrdiff_t)columns->source[j] * g->atomic_c;
+
+		if (columns->source[j] < 0)
+			continue;
+		for (uint32_t c = 0; c < real; c++)
+			to[((size_t)(c / 4) * columns->pitch + j) * 4 + c % 4] = surface[c] ^ flip;
+	}
+	g->operands->row_max[place] = largest_factor(&g->layer);
+}
+
+static void make_pairs_row(struct gcu *g, const uint8_t *from, uint32_t real, uint32_t place)
 {
 	const struct gcu_layer *l = &g->layer;
 	const struct gcu_columns *columns = &g->columns;
@@ -117,25 +169,50 @@ static void make_integer_row(struct gcu *g, const uint8_t *from, uint32_t real, 
 	g->operands->row_max[place] = max;
 }
 
-/* @at is the logical byte of the slot. */
-static void make_integer_kernels(struct gcu *g, size_t at, int16_t *to, uint32_t *sum)
+/** struct sums - by kernel: sums over a kernel row of the factors and of their magnitudes. */
+struct sums {
+	int32_t *sum;
+	uint32_t *size;
+};
+
+/* Factors of one kernel and one point, in pairs or quads. */
+static void make_surface(struct gcu *g, const uint8_t *from, uint8_t *to, uint32_t k,
+			 struct sums sums)
 {
 	const struct gcu_layer *l = &g->layer;
-	size_t surface = (size_t)g->atomic_c * l->esz, tap = (size_t)g->atomic_c * g->atomic_k;
 
-	memset(sum, 0, (size_t)l->r * g->atomic_k * sizeof(*sum));
+	for (uint32_t c = 0; c < g->atomic_c; c++) {
+		int16_t w = (int16_t)(element(l, from, c, l->unsigned_weights) - l->zw);
+
+		if (g->operands->quads)
+			to[((c / 4) * g->atomic_k + k) * 4 + c % 4] = (uint8_t)w;
+		else
+			memcpy(to + (((c / 2) * g->atomic_k + k) * 2 + c % 2) * 2, &w, sizeof(w));
+		sums.sum[k] += w;
+		sums.size[k] += magnitude(w);
+	}
+}
+
+/* @at is the logical byte of the slot. */
+static void make_integer_kernels(struct gcu *g, size_t at, uint32_t slot)
+{
+	const struct gcu_layer *l = &g->layer;
+	struct gcu_operands *o = g->operands;
+	size_t surface = (size_t)g->atomic_c * l->esz, first = (size_t)slot * l->r * g->atomic_k;
+	size_t tap = (size_t)g->atomic_c * g->atomic_k * (o->quads ? 1 : 2);
+	struct sums sums = { o->kernel_sum + first, o->kernel_size + first };
+	uint8_t *to = o->kernels + slot * o->kernel_bytes;
+
+	memset(sums.sum, 0, (size_t)l->r * g->atomic_k * sizeof(*sums.sum));
+	memset(sums.size, 0, (size_t)l->r * g->atomic_k * sizeof(*sums.size));
 	for (uint32_t point = 0; point < l->r * l->s; point++, to += tap) {
-		for (uint32_t k = 0; k < g->atomic_k; k++, at += surface) {
-			const uint8_t *from = g->cbuf + gcu_kernel_byte(g, at);
+		struct sums row = {
+			sums.sum + point / l->s * g->atomic_k, sums.size + point / l->s * g->atomic_k,
+		};
 
-			for (uint32_t c = 0; c < g->atomic_c; c++) {
-				int32_t w = k < g->group.kn ? element(l, from, c,
-								      l->unsigned_weights) - l->zw : 0;
-
-				to[((c / 2) * g->atomic_k + k) * 2 + c % 2] = (int16_t)w;
-				sum[point / l->s * g->atomic_k + k] += magnitude(w);
-			}
-		}
+		for (uint32_t k = 0; k < g->group.kn; k++)
+			make_surface(g, g->cbuf + gcu_kernel_byte(g, at + k * surface), to, k, row);
+		at += g->atomic_k * surface;
 	}
 }
 
@@ -210,8 +287,10 @@ void gcu_make_row(struct gcu *g, uint32_t slot)
 		return;
 	if (is_fp16(g))
 		make_float_row(g, from, place);
+	else if (o->quads)
+		make_quads_row(g, from, gcu_real(g, g->layer.channels, cg), place);
 	else
-		make_integer_row(g, from, gcu_real(g, g->layer.channels, cg), place);
+		make_pairs_row(g, from, gcu_real(g, g->layer.channels, cg), place);
 	o->row_of[place] = slot + 1;
 }
 
@@ -220,15 +299,13 @@ void gcu_make_kernels(struct gcu *g, uint32_t slot)
 	const struct gcu_layer *l = &g->layer;
 	struct gcu_operands *o = g->operands;
 	size_t at = (size_t)slot * l->group_size * g->atomic_k * g->atomic_c * l->esz;
-	uint8_t *to = o->kernels + slot * o->kernel_bytes;
 
 	if (o->kernel_known[slot])
 		return;
 	if (is_fp16(g))
-		make_float_kernels(g, at, (float *)to);
+		make_float_kernels(g, at, (float *)(o->kernels + slot * o->kernel_bytes));
 	else
-		make_integer_kernels(g, at, (int16_t *)to,
-				     o->kernel_sum + (size_t)slot * l->r * g->atomic_k);
+		make_integer_kernels(g, at, slot);
 	o->kernel_known[slot] = true;
 }
 
@@ -242,7 +319,7 @@ void gcu_factors(const struct gcu *g, const struct gcu_op *op, struct gcu_factor
 
 	factors->row = row;
 	if (!is_fp16(g)) {
-		factors->weight = kernels + first * sizeof(int16_t);
+		factors->weight = kernels + first * (o->quads ? 1 : sizeof(int16_t));
 		return;
 	}
 	factors->row_exponent = row + (size_t)g->columns.pitch * g->atomic_c * sizeof(float);

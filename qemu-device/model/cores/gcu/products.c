@@ -110,7 +110,7 @@ static int64_t largest_sum(const struct gcu *g)
 
 	for (uint32_t i = 0; i < g->s->pending_count; i++) {
 		const struct gcu_op *op = &g->s->pending[i];
-		const uint32_t *weights = o->kernel_sum +
+		const uint32_t *weights = o->kernel_size +
 			((size_t)op->kernel_slot * g->layer.r + op->r) * g->atomic_k;
 		int64_t x = o->row_max[op->row_slot % o->row_count];
 
@@ -138,6 +138,39 @@ static void find_bound(struct gcu *g)
 
 /* ---- computation ---- */
 
+/* Rows in quads have a zero point: subtract what it adds to the sums. */
+static void find_offsets(struct gcu *g)
+{
+	const struct gcu_operands *o = g->operands;
+	int32_t *offset = g->operands->batch.offset;
+	uint32_t zero = gcu_row_zero(&g->layer), sum[GCU_ATOMIC_MAX] = { 0 };
+
+	memset(offset, 0, sizeof(o->batch.offset));
+	if (!o->quads)
+		return;
+	for (uint32_t i = 0; i < g->s->pending_count; i++) {
+		const struct gcu_op *op = &g->s->pending[i];
+		const int32_t *weights = o->kernel_sum +
+			((size_t)op->kernel_slot * g->layer.r + op->r) * g->atomic_k;
+
+		for (uint32_t k = 0; k < g->group.kn; k++)
+			sum[k] += (uint32_t)weights[k];
+	}
+	for (uint32_t k = 0; k < g->group.kn; k++)
+		offset[k] = (int32_t)(0 - sum[k] * zero);
+}
+
+static void make_operands(struct gcu *g)
+{
+	struct gcu_batch *b = &g->operands->batch;
+
+	for (uint32_t i = 0; i < b->count; i++) {
+		gcu_make_row(g, g->s->pending[i].row_slot);
+		gcu_make_kernels(g, g->s->pending[i].kernel_slot);
+		gcu_factors(g, &g->s->pending[i], &b->op[i]);
+	}
+}
+
 static void make_batch(struct gcu *g)
 {
 	struct gcu_batch *b = &g->operands->batch;
@@ -153,13 +186,15 @@ static void make_batch(struct gcu *g)
 	b->acc = g->acc;
 	b->acc_pitch = g->acc_pitch;
 	b->floor = g->fp_floor;
-	for (uint32_t i = 0; i < b->count; i++) {
-		gcu_make_row(g, s->pending[i].row_slot);
-		gcu_make_kernels(g, s->pending[i].kernel_slot);
-		gcu_factors(g, &s->pending[i], &b->op[i]);
+	make_operands(g);
+	if (is_fp16(g))
+		return;
+	find_bound(g);
+	if (b->saturate && g->operands->quads) {
+		gcu_operands_place(g, false);
+		make_operands(g);
 	}
-	if (!is_fp16(g))
-		find_bound(g);
+	find_offsets(g);
 }
 
 /* Compute steps @first..@end - 1; those of the same kernels are one tile. */
@@ -180,6 +215,8 @@ static void run_steps(const struct gcu *g, uint32_t first, uint32_t end)
 			g->simd->floats(b, tile);
 		else if (b->saturate)
 			g->simd->saturating(b, tile);
+		else if (g->operands->quads)
+			g->simd->quads(b, tile);
 		else
 			g->simd->integers(b, tile);
 		first += steps;
