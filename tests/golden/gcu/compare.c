@@ -6,7 +6,7 @@
 static const char *const device_cores[] = {
 	"gcu:job-cycles-max=9223372036854775807",
 	"gcu:bus=8:job-cycles-max=9223372036854775807",
-	"gcu:fp-floor=on:program=4096",
+	"gcu:fp-floor=on:program=8192:job-cycles-max=9223372036854775807",
 	("gcu:atomic-c=4:atomic-k=4:cbuf-banks=4:fmbuf-rows=8:rbuf-banks=2:rbuf-depth=16:bus=16:"
 	 "program=1024+"
 	 "gcu:atomic-c=16:atomic-k=8:cbuf-banks=7:fmbuf-rows=48:rbuf-banks=3:rbuf-depth=48:bus=32:"
@@ -86,7 +86,7 @@ const struct compare compare_core = {
 	.kind = &gcu_bench,
 	.devices = device_cores,
 	.device_count = sizeof(device_cores) / sizeof(device_cores[0]),
-	.legal_jobs = 20000,
+	.legal_jobs = 6000,
 	.kinds = kind_name, .limit = GEN_GCU_LIMIT, .kind_of = kind_of,
 	.device_of = device_of, .legal = legal, .together = together, .generate = generate,
 	.print_code = gcu_print,

@@ -24,6 +24,28 @@ static void pick_flags(struct gen_gcu *gen, struct golden_gcu_layer *l)
 	l->act = gcu_chance(gen, 40) ? CNNACC_GCU_ACT_NONE : gcu_pick(gen, 1, 4);
 }
 
+/* Flags that the access needs which is to fail. */
+static void add_target(const struct gen_gcu *gen, struct golden_gcu_layer *l)
+{
+	switch (gen->target) {
+	case GOLDEN_GCU_LUT:
+		l->act = CNNACC_GCU_ACT_SIGMOID;
+		break;
+	case GOLDEN_GCU_LINEAR:
+		l->linear = true;
+		break;
+	case GOLDEN_GCU_INCREMENT:
+	case GOLDEN_GCU_VECTOR:
+		l->table = true;
+		break;
+	case GOLDEN_GCU_PSUM:
+		l->psum_on = true;
+		break;
+	default:
+		break;
+	}
+}
+
 static int64_t zero_of(struct gen_gcu *gen, int64_t low, int64_t high)
 {
 	int64_t mood = gcu_pick(gen, 0, 9);
@@ -110,6 +132,7 @@ static void pick_format(struct gen_gcu *gen, struct golden_gcu_layer *l)
 {
 	l->format = gcu_pick(gen, 0, 2);
 	pick_flags(gen, l);
+	add_target(gen, l);
 	l->out = l->format == CNNACC_GCU_FP16 ? gcu_pick(gen, 4, 5) : gcu_pick(gen, 0, 3);
 	gen_gcu_derive(l);
 	pick_zeros(gen, l);

@@ -226,6 +226,16 @@ static void build_wait(struct job *job, unsigned int limit)
 		job->packet.cycle_limit = limit + BOOT;
 }
 
+/* A wait that exceeds the limit is not complete, whatever it exceeds it by. */
+static bool check_wait(struct job *job, unsigned int limit)
+{
+	struct cnnacc_stats is;
+
+	memcpy(&is, space_at(&job->space, GCU_VECTOR_STATS), sizeof(is));
+	return le64toh(is.instructions) == (limit >= 1016) &&
+	       le64toh(is.cycles_serial) == BOOT + (limit >= 1016 ? 1016 : limit + 1);
+}
+
 /* ---------------------------------------------------------------- results */
 
 /* Of the table, as far as the statistics record has it; the boot of one block is not in it. */
@@ -326,6 +336,10 @@ static const struct golden_gcu_fill fills_b[] = {
 				  .check = check_limited, .argument = limit, .cycles = (at) + BOOT, \
 				  .want = { .status_class = CNNACC_STATUS_TIME_LIMIT, \
 					    .status_code = CNNACC_CODE_TIME_LIMIT } }
+#define WAIT(limit, at)		{ "wait, limit " #limit, .build = build_wait, \
+				  .check = check_wait, .argument = limit, .cycles = (at) + BOOT, \
+				  .want = { .status_class = CNNACC_STATUS_TIME_LIMIT, \
+					    .status_code = CNNACC_CODE_TIME_LIMIT } }
 #define STUCK(text, which, why, h, cg) \
 				{ text, .build = build_stuck, .argument = which, \
 				  .cycles = BOOT, .out_row = h, .channel_group = cg, \
@@ -345,9 +359,9 @@ const struct gcu_vector gcu_cycle_vectors[] = {
 	{ "fill, probes, SEARCH", .build = build_moves, .check = check_moves, .want.pc = 3,
 	  .cycles = BOOT + 3 * 4 + 56 + 56 + 656 + 18 },
 	{ "wait", .build = build_wait, .cycles = BOOT + 1016 },
-	{ "wait, limit 100", .build = build_wait, .argument = 100, .cycles = BOOT + 101,
-	  .want = { .status_class = CNNACC_STATUS_TIME_LIMIT,
-		    .status_code = CNNACC_CODE_TIME_LIMIT } },
+	WAIT(100, 101), WAIT(1015, 1016),
+	{ "wait, limit 1016", .build = build_wait, .check = check_wait, .argument = 1016,
+	  .cycles = BOOT + 1016 },
 	STUCK("FIFO with threshold 2", FIFO_LOW, EVICTED, 0, 0),
 	STUCK("FIFO with threshold 4", FIFO_HIGH, FULL, 0, 1),
 	STUCK("four slots, no eviction", TABLE_4, FULL, 0, 1),
