@@ -86,8 +86,10 @@ static bool compare_counters(struct host *host, uint32_t window,
 
 static bool compare_window(struct host *host, uint32_t window, void *model)
 {
-	return compare_registers(host, window, golden_gcu_regs(model)) |
-	       compare_counters(host, window, golden_gcu_counters(model));
+	bool bad = compare_registers(host, window, golden_gcu_regs(model));
+
+	bad |= compare_counters(host, window, golden_gcu_counters(model));
+	return bad;
 }
 
 static const struct cnnacc_code_info codes[] = CNNACC_GCU_CODES;

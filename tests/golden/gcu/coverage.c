@@ -75,7 +75,8 @@ static unsigned int report_areas(const struct golden_gcu_coverage *c)
 	       ONE("weights read again", c->refilled_weights) +
 	       ONE("masked rows", c->masked_row) + ONE("masked columns", c->masked_column) +
 	       EACH("stalls", c->stall) +
-	       ONE("waits", c->waited) + EACH("fills", c->filled) + EACH("probes", c->probed) + EACH("unaligned probes", c->rotated) +
+	       ONE("waits", c->waited) + EACH("fills", c->filled) +
+	       EACH("probes", c->probed) + EACH("unaligned probes", c->rotated) +
 	       ONE("missed", c->missed) + ONE("searched before a layer", c->searched_nothing);
 }
 

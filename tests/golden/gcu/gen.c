@@ -235,7 +235,8 @@ static void ordinary(struct gen_gcu *gen)
 			if (gcu_chance(gen, 30))
 				other_block(gen);
 	}
-	if (gen->target == GOLDEN_GCU_FILLING || (gen->kind == GEN_GCU_RANGE && gcu_chance(gen, 30)))
+	if (gen->target == GOLDEN_GCU_FILLING ||
+	    (gen->kind == GEN_GCU_RANGE && gcu_chance(gen, 30)))
 		fill(gen);
 	if (gen->kind == GEN_GCU_RANGE || gen->target == GOLDEN_GCU_PROBED)
 		probe(gen);

@@ -453,7 +453,8 @@ static void spoil_layer(struct gen_gcu *gen, uint32_t *words)
 
 static void spoil_probe(struct gen_gcu *gen, uint32_t *words)
 {
-	bool search = words[1] == CNNACC_GCU_PORT_SEARCH, fills = (words[0] & 15) == CNNACC_GCU_FILL;
+	bool search = words[1] == CNNACC_GCU_PORT_SEARCH;
+	bool fills = (words[0] & 15) == CNNACC_GCU_FILL;
 	uint32_t most = CNNACC_GCU_PROBE_WORDS;
 
 	switch (gcu_pick(gen, 0, fills ? 4 : 3)) {

@@ -32,10 +32,10 @@ static bool mac_differs(const struct gcu_mac_vector *v, bool fp_floor)
 {
 	struct golden_gcu_mac mac = golden_gcu_mac(v->f, v->w, 4, fp_floor, &ignored);
 
-	return differs("exp6", 4 * mac.func, v->exp6) |
-	       differs("f", mac.f, fp_floor ? v->f_on : v->f_off) |
+	return differs("exp6", 4 * mac.func, v->exp6) ||
+	       differs("f", mac.f, fp_floor ? v->f_on : v->f_off) ||
 	       differs("first", golden_gcu_add(0, mac, &ignored),
-		       fp_floor ? v->first_floor : v->first) |
+		       fp_floor ? v->first_floor : v->first) ||
 	       (!fp_floor && differs("after 1", golden_gcu_add(0x3f800000, mac, &ignored),
 				     v->after_1));
 }
@@ -43,7 +43,7 @@ static bool mac_differs(const struct gcu_mac_vector *v, bool fp_floor)
 static void test_macs(void)
 {
 	for (unsigned int n = 0; n < GCU_MACS; n++)
-		report(!(mac_differs(&gcu_macs[n], false) | mac_differs(&gcu_macs[n], true)),
+		report(!(mac_differs(&gcu_macs[n], false) || mac_differs(&gcu_macs[n], true)),
 		       gcu_macs[n].name);
 }
 
@@ -154,9 +154,9 @@ static void test_rotation(void)
 
 static void test_lines(void)
 {
-	report(!(differs("lines", golden_gcu_part_lines(0x30, 4, 8, 64), 4) |
-		 differs("lines", golden_gcu_part_lines(0x30, 4, 8, 65), 4) |
-		 differs("lines", golden_gcu_part_lines(0x3c, 3, 8, 128), 6) |
+	report(!(differs("lines", golden_gcu_part_lines(0x30, 4, 8, 64), 4) ||
+		 differs("lines", golden_gcu_part_lines(0x30, 4, 8, 65), 4) ||
+		 differs("lines", golden_gcu_part_lines(0x3c, 3, 8, 128), 6) ||
 		 differs("lines", golden_gcu_part_lines(0, 8, 3, 8), 1)), "lines of a row");
 }
 
@@ -198,9 +198,9 @@ static bool fills_differ(const struct golden_gcu *gcu, const struct gcu_vector *
 
 static bool status_differs(const struct golden_status *is, const struct golden_status *should)
 {
-	return differs("class", is->status_class, should->status_class) |
-	       differs("code", is->status_code, should->status_code) |
-	       differs("pc", is->pc, should->pc) | differs("detail", is->detail, should->detail);
+	return differs("class", is->status_class, should->status_class) ||
+	       differs("code", is->status_code, should->status_code) ||
+	       differs("pc", is->pc, should->pc) || differs("detail", is->detail, should->detail);
 }
 
 /* Where a deadlock is; the kernel group is 0. */
@@ -209,8 +209,8 @@ static bool place_differs(const struct golden_gcu *gcu, const struct gcu_vector 
 	const struct golden_gcu_regs *regs = golden_gcu_regs(gcu);
 
 	return v->want.status_class == CNNACC_STATUS_DEADLOCK &&
-	       (differs("KERNEL_GROUP", regs->kernel_group, 0) |
-		differs("OUT_ROW", regs->out_row, v->out_row) |
+	       (differs("KERNEL_GROUP", regs->kernel_group, 0) ||
+		differs("OUT_ROW", regs->out_row, v->out_row) ||
 		differs("CHANNEL_GROUP", regs->channel_group, v->channel_group));
 }
 

@@ -213,7 +213,7 @@ static bool check_moves(struct job *job, unsigned int argument)
 {
 	(void)argument;
 	return !memcmp(space_at(&job->space, GCU_VECTOR_OUT),
-		       space_at(&job->space, GCU_VECTOR_IN), 512) &
+		       space_at(&job->space, GCU_VECTOR_IN), 512) &&
 	       gcu_vector_same(job, "row", GCU_VECTOR_OUT + 0x5000, CNNACC_GCU_MISS);
 }
 
@@ -333,7 +333,8 @@ static const struct golden_gcu_fill fills_b[] = {
 				  .argument = name_, .counters = &counters[name_], \
 				  __VA_ARGS__ }
 #define LIMIT(limit, at)	{ "layer A, limit " #limit, .build = build_limited, \
-				  .check = check_limited, .argument = limit, .cycles = (at) + BOOT, \
+				  .check = check_limited, .argument = limit, \
+				  .cycles = (at) + BOOT, \
 				  .want = { .status_class = CNNACC_STATUS_TIME_LIMIT, \
 					    .status_code = CNNACC_CODE_TIME_LIMIT } }
 #define WAIT(limit, at)		{ "wait, limit " #limit, .build = build_wait, \

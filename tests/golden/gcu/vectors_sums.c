@@ -137,8 +137,8 @@ static void build_padded(struct job *job, unsigned int argument)
 static bool check_padded(struct job *job, unsigned int argument)
 {
 	(void)argument;
-	return gcu_vector_same(job, "point 0", GCU_VECTOR_OUT, -20) &
-	       gcu_vector_same(job, "point 1", GCU_VECTOR_OUT + 32, 643) &
+	return gcu_vector_same(job, "point 0", GCU_VECTOR_OUT, -20) &&
+	       gcu_vector_same(job, "point 1", GCU_VECTOR_OUT + 32, 643) &&
 	       gcu_vector_same(job, "point 2", GCU_VECTOR_OUT + 64, 182);
 }
 
@@ -259,10 +259,10 @@ static bool check_placed(struct job *job, unsigned int argument)
 	uint32_t va = GCU_VECTOR_OUT + 0x1000;
 
 	(void)argument;
-	return gcu_vector_same(job, "row 1, column 3", va, 0x5b5a5958) &
-	       gcu_vector_same(job, "row 1, column 2", va + 8, 0x53525150) &
-	       gcu_vector_same(job, "kernels 0 and 1", va + 64, 0x84838281) &
-	       gcu_vector_same(job, "kernel 1 and 0", va + 76, 0x808f8e8d) &
+	return gcu_vector_same(job, "row 1, column 3", va, 0x5b5a5958) &&
+	       gcu_vector_same(job, "row 1, column 2", va + 8, 0x53525150) &&
+	       gcu_vector_same(job, "kernels 0 and 1", va + 64, 0x84838281) &&
+	       gcu_vector_same(job, "kernel 1 and 0", va + 76, 0x808f8e8d) &&
 	       gcu_vector_same(job, "surface", va + 128, 88);
 }
 

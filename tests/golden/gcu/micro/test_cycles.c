@@ -166,9 +166,9 @@ static void test_steady(unsigned int *number, unsigned int *failures)
 {
 	for (unsigned int atomic_c = 4; atomic_c <= 32; atomic_c *= 2)
 		for (unsigned int atomic_k = 4; atomic_k <= 32; atomic_k *= 2) {
-			bool good = steady(atomic_c, atomic_k, atomic_c, atomic_k) &
-				    steady(atomic_c, atomic_k, 2 * atomic_c, atomic_k) &
-				    steady(atomic_c, atomic_k, atomic_c + 1, atomic_k - 1) &
+			bool good = steady(atomic_c, atomic_k, atomic_c, atomic_k) &&
+				    steady(atomic_c, atomic_k, 2 * atomic_c, atomic_k) &&
+				    steady(atomic_c, atomic_k, atomic_c + 1, atomic_k - 1) &&
 				    steady(atomic_c, atomic_k, 3, 1);
 
 			*failures += !good;
