@@ -9,23 +9,55 @@ size_t gcu_kernel_byte(const struct gcu *g, size_t at)
 {
 	size_t words = (size_t)g->banks * GCU_BANK_WORDS;
 
-	return (words - 1 - at / g->word) * g->word + at % g->word;
+	return ((words - 1 - (at >> g->word_shift)) << g->word_shift) + (at & (g->word - 1));
 }
 
-/* @data has the @real channels of each column without gaps. */
+uint8_t *gcu_row_slot(const struct gcu *g, uint32_t slot)
+{
+	return g->cbuf + (size_t)slot * g->layer.columns * g->atomic_c * g->layer.esz;
+}
+
+/* @data has the @real channels of each column without gaps; the others are zero. */
 void gcu_store_row(struct gcu *g, uint32_t slot, uint32_t real, const uint8_t *data)
 {
 	const struct gcu_layer *l = &g->layer;
 	size_t surface = (size_t)g->atomic_c * l->esz, bytes = (size_t)real * l->esz;
-	uint8_t *to = g->cbuf + slot * l->columns * surface;
+	uint8_t *to = gcu_row_slot(g, slot);
 
-	if (bytes == surface) {
-		memcpy(to, data, l->width * surface);
-		return;
-	}
 	memset(to, 0, l->width * surface);
 	for (uint32_t x = 0; x < l->width; x++)
 		memcpy(to + x * surface, data + x * bytes, bytes);
+}
+
+/* Copy whole words to descending addresses, from @to on. */
+static inline __attribute__((always_inline))
+void copy_down(uint8_t *to, const uint8_t *from, size_t count, const size_t word)
+{
+	for (size_t i = 0; i < count; i++)
+		memcpy(to - i * word, from + i * word, word);
+}
+
+/* Write @bytes from logical byte @at of the kernel area on, where a word begins. */
+static void store_words(struct gcu *g, size_t at, const uint8_t *from, size_t bytes)
+{
+	uint8_t *to = g->cbuf + gcu_kernel_byte(g, at);
+	size_t count = bytes >> g->word_shift, rest = bytes & (g->word - 1);
+
+	switch (g->word) {
+	case 8:
+		copy_down(to, from, count, 8);
+		break;
+	case 16:
+		copy_down(to, from, count, 16);
+		break;
+	case 32:
+		copy_down(to, from, count, 32);
+		break;
+	default:
+		copy_down(to, from, count, 64);
+	}
+	if (rest)
+		memcpy(to - count * g->word, from + count * g->word, rest);
 }
 
 /* @data has the surfaces of the real kernels of each point. */
@@ -34,10 +66,14 @@ void gcu_store_kernels(struct gcu *g, uint32_t slot, const uint8_t *data)
 	const struct gcu_layer *l = &g->layer;
 	size_t surface = (size_t)g->atomic_c * l->esz, points = (size_t)l->r * l->s;
 	size_t at = (size_t)slot * l->group_size * g->atomic_k * surface;
+	size_t bytes = g->group.kn * surface;
 
-	for (size_t point = 0; point < points; point++) {
-		for (uint32_t k = 0; k < g->group.kn; k++, data += surface)
-			memcpy(g->cbuf + gcu_kernel_byte(g, at + k * surface), data, surface);
+	if (g->group.kn == g->atomic_k) {
+		store_words(g, at, data, points * bytes);
+		return;
+	}
+	for (size_t point = 0; point < points; point++, data += bytes) {
+		store_words(g, at, data, bytes);
 		at += g->atomic_k * surface;
 	}
 }
@@ -45,7 +81,7 @@ void gcu_store_kernels(struct gcu *g, uint32_t slot, const uint8_t *data)
 /* Physical byte of the @n-th word of a probe or fill, which are all inside its area. */
 static size_t word_at(const struct gcu *g, const struct cnnacc_gcu_probe *b, uint32_t n)
 {
-	size_t at = ((size_t)b->address / g->word + n) * g->word;
+	size_t at = (((size_t)b->address >> g->word_shift) + n) << g->word_shift;
 
 	return b->port == CNNACC_GCU_PORT_KERNEL ? gcu_kernel_byte(g, at) : at;
 }

@@ -93,6 +93,7 @@ static void lay_out(struct gcu *g)
 {
 	gcu_lay_out_columns(&g->layer, &g->columns);
 	g->row_taps = gcu_row_taps(&g->layer, &g->columns);
+	g->acc_pitch = (g->layer.ofmw + GCU_STEP_COLUMNS - 1) / GCU_STEP_COLUMNS * GCU_STEP_COLUMNS;
 	gcu_operands_drop(g);
 }
 

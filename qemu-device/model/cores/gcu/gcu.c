@@ -84,7 +84,7 @@ static void lay_out_memories(struct gcu *g)
 
 	g->program = place(g, &pos, g->program_size);
 	g->cbuf = place(g, &pos, cbuf_bytes(g));
-	g->acc = place(g, &pos, (size_t)g->atomic_k * g->acc_pitch * sizeof(*g->acc));
+	g->acc = place(g, &pos, (size_t)g->atomic_k * 2 * g->rbuf_depth * sizeof(*g->acc));
 	g->linear = place(g, &pos, g->atomic_k * sizeof(struct cnnacc_gcu_linear));
 	g->lut = place(g, &pos, LUT_BYTES);
 	g->size = pos;
@@ -114,8 +114,8 @@ static void configure(struct gcu *g, const uint32_t *param)
 	g->program_size = param[PROGRAM];
 	g->fp_floor = param[FP_FLOOR] == CM_ON;
 	g->word = 2 * g->atomic_c;
+	g->word_shift = (uint32_t)__builtin_ctz(g->word);
 	g->line_cycles = CNNACC_LINE_SIZE / g->bus;
-	g->acc_pitch = 2 * g->rbuf_depth;
 }
 
 static bool allocate(struct gcu *g)

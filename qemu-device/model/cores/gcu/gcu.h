@@ -169,8 +169,8 @@ struct gcu {
 	uint32_t atomic_c, atomic_k, banks, max_rows, rbuf_banks, rbuf_depth, bus, program_size;
 	bool fp_floor;
 	uint32_t word;			/* bytes of a CBUF word */
+	uint32_t word_shift;		/* log2 of it */
 	uint32_t line_cycles;		/* LB */
-	uint32_t acc_pitch;
 	struct cm_core_resources resources;
 	const struct gcu_simd *simd;
 	bool filled;			/* a job may have filled the memories */
@@ -182,6 +182,8 @@ struct gcu {
 	struct gcu_index index;
 	struct gcu_columns columns;
 	uint32_t row_taps;		/* gcu_row_taps() */
+	uint32_t acc_pitch;		/* columns, rounded up to steps */
+	uint32_t valid_rows;
 	struct gcu_operands *operands;
 	uint8_t *buffer;		/* for a transfer */
 };
@@ -257,6 +259,8 @@ uint32_t gcu_kernel_slot(const struct gcu *g, uint32_t cg, uint64_t *ready);
 void gcu_resident_next(struct gcu *g, uint32_t cg);
 
 /* cbuf.c */
+/* Where the surfaces of a row slot are. */
+uint8_t *gcu_row_slot(const struct gcu *g, uint32_t slot);
 void gcu_store_row(struct gcu *g, uint32_t slot, uint32_t real, const uint8_t *data);
 void gcu_store_kernels(struct gcu *g, uint32_t slot, const uint8_t *data);
 /* Physical byte of logical byte @at of the kernel area. */

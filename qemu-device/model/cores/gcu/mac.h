@@ -78,12 +78,13 @@ struct gcu_operands {
 	uint32_t row_of[GCU_ROWS_MAX];
 	uint32_t row_max[GCU_ROWS_MAX];		/* largest magnitude of an integer factor */
 	bool *kernel_known;			/* by slot */
-	/* [slot][r][kernel]: sums of the factors' magnitudes, of the factors themselves. */
+	/* [slot][r][kernel]: in pairs sums of the factors' magnitudes, in quads of the factors. */
 	uint32_t *kernel_size;
 	int32_t *kernel_sum;
 	uint8_t *rows, *kernels;
+	uint32_t row_words;			/* 32-bit words of a column in a row */
+	uint32_t *stage;			/* a row on its way there */
 	int64_t acc_bound;			/* no accumulator is larger; -1: not known */
-	uint32_t cost;				/* taps of one kernel and column that are pending */
 	struct gcu_batch batch;
 };
 

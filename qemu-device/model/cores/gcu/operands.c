@@ -7,11 +7,12 @@
 
 #define ROWS_BYTES	((size_t)8 << 20)	/* memory for factors of rows */
 #define FLOAT_BYTES	5			/* of an FP16 factor and its exponent */
+#define STAGE_WORDS	(4096 * GCU_ATOMIC_MAX)	/* a row with a float for each element */
 
 _Static_assert(ROWS_BYTES >= (size_t)GCU_PLACES_MAX * GCU_ATOMIC_MAX * FLOAT_BYTES,
 	       "the longest row has a place");
 
-static size_t words(const struct gcu *g)
+static size_t cbuf_words(const struct gcu *g)
 {
 	return (size_t)g->banks * GCU_BANK_WORDS;
 }
@@ -25,11 +26,13 @@ struct gcu_operands *gcu_operands_create(const struct gcu *g)
 	/* Not zeroed: what is not used stays without memory. */
 	o->rows = aligned_alloc(CM_CORE_ALIGN, ROWS_BYTES);
 	o->kernels = aligned_alloc(CM_CORE_ALIGN,
-				   cm_core_align(words(g) * g->atomic_c * FLOAT_BYTES));
-	o->kernel_known = calloc(words(g), sizeof(*o->kernel_known));
-	o->kernel_size = calloc(words(g), sizeof(*o->kernel_size));
-	o->kernel_sum = calloc(words(g), sizeof(*o->kernel_sum));
-	if (o->rows && o->kernels && o->kernel_known && o->kernel_size && o->kernel_sum)
+				   cm_core_align(cbuf_words(g) * g->atomic_c * FLOAT_BYTES));
+	o->stage = aligned_alloc(CM_CORE_ALIGN, STAGE_WORDS * sizeof(*o->stage));
+	o->kernel_known = calloc(cbuf_words(g), sizeof(*o->kernel_known));
+	o->kernel_size = calloc(cbuf_words(g), sizeof(*o->kernel_size));
+	o->kernel_sum = calloc(cbuf_words(g), sizeof(*o->kernel_sum));
+	if (o->rows && o->kernels && o->stage && o->kernel_known && o->kernel_size &&
+	    o->kernel_sum)
 		return o;
 	gcu_operands_free(o);
 	return NULL;
@@ -41,6 +44,7 @@ void gcu_operands_free(struct gcu_operands *o)
 		return;
 	free(o->rows);
 	free(o->kernels);
+	free(o->stage);
 	free(o->kernel_known);
 	free(o->kernel_size);
 	free(o->kernel_sum);
@@ -56,6 +60,12 @@ static bool is_fp16(const struct gcu *g)
 static int32_t weight_zero(const struct gcu_layer *l)
 {
 	return l->zw - (l->unsigned_weights ? 128 : 0);
+}
+
+/* The zero point of rows as uint8_t; signed ones are stored as what they are above -128. */
+uint8_t gcu_row_zero(const struct gcu_layer *l)
+{
+	return (uint8_t)(l->zx + (l->unsigned_ifmap ? 0 : 128));
 }
 
 /* A layer begins: nothing is known. */
@@ -95,28 +105,95 @@ void gcu_operands_drop_kernels(struct gcu *g, uint32_t slot)
 	g->operands->kernel_known[slot] = false;
 }
 
-/* ---- integers ---- */
+/* Words of factors of any type. */
+typedef uint32_t word __attribute__((may_alias));
 
-static int32_t element(const struct gcu_layer *l, const uint8_t *surface, uint32_t c,
-		       bool is_unsigned)
-{
-	int16_t v;
-
-	if (l->esz == 1)
-		return is_unsigned ? surface[c] : (int8_t)surface[c];
-	memcpy(&v, surface + 2 * c, sizeof(v));
-	return v;
-}
+/* ---- elements ---- */
 
 static uint32_t magnitude(int32_t v)
 {
 	return (uint32_t)(v < 0 ? -v : v);
 }
 
-/* The zero point of rows as uint8_t; signed ones are stored as what they are above -128. */
-uint8_t gcu_row_zero(const struct gcu_layer *l)
+/* INT8 as int16_t without its zero point. */
+static void widen(const uint8_t *in, size_t count, bool is_unsigned, int32_t zero, int16_t *out)
 {
-	return (uint8_t)(l->zx + (l->unsigned_ifmap ? 0 : 128));
+	if (is_unsigned)
+		for (size_t i = 0; i < count; i++)
+			out[i] = (int16_t)(in[i] - zero);
+	else
+		for (size_t i = 0; i < count; i++)
+			out[i] = (int16_t)((int8_t)in[i] - zero);
+}
+
+/* Every FP16 is a number, also with the exponent 31; the product is exact. */
+static void decode(const uint8_t *in, size_t count, float *out)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint16_t half;
+		uint32_t bits;
+		float v;
+
+		memcpy(&half, in + 2 * i, sizeof(half));
+		bits = (uint32_t)(half & 0x8000) << 16 | (uint32_t)(half & 0x7fff) << 13;
+		memcpy(&v, &bits, sizeof(v));
+		out[i] = v * 0x1p112f;
+	}
+}
+
+/* ex of decoded numbers: bits 4:2 of their FP16's exponent field, which is 0 for subnormal ones. */
+static void find_exponents(const float *in, size_t count, uint8_t *out)
+{
+	for (size_t i = 0; i < count; i++) {
+		uint32_t bits;
+		int32_t field;
+
+		memcpy(&bits, in + i, sizeof(bits));
+		field = (int32_t)(bits >> 23 & 0xff) - 112;
+		out[i] = (uint8_t)((field < 0 ? 0 : field) >> 2);
+	}
+}
+
+/* ---- rows ---- */
+
+/* Words of each column's surface to their places; @pad is the surface of a column without input. */
+static inline __attribute__((always_inline))
+void spread_words(const struct gcu_columns *columns, const word *from, const word *pad,
+		  uint32_t flip, word *to, const uint32_t count)
+{
+	uint32_t pitch = columns->pitch;
+
+	for (uint32_t j = 0; j < pitch; j++) {
+		int32_t x = columns->source[j];
+		const word *surface = x < 0 ? pad : from + (size_t)x * count;
+
+#pragma GCC unroll 32
+		for (uint32_t q = 0; q < count; q++)
+			to[(size_t)q * pitch + j] = surface[q] ^ flip;
+	}
+}
+
+static void spread(struct gcu *g, const void *from, uint32_t pad, uint32_t flip, void *to)
+{
+	uint32_t count = g->operands->row_words;
+	word pads[GCU_ATOMIC_MAX];
+	const struct gcu_columns *columns = &g->columns;
+
+	for (uint32_t q = 0; q < count; q++)
+		pads[q] = pad;
+	switch (count) {
+	case 1:
+		return spread_words(columns, from, pads, flip, to, 1);
+	case 2:
+		return spread_words(columns, from, pads, flip, to, 2);
+	case 4:
+		return spread_words(columns, from, pads, flip, to, 4);
+	case 8:
+		return spread_words(columns, from, pads, flip, to, 8);
+	case 16:
+		return spread_words(columns, from, pads, flip, to, 16);
+	}
+	spread_words(columns, from, pads, flip, to, 32);
 }
 
 /* The magnitude of the largest factor that the elements allow. */
@@ -128,46 +205,89 @@ static uint32_t largest_factor(const struct gcu_layer *l)
 	return a > b ? a : b;
 }
 
-static void make_quads_row(struct gcu *g, const uint8_t *from, uint32_t real, uint32_t place)
+/* Channels from @real on to @value: a zero point is zero there, too. */
+static void set_channels(const struct gcu *g, uint8_t *row, uint32_t real, uint8_t value)
 {
-	const struct gcu_columns *columns = &g->columns;
-	uint8_t *to = g->operands->rows + place * g->operands->row_bytes;
-	uint8_t flip = g->layer.unsigned_ifmap ? 0 : 0x80;
-
-	memset(to, gcu_row_zero(&g->layer), g->operands->row_bytes);
-	for (uint32_t j = 0; j < columns->pitch; j++) {
-		const uint8_t *surface = from + (ptrdiff_t)columns->source[j] * g->atomic_c;
-
-		if (columns->source[j] < 0)
-			continue;
-		for (uint32_t c = 0; c < real; c++)
-			to[((size_t)(c / 4) * columns->pitch + j) * 4 + c % 4] = surface[c] ^ flip;
-	}
-	g->operands->row_max[place] = largest_factor(&g->layer);
+	for (uint32_t x = 0; x < g->layer.width; x++)
+		memset(row + x * g->atomic_c + real, value, g->atomic_c - real);
 }
 
-static void make_pairs_row(struct gcu *g, const uint8_t *from, uint32_t real, uint32_t place)
+static void make_quads_row(struct gcu *g, const uint8_t *from, uint32_t real, uint8_t *to)
 {
 	const struct gcu_layer *l = &g->layer;
-	const struct gcu_columns *columns = &g->columns;
-	int16_t *to = (int16_t *)(g->operands->rows + place * g->operands->row_bytes);
-	size_t surface = (size_t)g->atomic_c * l->esz;
-	uint32_t max = 0;
+	uint8_t *stage = (uint8_t *)g->operands->stage, flip = l->unsigned_ifmap ? 0 : 0x80;
+	uint8_t zero = gcu_row_zero(l) ^ flip;
 
-	memset(to, 0, g->operands->row_bytes);
-	for (uint32_t j = 0; j < columns->pitch; j++) {
-		if (columns->source[j] < 0)
-			continue;
-		for (uint32_t c = 0; c < real; c++) {
-			int32_t x = element(l, from + (size_t)columns->source[j] * surface, c,
-					    l->unsigned_ifmap) - l->zx;
-
-			to[((size_t)(c / 2) * columns->pitch + j) * 2 + c % 2] = (int16_t)x;
-			max = magnitude(x) > max ? magnitude(x) : max;
-		}
+	if (real < g->atomic_c) {
+		memcpy(stage, from, l->width * g->atomic_c);
+		set_channels(g, stage, real, zero);
+		from = stage;
 	}
-	g->operands->row_max[place] = max;
+	spread(g, from, zero * 0x01010101u, flip * 0x01010101u, to);
 }
+
+static uint32_t largest(const int16_t *in, size_t count)
+{
+	int16_t low = 0, high = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		low = in[i] < low ? in[i] : low;
+		high = in[i] > high ? in[i] : high;
+	}
+	return (uint32_t)(-low > high ? -low : high);
+}
+
+static uint32_t make_pairs_row(struct gcu *g, const uint8_t *from, uint32_t real, uint8_t *to)
+{
+	const struct gcu_layer *l = &g->layer;
+	int16_t *stage = (int16_t *)g->operands->stage;
+	size_t count = (size_t)l->width * g->atomic_c;
+
+	if (l->esz == 2) {
+		spread(g, from, 0, 0, to);
+		return largest((const int16_t *)from, count);
+	}
+	widen(from, count, l->unsigned_ifmap, l->zx, stage);
+	for (uint32_t x = 0; real < g->atomic_c && x < l->width; x++)
+		memset(stage + x * g->atomic_c + real, 0,
+		       (g->atomic_c - real) * sizeof(*stage));
+	spread(g, stage, 0, 0, to);
+	return largest(stage, count);
+}
+
+static void make_floats_row(struct gcu *g, const uint8_t *from, uint8_t *to)
+{
+	size_t count = (size_t)g->columns.pitch * g->atomic_c;
+	float *stage = (float *)g->operands->stage;
+
+	decode(from, (size_t)g->layer.width * g->atomic_c, stage);
+	spread(g, stage, 0, 0, to);
+	find_exponents((const float *)to, count, to + count * sizeof(float));
+}
+
+void gcu_make_row(struct gcu *g, uint32_t slot)
+{
+	struct gcu_operands *o = g->operands;
+	uint32_t place = slot % o->row_count, cg = g->s->row_tag[slot] & 0xffff;
+	uint32_t real = gcu_real(g, g->layer.channels, cg);
+	uint8_t *to = o->rows + place * o->row_bytes;
+	const uint8_t *from = g->cbuf + (size_t)slot * g->layer.columns * g->atomic_c *
+			      g->layer.esz;
+
+	if (o->row_of[place] == slot + 1)
+		return;
+	o->row_words = g->atomic_c / (is_fp16(g) ? 1 : o->quads ? 4 : 2);
+	o->row_max[place] = largest_factor(&g->layer);
+	if (is_fp16(g))
+		make_floats_row(g, from, to);
+	else if (o->quads)
+		make_quads_row(g, from, real, to);
+	else
+		o->row_max[place] = make_pairs_row(g, from, real, to);
+	o->row_of[place] = slot + 1;
+}
+
+/* ---- kernels ---- */
 
 /** struct sums - by kernel: sums over a kernel row of the factors and of their magnitudes. */
 struct sums {
@@ -175,123 +295,98 @@ struct sums {
 	uint32_t *size;
 };
 
-/* Factors of one kernel and one point, in pairs or quads. */
-static void make_surface(struct gcu *g, const uint8_t *from, uint8_t *to, uint32_t k,
-			 struct sums sums)
+/* Words of a surface to those of kernel @k. */
+static void interleave(const struct gcu *g, const void *surface, uint32_t count, uint32_t flip,
+		       word *to)
+{
+	const word *from = surface;
+
+	for (uint32_t q = 0; q < count; q++)
+		to[q * g->atomic_k] = from[q] ^ flip;
+}
+
+static void make_quads(struct gcu *g, const uint8_t *surface, uint8_t *to, uint32_t k,
+		       struct sums sums)
 {
 	const struct gcu_layer *l = &g->layer;
+	uint8_t flip = l->unsigned_weights ? 0x80 : 0;
+	int32_t sum = 0;
 
-	for (uint32_t c = 0; c < g->atomic_c; c++) {
-		int16_t w = (int16_t)(element(l, from, c, l->unsigned_weights) - l->zw);
+	interleave(g, surface, g->atomic_c / 4, flip * 0x01010101u, (word *)to + k);
+	if (!gcu_row_zero(l))
+		return;
+	for (uint32_t c = 0; c < g->atomic_c; c++)
+		sum += (int8_t)(surface[c] ^ flip);
+	sums.sum[k] += sum;
+}
+
+static void make_pairs(struct gcu *g, const uint8_t *surface, uint8_t *to, uint32_t k,
+		       struct sums sums)
+{
+	const struct gcu_layer *l = &g->layer;
+	int16_t w[GCU_ATOMIC_MAX];
+	uint32_t size = 0;
+
+	if (l->esz == 1)
+		widen(surface, g->atomic_c, l->unsigned_weights, l->zw, w);
+	else
+		memcpy(w, surface, g->atomic_c * sizeof(*w));
+	interleave(g, w, g->atomic_c / 2, 0, (word *)to + k);
+	for (uint32_t c = 0; c < g->atomic_c; c++)
+		size += magnitude(w[c]);
+	sums.size[k] += size;
+}
+
+/* Factors of the real kernels of one point. */
+static void make_point(struct gcu *g, size_t at, uint8_t *to, struct sums sums)
+{
+	size_t surface = (size_t)g->atomic_c * g->layer.esz;
+
+	for (uint32_t k = 0; k < g->group.kn; k++, at += surface) {
+		const uint8_t *from = g->cbuf + gcu_kernel_byte(g, at);
 
 		if (g->operands->quads)
-			to[((c / 4) * g->atomic_k + k) * 4 + c % 4] = (uint8_t)w;
+			make_quads(g, from, to, k, sums);
 		else
-			memcpy(to + (((c / 2) * g->atomic_k + k) * 2 + c % 2) * 2, &w, sizeof(w));
-		sums.sum[k] += w;
-		sums.size[k] += magnitude(w);
+			make_pairs(g, from, to, k, sums);
 	}
 }
 
 /* @at is the logical byte of the slot. */
-static void make_integer_kernels(struct gcu *g, size_t at, uint32_t slot)
+static void make_integers(struct gcu *g, size_t at, uint32_t slot, uint8_t *to)
 {
 	const struct gcu_layer *l = &g->layer;
 	struct gcu_operands *o = g->operands;
-	size_t surface = (size_t)g->atomic_c * l->esz, first = (size_t)slot * l->r * g->atomic_k;
+	size_t surfaces = (size_t)g->atomic_c * l->esz * g->atomic_k;
 	size_t tap = (size_t)g->atomic_c * g->atomic_k * (o->quads ? 1 : 2);
-	struct sums sums = { o->kernel_sum + first, o->kernel_size + first };
-	uint8_t *to = o->kernels + slot * o->kernel_bytes;
+	struct sums sums = {
+		o->kernel_sum + (size_t)slot * l->r * g->atomic_k,
+		o->kernel_size + (size_t)slot * l->r * g->atomic_k,
+	};
 
 	memset(sums.sum, 0, (size_t)l->r * g->atomic_k * sizeof(*sums.sum));
 	memset(sums.size, 0, (size_t)l->r * g->atomic_k * sizeof(*sums.size));
-	for (uint32_t point = 0; point < l->r * l->s; point++, to += tap) {
-		struct sums row = {
-			sums.sum + point / l->s * g->atomic_k, sums.size + point / l->s * g->atomic_k,
-		};
-
-		for (uint32_t k = 0; k < g->group.kn; k++)
-			make_surface(g, g->cbuf + gcu_kernel_byte(g, at + k * surface), to, k, row);
-		at += g->atomic_k * surface;
+	for (uint32_t r = 0; r < l->r; r++) {
+		for (uint32_t s = 0; s < l->s; s++, at += surfaces, to += tap)
+			make_point(g, at, to, sums);
+		sums.sum += g->atomic_k;
+		sums.size += g->atomic_k;
 	}
 }
 
-/* ---- FP16 ---- */
-
-static float decode(uint16_t half)
+static void make_floats(struct gcu *g, size_t at, uint8_t *to)
 {
-	uint32_t e = half >> 10 & 0x1f, m = half & 0x3ff, bits;
-	float v;
+	uint32_t points = g->layer.r * g->layer.s, tap = g->atomic_c * g->atomic_k;
+	float *out = (float *)to, w[GCU_ATOMIC_MAX];
 
-	if (!e) {
-		v = (float)m * 0x1p-24f;
-		return half >> 15 ? -v : v;
-	}
-	bits = (uint32_t)(half >> 15) << 31 | (e + 112) << 23 | m << 13;
-	memcpy(&v, &bits, sizeof(v));
-	return v;
-}
-
-static uint16_t half_at(const uint8_t *surface, uint32_t c)
-{
-	uint16_t half;
-
-	memcpy(&half, surface + 2 * c, sizeof(half));
-	return half;
-}
-
-static void make_float_row(struct gcu *g, const uint8_t *from, uint32_t place)
-{
-	const struct gcu_columns *columns = &g->columns;
-	float *to = (float *)(g->operands->rows + place * g->operands->row_bytes);
-	uint8_t *exponent = (uint8_t *)(to + (size_t)columns->pitch * g->atomic_c);
-
-	for (uint32_t c = 0; c < g->atomic_c; c++)
-		for (uint32_t j = 0; j < columns->pitch; j++, to++, exponent++) {
-			int32_t x = columns->source[j];
-			uint16_t half = x < 0 ? 0 : half_at(from + (size_t)x * g->word, c);
-
-			*to = decode(half);
-			*exponent = half >> 12 & 7;
+	memset(to, 0, (size_t)points * tap * sizeof(*out));
+	for (uint32_t point = 0; point < points; point++, out += tap, at += tap * 2)
+		for (uint32_t k = 0; k < g->group.kn; k++) {
+			decode(g->cbuf + gcu_kernel_byte(g, at + k * g->word), g->atomic_c, w);
+			interleave(g, w, g->atomic_c, 0, (word *)out + k);
 		}
-}
-
-static void make_float_kernels(struct gcu *g, size_t at, float *to)
-{
-	uint32_t points = g->layer.r * g->layer.s, ck = g->atomic_c * g->atomic_k;
-	uint8_t *exponent = (uint8_t *)(to + (size_t)points * ck);
-
-	for (uint32_t point = 0; point < points; point++, to += ck, exponent += ck)
-		for (uint32_t k = 0; k < g->atomic_k; k++, at += g->word) {
-			const uint8_t *from = g->cbuf + gcu_kernel_byte(g, at);
-
-			for (uint32_t c = 0; c < g->atomic_c; c++) {
-				uint16_t half = k < g->group.kn ? half_at(from, c) : 0;
-
-				to[c * g->atomic_k + k] = decode(half);
-				exponent[c * g->atomic_k + k] = half >> 12 & 7;
-			}
-		}
-}
-
-/* ---- slots ---- */
-
-void gcu_make_row(struct gcu *g, uint32_t slot)
-{
-	struct gcu_operands *o = g->operands;
-	uint32_t place = slot % o->row_count, cg = g->s->row_tag[slot] & 0xffff;
-	const uint8_t *from = g->cbuf + (size_t)slot * g->layer.columns * g->atomic_c *
-			      g->layer.esz;
-
-	if (o->row_of[place] == slot + 1)
-		return;
-	if (is_fp16(g))
-		make_float_row(g, from, place);
-	else if (o->quads)
-		make_quads_row(g, from, gcu_real(g, g->layer.channels, cg), place);
-	else
-		make_pairs_row(g, from, gcu_real(g, g->layer.channels, cg), place);
-	o->row_of[place] = slot + 1;
+	find_exponents((const float *)to, (size_t)points * tap,
+		       to + (size_t)points * tap * sizeof(*out));
 }
 
 void gcu_make_kernels(struct gcu *g, uint32_t slot)
@@ -299,13 +394,14 @@ void gcu_make_kernels(struct gcu *g, uint32_t slot)
 	const struct gcu_layer *l = &g->layer;
 	struct gcu_operands *o = g->operands;
 	size_t at = (size_t)slot * l->group_size * g->atomic_k * g->atomic_c * l->esz;
+	uint8_t *to = o->kernels + slot * o->kernel_bytes;
 
 	if (o->kernel_known[slot])
 		return;
 	if (is_fp16(g))
-		make_float_kernels(g, at, (float *)(o->kernels + slot * o->kernel_bytes));
+		make_floats(g, at, to);
 	else
-		make_integer_kernels(g, at, slot);
+		make_integers(g, at, slot, to);
 	o->kernel_known[slot] = true;
 }
 

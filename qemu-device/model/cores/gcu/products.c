@@ -102,8 +102,8 @@ static int64_t largest_acc(const struct gcu *g)
 	return largest;
 }
 
-/* No sum of the pending products, or of some of them, is larger. */
-static int64_t largest_sum(const struct gcu *g)
+/* Sums of magnitudes of the pending op3's weights, each times that of its largest input. */
+static int64_t largest_pairs(const struct gcu *g)
 {
 	const struct gcu_operands *o = g->operands;
 	int64_t sum[GCU_ATOMIC_MAX] = { 0 }, largest = 0;
@@ -120,6 +120,14 @@ static int64_t largest_sum(const struct gcu *g)
 	for (uint32_t k = 0; k < g->group.kn; k++)
 		largest = sum[k] > largest ? sum[k] : largest;
 	return largest;
+}
+
+/* No sum of the pending products, or of some of them, is larger. */
+static int64_t largest_sum(const struct gcu *g)
+{
+	if (!g->operands->quads)
+		return largest_pairs(g);
+	return (int64_t)g->s->pending_count * g->layer.s * g->atomic_c * 255 * 128;
 }
 
 static void find_bound(struct gcu *g)
@@ -146,7 +154,7 @@ static void find_offsets(struct gcu *g)
 	uint32_t zero = gcu_row_zero(&g->layer), sum[GCU_ATOMIC_MAX] = { 0 };
 
 	memset(offset, 0, sizeof(o->batch.offset));
-	if (!o->quads)
+	if (!o->quads || !zero)
 		return;
 	for (uint32_t i = 0; i < g->s->pending_count; i++) {
 		const struct gcu_op *op = &g->s->pending[i];

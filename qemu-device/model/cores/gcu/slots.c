@@ -55,6 +55,7 @@ void gcu_index_rebuild(struct gcu *g)
 	const struct gcu_layer *l = &g->layer;
 	uint32_t first = l->table ? 0 : g->s->fifo_oldest;
 
+	g->valid_rows = gcu_valid_rows(g->s);
 	memset(&g->index, 0xff, sizeof(g->index));
 	for (uint32_t i = 0; i < l->rows; i++) {
 		uint32_t slot = (first + i) % l->rows;
@@ -76,9 +77,8 @@ uint32_t gcu_find_row(const struct gcu *g, uint32_t cg, uint32_t y)
 
 static void evict(struct gcu *g, uint32_t slot)
 {
-	if (!is_valid(g->s, slot))
-		return;
 	index_remove(g, slot);
+	g->valid_rows--;
 	g->s->row_valid[slot / 64] &= ~((uint64_t)1 << slot % 64);
 	g->s->block.evictions++;
 }
@@ -122,6 +122,18 @@ static void count_fill(struct gcu *g, uint32_t cg, uint32_t y, uint64_t lines, u
 		c->row_refills += bytes;
 }
 
+/* Read a row with @real channels. */
+static bool read_row(struct gcu *g, uint32_t slot, const struct gcu_part *part, uint32_t real,
+		     struct gcu_run *run)
+{
+	if (real == g->atomic_c)
+		return !gcu_move(run, part, gcu_row_slot(g, slot), CNNACC_ACCESS_READ);
+	if (gcu_move(run, part, g->buffer, CNNACC_ACCESS_READ))
+		return false;
+	gcu_store_row(g, slot, real, g->buffer);
+	return true;
+}
+
 /* Read the row of the generator's need into @slot. */
 static enum gcu_outcome fill(struct gcu *g, uint32_t slot, uint32_t y, struct gcu_run *run)
 {
@@ -137,14 +149,14 @@ static enum gcu_outcome fill(struct gcu *g, uint32_t slot, uint32_t y, struct gc
 		return GCU_WAIT;
 	if (!l->table)
 		s->fifo_write = (slot + 1) % l->rows;
-	if (gcu_move(run, &part, g->buffer, CNNACC_ACCESS_READ))
-		return gcu_refused(run);
-	gcu_store_row(g, slot, real, g->buffer);
 	gcu_operands_drop_row(g, slot);
+	if (!read_row(g, slot, &part, real, run))
+		return gcu_refused(run);
 	s->f = end;
 	s->row_tag[slot] = gcu_tag(cg, y);
 	s->row_ready[slot] = end + GCU_LATENCY;
 	s->row_valid[slot / 64] |= (uint64_t)1 << slot % 64;
+	g->valid_rows++;
 	index_add(g, slot);
 	count_fill(g, cg, y, lines, (uint64_t)l->width * real * l->esz);
 	run->budget -= FILL_NS + (int64_t)l->width * COLUMN_NS;
@@ -213,11 +225,19 @@ enum gcu_outcome gcu_walk(struct gcu *g, struct gcu_run *run)
 
 /* ---- replacement ---- */
 
+/* Evict the valid slots of a set. */
+static void evict_set(struct gcu *g, const uint64_t *set)
+{
+	for (uint32_t i = 0; i * 64 < g->layer.rows; i++)
+		for (uint64_t left = set[i] & g->s->row_valid[i]; left; left &= left - 1)
+			evict(g, i * 64 + (uint32_t)__builtin_ctzll(left));
+}
+
 void gcu_evict_fifo(struct gcu *g)
 {
 	struct gcu_state *s = g->s;
 
-	for (uint32_t valid = gcu_valid_rows(s); valid > g->layer.b.threshold; valid--) {
+	while (g->valid_rows > g->layer.b.threshold) {
 		evict(g, s->fifo_oldest);
 		s->fifo_oldest = (s->fifo_oldest + 1) % g->layer.rows;
 	}
@@ -225,17 +245,20 @@ void gcu_evict_fifo(struct gcu *g)
 
 void gcu_evict_all(struct gcu *g)
 {
-	for (uint32_t slot = 0; slot < g->layer.rows; slot++)
-		evict(g, slot);
+	uint64_t all[GCU_ROWS_MAX / 64];
+
+	memset(all, 0xff, sizeof(all));
+	evict_set(g, all);
 	g->s->fifo_write = 0;
 	g->s->fifo_oldest = 0;
 }
 
 void gcu_evict_vector(struct gcu *g)
 {
-	for (uint32_t slot = 0; slot < g->layer.rows; slot++)
-		if (g->s->vector[slot / 8] >> slot % 8 & 1)
-			evict(g, slot);
+	uint64_t set[GCU_ROWS_MAX / 64];
+
+	memcpy(set, g->s->vector, sizeof(set));
+	evict_set(g, set);
 }
 
 enum gcu_outcome gcu_load_next(struct gcu *g, struct gcu_run *run)
