@@ -6,7 +6,7 @@
 #include <immintrin.h>
 
 #define SIMD(name)	name##_avx2
-#define SIMD_TARGET	__attribute__((target("avx2")))
+#define SIMD_TARGET	__attribute__((target("avx2,fma")))
 #define LANES		8
 #define KERNELS		4
 #define CHANNELS	2
@@ -45,7 +45,12 @@
 #define FLOAT_MUL	_mm256_mul_ps
 #define TRUNCATE	_mm256_cvttps_epi32
 #define ROUND		_mm256_cvtps_epi32
-#define NEGATIVE(v)	AS_INTS(_mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_LT_OQ))
+#define FLOAT_MAX	_mm256_max_ps
+#define MAGNITUDE(v)	_mm256_and_ps(v, AS_FLOATS(SPLAT(INT32_MAX)))
+#define SMALLER(a, b)	AS_INTS(_mm256_cmp_ps(a, b, _CMP_LT_OQ))
+#define DROP(m, v)	_mm256_andnot_si256(m, v)
+/* Is there a lane of the mask with a magnitude other than 0? */
+#define ANY_OF(m, v)	(!_mm256_testz_si256(_mm256_and_si256(m, v), SPLAT(INT32_MAX)))
 #define LOW(v)		_mm256_castps256_ps128(v)
 #define HIGH(v)		_mm256_extractf128_ps(v, 1)
 #define JOIN(a, b)	_mm256_set_m128(b, a)
@@ -54,24 +59,9 @@
 #define INTS_LOW(v)	_mm256_cvtepi32_pd(_mm256_castsi256_si128(v))
 #define INTS_HIGH(v)	_mm256_cvtepi32_pd(_mm256_extracti128_si256(v, 1))
 #define DOUBLE_STORE	_mm256_storeu_pd
-#define DOUBLE_SPLAT	_mm256_set1_pd
 #define DOUBLE_ADD	_mm256_add_pd
-#define DOUBLE_SUB	_mm256_sub_pd
-#define DOUBLE_MUL	_mm256_mul_pd
-#define DOUBLE_MAX	_mm256_max_pd
-#define DOUBLE_BITS(n)	_mm256_castsi256_pd(_mm256_set1_epi64x(n))
-#define DOUBLE_EXPONENT(v)	_mm256_and_pd(v, DOUBLE_BITS(0x7ff0000000000000))
+#define MULTIPLY_ADD	_mm256_fmadd_pd
 #define BYTES_TO_INTS(p)	_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(p)))
-
-/* Lanes whose magnitude is below the power, for two vectors of doubles. */
-SIMD_TARGET static inline __m256i smaller_avx2(const __m256d y[2], const __m256d power[2])
-{
-	__m256d a = _mm256_cmp_pd(_mm256_and_pd(y[0], DOUBLE_BITS(INT64_MAX)), power[0], _CMP_LT_OQ);
-	__m256d b = _mm256_cmp_pd(_mm256_and_pd(y[1], DOUBLE_BITS(INT64_MAX)), power[1], _CMP_LT_OQ);
-	__m256 both = _mm256_shuffle_ps(_mm256_castpd_ps(a), _mm256_castpd_ps(b), 0x88);
-
-	return _mm256_permute4x64_epi64(_mm256_castps_si256(both), 0xd8);
-}
 
 /* Is there a lane with @d above @max, unsigned, and @field not zero? */
 SIMD_TARGET static inline bool any_beyond_avx2(__m256i d, int max, __m256i field)
@@ -82,7 +72,6 @@ SIMD_TARGET static inline bool any_beyond_avx2(__m256i d, int max, __m256i field
 	return _mm256_movemask_epi8(within) != -1;
 }
 
-#define SMALLER		smaller_avx2
 #define ANY_BEYOND	any_beyond_avx2
 #include "fp16_simd.h"
 

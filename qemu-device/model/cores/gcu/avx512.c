@@ -32,28 +32,19 @@
 #define INTS_LOW(v)	_mm512_cvtepi32_pd(_mm512_castsi512_si256(v))
 #define INTS_HIGH(v)	_mm512_cvtepi32_pd(_mm512_extracti32x8_epi32(v, 1))
 #define DOUBLE_STORE	_mm512_storeu_pd
-#define DOUBLE_SPLAT	_mm512_set1_pd
 #define DOUBLE_ADD	_mm512_add_pd
-#define DOUBLE_SUB	_mm512_sub_pd
-#define DOUBLE_MUL	_mm512_mul_pd
-#define DOUBLE_MAX	_mm512_max_pd
-#define DOUBLE_EXPONENT(v) \
-	_mm512_and_pd(v, _mm512_castsi512_pd(_mm512_set1_epi64(0x7ff0000000000000)))
+#define MULTIPLY_ADD	_mm512_fmadd_pd
 #define BYTES_TO_INTS(p)	_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p)))
+#define FLOAT_MAX	_mm512_max_ps
+#define MAGNITUDE	_mm512_abs_ps
 #define MASK		__mmask16
 #define REAL(p)		_mm512_test_epi32_mask(LOAD(p), LOAD(p))
 #define KEEP(m, v)	_mm512_maskz_mov_epi32(m, v)
+#define DROP(m, v)	_mm512_maskz_mov_epi32(_knot_mask16(m), v)
 #define GREATER		_mm512_cmpgt_epi32_mask
-#define NEGATIVE(v)	_mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_LT_OQ)
-
-/* Lanes whose magnitude is below the power, for two vectors of doubles. */
-SIMD_TARGET static inline __mmask16 smaller_avx512(const __m512d y[2], const __m512d power[2])
-{
-	__mmask8 a = _mm512_cmp_pd_mask(_mm512_abs_pd(y[0]), power[0], _CMP_LT_OQ);
-	__mmask8 b = _mm512_cmp_pd_mask(_mm512_abs_pd(y[1]), power[1], _CMP_LT_OQ);
-
-	return _mm512_kunpackb(b, a);
-}
+#define SMALLER(a, b)	_mm512_cmp_ps_mask(a, b, _CMP_LT_OQ)
+/* Is there a lane of the mask with a magnitude other than 0? */
+#define ANY_OF(m, v)	_mm512_mask_test_epi32_mask(m, v, SPLAT(INT32_MAX))
 
 /* Is there a lane with @d above @max, unsigned, and @field not zero? */
 SIMD_TARGET static inline bool any_beyond_avx512(__m512i d, int max, __m512i field)
@@ -61,7 +52,6 @@ SIMD_TARGET static inline bool any_beyond_avx512(__m512i d, int max, __m512i fie
 	return _mm512_mask_cmpgt_epu32_mask(_mm512_test_epi32_mask(field, field), d, SPLAT(max));
 }
 
-#define SMALLER		smaller_avx512
 #define ANY_BEYOND	any_beyond_avx512
 #include "fp16_simd.h"
 

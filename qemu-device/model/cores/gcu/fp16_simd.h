@@ -4,12 +4,13 @@
  * SIMD_TARGET, LANES, the vectors FLOATS and INTS with LANES elements, MASK of their lanes and
  * DOUBLES with half as many elements, and their operations.
  *
- * The accumulator's sum is that of two numbers, rounded to minus infinity, to 24 bits or to
- * 2^(X - 23): the host's addition in double with this rounding does it, and what is below 2^X
- * becomes zero.  Exponents that differ by more than 63 are left to gcu_fp_add().
+ * The accumulator's new value is the sum of two numbers, rounded to minus infinity to 24 bits, which
+ * is what the host's arithmetic gives in this rounding; but a sum below 2^X is zero or -2^X.  These
+ * sums, other than 0, and exponents that differ by more than 63 are left to gcu_fp_add().
  */
 
 #define HALF			(LANES / 2)
+#define WIDE_COLUMNS		(2 * GCU_STEP_COLUMNS)
 /* MXCSR: all exceptions masked; rounding to minus infinity; denormals are zero. */
 #define DEFAULT_CSR		0x1f80u
 #define ROUND_DOWN		0x2000u
@@ -18,23 +19,42 @@
 /** struct tap - a tap of some columns and one kernel. */
 struct SIMD(tap) {
 	const float *x, *w;
-	const uint8_t *x_exponent, *w_exponent;
+	const uint8_t *x_exponent;
+	const uint32_t *w_exponent;	/* four equal bytes */
 	size_t x_step, w_step;
 	uint32_t channels;
 };
 
-/* func of GCU_STEP_COLUMNS columns. */
-SIMD_TARGET static inline __m128i SIMD(max_exponent)(const struct SIMD(tap) *t)
+/** struct kind - constants that a function is compiled for. */
+struct SIMD(kind) {
+	uint32_t columns, channels;	/* computed together */
+	bool to_floor, near;
+};
+
+/* func of 16 or 32 columns. */
+SIMD_TARGET static inline __attribute__((always_inline))
+void SIMD(max_exponents)(const struct SIMD(tap) *t, uint8_t *funcs, const struct SIMD(kind) kind)
 {
+	const uint8_t *x = t->x_exponent;
+	const uint32_t *w = t->w_exponent;
+	__m256i wide = _mm256_setzero_si256();
 	__m128i func = _mm_setzero_si128();
 
-	for (uint32_t c = 0; c < t->channels; c++) {
-		__m128i x = _mm_loadu_si128((const __m128i *)(t->x_exponent + c * t->x_step));
-		__m128i w = _mm_set1_epi8((char)t->w_exponent[c * t->w_step]);
-
-		func = _mm_max_epu8(func, _mm_add_epi8(x, w));
-	}
-	return func;
+	for (uint32_t first = 0; first < t->channels; first += kind.channels)
+		UNROLL
+		for (uint32_t c = 0; c < kind.channels; c++, x += t->x_step, w += t->w_step) {
+			if (kind.columns == WIDE_COLUMNS)
+				wide = _mm256_max_epu8(wide, _mm256_add_epi8(
+					_mm256_loadu_si256((const __m256i *)x),
+					_mm256_set1_epi32((int)*w)));
+			else
+				func = _mm_max_epu8(func, _mm_add_epi8(
+					_mm_loadu_si128((const __m128i *)x), _mm_set1_epi32((int)*w)));
+		}
+	if (kind.columns == WIDE_COLUMNS)
+		_mm256_storeu_si256((__m256i *)funcs, wide);
+	else
+		_mm_storeu_si128((__m128i *)funcs, func);
 }
 
 /* Lanes in which channel @c is shifted by fewer than 32 bits. */
@@ -43,39 +63,34 @@ SIMD_TARGET static inline MASK SIMD(in_reach)(const struct SIMD(tap) *t, uint32_
 {
 	INTS e = BYTES_TO_INTS(t->x_exponent + c * t->x_step + j);
 
-	e = ADD(e, SPLAT(t->w_exponent[c * t->w_step] + 8));
+	e = ADD(e, SPLAT((int32_t)(t->w_exponent[c * t->w_step] & 0xff) + 8));
 	return GREATER(e, func);
 }
 
-/* The sum of up to 8 channels, which fits in 32 bits; @unit is 2^(50 - 4 * func). */
+/* The sums of up to 8 channels, which fit in 32 bits; @unit is 2^(50 - 4 * func). */
 SIMD_TARGET static inline __attribute__((always_inline))
-INTS SIMD(channel_sum)(const struct SIMD(tap) *t, uint32_t first, uint32_t j, INTS func,
-		       FLOATS unit, const bool to_floor)
+void SIMD(sum_channels)(const struct SIMD(tap) *t, uint32_t first, const INTS *func,
+			const FLOATS *unit, INTS *sum, const struct SIMD(kind) kind)
 {
-	uint32_t end = first + (t->channels < 8 ? t->channels : 8);
-	INTS sum = SPLAT(0);
+	UNROLL
+	for (uint32_t v = 0; v < kind.columns / LANES; v++)
+		sum[v] = SPLAT(0);
+	UNROLL
+	for (uint32_t c = first; c < first + kind.channels; c++) {
+		FLOATS w = FLOAT_SPLAT(t->w[c * t->w_step]);
 
-	for (uint32_t c = first; c < end; c++) {
-		FLOATS x = FLOAT_LOAD(t->x + c * t->x_step + j);
-		FLOATS v = FLOAT_MUL(FLOAT_MUL(x, FLOAT_SPLAT(t->w[c * t->w_step])), unit);
+		UNROLL
+		for (uint32_t v = 0; v < kind.columns / LANES; v++) {
+			FLOATS x = FLOAT_LOAD(t->x + c * t->x_step + v * LANES);
+			FLOATS product = FLOAT_MUL(FLOAT_MUL(x, w), unit[v]);
 
-		if (to_floor)
-			sum = ADD(sum, KEEP(SIMD(in_reach)(t, c, j, func), ROUND(v)));
-		else
-			sum = ADD(sum, TRUNCATE(v));
+			if (kind.to_floor)
+				sum[v] = ADD(sum[v], KEEP(SIMD(in_reach)(t, c, v * LANES, func[v]),
+							  ROUND(product)));
+			else
+				sum[v] = ADD(sum[v], TRUNCATE(product));
+		}
 	}
-	return sum;
-}
-
-/* Half of the lanes: @old + @f * @unit rounded down; *@small: what becomes zero. */
-SIMD_TARGET static inline DOUBLES SIMD(add_half)(DOUBLES old, DOUBLES f, DOUBLES unit, DOUBLES *power)
-{
-	DOUBLES sum = DOUBLE_ADD(old, DOUBLE_MUL(f, unit)), magic;
-
-	/* 2^X, and a number that aligns sums to 2^(X - 23) unless they are far larger. */
-	*power = DOUBLE_MAX(DOUBLE_MUL(DOUBLE_EXPONENT(old), DOUBLE_SPLAT(0x1p-23)), unit);
-	magic = DOUBLE_MUL(*power, DOUBLE_SPLAT(0x1.8p29));
-	return DOUBLE_SUB(DOUBLE_ADD(sum, magic), magic);
 }
 
 /* Does an exponent differ by more than 63 from that of a sum that is not zero? */
@@ -89,90 +104,113 @@ SIMD_TARGET static inline bool SIMD(far_apart)(INTS old, INTS func)
 
 /* The lanes one by one. */
 SIMD_TARGET static __attribute__((noinline))
-void SIMD(add_slowly)(int32_t *acc, const double *f, INTS func, const uint32_t *real)
+void SIMD(add_slowly)(int32_t *acc, const DOUBLES f[2], INTS func, const uint32_t *real)
 {
 	uint32_t funcs[LANES];
+	double each[LANES];
 
+	DOUBLE_STORE(each, f[0]);
+	DOUBLE_STORE(each + HALF, f[1]);
 	STORE(funcs, func);
 	for (unsigned int j = 0; j < LANES; j++)
 		if (real[j])
-			acc[j] = (int32_t)gcu_fp_add((uint32_t)acc[j], (int64_t)f[j], funcs[j]);
+			acc[j] = (int32_t)gcu_fp_add((uint32_t)acc[j], (int64_t)each[j], funcs[j]);
 }
 
 SIMD_TARGET static inline __attribute__((always_inline))
-void SIMD(add_lanes)(int32_t *acc, const DOUBLES f[2], INTS func, const uint32_t *real)
+void SIMD(add_lanes)(int32_t *acc, const DOUBLES f[2], INTS func, const uint32_t *real,
+		     const bool near)
 {
-	FLOATS unit = AS_FLOATS(ADD(SLLI(func, 25), SPLAT((127 - 50) << 23)));
-	INTS old = LOAD(acc), sum;
-	DOUBLES y[2], power[2];
-	MASK zero;
+	FLOATS unit = AS_FLOATS(ADD(SLLI(func, 25), SPLAT((127 - 50) << 23))), sum, least;
+	INTS old = LOAD(acc);
+	MASK small;
 
-	if (SIMD(far_apart)(old, func)) {
-		double each[LANES];
-
-		DOUBLE_STORE(each, f[0]);
-		DOUBLE_STORE(each + HALF, f[1]);
-		SIMD(add_slowly)(acc, each, func, real);
-		return;
-	}
-	y[0] = SIMD(add_half)(TO_DOUBLES(LOW(AS_FLOATS(old))), f[0], TO_DOUBLES(LOW(unit)), &power[0]);
-	y[1] = SIMD(add_half)(TO_DOUBLES(HIGH(AS_FLOATS(old))), f[1], TO_DOUBLES(HIGH(unit)), &power[1]);
-	sum = AS_INTS(JOIN(TO_FLOATS(y[0]), TO_FLOATS(y[1])));
-	zero = SMALLER(y, power);
-	/* What becomes zero keeps the sign of a number below zero only. */
-	sum = SELECT(zero, KEEP(NEGATIVE(AS_FLOATS(sum)), SPLAT(INT32_MIN)), sum);
-	STORE(acc, SELECT(REAL(real), sum, old));
+	sum = JOIN(TO_FLOATS(MULTIPLY_ADD(f[0], TO_DOUBLES(LOW(unit)),
+					  TO_DOUBLES(LOW(AS_FLOATS(old))))),
+		   TO_FLOATS(MULTIPLY_ADD(f[1], TO_DOUBLES(HIGH(unit)),
+					  TO_DOUBLES(HIGH(AS_FLOATS(old))))));
+	/* At least 2^X. */
+	least = FLOAT_MAX(FLOAT_MUL(MAGNITUDE(AS_FLOATS(old)), FLOAT_SPLAT(0x1p-23f)), unit);
+	small = SMALLER(MAGNITUDE(sum), least);
+	if (__builtin_expect(ANY_OF(small, AS_INTS(sum)) ||
+			     (!near && SIMD(far_apart)(old, func)), 0))
+		SIMD(add_slowly)(acc, f, func, real);
+	else
+		STORE(acc, SELECT(REAL(real), DROP(small, AS_INTS(sum)), old));
 }
 
 SIMD_TARGET static inline __attribute__((always_inline))
 void SIMD(add_tap)(const struct SIMD(tap) *t, const uint32_t *real, int32_t *acc,
-		   const bool to_floor)
+		   const struct SIMD(kind) kind)
 {
-	uint8_t funcs[GCU_STEP_COLUMNS];
+	INTS func[WIDE_COLUMNS / LANES], sum[WIDE_COLUMNS / LANES];
+	FLOATS unit[WIDE_COLUMNS / LANES];
+	DOUBLES f[WIDE_COLUMNS / LANES][2];
+	uint8_t funcs[WIDE_COLUMNS];
 
-	_mm_storeu_si128((__m128i *)funcs, SIMD(max_exponent)(t));
+	SIMD(max_exponents)(t, funcs, kind);
 	UNROLL
-	for (unsigned int j = 0; j < GCU_STEP_COLUMNS; j += LANES) {
-		INTS func = BYTES_TO_INTS(funcs + j), sum;
-		FLOATS unit = AS_FLOATS(SUB(SPLAT((127 + 50) << 23), SLLI(func, 25)));
-		DOUBLES f[2];
-
-		sum = SIMD(channel_sum)(t, 0, j, func, unit, to_floor);
-		f[0] = INTS_LOW(sum);
-		f[1] = INTS_HIGH(sum);
-		for (uint32_t c = 8; c < t->channels; c += 8) {
-			sum = SIMD(channel_sum)(t, c, j, func, unit, to_floor);
-			f[0] = DOUBLE_ADD(f[0], INTS_LOW(sum));
-			f[1] = DOUBLE_ADD(f[1], INTS_HIGH(sum));
+	for (uint32_t v = 0; v < kind.columns / LANES; v++) {
+		func[v] = BYTES_TO_INTS(funcs + v * LANES);
+		unit[v] = AS_FLOATS(SUB(SPLAT((127 + 50) << 23), SLLI(func[v], 25)));
+	}
+	SIMD(sum_channels)(t, 0, func, unit, sum, kind);
+	UNROLL
+	for (uint32_t v = 0; v < kind.columns / LANES; v++) {
+		f[v][0] = INTS_LOW(sum[v]);
+		f[v][1] = INTS_HIGH(sum[v]);
+	}
+	for (uint32_t c = kind.channels; c < t->channels; c += kind.channels) {
+		SIMD(sum_channels)(t, c, func, unit, sum, kind);
+		UNROLL
+		for (uint32_t v = 0; v < kind.columns / LANES; v++) {
+			f[v][0] = DOUBLE_ADD(f[v][0], INTS_LOW(sum[v]));
+			f[v][1] = DOUBLE_ADD(f[v][1], INTS_HIGH(sum[v]));
 		}
-		SIMD(add_lanes)(acc + j, f, func, real + j);
+	}
+	UNROLL
+	for (uint32_t v = 0; v < kind.columns / LANES; v++)
+		SIMD(add_lanes)(acc + v * LANES, f[v], func[v], real + v * LANES, kind.near);
+}
+
+/* Columns @w.. of a tap of all kernels of a tile. */
+SIMD_TARGET static inline __attribute__((always_inline))
+void SIMD(add_columns_of)(const struct gcu_batch *b, uint32_t n, struct gcu_tile tile, uint32_t w,
+			  const struct SIMD(kind) kind)
+{
+	const struct gcu_factors *op = &b->op[n / b->taps];
+	uint32_t s = n % b->taps, place = b->tap[s] + w;
+	size_t first = (size_t)s * b->channels * b->kernels;
+
+	for (uint32_t k = tile.k; k < tile.k + tile.kernels; k++) {
+		const struct SIMD(tap) t = {
+			.x = (const float *)op->row + place,
+			.w = (const float *)op->weight + first + k,
+			.x_exponent = op->row_exponent + place,
+			.w_exponent = op->weight_exponent + first + k,
+			.x_step = b->pitch, .w_step = b->kernels,
+			.channels = b->channels,
+		};
+
+		SIMD(add_tap)(&t, b->real + place, b->acc + (size_t)k * b->acc_pitch + w, kind);
 	}
 }
 
 SIMD_TARGET static inline __attribute__((always_inline))
-void SIMD(add_float_tile)(const struct gcu_batch *b, struct gcu_tile tile, const bool to_floor)
+void SIMD(add_float_tile)(const struct gcu_batch *b, struct gcu_tile tile,
+			  const struct SIMD(kind) kind)
 {
-	size_t step = (size_t)b->channels * b->kernels;
+	const struct SIMD(kind) narrow = {
+		GCU_STEP_COLUMNS, kind.channels, kind.to_floor, kind.near,
+	};
 
 	for (uint32_t n = 0; n < b->count * b->taps; n++) {
-		const struct gcu_factors *op = &b->op[n / b->taps];
-		uint32_t s = n % b->taps;
+		uint32_t w = tile.w, end = tile.w + tile.columns;
 
-		for (uint32_t k = tile.k; k < tile.k + tile.kernels; k++)
-			for (uint32_t w = tile.w; w < tile.w + tile.columns; w += GCU_STEP_COLUMNS) {
-				uint32_t place = b->tap[s] + w;
-				struct SIMD(tap) t = {
-					.x = (const float *)op->row + place,
-					.w = (const float *)op->weight + s * step + k,
-					.x_exponent = op->row_exponent + place,
-					.w_exponent = op->weight_exponent + s * step + k,
-					.x_step = b->pitch, .w_step = b->kernels,
-					.channels = b->channels,
-				};
-
-				SIMD(add_tap)(&t, b->real + place,
-					      b->acc + (size_t)k * b->acc_pitch + w, to_floor);
-			}
+		for (; w + WIDE_COLUMNS <= end; w += WIDE_COLUMNS)
+			SIMD(add_columns_of)(b, n, tile, w, kind);
+		if (w < end)
+			SIMD(add_columns_of)(b, n, tile, w, narrow);
 	}
 }
 
@@ -180,10 +218,16 @@ void SIMD(add_float_tile)(const struct gcu_batch *b, struct gcu_tile tile, const
 SIMD_TARGET static __attribute__((noinline))
 void SIMD(float_tile)(const struct gcu_batch *b, struct gcu_tile tile)
 {
-	if (b->floor)
-		SIMD(add_float_tile)(b, tile, true);
+	if (b->floor && b->channels < 8)
+		SIMD(add_float_tile)(b, tile, (struct SIMD(kind)){ WIDE_COLUMNS, 4, true, false });
+	else if (b->floor)
+		SIMD(add_float_tile)(b, tile, (struct SIMD(kind)){ WIDE_COLUMNS, 8, true, false });
+	else if (b->channels < 8)
+		SIMD(add_float_tile)(b, tile, (struct SIMD(kind)){ WIDE_COLUMNS, 4, false, false });
+	else if (b->near)
+		SIMD(add_float_tile)(b, tile, (struct SIMD(kind)){ WIDE_COLUMNS, 8, false, true });
 	else
-		SIMD(add_float_tile)(b, tile, false);
+		SIMD(add_float_tile)(b, tile, (struct SIMD(kind)){ WIDE_COLUMNS, 8, false, false });
 }
 
 static void SIMD(floats)(const struct gcu_batch *b, struct gcu_tile tile)

@@ -15,7 +15,8 @@
  */
 struct gcu_factors {
 	const void *row, *weight;
-	const uint8_t *row_exponent, *weight_exponent;
+	const uint8_t *row_exponent;
+	const uint32_t *weight_exponent;
 };
 
 /** struct gcu_batch - op3 whose products are added in this order. */
@@ -31,6 +32,7 @@ struct gcu_batch {
 	bool saturate;			/* a sum may leave its range */
 	int32_t high;			/* the largest sum */
 	bool floor;			/* FP16: fp-floor */
+	bool near;			/* FP16: exponents are known to differ by 63 at most */
 	struct gcu_factors op[GCU_PENDING_MAX];
 };
 
@@ -76,8 +78,10 @@ struct gcu_operands {
 	uint32_t row_count;
 	/* By place in memory: slot + 1 that it has the factors of; 0: none. */
 	uint32_t row_of[GCU_ROWS_MAX];
-	uint32_t row_max[GCU_ROWS_MAX];		/* largest magnitude of an integer factor */
+	uint32_t row_max[GCU_ROWS_MAX];		/* largest magnitude of an integer, or exponent */
 	bool *kernel_known;			/* by slot */
+	/* By slot, FP16: largest exponent, and the least that the largest of a surface can be. */
+	uint8_t *kernel_high, *kernel_low;
 	/* [slot][r][kernel]: in pairs sums of the factors' magnitudes, in quads of the factors. */
 	uint32_t *kernel_size;
 	int32_t *kernel_sum;
@@ -85,6 +89,8 @@ struct gcu_operands {
 	uint32_t row_words;			/* 32-bit words of a column in a row */
 	uint32_t *stage;			/* a row on its way there */
 	int64_t acc_bound;			/* no accumulator is larger; -1: not known */
+	/* FP16, if acc_bound is known: log2 of what none reaches; the least func added. */
+	int32_t acc_bits, acc_func;
 	struct gcu_batch batch;
 };
 

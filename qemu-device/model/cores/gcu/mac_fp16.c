@@ -80,17 +80,23 @@ uint32_t gcu_fp_add(uint32_t old, int64_t f, uint32_t func)
 /** struct tap - factors of one kernel and some columns; the next channel's are so much further. */
 struct tap {
 	const float *x, *y;
-	const uint8_t *x_exponent, *y_exponent;
+	const uint8_t *x_exponent;
+	const uint32_t *y_exponent;	/* four equal bytes */
 	size_t x_step, y_step;
 	uint32_t channels;
 };
+
+static uint32_t exponent_at(const struct tap *t, uint32_t c, uint32_t j)
+{
+	return t->x_exponent[c * t->x_step + j] + (t->y_exponent[c * t->y_step] & 0xff);
+}
 
 static uint32_t max_exponent(const struct tap *t, uint32_t j)
 {
 	uint32_t func = 0;
 
 	for (uint32_t c = 0; c < t->channels; c++) {
-		uint32_t e = t->x_exponent[c * t->x_step + j] + t->y_exponent[c * t->y_step];
+		uint32_t e = exponent_at(t, c, j);
 
 		if (MUTANT(LANES) && t->x[c * t->x_step + j] * t->y[c * t->y_step] == 0)
 			continue;
@@ -106,7 +112,7 @@ static int64_t tap_sum(const struct tap *t, uint32_t j, uint32_t func, bool to_f
 
 	for (uint32_t c = 0; c < t->channels; c++) {
 		float v = t->x[c * t->x_step + j] * t->y[c * t->y_step] * unit;
-		uint32_t e = t->x_exponent[c * t->x_step + j] + t->y_exponent[c * t->y_step];
+		uint32_t e = exponent_at(t, c, j);
 
 		if (!to_floor && !MUTANT(TRUNCATE))
 			sum += (int32_t)v;

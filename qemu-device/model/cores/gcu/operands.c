@@ -6,7 +6,8 @@
 #include "mac.h"
 
 #define ROWS_BYTES	((size_t)8 << 20)	/* memory for factors of rows */
-#define FLOAT_BYTES	5			/* of an FP16 factor and its exponent */
+#define FLOAT_BYTES	5			/* of an FP16 factor of a row and its exponent */
+#define WEIGHT_BYTES	8			/* of a kernel */
 #define STAGE_WORDS	(4096 * GCU_ATOMIC_MAX)	/* a row with a float for each element */
 
 _Static_assert(ROWS_BYTES >= (size_t)GCU_PLACES_MAX * GCU_ATOMIC_MAX * FLOAT_BYTES,
@@ -26,13 +27,15 @@ struct gcu_operands *gcu_operands_create(const struct gcu *g)
 	/* Not zeroed: what is not used stays without memory. */
 	o->rows = aligned_alloc(CM_CORE_ALIGN, ROWS_BYTES);
 	o->kernels = aligned_alloc(CM_CORE_ALIGN,
-				   cm_core_align(cbuf_words(g) * g->atomic_c * FLOAT_BYTES));
+				   cm_core_align(cbuf_words(g) * g->atomic_c * WEIGHT_BYTES));
 	o->stage = aligned_alloc(CM_CORE_ALIGN, STAGE_WORDS * sizeof(*o->stage));
 	o->kernel_known = calloc(cbuf_words(g), sizeof(*o->kernel_known));
+	o->kernel_high = calloc(cbuf_words(g), sizeof(*o->kernel_high));
+	o->kernel_low = calloc(cbuf_words(g), sizeof(*o->kernel_low));
 	o->kernel_size = calloc(cbuf_words(g), sizeof(*o->kernel_size));
 	o->kernel_sum = calloc(cbuf_words(g), sizeof(*o->kernel_sum));
-	if (o->rows && o->kernels && o->stage && o->kernel_known && o->kernel_size &&
-	    o->kernel_sum)
+	if (o->rows && o->kernels && o->stage && o->kernel_known && o->kernel_high &&
+	    o->kernel_low && o->kernel_size && o->kernel_sum)
 		return o;
 	gcu_operands_free(o);
 	return NULL;
@@ -46,6 +49,8 @@ void gcu_operands_free(struct gcu_operands *o)
 	free(o->kernels);
 	free(o->stage);
 	free(o->kernel_known);
+	free(o->kernel_high);
+	free(o->kernel_low);
 	free(o->kernel_size);
 	free(o->kernel_sum);
 	free(o);
@@ -80,11 +85,12 @@ void gcu_operands_place(struct gcu *g, bool quads)
 {
 	struct gcu_operands *o = g->operands;
 	size_t bytes = is_fp16(g) ? FLOAT_BYTES : quads ? 1 : 2;
+	size_t weight = is_fp16(g) ? WEIGHT_BYTES : bytes;
 	size_t points = (size_t)g->layer.r * g->layer.s;
 
 	o->quads = quads;
 	o->row_bytes = (size_t)g->columns.pitch * g->atomic_c * bytes;
-	o->kernel_bytes = points * g->atomic_c * g->atomic_k * bytes;
+	o->kernel_bytes = points * g->atomic_c * g->atomic_k * weight;
 	/* The same for quads and pairs: pending op3 rely on it. */
 	o->row_count = gcu_least(g->layer.rows, (uint32_t)(ROWS_BYTES / (quads ? 2 * o->row_bytes :
 									  o->row_bytes)));
@@ -141,17 +147,15 @@ static void decode(const uint8_t *in, size_t count, float *out)
 	}
 }
 
-/* ex of decoded numbers: bits 4:2 of their FP16's exponent field, which is 0 for subnormal ones. */
-static void find_exponents(const float *in, size_t count, uint8_t *out)
+/* ex of a decoded number: bits 4:2 of its FP16's exponent field, which is 0 for subnormal ones. */
+static uint32_t exponent_of(const float *v)
 {
-	for (size_t i = 0; i < count; i++) {
-		uint32_t bits;
-		int32_t field;
+	uint32_t bits;
+	int32_t field;
 
-		memcpy(&bits, in + i, sizeof(bits));
-		field = (int32_t)(bits >> 23 & 0xff) - 112;
-		out[i] = (uint8_t)((field < 0 ? 0 : field) >> 2);
-	}
+	memcpy(&bits, v, sizeof(bits));
+	field = (int32_t)(bits >> 23 & 0xff) - 112;
+	return (uint32_t)(field < 0 ? 0 : field) >> 2;
 }
 
 /* ---- rows ---- */
@@ -255,14 +259,20 @@ static uint32_t make_pairs_row(struct gcu *g, const uint8_t *from, uint32_t real
 	return largest(stage, count);
 }
 
-static void make_floats_row(struct gcu *g, const uint8_t *from, uint8_t *to)
+/* Returns the largest exponent. */
+static uint32_t make_floats_row(struct gcu *g, const uint8_t *from, uint8_t *to)
 {
 	size_t count = (size_t)g->columns.pitch * g->atomic_c;
 	float *stage = (float *)g->operands->stage;
+	uint8_t *exponents = to + count * sizeof(float), max = 0;
 
 	decode(from, (size_t)g->layer.width * g->atomic_c, stage);
 	spread(g, stage, 0, 0, to);
-	find_exponents((const float *)to, count, to + count * sizeof(float));
+	for (size_t i = 0; i < count; i++) {
+		exponents[i] = (uint8_t)exponent_of((const float *)to + i);
+		max = exponents[i] > max ? exponents[i] : max;
+	}
+	return max;
 }
 
 void gcu_make_row(struct gcu *g, uint32_t slot)
@@ -279,7 +289,7 @@ void gcu_make_row(struct gcu *g, uint32_t slot)
 	o->row_words = g->atomic_c / (is_fp16(g) ? 1 : o->quads ? 4 : 2);
 	o->row_max[place] = largest_factor(&g->layer);
 	if (is_fp16(g))
-		make_floats_row(g, from, to);
+		o->row_max[place] = make_floats_row(g, from, to);
 	else if (o->quads)
 		make_quads_row(g, from, real, to);
 	else
@@ -374,19 +384,44 @@ static void make_integers(struct gcu *g, size_t at, uint32_t slot, uint8_t *to)
 	}
 }
 
-static void make_floats(struct gcu *g, size_t at, uint8_t *to)
+/* Exponents of a point's weights, as four equal bytes; their largest, and the least func. */
+static void find_exponents(struct gcu *g, const float *in, uint32_t *out, uint32_t slot)
+{
+	struct gcu_operands *o = g->operands;
+
+	for (uint32_t k = 0; k < g->group.kn; k++) {
+		uint32_t max = 0;
+
+		for (uint32_t i = k; i < g->atomic_c * g->atomic_k; i += g->atomic_k) {
+			uint32_t e = exponent_of(in + i);
+
+			out[i] = e * 0x01010101;
+			max = e > max ? e : max;
+		}
+		o->kernel_high[slot] = (uint8_t)(max > o->kernel_high[slot] ? max :
+						 o->kernel_high[slot]);
+		o->kernel_low[slot] = (uint8_t)(max < o->kernel_low[slot] ? max :
+						o->kernel_low[slot]);
+	}
+}
+
+static void make_floats(struct gcu *g, size_t at, uint32_t slot, uint8_t *to)
 {
 	uint32_t points = g->layer.r * g->layer.s, tap = g->atomic_c * g->atomic_k;
 	float *out = (float *)to, w[GCU_ATOMIC_MAX];
+	uint32_t *exponents = (uint32_t *)(out + (size_t)points * tap);
 
-	memset(to, 0, (size_t)points * tap * sizeof(*out));
-	for (uint32_t point = 0; point < points; point++, out += tap, at += tap * 2)
+	g->operands->kernel_high[slot] = 0;
+	g->operands->kernel_low[slot] = UINT8_MAX;
+	for (uint32_t point = 0; point < points; point++, at += tap * 2) {
 		for (uint32_t k = 0; k < g->group.kn; k++) {
 			decode(g->cbuf + gcu_kernel_byte(g, at + k * g->word), g->atomic_c, w);
 			interleave(g, w, g->atomic_c, 0, (word *)out + k);
 		}
-	find_exponents((const float *)to, (size_t)points * tap,
-		       to + (size_t)points * tap * sizeof(*out));
+		find_exponents(g, out, exponents, slot);
+		out += tap;
+		exponents += tap;
+	}
 }
 
 void gcu_make_kernels(struct gcu *g, uint32_t slot)
@@ -399,7 +434,7 @@ void gcu_make_kernels(struct gcu *g, uint32_t slot)
 	if (o->kernel_known[slot])
 		return;
 	if (is_fp16(g))
-		make_floats(g, at, to);
+		make_floats(g, at, slot, to);
 	else
 		make_integers(g, at, slot, to);
 	o->kernel_known[slot] = true;
@@ -420,5 +455,5 @@ void gcu_factors(const struct gcu *g, const struct gcu_op *op, struct gcu_factor
 	}
 	factors->row_exponent = row + (size_t)g->columns.pitch * g->atomic_c * sizeof(float);
 	factors->weight = kernels + first * sizeof(float);
-	factors->weight_exponent = kernels + g->layer.r * g->layer.s * tap * sizeof(float) + first;
+	factors->weight_exponent = (const uint32_t *)kernels + g->layer.r * g->layer.s * tap + first;
 }

@@ -83,7 +83,11 @@ bool gcu_row_pending(const struct gcu *g, uint32_t slot)
 
 void gcu_products_reset(struct gcu *g, bool zero)
 {
-	g->operands->acc_bound = zero ? 0 : -1;
+	struct gcu_operands *o = g->operands;
+
+	o->acc_bound = zero ? 0 : -1;
+	o->acc_bits = INT16_MIN;
+	o->acc_func = INT16_MAX;
 }
 
 /* ---- bounds ---- */
@@ -144,6 +148,42 @@ static void find_bound(struct gcu *g)
 		o->acc_bound = -1;
 }
 
+/* ---- bounds of FP16 ---- */
+
+/*
+ * Exponents of an accumulator and of a tap differ by 63 at most, if no accumulator reaches 2^(37 + 4 *
+ * func), and none other than 0 is below 2^(4 * func - 90).  What is not 0 after a tap is at least
+ * its unit, 2^(4 * func - 50).
+ */
+#define FUNC_RANGE	10
+
+static int32_t bits_of(uint32_t n)
+{
+	return n < 2 ? 0 : 32 - __builtin_clz(n - 1);
+}
+
+static void find_distance(struct gcu *g)
+{
+	struct gcu_operands *o = g->operands;
+	int32_t high = 0, low = o->acc_func, bits;
+
+	for (uint32_t i = 0; i < g->s->pending_count; i++) {
+		const struct gcu_op *op = &g->s->pending[i];
+		int32_t x = (int32_t)o->row_max[op->row_slot % o->row_count];
+		int32_t func = x + o->kernel_high[op->kernel_slot];
+		int32_t least = o->kernel_low[op->kernel_slot];
+
+		high = func > high ? func : high;
+		low = least < low ? least : low;
+	}
+	/* A product has less than 28 bits. */
+	bits = bits_of(g->s->pending_count * g->layer.s * g->atomic_c) + 28 + 4 * high - 50;
+	bits = (bits > o->acc_bits ? bits : o->acc_bits) + 1;
+	o->batch.near = o->acc_bound >= 0 && high - low <= FUNC_RANGE && bits <= 37 + 4 * low;
+	o->acc_func = low;
+	o->acc_bits = bits;
+}
+
 /* ---- computation ---- */
 
 /* Rows in quads have a zero point: subtract what it adds to the sums. */
@@ -195,8 +235,10 @@ static void make_batch(struct gcu *g)
 	b->acc_pitch = g->acc_pitch;
 	b->floor = g->fp_floor;
 	make_operands(g);
-	if (is_fp16(g))
+	if (is_fp16(g)) {
+		find_distance(g);
 		return;
+	}
 	find_bound(g);
 	if (b->saturate && g->operands->quads) {
 		gcu_operands_place(g, false);

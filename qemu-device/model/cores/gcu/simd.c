@@ -12,7 +12,7 @@ const struct gcu_simd *gcu_simd(uint32_t simd)
 #if defined(__x86_64__) && !defined(CM_PORTABLE)
 	if (simd == CM_SIMD_AVX512)
 		return gcu_vnni() ? gcu_vnni() : &gcu_avx512;
-	if (simd == CM_SIMD_AVX2)
+	if (simd == CM_SIMD_AVX2 && __builtin_cpu_supports("fma"))
 		return &gcu_avx2;
 #endif
 	(void)simd;
