@@ -43,7 +43,7 @@ enum gcu_outcome gcu_pause(struct gcu *g, struct gcu_run *run)
 			return GCU_GO_ON;
 	}
 	s->block.n.cycles_serial += cycles;
-	if (cycles < all)
+	if (s->time + all > s->cycle_limit)
 		return gcu_time_limit(g, s->time + cycles, run);
 	return gcu_complete(g, s->time + cycles, run);
 }
