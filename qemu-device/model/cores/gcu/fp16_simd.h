@@ -21,7 +21,7 @@ struct SIMD(tap) {
 	const float *x, *w;
 	const uint8_t *x_exponent;
 	const uint32_t *w_exponent;	/* four equal bytes */
-	size_t x_step, w_step;
+	size_t x_step;			/* from a channel to the next */
 	uint32_t channels;
 };
 
@@ -42,7 +42,7 @@ void SIMD(max_exponents)(const struct SIMD(tap) *t, uint8_t *funcs, const struct
 
 	for (uint32_t first = 0; first < t->channels; first += kind.channels)
 		UNROLL
-		for (uint32_t c = 0; c < kind.channels; c++, x += t->x_step, w += t->w_step) {
+		for (uint32_t c = 0; c < kind.channels; c++, x += t->x_step, w++) {
 			if (kind.columns == WIDE_COLUMNS)
 				wide = _mm256_max_epu8(wide, _mm256_add_epi8(
 					_mm256_loadu_si256((const __m256i *)x),
@@ -63,34 +63,28 @@ SIMD_TARGET static inline MASK SIMD(in_reach)(const struct SIMD(tap) *t, uint32_
 {
 	INTS e = BYTES_TO_INTS(t->x_exponent + c * t->x_step + j);
 
-	e = ADD(e, SPLAT((int32_t)(t->w_exponent[c * t->w_step] & 0xff) + 8));
+	e = ADD(e, SPLAT((int32_t)(t->w_exponent[c] & 0xff) + 8));
 	return GREATER(e, func);
 }
 
-/* The sums of up to 8 channels, which fit in 32 bits; @unit is 2^(50 - 4 * func). */
+/* The sum of up to 8 channels of columns @j.., which fits in 32 bits; @unit is 2^(50 - 4 * func). */
 SIMD_TARGET static inline __attribute__((always_inline))
-void SIMD(sum_channels)(const struct SIMD(tap) *t, uint32_t first, const INTS *func,
-			const FLOATS *unit, INTS *sum, const struct SIMD(kind) kind)
+INTS SIMD(sum_channels)(const struct SIMD(tap) *t, uint32_t first, uint32_t j, INTS func, FLOATS unit,
+			const struct SIMD(kind) kind)
 {
-	UNROLL
-	for (uint32_t v = 0; v < kind.columns / LANES; v++)
-		sum[v] = SPLAT(0);
-	UNROLL
-	for (uint32_t c = first; c < first + kind.channels; c++) {
-		FLOATS w = FLOAT_SPLAT(t->w[c * t->w_step]);
+	const float *x = t->x + first * t->x_step + j, *w = t->w + first;
+	INTS sum = SPLAT(0);
 
-		UNROLL
-		for (uint32_t v = 0; v < kind.columns / LANES; v++) {
-			FLOATS x = FLOAT_LOAD(t->x + c * t->x_step + v * LANES);
-			FLOATS product = FLOAT_MUL(FLOAT_MUL(x, w), unit[v]);
+	UNROLL
+	for (uint32_t c = 0; c < kind.channels; c++, x += t->x_step, w++) {
+		FLOATS v = FLOAT_MUL(FLOAT_MUL(FLOAT_LOAD(x), FLOAT_SPLAT(*w)), unit);
 
-			if (kind.to_floor)
-				sum[v] = ADD(sum[v], KEEP(SIMD(in_reach)(t, c, v * LANES, func[v]),
-							  ROUND(product)));
-			else
-				sum[v] = ADD(sum[v], TRUNCATE(product));
-		}
+		if (kind.to_floor)
+			sum = ADD(sum, KEEP(SIMD(in_reach)(t, first + c, j, func), ROUND(v)));
+		else
+			sum = ADD(sum, TRUNCATE(v));
 	}
+	return sum;
 }
 
 /* Does an exponent differ by more than 63 from that of a sum that is not zero? */
@@ -143,34 +137,23 @@ SIMD_TARGET static inline __attribute__((always_inline))
 void SIMD(add_tap)(const struct SIMD(tap) *t, const uint32_t *real, int32_t *acc,
 		   const struct SIMD(kind) kind)
 {
-	INTS func[WIDE_COLUMNS / LANES], sum[WIDE_COLUMNS / LANES];
-	FLOATS unit[WIDE_COLUMNS / LANES];
-	DOUBLES f[WIDE_COLUMNS / LANES][2];
 	uint8_t funcs[WIDE_COLUMNS];
 
 	SIMD(max_exponents)(t, funcs, kind);
 	UNROLL
-	for (uint32_t v = 0; v < kind.columns / LANES; v++) {
-		func[v] = BYTES_TO_INTS(funcs + v * LANES);
-		unit[v] = AS_FLOATS(SUB(SPLAT((127 + 50) << 23), SLLI(func[v], 25)));
-	}
-	SIMD(sum_channels)(t, 0, func, unit, sum, kind);
-	UNROLL
-	for (uint32_t v = 0; v < kind.columns / LANES; v++) {
-		f[v][0] = INTS_LOW(sum[v]);
-		f[v][1] = INTS_HIGH(sum[v]);
-	}
-	for (uint32_t c = kind.channels; c < t->channels; c += kind.channels) {
-		SIMD(sum_channels)(t, c, func, unit, sum, kind);
-		UNROLL
-		for (uint32_t v = 0; v < kind.columns / LANES; v++) {
-			f[v][0] = DOUBLE_ADD(f[v][0], INTS_LOW(sum[v]));
-			f[v][1] = DOUBLE_ADD(f[v][1], INTS_HIGH(sum[v]));
+	for (uint32_t j = 0; j < kind.columns; j += LANES) {
+		INTS func = BYTES_TO_INTS(funcs + j);
+		FLOATS unit = AS_FLOATS(SUB(SPLAT((127 + 50) << 23), SLLI(func, 25)));
+		INTS sum = SIMD(sum_channels)(t, 0, j, func, unit, kind);
+		DOUBLES f[2] = { INTS_LOW(sum), INTS_HIGH(sum) };
+
+		for (uint32_t c = kind.channels; c < t->channels; c += kind.channels) {
+			sum = SIMD(sum_channels)(t, c, j, func, unit, kind);
+			f[0] = DOUBLE_ADD(f[0], INTS_LOW(sum));
+			f[1] = DOUBLE_ADD(f[1], INTS_HIGH(sum));
 		}
+		SIMD(add_lanes)(acc + j, f, func, real + j, kind.near);
 	}
-	UNROLL
-	for (uint32_t v = 0; v < kind.columns / LANES; v++)
-		SIMD(add_lanes)(acc + v * LANES, f[v], func[v], real + v * LANES, kind.near);
 }
 
 /* Columns @w.. of a tap of all kernels of a tile. */
@@ -180,16 +163,15 @@ void SIMD(add_columns_of)(const struct gcu_batch *b, uint32_t n, struct gcu_tile
 {
 	const struct gcu_factors *op = &b->op[n / b->taps];
 	uint32_t s = n % b->taps, place = b->tap[s] + w;
-	size_t first = (size_t)s * b->channels * b->kernels;
 
 	for (uint32_t k = tile.k; k < tile.k + tile.kernels; k++) {
+		size_t weight = ((size_t)s * b->kernels + k) * b->channels;
 		const struct SIMD(tap) t = {
 			.x = (const float *)op->row + place,
-			.w = (const float *)op->weight + first + k,
+			.w = (const float *)op->weight + weight,
 			.x_exponent = op->row_exponent + place,
-			.w_exponent = op->weight_exponent + first + k,
-			.x_step = b->pitch, .w_step = b->kernels,
-			.channels = b->channels,
+			.w_exponent = op->weight_exponent + weight,
+			.x_step = b->pitch, .channels = b->channels,
 		};
 
 		SIMD(add_tap)(&t, b->real + place, b->acc + (size_t)k * b->acc_pitch + w, kind);

@@ -10,8 +10,9 @@
  *
  * Integers in pairs: int16_t without zero points; rows [pair of channels][place][2], weights [tap]
  * [pair][kernel][2].  Integers in quads: rows uint8_t with a zero point, [quad of channels][place]
- * [4], weights int8_t without one, [tap][quad][kernel][4].  FP16: float, rows [channel][place], weights [tap][channel][kernel], and in
- * the same order the exponents ex of the core's page, a byte each.
+ * [4], weights int8_t without one, [tap][quad][kernel][4].  FP16: float, rows
+ * [channel][place], weights [tap][kernel][channel], and in the same order the exponents ex of the
+ * core's page: of rows a byte, of weights four equal ones.
  */
 struct gcu_factors {
 	const void *row, *weight;

@@ -77,18 +77,18 @@ uint32_t gcu_fp_add(uint32_t old, int64_t f, uint32_t func)
 
 /* ---- a tap ---- */
 
-/** struct tap - factors of one kernel and some columns; the next channel's are so much further. */
+/** struct tap - factors of one kernel and some columns; a channel of a row is x_step behind another. */
 struct tap {
 	const float *x, *y;
 	const uint8_t *x_exponent;
 	const uint32_t *y_exponent;	/* four equal bytes */
-	size_t x_step, y_step;
+	size_t x_step;
 	uint32_t channels;
 };
 
 static uint32_t exponent_at(const struct tap *t, uint32_t c, uint32_t j)
 {
-	return t->x_exponent[c * t->x_step + j] + (t->y_exponent[c * t->y_step] & 0xff);
+	return t->x_exponent[c * t->x_step + j] + (t->y_exponent[c] & 0xff);
 }
 
 static uint32_t max_exponent(const struct tap *t, uint32_t j)
@@ -98,7 +98,7 @@ static uint32_t max_exponent(const struct tap *t, uint32_t j)
 	for (uint32_t c = 0; c < t->channels; c++) {
 		uint32_t e = exponent_at(t, c, j);
 
-		if (MUTANT(LANES) && t->x[c * t->x_step + j] * t->y[c * t->y_step] == 0)
+		if (MUTANT(LANES) && t->x[c * t->x_step + j] * t->y[c] == 0)
 			continue;
 		func = e > func ? e : func;
 	}
@@ -111,7 +111,7 @@ static int64_t tap_sum(const struct tap *t, uint32_t j, uint32_t func, bool to_f
 	int64_t sum = 0;
 
 	for (uint32_t c = 0; c < t->channels; c++) {
-		float v = t->x[c * t->x_step + j] * t->y[c * t->y_step] * unit;
+		float v = t->x[c * t->x_step + j] * t->y[c] * unit;
 		uint32_t e = exponent_at(t, c, j);
 
 		if (!to_floor && !MUTANT(TRUNCATE))
@@ -139,13 +139,13 @@ static void add_op(const struct gcu_batch *b, const struct gcu_factors *op, uint
 		   int32_t *acc)
 {
 	for (uint32_t s = 0; s < b->taps; s++) {
-		size_t weight = (size_t)s * b->channels * b->kernels + k;
+		size_t weight = ((size_t)s * b->kernels + k) * b->channels;
 		struct tap t = {
 			.x = (const float *)op->row + b->tap[s] + w,
 			.y = (const float *)op->weight + weight,
 			.x_exponent = op->row_exponent + b->tap[s] + w,
 			.y_exponent = op->weight_exponent + weight,
-			.x_step = b->pitch, .y_step = b->kernels, .channels = b->channels,
+			.x_step = b->pitch, .channels = b->channels,
 		};
 
 		add_tap(b, &t, b->real + b->tap[s] + w, acc);

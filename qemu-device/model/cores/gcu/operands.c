@@ -384,44 +384,40 @@ static void make_integers(struct gcu *g, size_t at, uint32_t slot, uint8_t *to)
 	}
 }
 
-/* Exponents of a point's weights, as four equal bytes; their largest, and the least func. */
-static void find_exponents(struct gcu *g, const float *in, uint32_t *out, uint32_t slot)
+/* Exponents of a surface's weights, as four equal bytes; returns the largest. */
+static uint32_t find_exponents(const float *in, uint32_t count, uint32_t *out)
 {
-	struct gcu_operands *o = g->operands;
+	uint32_t max = 0;
 
-	for (uint32_t k = 0; k < g->group.kn; k++) {
-		uint32_t max = 0;
+	for (uint32_t c = 0; c < count; c++) {
+		uint32_t e = exponent_of(in + c);
 
-		for (uint32_t i = k; i < g->atomic_c * g->atomic_k; i += g->atomic_k) {
-			uint32_t e = exponent_of(in + i);
-
-			out[i] = e * 0x01010101;
-			max = e > max ? e : max;
-		}
-		o->kernel_high[slot] = (uint8_t)(max > o->kernel_high[slot] ? max :
-						 o->kernel_high[slot]);
-		o->kernel_low[slot] = (uint8_t)(max < o->kernel_low[slot] ? max :
-						o->kernel_low[slot]);
+		out[c] = e * 0x01010101;
+		max = e > max ? e : max;
 	}
+	return max;
 }
 
 static void make_floats(struct gcu *g, size_t at, uint32_t slot, uint8_t *to)
 {
 	uint32_t points = g->layer.r * g->layer.s, tap = g->atomic_c * g->atomic_k;
-	float *out = (float *)to, w[GCU_ATOMIC_MAX];
-	uint32_t *exponents = (uint32_t *)(out + (size_t)points * tap);
+	uint32_t *exponents = (uint32_t *)to + (size_t)points * tap, high = 0, low = UINT8_MAX;
+	float *out = (float *)to;
 
-	g->operands->kernel_high[slot] = 0;
-	g->operands->kernel_low[slot] = UINT8_MAX;
 	for (uint32_t point = 0; point < points; point++, at += tap * 2) {
 		for (uint32_t k = 0; k < g->group.kn; k++) {
-			decode(g->cbuf + gcu_kernel_byte(g, at + k * g->word), g->atomic_c, w);
-			interleave(g, w, g->atomic_c, 0, (word *)out + k);
+			size_t first = (size_t)point * tap + k * g->atomic_c;
+			uint32_t max;
+
+			decode(g->cbuf + gcu_kernel_byte(g, at + k * g->word), g->atomic_c,
+			       out + first);
+			max = find_exponents(out + first, g->atomic_c, exponents + first);
+			high = max > high ? max : high;
+			low = max < low ? max : low;
 		}
-		find_exponents(g, out, exponents, slot);
-		out += tap;
-		exponents += tap;
 	}
+	g->operands->kernel_high[slot] = (uint8_t)high;
+	g->operands->kernel_low[slot] = (uint8_t)low;
 }
 
 void gcu_make_kernels(struct gcu *g, uint32_t slot)
