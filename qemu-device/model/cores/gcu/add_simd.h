@@ -6,6 +6,8 @@
  */
 
 #define UNROLL	_Pragma("GCC unroll 16")
+/* Keep a vector in its register instead of moving it to another. */
+#define IN_REGISTER(v)	__asm__("" : "+v"(v))
 #define VECTORS	2	/* of columns, computed together */
 
 /** struct position - sums that are computed together. */

@@ -346,8 +346,7 @@ static int check_layer(struct gcu *g, char *err)
 	if (s->after < GCU_ROW || s->after >= GCU_PHASES)
 		if (s->after || s->phase == GCU_WALK)
 			return refuse(err, "phase after a walk", s->after);
-	if (s->h >= l->ofmh || s->cg >= g->group.count || s->r > l->r ||
-	    (s->phase == GCU_OP3 && s->r == l->r))
+	if (s->h >= l->ofmh || s->cg >= g->group.count || s->r > l->r)
 		return refuse(err, "position", s->h);
 	if (s->need_h > l->ofmh || s->need_cg >= g->group.count || s->need_r >= l->r)
 		return refuse(err, "need", s->need_h);

@@ -35,11 +35,9 @@ enum gcu_phase {
 	GCU_ROW,		/* begin an output row */
 	GCU_PSUM,
 	GCU_OP4,
-	GCU_OP3,
-	GCU_OP3_END,
+	GCU_OP3,		/* and those behind it */
 	GCU_SWAP,		/* release the swap slot */
 	GCU_REPLACE,		/* TABLE: evict rows */
-	GCU_OP4_END,
 	GCU_OUTPUT,
 	GCU_CHECK,		/* of the cycle limit after an op4 */
 	GCU_END,		/* of the layer */

@@ -168,19 +168,13 @@ static enum gcu_outcome deadlock(struct gcu *g, struct gcu_run *run)
 			need > own ? CNNACC_GCU_DEADLOCK_EVICTED : CNNACC_GCU_DEADLOCK_FULL);
 }
 
-/* One kernel row: its products are computed later, at the latest at the end of the output row. */
-static enum gcu_outcome run_op3(struct gcu *g, struct gcu_run *run)
+/* The array's op3, of input row @y; its products are computed later. */
+static enum gcu_outcome add_op3(struct gcu *g, uint32_t y, struct gcu_run *run)
 {
 	struct gcu_state *s = g->s;
-	int32_t y = gcu_input_row(&g->layer, s->h, s->r);
+	uint32_t slot = gcu_find_row(g, g->group.first + s->cg, y);
 	uint64_t ready;
-	uint32_t slot;
 
-	if (y < 0) {
-		gcu_count_op3(g, true);
-		return go_to(g, GCU_OP3_END);
-	}
-	slot = gcu_find_row(g, g->group.first + s->cg, (uint32_t)y);
 	if (slot == GCU_NONE)
 		return deadlock(g, run);
 	if (!gcu_products_room(g, slot) && !gcu_products_finish(g, run))
@@ -192,15 +186,32 @@ static enum gcu_outcome run_op3(struct gcu *g, struct gcu_run *run)
 		.r = (uint16_t)s->r,
 	});
 	gcu_count_op3(g, false);
-	if (g->layer.table)
-		return go_to(g, GCU_OP3_END);
-	gcu_evict_fifo(g);
-	return walk_to(g, GCU_OP3_END);
+	return GCU_ENDED;
 }
 
-static enum gcu_outcome end_op3(struct gcu *g)
+/* Kernel rows up to the end of the op4, or with FIFO up to one that has used a row. */
+static enum gcu_outcome run_op3(struct gcu *g, struct gcu_run *run)
 {
-	return go_to(g, ++g->s->r < g->layer.r ? GCU_OP3 : GCU_SWAP);
+	struct gcu_state *s = g->s;
+
+	for (; s->r < g->layer.r; s->r++) {
+		int32_t y = gcu_input_row(&g->layer, s->h, s->r);
+		enum gcu_outcome outcome;
+
+		if (y < 0) {
+			gcu_count_op3(g, true);
+			continue;
+		}
+		outcome = add_op3(g, (uint32_t)y, run);
+		if (outcome != GCU_ENDED)
+			return outcome;
+		if (g->layer.table)
+			continue;
+		s->r++;
+		gcu_evict_fifo(g);
+		return walk_to(g, GCU_OP3);
+	}
+	return go_to(g, s->cg < g->group.resident ? GCU_REPLACE : GCU_SWAP);
 }
 
 static enum gcu_outcome swap(struct gcu *g, struct gcu_run *run)
@@ -225,13 +236,8 @@ static enum gcu_outcome replace(struct gcu *g, struct gcu_run *run)
 		s->op4++;
 	}
 	s->packet_done++;
-	return walk_to(g, GCU_OP4_END);
-}
-
-static enum gcu_outcome end_op4(struct gcu *g)
-{
-	g->s->pos = 0;
-	return go_to(g, g->s->cg + 1 < g->group.count ? GCU_CHECK : GCU_OUTPUT);
+	s->pos = 0;
+	return walk_to(g, s->cg + 1 < g->group.count ? GCU_CHECK : GCU_OUTPUT);
 }
 
 static enum gcu_outcome write_row(struct gcu *g, struct gcu_run *run)
@@ -325,14 +331,10 @@ enum gcu_outcome gcu_layer_phase(struct gcu *g, struct gcu_run *run)
 		return too_early(g, run) ? GCU_WAIT : begin_op4(g);
 	case GCU_OP3:
 		return run_op3(g, run);
-	case GCU_OP3_END:
-		return end_op3(g);
 	case GCU_SWAP:
 		return swap(g, run);
 	case GCU_REPLACE:
 		return replace(g, run);
-	case GCU_OP4_END:
-		return end_op4(g);
 	case GCU_OUTPUT:
 		return write_row(g, run);
 	case GCU_CHECK:

@@ -299,66 +299,73 @@ void gcu_make_row(struct gcu *g, uint32_t slot)
 
 /* ---- kernels ---- */
 
-/** struct sums - by kernel: sums over a kernel row of the factors and of their magnitudes. */
-struct sums {
-	int32_t *sum;
-	uint32_t *size;
-};
-
-/* Words of a surface to those of kernel @k. */
-static void interleave(const struct gcu *g, const void *surface, uint32_t count, uint32_t flip,
-		       word *to)
+/* Words of a surface to those of a kernel, which are @step apart. */
+static inline __attribute__((always_inline))
+void interleave_words(const word *from, uint32_t flip, word *to, uint32_t step,
+		      const uint32_t count)
 {
-	const word *from = surface;
-
+#pragma GCC unroll 16
 	for (uint32_t q = 0; q < count; q++)
-		to[q * g->atomic_k] = from[q] ^ flip;
+		to[q * step] = from[q] ^ flip;
 }
 
-static void make_quads(struct gcu *g, const uint8_t *surface, uint8_t *to, uint32_t k,
-		       struct sums sums)
+static inline void interleave(const void *surface, uint32_t count, uint32_t flip, word *to,
+			      uint32_t step)
 {
-	const struct gcu_layer *l = &g->layer;
-	uint8_t flip = l->unsigned_weights ? 0x80 : 0;
+	switch (count) {
+	case 1:
+		return interleave_words(surface, flip, to, step, 1);
+	case 2:
+		return interleave_words(surface, flip, to, step, 2);
+	case 4:
+		return interleave_words(surface, flip, to, step, 4);
+	case 8:
+		return interleave_words(surface, flip, to, step, 8);
+	}
+	interleave_words(surface, flip, to, step, 16);
+}
+
+static int32_t sum_of(const uint8_t *surface, uint32_t count, uint8_t flip)
+{
 	int32_t sum = 0;
 
-	interleave(g, surface, g->atomic_c / 4, flip * 0x01010101u, (word *)to + k);
-	if (!gcu_row_zero(l))
-		return;
-	for (uint32_t c = 0; c < g->atomic_c; c++)
+	for (uint32_t c = 0; c < count; c++)
 		sum += (int8_t)(surface[c] ^ flip);
-	sums.sum[k] += sum;
+	return sum;
 }
 
-static void make_pairs(struct gcu *g, const uint8_t *surface, uint8_t *to, uint32_t k,
-		       struct sums sums)
+/* Factors of the kernels of a point in quads; @at is its logical byte. */
+static void make_quads(struct gcu *g, size_t at, word *to, int32_t *sum)
+{
+	uint8_t flip = g->layer.unsigned_weights ? 0x80 : 0;
+	bool zero = gcu_row_zero(&g->layer);
+
+	for (uint32_t k = 0; k < g->group.kn; k++, at += g->atomic_c) {
+		const uint8_t *from = g->cbuf + gcu_kernel_byte(g, at);
+
+		interleave(from, g->atomic_c / 4, flip * 0x01010101u, to + k, g->atomic_k);
+		if (zero)
+			sum[k] += sum_of(from, g->atomic_c, flip);
+	}
+}
+
+/* The same in pairs. */
+static void make_pairs(struct gcu *g, size_t at, word *to, uint32_t *size)
 {
 	const struct gcu_layer *l = &g->layer;
-	int16_t w[GCU_ATOMIC_MAX];
-	uint32_t size = 0;
-
-	if (l->esz == 1)
-		widen(surface, g->atomic_c, l->unsigned_weights, l->zw, w);
-	else
-		memcpy(w, surface, g->atomic_c * sizeof(*w));
-	interleave(g, w, g->atomic_c / 2, 0, (word *)to + k);
-	for (uint32_t c = 0; c < g->atomic_c; c++)
-		size += magnitude(w[c]);
-	sums.size[k] += size;
-}
-
-/* Factors of the real kernels of one point. */
-static void make_point(struct gcu *g, size_t at, uint8_t *to, struct sums sums)
-{
-	size_t surface = (size_t)g->atomic_c * g->layer.esz;
+	size_t surface = (size_t)g->atomic_c * l->esz;
 
 	for (uint32_t k = 0; k < g->group.kn; k++, at += surface) {
 		const uint8_t *from = g->cbuf + gcu_kernel_byte(g, at);
+		int16_t w[GCU_ATOMIC_MAX];
 
-		if (g->operands->quads)
-			make_quads(g, from, to, k, sums);
+		if (l->esz == 1)
+			widen(from, g->atomic_c, l->unsigned_weights, l->zw, w);
 		else
-			make_pairs(g, from, to, k, sums);
+			memcpy(w, from, g->atomic_c * sizeof(*w));
+		interleave(w, g->atomic_c / 2, 0, to + k, g->atomic_k);
+		for (uint32_t c = 0; c < g->atomic_c; c++)
+			size[k] += magnitude(w[c]);
 	}
 }
 
@@ -369,19 +376,18 @@ static void make_integers(struct gcu *g, size_t at, uint32_t slot, uint8_t *to)
 	struct gcu_operands *o = g->operands;
 	size_t surfaces = (size_t)g->atomic_c * l->esz * g->atomic_k;
 	size_t tap = (size_t)g->atomic_c * g->atomic_k * (o->quads ? 1 : 2);
-	struct sums sums = {
-		o->kernel_sum + (size_t)slot * l->r * g->atomic_k,
-		o->kernel_size + (size_t)slot * l->r * g->atomic_k,
-	};
+	int32_t *sum = o->kernel_sum + (size_t)slot * l->r * g->atomic_k;
+	uint32_t *size = o->kernel_size + (size_t)slot * l->r * g->atomic_k;
 
-	memset(sums.sum, 0, (size_t)l->r * g->atomic_k * sizeof(*sums.sum));
-	memset(sums.size, 0, (size_t)l->r * g->atomic_k * sizeof(*sums.size));
-	for (uint32_t r = 0; r < l->r; r++) {
-		for (uint32_t s = 0; s < l->s; s++, at += surfaces, to += tap)
-			make_point(g, at, to, sums);
-		sums.sum += g->atomic_k;
-		sums.size += g->atomic_k;
-	}
+	memset(sum, 0, (size_t)l->r * g->atomic_k * sizeof(*sum));
+	memset(size, 0, (size_t)l->r * g->atomic_k * sizeof(*size));
+	for (uint32_t r = 0; r < l->r; r++, sum += g->atomic_k, size += g->atomic_k)
+		for (uint32_t s = 0; s < l->s; s++, at += surfaces, to += tap) {
+			if (o->quads)
+				make_quads(g, at, (word *)to, sum);
+			else
+				make_pairs(g, at, (word *)to, size);
+		}
 }
 
 /* Exponents of a surface's weights, as four equal bytes; returns the largest. */

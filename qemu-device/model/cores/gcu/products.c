@@ -110,20 +110,20 @@ static int64_t largest_acc(const struct gcu *g)
 static int64_t largest_pairs(const struct gcu *g)
 {
 	const struct gcu_operands *o = g->operands;
-	int64_t sum[GCU_ATOMIC_MAX] = { 0 }, largest = 0;
+	uint64_t sum[GCU_ATOMIC_MAX] = { 0 }, largest = 0;
 
 	for (uint32_t i = 0; i < g->s->pending_count; i++) {
 		const struct gcu_op *op = &g->s->pending[i];
 		const uint32_t *weights = o->kernel_size +
 			((size_t)op->kernel_slot * g->layer.r + op->r) * g->atomic_k;
-		int64_t x = o->row_max[op->row_slot % o->row_count];
+		uint32_t x = o->row_max[op->row_slot % o->row_count];
 
 		for (uint32_t k = 0; k < g->group.kn; k++)
-			sum[k] += x * weights[k];
+			sum[k] += (uint64_t)x * weights[k];
 	}
 	for (uint32_t k = 0; k < g->group.kn; k++)
 		largest = sum[k] > largest ? sum[k] : largest;
-	return largest;
+	return (int64_t)largest;
 }
 
 /* No sum of the pending products, or of some of them, is larger. */

@@ -38,6 +38,8 @@ void SIMD(saturate_block)(const struct gcu_batch *b, uint32_t k, uint32_t w,
 				for (unsigned int i = 0; i < kernels; i++) {
 					high[i] = MADD(high[i], x_high, SPLAT(y[i]));
 					low[i] = MADD(low[i], x_low, SPLAT(y[i]));
+					IN_REGISTER(high[i]);
+					IN_REGISTER(low[i]);
 				}
 			}
 			UNROLL

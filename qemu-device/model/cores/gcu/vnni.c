@@ -16,6 +16,7 @@
 #undef CHANNELS
 #undef MADD
 #undef UNROLL
+#undef IN_REGISTER
 #undef VECTORS
 
 #define SIMD(name)	name##_quads
