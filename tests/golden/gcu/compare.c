@@ -28,7 +28,7 @@ static unsigned int kind_of(uint64_t index)
 		GEN_GCU_CONFIG, GEN_GCU_FAULT, GEN_GCU_STUCK, GEN_GCU_FAULT, GEN_GCU_CONFIG,
 		GEN_GCU_LIMIT, GEN_GCU_FAULT, GEN_GCU_TABLE, GEN_GCU_FAULT, GEN_GCU_FLIP,
 		GEN_GCU_CONFIG, GEN_GCU_FAULT, GEN_GCU_RANGE, GEN_GCU_FAULT, GEN_GCU_LIMIT,
-		GEN_GCU_CONFIG, GEN_GCU_FAULT, GEN_GCU_PACKET, GEN_GCU_FAULT, GEN_GCU_NOISE,
+		GEN_GCU_PACKET, GEN_GCU_FAULT, GEN_GCU_PACKET, GEN_GCU_FAULT, GEN_GCU_NOISE,
 		GEN_GCU_CONFIG, GEN_GCU_FAULT, GEN_GCU_LIMIT, GEN_GCU_FAULT, GEN_GCU_LENGTH,
 	};
 
@@ -86,7 +86,7 @@ const struct compare compare_core = {
 	.kind = &gcu_bench,
 	.devices = device_cores,
 	.device_count = sizeof(device_cores) / sizeof(device_cores[0]),
-	.legal_jobs = 6000,
+	.legal_jobs = 5000,
 	.kinds = kind_name, .limit = GEN_GCU_LIMIT, .kind_of = kind_of,
 	.device_of = device_of, .legal = legal, .together = together, .generate = generate,
 	.print_code = gcu_print,

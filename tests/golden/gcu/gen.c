@@ -275,7 +275,9 @@ static void spoil_faults(struct gen_gcu *gen, bool beyond)
 {
 	if (gcu_chance(gen, 3))
 		gen->job->packet.root = IMAGE_HOLE;
-	else if (gcu_chance(gen, 15))
+	else if (gcu_chance(gen, 12))		/* the statistics record is the last region */
+		spoil_region(&gen->prng, gen->job, &gen->job->region[gen->job->regions - 1]);
+	else if (gcu_chance(gen, 12))
 		spoil_memory(&gen->prng, gen->job);
 	else if (!beyond)
 		spoil_target(gen);
