@@ -338,7 +338,7 @@ void gen_gcu_job(struct gen_gcu *gen, enum gen_gcu_kind kind, uint64_t seed,
 	gen->kind = kind;
 	gen->job_cycles_max = job_cycles_max;
 	if (kind == GEN_GCU_FAULT) {
-		gen->places.spread = PLACES_NEAR;
+		gen->places.spread = PLACES_NEAR - 1;
 		gen->target = gcu_pick(gen, 0, GOLDEN_GCU_ACCESSES - 1);
 		gen->beyond = gcu_chance(gen, 20);
 	}

@@ -2,6 +2,8 @@
 /* Where a layer's data is in memory, and what it is. */
 #include "gen.h"
 
+#include <string.h>
+
 #define LINE		CNNACC_LINE_SIZE
 #define VA_END		(1ull << CNNACC_VA_BITS)
 #define EXTENT_MAX	(192 << 10)
@@ -31,6 +33,22 @@ static uint32_t take_last(struct gen_gcu *gen, uint64_t lines, uint32_t permissi
 	return va;
 }
 
+/* The target mostly has a page table of its own, so that no other access fails before it. */
+static uint32_t take_place(struct gen_gcu *gen, enum golden_gcu_access access, uint64_t lines)
+{
+	struct places *p = &gen->places;
+	uint32_t near[PLACES_NEAR], va;
+
+	if (access != gen->target)
+		return places_take(p, lines);
+	memcpy(near, p->near, sizeof(near));
+	for (unsigned int n = 0; n < PLACES_NEAR; n++)
+		p->near[n] = near[PLACES_NEAR - 1];
+	va = places_take(p, lines);
+	memcpy(p->near, near, sizeof(near));
+	return va;
+}
+
 uint32_t gen_gcu_take(struct gen_gcu *gen, enum golden_gcu_access access, uint64_t bytes)
 {
 	uint64_t lines = golden_gcu_ceil(bytes, LINE);
@@ -41,7 +59,7 @@ uint32_t gen_gcu_take(struct gen_gcu *gen, enum golden_gcu_access access, uint64
 	if (gen->beyond && gen->target == access && lines > 1) {
 		va = take_last(gen, lines, permissions);
 	} else {
-		va = places_take(&gen->places, lines);
+		va = take_place(gen, access, lines);
 		job_region(gen->job, va, lines, permissions);
 	}
 	add_spot(gen, access);

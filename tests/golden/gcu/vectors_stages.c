@@ -113,6 +113,16 @@ static uint16_t lut_entry(unsigned int i)
 
 static void put_lut(struct job *job)
 {
+	uint16_t lut[CNNACC_GCU_LUT_ENTRIES];
+
+	for (unsigned int i = 0; i < CNNACC_GCU_LUT_ENTRIES; i++)
+		lut[i] = htole16(lut_entry(i));
+	gcu_vector_put(job, GCU_VECTOR_LUT, lut, sizeof(lut));
+}
+
+/* The entries that the page gives. */
+static bool check_lut(void)
+{
 	static const struct {
 		unsigned int i;
 		uint16_t value;
@@ -120,14 +130,15 @@ static void put_lut(struct job *job)
 		{ 0, 0 }, { 1, 32 }, { 1024, 30285 }, { 2047, 49898 }, { 2048, 49912 },
 		{ 3071, 63174 }, { 3072, 63179 }, { 4095, 65535 },
 	};
-	uint16_t lut[CNNACC_GCU_LUT_ENTRIES];
+	bool good = true;
 
-	for (unsigned int i = 0; i < CNNACC_GCU_LUT_ENTRIES; i++)
-		lut[i] = htole16(lut_entry(i));
-	for (unsigned int i = 0; i < sizeof(published) / sizeof(published[0]); i++)
-		if (lut_entry(published[i].i) != published[i].value)
-			printf("# lut entry %u is %u\n", published[i].i, lut_entry(published[i].i));
-	gcu_vector_put(job, GCU_VECTOR_LUT, lut, sizeof(lut));
+	for (unsigned int n = 0; n < sizeof(published) / sizeof(published[0]); n++) {
+		if (lut_entry(published[n].i) == published[n].value)
+			continue;
+		printf("# lut entry %u is %u\n", published[n].i, lut_entry(published[n].i));
+		good = false;
+	}
+	return good;
 }
 
 static void put_words(struct job *job, uint32_t va, const uint32_t *words, unsigned int count)
@@ -167,7 +178,7 @@ static void build(struct job *job, unsigned int list)
 
 static bool check(struct job *job, unsigned int list)
 {
-	bool good = true;
+	bool good = check_lut();
 	char what[32];
 
 	for (unsigned int n = 0; n < lists[list].count; n++) {
