@@ -47,7 +47,8 @@ static void cnnacc_ctx_free_work(struct work_struct *work)
 	cnnacc_file_uncharge(ctx->file, CNNACC_QUOTA_CONTEXTS);
 	cnnacc_vm_put(ctx->vm);
 	mutex_destroy(&ctx->submit_lock);
-	kfree(ctx);
+	/* The signal of a dependency may still be waking an entity's scheduler. */
+	kfree_rcu_mightsleep(ctx);
 }
 
 static void cnnacc_ctx_last_put(struct kref *ref)

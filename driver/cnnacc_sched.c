@@ -119,20 +119,26 @@ void cnnacc_sched_queue(struct cnnacc_job *job)
 }
 
 /*
- * Takes all jobs of a dead context from the scheduler of a core.  Each is freed when the fences that
- * it depends on are signalled and the jobs ahead of it have ended.  The scheduler is paused, as
- * drm_sched_entity_pop_job() of Linux 6.12 returns an entity to its run queue even if
- * drm_sched_entity_fini() has just removed it.
+ * Takes all jobs of a dead context from the scheduler of a core.  Each is freed when the fences it
+ * depends on are signalled and the jobs ahead of it have ended.  If some have not started, the
+ * scheduler is paused, as drm_sched_entity_pop_job() of Linux 6.12 returns an entity with more jobs
+ * to its run queue even if drm_sched_entity_fini() has just removed it.
  */
 void cnnacc_sched_remove(struct cnnacc_ctx *ctx, struct cnnacc_core *core)
 {
+	struct cnnacc_ctx_queue *queue = &ctx->queues[core->index];
+
 	scoped_guard(spinlock, &ctx->job_lock)
 		cnnacc_sched_push(ctx, core);
-	scoped_guard(mutex, &core->cdev->pause_lock) {
-		drm_sched_wqueue_stop(&core->sched);
-		drm_sched_entity_fini(&ctx->queues[core->index].entity);
-		drm_sched_wqueue_start(&core->sched);
+	if (list_empty(&queue->pushed)) {
+		drm_sched_entity_fini(&queue->entity);
+		return;
 	}
+	guard(mutex)(&core->cdev->pause_lock);
+	drm_sched_wqueue_stop(&core->sched);
+	drm_sched_entity_fini(&queue->entity);
+	drm_sched_wqueue_start(&core->sched);
+	flush_workqueue(core->cdev->sched_wq);	/* or the next pause cancels what it waits for */
 }
 
 static enum cnnacc_end cnnacc_sched_verdict(const struct cnnacc_job *job)
