@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.sh"
 
 debug_kernel debug CONFIG_CNNACC_KUNIT_TEST=y GCOV_PROFILE=y
-programs="kmd_smoke kmd_submit kmd_prime kmd_recovery kmd_coredump kmd_failnth"
+programs="kmd_smoke kmd_submit kmd_destroy kmd_prime kmd_recovery kmd_coredump kmd_failnth"
 ! debug_full || programs=rest
 debug_guest --module-param watchdog_ms=5000 --device cores=ccp+hwpe -- kmd_all $programs
 programs=kmd_lifecycle
