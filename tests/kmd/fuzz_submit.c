@@ -82,7 +82,7 @@ static void make_job(struct fuzz_world *w, unsigned int file, struct jobs *all, 
 		all->bos[n][i] = (struct drm_cnnacc_bo_ref){
 			fuzz_id(w, &w->bos, file), fuzz_odd(w, 1 + fuzz_below(w, 3)) };
 	job->core = fuzz_odd(w, fuzz_below(w, w->base->core_count));
-	job->flags = fuzz_odd(w, fuzz_below(w, 8));
+	job->flags = fuzz_odd(w, fuzz_below(w, 4));
 	job->tasks = make_array(w, all->tasks[n], sizeof(all->tasks[n][0]), tasks);
 	job->syncs = make_array(w, all->syncs[n], sizeof(all->syncs[n][0]), syncs);
 	job->bos = make_array(w, all->bos[n], sizeof(all->bos[n][0]), bos);
