@@ -75,7 +75,7 @@ static void test_sync(int fd, uint32_t flags, const char *name)
 	int buf, ret = 0;
 
 	if (drmPrimeHandleToFD(fd, bo.handle, DRM_CLOEXEC | DRM_RDWR, &buf) ||
-	    kmd_map(fd, env.ctx, bo.handle, RW, VA, SIZE))
+	    kmd_map(fd, env.vm, bo.handle, RW, VA, SIZE))
 		bail("export");
 	map = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, buf, 0);
 	if (map == MAP_FAILED)
