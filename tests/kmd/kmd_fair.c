@@ -36,28 +36,42 @@ static int submit(struct kmd_env *env, uint32_t length, struct drm_cnnacc_sync *
 	return kmd_submit_jobs(env->fd, env->ctx, &job, 1);
 }
 
-/* A nop behind the endless jobs of another context waits for one of them, not for all. */
-static void test_flood(void)
+/* How many of another context's endless jobs end while a nop waits; FLOOD if anything fails. */
+static uint32_t ended_meanwhile(struct kmd_env *flood, struct kmd_env *other)
 {
-	struct kmd_env flood = kmd_env(kmd_open()), other = kmd_env(kmd_open());
-	struct drm_cnnacc_task task = kmd_task(kmd_program_endless(&flood));
-	uint32_t out = kmd_syncobj(other.fd), nop = kmd_program_nop(&other);
+	struct drm_cnnacc_task task = kmd_task(kmd_program_endless(flood));
+	uint32_t out = kmd_syncobj(other->fd), nop = kmd_program_nop(other), before, after;
 	struct drm_cnnacc_job jobs[FLOOD];
-	uint32_t ended;
+	int ret;
 
 	task.cycle_limit = LIMIT;
 	for (uint32_t i = 0; i < FLOOD; i++)
-		jobs[i] = one_job(&flood, &task);
-	ok_ret(kmd_submit_jobs(flood.fd, flood.ctx, jobs, FLOOD), 0, "%u endless jobs", FLOOD);
-	ok_ret(kmd_submit(&other, nop, 1000000, out), 0, "and a nop of another file");
-	ok_ret(kmd_wait(other.fd, out), 0, "which ends");
-	ended = kmd_ctx_query(flood.fd, flood.ctx).failed_jobs;
-	ok(ended < FLOOD / 2, "when %u of them have ended", ended);
-	drmSyncobjDestroy(other.fd, out);
-	kmd_env_free(&flood);
-	kmd_env_free(&other);
-	close(flood.fd);
-	close(other.fd);
+		jobs[i] = one_job(flood, &task);
+	ret = kmd_submit_jobs(flood->fd, flood->ctx, jobs, FLOOD);
+	before = kmd_ctx_query(flood->fd, flood->ctx).failed_jobs;
+	ret = ret ?: kmd_submit(other, nop, 1000000, out) ?: kmd_wait(other->fd, out);
+	after = kmd_ctx_query(flood->fd, flood->ctx).failed_jobs;
+	drmSyncobjDestroy(other->fd, out);
+	return ret ? FLOOD : after - before;
+}
+
+/* A nop behind the endless jobs of another context waits for one of them. */
+static void test_flood(void)
+{
+	uint32_t least = FLOOD;
+
+	for (int try = 0; try < KMD_TRIES && least > 1; try++) {
+		struct kmd_env flood = kmd_env(kmd_open()), other = kmd_env(kmd_open());
+		uint32_t ended = ended_meanwhile(&flood, &other);
+
+		note("%u of %u endless jobs ended before a nop of another file", ended, FLOOD);
+		least = ended < least ? ended : least;
+		kmd_env_free(&flood);
+		kmd_env_free(&other);
+		close(flood.fd);
+		close(other.fd);
+	}
+	ok(least <= 1, "behind %u endless jobs of another file a nop waits for one", FLOOD);
 }
 
 static atomic_bool fed;
