@@ -57,7 +57,7 @@ struct cnn_core_desc {
 	void (*decode)(const uint32_t *insn, char *buf, size_t len);
 };
 
-#define CNN_DESC_INSN_WORDS_MAX	8
+#define CNN_DESC_INSN_WORDS_MAX	64
 
 /* A table of the same name and its length. */
 #define CNN_DESC_TABLE(table)	.table = (table), .n_##table = sizeof(table) / sizeof((table)[0])
