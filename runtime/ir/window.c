@@ -26,7 +26,9 @@ static int axis_list(const struct cnn_node *n, const char *name, const struct cn
 
 static bool is_transposed(const struct cnn_node *n)
 {
-	return n->op == CNN_OP_CONV_TRANSPOSE || n->op == CNN_OP_QLINEAR_CONV_TRANSPOSE;
+	enum cnn_op op = cnn_op_base(n->op);
+
+	return op == CNN_OP_CONV_TRANSPOSE || op == CNN_OP_QLINEAR_CONV_TRANSPOSE;
 }
 
 static bool is_global(const struct cnn_node *n)
