@@ -18,6 +18,7 @@
 #define POISON_HALF	0x7da0u		/* the same of float16, where NaNs are 0x7e00 */
 #define DEFAULT_ATOL	1e-5
 #define DEFAULT_RTOL	1e-4
+#define HALF_ERROR	0x1p-11	/* of a number that is rounded to float16 */
 
 struct compare {
 	struct cnnrt_job *job;
@@ -152,6 +153,8 @@ struct allowance {
 	 * (Documentation/hardware/, Pooling). That is the maximum if all else is -infinity.
 	 */
 	bool fills;
+	/* It only renames its input, but is kept as float16. */
+	bool halves;
 	double integer; /* of integers */
 };
 
@@ -236,7 +239,7 @@ static void compare_value(const struct compare *c, const struct cnn_tensor *got,
 	l->count = (uint64_t)cnn_tensor_count(got);
 	if (got->dtype == CNN_FLOAT32 || got->dtype == CNN_FLOAT64 || got->dtype == CNN_FLOAT16) {
 		atol = c->atol * largest(want, (int64_t)l->count);
-		rtol = c->rtol;
+		rtol = may.halves ? HALF_ERROR : c->rtol;
 	}
 	l->bound = atol;
 	for (int64_t i = 0; i < (int64_t)l->count; i++) {
@@ -321,6 +324,8 @@ static struct allowance allowance(const struct compare *c, int node, int v)
 
 	return (struct allowance){
 		.fills = core && n->op == CNN_OP_MAX_POOL,
+		.halves = core && cnn_op_renames(n->op) &&
+			  c->job->program->low->slots[v].layout.half,
 		.integer = quantises && n->op != CNN_OP_QUANTIZE_LINEAR,
 	};
 }
