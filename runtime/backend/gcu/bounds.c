@@ -30,14 +30,17 @@ struct element {
 struct product {
 	struct cnn_window w;
 	bool transposed;
-	int64_t atomic;		/* lanes of a surface */
+	int64_t atomic, kernels; /* lanes of a surface; kernels of a kernel group */
 	int64_t group_in, group_out;	/* channels of a group */
 	int64_t taps, in_plane, out_plane;
 	struct element *x, *k;	/* [batch][in_ch][in_plane]; [out_ch][group_in][taps] */
 	const float *bias;	/* NULL: none */
 	int64_t bias_step;
 	double alpha, beta;
+	struct element *add;	/* [batch][out_ch][out_plane]; NULL: none */
 };
+
+#define ONE_EX	3	/* exponent of 1 */
 
 /* One result, while its taps are added up. */
 struct sum {
@@ -143,6 +146,20 @@ static bool take_bias(struct product *p, const struct cnn_bounds *b)
 	return t->dtype == CNN_FLOAT32 && (n == 1 || n == p->w.out_ch);
 }
 
+/* An error, if there is no memory. */
+static int take_addend(struct product *p, const struct cnn_bounds *b)
+{
+	const struct cnn_tensor *t = input(b, 3);
+	int64_t n = t ? cnn_tensor_count(t) : 0;
+
+	if (!t)
+		return CNN_OK;
+	p->add = malloc((size_t)n * sizeof(*p->add) + 1);
+	for (int64_t i = 0; i < n && p->add; i++)
+		p->add[i] = element_of(cnn_tensor_element(t, i), spread_of(b, 3, i));
+	return p->add ? CNN_OK : CNN_ENOMEM;
+}
+
 /* ---- one result -------------------------------------------------------------------------- */
 
 /* The input index along each axis that a tap reads for an output; -1: it is masked. */
@@ -195,37 +212,76 @@ static int other_lanes(const struct product *p, const struct element *x, int64_t
 	return func;
 }
 
-/* One channel group of all kernels' channels, cut to those of the group of kernel k. */
-static void add_channels(const struct product *p, struct sum *s, int64_t image, int64_t k,
-			 int64_t group_at, int64_t out)
+/* Channel groups of the block that has kernel k: one of several groups has those of others, too. */
+static void surfaces_of(const struct product *p, int64_t k, int64_t *first, int64_t *end)
 {
-	bool grouped = p->w.group > 1 && p->w.in_ch == p->w.out_ch;
-	int64_t first = k / p->group_out * p->group_in, end = first + p->group_in;
-	int64_t from = grouped ? group_at * p->atomic : first + group_at * p->atomic;
-	int64_t to = cnn_min(from + p->atomic, grouped ? p->w.in_ch : end);
-	int64_t low = cnn_max(from, first), high = cnn_min(to, end);
+	bool native = p->group_in == p->group_out, aligned = p->group_out % p->atomic == 0;
+	int64_t step = cnn_max(p->atomic, p->kernels), k0, k1;
 
-	for (int64_t t = 0; t < p->taps; t++) {
+	*first = 0;
+	*end = cnn_div_up(p->w.in_ch, p->atomic);
+	if (p->w.group == 1)
+		return;
+	step = native ? p->kernels : aligned ? p->group_out : step;
+	k0 = k - k % step;
+	k1 = cnn_min(k0 + step, p->w.out_ch) - 1;
+	*first = k0 / p->group_out * p->group_in / p->atomic;
+	*end = cnn_div_up((k1 / p->group_out + 1) * p->group_in, p->atomic);
+}
+
+/* A channel group, of which the kernel's own channels count, at @count taps from @first on. */
+static void add_channels(const struct product *p, struct sum *s, int64_t image, int64_t k,
+			 int64_t group_at, int64_t out, int64_t first, int64_t count)
+{
+	int64_t own = k / p->group_out * p->group_in, end = own + p->group_in;
+	int64_t from = group_at * p->atomic, to = cnn_min(from + p->atomic, p->w.in_ch);
+	int64_t low = cnn_max(from, own), high = cnn_max(low, cnn_min(to, end));
+
+	for (int64_t t = first; t < first + count; t++) {
 		int64_t tap = p->transposed ? p->taps - 1 - t : t, at = place_of(p, out, tap);
 		const struct element *x = &p->x[image * p->w.in_ch * p->in_plane + at];
 
 		if (at >= 0)
 			add_surface(p, s, &x[low * p->in_plane],
-				    &p->k[(k * p->group_in + low - first) * p->taps + tap],
+				    &p->k[(k * p->group_in + low - own) * p->taps + tap],
 				    high - low, other_lanes(p, x, from, to));
 	}
 }
 
+/*
+ * The sum begins with a map that is added: a depthwise convolution with 1, whose surfaces have the
+ * lanes of other channels.
+ */
+static void begin_with(const struct product *p, struct sum *s, int64_t image, int64_t k,
+		       int64_t out)
+{
+	const struct element *a = &p->add[image * p->w.out_ch * p->out_plane + out];
+	int64_t first = k - k % p->atomic, end = cnn_min(first + p->atomic, p->w.out_ch);
+	int func = a[k * p->out_plane].ex + ONE_EX;
+
+	for (int64_t c = first; c < end; c++)
+		func = a[c * p->out_plane].ex > func ? a[c * p->out_plane].ex : func;
+	a += k * p->out_plane;
+	s->is = a->is;
+	s->has = a->has;
+	s->largest = fabs(a->has);
+	s->error = fabs(a->is - a->has) + a->spread +
+		   (double)p->atomic * ldexp(1, 4 * func - 50) + s->largest * 0x1p-23;
+}
+
+/* Slices of a kernel of three axes one after the other, each over all channel groups. */
 static struct sum add_up(const struct product *p, int64_t image, int64_t k, int64_t out)
 {
-	bool grouped = p->w.group > 1 && p->w.in_ch == p->w.out_ch;
-	int64_t first = grouped ? k / p->group_out * p->group_in / p->atomic : 0;
-	int64_t end = grouped ? cnn_div_up((k / p->group_out + 1) * p->group_in, p->atomic) :
-				cnn_div_up(p->group_in, p->atomic);
+	int64_t slices = p->w.spatial == 3 ? p->w.kernel[0] : 1, taps = p->taps / slices;
+	int64_t first, end;
 	struct sum s = { 0 };
 
-	for (int64_t g = first; g < end; g++)
-		add_channels(p, &s, image, k, g, out);
+	surfaces_of(p, k, &first, &end);
+	if (p->add)
+		begin_with(p, &s, image, k, out);
+	for (int64_t z = 0; z < slices; z++)
+		for (int64_t g = first; g < end; g++)
+			add_channels(p, &s, image, k, g, out, z * taps, taps);
 	return s;
 }
 
@@ -311,7 +367,7 @@ static int run(struct product *p, const struct cnn_bounds *b, const struct cnn_m
 	int ret = CNN_ENOMEM;
 
 	set_plane(p);
-	if (alloc(p)) {
+	if (alloc(p) && !take_addend(p, b)) {
 		if (m)
 			take_matmul(p, b, m);
 		else
@@ -320,6 +376,7 @@ static int run(struct product *p, const struct cnn_bounds *b, const struct cnn_m
 	}
 	free(p->x);
 	free(p->k);
+	free(p->add);
 	return ret;
 }
 
@@ -343,6 +400,7 @@ int gcuc_bounds(const struct cnnrt_core_info *info, const struct cnn_bounds *b)
 	const struct cnn_node *n = &b->g->nodes[b->node];
 	struct product p = {
 		.atomic = info->param[CNNACC_GCU_PARAM_ATOMIC] & 0xff, .alpha = 1, .beta = 1,
+		.kernels = info->param[CNNACC_GCU_PARAM_ATOMIC] >> 8 & 0xff,
 		.transposed = n->op == CNN_OP_CONV_TRANSPOSE,
 	};
 
@@ -351,7 +409,7 @@ int gcuc_bounds(const struct cnnrt_core_info *info, const struct cnn_bounds *b)
 		return 0;
 	if (n->op == CNN_OP_GEMM || n->op == CNN_OP_MATMUL)
 		return bound_matmul(&p, b);
-	if ((n->op != CNN_OP_CONV && !p.transposed) || input(b, 3) ||
+	if ((n->op != CNN_OP_CONV && !p.transposed) ||
 	    cnn_node_window(b->g, n, &p.w, NULL) || !take_bias(&p, b))
 		return 0;
 	return run(&p, b, NULL);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* How far results of core gcu in FP16 may be from the exact ones (Documentation/hardware/gcu.rst). */
+/*
+ * How far results of core gcu in FP16 may be from the exact ones
+ * (Documentation/hardware/gcu.rst).
+ */
 #ifndef CNN_GCU_BOUNDS_H
 #define CNN_GCU_BOUNDS_H
 
