@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "onnx_build.h"
-#include "hwpe_run.h"
+#include "core_run.h"
 
 #define FLOAT	1
 #define UINT8	2
@@ -278,7 +278,7 @@ static const struct {
 static void check_random(uint32_t seed, uint32_t count)
 {
 	for (size_t i = 0; i < DEVICES; i++) {
-		struct bench t = { 0 };
+		struct bench t = { .core = "hwpe" };
 		const char *wrong = bench_open(&t, devices[i].name) ? t.err.text : NULL;
 
 		t.refused = devices[i].refused ? 1 + count / devices[i].refused : 0;
@@ -348,7 +348,7 @@ static void check_column(void)
 	const int64_t x[4] = { 1, 512, 128, 3 }, w[4] = { 3, 512, 3, 3 }, pads[4] = { 1, 1, 1, 1 };
 	struct onnx_build *b = ob_new(13);
 	struct answer got = { 0 };
-	struct bench t = { 0 };
+	struct bench t = { .core = "hwpe" };
 	const char *wrong;
 	size_t len;
 	void *file;
@@ -373,7 +373,7 @@ static void check_network(void)
 	struct onnx_build *b = small_network();
 	const struct cnnrt_estimate *est;
 	struct answer got = { 0 };
-	struct bench t = { .chooses = true };
+	struct bench t = { 0 };
 	const char *wrong;
 	size_t len;
 	void *file = ob_pack(b, &len);
@@ -439,7 +439,7 @@ static void check_use(const struct use *u)
 {
 	struct onnx_build *b = ob_new(13);
 	struct answer got = { 0 };
-	struct bench t = { 0 };
+	struct bench t = { .core = "hwpe" };
 	const char *wrong;
 	char text[100];
 	size_t len;
@@ -488,7 +488,7 @@ static void check_reason(const char *text, struct onnx_build *b, const char *dev
 {
 	struct search s = { .text = text };
 	struct cnnrt_program *p = NULL;
-	struct bench t = { 0 };
+	struct bench t = { .core = "hwpe" };
 	size_t len;
 	void *file = ob_pack(b, &len);
 

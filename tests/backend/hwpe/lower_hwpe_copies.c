@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "onnx_build.h"
-#include "hwpe_run.h"
+#include "core_run.h"
 
 #define FLOAT	1
 #define UINT8	2
@@ -256,7 +256,7 @@ static const char *run_random(struct bench *t, uint32_t seed)
 
 static void check_random(const char *device, uint32_t seed, uint32_t count)
 {
-	struct bench t = { 0 };
+	struct bench t = { .core = "hwpe" };
 	const char *wrong = bench_open(&t, device) ? t.err.text : NULL;
 
 	for (uint32_t k = 0; k < count && !wrong; k++)
@@ -305,7 +305,7 @@ static const struct plan {
 static void check_plan(const struct plan *p)
 {
 	struct net n = { .b = ob_new(13), .v = { 1, 16, 4, 16 }, .source = EXP4 };
-	struct bench t = { 0 };
+	struct bench t = { .core = "hwpe" };
 	struct answer got;
 	const char *wrong;
 	char text[120];
@@ -409,7 +409,7 @@ static void check_renamed(const char *name, int64_t rows, bool read)
 {
 	struct cnnrt_program *p = NULL;
 	struct cnnrt_job *job = NULL;
-	struct bench t = { 0 };
+	struct bench t = { .core = "hwpe" };
 	const char *wrong;
 	size_t len;
 	void *file = make_renamed(rows, read, &len);

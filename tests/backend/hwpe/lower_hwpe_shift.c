@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "onnx_build.h"
-#include "hwpe_run.h"
+#include "core_run.h"
 
 #define UINT8	2
 #define INT8	3
@@ -282,7 +282,7 @@ static const char *run_random(struct bench *t, uint32_t seed, struct tally *all)
 
 static void check_random(const char *device, uint32_t seed, uint32_t count)
 {
-	struct bench t = { .refused = 1 + count / 10 };
+	struct bench t = { .core = "hwpe", .refused = 1 + count / 10 };
 	struct tally all = { 0 };
 	const char *wrong = bench_open(&t, device) ? t.err.text : NULL;
 
@@ -319,7 +319,7 @@ static void check_reason(const char *text, const struct layer *l)
 {
 	struct search s = { .text = text };
 	struct cnnrt_program *p = NULL;
-	struct bench t = { 0 };
+	struct bench t = { .core = "hwpe" };
 	size_t len;
 	void *file = make_network(l, 1, &len);
 

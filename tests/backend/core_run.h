@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Networks on core hwpe and on the CPU: the same bytes, and what the compiler said of the core. */
-#ifndef HWPE_RUN_H
-#define HWPE_RUN_H
+/* Networks on a core and on the CPU: the same bytes, and what the compiler said of the core. */
+#ifndef CORE_RUN_H
+#define CORE_RUN_H
 
 #include <stdbool.h>
 
@@ -10,7 +10,8 @@
 struct bench {
 	struct cnnrt_device *dev;
 	struct cnnrt_context *ctx;
-	bool chooses;		/* the compiler chooses the cores; false: hwpe runs what it can */
+	const char *core;	/* runs what it can; NULL: the compiler chooses the cores */
+	bool fp16;		/* CNNRT_PRECISION_FP16 */
 	uint32_t refused;	/* how many layers may be too large for it */
 	struct cnnrt_error err;
 };
@@ -24,6 +25,7 @@ struct answer {
 	uint32_t shifted, sums;		/* products that the core requantises, and QLinearSums */
 	uint32_t moved, converted;	/* ConvertLayouts on the CPU, and on the core */
 	uint32_t cpu_steps, submissions;	/* of a run */
+	char reason[200];		/* why the first operator on the CPU is there */
 	struct cnnrt_estimate estimate;
 };
 
@@ -49,5 +51,12 @@ int compile(struct bench *t, const void *file, size_t len, bool cpu, struct cnnr
  */
 const char *run_both(struct bench *t, const void *file, size_t len, bool save, uint32_t seed,
 		     struct answer *got);
+
+/*
+ * Runs an ONNX file and compares each operator's results with the CPU's or with their bounds, and
+ * the cycles with the compiler's. NULL, or what is wrong. got: as of run_both.
+ */
+const char *run_compared(struct bench *t, const void *file, size_t len, uint32_t seed,
+			 struct answer *got);
 
 #endif

@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "onnx_build.h"
-#include "hwpe_run.h"
+#include "core_run.h"
 
 uint32_t random_state = 1;
 
@@ -55,6 +55,8 @@ static void add_cost(const struct cnnrt_op_report *op, void *opaque)
 {
 	struct answer *a = opaque;
 
+	if (op->core < 0 && !a->reason[0])
+		snprintf(a->reason, sizeof(a->reason), "on the CPU: %s", op->reason);
 	a->useful += op->cost->mac_useful;
 	a->all_slots += op->cost->mac_slots;
 	a->peak += op->cost->mac_peak;
@@ -89,15 +91,22 @@ void bench_close(struct bench *t)
 	cnnrt_device_close(t->dev);
 }
 
-/* Random bytes, or floats of few bits, whose sums of products are exact. */
+/*
+ * Random bytes, floats of few bits, whose sums of products are exact, or halves from 2^-3 to 2 of
+ * both signs.
+ */
 static void fill(void *data, const struct cnnrt_tensor_info *info, uint32_t seed)
 {
+	uint16_t *halves = data;
 	uint8_t *bytes = data;
 	float *floats = data;
 
 	if (info->type == CNNRT_FLOAT32)
 		for (size_t i = 0; i < info->size / sizeof(*floats); i++)
 			floats[i] = (float)(ob_rand(&seed) % 64) / 16 - 2;
+	else if (info->type == CNNRT_FLOAT16)
+		for (size_t i = 0; i < info->size / sizeof(*halves); i++)
+			halves[i] = (uint16_t)((ob_rand(&seed) & 0x8fff) | 0x3000);
 	else
 		for (size_t i = 0; i < info->size; i++)
 			bytes[i] = (uint8_t)ob_rand(&seed);
@@ -149,7 +158,7 @@ static int run_program(struct bench *t, const struct cnnrt_program *p, uint32_t 
 /* Write the program to a file and read it back. */
 static int through_file(struct bench *t, struct cnnrt_program **p)
 {
-	char path[] = "/tmp/lower_hwpe.XXXXXX";
+	char path[] = "/tmp/lower_core.XXXXXX";
 	int fd = mkstemp(path), ret;
 
 	if (fd < 0)
@@ -164,11 +173,12 @@ static int through_file(struct bench *t, struct cnnrt_program **p)
 	return ret;
 }
 
-int compile(struct bench *t, const void *file, size_t len, bool cpu, struct cnnrt_program **p)
+static int compile_to(struct bench *t, const void *file, size_t len, bool cpu, bool observe,
+		      struct cnnrt_program **p)
 {
 	const struct cnnrt_compile_options opt = {
-		.struct_size = sizeof(opt), .core = cpu || t->chooses ? NULL : "hwpe",
-		.cpu_only = cpu,
+		.struct_size = sizeof(opt), .core = cpu ? NULL : t->core, .cpu_only = cpu,
+		.precision = t->fp16 ? CNNRT_PRECISION_FP16 : 0, .observe = observe,
 	};
 	struct cnnrt_model *model;
 	int ret = cnnrt_model_load_buffer(file, len, NULL, &model, &t->err);
@@ -178,6 +188,31 @@ int compile(struct bench *t, const void *file, size_t len, bool cpu, struct cnnr
 	ret = cnnrt_compile(model, t->dev, &opt, p, &t->err);
 	cnnrt_model_free(model);
 	return ret;
+}
+
+int compile(struct bench *t, const void *file, size_t len, bool cpu, struct cnnrt_program **p)
+{
+	return compile_to(t, file, len, cpu, false, p);
+}
+
+/* Are the costs those that the device counted? */
+static const char *compare_costs(const struct answer *got)
+{
+	static char text[200];
+
+	if (got->cycles != got->estimate.cycles) {
+		snprintf(text, sizeof(text), "%llu cycles, the compiler said %llu",
+			 (unsigned long long)got->cycles, (unsigned long long)got->estimate.cycles);
+		return text;
+	}
+	if (got->macs != got->useful || got->slots != got->all_slots) {
+		snprintf(text, sizeof(text), "%llu multiply-adds in %llu slots, the compiler said "
+			 "%llu in %llu", (unsigned long long)got->macs,
+			 (unsigned long long)got->slots, (unsigned long long)got->useful,
+			 (unsigned long long)got->all_slots);
+		return text;
+	}
+	return NULL;
 }
 
 static const char *compare(const struct answer *got, const struct answer *want)
@@ -193,25 +228,13 @@ static const char *compare(const struct answer *got, const struct answer *want)
 			 got->data[i], want->data[i]);
 		return text;
 	}
-	if (got->cycles != got->estimate.cycles) {
-		snprintf(text, sizeof(text), "%llu cycles, the compiler said %llu",
-			 (unsigned long long)got->cycles, (unsigned long long)got->estimate.cycles);
-		return text;
-	}
 	if (got->estimate.macs_total != want->estimate.macs_total) {
 		snprintf(text, sizeof(text), "%llu multiply-adds, the network has %llu",
 			 (unsigned long long)got->estimate.macs_total,
 			 (unsigned long long)want->estimate.macs_total);
 		return text;
 	}
-	if (got->macs != got->useful || got->slots != got->all_slots) {
-		snprintf(text, sizeof(text), "%llu multiply-adds in %llu slots, the compiler said "
-			 "%llu in %llu", (unsigned long long)got->macs,
-			 (unsigned long long)got->slots, (unsigned long long)got->useful,
-			 (unsigned long long)got->all_slots);
-		return text;
-	}
-	return NULL;
+	return compare_costs(got);
 }
 
 const char *run_both(struct bench *t, const void *file, size_t len, bool save, uint32_t seed,
@@ -237,11 +260,71 @@ const char *run_both(struct bench *t, const void *file, size_t len, bool save, u
 	if (ret)
 		wrong = t->err.text;
 	else if (!got->estimate.ops_device && !t->refused--)
-		wrong = "the CPU got it";
+		wrong = got->reason;
 	else
 		wrong = compare(got, &want);
 	free(got->data);
 	got->data = NULL;
 	free(want.data);
 	return wrong;
+}
+
+struct layers {
+	char text[256];		/* the first that differs */
+};
+
+static void take_layer(const struct cnnrt_layer *l, void *opaque)
+{
+	struct layers *s = opaque;
+
+	if (l->beyond && !s->text[0])
+		snprintf(s->text, sizeof(s->text), "%s %.60s on %s: %llu of %llu elements beyond the "
+			 "bound, number %llu is %g, %g wanted", l->op, l->name, l->place,
+			 (unsigned long long)l->beyond, (unsigned long long)l->count,
+			 (unsigned long long)l->first, l->got, l->want);
+}
+
+static int compare_job(struct bench *t, const struct cnnrt_program *p, uint32_t seed,
+		       struct layers *s)
+{
+	struct cnnrt_tensor_info info = { .struct_size = sizeof(info) };
+	struct cnnrt_job *job;
+	void *data;
+	int ret = cnnrt_job_create(t->ctx, p, &job, &t->err);
+
+	if (ret)
+		return ret;
+	ret = cnnrt_job_map(job, CNNRT_INPUT, 0, &info, &data, &t->err);
+	if (!ret) {
+		fill(data, &info, seed);
+		ret = cnnrt_compare(job, NULL, take_layer, s, &t->err);
+	}
+	cnnrt_job_free(job);
+	return ret < 0 ? ret : 0;
+}
+
+const char *run_compared(struct bench *t, const void *file, size_t len, uint32_t seed,
+			 struct answer *got)
+{
+	static struct layers s;
+	struct cnnrt_program *p = NULL;
+	int ret = compile_to(t, file, len, false, true, &p);
+
+	s.text[0] = 0;
+	*got = (struct answer){ 0 };
+	if (!ret)
+		ret = compare_job(t, p, seed, &s);
+	cnnrt_program_free(p);
+	p = NULL;
+	ret = ret ? ret : compile(t, file, len, false, &p);
+	if (!ret)
+		ret = run_program(t, p, seed, got);
+	cnnrt_program_free(p);
+	free(got->data);
+	got->data = NULL;
+	if (ret)
+		return t->err.text;
+	if (!got->estimate.ops_device && !t->refused--)
+		return got->reason;
+	return s.text[0] ? s.text : compare_costs(got);
 }
