@@ -215,7 +215,9 @@ static void run_case(const char *op, int64_t group, int64_t in, int64_t out, str
 	struct onnx_build *ob = ob_new(13);
 	struct cnn_tensor x, w, bias;
 	const struct cnn_tensor *inputs[3] = { &x, &w, &bias };
-	const struct cnnrt_core_info info = { .param = { [CNNACC_GCU_PARAM_ATOMIC] = LANES } };
+	const struct cnnrt_core_info info = {
+		.param = { [CNNACC_GCU_PARAM_ATOMIC] = LANES | LANES << 8 },
+	};
 	struct cnn_bounds b = { .in = inputs };
 	Onnx__NodeProto *n;
 	struct cnn_graph *g;
