@@ -52,7 +52,6 @@ enum gcu_outcome gcu_complete(struct gcu *g, uint64_t end, struct gcu_run *run)
 		return gcu_time_limit(g, end, run);
 	count_block(g);
 	s->time = end;
-	g->decoded = false;
 	if (s->pc + 1 == blocks(g))
 		return GCU_ENDED;
 	s->pc++;
@@ -134,7 +133,6 @@ static enum gcu_outcome begin_block(struct gcu *g, struct gcu_run *run)
 	}
 	lay_out(g);
 	gcu_begin_layer(g);
-	g->decoded = true;
 	return GCU_GO_ON;
 }
 
@@ -142,8 +140,6 @@ bool gcu_prepare(struct gcu *g)
 {
 	const struct gcu_state *s = g->s;
 
-	if (g->decoded)
-		return true;
 	if (s->pc >= g->program_size / CNNACC_GCU_BLOCK_SIZE ||
 	    gcu_block_kind(g, s->pc) != CNNACC_GCU_LAYER ||
 	    gcu_decode_layer(g, s->pc, &g->layer) || s->i >= g->layer.kernel_groups)
@@ -151,8 +147,6 @@ bool gcu_prepare(struct gcu *g)
 	gcu_group(g, &g->layer, s->i, &g->group);
 	lay_out(g);
 	gcu_index_rebuild(g);
-	gcu_products_reset(g, false);
-	g->decoded = true;
 	return true;
 }
 
@@ -182,13 +176,14 @@ enum cm_core_step gcu_step(void *core, struct cm_port *port, uint32_t budget_ns,
 	while (outcome == GCU_GO_ON && run.budget > 0)
 		outcome = advance(g, &run);
 	cm_port_unmap(port);
-	if (outcome == GCU_GO_ON || outcome == GCU_WAIT)
+	if (outcome == GCU_GO_ON || outcome == GCU_WAIT) {
+		gcu_products_save(g, &run);
 		return CM_CORE_RUNNING;
+	}
 	g->s->phase = GCU_IDLE;
 	/* A block that fails counts nothing. */
 	memset(&g->s->block, 0, sizeof(g->s->block));
-	g->s->pending_count = 0;
-	g->s->steps = 0;
+	gcu_products_drop(g);
 	/* Successful translations leave their address in the fault. */
 	if (outcome == GCU_ENDED)
 		memset(fault, 0, sizeof(*fault));

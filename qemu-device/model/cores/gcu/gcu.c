@@ -164,18 +164,16 @@ static uint64_t scrub_cycles(const void *core)
 	return gcu_later(bytes, g->program_size) / CNNACC_LINE_SIZE;
 }
 
+/* What is derived is of the running layer; the next one, or check(), derives it anew. */
 static void drop_derived(void *core)
 {
-	struct gcu *g = core;
-
-	g->decoded = false;
+	(void)core;
 }
 
 static void on_zeroed(void *core)
 {
 	struct gcu *g = core;
 
-	drop_derived(g);
 	g->filled = false;
 }
 
@@ -197,7 +195,7 @@ static void start(void *core, const struct cm_core_job *job)
 	struct gcu *g = core;
 
 	memset(g->s, 0, sizeof(*g->s));
-	drop_derived(g);
+	gcu_products_drop(g);
 	g->s->cycle_limit = job->cycle_limit;
 	g->s->program_va = job->program_va;
 	g->s->program_len = job->program_len;
@@ -233,8 +231,7 @@ static uint32_t stop(void *core)
 	struct gcu *g = core;
 
 	g->s->phase = GCU_IDLE;
-	g->s->pending_count = 0;
-	g->s->steps = 0;
+	gcu_products_drop(g);
 	return g->s->pc;
 }
 
@@ -287,6 +284,11 @@ static int refuse(char *err, const char *field, uint64_t value)
 	return -1;
 }
 
+static bool bad_tag(const struct gcu *g, uint32_t tag)
+{
+	return (tag & 0xffff) >= gcu_div_up(g->layer.channels, g->atomic_c);
+}
+
 static int check_rows(const struct gcu *g, uint32_t slots, char *err)
 {
 	const struct gcu_state *s = g->s;
@@ -296,8 +298,7 @@ static int check_rows(const struct gcu *g, uint32_t slots, char *err)
 
 		if (valid && slot >= slots)
 			return refuse(err, "row slot", slot);
-		if (valid && in_layer(s) &&
-		    (s->row_tag[slot] & 0xffff) >= gcu_div_up(g->layer.channels, g->atomic_c))
+		if (valid && in_layer(s) && bad_tag(g, s->row_tag[slot]))
 			return refuse(err, "channel group of a row", s->row_tag[slot]);
 	}
 	return 0;
@@ -332,7 +333,7 @@ static int check_pending(const struct gcu *g, char *err)
 		const struct gcu_op *op = &s->pending[i];
 
 		if (op->row_slot >= g->layer.rows || op->kernel_slot >= kernels ||
-		    op->r >= g->layer.r)
+		    op->r >= g->layer.r || bad_tag(g, s->row_tag[op->row_slot]))
 			return refuse(err, "products", i);
 	}
 	return 0;
@@ -393,7 +394,10 @@ static int check(void *core, char err[CM_ERR_LEN])
 		return check_rows(g, g->max_rows, err);
 	if (!gcu_prepare(g))
 		return refuse(err, "layer", s->pc);
-	return check_rows(g, g->layer.rows, err) || check_layer(g, err) ? -1 : 0;
+	if (check_rows(g, g->layer.rows, err) || check_layer(g, err))
+		return -1;
+	gcu_products_rebuild(g);
+	return 0;
 }
 
 const struct cm_core_ops cm_gcu_ops = {

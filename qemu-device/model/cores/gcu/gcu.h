@@ -174,7 +174,6 @@ struct gcu {
 	bool filled;			/* a job may have filled the memories */
 
 	/* Derived from the state, never saved. */
-	bool decoded;			/* layer, group, index and columns are valid */
 	struct gcu_layer layer;
 	struct gcu_group group;
 	struct gcu_index index;
@@ -210,7 +209,7 @@ enum gcu_outcome gcu_refused(struct gcu_run *run);
 /* The block is complete at @end: count it, check the limit, go to the next one. */
 enum gcu_outcome gcu_complete(struct gcu *g, uint64_t end, struct gcu_run *run);
 enum gcu_outcome gcu_time_limit(struct gcu *g, uint64_t cycles, struct gcu_run *run);
-/* Prepare what is derived from the running layer; false if it is no legal layer. */
+/* Derive from a loaded state what its layer is; false if it is no legal one. */
 bool gcu_prepare(struct gcu *g);
 
 /* block.c: decode block @pc; return enum cnnacc_gcu_field of the first bad field, or 0 */
@@ -295,14 +294,26 @@ void gcu_activate(const struct gcu *g, uint32_t k, const int32_t *acc, uint32_t 
 		  int32_t *out);
 
 /* products.c */
-/* Is there room for another op3, which uses row slot @slot? */
-bool gcu_products_room(const struct gcu *g, uint32_t slot);
-void gcu_products_add(struct gcu *g, const struct gcu_op *op);
+/* Add an op3 to those that are pending; false: call again, the budget is used up. */
+bool gcu_products_add(struct gcu *g, const struct gcu_op *op, struct gcu_run *run);
 /* Compute until nothing is pending (true) or the budget is used up. */
 bool gcu_products_finish(struct gcu *g, struct gcu_run *run);
+/* Do pending op3 use a slot's contents? */
 bool gcu_row_pending(const struct gcu *g, uint32_t slot);
+bool gcu_kernel_pending(const struct gcu *g, uint32_t slot);
+/*
+ * Before a slot gets other contents; @pending is the answer of the functions above.  False: call
+ * again, the budget is used up.
+ */
+bool gcu_products_overwrite(struct gcu *g, bool pending, struct gcu_run *run);
+/* The end of step(): compute what a saved state could not. */
+void gcu_products_save(struct gcu *g, struct gcu_run *run);
+/* Nothing is pending any more. */
+void gcu_products_drop(struct gcu *g);
+/* A loaded state has pending op3. */
+void gcu_products_rebuild(struct gcu *g);
 uint32_t gcu_steps(const struct gcu *g);
-/* The accumulators or their bounds have changed. */
+/* An output row begins with zeros, or with accumulators of any size. */
 void gcu_products_reset(struct gcu *g, bool zero);
 
 /* operands.c: a layer begins; a slot gets other contents */

@@ -140,7 +140,9 @@ enum gcu_outcome gcu_release_swap(struct gcu *g, struct gcu_run *run)
 	if (s->cg < g->group.resident)
 		return GCU_ENDED;
 	if (s->swap_valid == 3 || s->swap_next == g->group.swaps) {
-		if (!gcu_products_finish(g, run))
+		uint32_t slot = g->group.resident + swap_of(g, s->cg);
+
+		if (!gcu_products_overwrite(g, gcu_kernel_pending(g, slot), run))
 			return GCU_GO_ON;
 		s->swap_valid &= ~(1u << swap_of(g, s->cg));
 	}

@@ -173,18 +173,19 @@ static enum gcu_outcome add_op3(struct gcu *g, uint32_t y, struct gcu_run *run)
 {
 	struct gcu_state *s = g->s;
 	uint32_t slot = gcu_find_row(g, g->group.first + s->cg, y);
+	struct gcu_op op;
 	uint64_t ready;
 
 	if (slot == GCU_NONE)
 		return deadlock(g, run);
-	if (!gcu_products_room(g, slot) && !gcu_products_finish(g, run))
-		return GCU_GO_ON;
-	gcu_wait(g, &s->block.stall_row, s->row_ready[slot]);
-	gcu_products_add(g, &(struct gcu_op){
+	op = (struct gcu_op){
 		.row_slot = (uint16_t)slot,
 		.kernel_slot = (uint16_t)gcu_kernel_slot(g, s->cg, &ready),
 		.r = (uint16_t)s->r,
-	});
+	};
+	if (!gcu_products_add(g, &op, run))
+		return GCU_GO_ON;
+	gcu_wait(g, &s->block.stall_row, s->row_ready[slot]);
 	gcu_count_op3(g, false);
 	return GCU_ENDED;
 }

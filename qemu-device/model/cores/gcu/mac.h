@@ -22,7 +22,8 @@ struct gcu_factors {
 
 /** struct gcu_batch - op3 whose products are added in this order. */
 struct gcu_batch {
-	uint32_t count, taps;
+	uint32_t count;			/* as s->pending_count */
+	uint32_t taps;
 	uint32_t channels, kernels;	/* ATOMIC_C, ATOMIC_K */
 	uint32_t pitch;			/* places of a row */
 	const uint32_t *tap;		/* as in struct gcu_columns, as is real */
@@ -71,17 +72,27 @@ void gcu_add_floats(const struct gcu_batch *b, struct gcu_tile tile);
 /* FP32 accumulator @old plus @f * 2^(4 * @func - 50). */
 uint32_t gcu_fp_add(uint32_t old, int64_t f, uint32_t func);
 
-/** struct gcu_operands - factors of the slots in use. */
+#define GCU_PLACES	(GCU_ROWS_MAX + GCU_PENDING_MAX)
+#define GCU_NO_PLACE	0xffffu
+
+/**
+ * struct gcu_operands - factors of the slots in use.
+ *
+ * Pending op3 have their factors, so that their slots may already get other contents.
+ */
 struct gcu_operands {
 	/* Of the running layer: bytes of a row and of a kernel slot, rows that have memory. */
 	size_t row_bytes, kernel_bytes;
 	bool quads;				/* integers are in quads */
-	uint32_t row_count;
-	/* By place in memory: slot + 1 that it has the factors of; 0: none. */
-	uint32_t row_of[GCU_ROWS_MAX];
-	uint32_t row_max[GCU_ROWS_MAX];		/* largest magnitude of an integer, or exponent */
-	bool *kernel_known;			/* by slot */
-	/* By slot, FP16: largest exponent, and the least that the largest of a surface can be. */
+	uint32_t places, next_place;
+	uint16_t place_of[GCU_ROWS_MAX];	/* by slot */
+	uint16_t slot_of[GCU_PLACES];		/* by place in memory: slot that has it */
+	uint32_t row_batch[GCU_PLACES];		/* the last batch that uses it */
+	uint32_t row_max[GCU_PLACES];		/* largest magnitude of an integer, or exponent */
+	/* By kernel slot. */
+	bool *kernel_known;
+	uint32_t *kernel_batch;
+	/* FP16: largest exponent, and the least that the largest of a surface can be. */
 	uint8_t *kernel_high, *kernel_low;
 	/* [slot][r][kernel]: in pairs sums of the factors' magnitudes, in quads of the factors. */
 	uint32_t *kernel_size;
@@ -89,9 +100,14 @@ struct gcu_operands {
 	uint8_t *rows, *kernels;
 	uint32_t row_words;			/* 32-bit words of a column in a row */
 	uint32_t *stage;			/* a row on its way there */
-	int64_t acc_bound;			/* no accumulator is larger; -1: not known */
-	/* FP16, if acc_bound is known: log2 of what none reaches; the least func added. */
+	/* No accumulator is larger than the first; with pending products, than the second. */
+	int64_t acc_bound, bound;
+	/* FP16, of a row that began with zeros: log2 of what no accumulator reaches; least func. */
+	bool acc_known;
 	int32_t acc_bits, acc_func;
+	uint32_t number;			/* of the batch */
+	bool stale;				/* a slot of a pending op3 has other contents */
+	uint16_t place[GCU_PENDING_MAX];	/* by pending op3 */
 	struct gcu_batch batch;
 };
 
@@ -102,9 +118,13 @@ void gcu_operands_free(struct gcu_operands *operands);
 void gcu_operands_place(struct gcu *g, bool quads);
 /* The zero point of rows in quads. */
 uint8_t gcu_row_zero(const struct gcu_layer *l);
-/* Bring the factors of a slot up to date. */
-void gcu_make_row(struct gcu *g, uint32_t slot);
-void gcu_make_kernels(struct gcu *g, uint32_t slot);
+/*
+ * Bring the factors of a slot up to date; false if all of the memory for them is of the pending
+ * batch.
+ */
+bool gcu_make_row(struct gcu *g, uint32_t slot);
+bool gcu_make_kernels(struct gcu *g, uint32_t slot);
+/* Factors of slots that are up to date. */
 void gcu_factors(const struct gcu *g, const struct gcu_op *op, struct gcu_factors *factors);
 
 #endif

@@ -30,12 +30,13 @@ struct gcu_operands *gcu_operands_create(const struct gcu *g)
 				   cm_core_align(cbuf_words(g) * g->atomic_c * WEIGHT_BYTES));
 	o->stage = aligned_alloc(CM_CORE_ALIGN, STAGE_WORDS * sizeof(*o->stage));
 	o->kernel_known = calloc(cbuf_words(g), sizeof(*o->kernel_known));
+	o->kernel_batch = calloc(cbuf_words(g), sizeof(*o->kernel_batch));
 	o->kernel_high = calloc(cbuf_words(g), sizeof(*o->kernel_high));
 	o->kernel_low = calloc(cbuf_words(g), sizeof(*o->kernel_low));
 	o->kernel_size = calloc(cbuf_words(g), sizeof(*o->kernel_size));
 	o->kernel_sum = calloc(cbuf_words(g), sizeof(*o->kernel_sum));
-	if (o->rows && o->kernels && o->stage && o->kernel_known && o->kernel_high &&
-	    o->kernel_low && o->kernel_size && o->kernel_sum)
+	if (o->rows && o->kernels && o->stage && o->kernel_known && o->kernel_batch &&
+	    o->kernel_high && o->kernel_low && o->kernel_size && o->kernel_sum)
 		return o;
 	gcu_operands_free(o);
 	return NULL;
@@ -49,6 +50,7 @@ void gcu_operands_free(struct gcu_operands *o)
 	free(o->kernels);
 	free(o->stage);
 	free(o->kernel_known);
+	free(o->kernel_batch);
 	free(o->kernel_high);
 	free(o->kernel_low);
 	free(o->kernel_size);
@@ -91,19 +93,26 @@ void gcu_operands_place(struct gcu *g, bool quads)
 	o->quads = quads;
 	o->row_bytes = (size_t)g->columns.pitch * g->atomic_c * bytes;
 	o->kernel_bytes = points * g->atomic_c * g->atomic_k * weight;
-	/* The same for quads and pairs: pending op3 rely on it. */
-	o->row_count = gcu_least(g->layer.rows, (uint32_t)(ROWS_BYTES / (quads ? 2 * o->row_bytes :
-									  o->row_bytes)));
-	memset(o->row_of, 0, sizeof(o->row_of));
+	/* The same for quads and pairs. */
+	o->places = gcu_least(g->layer.rows + GCU_PENDING_MAX,
+			      (uint32_t)(ROWS_BYTES / (o->row_bytes * (quads ? 2 : 1))));
+	o->next_place = 0;
+	memset(o->place_of, 0xff, sizeof(o->place_of));
+	memset(o->slot_of, 0xff, sizeof(o->slot_of));
+	memset(o->row_batch, 0, sizeof(o->row_batch));
 	memset(o->kernel_known, 0, g->layer.group_count * sizeof(*o->kernel_known));
+	memset(o->kernel_batch, 0, g->layer.group_count * sizeof(*o->kernel_batch));
+	o->number = 1;
 }
 
 void gcu_operands_drop_row(struct gcu *g, uint32_t slot)
 {
 	struct gcu_operands *o = g->operands;
 
-	if (o->row_of[slot % o->row_count] == slot + 1)
-		o->row_of[slot % o->row_count] = 0;
+	if (o->place_of[slot] == GCU_NO_PLACE)
+		return;
+	o->slot_of[o->place_of[slot]] = GCU_NONE;
+	o->place_of[slot] = GCU_NO_PLACE;
 }
 
 void gcu_operands_drop_kernels(struct gcu *g, uint32_t slot)
@@ -275,17 +284,40 @@ static uint32_t make_floats_row(struct gcu *g, const uint8_t *from, uint8_t *to)
 	return max;
 }
 
-void gcu_make_row(struct gcu *g, uint32_t slot)
+/* A place that the pending batch does not use; GCU_NO_PLACE: there is none. */
+static uint32_t take_place(struct gcu *g, uint32_t slot)
 {
 	struct gcu_operands *o = g->operands;
-	uint32_t place = slot % o->row_count, cg = g->s->row_tag[slot] & 0xffff;
-	uint32_t real = gcu_real(g, g->layer.channels, cg);
-	uint8_t *to = o->rows + place * o->row_bytes;
-	const uint8_t *from = g->cbuf + (size_t)slot * g->layer.columns * g->atomic_c *
-			      g->layer.esz;
 
-	if (o->row_of[place] == slot + 1)
-		return;
+	for (uint32_t i = 0; i < o->places; i++) {
+		uint32_t place = o->next_place;
+
+		o->next_place = place + 1 < o->places ? place + 1 : 0;
+		if (o->row_batch[place] == o->number)
+			continue;
+		if (o->slot_of[place] != GCU_NONE)
+			o->place_of[o->slot_of[place]] = GCU_NO_PLACE;
+		o->slot_of[place] = (uint16_t)slot;
+		o->place_of[slot] = (uint16_t)place;
+		return place;
+	}
+	return GCU_NO_PLACE;
+}
+
+bool gcu_make_row(struct gcu *g, uint32_t slot)
+{
+	struct gcu_operands *o = g->operands;
+	uint32_t place = o->place_of[slot], cg = g->s->row_tag[slot] & 0xffff;
+	uint32_t real = gcu_real(g, g->layer.channels, cg);
+	const uint8_t *from = gcu_row_slot(g, slot);
+	uint8_t *to;
+
+	if (place != GCU_NO_PLACE)
+		return true;
+	place = take_place(g, slot);
+	if (place == GCU_NO_PLACE)
+		return false;
+	to = o->rows + place * o->row_bytes;
 	o->row_words = g->atomic_c / (is_fp16(g) ? 1 : o->quads ? 4 : 2);
 	o->row_max[place] = largest_factor(&g->layer);
 	if (is_fp16(g))
@@ -294,7 +326,7 @@ void gcu_make_row(struct gcu *g, uint32_t slot)
 		make_quads_row(g, from, real, to);
 	else
 		o->row_max[place] = make_pairs_row(g, from, real, to);
-	o->row_of[place] = slot + 1;
+	return true;
 }
 
 /* ---- kernels ---- */
@@ -426,7 +458,7 @@ static void make_floats(struct gcu *g, size_t at, uint32_t slot, uint8_t *to)
 	g->operands->kernel_low[slot] = (uint8_t)low;
 }
 
-void gcu_make_kernels(struct gcu *g, uint32_t slot)
+bool gcu_make_kernels(struct gcu *g, uint32_t slot)
 {
 	const struct gcu_layer *l = &g->layer;
 	struct gcu_operands *o = g->operands;
@@ -434,20 +466,22 @@ void gcu_make_kernels(struct gcu *g, uint32_t slot)
 	uint8_t *to = o->kernels + slot * o->kernel_bytes;
 
 	if (o->kernel_known[slot])
-		return;
+		return true;
+	if (o->kernel_batch[slot] == o->number)
+		return false;
 	if (is_fp16(g))
 		make_floats(g, at, slot, to);
 	else
 		make_integers(g, at, slot, to);
 	o->kernel_known[slot] = true;
+	return true;
 }
 
-/* Both slots are up to date. */
 void gcu_factors(const struct gcu *g, const struct gcu_op *op, struct gcu_factors *factors)
 {
 	const struct gcu_operands *o = g->operands;
 	size_t tap = (size_t)g->atomic_c * g->atomic_k, first = op->r * g->layer.s * tap;
-	uint8_t *row = o->rows + op->row_slot % o->row_count * o->row_bytes;
+	uint8_t *row = o->rows + o->place_of[op->row_slot] * o->row_bytes;
 	uint8_t *kernels = o->kernels + op->kernel_slot * o->kernel_bytes;
 
 	factors->row = row;

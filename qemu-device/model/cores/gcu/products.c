@@ -8,7 +8,9 @@
 #include "mac.h"
 #include "workers.h"
 
-#define STEP_NS_MAX	100000		/* estimated time of a step on one thread */
+/* Estimated times on one thread: of a step; of all that the end of step() must not leave undone. */
+#define STEP_NS_MAX	100000
+#define STALE_NS_MAX	200000
 #define STEP_SUMS	(GCU_STEP_KERNELS * GCU_STEP_COLUMNS)
 
 /** struct share - steps of a batch that threads compute. */
@@ -44,53 +46,17 @@ static int64_t step_ns(const struct gcu *g, uint32_t ops)
 	return (int64_t)(macs * ps / 1000) + 1;
 }
 
-/* ---- pending op3 ---- */
-
-static bool place_pending(const struct gcu *g, uint32_t slot)
-{
-	uint32_t count = g->operands->row_count;
-
-	for (uint32_t i = 0; i < g->s->pending_count; i++)
-		if (g->s->pending[i].row_slot % count == slot % count &&
-		    g->s->pending[i].row_slot != slot)
-			return true;
-	return false;
-}
-
-bool gcu_products_room(const struct gcu *g, uint32_t slot)
-{
-	const struct gcu_state *s = g->s;
-
-	if (s->steps || s->pending_count == GCU_PENDING_MAX)
-		return false;
-	if (s->pending_count && step_ns(g, s->pending_count + 1) > STEP_NS_MAX)
-		return false;
-	return g->operands->row_count == g->layer.rows || !place_pending(g, slot);
-}
-
-void gcu_products_add(struct gcu *g, const struct gcu_op *op)
-{
-	g->s->pending[g->s->pending_count++] = *op;
-}
-
-bool gcu_row_pending(const struct gcu *g, uint32_t slot)
-{
-	for (uint32_t i = 0; i < g->s->pending_count; i++)
-		if (g->s->pending[i].row_slot == slot)
-			return true;
-	return false;
-}
+/* ---- bounds ---- */
 
 void gcu_products_reset(struct gcu *g, bool zero)
 {
 	struct gcu_operands *o = g->operands;
 
 	o->acc_bound = zero ? 0 : -1;
+	o->acc_known = zero;
 	o->acc_bits = INT16_MIN;
 	o->acc_func = INT16_MAX;
 }
-
-/* ---- bounds ---- */
 
 static int64_t largest_acc(const struct gcu *g)
 {
@@ -106,7 +72,7 @@ static int64_t largest_acc(const struct gcu *g)
 	return largest;
 }
 
-/* Sums of magnitudes of the pending op3's weights, each times that of its largest input. */
+/* No sum of some of the pending products in pairs is larger. */
 static int64_t largest_pairs(const struct gcu *g)
 {
 	const struct gcu_operands *o = g->operands;
@@ -116,7 +82,7 @@ static int64_t largest_pairs(const struct gcu *g)
 		const struct gcu_op *op = &g->s->pending[i];
 		const uint32_t *weights = o->kernel_size +
 			((size_t)op->kernel_slot * g->layer.r + op->r) * g->atomic_k;
-		uint32_t x = o->row_max[op->row_slot % o->row_count];
+		uint32_t x = o->row_max[o->place[i]];
 
 		for (uint32_t k = 0; k < g->group.kn; k++)
 			sum[k] += (uint64_t)x * weights[k];
@@ -126,23 +92,29 @@ static int64_t largest_pairs(const struct gcu *g)
 	return (int64_t)largest;
 }
 
-/* No sum of the pending products, or of some of them, is larger. */
-static int64_t largest_sum(const struct gcu *g)
+/* Products in quads of an op3: no sum of some of them is larger. */
+static int64_t quads_bound(const struct gcu *g)
 {
-	if (!g->operands->quads)
-		return largest_pairs(g);
-	return (int64_t)g->s->pending_count * g->layer.s * g->atomic_c * 255 * 128;
+	return (int64_t)g->layer.s * g->atomic_c * 255 * 128;
 }
 
+static void find_acc_bound(struct gcu *g)
+{
+	struct gcu_operands *o = g->operands;
+
+	if (o->acc_bound < 0)
+		o->acc_bound = largest_acc(g);
+}
+
+/* Do the pending products have to saturate? */
 static void find_bound(struct gcu *g)
 {
 	struct gcu_operands *o = g->operands;
 	struct gcu_batch *b = &o->batch;
 
 	b->high = g->layer.acc16 ? INT16_MAX : INT32_MAX;
-	if (o->acc_bound < 0)
-		o->acc_bound = largest_acc(g);
-	o->acc_bound += largest_sum(g);
+	find_acc_bound(g);
+	o->acc_bound += o->quads ? g->s->pending_count * quads_bound(g) : largest_pairs(g);
 	b->saturate = o->acc_bound > b->high;
 	if (b->saturate)
 		o->acc_bound = -1;
@@ -169,7 +141,7 @@ static void find_distance(struct gcu *g)
 
 	for (uint32_t i = 0; i < g->s->pending_count; i++) {
 		const struct gcu_op *op = &g->s->pending[i];
-		int32_t x = (int32_t)o->row_max[op->row_slot % o->row_count];
+		int32_t x = (int32_t)o->row_max[o->place[i]];
 		int32_t func = x + o->kernel_high[op->kernel_slot];
 		int32_t least = o->kernel_low[op->kernel_slot];
 
@@ -179,7 +151,7 @@ static void find_distance(struct gcu *g)
 	/* A product has less than 28 bits. */
 	bits = bits_of(g->s->pending_count * g->layer.s * g->atomic_c) + 28 + 4 * high - 50;
 	bits = (bits > o->acc_bits ? bits : o->acc_bits) + 1;
-	o->batch.near = o->acc_bound >= 0 && high - low <= FUNC_RANGE && bits <= 37 + 4 * low;
+	o->batch.near = o->acc_known && high - low <= FUNC_RANGE && bits <= 37 + 4 * low;
 	o->acc_func = low;
 	o->acc_bits = bits;
 }
@@ -208,23 +180,10 @@ static void find_offsets(struct gcu *g)
 		offset[k] = (int32_t)(0 - sum[k] * zero);
 }
 
-static void make_operands(struct gcu *g)
-{
-	struct gcu_batch *b = &g->operands->batch;
-
-	for (uint32_t i = 0; i < b->count; i++) {
-		gcu_make_row(g, g->s->pending[i].row_slot);
-		gcu_make_kernels(g, g->s->pending[i].kernel_slot);
-		gcu_factors(g, &g->s->pending[i], &b->op[i]);
-	}
-}
-
 static void make_batch(struct gcu *g)
 {
 	struct gcu_batch *b = &g->operands->batch;
-	const struct gcu_state *s = g->s;
 
-	b->count = s->pending_count;
 	b->taps = g->layer.s;
 	b->channels = g->atomic_c;
 	b->kernels = g->atomic_k;
@@ -234,16 +193,12 @@ static void make_batch(struct gcu *g)
 	b->acc = g->acc;
 	b->acc_pitch = g->acc_pitch;
 	b->floor = g->fp_floor;
-	make_operands(g);
+	b->count = g->s->pending_count;
 	if (is_fp16(g)) {
 		find_distance(g);
 		return;
 	}
 	find_bound(g);
-	if (b->saturate && g->operands->quads) {
-		gcu_operands_place(g, false);
-		make_operands(g);
-	}
 	find_offsets(g);
 }
 
@@ -301,6 +256,14 @@ static void run_share(struct gcu *g, uint32_t count, struct gcu_run *run)
 	run->budget -= share.count * ns / share.parts;
 }
 
+void gcu_products_drop(struct gcu *g)
+{
+	g->s->pending_count = 0;
+	g->s->steps = 0;
+	g->operands->stale = false;
+	g->operands->number++;
+}
+
 bool gcu_products_finish(struct gcu *g, struct gcu_run *run)
 {
 	struct gcu_state *s = g->s;
@@ -318,7 +281,117 @@ bool gcu_products_finish(struct gcu *g, struct gcu_run *run)
 		}
 		run_share(g, steps - s->steps, run);
 	}
-	s->pending_count = 0;
-	s->steps = 0;
+	gcu_products_drop(g);
 	return true;
+}
+
+/* ---- pending op3 ---- */
+
+/* Estimated ns of everything pending and one op3 more. */
+static int64_t pending_ns(const struct gcu *g)
+{
+	return step_ns(g, g->s->pending_count + 1) * gcu_steps(g);
+}
+
+static bool room(const struct gcu *g)
+{
+	const struct gcu_state *s = g->s;
+
+	if (s->steps || s->pending_count == GCU_PENDING_MAX)
+		return false;
+	if (g->operands->stale && pending_ns(g) > STALE_NS_MAX)
+		return false;
+	return !s->pending_count || step_ns(g, s->pending_count + 1) <= STEP_NS_MAX;
+}
+
+/* Sums in quads must not have to saturate: if they can, go on in pairs. */
+static bool check_quads(struct gcu *g, struct gcu_run *run)
+{
+	struct gcu_operands *o = g->operands;
+	int64_t one = quads_bound(g);
+
+	if (o->acc_bound >= 0 && o->acc_bound + (g->s->pending_count + 1) * one <= INT32_MAX)
+		return true;
+	if (!gcu_products_finish(g, run))
+		return false;
+	find_acc_bound(g);
+	if (o->acc_bound + one > INT32_MAX)
+		gcu_operands_place(g, false);
+	return true;
+}
+
+/* The slots of an op3 have factors, and the pending batch refers to them. */
+static bool append(struct gcu *g, const struct gcu_op *op)
+{
+	struct gcu_operands *o = g->operands;
+	uint32_t n = g->s->pending_count;
+
+	if (!gcu_make_row(g, op->row_slot) || !gcu_make_kernels(g, op->kernel_slot))
+		return false;
+	gcu_factors(g, op, &o->batch.op[n]);
+	o->place[n] = o->place_of[op->row_slot];
+	o->row_batch[o->place[n]] = o->number;
+	o->kernel_batch[op->kernel_slot] = o->number;
+	return true;
+}
+
+bool gcu_products_add(struct gcu *g, const struct gcu_op *op, struct gcu_run *run)
+{
+	struct gcu_state *s = g->s;
+
+	if (!room(g) && !gcu_products_finish(g, run))
+		return false;
+	if (g->operands->quads && !check_quads(g, run))
+		return false;
+	if (!append(g, op)) {
+		if (!gcu_products_finish(g, run))
+			return false;
+		append(g, op);
+	}
+	s->pending[s->pending_count++] = *op;
+	return true;
+}
+
+void gcu_products_rebuild(struct gcu *g)
+{
+	struct gcu_state *s = g->s;
+	uint32_t count = s->pending_count;
+
+	gcu_products_reset(g, false);
+	g->operands->stale = false;
+	for (s->pending_count = 0; s->pending_count < count; s->pending_count++)
+		append(g, &s->pending[s->pending_count]);
+}
+
+bool gcu_products_overwrite(struct gcu *g, bool pending, struct gcu_run *run)
+{
+	if (!pending)
+		return true;
+	if (pending_ns(g) > STALE_NS_MAX)
+		return gcu_products_finish(g, run);
+	g->operands->stale = true;
+	return true;
+}
+
+bool gcu_row_pending(const struct gcu *g, uint32_t slot)
+{
+	const struct gcu_operands *o = g->operands;
+	uint32_t place = o->place_of[slot];
+
+	return g->s->pending_count && place != GCU_NO_PLACE && o->row_batch[place] == o->number;
+}
+
+bool gcu_kernel_pending(const struct gcu *g, uint32_t slot)
+{
+	const struct gcu_operands *o = g->operands;
+
+	return g->s->pending_count && o->kernel_known[slot] && o->kernel_batch[slot] == o->number;
+}
+
+void gcu_products_save(struct gcu *g, struct gcu_run *run)
+{
+	if (!g->operands->stale)
+		return;
+	run->budget = INT64_MAX;
+	gcu_products_finish(g, run);
 }

@@ -143,7 +143,7 @@ static enum gcu_outcome fill(struct gcu *g, uint32_t slot, uint32_t y, struct gc
 	struct gcu_part part = gcu_map_part(&l->b.ifmap, cg, y, l->width, real * l->esz);
 	uint64_t lines = gcu_lines(&part), end = gcu_end(g, s->f, lines);
 
-	if (gcu_row_pending(g, slot) && !gcu_products_finish(g, run))
+	if (!gcu_products_overwrite(g, gcu_row_pending(g, slot), run))
 		return GCU_GO_ON;
 	if (cm_port_must_wait(run->port, end))
 		return GCU_WAIT;
