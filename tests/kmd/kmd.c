@@ -579,6 +579,11 @@ struct kmd_usage kmd_usage(int fd, uint32_t core)
 	};
 }
 
+bool kmd_has_checkers(void)
+{
+	return !access("/proc/self/fail-nth", F_OK);
+}
+
 unsigned int kmd_log_count(const char *text)
 {
 	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);

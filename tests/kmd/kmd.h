@@ -165,6 +165,9 @@ struct kmd_usage {
 
 struct kmd_usage kmd_usage(int fd, uint32_t core);
 
+/* Whether the kernel is that of "scripts/build-debug-kernel debug", whose objects are larger. */
+bool kmd_has_checkers(void);
+
 /* Number of messages with a text in the kernel's log. */
 unsigned int kmd_log_count(const char *text);
 
