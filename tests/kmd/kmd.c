@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: MIT
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
@@ -579,9 +580,26 @@ struct kmd_usage kmd_usage(int fd, uint32_t core)
 	};
 }
 
-bool kmd_has_checkers(void)
+unsigned int kmd_count_threads(bool (*counted)(const char *name))
 {
-	return !access("/proc/self/fail-nth", F_OK);
+	DIR *proc = opendir("/proc");
+	char path[64], name[64];
+	struct dirent *entry;
+	unsigned int n = 0;
+	FILE *file;
+
+	if (!proc)
+		bail("/proc");
+	while ((entry = readdir(proc))) {
+		snprintf(path, sizeof(path), "/proc/%.20s/comm", entry->d_name);
+		file = fopen(path, "re");
+		if (!file)
+			continue;
+		n += fgets(name, sizeof(name), file) && counted(name);
+		fclose(file);
+	}
+	closedir(proc);
+	return n;
 }
 
 unsigned int kmd_log_count(const char *text)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: MIT
 /* What one user can take from the others: ids, memory, the workers that free things. */
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -24,26 +23,14 @@
 
 /* ---- the workers ------------------------------------------------------------------------- */
 
+static bool is_kworker(const char *name)
+{
+	return !strncmp(name, "kworker", 7);
+}
+
 static int count_kworkers(void)
 {
-	DIR *proc = opendir("/proc");
-	struct dirent *entry;
-	char path[64], name[32];
-	int count = 0;
-	FILE *file;
-
-	if (!proc)
-		bail("/proc");
-	while ((entry = readdir(proc))) {
-		snprintf(path, sizeof(path), "/proc/%.20s/comm", entry->d_name);
-		file = fopen(path, "re");
-		if (!file)
-			continue;
-		count += fgets(name, sizeof(name), file) && !strncmp(name, "kworker", 7);
-		fclose(file);
-	}
-	closedir(proc);
-	return count;
+	return (int)kmd_count_threads(is_kworker);
 }
 
 /* A context of low priority with a job that waits behind the others, destroyed at once. */
