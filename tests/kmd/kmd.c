@@ -602,6 +602,11 @@ unsigned int kmd_count_threads(bool (*counted)(const char *name))
 	return n;
 }
 
+bool kmd_has_checkers(void)
+{
+	return !access("/proc/self/fail-nth", F_OK);
+}
+
 unsigned int kmd_log_count(const char *text)
 {
 	int log = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);

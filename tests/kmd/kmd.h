@@ -167,6 +167,10 @@ struct kmd_usage kmd_usage(int fd, uint32_t core);
 
 /* Number of processes and kernel threads whose name is counted. */
 unsigned int kmd_count_threads(bool (*counted)(const char *name));
+
+/* Whether the kernel is that of "scripts/build-debug-kernel debug", whose objects are larger. */
+bool kmd_has_checkers(void);
+
 /* Number of messages with a text in the kernel's log. */
 unsigned int kmd_log_count(const char *text);
 
