@@ -213,9 +213,9 @@ static void other_block(struct gen_gcu *gen)
 {
 	int64_t mood = gcu_pick(gen, 0, 9);
 
-	if (mood < 6)
+	if (mood < 5)
 		probe(gen);
-	else if (mood < 9)
+	else if (mood < 8)
 		fill(gen);
 	else
 		pause(gen);
@@ -248,6 +248,12 @@ static void write_program(struct gen_gcu *gen)
 		gen_gcu_noise(gen);
 		return;
 	}
+	/* So few cycles that a limit can fall on any block. */
+	if (gen->kind == GEN_GCU_LIMIT && gcu_chance(gen, 30)) {
+		for (int64_t blocks = gcu_pick(gen, 1, 3); blocks; blocks--)
+			other_block(gen);
+		return;
+	}
 	ordinary(gen);
 	if (!gcu_blocks(&gen->job->program))
 		probe(gen);
@@ -271,15 +277,21 @@ static void spoil_target(struct gen_gcu *gen)
 	spoil_memory(&gen->prng, gen->job);
 }
 
-static void spoil_faults(struct gen_gcu *gen, bool beyond)
+static void spoil_faults(struct gen_gcu *gen)
 {
-	if (gcu_chance(gen, 3))
+	/* The last two regions are the program and the statistics record. */
+	const struct job_region *last = &gen->job->region[gen->job->regions - 1];
+	int64_t mood = gcu_pick(gen, 0, 99);
+
+	if (mood < 2)
 		gen->job->packet.root = IMAGE_HOLE;
-	else if (gcu_chance(gen, 12))		/* the statistics record is the last region */
-		spoil_region(&gen->prng, gen->job, &gen->job->region[gen->job->regions - 1]);
-	else if (gcu_chance(gen, 12))
+	else if (mood < 8)
+		spoil_region(&gen->prng, gen->job, last - 1);
+	else if (mood < 16)
+		spoil_region(&gen->prng, gen->job, last);
+	else if (mood < 20)
 		spoil_memory(&gen->prng, gen->job);
-	else if (!beyond)
+	else
 		spoil_target(gen);
 }
 
@@ -296,22 +308,32 @@ static void pick_packet(struct gen_gcu *gen)
 		spoil_packet(&gen->prng, packet, gen->params.program, gen->job_cycles_max);
 }
 
+/* The rest is beyond 4 GiB; VA 0 is mapped, so that a wrap would not fault. */
+static bool place_last(struct gen_gcu *gen, uint32_t *program_va, uint32_t *stats_va)
+{
+	int64_t mood = gcu_pick(gen, 0, 99);
+
+	if (mood < 3)
+		*program_va = LAST_LINE;
+	else if (mood < 6)
+		*stats_va = LAST_LINE;
+	return mood < 6;
+}
+
+/* @beyond: an access of the program crosses the end of the address space. */
 static void finish(struct gen_gcu *gen, bool beyond)
 {
 	uint32_t length = 4 * gen->job->program.length;
 	uint32_t program_va = places_take(&gen->places, golden_gcu_ceil(length, LINE));
 	uint32_t stats_va = places_take(&gen->places, 2);
 
-	/* The rest is beyond 4 GiB; VA 0 is mapped, so that a wrap would not fault. */
-	if (gen->kind == GEN_GCU_FAULT && !beyond && gcu_chance(gen, 5))
-		program_va = LAST_LINE;
-	else if (gen->kind == GEN_GCU_FAULT && !beyond && gcu_chance(gen, 5))
-		stats_va = LAST_LINE;
+	if (gen->kind == GEN_GCU_FAULT && !beyond)
+		beyond = place_last(gen, &program_va, &stats_va);
 	job_finish(gen->job, program_va, stats_va);
 	if (gen->kind == GEN_GCU_LENGTH)
 		gen->job->packet.program_len -= 4 * gcu_pick(gen, 1, length / 4 - 1);
-	if (gen->kind == GEN_GCU_FAULT)
-		spoil_faults(gen, beyond);
+	if (gen->kind == GEN_GCU_FAULT && (!beyond || gcu_chance(gen, 10)))
+		spoil_faults(gen);
 	pick_packet(gen);
 }
 

@@ -263,7 +263,9 @@ static int64_t work(const struct gen_gcu *gen, const struct golden_gcu_layer *l)
 
 static int64_t budget(struct gen_gcu *gen)
 {
-	if (gen->kind == GEN_GCU_SHORT || gen->kind == GEN_GCU_LIMIT)
+	if (gen->kind == GEN_GCU_LIMIT)
+		return 1000;
+	if (gen->kind == GEN_GCU_SHORT)
 		return 8000;
 	if (gcu_chance(gen, 2))
 		return 1000000;
