@@ -35,7 +35,7 @@ extern "C" {
 
 #define CM_MAX_CORES	8
 #define CM_MAX_THREADS	64
-#define CM_ERR_LEN	160
+#define CM_ERR_LEN	192
 #define CM_CORE_NAME_LEN	8	/* with the NUL */
 #define CM_MAX_PARAMS	16	/* build parameters of a core */
 
