@@ -310,9 +310,8 @@ static bool too_early(const struct gcu *g, struct gcu_run *run)
 	return t > RUN_AHEAD_CYCLES && cm_port_must_wait(run->port, t - RUN_AHEAD_CYCLES);
 }
 
-enum gcu_outcome gcu_layer_phase(struct gcu *g, struct gcu_run *run)
+static enum gcu_outcome run_phase(struct gcu *g, struct gcu_run *run)
 {
-	run->budget -= PHASE_NS;
 	switch (g->s->phase) {
 	case GCU_LUT:
 		return load_lut(g, run);
@@ -342,4 +341,13 @@ enum gcu_outcome gcu_layer_phase(struct gcu *g, struct gcu_run *run)
 		return check_limit(g, run);
 	}
 	return end_layer(g, run);
+}
+
+/* A phase makes some progress whatever the budget is. */
+enum gcu_outcome gcu_layer_phase(struct gcu *g, struct gcu_run *run)
+{
+	enum gcu_outcome outcome = run_phase(g, run);
+
+	run->budget -= PHASE_NS;
+	return outcome;
 }
