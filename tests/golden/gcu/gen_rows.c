@@ -154,6 +154,7 @@ static void pick_fifo(struct gen_gcu *gen, struct golden_gcu_layer *l, bool stuc
 
 /* ----------------------------------------------------------------- tables */
 
+/* Does nothing if the tables are full; gen_gcu_rows() then does without. */
 static void add_entry(struct gen_gcu_tables *t, unsigned int increment, const uint8_t *vector)
 {
 	if (t->count == GEN_GCU_ENTRIES)
@@ -169,9 +170,9 @@ static void add_entry(struct gen_gcu_tables *t, unsigned int increment, const ui
 /* Evict @vector after the op4 whose number in OP4 is @at. */
 static void add_event(struct gen_gcu_tables *t, int64_t at, const uint8_t *vector)
 {
-	while (t->dense && at - t->trigger > 1)
+	while (t->count < GEN_GCU_ENTRIES && t->dense && at - t->trigger > 1)
 		add_entry(t, 1, NULL);
-	while (at - t->trigger > 254)
+	while (t->count < GEN_GCU_ENTRIES && at - t->trigger > 254)
 		add_entry(t, 254, NULL);
 	add_entry(t, at - t->trigger, vector);
 }

@@ -270,7 +270,7 @@ static void bad_kbuf_size(struct gen_gcu *gen, struct cnnacc_gcu_layer *l)
 static void bad_kbuf_groups(struct gen_gcu *gen, struct cnnacc_gcu_layer *l)
 {
 	uint32_t words = (gen->params.cbuf_banks - (l->fmbuf & 0xff)) * 512;
-	uint32_t most = words / ((l->kbuf & 0xff) * gen->params.atomic_k);
+	uint32_t size = l->kbuf & 0xff, most = size ? words / (size * gen->params.atomic_k) : 0;
 
 	set_half(&l->kbuf, 1, gcu_chance(gen, 50) ? gcu_pick(gen, 0, 2) :
 			      gcu_chance(gen, 70) ? most + 1 : 0xffff);
