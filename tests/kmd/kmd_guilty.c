@@ -220,15 +220,15 @@ static struct drm_cnnacc_task nop_task(const struct kmd_env *env)
 	return task;
 }
 
-/* The tasks of "still": the statistics tell when the first two have ended. */
+/* The tasks of "still": the statistics tell which of the first three have ended. */
 static void set_still(struct drm_cnnacc_task *tasks, const struct kmd_env *env)
 {
 	const struct drm_cnnacc_task nop = nop_task(env), run = tasks[1];
 
-	memset(env->data.map, 0, 2 * sizeof(struct cnnacc_stats));
+	memset(env->data.map, 0, (STILL_TASK + 1) * sizeof(struct cnnacc_stats));
 	for (uint32_t i = 0; i < STILL_TASK + 2; i++)
 		tasks[i] = i == 1 ? run : nop;
-	for (uint32_t i = 0; i < STILL_TASK; i++) {
+	for (uint32_t i = 0; i <= STILL_TASK; i++) {
 		tasks[i].flags = DRM_CNNACC_TASK_STATS;
 		tasks[i].stats_va = KMD_DATA_VA + i * (uint32_t)sizeof(struct cnnacc_stats);
 	}
@@ -287,18 +287,21 @@ static void wait_until_runs(const struct round *r, const struct kmd_env *env)
 }
 
 /*
- * Stops the queue; the running task ends.  Returns false if all of the job has: on a busy host the
- * stop may come too late.
+ * Stops the queue; the running task ends and no other begins.  Returns false if that was not the
+ * one before STILL_TASK: on a busy host the stop may come too late.
  */
 static bool stand_still(const struct round *r, const struct kmd_env *env)
 {
+	const volatile struct cnnacc_stats *stats = env->data.map;
 	struct drm_cnnacc_core_info core;
+	bool runs = true;
 
 	kmd_core_info(env->fd, env->core, &core);
 	wait_until_runs(r, env);
 	kmd_poke(core.queue_offset + CNNACC_QREG_CTRL, 0);
-	wait_task(r, env, STILL_TASK - 1);
-	return kmd_fence_status(env->fd, r->syncs[0].handle) == -EBUSY;
+	while (runs && queue_register(env, CNNACC_QREG_STATE) != CNNACC_QSTATE_DISABLED)
+		runs = kmd_fence_status(env->fd, r->syncs[0].handle) == -EBUSY;
+	return runs && !stats[STILL_TASK].cycles;
 }
 
 struct tally {
