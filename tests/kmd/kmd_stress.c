@@ -22,8 +22,8 @@
 #define KILL_US 150000	/* between two kills */
 #define ROUNDS 12u
 /*
- * That the kernel may take for itself meanwhile: it frees the stacks of processes late, and keeps up to
- * 230 KiB about them with two processors (lazy_max_pages()).
+ * That the kernel may take for itself meanwhile: it frees the stacks of processes late, and keeps
+ * up to 230 KiB about them with two processors (lazy_max_pages()).
  */
 #define SLAB_KIB 512
 
@@ -178,7 +178,7 @@ static bool stop(pid_t pid)
 /* Workers that ended by themselves. */
 static unsigned int failed;
 
-/* Kills and replaces processes in turn for a while, then all of them; returns how many were killed. */
+/* Kills and replaces processes in turn for a while, then all; returns how many were killed. */
 static unsigned int run_round(uint32_t first, double seconds)
 {
 	double end = kmd_seconds() + seconds;
