@@ -202,6 +202,10 @@ enum gcu_outcome {
 /* controller.c */
 enum cm_core_step gcu_step(void *core, struct cm_port *port, uint32_t budget_ns,
 			   struct cm_core_fault *fault);
+/* Derive from a loaded state what its layer is; false if it is no legal one. */
+bool gcu_prepare(struct gcu *g);
+
+/* outcome.c */
 enum gcu_outcome gcu_fail(struct gcu_run *run, uint32_t status_class, uint32_t code,
 			  uint32_t detail);
 /* A refused access has filled in the rest of the fault. */
@@ -209,8 +213,8 @@ enum gcu_outcome gcu_refused(struct gcu_run *run);
 /* The block is complete at @end: count it, check the limit, go to the next one. */
 enum gcu_outcome gcu_complete(struct gcu *g, uint64_t end, struct gcu_run *run);
 enum gcu_outcome gcu_time_limit(struct gcu *g, uint64_t cycles, struct gcu_run *run);
-/* Derive from a loaded state what its layer is; false if it is no legal one. */
-bool gcu_prepare(struct gcu *g);
+/* What the block has done so far counts. */
+void gcu_count_block(struct gcu *g);
 
 /* block.c: decode block @pc; return enum cnnacc_gcu_field of the first bad field, or 0 */
 uint32_t gcu_block_kind(const struct gcu *g, uint32_t pc);
