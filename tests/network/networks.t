@@ -34,7 +34,7 @@ while read -r name core floor answer; do
 	tap_run "$name: compiled ahead, the same bytes" same_compiled "$name" "$core"
 	guest="$guest; cnnrun $(file_of "$name") $(network_options "$name") --input 0=text.png"
 	guest="$guest --core $core"
-	guest="$guest $(output_options "$name" "$name.vm.npy") >$name.vm"
+	guest="$guest $(output_options "$name" "$name.vm.npy") >$name.$core.vm"
 	ready="$ready $name:$core:$floor"
 done < <(floors)
 
@@ -43,7 +43,7 @@ tap_ok "networks run in the VM"
 for name in $ready; do
 	IFS=: read -r name core floor <<<"$name"
 	tap_run "$name: VM against sim" same_outputs "$work/$name.vm.npy" "$work/$name.sim.npy"
-	tap_run "$name: share on $core in the VM" floor_holds "$work/$name.vm" "$core" "$floor"
+	tap_run "$name: share on $core in the VM" floor_holds "$work/$name.$core.vm" "$core" "$floor"
 done
 
 # A tiny device must give the same bytes: tiling is not allowed to show.
