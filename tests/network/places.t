@@ -61,16 +61,19 @@ operators()
 }
 
 # On the CPU each product is one operator, as where there is no core; a core's has one more, for what
-# the CPU does with its sums.
+# the CPU does with its sums.  One whose channels the core and the CPU share has its own part besides, and a
+# MergeChannels.
 whole_products()
 {
 	alone=$(operators "$1" --core cpu | wc -l)
 	operators "$1" --prefer time >"$work/operators"
 	split=$(grep -c '^ *[0-9]* QLinearSums ' "$work/operators")
 	sums=$(grep -c "^ *[0-9]* [A-Za-z]*Integer .* \(${cores//+/\\|}\) .* MACs " "$work/operators")
+	shared=$(grep -c '^ *[0-9]* MergeChannels ' "$work/operators")
 	all=$(wc -l <"$work/operators")
-	echo "$all operators, on the CPU alone $alone; $sums products on cores, $split split"
-	[ "$alone" -gt 0 ] && [ "$split" -le "$sums" ] && [ "$all" -eq $((alone + split)) ]
+	echo "$all operators, on the CPU alone $alone; $sums products on cores, $split split, $shared shared"
+	[ "$alone" -gt 0 ] && [ "$split" -le "$sums" ] && [ "$shared" -le "$split" ] &&
+		[ "$all" -eq $((alone + split + 2 * shared)) ]
 }
 
 # Bytes do not depend on the place.
