@@ -25,6 +25,7 @@ struct gcu_batch {
 	uint32_t count;			/* as s->pending_count */
 	uint32_t taps;
 	uint32_t channels, kernels;	/* ATOMIC_C, ATOMIC_K */
+	uint32_t columns;		/* of the output row */
 	uint32_t pitch;			/* places of a row */
 	const uint32_t *tap;		/* as in struct gcu_columns, as is real */
 	const uint32_t *real;
@@ -40,7 +41,8 @@ struct gcu_batch {
 
 /** struct gcu_tile - sums that are computed together. */
 struct gcu_tile {
-	uint32_t k, kernels;		/* first, number: GCU_STEP_KERNELS at most */
+	/* First, number: GCU_STEP_KERNELS at most, or more of them with all columns of a row. */
+	uint32_t k, kernels;
 	uint32_t w, columns;		/* first, number: multiples of GCU_STEP_COLUMNS */
 };
 

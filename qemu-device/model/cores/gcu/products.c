@@ -187,6 +187,7 @@ static void make_batch(struct gcu *g)
 	b->taps = g->layer.s;
 	b->channels = g->atomic_c;
 	b->kernels = g->atomic_k;
+	b->columns = g->layer.ofmw;
 	b->pitch = g->columns.pitch;
 	b->tap = g->columns.tap;
 	b->real = g->columns.real;
@@ -202,28 +203,42 @@ static void make_batch(struct gcu *g)
 	find_offsets(g);
 }
 
-/* Compute steps @first..@end - 1; those of the same kernels are one tile. */
-static void run_steps(const struct gcu *g, uint32_t first, uint32_t end)
+/* Steps from @first on that are one tile: those of the same kernels, or whole rows. */
+static uint32_t tile_steps(const struct gcu *g, uint32_t first, uint32_t end)
+{
+	uint32_t row = column_steps(g);
+
+	return row == 1 ? end - first : gcu_least(row - first % row, end - first);
+}
+
+static void run_tile(const struct gcu *g, struct gcu_tile tile)
 {
 	const struct gcu_batch *b = &g->operands->batch;
+
+	if (is_fp16(g))
+		g->simd->floats(b, tile);
+	else if (b->saturate)
+		g->simd->saturating(b, tile);
+	else if (g->operands->quads)
+		g->simd->quads(b, tile);
+	else
+		g->simd->integers(b, tile);
+}
+
+/* Compute steps @first..@end - 1. */
+static void run_steps(const struct gcu *g, uint32_t first, uint32_t end)
+{
 	uint32_t row = column_steps(g);
 
 	while (first < end) {
-		uint32_t k = first / row * GCU_STEP_KERNELS, w = first % row;
-		uint32_t steps = gcu_least(row - w, end - first);
-		struct gcu_tile tile = {
-			.k = k, .kernels = gcu_least(GCU_STEP_KERNELS, g->group.kn - k),
-			.w = w * GCU_STEP_COLUMNS, .columns = steps * GCU_STEP_COLUMNS,
-		};
+		uint32_t steps = tile_steps(g, first, end), k = first / row * GCU_STEP_KERNELS;
+		uint32_t kernels = row == 1 ? steps * GCU_STEP_KERNELS : GCU_STEP_KERNELS;
 
-		if (is_fp16(g))
-			g->simd->floats(b, tile);
-		else if (b->saturate)
-			g->simd->saturating(b, tile);
-		else if (g->operands->quads)
-			g->simd->quads(b, tile);
-		else
-			g->simd->integers(b, tile);
+		run_tile(g, (struct gcu_tile){
+			.k = k, .kernels = gcu_least(kernels, g->group.kn - k),
+			.w = first % row * GCU_STEP_COLUMNS,
+			.columns = (row == 1 ? 1 : steps) * GCU_STEP_COLUMNS,
+		});
 		first += steps;
 	}
 }

@@ -11,6 +11,7 @@
 #define CHANNELS	2
 #define MADD		_mm512_dpwssd_epi32
 #include "add_simd.h"
+#include "narrow_simd.h"
 #include "saturate_simd.h"
 #undef SIMD
 #undef CHANNELS
@@ -18,17 +19,20 @@
 #undef UNROLL
 #undef IN_REGISTER
 #undef VECTORS
+#undef NARROW_COLUMNS
+#undef NARROW_MAX
 
 #define SIMD(name)	name##_quads
 #define CHANNELS	4
 #define MADD		_mm512_dpbusd_epi32
 #include "add_simd.h"
+#include "narrow_simd.h"
 
 const struct gcu_simd *gcu_vnni(void)
 {
 	static const struct gcu_simd vnni = {
 		.integers_ps = 5, .quads_ps = 3, .saturating_ps = 12, .floats_ps = 60,
-		.integers = integers_pairs, .quads = integers_quads,
+		.integers = any_width_pairs, .quads = any_width_quads,
 		.saturating = saturating_pairs, .floats = gcu_floats_avx512,
 	};
 
