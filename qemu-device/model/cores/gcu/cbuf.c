@@ -29,35 +29,44 @@ void gcu_store_row(struct gcu *g, uint32_t slot, uint32_t real, const uint8_t *d
 		memcpy(to + x * surface, data + x * bytes, bytes);
 }
 
-/* Copy whole words to descending addresses, from @to on. */
+/* Copy whole words, from each to the next @to_step and @from_step bytes further. */
 static inline __attribute__((always_inline))
-void copy_down(uint8_t *to, const uint8_t *from, size_t count, const size_t word)
+void copy_words(uint8_t *to, ptrdiff_t to_step, const uint8_t *from, ptrdiff_t from_step,
+		size_t count, const size_t word)
 {
-	for (size_t i = 0; i < count; i++)
-		memcpy(to - i * word, from + i * word, word);
+	for (size_t i = 0; i < count; i++, to += to_step, from += from_step)
+		memcpy(to, from, word);
+}
+
+/* A copy of constant size is inlined. */
+static void copy(const struct gcu *g, uint8_t *to, ptrdiff_t to_step, const uint8_t *from,
+		 ptrdiff_t from_step, size_t count)
+{
+	switch (g->word) {
+	case 8:
+		return copy_words(to, to_step, from, from_step, count, 8);
+	case 16:
+		return copy_words(to, to_step, from, from_step, count, 16);
+	case 32:
+		return copy_words(to, to_step, from, from_step, count, 32);
+	}
+	copy_words(to, to_step, from, from_step, count, 64);
 }
 
 /* Write @bytes from logical byte @at of the kernel area on, where a word begins. */
 static void store_words(struct gcu *g, size_t at, const uint8_t *from, size_t bytes)
 {
 	uint8_t *to = g->cbuf + gcu_kernel_byte(g, at);
-	size_t count = bytes >> g->word_shift, rest = bytes & (g->word - 1);
+	size_t whole = bytes & ~(size_t)(g->word - 1);
 
-	switch (g->word) {
-	case 8:
-		copy_down(to, from, count, 8);
-		break;
-	case 16:
-		copy_down(to, from, count, 16);
-		break;
-	case 32:
-		copy_down(to, from, count, 32);
-		break;
-	default:
-		copy_down(to, from, count, 64);
-	}
-	if (rest)
-		memcpy(to - count * g->word, from + count * g->word, rest);
+	copy(g, to, -(ptrdiff_t)g->word, from, g->word, whole >> g->word_shift);
+	if (whole < bytes)
+		memcpy(to - whole, from + whole, bytes - whole);
+}
+
+void gcu_load_words(const struct gcu *g, size_t at, size_t count, uint8_t *to)
+{
+	copy(g, to, g->word, g->cbuf + gcu_kernel_byte(g, at), -(ptrdiff_t)g->word, count);
 }
 
 /* @data has the surfaces of the real kernels of each point. */

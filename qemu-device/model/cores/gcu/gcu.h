@@ -266,6 +266,8 @@ void gcu_store_row(struct gcu *g, uint32_t slot, uint32_t real, const uint8_t *d
 void gcu_store_kernels(struct gcu *g, uint32_t slot, const uint8_t *data);
 /* Physical byte of logical byte @at of the kernel area. */
 size_t gcu_kernel_byte(const struct gcu *g, size_t at);
+/* Words of the kernel area from logical byte @at on, where a word begins. */
+void gcu_load_words(const struct gcu *g, size_t at, size_t count, uint8_t *to);
 /* Some words of a probe or fill. */
 void gcu_read_words(const struct gcu *g, const struct cnnacc_gcu_probe *b, uint32_t first,
 		    uint32_t count, uint8_t *out);

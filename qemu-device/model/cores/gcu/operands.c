@@ -331,74 +331,63 @@ bool gcu_make_row(struct gcu *g, uint32_t slot)
 
 /* ---- kernels ---- */
 
-/* Words of a surface to those of a kernel, which are @step apart. */
+/* Words of surfaces, one kernel's after the other, to those of all kernels, @step apart. */
 static inline __attribute__((always_inline))
-void interleave_words(const word *from, uint32_t flip, word *to, uint32_t step,
+void interleave_words(const word *from, uint32_t kernels, uint32_t flip, word *to, uint32_t step,
 		      const uint32_t count)
 {
+	for (uint32_t k = 0; k < kernels; k++, from += count)
 #pragma GCC unroll 16
-	for (uint32_t q = 0; q < count; q++)
-		to[q * step] = from[q] ^ flip;
+		for (uint32_t q = 0; q < count; q++)
+			to[(size_t)q * step + k] = from[q] ^ flip;
 }
 
-static inline void interleave(const void *surface, uint32_t count, uint32_t flip, word *to,
-			      uint32_t step)
+static void interleave(const struct gcu *g, const void *from, uint32_t count, uint32_t flip,
+		       word *to)
 {
+	uint32_t kn = g->group.kn, step = g->atomic_k;
+
 	switch (count) {
 	case 1:
-		return interleave_words(surface, flip, to, step, 1);
+		return interleave_words(from, kn, flip, to, step, 1);
 	case 2:
-		return interleave_words(surface, flip, to, step, 2);
+		return interleave_words(from, kn, flip, to, step, 2);
 	case 4:
-		return interleave_words(surface, flip, to, step, 4);
+		return interleave_words(from, kn, flip, to, step, 4);
 	case 8:
-		return interleave_words(surface, flip, to, step, 8);
+		return interleave_words(from, kn, flip, to, step, 8);
 	}
-	interleave_words(surface, flip, to, step, 16);
+	interleave_words(from, kn, flip, to, step, 16);
 }
 
-static int32_t sum_of(const uint8_t *surface, uint32_t count, uint8_t flip)
-{
-	int32_t sum = 0;
-
-	for (uint32_t c = 0; c < count; c++)
-		sum += (int8_t)(surface[c] ^ flip);
-	return sum;
-}
-
-/* Factors of the kernels of a point in quads; @at is its logical byte. */
-static void make_quads(struct gcu *g, size_t at, word *to, int32_t *sum)
+/* Factors of the kernels of a point in quads; @from has its surfaces. */
+static void make_quads(struct gcu *g, const uint8_t *from, word *to, int32_t *sum)
 {
 	uint8_t flip = g->layer.unsigned_weights ? 0x80 : 0;
-	bool zero = gcu_row_zero(&g->layer);
 
-	for (uint32_t k = 0; k < g->group.kn; k++, at += g->atomic_c) {
-		const uint8_t *from = g->cbuf + gcu_kernel_byte(g, at);
-
-		interleave(from, g->atomic_c / 4, flip * 0x01010101u, to + k, g->atomic_k);
-		if (zero)
-			sum[k] += sum_of(from, g->atomic_c, flip);
-	}
+	interleave(g, from, g->atomic_c / 4, flip * 0x01010101u, to);
+	if (!gcu_row_zero(&g->layer))
+		return;
+	for (uint32_t k = 0; k < g->group.kn; k++, from += g->atomic_c)
+		for (uint32_t c = 0; c < g->atomic_c; c++)
+			sum[k] += (int8_t)(from[c] ^ flip);
 }
 
 /* The same in pairs. */
-static void make_pairs(struct gcu *g, size_t at, word *to, uint32_t *size)
+static void make_pairs(struct gcu *g, const uint8_t *from, word *to, uint32_t *size)
 {
 	const struct gcu_layer *l = &g->layer;
-	size_t surface = (size_t)g->atomic_c * l->esz;
+	int16_t wide[GCU_ATOMIC_MAX * GCU_ATOMIC_MAX];
+	const int16_t *w = (const int16_t *)from;
 
-	for (uint32_t k = 0; k < g->group.kn; k++, at += surface) {
-		const uint8_t *from = g->cbuf + gcu_kernel_byte(g, at);
-		int16_t w[GCU_ATOMIC_MAX];
-
-		if (l->esz == 1)
-			widen(from, g->atomic_c, l->unsigned_weights, l->zw, w);
-		else
-			memcpy(w, from, g->atomic_c * sizeof(*w));
-		interleave(w, g->atomic_c / 2, 0, to + k, g->atomic_k);
+	if (l->esz == 1) {
+		widen(from, g->group.kn * g->atomic_c, l->unsigned_weights, l->zw, wide);
+		w = wide;
+	}
+	interleave(g, w, g->atomic_c / 2, 0, to);
+	for (uint32_t k = 0; k < g->group.kn; k++, w += g->atomic_c)
 		for (uint32_t c = 0; c < g->atomic_c; c++)
 			size[k] += magnitude(w[c]);
-	}
 }
 
 /* @at is the logical byte of the slot. */
@@ -408,6 +397,7 @@ static void make_integers(struct gcu *g, size_t at, uint32_t slot, uint8_t *to)
 	struct gcu_operands *o = g->operands;
 	size_t surfaces = (size_t)g->atomic_c * l->esz * g->atomic_k;
 	size_t tap = (size_t)g->atomic_c * g->atomic_k * (o->quads ? 1 : 2);
+	uint8_t *from = (uint8_t *)o->stage;
 	int32_t *sum = o->kernel_sum + (size_t)slot * l->r * g->atomic_k;
 	uint32_t *size = o->kernel_size + (size_t)slot * l->r * g->atomic_k;
 
@@ -415,10 +405,11 @@ static void make_integers(struct gcu *g, size_t at, uint32_t slot, uint8_t *to)
 	memset(size, 0, (size_t)l->r * g->atomic_k * sizeof(*size));
 	for (uint32_t r = 0; r < l->r; r++, sum += g->atomic_k, size += g->atomic_k)
 		for (uint32_t s = 0; s < l->s; s++, at += surfaces, to += tap) {
+			gcu_load_words(g, at, surfaces >> g->word_shift, from);
 			if (o->quads)
-				make_quads(g, at, (word *)to, sum);
+				make_quads(g, from, (word *)to, sum);
 			else
-				make_pairs(g, at, (word *)to, size);
+				make_pairs(g, from, (word *)to, size);
 		}
 }
 
