@@ -45,7 +45,8 @@ static void report_job(uint64_t seed, uint64_t index, unsigned int kind, const c
 
 	printf("job %llu of seed %llu, %s, on core %u of %s\n", (unsigned long long)index,
 	       (unsigned long long)seed, compare_core.kinds[kind], run->core, cores);
-	printf("repeat with: --seed %llu --only %llu (if it does not depend on earlier jobs)\n",
+	printf("repeat with: --seed %llu --only %llu --times 1000 (if it does not depend on earlier "
+	       "jobs)\n",
 	       (unsigned long long)seed, (unsigned long long)index);
 	printf("golden: class %u code %u pc %u detail %u\n", status->status_class,
 	       status->status_code, status->pc, status->detail);
@@ -138,7 +139,7 @@ static bool check_totals(void)
 }
 
 struct options {
-	uint64_t seed, legal, only;
+	uint64_t seed, legal, only, times;
 	const char *simd, *mutant;
 	bool one, no_vectors;
 };
@@ -149,6 +150,7 @@ static void parse(int argc, char **argv, struct options *o)
 		{ "seed", required_argument, NULL, 's' },
 		{ "count", required_argument, NULL, 'c' },
 		{ "only", required_argument, NULL, 'o' },
+		{ "times", required_argument, NULL, 't' },
 		{ "simd", required_argument, NULL, 'd' },
 		{ "mutant", required_argument, NULL, 'm' },
 		{ "no-vectors", no_argument, NULL, 'v' },
@@ -168,6 +170,9 @@ static void parse(int argc, char **argv, struct options *o)
 			o->only = strtoull(optarg, NULL, 0);
 			o->one = true;
 			break;
+		case 't':
+			o->times = strtoull(optarg, NULL, 0);
+			break;
 		case 'd':
 			o->simd = optarg;
 			break;
@@ -178,11 +183,29 @@ static void parse(int argc, char **argv, struct options *o)
 			o->mutant = optarg;
 			break;
 		default:
-			fprintf(stderr, "usage: %s [--seed N] [--count LEGAL-JOBS] [--only INDEX] "
-				"[--simd NAME] [--mutant OWNER.NAME] [--no-vectors]\n", argv[0]);
+			fprintf(stderr, "usage: %s [--seed N] [--count LEGAL-JOBS] [--only INDEX "
+				"[--times N]] [--simd NAME] [--mutant OWNER.NAME] [--no-vectors]\n", argv[0]);
 			exit(2);
 		}
 	}
+}
+
+/* Run a job again and again, each time with other budgets, threads, vectors and moves. */
+static enum outcome repeat(const struct options *o)
+{
+	enum outcome outcome = AGREE;
+
+	for (uint64_t time = 0; time < o->times && outcome == AGREE; time++) {
+		for (unsigned int i = 0; i < compare_core.device_count; i++) {
+			benches[i].host.prng.state = time;
+			for (unsigned int core = 0; core < benches[i].host.core_count; core++)
+				bench_reset_core(&benches[i], core);
+		}
+		outcome = run_index(o->seed, o->only);
+		if (outcome != AGREE)
+			printf("time %llu\n", (unsigned long long)time);
+	}
+	return outcome;
 }
 
 static enum outcome run_all(const struct options *o)
@@ -190,7 +213,7 @@ static enum outcome run_all(const struct options *o)
 	uint64_t count = (o->legal * 3 + 1) / 2;
 
 	if (o->one)
-		return run_index(o->seed, o->only);
+		return repeat(o);
 	if (!o->no_vectors && !run_vectors())
 		return MISMATCH;
 	for (uint64_t i = 0; i < count; i++) {
@@ -211,7 +234,7 @@ static enum outcome run_all(const struct options *o)
 
 int main(int argc, char **argv)
 {
-	struct options options = { .seed = 1, .legal = compare_core.legal_jobs };
+	struct options options = { .seed = 1, .legal = compare_core.legal_jobs, .times = 1 };
 	enum outcome outcome;
 
 	parse(argc, argv, &options);

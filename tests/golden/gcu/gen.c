@@ -200,12 +200,14 @@ static void pause(struct gen_gcu *gen)
 	struct cnnacc_gcu_wait w = {
 		.control = CNNACC_GCU_WAIT, .cycles = gcu_pick(gen, 0, 100),
 	};
+	unsigned int bits = gcu_chance(gen, 97) ? 20 : 32;
 
 	if (!blocks_left(gen))
 		return;
+	/* Long ones are rare: a device in the process spends time on them. */
 	if (gen->kind == GEN_GCU_LEGAL && gen->job->packet.cycle_limit > 1ull << 34 &&
 	    gcu_chance(gen, 30))
-		w.cycles = prng_next(&gen->prng);
+		w.cycles = prng_next(&gen->prng) >> (64 - bits);
 	gcu_write_wait(&gen->job->program, &w);
 }
 
