@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later OR MIT
 /* Decode a block and check it, in the order of the section "Checks" of the core's page. */
-#include <math.h>
 #include <string.h>
 
 #include "gcu.h"

@@ -5,7 +5,6 @@
  * The product of two factors is exact in float, and so is its quotient by the unit of a tap,
  * 2^(4 * func - 50).  So the shift of the core's page is a conversion to an integer.
  */
-#include <math.h>
 #include <string.h>
 
 #include "gcu_mutant.h"
@@ -105,6 +104,13 @@ static uint32_t max_exponent(const struct tap *t, uint32_t j)
 	return func;
 }
 
+static int32_t floor_of(float v)
+{
+	int32_t whole = (int32_t)v;
+
+	return (float)whole > v ? whole - 1 : whole;
+}
+
 static int64_t tap_sum(const struct tap *t, uint32_t j, uint32_t func, bool to_floor)
 {
 	float unit = units(func);
@@ -117,7 +123,7 @@ static int64_t tap_sum(const struct tap *t, uint32_t j, uint32_t func, bool to_f
 		if (!to_floor && !MUTANT(TRUNCATE))
 			sum += (int32_t)v;
 		else if (func < e + SHIFT_MAX)
-			sum += (int32_t)floorf(v);
+			sum += floor_of(v);
 	}
 	return sum;
 }
