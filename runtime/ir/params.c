@@ -117,6 +117,10 @@ TABLE(quantize) = {
 TABLE(requantize) = { INT("multiplier_bits", requantize.multiplier_bits, 31, NO_LIMITS), END };
 /* Beside int16; 0: the scales are powers of two, and operands are shifted. */
 TABLE(qlinear_add) = { INT("multiplier_bits", product.multiplier_bits, 31, NO_LIMITS), END };
+TABLE(qlinear_sums) = {
+	INT("axis", sums.axis, 1, NO_LIMITS), INT("group", sums.group, 1, NO_LIMITS),
+	TEXT("why", sums.why), END
+};
 TABLE(dynamic_levels) = { FLAG("symmetric", levels.symmetric, 0), END };
 
 #define AXES(member)	INTS("axes", member, CNN_MAX_RANK, NO_LIMITS)

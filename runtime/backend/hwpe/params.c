@@ -11,10 +11,6 @@ TABLE(conv_sums) = {
 	INT("pad_value", product.pad_value, 0, LIMITS(INT8_MIN, UINT8_MAX)), END
 };
 TABLE(matmul_sums) = { PRODUCT, END };
-TABLE(qlinear_sums) = {
-	INT("axis", sums.axis, 1, NO_LIMITS), INT("group", sums.group, 1, NO_LIMITS),
-	{ .name = "why", .kind = CNN_FIELD_TEXT, .type = 's', AT(sums.why) }, END
-};
 
 static const char *const formats[] = { "", "EXP4", "TER2", NULL };
 

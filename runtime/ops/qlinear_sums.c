@@ -9,7 +9,7 @@
  */
 #include <stdlib.h>
 
-#include "ops/quant.h"
+#include "quant.h"
 
 struct shape {
 	int64_t outer, groups, sums, inner;	/* sums of a group, with the one of inputs */
