@@ -174,8 +174,8 @@ struct gcuc_count {
 	uint64_t dma_rows, dma_weights;		/* clocks; rows: and psum, ofmap */
 	uint64_t read_rows, read_weights, written;	/* bytes; rows: and psum; weights: all else */
 	uint64_t slots, useful;
-	/* Rows read again, weights read again, replacement tables: bytes. Part of the above. */
-	uint64_t row_refills, weight_refills, table_bytes;
+	/* Rows read first and again, weights read again, tables: bytes. Part of the above. */
+	uint64_t rows_once, row_refills, weight_refills, table_bytes;
 	uint64_t lines;
 };
 

@@ -94,7 +94,7 @@ static uint64_t load_row(void *opaque, int64_t group, int64_t row, bool again)
 	int64_t column = lanes * c->b->element, bytes = column * c->b->x.in;
 
 	c->n->read_rows += (uint64_t)bytes;
-	c->n->row_refills += again ? (uint64_t)bytes : 0;
+	*(again ? &c->n->row_refills : &c->n->rows_once) += (uint64_t)bytes;
 	return use(c, &c->f, column_lines(m->at + group * m->group + row * m->row, c->b->x.in, column,
 					  m->column));
 }

@@ -273,10 +273,11 @@ static void describe(const struct gcuc_node *n, const char *op, char *reason)
 	const struct gcuc_count *c = &p->count;
 
 	snprintf(reason, CNN_REASON_LEN, "%s: %s, %lld block%s, %.1f %% of slots used, %llu bytes "
-		 "of rows again and %llu of tables, FIFO %llu", op, formats[n->conv.format],
+		 "of rows, %llu again and %llu of tables, FIFO %llu", op, formats[n->conv.format],
 		 (long long)p->blocks, p->blocks == 1 ? "" : "s",
-		 100.0 * (double)c->useful / (double)c->slots, (unsigned long long)c->row_refills,
-		 (unsigned long long)c->table_bytes, (unsigned long long)p->fifo_refills);
+		 100.0 * (double)c->useful / (double)c->slots, (unsigned long long)c->rows_once,
+		 (unsigned long long)c->row_refills, (unsigned long long)c->table_bytes,
+		 (unsigned long long)p->fifo_refills);
 }
 
 bool gcuc_find_plan(const struct gcuc_hw *hw, struct gcuc_node *n, const char *op, uint64_t *tried,

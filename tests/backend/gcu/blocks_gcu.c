@@ -233,7 +233,7 @@ static void check_table(const struct gcuc_block *from, int64_t pinned)
 	if (b.groups == 1 && gcuc_channel_groups(&default_hw, &b) * b.y.in <= b.rows)
 		assert_int_equal(n.row_refills, 0);
 	if (b.groups == 1)
-		assert_true(n.read_rows >= least_bytes(&b, false));
+		assert_int_equal(n.rows_once, least_bytes(&b, false));
 	gcuc_table_free(&t);
 }
 
