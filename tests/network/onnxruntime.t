@@ -11,12 +11,13 @@ import tempfile
 import numpy as np
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'bench'))
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, os.path.join(HERE, '..', 'bench')]
 import networks
 import programs
+from text_boxes import boxes
 
 ATOL, RTOL = 1e-4, 1e-3
-THRESHOLD = 0.3     # of the text detector's map
 # network: least share of the multiply-accumulates on the device, in per cent
 FLOORS = {'det': 90, 'resnet50': 100, 'mobilenetv1': 100, 'mobilenetv2': 100, 'squeezenet': 100}
 
@@ -29,27 +30,6 @@ def check(good, name, detail):
     number += 1
     failed |= not good
     print(f'{"ok" if good else "not ok"} {number} - {name}\n# {detail}', flush=True)
-
-
-def boxes(score):
-    """Bounding boxes of the 4-connected regions above the threshold, in order."""
-    left = score > THRESHOLD
-    found = []
-    for start in zip(*np.nonzero(left)):
-        if not left[start]:
-            continue
-        rows, columns, todo = [], [], [start]
-        left[start] = False
-        while todo:
-            y, x = todo.pop()
-            rows.append(y)
-            columns.append(x)
-            for at in ((y - 1, x), (y + 1, x), (y, x - 1), (y, x + 1)):
-                if 0 <= at[0] < left.shape[0] and 0 <= at[1] < left.shape[1] and left[at]:
-                    left[at] = False
-                    todo.append(at)
-        found.append((min(rows), min(columns), max(rows), max(columns)))
-    return found
 
 
 def run_ours(name, model, work, *options):
