@@ -1,7 +1,8 @@
+#!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """The cores, for tests that name none: tests/backend/NAME/facts.json says what is in each.
 
-elements        what it computes with: "float" or "integer"
+elements        what it computes with: "float", "integer" or "any"
 macs_a_cycle    the most MACs of a cycle
 build           the core with parameters, as in the property cores
 info            what cnnctl info prints of that build
@@ -9,10 +10,15 @@ info_json       what is in its JSON
 id              the register ID
 regs_json       what is in the JSON of cnnctl regs
 selftest        one of its self-tests
+tiny            the core with small memories, which still runs the networks that floors.txt marks with
+                it (tests/network/lib.sh)
+
+cores.py KEY prints what the cores that have it have there, as the property cores lists cores.
 """
 import glob
 import json
 import os
+import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -24,3 +30,7 @@ def facts():
         with open(path, encoding='ascii') as f:
             found[os.path.basename(os.path.dirname(path))] = json.load(f)
     return found
+
+
+if __name__ == '__main__':
+    print('+'.join(core[sys.argv[1]] for core in facts().values() if sys.argv[1] in core))

@@ -139,12 +139,13 @@ floor_holds()
 }
 
 # device_against_cpu NAME CORE FLOOR ANSWER: the network on that core of $device in process, its answer
-# and what cnnrun printed left in $work/NAME.sim.npy and NAME.sim, against its operators on the CPU.
+# and what cnnrun printed left in $work/NAME.CORE.sim.npy and NAME.CORE.sim, against its operators on
+# the CPU.
 device_against_cpu()
 {
-	run_network "$1" "$work/text.png" "$work/$1.sim.npy" --device "sim:$device" --core "$2" \
-		>"$work/$1.sim"
+	run_network "$1" "$work/text.png" "$work/$1.$2.sim.npy" --device "sim:$device" --core "$2" \
+		>"$work/$1.$2.sim"
 	run_network "$1" "$work/text.png" "$work/$1.cpu.npy" --device sim --core cpu >"$work/$1.cpu"
-	tap_run "$1: device against CPU" agrees "$4" "$work/$1.sim.npy" "$work/$1.cpu.npy"
-	tap_run "$1: share on $2" floor_holds "$work/$1.sim" "$2" "$3"
+	tap_run "$1: $2 against CPU" agrees "$4" "$work/$1.$2.sim.npy" "$work/$1.cpu.npy"
+	tap_run "$1: share on $2" floor_holds "$work/$1.$2.sim" "$2" "$3"
 }

@@ -11,12 +11,13 @@ while read -r name core floor answer; do
 	tap_run "$name: made" network "$name"
 	device_against_cpu "$name" "$core" "$floor" "$answer"
 	guest="$guest; cnnrun $(file_of "$name") --input 0=text.png --core $core"
-	guest="$guest $(output_options "$name" "$name.vm.npy") >$name.vm"
+	guest="$guest $(output_options "$name" "$name.$core.vm.npy") >$name.$core.vm"
 done < <(floors quick)
 
 tap_run "networks run in the VM" "$top/tests/vm/run" --device "$device" --share "$work" \
 	-- sh -c "$guest"
-for name in $(floors quick | cut -d " " -f 1); do
-	tap_run "$name: VM against sim" same_outputs "$work/$name.vm.npy" "$work/$name.sim.npy"
-done
+while read -r name core floor answer; do
+	tap_run "$name: $core in the VM against sim" \
+		same_outputs "$work/$name.$core.vm.npy" "$work/$name.$core.sim.npy"
+done < <(floors quick)
 tap_done

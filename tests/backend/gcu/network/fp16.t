@@ -53,6 +53,19 @@ for name in strokes lenet mobile deep; do
 	tap_run "$name: multiply-adds on gcu" on_gcu "$name" 99
 	tap_run "$name: every layer within its bounds" every_layer "$name"
 done
+# The same bytes through the driver.
+guest="cd /mnt"
+for name in strokes lenet mobile deep; do
+	guest="$guest; cnnrun $name.onnx --input 0=text.png --output 0=$name.vm.npy --core gcu"
+	guest="$guest --precision fp16 >$name.vm"
+done
+"$top/tests/vm/run" --device cores=gcu --share "$work" -- sh -c "$guest"
+tap_ok "networks run in FP16 in the VM"
+for name in strokes lenet mobile deep; do
+	tap_run "$name: VM against sim" cmp "$work/$name.vm.npy" "$work/$name.npy"
+	tap_run "$name: multiply-adds on gcu in the VM" floor_holds "$work/$name.vm" gcu 99
+done
+
 if digits 2>/dev/null; then
 	tap_run "digits: 1,990 of 1,996 as on the CPU" same_digits
 else
