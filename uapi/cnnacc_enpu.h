@@ -13,7 +13,7 @@ extern "C" {
 #endif
 
 /* Index into cnnacc_core_entry.param. */
-#define CNNACC_ENPU_PARAM_ITCM		0	/* bytes of the ITCM; the side table has 4 times as many */
+#define CNNACC_ENPU_PARAM_ITCM		0	/* bytes of the ITCM; side table: 4 times */
 #define CNNACC_ENPU_PARAM_WORK		1	/* bytes of the working DTCM */
 #define CNNACC_ENPU_PARAM_SKIP		2	/* bytes of the skip DTCM */
 #define CNNACC_ENPU_PARAM_WEIGHT	3	/* bytes of the weight DTCM */
@@ -131,7 +131,7 @@ enum cnnacc_enpu_opcode {
 	CNNACC_ENPU_STOP = 0xff,
 };
 
-#define CNNACC_ENPU_FUSED		0x20u	/* the next instruction is a stage of the same layer */
+#define CNNACC_ENPU_FUSED		0x20u	/* the next one is a stage of this layer */
 #define CNNACC_ENPU_STORED		0x40u	/* the result is also stored in the skip DTCM */
 
 /**
@@ -171,7 +171,7 @@ struct cnnacc_enpu_record {
 	__le32 reserved[3];
 };
 
-#define CNNACC_ENPU_F_OUT_ONLY		0x1u	/* STORED: the result is stored in the skip DTCM only */
+#define CNNACC_ENPU_F_OUT_ONLY		0x1u	/* STORED: result in the skip DTCM only */
 #define CNNACC_ENPU_F_A_SKIP		0x2u	/* map A is in the skip DTCM */
 #define CNNACC_ENPU_F_B_WORK		0x4u	/* map B is in the working DTCM */
 #define CNNACC_ENPU_F_BLOCK		0x8u	/* bias and shift of each channel from a block */
